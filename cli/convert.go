@@ -128,7 +128,7 @@ func unquantized(path string) string {
 }
 
 // keys lays the keys of a file, and then those of the flags, over the source's.
-func (c *convertCmd) keys(o *conversion, b *limits.Budget) error {
+func (c *convertCmd) keys(b *limits.Budget, o *conversion) error {
 	if c.GGUFMetadata == "" && len(c.GGUFKV) == 0 {
 		return nil
 	}
@@ -139,7 +139,7 @@ func (c *convertCmd) keys(o *conversion, b *limits.Budget) error {
 	if path := string(c.GGUFMetadata); path != "" {
 		body, err := readSmall(b, path)
 		if err == nil {
-			over, err = edit.Metadata(body, b)
+			over, err = edit.Metadata(b, body)
 		}
 		if err != nil {
 			return fmt.Errorf("--gguf-metadata: %w", err)
@@ -148,7 +148,7 @@ func (c *convertCmd) keys(o *conversion, b *limits.Budget) error {
 	for _, pair := range c.GGUFKV {
 		e, err := edit.Pair(string(pair))
 		if err == nil {
-			over, err = edit.Merge(over, []gguf.Entry{e}, b)
+			over, err = edit.Merge(b, over, []gguf.Entry{e})
 		}
 		if err != nil {
 			return fmt.Errorf("--gguf-kv: %w", err)
@@ -159,7 +159,7 @@ func (c *convertCmd) keys(o *conversion, b *limits.Budget) error {
 		for _, e := range meta {
 			base = append(base, gguf.Entry(e))
 		}
-		merged, err := edit.Merge(base, over, b)
+		merged, err := edit.Merge(b, base, over)
 		if err != nil {
 			return nil, err
 		}
@@ -185,7 +185,7 @@ func readSmall(b *limits.Budget, path string) (string, error) {
 	if h.Size > maxKeys {
 		return "", wire.ErrUnsupported.With("%d bytes, at most %d are read", h.Size, maxKeys)
 	}
-	c := wire.NewCursor(gguf.Format, h, h.Size, b)
+	c := wire.NewCursor(b, gguf.Format, h, h.Size)
 	return c.String(uint64(h.Size))
 }
 
@@ -200,13 +200,13 @@ func (c *convertCmd) Run(ctx context.Context, s *session) error {
 		verb:   "converting",
 		flags:  &c.writeFlags,
 		opts:   convert.Options{Quant: *c.options(c.OutDtype, c.sourceBlock()), AsIs: c.AsIs},
-		prepare: func(o *conversion, b *limits.Budget) error {
+		prepare: func(b *limits.Budget, o *conversion) error {
 			o.opts.Sink = t.sink(c, o.model.Format())
-			if err := c.keys(o, b); err != nil || t.bnb == "" {
+			if err := c.keys(b, o); err != nil || t.bnb == "" {
 				return err
 			}
 			kind, _ := convert.ParseBnbType(t.bnb)
-			return c.bnbFlags.prepare(o, b, kind)
+			return c.bnbFlags.prepare(b, o, kind)
 		},
 		admit: func(w *written) error {
 			if t.bnb == "" {

@@ -125,7 +125,7 @@ func (s *session) openSide(ctx context.Context, b *limits.Budget, path string, v
 			d.model, d.err = src.open(b)
 		}
 	} else {
-		d.model, d.err = parser.Open(path, b)
+		d.model, d.err = parser.Open(b, path)
 	}
 	if d.err != nil {
 		return d

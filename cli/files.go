@@ -60,7 +60,7 @@ func (s *session) one(ctx context.Context, src source, opts reportOptions, named
 		}
 		b := p.Budget(ctx)
 		defer b.Close()
-		s.fill(r, src, b, opts)
+		s.fill(b, r, src, opts)
 		if r.model != nil {
 			defer r.model.Close()
 		}
@@ -81,7 +81,7 @@ func (s *session) one(ctx context.Context, src source, opts reportOptions, named
 }
 
 // fill opens the model and sums it up; bodies are read if that was asked for.
-func (s *session) fill(r *report, src source, b *limits.Budget, opts reportOptions) {
+func (s *session) fill(b *limits.Budget, r *report, src source, opts reportOptions) {
 	if opts.usage {
 		defer func() { r.usage = b.Usage() }()
 	}

@@ -114,7 +114,7 @@ func (c *forgetCmd) Run(ctx context.Context, s *session) error {
 		verb:    "forgetting",
 		flags:   &c.writeFlags,
 		opts:    convert.Options{Quant: *c.options(c.OutDtype, c.sourceBlock())},
-		prepare: func(w *conversion, b *limits.Budget) error { return c.bnbFlags.prepare(w, b, kind) },
+		prepare: func(b *limits.Budget, w *conversion) error { return c.bnbFlags.prepare(b, w, kind) },
 		admit:   admitForgotten,
 		target: func(w *written) string {
 			if w.folder {
@@ -126,7 +126,7 @@ func (c *forgetCmd) Run(ctx context.Context, s *session) error {
 }
 
 // prepare makes the encoder of a model's weights.
-func (f *bnbFlags) prepare(c *conversion, b *limits.Budget, kind convert.BnbType) (err error) {
+func (f *bnbFlags) prepare(b *limits.Budget, c *conversion, kind convert.BnbType) (err error) {
 	o := convert.BnbOptions{Type: kind, Block: int(f.block()), Nested: f.DoubleQuant, Measure: f.Report, Threads: c.opts.Threads}
 	if len(f.Include) > 0 {
 		o.Include = globs(f.Include).match

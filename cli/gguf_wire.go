@@ -53,5 +53,5 @@ func (s *session) dumpFile(ctx context.Context, path string) error {
 	}
 	b := s.policy.Budget(ctx)
 	defer b.Close()
-	return gguf.Dump(s.out, r, size, b)
+	return gguf.Dump(b, s.out, r, size)
 }

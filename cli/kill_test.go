@@ -21,7 +21,7 @@ func bigGGUF(t *testing.T, path string, rows int64) {
 	t.Helper()
 	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(t.Context())
 	defer b.Close()
-	p, err := gguf.Layout([]tensor.Info{{Name: "token_embd.weight", DType: tensor.Q8_0, Shape: []int64{rows, 4096}}}, nil, gguf.Options{}, b)
+	p, err := gguf.Layout(b, []tensor.Info{{Name: "token_embd.weight", DType: tensor.Q8_0, Shape: []int64{rows, 4096}}}, nil, gguf.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func (f *metadataFlags) print(ctx context.Context, s *session, r *report) error 
 	found := map[string]bool{}
 	for key, v := range r.model.Meta() {
 		if len(f.Key) == 0 {
-			if err := s.metadataLine(key, v, b); err != nil {
+			if err := s.metadataLine(b, key, v); err != nil {
 				return err
 			}
 			continue
@@ -50,7 +50,7 @@ func (f *metadataFlags) print(ctx context.Context, s *session, r *report) error 
 		for _, want := range f.Key {
 			if string(want) == key && !found[key] {
 				found[key] = true
-				if err := s.wholeValue(v, b); err != nil {
+				if err := s.wholeValue(b, v); err != nil {
 					return err
 				}
 			}
@@ -67,8 +67,8 @@ func (f *metadataFlags) print(ctx context.Context, s *session, r *report) error 
 }
 
 // metadataLine prints one key on one line.
-func (s *session) metadataLine(key string, v any, b *limits.Budget) error {
-	text, err := shortValue(v, b)
+func (s *session) metadataLine(b *limits.Budget, key string, v any) error {
+	text, err := shortValue(b, v)
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func kindText(v any) string {
 }
 
 // shortValue is a value cut to one line.
-func shortValue(v any, b *limits.Budget) (string, error) {
+func shortValue(b *limits.Budget, v any) (string, error) {
 	switch v := v.(type) {
 	case gguf.Array:
 		var list []string
@@ -190,20 +190,20 @@ func elementText(v any, most int) string {
 
 // wholeValue prints a value that was asked for by its key: text line by line,
 // arrays element by element.
-func (s *session) wholeValue(v any, b *limits.Budget) error {
+func (s *session) wholeValue(b *limits.Budget, v any) error {
 	switch v := v.(type) {
 	case string:
 		for line := range strings.SplitSeq(v, "\n") {
 			s.out.WriteString(tidy(line, 16*len(line)+16) + "\n")
 		}
 	case gguf.Array:
-		return s.wholeArray(v, "", b)
+		return s.wholeArray(b, v, "")
 	case []any, npy.Fields:
 		for _, e := range elements(v, wire.MaxMessage) {
 			s.out.WriteString(e + "\n")
 		}
 	case pth.Bytes:
-		return s.wholeValue(string(v), b)
+		return s.wholeValue(b, string(v))
 	default:
 		s.out.WriteString(elementText(v, wire.MaxMessage) + "\n")
 	}
@@ -211,7 +211,7 @@ func (s *session) wholeValue(v any, b *limits.Budget) error {
 }
 
 // wholeArray prints an array in an array with its place before each element.
-func (s *session) wholeArray(a gguf.Array, place string, b *limits.Budget) error {
+func (s *session) wholeArray(b *limits.Budget, a gguf.Array, place string) error {
 	i := 0
 	for e, err := range a.All(b) {
 		if err != nil {
@@ -222,7 +222,7 @@ func (s *session) wholeArray(a gguf.Array, place string, b *limits.Budget) error
 			if inner.Len() == 0 {
 				s.out.WriteString(at + " " + inner.String() + "\n")
 			}
-			if err := s.wholeArray(inner, at, b); err != nil {
+			if err := s.wholeArray(b, inner, at); err != nil {
 				return err
 			}
 		} else {

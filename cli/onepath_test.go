@@ -62,21 +62,21 @@ type said struct {
 // ways are the ways in which the library is given the same bytes.
 var ways = []struct {
 	name string
-	open func(path string, data []byte, b *limits.Budget) (tensor.Model, error)
+	open func(b *limits.Budget, path string, data []byte) (tensor.Model, error)
 }{
-	{"a path", func(path string, _ []byte, b *limits.Budget) (tensor.Model, error) { return parser.Open(path, b) }},
-	{"a folder's file system", func(path string, _ []byte, b *limits.Budget) (tensor.Model, error) {
-		return parser.OpenFS(os.DirFS(filepath.Dir(path)), filepath.Base(path), b)
+	{"a path", func(b *limits.Budget, path string, _ []byte) (tensor.Model, error) { return parser.Open(b, path) }},
+	{"a folder's file system", func(b *limits.Budget, path string, _ []byte) (tensor.Model, error) {
+		return parser.OpenFS(b, os.DirFS(filepath.Dir(path)), filepath.Base(path))
 	}},
-	{"an io.ReaderAt", func(_ string, data []byte, b *limits.Budget) (tensor.Model, error) {
-		return parser.Decode(bytes.NewReader(data), int64(len(data)), b)
+	{"an io.ReaderAt", func(b *limits.Budget, _ string, data []byte) (tensor.Model, error) {
+		return parser.Decode(b, bytes.NewReader(data), int64(len(data)))
 	}},
-	{"a reader of small pieces", func(_ string, data []byte, b *limits.Budget) (tensor.Model, error) {
+	{"a reader of small pieces", func(b *limits.Budget, _ string, data []byte) (tensor.Model, error) {
 		n := 1
 		if len(data) > 1<<16 {
 			n = 4093
 		}
-		return parser.Decode(pieces{data, n}, int64(len(data)), b)
+		return parser.Decode(b, pieces{data, n}, int64(len(data)))
 	}},
 }
 
@@ -160,11 +160,11 @@ func oneAnswer(t *testing.T, format string, data []byte, policy json.RawMessage)
 }
 
 // library reads by one way, structure and whole.
-func library(t *testing.T, open func(string, []byte, *limits.Budget) (tensor.Model, error), path string, data []byte, p limits.Policy) (structure, whole said) {
+func library(t *testing.T, open func(*limits.Budget, string, []byte) (tensor.Model, error), path string, data []byte, p limits.Policy) (structure, whole said) {
 	t.Helper()
 	b := p.Budget(t.Context())
 	defer b.Close()
-	m, err := open(path, data, b)
+	m, err := open(b, path, data)
 	if err != nil {
 		s := refused(err)
 		return s, s

@@ -35,7 +35,7 @@ func (s *session) listFile(ctx context.Context, path string) error {
 	defer closer.Close()
 	b := s.policy.Budget(ctx)
 	defer b.Close()
-	found := pth.Scan(r, size, b)
+	found := pth.Scan(b, r, size)
 	for _, p := range found.Pickles {
 		if err := s.listPickle(ctx, path, r, p); err != nil {
 			return err
@@ -63,7 +63,7 @@ func (s *session) listPickle(ctx context.Context, path string, r io.ReaderAt, p 
 	b := s.policy.Budget(ctx)
 	defer b.Close()
 	if s.json {
-		return s.jsonListing(path, r, p, b)
+		return s.jsonListing(b, path, r, p)
 	}
 	if s.printed {
 		s.line("")
@@ -71,7 +71,7 @@ func (s *session) listPickle(ctx context.Context, path string, r io.ReaderAt, p 
 	s.printed = true
 	s.line("%s: %s, protocol %d", showPath(path), wire.Clean(p.Name, 256), p.Report.Graph.Protocol())
 	s.line("%8s   %3s %-16s %s", "offset", "top", "instruction", "operand, or what was made (! is refused)")
-	for l, err := range p.Lines(r, b) {
+	for l, err := range p.Lines(b, r) {
 		if err != nil {
 			return skipData(err)
 		}
@@ -89,7 +89,7 @@ func skipData(err error) error {
 }
 
 // jsonListing writes what cli/schema/pickle.json describes.
-func (s *session) jsonListing(path string, r io.ReaderAt, p pth.Pickle, b *limits.Budget) error {
+func (s *session) jsonListing(b *limits.Budget, path string, r io.ReaderAt, p pth.Pickle) error {
 	var failed error
 	object(s.out, func(o *jsonObject) {
 		o.field("schema", "amn.pickle/1")
@@ -98,7 +98,7 @@ func (s *session) jsonListing(path string, r io.ReaderAt, p pth.Pickle, b *limit
 		o.number("offset", p.Off)
 		o.number("protocol", int64(p.Report.Graph.Protocol()))
 		o.list("lines", func(add func(func(*jsonObject))) {
-			for l, err := range p.Lines(r, b) {
+			for l, err := range p.Lines(b, r) {
 				if err != nil {
 					failed = err
 					return

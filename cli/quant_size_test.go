@@ -43,7 +43,7 @@ func countWritten(t *testing.T, path string) (tensors, bytes int64) {
 	t.Helper()
 	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(t.Context())
 	defer b.Close()
-	m, err := parser.Open(path, b)
+	m, err := parser.Open(b, path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,9 +42,9 @@ func (sc *scanner) judge(ctx context.Context, sub *subject) *scanReport {
 	defer b.Close()
 	rep.open(b, func() (tensor.Model, error) {
 		if sub.path == "-" {
-			return parser.Decode(sub.r, sub.size, b)
+			return parser.Decode(b, sub.r, sub.size)
 		}
-		return parser.OpenFS(scanFS{sub}, sub.alias(), b)
+		return parser.OpenFS(b, scanFS{sub}, sub.alias())
 	})
 	switch kind := rep.kind(sub); kind {
 	case asModel:
@@ -52,7 +52,7 @@ func (sc *scanner) judge(ctx context.Context, sub *subject) *scanReport {
 		// An account of its own: the first one still holds the model.
 		account := sc.s.policy.Budget(ctx)
 		rep.close = account.Close
-		rep.scan(pth.Scan(sub.r, sub.size, account), kind)
+		rep.scan(pth.Scan(account, sub.r, sub.size), kind)
 	default:
 		rep.skipped = skippedText(rep.err)
 	}
@@ -122,7 +122,7 @@ func looksPickled(sub *subject) bool {
 	}
 	b := limits.Policy{MaxSteps: 100_000, MaxTotalBytes: 16 << 20, MaxWorkingSet: 8 << 20}.Budget(context.Background())
 	defer b.Close()
-	r := vm.ScanPlain(sub.r, 0, min(sub.size, 1<<20), b)
+	r := vm.ScanPlain(b, sub.r, 0, min(sub.size, 1<<20))
 	if r.Err == nil && r.Graph.End() == sub.size {
 		return true
 	}

@@ -39,7 +39,7 @@ func (s *session) stdin(ctx context.Context) source {
 	}
 	read := &counter{r: r}
 	src.open = func(b *limits.Budget) (tensor.Model, error) {
-		m, err := parser.Decode(read, size, b)
+		m, err := parser.Decode(b, read, size)
 		if err != nil {
 			closer.Close()
 			return nil, err

@@ -108,7 +108,7 @@ type conversion struct {
 	flags  *writeFlags
 	opts   convert.Options
 	// prepare completes the options once the model is open, or nil.
-	prepare func(*conversion, *limits.Budget) error
+	prepare func(*limits.Budget, *conversion) error
 	// admit says why the plan is not to be carried out, or nil.
 	admit func(*written) error
 	// target derives the path that is written.
@@ -177,7 +177,7 @@ func (s *session) carryOut(ctx context.Context, b *limits.Budget, c *conversion)
 	c.opts.Memory, _ = c.flags.memory()
 	c.opts.Quant.KeepScales, c.opts.FailOnOverflow = c.flags.KeepScales, c.flags.FailOnOverflow
 	if c.prepare != nil {
-		if err := c.prepare(c, b); err != nil {
+		if err := c.prepare(b, c); err != nil {
 			return err
 		}
 	}
@@ -252,7 +252,7 @@ func (c *conversion) toFolder() bool {
 // openFor opens the source, and verifies it if a policy was asked for.
 func (s *session) openFor(ctx context.Context, b *limits.Budget, w *written) error {
 	src := source{path: w.path, read: parser.Progress}
-	src.open = func(b *limits.Budget) (tensor.Model, error) { return parser.Open(w.path, b) }
+	src.open = func(b *limits.Budget) (tensor.Model, error) { return parser.Open(b, w.path) }
 	if w.path == "-" {
 		src = s.stdin(ctx)
 	}

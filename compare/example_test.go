@@ -13,13 +13,13 @@ import (
 func ExampleModels() {
 	b := limits.Policy{}.Budget(context.Background())
 	defer b.Close()
-	first, err := parser.Open("../testdata/demo/model.safetensors", b)
+	first, err := parser.Open(b, "../testdata/demo/model.safetensors")
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	defer first.Close()
-	second, err := parser.Open("../testdata/demo/sharded", b)
+	second, err := parser.Open(b, "../testdata/demo/sharded")
 	if err != nil {
 		fmt.Println(err)
 		return

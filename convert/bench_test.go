@@ -47,7 +47,7 @@ func BenchmarkStream(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			account := limits.Policy{Timeout: limits.NoTimeout}.Budget(context.Background())
 			defer account.Close()
-			m, err := parser.Open(c.make(b.TempDir()), account)
+			m, err := parser.Open(account, c.make(b.TempDir()))
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -76,7 +76,7 @@ func benchGGUF(b *testing.B, dir string, d tensor.DType) string {
 func benchSafetensors(b *testing.B, dir string, infos ...tensor.Info) string {
 	account := limits.Policy{}.Budget(b.Context())
 	defer account.Close()
-	p, err := safetensors.Layout(infos, nil, account)
+	p, err := safetensors.Layout(account, infos, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

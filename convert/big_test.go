@@ -25,7 +25,7 @@ func sparse(t testing.TB, path string, infos []tensor.Info, meta []gguf.Entry) {
 	t.Helper()
 	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(t.Context())
 	defer b.Close()
-	p, err := gguf.Layout(infos, meta, gguf.Options{}, b)
+	p, err := gguf.Layout(b, infos, meta, gguf.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,7 +47,7 @@ func bnbSource(t testing.TB, matrices map[string][]float32, shapes map[string][]
 	header += "}"
 	file := append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...)
 	file = append(file, body...)
-	m, err := safetensors.Decode(bytes.NewReader(file), int64(len(file)), limits.Policy{Timeout: limits.NoTimeout}.Budget(t.Context()))
+	m, err := safetensors.Decode(limits.Policy{Timeout: limits.NoTimeout}.Budget(t.Context()), bytes.NewReader(file), int64(len(file)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func contents(t *testing.T, path string) (map[string][]byte, map[string][]int64)
 
 func tensorsOf(t *testing.T, data []byte) (map[string][]byte, map[string][]int64) {
 	t.Helper()
-	m, err := parser.Decode(bytes.NewReader(data), int64(len(data)), limits.Policy{Timeout: limits.NoTimeout}.Budget(t.Context()))
+	m, err := parser.Decode(limits.Policy{Timeout: limits.NoTimeout}.Budget(t.Context()), bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +233,7 @@ func decodeAll(t *testing.T, file []byte) []float32 {
 	t.Helper()
 	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(t.Context())
 	defer b.Close()
-	m, err := parser.Decode(bytes.NewReader(file), int64(len(file)), b)
+	m, err := parser.Decode(b, bytes.NewReader(file), int64(len(file)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func readText(b *limits.Budget, files fs.FS, name string, most int64) (string, e
 	if h.Size > most {
 		return "", wire.At("convert", "file "+wire.Quote(name), wire.NoOffset, &limits.Error{Axis: limits.SingleAlloc, Want: h.Size, Left: most})
 	}
-	c := wire.NewCursor("convert", h, h.Size, b)
+	c := wire.NewCursor(b, "convert", h, h.Size)
 	return c.String(uint64(h.Size))
 }
 

@@ -37,7 +37,7 @@ func account(t *testing.T) *limits.Budget {
 func open(t *testing.T, path string) (tensor.Model, *limits.Budget) {
 	t.Helper()
 	b := account(t)
-	m, err := parser.Open(path, b)
+	m, err := parser.Open(b, path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestPlainFilesComeOutAsTheReferenceWritesThem(t *testing.T) {
 		if err != nil || len(p.Weights) > 0 || slices.ContainsFunc(slices.Collect(m.Tensors()), unknown) {
 			continue
 		}
-		if err := safetensors.Encode(&want, m, b); err != nil {
+		if err := safetensors.Encode(b, &want, m); err != nil {
 			t.Fatal(err)
 		}
 		for _, threads := range []int{1, 3} {

@@ -104,7 +104,7 @@ func testPlan(t *testing.T, source string) *Plan {
 	t.Helper()
 	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(t.Context())
 	t.Cleanup(b.Close)
-	m, err := parser.Open(source, b)
+	m, err := parser.Open(b, source)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 func Example() {
 	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(context.Background())
 	defer b.Close()
-	m, err := parser.Open("../corpus/valid/gguf/types.gguf", b)
+	m, err := parser.Open(b, "../corpus/valid/gguf/types.gguf")
 	if err != nil {
 		fmt.Println(err)
 		return

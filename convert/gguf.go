@@ -33,7 +33,7 @@ func (g GGUF) Layout(b *limits.Budget, outs []Out, meta []Entry) (*Layout, error
 	for i, e := range meta {
 		entries[i] = gguf.Entry{Key: e.Key, Value: e.Value}
 	}
-	p, err := gguf.Layout(infos, entries, gguf.Options{}, b)
+	p, err := gguf.Layout(b, infos, entries, gguf.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (g GGUF) Layout(b *limits.Budget, outs []Out, meta []Entry) (*Layout, error
 func (g GGUF) loadable(b *limits.Budget, l *Layout) error {
 	b = b.Child(*b.Policy())
 	defer b.Close()
-	f, err := gguf.Decode(&preview{patches: [][]Patch{l.Head}}, l.Size, b)
+	f, err := gguf.Decode(b, &preview{patches: [][]Patch{l.Head}}, l.Size)
 	if err != nil {
 		return unreadable(gguf.Format, err)
 	}

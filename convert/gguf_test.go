@@ -25,7 +25,7 @@ func TestTextsThatReadersRefuseAreNotWritten(t *testing.T) {
 		file = binary.LittleEndian.AppendUint64(file, 2)
 		file = text(text(file, "a"), token)
 		b := account(t)
-		m, err := gguf.Decode(bytes.NewReader(file), int64(len(file)), b)
+		m, err := gguf.Decode(b, bytes.NewReader(file), int64(len(file)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -41,7 +41,7 @@ func TestEverySourceGoesToEverySink(t *testing.T) {
 	pairs := map[string]int{}
 	for _, path := range sources(t) {
 		b := account(t)
-		m, err := parser.Open(path, b)
+		m, err := parser.Open(b, path)
 		if err != nil {
 			continue // a script beside the model, a file under a quirk
 		}
@@ -81,7 +81,7 @@ func TestEverySourceGoesToEverySink(t *testing.T) {
 
 // compareTo says how what was written differs from the source.
 func compareTo(t *testing.T, b *limits.Budget, m tensor.Model, p *convert.Plan, data []byte, to quant.Target) string {
-	got, err := parser.Decode(bytes.NewReader(data), int64(len(data)), b)
+	got, err := parser.Decode(b, bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		return err.Error()
 	}

@@ -65,7 +65,7 @@ func convertAndMeasure() error {
 	}
 	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(context.Background())
 	defer b.Close()
-	m, err := parser.Open(os.Getenv(memorySource), b)
+	m, err := parser.Open(b, os.Getenv(memorySource))
 	if err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func largeFP8(t *testing.T) string {
 		infos = append(infos, tensor.Info{Name: fmt.Sprintf("model.layers.%d.input_layernorm.weight", l), DType: tensor.BF16, Shape: []int64{hidden}})
 		file := fmt.Sprintf("model-%05d-of-%05d.safetensors", l+1, layers())
 		b := limits.Policy{Timeout: limits.NoTimeout}.Budget(t.Context())
-		p, err := safetensors.Layout(infos, nil, b)
+		p, err := safetensors.Layout(b, infos, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -231,7 +231,7 @@ func largeGPTQ(t *testing.T, in, out int64) string {
 	}
 	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(t.Context())
 	defer b.Close()
-	p, err := safetensors.Layout(infos, nil, b)
+	p, err := safetensors.Layout(b, infos, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ func (Safetensors) Layout(b *limits.Budget, outs []Out, meta []Entry) (*Layout, 
 			}
 		}
 	}
-	p, err := safetensors.Layout(infos, entries, b)
+	p, err := safetensors.Layout(b, infos, entries)
 	if err != nil {
 		return nil, err
 	}

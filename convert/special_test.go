@@ -129,10 +129,10 @@ func TestOverflowLeavesTheTarget(t *testing.T) {
 func inFP8(t *testing.T, rows, cols int64, codes []byte, scales []float32) (tensor.Model, *limits.Budget) {
 	t.Helper()
 	b := account(t)
-	p, err := safetensors.Layout([]tensor.Info{
+	p, err := safetensors.Layout(b, []tensor.Info{
 		{Name: "l.weight", DType: tensor.F8E4M3, Shape: []int64{rows, cols}},
 		{Name: "l.weight_scale_inv", DType: tensor.F32, Shape: []int64{rows / 128, cols / 128}},
-	}, nil, b)
+	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func inFP8(t *testing.T, rows, cols int64, codes []byte, scales []float32) (tens
 	for i, s := range scales {
 		binary.LittleEndian.PutUint32(file[p.Offsets[1]+4*int64(i):], math.Float32bits(s))
 	}
-	m, err := safetensors.Decode(bytes.NewReader(file), int64(len(file)), b)
+	m, err := safetensors.Decode(b, bytes.NewReader(file), int64(len(file)))
 	if err != nil {
 		t.Fatal(err)
 	}

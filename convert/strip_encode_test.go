@@ -98,14 +98,14 @@ func inLessThanItsCodes(t *testing.T, m tensor.Model, o convert.BnbOptions) {
 // tensors begin.
 func memoryModel(t *testing.T, b *limits.Budget, infos []tensor.Info, fill func(p []byte, at []int64)) tensor.Model {
 	t.Helper()
-	p, err := safetensors.Layout(infos, nil, b)
+	p, err := safetensors.Layout(b, infos, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	file := make([]byte, p.Size)
 	copy(file, p.Header)
 	fill(file, p.Offsets)
-	m, err := safetensors.Decode(bytes.NewReader(file), int64(len(file)), b)
+	m, err := safetensors.Decode(b, bytes.NewReader(file), int64(len(file)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func memoryModel(t *testing.T, b *limits.Budget, infos []tensor.Info, fill func(
 // name the type that a weight came in.
 func partsOf(t *testing.T, p []byte) map[string][]byte {
 	t.Helper()
-	m, err := safetensors.Decode(bytes.NewReader(p), int64(len(p)), account(t))
+	m, err := safetensors.Decode(account(t), bytes.NewReader(p), int64(len(p)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,14 +36,14 @@ func TestStripsOfColumnsGiveTheBytesOfTheWhole(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := account(t)
-			p, err := safetensors.Layout(c.infos, nil, b)
+			p, err := safetensors.Layout(b, c.infos, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			file := make([]byte, p.Size)
 			rand.NewChaCha8([32]byte{7}).Read(file)
 			copy(file, p.Header)
-			m, err := safetensors.Decode(bytes.NewReader(file), int64(len(file)), b)
+			m, err := safetensors.Decode(b, bytes.NewReader(file), int64(len(file)))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -31,7 +31,7 @@ func TestNoByteOfAnArchiveIsTakenOnTrust(t *testing.T) {
 			broken := bytes.Clone(data)
 			broken[at] ^= 0x10
 			b := limits.Policy{}.Budget(t.Context())
-			m, err := parser.Decode(bytes.NewReader(broken), int64(len(broken)), b)
+			m, err := parser.Decode(b, bytes.NewReader(broken), int64(len(broken)))
 			if err == nil {
 				want := wire.ClassOf(parser.Verify(b, m))
 				p, err := convert.NewPlan(b, m, convert.Options{Keep: keep, Threads: 2, Tile: 100})
@@ -60,7 +60,7 @@ func TestBodiesThatOnlyVerifyRefuses(t *testing.T) {
 			data := r.Bytes()
 			policy := limits.Policy{}
 			b := policy.Budget(t.Context())
-			m, err := parser.Decode(bytes.NewReader(data), int64(len(data)), b)
+			m, err := parser.Decode(b, bytes.NewReader(data), int64(len(data)))
 			if err == nil {
 				want := parser.Verify(b, m)
 				p, err := convert.NewPlan(b, m, convert.Options{})

@@ -19,7 +19,7 @@ func TestWeightsAreWhatTheirSchemeDecodes(t *testing.T) {
 			m, b := open(t, path)
 			o := convert.Options{Quant: quant.Options{Target: to}}
 			want := run(t, b, m, o)
-			f, err := safetensors.Decode(bytes.NewReader(want), int64(len(want)), b)
+			f, err := safetensors.Decode(b, bytes.NewReader(want), int64(len(want)))
 			if err != nil {
 				t.Fatal(err)
 			}

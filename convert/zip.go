@@ -221,6 +221,6 @@ func (z *zipWriter) check(l *Layout) error {
 	if err != nil {
 		return err
 	}
-	_, err = npz.Decode(&preview{patches: [][]Patch{l.Head, tail}}, l.Size, b)
+	_, err = npz.Decode(b, &preview{patches: [][]Patch{l.Head, tail}}, l.Size)
 	return unreadable("npz", err)
 }

@@ -24,7 +24,7 @@ func TestBuiltArchivesGetPastTheDoor(t *testing.T) {
 		}
 		data := fuzz.Archive(t, plan, fuzz.Plain)
 		b := limits.Policy{}.Budget(t.Context())
-		_, err := zip.Decode(bytes.NewReader(data), int64(len(data)), b, zip.Options{})
+		_, err := zip.Decode(b, bytes.NewReader(data), int64(len(data)), zip.Options{})
 		b.Close()
 		count[wire.ClassOf(err)]++
 	}

@@ -48,7 +48,7 @@ func BenchmarkHostile(b *testing.B) {
 func verdict(b *testing.B, f format, file file) {
 	account := file.policy.Budget(b.Context())
 	defer account.Close()
-	_, _, err := examine(f, file.data, account)
+	_, _, err := examine(account, f, file.data)
 	if got := wire.ClassOf(err).String(); got != file.recipe.Expect {
 		b.Fatalf("%s: class %s: %v", file.name, got, err)
 	}
@@ -84,7 +84,7 @@ func BenchmarkHostileManyTensors(b *testing.B) {
 			var charged int64
 			for b.Loop() {
 				account := policy.Budget(b.Context())
-				m, err := f.decode(bytes.NewReader(data), int64(len(data)), account)
+				m, err := f.decode(account, bytes.NewReader(data), int64(len(data)))
 				if err == nil {
 					m.Close()
 				}

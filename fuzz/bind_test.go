@@ -100,7 +100,7 @@ func schemeModels(f *testing.F) (models []schemeModel) {
 	}
 	for _, file := range files {
 		b := limits.Policy{}.Budget(context.Background())
-		m, err := parser.Open(file, b)
+		m, err := parser.Open(b, file)
 		if err != nil {
 			f.Fatal(err)
 		}

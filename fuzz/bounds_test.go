@@ -23,7 +23,7 @@ func TestDecodingAllocatesWhatItCharges(t *testing.T) {
 		b := file.policy.Budget(t.Context())
 		var m opened
 		allocated, charged := fuzz.Cost(b, func() {
-			m, _ = f.decode(bytes.NewReader(file.data), int64(len(file.data)), b)
+			m, _ = f.decode(b, bytes.NewReader(file.data), int64(len(file.data)))
 		})
 		costs(t, file, "decoding", allocated, charged)
 		if m != nil {
@@ -48,7 +48,7 @@ func TestCostFollowsTheSizeOfTheFile(t *testing.T) {
 	for _, file := range wholeCorpus(t) {
 		f := formatOf(t, file.format)
 		b := file.policy.Budget(t.Context())
-		if m, err := f.decode(bytes.NewReader(file.data), int64(len(file.data)), b); err == nil {
+		if m, err := f.decode(b, bytes.NewReader(file.data), int64(len(file.data))); err == nil {
 			m.Close()
 		}
 		size, charged, steps := int64(len(file.data)), b.Charged(), stepsOf(b)

@@ -35,7 +35,7 @@ func TestNoPrefixOfAnHonestFileIsAccepted(t *testing.T) {
 		for _, file := range valid(t, name) {
 			for _, n := range lengths(len(file.data)) {
 				b := file.policy.Budget(t.Context())
-				_, _, err := examine(f, file.data[:n], b)
+				_, _, err := examine(b, f, file.data[:n])
 				b.Close()
 				if err == nil && openEnd(f) && sameCore(t, f, file, file.data[:n], int64(n)) {
 					continue
@@ -64,7 +64,7 @@ func sameCore(t *testing.T, f format, file file, data []byte, size int64) bool {
 	read := func(data []byte, size int64) string {
 		b := file.policy.Budget(t.Context())
 		defer b.Close()
-		a, err := f.target.Read(bytes.NewReader(data), size, b)
+		a, err := f.target.Read(b, bytes.NewReader(data), size)
 		if err != nil {
 			t.Errorf("%s/%s as %d bytes: %v", file.format, file.name, size, err)
 		}
@@ -126,7 +126,7 @@ func TestABitFlipIsRefusedOrMeansWhatItSays(t *testing.T) {
 func flipped(f format, data []byte, policy limits.Policy) (accepted bool, err error) {
 	b := policy.Budget(context.Background())
 	defer b.Close()
-	_, structure, _ := examine(f, data, b)
+	_, structure, _ := examine(b, f, data)
 	if structure != nil {
 		return false, fuzz.Placed(structure, int64(len(data)))
 	}
@@ -160,7 +160,7 @@ func faulty(t *testing.T, f format, file file, what string, r io.ReaderAt, size 
 	t.Helper()
 	b := file.policy.Budget(t.Context())
 	defer b.Close()
-	m, err := f.decode(r, size, b)
+	m, err := f.decode(b, r, size)
 	if err == nil {
 		defer m.Close()
 		if err = m.Verify(b); err == nil {
@@ -180,7 +180,7 @@ func TestAWrongSizeIsRefused(t *testing.T) {
 		for _, file := range valid(t, name) {
 			for _, extra := range []int64{1, 2, 22, 1 << 20, 1 << 40, 1<<63 - 1 - int64(len(file.data))} {
 				b := file.policy.Budget(t.Context())
-				m, err := f.decode(bytes.NewReader(file.data), int64(len(file.data))+extra, b)
+				m, err := f.decode(b, bytes.NewReader(file.data), int64(len(file.data))+extra)
 				if err == nil {
 					err = m.Verify(b)
 					m.Close()

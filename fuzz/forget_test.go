@@ -49,7 +49,7 @@ func FuzzForget(f *testing.F) {
 		var first string
 		for _, w := range [...]forgetting{{how, 1, 0}, {how, 4, 128}, {how, 3, 1000}} {
 			b := fuzz.Ceilings.Budget(context.Background())
-			sum, err := forget(bytes.NewReader(data), int64(len(data)), w, b, true)
+			sum, err := forget(b, bytes.NewReader(data), int64(len(data)), w, true)
 			b.Close()
 			if err := fuzz.Placed(err, int64(len(data))); err != nil {
 				t.Fatal(err)
@@ -63,12 +63,12 @@ func FuzzForget(f *testing.F) {
 			}
 		}
 		fuzz.Target{
-			Read: func(r io.ReaderAt, size int64, b *limits.Budget) (fuzz.Answer, error) {
-				sum, err := forget(r, size, forgetting{how, 1, 0}, b, true)
+			Read: func(b *limits.Budget, r io.ReaderAt, size int64) (fuzz.Answer, error) {
+				sum, err := forget(b, r, size, forgetting{how, 1, 0}, true)
 				return fuzz.Text(sum), err
 			},
-			Measured: func(r io.ReaderAt, size int64, b *limits.Budget) error {
-				_, err := forget(r, size, forgetting{how, 1, 0}, b, false)
+			Measured: func(b *limits.Budget, r io.ReaderAt, size int64) error {
+				_, err := forget(b, r, size, forgetting{how, 1, 0}, false)
 				return err
 			},
 		}.Check(t, data)
@@ -76,8 +76,8 @@ func FuzzForget(f *testing.F) {
 }
 
 // forget quantizes a model and decodes what was written.
-func forget(r io.ReaderAt, size int64, f forgetting, b *limits.Budget, look bool) (string, error) {
-	m, err := parser.Decode(r, size, b)
+func forget(b *limits.Budget, r io.ReaderAt, size int64, f forgetting, look bool) (string, error) {
+	m, err := parser.Decode(b, r, size)
 	if err != nil {
 		return "", err
 	}
@@ -114,7 +114,7 @@ func forget(r io.ReaderAt, size int64, f forgetting, b *limits.Budget, look bool
 func bindsAgain(data []byte, e *convert.Bnb) string {
 	b := limits.Policy{Timeout: limits.NoTimeout, MaxExpandRatio: 1 << 20}.Budget(context.Background())
 	defer b.Close()
-	m, err := parser.Decode(bytes.NewReader(data), int64(len(data)), b)
+	m, err := parser.Decode(b, bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		return err.Error()
 	}

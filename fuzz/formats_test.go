@@ -23,7 +23,7 @@ import (
 // A format is a folder of the corpus and what reads it.
 type format struct {
 	name   string
-	decode func(io.ReaderAt, int64, *limits.Budget) (opened, error)
+	decode func(*limits.Budget, io.ReaderAt, int64) (opened, error)
 	target *fuzz.Target // for formats with an encoder
 }
 
@@ -49,9 +49,9 @@ var formats = []format{
 type model struct{ tensor.Model }
 
 // of makes a table row's decoder of a format's own.
-func of[M tensor.Model](decode func(io.ReaderAt, int64, *limits.Budget) (M, error)) func(io.ReaderAt, int64, *limits.Budget) (opened, error) {
-	return func(r io.ReaderAt, size int64, b *limits.Budget) (opened, error) {
-		m, err := decode(r, size, b)
+func of[M tensor.Model](decode func(*limits.Budget, io.ReaderAt, int64) (M, error)) func(*limits.Budget, io.ReaderAt, int64) (opened, error) {
+	return func(b *limits.Budget, r io.ReaderAt, size int64) (opened, error) {
+		m, err := decode(b, r, size)
 		if err != nil {
 			return nil, err
 		}
@@ -93,8 +93,8 @@ func codes(found []tensor.Finding) []string {
 
 type archive struct{ *zip.Archive }
 
-func openZip(r io.ReaderAt, size int64, b *limits.Budget) (opened, error) {
-	a, err := zip.Decode(r, size, b, zip.Options{})
+func openZip(b *limits.Budget, r io.ReaderAt, size int64) (opened, error) {
+	a, err := zip.Decode(b, r, size, zip.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -108,8 +108,8 @@ type pickle struct{ found tensor.Findings }
 
 // openPickle reads a file that is one pickle and nothing else, as its users do:
 // the notes are findings, and no byte follows.
-func openPickle(r io.ReaderAt, size int64, b *limits.Budget) (opened, error) {
-	g, err := vm.Load(r, 0, size, b)
+func openPickle(b *limits.Budget, r io.ReaderAt, size int64) (opened, error) {
+	g, err := vm.Load(b, r, 0, size)
 	if err != nil {
 		return nil, err
 	}
@@ -205,8 +205,8 @@ func axis(err error) string {
 
 // examine decodes and then verifies. structure is what Decode says; whole is
 // that, or what Verify says.
-func examine(f format, data []byte, b *limits.Budget) (found []string, structure, whole error) {
-	m, err := f.decode(bytes.NewReader(data), int64(len(data)), b)
+func examine(b *limits.Budget, f format, data []byte) (found []string, structure, whole error) {
+	m, err := f.decode(b, bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		return nil, err, err
 	}

@@ -19,8 +19,8 @@ import (
 
 var ggufTarget = func() fuzz.Target {
 	t := fuzz.Models(gguf.Decode)
-	t.Rewrite = func(data []byte, b *limits.Budget) ([]byte, error) {
-		f, err := gguf.Decode(bytes.NewReader(data), int64(len(data)), b)
+	t.Rewrite = func(b *limits.Budget, data []byte) ([]byte, error) {
+		f, err := gguf.Decode(b, bytes.NewReader(data), int64(len(data)))
 		if err != nil {
 			return nil, err
 		}
@@ -31,14 +31,14 @@ var ggufTarget = func() fuzz.Target {
 		if err != nil {
 			return nil, err
 		}
-		return ggufBytes(f, o, b)
+		return ggufBytes(b, f, o)
 	}
 	return t
 }()
 
-func ggufBytes(m tensor.Model, o gguf.Options, b *limits.Budget) ([]byte, error) {
+func ggufBytes(b *limits.Budget, m tensor.Model, o gguf.Options) ([]byte, error) {
 	var out bytes.Buffer
-	err := gguf.Encode(&out, m, o, b)
+	err := gguf.Encode(b, &out, m, o)
 	return out.Bytes(), err
 }
 
@@ -66,12 +66,12 @@ func dumpEndsAlike(t *testing.T, data []byte) {
 		return wire.ClassOf(err), wire.NoOffset
 	}
 	class, off := decode(func(b *limits.Budget) error {
-		_, err := gguf.Decode(bytes.NewReader(data), int64(len(data)), b)
+		_, err := gguf.Decode(b, bytes.NewReader(data), int64(len(data)))
 		return err
 	})
 	var text bytes.Buffer
 	dumped, at := decode(func(b *limits.Budget) error {
-		return gguf.Dump(&text, bytes.NewReader(data), int64(len(data)), b)
+		return gguf.Dump(b, &text, bytes.NewReader(data), int64(len(data)))
 	})
 	if dumped != wire.Limit && (dumped != class || at != off) {
 		t.Fatalf("Decode ends with %v at %#x, Dump with %v at %#x", class, off, dumped, at)
@@ -91,7 +91,7 @@ func FuzzEncode(f *testing.F) {
 func encodes(t *testing.T, data []byte) {
 	b := fuzz.Ceilings.Budget(t.Context())
 	defer b.Close()
-	f, err := gguf.Decode(bytes.NewReader(data), int64(len(data)), b)
+	f, err := gguf.Decode(b, bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		return
 	}
@@ -102,7 +102,7 @@ func encodes(t *testing.T, data []byte) {
 	if err != nil {
 		return
 	}
-	out, err := ggufBytes(f, same, b)
+	out, err := ggufBytes(b, f, same)
 	if wire.ClassOf(err) == wire.Limit {
 		return
 	}
@@ -137,14 +137,14 @@ func movable(f *gguf.File) bool {
 
 // reencoded writes a file with other options, reads it and compares.
 func reencoded(t *testing.T, f *gguf.File, o gguf.Options, b *limits.Budget) {
-	out, err := ggufBytes(f, o, b)
+	out, err := ggufBytes(b, f, o)
 	if class := wire.ClassOf(err); class == wire.Unsupported || class == wire.Limit {
 		return
 	}
 	if err != nil {
 		t.Fatalf("%+v: %v", o, err)
 	}
-	back, err := gguf.Decode(bytes.NewReader(out), int64(len(out)), b)
+	back, err := gguf.Decode(b, bytes.NewReader(out), int64(len(out)))
 	if wire.ClassOf(err) == wire.Limit {
 		return
 	}
@@ -154,8 +154,8 @@ func reencoded(t *testing.T, f *gguf.File, o gguf.Options, b *limits.Budget) {
 	if back.Version() != o.Version || back.Order() != o.Order || back.Len() > 0 && back.Alignment() != o.Alignment {
 		t.Fatalf("%+v: version %d, order %v, alignment %d", o, back.Version(), back.Order(), back.Alignment())
 	}
-	want, err := ggufText(f, b)
-	got, err2 := ggufText(back, b)
+	want, err := ggufText(b, f)
+	got, err2 := ggufText(b, back)
 	if err := errors.Join(err, err2); err != nil {
 		if wire.ClassOf(err) == wire.Limit {
 			return
@@ -169,14 +169,14 @@ func reencoded(t *testing.T, f *gguf.File, o gguf.Options, b *limits.Budget) {
 
 // ggufText is everything that a file means: keys with all elements, tensors with
 // their bytes. The alignment is layout.
-func ggufText(f *gguf.File, b *limits.Budget) (string, error) {
+func ggufText(b *limits.Budget, f *gguf.File) (string, error) {
 	var out bytes.Buffer
 	for k, v := range f.Meta() {
 		if k == "general.alignment" {
 			continue
 		}
 		fmt.Fprintf(&out, "%q ", k)
-		if err := writeValue(&out, v, b); err != nil {
+		if err := writeValue(b, &out, v); err != nil {
 			return "", err
 		}
 	}
@@ -197,7 +197,7 @@ func ggufText(f *gguf.File, b *limits.Budget) (string, error) {
 	return out.String(), nil
 }
 
-func writeValue(w io.Writer, v any, b *limits.Budget) error {
+func writeValue(b *limits.Budget, w io.Writer, v any) error {
 	a, ok := v.(gguf.Array)
 	if !ok {
 		if f, ok := v.(float32); ok {
@@ -214,7 +214,7 @@ func writeValue(w io.Writer, v any, b *limits.Budget) error {
 		if err != nil {
 			return err
 		}
-		if err := writeValue(w, v, b); err != nil {
+		if err := writeValue(b, w, v); err != nil {
 			return err
 		}
 	}

@@ -31,7 +31,7 @@ func TestEachHostileFileEndsWithItsClassAndOffset(t *testing.T) {
 			t.Run(name+"/"+file.name, func(t *testing.T) {
 				b := file.policy.Budget(t.Context())
 				defer b.Close()
-				_, structure, whole := examine(f, file.data, b)
+				_, structure, whole := examine(b, f, file.data)
 				r := file.recipe
 				if want := r.Depth == corpus.Structure; want != (structure != nil) {
 					t.Errorf("depth is %s, and Decode says: %v", r.Depth, structure)
@@ -54,7 +54,7 @@ func TestEachHonestFileIsReadWhole(t *testing.T) {
 			t.Run(name+"/"+file.name, func(t *testing.T) {
 				b := file.policy.Budget(t.Context())
 				defer b.Close()
-				found, _, err := examine(f, file.data, b)
+				found, _, err := examine(b, f, file.data)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -39,12 +39,12 @@ func withIndex(r io.ReaderAt, size int64) (fstest.MapFS, error) {
 }
 
 var indexTarget = fuzz.Target{
-	Read: func(r io.ReaderAt, size int64, b *limits.Budget) (fuzz.Answer, error) {
+	Read: func(b *limits.Budget, r io.ReaderAt, size int64) (fuzz.Answer, error) {
 		folder, err := withIndex(r, size)
 		if err != nil {
 			return fuzz.Answer{}, err
 		}
-		m, err := safetensors.OpenIndex(folder, "model.safetensors.index.json", b)
+		m, err := safetensors.OpenIndex(b, folder, "model.safetensors.index.json")
 		if placed, ok := errors.AsType[*wire.Error](err); ok && strings.HasPrefix(placed.Where, "shard ") {
 			// The offset is one of the shard, which may be longer than the index.
 			elsewhere := *placed
@@ -55,7 +55,7 @@ var indexTarget = fuzz.Target{
 			return fuzz.Answer{}, err
 		}
 		defer m.Close()
-		return fuzz.Describe(m, b, size)
+		return fuzz.Describe(b, m, size)
 	},
 }
 

@@ -27,7 +27,7 @@ func FuzzMetadata(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		b := fuzz.Ceilings.Budget(t.Context())
 		defer b.Close()
-		meta, err := edit.Metadata(s, b)
+		meta, err := edit.Metadata(b, s)
 		if err != nil {
 			e, ok := errors.AsType[*wire.Error](err)
 			if class := wire.ClassOf(err); !ok || class == wire.Internal || class == wire.Usage || e.Off > int64(len(s)) {
@@ -40,14 +40,14 @@ func FuzzMetadata(f *testing.F) {
 }
 
 func written(t *testing.T, meta []gguf.Entry, b *limits.Budget) {
-	plan, err := gguf.Layout(nil, meta, gguf.Options{}, b)
+	plan, err := gguf.Layout(b, nil, meta, gguf.Options{})
 	if class := wire.ClassOf(err); class == wire.Unsupported || class == wire.Usage || class == wire.Limit {
 		return // general.alignment of another kind, or no power of two
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := gguf.Decode(bytes.NewReader(plan.Header), plan.Size, b)
+	f, err := gguf.Decode(b, bytes.NewReader(plan.Header), plan.Size)
 	if wire.ClassOf(err) == wire.Limit {
 		return
 	}
@@ -56,7 +56,7 @@ func written(t *testing.T, meta []gguf.Entry, b *limits.Budget) {
 	}
 	i := 0
 	for key, v := range f.Meta() {
-		got, err := flat(v, b)
+		got, err := flat(b, v)
 		if err != nil {
 			if wire.ClassOf(err) == wire.Limit {
 				return
@@ -74,7 +74,7 @@ func written(t *testing.T, meta []gguf.Entry, b *limits.Budget) {
 }
 
 // flat prints a value as the Go value that it was written from is printed.
-func flat(v any, b *limits.Budget) (string, error) {
+func flat(b *limits.Budget, v any) (string, error) {
 	a, ok := v.(gguf.Array)
 	if !ok {
 		return fmt.Sprintf("%T %v", v, v), nil

@@ -88,7 +88,7 @@ func unsoundView(i *tensor.Info) string {
 
 // Describe reads all of a model, up to a bound of bytes, and gives its digest.
 // A refusal of the bodies is in the answer, with class and offset.
-func Describe(m tensor.Model, b *limits.Budget, size int64) (Answer, error) {
+func Describe(b *limits.Budget, m tensor.Model, size int64) (Answer, error) {
 	exact, core := sha256.New(), sha256.New()
 	both := io.MultiWriter(exact, core)
 	for i := range m.Tensors() {
@@ -99,7 +99,7 @@ func Describe(m tensor.Model, b *limits.Budget, size int64) (Answer, error) {
 	for _, f := range m.Findings() {
 		fmt.Fprintf(exact, "%s %v %q %d %q\n", f.Code, f.Severity, f.Where, f.Off, f.Text)
 	}
-	verdict, err := bodies(m, b, size, both)
+	verdict, err := bodies(b, m, size, both)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -122,7 +122,7 @@ func metaLines(m tensor.Model, w io.Writer) {
 }
 
 // bodies verifies and reads. Its error is one that no input may cause.
-func bodies(m tensor.Model, b *limits.Budget, size int64, w io.Writer) (verdict string, fault error) {
+func bodies(b *limits.Budget, m tensor.Model, size int64, w io.Writer) (verdict string, fault error) {
 	if v, ok := m.(tensor.Verifier); ok {
 		if err := v.Verify(b); err != nil {
 			return refusal(err, size)
@@ -133,7 +133,7 @@ func bodies(m tensor.Model, b *limits.Budget, size int64, w io.Writer) (verdict 
 		if left -= i.Span.Len; left < 0 {
 			return "bodies read in part", nil
 		}
-		err := body(m, b, i, w)
+		err := body(b, m, i, w)
 		if i.DType == tensor.Unknown && wire.ClassOf(err) == wire.Unsupported {
 			continue
 		}
@@ -144,7 +144,7 @@ func bodies(m tensor.Model, b *limits.Budget, size int64, w io.Writer) (verdict 
 	return "bodies read", nil
 }
 
-func body(m tensor.Model, b *limits.Budget, i tensor.Info, w io.Writer) error {
+func body(b *limits.Budget, m tensor.Model, i tensor.Info, w io.Writer) error {
 	r, err := m.Body(b, i)
 	if err != nil {
 		return err

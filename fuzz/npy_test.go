@@ -18,8 +18,8 @@ var npyTarget = func() fuzz.Target {
 	return t
 }()
 
-func rewriteNPY(data []byte, b *limits.Budget) ([]byte, error) {
-	f, err := npy.Decode(bytes.NewReader(data), int64(len(data)), b)
+func rewriteNPY(b *limits.Budget, data []byte) ([]byte, error) {
+	f, err := npy.Decode(b, bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		return nil, err
 	}

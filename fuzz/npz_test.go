@@ -26,8 +26,8 @@ var npzTarget = func() fuzz.Target {
 
 // rewriteNPZ writes the arrays again by our header encoder, in the archive of
 // the standard library. What cannot be read is not written.
-func rewriteNPZ(data []byte, b *limits.Budget) ([]byte, error) {
-	f, err := npz.Decode(bytes.NewReader(data), int64(len(data)), b)
+func rewriteNPZ(b *limits.Budget, data []byte) ([]byte, error) {
+	f, err := npz.Decode(b, bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func rewriteNPZ(data []byte, b *limits.Budget) ([]byte, error) {
 	var out bytes.Buffer
 	w := stdzip.NewWriter(&out)
 	for k := range f.Archive.Members {
-		body, err := readMember(f.Archive, b, k)
+		body, err := readMember(b, f.Archive, k)
 		if err != nil {
 			return nil, err
 		}
@@ -101,7 +101,7 @@ func TestBuiltArchivesOfArraysGetPastTheDoor(t *testing.T) {
 		}
 		data := fuzz.Archive(t, plan, arrays)
 		b := fuzz.Ceilings.Budget(t.Context())
-		if _, err := npz.Decode(bytes.NewReader(data), int64(len(data)), b); err == nil {
+		if _, err := npz.Decode(b, bytes.NewReader(data), int64(len(data))); err == nil {
 			accepted++
 		}
 		b.Close()
@@ -117,7 +117,7 @@ func TestStoredArraysReadTheSameAtAnOffset(t *testing.T) {
 	for _, seed := range corpus.Valid("npz") {
 		b := fuzz.Ceilings.Budget(t.Context())
 		defer b.Close()
-		f, err := npz.Decode(bytes.NewReader(seed.Data), int64(len(seed.Data)), b)
+		f, err := npz.Decode(b, bytes.NewReader(seed.Data), int64(len(seed.Data)))
 		if err != nil {
 			t.Errorf("%s: %v", seed.Name, err)
 			continue

@@ -37,7 +37,7 @@ func FuzzOllama(f *testing.F) {
 		}}
 		b := limits.Policy{}.Budget(t.Context())
 		defer b.Close()
-		m, err := ollama.Open(store, n, b, func(r io.ReaderAt, _ int64, _ *limits.Budget) (tensor.Model, error) {
+		m, err := ollama.Open(b, store, n, func(_ *limits.Budget, r io.ReaderAt, _ int64) (tensor.Model, error) {
 			return &tensor.File{Name: "safetensors", Source: r}, nil
 		})
 		if err != nil {

@@ -18,29 +18,29 @@ import (
 )
 
 var pickleTarget = fuzz.Target{
-	Read: func(r io.ReaderAt, size int64, b *limits.Budget) (fuzz.Answer, error) {
-		g, err := vm.Load(r, 0, size, b)
+	Read: func(b *limits.Budget, r io.ReaderAt, size int64) (fuzz.Answer, error) {
+		g, err := vm.Load(b, r, 0, size)
 		if err != nil {
 			return fuzz.Answer{}, err
 		}
 		return fuzz.Text(describe(g)), nil
 	},
-	Measured: func(r io.ReaderAt, size int64, b *limits.Budget) error {
-		_, err := vm.Load(r, 0, size, b)
+	Measured: func(b *limits.Budget, r io.ReaderAt, size int64) error {
+		_, err := vm.Load(b, r, 0, size)
 		return err
 	},
 }
 
 var scanTarget = fuzz.Target{
-	Read: func(r io.ReaderAt, size int64, b *limits.Budget) (fuzz.Answer, error) {
-		report := vm.ScanNext(r, 0, size, b)
+	Read: func(b *limits.Budget, r io.ReaderAt, size int64) (fuzz.Answer, error) {
+		report := vm.ScanNext(b, r, 0, size)
 		if err := report.Refusal(); err != nil {
 			return fuzz.Answer{}, err
 		}
 		return fuzz.Text(describe(report.Graph) + events(report)), nil
 	},
-	Measured: func(r io.ReaderAt, size int64, b *limits.Budget) error {
-		return vm.ScanNext(r, 0, size, b).Err
+	Measured: func(b *limits.Budget, r io.ReaderAt, size int64) error {
+		return vm.ScanNext(b, r, 0, size).Err
 	},
 }
 
@@ -77,8 +77,8 @@ func FuzzScan(f *testing.F) {
 // so at the first place that the scan names.
 func sameRuns(t testing.TB, data []byte, policy limits.Policy) {
 	t.Helper()
-	g, err := vm.Load(bytes.NewReader(data), 0, int64(len(data)), limitstest.Open(t, policy))
-	report := vm.Scan(bytes.NewReader(data), 0, int64(len(data)), limitstest.Open(t, policy))
+	g, err := vm.Load(limitstest.Open(t, policy), bytes.NewReader(data), 0, int64(len(data)))
+	report := vm.Scan(limitstest.Open(t, policy), bytes.NewReader(data), 0, int64(len(data)))
 	first := firstOf(report)
 	switch {
 	case wire.ClassOf(err) == wire.Limit || wire.ClassOf(report.Err) == wire.Limit:
@@ -96,11 +96,11 @@ func sameRuns(t testing.TB, data []byte, policy limits.Policy) {
 	if n := strings.Count(events(report), "\n"); n != report.Len() {
 		t.Errorf("%d events are listed of %d", n, report.Len())
 	}
-	plain := vm.ScanPlain(bytes.NewReader(data), 0, int64(len(data)), limitstest.Open(t, policy))
+	plain := vm.ScanPlain(limitstest.Open(t, policy), bytes.NewReader(data), 0, int64(len(data)))
 	if plain.Safe.OK && !report.Safe.OK && !strings.Contains(string(data), "joblib") || report.Safe.OK && !plain.Safe.OK {
 		t.Errorf("a plain scan says %v, a scan %v", plain.Refusal(), report.Refusal())
 	}
-	for line, err := range vm.DisassemblePlain(bytes.NewReader(data), 0, int64(len(data)), limitstest.Open(t, policy)) {
+	for line, err := range vm.DisassemblePlain(limitstest.Open(t, policy), bytes.NewReader(data), 0, int64(len(data))) {
 		if err == nil && line.Op == "" {
 			t.Error("a plain listing has a line without an instruction")
 		}
@@ -123,7 +123,7 @@ func listed(t testing.TB, data []byte, report *vm.Report, policy limits.Policy) 
 	t.Helper()
 	var at int64
 	var last error
-	for line, err := range vm.Disassemble(bytes.NewReader(data), 0, int64(len(data)), limitstest.Open(t, policy)) {
+	for line, err := range vm.Disassemble(limitstest.Open(t, policy), bytes.NewReader(data), 0, int64(len(data))) {
 		if last != nil {
 			t.Fatal("the listing goes on after an error")
 		}
@@ -233,23 +233,23 @@ func TestCorpusRunsThePickleMachine(t *testing.T) {
 }
 
 // The ways to run a pickle, and the ceilings that they reach.
-var pickleRuns = map[string]func(data []byte, b *limits.Budget) error{
-	"load": func(data []byte, b *limits.Budget) error {
-		_, err := vm.Load(bytes.NewReader(data), 0, int64(len(data)), b)
+var pickleRuns = map[string]func(b *limits.Budget, data []byte) error{
+	"load": func(b *limits.Budget, data []byte) error {
+		_, err := vm.Load(b, bytes.NewReader(data), 0, int64(len(data)))
 		return err
 	},
-	"load next": func(data []byte, b *limits.Budget) error {
-		_, err := vm.LoadNext(bytes.NewReader(data), 0, int64(len(data)), b)
+	"load next": func(b *limits.Budget, data []byte) error {
+		_, err := vm.LoadNext(b, bytes.NewReader(data), 0, int64(len(data)))
 		return err
 	},
-	"scan next": func(data []byte, b *limits.Budget) error {
-		return vm.ScanNext(bytes.NewReader(data), 0, int64(len(data)), b).Err
+	"scan next": func(b *limits.Budget, data []byte) error {
+		return vm.ScanNext(b, bytes.NewReader(data), 0, int64(len(data))).Err
 	},
-	"scan": func(data []byte, b *limits.Budget) error {
-		return vm.Scan(bytes.NewReader(data), 0, int64(len(data)), b).Err
+	"scan": func(b *limits.Budget, data []byte) error {
+		return vm.Scan(b, bytes.NewReader(data), 0, int64(len(data))).Err
 	},
-	"list": func(data []byte, b *limits.Budget) (err error) {
-		for _, err = range vm.Disassemble(bytes.NewReader(data), 0, int64(len(data)), b) {
+	"list": func(b *limits.Budget, data []byte) (err error) {
+		for _, err = range vm.Disassemble(b, bytes.NewReader(data), 0, int64(len(data))) {
 		}
 		return err
 	},
@@ -265,7 +265,7 @@ func starved(t *testing.T, file file) {
 			for ceiling := int64(1); ; {
 				lower(&policy, ceiling)
 				b := limitstest.Open(t, policy)
-				err := run(file.data, b)
+				err := run(b, file.data)
 				limit, ok := errors.AsType[*limits.Error](err)
 				if held := limitstest.Used(b, limits.WorkingSet); held != 0 {
 					t.Fatalf("%s: %d bytes of working set are held at the end", name, held)
@@ -337,5 +337,5 @@ func TestBuiltPicklesAreWhatTheyClaim(t *testing.T) {
 func loadAll(t testing.TB, data []byte) (*vm.Graph, error) {
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
-	return vm.Load(bytes.NewReader(data), 0, int64(len(data)), b)
+	return vm.Load(b, bytes.NewReader(data), 0, int64(len(data)))
 }

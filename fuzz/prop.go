@@ -40,24 +40,24 @@ func Text(s string) Answer { return Answer{s, s} }
 // A Target is one way to read bytes.
 type Target struct {
 	// Read decodes.
-	Read func(r io.ReaderAt, size int64, b *limits.Budget) (Answer, error)
+	Read func(b *limits.Budget, r io.ReaderAt, size int64) (Answer, error)
 	// Rewrite, if there is an encoder, decodes accepted bytes and encodes
 	// what they mean. Class unsupported and limit may be answered.
-	Rewrite func(data []byte, b *limits.Budget) ([]byte, error)
+	Rewrite func(b *limits.Budget, data []byte) ([]byte, error)
 	// Policy replaces [Ceilings].
 	Policy *limits.Policy
 	// Measured, if not nil, is the part of Read whose allocations are compared
 	// with what it charges: the decoder without the description of its result.
-	Measured func(r io.ReaderAt, size int64, b *limits.Budget) error
+	Measured func(b *limits.Budget, r io.ReaderAt, size int64) error
 }
 
 // Models is the target of a decoder that gives a Model. The structure of what
 // it accepts must be sound; the bodies are verified and read, and what that
 // comes to is part of the answer.
-func Models[M tensor.Model](decode func(io.ReaderAt, int64, *limits.Budget) (M, error)) Target {
+func Models[M tensor.Model](decode func(*limits.Budget, io.ReaderAt, int64) (M, error)) Target {
 	return Target{
-		Read: func(r io.ReaderAt, size int64, b *limits.Budget) (Answer, error) {
-			m, err := decode(r, size, b)
+		Read: func(b *limits.Budget, r io.ReaderAt, size int64) (Answer, error) {
+			m, err := decode(b, r, size)
 			if err != nil {
 				return Answer{}, err
 			}
@@ -65,10 +65,10 @@ func Models[M tensor.Model](decode func(io.ReaderAt, int64, *limits.Budget) (M, 
 			if err := Sound(m, size); err != nil {
 				return Answer{}, err
 			}
-			return Describe(m, b, size)
+			return Describe(b, m, size)
 		},
-		Measured: func(r io.ReaderAt, size int64, b *limits.Budget) error {
-			m, err := decode(r, size, b)
+		Measured: func(b *limits.Budget, r io.ReaderAt, size int64) error {
+			m, err := decode(b, r, size)
 			if err == nil {
 				m.Close()
 			}
@@ -146,14 +146,14 @@ func (g Target) Try(data []byte) (accepted bool, err error) {
 func (g Target) bounded(data []byte, policy limits.Policy) error {
 	measured := g.Measured
 	if measured == nil {
-		measured = func(r io.ReaderAt, size int64, b *limits.Budget) error {
-			_, err := g.Read(r, size, b)
+		measured = func(b *limits.Budget, r io.ReaderAt, size int64) error {
+			_, err := g.Read(b, r, size)
 			return err
 		}
 	}
 	account := policy.Budget(background)
 	defer account.Close()
-	allocated, charged := Cost(account, func() { measured(bytes.NewReader(data), int64(len(data)), account) })
+	allocated, charged := Cost(account, func() { measured(account, bytes.NewReader(data), int64(len(data))) })
 	if allocated > 2*charged+Slack {
 		return broken(Bounded, "%d bytes allocated, %d charged, for %d bytes of file", allocated, charged, len(data))
 	}
@@ -224,7 +224,7 @@ func (g Target) rewrite(data []byte, policy limits.Policy, whole *run) error {
 	}
 	account := policy.Budget(background)
 	defer account.Close()
-	out, err := g.Rewrite(data, account)
+	out, err := g.Rewrite(account, data)
 	if class := wire.ClassOf(err); class == wire.Unsupported || class == wire.Limit {
 		return nil
 	}

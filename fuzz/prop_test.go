@@ -12,11 +12,11 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-type reader = func(r io.ReaderAt, size int64, b *limits.Budget) (fuzz.Answer, error)
+type reader = func(b *limits.Budget, r io.ReaderAt, size int64) (fuzz.Answer, error)
 
 // toy is a small honest format: a count, that many bytes, nothing after.
-func toy(r io.ReaderAt, size int64, b *limits.Budget) (fuzz.Answer, error) {
-	c := wire.NewCursor("toy", r, size, b)
+func toy(b *limits.Budget, r io.ReaderAt, size int64) (fuzz.Answer, error) {
+	c := wire.NewCursor(b, "toy", r, size)
 	n, err := c.U8()
 	if err != nil {
 		return fuzz.Answer{}, err
@@ -40,7 +40,7 @@ var (
 func TestCheckFindsEachBrokenProperty(t *testing.T) {
 	good := []byte("\x03abc")
 	fails := func(err error) reader {
-		return func(io.ReaderAt, int64, *limits.Budget) (fuzz.Answer, error) { return fuzz.Answer{}, err }
+		return func(*limits.Budget, io.ReaderAt, int64) (fuzz.Answer, error) { return fuzz.Answer{}, err }
 	}
 	for _, c := range []struct {
 		name   string
@@ -50,33 +50,33 @@ func TestCheckFindsEachBrokenProperty(t *testing.T) {
 		{"an error without a class", fuzz.Classed, fuzz.Target{Read: fails(&wire.Error{Format: "toy", Err: errors.New("x")})}},
 		{"an error without a place", fuzz.Classed, fuzz.Target{Read: fails(wire.ErrRange)}},
 		{"an offset past the end", fuzz.Classed, fuzz.Target{Read: fails(&wire.Error{Format: "toy", Off: 5, Err: wire.ErrRange})}},
-		{"an allocation that nobody was asked for", fuzz.Bounded, fuzz.Target{Read: func(r io.ReaderAt, size int64, b *limits.Budget) (fuzz.Answer, error) {
+		{"an allocation that nobody was asked for", fuzz.Bounded, fuzz.Target{Read: func(b *limits.Budget, r io.ReaderAt, size int64) (fuzz.Answer, error) {
 			sink = make([]byte, 1<<20)
-			return toy(r, size, b)
+			return toy(b, r, size)
 		}}},
-		{"an account charged behind the back", fuzz.Returned, fuzz.Target{Read: func(r io.ReaderAt, size int64, b *limits.Budget) (fuzz.Answer, error) {
+		{"an account charged behind the back", fuzz.Returned, fuzz.Target{Read: func(b *limits.Budget, r io.ReaderAt, size int64) (fuzz.Answer, error) {
 			leaks = b.Child(limits.Policy{})
-			return toy(r, size, b)
+			return toy(b, r, size)
 		}}},
-		{"an answer that changes", fuzz.Repeatable, fuzz.Target{Read: func(r io.ReaderAt, size int64, b *limits.Budget) (fuzz.Answer, error) {
+		{"an answer that changes", fuzz.Repeatable, fuzz.Target{Read: func(b *limits.Budget, r io.ReaderAt, size int64) (fuzz.Answer, error) {
 			turn++
 			return fuzz.Text(fmt.Sprint(turn)), nil
 		}}},
-		{"a reader that is trusted to be full", fuzz.Chunked, fuzz.Target{Read: func(r io.ReaderAt, size int64, b *limits.Budget) (fuzz.Answer, error) {
+		{"a reader that is trusted to be full", fuzz.Chunked, fuzz.Target{Read: func(b *limits.Budget, r io.ReaderAt, size int64) (fuzz.Answer, error) {
 			p := make([]byte, size)
 			n, _ := r.ReadAt(p, 0)
 			return fuzz.Text(string(p[:n])), nil
 		}}},
-		{"a budget that changes the answer", fuzz.Tighter, fuzz.Target{Read: func(r io.ReaderAt, size int64, b *limits.Budget) (fuzz.Answer, error) {
+		{"a budget that changes the answer", fuzz.Tighter, fuzz.Target{Read: func(b *limits.Budget, r io.ReaderAt, size int64) (fuzz.Answer, error) {
 			if b.Alloc(4) != nil {
 				return fuzz.Text("cut short"), nil
 			}
-			return toy(r, size, b)
+			return toy(b, r, size)
 		}}},
-		{"an encoder that loses a byte", fuzz.Rewritten, fuzz.Target{Read: toy, Rewrite: func([]byte, *limits.Budget) ([]byte, error) {
+		{"an encoder that loses a byte", fuzz.Rewritten, fuzz.Target{Read: toy, Rewrite: func(*limits.Budget, []byte) ([]byte, error) {
 			return []byte("\x02ab"), nil
 		}}},
-		{"an encoder that fails", fuzz.Rewritten, fuzz.Target{Read: toy, Rewrite: func([]byte, *limits.Budget) ([]byte, error) {
+		{"an encoder that fails", fuzz.Rewritten, fuzz.Target{Read: toy, Rewrite: func(*limits.Budget, []byte) ([]byte, error) {
 			return nil, io.ErrShortWrite
 		}}},
 	} {
@@ -103,7 +103,7 @@ func TestCheckFindsEachBrokenProperty(t *testing.T) {
 }
 
 func TestCheckPassesAnHonestReader(t *testing.T) {
-	target := fuzz.Target{Read: toy, Rewrite: func(data []byte, b *limits.Budget) ([]byte, error) { return data, nil }}
+	target := fuzz.Target{Read: toy, Rewrite: func(b *limits.Budget, data []byte) ([]byte, error) { return data, nil }}
 	for _, data := range []string{"", "\x00", "\x03abc", "\x03ab", "\x00x"} {
 		accepted, err := target.Try([]byte(data))
 		if err != nil {

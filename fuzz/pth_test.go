@@ -24,10 +24,10 @@ func agree(t *testing.T, data []byte) {
 	t.Helper()
 	b := fuzz.Ceilings.Budget(t.Context())
 	defer b.Close()
-	loaded, err := pth.Decode(bytes.NewReader(data), int64(len(data)), b)
+	loaded, err := pth.Decode(b, bytes.NewReader(data), int64(len(data)))
 	again := fuzz.Ceilings.Budget(t.Context())
 	defer again.Close()
-	scanned := pth.Scan(bytes.NewReader(data), int64(len(data)), again)
+	scanned := pth.Scan(again, bytes.NewReader(data), int64(len(data)))
 	if wire.ClassOf(err) == wire.Limit || wire.ClassOf(scanned.Err) == wire.Limit {
 		return // a scan holds more than a load
 	}
@@ -127,7 +127,7 @@ func TestPlannedCheckpointsAreMostlyAccepted(t *testing.T) {
 				file = build(t, plan.Archive(1))
 			}
 			b := limits.Policy{}.Budget(t.Context())
-			m, err := pth.Decode(bytes.NewReader(file), int64(len(file)), b)
+			m, err := pth.Decode(b, bytes.NewReader(file), int64(len(file)))
 			total++
 			if err == nil {
 				accepted++

@@ -27,7 +27,7 @@ func (g Target) run(r io.ReaderAt, size int64, policy limits.Policy) *run {
 	host := limits.Policy{MaxTotalBytes: math.MaxInt64, MaxItems: math.MaxInt64, Timeout: limits.NoTimeout}.Budget(background)
 	defer host.Close()
 	account := host.Child(policy)
-	answer, err := g.Read(r, size, account)
+	answer, err := g.Read(account, r, size)
 	out := &run{answer: answer, err: err, class: wire.ClassOf(err), off: wire.NoOffset, usage: map[limits.Axis]limits.AxisUsage{}}
 	if placed, ok := errors.AsType[*wire.Error](err); ok {
 		out.off = placed.Off

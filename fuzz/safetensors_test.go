@@ -28,8 +28,8 @@ func (m byName) Tensors() iter.Seq[tensor.Info] {
 
 var safetensorsTarget = func() fuzz.Target {
 	t := fuzz.Models(safetensors.Decode)
-	t.Read = func(r io.ReaderAt, size int64, b *limits.Budget) (fuzz.Answer, error) {
-		f, err := safetensors.Decode(r, size, b)
+	t.Read = func(b *limits.Budget, r io.ReaderAt, size int64) (fuzz.Answer, error) {
+		f, err := safetensors.Decode(b, r, size)
 		if err != nil {
 			return fuzz.Answer{}, err
 		}
@@ -40,7 +40,7 @@ var safetensorsTarget = func() fuzz.Target {
 		if err := tiled(f, size); err != nil {
 			return fuzz.Answer{}, err
 		}
-		return fuzz.Describe(byName{f}, b, size)
+		return fuzz.Describe(b, byName{f}, size)
 	}
 	t.Rewrite = rewriteSafetensors
 	return t
@@ -64,25 +64,25 @@ func tiled(f *safetensors.File, size int64) error {
 
 // rewriteSafetensors writes what was read. What was written is in the writer's
 // order, so writing it again gives the same bytes.
-func rewriteSafetensors(data []byte, b *limits.Budget) ([]byte, error) {
-	first, err := encodeAgain(data, b)
+func rewriteSafetensors(b *limits.Budget, data []byte) ([]byte, error) {
+	first, err := encodeAgain(b, data)
 	if err != nil {
 		return nil, err
 	}
-	second, err := encodeAgain(first, b)
+	second, err := encodeAgain(b, first)
 	if err == nil && !bytes.Equal(first, second) {
 		err = fmt.Errorf("written twice it differs: %q, %q", first, second)
 	}
 	return first, err
 }
 
-func encodeAgain(data []byte, b *limits.Budget) ([]byte, error) {
-	f, err := safetensors.Decode(bytes.NewReader(data), int64(len(data)), b)
+func encodeAgain(b *limits.Budget, data []byte) ([]byte, error) {
+	f, err := safetensors.Decode(b, bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		return nil, err
 	}
 	var out bytes.Buffer
-	err = safetensors.Encode(&out, f, b)
+	err = safetensors.Encode(b, &out, f)
 	return out.Bytes(), err
 }
 
@@ -114,7 +114,7 @@ func sameHeader(t *testing.T, data []byte, accepted bool) {
 	t.Helper()
 	b := fuzz.Ceilings.Budget(t.Context())
 	defer b.Close()
-	h, err := safetensors.DecodeHeader(bytes.NewReader(data), b)
+	h, err := safetensors.DecodeHeader(b, bytes.NewReader(data))
 	if fault := fuzz.Placed(err, int64(len(data))); fault != nil {
 		t.Fatal("from a stream: ", fault)
 	}

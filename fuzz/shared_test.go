@@ -36,7 +36,7 @@ func TestAHostServesAHundredThousandFiles(t *testing.T) {
 	for i := range total {
 		file := files[i%len(files)]
 		b := host.Child(file.policy)
-		m, err := formatOf(t, file.format).decode(bytes.NewReader(file.data), int64(len(file.data)), b)
+		m, err := formatOf(t, file.format).decode(b, bytes.NewReader(file.data), int64(len(file.data)))
 		if err == nil {
 			m.Close()
 		}
@@ -67,7 +67,7 @@ func TestSixtyFourGoroutinesShareAHost(t *testing.T) {
 				file := files[(i+g*len(files)/64)%len(files)]
 				f := formatOf(t, file.format)
 				b := host.Child(file.policy)
-				_, _, whole := examine(f, file.data, b)
+				_, _, whole := examine(b, f, file.data)
 				b.Close()
 				want := "ok"
 				if file.recipe != nil {
@@ -93,7 +93,7 @@ func TestAPanicEndsAsInternalAndLeavesNothing(t *testing.T) {
 			for _, after := range []int64{0, 8, 20, int64(len(file.data)) / 2, int64(len(file.data)) - 1} {
 				fsys := &breaking{file.data, after, 0}
 				b := host.Child(file.policy)
-				m, err := parser.OpenFS(fsys, "model."+row.name, b)
+				m, err := parser.OpenFS(b, fsys, "model."+row.name)
 				if err == nil {
 					opened++
 					err = parser.Verify(b, m)

@@ -68,12 +68,12 @@ func FuzzStream(f *testing.F) {
 func streamTarget(o convert.Options) fuzz.Target {
 	o.Threads = 1 // what several allocate is a matter of their order
 	return fuzz.Target{
-		Read: func(r io.ReaderAt, size int64, b *limits.Budget) (fuzz.Answer, error) {
-			sum, err := stream(r, size, o, b, true)
+		Read: func(b *limits.Budget, r io.ReaderAt, size int64) (fuzz.Answer, error) {
+			sum, err := stream(b, r, size, o, true)
 			return fuzz.Text(sum), err
 		},
-		Measured: func(r io.ReaderAt, size int64, b *limits.Budget) error {
-			_, err := stream(r, size, o, b, false)
+		Measured: func(b *limits.Budget, r io.ReaderAt, size int64) error {
+			_, err := stream(b, r, size, o, false)
 			return err
 		},
 	}
@@ -82,12 +82,12 @@ func streamTarget(o convert.Options) fuzz.Target {
 func converted(data []byte, o convert.Options) (string, error) {
 	b := fuzz.Ceilings.Budget(context.Background())
 	defer b.Close()
-	return stream(bytes.NewReader(data), int64(len(data)), o, b, true)
+	return stream(b, bytes.NewReader(data), int64(len(data)), o, true)
 }
 
 // stream converts and reads what was written.
-func stream(r io.ReaderAt, size int64, o convert.Options, b *limits.Budget, look bool) (string, error) {
-	m, err := parser.Decode(r, size, b)
+func stream(b *limits.Budget, r io.ReaderAt, size int64, o convert.Options, look bool) (string, error) {
+	m, err := parser.Decode(b, r, size)
 	if err != nil {
 		return "", err
 	}
@@ -118,7 +118,7 @@ func stream(r io.ReaderAt, size int64, o convert.Options, b *limits.Budget, look
 func isWritten(data []byte, p *convert.Plan) string {
 	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(context.Background())
 	defer b.Close()
-	m, err := parser.Decode(bytes.NewReader(data), int64(len(data)), b)
+	m, err := parser.Decode(b, bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		return err.Error()
 	}
@@ -172,7 +172,7 @@ func FuzzMatrix(f *testing.F) {
 		want := contents(t, data)
 		for i, w := range way[:min(len(way), 12)] {
 			b := limits.Policy{Timeout: limits.NoTimeout}.Budget(context.Background())
-			m, err := parser.Decode(bytes.NewReader(data), int64(len(data)), b)
+			m, err := parser.Decode(b, bytes.NewReader(data), int64(len(data)))
 			if err != nil {
 				t.Fatalf("step %d: %v", i, err)
 			}
@@ -216,7 +216,7 @@ func smallModel(t *testing.T, p []byte) []byte {
 	}
 	b := limits.Policy{}.Budget(context.Background())
 	defer b.Close()
-	plan, err := safetensors.Layout(infos, nil, b)
+	plan, err := safetensors.Layout(b, infos, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +231,7 @@ func smallModel(t *testing.T, p []byte) []byte {
 func contents(t *testing.T, data []byte) []string {
 	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(context.Background())
 	defer b.Close()
-	m, err := parser.Decode(bytes.NewReader(data), int64(len(data)), b)
+	m, err := parser.Decode(b, bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,22 +23,22 @@ import (
 )
 
 var jsonTarget = fuzz.Target{
-	Read: func(r io.ReaderAt, size int64, b *limits.Budget) (fuzz.Answer, error) {
-		v, err := readTree(r, size, b)
+	Read: func(b *limits.Budget, r io.ReaderAt, size int64) (fuzz.Answer, error) {
+		v, err := readTree(b, r, size)
 		if err != nil {
 			return fuzz.Answer{}, err
 		}
 		text, err := json.Marshal(v)
 		return fuzz.Text(string(text)), err
 	},
-	Rewrite: func(data []byte, b *limits.Budget) ([]byte, error) {
-		v, err := readTree(bytes.NewReader(data), int64(len(data)), b)
+	Rewrite: func(b *limits.Budget, data []byte) ([]byte, error) {
+		v, err := readTree(b, bytes.NewReader(data), int64(len(data)))
 		if err != nil {
 			return nil, err
 		}
 		return json.Marshal(v)
 	},
-	Measured: func(r io.ReaderAt, size int64, b *limits.Budget) error {
+	Measured: func(b *limits.Budget, r io.ReaderAt, size int64) error {
 		text, err := strictjson.ReadAt(b, r, 0, size)
 		if err != nil {
 			return wire.At("json", "", 0, err)
@@ -47,7 +47,7 @@ var jsonTarget = fuzz.Target{
 	},
 }
 
-func readTree(r io.ReaderAt, size int64, b *limits.Budget) (v any, err error) {
+func readTree(b *limits.Budget, r io.ReaderAt, size int64) (v any, err error) {
 	text, err := strictjson.ReadAt(b, r, 0, size)
 	if err != nil {
 		return nil, wire.At("json", "", 0, err)
@@ -148,7 +148,7 @@ func compareJSON(t *testing.T, data []byte, accepted bool) {
 	t.Helper()
 	b := fuzz.Ceilings.Budget(t.Context())
 	defer b.Close()
-	got, err := readTree(bytes.NewReader(data), int64(len(data)), b)
+	got, err := readTree(b, bytes.NewReader(data), int64(len(data)))
 	if (err == nil) != accepted {
 		t.Fatalf("accepted is %v, then %v", accepted, err)
 	}

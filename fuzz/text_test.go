@@ -48,7 +48,7 @@ func FuzzText(f *testing.F) {
 		}
 		for name, data := range holders(s) {
 			b := limits.Policy{}.Budget(background)
-			m, err := parser.Decode(bytes.NewReader(data), int64(len(data)), b)
+			m, err := parser.Decode(b, bytes.NewReader(data), int64(len(data)))
 			if err == nil {
 				for _, found := range m.Findings() {
 					shown(t, "a finding of "+name, found.String(), wire.MaxMessage)

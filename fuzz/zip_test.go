@@ -19,15 +19,15 @@ import (
 
 // zipTarget answers with the directory and the digest of every member.
 var zipTarget = fuzz.Target{
-	Read: func(r io.ReaderAt, size int64, b *limits.Budget) (fuzz.Answer, error) {
-		a, err := zip.Decode(r, size, b, zip.Options{})
+	Read: func(b *limits.Budget, r io.ReaderAt, size int64) (fuzz.Answer, error) {
+		a, err := zip.Decode(b, r, size, zip.Options{})
 		if err != nil {
 			return fuzz.Answer{}, err
 		}
 		var answer fuzz.Answer
 		for i := range a.Members {
 			m := &a.Members[i]
-			digest, err := memberDigest(a, b, i, size)
+			digest, err := memberDigest(b, a, i, size)
 			if err != nil {
 				return fuzz.Answer{}, err
 			}
@@ -38,15 +38,15 @@ var zipTarget = fuzz.Target{
 		return answer, nil
 	},
 	Rewrite: rewriteZip,
-	Measured: func(r io.ReaderAt, size int64, b *limits.Budget) error {
-		_, err := zip.Decode(r, size, b, zip.Options{})
+	Measured: func(b *limits.Budget, r io.ReaderAt, size int64) error {
+		_, err := zip.Decode(b, r, size, zip.Options{})
 		return err
 	},
 }
 
 // memberDigest reads one member. What it is refused with is an answer too, and
 // must be an error as good as those of Decode; a limit ends the reading.
-func memberDigest(a *zip.Archive, b *limits.Budget, i int, size int64) (string, error) {
+func memberDigest(b *limits.Budget, a *zip.Archive, i int, size int64) (string, error) {
 	h := sha256.New()
 	r, err := a.Open(b, i)
 	if err == nil {
@@ -67,8 +67,8 @@ func memberDigest(a *zip.Archive, b *limits.Budget, i int, size int64) (string, 
 
 // rewriteZip writes the members again with the standard library, half of them
 // deflated. What cannot be read cannot be written.
-func rewriteZip(data []byte, b *limits.Budget) ([]byte, error) {
-	a, err := zip.Decode(bytes.NewReader(data), int64(len(data)), b, zip.Options{})
+func rewriteZip(b *limits.Budget, data []byte) ([]byte, error) {
+	a, err := zip.Decode(b, bytes.NewReader(data), int64(len(data)), zip.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func sameAsStandard(t *testing.T, data []byte) {
 	t.Helper()
 	b := fuzz.Ceilings.Budget(t.Context())
 	defer b.Close()
-	a, err := zip.Decode(bytes.NewReader(data), int64(len(data)), b, zip.Options{})
+	a, err := zip.Decode(b, bytes.NewReader(data), int64(len(data)), zip.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func sameAsStandard(t *testing.T, data []byte) {
 		if off, err := f.DataOffset(); err != nil || off != m.DataOff {
 			t.Fatalf("member %d begins at %#x, archive/zip says %#x, %v", i, m.DataOff, off, err)
 		}
-		ours, ourErr := readMember(a, b, i)
+		ours, ourErr := readMember(b, a, i)
 		theirs, theirErr := readStandard(f)
 		if ourErr == nil && (theirErr != nil || !bytes.Equal(ours, theirs)) {
 			t.Fatalf("member %d: read as %q, archive/zip gives %q, %v", i, ours, theirs, theirErr)
@@ -148,7 +148,7 @@ func sameAsStandard(t *testing.T, data []byte) {
 	}
 }
 
-func readMember(a *zip.Archive, b *limits.Budget, i int) ([]byte, error) {
+func readMember(b *limits.Budget, a *zip.Archive, i int) ([]byte, error) {
 	r, err := a.Open(b, i)
 	if err != nil {
 		return nil, err

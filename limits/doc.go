@@ -8,7 +8,7 @@
 //
 //	b := limits.Policy{}.Budget(ctx)
 //	defer b.Close()
-//	m, err := parser.Open(path, b)
+//	m, err := parser.Open(b, path)
 //
 // A host that serves many requests opens one account for itself and a child per
 // request with [Budget.Child]. What the open children hold together (bytes and

@@ -21,7 +21,7 @@ func BenchmarkDecode(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				a := limits.Policy{}.Budget(b.Context())
-				m, err := parser.Decode(bytes.NewReader(data), int64(len(data)), a)
+				m, err := parser.Decode(a, bytes.NewReader(data), int64(len(data)))
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -39,7 +39,7 @@ func BenchmarkOpen(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				a := limits.Policy{}.Budget(b.Context())
-				m, err := parser.Open("../testdata/demo/"+name, a)
+				m, err := parser.Open(a, "../testdata/demo/"+name)
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -51,7 +51,7 @@ func Detect(r io.ReaderAt, size int64) (string, error) {
 	return guarded("detect", func() (string, error) {
 		b := limits.Policy{}.Budget(context.Background())
 		defer b.Close()
-		f, _, err := detect(r, size, b)
+		f, _, err := detect(b, r, size)
 		if err != nil {
 			return "", err
 		}
@@ -61,7 +61,7 @@ func Detect(r io.ReaderAt, size int64) (string, error) {
 
 // detect finds the one format that the content is of. If an archive may be read
 // from the same bytes and the policy lets that pass, it says so.
-func detect(r io.ReaderAt, size int64, b *limits.Budget) (*format, *tensor.Finding, error) {
+func detect(b *limits.Budget, r io.ReaderAt, size int64) (*format, *tensor.Finding, error) {
 	if size < 0 {
 		return nil, nil, wire.At(detection, "", wire.NoOffset, wire.ErrUsage.With("size %d", size))
 	}
@@ -154,7 +154,7 @@ func (h *head) members() *archive {
 	h.names = new(archive)
 	b := h.b.Child(*h.b.Policy())
 	defer b.Close()
-	list, err := zip.Directory(h.r, h.size, b, zip.Options{ExactCase: true})
+	list, err := zip.Directory(b, h.r, h.size, zip.Options{ExactCase: true})
 	if err != nil {
 		h.names.err = err
 		h.names.count(firstMember(h.p))

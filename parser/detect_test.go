@@ -155,7 +155,7 @@ func TestWhatIsNoModelIsNamed(t *testing.T) {
 	named := map[string]bool{}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := parser.Decode(bytes.NewReader([]byte(c.data)), int64(len(c.data)), account(t, limits.Policy{}))
+			_, err := parser.Decode(account(t, limits.Policy{}), bytes.NewReader([]byte(c.data)), int64(len(c.data)))
 			if parser.ClassOf(err) != parser.Unsupported || !strings.Contains(err.Error(), c.what) {
 				t.Fatalf("%v: %v", parser.ClassOf(err), err)
 			}
@@ -203,7 +203,7 @@ func TestALongHeaderIsSafetensors(t *testing.T) {
 	if got, err := parser.Detect(read(data)); got != "safetensors" {
 		t.Errorf("%q, %v", got, err)
 	}
-	if _, err := parser.Decode(bytes.NewReader(data), int64(len(data)), account(t, limits.Policy{})); parser.ClassOf(err) != parser.Malformed {
+	if _, err := parser.Decode(account(t, limits.Policy{}), bytes.NewReader(data), int64(len(data))); parser.ClassOf(err) != parser.Malformed {
 		t.Errorf("%v", err)
 	}
 }
@@ -270,7 +270,7 @@ func TestPolyglotsAreRefused(t *testing.T) {
 		}
 	})
 	t.Run("the quirk makes it a finding", func(t *testing.T) {
-		m, err := parser.Decode(bytes.NewReader(cases[0].data), int64(len(cases[0].data)), account(t, limits.Policy{Quirks: []string{"detect.polyglot"}}))
+		m, err := parser.Decode(account(t, limits.Policy{Quirks: []string{"detect.polyglot"}}), bytes.NewReader(cases[0].data), int64(len(cases[0].data)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -299,7 +299,7 @@ func codes(m tensor.Model) []string {
 func TestDetectionLeavesNoCharge(t *testing.T) {
 	data := archive(t, map[string]string{"a.txt": "x", "b.txt": "y"})
 	b := account(t, limits.Policy{})
-	if _, err := parser.Decode(bytes.NewReader(data), int64(len(data)), b); parser.ClassOf(err) != parser.Unsupported {
+	if _, err := parser.Decode(b, bytes.NewReader(data), int64(len(data))); parser.ClassOf(err) != parser.Unsupported {
 		t.Fatal(err)
 	}
 	for _, u := range b.Usage() {

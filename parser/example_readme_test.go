@@ -15,7 +15,7 @@ func ExampleOpen() {
 
 	b := limits.Policy{MaxTotalBytes: 64 << 20}.Budget(context.Background())
 	defer b.Close()
-	m, err := parser.Open(path, b)
+	m, err := parser.Open(b, path)
 	if err != nil {
 		log.Fatal(parser.ClassOf(err), ": ", err)
 	}

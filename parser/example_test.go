@@ -30,7 +30,7 @@ func upload(w http.ResponseWriter, r *http.Request) {
 	b := host.Child(limits.Policy{MaxTotalBytes: 64 << 20})
 	defer b.Close()
 
-	m, err := parser.Decode(file, head.Size, b) // the header
+	m, err := parser.Decode(b, file, head.Size) // the header
 	if err == nil {
 		defer m.Close()
 		err = parser.Verify(b, m) // the bodies
@@ -77,7 +77,7 @@ func ExampleDecode() {
 
 	b := limits.Policy{}.Budget(context.Background())
 	defer b.Close()
-	m, err := parser.Decode(bytes.NewReader(data), int64(len(data)), b)
+	m, err := parser.Decode(b, bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		fmt.Println(parser.ClassOf(err), err)
 		return
@@ -96,7 +96,7 @@ func ExampleClassOf() {
 	data := append([]byte{byte(len(header)), 0, 0, 0, 0, 0, 0, 0}, header+"\x00\x00\x80\x3f"...)
 	b := limits.Policy{MaxItems: 2}.Budget(context.Background())
 	defer b.Close()
-	_, err := parser.Decode(bytes.NewReader(data), int64(len(data)), b)
+	_, err := parser.Decode(b, bytes.NewReader(data), int64(len(data)))
 	fmt.Println(parser.ClassOf(err), parser.ClassOf(err).ExitCode())
 	if e, ok := errors.AsType[*limits.Error](err); ok {
 		fmt.Println(e.Axis, e.Axis.Flag())

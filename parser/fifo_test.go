@@ -33,7 +33,7 @@ func TestWhatIsNoFileIsNeverOpened(t *testing.T) {
 		refuses(t, filepath.Join(dir, "set"), parser.Unsupported, "not a regular file")
 		refuses(t, dir, parser.Unsupported, "not a regular file")
 		refuses(t, os.DevNull, parser.Unsupported, "a device")
-		m, err := parser.Open(filepath.Join(dir, "ok"), account(t, limits.Policy{}))
+		m, err := parser.Open(account(t, limits.Policy{}), filepath.Join(dir, "ok"))
 		if err != nil {
 			t.Error(err)
 			return

@@ -28,16 +28,16 @@ func (s Source) Open(b *limits.Budget) (tensor.Model, error) {
 
 func (s Source) open(b *limits.Budget) (tensor.Model, error) {
 	if isStored(s.named) {
-		return openStored(s.named, b)
+		return openStored(b, s.named)
 	}
 	d, err := confine(s.folder, s.entry.name, s.named)
 	if err != nil {
 		return nil, err
 	}
 	if s.entry.name == "." {
-		return openOnly(d, s.Path, b)
+		return openOnly(b, d, s.Path)
 	}
-	return openIn(d, s.entry, b)
+	return openIn(b, d, s.entry)
 }
 
 // at finds what a path names: a model of its own, or a folder.

@@ -25,11 +25,11 @@ type format struct {
 	// fits says whether the content is of this format.
 	fits func(*head) fit
 	// decode reads one file.
-	decode func(io.ReaderAt, int64, *limits.Budget) (tensor.Model, error)
+	decode func(*limits.Budget, io.ReaderAt, int64) (tensor.Model, error)
 	// index reads the model that an index of shards describes, shards one whose
 	// files lie in one folder; nil where a model is one file.
-	index  func(fs.FS, string, *limits.Budget) (tensor.Model, error)
-	shards func(fs.FS, []string, *limits.Budget) (tensor.Model, error)
+	index  func(*limits.Budget, fs.FS, string) (tensor.Model, error)
+	shards func(*limits.Budget, fs.FS, []string) (tensor.Model, error)
 	// part reports the name of a file that is no model without the rest of its
 	// set; nil where each is.
 	part func(string) bool
@@ -69,8 +69,8 @@ func isSplit(name string) bool {
 }
 
 // openSplit finds the other files by the name of one.
-func openSplit(fsys fs.FS, files []string, b *limits.Budget) (tensor.Model, error) {
-	m, err := gguf.OpenSplit(fsys, files[0], b)
+func openSplit(b *limits.Budget, fsys fs.FS, files []string) (tensor.Model, error) {
+	m, err := gguf.OpenSplit(b, fsys, files[0])
 	if err != nil {
 		return nil, err
 	}
@@ -95,9 +95,9 @@ func Formats() []Format {
 
 // as turns a format's own Decode into the table's: a nil *File must not become
 // a Model that is not nil.
-func as[M tensor.Model](decode func(io.ReaderAt, int64, *limits.Budget) (M, error)) func(io.ReaderAt, int64, *limits.Budget) (tensor.Model, error) {
-	return func(r io.ReaderAt, size int64, b *limits.Budget) (tensor.Model, error) {
-		m, err := decode(r, size, b)
+func as[M tensor.Model](decode func(*limits.Budget, io.ReaderAt, int64) (M, error)) func(*limits.Budget, io.ReaderAt, int64) (tensor.Model, error) {
+	return func(b *limits.Budget, r io.ReaderAt, size int64) (tensor.Model, error) {
+		m, err := decode(b, r, size)
 		if err != nil {
 			return nil, err
 		}

@@ -95,7 +95,7 @@ func TestAPanicIsContained(t *testing.T) {
 				one(seed.Name, policyOf(t, seed.Recipe), func(b *limits.Budget) error {
 					r := &panicking{ReaderAt: bytes.NewReader(seed.Data)}
 					r.left.Store(n)
-					m, err := parser.Decode(r, int64(len(seed.Data)), b)
+					m, err := parser.Decode(b, r, int64(len(seed.Data)))
 					if err == nil {
 						err = parser.Verify(b, m)
 					}
@@ -108,7 +108,7 @@ func TestAPanicIsContained(t *testing.T) {
 		fsys := &trap{FS: set, after: n}
 		for _, name := range []string{".", "model-00001-of-00002.safetensors"} {
 			one(name, limits.Policy{}, func(b *limits.Budget) error {
-				m, err := parser.OpenFS(fsys, name, b)
+				m, err := parser.OpenFS(b, fsys, name)
 				if err == nil {
 					m.Close()
 				}
@@ -137,7 +137,7 @@ func TestAPanicIsContained(t *testing.T) {
 
 // A panic names the function that it came from, not the one that caught it.
 func TestAPanicNamesItsOrigin(t *testing.T) {
-	_, err := parser.Decode(&panicking{ReaderAt: bytes.NewReader(nil)}, 100, account(t, limits.Policy{}))
+	_, err := parser.Decode(account(t, limits.Policy{}), &panicking{ReaderAt: bytes.NewReader(nil)}, 100)
 	if err == nil || !strings.Contains(err.Error(), "(*panicking).ReadAt line ") {
 		t.Error(err)
 	}
@@ -166,7 +166,7 @@ func TestManyGoroutinesOnOneHost(t *testing.T) {
 			for i := worker % 4; i < len(files); i += 4 {
 				f := files[i]
 				b := host.Child(f.policy)
-				m, err := parser.Decode(bytes.NewReader(f.data), int64(len(f.data)), b)
+				m, err := parser.Decode(b, bytes.NewReader(f.data), int64(len(f.data)))
 				if err == nil {
 					err = parser.Verify(b, m)
 				}

@@ -41,7 +41,7 @@ func TestANameInTheOllamaStore(t *testing.T) {
 	dir, digest := ollamaStore(t, gguf)
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
-	m, err := parser.Open("ollama:m", b)
+	m, err := parser.Open(b, "ollama:m")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestANameInTheOllamaStore(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "blobs/sha256-"+digest), changed, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if m, err = parser.Open("ollama:m:latest", b); err != nil {
+	if m, err = parser.Open(b, "ollama:m:latest"); err != nil {
 		t.Fatal(err)
 	}
 	defer m.Close()
@@ -75,7 +75,7 @@ func TestNamesThatNoStoreHolds(t *testing.T) {
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
 	for _, name := range []string{"ollama:other", "ollama:../../etc/passwd", "ollama:", "ollama:m:../x"} {
-		if _, err := parser.Open(name, b); parser.ClassOf(err).ExitCode() != 2 {
+		if _, err := parser.Open(b, name); parser.ClassOf(err).ExitCode() != 2 {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -14,26 +14,26 @@ import (
 
 // Decode reads the file in r, which holds size bytes, as what its content says
 // it is. The caller keeps r open as long as the Model is used.
-func Decode(r io.ReaderAt, size int64, b *limits.Budget) (tensor.Model, error) {
-	return guarded("decode", func() (tensor.Model, error) { return decode(r, size, b) })
+func Decode(b *limits.Budget, r io.ReaderAt, size int64) (tensor.Model, error) {
+	return guarded("decode", func() (tensor.Model, error) { return decode(b, r, size) })
 }
 
-func decode(r io.ReaderAt, size int64, b *limits.Budget) (tensor.Model, error) {
-	f, alias, err := admitted(r, size, b)
+func decode(b *limits.Budget, r io.ReaderAt, size int64) (tensor.Model, error) {
+	f, alias, err := admitted(b, r, size)
 	if err != nil {
 		return nil, err
 	}
-	m, err := f.decode(r, size, b)
+	m, err := f.decode(b, r, size)
 	if err != nil {
 		return nil, err
 	}
-	return noted(m, b, alias)
+	return noted(b, m, alias)
 }
 
 // Open opens the file at a path, the one model of a folder, or a name in a store
 // of ollama, such as ollama:llama3.2:1b. Closing the Model closes every file of
 // it.
-func Open(path string, b *limits.Budget) (tensor.Model, error) {
+func Open(b *limits.Budget, path string) (tensor.Model, error) {
 	return guarded("open", func() (tensor.Model, error) {
 		s, err := at(path)
 		if err != nil {
@@ -46,20 +46,20 @@ func Open(path string, b *limits.Budget) (tensor.Model, error) {
 // OpenFS opens a file of a file system, or the one model of its folder name.
 // Siblings are looked for in the file system alone. Its files must offer
 // [io.ReaderAt].
-func OpenFS(fsys fs.FS, name string, b *limits.Budget) (tensor.Model, error) {
+func OpenFS(b *limits.Budget, fsys fs.FS, name string) (tensor.Model, error) {
 	return guarded("open", func() (tensor.Model, error) {
 		info, err := fs.Stat(fsys, name)
 		if err != nil {
 			return nil, err
 		}
 		if !info.IsDir() {
-			return openIn(newFolder(fsys, nil), entry{name: name}, b)
+			return openIn(b, newFolder(fsys, nil), entry{name: name})
 		}
 		sub, err := fs.Sub(fsys, name)
 		if err != nil {
 			return nil, err
 		}
-		return openOnly(newFolder(sub, nil), name, b)
+		return openOnly(b, newFolder(sub, nil), name)
 	})
 }
 
@@ -105,15 +105,15 @@ func regular(mode fs.FileMode) error {
 }
 
 // admitted detects the format and asks the policy about it.
-func admitted(r io.ReaderAt, size int64, b *limits.Budget) (*format, *tensor.Finding, error) {
-	f, alias, err := detect(r, size, b)
+func admitted(b *limits.Budget, r io.ReaderAt, size int64) (*format, *tensor.Finding, error) {
+	f, alias, err := detect(b, r, size)
 	if err == nil {
-		err = refused(f, b)
+		err = refused(b, f)
 	}
 	return f, alias, err
 }
 
-func refused(f *format, b *limits.Budget) error {
+func refused(b *limits.Budget, f *format) error {
 	if !b.Policy().RefusesFormat(f.name) {
 		return nil
 	}
@@ -121,7 +121,7 @@ func refused(f *format, b *limits.Budget) error {
 }
 
 // noted adds findings about the file as a whole.
-func noted(m tensor.Model, b *limits.Budget, found ...*tensor.Finding) (tensor.Model, error) {
+func noted(b *limits.Budget, m tensor.Model, found ...*tensor.Finding) (tensor.Model, error) {
 	p, ok := m.(tensor.Placer)
 	for _, f := range found {
 		if f == nil {

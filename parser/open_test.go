@@ -63,7 +63,7 @@ func names(m tensor.Model) []string {
 func mustOpen(t *testing.T, path string, want ...string) {
 	t.Helper()
 	b := account(t, limits.Policy{})
-	m, err := parser.Open(path, b)
+	m, err := parser.Open(b, path)
 	if err != nil {
 		t.Fatalf("%s: %v", filepath.Base(path), err)
 	}
@@ -87,7 +87,7 @@ func mustOpen(t *testing.T, path string, want ...string) {
 
 func refuses(t *testing.T, path string, class parser.Class, says string) {
 	t.Helper()
-	_, err := parser.Open(path, account(t, limits.Policy{}))
+	_, err := parser.Open(account(t, limits.Policy{}), path)
 	if parser.ClassOf(err) != class || !strings.Contains(err.Error(), says) {
 		t.Errorf("%s: %v: %v", filepath.Base(path), parser.ClassOf(err), err)
 	}
@@ -149,7 +149,7 @@ func TestOpenReadsFilesAndFolders(t *testing.T) {
 	refuses(t, at("linked2"), parser.Forbidden, "leads out of the model's folder")
 	refuses(t, at("linked3"), parser.Forbidden, "leads out of the model's folder")
 	refuses(t, "https://example.org/model.gguf", parser.Unsupported, "this is a URL")
-	if _, err := parser.Open(at("no such file"), account(t, limits.Policy{})); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := parser.Open(account(t, limits.Policy{}), at("no such file")); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
 }
@@ -181,7 +181,7 @@ func TestCheckpointsInSeveralFiles(t *testing.T) {
 	var want []string
 	weights := ""
 	for i, data := range [][]byte{first, second} {
-		m, err := parser.Decode(bytes.NewReader(data), int64(len(data)), account(t, limits.Policy{}))
+		m, err := parser.Decode(account(t, limits.Policy{}), bytes.NewReader(data), int64(len(data)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -204,7 +204,7 @@ func TestCheckpointsInSeveralFiles(t *testing.T) {
 	})
 	for _, name := range []string{"set", "index", "index/pytorch_model.bin.index.json"} {
 		b := account(t, limits.Policy{})
-		m, err := parser.Open(filepath.Join(dir, name), b)
+		m, err := parser.Open(b, filepath.Join(dir, name))
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -263,7 +263,7 @@ func TestTheHubsCacheIsHonest(t *testing.T) {
 	}
 	mustOpen(t, linked, "a", "b")
 
-	m, err := parser.Open(at, account(t, limits.Policy{}))
+	m, err := parser.Open(account(t, limits.Policy{}), at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -360,7 +360,7 @@ func TestOpenFSReadsFromAnyFileSystem(t *testing.T) {
 		{"m/model.safetensors.index.json", []string{"a", "b"}},
 		{"loose/x.safetensors", []string{"x"}},
 	} {
-		m, err := parser.OpenFS(fsys, c.name, account(t, limits.Policy{}))
+		m, err := parser.OpenFS(account(t, limits.Policy{}), fsys, c.name)
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
@@ -369,10 +369,10 @@ func TestOpenFSReadsFromAnyFileSystem(t *testing.T) {
 		}
 		m.Close()
 	}
-	if _, err := parser.OpenFS(fsys, "loose", account(t, limits.Policy{})); parser.ClassOf(err) != parser.Unsupported {
+	if _, err := parser.OpenFS(account(t, limits.Policy{}), fsys, "loose"); parser.ClassOf(err) != parser.Unsupported {
 		t.Error(err)
 	}
-	if _, err := parser.OpenFS(fsys, "nowhere", account(t, limits.Policy{})); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := parser.OpenFS(account(t, limits.Policy{}), fsys, "nowhere"); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
 }
@@ -380,7 +380,7 @@ func TestOpenFSReadsFromAnyFileSystem(t *testing.T) {
 func TestANameThatDisagreesIsAFinding(t *testing.T) {
 	dir := put(t, t.TempDir(), map[string]string{"m.npz": string(shard("a")), "m.dat": string(shard("a")), "M.SAFETENSORS": string(shard("a"))})
 	open := func(name string, p limits.Policy) (tensor.Model, error) {
-		m, err := parser.Open(filepath.Join(dir, name), account(t, p))
+		m, err := parser.Open(account(t, p), filepath.Join(dir, name))
 		if err == nil {
 			t.Cleanup(func() { m.Close() })
 		}
@@ -405,11 +405,11 @@ func TestANameThatDisagreesIsAFinding(t *testing.T) {
 
 func TestAPolicyRefusesFormats(t *testing.T) {
 	p := limits.Policy{RefuseFormats: []string{"safetensors"}}
-	if _, err := parser.Decode(bytes.NewReader(shard("a")), int64(len(shard("a"))), account(t, p)); parser.ClassOf(err) != parser.Forbidden {
+	if _, err := parser.Decode(account(t, p), bytes.NewReader(shard("a")), int64(len(shard("a")))); parser.ClassOf(err) != parser.Forbidden {
 		t.Error(err)
 	}
 	dir := put(t, t.TempDir(), map[string]string{"model.safetensors.index.json": index})
-	if _, err := parser.Open(dir, account(t, p)); parser.ClassOf(err) != parser.Forbidden {
+	if _, err := parser.Open(account(t, p), dir); parser.ClassOf(err) != parser.Forbidden {
 		t.Error(err)
 	}
 }
@@ -418,7 +418,7 @@ func TestAPolicyRefusesFormats(t *testing.T) {
 func TestProgressCountsWhatIsRead(t *testing.T) {
 	dir := put(t, t.TempDir(), map[string]string{"m.safetensors": string(shard("a"))})
 	b := account(t, limits.Policy{})
-	m, err := parser.Open(dir, b)
+	m, err := parser.Open(b, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -449,7 +449,7 @@ func TestOpenAgreesWithTheCorpus(t *testing.T) {
 		for _, r := range corpus.Hostile(f.Name) {
 			data := r.Bytes()
 			b := policyOf(t, &r).Budget(t.Context())
-			m, err := parser.Decode(bytes.NewReader(data), int64(len(data)), b)
+			m, err := parser.Decode(b, bytes.NewReader(data), int64(len(data)))
 			if err == nil {
 				err = parser.Verify(b, m)
 				m.Close()
@@ -480,7 +480,7 @@ func TestNoBeginningOfAFileIsAccepted(t *testing.T) {
 			p := policyOf(t, seed.Recipe)
 			step := max(1, len(seed.Data)/100)
 			for n := 0; n < len(seed.Data); n += step {
-				m, err := parser.Decode(bytes.NewReader(seed.Data[:n]), int64(n), account(t, p))
+				m, err := parser.Decode(account(t, p), bytes.NewReader(seed.Data[:n]), int64(n))
 				if err == nil {
 					err = parser.Verify(account(t, p), m)
 				}
@@ -567,7 +567,7 @@ func TestAnyFileOfASplitOpensTheWhole(t *testing.T) {
 	})
 	want := []string{"token_embd.weight", "blk.0.attn_q.weight", "output_norm.weight"}
 	for _, name := range []string{"whole", "whole/" + first, "whole/" + second} {
-		m, err := parser.Open(filepath.Join(dir, name), account(t, limits.Policy{}))
+		m, err := parser.Open(account(t, limits.Policy{}), filepath.Join(dir, name))
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

@@ -20,18 +20,18 @@ type entry struct {
 // openIn opens a model of a folder. The model owns the folder; when there is no
 // model, the folder and every file that was opened in it are closed, whatever
 // happened.
-func openIn(d *folder, e entry, b *limits.Budget) (tensor.Model, error) {
+func openIn(b *limits.Budget, d *folder, e entry) (tensor.Model, error) {
 	done := false
 	defer func() {
 		if !done {
 			d.Close()
 		}
 	}()
-	m, found, err := d.model(e, b)
+	m, found, err := d.model(b, e)
 	if err != nil {
 		return nil, unfinished(e.name, err)
 	}
-	if m, err = noted(m, b, found...); err != nil {
+	if m, err = noted(b, m, found...); err != nil {
 		return nil, err
 	}
 	if p, ok := m.(tensor.Placer); ok {
@@ -43,15 +43,15 @@ func openIn(d *folder, e entry, b *limits.Budget) (tensor.Model, error) {
 
 // model decodes an entry. What its name promises and its content is not, comes
 // back as a finding.
-func (d *folder) model(e entry, b *limits.Budget) (tensor.Model, []*tensor.Finding, error) {
+func (d *folder) model(b *limits.Budget, e entry) (tensor.Model, []*tensor.Finding, error) {
 	if f := byIndex(e.name); f != nil {
-		if err := refused(f, b); err != nil {
+		if err := refused(b, f); err != nil {
 			return nil, nil, err
 		}
-		m, err := f.index(d, e.name, b)
+		m, err := f.index(b, d, e.name)
 		if err != nil {
-			return nil, nil, d.explain(err, b, func(b *limits.Budget) []string {
-				x, err := tensor.ReadIndex(d, e.name, f.name, b)
+			return nil, nil, d.explain(b, err, func(b *limits.Budget) []string {
+				x, err := tensor.ReadIndex(b, d, e.name, f.name)
 				if err != nil {
 					return []string{e.name}
 				}
@@ -64,7 +64,7 @@ func (d *folder) model(e entry, b *limits.Budget) (tensor.Model, []*tensor.Findi
 	if err != nil {
 		return nil, nil, inside(err)
 	}
-	f, alias, err := admitted(h, h.Size, b)
+	f, alias, err := admitted(b, h, h.Size)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -74,13 +74,13 @@ func (d *folder) model(e entry, b *limits.Budget) (tensor.Model, []*tensor.Findi
 	}
 	if e.shards != nil && f.shards != nil {
 		h.Close()
-		m, err := f.shards(d, e.shards, b)
+		m, err := f.shards(b, d, e.shards)
 		if err != nil {
-			return nil, nil, d.explain(err, b, func(*limits.Budget) []string { return e.shards })
+			return nil, nil, d.explain(b, err, func(*limits.Budget) []string { return e.shards })
 		}
 		return m, found, nil
 	}
-	m, err := f.decode(h, h.Size, b)
+	m, err := f.decode(b, h, h.Size)
 	return m, found, err
 }
 
@@ -107,7 +107,7 @@ func inside(err error) error {
 
 // explain looks at the files of a set that could not be read. One that is no
 // model at all, such as a Git LFS pointer, says more than what a parser found.
-func (d *folder) explain(err error, b *limits.Budget, files func(*limits.Budget) []string) error {
+func (d *folder) explain(b *limits.Budget, err error, files func(*limits.Budget) []string) error {
 	if c := ClassOf(err); c != Malformed && c != Truncated {
 		return err
 	}
@@ -124,7 +124,7 @@ func (d *folder) explain(err error, b *limits.Budget, files func(*limits.Budget)
 			h.Close()
 			continue // an index is such a text: its parser says what is wrong with it
 		}
-		_, _, foreign := detect(h, h.Size, b)
+		_, _, foreign := detect(b, h, h.Size)
 		h.Close()
 		if e, ok := foreign.(*wire.Error); ok && ClassOf(foreign) == Unsupported && e.Format == detection {
 			return &wire.Error{Format: detection, Where: "file " + wire.Quote(name), Off: e.Off, Err: e.Err}
@@ -134,7 +134,7 @@ func (d *folder) explain(err error, b *limits.Budget, files func(*limits.Budget)
 }
 
 // openOnly opens the one model of a folder.
-func openOnly(d *folder, path string, b *limits.Budget) (tensor.Model, error) {
+func openOnly(b *limits.Budget, d *folder, path string) (tensor.Model, error) {
 	models, err := modelsOf(d)
 	if err == nil && len(models) != 1 {
 		err = wire.At(detection, "", wire.NoOffset, notOne(models))
@@ -143,7 +143,7 @@ func openOnly(d *folder, path string, b *limits.Budget) (tensor.Model, error) {
 		d.Close()
 		return nil, err
 	}
-	return openIn(d, models[0], b)
+	return openIn(b, d, models[0])
 }
 
 func notOne(models []entry) error {

@@ -11,16 +11,16 @@ import (
 
 // openPTHIndex opens the checkpoints that pytorch_model.bin.index.json names, as
 // one model.
-func openPTHIndex(fsys fs.FS, name string, b *limits.Budget) (tensor.Model, error) {
-	x, err := tensor.ReadIndex(fsys, name, "pth", b)
+func openPTHIndex(b *limits.Budget, fsys fs.FS, name string) (tensor.Model, error) {
+	x, err := tensor.ReadIndex(b, fsys, name, "pth")
 	if err != nil {
 		return nil, err
 	}
-	set, names, err := tensor.OpenShards(fsys, path.Dir(name), x.Files, "pth", openPTH, b)
+	set, names, err := tensor.OpenShards(b, fsys, path.Dir(name), x.Files, "pth", openPTH)
 	if err != nil {
 		return nil, err
 	}
-	if err := set.CheckIndex(x, names, b); err != nil {
+	if err := set.CheckIndex(b, x, names); err != nil {
 		set.Close()
 		return nil, err
 	}
@@ -28,20 +28,20 @@ func openPTHIndex(fsys fs.FS, name string, b *limits.Budget) (tensor.Model, erro
 }
 
 // openPTHShards opens the checkpoints of a set without an index.
-func openPTHShards(fsys fs.FS, files []string, b *limits.Budget) (tensor.Model, error) {
+func openPTHShards(b *limits.Budget, fsys fs.FS, files []string) (tensor.Model, error) {
 	sorted, err := tensor.SortShards("pth", files)
 	if err != nil {
 		return nil, err
 	}
-	set, _, err := tensor.OpenShards(fsys, ".", sorted, "pth", openPTH, b)
+	set, _, err := tensor.OpenShards(b, fsys, ".", sorted, "pth", openPTH)
 	if err != nil {
 		return nil, err
 	}
 	return set, nil
 }
 
-func openPTH(h *tensor.Handle, b *limits.Budget) (tensor.Model, error) {
-	f, err := pth.Decode(h, h.Size, b)
+func openPTH(b *limits.Budget, h *tensor.Handle) (tensor.Model, error) {
+	f, err := pth.Decode(b, h, h.Size)
 	if err != nil {
 		return nil, err
 	}

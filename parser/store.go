@@ -17,7 +17,7 @@ func isStored(path string) bool { return strings.HasPrefix(path, ollama.Prefix) 
 
 // openStored opens the model that a name stands for, in the first store that
 // knows it.
-func openStored(path string, b *limits.Budget) (tensor.Model, error) {
+func openStored(b *limits.Budget, path string) (tensor.Model, error) {
 	n, err := ollama.ParseName(path)
 	if err != nil {
 		return nil, err
@@ -35,21 +35,21 @@ func openStored(path string, b *limits.Budget) (tensor.Model, error) {
 			d.Close()
 			continue
 		}
-		return openStore(d, n, b)
+		return openStore(b, d, n)
 	}
 	return nil, wire.At("ollama", wire.Quote(n.String()), wire.NoOffset,
 		wire.ErrUsage.With("no store holds it: run ollama pull, or set OLLAMA_MODELS to the store's folder"))
 }
 
 // openStore opens a model of one store, which it then owns.
-func openStore(d *folder, n ollama.Name, b *limits.Budget) (tensor.Model, error) {
+func openStore(b *limits.Budget, d *folder, n ollama.Name) (tensor.Model, error) {
 	done := false
 	defer func() {
 		if !done {
 			d.Close()
 		}
 	}()
-	m, err := ollama.Open(d, n, b, decode)
+	m, err := ollama.Open(b, d, n, decode)
 	if err != nil {
 		return nil, err
 	}

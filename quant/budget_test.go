@@ -17,7 +17,7 @@ func TestWeightsAreDecodedOnTheAccount(t *testing.T) {
 		t.Helper()
 		b := p.Budget(t.Context())
 		t.Cleanup(b.Close)
-		m, err := parser.Open(golden, b)
+		m, err := parser.Open(b, golden)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +56,7 @@ func TestWeightsAreDecodedOnTheAccount(t *testing.T) {
 	t.Run("and so are plans", func(t *testing.T) {
 		b := limits.Policy{MaxItems: 3}.Budget(t.Context())
 		defer b.Close()
-		m, err := parser.Open(filepath.Clean(golden), b)
+		m, err := parser.Open(b, filepath.Clean(golden))
 		if err == nil {
 			defer m.Close()
 			_, err = quant.Plan(b, m, quant.Options{})

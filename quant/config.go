@@ -90,7 +90,7 @@ func readObject(b *limits.Budget, files fs.FS, name string) (*object, error) {
 	if h.Size > MaxConfig {
 		return nil, wire.At("quant", name, wire.NoOffset, &limits.Error{Axis: limits.SingleAlloc, Want: h.Size, Left: MaxConfig})
 	}
-	c := wire.NewCursor("quant", h, h.Size, b)
+	c := wire.NewCursor(b, "quant", h, h.Size)
 	body, err := c.String(uint64(h.Size))
 	if err != nil {
 		return nil, err

@@ -32,7 +32,7 @@ func encodeGoldens(t testing.TB, pattern string) []golden {
 	var out []golden
 	for _, file := range files {
 		b := limits.Policy{Timeout: limits.NoTimeout}.Budget(t.Context())
-		m, err := parser.Open(file, b)
+		m, err := parser.Open(b, file)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,7 +18,7 @@ import (
 func Example() {
 	b := limits.Policy{}.Budget(context.Background())
 	defer b.Close()
-	m, err := parser.Open("../testdata/demo/llama-fp8", b)
+	m, err := parser.Open(b, "../testdata/demo/llama-fp8")
 	if err != nil {
 		fmt.Println(err)
 		return

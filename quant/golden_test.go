@@ -23,7 +23,7 @@ func TestSchemesDecodeAsTheirLibrariesDo(t *testing.T) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			b := limits.Policy{Timeout: limits.NoTimeout}.Budget(t.Context())
 			defer b.Close()
-			m, err := parser.Open(filepath.Join(dir, "model.safetensors"), b)
+			m, err := parser.Open(b, filepath.Join(dir, "model.safetensors"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,7 +103,7 @@ func TestEverySchemeHasAGolden(t *testing.T) {
 	seen := map[string]bool{"GGML": true}
 	for _, file := range files {
 		b := limits.Policy{Timeout: limits.NoTimeout}.Budget(t.Context())
-		m, err := parser.Open(file, b)
+		m, err := parser.Open(b, file)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -78,7 +78,7 @@ func TestPropertiesOfAPickleAreReadAsThoseOfTensors(t *testing.T) {
 			golden := "../testdata/quant/schemes/hqq-4-bits-axis-1"
 			b := limits.Policy{}.Budget(t.Context())
 			t.Cleanup(b.Close)
-			m, err := parser.Open(filepath.Join(golden, "model.safetensors"), b)
+			m, err := parser.Open(b, filepath.Join(golden, "model.safetensors"))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -24,7 +24,7 @@ func goldens(t *testing.T, o Options, test func(*testing.T, *limits.Budget, tens
 		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
 			b := limits.Policy{Timeout: limits.NoTimeout}.Budget(t.Context())
 			defer b.Close()
-			m, err := parser.Open(file, b)
+			m, err := parser.Open(b, file)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -142,7 +142,7 @@ func BenchmarkLoad(b *testing.B) {
 	var peak int64
 	for b.Loop() {
 		account := limits.Policy{}.Budget(background)
-		g, err := vm.Load(bytes.NewReader(data), 0, int64(len(data)), account)
+		g, err := vm.Load(account, bytes.NewReader(data), 0, int64(len(data)))
 		if err != nil {
 			b.Fatal(err)
 		}

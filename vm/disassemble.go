@@ -31,13 +31,13 @@ func (l Line) String() string {
 // Disassemble lists the pickle that begins at off, instruction by instruction,
 // as [Scan] runs it. An error is the last thing it yields. What the account is
 // charged, it gets back at the end.
-func Disassemble(r io.ReaderAt, off, end int64, b *limits.Budget) iter.Seq2[Line, error] {
-	return disassemble(r, off, end, b, unread)
+func Disassemble(b *limits.Budget, r io.ReaderAt, off, end int64) iter.Seq2[Line, error] {
+	return disassemble(b, r, off, end, unread)
 }
 
-func disassemble(r io.ReaderAt, off, end int64, b *limits.Budget, as reading) iter.Seq2[Line, error] {
+func disassemble(b *limits.Budget, r io.ReaderAt, off, end int64, as reading) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
-		m := newMachine(r, off, end, b)
+		m := newMachine(b, r, off, end)
 		m.scan, m.listing, m.arrays.as = true, true, as
 		defer m.release(false)
 		err := m.begin()

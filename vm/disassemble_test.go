@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "rewrite the listing in testdata")
 func listing(t testing.TB, data []byte) (text string, end error) {
 	t.Helper()
 	var out strings.Builder
-	for line, err := range vm.Disassemble(bytes.NewReader(data), 0, int64(len(data)), limitstest.Open(t, limits.Policy{})) {
+	for line, err := range vm.Disassemble(limitstest.Open(t, limits.Policy{}), bytes.NewReader(data), 0, int64(len(data))) {
 		if err != nil {
 			return out.String(), err
 		}
@@ -58,7 +58,7 @@ func TestAListingStopsWhenNobodyReads(t *testing.T) {
 	b := limitstest.Open(t, limits.Policy{})
 	data := "\x80\x02" + strings.Repeat("]0", 1000) + "N."
 	lines := 0
-	for range vm.Disassemble(strings.NewReader(data), 0, int64(len(data)), b) {
+	for range vm.Disassemble(b, strings.NewReader(data), 0, int64(len(data))) {
 		if lines++; lines == 3 {
 			break
 		}

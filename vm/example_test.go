@@ -16,7 +16,7 @@ func ExampleScan() {
 
 	b := limits.Policy{}.Budget(context.Background())
 	defer b.Close()
-	report := vm.Scan(strings.NewReader(pickle), 0, int64(len(pickle)), b)
+	report := vm.Scan(b, strings.NewReader(pickle), 0, int64(len(pickle)))
 	for _, g := range report.Graph.Globals() {
 		fmt.Println(g)
 	}

@@ -111,7 +111,7 @@ func TestAFloodCostsByItsBytes(t *testing.T) {
 			b := limitstest.Open(t, limits.Policy{})
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			err := run(bytes.NewReader(data), int64(len(data)), b)
+			err := run(b, bytes.NewReader(data), int64(len(data)))
 			runtime.ReadMemStats(&after)
 			charged, steps := b.Charged(), limitstest.Peak(b, limits.StepCount)
 			b.Close()
@@ -136,17 +136,17 @@ func TestAFloodCostsByItsBytes(t *testing.T) {
 	t.Logf("at most %.1f bytes charged and %.1f steps for a byte", worstCharge, worstSteps)
 }
 
-var ways = map[string]func(r io.ReaderAt, size int64, b *limits.Budget) error{
-	"load": func(r io.ReaderAt, size int64, b *limits.Budget) error {
-		_, err := vm.Load(r, 0, size, b)
+var ways = map[string]func(b *limits.Budget, r io.ReaderAt, size int64) error{
+	"load": func(b *limits.Budget, r io.ReaderAt, size int64) error {
+		_, err := vm.Load(b, r, 0, size)
 		return err
 	},
-	"load next": func(r io.ReaderAt, size int64, b *limits.Budget) error {
-		_, err := vm.LoadNext(r, 0, size, b)
+	"load next": func(b *limits.Budget, r io.ReaderAt, size int64) error {
+		_, err := vm.LoadNext(b, r, 0, size)
 		return err
 	},
-	"scan": func(r io.ReaderAt, size int64, b *limits.Budget) error {
-		return vm.Scan(r, 0, size, b).Refusal()
+	"scan": func(b *limits.Budget, r io.ReaderAt, size int64) error {
+		return vm.Scan(b, r, 0, size).Refusal()
 	},
 }
 
@@ -163,7 +163,7 @@ func BenchmarkHostile(b *testing.B) {
 				var err error
 				for b.Loop() {
 					account := limits.Policy{}.Budget(background)
-					err = ways[way](bytes.NewReader(data), int64(len(data)), account)
+					err = ways[way](account, bytes.NewReader(data), int64(len(data)))
 					account.Close()
 				}
 				if err == nil {

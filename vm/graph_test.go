@@ -140,7 +140,7 @@ func TestPicklesInARow(t *testing.T) {
 	off := int64(len("some head"))
 	var shown []string
 	for range 2 {
-		g, err := vm.LoadNext(r, off, int64(len(file)), limitstest.Open(t, limits.Policy{}))
+		g, err := vm.LoadNext(limitstest.Open(t, limits.Policy{}), r, off, int64(len(file)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +153,7 @@ func TestPicklesInARow(t *testing.T) {
 	if r.bytes > 16<<10 {
 		t.Errorf("%d bytes were read", r.bytes)
 	}
-	_, err := vm.LoadNext(r, off, int64(len(file)), limitstest.Open(t, limits.Policy{}))
+	_, err := vm.LoadNext(limitstest.Open(t, limits.Policy{}), r, off, int64(len(file)))
 	if placed, ok := errors.AsType[*wire.Error](err); !ok || placed.Off != off {
 		t.Errorf("the error lies at the wrong place: %v", err)
 	}
@@ -173,7 +173,7 @@ func (c *counting) ReadAt(p []byte, off int64) (int, error) {
 func TestAGrowingWindowChangesNothing(t *testing.T) {
 	data, _ := stateDict(3000)
 	data = append(data, make([]byte, 100)...)
-	next, err := vm.LoadNext(bytes.NewReader(data), 0, int64(len(data)), limitstest.Open(t, limits.Policy{}))
+	next, err := vm.LoadNext(limitstest.Open(t, limits.Policy{}), bytes.NewReader(data), 0, int64(len(data)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,8 +186,8 @@ func TestAGrowingWindowChangesNothing(t *testing.T) {
 func TestAReaderThatFailsIsNoVerdict(t *testing.T) {
 	bad := errors.New("disk gone")
 	for _, r := range []io.ReaderAt{failing{bad}, failing{io.ErrUnexpectedEOF}} {
-		_, err := vm.Load(r, 0, 100, limitstest.Open(t, limits.Policy{}))
-		report := vm.Scan(r, 0, 100, limitstest.Open(t, limits.Policy{}))
+		_, err := vm.Load(limitstest.Open(t, limits.Policy{}), r, 0, 100)
+		report := vm.Scan(limitstest.Open(t, limits.Policy{}), r, 0, 100)
 		want := wire.Internal
 		if r.(failing).err != bad {
 			want = wire.Truncated
@@ -203,7 +203,7 @@ type failing struct{ err error }
 func (f failing) ReadAt([]byte, int64) (int, error) { return 0, f.err }
 
 func TestAnEmptyRangeIsTruncated(t *testing.T) {
-	_, err := vm.Load(strings.NewReader("N."), 2, 1, limitstest.Open(t, limits.Policy{}))
+	_, err := vm.Load(limitstest.Open(t, limits.Policy{}), strings.NewReader("N."), 2, 1)
 	if wire.ClassOf(err) != wire.Truncated {
 		t.Error(err)
 	}

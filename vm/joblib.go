@@ -26,14 +26,14 @@ const (
 // Loaders that take them for instructions are asked as well: what one of them
 // would run is reported, and a file that two loaders would read as different
 // values is refused.
-func ScanPlain(r io.ReaderAt, off, end int64, b *limits.Budget) *Report {
-	out, arrays, padded := scanAs(skipped, r, off, end, b)
+func ScanPlain(b *limits.Budget, r io.ReaderAt, off, end int64) *Report {
+	out, arrays, padded := scanAs(b, skipped, r, off, end)
 	if arrays == 0 {
 		return out
 	}
 	for _, as := range [...]reading{unpadded, executed} {
 		if as == executed || padded {
-			other, _, _ := scanAs(as, r, off, end, b)
+			other, _, _ := scanAs(b, as, r, off, end)
 			out.differs(other)
 			other.Graph.Release()
 		}
@@ -41,8 +41,8 @@ func ScanPlain(r io.ReaderAt, off, end int64, b *limits.Budget) *Report {
 	return out
 }
 
-func scanAs(as reading, r io.ReaderAt, off, end int64, b *limits.Budget) (out *Report, arrays int, padded bool) {
-	m := newMachine(r, off, end, b)
+func scanAs(b *limits.Budget, as reading, r io.ReaderAt, off, end int64) (out *Report, arrays int, padded bool) {
+	m := newMachine(b, r, off, end)
 	m.arrays.as = as
 	return scan(m, false), m.arrays.seen, m.arrays.padded
 }
@@ -72,8 +72,8 @@ func (r *Report) differs(other *Report) {
 
 // DisassemblePlain is [Disassemble] for a pickle that [ScanPlain] scans. An array
 // of joblib is part of the BUILD before it.
-func DisassemblePlain(r io.ReaderAt, off, end int64, b *limits.Budget) iter.Seq2[Line, error] {
-	return disassemble(r, off, end, b, skipped)
+func DisassemblePlain(b *limits.Budget, r io.ReaderAt, off, end int64) iter.Seq2[Line, error] {
+	return disassemble(b, r, off, end, skipped)
 }
 
 const joblibModule, joblibName = "joblib.numpy_pickle", "NumpyArrayWrapper"

@@ -25,7 +25,7 @@ func scanPlain(t testing.TB, data string) *Report {
 	t.Helper()
 	b := limits.Policy{}.Budget(t.Context())
 	t.Cleanup(b.Close)
-	return ScanPlain(strings.NewReader(data), 0, int64(len(data)), b)
+	return ScanPlain(b, strings.NewReader(data), 0, int64(len(data)))
 }
 
 // The bytes of arrays stand between the instructions and are no instructions.
@@ -57,7 +57,7 @@ func TestScanReadsFilesOfJoblib(t *testing.T) {
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
 	data := joblibFile(t, "arrays.joblib")
-	if _, err := Load(strings.NewReader(data), 0, int64(len(data)), b); wire.ClassOf(err) != wire.Forbidden {
+	if _, err := Load(b, strings.NewReader(data), 0, int64(len(data))); wire.ClassOf(err) != wire.Forbidden {
 		t.Error(err)
 	}
 }
@@ -159,7 +159,7 @@ func TestAListingSkipsTheArraysOfJoblib(t *testing.T) {
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
 	last := ""
-	for line, err := range DisassemblePlain(strings.NewReader(data), 0, int64(len(data)), b) {
+	for line, err := range DisassemblePlain(b, strings.NewReader(data), 0, int64(len(data))) {
 		if err != nil {
 			t.Fatal(err)
 		}

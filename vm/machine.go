@@ -61,7 +61,7 @@ type machine struct {
 }
 
 // newMachine makes a machine for the pickle at off.
-func newMachine(r io.ReaderAt, off, end int64, b *limits.Budget) *machine {
+func newMachine(b *limits.Budget, r io.ReaderAt, off, end int64) *machine {
 	m := &machine{
 		g:        &Graph{b: b, base: off, end: off},
 		b:        b,

@@ -11,14 +11,14 @@ import (
 // Load reads the pickle that begins at off and is expected to fill the file
 // until end, which is read at once. Where it really ends, [Graph.End] says;
 // bytes after it are the caller's to judge.
-func Load(r io.ReaderAt, off, end int64, b *limits.Budget) (*Graph, error) {
-	return load(newMachine(r, off, end, b), true)
+func Load(b *limits.Budget, r io.ReaderAt, off, end int64) (*Graph, error) {
+	return load(newMachine(b, r, off, end), true)
 }
 
 // LoadNext is Load for a pickle that other things follow: the file is read
 // only as far as the pickle goes, in growing steps.
-func LoadNext(r io.ReaderAt, off, end int64, b *limits.Budget) (*Graph, error) {
-	return load(newMachine(r, off, end, b), false)
+func LoadNext(b *limits.Budget, r io.ReaderAt, off, end int64) (*Graph, error) {
+	return load(newMachine(b, r, off, end), false)
 }
 
 func load(m *machine, whole bool) (*Graph, error) {
@@ -65,13 +65,13 @@ func (r *Report) Refusal() error {
 
 // Scan reads the pickle that begins at off, as [Load] does, and reports all
 // that it asks for.
-func Scan(r io.ReaderAt, off, end int64, b *limits.Budget) *Report {
-	return scan(newMachine(r, off, end, b), true)
+func Scan(b *limits.Budget, r io.ReaderAt, off, end int64) *Report {
+	return scan(newMachine(b, r, off, end), true)
 }
 
 // ScanNext is Scan for a pickle that other things follow, as [LoadNext].
-func ScanNext(r io.ReaderAt, off, end int64, b *limits.Budget) *Report {
-	return scan(newMachine(r, off, end, b), false)
+func ScanNext(b *limits.Budget, r io.ReaderAt, off, end int64) *Report {
+	return scan(newMachine(b, r, off, end), false)
 }
 
 func scan(m *machine, whole bool) *Report {

@@ -104,7 +104,7 @@ func TestTheAllowlistIsSound(t *testing.T) {
 	}
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
-	m := newMachine(strings.NewReader(""), 0, 0, b)
+	m := newMachine(b, strings.NewReader(""), 0, 0)
 	if err := m.begin(); err != nil {
 		t.Fatal(err)
 	}

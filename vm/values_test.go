@@ -98,7 +98,7 @@ func TestCheckpointsAreReadAndTheirVerdictIsThatOfTorch(t *testing.T) {
 }
 
 func load(b *limits.Budget, data []byte) (*vm.Graph, error) {
-	return vm.Load(bytes.NewReader(data), 0, int64(len(data)), b)
+	return vm.Load(b, bytes.NewReader(data), 0, int64(len(data)))
 }
 
 // shown writes a value as the script that wrote the pickles does. Of Python 2

@@ -18,7 +18,7 @@ import (
 
 func scan(t testing.TB, data []byte) *vm.Report {
 	t.Helper()
-	return vm.Scan(bytes.NewReader(data), 0, int64(len(data)), limitstest.Open(t, limits.Policy{}))
+	return vm.Scan(limitstest.Open(t, limits.Policy{}), bytes.NewReader(data), 0, int64(len(data)))
 }
 
 // Every hostile pickle was given to torch.load(weights_only=True), each in a

@@ -29,7 +29,7 @@ func contend(name, source, target string) (run, error) {
 	runtime.GOMAXPROCS(runtime.NumCPU() + 2) // as amn does, for raw too
 	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(context.Background())
 	defer b.Close()
-	m, err := parser.Open(source, b)
+	m, err := parser.Open(b, source)
 	if err != nil {
 		return run{}, err
 	}

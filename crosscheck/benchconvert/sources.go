@@ -56,7 +56,7 @@ func npz(dir string) (string, error) {
 	defer os.Remove(from)
 	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(context.Background())
 	defer b.Close()
-	m, err := parser.Open(from, b)
+	m, err := parser.Open(b, from)
 	if err != nil {
 		return "", err
 	}
@@ -78,7 +78,7 @@ func blocks(file string, d tensor.DType) func(dir string) (string, error) {
 		}
 		b := limits.Policy{}.Budget(context.Background())
 		defer b.Close()
-		p, err := gguf.Layout(infos, []gguf.Entry{{Key: "general.architecture", Value: "llama"}}, gguf.Options{}, b)
+		p, err := gguf.Layout(b, infos, []gguf.Entry{{Key: "general.architecture", Value: "llama"}}, gguf.Options{})
 		if err != nil {
 			return "", err
 		}
@@ -137,7 +137,7 @@ func floats(list []float32) (out []byte) {
 func inSafetensors(path string, infos []tensor.Info, given map[string][]byte) error {
 	b := limits.Policy{}.Budget(context.Background())
 	defer b.Close()
-	p, err := safetensors.Layout(infos, nil, b)
+	p, err := safetensors.Layout(b, infos, nil)
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,7 @@ func firstGGUF(m tensor.Model) *gguf.File {
 	}
 }
 
-func ggufOf(m tensor.Model, b *limits.Budget) (*ggufFile, error) {
+func ggufOf(b *limits.Budget, m tensor.Model) (*ggufFile, error) {
 	f := firstGGUF(m)
 	if f == nil {
 		return nil, nil
@@ -60,7 +60,7 @@ func ggufOf(m tensor.Model, b *limits.Budget) (*ggufFile, error) {
 	out := &ggufFile{f.Version(), f.Order() == tensor.Big, f.Alignment(), f.DataOffset(), map[string]field{}, map[string]place{}}
 	for k, v := range m.Meta() {
 		h := sha256.New()
-		kinds, err := scalars(h, v, b)
+		kinds, err := scalars(b, h, v)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", k, err)
 		}
@@ -73,7 +73,7 @@ func ggufOf(m tensor.Model, b *limits.Budget) (*ggufFile, error) {
 }
 
 // scalars writes the scalars of a value, one per line, arrays flattened.
-func scalars(h hash.Hash, v any, b *limits.Budget) ([]uint32, error) {
+func scalars(b *limits.Budget, h hash.Hash, v any) ([]uint32, error) {
 	a, ok := v.(gguf.Array)
 	if !ok {
 		kind, text := scalar(v)
@@ -86,7 +86,7 @@ func scalars(h hash.Hash, v any, b *limits.Budget) ([]uint32, error) {
 		if err != nil {
 			return nil, err
 		}
-		inner, err := scalars(h, e, b)
+		inner, err := scalars(b, h, e)
 		if err != nil {
 			return nil, err
 		}

@@ -69,7 +69,7 @@ func read(path string) file {
 	b := limits.Policy{MaxTotalBytes: 8 << 30, MaxSingleAlloc: 4 << 30}.Budget(context.Background())
 	defer b.Close()
 	out := file{Path: path, Tensors: []entry{}}
-	err := fill(&out, b)
+	err := fill(b, &out)
 	out.Class = parser.ClassOf(err).String()
 	if err != nil {
 		out.Error = err.Error()
@@ -77,8 +77,8 @@ func read(path string) file {
 	return out
 }
 
-func fill(out *file, b *limits.Budget) error {
-	m, err := parser.Open(out.Path, b)
+func fill(b *limits.Budget, out *file) error {
+	m, err := parser.Open(b, out.Path)
 	if err != nil {
 		return err
 	}
@@ -104,18 +104,18 @@ func fill(out *file, b *limits.Budget) error {
 		out.Finds = append(out.Finds, f.Code)
 	}
 	for i := range m.Tensors() {
-		out.Tensors = append(out.Tensors, describe(m, b, i))
+		out.Tensors = append(out.Tensors, describe(b, m, i))
 	}
-	out.GGUF, err = ggufOf(m, b)
+	out.GGUF, err = ggufOf(b, m)
 	return err
 }
 
-func describe(m tensor.Model, b *limits.Budget, i tensor.Info) entry {
+func describe(b *limits.Budget, m tensor.Model, i tensor.Info) entry {
 	e := entry{
 		Name: i.Name, DType: i.DType.String(), Stored: i.Stored, Shape: append([]int64{}, i.Shape...),
 		Order: i.Order.String(), Strides: i.Strides, Storage: i.Storage,
 	}
-	raw, err := body(m, b, i)
+	raw, err := body(b, m, i)
 	if err != nil {
 		e.Error = err.Error()
 		return e
@@ -133,7 +133,7 @@ func describe(m tensor.Model, b *limits.Budget, i tensor.Info) entry {
 	return e
 }
 
-func body(m tensor.Model, b *limits.Budget, i tensor.Info) ([]byte, error) {
+func body(b *limits.Budget, m tensor.Model, i tensor.Info) ([]byte, error) {
 	r, err := m.Body(b, i)
 	if err != nil {
 		return nil, err

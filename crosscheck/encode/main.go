@@ -47,7 +47,7 @@ func run(j job) error {
 	if err != nil {
 		return err
 	}
-	f, err := gguf.Decode(in, st.Size(), b)
+	f, err := gguf.Decode(b, in, st.Size())
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func run(j job) error {
 		return err
 	}
 	w := bufio.NewWriterSize(out, 1<<20)
-	if err := gguf.Encode(w, f, o, b); err != nil {
+	if err := gguf.Encode(b, w, f, o); err != nil {
 		return err
 	}
 	if err := w.Flush(); err != nil {

@@ -72,7 +72,7 @@ func TestTheRecipeOfContributingIsRefused(t *testing.T) {
 	}
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
-	_, err = npy.Decode(bytes.NewReader(file), int64(len(file)), b)
+	_, err = npy.Decode(b, bytes.NewReader(file), int64(len(file)))
 	placed, ok := errors.AsType[*wire.Error](err)
 	if !ok || wire.ClassOf(err).String() != r.Expect || placed.Off != r.Offset {
 		t.Errorf("got %v, want %s at %#x", err, r.Expect, r.Offset)

@@ -15,7 +15,7 @@ import (
 
 // A Decoder reads the structure of a file and returns how its bodies are read,
 // nil for a format whose bodies say nothing.
-type Decoder func(r io.ReaderAt, size int64, b *limits.Budget) (verify func(*limits.Budget) error, err error)
+type Decoder func(b *limits.Budget, r io.ReaderAt, size int64) (verify func(*limits.Budget) error, err error)
 
 // Refused gives each recipe of the format, of which there are at least least, to
 // the decoder, at once and one byte at a time: class, offset and axis of the
@@ -42,7 +42,7 @@ func refusal(t *testing.T, r *corpus.Recipe, from io.ReaderAt, decode Decoder) e
 			t.Errorf("%d levels left open", n)
 		}
 	}()
-	verify, err := decode(from, int64(len(r.Bytes())), b)
+	verify, err := decode(b, from, int64(len(r.Bytes())))
 	if r.Depth != corpus.Whole {
 		return err
 	}

@@ -22,11 +22,11 @@ func BenchmarkTokens(b *testing.B) {
 	r := bytes.NewReader(file)
 	account := limits.Policy{Timeout: limits.NoTimeout, MaxTotalBytes: 1 << 62}.Budget(b.Context())
 	defer account.Close()
-	c := wire.NewCursor("bench", r, int64(len(file)), account)
+	c := wire.NewCursor(account, "bench", r, int64(len(file)))
 	b.SetBytes(int64(len(file) / tokens))
 	for b.Loop() {
 		if c.Left() == 0 {
-			c = wire.NewCursor("bench", r, int64(len(file)), account)
+			c = wire.NewCursor(account, "bench", r, int64(len(file)))
 		}
 		n, err := c.U64()
 		if err == nil {
@@ -42,7 +42,7 @@ func BenchmarkU8(b *testing.B) {
 	file := make([]byte, 1<<20)
 	account := limits.Policy{Timeout: limits.NoTimeout, MaxTotalBytes: 1 << 62}.Budget(b.Context())
 	defer account.Close()
-	c := wire.NewCursor("bench", bytes.NewReader(file), int64(len(file)), account)
+	c := wire.NewCursor(account, "bench", bytes.NewReader(file), int64(len(file)))
 	for b.Loop() {
 		if c.Left() == 0 {
 			if err := c.MoveTo(0); err != nil {

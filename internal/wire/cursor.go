@@ -42,7 +42,7 @@ type source struct {
 }
 
 // NewCursor reads r, which holds size bytes, as the named format.
-func NewCursor(format string, r io.ReaderAt, size int64, b *limits.Budget) Cursor {
+func NewCursor(b *limits.Budget, format string, r io.ReaderAt, size int64) Cursor {
 	size = max(size, 0)
 	return Cursor{src: &source{r: r, b: b, format: format, end: size}, end: size, Order: binary.LittleEndian}
 }

@@ -16,7 +16,7 @@ import (
 
 func open(t *testing.T, r io.ReaderAt, size int64) wire.Cursor {
 	t.Helper()
-	return wire.NewCursor("test", r, size, limitstest.Open(t, limits.Policy{}))
+	return wire.NewCursor(limitstest.Open(t, limits.Policy{}), "test", r, size)
 }
 
 func over(t *testing.T, file []byte) wire.Cursor {
@@ -216,7 +216,7 @@ func TestReadsAndChargesAreFew(t *testing.T) {
 	} {
 		r := &counter{r: bytes.NewReader(pattern(int(c.size)))}
 		b := limitstest.Open(t, limits.Policy{})
-		cur := wire.NewCursor("test", r, c.size, b)
+		cur := wire.NewCursor(b, "test", r, c.size)
 		for cur.Left() > 0 {
 			if _, err := cur.U8(); err != nil {
 				t.Fatal(err)
@@ -265,7 +265,7 @@ func TestChargesComeBeforeBuffers(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := limitstest.Open(t, limits.Policy{MaxSingleAlloc: 1 << 20, MaxTotalBytes: 190_000})
-			cur := wire.NewCursor("test", zeros{}, size, b)
+			cur := wire.NewCursor(b, "test", zeros{}, size)
 			err := c.read(&cur)
 			if wire.ClassOf(err) != wire.Limit {
 				t.Fatalf("got %v", err)

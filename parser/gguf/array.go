@@ -34,7 +34,7 @@ func (a Array) Span() tensor.Span { return a.span }
 // Strings reads an array of strings.
 func (a Array) Strings(b *limits.Budget) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		each(a, b, yield, a.elem == KindString, "strings", func(r *reader) (string, error) {
+		each(b, a, yield, a.elem == KindString, "strings", func(r *reader) (string, error) {
 			return r.element()
 		})
 	}
@@ -43,7 +43,7 @@ func (a Array) Strings(b *limits.Budget) iter.Seq2[string, error] {
 // Bools reads an array of truth values.
 func (a Array) Bools(b *limits.Budget) iter.Seq2[bool, error] {
 	return func(yield func(bool, error) bool) {
-		each(a, b, yield, a.elem == KindBool, "truth values", func(r *reader) (bool, error) {
+		each(b, a, yield, a.elem == KindBool, "truth values", func(r *reader) (bool, error) {
 			n, err := r.scalar(KindBool)
 			return n != 0, err
 		})
@@ -54,7 +54,7 @@ func (a Array) Bools(b *limits.Budget) iter.Seq2[bool, error] {
 // an error.
 func (a Array) Ints(b *limits.Budget) iter.Seq2[int64, error] {
 	return func(yield func(int64, error) bool) {
-		each(a, b, yield, a.elem.integer(), "whole numbers", func(r *reader) (int64, error) {
+		each(b, a, yield, a.elem.integer(), "whole numbers", func(r *reader) (int64, error) {
 			n, err := r.scalar(a.elem)
 			if err == nil && a.elem == KindU64 && n > math.MaxInt64 {
 				return 0, r.c.FailAt("", r.c.Off()-8, wire.ErrRange.With("%d passes a signed number of 64 bits", n))
@@ -67,7 +67,7 @@ func (a Array) Ints(b *limits.Budget) iter.Seq2[int64, error] {
 // Floats reads an array of f32 or f64.
 func (a Array) Floats(b *limits.Budget) iter.Seq2[float64, error] {
 	return func(yield func(float64, error) bool) {
-		each(a, b, yield, a.elem == KindF32 || a.elem == KindF64, "floating point", func(r *reader) (float64, error) {
+		each(b, a, yield, a.elem == KindF32 || a.elem == KindF64, "floating point", func(r *reader) (float64, error) {
 			n, err := r.scalar(a.elem)
 			if a.elem == KindF32 {
 				return float64(math.Float32frombits(uint32(n))), err
@@ -80,14 +80,14 @@ func (a Array) Floats(b *limits.Budget) iter.Seq2[float64, error] {
 // Arrays reads an array of arrays.
 func (a Array) Arrays(b *limits.Budget) iter.Seq2[Array, error] {
 	return func(yield func(Array, error) bool) {
-		each(a, b, yield, a.elem == KindArray, "arrays", (*reader).array)
+		each(b, a, yield, a.elem == KindArray, "arrays", (*reader).array)
 	}
 }
 
 // All reads any array; the values have the types that [File.Meta] lists.
 func (a Array) All(b *limits.Budget) iter.Seq2[any, error] {
 	return func(yield func(any, error) bool) {
-		each(a, b, yield, true, "", func(r *reader) (any, error) {
+		each(b, a, yield, true, "", func(r *reader) (any, error) {
 			switch a.elem {
 			case KindString:
 				return r.element()
@@ -102,7 +102,7 @@ func (a Array) All(b *limits.Budget) iter.Seq2[any, error] {
 }
 
 // each reads the elements one by one.
-func each[T any](a Array, b *limits.Budget, yield func(T, error) bool, fits bool, what string, read func(*reader) (T, error)) {
+func each[T any](b *limits.Budget, a Array, yield func(T, error) bool, fits bool, what string, read func(*reader) (T, error)) {
 	var none T
 	if !fits {
 		yield(none, wire.At(Format, "", a.span.Off, wire.ErrUsage.With("an array of %v read as %s", a.elem, what)))

@@ -116,7 +116,7 @@ func benchmarkDecode(b *testing.B, data []byte) {
 	b.ReportAllocs()
 	for b.Loop() {
 		account := limits.Policy{}.Budget(b.Context())
-		if _, err := gguf.Decode(r, int64(len(data)), account); err != nil {
+		if _, err := gguf.Decode(account, r, int64(len(data))); err != nil {
 			b.Fatal(err)
 		}
 		account.Close()
@@ -137,7 +137,7 @@ func BenchmarkVerify(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
 		account := limits.Policy{}.Budget(b.Context())
-		f, err := gguf.Decode(r, int64(len(data)), account)
+		f, err := gguf.Decode(account, r, int64(len(data)))
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -154,7 +154,7 @@ func BenchmarkStrings(b *testing.B) {
 	r := onDisk(b, data)
 	account := limits.Policy{}.Budget(b.Context())
 	defer account.Close()
-	f, err := gguf.Decode(r, int64(len(data)), account)
+	f, err := gguf.Decode(account, r, int64(len(data)))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func BenchmarkLayout(b *testing.B) {
 	data := header(1000, 30)
 	account := limits.Policy{}.Budget(b.Context())
 	defer account.Close()
-	f, err := gguf.Decode(onDisk(b, data), int64(len(data)), account)
+	f, err := gguf.Decode(account, onDisk(b, data), int64(len(data)))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func BenchmarkLayout(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		account := limits.Policy{}.Budget(b.Context())
-		if _, err := gguf.Layout(f.Infos, meta, gguf.Options{}, account); err != nil {
+		if _, err := gguf.Layout(account, f.Infos, meta, gguf.Options{}); err != nil {
 			b.Fatal(err)
 		}
 		account.Close()
@@ -204,7 +204,7 @@ func BenchmarkHostile(b *testing.B) {
 	for b.Loop() {
 		for _, s := range list {
 			account := s.policy.Budget(b.Context())
-			_ = used(s.data, account)
+			_ = used(account, s.data)
 			account.Close()
 		}
 	}

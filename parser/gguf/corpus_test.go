@@ -50,15 +50,15 @@ func samples(t testing.TB) []sample {
 
 // used does everything that a user can do with a file, and gives the first
 // refusal.
-func used(data []byte, b *limits.Budget) error {
-	return usedFrom(bytes.NewReader(data), int64(len(data)), b)
+func used(b *limits.Budget, data []byte) error {
+	return usedFrom(b, bytes.NewReader(data), int64(len(data)))
 }
 
-func usedFrom(r io.ReaderAt, size int64, b *limits.Budget) error {
-	if err := gguf.Dump(io.Discard, r, size, b); wire.ClassOf(err) == wire.Internal && err != nil {
+func usedFrom(b *limits.Budget, r io.ReaderAt, size int64) error {
+	if err := gguf.Dump(b, io.Discard, r, size); wire.ClassOf(err) == wire.Internal && err != nil {
 		return err
 	}
-	f, err := gguf.Decode(r, size, b)
+	f, err := gguf.Decode(b, r, size)
 	if err != nil {
 		return err
 	}
@@ -71,10 +71,10 @@ func usedFrom(r io.ReaderAt, size int64, b *limits.Budget) error {
 	var meta []gguf.Entry
 	for k, v := range f.Meta() {
 		if a, ok := v.(gguf.Array); ok {
-			if err := walked(a, b); err != nil {
+			if err := walked(b, a); err != nil {
 				return err
 			}
-			if v, err = sliced(a, b); err != nil {
+			if v, err = sliced(b, a); err != nil {
 				return err
 			}
 		}
@@ -83,7 +83,7 @@ func usedFrom(r io.ReaderAt, size int64, b *limits.Budget) error {
 		}
 		meta = append(meta, gguf.Entry{Key: k, Value: v})
 	}
-	if err := likewise(f, meta, b); err != nil {
+	if err := likewise(b, f, meta); err != nil {
 		return err
 	}
 	for _, version := range []uint32{0, 1, 2} {
@@ -93,7 +93,7 @@ func usedFrom(r io.ReaderAt, size int64, b *limits.Budget) error {
 				return err
 			}
 			o.Version, o.Order, o.Alignment = version, order, 0
-			if err := gguf.Encode(io.Discard, f, o, b); err != nil && wire.ClassOf(err) != wire.Unsupported {
+			if err := gguf.Encode(b, io.Discard, f, o); err != nil && wire.ClassOf(err) != wire.Unsupported {
 				return err
 			}
 		}
@@ -130,17 +130,17 @@ func sound(f *gguf.File) error {
 
 // likewise asks that metadata in Go slices makes the header that the file's own
 // arrays make.
-func likewise(f *gguf.File, meta []gguf.Entry, b *limits.Budget) error {
+func likewise(b *limits.Budget, f *gguf.File, meta []gguf.Entry) error {
 	o, err := f.Options(b)
 	if err != nil {
 		return err
 	}
-	plan, err := gguf.Layout(f.Infos, meta, o, b)
+	plan, err := gguf.Layout(b, f.Infos, meta, o)
 	if err != nil {
 		return err
 	}
 	var out bytes.Buffer
-	if err := gguf.Encode(&out, f, o, b); err != nil {
+	if err := gguf.Encode(b, &out, f, o); err != nil {
 		return err
 	}
 	if !bytes.HasPrefix(out.Bytes(), plan.Header) || int64(out.Len()) != plan.Size {
@@ -150,38 +150,38 @@ func likewise(f *gguf.File, meta []gguf.Entry, b *limits.Budget) error {
 }
 
 // sliced is an array as a Go slice, where Go has one for its elements.
-func sliced(a gguf.Array, b *limits.Budget) (any, error) {
+func sliced(b *limits.Budget, a gguf.Array) (any, error) {
 	switch a.Elem() {
 	case gguf.KindU8:
-		return list[uint8](a, b)
+		return list[uint8](b, a)
 	case gguf.KindI8:
-		return list[int8](a, b)
+		return list[int8](b, a)
 	case gguf.KindU16:
-		return list[uint16](a, b)
+		return list[uint16](b, a)
 	case gguf.KindI16:
-		return list[int16](a, b)
+		return list[int16](b, a)
 	case gguf.KindU32:
-		return list[uint32](a, b)
+		return list[uint32](b, a)
 	case gguf.KindI32:
-		return list[int32](a, b)
+		return list[int32](b, a)
 	case gguf.KindU64:
-		return list[uint64](a, b)
+		return list[uint64](b, a)
 	case gguf.KindI64:
-		return list[int64](a, b)
+		return list[int64](b, a)
 	case gguf.KindF32:
-		return list[float32](a, b)
+		return list[float32](b, a)
 	case gguf.KindF64:
-		return list[float64](a, b)
+		return list[float64](b, a)
 	case gguf.KindBool:
-		return list[bool](a, b)
+		return list[bool](b, a)
 	case gguf.KindString:
-		return list[string](a, b)
+		return list[string](b, a)
 	default:
 		return a, nil
 	}
 }
 
-func list[T any](a gguf.Array, b *limits.Budget) (any, error) {
+func list[T any](b *limits.Budget, a gguf.Array) (any, error) {
 	out := []T{}
 	for v, err := range a.All(b) {
 		if err != nil {
@@ -194,7 +194,7 @@ func list[T any](a gguf.Array, b *limits.Budget) (any, error) {
 
 // walked reads an array by every iterator: one gives its elements, the others an
 // error, which is not the file's fault.
-func walked(a gguf.Array, b *limits.Budget) error {
+func walked(b *limits.Budget, a gguf.Array) error {
 	note := func(err error) error {
 		if wire.ClassOf(err) == wire.Usage {
 			return nil
@@ -226,7 +226,7 @@ func walked(a gguf.Array, b *limits.Budget) error {
 			return err
 		}
 		if a.Elem() == gguf.KindArray {
-			if err := walked(inner, b); err != nil {
+			if err := walked(b, inner); err != nil {
 				return err
 			}
 		}
@@ -247,7 +247,7 @@ func TestEachFileOfTheCorpusUnderLowerAndLowerCeilings(t *testing.T) {
 			continue
 		}
 		b := s.policy.Budget(t.Context())
-		want := wire.ClassOf(used(s.data, b))
+		want := wire.ClassOf(used(b, s.data))
 		usage := b.Usage()
 		b.Close()
 		parts := int64(24)
@@ -270,7 +270,7 @@ func TestEachFileOfTheCorpusUnderLowerAndLowerCeilings(t *testing.T) {
 					p.MaxSteps = n
 				}
 				b := p.Budget(t.Context())
-				err := used(s.data, b)
+				err := used(b, s.data)
 				b.Close()
 				if got := wire.ClassOf(err); got != want && got != wire.Limit {
 					t.Errorf("%s with %v %d: %v, without %v", s.name, u.Axis, n, err, want)
@@ -319,14 +319,14 @@ func TestEachFileOfTheCorpusThroughReadersThatFail(t *testing.T) {
 			continue
 		}
 		b := account(t, s.policy)
-		if used(s.data, b) != nil {
+		if used(b, s.data) != nil {
 			continue
 		}
 		for _, broken := range []error{errDisk, io.EOF} {
 			for after := range 64 {
 				b := s.policy.Budget(t.Context())
 				r := &failing{s.data, after, broken}
-				err := usedFrom(r, int64(len(s.data)), b)
+				err := usedFrom(b, r, int64(len(s.data)))
 				b.Close()
 				if r.after >= 0 && err == nil {
 					break // no call was left to fail
@@ -349,7 +349,7 @@ func TestEachFileOfTheCorpusWrittenToADiskThatFillsUp(t *testing.T) {
 			continue
 		}
 		b := account(t, s.policy)
-		f, err := gguf.Decode(bytes.NewReader(s.data), int64(len(s.data)), b)
+		f, err := gguf.Decode(b, bytes.NewReader(s.data), int64(len(s.data)))
 		if err != nil || f.Verify(b) != nil {
 			continue
 		}
@@ -358,12 +358,12 @@ func TestEachFileOfTheCorpusWrittenToADiskThatFillsUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		size := int64(1 << 20)
-		if err := gguf.Encode(full{&size}, f, o, b); err != nil {
+		if err := gguf.Encode(b, full{&size}, f, o); err != nil {
 			t.Fatal(err)
 		}
 		for n := range 1<<20 - size {
 			left := n
-			if err := gguf.Encode(full{&left}, f, o, b); !errors.Is(err, errDisk) {
+			if err := gguf.Encode(b, full{&left}, f, o); !errors.Is(err, errDisk) {
 				t.Errorf("%s on a disk of %d bytes: %v", s.name, n, err)
 				break
 			}
@@ -400,7 +400,7 @@ func TestSplitFilesOfTheCorpusThatDoNotBelongTogether(t *testing.T) {
 			folder[as] = &fstest.MapFile{Data: data[is]}
 		}
 		for as := range files {
-			_, err := gguf.OpenSplit(folder, as, account(t, limits.Policy{}))
+			_, err := gguf.OpenSplit(account(t, limits.Policy{}), folder, as)
 			if wire.ClassOf(err) != wire.Malformed {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -413,7 +413,7 @@ func TestSplitFilesOfTheCorpusThatDoNotBelongTogether(t *testing.T) {
 		if _, _, _, ok := gguf.IsSplitName(name); ok {
 			continue
 		}
-		if _, err := gguf.OpenSplit(fstest.MapFS{}, name, account(t, limits.Policy{})); wire.ClassOf(err) != wire.Usage {
+		if _, err := gguf.OpenSplit(account(t, limits.Policy{}), fstest.MapFS{}, name); wire.ClassOf(err) != wire.Usage {
 			t.Errorf("%s is no name of a split file: %v", name, err)
 		}
 	}
@@ -437,11 +437,11 @@ func TestEachFileOfTheCorpusThatChangesAfterDecode(t *testing.T) {
 			for cut := range 3 {
 				b := s.policy.Budget(t.Context())
 				r := &changing{s.data}
-				f, err := gguf.Decode(r, int64(len(s.data)), b)
+				f, err := gguf.Decode(b, r, int64(len(s.data)))
 				if err == nil {
 					other := bytes.Repeat(fill, len(s.data)/len(fill)+1)[:len(s.data)]
 					r.data = other[:len(other)-cut*len(other)/3]
-					err = errors.Join(f.Verify(b), read(f, b))
+					err = errors.Join(f.Verify(b), read(b, f))
 				}
 				b.Close()
 				if c := wire.ClassOf(err); c == wire.Internal || c == wire.Usage {
@@ -453,15 +453,15 @@ func TestEachFileOfTheCorpusThatChangesAfterDecode(t *testing.T) {
 }
 
 // read asks for all that Decode did not read, and gives the first error.
-func read(f *gguf.File, b *limits.Budget) error {
+func read(b *limits.Budget, f *gguf.File) error {
 	var errs []error
 	for _, v := range f.Meta() {
 		if a, ok := v.(gguf.Array); ok {
-			errs = append(errs, walked(a, b))
+			errs = append(errs, walked(b, a))
 		}
 	}
 	for _, order := range []tensor.Order{tensor.Little, tensor.Big} {
-		errs = append(errs, gguf.Encode(io.Discard, f, gguf.Options{Order: order}, b))
+		errs = append(errs, gguf.Encode(b, io.Discard, f, gguf.Options{Order: order}))
 	}
 	for _, err := range errs {
 		if err != nil && wire.ClassOf(err) != wire.Unsupported {
@@ -475,14 +475,14 @@ func read(f *gguf.File, b *limits.Budget) error {
 func TestTheStrictProfileRefusesWhatHasFindings(t *testing.T) {
 	for _, s := range samples(t) {
 		plain := account(t, s.policy)
-		f, err := gguf.Decode(bytes.NewReader(s.data), int64(len(s.data)), plain)
+		f, err := gguf.Decode(plain, bytes.NewReader(s.data), int64(len(s.data)))
 		if err != nil || f.Verify(plain) != nil {
 			continue
 		}
 		p := s.policy
 		p.RefuseFindings = []string{"*"}
 		strict := account(t, p)
-		f2, err := gguf.Decode(bytes.NewReader(s.data), int64(len(s.data)), strict)
+		f2, err := gguf.Decode(strict, bytes.NewReader(s.data), int64(len(s.data)))
 		if err == nil {
 			err = f2.Verify(strict)
 		}
@@ -526,7 +526,7 @@ func TestAHostileFileIsChargedLittle(t *testing.T) {
 			continue
 		}
 		b := account(t, s.policy)
-		if _, err := gguf.Decode(bytes.NewReader(s.data), int64(len(s.data)), b); err == nil {
+		if _, err := gguf.Decode(b, bytes.NewReader(s.data), int64(len(s.data))); err == nil {
 			continue
 		}
 		if b.Charged() > 2<<20 {
@@ -546,7 +546,7 @@ func TestSplitFilesOfGGUFPyOpenFromAnyOfThem(t *testing.T) {
 	want := []string{"token_embd.weight", "blk.0.attn_norm.weight", "blk.0.attn_q.weight", "blk.0.ffn_up.weight", "output_norm.weight"}
 	for name := range folder {
 		b := account(t, limits.Policy{RefuseFindings: []string{"*"}})
-		m, err := gguf.OpenSplit(folder, name, b)
+		m, err := gguf.OpenSplit(b, folder, name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -51,8 +51,8 @@ type decoder struct {
 
 // Decode reads the header of a GGUF file of size bytes. Nothing of a tensor is
 // read, nor the elements of arrays beyond what it takes to find their end.
-func Decode(r io.ReaderAt, size int64, b *limits.Budget) (*File, error) {
-	return decode(r, size, b, how{})
+func Decode(b *limits.Budget, r io.ReaderAt, size int64) (*File, error) {
+	return decode(b, r, size, how{})
 }
 
 // how a file is decoded beyond the plain case.
@@ -61,7 +61,7 @@ type how struct {
 	part  bool    // with its siblings, as one model
 }
 
-func decode(r io.ReaderAt, size int64, b *limits.Budget, how how) (*File, error) {
+func decode(b *limits.Budget, r io.ReaderAt, size int64, how how) (*File, error) {
 	f := &File{file: file{r: r, size: size}}
 	f.Name, f.Source = Format, r
 	d := &decoder{reader: f.reader(b), out: f, how: how}

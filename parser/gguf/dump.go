@@ -20,9 +20,9 @@ const (
 // field of the header and one per tensor of the data. Long fields are cut. Of a
 // file that is refused it shows what comes before the place of the error, and
 // returns the error.
-func Dump(w io.Writer, r io.ReaderAt, size int64, b *limits.Budget) error {
+func Dump(b *limits.Budget, w io.Writer, r io.ReaderAt, size int64) error {
 	t := &tracer{w: bufio.NewWriter(w), r: r}
-	f, err := decode(r, size, b, how{trace: t})
+	f, err := decode(b, r, size, how{trace: t})
 	if err == nil {
 		t.data(f)
 	}
@@ -86,7 +86,7 @@ func shown(v any) string {
 }
 
 // array shows the first elements of an array whose end has been found.
-func (t *tracer) array(a Array, b *limits.Budget) {
+func (t *tracer) array(b *limits.Budget, a Array) {
 	if t.err != nil || a.n == 0 {
 		return
 	}

@@ -30,7 +30,7 @@ func TestDumps(t *testing.T) {
 				if s.name != name {
 					continue
 				}
-				if err := gguf.Dump(&text, bytes.NewReader(s.data), int64(len(s.data)), account(t, s.policy)); err != nil {
+				if err := gguf.Dump(account(t, s.policy), &text, bytes.NewReader(s.data), int64(len(s.data))); err != nil {
 					fmt.Fprintf(&text, "\n%v\n", err)
 				}
 			}
@@ -65,7 +65,7 @@ func TestDumpsSayWhatGGUFPySays(t *testing.T) {
 	for name, ref := range refs {
 		data := seed(t, name)
 		var dump bytes.Buffer
-		if err := gguf.Dump(&dump, bytes.NewReader(data), int64(len(data)), account(t, limits.Policy{})); err != nil {
+		if err := gguf.Dump(account(t, limits.Policy{}), &dump, bytes.NewReader(data), int64(len(data))); err != nil {
 			t.Fatal(err)
 		}
 		has := func(line string) {
@@ -90,10 +90,10 @@ func TestDumpsSayWhatGGUFPySays(t *testing.T) {
 func TestADumpEndsWithTheErrorOfItsWriter(t *testing.T) {
 	data := seed(t, "llama.gguf")
 	left := int64(100)
-	if err := gguf.Dump(full{&left}, bytes.NewReader(data), int64(len(data)), account(t, limits.Policy{})); !errors.Is(err, errDisk) {
+	if err := gguf.Dump(account(t, limits.Policy{}), full{&left}, bytes.NewReader(data), int64(len(data))); !errors.Is(err, errDisk) {
 		t.Error(err)
 	}
-	if err := gguf.Dump(full{&left}, bytes.NewReader(data), 100, account(t, limits.Policy{})); !errors.Is(err, wire.ErrTruncated) {
+	if err := gguf.Dump(account(t, limits.Policy{}), full{&left}, bytes.NewReader(data), 100); !errors.Is(err, wire.ErrTruncated) {
 		t.Errorf("the file's error comes first: %v", err)
 	}
 }

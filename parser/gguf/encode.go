@@ -13,12 +13,12 @@ const copySize = 256 << 10
 
 // Encode writes a model as one GGUF file: its metadata and its tensors, in
 // their order. A [File] written with its own [File.Options] reads back equal.
-func Encode(w io.Writer, m tensor.Model, o Options, b *limits.Budget) error {
-	infos, meta, err := contents(m, b)
+func Encode(b *limits.Budget, w io.Writer, m tensor.Model, o Options) error {
+	infos, meta, err := contents(b, m)
 	if err != nil {
 		return encodeError("", err)
 	}
-	plan, err := Layout(infos, meta, o, b)
+	plan, err := Layout(b, infos, meta, o)
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func Encode(w io.Writer, m tensor.Model, o Options, b *limits.Budget) error {
 		if err := fill(w, plan.Offsets[i]-at, buf); err != nil {
 			return err
 		}
-		if err := copyBody(w, m, &infos[i], plan.Sizes[i], buf, b); err != nil {
+		if err := copyBody(b, w, m, &infos[i], plan.Sizes[i], buf); err != nil {
 			return within(place("tensor", i, infos[i].Name), wire.NoOffset, err)
 		}
 		at = plan.Offsets[i] + plan.Sizes[i]
@@ -43,7 +43,7 @@ func Encode(w io.Writer, m tensor.Model, o Options, b *limits.Budget) error {
 }
 
 // contents lists a model's tensors and metadata.
-func contents(m tensor.Model, b *limits.Budget) ([]tensor.Info, []Entry, error) {
+func contents(b *limits.Budget, m tensor.Model) ([]tensor.Info, []Entry, error) {
 	infos, err := limits.Make[tensor.Info](b, m.Len())
 	if err != nil {
 		return nil, nil, err
@@ -80,7 +80,7 @@ func fill(w io.Writer, n int64, buf []byte) error {
 
 // copyBody copies one tensor's bytes as they stand: also those of a type that
 // is not known here, which [tensor.Model.Body] would refuse to read.
-func copyBody(w io.Writer, m tensor.Model, t *tensor.Info, want int64, buf []byte, b *limits.Budget) error {
+func copyBody(b *limits.Budget, w io.Writer, m tensor.Model, t *tensor.Info, want int64, buf []byte) error {
 	var body io.Reader
 	if r, ok := m.At(*t); ok {
 		body = &spanReader{r, 0, t.Span.Len, b}

@@ -30,7 +30,7 @@ func TestWhatGGUFPyWroteIsWrittenAgainByteForByte(t *testing.T) {
 				t.Fatal(err)
 			}
 			var out bytes.Buffer
-			if err := gguf.Encode(&out, f, o, b); err != nil {
+			if err := gguf.Encode(b, &out, f, o); err != nil {
 				t.Fatal(err)
 			}
 			data := s.data
@@ -49,7 +49,7 @@ func TestAlignmentAsAsked(t *testing.T) {
 	for _, alignment := range []int64{1, 2, 16, 32, 64, 4096, 1 << 20} {
 		f := open(t, seed(t, "plain-align-8.gguf"), b)
 		for _, meta := range [][]gguf.Entry{nil, {{"general.alignment", uint32(8)}}, {{"a", "b"}, {"general.alignment", uint32(512)}, {"c", int8(-1)}}} {
-			plan, err := gguf.Layout(f.Infos, meta, gguf.Options{Alignment: alignment}, b)
+			plan, err := gguf.Layout(b, f.Infos, meta, gguf.Options{Alignment: alignment})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -123,7 +123,7 @@ func TestWhatCannotBeLaidOutOfTheCorpusIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := account(t, limits.Policy{})
-			_, err := gguf.Layout(c.infos, c.meta, c.o, b)
+			_, err := gguf.Layout(b, c.infos, c.meta, c.o)
 			if !errors.Is(err, c.want) {
 				t.Errorf("%v, want %v", err, c.want)
 			}
@@ -162,7 +162,7 @@ func TestEncodesAnyModel(t *testing.T) {
 		[][]byte{{1, 2, 3}, {4, 5}},
 	}
 	var out bytes.Buffer
-	if err := gguf.Encode(&out, m, gguf.Options{Alignment: 4}, b); err != nil {
+	if err := gguf.Encode(b, &out, m, gguf.Options{Alignment: 4}); err != nil {
 		t.Fatal(err)
 	}
 	f := open(t, out.Bytes(), b)
@@ -182,15 +182,15 @@ func TestEncodesAnyModel(t *testing.T) {
 		t.Error(diff)
 	}
 	m.bodies[1] = []byte{4}
-	if err := gguf.Encode(io.Discard, m, gguf.Options{}, b); !errors.Is(err, wire.ErrMismatch) {
+	if err := gguf.Encode(b, io.Discard, m, gguf.Options{}); !errors.Is(err, wire.ErrMismatch) {
 		t.Errorf("a body that is too short: %v", err)
 	}
 	m.bodies[1] = []byte{4, 5, 6}
-	if err := gguf.Encode(io.Discard, m, gguf.Options{}, b); !errors.Is(err, wire.ErrMismatch) {
+	if err := gguf.Encode(b, io.Discard, m, gguf.Options{}); !errors.Is(err, wire.ErrMismatch) {
 		t.Errorf("a body that is too long: %v", err)
 	}
 	m.bodies[1] = nil
-	if err := gguf.Encode(io.Discard, m, gguf.Options{}, b); !errors.Is(err, wire.ErrUnsupported) {
+	if err := gguf.Encode(b, io.Discard, m, gguf.Options{}); !errors.Is(err, wire.ErrUnsupported) {
 		t.Errorf("no body: %v", err)
 	}
 }
@@ -211,7 +211,7 @@ func TestAnEndedContextEndsEncode(t *testing.T) {
 	f := open(t, seed(t, "plain-le.gguf"), b)
 	b2 := limits.Policy{}.Budget(t.Context())
 	b2.Close()
-	if err := gguf.Encode(io.Discard, f, gguf.Options{}, b2); !errors.Is(err, limits.ErrClosed) {
+	if err := gguf.Encode(b2, io.Discard, f, gguf.Options{}); !errors.Is(err, limits.ErrClosed) {
 		t.Error(err)
 	}
 	b.Close()

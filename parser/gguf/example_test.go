@@ -25,7 +25,7 @@ func ExampleDecode() {
 	}
 	b := limits.Policy{}.Budget(context.Background())
 	defer b.Close()
-	f, err := gguf.Decode(r, st.Size(), b)
+	f, err := gguf.Decode(b, r, st.Size())
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -55,18 +55,18 @@ func ExampleLayout() {
 	b := limits.Policy{}.Budget(context.Background())
 	defer b.Close()
 	infos := []tensor.Info{{Name: "a", DType: tensor.U8}, {Name: "b", DType: tensor.I8, Shape: []int64{2, 3}}}
-	if _, err := gguf.Layout(infos, nil, gguf.Options{}, b); err != nil {
+	if _, err := gguf.Layout(b, infos, nil, gguf.Options{}); err != nil {
 		fmt.Println(err)
 	}
 	infos[0].DType = tensor.I8
 	meta := []gguf.Entry{{Key: "general.name", Value: "two"}, {Key: "words", Value: []string{"x", "y"}}}
-	plan, err := gguf.Layout(infos, meta, gguf.Options{Alignment: 16}, b)
+	plan, err := gguf.Layout(b, infos, meta, gguf.Options{Alignment: 16})
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(len(plan.Header), plan.Offsets, plan.Sizes, plan.Size)
 	file := append(plan.Header, make([]byte, plan.Size-int64(len(plan.Header)))...)
-	f, err := gguf.Decode(bytes.NewReader(file), int64(len(file)), b)
+	f, err := gguf.Decode(b, bytes.NewReader(file), int64(len(file)))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -84,11 +84,11 @@ func ExampleEncode() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	f, err := gguf.Decode(bytes.NewReader(data), int64(len(data)), b)
+	f, err := gguf.Decode(b, bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		log.Fatal(err)
 	}
-	err = gguf.Encode(io.Discard, f, gguf.Options{Alignment: 64}, b)
+	err = gguf.Encode(b, io.Discard, f, gguf.Options{Alignment: 64})
 	fmt.Println(err)
 	// Output:
 	// <nil>

@@ -18,7 +18,7 @@ func account(t testing.TB, p limits.Policy) *limits.Budget {
 
 func open(t testing.TB, data []byte, b *limits.Budget) *gguf.File {
 	t.Helper()
-	f, err := gguf.Decode(bytes.NewReader(data), int64(len(data)), b)
+	f, err := gguf.Decode(b, bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,7 +58,7 @@ type Plan struct {
 // Layout plans a file of these tensors and metadata, both in the order given.
 // Of each Info it reads name, type, shape and order, and the length of the span
 // where the type has no geometry.
-func Layout(infos []tensor.Info, meta []Entry, o Options, b *limits.Budget) (*Plan, error) {
+func Layout(b *limits.Budget, infos []tensor.Info, meta []Entry, o Options) (*Plan, error) {
 	p := &planner{b: b, infos: infos, meta: meta, o: o}
 	if err := p.options(); err != nil {
 		return nil, encodeError("", err)

@@ -27,7 +27,7 @@ func (f *file) width() uint64 {
 }
 
 func (f *file) reader(b *limits.Budget) reader {
-	r := reader{c: wire.NewCursor(Format, f.r, f.size, b), b: b, steps: b.Steps(), f: f, nul: b.Policy().Quirk(QuirkNUL)}
+	r := reader{c: wire.NewCursor(b, Format, f.r, f.size), b: b, steps: b.Steps(), f: f, nul: b.Policy().Quirk(QuirkNUL)}
 	if f.order == tensor.Big {
 		r.c.Order = binary.BigEndian
 	}

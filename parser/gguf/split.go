@@ -49,7 +49,7 @@ func SplitName(prefix string, no, count int) string {
 // OpenSplit opens all files of a split model, given the name of any one of
 // them, from one folder, as one model. What the files say of themselves must
 // agree with their names: number, count, and the tensors of all together.
-func OpenSplit(fsys fs.FS, name string, b *limits.Budget) (*tensor.Sharded, error) {
+func OpenSplit(b *limits.Budget, fsys fs.FS, name string) (*tensor.Sharded, error) {
 	prefix, _, count, ok := IsSplitName(name)
 	if !ok {
 		return nil, wire.At(Format, wire.Quote(name), wire.NoOffset, wire.ErrUsage.With("no name of a file of a split model"))
@@ -65,8 +65,8 @@ func OpenSplit(fsys fs.FS, name string, b *limits.Budget) (*tensor.Sharded, erro
 		files[i] = SplitName(prefix, i+1, count)
 	}
 	parts := 0
-	open := func(h *tensor.Handle, b *limits.Budget) (tensor.Model, error) {
-		f, err := decode(h, h.Size, b, how{part: true})
+	open := func(b *limits.Budget, h *tensor.Handle) (tensor.Model, error) {
+		f, err := decode(b, h, h.Size, how{part: true})
 		if err != nil {
 			return nil, err
 		}
@@ -77,7 +77,7 @@ func OpenSplit(fsys fs.FS, name string, b *limits.Budget) (*tensor.Sharded, erro
 		f.Closer = h
 		return f, nil
 	}
-	s, _, err := tensor.OpenShards(fsys, path.Dir(name), files, Format, open, b)
+	s, _, err := tensor.OpenShards(b, fsys, path.Dir(name), files, Format, open)
 	if err != nil {
 		return nil, err
 	}

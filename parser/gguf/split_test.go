@@ -107,7 +107,7 @@ func TestSplitModelsMustAgreeWithTheirNames(t *testing.T) {
 			}
 			for no := range 2 {
 				b := account(t, limits.Policy{})
-				m, err := gguf.OpenSplit(folder, "sub/"+gguf.SplitName("m", no+1, 2), b)
+				m, err := gguf.OpenSplit(b, folder, "sub/"+gguf.SplitName("m", no+1, 2))
 				if got := wire.ClassOf(err).String(); got != c.want {
 					t.Fatalf("%v, want %s", err, c.want)
 				}
@@ -137,7 +137,7 @@ func TestASingleFileMayBeNumbered(t *testing.T) {
 	} {
 		n := strings.Count(keys, "split.")
 		folder := fstest.MapFS{"m-00001-of-00001.gguf": part(t, keys, n, "a")}
-		_, err := gguf.OpenSplit(folder, "m-00001-of-00001.gguf", account(t, limits.Policy{}))
+		_, err := gguf.OpenSplit(account(t, limits.Policy{}), folder, "m-00001-of-00001.gguf")
 		if got := wire.ClassOf(err).String(); got != want {
 			t.Errorf("%q: %v, want %s", keys, err, want)
 		}
@@ -146,11 +146,11 @@ func TestASingleFileMayBeNumbered(t *testing.T) {
 
 func TestASplitModelIsBounded(t *testing.T) {
 	b := account(t, limits.Policy{MaxTotalBytes: 1000})
-	_, err := gguf.OpenSplit(fstest.MapFS{}, "m-00001-of-99999.gguf", b)
+	_, err := gguf.OpenSplit(b, fstest.MapFS{}, "m-00001-of-99999.gguf")
 	if wire.ClassOf(err) != wire.Limit {
 		t.Errorf("100,000 names: %v", err)
 	}
-	_, err = gguf.OpenSplit(fstest.MapFS{}, "m.gguf", account(t, limits.Policy{}))
+	_, err = gguf.OpenSplit(account(t, limits.Policy{}), fstest.MapFS{}, "m.gguf")
 	if wire.ClassOf(err) != wire.Usage {
 		t.Errorf("no such name: %v", err)
 	}

@@ -56,7 +56,7 @@ func (r *reader) elements(elem Kind, n uint64) error {
 		err = r.c.Skip(n * elem.size())
 	}
 	if err == nil && r.trace != nil {
-		r.trace.array(Array{r.f, elem, n, tensor.Span{Off: start, Len: r.c.Off() - start}}, r.b)
+		r.trace.array(r.b, Array{r.f, elem, n, tensor.Span{Off: start, Len: r.c.Off() - start}})
 	}
 	return err
 }

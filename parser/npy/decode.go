@@ -22,7 +22,7 @@ type File struct {
 }
 
 // Decode reads the header of the array in r, which holds size bytes.
-func Decode(r io.ReaderAt, size int64, b *limits.Budget) (*File, error) {
+func Decode(b *limits.Budget, r io.ReaderAt, size int64) (*File, error) {
 	b.Source(size)
 	fail := func(off int64, cause error) error { return wire.At(format, "", off, cause) }
 	h, err := NewReader(b, wire.ErrTruncated, fail).Read(&section{r, 0, size}, size)

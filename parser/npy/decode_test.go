@@ -33,7 +33,7 @@ func array(version int, dict string, size int) []byte {
 
 func decode(t testing.TB, data []byte) (*npy.File, error) {
 	t.Helper()
-	return npy.Decode(bytes.NewReader(data), int64(len(data)), account(t, nil))
+	return npy.Decode(account(t, nil), bytes.NewReader(data), int64(len(data)))
 }
 
 func header(descr, shape string) string {
@@ -252,7 +252,7 @@ func TestAHeaderCostsOneReadOrTwo(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := &counting{ReaderAt: bytes.NewReader(raw)}
-		if _, err := npy.Decode(c, int64(len(raw)), account(t, nil)); err != nil || c.reads > most {
+		if _, err := npy.Decode(account(t, nil), c, int64(len(raw))); err != nil || c.reads > most {
 			t.Errorf("%s: %d reads, %v", name, c.reads, err)
 		}
 	}
@@ -285,7 +285,7 @@ func TestDeclaredSizesCostNothing(t *testing.T) {
 			continue
 		}
 		b := account(t, r.Policy)
-		npy.Decode(bytes.NewReader(raw), int64(len(raw)), b)
+		npy.Decode(b, bytes.NewReader(raw), int64(len(raw)))
 		if charged := b.Charged(); charged > 64<<10 {
 			t.Errorf("%s: %d bytes charged", r.Name, charged)
 		}
@@ -302,7 +302,7 @@ func TestEachChargeCanBeTheLast(t *testing.T) {
 		for _, axis := range []string{"max_total_bytes", "max_items", "max_steps", "max_single_alloc", "max_depth"} {
 			for n, accepted := 1, false; !accepted; n++ {
 				b := account(t, fmt.Appendf(nil, `{%q: %d}`, axis, n))
-				_, err := npy.Decode(bytes.NewReader(raw), int64(len(raw)), b)
+				_, err := npy.Decode(b, bytes.NewReader(raw), int64(len(raw)))
 				if accepted = err == nil; !accepted && wire.ClassOf(err) != wire.Limit {
 					t.Fatalf("%s %d: %v", axis, n, err)
 				}
@@ -315,15 +315,15 @@ func TestEachChargeCanBeTheLast(t *testing.T) {
 func TestErrorsOfTheReaderKeepTheirClass(t *testing.T) {
 	raw := array(1, header("'<f4'", "(2,)")+strings.Repeat(" ", 200), 8)
 	for n := range raw[:len(raw)-8] {
-		_, err := npy.Decode(broken{raw, int64(n)}, int64(len(raw)), account(t, nil))
+		_, err := npy.Decode(account(t, nil), broken{raw, int64(n)}, int64(len(raw)))
 		if !errors.Is(err, errDisk) || wire.ClassOf(err) != wire.Internal {
 			t.Errorf("disk error after %d bytes: %v", n, err)
 		}
-		if _, err := npy.Decode(bytes.NewReader(raw[:n]), int64(len(raw)), account(t, nil)); wire.ClassOf(err) != wire.Truncated {
+		if _, err := npy.Decode(account(t, nil), bytes.NewReader(raw[:n]), int64(len(raw))); wire.ClassOf(err) != wire.Truncated {
 			t.Errorf("%d bytes of %d: %v", n, len(raw), err)
 		}
 	}
-	if _, err := npy.Decode(stuck{}, 100, account(t, nil)); !errors.Is(err, io.ErrNoProgress) {
+	if _, err := npy.Decode(account(t, nil), stuck{}, 100); !errors.Is(err, io.ErrNoProgress) {
 		t.Errorf("a reader that never gives a byte: %v", err)
 	}
 }
@@ -400,7 +400,7 @@ func TestAFindingMayBeRefused(t *testing.T) {
 	b := limits.Policy{RefuseFindings: []string{"npy.python2"}}.Budget(t.Context())
 	defer b.Close()
 	raw := array(1, header("'<f4'", "(2L,)"), 8)
-	if _, err := npy.Decode(bytes.NewReader(raw), int64(len(raw)), b); wire.ClassOf(err) != wire.Forbidden {
+	if _, err := npy.Decode(b, bytes.NewReader(raw), int64(len(raw))); wire.ClassOf(err) != wire.Forbidden {
 		t.Errorf("%v", err)
 	}
 }

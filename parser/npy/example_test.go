@@ -24,7 +24,7 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	f, err := npy.Decode(bytes.NewReader(file.Bytes()), int64(file.Len()), b)
+	f, err := npy.Decode(b, bytes.NewReader(file.Bytes()), int64(file.Len()))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -54,7 +54,7 @@ func TestArraysReadAsNumPyReadsThem(t *testing.T) {
 		seen++
 		t.Run(seed.Name, func(t *testing.T) {
 			b := account(t, nil)
-			f, err := npy.Decode(bytes.NewReader(seed.Data), int64(len(seed.Data)), b)
+			f, err := npy.Decode(b, bytes.NewReader(seed.Data), int64(len(seed.Data)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -175,7 +175,7 @@ func TestNumPysFilesAreWrittenAgainByteForByte(t *testing.T) {
 			continue
 		}
 		b := account(t, nil)
-		f, err := npy.Decode(bytes.NewReader(seed.Data), int64(len(seed.Data)), b)
+		f, err := npy.Decode(b, bytes.NewReader(seed.Data), int64(len(seed.Data)))
 		if err != nil {
 			t.Errorf("%s: %v", seed.Name, err)
 			continue
@@ -209,7 +209,7 @@ func TestEachFindingIsMadeOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := npy.Decode(bytes.NewReader(raw), int64(len(raw)), account(t, nil))
+		f, err := npy.Decode(account(t, nil), bytes.NewReader(raw), int64(len(raw)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -222,7 +222,7 @@ func TestEachFindingIsMadeOnce(t *testing.T) {
 		}
 		refuse := limits.Policy{RefuseFindings: []string{"*"}}.Budget(t.Context())
 		defer refuse.Close()
-		if _, err := npy.Decode(bytes.NewReader(raw), int64(len(raw)), refuse); (err != nil) != (want != nil) {
+		if _, err := npy.Decode(refuse, bytes.NewReader(raw), int64(len(raw))); (err != nil) != (want != nil) {
 			t.Errorf("%s, all findings refused: %v", name, err)
 		}
 	}

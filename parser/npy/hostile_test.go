@@ -10,8 +10,8 @@ import (
 )
 
 func TestHostileArraysAreRefusedWithClassAndPlace(t *testing.T) {
-	corpustest.Refused(t, "npy", 40, func(r io.ReaderAt, size int64, b *limits.Budget) (func(*limits.Budget) error, error) {
-		_, err := npy.Decode(r, size, b)
+	corpustest.Refused(t, "npy", 40, func(b *limits.Budget, r io.ReaderAt, size int64) (func(*limits.Budget) error, error) {
+		_, err := npy.Decode(b, r, size)
 		return nil, err
 	})
 }

@@ -67,7 +67,7 @@ func BenchmarkStored(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	m, err := npz.Decode(f, st.Size(), account)
+	m, err := npz.Decode(account, f, st.Size())
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func BenchmarkDeflated(b *testing.B) {
 	z.Close()
 	account := limits.Policy{}.Budget(b.Context())
 	defer account.Close()
-	m, err := npz.Decode(bytes.NewReader(out.Bytes()), int64(out.Len()), account)
+	m, err := npz.Decode(account, bytes.NewReader(out.Bytes()), int64(out.Len()))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func BenchmarkDecode(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				account := limits.Policy{}.Budget(b.Context())
-				if _, err := npz.Decode(bytes.NewReader(out.Bytes()), int64(out.Len()), account); err != nil {
+				if _, err := npz.Decode(account, bytes.NewReader(out.Bytes()), int64(out.Len())); err != nil {
 					b.Fatal(err)
 				}
 				account.Close()

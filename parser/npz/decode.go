@@ -45,9 +45,9 @@ type decoder struct {
 
 // Decode reads the directory, the local headers and the header of each array in
 // r, which holds size bytes.
-func Decode(r io.ReaderAt, size int64, b *limits.Budget) (*File, error) {
+func Decode(b *limits.Budget, r io.ReaderAt, size int64) (*File, error) {
 	b.Source(size)
-	a, err := zip.Decode(r, size, b, zip.Options{Format: format, ExactCase: true})
+	a, err := zip.Decode(b, r, size, zip.Options{Format: format, ExactCase: true})
 	if err != nil {
 		return nil, err
 	}

@@ -54,7 +54,7 @@ func archive(t testing.TB, comment string, members ...member) []byte {
 
 func decode(t testing.TB, data []byte) (*npz.File, error) {
 	t.Helper()
-	return npz.Decode(bytes.NewReader(data), int64(len(data)), account(t, nil))
+	return npz.Decode(account(t, nil), bytes.NewReader(data), int64(len(data)))
 }
 
 const store, deflate = stdzip.Store, stdzip.Deflate
@@ -121,7 +121,7 @@ func TestMembersThatAreNoArraysAreListed(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, policy := range []string{`{"refuse_unknown_members": true}`, `{"refuse_findings": ["npz.member"]}`, `{"refuse_findings": ["npz.comment"]}`} {
-		_, err := npz.Decode(bytes.NewReader(data), int64(len(data)), account(t, []byte(policy)))
+		_, err := npz.Decode(account(t, []byte(policy)), bytes.NewReader(data), int64(len(data)))
 		if wire.ClassOf(err) != wire.Forbidden {
 			t.Errorf("%s: %v", policy, err)
 		}
@@ -175,7 +175,7 @@ func TestThePickleOfAnObjectArrayIsNotRead(t *testing.T) {
 	}
 	data := archive(t, "", members...)
 	touched := &touching{Reader: bytes.NewReader(data), forbidden: []byte("cos\nsystem\n")}
-	_, err := npz.Decode(touched, int64(len(data)), account(t, nil))
+	_, err := npz.Decode(account(t, nil), touched, int64(len(data)))
 	if wire.ClassOf(err) != wire.Forbidden || !strings.Contains(err.Error(), `12 object arrays`) || !strings.Contains(err.Error(), `"o7.npy", ...`) {
 		t.Errorf("%v", err)
 	}
@@ -206,7 +206,7 @@ func TestDecodeReadsHeadersOnly(t *testing.T) {
 	}
 	data := archive(t, "", members...)
 	c := &counting{Reader: bytes.NewReader(data)}
-	f, err := npz.Decode(c, int64(len(data)), account(t, nil))
+	f, err := npz.Decode(account(t, nil), c, int64(len(data)))
 	if err != nil || f.Len() != n {
 		t.Fatal(err)
 	}
@@ -239,7 +239,7 @@ func TestManyArraysCostLittle(t *testing.T) {
 	b := account(t, nil)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	_, err := npz.Decode(bytes.NewReader(data), int64(len(data)), b)
+	_, err := npz.Decode(b, bytes.NewReader(data), int64(len(data)))
 	runtime.ReadMemStats(&after)
 	if err != nil {
 		t.Fatal(err)
@@ -259,7 +259,7 @@ func TestEachChargeCanBeTheLast(t *testing.T) {
 	for _, axis := range []string{"max_total_bytes", "max_items", "max_steps", "max_single_alloc"} {
 		for n, accepted := 1, false; !accepted; n += 1 + n/64 {
 			b := account(t, fmt.Appendf(nil, `{%q: %d}`, axis, n))
-			_, err := npz.Decode(bytes.NewReader(data), int64(len(data)), b)
+			_, err := npz.Decode(b, bytes.NewReader(data), int64(len(data)))
 			if accepted = err == nil; !accepted && wire.ClassOf(err) != wire.Limit {
 				t.Fatalf("%s %d: %v", axis, n, err)
 			}
@@ -309,7 +309,7 @@ func TestDeclaredSizesCostNothing(t *testing.T) {
 			continue
 		}
 		b := account(t, r.Policy)
-		npz.Decode(bytes.NewReader(raw), int64(len(raw)), b)
+		npz.Decode(b, bytes.NewReader(raw), int64(len(raw)))
 		if charged := b.Charged(); charged > 128<<10 {
 			t.Errorf("%s: %d bytes charged", r.Name, charged)
 		}
@@ -323,7 +323,7 @@ func TestZerosMayBeCompressed(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := account(t, nil)
-	f, err := npz.Decode(bytes.NewReader(raw), int64(len(raw)), b)
+	f, err := npz.Decode(b, bytes.NewReader(raw), int64(len(raw)))
 	if err != nil {
 		t.Fatal(err)
 	}

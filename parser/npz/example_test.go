@@ -34,7 +34,7 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	f, err := npz.Decode(bytes.NewReader(file.Bytes()), int64(file.Len()), b)
+	f, err := npz.Decode(b, bytes.NewReader(file.Bytes()), int64(file.Len()))
 	if err != nil {
 		log.Fatal(err)
 	}

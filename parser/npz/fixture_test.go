@@ -15,7 +15,7 @@ import (
 func TestGemmaScopeReadsAsItsReference(t *testing.T) {
 	raw := fixtures.Read(t, "npz/gemma_scope_small.npz")
 	want := reference(t, fixtures.Read(t, "npz/gemma_scope_reference.bin"))
-	f, err := npz.Decode(bytes.NewReader(raw), int64(len(raw)), account(t, nil))
+	f, err := npz.Decode(account(t, nil), bytes.NewReader(raw), int64(len(raw)))
 	if err != nil {
 		t.Fatal(err)
 	}

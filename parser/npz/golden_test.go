@@ -42,7 +42,7 @@ func TestArchivesReadAsNumPyReadsThem(t *testing.T) {
 		}
 		seen++
 		t.Run(seed.Name, func(t *testing.T) {
-			f, err := npz.Decode(bytes.NewReader(seed.Data), int64(len(seed.Data)), account(t, nil))
+			f, err := npz.Decode(account(t, nil), bytes.NewReader(seed.Data), int64(len(seed.Data)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -116,7 +116,7 @@ func TestWhatIsUnusualIsFound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := npz.Decode(bytes.NewReader(raw), int64(len(raw)), account(t, nil))
+		f, err := npz.Decode(account(t, nil), bytes.NewReader(raw), int64(len(raw)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +127,7 @@ func TestWhatIsUnusualIsFound(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
-		_, err = npz.Decode(bytes.NewReader(raw), int64(len(raw)), account(t, []byte(`{"refuse_findings": ["*"]}`)))
+		_, err = npz.Decode(account(t, []byte(`{"refuse_findings": ["*"]}`)), bytes.NewReader(raw), int64(len(raw)))
 		if refused := wire.ClassOf(err) == wire.Forbidden; refused != (want != nil) {
 			t.Errorf("%s, all findings refused: %v", name, err)
 		}

@@ -10,8 +10,8 @@ import (
 )
 
 func TestHostileArchivesOfArraysAreRefusedWithClassAndPlace(t *testing.T) {
-	corpustest.Refused(t, "npz", 30, func(r io.ReaderAt, size int64, b *limits.Budget) (func(*limits.Budget) error, error) {
-		a, err := npz.Decode(r, size, b)
+	corpustest.Refused(t, "npz", 30, func(b *limits.Budget, r io.ReaderAt, size int64) (func(*limits.Budget) error, error) {
+		a, err := npz.Decode(b, r, size)
 		return a.Verify, err
 	})
 }

@@ -39,7 +39,7 @@ func (l Layer) oldPath() string { return "blobs/sha256:" + l.Digest }
 
 // Manifest reads the manifest of a model in a store and returns its layers in
 // order.
-func Manifest(store fs.FS, n Name, b *limits.Budget) ([]Layer, error) {
+func Manifest(b *limits.Budget, store fs.FS, n Name) ([]Layer, error) {
 	h, err := tensor.OpenFile(store, n.Path())
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func Manifest(store fs.FS, n Name, b *limits.Budget) ([]Layer, error) {
 		return nil, wire.At("ollama", where, wire.NoOffset,
 			&limits.Error{Axis: limits.SingleAlloc, Want: h.Size, Left: MaxManifest})
 	}
-	c := wire.NewCursor("ollama", h, h.Size, b)
+	c := wire.NewCursor(b, "ollama", h, h.Size)
 	body, err := c.String(uint64(h.Size))
 	if err != nil {
 		return nil, err

@@ -73,7 +73,7 @@ func store(layers ...layer) fstest.MapFS {
 }
 
 // decode reads a test's body: the names of its tensors, a byte each.
-func decode(r io.ReaderAt, size int64, _ *limits.Budget) (tensor.Model, error) {
+func decode(_ *limits.Budget, r io.ReaderAt, size int64) (tensor.Model, error) {
 	body := make([]byte, size)
 	if err := wire.ReadFull(r, body, 0); err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func open(t *testing.T, fsys fs.FS) (tensor.Model, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return ollama.Open(fsys, n, b, decode)
+	return ollama.Open(b, fsys, n, decode)
 }
 
 func names(m tensor.Model) (out []string) {

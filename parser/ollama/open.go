@@ -12,7 +12,7 @@ import (
 )
 
 // A Decoder decodes one blob by its content: the parser that opens the name.
-type Decoder func(io.ReaderAt, int64, *limits.Budget) (tensor.Model, error)
+type Decoder func(*limits.Budget, io.ReaderAt, int64) (tensor.Model, error)
 
 // keptOpen is how many blobs of one model stay open. A model of one tensor a
 // blob has thousands; the rest are opened for each read.
@@ -20,8 +20,8 @@ const keptOpen = 256
 
 // Open reads the model that a name stands for. Its blobs are decoded by their
 // content, with decode.
-func Open(store fs.FS, n Name, b *limits.Budget, decode Decoder) (tensor.Model, error) {
-	layers, err := Manifest(store, n, b)
+func Open(b *limits.Budget, store fs.FS, n Name, decode Decoder) (tensor.Model, error) {
+	layers, err := Manifest(b, store, n)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			err = wire.At("ollama", wire.Quote(n.String()), wire.NoOffset, wire.ErrUsage.With("no such model in the store: run ollama pull"))
@@ -29,7 +29,7 @@ func Open(store fs.FS, n Name, b *limits.Budget, decode Decoder) (tensor.Model, 
 		return nil, err
 	}
 	m := &model{store: store}
-	if err := m.load(layers, n, b, decode); err != nil {
+	if err := m.load(b, layers, n, decode); err != nil {
 		m.Close()
 		return nil, err
 	}
@@ -43,7 +43,7 @@ type model struct {
 	blobs []*blob
 }
 
-func (m *model) load(layers []Layer, n Name, b *limits.Budget, decode Decoder) error {
+func (m *model) load(b *limits.Budget, layers []Layer, n Name, decode Decoder) error {
 	count := map[string]int{}
 	for _, l := range layers {
 		count[l.Kind]++
@@ -60,7 +60,7 @@ func (m *model) load(layers []Layer, n Name, b *limits.Budget, decode Decoder) e
 		var err error
 		switch l.Kind {
 		case Model, Tensor:
-			err = m.add(l, b, decode)
+			err = m.add(b, l, decode)
 		case JSON:
 			if err = b.Items(1); err == nil && fs.ValidPath(l.Name) && l.Name != "." {
 				files[l.Name] = file{m.store, l}
@@ -76,13 +76,13 @@ func (m *model) load(layers []Layer, n Name, b *limits.Budget, decode Decoder) e
 
 // add decodes one blob. A blob of one tensor may call it "data": its name is
 // then the layer's.
-func (m *model) add(l Layer, b *limits.Budget, decode Decoder) error {
+func (m *model) add(b *limits.Budget, l Layer, decode Decoder) error {
 	h, err := Blob(m.store, l)
 	if err != nil {
 		return err
 	}
 	r := &blob{store: m.store, layer: l, open: h}
-	part, err := decode(r, l.Size, b)
+	part, err := decode(b, r, l.Size)
 	if err != nil {
 		h.Close()
 		return err

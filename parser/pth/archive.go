@@ -63,7 +63,7 @@ const (
 var smallRecords = [smallCount]string{recVersion, recVersion6, recOrder, recFormat, recAlignment}
 
 // openArchive sorts the members of a and reads the small ones.
-func openArchive(a *zip.Archive, b *limits.Budget, found *tensor.Findings) (*archive, error) {
+func openArchive(b *limits.Budget, a *zip.Archive, found *tensor.Findings) (*archive, error) {
 	out := &archive{Archive: a, b: b, pickle: -1}
 	for i := range out.small {
 		out.small[i] = -1

@@ -40,13 +40,13 @@ func BenchmarkDecode(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			r, size := bytes.NewReader(c.data), int64(len(c.data))
 			benchmark(b, r, size, func(account *limits.Budget) error {
-				_, err := pth.Decode(r, size, account)
+				_, err := pth.Decode(account, r, size)
 				return err
 			})
 		})
 		b.Run(c.name+"-scan", func(b *testing.B) {
 			r, size := bytes.NewReader(c.data), int64(len(c.data))
-			benchmark(b, r, size, func(account *limits.Budget) error { return pth.Scan(r, size, account).Err })
+			benchmark(b, r, size, func(account *limits.Budget) error { return pth.Scan(account, r, size).Err })
 		})
 	}
 }

@@ -47,7 +47,7 @@ var (
 func load(t *testing.T, b *limits.Budget, code string) *vm.Graph {
 	t.Helper()
 	code = "\x80\x02" + code + "."
-	g, err := vm.Load(strings.NewReader(code), 0, int64(len(code)), b)
+	g, err := vm.Load(b, strings.NewReader(code), 0, int64(len(code)))
 	if err != nil {
 		t.Fatalf("%q: %v", code, err)
 	}

@@ -39,7 +39,7 @@ func TestHostileRecipesAreRefused(t *testing.T) {
 			b := policy(t, r.Policy).Budget(t.Context())
 			defer b.Close()
 			data := r.Bytes()
-			f, err := pth.Decode(bytes.NewReader(data), int64(len(data)), b)
+			f, err := pth.Decode(b, bytes.NewReader(data), int64(len(data)))
 			if structure := r.Depth == corpus.Structure; structure != (err != nil) {
 				t.Fatalf("depth %s, and Decode says: %v", r.Depth, err)
 			}
@@ -56,7 +56,7 @@ func TestHostileRecipesAreRefused(t *testing.T) {
 			}
 			again := policy(t, r.Policy).Budget(t.Context())
 			defer again.Close()
-			scan := pth.Scan(bytes.NewReader(data), int64(len(data)), again)
+			scan := pth.Scan(again, bytes.NewReader(data), int64(len(data)))
 			if r.Depth == corpus.Structure && scan.Err == nil && r.Name != "plain-pickle" {
 				t.Errorf("scan accepts it")
 			}

@@ -33,7 +33,7 @@ func TestDecodeReadsNoStorage(t *testing.T) {
 	r := &counting{ReaderAt: h}
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
-	f, err := pth.Decode(r, h.size, b)
+	f, err := pth.Decode(b, r, h.size)
 	if err != nil {
 		t.Fatal(err)
 	}

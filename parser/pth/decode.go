@@ -88,11 +88,11 @@ type decoder struct {
 
 // Decode proves the structure of a checkpoint that torch.save wrote into r,
 // which holds size bytes. No storage is read.
-func Decode(r io.ReaderAt, size int64, b *limits.Budget) (*File, error) {
-	return newDecoder(r, size, b).decode()
+func Decode(b *limits.Budget, r io.ReaderAt, size int64) (*File, error) {
+	return newDecoder(b, r, size).decode()
 }
 
-func newDecoder(r io.ReaderAt, size int64, b *limits.Budget) *decoder {
+func newDecoder(b *limits.Budget, r io.ReaderAt, size int64) *decoder {
 	return &decoder{r: r, size: size, b: b, steps: b.Steps(), out: &File{File: tensor.File{Name: format, Source: r}}}
 }
 
@@ -158,11 +158,11 @@ func (d *decoder) head() error {
 }
 
 func (d *decoder) openArchive() error {
-	z, err := zip.Decode(d.r, d.size, d.b, zip.Options{Format: format})
+	z, err := zip.Decode(d.b, d.r, d.size, zip.Options{Format: format})
 	if err != nil {
 		return err
 	}
-	a, err := openArchive(z, d.b, &d.out.Found)
+	a, err := openArchive(d.b, z, &d.out.Found)
 	if err != nil {
 		return err
 	}
@@ -209,9 +209,9 @@ func (d *decoder) record(r io.ReaderAt, name string, m *zip.Member) (*vm.Graph, 
 	var g *vm.Graph
 	var err error
 	if d.scan == nil {
-		g, err = vm.Load(r, m.DataOff, end, d.b)
+		g, err = vm.Load(d.b, r, m.DataOff, end)
 	} else {
-		g, err = d.scan.add(Pickle{name, m.DataOff, end, false, vm.Scan(r, m.DataOff, end, d.b)})
+		g, err = d.scan.add(Pickle{name, m.DataOff, end, false, vm.Scan(d.b, r, m.DataOff, end)})
 	}
 	if err != nil {
 		return nil, within(err)
@@ -227,9 +227,9 @@ func (d *decoder) next(name string) (*vm.Graph, error) {
 	var g *vm.Graph
 	var err error
 	if d.scan == nil {
-		g, err = vm.LoadNext(d.r, d.begin, d.size, d.b)
+		g, err = vm.LoadNext(d.b, d.r, d.begin, d.size)
 	} else {
-		g, err = d.scan.add(Pickle{name, d.begin, d.size, false, vm.ScanNext(d.r, d.begin, d.size, d.b)})
+		g, err = d.scan.add(Pickle{name, d.begin, d.size, false, vm.ScanNext(d.b, d.r, d.begin, d.size)})
 	}
 	if err != nil {
 		return nil, err

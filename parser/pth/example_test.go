@@ -18,7 +18,7 @@ func Example() {
 	}
 	b := limits.Policy{}.Budget(context.Background())
 	defer b.Close()
-	f, err := pth.Decode(bytes.NewReader(data), int64(len(data)), b)
+	f, err := pth.Decode(b, bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		panic(err)
 	}
@@ -41,7 +41,7 @@ func ExampleScan() {
 	const data = "\x80\x02cos\nsystem\nX\x02\x00\x00\x00id\x85R."
 	b := limits.Policy{}.Budget(context.Background())
 	defer b.Close()
-	r := pth.Scan(bytes.NewReader([]byte(data)), int64(len(data)), b)
+	r := pth.Scan(b, bytes.NewReader([]byte(data)), int64(len(data)))
 	for _, g := range r.Pickles[0].Report.Graph.Globals() {
 		fmt.Println(g, "is", g.Status, "and", g.Reason)
 	}

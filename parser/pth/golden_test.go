@@ -61,7 +61,7 @@ func decode(t testing.TB, data []byte) (*pth.File, *limits.Budget) {
 	t.Helper()
 	b := limits.Policy{}.Budget(context.Background())
 	t.Cleanup(b.Close)
-	f, err := pth.Decode(bytes.NewReader(data), int64(len(data)), b)
+	f, err := pth.Decode(b, bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		t.Fatal(err)
 	}

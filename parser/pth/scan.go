@@ -21,11 +21,11 @@ type Pickle struct {
 }
 
 // Lines lists the instructions of the pickle.
-func (p *Pickle) Lines(r io.ReaderAt, b *limits.Budget) iter.Seq2[vm.Line, error] {
+func (p *Pickle) Lines(b *limits.Budget, r io.ReaderAt) iter.Seq2[vm.Line, error] {
 	if p.Plain {
-		return vm.DisassemblePlain(r, p.Off, p.Limit, b)
+		return vm.DisassemblePlain(b, r, p.Off, p.Limit)
 	}
-	return vm.Disassemble(r, p.Off, p.Limit, b)
+	return vm.Disassemble(b, r, p.Off, p.Limit)
 }
 
 // A Report is what [Scan] finds.
@@ -45,8 +45,8 @@ type Report struct {
 // Scan reads all pickles of a checkpoint, or the one of a plain pickle, to
 // their ends and reports what they ask for, allowed or not. Bodies are not read.
 // A checkpoint that Decode accepts has a report without Err and the same File.
-func Scan(r io.ReaderAt, size int64, b *limits.Budget) *Report {
-	d := newDecoder(r, size, b)
+func Scan(b *limits.Budget, r io.ReaderAt, size int64) *Report {
+	d := newDecoder(b, r, size)
 	d.scan = &Report{b: b}
 	out := d.scan
 	var err error
@@ -91,7 +91,7 @@ func (d *decoder) plain() error {
 		if n > maxPickles {
 			return fail(name, d.begin, wire.ErrUnsupported.With("more than %d pickles in one file", maxPickles))
 		}
-		g, err := d.scan.add(Pickle{name, d.begin, d.size, true, vm.ScanPlain(d.r, d.begin, d.size, d.b)})
+		g, err := d.scan.add(Pickle{name, d.begin, d.size, true, vm.ScanPlain(d.b, d.r, d.begin, d.size)})
 		if err != nil {
 			return err
 		}
@@ -150,7 +150,7 @@ func (d *decoder) others(a *archive) error {
 		}
 		// What stands there may be anything: only what it asks for counts.
 		end := m.DataOff + m.Size
-		_, err := d.scan.add(Pickle{m.Name[len(a.prefix):], m.DataOff, end, false, vm.Scan(d.r, m.DataOff, end, d.b)})
+		_, err := d.scan.add(Pickle{m.Name[len(a.prefix):], m.DataOff, end, false, vm.Scan(d.b, d.r, m.DataOff, end)})
 		if c := wire.ClassOf(err); c == wire.Limit || c == wire.Internal {
 			return err
 		}

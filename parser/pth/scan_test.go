@@ -22,7 +22,7 @@ func scan(t testing.TB, data string) *pth.Report {
 	t.Helper()
 	b := limits.Policy{}.Budget(t.Context())
 	t.Cleanup(b.Close)
-	return pth.Scan(strings.NewReader(data), int64(len(data)), b)
+	return pth.Scan(b, strings.NewReader(data), int64(len(data)))
 }
 
 // names of the pickles of a report, with what is refused in each.
@@ -150,18 +150,18 @@ func TestScanKeepsToItsAccount(t *testing.T) {
 	for _, name := range []string{"checkpoint.pt", "checkpoint-legacy.pt"} {
 		data := checkpoint(t, name)
 		whole := limits.Policy{}.Budget(t.Context())
-		if r := pth.Scan(bytes.NewReader(data), int64(len(data)), whole); r.Err != nil {
+		if r := pth.Scan(whole, bytes.NewReader(data), int64(len(data))); r.Err != nil {
 			t.Fatal(r.Err)
 		}
 		peak := whole.Usage()[limits.Total].Peak
 		whole.Close()
 		for most := int64(1); most < peak; most += 1 + peak/200 {
-			for _, decode := range []func(io.ReaderAt, int64, *limits.Budget) error{
-				func(r io.ReaderAt, n int64, b *limits.Budget) error { return pth.Scan(r, n, b).Err },
-				func(r io.ReaderAt, n int64, b *limits.Budget) error { _, err := pth.Decode(r, n, b); return err },
+			for _, decode := range []func(*limits.Budget, io.ReaderAt, int64) error{
+				func(b *limits.Budget, r io.ReaderAt, n int64) error { return pth.Scan(b, r, n).Err },
+				func(b *limits.Budget, r io.ReaderAt, n int64) error { _, err := pth.Decode(b, r, n); return err },
 			} {
 				b := limits.Policy{MaxTotalBytes: most}.Budget(t.Context())
-				if err := decode(bytes.NewReader(data), int64(len(data)), b); err != nil && wire.ClassOf(err) != wire.Limit {
+				if err := decode(b, bytes.NewReader(data), int64(len(data))); err != nil && wire.ClassOf(err) != wire.Limit {
 					t.Errorf("%s with %d bytes: %v", name, most, err)
 				}
 				b.Close()
@@ -192,7 +192,7 @@ func TestDecodeKeepsTheReadersErrors(t *testing.T) {
 		failed := 0
 		for from := range int64(len(data)) {
 			b := limits.Policy{}.Budget(t.Context())
-			f, err := pth.Decode(burning{data, from}, int64(len(data)), b)
+			f, err := pth.Decode(b, burning{data, from}, int64(len(data)))
 			if err == nil {
 				err = f.Verify(b)
 			}
@@ -272,7 +272,7 @@ func TestFindings(t *testing.T) {
 	for _, code := range []string{"pth.name-collision", "*"} {
 		b := limits.Policy{RefuseFindings: []string{code}}.Budget(t.Context())
 		data := checkpoint(t, "colliding.pt")
-		if _, err := pth.Decode(bytes.NewReader(data), int64(len(data)), b); wire.ClassOf(err) != wire.Forbidden {
+		if _, err := pth.Decode(b, bytes.NewReader(data), int64(len(data))); wire.ClassOf(err) != wire.Forbidden {
 			t.Error(err)
 		}
 		b.Close()

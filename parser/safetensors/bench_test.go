@@ -70,7 +70,7 @@ func benchmark(b *testing.B, header []byte, size int64) {
 	var charged int64
 	for b.Loop() {
 		account := wide.Budget(b.Context())
-		if _, err := safetensors.Decode(r, size, account); err != nil {
+		if _, err := safetensors.Decode(account, r, size); err != nil {
 			b.Fatal(err)
 		}
 		for _, u := range account.Usage() {

@@ -81,11 +81,11 @@ func (f *File) Aliases() iter.Seq2[string, string] { return f.header.Aliases() }
 
 // Decode reads the header of a file of size bytes and proves it. Nothing of the
 // data is read.
-func Decode(r io.ReaderAt, size int64, b *limits.Budget) (*File, error) {
-	return decode(r, size, b, false)
+func Decode(b *limits.Budget, r io.ReaderAt, size int64) (*File, error) {
+	return decode(b, r, size, false)
 }
 
-func decode(r io.ReaderAt, size int64, b *limits.Budget, shard bool) (*File, error) {
+func decode(b *limits.Budget, r io.ReaderAt, size int64, shard bool) (*File, error) {
 	b.Source(size)
 	d := decoder{r: r, size: size, b: b, shard: shard}
 	if err := d.run(); err != nil {
@@ -102,7 +102,7 @@ func decode(r io.ReaderAt, size int64, b *limits.Budget, shard bool) (*File, err
 
 // DecodeHeader reads the header that r begins with: 8+N bytes, and none beyond
 // them. What follows is not looked at, so a file that was cut is not noticed.
-func DecodeHeader(r io.Reader, b *limits.Budget) (*Header, error) {
+func DecodeHeader(b *limits.Budget, r io.Reader) (*Header, error) {
 	d := decoder{stream: r, r: strictjson.Stream{R: r}, b: b}
 	if err := d.run(); err != nil {
 		return nil, err

@@ -34,7 +34,7 @@ func account(t testing.TB, p limits.Policy) *limits.Budget {
 }
 
 func decode(t testing.TB, data []byte) (*safetensors.File, error) {
-	return safetensors.Decode(bytes.NewReader(data), int64(len(data)), account(t, limits.Policy{}))
+	return safetensors.Decode(account(t, limits.Policy{}), bytes.NewReader(data), int64(len(data)))
 }
 
 // file is a file of this header and of so many zeros.
@@ -147,7 +147,7 @@ func TestASampleMeansWhatTheReferenceSays(t *testing.T) {
 		t.Error(diff)
 	}
 	b := account(t, limits.Policy{})
-	m, err := safetensors.OpenIndex(os.DirFS("../../testdata/safetensors"), "tiny-llama-sharded/model.safetensors.index.json", b)
+	m, err := safetensors.OpenIndex(b, os.DirFS("../../testdata/safetensors"), "tiny-llama-sharded/model.safetensors.index.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,8 +202,8 @@ func TestFixtures(t *testing.T) {
 }
 
 func TestHostileFilesAreRefusedWithClassAndOffset(t *testing.T) {
-	corpustest.Refused(t, "safetensors", 90, func(r io.ReaderAt, size int64, b *limits.Budget) (func(*limits.Budget) error, error) {
-		_, err := safetensors.Decode(r, size, b)
+	corpustest.Refused(t, "safetensors", 90, func(b *limits.Budget, r io.ReaderAt, size int64) (func(*limits.Budget) error, error) {
+		_, err := safetensors.Decode(b, r, size)
 		return nil, err
 	})
 }
@@ -260,7 +260,7 @@ func TestTensorsAreListedInTheOrderOfTheirBytes(t *testing.T) {
 		t.Error(diff)
 	}
 	b := account(t, limits.Policy{})
-	if _, err := safetensors.Decode(bytes.NewReader(file(s.String(), 2*n)), int64(8+s.Len()+2*n), b); err != nil {
+	if _, err := safetensors.Decode(b, bytes.NewReader(file(s.String(), 2*n)), int64(8+s.Len()+2*n)); err != nil {
 		t.Fatal(err)
 	}
 	if back := b.Charged() - limitstest.Used(b, limits.Total); back < 2*n*(24+4) {
@@ -298,7 +298,7 @@ func TestReadsAreAtMostTwoAndOnePer64KiB(t *testing.T) {
 	for _, n := range []int{1, 10, 1000, 5000} {
 		header, size := synthetic(n)
 		r := &counting{ReaderAt: bytes.NewReader(header)}
-		if _, err := safetensors.Decode(r, size, account(t, limits.Policy{})); err != nil {
+		if _, err := safetensors.Decode(account(t, limits.Policy{}), r, size); err != nil {
 			t.Fatal(err)
 		}
 		if r.reads > 2+len(header)/(64<<10) || r.end > int64(len(header)) {
@@ -323,7 +323,7 @@ func (c *counting) ReadAt(p []byte, off int64) (int, error) {
 func TestAHeaderCostsLessThanThreeTimesItself(t *testing.T) {
 	header, size := synthetic(20_000)
 	b := account(t, limits.Policy{})
-	if _, err := safetensors.Decode(bytes.NewReader(header), size, b); err != nil {
+	if _, err := safetensors.Decode(b, bytes.NewReader(header), size); err != nil {
 		t.Fatal(err)
 	}
 	if n := b.Charged(); n > 3*int64(len(header)) {
@@ -338,7 +338,7 @@ func TestDecodeHeaderReadsNoMore(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := bytes.NewReader(s.Data)
-		h, err := safetensors.DecodeHeader(iotest.HalfReader(r), account(t, limits.Policy{}))
+		h, err := safetensors.DecodeHeader(account(t, limits.Policy{}), iotest.HalfReader(r))
 		if err != nil {
 			t.Fatalf("%s: %v", s.Name, err)
 		}
@@ -360,23 +360,23 @@ func TestDecodeHeaderReadsNoMore(t *testing.T) {
 func TestDecodeHeaderOfReadersThatFail(t *testing.T) {
 	data := file(`{"w":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}}`, 4)
 	for n := range 61 {
-		_, err := safetensors.DecodeHeader(bytes.NewReader(data[:n]), account(t, limits.Policy{}))
+		_, err := safetensors.DecodeHeader(account(t, limits.Policy{}), bytes.NewReader(data[:n]))
 		if at, ok := errors.AsType[*wire.Error](err); !ok || !errors.Is(err, wire.ErrTruncated) || at.Off > int64(n) {
 			t.Errorf("cut to %d bytes: %v", n, err)
 		}
 	}
 	disk := errors.New("disk")
-	_, err := safetensors.DecodeHeader(io.MultiReader(bytes.NewReader(data[:20]), iotest.ErrReader(disk)), account(t, limits.Policy{}))
+	_, err := safetensors.DecodeHeader(account(t, limits.Policy{}), io.MultiReader(bytes.NewReader(data[:20]), iotest.ErrReader(disk)))
 	if !errors.Is(err, disk) || wire.ClassOf(err) != wire.Internal {
 		t.Error(err)
 	}
 	// A length of 100 MB with nothing behind it costs one piece.
 	b := account(t, limits.Policy{})
-	if _, err := safetensors.DecodeHeader(bytes.NewReader(file("", 0)[:8]), b); err == nil {
+	if _, err := safetensors.DecodeHeader(b, bytes.NewReader(file("", 0)[:8])); err == nil {
 		t.Error("a header of no bytes")
 	}
 	declared := binary.LittleEndian.AppendUint64(nil, safetensors.MaxHeader)
-	if _, err := safetensors.DecodeHeader(bytes.NewReader(append(declared, '{')), b); !errors.Is(err, wire.ErrTruncated) || b.Charged() > 128<<10 {
+	if _, err := safetensors.DecodeHeader(b, bytes.NewReader(append(declared, '{'))); !errors.Is(err, wire.ErrTruncated) || b.Charged() > 128<<10 {
 		t.Errorf("%d charged: %v", b.Charged(), err)
 	}
 }
@@ -384,17 +384,17 @@ func TestDecodeHeaderOfReadersThatFail(t *testing.T) {
 func TestReadersThatFail(t *testing.T) {
 	data := file(`{"w":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}}`, 4)
 	for after := range 61 {
-		_, err := safetensors.Decode(failing{data, int64(after)}, int64(len(data)), account(t, limits.Policy{}))
+		_, err := safetensors.Decode(account(t, limits.Policy{}), failing{data, int64(after)}, int64(len(data)))
 		if !errors.Is(err, errDisk) || wire.ClassOf(err) != wire.Internal {
 			t.Errorf("an error after %d bytes: %v", after, err)
 		}
-		_, err = safetensors.Decode(bytes.NewReader(data[:after]), int64(len(data)), account(t, limits.Policy{}))
+		_, err = safetensors.Decode(account(t, limits.Policy{}), bytes.NewReader(data[:after]), int64(len(data)))
 		if !errors.Is(err, wire.ErrTruncated) {
 			t.Errorf("an end after %d bytes: %v", after, err)
 		}
 	}
 	// The first byte of a header that is cut is looked at, and may fail too.
-	if _, err := safetensors.Decode(failing{data[:20], 8}, 20, account(t, limits.Policy{})); !errors.Is(err, errDisk) {
+	if _, err := safetensors.Decode(account(t, limits.Policy{}), failing{data[:20], 8}, 20); !errors.Is(err, errDisk) {
 		t.Error(err)
 	}
 }
@@ -457,7 +457,7 @@ func TestFindingsThatThePolicyRefuses(t *testing.T) {
 	} {
 		b := account(t, limits.Policy{RefuseFindings: []string{code}})
 		data := file(header, 1)
-		if _, err := safetensors.Decode(bytes.NewReader(data), int64(len(data)), b); wire.ClassOf(err) != wire.Forbidden {
+		if _, err := safetensors.Decode(b, bytes.NewReader(data), int64(len(data))); wire.ClassOf(err) != wire.Forbidden {
 			t.Errorf("%s: %v", code, err)
 		}
 	}
@@ -530,7 +530,7 @@ func TestEveryChargeMayFail(t *testing.T) {
 	steps := 0
 	for limit := int64(1); ; limit++ {
 		b := account(t, limits.Policy{MaxTotalBytes: limit})
-		_, err := safetensors.Decode(bytes.NewReader(data), int64(len(data)), b)
+		_, err := safetensors.Decode(b, bytes.NewReader(data), int64(len(data)))
 		if err == nil {
 			break
 		}
@@ -545,7 +545,7 @@ func TestEveryChargeMayFail(t *testing.T) {
 	}
 	for limit := int64(1); limit < 20; limit++ {
 		b := account(t, limits.Policy{MaxItems: limit})
-		if _, err := safetensors.Decode(bytes.NewReader(data), int64(len(data)), b); err != nil && wire.ClassOf(err) != wire.Limit {
+		if _, err := safetensors.Decode(b, bytes.NewReader(data), int64(len(data))); err != nil && wire.ClassOf(err) != wire.Limit {
 			t.Errorf("%d items: %v", limit, err)
 		}
 	}

@@ -31,7 +31,7 @@ type Plan struct {
 // the JSON padded by spaces to a multiple of 8. Of each Info it reads name, type
 // and shape. Metadata is sorted by key, where the reference's order is random;
 // nil writes none, and an empty list writes an empty object.
-func Layout(infos []tensor.Info, meta []Entry, b *limits.Budget) (*Plan, error) {
+func Layout(b *limits.Budget, infos []tensor.Info, meta []Entry) (*Plan, error) {
 	p := &planner{b: b, infos: infos}
 	if err := p.sort(); err != nil {
 		return nil, err
@@ -170,7 +170,7 @@ func (p *planner) header(meta []Entry) error {
 
 // Encode writes a model as one safetensors file: its tensors as they are, and
 // the metadata whose values are strings.
-func Encode(w io.Writer, m tensor.Model, b *limits.Budget) error {
+func Encode(b *limits.Budget, w io.Writer, m tensor.Model) error {
 	infos, err := limits.Make[tensor.Info](b, m.Len())
 	if err != nil {
 		return encodeError("", err)
@@ -189,7 +189,7 @@ func Encode(w io.Writer, m tensor.Model, b *limits.Budget) error {
 			}
 		}
 	}
-	plan, err := Layout(infos, meta, b)
+	plan, err := Layout(b, infos, meta)
 	if err != nil {
 		return err
 	}
@@ -201,7 +201,7 @@ func Encode(w io.Writer, m tensor.Model, b *limits.Budget) error {
 		return encodeError("", err)
 	}
 	for _, i := range plan.Order {
-		if err := copyBody(w, m, &infos[i], buf, b); err != nil {
+		if err := copyBody(b, w, m, &infos[i], buf); err != nil {
 			return err
 		}
 	}
@@ -211,7 +211,7 @@ func Encode(w io.Writer, m tensor.Model, b *limits.Budget) error {
 // copySize is how much of a body is in memory at once.
 const copySize = 256 << 10
 
-func copyBody(w io.Writer, m tensor.Model, t *tensor.Info, buf []byte, b *limits.Budget) error {
+func copyBody(b *limits.Budget, w io.Writer, m tensor.Model, t *tensor.Info, buf []byte) error {
 	body, err := m.Body(b, *t)
 	if err != nil {
 		return err

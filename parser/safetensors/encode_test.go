@@ -29,7 +29,7 @@ func TestEncodeWritesTheReferencesBytes(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out bytes.Buffer
-		err = safetensors.Encode(&out, f, account(t, limits.Policy{}))
+		err = safetensors.Encode(account(t, limits.Policy{}), &out, f)
 		if s.Name == "unknown-types.txt" {
 			if wire.ClassOf(err) != wire.Unsupported {
 				t.Errorf("%s: %v", s.Name, err)
@@ -63,7 +63,7 @@ func TestEncodeWritesTheReferencesBytes(t *testing.T) {
 }
 
 func layout(t *testing.T, infos []tensor.Info, meta []safetensors.Entry) (*safetensors.Plan, error) {
-	return safetensors.Layout(infos, meta, account(t, limits.Policy{}))
+	return safetensors.Layout(account(t, limits.Policy{}), infos, meta)
 }
 
 func TestLayoutPlansOffsetsAndOrder(t *testing.T) {
@@ -161,13 +161,13 @@ func TestEncodeStopsAtTheFirstError(t *testing.T) {
 		t.Fatal(err)
 	}
 	for after := range 96 {
-		if err := safetensors.Encode(&full{after}, f, account(t, limits.Policy{})); !errors.Is(err, errDisk) && after < 92 {
+		if err := safetensors.Encode(account(t, limits.Policy{}), &full{after}, f); !errors.Is(err, errDisk) && after < 92 {
 			t.Errorf("a disk of %d bytes: %v", after, err)
 		}
 	}
 	failures := 0
 	for limit := int64(1); ; limit += 16 {
-		err := safetensors.Encode(io.Discard, f, account(t, limits.Policy{MaxTotalBytes: limit}))
+		err := safetensors.Encode(account(t, limits.Policy{MaxTotalBytes: limit}), io.Discard, f)
 		if err == nil {
 			break
 		}
@@ -179,15 +179,15 @@ func TestEncodeStopsAtTheFirstError(t *testing.T) {
 	if failures < 10 {
 		t.Errorf("%d failures", failures)
 	}
-	short, err := safetensors.Decode(failing{data, int64(len(data)) - 1}, int64(len(data)), account(t, limits.Policy{}))
+	short, err := safetensors.Decode(account(t, limits.Policy{}), failing{data, int64(len(data)) - 1}, int64(len(data)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := safetensors.Encode(io.Discard, short, account(t, limits.Policy{})); !errors.Is(err, errDisk) {
+	if err := safetensors.Encode(account(t, limits.Policy{}), io.Discard, short); !errors.Is(err, errDisk) {
 		t.Error(err)
 	}
 	for _, n := range []int{3, 5} {
-		if err := safetensors.Encode(io.Discard, lying{f, n}, account(t, limits.Policy{})); !errors.Is(err, wire.ErrMismatch) {
+		if err := safetensors.Encode(account(t, limits.Policy{}), io.Discard, lying{f, n}); !errors.Is(err, wire.ErrMismatch) {
 			t.Errorf("a body of %d bytes: %v", n, err)
 		}
 	}
@@ -217,7 +217,7 @@ func (l lying) Body(*limits.Budget, tensor.Info) (io.ReadCloser, error) {
 // What Meta gives that is no text is not written.
 func TestEncodeWritesTextsOnly(t *testing.T) {
 	var out bytes.Buffer
-	if err := safetensors.Encode(&out, numbers{&tensor.File{Name: "other"}}, account(t, limits.Policy{})); err != nil {
+	if err := safetensors.Encode(account(t, limits.Policy{}), &out, numbers{&tensor.File{Name: "other"}}); err != nil {
 		t.Fatal(err)
 	}
 	if want := `{"__metadata__":{"text":"x"}}`; strings.TrimRight(out.String()[8:], " ") != want {

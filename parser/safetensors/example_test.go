@@ -27,7 +27,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	m, err := safetensors.Decode(f, st.Size(), b)
+	m, err := safetensors.Decode(b, f, st.Size())
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func ExampleDecodeHeader() {
 	b := limits.Policy{}.Budget(context.Background())
 	defer b.Close()
 	response := strings.NewReader("\x40\x00\x00\x00\x00\x00\x00\x00" + `{"w":{"dtype":"F8_E4M3","shape":[2,2],"data_offsets":[0,4]}}    ` + "data that nobody reads")
-	h, err := safetensors.DecodeHeader(response, b)
+	h, err := safetensors.DecodeHeader(b, response)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -76,10 +76,10 @@ func ExampleLayout() {
 	b := limits.Policy{}.Budget(context.Background())
 	defer b.Close()
 	bodies := []string{"\x01\x02", "\x00\x00\x80\x3f"}
-	plan, err := safetensors.Layout([]tensor.Info{
+	plan, err := safetensors.Layout(b, []tensor.Info{
 		{Name: "steps", DType: tensor.U8, Shape: []int64{2}},
 		{Name: "scale", DType: tensor.F32},
-	}, []safetensors.Entry{{Key: "format", Value: "pt"}}, b)
+	}, []safetensors.Entry{{Key: "format", Value: "pt"}})
 	if err != nil {
 		log.Fatal(err)
 	}

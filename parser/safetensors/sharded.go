@@ -22,18 +22,18 @@ func (s *Sharded) Aliases() iter.Seq2[string, string] { return pairs(s.aliases) 
 
 // OpenIndex opens the model that an index describes. Its shards lie in the
 // index's own folder of fsys.
-func OpenIndex(fsys fs.FS, name string, b *limits.Budget) (tensor.Model, error) {
-	x, err := tensor.ReadIndex(fsys, name, Format, b)
+func OpenIndex(b *limits.Budget, fsys fs.FS, name string) (tensor.Model, error) {
+	x, err := tensor.ReadIndex(b, fsys, name, Format)
 	if err != nil {
 		return nil, err
 	}
-	s, names, err := openSet(fsys, path.Dir(name), x.Files, b)
+	s, names, err := openSet(b, fsys, path.Dir(name), x.Files)
 	if err != nil {
 		return nil, err
 	}
-	err = s.CheckIndex(x, names, b)
+	err = s.CheckIndex(b, x, names)
 	if err == nil {
-		err = s.alias(x.Meta, names, b)
+		err = s.alias(b, x.Meta, names)
 	}
 	if err != nil {
 		s.Close()
@@ -45,7 +45,7 @@ func OpenIndex(fsys fs.FS, name string, b *limits.Budget) (tensor.Model, error) 
 // OpenSharded opens the files of one set without an index, such as
 // model-00001-of-00002.safetensors, in any order. They lie in one folder of
 // fsys, and none may be missing.
-func OpenSharded(fsys fs.FS, files []string, b *limits.Budget) (tensor.Model, error) {
+func OpenSharded(b *limits.Budget, fsys fs.FS, files []string) (tensor.Model, error) {
 	sorted, err := tensor.SortShards(Format, files)
 	if err != nil {
 		return nil, err
@@ -57,19 +57,19 @@ func OpenSharded(fsys fs.FS, files []string, b *limits.Budget) (tensor.Model, er
 		}
 		sorted[i] = path.Base(name)
 	}
-	s, names, err := openSet(fsys, folder, sorted, b)
+	s, names, err := openSet(b, fsys, folder, sorted)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.alias(nil, names, b); err != nil {
+	if err := s.alias(b, nil, names); err != nil {
 		s.Close()
 		return nil, err
 	}
 	return s, nil
 }
 
-func openSet(fsys fs.FS, folder string, files []string, b *limits.Budget) (*Sharded, *tensor.SetNames, error) {
-	set, names, err := tensor.OpenShards(fsys, folder, files, Format, openShard, b)
+func openSet(b *limits.Budget, fsys fs.FS, folder string, files []string) (*Sharded, *tensor.SetNames, error) {
+	set, names, err := tensor.OpenShards(b, fsys, folder, files, Format, openShard)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -78,8 +78,8 @@ func openSet(fsys fs.FS, folder string, files []string, b *limits.Budget) (*Shar
 
 // openShard decodes one file of a set. Its aliases may mean a tensor of another
 // file, so they are left to the set.
-func openShard(h *tensor.Handle, b *limits.Budget) (tensor.Model, error) {
-	f, err := decode(h, h.Size, b, true)
+func openShard(b *limits.Budget, h *tensor.Handle) (tensor.Model, error) {
+	f, err := decode(b, h, h.Size, true)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func openShard(h *tensor.Handle, b *limits.Budget) (tensor.Model, error) {
 
 // alias finds the aliases of the set, in the metadata of the index and of every
 // shard.
-func (s *Sharded) alias(meta []tensor.Pair, names *tensor.SetNames, b *limits.Budget) error {
+func (s *Sharded) alias(b *limits.Budget, meta []tensor.Pair, names *tensor.SetNames) error {
 	n := len(meta)
 	for _, p := range s.Parts {
 		n += len(p.(*File).header.meta)

@@ -42,7 +42,7 @@ const (
 )
 
 func openIndex(t *testing.T, folder fstest.MapFS) (tensor.Model, error) {
-	return safetensors.OpenIndex(folder, indexName, account(t, limits.Policy{}))
+	return safetensors.OpenIndex(account(t, limits.Policy{}), folder, indexName)
 }
 
 func names(m tensor.Model) (out []string) {
@@ -88,7 +88,7 @@ func TestAnIndexInAFolderFindsItsShardsThere(t *testing.T) {
 		first:                        text("another file"),
 		"snapshots/rev/config.json":  text("{}"),
 	}
-	m, err := safetensors.OpenIndex(folder, "snapshots/rev/"+indexName, account(t, limits.Policy{}))
+	m, err := safetensors.OpenIndex(account(t, limits.Policy{}), folder, "snapshots/rev/"+indexName)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestFindingsAboutASet(t *testing.T) {
 	}
 	for _, code := range []string{"safetensors.index-extra", "safetensors.index-size"} {
 		folder := fstest.MapFS{indexName: text(`{"metadata":{"total_size":7},"weight_map":{"a":"` + first + `"}}`), first: shard("a", "b")}
-		_, err := safetensors.OpenIndex(folder, indexName, account(t, limits.Policy{RefuseFindings: []string{code}}))
+		_, err := safetensors.OpenIndex(account(t, limits.Policy{RefuseFindings: []string{code}}), folder, indexName)
 		if wire.ClassOf(err) != wire.Forbidden {
 			t.Errorf("%s: %v", code, err)
 		}
@@ -206,7 +206,7 @@ func TestAliasesOfASet(t *testing.T) {
 func TestASetWithoutAnIndex(t *testing.T) {
 	folder := fstest.MapFS{"d/" + first: shardMeta(`"tied.weight":"c"`, "a", "b"), "d/" + second: shard("c")}
 	open := func(files ...string) (tensor.Model, error) {
-		return safetensors.OpenSharded(folder, files, account(t, limits.Policy{}))
+		return safetensors.OpenSharded(account(t, limits.Policy{}), folder, files)
 	}
 	m, err := open("d/"+second, "d/"+first)
 	if err != nil {
@@ -245,7 +245,7 @@ func TestASetWithoutAnIndex(t *testing.T) {
 	folder["d/"+second] = shardMeta(`"tied.weight":"lost.weight"`, "c")
 	folder["d/"+first] = shard("a")
 	b := account(t, limits.Policy{RefuseFindings: []string{"*"}})
-	if _, err := safetensors.OpenSharded(folder, []string{"d/" + first, "d/" + second}, b); wire.ClassOf(err) != wire.Forbidden {
+	if _, err := safetensors.OpenSharded(b, folder, []string{"d/" + first, "d/" + second}); wire.ClassOf(err) != wire.Forbidden {
 		t.Error(err)
 	}
 }
@@ -284,7 +284,7 @@ func TestLinksAreConfined(t *testing.T) {
 		if err := os.Symlink(target, link); err != nil {
 			t.Skip("no symbolic links here: ", err)
 		}
-		m, err := safetensors.OpenIndex(root.FS(), "snapshots/rev/"+indexName, account(t, limits.Policy{}))
+		m, err := safetensors.OpenIndex(account(t, limits.Policy{}), root.FS(), "snapshots/rev/"+indexName)
 		if err == nil {
 			if got := describe(t, m); len(got) != 1 {
 				t.Errorf("%v", got)
@@ -305,7 +305,7 @@ func TestFilesOfASetAreClosed(t *testing.T) {
 		if !good {
 			folder.MapFS[second] = shard("x")
 		}
-		m, err := safetensors.OpenIndex(folder, indexName, account(t, limits.Policy{}))
+		m, err := safetensors.OpenIndex(account(t, limits.Policy{}), folder, indexName)
 		if (err == nil) != good {
 			t.Fatal(err)
 		}
@@ -369,7 +369,7 @@ func TestASetIsCharged(t *testing.T) {
 	}
 	folder[indexName] = text(`{"metadata":{"k.w":"a1"},"weight_map":{` + strings.Join(entries, ",") + `}}`)
 	open := func(p limits.Policy) error {
-		m, err := safetensors.OpenIndex(folder, indexName, account(t, p))
+		m, err := safetensors.OpenIndex(account(t, p), folder, indexName)
 		if err == nil {
 			m.Close()
 		}
@@ -404,7 +404,7 @@ func TestASetIsCharged(t *testing.T) {
 
 func mustOpen(t *testing.T, folder fs.FS) tensor.Model {
 	t.Helper()
-	m, err := safetensors.OpenIndex(folder, indexName, account(t, limits.Policy{}))
+	m, err := safetensors.OpenIndex(account(t, limits.Policy{}), folder, indexName)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -420,7 +420,7 @@ func TestTooManyShardsAreRefused(t *testing.T) {
 	if !errors.Is(err, wire.ErrUnsupported) {
 		t.Error(err)
 	}
-	_, err = safetensors.OpenSharded(fstest.MapFS{}, []string{"a-00001-of-05000.safetensors"}, account(t, limits.Policy{}))
+	_, err = safetensors.OpenSharded(account(t, limits.Policy{}), fstest.MapFS{}, []string{"a-00001-of-05000.safetensors"})
 	if !errors.Is(err, wire.ErrUnsupported) {
 		t.Error(err)
 	}

@@ -52,7 +52,7 @@ func ParseIndexName(name string) (kind string, ok bool) {
 }
 
 // ReadIndex reads the index of a model of the named format.
-func ReadIndex(fsys fs.FS, name, format string, b *limits.Budget) (*Index, error) {
+func ReadIndex(b *limits.Budget, fsys fs.FS, name, format string) (*Index, error) {
 	x := &Index{Name: name, TotalSize: -1, format: format}
 	h, err := OpenFile(fsys, name)
 	if err != nil {
@@ -63,7 +63,7 @@ func ReadIndex(fsys fs.FS, name, format string, b *limits.Budget) (*Index, error
 	if err != nil {
 		return nil, x.fail(wire.NoOffset, err)
 	}
-	if err := x.parse(text, b); err != nil {
+	if err := x.parse(b, text); err != nil {
 		return nil, x.in(err)
 	}
 	return x, nil
@@ -76,7 +76,7 @@ func (x *Index) fail(off int64, err error) error {
 // in says that an error lies in the index.
 func (x *Index) in(err error) error { return inFile("index "+wire.Quote(x.Name), err) }
 
-func (x *Index) parse(text string, b *limits.Budget) error {
+func (x *Index) parse(b *limits.Budget, text string) error {
 	p := &indexParser{Index: x, b: b}
 	// An upper bound, exact but for the file names: an entry is no shorter.
 	n := min(strings.Count(text, ","), len(text)/len(`"":"a",`)) + 1

@@ -12,18 +12,18 @@ import (
 )
 
 // An OpenShard decodes one opened file; the model then closes it.
-type OpenShard func(h *Handle, b *limits.Budget) (Model, error)
+type OpenShard func(b *limits.Budget, h *Handle) (Model, error)
 
 // OpenShards opens the files of a set that lie in one folder and sees that no
 // tensor is in two of them.
-func OpenShards(fsys fs.FS, folder string, files []string, format string, open OpenShard, b *limits.Budget) (*Sharded, *SetNames, error) {
+func OpenShards(b *limits.Budget, fsys fs.FS, folder string, files []string, format string, open OpenShard) (*Sharded, *SetNames, error) {
 	set := &Sharded{Files: files}
 	fail := func(err error) (*Sharded, *SetNames, error) {
 		set.Close()
 		return nil, nil, err
 	}
 	for _, name := range files {
-		m, err := openShard(fsys, path.Join(folder, name), format, open, b)
+		m, err := openShard(b, fsys, path.Join(folder, name), format, open)
 		if err != nil {
 			return fail(inFile("shard "+wire.Quote(name), err))
 		}
@@ -32,7 +32,7 @@ func OpenShards(fsys fs.FS, folder string, files []string, format string, open O
 	if sub, err := fs.Sub(fsys, folder); err == nil {
 		set.Folder = sub
 	}
-	names, err := newSetNames(set, b)
+	names, err := newSetNames(b, set)
 	if err != nil {
 		return fail(wire.At(format, "", wire.NoOffset, err))
 	}
@@ -43,7 +43,7 @@ func OpenShards(fsys fs.FS, folder string, files []string, format string, open O
 // charges, in bytes.
 const shardCost = 2048
 
-func openShard(fsys fs.FS, name, format string, open OpenShard, b *limits.Budget) (Model, error) {
+func openShard(b *limits.Budget, fsys fs.FS, name, format string, open OpenShard) (Model, error) {
 	err := b.Items(1)
 	if err == nil {
 		err = b.Hold(shardCost)
@@ -55,7 +55,7 @@ func openShard(fsys fs.FS, name, format string, open OpenShard, b *limits.Budget
 	if err != nil {
 		return nil, wire.At(format, "", wire.NoOffset, absent(fsys, name, err))
 	}
-	m, err := open(h, b)
+	m, err := open(b, h)
 	if err != nil {
 		h.Close()
 		return nil, wire.At(format, "", wire.NoOffset, err)
@@ -96,7 +96,7 @@ type SetNames struct {
 	set  *wire.NameSet
 }
 
-func newSetNames(s *Sharded, b *limits.Budget) (*SetNames, error) {
+func newSetNames(b *limits.Budget, s *Sharded) (*SetNames, error) {
 	list, err := limits.Make[string](b, s.Len())
 	if err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func (n *SetNames) part(i int) int {
 // CheckIndex compares what the index says with what the shards hold: a tensor
 // that is not where it is said to be is an error, one that the index leaves out
 // a finding, a wrong total size too.
-func (s *Sharded) CheckIndex(x *Index, n *SetNames, b *limits.Budget) error {
+func (s *Sharded) CheckIndex(b *limits.Budget, x *Index, n *SetNames) error {
 	listed, err := limits.Make[bool](b, len(n.List))
 	if err != nil {
 		return x.fail(wire.NoOffset, err)
@@ -162,13 +162,13 @@ func (s *Sharded) CheckIndex(x *Index, n *SetNames, b *limits.Budget) error {
 		}
 		listed[i] = true
 	}
-	if err := s.extra(x, n, listed, b); err != nil {
+	if err := s.extra(b, x, n, listed); err != nil {
 		return err
 	}
-	return s.totalSize(x, b)
+	return s.totalSize(b, x)
 }
 
-func (s *Sharded) extra(x *Index, n *SetNames, listed []bool, b *limits.Budget) error {
+func (s *Sharded) extra(b *limits.Budget, x *Index, n *SetNames, listed []bool) error {
 	count, first := 0, 0
 	for i, ok := range listed {
 		if !ok {
@@ -192,7 +192,7 @@ func (s *Sharded) extra(x *Index, n *SetNames, listed []bool, b *limits.Budget) 
 }
 
 // totalSize notes a wrong total: some writers count otherwise, and none reads it.
-func (s *Sharded) totalSize(x *Index, b *limits.Budget) error {
+func (s *Sharded) totalSize(b *limits.Budget, x *Index) error {
 	sum := uint64(0)
 	for i := range s.Tensors() {
 		sum += uint64(i.Bytes())

@@ -23,7 +23,7 @@ func account(t testing.TB, p limits.Policy) *limits.Budget {
 }
 
 // openLines is a format of one tensor of one byte per line, which is its name.
-func openLines(h *tensor.Handle, b *limits.Budget) (tensor.Model, error) {
+func openLines(b *limits.Budget, h *tensor.Handle) (tensor.Model, error) {
 	data, err := io.ReadAll(io.NewSectionReader(h, 0, h.Size))
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func lines(files ...string) (fstest.MapFS, []string) {
 
 func open(t *testing.T, p limits.Policy, files ...string) (*tensor.Sharded, *tensor.SetNames, error) {
 	folder, names := lines(files...)
-	return tensor.OpenShards(folder, "d", names, "lines", openLines, account(t, p))
+	return tensor.OpenShards(account(t, p), folder, "d", names, "lines", openLines)
 }
 
 func TestAPartWithoutTensorsCountsAsOne(t *testing.T) {
@@ -80,18 +80,18 @@ func TestAPartWithoutTensorsCountsAsOne(t *testing.T) {
 	for i, part := range []int32{1, 1, 4} {
 		x.Entries[i].File = part
 	}
-	if err := s.CheckIndex(x, names, account(t, limits.Policy{})); err != nil || len(s.Findings()) != 0 {
+	if err := s.CheckIndex(account(t, limits.Policy{}), x, names); err != nil || len(s.Findings()) != 0 {
 		t.Errorf("%v, %v", err, s.Findings())
 	}
 	x.Entries[2].File = 5
-	if err := s.CheckIndex(x, names, account(t, limits.Policy{})); !errors.Is(err, wire.ErrMismatch) {
+	if err := s.CheckIndex(account(t, limits.Policy{}), x, names); !errors.Is(err, wire.ErrMismatch) {
 		t.Error(err)
 	}
 }
 
 func index(t *testing.T, text string) *tensor.Index {
 	t.Helper()
-	x, err := tensor.ReadIndex(fstest.MapFS{"i": {Data: []byte(text)}}, "i", "lines", account(t, limits.Policy{}))
+	x, err := tensor.ReadIndex(account(t, limits.Policy{}), fstest.MapFS{"i": {Data: []byte(text)}}, "i", "lines")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestTheSystemsErrorsStayItsOwn(t *testing.T) {
 	disk := errors.New("disk")
 	for _, want := range []error{disk, fs.ErrPermission} {
 		folder, names := lines("a")
-		_, _, err := tensor.OpenShards(denied{folder, want}, "d", names, "lines", openLines, account(t, limits.Policy{}))
+		_, _, err := tensor.OpenShards(account(t, limits.Policy{}), denied{folder, want}, "d", names, "lines", openLines)
 		if !errors.Is(err, want) || wire.ClassOf(err) != wire.Internal {
 			t.Error(err)
 		}

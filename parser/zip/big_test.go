@@ -58,7 +58,7 @@ func overFourGiB(t testing.TB) holed {
 
 func TestACheckpointOverFourGiBIsRead(t *testing.T) {
 	f := overFourGiB(t)
-	a, err := zip.Decode(f, f.size(), account(t, nil), zip.Options{Format: "pth", StoredOnly: true})
+	a, err := zip.Decode(account(t, nil), f, f.size(), zip.Options{Format: "pth", StoredOnly: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestAnOffsetBeyondFourGiBIsChecked(t *testing.T) {
 	} {
 		bad := holed{f.head, append([]byte(nil), f.tail...), f.hole}
 		bad.tail[c.at] ^= 1
-		_, err := zip.Decode(bad, bad.size(), account(t, nil), zip.Options{})
+		_, err := zip.Decode(account(t, nil), bad, bad.size(), zip.Options{})
 		if wire.ClassOf(err) != wire.Malformed {
 			t.Errorf("%s: %v", c.name, err)
 		}

@@ -94,10 +94,10 @@ type decoder struct {
 
 // Decode proves the structure of the archive in r, which holds size bytes.
 // No member's data is read.
-func Decode(r io.ReaderAt, size int64, b *limits.Budget, opts Options) (*Archive, error) {
+func Decode(b *limits.Budget, r io.ReaderAt, size int64, opts Options) (*Archive, error) {
 	opts.Format = cmp.Or(opts.Format, "zip")
 	d := decoder{
-		c: wire.NewCursor(opts.Format, r, size, b), b: b, r: r, size: size, opts: opts,
+		c: wire.NewCursor(b, opts.Format, r, size), b: b, r: r, size: size, opts: opts,
 		steps: b.Steps(), footOff: size, out: &Archive{Twin: -1, format: opts.Format, r: r},
 	}
 	for d.stage != stDone {

@@ -53,7 +53,7 @@ func build(t testing.TB, n int, name func(int) string, body []byte, method uint1
 
 func decode(t testing.TB, data []byte, opts zip.Options) (*zip.Archive, error) {
 	t.Helper()
-	return zip.Decode(bytes.NewReader(data), int64(len(data)), account(t, nil), opts)
+	return zip.Decode(account(t, nil), bytes.NewReader(data), int64(len(data)), opts)
 }
 
 func numbered(i int) string { return fmt.Sprintf("m/data/%d", i) }
@@ -64,7 +64,7 @@ func TestDecodeReadsNoDataAndOncePerMember(t *testing.T) {
 		build(t, 300, numbered, bytes.Repeat([]byte("0123456789abcdef"), 500), stdzip.Deflate),
 	} {
 		c := &counting{ReaderAt: bytes.NewReader(data)}
-		a, err := zip.Decode(c, int64(len(data)), account(t, nil), zip.Options{})
+		a, err := zip.Decode(account(t, nil), c, int64(len(data)), zip.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +92,7 @@ func TestAHundredThousandMembersCostLittle(t *testing.T) {
 	b := account(t, nil)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	a, err := zip.Decode(bytes.NewReader(data), int64(len(data)), b, zip.Options{})
+	a, err := zip.Decode(b, bytes.NewReader(data), int64(len(data)), zip.Options{})
 	runtime.ReadMemStats(&after)
 	if err != nil {
 		t.Fatal(err)
@@ -218,7 +218,7 @@ func TestDeclaredSizesCostNothing(t *testing.T) {
 			continue
 		}
 		b := account(t, r.Policy)
-		if a, err := zip.Decode(bytes.NewReader(data), int64(len(data)), b, zip.Options{}); err == nil {
+		if a, err := zip.Decode(b, bytes.NewReader(data), int64(len(data)), zip.Options{}); err == nil {
 			a.Verify(b)
 		}
 		if charged := b.Charged(); charged > 256<<10 {
@@ -231,11 +231,11 @@ func TestDeclaredSizesCostNothing(t *testing.T) {
 func TestErrorsOfTheReaderKeepTheirClass(t *testing.T) {
 	data := build(t, 3, numbered, []byte("some data"), stdzip.Deflate)
 	for n := range data {
-		_, err := zip.Decode(broken{data, int64(n)}, int64(len(data)), account(t, nil), zip.Options{})
+		_, err := zip.Decode(account(t, nil), broken{data, int64(n)}, int64(len(data)), zip.Options{})
 		if err != nil && (!errors.Is(err, errDisk) || wire.ClassOf(err) != wire.Internal) {
 			t.Errorf("disk error after %d bytes: %v", n, err)
 		}
-		_, err = zip.Decode(bytes.NewReader(data[:n]), int64(len(data)), account(t, nil), zip.Options{})
+		_, err = zip.Decode(account(t, nil), bytes.NewReader(data[:n]), int64(len(data)), zip.Options{})
 		if wire.ClassOf(err) != wire.Truncated {
 			t.Errorf("%d bytes of %d: %v", n, len(data), err)
 		}
@@ -261,7 +261,7 @@ func TestACancelledOperationStops(t *testing.T) {
 	b := limits.Policy{}.Budget(t.Context())
 	b.Close()
 	data := build(t, 3, numbered, nil, stdzip.Store)
-	if _, err := zip.Decode(bytes.NewReader(data), int64(len(data)), b, zip.Options{}); !errors.Is(err, limits.ErrClosed) {
+	if _, err := zip.Decode(b, bytes.NewReader(data), int64(len(data)), zip.Options{}); !errors.Is(err, limits.ErrClosed) {
 		t.Errorf("closed account: %v", err)
 	}
 }
@@ -278,7 +278,7 @@ func TestEachChargeCanBeTheLast(t *testing.T) {
 		for _, axis := range []string{"max_total_bytes", "max_items", "max_steps", "max_single_alloc"} {
 			for n, accepted := 1, false; !accepted; n += 1 + n/16 {
 				b := account(t, fmt.Appendf(nil, `{%q: %d}`, axis, n))
-				_, err := zip.Decode(bytes.NewReader(data), int64(len(data)), b, zip.Options{ExactCase: true})
+				_, err := zip.Decode(b, bytes.NewReader(data), int64(len(data)), zip.Options{ExactCase: true})
 				if accepted = err == nil; !accepted && wire.ClassOf(err) != wire.Limit {
 					t.Fatalf("%s %d: %v", axis, n, err)
 				}

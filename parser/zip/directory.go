@@ -10,10 +10,10 @@ import (
 
 // Directory reads the end records and the directory alone: enough to tell what
 // kind of archive it is, not enough to read from it. DataOff stays zero.
-func Directory(r io.ReaderAt, size int64, b *limits.Budget, opts Options) ([]Member, error) {
+func Directory(b *limits.Budget, r io.ReaderAt, size int64, opts Options) ([]Member, error) {
 	opts.Format = cmp.Or(opts.Format, "zip")
 	d := decoder{
-		c: wire.NewCursor(opts.Format, r, size, b), b: b, r: r, size: size, opts: opts,
+		c: wire.NewCursor(b, opts.Format, r, size), b: b, r: r, size: size, opts: opts,
 		steps: b.Steps(), footOff: size, out: &Archive{format: opts.Format, r: r},
 	}
 	for d.stage < stUnique {

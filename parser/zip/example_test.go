@@ -29,7 +29,7 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	a, err := zip.Decode(bytes.NewReader(file.Bytes()), int64(file.Len()), b, zip.Options{})
+	a, err := zip.Decode(b, bytes.NewReader(file.Bytes()), int64(file.Len()), zip.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func Example() {
 	}
 
 	smuggled := append([]byte("MZ"), file.Bytes()...)
-	_, err = zip.Decode(bytes.NewReader(smuggled), int64(len(smuggled)), b, zip.Options{})
+	_, err = zip.Decode(b, bytes.NewReader(smuggled), int64(len(smuggled)), zip.Options{})
 	fmt.Println(err)
 	// Output:
 	// a.txt: hello <nil>

@@ -45,7 +45,7 @@ func TestArchivesReadAsZipfileReadsThem(t *testing.T) {
 				t.Fatal("not in expect.json")
 			}
 			b := account(t, nil)
-			a, err := zip.Decode(bytes.NewReader(seed.Data), int64(len(seed.Data)), b, zip.Options{})
+			a, err := zip.Decode(b, bytes.NewReader(seed.Data), int64(len(seed.Data)), zip.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -85,7 +85,7 @@ func TestRecipesOfHonestArchivesAreAccepted(t *testing.T) {
 			continue
 		}
 		b := account(t, seed.Recipe.Policy)
-		a, err := zip.Decode(bytes.NewReader(seed.Data), int64(len(seed.Data)), b, zip.Options{})
+		a, err := zip.Decode(b, bytes.NewReader(seed.Data), int64(len(seed.Data)), zip.Options{})
 		if err == nil {
 			err = a.Verify(b)
 		}
@@ -103,7 +103,7 @@ func TestPyTorchArchivesAreRead(t *testing.T) {
 			continue
 		}
 		b := account(t, nil)
-		a, err := zip.Decode(bytes.NewReader(seed.Data), int64(len(seed.Data)), b, zip.Options{Format: "pth", StoredOnly: true})
+		a, err := zip.Decode(b, bytes.NewReader(seed.Data), int64(len(seed.Data)), zip.Options{Format: "pth", StoredOnly: true})
 		if err == nil {
 			err = a.Verify(b)
 		}
@@ -130,7 +130,7 @@ func TestEveryPrefixIsRefused(t *testing.T) {
 			continue
 		}
 		for n := range seed.Data {
-			_, err := zip.Decode(bytes.NewReader(seed.Data[:n]), int64(n), account(t, nil), zip.Options{})
+			_, err := zip.Decode(account(t, nil), bytes.NewReader(seed.Data[:n]), int64(n), zip.Options{})
 			if class := wire.ClassOf(err); class != wire.Truncated && class != wire.Malformed {
 				t.Errorf("%s: the first %d bytes: %v, %v", seed.Name, n, class, err)
 			}

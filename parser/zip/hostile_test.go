@@ -10,8 +10,8 @@ import (
 )
 
 func TestHostileArchivesAreRefusedWithClassAndPlace(t *testing.T) {
-	corpustest.Refused(t, "zip", 35, func(r io.ReaderAt, size int64, b *limits.Budget) (func(*limits.Budget) error, error) {
-		a, err := zip.Decode(r, size, b, zip.Options{})
+	corpustest.Refused(t, "zip", 35, func(b *limits.Budget, r io.ReaderAt, size int64) (func(*limits.Budget) error, error) {
+		a, err := zip.Decode(b, r, size, zip.Options{})
 		return a.Verify, err
 	})
 }

@@ -63,7 +63,7 @@ func TestDirectorySeesTheMembersThatDecodeSees(t *testing.T) {
 			continue
 		}
 		r := bytes.NewReader(seed.Data)
-		got, err := zip.Directory(r, r.Size(), account(t, nil), zip.Options{})
+		got, err := zip.Directory(account(t, nil), r, r.Size(), zip.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +77,7 @@ func TestDirectorySeesTheMembersThatDecodeSees(t *testing.T) {
 		if diff := cmp.Diff(a.Members, got); diff != "" {
 			t.Errorf("%s: %s", seed.Name, diff)
 		}
-		if _, err := zip.Directory(r, r.Size()-1, account(t, nil), zip.Options{Format: "npz"}); wire.ClassOf(err) != wire.Truncated {
+		if _, err := zip.Directory(account(t, nil), r, r.Size()-1, zip.Options{Format: "npz"}); wire.ClassOf(err) != wire.Truncated {
 			t.Errorf("%s, without its last byte: %v", seed.Name, err)
 		}
 	}

@@ -174,7 +174,7 @@ func TestAStreamReportsWhatTheReaderSays(t *testing.T) {
 	for _, method := range []uint16{stdzip.Store, stdzip.Deflate} {
 		data := build(t, 1, numbered, noise(1<<16), method)
 		r := &turning{data: data}
-		a, err := zip.Decode(r, int64(len(data)), account(t, nil), zip.Options{})
+		a, err := zip.Decode(account(t, nil), r, int64(len(data)), zip.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -253,7 +253,7 @@ func TestZerosMayInflateUpTo64MiB(t *testing.T) {
 	} {
 		data := zeros(t, c.mib)
 		b := account(t, []byte(c.policy))
-		a, err := zip.Decode(bytes.NewReader(data), int64(len(data)), b, zip.Options{})
+		a, err := zip.Decode(b, bytes.NewReader(data), int64(len(data)), zip.Options{})
 		if err == nil {
 			err = a.Verify(b)
 		}

@@ -60,7 +60,7 @@ func main() {
 func (r *result) decode(target quant.Target, prefix string) error {
 	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(context.Background())
 	defer b.Close()
-	m, err := parser.Open(r.Path, b)
+	m, err := parser.Open(b, r.Path)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 func ExampleMetadata() {
 	b := limits.Policy{}.Budget(context.Background())
 	defer b.Close()
-	file, err := edit.Metadata(`{"general.name": "mine", "llama.block_count": 2, "split.no": {"type": "u16", "value": 0}}`, b)
+	file, err := edit.Metadata(b, `{"general.name": "mine", "llama.block_count": 2, "split.no": {"type": "u16", "value": 0}}`)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -21,7 +21,7 @@ func ExampleMetadata() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	merged, err := edit.Merge(file, []gguf.Entry{name}, b)
+	merged, err := edit.Merge(b, file, []gguf.Entry{name})
 	if err != nil {
 		log.Fatal(err)
 	}

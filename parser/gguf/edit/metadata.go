@@ -57,7 +57,7 @@ func Pair(s string) (gguf.Entry, error) {
 //
 // The names are u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 bool string. Null, arrays
 // of arrays, and arrays that are empty and do not name their kind are refused.
-func Metadata(body string, b *limits.Budget) ([]gguf.Entry, error) {
+func Metadata(b *limits.Budget, body string) ([]gguf.Entry, error) {
 	var out []gguf.Entry
 	err := strictjson.Decode(b, strictjson.Text{Format: gguf.Format, Body: body, Whole: true}, func(d *strictjson.Decoder) error {
 		return d.Object(func(key string) error {
@@ -86,7 +86,7 @@ func Metadata(body string, b *limits.Budget) ([]gguf.Entry, error) {
 
 // Merge lays entries over others: a key that is there keeps its place and takes
 // the new value, the rest follow in their order.
-func Merge(base, over []gguf.Entry, b *limits.Budget) ([]gguf.Entry, error) {
+func Merge(b *limits.Budget, base, over []gguf.Entry) ([]gguf.Entry, error) {
 	out, err := limits.Clone(b, base)
 	if err != nil {
 		return nil, fail("", err)

@@ -73,7 +73,7 @@ func TestMetadataTakesItsKindsFromTheJSON(t *testing.T) {
 		{`{"type": "array", "item_type": "string", "value": ["a"]}`, []string{"a"}},
 	} {
 		t.Run(tc.json, func(t *testing.T) {
-			got, err := edit.Metadata(`{"first": 1, "key": `+tc.json+`}`, account(t, limits.Policy{}))
+			got, err := edit.Metadata(account(t, limits.Policy{}), `{"first": 1, "key": `+tc.json+`}`)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -139,7 +139,7 @@ func TestMetadataThatIsRefused(t *testing.T) {
 		{`{"a": {"type": "f64", "value": 1`, wire.Truncated, ""},
 	} {
 		t.Run(tc.json[:min(60, len(tc.json))], func(t *testing.T) {
-			got, err := edit.Metadata(tc.json, account(t, limits.Policy{}))
+			got, err := edit.Metadata(account(t, limits.Policy{}), tc.json)
 			if wire.ClassOf(err) != tc.class || !strings.Contains(err.Error(), tc.says) {
 				t.Errorf("%v, %v", got, err)
 			}
@@ -170,7 +170,7 @@ func TestPairsOfKeyAndText(t *testing.T) {
 func TestMergedKeysKeepTheirPlaces(t *testing.T) {
 	base := []gguf.Entry{{Key: "a", Value: "1"}, {Key: "b", Value: "2"}}
 	over := []gguf.Entry{{Key: "c", Value: uint8(3)}, {Key: "a", Value: true}, {Key: "c", Value: "last"}}
-	got, err := edit.Merge(base, over, account(t, limits.Policy{}))
+	got, err := edit.Merge(account(t, limits.Policy{}), base, over)
 	want := []gguf.Entry{{Key: "a", Value: true}, {Key: "b", Value: "2"}, {Key: "c", Value: "last"}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Error(err, diff)
@@ -180,7 +180,7 @@ func TestMergedKeysKeepTheirPlaces(t *testing.T) {
 	}
 	for limit := int64(1); limit < 400; limit += 8 {
 		b := limits.Policy{MaxTotalBytes: limit}.Budget(t.Context())
-		if _, err := edit.Merge(base, over, b); err != nil && wire.ClassOf(err) != wire.Limit {
+		if _, err := edit.Merge(b, base, over); err != nil && wire.ClassOf(err) != wire.Limit {
 			t.Error(err)
 		}
 		b.Close()
@@ -190,15 +190,15 @@ func TestMergedKeysKeepTheirPlaces(t *testing.T) {
 // What a metadata file says is what a reader of the written file gets.
 func TestMetadataReachesTheFile(t *testing.T) {
 	b := account(t, limits.Policy{})
-	meta, err := edit.Metadata(`{"general.architecture": "llama", "general.alignment": 64, "x": {"type": "array", "item_type": "i16", "value": [-1, 2]}}`, b)
+	meta, err := edit.Metadata(b, `{"general.architecture": "llama", "general.alignment": 64, "x": {"type": "array", "item_type": "i16", "value": [-1, 2]}}`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := gguf.Layout(nil, meta, gguf.Options{}, b)
+	plan, err := gguf.Layout(b, nil, meta, gguf.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := gguf.Decode(bytes.NewReader(plan.Header), plan.Size, b)
+	f, err := gguf.Decode(b, bytes.NewReader(plan.Header), plan.Size)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +220,7 @@ func TestMetadataKeepsToItsAccount(t *testing.T) {
 	refused := 0
 	for limit := int64(64); ; limit *= 2 {
 		b := limits.Policy{MaxTotalBytes: limit}.Budget(t.Context())
-		_, err := edit.Metadata(text, b)
+		_, err := edit.Metadata(b, text)
 		b.Close()
 		if err == nil {
 			break
