@@ -17,8 +17,9 @@ import (
 
 // Kernels that are wrong in one way each: what the comparison is for.
 func TestTheComparisonCatchesBrokenKernels(t *testing.T) {
-	right := func(dst, src *byte, n int) {
+	right := func(dst, src *byte, n int) int {
 		scalarBlocks(Q8_0, BF16, unsafe.Slice(dst, 64*n), unsafe.Slice(src, 34*n))
+		return 0
 	}
 	at := func(p *byte, i int) *byte { return (*byte)(unsafe.Add(unsafe.Pointer(p), i)) }
 	sink := byte(0)
@@ -42,9 +43,10 @@ func TestTheComparisonCatchesBrokenKernels(t *testing.T) {
 				t.Skip("memory is not guarded here")
 			}
 			var o Ops
-			o.blocks[BF16][Q8_0] = func(dst, src *byte, n int) {
+			o.blocks[BF16][Q8_0] = func(dst, src *byte, n int) int {
 				right(dst, src, n)
 				c.damage(dst, src, n)
+				return 0
 			}
 			src := []byte(strings.Repeat("\x01\x38\x10\x20\x7f\x80\xff\x03", 17*3))[:34*12]
 			err := compare(t, &o, call{"broken", func(o *Ops, dst, src []byte) { o.Blocks(Q8_0, BF16, dst, src) }}, src, 64*12)
@@ -58,6 +60,34 @@ func TestTheComparisonCatchesBrokenKernels(t *testing.T) {
 	o.blocks[BF16][Q8_0] = right
 	if err := compare(t, &o, call{"right", func(o *Ops, dst, src []byte) { o.Blocks(Q8_0, BF16, dst, src) }}, make([]byte, 34), 64); err != nil {
 		t.Errorf("a right kernel: %v", err)
+	}
+}
+
+// A kernel that stops in front of blocks leaves them, and nothing else, to the exact way.
+func TestBlocksThatAKernelLeavesAreDecoded(t *testing.T) {
+	src := make([]byte, 34*75)
+	for i := range 75 {
+		block := src[34*i:][:34]
+		for j := range block {
+			block[j] = byte(i + 7*j)
+		}
+		binary.LittleEndian.PutUint16(block, uint16(i*40503))
+	}
+	for _, every := range []int{1, 2, 3, 33, 40, 74} {
+		for wrong := range 2 { // blocks that are left out
+			var o Ops
+			calls := 0
+			o.blocks[BF16][Q8_0] = func(dst, src *byte, n int) int {
+				calls++
+				taken := min(n, every-1)
+				scalarBlocks(Q8_0, BF16, unsafe.Slice(dst, 64*taken), unsafe.Slice(src, 34*taken))
+				return max(0, n-taken-wrong)
+			}
+			err := compare(t, &o, call{"stops", func(o *Ops, dst, src []byte) { o.Blocks(Q8_0, BF16, dst, src) }}, src, 64*75)
+			if (err != nil) != (wrong == 1) || calls == 0 {
+				t.Errorf("one in %d, %d calls, %d left out: %v", every, calls, wrong, err)
+			}
+		}
 	}
 }
 
@@ -245,7 +275,7 @@ func TestLevelsAreWhatTheySay(t *testing.T) {
 			t.Errorf("%v calls itself %v", level, o.Level())
 		}
 	}
-	compared := []string{"level", "blocks", "float8", "bytes", "nibbles", "cast", "halfBytes", "transpose", "swap", "lanes", "spread", "fields", "pairs", "columns", "each", "pick", "expand", "special", "absmax", "nearest", "int8"}
+	compared := []string{"level", "blocks", "exact", "float8", "bytes", "nibbles", "cast", "halfBytes", "transpose", "swap", "lanes", "spread", "fields", "pairs", "columns", "each", "pick", "expand", "special", "absmax", "nearest", "int8"}
 	for i := range reflect.TypeFor[Ops]().NumField() {
 		if name := reflect.TypeFor[Ops]().Field(i).Name; !slices.Contains(compared, name) {
 			t.Errorf("no test compares %s", name)

@@ -8,7 +8,8 @@ import "unsafe"
 type Ops struct {
 	level Level
 	// All are by type first.
-	blocks  [3][Kinds]func(dst, src *byte, n int)
+	blocks  [3][Kinds]blockKernel
+	exact   [Kinds]blockKernel // to F32, of which none stops
 	float8  [3][Floats8]float8Kernel
 	bytes   [3][bytesTwice + 1]bytesKernel    // by Op
 	nibbles [3][2][opsN][2]bookKernel         // by order, Op, chunks of 32 or 64
@@ -44,16 +45,44 @@ func For(f Features) (o Ops) {
 // Level is the best level that gave an entry.
 func (o *Ops) Level() Level { return o.level }
 
+// A blockKernel decodes n blocks. It stops in front of a block whose scales it does
+// not take, infinite ones say, and says how many blocks are left.
+type blockKernel = func(dst, src *byte, n int) (left int)
+
 // Blocks decodes blocks of one kind to numbers of a type.
 func (o *Ops) Blocks(k Kind, to Type, dst, src []byte) {
 	n := len(src) / k.Bytes()
 	want(n*k.Bytes() == len(src) && n*k.Elems()*to.Size() == len(dst), "blocks and numbers differ in count")
 	apart(dst, src)
-	if kernel := o.blocks[to][k]; kernel == nil {
+	kernel := o.blocks[to][k]
+	if kernel == nil {
 		scalarBlocks(k, to, dst, src)
-	} else if n > 0 {
-		kernel(&dst[0], &src[0], n)
+		return
 	}
+	for n > 0 {
+		left := kernel(&dst[0], &src[0], n)
+		if left == 0 {
+			return
+		}
+		// What the kernel does not take is seldom alone: a tile goes the exact way.
+		done, odd := n-left, min(left, tileElems/k.Elems())
+		dst, src = dst[done*k.Elems()*to.Size():], src[done*k.Bytes():]
+		o.exactBlocks(k, to, dst[:odd*k.Elems()*to.Size()], src[:odd*k.Bytes()])
+		dst, src, n = dst[odd*k.Elems()*to.Size():], src[odd*k.Bytes():], left-odd
+	}
+}
+
+// exactBlocks decodes blocks of a tile at most, whatever their scales are: by way of float32.
+func (o *Ops) exactBlocks(k Kind, to Type, dst, src []byte) {
+	s := scratch()
+	defer s.free()
+	floats := s.floats[:len(src)/k.Bytes()*k.Elems()]
+	if kernel := o.exact[k]; kernel != nil {
+		kernel(&Raw(floats)[0], &src[0], len(src)/k.Bytes())
+	} else {
+		k.Decode(floats, src)
+	}
+	o.Put(to, dst, floats)
 }
 
 func scalarBlocks(k Kind, to Type, dst, src []byte) {

@@ -17,7 +17,8 @@ func (o *Ops) arch(f Features) {
 
 func (o *Ops) avx2() {
 	o.level = AVX2
-	o.blocks = blocksAVX2
+	o.blocks = allOf(blocksAVX2)
+	o.exact = o.blocks[F32]
 	o.float8 = [3][Floats8]float8Kernel{
 		F32:  {float8E4M3F32AVX2, float8E5M2F32AVX2, float8E4M3FNUZF32AVX2, float8E5M2FNUZF32AVX2},
 		BF16: {float8E4M3BF16AVX2, float8E5M2BF16AVX2, float8E4M3FNUZBF16AVX2, float8E5M2FNUZBF16AVX2},

@@ -14,7 +14,7 @@ func (o *Ops) avx512() {
 	for to := range o.blocks {
 		for k, kernel := range blocksAVX512[to] {
 			if kernel != nil {
-				o.blocks[to][k] = kernel
+				o.blocks[to][k] = takesAll(kernel)
 			}
 		}
 	}

@@ -8,7 +8,7 @@ func (o *Ops) avx512BF16() {
 	o.level = AVX512BF16
 	for k, kernel := range blocksBF16 {
 		if kernel != nil {
-			o.blocks[BF16][k] = kernel
+			o.blocks[BF16][k] = takesAll(kernel)
 		}
 	}
 	for f := range Float(Floats8) {

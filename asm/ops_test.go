@@ -198,6 +198,25 @@ func TestBlocksAgreeWithTheScalarFunctions(t *testing.T) {
 	}
 }
 
+// The exact way, which takes what kernels leave, all by itself.
+func TestBlocksThatNoKernelTakesAgree(t *testing.T) {
+	for level, o := range tables(t) {
+		leaves := *o
+		for k := range Kinds {
+			rng := rand.NewChaCha8([32]byte{byte(k)})
+			for _, to := range types {
+				leaves.blocks[to][k] = func(_, _ *byte, n int) int { return n }
+				for _, f := range fills {
+					src := make([]byte, 1100/k.Elems()*k.Bytes())
+					f.set(src, rng)
+					c := call{fmt.Sprintf("%v, %v of %s", level, k, f.name), func(o *Ops, dst, src []byte) { o.Blocks(k, to, dst, src) }}
+					same(t, &leaves, c, src, 1100/k.Elems()*k.Elems()*to.Size())
+				}
+			}
+		}
+	}
+}
+
 // Every float16 as the scale, and as the minimum, over codes of every value.
 func TestEveryScaleOfBlocksAgrees(t *testing.T) {
 	for level, o := range tables(t) {

@@ -7,6 +7,26 @@ func with[D, C any](kernel func(dst *D, src *byte, c C, n int), c C) func(dst *D
 	return func(dst *D, src *byte, n int) { kernel(dst, src, c, n) }
 }
 
+// takesAll is a kernel that never stops.
+func takesAll(kernel func(dst, src *byte, n int)) blockKernel {
+	return func(dst, src *byte, n int) int {
+		kernel(dst, src, n)
+		return 0
+	}
+}
+
+// allOf is takesAll of each kernel that there is.
+func allOf(kernels [3][Kinds]func(dst, src *byte, n int)) (out [3][Kinds]blockKernel) {
+	for to := range kernels {
+		for k, kernel := range kernels[to] {
+			if kernel != nil {
+				out[to][k] = takesAll(kernel)
+			}
+		}
+	}
+	return out
+}
+
 // What the nibbles of Q4_0 and of IQ4_NL stand for.
 var (
 	minus8Book = [16]int8{-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7}
