@@ -162,7 +162,7 @@ func (s *session) printForgotten(c *conversion) {
 	for i := range e.Weights {
 		before, after = addCap(before, e.Weights[i].Before), addCap(after, e.Weights[i].After)
 	}
-	s.fact("", "Forgotten", fmt.Sprintf("%s, %s -> %s (%s)", plural(int64(len(e.Weights)), "weight"), formatBytes(before), formatBytes(after), e.Layout()))
+	s.fact("", "Quantized", fmt.Sprintf("%s, %s -> %s (%s)", plural(int64(len(e.Weights)), "weight"), formatBytes(before), formatBytes(after), e.Layout()))
 	if n := int64(len(e.Kept)); n > 0 {
 		s.fact("", "Kept", matrices(n)+reasons(e.Kept))
 	}
@@ -176,7 +176,7 @@ func (s *session) printForgotten(c *conversion) {
 	if s.columns > 0 {
 		width = max(min(width, s.columns-distanceWidth), len("in all"))
 	}
-	s.fact("", "Lethe", "distance by weight: mean error, relative RMSE, largest error, cosine")
+	s.fact("", "Error", "by weight: mean, relative RMSE, largest, cosine")
 	for i := range e.Weights {
 		s.distance(e.Weights[i].Name, width, &e.Weights[i].Lost)
 	}

@@ -18,7 +18,10 @@ type globals struct {
 	JSON  bool `help:"Print JSON: one object per file, one per line."`
 	Quiet bool `short:"q" help:"No progress and no summary, only results and errors."`
 
-	Limits   word      `group:"limits" placeholder:"FILE|PROFILE" help:"Policy to hold files to: a profile (server, strict, edge) or a JSON file as amn limits show prints it. Files are then verified."`
+	HelpLimits bool `hidden:"" help:"List the flags that set a limit, as amn help limits does."`
+
+	Limits word `placeholder:"FILE|PROFILE" help:"Policy to hold files to: a profile (server, strict, edge) or a JSON file as amn limits show prints it. Files are then verified. amn help limits lists the flags that set a single limit."`
+
 	Ceilings axisFlags `embed:"" group:"limits"`
 	MaxSpool string    `group:"limits" placeholder:"SIZE" default:"8GiB" help:"Most that is kept of a pipe on standard input, in a temporary file (${default})."`
 }
@@ -60,7 +63,7 @@ func (f *axisFlags) lay(p *limits.Policy) error {
 }
 
 var flagGroups = []kong.Group{
-	{Key: "limits", Title: "Limits (amn limits show prints what holds):"},
+	{Key: "limits", Title: "Flags:"},
 }
 
 // resolve turns the flags into what the commands use.

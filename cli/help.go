@@ -21,12 +21,16 @@ const (
 
 // printHelp prints the help of a command, or of the program.
 func (s *session) printHelp(_ kong.HelpOptions, c *kong.Context) error {
-	width := helpWidth
-	if s.columns > 0 {
-		width = max(min(width, s.columns), 2*helpLeft)
-	}
-	_, err := c.Stdout.Write([]byte(helpText(c.Model, c.Selected(), width)))
+	_, err := c.Stdout.Write([]byte(helpText(c.Model, c.Selected(), s.helpWidth())))
 	return err
+}
+
+// helpWidth is how wide help may get on this terminal.
+func (s *session) helpWidth() int {
+	if s.columns == 0 {
+		return helpWidth
+	}
+	return max(min(helpWidth, s.columns), 2*helpLeft)
 }
 
 // helpText is the help of a node; nil is the program.
@@ -121,14 +125,46 @@ func (h *helpWriter) flags(list []*kong.Flag) {
 			h.row(flagUsage(f), f.Help)
 		}
 	}
+}
+
+// limitsText is the page of amn help limits: the flags that every command takes to
+// set what a file may cost. They stand on no other page.
+func limitsText(app *kong.Application, width int) string {
+	h := helpWriter{width: width}
+	h.line("Limits: what a file may cost before it is refused.")
+	h.prose(limitsHelp)
 	for _, g := range flagGroups {
 		h.section("%s", g.Title)
-		for _, f := range list {
+		for _, f := range app.Node.Flags {
 			if f.Group != nil && f.Group.Key == g.Key && !f.Hidden {
 				h.row(flagUsage(f), f.Help)
 			}
 		}
 	}
+	h.section("Examples:")
+	h.line("  amn inspect --limits strict upload.npz")
+	h.line("  amn limits show --max-total 2GiB > policy.json")
+	return h.String()
+}
+
+const limitsHelp = `Every command takes these flags. A limit that is reached is a refusal (exit 6) that names
+the flag to raise it. A flag is laid over the policy of --limits, and that over the defaults;
+amn limits show prints what holds.`
+
+// asksForLimits reports whether the page about limits is asked for.
+func asksForLimits(args []string) bool {
+	if len(args) == 2 && args[0] == "help" && args[1] == "limits" {
+		return true
+	}
+	for _, a := range args {
+		switch a {
+		case "--":
+			return false
+		case "--help-limits":
+			return true
+		}
+	}
+	return false
 }
 
 func flagUsage(f *kong.Flag) string {

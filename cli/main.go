@@ -121,6 +121,10 @@ func (s *session) command(ctx context.Context, args []string) error {
 		s.usage(k)
 		return nil
 	}
+	if asksForLimits(args) {
+		s.out.WriteString(limitsText(k.Model, s.helpWidth()))
+		return nil
+	}
 	args = usual(args)
 	if err := unknownCommand(k.Model, args); err != nil {
 		return err

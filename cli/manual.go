@@ -12,6 +12,7 @@ import (
 func manual(app *kong.Application) string {
 	var out strings.Builder
 	out.WriteString(manualHead)
+	out.WriteString("\n## Limits\n\n```text\n" + limitsText(app, helpWidth) + "```\n")
 	for _, c := range app.Leaves(true) {
 		out.WriteString("\n## " + commandPath(c) + "\n\n```text\n" + helpText(app, c, helpWidth) + "```\n")
 	}

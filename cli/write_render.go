@@ -22,7 +22,7 @@ func (s *session) printWritten(c *conversion) {
 	p := c.planOf()
 	s.fact("", "Format", viewOf(c.model).title)
 	if p.total.Weights > 0 {
-		s.fact("", "Recalled", fmt.Sprintf("%s, %s -> %s (%v)", plural(p.total.Weights, "weight"),
+		s.fact("", "Dequantized", fmt.Sprintf("%s, %s -> %s (%v)", plural(p.total.Weights, "weight"),
 			formatBytes(p.total.Stored), formatBytes(p.total.Decoded), p.target))
 		s.printSchemes(p)
 	}
@@ -31,7 +31,7 @@ func (s *session) printWritten(c *conversion) {
 	}
 	s.printLeftOut(c.plan.LeftOut)
 	if p.total.Weights > 0 {
-		s.fact("", "Lethe took", fmt.Sprintf("~%s of precision", formatBytes(max(0, p.total.Decoded-p.total.Stored))))
+		s.fact("", "Recovered", fmt.Sprintf("~%s of precision", formatBytes(max(0, p.total.Decoded-p.total.Stored))))
 	}
 	s.printForgotten(c)
 	s.printSpecial(c.result)
