@@ -148,7 +148,7 @@ func (s *session) printPlan(p *planned) {
 	s.fact("", "Passthrough", fmt.Sprintf("%s, %s", plural(p.plain.Tensors, "tensor"), formatBytes(p.plain.Bytes)))
 	s.printLeftOut(p.leftOut)
 	s.fact("", "Decoded", fmt.Sprintf("%s (%v)", formatBytes(p.size()), p.target))
-	s.fact("", "Recovered", fmt.Sprintf("~%s of precision", formatBytes(max(0, p.total.Decoded-p.total.Stored))))
+	s.fact("", "Precision", fmt.Sprintf("~%s lost to quantization", formatBytes(max(0, p.total.Decoded-p.total.Stored))))
 }
 
 // printSchemes lists how the weights are stored.
