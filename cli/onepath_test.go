@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -93,70 +94,150 @@ func (p pieces) ReadAt(q []byte, off int64) (int, error) {
 	return copy(q[:min(len(q), p.n)], p.data[off:]), nil
 }
 
+// A reading is one file with what the library says of it.
+type reading struct {
+	name, path, policy string // policy is a path too
+	data               []byte
+	ceilings           limits.Policy
+	structure, whole   said
+
+	printed map[string]map[string]any // by command and depth, of its path
+}
+
 func TestOneAnswerWhateverTheWay(t *testing.T) {
+	var list []*reading
 	var whole []string
-	for _, name := range corpus.Formats() {
-		for _, r := range corpus.Hostile(name) {
-			t.Run(name+"/"+r.Name, func(t *testing.T) {
-				if oneAnswer(t, name, r.Bytes(), r.Policy) {
-					whole = append(whole, name+"/"+r.Name)
-				}
-			})
+	dir := t.TempDir()
+	add := func(format, name string, data []byte, policy json.RawMessage) {
+		r := &reading{name: format + "/" + name, data: data, printed: map[string]map[string]any{}}
+		t.Run(r.name, func(t *testing.T) { r.read(t, filepath.Join(dir, fmt.Sprint(len(list))), format, policy) })
+		if r.structure.Class == "ok" && r.whole.Class != "ok" {
+			whole = append(whole, r.name)
 		}
-		for _, s := range corpus.Valid(name) {
-			t.Run(name+"/"+s.Name, func(t *testing.T) {
-				var policy json.RawMessage
-				if s.Recipe != nil {
-					policy = s.Recipe.Policy
-				}
-				oneAnswer(t, name, s.Data, policy)
-			})
+		list = append(list, r)
+	}
+	for _, format := range corpus.Formats() {
+		for _, r := range corpus.Hostile(format) {
+			add(format, r.Name, r.Bytes(), r.Policy)
+		}
+		for _, s := range corpus.Valid(format) {
+			var policy json.RawMessage
+			if s.Recipe != nil {
+				policy = s.Recipe.Policy
+			}
+			add(format, s.Name, s.Data, policy)
 		}
 	}
 	slices.Sort(whole)
 	if diff := cmp.Diff(onlyWhole, whole); diff != "" {
 		t.Errorf("files that only the reading of bodies refuses: %s", diff)
 	}
+	fromPaths(t, list)
+	for i, r := range list {
+		fromStdin(t, r, i)
+	}
 }
 
-// oneAnswer compares every way at both depths. It reports whether only the
-// whole reading refuses the file.
-func oneAnswer(t *testing.T, format string, data []byte, policy json.RawMessage) bool {
-	t.Helper()
+// read asks the library in every way and keeps what all of them say.
+func (r *reading) read(t *testing.T, dir, format string, policy json.RawMessage) {
 	// A name that says nothing: one of a set would open the set by its path.
-	path := filepath.Join(t.TempDir(), "model."+format)
-	if err := os.WriteFile(path, data, 0o666); err != nil {
+	if err := os.Mkdir(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	var p limits.Policy
+	r.path = filepath.Join(dir, "model."+format)
+	if err := os.WriteFile(r.path, r.data, 0o666); err != nil {
+		t.Fatal(err)
+	}
 	if policy == nil {
 		policy = json.RawMessage("{}")
-	} else {
-		var err error
-		if p, err = limits.ParsePolicy(policy); err != nil {
-			t.Fatal(err)
-		}
 	}
-	policyFile := filepath.Join(t.TempDir(), "policy.json")
-	if err := os.WriteFile(policyFile, policy, 0o666); err != nil {
+	var err error
+	if r.ceilings, err = limits.ParsePolicy(policy); err != nil {
 		t.Fatal(err)
 	}
-	var structure, whole said
+	r.policy = filepath.Join(filepath.Dir(dir), fmt.Sprintf("policy-%x.json", sha256.Sum256(policy)))
+	if err := os.WriteFile(r.policy, policy, 0o666); err != nil {
+		t.Fatal(err)
+	}
 	for i, w := range ways {
-		s, v := library(t, w.open, path, data, p)
+		s, v := library(t, w.open, r.path, r.data, r.ceilings)
 		if i == 0 {
-			structure, whole = s, v
+			r.structure, r.whole = s, v
 			continue
 		}
-		if diff := cmp.Diff([]said{structure, whole}, []said{s, v}); diff != "" {
+		if diff := cmp.Diff([]said{r.structure, r.whole}, []said{s, v}); diff != "" {
 			t.Errorf("%s is another than by %s: %s", w.name, ways[0].name, diff)
 		}
 	}
-	program(t, path, data, []string{"--limits", policyFile}, whole)
-	if flags, ok := asFlags(p); ok && !raceEnabled {
-		program(t, path, data, flags, structure)
+}
+
+// A depth is how the program is asked, and what it should say.
+type depth struct {
+	flags []string
+	want  func(*reading) said
+}
+
+func depths(r *reading) []depth {
+	list := []depth{{[]string{"--limits", r.policy}, func(r *reading) said { return r.whole }}}
+	if flags, ok := asFlags(r.ceilings); ok {
+		list = append(list, depth{flags, func(r *reading) said { return r.structure }})
 	}
-	return structure.Class == "ok" && whole.Class != "ok"
+	return list
+}
+
+// fromPaths gives the program the paths of all files under one policy at once.
+func fromPaths(t *testing.T, list []*reading) {
+	under := map[string][]*reading{}
+	for _, r := range list {
+		under[r.policy] = append(under[r.policy], r)
+	}
+	for _, group := range under {
+		for k, d := range depths(group[0]) {
+			for _, command := range []string{"inspect", "parse"} {
+				args := append([]string{command, "--json", "-q"}, d.flags...)
+				for _, r := range group {
+					args = append(args, r.path)
+				}
+				lines, code := program(t, args, nil)
+				if len(lines) != len(group) {
+					t.Fatalf("%s of %d files printed %d lines", command, len(group), len(lines))
+				}
+				worst := 0.0
+				for i, r := range group {
+					worst = max(worst, check(t, command+" "+r.name, lines[i], d.want(r)))
+					r.printed[fmt.Sprint(command, k)] = lines[i]
+				}
+				if float64(code) != worst {
+					t.Errorf("%s %v: exit %d, the worst file has %v", command, d.flags, code, worst)
+				}
+			}
+		}
+	}
+}
+
+// fromStdin gives it one file on standard input, to each command and at each depth
+// in turn.
+func fromStdin(t *testing.T, r *reading, turn int) {
+	all := depths(r)
+	k, command := turn/2%len(all), []string{"inspect", "parse"}[turn%2]
+	d := all[k]
+	lines, code := program(t, append([]string{command, "--json", "-q", "-"}, d.flags...), r.data)
+	if len(lines) != 1 {
+		t.Fatalf("%s printed %d lines of standard input", command, len(lines))
+	}
+	if exit := check(t, command+" - of "+r.name, lines[0], d.want(r)); exit != float64(code) {
+		t.Errorf("%s - of %s: exit %d, printed %v", command, r.name, code, exit)
+	}
+	of := r.printed[fmt.Sprint(command, k)]
+	for _, o := range []map[string]any{of, lines[0]} {
+		delete(o, "path")
+		if e, ok := o["error"].(map[string]any); ok {
+			delete(e, "message") // says how much was left, and names the file
+		}
+	}
+	if diff := cmp.Diff(of, lines[0]); diff != "" {
+		t.Errorf("%s says another thing of %s on standard input: %s", command, r.name, diff)
+	}
 }
 
 // library reads by one way, structure and whole.
@@ -215,39 +296,36 @@ func asFlags(p limits.Policy) ([]string, bool) {
 	return flags, true
 }
 
-// program runs the commands on the path and on standard input. All must say
-// what the library says.
-func program(t *testing.T, path string, data []byte, flags []string, want said) {
+// program runs a command and returns the objects that it prints.
+func program(t *testing.T, args []string, in []byte) ([]map[string]any, int) {
 	t.Helper()
-	for _, command := range []string{"inspect", "parse"} {
-		var first map[string]any
-		for _, in := range []string{path, "-"} {
-			args := append([]string{command, "--json", "-q", in}, flags...)
-			var out, errs bytes.Buffer
-			code := cli.Main(t.Context(), args, cli.Stdio{In: io.MultiReader(bytes.NewReader(data)), Out: &out, Err: &errs})
-			var got map[string]any
-			if err := json.Unmarshal(out.Bytes(), &got); err != nil {
-				t.Fatalf("%s %s: %v: %s%s", command, in, err, &out, &errs)
-			}
-			if got["class"] != want.Class || float64(code) != got["exit"] {
-				t.Errorf("%s %s: class %v, exit %v and %d; the library says %+v", command, in, got["class"], got["exit"], code, want)
-			}
-			if e, ok := got["error"].(map[string]any); ok {
-				where(t, command+" "+in, e, want)
-			} else if totals, ok := got["totals"].(map[string]any); !ok || !number(totals["bytes"], want.Total) || !number(totals["tensors"], int64(len(want.Tensors))) {
-				t.Errorf("%s %s: totals %v; the library says %d tensors of %d bytes", command, in, got["totals"], len(want.Tensors), want.Total)
-			}
-			delete(got, "path")
-			if e, ok := got["error"].(map[string]any); ok {
-				delete(e, "message") // says how much was left, and names the file
-			}
-			if first == nil {
-				first = got
-			} else if diff := cmp.Diff(first, got); diff != "" {
-				t.Errorf("%s says another thing of standard input: %s", command, diff)
-			}
+	var out, errs bytes.Buffer
+	code := cli.Main(t.Context(), args, cli.Stdio{In: io.MultiReader(bytes.NewReader(in)), Out: &out, Err: &errs})
+	var list []map[string]any
+	for d := json.NewDecoder(&out); d.More(); {
+		var got map[string]any
+		if err := d.Decode(&got); err != nil {
+			t.Fatalf("%v: %v: %s", args[:3], err, &errs)
 		}
+		list = append(list, got)
 	}
+	return list, code
+}
+
+// check compares what the program printed of a file with what the library said. It
+// returns the exit code that was printed.
+func check(t *testing.T, who string, got map[string]any, want said) float64 {
+	t.Helper()
+	if got["class"] != want.Class {
+		t.Errorf("%s: class %v; the library says %+v", who, got["class"], want)
+	}
+	if e, ok := got["error"].(map[string]any); ok {
+		where(t, who, e, want)
+	} else if totals, ok := got["totals"].(map[string]any); !ok || !number(totals["bytes"], want.Total) || !number(totals["tensors"], int64(len(want.Tensors))) {
+		t.Errorf("%s: totals %v; the library says %d tensors of %d bytes", who, got["totals"], len(want.Tensors), want.Total)
+	}
+	exit, _ := got["exit"].(float64)
+	return exit
 }
 
 func where(t *testing.T, who string, e map[string]any, want said) {

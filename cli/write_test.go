@@ -85,7 +85,7 @@ func TestADryRunLooksAtTheTarget(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := amn(t, nil, append([]string{"remember", "--dry-run", "tiny.gguf"}, c.args...)...)
-			if r.code != c.code || !strings.Contains(r.out, c.out) || !strings.Contains(r.err, c.err) || !strings.Contains(r.out, "Recalled:") {
+			if r.code != c.code || !strings.Contains(r.out, c.out) || !strings.Contains(r.err, c.err) || !strings.Contains(r.out, "Dequantized:") {
 				t.Errorf("exit %d, want %d\n%s%s", r.code, c.code, r.out, r.err)
 			}
 			j := amn(t, nil, append([]string{"remember", "--json", "--dry-run", "tiny.gguf"}, c.args...)...)
