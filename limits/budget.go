@@ -203,25 +203,6 @@ func (b *Budget) returnAbove(p pool, n int64) {
 	}
 }
 
-// Work charges n live bytes of the pickle machine, to MaxWorkingSet and to
-// MaxTotalBytes.
-func (b *Budget) Work(n int64) error {
-	if !b.working.take(n) {
-		return &Error{WorkingSet, n, b.working.left()}
-	}
-	if err := b.Hold(n); err != nil {
-		b.working.move(n)
-		return err
-	}
-	return nil
-}
-
-// Rest gives back n bytes that Work charged.
-func (b *Budget) Rest(n int64) {
-	b.working.give(n)
-	b.Drop(n)
-}
-
 // Enter goes one level deeper; call Leave on the way back. The level belongs to
 // the operation, so nested decoding stays in one goroutine.
 func (b *Budget) Enter() error {

@@ -56,9 +56,9 @@ func TestEveryAxisRefusesWithItsName(t *testing.T) {
 			limits.Error{Axis: limits.Depth, Want: 1, Left: 0}},
 		{"steps at once", limits.Policy{MaxSteps: 10}, func(b *limits.Budget) error { return b.Step(11) },
 			limits.Error{Axis: limits.StepCount, Want: 11, Left: 10}},
-		{"working set", limits.Policy{MaxWorkingSet: 10}, func(b *limits.Budget) error { return b.Work(11) },
+		{"working set", limits.Policy{MaxWorkingSet: 10}, func(b *limits.Budget) error { return work(b, 11) },
 			limits.Error{Axis: limits.WorkingSet, Want: 11, Left: 10}},
-		{"working set within the total", limits.Policy{MaxTotalBytes: 10}, func(b *limits.Budget) error { return b.Work(11) },
+		{"working set within the total", limits.Policy{MaxTotalBytes: 10}, func(b *limits.Budget) error { return work(b, 11) },
 			limits.Error{Axis: limits.Total, Want: 11, Left: 10}},
 		{"a negative ceiling lets nothing through", limits.Policy{MaxTotalBytes: -1}, func(b *limits.Budget) error { return b.Hold(1) },
 			limits.Error{Axis: limits.Total, Want: 1, Left: 0}},
@@ -88,7 +88,7 @@ func TestARefusedChargeChangesNothing(t *testing.T) {
 
 	refused(t, b.Alloc(41), limits.Error{Axis: limits.Total, Want: 41, Left: 40})
 	refused(t, b.Items(5), limits.Error{Axis: limits.Items, Want: 5, Left: 4})
-	refused(t, b.Work(41), limits.Error{Axis: limits.Total, Want: 41, Left: 40})
+	refused(t, work(b, 41), limits.Error{Axis: limits.Total, Want: 41, Left: 40})
 	for _, a := range []*limits.Budget{host, tenant, b} {
 		if used := limitstest.Used(a, limits.Total); used != 60 {
 			t.Errorf("%d bytes held", used)
@@ -161,15 +161,22 @@ func TestLeaseIsGivenBackOnce(t *testing.T) {
 	}
 }
 
-func TestWorkIsRestedTwice(t *testing.T) {
+// work charges the working set.
+func work(b *limits.Budget, n int64) error {
+	w := b.Workspace()
+	return w.Hold(n)
+}
+
+func TestAWorkingSetIsGivenBackInParts(t *testing.T) {
 	b := limitstest.Host(t, limits.Policy{})
-	must(t, b.Work(100))
-	must(t, b.Work(50))
-	b.Rest(100)
+	w := b.Workspace()
+	must(t, w.Hold(100))
+	must(t, w.Hold(50))
+	w.Drop(100)
 	if used, peak := limitstest.Used(b, limits.WorkingSet), limitstest.Peak(b, limits.WorkingSet); used != 50 || peak != 150 {
 		t.Errorf("used %d, peak %d", used, peak)
 	}
-	b.Rest(50)
+	w.Drop(50)
 }
 
 func TestUsageListsEveryAxis(t *testing.T) {
@@ -180,7 +187,7 @@ func TestUsageListsEveryAxis(t *testing.T) {
 	must(t, b.Items(3))
 	must(t, b.Enter())
 	must(t, b.Step(4))
-	must(t, b.Work(20))
+	must(t, work(b, 20))
 	b.Source(100)
 	must(t, b.Inflate(3, 10))
 	must(t, b.Inflate(10, 10))

@@ -31,14 +31,15 @@ func TestAClosedAccountRefusesAndIgnores(t *testing.T) {
 	b := host.Child(limits.Policy{})
 	release, err := b.Lease(10)
 	must(t, err)
-	must(t, b.Work(10))
+	w := b.Workspace()
+	must(t, w.Hold(10))
 	must(t, b.Hold(10))
 	b.Close()
 	for name, charge := range map[string]func() error{
 		"Alloc": func() error { return b.Alloc(1) },
 		"Hold":  func() error { return b.Hold(0) },
 		"Items": func() error { return b.Items(1) },
-		"Work":  func() error { return b.Work(1) },
+		"work":  func() error { return work(b, 1) },
 		"Step":  func() error { return b.Step(1) },
 		"Steps": func() error { s := b.Steps(); return s.Step() },
 		"Err":   b.Err,
@@ -51,7 +52,7 @@ func TestAClosedAccountRefusesAndIgnores(t *testing.T) {
 	}
 	release()
 	b.Drop(10)
-	b.Rest(10)
+	w.Close()
 	limitstest.NoLeak(t, host)
 }
 
@@ -134,8 +135,9 @@ func churn(t *testing.T, b *limits.Budget, n int64) {
 			b.Drop(n)
 		}
 		fine(t, b.Items(1))
-		if fine(t, b.Work(n)) {
-			b.Rest(n)
+		w := b.Workspace()
+		if fine(t, w.Hold(n)) {
+			w.Close()
 		}
 		release()
 	}

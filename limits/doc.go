@@ -23,7 +23,7 @@
 // # Charging
 //
 // Code that reads files allocates with [Make], [Grow], [Append], [Clone] and
-// [String]. Where something else grows (a map, a structure), it charges with
+// [String], which charge a [Budget] or the [Workspace] of one run. Where something else grows (a map, a structure), it charges with
 // [Budget.Alloc] or [Budget.Hold] first; a buffer that is given back is a
 // [Budget.Lease]. Counted things are [Budget.Items], nesting is [Budget.Enter]
 // and [Budget.Leave], loops step with [Steps].

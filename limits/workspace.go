@@ -1,7 +1,5 @@
 package limits
 
-import "reflect"
-
 // A Workspace is the working set of one run of the pickle machine: it adds up
 // what was charged to MaxWorkingSet and MaxTotalBytes, so that one Close gives
 // all of it back. It is not safe for concurrent use.
@@ -13,9 +11,13 @@ type Workspace struct {
 // Workspace opens an empty working set.
 func (b *Budget) Workspace() Workspace { return Workspace{b: b} }
 
-// Take charges n bytes.
-func (w *Workspace) Take(n int64) error {
-	if err := w.b.Work(n); err != nil {
+// Hold charges n bytes, as [Budget.Hold] does.
+func (w *Workspace) Hold(n int64) error {
+	if !w.b.working.take(n) {
+		return &Error{WorkingSet, n, w.b.working.left()}
+	}
+	if err := w.b.Hold(n); err != nil {
+		w.b.working.move(n)
 		return err
 	}
 	w.held += n
@@ -28,56 +30,27 @@ func (w *Workspace) Alloc(n int64) error {
 		return &Error{SingleAlloc, n, w.b.single}
 	}
 	w.b.noteBuffer(n)
-	return w.Take(n)
+	return w.Hold(n)
 }
 
-// Give returns n bytes that Take charged.
-func (w *Workspace) Give(n int64) {
-	w.held -= n
-	w.b.Rest(n)
-}
+func (w *Workspace) ceiling() int64 { return w.b.single }
 
-// Keep takes n bytes out of the working set and leaves them charged to
-// MaxTotalBytes: they outlive the run, and [Budget.Drop] gives them back.
-func (w *Workspace) Keep(n int64) {
+func (w *Workspace) moved(n int64) { w.Drop(n) }
+
+// Drop gives back n bytes that Hold or Alloc charged.
+func (w *Workspace) Drop(n int64) {
 	w.held -= n
 	w.b.working.give(n)
+	w.b.Drop(n)
 }
 
-// Held is what the working set holds.
-func (w *Workspace) Held() int64 { return w.held }
+// Keep ends the working set as Close does, but leaves its bytes charged to
+// MaxTotalBytes: they outlive the run, and [Budget.Drop] gives them back.
+func (w *Workspace) Keep() (held int64) {
+	held, w.held = w.held, 0
+	w.b.working.give(held)
+	return held
+}
 
 // Close gives everything back that is still held. Closing twice is harmless.
-func (w *Workspace) Close() { w.Give(w.held) }
-
-// MakeWork is [Make] for a working set.
-func MakeWork[T any](w *Workspace, n int) ([]T, error) {
-	size, err := sizeOf[T](w.b, n)
-	if err != nil {
-		return nil, err
-	}
-	if err := w.Alloc(size); err != nil {
-		return nil, err
-	}
-	return make([]T, n), nil
-}
-
-// GrowWork is [Grow] for a working set. The old array is given back once its
-// elements have moved, so nobody else may hold it.
-func GrowWork[T any](w *Workspace, s []T, n int) ([]T, error) {
-	if n <= cap(s)-len(s) {
-		return s, nil
-	}
-	want := len(s) + max(n, len(s), 8)
-	size, err := sizeOf[T](w.b, want)
-	if err != nil {
-		return s, err
-	}
-	if err := w.Alloc(size); err != nil {
-		return s, err
-	}
-	grown := make([]T, len(s), want)
-	copy(grown, s)
-	w.Give(int64(cap(s)) * int64(reflect.TypeFor[T]().Size()))
-	return grown, nil
-}
+func (w *Workspace) Close() { w.Drop(w.held) }

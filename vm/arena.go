@@ -39,12 +39,12 @@ func (a *arena[T]) extend(w *limits.Workspace, n int) (uint32, error) {
 		return 0, &limits.Error{Axis: limits.Items, Want: int64(n), Left: int64(maxArena - first)}
 	}
 	for end := uint64(first) + uint64(n); end > uint64(a.room); {
-		pieces, err := limits.GrowWork(w, a.pieces, 1)
+		pieces, err := limits.Grow(w, a.pieces, 1)
 		if err != nil {
 			return 0, err
 		}
 		a.pieces = pieces
-		piece, err := limits.MakeWork[[pieceLen]T](w, 1)
+		piece, err := limits.Make[[pieceLen]T](w, 1)
 		if err != nil {
 			return 0, err
 		}

@@ -320,7 +320,7 @@ const attrCost = 64
 
 func (m *machine) setAttr(r ref, a attr, has bool) error {
 	if !has {
-		if err := m.work.Take(attrCost); err != nil {
+		if err := m.work.Hold(attrCost); err != nil {
 			return err
 		}
 	}

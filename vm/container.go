@@ -13,7 +13,7 @@ const saturated = math.MaxUint32
 
 func (m *machine) opMark() error {
 	if len(m.marks) == cap(m.marks) {
-		grown, err := limits.GrowWork(&m.tmp, m.marks, 1)
+		grown, err := limits.Grow(&m.tmp, m.marks, 1)
 		if err != nil {
 			return err
 		}

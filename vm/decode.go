@@ -43,17 +43,17 @@ func (s *source) load(b *limits.Budget, w *limits.Workspace, n int64, whole bool
 	text := new(strings.Builder)
 	text.Grow(int(want))
 	text.WriteString(s.text.String())
-	w.Give(s.room)
+	w.Drop(s.room)
 	s.text, s.room = text, want
 	return s.fill(w, want)
 }
 
 func (s *source) fill(w *limits.Workspace, want int64) error {
-	buf, err := limits.MakeWork[byte](w, int(min(want, readChunk)))
+	buf, err := limits.Make[byte](w, int(min(want, readChunk)))
 	if err != nil {
 		return err
 	}
-	defer w.Give(int64(len(buf)))
+	defer w.Drop(int64(len(buf)))
 	for have := int64(s.text.Len()); have < want; have = int64(s.text.Len()) {
 		part := buf[:min(int64(len(buf)), want-have)]
 		if err := wire.ReadFull(s.r, part, s.base+have); err != nil {

@@ -132,7 +132,7 @@ func (m *machine) findKey(r ref, n *node, key ref, stride uint32) (at uint32, fo
 func (m *machine) table(r ref, n *node, stride uint32) (*table, error) {
 	t := m.tables[uint32(r)]
 	if t == nil {
-		if err := m.tmp.Take(tableCost); err != nil {
+		if err := m.tmp.Hold(tableCost); err != nil {
 			return nil, err
 		}
 		if m.tables == nil {
@@ -144,7 +144,7 @@ func (m *machine) table(r ref, n *node, stride uint32) (*table, error) {
 	if 4*(t.count+1) <= 3*len(t.slots) {
 		return t, nil
 	}
-	slots, err := limits.MakeWork[uint64](&m.tmp, max(2*smallTable, 2*len(t.slots)))
+	slots, err := limits.Make[uint64](&m.tmp, max(2*smallTable, 2*len(t.slots)))
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +161,7 @@ func (m *machine) table(r ref, n *node, stride uint32) (*table, error) {
 			t.enter(s)
 		}
 	}
-	m.tmp.Give(8 * int64(len(old)))
+	m.tmp.Drop(8 * int64(len(old)))
 	return t, nil
 }
 

@@ -187,7 +187,7 @@ func (m *machine) newGlobal(key, module, name string) (ref, error) {
 	if !utf8.ValidString(module) || !utf8.ValidString(name) {
 		return 0, wire.ErrText.With("the name of a global is not UTF-8")
 	}
-	if err := m.work.Take(globalCost + 2*int64(len(key))); err != nil {
+	if err := m.work.Hold(globalCost + 2*int64(len(key))); err != nil {
 		return 0, err
 	}
 	g := &Global{Module: module, Name: name, Off: m.g.base + int64(m.op)}
@@ -202,7 +202,7 @@ func (m *machine) newGlobal(key, module, name string) (ref, error) {
 	if !takenByTorch(module, name) {
 		m.against("global", wire.Quote(g.String())+" is not on its list", refAbsent)
 	}
-	globals, err := limits.GrowWork(&m.work, m.g.globals, 1)
+	globals, err := limits.Grow(&m.work, m.g.globals, 1)
 	if err != nil {
 		return 0, err
 	}

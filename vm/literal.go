@@ -154,7 +154,7 @@ func (m *machine) decimal(s string) error {
 		return m.pushInt(n)
 	}
 	// The digits, the number and its bytes, and what converting them costs.
-	if err := m.work.Take(3*int64(len(s)) + bigCost); err != nil {
+	if err := m.work.Hold(3*int64(len(s)) + bigCost); err != nil {
 		return err
 	}
 	text := encodeBig(s)

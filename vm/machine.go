@@ -202,8 +202,7 @@ func (m *machine) settle() error {
 // stays charged to the account until [Graph.Release].
 func (m *machine) release(keep bool) {
 	if keep {
-		m.g.held = m.work.Held()
-		m.work.Keep(m.g.held)
+		m.g.held = m.work.Keep()
 	}
 	m.work.Close()
 	m.tmp.Close()
@@ -277,7 +276,7 @@ func (m *machine) push(r ref) error {
 
 // widen makes room for n more values on the stack.
 func (m *machine) widen(n int) error {
-	grown, err := limits.GrowWork(&m.tmp, m.stack, max(n, firstStack-len(m.stack)))
+	grown, err := limits.Grow(&m.tmp, m.stack, max(n, firstStack-len(m.stack)))
 	if err == nil {
 		m.stack = grown
 	}

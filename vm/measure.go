@@ -53,7 +53,7 @@ func (m *machine) visit(path []visit, r ref) ([]visit, error) {
 	if len(path) >= int(m.maxDepth) {
 		return path, &limits.Error{Axis: limits.Depth, Want: int64(len(path)) + 1, Left: int64(m.maxDepth)}
 	}
-	path, err := limits.GrowWork(&m.tmp, path, 1)
+	path, err := limits.Grow(&m.tmp, path, 1)
 	if err != nil {
 		return path, err
 	}

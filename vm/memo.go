@@ -68,7 +68,7 @@ func (o *memo) put(w *limits.Workspace, i uint32, r ref) (added bool, err error)
 func (o *memo) near(w *limits.Workspace, i uint32, r ref) error {
 	if n := int(i) + 1; n > len(o.dense) {
 		if n > cap(o.dense) {
-			grown, err := limits.GrowWork(w, o.dense, max(n, denseSlack)-len(o.dense))
+			grown, err := limits.Grow(w, o.dense, max(n, denseSlack)-len(o.dense))
 			if err != nil {
 				return err
 			}
@@ -82,7 +82,7 @@ func (o *memo) near(w *limits.Workspace, i uint32, r ref) error {
 
 func (o *memo) away(w *limits.Workspace, i uint32, r ref) error {
 	if 4*(o.far+1) > 3*len(o.sparse) {
-		slots, err := limits.MakeWork[uint64](w, max(16, 2*len(o.sparse)))
+		slots, err := limits.Make[uint64](w, max(16, 2*len(o.sparse)))
 		if err != nil {
 			return err
 		}
@@ -93,7 +93,7 @@ func (o *memo) away(w *limits.Workspace, i uint32, r ref) error {
 				slots[o.slot(uint32(s>>32))] = s
 			}
 		}
-		w.Give(8 * int64(len(old)))
+		w.Drop(8 * int64(len(old)))
 	}
 	o.sparse[o.slot(i)] = uint64(i)<<32 | uint64(r)
 	o.far++

@@ -224,7 +224,7 @@ func (m *machine) describes(dtype, state ref) error {
 	if m.g.elem(m.g.node(state).a+dtypeFields) == refNone {
 		return nil
 	}
-	grown, err := limits.GrowWork(&m.tmp, m.dtypes, 1)
+	grown, err := limits.Grow(&m.tmp, m.dtypes, 1)
 	if err != nil {
 		return err
 	}

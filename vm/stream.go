@@ -145,7 +145,7 @@ func (m *machine) persistent(id ref) error {
 	if err != nil {
 		return err
 	}
-	if m.g.ids, err = limits.GrowWork(&m.work, m.g.ids, 1); err != nil {
+	if m.g.ids, err = limits.Grow(&m.work, m.g.ids, 1); err != nil {
 		return err
 	}
 	m.g.ids = append(m.g.ids, r)

@@ -15,7 +15,7 @@ func textSize(n int) uint32 { return 1 + uint32(n)/32 }
 // keep stores a text that does not stand in the pickle as it is, and returns
 // its index in side. Its bytes were charged to the graph.
 func (m *machine) keep(text string) (uint32, error) {
-	side, err := limits.GrowWork(&m.work, m.g.side, 1)
+	side, err := limits.Grow(&m.work, m.g.side, 1)
 	if err != nil {
 		return 0, err
 	}

@@ -107,7 +107,7 @@ func TestEveryAxisIsCharged(t *testing.T) {
 		"MaxExpandRatio":  "Expand",
 		"MaxDepth":        "Enter",
 		"MaxSteps":        "Steps Step",
-		"MaxWorkingSet":   "Work Workspace",
+		"MaxWorkingSet":   "Workspace",
 		"Timeout":         "Steps Err",
 	} {
 		found := false
