@@ -15,6 +15,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/gguf/edit"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant"
 )
 
 // convertCmd writes a model in another format.
@@ -108,18 +109,11 @@ func (c *convertCmd) Validate() error {
 	return c.schemeFlags.Validate()
 }
 
-// quantEndings are those of names that say how a model is quantized. The first
-// that a name has is cut off.
-var quantEndings = []string{
-	"-GPTQ-Int4", "-GPTQ-Int8", "-gptq-int4", "-gptq-int8", "-gptq4", "-gptq8", "-GPTQ", "-gptq", "_gptq",
-	"-AWQ", "-awq", "_awq", "-bnb-4bit", "-bnb-int8", "-bnb", "_bnb", "-4bit", "-int4", "-int8", "-fp8", "_fp8", "-FP8",
-}
-
-// unquantized cuts such an ending off the stem of a path.
+// unquantized cuts what says how a model is quantized off the stem of a path.
 func unquantized(path string) string {
 	ext := filepath.Ext(path)
 	stem := strings.TrimSuffix(path, ext)
-	for _, ending := range quantEndings {
+	for _, ending := range quant.Endings() {
 		if short, ok := strings.CutSuffix(stem, ending); ok && filepath.Base(stem) != ending {
 			return short + ext
 		}

@@ -1,24 +1,18 @@
 package convert
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
+	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// quantKeys are metadata of safetensors files that say how weights are
-// quantized: ComfyUI's, TorchAO's, and a whole configuration.
-var quantKeys = []string{"_quantization_metadata", "tensor_names", "quantization_config", "quantize_config"}
-
-// described are the weights that TorchAO describes each under its name.
+// described are the weights that the metadata describes each under its name.
 func (p *Plan) described() (*wire.NameSet, error) {
 	names, err := wire.NewNameSet(p.b, 0, func(i int) string { return p.Weights[i].Name })
 	for i := 0; err == nil && i < len(p.Weights); i++ {
-		if p.Weights[i].Scheme == "TorchAO" {
+		if p.Weights[i].Described() {
 			_, _, err = names.Add(i)
 		}
 	}
@@ -28,7 +22,7 @@ func (p *Plan) described() (*wire.NameSet, error) {
 // falsified reports metadata that decoding makes untrue.
 func falsified(key string, described *wire.NameSet) bool {
 	_, its := described.Find(key)
-	return its || slices.Contains(quantKeys, key) || strings.HasPrefix(key, "gptq_") || strings.HasPrefix(key, "awq_")
+	return its || quant.Describes(key)
 }
 
 // meta is the metadata that is written. What a format has of its own means

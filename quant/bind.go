@@ -104,7 +104,13 @@ func (s *set) bind(i int) (*Weight, error) {
 	if err := s.refuse(&s.infos[i]); err != nil {
 		return nil, err
 	}
-	for k, row := range schemes {
+	for _, row := range s.rows.asked {
+		if found != nil && found.row.priority > row.priority {
+			break
+		}
+		if row.declares == byMethod && !row.stands(s.config.method()) {
+			continue
+		}
 		w, err := row.bind(s, &s.infos[i])
 		if err != nil {
 			return nil, err
@@ -112,11 +118,7 @@ func (s *set) bind(i int) (*Weight, error) {
 		if w == nil {
 			continue
 		}
-		w.Scheme = row.name
-		if k == 0 {
-			found = w
-			break
-		}
+		w.Scheme, w.row = row.name, row
 		switch {
 		case found == nil || s.o.Scheme == row.name:
 			found = w
@@ -130,10 +132,8 @@ func (s *set) bind(i int) (*Weight, error) {
 	case s.hollow != nil:
 		return nil, wire.ErrMismatch.With("its companion %s is empty: shape %v", wire.Quote(s.hollow.Name), s.hollow.Shape)
 	}
-	if found.Scheme != schemes[0].name {
-		if err := s.contradicted(found); err != nil {
-			return nil, err
-		}
+	if err := s.contradicted(found); err != nil {
+		return nil, err
 	}
 	if err := s.fold(found); err != nil {
 		return nil, err

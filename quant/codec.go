@@ -7,9 +7,12 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A Codec turns the blocks of one stored type into numbers.
+// A Codec turns the blocks of one stored type into numbers. How many elements
+// take how many bytes, and what the type is called, its DType says.
 type Codec struct {
 	Type tensor.DType
+	// Blocks says that the type is ggml's blocks, which hold their own scales.
+	Blocks bool
 	// Decode fills dst from whole blocks: len(src) is a number of blocks, and
 	// dst has that many blocks of elements. The arithmetic is float32, each
 	// product rounded by itself, as the reference does it. It allocates nothing
@@ -41,17 +44,22 @@ func (c Codec) write(o *asm.Ops, dst []byte, to Target, src []byte, tile []float
 
 // blocks is the row of a type of blocks.
 func blocks(t tensor.DType, k asm.Kind) Codec {
-	return Codec{t, k.Decode, func(o *asm.Ops, to asm.Type, dst, src, _ []byte) { o.Blocks(k, to, dst, src) }}
+	return Codec{Type: t, Blocks: true, Decode: k.Decode, kernel: func(o *asm.Ops, to asm.Type, dst, src, _ []byte) { o.Blocks(k, to, dst, src) }}
 }
 
 // casts is the row of a type of plain numbers.
 func casts(t tensor.DType, from asm.Type, decode func([]float32, []byte)) Codec {
-	return Codec{t, decode, func(o *asm.Ops, to asm.Type, dst, src, _ []byte) { o.Cast(from, to, dst, src) }}
+	return Codec{Type: t, Decode: decode, kernel: func(o *asm.Ops, to asm.Type, dst, src, _ []byte) { o.Cast(from, to, dst, src) }}
+}
+
+// plain is the row of any other type.
+func plain(t tensor.DType, decode func([]float32, []byte), k kernel) Codec {
+	return Codec{Type: t, Decode: decode, kernel: k}
 }
 
 // float8s is the row of a format of eight bits.
 func float8s(t tensor.DType, f asm.Float) Codec {
-	return Codec{t, f.Decode, plainFloat8(f)}
+	return Codec{Type: t, Decode: f.Decode, kernel: plainFloat8(f)}
 }
 
 // plainFloat8 decodes codes that have no scale.
@@ -66,16 +74,16 @@ var codecs = [...]Codec{
 	casts(tensor.F32, asm.F32, decodeF32),
 	casts(tensor.F16, asm.F16, decodeF16),
 	casts(tensor.BF16, asm.BF16, decodeBF16),
-	{tensor.I8, decodeI8, writeI8},
-	{tensor.U8, decodeU8, writeU8},
+	plain(tensor.I8, decodeI8, writeI8),
+	plain(tensor.U8, decodeU8, writeU8),
 	float8s(tensor.F8E4M3, asm.E4M3),
 	float8s(tensor.F8E5M2, asm.E5M2),
 	float8s(tensor.F8E4M3FNUZ, asm.E4M3FNUZ),
 	float8s(tensor.F8E5M2FNUZ, asm.E5M2FNUZ),
-	{tensor.F8E8M0, decodeF8E8M0, writeF8E8M0},
-	{tensor.F6E2M3, decodeF6E2M3, writeSixes(asm.E4M3, 0x1p6)},
-	{tensor.F6E3M2, decodeF6E3M2, writeSixes(asm.E5M2, 0x1p12)},
-	{tensor.F4, decodeF4, writeF4},
+	plain(tensor.F8E8M0, decodeF8E8M0, writeF8E8M0),
+	plain(tensor.F6E2M3, decodeF6E2M3, writeSixes(asm.E4M3, 0x1p6)),
+	plain(tensor.F6E3M2, decodeF6E3M2, writeSixes(asm.E5M2, 0x1p12)),
+	plain(tensor.F4, decodeF4, writeF4),
 	blocks(tensor.Q4_0, asm.Q4_0),
 	blocks(tensor.Q4_1, asm.Q4_1),
 	blocks(tensor.Q5_0, asm.Q5_0),
@@ -108,12 +116,18 @@ var codecs = [...]Codec{
 // Codecs lists every type that can be decoded by itself.
 func Codecs() []Codec { return append([]Codec(nil), codecs[:]...) }
 
+// codecOf is the codecs by type.
+var codecOf = func() (of [256]*Codec) {
+	for i := range codecs {
+		of[codecs[i].Type] = &codecs[i]
+	}
+	return of
+}()
+
 // CodecOf finds the codec of a type.
 func CodecOf(t tensor.DType) (Codec, bool) {
-	for _, c := range codecs {
-		if c.Type == t {
-			return c, true
-		}
+	if c := codecOf[t]; c != nil {
+		return *c, true
 	}
 	return Codec{}, false
 }

@@ -1,8 +1,6 @@
 package quant
 
 import (
-	"slices"
-
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -10,30 +8,12 @@ import (
 // What a configuration says is a hypothesis, and tensors decide; where the two
 // contradict each other, the caller does.
 
-// methodSchemes are the rows of the table that a quant_method can stand for.
-// Methods that mix schemes freely are not here.
-var methodSchemes = map[string][]string{
-	"awq":                {"AWQ", "AWQ GEMV", "AWQ GEMV_FAST"},
-	"bitnet":             {"BitNet"},
-	"bitsandbytes":       {"BitsAndBytes 4-bit", "BitsAndBytes INT8"},
-	"compressed-tensors": {"compressed-tensors packed", "FP8", "INT8", "NVFP4", "MXFP4", "sparse bitmask"},
-	"fbgemm_fp8":         {"FP8"},
-	"fp8":                {"FP8", "MXFP4"},
-	"gemma":              {"Gemma"},
-	"gptq":               {"GPTQ"},
-	"hqq":                {"HQQ"},
-	"metal":              {"MLX"},
-	"modelopt":           {"FP8", "INT8", "MXFP4", "ModelOpt INT4", "NVFP4"},
-	"mxfp4":              {"MXFP4"},
-	"quark":              {"FP8", "INT8", "MXFP4"},
-	"torchao":            {"TorchAO"},
-}
-
 // contradicted refuses a weight whose scheme the configuration's method cannot
-// stand for, unless the caller asked for that scheme.
+// stand for, unless the caller asked for that scheme. A method that no row has
+// stands for any.
 func (s *set) contradicted(w *Weight) error {
-	may := methodSchemes[s.config.method()]
-	if may == nil || w.Scheme == s.o.Scheme || w.Scheme == "GGML" || slices.Contains(may, w.Scheme) {
+	method := s.config.method()
+	if !s.rows.methods[method] || w.row.priority > 0 || w.row.declares == byType || w.Scheme == s.o.Scheme || w.row.stands(method) {
 		return nil
 	}
 	names := wire.Quote(w.Parts[0].Name)
@@ -41,7 +21,7 @@ func (s *set) contradicted(w *Weight) error {
 		names += " and " + wire.Quote(w.Parts[1].Name)
 	}
 	return wire.ErrUnsupported.With("two readings: %s says quant_method %s, and %s are %s: --scheme %q decides",
-		s.config.file, wire.Quote(s.config.method()), names, w.Scheme, w.Scheme)
+		s.config.file, wire.Quote(method), names, w.Scheme, w.Scheme)
 }
 
 // reading is a scheme and the tensor that speaks for it.

@@ -17,7 +17,7 @@ type Bnb4State struct {
 
 // Key is the name of the tensor that holds the text of the state, after the
 // name of the weight.
-func (s *Bnb4State) Key() string { return ".quant_state.bitsandbytes__" + s.Name() }
+func (s *Bnb4State) Key() string { return bnbStateName + s.Name() }
 
 // Append writes the state as bitsandbytes does, with Python's json.
 func (s *Bnb4State) Append(p []byte) []byte {

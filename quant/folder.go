@@ -42,7 +42,7 @@ func (s *set) layOut(w *Weight) error {
 	switch {
 	case blocks && stem == w.Name: // gpt-oss: its experts are [E, in, out]
 		return w.turn(s.b)
-	case len(w.Shape) == 2 && slices.Contains(linearSchemes, w.Scheme):
+	case len(w.Shape) == 2 && w.row.linear:
 		module := strings.TrimSuffix(w.Name, ".weight")
 		module = module[strings.LastIndexByte(module, '.')+1:]
 		if slices.Contains(conv1D[s.architecture()], module) {
@@ -51,9 +51,6 @@ func (s *set) layOut(w *Weight) error {
 	}
 	return nil
 }
-
-// linearSchemes replace Conv1D, which the others leave alone.
-var linearSchemes = []string{"GPTQ", "AWQ", "BitsAndBytes 4-bit", "BitsAndBytes INT8"}
 
 // turn makes the weight the transpose of each of its matrices.
 func (w *Weight) turn(b *limits.Budget) error {

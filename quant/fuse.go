@@ -114,7 +114,7 @@ func (s *set) stack(name string, experts []*expert, layers []string) (*Weight, e
 				return nil, wire.ErrUnsupported.With("%s %s of shape %v cannot be written transposed", part.Scheme, wire.Quote(part.Name), part.Shape)
 			}
 			if f.in == 0 {
-				f.in, w.Scheme, w.Layout = part.Shape[1], part.Scheme, part.Layout+", fused experts"
+				f.in, w.Scheme, w.row, w.Layout = part.Shape[1], part.Scheme, part.row, part.Layout+", fused experts"
 			}
 			if part.Shape[1] != f.in {
 				return nil, wire.ErrMismatch.With("%s has shape %v beside %d inputs of others", wire.Quote(part.Name), part.Shape, f.in)

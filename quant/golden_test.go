@@ -93,37 +93,3 @@ func tilesAgree(t *testing.T, m tensor.Model, w *quant.Weight, whole []byte) {
 		}
 	}
 }
-
-// Every row of the table has a golden; GGML's stand beside those of the codecs.
-func TestEverySchemeHasAGolden(t *testing.T) {
-	files, err := filepath.Glob("../testdata/quant/schemes/*/model.safetensors")
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen := map[string]bool{"GGML": true}
-	for _, file := range files {
-		b := limits.Policy{Timeout: limits.NoTimeout}.Budget(t.Context())
-		m, err := parser.Open(b, file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		bound, err := quant.Plan(b, m, quant.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, w := range bound.Weights {
-			seen[w.Scheme] = true
-		}
-		m.Close()
-		b.Close()
-	}
-	schemes, _ := quant.Schemes()
-	for _, s := range schemes {
-		if !seen[s.Name] {
-			t.Errorf("no golden of %s", s.Name)
-		}
-		if s.Oracle == "" || s.Stores == "" {
-			t.Errorf("%s says too little", s.Name)
-		}
-	}
-}

@@ -9,32 +9,25 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// activationScales are companions that say how a runtime quantizes what goes
-// into a module. The numbers of the weight do not depend on them.
-var activationScales = []string{
-	".input_scale", ".input_scale_inv", ".input_global_scale", ".input_zero_point", ".activation_scale", ".scale_input",
-	".input_activation_scale", ".output_activation_scale", ".output_scale",
-}
-
-// cacheScales are those of the attention's cache.
+// cacheScales are those of the attention's cache: they belong to no weight.
 var cacheScales = []string{".k_cache_scale", ".v_cache_scale", ".k_scale", ".v_scale", ".q_scale", ".prob_output_scale"}
 
 // explained reports a tensor that only makes sense beside quantized weights:
 // loaders of the unquantized model stop at it. A tensor that merely has such a
 // name stays.
 func (s *set) explained(info *tensor.Info, bound *nameList) bool {
-	for _, suffix := range activationScales {
-		if module, ok := strings.CutSuffix(info.Name, suffix); ok {
-			return bound.has(module + ".weight")
+	for _, end := range s.rows.explained {
+		if stem, ok := strings.CutSuffix(info.Name, end); ok {
+			if end[0] == '.' {
+				stem += ".weight"
+			}
+			if bound.has(stem) {
+				return true
+			}
 		}
 	}
-	if module, ok := strings.CutSuffix(info.Name, "_input_scale"); ok && bound.has(module) {
-		return true // of ModelOpt's fused experts
-	}
-	for _, suffix := range cacheScales {
-		if strings.HasSuffix(info.Name, suffix) {
-			return s.quantizesCache()
-		}
+	if endsIn(info.Name, cacheScales) {
+		return s.quantizesCache()
 	}
 	return s.sentinel(info)
 }
@@ -42,7 +35,7 @@ func (s *set) explained(info *tensor.Info, bound *nameList) bool {
 // quantizesCache reports a configuration that gives the cache scales.
 func (s *set) quantizesCache() bool {
 	q := s.config.quant
-	return s.config.method() == "gemma" || q.get("kv_cache_quant_config") != nil || q.get("kv_cache_scheme") != nil || q.text("kv_cache_quant_algo") != "" || q.text("kv_cache_dtype") != ""
+	return s.rows.caches(s.config.method()) || q.get("kv_cache_quant_config") != nil || q.get("kv_cache_scheme") != nil || q.text("kv_cache_quant_algo") != "" || q.text("kv_cache_dtype") != ""
 }
 
 // sentinel reports ComfyUI's mark that a file's weights are scaled.
@@ -71,50 +64,44 @@ func (o *Bound) weightNames(b *limits.Budget) (*nameList, error) {
 	return &nameList{names}, nil
 }
 
-// packedNames end the names of tensors that hold codes and nothing else, and
-// say what follows the module's name where their scales are called.
-var packedNames = []struct{ codes, scales string }{
-	{".qweight", ".scales"}, {".weight_packed", ".weight_scale"}, {".W_q", ".scale"}, {"_qdata", "_scale"},
-	{".comfy_quant", ".weight"}, {"_proj_blocks", "_proj_scales"},
-}
-
 // codeTypes are those that codes are kept in and honest weights are not.
 var codeTypes = []tensor.DType{tensor.U8, tensor.I8, tensor.I32, tensor.U32}
 
-// companions are what a weight of codes has beside it, after its own name or
-// after that of its module.
-var (
-	moduleCompanions = []string{".weight_scale", ".scales", ".SCB", ".scale", ".scale_weight", ".wscales", ".biases"}
-	weightCompanions = []string{
-		".absmax", ".quant_map", "_absmax", "_quant_map", "_scb", "_scale", "_scale_inv", "_scale_2", "_scales", "_weight_scale", "_zero_point", "_zeros",
-	}
-)
+// otherCompanions are what writers that no row is about put beside codes, after
+// the name of these.
+var otherCompanions = []string{"_absmax", "_quant_map", "_scb", "_scales", "_zeros"}
 
 // unexplained refuses codes that no row of the table has bound: copied as they
 // are, they would look like weights.
 func (s *set) unexplained(info *tensor.Info) error {
-	for _, n := range packedNames {
-		stem, ok := strings.CutSuffix(info.Name, n.codes)
+	for _, m := range s.rows.only {
+		stem, ok := strings.CutSuffix(info.Name, m.codes)
 		if !ok {
 			continue
 		}
-		if _, ok := s.find(stem + n.scales); !ok {
-			return wire.ErrMissing.With("its companion %s", wire.Quote(stem+n.scales))
+		if _, ok := s.find(stem + m.parts[0]); !ok {
+			return wire.ErrMissing.With("its companion %s", wire.Quote(stem+m.parts[0]))
 		}
 		return wire.ErrUnsupported.With("%s of shape %v holds codes that no scheme here explains", info.TypeName(), info.Shape)
 	}
-	if !slices.Contains(codeTypes, info.DType) || isScale(info.Name) {
+	if !slices.Contains(codeTypes, info.DType) || s.rows.isScale(info.Name) {
 		return nil
 	}
-	stem, isWeight := strings.CutSuffix(info.Name, ".weight")
-	for i, companion := range slices.Concat(weightCompanions, moduleCompanions) {
-		name := info.Name
-		if i >= len(weightCompanions) {
-			if name = stem; !isWeight {
-				break
-			}
+	for _, companions := range [...][]string{s.rows.besides, otherCompanions} {
+		if err := s.codesBeside(info, info.Name, companions); err != nil {
+			return err
 		}
-		if scale, ok := s.find(name + companion); ok {
+	}
+	if stem, ok := suffix(info, ".weight"); ok {
+		return s.codesBeside(info, stem, s.rows.modules)
+	}
+	return nil
+}
+
+// codesBeside refuses codes beside a companion.
+func (s *set) codesBeside(info *tensor.Info, stem string, companions []string) error {
+	for _, end := range companions {
+		if scale, ok := s.find(stem + end); ok {
 			return wire.ErrUnsupported.With("%s of shape %v beside %s of %s %v: no scheme here explains them",
 				info.TypeName(), info.Shape, wire.Quote(scale.Name), scale.TypeName(), scale.Shape)
 		}

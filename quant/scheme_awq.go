@@ -7,6 +7,23 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
+var awqScheme = scheme{
+	name: "AWQ", stores: "GEMM, 4 bits; GPTQModel's 2 to 8 bits", oracle: "AutoAWQ, GPTQModel",
+	goldens: []string{"awq-gemm", "awq-gemm-*"}, bind: bindAWQ,
+	methods: []method{{"awq", awqKeys}},
+	mains:   awqMains,
+	scales:  []string{".scales"},
+	marks:   []string{".qweight"},
+	meta:    []string{"awq_*"},
+	endings: []string{"-AWQ", "-awq", "_awq"},
+	linear:  true,
+}
+
+var (
+	awqKeys  = []string{"quant_method", "bits", "w_bit", "group_size", "q_group_size", "version"}
+	awqMains = []main{{codes: ".qweight", parts: []string{".scales", ".qzeros"}, only: true}}
+)
+
 // bindAWQ takes AutoAWQ's GEMM layout: a row of qweight holds the codes of as
 // many outputs as scales have columns.
 func bindAWQ(s *set, info *tensor.Info) (*Weight, error) {

@@ -8,6 +8,24 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
+var gemvScheme = scheme{
+	name: "AWQ GEMV", stores: "4 bits in the order of the inputs", oracle: "AutoAWQ's packer",
+	goldens: []string{"awq-gemv"}, bind: bindAWQGEMV,
+	methods: []method{{"awq", awqKeys}},
+	mains:   awqMains,
+	scales:  []string{".scales"},
+	marks:   []string{".qweight"},
+}
+
+var gemvFastScheme = scheme{
+	name: "AWQ GEMV_FAST", stores: "llm-awq's layout of 4 bits", oracle: "AutoAWQ's packer",
+	goldens: []string{"awq-gemv-fast"}, bind: bindAWQFast,
+	methods: []method{{"awq", awqKeys}},
+	mains:   awqMains,
+	scales:  []string{".scales"},
+	marks:   []string{".qweight"},
+}
+
 // bindAWQGEMV takes AutoAWQ's GEMV layout: nibbles along the inputs in their
 // natural order, rows of zero points and scales padded with zeros.
 func bindAWQGEMV(s *set, info *tensor.Info) (*Weight, error) {

@@ -6,11 +6,20 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
+var bitnetScheme = scheme{
+	name: "BitNet", stores: "ternary, both classes of layers", oracle: "transformers",
+	goldens: []string{"bitnet"}, bind: bindBitNet,
+	declares: byMethod,
+	methods:  []method{{"bitnet", []string{"quant_method", "linear_class"}}},
+	mains:    []main{{codes: ".weight", parts: []string{".weight_scale"}}},
+	scales:   []string{"_scale"},
+}
+
 // bindBitNet takes ternary weights, four rows in a stored one: row r of a
 // quarter of the matrix and those at the same place of the other quarters.
 func bindBitNet(s *set, info *tensor.Info) (*Weight, error) {
 	stem, ok := suffix(info, ".weight")
-	if !ok || s.config.method() != "bitnet" || info.DType != tensor.U8 || len(info.Shape) != 2 {
+	if !ok || info.DType != tensor.U8 || len(info.Shape) != 2 {
 		return nil, nil
 	}
 	scale, err := s.companion(stem+".weight_scale", []int64{1}, tensor.BF16, tensor.F16, tensor.F32)

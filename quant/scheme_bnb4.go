@@ -14,6 +14,23 @@ import (
 // 300 bytes.
 const maxState = 64 << 10
 
+var bnb4Scheme = scheme{
+	name: "BitsAndBytes 4-bit", stores: "NF4 and FP4, nested scales, any storage type", oracle: "bitsandbytes",
+	goldens: []string{"bitsandbytes-nf4*", "bitsandbytes-fp4*"}, bind: bindBnb4,
+	declares: byFile,
+	methods:  []method{{"bitsandbytes", bnbKeys}},
+	mains:    []main{{codes: "", parts: []string{".absmax", ".quant_map", ".nested_absmax", ".nested_quant_map"}}},
+	marks:    []string{bnbStateName + "nf4", bnbStateName + "fp4"},
+	endings:  []string{"-bnb-4bit", "-bnb", "_bnb"},
+	linear:   true,
+}
+
+// bnbKeys are none: all that decoding needs stands beside each weight.
+var bnbKeys = []string{"quant_method"}
+
+// bnbStateName is the name of a description, before the type of the codes.
+const bnbStateName = ".quant_state.bitsandbytes__"
+
 // bindBnb4 takes bitsandbytes' four-bit weights. Their own tensor may have any
 // name and, packed for distributed training, any type: the description beside
 // it says what it is.
@@ -49,7 +66,7 @@ func bindBnb4(s *set, info *tensor.Info) (*Weight, error) {
 // bnbState finds the description of a weight.
 func (s *set) bnbState(name string) (state *tensor.Info, kind string, err error) {
 	for _, k := range [...]string{"nf4", "fp4"} {
-		found, ok := s.find(name + ".quant_state.bitsandbytes__" + k)
+		found, ok := s.find(name + bnbStateName + k)
 		if ok && state != nil {
 			return nil, "", wire.ErrUnsupported.With("two descriptions, %s and %s", wire.Quote(state.Name), wire.Quote(found.Name))
 		}

@@ -5,6 +5,15 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
+var bnb8Scheme = scheme{
+	name: "BitsAndBytes INT8", stores: "rows of LLM.int8()", oracle: "bitsandbytes",
+	goldens: []string{"bitsandbytes-int8"}, bind: bindBnb8,
+	methods: []method{{"bitsandbytes", bnbKeys}},
+	mains:   []main{{codes: ".weight", parts: []string{".SCB", ".weight_format"}}},
+	endings: []string{"-bnb-int8"},
+	linear:  true,
+}
+
 // bindBnb8 takes bitsandbytes' eight-bit weights in row order; the orders of
 // its GPU kernels cannot be told apart from rows by size.
 func bindBnb8(s *set, info *tensor.Info) (*Weight, error) {

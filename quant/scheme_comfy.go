@@ -10,6 +10,19 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
+var comfyScheme = scheme{
+	name: "ComfyUI", stores: "fp8, int8, mxfp8 and nvfp4 that the file declares", oracle: "comfy-kitchen",
+	goldens: []string{"comfyui-fp8", "comfyui-int8", "comfyui-mxfp8", "comfyui-nvfp4"}, bind: bindComfy,
+	declares: byFile, priority: 1,
+	mains: []main{
+		{codes: ".weight", parts: []string{".weight_scale", ".comfy_quant", ".weight_scale_2"}},
+		{codes: ".comfy_quant", parts: []string{".weight"}, only: true},
+	},
+	scales:   []string{"_scale", "_scale_2"},
+	meta:     []string{comfyKey},
+	explains: []string{".input_scale", ".scale_input"},
+}
+
 // comfyKey is where ComfyUI describes all layers at once.
 const comfyKey = "_quantization_metadata"
 

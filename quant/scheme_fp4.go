@@ -18,6 +18,36 @@ type fp4Name struct {
 	divides, plus bool // the global number divides; code 8 is plus zero
 }
 
+var nvfp4Scheme = scheme{
+	name: "NVFP4", stores: "compressed-tensors and AutoRound (divide), ModelOpt (multiplies), fused experts", oracle: "compressed-tensors, ModelOpt",
+	goldens: []string{"nvfp4-*"}, bind: bindNVFP4,
+	methods: []method{{"compressed-tensors", compressedKeys}, {"modelopt", modeloptKeys}},
+	mains: []main{
+		{codes: ".weight_packed", parts: []string{".weight_scale", ".weight_global_scale"}, only: true},
+		{codes: ".weight", parts: []string{".weight_scale", ".weight_scale_2"}},
+		{codes: "", parts: []string{"_weight_scale", "_weight_scale_2", "_scale_2"}},
+	},
+	scales:   []string{"_scale", "_scale_2"},
+	explains: []string{".input_scale", ".input_global_scale", "_input_scale"},
+}
+
+var mxfp4Scheme = scheme{
+	name: "MXFP4", stores: "gpt-oss, Quark, ModelOpt, compressed-tensors, DeepSeek-V4 experts", oracle: "transformers, ModelOpt, Quark",
+	goldens: []string{"mxfp4-*"}, bind: bindMXFP4,
+	methods: []method{
+		{"mxfp4", []string{"quant_method", "modules_to_not_convert"}}, {"fp8", fp8Keys}, {"compressed-tensors", compressedKeys}, {"modelopt", modeloptKeys}, {"quark", quarkKeys},
+	},
+	mains: []main{
+		{codes: ".weight_packed", parts: []string{".weight_scale"}, only: true},
+		{codes: "_proj_blocks", parts: []string{"_proj_scales"}, only: true},
+		{codes: ".weight", parts: []string{".weight_scale", ".scale"}},
+		{codes: "_blocks", parts: []string{"_scales"}},
+		{codes: ".blocks", parts: []string{".scales"}},
+	},
+	scales:   []string{"_scale", ".scale", "_scales", ".scales"},
+	explains: []string{".input_scale"},
+}
+
 // NVFP4 is E2M1 in groups of 16 under E4M3 scales. The two libraries mean the
 // opposite by their global scale.
 var nvfp4Names = [...]fp4Name{

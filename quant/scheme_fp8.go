@@ -10,6 +10,31 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
+var fp8Scheme = scheme{
+	name: "FP8", stores: "E4M3, E5M2 and FNUZ; scales of tensors, rows, columns, groups, blocks, experts; fbgemm; DeepSeek-V4; MXFP8; plain casts",
+	oracle: "compressed-tensors, transformers, torch", goldens: []string{"fp8-*", "mxfp8*", "comfyui-first-fp8"}, bind: bindFP8,
+	methods: fp8Methods,
+	mains: []main{
+		{codes: "", parts: []string{"_scale_inv", "_scale", "_weight_scale", "_zero_point"}},
+		{codes: ".weight", parts: []string{".scale", ".scale_weight", ".weight_scale_inv", ".weight_zero_point"}},
+	},
+	scales:   []string{"_scale", "_scale_inv", ".scale", "_zero_point"},
+	endings:  []string{"-fp8", "_fp8", "-FP8"},
+	explains: []string{".input_scale", ".input_scale_inv", ".activation_scale", ".scale_input", ".output_scale"},
+}
+
+// What is read of the configurations of libraries that have several schemes.
+var (
+	fp8Keys        = []string{"quant_method", "weight_block_size", "modules_to_not_convert", "ignored_layers"}
+	compressedKeys = []string{
+		"quant_method", "version", "format", "ignore", "weight_block_size", "kv_cache_scheme.**", "transform_config.**", "config_groups.*.targets",
+		"config_groups.*.weights.num_bits", "config_groups.*.weights.symmetric", "config_groups.*.weights.group_size", "config_groups.*.weights.strategy",
+		"config_groups.*.weights.type",
+	}
+	modeloptKeys = []string{"quant_method", "exclude_modules", "ignore", "kv_cache_quant_algo", "kv_cache_scheme.**", "weight_block_size"}
+	quarkKeys    = []string{"quant_method", "exclude", "kv_cache_quant_config.**", "weight_block_size"}
+)
+
 // fp8Scales are the names of an FP8 weight's scale: what follows the weight's
 // own name, or replaces its ".weight". All of them multiply.
 var fp8Scales = [...]struct{ weight, scale string }{
@@ -22,13 +47,16 @@ var fp8Scales = [...]struct{ weight, scale string }{
 }
 
 // fp8Methods are the configurations that promise a scale for an FP8 weight.
-var fp8Methods = []string{"fp8", "fbgemm_fp8", "compressed-tensors", "modelopt", "mxfp8", "quark"}
+var fp8Methods = []method{
+	{"fp8", fp8Keys}, {"fbgemm_fp8", fp8Keys}, {"mxfp8", fp8Keys},
+	{"compressed-tensors", compressedKeys}, {"modelopt", modeloptKeys}, {"quark", quarkKeys},
+}
 
 // bindFP8 takes weights of eight-bit floats under a scale of any granularity,
 // and those without a scale where nothing promises one.
 func bindFP8(s *set, info *tensor.Info) (*Weight, error) {
 	codec, ok := fp8Codec(info.DType)
-	if _, torchao := s.texts[torchaoKey]; !ok || isScale(info.Name) || s.sentinel(info) || torchao && strings.HasSuffix(info.Name, "_qdata") {
+	if _, torchao := s.texts[torchaoKey]; !ok || s.rows.isScale(info.Name) || s.sentinel(info) || torchao && strings.HasSuffix(info.Name, "_qdata") {
 		return nil, nil
 	}
 	if stem, ok := suffix(info, ".compressed"); ok {
@@ -79,13 +107,6 @@ func fp8Codec(t tensor.DType) (asm.Float, bool) {
 	return 0, false
 }
 
-// isScale reports a name of a block scale, which is itself stored as FP8 by the
-// four-bit schemes.
-func isScale(name string) bool {
-	return strings.HasSuffix(name, "_scale") || strings.HasSuffix(name, "_zero_point") || strings.HasSuffix(name, "_scale_2") || strings.HasSuffix(name, ".scale") ||
-		strings.HasSuffix(name, ".scales") || strings.HasSuffix(name, "_scales") || strings.HasSuffix(name, "_scale_inv")
-}
-
 // fp8Scale finds the one scale of a weight.
 func (s *set) fp8Scale(info *tensor.Info) (*tensor.Info, error) {
 	var found *tensor.Info
@@ -112,7 +133,8 @@ func (s *set) bindCast(info *tensor.Info, codec asm.Float) (*Weight, error) {
 	if err != nil {
 		return nil, err
 	}
-	if slices.Contains(fp8Methods, s.config.method()) && !excluded {
+	promised := slices.ContainsFunc(fp8Methods, func(m method) bool { return m.name == s.config.method() })
+	if promised && !excluded {
 		return nil, wire.ErrMissing.With("its scale, which %s promises (quant_method %s)", s.config.file, wire.Quote(s.config.method()))
 	}
 	cols := int64(1)

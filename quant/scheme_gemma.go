@@ -8,10 +8,24 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
+var gemmaScheme = scheme{
+	name: "Gemma", stores: "2, 4, 8 bits and embeddings", oracle: "transformers",
+	goldens: []string{"gemma-*"}, bind: bindGemma,
+	declares: byMethod, priority: 1,
+	methods: []method{{"gemma", []string{"quant_method", "num_bits", "module_quant_configs.*.num_bits"}}},
+	mains: []main{
+		{codes: ".weight", parts: []string{".weight_scale"}},
+		{codes: ".embedding_quantized", parts: []string{".embedding_scale"}},
+	},
+	scales:   []string{"_scale"},
+	cache:    true,
+	explains: []string{".input_activation_scale", ".output_activation_scale"},
+}
+
 // bindGemma takes Gemma's own integers of two, four and eight bits under a
 // scale per row, and its embeddings under a scale per block of columns.
 func bindGemma(s *set, info *tensor.Info) (*Weight, error) {
-	if s.config.method() != "gemma" || len(info.Shape) != 2 || info.DType != tensor.U8 && info.DType != tensor.I8 {
+	if len(info.Shape) != 2 || info.DType != tensor.U8 && info.DType != tensor.I8 {
 		return nil, nil
 	}
 	name, scaleName := info.Name, ""

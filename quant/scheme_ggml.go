@@ -34,16 +34,23 @@ func (f *blockForm) decode(dst []float32, parts [][]byte, lo, hi int64) {
 	}
 }
 
+var ggmlScheme = scheme{
+	name: "GGML", stores: "all block types of GGUF, the factor of NVFP4", oracle: "gguf-py, ggml's C",
+	goldens: []string{"../ggml_*.raw"}, bind: bindBlocks,
+	declares: byType,
+	mains:    []main{{codes: ".weight", parts: []string{".scale"}}},
+}
+
 // bindBlocks takes every tensor whose type is blocks of ggml.
 func bindBlocks(s *set, info *tensor.Info) (*Weight, error) {
-	g, ok := info.DType.Geometry()
-	if !ok || info.DType < tensor.Q4_0 || info.DType > tensor.Q2_0 {
+	codec, ok := CodecOf(info.DType)
+	if !ok || !codec.Blocks {
 		return nil, nil
 	}
-	codec, ok := CodecOf(info.DType)
-	if !ok || len(info.Shape) == 0 {
+	if len(info.Shape) == 0 {
 		return nil, wire.ErrUnsupported.With("type %s", info.TypeName())
 	}
+	g, _ := info.DType.Geometry()
 	cols := info.Shape[len(info.Shape)-1]
 	rowBytes, ok := g.Size(uint64(cols))
 	if !ok {

@@ -7,6 +7,20 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
+var hqqScheme = scheme{
+	name: "HQQ", stores: "1, 2, 3, 4, 8 bits on either axis; safetensors and qmodel.pt", oracle: "hqq",
+	goldens: []string{"hqq-*"}, bind: bindHQQ,
+	methods: []method{{"hqq", []string{"quant_method"}}},
+	mains:   []main{{codes: ".W_q", parts: append([]string{".scale", ".zero", ".nbits", ".axis", ".shape"}, hqqRest...), only: true}},
+	scales:  []string{".scale"},
+}
+
+// hqqRest are the properties that do not change the numbers.
+var hqqRest = []string{
+	".group_size", ".packing", ".compute_dtype", ".unpack_view_dtype", ".view_as_float", ".quant_scale", ".quant_zero",
+	".offload_meta", ".channel_wise", ".optimize", ".round_zero", ".stores_quant_config", ".encoded_state_dict",
+}
+
 // hqq is codes of a matrix that was regrouped before it was packed: with axis 1
 // a row is a group, with axis 0 a column is. Rows of the regrouped matrix are
 // split, the first in the highest bits. Parts: W_q, scale, zero.
@@ -95,7 +109,7 @@ func bindHQQ(s *set, info *tensor.Info) (*Weight, error) {
 		return nil, err
 	}
 	w.Layout, w.form = fmt.Sprintf("%s, axis %d", describe(f.bits, f.total/f.groups()), axis), f
-	s.hqqRest(stem, w)
+	s.bindHQQRest(stem, w)
 	return w, s.hqqScales(stem, w, f)
 }
 
@@ -144,12 +158,9 @@ func (s *set) hqqScales(stem string, w *Weight, f *hqq) error {
 	return err
 }
 
-// hqqRest claims the properties that do not change the numbers.
-func (s *set) hqqRest(stem string, w *Weight) {
-	for _, name := range []string{
-		".group_size", ".packing", ".compute_dtype", ".unpack_view_dtype", ".view_as_float", ".quant_scale", ".quant_zero",
-		".offload_meta", ".channel_wise", ".optimize", ".round_zero", ".stores_quant_config", ".encoded_state_dict",
-	} {
+// bindHQQRest claims the properties that do not change the numbers.
+func (s *set) bindHQQRest(stem string, w *Weight) {
+	for _, name := range hqqRest {
 		if info, ok := s.find(stem + name); ok {
 			w.Extra = append(w.Extra, *info)
 		}

@@ -7,12 +7,22 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
+var int8Scheme = scheme{
+	name: "INT8", stores: "compressed-tensors and Quark, zero points", oracle: "compressed-tensors",
+	goldens: []string{"int8-*"}, bind: bindInt8,
+	methods:  []method{{"compressed-tensors", compressedKeys}, {"modelopt", modeloptKeys}, {"quark", quarkKeys}},
+	mains:    []main{{codes: ".weight", parts: []string{".weight_scale", ".weight_zero_point"}}},
+	scales:   []string{"_scale", "_zero_point"},
+	endings:  []string{"-int4", "-int8"},
+	explains: []string{".input_scale", ".input_zero_point", ".output_scale"},
+}
+
 // bindInt8 takes signed bytes under a scale per tensor, row or group, with zero
 // points or without: compressed-tensors and Quark.
 func bindInt8(s *set, info *tensor.Info) (*Weight, error) {
 	stem, ok := suffix(info, ".weight")
 	scales, hasScales := s.find(stem + ".weight_scale")
-	if !ok || !hasScales || info.DType != tensor.I8 || len(info.Shape) < 2 || s.config.method() == "gemma" ||
+	if !ok || !hasScales || info.DType != tensor.I8 || len(info.Shape) < 2 ||
 		scales.DType == tensor.F8E8M0 || scales.DType == tensor.U8 {
 		return nil, nil
 	}

@@ -8,6 +8,19 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
+var mlxScheme = scheme{
+	name: "MLX", stores: "affine 1 to 8 bits, mxfp4, mxfp8, nvfp4 and its global scale; transformers' metal", oracle: "MLX, transformers",
+	goldens: []string{"mlx-*", "metal-*"}, bind: bindMLX,
+	methods: []method{{"", mlxKeys}, {"metal", mlxKeys}},
+	mains:   []main{{codes: ".weight", parts: []string{".scales", ".biases", ".qbiases", ".global_scale"}}},
+	scales:  []string{".scales", "_scale"},
+	endings: []string{"-4bit"},
+	stacked: true,
+}
+
+// mlxKeys are the model's, and the same of one module by its name.
+var mlxKeys = []string{"quant_method", "bits", "group_size", "mode", "*.bits", "*.group_size", "*.mode"}
+
 // bindMLX takes MLX's weights: fields of 1 to 8 bits in a stream of words along
 // each row, under a scale and, in the affine mode, a bias per group.
 func bindMLX(s *set, info *tensor.Info) (*Weight, error) {

@@ -5,6 +5,15 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
+var modelopt4Scheme = scheme{
+	name: "ModelOpt INT4", stores: "W4A16, packed along the outputs", oracle: "ModelOpt's packer",
+	goldens: []string{"modelopt-w4a16"}, bind: bindModelOpt4,
+	methods:  []method{{"modelopt", modeloptKeys}},
+	mains:    []main{{codes: ".weight", parts: []string{".weight_scale"}}},
+	scales:   []string{"_scale"},
+	explains: []string{".input_scale"},
+}
+
 // bindModelOpt4 takes ModelOpt's four-bit integers: two rows in a stored one,
 // the even row in the low nibble, in two's complement.
 func bindModelOpt4(s *set, info *tensor.Info) (*Weight, error) {

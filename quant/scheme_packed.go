@@ -8,6 +8,17 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
+var packedScheme = scheme{
+	name: "compressed-tensors packed", stores: "1 to 8 bits, both packings, zero points, act-order", oracle: "compressed-tensors",
+	goldens: []string{"packed-*"}, bind: bindPacked,
+	methods: []method{{"compressed-tensors", compressedKeys}},
+	mains: []main{
+		{codes: ".weight_packed", parts: []string{".weight_scale", ".weight_shape", ".weight_zero_point", ".weight_g_idx"}, only: true},
+	},
+	scales:   []string{"_scale", "_zero_point"},
+	explains: []string{".input_scale", ".input_zero_point", ".output_scale"},
+}
+
 // bindPacked takes compressed-tensors' packed integers: unsigned fields in
 // words along each row, zero points packed the same way along the rows.
 func bindPacked(s *set, info *tensor.Info) (*Weight, error) {

@@ -9,6 +9,15 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
+var sparseScheme = scheme{
+	name: "sparse bitmask", stores: "compressed-tensors' bit masks, over FP8 too", oracle: "compressed-tensors 0.12",
+	goldens: []string{"sparse-*"}, bind: bindSparse,
+	methods: []method{{"compressed-tensors", append([]string{"sparsity_config.**"}, compressedKeys...)}},
+	mains:   []main{{codes: ".compressed", parts: []string{".bitmask", ".shape", ".row_offsets", ".weight_scale"}}},
+	scales:  []string{"_scale"},
+	marks:   []string{".compressed"},
+}
+
 // sparse is a matrix without its zeros: a bit per element says which are there.
 // Parts: values, bits, for sparse-bitmask the first value of each row, and where
 // the values are FP8 their scales.

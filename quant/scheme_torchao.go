@@ -8,6 +8,17 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
+var torchaoScheme = scheme{
+	name: "TorchAO", stores: "Int8Tensor, IntxUnpackedToInt8Tensor, Float8Tensor", oracle: "torchao",
+	goldens: []string{"torchao-*"}, bind: bindTorchAO,
+	declares:  byFile,
+	methods:   []method{{"torchao", []string{"quant_method"}}},
+	mains:     []main{{codes: "_qdata", parts: []string{"_scale", "_zero_point"}, only: true}},
+	scales:    []string{"_scale", "_zero_point"},
+	meta:      []string{torchaoKey},
+	described: true,
+}
+
 // torchaoKey lists the tensors of a file that TorchAO wrote; each has a
 // description of its own under its name.
 const torchaoKey = "tensor_names"

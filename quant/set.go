@@ -16,6 +16,7 @@ type set struct {
 	b        *limits.Budget
 	m        tensor.Model
 	o        Options
+	rows     *table
 	infos    []tensor.Info
 	names    *wire.NameSet
 	claimed  []bool
@@ -34,7 +35,7 @@ type set struct {
 const maxElements = 1 << 50
 
 func newSet(b *limits.Budget, m tensor.Model, o Options) (s *set, err error) {
-	s = &set{b: b, m: m, o: o}
+	s = &set{b: b, m: m, o: o, rows: rows}
 	if s.infos, err = limits.Make[tensor.Info](b, m.Len()); err != nil {
 		return nil, err
 	}

@@ -66,7 +66,7 @@ func (s *set) split(out *Bound) error {
 	}
 	var all []*Weight
 	for _, w := range out.Weights {
-		if w.Scheme == "MLX" && len(w.Shape) == 3 && !w.Transposed() {
+		if w.row.stacked && len(w.Shape) == 3 && !w.Transposed() {
 			before, after, ok := expertOf(w.Name)
 			if !ok {
 				return stackError(w.Name)

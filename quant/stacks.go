@@ -62,7 +62,7 @@ func (s *set) restack(out *Bound) error {
 		switch {
 		case err != nil:
 			return err
-		case stacks != nil && w.Scheme == "MLX" && len(w.Shape) == 3:
+		case stacks != nil && w.row.stacked && len(w.Shape) == 3:
 			stacks.weights[layer] = w
 		default:
 			weights = append(weights, w)
@@ -127,7 +127,7 @@ func (s *set) fuseStack(name string, l *layersOf, layers []string, woven bool) (
 			return nil, wire.ErrMissing.With("a quantized stack %s for %s: all or none must be", layer, wire.Quote(name))
 		}
 		if w.Shape == nil {
-			w.Shape, w.Scheme, w.Layout = []int64{part.Shape[0], part.Shape[2], 0}, part.Scheme, part.Layout+", fused experts"
+			w.Shape, w.Scheme, w.row, w.Layout = []int64{part.Shape[0], part.Shape[2], 0}, part.Scheme, part.row, part.Layout+", fused experts"
 		}
 		if part.Shape[0] != w.Shape[0] || part.Shape[2] != w.Shape[1] || w.Shape[2] > 0 && part.Shape[1] != w.Shape[2] {
 			return nil, wire.ErrMismatch.With("%s has shape %v beside %s of %v", wire.Quote(part.Name), part.Shape,
@@ -166,7 +166,8 @@ func (s *set) fuseStack(name string, l *layersOf, layers []string, woven bool) (
 // fuseBias is the biases of the same layers, which take turns as these do. Only
 // gpt-oss has them.
 func (s *set) fuseBias(name string, l *layersOf, layers []string) (*Weight, error) {
-	w := &Weight{Name: name, Scheme: "MLX", Layout: "biases, fused experts"}
+	of := l.weights[layers[0]]
+	w := &Weight{Name: name, Scheme: of.Scheme, row: of.row, Layout: "biases, fused experts"}
 	f := &braid{}
 	for _, layer := range layers {
 		part, weight := l.biases[layer], l.weights[layer]

@@ -13,7 +13,7 @@ func Transpose(w *Weight) (*Weight, error) {
 		return nil, wire.ErrUnsupported.With("%s is no matrix of plain numbers, which alone can be transposed", wire.Quote(w.Name))
 	}
 	g, _ := w.Parts[0].DType.Geometry()
-	t := &Weight{Name: w.Name, Shape: []int64{w.Shape[1], w.Shape[0]}, Scheme: w.Scheme, Layout: w.Layout + ", transposed", Parts: w.Parts, rows: w.cols, cols: w.rows}
+	t := &Weight{Name: w.Name, Shape: []int64{w.Shape[1], w.Shape[0]}, Scheme: w.Scheme, row: w.row, Layout: w.Layout + ", transposed", Parts: w.Parts, rows: w.cols, cols: w.rows}
 	f := &flipped{rows: w.cols, cols: w.rows, size: int64(g.Bytes), read: numbers[w.Parts[0].DType]}
 	f.as, f.plain = kernelType(w.Parts[0].DType)
 	t.form = f

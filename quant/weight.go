@@ -19,10 +19,15 @@ type Weight struct {
 	Parts  []tensor.Info
 	Extra  []tensor.Info // descriptions that were read at Plan and are part of the weight
 
+	row  *scheme
 	form form
 	rows int64
 	cols int64
 }
+
+// Described reports a weight that the file's metadata describes under its name,
+// which is untrue of the decoded weight.
+func (w *Weight) Described() bool { return w.row != nil && w.row.described }
 
 // Rows is how many rows the weight has, those of all its matrices.
 func (w *Weight) Rows() int64 { return w.rows }

@@ -1,0 +1,111 @@
+package quant
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// A foreign scheme is one that is known and not decoded.
+type foreign struct {
+	name, remedy string // what it is, and who can convert it
+	tensors      []pair // what its models have
+	formats      []string
+	names        []string // ends of names that only its models have: they may hold codes in any type
+	modules      []string // what follows a module's name beside codes of it
+}
+
+// A pair is the end of a main tensor's name, that of a companion which must be
+// there too, and where names and that do not tell, what else must hold.
+type pair struct {
+	main, companion string
+	when            func(main, companion *tensor.Info) bool
+}
+
+const (
+	unquantized  = "start from the unquantized model"
+	uncompressed = "start from the model before compression"
+	fromGPTQ     = "start from the GPTQ model that it was made of"
+)
+
+// The formats are what a configuration calls such a scheme: its quant_method, or
+// the format of a checkpoint.
+var foreigners = []*foreign{
+	{name: "EXL3", remedy: "exllamav3 can export it", tensors: []pair{{main: ".trellis", companion: ".suh"}, {main: ".trellis", companion: ".su"}},
+		formats: []string{"exl3"}, names: []string{".trellis"}},
+	{name: "EXL2", remedy: "exllamav2 can dequantize it", tensors: []pair{{main: ".q_weight", companion: ".q_scale_max"}}, formats: []string{"exl2"}},
+	{name: "AQLM", remedy: "the aqlm package can dequantize it", tensors: []pair{{main: ".codes", companion: ".codebooks"}},
+		formats: []string{"aqlm"}, names: []string{".codes"}},
+	{name: "VPTQ", remedy: "the vptq package can dequantize it", tensors: []pair{{main: ".indices", companion: ".centroids.weight"}},
+		formats: []string{"vptq"}, names: []string{".indices"}},
+	{name: "QuIP#", remedy: "quip-sharp can dequantize it", tensors: []pair{{main: ".Qidxs", companion: ".SU"}}, formats: []string{"quip"}, names: []string{".Qidxs"}},
+	{name: "SpQR", remedy: "the spqr package can dequantize it", tensors: []pair{{main: ".dense_weights", companion: ".in_perm"}},
+		formats: []string{"spqr"}, names: []string{".dense_weights"}},
+	{name: "SVDQuant", remedy: unquantized, tensors: []pair{{main: ".qweight", companion: ".proj_down"}}, names: []string{".qweight"}, modules: []string{".wscales"}},
+	{name: "NVFP4 with SVD", remedy: "modelopt can dequantize it", tensors: []pair{{main: ".weight", companion: ".svdquant_lora_a"}}},
+	{name: "Marlin", remedy: fromGPTQ, tensors: []pair{{main: ".B", companion: ".s"}}, formats: []string{"marlin"}},
+	{name: "Marlin 2:4", remedy: uncompressed, tensors: []pair{{main: ".weight_packed", companion: ".meta"}, {main: ".weight_packed", companion: ".scale_packed"}}},
+	{name: "quanto", remedy: "optimum-quanto can dequantize it", tensors: []pair{{main: "._data", companion: "._scale"}, {main: "._data._data", companion: "._scale"}},
+		formats: []string{"quanto"}},
+	{name: "EETQ", remedy: unquantized, tensors: []pair{{main: ".weight", companion: ".weight_scales"}}, formats: []string{"eetq"}},
+	{name: "HIGGS", remedy: "transformers can dequantize it: model.dequantize()", tensors: []pair{{main: ".weight", companion: ".tables2"}},
+		formats: []string{"higgs"}, names: []string{".tables2"}},
+	{name: "FP-Quant", remedy: unquantized, tensors: []pair{{main: ".qweight", companion: ".dqweight"}, {main: ".qweight", companion: ".forward_hadamard_matrix"}},
+		formats: []string{"fp_quant"}, names: []string{".qweight"}},
+	{name: "SINQ", remedy: unquantized, tensors: []pair{{main: ".W_q", companion: ".meta"}}, formats: []string{"sinq"}},
+	{name: "MXFP6", remedy: "compressed-tensors can decompress it", tensors: []pair{{main: ".weight_packed", companion: ".weight_scale", when: sixBits}}},
+	{name: "Quark's packed integers", remedy: "amd-quark can export it unquantized", tensors: []pair{{main: ".weight", companion: ".weight_scale", when: quarkWords}}},
+	{name: "Four Over Six", remedy: unquantized, formats: []string{"fouroversix"}},
+	{name: "GPTQModel's planar GPTQ", remedy: "gptqmodel can dequantize it", formats: []string{"gptq_p"}},
+	{name: "BitBLAS", remedy: fromGPTQ, formats: []string{"bitblas"}},
+	{name: "NVFP4 with E5M3 scales", remedy: "auto-round can load it", formats: []string{"auto_round:llm_compressor_nvfp4_e5m3"}},
+}
+
+// sixBits is three bytes of four codes, under a scale for 32.
+func sixBits(main, scale *tensor.Info) bool {
+	if main.DType != tensor.U8 || len(main.Shape) < 2 || len(scale.Shape) != len(main.Shape) {
+		return false
+	}
+	last := len(main.Shape) - 1
+	return scale.DType == tensor.U8 && main.Shape[last]*4 == scale.Shape[last]*32*3
+}
+
+func quarkWords(main, _ *tensor.Info) bool { return main.DType == tensor.I32 }
+
+// refuse names what cannot be decoded: silence would copy its codes as if they
+// were weights.
+func (s *set) refuse(info *tensor.Info) error {
+	if floats[info.DType] {
+		return nil
+	}
+	for _, f := range foreigners {
+		for _, p := range f.tensors {
+			stem, ok := strings.CutSuffix(info.Name, p.main)
+			if !ok {
+				continue
+			}
+			companion, ok := s.find(stem + p.companion)
+			if ok && (p.when == nil || p.when(info, companion)) {
+				return wire.ErrUnsupported.With("the scheme %s: %s", f.name, f.remedy)
+			}
+		}
+	}
+	if !s.rows.holdsCodes(info) || s.rows.isScale(info.Name) {
+		return nil
+	}
+	for _, key := range []string{"quant_method", "checkpoint_format", "format", "packing_format"} {
+		said := s.config.quant.text(key)
+		for _, f := range foreigners {
+			if slices.Contains(f.formats, said) {
+				return wire.ErrUnsupported.With("the scheme %s (%s in %s): %s", f.name, key, s.config.file, f.remedy)
+			}
+		}
+	}
+	return nil
+}
+
+// floats are the types of unquantized weights, which no refused scheme keeps
+// codes in.
+var floats = map[tensor.DType]bool{tensor.F16: true, tensor.BF16: true, tensor.F32: true, tensor.F64: true}

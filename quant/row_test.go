@@ -1,0 +1,159 @@
+package quant
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/gguf"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// Each row names its goldens, each of them is of that row, and no golden is of
+// none. Those of ggml's types stand beside those of the codecs, which read them.
+func TestEveryRowHasGoldensOfItsLibrary(t *testing.T) {
+	all, err := filepath.Glob("../testdata/quant/schemes/*/oracle.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range schemes {
+		t.Run(r.name, func(t *testing.T) {
+			var folders []string
+			for _, pattern := range r.goldens {
+				found, err := filepath.Glob(filepath.Join("../testdata/quant/schemes", pattern))
+				if err != nil || len(found) == 0 {
+					t.Errorf("%s: %v, %v", pattern, found, err)
+				}
+				folders = append(folders, found...)
+			}
+			if len(folders) == 0 || r.stores == "" || r.oracle == "" {
+				t.Error("says too little")
+			}
+			for _, folder := range folders {
+				if r.declares == byType {
+					continue
+				}
+				of := goldenOf(t, folder)
+				if of != r {
+					t.Errorf("%s is of %v", folder, of)
+				}
+				all = slices.DeleteFunc(all, func(file string) bool { return file == filepath.Join(folder, "oracle.txt") })
+			}
+		})
+	}
+	if len(all) > 0 {
+		t.Errorf("of no row: %v", all)
+	}
+}
+
+// goldenOf is the row that binds the weight of a golden.
+func goldenOf(t *testing.T, folder string) *scheme {
+	t.Helper()
+	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(t.Context())
+	defer b.Close()
+	m, err := parser.Open(b, filepath.Join(folder, "model.safetensors"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	bound, err := Plan(b, m, Options{})
+	if err != nil || len(bound.Weights) != 1 {
+		t.Fatalf("%s: %v, %v", folder, bound, err)
+	}
+	return bound.Weights[0].row
+}
+
+// What is derived from the rows finds a row's own tensors: the golden's main
+// tensor has a name of its row, and its scales are scales.
+func TestRowsKnowTheNamesOfTheirTensors(t *testing.T) {
+	for _, r := range schemes {
+		for _, pattern := range r.goldens {
+			folders, _ := filepath.Glob(filepath.Join("../testdata/quant/schemes", pattern))
+			for _, folder := range folders {
+				if r.declares != byType {
+					t.Run(filepath.Base(folder), func(t *testing.T) { namesAreKnown(t, r, folder) })
+				}
+			}
+		}
+	}
+}
+
+func namesAreKnown(t *testing.T, r *scheme, folder string) {
+	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(t.Context())
+	defer b.Close()
+	m, err := parser.Open(b, filepath.Join(folder, "model.safetensors"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	bound, err := Plan(b, m, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := bound.Weights[0]
+	known := map[string]bool{w.Parts[0].Name: true}
+	for _, main := range r.mains {
+		if stem, ok := strings.CutSuffix(w.Parts[0].Name, main.codes); ok {
+			for _, part := range main.parts {
+				known[stem+part] = true
+			}
+		}
+	}
+	for _, part := range slices.Concat(w.Parts, w.Extra) {
+		if !known[part.Name] && !strings.Contains(part.Name, bnbStateName) {
+			t.Errorf("%s is no part that the row of %s names", part.Name, r.name)
+		}
+	}
+	if method := method0(t, b, m); method != "" && rows.methods[method] && r.priority == 0 && !r.stands(method) {
+		t.Errorf("quant_method %s does not stand for %s", method, r.name)
+	}
+}
+
+func method0(t *testing.T, b *limits.Budget, m tensor.Model) string {
+	t.Helper()
+	c, err := loadConfig(b, m.Configs(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.method()
+}
+
+// Every type of ggml's that is still in use is read: blocks are bound, numbers
+// pass through.
+func TestEveryTypeOfGGMLIsBound(t *testing.T) {
+	seen := 0
+	for number := range gguf.Type(1 << 10) {
+		d := number.DType()
+		if d == tensor.Unknown {
+			continue
+		}
+		seen++
+		g, ok := d.Geometry()
+		if !ok || d.String() != number.String() {
+			t.Errorf("type %d: %v, %v", number, d, g)
+		}
+		m := &tensor.File{Infos: []tensor.Info{{Name: "w", DType: d, Shape: []int64{2, int64(g.Elems)}, Span: tensor.Span{Len: 2 * int64(g.Bytes)}}}}
+		b := limits.Policy{}.Budget(t.Context())
+		bound, err := Plan(b, m, Options{})
+		b.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, decodes := CodecOf(d)
+		if g.Elems == 1 {
+			if len(bound.Weights) != 0 || c.Blocks {
+				t.Errorf("%v is bound", d)
+			}
+			continue
+		}
+		if !decodes || !c.Blocks || len(bound.Weights) != 1 || bound.Weights[0].row != &ggmlScheme {
+			t.Errorf("%v is not bound: %+v", d, bound)
+		}
+	}
+	if seen != 35 {
+		t.Errorf("%d types", seen)
+	}
+}
