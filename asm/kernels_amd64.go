@@ -24,21 +24,6 @@ func q8BF16AVX2(dst *byte, src *byte, size int, n int)
 //go:noescape
 func q8F16AVX2(dst *byte, src *byte, size int, n int)
 
-// q8_KF32AVX2 decodes n blocks.
-//
-//go:noescape
-func q8_KF32AVX2(dst *byte, src *byte, n int)
-
-// q8_KBF16AVX2 decodes n blocks.
-//
-//go:noescape
-func q8_KBF16AVX2(dst *byte, src *byte, n int)
-
-// q8_KF16AVX2 decodes n blocks.
-//
-//go:noescape
-func q8_KF16AVX2(dst *byte, src *byte, n int)
-
 // bookedF32AVX2 decodes n blocks.
 //
 //go:noescape
@@ -673,21 +658,6 @@ func float8E4M3FNUZBF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks
 //
 //go:noescape
 func float8E4M3FNUZF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
-
-// float8E5M2FNUZF32AVX2 decodes n runs of chunks of 32 codes.
-//
-//go:noescape
-func float8E5M2FNUZF32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
-
-// float8E5M2FNUZBF16AVX2 decodes n runs of chunks of 32 codes.
-//
-//go:noescape
-func float8E5M2FNUZBF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
-
-// float8E5M2FNUZF16AVX2 decodes n runs of chunks of 32 codes.
-//
-//go:noescape
-func float8E5M2FNUZF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 
 // transpose1AVX2 turns n squares of side 16, numbers of 1 bytes.
 //

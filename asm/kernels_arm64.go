@@ -9,11 +9,6 @@ package asm
 //go:noescape
 func q8BF16NEON(dst *byte, src *byte, size int, n int)
 
-// q8_KBF16NEON works like the scalar function of its entry.
-//
-//go:noescape
-func q8_KBF16NEON(dst *byte, src *byte, n int)
-
 // bookedBF16NEON works like the scalar function of its entry.
 //
 //go:noescape

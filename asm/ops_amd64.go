@@ -20,9 +20,9 @@ func (o *Ops) avx2() {
 	o.blocks = allOf(blocksAVX2)
 	o.exact = o.blocks[F32]
 	o.float8 = [3][Floats8]float8Kernel{
-		F32:  {float8E4M3F32AVX2, float8E5M2F32AVX2, float8E4M3FNUZF32AVX2, float8E5M2FNUZF32AVX2},
-		BF16: {float8E4M3BF16AVX2, float8E5M2BF16AVX2, float8E4M3FNUZBF16AVX2, float8E5M2FNUZBF16AVX2},
-		F16:  {float8E4M3F16AVX2, float8E5M2F16AVX2, float8E4M3FNUZF16AVX2, float8E5M2FNUZF16AVX2},
+		F32:  {float8E4M3F32AVX2, float8E5M2F32AVX2, float8E4M3FNUZF32AVX2},
+		BF16: {float8E4M3BF16AVX2, float8E5M2BF16AVX2, float8E4M3FNUZBF16AVX2},
+		F16:  {float8E4M3F16AVX2, float8E5M2F16AVX2, float8E4M3FNUZF16AVX2},
 	}
 	o.bytes = [3][bytesTwice + 1]bytesKernel{
 		F32:  {bytesScaleF32AVX2, bytesShiftF32AVX2, bytesAffineF32AVX2, bytesTwiceF32AVX2},
@@ -113,7 +113,6 @@ var blocksAVX2 = [3][Kinds]func(dst, src *byte, n int){
 		Q4_K:    q4_KF32AVX2,
 		Q5_K:    q5_KF32AVX2,
 		Q6_K:    q6_KF32AVX2,
-		Q8_K:    q8_KF32AVX2,
 		IQ1_S:   iq1_SF32AVX2,
 		IQ1_M:   iq1_MF32AVX2,
 		IQ2_XXS: iq2_XXSF32AVX2,
@@ -142,7 +141,6 @@ var blocksAVX2 = [3][Kinds]func(dst, src *byte, n int){
 		Q4_K:    q4_KBF16AVX2,
 		Q5_K:    q5_KBF16AVX2,
 		Q6_K:    q6_KBF16AVX2,
-		Q8_K:    q8_KBF16AVX2,
 		IQ1_S:   iq1_SBF16AVX2,
 		IQ1_M:   iq1_MBF16AVX2,
 		IQ2_XXS: iq2_XXSBF16AVX2,
@@ -171,7 +169,6 @@ var blocksAVX2 = [3][Kinds]func(dst, src *byte, n int){
 		Q4_K:    q4_KF16AVX2,
 		Q5_K:    q5_KF16AVX2,
 		Q6_K:    q6_KF16AVX2,
-		Q8_K:    q8_KF16AVX2,
 		IQ1_S:   iq1_SF16AVX2,
 		IQ1_M:   iq1_MF16AVX2,
 		IQ2_XXS: iq2_XXSF16AVX2,

@@ -10,7 +10,7 @@ func (o *Ops) arch(f Features) {
 	}
 	o.level = NEON
 	o.blocks = allOf([3][Kinds]func(dst, src *byte, n int){BF16: {
-		Q8_0: with(q8BF16NEON, 34), Q8_1: with(q8BF16NEON, 36), Q8_K: q8_KBF16NEON,
+		Q8_0: with(q8BF16NEON, 34), Q8_1: with(q8BF16NEON, 36),
 		Q4_0: with(bookedBF16NEON, &minus8Book[0]), IQ4_NL: with(bookedBF16NEON, &iq4Book[0]), MXFP4: mxfp4BF16NEON,
 		Q4_K: q4_KBF16NEON, Q6_K: q6_KBF16NEON,
 	}})

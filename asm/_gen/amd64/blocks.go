@@ -20,7 +20,6 @@ type layout struct {
 	block func(*kernel)
 	two   *two
 	odd   func(*kernel) // jumps to "odd", to BF16, unless the block's scales are ordinary
-	rare  func(*kernel) // code behind the loop that block jumps to
 }
 
 func blockKernels() {
@@ -37,7 +36,6 @@ func blockKernels() {
 func layouts() []layout {
 	return []layout{
 		{name: "q8", takes: ", size int", elems: 32, set: holding(toWords), block: q8},
-		{name: "q8_K", elems: 256, bytes: 292, set: holding(toWords), block: q8K, rare: q8KLittle},
 		{name: "booked", takes: ", book *int8", to: []target{toF32, toF16}, elems: 32, bytes: 18, set: keepBook, block: booked},
 		{name: "q4_0", to: []target{toBF16}, elems: 32, bytes: 18, set: setNibbles, block: lookedBlock(minus8Values), two: twoQ40},
 		{name: "q4_1", elems: 32, bytes: 20, plain: true, set: setNibbles, block: q4_1, two: twoQ41},
@@ -114,9 +112,6 @@ func blockKernel(l layout, target string, k *kernel) {
 		l.block(k)
 		k.special = false
 		JMP(LabelRef("next"))
-	}
-	if l.rare != nil {
-		l.rare(k)
 	}
 	rare()
 }

@@ -6,7 +6,7 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// bookKernels is nibbles that a code book of sixteen numbers explains.
+// bookKernels is nibbles that a codebook of sixteen numbers explains.
 func bookKernels() {
 	for _, high := range []bool{false, true} {
 		for _, o := range ops {
@@ -23,131 +23,161 @@ func bookKernels() {
 	}
 }
 
-// products writes 32 numbers to F32: each is found in a book by its four bytes,
-// and then joined with the numbers of its run. i is which eighth of 32 it is.
-func (k *runs) products(at int, codes VecVirtual, book looked, turned bool, join func(i int, x VecVirtual)) {
-	for i, x := range k.numbersAt(codes, book) {
-		join(i, x)
-		k.settle(x, turned)
-		VMOVUPS(x, k.to(at+8*i))
+// A codebook is the sixteen numbers that codes stand for, and what a run makes of them.
+type codebook struct {
+	*runs
+	o     op
+	v     values
+	least Register // see [leastForBook]
+	p     pair
+	table looked // of the run's sixteen numbers
+}
+
+// setBook copies the codebook at base and looks at its bounds.
+func (c *codebook) setBook(base Register) {
+	c.v = c.arrange(Mem{Base: base}, AllocLocal(64))
+	c.declare("low", func(y VecVirtual) { VMOVDQU(bytes32(0x0F), y) })
+	c.least = leastForBook(load(c.v.a), load(c.v.b))
+}
+
+// build makes the table of a run; an exact one is made behind the loops.
+func (c *codebook) build() {
+	c.p = pair{YMM(), YMM()}
+	c.ifHostile(c.o, c.least, "exact")
+	c.numbersInto(c.o, c.p)
+	c.table = c.table16(c.v, c.o.turned, func(x VecVirtual) { c.o.join(c.p, x) })
+	c.rare = func() {
+		c.buildExactly()
+		JMP(LabelRef("chunk"))
 	}
+}
+
+func (c *codebook) buildExactly() {
+	Label("exact")
+	c.exactNumbers(c.o, c.p)
+	carry(c.table, c.table16(c.v, c.o.turned, func(x VecVirtual) { c.o.exactly(c.p, x) }))
 }
 
 func bookKernel(high bool, o op, t int, elems int) {
 	name := map[bool]string{false: "bookLow", true: "bookHigh"}[high] + o.name + map[int]string{32: "32", 64: "64"}[elems]
-	var v values
-	var l looked
-	var p pair
-	var most Register
-	var two *bookTwo
-	each := func(k *runs, join func(x VecVirtual)) {
-		k.products(0, k.nibblePairs(high, elems)[0], l, o.turned, func(_ int, x VecVirtual) { join(x) })
-	}
+	c := &codebook{o: o}
+	products := targets[t] == toF32 && elems == 32 // a table for so few costs more than to multiply
+	twos := targets[t] == toBF16 && elems == 32 && o.name == "Scale"
 	runKernel(name, ", book *float32", "decodes n runs of chunks of that many nibbles.", t, o.turned, elems/2, elems,
 		func(k *runs) {
+			c.runs = k
 			if o.name == "Scale" || !k.wide { // there is a register left
 				k.minus = load(k.minus.(Mem))
 			}
-			book, base := AllocLocal(64), Load(Param("book"), GP64())
-			v = k.arrange(Mem{Base: base}, book)
-			k.declare("low", func(y VecVirtual) { VMOVDQU(bytes32(0x0F), y) })
-			most = numbersInBounds(load(v.a), load(v.b))
-			if !k.wide && o.name == "Scale" && elems == 32 {
-				two = &bookTwo{high, v, most}
-			}
-			if k.float32() && elems == 32 { // a table for so few costs more than the products
-				l = k.planes(load(v.a), load(v.b))
+			c.setBook(Load(Param("book"), GP64()).(Register))
+			if products {
+				c.table = k.planes(load(c.v.a), load(c.v.b))
 			}
 		},
 		func(k *runs) {
-			if two != nil {
+			if twos {
 				CMPQ(k.chunks, Imm(1))
 				JEQ(LabelRef("two"))
 				Label("single")
 			}
-			p = pair{YMM(), YMM()}
-			joined := joinedBook{k, o, p, most}
-			if o.name == "Scale" {
-				k.ifLittle(o, most)
+			if !products {
+				c.build()
 			} else {
-				joined.ifOdd()
+				c.p = pair{YMM(), YMM()}
+				k.ifHostile(o, c.least, "exact")
+				k.numbersInto(o, c.p)
+				k.rare = func() { c.exactRun(high) }
 			}
-			k.numbersInto(o, p)
-			few := k.float32() && elems == 32
-			table := func(_ string, join func(x VecVirtual)) {
-				carry(l, k.table16(v, o.turned, join))
-				JMP(LabelRef("chunk"))
-			}
-			write, exactly, plain := table, table, "plain"
-			if few {
-				write = func(name string, join func(x VecVirtual)) {
-					Label(name)
-					each(k, join)
-					k.again(name)
-					JMP(LabelRef("done"))
-				}
-				exactly = func(name string, join func(x VecVirtual)) {
-					carry(l, k.table16(v, o.turned, join))
-					Label(name)
-					k.lookup(0, k.nibblePairs(high, elems)[0], l)
-					k.again(name)
-					carry(l, k.planes(load(v.a), load(v.b)))
-					JMP(LabelRef("done"))
-				}
-				plain = "chunk"
-			}
-			k.rare = func() {
-				if two != nil {
-					two.write(k)
-				}
-				if o.name == "Scale" {
-					k.littleRuns(o, p, func(join func(x VecVirtual)) {
-						if few { // but more chunks than one are worth a table
-							CMPQ(k.chunks, Imm(1))
-							JEQ(LabelRef("slowly"))
-							exactly("exactly", join)
-						}
-						write("slowly", join)
-					})
-				} else {
-					joined.odd(plain, write, exactly)
+			if build := k.rare; twos {
+				k.rare = func() {
+					build()
+					c.twoRuns(high)
 				}
 			}
-			if few {
-				return
-			}
-			Label("plain")
-			l = k.table16(v, o.turned, func(x VecVirtual) { k.join(o, p, x) })
 		},
 		func(k *runs) {
-			if k.float32() && elems == 32 {
-				each(k, func(x VecVirtual) { k.join(o, p, x) })
+			if products {
+				c.multiply(k.nibblePairs(high, elems)[0])
 				return
 			}
 			for i, codes := range k.nibblePairs(high, elems) {
-				k.lookup(32*i, codes, l)
+				k.lookup(32*i, codes, c.table)
 			}
 		})
 }
 
-// littleRuns is runs whose scale is a little one, by join. To F16 another scale serves.
-func (k *runs) littleRuns(o op, p pair, write func(join func(x VecVirtual))) {
-	Label("little")
-	k.lifted = !k.narrow
-	k.littleNumbersInto(o, p)
-	if k.narrow {
-		k.flushed(p.d)
-		JMP(LabelRef("plain"))
-		return
+// multiply writes 32 numbers to F32: each is found in the codebook by its four bytes,
+// and then joined with the numbers of its run.
+func (c *codebook) multiply(codes VecVirtual) {
+	for i, x := range c.numbersAt(codes, c.table) {
+		c.o.join(c.p, x)
+		c.settle(x, c.o.turned)
+		VMOVUPS(x, c.to(8*i))
 	}
-	shift(p.d, liftedShift)
-	slow := newLifted(p.d, YMM())
-	VPSUBD(dwords(1<<23), p.d, slow.half)
-	write(func(x VecVirtual) { slow.join(o, p, x) })
-	k.lifted = false
 }
 
-// arrange copies a book of sixteen numbers in the order of tables.
+// exactRun writes a run by a table, which replaces the codebook's until its end.
+func (c *codebook) exactRun(high bool) {
+	c.buildExactly()
+	Label("exactChunk")
+	c.lookup(0, c.nibblePairs(high, 32)[0], c.table)
+	c.again("exactChunk")
+	carry(c.table, c.planes(load(c.v.a), load(c.v.b)))
+	JMP(LabelRef("done"))
+}
+
+// twoRuns decodes runs of one chunk by twos: the tables of two scales are made at once,
+// as those of blocks are. The last run of an odd number, and two of which one is not
+// ordinary, are left to the loop for single ones.
+func (c *codebook) twoRuns(high bool) {
+	k := c.runs
+	Label("two")
+	CMPQ(k.n, Imm(2))
+	JCS(LabelRef("single"))
+	d, second := YMM(), YMM()
+	for i := range 2 {
+		r := GP32()
+		MOVL(Mem{Base: k.a, Disp: 4 * i}, r)
+		and32(r, 0x7FFFFFFF)
+		DECL(r)
+		CMPL(r, c.least)
+		JCS(LabelRef("single"))
+	}
+	VBROADCASTSS(Mem{Base: k.a}, d)
+	VBROADCASTSS(Mem{Base: k.a, Disp: 4}, second)
+	VPBLENDD(Imm(0xF0), second, d, d)
+	turned(d)
+	var parted [2]VecVirtual
+	for i := range parted {
+		even, odd := YMM(), YMM()
+		VBROADCASTI128(c.v.a.Offset(16*i), even)
+		VBROADCASTI128(c.v.b.Offset(16*i), odd)
+		for _, x := range [2]VecVirtual{even, odd} {
+			VMULPS(d, x, x)
+			k.nearest(x)
+		}
+		parted[i] = pack(even, odd)
+	}
+	l := splitTwice(parted)
+	low, up := k.nibblesTwice(load(k.from(0)))
+	if high {
+		low, up = up, low
+	}
+	for i, unpack := range []func(...Op){VPUNPCKLBW, VPUNPCKHBW} {
+		codes := YMM()
+		unpack(up, low, codes)
+		k.lookupTwice(16*i, 32+16*i, codes, l)
+	}
+	ADDQ(Imm(8), k.a)
+	ADDQ(Imm(8), k.b)
+	ADDQ(Imm(32), k.src)
+	ADDQ(Imm(64*2), k.dst)
+	SUBQ(Imm(2), k.n)
+	JNZ(LabelRef("two"))
+	JMP(LabelRef("end"))
+}
+
+// arrange copies a codebook in the order of tables.
 func (k *runs) arrange(book, to Mem) values {
 	a, b := load(book), load(book.Offset(32))
 	canonical(a)

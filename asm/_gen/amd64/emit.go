@@ -17,26 +17,23 @@ func fours() VecVirtual { return load(dwords(0, 2, 4, 6, 1, 3, 5, 7)) }
 
 // A kernel writes one target from blocks or chunks of codes.
 type kernel struct {
-	wide      bool // numbers stay float32 until they are stored, in their order
-	narrow    bool // and are stored as float16
-	dst, src  Register
-	size      Register   // of a block, where that is no constant
-	book      values     // in memory, where it is none either
-	add       VecVirtual // rounding to BF16, of even numbers; may also turn the sign
-	up        Op         // and of odd ones
-	round     uint32     // what add is
-	raised    bool       // numbers are those of a [little]
-	lifted    bool       // or of a [lifted]
-	rareScale VecVirtual // the scale of a block, for code behind the loop
-	fromZero  bool       // bytes are not signed
-	minus     Op         // minus zero
-	later     *later
-	ordinary  bool // the block's scales are
-	zeros     bool // and so they are but for zeros
-	special   bool // all numbers of the block are infinite or NaN, and none is rounded
-	spill     Mem  // 32 codes on their way to dwords
-	shared    map[string]VecVirtual
-	frame     Register // memory of its own, at a multiple of 32
+	wide     bool // numbers stay float32 until they are stored, in their order
+	narrow   bool // and are stored as float16
+	dst, src Register
+	size     Register   // of a block, where that is no constant
+	book     values     // in memory, where it is none either
+	add      VecVirtual // rounding to BF16, of even numbers; may also turn the sign
+	up       Op         // and of odd ones
+	round    uint32     // what add is
+	fromZero bool       // bytes are not signed
+	minus    Op         // minus zero
+	later    *later
+	ordinary bool // the block's scales are
+	zeros    bool // and so they are but for zeros
+	special  bool // all numbers of the block are infinite or NaN, and none is rounded
+	spill    Mem  // 32 codes on their way to dwords
+	shared   map[string]VecVirtual
+	frame    Register // memory of its own, at a multiple of 32
 }
 
 // align gives a kernel memory of its own at a multiple of 32: what crosses lines
@@ -88,6 +85,17 @@ var (
 	toF32, toBF16, toF16 = target{"F32", true, false}, target{"BF16", false, false}, target{"F16", true, true}
 	targets              = []target{toF32, toBF16, toF16}
 )
+
+// target is the name of the type that a kernel writes.
+func (k *kernel) target() string {
+	switch {
+	case k.narrow:
+		return toF16.name
+	case k.wide:
+		return toF32.name
+	}
+	return toBF16.name
+}
 
 // store8 writes eight numbers.
 func (k *kernel) store8(x VecVirtual, at int) {
@@ -171,26 +179,11 @@ func (k *kernel) toWord(x VecVirtual) {
 	}
 }
 
-// raise says that numbers are those of a [little] from here on.
-func (k *kernel) raise() {
-	k.raised = true
-	if !k.wide {
-		k.add, k.up = load(dwords(k.round-littleBits)), dwords(k.round-littleBits+1)
-	}
-}
-
-// settle turns numbers that stay float32, or makes every NaN among them 7FC00000.
+// settle negates numbers that stay float32, or makes every NaN among them 7FC00000.
 func (k *kernel) settle(x VecVirtual, turned bool) {
-	switch {
-	case k.lifted:
-		VPAND(dwords(^uint32(liftedBit)), x, x)
-	case turned && k.raised:
-		VPSUBD(dwords(littleBits|0x80000000), x, x)
-	case k.raised: // and no NaN
-		VPSUBD(dwords(littleBits), x, x)
-	case turned:
+	if turned {
 		VXORPS(k.minus, x, x)
-	default:
+	} else {
 		quieted(x)
 	}
 }
@@ -297,16 +290,10 @@ func (k *kernel) bytes(at int, codes Mem, flip VecVirtual, turned bool, join fun
 		for _, x := range [2]VecVirtual{even, odd} {
 			VCVTDQ2PS(x, x)
 			join(x)
-			if k.lifted {
-				rounded(x)
-			} else {
-				k.nearest(x)
-			}
+			k.nearest(x)
 		}
 		w := pack(even, odd)
-		if k.lifted {
-			VPAND(words(^uint16(liftedBit>>16)), w, w)
-		} else if !turned {
+		if !turned {
 			k.unsigned(w)
 		}
 		VMOVDQU(w, k.to(at+i))

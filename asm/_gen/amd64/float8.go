@@ -42,7 +42,6 @@ var float8s = []float8{
 	{"E4M3", 3, 7, 127 - 117, 127 + 118, topCode, false},
 	{"E5M2", 2, 15, 127 - 110, 127 + 111, aboveInfinity, true},
 	{"E4M3FNUZ", 3, 8, 127 - 116, 127 + 118, minusZero, false},
-	{"E5M2FNUZ", 2, 16, 127 - 109, 127 + 111, minusZero, false},
 }
 
 func float8Kernels() {
@@ -55,9 +54,8 @@ func float8Kernels() {
 
 // kernel: to BF16, what a product rounds to depends on the mantissa alone, so the
 // products of the first codes, with exponents 0 and 1, are rounded once per run;
-// of the others the exponent is added. Two kinds of scales have loops of their
-// own: those whose products may be subnormal, and, to BF16, those whose products
-// overflow or are all of one kind: zero, infinite and NaN.
+// of the others the exponent is added. That is right where all products are normal
+// numbers; all other scales go the exact way.
 func (f float8) kernel(t int) {
 	doc := "decodes n runs of chunks of 32 codes."
 	if targets[t].wide {
@@ -85,73 +83,38 @@ func (f float8) kernel(t int) {
 			and32(bits, 0x7FFFFFFF)
 			SUBL(U32(f.least<<23), bits)
 			CMPL(bits, U32((f.most-f.least)<<23))
-			JHI(LabelRef("odd"))
+			JHI(LabelRef("exact"))
 			l = k.table16(f.first(k.kernel), false, func(x VecVirtual) { VMULPS(scale, x, x) })
 		},
 		func(k *runs) {
-			k.rare = func() { f.rare(k) }
+			k.rare = func() { f.exactRun(k) }
 			f.byMantissa(k, l, infinity)
 		})
 }
 
-// rare is the loops of those scales.
-func (f float8) rare(k *runs) {
-	Label("odd")
-	edge := f.newEdge(k)
-	Label("edge")
-	edge.write(k)
-	k.again("edge")
-	JMP(LabelRef("done"))
-	Label("small")
-	CMPQ(k.chunks, Imm(1))
-	JEQ(LabelRef("little"))
-	f.smallRuns(k)
-	f.direct(k)
-}
-
-// direct is the loop of a [direct].
-func (f float8) direct(k *runs) {
-	Label("little")
-	d := f.newDirect(k)
-	Label("slowly")
-	d.write(k)
-	k.again("slowly")
+// exactRun is the loop of scales that are not ordinary.
+func (f float8) exactRun(k *runs) {
+	Label("exact")
+	p := pair{d: YMM()}
+	k.exactNumbers(op{name: "Scale"}, p)
+	Label("exactChunk")
+	f.each(k, func(x VecVirtual) { ops[0].exactly(p, x) })
+	k.again("exactChunk")
 	JMP(LabelRef("done"))
 }
 
 // wideKernel: codes become float16, which has room for these formats: the
-// exponents differ by a power of two. But the largest exponent of E5M2FNUZ is
-// float16's infinity, so that its bits go to float32.
+// exponents differ by a power of two.
 func (f float8) wideKernel(t int, doc string) {
-	write := f.each
-	if f.bias == raisedBias {
-		write = f.eachRaised
-	}
-	var scale VecVirtual
-	runKernel("float8"+f.name, "", doc, t, false, 32, 32,
+	var p pair
+	runKernel("float8"+f.name, "", doc, t, false, 32, 32, nil,
 		func(k *runs) {
-			if !k.narrow {
-				k.minus = load(k.minus.(Mem))
-			}
+			p = pair{d: YMM()}
+			k.ifHostile(ops[0], U32(f.least<<23-1), "exact")
+			VBROADCASTSS(Mem{Base: k.a}, p.d)
+			k.rare = func() { f.exactRun(k) }
 		},
-		func(k *runs) {
-			scale = YMM()
-			VBROADCASTSS(Mem{Base: k.a}, scale)
-			if f.bias == raisedBias {
-				turned(scale)
-			}
-			k.ifLittle(ops[0], U32(f.least<<23-1))
-			k.rare = func() {
-				if k.narrow {
-					Label("little")
-					k.flushed(scale)
-					JMP(LabelRef("chunk"))
-					return
-				}
-				f.direct(k)
-			}
-		},
-		func(k *runs) { write(k, scale) })
+		func(k *runs) { f.each(k, func(x VecVirtual) { ops[0].join(p, x) }) })
 }
 
 // first is what the codes below 16 stand for.
@@ -230,72 +193,20 @@ func (f float8) byMantissa(k *runs, l looked, infinity VecVirtual) {
 	}
 }
 
-// each writes 32 elements.
-func (f float8) each(k *runs, scale VecVirtual) {
+// each writes 32 elements as what join makes of their numbers.
+func (f float8) each(k *runs, join func(x VecVirtual)) {
 	for at := 0; at < 32; at += 16 {
 		x := [2]VecVirtual{YMM(), YMM()}
 		f.half(k, at, x)
-		for i, y := range x {
+		for _, y := range x {
 			if up := pow2(15 - f.bias); up != 1 {
 				VMULPS(floats(up), y, y)
 			}
-			f.scaled(k, y, scale)
-			k.store8(y, at+8*i)
+			join(y)
+			quieted(y)
 		}
+		k.store(x, k.target(), at)
 	}
-}
-
-// scaled multiplies x.
-func (f float8) scaled(k *runs, x, scale VecVirtual) {
-	VMULPS(scale, x, x)
-	k.settle(x, f.bias == raisedBias)
-}
-
-// signedNaN is of the formats whose NaN is minus zero.
-func (f float8) signedNaN() bool { return f.bias == 8 || f.bias == raisedBias }
-
-// raisedBias is that of E5M2FNUZ.
-const raisedBias = 16
-
-// eachRaised is each without float16, for a format that has no infinity, and
-// under a scale that is turned.
-func (f float8) eachRaised(k *runs, scale VecVirtual) {
-	codes, mag := YMM(), YMM()
-	VMOVDQU(k.from(0), codes)
-	VPAND(bytes32(0x7F), codes, mag)
-	f.raised(mag)
-	VMOVDQU(mag, k.spill)
-	for at := 0; at < 32; at += 8 {
-		x, sign, nan := YMM(), YMM(), YMM()
-		VPMOVZXBD(k.spill.Offset(at), x)
-		VPMOVSXBD(k.from(at), sign)
-		VPSLLD(Imm(uint64(23-f.man)), x, x)
-		VPCMPEQD(dwords(0xFFFFFF80), sign, nan) // minus zero
-		VPAND(dwords(0xFFC00000), nan, nan)
-		VPAND(k.minus, sign, sign)
-		VPOR(nan, sign, sign)
-		VMULPS(floats(pow2(127-f.bias-f.man)), x, x)
-		VPOR(sign, x, x)
-		f.scaled(k, x, scale)
-		k.store8(x, at)
-	}
-}
-
-// raised gives codes of subnormal numbers a leading one, as if there were more
-// exponents: magnitudes then are numbers of one form, and none a subnormal
-// operand, which stalls as subnormal products do.
-func (f float8) raised(mag VecVirtual) {
-	table, more := make([]byte, 16), byte(24)
-	copy(table, []byte{0, 8, 16, 20, 24, 26, 28, 30})
-	if f.man == 2 {
-		more = 8
-		copy(table, []byte{0, 4, 8, 10})
-	}
-	t, normal := load(bytes32(table...)), YMM()
-	VPSHUFB(mag, t, t)
-	VPCMPGTB(bytes32(1<<f.man-1), mag, normal)
-	VPADDB(bytes32(more), mag, mag)
-	VPBLENDVB(normal, mag, t, mag)
 }
 
 // half reads sixteen codes as float16.

@@ -39,12 +39,9 @@ func (k *kernel) table16(v values, turned bool, join func(x VecVirtual)) looked 
 	a, b := load(v.a), load(v.b)
 	for _, x := range [2]VecVirtual{a, b} {
 		join(x)
-		switch {
-		case k.wide:
+		if k.wide {
 			k.settle(x, turned)
-		case k.lifted:
-			rounded(x)
-		default:
+		} else {
 			k.nearest(x)
 		}
 	}
@@ -59,9 +56,7 @@ func (k *kernel) table16(v values, turned bool, join func(x VecVirtual)) looked 
 		return k.planes(a, b)
 	}
 	w := pack(a, b)
-	if k.lifted {
-		VPAND(words(^uint16(liftedBit>>16)), w, w)
-	} else if !turned {
+	if !turned {
 		k.unsigned(w)
 	}
 	return split(w)

@@ -84,20 +84,6 @@ func (k *runs) numbersInto(o op, p pair) {
 	k.secondOf(o, p)
 }
 
-// littleNumbersInto is numbersInto where the first number is a [little]. A shift then is
-// finite.
-func (k *runs) littleNumbersInto(o op, p pair) {
-	VBROADCASTSS(Mem{Base: k.a}, p.d)
-	if o.turned && !k.lifted {
-		VXORPS(k.minus, p.d, p.d)
-	}
-	if o.name == "Shift" {
-		VBROADCASTSS(Mem{Base: k.b}, p.m)
-	} else {
-		k.secondOf(o, p)
-	}
-}
-
 func (k *runs) secondOf(o op, p pair) {
 	if o.name == "Scale" {
 		return
@@ -111,22 +97,13 @@ func (k *runs) secondOf(o op, p pair) {
 }
 
 func (o op) join(p pair, x VecVirtual) {
-	o.by(p, x, func() { VMULPS(p.d, x, x) })
-}
-
-func (o op) by(p pair, x VecVirtual, product func()) {
 	if o.name == "Shift" {
 		VSUBPS(p.m, x, x)
 	}
-	product()
+	VMULPS(p.d, x, x)
 	if o.name == "Affine" {
 		VADDPS(p.m, x, x)
 	}
-}
-
-// join is [op.join] by [kernel.multiplied].
-func (k *runs) join(o op, p pair, x VecVirtual) {
-	o.by(p, x, func() { k.multiplied(p.d, x) })
 }
 
 // bytesKernels is codes of a byte each.
@@ -141,21 +118,21 @@ func bytesKernels() {
 // twice is Scale and a multiplication by the same number for all.
 var twice = op{"Twice", true}
 
-// A byteLoops is the loops of one of these kernels. Codes are turned into signed ones
-// by a mask, and a bias makes them again what they were; but where there is a bias,
-// bytes are not signed, and loops of their own need neither. To F32 signed bytes have a
-// loop without the mask too, where the numbers take longest.
+// A byteLoops is the loops of one of these kernels. Codes are made signed ones by a
+// mask, and a bias makes them again what they were; but where there is a bias, bytes are
+// not signed, and a loop of their own needs neither.
 type byteLoops struct {
 	*runs
 	o, first   op // first is what joins before the number for all does
 	mask, last VecVirtual
+	bias       Mem
 	biased     Register // zero where there is no bias
 	p          pair
 }
 
 func bytesKernel(o op, t int) {
 	b := &byteLoops{o: o, first: o}
-	var most Op = U32(littleMost - 1)
+	var least Op = U32(leastScale - 1)
 	if o == twice {
 		b.first = ops[0]
 	}
@@ -170,137 +147,94 @@ func bytesKernel(o op, t int) {
 			} else {
 				VPMOVSXBW(b.mask.AsX(), b.mask)
 			}
-			last := Mem{Base: Load(Param("last"), GP64())}
-			switch o.name {
-			case "Scale": // of which products are normal, or zero
-				most = U32(wholeMost - 1)
-			case "Twice":
+			b.bias = Mem{Base: Load(Param("last"), GP64()).(Register)}
+			switch {
+			case o == twice:
 				b.last = YMM()
-				VBROADCASTSS(last, b.last)
+				VBROADCASTSS(b.bias, b.last)
 				canonical(b.last)
-				most = sane(last)
-			}
-			if b.hasBias() {
+				least = leastBeside(b.bias)
+			case b.hasBias():
 				b.biased = GP32()
-				MOVL(last, b.biased)
+				MOVL(b.bias, b.biased)
 			}
 		},
 		func(k *runs) {
 			b.p = pair{YMM(), YMM()}
-			if o.name == "Shift" {
-				b.ifFaint()
-			}
-			k.ifLittle(o, most)
+			k.ifHostile(b.first, least, "exact")
 			k.numbersInto(b.first, b.p)
-			Label("plain")
-			b.ifBiased("fromZero")
+			if b.hasBias() {
+				TESTL(b.biased, b.biased)
+				JNZ(LabelRef("fromZero"))
+			}
 			k.rare = b.rare
 		},
-		func(*runs) { b.each(b.mask, b.join) })
+		func(*runs) {
+			b.each(b.mask, func(x VecVirtual) {
+				b.first.join(b.p, x)
+				if o == twice {
+					VMULPS(b.last, x, x)
+				}
+			})
+		})
+}
+
+// leastBeside is leastScale less one if the factor at m is neither very small nor very
+// large, infinite or NaN, and more than any scale if it is.
+func leastBeside(m Mem) Register {
+	bits, least, all := GP32(), GP32(), GP32()
+	MOVL(m, bits)
+	and32(bits, 0x7FFFFFFF)
+	SUBL(U32((127-40)<<23), bits)
+	MOVL(U32(leastScale-1), least)
+	MOVL(U32(0xFFFFFFFF), all)
+	CMPL(bits, U32(100<<23))
+	CMOVLHI(all, least)
+	return least
 }
 
 // hasBias says whether codes can have a bias.
 func (b *byteLoops) hasBias() bool { return b.first.name != "Scale" }
-
-func (b *byteLoops) ifBiased(label string) {
-	if b.hasBias() {
-		TESTL(b.biased, b.biased)
-		JNZ(LabelRef(label))
-	}
-}
 
 // each writes 32 elements.
 func (b *byteLoops) each(mask VecVirtual, join func(x VecVirtual)) {
 	b.bytes(0, b.from(0), mask, b.o.turned, join)
 }
 
-func (b *byteLoops) join(x VecVirtual) {
-	b.first.join(b.p, x)
-	if b.o == twice {
-		VMULPS(b.last, x, x)
-	}
-}
-
-// rare is the loops of biased codes and of scales that are little.
+// rare is the loop of biased codes, and that of runs that are not ordinary.
 func (b *byteLoops) rare() {
 	if b.hasBias() {
 		b.fromZero = true
 		Label("fromZero")
-		b.each(nil, b.join)
+		b.each(nil, func(x VecVirtual) { b.first.join(b.p, x) })
 		b.again("fromZero")
 		JMP(LabelRef("done"))
 		b.fromZero = false
 	}
-	b.little()
-	b.lifted = false
-	if b.o.name == "Shift" {
-		b.faint()
+	Label("exact")
+	b.exactNumbers(b.first, b.p)
+	var bias VecVirtual
+	if b.hasBias() {
+		bias = YMM()
+		VBROADCASTSS(b.bias, bias)
 	}
-}
-
-func (b *byteLoops) little() {
-	Label("little")
-	b.lifted = !b.narrow
-	b.littleNumbersInto(b.first, b.p)
-	switch b.o.name {
-	case "Shift":
-		Label("shifted")
-	case "Affine":
-		b.enlarged(b.p)
+	if b.o == twice {
+		VCVTPS2PD(b.last.AsX(), b.last)
 	}
-	if b.narrow {
-		if b.o.name != "Affine" {
-			b.flushed(b.p.d)
+	Label("exactChunk")
+	b.each(b.mask, func(x VecVirtual) {
+		if bias != nil {
+			VADDPS(bias, x, x)
 		}
-		JMP(LabelRef("plain"))
-		return
-	}
-	var l *lifted
-	switch b.o.name {
-	case "Affine":
-		l = newLifted(b.p.d, load(floats(0.5)))
-	case "Twice":
-		l = newLifted(b.p.d, YMM())
-		shift(b.p.d, liftedShift)
-		VMULPS(floats(0.5), b.last, l.half)
-	default:
-		l = b.newLiftedScale()
-	}
-	b.loops("slowly", func(x VecVirtual) {
+		b.first.exactly(b.p, x)
 		if b.o == twice {
-			l.twice(x, b.last)
-		} else {
-			l.join(b.o, b.p, x)
+			ops[0].exactly(pair{d: b.last}, x)
 		}
 	})
-}
-
-// newLiftedScale lifts the scale of a run.
-func (b *byteLoops) newLiftedScale() *lifted {
-	l := newLifted(b.p.d, YMM())
-	shift(b.p.d, liftedShift)
-	VPSUBD(dwords(1<<23), b.p.d, l.half)
-	return l
-}
-
-// loops is a loop with the mask and, where there can be a bias or numbers take longest,
-// one without.
-func (b *byteLoops) loops(label string, join func(x VecVirtual)) {
-	b.ifBiased(label + "Plain")
-	if !b.hasBias() && b.float32() {
-		VPTEST(b.mask, b.mask)
-		JZ(LabelRef(label + "Plain"))
+	b.again("exactChunk")
+	if b.o == twice {
+		VBROADCASTSS(b.bias, b.last)
+		canonical(b.last)
 	}
-	Label(label)
-	b.each(b.mask, join)
-	b.again(label)
 	JMP(LabelRef("done"))
-	if b.hasBias() || b.float32() {
-		b.fromZero = b.hasBias()
-		Label(label + "Plain")
-		b.each(nil, join)
-		b.again(label + "Plain")
-		JMP(LabelRef("done"))
-		b.fromZero = false
-	}
 }

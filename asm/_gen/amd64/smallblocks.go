@@ -6,7 +6,7 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// Bytes, nibbles, and nibbles with fifth bits: the small blocks, and Q8_K.
+// Bytes, nibbles, and nibbles with fifth bits: the small blocks.
 
 // half is the float16 at off in all lanes.
 func (k *kernel) half(off int) VecVirtual {
@@ -21,45 +21,6 @@ func q8(k *kernel) {
 	d := k.half(0)
 	turned(d)
 	k.signedBytes(0, Mem{Base: k.src, Index: k.size, Scale: 1, Disp: -32}, d)
-}
-
-// q8K leaves for "little" where the scale is subnormal: a float16 never is.
-func q8K(k *kernel) {
-	d := YMM()
-	ifBelow(k.from(0), U32(wholeMost-1), "little")
-	VBROADCASTSS(k.from(0), d)
-	turned(d)
-	Label("plain")
-	k.q8KBytes(func(x VecVirtual) { VMULPS(d, x, x) })
-	k.rareScale = d
-}
-
-func (k *kernel) q8KBytes(join func(x VecVirtual)) {
-	for at := 0; at < 256; at += 32 {
-		k.bytes(at, k.from(4+at), nil, true, join)
-	}
-}
-
-// q8KLittle is a block whose scale is subnormal. To F16 another one does as well.
-func q8KLittle(k *kernel) {
-	Label("little")
-	d := k.rareScale
-	VBROADCASTSS(k.from(0), d)
-	if k.narrow {
-		VPXOR(k.minus, d, d)
-		VANDPS(dwords(0x80000000), d, d)
-		VORPS(dwords(littleMost), d, d)
-		JMP(LabelRef("plain"))
-		return
-	}
-	shift(d, liftedShift)
-	half := YMM()
-	VPSUBD(dwords(1<<23), d, half)
-	l := newLifted(d, half)
-	k.lifted = true
-	k.q8KBytes(func(x VecVirtual) { l.join(ops[0], pair{}, x) })
-	k.lifted = false
-	JMP(LabelRef("next"))
 }
 
 // signedBytes is 32 signed bytes under a turned scale.

@@ -33,7 +33,6 @@ type layout struct {
 func blockKernels(g *gen) {
 	for _, l := range []layout{
 		{"q8", "size int, ", "R8", nil, q8},
-		{"q8_K", "", "$292", nil, q8K},
 		{"booked", "book *int8, ", "$18", takeBook, nibbleBlock(2, (*gen).halfScale)},
 		{"mxfp4", "", "$17", fp4Book, nibbleBlock(1, (*gen).listedScale)},
 		{"q4_K", "", "$144", nil, q4K},
@@ -141,16 +140,6 @@ func q8(g *gen) {
 	g.op("SUB $32, R4")
 	for range 2 {
 		g.op("VLD1.P 16(R4), [V0.B16]")
-		g.scaled()
-	}
-}
-
-func q8K(g *gen) {
-	g.op("MOVWU (R1), R3")
-	g.op("VDUP R3, V16.S4")
-	g.quieted(16)
-	for at := 4; at < 292-32; at += 16 {
-		g.load(0, at)
 		g.scaled()
 	}
 }

@@ -1,0 +1,12 @@
+package main
+
+const (
+	// littleMost is the scale, as bits, below which products of numbers from 2^-20
+	// on may be subnormal.
+	littleMost = (127 - 100) << 23
+	// wholeMost is that of products of whole numbers.
+	wholeMost = 1 << 23
+	// faintMost is a shift that changes no code but zero.
+	faintMost  = (127 - 26) << 23
+	smallShift = 64
+)
