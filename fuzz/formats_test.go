@@ -10,6 +10,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/fuzz"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/npy"
 	"github.com/anamnesis-go/anamnesis/parser/npz"
@@ -37,6 +38,7 @@ type opened interface {
 // Every format that has a decoder. A folder of the corpus that is not here
 // fails a test.
 var formats = []format{
+	{name: "detect", decode: of(parser.Decode)},
 	{name: "gguf", decode: of(gguf.Decode), target: &ggufTarget},
 	{name: "npy", decode: of(npy.Decode), target: &npyTarget},
 	{name: "npz", decode: of(npz.Decode), target: &npzTarget},

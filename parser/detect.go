@@ -33,7 +33,6 @@ type head struct {
 	p     []byte
 	names *archive // once looked at
 	buf   [headLen]byte
-	tail  *[windowLen]byte // of a larger file, once looked at
 }
 
 // fit says whether content is of a format.

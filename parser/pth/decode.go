@@ -5,6 +5,7 @@ import (
 	"hash/crc32"
 	"io"
 
+	"github.com/anamnesis-go/anamnesis/internal/unwrap"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -143,6 +144,9 @@ func (d *decoder) head() error {
 	case KindArchive:
 		d.stage = stArchive
 	case KindLegacy:
+		if unwrap.IsTar(head) {
+			return fail("", 0, wire.ErrUnsupported.With("a tar archive and a legacy checkpoint: torch.load takes the archive"))
+		}
 		d.stage = stPickles
 	case KindWrapper:
 		return fail("", 0, wire.ErrUnsupported.With("%s", name))

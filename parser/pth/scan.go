@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/unwrap"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/vm"
@@ -97,7 +98,7 @@ func (d *decoder) plain() error {
 		}
 		d.begin = g.End()
 	}
-	return nil
+	return d.alias()
 }
 
 // compressed refuses what joblib writes when it compresses, by the header of
@@ -112,6 +113,23 @@ func (d *decoder) compressed() error {
 	}
 	if head[0] == 'x' && (int(head[0])<<8|int(head[1]))%31 == 0 {
 		return fail("", 0, wire.ErrUnsupported.With("zlib stream: a pickle that joblib compressed is not looked into"))
+	}
+	return nil
+}
+
+// alias refuses a pickle that another loader opens as an archive.
+func (d *decoder) alias() error {
+	var buf [SniffLen]byte
+	head := buf[:min(d.size, SniffLen)]
+	if err := wire.ReadFull(d.r, head, 0); err != nil {
+		return fail("", 0, err)
+	}
+	what, off, err := unwrap.Alias(d.r, d.size, head)
+	if err != nil {
+		return fail("", off, err)
+	}
+	if what != "" {
+		return fail("", off, wire.ErrUnsupported.With("a pickle from its beginning, and %s too: what a loader sees depends on the loader", what))
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package pth_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -99,6 +100,25 @@ func TestScanOfPlainPickles(t *testing.T) {
 }
 
 // Other pickles of an archive are looked at, too; what is none is not.
+func TestScanRefusesAPickleThatIsAnArchiveToo(t *testing.T) {
+	end := "PK\x05\x06" + strings.Repeat("\x00", 18) // zipfile opens it, wherever it lies in the last 64 KiB
+	tar := []byte("\x80\x02X\xf9\x01\x00\x00" + strings.Repeat("\x00", 505) + "0N.")
+	sum := 8 * int(' ')
+	for _, c := range tar[:512] {
+		sum += int(c)
+	}
+	copy(tar[148:], fmt.Sprintf("%o", sum))
+	for name, data := range map[string]string{
+		"a zip archive": "\x80\x04B\x16\x00\x00\x00" + end + "0N.",
+		"a tar archive": string(tar),
+	} {
+		r := scan(t, data)
+		if wire.ClassOf(r.Err) != wire.Unsupported || !strings.Contains(r.Err.Error(), "archive") {
+			t.Errorf("%s: %v", name, r.Err)
+		}
+	}
+}
+
 func TestScanLooksAtEveryPickleOfAnArchive(t *testing.T) {
 	build := func(extra string) string {
 		r, err := corpus.Parse("pth", "x", "# a checkpoint\nexpect: ok\n--\nzip {\nentry \"a/data.pkl\" { op PROTO 2; op NONE; op STOP }\nentry \"a/version\" { str \"3\\n\" }\n"+extra+"\n}\n", []string{"ok"})

@@ -1,0 +1,55 @@
+package unwrap
+
+import (
+	"io"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+)
+
+// windowLen is how much of a file's end is looked at in one read.
+const windowLen = 16 << 10
+
+// source is a file, of which the first bytes may be in memory.
+type source struct {
+	r    io.ReaderAt
+	size int64
+	head []byte
+	tail *[windowLen]byte // of a file larger than the head, once looked at
+}
+
+// Alias finds the archive that a file is for a loader that does not begin at
+// its first byte, or that asks for more than the first bytes do. It returns no
+// name for none. head is the beginning of the file, at least the first 512 bytes
+// of it or all. A file that begins as a ZIP archive is nothing besides: that is
+// for its parser.
+func Alias(r io.ReaderAt, size int64, head []byte) (what string, off int64, err error) {
+	if IsTar(head) {
+		return "a tar archive", 0, nil
+	}
+	s := source{r: r, size: size, head: head}
+	for at := max(0, size-zipTail); at < size; {
+		p, err := s.window(at)
+		if err != nil {
+			return "", at, err
+		}
+		if end, err := s.archiveEnd(p, at); end >= 0 || err != nil {
+			return "a ZIP archive from its end", max(end, 0), err
+		}
+		if at += int64(len(p)); at < size {
+			at -= zipEnd - 1 // a record may lie across
+		}
+	}
+	return "", 0, nil
+}
+
+// window reads the file from off; a small file is there already.
+func (s *source) window(off int64) ([]byte, error) {
+	if s.size <= int64(len(s.head)) {
+		return s.head[off:s.size], nil
+	}
+	if s.tail == nil {
+		s.tail = new([windowLen]byte)
+	}
+	p := s.tail[:min(s.size-off, windowLen)]
+	return p, wire.ReadFull(s.r, p, off)
+}
