@@ -189,24 +189,14 @@ func (c *convertCmd) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return usage{err.Error()}
 	}
-	return s.convert(ctx, &conversion{
+	run := &conversion{
 		schema: "amn.convert/1",
 		verb:   "converting",
 		flags:  &c.writeFlags,
 		opts:   convert.Options{Quant: *c.options(c.OutDtype, c.sourceBlock()), AsIs: c.AsIs},
 		prepare: func(b *limits.Budget, o *conversion) error {
 			o.opts.Sink = t.sink(c, o.model.Format())
-			if err := c.keys(b, o); err != nil || t.bnb == "" {
-				return err
-			}
-			kind, _ := convert.ParseBnbType(t.bnb)
-			return c.bnbFlags.prepare(b, o, kind)
-		},
-		admit: func(w *written) error {
-			if t.bnb == "" {
-				return nil
-			}
-			return admitForgotten(w)
+			return c.keys(b, o)
 		},
 		target: func(w *written) string {
 			suffix := "-" + t.names[0]
@@ -218,5 +208,9 @@ func (c *convertCmd) Run(ctx context.Context, s *session) error {
 			}
 			return derived(unquantized(w.path), suffix, t.ext)
 		},
-	})
+	}
+	if kind, ok := convert.ParseBnbType(t.bnb); ok {
+		run.opts.Quantize, run.admit, run.report = c.quantizer(kind), admitQuantized, c.Report
+	}
+	return s.convert(ctx, run)
 }

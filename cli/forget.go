@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"github.com/anamnesis-go/anamnesis/convert"
-	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
@@ -110,12 +109,12 @@ func (c *forgetCmd) Run(ctx context.Context, s *session) error {
 	}
 	kind, _ := convert.ParseBnbType(c.To)
 	return s.convert(ctx, &conversion{
-		schema:  "amn.forget/1",
-		verb:    "forgetting",
-		flags:   &c.writeFlags,
-		opts:    convert.Options{Quant: *c.options(c.OutDtype, c.sourceBlock())},
-		prepare: func(b *limits.Budget, w *conversion) error { return c.bnbFlags.prepare(b, w, kind) },
-		admit:   admitForgotten,
+		schema: "amn.forget/1",
+		verb:   "forgetting",
+		flags:  &c.writeFlags,
+		opts:   convert.Options{Quant: *c.options(c.OutDtype, c.sourceBlock()), Quantize: c.quantizer(kind)},
+		report: c.Report,
+		admit:  admitQuantized,
 		target: func(w *written) string {
 			if w.folder {
 				return derived(w.path, "-"+c.To, "")
@@ -125,44 +124,42 @@ func (c *forgetCmd) Run(ctx context.Context, s *session) error {
 	})
 }
 
-// prepare makes the encoder of a model's weights.
-func (f *bnbFlags) prepare(b *limits.Budget, c *conversion, kind convert.BnbType) (err error) {
-	o := convert.BnbOptions{Type: kind, Block: int(f.block()), Nested: f.DoubleQuant, Measure: f.Report, Threads: c.opts.Threads}
+// quantizer is what the flags say, as package convert takes it.
+func (f *bnbFlags) quantizer(kind convert.BnbType) convert.Bnb {
+	q := convert.Bnb{Type: kind, Nested: f.DoubleQuant, Measure: f.Report}
+	if kind != convert.INT8 {
+		q.Block = int(f.block())
+	}
 	if len(f.Include) > 0 {
-		o.Include = globs(f.Include).match
+		q.Include = globs(f.Include).match
 	}
 	if len(f.Exclude) > 0 {
-		o.Exclude = globs(f.Exclude).match
+		q.Exclude = globs(f.Exclude).match
 	}
-	if c.forgotten, err = convert.NewBnb(b, c.model, c.opts.Quant.Target, o); err != nil {
-		return err
-	}
-	c.report = f.Report
-	c.opts.Encode, c.opts.Encodes, c.opts.Quantization = c.forgotten.Encode, c.forgotten.Encodes, c.forgotten.Config
-	return nil
+	return q
 }
 
-// admitForgotten refuses models with nothing to quantize, and what no
+// admitQuantized refuses models with nothing to quantize, and what no
 // configuration can say, before anything is written.
-func admitForgotten(w *written) error {
-	if len(w.forgotten.Weights) == 0 {
+func admitQuantized(w *written) error {
+	if len(w.plan.Quantized.Weights) == 0 {
 		return usage{"no weight in it is quantized by the rule of transformers, which takes matrices of linear modules, called NAME.weight; --include names some of those"}
 	}
-	_, err := w.forgotten.Config()
+	_, err := w.plan.QuantizationConfig()
 	return err
 }
 
-// printForgotten says what was quantized, and what that took.
-func (s *session) printForgotten(c *conversion) {
-	e := c.forgotten
-	if e == nil {
+// printQuantized says what was quantized, and what that took.
+func (s *session) printQuantized(c *conversion) {
+	if c.plan == nil || c.plan.Quantized == nil {
 		return
 	}
+	e := c.plan.Quantized
 	var before, after int64
 	for i := range e.Weights {
 		before, after = addCap(before, e.Weights[i].Before), addCap(after, e.Weights[i].After)
 	}
-	s.fact("", "Quantized", fmt.Sprintf("%s, %s -> %s (%s)", plural(int64(len(e.Weights)), "weight"), formatBytes(before), formatBytes(after), e.Layout()))
+	s.fact("", "Quantized", fmt.Sprintf("%s, %s -> %s (%s)", plural(int64(len(e.Weights)), "weight"), formatBytes(before), formatBytes(after), e.Layout))
 	if n := int64(len(e.Kept)); n > 0 {
 		s.fact("", "Kept", matrices(n)+reasons(e.Kept))
 	}
@@ -185,7 +182,7 @@ func (s *session) printForgotten(c *conversion) {
 }
 
 // reasons counts why matrices are left alone: " (2 embedding, 1 router)".
-func reasons(kept []convert.BnbKept) string {
+func reasons(kept []convert.KeptMatrix) string {
 	var order []string
 	count := map[string]int{}
 	for _, k := range kept {
@@ -215,14 +212,14 @@ func (s *session) distance(name string, width int, d *quant.Distortion) {
 	s.line("  %s  %-10.4g %-9.4g %-10.4g %.6f", name, d.MAE(), d.RelativeRMSE(), d.Max, d.Cosine())
 }
 
-// jsonForgotten writes the same.
-func jsonForgotten(o *jsonObject, c *conversion) {
-	e := c.forgotten
-	if e == nil {
+// jsonQuantized writes the same.
+func jsonQuantized(o *jsonObject, c *conversion) {
+	if c.plan == nil || c.plan.Quantized == nil {
 		return
 	}
+	e := c.plan.Quantized
 	o.object("forgotten", func(o *jsonObject) {
-		o.field("layout", e.Layout())
+		o.field("layout", e.Layout)
 		o.list("weights", func(add func(func(*jsonObject))) {
 			for i := range e.Weights {
 				add(func(o *jsonObject) {

@@ -109,6 +109,7 @@ type conversion struct {
 	opts   convert.Options
 	// prepare completes the options once the model is open, or nil.
 	prepare func(*limits.Budget, *conversion) error
+	report  bool // print what was lost by weight
 	// admit says why the plan is not to be carried out, or nil.
 	admit func(*written) error
 	// target derives the path that is written.
@@ -131,8 +132,6 @@ type written struct {
 	rehearsed bool // nothing was to be written
 	replaces  bool // what is there would be replaced
 
-	forgotten *convert.Bnb // of a model that is quantized
-	report    bool         // print what was lost by weight
 }
 
 // convert runs a conversion and reports about it.

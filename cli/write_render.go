@@ -33,7 +33,7 @@ func (s *session) printWritten(c *conversion) {
 	if p.total.Weights > 0 {
 		s.fact("", "Recovered", fmt.Sprintf("~%s of precision", formatBytes(max(0, p.total.Decoded-p.total.Stored))))
 	}
-	s.printForgotten(c)
+	s.printQuantized(c)
 	s.printSpecial(c.result)
 	s.printBeside(c.result)
 	label, note := "Output", ""
@@ -133,7 +133,7 @@ func jsonWritten(o *jsonObject, c *conversion) {
 			})
 		}
 	})
-	jsonForgotten(o, c)
+	jsonQuantized(o, c)
 	if c.result == nil {
 		return
 	}

@@ -34,8 +34,8 @@ func ParseBnbType(name string) (BnbType, bool) {
 	return BnbType(max(0, i)), i >= 0
 }
 
-// BnbOptions say how weights are quantized.
-type BnbOptions struct {
+// Bnb stores weights as bitsandbytes does. The zero value is NF4 in blocks of 64.
+type Bnb struct {
 	Type   BnbType
 	Block  int  // numbers that share a scale, of the four-bit types; 0 is 64
 	Nested bool // the scales are quantized too
@@ -43,18 +43,15 @@ type BnbOptions struct {
 	Include, Exclude func(name string) bool
 	// Measure compares each weight with what it decodes to.
 	Measure bool
-	// Threads is the most that go through a weight at once before it is written;
-	// 0 is one for each processor.
-	Threads int
 }
 
-// A Bnb encodes weights as bitsandbytes stores them.
-type Bnb struct {
-	Weights []BnbWeight
-	Kept    []BnbKept // matrices that are left alone
+// bnb encodes the weights of one model.
+type bnb struct {
+	Quantized
 
-	o        BnbOptions
-	rule     BnbRule
+	o        Bnb
+	threads  int
+	rule     bnbRule
 	b        *limits.Budget
 	m        tensor.Model
 	straight *straight // the same, as weights are read
@@ -62,37 +59,37 @@ type Bnb struct {
 	compute  string // torch's name of the type that the modules compute in
 }
 
-// A BnbWeight is one that is quantized.
-type BnbWeight struct {
-	Name     string
-	Shape    []int64 // as it is stored
-	Elements int64
-	Before   int64 // bytes in the source, or decoded from it
-	After    int64 // bytes of all parts
-	// Lost is what was measured. It is empty where nothing was: without Measure,
-	// and where scales of a row are quantized with those of thousands of others.
-	Lost quant.Distortion
+// Check implements [Quantizer].
+func (o Bnb) Check() error {
+	switch err := (quant.Bnb4{Block: o.block()}).Check(); {
+	case o.Type == INT8 && o.Nested:
+		return wire.ErrUsage.With("scales of rows are never quantized themselves")
+	case o.Type == INT8 && o.Block != 0:
+		return wire.ErrUsage.With("the scales of INT8 are those of rows, not of blocks")
+	case o.Type != INT8:
+		return err
+	}
+	return nil
 }
 
-// A BnbKept is a matrix that is left alone.
-type BnbKept struct{ Name, Why string }
-
-// NewBnb makes an encoder for the weights of one model: its Encode and Encodes go
-// into [Options], and after NewPlan its Config.
-func NewBnb(b *limits.Budget, m tensor.Model, target quant.Target, o BnbOptions) (*Bnb, error) {
+// block is bitsandbytes' own where none is given.
+func (o Bnb) block() int {
 	if o.Block == 0 {
-		o.Block = 64
+		return 64
 	}
-	if err := (quant.Bnb4{Block: o.Block}).Check(); err != nil && o.Type != INT8 {
-		return nil, wire.At("convert", "", wire.NoOffset, err)
+	return o.Block
+}
+
+func (o Bnb) start(b *limits.Budget, m tensor.Model, opts *Options) (encoder, error) {
+	if err := o.Check(); err != nil {
+		return nil, err
 	}
-	if o.Nested && o.Type == INT8 {
-		return nil, wire.At("convert", "", wire.NoOffset, wire.ErrUsage.With("scales of rows are never quantized themselves"))
-	}
-	e := &Bnb{o: o, b: b, m: m, straight: &straight{Model: m, b: b}, target: target}
-	e.rule = BnbRule{Include: o.Include, Exclude: o.Exclude}
+	o.Block = o.block()
+	e := &bnb{o: o, threads: opts.Threads, b: b, m: m, straight: &straight{Model: m, b: b}, target: opts.Quant.Target}
+	e.Layout = o.layout()
+	e.rule = bnbRule{Include: o.Include, Exclude: o.Exclude}
 	if err := e.names(); err != nil {
-		return nil, wire.At("convert", "", wire.NoOffset, err)
+		return nil, err
 	}
 	if err := e.modelTypes(); err != nil {
 		return nil, wire.At("convert", "file "+wire.Quote(configName), wire.NoOffset, err)
@@ -100,8 +97,10 @@ func NewBnb(b *limits.Budget, m tensor.Model, target quant.Target, o BnbOptions)
 	return e, nil
 }
 
+func (e *bnb) quantized() *Quantized { return &e.Quantized }
+
 // names makes the set of names that the rule asks.
-func (e *Bnb) names() error {
+func (e *bnb) names() error {
 	infos, err := limits.Make[string](e.b, e.m.Len())
 	if err != nil {
 		return err
@@ -126,7 +125,7 @@ func (e *Bnb) names() error {
 }
 
 // modelTypes reads the types of the model and of the models in it.
-func (e *Bnb) modelTypes() error {
+func (e *bnb) modelTypes() error {
 	body, err := readText(e.b, e.m.Configs(), configName, maxConfig)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -138,7 +137,7 @@ func (e *Bnb) modelTypes() error {
 	return strictjson.Decode(e.b, doc, e.modelType)
 }
 
-func (e *Bnb) modelType(d *strictjson.Decoder) error {
+func (e *bnb) modelType(d *strictjson.Decoder) error {
 	return d.Object(func(key string) error {
 		kind, err := d.Kind()
 		switch {
@@ -158,21 +157,21 @@ func (e *Bnb) modelType(d *strictjson.Decoder) error {
 	})
 }
 
-// Encodes decides about a tensor by the rule; see [Options].
-func (e *Bnb) Encodes(name string, shape []int64) (bool, error) {
-	v := e.rule.Judge(name, shape)
+// takes decides about a tensor by the rule.
+func (e *bnb) takes(name string, shape []int64) (bool, error) {
+	v := e.rule.judge(name, shape)
 	if v.Quantize || len(shape) != 2 || !strings.HasSuffix(name, ".weight") {
 		return v.Quantize, nil
 	}
 	var err error
-	e.Kept, err = limits.Append(e.b, e.Kept, BnbKept{name, v.Why})
+	e.Kept, err = limits.Append(e.b, e.Kept, KeptMatrix{name, v.Why})
 	return false, err
 }
 
-// Encode plans a weight; see [Options].
-func (e *Bnb) Encode(w *quant.Weight) (Encoding, error) {
+// encode plans a weight.
+func (e *bnb) encode(w *quant.Weight) (encoding, error) {
 	if w.Transposed() {
-		return nil, wire.ErrUnsupported.With("its scheme stores it the other way round: remember it first")
+		return nil, wire.ErrUnsupported.With("its scheme stores it transposed: decode the model first")
 	}
 	dtype := torchNames[e.target]
 	if floating(w.Parts[0].DType) && len(w.Parts) == 1 {
@@ -181,7 +180,7 @@ func (e *Bnb) Encode(w *quant.Weight) (Encoding, error) {
 	if e.compute == "" {
 		e.compute = dtype
 	}
-	if e.rule.Judge(w.Name, w.Shape).Transposed {
+	if e.rule.judge(w.Name, w.Shape).Transposed {
 		var err error
 		if w, err = quant.Transpose(w); err != nil {
 			return nil, err
@@ -192,7 +191,7 @@ func (e *Bnb) Encode(w *quant.Weight) (Encoding, error) {
 	if err != nil {
 		return nil, err
 	}
-	one := BnbWeight{Name: w.Name, Shape: w.Shape, Elements: w.Rows() * w.Cols(), Before: w.Stored()}
+	one := QuantizedWeight{Name: w.Name, Shape: w.Shape, Elements: w.Rows() * w.Cols(), Before: w.Stored()}
 	for _, o := range enc.Outs() {
 		one.After += o.Size
 	}
@@ -203,22 +202,13 @@ func (e *Bnb) Encode(w *quant.Weight) (Encoding, error) {
 // torchTypes are the types of unquantized weights as torch names them.
 var torchTypes = map[tensor.DType]string{tensor.F32: "float32", tensor.F16: "float16", tensor.BF16: "bfloat16"}
 
-// Lost sums up what was measured of all weights, in their order.
-func (e *Bnb) Lost() quant.Distortion {
-	var d quant.Distortion
-	for i := range e.Weights {
-		d.Merge(e.Weights[i].Lost)
-	}
-	return d
-}
-
-// Layout is what people are told of how weights are stored.
-func (e *Bnb) Layout() string {
-	if e.o.Type == INT8 {
+// layout is what people are told of how weights are stored.
+func (o Bnb) layout() string {
+	if o.Type == INT8 {
 		return "INT8, one scale per row"
 	}
-	text := strings.ToUpper(e.o.Type.String()) + ", blocks of " + strconv.Itoa(e.o.Block)
-	if e.o.Nested {
+	text := strings.ToUpper(o.Type.String()) + ", blocks of " + strconv.Itoa(o.block())
+	if o.Nested {
 		text += ", scales quantized"
 	}
 	return text

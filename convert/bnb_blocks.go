@@ -38,7 +38,7 @@ const (
 // quantized late.
 const maxUnit = 2 << 20
 
-func newBnbBlocks(e *bnbEncoding, dtype string) (Encoding, error) {
+func newBnbBlocks(e *bnbEncoding, dtype string) (encoding, error) {
 	o := &e.bnb.o
 	t := &bnbBlocks{bnbEncoding: e, state: quant.Bnb4State{
 		Bnb4: quant.Bnb4{FP4: o.Type == FP4, Block: o.Block}, DType: dtype, Shape: e.w.Shape, Nested: o.Nested,

@@ -8,10 +8,10 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// Config is the quantization_config of what was planned, with the members of
+// config is the quantization_config of what was planned, with the members of
 // transformers' BitsAndBytesConfig. It lists every module that is left alone: with
 // a list of its own transformers asks for no other reason.
-func (e *Bnb) Config() ([]byte, error) {
+func (e *bnb) config() ([]byte, error) {
 	skip, err := e.skipped()
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func (e *Bnb) Config() ([]byte, error) {
 // of a module's name, as short as it can be without meaning one that is quantized:
 // in memory modules may stand under other names than in the file. For older
 // versions, which look for whole names, those are listed as well.
-func (e *Bnb) skipped() ([]string, error) {
+func (e *bnb) skipped() ([]string, error) {
 	q, err := newModuleSet(e.b, e.Weights)
 	if err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ type moduleSet struct {
 	reversed []string // each backwards, sorted
 }
 
-func newModuleSet(b *limits.Budget, weights []BnbWeight) (s moduleSet, err error) {
+func newModuleSet(b *limits.Budget, weights []QuantizedWeight) (s moduleSet, err error) {
 	if s.names, err = limits.Make[string](b, len(weights)); err != nil {
 		return s, err
 	}

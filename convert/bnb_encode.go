@@ -12,9 +12,9 @@ import (
 
 // bnbEncoding is what the forms have in common.
 type bnbEncoding struct {
-	bnb   *Bnb
+	bnb   *bnb
 	w     *quant.Weight
-	index int // in Bnb.Weights
+	index int // in Quantized.Weights
 	outs  []Out
 
 	unit   int64 // numbers that are measured together
@@ -23,7 +23,7 @@ type bnbEncoding struct {
 }
 
 // of makes the encoding of the options.
-func (e *bnbEncoding) of(dtype string) (Encoding, error) {
+func (e *bnbEncoding) of(dtype string) (encoding, error) {
 	if e.bnb.o.Type == INT8 {
 		return newBnbRows(e)
 	}
@@ -33,7 +33,7 @@ func (e *bnbEncoding) of(dtype string) (Encoding, error) {
 // Weight is what is read: the weight, or its transpose.
 func (e *bnbEncoding) Weight() *quant.Weight { return e.w }
 
-// Outs implements [Encoding].
+// Outs implements encoding.
 func (e *bnbEncoding) Outs() []Out { return e.outs }
 
 // add plans one tensor.
@@ -61,7 +61,7 @@ func unitRows(w *quant.Weight, block int64) int64 {
 	return n
 }
 
-// Open implements [Encoding].
+// Open implements encoding.
 func (e *bnbEncoding) Open(memory []byte) {
 	e.memory = memory
 	e.sums = quant.NewDistortions(memory)
@@ -125,7 +125,7 @@ func putFloats(dst []byte, list []float32) {
 
 // newBnbRows plans LLM.int8(): NAME holds codes, and beside it, under the name of
 // the module, are the scales and the word that they lie in rows.
-func newBnbRows(e *bnbEncoding) (Encoding, error) {
+func newBnbRows(e *bnbEncoding) (encoding, error) {
 	module := e.w.Name[:len(e.w.Name)-len("weight")]
 	rows, cols := e.w.Rows(), e.w.Cols()
 	return &bnbRows{e, e.measured(1)}, errors.Join(

@@ -17,7 +17,7 @@ const meanRange = 128 << 10
 
 // mean goes through a weight for the scales of its blocks, and adds them up in
 // their order.
-func (e *Bnb) mean(w *quant.Weight, q quant.Bnb4) (float32, error) {
+func (e *bnb) mean(w *quant.Weight, q quant.Bnb4) (float32, error) {
 	b := e.b.Child(*e.b.Policy()) // what reading it needs is given back
 	defer b.Close()
 	n := w.Rows() * w.Cols()
@@ -61,8 +61,8 @@ func (e *Bnb) mean(w *quant.Weight, q quant.Bnb4) (float32, error) {
 
 // workers is how many go through a weight: one where its bytes come in order, or
 // where every range needs the same ones.
-func (e *Bnb) workers(w *quant.Weight, ranges int64) int {
-	n := e.o.Threads
+func (e *bnb) workers(w *quant.Weight, ranges int64) int {
+	n := e.threads
 	if n <= 0 {
 		n = runtime.GOMAXPROCS(0)
 	}
@@ -87,7 +87,7 @@ type meanWorker struct {
 	err     error
 }
 
-func newMeanWorker(b *limits.Budget, e *Bnb, w *quant.Weight, rows int64, scales int) (*meanWorker, error) {
+func newMeanWorker(b *limits.Budget, e *bnb, w *quant.Weight, rows int64, scales int) (*meanWorker, error) {
 	r, err := quant.NewRows(b, e.straight, w, quant.F32, rows)
 	if err != nil {
 		return nil, err

@@ -7,12 +7,12 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A BnbRule decides which tensors bitsandbytes' formats hold quantized: those
+// A bnbRule decides which tensors bitsandbytes' formats hold quantized: those
 // that transformers 5 replaces when it loads a model with a BitsAndBytesConfig.
 // It goes by the modules' classes, which a file does not have; here names, shapes
 // and model_type stand for them. What is left alone although transformers would
 // take it still loads, since config.json lists it.
-type BnbRule struct {
+type bnbRule struct {
 	// ModelTypes are those of config.json and of the configurations in it.
 	ModelTypes []string
 	// Include and Exclude choose by name, before the rule; nil chooses none.
@@ -21,8 +21,8 @@ type BnbRule struct {
 	Has func(name string) bool
 }
 
-// A BnbVerdict is what becomes of a tensor.
-type BnbVerdict struct {
+// A bnbVerdict is what becomes of a tensor.
+type bnbVerdict struct {
 	Quantize bool
 	// Transposed weights are stored [in, out], and quantized as [out, in].
 	Transposed bool
@@ -30,10 +30,10 @@ type BnbVerdict struct {
 	Why string
 }
 
-// Judge decides about one tensor.
-func (r *BnbRule) Judge(name string, shape []int64) BnbVerdict {
+// judge decides about one tensor.
+func (r *bnbRule) judge(name string, shape []int64) bnbVerdict {
 	module, isWeight := strings.CutSuffix(name, ".weight")
-	keep := func(why string) BnbVerdict { return BnbVerdict{Why: why} }
+	keep := func(why string) bnbVerdict { return bnbVerdict{Why: why} }
 	switch {
 	case r.Exclude != nil && r.Exclude(name):
 		return keep("excluded")
@@ -43,7 +43,7 @@ func (r *BnbRule) Judge(name string, shape []int64) BnbVerdict {
 		return keep("empty")
 	}
 	parts := strings.Split(module, ".")
-	v := BnbVerdict{Quantize: true, Transposed: r.isConv1D(parts[len(parts)-1])}
+	v := bnbVerdict{Quantize: true, Transposed: r.isConv1D(parts[len(parts)-1])}
 	if r.Include != nil && r.Include(name) {
 		return v
 	}
@@ -66,16 +66,16 @@ var (
 	conv1DModules = []string{"c_attn", "c_proj", "c_fc", "q_attn"}
 )
 
-func (r *BnbRule) is(models ...string) bool {
+func (r *bnbRule) is(models ...string) bool {
 	return slices.ContainsFunc(models, func(m string) bool { return slices.Contains(r.ModelTypes, m) })
 }
 
-func (r *BnbRule) isConv1D(last string) bool {
+func (r *bnbRule) isConv1D(last string) bool {
 	return slices.Contains(conv1DModules, last) && r.is(conv1DModels...)
 }
 
 // notLinear says why a matrix is left alone, "" if it is not.
-func (r *BnbRule) notLinear(module string, parts []string) string {
+func (r *bnbRule) notLinear(module string, parts []string) string {
 	last := parts[len(parts)-1]
 	under := func(suffixes []string) bool {
 		return slices.ContainsFunc(suffixes, func(s string) bool { return module == s || strings.HasSuffix(module, "."+s) })
@@ -103,7 +103,7 @@ func (r *BnbRule) notLinear(module string, parts []string) string {
 	return ""
 }
 
-func (r *BnbRule) has(name string) bool { return r.Has != nil && r.Has(name) }
+func (r *bnbRule) has(name string) bool { return r.Has != nil && r.Has(name) }
 
 // heads turn the hidden state into tokens.
 var heads = []string{"lm_head", "embed_out", "output_projection", "generator_lm_head", "predictions.decoder", "lm_head.decoder",
@@ -133,7 +133,7 @@ func isExpert(parts []string) bool {
 // isLast knows modules that hold a model's last parameter. transformers leaves
 // that module alone, but for its name: where the parameter is a bias, it takes
 // the module all the same.
-func (r *BnbRule) isLast(module, last string) bool {
+func (r *bnbRule) isLast(module, last string) bool {
 	if r.has(module + ".bias") {
 		return false
 	}
@@ -147,7 +147,7 @@ func (r *BnbRule) isLast(module, last string) bool {
 }
 
 // full is transformers' _keep_in_fp32_modules, as far as linear modules are in it.
-func (r *BnbRule) full(module string, under func([]string) bool) bool {
+func (r *bnbRule) full(module string, under func([]string) bool) bool {
 	switch {
 	case r.is("t5", "mt5", "umt5", "pop2piano", "udop"):
 		return under([]string{"wo"})

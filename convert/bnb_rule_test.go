@@ -1,4 +1,4 @@
-package convert_test
+package convert
 
 import (
 	"encoding/json"
@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/anamnesis-go/anamnesis/convert"
 )
 
 // An architecture is what transformers does with a tiny model of one:
@@ -51,10 +49,10 @@ func TestEligibleTensorsAreThoseThatTransformersQuantizes(t *testing.T) {
 			if err := json.Unmarshal(data, &a); err != nil {
 				t.Fatal(err)
 			}
-			r := convert.BnbRule{ModelTypes: modelTypes(a.Config), Has: func(name string) bool { return a.Tensors[name] != nil }}
+			r := bnbRule{ModelTypes: modelTypes(a.Config), Has: func(name string) bool { return a.Tensors[name] != nil }}
 			got := []string{}
 			for name, shape := range a.Tensors {
-				v := r.Judge(name, shape)
+				v := r.judge(name, shape)
 				if v.Quantize {
 					got = append(got, name)
 				} else if v.Why == "" {
@@ -74,7 +72,7 @@ func TestEligibleTensorsAreThoseThatTransformersQuantizes(t *testing.T) {
 
 func TestNamesChooseBeforeTheRule(t *testing.T) {
 	one := func(want string) func(string) bool { return func(name string) bool { return name == want } }
-	r := convert.BnbRule{Include: one("lm_head.weight"), Exclude: one("a.weight")}
+	r := bnbRule{Include: one("lm_head.weight"), Exclude: one("a.weight")}
 	for _, c := range []struct {
 		name  string
 		shape []int64
@@ -95,7 +93,7 @@ func TestNamesChooseBeforeTheRule(t *testing.T) {
 		{"x.experts.0.w1.weight", []int64{4, 4}, false},
 		{"x.experts.w1.weight", []int64{4, 4}, true},
 	} {
-		if got := r.Judge(c.name, c.shape); got.Quantize != c.want || !got.Quantize && got.Why == "" {
+		if got := r.judge(c.name, c.shape); got.Quantize != c.want || !got.Quantize && got.Why == "" {
 			t.Errorf("%s %v: %+v", c.name, c.shape, got)
 		}
 	}

@@ -69,23 +69,18 @@ type inMemory struct{ p []byte }
 func (m *inMemory) WriteAt(p []byte, off int64) (int, error) { return copy(m.p[off:], p), nil }
 
 // forget quantizes a model into memory.
-func forget(t testing.TB, m tensor.Model, o convert.BnbOptions, threads, tile int) ([]byte, *convert.Bnb, error) {
+func forget(t testing.TB, m tensor.Model, o convert.Bnb, threads, tile int) ([]byte, *convert.Plan, error) {
 	t.Helper()
 	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(context.Background())
 	t.Cleanup(b.Close)
 	b.Source(1 << 30)
-	o.Threads = threads
-	e, err := convert.NewBnb(b, m, quant.BF16, o)
+	p, err := convert.NewPlan(b, m, convert.Options{Quantize: o, Threads: threads, Tile: tile})
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := convert.NewPlan(b, m, convert.Options{Encode: e.Encode, Encodes: e.Encodes, Threads: threads, Tile: tile})
-	if err != nil {
-		return nil, e, err
-	}
 	out := &inMemory{make([]byte, p.Size)}
 	_, err = p.Stream(out)
-	return out.p, e, err
+	return out.p, p, err
 }
 
 // The same numbers give the same tensors as bitsandbytes gives, for any number of
@@ -113,7 +108,7 @@ func TestForgottenWeightsAreBitsandbytes(t *testing.T) {
 				numbers = append(numbers, math.Float32frombits(binary.LittleEndian.Uint32(p)))
 			}
 			delete(want, "input")
-			o := convert.BnbOptions{Type: convert.NF4, Measure: true}
+			o := convert.Bnb{Type: convert.NF4, Measure: true}
 			var state struct{ Blocksize int }
 			switch text, ok := want["w.quant_state.bitsandbytes__fp4"]; {
 			case ok:
@@ -130,13 +125,13 @@ func TestForgottenWeightsAreBitsandbytes(t *testing.T) {
 			var first []byte
 			for _, threads := range []int{1, 4} {
 				for _, tile := range []int{1, 5000, 1 << 20} {
-					file, e, err := forget(t, m, o, threads, tile)
+					file, p, err := forget(t, m, o, threads, tile)
 					if err != nil {
 						t.Fatal(err)
 					}
 					if first == nil {
 						first = file
-						sameTensors(t, want, file, e)
+						sameTensors(t, want, file, p.Quantized)
 					} else if !bytes.Equal(first, file) {
 						t.Errorf("%d workers, tiles of %d: other bytes", threads, tile)
 					}
@@ -172,7 +167,7 @@ func tensorsOf(t *testing.T, data []byte) (map[string][]byte, map[string][]int64
 	return bodies, shapes
 }
 
-func sameTensors(t *testing.T, want map[string][]byte, file []byte, e *convert.Bnb) {
+func sameTensors(t *testing.T, want map[string][]byte, file []byte, e *convert.Quantized) {
 	t.Helper()
 	got, _ := tensorsOf(t, file)
 	for name, p := range want {
@@ -196,7 +191,7 @@ func sameTensors(t *testing.T, want map[string][]byte, file []byte, e *convert.B
 
 // What is measured is what a reader of the file finds, and no worker changes it.
 func TestWhatIsLostIsMeasured(t *testing.T) {
-	for _, o := range []convert.BnbOptions{
+	for _, o := range []convert.Bnb{
 		{Type: convert.NF4}, {Type: convert.NF4, Nested: true}, {Type: convert.FP4, Block: 256}, {Type: convert.FP4, Block: 32, Nested: true}, {Type: convert.INT8},
 	} {
 		for _, shape := range [][]int64{{96, 320}, {33, 50}, {1, 7}, {700, 64}} {
@@ -204,7 +199,7 @@ func TestWhatIsLostIsMeasured(t *testing.T) {
 				numbers := wave(int(shape[0] * shape[1]))
 				m := bnbSource(t, map[string][]float32{"m.weight": numbers}, map[string][]int64{"m.weight": shape})
 				o.Measure = true
-				file, e, err := forget(t, m, o, 1, 1<<20)
+				file, p, err := forget(t, m, o, 1, 1<<20)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -212,13 +207,13 @@ func TestWhatIsLostIsMeasured(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if e.Lost() != other.Lost() {
-					t.Errorf("%+v, with other workers %+v", e.Lost(), other.Lost())
+				if p.Quantized.Lost() != other.Quantized.Lost() {
+					t.Errorf("%+v, with other workers %+v", p.Quantized.Lost(), other.Quantized.Lost())
 				}
 				back := decodeAll(t, file)
 				var want quant.Distortion
 				want.Add(numbers, back)
-				got := e.Lost()
+				got := p.Quantized.Lost()
 				near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-12*math.Abs(b) }
 				if got.N != want.N || got.Max != want.Max || !near(got.MAE(), want.MAE()) || !near(got.RelativeRMSE(), want.RelativeRMSE()) || !near(got.Cosine(), want.Cosine()) {
 					t.Errorf("%+v, want %+v", got, want)
@@ -259,7 +254,7 @@ func TestScalesOfOddRowsAreQuantizedLate(t *testing.T) {
 	numbers := wave(rows * cols)
 	odd := bnbSource(t, map[string][]float32{"m.weight": numbers}, map[string][]int64{"m.weight": {rows, cols}})
 	flat := bnbSource(t, map[string][]float32{"m.weight": numbers}, map[string][]int64{"m.weight": {1, rows * cols}})
-	o := convert.BnbOptions{Type: convert.NF4, Nested: true, Block: 4096}
+	o := convert.Bnb{Type: convert.NF4, Nested: true, Block: 4096}
 	want, _, err := forget(t, flat, o, 1, 1<<20)
 	if err != nil {
 		t.Fatal(err)
@@ -287,17 +282,17 @@ func TestWhatCannotBeForgottenIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		m    tensor.Model
-		o    convert.BnbOptions
+		o    convert.Bnb
 		want wire.Class
 		text string
 	}{
-		{"NaN", bnbSource(t, map[string][]float32{"m.weight": bad}, good), convert.BnbOptions{}, wire.Unsupported, "element 77 is NaN"},
-		{"NaN with nested scales", bnbSource(t, map[string][]float32{"m.weight": bad}, good), convert.BnbOptions{Nested: true}, wire.Unsupported, "element 77 is NaN"},
-		{"NaN in rows", bnbSource(t, map[string][]float32{"m.weight": bad}, good), convert.BnbOptions{Type: convert.INT8}, wire.Unsupported, "element 77 is NaN"},
-		{"a block that is no power of two", m, convert.BnbOptions{Block: 48}, wire.Usage, "blocks of 48"},
-		{"a block that is too small", m, convert.BnbOptions{Block: 16}, wire.Usage, "blocks of 16"},
-		{"a block that is too large", m, convert.BnbOptions{Block: 8192}, wire.Usage, "blocks of 8192"},
-		{"nested scales of rows", m, convert.BnbOptions{Type: convert.INT8, Nested: true}, wire.Usage, "scales of rows"},
+		{"NaN", bnbSource(t, map[string][]float32{"m.weight": bad}, good), convert.Bnb{}, wire.Unsupported, "element 77 is NaN"},
+		{"NaN with nested scales", bnbSource(t, map[string][]float32{"m.weight": bad}, good), convert.Bnb{Nested: true}, wire.Unsupported, "element 77 is NaN"},
+		{"NaN in rows", bnbSource(t, map[string][]float32{"m.weight": bad}, good), convert.Bnb{Type: convert.INT8}, wire.Unsupported, "element 77 is NaN"},
+		{"a block that is no power of two", m, convert.Bnb{Block: 48}, wire.Usage, "blocks of 48"},
+		{"a block that is too small", m, convert.Bnb{Block: 16}, wire.Usage, "blocks of 16"},
+		{"a block that is too large", m, convert.Bnb{Block: 8192}, wire.Usage, "blocks of 8192"},
+		{"nested scales of rows", m, convert.Bnb{Type: convert.INT8, Nested: true}, wire.Usage, "scales of rows"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, threads := range []int{1, 3} {
@@ -327,12 +322,12 @@ func TestTheListOfWhatIsLeftAlone(t *testing.T) {
 		matrices[name] = wave(int(n))
 	}
 	m := bnbSource(t, matrices, shapes)
-	o := convert.BnbOptions{Exclude: func(name string) bool { return name == "model.layers.0.q_proj.weight" }}
-	_, e, err := forget(t, m, o, 1, 0)
+	o := convert.Bnb{Exclude: func(name string) bool { return name == "model.layers.0.q_proj.weight" }}
+	_, p, err := forget(t, m, o, 1, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := e.Config()
+	text, err := p.QuantizationConfig()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -351,11 +346,11 @@ func TestTheListOfWhatIsLeftAlone(t *testing.T) {
 	}
 	clash := bnbSource(t, map[string][]float32{"score.weight": wave(16), "x.score.weight": wave(16), "x.score.bias": wave(4)},
 		map[string][]int64{"score.weight": {4, 4}, "x.score.weight": {4, 4}, "x.score.bias": {4}})
-	_, e, err = forget(t, clash, convert.BnbOptions{}, 1, 0)
+	_, p, err = forget(t, clash, convert.Bnb{}, 1, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Config(); wire.ClassOf(err) != wire.Unsupported {
+	if _, err := p.QuantizationConfig(); wire.ClassOf(err) != wire.Unsupported {
 		t.Error(err)
 	}
 }
@@ -364,15 +359,10 @@ func TestTheListOfWhatIsLeftAlone(t *testing.T) {
 func TestForgettingHoldsLittle(t *testing.T) {
 	const rows, cols = 2048, 2048
 	m := bnbSource(t, map[string][]float32{"m.weight": wave(rows * cols)}, map[string][]int64{"m.weight": {rows, cols}})
-	for _, o := range []convert.BnbOptions{{Nested: true, Measure: true}, {Type: convert.INT8}} {
+	for _, o := range []convert.Bnb{{Nested: true, Measure: true}, {Type: convert.INT8}} {
 		b := limits.Policy{}.Budget(t.Context())
 		defer b.Close()
-		o.Threads = 2
-		e, err := convert.NewBnb(b, m, quant.BF16, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := convert.NewPlan(b, m, convert.Options{Encode: e.Encode, Encodes: e.Encodes, Threads: 2})
+		p, err := convert.NewPlan(b, m, convert.Options{Quantize: o, Threads: 2})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -58,8 +58,8 @@ func (p *Plan) config() ([]byte, error) {
 	if len(p.Weights) > 0 {
 		e.dtype = torchNames[p.o.Quant.Target]
 	}
-	if p.o.Quantization != nil {
-		if e.quantization, err = p.o.Quantization(); err != nil {
+	if p.encoder != nil {
+		if e.quantization, err = p.encoder.config(); err != nil {
 			return nil, err
 		}
 	}

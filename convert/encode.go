@@ -6,10 +6,10 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// An Encoding is one weight in another stored form: one tensor or several. Its
+// An encoding is one weight in another stored form: one tensor or several. Its
 // numbers are counted in row-major order. Put is called by several goroutines
 // at once, for ranges that do not meet.
-type Encoding interface {
+type encoding interface {
 	// Outs is what the weight is stored as.
 	Outs() []Out
 	// Block is how many numbers are encoded together. Ranges begin at multiples
@@ -33,7 +33,7 @@ type Encoding interface {
 // its memory.
 type encodeTask struct {
 	*rowReader
-	e    Encoding
+	e    encoding
 	outs []Out
 	at   int32 // of the first out
 	rows int64 // in a unit
@@ -42,7 +42,7 @@ type encodeTask struct {
 	last bool  // no rows come after the reader's
 }
 
-func newEncodeTask(w *rowReader, e Encoding, outs []Out, at int32) *encodeTask {
+func newEncodeTask(w *rowReader, e encoding, outs []Out, at int32) *encodeTask {
 	t := &encodeTask{rowReader: w, e: e, outs: outs, at: at, rows: 1, row: 4 * w.w.Cols(), last: true}
 	for t.rows < e.Block() && t.rows*w.w.Cols()%e.Block() != 0 {
 		t.rows++

@@ -41,3 +41,30 @@ func Example() {
 	// 25 weights are decoded, 8 tensors copied
 	// 43992 bytes
 }
+
+// A safetensors file is quantized as bitsandbytes does, and says what was lost.
+func Example_quantize() {
+	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(context.Background())
+	defer b.Close()
+	m, err := parser.Open(b, "../testdata/demo/model.safetensors")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer m.Close()
+	p, err := convert.NewPlan(b, m, convert.Options{Quantize: convert.Bnb{Type: convert.NF4, Measure: true}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	dir, _ := os.MkdirTemp("", "")
+	defer os.RemoveAll(dir)
+	if _, err := p.Write(filepath.Join(dir, "nf4.safetensors"), false); err != nil {
+		fmt.Println(err)
+		return
+	}
+	lost := p.Quantized.Lost()
+	fmt.Printf("%d weights as %s, relative error %.2f\n", len(p.Quantized.Weights), p.Quantized.Layout, lost.RelativeRMSE())
+	// Output:
+	// 4 weights as NF4, blocks of 64, relative error 0.09
+}

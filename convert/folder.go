@@ -81,7 +81,7 @@ func (p *Plan) fillFolder(dir string, beside *Beside) (*Result, error) {
 	}
 	for _, name := range beside.Copied {
 		write := func(f *os.File) error { return p.copyBeside(f, name) }
-		if name == configName && (len(p.Weights) > 0 || p.o.Quantization != nil) {
+		if name == configName && (len(p.Weights) > 0 || p.encoder != nil) {
 			write = func(f *os.File) error { return writeFull(f, config, 0) }
 		}
 		if err := writeNew(dir, name, write); err != nil {

@@ -16,14 +16,8 @@ type Options struct {
 	// AsIs copies quantized weights as they are stored, where the sink has their
 	// types.
 	AsIs bool
-	// Encode chooses weights, or tensors of floating-point numbers, that are stored
-	// in another form; it gives nil for those that are not. Nil encodes none.
-	Encode func(*quant.Weight) (Encoding, error)
-	// Encodes decides by name and shape whether Encode is asked; nil asks for all.
-	Encodes func(name string, shape []int64) (bool, error)
-	// Quantization gives the quantization_config of config.json, as JSON whose
-	// first line stands at no indent; nil writes none.
-	Quantization func() ([]byte, error)
+	// Quantize says how weights are quantized; nil quantizes none.
+	Quantize Quantizer
 	// FailOnOverflow ends a conversion in which a finite number became infinite: its
 	// target stays what it was.
 	FailOnOverflow bool

@@ -22,11 +22,14 @@ type Plan struct {
 	Encoded Count           // tensors that weights are encoded in
 	Copied  Count           // tensors that pass through byte for byte
 	LeftOut []tensor.Info   // scales that only a runtime needs
+	// Quantized is what [Options.Quantize] came to; nil where nothing was asked for.
+	Quantized *Quantized
 
 	b        *limits.Budget
 	m        tensor.Model
 	straight *straight // the same, for weights that are encoded
 	o        Options
+	encoder  encoder     // nil where nothing is quantized
 	counts   []*specials // of Weights
 	aliases  []Entry     // names left out, and the names that stand for them
 	recoded  bool        // weights that were quantized are encoded in another form
@@ -56,13 +59,25 @@ func NewPlan(b *limits.Budget, m tensor.Model, o Options) (*Plan, error) {
 	if p.tile <= 0 {
 		p.tile = DefaultTile
 	}
-	steps := [...]func() error{p.bind, p.layout, p.order}
+	steps := [...]func() error{p.quantize, p.bind, p.layout, p.order}
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return nil, wire.At("convert", "", wire.NoOffset, err)
 		}
 	}
 	return p, nil
+}
+
+// quantize starts what encodes weights.
+func (p *Plan) quantize() (err error) {
+	if p.o.Quantize == nil {
+		return nil
+	}
+	if p.encoder, err = p.o.Quantize.start(p.b, p.m, &p.o); err != nil {
+		return err
+	}
+	p.Quantized = p.encoder.quantized()
+	return nil
 }
 
 // Progress is how many bytes of the files were written so far, and how many
@@ -156,7 +171,7 @@ func (p *Plan) take(k *pick) (err error) {
 	if p.o.Keep != nil && !p.o.Keep(name) {
 		return nil
 	}
-	if p.o.Encode != nil {
+	if p.encoder != nil {
 		if done, err := p.encode(k); done || err != nil {
 			return err
 		}
@@ -171,22 +186,20 @@ func (p *Plan) take(k *pick) (err error) {
 // to be.
 func (p *Plan) encode(k *pick) (done bool, err error) {
 	w := k.weight
-	if p.o.Encodes != nil {
-		name, shape := k.plain.Name, k.plain.Shape
-		if w != nil {
-			name, shape = w.Name, w.Shape
-		}
-		if yes, err := p.o.Encodes(name, shape); !yes || err != nil {
-			return false, err
-		}
+	name, shape := k.plain.Name, k.plain.Shape
+	if w != nil {
+		name, shape = w.Name, w.Shape
+	}
+	if yes, err := p.encoder.takes(name, shape); !yes || err != nil {
+		return false, err
 	}
 	if w == nil {
 		if w, err = quant.Cast(&k.plain); w == nil || err != nil {
 			return false, err
 		}
 	}
-	e, err := p.o.Encode(w)
-	if e == nil || err != nil {
+	e, err := p.encoder.encode(w)
+	if err != nil {
 		return false, err
 	}
 	if t, ok := e.(interface{ Weight() *quant.Weight }); ok {

@@ -55,7 +55,7 @@ func TestWhatIsStoredOtherwiseIsForgottenAlike(t *testing.T) {
 	for _, size := range sizes {
 		rows, cols := size[0], size[1]
 		numbers := wave(int(rows * cols))
-		for _, o := range []convert.BnbOptions{{Type: convert.NF4}, {Type: convert.FP4, Nested: true}, {Type: convert.INT8}} {
+		for _, o := range []convert.Bnb{{Type: convert.NF4}, {Type: convert.FP4, Nested: true}, {Type: convert.INT8}} {
 			want, _, err := forget(t, inStorage(rows, cols, numbers, nil, 0, tensor.Little), o, 2, 0)
 			if err != nil {
 				t.Fatal(err)

@@ -46,7 +46,7 @@ func TestStripsOfColumnsAreQuantizedAsTheWhole(t *testing.T) {
 	plain := memoryModel(t, b, []tensor.Info{{Name: "l.weight", DType: tensor.F32, Shape: []int64{out, in}}}, func(p []byte, at []int64) {
 		copy(p[at[0]:], numbers)
 	})
-	for name, o := range map[string]convert.BnbOptions{
+	for name, o := range map[string]convert.Bnb{
 		"NF4": {}, "INT8": {Type: convert.INT8, Measure: true}, "scales quantized": {Block: 4096, Nested: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -69,21 +69,17 @@ func TestStripsOfColumnsAreQuantizedAsTheWhole(t *testing.T) {
 			}
 		})
 	}
-	for _, o := range []convert.BnbOptions{{}, {Block: 4096, Nested: true}} {
+	for _, o := range []convert.Bnb{{}, {Block: 4096, Nested: true}} {
 		inLessThanItsCodes(t, m, o)
 	}
 }
 
-func inLessThanItsCodes(t *testing.T, m tensor.Model, o convert.BnbOptions) {
+func inLessThanItsCodes(t *testing.T, m tensor.Model, o convert.Bnb) {
 	t.Helper()
 	small := limits.Policy{MaxSingleAlloc: 16900 << 10}.Budget(context.Background())
 	defer small.Close()
 	small.Source(1 << 30)
-	e, err := convert.NewBnb(small, m, quant.BF16, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := convert.NewPlan(small, m, convert.Options{Encode: e.Encode, Encodes: e.Encodes, Threads: 1})
+	p, err := convert.NewPlan(small, m, convert.Options{Quantize: o, Threads: 1})
 	if err == nil {
 		_, err = p.Stream(&inMemory{make([]byte, p.Size)})
 	}

@@ -24,9 +24,11 @@ type forgetting struct {
 	tile    int
 }
 
-func (f *forgetting) options() convert.BnbOptions {
-	o := convert.BnbOptions{Type: convert.BnbType(f.how % 3), Block: 32 << (f.how / 3 % 8), Measure: true, Threads: f.threads}
-	o.Nested = f.how&64 != 0 && o.Type != convert.INT8
+func (f *forgetting) options() convert.Bnb {
+	o := convert.Bnb{Type: convert.BnbType(f.how % 3), Measure: true}
+	if o.Type != convert.INT8 {
+		o.Block, o.Nested = 32<<(f.how/3%8), f.how&64 != 0
+	}
 	if f.how&128 != 0 {
 		o.Include = func(string) bool { return true }
 	}
@@ -82,11 +84,7 @@ func forget(b *limits.Budget, r io.ReaderAt, size int64, f forgetting, look bool
 		return "", err
 	}
 	defer m.Close()
-	e, err := convert.NewBnb(b, m, quant.BF16, f.options())
-	if err != nil {
-		return "", err
-	}
-	p, err := convert.NewPlan(b, m, convert.Options{Encode: e.Encode, Encodes: e.Encodes, Quantization: e.Config, Threads: f.threads, Tile: f.tile})
+	p, err := convert.NewPlan(b, m, convert.Options{Quantize: f.options(), Threads: f.threads, Tile: f.tile})
 	if err != nil {
 		return "", err
 	}
@@ -104,14 +102,14 @@ func forget(b *limits.Budget, r io.ReaderAt, size int64, f forgetting, look bool
 	if why := isWritten(out.p, p); why != "" {
 		return "", &fuzz.Broken{Property: fuzz.Rewritten, Seen: why}
 	}
-	if why := bindsAgain(out.p, e); why != "" {
+	if why := bindsAgain(out.p, p.Quantized); why != "" {
 		return "", &fuzz.Broken{Property: fuzz.Rewritten, Seen: why}
 	}
-	return fmt.Sprintf("%x %+v", sha256.Sum256(out.p), e.Lost()), nil
+	return fmt.Sprintf("%x %+v", sha256.Sum256(out.p), p.Quantized.Lost()), nil
 }
 
 // bindsAgain says why what was written does not decode to as many weights.
-func bindsAgain(data []byte, e *convert.Bnb) string {
+func bindsAgain(data []byte, e *convert.Quantized) string {
 	b := limits.Policy{Timeout: limits.NoTimeout, MaxExpandRatio: 1 << 20}.Budget(context.Background())
 	defer b.Close()
 	m, err := parser.Decode(b, bytes.NewReader(data), int64(len(data)))

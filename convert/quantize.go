@@ -1,0 +1,69 @@
+package convert
+
+import (
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant"
+)
+
+// A Quantizer says, as data, how the weights of a model are stored: [Bnb] is one.
+type Quantizer interface {
+	// Check refuses options that contradict each other.
+	Check() error
+
+	// start begins with one model. Weights that are quantized already are decoded
+	// to o.Quant.Target where they are not quantized anew.
+	start(b *limits.Budget, m tensor.Model, o *Options) (encoder, error)
+}
+
+// An encoder chooses and encodes the weights of one model.
+type encoder interface {
+	// takes decides by name and shape whether encode is asked.
+	takes(name string, shape []int64) (bool, error)
+	encode(*quant.Weight) (encoding, error)
+	// config is the quantization_config of config.json, as JSON whose first line
+	// stands at no indent.
+	config() ([]byte, error)
+	quantized() *Quantized
+}
+
+// Quantized is what became of the matrices of a model.
+type Quantized struct {
+	Layout  string // how weights are stored, for people
+	Weights []QuantizedWeight
+	Kept    []KeptMatrix // matrices that are left alone
+}
+
+// A QuantizedWeight is one that is stored in another form.
+type QuantizedWeight struct {
+	Name     string
+	Shape    []int64 // as it is stored
+	Elements int64
+	Before   int64 // bytes in the source, or decoded from it
+	After    int64 // bytes of all parts
+	// Lost is what was measured, once the plan was written. It is empty where nothing
+	// was: without Measure, and where scales of a row are quantized with those of
+	// thousands of others.
+	Lost quant.Distortion
+}
+
+// A KeptMatrix is a matrix that is left alone.
+type KeptMatrix struct{ Name, Why string }
+
+// Lost sums up what was measured of all weights, in their order.
+func (q *Quantized) Lost() quant.Distortion {
+	var d quant.Distortion
+	for i := range q.Weights {
+		d.Merge(q.Weights[i].Lost)
+	}
+	return d
+}
+
+// QuantizationConfig is the quantization_config that a model's folder gets in its
+// config.json; nil where nothing is quantized.
+func (p *Plan) QuantizationConfig() ([]byte, error) {
+	if p.encoder == nil {
+		return nil, nil
+	}
+	return p.encoder.config()
+}
