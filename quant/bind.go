@@ -43,6 +43,9 @@ func Plan(b *limits.Budget, m tensor.Model, o Options) (*Bound, error) {
 	}
 	out := &Bound{}
 	for i := range s.infos {
+		if err := b.Step(1); err != nil {
+			return nil, wire.At("quant", "", wire.NoOffset, err)
+		}
 		if s.claimed[i] {
 			continue
 		}
@@ -76,6 +79,9 @@ func (s *set) rest(out *Bound) error {
 		return err
 	}
 	for i, info := range s.infos {
+		if err := s.b.Step(1); err != nil {
+			return err
+		}
 		if s.claimed[i] {
 			continue
 		}

@@ -2,15 +2,19 @@ package quant
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
 )
 
 // maxPattern bounds a pattern of module names. A counted repetition could make
 // a short one cost megabytes, and no configuration needs it.
 const maxPattern = 1 << 10
+
+// maxMatched bounds a name that patterns are matched with: one match cannot be
+// interrupted.
+const maxMatched = 16 << 10
 
 // patternCost is what a compiled pattern takes per byte of its text, at most.
 const patternCost = 2 << 10
@@ -44,6 +48,9 @@ func (s *set) place(pattern, name string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	if len(name) > maxMatched {
+		return 0, wire.ErrUnsupported.With("a name of %d bytes beside patterns in %s", len(name), s.config.file)
+	}
 	if err := s.b.Step(int64(len(name) + len(pattern))); err != nil {
 		return 0, err
 	}
@@ -51,6 +58,34 @@ func (s *set) place(pattern, name string) (int, error) {
 		return at[0], nil
 	}
 	return -1, nil
+}
+
+// overrides are the patterns of names of modules by which the configuration gives
+// some of them properties of their own, in the order in which they are asked.
+type overrides struct {
+	extra   []string // AutoRound's "extra_config"
+	dynamic []string // GPTQModel's "dynamic"
+}
+
+// readOverrides goes once through all entries.
+func (s *set) readOverrides() (o *overrides, err error) {
+	if s.overrides != nil {
+		return s.overrides, nil
+	}
+	o = &overrides{dynamic: s.config.quant.at("dynamic").names()}
+	for _, p := range s.config.quant.at("extra_config").names() {
+		if err := s.b.Step(int64(len(p) + 1)); err != nil {
+			return nil, err
+		}
+		if !strings.ContainsAny(p, `*^$+?[(|\`) {
+			continue // a name
+		}
+		if o.extra, err = limits.Append(s.b, o.extra, p); err != nil {
+			return nil, err
+		}
+	}
+	s.overrides = o
+	return o, nil
 }
 
 // own is the object in which the configuration gives one module properties of
@@ -61,15 +96,16 @@ func (s *set) own(stem string) (*object, error) {
 	if o := q.at("extra_config", stem); o != nil {
 		return o, nil
 	}
-	for _, p := range q.at("extra_config").names() {
-		if !strings.ContainsAny(p, `*^$+?[(|\`) {
-			continue // a name, and not this one
-		}
+	over, err := s.readOverrides()
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range over.extra {
 		if at, err := s.place("^(?:"+p+")$", stem); err != nil || at == 0 {
 			return q.at("extra_config", p), err
 		}
 	}
-	for _, p := range q.at("dynamic").names() {
+	for _, p := range over.dynamic {
 		text, negative := strings.CutPrefix(p, "-:")
 		text = strings.TrimPrefix(text, "+:")
 		at, err := s.place("^(?:"+text+")", stem)
@@ -100,35 +136,58 @@ func (s *set) whole(stem, key string) (n int64, ok bool, err error) {
 	return n, ok, nil
 }
 
+// exclusions are the modules that the configuration leaves out.
+type exclusions struct {
+	globs    *matcher
+	patterns []string
+}
+
+// exclusionKeys are the lists of them.
+var exclusionKeys = [...]string{"modules_to_not_convert", "ignored_layers", "ignore", "exclude_modules", "exclude"}
+
+// readExclusions goes once through the lists.
+func (s *set) readExclusions() (e *exclusions, err error) {
+	if s.exclusions != nil {
+		return s.exclusions, nil
+	}
+	e = &exclusions{}
+	var globs []string
+	for _, key := range exclusionKeys {
+		for _, v := range s.config.quant.list(key) {
+			if err := s.b.Step(1); err != nil {
+				return nil, err
+			}
+			module, _ := v.(string)
+			list := &globs
+			pattern, ok := strings.CutPrefix(module, "re:")
+			if ok {
+				module, list = "^(?:"+pattern+")", &e.patterns
+			}
+			if *list, err = limits.Append(s.b, *list, module); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if e.globs, err = newMatcher(s.b, globs); err != nil {
+		return nil, err
+	}
+	s.exclusions = e
+	return e, nil
+}
+
 // excluded reports a module that the configuration leaves out.
 func (s *set) excluded(name string) (bool, error) {
-	for _, key := range []string{"modules_to_not_convert", "ignored_layers", "ignore", "exclude_modules", "exclude"} {
-		for _, v := range s.config.quant.list(key) {
-			module, _ := v.(string)
-			if pattern, ok := strings.CutPrefix(module, "re:"); ok {
-				if at, err := s.place("^(?:"+pattern+")", name); err != nil || at == 0 {
-					return err == nil, err
-				}
-				continue
-			}
-			if glob(module, name) {
-				return true, nil
-			}
+	e, err := s.readExclusions()
+	if err != nil {
+		return false, err
+	}
+	if found, err := e.globs.match(name); err != nil || found {
+		return found, err
+	}
+	for _, p := range e.patterns {
+		if at, err := s.place(p, name); err != nil || at == 0 {
+			return err == nil, err
 		}
 	}
 	return false, nil
-}
-
-// glob reports that a name has the pieces of a module's name in their order:
-// stars stand for anything, and what follows the last piece does not matter.
-func glob(module, name string) bool {
-	pieces := slices.DeleteFunc(strings.Split(module, "*"), func(p string) bool { return p == "" })
-	for _, p := range pieces {
-		_, rest, ok := strings.Cut(name, p)
-		if !ok {
-			return false
-		}
-		name = rest
-	}
-	return len(pieces) > 0
 }

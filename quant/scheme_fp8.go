@@ -129,13 +129,12 @@ func (s *set) fp8Scale(info *tensor.Info) (*tensor.Info, error) {
 
 // bindCast is FP8 without a scale: honest where nobody promised one.
 func (s *set) bindCast(info *tensor.Info, codec asm.Float) (*Weight, error) {
-	excluded, err := s.excluded(info.Name)
-	if err != nil {
-		return nil, err
-	}
-	promised := slices.ContainsFunc(fp8Methods, func(m method) bool { return m.name == s.config.method() })
-	if promised && !excluded {
-		return nil, wire.ErrMissing.With("its scale, which %s promises (quant_method %s)", s.config.file, wire.Quote(s.config.method()))
+	if slices.ContainsFunc(fp8Methods, func(m method) bool { return m.name == s.config.method() }) {
+		if excluded, err := s.excluded(info.Name); err != nil {
+			return nil, err
+		} else if !excluded {
+			return nil, wire.ErrMissing.With("its scale, which %s promises (quant_method %s)", s.config.file, wire.Quote(s.config.method()))
+		}
 	}
 	cols := int64(1)
 	if len(info.Shape) > 0 {

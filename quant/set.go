@@ -27,7 +27,10 @@ type set struct {
 	comfy    *object           // layers that ComfyUI's metadata describes, or nil
 	hollow   *tensor.Info      // a companion of the tensor at hand that holds nothing
 	patterns map[string]*regexp.Regexp
-	aimed    *aims // at modules by groups of the configuration, once somebody asked
+	// What the configuration says of modules by name, once somebody asked.
+	aimed      *aims
+	overrides  *overrides
+	exclusions *exclusions
 }
 
 // maxElements is more than any file system holds of any type, and leaves room
@@ -47,6 +50,9 @@ func newSet(b *limits.Budget, m tensor.Model, o Options) (s *set, err error) {
 	}
 	at := 0
 	for i := range m.Tensors() {
+		if err := b.Step(1); err != nil {
+			return nil, err
+		}
 		s.infos[at] = i
 		if n, ok := wire.Product(i.Shape); !ok || n > maxElements {
 			return nil, wire.ErrOverflow.With("tensor %s has shape %v", wire.Quote(i.Name), i.Shape)

@@ -44,6 +44,9 @@ func (s *set) groups(stem string) (found []*object, err error) {
 	}
 	// Of a group that names the module only the patterns before that are read.
 	byName, matched := len(found) > 0, int32(-1)
+	if err := s.b.Step(int64(len(t.patterns))); err != nil {
+		return nil, err
+	}
 	for _, p := range t.patterns {
 		for next >= 0 && t.named[next].group < p.group {
 			next = t.named[next].next

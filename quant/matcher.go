@@ -1,0 +1,171 @@
+package quant
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// A matcher says whether a name matches any of a list of globs, all of which it
+// tries at once: what a name costs does not grow with the list, but for globs of
+// several pieces whose first piece the name has. A name matches a glob when it
+// has the pieces between its stars in their order: what stands before the first
+// and behind the last does not matter.
+//
+// The globs' first pieces are the automaton of Aho and Corasick: a node is what
+// the name at hand ends in, fail the node of its longest true end that is one.
+type matcher struct {
+	b     *limits.Budget
+	nodes []matchNode
+	rests []matchRest
+}
+
+type matchNode struct {
+	child, sibling int32 // of the trie, or 0
+	fail           int32
+	ends           int32 // the nearest node along fail at which pieces end, or 0
+	rest           int32 // what must follow a piece that ends here, or 0
+	char           byte
+	ends1          bool // a glob of one piece ends here
+}
+
+// A matchRest is the pieces of a glob after its first.
+type matchRest struct {
+	pieces []string
+	next   int32 // of another glob with the same first piece, or 0
+}
+
+// newMatcher takes the globs. An empty one, or one of stars alone, matches
+// nothing.
+func newMatcher(b *limits.Budget, globs []string) (*matcher, error) {
+	m := &matcher{b: b, nodes: make([]matchNode, 1, 2), rests: make([]matchRest, 1, 2)}
+	for _, glob := range globs {
+		if err := m.add(glob); err != nil {
+			return nil, err
+		}
+	}
+	return m, m.link()
+}
+
+func (m *matcher) add(glob string) error {
+	if err := m.b.Step(int64(len(glob) + 1)); err != nil {
+		return err
+	}
+	first, rest, more := strings.Cut(strings.TrimLeft(glob, "*"), "*")
+	if first == "" {
+		return nil
+	}
+	at := int32(0)
+	for i := range len(first) {
+		next, ok := m.child(at, first[i])
+		if !ok {
+			var err error
+			next = int32(len(m.nodes))
+			if m.nodes, err = limits.Append(m.b, m.nodes, matchNode{char: first[i], sibling: m.nodes[at].child}); err != nil {
+				return err
+			}
+			m.nodes[at].child = next
+		}
+		at = next
+	}
+	pieces := slices.DeleteFunc(strings.Split(rest, "*"), func(p string) bool { return p == "" })
+	if !more || len(pieces) == 0 {
+		m.nodes[at].ends1 = true
+		return nil
+	}
+	if err := m.b.Hold(int64(len(pieces)) * treeCost); err != nil {
+		return err
+	}
+	var err error
+	m.rests, err = limits.Append(m.b, m.rests, matchRest{pieces, m.nodes[at].rest})
+	m.nodes[at].rest = int32(len(m.rests) - 1)
+	return err
+}
+
+// child is the node behind another by one character: at most 256 are looked at.
+func (m *matcher) child(at int32, char byte) (int32, bool) {
+	for c := m.nodes[at].child; c != 0; c = m.nodes[c].sibling {
+		if m.nodes[c].char == char {
+			return c, true
+		}
+	}
+	return 0, false
+}
+
+// link fills in where nodes fail to, the short ones first.
+func (m *matcher) link() error {
+	queue, err := limits.Make[int32](m.b, len(m.nodes))
+	if err != nil {
+		return err
+	}
+	for done, end := 0, 1; done < end; done++ {
+		at := queue[done]
+		for c := m.nodes[at].child; c != 0; c = m.nodes[c].sibling {
+			if err := m.b.Step(1); err != nil {
+				return err
+			}
+			n := &m.nodes[c]
+			if at != 0 {
+				n.fail = m.next(m.nodes[at].fail, n.char)
+			}
+			f := &m.nodes[n.fail]
+			if n.ends = f.ends; f.ends1 || f.rest != 0 {
+				n.ends = n.fail
+			}
+			queue[end] = c
+			end++
+		}
+	}
+	return nil
+}
+
+// next is the node after one more character.
+func (m *matcher) next(at int32, char byte) int32 {
+	for {
+		if next, ok := m.child(at, char); ok {
+			return next
+		}
+		if at == 0 {
+			return 0
+		}
+		at = m.nodes[at].fail
+	}
+}
+
+// match reports a name that matches one of the globs.
+func (m *matcher) match(name string) (bool, error) {
+	if err := m.b.Step(int64(len(name) + 1)); err != nil {
+		return false, err
+	}
+	at := int32(0)
+	for i := range len(name) {
+		at = m.next(at, name[i])
+		for end := at; end != 0; end = m.nodes[end].ends {
+			if m.nodes[end].ends1 {
+				return true, nil
+			}
+			for r := m.nodes[end].rest; r != 0; r = m.rests[r].next {
+				if err := m.b.Step(int64(len(name) - i)); err != nil {
+					return false, err
+				}
+				if inOrder(name[i+1:], m.rests[r].pieces) {
+					return true, nil
+				}
+			}
+		}
+	}
+	return false, nil
+}
+
+// inOrder reports a name that has the pieces in their order.
+func inOrder(name string, pieces []string) bool {
+	for _, p := range pieces {
+		_, rest, ok := strings.Cut(name, p)
+		if !ok {
+			return false
+		}
+		name = rest
+	}
+	return true
+}
