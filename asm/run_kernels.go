@@ -82,7 +82,7 @@ func (o *Ops) Bytes(c Bytes, to Type, dst, src []byte, a, b []float32, run int) 
 	var kernel func(r, runs, chunks, at int)
 	// An unsigned code times a scale has no kernel: its bias costs an addition
 	// that Shift has anyway.
-	if k := o.bytes[to][which]; k != nil && (c.Op != Scale || !c.Unsigned || c.Less != 0) {
+	if k := o.bytes[to][which]; k != nil && (c.Op != Scale || !c.Unsigned || c.Less != 0) && c.ordinaryLast() {
 		kernel = func(r, runs, chunks, at int) {
 			k(&dst[at*to.Size()], &src[at], &a[r], pointer(b, r, a), flip, last, chunks, runs)
 		}
@@ -100,6 +100,16 @@ func (o *Ops) Bytes(c Bytes, to Type, dst, src []byte, a, b []float32, run int) 
 			return v
 		})
 	})
+}
+
+// ordinaryLast reports that the number for all is one that kernels take: products of
+// normal numbers by it must be normal where the scale is not small.
+func (c *Bytes) ordinaryLast() bool {
+	if c.Last == nil {
+		return true
+	}
+	l := *c.Last
+	return l >= 0x1p-40 && l <= 0x1p40 || l <= -0x1p-40 && l >= -0x1p40
 }
 
 // flips turn codes into signed ones, and biases make them again what they were.

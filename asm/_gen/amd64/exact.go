@@ -8,10 +8,9 @@ import (
 
 // A run is ordinary if its scale is zero or at least 2^-80, and its zero point or
 // minimum is zero or at least 2^-46: then no factor, product or sum is subnormal,
-// which holds up a processor for a hundred cycles. All other runs go one exact way:
-// operations on doubles, each rounded to float32 as the scalar function does. A sum,
-// a difference or a product of two float32 is the same whether it is rounded from
-// the exact result or from a double.
+// which holds up a multiplication for a hundred cycles (additions it does not). All
+// other runs go one exact way: they are multiplied as doubles, of which no product of two
+// float32 is rounded, and then rounded to float32 once.
 const (
 	leastScale = (127 - 80) << 23
 	leastZero  = (127 - 46) << 23
@@ -31,39 +30,75 @@ func (k *runs) ifHostile(o op, least Op, label string) {
 	}
 }
 
-// exactNumbers brings the numbers of the run into p as doubles.
+// exactNumbers brings the numbers of the run into p, the scale as doubles.
 func (k *runs) exactNumbers(o op, p pair) {
 	k.numbersInto(o, p)
 	VCVTPS2PD(p.d.AsX(), p.d)
-	if o.name == "Shift" || o.name == "Affine" {
-		VCVTPS2PD(p.m.AsX(), p.m)
-	}
 }
 
-// exactly is [op.join] of eight float32 with doubles.
+// exactly is [op.join] of eight float32 with a scale in doubles.
 func (o op) exactly(p pair, x VecVirtual) {
+	if o.name == "Shift" {
+		VSUBPS(p.m, x, x)
+	}
 	high := YMM()
-	VEXTRACTI128(Imm(1), x, high.AsX())
+	VEXTRACTF128(Imm(1), x, high.AsX())
 	for _, x := range [2]VecVirtual{x, high} {
 		VCVTPS2PD(x.AsX(), x)
-		if o.name == "Shift" {
-			VSUBPD(p.m, x, x)
-			single(x)
-		}
 		VMULPD(p.d, x, x)
-		if o.name == "Affine" {
-			single(x)
-			VADDPD(p.m, x, x)
-		}
 		VCVTPD2PSY(x, x.AsX())
 	}
-	VINSERTI128(Imm(1), high.AsX(), x, x)
+	VINSERTF128(Imm(1), high.AsX(), x, x)
+	if o.name == "Affine" {
+		VADDPS(p.m, x, x)
+	}
 }
 
-// single rounds doubles to float32.
-func single(x VecVirtual) {
-	VCVTPD2PSY(x, x.AsX())
-	VCVTPS2PD(x.AsX(), x)
+// A smallProduct is products with a scale below 2^-80 without a subnormal factor or
+// result: all are 2^128 times as large, which in bits is one bit more. A product of
+// normal size is rounded right so. Half of it added to 2, or -2, is rounded where
+// subnormal numbers are; of both, as integers, the larger one is right.
+type smallProduct struct{ times, half, two VecVirtual }
+
+const enlargedBit = 1 << 30
+
+// smallScale takes the scale of the run, which is not above 2^-80 and may be zero.
+func (k *runs) smallScale() *smallProduct {
+	s := &smallProduct{YMM(), YMM(), load(dwords(enlargedBit))}
+	VBROADCASTSS(Mem{Base: k.a}, s.times)
+	times2to128(s.times)
+	VMULPS(floats(0.5), s.times, s.half)
+	return s
+}
+
+// times2to128 multiplies by 2^128 with integers. To a subnormal number the exponent is added
+// too, and the leading one that this counts is taken off: the less of both is right.
+func times2to128(d VecVirtual) {
+	mag, x := YMM(), YMM()
+	VANDPS(dwords(0x7FFFFFFF), d, mag)
+	VXORPS(mag, d, d)
+	VPADDD(dwords(129<<23), mag, x)
+	VPADDD(dwords(128<<23), mag, mag)
+	VSUBPS(dwords(129<<23), x, x)
+	VMINPS(x, mag, mag)
+	VORPS(mag, d, d)
+}
+
+// round makes x the product of x and half of a factor, of which the whole product,
+// enlarged, is p.
+func (s *smallProduct) round(p, half, x VecVirtual) {
+	two := YMM()
+	VPSIGND(p, s.two, two)
+	VFMADD231PS(half, x, two)
+	VPMAXUD(p, two, x)
+	VPAND(dwords(^uint32(enlargedBit)), x, x)
+}
+
+// of multiplies finite numbers below 2^80.
+func (s *smallProduct) of(x VecVirtual) {
+	p := YMM()
+	VMULPS(s.times, x, p)
+	s.round(p, s.half, x)
 }
 
 // leastForBook is what the bits of a scale under a codebook must be at least, less one:

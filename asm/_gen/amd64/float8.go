@@ -92,14 +92,43 @@ func (f float8) kernel(t int) {
 		})
 }
 
-// exactRun is the loop of scales that are not ordinary.
+// exactRun is the loops of scales that are not ordinary: small ones, and, to BF16, those
+// whose products are infinite, NaN or zero, or may be.
 func (f float8) exactRun(k *runs) {
 	Label("exact")
-	p := pair{d: YMM()}
-	k.exactNumbers(op{name: "Scale"}, p)
-	Label("exactChunk")
-	f.each(k, func(x VecVirtual) { ops[0].exactly(p, x) })
-	k.again("exactChunk")
+	if !k.wide {
+		ifBelow(Mem{Base: k.a}, U32(f.least<<23-1), "small")
+		p := pair{d: YMM()}
+		VBROADCASTSS(Mem{Base: k.a}, p.d)
+		Label("largeChunk")
+		f.each(k, func(x VecVirtual) { ops[0].join(p, x) })
+		k.again("largeChunk")
+		JMP(LabelRef("done"))
+		Label("small")
+	}
+	s, nan := k.smallScale(), load(dwords(0x7FC00000))
+	if up := pow2(15 - f.bias); up != 1 {
+		VMULPS(floats(up), s.times, s.times)
+		VMULPS(floats(up), s.half, s.half)
+	}
+	Label("smallChunk")
+	f.eachHalf(k, func(x VecVirtual) {
+		product, none := YMM(), YMM()
+		VMULPS(s.times, x, product)
+		if f.infinite { // what is infinite or NaN stays what its product is
+			VSUBPS(product, product, none)
+			VCMPPS(Imm(3), none, none, none)
+			quieted(product)
+		} else {
+			VCMPPS(Imm(3), product, product, none)
+		}
+		s.round(product, s.half, x)
+		if !f.infinite {
+			product = nan
+		}
+		VBLENDVPS(none, product, x, x)
+	})
+	k.again("smallChunk")
 	JMP(LabelRef("done"))
 }
 
@@ -195,15 +224,23 @@ func (f float8) byMantissa(k *runs, l looked, infinity VecVirtual) {
 
 // each writes 32 elements as what join makes of their numbers.
 func (f float8) each(k *runs, join func(x VecVirtual)) {
+	f.eachHalf(k, func(x VecVirtual) {
+		if up := pow2(15 - f.bias); up != 1 {
+			VMULPS(floats(up), x, x)
+		}
+		join(x)
+		quieted(x)
+	})
+}
+
+// eachHalf writes 32 elements as what join makes of codes as float16, whose exponents
+// have a bias of 15.
+func (f float8) eachHalf(k *runs, join func(x VecVirtual)) {
 	for at := 0; at < 32; at += 16 {
 		x := [2]VecVirtual{YMM(), YMM()}
 		f.half(k, at, x)
 		for _, y := range x {
-			if up := pow2(15 - f.bias); up != 1 {
-				VMULPS(floats(up), y, y)
-			}
 			join(y)
-			quieted(y)
 		}
 		k.store(x, k.target(), at)
 	}

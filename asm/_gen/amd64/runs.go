@@ -132,7 +132,6 @@ type byteLoops struct {
 
 func bytesKernel(o op, t int) {
 	b := &byteLoops{o: o, first: o}
-	var least Op = U32(leastScale - 1)
 	if o == twice {
 		b.first = ops[0]
 	}
@@ -153,7 +152,6 @@ func bytesKernel(o op, t int) {
 				b.last = YMM()
 				VBROADCASTSS(b.bias, b.last)
 				canonical(b.last)
-				least = leastBeside(b.bias)
 			case b.hasBias():
 				b.biased = GP32()
 				MOVL(b.bias, b.biased)
@@ -161,7 +159,7 @@ func bytesKernel(o op, t int) {
 		},
 		func(k *runs) {
 			b.p = pair{YMM(), YMM()}
-			k.ifHostile(b.first, least, "exact")
+			k.ifHostile(b.first, U32(leastScale-1), "exact")
 			k.numbersInto(b.first, b.p)
 			if b.hasBias() {
 				TESTL(b.biased, b.biased)
@@ -177,20 +175,6 @@ func bytesKernel(o op, t int) {
 				}
 			})
 		})
-}
-
-// leastBeside is leastScale less one if the factor at m is neither very small nor very
-// large, infinite or NaN, and more than any scale if it is.
-func leastBeside(m Mem) Register {
-	bits, least, all := GP32(), GP32(), GP32()
-	MOVL(m, bits)
-	and32(bits, 0x7FFFFFFF)
-	SUBL(U32((127-40)<<23), bits)
-	MOVL(U32(leastScale-1), least)
-	MOVL(U32(0xFFFFFFFF), all)
-	CMPL(bits, U32(100<<23))
-	CMOVLHI(all, least)
-	return least
 }
 
 // hasBias says whether codes can have a bias.
@@ -212,29 +196,35 @@ func (b *byteLoops) rare() {
 		b.fromZero = false
 	}
 	Label("exact")
-	b.exactNumbers(b.first, b.p)
-	var bias VecVirtual
-	if b.hasBias() {
-		bias = YMM()
+	var join func(x VecVirtual)
+	switch b.o.name {
+	case "Scale":
+		join = b.smallScale().of
+	case "Twice": // products of whole numbers are multiples of the least number: only the last ones are rounded
+		small, half := b.smallScale(), YMM()
+		VMULPS(floats(0.5), b.last, half)
+		join = func(x VecVirtual) {
+			p := YMM()
+			VMULPS(small.times, x, x)
+			VMULPS(b.last, x, p)
+			small.round(p, half, x)
+		}
+	default:
+		b.exactNumbers(b.o, b.p)
+		bias := YMM()
 		VBROADCASTSS(b.bias, bias)
-	}
-	if b.o == twice {
-		VCVTPS2PD(b.last.AsX(), b.last)
+		join = func(x VecVirtual) {
+			VADDPS(bias, x, x)
+			b.o.exactly(b.p, x)
+		}
 	}
 	Label("exactChunk")
 	b.each(b.mask, func(x VecVirtual) {
-		if bias != nil {
-			VADDPS(bias, x, x)
-		}
-		b.first.exactly(b.p, x)
-		if b.o == twice {
-			ops[0].exactly(pair{d: b.last}, x)
+		join(x)
+		if b.o.turned && b.o.name != "Shift" {
+			VXORPS(b.minus, x, x)
 		}
 	})
 	b.again("exactChunk")
-	if b.o == twice {
-		VBROADCASTSS(b.bias, b.last)
-		canonical(b.last)
-	}
 	JMP(LabelRef("done"))
 }
