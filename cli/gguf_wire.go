@@ -43,15 +43,15 @@ func (s *session) dumpFile(ctx context.Context, path string) error {
 		return err
 	}
 	defer closer.Close()
+	b := s.policy.Budget(ctx)
+	defer b.Close()
 	var magic [4]byte
 	if n, _ := r.ReadAt(magic[:], 0); n == 4 && string(magic[:]) != gguf.Magic {
-		format, err := parser.Detect(r, size)
+		format, err := parser.Detect(b, r, size)
 		if err != nil {
 			return err
 		}
 		return wire.ErrUnsupported.With("a %s file; --wire shows GGUF only", format)
 	}
-	b := s.policy.Budget(ctx)
-	defer b.Close()
 	return gguf.Dump(b, s.out, r, size)
 }

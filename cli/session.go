@@ -99,7 +99,11 @@ func message(path string, err error) string {
 // hintFor says which flag raises the limit that was reached.
 func hintFor(err error, p *limits.Policy) string {
 	if e, ok := errors.AsType[*limits.Error](err); ok {
-		return fmt.Sprintf("%s raises it; it is %s", e.Axis.Flag(), flagText(e.Axis, p.Limit(e.Axis)))
+		also := ""
+		if e.Axis == limits.OpenFiles {
+			also = ", and the system's limit (ulimit -n) bounds it"
+		}
+		return fmt.Sprintf("%s raises it; it is %s%s", e.Axis.Flag(), flagText(e.Axis, p.Limit(e.Axis)), also)
 	}
 	if e, ok := errors.AsType[*spoolError](err); ok {
 		return fmt.Sprintf("--max-spool raises it; it is %s", limits.FormatSize(e.limit))

@@ -13,6 +13,7 @@ const (
 	Depth                    // nesting
 	StepCount                // steps of parsers and of the pickle machine
 	WorkingSet               // live bytes of the pickle machine
+	OpenFiles                // files of models that are open at once
 	Time                     // wall clock
 	axisCount
 )
@@ -40,6 +41,7 @@ var axes = [axisCount]struct {
 	Depth:        {"depth", "max_depth", "--max-depth", count},
 	StepCount:    {"steps", "max_steps", "--max-steps", count},
 	WorkingSet:   {"working_set", "max_working_set", "--max-working-set", bytes},
+	OpenFiles:    {"open_files", "max_open_files", "--max-open-files", count},
 	Time:         {"time", "timeout", "--timeout", clock},
 }
 

@@ -12,7 +12,7 @@ import (
 // spent. Make one with [Policy.Budget] or [Budget.Child], close it when the
 // operation and everything that it returned are done with.
 type Budget struct {
-	shared  [2]gauge // bytes and items held: this account's and its ancestors'
+	shared  [3]gauge // bytes, items and open files: this account's and its ancestors'
 	parent  *Budget
 	single  int64        // the ceiling of one buffer
 	largest atomic.Int64 // the largest buffer so far
@@ -24,6 +24,7 @@ type Budget struct {
 	ratios  ratios
 
 	policy   Policy
+	invalid  error           // what is wrong with the policy
 	ctx      context.Context // ends with the operation, its deadline included
 	life     context.Context // ends when the account closes: the children's
 	end      context.CancelCauseFunc
@@ -39,12 +40,14 @@ type pool uint8
 const (
 	held    pool = iota // bytes
 	counted             // items
+	opened              // files
 )
 
-var poolAxis = [...]Axis{held: Total, counted: Items}
+var poolAxis = [...]Axis{held: Total, counted: Items, opened: OpenFiles}
 
 // Budget opens an account under the policy. The context's end, and the
-// policy's deadline, end the operation within 1,024 steps.
+// policy's deadline, end the operation within 1,024 steps. The account of a policy
+// that is not valid has ended before it begins, with [ErrPolicy].
 func (p Policy) Budget(ctx context.Context) *Budget { return open(ctx, p, nil) }
 
 // Child opens an account under this one, for a tenant or a request: a charge
@@ -57,14 +60,20 @@ func (b *Budget) Child(p Policy) *Budget {
 }
 
 func open(ctx context.Context, p Policy, parent *Budget) *Budget {
-	b := &Budget{policy: p, parent: parent, single: p.Limit(SingleAlloc), started: time.Now()}
+	b := &Budget{policy: p, parent: parent, invalid: p.Validate(), started: time.Now()}
+	b.life, b.end = context.WithCancelCause(ctx)
+	b.ctx, b.stop = b.life, func() {}
+	if b.invalid != nil {
+		b.end(b.invalid) // and the gauges stay empty
+		return b
+	}
+	b.single = p.Limit(SingleAlloc)
 	b.shared[held].open(p.Limit(Total))
 	b.shared[counted].open(p.Limit(Items))
+	b.shared[opened].open(min(p.Limit(OpenFiles), systemFiles()))
 	b.working.open(p.Limit(WorkingSet))
 	b.steps.open(p.Limit(StepCount))
 	b.depth.open(p.Limit(Depth))
-	b.life, b.end = context.WithCancelCause(ctx)
-	b.ctx, b.stop = b.life, func() {}
 	if d := p.Limit(Time); d != int64(NoTimeout) {
 		b.ctx, b.stop = context.WithTimeoutCause(b.life, time.Duration(d), &Error{Time, d, d})
 	}
@@ -116,7 +125,7 @@ func (b *Budget) Err() error {
 // it before the allocation.
 func (b *Budget) Alloc(n int64) error {
 	if uint64(n) > uint64(b.single) {
-		return &Error{SingleAlloc, n, b.single}
+		return b.refuse(SingleAlloc, n, b.single)
 	}
 	b.noteBuffer(n)
 	if b.parent == nil && b.shared[held].take(n) {
@@ -157,6 +166,19 @@ func (b *Budget) Lease(n int64) (release func(), err error) {
 	return sync.OnceFunc(func() { b.Drop(n) }), nil
 }
 
+// OpenFile charges one open file until closed is called. Calling closed again
+// does nothing.
+func (b *Budget) OpenFile() (closed func(), err error) {
+	if err := b.charge(opened, 1); err != nil {
+		return func() {}, err
+	}
+	return sync.OnceFunc(func() {
+		if b.shared[opened].give(1) {
+			b.returnAbove(opened, 1)
+		}
+	}), nil
+}
+
 // Items charges n counted things: tensors, keys, members, values.
 func (b *Budget) Items(n int64) error { return b.charge(counted, n) }
 
@@ -173,10 +195,7 @@ func (b *Budget) charge(p pool, n int64) error {
 
 // refused takes back what the accounts below a have granted.
 func (b *Budget) refused(a *Budget, p pool, n int64) error {
-	err := error(&Error{poolAxis[p], n, a.shared[p].left()})
-	if a.closed.Load() {
-		err = ErrClosed
-	}
+	err := a.refuse(poolAxis[p], n, a.shared[p].left())
 	for u := b; u != a; u = u.parent {
 		if _, ok := u.shared[p].move(n); ok {
 			continue
@@ -193,6 +212,17 @@ func (b *Budget) refused(a *Budget, p pool, n int64) error {
 	return err
 }
 
+// refuse says why the account grants nothing: its own end, or the axis.
+func (b *Budget) refuse(a Axis, want, left int64) error {
+	switch {
+	case b.invalid != nil:
+		return b.invalid
+	case b.closed.Load():
+		return ErrClosed
+	}
+	return &Error{a, want, left}
+}
+
 // returnAbove gives n back to the ancestors. The first one that is closed has
 // returned it, with all that it held, to those above it.
 func (b *Budget) returnAbove(p pool, n int64) {
@@ -207,7 +237,7 @@ func (b *Budget) returnAbove(p pool, n int64) {
 // the operation, so nested decoding stays in one goroutine.
 func (b *Budget) Enter() error {
 	if !b.depth.take(1) {
-		return &Error{Depth, 1, b.depth.left()}
+		return b.refuse(Depth, 1, b.depth.left())
 	}
 	return nil
 }

@@ -60,15 +60,12 @@ func TestEveryAxisRefusesWithItsName(t *testing.T) {
 			limits.Error{Axis: limits.WorkingSet, Want: 11, Left: 10}},
 		{"working set within the total", limits.Policy{MaxTotalBytes: 10}, func(b *limits.Budget) error { return work(b, 11) },
 			limits.Error{Axis: limits.Total, Want: 11, Left: 10}},
-		{"a negative ceiling lets nothing through", limits.Policy{MaxTotalBytes: -1}, func(b *limits.Budget) error { return b.Hold(1) },
-			limits.Error{Axis: limits.Total, Want: 1, Left: 0}},
-		{"a depth past the ceiling of all policies", limits.Policy{MaxDepth: math.MaxInt64}, func(b *limits.Budget) error {
-			var err error
-			for range limits.MaxDepthCeiling + 1 {
-				err = b.Enter()
-			}
+		{"open files", limits.Policy{MaxOpenFiles: 1}, func(b *limits.Budget) error {
+			_, err := b.OpenFile()
+			must(t, err)
+			_, err = b.OpenFile()
 			return err
-		}, limits.Error{Axis: limits.Depth, Want: 1, Left: 0}},
+		}, limits.Error{Axis: limits.OpenFiles, Want: 1, Left: 0}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := limitstest.Open(t, c.policy)
@@ -180,7 +177,7 @@ func TestAWorkingSetIsGivenBackInParts(t *testing.T) {
 }
 
 func TestUsageListsEveryAxis(t *testing.T) {
-	b := limitstest.Open(t, limits.Policy{MaxTotalBytes: 1000, Timeout: limits.NoTimeout})
+	b := limitstest.Open(t, limits.Policy{MaxTotalBytes: 1000, MaxOpenFiles: 3, Timeout: limits.NoTimeout})
 	must(t, b.Alloc(10))
 	must(t, b.Alloc(7))
 	b.Drop(7)
@@ -188,6 +185,12 @@ func TestUsageListsEveryAxis(t *testing.T) {
 	must(t, b.Enter())
 	must(t, b.Step(4))
 	must(t, work(b, 20))
+	closed, err := b.OpenFile()
+	must(t, err)
+	_, err = b.OpenFile()
+	must(t, err)
+	closed()
+	closed()
 	b.Source(100)
 	must(t, b.Inflate(3, 10))
 	must(t, b.Inflate(10, 10))
@@ -210,6 +213,7 @@ func TestUsageListsEveryAxis(t *testing.T) {
 		{Axis: limits.Depth, Used: 1, Peak: 1, Limit: limits.DefaultMaxDepth},
 		{Axis: limits.StepCount, Used: 4, Peak: 4, Limit: limits.DefaultMaxSteps},
 		{Axis: limits.WorkingSet, Used: 20, Peak: 20, Limit: limits.DefaultMaxWorkingSet},
+		{Axis: limits.OpenFiles, Used: 1, Peak: 2, Limit: 3},
 	}
 	if d := cmp.Diff(want, got[:limits.Time]); d != "" {
 		t.Error(d)
@@ -237,10 +241,6 @@ func TestTheDeadlineIsALimit(t *testing.T) {
 		if err, ok := errors.AsType[*limits.Error](expired(b)); !ok || err.Axis != limits.Time {
 			t.Errorf("got %v", b.Err())
 		}
-	})
-	t.Run("a negative one that is not NoTimeout", func(t *testing.T) {
-		b := limitstest.Open(t, limits.Policy{Timeout: -5})
-		refused(t, expired(b), limits.Error{Axis: limits.Time, Want: -5, Left: -5})
 	})
 	t.Run("a host's is not its children's", func(t *testing.T) {
 		host := limitstest.Open(t, limits.Policy{Timeout: 1})

@@ -10,6 +10,10 @@ import (
 // ErrLimit is in the chain of every [*Error].
 var ErrLimit = errors.New("limit reached")
 
+// ErrPolicy is in the chain of every error about a policy itself: a field, a
+// number or a name that cannot be.
+var ErrPolicy = errors.New("policy")
+
 // ErrClosed is returned for a charge to an account that has been closed.
 var ErrClosed = errors.New("limits: account is closed")
 

@@ -15,16 +15,6 @@ import (
 // but may come over a wire.
 const MaxPolicyBytes = 1 << 20
 
-// A list field of a policy's JSON.
-var lists = [...]struct {
-	field string
-	of    func(*Policy) *[]string
-}{
-	{"quirks", func(p *Policy) *[]string { return &p.Quirks }},
-	{"refuse_formats", func(p *Policy) *[]string { return &p.RefuseFormats }},
-	{"refuse_findings", func(p *Policy) *[]string { return &p.RefuseFindings }},
-}
-
 const unknownMembersField = "refuse_unknown_members"
 
 // MarshalJSON writes every field, defaults filled in, one per line, as
@@ -64,25 +54,33 @@ func jsonValue(u unit, n int64) string {
 }
 
 // ReadPolicy reads a policy's JSON: one object, fields left out keep their
-// defaults. Unknown and duplicate fields, zero, negative or overflowing numbers
-// and wrong units are errors that name the field.
+// defaults. Unknown and duplicate fields, names that nobody knows, zero, negative
+// or overflowing numbers and wrong units are errors that name the field; all are
+// [ErrPolicy].
 func ReadPolicy(r io.Reader) (Policy, error) {
 	text, err := io.ReadAll(io.LimitReader(r, MaxPolicyBytes+1))
 	if err != nil {
 		return Policy{}, err
 	}
 	if len(text) > MaxPolicyBytes {
-		return Policy{}, fmt.Errorf("policy: more than %d bytes", MaxPolicyBytes)
+		return Policy{}, fmt.Errorf("%w: more than %d bytes", ErrPolicy, MaxPolicyBytes)
 	}
-	p, err := ParsePolicy(text)
-	if err != nil {
-		return Policy{}, fmt.Errorf("policy: %w", err)
-	}
-	return p, nil
+	return ParsePolicy(text)
 }
 
 // ParsePolicy is [ReadPolicy] for text in memory.
 func ParsePolicy(text []byte) (Policy, error) {
+	p, err := parsePolicy(text)
+	if err != nil {
+		return Policy{}, fmt.Errorf("%w: %w", ErrPolicy, err)
+	}
+	if err := p.Validate(); err != nil {
+		return Policy{}, err
+	}
+	return p, nil
+}
+
+func parsePolicy(text []byte) (Policy, error) {
 	if !utf8.Valid(text) {
 		return Policy{}, errors.New("not UTF-8 text")
 	}

@@ -2,12 +2,14 @@ package limits_test
 
 import (
 	"encoding/json"
+	"errors"
 	"math"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/limits/limitstest"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -78,6 +80,9 @@ func TestReadPolicyRefuses(t *testing.T) {
 		{"a number in a list", `{"quirks": [1]}`, `field "quirks": a list of names is wanted`},
 		{"an empty name", `{"quirks": [""]}`, `field "quirks": a list of names is wanted`},
 		{"a list in a list", `{"quirks": [["a"]]}`, `field "quirks": a list of names is wanted`},
+		{"a negative count", `{"max_items": -5}`, `field "max_items": "-5" is not a whole number`},
+		{"a finding with a slip of the pen", `{"refuse_findings": ["gguf.token_dup"]}`, `field "refuse_findings": no finding has the name "gguf.token_dup"`},
+		{"a star among the formats", `{"refuse_formats": ["*"]}`, `field "refuse_formats": no format has the name "*" (gguf, npy, npz, pth, safetensors)`},
 		{"a switch in text", `{"refuse_unknown_members": "true"}`, `field "refuse_unknown_members": true or false is wanted`},
 		{"text after the object", `{} {}`, `text after the object`},
 		{"an object that does not end", `{"max_items": 1`, `unexpected EOF`},
@@ -110,7 +115,8 @@ func TestPolicyRoundTrip(t *testing.T) {
 		"odd values": {
 			MaxSingleAlloc: 1, MaxTotalBytes: math.MaxInt64, MaxItems: 3, MaxInflateRatio: 5, MaxExpandRatio: 7,
 			MaxDepth: 11, MaxSteps: 13, MaxWorkingSet: 1<<20 + 1, Timeout: 1500 * time.Millisecond,
-			Quirks: []string{"a", "b\"\u202e"}, RefuseFormats: []string{"npy"}, RefuseFindings: []string{"x.y"}, RefuseUnknownMembers: true,
+			MaxOpenFiles: 17,
+			Quirks:       []string{"gguf.nul", "gguf.gaps"}, RefuseFormats: []string{"npy"}, RefuseFindings: []string{"npz.case"}, RefuseUnknownMembers: true,
 		},
 		"whole units": {MaxSingleAlloc: 1 << 10, MaxTotalBytes: 1 << 40, MaxWorkingSet: 3 << 50, Timeout: 3 * time.Hour},
 		"no timeout":  {Timeout: limits.NoTimeout},
@@ -151,6 +157,7 @@ func TestMarshalPolicyShowsDefaults(t *testing.T) {
   "max_depth": 128,
   "max_steps": 200000000,
   "max_working_set": "512MiB",
+  "max_open_files": 1024,
   "timeout": "1m",
   "quirks": [],
   "refuse_formats": [],
@@ -175,7 +182,7 @@ func TestProfilesDifferOnlyInFields(t *testing.T) {
 		t.Errorf("server is not the default: %s", d)
 	}
 	strict, _ := limits.Profile("strict")
-	if !strict.RefusesFormat("pth") || !strict.RefusesFinding("any.code") || !strict.RefuseUnknownMembers {
+	if !strict.RefusesFormat("pth") || !strict.RefusesFinding("gguf.gaps") || !strict.RefuseUnknownMembers {
 		t.Errorf("strict does not refuse what it promises: %+v", strict)
 	}
 	edge, _ := limits.Profile("edge")
@@ -192,14 +199,28 @@ func TestValidate(t *testing.T) {
 		name, want string
 		p          limits.Policy
 	}{
-		{"a negative number", `field "max_items": -1 is negative`, limits.Policy{MaxItems: -1}},
-		{"a negative timeout", `field "timeout": -2 is negative`, limits.Policy{Timeout: -2}},
-		{"depth past its ceiling", `field "max_depth": 10001 is more than 10000`, limits.Policy{MaxDepth: 10001}},
+		{"a negative number", `policy: field "max_items": -1 is negative`, limits.Policy{MaxItems: -1}},
+		{"a negative timeout", `policy: field "timeout": -2 is negative`, limits.Policy{Timeout: -2}},
+		{"depth past its ceiling", `policy: field "max_depth": 10001 is more than 10000`, limits.Policy{MaxDepth: 10001}},
+		{"a quirk that nobody knows", `policy: field "quirks": no quirk has the name "gguf.gap" (detect.polyglot, gguf.gaps, gguf.nul, zip.store-hints)`, limits.Policy{Quirks: []string{"gguf.nul", "gguf.gap"}}},
+		{"a format that nobody knows", `policy: field "refuse_formats": no format has the name "PTH" (gguf, npy, npz, pth, safetensors)`, limits.Policy{RefuseFormats: []string{"PTH"}}},
+		{"a finding that nobody knows", `policy: field "refuse_findings": no finding has the name "gguf.\u202e"`, limits.Policy{RefuseFindings: []string{"*", "gguf.\u202e"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := c.p.Validate()
 			if err == nil || err.Error() != c.want {
 				t.Errorf("got %v, want %s", err, c.want)
+			}
+			if !errors.Is(err, limits.ErrPolicy) {
+				t.Errorf("%v is no error of a policy", err)
+			}
+			b := limitstest.Open(t, c.p)
+			w := b.Workspace()
+			_, opened := b.OpenFile()
+			for i, refused := range []error{b.Err(), b.Alloc(1), b.Hold(1), b.Items(1), b.Enter(), b.Step(1), w.Hold(1), w.Alloc(1), opened} {
+				if !errors.Is(refused, limits.ErrPolicy) {
+					t.Errorf("charge %d: got %v", i, refused)
+				}
 			}
 			if _, err := c.p.MarshalJSON(); err == nil {
 				t.Error("written as JSON")

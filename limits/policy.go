@@ -17,6 +17,7 @@ const (
 	DefaultMaxDepth        = 128
 	DefaultMaxSteps        = 200_000_000
 	DefaultMaxWorkingSet   = 512 << 20
+	DefaultMaxOpenFiles    = 1024
 	DefaultTimeout         = 60 * time.Second
 
 	// NoTimeout switches the deadline off: conversions take as long as they take.
@@ -33,8 +34,9 @@ const (
 )
 
 // A Policy is a set of ceilings and refusals. Its zero value is the default of
-// a server; a field left zero keeps its default. Negative fields are not valid
-// ([Policy.Validate]), except Timeout, where [NoTimeout] means none.
+// a server; a field left zero keeps its default. A policy with a negative field
+// (except Timeout, where [NoTimeout] means none) or a name that nobody knows is
+// not valid ([Policy.Validate]): its account refuses everything with [ErrPolicy].
 type Policy struct {
 	// MaxSingleAlloc bounds one buffer whose size a file declares, in bytes.
 	// Charged by every parser. Default 256 MiB.
@@ -61,14 +63,21 @@ type Policy struct {
 	MaxSteps int64
 	// MaxWorkingSet bounds the live bytes of the pickle machine. Default 512 MiB.
 	MaxWorkingSet int64
+	// MaxOpenFiles bounds the files of a model that are open at once, such as
+	// shards. The process's own limit, less a reserve, bounds it too where the
+	// system tells it. Default 1,024.
+	MaxOpenFiles int64
 	// Timeout bounds one operation's wall clock. Default 60 s; [NoTimeout] for none.
 	Timeout time.Duration
 
-	// Quirks names leniencies that are granted, such as "gguf.gaps". None by default.
+	// Quirks names leniencies that are granted, such as "gguf.gaps"; [Quirks]
+	// lists all. None by default.
 	Quirks []string
-	// RefuseFormats names formats that are refused, such as "pth".
+	// RefuseFormats names formats that are refused, such as "pth"; [Formats]
+	// lists all.
 	RefuseFormats []string
-	// RefuseFindings names finding codes that are refused; "*" refuses all.
+	// RefuseFindings names finding codes that are refused, of those that
+	// [Findings] lists; "*" refuses all.
 	RefuseFindings []string
 	// RefuseUnknownMembers refuses archive members that the format does not know.
 	RefuseUnknownMembers bool
@@ -76,7 +85,7 @@ type Policy struct {
 
 // Limit returns the ceiling in force on one axis, defaults filled in. On the
 // Time axis it is nanoseconds, or -1 for none. A negative field, which
-// [Policy.Validate] refuses, lets nothing through.
+// [Policy.Validate] refuses, counts as 0.
 func (p *Policy) Limit(a Axis) int64 {
 	if a == Time {
 		return or(int64(p.Timeout), int64(DefaultTimeout))
@@ -111,6 +120,8 @@ func (p *Policy) field(a Axis) (field *int64, def int64) {
 		return &p.MaxSteps, DefaultMaxSteps
 	case WorkingSet:
 		return &p.MaxWorkingSet, DefaultMaxWorkingSet
+	case OpenFiles:
+		return &p.MaxOpenFiles, DefaultMaxOpenFiles
 	case Time:
 		return (*int64)(&p.Timeout), int64(DefaultTimeout)
 	default:
@@ -147,18 +158,18 @@ func (p *Policy) Set(a Axis, text string) error {
 	return nil
 }
 
-// Validate reports the first field that no policy may hold.
+// Validate reports the first field that no policy may hold, as an [ErrPolicy].
 func (p *Policy) Validate() error {
 	for a := range axisCount {
 		field, _ := p.field(a)
 		if *field < 0 && (a != Time || p.Timeout != NoTimeout) {
-			return fmt.Errorf("field %q: %d is negative", axes[a].field, *field)
+			return fmt.Errorf("%w: field %q: %d is negative", ErrPolicy, axes[a].field, *field)
 		}
 	}
 	if p.MaxDepth > MaxDepthCeiling {
-		return fmt.Errorf("field %q: %d is more than %d", axes[Depth].field, p.MaxDepth, MaxDepthCeiling)
+		return fmt.Errorf("%w: field %q: %d is more than %d", ErrPolicy, axes[Depth].field, p.MaxDepth, MaxDepthCeiling)
 	}
-	return nil
+	return p.checkNames()
 }
 
 // Filled returns the policy with its defaults written out.

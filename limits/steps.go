@@ -57,7 +57,7 @@ func (b *Budget) Step(n int64) error {
 		return err
 	}
 	if !b.steps.take(n) {
-		return &Error{StepCount, n, b.steps.left()}
+		return b.refuse(StepCount, n, b.steps.left())
 	}
 	return nil
 }

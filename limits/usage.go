@@ -15,9 +15,17 @@ func (b *Budget) Usage() []AxisUsage {
 	out := make([]AxisUsage, 0, axisCount)
 	for _, a := range Axes() {
 		used, peak := b.use(a)
-		out = append(out, AxisUsage{a, used, peak, b.policy.Limit(a)})
+		out = append(out, AxisUsage{a, used, peak, b.limit(a)})
 	}
 	return out
+}
+
+// limit is the ceiling in force: the policy's, or the system's below it.
+func (b *Budget) limit(a Axis) int64 {
+	if a == OpenFiles {
+		return b.shared[opened].max
+	}
+	return b.policy.Limit(a)
 }
 
 func (b *Budget) use(a Axis) (used, peak int64) {
@@ -28,6 +36,8 @@ func (b *Budget) use(a Axis) (used, peak int64) {
 		return b.shared[held].used(), b.shared[held].peak()
 	case Items:
 		return b.shared[counted].used(), b.shared[counted].peak()
+	case OpenFiles:
+		return b.shared[opened].used(), b.shared[opened].peak()
 	case Depth:
 		return b.depth.used(), b.depth.peak()
 	case StepCount:

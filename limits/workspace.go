@@ -14,7 +14,7 @@ func (b *Budget) Workspace() Workspace { return Workspace{b: b} }
 // Hold charges n bytes, as [Budget.Hold] does.
 func (w *Workspace) Hold(n int64) error {
 	if !w.b.working.take(n) {
-		return &Error{WorkingSet, n, w.b.working.left()}
+		return w.b.refuse(WorkingSet, n, w.b.working.left())
 	}
 	if err := w.b.Hold(n); err != nil {
 		w.b.working.move(n)
@@ -27,7 +27,7 @@ func (w *Workspace) Hold(n int64) error {
 // Alloc charges one buffer of n bytes.
 func (w *Workspace) Alloc(n int64) error {
 	if uint64(n) > uint64(w.b.single) {
-		return &Error{SingleAlloc, n, w.b.single}
+		return w.b.refuse(SingleAlloc, n, w.b.single)
 	}
 	w.b.noteBuffer(n)
 	return w.Hold(n)

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -28,7 +29,7 @@ type confined struct {
 
 // confine opens a folder. Only name is looked up by path, if the caller gave
 // one; links on it are the caller's own.
-func confine(dir, name, path string) (*folder, error) {
+func confine(b *limits.Budget, dir, name, path string) (*folder, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
@@ -41,7 +42,7 @@ func confine(dir, name, path string) (*folder, error) {
 		}
 		c.snap = snap
 	}
-	return newFolder(c, c), nil
+	return newFolder(b, c, c), nil
 }
 
 // snapshot finds the models--NAME folder that a folder is a snapshot of.

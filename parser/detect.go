@@ -1,7 +1,6 @@
 package parser
 
 import (
-	"context"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -46,10 +45,8 @@ const (
 
 // Detect tells the format of the file in r, which holds size bytes, by its
 // content. Content of no known format is an error that says what it is instead.
-func Detect(r io.ReaderAt, size int64) (string, error) {
-	return guarded("detect", func() (string, error) {
-		b := limits.Policy{}.Budget(context.Background())
-		defer b.Close()
+func Detect(b *limits.Budget, r io.ReaderAt, size int64) (string, error) {
+	return guarded(b, "detect", func() (string, error) {
 		f, _, err := detect(b, r, size)
 		if err != nil {
 			return "", err

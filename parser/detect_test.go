@@ -40,7 +40,10 @@ func policyOf(t testing.TB, r *corpus.Recipe) limits.Policy {
 	return p
 }
 
-func read(data []byte) (*bytes.Reader, int64) { return bytes.NewReader(data), int64(len(data)) }
+// detect asks under an account of its own.
+func detect(t testing.TB, data []byte) (string, error) {
+	return parser.Detect(account(t, limits.Policy{}), bytes.NewReader(data), int64(len(data)))
+}
 
 // safetensors builds a file of one tensor that holds body.
 func safetensors(body string) []byte {
@@ -109,7 +112,7 @@ func TestDetectKnowsEveryHonestFile(t *testing.T) {
 	for _, f := range parser.Formats() {
 		for _, seed := range corpus.Valid(f.Name) {
 			seen++
-			if got, err := parser.Detect(read(seed.Data)); err != nil || got != f.Name {
+			if got, err := detect(t, seed.Data); err != nil || got != f.Name {
 				t.Errorf("%s/%s: %q, %v", f.Name, seed.Name, got, err)
 			}
 		}
@@ -172,7 +175,7 @@ func TestWhatIsNoModelIsNamed(t *testing.T) {
 		}
 	}
 	t.Run("nothing known", func(t *testing.T) {
-		_, err := parser.Detect(read([]byte("\xde\xad\xbe\xef\x00\x01\x02\x03\x04\x05")))
+		_, err := detect(t, []byte("\xde\xad\xbe\xef\x00\x01\x02\x03\x04\x05"))
 		if parser.ClassOf(err) != parser.Unsupported || !strings.Contains(err.Error(), "de ad be ef 00 01 02 03") {
 			t.Errorf("%v", err)
 		}
@@ -185,12 +188,12 @@ func TestTooFewBytesAreTruncated(t *testing.T) {
 		"", "G", "GGU", "\x93NUM", "PK", "PK\x05", "PK\x03",
 		"\x80\x00\x00\x00", "\x80\x00\x00\x00\x00\x00\x00\x00",
 	} {
-		if _, err := parser.Detect(read([]byte(data))); parser.ClassOf(err) != parser.Truncated {
+		if _, err := detect(t, []byte(data)); parser.ClassOf(err) != parser.Truncated {
 			t.Errorf("%q: %v", data, err)
 		}
 	}
 	for _, data := range []string{"\xff\xff\xff\xff\xff", "hello", "\x01\xe1\xf5\x05\x00\x00\x00\x00"} {
-		if _, err := parser.Detect(read([]byte(data))); parser.ClassOf(err) != parser.Unsupported {
+		if _, err := detect(t, []byte(data)); parser.ClassOf(err) != parser.Unsupported {
 			t.Errorf("%q: %v", data, err)
 		}
 	}
@@ -200,7 +203,7 @@ func TestTooFewBytesAreTruncated(t *testing.T) {
 // it is no text.
 func TestALongHeaderIsSafetensors(t *testing.T) {
 	data := append(binary.LittleEndian.AppendUint64(nil, 1<<63-1), "{}"...)
-	if got, err := parser.Detect(read(data)); got != "safetensors" {
+	if got, err := detect(t, data); got != "safetensors" {
 		t.Errorf("%q, %v", got, err)
 	}
 	if _, err := parser.Decode(account(t, limits.Policy{}), bytes.NewReader(data), int64(len(data))); parser.ClassOf(err) != parser.Malformed {
@@ -252,7 +255,7 @@ func TestPolyglotsAreRefused(t *testing.T) {
 			if strings.Contains(c.what, "pth") && !slices.ContainsFunc(parser.Formats(), func(f parser.Format) bool { return f.Name == "pth" }) {
 				t.Skip("pth is not read here")
 			}
-			_, err := parser.Detect(read(c.data))
+			_, err := detect(t, c.data)
 			e, ok := errors.AsType[*parser.Error](err)
 			if !ok || parser.ClassOf(err) != parser.Unsupported || !strings.Contains(err.Error(), c.what) {
 				t.Fatalf("%v", err)
@@ -264,7 +267,7 @@ func TestPolyglotsAreRefused(t *testing.T) {
 	}
 	t.Run("an archive with a long comment", func(t *testing.T) {
 		for n, data := range far {
-			if _, err := parser.Detect(read(data)); parser.ClassOf(err) != parser.Unsupported {
+			if _, err := detect(t, data); parser.ClassOf(err) != parser.Unsupported {
 				t.Errorf("comment of %d bytes: %v", n, err)
 			}
 		}
@@ -281,7 +284,7 @@ func TestPolyglotsAreRefused(t *testing.T) {
 	})
 	t.Run("an end record that leads nowhere is data", func(t *testing.T) {
 		stray := safetensors("PK\x05\x06\x00\x00\x00\x00\x01\x00\x01\x00\x2e\x00\x00\x00\x00\x00\x00\x00\x00\x00")
-		if _, err := parser.Detect(read(stray)); err != nil {
+		if _, err := detect(t, stray); err != nil {
 			t.Error(err)
 		}
 	})
@@ -310,14 +313,14 @@ func TestDetectionLeavesNoCharge(t *testing.T) {
 }
 
 func TestAWrongSizeIsUsage(t *testing.T) {
-	if _, err := parser.Detect(bytes.NewReader(nil), -1); parser.ClassOf(err) != parser.Usage {
+	if _, err := parser.Detect(account(t, limits.Policy{}), bytes.NewReader(nil), -1); parser.ClassOf(err) != parser.Usage {
 		t.Error(err)
 	}
 }
 
 // A reader's own error stays what it is.
 func TestAReadersErrorIsInternal(t *testing.T) {
-	if _, err := parser.Detect(failing{}, 100); parser.ClassOf(err) != parser.Internal || !errors.Is(err, io.ErrClosedPipe) {
+	if _, err := parser.Detect(account(t, limits.Policy{}), failing{}, 100); parser.ClassOf(err) != parser.Internal || !errors.Is(err, io.ErrClosedPipe) {
 		t.Error(err)
 	}
 }

@@ -1,11 +1,13 @@
 package parser
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
 )
 
 // An Error is what every parser returns: the format, the place in its own
@@ -33,8 +35,12 @@ const (
 // reader's own, is Internal.
 func ClassOf(err error) Class { return wire.ClassOf(err) }
 
-// guarded runs one operation. A panic in it ends as class Internal.
-func guarded[T any](op string, f func() (T, error)) (v T, err error) {
+// guarded runs one operation, unless its policy cannot be. A panic in it ends as
+// class Internal.
+func guarded[T any](b *limits.Budget, op string, f func() (T, error)) (v T, err error) {
+	if err := b.Err(); errors.Is(err, limits.ErrPolicy) {
+		return v, err
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			var none T

@@ -23,14 +23,14 @@ type Source struct {
 
 // Open opens the model.
 func (s Source) Open(b *limits.Budget) (tensor.Model, error) {
-	return guarded("open", func() (tensor.Model, error) { return s.open(b) })
+	return guarded(b, "open", func() (tensor.Model, error) { return s.open(b) })
 }
 
 func (s Source) open(b *limits.Budget) (tensor.Model, error) {
 	if isStored(s.named) {
 		return openStored(b, s.named)
 	}
-	d, err := confine(s.folder, s.entry.name, s.named)
+	d, err := confine(b, s.folder, s.entry.name, s.named)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,9 @@ import (
 	"io/fs"
 	"sync"
 	"sync/atomic"
+	"syscall"
 
+	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -14,7 +16,8 @@ import (
 // whatever was opened in it and is still open, and counts what is read.
 type folder struct {
 	fs   fs.FS
-	also io.Closer // closed with the folder, or nil
+	b    *limits.Budget // the open files are charged to it
+	also io.Closer      // closed with the folder, or nil
 	read atomic.Int64
 
 	mu     sync.Mutex
@@ -22,8 +25,8 @@ type folder struct {
 	closed bool
 }
 
-func newFolder(fsys fs.FS, also io.Closer) *folder {
-	return &folder{fs: fsys, also: also, open: map[*opened]struct{}{}}
+func newFolder(b *limits.Budget, fsys fs.FS, also io.Closer) *folder {
+	return &folder{fs: fsys, b: b, also: also, open: map[*opened]struct{}{}}
 }
 
 // Open opens a file or a folder; what is neither is refused unopened.
@@ -37,27 +40,41 @@ func (d *folder) Open(name string) (fs.File, error) {
 			return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 		}
 	}
-	f, err := d.fs.Open(name)
-	if err != nil || info.IsDir() {
-		return f, err
+	if info.IsDir() {
+		return d.fs.Open(name)
 	}
-	was, err := f.Stat()
+	release, err := d.b.OpenFile()
 	if err != nil {
-		f.Close()
 		return nil, err
 	}
-	o := &opened{File: f, d: d, was: was}
+	o := &opened{d: d, release: release}
+	if o.File, err = d.fs.Open(name); err != nil {
+		release()
+		return nil, tooMany(err)
+	}
+	if o.was, err = o.File.Stat(); err != nil {
+		o.end()
+		return nil, err
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
-		f.Close()
+		o.end()
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrClosed}
 	}
 	d.open[o] = struct{}{}
-	if r, ok := f.(io.ReaderAt); ok {
+	if r, ok := o.File.(io.ReaderAt); ok {
 		return &openedAt{o, r}, nil
 	}
 	return o, nil
+}
+
+// tooMany is the limit that the process, or the system, has of open files.
+func tooMany(err error) error {
+	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+		return &limits.Error{Axis: limits.OpenFiles, Want: 1}
+	}
+	return err
 }
 
 // Stat describes a file without opening it.
@@ -85,7 +102,7 @@ func (d *folder) Close() error {
 	d.mu.Unlock()
 	var errs []error
 	for o := range open {
-		errs = append(errs, o.File.Close())
+		errs = append(errs, o.end())
 	}
 	if d.also != nil {
 		errs = append(errs, d.also.Close())
@@ -96,8 +113,15 @@ func (d *folder) Close() error {
 // opened is a file that its folder knows of.
 type opened struct {
 	fs.File
-	d   *folder
-	was fs.FileInfo // when it was opened
+	d       *folder
+	was     fs.FileInfo // when it was opened
+	release func()      // gives the charge back
+}
+
+// end closes the file whatever its folder knows of it.
+func (o *opened) end() error {
+	o.release()
+	return o.File.Close()
 }
 
 func (o *opened) Read(p []byte) (int, error) {
@@ -115,7 +139,7 @@ func (o *opened) Close() error {
 	if !open {
 		return nil
 	}
-	return o.File.Close()
+	return o.end()
 }
 
 // openedAt is an opened file with random access.

@@ -15,7 +15,7 @@ import (
 // Decode reads the file in r, which holds size bytes, as what its content says
 // it is. The caller keeps r open as long as the Model is used.
 func Decode(b *limits.Budget, r io.ReaderAt, size int64) (tensor.Model, error) {
-	return guarded("decode", func() (tensor.Model, error) { return decode(b, r, size) })
+	return guarded(b, "decode", func() (tensor.Model, error) { return decode(b, r, size) })
 }
 
 func decode(b *limits.Budget, r io.ReaderAt, size int64) (tensor.Model, error) {
@@ -34,7 +34,7 @@ func decode(b *limits.Budget, r io.ReaderAt, size int64) (tensor.Model, error) {
 // of ollama, such as ollama:llama3.2:1b. Closing the Model closes every file of
 // it.
 func Open(b *limits.Budget, path string) (tensor.Model, error) {
-	return guarded("open", func() (tensor.Model, error) {
+	return guarded(b, "open", func() (tensor.Model, error) {
 		s, err := at(path)
 		if err != nil {
 			return nil, err
@@ -47,19 +47,19 @@ func Open(b *limits.Budget, path string) (tensor.Model, error) {
 // Siblings are looked for in the file system alone. Its files must offer
 // [io.ReaderAt].
 func OpenFS(b *limits.Budget, fsys fs.FS, name string) (tensor.Model, error) {
-	return guarded("open", func() (tensor.Model, error) {
+	return guarded(b, "open", func() (tensor.Model, error) {
 		info, err := fs.Stat(fsys, name)
 		if err != nil {
 			return nil, err
 		}
 		if !info.IsDir() {
-			return openIn(b, newFolder(fsys, nil), entry{name: name})
+			return openIn(b, newFolder(b, fsys, nil), entry{name: name})
 		}
 		sub, err := fs.Sub(fsys, name)
 		if err != nil {
 			return nil, err
 		}
-		return openOnly(b, newFolder(sub, nil), name)
+		return openOnly(b, newFolder(b, sub, nil), name)
 	})
 }
 
@@ -67,7 +67,7 @@ func OpenFS(b *limits.Budget, fsys fs.FS, name string) (tensor.Model, error) {
 // archive members, the text rules of large arrays. A format that has nothing to
 // check passes at once.
 func Verify(b *limits.Budget, m tensor.Model) error {
-	_, err := guarded("verify", func() (struct{}, error) {
+	_, err := guarded(b, "verify", func() (struct{}, error) {
 		if v, ok := m.(tensor.Verifier); ok {
 			return struct{}{}, v.Verify(b)
 		}

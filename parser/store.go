@@ -30,7 +30,7 @@ func openStored(b *limits.Budget, path string) (tensor.Model, error) {
 		if err != nil {
 			return nil, err
 		}
-		d := newFolder(root.FS(), root)
+		d := newFolder(b, root.FS(), root)
 		if _, err := fs.Stat(d, n.Path()); errors.Is(err, fs.ErrNotExist) {
 			d.Close()
 			continue

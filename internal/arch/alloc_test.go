@@ -108,6 +108,7 @@ func TestEveryAxisIsCharged(t *testing.T) {
 		"MaxDepth":        "Enter",
 		"MaxSteps":        "Steps Step",
 		"MaxWorkingSet":   "Workspace",
+		"MaxOpenFiles":    "OpenFile",
 		"Timeout":         "Steps Err",
 	} {
 		found := false

@@ -45,6 +45,9 @@ func ClassOf(err error) Class {
 	if errors.Is(err, limits.ErrLimit) {
 		return Limit
 	}
+	if errors.Is(err, limits.ErrPolicy) {
+		return Usage
+	}
 	if classed, ok := errors.AsType[interface {
 		error
 		Class() Class

@@ -38,6 +38,9 @@ type Findings struct {
 
 // Add records a finding, or returns the refusal of the policy.
 func (f *Findings) Add(b *limits.Budget, format string, found Finding) error {
+	if !limits.IsFinding(found.Code) {
+		return wire.At(format, found.Where, found.Off, wire.ErrInternal.With("no policy can name the finding %s", found.Code))
+	}
 	if b.Policy().RefusesFinding(found.Code) {
 		return wire.At(format, found.Where, found.Off,
 			wire.ErrForbidden.With("finding %s is refused by the policy: %s", found.Code, found.Text))

@@ -1,0 +1,74 @@
+package limits
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A policy names leniencies, formats and findings. These lists are all that
+// exist: a name outside of them is an error, since a refusal that never comes is
+// worse than none. A test compares them with what the parsers say.
+var (
+	quirks  = []string{"detect.polyglot", "gguf.gaps", "gguf.nul", "zip.store-hints"}
+	formats = []string{"gguf", "npy", "npz", "pth", "safetensors"}
+
+	findings = []string{
+		"detect.name", "detect.polyglot",
+		"gguf.alignment", "gguf.big-endian", "gguf.charsmap", "gguf.epsilon", "gguf.expert-count", "gguf.gaps",
+		"gguf.key-kind", "gguf.key-text", "gguf.last-padding", "gguf.layer-count", "gguf.name-long",
+		"gguf.nested-array", "gguf.rope-scaling", "gguf.shape-empty", "gguf.shape-scalar", "gguf.split",
+		"gguf.template-attr", "gguf.template-computed", "gguf.template-dunder", "gguf.template-global",
+		"gguf.template-import", "gguf.template-method", "gguf.template-size", "gguf.template-syntax",
+		"gguf.tensor-unknown", "gguf.text-nul", "gguf.token-byte", "gguf.token-count", "gguf.token-dup",
+		"gguf.token-id", "gguf.type-internal", "gguf.type-removed", "gguf.type-unknown", "gguf.version",
+		"gguf.weight-type",
+		"npy.bf16-void", "npy.f8-e5m2", "npy.long-header", "npy.native-order", "npy.python2", "npy.type-lost",
+		"npy.type-unknown",
+		"npz.case", "npz.comment", "npz.member",
+		"pickle.nested", "pickle.py2-bytes",
+		"pth.alignment", "pth.extra-member", "pth.index-extra", "pth.index-size", "pth.name-collision",
+		"pth.nested-archive",
+		"safetensors.alias-dangling", "safetensors.dtype-unknown", "safetensors.index-extra",
+		"safetensors.index-size",
+	}
+)
+
+// Quirks lists the leniencies that a policy may grant.
+func Quirks() []string { return slices.Clone(quirks) }
+
+// Formats lists the formats that a policy may refuse.
+func Formats() []string { return slices.Clone(formats) }
+
+// Findings lists the codes of the findings that a policy may refuse.
+func Findings() []string { return slices.Clone(findings) }
+
+// IsFinding reports a code of [Findings].
+func IsFinding(code string) bool { return slices.Contains(findings, code) }
+
+// A list field of a policy's JSON, and what it may hold.
+var lists = [...]struct {
+	field, one string
+	hint       string // what to choose from, where that is short
+	of         func(*Policy) *[]string
+	known      func(string) bool
+}{
+	{"quirks", "quirk", " (" + strings.Join(quirks, ", ") + ")", func(p *Policy) *[]string { return &p.Quirks },
+		func(name string) bool { return slices.Contains(quirks, name) }},
+	{"refuse_formats", "format", " (" + strings.Join(formats, ", ") + ")", func(p *Policy) *[]string { return &p.RefuseFormats },
+		func(name string) bool { return slices.Contains(formats, name) }},
+	{"refuse_findings", "finding", "", func(p *Policy) *[]string { return &p.RefuseFindings },
+		func(name string) bool { return name == "*" || IsFinding(name) }},
+}
+
+// checkNames reports the first name that nobody knows.
+func (p *Policy) checkNames() error {
+	for _, l := range lists {
+		for _, name := range *l.of(p) {
+			if !l.known(name) {
+				return fmt.Errorf("%w: field %q: no %s has the name %s%s", ErrPolicy, l.field, l.one, show(name), l.hint)
+			}
+		}
+	}
+	return nil
+}
