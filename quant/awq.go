@@ -19,6 +19,8 @@ type awq struct {
 // awqNibble is the nibble of a word that holds column 8k+j.
 var awqNibble = [8]uint{0, 4, 1, 5, 2, 6, 3, 7}
 
+func (f *awq) geometry() geometry { return geometry{group: f.out} }
+
 func (f *awq) need(p int, _, _ int64) tensor.Span {
 	switch p {
 	case 0:

@@ -11,6 +11,7 @@ import (
 // absmax, code book of 16 float32; with nested scales also the nested absmax
 // and its code book of 256.
 type bnb4 struct {
+	own
 	cols        int64
 	block       int64
 	nested      bool

@@ -5,6 +5,7 @@ import "github.com/anamnesis-go/anamnesis/parser/tensor"
 // bnb8 is bitsandbytes' LLM.int8(): signed bytes with one absmax per row, which
 // stands for 127. Parts: codes, SCB.
 type bnb8 struct {
+	own
 	cols int64
 }
 

@@ -7,6 +7,7 @@ import (
 
 // braid is the columns of several plain tensors that take turns.
 type braid struct {
+	own
 	cols    int64 // of each
 	strands []strand
 }
@@ -33,22 +34,22 @@ func (f *braid) decode(dst []float32, parts [][]byte, lo, hi int64) {
 
 // direct casts the strands, one behind the other, and lets them take turns by two
 // transposes: number 8i+j of strand k goes to row j, and from there to row i.
-func (f *braid) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, scratch []float32) bool {
-	if o.Level() == asm.Generic {
+func (f *braid) direct(q request) bool {
+	if q.o.Level() == asm.Generic {
 		return false
 	}
 	const side = 8
-	size, count, n := to.Size(), len(f.strands), int((hi-lo)*f.cols)
+	size, count, n := q.to.Size(), len(f.strands), int((q.hi-q.lo)*f.cols)
 	rows, whole := n/side, n/side*side
-	turned := asm.Raw(scratch)[:whole*count*size]
+	turned := asm.Raw(q.scratch)[:whole*count*size]
 	for k, s := range f.strands {
-		o.Cast(s.as, to, dst[k*whole*size:][:whole*size], parts[k][:whole*int(s.size)])
+		q.o.Cast(s.as, q.to, q.dst[k*whole*size:][:whole*size], q.parts[k][:whole*int(s.size)])
 	}
-	o.Transpose(size, turned, dst[:len(turned)], count*rows, side, count*rows*size, side*size)
-	o.Transpose(size, dst, turned, side*count, rows, side*count*size, rows*size)
+	q.o.Transpose(size, turned, q.dst[:len(turned)], count*rows, side, count*rows*size, side*size)
+	q.o.Transpose(size, q.dst, turned, side*count, rows, side*count*size, rows*size)
 	for i := whole; i < n; i++ {
 		for k, s := range f.strands {
-			o.Cast(s.as, to, dst[(i*count+k)*size:][:size], parts[k][i*int(s.size):][:s.size])
+			q.o.Cast(s.as, q.to, q.dst[(i*count+k)*size:][:size], q.parts[k][i*int(s.size):][:s.size])
 		}
 	}
 	return true

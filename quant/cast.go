@@ -22,7 +22,8 @@ func Cast(info *tensor.Info) (*Weight, error) {
 	if w.cols > 0 {
 		w.rows = info.Elements() / w.cols
 	}
-	w.form = &blockForm{cols: w.cols, codes: plainRows(w.cols*int64(g.Bytes), codec.Decode)}
-	w.form.(*blockForm).codes.kernel = codec.kernel
+	codes := plainRows(w.cols*int64(g.Bytes), codec.Decode)
+	codes.kernel = codec.kernel
+	w.form = &blockForm{cols: w.cols, codes: codes}
 	return w, nil
 }

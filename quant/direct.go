@@ -4,64 +4,72 @@ import (
 	"math"
 
 	"github.com/anamnesis-go/anamnesis/asm"
-	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A direct form has a kernel that writes rows in a type without a tile of
-// float32 between. It reports false where it has none for this weight.
-type direct interface {
-	direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, scratch []float32) bool
+// A request is rows of a weight, decoded by a table of kernels: the rows [lo, hi)
+// in the type to, from the bytes of the parts that these rows need. What decodes
+// some of them is asked by a request whose parts begin with the same row lo.
+type request struct {
+	o       *asm.Ops
+	dst     []byte
+	to      asm.Type
+	parts   [][]byte
+	lo, hi  int64
+	scratch []float32
 }
 
-// decode writes rows by a table of kernels.
-func (w *Weight) decode(o *asm.Ops, dst []byte, to Target, parts [][]byte, lo, hi int64, tile []float32) {
-	dst = dst[:(hi-lo)*w.cols*int64(to.Size())]
-	if f, ok := w.form.(*turned); ok {
-		f.put(o, dst, to, parts, lo, hi, tile)
+// into is the request with another destination.
+func (q request) into(dst []byte) request {
+	q.dst = dst
+	return q
+}
+
+// of is the request for rows of other parts.
+func (q request) of(parts [][]byte, lo, hi int64) request {
+	q.parts, q.lo, q.hi = parts, lo, hi
+	return q
+}
+
+// put decodes rows of a form by its kernels, or else by what they are compared
+// with.
+func put(f form, q request) {
+	if f.direct(q) {
 		return
 	}
-	tile = tile[:(hi-lo)*w.cols]
-	decodeForm(o, w.form, dst, to, parts, lo, hi, tile)
+	f.decode(q.scratch, q.parts, q.lo, q.hi)
+	q.o.Put(q.to, q.dst, q.scratch)
 }
 
-func decodeForm(o *asm.Ops, f form, dst []byte, to Target, parts [][]byte, lo, hi int64, tile []float32) {
-	if d, ok := f.(direct); ok && d.direct(o, dst, targets[to].kind, parts, lo, hi, tile) {
-		return
-	}
-	f.decode(tile, parts, lo, hi)
-	o.Put(targets[to].kind, dst, tile)
-}
-
-func (f *blockForm) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, scratch []float32) bool {
+func (f *blockForm) direct(q request) bool {
 	if f.codes.kernel == nil {
 		return false
 	}
 	if f.matrixRows > 0 {
-		return f.byFactor(o, dst, to, parts, lo, hi, scratch)
+		return f.byFactor(q)
 	}
-	f.codes.kernel(o, to, dst, parts[0][:(hi-lo)*f.codes.rowBytes], asm.Raw(scratch))
+	f.codes.kernel(q.o, q.to, q.dst, q.parts[0][:(q.hi-q.lo)*f.codes.rowBytes], asm.Raw(q.scratch))
 	return true
 }
 
 // byFactor decodes some numbers at a time, and multiplies them.
-func (f *blockForm) byFactor(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, scratch []float32) bool {
+func (f *blockForm) byFactor(q request) bool {
 	const most, least = 1024, 64 // a block
-	n := min(most, int64(len(scratch))/3/least*least)
-	if n == 0 || o.Level() == asm.Generic { // which is of any order of bytes
+	n := min(most, int64(len(q.scratch))/3/least*least)
+	if n == 0 || q.o.Level() == asm.Generic { // which is of any order of bytes
 		return false
 	}
-	q, s, none := scratch[:n], scratch[n:2*n], scratch[2*n:3*n]
+	numbers, s, none := q.scratch[:n], q.scratch[n:2*n], q.scratch[2*n:3*n]
 	clear(none)
-	size := int64(to.Size())
-	for r := lo; r < hi; {
-		end := min(hi, (r/f.matrixRows+1)*f.matrixRows)
-		factor := numbers[tensor.F32](parts[1], r/f.matrixRows-lo/f.matrixRows)
+	size := int64(q.to.Size())
+	for r := q.lo; r < q.hi; {
+		end := min(q.hi, (r/f.matrixRows+1)*f.matrixRows)
+		factor := readF32(q.parts[1], r/f.matrixRows-q.lo/f.matrixRows)
 		asm.Repeat(s, factor)
-		for at, last := (r-lo)*f.cols, (end-lo)*f.cols; at < last; at += n {
+		for at, last := (r-q.lo)*f.cols, (end-q.lo)*f.cols; at < last; at += n {
 			n := min(n, last-at)
-			codes := parts[0][at*f.codes.rowBytes/f.cols:][:n*f.codes.rowBytes/f.cols]
-			f.codes.kernel(o, asm.F32, asm.Raw(q[:n]), codes, nil)
-			o.Each(to, dst[at*size:][:n*size], q[:n], s[:n], none[:n])
+			codes := q.parts[0][at*f.codes.rowBytes/f.cols:][:n*f.codes.rowBytes/f.cols]
+			f.codes.kernel(q.o, asm.F32, asm.Raw(numbers[:n]), codes, nil)
+			q.o.Each(q.to, q.dst[at*size:][:n*size], numbers[:n], s[:n], none[:n])
 		}
 		r = end
 	}
@@ -127,36 +135,36 @@ func underNibbles(high bool, value func(code uint8) float32) func(*asm.Ops, asm.
 }
 
 // direct takes rows one by one; the scratch holds the scales of a row.
-func (f *scaled) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, scratch []float32) bool {
+func (f *scaled) direct(q request) bool {
 	switch {
 	case f.codes.under == nil:
 		return false
 	case f.columns:
-		return f.indexed(o, dst, to, parts, lo, lo, hi, scratch)
+		return f.indexed(q, q.lo)
 	case f.scales.blockCols < 2:
-		return f.byColumn(o, dst, to, parts, lo, hi, scratch)
+		return f.byColumn(q)
 	}
-	return f.rows(o, dst, to, parts, lo, lo, hi, scratch)
+	return f.rows(q, q.lo)
 }
 
 // rows decodes the rows [from, hi) by what the rows from lo need.
-func (f *scaled) rows(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, from, hi int64, scratch []float32) bool {
+func (f *scaled) rows(q request, from int64) bool {
 	blocks := ceilDiv(f.cols, f.scales.blockCols)
 	room := max(1, f.codes.rooms) * f.cols
-	if 2*blocks+ceilDiv(room, 4) > int64(len(scratch)) {
+	if 2*blocks+ceilDiv(room, 4) > int64(len(q.scratch)) {
 		return false
 	}
-	u := under{scales: scratch[:blocks], seconds: scratch[blocks : 2*blocks], run: int(f.scales.blockCols), codes: asm.Raw(scratch[2*blocks:])[:room]}
+	u := under{scales: q.scratch[:blocks], seconds: q.scratch[blocks : 2*blocks], run: int(f.scales.blockCols), codes: asm.Raw(q.scratch[2*blocks:])[:room]}
 	if u.divides = f.op == opDivide; !u.divides {
 		u.op = asm.Op(f.op)
 	}
-	rowBytes := f.cols * int64(to.Size())
-	for r := from; r < hi; r++ {
+	rowBytes := f.cols * int64(q.to.Size())
+	for r := from; r < q.hi; r++ {
 		if r == from || f.changes(r) {
-			f.fill(o, u, parts, lo, r, 0)
+			f.fill(q.o, u, q.parts, q.lo, r, 0)
 		}
 		u.sub = r % f.codes.perRow
-		if !f.codes.under(o, to, dst[(r-from)*rowBytes:][:rowBytes], f.stored(parts[0], lo, r), u) {
+		if !f.codes.under(q.o, q.to, q.dst[(r-from)*rowBytes:][:rowBytes], f.stored(q.parts[0], q.lo, r), u) {
 			return false
 		}
 	}
@@ -195,13 +203,13 @@ func (f *scaled) changes(r int64) bool {
 	return false
 }
 
-func (f *bnb8) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, scratch []float32) bool {
-	if f.cols == 0 || int64(len(scratch)) < hi-lo {
+func (f *bnb8) direct(q request) bool {
+	if f.cols == 0 || int64(len(q.scratch)) < q.hi-q.lo {
 		return false
 	}
-	scales := scratch[:hi-lo]
-	decodeF32(scales, parts[1][:4*(hi-lo)])
-	o.Bytes(asm.Bytes{Last: &last127}, to, dst, parts[0][:(hi-lo)*f.cols], scales, nil, int(f.cols))
+	scales := q.scratch[:q.hi-q.lo]
+	decodeF32(scales, q.parts[1][:4*(q.hi-q.lo)])
+	q.o.Bytes(asm.Bytes{Last: &last127}, q.to, q.dst, q.parts[0][:(q.hi-q.lo)*f.cols], scales, nil, int(f.cols))
 	return true
 }
 
@@ -209,26 +217,26 @@ func (f *bnb8) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, h
 var last127 = per127
 
 // direct takes what a range has of its first block, and then whole blocks.
-func (f *bnb4) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, scratch []float32) bool {
-	first, end := lo*f.cols, hi*f.cols
+func (f *bnb4) direct(q request) bool {
+	first, end := q.lo*f.cols, q.hi*f.cols
 	blocks := ceilDiv(end, f.block) - first/f.block
 	if first%2 != 0 || f.block%2 != 0 {
-		return f.odd(o, dst, to, parts, first, end, scratch)
+		return f.odd(q, first, end)
 	}
-	if blocks+16 > int64(len(scratch)) {
+	if blocks+16 > int64(len(q.scratch)) {
 		return false
 	}
-	scales, book := scratch[:blocks], (*[16]float32)(scratch[blocks:])
-	*book = f.book(parts)
-	f.absmaxes(scales, parts, first/f.block, first/f.block)
-	c, size := asm.Nibbles{High: true, Book: book}, int64(to.Size())
-	codes := parts[bnbCodes][:ceilDiv(end, 2)-first/2]
+	scales, book := q.scratch[:blocks], (*[16]float32)(q.scratch[blocks:])
+	*book = f.book(q.parts)
+	f.absmaxes(scales, q.parts, first/f.block, first/f.block)
+	c, size := asm.Nibbles{High: true, Book: book}, int64(q.to.Size())
+	codes := q.parts[bnbCodes][:ceilDiv(end, 2)-first/2]
 	if n := min(f.block-first%f.block, end-first); n < f.block && n%2 == 0 {
-		o.Nibbles(c, to, dst[:n*size], codes[:n/2], scales, nil, int(n))
-		dst, codes, scales = dst[n*size:], codes[n/2:], scales[1:]
+		q.o.Nibbles(c, q.to, q.dst[:n*size], codes[:n/2], scales, nil, int(n))
+		q.dst, codes, scales = q.dst[n*size:], codes[n/2:], scales[1:]
 	}
-	if len(dst) > 0 {
-		o.Nibbles(c, to, dst, codes, scales, nil, int(f.block))
+	if len(q.dst) > 0 {
+		q.o.Nibbles(c, q.to, q.dst, codes, scales, nil, int(f.block))
 	}
 	return true
 }

@@ -46,21 +46,21 @@ func (f *scaled) stored(p []byte, lo, r int64) []byte {
 }
 
 // byColumn is a scale for each column.
-func (f *scaled) byColumn(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, scratch []float32) bool {
-	w, ok := rowOfScratch(f.cols, f.codes.rooms, scratch)
+func (f *scaled) byColumn(q request) bool {
+	w, ok := rowOfScratch(f.cols, f.codes.rooms, q.scratch)
 	if !ok || f.op > opShift {
 		return false
 	}
 	clear(w.seconds)
-	size := f.cols * int64(to.Size())
-	for r := lo; r < hi; r++ {
-		if r == lo || f.changes(r) {
-			f.fill(o, under{scales: w.scales, seconds: w.seconds, codes: w.codes}, parts, lo, r, 0)
+	size := f.cols * int64(q.to.Size())
+	for r := q.lo; r < q.hi; r++ {
+		if r == q.lo || f.changes(r) {
+			f.fill(q.o, under{scales: w.scales, seconds: w.seconds, codes: w.codes}, q.parts, q.lo, r, 0)
 		}
-		if !f.plain(o, &w, parts, lo, r) {
+		if !f.plain(q.o, &w, q.parts, q.lo, r) {
 			return false
 		}
-		o.Each(to, dst[(r-lo)*size:][:size], w.numbers, w.scales, w.seconds)
+		q.o.Each(q.to, q.dst[(r-q.lo)*size:][:size], w.numbers, w.scales, w.seconds)
 	}
 	return true
 }

@@ -11,44 +11,44 @@ func (f *hqq) shift(k int64) int {
 }
 
 // direct takes whole groups together, and what a range has of others by itself.
-func (f *hqq) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, scratch []float32) bool {
-	from, end, size := lo*f.cols, hi*f.cols, int64(to.Size())
+func (f *hqq) direct(q request) bool {
+	from, end, size := q.lo*f.cols, q.hi*f.cols, int64(q.to.Size())
 	if f.byColumn {
-		return f.apiece(o, dst, to, parts, from, end, scratch)
+		return f.apiece(q, from, end)
 	}
 	first := min(ceilDiv(from, f.width)*f.width, end)
 	last := max(first, end/f.width*f.width)
-	return f.apiece(o, dst[:(first-from)*size], to, parts, from, first, scratch) &&
-		f.groupwise(o, dst[(first-from)*size:][:(last-first)*size], to, parts, first, last, scratch) &&
-		f.apiece(o, dst[(last-from)*size:], to, parts, last, end, scratch)
+	return f.apiece(q.into(q.dst[:(first-from)*size]), from, first) &&
+		f.groupwise(q.into(q.dst[(first-from)*size:][:(last-first)*size]), first, last) &&
+		f.apiece(q.into(q.dst[(last-from)*size:]), last, end)
 }
 
 // groupwise takes pieces that lie in one field of the stored numbers, group by
 // group.
-func (f *hqq) groupwise(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, from, end int64, scratch []float32) bool {
-	size, stored := int64(to.Size()), f.storedSize()
+func (f *hqq) groupwise(q request, from, end int64) bool {
+	size, stored := int64(q.to.Size()), f.storedSize()
 	most := min(end-from, max(f.width, hqqAtOnce/f.width*f.width)) // numbers
-	if 2*most/f.width+ceilDiv(most, 4) > int64(len(scratch)) {
+	if 2*most/f.width+ceilDiv(most, 4) > int64(len(q.scratch)) {
 		return false
 	}
-	room, rest := asm.Raw(scratch[:ceilDiv(most, 4)]), scratch[ceilDiv(most, 4):]
+	room, rest := asm.Raw(q.scratch[:ceilDiv(most, 4)]), q.scratch[ceilDiv(most, 4):]
 	book := f.book()
 	for row, last := from/f.width, end/f.width; row < last; {
 		field := row / f.stored
 		n := min(last, (field+1)*f.stored, row+most/f.width) - row
 		s, z := rest[:n], rest[n:2*n]
-		f.numbers(o, s, parts[1], row)
-		f.numbers(o, z, parts[2], row)
-		codes := parts[0][row%f.stored*f.width*stored:][:n*f.width*stored]
-		out := dst[(row*f.width-from)*size:][:n*f.width*size]
+		f.numbers(q.o, s, q.parts[1], row)
+		f.numbers(q.o, z, q.parts[2], row)
+		codes := q.parts[0][row%f.stored*f.width*stored:][:n*f.width*stored]
+		out := q.dst[(row*f.width-from)*size:][:n*f.width*size]
 		switch f.bits {
 		case 3:
-			o.Pick(f.shift(field), 3, room[:n*f.width], codes)
-			o.Bytes(asm.Bytes{Op: asm.Shift}, to, out, room[:n*f.width], s, z, int(f.width))
+			q.o.Pick(f.shift(field), 3, room[:n*f.width], codes)
+			q.o.Bytes(asm.Bytes{Op: asm.Shift}, q.to, out, room[:n*f.width], s, z, int(f.width))
 		case 8:
-			o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, to, out, codes, s, z, int(f.width))
+			q.o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, q.to, out, codes, s, z, int(f.width))
 		default:
-			o.HalfBytes(asm.HalfBytes{From: uint8(f.shift(field)), Book: &book}, to, out, codes, s, z, int(f.width))
+			q.o.HalfBytes(asm.HalfBytes{From: uint8(f.shift(field)), Book: &book}, q.to, out, codes, s, z, int(f.width))
 		}
 		row += n
 	}
@@ -78,27 +78,27 @@ func (f *hqq) numbers(o *asm.Ops, dst []float32, p []byte, i int64) {
 }
 
 // apiece decodes the numbers [from, end): each has a scale of its own, or a copy.
-func (f *hqq) apiece(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, from, end int64, scratch []float32) bool {
+func (f *hqq) apiece(q request, from, end int64) bool {
 	// A number has itself, its scale, its zero point, its code, and there is one zero.
-	most := min(end-from, hqqAtOnce, (int64(len(scratch))-2)*4/13)
+	most := min(end-from, hqqAtOnce, (int64(len(q.scratch))-2)*4/13)
 	if most < 1 {
 		return from == end
 	}
-	book, size, none := f.book(), int64(to.Size()), scratch[len(scratch)-1:]
+	book, size, none := f.book(), int64(q.to.Size()), q.scratch[len(q.scratch)-1:]
 	none[0] = 0
 	for i := from; i < end; {
 		row, col := i/f.width, i%f.width
 		n := min(most, end-i, f.width-col)
-		q, s, z := scratch[:n], scratch[most:][:n], scratch[2*most:][:n]
-		f.plain(o, q, asm.Raw(scratch[3*most:]), none, parts[0], row, col, &book)
+		codes, s, z := q.scratch[:n], q.scratch[most:][:n], q.scratch[2*most:][:n]
+		f.plain(q.o, codes, asm.Raw(q.scratch[3*most:]), none, q.parts[0], row, col, &book)
 		if f.byColumn {
-			f.numbers(o, s, parts[1], col)
-			f.numbers(o, z, parts[2], col)
+			f.numbers(q.o, s, q.parts[1], col)
+			f.numbers(q.o, z, q.parts[2], col)
 		} else {
-			asm.Repeat(s, f.read(parts[1], row))
-			asm.Repeat(z, f.read(parts[2], row))
+			asm.Repeat(s, f.read(q.parts[1], row))
+			asm.Repeat(z, f.read(q.parts[2], row))
 		}
-		o.Each(to, dst[(i-from)*size:][:n*size], q, s, z)
+		q.o.Each(q.to, q.dst[(i-from)*size:][:n*size], codes, s, z)
 		i += n
 	}
 	return true

@@ -13,7 +13,7 @@ import (
 
 // indexed is a group for each column. It decodes the rows [from, hi) by what the
 // rows from lo need.
-func (f *scaled) indexed(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, from, hi int64, scratch []float32) bool {
+func (f *scaled) indexed(q request, from int64) bool {
 	bits := int64(8)
 	if f.codes.bits == 4 && f.cols%8 == 0 {
 		bits = 4
@@ -24,33 +24,33 @@ func (f *scaled) indexed(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo
 	if bits != f.codes.bits {
 		fixed, each = fixed+stride, each+stride
 	}
-	n := min(outputsAtOnce, hi-from, (int64(len(scratch))-fixed)/each)
+	n := min(outputsAtOnce, q.hi-from, (int64(len(q.scratch))-fixed)/each)
 	if f.op > opShift || f.codes.unpack == nil || n <= 0 {
 		return false
 	}
-	index, last, rest := asm.Raw32(scratch[:f.cols]), scratch[f.cols:][:tail], scratch[f.cols+tail:]
+	index, last, rest := asm.Raw32(q.scratch[:f.cols]), q.scratch[f.cols:][:tail], q.scratch[f.cols+tail:]
 	for c := range index {
-		index[c] = u32(parts[len(parts)-1][4*c:])
+		index[c] = u32(q.parts[len(q.parts)-1][4*c:])
 	}
 	numbers, rest := rest[:5*n*groups], rest[5*n*groups:]
 	stream, rest := asm.Raw(rest[:n*words]), rest[n*words:]
-	whole, size := words*32/bits, f.cols*int64(to.Size())
-	for at := from; at < hi; at += n {
-		n := min(n, hi-at)
+	whole, size := words*32/bits, f.cols*int64(q.to.Size())
+	for at := from; at < q.hi; at += n {
+		n := min(n, q.hi-at)
 		m := n * groups
 		s, z, room := numbers[:m], numbers[m:2*m], numbers[2*m:5*m]
-		f.groupsOfRows(o, s, z, room, parts, lo, at, n)
-		codes, apart := parts[0][(at-lo)*f.codes.rowBytes:], f.codes.rowBytes
+		f.groupsOfRows(q.o, s, z, room, q.parts, q.lo, at, n)
+		codes, apart := q.parts[0][(at-q.lo)*f.codes.rowBytes:], f.codes.rowBytes
 		if bits != f.codes.bits {
-			codes, apart = f.unpackRows(o, asm.Raw(rest), codes, n, 4*stride), 4*stride
+			codes, apart = f.unpackRows(q.o, asm.Raw(rest), codes, n, 4*stride), 4*stride
 		}
-		o.Transpose(4, stream, codes, int(n), int(words), int(4*n), int(apart))
+		q.o.Transpose(4, stream, codes, int(n), int(words), int(4*n), int(apart))
 		c := asm.Columns{Bits: int(bits), Words: int(words), Count: int(n), Groups: index[:whole], Scales: s, Zeros: z, Room: room}
-		out := dst[(at-from)*size:][:n*size]
-		o.Columns(c, to, out, stream[:4*n*words], int(size), int(4*n))
+		out := q.dst[(at-from)*size:][:n*size]
+		q.o.Columns(c, q.to, out, stream[:4*n*words], int(size), int(4*n))
 		for i := int64(0); i < n && whole < f.cols; i++ {
-			f.slice(last[:f.cols-whole], parts, lo, at+i, whole)
-			o.Put(to, out[i*size+whole*int64(to.Size()):(i+1)*size], last[:f.cols-whole])
+			f.slice(last[:f.cols-whole], q.parts, q.lo, at+i, whole)
+			q.o.Put(q.to, out[i*size+whole*int64(q.to.Size()):(i+1)*size], last[:f.cols-whole])
 		}
 	}
 	return true
@@ -58,15 +58,15 @@ func (f *scaled) indexed(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo
 
 // cutIndexed takes some columns, whole words of codes of any width, as a weight of
 // their own.
-func (f *scaled) cutIndexed(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, r, rows, col, n int64, scratch []float32) bool {
+func (f *scaled) cutIndexed(q request, r, rows, col, n int64) bool {
 	if f.codes.bits == 0 || col%8 != 0 || n%8 != 0 {
 		return false
 	}
-	s, own, last := *f, [5][]byte{}, len(parts)-1
+	s, own, last := *f, [5][]byte{}, len(q.parts)-1
 	s.cols = n
-	copy(own[:], parts)
-	own[0], own[last] = parts[0][col*f.codes.bits/8:], parts[last][4*col:]
-	return s.indexed(o, dst, to, own[:last+1], lo, r, r+rows, scratch)
+	copy(own[:], q.parts)
+	own[0], own[last] = q.parts[0][col*f.codes.bits/8:], q.parts[last][4*col:]
+	return s.indexed(q.of(own[:last+1], q.lo, r+rows), r)
 }
 
 // unpackRows gives the codes of n rows a byte each; rows begin stride bytes apart.
@@ -97,8 +97,8 @@ func (f *scaled) groupsOfRows(o *asm.Ops, s, z, room []float32, parts [][]byte, 
 }
 
 // outOfOrder decodes columns of words by the group of each input.
-func (f *gptq) outOfOrder(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, scratch []float32) bool {
-	bits, size, each := int64(8), f.in*int64(to.Size()), 5*f.groups
+func (f *gptq) outOfOrder(q request) bool {
+	bits, size, each := int64(8), f.in*int64(q.to.Size()), 5*f.groups
 	switch f.bits {
 	case 4:
 		bits = 4
@@ -106,30 +106,30 @@ func (f *gptq) outOfOrder(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, l
 	default:
 		each += f.streamWords() + 2*f.byteWords()
 	}
-	n := min(outputsAtOnce, hi-lo, (int64(len(scratch))-f.in)/each)
+	n := min(outputsAtOnce, q.hi-q.lo, (int64(len(q.scratch))-f.in)/each)
 	if n <= 0 {
 		return false
 	}
-	index := asm.Raw32(scratch[:f.in])
+	index := asm.Raw32(q.scratch[:f.in])
 	for i := range index {
-		g := f.group(int32(u32(parts[gptqIndex][4*i:])))
+		g := f.group(int32(u32(q.parts[gptqIndex][4*i:])))
 		if g < 0 || g >= f.groups {
 			return false
 		}
 		index[i] = uint32(g)
 	}
-	numbers, rest := scratch[f.in:][:5*n*f.groups], scratch[f.in+5*n*f.groups:]
-	for at := lo; at < hi; at += n {
-		n := min(n, hi-at)
+	numbers, rest := q.scratch[f.in:][:5*n*f.groups], q.scratch[f.in+5*n*f.groups:]
+	for at := q.lo; at < q.hi; at += n {
+		n := min(n, q.hi-at)
 		m := n * f.groups
 		s, z, room := numbers[:m], numbers[m:2*m], numbers[2*m:5*m]
-		f.rowsOfNumbers(o, s, z, asm.Raw(room), parts, at, n)
-		words, apart := parts[gptqWeight][4*at:], f.out
+		f.rowsOfNumbers(q.o, s, z, asm.Raw(room), q.parts, at, n)
+		words, apart := q.parts[gptqWeight][4*at:], f.out
 		if bits != f.bits {
-			words, apart = f.byteColumns(o, rest, parts, at, n), n
+			words, apart = f.byteColumns(q.o, rest, q.parts, at, n), n
 		}
 		c := asm.Columns{Bits: int(bits), Words: int(f.in * bits / 32), Count: int(n), Groups: index, Scales: s, Zeros: z, Room: room}
-		o.Columns(c, to, dst[(at-lo)*size:][:n*size], words, int(size), int(4*apart))
+		q.o.Columns(c, q.to, q.dst[(at-q.lo)*size:][:n*size], words, int(size), int(4*apart))
 	}
 	return true
 }

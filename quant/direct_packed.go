@@ -11,33 +11,33 @@ const outputsAtOnce = 64
 
 // direct turns words of columns into rows, which are then codes in a stream,
 // and decodes those group by group.
-func (f *gptq) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, scratch []float32) bool {
-	if len(parts) > gptqIndex && !f.inOrder(parts[gptqIndex], 0, f.in) {
-		return f.outOfOrder(o, dst, to, parts, lo, hi, scratch)
+func (f *gptq) direct(q request) bool {
+	if len(q.parts) > gptqIndex && !f.inOrder(q.parts[gptqIndex], 0, f.in) {
+		return f.outOfOrder(q)
 	}
 	// Rows are not a power of two apart: they would share their cache lines. Short
 	// ones follow each other, and are decoded together.
-	words, n := f.in*f.bits/32, min(outputsAtOnce, hi-lo)
+	words, n := f.in*f.bits/32, min(outputsAtOnce, q.hi-q.lo)
 	stride, rows := words+16, int64(1)
 	if f.in <= shortRow && f.in%f.groupSize == 0 {
 		stride, rows = words, n
 	}
 	byteCodes := ceilDiv(rows*f.in, 4)
-	if n*(stride+4*f.groups)+byteCodes > int64(len(scratch)) {
+	if n*(stride+4*f.groups)+byteCodes > int64(len(q.scratch)) {
 		return false
 	}
-	stream := asm.Raw(scratch[:n*stride])
-	codes, numbers := asm.Raw(scratch[n*stride:])[:rows*f.in], scratch[n*stride+byteCodes:]
-	for at := lo; at < hi; at += n {
-		n := min(n, hi-at)
-		o.Transpose(4, stream, parts[gptqWeight][4*at:], int(words), int(n), int(4*stride), int(4*f.out))
+	stream := asm.Raw(q.scratch[:n*stride])
+	codes, numbers := asm.Raw(q.scratch[n*stride:])[:rows*f.in], q.scratch[n*stride+byteCodes:]
+	for at := q.lo; at < q.hi; at += n {
+		n := min(n, q.hi-at)
+		q.o.Transpose(4, stream, q.parts[gptqWeight][4*at:], int(words), int(n), int(4*stride), int(4*f.out))
 		m := n * f.groups
 		s, z := numbers[:m], numbers[m:2*m]
-		f.numbers(o, s, z, numbers[2*m:4*m], parts, at, n)
+		f.numbers(q.o, s, z, numbers[2*m:4*m], q.parts, at, n)
 		for i := int64(0); i < n; i += rows {
 			k := min(rows, n-i)
-			out := dst[(at+i-lo)*f.in*int64(to.Size()):][:k*f.in*int64(to.Size())]
-			f.row(o, to, out, stream[4*stride*i:][:4*words*k], codes[:k*f.in], s[i*f.groups:][:k*f.groups], z[i*f.groups:][:k*f.groups])
+			out := q.dst[(at+i-q.lo)*f.in*int64(q.to.Size()):][:k*f.in*int64(q.to.Size())]
+			f.row(q.o, q.to, out, stream[4*stride*i:][:4*words*k], codes[:k*f.in], s[i*f.groups:][:k*f.groups], z[i*f.groups:][:k*f.groups])
 		}
 	}
 	return true
@@ -75,7 +75,7 @@ func (f *gptq) inOrder(index []byte, i, n int64) bool {
 // numbers fills in the scales and zero points of the groups of n outputs, those
 // of an output together.
 func (f *gptq) numbers(o *asm.Ops, s, z, room []float32, parts [][]byte, at, n int64) {
-	fillColumns(o, s, z, parts[gptqScales], f.scale, f.bulk, f.scaleSize, f.out, f.groups, at, n)
+	f.matrix().columns(o, s, z, parts[gptqScales], at, n)
 	if rows := room[:len(z)]; f.wholeWords(o, at, n) {
 		f.rowsOfZeros(o, rows, asm.Raw(room[len(z):]), parts[gptqZeros], at, n)
 		o.Transpose(4, asm.Raw(z), asm.Raw(rows), int(f.groups), int(n), int(4*f.groups), int(4*n))
@@ -109,56 +109,68 @@ func (f *gptq) zeros(dst []float32, p []byte, at, n int64) {
 	}
 }
 
-// fillColumns reads n columns of a matrix of scales as rows; room is as large as
-// what it fills.
-func fillColumns(o *asm.Ops, dst, room []float32, p []byte, read number, many bulk, size, cols, rows, at, n int64) {
-	if many != nil && o.Level() != asm.Generic {
-		for g := range rows {
-			many(o, room[g*n:][:n], p[(g*cols+at)*size:][:n*size])
+// A matrix is numbers of groups, a row of them for each.
+type matrix struct {
+	read number
+	many bulk // or nil
+	size int64
+	cols int64
+	rows int64
+}
+
+func (f *gptq) matrix() matrix { return matrix{f.scale, f.bulk, f.scaleSize, f.out, f.groups} }
+
+func (f *awq) matrix() matrix { return matrix{f.scale, f.bulk, f.scaleSize, f.out, f.groups} }
+
+// columns reads n of a matrix as rows; room is as large as what it fills.
+func (m matrix) columns(o *asm.Ops, dst, room []float32, p []byte, at, n int64) {
+	if m.many != nil && o.Level() != asm.Generic {
+		for g := range m.rows {
+			m.many(o, room[g*n:][:n], p[(g*m.cols+at)*m.size:][:n*m.size])
 		}
-		o.Transpose(4, asm.Raw(dst[:n*rows]), asm.Raw(room[:n*rows]), int(rows), int(n), int(4*rows), int(4*n))
+		o.Transpose(4, asm.Raw(dst[:n*m.rows]), asm.Raw(room[:n*m.rows]), int(m.rows), int(n), int(4*m.rows), int(4*n))
 		return
 	}
 	for i := range n {
-		for g := range rows {
-			dst[i*rows+g] = read(p, g*cols+at+i)
+		for g := range m.rows {
+			dst[i*m.rows+g] = m.read(p, g*m.cols+at+i)
 		}
 	}
 }
 
 // direct turns columns of words into rows, parts the four bytes of a word, and
 // takes from each byte the nibbles of two outputs.
-func (f *awq) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, scratch []float32) bool {
+func (f *awq) direct(q request) bool {
 	if f.bits != 4 {
-		return f.byBytes(o, dst, to, parts, lo, hi, scratch)
+		return f.byBytes(q)
 	}
 	const atOnce = 8 // columns of words
-	first, end, size := lo/8, ceilDiv(hi, 8), int64(to.Size())
+	first, end, size := q.lo/8, ceilDiv(q.hi, 8), int64(q.to.Size())
 	n, stride := min(atOnce, end-first), f.in+16
 	// Of few columns those beside them are turned too: less is no square of the kernel.
 	wide, need := min(atOnce, f.out/8-first), f.in+(8+16*n)*f.groups
-	if wide*stride+need > int64(len(scratch)) {
+	if wide*stride+need > int64(len(q.scratch)) {
 		wide = n
 	}
-	if wide*stride+need > int64(len(scratch)) {
+	if wide*stride+need > int64(len(q.scratch)) {
 		return false
 	}
-	rest := scratch[wide*stride:]
+	rest := q.scratch[wide*stride:]
 	lanes, zeros, rest := asm.Raw(rest[:f.in]), rest[f.in:][:8*f.groups], rest[f.in+8*f.groups:]
 	for at := first; at < end; at += n {
 		n, wide := min(n, end-at), min(wide, f.out/8-at)
-		stream, s := asm.Raw(scratch[:wide*stride]), rest[:8*n*f.groups]
-		o.Transpose(4, stream, parts[0][4*at:], int(f.in), int(wide), int(4*stride), int(f.out/2))
-		fillColumns(o, s, rest[8*n*f.groups:][:8*n*f.groups], parts[1], f.scale, f.bulk, f.scaleSize, f.out, f.groups, 8*at, 8*n)
+		stream, s := asm.Raw(q.scratch[:wide*stride]), rest[:8*n*f.groups]
+		q.o.Transpose(4, stream, q.parts[0][4*at:], int(f.in), int(wide), int(4*stride), int(f.out/2))
+		f.matrix().columns(q.o, s, rest[8*n*f.groups:][:8*n*f.groups], q.parts[1], 8*at, 8*n)
 		for i := range n {
-			o.Lanes(lanes, stream[4*stride*i:][:4*f.in], int(f.in))
-			f.zeros(zeros, parts[2], at+i)
+			q.o.Lanes(lanes, stream[4*stride*i:][:4*f.in], int(f.in))
+			f.zeros(zeros, q.parts[2], at+i)
 			for j, nibble := range awqNibble {
 				out := 8*(at+i) + int64(j)
-				if out < lo || out >= hi {
+				if out < q.lo || out >= q.hi {
 					continue
 				}
-				o.HalfBytes(asm.HalfBytes{From: uint8(nibble % 2 * 4), Book: &counted}, to, dst[(out-lo)*f.in*size:][:f.in*size],
+				q.o.HalfBytes(asm.HalfBytes{From: uint8(nibble % 2 * 4), Book: &counted}, q.to, q.dst[(out-q.lo)*f.in*size:][:f.in*size],
 					lanes[int64(nibble/2)*f.in:][:f.in], s[(8*i+int64(j))*f.groups:][:f.groups], zeros[int64(nibble)*f.groups:][:f.groups], int(f.groupSize))
 			}
 		}
@@ -179,34 +191,34 @@ func (f *awq) zeros(dst []float32, p []byte, column int64) {
 
 // byBytes turns columns of bytes into rows. Narrower codes become bytes first,
 // some outputs of all inputs together: eight of them begin and end with a byte.
-func (f *awq) byBytes(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, scratch []float32) bool {
-	stride, size, unit := f.in+64, f.in*int64(to.Size()), int64(1)
+func (f *awq) byBytes(q request) bool {
+	stride, size, unit := f.in+64, f.in*int64(q.to.Size()), int64(1)
 	each := stride + 8*f.groups // bytes of scratch for an output
 	if f.bits < 8 {
 		unit, each = 8, each+2*f.in
 	}
-	first, end := lo/unit*unit, ceilDiv(hi, unit)*unit
-	n := min(outputsAtOnce, end-first, (4*int64(len(scratch))-4*f.groups)/each) / unit * unit
+	first, end := q.lo/unit*unit, ceilDiv(q.hi, unit)*unit
+	n := min(outputsAtOnce, end-first, (4*int64(len(q.scratch))-4*f.groups)/each) / unit * unit
 	if n == 0 {
 		return false
 	}
-	z, s, room := scratch[:f.groups], scratch[f.groups:][:n*f.groups], scratch[(1+n)*f.groups:][:n*f.groups]
-	rest := asm.Raw(scratch[(1+2*n)*f.groups:])
+	z, s, room := q.scratch[:f.groups], q.scratch[f.groups:][:n*f.groups], q.scratch[(1+n)*f.groups:][:n*f.groups]
+	rest := asm.Raw(q.scratch[(1+2*n)*f.groups:])
 	turned, rest := rest[:n*stride], rest[n*stride:]
 	for at := first; at < end; at += n {
 		n := min(n, end-at)
-		codes, apart := parts[0][at*f.bits/8:], f.out
+		codes, apart := q.parts[0][at*f.bits/8:], f.out
 		if f.bits < 8 {
-			codes, apart = f.unpack(o, rest, codes, n), n
+			codes, apart = f.unpack(q.o, rest, codes, n), n
 		}
-		o.Transpose(1, turned, codes, int(f.in), int(n), int(stride), int(apart))
-		fillColumns(o, s[:n*f.groups], room[:n*f.groups], parts[1], f.scale, f.bulk, f.scaleSize, f.out, f.groups, at, n)
-		for out := max(lo, at); out < min(hi, at+n); out++ {
+		q.o.Transpose(1, turned, codes, int(f.in), int(n), int(stride), int(apart))
+		f.matrix().columns(q.o, s[:n*f.groups], room[:n*f.groups], q.parts[1], at, n)
+		for out := max(q.lo, at); out < min(q.hi, at+n); out++ {
 			for g := range z {
-				z[g] = float32(f.field(parts[2], int64(g), out))
+				z[g] = float32(f.field(q.parts[2], int64(g), out))
 			}
 			i := out - at
-			o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, to, dst[(out-lo)*size:][:size], turned[i*stride:][:f.in], s[i*f.groups:][:f.groups], z, int(f.groupSize))
+			q.o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, q.to, q.dst[(out-q.lo)*size:][:size], turned[i*stride:][:f.in], s[i*f.groups:][:f.groups], z, int(f.groupSize))
 		}
 	}
 	return true

@@ -19,32 +19,32 @@ func kernelType(d tensor.DType) (asm.Type, bool) {
 }
 
 // direct brings the zeros of a row back, and then decodes it as any other.
-func (f *sparse) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, scratch []float32) bool {
+func (f *sparse) direct(q request) bool {
 	words, blocks := ceilDiv(f.cols*f.size, 4), int64(0)
 	if f.scales != nil {
 		blocks = ceilDiv(f.cols, f.scales.blockCols)
 	}
-	if !f.plain && (f.scales == nil || f.scales.blockCols < 2) || words+blocks > int64(len(scratch)) {
+	if !f.plain && (f.scales == nil || f.scales.blockCols < 2) || words+blocks > int64(len(q.scratch)) {
 		return false
 	}
-	dense, scales := asm.Raw(scratch[:words])[:f.cols*f.size], scratch[words:][:blocks]
-	width, size := ceilDiv(f.cols, 8), f.cols*int64(to.Size())
-	values := parts[0]
+	dense, scales := asm.Raw(q.scratch[:words])[:f.cols*f.size], q.scratch[words:][:blocks]
+	width, size := ceilDiv(f.cols, 8), f.cols*int64(q.to.Size())
+	values := q.parts[0]
 	if !f.half {
-		values = values[f.size*f.start(parts[2]):]
+		values = values[f.size*f.start(q.parts[2]):]
 	}
-	for r := range hi - lo {
-		mask := parts[1][r*width:][:width]
+	for r := range q.hi - q.lo {
+		mask := q.parts[1][r*width:][:width]
 		n := int64(asm.Ones(mask)) * f.size
-		o.Expand(int(f.size), dense, values[:n], mask)
+		q.o.Expand(int(f.size), dense, values[:n], mask)
 		values = values[n:]
-		out := dst[r*size:][:size]
+		out := q.dst[r*size:][:size]
 		if f.plain {
-			o.Cast(f.as, to, out, dense)
+			q.o.Cast(f.as, q.to, out, dense)
 			continue
 		}
-		f.scales.fill(o, scales, parts[len(parts)-1], lo, lo+r, 0, nil)
-		o.Float8(f.float8, to, out, dense, scales, int(f.scales.blockCols))
+		f.scales.fill(q.o, scales, q.parts[len(q.parts)-1], q.lo, q.lo+r, 0, nil)
+		q.o.Float8(f.float8, q.to, out, dense, scales, int(f.scales.blockCols))
 	}
 	return true
 }

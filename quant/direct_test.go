@@ -193,7 +193,7 @@ func TestDirectFormsAgreeWithDecoding(t *testing.T) {
 						if byLevel(f.form) && o.Level() == asm.Generic {
 							continue
 						}
-						if !f.form.(direct).direct(o, got, targets[to].kind, need, r[0], r[1], tile) {
+						if !f.form.direct(request{o: o, dst: got, to: targets[to].kind, parts: need, lo: r[0], hi: r[1], scratch: tile}) {
 							t.Fatal("no kernel was used")
 						}
 						if !bytes.Equal(want, got) {
@@ -381,7 +381,7 @@ func BenchmarkForms(b *testing.B) {
 							span := c.form.need(p, lo, lo+step)
 							need[p] = part[span.Off:span.End()]
 						}
-						decodeForm(o, c.form, dst, to, need, lo, lo+step, tile)
+						put(c.form, request{o, dst, targets[to].kind, need, lo, lo + step, tile})
 						lo = (lo + step) % out
 						best = min(best, time.Since(begin).Nanoseconds())
 					}

@@ -41,6 +41,12 @@ func RoundTrip(b *limits.Budget, m tensor.Model, w *Weight, to Target) (Trip, er
 	return trip, nil
 }
 
+// A reversible form counts which of its codes come back from numbers, the first of
+// them number first of the weight.
+type reversible interface {
+	back(t *tripper, first int64, values []float32)
+}
+
 type tripper struct {
 	reader
 	to    Target
@@ -61,14 +67,11 @@ func (t *tripper) rows(lo, hi int64) (err error) {
 		return err
 	}
 	t.codec.Decode(t.tile[:n], t.dst[:int(n)*t.to.Size()])
-	switch f := t.w.form.(type) {
-	case *bnb4:
-		t.four(f, lo*t.w.cols, t.tile[:n])
-	case *bnb8:
-		t.eight(lo, t.tile[:n])
-	default:
+	f, ok := t.w.form.(reversible)
+	if !ok {
 		return wire.ErrUsage.With("%s has no way back", t.w.Layout)
 	}
+	f.back(t, lo*t.w.cols, t.tile[:n])
 	return nil
 }
 
@@ -82,7 +85,7 @@ func (t *tripper) count(at int64, same bool) {
 	}
 }
 
-func (t *tripper) four(f *bnb4, first int64, values []float32) {
+func (f *bnb4) back(t *tripper, first int64, values []float32) {
 	book := f.values(t.parts)
 	var products [16]float32
 	block := int64(-1)
@@ -139,15 +142,14 @@ func closer(products, book *[16]float32, x float32, c, best int) bool {
 
 func distance(a, b float32) float64 { return math.Abs(float64(a) - float64(b)) }
 
-func (t *tripper) eight(lo int64, values []float32) {
-	cols := t.w.cols
+func (f *bnb8) back(t *tripper, first int64, values []float32) {
 	for i, x := range values {
-		scale := numbers[tensor.F32](t.parts[1], int64(i)/cols)
+		scale := numbers[tensor.F32](t.parts[1], int64(i)/f.cols)
 		back := math.RoundToEven(float64(x) / float64(scale) * 127)
 		code := int8(max(-128, min(127, back)))
 		if scale == 0 {
 			code = 0
 		}
-		t.count(lo*cols+int64(i), byte(code) == t.parts[0][i])
+		t.count(first+int64(i), byte(code) == t.parts[0][i])
 	}
 }

@@ -31,23 +31,33 @@ func (f *folded) decode(dst []float32, parts [][]byte, lo, hi int64) {
 	}
 }
 
+// A rowByRow is a form that can decode row r alone from what rows from lo need.
+type rowByRow interface {
+	one(q request, r int64) bool
+}
+
+// one needs a scale for several columns.
+func (f *scaled) one(q request, r int64) bool {
+	return f.codes.under != nil && !f.columns && f.scales.blockCols >= 2 && f.rows(q, r)
+}
+
 // direct decodes row by row and multiplies what comes of it.
-func (f *folded) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, scratch []float32) bool {
-	inner, ok := f.form.(*scaled)
-	if !ok || inner.codes.under == nil || inner.columns || inner.scales.blockCols < 2 || o.Level() == asm.Generic || 3*f.cols > int64(len(scratch)) {
+func (f *folded) direct(q request) bool {
+	inner, ok := f.form.(rowByRow)
+	if !ok || q.o.Level() == asm.Generic || 3*f.cols > int64(len(q.scratch)) {
 		return false
 	}
-	row, factors, none, rest := scratch[:f.cols], scratch[f.cols:2*f.cols], scratch[2*f.cols:3*f.cols], scratch[3*f.cols:]
+	row, factors, none, rest := q.scratch[:f.cols], q.scratch[f.cols:2*f.cols], q.scratch[2*f.cols:3*f.cols], q.scratch[3*f.cols:]
 	clear(none)
 	for i := range factors {
-		factors[i] = f.read(parts[f.part], int64(i))
+		factors[i] = f.read(q.parts[f.part], int64(i))
 	}
-	size := f.cols * int64(to.Size())
-	for r := lo; r < hi; r++ {
-		if !inner.rows(o, asm.Raw(row), asm.F32, parts[:f.part], lo, r, r+1, rest) {
+	size := f.cols * int64(q.to.Size())
+	for r := q.lo; r < q.hi; r++ {
+		if !inner.one(request{q.o, asm.Raw(row), asm.F32, q.parts[:f.part], q.lo, r + 1, rest}, r) {
 			return false
 		}
-		o.Each(to, dst[(r-lo)*size:][:size], row, factors, none)
+		q.o.Each(q.to, q.dst[(r-q.lo)*size:][:size], row, factors, none)
 	}
 	return true
 }

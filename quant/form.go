@@ -14,19 +14,40 @@ import (
 // A weight is rows of equal length; a weight of three dimensions has the rows
 // of all its matrices, one after the other.
 type form interface {
+	geometry() geometry
 	// need says which bytes of part p the rows [lo, hi) take, counted from the
 	// part's start. A part that every range takes whole is needed whole.
 	need(p int, lo, hi int64) tensor.Span
 	// decode fills dst with the rows [lo, hi) from the bytes that need named.
 	decode(dst []float32, parts [][]byte, lo, hi int64)
+	// direct writes rows by kernels, without a tile of float32 between. It reports
+	// false where it has none for this weight.
+	direct(q request) bool
 }
+
+// A geometry is how the rows of a form lie in its parts. Most have bytes of their
+// own, from parts that belong to this weight alone: that is the zero geometry.
+type geometry struct {
+	// group is how many rows share the bytes that need names for any of them: the
+	// rows k*group to (k+1)*group take the same of every part.
+	group int64
+	// transposed says that rows are columns of what is stored.
+	transposed bool
+	// shared says that other weights have the parts too.
+	shared bool
+}
+
+// own is embedded by forms whose rows have bytes of their own.
+type own struct{}
+
+func (own) geometry() geometry { return geometry{} }
 
 // A number reads element i of a part as float32.
 type number func(p []byte, i int64) float32
 
 // numbers are the types that scales, zero points and biases are stored in.
 var numbers = map[tensor.DType]number{
-	tensor.F32:    func(p []byte, i int64) float32 { return math.Float32frombits(u32(p[4*i:])) },
+	tensor.F32:    readF32,
 	tensor.F16:    func(p []byte, i int64) float32 { return half(p[2*i:]) },
 	tensor.BF16:   func(p []byte, i int64) float32 { return asm.BfloatToFloat(u16(p[2*i:])) },
 	tensor.F8E8M0: func(p []byte, i int64) float32 { return e8m0(p[i]) },
@@ -34,6 +55,8 @@ var numbers = map[tensor.DType]number{
 	tensor.I8:     func(p []byte, i int64) float32 { return float32(int8(p[i])) },
 	tensor.U8:     func(p []byte, i int64) float32 { return float32(p[i]) },
 }
+
+func readF32(p []byte, i int64) float32 { return math.Float32frombits(u32(p[4*i:])) }
 
 // exponentByte reads an E8M0 that is stored as a plain byte: the libraries
 // compute 2^(e-127), which makes FF infinite and not NaN.

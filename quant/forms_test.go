@@ -71,7 +71,7 @@ func decodesToBy(t *testing.T, o *asm.Ops, f form, parts [][]byte, rows, cols in
 				need[p] = part[span.Off:span.End():span.End()]
 			}
 			tile := make([]float32, (hi-lo)*cols)
-			decodeForm(o, f, got[2*lo*cols:2*hi*cols], BF16, need, lo, hi, tile)
+			put(f, request{o, got[2*lo*cols : 2*hi*cols], asm.BF16, need, lo, hi, tile})
 		}
 		if !bytes.Equal(want, got) {
 			t.Fatalf("%v differs in steps of %d rows", o.Level(), step)
@@ -153,6 +153,6 @@ func TestRealBitsandbytesSlices(t *testing.T) {
 	t.Run("int8", func(t *testing.T) {
 		s := readSlice(t, "bnb/llama_1b_int8.bin", 24, 3, 4, 5)
 		rows, cols := int64(s.head[1]), int64(s.head[2])
-		decodesTo(t, &bnb8{cols}, s.parts, rows, cols, s.want)
+		decodesTo(t, &bnb8{cols: cols}, s.parts, rows, cols, s.want)
 	})
 }

@@ -24,6 +24,8 @@ const (
 	gptqIndex
 )
 
+func (f *gptq) geometry() geometry { return geometry{group: f.out} }
+
 // Every range of outputs takes all parts whole: their columns are the rows.
 func (f *gptq) need(p int, _, _ int64) tensor.Span {
 	switch p {

@@ -86,6 +86,7 @@ const (
 // say for each column which group it belongs to. Parts, those that are there:
 // codes, scales, seconds, global, columns.
 type scaled struct {
+	own
 	cols    int64
 	codes   codes
 	scales  grid

@@ -10,6 +10,7 @@ import (
 // blockForm is rows of whole blocks of one type, and for NVFP4 a factor of the
 // whole tensor or of each matrix. Parts: blocks, factors.
 type blockForm struct {
+	own
 	cols       int64
 	codes      codes
 	matrixRows int64 // rows that share a factor, 0 for no factors

@@ -36,6 +36,8 @@ type hqq struct {
 	bulk        bulk
 }
 
+func (f *hqq) geometry() geometry { return geometry{group: f.total / max(1, f.cols)} }
+
 func (f *hqq) need(p int, _, _ int64) tensor.Span {
 	if p == 0 {
 		bytes := int64(1)

@@ -22,6 +22,7 @@ var sparseScheme = scheme{
 // Parts: values, bits, for sparse-bitmask the first value of each row, and where
 // the values are FP8 their scales.
 type sparse struct {
+	own
 	rows, cols int64
 	values     int64 // how many are stored
 	read       number

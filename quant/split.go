@@ -4,7 +4,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -19,6 +18,8 @@ type shifted struct {
 	first int64
 }
 
+func (f *shifted) geometry() geometry { return geometry{shared: true} }
+
 func (f *shifted) need(p int, lo, hi int64) tensor.Span {
 	return f.form.need(p, f.first+lo, f.first+hi)
 }
@@ -27,9 +28,8 @@ func (f *shifted) decode(dst []float32, parts [][]byte, lo, hi int64) {
 	f.form.decode(dst, parts, f.first+lo, f.first+hi)
 }
 
-func (f *shifted) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, scratch []float32) bool {
-	inner, ok := f.form.(direct)
-	return ok && inner.direct(o, dst, to, parts, f.first+lo, f.first+hi, scratch)
+func (f *shifted) direct(q request) bool {
+	return f.form.direct(q.of(q.parts, f.first+q.lo, f.first+q.hi))
 }
 
 // mlxExperts are MLX's names of stacks, and what one expert's layers are called

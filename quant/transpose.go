@@ -22,6 +22,7 @@ func Transpose(w *Weight) (*Weight, error) {
 
 // flipped has the columns of what is stored as its rows.
 type flipped struct {
+	own
 	rows, cols int64
 	size       int64
 	read       number
@@ -43,13 +44,13 @@ func (f *flipped) decode(dst []float32, parts [][]byte, lo, hi int64) {
 }
 
 // direct turns the columns and casts them.
-func (f *flipped) direct(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, scratch []float32) bool {
-	n := (hi - lo) * f.cols * f.size
+func (f *flipped) direct(q request) bool {
+	n := (q.hi - q.lo) * f.cols * f.size
 	if !f.plain || n == 0 {
 		return false
 	}
-	turned := asm.Raw(scratch)[:n]
-	o.Transpose(int(f.size), turned, parts[0][lo*f.size:], int(f.cols), int(hi-lo), int(f.cols*f.size), int(f.rows*f.size))
-	o.Cast(f.as, to, dst, turned)
+	turned := asm.Raw(q.scratch)[:n]
+	q.o.Transpose(int(f.size), turned, q.parts[0][q.lo*f.size:], int(f.cols), int(q.hi-q.lo), int(f.cols*f.size), int(f.rows*f.size))
+	q.o.Cast(f.as, q.to, q.dst, turned)
 	return true
 }

@@ -32,44 +32,42 @@ const (
 type cutter interface {
 	// span widens columns to those that the kernels take.
 	span(col, n int64) (from, end int64)
-	cut(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, r, rows, col, n int64, scratch []float32) bool
+	cut(q request, r, rows, col, n int64) bool
 }
 
-// put writes the rows [lo, hi), matrix by matrix. The tile may be smaller than
-// the range.
-func (f *turned) put(o *asm.Ops, dst []byte, to Target, parts [][]byte, lo, hi int64, tile []float32) {
-	from, size := lo/f.in*f.side, int64(to.Size())
-	for lo < hi {
-		end := min((lo/f.in+1)*f.in, hi)
-		t := turning{turned: f, o: o, to: to, parts: parts, from: from, lo: lo, n: end - lo, tile: tile}
-		out := dst[:t.n*f.out*size]
-		if !t.put(out) { // hardly a number
-			f.numbers(tile, parts, from, lo, end)
-			o.Put(targets[to].kind, out, tile[:t.n*f.out])
+// direct writes the rows matrix by matrix. The scratch may be smaller than the
+// range.
+func (f *turned) direct(q request) bool {
+	from, size := q.lo/f.in*f.side, int64(q.to.Size())
+	for q.lo < q.hi {
+		end := min((q.lo/f.in+1)*f.in, q.hi)
+		t := turning{turned: f, request: q, from: from, n: end - q.lo}
+		t.dst = q.dst[:t.n*f.out*size]
+		if !t.put() { // hardly a number
+			f.numbers(q.scratch, q.parts, from, q.lo, end)
+			q.o.Put(q.to, t.dst, q.scratch[:t.n*f.out])
 		}
-		dst, lo = dst[t.n*f.out*size:], end
+		q.dst, q.lo = q.dst[t.n*f.out*size:], end
 	}
+	return true
 }
 
 // A turning is n rows of one matrix from row lo on, and what they are made of.
 type turning struct {
 	*turned
-	o     *asm.Ops
-	to    Target
-	parts [][]byte
-	from  int64 // the piece that the parts begin with
-	lo, n int64
-	tile  []float32
+	request
+	from int64 // the piece that the parts begin with
+	n    int64
 }
 
-func (t *turning) put(dst []byte) bool {
+func (t *turning) put() bool {
 	m := t.lo / t.in
 	if t.woven {
-		return t.strand(dst, m*t.side, t.side, 0)
+		return t.strand(m*t.side, t.side, 0)
 	}
 	col := int64(0)
 	for k := m * t.side; k < (m+1)*t.side; k++ {
-		if !t.strand(dst, k, 1, col) {
+		if !t.strand(k, 1, col) {
 			return false
 		}
 		col += t.pieces[k].rows
@@ -78,14 +76,14 @@ func (t *turning) put(dst []byte) bool {
 }
 
 // strand writes pieces that take turns, or one, from column at of the rows on.
-func (t *turning) strand(dst []byte, first, count, at int64) bool {
+func (t *turning) strand(first, count, at int64) bool {
 	size := int64(t.to.Size())
 	col := t.lo % t.in
 	from, end := t.span(first, count, col)
 	w := end - from
-	rows := min(int64(len(t.tile))/(turnFloats*w), tileRows)
+	rows := min(int64(len(t.scratch))/(turnFloats*w), tileRows)
 	if count > 1 {
-		rows = min(int64(len(t.tile))/((turnFloats+1)*w), tileRows) / count
+		rows = min(int64(len(t.scratch))/((turnFloats+1)*w), tileRows) / count
 	}
 	if rows == 0 {
 		return false
@@ -94,7 +92,7 @@ func (t *turning) strand(dst []byte, first, count, at int64) bool {
 		rows -= rows % turnUnit
 	}
 	words := ceilDiv(rows*count*w*size, 4)
-	tile, rest := asm.Raw(t.tile[:words]), t.tile[words:]
+	tile, rest := asm.Raw(t.scratch[:words]), t.scratch[words:]
 	one, scratch := tile, rest
 	if count > 1 {
 		one, scratch = asm.Raw(rest[:ceilDiv(rows*w*size, 4)]), rest[ceilDiv(rows*w*size, 4):]
@@ -107,7 +105,7 @@ func (t *turning) strand(dst []byte, first, count, at int64) bool {
 				copy(tile[(i*count+k)*w*size:][:w*size], one[i*w*size:])
 			}
 		}
-		t.o.Transpose(int(size), dst[(at+r*count)*size:], tile[(col-from)*size:], int(n*count), int(t.n), int(t.out*size), int(w*size))
+		t.o.Transpose(int(size), t.dst[(at+r*count)*size:], tile[(col-from)*size:], int(n*count), int(t.n), int(t.out*size), int(w*size))
 	}
 	return true
 }
@@ -126,16 +124,16 @@ func (t *turning) span(first, count, col int64) (from, end int64) {
 
 // decode writes n columns of some rows of piece k, from row r on.
 func (t *turning) decode(dst []byte, k, r, rows, col, n int64, scratch []float32) {
-	q := &t.pieces[k]
-	base, own, kind := q.base(&t.pieces[t.from+k%t.side]), t.parts[q.part:q.part+q.parts], targets[t.to].kind
-	if c, ok := q.form.(cutter); ok && c.cut(t.o, dst, kind, own, base, q.first+r, rows, col, n, scratch) {
+	p := &t.pieces[k]
+	base, own := p.base(&t.pieces[t.from+k%t.side]), t.parts[p.part:p.part+p.parts]
+	if c, ok := p.form.(cutter); ok && c.cut(request{o: t.o, dst: dst, to: t.to, parts: own, lo: base, scratch: scratch}, p.first+r, rows, col, n) {
 		return
 	}
 	numbers := scratch[:rows*n]
 	for i := range rows {
-		q.form.slice(numbers[i*n:][:n], own, base, q.first+r+i, col)
+		p.form.slice(numbers[i*n:][:n], own, base, p.first+r+i, col)
 	}
-	t.o.Put(kind, dst, numbers)
+	t.o.Put(t.to, dst, numbers)
 }
 
 // widened makes of columns whole groups, where they are of several, of which all
@@ -180,9 +178,9 @@ func (f *scaled) span(col, n int64) (from, end int64) {
 }
 
 // cut brings the codes of the rows together, and decodes them as one.
-func (f *scaled) cut(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, r, rows, col, n int64, scratch []float32) bool {
+func (f *scaled) cut(q request, r, rows, col, n int64) bool {
 	if f.columns {
-		return f.cutIndexed(o, dst, to, parts, lo, r, rows, col, n, scratch)
+		return f.cutIndexed(q, r, rows, col, n)
 	}
 	block, bits := f.scales.blockCols, f.codes.bits
 	if bits == 0 || f.codes.under == nil || f.op == opDivide || block < 2 || n*bits%8 != 0 || col*bits%8 != 0 {
@@ -194,16 +192,16 @@ func (f *scaled) cut(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, r,
 	}
 	rowBytes := n * bits / 8
 	words, room := ceilDiv(rows*rowBytes, 4), ceilDiv(rows*n, 4)
-	if words+room+2*rows*per > int64(len(scratch)) {
+	if words+room+2*rows*per > int64(len(q.scratch)) {
 		return false
 	}
-	codes, rest := asm.Raw(scratch[:words])[:rows*rowBytes], scratch[words:]
+	codes, rest := asm.Raw(q.scratch[:words])[:rows*rowBytes], q.scratch[words:]
 	u := under{op: asm.Op(f.op), codes: asm.Raw(rest[:room])[:rows*n], run: int(run), scales: rest[room:][:rows*per], seconds: rest[room+rows*per:][:rows*per]}
 	for i := range rows {
-		copy(codes[i*rowBytes:][:rowBytes], parts[0][(r+i-lo)*f.codes.rowBytes+col*bits/8:])
+		copy(codes[i*rowBytes:][:rowBytes], q.parts[0][(r+i-q.lo)*f.codes.rowBytes+col*bits/8:])
 	}
-	f.fillRows(o, u, parts, lo, r, rows, first)
-	return f.codes.under(o, to, dst, codes, u)
+	f.fillRows(q.o, u, q.parts, q.lo, r, rows, first)
+	return f.codes.under(q.o, q.to, q.dst, codes, u)
 }
 
 // fillRows is fill for several rows.

@@ -94,7 +94,7 @@ func takesColumns(t *testing.T, f slicer, cols int64, name string) bool {
 		return false
 	}
 	_, end := c.span(0, min(24, cols))
-	return c.cut(asm.Best(), make([]byte, 4*rows*end), asm.F32, need, 0, 0, rows, 0, end, make([]float32, 2*rows*end))
+	return c.cut(request{o: asm.Best(), dst: make([]byte, 4*rows*end), to: asm.F32, parts: need, lo: 0, scratch: make([]float32, 2*rows*end)}, 0, rows, 0, end)
 }
 
 func turnsRight(t *testing.T, f *turned, parts [][]byte) {

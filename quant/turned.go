@@ -36,6 +36,8 @@ func (f *turned) touched(lo, hi int64) []piece {
 	return f.pieces[lo/f.in*f.side : ceilDiv(hi, f.in)*f.side]
 }
 
+func (f *turned) geometry() geometry { return geometry{group: f.in, transposed: true} }
+
 // need is the rows of one form from the first piece that has the part to the
 // last: pieces of several matrices may be rows of the same stack.
 func (f *turned) need(p int, lo, hi int64) tensor.Span {

@@ -42,25 +42,10 @@ func (w *Weight) Size(to Target) int64 { return w.rows * w.cols * int64(to.Size(
 // them: rows k*Group to (k+1)*Group take the same bytes of every part, so that
 // whoever decodes them in ranges reads those once. It is zero where rows have
 // bytes of their own.
-func (w *Weight) Group() int64 {
-	inner := w.form
-	if f, ok := inner.(*folded); ok {
-		inner = f.form
-	}
-	switch f := inner.(type) {
-	case *turned:
-		return f.in
-	case *gptq, *awq, *hqq:
-		return w.rows
-	}
-	return 0
-}
+func (w *Weight) Group() int64 { return w.form.geometry().group }
 
 // Transposed reports a weight whose rows are columns of what is stored.
-func (w *Weight) Transposed() bool {
-	_, ok := w.form.(*turned)
-	return ok
-}
+func (w *Weight) Transposed() bool { return w.form.geometry().transposed }
 
 // Even is how many rows a range of about so many should have: ranges of rows that
 // are columns should begin with whole groups of codes.
@@ -94,7 +79,7 @@ func (w *Weight) Scratch(rows int64) int64 {
 func (w *Weight) Stored() int64 {
 	var n int64
 	for p, part := range w.Parts {
-		if _, shares := w.form.(*shifted); shares && w.rows > 0 {
+		if w.rows > 0 && w.form.geometry().shared {
 			n += w.form.need(p, 0, w.rows).Len
 			continue
 		}
@@ -112,6 +97,15 @@ func (w *Weight) Need(p int, lo, hi int64) tensor.Span { return w.form.need(p, l
 // [Weight.Scratch]. It allocates nothing.
 func (w *Weight) Decode(dst []byte, to Target, parts [][]byte, lo, hi int64, tile []float32) {
 	w.decode(asm.Best(), dst, to, parts, lo, hi, tile)
+}
+
+// decode writes rows by a table of kernels.
+func (w *Weight) decode(o *asm.Ops, dst []byte, to Target, parts [][]byte, lo, hi int64, tile []float32) {
+	n := (hi - lo) * w.cols
+	if int64(len(tile)) > n { // a turned weight takes less of long ranges
+		tile = tile[:n]
+	}
+	put(w.form, request{o, dst[:n*int64(to.Size())], targets[to].kind, parts, lo, hi, tile})
 }
 
 // Numbers writes the rows [lo, hi) in full precision; all else is as of
