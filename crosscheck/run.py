@@ -98,7 +98,7 @@ def run(part, libraries, built, elements):
                 env = libraries.environment(["quant"])
             script = [part + ".py", built / "dump", work]
         command = [libraries.python, HERE / script[0], *script[1:]]
-        done = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, text=True, env=env | {"CROSSCHECK_AMN": str(built / "amn")})
+        done = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, text=True, env=env | {"CROSSCHECK_AMN": str(built / "amn"), "CROSSCHECK_ELEMENTS": str(elements)})
     try:
         last = json.loads(done.stdout.strip().splitlines()[-1])
     except (IndexError, json.JSONDecodeError):

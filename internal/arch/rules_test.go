@@ -45,7 +45,7 @@ var forbidden = []struct {
 	{"a recover that is not at the door", []string{"cli", "convert", "internal/tiles", "fuzz"}, recovers},
 	{"printing", []string{"cli", "corpus/amn-corpus", "crosscheck"}, prints},
 	{"os.Exit", []string{"cli/amn", "corpus/amn-corpus", "crosscheck"}, selects("os", "Exit")},
-	{"the machine's clock or chance, which would make a verdict depend on more than bytes and policy", []string{"limits", "cli", "convert", "internal/tiles", "crosscheck/benchconvert", "crosscheck/peers"}, depends},
+	{"the machine's clock or chance, which would make a verdict depend on more than bytes and policy", []string{"limits", "cli", "convert", "internal/tiles", "crosscheck/benchconvert", "crosscheck/peers", "crosscheck/quantize"}, depends},
 	{"a note of unfinished work", nil, comment("TO"+"DO", "FIX"+"ME", "XX"+"X", "HA"+"CK")},
 }
 

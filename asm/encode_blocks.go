@@ -1,0 +1,251 @@
+package asm
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// nibbles stores the low half of the codes in the low nibbles.
+func nibbles[T int8 | uint8](dst []byte, codes []T) {
+	n := len(codes) / 2
+	for i := range n {
+		dst[i] = byte(codes[i])&15 | byte(codes[n+i])<<4
+	}
+}
+
+// fifthBits stores bit 4 of 32 codes.
+func fifthBits[T int8 | uint8](dst []byte, codes []T) {
+	bits := uint32(0)
+	for i, c := range codes {
+		bits |= uint32(c) >> 4 & 1 << i
+	}
+	binary.LittleEndian.PutUint32(dst, bits)
+}
+
+// symmetricCodes is Q4_0's and Q5_0's: code = x/d + half, d = max/-half, so that the
+// number of largest magnitude is code 0.
+func symmetricCodes(codes []uint8, x []float32, half int) (d float32) {
+	top, _ := largest(x)
+	d = top / -float32(half)
+	inverse, up := reciprocal(d), float32(half)+0.5
+	for i, v := range x {
+		codes[i] = uint8(min(int8(truncate(float32(v*inverse)+up)), int8(2*half-1)))
+	}
+	return d
+}
+
+// affineCodes is Q4_1's and Q5_1's: code = (x-min)/d, d = (max-min)/top.
+func affineCodes(codes []uint8, x []float32, top int) (d, low float32) {
+	low, high := float32(math.MaxFloat32), float32(-math.MaxFloat32)
+	for _, v := range x {
+		if v < low {
+			low = v
+		}
+		if v > high {
+			high = v
+		}
+	}
+	d = (high - low) / float32(top)
+	inverse := reciprocal(d)
+	for i, v := range x {
+		codes[i] = uint8(truncate(float32((v-low)*inverse) + 0.5))
+	}
+	return d, low
+}
+
+var encodeQ4_0 = byRow(32, 18, func(p []byte, x []float32) {
+	var codes [32]uint8
+	putHalf(p, symmetricCodes(codes[:], x, 8))
+	nibbles(p[2:], codes[:])
+}, func(p []byte, x, matrix []float32, mean float32) {
+	var w [32]float32
+	var codes [32]int8
+	importance(w[:], x, matrix, mean)
+	putHalf(p, searchSymmetric(codes[:], x, w[:], 8))
+	nibbles(p[2:], codes[:])
+})
+
+var encodeQ5_0 = byRow(32, 22, func(p []byte, x []float32) {
+	var codes [32]uint8
+	putHalf(p, symmetricCodes(codes[:], x, 16))
+	fifthBits(p[2:], codes[:])
+	nibbles(p[6:], codes[:])
+}, func(p []byte, x, matrix []float32, mean float32) {
+	var w [32]float32
+	var codes [32]int8
+	importance(w[:], x, matrix, mean)
+	putHalf(p, searchSymmetric(codes[:], x, w[:], 16))
+	fifthBits(p[2:], codes[:])
+	nibbles(p[6:], codes[:])
+})
+
+var encodeQ4_1 = byRow(32, 20, func(p []byte, x []float32) {
+	var codes [32]uint8
+	d, low := affineCodes(codes[:], x, 15)
+	for i, c := range codes {
+		codes[i] = uint8(min(int8(c), 15))
+	}
+	putHalf(p, d)
+	putHalf(p[2:], low)
+	nibbles(p[4:], codes[:])
+}, func(p []byte, x, matrix []float32, mean float32) {
+	var codes [32]uint8
+	affineBlock(p, codes[:], x, matrix, mean, 15)
+	nibbles(p[4:], codes[:])
+})
+
+var encodeQ5_1 = byRow(32, 24, func(p []byte, x []float32) {
+	var codes [32]uint8
+	d, low := affineCodes(codes[:], x, 31)
+	putHalf(p, d)
+	putHalf(p[2:], low)
+	fifthBits(p[4:], codes[:])
+	nibbles(p[8:], codes[:])
+}, func(p []byte, x, matrix []float32, mean float32) {
+	var codes [32]uint8
+	affineBlock(p, codes[:], x, matrix, mean, 31)
+	fifthBits(p[4:], codes[:])
+	nibbles(p[8:], codes[:])
+})
+
+// affineBlock searches scale and minimum of one block and stores them.
+func affineBlock(p []byte, codes []uint8, x, matrix []float32, mean float32, top int) {
+	var w [32]float32
+	var scratch [32]uint8
+	importance(w[:], x, matrix, mean)
+	s := affineSearch{top: top, first: -0.9, step: 0.05, steps: 36}
+	d, minimum := s.find(codes, scratch[:], x, w[:])
+	putHalf(p, d)
+	putHalf(p[2:], -minimum)
+}
+
+var encodeQ8_0 = eachBlock(32, 34, func(p []byte, x, _ []float32) {
+	_, magnitude := largest(x)
+	d := magnitude / 127
+	inverse := reciprocal(d)
+	putHalf(p, d)
+	for i, v := range x {
+		p[2+i] = byte(truncate(away(float32(v * inverse))))
+	}
+})
+
+// d is the mean magnitude, a bit the sign.
+var encodeQ1_0 = eachBlock(128, 18, func(p []byte, x, _ []float32) {
+	sum := float32(0)
+	for _, v := range x {
+		sum += abs32(v)
+	}
+	putHalf(p, sum/128)
+	clear(p[2:])
+	for i, v := range x {
+		if v >= 0 {
+			p[2+i/8] |= 1 << (i % 8)
+		}
+	}
+})
+
+var encodeQ2_0 = eachBlock(64, 18, func(p []byte, x, _ []float32) {
+	_, d := largest(x)
+	inverse := reciprocal(d)
+	putHalf(p, d)
+	clear(p[2:])
+	for i, v := range x {
+		c := clamp(int(truncate(away(float32(v*inverse)))+1), 0, 3)
+		p[2+i/4] |= byte(c << (i % 4 * 2))
+	}
+})
+
+// nearestFP4 is the code whose value times d is nearest to x, the first of equals.
+func nearestFP4(x, d float32) uint8 {
+	best, least := 0, abs32(float32(fp4Doubled[0]*d)-x)
+	for c := 1; c < 16; c++ {
+		if e := abs32(float32(fp4Doubled[c]*d) - x); e < least {
+			best, least = c, e
+		}
+	}
+	return uint8(best)
+}
+
+// The exponent is that of the largest magnitude less 2, as log2f rounds it: just
+// below a power of two that is the next one. Below 2^-125 ggml's wraps around; here
+// it is 0.
+var encodeMXFP4 = eachBlock(32, 17, func(p []byte, x, _ []float32) {
+	_, magnitude := largest(x)
+	p[0] = 0
+	if magnitude > 0 {
+		p[0] = uint8(max(0, math.Floor(float64(float32(math.Log2(float64(magnitude)))))+125))
+	}
+	var codes [32]uint8
+	d := e8m0Half(p[0])
+	for i, v := range x {
+		codes[i] = nearestFP4(v, d)
+	}
+	nibbles(p[1:], codes[:])
+})
+
+var encodeNVFP4 = eachBlock(64, 36, func(p []byte, x, _ []float32) {
+	for s := range 4 {
+		run := x[16*s:][:16]
+		_, magnitude := largest(run)
+		p[s] = toUE4M3(magnitude / 6)
+		d := ue4m3Half(p[s])
+		var codes [16]uint8
+		for i, v := range run {
+			codes[i] = nearestFP4(v, d)
+		}
+		nibbles(p[4+8*s:], codes[:])
+	}
+})
+
+// toUE4M3 rounds half up to an E4M3 without sign; from 248 on it is 448.
+func toUE4M3(x float32) uint8 {
+	if !(x > 0) {
+		return 0
+	}
+	x = min(x, 448)
+	bits := math.Float32bits(x)
+	exp := int(bits>>23) - 127 + 7
+	if exp <= 0 { // units of 2^-9
+		return uint8(min(7, truncate(float32(x*512)+0.5)))
+	}
+	code := exp<<3 + int(bits>>20&7) + int(bits>>19&1)
+	if code >= 15<<3 {
+		return 0x7E
+	}
+	return uint8(code)
+}
+
+// ternary is round(x/d), -1 to 1, plus one.
+func ternary(x, inverse float32) int { return int(truncate(away(float32(x*inverse)))) + 1 }
+
+var encodeTQ1_0 = eachBlock(256, 54, func(p []byte, x, _ []float32) {
+	_, d := largest(x)
+	inverse := reciprocal(d)
+	putHalf(p[52:], d)
+	for _, part := range []struct{ from, bytes, digits int }{{0, 32, 5}, {32, 16, 5}, {48, 4, 4}} {
+		for i := range part.bytes {
+			q := uint8(0)
+			for digit := range 5 {
+				q *= 3
+				if digit < part.digits {
+					q += uint8(ternary(x[i+digit*part.bytes], inverse))
+				}
+			}
+			p[part.from+i] = uint8((uint16(q)*256 + 242) / 243)
+		}
+		x = x[part.bytes*part.digits:]
+	}
+})
+
+var encodeTQ2_0 = eachBlock(256, 66, func(p []byte, x, _ []float32) {
+	_, d := largest(x)
+	inverse := reciprocal(d)
+	putHalf(p[64:], d)
+	for i := range 64 {
+		q := 0
+		for k := range 4 {
+			q |= ternary(x[i/32*128+i%32+32*k], inverse) & 3 << (2 * k)
+		}
+		p[i] = uint8(q)
+	}
+})

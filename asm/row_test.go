@@ -1,0 +1,100 @@
+package asm
+
+import (
+	"bytes"
+	"encoding/binary"
+	"os"
+	"testing"
+)
+
+const encoded = "../testdata/quant/ggml-encode/"
+
+func readFloats(t *testing.T, name string) []float32 {
+	t.Helper()
+	data, err := os.ReadFile(encoded + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := make([]float32, len(data)/4)
+	if err := binary.Read(bytes.NewReader(data), binary.LittleEndian, out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// Rows of every kind, written by ggml built without contraction
+// (crosscheck/quantize, llama-cpp-python 0.3.36).
+func TestRowsAreEncodedAsGGMLDoes(t *testing.T) {
+	rows, matrix := readFloats(t, "rows.f32"), readFloats(t, "matrix.f32")
+	cols, kindsSeen := len(matrix), 0
+	for k := range Kinds {
+		if !k.Encodes() {
+			continue
+		}
+		kindsSeen++
+		size := cols / k.Elems() * k.Bytes()
+		for _, c := range []struct {
+			file   string
+			matrix []float32
+		}{{".bin", nil}, {"-matrix.bin", matrix}} {
+			want, err := os.ReadFile(encoded + k.String() + c.file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(want) != len(rows)/cols*size || len(want) == 0 {
+				t.Fatalf("%v: %d bytes", k, len(want))
+			}
+			got := make([]byte, size)
+			for r := range len(rows) / cols {
+				k.EncodeRow(got, rows[r*cols:][:cols], c.matrix)
+				if !bytes.Equal(got, want[r*size:][:size]) {
+					t.Errorf("%v%s: row %d differs", k, c.file, r)
+				}
+			}
+		}
+	}
+	if kindsSeen < 18 {
+		t.Errorf("only %d types are encoded", kindsSeen)
+	}
+}
+
+// A row's blocks do not depend on the rows beside it, and what is decoded and encoded
+// again is the same for types whose codes are nearest numbers.
+func TestEncodingWhatWasDecoded(t *testing.T) {
+	rows := readFloats(t, "rows.f32")[:512]
+	for _, k := range []Kind{Q8_0, TQ1_0, TQ2_0, Q1_0} {
+		once := make([]byte, len(rows)/k.Elems()*k.Bytes())
+		k.EncodeRow(once, rows, nil)
+		back := make([]float32, len(rows))
+		k.Decode(back, once)
+		again := make([]byte, len(once))
+		k.EncodeRow(again, back, nil)
+		if k != Q8_0 && !bytes.Equal(once, again) {
+			t.Errorf("%v: encoding what was decoded gives other bytes", k)
+		}
+		for i, v := range back {
+			if d := float64(v - rows[i]); k == Q8_0 && (d > 0.001 || d < -0.001) {
+				t.Errorf("Q8_0: number %d is %g off", i, d)
+			}
+		}
+	}
+}
+
+func TestRowsThatDoNotFitPanic(t *testing.T) {
+	for name, call := range map[string]func(){
+		"half a block":    func() { Q4_0.EncodeRow(make([]byte, 18), make([]float32, 16), nil) },
+		"too few bytes":   func() { Q4_0.EncodeRow(make([]byte, 17), make([]float32, 32), nil) },
+		"a short matrix":  func() { Q4_0.EncodeRow(make([]byte, 18), make([]float32, 32), make([]float32, 31)) },
+		"too many bytes":  func() { Q4_0.EncodeRow(make([]byte, 36), make([]float32, 32), nil) },
+		"half a K block ": func() { Q4_K.EncodeRow(make([]byte, 72), make([]float32, 128), nil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if recover() == nil {
+					t.Error("no panic")
+				}
+			}()
+			call()
+		})
+	}
+}
