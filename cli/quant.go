@@ -44,6 +44,8 @@ type schemeFlags struct {
 	GPTQZeros string `name:"gptq-zeros" enum:"v1,v2," default:"" placeholder:"v1|v2" help:"How GPTQ stores zero points, where the file does not say."`
 
 	FoldPreQuantScale bool `help:"Multiply weights by the pre_quant_scale of their inputs."`
+
+	IgnoreUnknown []string `placeholder:"KEY" help:"Keys of a quantization's configuration, and tensors beside weights, that are unknown and do no harm."`
 }
 
 // Validate implements kong's check of flags.
@@ -63,7 +65,7 @@ func (f *schemeFlags) options(to string, block []int64) *quant.Options {
 	if err != nil {
 		panic("internal error: " + err.Error()) // the flag allows the names alone
 	}
-	o := &quant.Options{Target: target, Scheme: f.Scheme, GPTQZeros: f.GPTQZeros, FoldPreQuant: f.FoldPreQuantScale}
+	o := &quant.Options{Target: target, Scheme: f.Scheme, GPTQZeros: f.GPTQZeros, FoldPreQuant: f.FoldPreQuantScale, IgnoreUnknown: f.IgnoreUnknown}
 	copy(o.Block[:], block)
 	return o
 }
@@ -76,6 +78,7 @@ type planned struct {
 	total   schemeGroup
 	plain   group
 	leftOut []tensor.Info
+	ignored []string
 }
 
 // A schemeGroup is the weights that are stored alike.
@@ -111,7 +114,7 @@ func (r *report) plan(b *limits.Budget, o quant.Options) {
 	for _, i := range bound.Plain {
 		p.plain.add(&i)
 	}
-	p.leftOut = bound.LeftOut
+	p.leftOut, p.ignored = bound.LeftOut, bound.Ignored
 	r.planned = p
 }
 
@@ -147,6 +150,7 @@ func (s *session) printPlan(p *planned) {
 	s.printSchemes(p)
 	s.fact("", "Passthrough", fmt.Sprintf("%s, %s", plural(p.plain.Tensors, "tensor"), formatBytes(p.plain.Bytes)))
 	s.printLeftOut(p.leftOut)
+	s.printIgnored(p.ignored)
 	s.fact("", "Decoded", fmt.Sprintf("%s (%v)", formatBytes(p.size()), p.target))
 	s.fact("", "Precision", fmt.Sprintf("~%s lost to quantization", formatBytes(max(0, p.total.Decoded-p.total.Stored))))
 }
@@ -180,6 +184,33 @@ func (s *session) printLeftOut(scales []tensor.Info) {
 	}
 }
 
+// printIgnored names what was unknown and said to do no harm.
+func (s *session) printIgnored(names []string) {
+	if len(names) == 0 {
+		return
+	}
+	s.fact("", "Ignored", plural(int64(len(names)), "thing")+" that nothing here knows")
+	for k, name := range names {
+		if k == maxLeftOut {
+			s.line("  and %d more", len(names)-k)
+			break
+		}
+		s.line("  %s", tidy(name, 64))
+	}
+}
+
+// jsonIgnored names it, where there is any.
+func jsonIgnored(o *jsonObject, names []string) {
+	if len(names) == 0 {
+		return
+	}
+	o.list("ignored_unknown", func(add func(func(*jsonObject))) {
+		for _, name := range names {
+			add(func(o *jsonObject) { o.text("name", name) })
+		}
+	})
+}
+
 // jsonLeftOut counts and names them.
 func jsonLeftOut(o *jsonObject, scales []tensor.Info) {
 	o.number("left_out", int64(len(scales)))
@@ -209,6 +240,7 @@ func jsonPlan(o *jsonObject, p *planned) {
 		o.number("decoded", p.size())
 		o.number("passthrough", p.plain.Tensors)
 		jsonLeftOut(o, p.leftOut)
+		jsonIgnored(o, p.ignored)
 		jsonSchemes(o, p)
 	})
 }

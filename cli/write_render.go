@@ -30,6 +30,7 @@ func (s *session) printWritten(c *conversion) {
 		s.fact("", "Passthrough", fmt.Sprintf("%s, %s", plural(int64(n.Tensors), "tensor"), formatBytes(n.Bytes)))
 	}
 	s.printLeftOut(c.plan.LeftOut)
+	s.printIgnored(c.plan.Ignored)
 	if p.total.Weights > 0 {
 		s.fact("", "Recovered", fmt.Sprintf("~%s of precision", formatBytes(max(0, p.total.Decoded-p.total.Stored))))
 	}
@@ -122,6 +123,7 @@ func jsonWritten(o *jsonObject, c *conversion) {
 	o.number("decoded", p.total.Decoded)
 	o.number("passthrough", int64(c.plan.Copied.Tensors))
 	jsonLeftOut(o, c.plan.LeftOut)
+	jsonIgnored(o, c.plan.Ignored)
 	jsonSchemes(o, p)
 	o.list("files", func(add func(func(*jsonObject))) {
 		for _, f := range c.plan.Files {

@@ -22,6 +22,7 @@ type Plan struct {
 	Encoded Count           // tensors that weights are encoded in
 	Copied  Count           // tensors that pass through byte for byte
 	LeftOut []tensor.Info   // scales that only a runtime needs
+	Ignored []string        // what was decoded in spite of, at the caller's word
 	// Quantized is what [Options.Quantize] came to; nil where nothing was asked for.
 	Quantized *Quantized
 
@@ -144,7 +145,7 @@ func (p *Plan) picks() ([]pick, error) {
 			return nil, err
 		}
 	}
-	p.LeftOut = bound.LeftOut
+	p.LeftOut, p.Ignored = bound.LeftOut, bound.Ignored
 	picks, err := limits.Make[pick](p.b, len(bound.Weights)+len(bound.Plain))
 	if err != nil {
 		return nil, err

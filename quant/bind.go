@@ -20,6 +20,9 @@ type Options struct {
 	FoldPreQuant bool
 	// KeepScales passes activation and cache scales through.
 	KeepScales bool
+	// IgnoreUnknown are keys of configurations, and names or ends of names of
+	// tensors, that nothing here knows and the caller takes for harmless.
+	IgnoreUnknown []string
 	// Folder gives each weight the name, the shape and the orientation that the
 	// unquantized model has in transformers: what a folder is written from. A
 	// single file keeps its own.
@@ -32,6 +35,7 @@ type Bound struct {
 	Weights []*Weight
 	Plain   []tensor.Info
 	LeftOut []tensor.Info
+	Ignored []string // what was decoded in spite of, at the caller's word
 }
 
 // Plan binds the tensors of a model, across its shards, to logical weights.
@@ -69,12 +73,17 @@ func Plan(b *limits.Budget, m tensor.Model, o Options) (*Bound, error) {
 	if err := s.split(out); err != nil {
 		return nil, err
 	}
+	out.Ignored = s.ignored
 	return out, s.fuse(out)
 }
 
 // rest sorts what no weight is made of.
 func (s *set) rest(out *Bound) error {
-	bound, err := out.weightNames(s.b)
+	bound, err := out.weightNames(s.b, func(*Weight) bool { return true })
+	if err != nil {
+		return err
+	}
+	owners, err := out.weightNames(s.b, (*Weight).owns)
 	if err != nil {
 		return err
 	}
@@ -85,7 +94,7 @@ func (s *set) rest(out *Bound) error {
 		if s.claimed[i] {
 			continue
 		}
-		if err := s.unexplained(&info); err != nil {
+		if err := s.unplaced(&info, owners); err != nil {
 			return wire.At("quant", "tensor "+wire.Quote(info.Name), wire.NoOffset, err)
 		}
 		list := &out.Plain
@@ -139,6 +148,9 @@ func (s *set) bind(i int) (*Weight, error) {
 		return nil, wire.ErrMismatch.With("its companion %s is empty: shape %v", wire.Quote(s.hollow.Name), s.hollow.Shape)
 	}
 	if err := s.contradicted(found); err != nil {
+		return nil, err
+	}
+	if err := s.understood(found); err != nil {
 		return nil, err
 	}
 	if err := s.fold(found); err != nil {

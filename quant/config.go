@@ -28,7 +28,9 @@ type object struct {
 type config struct {
 	file  string  // where it was found, for messages
 	quant *object // the quantization's own object
-	model *object // the whole config.json
+	// sources are all objects that describe the quantization, quant the first.
+	sources []source
+	model   *object // the whole config.json
 }
 
 // configPlaces are the files and the objects in them that may hold a
@@ -65,7 +67,14 @@ func loadConfig(b *limits.Budget, files fs.FS, zeros string) (*config, error) {
 				c.model = root
 			}
 		}
-		switch o := root.at(place.path...); {
+		o := root.at(place.path...)
+		if o != nil {
+			var err error
+			if c.sources, err = limits.Append(b, c.sources, source{place.file, o}); err != nil {
+				return nil, err
+			}
+		}
+		switch {
 		case o == nil:
 		case c.quant == nil:
 			c.file, c.quant = place.file, o

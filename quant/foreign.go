@@ -13,8 +13,9 @@ type foreign struct {
 	name, remedy string // what it is, and who can convert it
 	tensors      []pair // what its models have
 	formats      []string
-	names        []string // ends of names that only its models have: they may hold codes in any type
-	modules      []string // what follows a module's name beside codes of it
+	names        []string             // ends of names that only its models have: they may hold codes in any type
+	modules      []string             // what follows a module's name beside codes of it
+	says         func(q *object) bool // what its configuration says besides
 }
 
 // A pair is the end of a main tensor's name, that of a companion which must be
@@ -60,6 +61,14 @@ var foreigners = []*foreign{
 	{name: "Four Over Six", remedy: unquantized, formats: []string{"fouroversix"}},
 	{name: "GPTQModel's planar GPTQ", remedy: "gptqmodel can dequantize it", formats: []string{"gptq_p"}},
 	{name: "BitBLAS", remedy: fromGPTQ, formats: []string{"bitblas"}},
+	{name: "QQQ", remedy: "gptqmodel can dequantize it", tensors: []pair{{main: ".B", companion: ".s_channel"}, {main: ".qweight", companion: ".s_channel"}}, formats: []string{"qqq"}},
+	{name: "ParoQuant", remedy: "the paroquant package can load it", tensors: []pair{{main: ".qweight", companion: ".theta"}, {main: ".qweight", companion: ".channel_scales"}},
+		formats: []string{"paroquant"}},
+	{name: "ModelSlim", remedy: unquantized, tensors: []pair{{main: ".weight", companion: ".weight_offset"}, {main: ".weight", companion: ".deq_scale"}}, formats: []string{"ascend"}},
+	{name: "AutoRound's rotation", remedy: unquantized, says: func(q *object) bool {
+		return says(q.get("rotation_config")) != "" || says(q.get("rotation_configs")) != ""
+	}},
+	{name: "Quark's rotation", remedy: unquantized, says: quarkRotates},
 	{name: "NVFP4 with E5M3 scales", remedy: "auto-round can load it", formats: []string{"auto_round:llm_compressor_nvfp4_e5m3"}},
 }
 
@@ -73,6 +82,17 @@ func sixBits(main, scale *tensor.Info) bool {
 }
 
 func quarkWords(main, _ *tensor.Info) bool { return main.DType == tensor.I32 }
+
+// quarkRotates reports an algorithm of Quark's that multiplies inputs by a matrix
+// when the model runs: the weights alone are not the model's.
+func quarkRotates(q *object) bool {
+	list := append(q.list("algo_config"), q.get("algo_config"))
+	return slices.ContainsFunc(list, func(v any) bool {
+		o, _ := v.(*object)
+		name := o.text("name")
+		return name == "rotation" || name == "quarot" || name == "svdquant"
+	})
+}
 
 // refuse names what cannot be decoded: silence would copy its codes as if they
 // were weights.
@@ -94,6 +114,11 @@ func (s *set) refuse(info *tensor.Info) error {
 	}
 	if !s.rows.holdsCodes(info) || s.rows.isScale(info.Name) {
 		return nil
+	}
+	for _, f := range foreigners {
+		if f.says != nil && f.says(s.config.quant) {
+			return wire.ErrUnsupported.With("%s (%s): %s", f.name, s.config.file, f.remedy)
+		}
 	}
 	for _, key := range []string{"quant_method", "checkpoint_format", "format", "packing_format"} {
 		said := s.config.quant.text(key)

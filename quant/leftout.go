@@ -52,14 +52,20 @@ func (n *nameList) has(name string) bool {
 	return ok
 }
 
-func (o *Bound) weightNames(b *limits.Budget) (*nameList, error) {
+// weightNames is the names of those weights that are wanted.
+func (o *Bound) weightNames(b *limits.Budget, wanted func(*Weight) bool) (*nameList, error) {
 	names, err := limits.Make[string](b, len(o.Weights))
 	if err != nil {
 		return nil, err
 	}
-	for i, w := range o.Weights {
-		names[i] = w.Name
+	n := 0
+	for _, w := range o.Weights {
+		if wanted(w) {
+			names[n] = w.Name
+			n++
+		}
 	}
+	names = names[:n]
 	slices.Sort(names)
 	return &nameList{names}, nil
 }
@@ -93,10 +99,24 @@ func (s *set) unexplained(info *tensor.Info) error {
 		}
 	}
 	if stem, ok := suffix(info, ".weight"); ok {
-		return s.codesBeside(info, stem, s.rows.modules)
+		if err := s.codesBeside(info, stem, s.rows.modules); err != nil {
+			return err
+		}
+	}
+	if method := s.config.method(); method != "" && len(info.Shape) > 1 && info.Elements() > 1 && !endsIn(info.Name, buffers) {
+		ignored, err := s.ignores(info.Name, "")
+		if err != nil || ignored {
+			return err
+		}
+		return wire.ErrUnsupported.With("%s says quant_method %s, and nothing here knows what %s of shape %v is: start from the unquantized model, or --ignore-unknown %s",
+			s.config.file, wire.Quote(method), info.TypeName(), info.Shape, wire.Quote(info.Name))
 	}
 	return nil
 }
+
+// buffers are ends of names of matrices of whole numbers that unquantized models
+// have too: masks, and places in a sequence or a table.
+var buffers = []string{".bias", "mask", "_ids", "_index", "_indices"}
 
 // codesBeside refuses codes beside a companion.
 func (s *set) codesBeside(info *tensor.Info, stem string, companions []string) error {

@@ -58,6 +58,13 @@ func TestSchemesThatAreNotDecodedAreNamed(t *testing.T) {
 		{"BitBLAS", "GPTQ", model(method("gptq", `,"checkpoint_format":"bitblas"`), ints("m.qweight", tensor.I8, 10, 32), ints("m.scales", tensor.F16, 1, 32))},
 		{"NVFP4 with E5M3 scales", "auto-round", model(method("auto-round", `,"packing_format":"auto_round:llm_compressor_nvfp4_e5m3"`),
 			ints("m.weight_packed", tensor.U8, 4, 16), ints("m.weight_scale", tensor.U8, 4, 2))},
+		{"QQQ", "gptqmodel", model(method("qqq", ""), ints("m.B", tensor.I32, 4, 64), ints("m.s_channel", tensor.F32, 1, 32), ints("m.s_group", tensor.F16, 1, 32))},
+		{"ParoQuant", "paroquant", model(method("awq", `,"bits":4,"group_size":32`), ints("m.qweight", tensor.I32, 64, 8), ints("m.qzeros", tensor.I32, 2, 8), ints("m.scales", tensor.F16, 2, 64),
+			ints("m.theta", tensor.F16, 8, 32), ints("m.pairs", tensor.I16, 8, 64), ints("m.channel_scales", tensor.F16, 1, 64))},
+		{"ModelSlim", "unquantized", model("", ints("m.weight", tensor.I8, 4, 32), ints("m.weight_scale", tensor.F32, 4, 1), ints("m.weight_offset", tensor.F32, 4, 1))},
+		{"AutoRound's rotation", "unquantized", model(method("auto-round", `,"bits":4,"group_size":32,"rotation_config":{"hadamard_type":"hadamard"}`),
+			ints("m.qweight", tensor.I32, 8, 32), ints("m.qzeros", tensor.I32, 2, 4), ints("m.scales", tensor.F16, 2, 32))},
+		{"Quark's rotation", "unquantized", model(method("quark", `,"algo_config":[{"name":"rotation","r1":true}]`), ints("m.weight", tensor.I8, 4, 32), ints("m.weight_scale", tensor.F32, 4, 1))},
 		// Forms of schemes that are decoded otherwise.
 		{"GPU kernel", "save the model", model("", ints("m.weight", tensor.I8, 4, 32), ints("m.SCB", tensor.F32, 4), stored{"m.weight_format", tensor.U8, nil, []byte{3}})},
 		{"convrot", "ComfyUI", model("", ints("m.weight", tensor.I8, 4, 32), stored{"m.comfy_quant", tensor.U8, []int64{25}, []byte(`{"format":"convrot_w4a4"} `)})},

@@ -10,7 +10,7 @@ import (
 var awqScheme = scheme{
 	name: "AWQ", stores: "GEMM, 4 bits; GPTQModel's 2 to 8 bits", oracle: "AutoAWQ, GPTQModel",
 	goldens: []string{"awq-gemm", "awq-gemm-*"}, bind: bindAWQ,
-	methods: []method{{"awq", awqKeys}},
+	methods: autoRoundMethods(method{"awq", awqKeys}),
 	mains:   awqMains,
 	scales:  []string{".scales"},
 	marks:   []string{".qweight"},
@@ -19,10 +19,7 @@ var awqScheme = scheme{
 	linear:  true,
 }
 
-var (
-	awqKeys  = []string{"quant_method", "bits", "w_bit", "group_size", "q_group_size", "version"}
-	awqMains = []main{{codes: ".qweight", parts: []string{".scales", ".qzeros"}, only: true}}
-)
+var awqMains = []main{{codes: ".qweight", parts: []string{".scales", ".qzeros"}, only: true}}
 
 // bindAWQ takes AutoAWQ's GEMM layout: a row of qweight holds the codes of as
 // many outputs as scales have columns.

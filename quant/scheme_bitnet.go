@@ -10,7 +10,7 @@ var bitnetScheme = scheme{
 	name: "BitNet", stores: "ternary, both classes of layers", oracle: "transformers",
 	goldens: []string{"bitnet"}, bind: bindBitNet,
 	declares: byMethod,
-	methods:  []method{{"bitnet", []string{"quant_method", "linear_class"}}},
+	methods:  []method{{"bitnet", bitnetKeys}},
 	mains:    []main{{codes: ".weight", parts: []string{".weight_scale"}}},
 	scales:   []string{"_scale"},
 }

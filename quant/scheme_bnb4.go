@@ -25,9 +25,6 @@ var bnb4Scheme = scheme{
 	linear:   true,
 }
 
-// bnbKeys are none: all that decoding needs stands beside each weight.
-var bnbKeys = []string{"quant_method"}
-
 // bnbStateName is the name of a description, before the type of the codes.
 const bnbStateName = ".quant_state.bitsandbytes__"
 

@@ -21,7 +21,7 @@ type fp4Name struct {
 var nvfp4Scheme = scheme{
 	name: "NVFP4", stores: "compressed-tensors and AutoRound (divide), ModelOpt (multiplies), fused experts", oracle: "compressed-tensors, ModelOpt",
 	goldens: []string{"nvfp4-*"}, bind: bindNVFP4,
-	methods: []method{{"compressed-tensors", compressedKeys}, {"modelopt", modeloptKeys}},
+	methods: autoRoundMethods(method{"compressed-tensors", compressedKeys}, method{"modelopt", modeloptKeys}, method{"nvfp4", nil}),
 	mains: []main{
 		{codes: ".weight_packed", parts: []string{".weight_scale", ".weight_global_scale"}, only: true},
 		{codes: ".weight", parts: []string{".weight_scale", ".weight_scale_2"}},
@@ -34,9 +34,8 @@ var nvfp4Scheme = scheme{
 var mxfp4Scheme = scheme{
 	name: "MXFP4", stores: "gpt-oss, Quark, ModelOpt, compressed-tensors, DeepSeek-V4 experts", oracle: "transformers, ModelOpt, Quark",
 	goldens: []string{"mxfp4-*"}, bind: bindMXFP4,
-	methods: []method{
-		{"mxfp4", []string{"quant_method", "modules_to_not_convert"}}, {"fp8", fp8Keys}, {"compressed-tensors", compressedKeys}, {"modelopt", modeloptKeys}, {"quark", quarkKeys},
-	},
+	methods: autoRoundMethods(method{"mxfp4", mxfp4Keys}, method{"fp8", fp8Keys}, method{"compressed-tensors", compressedKeys}, method{"modelopt", modeloptKeys},
+		method{"quark", quarkKeys}),
 	mains: []main{
 		{codes: ".weight_packed", parts: []string{".weight_scale"}, only: true},
 		{codes: "_proj_blocks", parts: []string{"_proj_scales"}, only: true},

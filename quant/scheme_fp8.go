@@ -13,7 +13,7 @@ import (
 var fp8Scheme = scheme{
 	name: "FP8", stores: "E4M3, E5M2 and FNUZ; scales of tensors, rows, columns, groups, blocks, experts; fbgemm; DeepSeek-V4; MXFP8; plain casts",
 	oracle: "compressed-tensors, transformers, torch", goldens: []string{"fp8-*", "mxfp8*", "comfyui-first-fp8"}, bind: bindFP8,
-	methods: fp8Methods,
+	methods: autoRoundMethods(fp8Methods...),
 	mains: []main{
 		{codes: "", parts: []string{"_scale_inv", "_scale", "_weight_scale", "_zero_point"}},
 		{codes: ".weight", parts: []string{".scale", ".scale_weight", ".weight_scale_inv", ".weight_zero_point"}},
@@ -22,18 +22,6 @@ var fp8Scheme = scheme{
 	endings:  []string{"-fp8", "_fp8", "-FP8"},
 	explains: []string{".input_scale", ".input_scale_inv", ".activation_scale", ".scale_input", ".output_scale"},
 }
-
-// What is read of the configurations of libraries that have several schemes.
-var (
-	fp8Keys        = []string{"quant_method", "weight_block_size", "modules_to_not_convert", "ignored_layers"}
-	compressedKeys = []string{
-		"quant_method", "version", "format", "ignore", "weight_block_size", "kv_cache_scheme.**", "transform_config.**", "config_groups.*.targets",
-		"config_groups.*.weights.num_bits", "config_groups.*.weights.symmetric", "config_groups.*.weights.group_size", "config_groups.*.weights.strategy",
-		"config_groups.*.weights.type",
-	}
-	modeloptKeys = []string{"quant_method", "exclude_modules", "ignore", "kv_cache_quant_algo", "kv_cache_scheme.**", "weight_block_size"}
-	quarkKeys    = []string{"quant_method", "exclude", "kv_cache_quant_config.**", "weight_block_size"}
-)
 
 // fp8Scales are the names of an FP8 weight's scale: what follows the weight's
 // own name, or replaces its ".weight". All of them multiply.
@@ -48,7 +36,7 @@ var fp8Scales = [...]struct{ weight, scale string }{
 
 // fp8Methods are the configurations that promise a scale for an FP8 weight.
 var fp8Methods = []method{
-	{"fp8", fp8Keys}, {"fbgemm_fp8", fp8Keys}, {"mxfp8", fp8Keys},
+	{"fp8", fp8Keys}, {"fbgemm_fp8", fbgemmKeys}, {"mxfp8", fp8Keys},
 	{"compressed-tensors", compressedKeys}, {"modelopt", modeloptKeys}, {"quark", quarkKeys},
 }
 

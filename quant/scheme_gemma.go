@@ -12,7 +12,7 @@ var gemmaScheme = scheme{
 	name: "Gemma", stores: "2, 4, 8 bits and embeddings", oracle: "transformers",
 	goldens: []string{"gemma-*"}, bind: bindGemma,
 	declares: byMethod, priority: 1,
-	methods: []method{{"gemma", []string{"quant_method", "num_bits", "module_quant_configs.*.num_bits"}}},
+	methods: []method{{"gemma", gemmaKeys}},
 	mains: []main{
 		{codes: ".weight", parts: []string{".weight_scale"}},
 		{codes: ".embedding_quantized", parts: []string{".embedding_scale"}},

@@ -10,7 +10,7 @@ import (
 var gptqScheme = scheme{
 	name: "GPTQ", stores: "2, 3, 4, 8 bits, both versions of zero points, act-order; AutoRound's 2 to 8 bits", oracle: "GPTQModel, auto-round",
 	goldens: []string{"gptq-*", "autoround-*"}, bind: bindGPTQ,
-	methods: []method{{"gptq", gptqKeys}},
+	methods: autoRoundMethods(method{"gptq", gptqKeys}),
 	mains:   []main{{codes: ".qweight", parts: []string{".scales", ".qzeros", ".g_idx"}, only: true}},
 	scales:  []string{".scales"},
 	marks:   []string{".qweight"},
@@ -18,8 +18,6 @@ var gptqScheme = scheme{
 	endings: []string{"-GPTQ-Int4", "-GPTQ-Int8", "-gptq-int4", "-gptq-int8", "-gptq4", "-gptq8", "-GPTQ", "-gptq", "_gptq"},
 	linear:  true,
 }
-
-var gptqKeys = []string{"quant_method", "bits", "group_size", "sym", "checkpoint_format", "format", "dynamic.*.bits", "dynamic.*.group_size", "dynamic.*.sym"}
 
 // bindGPTQ takes weights packed along the input dimension: qweight has as many
 // columns as scales.

@@ -10,7 +10,7 @@ import (
 var hqqScheme = scheme{
 	name: "HQQ", stores: "1, 2, 3, 4, 8 bits on either axis; safetensors and qmodel.pt", oracle: "hqq",
 	goldens: []string{"hqq-*"}, bind: bindHQQ,
-	methods: []method{{"hqq", []string{"quant_method"}}},
+	methods: []method{{"hqq", hqqKeys}},
 	mains:   []main{{codes: ".W_q", parts: append([]string{".scale", ".zero", ".nbits", ".axis", ".shape"}, hqqRest...), only: true}},
 	scales:  []string{".scale"},
 }

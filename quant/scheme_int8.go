@@ -10,7 +10,7 @@ import (
 var int8Scheme = scheme{
 	name: "INT8", stores: "compressed-tensors and Quark, zero points", oracle: "compressed-tensors",
 	goldens: []string{"int8-*"}, bind: bindInt8,
-	methods:  []method{{"compressed-tensors", compressedKeys}, {"modelopt", modeloptKeys}, {"quark", quarkKeys}},
+	methods:  autoRoundMethods(method{"compressed-tensors", compressedKeys}, method{"modelopt", modeloptKeys}, method{"quark", quarkKeys}, method{"w8a8_int8", nil}),
 	mains:    []main{{codes: ".weight", parts: []string{".weight_scale", ".weight_zero_point"}}},
 	scales:   []string{"_scale", "_zero_point"},
 	endings:  []string{"-int4", "-int8"},

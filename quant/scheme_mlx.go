@@ -18,9 +18,6 @@ var mlxScheme = scheme{
 	stacked: true,
 }
 
-// mlxKeys are the model's, and the same of one module by its name.
-var mlxKeys = []string{"quant_method", "bits", "group_size", "mode", "*.bits", "*.group_size", "*.mode"}
-
 // bindMLX takes MLX's weights: fields of 1 to 8 bits in a stream of words along
 // each row, under a scale and, in the affine mode, a bias per group.
 func bindMLX(s *set, info *tensor.Info) (*Weight, error) {

@@ -11,7 +11,7 @@ import (
 var packedScheme = scheme{
 	name: "compressed-tensors packed", stores: "1 to 8 bits, both packings, zero points, act-order", oracle: "compressed-tensors",
 	goldens: []string{"packed-*"}, bind: bindPacked,
-	methods: []method{{"compressed-tensors", compressedKeys}},
+	methods: autoRoundMethods(method{"compressed-tensors", compressedKeys}),
 	mains: []main{
 		{codes: ".weight_packed", parts: []string{".weight_scale", ".weight_shape", ".weight_zero_point", ".weight_g_idx"}, only: true},
 	},

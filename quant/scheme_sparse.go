@@ -12,7 +12,7 @@ import (
 var sparseScheme = scheme{
 	name: "sparse bitmask", stores: "compressed-tensors' bit masks, over FP8 too", oracle: "compressed-tensors 0.12",
 	goldens: []string{"sparse-*"}, bind: bindSparse,
-	methods: []method{{"compressed-tensors", append([]string{"sparsity_config.**"}, compressedKeys...)}},
+	methods: []method{{"compressed-tensors", compressedKeys}},
 	mains:   []main{{codes: ".compressed", parts: []string{".bitmask", ".shape", ".row_offsets", ".weight_scale"}}},
 	scales:  []string{"_scale"},
 	marks:   []string{".compressed"},

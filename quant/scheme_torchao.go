@@ -12,7 +12,7 @@ var torchaoScheme = scheme{
 	name: "TorchAO", stores: "Int8Tensor, IntxUnpackedToInt8Tensor, Float8Tensor", oracle: "torchao",
 	goldens: []string{"torchao-*"}, bind: bindTorchAO,
 	declares:  byFile,
-	methods:   []method{{"torchao", []string{"quant_method"}}},
+	methods:   []method{{"torchao", torchaoKeys}},
 	mains:     []main{{codes: "_qdata", parts: []string{"_scale", "_zero_point"}, only: true}},
 	scales:    []string{"_scale", "_zero_point"},
 	meta:      []string{torchaoKey},

@@ -21,6 +21,8 @@ type set struct {
 	names    *wire.NameSet
 	claimed  []bool
 	config   *config
+	known    []*scheme         // those that understand the whole configuration
+	ignored  []string          // what nothing knows, and the caller takes for harmless
 	scratch  []byte            // of small
 	texts    map[string]string // of the model's own metadata
 	counts   map[string][]any  // whole numbers of the model's own metadata, HQQ's alone

@@ -1,0 +1,99 @@
+package quant_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant"
+)
+
+// A weight is decoded only where everything around it is explained. Each case is
+// one thing too many beside a weight that decodes; the caller may say that it does
+// no harm.
+func TestWhatNothingExplainsIsRefused(t *testing.T) {
+	int8 := []stored{ints("m.weight", tensor.I8, 8, 32), ints("m.weight_scale", tensor.F32, 8, 1)}
+	gptq := []stored{ints("m.qweight", tensor.I32, 4, 32), ints("m.qzeros", tensor.I32, 1, 4), ints("m.scales", tensor.F16, 1, 32)}
+	fp8 := []stored{ints("m.weight", tensor.F8E4M3, 128, 128), ints("m.weight_scale_inv", tensor.F32, 1, 1)}
+	beside := func(list []stored, more ...stored) []stored { return append(list[:len(list):len(list)], more...) }
+	for _, test := range []struct {
+		name, config string
+		tensors      []stored
+		ignore       string // "" where the model decodes
+	}{
+		{"nothing too much", method("compressed-tensors", ""), int8, ""},
+		{"a key that is known", method("gptq", `,"bits":4,"damp_percent":0.1,"meta":{"quantizer":["a"],"mse":1}`), gptq, ""},
+		{"a key that is unknown", method("gptq", `,"bits":4,"twist":1`), gptq, "twist"},
+		{"an unknown key of an object", method("gptq", `,"dynamic":{"+:m":{"bits":4,"twist":1}}`), gptq, "dynamic"},
+		{"a rotation", method("gptq", `,"bits":4,"rotation":"hadamard"`), gptq, "rotation"},
+		{"no rotation", method("gptq", `,"bits":4,"rotation":null,"pack_dtype":"int32"`), gptq, ""},
+		{"words of another size", method("gptq", `,"bits":4,"pack_dtype":"int16"`), gptq, "pack_dtype"},
+		{"an unknown method", method("mystery", ""), fp8, "quant_method"},
+		{"a method of nobody with a key of its own", method("w8a8_int8", ""), int8, ""},
+		{"an unknown key in a group", method("compressed-tensors", `,"config_groups":{"g":{"targets":["Linear"],"weights":{"num_bits":8,"type":"int","twist":true}}}`), int8, "config_groups"},
+		{"an unknown key in a list", method("quark", `,"algo_config":[{"name":"awq"},{"name":"twist"}]`), int8, "algo_config"},
+		{"a known one in a list", method("quark", `,"algo_config":[{"name":"awq","scaling_layers":[{"layers":["a"]}]}]`), int8, ""},
+		{"a module of MLX", `{"quantization":{"bits":4,"group_size":32,"a.b":false,"m":{"bits":4,"group_size":32}}}`,
+			[]stored{ints("m.weight", tensor.U32, 8, 4), ints("m.scales", tensor.F16, 8, 1), ints("m.biases", tensor.F16, 8, 1)}, ""},
+		{"an unknown key of MLX", `{"quantization":{"bits":4,"group_size":32,"twist":"yes"}}`,
+			[]stored{ints("m.weight", tensor.U32, 8, 4), ints("m.scales", tensor.F16, 8, 1), ints("m.biases", tensor.F16, 8, 1)}, "twist"},
+		{"an offset", "", beside(int8, ints("m.weight_shift", tensor.F32, 8, 1)), "weight_shift"},
+		{"a number for each column", "", beside(fp8, ints("m.smooth", tensor.F32, 128)), "smooth"},
+		{"a product of low rank", "", beside(fp8, ints("m.svd_up", tensor.F32, 128, 4), ints("m.svd_down", tensor.F32, 4, 128)), "svd_up svd_down"},
+		{"a module inside", "", beside(fp8, ints("m.lora_A.weight", tensor.F32, 4, 128)), "m.lora_A.weight"},
+		{"a bias", "", beside(fp8, ints("m.bias", tensor.F32, 128)), ""},
+		{"a neighbour", "", beside(fp8, ints("m_norm.weight", tensor.F32, 128), ints("n.weight", tensor.F32, 128)), ""},
+		{"activation scales", "", beside(fp8, ints("m.input_scale", tensor.F32), ints("m.activation_scale", tensor.F32)), ""},
+		{"codes of another packing", method("compressed-tensors", ""), beside(int8, ints("n.weight_codes", tensor.I32, 8, 8)), "n.weight_codes"},
+		{"places in a sequence", method("compressed-tensors", ""), beside(int8, ints("position_ids", tensor.I32, 1, 8)), ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			m := model(test.config, test.tensors...)
+			_, _, err := plan(t, m, quant.Options{})
+			if test.ignore == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			names := strings.Fields(test.ignore)
+			if wire.ClassOf(err) != wire.Unsupported || !strings.Contains(err.Error(), names[0]) || !strings.Contains(err.Error(), "--ignore-unknown") {
+				t.Fatal(err)
+			}
+			bound, _, err := plan(t, m, quant.Options{IgnoreUnknown: names})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, name := range names {
+				if i >= len(bound.Ignored) || !strings.Contains(bound.Ignored[i], name) {
+					t.Errorf("ignored %v, wanted %v", bound.Ignored, names)
+				}
+			}
+		})
+	}
+}
+
+// Every file that may hold a configuration is looked at, not the first alone.
+func TestEveryConfigurationIsLookedAt(t *testing.T) {
+	for _, test := range []struct{ config, wants string }{
+		{`{"quantization_config":{"quant_method":"fp8"},"text_config":{"quantization_config":{"quant_method":"fp8","twist":1}}}`, "twist"},
+		{`{"quantization_config":{"quant_method":"fp8"},"compression_config":{"twist":1}}`, "twist"},
+		{`{"quantization_config":{"quant_method":"fp8"},"quantization":{"quant_method":"fp8"}}`, ""},
+	} {
+		_, _, err := plan(t, model(test.config, ints("m.weight", tensor.F8E4M3, 128, 128), ints("m.weight_scale_inv", tensor.F32, 1, 1)), quant.Options{})
+		if got := err != nil; got != (test.wants != "") || got && !strings.Contains(err.Error(), test.wants) {
+			t.Errorf("%s: %v", test.config, err)
+		}
+	}
+	bound, _, err := plan(t, model(`{"quantization_config":{"quant_method":"fp8","twist":{"a":1,"b":2}}}`,
+		ints("m.weight", tensor.F8E4M3, 128, 128), ints("m.weight_scale_inv", tensor.F32, 1, 1)), quant.Options{IgnoreUnknown: []string{"twist"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"config.json: twist.a", "config.json: twist.b"}, bound.Ignored); diff != "" {
+		t.Error(diff)
+	}
+}

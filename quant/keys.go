@@ -1,0 +1,111 @@
+package quant
+
+// The keys of quantization configurations, by the library that writes them. Of
+// each a scheme of that library decodes without regard to the value, or reads it;
+// a key whose value changes the numbers stands with the values that are
+// understood (key=a|b), or must say nothing (key?). All other keys are refused.
+
+// anyKeys may stand in every configuration: who wrote it, and which modules it
+// leaves out.
+var anyKeys = []string{
+	"quant_method", "version", "modules_to_not_convert", "modules_to_convert", "ignored_layers", "ignore", "exclude", "exclude_modules", "dequantize",
+	"activation_scheme", "activation_scale_ub", "producer.**", "packed_modules_mapping.**", "is_checkpoint_fp8_serialized",
+	"kv_cache_scheme", "kv_cache_scheme.**", "kv_cache_quant_algo", "kv_cache_quant_config", "kv_cache_quant_config.**", "kv_cache_dtype",
+}
+
+// gptqKeys are GPTQModel's, AutoGPTQ's and those of transformers' class.
+var gptqKeys = []string{
+	"bits", "group_size", "sym", "desc_act", "checkpoint_format", "format", "method", "pack_dtype=int32|torch.int32", "lm_head", "meta", "meta.**",
+	"dynamic", "dynamic.*.bits", "dynamic.*.group_size", "dynamic.*.sym", "dynamic.*.desc_act", "dynamic.*.mse", "dynamic.*.damp_percent", "dynamic.*.act_group_aware",
+	"damp_percent", "damp_auto_increment", "true_sequential", "static_groups", "act_group_aware", "model_name_or_path", "model_file_base_name", "is_marlin_format?",
+	"tokenizer", "dataset", "backend", "model_seqlen", "block_name_to_quantize", "module_name_preceding_first_block", "batch_size", "pad_token_id",
+	"max_input_length", "cache_block_outputs", "modules_in_block_to_quantize", "use_cuda_fp16", "use_exllama", "disable_exllama", "exllama_config.**",
+	"pack_impl", "offload_to_disk", "offload_to_disk_path", "device", "mse", "parallel_packing", "quantizer", "quant_batch_size",
+	"rotation?", "adapter?", "activation?",
+}
+
+// awqKeys are AutoAWQ's, of both of its files, and GPTQModel's.
+var awqKeys = []string{
+	"bits", "w_bit", "group_size", "q_group_size", "zero_point", "version", "backend", "do_fuse", "modules_to_fuse.**", "modules_to_fuse",
+	"fuse_max_seq_len", "exllama_config", "exllama_config.**", "sym", "desc_act", "format", "checkpoint_format", "method", "meta", "meta.**", "pack_dtype=int32|torch.int32", "lm_head",
+	"dynamic", "dynamic.*.bits", "dynamic.*.group_size", "dynamic.*.sym", "rotation?", "adapter?", "activation?", "damp_percent", "true_sequential", "static_groups", "model_name_or_path", "model_file_base_name",
+}
+
+// fp8Keys are DeepSeek's, and those of transformers' FineGrainedFP8Config.
+var fp8Keys = []string{
+	"fmt", "weight_block_size", "scale_fmt", "expert_dtype", "quant_type", "weight_per_tensor", "act_per_tensor", "fp8_format", "per_channel",
+	"weight_scale_method", "weight_scale_semantics?", "bits", "format", "method", "group_size",
+}
+
+var fbgemmKeys = []string{"weight_block_size?"}
+
+// compressedKeys are compressed-tensors'.
+var compressedKeys = []string{
+	"format", "weight_block_size", "global_compression_ratio", "quantization_status", "run_compressed", "use_optimized_inference", "moe_sparsity_config?",
+	"sparsity_config.format=dense|sparse-bitmask|sparse-24-bitmask|sparse-24", "sparsity_config.sparsity_structure", "sparsity_config.global_sparsity", "sparsity_config.ignore", "sparsity_config.targets",
+	"sparsity_config.registry_requires_subclass", "sparsity_config?", "transform_config", "transform_config.**",
+	"config_groups.*.targets", "config_groups.*.format", "config_groups.*.weights?", "config_groups.*.weights.num_bits", "config_groups.*.weights.symmetric",
+	"config_groups.*.weights.group_size", "config_groups.*.weights.strategy", "config_groups.*.weights.type", "config_groups.*.weights.block_structure",
+	"config_groups.*.weights.dynamic?", "config_groups.*.weights.actorder", "config_groups.*.weights.scale_dtype", "config_groups.*.weights.zp_dtype",
+	"config_groups.*.weights.observer", "config_groups.*.weights.observer_kwargs.**", "config_groups.*.weights.is_mx",
+	"config_groups.*.input_activations", "config_groups.*.input_activations.**", "config_groups.*.output_activations", "config_groups.*.output_activations.**",
+}
+
+// modeloptKeys are ModelOpt's, in its own file and in config.json.
+var modeloptKeys = append([]string{
+	"quant_algo", "group_size", "has_zero_point", "pre_quant_scale", "quantized_layers.*.quant_algo", "quantized_layers.*.group_size", "quantized_layers.*.has_zero_point",
+	"quantized_layers.*.pre_quant_scale", "quantized_layers?", "quantized_layers.*.kv_cache_quant_algo", "quantized_layers.*.awq_block_size", "awq_block_size", "smoothquant_val",
+	"config_groups.*.quant_algo", "config_groups.*.has_zero_point", "config_groups.*.pre_quant_scale", "clamp_val", "exclude_quantize_weights",
+}, compressedKeys...)
+
+// quarkKeys are Quark's. What its algorithms did is in the numbers already, but
+// for a rotation, whose inverse is applied to activations.
+var quarkKeys = []string{
+	"weight_block_size", "global_quant_config.**", "layer_quant_config", "layer_quant_config.**", "layer_type_quant_config", "layer_type_quant_config.**",
+	"softmax_quant_spec", "softmax_quant_spec.**", "quant_mode", "export.**", "kv_cache_group", "kv_cache_post_rope", "min_kv_scale", "log_severity_level",
+	"algo_config?", "algo_config.name=awq|gptq|gptaq|smooth|autosmoothquant|autoround|qronos", "algo_config.*.name=awq|gptq|gptaq|smooth|autosmoothquant|autoround|qronos",
+	"algo_config.**", "pre_quant_opt_config?", "sync_moe_expert_input_amax", "keep_prequantized_layers", "quant_method_config.**",
+}
+
+// autoRoundKeys are AutoRound's, whose model may be of many schemes.
+var autoRoundKeys = []string{
+	"bits", "group_size", "sym", "data_type", "packing_format", "backend", "autoround_version", "block_name_to_quantize", "quant_block_list", "to_quant_block_names",
+	"act_bits", "act_group_size", "act_sym", "act_data_type", "act_dynamic", "amp", "batch_size", "enable_minmax_tuning", "enable_norm_bias_tuning", "enable_quanted_input",
+	"gradient_accumulate_steps", "iters", "lr", "low_gpu_mem_usage", "minmax_lr", "nsamples", "scale_dtype", "seqlen", "supported_types", "static_attention_dtype",
+	"static_kv_dtype", "static_attention_granularity", "static_kv_granularity", "super_bits?", "super_group_size?", "damp_percent", "desc_act", "true_sequential", "lm_head",
+	"regex_config", "extra_config", "modules_in_block_to_quantize", "dataset", "model_free", "weight_block_size", "fmt", "zero_point", "version", "scale_format",
+	"extra_config.*.bits", "extra_config.*.group_size", "extra_config.*.sym", "extra_config.*.data_type", "extra_config.*.act_bits", "extra_config.*.act_group_size",
+	"extra_config.*.act_sym", "extra_config.*.act_data_type", "extra_config.*.act_dynamic", "extra_config.*.super_bits?", "extra_config.*.super_group_size?",
+	"extra_config.*.scale_dtype", "extra_config.*.rotation_config?", "extra_config.*.fixed_by_user",
+	"regex_config.*.bits", "regex_config.*.group_size", "regex_config.*.sym", "regex_config.*.data_type", "regex_config.*.act_bits", "regex_config.*.act_group_size",
+	"regex_config.*.act_sym", "regex_config.*.act_data_type", "regex_config.*.act_dynamic", "regex_config.*.super_bits?", "regex_config.*.super_group_size?",
+	"regex_config.*.scale_dtype", "regex_config.*.rotation_config?", "regex_config.*.fixed_by_user",
+	"rotation_config?", "rotation_configs?",
+}
+
+// autoRoundMethods are the names of AutoRound's configuration.
+func autoRoundMethods(more ...method) []method {
+	return append(more, method{"auto-round", autoRoundKeys}, method{"intel/auto-round", autoRoundKeys})
+}
+
+// bnbKeys are of loading alone: all that decoding needs stands beside each weight.
+var bnbKeys = []string{
+	"load_in_4bit", "load_in_8bit", "_load_in_4bit", "_load_in_8bit", "llm_int8_threshold", "llm_int8_skip_modules", "llm_int8_enable_fp32_cpu_offload",
+	"llm_int8_has_fp16_weight", "bnb_4bit_compute_dtype", "bnb_4bit_quant_type", "bnb_4bit_use_double_quant", "bnb_4bit_quant_storage", "bnb_4bit_blocksize",
+	"target_parameters", "llm_int8_target_modules",
+	"bits", "format", "method", "block_size", "compress_statistics",
+}
+
+// mlxKeys are the model's, and the same of one module by its name.
+var mlxKeys = []string{"bits", "group_size", "mode", "*=true|", "*.bits", "*.group_size", "*.mode", "*.quantize_input"}
+
+var (
+	mxfp4Keys  = []string{"swiglu_limit", "use_kernels"}
+	bitnetKeys = []string{"linear_class", "quantization_mode", "use_rms_norm?", "rms_norm_eps"}
+	gemmaKeys  = []string{"num_bits", "module_quant_configs.*.num_bits", "quantize_embeddings"}
+	hqqKeys    = []string{
+		"nbits", "group_size", "axis", "view_as_float?", "dynamic_config.**", "dynamic_config", "skip_modules", "weight_quant_params.**", "scale_quant_params?", "zero_quant_params?",
+		"offload_meta?", "quant_config.**",
+	}
+	torchaoKeys = []string{"quant_type", "quant_type.**", "quant_type_kwargs.**", "quant_type_kwargs", "include_input_output_embeddings", "untie_embedding_weights"}
+)
