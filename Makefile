@@ -46,9 +46,13 @@ ENTRY ?= .
 PYTHON ?= .venv/bin/python
 PART  ?=
 ELEMENTS ?= 10000000
+FORMATS ?= pth pickle npz npy safetensors gguf
+INPUTS ?= 100000
+SEED ?= 1
+FOUND ?= differential-out
 
 .PHONY: neon avx512 must-have check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
-	bench bench-kernels bench-peers bench-hostile bench-convert memory golden crosscheck corpus recipe cover cover-corpus
+	bench bench-kernels bench-peers bench-hostile bench-convert memory golden crosscheck differential corpus recipe cover cover-corpus
 
 check: fmt vet lint test purego gen-check cross
 
@@ -146,6 +150,9 @@ golden: ## needs Python with crosscheck/requirements.txt: make golden PYTHON=.ve
 
 crosscheck: ## installs the reference libraries, compares all that both read; make crosscheck PART=quant/fp8
 	python3 crosscheck/run.py --elements $(ELEMENTS) $(PART)
+
+differential: ## files that we and a loader read differently: make differential FORMATS=pth INPUTS=1000000 SEED=2
+	python3 crosscheck/differential/run.py --formats $(FORMATS) --count $(INPUTS) --seed $(SEED) --out $(FOUND)
 
 corpus: ## every recipe as a file, with a manifest: make corpus OUT=dir
 	$(GO) run ./corpus/amn-corpus write $(OUT)

@@ -8,7 +8,7 @@ was compared, with which library, how many elements, how many differences.
 The libraries are installed below .venv/ first, with pinned versions; see
 environment.py. Then the parts run one after the other. A part is a format
 (safetensors: crosscheck/safetensors.py), all schemes of quantization (quant), one
-module of them (quant/fp8), or forget. It ends with 1 if anything differs.
+module of them (quant/fp8), forget, or differential. It ends with 1 if anything differs.
 
 Schemes are held against the libraries that own them: fresh random models, other
 seeds each time, at least so many ELEMENTS of each, decoded to float32, BF16 and
@@ -33,6 +33,8 @@ from environment import Libraries  # noqa: E402
 from modules import MODULES  # noqa: E402
 
 FORMATS = sorted(p.stem for p in HERE.glob("*.py") if p.stem not in ("run", "harness", "environment"))
+APART = ("forget", "differential")
+INPUTS = 20_000  # of each format, in the search of a run of everything
 WIDTHS = "{:<46} {:<46} {:>15} {:>12}"
 
 
@@ -57,10 +59,10 @@ def main():
 def chosen(flags, names):
     schemes = ["quant/" + m for m in MODULES]
     parts = []
-    for name in names or [*FORMATS, "quant", "forget"]:
+    for name in names or [*FORMATS, "quant", *APART]:
         parts += schemes if name == "quant" else [name]
-    for unknown in set(parts) - {*FORMATS, *schemes, "forget"}:
-        flags.error(f"no part {unknown}: {', '.join([*FORMATS, *schemes, 'forget'])}")
+    for unknown in set(parts) - {*FORMATS, *schemes, *APART}:
+        flags.error(f"no part {unknown}: {', '.join([*FORMATS, *schemes, *APART])}")
     return parts
 
 
@@ -93,6 +95,8 @@ def run(part, libraries, built, elements):
         elif part == "forget":
             # The order in which torch adds is that of a processor it knows nothing of.
             script, env = ["forget/worker.py", built / "amn", 1], libraries.environment(["quant"]) | {"ATEN_CPU_CAPABILITY": "default"}
+        elif part == "differential":
+            script = ["differential/run.py", "--rows", "--python", libraries.python, "--count", INPUTS, "--seed", seed, "--out", ROOT / "differential-out"]
         else:
             if part == "convert":
                 env = libraries.environment(["quant"])

@@ -61,7 +61,7 @@ var mayImport = map[string][]string{
 	"corpus":              {},
 	"corpus/...":          {"corpus"},
 	"fuzz":                {"limits", "limits/limitstest", "internal/...", "parser", "parser/...", "vm", "asm", "quant", "convert", "compare", "corpus", diff},
-	"crosscheck/...":      {"limits", "internal/...", "parser", "parser/...", "vm", "asm", "quant", "convert", "corpus", diff},
+	"crosscheck/...":      {"limits", "internal/...", "parser", "parser/...", "vm", "asm", "quant", "convert", "corpus", "crosscheck/values", diff},
 }
 
 func row(dir string) ([]string, bool) {

@@ -1,0 +1,75 @@
+"""The two sides that are asked: this module, and the loaders."""
+import json
+import os
+import pathlib
+import shutil
+import struct
+import subprocess
+import tempfile
+import threading
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+class Server:
+    """A program that answers each input with a line of JSON."""
+
+    def __init__(self, command):
+        self.process = subprocess.Popen(list(map(str, command)), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def talk(self, pieces, count):
+        """Writes the pieces while it reads the answers, so that no pipe fills up."""
+        def write():
+            for p in pieces:
+                self.process.stdin.write(p)
+            self.process.stdin.flush()
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        answers = [self.line() for _ in range(count)]
+        writer.join()
+        return answers
+
+    def line(self):
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"{self.process.args[0]} ended with {self.process.wait()}")
+        return json.loads(line)
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+class Ours(Server):
+    """This module: differential/ours."""
+
+    def ask(self, inputs):
+        pieces = []
+        for data in inputs:
+            pieces += (struct.pack("<I", len(data)), data)
+        return self.talk(pieces, len(inputs)) if inputs else []
+
+
+class Loaders(Server):
+    """The loaders of Python: serve.py. Inputs are pairs of loaders' names and bytes."""
+
+    def __init__(self, python):
+        shm = "/dev/shm" if os.path.isdir("/dev/shm") else None
+        self.folder = tempfile.mkdtemp(prefix="differential-", dir=shm)
+        super().__init__([python, HERE / "serve.py", self.folder])
+        self.versions, self.names = self.line()
+
+    def ask(self, inputs):
+        if not inputs:
+            return []
+        pieces = [struct.pack("<I", len(inputs))]
+        for names, data in inputs:
+            names = json.dumps(names).encode()
+            pieces += (struct.pack("<HI", len(names), len(data)), names, data)
+        return self.talk(pieces, len(inputs))
+
+    def close(self):
+        super().close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io"
+
+	"github.com/anamnesis-go/anamnesis/crosscheck/values"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/pth"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/vm"
+)
+
+// said is what this module says of one file.
+type said struct {
+	Class   string   `json:"class"`
+	Format  string   `json:"format"` // of what is accepted, or where the error lies
+	Error   string   `json:"error,omitempty"`
+	Tensors []listed `json:"tensors"`
+	// WeightsOnly is yes, no or unsure; empty where there is no pickle of a checkpoint.
+	WeightsOnly string `json:"weights_only,omitempty"`
+	Why         string `json:"why,omitempty"`
+}
+
+// listed is a tensor: name, type, shape, and the digest of its elements in
+// row-major order, little endian, which is nil for types without a name here.
+type listed [4]any
+
+const pickleFormat = "pickle"
+
+// model reads the file as a model, with all bodies.
+func (s *said) model(b *limits.Budget, data []byte) {
+	m, err := parser.Decode(b, bytes.NewReader(data), int64(len(data)))
+	if err == nil {
+		defer m.Close()
+		s.Format = m.Format()
+		if err = parser.Verify(b, m); err == nil {
+			err = s.list(b, m)
+		}
+	}
+	s.end(err)
+}
+
+func (s *said) end(err error) {
+	s.Class = parser.ClassOf(err).String()
+	if err == nil {
+		s.Error = ""
+		return
+	}
+	s.Error, s.Tensors = err.Error(), []listed{}
+	if e, ok := errors.AsType[*wire.Error](err); ok && s.Format == "" {
+		s.Format = e.Format
+	}
+}
+
+func (s *said) list(b *limits.Budget, m tensor.Model) error {
+	for i := range m.Tensors() {
+		shape := append([]int64{}, i.Shape...)
+		if i.DType == tensor.Unknown {
+			s.Tensors = append(s.Tensors, listed{i.Name, "unknown", shape, nil})
+			continue
+		}
+		raw, err := values.Body(b, m, i)
+		if err != nil {
+			return err
+		}
+		if raw, err = values.Dense(raw, &i); err != nil {
+			return err
+		}
+		s.Tensors = append(s.Tensors, listed{i.Name, i.DType.String(), shape, values.Digest(raw)[:16]})
+	}
+	return nil
+}
+
+// pickles asks for the verdicts of a checkpoint's pickles, and judges a file
+// that is a pickle and no model.
+func (s *said) pickles(b *limits.Budget, r io.ReaderAt, size int64) {
+	head := make([]byte, min(size, pth.SniffLen))
+	if _, err := r.ReadAt(head, 0); err != nil && err != io.EOF {
+		return
+	}
+	kind, _ := pth.Sniff(head)
+	if kind == pth.KindNone && s.Format != "detect" || kind != pth.KindNone && s.Class == "ok" && s.Format != "pth" {
+		return
+	}
+	found := pth.Scan(b, r, size)
+	switch {
+	case kind == pth.KindPickle || kind == pth.KindNone:
+		s.Format = pickleFormat
+		s.end(found.Err)
+	case s.Class == "ok" && found.Err != nil:
+		// What is accepted must be so in a scan, too.
+		s.end(found.Err)
+	}
+	taken := vm.Verdict{OK: true, Unsure: true}
+	for _, p := range found.Pickles {
+		v := &p.Report.WeightsOnly
+		taken.OK = taken.OK && v.OK
+		taken.Unsure = taken.Unsure && (v.OK || v.Unsure)
+		if !v.OK && len(v.Reasons) > 0 && s.Why == "" {
+			s.Why = v.Reasons[0].Text
+		}
+	}
+	switch {
+	case len(found.Pickles) == 0:
+	case taken.OK:
+		s.WeightsOnly = "yes"
+	case taken.Unsure:
+		s.WeightsOnly = "unsure"
+	default:
+		s.WeightsOnly = "no"
+	}
+}

@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+"""Searches for files that this module and a loader read differently.
+
+    python3 crosscheck/differential/run.py --formats pth npz --count 100000 --seed 1
+    python3 crosscheck/differential/run.py --file x.pt ...
+
+Inputs are made from a seed (inputs/), both sides are asked (ask.py), and what must
+hold is in rules.py. Differences that known.py does not explain are grouped, made
+small and written to --out, each with a draft of a recipe. It ends with 1 if there
+are any. See README.md.
+"""
+import argparse
+import collections
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+sys.path.insert(0, str(HERE))
+
+import known  # noqa: E402
+import rules  # noqa: E402
+import shrink  # noqa: E402
+from ask import Loaders, Ours  # noqa: E402
+from inputs import GENERATORS, Source  # noqa: E402
+
+BATCH = 1000
+
+
+class Group:
+    """Differences of one signature, with the smallest input that showed one."""
+
+    def __init__(self):
+        self.count, self.data, self.difference = 0, None, None
+
+    def add(self, data, difference):
+        self.count += 1
+        if self.data is None or len(data) < len(self.data):
+            self.data, self.difference = data, difference
+
+
+class Search:
+    def __init__(self, ours, loaders):
+        self.ours, self.loaders = ours, loaders
+        self.groups = collections.defaultdict(Group)
+        self.explained = collections.Counter()
+        self.tally = collections.Counter()
+
+    def ask(self, inputs):
+        """What this module says of each, and what the loaders that it is given to answer."""
+        said = self.ours.ask(inputs)
+        wanted = [rules.wanted(s) for s in said]
+        answers = [{} for _ in inputs]
+        asked = [i for i, names in enumerate(wanted) if names]
+        there = self.loaders.names
+        for i, a in zip(asked, self.loaders.ask([([n for n in wanted[i] if n in there], inputs[i]) for i in asked])):
+            answers[i] = a
+        return said, answers
+
+    def batch(self, inputs):
+        said, answers = self.ask(inputs)
+        for data, s, a in zip(inputs, said, answers):
+            self.tally["inputs"] += 1
+            self.tally["accepted"] += s["class"] == "ok"
+            self.tally["asked"] += len(a)
+            for d in rules.differences(s, a):
+                why = known.reason(d)
+                if why:
+                    self.explained[why] += 1
+                else:
+                    self.tally["differences"] += 1
+                    self.groups[d.signature].add(data, d)
+
+    def same(self, signature):
+        """Whether candidates show a difference of one signature."""
+        def of(inputs):
+            out = []
+            for at in range(0, len(inputs), BATCH):
+                part = inputs[at:at + BATCH]
+                out += [any(d.signature == signature and not known.reason(d) for d in rules.differences(s, a)) for s, a in zip(*self.ask(part))]
+            return out
+        return of
+
+
+def report(search, group, signature, out, seconds, amn_corpus):
+    """Writes a group as a folder: the input, what both say of it, a draft of a recipe."""
+    data, same = group.data, search.same(signature)
+    stable = same([data])[0]
+    if stable:
+        data = shrink.smaller(data, same, seconds)
+    name = "".join(c if c.isalnum() else "-" for c in signature)[:80].strip("-") + f"-{abs(hash_of(signature)) % 10000:04}"
+    folder = pathlib.Path(out) / name
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "input").write_bytes(data)
+    (said,), (answers,) = search.ask([data])
+    text = {"signature": signature, "count": group.count, "detail": group.difference.detail, "stable": stable, "ours": said, "loaders": answers}
+    (folder / "report.json").write_text(json.dumps(text, indent=1, ensure_ascii=False) + "\n")
+    draft = subprocess.run([amn_corpus, "recipe", folder / "input"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    (folder / "recipe.txt").write_bytes(draft.stdout)
+    print(f"  {group.count:>6} x {signature}\n           {group.difference.detail[:300]}\n           {folder}/input, {len(data)} bytes{'' if stable else ', not shown again'}", flush=True)
+
+
+def hash_of(text):
+    import zlib
+    return zlib.crc32(text.encode())
+
+
+def search_format(search, form, a, corpus):
+    make = Source(form, a.seed, ROOT, corpus)
+    began, i = time.monotonic(), a.first
+    while i < a.first + a.count and (not a.seconds or time.monotonic() - began < a.seconds):
+        n = min(BATCH, a.first + a.count - i)
+        search.batch([make(j) for j in range(i, i + n)])
+        i += n
+    return time.monotonic() - began
+
+
+def build(folder):
+    for name, package in (("ours", "./crosscheck/differential/ours"), ("amn-corpus", "./corpus/amn-corpus")):
+        subprocess.run(["go", "build", "-o", os.path.join(folder, name), package], cwd=ROOT, check=True)
+
+
+def flags():
+    f = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    f.add_argument("--formats", nargs="+", choices=sorted(GENERATORS), default=sorted(GENERATORS))
+    f.add_argument("--count", type=int, default=10_000, help="inputs of each format")
+    f.add_argument("--seconds", type=float, default=0, help="of each format, at most")
+    f.add_argument("--first", type=int, default=0, help="number of the first input")
+    f.add_argument("--seed", type=int, default=1)
+    f.add_argument("--shrink", type=float, default=20, help="seconds to make one input small")
+    f.add_argument("--out", default="differential-out", help="folder for what is found")
+    f.add_argument("--python", default=os.environ.get("CROSSCHECK_PYTHON") or str(ROOT / ".venv" / "bin" / "python"))
+    f.add_argument("--rows", action="store_true", help="end with rows for crosscheck/run.py")
+    f.add_argument("--file", nargs="+", default=[], help="only these files: print what both sides say")
+    return f.parse_args()
+
+
+def main():
+    a = flags()
+    if not pathlib.Path(a.python).exists():
+        sys.exit(f"there is no {a.python}: make crosscheck PART=differential installs the loaders, --python names another Python that has them")
+    os.environ.setdefault("CROSSCHECK_GGML", str(ROOT / ".venv" / "libggml-crosscheck.so"))
+    with tempfile.TemporaryDirectory() as tmp:
+        build(tmp)
+        ours, loaders = Ours([os.path.join(tmp, "ours")]), Loaders(a.python)
+        versions = ", ".join(f"{k} {v}" for k, v in loaders.versions.items())
+        print(versions, file=sys.stderr, flush=True)
+        try:
+            sys.exit(files(Search(ours, loaders), a.file) if a.file else all_formats(a, tmp, ours, loaders, versions))
+        finally:
+            ours.close()
+            loaders.close()
+
+
+def all_formats(a, tmp, ours, loaders, versions):
+    corpus = os.path.join(tmp, "corpus")
+    subprocess.run([os.path.join(tmp, "amn-corpus"), "write", corpus], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    rows = []
+    for form in a.formats:
+        search = Search(ours, loaders)
+        seconds = search_format(search, form, a, corpus)
+        t = search.tally
+        print(f"{form}: {t['inputs']:,} inputs in {seconds:.0f} s ({t['inputs'] / seconds:.0f}/s), {t['accepted']:,} accepted, {t['asked']:,} answers of loaders, "
+              f"{sum(search.explained.values()):,} explained, {t['differences']:,} differences in {len(search.groups)} groups (seed {a.seed}, from {a.first})", flush=True)
+        for why, n in search.explained.most_common():
+            print(f"  {n:>6} explained: {why}")
+        for signature, group in sorted(search.groups.items(), key=lambda g: -g[1].count):
+            report(search, group, signature, a.out, a.shrink, os.path.join(tmp, "amn-corpus"))
+        rows.append([f"differential/{form}: {t['inputs']:,} files, {t['accepted']:,} accepted", versions, t["asked"], t["differences"]])
+    if a.rows:
+        print(json.dumps(rows))
+    return any(row[3] for row in rows)
+
+
+def files(search, paths):
+    bad = False
+    for path in paths:
+        (said,), (answers,) = search.ask([pathlib.Path(path).read_bytes()])
+        print(path, json.dumps(said))
+        for name, answer in answers.items():
+            print(f"  {name}: {json.dumps(answer)[:600]}")
+        for d in rules.differences(said, answers):
+            why = known.reason(d)
+            bad = bad or not why
+            print(f"  {'explained: ' + why if why else 'DIFFERENCE'}: {d.signature}: {d.detail[:300]}")
+    return bad
+
+
+if __name__ == "__main__":
+    main()
