@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/unwrap"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/pth"
@@ -164,13 +165,12 @@ func (h *head) members() *archive {
 
 func (a *archive) count(name string) {
 	a.members++
-	_, inside, _ := strings.Cut(name, "/")
 	switch {
 	case strings.HasSuffix(name, ".npy"):
 		a.arrays++
 	case strings.HasSuffix(name, ".h5"):
 		a.h5++
-	case path.Base(name) == "data.pkl", inside == "archive_format", strings.HasPrefix(inside, ".data/"):
+	case unwrap.TorchRecord(name):
 		a.pickles++
 	}
 }

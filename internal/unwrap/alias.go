@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
 )
 
 // windowLen is how much of a file's end is looked at in one read.
@@ -15,6 +16,9 @@ type source struct {
 	size int64
 	head []byte
 	tail *[windowLen]byte // of a file larger than the head, once looked at
+
+	steps limits.Steps
+	text  bool // all of it is a text
 }
 
 // Alias finds the archive that a file is for a loader that does not begin at

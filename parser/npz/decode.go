@@ -1,11 +1,13 @@
 package npz
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/unwrap"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/npy"
@@ -151,20 +153,36 @@ func (d *decoder) member(m *zip.Member) error {
 	return nil
 }
 
-// opaque lists a member that is no array by its name, and must not be one by
-// its first bytes.
+// maxNote bounds a member that is no array.
+const maxNote = 1 << 20
+
+// opaque judges a member that is no array by its name. A note is listed. What
+// NumPy takes for an array by its first bytes, and what could be a pickle, an
+// archive or a model, refuses the file.
 func (d *decoder) opaque(m *zip.Member, src io.Reader) error {
-	if m.Size >= int64(len(magic)) {
-		var head [len(magic)]byte
-		if _, err := io.ReadFull(src, head[:]); err != nil {
-			return d.fail(0, err)
-		}
-		if string(head[:]) == magic {
-			return d.fail(0, wire.ErrMismatch.With("an array in a member without %s: NumPy loads it, others do not", suffix))
-		}
-	}
 	if d.b.Policy().RefuseUnknownMembers {
 		return d.fail(0, wire.ErrForbidden.With("member that is no array is refused by the policy"))
+	}
+	b := d.b.Child(*d.b.Policy())
+	defer b.Close()
+	note, err := limits.Make[byte](b, int(min(m.Size, maxNote)))
+	if err != nil {
+		return d.fail(0, err)
+	}
+	if _, err := io.ReadFull(src, note); err != nil {
+		return d.fail(0, err)
+	}
+	if bytes.HasPrefix(note, []byte(magic)) {
+		return d.fail(0, wire.ErrMismatch.With("an array in a member without %s: NumPy loads it, others do not", suffix))
+	}
+	what := ""
+	if m.Size <= maxNote {
+		if what, err = unwrap.Harmless(b, bytes.NewReader(note), m.Size); err != nil {
+			return d.fail(0, err)
+		}
+	}
+	if what == "" || unwrap.TorchRecord(m.Name) {
+		return d.fail(0, wire.ErrUnsupported.With("%d bytes that are no array, and could be loaded: %s", m.Size, unwrap.Name(note)))
 	}
 	other, err := limits.Append(d.b, d.out.other, any(m.Name))
 	if err != nil {
@@ -173,7 +191,7 @@ func (d *decoder) opaque(m *zip.Member, src io.Reader) error {
 	d.out.other = other
 	return d.out.Found.Add(d.b, format, tensor.Finding{
 		Code: "npz.member", Severity: tensor.Warning, Where: d.where(), Off: m.DataOff,
-		Text: fmt.Sprintf("%d bytes that are no array; not looked at", m.Size),
+		Text: fmt.Sprintf("%d bytes that are no array: %s", m.Size, what),
 	})
 }
 

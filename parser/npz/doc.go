@@ -5,10 +5,12 @@
 // at any offset; deflated ones in order only, and [File.At] says false for
 // them. An empty archive, 22 bytes, is legal.
 //
-// A member that is no array is listed under the key "npz.members" of Meta, with
-// a finding; the policy's RefuseUnknownMembers refuses it. NumPy goes by the
-// first bytes of a member and by its name, so both must agree: a member
-// without ".npy" that begins like an array is refused, and so is one with
+// A member that is no array is read, if it is not longer than 1 MiB. A note (what
+// package unwrap calls harmless: a text, an image) is listed under the key
+// "npz.members" of Meta, with a finding; the policy's RefuseUnknownMembers refuses
+// it. Anything else, a pickle or an archive among them, refuses the file. NumPy
+// goes by the first bytes of a member and by its name, so both must agree: a
+// member without ".npy" that begins like an array is refused, and so is one with
 // ".npy" that does not.
 //
 // # Order

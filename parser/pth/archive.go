@@ -2,9 +2,11 @@ package pth
 
 import (
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/unwrap"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -48,6 +50,8 @@ type archive struct {
 	data   []int32       // members under data/
 	keys   *wire.NameSet // their keys
 	order  tensor.Order
+
+	strange []int32 // members that nothing explains
 }
 
 // The small records, in the order in which they are checked.
@@ -102,8 +106,12 @@ func (a *archive) recognize() error {
 		if !ok {
 			return a.fail(i, wire.ErrMismatch.With("member lies outside the archive's folder %s", wire.Quote(a.prefix)))
 		}
-		if other := otherArchive(rest); other != "" {
+		folded := unwrap.Fold(rest)
+		if other := otherArchive(folded); other != "" {
 			return a.fail(i, wire.ErrUnsupported.With("%s", other))
+		}
+		if folded != rest && isRecord(folded) {
+			return a.fail(i, wire.ErrMismatch.With("torch reads it as the record %s: its reader ignores the case of letters", wire.Quote(folded)))
 		}
 		pickle = pickle || rest == recPickle
 	}
@@ -118,7 +126,13 @@ func (a *archive) recognize() error {
 	return nil
 }
 
-// otherArchive names the kind of archive that a record gives away.
+// isRecord reports a name that torch.save gives.
+func isRecord(rest string) bool {
+	return rest == recPickle || rest == recID || strings.HasPrefix(rest, recData) || slices.Contains(smallRecords[:], rest)
+}
+
+// otherArchive names the kind of archive that a record gives away, whose name is
+// in small letters.
 func otherArchive(rest string) string {
 	switch {
 	case rest == "constants.pkl", rest == "bytecode.pkl", strings.HasPrefix(rest, "code/"):
@@ -185,33 +199,49 @@ func (a *archive) place(i int, rest string, found *tensor.Findings) error {
 	return a.extra(i, found)
 }
 
-// extra reports a member that torch.save does not write.
+// maxExtra bounds a member that torch.save does not write.
+const maxExtra = 1 << 20
+
+// extra judges a member that torch.save does not write: a note is reported, and
+// what could be a pickle, an archive or a model refuses the file.
 func (a *archive) extra(i int, found *tensor.Findings) error {
 	m := &a.Members[i]
 	if a.b.Policy().RefuseUnknownMembers {
 		return a.fail(i, wire.ErrForbidden.With("the policy refuses members that the format does not know"))
 	}
-	f := tensor.Finding{Code: "pth.extra-member", Severity: tensor.Warning, Where: a.where(i), Off: m.HeaderOff,
-		Text: "torch.save writes no such member"}
-	if m.Size >= 4 {
-		var head [4]byte
-		if err := a.read(i, head[:]); err != nil {
-			return err
-		}
-		if string(head[:]) == "PK\x03\x04" {
-			f.Code, f.Severity, f.Text = "pth.nested-archive", tensor.Danger, "member is itself a ZIP archive, which is not looked into"
+	what := ""
+	if m.Size <= maxExtra {
+		r, _ := a.At(i)
+		var err error
+		if what, err = unwrap.Harmless(a.b, r, m.Size); err != nil {
+			return a.fail(i, err)
 		}
 	}
-	return found.Add(a.b, format, f)
+	if what == "" {
+		strange, err := limits.Append(a.b, a.strange, int32(i))
+		if err != nil {
+			return a.fail(i, err)
+		}
+		a.strange = strange
+		return nil
+	}
+	return found.Add(a.b, format, tensor.Finding{Code: "pth.extra-member", Severity: tensor.Warning, Where: a.where(i), Off: m.HeaderOff,
+		Text: "torch.save writes no such member: it is " + what})
 }
 
-// read reads the beginning of a member.
-func (a *archive) read(i int, p []byte) error {
+// unexplained refuses an archive for the first member that nothing explains.
+func (a *archive) unexplained() error {
+	if len(a.strange) == 0 {
+		return nil
+	}
+	i := int(a.strange[0])
+	var buf [SniffLen]byte
+	head := buf[:min(a.Members[i].Size, SniffLen)]
 	r, _ := a.At(i)
-	if err := wire.ReadFull(r, p, 0); err != nil {
+	if err := wire.ReadFull(r, head, 0); err != nil {
 		return a.fail(i, err)
 	}
-	return nil
+	return a.fail(i, wire.ErrUnsupported.With("torch.save writes no such member, and it could be loaded: %s", unwrap.Name(head)))
 }
 
 // readSmall reads version, byte order, format version and alignment.

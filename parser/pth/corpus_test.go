@@ -87,7 +87,6 @@ func TestOldAndRareCheckpointsAreRead(t *testing.T) {
 		"version-in-data":   w,
 		"packed-again":      w,
 		"extra-member":      w,
-		"nested-archive":    w,
 		"legacy":            w,
 		"legacy-big-endian": w,
 		"legacy-protocol-1": w,

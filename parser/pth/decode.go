@@ -288,8 +288,11 @@ func (d *decoder) ids() error {
 }
 
 func (d *decoder) records() error {
-	if d.out.archive != nil {
-		if err := d.out.archive.unused(d.st); err != nil {
+	if a := d.out.archive; a != nil {
+		if err := a.unused(d.st); err != nil {
+			return err
+		}
+		if err := a.unexplained(); err != nil {
 			return err
 		}
 	}

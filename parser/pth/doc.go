@@ -12,7 +12,10 @@
 // An archive holds, in one folder: data.pkl, the pickle; data/KEY for each
 // storage, stored and never deflated; version or .data/version (1 to 10);
 // byteorder (little, big, or no such record for little); .format_version,
-// .storage_alignment and .data/serialization_id. Other members are a finding.
+// .storage_alignment and .data/serialization_id. Another member is a finding if
+// it is a note (what package unwrap calls harmless) of at most 1 MiB, and refuses
+// the file if it is not. Names that differ from these in case alone are refused:
+// the reader of torch takes them for these.
 // Every storage that the pickle names must be there with exactly the bytes that
 // its element count says, and no other may be.
 //

@@ -159,16 +159,22 @@ func (r *Report) add(pickle Pickle) (*vm.Graph, error) {
 	return p.Graph, nil
 }
 
-// others scans the pickles that an archive holds besides its checkpoint.
+// others scans the pickles that an archive holds besides its checkpoint, whatever
+// their names.
 func (d *decoder) others(a *archive) error {
-	for i := range a.Members {
+	for _, i := range a.strange {
 		m := &a.Members[i]
-		if i == a.pickle || !strings.HasSuffix(m.Name, ".pkl") || m.Size == 0 {
+		r, _ := a.At(int(i))
+		is, err := unwrap.Pickle(d.b, r, m.Size)
+		if err != nil {
+			return a.fail(int(i), err)
+		}
+		if !is && !strings.HasSuffix(unwrap.Fold(m.Name), ".pkl") {
 			continue
 		}
 		// What stands there may be anything: only what it asks for counts.
 		end := m.DataOff + m.Size
-		_, err := d.scan.add(Pickle{m.Name[len(a.prefix):], m.DataOff, end, false, vm.Scan(d.b, d.r, m.DataOff, end)})
+		_, err = d.scan.add(Pickle{m.Name[len(a.prefix):], m.DataOff, end, false, vm.Scan(d.b, d.r, m.DataOff, end)})
 		if c := wire.ClassOf(err); c == wire.Limit || c == wire.Internal {
 			return err
 		}

@@ -99,7 +99,6 @@ func TestScanOfPlainPickles(t *testing.T) {
 	}
 }
 
-// Other pickles of an archive are looked at, too; what is none is not.
 func TestScanRefusesAPickleThatIsAnArchiveToo(t *testing.T) {
 	end := "PK\x05\x06" + strings.Repeat("\x00", 18) // zipfile opens it, wherever it lies in the last 64 KiB
 	tar := []byte("\x80\x02X\xf9\x01\x00\x00" + strings.Repeat("\x00", 505) + "0N.")
@@ -119,6 +118,7 @@ func TestScanRefusesAPickleThatIsAnArchiveToo(t *testing.T) {
 	}
 }
 
+// Other pickles of an archive are looked at, too; what is none is not.
 func TestScanLooksAtEveryPickleOfAnArchive(t *testing.T) {
 	build := func(extra string) string {
 		r, err := corpus.Parse("pth", "x", "# a checkpoint\nexpect: ok\n--\nzip {\nentry \"a/data.pkl\" { op PROTO 2; op NONE; op STOP }\nentry \"a/version\" { str \"3\\n\" }\n"+extra+"\n}\n", []string{"ok"})

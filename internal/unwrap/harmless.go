@@ -1,0 +1,161 @@
+package unwrap
+
+import (
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// headLen is how much of the beginning the rules look at.
+const headLen = 512
+
+// A rule is content that no loader takes for a model.
+type rule struct {
+	what string
+	fits func(s *source) (bool, error)
+}
+
+// The rules, in order: the first that fits names the content. First bytes that
+// are no pickle's are enough for media: what else a loader could see in such a
+// file, [Pickle] and [Alias] find.
+var rules = [...]rule{
+	{"an empty file", func(s *source) (bool, error) { return s.size == 0, nil }},
+	{"a JSON text", func(s *source) (bool, error) { return s.opens("{[") && s.textual(), nil }},
+	{"a text", func(s *source) (bool, error) { return s.textual(), nil }},
+	{"a PNG image", begins(0, "\x89PNG\r\n\x1a\n")},
+	{"a JPEG image", begins(0, "\xff\xd8\xff")},
+	{"a GIF image", begins(0, "GIF87a", "GIF89a")},
+	{"a WebP image", riff("WEBP")},
+	{"a WAV sound", riff("WAVE")},
+	{"an AVI film", riff("AVI ")},
+	{"an MP4 film or sound", begins(4, "ftyp")},
+	{"a FLAC sound", begins(0, "fLaC")},
+	{"an Ogg sound", begins(0, "OggS")},
+	{"an MP3 sound", begins(0, "ID3")},
+	{"a PDF document", begins(0, "%PDF-")},
+	{"a log of TensorBoard", begins(23, "brain.Event:")},
+	{"a SentencePiece vocabulary", (*source).sentencePiece},
+}
+
+// Rules lists what is harmless by its content.
+func Rules() []string {
+	var list []string
+	for _, r := range rules {
+		list = append(list, r.what)
+	}
+	return list
+}
+
+func begins(off int, magic ...string) func(*source) (bool, error) {
+	return func(s *source) (bool, error) {
+		for _, m := range magic {
+			if len(s.head) >= off+len(m) && string(s.head[off:off+len(m)]) == m {
+				return true, nil
+			}
+		}
+		return false, nil
+	}
+}
+
+func riff(kind string) func(*source) (bool, error) {
+	return func(s *source) (bool, error) {
+		return len(s.head) >= 12 && string(s.head[:4]) == "RIFF" && string(s.head[8:12]) == kind, nil
+	}
+}
+
+// Harmless names content that no loader takes for a model, or for an archive or
+// a pickle around one, by the rules that [Rules] lists. It returns "" for all
+// that could be one. A text is read to its end.
+func Harmless(b *limits.Budget, r io.ReaderAt, size int64) (what string, err error) {
+	b = b.Child(*b.Policy())
+	defer b.Close()
+	s := source{r: r, size: size, steps: b.Steps()}
+	if s.head, err = limits.Make[byte](b, int(min(size, headLen))); err != nil {
+		return "", err
+	}
+	if err := wire.ReadFull(r, s.head, 0); err != nil {
+		return "", err
+	}
+	if what, err = s.rule(b); what == "" || err != nil || size == 0 {
+		return what, err
+	}
+	if alias, _, err := Alias(r, size, s.head); alias != "" || err != nil {
+		return "", err
+	}
+	if is, err := Pickle(b, r, size); is || err != nil {
+		return "", err
+	}
+	return what, nil
+}
+
+func (s *source) rule(b *limits.Budget) (string, error) {
+	if utf8Start(s.head) {
+		if err := s.readText(b); err != nil {
+			return "", err
+		}
+	}
+	for _, r := range rules {
+		if fits, err := r.fits(s); fits || err != nil {
+			return r.what, err
+		}
+	}
+	return "", nil
+}
+
+// opens reports a first letter out of some.
+func (s *source) opens(letters string) bool {
+	p := strings.TrimLeft(strings.TrimPrefix(string(s.head), "\ufeff"), " \t\r\n")
+	return p != "" && strings.IndexByte(letters, p[0]) >= 0
+}
+
+func (s *source) textual() bool { return s.text }
+
+// utf8Start reports a beginning that a text could have: a rune may be cut.
+func utf8Start(p []byte) bool { _, ok := validText(p); return ok && len(p) > 0 }
+
+// readText reads the file to its end, as far as it is UTF-8 without NUL.
+func (s *source) readText(b *limits.Budget) error {
+	buf, err := limits.Make[byte](b, int(min(s.size, 64<<10)))
+	if err != nil {
+		return err
+	}
+	for at := int64(0); at < s.size; {
+		p := buf[:min(int64(len(buf)), s.size-at)]
+		if err := b.Step(int64(len(p)) / 64); err != nil {
+			return err
+		}
+		if err := wire.ReadFull(s.r, p, at); err != nil {
+			return err
+		}
+		rest, ok := validText(p)
+		if !ok || rest == len(p) || rest > 0 && at+int64(len(p)) == s.size {
+			return nil
+		}
+		at += int64(len(p) - rest)
+	}
+	s.text = true
+	return nil
+}
+
+// validText reports UTF-8 without NUL, and how many bytes at the end are the
+// beginning of a rune.
+func validText(p []byte) (rest int, ok bool) {
+	for i := 0; i < len(p); {
+		if c := p[i]; c < utf8.RuneSelf {
+			if c == 0 {
+				return 0, false
+			}
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRune(p[i:])
+		if r == utf8.RuneError && n == 1 {
+			return len(p) - i, !utf8.FullRune(p[i:])
+		}
+		i += n
+	}
+	return 0, true
+}

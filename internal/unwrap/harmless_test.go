@@ -1,0 +1,51 @@
+package unwrap_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/internal/unwrap"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// What is harmless, by its content alone, and what only looks so.
+func TestHarmlessIsWhatNoLoaderTakesForAModel(t *testing.T) {
+	piece := "\n\x0c\n\x03<s>\x15\x00\x00\x00\x00\x18\x03"
+	for _, c := range []struct{ data, want string }{
+		{"", "an empty file"},
+		{"# A model\n", "a text"},
+		{"N. B.: this is no pickle.\n", "a text"},
+		{"class Foo:\n    pass\n", "a text"},
+		{"cat\ndog\n", "a text"},
+		{"\ufeff {\"a\": 1}", "a JSON text"},
+		{strings.Repeat("é", 40_000) + "x", "a text"},
+		{"\x89PNG\r\n\x1a\n\x00\x00", "a PNG image"},
+		{"GIF89a\x01\x00\x01\x00\x00\x00\x00;", "a GIF image"},
+		{"RIFF\x00\x00\x00\x00WAVEfmt ", "a WAV sound"},
+		{strings.Repeat(piece, 3), "a SentencePiece vocabulary"},
+		// What only looks so.
+		{strings.Repeat("é", 40_000) + "\xc3", ""},
+		{strings.Repeat("x", 70_000) + "\x00", ""},
+		{"cos\nsystem\n(S'id'\ntR.", ""},
+		{"cos\nsystem\n" + strings.Repeat("# a long text\n", 9000), ""},
+		{"cposix\nsystem\n(S'id'\ntR and more", ""},
+		{"GIF89a\x01\x00\x01cos\nsystem\n(S'id'\ntR.", ""}, // BINFLOAT, then a call
+		{"(dp0\nS'w'\np1\nI1\ns.", ""},
+		{"\n\x0a\n\x01x\x12\x05Const" + piece, ""}, // a node of a TensorFlow graph
+		{piece + "\n\xff\xff", ""},
+		{"\x89PNG\r\n\x1a\nPK\x05\x06" + strings.Repeat("\x00", 18), ""},
+		{"\x1f\x8b\x08\x00", ""},
+		{"\x80\x02N.", ""},
+		{"\x01\x02\x00", ""},
+	} {
+		b := limits.Policy{}.Budget(t.Context())
+		got, err := unwrap.Harmless(b, strings.NewReader(c.data), int64(len(c.data)))
+		if err != nil || got != c.want {
+			t.Errorf("%.40q: %q, want %q; %v", c.data, got, c.want, err)
+		}
+		if n := b.Charged(); n != 0 {
+			t.Errorf("%.40q: %d bytes are still charged", c.data, n)
+		}
+		b.Close()
+	}
+}

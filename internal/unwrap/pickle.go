@@ -1,0 +1,37 @@
+package unwrap
+
+import (
+	"io"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/vm"
+)
+
+// Pickle reports content that a pickle loader would get something from: it comes
+// to a call or to a global that is dangerous to import, or it ends with STOP. A
+// text may begin like a pickle of protocol 0: what counts is what running it
+// comes to. One that ends before the file does, and asked for nothing, is none:
+// "N. B." is a text.
+func Pickle(b *limits.Budget, r io.ReaderAt, size int64) (bool, error) {
+	b = b.Child(*b.Policy())
+	defer b.Close()
+	rep := vm.ScanPlain(b, r, 0, size)
+	switch c := wire.ClassOf(rep.Err); {
+	case c == wire.Limit || c == wire.Internal:
+		return false, rep.Err
+	case rep.Err == nil && (rep.Graph.End() == size || rep.Len() > 0):
+		return true, nil
+	}
+	for e := range rep.Events() {
+		if e.Use == vm.UseCall {
+			return true, nil
+		}
+	}
+	for _, g := range rep.Graph.Globals() {
+		if g.Status == vm.Dangerous {
+			return true, nil
+		}
+	}
+	return false, nil
+}
