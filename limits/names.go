@@ -28,7 +28,6 @@ var (
 		"npz.case", "npz.comment", "npz.member",
 		"pickle.nested", "pickle.py2-bytes",
 		"pth.alignment", "pth.extra-member", "pth.index-extra", "pth.index-size", "pth.name-collision",
-		"pth.nested-archive",
 		"safetensors.alias-dangling", "safetensors.dtype-unknown", "safetensors.index-extra",
 		"safetensors.index-size",
 	}
