@@ -74,10 +74,10 @@ func q5_0F16AVX2(dst *byte, src *byte, n int)
 //go:noescape
 func q5_1F32AVX2(dst *byte, src *byte, n int)
 
-// q5_1BF16AVX2 decodes n blocks.
+// q5_1BF16AVX2 decodes n blocks and says how many are left when it stops, in front of scales that are not ordinary.
 //
 //go:noescape
-func q5_1BF16AVX2(dst *byte, src *byte, n int)
+func q5_1BF16AVX2(dst *byte, src *byte, n int) (left int)
 
 // q5_1F16AVX2 decodes n blocks.
 //
@@ -119,10 +119,10 @@ func q3_KF16AVX2(dst *byte, src *byte, n int)
 //go:noescape
 func q4_KF32AVX2(dst *byte, src *byte, n int)
 
-// q4_KBF16AVX2 decodes n blocks.
+// q4_KBF16AVX2 decodes n blocks and says how many are left when it stops, in front of scales that are not ordinary.
 //
 //go:noescape
-func q4_KBF16AVX2(dst *byte, src *byte, n int)
+func q4_KBF16AVX2(dst *byte, src *byte, n int) (left int)
 
 // q4_KF16AVX2 decodes n blocks.
 //
@@ -134,10 +134,10 @@ func q4_KF16AVX2(dst *byte, src *byte, n int)
 //go:noescape
 func q5_KF32AVX2(dst *byte, src *byte, n int)
 
-// q5_KBF16AVX2 decodes n blocks.
+// q5_KBF16AVX2 decodes n blocks and says how many are left when it stops, in front of scales that are not ordinary.
 //
 //go:noescape
-func q5_KBF16AVX2(dst *byte, src *byte, n int)
+func q5_KBF16AVX2(dst *byte, src *byte, n int) (left int)
 
 // q5_KF16AVX2 decodes n blocks.
 //
@@ -169,10 +169,10 @@ func iq4_NLBF16AVX2(dst *byte, src *byte, n int)
 //go:noescape
 func iq4_XSF32AVX2(dst *byte, src *byte, n int)
 
-// iq4_XSBF16AVX2 decodes n blocks.
+// iq4_XSBF16AVX2 decodes n blocks and says how many are left when it stops, in front of scales that are not ordinary.
 //
 //go:noescape
-func iq4_XSBF16AVX2(dst *byte, src *byte, n int)
+func iq4_XSBF16AVX2(dst *byte, src *byte, n int) (left int)
 
 // iq4_XSF16AVX2 decodes n blocks.
 //

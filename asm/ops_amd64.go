@@ -18,6 +18,7 @@ func (o *Ops) arch(f Features) {
 func (o *Ops) avx2() {
 	o.level = AVX2
 	o.blocks = allOf(blocksAVX2)
+	o.blocks[BF16][Q5_1], o.blocks[BF16][Q4_K], o.blocks[BF16][Q5_K], o.blocks[BF16][IQ4_XS] = q5_1BF16AVX2, q4_KBF16AVX2, q5_KBF16AVX2, iq4_XSBF16AVX2
 	o.exact = o.blocks[F32]
 	o.float8 = [3][Floats8]float8Kernel{
 		F32:  {float8E4M3F32AVX2, float8E5M2F32AVX2, float8E4M3FNUZF32AVX2},
@@ -133,13 +134,10 @@ var blocksAVX2 = [3][Kinds]func(dst, src *byte, n int){
 		Q4_0:    q4_0BF16AVX2,
 		Q4_1:    q4_1BF16AVX2,
 		Q5_0:    q5_0BF16AVX2,
-		Q5_1:    q5_1BF16AVX2,
 		Q8_0:    with(q8BF16AVX2, 34),
 		Q8_1:    with(q8BF16AVX2, 36),
 		Q2_K:    q2_KBF16AVX2,
 		Q3_K:    q3_KBF16AVX2,
-		Q4_K:    q4_KBF16AVX2,
-		Q5_K:    q5_KBF16AVX2,
 		Q6_K:    q6_KBF16AVX2,
 		IQ1_S:   iq1_SBF16AVX2,
 		IQ1_M:   iq1_MBF16AVX2,
@@ -149,7 +147,6 @@ var blocksAVX2 = [3][Kinds]func(dst, src *byte, n int){
 		IQ3_XXS: iq3_XXSBF16AVX2,
 		IQ3_S:   iq3_SBF16AVX2,
 		IQ4_NL:  iq4_NLBF16AVX2,
-		IQ4_XS:  iq4_XSBF16AVX2,
 		TQ1_0:   tq1_0BF16AVX2,
 		TQ2_0:   tq2_0BF16AVX2,
 		MXFP4:   mxfp4BF16AVX2,

@@ -19,7 +19,7 @@ type layout struct {
 	set   func(*kernel)
 	block func(*kernel)
 	two   *two
-	odd   func(*kernel) // jumps to "odd", to BF16, unless the block's scales are ordinary
+	stops func(*kernel, string) // to BF16: leaves for the label unless the block's scales are ordinary
 }
 
 func blockKernels() {
@@ -40,14 +40,14 @@ func layouts() []layout {
 		{name: "q4_0", to: []target{toBF16}, elems: 32, bytes: 18, set: setNibbles, block: lookedBlock(minus8Values), two: twoQ40},
 		{name: "q4_1", elems: 32, bytes: 20, plain: true, set: setNibbles, block: q4_1, two: twoQ41},
 		{name: "q5_0", elems: 32, bytes: 22, set: setFives, block: q5_0},
-		{name: "q5_1", elems: 32, bytes: 24, plain: true, set: setFives, block: q5_1, odd: halvesOddAt(0)},
+		{name: "q5_1", elems: 32, bytes: 24, plain: true, set: setFives, block: q5_1, stops: ifHalvesOdd},
 		{name: "q2_K", elems: 256, bytes: 84, plain: true, set: setNibbles, block: q2K},
 		{name: "q3_K", elems: 256, bytes: 110, block: q3K},
-		{name: "q4_K", elems: 256, bytes: 144, plain: true, set: setNibbles, block: q45K(false), odd: signsOdd(0)},
-		{name: "q5_K", elems: 256, bytes: 176, plain: true, set: setFives, block: q45K(true), odd: signsOdd(0)},
+		{name: "q4_K", elems: 256, bytes: 144, plain: true, set: setNibbles, block: q45K(false), stops: ifSignsOdd},
+		{name: "q5_K", elems: 256, bytes: 176, plain: true, set: setFives, block: q45K(true), stops: ifSignsOdd},
 		{name: "q6_K", elems: 256, bytes: 210, set: holding(ofSixes), block: q6K},
 		{name: "iq4_NL", to: []target{toBF16}, elems: 32, bytes: 18, set: setNibbles, block: lookedBlock(iq4Values), two: twoLooked(iq4Values)},
-		{name: "iq4_XS", elems: 256, bytes: 136, set: setNibbles, block: iq4XS, odd: finite(0)},
+		{name: "iq4_XS", elems: 256, bytes: 136, set: setNibbles, block: iq4XS, stops: ifNotFinite},
 		{name: "mxfp4", elems: 32, bytes: 17, set: setNibbles, block: mxfp4},
 		{name: "nvfp4", elems: 64, bytes: 36, set: setNibbles, block: nvfp4},
 		{name: "tq1_0", elems: 256, bytes: 54, block: tq1},
@@ -66,14 +66,19 @@ func layouts() []layout {
 
 func blockKernel(l layout, target string, k *kernel) {
 	name := l.name + target + "AVX2"
-	function(name, "func(dst *byte, src *byte"+l.takes+", n int)", "decodes n blocks.")
+	k.ordinary = l.stops != nil && !k.wide
+	result, doc := "", "decodes n blocks."
+	if k.ordinary {
+		result, doc = " (left int)", "decodes n blocks and says how many are left when it stops, in front of scales that are not ordinary."
+	}
+	function(name, "func(dst *byte, src *byte"+l.takes+", n int)"+result, doc)
 	k.dst, k.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	step, n := Op(U32(l.bytes)), Load(Param("n"), GP64())
 	if l.bytes == 0 {
 		k.size = Load(Param("size"), GP64())
 		step = k.size
 	}
-	if l.plain && !k.wide && l.two == nil {
+	if l.plain && !k.wide && !k.ordinary && l.two == nil {
 		k.laterSigns(l.elems)
 	}
 	k.align()
@@ -81,37 +86,31 @@ func blockKernel(l layout, target string, k *kernel) {
 	if l.set != nil {
 		l.set(k)
 	}
-	rare := func() {}
+	var twos *twoLoop
 	if l.two != nil && !k.wide {
-		rare = l.two.loop(k, l, n)
+		twos = l.two.loop(k, l, n)
 	}
 	Label("block")
-	if l.odd != nil && !k.wide {
-		l.odd(k)
-		k.ordinary = true
+	if k.ordinary {
+		l.stops(k, "done")
 	}
 	l.block(k)
-	Label("next")
 	ADDQ(step, k.src)
-	k.prefetch(l.elems)
-	ADDQ(U32(l.elems*k.width()), k.dst)
+	if !k.looped {
+		k.prefetch(l.elems)
+		ADDQ(U32(l.elems*k.width()), k.dst)
+	}
 	k.unsignWritten("block", 1, n)
 	DECQ(n)
-	JNZ(LabelRef("block"))
+	if twos != nil {
+		twos.singleDone()
+	} else {
+		JNZ(LabelRef("block"))
+	}
 	Label("done")
 	k.unsignWritten("done", 1, nil)
-	end()
 	if k.ordinary {
-		k.ordinary = false
-		Label("odd")
-		halvesSpecial(k.from(0), "special")
-		l.block(k)
-		JMP(LabelRef("next"))
-		k.special = true
-		Label("special")
-		l.block(k)
-		k.special = false
-		JMP(LabelRef("next"))
+		Store(n, ReturnIndex(0))
 	}
-	rare()
+	end()
 }

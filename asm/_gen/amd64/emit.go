@@ -28,9 +28,8 @@ type kernel struct {
 	fromZero bool       // bytes are not signed
 	minus    Op         // minus zero
 	later    *later
-	ordinary bool // the block's scales are
-	zeros    bool // and so they are but for zeros
-	special  bool // all numbers of the block are infinite or NaN, and none is rounded
+	ordinary bool // scales are, or the kernel stops
+	looped   bool // the block's groups are a loop, which moves dst
 	spill    Mem  // 32 codes on their way to dwords
 	shared   map[string]VecVirtual
 	frame    Register // memory of its own, at a multiple of 32
@@ -170,11 +169,9 @@ func (k *kernel) nearest(x VecVirtual) {
 
 // toWord is nearest, or rounded.
 func (k *kernel) toWord(x VecVirtual) {
-	switch {
-	case k.special:
-	case k.ordinary:
+	if k.ordinary {
 		rounded(x)
-	default:
+	} else {
 		k.nearest(x)
 	}
 }

@@ -74,7 +74,7 @@ func q45K(high bool) func(*kernel) {
 		ms.keep(0, m)
 		if !high && !k.wide {
 			pairs(func(i int) looked {
-				return k.table16Twice(counted, false, k.joinOf(pair{ds.pair(i), ms.pair(i)}, false))
+				return k.table16Twice(counted, joinOf(pair{ds.pair(i), ms.pair(i)}, false))
 			}, func(i int, l looked) {
 				for half := 0; half < 32; half += 16 {
 					codes := YMM()
@@ -336,7 +336,7 @@ func iq4XS(k *kernel) {
 	s.keep(0, y)
 	if !k.wide {
 		pairs(func(i int) looked {
-			return k.table16Twice(iq4Values, true, k.timesOf(s.pair(i), signedProduct))
+			return k.table16Twice(iq4Values, timesOf(s.pair(i), signedProduct))
 		}, func(i int, l looked) {
 			low, high := k.nibblesTwice(load(k.from(8 + 16*i)))
 			k.lookupTwice(32*i, 32*i+32, low, l)

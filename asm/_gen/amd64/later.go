@@ -26,7 +26,7 @@ func (k *kernel) laterSigns(elems int) {
 // note remembers whether one of two float16 is not finite: to an exponent of
 // ones another one is added, and is carried into the sign.
 func (k *kernel) note(m Mem) {
-	if k.later != nil && !k.ordinary {
+	if k.later != nil {
 		r := GP32()
 		MOVL(m, r)
 		and32(r, 0x7FFF7FFF)

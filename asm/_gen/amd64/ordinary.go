@@ -9,8 +9,7 @@ import (
 // Ordinary scales are those that models have. Under them products are normal
 // numbers far from overflow, there is no infinity and no NaN, and no zero whose sign
 // matters: two instructions then round, where three and a mask that turns signs
-// serve all numbers. Blocks that have others are odd; they jump to code that takes
-// them, which lies behind the loop and comes back.
+// serve all numbers. In front of a block that has others the kernel stops.
 //
 // x times 65535 is x times 65536 less x, of which the last bit kept is that of a
 // BF16 as large as x, or a finer one if x is next above a power of two, which it then
@@ -56,46 +55,34 @@ func signedProduct(d VecVirtual, v ...float32) VecVirtual {
 	return x
 }
 
-// halvesOdd jumps if one of two float16 is not finite, or if the second is minus
-// zero, to which a sum of zeros would come.
-func halvesOdd(m Mem, label string) {
-	halvesSpecial(m, label)
-	CMPW(m.Offset(2), U16(0x8000))
-	JEQ(LabelRef(label))
-}
+// ifHalvesOdd leaves if one of two float16 in front of the block is not finite, or if the
+// second is minus zero, to which a sum of zeros would come.
+func ifHalvesOdd(k *kernel, label string) { ifHalvesOddAt(k.from(0), label) }
 
-// halvesSpecial jumps if one of two float16 at the front of an odd block is not finite:
-// of two that all its numbers come of, or of one, beside which the other one's bits are
-// as harmless as any.
-func halvesSpecial(m Mem, label string) {
+func ifHalvesOddAt(m Mem, label string) {
 	r := GP32()
 	MOVL(m, r)
 	and32(r, 0x7FFF7FFF)
 	ADDL(U32(0x04000400), r)
 	TESTL(U32(0x80008000), r)
 	JNZ(LabelRef(label))
+	CMPW(m.Offset(2), U16(0x8000))
+	JEQ(LabelRef(label))
 }
 
-// halvesOddAt is halvesOdd for those of the block.
-func halvesOddAt(off int) func(*kernel) {
-	return func(k *kernel) { halvesOdd(k.from(off), "odd") }
-}
-
-// signsOdd jumps to "odd" if one of the two float16 at off is not finite, or
+// ifSignsOdd leaves if one of the two float16 in front of the block is not finite, or
 // negative: else scales and minima are finite, and no number is minus zero.
-func signsOdd(off int) func(*kernel) {
-	return func(k *kernel) {
-		r, sum := GP32(), GP32()
-		MOVL(k.from(off), r)
-		LEAL(Mem{Base: r, Disp: 0x04000400}, sum)
-		ORL(sum, r)
-		TESTL(U32(0x80008000), r)
-		JNZ(LabelRef("odd"))
-	}
+func ifSignsOdd(k *kernel, label string) {
+	r, sum := GP32(), GP32()
+	MOVL(k.from(0), r)
+	LEAL(Mem{Base: r, Disp: 0x04000400}, sum)
+	ORL(sum, r)
+	TESTL(U32(0x80008000), r)
+	JNZ(LabelRef(label))
 }
 
-// halfOdd jumps if a float16 is zero or not finite.
-func halfOdd(m Mem, label string) {
+// ifHalfOdd leaves if a float16 is zero or not finite.
+func ifHalfOdd(m Mem, label string) {
 	r := GP32()
 	MOVWLZX(m, r)
 	LEAL(Mem{Base: r, Index: r, Scale: 1, Disp: -1}, r)
@@ -103,13 +90,11 @@ func halfOdd(m Mem, label string) {
 	JCC(LabelRef(label))
 }
 
-// finite jumps to "odd" if the block's scale at off is no finite number.
-func finite(off int) func(*kernel) {
-	return func(k *kernel) {
-		r := GP32()
-		MOVWLZX(k.from(off), r)
-		ANDL(U32(0x7C00), r)
-		CMPL(r, U32(0x7C00))
-		JEQ(LabelRef("odd"))
-	}
+// ifNotFinite leaves if the float16 in front of the block is no finite number.
+func ifNotFinite(k *kernel, label string) {
+	r := GP32()
+	MOVWLZX(k.from(0), r)
+	ANDL(U32(0x7C00), r)
+	CMPL(r, U32(0x7C00))
+	JEQ(LabelRef(label))
 }

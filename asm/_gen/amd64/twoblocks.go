@@ -15,95 +15,74 @@ import (
 // a processor looks few instructions ahead, so that the loop does the last step of
 // one pair, the second of the next one, and the first of the one after.
 type two struct {
-	scale  func(k *kernel, at Register) []VecVirtual
-	single bool                          // a scale and nothing else is at the front of a block
-	odd    func(scale Mem, label string) // jumps there unless that is ordinary
-	table  func(k *kernel, scale []VecVirtual) looked
-	write  func(k *kernel, l looked)
+	scale func(k *kernel, at Register) []VecVirtual
+	odd   func(scale Mem, label string) // leaves unless that is ordinary
+	table func(k *kernel, scale []VecVirtual) looked
+	write func(k *kernel, l looked)
 }
 
-// loop decodes all pairs of n blocks and leaves n at the blocks that are left.
-// Scales are read no further than to the last pair, whose are read again. What it
-// returns writes the code of odd scales.
-func (t *two) loop(k *kernel, l layout, n Register) (rare func()) {
-	SUBQ(Imm(2), n)
-	JCS(LabelRef("last"))
-	at, end := GP64(), GP64()
-	MOVQ(n, end)
-	SHRQ(Imm(1), end)
-	IMUL3Q(U32(2*l.bytes), end, end)
-	ADDQ(k.src, end)
-	MOVQ(k.src, at)
+// A twoLoop is the loop of pairs of blocks, in front of one of single blocks.
+type twoLoop struct {
+	singles Register // how many blocks are decoded singly before pairs are tried again
+}
+
+// loop decodes pairs of n blocks. The block that is left at the end, and pairs that are
+// not ordinary, are left to the loop of single blocks behind it. Scales are read no
+// further than to the last pair, whose are read again.
+func (t *two) loop(k *kernel, l layout, n Register) *twoLoop {
+	at, end, loop := GP64(), GP64(), &twoLoop{GP64()}
 	next := func() {
 		ADDQ(U32(2*l.bytes), at)
 		CMPQ(at, end)
 		CMOVQHI(end, at)
 	}
+	odd := func(label string) {
+		t.odd(Mem{Base: at}, label)
+		t.odd(Mem{Base: at, Disp: l.bytes}, label)
+	}
+	written := func() { // a pair
+		ADDQ(U32(2*l.bytes), k.src)
+		k.prefetch(2 * l.elems)
+		ADDQ(U32(2*l.elems*k.width()), k.dst)
+		SUBQ(Imm(2), n)
+	}
+	Label("pairs")
+	SUBQ(Imm(2), n)
+	JCS(LabelRef("last"))
+	MOVQ(n, end)
+	SHRQ(Imm(1), end)
+	IMUL3Q(U32(2*l.bytes), end, end)
+	ADDQ(k.src, end)
+	MOVQ(k.src, at)
+	odd("oddPair")
 	tables := t.table(k, t.scale(k, at))
 	next()
 	scales := t.scale(k, at)
-	Label("two")
+	Label("pair")
 	t.write(k, tables)
-	t.odd(Mem{Base: at}, "oddTwo")
-	t.odd(Mem{Base: at, Disp: l.bytes}, "oddTwo")
-	k.ordinary = true
+	odd("beforeOdd")
 	carry(tables, t.table(k, scales))
-	k.ordinary = false
-	Label("nextTwo")
 	next()
 	carry(scales, t.scale(k, at))
-	ADDQ(U32(2*l.bytes), k.src)
-	k.prefetch(2 * l.elems)
-	ADDQ(U32(2*l.elems*k.width()), k.dst)
-	SUBQ(Imm(2), n)
-	JCC(LabelRef("two"))
+	written()
+	JCC(LabelRef("pair"))
+	JMP(LabelRef("last"))
+	Label("beforeOdd")
+	written()
+	Label("oddPair")
+	MOVQ(U32(2), loop.singles)
 	Label("last")
 	ADDQ(Imm(2), n)
 	JZ(LabelRef("done"))
-	return func() {
-		Label("oddTwo")
-		t.sorted(k, at, l.bytes)
-		carry(tables, t.table(k, scales))
-		JMP(LabelRef("nextTwo"))
-		Label("specialTwo")
-		k.special = true
-		carry(tables, t.table(k, scales))
-		k.special = false
-		JMP(LabelRef("nextTwo"))
-		if t.single {
-			Label("zeroTwo")
-			k.ordinary, k.zeros = true, true
-			carry(tables, t.table(k, scales))
-			k.ordinary, k.zeros = false, false
-			JMP(LabelRef("nextTwo"))
-		}
-	}
+	return loop
 }
 
-// sorted leaves for "specialTwo" if both blocks have numbers at their front that are
-// not finite, and for "zeroTwo" if none has and scales are all that is there.
-func (t *two) sorted(_ *kernel, at Register, size int) {
-	signs := uint32(0x80008000)
-	if t.single {
-		signs = 0x8000
-	}
-	var r [2]Register
-	for i := range r {
-		r[i] = GP32()
-		MOVL(Mem{Base: at, Disp: i * size}, r[i])
-		and32(r[i], 0x7FFF7FFF)
-		ADDL(U32(0x04000400), r[i])
-	}
-	TESTL(U32(signs), r[0])
-	JZ(LabelRef("finiteTwo"))
-	TESTL(U32(signs), r[1])
-	JNZ(LabelRef("specialTwo"))
-	Label("finiteTwo")
-	if t.single {
-		ORL(r[1], r[0])
-		TESTL(U32(signs), r[0])
-		JZ(LabelRef("zeroTwo"))
-	}
+// singleDone ends the loop of single blocks: the flag says whether it was the last one.
+func (l *twoLoop) singleDone() {
+	JZ(LabelRef("done"))
+	DECQ(l.singles)
+	JNZ(LabelRef("block"))
+	JMP(LabelRef("pairs"))
 }
 
 // carry moves what the next round needs.
@@ -146,15 +125,11 @@ func join(a, b Mem) VecVirtual {
 
 // table16Twice is table16 for the scales of both halves; join makes numbers of some
 // values, rounded.
-func (k *kernel) table16Twice(v [16]float32, turned bool, join func(v ...float32) VecVirtual) looked {
+func (k *kernel) table16Twice(v [16]float32, join func(v ...float32) VecVirtual) looked {
 	var parted [2]VecVirtual
 	for i := range parted {
 		v := v[8*i:]
-		w := pack(join(v[0], v[2], v[4], v[6]), join(v[1], v[3], v[5], v[7]))
-		if !turned {
-			k.unsigned(w)
-		}
-		parted[i] = w
+		parted[i] = pack(join(v[0], v[2], v[4], v[6]), join(v[1], v[3], v[5], v[7]))
 	}
 	return splitTwice(parted)
 }
@@ -214,22 +189,15 @@ func scaleTwo(_ *kernel, at Register) []VecVirtual {
 
 // twoLooked is blocks of 32 nibbles under a float16.
 func twoLooked(v [16]float32) *two {
-	return &two{scaleTwo, true, halfOdd, func(k *kernel, scale []VecVirtual) looked {
-		if !k.ordinary {
-			canonical(scale[0])
-		}
-		return k.table16Twice(v, true, k.timesOf(scale[0], roundedProduct))
+	return &two{scaleTwo, ifHalfOdd, func(k *kernel, scale []VecVirtual) looked {
+		return k.table16Twice(v, timesOf(scale[0], roundedProduct))
 	}, writeTwo(18)}
 }
 
 // twoQ40 is blocks of Q4_0: eight magnitudes stand for all but nothing, which is
 // given the sign of the scale.
-var twoQ40 = &two{scaleTwo, true, halfOdd, func(k *kernel, scale []VecVirtual) looked {
-	number := k.timesOf(scale[0], roundedProduct)
-	if !k.ordinary {
-		canonical(scale[0])
-		return k.table16Twice(minus8Values, true, number)
-	}
+var twoQ40 = &two{scaleTwo, ifHalfOdd, func(k *kernel, scale []VecVirtual) looked {
+	number := timesOf(scale[0], roundedProduct)
 	w, low, high := pack(number(1, 3, 5, 7), number(2, 4, 6, 8)), YMM(), YMM()
 	VPSHUFB(bytes32(14, 12, 10, 8, 6, 4, 2, 0, 0x80, 0, 2, 4, 6, 8, 10, 12), w, low)
 	VPSHUFB(bytes32(15, 13, 11, 9, 7, 5, 3, 1, 1, 1, 3, 5, 7, 9, 11, 13), w, high)
@@ -242,12 +210,8 @@ var twoQ40 = &two{scaleTwo, true, halfOdd, func(k *kernel, scale []VecVirtual) l
 var twoQ41 = &two{func(k *kernel, at Register) []VecVirtual {
 	y := halfPairs(Mem{Base: at}, Mem{Base: at, Disp: 20})
 	return []VecVirtual{firsts(y), seconds(y)}
-}, false, halvesOdd, func(k *kernel, scale []VecVirtual) looked {
-	if !k.ordinary {
-		quieted(scale[0])
-		quieted(scale[1])
-	}
-	return k.table16Twice(counted, false, k.joinOf(pair{scale[0], scale[1]}, true))
+}, ifHalvesOddAt, func(k *kernel, scale []VecVirtual) looked {
+	return k.table16Twice(counted, joinOf(pair{scale[0], scale[1]}, true))
 }, writeTwo(20)}
 
 // pair is the scales i and i+1, each in a half.
@@ -272,33 +236,13 @@ func pairs(table func(i int) looked, write func(i int, l looked)) {
 	}
 }
 
-// timesOf rounds exact products with a scale. Those with an odd one, whose NaN are
-// FFC00000, are turned.
-func (k *kernel) timesOf(d VecVirtual, rounded func(d VecVirtual, v ...float32) VecVirtual) func(v ...float32) VecVirtual {
-	switch {
-	case k.zeros:
-		rounded = signedProduct
-		fallthrough
-	case k.ordinary:
-		return func(v ...float32) VecVirtual { return rounded(d, v...) }
-	}
-	return func(v ...float32) VecVirtual {
-		x, turned := YMM(), []float32{}
-		for _, f := range v {
-			turned = append(turned, -f)
-		}
-		VMULPS(floats(turned...), d, x)
-		if k.special {
-			VPXOR(dwords(0x80000000), x, x)
-		} else {
-			k.nearest(x)
-		}
-		return x
-	}
+// timesOf rounds exact products with an ordinary scale.
+func timesOf(d VecVirtual, rounded func(d VecVirtual, v ...float32) VecVirtual) func(v ...float32) VecVirtual {
+	return func(v ...float32) VecVirtual { return rounded(d, v...) }
 }
 
-// joinOf rounds what [pair.join] makes of values.
-func (k *kernel) joinOf(p pair, plus bool) func(v ...float32) VecVirtual {
+// joinOf rounds what [pair.join] makes of values and ordinary numbers.
+func joinOf(p pair, plus bool) func(v ...float32) VecVirtual {
 	return func(v ...float32) VecVirtual {
 		x := YMM()
 		VMOVDQA(p.m, x)
@@ -307,7 +251,7 @@ func (k *kernel) joinOf(p pair, plus bool) func(v ...float32) VecVirtual {
 		} else {
 			VFMSUB231PS(floats(v...), p.d, x)
 		}
-		k.toWord(x)
+		rounded(x)
 		return x
 	}
 }
