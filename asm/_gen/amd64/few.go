@@ -71,10 +71,12 @@ func q2(k *kernel) {
 
 func tq2(k *kernel) {
 	f := k.few(k.half(64), -1, 0, 1, 2)
-	bytes := spreads{}
-	for r := range 8 {
-		f.write(k, 32*r, bytes.twoBits(k, 0, r))
-	}
+	k.groupLoop(8, 4, 32, 32, func(g *groups) {
+		bytes := spreads{}
+		for i := range 4 {
+			f.write(k, 32*i, bytes.twoBits(g, k.from(0), i))
+		}
+	})
 }
 
 // trit is the top base-3 digit of each byte: bytes are fractions of 3^5 in

@@ -126,18 +126,3 @@ func (k *kernel) indices(n, low, high int, h highBits, whole bool) Mem {
 	}
 	return at
 }
-
-// word is a register with the i-th word at m.
-func word(m Mem, i int) Register {
-	r := GP64()
-	MOVWQZX(m.Offset(2*i), r)
-	return r
-}
-
-// fourWords is the words 4i to 4i+3.
-func fourWords(m Mem, i int) (out [4]Register) {
-	for j := range out {
-		out[j] = word(m, 4*i+j)
-	}
-	return out
-}

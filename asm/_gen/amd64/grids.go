@@ -25,12 +25,20 @@ func rows8(base Register, index [4]Register) VecVirtual {
 	return y
 }
 
-// loaded takes four bytes of memory.
-func (k *kernel) loaded(off int) (out [4]Register) {
-	for i := range 4 {
-		r := GP64()
-		MOVBQZX(k.from(off+i), r)
-		out[i] = r
+// loaded takes four bytes of group i, of eight for each group.
+func (g *groups) loaded(m Mem, i int) (out [4]Register) {
+	for j := range out {
+		out[j] = GP64()
+		MOVBQZX(g.at(m.Offset(j), 8, i), out[j])
+	}
+	return out
+}
+
+// words4 takes four words of group i.
+func (g *groups) words4(m Mem, i int) (out [4]Register) {
+	for j := range out {
+		out[j] = GP64()
+		MOVWQZX(g.at(m.Offset(2*j), 8, i), out[j])
 	}
 	return out
 }
@@ -104,24 +112,26 @@ func (k *kernel) signed(s scales, n int, d VecVirtual, magnitudes ...float32) si
 	return g
 }
 
-// write writes 32 elements of a row and of the sign sets at sets.
-func (g signed) write(i int, codes VecVirtual, sets Mem) {
-	minus := g.setBits(sets)
+// write writes group i, of a row and of the sign sets at sets.
+func (g signed) write(r *groups, i int, codes VecVirtual, sets Mem) {
+	minus := g.setBits(r.at(sets, 4, i))
 	if g.wide {
 		VPXOR(minus, codes, codes)
 		VPSUBB(minus, codes, codes)
 		if g.pairs {
-			g.scaled(32*i, codes, g.s.of(2*i), g.s.of(2*i+1))
+			g.scaled(32*i, codes, r.of(g.s, 2, i, 0), r.of(g.s, 2, i, 1))
 		} else {
-			of := g.s.of(i)
+			of := r.of(g.s, 1, i, 0)
 			g.scaled(32*i, codes, of, of)
 		}
 		return
 	}
 	VPAND(g.minus, minus, minus)
-	l := g.t.of(i)
+	var l looked
 	if g.pairs {
-		l = g.t.ofTwo(i, codes)
+		l = g.t.ofTwo(r, i, codes)
+	} else {
+		l = g.t.of(r, i)
 	}
 	g.lookupSigned(32*i, codes, minus, l)
 }
@@ -143,8 +153,8 @@ func iq2XXS(k *kernel) {
 	k.dByScale(a, d, 0.5, 0.25)
 	s.keep(0, a)
 	grid, g := table("iq2xxsGrid"), k.signed2(s, 8, d)
-	ahead(8, func(i int) VecVirtual { return rows8(grid, k.loaded(2+8*i)) },
-		func(i int, codes VecVirtual) { g.write(i, codes, sets.Offset(4*i)) })
+	k.grids(2, func(r *groups, i int) VecVirtual { return rows8(grid, r.loaded(k.from(2), i)) },
+		func(r *groups, i int, codes VecVirtual) { g.write(r, i, codes, sets) })
 }
 
 // nines parts 32 words: indices of nine bits, and sign sets.
@@ -168,8 +178,8 @@ func iq2XS(k *kernel) {
 	d := k.half(0)
 	s := k.nibbleScales(66, 16, d, 0.5, 0.25)
 	grid, g := table("iq2xsGrid"), k.signed2(s, 16, d)
-	ahead(8, func(i int) VecVirtual { return rows8(grid, fourWords(indices, i)) },
-		func(i int, codes VecVirtual) { g.write(i, codes, sets.Offset(4*i)) })
+	k.grids(2, func(r *groups, i int) VecVirtual { return rows8(grid, r.words4(indices, i)) },
+		func(r *groups, i int, codes VecVirtual) { g.write(r, i, codes, sets) })
 }
 
 func iq2S(k *kernel) {
@@ -177,8 +187,8 @@ func iq2S(k *kernel) {
 	d := k.half(0)
 	s := k.nibbleScales(74, 16, d, 0.5, 0.25)
 	grid, g := table("iq2sGrid"), k.signed2(s, 16, d)
-	ahead(8, func(i int) VecVirtual { return rows8(grid, fourWords(indices, i)) },
-		func(i int, codes VecVirtual) { g.write(i, codes, k.from(34+4*i)) })
+	k.grids(2, func(r *groups, i int) VecVirtual { return rows8(grid, r.words4(indices, i)) },
+		func(r *groups, i int, codes VecVirtual) { g.write(r, i, codes, k.from(34)) })
 }
 
 // rows4 brings eight rows of four bytes into a register, in the order of codes.
@@ -217,13 +227,13 @@ func iq3XXS(k *kernel) {
 	k.dByScale(words, d, 0.5, 0.5)
 	s.keep(0, words)
 	grid, g := k.grid4("iq3xxs"), k.signed(s, 8, d, 4, 12, 20, 28, 36, 44, 52, 62)
-	ahead(8, func(i int) VecVirtual {
+	k.grids(4, func(r *groups, i int) VecVirtual {
 		return rows4(grid, func(j int) Register {
-			r := GP64()
-			MOVBQZX(k.from(2+8*i+j), r)
-			return r
+			index := GP64()
+			MOVBQZX(r.at(k.from(2+j), 8, i), index)
+			return index
 		})
-	}, func(i int, codes VecVirtual) { g.write(i, codes, sets.Offset(4*i)) })
+	}, func(r *groups, i int, codes VecVirtual) { g.write(r, i, codes, sets) })
 }
 
 func iq3S(k *kernel) {
@@ -231,7 +241,18 @@ func iq3S(k *kernel) {
 	d := k.half(0)
 	s := k.nibbleScales(106, 8, d, 0, 1)
 	grid, g := k.grid4("iq3s"), k.signed(s, 8, d, 1, 3, 5, 7, 9, 11, 13, 15)
-	ahead(8, func(i int) VecVirtual {
-		return rows4(grid, func(j int) Register { return word(indices, 8*i+j) })
-	}, func(i int, codes VecVirtual) { g.write(i, codes, k.from(74+4*i)) })
+	k.grids(4, func(r *groups, i int) VecVirtual {
+		return rows4(grid, func(j int) Register {
+			index := GP64()
+			MOVWQZX(r.at(indices.Offset(2*j), 16, i), index)
+			return index
+		})
+	}, func(r *groups, i int, codes VecVirtual) { g.write(r, i, codes, k.from(74)) })
+}
+
+// grids is the loop over the eight groups of a block.
+func (k *kernel) grids(round int, read func(r *groups, i int) VecVirtual, write func(r *groups, i int, codes VecVirtual)) {
+	k.groupLoop(8, round, 2*round, 32, func(r *groups) {
+		ahead(round, func(i int) VecVirtual { return read(r, i) }, func(i int, codes VecVirtual) { write(r, i, codes) })
+	})
 }

@@ -73,15 +73,15 @@ func q45K(high bool) func(*kernel) {
 		ds.keep(0, d)
 		ms.keep(0, m)
 		if !high && !k.wide {
-			pairs(func(i int) looked {
-				return k.table16Twice(counted, joinOf(pair{ds.pair(i), ms.pair(i)}, false))
-			}, func(i int, l looked) {
+			k.pairs(func(g *groups, i int) looked {
+				return k.table16Twice(counted, joinOf(pair{g.pair(ds, i), g.pair(ms, i)}, false))
+			}, func(g *groups, i int, l looked) {
 				for half := 0; half < 32; half += 16 {
 					codes := YMM()
-					VBROADCASTI128(k.from(16+16*i+half), codes)
+					VBROADCASTI128(g.at(k.from(16+half), 32, i), codes)
 					VPSRLVD(dwords(0, 0, 0, 0, 4, 4, 4, 4), codes, codes)
 					VPAND(k.shared["low"], codes, codes)
-					k.lookupTwice(32*i+half, 32*i+32+half, codes, l)
+					k.lookupTwice(64*i+half, 64*i+32+half, codes, l)
 				}
 			})
 			return
@@ -92,31 +92,34 @@ func q45K(high bool) func(*kernel) {
 			at, fifth = 48, YMM()
 			k.spreadQuads(k.from(16), fifth)
 		}
-		nibble := spreads{}
-		ahead(8, func(i int) VecVirtual {
-			codes := nibble.of(k, at+i/2*32, i%2*4)
-			VPAND(k.shared["low"], codes, codes)
-			if high {
-				bit := YMM()
-				switch {
-				case i < 4:
+		// Of each 32 bytes the low nibbles are a group, and the high ones another.
+		round := 2
+		if high {
+			round = 4
+		}
+		k.groupLoop(8, round, 4*round, 32, func(g *groups) {
+			nibble := spreads{}
+			ahead(round, func(i int) VecVirtual {
+				codes := nibble.of(k, g.inRound(k.from(at+i/2*32), 16*round), i%2*4)
+				VPAND(k.shared["low"], codes, codes)
+				if high {
+					bit := YMM()
 					VPSLLW(Imm(uint64(4-i)), fifth, bit)
-				case i == 4:
-					VMOVDQA(fifth, bit)
-				default:
-					VPSRLW(Imm(uint64(i-4)), fifth, bit)
+					VPAND(k.constant(bytes32(0x10)), bit, bit)
+					VPOR(bit, codes, codes)
 				}
-				VPAND(k.constant(bytes32(0x10)), bit, bit)
-				VPOR(bit, codes, codes)
+				return codes
+			}, func(i int, codes VecVirtual) {
+				p := pair{g.of(ds, 1, i, 0), g.of(ms, 1, i, 0)}
+				if !high && !k.float32() {
+					k.lookup(32*i, codes, k.table16(k.constants(counted, false), false, func(x VecVirtual) { p.join(x, false) }))
+					return
+				}
+				k.affine(32*i, codes, p, p, false)
+			})
+			if high { // those of the groups that come
+				VPSRLW(Imm(uint64(round)), fifth, fifth)
 			}
-			return codes
-		}, func(i int, codes VecVirtual) {
-			p := pair{ds.of(i), ms.of(i)}
-			if !high && !k.float32() {
-				k.lookup(32*i, codes, k.table16(k.constants(counted, false), false, func(x VecVirtual) { p.join(x, false) }))
-				return
-			}
-			k.affine(32*i, codes, p, p, false)
 		})
 	}
 }
@@ -158,15 +161,17 @@ func q2K(k *kernel) {
 			return x
 		})
 	}
-	bytes := spreads{}
-	for r := range 8 {
-		codes := bytes.twoBits(k, 16, r)
-		if !k.wide {
-			tables.lookup(k, r, codes)
-			continue
+	k.groupLoop(8, 4, 32, 32, func(g *groups) {
+		bytes := spreads{}
+		for i := range 4 {
+			codes := bytes.twoBits(g, k.from(16), i)
+			if !k.wide {
+				k.lookup(32*i, codes, tables.ofTwo(g, i, codes))
+				continue
+			}
+			k.affine(32*i, codes, pair{g.of(ds, 2, i, 0), g.of(ms, 2, i, 0)}, pair{g.of(ds, 2, i, 1), g.of(ms, 2, i, 1)}, false)
 		}
-		k.affine(32*r, codes, pair{ds.of(2 * r), ms.of(2 * r)}, pair{ds.of(2*r + 1), ms.of(2*r + 1)}, false)
-	}
+	})
 }
 
 // q3Scales unpacks sixteen 6-bit scales, less 32, times d. To F32 and F16 they
@@ -226,23 +231,34 @@ func q3K(k *kernel) {
 			return x
 		})
 	}
-	bytes := spreads{}
-	for r := range 8 {
-		codes := bytes.twoBits(k, 32, r)
-		if !k.wide {
-			third := bytes.of(k, 0, r-2)
-			VPAND(bytes32(4), third, third)
-			VPOR(third, codes, codes)
-			tables.lookup(k, r, codes)
-			continue
+	third := YMM() // the third bits of the groups that come: bit i of each byte is group i's
+	k.spreadQuads(k.from(0), third)
+	k.groupLoop(8, 4, 32, 32, func(g *groups) {
+		bytes := spreads{}
+		for i := range 4 {
+			codes, bit := bytes.twoBits(g, k.from(32), i), YMM()
+			if !k.wide {
+				switch {
+				case i < 2:
+					VPSLLW(Imm(uint64(2-i)), third, bit)
+				case i == 2:
+					VMOVDQA(third, bit)
+				default:
+					VPSRLW(Imm(uint64(i-2)), third, bit)
+				}
+				VPAND(bytes32(4), bit, bit)
+				VPOR(bit, codes, codes)
+				k.lookup(32*i, codes, tables.ofTwo(g, i, codes))
+				continue
+			}
+			VPANDN(bytes32(1<<i), third, bit)
+			VPCMPEQB(bytes32(1<<i), bit, bit)
+			VPAND(bytes32(0xFC), bit, bit) // -4 where the bit is clear
+			VPADDB(bit, codes, codes)
+			k.scaled(32*i, codes, g.of(s, 2, i, 0), g.of(s, 2, i, 1))
 		}
-		clear := bytes.of(k, 0, 0)
-		VPANDN(bytes32(1<<r), clear, clear)
-		VPCMPEQB(bytes32(1<<r), clear, clear)
-		VPAND(bytes32(0xFC), clear, clear) // -4 where the bit is clear
-		VPADDB(clear, codes, codes)
-		k.scaled(32*r, codes, s.of(2*r), s.of(2*r+1))
-	}
+		VPSRLW(Imm(4), third, third)
+	})
 }
 
 // ofSixes is what codes of six bits need.
@@ -257,43 +273,47 @@ func q6K(k *kernel) {
 		k.negated(y)
 		s.keep(8*i, y)
 	}
-	bytes := spreads{}
-	ahead(8, func(i int) VecVirtual {
-		codes := bytes.of(k, i/4*64+i%2*32, i%4/2*4)
-		VPAND(k.constant(bytes32(0x0F)), codes, codes)
-		high := bytes.of(k, 128+i/4*32, i%4*2-4)
-		VPAND(k.constant(bytes32(0x30)), high, high)
-		VPOR(high, codes, codes)
-		VPADDB(bytes32(0xE0), codes, codes)
-		return codes
-	}, func(i int, codes VecVirtual) { k.scaled(32*i, codes, s.of(2*i), s.of(2*i+1)) })
+	// A round is 64 bytes of low bits and 32 bytes of high ones.
+	k.groupLoop(8, 4, 32, 32, func(g *groups) {
+		bytes, low, high := spreads{}, g.inRound(k.from(0), 64), g.inRound(k.from(128), 32)
+		ahead(4, func(i int) VecVirtual {
+			codes := bytes.of(k, low.Offset(i%2*32), i/2*4)
+			VPAND(k.constant(bytes32(0x0F)), codes, codes)
+			top := bytes.of(k, high, i*2-4)
+			VPAND(k.constant(bytes32(0x30)), top, top)
+			VPOR(top, codes, codes)
+			VPADDB(bytes32(0xE0), codes, codes)
+			return codes
+		}, func(i int, codes VecVirtual) { k.scaled(32*i, codes, g.of(s, 2, i, 0), g.of(s, 2, i, 1)) })
+	})
 }
 
-// spreads are bytes in the order of quads, by where they are: several runs take
+// spreads are bytes in the order of quads, by where they are: several groups take
 // theirs from the same ones.
-type spreads map[int]VecVirtual
+type spreads map[Mem]VecVirtual
 
-// of is those at off, their words shifted down.
-func (s spreads) of(k *kernel, off, down int) VecVirtual {
-	if s[off] == nil {
-		s[off] = YMM()
-		k.spreadQuads(k.from(off), s[off])
+// of is those at m, their words shifted down.
+func (s spreads) of(k *kernel, m Mem, down int) VecVirtual {
+	if s[m] == nil {
+		s[m] = YMM()
+		k.spreadQuads(m, s[m])
 	}
 	y := YMM()
 	switch {
 	case down > 0:
-		VPSRLW(Imm(uint64(down)), s[off], y)
+		VPSRLW(Imm(uint64(down)), s[m], y)
 	case down < 0:
-		VPSLLW(Imm(uint64(-down)), s[off], y)
+		VPSLLW(Imm(uint64(-down)), s[m], y)
 	default:
-		VMOVDQA(s[off], y)
+		VMOVDQA(s[m], y)
 	}
 	return y
 }
 
-// twoBits is run r of 32 two-bit codes, the layout of the K types.
-func (s spreads) twoBits(k *kernel, off, r int) VecVirtual {
-	y := s.of(k, off+r/4*32, r%4*2)
+// twoBits is the two-bit codes of group i of a round of four, the layout of the K types:
+// 32 bytes a round from m on.
+func (s spreads) twoBits(g *groups, m Mem, i int) VecVirtual {
+	y := s.of(g.kernel, g.inRound(m, 32), i*2)
 	VPAND(bytes32(3), y, y)
 	return y
 }
@@ -335,17 +355,18 @@ func iq4XS(k *kernel) {
 	}
 	s.keep(0, y)
 	if !k.wide {
-		pairs(func(i int) looked {
-			return k.table16Twice(iq4Values, timesOf(s.pair(i), signedProduct))
-		}, func(i int, l looked) {
-			low, high := k.nibblesTwice(load(k.from(8 + 16*i)))
-			k.lookupTwice(32*i, 32*i+32, low, l)
-			k.lookupTwice(32*i+16, 32*i+48, high, l)
+		k.pairs(func(g *groups, i int) looked {
+			return k.table16Twice(iq4Values, timesOf(g.pair(s, i), signedProduct))
+		}, func(g *groups, i int, l looked) {
+			low, high := k.nibblesTwice(load(g.at(k.from(8), 32, i)))
+			k.lookupTwice(64*i, 64*i+32, low, l)
+			k.lookupTwice(64*i+16, 64*i+48, high, l)
 		})
 		return
 	}
-	for i := range 8 {
-		d := s.of(i)
-		k.whole(32*i, k.nibbles(8+16*i), iq4Values, d)
-	}
+	k.groupLoop(8, 2, 8, 32, func(g *groups) {
+		for i := range 2 {
+			k.whole(32*i, k.nibblesAt(g.at(k.from(8), 16, i)), iq4Values, g.of(s, 1, i, 0))
+		}
+	})
 }

@@ -232,38 +232,30 @@ func (t smallTables) build(k *kernel, i int, turned bool, level func(q int) VecV
 	}
 }
 
-// lookup writes run r of 32 elements, under the scales 2r and 2r+1.
-func (t smallTables) lookup(k *kernel, r int, codes VecVirtual) {
-	k.lookup(32*r, codes, t.ofTwo(r, codes))
-}
-
-// ofTwo is the tables of the scales 2r and 2r+1, for codes that it turns to the
-// second ones.
-func (t smallTables) ofTwo(r int, codes VecVirtual) looked {
+// ofTwo is the tables of two scales of group i, for codes that it turns to the second ones.
+// Those of eight levels lie as they were unpacked, and are for rounds of four groups.
+func (t smallTables) ofTwo(g *groups, i int, codes VecVirtual) looked {
 	second := byte(t.levels)
 	VPOR(bytes32(0, 0, 0, 0, 0, 0, 0, 0, second, second, second, second, second, second, second, second), codes, codes)
 	l := looked{YMM(), YMM()}
 	for j, m := range [2]Mem{t.low, t.high} {
 		if t.levels == 4 {
-			VPBROADCASTQ(m.Offset(8*r), l[j])
+			VPBROADCASTQ(g.at(m, 8, i), l[j])
 		} else {
-			VBROADCASTI128(m.Offset(pairAt(r)), l[j])
+			VBROADCASTI128(g.inRound(m.Offset(i%2*32+i/2*16), 64), l[j])
 		}
 	}
 	return l
 }
 
-// pairAt is where the tables of eight levels of the scales 2r and 2r+1 lie.
-func pairAt(r int) int { return r/4*64 + r%2*32 + r%4/2*16 }
-
-// of is the table of scale i, over and over.
-func (t smallTables) of(i int) looked {
+// of is the table of the scale of group i, over and over.
+func (t smallTables) of(g *groups, i int) looked {
 	l := looked{YMM(), YMM()}
 	for j, m := range [2]Mem{t.low, t.high} {
 		if t.levels == 4 {
-			VPBROADCASTD(m.Offset(4*i), l[j])
+			VPBROADCASTD(g.at(m, 4, i), l[j])
 		} else {
-			VPBROADCASTQ(m.Offset(pairAt(i/2)+i%2*8), l[j])
+			VPBROADCASTQ(g.inRound(m.Offset(i/2*32+i%2*8), 16), l[j])
 		}
 	}
 	return l

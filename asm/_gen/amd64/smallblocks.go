@@ -44,10 +44,12 @@ func setFives(k *kernel) {
 
 // nibbles spreads 16 bytes: the low nibbles are elements 0-15, the high ones
 // 16-31.
-func (k *kernel) nibbles(off int) VecVirtual {
+func (k *kernel) nibbles(off int) VecVirtual { return k.nibblesAt(k.from(off)) }
+
+func (k *kernel) nibblesAt(m Mem) VecVirtual {
 	y, other := YMM(), YMM()
-	VPBROADCASTQ(k.from(off), y)
-	VPBROADCASTQ(k.from(off+8), other)
+	VPBROADCASTQ(m, y)
+	VPBROADCASTQ(m.Offset(8), other)
 	VPBLENDD(Imm(0xF0), other, y, y)
 	VPSRLVQ(qwords(0, 4), y, y)
 	VPAND(k.shared["low"], y, y)

@@ -26,19 +26,19 @@ func iq1S(k *kernel) {
 	k.dByScale(y, d, 0, 0.125)
 	s.keep(0, y)
 	grid := table("iq1Grid")
-	rows := func(i int) VecVirtual { return rows8(grid, fourWords(indices, i)) }
+	rows := func(r *groups, i int) VecVirtual { return rows8(grid, r.words4(indices, i)) }
 	if k.wide {
 		eighths := k.local(32)
 		VPSRAD(Imm(31), down, down)
 		VPOR(bytes32(1), down, down)
 		VMOVDQU(down, eighths)
-		ahead(8, func(i int) VecVirtual {
-			codes, up := rows(i), YMM()
-			VPBROADCASTD(eighths.Offset(4*i), up)
+		k.grids(4, func(r *groups, i int) VecVirtual {
+			codes, up := rows(r, i), YMM()
+			VPBROADCASTD(r.at(eighths, 4, i), up)
 			shifted(codes, up)
 			return codes
-		}, func(i int, codes VecVirtual) {
-			of := s.of(i)
+		}, func(r *groups, i int, codes VecVirtual) {
+			of := r.of(s, 1, i, 0)
 			k.scaled(32*i, codes, of, of)
 		})
 		return
@@ -53,9 +53,9 @@ func iq1S(k *kernel) {
 		VMULPS(y, x, x)
 		return x
 	})
-	ahead(8, rows, func(i int, codes VecVirtual) {
+	k.grids(4, rows, func(r *groups, i int, codes VecVirtual) {
 		VPADDB(bytes32(1), codes, codes)
-		k.lookup(32*i, codes, t.of(i))
+		k.lookup(32*i, codes, t.of(r, i))
 	})
 }
 
@@ -96,9 +96,9 @@ func iq1M(k *kernel) {
 		}
 	}
 	grid := table("iq1Grid")
-	ahead(8, func(i int) VecVirtual {
-		codes, down := rows8(grid, fourWords(indices, i)), YMM()
-		VPBROADCASTW(k.from(32+2*i), down)
+	k.grids(4, func(r *groups, i int) VecVirtual {
+		codes, down := rows8(grid, r.words4(indices, i)), YMM()
+		VPBROADCASTW(r.at(k.from(32), 2, i), down)
 		VPSHUFB(data([]byte{0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1}), down, down)
 		own := []byte{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128}
 		VPAND(data(own), down, down)
@@ -112,11 +112,11 @@ func iq1M(k *kernel) {
 		VPADDB(bytes32(1), codes, codes)
 		VPOR(down, codes, codes)
 		return codes
-	}, func(i int, codes VecVirtual) {
+	}, func(r *groups, i int, codes VecVirtual) {
 		if k.wide {
-			k.scaled(32*i, codes, s.of(2*i), s.of(2*i+1))
+			k.scaled(32*i, codes, r.of(s, 2, i, 0), r.of(s, 2, i, 1))
 		} else {
-			t.lookup(k, i, codes)
+			k.lookup(32*i, codes, t.ofTwo(r, i, codes))
 		}
 	})
 }

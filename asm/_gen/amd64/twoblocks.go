@@ -214,26 +214,24 @@ var twoQ41 = &two{func(k *kernel, at Register) []VecVirtual {
 	return k.table16Twice(counted, joinOf(pair{scale[0], scale[1]}, true))
 }, writeTwo(20)}
 
-// pair is the scales i and i+1, each in a half.
-func (s scales) pair(i int) VecVirtual {
+// pair is the scales of the two groups of pair i, each in a half.
+func (g *groups) pair(s scales, i int) VecVirtual {
 	y, other := YMM(), YMM()
-	VBROADCASTSS(s.at.Offset(4*i), y)
-	VBROADCASTSS(s.at.Offset(4*i+4), other)
+	VBROADCASTSS(g.at(s.at, 8, i), y)
+	VBROADCASTSS(g.at(s.at.Offset(4), 8, i), other)
 	VPBLENDD(Imm(0xF0), other, y, y)
 	return y
 }
 
-// pairs builds the tables of each two of eight scales before those of the two
-// before are looked up.
-func pairs(table func(i int) looked, write func(i int, l looked)) {
-	next := table(0)
-	for i := 0; i < 8; i += 2 {
-		l := next
-		if i < 6 {
-			next = table(i + 2)
-		}
-		write(i, l)
-	}
+// pairs is the loop over eight groups by pairs, two in a round: the tables of one are built
+// before those of the other are looked up.
+func (k *kernel) pairs(table func(g *groups, i int) looked, write func(g *groups, i int, l looked)) {
+	k.groupLoop(4, 2, 8, 64, func(g *groups) {
+		first := table(g, 0)
+		second := table(g, 1)
+		write(g, 0, first)
+		write(g, 1, second)
+	})
 }
 
 // timesOf rounds exact products with an ordinary scale.
