@@ -23,8 +23,13 @@
 // The level wants F, BW, VL, DQ and VBMI. A processor that has AVX512_BF16 too
 // has a level above it: kernels to BF16 that are the same but for one instruction
 // that rounds. It takes subnormal numbers for zero, so they are those of blocks
-// whose scales are float16, and of runs and blocks whose scales are looked at
-// before. Where a scale is infinite or NaN, a second body of the kernel serves.
+// whose scales are float16, and of runs whose scales are looked at before.
+//
+// A level has a kernel where it is at least 1.2 times as fast as the level below on
+// what models store. Kernels of blocks stop in front of a block whose scales are not
+// finite, and [Ops.Blocks] decodes it another way. Kernels of runs have a second body,
+// in double precision, for scales that models do not have: infinite, NaN, or so small
+// that numbers would be subnormal.
 //
 // What has not been run is not shipped, so `make avx512` runs the tests on a
 // processor that has it, or else in Bochs: _emu/run puts the test binary, a

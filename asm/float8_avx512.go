@@ -9,39 +9,41 @@ import (
 )
 
 // float8Words is the words of codes without a sign as bfloat16, which they are
-// exactly: all low bytes, then all high ones. A NaN is FFC0. Then come the high bytes
-// of their 2^-64th part with the sign, but of NaN, which is 7FC0; the least scale
-// whose products are normal, as bits; and the code of minus NaN.
-var float8Words = func() (t [Floats8][389]byte) {
+// exactly: all low bytes, then all high ones. A NaN is FFC0. Then comes the code of
+// minus NaN, where no code without a sign is that, or FF.
+var float8Words = func() (t [float8Kinds][257]byte) {
 	for f := range t {
 		for i := range 128 {
 			w := FloatToBfloat(Float(f).Value(uint8(i)))
-			high, small := byte(w>>8), byte(w>>8)|0x80
-			switch {
-			case w > 0x7F80:
-				high, small = 0xFF, 0x7F
-			case w > 0 && w < 0x7F80:
-				small -= 64 / 2
+			if w > 0x7F80 {
+				w = 0xFFC0
 			}
-			t[f][i], t[f][128+i], t[f][256+i] = byte(w), high, small
+			t[f][i], t[f][128+i] = byte(w), byte(w>>8)
 		}
-		binary.LittleEndian.PutUint32(t[f][384:], float8Range[f].least<<23)
-		t[f][388] = 0xFF
-		if v := Float(f).Value(0x80); v != v {
-			t[f][388] = 0x80
-		}
+		t[f][256] = minusNaN(Float(f))
 	}
 	return t
 }()
 
+// float8Kinds is how many formats of eight bits have kernels: E5M2FNUZ, which no
+// published model has, has none.
+const float8Kinds = int(E4M3FNUZ) + 1
+
+// minusNaN is the code of minus zero if that is NaN, or one that tables have.
+func minusNaN(f Float) byte {
+	if v := f.Value(0x80); v != v {
+		return 0x80
+	}
+	return 0xFF
+}
+
 // float8Range is the biased exponents of scales that give products that are all
 // normal: from that of the least number above zero, 2^(1-bias-man), to that of
 // the largest, below 2^9 or 2^16.
-var float8Range = [Floats8]struct{ least, most uint32 }{
+var float8Range = [float8Kinds]struct{ least, most uint32 }{
 	E4M3:     {127 - 117, 127 + 118},
 	E5M2:     {127 - 110, 127 + 111},
 	E4M3FNUZ: {127 - 116, 127 + 118},
-	E5M2FNUZ: {127 - 109, 127 + 111},
 }
 
 func float8By(k func(dst, src *byte, a, b *float32, table *byte, chunks, n int), f Float) float8Kernel {
@@ -101,11 +103,10 @@ func formOf(f Float, man int) *float8Form {
 	return p
 }
 
-var float8Forms = [Floats8]*float8Form{
+var float8Forms = [float8Kinds]*float8Form{
 	E4M3:     formOf(E4M3, 3),
 	E5M2:     formOf(E5M2, 2),
 	E4M3FNUZ: formOf(E4M3FNUZ, 3),
-	E5M2FNUZ: formOf(E5M2FNUZ, 2),
 }
 
 // lines is so many bytes that begin with a line of the cache.
@@ -114,119 +115,33 @@ func lines(n int) []byte {
 	return p[-uintptr(unsafe.Pointer(&p[0]))%64:][:n]
 }
 
-// oddOf makes a format's table as float8OddAVX512 reads it, or as the kernel does whose
-// words of two registers take turns.
-func oddOf(f Float, man int, turns bool) *byte {
+// longOf makes a format's table as float8LongAVX512 reads it.
+func longOf(f Float) *byte {
 	const singles = 4 * 128
-	p := lines(singles + 40)
-	var finite [2]uint32
-	for i := range 128 { // 32 even codes, then 32 odd ones, below 64 and from there on
-		code := i&64 | i%32<<1 | i>>5&1
-		if turns {
-			code = i&64 | i%16<<2 | i>>4&1<<1 | i>>5&1
+	p := lines(singles + 9)
+	for i := range 128 { // even codes, then odd ones, below 64 and from there on
+		v := f.Value(uint8(i&64 | i%16<<2 | i>>4&1<<1 | i>>5&1))
+		if v != v {
+			v = float32(math.NaN())
 		}
-		v := math.Float32bits(f.Value(uint8(code)))
-		switch {
-		case v > 0x7F800000:
-			v = 0xFFC00000
-		case v < 0x7F800000 && i >= 64:
-			finite[code&1] |= 1 << (code % 64 / 2)
-		}
-		binary.LittleEndian.PutUint32(p[4*i:], v)
+		putFloat(p[4*i:], v)
 	}
-	putSingles(p[singles:], f, man, finite)
+	r := float8Range[f]
+	binary.LittleEndian.PutUint32(p[singles:], r.least<<23)
+	binary.LittleEndian.PutUint32(p[singles+4:], (r.most-r.least)<<23)
+	p[singles+8] = minusNaN(f)
 	return &p[0]
 }
 
-// putSingles writes what the tables of a format end with.
-func putSingles(p []byte, f Float, man int, finite [2]uint32) {
-	r, first, nan := float8Range[f], math.Float32bits(f.Value(1<<man)), uint32(0xFF)
-	if v := f.Value(0x80); v != v {
-		nan = 0x80
-	}
-	for i, v := range []uint32{
-		finite[0], finite[1], r.least << 23, (r.most - r.least) << 23, first - 1<<23,
-		uint32(23 - man), first, nan, r.least<<23 - 1, 1<<(23-man) - 1,
-	} {
-		binary.LittleEndian.PutUint32(p[4*i:], v)
-	}
-}
-
-// fewOf makes a format's table as float8FewAVX512 reads it.
-func fewOf(f Float, man int) *byte {
-	p := lines(2*128 + 40)
-	copy(p, float8Words[f][:2*128])
-	putSingles(p[2*128:], f, man, [2]uint32{})
-	return &p[0]
-}
-
-var float8Fews = [Floats8]*byte{
-	E4M3:     fewOf(E4M3, 3),
-	E5M2:     fewOf(E5M2, 2),
-	E4M3FNUZ: fewOf(E4M3FNUZ, 3),
-	E5M2FNUZ: fewOf(E5M2FNUZ, 2),
-}
-
-// float8Odds is those, and behind them what that kernel reads.
-var float8Odds = func() (t [2][Floats8]*byte) {
-	for i := range t {
-		t[i] = [Floats8]*byte{
-			E4M3: oddOf(E4M3, 3, i == 1), E5M2: oddOf(E5M2, 2, i == 1),
-			E4M3FNUZ: oddOf(E4M3FNUZ, 3, i == 1), E5M2FNUZ: oddOf(E5M2FNUZ, 2, i == 1),
-		}
-	}
-	return t
-}()
-
-// float8Additions is what float8OddAVX512 adds to products, and takes off words, by how
-// many codes of a register are below the first one whose product is normal. So that
-// nothing it loads lies in two lines of the cache, each number of them that is there
-// has a row of its own: 64 numbers for codes below, 64 for others; 16 rows of
-// dwords, 32 rows of words, which turn the sign too; and at the end words that do that
-// alone.
-var float8Additions = func() *byte {
-	const words = 16 * 512
-	room := lines(words + 32*256 + 128)
-	for row := range 16 {
-		for i := range 128 {
-			v := float32(0)
-			if i < 64+row {
-				v = 4
-			}
-			putFloat(room[512*row+4*i:], v)
-		}
-	}
-	for row := range 32 {
-		for i := range 128 {
-			v := uint16(0xC000)
-			if i < 64+row {
-				v = 0xC080
-			}
-			binary.LittleEndian.PutUint16(room[words+256*row+2*i:], v)
-		}
-	}
-	for i := range 64 {
-		room[words+32*256+2*i+1] = 0x80
-	}
-	return &room[0]
-}()
-
-// The kernels that decode some of n runs, of two chunks or less and of more, and say
-// how many.
-type (
-	float8Few = func(dst, src *byte, a *float32, table *byte, chunks, n, least int) int
-	float8Odd = func(dst, src *byte, a *float32, table, list *byte, chunks, n, least int) int
-)
-
-// wordsFloat8 decodes to BF16. Runs whose products are normal go by their mantissas;
-// others, with some that follow, by tables of all codes, or where they are short by a
-// product each; k has a single one. Long ones have such tables too.
-func wordsFloat8(f Float, table *byte, few float8Few, odd float8Odd, k float8Kernel) float8Kernel {
-	const some, short, long = 256, 2, 8 // chunks
-	form, other := float8Forms[f], float8Fews[f]
+// wordsFloat8 decodes to BF16. Runs whose products are normal go by their mantissas; where
+// one is not, it and some that follow by tables of all codes, or where they are short by
+// a product each. Long ones have such tables too.
+func wordsFloat8(f Float) float8Kernel {
+	const some, middle, long = 256, 4, 8 // chunks
+	form, table, short := &float8Forms[f][0], longOf(f), float8By(float8BF16AVX512, f)
 	return func(dst, src *byte, a, b *float32, chunks, n int) {
 		if chunks >= long {
-			odd(dst, src, a, table, float8Additions, chunks, n, n)
+			float8LongAVX512(dst, src, a, table, chunks, n)
 			return
 		}
 		skip := func(done int) bool {
@@ -236,15 +151,12 @@ func wordsFloat8(f Float, table *byte, few float8Few, odd float8Odd, k float8Ker
 			}
 			return n == 0
 		}
-		for !skip(float8NormalAVX512(dst, src, a, &form[0], chunks, n)) {
+		for !skip(float8NormalAVX512(dst, src, a, form, chunks, n)) {
 			done := min(n, some/chunks)
-			switch {
-			case n < 2 && chunks < 2:
-				k(dst, src, a, a, chunks, 1)
-			case chunks <= short:
-				done = few(dst, src, a, other, chunks, n&-(3-chunks), done)
-			default:
-				done = odd(dst, src, a, table, float8Additions, chunks, n, done)
+			if chunks >= middle {
+				float8LongAVX512(dst, src, a, table, chunks, done)
+			} else {
+				short(dst, src, a, a, chunks, done)
 			}
 			if skip(done) {
 				return

@@ -4,375 +4,290 @@
 
 package asm
 
-// q8F32AVX512 decodes n blocks.
+// q8BF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func q8F32AVX512(dst *byte, src *byte, size int, n int)
+func q8BF16AVX512(dst *byte, src *byte, size int, n int) (left int)
 
-// q8BF16AVX512 decodes n blocks.
+// q8F16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func q8BF16AVX512(dst *byte, src *byte, size int, n int)
+func q8F16AVX512(dst *byte, src *byte, size int, n int) (left int)
 
-// q8F16AVX512 decodes n blocks.
+// bookedF32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func q8F16AVX512(dst *byte, src *byte, size int, n int)
+func bookedF32AVX512(dst *byte, src *byte, book *int8, n int) (left int)
 
-// q8_KF32AVX512 decodes n blocks.
+// bookedBF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func q8_KF32AVX512(dst *byte, src *byte, n int)
+func bookedBF16AVX512(dst *byte, src *byte, book *int8, n int) (left int)
 
-// q8_KBF16AVX512 decodes n blocks.
+// bookedF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func q8_KBF16AVX512(dst *byte, src *byte, n int)
+func bookedF16AVX512(dst *byte, src *byte, book *int8, n int) (left int)
 
-// q8_KF16AVX512 decodes n blocks.
+// q4_1F32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func q8_KF16AVX512(dst *byte, src *byte, n int)
+func q4_1F32AVX512(dst *byte, src *byte, n int) (left int)
 
-// bookedF32AVX512 decodes n blocks.
+// q4_1BF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func bookedF32AVX512(dst *byte, src *byte, book *int8, n int)
+func q4_1BF16AVX512(dst *byte, src *byte, n int) (left int)
 
-// bookedBF16AVX512 decodes n blocks.
+// q4_1F16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func bookedBF16AVX512(dst *byte, src *byte, book *int8, n int)
+func q4_1F16AVX512(dst *byte, src *byte, n int) (left int)
 
-// bookedF16AVX512 decodes n blocks.
+// q5_0F32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func bookedF16AVX512(dst *byte, src *byte, book *int8, n int)
+func q5_0F32AVX512(dst *byte, src *byte, n int) (left int)
 
-// q4_1F32AVX512 decodes n blocks.
+// q5_0BF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func q4_1F32AVX512(dst *byte, src *byte, n int)
+func q5_0BF16AVX512(dst *byte, src *byte, n int) (left int)
 
-// q4_1BF16AVX512 decodes n blocks.
+// q5_0F16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func q4_1BF16AVX512(dst *byte, src *byte, n int)
+func q5_0F16AVX512(dst *byte, src *byte, n int) (left int)
 
-// q4_1F16AVX512 decodes n blocks.
+// q5_1F32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func q4_1F16AVX512(dst *byte, src *byte, n int)
+func q5_1F32AVX512(dst *byte, src *byte, n int) (left int)
 
-// q5_0F32AVX512 decodes n blocks.
+// q5_1BF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func q5_0F32AVX512(dst *byte, src *byte, n int)
+func q5_1BF16AVX512(dst *byte, src *byte, n int) (left int)
 
-// q5_0BF16AVX512 decodes n blocks.
+// q5_1F16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func q5_0BF16AVX512(dst *byte, src *byte, n int)
+func q5_1F16AVX512(dst *byte, src *byte, n int) (left int)
 
-// q5_0F16AVX512 decodes n blocks.
+// q2_KF32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func q5_0F16AVX512(dst *byte, src *byte, n int)
+func q2_KF32AVX512(dst *byte, src *byte, n int) (left int)
 
-// q5_1F32AVX512 decodes n blocks.
+// q2_KBF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func q5_1F32AVX512(dst *byte, src *byte, n int)
+func q2_KBF16AVX512(dst *byte, src *byte, n int) (left int)
 
-// q5_1BF16AVX512 decodes n blocks.
+// q2_KF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func q5_1BF16AVX512(dst *byte, src *byte, n int)
+func q2_KF16AVX512(dst *byte, src *byte, n int) (left int)
 
-// q5_1F16AVX512 decodes n blocks.
+// q3_KF32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func q5_1F16AVX512(dst *byte, src *byte, n int)
+func q3_KF32AVX512(dst *byte, src *byte, n int) (left int)
 
-// q2_KF32AVX512 decodes n blocks.
+// q3_KBF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func q2_KF32AVX512(dst *byte, src *byte, n int)
+func q3_KBF16AVX512(dst *byte, src *byte, n int) (left int)
 
-// q2_KBF16AVX512 decodes n blocks.
+// q3_KF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func q2_KBF16AVX512(dst *byte, src *byte, n int)
+func q3_KF16AVX512(dst *byte, src *byte, n int) (left int)
 
-// q2_KF16AVX512 decodes n blocks.
+// q4_KF32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func q2_KF16AVX512(dst *byte, src *byte, n int)
+func q4_KF32AVX512(dst *byte, src *byte, n int) (left int)
 
-// q3_KF32AVX512 decodes n blocks.
+// q4_KBF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func q3_KF32AVX512(dst *byte, src *byte, n int)
+func q4_KBF16AVX512(dst *byte, src *byte, n int) (left int)
 
-// q3_KBF16AVX512 decodes n blocks.
+// q4_KF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func q3_KBF16AVX512(dst *byte, src *byte, n int)
+func q4_KF16AVX512(dst *byte, src *byte, n int) (left int)
 
-// q3_KF16AVX512 decodes n blocks.
+// q5_KF32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func q3_KF16AVX512(dst *byte, src *byte, n int)
+func q5_KF32AVX512(dst *byte, src *byte, n int) (left int)
 
-// q4_KF32AVX512 decodes n blocks.
+// q5_KBF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func q4_KF32AVX512(dst *byte, src *byte, n int)
+func q5_KBF16AVX512(dst *byte, src *byte, n int) (left int)
 
-// q4_KBF16AVX512 decodes n blocks.
+// q5_KF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func q4_KBF16AVX512(dst *byte, src *byte, n int)
+func q5_KF16AVX512(dst *byte, src *byte, n int) (left int)
 
-// q4_KF16AVX512 decodes n blocks.
+// q6_KF32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func q4_KF16AVX512(dst *byte, src *byte, n int)
+func q6_KF32AVX512(dst *byte, src *byte, n int) (left int)
 
-// q5_KF32AVX512 decodes n blocks.
+// q6_KBF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func q5_KF32AVX512(dst *byte, src *byte, n int)
+func q6_KBF16AVX512(dst *byte, src *byte, n int) (left int)
 
-// q5_KBF16AVX512 decodes n blocks.
+// q6_KF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func q5_KBF16AVX512(dst *byte, src *byte, n int)
+func q6_KF16AVX512(dst *byte, src *byte, n int) (left int)
 
-// q5_KF16AVX512 decodes n blocks.
+// iq4_XSF32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func q5_KF16AVX512(dst *byte, src *byte, n int)
+func iq4_XSF32AVX512(dst *byte, src *byte, n int) (left int)
 
-// q6_KF32AVX512 decodes n blocks.
+// iq4_XSBF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func q6_KF32AVX512(dst *byte, src *byte, n int)
+func iq4_XSBF16AVX512(dst *byte, src *byte, n int) (left int)
 
-// q6_KBF16AVX512 decodes n blocks.
+// iq4_XSF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func q6_KBF16AVX512(dst *byte, src *byte, n int)
+func iq4_XSF16AVX512(dst *byte, src *byte, n int) (left int)
 
-// q6_KF16AVX512 decodes n blocks.
+// mxfp4F16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func q6_KF16AVX512(dst *byte, src *byte, n int)
+func mxfp4F16AVX512(dst *byte, src *byte, rows *byte, n int) (left int)
 
-// iq4_XSF32AVX512 decodes n blocks.
+// nvfp4F16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func iq4_XSF32AVX512(dst *byte, src *byte, n int)
+func nvfp4F16AVX512(dst *byte, src *byte, rows *byte, n int) (left int)
 
-// iq4_XSBF16AVX512 decodes n blocks.
+// tq1_0BF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func iq4_XSBF16AVX512(dst *byte, src *byte, n int)
+func tq1_0BF16AVX512(dst *byte, src *byte, n int) (left int)
 
-// iq4_XSF16AVX512 decodes n blocks.
+// tq1_0F16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func iq4_XSF16AVX512(dst *byte, src *byte, n int)
+func tq1_0F16AVX512(dst *byte, src *byte, n int) (left int)
 
-// mxfp4F32AVX512 decodes n blocks.
+// q1_0BF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func mxfp4F32AVX512(dst *byte, src *byte, rows *byte, n int)
+func q1_0BF16AVX512(dst *byte, src *byte, n int) (left int)
 
-// mxfp4BF16AVX512 decodes n blocks.
+// q1_0F16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func mxfp4BF16AVX512(dst *byte, src *byte, rows *byte, n int)
+func q1_0F16AVX512(dst *byte, src *byte, n int) (left int)
 
-// nvfp4F32AVX512 decodes n blocks.
+// q2_0F32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func nvfp4F32AVX512(dst *byte, src *byte, rows *byte, n int)
+func q2_0F32AVX512(dst *byte, src *byte, n int) (left int)
 
-// nvfp4BF16AVX512 decodes n blocks.
+// q2_0BF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func nvfp4BF16AVX512(dst *byte, src *byte, rows *byte, n int)
+func q2_0BF16AVX512(dst *byte, src *byte, n int) (left int)
 
-// tq1_0F32AVX512 decodes n blocks.
+// q2_0F16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func tq1_0F32AVX512(dst *byte, src *byte, n int)
+func q2_0F16AVX512(dst *byte, src *byte, n int) (left int)
 
-// tq1_0BF16AVX512 decodes n blocks.
+// iq1_SF32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func tq1_0BF16AVX512(dst *byte, src *byte, n int)
+func iq1_SF32AVX512(dst *byte, src *byte, n int) (left int)
 
-// tq1_0F16AVX512 decodes n blocks.
+// iq1_SF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func tq1_0F16AVX512(dst *byte, src *byte, n int)
+func iq1_SF16AVX512(dst *byte, src *byte, n int) (left int)
 
-// tq2_0F32AVX512 decodes n blocks.
+// iq1_MF32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func tq2_0F32AVX512(dst *byte, src *byte, n int)
+func iq1_MF32AVX512(dst *byte, src *byte, n int) (left int)
 
-// tq2_0BF16AVX512 decodes n blocks.
+// iq1_MBF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func tq2_0BF16AVX512(dst *byte, src *byte, n int)
+func iq1_MBF16AVX512(dst *byte, src *byte, n int) (left int)
 
-// tq2_0F16AVX512 decodes n blocks.
+// iq1_MF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func tq2_0F16AVX512(dst *byte, src *byte, n int)
+func iq1_MF16AVX512(dst *byte, src *byte, n int) (left int)
 
-// q1_0F32AVX512 decodes n blocks.
+// iq2_XXSF32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func q1_0F32AVX512(dst *byte, src *byte, n int)
+func iq2_XXSF32AVX512(dst *byte, src *byte, n int) (left int)
 
-// q1_0BF16AVX512 decodes n blocks.
+// iq2_XXSF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func q1_0BF16AVX512(dst *byte, src *byte, n int)
+func iq2_XXSF16AVX512(dst *byte, src *byte, n int) (left int)
 
-// q1_0F16AVX512 decodes n blocks.
+// iq2_XSF32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func q1_0F16AVX512(dst *byte, src *byte, n int)
+func iq2_XSF32AVX512(dst *byte, src *byte, n int) (left int)
 
-// q2_0F32AVX512 decodes n blocks.
+// iq2_XSF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func q2_0F32AVX512(dst *byte, src *byte, n int)
+func iq2_XSF16AVX512(dst *byte, src *byte, n int) (left int)
 
-// q2_0BF16AVX512 decodes n blocks.
+// iq2_SF32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func q2_0BF16AVX512(dst *byte, src *byte, n int)
+func iq2_SF32AVX512(dst *byte, src *byte, n int) (left int)
 
-// q2_0F16AVX512 decodes n blocks.
+// iq2_SF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func q2_0F16AVX512(dst *byte, src *byte, n int)
+func iq2_SF16AVX512(dst *byte, src *byte, n int) (left int)
 
-// iq1_SF32AVX512 decodes n blocks.
+// iq3_XXSF32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func iq1_SF32AVX512(dst *byte, src *byte, n int)
+func iq3_XXSF32AVX512(dst *byte, src *byte, n int) (left int)
 
-// iq1_SBF16AVX512 decodes n blocks.
+// iq3_XXSBF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func iq1_SBF16AVX512(dst *byte, src *byte, n int)
+func iq3_XXSBF16AVX512(dst *byte, src *byte, n int) (left int)
 
-// iq1_SF16AVX512 decodes n blocks.
+// iq3_XXSF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func iq1_SF16AVX512(dst *byte, src *byte, n int)
+func iq3_XXSF16AVX512(dst *byte, src *byte, n int) (left int)
 
-// iq1_MF32AVX512 decodes n blocks.
+// iq3_SF32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func iq1_MF32AVX512(dst *byte, src *byte, n int)
+func iq3_SF32AVX512(dst *byte, src *byte, n int) (left int)
 
-// iq1_MBF16AVX512 decodes n blocks.
+// iq3_SF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func iq1_MBF16AVX512(dst *byte, src *byte, n int)
-
-// iq1_MF16AVX512 decodes n blocks.
-//
-//go:noescape
-func iq1_MF16AVX512(dst *byte, src *byte, n int)
-
-// iq2_XXSF32AVX512 decodes n blocks.
-//
-//go:noescape
-func iq2_XXSF32AVX512(dst *byte, src *byte, n int)
-
-// iq2_XXSBF16AVX512 decodes n blocks.
-//
-//go:noescape
-func iq2_XXSBF16AVX512(dst *byte, src *byte, n int)
-
-// iq2_XXSF16AVX512 decodes n blocks.
-//
-//go:noescape
-func iq2_XXSF16AVX512(dst *byte, src *byte, n int)
-
-// iq2_XSF32AVX512 decodes n blocks.
-//
-//go:noescape
-func iq2_XSF32AVX512(dst *byte, src *byte, n int)
-
-// iq2_XSBF16AVX512 decodes n blocks.
-//
-//go:noescape
-func iq2_XSBF16AVX512(dst *byte, src *byte, n int)
-
-// iq2_XSF16AVX512 decodes n blocks.
-//
-//go:noescape
-func iq2_XSF16AVX512(dst *byte, src *byte, n int)
-
-// iq2_SF32AVX512 decodes n blocks.
-//
-//go:noescape
-func iq2_SF32AVX512(dst *byte, src *byte, n int)
-
-// iq2_SBF16AVX512 decodes n blocks.
-//
-//go:noescape
-func iq2_SBF16AVX512(dst *byte, src *byte, n int)
-
-// iq2_SF16AVX512 decodes n blocks.
-//
-//go:noescape
-func iq2_SF16AVX512(dst *byte, src *byte, n int)
-
-// iq3_XXSF32AVX512 decodes n blocks.
-//
-//go:noescape
-func iq3_XXSF32AVX512(dst *byte, src *byte, n int)
-
-// iq3_XXSBF16AVX512 decodes n blocks.
-//
-//go:noescape
-func iq3_XXSBF16AVX512(dst *byte, src *byte, n int)
-
-// iq3_XXSF16AVX512 decodes n blocks.
-//
-//go:noescape
-func iq3_XXSF16AVX512(dst *byte, src *byte, n int)
-
-// iq3_SF32AVX512 decodes n blocks.
-//
-//go:noescape
-func iq3_SF32AVX512(dst *byte, src *byte, n int)
-
-// iq3_SBF16AVX512 decodes n blocks.
-//
-//go:noescape
-func iq3_SBF16AVX512(dst *byte, src *byte, n int)
-
-// iq3_SF16AVX512 decodes n blocks.
-//
-//go:noescape
-func iq3_SF16AVX512(dst *byte, src *byte, n int)
-
-// bytesScaleF32AVX512 decodes n runs of chunks of 32 bytes.
-//
-//go:noescape
-func bytesScaleF32AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+func iq3_SF16AVX512(dst *byte, src *byte, n int) (left int)
 
 // bytesScaleBF16AVX512 decodes n runs of chunks of 32 bytes.
 //
@@ -414,11 +329,6 @@ func bytesAffineBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *b
 //go:noescape
 func bytesAffineF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 
-// bytesTwiceF32AVX512 decodes n runs of chunks of 32 bytes.
-//
-//go:noescape
-func bytesTwiceF32AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-
 // bytesTwiceBF16AVX512 decodes n runs of chunks of 32 bytes.
 //
 //go:noescape
@@ -429,20 +339,10 @@ func bytesTwiceBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *by
 //go:noescape
 func bytesTwiceF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 
-// eachF32AVX512 joins 32 numbers with their scales n times.
-//
-//go:noescape
-func eachF32AVX512(dst *byte, src *byte, a *float32, b *float32, n int)
-
 // eachBF16AVX512 joins 32 numbers with their scales n times.
 //
 //go:noescape
 func eachBF16AVX512(dst *byte, src *byte, a *float32, b *float32, n int)
-
-// eachF16AVX512 joins 32 numbers with their scales n times.
-//
-//go:noescape
-func eachF16AVX512(dst *byte, src *byte, a *float32, b *float32, n int)
 
 // halfBytesShiftF32AVX512 decodes n runs of chunks of that many nibbles.
 //
@@ -589,20 +489,10 @@ func lookedAVX512(dst *byte, src *byte, table *byte, chunks int)
 //go:noescape
 func float8NormalAVX512(dst *byte, src *byte, a *float32, form *byte, chunks int, n int) int
 
-// float8OddAVX512 decodes runs of chunks of 32 codes, at most n, at least so many of any scale and then up to the first that the other kernel serves, and returns how many.
+// float8LongAVX512 decodes n runs of chunks of 32 codes.
 //
 //go:noescape
-func float8OddAVX512(dst *byte, src *byte, a *float32, table *byte, list *byte, chunks int, n int, least int) int
-
-// float8FewAVX512 decodes runs of one or two chunks of 32 codes, at most n, at least so many of any scale and then up to the first that the other kernel serves, and returns how many. Those of one chunk are an even number.
-//
-//go:noescape
-func float8FewAVX512(dst *byte, src *byte, a *float32, table *byte, chunks int, n int, least int) int
-
-// castF32ToF32AVX512 converts 32 numbers n times.
-//
-//go:noescape
-func castF32ToF32AVX512(dst *byte, src *byte, n int)
+func float8LongAVX512(dst *byte, src *byte, a *float32, table *byte, chunks int, n int)
 
 // castF32ToBF16AVX512 converts 32 numbers n times.
 //
@@ -614,20 +504,10 @@ func castF32ToBF16AVX512(dst *byte, src *byte, n int)
 //go:noescape
 func castF32ToF16AVX512(dst *byte, src *byte, n int)
 
-// castBF16ToF32AVX512 converts 32 numbers n times.
-//
-//go:noescape
-func castBF16ToF32AVX512(dst *byte, src *byte, n int)
-
 // castBF16ToF16AVX512 converts 32 numbers n times.
 //
 //go:noescape
 func castBF16ToF16AVX512(dst *byte, src *byte, n int)
-
-// castF16ToF32AVX512 converts 32 numbers n times.
-//
-//go:noescape
-func castF16ToF32AVX512(dst *byte, src *byte, n int)
 
 // castF16ToBF16AVX512 converts 32 numbers n times.
 //

@@ -4,120 +4,30 @@
 
 package asm
 
-// q8BF16AVX512BF16 decodes n blocks.
+// q8BF16AVX512BF16 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func q8BF16AVX512BF16(dst *byte, src *byte, size int, n int)
+func q8BF16AVX512BF16(dst *byte, src *byte, size int, n int) (left int)
 
-// q8_KBF16AVX512BF16 decodes n blocks.
+// q5_0BF16AVX512BF16 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func q8_KBF16AVX512BF16(dst *byte, src *byte, n int)
+func q5_0BF16AVX512BF16(dst *byte, src *byte, n int) (left int)
 
-// bookedBF16AVX512BF16 decodes n blocks.
+// q5_1BF16AVX512BF16 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func bookedBF16AVX512BF16(dst *byte, src *byte, book *int8, n int)
+func q5_1BF16AVX512BF16(dst *byte, src *byte, n int) (left int)
 
-// q4_1BF16AVX512BF16 decodes n blocks.
+// q5_KBF16AVX512BF16 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func q4_1BF16AVX512BF16(dst *byte, src *byte, n int)
+func q5_KBF16AVX512BF16(dst *byte, src *byte, n int) (left int)
 
-// q5_0BF16AVX512BF16 decodes n blocks.
+// q6_KBF16AVX512BF16 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func q5_0BF16AVX512BF16(dst *byte, src *byte, n int)
-
-// q5_1BF16AVX512BF16 decodes n blocks.
-//
-//go:noescape
-func q5_1BF16AVX512BF16(dst *byte, src *byte, n int)
-
-// q2_KBF16AVX512BF16 decodes n blocks.
-//
-//go:noescape
-func q2_KBF16AVX512BF16(dst *byte, src *byte, n int)
-
-// q3_KBF16AVX512BF16 decodes n blocks.
-//
-//go:noescape
-func q3_KBF16AVX512BF16(dst *byte, src *byte, n int)
-
-// q4_KBF16AVX512BF16 decodes n blocks.
-//
-//go:noescape
-func q4_KBF16AVX512BF16(dst *byte, src *byte, n int)
-
-// q5_KBF16AVX512BF16 decodes n blocks.
-//
-//go:noescape
-func q5_KBF16AVX512BF16(dst *byte, src *byte, n int)
-
-// q6_KBF16AVX512BF16 decodes n blocks.
-//
-//go:noescape
-func q6_KBF16AVX512BF16(dst *byte, src *byte, n int)
-
-// iq4_XSBF16AVX512BF16 decodes n blocks.
-//
-//go:noescape
-func iq4_XSBF16AVX512BF16(dst *byte, src *byte, n int)
-
-// tq1_0BF16AVX512BF16 decodes n blocks.
-//
-//go:noescape
-func tq1_0BF16AVX512BF16(dst *byte, src *byte, n int)
-
-// tq2_0BF16AVX512BF16 decodes n blocks.
-//
-//go:noescape
-func tq2_0BF16AVX512BF16(dst *byte, src *byte, n int)
-
-// q1_0BF16AVX512BF16 decodes n blocks.
-//
-//go:noescape
-func q1_0BF16AVX512BF16(dst *byte, src *byte, n int)
-
-// q2_0BF16AVX512BF16 decodes n blocks.
-//
-//go:noescape
-func q2_0BF16AVX512BF16(dst *byte, src *byte, n int)
-
-// iq1_SBF16AVX512BF16 decodes n blocks.
-//
-//go:noescape
-func iq1_SBF16AVX512BF16(dst *byte, src *byte, n int)
-
-// iq1_MBF16AVX512BF16 decodes n blocks.
-//
-//go:noescape
-func iq1_MBF16AVX512BF16(dst *byte, src *byte, n int)
-
-// iq2_XXSBF16AVX512BF16 decodes n blocks.
-//
-//go:noescape
-func iq2_XXSBF16AVX512BF16(dst *byte, src *byte, n int)
-
-// iq2_XSBF16AVX512BF16 decodes n blocks.
-//
-//go:noescape
-func iq2_XSBF16AVX512BF16(dst *byte, src *byte, n int)
-
-// iq2_SBF16AVX512BF16 decodes n blocks.
-//
-//go:noescape
-func iq2_SBF16AVX512BF16(dst *byte, src *byte, n int)
-
-// iq3_XXSBF16AVX512BF16 decodes n blocks.
-//
-//go:noescape
-func iq3_XXSBF16AVX512BF16(dst *byte, src *byte, n int)
-
-// iq3_SBF16AVX512BF16 decodes n blocks.
-//
-//go:noescape
-func iq3_SBF16AVX512BF16(dst *byte, src *byte, n int)
+func q6_KBF16AVX512BF16(dst *byte, src *byte, n int) (left int)
 
 // bytesScaleBF16AVX512BF16 decodes n runs of chunks of 32 bytes.
 //
@@ -133,26 +43,6 @@ func bytesShiftBF16AVX512BF16(dst *byte, src *byte, a *float32, b *float32, flip
 //
 //go:noescape
 func bytesAffineBF16AVX512BF16(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-
-// eachBF16AVX512BF16 joins 32 numbers with their scales n times.
-//
-//go:noescape
-func eachBF16AVX512BF16(dst *byte, src *byte, a *float32, b *float32, n int)
-
-// float8BF16AVX512BF16 decodes n runs of chunks of 32 codes.
-//
-//go:noescape
-func float8BF16AVX512BF16(dst *byte, src *byte, a *float32, b *float32, table *byte, chunks int, n int)
-
-// float8OddAVX512BF16 decodes runs of chunks of 32 codes, at most n, at least so many of any scale and then up to the first that the other kernel serves, and returns how many.
-//
-//go:noescape
-func float8OddAVX512BF16(dst *byte, src *byte, a *float32, table *byte, list *byte, chunks int, n int, least int) int
-
-// float8FewAVX512BF16 decodes runs of one or two chunks of 32 codes, at most n, at least so many of any scale and then up to the first that the other kernel serves, and returns how many. Those of one chunk are an even number.
-//
-//go:noescape
-func float8FewAVX512BF16(dst *byte, src *byte, a *float32, table *byte, chunks int, n int, least int) int
 
 // castF16ToBF16AVX512BF16 converts 32 numbers n times.
 //

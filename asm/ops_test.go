@@ -15,9 +15,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/guard"
 )
 
-// tables gives the table of each level that this machine has, the scalar one
-// left out, or of those that LEVELS names, as an emulator knows more than it
-// says. MUST_HAVE names levels whose absence is a failure.
+// tables gives the table of each level that this machine has, with the kernels of
+// the levels that it stands on, the scalar one left out, or of those that LEVELS
+// names, as an emulator knows more than it says. MUST_HAVE names levels whose absence is a failure.
 func tables(t testing.TB) map[Level]*Ops {
 	t.Helper()
 	out := map[Level]*Ops{}
@@ -26,7 +26,7 @@ func tables(t testing.TB) map[Level]*Ops {
 		if only == "" && !slices.Contains(Machine(), l) || only != "" && !slices.Contains(strings.Split(only, ","), l.String()) {
 			continue
 		}
-		if o := For(Features(0).With(l)); o.level == l {
+		if o := For(l.Features()); o.level == l {
 			out[l] = &o
 		}
 	}

@@ -7,12 +7,12 @@ import "unsafe"
 // runsAVX512 is what has a kernel of 64-byte registers but blocks. Transposes
 // have none: they wait for memory, not for registers.
 func (o *Ops) runsAVX512() {
-	for f := range Float(Floats8) {
+	for f := range Float(float8Kinds) {
 		o.float8[F32][f] = float8By(float8F32AVX512, f)
-		o.float8[BF16][f] = wordsFloat8(f, float8Odds[1][f], float8FewAVX512, float8OddAVX512, float8By(float8BF16AVX512, f))
+		o.float8[BF16][f] = wordsFloat8(f)
 		o.float8[F16][f] = longFloat8(float8By(float8F16AVX512, f))
 	}
-	o.bytes[F32] = [...]bytesKernel{bytesScaleF32AVX512, bytesShiftF32AVX512, bytesAffineF32AVX512, bytesTwiceF32AVX512}
+	o.bytes[F32][Shift], o.bytes[F32][Affine] = bytesShiftF32AVX512, bytesAffineF32AVX512
 	o.bytes[BF16] = longBytes(bytesScaleBF16AVX512, bytesShiftBF16AVX512, bytesAffineBF16AVX512, bytesTwiceBF16AVX512)
 	o.bytes[F16] = longBytes(bytesScaleF16AVX512, bytesShiftF16AVX512, bytesAffineF16AVX512, bytesTwiceF16AVX512)
 	for to, kernels := range [3][opsN][2]nibblesKernel{
@@ -57,12 +57,21 @@ func (o *Ops) runsAVX512() {
 	}
 	o.swapBy(swapAVX512)
 	o.lanes, o.spread, o.fields = lanesAVX512, spreadAVX512, fieldsAVX512
-	o.each = eachAVX512
+	o.each[BF16] = eachBF16
 	o.absmax, o.nearest, o.int8 = absmaxAVX512, nearestAVX512, int8AVX512
-	o.cast = [3][3]func(dst, src *byte, n int){
-		F32:  {castF32ToF32AVX512, castF32ToBF16AVX512, castF32ToF16AVX512},
-		BF16: {castBF16ToF32AVX512, with(castSameAVX512, &[2]uint16{0x7F80, 0x7FC0}), castBF16ToF16AVX512},
-		F16:  {castF16ToF32AVX512, castF16ToBF16AVX512, with(castSameAVX512, &[2]uint16{0x7C00, 0x7E00})},
+	o.castAVX512()
+}
+
+func (o *Ops) castAVX512() {
+	for to, kernels := range [...][3]func(dst, src *byte, n int){
+		BF16: {castF32ToBF16AVX512, with(castSameAVX512, &[2]uint16{0x7F80, 0x7FC0}), castF16ToBF16AVX512},
+		F16:  {castF32ToF16AVX512, castBF16ToF16AVX512, with(castSameAVX512, &[2]uint16{0x7C00, 0x7E00})},
+	} {
+		for from, kernel := range kernels {
+			if kernel != nil {
+				o.cast[from][to] = kernel
+			}
+		}
 	}
 }
 

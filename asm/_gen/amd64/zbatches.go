@@ -11,11 +11,11 @@ import (
 // wait.
 const batch = 8
 
-// batches is a kernel of small blocks. A batch of which some scale is infinite or
-// NaN has a second body; blocks that are left are decoded one by one.
+// batches is a kernel of small blocks. It stops before a batch of which some scale is
+// infinite or NaN, and before the last blocks, if they are fewer than a batch.
 func (z *zkernel) batches(l zlayout, n Register) {
 	CMPQ(n, Imm(batch))
-	JLT(LabelRef("rest"))
+	JLT(LabelRef("stop"))
 	places, next, x := YMM(), ZMM(), ZMM()
 	z.fronts(l, places)
 	z.gathered(z.from(0), places, l.halves, next)
@@ -31,40 +31,16 @@ func (z *zkernel) batches(l zlayout, n Register) {
 	}
 	z.gathered(ahead, places, l.halves, next)
 	Label("ready")
-	z.ifOdd(x, l.halves)
-	eight := func() {
-		s := zkeep(z, x)
-		of := func(i int) zscales { return zscales{s.at.Offset(4 * i * l.halves)} }
-		for i := 0; i < batch; i += 2 {
-			l.small(z, l.bytes, of(i), of(i+1))
-			z.behind(l, 2)
-		}
-		SUBQ(Imm(batch), n)
-		CMPQ(n, Imm(batch))
-		JGE(LabelRef("batch"))
+	z.ifSpecial(x, l.halves, "stop")
+	s := zkeep(z, x)
+	of := func(i int) zscales { return zscales{s.at.Offset(4 * i * l.halves)} }
+	for i := 0; i < batch; i += 2 {
+		l.small(z, l.bytes, of(i), of(i+1))
+		z.behind(l, 2)
 	}
-	z.finite(eight)
-
-	Label("rest")
-	TESTQ(n, n)
-	JZ(LabelRef("done"))
-	Label("block")
-	one, d := YMM(), ZMM()
-	VPBROADCASTD(z.from(0), one)
-	VCVTPH2PS(one, d)
-	z.settled(d)
-	l.small(z, l.bytes, zkeep(z, d))
-	z.behind(l, 1)
-	DECQ(n)
-	JNZ(LabelRef("block"))
-	Label("done")
-	end()
-
-	Label("odd")
-	z.settled(x)
-	z.used = 0
-	eight()
-	JMP(LabelRef("rest"))
+	SUBQ(Imm(batch), n)
+	CMPQ(n, Imm(batch))
+	JGE(LabelRef("batch"))
 }
 
 // behind goes to where n blocks end.
@@ -109,9 +85,8 @@ func (z *zkernel) gathered(from Mem, places VecVirtual, halves int, x VecVirtual
 // signaling.
 const special = 0x99
 
-// ifOdd leaves for "odd" where one of eight or sixteen numbers is infinite or
-// NaN.
-func (z *zkernel) ifOdd(x VecVirtual, halves int) {
+// ifSpecial leaves where one of eight or sixteen numbers is infinite or NaN.
+func (z *zkernel) ifSpecial(x VecVirtual, halves int, label string) {
 	k := K()
 	if halves == 1 {
 		VFPCLASSPSY(Imm(special), x.AsY(), k)
@@ -119,5 +94,5 @@ func (z *zkernel) ifOdd(x VecVirtual, halves int) {
 		VFPCLASSPSZ(Imm(special), x, k)
 	}
 	KORTESTW(k, k)
-	JNZ(LabelRef("odd"))
+	JNZ(LabelRef(label))
 }

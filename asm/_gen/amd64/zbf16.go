@@ -98,25 +98,3 @@ func (z *zkernel) inSteps() {
 		z.steps()
 	}
 }
-
-// ifNear leaves for "near", which rounds in steps, where the second number of sums is
-// subnormal: the scale is zero or so large that other sums are not.
-func (z *zruns) ifNear() {
-	if z.short {
-		ifBelow(Mem{Base: z.b}, U32(1<<23-1), "near")
-	}
-}
-
-// near is those runs. None of their numbers is infinite or NaN.
-func (z *zruns) near(loop func()) {
-	if !z.short {
-		return
-	}
-	s := z.sign
-	Label("near")
-	z.sign = same
-	z.inSteps()
-	loop()
-	JMP(LabelRef("next"))
-	z.sign, z.short = s, true
-}

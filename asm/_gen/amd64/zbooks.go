@@ -8,79 +8,64 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// A zbook is nibbles that a code book of sixteen numbers explains, two of
+// A zbook is nibbles that a codebook of sixteen numbers explains, two of
 // a byte following each other. The order says which is the first: the places,
-// in bits, where bytes of indices are cut out of eight bytes. What the book comes
-// to is rounded once per run.
+// in bits, where bytes of indices are cut out of eight bytes. What the codebook comes
+// to is rounded once per run, into a table.
 //
-// The numbers of sixteen runs are looked at together. Where all are plain nothing
-// comes to a subnormal number, to infinity or NaN, and rounding is quick; else they
-// are brought into a form with which nothing is slow either ([zbook.prepare]).
+// The numbers of sixteen runs are looked at together. Where all are ordinary nothing
+// comes to a subnormal number, to infinity or NaN, and rounding is quick; else tables
+// are made in double precision.
 type zbook struct {
 	*zkernel
-	op
-	elems         int
-	unit          int // runs that are decoded together: two of sixteen numbers
-	each          int // codes in a byte: two, or one that an order of dwords rotates to its place
-	a, b          Register
-	book, order   VecVirtual
-	upper         OpmaskVirtual // qwords of the second eight bytes
-	some          OpmaskVirtual // where the book is not zero
-	code, parts   VecVirtual    // the bits of an index that are a code's, and what it has else
-	tests         [2]zrange     // which numbers are plain: scales, and second ones
-	times, less   VecVirtual    // 65536 and 65535, that round
-	last, one     VecVirtual    // 10000 and 1 in each dword
-	uppers        VecVirtual    // in both halves of dwords the upper one,
-	lower         OpmaskVirtual // and the bytes of lower ones
-	twice         VecVirtual    // each byte of 32, two times
-	hostile, mode Register      // what products runs that are not plain take, and what these do
-	half          VecVirtual    // of the book's magnitudes
-	doubles       [2]VecVirtual // the book
-	zeros         OpmaskVirtual // where that is zero, if the group looks
-	zeroBits      Register      // where it is
-	sizes, sign   VecVirtual    // the bits of magnitudes, and of signs
-	two           VecVirtual    // the bit that numbers from 2 on have
-	quiet, fixup  VecVirtual    // a NaN, and what puts it in place of all others
-	numbers       [2]VecVirtual // the scales of sixteen runs, and second numbers
-	held          zheld
+	join         zjoin
+	elems        int
+	unit         int // runs that are decoded together: two of sixteen numbers
+	each         int // codes in a byte: two, or one that an order of dwords rotates to its place
+	a, b         Register
+	book, order  VecVirtual
+	upper        OpmaskVirtual // qwords of the second eight bytes
+	some         OpmaskVirtual // where the codebook is not zero
+	code, parts  VecVirtual    // the bits of an index that are a code's, and what it has else
+	least, span  [2]VecVirtual // of ordinary magnitudes: scales, and zero points or minima
+	times, less  VecVirtual    // 65536 and 65535, that round
+	last, one    VecVirtual    // 10000 and 1 in each dword
+	uppers       VecVirtual    // in both halves of dwords the upper one,
+	lower        OpmaskVirtual // and the bytes of lower ones
+	twice        VecVirtual    // each byte of 32, two times
+	doubles      [2]VecVirtual // the codebook
+	exact        Register      // whether tables are made in double precision
+	runs, chunks Register
 }
-
-// The products of runs.
-const (
-	plainRuns  = iota
-	smallRuns  // of a book whose numbers are ordinary
-	exactRuns  // of any other one
-	directRuns // of which no step is subnormal after all
-)
 
 // group is how many runs are looked at together.
 const group = 16
 
 func zbookKernels() {
 	for _, t := range ztargets() {
-		zbookKernel("halfBytesShift", op{"Shift", true}, t, 32, true)
+		zbookKernel("halfBytesShift", joinShift, t, 32, true)
 	}
-	for _, o := range ops {
+	for _, j := range []zjoin{joinScale, joinShift, joinAffine} {
 		for _, t := range ztargets() {
 			for _, elems := range []int{16, 32, 64} {
-				if elems > 16 || o.name == "Scale" {
-					zbookKernel("book"+o.name+strconv.Itoa(elems), o, t, elems, false)
+				if elems > 16 || j == joinScale {
+					zbookKernel("book"+string(j)+strconv.Itoa(elems), j, t, elems, false)
 				}
 			}
 		}
 	}
 }
 
-func zbookKernel(name string, o op, target, elems int, bytes bool) {
-	k := &zbook{op: o, elems: elems, unit: max(1, 32/elems), each: 2}
+func zbookKernel(name string, j zjoin, target, elems int, bytes bool) {
+	k := &zbook{join: j, elems: elems, unit: max(1, 32/elems), each: 2}
 	if bytes {
 		k.each = 1
 	}
 	k.zkernel = zbegin(name, target, ", a *float32, b *float32, book *float32, order *byte, chunks int, n int",
-		"decodes n runs of chunks of that many nibbles.", same)
-	k.align()
+		"decodes n runs of chunks of that many nibbles.")
 	k.before()
-	n, runs, chunks := Load(Param("n"), GP64()), GP64(), GP64()
+	n := Load(Param("n"), GP64())
+	k.runs, k.chunks = GP64(), GP64()
 	var t ztable
 	for range k.unit {
 		t = append(t, ZMM())
@@ -89,18 +74,17 @@ func zbookKernel(name string, o op, target, elems int, bytes bool) {
 	MOVQ(U32(group), most)
 
 	Label("group")
-	MOVQ(n, runs)
-	CMPQ(runs, most)
-	CMOVQGT(most, runs)
-	SUBQ(runs, n)
-	k.look(runs)
-
-	k.ones("ones", runs, chunks, k.plain)
+	MOVQ(n, k.runs)
+	CMPQ(k.runs, most)
+	CMOVQGT(most, k.runs)
+	SUBQ(k.runs, n)
+	k.look()
+	k.ones()
 
 	Label("run")
-	Load(Param("chunks"), chunks)
-	TESTQ(k.mode, k.mode)
-	JNZ(LabelRef("hostile"))
+	Load(Param("chunks"), k.chunks)
+	TESTQ(k.exact, k.exact)
+	JNZ(LabelRef("exact"))
 	k.table(t, 0, k.plain)
 	Label("chunk")
 	in := max(elems, 32)
@@ -108,82 +92,54 @@ func zbookKernel(name string, o op, target, elems int, bytes bool) {
 		k.lookup(i, k.indices(i/k.each), t)
 	}
 	k.advance(in/k.each, in)
-	DECQ(chunks)
+	DECQ(k.chunks)
 	JNZ(LabelRef("chunk"))
 	k.pass(k.unit)
-	SUBQ(Imm(uint64(k.unit)), runs)
+	SUBQ(Imm(uint64(k.unit)), k.runs)
 	JNZ(LabelRef("run"))
 	Label("next")
 	TESTQ(n, n)
 	JNZ(LabelRef("group"))
 	end()
 
-	Label("prepare")
-	k.hold()
-	CMPQ(k.mode, Imm(exactRuns))
-	JE(LabelRef("settle"))
-	if k.directs() {
-		k.direct(func() { k.ones("directs", runs, chunks, k.directly) })
-		Label("small")
-	}
-	k.prepare()
-	k.ones("smalls", runs, chunks, k.small)
-	Label("settle")
-	k.settle()
-	JMP(LabelRef("run"))
-	Label("hostile")
-	CMPQ(k.mode, Imm(exactRuns))
-	JE(LabelRef("exact"))
-	if k.directs() {
-		JA(LabelRef("direct"))
-	}
-	k.table(t, 0, k.small)
-	JMP(LabelRef("chunk"))
-	if k.directs() {
-		Label("direct")
-		k.table(t, 0, k.directly)
-		JMP(LabelRef("chunk"))
-	}
 	Label("exact")
-	k.table(t, 0, k.exact)
+	k.table(t, 0, k.exactly)
 	JMP(LabelRef("chunk"))
 }
 
 // ones is sixteen runs of a chunk each, some of them together; any other ones
 // leave.
-func (k *zbook) ones(name string, runs, chunks Register, product func(x VecVirtual, run int)) {
+func (k *zbook) ones() {
 	const together = 4
-	Load(Param("chunks"), chunks)
-	CMPQ(runs, Imm(group))
+	Load(Param("chunks"), k.chunks)
+	CMPQ(k.runs, Imm(group))
 	JNE(LabelRef("run"))
-	CMPQ(chunks, Imm(1))
+	CMPQ(k.chunks, Imm(1))
 	JNE(LabelRef("run"))
-	Label(name)
+	Label("ones")
 	for r := 0; r < together; r += k.unit {
 		t := ztable{ZMM(), ZMM()}[:k.unit]
-		k.table(t, r, product)
+		k.table(t, r, k.plain)
 		for at := r * k.elems; at < (r+k.unit)*k.elems; at += 32 {
 			k.lookup(at, k.indices(at/k.each), t)
 		}
 	}
 	k.advance(together*k.elems/k.each, together*k.elems)
 	k.pass(together)
-	SUBQ(Imm(together), runs)
-	JNZ(LabelRef(name))
+	SUBQ(Imm(together), k.runs)
+	JNZ(LabelRef("ones"))
 	JMP(LabelRef("next"))
 }
 
 // pass goes on by so many runs.
 func (k *zbook) pass(runs int) {
-	for _, r := range []Register{k.a, k.b, k.held.at} {
-		ADDQ(Imm(uint64(4*runs)), r)
-	}
+	ADDQ(Imm(uint64(4*runs)), k.a)
+	ADDQ(Imm(uint64(4*runs)), k.b)
 }
 
 func (k *zbook) before() {
 	k.a, k.b = Load(Param("a"), GP64()), Load(Param("b"), GP64())
 	k.book = zload(Mem{Base: Load(Param("book"), GP64())})
-	zcanonical(k.book)
 	k.order = zload(Mem{Base: Load(Param("order"), GP64())})
 	k.upper = mask(0xF0)
 	if k.each == 1 && !k.float32() {
@@ -206,4 +162,93 @@ func (k *zbook) before() {
 		k.uppers, k.lower = zload(bytes64(func(i int) int { return i | 2 })), mask(0x3333333333333333)
 	}
 	k.classes()
+}
+
+// classes sets the bounds of what is ordinary: no scale is, if the codebook has a number
+// that is not.
+func (k *zbook) classes() {
+	ordinary := zrange{-20, 31}
+	x, odd := ZMM(), K()
+	k.some = K()
+	VPANDD_BCST(dwords(0x7FFFFFFF), k.book, x)
+	VPTESTMD(x, x, k.some)
+	VPSUBD_BCST(ordinary.from(), x, x)
+	VPCMPUD_BCST(Imm(5), ordinary.width(), x, k.some, odd)
+	plain, none := GP32(), GP32()
+	MOVL(U32(160<<23), plain)
+	XORL(none, none)
+	KORTESTW(odd, odd)
+	CMOVLNE(none, plain)
+	k.least[0], k.span[0] = zsingle(ordinaryScale.from()), ZMM()
+	VPBROADCASTD(plain, k.span[0])
+	if r, ok := ordinaryOther[k.join]; ok {
+		k.least[1], k.span[1] = zsingle(r.from()), zsingle(r.width())
+	}
+	k.doubles = inDoubles(k.book)
+	k.exact = GP64()
+}
+
+// from is the least magnitude, as bits, and width how many there are.
+func (r zrange) from() Mem  { return dwords(uint32(127+r.least) << 23) }
+func (r zrange) width() Mem { return dwords(uint32(r.most-r.least) << 23) }
+
+// look says of so many runs whether they are ordinary; if not it leaves for "run". Zero
+// is no ordinary scale, since rounding does not keep its sign, and minus zero no
+// ordinary minimum.
+func (k *zbook) look() {
+	every, r := K(), GP32()
+	MOVL(U32(0xFFFF), r)
+	BZHIL(k.runs.(GPVirtual).As32(), r, r)
+	KMOVW(r, every)
+	y, odd := ZMM(), K()
+	VMOVDQU32_Z(Mem{Base: k.a}, every, y)
+	VPANDD_BCST(dwords(0x7FFFFFFF), y, y)
+	VPSUBD(k.least[0], y, y)
+	VPCMPUD(Imm(5), k.span[0], y, every, odd)
+	if k.join != joinScale {
+		s, y, some, also := ZMM(), ZMM(), K(), K()
+		VMOVDQU32_Z(Mem{Base: k.b}, every, s)
+		VPANDD_BCST(dwords(0x7FFFFFFF), s, y)
+		if k.join == joinShift {
+			VPTESTMD(y, y, some)
+		} else {
+			VPTESTMD(s, s, some)
+		}
+		VPSUBD(k.least[1], y, y)
+		VPCMPUD(Imm(5), k.span[1], y, some, also)
+		KORW(odd, also, odd)
+	}
+	XORL(k.exact.(GPVirtual).As32(), k.exact.(GPVirtual).As32())
+	KORTESTW(odd, odd)
+	SETNE(k.exact.(GPVirtual).As8())
+	JNZ(LabelRef("run"))
+}
+
+// exactly is what any codebook comes to, as a table, of a step at a time.
+func (k *zbook) exactly(x VecVirtual, run int) {
+	s, z, p := ZMM(), ZMM(), [2]VecVirtual{ZMM(), ZMM()}
+	VCVTPS2PD_BCST(Mem{Base: k.a, Disp: 4 * run}, s)
+	if k.join != joinScale {
+		VCVTPS2PD_BCST(Mem{Base: k.b, Disp: 4 * run}, z)
+	}
+	for i, p := range p {
+		single := func() {
+			VCVTPD2PS(p, p.AsY())
+			VCVTPS2PD(p.AsY(), p)
+		}
+		switch k.join {
+		case joinShift:
+			VSUBPD(z, k.doubles[i], p)
+			single()
+			VMULPD(s, p, p)
+		case joinAffine:
+			VMULPD(s, k.doubles[i], p)
+			single()
+			VADDPD(z, p, p)
+		default:
+			VMULPD(s, k.doubles[i], p)
+		}
+	}
+	inSingles(p, x)
+	k.words(x)
 }

@@ -66,24 +66,37 @@ func (k *zbook) table(t ztable, run int, product func(x VecVirtual, run int)) {
 // the upper halves of dwords.
 func (k *zbook) plain(x VecVirtual, run int) {
 	from := k.book
-	if k.name == "Shift" {
+	if k.join == joinShift {
 		VSUBPS_BCST(Mem{Base: k.b, Disp: 4 * run}, k.book, x)
 		from = x
 	}
 	VMULPS_BCST(Mem{Base: k.a, Disp: 4 * run}, from, x)
-	if k.name == "Affine" {
+	if k.join == joinAffine {
 		VADDPS_BCST(Mem{Base: k.b, Disp: 4 * run}, x, x)
 	}
 	switch {
-	case k.narrow || k.wide || k.name == "Shift": // any of which may be zero
+	case k.narrow || k.wide || k.join == joinShift: // any of which may be zero
 		k.words(x)
 	default: // as in ordinary.go; zeros keep their sign
 		less := ZMM()
 		VMULPS(k.less, x, less)
-		if k.name == "Scale" {
+		if k.join == joinScale {
 			VFMSUB132PS(k.times, less, k.some, x)
 		} else {
 			VFMSUB132PS(k.times, less, x)
 		}
+	}
+}
+
+// words rounds a table as integers.
+func (k *zbook) words(x VecVirtual) {
+	switch {
+	case k.narrow:
+		VCVTPS2PH(Imm(0), x, x.AsY())
+	case !k.wide:
+		odd := K()
+		VPTESTMD(k.last, x, odd)
+		VPADDD_BCST(dwords(roundPlain), x, x)
+		VPADDD(k.one, x, odd, x)
 	}
 }

@@ -16,7 +16,6 @@ type zcolumned struct {
 	offsets, scales, zeros Register
 	to                     lattice
 	step, n                Register
-	room                   Mem
 	fields, powers         map[int]VecVirtual // by where a code lies
 	down, add, odd, order  VecVirtual
 }
@@ -37,10 +36,6 @@ func zcolumnsOf(stem string, bits int, t target) {
 	k.scales, k.zeros = Load(Param("scales"), GP64()), Load(Param("zeros"), GP64())
 	k.to = latticeOf(k.dst, Load(Param("dstStride"), GP64()), 8)
 	k.step, k.n = Load(Param("srcStride"), GP64()), Load(Param("n"), GP64())
-	room := GP64()
-	LEAQ(AllocLocal(128).Offset(63), room)
-	ANDQ(I8(-64), room)
-	k.room = Mem{Base: room}
 	for at := 0; at < 16; at += bits {
 		k.fields[at], k.powers[at] = all((1<<bits-1)<<at), all(uint32(127+23-at)<<23)
 	}
@@ -49,13 +44,7 @@ func zcolumnsOf(stem string, bits int, t target) {
 	k.ones = all(1)
 	k.order = zload(qwords64(func(i int) int { return i%2*4 + i/2 }))
 	k.upper, k.lower = k.rows(4), k.rows(0)
-	doubles := Load(Param("doubles"), GP8())
-	TESTB(doubles, doubles)
-	JNZ(LabelRef("doubles"))
-	k.loop("more", func(x VecVirtual, at [2]Register) {
-		VMULPS(k.both(k.scales, at), x, x)
-	})
-	k.loop("doubles", k.timesDoubles)
+	k.loop("more")
 }
 
 // rows is where the words of four rows from one on lie in two registers of codes 0,
@@ -74,7 +63,7 @@ func (k *zcolumned) both(p Register, at [2]Register) VecVirtual {
 }
 
 // loop is one over all words, to the end of the kernel.
-func (k *zcolumned) loop(label string, times func(x VecVirtual, at [2]Register)) {
+func (k *zcolumned) loop(label string) {
 	Label(label)
 	words := ZMM()
 	if k.bits == 4 {
@@ -102,7 +91,8 @@ func (k *zcolumned) loop(label string, times func(x VecVirtual, at [2]Register))
 		VPTERNLOGD(Imm(orAnd), k.fields[field%16], words, x[i])
 		VSUBPS(k.powers[field%16], x[i], x[i])
 		VSUBPS(k.both(k.zeros, at), x[i], x[i])
-		if times(x[i], at); k.wide {
+		VMULPS(k.both(k.scales, at), x[i], x[i])
+		if k.wide {
 			VPXORD(k.tops, x[i], x[i])
 		}
 	}
@@ -119,20 +109,6 @@ func (k *zcolumned) loop(label string, times func(x VecVirtual, at [2]Register))
 	DECQ(k.n)
 	JNZ(LabelRef(label))
 	end()
-}
-
-// timesDoubles multiplies by doubles. That memory widens numbers spares a port.
-func (k *zcolumned) timesDoubles(x VecVirtual, at [2]Register) {
-	VMOVUPS(x, k.room)
-	var halves [2]VecVirtual
-	for i := range halves {
-		y := ZMM()
-		VCVTPS2PD(k.room.Offset(32*i), y)
-		VMULPD(Mem{Base: k.scales, Index: at[i], Scale: 2}, y, y)
-		halves[i] = YMM()
-		VCVTPD2PS(y, halves[i])
-	}
-	VINSERTF64X4(Imm(1), halves[1], halves[0].AsZ(), x)
 }
 
 // pack rounds numbers, turns their sign, and joins them as words.

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -12,20 +14,10 @@ import (
 //
 // Those of AVX512_BF16 are the same but for how they round to words.
 
-// A sign is what the numbers of a kernel look like before they are stored.
-type sign int
-
-const (
-	same   sign = iota // as they are: none is NaN, or 7FC00000
-	minus              // the other sign; a NaN is FFC00000: products of settled scales
-	either             // as they are; a NaN is 7FC00000 or FFC00000
-)
-
 // A zkernel writes one target.
 type zkernel struct {
 	wide, narrow bool // as in kernel
 	short        bool // rounds to words by one instruction
-	sign         sign
 	dst, src     Register
 	size         Register              // of a block, where that is no constant
 	tops         VecVirtual            // 8000 in each word, to F32 and F16 in each dword
@@ -33,21 +25,36 @@ type zkernel struct {
 	upper, lower VecVirtual            // where the words of two registers of dwords lie
 	shared       map[string]VecVirtual // what a layout keeps over all steps
 	list         Register              // a table of the package
-	halves       OpmaskVirtual         // the upper half of each dword
 	frame        Register              // its local memory, at a multiple of 64
-	rooms        []Mem                 // parts of that
-	used         int                   // how much of that a body has
+}
+
+// own is a label that no other part of the kernel has.
+func own(name string) string {
+	owned[name]++
+	return fmt.Sprint(name, owned[name])
+}
+
+var owned = map[string]int{}
+
+// zbeginBlocks begins a kernel of blocks, which returns how many are left.
+func zbeginBlocks(l zlayout, t int) *zkernel {
+	return zbeginReturning(l.name, t, l.takes+", n int", " (left int)", "decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.")
 }
 
 // zbegin begins the function name of one target, the t-th: it loads dst, src,
 // and what storing needs.
-func zbegin(name string, t int, params, doc string, s sign) *zkernel {
-	z := &zkernel{wide: targets[t].wide, narrow: targets[t].narrow, short: short, sign: s, shared: map[string]VecVirtual{}}
+func zbegin(name string, t int, params, doc string) *zkernel {
+	return zbeginReturning(name, t, params, "", doc)
+}
+
+func zbeginReturning(name string, t int, params, result, doc string) *zkernel {
+	z := &zkernel{wide: targets[t].wide, narrow: targets[t].narrow, short: short, shared: map[string]VecVirtual{}}
 	name += targets[t].name + "AVX512"
 	if short {
 		name += "BF16"
 	}
-	function(name, "func(dst *byte, src *byte"+params+")", doc)
+	clear(owned)
+	function(name, "func(dst *byte, src *byte"+params+")"+result, doc)
 	z.dst, z.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	z.begin()
 	return z
@@ -102,42 +109,22 @@ func zhalf(m Mem) VecVirtual {
 	return x
 }
 
-// nanOf replaces each NaN.
-func nanOf(x VecVirtual, nan uint32) {
+// zquieted makes every NaN 7FC00000.
+func zquieted(x VecVirtual) {
 	k := K()
 	VCMPPS(Imm(3), x, x, k)
-	VPBROADCASTD(dwords(nan), k, x)
-}
-
-// zquieted makes every NaN 7FC00000.
-func zquieted(x VecVirtual) { nanOf(x, 0x7FC00000) }
-
-// zcanonical makes every NaN FFC00000: what this processor makes of infinity
-// times zero.
-func zcanonical(x VecVirtual) { nanOf(x, 0xFFC00000) }
-
-// settled makes scales what the products of the kernel's sign need: a NaN that
-// is canonical, and where numbers are turned the other sign.
-func (z *zkernel) settled(x VecVirtual) {
-	switch z.sign {
-	case minus:
-		VXORPS_BCST(dwords(0x80000000), x, x)
-		zcanonical(x)
-	case either:
-		zquieted(x)
-	}
+	VPBROADCASTD(dwords(0x7FC00000), k, x)
 }
 
 // Numbers.
 
-// put writes 32 numbers, sixteen and sixteen, which it destroys.
+// put writes 32 numbers, sixteen and sixteen, which it destroys. A NaN must be 7FC00000.
 func (z *zkernel) put(at int, a, b VecVirtual) {
 	if !z.wide {
 		VMOVDQU16(z.bfloats(a, b), z.to(at))
 		return
 	}
 	for i, x := range [2]VecVirtual{a, b} {
-		z.finish(x)
 		if z.narrow {
 			VCVTPS2PH(Imm(0), x, z.to(at+16*i))
 		} else {
@@ -146,33 +133,12 @@ func (z *zkernel) put(at int, a, b VecVirtual) {
 	}
 }
 
-// finish gives numbers their sign, and a NaN that is 7FC00000.
-func (z *zkernel) finish(x VecVirtual) {
-	switch z.sign {
-	case minus:
-		VXORPS(z.tops, x, x)
-	case either:
-		zquieted(x)
-	}
-}
-
-// bfloats rounds 32 numbers to words and gives them their sign.
+// bfloats rounds 32 numbers to words.
 func (z *zkernel) bfloats(a, b VecVirtual) VecVirtual {
-	var w VecVirtual
 	if z.short {
-		w = shortened(a, b)
-	} else {
-		w = z.nearest(a, b)
+		return shortened(a, b)
 	}
-	switch z.sign {
-	case minus:
-		VPXORD(z.tops, w, w)
-	case either:
-		nan := K()
-		VPCMPEQW(words64(func(int) int { return 0xFFC0 }), w, nan)
-		VMOVDQU16(words64(func(int) int { return 0x7FC0 }), nan, w)
-	}
-	return w
+	return z.nearest(a, b)
 }
 
 // nearest rounds to nearest and ties to even: up where what is cut off is above

@@ -1,72 +1,122 @@
 package main
 
 import (
+	"math"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// Books that are not ordinary are multiplied in double precision, which is slow
-// for no number, and each step is rounded to single precision.
+// A zexact joins numbers with scales of any kind: infinite, NaN, or so small that
+// what comes of them is subnormal. Intel's processors take a hundred cycles for a
+// product, or a factor, that is a subnormal float32; as float64 none is, and the
+// conversions between the two are not slow.
+//
+// Where two steps follow each other, the first is a product p that rounds to float32
+// before it is multiplied or added to. It is computed as float32, of a scale that is
+// 2^64 times as large if it is below 2^-40: q has few bits, so that p*2^64 rounds as p
+// does if p is normal, and p is exact if it is not. The second step takes 2^-64 as a
+// factor. That float64 rounds too changes nothing: products of two float32 are exact, and
+// sums have more than twice as many bits (Figueroa, When is double rounding innocuous?).
+type zexact struct {
+	join   zjoin
+	first  VecVirtual // of the first of two steps, or the zero point
+	factor VecVirtual // of the last step, as float64
+	add    VecVirtual
+	way    Mem // numbers go by way of memory, which widens them for less than registers do
+}
 
-// settle keeps numbers as they are, for products in double precision.
-func (k *zbook) settle() {
-	keep(k.settledScale(), k.held.scale)
-	keep(k.more(), k.held.more)
-	if k.name != "Scale" {
-		nanOf(k.numbers[1], 0x7FC00000|k.turned())
-		keep(k.numbers[1], k.held.second)
+// newExact takes the numbers of a run: its scale, its zero point or minimum, and what
+// products are multiplied with once more.
+func newExact(z *zkernel, j zjoin, scale, other, last Mem) *zexact {
+	e := &zexact{join: j, factor: ZMM(), way: z.room(128)}
+	switch j {
+	case joinScale, joinShift:
+		VCVTPS2PD_BCST(scale, e.factor)
+		if j == joinShift {
+			e.first = zsingle(other)
+		}
+		return e
+	}
+	const enlarged = 64
+	bits, one, up, down := GP32(), GP64(), GP64(), GP64()
+	MOVL(scale, bits)
+	ADDL(bits, bits)
+	CMPL(bits, U32((127-40)<<24))
+	double := func(exponent int, to GPVirtual) { MOVQ(U64(math.Float64bits(math.Ldexp(1, exponent))), to) }
+	double(0, one)
+	double(enlarged, up)
+	double(-enlarged, down)
+	CMOVQCC(one, up)
+	CMOVQCC(one, down)
+	x, y := XMM(), XMM()
+	VMOVQ(up, x)
+	VMOVSS(scale, y)
+	VCVTSS2SD(y, y, y)
+	VMULSD(x, y, y)
+	VCVTSD2SS(y, y, y)
+	e.first = ZMM()
+	VBROADCASTSS(y, e.first)
+	VPBROADCASTQ(down, e.factor)
+	if j == joinAffine {
+		e.add = ZMM()
+		VCVTPS2PD_BCST(other, e.add)
+	} else {
+		c := ZMM()
+		VCVTPS2PD_BCST(last, c)
+		VMULPD(c, e.factor, e.factor)
+	}
+	return e
+}
+
+// numbers joins sixteen numbers, and sixteen, in place. A NaN is 7FC00000.
+func (e *zexact) numbers(x [2]VecVirtual) {
+	for i, x := range x {
+		switch e.join {
+		case joinShift:
+			VSUBPS(e.first, x, x)
+		case joinAffine, joinTwice:
+			VMULPS(e.first, x, x)
+		}
+		VMOVUPS(x, e.way.Offset(64*i))
+	}
+	for i, x := range x {
+		d := doublesAt(e.way.Offset(64 * i))
+		for _, d := range d {
+			if e.join == joinAffine {
+				VFMADD213PD(e.add, e.factor, d)
+			} else {
+				VMULPD(e.factor, d, d)
+			}
+		}
+		inSingles(d, x)
 	}
 }
 
-// settledScale is the scales, turned, of which a NaN has the sign that is turned.
-func (k *zbook) settledScale() VecVirtual {
-	x := ZMM()
-	VMOVDQA64(k.numbers[0], x)
-	if k.turned() != 0 {
-		VPXORD_BCST(dwords(k.turned()), x, x)
+// doublesAt is the sixteen float32 at m in double precision.
+func doublesAt(m Mem) (d [2]VecVirtual) {
+	for i := range d {
+		d[i] = ZMM()
+		VCVTPS2PD(m.Offset(32*i), d[i])
 	}
-	nanOf(x, 0x7FC00000|k.turned())
-	return x
+	return d
 }
 
 // inDoubles is sixteen numbers in double precision.
 func inDoubles(x VecVirtual) (d [2]VecVirtual) {
 	d = [2]VecVirtual{ZMM(), ZMM()}
-	VCVTPS2PD(x.AsY(), d[0])
 	VEXTRACTI64X4(Imm(1), x, d[1].AsY())
+	VCVTPS2PD(x.AsY(), d[0])
 	VCVTPS2PD(d[1].AsY(), d[1])
 	return d
 }
 
-// exact is what any book comes to, as a table.
-func (k *zbook) exact(x VecVirtual, run int) {
-	s, z, p := ZMM(), ZMM(), [2]VecVirtual{ZMM(), ZMM()}
-	VCVTPS2PD_BCST(k.of(k.held.scale, run), s)
-	if k.name != "Scale" {
-		VCVTPS2PD_BCST(k.of(k.held.second, run), z)
+// inSingles rounds them again. A NaN is 7FC00000.
+func inSingles(d [2]VecVirtual, x VecVirtual) {
+	for _, d := range d {
+		VCVTPD2PS(d, d.AsY())
 	}
-	for i, p := range p {
-		from := k.doubles[i]
-		single := func() {
-			VCVTPD2PS(p, p.AsY())
-			VCVTPS2PD(p.AsY(), p)
-		}
-		if k.name == "Shift" {
-			VSUBPD(z, from, p)
-			single()
-			from = p
-		}
-		VMULPD(s, from, p)
-		if k.name == "Affine" {
-			single()
-			VADDPD(z, p, p)
-		}
-		VCVTPD2PS(p, p.AsY())
-	}
-	VINSERTI64X4(Imm(1), p[1].AsY(), p[0], x)
-	if k.name == "Affine" {
-		zquieted(x)
-	}
-	k.rounded(x, run)
+	VINSERTI64X4(Imm(1), d[1].AsY(), d[0], x)
+	zquieted(x)
 }

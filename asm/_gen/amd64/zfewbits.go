@@ -50,8 +50,6 @@ func zq2K(z *zkernel) {
 	VPANDD(all(15), d, d)
 	ztimes(d, zhalf(z.from(80)))
 	ztimes(m, zhalf(z.from(82)))
-	z.settled(d)
-	z.settled(m)
 	if z.float32() {
 		p := minima{zkeep(z, d), zkeep(z, m)}
 		for r := range 8 {
@@ -85,7 +83,6 @@ func (z *zkernel) q3Scales() VecVirtual {
 	VPTERNLOGD(Imm(andOr), own, all(0x30), top)
 	VPSUBD(all(32), top, top)
 	ztimes(top, zhalf(z.from(108)))
-	z.settled(top)
 	return top
 }
 

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -10,16 +8,13 @@ import (
 
 // A zfloat8 is codes of eight bits that a table of exact numbers explains: the
 // words of codes without a sign as bfloat16, their lower bytes and their upper ones;
-// the upper bytes for scales that are small, see [zlesser]; then below which scales
-// products are subnormal, as float32, and a code of NaN, which in some formats is
-// that of minus zero.
+// then a code of NaN, which in some formats is that of minus zero.
 type zfloat8 struct {
-	*zruns
-	lower, upper, small zhalfPlane
+	zruns
+	lower, upper zhalfPlane
 	zfound
 	order, zero VecVirtual
 	nanUpper    VecVirtual // FF
-	scale       VecVirtual
 }
 
 // A zhalfPlane is 128 bytes by their index, in two registers.
@@ -27,73 +22,72 @@ type zhalfPlane [2]VecVirtual
 
 func zhalfPlaneAt(m Mem) zhalfPlane { return zhalfPlane{zload(m), zload(m.Offset(64))} }
 
+// zfloat8Kernels multiplies each code by itself: to F32 and F16. To BF16 there are
+// other kernels for ordinary scales, and this one is for what they leave.
 func zfloat8Kernels() {
-	for _, t := range ztargets() {
-		f := &zfloat8{}
-		least := GP32()
-		var s *zlesser
-		l := zloop{in: 32, elems: 32,
-			before: func(z *zruns) {
-				f.zruns = z
-				table := Mem{Base: Load(Param("table"), GP64())}
-				f.lower, f.upper = zhalfPlaneAt(table), zhalfPlaneAt(table.Offset(128))
-				f.order = zload(dwords64(func(i int) int { return i%4*4 + i/4 }))
-				f.zfound, f.nanUpper, f.zero = newFound(table.Offset(388)), all(0xFFFFFFFF), ZMM()
-				VPXORD(f.zero, f.zero, f.zero)
-				if !z.narrow {
-					f.small = zhalfPlaneAt(table.Offset(256))
-					MOVL(table.Offset(384), least)
-					DECL(least)
-					s = newLesser(z)
-				}
-			},
-			run: func(z *zruns) {
-				if z.narrow {
-					f.scale = z.flushed()
-					return
-				}
-				z.ifSmall(least)
-				f.scale = z.number(Mem{Base: z.a}, true)
-			},
-			chunk: func(*zruns) { f.write(32, nil) },
-			two:   func(*zruns) { f.write(64, nil) },
-			other: func(z *zruns) {
-				Label("small")
-				s.of()
-				zpairs(f.zkernel, "small", f.chunks, 32, 32, func() { f.write(64, s) }, func() { f.write(32, s) })
-			},
-		}
-		if targets[t].narrow {
-			l.other = nil
-		}
-		zrunsKernel("float8", t, ", table *byte", "decodes n runs of chunks of 32 codes.", minus, l)
+	for t := range targets {
+		zfloat8Kernel(t)
 	}
 }
 
-// write writes 64 numbers, or 32, under a scale that is small or not.
-func (f *zfloat8) write(n int, s *zlesser) {
-	codes := ordered(n, f.from(0), f.order, VPERMD)
-	var low, high VecVirtual
-	if s == nil {
-		low, high = f.find(codes, f.lower, f.upper, f.nanUpper, orAnd, func(VecVirtual) {}, fmt.Sprint("found", n))
-	} else {
-		low, high = f.find(codes, f.lower, f.small, s.nanUpper, andOrNot, func(codes VecVirtual) { VPXORD(s.turn, codes, codes) }, fmt.Sprint("smallFound", n))
+func zfloat8Kernel(t int) {
+	f := &zfloat8{}
+	f.zkernel = zbegin("float8", t, ", a *float32, b *float32, table *byte, chunks int, n int", "decodes n runs of chunks of 32 codes.")
+	f.align()
+	f.a, f.chunks = Load(Param("a"), GP64()), GP64()
+	table := Mem{Base: Load(Param("table"), GP64())}
+	f.lower, f.upper = zhalfPlaneAt(table), zhalfPlaneAt(table.Offset(128))
+	f.order = zload(dwords64(func(i int) int { return i%4*4 + i/4 }))
+	f.zfound, f.nanUpper, f.zero = newFound(table.Offset(256)), all(0xFFFFFFFF), ZMM()
+	VPXORD(f.zero, f.zero, f.zero)
+	n := Load(Param("n"), GP64())
+	exact, next := own("exact"), own("next")
+	loop := func(name string, product func(x [2]VecVirtual)) {
+		write := func(codes int) func() { return func() { f.write(codes, name+"Found", product) } }
+		zpairs(f.zkernel, name, f.chunks, 32, 32, write(64), write(32))
 	}
+
+	Label("run")
+	Load(Param("chunks"), f.chunks)
+	if t != 1 {
+		ordinaryScale.unless(Mem{Base: f.a}, exact)
+		// All NaN of codes have the sign, and products of the other sign.
+		bits, scale, tops := GP32(), ZMM(), all(0x80000000)
+		MOVL(Mem{Base: f.a}, bits)
+		XORL(U32(0x80000000), bits)
+		VPBROADCASTD(bits, scale)
+		loop("ordinary", func(x [2]VecVirtual) {
+			for _, x := range x {
+				VMULPS(scale, x, x)
+				VXORPS(tops, x, x)
+			}
+		})
+		JMP(LabelRef(next))
+		Label(exact)
+	}
+	e := newExact(f.zkernel, joinScale, Mem{Base: f.a}, Mem{}, Mem{})
+	loop("exact", e.numbers)
+	Label(next)
+	ADDQ(Imm(4), f.a)
+	DECQ(n)
+	JNZ(LabelRef("run"))
+	end()
+}
+
+// write writes 64 numbers, or 32.
+func (f *zfloat8) write(n int, name string, product func(x [2]VecVirtual)) {
+	codes := ordered(n, f.from(0), f.order, VPERMD)
+	low, high := f.find(codes, f.lower, f.upper, f.nanUpper, orAnd, own(name))
 	// Dwords in the order that these bring back.
 	a, b := ZMM(), ZMM()
 	VPUNPCKLBW(high, low, a)
 	VPUNPCKHBW(high, low, b)
 	for i, x := range []VecVirtual{a, b}[:n/32] {
-		first, second := ZMM(), ZMM()
-		VPUNPCKLWD(x, f.zero, first)
-		VPUNPCKHWD(x, f.zero, second)
-		if s != nil {
-			s.write(32*i, first, second)
-			continue
-		}
-		VMULPS(f.scale, first, first)
-		VMULPS(f.scale, second, second)
-		f.put(32*i, first, second)
+		both := [2]VecVirtual{ZMM(), ZMM()}
+		VPUNPCKLWD(x, f.zero, both[0])
+		VPUNPCKHWD(x, f.zero, both[1])
+		product(both)
+		f.put(32*i, both[0], both[1])
 	}
 }
 
@@ -110,13 +104,15 @@ func newFound(code Mem) zfound {
 	return f
 }
 
-// find looks 64 codes up, turned or not: their upper bytes get the sign that codes have,
+// find looks 64 codes up: their upper bytes get the sign that codes have,
 // or as signed says keep it there alone. NaN has one already, or none. The name is of a
-// label.
-func (f *zfound) find(codes VecVirtual, lower, upper zhalfPlane, nanUpper VecVirtual, signed uint64, turn func(codes VecVirtual), name string) (low, high VecVirtual) {
+// label. Codes change their sign first as turn says.
+func (f *zfound) find(codes VecVirtual, lower, upper zhalfPlane, nanUpper VecVirtual, signed uint64, name string, turn ...VecVirtual) (low, high VecVirtual) {
 	low, high = ZMM(), ZMM()
 	VMOVDQA64(codes, low)
-	turn(low)
+	for _, t := range turn {
+		VPXORD(t, codes, low)
+	}
 	VMOVDQA64(low, high)
 	VPERMI2B(upper[1], upper[0], high)
 	VPTERNLOGD(Imm(signed), f.sign, low, high)

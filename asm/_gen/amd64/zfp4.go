@@ -8,18 +8,12 @@ import (
 
 // MXFP4 and NVFP4: sixteen codes of E2M1 under a scale of which there are 256. A
 // list has what they come to under each as words: the low bytes of sixteen, then
-// the high ones. To F32 they are BF16, which holds them exactly, else the target's:
-// no product is computed, so none is slow.
+// the high ones. No product is computed.
 
 // setFP4 keeps the list, and what an index takes: the places of its bytes.
 func setFP4(at, shift func(e int) int) func(*zkernel) {
 	return func(z *zkernel) {
 		z.list = Load(Param("rows"), GP64())
-		if z.wide {
-			z.declare("halves", func() VecVirtual { return zload(bytes64(func(i int) int { return i/4 + i%2*16 })) })
-			z.halves = mask(0xCCCCCCCCCCCCCCCC)
-			return
-		}
 		z.declare("low", func() VecVirtual { return all(0x0F0F0F0F) })
 		z.declare("places", func() VecVirtual { return zload(bytes64(func(i int) int { return at(i / 2) })) })
 		z.declare("shift", func() VecVirtual { return zload(dwords64(func(i int) int { return shift(2 * i) })) })
@@ -33,14 +27,6 @@ func (z *zkernel) rowOf(off int) Mem {
 	MOVBQZX(z.from(off), i)
 	SHLQ(Imm(5), i)
 	return Mem{Base: z.list, Index: i, Scale: 1}
-}
-
-// fp4Of is the sixteen numbers of a row.
-func (z *zkernel) fp4Of(row Mem) VecVirtual {
-	x := ZMM()
-	VMOVDQU32(row, x.AsY())
-	VPERMB_Z(x, z.shared["halves"], z.halves, x)
-	return x
 }
 
 // fp4Rows writes 32 elements under two rows, sixteen words each, or one that is
@@ -58,10 +44,6 @@ func mxfp4Shift(e int) int { return e / 16 * 4 }
 
 func zmxfp4(z *zkernel) {
 	codes := sixteen(z.from(1))
-	if z.wide {
-		z.lookup(0, z.picked(codes, mxfp4At, mxfp4Shift), ztable{z.fp4Of(z.rowOf(0))})
-		return
-	}
 	rows := ZMM()
 	VBROADCASTI64X4(z.rowOf(0), rows)
 	z.fp4Rows(0, codes, rows)
@@ -73,12 +55,6 @@ func nvfp4Shift(e int) int { return e / 8 % 2 * 4 }
 func znvfp4(z *zkernel) {
 	for s := 0; s < 4; s += 2 {
 		codes := sixteen(z.from(4 + 8*s))
-		if z.wide {
-			c := z.picked(codes, nvfp4At, nvfp4Shift)
-			z.lookup(16*s, c[:1], ztable{z.fp4Of(z.rowOf(s))})
-			z.lookup(16*s+16, c[1:], ztable{z.fp4Of(z.rowOf(s + 1))})
-			continue
-		}
 		rows := ZMM()
 		VMOVDQU32(z.rowOf(s), rows.AsY())
 		VINSERTI64X4(Imm(1), z.rowOf(s+1), rows, rows)

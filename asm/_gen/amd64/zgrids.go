@@ -39,7 +39,6 @@ func (z *zkernel) byScale(s, d VecVirtual, half, factor float32) VecVirtual {
 	if factor != 1 {
 		VMULPS_BCST(floats(factor), s, s)
 	}
-	z.settled(s)
 	return s
 }
 

@@ -112,13 +112,4 @@ func (z *zkernel) turned(x VecVirtual, signs Mem) {
 	k := K()
 	KMOVD(signs, k)
 	VPADDW(z.shared["turn"], x, k, x)
-	if z.sign == same {
-		return
-	}
-	nan := 0x7FC0
-	if z.narrow {
-		nan = 0x7E00
-	}
-	VPCMPEQW(words64(func(int) int { return nan | 0x8000 }), x, k)
-	VMOVDQU16(words64(func(int) int { return nan }), k, x)
 }

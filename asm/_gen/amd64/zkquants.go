@@ -86,7 +86,6 @@ func (z *zkernel) sixBits() minima {
 	VPERMB(head, zload(words64(func(i int) int { return i/8%2*0x202 + 0x100 })), h)
 	VCVTPH2PS(h.AsY(), whole)
 	ztimes(top, whole)
-	z.settled(top)
 	s := zkeep(z, top)
 	return minima{s, zscales{s.at.Offset(32)}}
 }
@@ -199,7 +198,6 @@ func setQ6K(z *zkernel) {
 func zq6K(z *zkernel) {
 	d, s := zhalf(z.from(208)), zsigned(z.from(192))
 	ztimes(s, d)
-	z.settled(s)
 	kept := zkeep(z, s)
 	for i := range 4 {
 		codes, high, bits := ZMM(), ZMM(), ZMM()
@@ -251,7 +249,6 @@ func ziq4XS(z *zkernel) {
 	VPTERNLOGD(Imm(andOr), own, all(0x30), top)
 	VPSUBD(all(32), top, top)
 	ztimes(top, zhalf(z.from(0)))
-	z.settled(top)
 	kept, v := zkeep(z, top), z.shared["values"]
 	for i := 0; i < 8; i += 2 {
 		z.couple(32*i, 32*i+32, z.nibblesOf(8+16*i), z.nibblesOf(24+16*i), kept.by(v, i), kept.by(v, i+1))

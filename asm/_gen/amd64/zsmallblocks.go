@@ -20,37 +20,6 @@ func zq8(z *zkernel, _ int, s ...zscales) {
 	}
 }
 
-func zq8K(z *zkernel) {
-	d := zsingle(z.from(0))
-	z.settled(d)
-	if z.narrow { // of a scale that is subnormal all products are zeros
-		tiny := K()
-		VPTESTNMD_BCST(dwords(0x7F800000), d, tiny)
-		VPORD_BCST(dwords(littleMost), d, tiny, d)
-	}
-	for at := 0; at < 256; at += 32 {
-		a, b := zsigned(z.from(4+at)), zsigned(z.from(20+at))
-		zfloats(a, b)
-		VMULPS(d, a, a)
-		VMULPS(d, b, b)
-		z.put(at, a, b)
-	}
-}
-
-// zq8KTiny is a block whose scale is subnormal or zero.
-func zq8KTiny(z *zkernel) {
-	d, r := zenlargedAt(z.from(0), raisedShift), newZraised()
-	for at := 0; at < 256; at += 32 {
-		x := [2]VecVirtual{zsigned(z.from(4 + at)), zsigned(z.from(20 + at))}
-		zfloats(x[0], x[1])
-		for _, x := range x {
-			VMULPS(d, x, x)
-			r.raise(x)
-		}
-		r.put(z, at, x)
-	}
-}
-
 func setBook(z *zkernel) {
 	book := zsigned(Mem{Base: Load(Param("book"), GP64())})
 	zfloats(book)
@@ -86,14 +55,13 @@ func (s zscales) plus(x VecVirtual) VecVirtual {
 	return y
 }
 
-func setFifths(z *zkernel) {
-	first := 0
-	if z.sign == minus {
-		first = -16
+// setFifths keeps the numbers of 32 codes, from the first on.
+func setFifths(first int) func(*zkernel) {
+	return func(z *zkernel) {
+		z.declare("values", func() VecVirtual { return zcounted(first) })
+		z.declare("more", func() VecVirtual { return zcounted(first + 16) })
+		setIndex(z)
 	}
-	z.declare("values", func() VecVirtual { return zcounted(first) })
-	z.declare("more", func() VecVirtual { return zcounted(first + 16) })
-	setIndex(z)
 }
 
 // fifths writes 32 codes: nibbles at off and their fifth bits in four bytes.

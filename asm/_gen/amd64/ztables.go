@@ -61,10 +61,9 @@ func zfloats(x ...VecVirtual) {
 // words, sixteen being there twice, or one or two registers of dwords.
 type ztable []VecVirtual
 
-// table16 rounds sixteen numbers of the kernel's sign, which it destroys.
+// table16 rounds sixteen numbers, which it destroys.
 func (z *zkernel) table16(x VecVirtual) ztable {
 	if z.wide {
-		z.finish(x)
 		if z.narrow {
 			VCVTPS2PH(Imm(0), x, x.AsY())
 			VINSERTI64X4(Imm(1), x.AsY(), x, x)
@@ -74,30 +73,21 @@ func (z *zkernel) table16(x VecVirtual) ztable {
 	if z.short {
 		return z.table32(x, x)
 	}
-	add := uint32(roundPlain)
-	switch z.sign {
-	case minus:
-		add = roundTurn
-	case either:
-		zquieted(x)
-	}
 	// One register of dwords: it is rounded by addition, one more where the
 	// upper half is odd.
 	odd, t := K(), zload(words64(func(i int) int { return 2*(i%16) + 1 }))
 	VPTESTMD_BCST(dwords(0x10000), x, odd)
-	VPADDD_BCST(dwords(add), x, x)
+	VPADDD_BCST(dwords(roundPlain), x, x)
 	VPADDD_BCST(dwords(1), x, odd, x)
 	VPERMW(x, t, t)
 	return ztable{t}
 }
 
-// table32 rounds 32 numbers of the kernel's sign, which it destroys.
+// table32 rounds 32 numbers, which it destroys.
 func (z *zkernel) table32(a, b VecVirtual) ztable {
 	if !z.wide {
 		return ztable{z.bfloats(a, b)}
 	}
-	z.finish(a)
-	z.finish(b)
 	if !z.narrow {
 		return ztable{a, b}
 	}

@@ -2,14 +2,11 @@ package main
 
 import (
 	. "github.com/mmcloughlin/avo/build"
-	. "github.com/mmcloughlin/avo/operand"
-	. "github.com/mmcloughlin/avo/reg"
 )
 
 // zfew is a table of few values, again and again, under the float16 at off.
 func (z *zkernel) zfew(off int, v ...float32) ztable {
 	d := zhalf(z.from(off))
-	z.settled(d)
 	var again [16]float32
 	for i := range again {
 		again[i] = v[i%len(v)]
@@ -18,44 +15,21 @@ func (z *zkernel) zfew(off int, v ...float32) ztable {
 	return z.table16(d)
 }
 
-// zq1 is a scale or its negative.
+// zq1 is a scale or its negative. To F16 it stays as it is.
 func zq1(z *zkernel) {
-	up, down := z.plusMinus()
-	for i := range 4 {
-		k := K()
-		KMOVD(z.from(2+4*i), k)
-		x, y := ZMM(), ZMM()
-		if !z.float32() {
-			VPBLENDMW(up, down, k, x)
-			VMOVDQU64(x, z.to(32*i))
-			continue
-		}
-		VPBLENDMD(up, down, k, x)
-		KSHIFTRD(Imm(16), k, k)
-		VPBLENDMD(up, down, k, y)
-		VMOVDQU64(x, z.to(32*i))
-		VMOVDQU64(y, z.to(32*i+16))
-	}
-}
-
-// plusMinus is the float16 at the front and its negative, in all lanes. One that is
-// finite has no NaN, and to F16 it stays as it is.
-func (z *zkernel) plusMinus() (up, down VecVirtual) {
-	if z.sign != same {
-		return z.zfew(0, 1)[0], z.zfew(0, -1)[0]
-	}
-	up, down = ZMM(), ZMM()
+	up, down := ZMM(), ZMM()
 	if z.narrow {
 		VPBROADCASTW(z.from(0), up)
 	} else {
 		up = z.zfew(0, 1)[0]
 	}
-	if z.float32() {
-		VPXORD(z.tops, up, down)
-	} else {
-		VPXORD_BCST(dwords(0x80008000), up, down)
+	VPXORD_BCST(dwords(0x80008000), up, down)
+	for i := range 4 {
+		k, x := K(), ZMM()
+		KMOVD(z.from(2+4*i), k)
+		VPBLENDMW(up, down, k, x)
+		VMOVDQU64(x, z.to(32*i))
 	}
-	return up, down
 }
 
 func zq2(z *zkernel) {
@@ -64,13 +38,6 @@ func zq2(z *zkernel) {
 		x := ZMM()
 		VPBROADCASTQ(z.from(2+8*i), x)
 		z.lookup(32*i, z.picked(x, func(e int) int { return e / 4 }, func(e int) int { return e % 4 * 2 }), t)
-	}
-}
-
-func ztq2(z *zkernel) {
-	t := z.zfew(64, -1, 0, 1, 2)
-	for r := range 8 {
-		z.lookup(32*r, z.moved(z.codes(z.from(r/4*32)), r%4*2), t)
 	}
 }
 
