@@ -172,18 +172,25 @@ func (l *localSizes) check(m *Member) error {
 	if len(field) != 0 && len(field) != 16 || l.zip64 != nil && len(l.zip64) == 0 {
 		return wire.ErrMismatch.With("zip64 extra field of %d bytes in the local header", len(l.zip64))
 	}
-	// CRC and sizes may be left to the descriptor, each one by a zero.
+	// CRC and sizes may be left to the descriptor, each one by a zero. Beside a
+	// ZIP64 field the sizes are saturated, or the same once more: Python wrote that
+	// up to 3.11.3, wherever it was told to expect a large member.
 	open := m.Flags&flagDescriptor != 0
 	right := func(v uint64, want int64) bool { return v == uint64(want) || open && v == 0 }
-	ok := right(uint64(l.crc), int64(m.CRC))
-	if len(field) == 16 {
-		ok = ok && right(binary.LittleEndian.Uint64(field), m.Size) && right(binary.LittleEndian.Uint64(field[8:]), m.Comp)
+	if !right(uint64(l.crc), int64(m.CRC)) {
+		return wire.ErrMismatch.With("CRC %08x in the local header, %08x in the directory", l.crc, m.CRC)
 	}
-	saturated := len(field) == 16 && l.comp == max32 && l.size == max32
-	beside := len(field) == 0 || open
-	if !ok || !saturated && !(beside && right(uint64(l.comp), m.Comp) && right(uint64(l.size), m.Size)) {
-		return wire.ErrMismatch.With("CRC %08x and sizes %d, %d in the local header; %08x, %d, %d in the directory",
-			l.crc, l.comp, l.size, m.CRC, m.Comp, m.Size)
+	if len(field) == 16 {
+		size, comp := binary.LittleEndian.Uint64(field), binary.LittleEndian.Uint64(field[8:])
+		if !right(size, m.Size) || !right(comp, m.Comp) {
+			return wire.ErrMismatch.With("sizes %d, %d in the zip64 field of the local header, %d, %d in the directory", comp, size, m.Comp, m.Size)
+		}
+		if l.comp == max32 && l.size == max32 {
+			return nil
+		}
+	}
+	if !right(uint64(l.comp), m.Comp) || !right(uint64(l.size), m.Size) {
+		return wire.ErrMismatch.With("sizes %d, %d in the local header, %d, %d in the directory", l.comp, l.size, m.Comp, m.Size)
 	}
 	return nil
 }

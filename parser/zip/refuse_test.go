@@ -2,6 +2,7 @@ package zip_test
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -27,7 +28,6 @@ func TestSmallRefusals(t *testing.T) {
 		{"a local header longer than its place", `zip { entry "a" l.elen=100 { str "x" } entry "b" { } }`, wire.Malformed},
 		{"an empty zip64 field", `zip { entry "a" l.extra={ u16 1 0 } { str "x" } }`, wire.Malformed},
 		{"a zip64 field of 7 bytes", `zip { entry "a" l.extra={ u16 1 7; pad 7 } { str "x" } }`, wire.Malformed},
-		{"a zip64 field beside plain sizes", `zip { entry "a" l.extra={ u16 1 16; u64 1 1 } { str "x" } }`, wire.Malformed},
 		{"a zip64 size past 2^63", `zip { entry "a" method=8 stored={ hex 0300 } c.usize=0xffffffff c.extra={ u16 1 8; u64 2^63 } { } }`, wire.Malformed},
 		{"a directory entry of another signature", `zip { entry "a" c.sig=0x02014b51 { } }`, wire.Malformed},
 		{"a directory that ends in a name", `zip { entry "a" c.nlen=200 { } }`, wire.Malformed},
@@ -49,6 +49,25 @@ func TestSmallRefusals(t *testing.T) {
 				t.Errorf("%v, want %v: %v", class, c.class, err)
 			}
 		})
+	}
+}
+
+// Flag 8 asks for a descriptor behind the data, whatever the headers say of the
+// sizes and however long the data are.
+func TestFlag8AsksForADescriptor(t *testing.T) {
+	for _, keys := range []string{"", " l.crc=0", " l.crc=0 l.csize=0 l.usize=0", " zip64=local", " zip64=yes", " zip64=yes l.crc=0", " c.flags=0", " l.flags=0"} {
+		for n := range 32 {
+			for _, next := range []string{"", ` entry "b" { }`} {
+				body := fmt.Sprintf(`zip { entry "a" flags=8%s { pad %d }%s }`, keys, n, next)
+				r, err := corpus.Parse("zip", "flag", "# no descriptor\nexpect: malformed\noffset: none\n--\n"+lines(body), []string{"malformed"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := decode(t, r.Bytes(), zip.Options{}); err == nil {
+					t.Errorf("%s is accepted", body)
+				}
+			}
+		}
 	}
 }
 
