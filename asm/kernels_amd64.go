@@ -589,30 +589,15 @@ func bookHighScale64F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *
 //go:noescape
 func bookPairsF32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 
-// bookPairsHighF32AVX2 decodes n pairs of runs of 16 nibbles; there is one chunk.
-//
-//go:noescape
-func bookPairsHighF32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-
 // bookPairsBF16AVX2 decodes n pairs of runs of 16 nibbles; there is one chunk.
 //
 //go:noescape
 func bookPairsBF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 
-// bookPairsHighBF16AVX2 decodes n pairs of runs of 16 nibbles; there is one chunk.
-//
-//go:noescape
-func bookPairsHighBF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-
 // bookPairsF16AVX2 decodes n pairs of runs of 16 nibbles; there is one chunk.
 //
 //go:noescape
 func bookPairsF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-
-// bookPairsHighF16AVX2 decodes n pairs of runs of 16 nibbles; there is one chunk.
-//
-//go:noescape
-func bookPairsHighF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 
 // float8E4M3F32AVX2 decodes n runs of chunks of 32 codes.
 //

@@ -360,37 +360,12 @@ pairs:
 	IMUL3Q       $0x00000024, DI, DI
 	ADDQ         CX, DI
 	MOVQ         CX, BX
-	MOVWLZX      (BX), R8
-	LEAL         -1(R8)(R8*1), R8
-	CMPW         R8, $0xf7ff
-	JCC          oddPair
-	MOVWLZX      18(BX), R8
-	LEAL         -1(R8)(R8*1), R8
-	CMPW         R8, $0xf7ff
-	JCC          oddPair
 	VPBROADCASTD (BX), X3
 	VPBROADCASTD 18(BX), X4
 	VPBLENDD     $0x0c, X4, X3, X3
 	VCVTPH2PS    X3, Y3
-	VMOVSLDUP    Y3, Y3
-	VMULPS       k9<>+0(SB), Y3, Y4
-	VFMSUB231PS  k10<>+0(SB), Y3, Y4
-	VMULPS       k11<>+0(SB), Y3, Y5
-	VFMSUB231PS  k12<>+0(SB), Y3, Y5
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y5, Y4, Y4
-	VPSHUFB      k13<>+0(SB), Y4, Y3
-	VPSHUFB      k14<>+0(SB), Y4, Y4
-	VPAND        k15<>+0(SB), Y4, Y4
-	VPXOR        k16<>+0(SB), Y4, Y4
-	ADDQ         $0x00000024, BX
-	CMPQ         BX, DI
-	CMOVQHI      DI, BX
-	VPBROADCASTD (BX), X5
-	VPBROADCASTD 18(BX), X6
-	VPBLENDD     $0x0c, X6, X5, X5
-	VCVTPH2PS    X5, Y5
-	VMOVSLDUP    Y5, Y5
+	VMOVSLDUP    Y3, Y5
+	JMP          tables
 
 pair:
 	VBROADCASTI128 20(CX), Y6
@@ -414,51 +389,46 @@ pair:
 	VMOVDQU        Y4, 32(AX)
 	VPERM2I128     $0x31, Y3, Y6, Y4
 	VMOVDQU        Y4, 96(AX)
-	MOVWLZX        (BX), R8
-	LEAL           -1(R8)(R8*1), R8
-	CMPW           R8, $0xf7ff
-	JCC            beforeOdd
-	MOVWLZX        18(BX), R8
-	LEAL           -1(R8)(R8*1), R8
-	CMPW           R8, $0xf7ff
-	JCC            beforeOdd
-	VMULPS         k9<>+0(SB), Y5, Y3
-	VFMSUB231PS    k10<>+0(SB), Y5, Y3
-	VMULPS         k11<>+0(SB), Y5, Y4
-	VFMSUB231PS    k12<>+0(SB), Y5, Y4
-	VPSRLD         $0x10, Y3, Y3
-	VPBLENDW       $0xaa, Y4, Y3, Y3
-	VPSHUFB        k13<>+0(SB), Y3, Y4
-	VPSHUFB        k14<>+0(SB), Y3, Y5
-	VPAND          k15<>+0(SB), Y5, Y5
-	VPXOR          k16<>+0(SB), Y5, Y5
-	VMOVDQA        Y4, Y3
-	VMOVDQA        Y5, Y4
-	ADDQ           $0x00000024, BX
-	CMPQ           BX, DI
-	CMOVQHI        DI, BX
-	VPBROADCASTD   (BX), X5
-	VPBROADCASTD   18(BX), X6
-	VPBLENDD       $0x0c, X6, X5, X5
-	VCVTPH2PS      X5, Y5
-	VMOVSLDUP      Y5, Y5
-	VMOVDQA        Y5, Y5
 	ADDQ           $0x00000024, CX
 	PREFETCHT0     1024(AX)
 	PREFETCHT0     1088(AX)
 	ADDQ           $0x00000080, AX
 	SUBQ           $0x02, DX
-	JCC            pair
-	JMP            last
+	JCS            last
 
-beforeOdd:
-	ADDQ       $0x00000024, CX
-	PREFETCHT0 1024(AX)
-	PREFETCHT0 1088(AX)
-	ADDQ       $0x00000080, AX
-	SUBQ       $0x02, DX
+tables:
+	MOVWLZX      (BX), R8
+	LEAL         -1(R8)(R8*1), R8
+	CMPW         R8, $0xf7ff
+	JCC          odd
+	MOVWLZX      18(BX), R8
+	LEAL         -1(R8)(R8*1), R8
+	CMPW         R8, $0xf7ff
+	JCC          odd
+	VMULPS       k9<>+0(SB), Y5, Y3
+	VFMSUB231PS  k10<>+0(SB), Y5, Y3
+	VMULPS       k11<>+0(SB), Y5, Y4
+	VFMSUB231PS  k12<>+0(SB), Y5, Y4
+	VPSRLD       $0x10, Y3, Y3
+	VPBLENDW     $0xaa, Y4, Y3, Y3
+	VPSHUFB      k13<>+0(SB), Y3, Y4
+	VPSHUFB      k14<>+0(SB), Y3, Y5
+	VPAND        k15<>+0(SB), Y5, Y5
+	VPXOR        k16<>+0(SB), Y5, Y5
+	VMOVDQA      Y4, Y3
+	VMOVDQA      Y5, Y4
+	ADDQ         $0x00000024, BX
+	CMPQ         BX, DI
+	CMOVQHI      DI, BX
+	VPBROADCASTD (BX), X5
+	VPBROADCASTD 18(BX), X6
+	VPBLENDD     $0x0c, X6, X5, X5
+	VCVTPH2PS    X5, Y5
+	VMOVSLDUP    Y5, Y5
+	VMOVDQA      Y5, Y5
+	JMP          pair
 
-oddPair:
+odd:
 	MOVQ $0x00000002, SI
 
 last:
@@ -651,59 +621,13 @@ pairs:
 	IMUL3Q       $0x00000028, DI, DI
 	ADDQ         CX, DI
 	MOVQ         CX, BX
-	MOVL         (BX), R8
-	ANDL         $0x7fff7fff, R8
-	ADDL         $0x04000400, R8
-	TESTL        $0x80008000, R8
-	JNZ          oddPair
-	CMPW         2(BX), $0x8000
-	JEQ          oddPair
-	MOVL         20(BX), R8
-	ANDL         $0x7fff7fff, R8
-	ADDL         $0x04000400, R8
-	TESTL        $0x80008000, R8
-	JNZ          oddPair
-	CMPW         22(BX), $0x8000
-	JEQ          oddPair
 	VPBROADCASTD (BX), X3
 	VPBROADCASTD 20(BX), X4
 	VPBLENDD     $0x0c, X4, X3, X3
 	VCVTPH2PS    X3, Y3
-	VMOVSLDUP    Y3, Y4
-	VMOVSHDUP    Y3, Y3
-	VMOVDQA      Y3, Y5
-	VFMADD231PS  k22<>+0(SB), Y4, Y5
-	VMULPS       k23<>+0(SB), Y5, Y6
-	VFMSUB132PS  k24<>+0(SB), Y6, Y5
-	VMOVDQA      Y3, Y6
-	VFMADD231PS  k25<>+0(SB), Y4, Y6
-	VMULPS       k23<>+0(SB), Y6, Y7
-	VFMSUB132PS  k24<>+0(SB), Y7, Y6
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y6, Y5, Y5
-	VMOVDQA      Y3, Y6
-	VFMADD231PS  k26<>+0(SB), Y4, Y6
-	VMULPS       k23<>+0(SB), Y6, Y7
-	VFMSUB132PS  k24<>+0(SB), Y7, Y6
-	VMOVDQA      Y3, Y3
-	VFMADD231PS  k27<>+0(SB), Y4, Y3
-	VMULPS       k23<>+0(SB), Y3, Y4
-	VFMSUB132PS  k24<>+0(SB), Y4, Y3
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y3, Y6, Y6
-	VPSHUFB      k8<>+0(SB), Y5, Y5
-	VPSHUFB      k8<>+0(SB), Y6, Y6
-	VPUNPCKLQDQ  Y6, Y5, Y3
-	VPUNPCKHQDQ  Y6, Y5, Y4
-	ADDQ         $0x00000028, BX
-	CMPQ         BX, DI
-	CMOVQHI      DI, BX
-	VPBROADCASTD (BX), X5
-	VPBROADCASTD 20(BX), X6
-	VPBLENDD     $0x0c, X6, X5, X5
-	VCVTPH2PS    X5, Y5
-	VMOVSLDUP    Y5, Y6
-	VMOVSHDUP    Y5, Y5
+	VMOVSLDUP    Y3, Y5
+	VMOVSHDUP    Y3, Y6
+	JMP          tables
 
 pair:
 	VBROADCASTI128 24(CX), Y7
@@ -727,73 +651,68 @@ pair:
 	VMOVDQU        Y4, 32(AX)
 	VPERM2I128     $0x31, Y3, Y7, Y4
 	VMOVDQU        Y4, 96(AX)
-	MOVL           (BX), R8
-	ANDL           $0x7fff7fff, R8
-	ADDL           $0x04000400, R8
-	TESTL          $0x80008000, R8
-	JNZ            beforeOdd
-	CMPW           2(BX), $0x8000
-	JEQ            beforeOdd
-	MOVL           20(BX), R8
-	ANDL           $0x7fff7fff, R8
-	ADDL           $0x04000400, R8
-	TESTL          $0x80008000, R8
-	JNZ            beforeOdd
-	CMPW           22(BX), $0x8000
-	JEQ            beforeOdd
-	VMOVDQA        Y5, Y3
-	VFMADD231PS    k22<>+0(SB), Y6, Y3
-	VMULPS         k23<>+0(SB), Y3, Y4
-	VFMSUB132PS    k24<>+0(SB), Y4, Y3
-	VMOVDQA        Y5, Y4
-	VFMADD231PS    k25<>+0(SB), Y6, Y4
-	VMULPS         k23<>+0(SB), Y4, Y7
-	VFMSUB132PS    k24<>+0(SB), Y7, Y4
-	VPSRLD         $0x10, Y3, Y3
-	VPBLENDW       $0xaa, Y4, Y3, Y3
-	VMOVDQA        Y5, Y4
-	VFMADD231PS    k26<>+0(SB), Y6, Y4
-	VMULPS         k23<>+0(SB), Y4, Y7
-	VFMSUB132PS    k24<>+0(SB), Y7, Y4
-	VMOVDQA        Y5, Y5
-	VFMADD231PS    k27<>+0(SB), Y6, Y5
-	VMULPS         k23<>+0(SB), Y5, Y6
-	VFMSUB132PS    k24<>+0(SB), Y6, Y5
-	VPSRLD         $0x10, Y4, Y4
-	VPBLENDW       $0xaa, Y5, Y4, Y4
-	VPSHUFB        k8<>+0(SB), Y3, Y3
-	VPSHUFB        k8<>+0(SB), Y4, Y4
-	VPUNPCKLQDQ    Y4, Y3, Y5
-	VPUNPCKHQDQ    Y4, Y3, Y4
-	VMOVDQA        Y5, Y3
-	VMOVDQA        Y4, Y4
-	ADDQ           $0x00000028, BX
-	CMPQ           BX, DI
-	CMOVQHI        DI, BX
-	VPBROADCASTD   (BX), X5
-	VPBROADCASTD   20(BX), X6
-	VPBLENDD       $0x0c, X6, X5, X5
-	VCVTPH2PS      X5, Y5
-	VMOVSLDUP      Y5, Y6
-	VMOVSHDUP      Y5, Y5
-	VMOVDQA        Y6, Y6
-	VMOVDQA        Y5, Y5
 	ADDQ           $0x00000028, CX
 	PREFETCHT0     1024(AX)
 	PREFETCHT0     1088(AX)
 	ADDQ           $0x00000080, AX
 	SUBQ           $0x02, DX
-	JCC            pair
-	JMP            last
+	JCS            last
 
-beforeOdd:
-	ADDQ       $0x00000028, CX
-	PREFETCHT0 1024(AX)
-	PREFETCHT0 1088(AX)
-	ADDQ       $0x00000080, AX
-	SUBQ       $0x02, DX
+tables:
+	MOVL         (BX), R8
+	ANDL         $0x7fff7fff, R8
+	ADDL         $0x04000400, R8
+	TESTL        $0x80008000, R8
+	JNZ          odd
+	CMPW         2(BX), $0x8000
+	JEQ          odd
+	MOVL         20(BX), R8
+	ANDL         $0x7fff7fff, R8
+	ADDL         $0x04000400, R8
+	TESTL        $0x80008000, R8
+	JNZ          odd
+	CMPW         22(BX), $0x8000
+	JEQ          odd
+	VMOVDQA      Y6, Y3
+	VFMADD231PS  k22<>+0(SB), Y5, Y3
+	VMULPS       k23<>+0(SB), Y3, Y4
+	VFMSUB132PS  k24<>+0(SB), Y4, Y3
+	VMOVDQA      Y6, Y4
+	VFMADD231PS  k25<>+0(SB), Y5, Y4
+	VMULPS       k23<>+0(SB), Y4, Y7
+	VFMSUB132PS  k24<>+0(SB), Y7, Y4
+	VPSRLD       $0x10, Y3, Y3
+	VPBLENDW     $0xaa, Y4, Y3, Y3
+	VMOVDQA      Y6, Y4
+	VFMADD231PS  k26<>+0(SB), Y5, Y4
+	VMULPS       k23<>+0(SB), Y4, Y7
+	VFMSUB132PS  k24<>+0(SB), Y7, Y4
+	VMOVDQA      Y6, Y6
+	VFMADD231PS  k27<>+0(SB), Y5, Y6
+	VMULPS       k23<>+0(SB), Y6, Y5
+	VFMSUB132PS  k24<>+0(SB), Y5, Y6
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y6, Y4, Y4
+	VPSHUFB      k8<>+0(SB), Y3, Y3
+	VPSHUFB      k8<>+0(SB), Y4, Y4
+	VPUNPCKLQDQ  Y4, Y3, Y5
+	VPUNPCKHQDQ  Y4, Y3, Y4
+	VMOVDQA      Y5, Y3
+	VMOVDQA      Y4, Y4
+	ADDQ         $0x00000028, BX
+	CMPQ         BX, DI
+	CMOVQHI      DI, BX
+	VPBROADCASTD (BX), X5
+	VPBROADCASTD 20(BX), X6
+	VPBLENDD     $0x0c, X6, X5, X5
+	VCVTPH2PS    X5, Y6
+	VMOVSLDUP    Y6, Y5
+	VMOVSHDUP    Y6, Y6
+	VMOVDQA      Y5, Y5
+	VMOVDQA      Y6, Y6
+	JMP          pair
 
-oddPair:
+odd:
 	MOVQ $0x00000002, SI
 
 last:
@@ -4496,43 +4415,12 @@ pairs:
 	IMUL3Q       $0x00000024, DI, DI
 	ADDQ         CX, DI
 	MOVQ         CX, BX
-	MOVWLZX      (BX), R8
-	LEAL         -1(R8)(R8*1), R8
-	CMPW         R8, $0xf7ff
-	JCC          oddPair
-	MOVWLZX      18(BX), R8
-	LEAL         -1(R8)(R8*1), R8
-	CMPW         R8, $0xf7ff
-	JCC          oddPair
 	VPBROADCASTD (BX), X3
 	VPBROADCASTD 18(BX), X4
 	VPBLENDD     $0x0c, X4, X3, X3
 	VCVTPH2PS    X3, Y3
-	VMOVSLDUP    Y3, Y3
-	VMULPS       k59<>+0(SB), Y3, Y4
-	VFMSUB231PS  k60<>+0(SB), Y3, Y4
-	VMULPS       k61<>+0(SB), Y3, Y5
-	VFMSUB231PS  k62<>+0(SB), Y3, Y5
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y5, Y4, Y4
-	VMULPS       k63<>+0(SB), Y3, Y5
-	VFMSUB231PS  k64<>+0(SB), Y3, Y5
-	VMULPS       k65<>+0(SB), Y3, Y6
-	VFMSUB231PS  k66<>+0(SB), Y3, Y6
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y6, Y5, Y5
-	VPSHUFB      k8<>+0(SB), Y4, Y4
-	VPSHUFB      k8<>+0(SB), Y5, Y5
-	VPUNPCKLQDQ  Y5, Y4, Y3
-	VPUNPCKHQDQ  Y5, Y4, Y4
-	ADDQ         $0x00000024, BX
-	CMPQ         BX, DI
-	CMOVQHI      DI, BX
-	VPBROADCASTD (BX), X5
-	VPBROADCASTD 18(BX), X6
-	VPBLENDD     $0x0c, X6, X5, X5
-	VCVTPH2PS    X5, Y5
-	VMOVSLDUP    Y5, Y5
+	VMOVSLDUP    Y3, Y5
+	JMP          tables
 
 pair:
 	VBROADCASTI128 20(CX), Y6
@@ -4556,57 +4444,52 @@ pair:
 	VMOVDQU        Y4, 32(AX)
 	VPERM2I128     $0x31, Y3, Y6, Y4
 	VMOVDQU        Y4, 96(AX)
-	MOVWLZX        (BX), R8
-	LEAL           -1(R8)(R8*1), R8
-	CMPW           R8, $0xf7ff
-	JCC            beforeOdd
-	MOVWLZX        18(BX), R8
-	LEAL           -1(R8)(R8*1), R8
-	CMPW           R8, $0xf7ff
-	JCC            beforeOdd
-	VMULPS         k59<>+0(SB), Y5, Y3
-	VFMSUB231PS    k60<>+0(SB), Y5, Y3
-	VMULPS         k61<>+0(SB), Y5, Y4
-	VFMSUB231PS    k62<>+0(SB), Y5, Y4
-	VPSRLD         $0x10, Y3, Y3
-	VPBLENDW       $0xaa, Y4, Y3, Y3
-	VMULPS         k63<>+0(SB), Y5, Y4
-	VFMSUB231PS    k64<>+0(SB), Y5, Y4
-	VMULPS         k65<>+0(SB), Y5, Y6
-	VFMSUB231PS    k66<>+0(SB), Y5, Y6
-	VPSRLD         $0x10, Y4, Y4
-	VPBLENDW       $0xaa, Y6, Y4, Y4
-	VPSHUFB        k8<>+0(SB), Y3, Y3
-	VPSHUFB        k8<>+0(SB), Y4, Y4
-	VPUNPCKLQDQ    Y4, Y3, Y5
-	VPUNPCKHQDQ    Y4, Y3, Y4
-	VMOVDQA        Y5, Y3
-	VMOVDQA        Y4, Y4
-	ADDQ           $0x00000024, BX
-	CMPQ           BX, DI
-	CMOVQHI        DI, BX
-	VPBROADCASTD   (BX), X5
-	VPBROADCASTD   18(BX), X6
-	VPBLENDD       $0x0c, X6, X5, X5
-	VCVTPH2PS      X5, Y5
-	VMOVSLDUP      Y5, Y5
-	VMOVDQA        Y5, Y5
 	ADDQ           $0x00000024, CX
 	PREFETCHT0     1024(AX)
 	PREFETCHT0     1088(AX)
 	ADDQ           $0x00000080, AX
 	SUBQ           $0x02, DX
-	JCC            pair
-	JMP            last
+	JCS            last
 
-beforeOdd:
-	ADDQ       $0x00000024, CX
-	PREFETCHT0 1024(AX)
-	PREFETCHT0 1088(AX)
-	ADDQ       $0x00000080, AX
-	SUBQ       $0x02, DX
+tables:
+	MOVWLZX      (BX), R8
+	LEAL         -1(R8)(R8*1), R8
+	CMPW         R8, $0xf7ff
+	JCC          odd
+	MOVWLZX      18(BX), R8
+	LEAL         -1(R8)(R8*1), R8
+	CMPW         R8, $0xf7ff
+	JCC          odd
+	VMULPS       k59<>+0(SB), Y5, Y3
+	VFMSUB231PS  k60<>+0(SB), Y5, Y3
+	VMULPS       k61<>+0(SB), Y5, Y4
+	VFMSUB231PS  k62<>+0(SB), Y5, Y4
+	VPSRLD       $0x10, Y3, Y3
+	VPBLENDW     $0xaa, Y4, Y3, Y3
+	VMULPS       k63<>+0(SB), Y5, Y4
+	VFMSUB231PS  k64<>+0(SB), Y5, Y4
+	VMULPS       k65<>+0(SB), Y5, Y6
+	VFMSUB231PS  k66<>+0(SB), Y5, Y6
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y6, Y4, Y4
+	VPSHUFB      k8<>+0(SB), Y3, Y3
+	VPSHUFB      k8<>+0(SB), Y4, Y4
+	VPUNPCKLQDQ  Y4, Y3, Y5
+	VPUNPCKHQDQ  Y4, Y3, Y4
+	VMOVDQA      Y5, Y3
+	VMOVDQA      Y4, Y4
+	ADDQ         $0x00000024, BX
+	CMPQ         BX, DI
+	CMOVQHI      DI, BX
+	VPBROADCASTD (BX), X5
+	VPBROADCASTD 18(BX), X6
+	VPBLENDD     $0x0c, X6, X5, X5
+	VCVTPH2PS    X5, Y5
+	VMOVSLDUP    Y5, Y5
+	VMOVDQA      Y5, Y5
+	JMP          pair
 
-oddPair:
+odd:
 	MOVQ $0x00000002, SI
 
 last:
@@ -7232,57 +7115,19 @@ groups:
 	VMOVDQU      Y5, (AX)
 	VPUNPCKHBW   Y2, Y4, Y2
 	VMOVDQU      Y2, 32(AX)
-	MOVWQZX      16(BX)(DI*4), R8
-	MOVWQZX      18(BX)(DI*4), R9
-	MOVWQZX      20(BX)(DI*4), R10
-	MOVWQZX      22(BX)(DI*4), R11
-	VMOVQ        (SI)(R8*8), X6
-	VMOVHPS      (SI)(R10*8), X6, X6
-	VMOVQ        (SI)(R9*8), X2
-	VMOVHPS      (SI)(R11*8), X2, X2
-	VINSERTI128  $0x01, X2, Y6, Y2
 	VPADDB       k47<>+0(SB), Y3, Y3
-	VPBROADCASTD 100(BX)(DI*2), Y4
-	VPBROADCASTD 132(BX)(DI*2), Y5
-	VPSHUFB      Y3, Y4, Y4
-	VPSHUFB      Y3, Y5, Y3
-	VPUNPCKLBW   Y3, Y4, Y5
-	VMOVDQU      Y5, 64(AX)
-	VPUNPCKHBW   Y3, Y4, Y3
-	VMOVDQU      Y3, 96(AX)
-	MOVWQZX      24(BX)(DI*4), R8
-	MOVWQZX      26(BX)(DI*4), R9
-	MOVWQZX      28(BX)(DI*4), R10
-	MOVWQZX      30(BX)(DI*4), R11
-	VMOVQ        (SI)(R8*8), X6
-	VMOVHPS      (SI)(R10*8), X6, X6
-	VMOVQ        (SI)(R9*8), X3
-	VMOVHPS      (SI)(R11*8), X3, X3
-	VINSERTI128  $0x01, X3, Y6, Y3
-	VPADDB       k47<>+0(SB), Y2, Y2
-	VPBROADCASTD 104(BX)(DI*2), Y4
-	VPBROADCASTD 136(BX)(DI*2), Y5
-	VPSHUFB      Y2, Y4, Y4
-	VPSHUFB      Y2, Y5, Y2
-	VPUNPCKLBW   Y2, Y4, Y5
-	VMOVDQU      Y5, 128(AX)
-	VPUNPCKHBW   Y2, Y4, Y2
-	VMOVDQU      Y2, 160(AX)
-	VPADDB       k47<>+0(SB), Y3, Y3
-	VPBROADCASTD 108(BX)(DI*2), Y2
-	VPBROADCASTD 140(BX)(DI*2), Y4
+	VPBROADCASTD 100(BX)(DI*2), Y2
+	VPBROADCASTD 132(BX)(DI*2), Y4
 	VPSHUFB      Y3, Y2, Y2
 	VPSHUFB      Y3, Y4, Y3
 	VPUNPCKLBW   Y3, Y2, Y4
-	VMOVDQU      Y4, 192(AX)
+	VMOVDQU      Y4, 64(AX)
 	VPUNPCKHBW   Y3, Y2, Y2
-	VMOVDQU      Y2, 224(AX)
+	VMOVDQU      Y2, 96(AX)
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
-	PREFETCHT0   1152(AX)
-	PREFETCHT0   1216(AX)
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x00000008, DI
+	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000004, DI
 	CMPQ         DI, $0x00000010
 	JNE          groups
 	ADDQ         $0x00000032, CX
@@ -9900,134 +9745,40 @@ groups:
 	VMULPS       Y4, Y2, Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 96(AX)
-	MOVBQZX      18(CX)(DI*4), R8
-	VMOVD        (SI)(R8*4), X6
-	MOVBQZX      19(CX)(DI*4), R8
-	VPINSRD      $0x01, (SI)(R8*4), X6, X6
-	MOVBQZX      22(CX)(DI*4), R8
-	VPINSRD      $0x02, (SI)(R8*4), X6, X6
-	MOVBQZX      23(CX)(DI*4), R8
-	VPINSRD      $0x03, (SI)(R8*4), X6, X6
-	MOVBQZX      20(CX)(DI*4), R8
-	VMOVD        (SI)(R8*4), X2
-	MOVBQZX      21(CX)(DI*4), R8
-	VPINSRD      $0x01, (SI)(R8*4), X2, X2
-	MOVBQZX      24(CX)(DI*4), R8
-	VPINSRD      $0x02, (SI)(R8*4), X2, X2
-	MOVBQZX      25(CX)(DI*4), R8
-	VPINSRD      $0x03, (SI)(R8*4), X2, X2
-	VINSERTI128  $0x01, X2, Y6, Y2
-	VPBROADCASTD 68(BX)(DI*2), Y4
-	VPSHUFB      Y0, Y4, Y4
-	VPAND        Y1, Y4, Y4
-	VPCMPEQB     Y1, Y4, Y4
-	VPXOR        Y4, Y3, Y3
-	VPSUBB       Y4, Y3, Y3
-	VBROADCASTSS 36(BX)(DI*2), Y4
-	VMOVDQU      Y3, (BX)
-	VPMOVSXBD    (BX), Y3
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, 128(AX)
-	VPMOVSXBD    16(BX), Y3
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, 160(AX)
-	VPMOVSXBD    8(BX), Y3
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, 192(AX)
-	VPMOVSXBD    24(BX), Y3
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, 224(AX)
-	MOVBQZX      26(CX)(DI*4), R8
-	VMOVD        (SI)(R8*4), X6
-	MOVBQZX      27(CX)(DI*4), R8
-	VPINSRD      $0x01, (SI)(R8*4), X6, X6
-	MOVBQZX      30(CX)(DI*4), R8
-	VPINSRD      $0x02, (SI)(R8*4), X6, X6
-	MOVBQZX      31(CX)(DI*4), R8
-	VPINSRD      $0x03, (SI)(R8*4), X6, X6
-	MOVBQZX      28(CX)(DI*4), R8
-	VMOVD        (SI)(R8*4), X3
-	MOVBQZX      29(CX)(DI*4), R8
-	VPINSRD      $0x01, (SI)(R8*4), X3, X3
-	MOVBQZX      32(CX)(DI*4), R8
-	VPINSRD      $0x02, (SI)(R8*4), X3, X3
-	MOVBQZX      33(CX)(DI*4), R8
-	VPINSRD      $0x03, (SI)(R8*4), X3, X3
-	VINSERTI128  $0x01, X3, Y6, Y3
-	VPBROADCASTD 72(BX)(DI*2), Y4
-	VPSHUFB      Y0, Y4, Y4
-	VPAND        Y1, Y4, Y4
-	VPCMPEQB     Y1, Y4, Y4
-	VPXOR        Y4, Y2, Y2
-	VPSUBB       Y4, Y2, Y2
-	VBROADCASTSS 40(BX)(DI*2), Y4
-	VMOVDQU      Y2, (BX)
-	VPMOVSXBD    (BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 256(AX)
-	VPMOVSXBD    16(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 288(AX)
-	VPMOVSXBD    8(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 320(AX)
-	VPMOVSXBD    24(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 352(AX)
-	VPBROADCASTD 76(BX)(DI*2), Y2
+	VPBROADCASTD 68(BX)(DI*2), Y2
 	VPSHUFB      Y0, Y2, Y2
 	VPAND        Y1, Y2, Y2
 	VPCMPEQB     Y1, Y2, Y2
 	VPXOR        Y2, Y3, Y3
 	VPSUBB       Y2, Y3, Y3
-	VBROADCASTSS 44(BX)(DI*2), Y2
+	VBROADCASTSS 36(BX)(DI*2), Y2
 	VMOVDQU      Y3, (BX)
 	VPMOVSXBD    (BX), Y3
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y2, Y3, Y3
 	VXORPS       k0<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, 384(AX)
+	VMOVUPS      Y3, 128(AX)
 	VPMOVSXBD    16(BX), Y3
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y2, Y3, Y3
 	VXORPS       k0<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, 416(AX)
+	VMOVUPS      Y3, 160(AX)
 	VPMOVSXBD    8(BX), Y3
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y2, Y3, Y3
 	VXORPS       k0<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, 448(AX)
+	VMOVUPS      Y3, 192(AX)
 	VPMOVSXBD    24(BX), Y3
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y2, Y3, Y3
 	VXORPS       k0<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, 480(AX)
+	VMOVUPS      Y3, 224(AX)
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
 	PREFETCHT0   1152(AX)
 	PREFETCHT0   1216(AX)
-	PREFETCHT0   1280(AX)
-	PREFETCHT0   1344(AX)
-	PREFETCHT0   1408(AX)
-	PREFETCHT0   1472(AX)
-	ADDQ         $0x00000200, AX
-	ADDQ         $0x00000008, DI
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000004, DI
 	CMPQ         DI, $0x00000010
 	JNE          groups
 	ADDQ         $0x00000062, CX
@@ -10442,142 +10193,42 @@ groups:
 	VXORPS       k0<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y2, X2
 	VMOVDQU      X2, 48(AX)
-	MOVBQZX      18(CX)(DI*4), R8
-	VMOVD        (SI)(R8*4), X6
-	MOVBQZX      19(CX)(DI*4), R8
-	VPINSRD      $0x01, (SI)(R8*4), X6, X6
-	MOVBQZX      22(CX)(DI*4), R8
-	VPINSRD      $0x02, (SI)(R8*4), X6, X6
-	MOVBQZX      23(CX)(DI*4), R8
-	VPINSRD      $0x03, (SI)(R8*4), X6, X6
-	MOVBQZX      20(CX)(DI*4), R8
-	VMOVD        (SI)(R8*4), X2
-	MOVBQZX      21(CX)(DI*4), R8
-	VPINSRD      $0x01, (SI)(R8*4), X2, X2
-	MOVBQZX      24(CX)(DI*4), R8
-	VPINSRD      $0x02, (SI)(R8*4), X2, X2
-	MOVBQZX      25(CX)(DI*4), R8
-	VPINSRD      $0x03, (SI)(R8*4), X2, X2
-	VINSERTI128  $0x01, X2, Y6, Y2
-	VPBROADCASTD 68(BX)(DI*2), Y4
-	VPSHUFB      Y0, Y4, Y4
-	VPAND        Y1, Y4, Y4
-	VPCMPEQB     Y1, Y4, Y4
-	VPXOR        Y4, Y3, Y3
-	VPSUBB       Y4, Y3, Y3
-	VBROADCASTSS 36(BX)(DI*2), Y4
-	VMOVDQU      Y3, (BX)
-	VPMOVSXBD    (BX), Y3
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VCVTPS2PH    $0x00, Y3, X3
-	VMOVDQU      X3, 64(AX)
-	VPMOVSXBD    16(BX), Y3
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VCVTPS2PH    $0x00, Y3, X3
-	VMOVDQU      X3, 80(AX)
-	VPMOVSXBD    8(BX), Y3
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VCVTPS2PH    $0x00, Y3, X3
-	VMOVDQU      X3, 96(AX)
-	VPMOVSXBD    24(BX), Y3
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VCVTPS2PH    $0x00, Y3, X3
-	VMOVDQU      X3, 112(AX)
-	MOVBQZX      26(CX)(DI*4), R8
-	VMOVD        (SI)(R8*4), X6
-	MOVBQZX      27(CX)(DI*4), R8
-	VPINSRD      $0x01, (SI)(R8*4), X6, X6
-	MOVBQZX      30(CX)(DI*4), R8
-	VPINSRD      $0x02, (SI)(R8*4), X6, X6
-	MOVBQZX      31(CX)(DI*4), R8
-	VPINSRD      $0x03, (SI)(R8*4), X6, X6
-	MOVBQZX      28(CX)(DI*4), R8
-	VMOVD        (SI)(R8*4), X3
-	MOVBQZX      29(CX)(DI*4), R8
-	VPINSRD      $0x01, (SI)(R8*4), X3, X3
-	MOVBQZX      32(CX)(DI*4), R8
-	VPINSRD      $0x02, (SI)(R8*4), X3, X3
-	MOVBQZX      33(CX)(DI*4), R8
-	VPINSRD      $0x03, (SI)(R8*4), X3, X3
-	VINSERTI128  $0x01, X3, Y6, Y3
-	VPBROADCASTD 72(BX)(DI*2), Y4
-	VPSHUFB      Y0, Y4, Y4
-	VPAND        Y1, Y4, Y4
-	VPCMPEQB     Y1, Y4, Y4
-	VPXOR        Y4, Y2, Y2
-	VPSUBB       Y4, Y2, Y2
-	VBROADCASTSS 40(BX)(DI*2), Y4
-	VMOVDQU      Y2, (BX)
-	VPMOVSXBD    (BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 128(AX)
-	VPMOVSXBD    16(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 144(AX)
-	VPMOVSXBD    8(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 160(AX)
-	VPMOVSXBD    24(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 176(AX)
-	VPBROADCASTD 76(BX)(DI*2), Y2
+	VPBROADCASTD 68(BX)(DI*2), Y2
 	VPSHUFB      Y0, Y2, Y2
 	VPAND        Y1, Y2, Y2
 	VPCMPEQB     Y1, Y2, Y2
 	VPXOR        Y2, Y3, Y3
 	VPSUBB       Y2, Y3, Y3
-	VBROADCASTSS 44(BX)(DI*2), Y2
+	VBROADCASTSS 36(BX)(DI*2), Y2
 	VMOVDQU      Y3, (BX)
 	VPMOVSXBD    (BX), Y3
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y2, Y3, Y3
 	VXORPS       k0<>+0(SB), Y3, Y3
 	VCVTPS2PH    $0x00, Y3, X3
-	VMOVDQU      X3, 192(AX)
+	VMOVDQU      X3, 64(AX)
 	VPMOVSXBD    16(BX), Y3
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y2, Y3, Y3
 	VXORPS       k0<>+0(SB), Y3, Y3
 	VCVTPS2PH    $0x00, Y3, X3
-	VMOVDQU      X3, 208(AX)
+	VMOVDQU      X3, 80(AX)
 	VPMOVSXBD    8(BX), Y3
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y2, Y3, Y3
 	VXORPS       k0<>+0(SB), Y3, Y3
 	VCVTPS2PH    $0x00, Y3, X3
-	VMOVDQU      X3, 224(AX)
+	VMOVDQU      X3, 96(AX)
 	VPMOVSXBD    24(BX), Y3
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y2, Y3, Y3
 	VXORPS       k0<>+0(SB), Y3, Y3
 	VCVTPS2PH    $0x00, Y3, X2
-	VMOVDQU      X2, 240(AX)
+	VMOVDQU      X2, 112(AX)
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
-	PREFETCHT0   1152(AX)
-	PREFETCHT0   1216(AX)
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x00000008, DI
+	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000004, DI
 	CMPQ         DI, $0x00000010
 	JNE          groups
 	ADDQ         $0x00000062, CX
@@ -10709,134 +10360,40 @@ groups:
 	VMULPS       Y4, Y2, Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 96(AX)
-	MOVWQZX      64(BX)(DI*8), R8
-	VMOVD        (SI)(R8*4), X6
-	MOVWQZX      66(BX)(DI*8), R8
-	VPINSRD      $0x01, (SI)(R8*4), X6, X6
-	MOVWQZX      72(BX)(DI*8), R8
-	VPINSRD      $0x02, (SI)(R8*4), X6, X6
-	MOVWQZX      74(BX)(DI*8), R8
-	VPINSRD      $0x03, (SI)(R8*4), X6, X6
-	MOVWQZX      68(BX)(DI*8), R8
-	VMOVD        (SI)(R8*4), X2
-	MOVWQZX      70(BX)(DI*8), R8
-	VPINSRD      $0x01, (SI)(R8*4), X2, X2
-	MOVWQZX      76(BX)(DI*8), R8
-	VPINSRD      $0x02, (SI)(R8*4), X2, X2
-	MOVWQZX      78(BX)(DI*8), R8
-	VPINSRD      $0x03, (SI)(R8*4), X2, X2
-	VINSERTI128  $0x01, X2, Y6, Y2
-	VPBROADCASTD 78(CX)(DI*2), Y4
-	VPSHUFB      Y0, Y4, Y4
-	VPAND        Y1, Y4, Y4
-	VPCMPEQB     Y1, Y4, Y4
-	VPXOR        Y4, Y3, Y3
-	VPSUBB       Y4, Y3, Y3
-	VBROADCASTSS 164(BX)(DI*2), Y4
-	VMOVDQU      Y3, (BX)
-	VPMOVSXBD    (BX), Y3
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, 128(AX)
-	VPMOVSXBD    16(BX), Y3
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, 160(AX)
-	VPMOVSXBD    8(BX), Y3
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, 192(AX)
-	VPMOVSXBD    24(BX), Y3
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, 224(AX)
-	MOVWQZX      80(BX)(DI*8), R8
-	VMOVD        (SI)(R8*4), X6
-	MOVWQZX      82(BX)(DI*8), R8
-	VPINSRD      $0x01, (SI)(R8*4), X6, X6
-	MOVWQZX      88(BX)(DI*8), R8
-	VPINSRD      $0x02, (SI)(R8*4), X6, X6
-	MOVWQZX      90(BX)(DI*8), R8
-	VPINSRD      $0x03, (SI)(R8*4), X6, X6
-	MOVWQZX      84(BX)(DI*8), R8
-	VMOVD        (SI)(R8*4), X3
-	MOVWQZX      86(BX)(DI*8), R8
-	VPINSRD      $0x01, (SI)(R8*4), X3, X3
-	MOVWQZX      92(BX)(DI*8), R8
-	VPINSRD      $0x02, (SI)(R8*4), X3, X3
-	MOVWQZX      94(BX)(DI*8), R8
-	VPINSRD      $0x03, (SI)(R8*4), X3, X3
-	VINSERTI128  $0x01, X3, Y6, Y3
-	VPBROADCASTD 82(CX)(DI*2), Y4
-	VPSHUFB      Y0, Y4, Y4
-	VPAND        Y1, Y4, Y4
-	VPCMPEQB     Y1, Y4, Y4
-	VPXOR        Y4, Y2, Y2
-	VPSUBB       Y4, Y2, Y2
-	VBROADCASTSS 168(BX)(DI*2), Y4
-	VMOVDQU      Y2, (BX)
-	VPMOVSXBD    (BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 256(AX)
-	VPMOVSXBD    16(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 288(AX)
-	VPMOVSXBD    8(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 320(AX)
-	VPMOVSXBD    24(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 352(AX)
-	VPBROADCASTD 86(CX)(DI*2), Y2
+	VPBROADCASTD 78(CX)(DI*2), Y2
 	VPSHUFB      Y0, Y2, Y2
 	VPAND        Y1, Y2, Y2
 	VPCMPEQB     Y1, Y2, Y2
 	VPXOR        Y2, Y3, Y3
 	VPSUBB       Y2, Y3, Y3
-	VBROADCASTSS 172(BX)(DI*2), Y2
+	VBROADCASTSS 164(BX)(DI*2), Y2
 	VMOVDQU      Y3, (BX)
 	VPMOVSXBD    (BX), Y3
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y2, Y3, Y3
 	VXORPS       k0<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, 384(AX)
+	VMOVUPS      Y3, 128(AX)
 	VPMOVSXBD    16(BX), Y3
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y2, Y3, Y3
 	VXORPS       k0<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, 416(AX)
+	VMOVUPS      Y3, 160(AX)
 	VPMOVSXBD    8(BX), Y3
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y2, Y3, Y3
 	VXORPS       k0<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, 448(AX)
+	VMOVUPS      Y3, 192(AX)
 	VPMOVSXBD    24(BX), Y3
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y2, Y3, Y3
 	VXORPS       k0<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, 480(AX)
+	VMOVUPS      Y3, 224(AX)
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
 	PREFETCHT0   1152(AX)
 	PREFETCHT0   1216(AX)
-	PREFETCHT0   1280(AX)
-	PREFETCHT0   1344(AX)
-	PREFETCHT0   1408(AX)
-	PREFETCHT0   1472(AX)
-	ADDQ         $0x00000200, AX
-	ADDQ         $0x00000008, DI
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000004, DI
 	CMPQ         DI, $0x00000010
 	JNE          groups
 	ADDQ         $0x0000006e, CX
@@ -11277,142 +10834,42 @@ groups:
 	VXORPS       k0<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y2, X2
 	VMOVDQU      X2, 48(AX)
-	MOVWQZX      64(BX)(DI*8), R8
-	VMOVD        (SI)(R8*4), X6
-	MOVWQZX      66(BX)(DI*8), R8
-	VPINSRD      $0x01, (SI)(R8*4), X6, X6
-	MOVWQZX      72(BX)(DI*8), R8
-	VPINSRD      $0x02, (SI)(R8*4), X6, X6
-	MOVWQZX      74(BX)(DI*8), R8
-	VPINSRD      $0x03, (SI)(R8*4), X6, X6
-	MOVWQZX      68(BX)(DI*8), R8
-	VMOVD        (SI)(R8*4), X2
-	MOVWQZX      70(BX)(DI*8), R8
-	VPINSRD      $0x01, (SI)(R8*4), X2, X2
-	MOVWQZX      76(BX)(DI*8), R8
-	VPINSRD      $0x02, (SI)(R8*4), X2, X2
-	MOVWQZX      78(BX)(DI*8), R8
-	VPINSRD      $0x03, (SI)(R8*4), X2, X2
-	VINSERTI128  $0x01, X2, Y6, Y2
-	VPBROADCASTD 78(CX)(DI*2), Y4
-	VPSHUFB      Y0, Y4, Y4
-	VPAND        Y1, Y4, Y4
-	VPCMPEQB     Y1, Y4, Y4
-	VPXOR        Y4, Y3, Y3
-	VPSUBB       Y4, Y3, Y3
-	VBROADCASTSS 164(BX)(DI*2), Y4
-	VMOVDQU      Y3, (BX)
-	VPMOVSXBD    (BX), Y3
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VCVTPS2PH    $0x00, Y3, X3
-	VMOVDQU      X3, 64(AX)
-	VPMOVSXBD    16(BX), Y3
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VCVTPS2PH    $0x00, Y3, X3
-	VMOVDQU      X3, 80(AX)
-	VPMOVSXBD    8(BX), Y3
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VCVTPS2PH    $0x00, Y3, X3
-	VMOVDQU      X3, 96(AX)
-	VPMOVSXBD    24(BX), Y3
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y4, Y3, Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VCVTPS2PH    $0x00, Y3, X3
-	VMOVDQU      X3, 112(AX)
-	MOVWQZX      80(BX)(DI*8), R8
-	VMOVD        (SI)(R8*4), X6
-	MOVWQZX      82(BX)(DI*8), R8
-	VPINSRD      $0x01, (SI)(R8*4), X6, X6
-	MOVWQZX      88(BX)(DI*8), R8
-	VPINSRD      $0x02, (SI)(R8*4), X6, X6
-	MOVWQZX      90(BX)(DI*8), R8
-	VPINSRD      $0x03, (SI)(R8*4), X6, X6
-	MOVWQZX      84(BX)(DI*8), R8
-	VMOVD        (SI)(R8*4), X3
-	MOVWQZX      86(BX)(DI*8), R8
-	VPINSRD      $0x01, (SI)(R8*4), X3, X3
-	MOVWQZX      92(BX)(DI*8), R8
-	VPINSRD      $0x02, (SI)(R8*4), X3, X3
-	MOVWQZX      94(BX)(DI*8), R8
-	VPINSRD      $0x03, (SI)(R8*4), X3, X3
-	VINSERTI128  $0x01, X3, Y6, Y3
-	VPBROADCASTD 82(CX)(DI*2), Y4
-	VPSHUFB      Y0, Y4, Y4
-	VPAND        Y1, Y4, Y4
-	VPCMPEQB     Y1, Y4, Y4
-	VPXOR        Y4, Y2, Y2
-	VPSUBB       Y4, Y2, Y2
-	VBROADCASTSS 168(BX)(DI*2), Y4
-	VMOVDQU      Y2, (BX)
-	VPMOVSXBD    (BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 128(AX)
-	VPMOVSXBD    16(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 144(AX)
-	VPMOVSXBD    8(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 160(AX)
-	VPMOVSXBD    24(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 176(AX)
-	VPBROADCASTD 86(CX)(DI*2), Y2
+	VPBROADCASTD 78(CX)(DI*2), Y2
 	VPSHUFB      Y0, Y2, Y2
 	VPAND        Y1, Y2, Y2
 	VPCMPEQB     Y1, Y2, Y2
 	VPXOR        Y2, Y3, Y3
 	VPSUBB       Y2, Y3, Y3
-	VBROADCASTSS 172(BX)(DI*2), Y2
+	VBROADCASTSS 164(BX)(DI*2), Y2
 	VMOVDQU      Y3, (BX)
 	VPMOVSXBD    (BX), Y3
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y2, Y3, Y3
 	VXORPS       k0<>+0(SB), Y3, Y3
 	VCVTPS2PH    $0x00, Y3, X3
-	VMOVDQU      X3, 192(AX)
+	VMOVDQU      X3, 64(AX)
 	VPMOVSXBD    16(BX), Y3
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y2, Y3, Y3
 	VXORPS       k0<>+0(SB), Y3, Y3
 	VCVTPS2PH    $0x00, Y3, X3
-	VMOVDQU      X3, 208(AX)
+	VMOVDQU      X3, 80(AX)
 	VPMOVSXBD    8(BX), Y3
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y2, Y3, Y3
 	VXORPS       k0<>+0(SB), Y3, Y3
 	VCVTPS2PH    $0x00, Y3, X3
-	VMOVDQU      X3, 224(AX)
+	VMOVDQU      X3, 96(AX)
 	VPMOVSXBD    24(BX), Y3
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y2, Y3, Y3
 	VXORPS       k0<>+0(SB), Y3, Y3
 	VCVTPS2PH    $0x00, Y3, X2
-	VMOVDQU      X2, 240(AX)
+	VMOVDQU      X2, 112(AX)
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
-	PREFETCHT0   1152(AX)
-	PREFETCHT0   1216(AX)
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x00000008, DI
+	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000004, DI
 	CMPQ         DI, $0x00000010
 	JNE          groups
 	ADDQ         $0x0000006e, CX
@@ -11855,7 +11312,7 @@ done:
 exact:
 	VMOVDQU      k43<>+0(SB), Y4
 	VBROADCASTSS (DX), Y2
-	VANDPS       k144<>+0(SB), Y2, Y3
+	VANDPS       k145<>+0(SB), Y2, Y3
 	VXORPS       Y3, Y2, Y2
 	VPADDD       k52<>+0(SB), Y3, Y5
 	VPADDD       k43<>+0(SB), Y3, Y3
@@ -11872,7 +11329,7 @@ exactChunk:
 	VPSIGND     Y6, Y4, Y7
 	VFMADD231PS Y3, Y5, Y7
 	VPMAXUD     Y6, Y7, Y5
-	VPAND       k145<>+0(SB), Y5, Y5
+	VPAND       k144<>+0(SB), Y5, Y5
 	VXORPS      Y0, Y5, Y5
 	VXORPS      Y0, Y5, Y5
 	VMOVUPS     Y5, (AX)
@@ -11883,7 +11340,7 @@ exactChunk:
 	VPSIGND     Y6, Y4, Y7
 	VFMADD231PS Y3, Y5, Y7
 	VPMAXUD     Y6, Y7, Y5
-	VPAND       k145<>+0(SB), Y5, Y5
+	VPAND       k144<>+0(SB), Y5, Y5
 	VXORPS      Y0, Y5, Y5
 	VXORPS      Y0, Y5, Y5
 	VMOVUPS     Y5, 32(AX)
@@ -11894,7 +11351,7 @@ exactChunk:
 	VPSIGND     Y6, Y4, Y7
 	VFMADD231PS Y3, Y5, Y7
 	VPMAXUD     Y6, Y7, Y5
-	VPAND       k145<>+0(SB), Y5, Y5
+	VPAND       k144<>+0(SB), Y5, Y5
 	VXORPS      Y0, Y5, Y5
 	VXORPS      Y0, Y5, Y5
 	VMOVUPS     Y5, 64(AX)
@@ -11905,7 +11362,7 @@ exactChunk:
 	VPSIGND     Y6, Y4, Y7
 	VFMADD231PS Y3, Y5, Y7
 	VPMAXUD     Y6, Y7, Y5
-	VPAND       k145<>+0(SB), Y5, Y5
+	VPAND       k144<>+0(SB), Y5, Y5
 	VXORPS      Y0, Y5, Y5
 	VXORPS      Y0, Y5, Y5
 	VMOVUPS     Y5, 96(AX)
@@ -11917,16 +11374,16 @@ exactChunk:
 	JNZ         exactChunk
 	JMP         done
 
-DATA k144<>+0(SB)/8, $0x7fffffff7fffffff
-DATA k144<>+8(SB)/8, $0x7fffffff7fffffff
-DATA k144<>+16(SB)/8, $0x7fffffff7fffffff
-DATA k144<>+24(SB)/8, $0x7fffffff7fffffff
+DATA k144<>+0(SB)/8, $0xbfffffffbfffffff
+DATA k144<>+8(SB)/8, $0xbfffffffbfffffff
+DATA k144<>+16(SB)/8, $0xbfffffffbfffffff
+DATA k144<>+24(SB)/8, $0xbfffffffbfffffff
 GLOBL k144<>(SB), RODATA|NOPTR, $32
 
-DATA k145<>+0(SB)/8, $0xbfffffffbfffffff
-DATA k145<>+8(SB)/8, $0xbfffffffbfffffff
-DATA k145<>+16(SB)/8, $0xbfffffffbfffffff
-DATA k145<>+24(SB)/8, $0xbfffffffbfffffff
+DATA k145<>+0(SB)/8, $0x7fffffff7fffffff
+DATA k145<>+8(SB)/8, $0x7fffffff7fffffff
+DATA k145<>+16(SB)/8, $0x7fffffff7fffffff
+DATA k145<>+24(SB)/8, $0x7fffffff7fffffff
 GLOBL k145<>(SB), RODATA|NOPTR, $32
 
 // func bytesScaleBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
@@ -12009,7 +11466,7 @@ done:
 exact:
 	VMOVDQU      k43<>+0(SB), Y6
 	VBROADCASTSS (DX), Y4
-	VANDPS       k144<>+0(SB), Y4, Y5
+	VANDPS       k145<>+0(SB), Y4, Y5
 	VXORPS       Y5, Y4, Y4
 	VPADDD       k52<>+0(SB), Y5, Y7
 	VPADDD       k43<>+0(SB), Y5, Y5
@@ -12032,7 +11489,7 @@ exactChunk:
 	VPSIGND     Y11, Y6, Y12
 	VFMADD231PS Y5, Y8, Y12
 	VPMAXUD     Y11, Y12, Y8
-	VPAND       k145<>+0(SB), Y8, Y8
+	VPAND       k144<>+0(SB), Y8, Y8
 	VXORPS      Y2, Y8, Y8
 	VPSLLD      $0x0f, Y8, Y11
 	VBLENDVPS   Y11, Y1, Y0, Y11
@@ -12042,7 +11499,7 @@ exactChunk:
 	VPSIGND     Y11, Y6, Y12
 	VFMADD231PS Y5, Y7, Y12
 	VPMAXUD     Y11, Y12, Y7
-	VPAND       k145<>+0(SB), Y7, Y7
+	VPAND       k144<>+0(SB), Y7, Y7
 	VXORPS      Y2, Y7, Y7
 	VPSLLD      $0x0f, Y7, Y11
 	VBLENDVPS   Y11, Y1, Y0, Y11
@@ -12055,7 +11512,7 @@ exactChunk:
 	VPSIGND     Y7, Y6, Y8
 	VFMADD231PS Y5, Y10, Y8
 	VPMAXUD     Y7, Y8, Y10
-	VPAND       k145<>+0(SB), Y10, Y10
+	VPAND       k144<>+0(SB), Y10, Y10
 	VXORPS      Y2, Y10, Y10
 	VPSLLD      $0x0f, Y10, Y7
 	VBLENDVPS   Y7, Y1, Y0, Y7
@@ -12065,7 +11522,7 @@ exactChunk:
 	VPSIGND     Y7, Y6, Y8
 	VFMADD231PS Y5, Y9, Y8
 	VPMAXUD     Y7, Y8, Y9
-	VPAND       k145<>+0(SB), Y9, Y9
+	VPAND       k144<>+0(SB), Y9, Y9
 	VXORPS      Y2, Y9, Y9
 	VPSLLD      $0x0f, Y9, Y7
 	VBLENDVPS   Y7, Y1, Y0, Y7
@@ -12154,7 +11611,7 @@ done:
 exact:
 	VMOVDQU      k43<>+0(SB), Y4
 	VBROADCASTSS (DX), Y2
-	VANDPS       k144<>+0(SB), Y2, Y3
+	VANDPS       k145<>+0(SB), Y2, Y3
 	VXORPS       Y3, Y2, Y2
 	VPADDD       k52<>+0(SB), Y3, Y5
 	VPADDD       k43<>+0(SB), Y3, Y3
@@ -12171,7 +11628,7 @@ exactChunk:
 	VPSIGND     Y6, Y4, Y7
 	VFMADD231PS Y3, Y5, Y7
 	VPMAXUD     Y6, Y7, Y5
-	VPAND       k145<>+0(SB), Y5, Y5
+	VPAND       k144<>+0(SB), Y5, Y5
 	VXORPS      Y0, Y5, Y5
 	VXORPS      Y0, Y5, Y5
 	VCVTPS2PH   $0x00, Y5, X5
@@ -12183,7 +11640,7 @@ exactChunk:
 	VPSIGND     Y6, Y4, Y7
 	VFMADD231PS Y3, Y5, Y7
 	VPMAXUD     Y6, Y7, Y5
-	VPAND       k145<>+0(SB), Y5, Y5
+	VPAND       k144<>+0(SB), Y5, Y5
 	VXORPS      Y0, Y5, Y5
 	VXORPS      Y0, Y5, Y5
 	VCVTPS2PH   $0x00, Y5, X5
@@ -12195,7 +11652,7 @@ exactChunk:
 	VPSIGND     Y6, Y4, Y7
 	VFMADD231PS Y3, Y5, Y7
 	VPMAXUD     Y6, Y7, Y5
-	VPAND       k145<>+0(SB), Y5, Y5
+	VPAND       k144<>+0(SB), Y5, Y5
 	VXORPS      Y0, Y5, Y5
 	VXORPS      Y0, Y5, Y5
 	VCVTPS2PH   $0x00, Y5, X5
@@ -12207,7 +11664,7 @@ exactChunk:
 	VPSIGND     Y6, Y4, Y7
 	VFMADD231PS Y3, Y5, Y7
 	VPMAXUD     Y6, Y7, Y5
-	VPAND       k145<>+0(SB), Y5, Y5
+	VPAND       k144<>+0(SB), Y5, Y5
 	VXORPS      Y0, Y5, Y5
 	VXORPS      Y0, Y5, Y5
 	VCVTPS2PH   $0x00, Y5, X5
@@ -13581,7 +13038,7 @@ done:
 exact:
 	VMOVDQU      k43<>+0(SB), Y4
 	VBROADCASTSS (DX), Y3
-	VANDPS       k144<>+0(SB), Y3, Y5
+	VANDPS       k145<>+0(SB), Y3, Y5
 	VXORPS       Y5, Y3, Y3
 	VPADDD       k52<>+0(SB), Y5, Y6
 	VPADDD       k43<>+0(SB), Y5, Y5
@@ -13599,7 +13056,7 @@ exactChunk:
 	VPSIGND     Y7, Y4, Y8
 	VFMADD231PS Y5, Y6, Y8
 	VPMAXUD     Y7, Y8, Y6
-	VPAND       k145<>+0(SB), Y6, Y6
+	VPAND       k144<>+0(SB), Y6, Y6
 	VXORPS      Y0, Y6, Y6
 	VXORPS      Y0, Y6, Y6
 	VMOVUPS     Y6, (AX)
@@ -13611,7 +13068,7 @@ exactChunk:
 	VPSIGND     Y7, Y4, Y8
 	VFMADD231PS Y5, Y6, Y8
 	VPMAXUD     Y7, Y8, Y6
-	VPAND       k145<>+0(SB), Y6, Y6
+	VPAND       k144<>+0(SB), Y6, Y6
 	VXORPS      Y0, Y6, Y6
 	VXORPS      Y0, Y6, Y6
 	VMOVUPS     Y6, 32(AX)
@@ -13623,7 +13080,7 @@ exactChunk:
 	VPSIGND     Y7, Y4, Y8
 	VFMADD231PS Y5, Y6, Y8
 	VPMAXUD     Y7, Y8, Y6
-	VPAND       k145<>+0(SB), Y6, Y6
+	VPAND       k144<>+0(SB), Y6, Y6
 	VXORPS      Y0, Y6, Y6
 	VXORPS      Y0, Y6, Y6
 	VMOVUPS     Y6, 64(AX)
@@ -13635,7 +13092,7 @@ exactChunk:
 	VPSIGND     Y7, Y4, Y8
 	VFMADD231PS Y5, Y6, Y8
 	VPMAXUD     Y7, Y8, Y6
-	VPAND       k145<>+0(SB), Y6, Y6
+	VPAND       k144<>+0(SB), Y6, Y6
 	VXORPS      Y0, Y6, Y6
 	VXORPS      Y0, Y6, Y6
 	VMOVUPS     Y6, 96(AX)
@@ -13734,7 +13191,7 @@ done:
 exact:
 	VMOVDQU      k43<>+0(SB), Y6
 	VBROADCASTSS (DX), Y5
-	VANDPS       k144<>+0(SB), Y5, Y7
+	VANDPS       k145<>+0(SB), Y5, Y7
 	VXORPS       Y7, Y5, Y5
 	VPADDD       k52<>+0(SB), Y7, Y8
 	VPADDD       k43<>+0(SB), Y7, Y7
@@ -13758,7 +13215,7 @@ exactChunk:
 	VPSIGND     Y12, Y6, Y13
 	VFMADD231PS Y7, Y9, Y13
 	VPMAXUD     Y12, Y13, Y9
-	VPAND       k145<>+0(SB), Y9, Y9
+	VPAND       k144<>+0(SB), Y9, Y9
 	VXORPS      Y2, Y9, Y9
 	VPSLLD      $0x0f, Y9, Y12
 	VBLENDVPS   Y12, Y1, Y0, Y12
@@ -13769,7 +13226,7 @@ exactChunk:
 	VPSIGND     Y12, Y6, Y13
 	VFMADD231PS Y7, Y8, Y13
 	VPMAXUD     Y12, Y13, Y8
-	VPAND       k145<>+0(SB), Y8, Y8
+	VPAND       k144<>+0(SB), Y8, Y8
 	VXORPS      Y2, Y8, Y8
 	VPSLLD      $0x0f, Y8, Y12
 	VBLENDVPS   Y12, Y1, Y0, Y12
@@ -13783,7 +13240,7 @@ exactChunk:
 	VPSIGND     Y8, Y6, Y9
 	VFMADD231PS Y7, Y11, Y9
 	VPMAXUD     Y8, Y9, Y11
-	VPAND       k145<>+0(SB), Y11, Y11
+	VPAND       k144<>+0(SB), Y11, Y11
 	VXORPS      Y2, Y11, Y11
 	VPSLLD      $0x0f, Y11, Y8
 	VBLENDVPS   Y8, Y1, Y0, Y8
@@ -13794,7 +13251,7 @@ exactChunk:
 	VPSIGND     Y8, Y6, Y9
 	VFMADD231PS Y7, Y10, Y9
 	VPMAXUD     Y8, Y9, Y10
-	VPAND       k145<>+0(SB), Y10, Y10
+	VPAND       k144<>+0(SB), Y10, Y10
 	VXORPS      Y2, Y10, Y10
 	VPSLLD      $0x0f, Y10, Y8
 	VBLENDVPS   Y8, Y1, Y0, Y8
@@ -13890,7 +13347,7 @@ done:
 exact:
 	VMOVDQU      k43<>+0(SB), Y4
 	VBROADCASTSS (DX), Y3
-	VANDPS       k144<>+0(SB), Y3, Y5
+	VANDPS       k145<>+0(SB), Y3, Y5
 	VXORPS       Y5, Y3, Y3
 	VPADDD       k52<>+0(SB), Y5, Y6
 	VPADDD       k43<>+0(SB), Y5, Y5
@@ -13908,7 +13365,7 @@ exactChunk:
 	VPSIGND     Y7, Y4, Y8
 	VFMADD231PS Y5, Y6, Y8
 	VPMAXUD     Y7, Y8, Y6
-	VPAND       k145<>+0(SB), Y6, Y6
+	VPAND       k144<>+0(SB), Y6, Y6
 	VXORPS      Y0, Y6, Y6
 	VXORPS      Y0, Y6, Y6
 	VCVTPS2PH   $0x00, Y6, X6
@@ -13921,7 +13378,7 @@ exactChunk:
 	VPSIGND     Y7, Y4, Y8
 	VFMADD231PS Y5, Y6, Y8
 	VPMAXUD     Y7, Y8, Y6
-	VPAND       k145<>+0(SB), Y6, Y6
+	VPAND       k144<>+0(SB), Y6, Y6
 	VXORPS      Y0, Y6, Y6
 	VXORPS      Y0, Y6, Y6
 	VCVTPS2PH   $0x00, Y6, X6
@@ -13934,7 +13391,7 @@ exactChunk:
 	VPSIGND     Y7, Y4, Y8
 	VFMADD231PS Y5, Y6, Y8
 	VPMAXUD     Y7, Y8, Y6
-	VPAND       k145<>+0(SB), Y6, Y6
+	VPAND       k144<>+0(SB), Y6, Y6
 	VXORPS      Y0, Y6, Y6
 	VXORPS      Y0, Y6, Y6
 	VCVTPS2PH   $0x00, Y6, X6
@@ -13947,7 +13404,7 @@ exactChunk:
 	VPSIGND     Y7, Y4, Y8
 	VFMADD231PS Y5, Y6, Y8
 	VPMAXUD     Y7, Y8, Y6
-	VPAND       k145<>+0(SB), Y6, Y6
+	VPAND       k144<>+0(SB), Y6, Y6
 	VXORPS      Y0, Y6, Y6
 	VXORPS      Y0, Y6, Y6
 	VCVTPS2PH   $0x00, Y6, X6
@@ -13982,7 +13439,7 @@ TEXT ·bookLowScale32F32AVX2(SB), NOSPLIT, $128-56
 	VMOVDQU    64(SP), Y2
 	VMOVDQU    96(SP), Y3
 	VPXOR      Y4, Y4, Y4
-	VPAND      k144<>+0(SB), Y2, Y2
+	VPAND      k145<>+0(SB), Y2, Y2
 	VPXOR      Y5, Y5, Y5
 	VPCMPEQD   Y5, Y2, Y5
 	VMOVDQU    k146<>+0(SB), Y6
@@ -13991,7 +13448,7 @@ TEXT ·bookLowScale32F32AVX2(SB), NOSPLIT, $128-56
 	VPANDN     Y6, Y5, Y6
 	VPOR       Y6, Y4, Y4
 	VPOR       Y2, Y4, Y4
-	VPAND      k144<>+0(SB), Y3, Y2
+	VPAND      k145<>+0(SB), Y3, Y2
 	VPXOR      Y3, Y3, Y3
 	VPCMPEQD   Y3, Y2, Y3
 	VMOVDQU    k146<>+0(SB), Y5
@@ -14231,7 +13688,7 @@ TEXT ·bookLowScale32BF16AVX2(SB), NOSPLIT, $64-56
 	VMOVDQU   (SP), Y3
 	VMOVDQU   32(SP), Y4
 	VPXOR     Y5, Y5, Y5
-	VPAND     k144<>+0(SB), Y3, Y3
+	VPAND     k145<>+0(SB), Y3, Y3
 	VPXOR     Y6, Y6, Y6
 	VPCMPEQD  Y6, Y3, Y6
 	VMOVDQU   k146<>+0(SB), Y7
@@ -14240,7 +13697,7 @@ TEXT ·bookLowScale32BF16AVX2(SB), NOSPLIT, $64-56
 	VPANDN    Y7, Y6, Y7
 	VPOR      Y7, Y5, Y5
 	VPOR      Y3, Y5, Y5
-	VPAND     k144<>+0(SB), Y4, Y3
+	VPAND     k145<>+0(SB), Y4, Y3
 	VPXOR     Y4, Y4, Y4
 	VPCMPEQD  Y4, Y3, Y4
 	VMOVDQU   k146<>+0(SB), Y6
@@ -14461,7 +13918,7 @@ TEXT ·bookLowScale64BF16AVX2(SB), NOSPLIT, $64-56
 	VMOVDQU   (SP), Y3
 	VMOVDQU   32(SP), Y4
 	VPXOR     Y5, Y5, Y5
-	VPAND     k144<>+0(SB), Y3, Y3
+	VPAND     k145<>+0(SB), Y3, Y3
 	VPXOR     Y6, Y6, Y6
 	VPCMPEQD  Y6, Y3, Y6
 	VMOVDQU   k146<>+0(SB), Y7
@@ -14470,7 +13927,7 @@ TEXT ·bookLowScale64BF16AVX2(SB), NOSPLIT, $64-56
 	VPANDN    Y7, Y6, Y7
 	VPOR      Y7, Y5, Y5
 	VPOR      Y3, Y5, Y5
-	VPAND     k144<>+0(SB), Y4, Y3
+	VPAND     k145<>+0(SB), Y4, Y3
 	VPXOR     Y4, Y4, Y4
 	VPCMPEQD  Y4, Y3, Y4
 	VMOVDQU   k146<>+0(SB), Y6
@@ -14615,7 +14072,7 @@ TEXT ·bookLowScale32F16AVX2(SB), NOSPLIT, $128-56
 	VMOVDQU   64(SP), Y2
 	VMOVDQU   96(SP), Y3
 	VPXOR     Y4, Y4, Y4
-	VPAND     k144<>+0(SB), Y2, Y2
+	VPAND     k145<>+0(SB), Y2, Y2
 	VPXOR     Y5, Y5, Y5
 	VPCMPEQD  Y5, Y2, Y5
 	VMOVDQU   k146<>+0(SB), Y6
@@ -14624,7 +14081,7 @@ TEXT ·bookLowScale32F16AVX2(SB), NOSPLIT, $128-56
 	VPANDN    Y6, Y5, Y6
 	VPOR      Y6, Y4, Y4
 	VPOR      Y2, Y4, Y4
-	VPAND     k144<>+0(SB), Y3, Y2
+	VPAND     k145<>+0(SB), Y3, Y2
 	VPXOR     Y3, Y3, Y3
 	VPCMPEQD  Y3, Y2, Y3
 	VMOVDQU   k146<>+0(SB), Y5
@@ -14747,7 +14204,7 @@ TEXT ·bookLowScale64F16AVX2(SB), NOSPLIT, $128-56
 	VMOVDQU   64(SP), Y2
 	VMOVDQU   96(SP), Y3
 	VPXOR     Y4, Y4, Y4
-	VPAND     k144<>+0(SB), Y2, Y2
+	VPAND     k145<>+0(SB), Y2, Y2
 	VPXOR     Y5, Y5, Y5
 	VPCMPEQD  Y5, Y2, Y5
 	VMOVDQU   k146<>+0(SB), Y6
@@ -14756,7 +14213,7 @@ TEXT ·bookLowScale64F16AVX2(SB), NOSPLIT, $128-56
 	VPANDN    Y6, Y5, Y6
 	VPOR      Y6, Y4, Y4
 	VPOR      Y2, Y4, Y4
-	VPAND     k144<>+0(SB), Y3, Y2
+	VPAND     k145<>+0(SB), Y3, Y2
 	VPXOR     Y3, Y3, Y3
 	VPCMPEQD  Y3, Y2, Y3
 	VMOVDQU   k146<>+0(SB), Y5
@@ -14888,7 +14345,7 @@ TEXT ·bookLowShift32F32AVX2(SB), NOSPLIT, $128-56
 	VMOVDQU    64(SP), Y1
 	VMOVDQU    96(SP), Y2
 	VPXOR      Y3, Y3, Y3
-	VPAND      k144<>+0(SB), Y1, Y1
+	VPAND      k145<>+0(SB), Y1, Y1
 	VPXOR      Y4, Y4, Y4
 	VPCMPEQD   Y4, Y1, Y4
 	VMOVDQU    k146<>+0(SB), Y5
@@ -14897,7 +14354,7 @@ TEXT ·bookLowShift32F32AVX2(SB), NOSPLIT, $128-56
 	VPANDN     Y5, Y4, Y5
 	VPOR       Y5, Y3, Y3
 	VPOR       Y1, Y3, Y3
-	VPAND      k144<>+0(SB), Y2, Y1
+	VPAND      k145<>+0(SB), Y2, Y1
 	VPXOR      Y2, Y2, Y2
 	VPCMPEQD   Y2, Y1, Y2
 	VMOVDQU    k146<>+0(SB), Y4
@@ -15118,7 +14575,7 @@ TEXT ·bookLowShift32BF16AVX2(SB), NOSPLIT, $64-56
 	VMOVDQU   (SP), Y3
 	VMOVDQU   32(SP), Y4
 	VPXOR     Y5, Y5, Y5
-	VPAND     k144<>+0(SB), Y3, Y3
+	VPAND     k145<>+0(SB), Y3, Y3
 	VPXOR     Y6, Y6, Y6
 	VPCMPEQD  Y6, Y3, Y6
 	VMOVDQU   k146<>+0(SB), Y7
@@ -15127,7 +14584,7 @@ TEXT ·bookLowShift32BF16AVX2(SB), NOSPLIT, $64-56
 	VPANDN    Y7, Y6, Y7
 	VPOR      Y7, Y5, Y5
 	VPOR      Y3, Y5, Y5
-	VPAND     k144<>+0(SB), Y4, Y3
+	VPAND     k145<>+0(SB), Y4, Y3
 	VPXOR     Y4, Y4, Y4
 	VPCMPEQD  Y4, Y3, Y4
 	VMOVDQU   k146<>+0(SB), Y6
@@ -15274,7 +14731,7 @@ TEXT ·bookLowShift64BF16AVX2(SB), NOSPLIT, $64-56
 	VMOVDQU   (SP), Y3
 	VMOVDQU   32(SP), Y4
 	VPXOR     Y5, Y5, Y5
-	VPAND     k144<>+0(SB), Y3, Y3
+	VPAND     k145<>+0(SB), Y3, Y3
 	VPXOR     Y6, Y6, Y6
 	VPCMPEQD  Y6, Y3, Y6
 	VMOVDQU   k146<>+0(SB), Y7
@@ -15283,7 +14740,7 @@ TEXT ·bookLowShift64BF16AVX2(SB), NOSPLIT, $64-56
 	VPANDN    Y7, Y6, Y7
 	VPOR      Y7, Y5, Y5
 	VPOR      Y3, Y5, Y5
-	VPAND     k144<>+0(SB), Y4, Y3
+	VPAND     k145<>+0(SB), Y4, Y3
 	VPXOR     Y4, Y4, Y4
 	VPCMPEQD  Y4, Y3, Y4
 	VMOVDQU   k146<>+0(SB), Y6
@@ -15436,7 +14893,7 @@ TEXT ·bookLowShift32F16AVX2(SB), NOSPLIT, $128-56
 	VMOVDQU   64(SP), Y1
 	VMOVDQU   96(SP), Y2
 	VPXOR     Y3, Y3, Y3
-	VPAND     k144<>+0(SB), Y1, Y1
+	VPAND     k145<>+0(SB), Y1, Y1
 	VPXOR     Y4, Y4, Y4
 	VPCMPEQD  Y4, Y1, Y4
 	VMOVDQU   k146<>+0(SB), Y5
@@ -15445,7 +14902,7 @@ TEXT ·bookLowShift32F16AVX2(SB), NOSPLIT, $128-56
 	VPANDN    Y5, Y4, Y5
 	VPOR      Y5, Y3, Y3
 	VPOR      Y1, Y3, Y3
-	VPAND     k144<>+0(SB), Y2, Y1
+	VPAND     k145<>+0(SB), Y2, Y1
 	VPXOR     Y2, Y2, Y2
 	VPCMPEQD  Y2, Y1, Y2
 	VMOVDQU   k146<>+0(SB), Y4
@@ -15582,7 +15039,7 @@ TEXT ·bookLowShift64F16AVX2(SB), NOSPLIT, $128-56
 	VMOVDQU   64(SP), Y1
 	VMOVDQU   96(SP), Y2
 	VPXOR     Y3, Y3, Y3
-	VPAND     k144<>+0(SB), Y1, Y1
+	VPAND     k145<>+0(SB), Y1, Y1
 	VPXOR     Y4, Y4, Y4
 	VPCMPEQD  Y4, Y1, Y4
 	VMOVDQU   k146<>+0(SB), Y5
@@ -15591,7 +15048,7 @@ TEXT ·bookLowShift64F16AVX2(SB), NOSPLIT, $128-56
 	VPANDN    Y5, Y4, Y5
 	VPOR      Y5, Y3, Y3
 	VPOR      Y1, Y3, Y3
-	VPAND     k144<>+0(SB), Y2, Y1
+	VPAND     k145<>+0(SB), Y2, Y1
 	VPXOR     Y2, Y2, Y2
 	VPCMPEQD  Y2, Y1, Y2
 	VMOVDQU   k146<>+0(SB), Y4
@@ -15738,7 +15195,7 @@ TEXT ·bookLowAffine32F32AVX2(SB), NOSPLIT, $128-56
 	VMOVDQU    64(SP), Y1
 	VMOVDQU    96(SP), Y2
 	VPXOR      Y3, Y3, Y3
-	VPAND      k144<>+0(SB), Y1, Y1
+	VPAND      k145<>+0(SB), Y1, Y1
 	VPXOR      Y4, Y4, Y4
 	VPCMPEQD   Y4, Y1, Y4
 	VMOVDQU    k146<>+0(SB), Y5
@@ -15747,7 +15204,7 @@ TEXT ·bookLowAffine32F32AVX2(SB), NOSPLIT, $128-56
 	VPANDN     Y5, Y4, Y5
 	VPOR       Y5, Y3, Y3
 	VPOR       Y1, Y3, Y3
-	VPAND      k144<>+0(SB), Y2, Y1
+	VPAND      k145<>+0(SB), Y2, Y1
 	VPXOR      Y2, Y2, Y2
 	VPCMPEQD   Y2, Y1, Y2
 	VMOVDQU    k146<>+0(SB), Y4
@@ -15968,7 +15425,7 @@ TEXT ·bookLowAffine64F32AVX2(SB), NOSPLIT, $128-56
 	VMOVDQU   64(SP), Y1
 	VMOVDQU   96(SP), Y2
 	VPXOR     Y3, Y3, Y3
-	VPAND     k144<>+0(SB), Y1, Y1
+	VPAND     k145<>+0(SB), Y1, Y1
 	VPXOR     Y4, Y4, Y4
 	VPCMPEQD  Y4, Y1, Y4
 	VMOVDQU   k146<>+0(SB), Y5
@@ -15977,7 +15434,7 @@ TEXT ·bookLowAffine64F32AVX2(SB), NOSPLIT, $128-56
 	VPANDN    Y5, Y4, Y5
 	VPOR      Y5, Y3, Y3
 	VPOR      Y1, Y3, Y3
-	VPAND     k144<>+0(SB), Y2, Y1
+	VPAND     k145<>+0(SB), Y2, Y1
 	VPXOR     Y2, Y2, Y2
 	VPCMPEQD  Y2, Y1, Y2
 	VMOVDQU   k146<>+0(SB), Y4
@@ -16173,7 +15630,7 @@ TEXT ·bookLowAffine32BF16AVX2(SB), NOSPLIT, $64-56
 	VMOVDQU   (SP), Y3
 	VMOVDQU   32(SP), Y4
 	VPXOR     Y5, Y5, Y5
-	VPAND     k144<>+0(SB), Y3, Y3
+	VPAND     k145<>+0(SB), Y3, Y3
 	VPXOR     Y6, Y6, Y6
 	VPCMPEQD  Y6, Y3, Y6
 	VMOVDQU   k146<>+0(SB), Y7
@@ -16182,7 +15639,7 @@ TEXT ·bookLowAffine32BF16AVX2(SB), NOSPLIT, $64-56
 	VPANDN    Y7, Y6, Y7
 	VPOR      Y7, Y5, Y5
 	VPOR      Y3, Y5, Y5
-	VPAND     k144<>+0(SB), Y4, Y3
+	VPAND     k145<>+0(SB), Y4, Y3
 	VPXOR     Y4, Y4, Y4
 	VPCMPEQD  Y4, Y3, Y4
 	VMOVDQU   k146<>+0(SB), Y6
@@ -16333,7 +15790,7 @@ TEXT ·bookLowAffine64BF16AVX2(SB), NOSPLIT, $64-56
 	VMOVDQU   (SP), Y3
 	VMOVDQU   32(SP), Y4
 	VPXOR     Y5, Y5, Y5
-	VPAND     k144<>+0(SB), Y3, Y3
+	VPAND     k145<>+0(SB), Y3, Y3
 	VPXOR     Y6, Y6, Y6
 	VPCMPEQD  Y6, Y3, Y6
 	VMOVDQU   k146<>+0(SB), Y7
@@ -16342,7 +15799,7 @@ TEXT ·bookLowAffine64BF16AVX2(SB), NOSPLIT, $64-56
 	VPANDN    Y7, Y6, Y7
 	VPOR      Y7, Y5, Y5
 	VPOR      Y3, Y5, Y5
-	VPAND     k144<>+0(SB), Y4, Y3
+	VPAND     k145<>+0(SB), Y4, Y3
 	VPXOR     Y4, Y4, Y4
 	VPCMPEQD  Y4, Y3, Y4
 	VMOVDQU   k146<>+0(SB), Y6
@@ -16499,7 +15956,7 @@ TEXT ·bookLowAffine32F16AVX2(SB), NOSPLIT, $128-56
 	VMOVDQU   64(SP), Y1
 	VMOVDQU   96(SP), Y2
 	VPXOR     Y3, Y3, Y3
-	VPAND     k144<>+0(SB), Y1, Y1
+	VPAND     k145<>+0(SB), Y1, Y1
 	VPXOR     Y4, Y4, Y4
 	VPCMPEQD  Y4, Y1, Y4
 	VMOVDQU   k146<>+0(SB), Y5
@@ -16508,7 +15965,7 @@ TEXT ·bookLowAffine32F16AVX2(SB), NOSPLIT, $128-56
 	VPANDN    Y5, Y4, Y5
 	VPOR      Y5, Y3, Y3
 	VPOR      Y1, Y3, Y3
-	VPAND     k144<>+0(SB), Y2, Y1
+	VPAND     k145<>+0(SB), Y2, Y1
 	VPXOR     Y2, Y2, Y2
 	VPCMPEQD  Y2, Y1, Y2
 	VMOVDQU   k146<>+0(SB), Y4
@@ -16647,7 +16104,7 @@ TEXT ·bookLowAffine64F16AVX2(SB), NOSPLIT, $128-56
 	VMOVDQU   64(SP), Y1
 	VMOVDQU   96(SP), Y2
 	VPXOR     Y3, Y3, Y3
-	VPAND     k144<>+0(SB), Y1, Y1
+	VPAND     k145<>+0(SB), Y1, Y1
 	VPXOR     Y4, Y4, Y4
 	VPCMPEQD  Y4, Y1, Y4
 	VMOVDQU   k146<>+0(SB), Y5
@@ -16656,7 +16113,7 @@ TEXT ·bookLowAffine64F16AVX2(SB), NOSPLIT, $128-56
 	VPANDN    Y5, Y4, Y5
 	VPOR      Y5, Y3, Y3
 	VPOR      Y1, Y3, Y3
-	VPAND     k144<>+0(SB), Y2, Y1
+	VPAND     k145<>+0(SB), Y2, Y1
 	VPXOR     Y2, Y2, Y2
 	VPCMPEQD  Y2, Y1, Y2
 	VMOVDQU   k146<>+0(SB), Y4
@@ -16806,7 +16263,7 @@ TEXT ·bookHighScale32F32AVX2(SB), NOSPLIT, $128-56
 	VMOVDQU    64(SP), Y2
 	VMOVDQU    96(SP), Y3
 	VPXOR      Y4, Y4, Y4
-	VPAND      k144<>+0(SB), Y2, Y2
+	VPAND      k145<>+0(SB), Y2, Y2
 	VPXOR      Y5, Y5, Y5
 	VPCMPEQD   Y5, Y2, Y5
 	VMOVDQU    k146<>+0(SB), Y6
@@ -16815,7 +16272,7 @@ TEXT ·bookHighScale32F32AVX2(SB), NOSPLIT, $128-56
 	VPANDN     Y6, Y5, Y6
 	VPOR       Y6, Y4, Y4
 	VPOR       Y2, Y4, Y4
-	VPAND      k144<>+0(SB), Y3, Y2
+	VPAND      k145<>+0(SB), Y3, Y2
 	VPXOR      Y3, Y3, Y3
 	VPCMPEQD   Y3, Y2, Y3
 	VMOVDQU    k146<>+0(SB), Y5
@@ -17021,7 +16478,7 @@ TEXT ·bookHighScale32BF16AVX2(SB), NOSPLIT, $64-56
 	VMOVDQU   (SP), Y3
 	VMOVDQU   32(SP), Y4
 	VPXOR     Y5, Y5, Y5
-	VPAND     k144<>+0(SB), Y3, Y3
+	VPAND     k145<>+0(SB), Y3, Y3
 	VPXOR     Y6, Y6, Y6
 	VPCMPEQD  Y6, Y3, Y6
 	VMOVDQU   k146<>+0(SB), Y7
@@ -17030,7 +16487,7 @@ TEXT ·bookHighScale32BF16AVX2(SB), NOSPLIT, $64-56
 	VPANDN    Y7, Y6, Y7
 	VPOR      Y7, Y5, Y5
 	VPOR      Y3, Y5, Y5
-	VPAND     k144<>+0(SB), Y4, Y3
+	VPAND     k145<>+0(SB), Y4, Y3
 	VPXOR     Y4, Y4, Y4
 	VPCMPEQD  Y4, Y3, Y4
 	VMOVDQU   k146<>+0(SB), Y6
@@ -17246,7 +16703,7 @@ TEXT ·bookHighScale64BF16AVX2(SB), NOSPLIT, $64-56
 	VMOVDQU   (SP), Y3
 	VMOVDQU   32(SP), Y4
 	VPXOR     Y5, Y5, Y5
-	VPAND     k144<>+0(SB), Y3, Y3
+	VPAND     k145<>+0(SB), Y3, Y3
 	VPXOR     Y6, Y6, Y6
 	VPCMPEQD  Y6, Y3, Y6
 	VMOVDQU   k146<>+0(SB), Y7
@@ -17255,7 +16712,7 @@ TEXT ·bookHighScale64BF16AVX2(SB), NOSPLIT, $64-56
 	VPANDN    Y7, Y6, Y7
 	VPOR      Y7, Y5, Y5
 	VPOR      Y3, Y5, Y5
-	VPAND     k144<>+0(SB), Y4, Y3
+	VPAND     k145<>+0(SB), Y4, Y3
 	VPXOR     Y4, Y4, Y4
 	VPCMPEQD  Y4, Y3, Y4
 	VMOVDQU   k146<>+0(SB), Y6
@@ -17394,7 +16851,7 @@ TEXT ·bookHighScale32F16AVX2(SB), NOSPLIT, $128-56
 	VMOVDQU   64(SP), Y2
 	VMOVDQU   96(SP), Y3
 	VPXOR     Y4, Y4, Y4
-	VPAND     k144<>+0(SB), Y2, Y2
+	VPAND     k145<>+0(SB), Y2, Y2
 	VPXOR     Y5, Y5, Y5
 	VPCMPEQD  Y5, Y2, Y5
 	VMOVDQU   k146<>+0(SB), Y6
@@ -17403,7 +16860,7 @@ TEXT ·bookHighScale32F16AVX2(SB), NOSPLIT, $128-56
 	VPANDN    Y6, Y5, Y6
 	VPOR      Y6, Y4, Y4
 	VPOR      Y2, Y4, Y4
-	VPAND     k144<>+0(SB), Y3, Y2
+	VPAND     k145<>+0(SB), Y3, Y2
 	VPXOR     Y3, Y3, Y3
 	VPCMPEQD  Y3, Y2, Y3
 	VMOVDQU   k146<>+0(SB), Y5
@@ -17527,7 +16984,7 @@ TEXT ·bookHighScale64F16AVX2(SB), NOSPLIT, $128-56
 	VMOVDQU   64(SP), Y2
 	VMOVDQU   96(SP), Y3
 	VPXOR     Y4, Y4, Y4
-	VPAND     k144<>+0(SB), Y2, Y2
+	VPAND     k145<>+0(SB), Y2, Y2
 	VPXOR     Y5, Y5, Y5
 	VPCMPEQD  Y5, Y2, Y5
 	VMOVDQU   k146<>+0(SB), Y6
@@ -17536,7 +16993,7 @@ TEXT ·bookHighScale64F16AVX2(SB), NOSPLIT, $128-56
 	VPANDN    Y6, Y5, Y6
 	VPOR      Y6, Y4, Y4
 	VPOR      Y2, Y4, Y4
-	VPAND     k144<>+0(SB), Y3, Y2
+	VPAND     k145<>+0(SB), Y3, Y2
 	VPXOR     Y3, Y3, Y3
 	VPCMPEQD  Y3, Y2, Y3
 	VMOVDQU   k146<>+0(SB), Y5
@@ -17668,7 +17125,7 @@ TEXT ·bookPairsF32AVX2(SB), NOSPLIT, $128-56
 	VMOVDQU    64(SP), Y1
 	VMOVDQU    96(SP), Y2
 	VPXOR      Y3, Y3, Y3
-	VPAND      k144<>+0(SB), Y1, Y1
+	VPAND      k145<>+0(SB), Y1, Y1
 	VPXOR      Y4, Y4, Y4
 	VPCMPEQD   Y4, Y1, Y4
 	VMOVDQU    k146<>+0(SB), Y5
@@ -17677,7 +17134,7 @@ TEXT ·bookPairsF32AVX2(SB), NOSPLIT, $128-56
 	VPANDN     Y5, Y4, Y5
 	VPOR       Y5, Y3, Y3
 	VPOR       Y1, Y3, Y3
-	VPAND      k144<>+0(SB), Y2, Y1
+	VPAND      k145<>+0(SB), Y2, Y1
 	VPXOR      Y2, Y2, Y2
 	VPCMPEQD   Y2, Y1, Y2
 	VMOVDQU    k146<>+0(SB), Y4
@@ -17844,206 +17301,6 @@ exact:
 	VMOVDQA        Y5, Y7
 	JMP            write
 
-// func bookPairsHighF32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-// Requires: AVX, AVX2, BMI, MMX+
-TEXT ·bookPairsHighF32AVX2(SB), NOSPLIT, $128-56
-	MOVQ       dst+0(FP), AX
-	MOVQ       src+8(FP), CX
-	MOVQ       a+16(FP), DX
-	MOVQ       b+24(FP), BX
-	LEAQ       31(SP), SI
-	ANDQ       $-32, SI
-	MOVQ       book+32(FP), SI
-	VMOVDQU    (SI), Y0
-	VMOVDQU    32(SI), Y1
-	VCMPPS     $0x03, Y0, Y0, Y2
-	VBLENDVPS  Y2, k3<>+0(SB), Y0, Y0
-	VCMPPS     $0x03, Y1, Y1, Y2
-	VBLENDVPS  Y2, k3<>+0(SB), Y1, Y1
-	VMOVUPS    Y0, 64(SP)
-	VMOVUPS    Y1, 96(SP)
-	VMOVDQU    k6<>+0(SB), Y0
-	VMOVDQU    64(SP), Y1
-	VMOVDQU    96(SP), Y2
-	VPXOR      Y3, Y3, Y3
-	VPAND      k144<>+0(SB), Y1, Y1
-	VPXOR      Y4, Y4, Y4
-	VPCMPEQD   Y4, Y1, Y4
-	VMOVDQU    k146<>+0(SB), Y5
-	VPCMPGTD   Y1, Y5, Y5
-	VPCMPGTD   k147<>+0(SB), Y1, Y1
-	VPANDN     Y5, Y4, Y5
-	VPOR       Y5, Y3, Y3
-	VPOR       Y1, Y3, Y3
-	VPAND      k144<>+0(SB), Y2, Y1
-	VPXOR      Y2, Y2, Y2
-	VPCMPEQD   Y2, Y1, Y2
-	VMOVDQU    k146<>+0(SB), Y4
-	VPCMPGTD   Y1, Y4, Y4
-	VPCMPGTD   k147<>+0(SB), Y1, Y1
-	VPANDN     Y4, Y2, Y4
-	VPOR       Y4, Y3, Y3
-	VPOR       Y1, Y3, Y3
-	VMOVMSKPS  Y3, DI
-	MOVL       $0x177fffff, SI
-	NEGL       DI
-	SBBL       DI, DI
-	ORL        DI, SI
-	VMOVDQU    64(SP), Y1
-	VMOVDQU    96(SP), Y2
-	VPSHUFB    k148<>+0(SB), Y1, Y1
-	VPSHUFB    k148<>+0(SB), Y2, Y2
-	VPUNPCKLDQ Y2, Y1, Y3
-	VMOVDQU    k149<>+0(SB), Y4
-	VPERMD     Y3, Y4, Y4
-	VMOVDQU    k150<>+0(SB), Y5
-	VPERMD     Y3, Y5, Y3
-	VPUNPCKHDQ Y2, Y1, Y1
-	VMOVDQU    k149<>+0(SB), Y2
-	VPERMD     Y1, Y2, Y2
-	VMOVDQU    k150<>+0(SB), Y5
-	VPERMD     Y1, Y5, Y1
-	MOVQ       $0x7fffffff7fffffff, DI
-	MOVQ       $0x8000000080000000, R8
-	MOVL       SI, R9
-	ANDL       $0x7fffffff, R9
-	MOVL       R9, SI
-	SHLQ       $0x20, R9
-	ORQ        R9, SI
-	NEGQ       SI
-	ADDQ       R8, SI
-	MOVQ       n+48(FP), R10
-
-run:
-	MOVQ chunks+40(FP), R9
-
-chunk:
-	MOVQ           (DX), R11
-	ANDQ           DI, R11
-	ADDQ           SI, R11
-	ANDNQ          R8, R11, R11
-	JNZ            exact
-	VPBROADCASTQ   (DX), Y5
-	VXORPS         k0<>+0(SB), Y5, Y5
-	VCMPPS         $0x03, Y5, Y5, Y6
-	VBLENDVPS      Y6, k3<>+0(SB), Y5, Y5
-	VMOVSLDUP      Y5, Y6
-	VMOVSHDUP      Y5, Y5
-	VBROADCASTI128 (CX), Y7
-	VPSHUFB        k151<>+0(SB), Y7, Y7
-	VPSLLW         $0x08, Y7, Y8
-	VPSRLW         $0x04, Y7, Y7
-	VPOR           Y8, Y7, Y7
-	VPAND          Y0, Y7, Y7
-	VPSHUFB        Y7, Y4, Y8
-	VPSHUFB        Y7, Y3, Y9
-	VPSHUFB        Y7, Y2, Y10
-	VPSHUFB        Y7, Y1, Y7
-	VPUNPCKLBW     Y9, Y8, Y11
-	VPUNPCKLBW     Y7, Y10, Y12
-	VPUNPCKLWD     Y12, Y11, Y13
-	VPUNPCKHWD     Y12, Y11, Y11
-	VPUNPCKHBW     Y9, Y8, Y8
-	VPUNPCKHBW     Y7, Y10, Y7
-	VPUNPCKLWD     Y7, Y8, Y9
-	VPUNPCKHWD     Y7, Y8, Y7
-	VMULPS         Y6, Y13, Y13
-	VXORPS         k0<>+0(SB), Y13, Y13
-	VMULPS         Y6, Y11, Y11
-	VXORPS         k0<>+0(SB), Y11, Y11
-	VMULPS         Y5, Y9, Y9
-	VXORPS         k0<>+0(SB), Y9, Y9
-	VMULPS         Y5, Y7, Y7
-	VXORPS         k0<>+0(SB), Y7, Y7
-
-write:
-	VMOVUPS    Y13, (AX)
-	VMOVUPS    Y11, 32(AX)
-	VMOVUPS    Y9, 64(AX)
-	VMOVUPS    Y7, 96(AX)
-	ADDQ       $0x04, DX
-	ADDQ       $0x00000010, CX
-	PREFETCHT0 1024(AX)
-	PREFETCHT0 1088(AX)
-	ADDQ       $0x00000080, AX
-	DECQ       R9
-	JNZ        chunk
-	ADDQ       $0x04, DX
-	ADDQ       $0x04, BX
-	DECQ       R10
-	JNZ        run
-	VZEROUPPER
-	RET
-
-exact:
-	VPBROADCASTQ   (DX), Y5
-	VXORPS         k0<>+0(SB), Y5, Y5
-	VCMPPS         $0x03, Y5, Y5, Y6
-	VBLENDVPS      Y6, k3<>+0(SB), Y5, Y5
-	VMOVSLDUP      Y5, Y8
-	VMOVSHDUP      Y5, Y9
-	VCVTPS2PD      X8, Y8
-	VCVTPS2PD      X9, Y9
-	VBROADCASTI128 (CX), Y7
-	VPSHUFB        k151<>+0(SB), Y7, Y7
-	VPSLLW         $0x08, Y7, Y5
-	VPSRLW         $0x04, Y7, Y7
-	VPOR           Y5, Y7, Y7
-	VPAND          Y0, Y7, Y7
-	VPSHUFB        Y7, Y4, Y5
-	VPSHUFB        Y7, Y3, Y12
-	VPSHUFB        Y7, Y2, Y6
-	VPSHUFB        Y7, Y1, Y11
-	VPUNPCKLBW     Y12, Y5, Y7
-	VPUNPCKLBW     Y11, Y6, Y13
-	VPUNPCKLWD     Y13, Y7, Y10
-	VPUNPCKHWD     Y13, Y7, Y7
-	VPUNPCKHBW     Y12, Y5, Y5
-	VPUNPCKHBW     Y11, Y6, Y11
-	VPUNPCKLWD     Y11, Y5, Y6
-	VPUNPCKHWD     Y11, Y5, Y5
-	VEXTRACTF128   $0x01, Y10, X11
-	VCVTPS2PD      X10, Y10
-	VMULPD         Y8, Y10, Y10
-	VCVTPD2PSY     Y10, X10
-	VCVTPS2PD      X11, Y11
-	VMULPD         Y8, Y11, Y11
-	VCVTPD2PSY     Y11, X11
-	VINSERTF128    $0x01, X11, Y10, Y10
-	VXORPS         k0<>+0(SB), Y10, Y10
-	VEXTRACTF128   $0x01, Y7, X11
-	VCVTPS2PD      X7, Y7
-	VMULPD         Y8, Y7, Y7
-	VCVTPD2PSY     Y7, X7
-	VCVTPS2PD      X11, Y11
-	VMULPD         Y8, Y11, Y11
-	VCVTPD2PSY     Y11, X11
-	VINSERTF128    $0x01, X11, Y7, Y7
-	VXORPS         k0<>+0(SB), Y7, Y7
-	VEXTRACTF128   $0x01, Y6, X8
-	VCVTPS2PD      X6, Y6
-	VMULPD         Y9, Y6, Y6
-	VCVTPD2PSY     Y6, X6
-	VCVTPS2PD      X8, Y8
-	VMULPD         Y9, Y8, Y8
-	VCVTPD2PSY     Y8, X8
-	VINSERTF128    $0x01, X8, Y6, Y6
-	VXORPS         k0<>+0(SB), Y6, Y6
-	VEXTRACTF128   $0x01, Y5, X8
-	VCVTPS2PD      X5, Y5
-	VMULPD         Y9, Y5, Y5
-	VCVTPD2PSY     Y5, X5
-	VCVTPS2PD      X8, Y8
-	VMULPD         Y9, Y8, Y8
-	VCVTPD2PSY     Y8, X8
-	VINSERTF128    $0x01, X8, Y5, Y5
-	VXORPS         k0<>+0(SB), Y5, Y5
-	VMOVDQA        Y10, Y13
-	VMOVDQA        Y7, Y11
-	VMOVDQA        Y6, Y9
-	VMOVDQA        Y5, Y7
-	JMP            write
-
 // func bookPairsBF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, BMI, MMX+
 TEXT ·bookPairsBF16AVX2(SB), NOSPLIT, $64-56
@@ -18070,7 +17327,7 @@ TEXT ·bookPairsBF16AVX2(SB), NOSPLIT, $64-56
 	VMOVDQU   (SP), Y3
 	VMOVDQU   32(SP), Y4
 	VPXOR     Y5, Y5, Y5
-	VPAND     k144<>+0(SB), Y3, Y3
+	VPAND     k145<>+0(SB), Y3, Y3
 	VPXOR     Y6, Y6, Y6
 	VPCMPEQD  Y6, Y3, Y6
 	VMOVDQU   k146<>+0(SB), Y7
@@ -18079,7 +17336,7 @@ TEXT ·bookPairsBF16AVX2(SB), NOSPLIT, $64-56
 	VPANDN    Y7, Y6, Y7
 	VPOR      Y7, Y5, Y5
 	VPOR      Y3, Y5, Y5
-	VPAND     k144<>+0(SB), Y4, Y3
+	VPAND     k145<>+0(SB), Y4, Y3
 	VPXOR     Y4, Y4, Y4
 	VPCMPEQD  Y4, Y3, Y4
 	VMOVDQU   k146<>+0(SB), Y6
@@ -18250,213 +17507,6 @@ exact:
 	VMOVDQA      Y6, Y6
 	JMP          write
 
-// func bookPairsHighBF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-// Requires: AVX, AVX2, BMI, MMX+
-TEXT ·bookPairsHighBF16AVX2(SB), NOSPLIT, $64-56
-	MOVQ      dst+0(FP), AX
-	MOVQ      src+8(FP), CX
-	MOVQ      a+16(FP), DX
-	MOVQ      b+24(FP), BX
-	VMOVDQU   k4<>+0(SB), Y0
-	VMOVDQU   k5<>+0(SB), Y1
-	MOVQ      book+32(FP), SI
-	VMOVDQU   (SI), Y2
-	VMOVDQU   32(SI), Y3
-	VCMPPS    $0x03, Y2, Y2, Y4
-	VBLENDVPS Y4, k3<>+0(SB), Y2, Y2
-	VCMPPS    $0x03, Y3, Y3, Y4
-	VBLENDVPS Y4, k3<>+0(SB), Y3, Y3
-	VSHUFPS   $0x88, Y3, Y2, Y4
-	VPERMQ    $0xd8, Y4, Y4
-	VSHUFPS   $0xdd, Y3, Y2, Y2
-	VPERMQ    $0xd8, Y2, Y2
-	VMOVUPS   Y4, (SP)
-	VMOVUPS   Y2, 32(SP)
-	VMOVDQU   k6<>+0(SB), Y2
-	VMOVDQU   (SP), Y3
-	VMOVDQU   32(SP), Y4
-	VPXOR     Y5, Y5, Y5
-	VPAND     k144<>+0(SB), Y3, Y3
-	VPXOR     Y6, Y6, Y6
-	VPCMPEQD  Y6, Y3, Y6
-	VMOVDQU   k146<>+0(SB), Y7
-	VPCMPGTD  Y3, Y7, Y7
-	VPCMPGTD  k147<>+0(SB), Y3, Y3
-	VPANDN    Y7, Y6, Y7
-	VPOR      Y7, Y5, Y5
-	VPOR      Y3, Y5, Y5
-	VPAND     k144<>+0(SB), Y4, Y3
-	VPXOR     Y4, Y4, Y4
-	VPCMPEQD  Y4, Y3, Y4
-	VMOVDQU   k146<>+0(SB), Y6
-	VPCMPGTD  Y3, Y6, Y6
-	VPCMPGTD  k147<>+0(SB), Y3, Y3
-	VPANDN    Y6, Y4, Y6
-	VPOR      Y6, Y5, Y5
-	VPOR      Y3, Y5, Y5
-	VMOVMSKPS Y5, DI
-	MOVL      $0x177fffff, SI
-	NEGL      DI
-	SBBL      DI, DI
-	ORL       DI, SI
-	MOVQ      $0x7fffffff7fffffff, DI
-	MOVQ      $0x8000000080000000, R8
-	MOVL      SI, R9
-	ANDL      $0x7fffffff, R9
-	MOVL      R9, SI
-	SHLQ      $0x20, R9
-	ORQ       R9, SI
-	NEGQ      SI
-	ADDQ      R8, SI
-	MOVQ      n+48(FP), R10
-
-run:
-	MOVQ chunks+40(FP), R9
-
-chunk:
-	MOVQ         (DX), R11
-	ANDQ         DI, R11
-	ADDQ         SI, R11
-	ANDNQ        R8, R11, R11
-	JNZ          exact
-	VPBROADCASTQ (DX), Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
-	VMOVSLDUP    Y3, Y4
-	VMOVSHDUP    Y3, Y3
-	VMOVDQU      (SP), Y5
-	VMOVDQU      32(SP), Y6
-	VMULPS       Y4, Y5, Y5
-	VPSLLD       $0x0f, Y5, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y5, Y5
-	VMULPS       Y4, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y4
-	VBLENDVPS    Y4, Y1, Y0, Y4
-	VPADDD       Y4, Y6, Y6
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y6, Y5, Y5
-	VPSHUFB      k8<>+0(SB), Y5, Y5
-	VPERMQ       $0x88, Y5, Y4
-	VPERMQ       $0xdd, Y5, Y5
-	VMOVDQU      (SP), Y6
-	VMOVDQU      32(SP), Y7
-	VMULPS       Y3, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VMULPS       Y3, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y3
-	VBLENDVPS    Y3, Y1, Y0, Y3
-	VPADDD       Y3, Y7, Y7
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y7, Y6, Y6
-	VPSHUFB      k8<>+0(SB), Y6, Y6
-	VPERMQ       $0x88, Y6, Y3
-	VPERMQ       $0xdd, Y6, Y6
-
-write:
-	VBROADCASTI128 (CX), Y7
-	VPSHUFB        k152<>+0(SB), Y7, Y7
-	VPSLLW         $0x08, Y7, Y8
-	VPSRLW         $0x04, Y7, Y7
-	VPOR           Y8, Y7, Y7
-	VPAND          Y2, Y7, Y7
-	VPSHUFB        Y7, Y4, Y4
-	VPSHUFB        Y7, Y5, Y5
-	VPUNPCKLBW     Y5, Y4, Y4
-	VMOVDQU        Y4, (AX)
-	VPSHUFB        Y7, Y3, Y4
-	VPSHUFB        Y7, Y6, Y5
-	VPUNPCKHBW     Y5, Y4, Y3
-	VMOVDQU        Y3, 32(AX)
-	ADDQ           $0x04, DX
-	ADDQ           $0x00000010, CX
-	PREFETCHT0     1024(AX)
-	ADDQ           $0x00000040, AX
-	DECQ           R9
-	JNZ            chunk
-	ADDQ           $0x04, DX
-	ADDQ           $0x04, BX
-	DECQ           R10
-	JNZ            run
-	VZEROUPPER
-	RET
-
-exact:
-	VPBROADCASTQ (DX), Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
-	VMOVSLDUP    Y3, Y4
-	VMOVSHDUP    Y3, Y3
-	VCVTPS2PD    X4, Y4
-	VCVTPS2PD    X3, Y3
-	VMOVDQU      (SP), Y5
-	VMOVDQU      32(SP), Y6
-	VEXTRACTF128 $0x01, Y5, X7
-	VCVTPS2PD    X5, Y5
-	VMULPD       Y4, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VCVTPS2PD    X7, Y7
-	VMULPD       Y4, Y7, Y7
-	VCVTPD2PSY   Y7, X7
-	VINSERTF128  $0x01, X7, Y5, Y5
-	VPSLLD       $0x0f, Y5, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y5, Y5
-	VEXTRACTF128 $0x01, Y6, X7
-	VCVTPS2PD    X6, Y6
-	VMULPD       Y4, Y6, Y6
-	VCVTPD2PSY   Y6, X6
-	VCVTPS2PD    X7, Y7
-	VMULPD       Y4, Y7, Y7
-	VCVTPD2PSY   Y7, X7
-	VINSERTF128  $0x01, X7, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y4
-	VBLENDVPS    Y4, Y1, Y0, Y4
-	VPADDD       Y4, Y6, Y6
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y6, Y5, Y5
-	VPSHUFB      k8<>+0(SB), Y5, Y5
-	VPERMQ       $0x88, Y5, Y4
-	VPERMQ       $0xdd, Y5, Y5
-	VMOVDQA      Y4, Y4
-	VMOVDQA      Y5, Y5
-	VMOVDQU      (SP), Y6
-	VMOVDQU      32(SP), Y7
-	VEXTRACTF128 $0x01, Y6, X8
-	VCVTPS2PD    X6, Y6
-	VMULPD       Y3, Y6, Y6
-	VCVTPD2PSY   Y6, X6
-	VCVTPS2PD    X8, Y8
-	VMULPD       Y3, Y8, Y8
-	VCVTPD2PSY   Y8, X8
-	VINSERTF128  $0x01, X8, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VEXTRACTF128 $0x01, Y7, X8
-	VCVTPS2PD    X7, Y7
-	VMULPD       Y3, Y7, Y7
-	VCVTPD2PSY   Y7, X7
-	VCVTPS2PD    X8, Y8
-	VMULPD       Y3, Y8, Y8
-	VCVTPD2PSY   Y8, X8
-	VINSERTF128  $0x01, X8, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y3
-	VBLENDVPS    Y3, Y1, Y0, Y3
-	VPADDD       Y3, Y7, Y7
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y7, Y6, Y6
-	VPSHUFB      k8<>+0(SB), Y6, Y6
-	VPERMQ       $0x88, Y6, Y3
-	VPERMQ       $0xdd, Y6, Y6
-	VMOVDQA      Y3, Y3
-	VMOVDQA      Y6, Y6
-	JMP          write
-
 // func bookPairsF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, BMI, F16C, MMX+
 TEXT ·bookPairsF16AVX2(SB), NOSPLIT, $128-56
@@ -18479,7 +17529,7 @@ TEXT ·bookPairsF16AVX2(SB), NOSPLIT, $128-56
 	VMOVDQU   64(SP), Y1
 	VMOVDQU   96(SP), Y2
 	VPXOR     Y3, Y3, Y3
-	VPAND     k144<>+0(SB), Y1, Y1
+	VPAND     k145<>+0(SB), Y1, Y1
 	VPXOR     Y4, Y4, Y4
 	VPCMPEQD  Y4, Y1, Y4
 	VMOVDQU   k146<>+0(SB), Y5
@@ -18488,7 +17538,7 @@ TEXT ·bookPairsF16AVX2(SB), NOSPLIT, $128-56
 	VPANDN    Y5, Y4, Y5
 	VPOR      Y5, Y3, Y3
 	VPOR      Y1, Y3, Y3
-	VPAND     k144<>+0(SB), Y2, Y1
+	VPAND     k145<>+0(SB), Y2, Y1
 	VPXOR     Y2, Y2, Y2
 	VPCMPEQD  Y2, Y1, Y2
 	VMOVDQU   k146<>+0(SB), Y4
@@ -18557,197 +17607,6 @@ write:
 	VBROADCASTI128 (CX), Y5
 	VPSHUFB        k152<>+0(SB), Y5, Y5
 	VPSLLW         $0x04, Y5, Y6
-	VPOR           Y6, Y5, Y5
-	VPAND          Y0, Y5, Y5
-	VPSHUFB        Y5, Y2, Y2
-	VPSHUFB        Y5, Y3, Y3
-	VPUNPCKLBW     Y3, Y2, Y2
-	VMOVDQU        Y2, (AX)
-	VPSHUFB        Y5, Y1, Y2
-	VPSHUFB        Y5, Y4, Y3
-	VPUNPCKHBW     Y3, Y2, Y1
-	VMOVDQU        Y1, 32(AX)
-	ADDQ           $0x04, DX
-	ADDQ           $0x00000010, CX
-	PREFETCHT0     1024(AX)
-	ADDQ           $0x00000040, AX
-	DECQ           R9
-	JNZ            chunk
-	ADDQ           $0x04, DX
-	ADDQ           $0x04, BX
-	DECQ           R10
-	JNZ            run
-	VZEROUPPER
-	RET
-
-exact:
-	VPBROADCASTQ (DX), Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
-	VMOVSLDUP    Y1, Y2
-	VMOVSHDUP    Y1, Y1
-	VCVTPS2PD    X2, Y2
-	VCVTPS2PD    X1, Y1
-	VMOVDQU      64(SP), Y3
-	VMOVDQU      96(SP), Y4
-	VEXTRACTF128 $0x01, Y3, X5
-	VCVTPS2PD    X3, Y3
-	VMULPD       Y2, Y3, Y3
-	VCVTPD2PSY   Y3, X3
-	VCVTPS2PD    X5, Y5
-	VMULPD       Y2, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VINSERTF128  $0x01, X5, Y3, Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VEXTRACTF128 $0x01, Y4, X5
-	VCVTPS2PD    X4, Y4
-	VMULPD       Y2, Y4, Y4
-	VCVTPD2PSY   Y4, X4
-	VCVTPS2PD    X5, Y5
-	VMULPD       Y2, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VINSERTF128  $0x01, X5, Y4, Y4
-	VXORPS       k0<>+0(SB), Y4, Y4
-	VCVTPS2PH    $0x00, Y3, X3
-	VCVTPS2PH    $0x00, Y4, X2
-	VINSERTI128  $0x01, X2, Y3, Y3
-	VPSHUFB      k8<>+0(SB), Y3, Y3
-	VPERMQ       $0x88, Y3, Y2
-	VPERMQ       $0xdd, Y3, Y3
-	VMOVDQA      Y2, Y2
-	VMOVDQA      Y3, Y3
-	VMOVDQU      64(SP), Y4
-	VMOVDQU      96(SP), Y5
-	VEXTRACTF128 $0x01, Y4, X6
-	VCVTPS2PD    X4, Y4
-	VMULPD       Y1, Y4, Y4
-	VCVTPD2PSY   Y4, X4
-	VCVTPS2PD    X6, Y6
-	VMULPD       Y1, Y6, Y6
-	VCVTPD2PSY   Y6, X6
-	VINSERTF128  $0x01, X6, Y4, Y4
-	VXORPS       k0<>+0(SB), Y4, Y4
-	VEXTRACTF128 $0x01, Y5, X6
-	VCVTPS2PD    X5, Y5
-	VMULPD       Y1, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VCVTPS2PD    X6, Y6
-	VMULPD       Y1, Y6, Y6
-	VCVTPD2PSY   Y6, X6
-	VINSERTF128  $0x01, X6, Y5, Y5
-	VXORPS       k0<>+0(SB), Y5, Y5
-	VCVTPS2PH    $0x00, Y4, X4
-	VCVTPS2PH    $0x00, Y5, X1
-	VINSERTI128  $0x01, X1, Y4, Y4
-	VPSHUFB      k8<>+0(SB), Y4, Y4
-	VPERMQ       $0x88, Y4, Y1
-	VPERMQ       $0xdd, Y4, Y4
-	VMOVDQA      Y1, Y1
-	VMOVDQA      Y4, Y4
-	JMP          write
-
-// func bookPairsHighF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-// Requires: AVX, AVX2, BMI, F16C, MMX+
-TEXT ·bookPairsHighF16AVX2(SB), NOSPLIT, $128-56
-	MOVQ      dst+0(FP), AX
-	MOVQ      src+8(FP), CX
-	MOVQ      a+16(FP), DX
-	MOVQ      b+24(FP), BX
-	LEAQ      31(SP), SI
-	ANDQ      $-32, SI
-	MOVQ      book+32(FP), SI
-	VMOVDQU   (SI), Y0
-	VMOVDQU   32(SI), Y1
-	VCMPPS    $0x03, Y0, Y0, Y2
-	VBLENDVPS Y2, k3<>+0(SB), Y0, Y0
-	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k3<>+0(SB), Y1, Y1
-	VMOVUPS   Y0, 64(SP)
-	VMOVUPS   Y1, 96(SP)
-	VMOVDQU   k6<>+0(SB), Y0
-	VMOVDQU   64(SP), Y1
-	VMOVDQU   96(SP), Y2
-	VPXOR     Y3, Y3, Y3
-	VPAND     k144<>+0(SB), Y1, Y1
-	VPXOR     Y4, Y4, Y4
-	VPCMPEQD  Y4, Y1, Y4
-	VMOVDQU   k146<>+0(SB), Y5
-	VPCMPGTD  Y1, Y5, Y5
-	VPCMPGTD  k147<>+0(SB), Y1, Y1
-	VPANDN    Y5, Y4, Y5
-	VPOR      Y5, Y3, Y3
-	VPOR      Y1, Y3, Y3
-	VPAND     k144<>+0(SB), Y2, Y1
-	VPXOR     Y2, Y2, Y2
-	VPCMPEQD  Y2, Y1, Y2
-	VMOVDQU   k146<>+0(SB), Y4
-	VPCMPGTD  Y1, Y4, Y4
-	VPCMPGTD  k147<>+0(SB), Y1, Y1
-	VPANDN    Y4, Y2, Y4
-	VPOR      Y4, Y3, Y3
-	VPOR      Y1, Y3, Y3
-	VMOVMSKPS Y3, DI
-	MOVL      $0x177fffff, SI
-	NEGL      DI
-	SBBL      DI, DI
-	ORL       DI, SI
-	MOVQ      $0x7fffffff7fffffff, DI
-	MOVQ      $0x8000000080000000, R8
-	MOVL      SI, R9
-	ANDL      $0x7fffffff, R9
-	MOVL      R9, SI
-	SHLQ      $0x20, R9
-	ORQ       R9, SI
-	NEGQ      SI
-	ADDQ      R8, SI
-	MOVQ      n+48(FP), R10
-
-run:
-	MOVQ chunks+40(FP), R9
-
-chunk:
-	MOVQ         (DX), R11
-	ANDQ         DI, R11
-	ADDQ         SI, R11
-	ANDNQ        R8, R11, R11
-	JNZ          exact
-	VPBROADCASTQ (DX), Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
-	VMOVSLDUP    Y1, Y2
-	VMOVSHDUP    Y1, Y1
-	VMOVDQU      64(SP), Y3
-	VMOVDQU      96(SP), Y4
-	VMULPS       Y2, Y3, Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VMULPS       Y2, Y4, Y4
-	VXORPS       k0<>+0(SB), Y4, Y4
-	VCVTPS2PH    $0x00, Y3, X3
-	VCVTPS2PH    $0x00, Y4, X2
-	VINSERTI128  $0x01, X2, Y3, Y3
-	VPSHUFB      k8<>+0(SB), Y3, Y3
-	VPERMQ       $0x88, Y3, Y2
-	VPERMQ       $0xdd, Y3, Y3
-	VMOVDQU      64(SP), Y4
-	VMOVDQU      96(SP), Y5
-	VMULPS       Y1, Y4, Y4
-	VXORPS       k0<>+0(SB), Y4, Y4
-	VMULPS       Y1, Y5, Y5
-	VXORPS       k0<>+0(SB), Y5, Y5
-	VCVTPS2PH    $0x00, Y4, X4
-	VCVTPS2PH    $0x00, Y5, X1
-	VINSERTI128  $0x01, X1, Y4, Y4
-	VPSHUFB      k8<>+0(SB), Y4, Y4
-	VPERMQ       $0x88, Y4, Y1
-	VPERMQ       $0xdd, Y4, Y4
-
-write:
-	VBROADCASTI128 (CX), Y5
-	VPSHUFB        k152<>+0(SB), Y5, Y5
-	VPSLLW         $0x08, Y5, Y6
-	VPSRLW         $0x04, Y5, Y5
 	VPOR           Y6, Y5, Y5
 	VPAND          Y0, Y5, Y5
 	VPSHUFB        Y5, Y2, Y2
@@ -18915,7 +17774,7 @@ done:
 exact:
 	VMOVDQU      k43<>+0(SB), Y2
 	VBROADCASTSS (DX), Y0
-	VANDPS       k144<>+0(SB), Y0, Y1
+	VANDPS       k145<>+0(SB), Y0, Y1
 	VXORPS       Y1, Y0, Y0
 	VPADDD       k52<>+0(SB), Y1, Y3
 	VPADDD       k43<>+0(SB), Y1, Y1
@@ -18923,11 +17782,9 @@ exact:
 	VMINPS       Y3, Y1, Y1
 	VORPS        Y1, Y0, Y0
 	VMULPS       k120<>+0(SB), Y0, Y1
-	VMOVDQU      k19<>+0(SB), Y3
-	VMULPS       k157<>+0(SB), Y0, Y0
-	VMULPS       k157<>+0(SB), Y1, Y1
+	VMOVDQU      k144<>+0(SB), Y3
 
-smallChunk:
+exactChunk:
 	VPMOVSXBW    (CX), Y5
 	VPAND        k155<>+0(SB), Y5, Y4
 	VPCMPEQW     k155<>+0(SB), Y4, Y4
@@ -18937,20 +17794,22 @@ smallChunk:
 	VCVTPH2PS    X5, Y4
 	VEXTRACTI128 $0x01, Y5, X5
 	VCVTPH2PS    X5, Y5
+	VMULPS       k157<>+0(SB), Y4, Y4
 	VMULPS       Y0, Y4, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
 	VFMADD231PS  Y1, Y4, Y8
 	VPMAXUD      Y6, Y8, Y4
-	VPAND        k145<>+0(SB), Y4, Y4
-	VBLENDVPS    Y7, Y3, Y4, Y4
+	VPAND        Y3, Y4, Y4
+	VBLENDVPS    Y7, k19<>+0(SB), Y4, Y4
+	VMULPS       k157<>+0(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
 	VFMADD231PS  Y1, Y5, Y8
 	VPMAXUD      Y6, Y8, Y5
-	VPAND        k145<>+0(SB), Y5, Y5
-	VBLENDVPS    Y7, Y3, Y5, Y5
+	VPAND        Y3, Y5, Y5
+	VBLENDVPS    Y7, k19<>+0(SB), Y5, Y5
 	VMOVUPS      Y4, (AX)
 	VMOVUPS      Y5, 32(AX)
 	VPMOVSXBW    16(CX), Y5
@@ -18962,20 +17821,22 @@ smallChunk:
 	VCVTPH2PS    X5, Y4
 	VEXTRACTI128 $0x01, Y5, X5
 	VCVTPH2PS    X5, Y5
+	VMULPS       k157<>+0(SB), Y4, Y4
 	VMULPS       Y0, Y4, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
 	VFMADD231PS  Y1, Y4, Y8
 	VPMAXUD      Y6, Y8, Y4
-	VPAND        k145<>+0(SB), Y4, Y4
-	VBLENDVPS    Y7, Y3, Y4, Y4
+	VPAND        Y3, Y4, Y4
+	VBLENDVPS    Y7, k19<>+0(SB), Y4, Y4
+	VMULPS       k157<>+0(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
 	VFMADD231PS  Y1, Y5, Y8
 	VPMAXUD      Y6, Y8, Y5
-	VPAND        k145<>+0(SB), Y5, Y5
-	VBLENDVPS    Y7, Y3, Y5, Y5
+	VPAND        Y3, Y5, Y5
+	VBLENDVPS    Y7, k19<>+0(SB), Y5, Y5
 	VMOVUPS      Y4, 64(AX)
 	VMOVUPS      Y5, 96(AX)
 	ADDQ         $0x00000020, CX
@@ -18983,7 +17844,7 @@ smallChunk:
 	PREFETCHT0   1088(AX)
 	ADDQ         $0x00000080, AX
 	DECQ         SI
-	JNZ          smallChunk
+	JNZ          exactChunk
 	JMP          done
 
 DATA k155<>+0(SB)/8, $0x007f007f007f007f
@@ -19087,81 +17948,9 @@ done:
 	RET
 
 exact:
-	MOVL         (DX), R8
-	ANDL         $0x7fffffff, R8
-	DECL         R8
-	CMPL         R8, $0x04ffffff
-	JCS          small
-	VBROADCASTSS (DX), Y2
-
-largeChunk:
-	VPMOVSXBW    (CX), Y4
-	VPAND        k155<>+0(SB), Y4, Y3
-	VPCMPEQW     k155<>+0(SB), Y3, Y3
-	VPSLLW       $0x07, Y4, Y4
-	VPAND        k156<>+0(SB), Y4, Y4
-	VPOR         Y3, Y4, Y4
-	VCVTPH2PS    X4, Y3
-	VEXTRACTI128 $0x01, Y4, X4
-	VCVTPH2PS    X4, Y4
-	VMULPS       k157<>+0(SB), Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k19<>+0(SB), Y3, Y3
-	VMULPS       k157<>+0(SB), Y4, Y4
-	VMULPS       Y2, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k19<>+0(SB), Y4, Y4
-	VPSLLD       $0x0f, Y3, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y3, Y3
-	VPSRLD       $0x10, Y3, Y3
-	VPSLLD       $0x0f, Y4, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y4, Y4
-	VPSRLD       $0x10, Y4, Y4
-	VPACKUSDW    Y4, Y3, Y3
-	VPERMQ       $0xd8, Y3, Y3
-	VMOVDQU      Y3, (AX)
-	VPMOVSXBW    16(CX), Y4
-	VPAND        k155<>+0(SB), Y4, Y3
-	VPCMPEQW     k155<>+0(SB), Y3, Y3
-	VPSLLW       $0x07, Y4, Y4
-	VPAND        k156<>+0(SB), Y4, Y4
-	VPOR         Y3, Y4, Y4
-	VCVTPH2PS    X4, Y3
-	VEXTRACTI128 $0x01, Y4, X4
-	VCVTPH2PS    X4, Y4
-	VMULPS       k157<>+0(SB), Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k19<>+0(SB), Y3, Y3
-	VMULPS       k157<>+0(SB), Y4, Y4
-	VMULPS       Y2, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k19<>+0(SB), Y4, Y4
-	VPSLLD       $0x0f, Y3, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y3, Y3
-	VPSRLD       $0x10, Y3, Y3
-	VPSLLD       $0x0f, Y4, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y4, Y4
-	VPSRLD       $0x10, Y4, Y4
-	VPACKUSDW    Y4, Y3, Y3
-	VPERMQ       $0xd8, Y3, Y3
-	VMOVDQU      Y3, 32(AX)
-	ADDQ         $0x00000020, CX
-	PREFETCHT0   1024(AX)
-	ADDQ         $0x00000040, AX
-	DECQ         SI
-	JNZ          largeChunk
-	JMP          done
-
-small:
 	VMOVDQU      k43<>+0(SB), Y4
 	VBROADCASTSS (DX), Y2
-	VANDPS       k144<>+0(SB), Y2, Y3
+	VANDPS       k145<>+0(SB), Y2, Y3
 	VXORPS       Y3, Y2, Y2
 	VPADDD       k52<>+0(SB), Y3, Y5
 	VPADDD       k43<>+0(SB), Y3, Y3
@@ -19169,11 +17958,19 @@ small:
 	VMINPS       Y5, Y3, Y3
 	VORPS        Y3, Y2, Y2
 	VMULPS       k120<>+0(SB), Y2, Y3
-	VMOVDQU      k19<>+0(SB), Y5
-	VMULPS       k157<>+0(SB), Y2, Y2
-	VMULPS       k157<>+0(SB), Y3, Y3
+	VMOVDQU      k144<>+0(SB), Y5
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x04ffffff
+	JCS          small
+	VBROADCASTSS (DX), Y2
+	VPCMPEQD     Y5, Y5, Y5
+	VPXOR        Y3, Y3, Y3
+	VPXOR        Y4, Y4, Y4
 
-smallChunk:
+small:
+exactChunk:
 	VPMOVSXBW    (CX), Y7
 	VPAND        k155<>+0(SB), Y7, Y6
 	VPCMPEQW     k155<>+0(SB), Y6, Y6
@@ -19183,20 +17980,22 @@ smallChunk:
 	VCVTPH2PS    X7, Y6
 	VEXTRACTI128 $0x01, Y7, X7
 	VCVTPH2PS    X7, Y7
+	VMULPS       k157<>+0(SB), Y6, Y6
 	VMULPS       Y2, Y6, Y8
 	VCMPPS       $0x03, Y8, Y8, Y9
 	VPSIGND      Y8, Y4, Y10
 	VFMADD231PS  Y3, Y6, Y10
 	VPMAXUD      Y8, Y10, Y6
-	VPAND        k145<>+0(SB), Y6, Y6
-	VBLENDVPS    Y9, Y5, Y6, Y6
+	VPAND        Y5, Y6, Y6
+	VBLENDVPS    Y9, k19<>+0(SB), Y6, Y6
+	VMULPS       k157<>+0(SB), Y7, Y7
 	VMULPS       Y2, Y7, Y8
 	VCMPPS       $0x03, Y8, Y8, Y9
 	VPSIGND      Y8, Y4, Y10
 	VFMADD231PS  Y3, Y7, Y10
 	VPMAXUD      Y8, Y10, Y7
-	VPAND        k145<>+0(SB), Y7, Y7
-	VBLENDVPS    Y9, Y5, Y7, Y7
+	VPAND        Y5, Y7, Y7
+	VBLENDVPS    Y9, k19<>+0(SB), Y7, Y7
 	VPSLLD       $0x0f, Y6, Y8
 	VBLENDVPS    Y8, Y1, Y0, Y8
 	VPADDD       Y8, Y6, Y6
@@ -19217,20 +18016,22 @@ smallChunk:
 	VCVTPH2PS    X7, Y6
 	VEXTRACTI128 $0x01, Y7, X7
 	VCVTPH2PS    X7, Y7
+	VMULPS       k157<>+0(SB), Y6, Y6
 	VMULPS       Y2, Y6, Y8
 	VCMPPS       $0x03, Y8, Y8, Y9
 	VPSIGND      Y8, Y4, Y10
 	VFMADD231PS  Y3, Y6, Y10
 	VPMAXUD      Y8, Y10, Y6
-	VPAND        k145<>+0(SB), Y6, Y6
-	VBLENDVPS    Y9, Y5, Y6, Y6
+	VPAND        Y5, Y6, Y6
+	VBLENDVPS    Y9, k19<>+0(SB), Y6, Y6
+	VMULPS       k157<>+0(SB), Y7, Y7
 	VMULPS       Y2, Y7, Y8
 	VCMPPS       $0x03, Y8, Y8, Y9
 	VPSIGND      Y8, Y4, Y10
 	VFMADD231PS  Y3, Y7, Y10
 	VPMAXUD      Y8, Y10, Y7
-	VPAND        k145<>+0(SB), Y7, Y7
-	VBLENDVPS    Y9, Y5, Y7, Y7
+	VPAND        Y5, Y7, Y7
+	VBLENDVPS    Y9, k19<>+0(SB), Y7, Y7
 	VPSLLD       $0x0f, Y6, Y8
 	VBLENDVPS    Y8, Y1, Y0, Y8
 	VPADDD       Y8, Y6, Y6
@@ -19246,7 +18047,7 @@ smallChunk:
 	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000040, AX
 	DECQ         SI
-	JNZ          smallChunk
+	JNZ          exactChunk
 	JMP          done
 
 DATA k158<>+0(SB)/8, $0x3b80000000000000
@@ -19365,7 +18166,7 @@ done:
 exact:
 	VMOVDQU      k43<>+0(SB), Y2
 	VBROADCASTSS (DX), Y0
-	VANDPS       k144<>+0(SB), Y0, Y1
+	VANDPS       k145<>+0(SB), Y0, Y1
 	VXORPS       Y1, Y0, Y0
 	VPADDD       k52<>+0(SB), Y1, Y3
 	VPADDD       k43<>+0(SB), Y1, Y1
@@ -19373,11 +18174,9 @@ exact:
 	VMINPS       Y3, Y1, Y1
 	VORPS        Y1, Y0, Y0
 	VMULPS       k120<>+0(SB), Y0, Y1
-	VMOVDQU      k19<>+0(SB), Y3
-	VMULPS       k157<>+0(SB), Y0, Y0
-	VMULPS       k157<>+0(SB), Y1, Y1
+	VMOVDQU      k144<>+0(SB), Y3
 
-smallChunk:
+exactChunk:
 	VPMOVSXBW    (CX), Y5
 	VPAND        k155<>+0(SB), Y5, Y4
 	VPCMPEQW     k155<>+0(SB), Y4, Y4
@@ -19387,20 +18186,22 @@ smallChunk:
 	VCVTPH2PS    X5, Y4
 	VEXTRACTI128 $0x01, Y5, X5
 	VCVTPH2PS    X5, Y5
+	VMULPS       k157<>+0(SB), Y4, Y4
 	VMULPS       Y0, Y4, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
 	VFMADD231PS  Y1, Y4, Y8
 	VPMAXUD      Y6, Y8, Y4
-	VPAND        k145<>+0(SB), Y4, Y4
-	VBLENDVPS    Y7, Y3, Y4, Y4
+	VPAND        Y3, Y4, Y4
+	VBLENDVPS    Y7, k19<>+0(SB), Y4, Y4
+	VMULPS       k157<>+0(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
 	VFMADD231PS  Y1, Y5, Y8
 	VPMAXUD      Y6, Y8, Y5
-	VPAND        k145<>+0(SB), Y5, Y5
-	VBLENDVPS    Y7, Y3, Y5, Y5
+	VPAND        Y3, Y5, Y5
+	VBLENDVPS    Y7, k19<>+0(SB), Y5, Y5
 	VCVTPS2PH    $0x00, Y4, X4
 	VMOVDQU      X4, (AX)
 	VCVTPS2PH    $0x00, Y5, X4
@@ -19414,20 +18215,22 @@ smallChunk:
 	VCVTPH2PS    X5, Y4
 	VEXTRACTI128 $0x01, Y5, X5
 	VCVTPH2PS    X5, Y5
+	VMULPS       k157<>+0(SB), Y4, Y4
 	VMULPS       Y0, Y4, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
 	VFMADD231PS  Y1, Y4, Y8
 	VPMAXUD      Y6, Y8, Y4
-	VPAND        k145<>+0(SB), Y4, Y4
-	VBLENDVPS    Y7, Y3, Y4, Y4
+	VPAND        Y3, Y4, Y4
+	VBLENDVPS    Y7, k19<>+0(SB), Y4, Y4
+	VMULPS       k157<>+0(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
 	VFMADD231PS  Y1, Y5, Y8
 	VPMAXUD      Y6, Y8, Y5
-	VPAND        k145<>+0(SB), Y5, Y5
-	VBLENDVPS    Y7, Y3, Y5, Y5
+	VPAND        Y3, Y5, Y5
+	VBLENDVPS    Y7, k19<>+0(SB), Y5, Y5
 	VCVTPS2PH    $0x00, Y4, X4
 	VMOVDQU      X4, 32(AX)
 	VCVTPS2PH    $0x00, Y5, X4
@@ -19436,7 +18239,7 @@ smallChunk:
 	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000040, AX
 	DECQ         SI
-	JNZ          smallChunk
+	JNZ          exactChunk
 	JMP          done
 
 // func float8E5M2F32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
@@ -19504,7 +18307,7 @@ done:
 exact:
 	VMOVDQU      k43<>+0(SB), Y2
 	VBROADCASTSS (DX), Y0
-	VANDPS       k144<>+0(SB), Y0, Y1
+	VANDPS       k145<>+0(SB), Y0, Y1
 	VXORPS       Y1, Y0, Y0
 	VPADDD       k52<>+0(SB), Y1, Y3
 	VPADDD       k43<>+0(SB), Y1, Y1
@@ -19512,68 +18315,69 @@ exact:
 	VMINPS       Y3, Y1, Y1
 	VORPS        Y1, Y0, Y0
 	VMULPS       k120<>+0(SB), Y0, Y1
+	VMOVDQU      k144<>+0(SB), Y3
 
-smallChunk:
-	VPMOVSXBW    (CX), Y4
-	VPSLLW       $0x08, Y4, Y4
-	VCVTPH2PS    X4, Y3
-	VEXTRACTI128 $0x01, Y4, X4
-	VCVTPH2PS    X4, Y4
-	VMULPS       Y0, Y3, Y5
-	VSUBPS       Y5, Y5, Y6
-	VCMPPS       $0x03, Y6, Y6, Y6
-	VCMPPS       $0x03, Y5, Y5, Y7
-	VBLENDVPS    Y7, k19<>+0(SB), Y5, Y5
-	VPSIGND      Y5, Y2, Y7
-	VFMADD231PS  Y1, Y3, Y7
-	VPMAXUD      Y5, Y7, Y3
-	VPAND        k145<>+0(SB), Y3, Y3
-	VBLENDVPS    Y6, Y5, Y3, Y3
-	VMULPS       Y0, Y4, Y5
-	VSUBPS       Y5, Y5, Y6
-	VCMPPS       $0x03, Y6, Y6, Y6
-	VCMPPS       $0x03, Y5, Y5, Y7
-	VBLENDVPS    Y7, k19<>+0(SB), Y5, Y5
-	VPSIGND      Y5, Y2, Y7
-	VFMADD231PS  Y1, Y4, Y7
-	VPMAXUD      Y5, Y7, Y4
-	VPAND        k145<>+0(SB), Y4, Y4
-	VBLENDVPS    Y6, Y5, Y4, Y4
-	VMOVUPS      Y3, (AX)
-	VMOVUPS      Y4, 32(AX)
-	VPMOVSXBW    16(CX), Y4
-	VPSLLW       $0x08, Y4, Y4
-	VCVTPH2PS    X4, Y3
-	VEXTRACTI128 $0x01, Y4, X4
-	VCVTPH2PS    X4, Y4
-	VMULPS       Y0, Y3, Y5
-	VSUBPS       Y5, Y5, Y6
-	VCMPPS       $0x03, Y6, Y6, Y6
-	VCMPPS       $0x03, Y5, Y5, Y7
-	VBLENDVPS    Y7, k19<>+0(SB), Y5, Y5
-	VPSIGND      Y5, Y2, Y7
-	VFMADD231PS  Y1, Y3, Y7
-	VPMAXUD      Y5, Y7, Y3
-	VPAND        k145<>+0(SB), Y3, Y3
-	VBLENDVPS    Y6, Y5, Y3, Y3
-	VMULPS       Y0, Y4, Y5
-	VSUBPS       Y5, Y5, Y6
-	VCMPPS       $0x03, Y6, Y6, Y6
-	VCMPPS       $0x03, Y5, Y5, Y7
-	VBLENDVPS    Y7, k19<>+0(SB), Y5, Y5
-	VPSIGND      Y5, Y2, Y7
-	VFMADD231PS  Y1, Y4, Y7
-	VPMAXUD      Y5, Y7, Y4
-	VPAND        k145<>+0(SB), Y4, Y4
-	VBLENDVPS    Y6, Y5, Y4, Y4
-	VMOVUPS      Y3, 64(AX)
-	VMOVUPS      Y4, 96(AX)
+exactChunk:
+	VPMOVSXBW    (CX), Y5
+	VPSLLW       $0x08, Y5, Y5
+	VCVTPH2PS    X5, Y4
+	VEXTRACTI128 $0x01, Y5, X5
+	VCVTPH2PS    X5, Y5
+	VMULPS       Y0, Y4, Y6
+	VSUBPS       Y6, Y6, Y7
+	VCMPPS       $0x03, Y7, Y7, Y7
+	VCMPPS       $0x03, Y6, Y6, Y8
+	VBLENDVPS    Y8, k19<>+0(SB), Y6, Y6
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y4, Y8
+	VPMAXUD      Y6, Y8, Y4
+	VPAND        Y3, Y4, Y4
+	VBLENDVPS    Y7, Y6, Y4, Y4
+	VMULPS       Y0, Y5, Y6
+	VSUBPS       Y6, Y6, Y7
+	VCMPPS       $0x03, Y7, Y7, Y7
+	VCMPPS       $0x03, Y6, Y6, Y8
+	VBLENDVPS    Y8, k19<>+0(SB), Y6, Y6
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y5, Y8
+	VPMAXUD      Y6, Y8, Y5
+	VPAND        Y3, Y5, Y5
+	VBLENDVPS    Y7, Y6, Y5, Y5
+	VMOVUPS      Y4, (AX)
+	VMOVUPS      Y5, 32(AX)
+	VPMOVSXBW    16(CX), Y5
+	VPSLLW       $0x08, Y5, Y5
+	VCVTPH2PS    X5, Y4
+	VEXTRACTI128 $0x01, Y5, X5
+	VCVTPH2PS    X5, Y5
+	VMULPS       Y0, Y4, Y6
+	VSUBPS       Y6, Y6, Y7
+	VCMPPS       $0x03, Y7, Y7, Y7
+	VCMPPS       $0x03, Y6, Y6, Y8
+	VBLENDVPS    Y8, k19<>+0(SB), Y6, Y6
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y4, Y8
+	VPMAXUD      Y6, Y8, Y4
+	VPAND        Y3, Y4, Y4
+	VBLENDVPS    Y7, Y6, Y4, Y4
+	VMULPS       Y0, Y5, Y6
+	VSUBPS       Y6, Y6, Y7
+	VCMPPS       $0x03, Y7, Y7, Y7
+	VCMPPS       $0x03, Y6, Y6, Y8
+	VBLENDVPS    Y8, k19<>+0(SB), Y6, Y6
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y5, Y8
+	VPMAXUD      Y6, Y8, Y5
+	VPAND        Y3, Y5, Y5
+	VBLENDVPS    Y7, Y6, Y5, Y5
+	VMOVUPS      Y4, 64(AX)
+	VMOVUPS      Y5, 96(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
 	ADDQ         $0x00000080, AX
 	DECQ         SI
-	JNZ          smallChunk
+	JNZ          exactChunk
 	JMP          done
 
 // func float8E5M2BF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
@@ -19668,69 +18472,9 @@ done:
 	RET
 
 exact:
-	MOVL         (DX), R8
-	ANDL         $0x7fffffff, R8
-	DECL         R8
-	CMPL         R8, $0x087fffff
-	JCS          small
-	VBROADCASTSS (DX), Y2
-
-largeChunk:
-	VPMOVSXBW    (CX), Y4
-	VPSLLW       $0x08, Y4, Y4
-	VCVTPH2PS    X4, Y3
-	VEXTRACTI128 $0x01, Y4, X4
-	VCVTPH2PS    X4, Y4
-	VMULPS       Y2, Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k19<>+0(SB), Y3, Y3
-	VMULPS       Y2, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k19<>+0(SB), Y4, Y4
-	VPSLLD       $0x0f, Y3, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y3, Y3
-	VPSRLD       $0x10, Y3, Y3
-	VPSLLD       $0x0f, Y4, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y4, Y4
-	VPSRLD       $0x10, Y4, Y4
-	VPACKUSDW    Y4, Y3, Y3
-	VPERMQ       $0xd8, Y3, Y3
-	VMOVDQU      Y3, (AX)
-	VPMOVSXBW    16(CX), Y4
-	VPSLLW       $0x08, Y4, Y4
-	VCVTPH2PS    X4, Y3
-	VEXTRACTI128 $0x01, Y4, X4
-	VCVTPH2PS    X4, Y4
-	VMULPS       Y2, Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k19<>+0(SB), Y3, Y3
-	VMULPS       Y2, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k19<>+0(SB), Y4, Y4
-	VPSLLD       $0x0f, Y3, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y3, Y3
-	VPSRLD       $0x10, Y3, Y3
-	VPSLLD       $0x0f, Y4, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y4, Y4
-	VPSRLD       $0x10, Y4, Y4
-	VPACKUSDW    Y4, Y3, Y3
-	VPERMQ       $0xd8, Y3, Y3
-	VMOVDQU      Y3, 32(AX)
-	ADDQ         $0x00000020, CX
-	PREFETCHT0   1024(AX)
-	ADDQ         $0x00000040, AX
-	DECQ         SI
-	JNZ          largeChunk
-	JMP          done
-
-small:
 	VMOVDQU      k43<>+0(SB), Y4
 	VBROADCASTSS (DX), Y2
-	VANDPS       k144<>+0(SB), Y2, Y3
+	VANDPS       k145<>+0(SB), Y2, Y3
 	VXORPS       Y3, Y2, Y2
 	VPADDD       k52<>+0(SB), Y3, Y5
 	VPADDD       k43<>+0(SB), Y3, Y3
@@ -19738,85 +18482,96 @@ small:
 	VMINPS       Y5, Y3, Y3
 	VORPS        Y3, Y2, Y2
 	VMULPS       k120<>+0(SB), Y2, Y3
+	VMOVDQU      k144<>+0(SB), Y5
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x087fffff
+	JCS          small
+	VBROADCASTSS (DX), Y2
+	VPCMPEQD     Y5, Y5, Y5
+	VPXOR        Y3, Y3, Y3
+	VPXOR        Y4, Y4, Y4
 
-smallChunk:
-	VPMOVSXBW    (CX), Y6
-	VPSLLW       $0x08, Y6, Y6
-	VCVTPH2PS    X6, Y5
-	VEXTRACTI128 $0x01, Y6, X6
-	VCVTPH2PS    X6, Y6
-	VMULPS       Y2, Y5, Y7
-	VSUBPS       Y7, Y7, Y8
-	VCMPPS       $0x03, Y8, Y8, Y8
-	VCMPPS       $0x03, Y7, Y7, Y9
-	VBLENDVPS    Y9, k19<>+0(SB), Y7, Y7
-	VPSIGND      Y7, Y4, Y9
-	VFMADD231PS  Y3, Y5, Y9
-	VPMAXUD      Y7, Y9, Y5
-	VPAND        k145<>+0(SB), Y5, Y5
-	VBLENDVPS    Y8, Y7, Y5, Y5
-	VMULPS       Y2, Y6, Y7
-	VSUBPS       Y7, Y7, Y8
-	VCMPPS       $0x03, Y8, Y8, Y8
-	VCMPPS       $0x03, Y7, Y7, Y9
-	VBLENDVPS    Y9, k19<>+0(SB), Y7, Y7
-	VPSIGND      Y7, Y4, Y9
-	VFMADD231PS  Y3, Y6, Y9
-	VPMAXUD      Y7, Y9, Y6
-	VPAND        k145<>+0(SB), Y6, Y6
-	VBLENDVPS    Y8, Y7, Y6, Y6
-	VPSLLD       $0x0f, Y5, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y5, Y5
-	VPSRLD       $0x10, Y5, Y5
-	VPSLLD       $0x0f, Y6, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y6, Y6
+small:
+exactChunk:
+	VPMOVSXBW    (CX), Y7
+	VPSLLW       $0x08, Y7, Y7
+	VCVTPH2PS    X7, Y6
+	VEXTRACTI128 $0x01, Y7, X7
+	VCVTPH2PS    X7, Y7
+	VMULPS       Y2, Y6, Y8
+	VSUBPS       Y8, Y8, Y9
+	VCMPPS       $0x03, Y9, Y9, Y9
+	VCMPPS       $0x03, Y8, Y8, Y10
+	VBLENDVPS    Y10, k19<>+0(SB), Y8, Y8
+	VPSIGND      Y8, Y4, Y10
+	VFMADD231PS  Y3, Y6, Y10
+	VPMAXUD      Y8, Y10, Y6
+	VPAND        Y5, Y6, Y6
+	VBLENDVPS    Y9, Y8, Y6, Y6
+	VMULPS       Y2, Y7, Y8
+	VSUBPS       Y8, Y8, Y9
+	VCMPPS       $0x03, Y9, Y9, Y9
+	VCMPPS       $0x03, Y8, Y8, Y10
+	VBLENDVPS    Y10, k19<>+0(SB), Y8, Y8
+	VPSIGND      Y8, Y4, Y10
+	VFMADD231PS  Y3, Y7, Y10
+	VPMAXUD      Y8, Y10, Y7
+	VPAND        Y5, Y7, Y7
+	VBLENDVPS    Y9, Y8, Y7, Y7
+	VPSLLD       $0x0f, Y6, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y6, Y6
 	VPSRLD       $0x10, Y6, Y6
-	VPACKUSDW    Y6, Y5, Y5
-	VPERMQ       $0xd8, Y5, Y5
-	VMOVDQU      Y5, (AX)
-	VPMOVSXBW    16(CX), Y6
-	VPSLLW       $0x08, Y6, Y6
-	VCVTPH2PS    X6, Y5
-	VEXTRACTI128 $0x01, Y6, X6
-	VCVTPH2PS    X6, Y6
-	VMULPS       Y2, Y5, Y7
-	VSUBPS       Y7, Y7, Y8
-	VCMPPS       $0x03, Y8, Y8, Y8
-	VCMPPS       $0x03, Y7, Y7, Y9
-	VBLENDVPS    Y9, k19<>+0(SB), Y7, Y7
-	VPSIGND      Y7, Y4, Y9
-	VFMADD231PS  Y3, Y5, Y9
-	VPMAXUD      Y7, Y9, Y5
-	VPAND        k145<>+0(SB), Y5, Y5
-	VBLENDVPS    Y8, Y7, Y5, Y5
-	VMULPS       Y2, Y6, Y7
-	VSUBPS       Y7, Y7, Y8
-	VCMPPS       $0x03, Y8, Y8, Y8
-	VCMPPS       $0x03, Y7, Y7, Y9
-	VBLENDVPS    Y9, k19<>+0(SB), Y7, Y7
-	VPSIGND      Y7, Y4, Y9
-	VFMADD231PS  Y3, Y6, Y9
-	VPMAXUD      Y7, Y9, Y6
-	VPAND        k145<>+0(SB), Y6, Y6
-	VBLENDVPS    Y8, Y7, Y6, Y6
-	VPSLLD       $0x0f, Y5, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y5, Y5
-	VPSRLD       $0x10, Y5, Y5
-	VPSLLD       $0x0f, Y6, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y6, Y6
+	VPSLLD       $0x0f, Y7, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y7, Y7
+	VPSRLD       $0x10, Y7, Y7
+	VPACKUSDW    Y7, Y6, Y6
+	VPERMQ       $0xd8, Y6, Y6
+	VMOVDQU      Y6, (AX)
+	VPMOVSXBW    16(CX), Y7
+	VPSLLW       $0x08, Y7, Y7
+	VCVTPH2PS    X7, Y6
+	VEXTRACTI128 $0x01, Y7, X7
+	VCVTPH2PS    X7, Y7
+	VMULPS       Y2, Y6, Y8
+	VSUBPS       Y8, Y8, Y9
+	VCMPPS       $0x03, Y9, Y9, Y9
+	VCMPPS       $0x03, Y8, Y8, Y10
+	VBLENDVPS    Y10, k19<>+0(SB), Y8, Y8
+	VPSIGND      Y8, Y4, Y10
+	VFMADD231PS  Y3, Y6, Y10
+	VPMAXUD      Y8, Y10, Y6
+	VPAND        Y5, Y6, Y6
+	VBLENDVPS    Y9, Y8, Y6, Y6
+	VMULPS       Y2, Y7, Y8
+	VSUBPS       Y8, Y8, Y9
+	VCMPPS       $0x03, Y9, Y9, Y9
+	VCMPPS       $0x03, Y8, Y8, Y10
+	VBLENDVPS    Y10, k19<>+0(SB), Y8, Y8
+	VPSIGND      Y8, Y4, Y10
+	VFMADD231PS  Y3, Y7, Y10
+	VPMAXUD      Y8, Y10, Y7
+	VPAND        Y5, Y7, Y7
+	VBLENDVPS    Y9, Y8, Y7, Y7
+	VPSLLD       $0x0f, Y6, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y6, Y6
 	VPSRLD       $0x10, Y6, Y6
-	VPACKUSDW    Y6, Y5, Y5
-	VPERMQ       $0xd8, Y5, Y5
-	VMOVDQU      Y5, 32(AX)
+	VPSLLD       $0x0f, Y7, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y7, Y7
+	VPSRLD       $0x10, Y7, Y7
+	VPACKUSDW    Y7, Y6, Y6
+	VPERMQ       $0xd8, Y6, Y6
+	VMOVDQU      Y6, 32(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000040, AX
 	DECQ         SI
-	JNZ          smallChunk
+	JNZ          exactChunk
 	JMP          done
 
 DATA k164<>+0(SB)/8, $0x3800000000000000
@@ -19911,7 +18666,7 @@ done:
 exact:
 	VMOVDQU      k43<>+0(SB), Y2
 	VBROADCASTSS (DX), Y0
-	VANDPS       k144<>+0(SB), Y0, Y1
+	VANDPS       k145<>+0(SB), Y0, Y1
 	VXORPS       Y1, Y0, Y0
 	VPADDD       k52<>+0(SB), Y1, Y3
 	VPADDD       k43<>+0(SB), Y1, Y1
@@ -19919,71 +18674,72 @@ exact:
 	VMINPS       Y3, Y1, Y1
 	VORPS        Y1, Y0, Y0
 	VMULPS       k120<>+0(SB), Y0, Y1
+	VMOVDQU      k144<>+0(SB), Y3
 
-smallChunk:
-	VPMOVSXBW    (CX), Y4
-	VPSLLW       $0x08, Y4, Y4
-	VCVTPH2PS    X4, Y3
-	VEXTRACTI128 $0x01, Y4, X4
-	VCVTPH2PS    X4, Y4
-	VMULPS       Y0, Y3, Y5
-	VSUBPS       Y5, Y5, Y6
-	VCMPPS       $0x03, Y6, Y6, Y6
-	VCMPPS       $0x03, Y5, Y5, Y7
-	VBLENDVPS    Y7, k19<>+0(SB), Y5, Y5
-	VPSIGND      Y5, Y2, Y7
-	VFMADD231PS  Y1, Y3, Y7
-	VPMAXUD      Y5, Y7, Y3
-	VPAND        k145<>+0(SB), Y3, Y3
-	VBLENDVPS    Y6, Y5, Y3, Y3
-	VMULPS       Y0, Y4, Y5
-	VSUBPS       Y5, Y5, Y6
-	VCMPPS       $0x03, Y6, Y6, Y6
-	VCMPPS       $0x03, Y5, Y5, Y7
-	VBLENDVPS    Y7, k19<>+0(SB), Y5, Y5
-	VPSIGND      Y5, Y2, Y7
-	VFMADD231PS  Y1, Y4, Y7
-	VPMAXUD      Y5, Y7, Y4
-	VPAND        k145<>+0(SB), Y4, Y4
-	VBLENDVPS    Y6, Y5, Y4, Y4
-	VCVTPS2PH    $0x00, Y3, X3
-	VMOVDQU      X3, (AX)
-	VCVTPS2PH    $0x00, Y4, X3
-	VMOVDQU      X3, 16(AX)
-	VPMOVSXBW    16(CX), Y4
-	VPSLLW       $0x08, Y4, Y4
-	VCVTPH2PS    X4, Y3
-	VEXTRACTI128 $0x01, Y4, X4
-	VCVTPH2PS    X4, Y4
-	VMULPS       Y0, Y3, Y5
-	VSUBPS       Y5, Y5, Y6
-	VCMPPS       $0x03, Y6, Y6, Y6
-	VCMPPS       $0x03, Y5, Y5, Y7
-	VBLENDVPS    Y7, k19<>+0(SB), Y5, Y5
-	VPSIGND      Y5, Y2, Y7
-	VFMADD231PS  Y1, Y3, Y7
-	VPMAXUD      Y5, Y7, Y3
-	VPAND        k145<>+0(SB), Y3, Y3
-	VBLENDVPS    Y6, Y5, Y3, Y3
-	VMULPS       Y0, Y4, Y5
-	VSUBPS       Y5, Y5, Y6
-	VCMPPS       $0x03, Y6, Y6, Y6
-	VCMPPS       $0x03, Y5, Y5, Y7
-	VBLENDVPS    Y7, k19<>+0(SB), Y5, Y5
-	VPSIGND      Y5, Y2, Y7
-	VFMADD231PS  Y1, Y4, Y7
-	VPMAXUD      Y5, Y7, Y4
-	VPAND        k145<>+0(SB), Y4, Y4
-	VBLENDVPS    Y6, Y5, Y4, Y4
-	VCVTPS2PH    $0x00, Y3, X3
-	VMOVDQU      X3, 32(AX)
-	VCVTPS2PH    $0x00, Y4, X3
-	VMOVDQU      X3, 48(AX)
+exactChunk:
+	VPMOVSXBW    (CX), Y5
+	VPSLLW       $0x08, Y5, Y5
+	VCVTPH2PS    X5, Y4
+	VEXTRACTI128 $0x01, Y5, X5
+	VCVTPH2PS    X5, Y5
+	VMULPS       Y0, Y4, Y6
+	VSUBPS       Y6, Y6, Y7
+	VCMPPS       $0x03, Y7, Y7, Y7
+	VCMPPS       $0x03, Y6, Y6, Y8
+	VBLENDVPS    Y8, k19<>+0(SB), Y6, Y6
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y4, Y8
+	VPMAXUD      Y6, Y8, Y4
+	VPAND        Y3, Y4, Y4
+	VBLENDVPS    Y7, Y6, Y4, Y4
+	VMULPS       Y0, Y5, Y6
+	VSUBPS       Y6, Y6, Y7
+	VCMPPS       $0x03, Y7, Y7, Y7
+	VCMPPS       $0x03, Y6, Y6, Y8
+	VBLENDVPS    Y8, k19<>+0(SB), Y6, Y6
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y5, Y8
+	VPMAXUD      Y6, Y8, Y5
+	VPAND        Y3, Y5, Y5
+	VBLENDVPS    Y7, Y6, Y5, Y5
+	VCVTPS2PH    $0x00, Y4, X4
+	VMOVDQU      X4, (AX)
+	VCVTPS2PH    $0x00, Y5, X4
+	VMOVDQU      X4, 16(AX)
+	VPMOVSXBW    16(CX), Y5
+	VPSLLW       $0x08, Y5, Y5
+	VCVTPH2PS    X5, Y4
+	VEXTRACTI128 $0x01, Y5, X5
+	VCVTPH2PS    X5, Y5
+	VMULPS       Y0, Y4, Y6
+	VSUBPS       Y6, Y6, Y7
+	VCMPPS       $0x03, Y7, Y7, Y7
+	VCMPPS       $0x03, Y6, Y6, Y8
+	VBLENDVPS    Y8, k19<>+0(SB), Y6, Y6
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y4, Y8
+	VPMAXUD      Y6, Y8, Y4
+	VPAND        Y3, Y4, Y4
+	VBLENDVPS    Y7, Y6, Y4, Y4
+	VMULPS       Y0, Y5, Y6
+	VSUBPS       Y6, Y6, Y7
+	VCMPPS       $0x03, Y7, Y7, Y7
+	VCMPPS       $0x03, Y6, Y6, Y8
+	VBLENDVPS    Y8, k19<>+0(SB), Y6, Y6
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y5, Y8
+	VPMAXUD      Y6, Y8, Y5
+	VPAND        Y3, Y5, Y5
+	VBLENDVPS    Y7, Y6, Y5, Y5
+	VCVTPS2PH    $0x00, Y4, X4
+	VMOVDQU      X4, 32(AX)
+	VCVTPS2PH    $0x00, Y5, X4
+	VMOVDQU      X4, 48(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000040, AX
 	DECQ         SI
-	JNZ          smallChunk
+	JNZ          exactChunk
 	JMP          done
 
 // func float8E4M3FNUZF32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
@@ -20061,7 +18817,7 @@ done:
 exact:
 	VMOVDQU      k43<>+0(SB), Y2
 	VBROADCASTSS (DX), Y0
-	VANDPS       k144<>+0(SB), Y0, Y1
+	VANDPS       k145<>+0(SB), Y0, Y1
 	VXORPS       Y1, Y0, Y0
 	VPADDD       k52<>+0(SB), Y1, Y3
 	VPADDD       k43<>+0(SB), Y1, Y1
@@ -20069,11 +18825,9 @@ exact:
 	VMINPS       Y3, Y1, Y1
 	VORPS        Y1, Y0, Y0
 	VMULPS       k120<>+0(SB), Y0, Y1
-	VMOVDQU      k19<>+0(SB), Y3
-	VMULPS       k169<>+0(SB), Y0, Y0
-	VMULPS       k169<>+0(SB), Y1, Y1
+	VMOVDQU      k144<>+0(SB), Y3
 
-smallChunk:
+exactChunk:
 	VPMOVSXBW    (CX), Y5
 	VPCMPEQW     k168<>+0(SB), Y5, Y4
 	VPSLLW       $0x07, Y5, Y5
@@ -20082,20 +18836,22 @@ smallChunk:
 	VCVTPH2PS    X5, Y4
 	VEXTRACTI128 $0x01, Y5, X5
 	VCVTPH2PS    X5, Y5
+	VMULPS       k169<>+0(SB), Y4, Y4
 	VMULPS       Y0, Y4, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
 	VFMADD231PS  Y1, Y4, Y8
 	VPMAXUD      Y6, Y8, Y4
-	VPAND        k145<>+0(SB), Y4, Y4
-	VBLENDVPS    Y7, Y3, Y4, Y4
+	VPAND        Y3, Y4, Y4
+	VBLENDVPS    Y7, k19<>+0(SB), Y4, Y4
+	VMULPS       k169<>+0(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
 	VFMADD231PS  Y1, Y5, Y8
 	VPMAXUD      Y6, Y8, Y5
-	VPAND        k145<>+0(SB), Y5, Y5
-	VBLENDVPS    Y7, Y3, Y5, Y5
+	VPAND        Y3, Y5, Y5
+	VBLENDVPS    Y7, k19<>+0(SB), Y5, Y5
 	VMOVUPS      Y4, (AX)
 	VMOVUPS      Y5, 32(AX)
 	VPMOVSXBW    16(CX), Y5
@@ -20106,20 +18862,22 @@ smallChunk:
 	VCVTPH2PS    X5, Y4
 	VEXTRACTI128 $0x01, Y5, X5
 	VCVTPH2PS    X5, Y5
+	VMULPS       k169<>+0(SB), Y4, Y4
 	VMULPS       Y0, Y4, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
 	VFMADD231PS  Y1, Y4, Y8
 	VPMAXUD      Y6, Y8, Y4
-	VPAND        k145<>+0(SB), Y4, Y4
-	VBLENDVPS    Y7, Y3, Y4, Y4
+	VPAND        Y3, Y4, Y4
+	VBLENDVPS    Y7, k19<>+0(SB), Y4, Y4
+	VMULPS       k169<>+0(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
 	VFMADD231PS  Y1, Y5, Y8
 	VPMAXUD      Y6, Y8, Y5
-	VPAND        k145<>+0(SB), Y5, Y5
-	VBLENDVPS    Y7, Y3, Y5, Y5
+	VPAND        Y3, Y5, Y5
+	VBLENDVPS    Y7, k19<>+0(SB), Y5, Y5
 	VMOVUPS      Y4, 64(AX)
 	VMOVUPS      Y5, 96(AX)
 	ADDQ         $0x00000020, CX
@@ -20127,7 +18885,7 @@ smallChunk:
 	PREFETCHT0   1088(AX)
 	ADDQ         $0x00000080, AX
 	DECQ         SI
-	JNZ          smallChunk
+	JNZ          exactChunk
 	JMP          done
 
 DATA k168<>+0(SB)/8, $0xff80ff80ff80ff80
@@ -20225,79 +18983,9 @@ done:
 	RET
 
 exact:
-	MOVL         (DX), R8
-	ANDL         $0x7fffffff, R8
-	DECL         R8
-	CMPL         R8, $0x057fffff
-	JCS          small
-	VBROADCASTSS (DX), Y2
-
-largeChunk:
-	VPMOVSXBW    (CX), Y4
-	VPCMPEQW     k168<>+0(SB), Y4, Y3
-	VPSLLW       $0x07, Y4, Y4
-	VPAND        k156<>+0(SB), Y4, Y4
-	VPOR         Y3, Y4, Y4
-	VCVTPH2PS    X4, Y3
-	VEXTRACTI128 $0x01, Y4, X4
-	VCVTPH2PS    X4, Y4
-	VMULPS       k169<>+0(SB), Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k19<>+0(SB), Y3, Y3
-	VMULPS       k169<>+0(SB), Y4, Y4
-	VMULPS       Y2, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k19<>+0(SB), Y4, Y4
-	VPSLLD       $0x0f, Y3, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y3, Y3
-	VPSRLD       $0x10, Y3, Y3
-	VPSLLD       $0x0f, Y4, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y4, Y4
-	VPSRLD       $0x10, Y4, Y4
-	VPACKUSDW    Y4, Y3, Y3
-	VPERMQ       $0xd8, Y3, Y3
-	VMOVDQU      Y3, (AX)
-	VPMOVSXBW    16(CX), Y4
-	VPCMPEQW     k168<>+0(SB), Y4, Y3
-	VPSLLW       $0x07, Y4, Y4
-	VPAND        k156<>+0(SB), Y4, Y4
-	VPOR         Y3, Y4, Y4
-	VCVTPH2PS    X4, Y3
-	VEXTRACTI128 $0x01, Y4, X4
-	VCVTPH2PS    X4, Y4
-	VMULPS       k169<>+0(SB), Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k19<>+0(SB), Y3, Y3
-	VMULPS       k169<>+0(SB), Y4, Y4
-	VMULPS       Y2, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k19<>+0(SB), Y4, Y4
-	VPSLLD       $0x0f, Y3, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y3, Y3
-	VPSRLD       $0x10, Y3, Y3
-	VPSLLD       $0x0f, Y4, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y4, Y4
-	VPSRLD       $0x10, Y4, Y4
-	VPACKUSDW    Y4, Y3, Y3
-	VPERMQ       $0xd8, Y3, Y3
-	VMOVDQU      Y3, 32(AX)
-	ADDQ         $0x00000020, CX
-	PREFETCHT0   1024(AX)
-	ADDQ         $0x00000040, AX
-	DECQ         SI
-	JNZ          largeChunk
-	JMP          done
-
-small:
 	VMOVDQU      k43<>+0(SB), Y4
 	VBROADCASTSS (DX), Y2
-	VANDPS       k144<>+0(SB), Y2, Y3
+	VANDPS       k145<>+0(SB), Y2, Y3
 	VXORPS       Y3, Y2, Y2
 	VPADDD       k52<>+0(SB), Y3, Y5
 	VPADDD       k43<>+0(SB), Y3, Y3
@@ -20305,11 +18993,19 @@ small:
 	VMINPS       Y5, Y3, Y3
 	VORPS        Y3, Y2, Y2
 	VMULPS       k120<>+0(SB), Y2, Y3
-	VMOVDQU      k19<>+0(SB), Y5
-	VMULPS       k169<>+0(SB), Y2, Y2
-	VMULPS       k169<>+0(SB), Y3, Y3
+	VMOVDQU      k144<>+0(SB), Y5
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x057fffff
+	JCS          small
+	VBROADCASTSS (DX), Y2
+	VPCMPEQD     Y5, Y5, Y5
+	VPXOR        Y3, Y3, Y3
+	VPXOR        Y4, Y4, Y4
 
-smallChunk:
+small:
+exactChunk:
 	VPMOVSXBW    (CX), Y7
 	VPCMPEQW     k168<>+0(SB), Y7, Y6
 	VPSLLW       $0x07, Y7, Y7
@@ -20318,20 +19014,22 @@ smallChunk:
 	VCVTPH2PS    X7, Y6
 	VEXTRACTI128 $0x01, Y7, X7
 	VCVTPH2PS    X7, Y7
+	VMULPS       k169<>+0(SB), Y6, Y6
 	VMULPS       Y2, Y6, Y8
 	VCMPPS       $0x03, Y8, Y8, Y9
 	VPSIGND      Y8, Y4, Y10
 	VFMADD231PS  Y3, Y6, Y10
 	VPMAXUD      Y8, Y10, Y6
-	VPAND        k145<>+0(SB), Y6, Y6
-	VBLENDVPS    Y9, Y5, Y6, Y6
+	VPAND        Y5, Y6, Y6
+	VBLENDVPS    Y9, k19<>+0(SB), Y6, Y6
+	VMULPS       k169<>+0(SB), Y7, Y7
 	VMULPS       Y2, Y7, Y8
 	VCMPPS       $0x03, Y8, Y8, Y9
 	VPSIGND      Y8, Y4, Y10
 	VFMADD231PS  Y3, Y7, Y10
 	VPMAXUD      Y8, Y10, Y7
-	VPAND        k145<>+0(SB), Y7, Y7
-	VBLENDVPS    Y9, Y5, Y7, Y7
+	VPAND        Y5, Y7, Y7
+	VBLENDVPS    Y9, k19<>+0(SB), Y7, Y7
 	VPSLLD       $0x0f, Y6, Y8
 	VBLENDVPS    Y8, Y1, Y0, Y8
 	VPADDD       Y8, Y6, Y6
@@ -20351,20 +19049,22 @@ smallChunk:
 	VCVTPH2PS    X7, Y6
 	VEXTRACTI128 $0x01, Y7, X7
 	VCVTPH2PS    X7, Y7
+	VMULPS       k169<>+0(SB), Y6, Y6
 	VMULPS       Y2, Y6, Y8
 	VCMPPS       $0x03, Y8, Y8, Y9
 	VPSIGND      Y8, Y4, Y10
 	VFMADD231PS  Y3, Y6, Y10
 	VPMAXUD      Y8, Y10, Y6
-	VPAND        k145<>+0(SB), Y6, Y6
-	VBLENDVPS    Y9, Y5, Y6, Y6
+	VPAND        Y5, Y6, Y6
+	VBLENDVPS    Y9, k19<>+0(SB), Y6, Y6
+	VMULPS       k169<>+0(SB), Y7, Y7
 	VMULPS       Y2, Y7, Y8
 	VCMPPS       $0x03, Y8, Y8, Y9
 	VPSIGND      Y8, Y4, Y10
 	VFMADD231PS  Y3, Y7, Y10
 	VPMAXUD      Y8, Y10, Y7
-	VPAND        k145<>+0(SB), Y7, Y7
-	VBLENDVPS    Y9, Y5, Y7, Y7
+	VPAND        Y5, Y7, Y7
+	VBLENDVPS    Y9, k19<>+0(SB), Y7, Y7
 	VPSLLD       $0x0f, Y6, Y8
 	VBLENDVPS    Y8, Y1, Y0, Y8
 	VPADDD       Y8, Y6, Y6
@@ -20380,7 +19080,7 @@ smallChunk:
 	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000040, AX
 	DECQ         SI
-	JNZ          smallChunk
+	JNZ          exactChunk
 	JMP          done
 
 DATA k170<>+0(SB)/8, $0x3b00000000000000
@@ -20473,7 +19173,7 @@ done:
 exact:
 	VMOVDQU      k43<>+0(SB), Y2
 	VBROADCASTSS (DX), Y0
-	VANDPS       k144<>+0(SB), Y0, Y1
+	VANDPS       k145<>+0(SB), Y0, Y1
 	VXORPS       Y1, Y0, Y0
 	VPADDD       k52<>+0(SB), Y1, Y3
 	VPADDD       k43<>+0(SB), Y1, Y1
@@ -20481,11 +19181,9 @@ exact:
 	VMINPS       Y3, Y1, Y1
 	VORPS        Y1, Y0, Y0
 	VMULPS       k120<>+0(SB), Y0, Y1
-	VMOVDQU      k19<>+0(SB), Y3
-	VMULPS       k169<>+0(SB), Y0, Y0
-	VMULPS       k169<>+0(SB), Y1, Y1
+	VMOVDQU      k144<>+0(SB), Y3
 
-smallChunk:
+exactChunk:
 	VPMOVSXBW    (CX), Y5
 	VPCMPEQW     k168<>+0(SB), Y5, Y4
 	VPSLLW       $0x07, Y5, Y5
@@ -20494,20 +19192,22 @@ smallChunk:
 	VCVTPH2PS    X5, Y4
 	VEXTRACTI128 $0x01, Y5, X5
 	VCVTPH2PS    X5, Y5
+	VMULPS       k169<>+0(SB), Y4, Y4
 	VMULPS       Y0, Y4, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
 	VFMADD231PS  Y1, Y4, Y8
 	VPMAXUD      Y6, Y8, Y4
-	VPAND        k145<>+0(SB), Y4, Y4
-	VBLENDVPS    Y7, Y3, Y4, Y4
+	VPAND        Y3, Y4, Y4
+	VBLENDVPS    Y7, k19<>+0(SB), Y4, Y4
+	VMULPS       k169<>+0(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
 	VFMADD231PS  Y1, Y5, Y8
 	VPMAXUD      Y6, Y8, Y5
-	VPAND        k145<>+0(SB), Y5, Y5
-	VBLENDVPS    Y7, Y3, Y5, Y5
+	VPAND        Y3, Y5, Y5
+	VBLENDVPS    Y7, k19<>+0(SB), Y5, Y5
 	VCVTPS2PH    $0x00, Y4, X4
 	VMOVDQU      X4, (AX)
 	VCVTPS2PH    $0x00, Y5, X4
@@ -20520,20 +19220,22 @@ smallChunk:
 	VCVTPH2PS    X5, Y4
 	VEXTRACTI128 $0x01, Y5, X5
 	VCVTPH2PS    X5, Y5
+	VMULPS       k169<>+0(SB), Y4, Y4
 	VMULPS       Y0, Y4, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
 	VFMADD231PS  Y1, Y4, Y8
 	VPMAXUD      Y6, Y8, Y4
-	VPAND        k145<>+0(SB), Y4, Y4
-	VBLENDVPS    Y7, Y3, Y4, Y4
+	VPAND        Y3, Y4, Y4
+	VBLENDVPS    Y7, k19<>+0(SB), Y4, Y4
+	VMULPS       k169<>+0(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
 	VFMADD231PS  Y1, Y5, Y8
 	VPMAXUD      Y6, Y8, Y5
-	VPAND        k145<>+0(SB), Y5, Y5
-	VBLENDVPS    Y7, Y3, Y5, Y5
+	VPAND        Y3, Y5, Y5
+	VBLENDVPS    Y7, k19<>+0(SB), Y5, Y5
 	VCVTPS2PH    $0x00, Y4, X4
 	VMOVDQU      X4, 32(AX)
 	VCVTPS2PH    $0x00, Y5, X4
@@ -20542,7 +19244,7 @@ smallChunk:
 	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000040, AX
 	DECQ         SI
-	JNZ          smallChunk
+	JNZ          exactChunk
 	JMP          done
 
 // func transpose1AVX2(dst *byte, src *byte, dstStride int, srcStride int, n int)
@@ -23216,7 +21918,7 @@ TEXT ·halfBytesShiftF32AVX2(SB), NOSPLIT, $128-64
 	VMOVDQU   64(SP), Y0
 	VMOVDQU   96(SP), Y2
 	VPXOR     Y3, Y3, Y3
-	VPAND     k144<>+0(SB), Y0, Y0
+	VPAND     k145<>+0(SB), Y0, Y0
 	VPXOR     Y4, Y4, Y4
 	VPCMPEQD  Y4, Y0, Y4
 	VMOVDQU   k146<>+0(SB), Y5
@@ -23225,7 +21927,7 @@ TEXT ·halfBytesShiftF32AVX2(SB), NOSPLIT, $128-64
 	VPANDN    Y5, Y4, Y5
 	VPOR      Y5, Y3, Y3
 	VPOR      Y0, Y3, Y3
-	VPAND     k144<>+0(SB), Y2, Y0
+	VPAND     k145<>+0(SB), Y2, Y0
 	VPXOR     Y2, Y2, Y2
 	VPCMPEQD  Y2, Y0, Y2
 	VMOVDQU   k146<>+0(SB), Y4
@@ -23393,7 +22095,7 @@ TEXT ·halfBytesShiftBF16AVX2(SB), NOSPLIT, $64-64
 	VMOVDQU   (SP), Y0
 	VMOVDQU   32(SP), Y4
 	VPXOR     Y5, Y5, Y5
-	VPAND     k144<>+0(SB), Y0, Y0
+	VPAND     k145<>+0(SB), Y0, Y0
 	VPXOR     Y6, Y6, Y6
 	VPCMPEQD  Y6, Y0, Y6
 	VMOVDQU   k146<>+0(SB), Y7
@@ -23402,7 +22104,7 @@ TEXT ·halfBytesShiftBF16AVX2(SB), NOSPLIT, $64-64
 	VPANDN    Y7, Y6, Y7
 	VPOR      Y7, Y5, Y5
 	VPOR      Y0, Y5, Y5
-	VPAND     k144<>+0(SB), Y4, Y0
+	VPAND     k145<>+0(SB), Y4, Y0
 	VPXOR     Y4, Y4, Y4
 	VPCMPEQD  Y4, Y0, Y4
 	VMOVDQU   k146<>+0(SB), Y6
@@ -23546,7 +22248,7 @@ TEXT ·halfBytesShiftF16AVX2(SB), NOSPLIT, $128-64
 	VMOVDQU   64(SP), Y0
 	VMOVDQU   96(SP), Y2
 	VPXOR     Y3, Y3, Y3
-	VPAND     k144<>+0(SB), Y0, Y0
+	VPAND     k145<>+0(SB), Y0, Y0
 	VPXOR     Y4, Y4, Y4
 	VPCMPEQD  Y4, Y0, Y4
 	VMOVDQU   k146<>+0(SB), Y5
@@ -23555,7 +22257,7 @@ TEXT ·halfBytesShiftF16AVX2(SB), NOSPLIT, $128-64
 	VPANDN    Y5, Y4, Y5
 	VPOR      Y5, Y3, Y3
 	VPOR      Y0, Y3, Y3
-	VPAND     k144<>+0(SB), Y2, Y0
+	VPAND     k145<>+0(SB), Y2, Y0
 	VPXOR     Y2, Y2, Y2
 	VPCMPEQD  Y2, Y0, Y2
 	VMOVDQU   k146<>+0(SB), Y4
@@ -23677,7 +22379,7 @@ TEXT ·absmaxAVX2(SB), NOSPLIT, $0-32
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+24(FP), DX
-	VMOVDQU k144<>+0(SB), Y0
+	VMOVDQU k145<>+0(SB), Y0
 
 run:
 	MOVQ  chunks+16(FP), BX
@@ -24045,7 +22747,7 @@ GLOBL k183<>(SB), RODATA|NOPTR, $32
 TEXT ·special32AVX2(SB), NOSPLIT, $0-32
 	MOVQ         counts+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VMOVDQU      k144<>+0(SB), Y0
+	VMOVDQU      k145<>+0(SB), Y0
 	MOVL         infinity+16(FP), DX
 	VMOVD        DX, X2
 	VPBROADCASTD X2, Y2

@@ -57,7 +57,7 @@ func (o *Ops) avx2() {
 		},
 	}
 	o.pairs = [3][2]bookKernel{
-		F32: {bookPairsF32AVX2, bookPairsHighF32AVX2}, BF16: {bookPairsBF16AVX2, bookPairsHighBF16AVX2}, F16: {bookPairsF16AVX2, bookPairsHighF16AVX2},
+		F32: {bookPairsF32AVX2}, BF16: {bookPairsBF16AVX2}, F16: {bookPairsF16AVX2},
 	}
 	o.halfBytes = [3]func(dst, src *byte, a, b *float32, book *float32, shift *uint64, chunks, n int){
 		F32: halfBytesShiftF32AVX2, BF16: halfBytesShiftBF16AVX2, F16: halfBytesShiftF16AVX2,

@@ -6,10 +6,9 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// A pairLoop is nibbles of a codebook in runs of sixteen: chunks of two runs.
+// A pairLoop is nibbles of a codebook in runs of sixteen, the low one first: chunks of two runs.
 type pairLoop struct {
 	codebook
-	high             bool
 	d                [2]VecVirtual // the scales, negated
 	tables           [2]looked     // but to F32
 	x                [4]VecVirtual // the numbers, to F32
@@ -18,14 +17,13 @@ type pairLoop struct {
 
 func pairKernels() {
 	for t := range targets {
-		pairKernel("bookPairs", false, t)
-		pairKernel("bookPairsHigh", true, t)
+		pairKernel(t)
 	}
 }
 
-func pairKernel(name string, high bool, t int) {
-	p := &pairLoop{codebook: codebook{o: ops[0]}, high: high}
-	runKernel(name, ", book *float32", "decodes n pairs of runs of 16 nibbles; there is one chunk.", t, true, 16, 32,
+func pairKernel(t int) {
+	p := &pairLoop{codebook: codebook{o: ops[0]}}
+	runKernel("bookPairs", ", book *float32", "decodes n pairs of runs of 16 nibbles; there is one chunk.", t, true, 16, 32,
 		func(k *runs) {
 			p.runs = k
 			p.setBook(Load(Param("book"), GP64()).(Register))
@@ -60,7 +58,7 @@ func (p *pairLoop) negatedPair() [2]VecVirtual {
 	return [2]VecVirtual{firsts(both), seconds(both)}
 }
 
-func (p *pairLoop) codes() VecVirtual { return p.nibblePairs(p.high, 32)[0] }
+func (p *pairLoop) codes() VecVirtual { return p.nibblePairs(false, 32)[0] }
 
 // setBounds sets what two scales at once are compared by: a magnitude that is large
 // enough is carried into the sign, and none is under a codebook out of bounds.

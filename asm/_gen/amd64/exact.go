@@ -58,13 +58,16 @@ func (o op) exactly(p pair, x VecVirtual) {
 // result: all are 2^128 times as large, which in bits is one bit more. A product of
 // normal size is rounded right so. Half of it added to 2, or -2, is rounded where
 // subnormal numbers are; of both, as integers, the larger one is right.
-type smallProduct struct{ times, half, two VecVirtual }
+type smallProduct struct {
+	times, half, two VecVirtual
+	mask             Op // all bits but the enlarged one
+}
 
 const enlargedBit = 1 << 30
 
 // smallScale takes the scale of the run, which is not above 2^-80 and may be zero.
 func (k *runs) smallScale() *smallProduct {
-	s := &smallProduct{YMM(), YMM(), load(dwords(enlargedBit))}
+	s := &smallProduct{YMM(), YMM(), load(dwords(enlargedBit)), dwords(^uint32(enlargedBit))}
 	VBROADCASTSS(Mem{Base: k.a}, s.times)
 	times2to128(s.times)
 	VMULPS(floats(0.5), s.times, s.half)
@@ -91,7 +94,7 @@ func (s *smallProduct) round(p, half, x VecVirtual) {
 	VPSIGND(p, s.two, two)
 	VFMADD231PS(half, x, two)
 	VPMAXUD(p, two, x)
-	VPAND(dwords(^uint32(enlargedBit)), x, x)
+	VPAND(s.mask, x, x)
 }
 
 // of multiplies finite numbers below 2^80.

@@ -92,27 +92,26 @@ func (f float8) kernel(t int) {
 		})
 }
 
-// exactRun is the loops of scales that are not ordinary: small ones, and, to BF16, those
-// whose products are infinite, NaN or zero, or may be.
+// exactRun is the loop of scales that are not ordinary: small ones, by a [smallProduct],
+// and to BF16 also those whose products are infinite, NaN or zero, or may be. Those are
+// multiplied as they are: nothing is added to a product that is to stay, and all bits of it.
 func (f float8) exactRun(k *runs) {
 	Label("exact")
+	s, up := k.smallScale(), pow2(15-f.bias)
+	s.mask = load(dwords(^uint32(enlargedBit)))
 	if !k.wide {
 		ifBelow(Mem{Base: k.a}, U32(f.least<<23-1), "small")
-		p := pair{d: YMM()}
-		VBROADCASTSS(Mem{Base: k.a}, p.d)
-		Label("largeChunk")
-		f.each(k, func(x VecVirtual) { ops[0].join(p, x) })
-		k.again("largeChunk")
-		JMP(LabelRef("done"))
+		VBROADCASTSS(Mem{Base: k.a}, s.times)
+		VPCMPEQD(s.mask, s.mask, s.mask)
+		VPXOR(s.half, s.half, s.half)
+		VPXOR(s.two, s.two, s.two)
 		Label("small")
 	}
-	s, nan := k.smallScale(), load(dwords(0x7FC00000))
-	if up := pow2(15 - f.bias); up != 1 {
-		VMULPS(floats(up), s.times, s.times)
-		VMULPS(floats(up), s.half, s.half)
-	}
-	Label("smallChunk")
+	Label("exactChunk")
 	f.eachHalf(k, func(x VecVirtual) {
+		if up != 1 {
+			VMULPS(floats(up), x, x)
+		}
 		product, none := YMM(), YMM()
 		VMULPS(s.times, x, product)
 		if f.infinite { // what is infinite or NaN stays what its product is
@@ -123,12 +122,13 @@ func (f float8) exactRun(k *runs) {
 			VCMPPS(Imm(3), product, product, none)
 		}
 		s.round(product, s.half, x)
-		if !f.infinite {
-			product = nan
+		if f.infinite {
+			VBLENDVPS(none, product, x, x)
+		} else {
+			VBLENDVPS(none, dwords(0x7FC00000), x, x)
 		}
-		VBLENDVPS(none, product, x, x)
 	})
-	k.again("smallChunk")
+	k.again("exactChunk")
 	JMP(LabelRef("done"))
 }
 

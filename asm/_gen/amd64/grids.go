@@ -227,7 +227,7 @@ func iq3XXS(k *kernel) {
 	k.dByScale(words, d, 0.5, 0.5)
 	s.keep(0, words)
 	grid, g := k.grid4("iq3xxs"), k.signed(s, 8, d, 4, 12, 20, 28, 36, 44, 52, 62)
-	k.grids(4, func(r *groups, i int) VecVirtual {
+	k.grids(k.round3(), func(r *groups, i int) VecVirtual {
 		return rows4(grid, func(j int) Register {
 			index := GP64()
 			MOVBQZX(r.at(k.from(2+j), 8, i), index)
@@ -241,7 +241,7 @@ func iq3S(k *kernel) {
 	d := k.half(0)
 	s := k.nibbleScales(106, 8, d, 0, 1)
 	grid, g := k.grid4("iq3s"), k.signed(s, 8, d, 1, 3, 5, 7, 9, 11, 13, 15)
-	k.grids(4, func(r *groups, i int) VecVirtual {
+	k.grids(k.round3(), func(r *groups, i int) VecVirtual {
 		return rows4(grid, func(j int) Register {
 			index := GP64()
 			MOVWQZX(r.at(indices.Offset(2*j), 16, i), index)
@@ -255,4 +255,12 @@ func (k *kernel) grids(round int, read func(r *groups, i int) VecVirtual, write 
 	k.groupLoop(8, round, 2*round, 32, func(r *groups) {
 		ahead(round, func(i int) VecVirtual { return read(r, i) }, func(i int, codes VecVirtual) { write(r, i, codes) })
 	})
+}
+
+// round3 is the groups of a round for rows of four: four where tables lie in that order.
+func (k *kernel) round3() int {
+	if k.wide {
+		return 2
+	}
+	return 4
 }

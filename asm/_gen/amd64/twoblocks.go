@@ -30,22 +30,7 @@ type twoLoop struct {
 // not ordinary, are left to the loop of single blocks behind it. Scales are read no
 // further than to the last pair, whose are read again.
 func (t *two) loop(k *kernel, l layout, n Register) *twoLoop {
-	at, end, loop := GP64(), GP64(), &twoLoop{GP64()}
-	next := func() {
-		ADDQ(U32(2*l.bytes), at)
-		CMPQ(at, end)
-		CMOVQHI(end, at)
-	}
-	odd := func(label string) {
-		t.odd(Mem{Base: at}, label)
-		t.odd(Mem{Base: at, Disp: l.bytes}, label)
-	}
-	written := func() { // a pair
-		ADDQ(U32(2*l.bytes), k.src)
-		k.prefetch(2 * l.elems)
-		ADDQ(U32(2*l.elems*k.width()), k.dst)
-		SUBQ(Imm(2), n)
-	}
+	at, end, loop, tables := GP64(), GP64(), &twoLoop{GP64()}, looked{YMM(), YMM()}
 	Label("pairs")
 	SUBQ(Imm(2), n)
 	JCS(LabelRef("last"))
@@ -54,22 +39,25 @@ func (t *two) loop(k *kernel, l layout, n Register) *twoLoop {
 	IMUL3Q(U32(2*l.bytes), end, end)
 	ADDQ(k.src, end)
 	MOVQ(k.src, at)
-	odd("oddPair")
-	tables := t.table(k, t.scale(k, at))
-	next()
 	scales := t.scale(k, at)
+	JMP(LabelRef("tables"))
 	Label("pair")
 	t.write(k, tables)
-	odd("beforeOdd")
+	ADDQ(U32(2*l.bytes), k.src)
+	k.prefetch(2 * l.elems)
+	ADDQ(U32(2*l.elems*k.width()), k.dst)
+	SUBQ(Imm(2), n)
+	JCS(LabelRef("last"))
+	Label("tables") // of the pair that comes, and the scales of the one behind it
+	t.odd(Mem{Base: at}, "odd")
+	t.odd(Mem{Base: at, Disp: l.bytes}, "odd")
 	carry(tables, t.table(k, scales))
-	next()
+	ADDQ(U32(2*l.bytes), at)
+	CMPQ(at, end)
+	CMOVQHI(end, at)
 	carry(scales, t.scale(k, at))
-	written()
-	JCC(LabelRef("pair"))
-	JMP(LabelRef("last"))
-	Label("beforeOdd")
-	written()
-	Label("oddPair")
+	JMP(LabelRef("pair"))
+	Label("odd")
 	MOVQ(U32(2), loop.singles)
 	Label("last")
 	ADDQ(Imm(2), n)
