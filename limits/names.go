@@ -18,7 +18,7 @@ var (
 		"gguf.alignment", "gguf.big-endian", "gguf.charsmap", "gguf.epsilon", "gguf.expert-count", "gguf.gaps",
 		"gguf.key-kind", "gguf.key-text", "gguf.last-padding", "gguf.layer-count", "gguf.name-long",
 		"gguf.nested-array", "gguf.rope-scaling", "gguf.shape-empty", "gguf.shape-scalar", "gguf.split",
-		"gguf.template-attr", "gguf.template-computed", "gguf.template-dunder", "gguf.template-global",
+		"gguf.template-attr", "gguf.template-call", "gguf.template-computed", "gguf.template-dunder", "gguf.template-global",
 		"gguf.template-import", "gguf.template-method", "gguf.template-size", "gguf.template-syntax",
 		"gguf.tensor-unknown", "gguf.text-nul", "gguf.token-byte", "gguf.token-count", "gguf.token-dup",
 		"gguf.token-id", "gguf.type-internal", "gguf.type-removed", "gguf.type-unknown", "gguf.version",

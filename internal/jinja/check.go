@@ -23,6 +23,7 @@ const (
 	CodeImport   = "import"   // another template is loaded
 	CodeMethod   = "method"   // a method outside the known harmless ones is called
 	CodeGlobal   = "global"   // a name that leads into the interpreter
+	CodeCall     = "call"     // what is called is computed, or a name that stands for it
 	CodeSyntax   = "syntax"   // Jinja itself would not read this
 )
 
@@ -35,14 +36,14 @@ type Issue struct {
 
 // Check returns the places of a template that reach outside it, in order.
 func Check(template string) []Issue {
-	c := checker{lex: lexer{src: template}}
+	c := checker{lex: lexer{src: template}, names: survey(template)}
 	for len(c.issues) < MaxIssues {
 		t := c.lex.next()
 		if t.kind == end {
 			break
 		}
 		c.token(t)
-		c.before, c.last = c.last, t
+		c.first, c.before, c.last = c.before, c.last, t
 	}
 	slices.SortFunc(c.issues, func(a, b Issue) int { return a.Off - b.Off })
 	return c.issues
@@ -50,10 +51,12 @@ func Check(template string) []Issue {
 
 type checker struct {
 	lex          lexer
+	first        token // the third last
 	before, last token
 	nest         []bool // brackets that are open: true for a subscript
 	piece        token  // the first piece of a name in this tag, if its kind is text
 	joining      bool   // something in this tag joins pieces
+	names        names
 	issues       []Issue
 }
 
@@ -75,9 +78,11 @@ func (c *checker) token(t token) {
 	case text:
 		c.text(t)
 	case name:
+		c.shadow(t)
 		c.name(t)
 	case punct:
 		c.call(t)
+		c.shadow(t)
 		c.joined(t)
 		c.bracket(t)
 	}
@@ -177,6 +182,8 @@ func (c *checker) name(t token) {
 		}
 	case globals[t.text]:
 		c.report(t, CodeGlobal, "%s leads into the interpreter", t.text)
+	case c.reserved(t.text):
+		c.report(t, CodeCall, "%s gets another meaning", wire.Quote(t.text))
 	}
 }
 
@@ -192,16 +199,6 @@ func plainFields(s string) bool {
 		if !ok || strings.ContainsAny(field, ".[{") {
 			return false
 		}
-	}
-}
-
-// call looks at "name(" after a dot: a method call.
-func (c *checker) call(t token) {
-	if t.text != "(" || c.last.kind != name || c.before.kind != punct || c.before.text != "." {
-		return
-	}
-	if !methods[c.last.text] && !strings.HasPrefix(c.last.text, "_") && !escapes[c.last.text] {
-		c.report(c.last, CodeMethod, "the method %s is not one that templates need", wire.Quote(c.last.text))
 	}
 }
 

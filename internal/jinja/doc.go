@@ -7,8 +7,12 @@
 // the tokens that Jinja itself would see, so that neither an escape in a string
 // nor white space inside an expression hides a name, and reports each place.
 //
-// Order: text, then a tag at a time: statement, expression, comment, raw block.
-// Every step consumes at least one byte, and there is one pass.
+// What a template calls must be a function that it is given, a macro of its own or
+// a known method: the result of a subscript or of a call is never called by an
+// honest one. A name that is called may not get another meaning.
+//
+// Order: two passes over the tokens, the first for names; text, then a tag at a time: statement, expression, comment, raw block.
+// Every step consumes at least one byte.
 //
 // Limits: the caller bounds the text, and pays its length once more for strings
 // with escapes; at most [MaxIssues] places are reported; brackets are followed
