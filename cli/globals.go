@@ -24,8 +24,15 @@ type globals struct {
 	MaxSpool string    `group:"limits" placeholder:"SIZE" default:"8GiB" help:"Most that is kept of a pipe on standard input, in a temporary file (${default})."`
 }
 
-// axisFlags hold the ceilings that were given; empty is not given. The names
-// are those of limits.Axis.Flag.
+// axisFlag is the flag that sets the ceiling of an axis.
+func axisFlag(a limits.Axis) string {
+	if a == limits.Time {
+		return "--timeout"
+	}
+	return "--max-" + strings.ReplaceAll(a.String(), "_", "-")
+}
+
+// axisFlags hold the ceilings that were given; empty is not given.
 type axisFlags struct {
 	SingleAlloc  string `name:"max-single-alloc" placeholder:"SIZE" help:"Largest buffer that a file may ask for."`
 	Total        string `name:"max-total" placeholder:"SIZE" help:"Most memory that a file may take."`
@@ -54,7 +61,7 @@ func (f *axisFlags) lay(p *limits.Policy) error {
 	for _, axis := range limits.Axes() {
 		if text := given[axis]; text != "" {
 			if err := p.Set(axis, text); err != nil {
-				return fmt.Errorf("%s: %w", axis.Flag(), err)
+				return fmt.Errorf("%s: %w", axisFlag(axis), err)
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
@@ -34,11 +35,37 @@ func TestEveryAxisHasItsFlag(t *testing.T) {
 		v.Field(i).SetString(v.Type().Field(i).Tag.Get("name"))
 	}
 	for _, a := range limits.Axes() {
-		if f := flags[a.Flag()]; f == nil || f.Group == nil {
-			t.Errorf("%v: no flag %s among the limits", a, a.Flag())
+		if f := flags[axisFlag(a)]; f == nil || f.Group == nil {
+			t.Errorf("%v: no flag %s among the limits", a, axisFlag(a))
 		}
-		if got := "--" + given.given()[a]; got != a.Flag() {
+		if got := "--" + given.given()[a]; got != axisFlag(a) {
 			t.Errorf("%v is set by %s", a, got)
+		}
+	}
+}
+
+// Whatever option a message of the library names has its flag.
+func TestEveryOptionHasItsFlag(t *testing.T) {
+	flags := map[string]bool{}
+	err := kong.Visit(model(t), func(node kong.Visitable, next kong.Next) error {
+		if f, ok := node.(*kong.Flag); ok {
+			flags["--"+f.Name] = true
+		}
+		return next(nil)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range wire.Options() {
+		names := strings.Split(optionFlags[o], " or ")
+		for _, name := range names {
+			if !flags[name] {
+				t.Errorf("%s: no flag %q", o, name)
+			}
+		}
+		said := flagged(wire.At("quant", "", wire.NoOffset, wire.ErrUsage.With("%s decides", o)))
+		if want := "quant: cannot be asked for: " + optionFlags[o] + " decides"; said != want {
+			t.Errorf("%s is said as %q", o, said)
 		}
 	}
 }

@@ -116,7 +116,7 @@ func (s *session) jsonListing(b *limits.Budget, path string, r io.ReaderAt, p pt
 			}
 		})
 		if failed != nil {
-			o.field("error", tidy(failed.Error(), wire.MaxMessage))
+			o.field("error", tidy(flagged(failed), wire.MaxMessage))
 		}
 	})
 	if _, err := fmt.Fprintln(s.out); err != nil {

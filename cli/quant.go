@@ -143,7 +143,7 @@ func (s *session) printPlan(p *planned) {
 		return
 	}
 	if p.err != nil {
-		s.fact("", "Quantized", "cannot be decoded: "+p.err.Error())
+		s.fact("", "Quantized", "cannot be decoded: "+flagged(p.err))
 		return
 	}
 	s.fact("", "Quantized", fmt.Sprintf("%s, %s", plural(p.total.Weights, "weight"), formatBytes(p.total.Stored)))
@@ -232,7 +232,7 @@ func jsonPlan(o *jsonObject, p *planned) {
 	o.object("quantized", func(o *jsonObject) {
 		o.field("target", p.target.String())
 		if p.err != nil {
-			o.field("error", p.err.Error())
+			o.field("error", flagged(p.err))
 			return
 		}
 		o.number("weights", p.total.Weights)

@@ -38,12 +38,12 @@ func jsonError(o *jsonObject, err error) {
 		}
 	}
 	if e, ok := errors.AsType[*limits.Error](err); ok {
-		jsonLimit(o, e.Axis.String(), e.Want, e.Left, e.Axis.Flag())
+		jsonLimit(o, e.Axis.String(), e.Want, e.Left, axisFlag(e.Axis))
 	}
 	if e, ok := errors.AsType[*spoolError](err); ok {
 		jsonLimit(o, "spool", e.limit+1, e.limit, "--max-spool")
 	}
-	o.field("message", tidy(err.Error(), wire.MaxMessage))
+	o.field("message", tidy(flagged(err), wire.MaxMessage))
 }
 
 func jsonLimit(o *jsonObject, axis string, want, left int64, flag string) {
@@ -142,7 +142,7 @@ func jsonUsage(o *jsonObject, usage []limits.AxisUsage) {
 		for _, u := range usage {
 			add(func(o *jsonObject) {
 				o.field("axis", u.Axis.String())
-				o.field("flag", u.Axis.Flag())
+				o.field("flag", axisFlag(u.Axis))
 				o.number("used", u.Used)
 				o.number("peak", u.Peak)
 				o.number("limit", u.Limit)

@@ -165,9 +165,9 @@ func (rep *scanReport) class() wire.Class { return wire.ClassOf(rep.err) }
 func bareText(err error) string {
 	e, ok := placed(err)
 	if !ok {
-		return err.Error()
+		return flagged(err)
 	}
-	return strings.TrimPrefix(e.Err.Error(), wire.ErrUnsupported.Error()+": ")
+	return strings.TrimPrefix(flagged(e.Err), wire.ErrUnsupported.Error()+": ")
 }
 
 // skippedText is what a file is that promised nothing. A text that lies in a

@@ -91,9 +91,9 @@ func message(path string, err error) string {
 		return e.Err.Error()
 	}
 	if e, ok := placed(err); ok && e.Format == "detect" && e.Where == "" && path != "" {
-		return e.Err.Error()
+		return flagged(e.Err)
 	}
-	return err.Error()
+	return flagged(err)
 }
 
 // hintFor says which flag raises the limit that was reached.
@@ -103,7 +103,7 @@ func hintFor(err error, p *limits.Policy) string {
 		if e.Axis == limits.OpenFiles {
 			also = ", and the system's limit (ulimit -n) bounds it"
 		}
-		return fmt.Sprintf("%s raises it; it is %s%s", e.Axis.Flag(), flagText(e.Axis, p.Limit(e.Axis)), also)
+		return fmt.Sprintf("%s raises it; it is %s%s", axisFlag(e.Axis), flagText(e.Axis, p.Limit(e.Axis)), also)
 	}
 	if e, ok := errors.AsType[*spoolError](err); ok {
 		return fmt.Sprintf("--max-spool raises it; it is %s", limits.FormatSize(e.limit))

@@ -86,7 +86,7 @@ func (e *bnb) skipped() ([]string, error) {
 				add(plainPattern(module))
 			}
 		case k.Why != whyEmbedding: // which is never replaced
-			return nil, wire.ErrUnsupported.With("%s is left alone (%s), which transformers can be told of only by a name that means others too: --include it, or --exclude all that end so", wire.Quote(k.Name), k.Why)
+			return nil, wire.ErrUnsupported.With("%s is left alone (%s), which transformers can be told of only by a name that means others too: choose it (%s), or exclude all that end so (%s)", wire.Quote(k.Name), k.Why, wire.OptionInclude, wire.OptionExclude)
 		}
 	}
 	if !headed { // the head shares the embedding's numbers, and is in no file

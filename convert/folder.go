@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/anamnesis-go/anamnesis/internal/tiles"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -165,7 +166,7 @@ func checkFolder(m tensor.Model, path string, force, code bool) error {
 		case err == nil && parser.Reads(m, info):
 			return refused(path, "it is the input")
 		case !force:
-			return refused(path, "it exists; --force replaces it")
+			return refused(path, "it exists; %s replaces it", wire.OptionForce)
 		}
 		if why := leave(files, e, code); why != "" && why != "weights" || !e.Type().IsRegular() {
 			return refused(path, "it holds %q, which is none of the files that would be written: remove it, or choose another folder", e.Name())

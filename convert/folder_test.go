@@ -175,7 +175,7 @@ func TestAFolderIsReplacedOnlyIfItHoldsAModel(t *testing.T) {
 	if err := write(false); err != nil {
 		t.Errorf("an empty folder: %v", err)
 	}
-	if err := write(false); err == nil || !strings.Contains(err.Error(), "--force") {
+	if err := write(false); err == nil || !strings.Contains(err.Error(), "force replaces") {
 		t.Errorf("a model that is there: %v", err)
 	}
 	if err := write(true); err != nil {

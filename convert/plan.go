@@ -337,9 +337,9 @@ func (p *Plan) add(o Out, t task) (err error) {
 func (p *Plan) store(o Out) (err error) {
 	if !p.sink.Stores(o.DType) {
 		if p.o.AsIs {
-			return wire.ErrUnsupported.With("%s has no type %v; without --as-is what is quantized is decoded", p.sink.Name(), o.DType)
+			return wire.ErrUnsupported.With("%s has no type %v; without %s what is quantized is decoded", p.sink.Name(), o.DType, wire.OptionAsIs)
 		}
-		return wire.ErrUnsupported.With("%s has no type %v; --out-dtype decides what quantized weights become, other tensors keep theirs (--tensor leaves some out)", p.sink.Name(), o.DType)
+		return wire.ErrUnsupported.With("%s has no type %v; %s decides what quantized weights become, other tensors keep theirs (%s leaves some out)", p.sink.Name(), o.DType, wire.OptionTarget, wire.OptionKeep)
 	}
 	p.Outs, err = limits.Append(p.b, p.Outs, o)
 	return err

@@ -10,6 +10,8 @@ import (
 type Refusal struct {
 	Path string
 	Why  string
+
+	options []wire.Option
 }
 
 func (r *Refusal) Error() string { return "target " + wire.Quote(r.Path) + ": " + r.Why }
@@ -17,6 +19,9 @@ func (r *Refusal) Error() string { return "target " + wire.Quote(r.Path) + ": " 
 // Unwrap gives the class.
 func (r *Refusal) Unwrap() error { return wire.ErrUsage }
 
+// Options lists the options that the reason names.
+func (r *Refusal) Options() []wire.Option { return r.options }
+
 func refused(path, format string, args ...any) error {
-	return &Refusal{path, fmt.Sprintf(format, args...)}
+	return &Refusal{path, fmt.Sprintf(format, args...), wire.OptionsIn(args)}
 }

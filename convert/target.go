@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/tiles"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -49,7 +50,7 @@ func checkTarget(m tensor.Model, path string, force bool) error {
 	case parser.Reads(m, info):
 		return refused(path, "it is the input")
 	case !force:
-		return refused(path, "it exists; --force replaces it")
+		return refused(path, "it exists; %s replaces it", wire.OptionForce)
 	}
 	return nil
 }

@@ -27,22 +27,21 @@ const (
 	clock             // "60s", or "none"
 )
 
-// One row per axis: the name in messages, the field of the policy's JSON, the
-// flag on the command line.
+// One row per axis: the name in messages, and the field of the policy's JSON.
 var axes = [axisCount]struct {
-	name, field, flag string
-	unit              unit
+	name, field string
+	unit        unit
 }{
-	SingleAlloc:  {"single_alloc", "max_single_alloc", "--max-single-alloc", bytes},
-	Total:        {"total", "max_total_bytes", "--max-total", bytes},
-	Items:        {"items", "max_items", "--max-items", count},
-	InflateRatio: {"inflate_ratio", "max_inflate_ratio", "--max-inflate-ratio", count},
-	ExpandRatio:  {"expand_ratio", "max_expand_ratio", "--max-expand-ratio", count},
-	Depth:        {"depth", "max_depth", "--max-depth", count},
-	StepCount:    {"steps", "max_steps", "--max-steps", count},
-	WorkingSet:   {"working_set", "max_working_set", "--max-working-set", bytes},
-	OpenFiles:    {"open_files", "max_open_files", "--max-open-files", count},
-	Time:         {"time", "timeout", "--timeout", clock},
+	SingleAlloc:  {"single_alloc", "max_single_alloc", bytes},
+	Total:        {"total", "max_total_bytes", bytes},
+	Items:        {"items", "max_items", count},
+	InflateRatio: {"inflate_ratio", "max_inflate_ratio", count},
+	ExpandRatio:  {"expand_ratio", "max_expand_ratio", count},
+	Depth:        {"depth", "max_depth", count},
+	StepCount:    {"steps", "max_steps", count},
+	WorkingSet:   {"working_set", "max_working_set", bytes},
+	OpenFiles:    {"open_files", "max_open_files", count},
+	Time:         {"time", "timeout", clock},
 }
 
 // Axes lists every axis.
@@ -60,14 +59,6 @@ func (a Axis) String() string {
 		return "axis?"
 	}
 	return axes[a].name
-}
-
-// Flag returns the command line flag that raises the axis: "--max-total".
-func (a Axis) Flag() string {
-	if a >= axisCount {
-		return ""
-	}
-	return axes[a].flag
 }
 
 // Field returns the axis's name in the JSON of a policy: "max_total_bytes".

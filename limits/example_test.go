@@ -21,11 +21,11 @@ func Example() {
 	_, err := limits.Make[byte](request, 100<<20) // a file asked for 100 MiB
 	if limit, ok := errors.AsType[*limits.Error](err); ok {
 		fmt.Println(limit)
-		fmt.Println("raise it with", limit.Axis.Flag())
+		fmt.Println("raise it with", limit.Axis.Field())
 	}
 	// Output:
 	// limit total: 104857600 wanted, 67108864 left
-	// raise it with --max-total
+	// raise it with max_total_bytes
 }
 
 func ExampleReadPolicy() {

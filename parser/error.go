@@ -10,8 +10,10 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// An Error is what every parser returns: the format, the place in its own
-// words, the offset in the file (or -1) and the cause.
+// An Error is what every parser returns. Format, Off (the offset in the file, or
+// -1) and the cause are stable for a program; so is the kind of place that Where
+// begins with (tensor, key, member, shard). The rest of the text is for people
+// and may change.
 type Error = wire.Error
 
 // A Class says what kind of end an operation came to. Its ExitCode and
@@ -30,6 +32,37 @@ const (
 	Forbidden   = wire.Forbidden   // refused by rule: code, or what the policy refuses
 	Differs     = wire.Differs     // two models are not equal
 )
+
+// The causes that an error of a parser may have: errors.Is(err, ErrDuplicate)
+// asks for one. They and the classes are stable; texts are not.
+var (
+	ErrMagic       error = wire.ErrMagic       // not this format
+	ErrSyntax      error = wire.ErrSyntax      // does not follow the format's grammar
+	ErrRange       error = wire.ErrRange       // a number out of range
+	ErrOverflow    error = wire.ErrOverflow    // arithmetic on sizes overflows
+	ErrOverlap     error = wire.ErrOverlap     // two spans share bytes
+	ErrGap         error = wire.ErrGap         // bytes that belong to nothing
+	ErrAlign       error = wire.ErrAlign       // a span that is not aligned
+	ErrDuplicate   error = wire.ErrDuplicate   // a name or a key stands twice
+	ErrMismatch    error = wire.ErrMismatch    // two statements contradict each other
+	ErrTrailing    error = wire.ErrTrailing    // bytes after the end
+	ErrText        error = wire.ErrText        // text that is not valid
+	ErrChecksum    error = wire.ErrChecksum    // a checksum differs
+	ErrMissing     error = wire.ErrMissing     // a part is missing
+	ErrTruncated   error = wire.ErrTruncated   // the file ends too early
+	ErrUnsupported error = wire.ErrUnsupported // legal, but not read here
+	ErrForbidden   error = wire.ErrForbidden   // code, or what the policy refuses
+	ErrUsage       error = wire.ErrUsage       // what was asked for cannot be
+	ErrInternal    error = wire.ErrInternal    // a bug
+)
+
+// An Option names what of the caller's own decides, such as
+// "quant.Options.Scheme".
+type Option = wire.Option
+
+// OptionsOf lists the options that a message names, so that a program may say
+// what they are called in it.
+func OptionsOf(err error) []Option { return wire.OptionsOf(err) }
 
 // ClassOf finds the class of an error; an error that no parser made, such as a
 // reader's own, is Internal.

@@ -99,13 +99,13 @@ func ExampleClassOf() {
 	_, err := parser.Decode(b, bytes.NewReader(data), int64(len(data)))
 	fmt.Println(parser.ClassOf(err), parser.ClassOf(err).ExitCode())
 	if e, ok := errors.AsType[*limits.Error](err); ok {
-		fmt.Println(e.Axis, e.Axis.Flag())
+		fmt.Println(e.Axis, e.Axis.Field())
 	}
 	if e, ok := errors.AsType[*parser.Error](err); ok {
 		fmt.Println(e.Format)
 	}
 	// Output:
 	// limit 6
-	// items --max-items
+	// items max_items
 	// safetensors
 }

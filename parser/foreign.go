@@ -43,7 +43,7 @@ var foreigners = [...]foreign{
 	{"a PDF document", "look for the file itself", magic("%PDF-")},
 	{"a SQLite database", "look for the file itself", magic("SQLite format 3\x00")},
 	{"an ONNX model, or another protobuf message", "save the weights as safetensors or npz with the library that wrote it", isONNX},
-	{"a pickle that is no PyTorch checkpoint", "loading it in Python runs what it says; amn scan judges it and runs nothing", isPickle},
+	{"a pickle that is no PyTorch checkpoint", "loading it in Python runs what it says; a scan judges it and runs nothing", isPickle},
 	{"nothing but zeros at its beginning", "a download that was given its space and not finished: fetch it again", isZero},
 	{"a text", "look for the file itself", func(h *head) bool { return isText(h.p) }},
 }

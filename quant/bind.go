@@ -138,7 +138,7 @@ func (s *set) bind(i int) (*Weight, error) {
 		case found == nil || s.o.Scheme == row.name:
 			found = w
 		case s.o.Scheme != found.Scheme:
-			return nil, wire.ErrUnsupported.With("two readings, %s and %s: --scheme decides", found.reading(), w.reading())
+			return nil, wire.ErrUnsupported.With("two readings, %s and %s: %s decides", found.reading(), w.reading(), wire.OptionScheme)
 		}
 	}
 	switch {

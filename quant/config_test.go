@@ -45,9 +45,9 @@ func TestZeroPointsThatContradictTheConfigurationAskTheCaller(t *testing.T) {
 	}{
 		{"v1 as promised", gptqConfig("gptq", `,"sym":true,"checkpoint_format":"gptq"`), "", v1, "0"},
 		{"v2 as promised", gptqConfig("gptq", `,"sym":true,"checkpoint_format":"gptq_v2"`), "", v2, "0"},
-		{"v2 where v1 is promised", gptqConfig("gptq", `,"sym":true,"checkpoint_format":"gptq"`), "", v2, "--gptq-zeros"},
-		{"v1 where v2 is promised", gptqConfig("gptq", `,"sym":true,"checkpoint_format":"gptq_v2"`), "", v1, "--gptq-zeros"},
-		{"v2 where nothing is promised", "", "", v2, "--gptq-zeros"},
+		{"v2 where v1 is promised", gptqConfig("gptq", `,"sym":true,"checkpoint_format":"gptq"`), "", v2, "quant.Options.GPTQZeros"},
+		{"v1 where v2 is promised", gptqConfig("gptq", `,"sym":true,"checkpoint_format":"gptq_v2"`), "", v1, "quant.Options.GPTQZeros"},
+		{"v2 where nothing is promised", "", "", v2, "quant.Options.GPTQZeros"},
 		{"v1 where nothing is promised", "", "", v1, "0"},
 		{"the caller says v1", gptqConfig("gptq", `,"sym":true,"checkpoint_format":"gptq_v2"`), "v1", v1, "0"},
 		{"the caller says v2", gptqConfig("gptq", `,"sym":true`), "v2", v2, "0"},
@@ -57,12 +57,12 @@ func TestZeroPointsThatContradictTheConfigurationAskTheCaller(t *testing.T) {
 		{"AutoRound's own", gptqConfig("auto-round", `,"sym":false,"packing_format":"auto_round"`), "", v2, "0"},
 		{"AutoRound's own under its old name", gptqConfig("intel/auto-round", `,"sym":false,"backend":"auto_round:exllamav2"`), "", v2, "0"},
 		{"AutoRound's GPTQModel", gptqConfig("auto-round", `,"sym":false,"packing_format":"auto_round:gptqmodel"`), "", v2, "0"},
-		{"AutoRound's own that are GPTQ's", gptqConfig("auto-round", `,"sym":true,"packing_format":"auto_round:gptqmodel"`), "", v1, "--gptq-zeros"},
+		{"AutoRound's own that are GPTQ's", gptqConfig("auto-round", `,"sym":true,"packing_format":"auto_round:gptqmodel"`), "", v1, "quant.Options.GPTQZeros"},
 	} {
 		t.Run(tc.what, func(t *testing.T) {
 			m := gptqModel(tc.config, "m", tc.zeros)
 			bound, b, err := plan(t, m, quant.Options{Target: quant.F32, GPTQZeros: tc.flag})
-			if strings.HasPrefix(tc.want, "-") && len(tc.want) > 2 {
+			if strings.HasPrefix(tc.want, "quant.") {
 				if wire.ClassOf(err) != wire.Unsupported || !strings.Contains(err.Error(), tc.want) {
 					t.Errorf("%v, %+v", err, bound)
 				}
@@ -137,7 +137,7 @@ func TestInputsThatAreMultipliedAreFoldedOrNamed(t *testing.T) {
 		stored{"m.weight", tensor.U8, []int64{1, 2}, []byte{0x21, 0x43}}, stored{"m.weight_scale", tensor.F32, []int64{2, 1}, f32(1, 10)},
 		stored{"m.pre_quant_scale", tensor.F32, []int64{2}, f32(2, 0.5)})
 	_, _, err := plan(t, m, quant.Options{})
-	if wire.ClassOf(err) != wire.Unsupported || !strings.Contains(err.Error(), "--fold-pre-quant-scale") {
+	if wire.ClassOf(err) != wire.Unsupported || !strings.Contains(err.Error(), "quant.Options.FoldPreQuant") {
 		t.Error(err)
 	}
 	w, got := decoded(t, m, quant.Options{Target: quant.F32, FoldPreQuant: true})

@@ -20,8 +20,8 @@ func (s *set) contradicted(w *Weight) error {
 	if len(w.Parts) > 1 {
 		names += " and " + wire.Quote(w.Parts[1].Name)
 	}
-	return wire.ErrUnsupported.With("two readings: %s says quant_method %s, and %s are %s: --scheme %q decides",
-		s.config.file, wire.Quote(method), names, w.Scheme, w.Scheme)
+	return wire.ErrUnsupported.With("two readings: %s says quant_method %s, and %s are %s: %s %q decides",
+		s.config.file, wire.Quote(method), names, w.Scheme, wire.OptionScheme, w.Scheme)
 }
 
 // reading is a scheme and the tensor that speaks for it.

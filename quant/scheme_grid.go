@@ -94,11 +94,11 @@ func (s *set) blockGrid(g grid, w, scale *tensor.Info, have []int64) (grid, stri
 		return g, fmt.Sprintf("%dx%d blocks", block[0], block[1]), nil
 	}
 	if said {
-		return grid{}, "", wire.ErrMismatch.With("%s says weight_block_size [%d %d], but %s has shape %v beside %v: --block-size decides",
-			s.config.file, block[0], block[1], wire.Quote(scale.Name), scale.Shape, w.Shape)
+		return grid{}, "", wire.ErrMismatch.With("%s says weight_block_size [%d %d], but %s has shape %v beside %v: %s decides",
+			s.config.file, block[0], block[1], wire.Quote(scale.Name), scale.Shape, w.Shape, wire.OptionBlock)
 	}
-	return grid{}, "", wire.ErrUnsupported.With("%s has shape %v beside %v: --block-size says the size of its blocks",
-		wire.Quote(scale.Name), scale.Shape, w.Shape)
+	return grid{}, "", wire.ErrUnsupported.With("%s has shape %v beside %v: %s says the size of its blocks",
+		wire.Quote(scale.Name), scale.Shape, w.Shape, wire.OptionBlock)
 }
 
 // blockSize is the size to believe: the caller's word, else the configuration's

@@ -68,8 +68,8 @@ func (s *set) oldZeros(stem string, f *gptq, zeros *tensor.Info) (bool, error) {
 	if said == "" {
 		said = "no format"
 	}
-	return false, wire.ErrUnsupported.With("two readings: %s says %s, which is %s, and every zero point in %s is %s's: --gptq-zeros v1 or v2 decides",
-		s.configName(), wire.Quote(said), version, wire.Quote(zeros.Name), stored)
+	return false, wire.ErrUnsupported.With("two readings: %s says %s, which is %s, and every zero point in %s is %s's: %s v1 or v2 decides",
+		s.configName(), wire.Quote(said), version, wire.Quote(zeros.Name), stored, wire.OptionGPTQZeros)
 }
 
 func first(values ...any) any {

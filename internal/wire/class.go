@@ -91,15 +91,19 @@ func (c *Cause) Error() string { return c.text }
 func (c *Cause) Class() Class { return c.class }
 
 // With returns an error that is c and says more. Text from a file must be
-// quoted by the caller.
+// quoted by the caller. An [Option] among the arguments is kept.
 func (c *Cause) With(format string, args ...any) error {
-	return &detail{c, fmt.Sprintf(format, args...)}
+	return &detail{c, fmt.Sprintf(format, args...), OptionsIn(args)}
 }
 
 type detail struct {
-	cause *Cause
-	text  string
+	cause   *Cause
+	text    string
+	options []Option
 }
 
 func (d *detail) Error() string { return d.cause.text + ": " + d.text }
 func (d *detail) Unwrap() error { return d.cause }
+
+// Options lists the options that the message names.
+func (d *detail) Options() []Option { return d.options }

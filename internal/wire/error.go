@@ -13,12 +13,15 @@ const MaxMessage = 2048
 const NoOffset = -1
 
 // An Error is what every parser returns: the format, the place in its own
-// words, the offset in the file (or [NoOffset]) and the cause.
+// words, the offset in the file (or [NoOffset]) and the cause. For programs,
+// Format, Off and the chain of Err are stable: the same file gives the same in
+// every version that refuses it for the same reason. Where is stable in form, a
+// kind of place and a number or a quoted name; the text of Err is not.
 type Error struct {
 	Format string // "gguf"
 	Where  string // `tensor 12 "blk.0.attn_q"`, names already quoted
-	Off    int64
-	Err    error
+	Off    int64  // of the byte that the message is about
+	Err    error  // leads to a [Cause] or to a *limits.Error
 }
 
 func (e *Error) Error() string {

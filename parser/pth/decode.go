@@ -151,7 +151,7 @@ func (d *decoder) head() error {
 	case KindWrapper:
 		return fail("", 0, wire.ErrUnsupported.With("%s", name))
 	case KindPickle:
-		return fail("", 0, wire.ErrUnsupported.With("a plain pickle, not a checkpoint that torch.save wrote: amn scan looks at it"))
+		return fail("", 0, wire.ErrUnsupported.With("a plain pickle, not a checkpoint that torch.save wrote: a scan looks at it"))
 	default:
 		if begins(head) {
 			return fail("", d.size, wire.ErrTruncated.With("%d bytes are no checkpoint", d.size))
