@@ -9,18 +9,19 @@ import (
 // optionFlags are the flags by which the program sets what a message of the
 // library names.
 var optionFlags = map[wire.Option]string{
-	wire.OptionScheme:       "--scheme",
-	wire.OptionGPTQZeros:    "--gptq-zeros",
-	wire.OptionBlock:        "--block-size",
-	wire.OptionFoldPreQuant: "--fold-pre-quant-scale",
-	wire.OptionTarget:       "--out-dtype",
-	wire.OptionAsIs:         "--as-is",
-	wire.OptionKeep:         "--tensor",
-	wire.OptionMeta:         "--gguf-kv or --gguf-metadata",
-	wire.OptionRawNames:     "--raw-names",
-	wire.OptionInclude:      "--include",
-	wire.OptionExclude:      "--exclude",
-	wire.OptionForce:        "--force",
+	wire.OptionScheme:        "--scheme",
+	wire.OptionGPTQZeros:     "--gptq-zeros",
+	wire.OptionBlock:         "--block-size",
+	wire.OptionFoldPreQuant:  "--fold-pre-quant-scale",
+	wire.OptionIgnoreUnknown: "--ignore-unknown",
+	wire.OptionTarget:        "--out-dtype",
+	wire.OptionAsIs:          "--as-is",
+	wire.OptionKeep:          "--tensor",
+	wire.OptionMeta:          "--gguf-kv or --gguf-metadata",
+	wire.OptionRawNames:      "--raw-names",
+	wire.OptionInclude:       "--include",
+	wire.OptionExclude:       "--exclude",
+	wire.OptionForce:         "--force",
 }
 
 // flagged is an error's text with flags where the library names its options.

@@ -51,8 +51,8 @@ func (s *set) knows(row *scheme, c *source) error {
 		if err != nil || ignored {
 			return err
 		}
-		return wire.ErrUnsupported.With("%s says quant_method %s, which nothing here knows; --ignore-unknown quant_method reads the tensors without it",
-			c.file, wire.Quote(method))
+		return wire.ErrUnsupported.With("%s says quant_method %s, which nothing here knows; %s quant_method reads the tensors without it",
+			c.file, wire.Quote(method), wire.OptionIgnoreUnknown)
 	}
 	k := keys{set: s, source: c}
 	for _, known := range row.under(s.rows, method, s.o.Scheme == row.name) {
@@ -233,7 +233,7 @@ func (k *keys) unknown(path []string, v any) error {
 		value = " (" + wire.Quote(text) + ")"
 	}
 	return wire.ErrUnsupported.With("%s says %s%s of its quantization, and nothing here knows what that does to the numbers: "+
-		"start from the unquantized model, or --ignore-unknown %s", k.source.file, wire.Quote(name), value, wire.Quote(name))
+		"start from the unquantized model, or %s %s", k.source.file, wire.Quote(name), value, wire.OptionIgnoreUnknown, wire.Quote(name))
 }
 
 // ignores reports a name that the caller takes for harmless, and notes it. A key
@@ -294,7 +294,7 @@ func (s *set) stranger(info *tensor.Info, bound *nameList) error {
 		return err
 	}
 	return wire.ErrUnsupported.With("%s %v beside the quantized %s, and nothing here knows what it does to its numbers: "+
-		"start from the unquantized model, or --ignore-unknown %s", info.TypeName(), info.Shape, wire.Quote(owner), wire.Quote(info.Name[strings.LastIndexByte(info.Name, '.')+1:]))
+		"start from the unquantized model, or %s %s", info.TypeName(), info.Shape, wire.Quote(owner), wire.OptionIgnoreUnknown, wire.Quote(info.Name[strings.LastIndexByte(info.Name, '.')+1:]))
 }
 
 // owner is the weight that a name belongs to: that of its module, or of a module

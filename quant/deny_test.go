@@ -60,7 +60,7 @@ func TestWhatNothingExplainsIsRefused(t *testing.T) {
 				return
 			}
 			names := strings.Fields(test.ignore)
-			if wire.ClassOf(err) != wire.Unsupported || !strings.Contains(err.Error(), names[0]) || !strings.Contains(err.Error(), "--ignore-unknown") {
+			if wire.ClassOf(err) != wire.Unsupported || !strings.Contains(err.Error(), names[0]) || !strings.Contains(err.Error(), "quant.Options.IgnoreUnknown") {
 				t.Fatal(err)
 			}
 			bound, _, err := plan(t, m, quant.Options{IgnoreUnknown: names})

@@ -108,8 +108,8 @@ func (s *set) unexplained(info *tensor.Info) error {
 		if err != nil || ignored {
 			return err
 		}
-		return wire.ErrUnsupported.With("%s says quant_method %s, and nothing here knows what %s of shape %v is: start from the unquantized model, or --ignore-unknown %s",
-			s.config.file, wire.Quote(method), info.TypeName(), info.Shape, wire.Quote(info.Name))
+		return wire.ErrUnsupported.With("%s says quant_method %s, and nothing here knows what %s of shape %v is: start from the unquantized model, or %s %s",
+			s.config.file, wire.Quote(method), info.TypeName(), info.Shape, wire.OptionIgnoreUnknown, wire.Quote(info.Name))
 	}
 	return nil
 }

@@ -10,24 +10,26 @@ type Option string
 
 // The options that messages name.
 const (
-	OptionScheme       Option = "quant.Options.Scheme"
-	OptionGPTQZeros    Option = "quant.Options.GPTQZeros"
-	OptionBlock        Option = "quant.Options.Block"
-	OptionFoldPreQuant Option = "quant.Options.FoldPreQuant"
-	OptionTarget       Option = "quant.Options.Target"
-	OptionAsIs         Option = "convert.Options.AsIs"
-	OptionKeep         Option = "convert.Options.Keep"
-	OptionMeta         Option = "convert.Options.Meta"
-	OptionRawNames     Option = "convert.GGUF.RawNames"
-	OptionInclude      Option = "convert.Bnb.Include"
-	OptionExclude      Option = "convert.Bnb.Exclude"
-	OptionForce        Option = "force"
+	OptionScheme        Option = "quant.Options.Scheme"
+	OptionGPTQZeros     Option = "quant.Options.GPTQZeros"
+	OptionBlock         Option = "quant.Options.Block"
+	OptionFoldPreQuant  Option = "quant.Options.FoldPreQuant"
+	OptionIgnoreUnknown Option = "quant.Options.IgnoreUnknown"
+	OptionTarget        Option = "quant.Options.Target"
+	OptionAsIs          Option = "convert.Options.AsIs"
+	OptionKeep          Option = "convert.Options.Keep"
+	OptionMeta          Option = "convert.Options.Meta"
+	OptionRawNames      Option = "convert.GGUF.RawNames"
+	OptionInclude       Option = "convert.Bnb.Include"
+	OptionExclude       Option = "convert.Bnb.Exclude"
+	OptionForce         Option = "force"
 )
 
 // Options lists them.
 func Options() []Option {
 	return []Option{
-		OptionScheme, OptionGPTQZeros, OptionBlock, OptionFoldPreQuant, OptionTarget, OptionAsIs, OptionKeep,
+		OptionScheme, OptionGPTQZeros, OptionBlock, OptionFoldPreQuant, OptionIgnoreUnknown,
+		OptionTarget, OptionAsIs, OptionKeep,
 		OptionMeta, OptionRawNames, OptionInclude, OptionExclude, OptionForce,
 	}
 }
