@@ -14,7 +14,7 @@ type Columns struct {
 	Room          []float32 // three times as many as scales, for the kernels
 }
 
-// A columnsKernel gets scales that are turned, as doubles if it is to make no
+// A columnsKernel gets negated scales. To F32 they may be doubles, if it is to make no
 // subnormal product of float32.
 type columnsKernel = func(dst, src *byte, offsets *uint32, scales, zeros *float32, dstStride, srcStride int, doubles bool, n int)
 
@@ -78,12 +78,14 @@ func (c *Columns) kernels(o *Ops, to Type, dst, src []byte, dstStride, srcStride
 	if blocks == 0 {
 		return
 	}
-	kernel, size := o.columns[per-1][to], to.Size()
+	size := to.Size()
 	zeros, scales := c.Room[:len(c.Scales)], c.Room[len(c.Scales):]
 	doubles := c.stalls()
 	raise := doubles && to == F16 && c.vanish()
 	doubles = doubles && !raise
 	c.turn(o, zeros, scales, groups, doubles, raise)
+	t := scratch()
+	defer t.free()
 	for w := 0; w < c.Words/per; w += roundsAtOnce {
 		n := min(roundsAtOnce, c.Words/per-w)
 		for i, g := range c.Groups[8*w:][:8*n] {
@@ -91,11 +93,22 @@ func (c *Columns) kernels(o *Ops, to Type, dst, src []byte, dstStride, srcStride
 		}
 		for b := range blocks {
 			at, p, q := b*groups*columnsAtOnce, dst[b*columnsAtOnce*dstStride+8*w*size:], &src[w*per*srcStride+4*columnsAtOnce*b]
-			s := at
-			if doubles {
-				s = 2 * at
+			switch {
+			case !doubles:
+				o.columns[per-1][to](&p[0], q, &offsets[0], &scales[at], &zeros[at], dstStride, srcStride, false, n)
+			case to == F32:
+				o.columns[per-1][F32](&p[0], q, &offsets[0], &scales[2*at], &zeros[at], dstStride, srcStride, true, n)
+			default: // by way of float32
+				o.columns[per-1][F32](&Raw(t.floats[:])[0], q, &offsets[0], &scales[2*at], &zeros[at], 4*codesAtOnce, srcStride, true, n)
+				for i := range columnsAtOnce {
+					from, out := t.floats[i*codesAtOnce:][:8*n], p[i*dstStride:][:8*n*size]
+					if cast := o.cast[F32][to]; cast != nil && 8*n%castChunk == 0 {
+						cast(&out[0], &Raw(from)[0], 8*n/castChunk)
+					} else {
+						o.Put(to, out, from)
+					}
+				}
 			}
-			kernel(&p[0], q, &offsets[0], &scales[s], &zeros[at], dstStride, srcStride, doubles, n)
 		}
 	}
 }

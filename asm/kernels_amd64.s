@@ -19958,94 +19958,91 @@ TEXT ·columnsBF16AVX2(SB), NOSPLIT, $64-72
 	ANDQ    $-32, DX
 	VMOVDQU k4<>+0(SB), Y0
 	VMOVDQU k5<>+0(SB), Y1
-	MOVQ    offsets+16(FP), BX
-	MOVQ    scales+24(FP), SI
-	MOVQ    zeros+32(FP), DI
-	MOVQ    dstStride+40(FP), R8
-	LEAQ    (R8)(R8*2), R9
-	LEAQ    (AX)(R8*4), R10
-	MOVQ    srcStride+48(FP), R11
-	MOVQ    n+64(FP), R12
-	MOVB    doubles+56(FP), R13
-	TESTB   R13, R13
-	JNZ     doubles
+	MOVQ    offsets+16(FP), DX
+	MOVQ    scales+24(FP), BX
+	MOVQ    zeros+32(FP), SI
+	MOVQ    dstStride+40(FP), DI
+	LEAQ    (DI)(DI*2), R8
+	LEAQ    (AX)(DI*4), R9
+	MOVQ    srcStride+48(FP), R10
+	MOVQ    n+64(FP), R11
 
 more:
 	VMOVDQU      (CX), Y2
-	ADDQ         R11, CX
-	MOVL         (BX), DX
+	ADDQ         R10, CX
+	MOVL         (DX), R12
 	VPAND        k173<>+0(SB), Y2, Y3
 	VCVTDQ2PS    Y3, Y3
-	VSUBPS       (DI)(DX*1), Y3, Y3
-	VMULPS       (SI)(DX*1), Y3, Y3
+	VSUBPS       (SI)(R12*1), Y3, Y3
+	VMULPS       (BX)(R12*1), Y3, Y3
 	VPSLLD       $0x0f, Y3, Y4
 	VBLENDVPS    Y4, Y1, Y0, Y4
 	VPADDD       Y4, Y3, Y3
-	MOVL         4(BX), DX
+	MOVL         4(DX), R12
 	VPSRLD       $0x04, Y2, Y4
 	VPAND        k173<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y4, Y4
-	VSUBPS       (DI)(DX*1), Y4, Y4
-	VMULPS       (SI)(DX*1), Y4, Y4
+	VSUBPS       (SI)(R12*1), Y4, Y4
+	VMULPS       (BX)(R12*1), Y4, Y4
 	VPSLLD       $0x0f, Y4, Y5
 	VBLENDVPS    Y5, Y1, Y0, Y5
 	VPADDD       Y5, Y4, Y4
 	VPSRLD       $0x10, Y3, Y3
 	VPBLENDW     $0xaa, Y4, Y3, Y3
-	MOVL         8(BX), DX
+	MOVL         8(DX), R12
 	VPSRLD       $0x08, Y2, Y4
 	VPAND        k173<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y4, Y4
-	VSUBPS       (DI)(DX*1), Y4, Y4
-	VMULPS       (SI)(DX*1), Y4, Y4
+	VSUBPS       (SI)(R12*1), Y4, Y4
+	VMULPS       (BX)(R12*1), Y4, Y4
 	VPSLLD       $0x0f, Y4, Y5
 	VBLENDVPS    Y5, Y1, Y0, Y5
 	VPADDD       Y5, Y4, Y4
-	MOVL         12(BX), DX
+	MOVL         12(DX), R12
 	VPSRLD       $0x0c, Y2, Y5
 	VPAND        k173<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y5, Y5
-	VSUBPS       (DI)(DX*1), Y5, Y5
-	VMULPS       (SI)(DX*1), Y5, Y5
+	VSUBPS       (SI)(R12*1), Y5, Y5
+	VMULPS       (BX)(R12*1), Y5, Y5
 	VPSLLD       $0x0f, Y5, Y6
 	VBLENDVPS    Y6, Y1, Y0, Y6
 	VPADDD       Y6, Y5, Y5
 	VPSRLD       $0x10, Y4, Y4
 	VPBLENDW     $0xaa, Y5, Y4, Y4
-	MOVL         16(BX), DX
+	MOVL         16(DX), R12
 	VPSRLD       $0x10, Y2, Y5
 	VPAND        k173<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y5, Y5
-	VSUBPS       (DI)(DX*1), Y5, Y5
-	VMULPS       (SI)(DX*1), Y5, Y5
+	VSUBPS       (SI)(R12*1), Y5, Y5
+	VMULPS       (BX)(R12*1), Y5, Y5
 	VPSLLD       $0x0f, Y5, Y6
 	VBLENDVPS    Y6, Y1, Y0, Y6
 	VPADDD       Y6, Y5, Y5
-	MOVL         20(BX), DX
+	MOVL         20(DX), R12
 	VPSRLD       $0x14, Y2, Y6
 	VPAND        k173<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y6, Y6
-	VSUBPS       (DI)(DX*1), Y6, Y6
-	VMULPS       (SI)(DX*1), Y6, Y6
+	VSUBPS       (SI)(R12*1), Y6, Y6
+	VMULPS       (BX)(R12*1), Y6, Y6
 	VPSLLD       $0x0f, Y6, Y7
 	VBLENDVPS    Y7, Y1, Y0, Y7
 	VPADDD       Y7, Y6, Y6
 	VPSRLD       $0x10, Y5, Y5
 	VPBLENDW     $0xaa, Y6, Y5, Y5
-	MOVL         24(BX), DX
+	MOVL         24(DX), R12
 	VPSRLD       $0x18, Y2, Y6
 	VPAND        k173<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y6, Y6
-	VSUBPS       (DI)(DX*1), Y6, Y6
-	VMULPS       (SI)(DX*1), Y6, Y6
+	VSUBPS       (SI)(R12*1), Y6, Y6
+	VMULPS       (BX)(R12*1), Y6, Y6
 	VPSLLD       $0x0f, Y6, Y7
 	VBLENDVPS    Y7, Y1, Y0, Y7
 	VPADDD       Y7, Y6, Y6
-	MOVL         28(BX), DX
+	MOVL         28(DX), R12
 	VPSRLD       $0x1c, Y2, Y2
 	VCVTDQ2PS    Y2, Y2
-	VSUBPS       (DI)(DX*1), Y2, Y2
-	VMULPS       (SI)(DX*1), Y2, Y2
+	VSUBPS       (SI)(R12*1), Y2, Y2
+	VMULPS       (BX)(R12*1), Y2, Y2
 	VPSLLD       $0x0f, Y2, Y7
 	VBLENDVPS    Y7, Y1, Y0, Y7
 	VPADDD       Y7, Y2, Y2
@@ -20055,262 +20052,98 @@ more:
 	VPUNPCKLDQ   Y6, Y5, Y7
 	VPUNPCKLQDQ  Y7, Y2, Y8
 	VMOVDQU      X8, (AX)
-	VEXTRACTI128 $0x01, Y8, (R10)
+	VEXTRACTI128 $0x01, Y8, (R9)
 	VPUNPCKHQDQ  Y7, Y2, Y2
-	VMOVDQU      X2, (AX)(R8*1)
-	VEXTRACTI128 $0x01, Y2, (R10)(R8*1)
+	VMOVDQU      X2, (AX)(DI*1)
+	VEXTRACTI128 $0x01, Y2, (R9)(DI*1)
 	VPUNPCKHDQ   Y4, Y3, Y2
 	VPUNPCKHDQ   Y6, Y5, Y3
 	VPUNPCKLQDQ  Y3, Y2, Y4
-	VMOVDQU      X4, (AX)(R8*2)
-	VEXTRACTI128 $0x01, Y4, (R10)(R8*2)
+	VMOVDQU      X4, (AX)(DI*2)
+	VEXTRACTI128 $0x01, Y4, (R9)(DI*2)
 	VPUNPCKHQDQ  Y3, Y2, Y2
-	VMOVDQU      X2, (AX)(R9*1)
-	VEXTRACTI128 $0x01, Y2, (R10)(R9*1)
-	ADDQ         $0x20, BX
-	ADDQ         $0x00000010, AX
-	ADDQ         $0x00000010, R10
-	DECQ         R12
-	JNZ          more
-	VZEROUPPER
-	RET
-
-doubles:
-	VMOVDQU      (CX), Y2
-	ADDQ         R11, CX
-	MOVL         (BX), R13
-	VPAND        k173<>+0(SB), Y2, Y3
-	VCVTDQ2PS    Y3, Y3
-	VSUBPS       (DI)(R13*1), Y3, Y3
-	VMOVUPS      Y3, (DX)
-	VCVTPS2PD    (DX), Y3
-	VMULPD       (SI)(R13*2), Y3, Y3
-	VCVTPD2PSY   Y3, X4
-	VCVTPS2PD    16(DX), Y3
-	VMULPD       32(SI)(R13*2), Y3, Y3
-	VCVTPD2PSY   Y3, X3
-	VINSERTF128  $0x01, X3, Y4, Y3
-	VPSLLD       $0x0f, Y3, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y3, Y3
-	MOVL         4(BX), R13
-	VPSRLD       $0x04, Y2, Y5
-	VPAND        k173<>+0(SB), Y5, Y5
-	VCVTDQ2PS    Y5, Y5
-	VSUBPS       (DI)(R13*1), Y5, Y5
-	VMOVUPS      Y5, (DX)
-	VCVTPS2PD    (DX), Y5
-	VMULPD       (SI)(R13*2), Y5, Y5
-	VCVTPD2PSY   Y5, X4
-	VCVTPS2PD    16(DX), Y5
-	VMULPD       32(SI)(R13*2), Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VINSERTF128  $0x01, X5, Y4, Y5
-	VPSLLD       $0x0f, Y5, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y5, Y5
-	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y5, Y3, Y3
-	MOVL         8(BX), R13
-	VPSRLD       $0x08, Y2, Y5
-	VPAND        k173<>+0(SB), Y5, Y5
-	VCVTDQ2PS    Y5, Y5
-	VSUBPS       (DI)(R13*1), Y5, Y5
-	VMOVUPS      Y5, (DX)
-	VCVTPS2PD    (DX), Y5
-	VMULPD       (SI)(R13*2), Y5, Y5
-	VCVTPD2PSY   Y5, X4
-	VCVTPS2PD    16(DX), Y5
-	VMULPD       32(SI)(R13*2), Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VINSERTF128  $0x01, X5, Y4, Y5
-	VPSLLD       $0x0f, Y5, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y5, Y5
-	MOVL         12(BX), R13
-	VPSRLD       $0x0c, Y2, Y6
-	VPAND        k173<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y6, Y6
-	VSUBPS       (DI)(R13*1), Y6, Y6
-	VMOVUPS      Y6, (DX)
-	VCVTPS2PD    (DX), Y6
-	VMULPD       (SI)(R13*2), Y6, Y6
-	VCVTPD2PSY   Y6, X4
-	VCVTPS2PD    16(DX), Y6
-	VMULPD       32(SI)(R13*2), Y6, Y6
-	VCVTPD2PSY   Y6, X6
-	VINSERTF128  $0x01, X6, Y4, Y6
-	VPSLLD       $0x0f, Y6, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y6, Y6
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y6, Y5, Y5
-	MOVL         16(BX), R13
-	VPSRLD       $0x10, Y2, Y6
-	VPAND        k173<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y6, Y6
-	VSUBPS       (DI)(R13*1), Y6, Y6
-	VMOVUPS      Y6, (DX)
-	VCVTPS2PD    (DX), Y6
-	VMULPD       (SI)(R13*2), Y6, Y6
-	VCVTPD2PSY   Y6, X4
-	VCVTPS2PD    16(DX), Y6
-	VMULPD       32(SI)(R13*2), Y6, Y6
-	VCVTPD2PSY   Y6, X6
-	VINSERTF128  $0x01, X6, Y4, Y6
-	VPSLLD       $0x0f, Y6, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y6, Y6
-	MOVL         20(BX), R13
-	VPSRLD       $0x14, Y2, Y7
-	VPAND        k173<>+0(SB), Y7, Y7
-	VCVTDQ2PS    Y7, Y7
-	VSUBPS       (DI)(R13*1), Y7, Y7
-	VMOVUPS      Y7, (DX)
-	VCVTPS2PD    (DX), Y7
-	VMULPD       (SI)(R13*2), Y7, Y7
-	VCVTPD2PSY   Y7, X4
-	VCVTPS2PD    16(DX), Y7
-	VMULPD       32(SI)(R13*2), Y7, Y7
-	VCVTPD2PSY   Y7, X7
-	VINSERTF128  $0x01, X7, Y4, Y7
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y7, Y6, Y6
-	MOVL         24(BX), R13
-	VPSRLD       $0x18, Y2, Y7
-	VPAND        k173<>+0(SB), Y7, Y7
-	VCVTDQ2PS    Y7, Y7
-	VSUBPS       (DI)(R13*1), Y7, Y7
-	VMOVUPS      Y7, (DX)
-	VCVTPS2PD    (DX), Y7
-	VMULPD       (SI)(R13*2), Y7, Y7
-	VCVTPD2PSY   Y7, X4
-	VCVTPS2PD    16(DX), Y7
-	VMULPD       32(SI)(R13*2), Y7, Y7
-	VCVTPD2PSY   Y7, X7
-	VINSERTF128  $0x01, X7, Y4, Y7
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	MOVL         28(BX), R13
-	VPSRLD       $0x1c, Y2, Y2
-	VCVTDQ2PS    Y2, Y2
-	VSUBPS       (DI)(R13*1), Y2, Y2
-	VMOVUPS      Y2, (DX)
-	VCVTPS2PD    (DX), Y2
-	VMULPD       (SI)(R13*2), Y2, Y2
-	VCVTPD2PSY   Y2, X4
-	VCVTPS2PD    16(DX), Y2
-	VMULPD       32(SI)(R13*2), Y2, Y2
-	VCVTPD2PSY   Y2, X2
-	VINSERTF128  $0x01, X2, Y4, Y2
-	VPSLLD       $0x0f, Y2, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y2, Y2
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y2, Y7, Y7
-	VPUNPCKLDQ   Y5, Y3, Y2
-	VPUNPCKLDQ   Y7, Y6, Y8
-	VPUNPCKLQDQ  Y8, Y2, Y9
-	VMOVDQU      X9, (AX)
-	VEXTRACTI128 $0x01, Y9, (R10)
-	VPUNPCKHQDQ  Y8, Y2, Y2
 	VMOVDQU      X2, (AX)(R8*1)
-	VEXTRACTI128 $0x01, Y2, (R10)(R8*1)
-	VPUNPCKHDQ   Y5, Y3, Y2
-	VPUNPCKHDQ   Y7, Y6, Y3
-	VPUNPCKLQDQ  Y3, Y2, Y5
-	VMOVDQU      X5, (AX)(R8*2)
-	VEXTRACTI128 $0x01, Y5, (R10)(R8*2)
-	VPUNPCKHQDQ  Y3, Y2, Y2
-	VMOVDQU      X2, (AX)(R9*1)
-	VEXTRACTI128 $0x01, Y2, (R10)(R9*1)
-	ADDQ         $0x20, BX
+	VEXTRACTI128 $0x01, Y2, (R9)(R8*1)
+	ADDQ         $0x20, DX
 	ADDQ         $0x00000010, AX
-	ADDQ         $0x00000010, R10
-	DECQ         R12
-	JNZ          doubles
+	ADDQ         $0x00000010, R9
+	DECQ         R11
+	JNZ          more
 	VZEROUPPER
 	RET
 
 // func columnsF16AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
 // Requires: AVX, AVX2, F16C
 TEXT ·columnsF16AVX2(SB), NOSPLIT, $64-72
-	MOVQ  dst+0(FP), AX
-	MOVQ  src+8(FP), CX
-	LEAQ  31(SP), DX
-	ANDQ  $-32, DX
-	MOVQ  offsets+16(FP), BX
-	MOVQ  scales+24(FP), SI
-	MOVQ  zeros+32(FP), DI
-	MOVQ  dstStride+40(FP), R8
-	LEAQ  (R8)(R8*2), R9
-	LEAQ  (AX)(R8*4), R10
-	MOVQ  srcStride+48(FP), R11
-	MOVQ  n+64(FP), R12
-	MOVB  doubles+56(FP), R13
-	TESTB R13, R13
-	JNZ   doubles
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	LEAQ 31(SP), DX
+	ANDQ $-32, DX
+	MOVQ offsets+16(FP), DX
+	MOVQ scales+24(FP), BX
+	MOVQ zeros+32(FP), SI
+	MOVQ dstStride+40(FP), DI
+	LEAQ (DI)(DI*2), R8
+	LEAQ (AX)(DI*4), R9
+	MOVQ srcStride+48(FP), R10
+	MOVQ n+64(FP), R11
 
 more:
 	VMOVDQU    (CX), Y0
-	ADDQ       R11, CX
-	MOVL       (BX), DX
+	ADDQ       R10, CX
+	MOVL       (DX), R12
 	VPAND      k173<>+0(SB), Y0, Y1
 	VCVTDQ2PS  Y1, Y1
-	VSUBPS     (DI)(DX*1), Y1, Y1
-	VMULPS     (SI)(DX*1), Y1, Y1
+	VSUBPS     (SI)(R12*1), Y1, Y1
+	VMULPS     (BX)(R12*1), Y1, Y1
 	VXORPS     k0<>+0(SB), Y1, Y1
-	MOVL       4(BX), DX
+	MOVL       4(DX), R12
 	VPSRLD     $0x04, Y0, Y2
 	VPAND      k173<>+0(SB), Y2, Y2
 	VCVTDQ2PS  Y2, Y2
-	VSUBPS     (DI)(DX*1), Y2, Y2
-	VMULPS     (SI)(DX*1), Y2, Y2
+	VSUBPS     (SI)(R12*1), Y2, Y2
+	VMULPS     (BX)(R12*1), Y2, Y2
 	VXORPS     k0<>+0(SB), Y2, Y2
-	MOVL       8(BX), DX
+	MOVL       8(DX), R12
 	VPSRLD     $0x08, Y0, Y3
 	VPAND      k173<>+0(SB), Y3, Y3
 	VCVTDQ2PS  Y3, Y3
-	VSUBPS     (DI)(DX*1), Y3, Y3
-	VMULPS     (SI)(DX*1), Y3, Y3
+	VSUBPS     (SI)(R12*1), Y3, Y3
+	VMULPS     (BX)(R12*1), Y3, Y3
 	VXORPS     k0<>+0(SB), Y3, Y3
-	MOVL       12(BX), DX
+	MOVL       12(DX), R12
 	VPSRLD     $0x0c, Y0, Y4
 	VPAND      k173<>+0(SB), Y4, Y4
 	VCVTDQ2PS  Y4, Y4
-	VSUBPS     (DI)(DX*1), Y4, Y4
-	VMULPS     (SI)(DX*1), Y4, Y4
+	VSUBPS     (SI)(R12*1), Y4, Y4
+	VMULPS     (BX)(R12*1), Y4, Y4
 	VXORPS     k0<>+0(SB), Y4, Y4
-	MOVL       16(BX), DX
+	MOVL       16(DX), R12
 	VPSRLD     $0x10, Y0, Y5
 	VPAND      k173<>+0(SB), Y5, Y5
 	VCVTDQ2PS  Y5, Y5
-	VSUBPS     (DI)(DX*1), Y5, Y5
-	VMULPS     (SI)(DX*1), Y5, Y5
+	VSUBPS     (SI)(R12*1), Y5, Y5
+	VMULPS     (BX)(R12*1), Y5, Y5
 	VXORPS     k0<>+0(SB), Y5, Y5
-	MOVL       20(BX), DX
+	MOVL       20(DX), R12
 	VPSRLD     $0x14, Y0, Y6
 	VPAND      k173<>+0(SB), Y6, Y6
 	VCVTDQ2PS  Y6, Y6
-	VSUBPS     (DI)(DX*1), Y6, Y6
-	VMULPS     (SI)(DX*1), Y6, Y6
+	VSUBPS     (SI)(R12*1), Y6, Y6
+	VMULPS     (BX)(R12*1), Y6, Y6
 	VXORPS     k0<>+0(SB), Y6, Y6
-	MOVL       24(BX), DX
+	MOVL       24(DX), R12
 	VPSRLD     $0x18, Y0, Y7
 	VPAND      k173<>+0(SB), Y7, Y7
 	VCVTDQ2PS  Y7, Y7
-	VSUBPS     (DI)(DX*1), Y7, Y7
-	VMULPS     (SI)(DX*1), Y7, Y7
+	VSUBPS     (SI)(R12*1), Y7, Y7
+	VMULPS     (BX)(R12*1), Y7, Y7
 	VXORPS     k0<>+0(SB), Y7, Y7
-	MOVL       28(BX), DX
+	MOVL       28(DX), R12
 	VPSRLD     $0x1c, Y0, Y0
 	VCVTDQ2PS  Y0, Y0
-	VSUBPS     (DI)(DX*1), Y0, Y0
-	VMULPS     (SI)(DX*1), Y0, Y0
+	VSUBPS     (SI)(R12*1), Y0, Y0
+	VMULPS     (BX)(R12*1), Y0, Y0
 	VXORPS     k0<>+0(SB), Y0, Y0
 	VCVTPS2PH  $0x00, Y1, X1
 	VCVTPS2PH  $0x00, Y2, X2
@@ -20345,179 +20178,18 @@ more:
 	VPUNPCKLWD X0, X1, X8
 	VPUNPCKHWD X0, X1, X0
 	VMOVDQU    X2, (AX)
-	VMOVDQU    X3, (AX)(R8*1)
-	VMOVDQU    X4, (AX)(R8*2)
-	VMOVDQU    X5, (AX)(R9*1)
-	VMOVDQU    X6, (R10)
-	VMOVDQU    X7, (R10)(R8*1)
-	VMOVDQU    X8, (R10)(R8*2)
-	VMOVDQU    X0, (R10)(R9*1)
-	ADDQ       $0x20, BX
+	VMOVDQU    X3, (AX)(DI*1)
+	VMOVDQU    X4, (AX)(DI*2)
+	VMOVDQU    X5, (AX)(R8*1)
+	VMOVDQU    X6, (R9)
+	VMOVDQU    X7, (R9)(DI*1)
+	VMOVDQU    X8, (R9)(DI*2)
+	VMOVDQU    X0, (R9)(R8*1)
+	ADDQ       $0x20, DX
 	ADDQ       $0x00000010, AX
-	ADDQ       $0x00000010, R10
-	DECQ       R12
+	ADDQ       $0x00000010, R9
+	DECQ       R11
 	JNZ        more
-	VZEROUPPER
-	RET
-
-doubles:
-	VMOVDQU     (CX), Y0
-	ADDQ        R11, CX
-	MOVL        (BX), R13
-	VPAND       k173<>+0(SB), Y0, Y1
-	VCVTDQ2PS   Y1, Y1
-	VSUBPS      (DI)(R13*1), Y1, Y1
-	VMOVUPS     Y1, (DX)
-	VCVTPS2PD   (DX), Y1
-	VMULPD      (SI)(R13*2), Y1, Y1
-	VCVTPD2PSY  Y1, X2
-	VCVTPS2PD   16(DX), Y1
-	VMULPD      32(SI)(R13*2), Y1, Y1
-	VCVTPD2PSY  Y1, X1
-	VINSERTF128 $0x01, X1, Y2, Y1
-	VXORPS      k0<>+0(SB), Y1, Y1
-	MOVL        4(BX), R13
-	VPSRLD      $0x04, Y0, Y3
-	VPAND       k173<>+0(SB), Y3, Y3
-	VCVTDQ2PS   Y3, Y3
-	VSUBPS      (DI)(R13*1), Y3, Y3
-	VMOVUPS     Y3, (DX)
-	VCVTPS2PD   (DX), Y3
-	VMULPD      (SI)(R13*2), Y3, Y3
-	VCVTPD2PSY  Y3, X2
-	VCVTPS2PD   16(DX), Y3
-	VMULPD      32(SI)(R13*2), Y3, Y3
-	VCVTPD2PSY  Y3, X3
-	VINSERTF128 $0x01, X3, Y2, Y3
-	VXORPS      k0<>+0(SB), Y3, Y3
-	MOVL        8(BX), R13
-	VPSRLD      $0x08, Y0, Y4
-	VPAND       k173<>+0(SB), Y4, Y4
-	VCVTDQ2PS   Y4, Y4
-	VSUBPS      (DI)(R13*1), Y4, Y4
-	VMOVUPS     Y4, (DX)
-	VCVTPS2PD   (DX), Y4
-	VMULPD      (SI)(R13*2), Y4, Y4
-	VCVTPD2PSY  Y4, X2
-	VCVTPS2PD   16(DX), Y4
-	VMULPD      32(SI)(R13*2), Y4, Y4
-	VCVTPD2PSY  Y4, X4
-	VINSERTF128 $0x01, X4, Y2, Y4
-	VXORPS      k0<>+0(SB), Y4, Y4
-	MOVL        12(BX), R13
-	VPSRLD      $0x0c, Y0, Y5
-	VPAND       k173<>+0(SB), Y5, Y5
-	VCVTDQ2PS   Y5, Y5
-	VSUBPS      (DI)(R13*1), Y5, Y5
-	VMOVUPS     Y5, (DX)
-	VCVTPS2PD   (DX), Y5
-	VMULPD      (SI)(R13*2), Y5, Y5
-	VCVTPD2PSY  Y5, X2
-	VCVTPS2PD   16(DX), Y5
-	VMULPD      32(SI)(R13*2), Y5, Y5
-	VCVTPD2PSY  Y5, X5
-	VINSERTF128 $0x01, X5, Y2, Y5
-	VXORPS      k0<>+0(SB), Y5, Y5
-	MOVL        16(BX), R13
-	VPSRLD      $0x10, Y0, Y6
-	VPAND       k173<>+0(SB), Y6, Y6
-	VCVTDQ2PS   Y6, Y6
-	VSUBPS      (DI)(R13*1), Y6, Y6
-	VMOVUPS     Y6, (DX)
-	VCVTPS2PD   (DX), Y6
-	VMULPD      (SI)(R13*2), Y6, Y6
-	VCVTPD2PSY  Y6, X2
-	VCVTPS2PD   16(DX), Y6
-	VMULPD      32(SI)(R13*2), Y6, Y6
-	VCVTPD2PSY  Y6, X6
-	VINSERTF128 $0x01, X6, Y2, Y6
-	VXORPS      k0<>+0(SB), Y6, Y6
-	MOVL        20(BX), R13
-	VPSRLD      $0x14, Y0, Y7
-	VPAND       k173<>+0(SB), Y7, Y7
-	VCVTDQ2PS   Y7, Y7
-	VSUBPS      (DI)(R13*1), Y7, Y7
-	VMOVUPS     Y7, (DX)
-	VCVTPS2PD   (DX), Y7
-	VMULPD      (SI)(R13*2), Y7, Y7
-	VCVTPD2PSY  Y7, X2
-	VCVTPS2PD   16(DX), Y7
-	VMULPD      32(SI)(R13*2), Y7, Y7
-	VCVTPD2PSY  Y7, X7
-	VINSERTF128 $0x01, X7, Y2, Y7
-	VXORPS      k0<>+0(SB), Y7, Y7
-	MOVL        24(BX), R13
-	VPSRLD      $0x18, Y0, Y8
-	VPAND       k173<>+0(SB), Y8, Y8
-	VCVTDQ2PS   Y8, Y8
-	VSUBPS      (DI)(R13*1), Y8, Y8
-	VMOVUPS     Y8, (DX)
-	VCVTPS2PD   (DX), Y8
-	VMULPD      (SI)(R13*2), Y8, Y8
-	VCVTPD2PSY  Y8, X2
-	VCVTPS2PD   16(DX), Y8
-	VMULPD      32(SI)(R13*2), Y8, Y8
-	VCVTPD2PSY  Y8, X8
-	VINSERTF128 $0x01, X8, Y2, Y8
-	VXORPS      k0<>+0(SB), Y8, Y8
-	MOVL        28(BX), R13
-	VPSRLD      $0x1c, Y0, Y0
-	VCVTDQ2PS   Y0, Y0
-	VSUBPS      (DI)(R13*1), Y0, Y0
-	VMOVUPS     Y0, (DX)
-	VCVTPS2PD   (DX), Y0
-	VMULPD      (SI)(R13*2), Y0, Y0
-	VCVTPD2PSY  Y0, X2
-	VCVTPS2PD   16(DX), Y0
-	VMULPD      32(SI)(R13*2), Y0, Y0
-	VCVTPD2PSY  Y0, X0
-	VINSERTF128 $0x01, X0, Y2, Y0
-	VXORPS      k0<>+0(SB), Y0, Y0
-	VCVTPS2PH   $0x00, Y1, X1
-	VCVTPS2PH   $0x00, Y3, X2
-	VCVTPS2PH   $0x00, Y4, X3
-	VCVTPS2PH   $0x00, Y5, X4
-	VCVTPS2PH   $0x00, Y6, X5
-	VCVTPS2PH   $0x00, Y7, X6
-	VCVTPS2PH   $0x00, Y8, X7
-	VCVTPS2PH   $0x00, Y0, X0
-	VPUNPCKLWD  X5, X1, X8
-	VPUNPCKHWD  X5, X1, X1
-	VPUNPCKLWD  X6, X2, X5
-	VPUNPCKHWD  X6, X2, X2
-	VPUNPCKLWD  X7, X3, X6
-	VPUNPCKHWD  X7, X3, X3
-	VPUNPCKLWD  X0, X4, X7
-	VPUNPCKHWD  X0, X4, X0
-	VPUNPCKLWD  X6, X8, X4
-	VPUNPCKHWD  X6, X8, X6
-	VPUNPCKLWD  X3, X1, X8
-	VPUNPCKHWD  X3, X1, X1
-	VPUNPCKLWD  X7, X5, X3
-	VPUNPCKHWD  X7, X5, X5
-	VPUNPCKLWD  X0, X2, X7
-	VPUNPCKHWD  X0, X2, X0
-	VPUNPCKLWD  X3, X4, X2
-	VPUNPCKHWD  X3, X4, X3
-	VPUNPCKLWD  X5, X6, X4
-	VPUNPCKHWD  X5, X6, X5
-	VPUNPCKLWD  X7, X8, X6
-	VPUNPCKHWD  X7, X8, X7
-	VPUNPCKLWD  X0, X1, X8
-	VPUNPCKHWD  X0, X1, X0
-	VMOVDQU     X2, (AX)
-	VMOVDQU     X3, (AX)(R8*1)
-	VMOVDQU     X4, (AX)(R8*2)
-	VMOVDQU     X5, (AX)(R9*1)
-	VMOVDQU     X6, (R10)
-	VMOVDQU     X7, (R10)(R8*1)
-	VMOVDQU     X8, (R10)(R8*2)
-	VMOVDQU     X0, (R10)(R9*1)
-	ADDQ        $0x20, BX
-	ADDQ        $0x00000010, AX
-	ADDQ        $0x00000010, R10
-	DECQ        R12
-	JNZ         doubles
 	VZEROUPPER
 	RET
 
@@ -20805,94 +20477,91 @@ TEXT ·byteColumnsBF16AVX2(SB), NOSPLIT, $64-72
 	ANDQ    $-32, DX
 	VMOVDQU k4<>+0(SB), Y0
 	VMOVDQU k5<>+0(SB), Y1
-	MOVQ    offsets+16(FP), BX
-	MOVQ    scales+24(FP), SI
-	MOVQ    zeros+32(FP), DI
-	MOVQ    dstStride+40(FP), R8
-	LEAQ    (R8)(R8*2), R9
-	LEAQ    (AX)(R8*4), R10
-	MOVQ    srcStride+48(FP), R11
-	MOVQ    n+64(FP), R12
-	MOVB    doubles+56(FP), R13
-	TESTB   R13, R13
-	JNZ     doubles
+	MOVQ    offsets+16(FP), DX
+	MOVQ    scales+24(FP), BX
+	MOVQ    zeros+32(FP), SI
+	MOVQ    dstStride+40(FP), DI
+	LEAQ    (DI)(DI*2), R8
+	LEAQ    (AX)(DI*4), R9
+	MOVQ    srcStride+48(FP), R10
+	MOVQ    n+64(FP), R11
 
 more:
 	VMOVDQU      (CX), Y2
-	ADDQ         R11, CX
-	MOVL         (BX), DX
+	ADDQ         R10, CX
+	MOVL         (DX), R12
 	VPAND        k174<>+0(SB), Y2, Y3
 	VCVTDQ2PS    Y3, Y3
-	VSUBPS       (DI)(DX*1), Y3, Y3
-	VMULPS       (SI)(DX*1), Y3, Y3
+	VSUBPS       (SI)(R12*1), Y3, Y3
+	VMULPS       (BX)(R12*1), Y3, Y3
 	VPSLLD       $0x0f, Y3, Y4
 	VBLENDVPS    Y4, Y1, Y0, Y4
 	VPADDD       Y4, Y3, Y3
-	MOVL         4(BX), DX
+	MOVL         4(DX), R12
 	VPSRLD       $0x08, Y2, Y4
 	VPAND        k174<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y4, Y4
-	VSUBPS       (DI)(DX*1), Y4, Y4
-	VMULPS       (SI)(DX*1), Y4, Y4
+	VSUBPS       (SI)(R12*1), Y4, Y4
+	VMULPS       (BX)(R12*1), Y4, Y4
 	VPSLLD       $0x0f, Y4, Y5
 	VBLENDVPS    Y5, Y1, Y0, Y5
 	VPADDD       Y5, Y4, Y4
 	VPSRLD       $0x10, Y3, Y3
 	VPBLENDW     $0xaa, Y4, Y3, Y3
-	MOVL         8(BX), DX
+	MOVL         8(DX), R12
 	VPSRLD       $0x10, Y2, Y4
 	VPAND        k174<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y4, Y4
-	VSUBPS       (DI)(DX*1), Y4, Y4
-	VMULPS       (SI)(DX*1), Y4, Y4
+	VSUBPS       (SI)(R12*1), Y4, Y4
+	VMULPS       (BX)(R12*1), Y4, Y4
 	VPSLLD       $0x0f, Y4, Y5
 	VBLENDVPS    Y5, Y1, Y0, Y5
 	VPADDD       Y5, Y4, Y4
-	MOVL         12(BX), DX
+	MOVL         12(DX), R12
 	VPSRLD       $0x18, Y2, Y2
 	VCVTDQ2PS    Y2, Y2
-	VSUBPS       (DI)(DX*1), Y2, Y2
-	VMULPS       (SI)(DX*1), Y2, Y2
+	VSUBPS       (SI)(R12*1), Y2, Y2
+	VMULPS       (BX)(R12*1), Y2, Y2
 	VPSLLD       $0x0f, Y2, Y5
 	VBLENDVPS    Y5, Y1, Y0, Y5
 	VPADDD       Y5, Y2, Y2
 	VPSRLD       $0x10, Y4, Y4
 	VPBLENDW     $0xaa, Y2, Y4, Y4
 	VMOVDQU      (CX), Y2
-	ADDQ         R11, CX
-	MOVL         16(BX), DX
+	ADDQ         R10, CX
+	MOVL         16(DX), R12
 	VPAND        k174<>+0(SB), Y2, Y5
 	VCVTDQ2PS    Y5, Y5
-	VSUBPS       (DI)(DX*1), Y5, Y5
-	VMULPS       (SI)(DX*1), Y5, Y5
+	VSUBPS       (SI)(R12*1), Y5, Y5
+	VMULPS       (BX)(R12*1), Y5, Y5
 	VPSLLD       $0x0f, Y5, Y6
 	VBLENDVPS    Y6, Y1, Y0, Y6
 	VPADDD       Y6, Y5, Y5
-	MOVL         20(BX), DX
+	MOVL         20(DX), R12
 	VPSRLD       $0x08, Y2, Y6
 	VPAND        k174<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y6, Y6
-	VSUBPS       (DI)(DX*1), Y6, Y6
-	VMULPS       (SI)(DX*1), Y6, Y6
+	VSUBPS       (SI)(R12*1), Y6, Y6
+	VMULPS       (BX)(R12*1), Y6, Y6
 	VPSLLD       $0x0f, Y6, Y7
 	VBLENDVPS    Y7, Y1, Y0, Y7
 	VPADDD       Y7, Y6, Y6
 	VPSRLD       $0x10, Y5, Y5
 	VPBLENDW     $0xaa, Y6, Y5, Y5
-	MOVL         24(BX), DX
+	MOVL         24(DX), R12
 	VPSRLD       $0x10, Y2, Y6
 	VPAND        k174<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y6, Y6
-	VSUBPS       (DI)(DX*1), Y6, Y6
-	VMULPS       (SI)(DX*1), Y6, Y6
+	VSUBPS       (SI)(R12*1), Y6, Y6
+	VMULPS       (BX)(R12*1), Y6, Y6
 	VPSLLD       $0x0f, Y6, Y7
 	VBLENDVPS    Y7, Y1, Y0, Y7
 	VPADDD       Y7, Y6, Y6
-	MOVL         28(BX), DX
+	MOVL         28(DX), R12
 	VPSRLD       $0x18, Y2, Y2
 	VCVTDQ2PS    Y2, Y2
-	VSUBPS       (DI)(DX*1), Y2, Y2
-	VMULPS       (SI)(DX*1), Y2, Y2
+	VSUBPS       (SI)(R12*1), Y2, Y2
+	VMULPS       (BX)(R12*1), Y2, Y2
 	VPSLLD       $0x0f, Y2, Y7
 	VBLENDVPS    Y7, Y1, Y0, Y7
 	VPADDD       Y7, Y2, Y2
@@ -20902,262 +20571,98 @@ more:
 	VPUNPCKLDQ   Y6, Y5, Y7
 	VPUNPCKLQDQ  Y7, Y2, Y8
 	VMOVDQU      X8, (AX)
-	VEXTRACTI128 $0x01, Y8, (R10)
+	VEXTRACTI128 $0x01, Y8, (R9)
 	VPUNPCKHQDQ  Y7, Y2, Y2
-	VMOVDQU      X2, (AX)(R8*1)
-	VEXTRACTI128 $0x01, Y2, (R10)(R8*1)
+	VMOVDQU      X2, (AX)(DI*1)
+	VEXTRACTI128 $0x01, Y2, (R9)(DI*1)
 	VPUNPCKHDQ   Y4, Y3, Y2
 	VPUNPCKHDQ   Y6, Y5, Y3
 	VPUNPCKLQDQ  Y3, Y2, Y4
-	VMOVDQU      X4, (AX)(R8*2)
-	VEXTRACTI128 $0x01, Y4, (R10)(R8*2)
+	VMOVDQU      X4, (AX)(DI*2)
+	VEXTRACTI128 $0x01, Y4, (R9)(DI*2)
 	VPUNPCKHQDQ  Y3, Y2, Y2
-	VMOVDQU      X2, (AX)(R9*1)
-	VEXTRACTI128 $0x01, Y2, (R10)(R9*1)
-	ADDQ         $0x20, BX
-	ADDQ         $0x00000010, AX
-	ADDQ         $0x00000010, R10
-	DECQ         R12
-	JNZ          more
-	VZEROUPPER
-	RET
-
-doubles:
-	VMOVDQU      (CX), Y2
-	ADDQ         R11, CX
-	MOVL         (BX), R13
-	VPAND        k174<>+0(SB), Y2, Y3
-	VCVTDQ2PS    Y3, Y3
-	VSUBPS       (DI)(R13*1), Y3, Y3
-	VMOVUPS      Y3, (DX)
-	VCVTPS2PD    (DX), Y3
-	VMULPD       (SI)(R13*2), Y3, Y3
-	VCVTPD2PSY   Y3, X4
-	VCVTPS2PD    16(DX), Y3
-	VMULPD       32(SI)(R13*2), Y3, Y3
-	VCVTPD2PSY   Y3, X3
-	VINSERTF128  $0x01, X3, Y4, Y3
-	VPSLLD       $0x0f, Y3, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y3, Y3
-	MOVL         4(BX), R13
-	VPSRLD       $0x08, Y2, Y5
-	VPAND        k174<>+0(SB), Y5, Y5
-	VCVTDQ2PS    Y5, Y5
-	VSUBPS       (DI)(R13*1), Y5, Y5
-	VMOVUPS      Y5, (DX)
-	VCVTPS2PD    (DX), Y5
-	VMULPD       (SI)(R13*2), Y5, Y5
-	VCVTPD2PSY   Y5, X4
-	VCVTPS2PD    16(DX), Y5
-	VMULPD       32(SI)(R13*2), Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VINSERTF128  $0x01, X5, Y4, Y5
-	VPSLLD       $0x0f, Y5, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y5, Y5
-	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y5, Y3, Y3
-	MOVL         8(BX), R13
-	VPSRLD       $0x10, Y2, Y5
-	VPAND        k174<>+0(SB), Y5, Y5
-	VCVTDQ2PS    Y5, Y5
-	VSUBPS       (DI)(R13*1), Y5, Y5
-	VMOVUPS      Y5, (DX)
-	VCVTPS2PD    (DX), Y5
-	VMULPD       (SI)(R13*2), Y5, Y5
-	VCVTPD2PSY   Y5, X4
-	VCVTPS2PD    16(DX), Y5
-	VMULPD       32(SI)(R13*2), Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VINSERTF128  $0x01, X5, Y4, Y5
-	VPSLLD       $0x0f, Y5, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y5, Y5
-	MOVL         12(BX), R13
-	VPSRLD       $0x18, Y2, Y2
-	VCVTDQ2PS    Y2, Y2
-	VSUBPS       (DI)(R13*1), Y2, Y2
-	VMOVUPS      Y2, (DX)
-	VCVTPS2PD    (DX), Y2
-	VMULPD       (SI)(R13*2), Y2, Y2
-	VCVTPD2PSY   Y2, X4
-	VCVTPS2PD    16(DX), Y2
-	VMULPD       32(SI)(R13*2), Y2, Y2
-	VCVTPD2PSY   Y2, X2
-	VINSERTF128  $0x01, X2, Y4, Y2
-	VPSLLD       $0x0f, Y2, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y2, Y2
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y2, Y5, Y5
-	VMOVDQU      (CX), Y2
-	ADDQ         R11, CX
-	MOVL         16(BX), R13
-	VPAND        k174<>+0(SB), Y2, Y6
-	VCVTDQ2PS    Y6, Y6
-	VSUBPS       (DI)(R13*1), Y6, Y6
-	VMOVUPS      Y6, (DX)
-	VCVTPS2PD    (DX), Y6
-	VMULPD       (SI)(R13*2), Y6, Y6
-	VCVTPD2PSY   Y6, X4
-	VCVTPS2PD    16(DX), Y6
-	VMULPD       32(SI)(R13*2), Y6, Y6
-	VCVTPD2PSY   Y6, X6
-	VINSERTF128  $0x01, X6, Y4, Y6
-	VPSLLD       $0x0f, Y6, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y6, Y6
-	MOVL         20(BX), R13
-	VPSRLD       $0x08, Y2, Y7
-	VPAND        k174<>+0(SB), Y7, Y7
-	VCVTDQ2PS    Y7, Y7
-	VSUBPS       (DI)(R13*1), Y7, Y7
-	VMOVUPS      Y7, (DX)
-	VCVTPS2PD    (DX), Y7
-	VMULPD       (SI)(R13*2), Y7, Y7
-	VCVTPD2PSY   Y7, X4
-	VCVTPS2PD    16(DX), Y7
-	VMULPD       32(SI)(R13*2), Y7, Y7
-	VCVTPD2PSY   Y7, X7
-	VINSERTF128  $0x01, X7, Y4, Y7
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y7, Y6, Y6
-	MOVL         24(BX), R13
-	VPSRLD       $0x10, Y2, Y7
-	VPAND        k174<>+0(SB), Y7, Y7
-	VCVTDQ2PS    Y7, Y7
-	VSUBPS       (DI)(R13*1), Y7, Y7
-	VMOVUPS      Y7, (DX)
-	VCVTPS2PD    (DX), Y7
-	VMULPD       (SI)(R13*2), Y7, Y7
-	VCVTPD2PSY   Y7, X4
-	VCVTPS2PD    16(DX), Y7
-	VMULPD       32(SI)(R13*2), Y7, Y7
-	VCVTPD2PSY   Y7, X7
-	VINSERTF128  $0x01, X7, Y4, Y7
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	MOVL         28(BX), R13
-	VPSRLD       $0x18, Y2, Y2
-	VCVTDQ2PS    Y2, Y2
-	VSUBPS       (DI)(R13*1), Y2, Y2
-	VMOVUPS      Y2, (DX)
-	VCVTPS2PD    (DX), Y2
-	VMULPD       (SI)(R13*2), Y2, Y2
-	VCVTPD2PSY   Y2, X4
-	VCVTPS2PD    16(DX), Y2
-	VMULPD       32(SI)(R13*2), Y2, Y2
-	VCVTPD2PSY   Y2, X2
-	VINSERTF128  $0x01, X2, Y4, Y2
-	VPSLLD       $0x0f, Y2, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y2, Y2
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y2, Y7, Y7
-	VPUNPCKLDQ   Y5, Y3, Y2
-	VPUNPCKLDQ   Y7, Y6, Y8
-	VPUNPCKLQDQ  Y8, Y2, Y9
-	VMOVDQU      X9, (AX)
-	VEXTRACTI128 $0x01, Y9, (R10)
-	VPUNPCKHQDQ  Y8, Y2, Y2
 	VMOVDQU      X2, (AX)(R8*1)
-	VEXTRACTI128 $0x01, Y2, (R10)(R8*1)
-	VPUNPCKHDQ   Y5, Y3, Y2
-	VPUNPCKHDQ   Y7, Y6, Y3
-	VPUNPCKLQDQ  Y3, Y2, Y5
-	VMOVDQU      X5, (AX)(R8*2)
-	VEXTRACTI128 $0x01, Y5, (R10)(R8*2)
-	VPUNPCKHQDQ  Y3, Y2, Y2
-	VMOVDQU      X2, (AX)(R9*1)
-	VEXTRACTI128 $0x01, Y2, (R10)(R9*1)
-	ADDQ         $0x20, BX
+	VEXTRACTI128 $0x01, Y2, (R9)(R8*1)
+	ADDQ         $0x20, DX
 	ADDQ         $0x00000010, AX
-	ADDQ         $0x00000010, R10
-	DECQ         R12
-	JNZ          doubles
+	ADDQ         $0x00000010, R9
+	DECQ         R11
+	JNZ          more
 	VZEROUPPER
 	RET
 
 // func byteColumnsF16AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
 // Requires: AVX, AVX2, F16C
 TEXT ·byteColumnsF16AVX2(SB), NOSPLIT, $64-72
-	MOVQ  dst+0(FP), AX
-	MOVQ  src+8(FP), CX
-	LEAQ  31(SP), DX
-	ANDQ  $-32, DX
-	MOVQ  offsets+16(FP), BX
-	MOVQ  scales+24(FP), SI
-	MOVQ  zeros+32(FP), DI
-	MOVQ  dstStride+40(FP), R8
-	LEAQ  (R8)(R8*2), R9
-	LEAQ  (AX)(R8*4), R10
-	MOVQ  srcStride+48(FP), R11
-	MOVQ  n+64(FP), R12
-	MOVB  doubles+56(FP), R13
-	TESTB R13, R13
-	JNZ   doubles
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	LEAQ 31(SP), DX
+	ANDQ $-32, DX
+	MOVQ offsets+16(FP), DX
+	MOVQ scales+24(FP), BX
+	MOVQ zeros+32(FP), SI
+	MOVQ dstStride+40(FP), DI
+	LEAQ (DI)(DI*2), R8
+	LEAQ (AX)(DI*4), R9
+	MOVQ srcStride+48(FP), R10
+	MOVQ n+64(FP), R11
 
 more:
 	VMOVDQU    (CX), Y0
-	ADDQ       R11, CX
-	MOVL       (BX), DX
+	ADDQ       R10, CX
+	MOVL       (DX), R12
 	VPAND      k174<>+0(SB), Y0, Y1
 	VCVTDQ2PS  Y1, Y1
-	VSUBPS     (DI)(DX*1), Y1, Y1
-	VMULPS     (SI)(DX*1), Y1, Y1
+	VSUBPS     (SI)(R12*1), Y1, Y1
+	VMULPS     (BX)(R12*1), Y1, Y1
 	VXORPS     k0<>+0(SB), Y1, Y1
-	MOVL       4(BX), DX
+	MOVL       4(DX), R12
 	VPSRLD     $0x08, Y0, Y2
 	VPAND      k174<>+0(SB), Y2, Y2
 	VCVTDQ2PS  Y2, Y2
-	VSUBPS     (DI)(DX*1), Y2, Y2
-	VMULPS     (SI)(DX*1), Y2, Y2
+	VSUBPS     (SI)(R12*1), Y2, Y2
+	VMULPS     (BX)(R12*1), Y2, Y2
 	VXORPS     k0<>+0(SB), Y2, Y2
-	MOVL       8(BX), DX
+	MOVL       8(DX), R12
 	VPSRLD     $0x10, Y0, Y3
 	VPAND      k174<>+0(SB), Y3, Y3
 	VCVTDQ2PS  Y3, Y3
-	VSUBPS     (DI)(DX*1), Y3, Y3
-	VMULPS     (SI)(DX*1), Y3, Y3
+	VSUBPS     (SI)(R12*1), Y3, Y3
+	VMULPS     (BX)(R12*1), Y3, Y3
 	VXORPS     k0<>+0(SB), Y3, Y3
-	MOVL       12(BX), DX
+	MOVL       12(DX), R12
 	VPSRLD     $0x18, Y0, Y0
 	VCVTDQ2PS  Y0, Y0
-	VSUBPS     (DI)(DX*1), Y0, Y0
-	VMULPS     (SI)(DX*1), Y0, Y0
+	VSUBPS     (SI)(R12*1), Y0, Y0
+	VMULPS     (BX)(R12*1), Y0, Y0
 	VXORPS     k0<>+0(SB), Y0, Y0
 	VMOVDQU    (CX), Y4
-	ADDQ       R11, CX
-	MOVL       16(BX), DX
+	ADDQ       R10, CX
+	MOVL       16(DX), R12
 	VPAND      k174<>+0(SB), Y4, Y5
 	VCVTDQ2PS  Y5, Y5
-	VSUBPS     (DI)(DX*1), Y5, Y5
-	VMULPS     (SI)(DX*1), Y5, Y5
+	VSUBPS     (SI)(R12*1), Y5, Y5
+	VMULPS     (BX)(R12*1), Y5, Y5
 	VXORPS     k0<>+0(SB), Y5, Y5
-	MOVL       20(BX), DX
+	MOVL       20(DX), R12
 	VPSRLD     $0x08, Y4, Y6
 	VPAND      k174<>+0(SB), Y6, Y6
 	VCVTDQ2PS  Y6, Y6
-	VSUBPS     (DI)(DX*1), Y6, Y6
-	VMULPS     (SI)(DX*1), Y6, Y6
+	VSUBPS     (SI)(R12*1), Y6, Y6
+	VMULPS     (BX)(R12*1), Y6, Y6
 	VXORPS     k0<>+0(SB), Y6, Y6
-	MOVL       24(BX), DX
+	MOVL       24(DX), R12
 	VPSRLD     $0x10, Y4, Y7
 	VPAND      k174<>+0(SB), Y7, Y7
 	VCVTDQ2PS  Y7, Y7
-	VSUBPS     (DI)(DX*1), Y7, Y7
-	VMULPS     (SI)(DX*1), Y7, Y7
+	VSUBPS     (SI)(R12*1), Y7, Y7
+	VMULPS     (BX)(R12*1), Y7, Y7
 	VXORPS     k0<>+0(SB), Y7, Y7
-	MOVL       28(BX), DX
+	MOVL       28(DX), R12
 	VPSRLD     $0x18, Y4, Y4
 	VCVTDQ2PS  Y4, Y4
-	VSUBPS     (DI)(DX*1), Y4, Y4
-	VMULPS     (SI)(DX*1), Y4, Y4
+	VSUBPS     (SI)(R12*1), Y4, Y4
+	VMULPS     (BX)(R12*1), Y4, Y4
 	VXORPS     k0<>+0(SB), Y4, Y4
 	VCVTPS2PH  $0x00, Y1, X1
 	VCVTPS2PH  $0x00, Y2, X2
@@ -21192,179 +20697,18 @@ more:
 	VPUNPCKLWD X0, X1, X8
 	VPUNPCKHWD X0, X1, X0
 	VMOVDQU    X2, (AX)
-	VMOVDQU    X3, (AX)(R8*1)
-	VMOVDQU    X4, (AX)(R8*2)
-	VMOVDQU    X5, (AX)(R9*1)
-	VMOVDQU    X6, (R10)
-	VMOVDQU    X7, (R10)(R8*1)
-	VMOVDQU    X8, (R10)(R8*2)
-	VMOVDQU    X0, (R10)(R9*1)
-	ADDQ       $0x20, BX
+	VMOVDQU    X3, (AX)(DI*1)
+	VMOVDQU    X4, (AX)(DI*2)
+	VMOVDQU    X5, (AX)(R8*1)
+	VMOVDQU    X6, (R9)
+	VMOVDQU    X7, (R9)(DI*1)
+	VMOVDQU    X8, (R9)(DI*2)
+	VMOVDQU    X0, (R9)(R8*1)
+	ADDQ       $0x20, DX
 	ADDQ       $0x00000010, AX
-	ADDQ       $0x00000010, R10
-	DECQ       R12
+	ADDQ       $0x00000010, R9
+	DECQ       R11
 	JNZ        more
-	VZEROUPPER
-	RET
-
-doubles:
-	VMOVDQU     (CX), Y0
-	ADDQ        R11, CX
-	MOVL        (BX), R13
-	VPAND       k174<>+0(SB), Y0, Y1
-	VCVTDQ2PS   Y1, Y1
-	VSUBPS      (DI)(R13*1), Y1, Y1
-	VMOVUPS     Y1, (DX)
-	VCVTPS2PD   (DX), Y1
-	VMULPD      (SI)(R13*2), Y1, Y1
-	VCVTPD2PSY  Y1, X2
-	VCVTPS2PD   16(DX), Y1
-	VMULPD      32(SI)(R13*2), Y1, Y1
-	VCVTPD2PSY  Y1, X1
-	VINSERTF128 $0x01, X1, Y2, Y1
-	VXORPS      k0<>+0(SB), Y1, Y1
-	MOVL        4(BX), R13
-	VPSRLD      $0x08, Y0, Y3
-	VPAND       k174<>+0(SB), Y3, Y3
-	VCVTDQ2PS   Y3, Y3
-	VSUBPS      (DI)(R13*1), Y3, Y3
-	VMOVUPS     Y3, (DX)
-	VCVTPS2PD   (DX), Y3
-	VMULPD      (SI)(R13*2), Y3, Y3
-	VCVTPD2PSY  Y3, X2
-	VCVTPS2PD   16(DX), Y3
-	VMULPD      32(SI)(R13*2), Y3, Y3
-	VCVTPD2PSY  Y3, X3
-	VINSERTF128 $0x01, X3, Y2, Y3
-	VXORPS      k0<>+0(SB), Y3, Y3
-	MOVL        8(BX), R13
-	VPSRLD      $0x10, Y0, Y4
-	VPAND       k174<>+0(SB), Y4, Y4
-	VCVTDQ2PS   Y4, Y4
-	VSUBPS      (DI)(R13*1), Y4, Y4
-	VMOVUPS     Y4, (DX)
-	VCVTPS2PD   (DX), Y4
-	VMULPD      (SI)(R13*2), Y4, Y4
-	VCVTPD2PSY  Y4, X2
-	VCVTPS2PD   16(DX), Y4
-	VMULPD      32(SI)(R13*2), Y4, Y4
-	VCVTPD2PSY  Y4, X4
-	VINSERTF128 $0x01, X4, Y2, Y4
-	VXORPS      k0<>+0(SB), Y4, Y4
-	MOVL        12(BX), R13
-	VPSRLD      $0x18, Y0, Y0
-	VCVTDQ2PS   Y0, Y0
-	VSUBPS      (DI)(R13*1), Y0, Y0
-	VMOVUPS     Y0, (DX)
-	VCVTPS2PD   (DX), Y0
-	VMULPD      (SI)(R13*2), Y0, Y0
-	VCVTPD2PSY  Y0, X2
-	VCVTPS2PD   16(DX), Y0
-	VMULPD      32(SI)(R13*2), Y0, Y0
-	VCVTPD2PSY  Y0, X0
-	VINSERTF128 $0x01, X0, Y2, Y0
-	VXORPS      k0<>+0(SB), Y0, Y0
-	VMOVDQU     (CX), Y5
-	ADDQ        R11, CX
-	MOVL        16(BX), R13
-	VPAND       k174<>+0(SB), Y5, Y6
-	VCVTDQ2PS   Y6, Y6
-	VSUBPS      (DI)(R13*1), Y6, Y6
-	VMOVUPS     Y6, (DX)
-	VCVTPS2PD   (DX), Y6
-	VMULPD      (SI)(R13*2), Y6, Y6
-	VCVTPD2PSY  Y6, X2
-	VCVTPS2PD   16(DX), Y6
-	VMULPD      32(SI)(R13*2), Y6, Y6
-	VCVTPD2PSY  Y6, X6
-	VINSERTF128 $0x01, X6, Y2, Y6
-	VXORPS      k0<>+0(SB), Y6, Y6
-	MOVL        20(BX), R13
-	VPSRLD      $0x08, Y5, Y7
-	VPAND       k174<>+0(SB), Y7, Y7
-	VCVTDQ2PS   Y7, Y7
-	VSUBPS      (DI)(R13*1), Y7, Y7
-	VMOVUPS     Y7, (DX)
-	VCVTPS2PD   (DX), Y7
-	VMULPD      (SI)(R13*2), Y7, Y7
-	VCVTPD2PSY  Y7, X2
-	VCVTPS2PD   16(DX), Y7
-	VMULPD      32(SI)(R13*2), Y7, Y7
-	VCVTPD2PSY  Y7, X7
-	VINSERTF128 $0x01, X7, Y2, Y7
-	VXORPS      k0<>+0(SB), Y7, Y7
-	MOVL        24(BX), R13
-	VPSRLD      $0x10, Y5, Y8
-	VPAND       k174<>+0(SB), Y8, Y8
-	VCVTDQ2PS   Y8, Y8
-	VSUBPS      (DI)(R13*1), Y8, Y8
-	VMOVUPS     Y8, (DX)
-	VCVTPS2PD   (DX), Y8
-	VMULPD      (SI)(R13*2), Y8, Y8
-	VCVTPD2PSY  Y8, X2
-	VCVTPS2PD   16(DX), Y8
-	VMULPD      32(SI)(R13*2), Y8, Y8
-	VCVTPD2PSY  Y8, X8
-	VINSERTF128 $0x01, X8, Y2, Y8
-	VXORPS      k0<>+0(SB), Y8, Y8
-	MOVL        28(BX), R13
-	VPSRLD      $0x18, Y5, Y5
-	VCVTDQ2PS   Y5, Y5
-	VSUBPS      (DI)(R13*1), Y5, Y5
-	VMOVUPS     Y5, (DX)
-	VCVTPS2PD   (DX), Y5
-	VMULPD      (SI)(R13*2), Y5, Y5
-	VCVTPD2PSY  Y5, X2
-	VCVTPS2PD   16(DX), Y5
-	VMULPD      32(SI)(R13*2), Y5, Y5
-	VCVTPD2PSY  Y5, X5
-	VINSERTF128 $0x01, X5, Y2, Y5
-	VXORPS      k0<>+0(SB), Y5, Y5
-	VCVTPS2PH   $0x00, Y1, X1
-	VCVTPS2PH   $0x00, Y3, X2
-	VCVTPS2PH   $0x00, Y4, X3
-	VCVTPS2PH   $0x00, Y0, X0
-	VCVTPS2PH   $0x00, Y6, X4
-	VCVTPS2PH   $0x00, Y7, X6
-	VCVTPS2PH   $0x00, Y8, X7
-	VCVTPS2PH   $0x00, Y5, X5
-	VPUNPCKLWD  X4, X1, X8
-	VPUNPCKHWD  X4, X1, X1
-	VPUNPCKLWD  X6, X2, X4
-	VPUNPCKHWD  X6, X2, X2
-	VPUNPCKLWD  X7, X3, X6
-	VPUNPCKHWD  X7, X3, X3
-	VPUNPCKLWD  X5, X0, X7
-	VPUNPCKHWD  X5, X0, X0
-	VPUNPCKLWD  X6, X8, X5
-	VPUNPCKHWD  X6, X8, X6
-	VPUNPCKLWD  X3, X1, X8
-	VPUNPCKHWD  X3, X1, X1
-	VPUNPCKLWD  X7, X4, X3
-	VPUNPCKHWD  X7, X4, X4
-	VPUNPCKLWD  X0, X2, X7
-	VPUNPCKHWD  X0, X2, X0
-	VPUNPCKLWD  X3, X5, X2
-	VPUNPCKHWD  X3, X5, X3
-	VPUNPCKLWD  X4, X6, X5
-	VPUNPCKHWD  X4, X6, X4
-	VPUNPCKLWD  X7, X8, X6
-	VPUNPCKHWD  X7, X8, X7
-	VPUNPCKLWD  X0, X1, X8
-	VPUNPCKHWD  X0, X1, X0
-	VMOVDQU     X2, (AX)
-	VMOVDQU     X3, (AX)(R8*1)
-	VMOVDQU     X5, (AX)(R8*2)
-	VMOVDQU     X4, (AX)(R9*1)
-	VMOVDQU     X6, (R10)
-	VMOVDQU     X7, (R10)(R8*1)
-	VMOVDQU     X8, (R10)(R8*2)
-	VMOVDQU     X0, (R10)(R9*1)
-	ADDQ        $0x20, BX
-	ADDQ        $0x00000010, AX
-	ADDQ        $0x00000010, R10
-	DECQ        R12
-	JNZ         doubles
 	VZEROUPPER
 	RET
 

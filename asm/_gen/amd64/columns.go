@@ -11,8 +11,8 @@ import (
 // columnsKernels decode eight columns of words. The codes of a column, eight
 // nibbles of a word or four bytes of each of two, follow each other in a row of
 // what is written: (q-z)*s, the numbers of a code's group at its offset. Scales
-// are turned. Where products may be subnormal they come as doubles, and so does
-// what they make: the product is exact, and is rounded once.
+// are negated. To F32 they come as doubles where products may be subnormal: the product
+// is exact, and is rounded once.
 func columnsKernels() {
 	columnsOf("columns", 4)
 	columnsOf("byteColumns", 8)
@@ -43,15 +43,19 @@ func columnsOf(stem string, bits int) {
 		k.scales, k.zeros = Load(Param("scales"), GP64()), Load(Param("zeros"), GP64())
 		k.to = latticeOf(k.dst, Load(Param("dstStride"), GP64()), 8)
 		k.step, k.n = Load(Param("srcStride"), GP64()), Load(Param("n"), GP64())
-		doubles := Load(Param("doubles"), GP8())
-		TESTB(doubles, doubles)
-		JNZ(LabelRef("doubles"))
+		if t == toF32 {
+			doubles := Load(Param("doubles"), GP8())
+			TESTB(doubles, doubles)
+			JNZ(LabelRef("doubles"))
+		}
 		k.loop("more", func(x VecVirtual, at Register) {
 			VMULPS(Mem{Base: k.scales, Index: at, Scale: 1}, x, x)
 		})
-		k.loop("doubles", func(x VecVirtual, at Register) {
-			k.timesDoubles(x, Mem{Base: k.scales, Index: at, Scale: 2})
-		})
+		if t == toF32 {
+			k.loop("doubles", func(x VecVirtual, at Register) {
+				k.timesDoubles(x, Mem{Base: k.scales, Index: at, Scale: 2})
+			})
+		}
 	}
 }
 
