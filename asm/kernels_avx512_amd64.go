@@ -14,20 +14,20 @@ func q8BF16AVX512(dst *byte, src *byte, size int, n int) (left int)
 //go:noescape
 func q8F16AVX512(dst *byte, src *byte, size int, n int) (left int)
 
-// bookedF32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
+// codebookF32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func bookedF32AVX512(dst *byte, src *byte, book *int8, n int) (left int)
+func codebookF32AVX512(dst *byte, src *byte, book *int8, n int) (left int)
 
-// bookedBF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
+// codebookBF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func bookedBF16AVX512(dst *byte, src *byte, book *int8, n int) (left int)
+func codebookBF16AVX512(dst *byte, src *byte, book *int8, n int) (left int)
 
-// bookedF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
+// codebookF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func bookedF16AVX512(dst *byte, src *byte, book *int8, n int) (left int)
+func codebookF16AVX512(dst *byte, src *byte, book *int8, n int) (left int)
 
 // q4_1F32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
@@ -479,11 +479,6 @@ func float8BF16AVX512(dst *byte, src *byte, a *float32, b *float32, table *byte,
 //go:noescape
 func float8F16AVX512(dst *byte, src *byte, a *float32, b *float32, table *byte, chunks int, n int)
 
-// lookedAVX512 looks chunks of 32 codes up in a table of 256 words.
-//
-//go:noescape
-func lookedAVX512(dst *byte, src *byte, table *byte, chunks int)
-
 // float8NormalAVX512 decodes runs of chunks of 32 codes, at most n, up to the first scale that it does not serve, and returns how many.
 //
 //go:noescape
@@ -493,6 +488,11 @@ func float8NormalAVX512(dst *byte, src *byte, a *float32, form *byte, chunks int
 //
 //go:noescape
 func float8LongAVX512(dst *byte, src *byte, a *float32, table *byte, chunks int, n int)
+
+// lookedAVX512 looks chunks of 32 codes up in a table of 256 words.
+//
+//go:noescape
+func lookedAVX512(dst *byte, src *byte, table *byte, chunks int)
 
 // castF32ToBF16AVX512 converts 32 numbers n times.
 //

@@ -13,6 +13,9 @@ TEXT ·q8BF16AVX512(SB), NOSPLIT, $128-40
 	VPBROADCASTD k1<>+0(SB), Z1
 	VMOVDQU64    k2<>+0(SB), Z2
 	VMOVDQU64    k3<>+0(SB), Z3
+
+	// Q8_0, Q8_1: d float16, 32 signed bytes q at the end of a block
+	// number = q*d
 	MOVQ         n+24(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -29,6 +32,7 @@ TEXT ·q8BF16AVX512(SB), NOSPLIT, $128-40
 	VCVTPH2PS    X5, Y5
 
 batch:
+	// The scales of the next batch.
 	VMOVAPS    Z5, Z6
 	CMPQ       DX, $0x10
 	JLT        ready
@@ -44,6 +48,8 @@ ready:
 	KORTESTW    K1, K1
 	JNZ         stop
 	VMOVUPS     Z6, (BX)
+
+	// Two blocks.
 	VPMOVSXBD   -32(CX)(SI*1), Z6
 	VPMOVSXBD   -16(CX)(SI*1), Z7
 	VCVTDQ2PS   Z6, Z6
@@ -74,6 +80,8 @@ ready:
 	PREFETCHT0  1088(AX)
 	ADDQ        $0x00000080, AX
 	LEAQ        (CX)(SI*2), CX
+
+	// Two blocks.
 	VPMOVSXBD   -32(CX)(SI*1), Z6
 	VPMOVSXBD   -16(CX)(SI*1), Z7
 	VCVTDQ2PS   Z6, Z6
@@ -104,6 +112,8 @@ ready:
 	PREFETCHT0  1088(AX)
 	ADDQ        $0x00000080, AX
 	LEAQ        (CX)(SI*2), CX
+
+	// Two blocks.
 	VPMOVSXBD   -32(CX)(SI*1), Z6
 	VPMOVSXBD   -16(CX)(SI*1), Z7
 	VCVTDQ2PS   Z6, Z6
@@ -134,6 +144,8 @@ ready:
 	PREFETCHT0  1088(AX)
 	ADDQ        $0x00000080, AX
 	LEAQ        (CX)(SI*2), CX
+
+	// Two blocks.
 	VPMOVSXBD   -32(CX)(SI*1), Z6
 	VPMOVSXBD   -16(CX)(SI*1), Z7
 	VCVTDQ2PS   Z6, Z6
@@ -214,8 +226,11 @@ GLOBL k4<>(SB), RODATA|NOPTR, $32
 // func q8F16AVX512(dst *byte, src *byte, size int, n int) (left int)
 // Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VL, F16C, MMX+
 TEXT ·q8F16AVX512(SB), NOSPLIT, $128-40
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// Q8_0, Q8_1: d float16, 32 signed bytes q at the end of a block
+	// number = q*d
 	MOVQ         n+24(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -232,6 +247,7 @@ TEXT ·q8F16AVX512(SB), NOSPLIT, $128-40
 	VCVTPH2PS    X1, Y1
 
 batch:
+	// The scales of the next batch.
 	VMOVAPS    Z1, Z2
 	CMPQ       DX, $0x10
 	JLT        ready
@@ -247,6 +263,8 @@ ready:
 	KORTESTW    K1, K1
 	JNZ         stop
 	VMOVUPS     Z2, (BX)
+
+	// Two blocks.
 	VPMOVSXBD   -32(CX)(SI*1), Z2
 	VPMOVSXBD   -16(CX)(SI*1), Z3
 	VCVTDQ2PS   Z2, Z2
@@ -267,6 +285,8 @@ ready:
 	PREFETCHT0  1088(AX)
 	ADDQ        $0x00000080, AX
 	LEAQ        (CX)(SI*2), CX
+
+	// Two blocks.
 	VPMOVSXBD   -32(CX)(SI*1), Z2
 	VPMOVSXBD   -16(CX)(SI*1), Z3
 	VCVTDQ2PS   Z2, Z2
@@ -287,6 +307,8 @@ ready:
 	PREFETCHT0  1088(AX)
 	ADDQ        $0x00000080, AX
 	LEAQ        (CX)(SI*2), CX
+
+	// Two blocks.
 	VPMOVSXBD   -32(CX)(SI*1), Z2
 	VPMOVSXBD   -16(CX)(SI*1), Z3
 	VCVTDQ2PS   Z2, Z2
@@ -307,6 +329,8 @@ ready:
 	PREFETCHT0  1088(AX)
 	ADDQ        $0x00000080, AX
 	LEAQ        (CX)(SI*2), CX
+
+	// Two blocks.
 	VPMOVSXBD   -32(CX)(SI*1), Z2
 	VPMOVSXBD   -16(CX)(SI*1), Z3
 	VCVTDQ2PS   Z2, Z2
@@ -336,17 +360,15 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k5<>+0(SB)/8, $0x8000000080000000
-DATA k5<>+8(SB)/8, $0x8000000080000000
-DATA k5<>+16(SB)/8, $0x8000000080000000
-DATA k5<>+24(SB)/8, $0x8000000080000000
-GLOBL k5<>(SB), RODATA|NOPTR, $32
-
-// func bookedF32AVX512(dst *byte, src *byte, book *int8, n int) (left int)
+// func codebookF32AVX512(dst *byte, src *byte, book *int8, n int) (left int)
 // Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, F16C, MMX+
-TEXT ·bookedF32AVX512(SB), NOSPLIT, $128-40
-	MOVQ       dst+0(FP), AX
-	MOVQ       src+8(FP), CX
+TEXT ·codebookF32AVX512(SB), NOSPLIT, $128-40
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// Q4_0, IQ4_NL: d float16, 32 nibbles q
+	// table[q] = book[q]*d, for each block
+	// number = table[q]
 	MOVQ       n+24(FP), DX
 	LEAQ       63(SP), BX
 	ANDQ       $-64, BX
@@ -355,7 +377,7 @@ TEXT ·bookedF32AVX512(SB), NOSPLIT, $128-40
 	VCVTDQ2PS  Z0, Z0
 	CMPQ       DX, $0x08
 	JLT        stop
-	VMOVDQU    k6<>+0(SB), Y1
+	VMOVDQU    k5<>+0(SB), Y1
 	KXNORB     K0, K0, K1
 	VPXOR      Y2, Y2, Y2
 	VPGATHERDD (CX)(Y1*1), K1, Y2
@@ -363,6 +385,7 @@ TEXT ·bookedF32AVX512(SB), NOSPLIT, $128-40
 	VCVTPH2PS  X2, Y2
 
 batch:
+	// The scales of the next batch.
 	VMOVAPS    Z2, Z3
 	CMPQ       DX, $0x10
 	JLT        ready
@@ -377,20 +400,22 @@ ready:
 	KORTESTW    K1, K1
 	JNZ         stop
 	VMOVUPS     Z3, (BX)
+
+	// Two blocks.
 	VMOVDQU32   2(CX), X4
-	VMOVDQU64   k7<>+0(SB), Z3
+	VMOVDQU64   k6<>+0(SB), Z3
 	VPERMB      Z4, Z3, Z3
-	VPSRLVD     k8<>+0(SB), Z3, Z3
-	VMOVDQU64   k7<>+0(SB), Z5
+	VPSRLVD     k7<>+0(SB), Z3, Z3
+	VMOVDQU64   k6<>+0(SB), Z5
 	VPERMB      Z4, Z5, Z5
-	VPSRLVD     k9<>+0(SB), Z5, Z5
+	VPSRLVD     k8<>+0(SB), Z5, Z5
 	VMOVDQU32   20(CX), X4
-	VMOVDQU64   k7<>+0(SB), Z6
+	VMOVDQU64   k6<>+0(SB), Z6
 	VPERMB      Z4, Z6, Z6
-	VPSRLVD     k8<>+0(SB), Z6, Z6
-	VMOVDQU64   k7<>+0(SB), Z7
+	VPSRLVD     k7<>+0(SB), Z6, Z6
+	VMOVDQU64   k6<>+0(SB), Z7
 	VPERMB      Z4, Z7, Z7
-	VPSRLVD     k9<>+0(SB), Z7, Z7
+	VPSRLVD     k8<>+0(SB), Z7, Z7
 	VMULPS.BCST (BX), Z0, Z8
 	VMULPS.BCST 4(BX), Z0, Z9
 	VPERMD      Z8, Z3, Z3
@@ -407,20 +432,22 @@ ready:
 	PREFETCHT0  1216(AX)
 	ADDQ        $0x00000024, CX
 	ADDQ        $0x00000100, AX
+
+	// Two blocks.
 	VMOVDQU32   2(CX), X4
-	VMOVDQU64   k7<>+0(SB), Z3
+	VMOVDQU64   k6<>+0(SB), Z3
 	VPERMB      Z4, Z3, Z3
-	VPSRLVD     k8<>+0(SB), Z3, Z3
-	VMOVDQU64   k7<>+0(SB), Z5
+	VPSRLVD     k7<>+0(SB), Z3, Z3
+	VMOVDQU64   k6<>+0(SB), Z5
 	VPERMB      Z4, Z5, Z5
-	VPSRLVD     k9<>+0(SB), Z5, Z5
+	VPSRLVD     k8<>+0(SB), Z5, Z5
 	VMOVDQU32   20(CX), X4
-	VMOVDQU64   k7<>+0(SB), Z6
+	VMOVDQU64   k6<>+0(SB), Z6
 	VPERMB      Z4, Z6, Z6
-	VPSRLVD     k8<>+0(SB), Z6, Z6
-	VMOVDQU64   k7<>+0(SB), Z7
+	VPSRLVD     k7<>+0(SB), Z6, Z6
+	VMOVDQU64   k6<>+0(SB), Z7
 	VPERMB      Z4, Z7, Z7
-	VPSRLVD     k9<>+0(SB), Z7, Z7
+	VPSRLVD     k8<>+0(SB), Z7, Z7
 	VMULPS.BCST 8(BX), Z0, Z8
 	VMULPS.BCST 12(BX), Z0, Z9
 	VPERMD      Z8, Z3, Z3
@@ -437,20 +464,22 @@ ready:
 	PREFETCHT0  1216(AX)
 	ADDQ        $0x00000024, CX
 	ADDQ        $0x00000100, AX
+
+	// Two blocks.
 	VMOVDQU32   2(CX), X4
-	VMOVDQU64   k7<>+0(SB), Z3
+	VMOVDQU64   k6<>+0(SB), Z3
 	VPERMB      Z4, Z3, Z3
-	VPSRLVD     k8<>+0(SB), Z3, Z3
-	VMOVDQU64   k7<>+0(SB), Z5
+	VPSRLVD     k7<>+0(SB), Z3, Z3
+	VMOVDQU64   k6<>+0(SB), Z5
 	VPERMB      Z4, Z5, Z5
-	VPSRLVD     k9<>+0(SB), Z5, Z5
+	VPSRLVD     k8<>+0(SB), Z5, Z5
 	VMOVDQU32   20(CX), X4
-	VMOVDQU64   k7<>+0(SB), Z6
+	VMOVDQU64   k6<>+0(SB), Z6
 	VPERMB      Z4, Z6, Z6
-	VPSRLVD     k8<>+0(SB), Z6, Z6
-	VMOVDQU64   k7<>+0(SB), Z7
+	VPSRLVD     k7<>+0(SB), Z6, Z6
+	VMOVDQU64   k6<>+0(SB), Z7
 	VPERMB      Z4, Z7, Z7
-	VPSRLVD     k9<>+0(SB), Z7, Z7
+	VPSRLVD     k8<>+0(SB), Z7, Z7
 	VMULPS.BCST 16(BX), Z0, Z8
 	VMULPS.BCST 20(BX), Z0, Z9
 	VPERMD      Z8, Z3, Z3
@@ -467,20 +496,22 @@ ready:
 	PREFETCHT0  1216(AX)
 	ADDQ        $0x00000024, CX
 	ADDQ        $0x00000100, AX
+
+	// Two blocks.
 	VMOVDQU32   2(CX), X4
-	VMOVDQU64   k7<>+0(SB), Z3
+	VMOVDQU64   k6<>+0(SB), Z3
 	VPERMB      Z4, Z3, Z3
-	VPSRLVD     k8<>+0(SB), Z3, Z3
-	VMOVDQU64   k7<>+0(SB), Z5
+	VPSRLVD     k7<>+0(SB), Z3, Z3
+	VMOVDQU64   k6<>+0(SB), Z5
 	VPERMB      Z4, Z5, Z5
-	VPSRLVD     k9<>+0(SB), Z5, Z5
+	VPSRLVD     k8<>+0(SB), Z5, Z5
 	VMOVDQU32   20(CX), X4
-	VMOVDQU64   k7<>+0(SB), Z6
+	VMOVDQU64   k6<>+0(SB), Z6
 	VPERMB      Z4, Z6, Z6
-	VPSRLVD     k8<>+0(SB), Z6, Z6
-	VMOVDQU64   k7<>+0(SB), Z7
+	VPSRLVD     k7<>+0(SB), Z6, Z6
+	VMOVDQU64   k6<>+0(SB), Z7
 	VPERMB      Z4, Z7, Z7
-	VPSRLVD     k9<>+0(SB), Z7, Z7
+	VPSRLVD     k8<>+0(SB), Z7, Z7
 	VMULPS.BCST 24(BX), Z0, Z8
 	VMULPS.BCST 28(BX), Z0, Z9
 	VPERMD      Z8, Z3, Z3
@@ -506,61 +537,65 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k6<>+0(SB)/8, $0x0000001200000000
-DATA k6<>+8(SB)/8, $0x0000003600000024
-DATA k6<>+16(SB)/8, $0x0000005a00000048
-DATA k6<>+24(SB)/8, $0x0000007e0000006c
-GLOBL k6<>(SB), RODATA|NOPTR, $32
+DATA k5<>+0(SB)/8, $0x0000001200000000
+DATA k5<>+8(SB)/8, $0x0000003600000024
+DATA k5<>+16(SB)/8, $0x0000005a00000048
+DATA k5<>+24(SB)/8, $0x0000007e0000006c
+GLOBL k5<>(SB), RODATA|NOPTR, $32
 
-DATA k7<>+0(SB)/8, $0x0403020103020100
-DATA k7<>+8(SB)/8, $0x0605040305040302
-DATA k7<>+16(SB)/8, $0x0807060507060504
-DATA k7<>+24(SB)/8, $0x0a09080709080706
-DATA k7<>+32(SB)/8, $0x0c0b0a090b0a0908
-DATA k7<>+40(SB)/8, $0x0e0d0c0b0d0c0b0a
-DATA k7<>+48(SB)/8, $0x100f0e0d0f0e0d0c
-DATA k7<>+56(SB)/8, $0x1211100f11100f0e
+DATA k6<>+0(SB)/8, $0x0403020103020100
+DATA k6<>+8(SB)/8, $0x0605040305040302
+DATA k6<>+16(SB)/8, $0x0807060507060504
+DATA k6<>+24(SB)/8, $0x0a09080709080706
+DATA k6<>+32(SB)/8, $0x0c0b0a090b0a0908
+DATA k6<>+40(SB)/8, $0x0e0d0c0b0d0c0b0a
+DATA k6<>+48(SB)/8, $0x100f0e0d0f0e0d0c
+DATA k6<>+56(SB)/8, $0x1211100f11100f0e
+GLOBL k6<>(SB), RODATA|NOPTR, $64
+
+DATA k7<>+0(SB)/8, $0x0000000000000000
+DATA k7<>+8(SB)/8, $0x0000000000000000
+DATA k7<>+16(SB)/8, $0x0000000000000000
+DATA k7<>+24(SB)/8, $0x0000000000000000
+DATA k7<>+32(SB)/8, $0x0000000000000000
+DATA k7<>+40(SB)/8, $0x0000000000000000
+DATA k7<>+48(SB)/8, $0x0000000000000000
+DATA k7<>+56(SB)/8, $0x0000000000000000
 GLOBL k7<>(SB), RODATA|NOPTR, $64
 
-DATA k8<>+0(SB)/8, $0x0000000000000000
-DATA k8<>+8(SB)/8, $0x0000000000000000
-DATA k8<>+16(SB)/8, $0x0000000000000000
-DATA k8<>+24(SB)/8, $0x0000000000000000
-DATA k8<>+32(SB)/8, $0x0000000000000000
-DATA k8<>+40(SB)/8, $0x0000000000000000
-DATA k8<>+48(SB)/8, $0x0000000000000000
-DATA k8<>+56(SB)/8, $0x0000000000000000
+DATA k8<>+0(SB)/8, $0x0000000400000004
+DATA k8<>+8(SB)/8, $0x0000000400000004
+DATA k8<>+16(SB)/8, $0x0000000400000004
+DATA k8<>+24(SB)/8, $0x0000000400000004
+DATA k8<>+32(SB)/8, $0x0000000400000004
+DATA k8<>+40(SB)/8, $0x0000000400000004
+DATA k8<>+48(SB)/8, $0x0000000400000004
+DATA k8<>+56(SB)/8, $0x0000000400000004
 GLOBL k8<>(SB), RODATA|NOPTR, $64
 
-DATA k9<>+0(SB)/8, $0x0000000400000004
-DATA k9<>+8(SB)/8, $0x0000000400000004
-DATA k9<>+16(SB)/8, $0x0000000400000004
-DATA k9<>+24(SB)/8, $0x0000000400000004
-DATA k9<>+32(SB)/8, $0x0000000400000004
-DATA k9<>+40(SB)/8, $0x0000000400000004
-DATA k9<>+48(SB)/8, $0x0000000400000004
-DATA k9<>+56(SB)/8, $0x0000000400000004
-GLOBL k9<>(SB), RODATA|NOPTR, $64
-
-// func bookedBF16AVX512(dst *byte, src *byte, book *int8, n int) (left int)
+// func codebookBF16AVX512(dst *byte, src *byte, book *int8, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, F16C, MMX+
-TEXT ·bookedBF16AVX512(SB), NOSPLIT, $128-40
+TEXT ·codebookBF16AVX512(SB), NOSPLIT, $128-40
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
 	VPBROADCASTD k1<>+0(SB), Z1
 	VMOVDQU64    k2<>+0(SB), Z2
 	VMOVDQU64    k3<>+0(SB), Z3
+
+	// Q4_0, IQ4_NL: d float16, 32 nibbles q
+	// table[q] = book[q]*d, for each block
+	// number = table[q]
 	MOVQ         n+24(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
 	MOVQ         book+16(FP), SI
 	VPMOVSXBD    (SI), Z4
 	VCVTDQ2PS    Z4, Z4
-	VPBROADCASTD k10<>+0(SB), Z5
+	VPBROADCASTD k9<>+0(SB), Z5
 	CMPQ         DX, $0x08
 	JLT          stop
-	VMOVDQU      k6<>+0(SB), Y6
+	VMOVDQU      k5<>+0(SB), Y6
 	KXNORB       K0, K0, K1
 	VPXOR        Y7, Y7, Y7
 	VPGATHERDD   (CX)(Y6*1), K1, Y7
@@ -568,6 +603,7 @@ TEXT ·bookedBF16AVX512(SB), NOSPLIT, $128-40
 	VCVTPH2PS    X7, Y7
 
 batch:
+	// The scales of the next batch.
 	VMOVAPS    Z7, Z8
 	CMPQ       DX, $0x10
 	JLT        ready
@@ -578,18 +614,20 @@ batch:
 	VCVTPH2PS  X7, Y7
 
 ready:
-	VFPCLASSPSY     $0x99, Y8, K1
-	KORTESTW        K1, K1
-	JNZ             stop
-	VMOVUPS         Z8, (BX)
+	VFPCLASSPSY $0x99, Y8, K1
+	KORTESTW    K1, K1
+	JNZ         stop
+	VMOVUPS     Z8, (BX)
+
+	// Two blocks.
 	VMOVDQU32       2(CX), X9
-	VMOVDQU64       k11<>+0(SB), Z8
+	VMOVDQU64       k10<>+0(SB), Z8
 	VPERMB          Z9, Z8, Z8
-	VPROLVD         k12<>+0(SB), Z8, Z8
+	VPROLVD         k11<>+0(SB), Z8, Z8
 	VMOVDQU32       20(CX), X9
-	VMOVDQU64       k11<>+0(SB), Z10
+	VMOVDQU64       k10<>+0(SB), Z10
 	VPERMB          Z9, Z10, Z10
-	VPROLVD         k12<>+0(SB), Z10, Z10
+	VPROLVD         k11<>+0(SB), Z10, Z10
 	VMULPS.BCST     (BX), Z4, Z11
 	VMULPS.BCST     4(BX), Z4, Z12
 	VMOVDQA64       Z11, Z13
@@ -598,24 +636,26 @@ ready:
 	VPTERNLOGD      $0xf8, Z1, Z13, Z11
 	VPCMPUW         $0x06, Z0, Z11, K1
 	VPADDW          Z1, Z13, K1, Z13
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z5, Z8
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z5, Z8
 	VPERMB          Z13, Z8, Z8
 	VMOVDQU64       Z8, (AX)
-	VPTERNLOGD.BCST $0xea, k14<>+0(SB), Z5, Z10
+	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z5, Z10
 	VPERMB          Z13, Z10, Z8
 	VMOVDQU64       Z8, 64(AX)
 	PREFETCHT0      1024(AX)
 	PREFETCHT0      1088(AX)
 	ADDQ            $0x00000024, CX
 	ADDQ            $0x00000080, AX
+
+	// Two blocks.
 	VMOVDQU32       2(CX), X9
-	VMOVDQU64       k11<>+0(SB), Z8
+	VMOVDQU64       k10<>+0(SB), Z8
 	VPERMB          Z9, Z8, Z8
-	VPROLVD         k12<>+0(SB), Z8, Z8
+	VPROLVD         k11<>+0(SB), Z8, Z8
 	VMOVDQU32       20(CX), X9
-	VMOVDQU64       k11<>+0(SB), Z10
+	VMOVDQU64       k10<>+0(SB), Z10
 	VPERMB          Z9, Z10, Z10
-	VPROLVD         k12<>+0(SB), Z10, Z10
+	VPROLVD         k11<>+0(SB), Z10, Z10
 	VMULPS.BCST     8(BX), Z4, Z11
 	VMULPS.BCST     12(BX), Z4, Z12
 	VMOVDQA64       Z11, Z13
@@ -624,24 +664,26 @@ ready:
 	VPTERNLOGD      $0xf8, Z1, Z13, Z11
 	VPCMPUW         $0x06, Z0, Z11, K1
 	VPADDW          Z1, Z13, K1, Z13
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z5, Z8
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z5, Z8
 	VPERMB          Z13, Z8, Z8
 	VMOVDQU64       Z8, (AX)
-	VPTERNLOGD.BCST $0xea, k14<>+0(SB), Z5, Z10
+	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z5, Z10
 	VPERMB          Z13, Z10, Z8
 	VMOVDQU64       Z8, 64(AX)
 	PREFETCHT0      1024(AX)
 	PREFETCHT0      1088(AX)
 	ADDQ            $0x00000024, CX
 	ADDQ            $0x00000080, AX
+
+	// Two blocks.
 	VMOVDQU32       2(CX), X9
-	VMOVDQU64       k11<>+0(SB), Z8
+	VMOVDQU64       k10<>+0(SB), Z8
 	VPERMB          Z9, Z8, Z8
-	VPROLVD         k12<>+0(SB), Z8, Z8
+	VPROLVD         k11<>+0(SB), Z8, Z8
 	VMOVDQU32       20(CX), X9
-	VMOVDQU64       k11<>+0(SB), Z10
+	VMOVDQU64       k10<>+0(SB), Z10
 	VPERMB          Z9, Z10, Z10
-	VPROLVD         k12<>+0(SB), Z10, Z10
+	VPROLVD         k11<>+0(SB), Z10, Z10
 	VMULPS.BCST     16(BX), Z4, Z11
 	VMULPS.BCST     20(BX), Z4, Z12
 	VMOVDQA64       Z11, Z13
@@ -650,24 +692,26 @@ ready:
 	VPTERNLOGD      $0xf8, Z1, Z13, Z11
 	VPCMPUW         $0x06, Z0, Z11, K1
 	VPADDW          Z1, Z13, K1, Z13
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z5, Z8
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z5, Z8
 	VPERMB          Z13, Z8, Z8
 	VMOVDQU64       Z8, (AX)
-	VPTERNLOGD.BCST $0xea, k14<>+0(SB), Z5, Z10
+	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z5, Z10
 	VPERMB          Z13, Z10, Z8
 	VMOVDQU64       Z8, 64(AX)
 	PREFETCHT0      1024(AX)
 	PREFETCHT0      1088(AX)
 	ADDQ            $0x00000024, CX
 	ADDQ            $0x00000080, AX
+
+	// Two blocks.
 	VMOVDQU32       2(CX), X9
-	VMOVDQU64       k11<>+0(SB), Z8
+	VMOVDQU64       k10<>+0(SB), Z8
 	VPERMB          Z9, Z8, Z8
-	VPROLVD         k12<>+0(SB), Z8, Z8
+	VPROLVD         k11<>+0(SB), Z8, Z8
 	VMOVDQU32       20(CX), X9
-	VMOVDQU64       k11<>+0(SB), Z10
+	VMOVDQU64       k10<>+0(SB), Z10
 	VPERMB          Z9, Z10, Z10
-	VPROLVD         k12<>+0(SB), Z10, Z10
+	VPROLVD         k11<>+0(SB), Z10, Z10
 	VMULPS.BCST     24(BX), Z4, Z11
 	VMULPS.BCST     28(BX), Z4, Z12
 	VMOVDQA64       Z11, Z13
@@ -676,10 +720,10 @@ ready:
 	VPTERNLOGD      $0xf8, Z1, Z13, Z11
 	VPCMPUW         $0x06, Z0, Z11, K1
 	VPADDW          Z1, Z13, K1, Z13
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z5, Z8
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z5, Z8
 	VPERMB          Z13, Z8, Z8
 	VMOVDQU64       Z8, (AX)
-	VPTERNLOGD.BCST $0xea, k14<>+0(SB), Z5, Z10
+	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z5, Z10
 	VPERMB          Z13, Z10, Z8
 	VMOVDQU64       Z8, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -695,59 +739,63 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k10<>+0(SB)/8, $0x1e1e1e1e1e1e1e1e
-DATA k10<>+8(SB)/8, $0x1e1e1e1e1e1e1e1e
-DATA k10<>+16(SB)/8, $0x1e1e1e1e1e1e1e1e
-DATA k10<>+24(SB)/8, $0x1e1e1e1e1e1e1e1e
-GLOBL k10<>(SB), RODATA|NOPTR, $32
+DATA k9<>+0(SB)/8, $0x1e1e1e1e1e1e1e1e
+DATA k9<>+8(SB)/8, $0x1e1e1e1e1e1e1e1e
+DATA k9<>+16(SB)/8, $0x1e1e1e1e1e1e1e1e
+DATA k9<>+24(SB)/8, $0x1e1e1e1e1e1e1e1e
+GLOBL k9<>(SB), RODATA|NOPTR, $32
 
-DATA k11<>+0(SB)/8, $0x0303020201010000
-DATA k11<>+8(SB)/8, $0x0707060605050404
-DATA k11<>+16(SB)/8, $0x0b0b0a0a09090808
-DATA k11<>+24(SB)/8, $0x0f0f0e0e0d0d0c0c
-DATA k11<>+32(SB)/8, $0x0303020201010000
-DATA k11<>+40(SB)/8, $0x0707060605050404
-DATA k11<>+48(SB)/8, $0x0b0b0a0a09090808
-DATA k11<>+56(SB)/8, $0x0f0f0e0e0d0d0c0c
+DATA k10<>+0(SB)/8, $0x0303020201010000
+DATA k10<>+8(SB)/8, $0x0707060605050404
+DATA k10<>+16(SB)/8, $0x0b0b0a0a09090808
+DATA k10<>+24(SB)/8, $0x0f0f0e0e0d0d0c0c
+DATA k10<>+32(SB)/8, $0x0303020201010000
+DATA k10<>+40(SB)/8, $0x0707060605050404
+DATA k10<>+48(SB)/8, $0x0b0b0a0a09090808
+DATA k10<>+56(SB)/8, $0x0f0f0e0e0d0d0c0c
+GLOBL k10<>(SB), RODATA|NOPTR, $64
+
+DATA k11<>+0(SB)/8, $0x0000000100000001
+DATA k11<>+8(SB)/8, $0x0000000100000001
+DATA k11<>+16(SB)/8, $0x0000000100000001
+DATA k11<>+24(SB)/8, $0x0000000100000001
+DATA k11<>+32(SB)/8, $0x0000001d0000001d
+DATA k11<>+40(SB)/8, $0x0000001d0000001d
+DATA k11<>+48(SB)/8, $0x0000001d0000001d
+DATA k11<>+56(SB)/8, $0x0000001d0000001d
 GLOBL k11<>(SB), RODATA|NOPTR, $64
 
-DATA k12<>+0(SB)/8, $0x0000000100000001
-DATA k12<>+8(SB)/8, $0x0000000100000001
-DATA k12<>+16(SB)/8, $0x0000000100000001
-DATA k12<>+24(SB)/8, $0x0000000100000001
-DATA k12<>+32(SB)/8, $0x0000001d0000001d
-DATA k12<>+40(SB)/8, $0x0000001d0000001d
-DATA k12<>+48(SB)/8, $0x0000001d0000001d
-DATA k12<>+56(SB)/8, $0x0000001d0000001d
-GLOBL k12<>(SB), RODATA|NOPTR, $64
+DATA k12<>+0(SB)/8, $0x0100010001000100
+DATA k12<>+8(SB)/8, $0x0100010001000100
+DATA k12<>+16(SB)/8, $0x0100010001000100
+DATA k12<>+24(SB)/8, $0x0100010001000100
+GLOBL k12<>(SB), RODATA|NOPTR, $32
 
-DATA k13<>+0(SB)/8, $0x0100010001000100
-DATA k13<>+8(SB)/8, $0x0100010001000100
-DATA k13<>+16(SB)/8, $0x0100010001000100
-DATA k13<>+24(SB)/8, $0x0100010001000100
+DATA k13<>+0(SB)/8, $0x2120212021202120
+DATA k13<>+8(SB)/8, $0x2120212021202120
+DATA k13<>+16(SB)/8, $0x2120212021202120
+DATA k13<>+24(SB)/8, $0x2120212021202120
 GLOBL k13<>(SB), RODATA|NOPTR, $32
 
-DATA k14<>+0(SB)/8, $0x2120212021202120
-DATA k14<>+8(SB)/8, $0x2120212021202120
-DATA k14<>+16(SB)/8, $0x2120212021202120
-DATA k14<>+24(SB)/8, $0x2120212021202120
-GLOBL k14<>(SB), RODATA|NOPTR, $32
-
-// func bookedF16AVX512(dst *byte, src *byte, book *int8, n int) (left int)
+// func codebookF16AVX512(dst *byte, src *byte, book *int8, n int) (left int)
 // Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, F16C, MMX+
-TEXT ·bookedF16AVX512(SB), NOSPLIT, $128-40
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
+TEXT ·codebookF16AVX512(SB), NOSPLIT, $128-40
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// Q4_0, IQ4_NL: d float16, 32 nibbles q
+	// table[q] = book[q]*d, for each block
+	// number = table[q]
 	MOVQ         n+24(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
 	MOVQ         book+16(FP), SI
 	VPMOVSXBD    (SI), Z0
 	VCVTDQ2PS    Z0, Z0
-	VPBROADCASTD k10<>+0(SB), Z1
+	VPBROADCASTD k9<>+0(SB), Z1
 	CMPQ         DX, $0x08
 	JLT          stop
-	VMOVDQU      k6<>+0(SB), Y2
+	VMOVDQU      k5<>+0(SB), Y2
 	KXNORB       K0, K0, K1
 	VPXOR        Y3, Y3, Y3
 	VPGATHERDD   (CX)(Y2*1), K1, Y3
@@ -755,6 +803,7 @@ TEXT ·bookedF16AVX512(SB), NOSPLIT, $128-40
 	VCVTPH2PS    X3, Y3
 
 batch:
+	// The scales of the next batch.
 	VMOVAPS    Z3, Z4
 	CMPQ       DX, $0x10
 	JLT        ready
@@ -765,96 +814,104 @@ batch:
 	VCVTPH2PS  X3, Y3
 
 ready:
-	VFPCLASSPSY     $0x99, Y4, K1
-	KORTESTW        K1, K1
-	JNZ             stop
-	VMOVUPS         Z4, (BX)
+	VFPCLASSPSY $0x99, Y4, K1
+	KORTESTW    K1, K1
+	JNZ         stop
+	VMOVUPS     Z4, (BX)
+
+	// Two blocks.
 	VMOVDQU32       2(CX), X5
-	VMOVDQU64       k11<>+0(SB), Z4
+	VMOVDQU64       k10<>+0(SB), Z4
 	VPERMB          Z5, Z4, Z4
-	VPROLVD         k12<>+0(SB), Z4, Z4
+	VPROLVD         k11<>+0(SB), Z4, Z4
 	VMOVDQU32       20(CX), X5
-	VMOVDQU64       k11<>+0(SB), Z6
+	VMOVDQU64       k10<>+0(SB), Z6
 	VPERMB          Z5, Z6, Z6
-	VPROLVD         k12<>+0(SB), Z6, Z6
+	VPROLVD         k11<>+0(SB), Z6, Z6
 	VMULPS.BCST     (BX), Z0, Z7
 	VMULPS.BCST     4(BX), Z0, Z8
 	VCVTPS2PH       $0x00, Z7, Y7
 	VCVTPS2PH       $0x00, Z8, Y8
 	VINSERTI64X4    $0x01, Y8, Z7, Z7
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z1, Z4
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z1, Z4
 	VPERMB          Z7, Z4, Z4
 	VMOVDQU64       Z4, (AX)
-	VPTERNLOGD.BCST $0xea, k14<>+0(SB), Z1, Z6
+	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z1, Z6
 	VPERMB          Z7, Z6, Z4
 	VMOVDQU64       Z4, 64(AX)
 	PREFETCHT0      1024(AX)
 	PREFETCHT0      1088(AX)
 	ADDQ            $0x00000024, CX
 	ADDQ            $0x00000080, AX
+
+	// Two blocks.
 	VMOVDQU32       2(CX), X5
-	VMOVDQU64       k11<>+0(SB), Z4
+	VMOVDQU64       k10<>+0(SB), Z4
 	VPERMB          Z5, Z4, Z4
-	VPROLVD         k12<>+0(SB), Z4, Z4
+	VPROLVD         k11<>+0(SB), Z4, Z4
 	VMOVDQU32       20(CX), X5
-	VMOVDQU64       k11<>+0(SB), Z6
+	VMOVDQU64       k10<>+0(SB), Z6
 	VPERMB          Z5, Z6, Z6
-	VPROLVD         k12<>+0(SB), Z6, Z6
+	VPROLVD         k11<>+0(SB), Z6, Z6
 	VMULPS.BCST     8(BX), Z0, Z7
 	VMULPS.BCST     12(BX), Z0, Z8
 	VCVTPS2PH       $0x00, Z7, Y7
 	VCVTPS2PH       $0x00, Z8, Y8
 	VINSERTI64X4    $0x01, Y8, Z7, Z7
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z1, Z4
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z1, Z4
 	VPERMB          Z7, Z4, Z4
 	VMOVDQU64       Z4, (AX)
-	VPTERNLOGD.BCST $0xea, k14<>+0(SB), Z1, Z6
+	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z1, Z6
 	VPERMB          Z7, Z6, Z4
 	VMOVDQU64       Z4, 64(AX)
 	PREFETCHT0      1024(AX)
 	PREFETCHT0      1088(AX)
 	ADDQ            $0x00000024, CX
 	ADDQ            $0x00000080, AX
+
+	// Two blocks.
 	VMOVDQU32       2(CX), X5
-	VMOVDQU64       k11<>+0(SB), Z4
+	VMOVDQU64       k10<>+0(SB), Z4
 	VPERMB          Z5, Z4, Z4
-	VPROLVD         k12<>+0(SB), Z4, Z4
+	VPROLVD         k11<>+0(SB), Z4, Z4
 	VMOVDQU32       20(CX), X5
-	VMOVDQU64       k11<>+0(SB), Z6
+	VMOVDQU64       k10<>+0(SB), Z6
 	VPERMB          Z5, Z6, Z6
-	VPROLVD         k12<>+0(SB), Z6, Z6
+	VPROLVD         k11<>+0(SB), Z6, Z6
 	VMULPS.BCST     16(BX), Z0, Z7
 	VMULPS.BCST     20(BX), Z0, Z8
 	VCVTPS2PH       $0x00, Z7, Y7
 	VCVTPS2PH       $0x00, Z8, Y8
 	VINSERTI64X4    $0x01, Y8, Z7, Z7
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z1, Z4
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z1, Z4
 	VPERMB          Z7, Z4, Z4
 	VMOVDQU64       Z4, (AX)
-	VPTERNLOGD.BCST $0xea, k14<>+0(SB), Z1, Z6
+	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z1, Z6
 	VPERMB          Z7, Z6, Z4
 	VMOVDQU64       Z4, 64(AX)
 	PREFETCHT0      1024(AX)
 	PREFETCHT0      1088(AX)
 	ADDQ            $0x00000024, CX
 	ADDQ            $0x00000080, AX
+
+	// Two blocks.
 	VMOVDQU32       2(CX), X5
-	VMOVDQU64       k11<>+0(SB), Z4
+	VMOVDQU64       k10<>+0(SB), Z4
 	VPERMB          Z5, Z4, Z4
-	VPROLVD         k12<>+0(SB), Z4, Z4
+	VPROLVD         k11<>+0(SB), Z4, Z4
 	VMOVDQU32       20(CX), X5
-	VMOVDQU64       k11<>+0(SB), Z6
+	VMOVDQU64       k10<>+0(SB), Z6
 	VPERMB          Z5, Z6, Z6
-	VPROLVD         k12<>+0(SB), Z6, Z6
+	VPROLVD         k11<>+0(SB), Z6, Z6
 	VMULPS.BCST     24(BX), Z0, Z7
 	VMULPS.BCST     28(BX), Z0, Z8
 	VCVTPS2PH       $0x00, Z7, Y7
 	VCVTPS2PH       $0x00, Z8, Y8
 	VINSERTI64X4    $0x01, Y8, Z7, Z7
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z1, Z4
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z1, Z4
 	VPERMB          Z7, Z4, Z4
 	VMOVDQU64       Z4, (AX)
-	VPTERNLOGD.BCST $0xea, k14<>+0(SB), Z1, Z6
+	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z1, Z6
 	VPERMB          Z7, Z6, Z4
 	VMOVDQU64       Z4, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -873,21 +930,26 @@ stop:
 // func q4_1F32AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·q4_1F32AVX512(SB), NOSPLIT, $128-32
-	MOVQ       dst+0(FP), AX
-	MOVQ       src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// Q4_1: d, m float16, 32 nibbles q
+	// table[q] = q*d + m, for each block
+	// number = table[q]
 	MOVQ       n+16(FP), DX
 	LEAQ       63(SP), BX
 	ANDQ       $-64, BX
-	VMOVDQU64  k15<>+0(SB), Z0
+	VMOVDQU64  k14<>+0(SB), Z0
 	CMPQ       DX, $0x08
 	JLT        stop
-	VMOVDQU    k16<>+0(SB), Y1
+	VMOVDQU    k15<>+0(SB), Y1
 	KXNORB     K0, K0, K1
 	VPXOR      Y2, Y2, Y2
 	VPGATHERDD (CX)(Y1*1), K1, Y2
 	VCVTPH2PS  Y2, Z2
 
 batch:
+	// The scales of the next batch.
 	VMOVAPS    Z2, Z3
 	CMPQ       DX, $0x10
 	JLT        ready
@@ -897,24 +959,26 @@ batch:
 	VCVTPH2PS  Y2, Z2
 
 ready:
-	VFPCLASSPSZ      $0x99, Z3, K1
-	KORTESTW         K1, K1
-	JNZ              stop
-	VMOVUPS          Z3, (BX)
+	VFPCLASSPSZ $0x99, Z3, K1
+	KORTESTW    K1, K1
+	JNZ         stop
+	VMOVUPS     Z3, (BX)
+
+	// Two blocks.
 	VMOVDQU32        4(CX), X4
-	VMOVDQU64        k7<>+0(SB), Z3
+	VMOVDQU64        k6<>+0(SB), Z3
 	VPERMB           Z4, Z3, Z3
-	VPSRLVD          k8<>+0(SB), Z3, Z3
-	VMOVDQU64        k7<>+0(SB), Z5
+	VPSRLVD          k7<>+0(SB), Z3, Z3
+	VMOVDQU64        k6<>+0(SB), Z5
 	VPERMB           Z4, Z5, Z5
-	VPSRLVD          k9<>+0(SB), Z5, Z5
+	VPSRLVD          k8<>+0(SB), Z5, Z5
 	VMOVDQU32        24(CX), X4
-	VMOVDQU64        k7<>+0(SB), Z6
+	VMOVDQU64        k6<>+0(SB), Z6
 	VPERMB           Z4, Z6, Z6
-	VPSRLVD          k8<>+0(SB), Z6, Z6
-	VMOVDQU64        k7<>+0(SB), Z7
+	VPSRLVD          k7<>+0(SB), Z6, Z6
+	VMOVDQU64        k6<>+0(SB), Z7
 	VPERMB           Z4, Z7, Z7
-	VPSRLVD          k9<>+0(SB), Z7, Z7
+	VPSRLVD          k8<>+0(SB), Z7, Z7
 	VPBROADCASTD     4(BX), Z8
 	VFMADD231PS.BCST (BX), Z0, Z8
 	VPBROADCASTD     12(BX), Z9
@@ -933,20 +997,22 @@ ready:
 	PREFETCHT0       1216(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000100, AX
+
+	// Two blocks.
 	VMOVDQU32        4(CX), X4
-	VMOVDQU64        k7<>+0(SB), Z3
+	VMOVDQU64        k6<>+0(SB), Z3
 	VPERMB           Z4, Z3, Z3
-	VPSRLVD          k8<>+0(SB), Z3, Z3
-	VMOVDQU64        k7<>+0(SB), Z5
+	VPSRLVD          k7<>+0(SB), Z3, Z3
+	VMOVDQU64        k6<>+0(SB), Z5
 	VPERMB           Z4, Z5, Z5
-	VPSRLVD          k9<>+0(SB), Z5, Z5
+	VPSRLVD          k8<>+0(SB), Z5, Z5
 	VMOVDQU32        24(CX), X4
-	VMOVDQU64        k7<>+0(SB), Z6
+	VMOVDQU64        k6<>+0(SB), Z6
 	VPERMB           Z4, Z6, Z6
-	VPSRLVD          k8<>+0(SB), Z6, Z6
-	VMOVDQU64        k7<>+0(SB), Z7
+	VPSRLVD          k7<>+0(SB), Z6, Z6
+	VMOVDQU64        k6<>+0(SB), Z7
 	VPERMB           Z4, Z7, Z7
-	VPSRLVD          k9<>+0(SB), Z7, Z7
+	VPSRLVD          k8<>+0(SB), Z7, Z7
 	VPBROADCASTD     20(BX), Z8
 	VFMADD231PS.BCST 16(BX), Z0, Z8
 	VPBROADCASTD     28(BX), Z9
@@ -965,20 +1031,22 @@ ready:
 	PREFETCHT0       1216(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000100, AX
+
+	// Two blocks.
 	VMOVDQU32        4(CX), X4
-	VMOVDQU64        k7<>+0(SB), Z3
+	VMOVDQU64        k6<>+0(SB), Z3
 	VPERMB           Z4, Z3, Z3
-	VPSRLVD          k8<>+0(SB), Z3, Z3
-	VMOVDQU64        k7<>+0(SB), Z5
+	VPSRLVD          k7<>+0(SB), Z3, Z3
+	VMOVDQU64        k6<>+0(SB), Z5
 	VPERMB           Z4, Z5, Z5
-	VPSRLVD          k9<>+0(SB), Z5, Z5
+	VPSRLVD          k8<>+0(SB), Z5, Z5
 	VMOVDQU32        24(CX), X4
-	VMOVDQU64        k7<>+0(SB), Z6
+	VMOVDQU64        k6<>+0(SB), Z6
 	VPERMB           Z4, Z6, Z6
-	VPSRLVD          k8<>+0(SB), Z6, Z6
-	VMOVDQU64        k7<>+0(SB), Z7
+	VPSRLVD          k7<>+0(SB), Z6, Z6
+	VMOVDQU64        k6<>+0(SB), Z7
 	VPERMB           Z4, Z7, Z7
-	VPSRLVD          k9<>+0(SB), Z7, Z7
+	VPSRLVD          k8<>+0(SB), Z7, Z7
 	VPBROADCASTD     36(BX), Z8
 	VFMADD231PS.BCST 32(BX), Z0, Z8
 	VPBROADCASTD     44(BX), Z9
@@ -997,20 +1065,22 @@ ready:
 	PREFETCHT0       1216(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000100, AX
+
+	// Two blocks.
 	VMOVDQU32        4(CX), X4
-	VMOVDQU64        k7<>+0(SB), Z3
+	VMOVDQU64        k6<>+0(SB), Z3
 	VPERMB           Z4, Z3, Z3
-	VPSRLVD          k8<>+0(SB), Z3, Z3
-	VMOVDQU64        k7<>+0(SB), Z5
+	VPSRLVD          k7<>+0(SB), Z3, Z3
+	VMOVDQU64        k6<>+0(SB), Z5
 	VPERMB           Z4, Z5, Z5
-	VPSRLVD          k9<>+0(SB), Z5, Z5
+	VPSRLVD          k8<>+0(SB), Z5, Z5
 	VMOVDQU32        24(CX), X4
-	VMOVDQU64        k7<>+0(SB), Z6
+	VMOVDQU64        k6<>+0(SB), Z6
 	VPERMB           Z4, Z6, Z6
-	VPSRLVD          k8<>+0(SB), Z6, Z6
-	VMOVDQU64        k7<>+0(SB), Z7
+	VPSRLVD          k7<>+0(SB), Z6, Z6
+	VMOVDQU64        k6<>+0(SB), Z7
 	VPERMB           Z4, Z7, Z7
-	VPSRLVD          k9<>+0(SB), Z7, Z7
+	VPSRLVD          k8<>+0(SB), Z7, Z7
 	VPBROADCASTD     52(BX), Z8
 	VFMADD231PS.BCST 48(BX), Z0, Z8
 	VPBROADCASTD     60(BX), Z9
@@ -1038,21 +1108,21 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k15<>+0(SB)/8, $0x3f80000000000000
-DATA k15<>+8(SB)/8, $0x4040000040000000
-DATA k15<>+16(SB)/8, $0x40a0000040800000
-DATA k15<>+24(SB)/8, $0x40e0000040c00000
-DATA k15<>+32(SB)/8, $0x4110000041000000
-DATA k15<>+40(SB)/8, $0x4130000041200000
-DATA k15<>+48(SB)/8, $0x4150000041400000
-DATA k15<>+56(SB)/8, $0x4170000041600000
-GLOBL k15<>(SB), RODATA|NOPTR, $64
+DATA k14<>+0(SB)/8, $0x3f80000000000000
+DATA k14<>+8(SB)/8, $0x4040000040000000
+DATA k14<>+16(SB)/8, $0x40a0000040800000
+DATA k14<>+24(SB)/8, $0x40e0000040c00000
+DATA k14<>+32(SB)/8, $0x4110000041000000
+DATA k14<>+40(SB)/8, $0x4130000041200000
+DATA k14<>+48(SB)/8, $0x4150000041400000
+DATA k14<>+56(SB)/8, $0x4170000041600000
+GLOBL k14<>(SB), RODATA|NOPTR, $64
 
-DATA k16<>+0(SB)/8, $0x0000001400000000
-DATA k16<>+8(SB)/8, $0x0000003c00000028
-DATA k16<>+16(SB)/8, $0x0000006400000050
-DATA k16<>+24(SB)/8, $0x0000008c00000078
-GLOBL k16<>(SB), RODATA|NOPTR, $32
+DATA k15<>+0(SB)/8, $0x0000001400000000
+DATA k15<>+8(SB)/8, $0x0000003c00000028
+DATA k15<>+16(SB)/8, $0x0000006400000050
+DATA k15<>+24(SB)/8, $0x0000008c00000078
+GLOBL k15<>(SB), RODATA|NOPTR, $32
 
 // func q4_1BF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
@@ -1063,20 +1133,25 @@ TEXT ·q4_1BF16AVX512(SB), NOSPLIT, $128-32
 	VPBROADCASTD k1<>+0(SB), Z1
 	VMOVDQU64    k2<>+0(SB), Z2
 	VMOVDQU64    k3<>+0(SB), Z3
+
+	// Q4_1: d, m float16, 32 nibbles q
+	// table[q] = q*d + m, for each block
+	// number = table[q]
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k10<>+0(SB), Z4
-	VMOVDQU64    k15<>+0(SB), Z5
+	VPBROADCASTD k9<>+0(SB), Z4
+	VMOVDQU64    k14<>+0(SB), Z5
 	CMPQ         DX, $0x08
 	JLT          stop
-	VMOVDQU      k16<>+0(SB), Y6
+	VMOVDQU      k15<>+0(SB), Y6
 	KXNORB       K0, K0, K1
 	VPXOR        Y7, Y7, Y7
 	VPGATHERDD   (CX)(Y6*1), K1, Y7
 	VCVTPH2PS    Y7, Z7
 
 batch:
+	// The scales of the next batch.
 	VMOVAPS    Z7, Z8
 	CMPQ       DX, $0x10
 	JLT        ready
@@ -1086,18 +1161,20 @@ batch:
 	VCVTPH2PS  Y7, Z7
 
 ready:
-	VFPCLASSPSZ      $0x99, Z8, K1
-	KORTESTW         K1, K1
-	JNZ              stop
-	VMOVUPS          Z8, (BX)
+	VFPCLASSPSZ $0x99, Z8, K1
+	KORTESTW    K1, K1
+	JNZ         stop
+	VMOVUPS     Z8, (BX)
+
+	// Two blocks.
 	VMOVDQU32        4(CX), X9
-	VMOVDQU64        k11<>+0(SB), Z8
+	VMOVDQU64        k10<>+0(SB), Z8
 	VPERMB           Z9, Z8, Z8
-	VPROLVD          k12<>+0(SB), Z8, Z8
+	VPROLVD          k11<>+0(SB), Z8, Z8
 	VMOVDQU32        24(CX), X9
-	VMOVDQU64        k11<>+0(SB), Z10
+	VMOVDQU64        k10<>+0(SB), Z10
 	VPERMB           Z9, Z10, Z10
-	VPROLVD          k12<>+0(SB), Z10, Z10
+	VPROLVD          k11<>+0(SB), Z10, Z10
 	VPBROADCASTD     4(BX), Z11
 	VFMADD231PS.BCST (BX), Z5, Z11
 	VPBROADCASTD     12(BX), Z12
@@ -1108,24 +1185,26 @@ ready:
 	VPTERNLOGD       $0xf8, Z1, Z13, Z11
 	VPCMPUW          $0x06, Z0, Z11, K1
 	VPADDW           Z1, Z13, K1, Z13
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z4, Z8
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z4, Z8
 	VPERMB           Z13, Z8, Z8
 	VMOVDQU64        Z8, (AX)
-	VPTERNLOGD.BCST  $0xea, k14<>+0(SB), Z4, Z10
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z4, Z10
 	VPERMB           Z13, Z10, Z8
 	VMOVDQU64        Z8, 64(AX)
 	PREFETCHT0       1024(AX)
 	PREFETCHT0       1088(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
+
+	// Two blocks.
 	VMOVDQU32        4(CX), X9
-	VMOVDQU64        k11<>+0(SB), Z8
+	VMOVDQU64        k10<>+0(SB), Z8
 	VPERMB           Z9, Z8, Z8
-	VPROLVD          k12<>+0(SB), Z8, Z8
+	VPROLVD          k11<>+0(SB), Z8, Z8
 	VMOVDQU32        24(CX), X9
-	VMOVDQU64        k11<>+0(SB), Z10
+	VMOVDQU64        k10<>+0(SB), Z10
 	VPERMB           Z9, Z10, Z10
-	VPROLVD          k12<>+0(SB), Z10, Z10
+	VPROLVD          k11<>+0(SB), Z10, Z10
 	VPBROADCASTD     20(BX), Z11
 	VFMADD231PS.BCST 16(BX), Z5, Z11
 	VPBROADCASTD     28(BX), Z12
@@ -1136,24 +1215,26 @@ ready:
 	VPTERNLOGD       $0xf8, Z1, Z13, Z11
 	VPCMPUW          $0x06, Z0, Z11, K1
 	VPADDW           Z1, Z13, K1, Z13
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z4, Z8
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z4, Z8
 	VPERMB           Z13, Z8, Z8
 	VMOVDQU64        Z8, (AX)
-	VPTERNLOGD.BCST  $0xea, k14<>+0(SB), Z4, Z10
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z4, Z10
 	VPERMB           Z13, Z10, Z8
 	VMOVDQU64        Z8, 64(AX)
 	PREFETCHT0       1024(AX)
 	PREFETCHT0       1088(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
+
+	// Two blocks.
 	VMOVDQU32        4(CX), X9
-	VMOVDQU64        k11<>+0(SB), Z8
+	VMOVDQU64        k10<>+0(SB), Z8
 	VPERMB           Z9, Z8, Z8
-	VPROLVD          k12<>+0(SB), Z8, Z8
+	VPROLVD          k11<>+0(SB), Z8, Z8
 	VMOVDQU32        24(CX), X9
-	VMOVDQU64        k11<>+0(SB), Z10
+	VMOVDQU64        k10<>+0(SB), Z10
 	VPERMB           Z9, Z10, Z10
-	VPROLVD          k12<>+0(SB), Z10, Z10
+	VPROLVD          k11<>+0(SB), Z10, Z10
 	VPBROADCASTD     36(BX), Z11
 	VFMADD231PS.BCST 32(BX), Z5, Z11
 	VPBROADCASTD     44(BX), Z12
@@ -1164,24 +1245,26 @@ ready:
 	VPTERNLOGD       $0xf8, Z1, Z13, Z11
 	VPCMPUW          $0x06, Z0, Z11, K1
 	VPADDW           Z1, Z13, K1, Z13
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z4, Z8
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z4, Z8
 	VPERMB           Z13, Z8, Z8
 	VMOVDQU64        Z8, (AX)
-	VPTERNLOGD.BCST  $0xea, k14<>+0(SB), Z4, Z10
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z4, Z10
 	VPERMB           Z13, Z10, Z8
 	VMOVDQU64        Z8, 64(AX)
 	PREFETCHT0       1024(AX)
 	PREFETCHT0       1088(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
+
+	// Two blocks.
 	VMOVDQU32        4(CX), X9
-	VMOVDQU64        k11<>+0(SB), Z8
+	VMOVDQU64        k10<>+0(SB), Z8
 	VPERMB           Z9, Z8, Z8
-	VPROLVD          k12<>+0(SB), Z8, Z8
+	VPROLVD          k11<>+0(SB), Z8, Z8
 	VMOVDQU32        24(CX), X9
-	VMOVDQU64        k11<>+0(SB), Z10
+	VMOVDQU64        k10<>+0(SB), Z10
 	VPERMB           Z9, Z10, Z10
-	VPROLVD          k12<>+0(SB), Z10, Z10
+	VPROLVD          k11<>+0(SB), Z10, Z10
 	VPBROADCASTD     52(BX), Z11
 	VFMADD231PS.BCST 48(BX), Z5, Z11
 	VPBROADCASTD     60(BX), Z12
@@ -1192,10 +1275,10 @@ ready:
 	VPTERNLOGD       $0xf8, Z1, Z13, Z11
 	VPCMPUW          $0x06, Z0, Z11, K1
 	VPADDW           Z1, Z13, K1, Z13
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z4, Z8
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z4, Z8
 	VPERMB           Z13, Z8, Z8
 	VMOVDQU64        Z8, (AX)
-	VPTERNLOGD.BCST  $0xea, k14<>+0(SB), Z4, Z10
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z4, Z10
 	VPERMB           Z13, Z10, Z8
 	VMOVDQU64        Z8, 64(AX)
 	PREFETCHT0       1024(AX)
@@ -1214,22 +1297,27 @@ stop:
 // func q4_1F16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·q4_1F16AVX512(SB), NOSPLIT, $128-32
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// Q4_1: d, m float16, 32 nibbles q
+	// table[q] = q*d + m, for each block
+	// number = table[q]
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k10<>+0(SB), Z0
-	VMOVDQU64    k15<>+0(SB), Z1
+	VPBROADCASTD k9<>+0(SB), Z0
+	VMOVDQU64    k14<>+0(SB), Z1
 	CMPQ         DX, $0x08
 	JLT          stop
-	VMOVDQU      k16<>+0(SB), Y2
+	VMOVDQU      k15<>+0(SB), Y2
 	KXNORB       K0, K0, K1
 	VPXOR        Y3, Y3, Y3
 	VPGATHERDD   (CX)(Y2*1), K1, Y3
 	VCVTPH2PS    Y3, Z3
 
 batch:
+	// The scales of the next batch.
 	VMOVAPS    Z3, Z4
 	CMPQ       DX, $0x10
 	JLT        ready
@@ -1239,18 +1327,20 @@ batch:
 	VCVTPH2PS  Y3, Z3
 
 ready:
-	VFPCLASSPSZ      $0x99, Z4, K1
-	KORTESTW         K1, K1
-	JNZ              stop
-	VMOVUPS          Z4, (BX)
+	VFPCLASSPSZ $0x99, Z4, K1
+	KORTESTW    K1, K1
+	JNZ         stop
+	VMOVUPS     Z4, (BX)
+
+	// Two blocks.
 	VMOVDQU32        4(CX), X5
-	VMOVDQU64        k11<>+0(SB), Z4
+	VMOVDQU64        k10<>+0(SB), Z4
 	VPERMB           Z5, Z4, Z4
-	VPROLVD          k12<>+0(SB), Z4, Z4
+	VPROLVD          k11<>+0(SB), Z4, Z4
 	VMOVDQU32        24(CX), X5
-	VMOVDQU64        k11<>+0(SB), Z6
+	VMOVDQU64        k10<>+0(SB), Z6
 	VPERMB           Z5, Z6, Z6
-	VPROLVD          k12<>+0(SB), Z6, Z6
+	VPROLVD          k11<>+0(SB), Z6, Z6
 	VPBROADCASTD     4(BX), Z7
 	VFMADD231PS.BCST (BX), Z1, Z7
 	VPBROADCASTD     12(BX), Z8
@@ -1258,24 +1348,26 @@ ready:
 	VCVTPS2PH        $0x00, Z7, Y7
 	VCVTPS2PH        $0x00, Z8, Y8
 	VINSERTI64X4     $0x01, Y8, Z7, Z7
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z4
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z4
 	VPERMB           Z7, Z4, Z4
 	VMOVDQU64        Z4, (AX)
-	VPTERNLOGD.BCST  $0xea, k14<>+0(SB), Z0, Z6
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z6
 	VPERMB           Z7, Z6, Z4
 	VMOVDQU64        Z4, 64(AX)
 	PREFETCHT0       1024(AX)
 	PREFETCHT0       1088(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
+
+	// Two blocks.
 	VMOVDQU32        4(CX), X5
-	VMOVDQU64        k11<>+0(SB), Z4
+	VMOVDQU64        k10<>+0(SB), Z4
 	VPERMB           Z5, Z4, Z4
-	VPROLVD          k12<>+0(SB), Z4, Z4
+	VPROLVD          k11<>+0(SB), Z4, Z4
 	VMOVDQU32        24(CX), X5
-	VMOVDQU64        k11<>+0(SB), Z6
+	VMOVDQU64        k10<>+0(SB), Z6
 	VPERMB           Z5, Z6, Z6
-	VPROLVD          k12<>+0(SB), Z6, Z6
+	VPROLVD          k11<>+0(SB), Z6, Z6
 	VPBROADCASTD     20(BX), Z7
 	VFMADD231PS.BCST 16(BX), Z1, Z7
 	VPBROADCASTD     28(BX), Z8
@@ -1283,24 +1375,26 @@ ready:
 	VCVTPS2PH        $0x00, Z7, Y7
 	VCVTPS2PH        $0x00, Z8, Y8
 	VINSERTI64X4     $0x01, Y8, Z7, Z7
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z4
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z4
 	VPERMB           Z7, Z4, Z4
 	VMOVDQU64        Z4, (AX)
-	VPTERNLOGD.BCST  $0xea, k14<>+0(SB), Z0, Z6
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z6
 	VPERMB           Z7, Z6, Z4
 	VMOVDQU64        Z4, 64(AX)
 	PREFETCHT0       1024(AX)
 	PREFETCHT0       1088(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
+
+	// Two blocks.
 	VMOVDQU32        4(CX), X5
-	VMOVDQU64        k11<>+0(SB), Z4
+	VMOVDQU64        k10<>+0(SB), Z4
 	VPERMB           Z5, Z4, Z4
-	VPROLVD          k12<>+0(SB), Z4, Z4
+	VPROLVD          k11<>+0(SB), Z4, Z4
 	VMOVDQU32        24(CX), X5
-	VMOVDQU64        k11<>+0(SB), Z6
+	VMOVDQU64        k10<>+0(SB), Z6
 	VPERMB           Z5, Z6, Z6
-	VPROLVD          k12<>+0(SB), Z6, Z6
+	VPROLVD          k11<>+0(SB), Z6, Z6
 	VPBROADCASTD     36(BX), Z7
 	VFMADD231PS.BCST 32(BX), Z1, Z7
 	VPBROADCASTD     44(BX), Z8
@@ -1308,24 +1402,26 @@ ready:
 	VCVTPS2PH        $0x00, Z7, Y7
 	VCVTPS2PH        $0x00, Z8, Y8
 	VINSERTI64X4     $0x01, Y8, Z7, Z7
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z4
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z4
 	VPERMB           Z7, Z4, Z4
 	VMOVDQU64        Z4, (AX)
-	VPTERNLOGD.BCST  $0xea, k14<>+0(SB), Z0, Z6
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z6
 	VPERMB           Z7, Z6, Z4
 	VMOVDQU64        Z4, 64(AX)
 	PREFETCHT0       1024(AX)
 	PREFETCHT0       1088(AX)
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
+
+	// Two blocks.
 	VMOVDQU32        4(CX), X5
-	VMOVDQU64        k11<>+0(SB), Z4
+	VMOVDQU64        k10<>+0(SB), Z4
 	VPERMB           Z5, Z4, Z4
-	VPROLVD          k12<>+0(SB), Z4, Z4
+	VPROLVD          k11<>+0(SB), Z4, Z4
 	VMOVDQU32        24(CX), X5
-	VMOVDQU64        k11<>+0(SB), Z6
+	VMOVDQU64        k10<>+0(SB), Z6
 	VPERMB           Z5, Z6, Z6
-	VPROLVD          k12<>+0(SB), Z6, Z6
+	VPROLVD          k11<>+0(SB), Z6, Z6
 	VPBROADCASTD     52(BX), Z7
 	VFMADD231PS.BCST 48(BX), Z1, Z7
 	VPBROADCASTD     60(BX), Z8
@@ -1333,10 +1429,10 @@ ready:
 	VCVTPS2PH        $0x00, Z7, Y7
 	VCVTPS2PH        $0x00, Z8, Y8
 	VINSERTI64X4     $0x01, Y8, Z7, Z7
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z4
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z4
 	VPERMB           Z7, Z4, Z4
 	VMOVDQU64        Z4, (AX)
-	VPTERNLOGD.BCST  $0xea, k14<>+0(SB), Z0, Z6
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z6
 	VPERMB           Z7, Z6, Z4
 	VMOVDQU64        Z4, 64(AX)
 	PREFETCHT0       1024(AX)
@@ -1355,16 +1451,20 @@ stop:
 // func q5_0F32AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, F16C, MMX+
 TEXT ·q5_0F32AVX512(SB), NOSPLIT, $128-32
-	MOVQ       dst+0(FP), AX
-	MOVQ       src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// Q5_0: d float16, 32 fifth bits, 32 nibbles; q of both
+	// table[q] = (q-16)*d, for each block
+	// number = table[q]
 	MOVQ       n+16(FP), DX
 	LEAQ       63(SP), BX
 	ANDQ       $-64, BX
-	VMOVDQU64  k17<>+0(SB), Z0
-	VMOVDQU64  k15<>+0(SB), Z1
+	VMOVDQU64  k16<>+0(SB), Z0
+	VMOVDQU64  k14<>+0(SB), Z1
 	CMPQ       DX, $0x08
 	JLT        stop
-	VMOVDQU    k18<>+0(SB), Y2
+	VMOVDQU    k17<>+0(SB), Y2
 	KXNORB     K0, K0, K1
 	VPXOR      Y3, Y3, Y3
 	VPGATHERDD (CX)(Y2*1), K1, Y3
@@ -1372,6 +1472,7 @@ TEXT ·q5_0F32AVX512(SB), NOSPLIT, $128-32
 	VCVTPH2PS  X3, Y3
 
 batch:
+	// The scales of the next batch.
 	VMOVAPS    Z3, Z4
 	CMPQ       DX, $0x10
 	JLT        ready
@@ -1386,21 +1487,23 @@ ready:
 	KORTESTW    K1, K1
 	JNZ         stop
 	VMOVUPS     Z4, (BX)
+
+	// Two blocks.
 	VMULPS.BCST (BX), Z0, Z4
 	VMULPS.BCST (BX), Z1, Z6
 	VMOVDQU32   6(CX), X5
-	VMOVDQU64   k7<>+0(SB), Z7
+	VMOVDQU64   k6<>+0(SB), Z7
 	VPERMB      Z5, Z7, Z7
-	VPSRLVD     k8<>+0(SB), Z7, Z7
-	VMOVDQU64   k7<>+0(SB), Z8
+	VPSRLVD     k7<>+0(SB), Z7, Z7
+	VMOVDQU64   k6<>+0(SB), Z8
 	VPERMB      Z5, Z8, Z8
-	VPSRLVD     k9<>+0(SB), Z8, Z8
+	VPSRLVD     k8<>+0(SB), Z8, Z8
 	KMOVD       2(CX), K1
-	VPANDD.BCST k19<>+0(SB), Z7, Z7
-	VPADDD.BCST k20<>+0(SB), Z7, K1, Z7
-	VPANDD.BCST k19<>+0(SB), Z8, Z8
+	VPANDD.BCST k18<>+0(SB), Z7, Z7
+	VPADDD.BCST k19<>+0(SB), Z7, K1, Z7
+	VPANDD.BCST k18<>+0(SB), Z8, Z8
 	KSHIFTRD    $0x10, K1, K1
-	VPADDD.BCST k20<>+0(SB), Z8, K1, Z8
+	VPADDD.BCST k19<>+0(SB), Z8, K1, Z8
 	VMOVDQA64   Z7, Z7
 	VPERMI2D    Z6, Z4, Z7
 	VMOVDQU64   Z7, (AX)
@@ -1410,18 +1513,18 @@ ready:
 	VMULPS.BCST 4(BX), Z0, Z4
 	VMULPS.BCST 4(BX), Z1, Z6
 	VMOVDQU32   28(CX), X5
-	VMOVDQU64   k7<>+0(SB), Z7
+	VMOVDQU64   k6<>+0(SB), Z7
 	VPERMB      Z5, Z7, Z7
-	VPSRLVD     k8<>+0(SB), Z7, Z7
-	VMOVDQU64   k7<>+0(SB), Z8
+	VPSRLVD     k7<>+0(SB), Z7, Z7
+	VMOVDQU64   k6<>+0(SB), Z8
 	VPERMB      Z5, Z8, Z8
-	VPSRLVD     k9<>+0(SB), Z8, Z8
+	VPSRLVD     k8<>+0(SB), Z8, Z8
 	KMOVD       24(CX), K1
-	VPANDD.BCST k19<>+0(SB), Z7, Z7
-	VPADDD.BCST k20<>+0(SB), Z7, K1, Z7
-	VPANDD.BCST k19<>+0(SB), Z8, Z8
+	VPANDD.BCST k18<>+0(SB), Z7, Z7
+	VPADDD.BCST k19<>+0(SB), Z7, K1, Z7
+	VPANDD.BCST k18<>+0(SB), Z8, Z8
 	KSHIFTRD    $0x10, K1, K1
-	VPADDD.BCST k20<>+0(SB), Z8, K1, Z8
+	VPADDD.BCST k19<>+0(SB), Z8, K1, Z8
 	VMOVDQA64   Z7, Z7
 	VPERMI2D    Z6, Z4, Z7
 	VMOVDQU64   Z7, 128(AX)
@@ -1434,21 +1537,23 @@ ready:
 	PREFETCHT0  1216(AX)
 	ADDQ        $0x0000002c, CX
 	ADDQ        $0x00000100, AX
+
+	// Two blocks.
 	VMULPS.BCST 8(BX), Z0, Z4
 	VMULPS.BCST 8(BX), Z1, Z6
 	VMOVDQU32   6(CX), X5
-	VMOVDQU64   k7<>+0(SB), Z7
+	VMOVDQU64   k6<>+0(SB), Z7
 	VPERMB      Z5, Z7, Z7
-	VPSRLVD     k8<>+0(SB), Z7, Z7
-	VMOVDQU64   k7<>+0(SB), Z8
+	VPSRLVD     k7<>+0(SB), Z7, Z7
+	VMOVDQU64   k6<>+0(SB), Z8
 	VPERMB      Z5, Z8, Z8
-	VPSRLVD     k9<>+0(SB), Z8, Z8
+	VPSRLVD     k8<>+0(SB), Z8, Z8
 	KMOVD       2(CX), K1
-	VPANDD.BCST k19<>+0(SB), Z7, Z7
-	VPADDD.BCST k20<>+0(SB), Z7, K1, Z7
-	VPANDD.BCST k19<>+0(SB), Z8, Z8
+	VPANDD.BCST k18<>+0(SB), Z7, Z7
+	VPADDD.BCST k19<>+0(SB), Z7, K1, Z7
+	VPANDD.BCST k18<>+0(SB), Z8, Z8
 	KSHIFTRD    $0x10, K1, K1
-	VPADDD.BCST k20<>+0(SB), Z8, K1, Z8
+	VPADDD.BCST k19<>+0(SB), Z8, K1, Z8
 	VMOVDQA64   Z7, Z7
 	VPERMI2D    Z6, Z4, Z7
 	VMOVDQU64   Z7, (AX)
@@ -1458,18 +1563,18 @@ ready:
 	VMULPS.BCST 12(BX), Z0, Z4
 	VMULPS.BCST 12(BX), Z1, Z6
 	VMOVDQU32   28(CX), X5
-	VMOVDQU64   k7<>+0(SB), Z7
+	VMOVDQU64   k6<>+0(SB), Z7
 	VPERMB      Z5, Z7, Z7
-	VPSRLVD     k8<>+0(SB), Z7, Z7
-	VMOVDQU64   k7<>+0(SB), Z8
+	VPSRLVD     k7<>+0(SB), Z7, Z7
+	VMOVDQU64   k6<>+0(SB), Z8
 	VPERMB      Z5, Z8, Z8
-	VPSRLVD     k9<>+0(SB), Z8, Z8
+	VPSRLVD     k8<>+0(SB), Z8, Z8
 	KMOVD       24(CX), K1
-	VPANDD.BCST k19<>+0(SB), Z7, Z7
-	VPADDD.BCST k20<>+0(SB), Z7, K1, Z7
-	VPANDD.BCST k19<>+0(SB), Z8, Z8
+	VPANDD.BCST k18<>+0(SB), Z7, Z7
+	VPADDD.BCST k19<>+0(SB), Z7, K1, Z7
+	VPANDD.BCST k18<>+0(SB), Z8, Z8
 	KSHIFTRD    $0x10, K1, K1
-	VPADDD.BCST k20<>+0(SB), Z8, K1, Z8
+	VPADDD.BCST k19<>+0(SB), Z8, K1, Z8
 	VMOVDQA64   Z7, Z7
 	VPERMI2D    Z6, Z4, Z7
 	VMOVDQU64   Z7, 128(AX)
@@ -1482,21 +1587,23 @@ ready:
 	PREFETCHT0  1216(AX)
 	ADDQ        $0x0000002c, CX
 	ADDQ        $0x00000100, AX
+
+	// Two blocks.
 	VMULPS.BCST 16(BX), Z0, Z4
 	VMULPS.BCST 16(BX), Z1, Z6
 	VMOVDQU32   6(CX), X5
-	VMOVDQU64   k7<>+0(SB), Z7
+	VMOVDQU64   k6<>+0(SB), Z7
 	VPERMB      Z5, Z7, Z7
-	VPSRLVD     k8<>+0(SB), Z7, Z7
-	VMOVDQU64   k7<>+0(SB), Z8
+	VPSRLVD     k7<>+0(SB), Z7, Z7
+	VMOVDQU64   k6<>+0(SB), Z8
 	VPERMB      Z5, Z8, Z8
-	VPSRLVD     k9<>+0(SB), Z8, Z8
+	VPSRLVD     k8<>+0(SB), Z8, Z8
 	KMOVD       2(CX), K1
-	VPANDD.BCST k19<>+0(SB), Z7, Z7
-	VPADDD.BCST k20<>+0(SB), Z7, K1, Z7
-	VPANDD.BCST k19<>+0(SB), Z8, Z8
+	VPANDD.BCST k18<>+0(SB), Z7, Z7
+	VPADDD.BCST k19<>+0(SB), Z7, K1, Z7
+	VPANDD.BCST k18<>+0(SB), Z8, Z8
 	KSHIFTRD    $0x10, K1, K1
-	VPADDD.BCST k20<>+0(SB), Z8, K1, Z8
+	VPADDD.BCST k19<>+0(SB), Z8, K1, Z8
 	VMOVDQA64   Z7, Z7
 	VPERMI2D    Z6, Z4, Z7
 	VMOVDQU64   Z7, (AX)
@@ -1506,18 +1613,18 @@ ready:
 	VMULPS.BCST 20(BX), Z0, Z4
 	VMULPS.BCST 20(BX), Z1, Z6
 	VMOVDQU32   28(CX), X5
-	VMOVDQU64   k7<>+0(SB), Z7
+	VMOVDQU64   k6<>+0(SB), Z7
 	VPERMB      Z5, Z7, Z7
-	VPSRLVD     k8<>+0(SB), Z7, Z7
-	VMOVDQU64   k7<>+0(SB), Z8
+	VPSRLVD     k7<>+0(SB), Z7, Z7
+	VMOVDQU64   k6<>+0(SB), Z8
 	VPERMB      Z5, Z8, Z8
-	VPSRLVD     k9<>+0(SB), Z8, Z8
+	VPSRLVD     k8<>+0(SB), Z8, Z8
 	KMOVD       24(CX), K1
-	VPANDD.BCST k19<>+0(SB), Z7, Z7
-	VPADDD.BCST k20<>+0(SB), Z7, K1, Z7
-	VPANDD.BCST k19<>+0(SB), Z8, Z8
+	VPANDD.BCST k18<>+0(SB), Z7, Z7
+	VPADDD.BCST k19<>+0(SB), Z7, K1, Z7
+	VPANDD.BCST k18<>+0(SB), Z8, Z8
 	KSHIFTRD    $0x10, K1, K1
-	VPADDD.BCST k20<>+0(SB), Z8, K1, Z8
+	VPADDD.BCST k19<>+0(SB), Z8, K1, Z8
 	VMOVDQA64   Z7, Z7
 	VPERMI2D    Z6, Z4, Z7
 	VMOVDQU64   Z7, 128(AX)
@@ -1530,21 +1637,23 @@ ready:
 	PREFETCHT0  1216(AX)
 	ADDQ        $0x0000002c, CX
 	ADDQ        $0x00000100, AX
+
+	// Two blocks.
 	VMULPS.BCST 24(BX), Z0, Z4
 	VMULPS.BCST 24(BX), Z1, Z6
 	VMOVDQU32   6(CX), X5
-	VMOVDQU64   k7<>+0(SB), Z7
+	VMOVDQU64   k6<>+0(SB), Z7
 	VPERMB      Z5, Z7, Z7
-	VPSRLVD     k8<>+0(SB), Z7, Z7
-	VMOVDQU64   k7<>+0(SB), Z8
+	VPSRLVD     k7<>+0(SB), Z7, Z7
+	VMOVDQU64   k6<>+0(SB), Z8
 	VPERMB      Z5, Z8, Z8
-	VPSRLVD     k9<>+0(SB), Z8, Z8
+	VPSRLVD     k8<>+0(SB), Z8, Z8
 	KMOVD       2(CX), K1
-	VPANDD.BCST k19<>+0(SB), Z7, Z7
-	VPADDD.BCST k20<>+0(SB), Z7, K1, Z7
-	VPANDD.BCST k19<>+0(SB), Z8, Z8
+	VPANDD.BCST k18<>+0(SB), Z7, Z7
+	VPADDD.BCST k19<>+0(SB), Z7, K1, Z7
+	VPANDD.BCST k18<>+0(SB), Z8, Z8
 	KSHIFTRD    $0x10, K1, K1
-	VPADDD.BCST k20<>+0(SB), Z8, K1, Z8
+	VPADDD.BCST k19<>+0(SB), Z8, K1, Z8
 	VMOVDQA64   Z7, Z7
 	VPERMI2D    Z6, Z4, Z7
 	VMOVDQU64   Z7, (AX)
@@ -1554,18 +1663,18 @@ ready:
 	VMULPS.BCST 28(BX), Z0, Z4
 	VMULPS.BCST 28(BX), Z1, Z6
 	VMOVDQU32   28(CX), X5
-	VMOVDQU64   k7<>+0(SB), Z7
+	VMOVDQU64   k6<>+0(SB), Z7
 	VPERMB      Z5, Z7, Z7
-	VPSRLVD     k8<>+0(SB), Z7, Z7
-	VMOVDQU64   k7<>+0(SB), Z8
+	VPSRLVD     k7<>+0(SB), Z7, Z7
+	VMOVDQU64   k6<>+0(SB), Z8
 	VPERMB      Z5, Z8, Z8
-	VPSRLVD     k9<>+0(SB), Z8, Z8
+	VPSRLVD     k8<>+0(SB), Z8, Z8
 	KMOVD       24(CX), K1
-	VPANDD.BCST k19<>+0(SB), Z7, Z7
-	VPADDD.BCST k20<>+0(SB), Z7, K1, Z7
-	VPANDD.BCST k19<>+0(SB), Z8, Z8
+	VPANDD.BCST k18<>+0(SB), Z7, Z7
+	VPADDD.BCST k19<>+0(SB), Z7, K1, Z7
+	VPANDD.BCST k18<>+0(SB), Z8, Z8
 	KSHIFTRD    $0x10, K1, K1
-	VPADDD.BCST k20<>+0(SB), Z8, K1, Z8
+	VPADDD.BCST k19<>+0(SB), Z8, K1, Z8
 	VMOVDQA64   Z7, Z7
 	VPERMI2D    Z6, Z4, Z7
 	VMOVDQU64   Z7, 128(AX)
@@ -1587,33 +1696,33 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k17<>+0(SB)/8, $0xc1700000c1800000
-DATA k17<>+8(SB)/8, $0xc1500000c1600000
-DATA k17<>+16(SB)/8, $0xc1300000c1400000
-DATA k17<>+24(SB)/8, $0xc1100000c1200000
-DATA k17<>+32(SB)/8, $0xc0e00000c1000000
-DATA k17<>+40(SB)/8, $0xc0a00000c0c00000
-DATA k17<>+48(SB)/8, $0xc0400000c0800000
-DATA k17<>+56(SB)/8, $0xbf800000c0000000
-GLOBL k17<>(SB), RODATA|NOPTR, $64
+DATA k16<>+0(SB)/8, $0xc1700000c1800000
+DATA k16<>+8(SB)/8, $0xc1500000c1600000
+DATA k16<>+16(SB)/8, $0xc1300000c1400000
+DATA k16<>+24(SB)/8, $0xc1100000c1200000
+DATA k16<>+32(SB)/8, $0xc0e00000c1000000
+DATA k16<>+40(SB)/8, $0xc0a00000c0c00000
+DATA k16<>+48(SB)/8, $0xc0400000c0800000
+DATA k16<>+56(SB)/8, $0xbf800000c0000000
+GLOBL k16<>(SB), RODATA|NOPTR, $64
 
-DATA k18<>+0(SB)/8, $0x0000001600000000
-DATA k18<>+8(SB)/8, $0x000000420000002c
-DATA k18<>+16(SB)/8, $0x0000006e00000058
-DATA k18<>+24(SB)/8, $0x0000009a00000084
+DATA k17<>+0(SB)/8, $0x0000001600000000
+DATA k17<>+8(SB)/8, $0x000000420000002c
+DATA k17<>+16(SB)/8, $0x0000006e00000058
+DATA k17<>+24(SB)/8, $0x0000009a00000084
+GLOBL k17<>(SB), RODATA|NOPTR, $32
+
+DATA k18<>+0(SB)/8, $0x0000000f0000000f
+DATA k18<>+8(SB)/8, $0x0000000f0000000f
+DATA k18<>+16(SB)/8, $0x0000000f0000000f
+DATA k18<>+24(SB)/8, $0x0000000f0000000f
 GLOBL k18<>(SB), RODATA|NOPTR, $32
 
-DATA k19<>+0(SB)/8, $0x0000000f0000000f
-DATA k19<>+8(SB)/8, $0x0000000f0000000f
-DATA k19<>+16(SB)/8, $0x0000000f0000000f
-DATA k19<>+24(SB)/8, $0x0000000f0000000f
+DATA k19<>+0(SB)/8, $0x0000001000000010
+DATA k19<>+8(SB)/8, $0x0000001000000010
+DATA k19<>+16(SB)/8, $0x0000001000000010
+DATA k19<>+24(SB)/8, $0x0000001000000010
 GLOBL k19<>(SB), RODATA|NOPTR, $32
-
-DATA k20<>+0(SB)/8, $0x0000001000000010
-DATA k20<>+8(SB)/8, $0x0000001000000010
-DATA k20<>+16(SB)/8, $0x0000001000000010
-DATA k20<>+24(SB)/8, $0x0000001000000010
-GLOBL k20<>(SB), RODATA|NOPTR, $32
 
 // func q5_0BF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, F16C, MMX+
@@ -1624,15 +1733,19 @@ TEXT ·q5_0BF16AVX512(SB), NOSPLIT, $128-32
 	VPBROADCASTD k1<>+0(SB), Z1
 	VMOVDQU64    k2<>+0(SB), Z2
 	VMOVDQU64    k3<>+0(SB), Z3
+
+	// Q5_0: d float16, 32 fifth bits, 32 nibbles; q of both
+	// table[q] = (q-16)*d, for each block
+	// number = table[q]
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VMOVDQU64    k17<>+0(SB), Z4
-	VMOVDQU64    k15<>+0(SB), Z5
-	VPBROADCASTD k10<>+0(SB), Z6
+	VMOVDQU64    k16<>+0(SB), Z4
+	VMOVDQU64    k14<>+0(SB), Z5
+	VPBROADCASTD k9<>+0(SB), Z6
 	CMPQ         DX, $0x08
 	JLT          stop
-	VMOVDQU      k18<>+0(SB), Y7
+	VMOVDQU      k17<>+0(SB), Y7
 	KXNORB       K0, K0, K1
 	VPXOR        Y8, Y8, Y8
 	VPGATHERDD   (CX)(Y7*1), K1, Y8
@@ -1640,6 +1753,7 @@ TEXT ·q5_0BF16AVX512(SB), NOSPLIT, $128-32
 	VCVTPH2PS    X8, Y8
 
 batch:
+	// The scales of the next batch.
 	VMOVAPS    Z8, Z9
 	CMPQ       DX, $0x10
 	JLT        ready
@@ -1650,10 +1764,12 @@ batch:
 	VCVTPH2PS  X8, Y8
 
 ready:
-	VFPCLASSPSY     $0x99, Y9, K1
-	KORTESTW        K1, K1
-	JNZ             stop
-	VMOVUPS         Z9, (BX)
+	VFPCLASSPSY $0x99, Y9, K1
+	KORTESTW    K1, K1
+	JNZ         stop
+	VMOVUPS     Z9, (BX)
+
+	// Two blocks.
 	VMULPS.BCST     (BX), Z4, Z9
 	VMULPS.BCST     (BX), Z5, Z11
 	VMOVDQA64       Z9, Z12
@@ -1663,12 +1779,12 @@ ready:
 	VPCMPUW         $0x06, Z0, Z9, K1
 	VPADDW          Z1, Z12, K1, Z12
 	VMOVDQU32       6(CX), X10
-	VMOVDQU64       k11<>+0(SB), Z9
+	VMOVDQU64       k10<>+0(SB), Z9
 	VPERMB          Z10, Z9, Z9
-	VPROLVD         k12<>+0(SB), Z9, Z9
+	VPROLVD         k11<>+0(SB), Z9, Z9
 	KMOVD           2(CX), K1
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z6, Z9
-	VPADDW          k21<>+0(SB), Z9, K1, Z9
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z6, Z9
+	VPADDW          k20<>+0(SB), Z9, K1, Z9
 	VPERMB          Z12, Z9, Z9
 	VMOVDQU64       Z9, (AX)
 	VMULPS.BCST     4(BX), Z4, Z9
@@ -1680,18 +1796,20 @@ ready:
 	VPCMPUW         $0x06, Z0, Z9, K1
 	VPADDW          Z1, Z12, K1, Z12
 	VMOVDQU32       28(CX), X10
-	VMOVDQU64       k11<>+0(SB), Z9
+	VMOVDQU64       k10<>+0(SB), Z9
 	VPERMB          Z10, Z9, Z9
-	VPROLVD         k12<>+0(SB), Z9, Z9
+	VPROLVD         k11<>+0(SB), Z9, Z9
 	KMOVD           24(CX), K1
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z6, Z9
-	VPADDW          k21<>+0(SB), Z9, K1, Z9
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z6, Z9
+	VPADDW          k20<>+0(SB), Z9, K1, Z9
 	VPERMB          Z12, Z9, Z9
 	VMOVDQU64       Z9, 64(AX)
 	PREFETCHT0      1024(AX)
 	PREFETCHT0      1088(AX)
 	ADDQ            $0x0000002c, CX
 	ADDQ            $0x00000080, AX
+
+	// Two blocks.
 	VMULPS.BCST     8(BX), Z4, Z9
 	VMULPS.BCST     8(BX), Z5, Z11
 	VMOVDQA64       Z9, Z12
@@ -1701,12 +1819,12 @@ ready:
 	VPCMPUW         $0x06, Z0, Z9, K1
 	VPADDW          Z1, Z12, K1, Z12
 	VMOVDQU32       6(CX), X10
-	VMOVDQU64       k11<>+0(SB), Z9
+	VMOVDQU64       k10<>+0(SB), Z9
 	VPERMB          Z10, Z9, Z9
-	VPROLVD         k12<>+0(SB), Z9, Z9
+	VPROLVD         k11<>+0(SB), Z9, Z9
 	KMOVD           2(CX), K1
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z6, Z9
-	VPADDW          k21<>+0(SB), Z9, K1, Z9
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z6, Z9
+	VPADDW          k20<>+0(SB), Z9, K1, Z9
 	VPERMB          Z12, Z9, Z9
 	VMOVDQU64       Z9, (AX)
 	VMULPS.BCST     12(BX), Z4, Z9
@@ -1718,18 +1836,20 @@ ready:
 	VPCMPUW         $0x06, Z0, Z9, K1
 	VPADDW          Z1, Z12, K1, Z12
 	VMOVDQU32       28(CX), X10
-	VMOVDQU64       k11<>+0(SB), Z9
+	VMOVDQU64       k10<>+0(SB), Z9
 	VPERMB          Z10, Z9, Z9
-	VPROLVD         k12<>+0(SB), Z9, Z9
+	VPROLVD         k11<>+0(SB), Z9, Z9
 	KMOVD           24(CX), K1
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z6, Z9
-	VPADDW          k21<>+0(SB), Z9, K1, Z9
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z6, Z9
+	VPADDW          k20<>+0(SB), Z9, K1, Z9
 	VPERMB          Z12, Z9, Z9
 	VMOVDQU64       Z9, 64(AX)
 	PREFETCHT0      1024(AX)
 	PREFETCHT0      1088(AX)
 	ADDQ            $0x0000002c, CX
 	ADDQ            $0x00000080, AX
+
+	// Two blocks.
 	VMULPS.BCST     16(BX), Z4, Z9
 	VMULPS.BCST     16(BX), Z5, Z11
 	VMOVDQA64       Z9, Z12
@@ -1739,12 +1859,12 @@ ready:
 	VPCMPUW         $0x06, Z0, Z9, K1
 	VPADDW          Z1, Z12, K1, Z12
 	VMOVDQU32       6(CX), X10
-	VMOVDQU64       k11<>+0(SB), Z9
+	VMOVDQU64       k10<>+0(SB), Z9
 	VPERMB          Z10, Z9, Z9
-	VPROLVD         k12<>+0(SB), Z9, Z9
+	VPROLVD         k11<>+0(SB), Z9, Z9
 	KMOVD           2(CX), K1
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z6, Z9
-	VPADDW          k21<>+0(SB), Z9, K1, Z9
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z6, Z9
+	VPADDW          k20<>+0(SB), Z9, K1, Z9
 	VPERMB          Z12, Z9, Z9
 	VMOVDQU64       Z9, (AX)
 	VMULPS.BCST     20(BX), Z4, Z9
@@ -1756,18 +1876,20 @@ ready:
 	VPCMPUW         $0x06, Z0, Z9, K1
 	VPADDW          Z1, Z12, K1, Z12
 	VMOVDQU32       28(CX), X10
-	VMOVDQU64       k11<>+0(SB), Z9
+	VMOVDQU64       k10<>+0(SB), Z9
 	VPERMB          Z10, Z9, Z9
-	VPROLVD         k12<>+0(SB), Z9, Z9
+	VPROLVD         k11<>+0(SB), Z9, Z9
 	KMOVD           24(CX), K1
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z6, Z9
-	VPADDW          k21<>+0(SB), Z9, K1, Z9
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z6, Z9
+	VPADDW          k20<>+0(SB), Z9, K1, Z9
 	VPERMB          Z12, Z9, Z9
 	VMOVDQU64       Z9, 64(AX)
 	PREFETCHT0      1024(AX)
 	PREFETCHT0      1088(AX)
 	ADDQ            $0x0000002c, CX
 	ADDQ            $0x00000080, AX
+
+	// Two blocks.
 	VMULPS.BCST     24(BX), Z4, Z9
 	VMULPS.BCST     24(BX), Z5, Z11
 	VMOVDQA64       Z9, Z12
@@ -1777,12 +1899,12 @@ ready:
 	VPCMPUW         $0x06, Z0, Z9, K1
 	VPADDW          Z1, Z12, K1, Z12
 	VMOVDQU32       6(CX), X10
-	VMOVDQU64       k11<>+0(SB), Z9
+	VMOVDQU64       k10<>+0(SB), Z9
 	VPERMB          Z10, Z9, Z9
-	VPROLVD         k12<>+0(SB), Z9, Z9
+	VPROLVD         k11<>+0(SB), Z9, Z9
 	KMOVD           2(CX), K1
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z6, Z9
-	VPADDW          k21<>+0(SB), Z9, K1, Z9
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z6, Z9
+	VPADDW          k20<>+0(SB), Z9, K1, Z9
 	VPERMB          Z12, Z9, Z9
 	VMOVDQU64       Z9, (AX)
 	VMULPS.BCST     28(BX), Z4, Z9
@@ -1794,12 +1916,12 @@ ready:
 	VPCMPUW         $0x06, Z0, Z9, K1
 	VPADDW          Z1, Z12, K1, Z12
 	VMOVDQU32       28(CX), X10
-	VMOVDQU64       k11<>+0(SB), Z9
+	VMOVDQU64       k10<>+0(SB), Z9
 	VPERMB          Z10, Z9, Z9
-	VPROLVD         k12<>+0(SB), Z9, Z9
+	VPROLVD         k11<>+0(SB), Z9, Z9
 	KMOVD           24(CX), K1
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z6, Z9
-	VPADDW          k21<>+0(SB), Z9, K1, Z9
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z6, Z9
+	VPADDW          k20<>+0(SB), Z9, K1, Z9
 	VPERMB          Z12, Z9, Z9
 	VMOVDQU64       Z9, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -1815,30 +1937,34 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k21<>+0(SB)/8, $0x2020202020202020
-DATA k21<>+8(SB)/8, $0x2020202020202020
-DATA k21<>+16(SB)/8, $0x2020202020202020
-DATA k21<>+24(SB)/8, $0x2020202020202020
-DATA k21<>+32(SB)/8, $0x2020202020202020
-DATA k21<>+40(SB)/8, $0x2020202020202020
-DATA k21<>+48(SB)/8, $0x2020202020202020
-DATA k21<>+56(SB)/8, $0x2020202020202020
-GLOBL k21<>(SB), RODATA|NOPTR, $64
+DATA k20<>+0(SB)/8, $0x2020202020202020
+DATA k20<>+8(SB)/8, $0x2020202020202020
+DATA k20<>+16(SB)/8, $0x2020202020202020
+DATA k20<>+24(SB)/8, $0x2020202020202020
+DATA k20<>+32(SB)/8, $0x2020202020202020
+DATA k20<>+40(SB)/8, $0x2020202020202020
+DATA k20<>+48(SB)/8, $0x2020202020202020
+DATA k20<>+56(SB)/8, $0x2020202020202020
+GLOBL k20<>(SB), RODATA|NOPTR, $64
 
 // func q5_0F16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, F16C, MMX+
 TEXT ·q5_0F16AVX512(SB), NOSPLIT, $128-32
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// Q5_0: d float16, 32 fifth bits, 32 nibbles; q of both
+	// table[q] = (q-16)*d, for each block
+	// number = table[q]
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VMOVDQU64    k17<>+0(SB), Z0
-	VMOVDQU64    k15<>+0(SB), Z1
-	VPBROADCASTD k10<>+0(SB), Z2
+	VMOVDQU64    k16<>+0(SB), Z0
+	VMOVDQU64    k14<>+0(SB), Z1
+	VPBROADCASTD k9<>+0(SB), Z2
 	CMPQ         DX, $0x08
 	JLT          stop
-	VMOVDQU      k18<>+0(SB), Y3
+	VMOVDQU      k17<>+0(SB), Y3
 	KXNORB       K0, K0, K1
 	VPXOR        Y4, Y4, Y4
 	VPGATHERDD   (CX)(Y3*1), K1, Y4
@@ -1846,6 +1972,7 @@ TEXT ·q5_0F16AVX512(SB), NOSPLIT, $128-32
 	VCVTPH2PS    X4, Y4
 
 batch:
+	// The scales of the next batch.
 	VMOVAPS    Z4, Z5
 	CMPQ       DX, $0x10
 	JLT        ready
@@ -1856,22 +1983,24 @@ batch:
 	VCVTPH2PS  X4, Y4
 
 ready:
-	VFPCLASSPSY     $0x99, Y5, K1
-	KORTESTW        K1, K1
-	JNZ             stop
-	VMOVUPS         Z5, (BX)
+	VFPCLASSPSY $0x99, Y5, K1
+	KORTESTW    K1, K1
+	JNZ         stop
+	VMOVUPS     Z5, (BX)
+
+	// Two blocks.
 	VMULPS.BCST     (BX), Z0, Z5
 	VMULPS.BCST     (BX), Z1, Z7
 	VCVTPS2PH       $0x00, Z5, Y5
 	VCVTPS2PH       $0x00, Z7, Y7
 	VINSERTI64X4    $0x01, Y7, Z5, Z5
 	VMOVDQU32       6(CX), X6
-	VMOVDQU64       k11<>+0(SB), Z7
+	VMOVDQU64       k10<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z7
-	VPROLVD         k12<>+0(SB), Z7, Z7
+	VPROLVD         k11<>+0(SB), Z7, Z7
 	KMOVD           2(CX), K1
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z2, Z7
-	VPADDW          k21<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z2, Z7
+	VPADDW          k20<>+0(SB), Z7, K1, Z7
 	VPERMB          Z5, Z7, Z5
 	VMOVDQU64       Z5, (AX)
 	VMULPS.BCST     4(BX), Z0, Z5
@@ -1880,30 +2009,32 @@ ready:
 	VCVTPS2PH       $0x00, Z7, Y7
 	VINSERTI64X4    $0x01, Y7, Z5, Z5
 	VMOVDQU32       28(CX), X6
-	VMOVDQU64       k11<>+0(SB), Z7
+	VMOVDQU64       k10<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z7
-	VPROLVD         k12<>+0(SB), Z7, Z7
+	VPROLVD         k11<>+0(SB), Z7, Z7
 	KMOVD           24(CX), K1
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z2, Z7
-	VPADDW          k21<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z2, Z7
+	VPADDW          k20<>+0(SB), Z7, K1, Z7
 	VPERMB          Z5, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
 	PREFETCHT0      1024(AX)
 	PREFETCHT0      1088(AX)
 	ADDQ            $0x0000002c, CX
 	ADDQ            $0x00000080, AX
+
+	// Two blocks.
 	VMULPS.BCST     8(BX), Z0, Z5
 	VMULPS.BCST     8(BX), Z1, Z7
 	VCVTPS2PH       $0x00, Z5, Y5
 	VCVTPS2PH       $0x00, Z7, Y7
 	VINSERTI64X4    $0x01, Y7, Z5, Z5
 	VMOVDQU32       6(CX), X6
-	VMOVDQU64       k11<>+0(SB), Z7
+	VMOVDQU64       k10<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z7
-	VPROLVD         k12<>+0(SB), Z7, Z7
+	VPROLVD         k11<>+0(SB), Z7, Z7
 	KMOVD           2(CX), K1
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z2, Z7
-	VPADDW          k21<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z2, Z7
+	VPADDW          k20<>+0(SB), Z7, K1, Z7
 	VPERMB          Z5, Z7, Z5
 	VMOVDQU64       Z5, (AX)
 	VMULPS.BCST     12(BX), Z0, Z5
@@ -1912,30 +2043,32 @@ ready:
 	VCVTPS2PH       $0x00, Z7, Y7
 	VINSERTI64X4    $0x01, Y7, Z5, Z5
 	VMOVDQU32       28(CX), X6
-	VMOVDQU64       k11<>+0(SB), Z7
+	VMOVDQU64       k10<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z7
-	VPROLVD         k12<>+0(SB), Z7, Z7
+	VPROLVD         k11<>+0(SB), Z7, Z7
 	KMOVD           24(CX), K1
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z2, Z7
-	VPADDW          k21<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z2, Z7
+	VPADDW          k20<>+0(SB), Z7, K1, Z7
 	VPERMB          Z5, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
 	PREFETCHT0      1024(AX)
 	PREFETCHT0      1088(AX)
 	ADDQ            $0x0000002c, CX
 	ADDQ            $0x00000080, AX
+
+	// Two blocks.
 	VMULPS.BCST     16(BX), Z0, Z5
 	VMULPS.BCST     16(BX), Z1, Z7
 	VCVTPS2PH       $0x00, Z5, Y5
 	VCVTPS2PH       $0x00, Z7, Y7
 	VINSERTI64X4    $0x01, Y7, Z5, Z5
 	VMOVDQU32       6(CX), X6
-	VMOVDQU64       k11<>+0(SB), Z7
+	VMOVDQU64       k10<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z7
-	VPROLVD         k12<>+0(SB), Z7, Z7
+	VPROLVD         k11<>+0(SB), Z7, Z7
 	KMOVD           2(CX), K1
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z2, Z7
-	VPADDW          k21<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z2, Z7
+	VPADDW          k20<>+0(SB), Z7, K1, Z7
 	VPERMB          Z5, Z7, Z5
 	VMOVDQU64       Z5, (AX)
 	VMULPS.BCST     20(BX), Z0, Z5
@@ -1944,30 +2077,32 @@ ready:
 	VCVTPS2PH       $0x00, Z7, Y7
 	VINSERTI64X4    $0x01, Y7, Z5, Z5
 	VMOVDQU32       28(CX), X6
-	VMOVDQU64       k11<>+0(SB), Z7
+	VMOVDQU64       k10<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z7
-	VPROLVD         k12<>+0(SB), Z7, Z7
+	VPROLVD         k11<>+0(SB), Z7, Z7
 	KMOVD           24(CX), K1
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z2, Z7
-	VPADDW          k21<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z2, Z7
+	VPADDW          k20<>+0(SB), Z7, K1, Z7
 	VPERMB          Z5, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
 	PREFETCHT0      1024(AX)
 	PREFETCHT0      1088(AX)
 	ADDQ            $0x0000002c, CX
 	ADDQ            $0x00000080, AX
+
+	// Two blocks.
 	VMULPS.BCST     24(BX), Z0, Z5
 	VMULPS.BCST     24(BX), Z1, Z7
 	VCVTPS2PH       $0x00, Z5, Y5
 	VCVTPS2PH       $0x00, Z7, Y7
 	VINSERTI64X4    $0x01, Y7, Z5, Z5
 	VMOVDQU32       6(CX), X6
-	VMOVDQU64       k11<>+0(SB), Z7
+	VMOVDQU64       k10<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z7
-	VPROLVD         k12<>+0(SB), Z7, Z7
+	VPROLVD         k11<>+0(SB), Z7, Z7
 	KMOVD           2(CX), K1
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z2, Z7
-	VPADDW          k21<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z2, Z7
+	VPADDW          k20<>+0(SB), Z7, K1, Z7
 	VPERMB          Z5, Z7, Z5
 	VMOVDQU64       Z5, (AX)
 	VMULPS.BCST     28(BX), Z0, Z5
@@ -1976,12 +2111,12 @@ ready:
 	VCVTPS2PH       $0x00, Z7, Y7
 	VINSERTI64X4    $0x01, Y7, Z5, Z5
 	VMOVDQU32       28(CX), X6
-	VMOVDQU64       k11<>+0(SB), Z7
+	VMOVDQU64       k10<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z7
-	VPROLVD         k12<>+0(SB), Z7, Z7
+	VPROLVD         k11<>+0(SB), Z7, Z7
 	KMOVD           24(CX), K1
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z2, Z7
-	VPADDW          k21<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z2, Z7
+	VPADDW          k20<>+0(SB), Z7, K1, Z7
 	VPERMB          Z5, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -2000,22 +2135,27 @@ stop:
 // func q5_1F32AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·q5_1F32AVX512(SB), NOSPLIT, $128-32
-	MOVQ       dst+0(FP), AX
-	MOVQ       src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// Q5_1: d, m float16, 32 fifth bits, 32 nibbles; q of both
+	// table[q] = q*d + m, for each block
+	// number = table[q]
 	MOVQ       n+16(FP), DX
 	LEAQ       63(SP), BX
 	ANDQ       $-64, BX
-	VMOVDQU64  k15<>+0(SB), Z0
-	VMOVDQU64  k22<>+0(SB), Z1
+	VMOVDQU64  k14<>+0(SB), Z0
+	VMOVDQU64  k21<>+0(SB), Z1
 	CMPQ       DX, $0x08
 	JLT        stop
-	VMOVDQU    k23<>+0(SB), Y2
+	VMOVDQU    k22<>+0(SB), Y2
 	KXNORB     K0, K0, K1
 	VPXOR      Y3, Y3, Y3
 	VPGATHERDD (CX)(Y2*1), K1, Y3
 	VCVTPH2PS  Y3, Z3
 
 batch:
+	// The scales of the next batch.
 	VMOVAPS    Z3, Z4
 	CMPQ       DX, $0x10
 	JLT        ready
@@ -2025,27 +2165,29 @@ batch:
 	VCVTPH2PS  Y3, Z3
 
 ready:
-	VFPCLASSPSZ      $0x99, Z4, K1
-	KORTESTW         K1, K1
-	JNZ              stop
-	VMOVUPS          Z4, (BX)
+	VFPCLASSPSZ $0x99, Z4, K1
+	KORTESTW    K1, K1
+	JNZ         stop
+	VMOVUPS     Z4, (BX)
+
+	// Two blocks.
 	VPBROADCASTD     4(BX), Z4
 	VFMADD231PS.BCST (BX), Z0, Z4
 	VPBROADCASTD     4(BX), Z6
 	VFMADD231PS.BCST (BX), Z1, Z6
 	VMOVDQU32        8(CX), X5
-	VMOVDQU64        k7<>+0(SB), Z7
+	VMOVDQU64        k6<>+0(SB), Z7
 	VPERMB           Z5, Z7, Z7
-	VPSRLVD          k8<>+0(SB), Z7, Z7
-	VMOVDQU64        k7<>+0(SB), Z8
+	VPSRLVD          k7<>+0(SB), Z7, Z7
+	VMOVDQU64        k6<>+0(SB), Z8
 	VPERMB           Z5, Z8, Z8
-	VPSRLVD          k9<>+0(SB), Z8, Z8
+	VPSRLVD          k8<>+0(SB), Z8, Z8
 	KMOVD            4(CX), K1
-	VPANDD.BCST      k19<>+0(SB), Z7, Z7
-	VPADDD.BCST      k20<>+0(SB), Z7, K1, Z7
-	VPANDD.BCST      k19<>+0(SB), Z8, Z8
+	VPANDD.BCST      k18<>+0(SB), Z7, Z7
+	VPADDD.BCST      k19<>+0(SB), Z7, K1, Z7
+	VPANDD.BCST      k18<>+0(SB), Z8, Z8
 	KSHIFTRD         $0x10, K1, K1
-	VPADDD.BCST      k20<>+0(SB), Z8, K1, Z8
+	VPADDD.BCST      k19<>+0(SB), Z8, K1, Z8
 	VMOVDQA64        Z7, Z7
 	VPERMI2D         Z6, Z4, Z7
 	VMOVDQU64        Z7, (AX)
@@ -2057,18 +2199,18 @@ ready:
 	VPBROADCASTD     12(BX), Z6
 	VFMADD231PS.BCST 8(BX), Z1, Z6
 	VMOVDQU32        32(CX), X5
-	VMOVDQU64        k7<>+0(SB), Z7
+	VMOVDQU64        k6<>+0(SB), Z7
 	VPERMB           Z5, Z7, Z7
-	VPSRLVD          k8<>+0(SB), Z7, Z7
-	VMOVDQU64        k7<>+0(SB), Z8
+	VPSRLVD          k7<>+0(SB), Z7, Z7
+	VMOVDQU64        k6<>+0(SB), Z8
 	VPERMB           Z5, Z8, Z8
-	VPSRLVD          k9<>+0(SB), Z8, Z8
+	VPSRLVD          k8<>+0(SB), Z8, Z8
 	KMOVD            28(CX), K1
-	VPANDD.BCST      k19<>+0(SB), Z7, Z7
-	VPADDD.BCST      k20<>+0(SB), Z7, K1, Z7
-	VPANDD.BCST      k19<>+0(SB), Z8, Z8
+	VPANDD.BCST      k18<>+0(SB), Z7, Z7
+	VPADDD.BCST      k19<>+0(SB), Z7, K1, Z7
+	VPANDD.BCST      k18<>+0(SB), Z8, Z8
 	KSHIFTRD         $0x10, K1, K1
-	VPADDD.BCST      k20<>+0(SB), Z8, K1, Z8
+	VPADDD.BCST      k19<>+0(SB), Z8, K1, Z8
 	VMOVDQA64        Z7, Z7
 	VPERMI2D         Z6, Z4, Z7
 	VMOVDQU64        Z7, 128(AX)
@@ -2081,23 +2223,25 @@ ready:
 	PREFETCHT0       1216(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000100, AX
+
+	// Two blocks.
 	VPBROADCASTD     20(BX), Z4
 	VFMADD231PS.BCST 16(BX), Z0, Z4
 	VPBROADCASTD     20(BX), Z6
 	VFMADD231PS.BCST 16(BX), Z1, Z6
 	VMOVDQU32        8(CX), X5
-	VMOVDQU64        k7<>+0(SB), Z7
+	VMOVDQU64        k6<>+0(SB), Z7
 	VPERMB           Z5, Z7, Z7
-	VPSRLVD          k8<>+0(SB), Z7, Z7
-	VMOVDQU64        k7<>+0(SB), Z8
+	VPSRLVD          k7<>+0(SB), Z7, Z7
+	VMOVDQU64        k6<>+0(SB), Z8
 	VPERMB           Z5, Z8, Z8
-	VPSRLVD          k9<>+0(SB), Z8, Z8
+	VPSRLVD          k8<>+0(SB), Z8, Z8
 	KMOVD            4(CX), K1
-	VPANDD.BCST      k19<>+0(SB), Z7, Z7
-	VPADDD.BCST      k20<>+0(SB), Z7, K1, Z7
-	VPANDD.BCST      k19<>+0(SB), Z8, Z8
+	VPANDD.BCST      k18<>+0(SB), Z7, Z7
+	VPADDD.BCST      k19<>+0(SB), Z7, K1, Z7
+	VPANDD.BCST      k18<>+0(SB), Z8, Z8
 	KSHIFTRD         $0x10, K1, K1
-	VPADDD.BCST      k20<>+0(SB), Z8, K1, Z8
+	VPADDD.BCST      k19<>+0(SB), Z8, K1, Z8
 	VMOVDQA64        Z7, Z7
 	VPERMI2D         Z6, Z4, Z7
 	VMOVDQU64        Z7, (AX)
@@ -2109,18 +2253,18 @@ ready:
 	VPBROADCASTD     28(BX), Z6
 	VFMADD231PS.BCST 24(BX), Z1, Z6
 	VMOVDQU32        32(CX), X5
-	VMOVDQU64        k7<>+0(SB), Z7
+	VMOVDQU64        k6<>+0(SB), Z7
 	VPERMB           Z5, Z7, Z7
-	VPSRLVD          k8<>+0(SB), Z7, Z7
-	VMOVDQU64        k7<>+0(SB), Z8
+	VPSRLVD          k7<>+0(SB), Z7, Z7
+	VMOVDQU64        k6<>+0(SB), Z8
 	VPERMB           Z5, Z8, Z8
-	VPSRLVD          k9<>+0(SB), Z8, Z8
+	VPSRLVD          k8<>+0(SB), Z8, Z8
 	KMOVD            28(CX), K1
-	VPANDD.BCST      k19<>+0(SB), Z7, Z7
-	VPADDD.BCST      k20<>+0(SB), Z7, K1, Z7
-	VPANDD.BCST      k19<>+0(SB), Z8, Z8
+	VPANDD.BCST      k18<>+0(SB), Z7, Z7
+	VPADDD.BCST      k19<>+0(SB), Z7, K1, Z7
+	VPANDD.BCST      k18<>+0(SB), Z8, Z8
 	KSHIFTRD         $0x10, K1, K1
-	VPADDD.BCST      k20<>+0(SB), Z8, K1, Z8
+	VPADDD.BCST      k19<>+0(SB), Z8, K1, Z8
 	VMOVDQA64        Z7, Z7
 	VPERMI2D         Z6, Z4, Z7
 	VMOVDQU64        Z7, 128(AX)
@@ -2133,23 +2277,25 @@ ready:
 	PREFETCHT0       1216(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000100, AX
+
+	// Two blocks.
 	VPBROADCASTD     36(BX), Z4
 	VFMADD231PS.BCST 32(BX), Z0, Z4
 	VPBROADCASTD     36(BX), Z6
 	VFMADD231PS.BCST 32(BX), Z1, Z6
 	VMOVDQU32        8(CX), X5
-	VMOVDQU64        k7<>+0(SB), Z7
+	VMOVDQU64        k6<>+0(SB), Z7
 	VPERMB           Z5, Z7, Z7
-	VPSRLVD          k8<>+0(SB), Z7, Z7
-	VMOVDQU64        k7<>+0(SB), Z8
+	VPSRLVD          k7<>+0(SB), Z7, Z7
+	VMOVDQU64        k6<>+0(SB), Z8
 	VPERMB           Z5, Z8, Z8
-	VPSRLVD          k9<>+0(SB), Z8, Z8
+	VPSRLVD          k8<>+0(SB), Z8, Z8
 	KMOVD            4(CX), K1
-	VPANDD.BCST      k19<>+0(SB), Z7, Z7
-	VPADDD.BCST      k20<>+0(SB), Z7, K1, Z7
-	VPANDD.BCST      k19<>+0(SB), Z8, Z8
+	VPANDD.BCST      k18<>+0(SB), Z7, Z7
+	VPADDD.BCST      k19<>+0(SB), Z7, K1, Z7
+	VPANDD.BCST      k18<>+0(SB), Z8, Z8
 	KSHIFTRD         $0x10, K1, K1
-	VPADDD.BCST      k20<>+0(SB), Z8, K1, Z8
+	VPADDD.BCST      k19<>+0(SB), Z8, K1, Z8
 	VMOVDQA64        Z7, Z7
 	VPERMI2D         Z6, Z4, Z7
 	VMOVDQU64        Z7, (AX)
@@ -2161,18 +2307,18 @@ ready:
 	VPBROADCASTD     44(BX), Z6
 	VFMADD231PS.BCST 40(BX), Z1, Z6
 	VMOVDQU32        32(CX), X5
-	VMOVDQU64        k7<>+0(SB), Z7
+	VMOVDQU64        k6<>+0(SB), Z7
 	VPERMB           Z5, Z7, Z7
-	VPSRLVD          k8<>+0(SB), Z7, Z7
-	VMOVDQU64        k7<>+0(SB), Z8
+	VPSRLVD          k7<>+0(SB), Z7, Z7
+	VMOVDQU64        k6<>+0(SB), Z8
 	VPERMB           Z5, Z8, Z8
-	VPSRLVD          k9<>+0(SB), Z8, Z8
+	VPSRLVD          k8<>+0(SB), Z8, Z8
 	KMOVD            28(CX), K1
-	VPANDD.BCST      k19<>+0(SB), Z7, Z7
-	VPADDD.BCST      k20<>+0(SB), Z7, K1, Z7
-	VPANDD.BCST      k19<>+0(SB), Z8, Z8
+	VPANDD.BCST      k18<>+0(SB), Z7, Z7
+	VPADDD.BCST      k19<>+0(SB), Z7, K1, Z7
+	VPANDD.BCST      k18<>+0(SB), Z8, Z8
 	KSHIFTRD         $0x10, K1, K1
-	VPADDD.BCST      k20<>+0(SB), Z8, K1, Z8
+	VPADDD.BCST      k19<>+0(SB), Z8, K1, Z8
 	VMOVDQA64        Z7, Z7
 	VPERMI2D         Z6, Z4, Z7
 	VMOVDQU64        Z7, 128(AX)
@@ -2185,23 +2331,25 @@ ready:
 	PREFETCHT0       1216(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000100, AX
+
+	// Two blocks.
 	VPBROADCASTD     52(BX), Z4
 	VFMADD231PS.BCST 48(BX), Z0, Z4
 	VPBROADCASTD     52(BX), Z6
 	VFMADD231PS.BCST 48(BX), Z1, Z6
 	VMOVDQU32        8(CX), X5
-	VMOVDQU64        k7<>+0(SB), Z7
+	VMOVDQU64        k6<>+0(SB), Z7
 	VPERMB           Z5, Z7, Z7
-	VPSRLVD          k8<>+0(SB), Z7, Z7
-	VMOVDQU64        k7<>+0(SB), Z8
+	VPSRLVD          k7<>+0(SB), Z7, Z7
+	VMOVDQU64        k6<>+0(SB), Z8
 	VPERMB           Z5, Z8, Z8
-	VPSRLVD          k9<>+0(SB), Z8, Z8
+	VPSRLVD          k8<>+0(SB), Z8, Z8
 	KMOVD            4(CX), K1
-	VPANDD.BCST      k19<>+0(SB), Z7, Z7
-	VPADDD.BCST      k20<>+0(SB), Z7, K1, Z7
-	VPANDD.BCST      k19<>+0(SB), Z8, Z8
+	VPANDD.BCST      k18<>+0(SB), Z7, Z7
+	VPADDD.BCST      k19<>+0(SB), Z7, K1, Z7
+	VPANDD.BCST      k18<>+0(SB), Z8, Z8
 	KSHIFTRD         $0x10, K1, K1
-	VPADDD.BCST      k20<>+0(SB), Z8, K1, Z8
+	VPADDD.BCST      k19<>+0(SB), Z8, K1, Z8
 	VMOVDQA64        Z7, Z7
 	VPERMI2D         Z6, Z4, Z7
 	VMOVDQU64        Z7, (AX)
@@ -2213,18 +2361,18 @@ ready:
 	VPBROADCASTD     60(BX), Z6
 	VFMADD231PS.BCST 56(BX), Z1, Z6
 	VMOVDQU32        32(CX), X5
-	VMOVDQU64        k7<>+0(SB), Z7
+	VMOVDQU64        k6<>+0(SB), Z7
 	VPERMB           Z5, Z7, Z7
-	VPSRLVD          k8<>+0(SB), Z7, Z7
-	VMOVDQU64        k7<>+0(SB), Z8
+	VPSRLVD          k7<>+0(SB), Z7, Z7
+	VMOVDQU64        k6<>+0(SB), Z8
 	VPERMB           Z5, Z8, Z8
-	VPSRLVD          k9<>+0(SB), Z8, Z8
+	VPSRLVD          k8<>+0(SB), Z8, Z8
 	KMOVD            28(CX), K1
-	VPANDD.BCST      k19<>+0(SB), Z7, Z7
-	VPADDD.BCST      k20<>+0(SB), Z7, K1, Z7
-	VPANDD.BCST      k19<>+0(SB), Z8, Z8
+	VPANDD.BCST      k18<>+0(SB), Z7, Z7
+	VPADDD.BCST      k19<>+0(SB), Z7, K1, Z7
+	VPANDD.BCST      k18<>+0(SB), Z8, Z8
 	KSHIFTRD         $0x10, K1, K1
-	VPADDD.BCST      k20<>+0(SB), Z8, K1, Z8
+	VPADDD.BCST      k19<>+0(SB), Z8, K1, Z8
 	VMOVDQA64        Z7, Z7
 	VPERMI2D         Z6, Z4, Z7
 	VMOVDQU64        Z7, 128(AX)
@@ -2246,21 +2394,21 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k22<>+0(SB)/8, $0x4188000041800000
-DATA k22<>+8(SB)/8, $0x4198000041900000
-DATA k22<>+16(SB)/8, $0x41a8000041a00000
-DATA k22<>+24(SB)/8, $0x41b8000041b00000
-DATA k22<>+32(SB)/8, $0x41c8000041c00000
-DATA k22<>+40(SB)/8, $0x41d8000041d00000
-DATA k22<>+48(SB)/8, $0x41e8000041e00000
-DATA k22<>+56(SB)/8, $0x41f8000041f00000
-GLOBL k22<>(SB), RODATA|NOPTR, $64
+DATA k21<>+0(SB)/8, $0x4188000041800000
+DATA k21<>+8(SB)/8, $0x4198000041900000
+DATA k21<>+16(SB)/8, $0x41a8000041a00000
+DATA k21<>+24(SB)/8, $0x41b8000041b00000
+DATA k21<>+32(SB)/8, $0x41c8000041c00000
+DATA k21<>+40(SB)/8, $0x41d8000041d00000
+DATA k21<>+48(SB)/8, $0x41e8000041e00000
+DATA k21<>+56(SB)/8, $0x41f8000041f00000
+GLOBL k21<>(SB), RODATA|NOPTR, $64
 
-DATA k23<>+0(SB)/8, $0x0000001800000000
-DATA k23<>+8(SB)/8, $0x0000004800000030
-DATA k23<>+16(SB)/8, $0x0000007800000060
-DATA k23<>+24(SB)/8, $0x000000a800000090
-GLOBL k23<>(SB), RODATA|NOPTR, $32
+DATA k22<>+0(SB)/8, $0x0000001800000000
+DATA k22<>+8(SB)/8, $0x0000004800000030
+DATA k22<>+16(SB)/8, $0x0000007800000060
+DATA k22<>+24(SB)/8, $0x000000a800000090
+GLOBL k22<>(SB), RODATA|NOPTR, $32
 
 // func q5_1BF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
@@ -2271,21 +2419,26 @@ TEXT ·q5_1BF16AVX512(SB), NOSPLIT, $128-32
 	VPBROADCASTD k1<>+0(SB), Z1
 	VMOVDQU64    k2<>+0(SB), Z2
 	VMOVDQU64    k3<>+0(SB), Z3
+
+	// Q5_1: d, m float16, 32 fifth bits, 32 nibbles; q of both
+	// table[q] = q*d + m, for each block
+	// number = table[q]
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VMOVDQU64    k15<>+0(SB), Z4
-	VMOVDQU64    k22<>+0(SB), Z5
-	VPBROADCASTD k10<>+0(SB), Z6
+	VMOVDQU64    k14<>+0(SB), Z4
+	VMOVDQU64    k21<>+0(SB), Z5
+	VPBROADCASTD k9<>+0(SB), Z6
 	CMPQ         DX, $0x08
 	JLT          stop
-	VMOVDQU      k23<>+0(SB), Y7
+	VMOVDQU      k22<>+0(SB), Y7
 	KXNORB       K0, K0, K1
 	VPXOR        Y8, Y8, Y8
 	VPGATHERDD   (CX)(Y7*1), K1, Y8
 	VCVTPH2PS    Y8, Z8
 
 batch:
+	// The scales of the next batch.
 	VMOVAPS    Z8, Z9
 	CMPQ       DX, $0x10
 	JLT        ready
@@ -2295,10 +2448,12 @@ batch:
 	VCVTPH2PS  Y8, Z8
 
 ready:
-	VFPCLASSPSZ      $0x99, Z9, K1
-	KORTESTW         K1, K1
-	JNZ              stop
-	VMOVUPS          Z9, (BX)
+	VFPCLASSPSZ $0x99, Z9, K1
+	KORTESTW    K1, K1
+	JNZ         stop
+	VMOVUPS     Z9, (BX)
+
+	// Two blocks.
 	VPBROADCASTD     4(BX), Z9
 	VFMADD231PS.BCST (BX), Z4, Z9
 	VPBROADCASTD     4(BX), Z11
@@ -2310,12 +2465,12 @@ ready:
 	VPCMPUW          $0x06, Z0, Z9, K1
 	VPADDW           Z1, Z12, K1, Z12
 	VMOVDQU32        8(CX), X10
-	VMOVDQU64        k11<>+0(SB), Z9
+	VMOVDQU64        k10<>+0(SB), Z9
 	VPERMB           Z10, Z9, Z9
-	VPROLVD          k12<>+0(SB), Z9, Z9
+	VPROLVD          k11<>+0(SB), Z9, Z9
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z6, Z9
-	VPADDW           k21<>+0(SB), Z9, K1, Z9
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z6, Z9
+	VPADDW           k20<>+0(SB), Z9, K1, Z9
 	VPERMB           Z12, Z9, Z9
 	VMOVDQU64        Z9, (AX)
 	VPBROADCASTD     12(BX), Z9
@@ -2329,18 +2484,20 @@ ready:
 	VPCMPUW          $0x06, Z0, Z9, K1
 	VPADDW           Z1, Z12, K1, Z12
 	VMOVDQU32        32(CX), X10
-	VMOVDQU64        k11<>+0(SB), Z9
+	VMOVDQU64        k10<>+0(SB), Z9
 	VPERMB           Z10, Z9, Z9
-	VPROLVD          k12<>+0(SB), Z9, Z9
+	VPROLVD          k11<>+0(SB), Z9, Z9
 	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z6, Z9
-	VPADDW           k21<>+0(SB), Z9, K1, Z9
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z6, Z9
+	VPADDW           k20<>+0(SB), Z9, K1, Z9
 	VPERMB           Z12, Z9, Z9
 	VMOVDQU64        Z9, 64(AX)
 	PREFETCHT0       1024(AX)
 	PREFETCHT0       1088(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000080, AX
+
+	// Two blocks.
 	VPBROADCASTD     20(BX), Z9
 	VFMADD231PS.BCST 16(BX), Z4, Z9
 	VPBROADCASTD     20(BX), Z11
@@ -2352,12 +2509,12 @@ ready:
 	VPCMPUW          $0x06, Z0, Z9, K1
 	VPADDW           Z1, Z12, K1, Z12
 	VMOVDQU32        8(CX), X10
-	VMOVDQU64        k11<>+0(SB), Z9
+	VMOVDQU64        k10<>+0(SB), Z9
 	VPERMB           Z10, Z9, Z9
-	VPROLVD          k12<>+0(SB), Z9, Z9
+	VPROLVD          k11<>+0(SB), Z9, Z9
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z6, Z9
-	VPADDW           k21<>+0(SB), Z9, K1, Z9
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z6, Z9
+	VPADDW           k20<>+0(SB), Z9, K1, Z9
 	VPERMB           Z12, Z9, Z9
 	VMOVDQU64        Z9, (AX)
 	VPBROADCASTD     28(BX), Z9
@@ -2371,18 +2528,20 @@ ready:
 	VPCMPUW          $0x06, Z0, Z9, K1
 	VPADDW           Z1, Z12, K1, Z12
 	VMOVDQU32        32(CX), X10
-	VMOVDQU64        k11<>+0(SB), Z9
+	VMOVDQU64        k10<>+0(SB), Z9
 	VPERMB           Z10, Z9, Z9
-	VPROLVD          k12<>+0(SB), Z9, Z9
+	VPROLVD          k11<>+0(SB), Z9, Z9
 	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z6, Z9
-	VPADDW           k21<>+0(SB), Z9, K1, Z9
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z6, Z9
+	VPADDW           k20<>+0(SB), Z9, K1, Z9
 	VPERMB           Z12, Z9, Z9
 	VMOVDQU64        Z9, 64(AX)
 	PREFETCHT0       1024(AX)
 	PREFETCHT0       1088(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000080, AX
+
+	// Two blocks.
 	VPBROADCASTD     36(BX), Z9
 	VFMADD231PS.BCST 32(BX), Z4, Z9
 	VPBROADCASTD     36(BX), Z11
@@ -2394,12 +2553,12 @@ ready:
 	VPCMPUW          $0x06, Z0, Z9, K1
 	VPADDW           Z1, Z12, K1, Z12
 	VMOVDQU32        8(CX), X10
-	VMOVDQU64        k11<>+0(SB), Z9
+	VMOVDQU64        k10<>+0(SB), Z9
 	VPERMB           Z10, Z9, Z9
-	VPROLVD          k12<>+0(SB), Z9, Z9
+	VPROLVD          k11<>+0(SB), Z9, Z9
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z6, Z9
-	VPADDW           k21<>+0(SB), Z9, K1, Z9
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z6, Z9
+	VPADDW           k20<>+0(SB), Z9, K1, Z9
 	VPERMB           Z12, Z9, Z9
 	VMOVDQU64        Z9, (AX)
 	VPBROADCASTD     44(BX), Z9
@@ -2413,18 +2572,20 @@ ready:
 	VPCMPUW          $0x06, Z0, Z9, K1
 	VPADDW           Z1, Z12, K1, Z12
 	VMOVDQU32        32(CX), X10
-	VMOVDQU64        k11<>+0(SB), Z9
+	VMOVDQU64        k10<>+0(SB), Z9
 	VPERMB           Z10, Z9, Z9
-	VPROLVD          k12<>+0(SB), Z9, Z9
+	VPROLVD          k11<>+0(SB), Z9, Z9
 	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z6, Z9
-	VPADDW           k21<>+0(SB), Z9, K1, Z9
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z6, Z9
+	VPADDW           k20<>+0(SB), Z9, K1, Z9
 	VPERMB           Z12, Z9, Z9
 	VMOVDQU64        Z9, 64(AX)
 	PREFETCHT0       1024(AX)
 	PREFETCHT0       1088(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000080, AX
+
+	// Two blocks.
 	VPBROADCASTD     52(BX), Z9
 	VFMADD231PS.BCST 48(BX), Z4, Z9
 	VPBROADCASTD     52(BX), Z11
@@ -2436,12 +2597,12 @@ ready:
 	VPCMPUW          $0x06, Z0, Z9, K1
 	VPADDW           Z1, Z12, K1, Z12
 	VMOVDQU32        8(CX), X10
-	VMOVDQU64        k11<>+0(SB), Z9
+	VMOVDQU64        k10<>+0(SB), Z9
 	VPERMB           Z10, Z9, Z9
-	VPROLVD          k12<>+0(SB), Z9, Z9
+	VPROLVD          k11<>+0(SB), Z9, Z9
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z6, Z9
-	VPADDW           k21<>+0(SB), Z9, K1, Z9
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z6, Z9
+	VPADDW           k20<>+0(SB), Z9, K1, Z9
 	VPERMB           Z12, Z9, Z9
 	VMOVDQU64        Z9, (AX)
 	VPBROADCASTD     60(BX), Z9
@@ -2455,12 +2616,12 @@ ready:
 	VPCMPUW          $0x06, Z0, Z9, K1
 	VPADDW           Z1, Z12, K1, Z12
 	VMOVDQU32        32(CX), X10
-	VMOVDQU64        k11<>+0(SB), Z9
+	VMOVDQU64        k10<>+0(SB), Z9
 	VPERMB           Z10, Z9, Z9
-	VPROLVD          k12<>+0(SB), Z9, Z9
+	VPROLVD          k11<>+0(SB), Z9, Z9
 	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z6, Z9
-	VPADDW           k21<>+0(SB), Z9, K1, Z9
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z6, Z9
+	VPADDW           k20<>+0(SB), Z9, K1, Z9
 	VPERMB           Z12, Z9, Z9
 	VMOVDQU64        Z9, 64(AX)
 	PREFETCHT0       1024(AX)
@@ -2479,23 +2640,28 @@ stop:
 // func q5_1F16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·q5_1F16AVX512(SB), NOSPLIT, $128-32
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// Q5_1: d, m float16, 32 fifth bits, 32 nibbles; q of both
+	// table[q] = q*d + m, for each block
+	// number = table[q]
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VMOVDQU64    k15<>+0(SB), Z0
-	VMOVDQU64    k22<>+0(SB), Z1
-	VPBROADCASTD k10<>+0(SB), Z2
+	VMOVDQU64    k14<>+0(SB), Z0
+	VMOVDQU64    k21<>+0(SB), Z1
+	VPBROADCASTD k9<>+0(SB), Z2
 	CMPQ         DX, $0x08
 	JLT          stop
-	VMOVDQU      k23<>+0(SB), Y3
+	VMOVDQU      k22<>+0(SB), Y3
 	KXNORB       K0, K0, K1
 	VPXOR        Y4, Y4, Y4
 	VPGATHERDD   (CX)(Y3*1), K1, Y4
 	VCVTPH2PS    Y4, Z4
 
 batch:
+	// The scales of the next batch.
 	VMOVAPS    Z4, Z5
 	CMPQ       DX, $0x10
 	JLT        ready
@@ -2505,10 +2671,12 @@ batch:
 	VCVTPH2PS  Y4, Z4
 
 ready:
-	VFPCLASSPSZ      $0x99, Z5, K1
-	KORTESTW         K1, K1
-	JNZ              stop
-	VMOVUPS          Z5, (BX)
+	VFPCLASSPSZ $0x99, Z5, K1
+	KORTESTW    K1, K1
+	JNZ         stop
+	VMOVUPS     Z5, (BX)
+
+	// Two blocks.
 	VPBROADCASTD     4(BX), Z5
 	VFMADD231PS.BCST (BX), Z0, Z5
 	VPBROADCASTD     4(BX), Z7
@@ -2517,12 +2685,12 @@ ready:
 	VCVTPS2PH        $0x00, Z7, Y7
 	VINSERTI64X4     $0x01, Y7, Z5, Z5
 	VMOVDQU32        8(CX), X6
-	VMOVDQU64        k11<>+0(SB), Z7
+	VMOVDQU64        k10<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k12<>+0(SB), Z7, Z7
+	VPROLVD          k11<>+0(SB), Z7, Z7
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z2, Z7
-	VPADDW           k21<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z2, Z7
+	VPADDW           k20<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, (AX)
 	VPBROADCASTD     12(BX), Z5
@@ -2533,18 +2701,20 @@ ready:
 	VCVTPS2PH        $0x00, Z7, Y7
 	VINSERTI64X4     $0x01, Y7, Z5, Z5
 	VMOVDQU32        32(CX), X6
-	VMOVDQU64        k11<>+0(SB), Z7
+	VMOVDQU64        k10<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k12<>+0(SB), Z7, Z7
+	VPROLVD          k11<>+0(SB), Z7, Z7
 	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z2, Z7
-	VPADDW           k21<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z2, Z7
+	VPADDW           k20<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, 64(AX)
 	PREFETCHT0       1024(AX)
 	PREFETCHT0       1088(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000080, AX
+
+	// Two blocks.
 	VPBROADCASTD     20(BX), Z5
 	VFMADD231PS.BCST 16(BX), Z0, Z5
 	VPBROADCASTD     20(BX), Z7
@@ -2553,12 +2723,12 @@ ready:
 	VCVTPS2PH        $0x00, Z7, Y7
 	VINSERTI64X4     $0x01, Y7, Z5, Z5
 	VMOVDQU32        8(CX), X6
-	VMOVDQU64        k11<>+0(SB), Z7
+	VMOVDQU64        k10<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k12<>+0(SB), Z7, Z7
+	VPROLVD          k11<>+0(SB), Z7, Z7
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z2, Z7
-	VPADDW           k21<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z2, Z7
+	VPADDW           k20<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, (AX)
 	VPBROADCASTD     28(BX), Z5
@@ -2569,18 +2739,20 @@ ready:
 	VCVTPS2PH        $0x00, Z7, Y7
 	VINSERTI64X4     $0x01, Y7, Z5, Z5
 	VMOVDQU32        32(CX), X6
-	VMOVDQU64        k11<>+0(SB), Z7
+	VMOVDQU64        k10<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k12<>+0(SB), Z7, Z7
+	VPROLVD          k11<>+0(SB), Z7, Z7
 	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z2, Z7
-	VPADDW           k21<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z2, Z7
+	VPADDW           k20<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, 64(AX)
 	PREFETCHT0       1024(AX)
 	PREFETCHT0       1088(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000080, AX
+
+	// Two blocks.
 	VPBROADCASTD     36(BX), Z5
 	VFMADD231PS.BCST 32(BX), Z0, Z5
 	VPBROADCASTD     36(BX), Z7
@@ -2589,12 +2761,12 @@ ready:
 	VCVTPS2PH        $0x00, Z7, Y7
 	VINSERTI64X4     $0x01, Y7, Z5, Z5
 	VMOVDQU32        8(CX), X6
-	VMOVDQU64        k11<>+0(SB), Z7
+	VMOVDQU64        k10<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k12<>+0(SB), Z7, Z7
+	VPROLVD          k11<>+0(SB), Z7, Z7
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z2, Z7
-	VPADDW           k21<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z2, Z7
+	VPADDW           k20<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, (AX)
 	VPBROADCASTD     44(BX), Z5
@@ -2605,18 +2777,20 @@ ready:
 	VCVTPS2PH        $0x00, Z7, Y7
 	VINSERTI64X4     $0x01, Y7, Z5, Z5
 	VMOVDQU32        32(CX), X6
-	VMOVDQU64        k11<>+0(SB), Z7
+	VMOVDQU64        k10<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k12<>+0(SB), Z7, Z7
+	VPROLVD          k11<>+0(SB), Z7, Z7
 	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z2, Z7
-	VPADDW           k21<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z2, Z7
+	VPADDW           k20<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, 64(AX)
 	PREFETCHT0       1024(AX)
 	PREFETCHT0       1088(AX)
 	ADDQ             $0x00000030, CX
 	ADDQ             $0x00000080, AX
+
+	// Two blocks.
 	VPBROADCASTD     52(BX), Z5
 	VFMADD231PS.BCST 48(BX), Z0, Z5
 	VPBROADCASTD     52(BX), Z7
@@ -2625,12 +2799,12 @@ ready:
 	VCVTPS2PH        $0x00, Z7, Y7
 	VINSERTI64X4     $0x01, Y7, Z5, Z5
 	VMOVDQU32        8(CX), X6
-	VMOVDQU64        k11<>+0(SB), Z7
+	VMOVDQU64        k10<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k12<>+0(SB), Z7, Z7
+	VPROLVD          k11<>+0(SB), Z7, Z7
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z2, Z7
-	VPADDW           k21<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z2, Z7
+	VPADDW           k20<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, (AX)
 	VPBROADCASTD     60(BX), Z5
@@ -2641,12 +2815,12 @@ ready:
 	VCVTPS2PH        $0x00, Z7, Y7
 	VINSERTI64X4     $0x01, Y7, Z5, Z5
 	VMOVDQU32        32(CX), X6
-	VMOVDQU64        k11<>+0(SB), Z7
+	VMOVDQU64        k10<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k12<>+0(SB), Z7, Z7
+	VPROLVD          k11<>+0(SB), Z7, Z7
 	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z2, Z7
-	VPADDW           k21<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z2, Z7
+	VPADDW           k20<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, 64(AX)
 	PREFETCHT0       1024(AX)
@@ -2665,8 +2839,12 @@ stop:
 // func q2_KF32AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512F, MMX+
 TEXT ·q2_KF32AVX512(SB), NOSPLIT, $192-32
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// Q2_K: 16 scales and minima of 4 bits, 256 codes q of 2 bits, d and dmin float16
+	// table[q] = q*scale*d - minimum*dmin, for each scale
+	// number = table[q]
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -2681,7 +2859,7 @@ block:
 	JZ               stop
 	VPMOVZXBD        (CX), Z1
 	VPSRLD           $0x04, Z1, Z2
-	VPBROADCASTD     k19<>+0(SB), Z3
+	VPBROADCASTD     k18<>+0(SB), Z3
 	VPANDD           Z3, Z1, Z1
 	VPBROADCASTW     80(CX), Y3
 	VCVTPH2PS        Y3, Z3
@@ -2827,6 +3005,12 @@ stop:
 	VZEROUPPER
 	RET
 
+DATA k23<>+0(SB)/8, $0x0030003000300030
+DATA k23<>+8(SB)/8, $0x0030003000300030
+DATA k23<>+16(SB)/8, $0x0030003000300030
+DATA k23<>+24(SB)/8, $0x0030003000300030
+GLOBL k23<>(SB), RODATA|NOPTR, $32
+
 DATA k24<>+0(SB)/8, $0x0000000300000003
 DATA k24<>+8(SB)/8, $0x0000000300000003
 DATA k24<>+16(SB)/8, $0x0000000300000003
@@ -2842,10 +3026,14 @@ TEXT ·q2_KBF16AVX512(SB), NOSPLIT, $64-32
 	VPBROADCASTD k1<>+0(SB), Z1
 	VMOVDQU64    k2<>+0(SB), Z2
 	VMOVDQU64    k3<>+0(SB), Z3
+
+	// Q2_K: 16 scales and minima of 4 bits, 256 codes q of 2 bits, d and dmin float16
+	// table[q] = q*scale*d - minimum*dmin, for each scale
+	// number = table[q]
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k25<>+0(SB), Z4
+	VPBROADCASTD k23<>+0(SB), Z4
 
 block:
 	MOVL         80(CX), BX
@@ -2856,7 +3044,7 @@ block:
 	JZ           stop
 	VPMOVZXBD    (CX), Z5
 	VPSRLD       $0x04, Z5, Z6
-	VPBROADCASTD k19<>+0(SB), Z7
+	VPBROADCASTD k18<>+0(SB), Z7
 	VPANDD       Z7, Z5, Z5
 	VPBROADCASTW 80(CX), Y7
 	VCVTPH2PS    Y7, Z7
@@ -2866,9 +3054,9 @@ block:
 	VCVTPH2PS    Y7, Z7
 	VCVTDQ2PS    Z6, Z6
 	VMULPS       Z7, Z6, Z6
-	VMULPS.BCST  k26<>+0(SB), Z5, Z7
+	VMULPS.BCST  k25<>+0(SB), Z5, Z7
 	VSUBPS       Z6, Z7, Z7
-	VMULPS.BCST  k27<>+0(SB), Z5, Z8
+	VMULPS.BCST  k26<>+0(SB), Z5, Z8
 	VSUBPS       Z6, Z8, Z8
 	VMOVDQA64    Z7, Z9
 	VPERMT2W     Z8, Z2, Z9
@@ -2876,9 +3064,9 @@ block:
 	VPTERNLOGD   $0xf8, Z1, Z9, Z7
 	VPCMPUW      $0x06, Z0, Z7, K1
 	VPADDW       Z1, Z9, K1, Z9
-	VMULPS.BCST  k28<>+0(SB), Z5, Z7
+	VMULPS.BCST  k27<>+0(SB), Z5, Z7
 	VSUBPS       Z6, Z7, Z7
-	VMULPS.BCST  k29<>+0(SB), Z5, Z5
+	VMULPS.BCST  k28<>+0(SB), Z5, Z5
 	VSUBPS       Z6, Z5, Z5
 	VMOVDQA64    Z7, Z6
 	VPERMT2W     Z5, Z2, Z6
@@ -2888,47 +3076,47 @@ block:
 	VPADDW       Z1, Z6, K1, Z6
 	VPMOVZXBW    16(CX), Z5
 	VPSLLW       $0x04, Z5, Z5
-	VMOVDQU64    k30<>+0(SB), Z7
+	VMOVDQU64    k29<>+0(SB), Z7
 	VPTERNLOGD   $0xea, Z7, Z4, Z5
 	VPERMI2W     Z6, Z9, Z5
 	VMOVDQU64    Z5, (AX)
 	VPMOVZXBW    16(CX), Z5
 	VPSLLW       $0x02, Z5, Z5
-	VMOVDQU64    k31<>+0(SB), Z7
+	VMOVDQU64    k30<>+0(SB), Z7
 	VPTERNLOGD   $0xea, Z7, Z4, Z5
 	VPERMI2W     Z6, Z9, Z5
 	VMOVDQU64    Z5, 64(AX)
 	VPMOVZXBW    16(CX), Z5
-	VMOVDQU64    k32<>+0(SB), Z7
+	VMOVDQU64    k31<>+0(SB), Z7
 	VPTERNLOGD   $0xea, Z7, Z4, Z5
 	VPERMI2W     Z6, Z9, Z5
 	VMOVDQU64    Z5, 128(AX)
 	VPMOVZXBW    16(CX), Z5
 	VPSRLW       $0x02, Z5, Z5
-	VMOVDQU64    k33<>+0(SB), Z7
+	VMOVDQU64    k32<>+0(SB), Z7
 	VPTERNLOGD   $0xea, Z7, Z4, Z5
 	VPERMI2W     Z6, Z9, Z5
 	VMOVDQU64    Z5, 192(AX)
 	VPMOVZXBW    48(CX), Z5
 	VPSLLW       $0x04, Z5, Z5
-	VMOVDQU64    k34<>+0(SB), Z7
+	VMOVDQU64    k33<>+0(SB), Z7
 	VPTERNLOGD   $0xea, Z7, Z4, Z5
 	VPERMI2W     Z6, Z9, Z5
 	VMOVDQU64    Z5, 256(AX)
 	VPMOVZXBW    48(CX), Z5
 	VPSLLW       $0x02, Z5, Z5
-	VMOVDQU64    k35<>+0(SB), Z7
+	VMOVDQU64    k34<>+0(SB), Z7
 	VPTERNLOGD   $0xea, Z7, Z4, Z5
 	VPERMI2W     Z6, Z9, Z5
 	VMOVDQU64    Z5, 320(AX)
 	VPMOVZXBW    48(CX), Z5
-	VMOVDQU64    k36<>+0(SB), Z7
+	VMOVDQU64    k35<>+0(SB), Z7
 	VPTERNLOGD   $0xea, Z7, Z4, Z5
 	VPERMI2W     Z6, Z9, Z5
 	VMOVDQU64    Z5, 384(AX)
 	VPMOVZXBW    48(CX), Z5
 	VPSRLW       $0x02, Z5, Z5
-	VMOVDQU64    k37<>+0(SB), Z7
+	VMOVDQU64    k36<>+0(SB), Z7
 	VPTERNLOGD   $0xea, Z7, Z4, Z5
 	VPERMI2W     Z6, Z9, Z5
 	VMOVDQU64    Z5, 448(AX)
@@ -2950,125 +3138,123 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k25<>+0(SB)/8, $0x0030003000300030
-DATA k25<>+8(SB)/8, $0x0030003000300030
-DATA k25<>+16(SB)/8, $0x0030003000300030
-DATA k25<>+24(SB)/8, $0x0030003000300030
+DATA k25<>+0(SB)/8, $0x0000000000000000
+DATA k25<>+8(SB)/8, $0x0000000000000000
+DATA k25<>+16(SB)/8, $0x0000000000000000
+DATA k25<>+24(SB)/8, $0x0000000000000000
 GLOBL k25<>(SB), RODATA|NOPTR, $32
 
-DATA k26<>+0(SB)/8, $0x0000000000000000
-DATA k26<>+8(SB)/8, $0x0000000000000000
-DATA k26<>+16(SB)/8, $0x0000000000000000
-DATA k26<>+24(SB)/8, $0x0000000000000000
+DATA k26<>+0(SB)/8, $0x3f8000003f800000
+DATA k26<>+8(SB)/8, $0x3f8000003f800000
+DATA k26<>+16(SB)/8, $0x3f8000003f800000
+DATA k26<>+24(SB)/8, $0x3f8000003f800000
 GLOBL k26<>(SB), RODATA|NOPTR, $32
 
-DATA k27<>+0(SB)/8, $0x3f8000003f800000
-DATA k27<>+8(SB)/8, $0x3f8000003f800000
-DATA k27<>+16(SB)/8, $0x3f8000003f800000
-DATA k27<>+24(SB)/8, $0x3f8000003f800000
+DATA k27<>+0(SB)/8, $0x4000000040000000
+DATA k27<>+8(SB)/8, $0x4000000040000000
+DATA k27<>+16(SB)/8, $0x4000000040000000
+DATA k27<>+24(SB)/8, $0x4000000040000000
 GLOBL k27<>(SB), RODATA|NOPTR, $32
 
-DATA k28<>+0(SB)/8, $0x4000000040000000
-DATA k28<>+8(SB)/8, $0x4000000040000000
-DATA k28<>+16(SB)/8, $0x4000000040000000
-DATA k28<>+24(SB)/8, $0x4000000040000000
+DATA k28<>+0(SB)/8, $0x4040000040400000
+DATA k28<>+8(SB)/8, $0x4040000040400000
+DATA k28<>+16(SB)/8, $0x4040000040400000
+DATA k28<>+24(SB)/8, $0x4040000040400000
 GLOBL k28<>(SB), RODATA|NOPTR, $32
 
-DATA k29<>+0(SB)/8, $0x4040000040400000
-DATA k29<>+8(SB)/8, $0x4040000040400000
-DATA k29<>+16(SB)/8, $0x4040000040400000
-DATA k29<>+24(SB)/8, $0x4040000040400000
-GLOBL k29<>(SB), RODATA|NOPTR, $32
+DATA k29<>+0(SB)/8, $0x0000000000000000
+DATA k29<>+8(SB)/8, $0x0000000000000000
+DATA k29<>+16(SB)/8, $0x0000000000000000
+DATA k29<>+24(SB)/8, $0x0000000000000000
+DATA k29<>+32(SB)/8, $0x0001000100010001
+DATA k29<>+40(SB)/8, $0x0001000100010001
+DATA k29<>+48(SB)/8, $0x0001000100010001
+DATA k29<>+56(SB)/8, $0x0001000100010001
+GLOBL k29<>(SB), RODATA|NOPTR, $64
 
-DATA k30<>+0(SB)/8, $0x0000000000000000
-DATA k30<>+8(SB)/8, $0x0000000000000000
-DATA k30<>+16(SB)/8, $0x0000000000000000
-DATA k30<>+24(SB)/8, $0x0000000000000000
-DATA k30<>+32(SB)/8, $0x0001000100010001
-DATA k30<>+40(SB)/8, $0x0001000100010001
-DATA k30<>+48(SB)/8, $0x0001000100010001
-DATA k30<>+56(SB)/8, $0x0001000100010001
+DATA k30<>+0(SB)/8, $0x0002000200020002
+DATA k30<>+8(SB)/8, $0x0002000200020002
+DATA k30<>+16(SB)/8, $0x0002000200020002
+DATA k30<>+24(SB)/8, $0x0002000200020002
+DATA k30<>+32(SB)/8, $0x0003000300030003
+DATA k30<>+40(SB)/8, $0x0003000300030003
+DATA k30<>+48(SB)/8, $0x0003000300030003
+DATA k30<>+56(SB)/8, $0x0003000300030003
 GLOBL k30<>(SB), RODATA|NOPTR, $64
 
-DATA k31<>+0(SB)/8, $0x0002000200020002
-DATA k31<>+8(SB)/8, $0x0002000200020002
-DATA k31<>+16(SB)/8, $0x0002000200020002
-DATA k31<>+24(SB)/8, $0x0002000200020002
-DATA k31<>+32(SB)/8, $0x0003000300030003
-DATA k31<>+40(SB)/8, $0x0003000300030003
-DATA k31<>+48(SB)/8, $0x0003000300030003
-DATA k31<>+56(SB)/8, $0x0003000300030003
+DATA k31<>+0(SB)/8, $0x0004000400040004
+DATA k31<>+8(SB)/8, $0x0004000400040004
+DATA k31<>+16(SB)/8, $0x0004000400040004
+DATA k31<>+24(SB)/8, $0x0004000400040004
+DATA k31<>+32(SB)/8, $0x0005000500050005
+DATA k31<>+40(SB)/8, $0x0005000500050005
+DATA k31<>+48(SB)/8, $0x0005000500050005
+DATA k31<>+56(SB)/8, $0x0005000500050005
 GLOBL k31<>(SB), RODATA|NOPTR, $64
 
-DATA k32<>+0(SB)/8, $0x0004000400040004
-DATA k32<>+8(SB)/8, $0x0004000400040004
-DATA k32<>+16(SB)/8, $0x0004000400040004
-DATA k32<>+24(SB)/8, $0x0004000400040004
-DATA k32<>+32(SB)/8, $0x0005000500050005
-DATA k32<>+40(SB)/8, $0x0005000500050005
-DATA k32<>+48(SB)/8, $0x0005000500050005
-DATA k32<>+56(SB)/8, $0x0005000500050005
+DATA k32<>+0(SB)/8, $0x0006000600060006
+DATA k32<>+8(SB)/8, $0x0006000600060006
+DATA k32<>+16(SB)/8, $0x0006000600060006
+DATA k32<>+24(SB)/8, $0x0006000600060006
+DATA k32<>+32(SB)/8, $0x0007000700070007
+DATA k32<>+40(SB)/8, $0x0007000700070007
+DATA k32<>+48(SB)/8, $0x0007000700070007
+DATA k32<>+56(SB)/8, $0x0007000700070007
 GLOBL k32<>(SB), RODATA|NOPTR, $64
 
-DATA k33<>+0(SB)/8, $0x0006000600060006
-DATA k33<>+8(SB)/8, $0x0006000600060006
-DATA k33<>+16(SB)/8, $0x0006000600060006
-DATA k33<>+24(SB)/8, $0x0006000600060006
-DATA k33<>+32(SB)/8, $0x0007000700070007
-DATA k33<>+40(SB)/8, $0x0007000700070007
-DATA k33<>+48(SB)/8, $0x0007000700070007
-DATA k33<>+56(SB)/8, $0x0007000700070007
+DATA k33<>+0(SB)/8, $0x0008000800080008
+DATA k33<>+8(SB)/8, $0x0008000800080008
+DATA k33<>+16(SB)/8, $0x0008000800080008
+DATA k33<>+24(SB)/8, $0x0008000800080008
+DATA k33<>+32(SB)/8, $0x0009000900090009
+DATA k33<>+40(SB)/8, $0x0009000900090009
+DATA k33<>+48(SB)/8, $0x0009000900090009
+DATA k33<>+56(SB)/8, $0x0009000900090009
 GLOBL k33<>(SB), RODATA|NOPTR, $64
 
-DATA k34<>+0(SB)/8, $0x0008000800080008
-DATA k34<>+8(SB)/8, $0x0008000800080008
-DATA k34<>+16(SB)/8, $0x0008000800080008
-DATA k34<>+24(SB)/8, $0x0008000800080008
-DATA k34<>+32(SB)/8, $0x0009000900090009
-DATA k34<>+40(SB)/8, $0x0009000900090009
-DATA k34<>+48(SB)/8, $0x0009000900090009
-DATA k34<>+56(SB)/8, $0x0009000900090009
+DATA k34<>+0(SB)/8, $0x000a000a000a000a
+DATA k34<>+8(SB)/8, $0x000a000a000a000a
+DATA k34<>+16(SB)/8, $0x000a000a000a000a
+DATA k34<>+24(SB)/8, $0x000a000a000a000a
+DATA k34<>+32(SB)/8, $0x000b000b000b000b
+DATA k34<>+40(SB)/8, $0x000b000b000b000b
+DATA k34<>+48(SB)/8, $0x000b000b000b000b
+DATA k34<>+56(SB)/8, $0x000b000b000b000b
 GLOBL k34<>(SB), RODATA|NOPTR, $64
 
-DATA k35<>+0(SB)/8, $0x000a000a000a000a
-DATA k35<>+8(SB)/8, $0x000a000a000a000a
-DATA k35<>+16(SB)/8, $0x000a000a000a000a
-DATA k35<>+24(SB)/8, $0x000a000a000a000a
-DATA k35<>+32(SB)/8, $0x000b000b000b000b
-DATA k35<>+40(SB)/8, $0x000b000b000b000b
-DATA k35<>+48(SB)/8, $0x000b000b000b000b
-DATA k35<>+56(SB)/8, $0x000b000b000b000b
+DATA k35<>+0(SB)/8, $0x000c000c000c000c
+DATA k35<>+8(SB)/8, $0x000c000c000c000c
+DATA k35<>+16(SB)/8, $0x000c000c000c000c
+DATA k35<>+24(SB)/8, $0x000c000c000c000c
+DATA k35<>+32(SB)/8, $0x000d000d000d000d
+DATA k35<>+40(SB)/8, $0x000d000d000d000d
+DATA k35<>+48(SB)/8, $0x000d000d000d000d
+DATA k35<>+56(SB)/8, $0x000d000d000d000d
 GLOBL k35<>(SB), RODATA|NOPTR, $64
 
-DATA k36<>+0(SB)/8, $0x000c000c000c000c
-DATA k36<>+8(SB)/8, $0x000c000c000c000c
-DATA k36<>+16(SB)/8, $0x000c000c000c000c
-DATA k36<>+24(SB)/8, $0x000c000c000c000c
-DATA k36<>+32(SB)/8, $0x000d000d000d000d
-DATA k36<>+40(SB)/8, $0x000d000d000d000d
-DATA k36<>+48(SB)/8, $0x000d000d000d000d
-DATA k36<>+56(SB)/8, $0x000d000d000d000d
+DATA k36<>+0(SB)/8, $0x000e000e000e000e
+DATA k36<>+8(SB)/8, $0x000e000e000e000e
+DATA k36<>+16(SB)/8, $0x000e000e000e000e
+DATA k36<>+24(SB)/8, $0x000e000e000e000e
+DATA k36<>+32(SB)/8, $0x000f000f000f000f
+DATA k36<>+40(SB)/8, $0x000f000f000f000f
+DATA k36<>+48(SB)/8, $0x000f000f000f000f
+DATA k36<>+56(SB)/8, $0x000f000f000f000f
 GLOBL k36<>(SB), RODATA|NOPTR, $64
-
-DATA k37<>+0(SB)/8, $0x000e000e000e000e
-DATA k37<>+8(SB)/8, $0x000e000e000e000e
-DATA k37<>+16(SB)/8, $0x000e000e000e000e
-DATA k37<>+24(SB)/8, $0x000e000e000e000e
-DATA k37<>+32(SB)/8, $0x000f000f000f000f
-DATA k37<>+40(SB)/8, $0x000f000f000f000f
-DATA k37<>+48(SB)/8, $0x000f000f000f000f
-DATA k37<>+56(SB)/8, $0x000f000f000f000f
-GLOBL k37<>(SB), RODATA|NOPTR, $64
 
 // func q2_KF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
 TEXT ·q2_KF16AVX512(SB), NOSPLIT, $64-32
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// Q2_K: 16 scales and minima of 4 bits, 256 codes q of 2 bits, d and dmin float16
+	// table[q] = q*scale*d - minimum*dmin, for each scale
+	// number = table[q]
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k25<>+0(SB), Z0
+	VPBROADCASTD k23<>+0(SB), Z0
 
 block:
 	MOVL         80(CX), BX
@@ -3079,7 +3265,7 @@ block:
 	JZ           stop
 	VPMOVZXBD    (CX), Z1
 	VPSRLD       $0x04, Z1, Z2
-	VPBROADCASTD k19<>+0(SB), Z3
+	VPBROADCASTD k18<>+0(SB), Z3
 	VPANDD       Z3, Z1, Z1
 	VPBROADCASTW 80(CX), Y3
 	VCVTPH2PS    Y3, Z3
@@ -3089,63 +3275,63 @@ block:
 	VCVTPH2PS    Y3, Z3
 	VCVTDQ2PS    Z2, Z2
 	VMULPS       Z3, Z2, Z2
-	VMULPS.BCST  k26<>+0(SB), Z1, Z3
+	VMULPS.BCST  k25<>+0(SB), Z1, Z3
 	VSUBPS       Z2, Z3, Z3
-	VMULPS.BCST  k27<>+0(SB), Z1, Z4
+	VMULPS.BCST  k26<>+0(SB), Z1, Z4
 	VSUBPS       Z2, Z4, Z4
 	VCVTPS2PH    $0x00, Z3, Y3
 	VCVTPS2PH    $0x00, Z4, Y4
 	VINSERTI64X4 $0x01, Y4, Z3, Z3
-	VMULPS.BCST  k28<>+0(SB), Z1, Z4
+	VMULPS.BCST  k27<>+0(SB), Z1, Z4
 	VSUBPS       Z2, Z4, Z4
-	VMULPS.BCST  k29<>+0(SB), Z1, Z1
+	VMULPS.BCST  k28<>+0(SB), Z1, Z1
 	VSUBPS       Z2, Z1, Z1
 	VCVTPS2PH    $0x00, Z4, Y4
 	VCVTPS2PH    $0x00, Z1, Y1
 	VINSERTI64X4 $0x01, Y1, Z4, Z4
 	VPMOVZXBW    16(CX), Z1
 	VPSLLW       $0x04, Z1, Z1
-	VMOVDQU64    k30<>+0(SB), Z2
+	VMOVDQU64    k29<>+0(SB), Z2
 	VPTERNLOGD   $0xea, Z2, Z0, Z1
 	VPERMI2W     Z4, Z3, Z1
 	VMOVDQU64    Z1, (AX)
 	VPMOVZXBW    16(CX), Z1
 	VPSLLW       $0x02, Z1, Z1
-	VMOVDQU64    k31<>+0(SB), Z2
+	VMOVDQU64    k30<>+0(SB), Z2
 	VPTERNLOGD   $0xea, Z2, Z0, Z1
 	VPERMI2W     Z4, Z3, Z1
 	VMOVDQU64    Z1, 64(AX)
 	VPMOVZXBW    16(CX), Z1
-	VMOVDQU64    k32<>+0(SB), Z2
+	VMOVDQU64    k31<>+0(SB), Z2
 	VPTERNLOGD   $0xea, Z2, Z0, Z1
 	VPERMI2W     Z4, Z3, Z1
 	VMOVDQU64    Z1, 128(AX)
 	VPMOVZXBW    16(CX), Z1
 	VPSRLW       $0x02, Z1, Z1
-	VMOVDQU64    k33<>+0(SB), Z2
+	VMOVDQU64    k32<>+0(SB), Z2
 	VPTERNLOGD   $0xea, Z2, Z0, Z1
 	VPERMI2W     Z4, Z3, Z1
 	VMOVDQU64    Z1, 192(AX)
 	VPMOVZXBW    48(CX), Z1
 	VPSLLW       $0x04, Z1, Z1
-	VMOVDQU64    k34<>+0(SB), Z2
+	VMOVDQU64    k33<>+0(SB), Z2
 	VPTERNLOGD   $0xea, Z2, Z0, Z1
 	VPERMI2W     Z4, Z3, Z1
 	VMOVDQU64    Z1, 256(AX)
 	VPMOVZXBW    48(CX), Z1
 	VPSLLW       $0x02, Z1, Z1
-	VMOVDQU64    k35<>+0(SB), Z2
+	VMOVDQU64    k34<>+0(SB), Z2
 	VPTERNLOGD   $0xea, Z2, Z0, Z1
 	VPERMI2W     Z4, Z3, Z1
 	VMOVDQU64    Z1, 320(AX)
 	VPMOVZXBW    48(CX), Z1
-	VMOVDQU64    k36<>+0(SB), Z2
+	VMOVDQU64    k35<>+0(SB), Z2
 	VPTERNLOGD   $0xea, Z2, Z0, Z1
 	VPERMI2W     Z4, Z3, Z1
 	VMOVDQU64    Z1, 384(AX)
 	VPMOVZXBW    48(CX), Z1
 	VPSRLW       $0x02, Z1, Z1
-	VMOVDQU64    k37<>+0(SB), Z2
+	VMOVDQU64    k36<>+0(SB), Z2
 	VPTERNLOGD   $0xea, Z2, Z0, Z1
 	VPERMI2W     Z4, Z3, Z1
 	VMOVDQU64    Z1, 448(AX)
@@ -3170,8 +3356,12 @@ stop:
 // func q3_KF32AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·q3_KF32AVX512(SB), NOSPLIT, $128-32
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// Q3_K: 256 third bits, 256 codes of 2 bits, 16 scales of 6 bits, d float16
+	// table[q] = (q-4)*(scale-32)*d, for each scale
+	// number = table[q]
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -3183,17 +3373,17 @@ block:
 	TESTL        $0x00007c00, SI
 	JZ           stop
 	VMOVDQU32    94(CX), X1
-	VMOVDQU64    k38<>+0(SB), Z2
+	VMOVDQU64    k37<>+0(SB), Z2
 	VPERMB       Z1, Z2, Z2
-	VPSRLVD      k39<>+0(SB), Z2, Z2
-	VMOVDQU64    k40<>+0(SB), Z3
+	VPSRLVD      k38<>+0(SB), Z2, Z2
+	VMOVDQU64    k39<>+0(SB), Z3
 	VPERMB       Z1, Z3, Z3
-	VPSRLVD      k41<>+0(SB), Z3, Z3
-	VPBROADCASTD k19<>+0(SB), Z4
+	VPSRLVD      k40<>+0(SB), Z3, Z3
+	VPBROADCASTD k18<>+0(SB), Z4
 	VPANDD       Z4, Z2, Z2
-	VPBROADCASTD k42<>+0(SB), Z4
+	VPBROADCASTD k41<>+0(SB), Z4
 	VPTERNLOGD   $0xea, Z2, Z4, Z3
-	VPBROADCASTD k43<>+0(SB), Z2
+	VPBROADCASTD k42<>+0(SB), Z2
 	VPSUBD       Z2, Z3, Z3
 	VPBROADCASTW 108(CX), Y2
 	VCVTPH2PS    Y2, Z2
@@ -3205,12 +3395,12 @@ block:
 	VPANDD       Z0, Z2, Z2
 	VPANDD       Z0, Z3, Z3
 	VMOVDQU64    (CX), Y4
-	VPTESTMB     k44<>+0(SB), Y4, K1
+	VPTESTMB     k43<>+0(SB), Y4, K1
 	KNOTW        K1, K2
-	VPSUBD.BCST  k45<>+0(SB), Z2, K2, Z2
+	VPSUBD.BCST  k44<>+0(SB), Z2, K2, Z2
 	KSHIFTRD     $0x10, K1, K1
 	KNOTW        K1, K1
-	VPSUBD.BCST  k45<>+0(SB), Z3, K1, Z3
+	VPSUBD.BCST  k44<>+0(SB), Z3, K1, Z3
 	VCVTDQ2PS    Z2, Z2
 	VCVTDQ2PS    Z3, Z3
 	VMULPS.BCST  (BX), Z2, Z2
@@ -3224,12 +3414,12 @@ block:
 	VPANDD       Z0, Z2, Z2
 	VPANDD       Z0, Z3, Z3
 	VMOVDQU64    (CX), Y4
-	VPTESTMB     k46<>+0(SB), Y4, K1
+	VPTESTMB     k45<>+0(SB), Y4, K1
 	KNOTW        K1, K2
-	VPSUBD.BCST  k45<>+0(SB), Z2, K2, Z2
+	VPSUBD.BCST  k44<>+0(SB), Z2, K2, Z2
 	KSHIFTRD     $0x10, K1, K1
 	KNOTW        K1, K1
-	VPSUBD.BCST  k45<>+0(SB), Z3, K1, Z3
+	VPSUBD.BCST  k44<>+0(SB), Z3, K1, Z3
 	VCVTDQ2PS    Z2, Z2
 	VCVTDQ2PS    Z3, Z3
 	VMULPS.BCST  8(BX), Z2, Z2
@@ -3243,12 +3433,12 @@ block:
 	VPANDD       Z0, Z2, Z2
 	VPANDD       Z0, Z3, Z3
 	VMOVDQU64    (CX), Y4
-	VPTESTMB     k47<>+0(SB), Y4, K1
+	VPTESTMB     k46<>+0(SB), Y4, K1
 	KNOTW        K1, K2
-	VPSUBD.BCST  k45<>+0(SB), Z2, K2, Z2
+	VPSUBD.BCST  k44<>+0(SB), Z2, K2, Z2
 	KSHIFTRD     $0x10, K1, K1
 	KNOTW        K1, K1
-	VPSUBD.BCST  k45<>+0(SB), Z3, K1, Z3
+	VPSUBD.BCST  k44<>+0(SB), Z3, K1, Z3
 	VCVTDQ2PS    Z2, Z2
 	VCVTDQ2PS    Z3, Z3
 	VMULPS.BCST  16(BX), Z2, Z2
@@ -3262,12 +3452,12 @@ block:
 	VPANDD       Z0, Z2, Z2
 	VPANDD       Z0, Z3, Z3
 	VMOVDQU64    (CX), Y4
-	VPTESTMB     k48<>+0(SB), Y4, K1
+	VPTESTMB     k47<>+0(SB), Y4, K1
 	KNOTW        K1, K2
-	VPSUBD.BCST  k45<>+0(SB), Z2, K2, Z2
+	VPSUBD.BCST  k44<>+0(SB), Z2, K2, Z2
 	KSHIFTRD     $0x10, K1, K1
 	KNOTW        K1, K1
-	VPSUBD.BCST  k45<>+0(SB), Z3, K1, Z3
+	VPSUBD.BCST  k44<>+0(SB), Z3, K1, Z3
 	VCVTDQ2PS    Z2, Z2
 	VCVTDQ2PS    Z3, Z3
 	VMULPS.BCST  24(BX), Z2, Z2
@@ -3279,12 +3469,12 @@ block:
 	VPANDD       Z0, Z2, Z2
 	VPANDD       Z0, Z3, Z3
 	VMOVDQU64    (CX), Y4
-	VPTESTMB     k49<>+0(SB), Y4, K1
+	VPTESTMB     k48<>+0(SB), Y4, K1
 	KNOTW        K1, K2
-	VPSUBD.BCST  k45<>+0(SB), Z2, K2, Z2
+	VPSUBD.BCST  k44<>+0(SB), Z2, K2, Z2
 	KSHIFTRD     $0x10, K1, K1
 	KNOTW        K1, K1
-	VPSUBD.BCST  k45<>+0(SB), Z3, K1, Z3
+	VPSUBD.BCST  k44<>+0(SB), Z3, K1, Z3
 	VCVTDQ2PS    Z2, Z2
 	VCVTDQ2PS    Z3, Z3
 	VMULPS.BCST  32(BX), Z2, Z2
@@ -3298,12 +3488,12 @@ block:
 	VPANDD       Z0, Z2, Z2
 	VPANDD       Z0, Z3, Z3
 	VMOVDQU64    (CX), Y4
-	VPTESTMB     k50<>+0(SB), Y4, K1
+	VPTESTMB     k49<>+0(SB), Y4, K1
 	KNOTW        K1, K2
-	VPSUBD.BCST  k45<>+0(SB), Z2, K2, Z2
+	VPSUBD.BCST  k44<>+0(SB), Z2, K2, Z2
 	KSHIFTRD     $0x10, K1, K1
 	KNOTW        K1, K1
-	VPSUBD.BCST  k45<>+0(SB), Z3, K1, Z3
+	VPSUBD.BCST  k44<>+0(SB), Z3, K1, Z3
 	VCVTDQ2PS    Z2, Z2
 	VCVTDQ2PS    Z3, Z3
 	VMULPS.BCST  40(BX), Z2, Z2
@@ -3317,12 +3507,12 @@ block:
 	VPANDD       Z0, Z2, Z2
 	VPANDD       Z0, Z3, Z3
 	VMOVDQU64    (CX), Y4
-	VPTESTMB     k51<>+0(SB), Y4, K1
+	VPTESTMB     k50<>+0(SB), Y4, K1
 	KNOTW        K1, K2
-	VPSUBD.BCST  k45<>+0(SB), Z2, K2, Z2
+	VPSUBD.BCST  k44<>+0(SB), Z2, K2, Z2
 	KSHIFTRD     $0x10, K1, K1
 	KNOTW        K1, K1
-	VPSUBD.BCST  k45<>+0(SB), Z3, K1, Z3
+	VPSUBD.BCST  k44<>+0(SB), Z3, K1, Z3
 	VCVTDQ2PS    Z2, Z2
 	VCVTDQ2PS    Z3, Z3
 	VMULPS.BCST  48(BX), Z2, Z2
@@ -3336,12 +3526,12 @@ block:
 	VPANDD       Z0, Z2, Z2
 	VPANDD       Z0, Z3, Z3
 	VMOVDQU64    (CX), Y4
-	VPTESTMB     k52<>+0(SB), Y4, K1
+	VPTESTMB     k51<>+0(SB), Y4, K1
 	KNOTW        K1, K2
-	VPSUBD.BCST  k45<>+0(SB), Z2, K2, Z2
+	VPSUBD.BCST  k44<>+0(SB), Z2, K2, Z2
 	KSHIFTRD     $0x10, K1, K1
 	KNOTW        K1, K1
-	VPSUBD.BCST  k45<>+0(SB), Z3, K1, Z3
+	VPSUBD.BCST  k44<>+0(SB), Z3, K1, Z3
 	VCVTDQ2PS    Z2, Z2
 	VCVTDQ2PS    Z3, Z3
 	VMULPS.BCST  56(BX), Z2, Z2
@@ -3374,111 +3564,111 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k38<>+0(SB)/8, $0x0605040305040302
-DATA k38<>+8(SB)/8, $0x0807060507060504
-DATA k38<>+16(SB)/8, $0x0a09080709080706
-DATA k38<>+24(SB)/8, $0x0c0b0a090b0a0908
-DATA k38<>+32(SB)/8, $0x0605040305040302
-DATA k38<>+40(SB)/8, $0x0807060507060504
-DATA k38<>+48(SB)/8, $0x0a09080709080706
-DATA k38<>+56(SB)/8, $0x0c0b0a090b0a0908
+DATA k37<>+0(SB)/8, $0x0605040305040302
+DATA k37<>+8(SB)/8, $0x0807060507060504
+DATA k37<>+16(SB)/8, $0x0a09080709080706
+DATA k37<>+24(SB)/8, $0x0c0b0a090b0a0908
+DATA k37<>+32(SB)/8, $0x0605040305040302
+DATA k37<>+40(SB)/8, $0x0807060507060504
+DATA k37<>+48(SB)/8, $0x0a09080709080706
+DATA k37<>+56(SB)/8, $0x0c0b0a090b0a0908
+GLOBL k37<>(SB), RODATA|NOPTR, $64
+
+DATA k38<>+0(SB)/8, $0x0000000000000000
+DATA k38<>+8(SB)/8, $0x0000000000000000
+DATA k38<>+16(SB)/8, $0x0000000000000000
+DATA k38<>+24(SB)/8, $0x0000000000000000
+DATA k38<>+32(SB)/8, $0x0000000400000004
+DATA k38<>+40(SB)/8, $0x0000000400000004
+DATA k38<>+48(SB)/8, $0x0000000400000004
+DATA k38<>+56(SB)/8, $0x0000000400000004
 GLOBL k38<>(SB), RODATA|NOPTR, $64
 
-DATA k39<>+0(SB)/8, $0x0000000000000000
-DATA k39<>+8(SB)/8, $0x0000000000000000
-DATA k39<>+16(SB)/8, $0x0000000000000000
-DATA k39<>+24(SB)/8, $0x0000000000000000
-DATA k39<>+32(SB)/8, $0x0000000400000004
-DATA k39<>+40(SB)/8, $0x0000000400000004
-DATA k39<>+48(SB)/8, $0x0000000400000004
-DATA k39<>+56(SB)/8, $0x0000000400000004
+DATA k39<>+0(SB)/8, $0x0b0b0b0b0a0a0a0a
+DATA k39<>+8(SB)/8, $0x0d0d0d0d0c0c0c0c
+DATA k39<>+16(SB)/8, $0x0b0b0b0b0a0a0a0a
+DATA k39<>+24(SB)/8, $0x0d0d0d0d0c0c0c0c
+DATA k39<>+32(SB)/8, $0x0b0b0b0b0a0a0a0a
+DATA k39<>+40(SB)/8, $0x0d0d0d0d0c0c0c0c
+DATA k39<>+48(SB)/8, $0x0b0b0b0b0a0a0a0a
+DATA k39<>+56(SB)/8, $0x0d0d0d0d0c0c0c0c
 GLOBL k39<>(SB), RODATA|NOPTR, $64
 
-DATA k40<>+0(SB)/8, $0x0b0b0b0b0a0a0a0a
-DATA k40<>+8(SB)/8, $0x0d0d0d0d0c0c0c0c
-DATA k40<>+16(SB)/8, $0x0b0b0b0b0a0a0a0a
-DATA k40<>+24(SB)/8, $0x0d0d0d0d0c0c0c0c
-DATA k40<>+32(SB)/8, $0x0b0b0b0b0a0a0a0a
-DATA k40<>+40(SB)/8, $0x0d0d0d0d0c0c0c0c
-DATA k40<>+48(SB)/8, $0x0b0b0b0b0a0a0a0a
-DATA k40<>+56(SB)/8, $0x0d0d0d0d0c0c0c0c
+DATA k40<>+0(SB)/8, $0x0000000400000004
+DATA k40<>+8(SB)/8, $0x0000000400000004
+DATA k40<>+16(SB)/8, $0x0000000600000006
+DATA k40<>+24(SB)/8, $0x0000000600000006
+DATA k40<>+32(SB)/8, $0x0000000800000008
+DATA k40<>+40(SB)/8, $0x0000000800000008
+DATA k40<>+48(SB)/8, $0x0000000a0000000a
+DATA k40<>+56(SB)/8, $0x0000000a0000000a
 GLOBL k40<>(SB), RODATA|NOPTR, $64
 
-DATA k41<>+0(SB)/8, $0x0000000400000004
-DATA k41<>+8(SB)/8, $0x0000000400000004
-DATA k41<>+16(SB)/8, $0x0000000600000006
-DATA k41<>+24(SB)/8, $0x0000000600000006
-DATA k41<>+32(SB)/8, $0x0000000800000008
-DATA k41<>+40(SB)/8, $0x0000000800000008
-DATA k41<>+48(SB)/8, $0x0000000a0000000a
-DATA k41<>+56(SB)/8, $0x0000000a0000000a
-GLOBL k41<>(SB), RODATA|NOPTR, $64
+DATA k41<>+0(SB)/8, $0x0000003000000030
+DATA k41<>+8(SB)/8, $0x0000003000000030
+DATA k41<>+16(SB)/8, $0x0000003000000030
+DATA k41<>+24(SB)/8, $0x0000003000000030
+GLOBL k41<>(SB), RODATA|NOPTR, $32
 
-DATA k42<>+0(SB)/8, $0x0000003000000030
-DATA k42<>+8(SB)/8, $0x0000003000000030
-DATA k42<>+16(SB)/8, $0x0000003000000030
-DATA k42<>+24(SB)/8, $0x0000003000000030
+DATA k42<>+0(SB)/8, $0x0000002000000020
+DATA k42<>+8(SB)/8, $0x0000002000000020
+DATA k42<>+16(SB)/8, $0x0000002000000020
+DATA k42<>+24(SB)/8, $0x0000002000000020
 GLOBL k42<>(SB), RODATA|NOPTR, $32
 
-DATA k43<>+0(SB)/8, $0x0000002000000020
-DATA k43<>+8(SB)/8, $0x0000002000000020
-DATA k43<>+16(SB)/8, $0x0000002000000020
-DATA k43<>+24(SB)/8, $0x0000002000000020
+DATA k43<>+0(SB)/8, $0x0101010101010101
+DATA k43<>+8(SB)/8, $0x0101010101010101
+DATA k43<>+16(SB)/8, $0x0101010101010101
+DATA k43<>+24(SB)/8, $0x0101010101010101
 GLOBL k43<>(SB), RODATA|NOPTR, $32
 
-DATA k44<>+0(SB)/8, $0x0101010101010101
-DATA k44<>+8(SB)/8, $0x0101010101010101
-DATA k44<>+16(SB)/8, $0x0101010101010101
-DATA k44<>+24(SB)/8, $0x0101010101010101
+DATA k44<>+0(SB)/8, $0x0000000400000004
+DATA k44<>+8(SB)/8, $0x0000000400000004
+DATA k44<>+16(SB)/8, $0x0000000400000004
+DATA k44<>+24(SB)/8, $0x0000000400000004
 GLOBL k44<>(SB), RODATA|NOPTR, $32
 
-DATA k45<>+0(SB)/8, $0x0000000400000004
-DATA k45<>+8(SB)/8, $0x0000000400000004
-DATA k45<>+16(SB)/8, $0x0000000400000004
-DATA k45<>+24(SB)/8, $0x0000000400000004
+DATA k45<>+0(SB)/8, $0x0202020202020202
+DATA k45<>+8(SB)/8, $0x0202020202020202
+DATA k45<>+16(SB)/8, $0x0202020202020202
+DATA k45<>+24(SB)/8, $0x0202020202020202
 GLOBL k45<>(SB), RODATA|NOPTR, $32
 
-DATA k46<>+0(SB)/8, $0x0202020202020202
-DATA k46<>+8(SB)/8, $0x0202020202020202
-DATA k46<>+16(SB)/8, $0x0202020202020202
-DATA k46<>+24(SB)/8, $0x0202020202020202
+DATA k46<>+0(SB)/8, $0x0404040404040404
+DATA k46<>+8(SB)/8, $0x0404040404040404
+DATA k46<>+16(SB)/8, $0x0404040404040404
+DATA k46<>+24(SB)/8, $0x0404040404040404
 GLOBL k46<>(SB), RODATA|NOPTR, $32
 
-DATA k47<>+0(SB)/8, $0x0404040404040404
-DATA k47<>+8(SB)/8, $0x0404040404040404
-DATA k47<>+16(SB)/8, $0x0404040404040404
-DATA k47<>+24(SB)/8, $0x0404040404040404
+DATA k47<>+0(SB)/8, $0x0808080808080808
+DATA k47<>+8(SB)/8, $0x0808080808080808
+DATA k47<>+16(SB)/8, $0x0808080808080808
+DATA k47<>+24(SB)/8, $0x0808080808080808
 GLOBL k47<>(SB), RODATA|NOPTR, $32
 
-DATA k48<>+0(SB)/8, $0x0808080808080808
-DATA k48<>+8(SB)/8, $0x0808080808080808
-DATA k48<>+16(SB)/8, $0x0808080808080808
-DATA k48<>+24(SB)/8, $0x0808080808080808
+DATA k48<>+0(SB)/8, $0x1010101010101010
+DATA k48<>+8(SB)/8, $0x1010101010101010
+DATA k48<>+16(SB)/8, $0x1010101010101010
+DATA k48<>+24(SB)/8, $0x1010101010101010
 GLOBL k48<>(SB), RODATA|NOPTR, $32
 
-DATA k49<>+0(SB)/8, $0x1010101010101010
-DATA k49<>+8(SB)/8, $0x1010101010101010
-DATA k49<>+16(SB)/8, $0x1010101010101010
-DATA k49<>+24(SB)/8, $0x1010101010101010
+DATA k49<>+0(SB)/8, $0x2020202020202020
+DATA k49<>+8(SB)/8, $0x2020202020202020
+DATA k49<>+16(SB)/8, $0x2020202020202020
+DATA k49<>+24(SB)/8, $0x2020202020202020
 GLOBL k49<>(SB), RODATA|NOPTR, $32
 
-DATA k50<>+0(SB)/8, $0x2020202020202020
-DATA k50<>+8(SB)/8, $0x2020202020202020
-DATA k50<>+16(SB)/8, $0x2020202020202020
-DATA k50<>+24(SB)/8, $0x2020202020202020
+DATA k50<>+0(SB)/8, $0x4040404040404040
+DATA k50<>+8(SB)/8, $0x4040404040404040
+DATA k50<>+16(SB)/8, $0x4040404040404040
+DATA k50<>+24(SB)/8, $0x4040404040404040
 GLOBL k50<>(SB), RODATA|NOPTR, $32
 
-DATA k51<>+0(SB)/8, $0x4040404040404040
-DATA k51<>+8(SB)/8, $0x4040404040404040
-DATA k51<>+16(SB)/8, $0x4040404040404040
-DATA k51<>+24(SB)/8, $0x4040404040404040
+DATA k51<>+0(SB)/8, $0x8080808080808080
+DATA k51<>+8(SB)/8, $0x8080808080808080
+DATA k51<>+16(SB)/8, $0x8080808080808080
+DATA k51<>+24(SB)/8, $0x8080808080808080
 GLOBL k51<>(SB), RODATA|NOPTR, $32
-
-DATA k52<>+0(SB)/8, $0x8080808080808080
-DATA k52<>+8(SB)/8, $0x8080808080808080
-DATA k52<>+16(SB)/8, $0x8080808080808080
-DATA k52<>+24(SB)/8, $0x8080808080808080
-GLOBL k52<>(SB), RODATA|NOPTR, $32
 
 // func q3_KBF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
@@ -3489,11 +3679,15 @@ TEXT ·q3_KBF16AVX512(SB), NOSPLIT, $64-32
 	VPBROADCASTD k1<>+0(SB), Z1
 	VMOVDQU64    k2<>+0(SB), Z2
 	VMOVDQU64    k3<>+0(SB), Z3
+
+	// Q3_K: 256 third bits, 256 codes of 2 bits, 16 scales of 6 bits, d float16
+	// table[q] = (q-4)*(scale-32)*d, for each scale
+	// number = table[q]
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k53<>+0(SB), Z4
-	VMOVDQU64    k54<>+0(SB), Z5
+	VPBROADCASTD k52<>+0(SB), Z4
+	VMOVDQU64    k53<>+0(SB), Z5
 
 block:
 	MOVWLZX      108(CX), BX
@@ -3501,26 +3695,26 @@ block:
 	TESTL        $0x00007c00, BX
 	JZ           stop
 	VMOVDQU32    94(CX), X6
-	VMOVDQU64    k38<>+0(SB), Z7
+	VMOVDQU64    k37<>+0(SB), Z7
 	VPERMB       Z6, Z7, Z7
-	VPSRLVD      k39<>+0(SB), Z7, Z7
-	VMOVDQU64    k40<>+0(SB), Z8
+	VPSRLVD      k38<>+0(SB), Z7, Z7
+	VMOVDQU64    k39<>+0(SB), Z8
 	VPERMB       Z6, Z8, Z8
-	VPSRLVD      k41<>+0(SB), Z8, Z8
-	VPBROADCASTD k19<>+0(SB), Z9
+	VPSRLVD      k40<>+0(SB), Z8, Z8
+	VPBROADCASTD k18<>+0(SB), Z9
 	VPANDD       Z9, Z7, Z7
-	VPBROADCASTD k42<>+0(SB), Z9
+	VPBROADCASTD k41<>+0(SB), Z9
 	VPTERNLOGD   $0xea, Z7, Z9, Z8
-	VPBROADCASTD k43<>+0(SB), Z7
+	VPBROADCASTD k42<>+0(SB), Z7
 	VPSUBD       Z7, Z8, Z8
 	VPBROADCASTW 108(CX), Y7
 	VCVTPH2PS    Y7, Z7
 	VCVTDQ2PS    Z8, Z8
 	VMULPS       Z7, Z8, Z8
-	VMOVDQU64    k55<>+0(SB), Z7
+	VMOVDQU64    k54<>+0(SB), Z7
 	VPERMD       Z8, Z7, Z7
 	VMULPS       Z5, Z7, Z7
-	VMOVDQU64    k56<>+0(SB), Z9
+	VMOVDQU64    k55<>+0(SB), Z9
 	VPERMD       Z8, Z9, Z9
 	VMULPS       Z5, Z9, Z9
 	VMOVDQA64    Z7, Z10
@@ -3530,26 +3724,26 @@ block:
 	VPCMPUW      $0x06, Z0, Z7, K1
 	VPADDW       Z1, Z10, K1, Z10
 	VPMOVZXBW    32(CX), Z7
-	VMOVDQU64    k57<>+0(SB), Z9
+	VMOVDQU64    k56<>+0(SB), Z9
 	VPTERNLOGD   $0xea, Z9, Z4, Z7
 	VMOVDQU64    (CX), Y9
-	VPTESTMB     k44<>+0(SB), Y9, K1
-	VPADDW       k58<>+0(SB), Z7, K1, Z7
+	VPTESTMB     k43<>+0(SB), Y9, K1
+	VPADDW       k57<>+0(SB), Z7, K1, Z7
 	VPERMW       Z10, Z7, Z7
 	VMOVDQU64    Z7, (AX)
 	VPMOVZXBW    32(CX), Z7
 	VPSRLW       $0x02, Z7, Z7
-	VMOVDQU64    k59<>+0(SB), Z9
+	VMOVDQU64    k58<>+0(SB), Z9
 	VPTERNLOGD   $0xea, Z9, Z4, Z7
 	VMOVDQU64    (CX), Y9
-	VPTESTMB     k46<>+0(SB), Y9, K1
-	VPADDW       k58<>+0(SB), Z7, K1, Z7
+	VPTESTMB     k45<>+0(SB), Y9, K1
+	VPADDW       k57<>+0(SB), Z7, K1, Z7
 	VPERMW       Z10, Z7, Z7
 	VMOVDQU64    Z7, 64(AX)
-	VMOVDQU64    k60<>+0(SB), Z7
+	VMOVDQU64    k59<>+0(SB), Z7
 	VPERMD       Z8, Z7, Z7
 	VMULPS       Z5, Z7, Z7
-	VMOVDQU64    k61<>+0(SB), Z9
+	VMOVDQU64    k60<>+0(SB), Z9
 	VPERMD       Z8, Z9, Z9
 	VMULPS       Z5, Z9, Z9
 	VMOVDQA64    Z7, Z10
@@ -3560,26 +3754,26 @@ block:
 	VPADDW       Z1, Z10, K1, Z10
 	VPMOVZXBW    32(CX), Z7
 	VPSRLW       $0x04, Z7, Z7
-	VMOVDQU64    k57<>+0(SB), Z9
+	VMOVDQU64    k56<>+0(SB), Z9
 	VPTERNLOGD   $0xea, Z9, Z4, Z7
 	VMOVDQU64    (CX), Y9
-	VPTESTMB     k47<>+0(SB), Y9, K1
-	VPADDW       k58<>+0(SB), Z7, K1, Z7
+	VPTESTMB     k46<>+0(SB), Y9, K1
+	VPADDW       k57<>+0(SB), Z7, K1, Z7
 	VPERMW       Z10, Z7, Z7
 	VMOVDQU64    Z7, 128(AX)
 	VPMOVZXBW    32(CX), Z7
 	VPSRLW       $0x06, Z7, Z7
-	VMOVDQU64    k59<>+0(SB), Z9
+	VMOVDQU64    k58<>+0(SB), Z9
 	VPTERNLOGD   $0xea, Z9, Z4, Z7
 	VMOVDQU64    (CX), Y9
-	VPTESTMB     k48<>+0(SB), Y9, K1
-	VPADDW       k58<>+0(SB), Z7, K1, Z7
+	VPTESTMB     k47<>+0(SB), Y9, K1
+	VPADDW       k57<>+0(SB), Z7, K1, Z7
 	VPERMW       Z10, Z7, Z7
 	VMOVDQU64    Z7, 192(AX)
-	VMOVDQU64    k62<>+0(SB), Z7
+	VMOVDQU64    k61<>+0(SB), Z7
 	VPERMD       Z8, Z7, Z7
 	VMULPS       Z5, Z7, Z7
-	VMOVDQU64    k63<>+0(SB), Z9
+	VMOVDQU64    k62<>+0(SB), Z9
 	VPERMD       Z8, Z9, Z9
 	VMULPS       Z5, Z9, Z9
 	VMOVDQA64    Z7, Z10
@@ -3589,26 +3783,26 @@ block:
 	VPCMPUW      $0x06, Z0, Z7, K1
 	VPADDW       Z1, Z10, K1, Z10
 	VPMOVZXBW    64(CX), Z7
-	VMOVDQU64    k57<>+0(SB), Z9
+	VMOVDQU64    k56<>+0(SB), Z9
 	VPTERNLOGD   $0xea, Z9, Z4, Z7
 	VMOVDQU64    (CX), Y9
-	VPTESTMB     k49<>+0(SB), Y9, K1
-	VPADDW       k58<>+0(SB), Z7, K1, Z7
+	VPTESTMB     k48<>+0(SB), Y9, K1
+	VPADDW       k57<>+0(SB), Z7, K1, Z7
 	VPERMW       Z10, Z7, Z7
 	VMOVDQU64    Z7, 256(AX)
 	VPMOVZXBW    64(CX), Z7
 	VPSRLW       $0x02, Z7, Z7
-	VMOVDQU64    k59<>+0(SB), Z9
+	VMOVDQU64    k58<>+0(SB), Z9
 	VPTERNLOGD   $0xea, Z9, Z4, Z7
 	VMOVDQU64    (CX), Y9
-	VPTESTMB     k50<>+0(SB), Y9, K1
-	VPADDW       k58<>+0(SB), Z7, K1, Z7
+	VPTESTMB     k49<>+0(SB), Y9, K1
+	VPADDW       k57<>+0(SB), Z7, K1, Z7
 	VPERMW       Z10, Z7, Z7
 	VMOVDQU64    Z7, 320(AX)
-	VMOVDQU64    k64<>+0(SB), Z7
+	VMOVDQU64    k63<>+0(SB), Z7
 	VPERMD       Z8, Z7, Z7
 	VMULPS       Z5, Z7, Z7
-	VMOVDQU64    k65<>+0(SB), Z9
+	VMOVDQU64    k64<>+0(SB), Z9
 	VPERMD       Z8, Z9, Z8
 	VMULPS       Z5, Z8, Z8
 	VMOVDQA64    Z7, Z9
@@ -3619,20 +3813,20 @@ block:
 	VPADDW       Z1, Z9, K1, Z9
 	VPMOVZXBW    64(CX), Z7
 	VPSRLW       $0x04, Z7, Z7
-	VMOVDQU64    k57<>+0(SB), Z8
+	VMOVDQU64    k56<>+0(SB), Z8
 	VPTERNLOGD   $0xea, Z8, Z4, Z7
 	VMOVDQU64    (CX), Y8
-	VPTESTMB     k51<>+0(SB), Y8, K1
-	VPADDW       k58<>+0(SB), Z7, K1, Z7
+	VPTESTMB     k50<>+0(SB), Y8, K1
+	VPADDW       k57<>+0(SB), Z7, K1, Z7
 	VPERMW       Z9, Z7, Z7
 	VMOVDQU64    Z7, 384(AX)
 	VPMOVZXBW    64(CX), Z7
 	VPSRLW       $0x06, Z7, Z7
-	VMOVDQU64    k59<>+0(SB), Z8
+	VMOVDQU64    k58<>+0(SB), Z8
 	VPTERNLOGD   $0xea, Z8, Z4, Z7
 	VMOVDQU64    (CX), Y8
-	VPTESTMB     k52<>+0(SB), Y8, K1
-	VPADDW       k58<>+0(SB), Z7, K1, Z7
+	VPTESTMB     k51<>+0(SB), Y8, K1
+	VPADDW       k57<>+0(SB), Z7, K1, Z7
 	VPERMW       Z9, Z7, Z7
 	VMOVDQU64    Z7, 448(AX)
 	PREFETCHT0   1024(AX)
@@ -3653,142 +3847,146 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k53<>+0(SB)/8, $0x0003000300030003
-DATA k53<>+8(SB)/8, $0x0003000300030003
-DATA k53<>+16(SB)/8, $0x0003000300030003
-DATA k53<>+24(SB)/8, $0x0003000300030003
-GLOBL k53<>(SB), RODATA|NOPTR, $32
+DATA k52<>+0(SB)/8, $0x0003000300030003
+DATA k52<>+8(SB)/8, $0x0003000300030003
+DATA k52<>+16(SB)/8, $0x0003000300030003
+DATA k52<>+24(SB)/8, $0x0003000300030003
+GLOBL k52<>(SB), RODATA|NOPTR, $32
 
-DATA k54<>+0(SB)/8, $0xc0400000c0800000
-DATA k54<>+8(SB)/8, $0xbf800000c0000000
-DATA k54<>+16(SB)/8, $0x3f80000000000000
-DATA k54<>+24(SB)/8, $0x4040000040000000
-DATA k54<>+32(SB)/8, $0xc0400000c0800000
-DATA k54<>+40(SB)/8, $0xbf800000c0000000
-DATA k54<>+48(SB)/8, $0x3f80000000000000
-DATA k54<>+56(SB)/8, $0x4040000040000000
+DATA k53<>+0(SB)/8, $0xc0400000c0800000
+DATA k53<>+8(SB)/8, $0xbf800000c0000000
+DATA k53<>+16(SB)/8, $0x3f80000000000000
+DATA k53<>+24(SB)/8, $0x4040000040000000
+DATA k53<>+32(SB)/8, $0xc0400000c0800000
+DATA k53<>+40(SB)/8, $0xbf800000c0000000
+DATA k53<>+48(SB)/8, $0x3f80000000000000
+DATA k53<>+56(SB)/8, $0x4040000040000000
+GLOBL k53<>(SB), RODATA|NOPTR, $64
+
+DATA k54<>+0(SB)/8, $0x0000000000000000
+DATA k54<>+8(SB)/8, $0x0000000000000000
+DATA k54<>+16(SB)/8, $0x0000000000000000
+DATA k54<>+24(SB)/8, $0x0000000000000000
+DATA k54<>+32(SB)/8, $0x0000000100000001
+DATA k54<>+40(SB)/8, $0x0000000100000001
+DATA k54<>+48(SB)/8, $0x0000000100000001
+DATA k54<>+56(SB)/8, $0x0000000100000001
 GLOBL k54<>(SB), RODATA|NOPTR, $64
 
-DATA k55<>+0(SB)/8, $0x0000000000000000
-DATA k55<>+8(SB)/8, $0x0000000000000000
-DATA k55<>+16(SB)/8, $0x0000000000000000
-DATA k55<>+24(SB)/8, $0x0000000000000000
-DATA k55<>+32(SB)/8, $0x0000000100000001
-DATA k55<>+40(SB)/8, $0x0000000100000001
-DATA k55<>+48(SB)/8, $0x0000000100000001
-DATA k55<>+56(SB)/8, $0x0000000100000001
+DATA k55<>+0(SB)/8, $0x0000000200000002
+DATA k55<>+8(SB)/8, $0x0000000200000002
+DATA k55<>+16(SB)/8, $0x0000000200000002
+DATA k55<>+24(SB)/8, $0x0000000200000002
+DATA k55<>+32(SB)/8, $0x0000000300000003
+DATA k55<>+40(SB)/8, $0x0000000300000003
+DATA k55<>+48(SB)/8, $0x0000000300000003
+DATA k55<>+56(SB)/8, $0x0000000300000003
 GLOBL k55<>(SB), RODATA|NOPTR, $64
 
-DATA k56<>+0(SB)/8, $0x0000000200000002
-DATA k56<>+8(SB)/8, $0x0000000200000002
-DATA k56<>+16(SB)/8, $0x0000000200000002
-DATA k56<>+24(SB)/8, $0x0000000200000002
-DATA k56<>+32(SB)/8, $0x0000000300000003
-DATA k56<>+40(SB)/8, $0x0000000300000003
-DATA k56<>+48(SB)/8, $0x0000000300000003
-DATA k56<>+56(SB)/8, $0x0000000300000003
+DATA k56<>+0(SB)/8, $0x0000000000000000
+DATA k56<>+8(SB)/8, $0x0000000000000000
+DATA k56<>+16(SB)/8, $0x0000000000000000
+DATA k56<>+24(SB)/8, $0x0000000000000000
+DATA k56<>+32(SB)/8, $0x0008000800080008
+DATA k56<>+40(SB)/8, $0x0008000800080008
+DATA k56<>+48(SB)/8, $0x0008000800080008
+DATA k56<>+56(SB)/8, $0x0008000800080008
 GLOBL k56<>(SB), RODATA|NOPTR, $64
 
-DATA k57<>+0(SB)/8, $0x0000000000000000
-DATA k57<>+8(SB)/8, $0x0000000000000000
-DATA k57<>+16(SB)/8, $0x0000000000000000
-DATA k57<>+24(SB)/8, $0x0000000000000000
-DATA k57<>+32(SB)/8, $0x0008000800080008
-DATA k57<>+40(SB)/8, $0x0008000800080008
-DATA k57<>+48(SB)/8, $0x0008000800080008
-DATA k57<>+56(SB)/8, $0x0008000800080008
+DATA k57<>+0(SB)/8, $0x0004000400040004
+DATA k57<>+8(SB)/8, $0x0004000400040004
+DATA k57<>+16(SB)/8, $0x0004000400040004
+DATA k57<>+24(SB)/8, $0x0004000400040004
+DATA k57<>+32(SB)/8, $0x0004000400040004
+DATA k57<>+40(SB)/8, $0x0004000400040004
+DATA k57<>+48(SB)/8, $0x0004000400040004
+DATA k57<>+56(SB)/8, $0x0004000400040004
 GLOBL k57<>(SB), RODATA|NOPTR, $64
 
-DATA k58<>+0(SB)/8, $0x0004000400040004
-DATA k58<>+8(SB)/8, $0x0004000400040004
-DATA k58<>+16(SB)/8, $0x0004000400040004
-DATA k58<>+24(SB)/8, $0x0004000400040004
-DATA k58<>+32(SB)/8, $0x0004000400040004
-DATA k58<>+40(SB)/8, $0x0004000400040004
-DATA k58<>+48(SB)/8, $0x0004000400040004
-DATA k58<>+56(SB)/8, $0x0004000400040004
+DATA k58<>+0(SB)/8, $0x0010001000100010
+DATA k58<>+8(SB)/8, $0x0010001000100010
+DATA k58<>+16(SB)/8, $0x0010001000100010
+DATA k58<>+24(SB)/8, $0x0010001000100010
+DATA k58<>+32(SB)/8, $0x0018001800180018
+DATA k58<>+40(SB)/8, $0x0018001800180018
+DATA k58<>+48(SB)/8, $0x0018001800180018
+DATA k58<>+56(SB)/8, $0x0018001800180018
 GLOBL k58<>(SB), RODATA|NOPTR, $64
 
-DATA k59<>+0(SB)/8, $0x0010001000100010
-DATA k59<>+8(SB)/8, $0x0010001000100010
-DATA k59<>+16(SB)/8, $0x0010001000100010
-DATA k59<>+24(SB)/8, $0x0010001000100010
-DATA k59<>+32(SB)/8, $0x0018001800180018
-DATA k59<>+40(SB)/8, $0x0018001800180018
-DATA k59<>+48(SB)/8, $0x0018001800180018
-DATA k59<>+56(SB)/8, $0x0018001800180018
+DATA k59<>+0(SB)/8, $0x0000000400000004
+DATA k59<>+8(SB)/8, $0x0000000400000004
+DATA k59<>+16(SB)/8, $0x0000000400000004
+DATA k59<>+24(SB)/8, $0x0000000400000004
+DATA k59<>+32(SB)/8, $0x0000000500000005
+DATA k59<>+40(SB)/8, $0x0000000500000005
+DATA k59<>+48(SB)/8, $0x0000000500000005
+DATA k59<>+56(SB)/8, $0x0000000500000005
 GLOBL k59<>(SB), RODATA|NOPTR, $64
 
-DATA k60<>+0(SB)/8, $0x0000000400000004
-DATA k60<>+8(SB)/8, $0x0000000400000004
-DATA k60<>+16(SB)/8, $0x0000000400000004
-DATA k60<>+24(SB)/8, $0x0000000400000004
-DATA k60<>+32(SB)/8, $0x0000000500000005
-DATA k60<>+40(SB)/8, $0x0000000500000005
-DATA k60<>+48(SB)/8, $0x0000000500000005
-DATA k60<>+56(SB)/8, $0x0000000500000005
+DATA k60<>+0(SB)/8, $0x0000000600000006
+DATA k60<>+8(SB)/8, $0x0000000600000006
+DATA k60<>+16(SB)/8, $0x0000000600000006
+DATA k60<>+24(SB)/8, $0x0000000600000006
+DATA k60<>+32(SB)/8, $0x0000000700000007
+DATA k60<>+40(SB)/8, $0x0000000700000007
+DATA k60<>+48(SB)/8, $0x0000000700000007
+DATA k60<>+56(SB)/8, $0x0000000700000007
 GLOBL k60<>(SB), RODATA|NOPTR, $64
 
-DATA k61<>+0(SB)/8, $0x0000000600000006
-DATA k61<>+8(SB)/8, $0x0000000600000006
-DATA k61<>+16(SB)/8, $0x0000000600000006
-DATA k61<>+24(SB)/8, $0x0000000600000006
-DATA k61<>+32(SB)/8, $0x0000000700000007
-DATA k61<>+40(SB)/8, $0x0000000700000007
-DATA k61<>+48(SB)/8, $0x0000000700000007
-DATA k61<>+56(SB)/8, $0x0000000700000007
+DATA k61<>+0(SB)/8, $0x0000000800000008
+DATA k61<>+8(SB)/8, $0x0000000800000008
+DATA k61<>+16(SB)/8, $0x0000000800000008
+DATA k61<>+24(SB)/8, $0x0000000800000008
+DATA k61<>+32(SB)/8, $0x0000000900000009
+DATA k61<>+40(SB)/8, $0x0000000900000009
+DATA k61<>+48(SB)/8, $0x0000000900000009
+DATA k61<>+56(SB)/8, $0x0000000900000009
 GLOBL k61<>(SB), RODATA|NOPTR, $64
 
-DATA k62<>+0(SB)/8, $0x0000000800000008
-DATA k62<>+8(SB)/8, $0x0000000800000008
-DATA k62<>+16(SB)/8, $0x0000000800000008
-DATA k62<>+24(SB)/8, $0x0000000800000008
-DATA k62<>+32(SB)/8, $0x0000000900000009
-DATA k62<>+40(SB)/8, $0x0000000900000009
-DATA k62<>+48(SB)/8, $0x0000000900000009
-DATA k62<>+56(SB)/8, $0x0000000900000009
+DATA k62<>+0(SB)/8, $0x0000000a0000000a
+DATA k62<>+8(SB)/8, $0x0000000a0000000a
+DATA k62<>+16(SB)/8, $0x0000000a0000000a
+DATA k62<>+24(SB)/8, $0x0000000a0000000a
+DATA k62<>+32(SB)/8, $0x0000000b0000000b
+DATA k62<>+40(SB)/8, $0x0000000b0000000b
+DATA k62<>+48(SB)/8, $0x0000000b0000000b
+DATA k62<>+56(SB)/8, $0x0000000b0000000b
 GLOBL k62<>(SB), RODATA|NOPTR, $64
 
-DATA k63<>+0(SB)/8, $0x0000000a0000000a
-DATA k63<>+8(SB)/8, $0x0000000a0000000a
-DATA k63<>+16(SB)/8, $0x0000000a0000000a
-DATA k63<>+24(SB)/8, $0x0000000a0000000a
-DATA k63<>+32(SB)/8, $0x0000000b0000000b
-DATA k63<>+40(SB)/8, $0x0000000b0000000b
-DATA k63<>+48(SB)/8, $0x0000000b0000000b
-DATA k63<>+56(SB)/8, $0x0000000b0000000b
+DATA k63<>+0(SB)/8, $0x0000000c0000000c
+DATA k63<>+8(SB)/8, $0x0000000c0000000c
+DATA k63<>+16(SB)/8, $0x0000000c0000000c
+DATA k63<>+24(SB)/8, $0x0000000c0000000c
+DATA k63<>+32(SB)/8, $0x0000000d0000000d
+DATA k63<>+40(SB)/8, $0x0000000d0000000d
+DATA k63<>+48(SB)/8, $0x0000000d0000000d
+DATA k63<>+56(SB)/8, $0x0000000d0000000d
 GLOBL k63<>(SB), RODATA|NOPTR, $64
 
-DATA k64<>+0(SB)/8, $0x0000000c0000000c
-DATA k64<>+8(SB)/8, $0x0000000c0000000c
-DATA k64<>+16(SB)/8, $0x0000000c0000000c
-DATA k64<>+24(SB)/8, $0x0000000c0000000c
-DATA k64<>+32(SB)/8, $0x0000000d0000000d
-DATA k64<>+40(SB)/8, $0x0000000d0000000d
-DATA k64<>+48(SB)/8, $0x0000000d0000000d
-DATA k64<>+56(SB)/8, $0x0000000d0000000d
+DATA k64<>+0(SB)/8, $0x0000000e0000000e
+DATA k64<>+8(SB)/8, $0x0000000e0000000e
+DATA k64<>+16(SB)/8, $0x0000000e0000000e
+DATA k64<>+24(SB)/8, $0x0000000e0000000e
+DATA k64<>+32(SB)/8, $0x0000000f0000000f
+DATA k64<>+40(SB)/8, $0x0000000f0000000f
+DATA k64<>+48(SB)/8, $0x0000000f0000000f
+DATA k64<>+56(SB)/8, $0x0000000f0000000f
 GLOBL k64<>(SB), RODATA|NOPTR, $64
-
-DATA k65<>+0(SB)/8, $0x0000000e0000000e
-DATA k65<>+8(SB)/8, $0x0000000e0000000e
-DATA k65<>+16(SB)/8, $0x0000000e0000000e
-DATA k65<>+24(SB)/8, $0x0000000e0000000e
-DATA k65<>+32(SB)/8, $0x0000000f0000000f
-DATA k65<>+40(SB)/8, $0x0000000f0000000f
-DATA k65<>+48(SB)/8, $0x0000000f0000000f
-DATA k65<>+56(SB)/8, $0x0000000f0000000f
-GLOBL k65<>(SB), RODATA|NOPTR, $64
 
 // func q3_KF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·q3_KF16AVX512(SB), NOSPLIT, $64-32
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// Q3_K: 256 third bits, 256 codes of 2 bits, 16 scales of 6 bits, d float16
+	// table[q] = (q-4)*(scale-32)*d, for each scale
+	// number = table[q]
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k53<>+0(SB), Z0
-	VMOVDQU64    k54<>+0(SB), Z1
+	VPBROADCASTD k52<>+0(SB), Z0
+	VMOVDQU64    k53<>+0(SB), Z1
 
 block:
 	MOVWLZX      108(CX), BX
@@ -3796,52 +3994,52 @@ block:
 	TESTL        $0x00007c00, BX
 	JZ           stop
 	VMOVDQU32    94(CX), X2
-	VMOVDQU64    k38<>+0(SB), Z3
+	VMOVDQU64    k37<>+0(SB), Z3
 	VPERMB       Z2, Z3, Z3
-	VPSRLVD      k39<>+0(SB), Z3, Z3
-	VMOVDQU64    k40<>+0(SB), Z4
+	VPSRLVD      k38<>+0(SB), Z3, Z3
+	VMOVDQU64    k39<>+0(SB), Z4
 	VPERMB       Z2, Z4, Z4
-	VPSRLVD      k41<>+0(SB), Z4, Z4
-	VPBROADCASTD k19<>+0(SB), Z5
+	VPSRLVD      k40<>+0(SB), Z4, Z4
+	VPBROADCASTD k18<>+0(SB), Z5
 	VPANDD       Z5, Z3, Z3
-	VPBROADCASTD k42<>+0(SB), Z5
+	VPBROADCASTD k41<>+0(SB), Z5
 	VPTERNLOGD   $0xea, Z3, Z5, Z4
-	VPBROADCASTD k43<>+0(SB), Z3
+	VPBROADCASTD k42<>+0(SB), Z3
 	VPSUBD       Z3, Z4, Z4
 	VPBROADCASTW 108(CX), Y3
 	VCVTPH2PS    Y3, Z3
 	VCVTDQ2PS    Z4, Z4
 	VMULPS       Z3, Z4, Z4
-	VMOVDQU64    k55<>+0(SB), Z3
+	VMOVDQU64    k54<>+0(SB), Z3
 	VPERMD       Z4, Z3, Z3
 	VMULPS       Z1, Z3, Z3
-	VMOVDQU64    k56<>+0(SB), Z5
+	VMOVDQU64    k55<>+0(SB), Z5
 	VPERMD       Z4, Z5, Z5
 	VMULPS       Z1, Z5, Z5
 	VCVTPS2PH    $0x00, Z3, Y3
 	VCVTPS2PH    $0x00, Z5, Y5
 	VINSERTI64X4 $0x01, Y5, Z3, Z3
 	VPMOVZXBW    32(CX), Z5
-	VMOVDQU64    k57<>+0(SB), Z6
+	VMOVDQU64    k56<>+0(SB), Z6
 	VPTERNLOGD   $0xea, Z6, Z0, Z5
 	VMOVDQU64    (CX), Y6
-	VPTESTMB     k44<>+0(SB), Y6, K1
-	VPADDW       k58<>+0(SB), Z5, K1, Z5
+	VPTESTMB     k43<>+0(SB), Y6, K1
+	VPADDW       k57<>+0(SB), Z5, K1, Z5
 	VPERMW       Z3, Z5, Z5
 	VMOVDQU64    Z5, (AX)
 	VPMOVZXBW    32(CX), Z5
 	VPSRLW       $0x02, Z5, Z5
-	VMOVDQU64    k59<>+0(SB), Z6
+	VMOVDQU64    k58<>+0(SB), Z6
 	VPTERNLOGD   $0xea, Z6, Z0, Z5
 	VMOVDQU64    (CX), Y6
-	VPTESTMB     k46<>+0(SB), Y6, K1
-	VPADDW       k58<>+0(SB), Z5, K1, Z5
+	VPTESTMB     k45<>+0(SB), Y6, K1
+	VPADDW       k57<>+0(SB), Z5, K1, Z5
 	VPERMW       Z3, Z5, Z3
 	VMOVDQU64    Z3, 64(AX)
-	VMOVDQU64    k60<>+0(SB), Z3
+	VMOVDQU64    k59<>+0(SB), Z3
 	VPERMD       Z4, Z3, Z3
 	VMULPS       Z1, Z3, Z3
-	VMOVDQU64    k61<>+0(SB), Z5
+	VMOVDQU64    k60<>+0(SB), Z5
 	VPERMD       Z4, Z5, Z5
 	VMULPS       Z1, Z5, Z5
 	VCVTPS2PH    $0x00, Z3, Y3
@@ -3849,52 +4047,52 @@ block:
 	VINSERTI64X4 $0x01, Y5, Z3, Z3
 	VPMOVZXBW    32(CX), Z5
 	VPSRLW       $0x04, Z5, Z5
-	VMOVDQU64    k57<>+0(SB), Z6
+	VMOVDQU64    k56<>+0(SB), Z6
 	VPTERNLOGD   $0xea, Z6, Z0, Z5
 	VMOVDQU64    (CX), Y6
-	VPTESTMB     k47<>+0(SB), Y6, K1
-	VPADDW       k58<>+0(SB), Z5, K1, Z5
+	VPTESTMB     k46<>+0(SB), Y6, K1
+	VPADDW       k57<>+0(SB), Z5, K1, Z5
 	VPERMW       Z3, Z5, Z5
 	VMOVDQU64    Z5, 128(AX)
 	VPMOVZXBW    32(CX), Z5
 	VPSRLW       $0x06, Z5, Z5
-	VMOVDQU64    k59<>+0(SB), Z6
+	VMOVDQU64    k58<>+0(SB), Z6
 	VPTERNLOGD   $0xea, Z6, Z0, Z5
 	VMOVDQU64    (CX), Y6
-	VPTESTMB     k48<>+0(SB), Y6, K1
-	VPADDW       k58<>+0(SB), Z5, K1, Z5
+	VPTESTMB     k47<>+0(SB), Y6, K1
+	VPADDW       k57<>+0(SB), Z5, K1, Z5
 	VPERMW       Z3, Z5, Z3
 	VMOVDQU64    Z3, 192(AX)
-	VMOVDQU64    k62<>+0(SB), Z3
+	VMOVDQU64    k61<>+0(SB), Z3
 	VPERMD       Z4, Z3, Z3
 	VMULPS       Z1, Z3, Z3
-	VMOVDQU64    k63<>+0(SB), Z5
+	VMOVDQU64    k62<>+0(SB), Z5
 	VPERMD       Z4, Z5, Z5
 	VMULPS       Z1, Z5, Z5
 	VCVTPS2PH    $0x00, Z3, Y3
 	VCVTPS2PH    $0x00, Z5, Y5
 	VINSERTI64X4 $0x01, Y5, Z3, Z3
 	VPMOVZXBW    64(CX), Z5
-	VMOVDQU64    k57<>+0(SB), Z6
+	VMOVDQU64    k56<>+0(SB), Z6
 	VPTERNLOGD   $0xea, Z6, Z0, Z5
 	VMOVDQU64    (CX), Y6
-	VPTESTMB     k49<>+0(SB), Y6, K1
-	VPADDW       k58<>+0(SB), Z5, K1, Z5
+	VPTESTMB     k48<>+0(SB), Y6, K1
+	VPADDW       k57<>+0(SB), Z5, K1, Z5
 	VPERMW       Z3, Z5, Z5
 	VMOVDQU64    Z5, 256(AX)
 	VPMOVZXBW    64(CX), Z5
 	VPSRLW       $0x02, Z5, Z5
-	VMOVDQU64    k59<>+0(SB), Z6
+	VMOVDQU64    k58<>+0(SB), Z6
 	VPTERNLOGD   $0xea, Z6, Z0, Z5
 	VMOVDQU64    (CX), Y6
-	VPTESTMB     k50<>+0(SB), Y6, K1
-	VPADDW       k58<>+0(SB), Z5, K1, Z5
+	VPTESTMB     k49<>+0(SB), Y6, K1
+	VPADDW       k57<>+0(SB), Z5, K1, Z5
 	VPERMW       Z3, Z5, Z3
 	VMOVDQU64    Z3, 320(AX)
-	VMOVDQU64    k64<>+0(SB), Z3
+	VMOVDQU64    k63<>+0(SB), Z3
 	VPERMD       Z4, Z3, Z3
 	VMULPS       Z1, Z3, Z3
-	VMOVDQU64    k65<>+0(SB), Z5
+	VMOVDQU64    k64<>+0(SB), Z5
 	VPERMD       Z4, Z5, Z4
 	VMULPS       Z1, Z4, Z4
 	VCVTPS2PH    $0x00, Z3, Y3
@@ -3902,20 +4100,20 @@ block:
 	VINSERTI64X4 $0x01, Y4, Z3, Z3
 	VPMOVZXBW    64(CX), Z4
 	VPSRLW       $0x04, Z4, Z4
-	VMOVDQU64    k57<>+0(SB), Z5
+	VMOVDQU64    k56<>+0(SB), Z5
 	VPTERNLOGD   $0xea, Z5, Z0, Z4
 	VMOVDQU64    (CX), Y5
-	VPTESTMB     k51<>+0(SB), Y5, K1
-	VPADDW       k58<>+0(SB), Z4, K1, Z4
+	VPTESTMB     k50<>+0(SB), Y5, K1
+	VPADDW       k57<>+0(SB), Z4, K1, Z4
 	VPERMW       Z3, Z4, Z4
 	VMOVDQU64    Z4, 384(AX)
 	VPMOVZXBW    64(CX), Z4
 	VPSRLW       $0x06, Z4, Z4
-	VMOVDQU64    k59<>+0(SB), Z5
+	VMOVDQU64    k58<>+0(SB), Z5
 	VPTERNLOGD   $0xea, Z5, Z0, Z4
 	VMOVDQU64    (CX), Y5
-	VPTESTMB     k52<>+0(SB), Y5, K1
-	VPADDW       k58<>+0(SB), Z4, K1, Z4
+	VPTESTMB     k51<>+0(SB), Y5, K1
+	VPADDW       k57<>+0(SB), Z4, K1, Z4
 	VPERMW       Z3, Z4, Z3
 	VMOVDQU64    Z3, 448(AX)
 	PREFETCHT0   1024(AX)
@@ -3939,36 +4137,44 @@ stop:
 // func q4_KF32AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·q4_KF32AVX512(SB), NOSPLIT, $128-32
-	MOVQ      dst+0(FP), AX
-	MOVQ      src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// Q4_K: d and dmin float16, 8 scales and minima of 6 bits, 256 nibbles q
+	// table[q] = q*scale*d - minimum*dmin, for each scale
+	// number = table[q]
 	MOVQ      n+16(FP), DX
 	LEAQ      63(SP), BX
 	ANDQ      $-64, BX
-	VMOVDQU64 k15<>+0(SB), Z0
+	VMOVDQU64 k14<>+0(SB), Z0
 
 block:
-	MOVL             (CX), SI
-	NOTL             SI
-	TESTL            $0x00007c00, SI
-	JZ               stop
-	TESTL            $0x7c000000, SI
-	JZ               stop
-	VMOVDQU32        (CX), X1
-	VMOVDQU64        k66<>+0(SB), Z2
-	VPERMB           Z1, Z2, Z2
-	VPSRLVD          k67<>+0(SB), Z2, Z2
-	VMOVDQU64        k68<>+0(SB), Z3
-	VPERMB           Z1, Z3, Z3
-	VPSRLVD          k69<>+0(SB), Z3, Z3
-	VPANDD           k70<>+0(SB), Z2, Z2
-	VMOVDQU64        k71<>+0(SB), Z4
-	VPTERNLOGD       $0xea, Z2, Z4, Z3
-	VMOVDQU64        k72<>+0(SB), Z2
-	VPERMB           Z1, Z2, Z2
-	VCVTPH2PS        Y2, Z2
-	VCVTDQ2PS        Z3, Z3
-	VMULPS           Z2, Z3, Z3
-	VMOVUPS          Z3, (BX)
+	MOVL  (CX), SI
+	NOTL  SI
+	TESTL $0x00007c00, SI
+	JZ    stop
+	TESTL $0x7c000000, SI
+	JZ    stop
+
+	// Scales and minima.
+	VMOVDQU32  (CX), X1
+	VMOVDQU64  k65<>+0(SB), Z2
+	VPERMB     Z1, Z2, Z2
+	VPSRLVD    k66<>+0(SB), Z2, Z2
+	VMOVDQU64  k67<>+0(SB), Z3
+	VPERMB     Z1, Z3, Z3
+	VPSRLVD    k68<>+0(SB), Z3, Z3
+	VPANDD     k69<>+0(SB), Z2, Z2
+	VMOVDQU64  k70<>+0(SB), Z4
+	VPTERNLOGD $0xea, Z2, Z4, Z3
+	VMOVDQU64  k71<>+0(SB), Z2
+	VPERMB     Z1, Z2, Z2
+	VCVTPH2PS  Y2, Z2
+	VCVTDQ2PS  Z3, Z3
+	VMULPS     Z2, Z3, Z3
+	VMOVUPS    Z3, (BX)
+
+	// 64 elements under two scales.
 	VPMOVZXBD        16(CX), Z2
 	VPMOVZXBD        32(CX), Z3
 	VPSRLD           $0x04, Z2, Z4
@@ -3985,6 +4191,8 @@ block:
 	VMOVDQU64        Z2, 128(AX)
 	VPERMD           Z7, Z5, Z2
 	VMOVDQU64        Z2, 192(AX)
+
+	// 64 elements under two scales.
 	VPMOVZXBD        48(CX), Z2
 	VPMOVZXBD        64(CX), Z3
 	VPSRLD           $0x04, Z2, Z4
@@ -4001,6 +4209,8 @@ block:
 	VMOVDQU64        Z2, 384(AX)
 	VPERMD           Z7, Z5, Z2
 	VMOVDQU64        Z2, 448(AX)
+
+	// 64 elements under two scales.
 	VPMOVZXBD        80(CX), Z2
 	VPMOVZXBD        96(CX), Z3
 	VPSRLD           $0x04, Z2, Z4
@@ -4017,6 +4227,8 @@ block:
 	VMOVDQU64        Z2, 640(AX)
 	VPERMD           Z7, Z5, Z2
 	VMOVDQU64        Z2, 704(AX)
+
+	// 64 elements under two scales.
 	VPMOVZXBD        112(CX), Z2
 	VPMOVZXBD        128(CX), Z3
 	VPSRLD           $0x04, Z2, Z4
@@ -4059,75 +4271,75 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k66<>+0(SB)/8, $0x0807060507060504
-DATA k66<>+8(SB)/8, $0x0a09080709080706
-DATA k66<>+16(SB)/8, $0x100f0e0d0f0e0d0c
-DATA k66<>+24(SB)/8, $0x1211100f11100f0e
-DATA k66<>+32(SB)/8, $0x0c0b0a090b0a0908
-DATA k66<>+40(SB)/8, $0x0e0d0c0b0d0c0b0a
-DATA k66<>+48(SB)/8, $0x100f0e0d0f0e0d0c
-DATA k66<>+56(SB)/8, $0x1211100f11100f0e
+DATA k65<>+0(SB)/8, $0x0807060507060504
+DATA k65<>+8(SB)/8, $0x0a09080709080706
+DATA k65<>+16(SB)/8, $0x100f0e0d0f0e0d0c
+DATA k65<>+24(SB)/8, $0x1211100f11100f0e
+DATA k65<>+32(SB)/8, $0x0c0b0a090b0a0908
+DATA k65<>+40(SB)/8, $0x0e0d0c0b0d0c0b0a
+DATA k65<>+48(SB)/8, $0x100f0e0d0f0e0d0c
+DATA k65<>+56(SB)/8, $0x1211100f11100f0e
+GLOBL k65<>(SB), RODATA|NOPTR, $64
+
+DATA k66<>+0(SB)/8, $0x0000000000000000
+DATA k66<>+8(SB)/8, $0x0000000000000000
+DATA k66<>+16(SB)/8, $0x0000000000000000
+DATA k66<>+24(SB)/8, $0x0000000000000000
+DATA k66<>+32(SB)/8, $0x0000000000000000
+DATA k66<>+40(SB)/8, $0x0000000000000000
+DATA k66<>+48(SB)/8, $0x0000000400000004
+DATA k66<>+56(SB)/8, $0x0000000400000004
 GLOBL k66<>(SB), RODATA|NOPTR, $64
 
-DATA k67<>+0(SB)/8, $0x0000000000000000
-DATA k67<>+8(SB)/8, $0x0000000000000000
-DATA k67<>+16(SB)/8, $0x0000000000000000
-DATA k67<>+24(SB)/8, $0x0000000000000000
-DATA k67<>+32(SB)/8, $0x0000000000000000
-DATA k67<>+40(SB)/8, $0x0000000000000000
-DATA k67<>+48(SB)/8, $0x0000000400000004
-DATA k67<>+56(SB)/8, $0x0000000400000004
+DATA k67<>+0(SB)/8, $0x0807060507060504
+DATA k67<>+8(SB)/8, $0x0a09080709080706
+DATA k67<>+16(SB)/8, $0x0807060507060504
+DATA k67<>+24(SB)/8, $0x0a09080709080706
+DATA k67<>+32(SB)/8, $0x0c0b0a090b0a0908
+DATA k67<>+40(SB)/8, $0x0e0d0c0b0d0c0b0a
+DATA k67<>+48(SB)/8, $0x0c0b0a090b0a0908
+DATA k67<>+56(SB)/8, $0x0e0d0c0b0d0c0b0a
 GLOBL k67<>(SB), RODATA|NOPTR, $64
 
-DATA k68<>+0(SB)/8, $0x0807060507060504
-DATA k68<>+8(SB)/8, $0x0a09080709080706
-DATA k68<>+16(SB)/8, $0x0807060507060504
-DATA k68<>+24(SB)/8, $0x0a09080709080706
-DATA k68<>+32(SB)/8, $0x0c0b0a090b0a0908
-DATA k68<>+40(SB)/8, $0x0e0d0c0b0d0c0b0a
-DATA k68<>+48(SB)/8, $0x0c0b0a090b0a0908
-DATA k68<>+56(SB)/8, $0x0e0d0c0b0d0c0b0a
+DATA k68<>+0(SB)/8, $0x0000000200000002
+DATA k68<>+8(SB)/8, $0x0000000200000002
+DATA k68<>+16(SB)/8, $0x0000000200000002
+DATA k68<>+24(SB)/8, $0x0000000200000002
+DATA k68<>+32(SB)/8, $0x0000000200000002
+DATA k68<>+40(SB)/8, $0x0000000200000002
+DATA k68<>+48(SB)/8, $0x0000000200000002
+DATA k68<>+56(SB)/8, $0x0000000200000002
 GLOBL k68<>(SB), RODATA|NOPTR, $64
 
-DATA k69<>+0(SB)/8, $0x0000000200000002
-DATA k69<>+8(SB)/8, $0x0000000200000002
-DATA k69<>+16(SB)/8, $0x0000000200000002
-DATA k69<>+24(SB)/8, $0x0000000200000002
-DATA k69<>+32(SB)/8, $0x0000000200000002
-DATA k69<>+40(SB)/8, $0x0000000200000002
-DATA k69<>+48(SB)/8, $0x0000000200000002
-DATA k69<>+56(SB)/8, $0x0000000200000002
+DATA k69<>+0(SB)/8, $0x0000003f0000003f
+DATA k69<>+8(SB)/8, $0x0000003f0000003f
+DATA k69<>+16(SB)/8, $0x0000000f0000000f
+DATA k69<>+24(SB)/8, $0x0000000f0000000f
+DATA k69<>+32(SB)/8, $0x0000003f0000003f
+DATA k69<>+40(SB)/8, $0x0000003f0000003f
+DATA k69<>+48(SB)/8, $0x0000000f0000000f
+DATA k69<>+56(SB)/8, $0x0000000f0000000f
 GLOBL k69<>(SB), RODATA|NOPTR, $64
 
-DATA k70<>+0(SB)/8, $0x0000003f0000003f
-DATA k70<>+8(SB)/8, $0x0000003f0000003f
-DATA k70<>+16(SB)/8, $0x0000000f0000000f
-DATA k70<>+24(SB)/8, $0x0000000f0000000f
-DATA k70<>+32(SB)/8, $0x0000003f0000003f
-DATA k70<>+40(SB)/8, $0x0000003f0000003f
-DATA k70<>+48(SB)/8, $0x0000000f0000000f
-DATA k70<>+56(SB)/8, $0x0000000f0000000f
+DATA k70<>+0(SB)/8, $0x0000000000000000
+DATA k70<>+8(SB)/8, $0x0000000000000000
+DATA k70<>+16(SB)/8, $0x0000003000000030
+DATA k70<>+24(SB)/8, $0x0000003000000030
+DATA k70<>+32(SB)/8, $0x0000000000000000
+DATA k70<>+40(SB)/8, $0x0000000000000000
+DATA k70<>+48(SB)/8, $0x0000003000000030
+DATA k70<>+56(SB)/8, $0x0000003000000030
 GLOBL k70<>(SB), RODATA|NOPTR, $64
 
-DATA k71<>+0(SB)/8, $0x0000000000000000
-DATA k71<>+8(SB)/8, $0x0000000000000000
-DATA k71<>+16(SB)/8, $0x0000003000000030
-DATA k71<>+24(SB)/8, $0x0000003000000030
-DATA k71<>+32(SB)/8, $0x0000000000000000
-DATA k71<>+40(SB)/8, $0x0000000000000000
-DATA k71<>+48(SB)/8, $0x0000003000000030
-DATA k71<>+56(SB)/8, $0x0000003000000030
+DATA k71<>+0(SB)/8, $0x0100010001000100
+DATA k71<>+8(SB)/8, $0x0100010001000100
+DATA k71<>+16(SB)/8, $0x0302030203020302
+DATA k71<>+24(SB)/8, $0x0302030203020302
+DATA k71<>+32(SB)/8, $0x0100010001000100
+DATA k71<>+40(SB)/8, $0x0100010001000100
+DATA k71<>+48(SB)/8, $0x0302030203020302
+DATA k71<>+56(SB)/8, $0x0302030203020302
 GLOBL k71<>(SB), RODATA|NOPTR, $64
-
-DATA k72<>+0(SB)/8, $0x0100010001000100
-DATA k72<>+8(SB)/8, $0x0100010001000100
-DATA k72<>+16(SB)/8, $0x0302030203020302
-DATA k72<>+24(SB)/8, $0x0302030203020302
-DATA k72<>+32(SB)/8, $0x0100010001000100
-DATA k72<>+40(SB)/8, $0x0100010001000100
-DATA k72<>+48(SB)/8, $0x0302030203020302
-DATA k72<>+56(SB)/8, $0x0302030203020302
-GLOBL k72<>(SB), RODATA|NOPTR, $64
 
 // func q4_KBF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
@@ -4138,37 +4350,45 @@ TEXT ·q4_KBF16AVX512(SB), NOSPLIT, $128-32
 	VPBROADCASTD k1<>+0(SB), Z1
 	VMOVDQU64    k2<>+0(SB), Z2
 	VMOVDQU64    k3<>+0(SB), Z3
+
+	// Q4_K: d and dmin float16, 8 scales and minima of 6 bits, 256 nibbles q
+	// table[q] = q*scale*d - minimum*dmin, for each scale
+	// number = table[q]
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k10<>+0(SB), Z4
-	VMOVDQU64    k15<>+0(SB), Z5
+	VPBROADCASTD k9<>+0(SB), Z4
+	VMOVDQU64    k14<>+0(SB), Z5
 
 block:
-	MOVL             (CX), SI
-	NOTL             SI
-	TESTL            $0x00007c00, SI
-	JZ               stop
-	TESTL            $0x7c000000, SI
-	JZ               stop
-	VMOVDQU32        (CX), X6
-	VMOVDQU64        k66<>+0(SB), Z7
-	VPERMB           Z6, Z7, Z7
-	VPSRLVD          k67<>+0(SB), Z7, Z7
-	VMOVDQU64        k68<>+0(SB), Z8
-	VPERMB           Z6, Z8, Z8
-	VPSRLVD          k69<>+0(SB), Z8, Z8
-	VPANDD           k70<>+0(SB), Z7, Z7
-	VMOVDQU64        k71<>+0(SB), Z9
-	VPTERNLOGD       $0xea, Z7, Z9, Z8
-	VMOVDQU64        k72<>+0(SB), Z7
-	VPERMB           Z6, Z7, Z7
-	VCVTPH2PS        Y7, Z7
-	VCVTDQ2PS        Z8, Z8
-	VMULPS           Z7, Z8, Z8
-	VMOVUPS          Z8, (BX)
+	MOVL  (CX), SI
+	NOTL  SI
+	TESTL $0x00007c00, SI
+	JZ    stop
+	TESTL $0x7c000000, SI
+	JZ    stop
+
+	// Scales and minima.
+	VMOVDQU32  (CX), X6
+	VMOVDQU64  k65<>+0(SB), Z7
+	VPERMB     Z6, Z7, Z7
+	VPSRLVD    k66<>+0(SB), Z7, Z7
+	VMOVDQU64  k67<>+0(SB), Z8
+	VPERMB     Z6, Z8, Z8
+	VPSRLVD    k68<>+0(SB), Z8, Z8
+	VPANDD     k69<>+0(SB), Z7, Z7
+	VMOVDQU64  k70<>+0(SB), Z9
+	VPTERNLOGD $0xea, Z7, Z9, Z8
+	VMOVDQU64  k71<>+0(SB), Z7
+	VPERMB     Z6, Z7, Z7
+	VCVTPH2PS  Y7, Z7
+	VCVTDQ2PS  Z8, Z8
+	VMULPS     Z7, Z8, Z8
+	VMOVUPS    Z8, (BX)
+
+	// 64 elements under two scales.
 	VMOVDQU32        16(CX), Y10
-	VMOVDQU64        k73<>+0(SB), Z7
+	VMOVDQU64        k72<>+0(SB), Z7
 	VPERMB           Z10, Z7, Z10
 	VPADDW           Z10, Z10, Z7
 	VPSRLW           $0x03, Z10, Z8
@@ -4182,14 +4402,16 @@ block:
 	VPTERNLOGD       $0xf8, Z1, Z15, Z9
 	VPCMPUW          $0x06, Z0, Z9, K1
 	VPADDW           Z1, Z15, K1, Z15
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z4, Z7
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z4, Z7
 	VPERMB           Z15, Z7, Z7
 	VMOVDQU64        Z7, (AX)
-	VPTERNLOGD.BCST  $0xea, k14<>+0(SB), Z4, Z8
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z4, Z8
 	VPERMB           Z15, Z8, Z7
 	VMOVDQU64        Z7, 64(AX)
+
+	// 64 elements under two scales.
 	VMOVDQU32        48(CX), Y11
-	VMOVDQU64        k73<>+0(SB), Z7
+	VMOVDQU64        k72<>+0(SB), Z7
 	VPERMB           Z11, Z7, Z11
 	VPADDW           Z11, Z11, Z7
 	VPSRLW           $0x03, Z11, Z8
@@ -4203,14 +4425,16 @@ block:
 	VPTERNLOGD       $0xf8, Z1, Z15, Z9
 	VPCMPUW          $0x06, Z0, Z9, K1
 	VPADDW           Z1, Z15, K1, Z15
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z4, Z7
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z4, Z7
 	VPERMB           Z15, Z7, Z7
 	VMOVDQU64        Z7, 128(AX)
-	VPTERNLOGD.BCST  $0xea, k14<>+0(SB), Z4, Z8
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z4, Z8
 	VPERMB           Z15, Z8, Z7
 	VMOVDQU64        Z7, 192(AX)
+
+	// 64 elements under two scales.
 	VMOVDQU32        80(CX), Y12
-	VMOVDQU64        k73<>+0(SB), Z7
+	VMOVDQU64        k72<>+0(SB), Z7
 	VPERMB           Z12, Z7, Z12
 	VPADDW           Z12, Z12, Z7
 	VPSRLW           $0x03, Z12, Z8
@@ -4224,14 +4448,16 @@ block:
 	VPTERNLOGD       $0xf8, Z1, Z15, Z9
 	VPCMPUW          $0x06, Z0, Z9, K1
 	VPADDW           Z1, Z15, K1, Z15
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z4, Z7
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z4, Z7
 	VPERMB           Z15, Z7, Z7
 	VMOVDQU64        Z7, 256(AX)
-	VPTERNLOGD.BCST  $0xea, k14<>+0(SB), Z4, Z8
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z4, Z8
 	VPERMB           Z15, Z8, Z7
 	VMOVDQU64        Z7, 320(AX)
+
+	// 64 elements under two scales.
 	VMOVDQU32        112(CX), Y13
-	VMOVDQU64        k73<>+0(SB), Z7
+	VMOVDQU64        k72<>+0(SB), Z7
 	VPERMB           Z13, Z7, Z13
 	VPADDW           Z13, Z13, Z7
 	VPSRLW           $0x03, Z13, Z8
@@ -4245,10 +4471,10 @@ block:
 	VPTERNLOGD       $0xf8, Z1, Z15, Z9
 	VPCMPUW          $0x06, Z0, Z9, K1
 	VPADDW           Z1, Z15, K1, Z15
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z4, Z7
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z4, Z7
 	VPERMB           Z15, Z7, Z7
 	VMOVDQU64        Z7, 384(AX)
-	VPTERNLOGD.BCST  $0xea, k14<>+0(SB), Z4, Z8
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z4, Z8
 	VPERMB           Z15, Z8, Z7
 	VMOVDQU64        Z7, 448(AX)
 	PREFETCHT0       1024(AX)
@@ -4269,52 +4495,60 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k73<>+0(SB)/8, $0x0303020201010000
-DATA k73<>+8(SB)/8, $0x0707060605050404
-DATA k73<>+16(SB)/8, $0x0b0b0a0a09090808
-DATA k73<>+24(SB)/8, $0x0f0f0e0e0d0d0c0c
-DATA k73<>+32(SB)/8, $0x1313121211111010
-DATA k73<>+40(SB)/8, $0x1717161615151414
-DATA k73<>+48(SB)/8, $0x1b1b1a1a19191818
-DATA k73<>+56(SB)/8, $0x1f1f1e1e1d1d1c1c
-GLOBL k73<>(SB), RODATA|NOPTR, $64
+DATA k72<>+0(SB)/8, $0x0303020201010000
+DATA k72<>+8(SB)/8, $0x0707060605050404
+DATA k72<>+16(SB)/8, $0x0b0b0a0a09090808
+DATA k72<>+24(SB)/8, $0x0f0f0e0e0d0d0c0c
+DATA k72<>+32(SB)/8, $0x1313121211111010
+DATA k72<>+40(SB)/8, $0x1717161615151414
+DATA k72<>+48(SB)/8, $0x1b1b1a1a19191818
+DATA k72<>+56(SB)/8, $0x1f1f1e1e1d1d1c1c
+GLOBL k72<>(SB), RODATA|NOPTR, $64
 
 // func q4_KF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·q4_KF16AVX512(SB), NOSPLIT, $128-32
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// Q4_K: d and dmin float16, 8 scales and minima of 6 bits, 256 nibbles q
+	// table[q] = q*scale*d - minimum*dmin, for each scale
+	// number = table[q]
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k10<>+0(SB), Z0
-	VMOVDQU64    k15<>+0(SB), Z1
+	VPBROADCASTD k9<>+0(SB), Z0
+	VMOVDQU64    k14<>+0(SB), Z1
 
 block:
-	MOVL             (CX), SI
-	NOTL             SI
-	TESTL            $0x00007c00, SI
-	JZ               stop
-	TESTL            $0x7c000000, SI
-	JZ               stop
-	VMOVDQU32        (CX), X2
-	VMOVDQU64        k66<>+0(SB), Z3
-	VPERMB           Z2, Z3, Z3
-	VPSRLVD          k67<>+0(SB), Z3, Z3
-	VMOVDQU64        k68<>+0(SB), Z4
-	VPERMB           Z2, Z4, Z4
-	VPSRLVD          k69<>+0(SB), Z4, Z4
-	VPANDD           k70<>+0(SB), Z3, Z3
-	VMOVDQU64        k71<>+0(SB), Z5
-	VPTERNLOGD       $0xea, Z3, Z5, Z4
-	VMOVDQU64        k72<>+0(SB), Z3
-	VPERMB           Z2, Z3, Z3
-	VCVTPH2PS        Y3, Z3
-	VCVTDQ2PS        Z4, Z4
-	VMULPS           Z3, Z4, Z4
-	VMOVUPS          Z4, (BX)
+	MOVL  (CX), SI
+	NOTL  SI
+	TESTL $0x00007c00, SI
+	JZ    stop
+	TESTL $0x7c000000, SI
+	JZ    stop
+
+	// Scales and minima.
+	VMOVDQU32  (CX), X2
+	VMOVDQU64  k65<>+0(SB), Z3
+	VPERMB     Z2, Z3, Z3
+	VPSRLVD    k66<>+0(SB), Z3, Z3
+	VMOVDQU64  k67<>+0(SB), Z4
+	VPERMB     Z2, Z4, Z4
+	VPSRLVD    k68<>+0(SB), Z4, Z4
+	VPANDD     k69<>+0(SB), Z3, Z3
+	VMOVDQU64  k70<>+0(SB), Z5
+	VPTERNLOGD $0xea, Z3, Z5, Z4
+	VMOVDQU64  k71<>+0(SB), Z3
+	VPERMB     Z2, Z3, Z3
+	VCVTPH2PS  Y3, Z3
+	VCVTDQ2PS  Z4, Z4
+	VMULPS     Z3, Z4, Z4
+	VMOVUPS    Z4, (BX)
+
+	// 64 elements under two scales.
 	VMOVDQU32        16(CX), Y6
-	VMOVDQU64        k73<>+0(SB), Z3
+	VMOVDQU64        k72<>+0(SB), Z3
 	VPERMB           Z6, Z3, Z6
 	VPADDW           Z6, Z6, Z3
 	VPSRLW           $0x03, Z6, Z4
@@ -4325,14 +4559,16 @@ block:
 	VCVTPS2PH        $0x00, Z5, Y5
 	VCVTPS2PH        $0x00, Z10, Y10
 	VINSERTI64X4     $0x01, Y10, Z5, Z5
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z3
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z3
 	VPERMB           Z5, Z3, Z3
 	VMOVDQU64        Z3, (AX)
-	VPTERNLOGD.BCST  $0xea, k14<>+0(SB), Z0, Z4
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z4
 	VPERMB           Z5, Z4, Z3
 	VMOVDQU64        Z3, 64(AX)
+
+	// 64 elements under two scales.
 	VMOVDQU32        48(CX), Y7
-	VMOVDQU64        k73<>+0(SB), Z3
+	VMOVDQU64        k72<>+0(SB), Z3
 	VPERMB           Z7, Z3, Z7
 	VPADDW           Z7, Z7, Z3
 	VPSRLW           $0x03, Z7, Z4
@@ -4343,14 +4579,16 @@ block:
 	VCVTPS2PH        $0x00, Z5, Y5
 	VCVTPS2PH        $0x00, Z10, Y10
 	VINSERTI64X4     $0x01, Y10, Z5, Z5
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z3
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z3
 	VPERMB           Z5, Z3, Z3
 	VMOVDQU64        Z3, 128(AX)
-	VPTERNLOGD.BCST  $0xea, k14<>+0(SB), Z0, Z4
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z4
 	VPERMB           Z5, Z4, Z3
 	VMOVDQU64        Z3, 192(AX)
+
+	// 64 elements under two scales.
 	VMOVDQU32        80(CX), Y8
-	VMOVDQU64        k73<>+0(SB), Z3
+	VMOVDQU64        k72<>+0(SB), Z3
 	VPERMB           Z8, Z3, Z8
 	VPADDW           Z8, Z8, Z3
 	VPSRLW           $0x03, Z8, Z4
@@ -4361,14 +4599,16 @@ block:
 	VCVTPS2PH        $0x00, Z5, Y5
 	VCVTPS2PH        $0x00, Z10, Y10
 	VINSERTI64X4     $0x01, Y10, Z5, Z5
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z3
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z3
 	VPERMB           Z5, Z3, Z3
 	VMOVDQU64        Z3, 256(AX)
-	VPTERNLOGD.BCST  $0xea, k14<>+0(SB), Z0, Z4
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z4
 	VPERMB           Z5, Z4, Z3
 	VMOVDQU64        Z3, 320(AX)
+
+	// 64 elements under two scales.
 	VMOVDQU32        112(CX), Y9
-	VMOVDQU64        k73<>+0(SB), Z3
+	VMOVDQU64        k72<>+0(SB), Z3
 	VPERMB           Z9, Z3, Z9
 	VPADDW           Z9, Z9, Z3
 	VPSRLW           $0x03, Z9, Z4
@@ -4379,10 +4619,10 @@ block:
 	VCVTPS2PH        $0x00, Z5, Y5
 	VCVTPS2PH        $0x00, Z10, Y10
 	VINSERTI64X4     $0x01, Y10, Z5, Z5
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z3
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z3
 	VPERMB           Z5, Z3, Z3
 	VMOVDQU64        Z3, 384(AX)
-	VPTERNLOGD.BCST  $0xea, k14<>+0(SB), Z0, Z4
+	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z4
 	VPERMB           Z5, Z4, Z3
 	VMOVDQU64        Z3, 448(AX)
 	PREFETCHT0       1024(AX)
@@ -4406,40 +4646,48 @@ stop:
 // func q5_KF32AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·q5_KF32AVX512(SB), NOSPLIT, $128-32
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// Q5_K: as Q4_K, with 256 fifth bits
+	// table[q] = q*scale*d - minimum*dmin, for each scale
+	// number = table[q]
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VMOVDQU64    k15<>+0(SB), Z0
-	VMOVDQU64    k22<>+0(SB), Z1
-	VPBROADCASTD k74<>+0(SB), Z2
+	VMOVDQU64    k14<>+0(SB), Z0
+	VMOVDQU64    k21<>+0(SB), Z1
+	VPBROADCASTD k73<>+0(SB), Z2
 
 block:
-	MOVL             (CX), SI
-	NOTL             SI
-	TESTL            $0x00007c00, SI
-	JZ               stop
-	TESTL            $0x7c000000, SI
-	JZ               stop
-	VMOVDQU32        (CX), X3
-	VMOVDQU64        k66<>+0(SB), Z4
-	VPERMB           Z3, Z4, Z4
-	VPSRLVD          k67<>+0(SB), Z4, Z4
-	VMOVDQU64        k68<>+0(SB), Z5
-	VPERMB           Z3, Z5, Z5
-	VPSRLVD          k69<>+0(SB), Z5, Z5
-	VPANDD           k70<>+0(SB), Z4, Z4
-	VMOVDQU64        k71<>+0(SB), Z6
-	VPTERNLOGD       $0xea, Z4, Z6, Z5
-	VMOVDQU64        k72<>+0(SB), Z4
-	VPERMB           Z3, Z4, Z4
-	VCVTPH2PS        Y4, Z4
-	VCVTDQ2PS        Z5, Z5
-	VMULPS           Z4, Z5, Z5
-	VMOVUPS          Z5, (BX)
-	VPMOVZXBD        16(CX), Z4
-	VPMOVZXBD        32(CX), Z5
+	MOVL  (CX), SI
+	NOTL  SI
+	TESTL $0x00007c00, SI
+	JZ    stop
+	TESTL $0x7c000000, SI
+	JZ    stop
+
+	// Scales and minima.
+	VMOVDQU32  (CX), X3
+	VMOVDQU64  k65<>+0(SB), Z4
+	VPERMB     Z3, Z4, Z4
+	VPSRLVD    k66<>+0(SB), Z4, Z4
+	VMOVDQU64  k67<>+0(SB), Z5
+	VPERMB     Z3, Z5, Z5
+	VPSRLVD    k68<>+0(SB), Z5, Z5
+	VPANDD     k69<>+0(SB), Z4, Z4
+	VMOVDQU64  k70<>+0(SB), Z6
+	VPTERNLOGD $0xea, Z4, Z6, Z5
+	VMOVDQU64  k71<>+0(SB), Z4
+	VPERMB     Z3, Z4, Z4
+	VCVTPH2PS  Y4, Z4
+	VCVTDQ2PS  Z5, Z5
+	VMULPS     Z4, Z5, Z5
+	VMOVUPS    Z5, (BX)
+	VPMOVZXBD  16(CX), Z4
+	VPMOVZXBD  32(CX), Z5
+
+	// 64 elements under two scales.
 	VPMOVZXBD        48(CX), Z6
 	VPMOVZXBD        64(CX), Z7
 	VPSRLD           $0x04, Z6, Z8
@@ -4472,6 +4720,8 @@ block:
 	VMOVDQA64        Z9, Z8
 	VPERMI2D         Z7, Z6, Z8
 	VMOVDQU64        Z8, 192(AX)
+
+	// 64 elements under two scales.
 	VPMOVZXBD        80(CX), Z6
 	VPMOVZXBD        96(CX), Z7
 	VPSRLD           $0x04, Z6, Z8
@@ -4504,6 +4754,8 @@ block:
 	VMOVDQA64        Z9, Z8
 	VPERMI2D         Z7, Z6, Z8
 	VMOVDQU64        Z8, 448(AX)
+
+	// 64 elements under two scales.
 	VPMOVZXBD        112(CX), Z6
 	VPMOVZXBD        128(CX), Z7
 	VPSRLD           $0x04, Z6, Z8
@@ -4534,6 +4786,8 @@ block:
 	VMOVDQA64        Z9, Z8
 	VPERMI2D         Z7, Z6, Z8
 	VMOVDQU64        Z8, 704(AX)
+
+	// 64 elements under two scales.
 	VPMOVZXBD        144(CX), Z6
 	VPMOVZXBD        160(CX), Z7
 	VPSRLD           $0x04, Z6, Z8
@@ -4592,11 +4846,11 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k74<>+0(SB)/8, $0x0f0f0f0f0f0f0f0f
-DATA k74<>+8(SB)/8, $0x0f0f0f0f0f0f0f0f
-DATA k74<>+16(SB)/8, $0x0f0f0f0f0f0f0f0f
-DATA k74<>+24(SB)/8, $0x0f0f0f0f0f0f0f0f
-GLOBL k74<>(SB), RODATA|NOPTR, $32
+DATA k73<>+0(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA k73<>+8(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA k73<>+16(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA k73<>+24(SB)/8, $0x0f0f0f0f0f0f0f0f
+GLOBL k73<>(SB), RODATA|NOPTR, $32
 
 // func q5_KBF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
@@ -4607,42 +4861,50 @@ TEXT ·q5_KBF16AVX512(SB), NOSPLIT, $128-32
 	VPBROADCASTD k1<>+0(SB), Z1
 	VMOVDQU64    k2<>+0(SB), Z2
 	VMOVDQU64    k3<>+0(SB), Z3
+
+	// Q5_K: as Q4_K, with 256 fifth bits
+	// table[q] = q*scale*d - minimum*dmin, for each scale
+	// number = table[q]
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k10<>+0(SB), Z4
-	VMOVDQU64    k15<>+0(SB), Z5
-	VMOVDQU64    k22<>+0(SB), Z6
-	VPBROADCASTD k50<>+0(SB), Z7
+	VPBROADCASTD k9<>+0(SB), Z4
+	VMOVDQU64    k14<>+0(SB), Z5
+	VMOVDQU64    k21<>+0(SB), Z6
+	VPBROADCASTD k49<>+0(SB), Z7
 
 block:
-	MOVL             (CX), SI
-	NOTL             SI
-	TESTL            $0x00007c00, SI
-	JZ               stop
-	TESTL            $0x7c000000, SI
-	JZ               stop
-	VMOVDQU32        (CX), X8
-	VMOVDQU64        k66<>+0(SB), Z9
-	VPERMB           Z8, Z9, Z9
-	VPSRLVD          k67<>+0(SB), Z9, Z9
-	VMOVDQU64        k68<>+0(SB), Z10
-	VPERMB           Z8, Z10, Z10
-	VPSRLVD          k69<>+0(SB), Z10, Z10
-	VPANDD           k70<>+0(SB), Z9, Z9
-	VMOVDQU64        k71<>+0(SB), Z11
-	VPTERNLOGD       $0xea, Z9, Z11, Z10
-	VMOVDQU64        k72<>+0(SB), Z9
-	VPERMB           Z8, Z9, Z9
-	VCVTPH2PS        Y9, Z9
-	VCVTDQ2PS        Z10, Z10
-	VMULPS           Z9, Z10, Z10
-	VMOVUPS          Z10, (BX)
-	VMOVDQU32        16(CX), Y12
-	VMOVDQU64        k73<>+0(SB), Z9
-	VPERMB           Z12, Z9, Z12
+	MOVL  (CX), SI
+	NOTL  SI
+	TESTL $0x00007c00, SI
+	JZ    stop
+	TESTL $0x7c000000, SI
+	JZ    stop
+
+	// Scales and minima.
+	VMOVDQU32  (CX), X8
+	VMOVDQU64  k65<>+0(SB), Z9
+	VPERMB     Z8, Z9, Z9
+	VPSRLVD    k66<>+0(SB), Z9, Z9
+	VMOVDQU64  k67<>+0(SB), Z10
+	VPERMB     Z8, Z10, Z10
+	VPSRLVD    k68<>+0(SB), Z10, Z10
+	VPANDD     k69<>+0(SB), Z9, Z9
+	VMOVDQU64  k70<>+0(SB), Z11
+	VPTERNLOGD $0xea, Z9, Z11, Z10
+	VMOVDQU64  k71<>+0(SB), Z9
+	VPERMB     Z8, Z9, Z9
+	VCVTPH2PS  Y9, Z9
+	VCVTDQ2PS  Z10, Z10
+	VMULPS     Z9, Z10, Z10
+	VMOVUPS    Z10, (BX)
+	VMOVDQU32  16(CX), Y12
+	VMOVDQU64  k72<>+0(SB), Z9
+	VPERMB     Z12, Z9, Z12
+
+	// 64 elements under two scales.
 	VMOVDQU32        48(CX), Y13
-	VMOVDQU64        k73<>+0(SB), Z9
+	VMOVDQU64        k72<>+0(SB), Z9
 	VPERMB           Z13, Z9, Z13
 	VPADDW           Z13, Z13, Z9
 	VPSRLW           $0x03, Z13, Z10
@@ -4656,7 +4918,7 @@ block:
 	VPTERNLOGD       $0xf8, Z1, Z18, Z11
 	VPCMPUW          $0x06, Z0, Z11, K1
 	VPADDW           Z1, Z18, K1, Z18
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z4, Z9
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z4, Z9
 	VPSLLW           $0x05, Z12, Z11
 	VPTERNLOGD       $0xf8, Z11, Z7, Z9
 	VPERMB           Z18, Z9, Z9
@@ -4671,13 +4933,15 @@ block:
 	VPTERNLOGD       $0xf8, Z1, Z17, Z9
 	VPCMPUW          $0x06, Z0, Z9, K1
 	VPADDW           Z1, Z17, K1, Z17
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z4, Z10
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z4, Z10
 	VPSLLW           $0x04, Z12, Z9
 	VPTERNLOGD       $0xf8, Z9, Z7, Z10
 	VPERMB           Z17, Z10, Z9
 	VMOVDQU64        Z9, 64(AX)
+
+	// 64 elements under two scales.
 	VMOVDQU32        80(CX), Y14
-	VMOVDQU64        k73<>+0(SB), Z9
+	VMOVDQU64        k72<>+0(SB), Z9
 	VPERMB           Z14, Z9, Z14
 	VPADDW           Z14, Z14, Z9
 	VPSRLW           $0x03, Z14, Z10
@@ -4691,7 +4955,7 @@ block:
 	VPTERNLOGD       $0xf8, Z1, Z18, Z11
 	VPCMPUW          $0x06, Z0, Z11, K1
 	VPADDW           Z1, Z18, K1, Z18
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z4, Z9
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z4, Z9
 	VPSLLW           $0x03, Z12, Z11
 	VPTERNLOGD       $0xf8, Z11, Z7, Z9
 	VPERMB           Z18, Z9, Z9
@@ -4706,13 +4970,15 @@ block:
 	VPTERNLOGD       $0xf8, Z1, Z17, Z9
 	VPCMPUW          $0x06, Z0, Z9, K1
 	VPADDW           Z1, Z17, K1, Z17
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z4, Z10
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z4, Z10
 	VPSLLW           $0x02, Z12, Z9
 	VPTERNLOGD       $0xf8, Z9, Z7, Z10
 	VPERMB           Z17, Z10, Z9
 	VMOVDQU64        Z9, 192(AX)
+
+	// 64 elements under two scales.
 	VMOVDQU32        112(CX), Y15
-	VMOVDQU64        k73<>+0(SB), Z9
+	VMOVDQU64        k72<>+0(SB), Z9
 	VPERMB           Z15, Z9, Z15
 	VPADDW           Z15, Z15, Z9
 	VPSRLW           $0x03, Z15, Z10
@@ -4726,7 +4992,7 @@ block:
 	VPTERNLOGD       $0xf8, Z1, Z18, Z11
 	VPCMPUW          $0x06, Z0, Z11, K1
 	VPADDW           Z1, Z18, K1, Z18
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z4, Z9
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z4, Z9
 	VPSLLW           $0x01, Z12, Z11
 	VPTERNLOGD       $0xf8, Z11, Z7, Z9
 	VPERMB           Z18, Z9, Z9
@@ -4741,12 +5007,14 @@ block:
 	VPTERNLOGD       $0xf8, Z1, Z17, Z9
 	VPCMPUW          $0x06, Z0, Z9, K1
 	VPADDW           Z1, Z17, K1, Z17
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z4, Z10
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z4, Z10
 	VPTERNLOGD       $0xf8, Z12, Z7, Z10
 	VPERMB           Z17, Z10, Z9
 	VMOVDQU64        Z9, 320(AX)
+
+	// 64 elements under two scales.
 	VMOVDQU32        144(CX), Y16
-	VMOVDQU64        k73<>+0(SB), Z9
+	VMOVDQU64        k72<>+0(SB), Z9
 	VPERMB           Z16, Z9, Z16
 	VPADDW           Z16, Z16, Z9
 	VPSRLW           $0x03, Z16, Z10
@@ -4760,7 +5028,7 @@ block:
 	VPTERNLOGD       $0xf8, Z1, Z18, Z11
 	VPCMPUW          $0x06, Z0, Z11, K1
 	VPADDW           Z1, Z18, K1, Z18
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z4, Z9
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z4, Z9
 	VPSRLW           $0x01, Z12, Z11
 	VPTERNLOGD       $0xf8, Z11, Z7, Z9
 	VPERMB           Z18, Z9, Z9
@@ -4775,7 +5043,7 @@ block:
 	VPTERNLOGD       $0xf8, Z1, Z17, Z9
 	VPCMPUW          $0x06, Z0, Z9, K1
 	VPADDW           Z1, Z17, K1, Z17
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z4, Z10
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z4, Z10
 	VPSRLW           $0x02, Z12, Z9
 	VPTERNLOGD       $0xf8, Z9, Z7, Z10
 	VPERMB           Z17, Z10, Z9
@@ -4801,44 +5069,52 @@ stop:
 // func q5_KF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·q5_KF16AVX512(SB), NOSPLIT, $128-32
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// Q5_K: as Q4_K, with 256 fifth bits
+	// table[q] = q*scale*d - minimum*dmin, for each scale
+	// number = table[q]
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k10<>+0(SB), Z0
-	VMOVDQU64    k15<>+0(SB), Z1
-	VMOVDQU64    k22<>+0(SB), Z2
-	VPBROADCASTD k50<>+0(SB), Z3
+	VPBROADCASTD k9<>+0(SB), Z0
+	VMOVDQU64    k14<>+0(SB), Z1
+	VMOVDQU64    k21<>+0(SB), Z2
+	VPBROADCASTD k49<>+0(SB), Z3
 
 block:
-	MOVL             (CX), SI
-	NOTL             SI
-	TESTL            $0x00007c00, SI
-	JZ               stop
-	TESTL            $0x7c000000, SI
-	JZ               stop
-	VMOVDQU32        (CX), X4
-	VMOVDQU64        k66<>+0(SB), Z5
-	VPERMB           Z4, Z5, Z5
-	VPSRLVD          k67<>+0(SB), Z5, Z5
-	VMOVDQU64        k68<>+0(SB), Z6
-	VPERMB           Z4, Z6, Z6
-	VPSRLVD          k69<>+0(SB), Z6, Z6
-	VPANDD           k70<>+0(SB), Z5, Z5
-	VMOVDQU64        k71<>+0(SB), Z7
-	VPTERNLOGD       $0xea, Z5, Z7, Z6
-	VMOVDQU64        k72<>+0(SB), Z5
-	VPERMB           Z4, Z5, Z5
-	VCVTPH2PS        Y5, Z5
-	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z5, Z6, Z6
-	VMOVUPS          Z6, (BX)
-	VMOVDQU32        16(CX), Y8
-	VMOVDQU64        k73<>+0(SB), Z5
-	VPERMB           Z8, Z5, Z8
+	MOVL  (CX), SI
+	NOTL  SI
+	TESTL $0x00007c00, SI
+	JZ    stop
+	TESTL $0x7c000000, SI
+	JZ    stop
+
+	// Scales and minima.
+	VMOVDQU32  (CX), X4
+	VMOVDQU64  k65<>+0(SB), Z5
+	VPERMB     Z4, Z5, Z5
+	VPSRLVD    k66<>+0(SB), Z5, Z5
+	VMOVDQU64  k67<>+0(SB), Z6
+	VPERMB     Z4, Z6, Z6
+	VPSRLVD    k68<>+0(SB), Z6, Z6
+	VPANDD     k69<>+0(SB), Z5, Z5
+	VMOVDQU64  k70<>+0(SB), Z7
+	VPTERNLOGD $0xea, Z5, Z7, Z6
+	VMOVDQU64  k71<>+0(SB), Z5
+	VPERMB     Z4, Z5, Z5
+	VCVTPH2PS  Y5, Z5
+	VCVTDQ2PS  Z6, Z6
+	VMULPS     Z5, Z6, Z6
+	VMOVUPS    Z6, (BX)
+	VMOVDQU32  16(CX), Y8
+	VMOVDQU64  k72<>+0(SB), Z5
+	VPERMB     Z8, Z5, Z8
+
+	// 64 elements under two scales.
 	VMOVDQU32        48(CX), Y9
-	VMOVDQU64        k73<>+0(SB), Z5
+	VMOVDQU64        k72<>+0(SB), Z5
 	VPERMB           Z9, Z5, Z9
 	VPADDW           Z9, Z9, Z5
 	VPSRLW           $0x03, Z9, Z6
@@ -4849,7 +5125,7 @@ block:
 	VCVTPS2PH        $0x00, Z7, Y7
 	VCVTPS2PH        $0x00, Z13, Y13
 	VINSERTI64X4     $0x01, Y13, Z7, Z7
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z5
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z5
 	VPSLLW           $0x05, Z8, Z13
 	VPTERNLOGD       $0xf8, Z13, Z3, Z5
 	VPERMB           Z7, Z5, Z5
@@ -4861,13 +5137,15 @@ block:
 	VCVTPS2PH        $0x00, Z5, Y5
 	VCVTPS2PH        $0x00, Z7, Y7
 	VINSERTI64X4     $0x01, Y7, Z5, Z5
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z6
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z6
 	VPSLLW           $0x04, Z8, Z7
 	VPTERNLOGD       $0xf8, Z7, Z3, Z6
 	VPERMB           Z5, Z6, Z5
 	VMOVDQU64        Z5, 64(AX)
+
+	// 64 elements under two scales.
 	VMOVDQU32        80(CX), Y10
-	VMOVDQU64        k73<>+0(SB), Z5
+	VMOVDQU64        k72<>+0(SB), Z5
 	VPERMB           Z10, Z5, Z10
 	VPADDW           Z10, Z10, Z5
 	VPSRLW           $0x03, Z10, Z6
@@ -4878,7 +5156,7 @@ block:
 	VCVTPS2PH        $0x00, Z7, Y7
 	VCVTPS2PH        $0x00, Z13, Y13
 	VINSERTI64X4     $0x01, Y13, Z7, Z7
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z5
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z5
 	VPSLLW           $0x03, Z8, Z13
 	VPTERNLOGD       $0xf8, Z13, Z3, Z5
 	VPERMB           Z7, Z5, Z5
@@ -4890,13 +5168,15 @@ block:
 	VCVTPS2PH        $0x00, Z5, Y5
 	VCVTPS2PH        $0x00, Z7, Y7
 	VINSERTI64X4     $0x01, Y7, Z5, Z5
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z6
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z6
 	VPSLLW           $0x02, Z8, Z7
 	VPTERNLOGD       $0xf8, Z7, Z3, Z6
 	VPERMB           Z5, Z6, Z5
 	VMOVDQU64        Z5, 192(AX)
+
+	// 64 elements under two scales.
 	VMOVDQU32        112(CX), Y11
-	VMOVDQU64        k73<>+0(SB), Z5
+	VMOVDQU64        k72<>+0(SB), Z5
 	VPERMB           Z11, Z5, Z11
 	VPADDW           Z11, Z11, Z5
 	VPSRLW           $0x03, Z11, Z6
@@ -4907,7 +5187,7 @@ block:
 	VCVTPS2PH        $0x00, Z7, Y7
 	VCVTPS2PH        $0x00, Z13, Y13
 	VINSERTI64X4     $0x01, Y13, Z7, Z7
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z5
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z5
 	VPSLLW           $0x01, Z8, Z13
 	VPTERNLOGD       $0xf8, Z13, Z3, Z5
 	VPERMB           Z7, Z5, Z5
@@ -4919,12 +5199,14 @@ block:
 	VCVTPS2PH        $0x00, Z5, Y5
 	VCVTPS2PH        $0x00, Z7, Y7
 	VINSERTI64X4     $0x01, Y7, Z5, Z5
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z6
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z6
 	VPTERNLOGD       $0xf8, Z8, Z3, Z6
 	VPERMB           Z5, Z6, Z5
 	VMOVDQU64        Z5, 320(AX)
+
+	// 64 elements under two scales.
 	VMOVDQU32        144(CX), Y12
-	VMOVDQU64        k73<>+0(SB), Z5
+	VMOVDQU64        k72<>+0(SB), Z5
 	VPERMB           Z12, Z5, Z12
 	VPADDW           Z12, Z12, Z5
 	VPSRLW           $0x03, Z12, Z6
@@ -4935,7 +5217,7 @@ block:
 	VCVTPS2PH        $0x00, Z7, Y7
 	VCVTPS2PH        $0x00, Z13, Y13
 	VINSERTI64X4     $0x01, Y13, Z7, Z7
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z5
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z5
 	VPSRLW           $0x01, Z8, Z13
 	VPTERNLOGD       $0xf8, Z13, Z3, Z5
 	VPERMB           Z7, Z5, Z5
@@ -4947,7 +5229,7 @@ block:
 	VCVTPS2PH        $0x00, Z5, Y5
 	VCVTPS2PH        $0x00, Z7, Y7
 	VINSERTI64X4     $0x01, Y7, Z5, Z5
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z6
+	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z6
 	VPSRLW           $0x02, Z8, Z7
 	VPTERNLOGD       $0xf8, Z7, Z3, Z6
 	VPERMB           Z5, Z6, Z5
@@ -4973,14 +5255,17 @@ stop:
 // func q6_KF32AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
 TEXT ·q6_KF32AVX512(SB), NOSPLIT, $384-32
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// Q6_K: 256 nibbles, 256 times 2 bits above them, 16 scales, d float16
+	// number = (q-32)*(scale*d)
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k74<>+0(SB), Z0
-	VPBROADCASTD k75<>+0(SB), Z1
-	VPBROADCASTD k50<>+0(SB), Z2
+	VPBROADCASTD k73<>+0(SB), Z0
+	VPBROADCASTD k74<>+0(SB), Z1
+	VPBROADCASTD k49<>+0(SB), Z2
 
 block:
 	MOVWLZX         208(CX), SI
@@ -4995,7 +5280,7 @@ block:
 	VMOVUPS         Z4, (BX)
 	VMOVDQU64       (CX), Z3
 	VBROADCASTI64X4 128(CX), Z4
-	VPSLLVQ         k76<>+0(SB), Z4, Z4
+	VPSLLVQ         k75<>+0(SB), Z4, Z4
 	VPANDD          Z0, Z3, Z3
 	VPTERNLOGD      $0xea, Z3, Z1, Z4
 	VPSUBB          Z2, Z4, Z4
@@ -5019,7 +5304,7 @@ block:
 	VMOVDQU64       (CX), Z3
 	VBROADCASTI64X4 128(CX), Z4
 	VPSRLW          $0x04, Z3, Z3
-	VPSRLVQ         k77<>+0(SB), Z4, Z4
+	VPSRLVQ         k76<>+0(SB), Z4, Z4
 	VPANDD          Z0, Z3, Z3
 	VPTERNLOGD      $0xea, Z3, Z1, Z4
 	VPSUBB          Z2, Z4, Z4
@@ -5042,7 +5327,7 @@ block:
 	VMOVUPS         Z4, 448(AX)
 	VMOVDQU64       64(CX), Z3
 	VBROADCASTI64X4 160(CX), Z4
-	VPSLLVQ         k76<>+0(SB), Z4, Z4
+	VPSLLVQ         k75<>+0(SB), Z4, Z4
 	VPANDD          Z0, Z3, Z3
 	VPTERNLOGD      $0xea, Z3, Z1, Z4
 	VPSUBB          Z2, Z4, Z4
@@ -5066,7 +5351,7 @@ block:
 	VMOVDQU64       64(CX), Z3
 	VBROADCASTI64X4 160(CX), Z4
 	VPSRLW          $0x04, Z3, Z3
-	VPSRLVQ         k77<>+0(SB), Z4, Z4
+	VPSRLVQ         k76<>+0(SB), Z4, Z4
 	VPANDD          Z0, Z3, Z3
 	VPTERNLOGD      $0xea, Z3, Z1, Z4
 	VPSUBB          Z2, Z4, Z4
@@ -5113,31 +5398,31 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k75<>+0(SB)/8, $0x3030303030303030
-DATA k75<>+8(SB)/8, $0x3030303030303030
-DATA k75<>+16(SB)/8, $0x3030303030303030
-DATA k75<>+24(SB)/8, $0x3030303030303030
-GLOBL k75<>(SB), RODATA|NOPTR, $32
+DATA k74<>+0(SB)/8, $0x3030303030303030
+DATA k74<>+8(SB)/8, $0x3030303030303030
+DATA k74<>+16(SB)/8, $0x3030303030303030
+DATA k74<>+24(SB)/8, $0x3030303030303030
+GLOBL k74<>(SB), RODATA|NOPTR, $32
 
-DATA k76<>+0(SB)/8, $0x0000000000000004
-DATA k76<>+8(SB)/8, $0x0000000000000004
-DATA k76<>+16(SB)/8, $0x0000000000000004
-DATA k76<>+24(SB)/8, $0x0000000000000004
+DATA k75<>+0(SB)/8, $0x0000000000000004
+DATA k75<>+8(SB)/8, $0x0000000000000004
+DATA k75<>+16(SB)/8, $0x0000000000000004
+DATA k75<>+24(SB)/8, $0x0000000000000004
+DATA k75<>+32(SB)/8, $0x0000000000000002
+DATA k75<>+40(SB)/8, $0x0000000000000002
+DATA k75<>+48(SB)/8, $0x0000000000000002
+DATA k75<>+56(SB)/8, $0x0000000000000002
+GLOBL k75<>(SB), RODATA|NOPTR, $64
+
+DATA k76<>+0(SB)/8, $0x0000000000000000
+DATA k76<>+8(SB)/8, $0x0000000000000000
+DATA k76<>+16(SB)/8, $0x0000000000000000
+DATA k76<>+24(SB)/8, $0x0000000000000000
 DATA k76<>+32(SB)/8, $0x0000000000000002
 DATA k76<>+40(SB)/8, $0x0000000000000002
 DATA k76<>+48(SB)/8, $0x0000000000000002
 DATA k76<>+56(SB)/8, $0x0000000000000002
 GLOBL k76<>(SB), RODATA|NOPTR, $64
-
-DATA k77<>+0(SB)/8, $0x0000000000000000
-DATA k77<>+8(SB)/8, $0x0000000000000000
-DATA k77<>+16(SB)/8, $0x0000000000000000
-DATA k77<>+24(SB)/8, $0x0000000000000000
-DATA k77<>+32(SB)/8, $0x0000000000000002
-DATA k77<>+40(SB)/8, $0x0000000000000002
-DATA k77<>+48(SB)/8, $0x0000000000000002
-DATA k77<>+56(SB)/8, $0x0000000000000002
-GLOBL k77<>(SB), RODATA|NOPTR, $64
 
 // func q6_KBF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
@@ -5148,12 +5433,15 @@ TEXT ·q6_KBF16AVX512(SB), NOSPLIT, $384-32
 	VPBROADCASTD k1<>+0(SB), Z1
 	VMOVDQU64    k2<>+0(SB), Z2
 	VMOVDQU64    k3<>+0(SB), Z3
+
+	// Q6_K: 256 nibbles, 256 times 2 bits above them, 16 scales, d float16
+	// number = (q-32)*(scale*d)
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k74<>+0(SB), Z4
-	VPBROADCASTD k75<>+0(SB), Z5
-	VPBROADCASTD k50<>+0(SB), Z6
+	VPBROADCASTD k73<>+0(SB), Z4
+	VPBROADCASTD k74<>+0(SB), Z5
+	VPBROADCASTD k49<>+0(SB), Z6
 
 block:
 	MOVWLZX         208(CX), SI
@@ -5168,7 +5456,7 @@ block:
 	VMOVUPS         Z8, (BX)
 	VMOVDQU64       (CX), Z7
 	VBROADCASTI64X4 128(CX), Z8
-	VPSLLVQ         k76<>+0(SB), Z8, Z8
+	VPSLLVQ         k75<>+0(SB), Z8, Z8
 	VPANDD          Z4, Z7, Z7
 	VPTERNLOGD      $0xea, Z7, Z5, Z8
 	VPSUBB          Z6, Z8, Z8
@@ -5202,7 +5490,7 @@ block:
 	VMOVDQU64       (CX), Z7
 	VBROADCASTI64X4 128(CX), Z8
 	VPSRLW          $0x04, Z7, Z7
-	VPSRLVQ         k77<>+0(SB), Z8, Z8
+	VPSRLVQ         k76<>+0(SB), Z8, Z8
 	VPANDD          Z4, Z7, Z7
 	VPTERNLOGD      $0xea, Z7, Z5, Z8
 	VPSUBB          Z6, Z8, Z8
@@ -5235,7 +5523,7 @@ block:
 	VMOVDQU16       Z9, 192(AX)
 	VMOVDQU64       64(CX), Z7
 	VBROADCASTI64X4 160(CX), Z8
-	VPSLLVQ         k76<>+0(SB), Z8, Z8
+	VPSLLVQ         k75<>+0(SB), Z8, Z8
 	VPANDD          Z4, Z7, Z7
 	VPTERNLOGD      $0xea, Z7, Z5, Z8
 	VPSUBB          Z6, Z8, Z8
@@ -5269,7 +5557,7 @@ block:
 	VMOVDQU64       64(CX), Z7
 	VBROADCASTI64X4 160(CX), Z8
 	VPSRLW          $0x04, Z7, Z7
-	VPSRLVQ         k77<>+0(SB), Z8, Z8
+	VPSRLVQ         k76<>+0(SB), Z8, Z8
 	VPANDD          Z4, Z7, Z7
 	VPTERNLOGD      $0xea, Z7, Z5, Z8
 	VPSUBB          Z6, Z8, Z8
@@ -5321,14 +5609,17 @@ stop:
 // func q6_KF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
 TEXT ·q6_KF16AVX512(SB), NOSPLIT, $384-32
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// Q6_K: 256 nibbles, 256 times 2 bits above them, 16 scales, d float16
+	// number = (q-32)*(scale*d)
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k74<>+0(SB), Z0
-	VPBROADCASTD k75<>+0(SB), Z1
-	VPBROADCASTD k50<>+0(SB), Z2
+	VPBROADCASTD k73<>+0(SB), Z0
+	VPBROADCASTD k74<>+0(SB), Z1
+	VPBROADCASTD k49<>+0(SB), Z2
 
 block:
 	MOVWLZX         208(CX), SI
@@ -5343,7 +5634,7 @@ block:
 	VMOVUPS         Z4, (BX)
 	VMOVDQU64       (CX), Z3
 	VBROADCASTI64X4 128(CX), Z4
-	VPSLLVQ         k76<>+0(SB), Z4, Z4
+	VPSLLVQ         k75<>+0(SB), Z4, Z4
 	VPANDD          Z0, Z3, Z3
 	VPTERNLOGD      $0xea, Z3, Z1, Z4
 	VPSUBB          Z2, Z4, Z4
@@ -5367,7 +5658,7 @@ block:
 	VMOVDQU64       (CX), Z3
 	VBROADCASTI64X4 128(CX), Z4
 	VPSRLW          $0x04, Z3, Z3
-	VPSRLVQ         k77<>+0(SB), Z4, Z4
+	VPSRLVQ         k76<>+0(SB), Z4, Z4
 	VPANDD          Z0, Z3, Z3
 	VPTERNLOGD      $0xea, Z3, Z1, Z4
 	VPSUBB          Z2, Z4, Z4
@@ -5390,7 +5681,7 @@ block:
 	VCVTPS2PH       $0x00, Z4, 224(AX)
 	VMOVDQU64       64(CX), Z3
 	VBROADCASTI64X4 160(CX), Z4
-	VPSLLVQ         k76<>+0(SB), Z4, Z4
+	VPSLLVQ         k75<>+0(SB), Z4, Z4
 	VPANDD          Z0, Z3, Z3
 	VPTERNLOGD      $0xea, Z3, Z1, Z4
 	VPSUBB          Z2, Z4, Z4
@@ -5414,7 +5705,7 @@ block:
 	VMOVDQU64       64(CX), Z3
 	VBROADCASTI64X4 160(CX), Z4
 	VPSRLW          $0x04, Z3, Z3
-	VPSRLVQ         k77<>+0(SB), Z4, Z4
+	VPSRLVQ         k76<>+0(SB), Z4, Z4
 	VPANDD          Z0, Z3, Z3
 	VPTERNLOGD      $0xea, Z3, Z1, Z4
 	VPSUBB          Z2, Z4, Z4
@@ -5456,12 +5747,16 @@ stop:
 // func iq4_XSF32AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·iq4_XSF32AVX512(SB), NOSPLIT, $128-32
-	MOVQ      dst+0(FP), AX
-	MOVQ      src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// IQ4_XS: d float16, 8 scales of 6 bits, 256 nibbles q
+	// table[q] = book[q]*(scale-32)*d, for each scale
+	// number = table[q]
 	MOVQ      n+16(FP), DX
 	LEAQ      63(SP), BX
 	ANDQ      $-64, BX
-	VMOVDQU64 k78<>+0(SB), Z0
+	VMOVDQU64 k77<>+0(SB), Z0
 
 block:
 	MOVWLZX      (CX), SI
@@ -5469,17 +5764,17 @@ block:
 	TESTL        $0x00007c00, SI
 	JZ           stop
 	VPBROADCASTQ (CX), Z1
-	VMOVDQU64    k79<>+0(SB), Z2
+	VMOVDQU64    k78<>+0(SB), Z2
 	VPERMB       Z1, Z2, Z2
-	VPSRLVD      k80<>+0(SB), Z2, Z2
-	VMOVDQU64    k81<>+0(SB), Z3
+	VPSRLVD      k79<>+0(SB), Z2, Z2
+	VMOVDQU64    k80<>+0(SB), Z3
 	VPERMB       Z1, Z3, Z1
-	VPSRLVD      k82<>+0(SB), Z1, Z1
-	VPBROADCASTD k19<>+0(SB), Z3
+	VPSRLVD      k81<>+0(SB), Z1, Z1
+	VPBROADCASTD k18<>+0(SB), Z3
 	VPANDD       Z3, Z2, Z2
-	VPBROADCASTD k42<>+0(SB), Z3
+	VPBROADCASTD k41<>+0(SB), Z3
 	VPTERNLOGD   $0xea, Z2, Z3, Z1
-	VPBROADCASTD k43<>+0(SB), Z2
+	VPBROADCASTD k42<>+0(SB), Z2
 	VPSUBD       Z2, Z1, Z1
 	VPBROADCASTW (CX), Y2
 	VCVTPH2PS    Y2, Z2
@@ -5487,19 +5782,19 @@ block:
 	VMULPS       Z2, Z1, Z1
 	VMOVUPS      Z1, (BX)
 	VMOVDQU32    8(CX), X4
-	VMOVDQU64    k7<>+0(SB), Z1
+	VMOVDQU64    k6<>+0(SB), Z1
 	VPERMB       Z4, Z1, Z1
-	VPSRLVD      k8<>+0(SB), Z1, Z1
-	VMOVDQU64    k7<>+0(SB), Z2
+	VPSRLVD      k7<>+0(SB), Z1, Z1
+	VMOVDQU64    k6<>+0(SB), Z2
 	VPERMB       Z4, Z2, Z2
-	VPSRLVD      k9<>+0(SB), Z2, Z2
+	VPSRLVD      k8<>+0(SB), Z2, Z2
 	VMOVDQU32    24(CX), X4
-	VMOVDQU64    k7<>+0(SB), Z3
+	VMOVDQU64    k6<>+0(SB), Z3
 	VPERMB       Z4, Z3, Z3
-	VPSRLVD      k8<>+0(SB), Z3, Z3
-	VMOVDQU64    k7<>+0(SB), Z5
+	VPSRLVD      k7<>+0(SB), Z3, Z3
+	VMOVDQU64    k6<>+0(SB), Z5
 	VPERMB       Z4, Z5, Z5
-	VPSRLVD      k9<>+0(SB), Z5, Z5
+	VPSRLVD      k8<>+0(SB), Z5, Z5
 	VMULPS.BCST  (BX), Z0, Z6
 	VMULPS.BCST  4(BX), Z0, Z7
 	VPERMD       Z6, Z1, Z1
@@ -5511,19 +5806,19 @@ block:
 	VPERMD       Z7, Z5, Z1
 	VMOVDQU64    Z1, 192(AX)
 	VMOVDQU32    40(CX), X4
-	VMOVDQU64    k7<>+0(SB), Z1
+	VMOVDQU64    k6<>+0(SB), Z1
 	VPERMB       Z4, Z1, Z1
-	VPSRLVD      k8<>+0(SB), Z1, Z1
-	VMOVDQU64    k7<>+0(SB), Z2
+	VPSRLVD      k7<>+0(SB), Z1, Z1
+	VMOVDQU64    k6<>+0(SB), Z2
 	VPERMB       Z4, Z2, Z2
-	VPSRLVD      k9<>+0(SB), Z2, Z2
+	VPSRLVD      k8<>+0(SB), Z2, Z2
 	VMOVDQU32    56(CX), X4
-	VMOVDQU64    k7<>+0(SB), Z3
+	VMOVDQU64    k6<>+0(SB), Z3
 	VPERMB       Z4, Z3, Z3
-	VPSRLVD      k8<>+0(SB), Z3, Z3
-	VMOVDQU64    k7<>+0(SB), Z5
+	VPSRLVD      k7<>+0(SB), Z3, Z3
+	VMOVDQU64    k6<>+0(SB), Z5
 	VPERMB       Z4, Z5, Z5
-	VPSRLVD      k9<>+0(SB), Z5, Z5
+	VPSRLVD      k8<>+0(SB), Z5, Z5
 	VMULPS.BCST  8(BX), Z0, Z6
 	VMULPS.BCST  12(BX), Z0, Z7
 	VPERMD       Z6, Z1, Z1
@@ -5535,19 +5830,19 @@ block:
 	VPERMD       Z7, Z5, Z1
 	VMOVDQU64    Z1, 448(AX)
 	VMOVDQU32    72(CX), X4
-	VMOVDQU64    k7<>+0(SB), Z1
+	VMOVDQU64    k6<>+0(SB), Z1
 	VPERMB       Z4, Z1, Z1
-	VPSRLVD      k8<>+0(SB), Z1, Z1
-	VMOVDQU64    k7<>+0(SB), Z2
+	VPSRLVD      k7<>+0(SB), Z1, Z1
+	VMOVDQU64    k6<>+0(SB), Z2
 	VPERMB       Z4, Z2, Z2
-	VPSRLVD      k9<>+0(SB), Z2, Z2
+	VPSRLVD      k8<>+0(SB), Z2, Z2
 	VMOVDQU32    88(CX), X4
-	VMOVDQU64    k7<>+0(SB), Z3
+	VMOVDQU64    k6<>+0(SB), Z3
 	VPERMB       Z4, Z3, Z3
-	VPSRLVD      k8<>+0(SB), Z3, Z3
-	VMOVDQU64    k7<>+0(SB), Z5
+	VPSRLVD      k7<>+0(SB), Z3, Z3
+	VMOVDQU64    k6<>+0(SB), Z5
 	VPERMB       Z4, Z5, Z5
-	VPSRLVD      k9<>+0(SB), Z5, Z5
+	VPSRLVD      k8<>+0(SB), Z5, Z5
 	VMULPS.BCST  16(BX), Z0, Z6
 	VMULPS.BCST  20(BX), Z0, Z7
 	VPERMD       Z6, Z1, Z1
@@ -5559,19 +5854,19 @@ block:
 	VPERMD       Z7, Z5, Z1
 	VMOVDQU64    Z1, 704(AX)
 	VMOVDQU32    104(CX), X4
-	VMOVDQU64    k7<>+0(SB), Z1
+	VMOVDQU64    k6<>+0(SB), Z1
 	VPERMB       Z4, Z1, Z1
-	VPSRLVD      k8<>+0(SB), Z1, Z1
-	VMOVDQU64    k7<>+0(SB), Z2
+	VPSRLVD      k7<>+0(SB), Z1, Z1
+	VMOVDQU64    k6<>+0(SB), Z2
 	VPERMB       Z4, Z2, Z2
-	VPSRLVD      k9<>+0(SB), Z2, Z2
+	VPSRLVD      k8<>+0(SB), Z2, Z2
 	VMOVDQU32    120(CX), X4
-	VMOVDQU64    k7<>+0(SB), Z3
+	VMOVDQU64    k6<>+0(SB), Z3
 	VPERMB       Z4, Z3, Z3
-	VPSRLVD      k8<>+0(SB), Z3, Z3
-	VMOVDQU64    k7<>+0(SB), Z5
+	VPSRLVD      k7<>+0(SB), Z3, Z3
+	VMOVDQU64    k6<>+0(SB), Z5
 	VPERMB       Z4, Z5, Z5
-	VPSRLVD      k9<>+0(SB), Z5, Z5
+	VPSRLVD      k8<>+0(SB), Z5, Z5
 	VMULPS.BCST  24(BX), Z0, Z6
 	VMULPS.BCST  28(BX), Z0, Z7
 	VPERMD       Z6, Z1, Z1
@@ -5608,55 +5903,55 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k78<>+0(SB)/8, $0xc2d00000c2fe0000
-DATA k78<>+8(SB)/8, $0xc2820000c2a60000
-DATA k78<>+16(SB)/8, $0xc20c0000c2440000
-DATA k78<>+24(SB)/8, $0xc1200000c1b00000
-DATA k78<>+32(SB)/8, $0x415000003f800000
-DATA k78<>+40(SB)/8, $0x4218000041c80000
-DATA k78<>+48(SB)/8, $0x428a000042540000
-DATA k78<>+56(SB)/8, $0x42e2000042b20000
+DATA k77<>+0(SB)/8, $0xc2d00000c2fe0000
+DATA k77<>+8(SB)/8, $0xc2820000c2a60000
+DATA k77<>+16(SB)/8, $0xc20c0000c2440000
+DATA k77<>+24(SB)/8, $0xc1200000c1b00000
+DATA k77<>+32(SB)/8, $0x415000003f800000
+DATA k77<>+40(SB)/8, $0x4218000041c80000
+DATA k77<>+48(SB)/8, $0x428a000042540000
+DATA k77<>+56(SB)/8, $0x42e2000042b20000
+GLOBL k77<>(SB), RODATA|NOPTR, $64
+
+DATA k78<>+0(SB)/8, $0x0706050407060504
+DATA k78<>+8(SB)/8, $0x0807060508070605
+DATA k78<>+16(SB)/8, $0x0908070609080706
+DATA k78<>+24(SB)/8, $0x0a0908070a090807
+DATA k78<>+32(SB)/8, $0x0706050407060504
+DATA k78<>+40(SB)/8, $0x0807060508070605
+DATA k78<>+48(SB)/8, $0x0908070609080706
+DATA k78<>+56(SB)/8, $0x0a0908070a090807
 GLOBL k78<>(SB), RODATA|NOPTR, $64
 
-DATA k79<>+0(SB)/8, $0x0706050407060504
-DATA k79<>+8(SB)/8, $0x0807060508070605
-DATA k79<>+16(SB)/8, $0x0908070609080706
-DATA k79<>+24(SB)/8, $0x0a0908070a090807
-DATA k79<>+32(SB)/8, $0x0706050407060504
-DATA k79<>+40(SB)/8, $0x0807060508070605
-DATA k79<>+48(SB)/8, $0x0908070609080706
-DATA k79<>+56(SB)/8, $0x0a0908070a090807
+DATA k79<>+0(SB)/8, $0x0000000400000000
+DATA k79<>+8(SB)/8, $0x0000000400000000
+DATA k79<>+16(SB)/8, $0x0000000400000000
+DATA k79<>+24(SB)/8, $0x0000000400000000
+DATA k79<>+32(SB)/8, $0x0000000400000000
+DATA k79<>+40(SB)/8, $0x0000000400000000
+DATA k79<>+48(SB)/8, $0x0000000400000000
+DATA k79<>+56(SB)/8, $0x0000000400000000
 GLOBL k79<>(SB), RODATA|NOPTR, $64
 
-DATA k80<>+0(SB)/8, $0x0000000400000000
-DATA k80<>+8(SB)/8, $0x0000000400000000
-DATA k80<>+16(SB)/8, $0x0000000400000000
-DATA k80<>+24(SB)/8, $0x0000000400000000
-DATA k80<>+32(SB)/8, $0x0000000400000000
-DATA k80<>+40(SB)/8, $0x0000000400000000
-DATA k80<>+48(SB)/8, $0x0000000400000000
-DATA k80<>+56(SB)/8, $0x0000000400000000
+DATA k80<>+0(SB)/8, $0x0303020203030202
+DATA k80<>+8(SB)/8, $0x0303020203030202
+DATA k80<>+16(SB)/8, $0x0303020203030202
+DATA k80<>+24(SB)/8, $0x0303020203030202
+DATA k80<>+32(SB)/8, $0x0303020203030202
+DATA k80<>+40(SB)/8, $0x0303020203030202
+DATA k80<>+48(SB)/8, $0x0303020203030202
+DATA k80<>+56(SB)/8, $0x0303020203030202
 GLOBL k80<>(SB), RODATA|NOPTR, $64
 
-DATA k81<>+0(SB)/8, $0x0303020203030202
-DATA k81<>+8(SB)/8, $0x0303020203030202
-DATA k81<>+16(SB)/8, $0x0303020203030202
-DATA k81<>+24(SB)/8, $0x0303020203030202
-DATA k81<>+32(SB)/8, $0x0303020203030202
-DATA k81<>+40(SB)/8, $0x0303020203030202
-DATA k81<>+48(SB)/8, $0x0303020203030202
-DATA k81<>+56(SB)/8, $0x0303020203030202
+DATA k81<>+0(SB)/8, $0x0000000600000004
+DATA k81<>+8(SB)/8, $0x0000000a00000008
+DATA k81<>+16(SB)/8, $0x0000000e0000000c
+DATA k81<>+24(SB)/8, $0x0000001200000010
+DATA k81<>+32(SB)/8, $0x0000000600000004
+DATA k81<>+40(SB)/8, $0x0000000a00000008
+DATA k81<>+48(SB)/8, $0x0000000e0000000c
+DATA k81<>+56(SB)/8, $0x0000001200000010
 GLOBL k81<>(SB), RODATA|NOPTR, $64
-
-DATA k82<>+0(SB)/8, $0x0000000600000004
-DATA k82<>+8(SB)/8, $0x0000000a00000008
-DATA k82<>+16(SB)/8, $0x0000000e0000000c
-DATA k82<>+24(SB)/8, $0x0000001200000010
-DATA k82<>+32(SB)/8, $0x0000000600000004
-DATA k82<>+40(SB)/8, $0x0000000a00000008
-DATA k82<>+48(SB)/8, $0x0000000e0000000c
-DATA k82<>+56(SB)/8, $0x0000001200000010
-GLOBL k82<>(SB), RODATA|NOPTR, $64
 
 // func iq4_XSBF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
@@ -5667,11 +5962,15 @@ TEXT ·iq4_XSBF16AVX512(SB), NOSPLIT, $128-32
 	VPBROADCASTD k1<>+0(SB), Z1
 	VMOVDQU64    k2<>+0(SB), Z2
 	VMOVDQU64    k3<>+0(SB), Z3
+
+	// IQ4_XS: d float16, 8 scales of 6 bits, 256 nibbles q
+	// table[q] = book[q]*(scale-32)*d, for each scale
+	// number = table[q]
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k10<>+0(SB), Z4
-	VMOVDQU64    k78<>+0(SB), Z5
+	VPBROADCASTD k9<>+0(SB), Z4
+	VMOVDQU64    k77<>+0(SB), Z5
 
 block:
 	MOVWLZX         (CX), SI
@@ -5679,17 +5978,17 @@ block:
 	TESTL           $0x00007c00, SI
 	JZ              stop
 	VPBROADCASTQ    (CX), Z6
-	VMOVDQU64       k79<>+0(SB), Z7
+	VMOVDQU64       k78<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z7
-	VPSRLVD         k80<>+0(SB), Z7, Z7
-	VMOVDQU64       k81<>+0(SB), Z8
+	VPSRLVD         k79<>+0(SB), Z7, Z7
+	VMOVDQU64       k80<>+0(SB), Z8
 	VPERMB          Z6, Z8, Z6
-	VPSRLVD         k82<>+0(SB), Z6, Z6
-	VPBROADCASTD    k19<>+0(SB), Z8
+	VPSRLVD         k81<>+0(SB), Z6, Z6
+	VPBROADCASTD    k18<>+0(SB), Z8
 	VPANDD          Z8, Z7, Z7
-	VPBROADCASTD    k42<>+0(SB), Z8
+	VPBROADCASTD    k41<>+0(SB), Z8
 	VPTERNLOGD      $0xea, Z7, Z8, Z6
-	VPBROADCASTD    k43<>+0(SB), Z7
+	VPBROADCASTD    k42<>+0(SB), Z7
 	VPSUBD          Z7, Z6, Z6
 	VPBROADCASTW    (CX), Y7
 	VCVTPH2PS       Y7, Z7
@@ -5697,13 +5996,13 @@ block:
 	VMULPS          Z7, Z6, Z6
 	VMOVUPS         Z6, (BX)
 	VMOVDQU32       8(CX), X9
-	VMOVDQU64       k11<>+0(SB), Z6
+	VMOVDQU64       k10<>+0(SB), Z6
 	VPERMB          Z9, Z6, Z6
-	VPROLVD         k12<>+0(SB), Z6, Z6
+	VPROLVD         k11<>+0(SB), Z6, Z6
 	VMOVDQU32       24(CX), X9
-	VMOVDQU64       k11<>+0(SB), Z7
+	VMOVDQU64       k10<>+0(SB), Z7
 	VPERMB          Z9, Z7, Z7
-	VPROLVD         k12<>+0(SB), Z7, Z7
+	VPROLVD         k11<>+0(SB), Z7, Z7
 	VMULPS.BCST     (BX), Z5, Z8
 	VMULPS.BCST     4(BX), Z5, Z10
 	VMOVDQA64       Z8, Z11
@@ -5712,20 +6011,20 @@ block:
 	VPTERNLOGD      $0xf8, Z1, Z11, Z8
 	VPCMPUW         $0x06, Z0, Z8, K1
 	VPADDW          Z1, Z11, K1, Z11
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z4, Z6
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z4, Z6
 	VPERMB          Z11, Z6, Z6
 	VMOVDQU64       Z6, (AX)
-	VPTERNLOGD.BCST $0xea, k14<>+0(SB), Z4, Z7
+	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z4, Z7
 	VPERMB          Z11, Z7, Z6
 	VMOVDQU64       Z6, 64(AX)
 	VMOVDQU32       40(CX), X9
-	VMOVDQU64       k11<>+0(SB), Z6
+	VMOVDQU64       k10<>+0(SB), Z6
 	VPERMB          Z9, Z6, Z6
-	VPROLVD         k12<>+0(SB), Z6, Z6
+	VPROLVD         k11<>+0(SB), Z6, Z6
 	VMOVDQU32       56(CX), X9
-	VMOVDQU64       k11<>+0(SB), Z7
+	VMOVDQU64       k10<>+0(SB), Z7
 	VPERMB          Z9, Z7, Z7
-	VPROLVD         k12<>+0(SB), Z7, Z7
+	VPROLVD         k11<>+0(SB), Z7, Z7
 	VMULPS.BCST     8(BX), Z5, Z8
 	VMULPS.BCST     12(BX), Z5, Z10
 	VMOVDQA64       Z8, Z11
@@ -5734,20 +6033,20 @@ block:
 	VPTERNLOGD      $0xf8, Z1, Z11, Z8
 	VPCMPUW         $0x06, Z0, Z8, K1
 	VPADDW          Z1, Z11, K1, Z11
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z4, Z6
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z4, Z6
 	VPERMB          Z11, Z6, Z6
 	VMOVDQU64       Z6, 128(AX)
-	VPTERNLOGD.BCST $0xea, k14<>+0(SB), Z4, Z7
+	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z4, Z7
 	VPERMB          Z11, Z7, Z6
 	VMOVDQU64       Z6, 192(AX)
 	VMOVDQU32       72(CX), X9
-	VMOVDQU64       k11<>+0(SB), Z6
+	VMOVDQU64       k10<>+0(SB), Z6
 	VPERMB          Z9, Z6, Z6
-	VPROLVD         k12<>+0(SB), Z6, Z6
+	VPROLVD         k11<>+0(SB), Z6, Z6
 	VMOVDQU32       88(CX), X9
-	VMOVDQU64       k11<>+0(SB), Z7
+	VMOVDQU64       k10<>+0(SB), Z7
 	VPERMB          Z9, Z7, Z7
-	VPROLVD         k12<>+0(SB), Z7, Z7
+	VPROLVD         k11<>+0(SB), Z7, Z7
 	VMULPS.BCST     16(BX), Z5, Z8
 	VMULPS.BCST     20(BX), Z5, Z10
 	VMOVDQA64       Z8, Z11
@@ -5756,20 +6055,20 @@ block:
 	VPTERNLOGD      $0xf8, Z1, Z11, Z8
 	VPCMPUW         $0x06, Z0, Z8, K1
 	VPADDW          Z1, Z11, K1, Z11
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z4, Z6
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z4, Z6
 	VPERMB          Z11, Z6, Z6
 	VMOVDQU64       Z6, 256(AX)
-	VPTERNLOGD.BCST $0xea, k14<>+0(SB), Z4, Z7
+	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z4, Z7
 	VPERMB          Z11, Z7, Z6
 	VMOVDQU64       Z6, 320(AX)
 	VMOVDQU32       104(CX), X9
-	VMOVDQU64       k11<>+0(SB), Z6
+	VMOVDQU64       k10<>+0(SB), Z6
 	VPERMB          Z9, Z6, Z6
-	VPROLVD         k12<>+0(SB), Z6, Z6
+	VPROLVD         k11<>+0(SB), Z6, Z6
 	VMOVDQU32       120(CX), X9
-	VMOVDQU64       k11<>+0(SB), Z7
+	VMOVDQU64       k10<>+0(SB), Z7
 	VPERMB          Z9, Z7, Z7
-	VPROLVD         k12<>+0(SB), Z7, Z7
+	VPROLVD         k11<>+0(SB), Z7, Z7
 	VMULPS.BCST     24(BX), Z5, Z8
 	VMULPS.BCST     28(BX), Z5, Z10
 	VMOVDQA64       Z8, Z11
@@ -5778,10 +6077,10 @@ block:
 	VPTERNLOGD      $0xf8, Z1, Z11, Z8
 	VPCMPUW         $0x06, Z0, Z8, K1
 	VPADDW          Z1, Z11, K1, Z11
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z4, Z6
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z4, Z6
 	VPERMB          Z11, Z6, Z6
 	VMOVDQU64       Z6, 384(AX)
-	VPTERNLOGD.BCST $0xea, k14<>+0(SB), Z4, Z7
+	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z4, Z7
 	VPERMB          Z11, Z7, Z6
 	VMOVDQU64       Z6, 448(AX)
 	PREFETCHT0      1024(AX)
@@ -5805,13 +6104,17 @@ stop:
 // func iq4_XSF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·iq4_XSF16AVX512(SB), NOSPLIT, $128-32
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// IQ4_XS: d float16, 8 scales of 6 bits, 256 nibbles q
+	// table[q] = book[q]*(scale-32)*d, for each scale
+	// number = table[q]
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k10<>+0(SB), Z0
-	VMOVDQU64    k78<>+0(SB), Z1
+	VPBROADCASTD k9<>+0(SB), Z0
+	VMOVDQU64    k77<>+0(SB), Z1
 
 block:
 	MOVWLZX         (CX), SI
@@ -5819,17 +6122,17 @@ block:
 	TESTL           $0x00007c00, SI
 	JZ              stop
 	VPBROADCASTQ    (CX), Z2
-	VMOVDQU64       k79<>+0(SB), Z3
+	VMOVDQU64       k78<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z3
-	VPSRLVD         k80<>+0(SB), Z3, Z3
-	VMOVDQU64       k81<>+0(SB), Z4
+	VPSRLVD         k79<>+0(SB), Z3, Z3
+	VMOVDQU64       k80<>+0(SB), Z4
 	VPERMB          Z2, Z4, Z2
-	VPSRLVD         k82<>+0(SB), Z2, Z2
-	VPBROADCASTD    k19<>+0(SB), Z4
+	VPSRLVD         k81<>+0(SB), Z2, Z2
+	VPBROADCASTD    k18<>+0(SB), Z4
 	VPANDD          Z4, Z3, Z3
-	VPBROADCASTD    k42<>+0(SB), Z4
+	VPBROADCASTD    k41<>+0(SB), Z4
 	VPTERNLOGD      $0xea, Z3, Z4, Z2
-	VPBROADCASTD    k43<>+0(SB), Z3
+	VPBROADCASTD    k42<>+0(SB), Z3
 	VPSUBD          Z3, Z2, Z2
 	VPBROADCASTW    (CX), Y3
 	VCVTPH2PS       Y3, Z3
@@ -5837,79 +6140,79 @@ block:
 	VMULPS          Z3, Z2, Z2
 	VMOVUPS         Z2, (BX)
 	VMOVDQU32       8(CX), X5
-	VMOVDQU64       k11<>+0(SB), Z2
+	VMOVDQU64       k10<>+0(SB), Z2
 	VPERMB          Z5, Z2, Z2
-	VPROLVD         k12<>+0(SB), Z2, Z2
+	VPROLVD         k11<>+0(SB), Z2, Z2
 	VMOVDQU32       24(CX), X5
-	VMOVDQU64       k11<>+0(SB), Z3
+	VMOVDQU64       k10<>+0(SB), Z3
 	VPERMB          Z5, Z3, Z3
-	VPROLVD         k12<>+0(SB), Z3, Z3
+	VPROLVD         k11<>+0(SB), Z3, Z3
 	VMULPS.BCST     (BX), Z1, Z4
 	VMULPS.BCST     4(BX), Z1, Z6
 	VCVTPS2PH       $0x00, Z4, Y4
 	VCVTPS2PH       $0x00, Z6, Y6
 	VINSERTI64X4    $0x01, Y6, Z4, Z4
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z0, Z2
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z0, Z2
 	VPERMB          Z4, Z2, Z2
 	VMOVDQU64       Z2, (AX)
-	VPTERNLOGD.BCST $0xea, k14<>+0(SB), Z0, Z3
+	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z0, Z3
 	VPERMB          Z4, Z3, Z2
 	VMOVDQU64       Z2, 64(AX)
 	VMOVDQU32       40(CX), X5
-	VMOVDQU64       k11<>+0(SB), Z2
+	VMOVDQU64       k10<>+0(SB), Z2
 	VPERMB          Z5, Z2, Z2
-	VPROLVD         k12<>+0(SB), Z2, Z2
+	VPROLVD         k11<>+0(SB), Z2, Z2
 	VMOVDQU32       56(CX), X5
-	VMOVDQU64       k11<>+0(SB), Z3
+	VMOVDQU64       k10<>+0(SB), Z3
 	VPERMB          Z5, Z3, Z3
-	VPROLVD         k12<>+0(SB), Z3, Z3
+	VPROLVD         k11<>+0(SB), Z3, Z3
 	VMULPS.BCST     8(BX), Z1, Z4
 	VMULPS.BCST     12(BX), Z1, Z6
 	VCVTPS2PH       $0x00, Z4, Y4
 	VCVTPS2PH       $0x00, Z6, Y6
 	VINSERTI64X4    $0x01, Y6, Z4, Z4
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z0, Z2
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z0, Z2
 	VPERMB          Z4, Z2, Z2
 	VMOVDQU64       Z2, 128(AX)
-	VPTERNLOGD.BCST $0xea, k14<>+0(SB), Z0, Z3
+	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z0, Z3
 	VPERMB          Z4, Z3, Z2
 	VMOVDQU64       Z2, 192(AX)
 	VMOVDQU32       72(CX), X5
-	VMOVDQU64       k11<>+0(SB), Z2
+	VMOVDQU64       k10<>+0(SB), Z2
 	VPERMB          Z5, Z2, Z2
-	VPROLVD         k12<>+0(SB), Z2, Z2
+	VPROLVD         k11<>+0(SB), Z2, Z2
 	VMOVDQU32       88(CX), X5
-	VMOVDQU64       k11<>+0(SB), Z3
+	VMOVDQU64       k10<>+0(SB), Z3
 	VPERMB          Z5, Z3, Z3
-	VPROLVD         k12<>+0(SB), Z3, Z3
+	VPROLVD         k11<>+0(SB), Z3, Z3
 	VMULPS.BCST     16(BX), Z1, Z4
 	VMULPS.BCST     20(BX), Z1, Z6
 	VCVTPS2PH       $0x00, Z4, Y4
 	VCVTPS2PH       $0x00, Z6, Y6
 	VINSERTI64X4    $0x01, Y6, Z4, Z4
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z0, Z2
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z0, Z2
 	VPERMB          Z4, Z2, Z2
 	VMOVDQU64       Z2, 256(AX)
-	VPTERNLOGD.BCST $0xea, k14<>+0(SB), Z0, Z3
+	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z0, Z3
 	VPERMB          Z4, Z3, Z2
 	VMOVDQU64       Z2, 320(AX)
 	VMOVDQU32       104(CX), X5
-	VMOVDQU64       k11<>+0(SB), Z2
+	VMOVDQU64       k10<>+0(SB), Z2
 	VPERMB          Z5, Z2, Z2
-	VPROLVD         k12<>+0(SB), Z2, Z2
+	VPROLVD         k11<>+0(SB), Z2, Z2
 	VMOVDQU32       120(CX), X5
-	VMOVDQU64       k11<>+0(SB), Z3
+	VMOVDQU64       k10<>+0(SB), Z3
 	VPERMB          Z5, Z3, Z3
-	VPROLVD         k12<>+0(SB), Z3, Z3
+	VPROLVD         k11<>+0(SB), Z3, Z3
 	VMULPS.BCST     24(BX), Z1, Z4
 	VMULPS.BCST     28(BX), Z1, Z6
 	VCVTPS2PH       $0x00, Z4, Y4
 	VCVTPS2PH       $0x00, Z6, Y6
 	VINSERTI64X4    $0x01, Y6, Z4, Z4
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z0, Z2
+	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z0, Z2
 	VPERMB          Z4, Z2, Z2
 	VMOVDQU64       Z2, 384(AX)
-	VPTERNLOGD.BCST $0xea, k14<>+0(SB), Z0, Z3
+	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z0, Z3
 	VPERMB          Z4, Z3, Z2
 	VMOVDQU64       Z2, 448(AX)
 	PREFETCHT0      1024(AX)
@@ -5933,16 +6236,19 @@ stop:
 // func mxfp4F16AVX512(dst *byte, src *byte, rows *byte, n int) (left int)
 // Requires: AVX, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·mxfp4F16AVX512(SB), NOSPLIT, $64-40
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// MXFP4: e E8M0, 32 nibbles q
+	// number = rows[e][q]
 	MOVQ         n+24(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
 	MOVQ         rows+16(FP), BX
-	VPBROADCASTD k74<>+0(SB), Z0
-	VMOVDQU64    k11<>+0(SB), Z1
-	VMOVDQU64    k39<>+0(SB), Z2
-	VMOVDQU64    k83<>+0(SB), Z3
+	VPBROADCASTD k73<>+0(SB), Z0
+	VMOVDQU64    k10<>+0(SB), Z1
+	VMOVDQU64    k38<>+0(SB), Z2
+	VMOVDQU64    k82<>+0(SB), Z3
 
 block:
 	VMOVDQU32       1(CX), X4
@@ -5963,29 +6269,32 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k83<>+0(SB)/8, $0x1000100010001000
-DATA k83<>+8(SB)/8, $0x1000100010001000
-DATA k83<>+16(SB)/8, $0x1000100010001000
-DATA k83<>+24(SB)/8, $0x1000100010001000
-DATA k83<>+32(SB)/8, $0x3020302030203020
-DATA k83<>+40(SB)/8, $0x3020302030203020
-DATA k83<>+48(SB)/8, $0x3020302030203020
-DATA k83<>+56(SB)/8, $0x3020302030203020
-GLOBL k83<>(SB), RODATA|NOPTR, $64
+DATA k82<>+0(SB)/8, $0x1000100010001000
+DATA k82<>+8(SB)/8, $0x1000100010001000
+DATA k82<>+16(SB)/8, $0x1000100010001000
+DATA k82<>+24(SB)/8, $0x1000100010001000
+DATA k82<>+32(SB)/8, $0x3020302030203020
+DATA k82<>+40(SB)/8, $0x3020302030203020
+DATA k82<>+48(SB)/8, $0x3020302030203020
+DATA k82<>+56(SB)/8, $0x3020302030203020
+GLOBL k82<>(SB), RODATA|NOPTR, $64
 
 // func nvfp4F16AVX512(dst *byte, src *byte, rows *byte, n int) (left int)
 // Requires: AVX, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·nvfp4F16AVX512(SB), NOSPLIT, $64-40
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// NVFP4: 4 scales e E4M3 without a sign, 64 nibbles q
+	// number = rows[e][q], a scale for 16 of them
 	MOVQ         n+24(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
 	MOVQ         rows+16(FP), BX
-	VPBROADCASTD k74<>+0(SB), Z0
-	VMOVDQU64    k84<>+0(SB), Z1
-	VMOVDQU64    k85<>+0(SB), Z2
-	VMOVDQU64    k83<>+0(SB), Z3
+	VPBROADCASTD k73<>+0(SB), Z0
+	VMOVDQU64    k83<>+0(SB), Z1
+	VMOVDQU64    k84<>+0(SB), Z2
+	VMOVDQU64    k82<>+0(SB), Z3
 
 block:
 	VMOVDQU32    4(CX), X4
@@ -6022,31 +6331,35 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k84<>+0(SB)/8, $0x0303020201010000
-DATA k84<>+8(SB)/8, $0x0707060605050404
-DATA k84<>+16(SB)/8, $0x0303020201010000
-DATA k84<>+24(SB)/8, $0x0707060605050404
-DATA k84<>+32(SB)/8, $0x0b0b0a0a09090808
-DATA k84<>+40(SB)/8, $0x0f0f0e0e0d0d0c0c
-DATA k84<>+48(SB)/8, $0x0b0b0a0a09090808
-DATA k84<>+56(SB)/8, $0x0f0f0e0e0d0d0c0c
-GLOBL k84<>(SB), RODATA|NOPTR, $64
+DATA k83<>+0(SB)/8, $0x0303020201010000
+DATA k83<>+8(SB)/8, $0x0707060605050404
+DATA k83<>+16(SB)/8, $0x0303020201010000
+DATA k83<>+24(SB)/8, $0x0707060605050404
+DATA k83<>+32(SB)/8, $0x0b0b0a0a09090808
+DATA k83<>+40(SB)/8, $0x0f0f0e0e0d0d0c0c
+DATA k83<>+48(SB)/8, $0x0b0b0a0a09090808
+DATA k83<>+56(SB)/8, $0x0f0f0e0e0d0d0c0c
+GLOBL k83<>(SB), RODATA|NOPTR, $64
 
-DATA k85<>+0(SB)/8, $0x0000000000000000
-DATA k85<>+8(SB)/8, $0x0000000000000000
-DATA k85<>+16(SB)/8, $0x0000000400000004
-DATA k85<>+24(SB)/8, $0x0000000400000004
-DATA k85<>+32(SB)/8, $0x0000000000000000
-DATA k85<>+40(SB)/8, $0x0000000000000000
-DATA k85<>+48(SB)/8, $0x0000000400000004
-DATA k85<>+56(SB)/8, $0x0000000400000004
-GLOBL k85<>(SB), RODATA|NOPTR, $64
+DATA k84<>+0(SB)/8, $0x0000000000000000
+DATA k84<>+8(SB)/8, $0x0000000000000000
+DATA k84<>+16(SB)/8, $0x0000000400000004
+DATA k84<>+24(SB)/8, $0x0000000400000004
+DATA k84<>+32(SB)/8, $0x0000000000000000
+DATA k84<>+40(SB)/8, $0x0000000000000000
+DATA k84<>+48(SB)/8, $0x0000000400000004
+DATA k84<>+56(SB)/8, $0x0000000400000004
+GLOBL k84<>(SB), RODATA|NOPTR, $64
 
 // func tq1_0BF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, MMX+
 TEXT ·tq1_0BF16AVX512(SB), NOSPLIT, $64-32
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
+
+	// TQ1_0: 256 digits of base 3, five a byte or four, d float16
+	// table[q] = (q-1)*d
+	// number = table[q]
 	MOVQ n+16(FP), DX
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
@@ -6058,50 +6371,50 @@ block:
 	JZ              stop
 	VPBROADCASTW    52(CX), Y0
 	VCVTPH2PS       Y0, Z0
-	VMULPS          k86<>+0(SB), Z0, Z0
-	VMOVDQU64       k87<>+0(SB), Z1
-	VPTESTMD.BCST   k88<>+0(SB), Z0, K1
-	VPADDD.BCST     k89<>+0(SB), Z0, Z0
-	VPADDD.BCST     k90<>+0(SB), Z0, K1, Z0
+	VMULPS          k85<>+0(SB), Z0, Z0
+	VMOVDQU64       k86<>+0(SB), Z1
+	VPTESTMD.BCST   k87<>+0(SB), Z0, K1
+	VPADDD.BCST     k88<>+0(SB), Z0, Z0
+	VPADDD.BCST     k89<>+0(SB), Z0, K1, Z0
 	VPERMW          Z0, Z1, Z1
 	VPMOVZXBW       (CX), Z0
-	VPMULLW         k91<>+0(SB), Z0, Z2
-	VPMULHUW        k92<>+0(SB), Z2, Z2
+	VPMULLW         k90<>+0(SB), Z0, Z2
+	VPMULHUW        k91<>+0(SB), Z2, Z2
 	VPERMW          Z1, Z2, Z2
 	VMOVDQU64       Z2, (AX)
-	VPMULLW         k93<>+0(SB), Z0, Z2
-	VPMULHUW        k92<>+0(SB), Z2, Z2
+	VPMULLW         k92<>+0(SB), Z0, Z2
+	VPMULHUW        k91<>+0(SB), Z2, Z2
 	VPERMW          Z1, Z2, Z2
 	VMOVDQU64       Z2, 64(AX)
-	VPMULLW         k94<>+0(SB), Z0, Z2
-	VPMULHUW        k92<>+0(SB), Z2, Z2
+	VPMULLW         k93<>+0(SB), Z0, Z2
+	VPMULHUW        k91<>+0(SB), Z2, Z2
 	VPERMW          Z1, Z2, Z2
 	VMOVDQU64       Z2, 128(AX)
-	VPMULLW         k95<>+0(SB), Z0, Z2
-	VPMULHUW        k92<>+0(SB), Z2, Z2
+	VPMULLW         k94<>+0(SB), Z0, Z2
+	VPMULHUW        k91<>+0(SB), Z2, Z2
 	VPERMW          Z1, Z2, Z2
 	VMOVDQU64       Z2, 192(AX)
-	VPMULLW         k96<>+0(SB), Z0, Z0
-	VPMULHUW        k92<>+0(SB), Z0, Z0
+	VPMULLW         k95<>+0(SB), Z0, Z0
+	VPMULHUW        k91<>+0(SB), Z0, Z0
 	VPERMW          Z1, Z0, Z0
 	VMOVDQU64       Z0, 256(AX)
 	VBROADCASTI64X4 22(CX), Z0
-	VMOVDQU64       k97<>+0(SB), Z2
+	VMOVDQU64       k96<>+0(SB), Z2
 	VPERMB          Z0, Z2, Z2
-	VPSRLVW         k8<>+0(SB), Z2, Z2
-	VPMULLW         k98<>+0(SB), Z2, Z3
-	VPMULHUW        k92<>+0(SB), Z3, Z3
+	VPSRLVW         k7<>+0(SB), Z2, Z2
+	VPMULLW         k97<>+0(SB), Z2, Z3
+	VPMULHUW        k91<>+0(SB), Z3, Z3
 	VPERMW          Z1, Z3, Z3
 	VMOVDQU64       Z3, 320(AX)
-	VPMULLW         k99<>+0(SB), Z2, Z2
-	VPMULHUW        k92<>+0(SB), Z2, Z2
+	VPMULLW         k98<>+0(SB), Z2, Z2
+	VPMULHUW        k91<>+0(SB), Z2, Z2
 	VPERMW          Z1, Z2, Z2
 	VMOVDQU64       Z2, 384(AX)
-	VMOVDQU64       k100<>+0(SB), Z2
+	VMOVDQU64       k99<>+0(SB), Z2
 	VPERMB          Z0, Z2, Z0
-	VPSRLVW         k8<>+0(SB), Z0, Z0
-	VPMULLW         k101<>+0(SB), Z0, Z0
-	VPMULHUW        k92<>+0(SB), Z0, Z0
+	VPSRLVW         k7<>+0(SB), Z0, Z0
+	VPMULLW         k100<>+0(SB), Z0, Z0
+	VPMULHUW        k91<>+0(SB), Z0, Z0
 	VPERMW          Z1, Z0, Z0
 	VMOVDQU64       Z0, 448(AX)
 	PREFETCHT0      1024(AX)
@@ -6122,159 +6435,163 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k86<>+0(SB)/8, $0x00000000bf800000
-DATA k86<>+8(SB)/8, $0x400000003f800000
-DATA k86<>+16(SB)/8, $0x00000000bf800000
-DATA k86<>+24(SB)/8, $0x400000003f800000
-DATA k86<>+32(SB)/8, $0x00000000bf800000
-DATA k86<>+40(SB)/8, $0x400000003f800000
-DATA k86<>+48(SB)/8, $0x00000000bf800000
-DATA k86<>+56(SB)/8, $0x400000003f800000
+DATA k85<>+0(SB)/8, $0x00000000bf800000
+DATA k85<>+8(SB)/8, $0x400000003f800000
+DATA k85<>+16(SB)/8, $0x00000000bf800000
+DATA k85<>+24(SB)/8, $0x400000003f800000
+DATA k85<>+32(SB)/8, $0x00000000bf800000
+DATA k85<>+40(SB)/8, $0x400000003f800000
+DATA k85<>+48(SB)/8, $0x00000000bf800000
+DATA k85<>+56(SB)/8, $0x400000003f800000
+GLOBL k85<>(SB), RODATA|NOPTR, $64
+
+DATA k86<>+0(SB)/8, $0x0007000500030001
+DATA k86<>+8(SB)/8, $0x000f000d000b0009
+DATA k86<>+16(SB)/8, $0x0017001500130011
+DATA k86<>+24(SB)/8, $0x001f001d001b0019
+DATA k86<>+32(SB)/8, $0x0007000500030001
+DATA k86<>+40(SB)/8, $0x000f000d000b0009
+DATA k86<>+48(SB)/8, $0x0017001500130011
+DATA k86<>+56(SB)/8, $0x001f001d001b0019
 GLOBL k86<>(SB), RODATA|NOPTR, $64
 
-DATA k87<>+0(SB)/8, $0x0007000500030001
-DATA k87<>+8(SB)/8, $0x000f000d000b0009
-DATA k87<>+16(SB)/8, $0x0017001500130011
-DATA k87<>+24(SB)/8, $0x001f001d001b0019
-DATA k87<>+32(SB)/8, $0x0007000500030001
-DATA k87<>+40(SB)/8, $0x000f000d000b0009
-DATA k87<>+48(SB)/8, $0x0017001500130011
-DATA k87<>+56(SB)/8, $0x001f001d001b0019
-GLOBL k87<>(SB), RODATA|NOPTR, $64
+DATA k87<>+0(SB)/8, $0x0001000000010000
+DATA k87<>+8(SB)/8, $0x0001000000010000
+DATA k87<>+16(SB)/8, $0x0001000000010000
+DATA k87<>+24(SB)/8, $0x0001000000010000
+GLOBL k87<>(SB), RODATA|NOPTR, $32
 
-DATA k88<>+0(SB)/8, $0x0001000000010000
-DATA k88<>+8(SB)/8, $0x0001000000010000
-DATA k88<>+16(SB)/8, $0x0001000000010000
-DATA k88<>+24(SB)/8, $0x0001000000010000
+DATA k88<>+0(SB)/8, $0x00007fff00007fff
+DATA k88<>+8(SB)/8, $0x00007fff00007fff
+DATA k88<>+16(SB)/8, $0x00007fff00007fff
+DATA k88<>+24(SB)/8, $0x00007fff00007fff
 GLOBL k88<>(SB), RODATA|NOPTR, $32
 
-DATA k89<>+0(SB)/8, $0x00007fff00007fff
-DATA k89<>+8(SB)/8, $0x00007fff00007fff
-DATA k89<>+16(SB)/8, $0x00007fff00007fff
-DATA k89<>+24(SB)/8, $0x00007fff00007fff
+DATA k89<>+0(SB)/8, $0x0000000100000001
+DATA k89<>+8(SB)/8, $0x0000000100000001
+DATA k89<>+16(SB)/8, $0x0000000100000001
+DATA k89<>+24(SB)/8, $0x0000000100000001
 GLOBL k89<>(SB), RODATA|NOPTR, $32
 
-DATA k90<>+0(SB)/8, $0x0000000100000001
-DATA k90<>+8(SB)/8, $0x0000000100000001
-DATA k90<>+16(SB)/8, $0x0000000100000001
-DATA k90<>+24(SB)/8, $0x0000000100000001
-GLOBL k90<>(SB), RODATA|NOPTR, $32
+DATA k90<>+0(SB)/8, $0x0100010001000100
+DATA k90<>+8(SB)/8, $0x0100010001000100
+DATA k90<>+16(SB)/8, $0x0100010001000100
+DATA k90<>+24(SB)/8, $0x0100010001000100
+DATA k90<>+32(SB)/8, $0x0100010001000100
+DATA k90<>+40(SB)/8, $0x0100010001000100
+DATA k90<>+48(SB)/8, $0x0100010001000100
+DATA k90<>+56(SB)/8, $0x0100010001000100
+GLOBL k90<>(SB), RODATA|NOPTR, $64
 
-DATA k91<>+0(SB)/8, $0x0100010001000100
-DATA k91<>+8(SB)/8, $0x0100010001000100
-DATA k91<>+16(SB)/8, $0x0100010001000100
-DATA k91<>+24(SB)/8, $0x0100010001000100
-DATA k91<>+32(SB)/8, $0x0100010001000100
-DATA k91<>+40(SB)/8, $0x0100010001000100
-DATA k91<>+48(SB)/8, $0x0100010001000100
-DATA k91<>+56(SB)/8, $0x0100010001000100
+DATA k91<>+0(SB)/8, $0x0003000300030003
+DATA k91<>+8(SB)/8, $0x0003000300030003
+DATA k91<>+16(SB)/8, $0x0003000300030003
+DATA k91<>+24(SB)/8, $0x0003000300030003
+DATA k91<>+32(SB)/8, $0x0003000300030003
+DATA k91<>+40(SB)/8, $0x0003000300030003
+DATA k91<>+48(SB)/8, $0x0003000300030003
+DATA k91<>+56(SB)/8, $0x0003000300030003
 GLOBL k91<>(SB), RODATA|NOPTR, $64
 
-DATA k92<>+0(SB)/8, $0x0003000300030003
-DATA k92<>+8(SB)/8, $0x0003000300030003
-DATA k92<>+16(SB)/8, $0x0003000300030003
-DATA k92<>+24(SB)/8, $0x0003000300030003
-DATA k92<>+32(SB)/8, $0x0003000300030003
-DATA k92<>+40(SB)/8, $0x0003000300030003
-DATA k92<>+48(SB)/8, $0x0003000300030003
-DATA k92<>+56(SB)/8, $0x0003000300030003
+DATA k92<>+0(SB)/8, $0x0300030003000300
+DATA k92<>+8(SB)/8, $0x0300030003000300
+DATA k92<>+16(SB)/8, $0x0300030003000300
+DATA k92<>+24(SB)/8, $0x0300030003000300
+DATA k92<>+32(SB)/8, $0x0300030003000300
+DATA k92<>+40(SB)/8, $0x0300030003000300
+DATA k92<>+48(SB)/8, $0x0300030003000300
+DATA k92<>+56(SB)/8, $0x0300030003000300
 GLOBL k92<>(SB), RODATA|NOPTR, $64
 
-DATA k93<>+0(SB)/8, $0x0300030003000300
-DATA k93<>+8(SB)/8, $0x0300030003000300
-DATA k93<>+16(SB)/8, $0x0300030003000300
-DATA k93<>+24(SB)/8, $0x0300030003000300
-DATA k93<>+32(SB)/8, $0x0300030003000300
-DATA k93<>+40(SB)/8, $0x0300030003000300
-DATA k93<>+48(SB)/8, $0x0300030003000300
-DATA k93<>+56(SB)/8, $0x0300030003000300
+DATA k93<>+0(SB)/8, $0x0900090009000900
+DATA k93<>+8(SB)/8, $0x0900090009000900
+DATA k93<>+16(SB)/8, $0x0900090009000900
+DATA k93<>+24(SB)/8, $0x0900090009000900
+DATA k93<>+32(SB)/8, $0x0900090009000900
+DATA k93<>+40(SB)/8, $0x0900090009000900
+DATA k93<>+48(SB)/8, $0x0900090009000900
+DATA k93<>+56(SB)/8, $0x0900090009000900
 GLOBL k93<>(SB), RODATA|NOPTR, $64
 
-DATA k94<>+0(SB)/8, $0x0900090009000900
-DATA k94<>+8(SB)/8, $0x0900090009000900
-DATA k94<>+16(SB)/8, $0x0900090009000900
-DATA k94<>+24(SB)/8, $0x0900090009000900
-DATA k94<>+32(SB)/8, $0x0900090009000900
-DATA k94<>+40(SB)/8, $0x0900090009000900
-DATA k94<>+48(SB)/8, $0x0900090009000900
-DATA k94<>+56(SB)/8, $0x0900090009000900
+DATA k94<>+0(SB)/8, $0x1b001b001b001b00
+DATA k94<>+8(SB)/8, $0x1b001b001b001b00
+DATA k94<>+16(SB)/8, $0x1b001b001b001b00
+DATA k94<>+24(SB)/8, $0x1b001b001b001b00
+DATA k94<>+32(SB)/8, $0x1b001b001b001b00
+DATA k94<>+40(SB)/8, $0x1b001b001b001b00
+DATA k94<>+48(SB)/8, $0x1b001b001b001b00
+DATA k94<>+56(SB)/8, $0x1b001b001b001b00
 GLOBL k94<>(SB), RODATA|NOPTR, $64
 
-DATA k95<>+0(SB)/8, $0x1b001b001b001b00
-DATA k95<>+8(SB)/8, $0x1b001b001b001b00
-DATA k95<>+16(SB)/8, $0x1b001b001b001b00
-DATA k95<>+24(SB)/8, $0x1b001b001b001b00
-DATA k95<>+32(SB)/8, $0x1b001b001b001b00
-DATA k95<>+40(SB)/8, $0x1b001b001b001b00
-DATA k95<>+48(SB)/8, $0x1b001b001b001b00
-DATA k95<>+56(SB)/8, $0x1b001b001b001b00
+DATA k95<>+0(SB)/8, $0x5100510051005100
+DATA k95<>+8(SB)/8, $0x5100510051005100
+DATA k95<>+16(SB)/8, $0x5100510051005100
+DATA k95<>+24(SB)/8, $0x5100510051005100
+DATA k95<>+32(SB)/8, $0x5100510051005100
+DATA k95<>+40(SB)/8, $0x5100510051005100
+DATA k95<>+48(SB)/8, $0x5100510051005100
+DATA k95<>+56(SB)/8, $0x5100510051005100
 GLOBL k95<>(SB), RODATA|NOPTR, $64
 
-DATA k96<>+0(SB)/8, $0x5100510051005100
-DATA k96<>+8(SB)/8, $0x5100510051005100
-DATA k96<>+16(SB)/8, $0x5100510051005100
-DATA k96<>+24(SB)/8, $0x5100510051005100
-DATA k96<>+32(SB)/8, $0x5100510051005100
-DATA k96<>+40(SB)/8, $0x5100510051005100
-DATA k96<>+48(SB)/8, $0x5100510051005100
-DATA k96<>+56(SB)/8, $0x5100510051005100
+DATA k96<>+0(SB)/8, $0x0e0d0d0c0c0b0b0a
+DATA k96<>+8(SB)/8, $0x12111110100f0f0e
+DATA k96<>+16(SB)/8, $0x1615151414131312
+DATA k96<>+24(SB)/8, $0x1a19191818171716
+DATA k96<>+32(SB)/8, $0x0e0d0d0c0c0b0b0a
+DATA k96<>+40(SB)/8, $0x12111110100f0f0e
+DATA k96<>+48(SB)/8, $0x1615151414131312
+DATA k96<>+56(SB)/8, $0x1a19191818171716
 GLOBL k96<>(SB), RODATA|NOPTR, $64
 
-DATA k97<>+0(SB)/8, $0x0e0d0d0c0c0b0b0a
-DATA k97<>+8(SB)/8, $0x12111110100f0f0e
-DATA k97<>+16(SB)/8, $0x1615151414131312
-DATA k97<>+24(SB)/8, $0x1a19191818171716
-DATA k97<>+32(SB)/8, $0x0e0d0d0c0c0b0b0a
-DATA k97<>+40(SB)/8, $0x12111110100f0f0e
-DATA k97<>+48(SB)/8, $0x1615151414131312
-DATA k97<>+56(SB)/8, $0x1a19191818171716
+DATA k97<>+0(SB)/8, $0x0100010001000100
+DATA k97<>+8(SB)/8, $0x0100010001000100
+DATA k97<>+16(SB)/8, $0x0100010001000100
+DATA k97<>+24(SB)/8, $0x0100010001000100
+DATA k97<>+32(SB)/8, $0x0300030003000300
+DATA k97<>+40(SB)/8, $0x0300030003000300
+DATA k97<>+48(SB)/8, $0x0300030003000300
+DATA k97<>+56(SB)/8, $0x0300030003000300
 GLOBL k97<>(SB), RODATA|NOPTR, $64
 
-DATA k98<>+0(SB)/8, $0x0100010001000100
-DATA k98<>+8(SB)/8, $0x0100010001000100
-DATA k98<>+16(SB)/8, $0x0100010001000100
-DATA k98<>+24(SB)/8, $0x0100010001000100
-DATA k98<>+32(SB)/8, $0x0300030003000300
-DATA k98<>+40(SB)/8, $0x0300030003000300
-DATA k98<>+48(SB)/8, $0x0300030003000300
-DATA k98<>+56(SB)/8, $0x0300030003000300
+DATA k98<>+0(SB)/8, $0x0900090009000900
+DATA k98<>+8(SB)/8, $0x0900090009000900
+DATA k98<>+16(SB)/8, $0x0900090009000900
+DATA k98<>+24(SB)/8, $0x0900090009000900
+DATA k98<>+32(SB)/8, $0x1b001b001b001b00
+DATA k98<>+40(SB)/8, $0x1b001b001b001b00
+DATA k98<>+48(SB)/8, $0x1b001b001b001b00
+DATA k98<>+56(SB)/8, $0x1b001b001b001b00
 GLOBL k98<>(SB), RODATA|NOPTR, $64
 
-DATA k99<>+0(SB)/8, $0x0900090009000900
-DATA k99<>+8(SB)/8, $0x0900090009000900
-DATA k99<>+16(SB)/8, $0x0900090009000900
-DATA k99<>+24(SB)/8, $0x0900090009000900
-DATA k99<>+32(SB)/8, $0x1b001b001b001b00
-DATA k99<>+40(SB)/8, $0x1b001b001b001b00
-DATA k99<>+48(SB)/8, $0x1b001b001b001b00
-DATA k99<>+56(SB)/8, $0x1b001b001b001b00
+DATA k99<>+0(SB)/8, $0x0e0d0d0c0c0b0b0a
+DATA k99<>+8(SB)/8, $0x12111110100f0f0e
+DATA k99<>+16(SB)/8, $0x1615151414131312
+DATA k99<>+24(SB)/8, $0x1a19191818171716
+DATA k99<>+32(SB)/8, $0x1e1d1d1c1c1b1b1a
+DATA k99<>+40(SB)/8, $0x1e1d1d1c1c1b1b1a
+DATA k99<>+48(SB)/8, $0x1e1d1d1c1c1b1b1a
+DATA k99<>+56(SB)/8, $0x1e1d1d1c1c1b1b1a
 GLOBL k99<>(SB), RODATA|NOPTR, $64
 
-DATA k100<>+0(SB)/8, $0x0e0d0d0c0c0b0b0a
-DATA k100<>+8(SB)/8, $0x12111110100f0f0e
-DATA k100<>+16(SB)/8, $0x1615151414131312
-DATA k100<>+24(SB)/8, $0x1a19191818171716
-DATA k100<>+32(SB)/8, $0x1e1d1d1c1c1b1b1a
-DATA k100<>+40(SB)/8, $0x1e1d1d1c1c1b1b1a
-DATA k100<>+48(SB)/8, $0x1e1d1d1c1c1b1b1a
-DATA k100<>+56(SB)/8, $0x1e1d1d1c1c1b1b1a
+DATA k100<>+0(SB)/8, $0x5100510051005100
+DATA k100<>+8(SB)/8, $0x5100510051005100
+DATA k100<>+16(SB)/8, $0x5100510051005100
+DATA k100<>+24(SB)/8, $0x5100510051005100
+DATA k100<>+32(SB)/8, $0x0100010001000100
+DATA k100<>+40(SB)/8, $0x0300030003000300
+DATA k100<>+48(SB)/8, $0x0900090009000900
+DATA k100<>+56(SB)/8, $0x1b001b001b001b00
 GLOBL k100<>(SB), RODATA|NOPTR, $64
-
-DATA k101<>+0(SB)/8, $0x5100510051005100
-DATA k101<>+8(SB)/8, $0x5100510051005100
-DATA k101<>+16(SB)/8, $0x5100510051005100
-DATA k101<>+24(SB)/8, $0x5100510051005100
-DATA k101<>+32(SB)/8, $0x0100010001000100
-DATA k101<>+40(SB)/8, $0x0300030003000300
-DATA k101<>+48(SB)/8, $0x0900090009000900
-DATA k101<>+56(SB)/8, $0x1b001b001b001b00
-GLOBL k101<>(SB), RODATA|NOPTR, $64
 
 // func tq1_0F16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, MMX+
 TEXT ·tq1_0F16AVX512(SB), NOSPLIT, $64-32
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
+
+	// TQ1_0: 256 digits of base 3, five a byte or four, d float16
+	// table[q] = (q-1)*d
+	// number = table[q]
 	MOVQ n+16(FP), DX
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
@@ -6286,47 +6603,47 @@ block:
 	JZ              stop
 	VPBROADCASTW    52(CX), Y0
 	VCVTPH2PS       Y0, Z0
-	VMULPS          k86<>+0(SB), Z0, Z0
+	VMULPS          k85<>+0(SB), Z0, Z0
 	VCVTPS2PH       $0x00, Z0, Y0
 	VINSERTI64X4    $0x01, Y0, Z0, Z0
 	VPMOVZXBW       (CX), Z1
-	VPMULLW         k91<>+0(SB), Z1, Z2
-	VPMULHUW        k92<>+0(SB), Z2, Z2
+	VPMULLW         k90<>+0(SB), Z1, Z2
+	VPMULHUW        k91<>+0(SB), Z2, Z2
 	VPERMW          Z0, Z2, Z2
 	VMOVDQU64       Z2, (AX)
-	VPMULLW         k93<>+0(SB), Z1, Z2
-	VPMULHUW        k92<>+0(SB), Z2, Z2
+	VPMULLW         k92<>+0(SB), Z1, Z2
+	VPMULHUW        k91<>+0(SB), Z2, Z2
 	VPERMW          Z0, Z2, Z2
 	VMOVDQU64       Z2, 64(AX)
-	VPMULLW         k94<>+0(SB), Z1, Z2
-	VPMULHUW        k92<>+0(SB), Z2, Z2
+	VPMULLW         k93<>+0(SB), Z1, Z2
+	VPMULHUW        k91<>+0(SB), Z2, Z2
 	VPERMW          Z0, Z2, Z2
 	VMOVDQU64       Z2, 128(AX)
-	VPMULLW         k95<>+0(SB), Z1, Z2
-	VPMULHUW        k92<>+0(SB), Z2, Z2
+	VPMULLW         k94<>+0(SB), Z1, Z2
+	VPMULHUW        k91<>+0(SB), Z2, Z2
 	VPERMW          Z0, Z2, Z2
 	VMOVDQU64       Z2, 192(AX)
-	VPMULLW         k96<>+0(SB), Z1, Z1
-	VPMULHUW        k92<>+0(SB), Z1, Z1
+	VPMULLW         k95<>+0(SB), Z1, Z1
+	VPMULHUW        k91<>+0(SB), Z1, Z1
 	VPERMW          Z0, Z1, Z1
 	VMOVDQU64       Z1, 256(AX)
 	VBROADCASTI64X4 22(CX), Z1
-	VMOVDQU64       k97<>+0(SB), Z2
+	VMOVDQU64       k96<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z2
-	VPSRLVW         k8<>+0(SB), Z2, Z2
-	VPMULLW         k98<>+0(SB), Z2, Z3
-	VPMULHUW        k92<>+0(SB), Z3, Z3
+	VPSRLVW         k7<>+0(SB), Z2, Z2
+	VPMULLW         k97<>+0(SB), Z2, Z3
+	VPMULHUW        k91<>+0(SB), Z3, Z3
 	VPERMW          Z0, Z3, Z3
 	VMOVDQU64       Z3, 320(AX)
-	VPMULLW         k99<>+0(SB), Z2, Z2
-	VPMULHUW        k92<>+0(SB), Z2, Z2
+	VPMULLW         k98<>+0(SB), Z2, Z2
+	VPMULHUW        k91<>+0(SB), Z2, Z2
 	VPERMW          Z0, Z2, Z2
 	VMOVDQU64       Z2, 384(AX)
-	VMOVDQU64       k100<>+0(SB), Z2
+	VMOVDQU64       k99<>+0(SB), Z2
 	VPERMB          Z1, Z2, Z1
-	VPSRLVW         k8<>+0(SB), Z1, Z1
-	VPMULLW         k101<>+0(SB), Z1, Z1
-	VPMULHUW        k92<>+0(SB), Z1, Z1
+	VPSRLVW         k7<>+0(SB), Z1, Z1
+	VPMULLW         k100<>+0(SB), Z1, Z1
+	VPMULHUW        k91<>+0(SB), Z1, Z1
 	VPERMW          Z0, Z1, Z0
 	VMOVDQU64       Z0, 448(AX)
 	PREFETCHT0      1024(AX)
@@ -6352,6 +6669,9 @@ stop:
 TEXT ·q1_0BF16AVX512(SB), NOSPLIT, $64-32
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
+
+	// Q1_0: d float16, 128 bits
+	// number = d where the bit is set, else -d
 	MOVQ n+16(FP), DX
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
@@ -6363,11 +6683,11 @@ block:
 	JZ            stop
 	VPBROADCASTW  (CX), Y0
 	VCVTPH2PS     Y0, Z0
-	VMULPS        k102<>+0(SB), Z0, Z0
-	VMOVDQU64     k87<>+0(SB), Z1
-	VPTESTMD.BCST k88<>+0(SB), Z0, K1
-	VPADDD.BCST   k89<>+0(SB), Z0, Z0
-	VPADDD.BCST   k90<>+0(SB), Z0, K1, Z0
+	VMULPS        k101<>+0(SB), Z0, Z0
+	VMOVDQU64     k86<>+0(SB), Z1
+	VPTESTMD.BCST k87<>+0(SB), Z0, K1
+	VPADDD.BCST   k88<>+0(SB), Z0, Z0
+	VPADDD.BCST   k89<>+0(SB), Z0, K1, Z0
 	VPERMW        Z0, Z1, Z1
 	VPXORD.BCST   k0<>+0(SB), Z1, Z0
 	KMOVD         2(CX), K1
@@ -6396,21 +6716,24 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k102<>+0(SB)/8, $0x3f8000003f800000
-DATA k102<>+8(SB)/8, $0x3f8000003f800000
-DATA k102<>+16(SB)/8, $0x3f8000003f800000
-DATA k102<>+24(SB)/8, $0x3f8000003f800000
-DATA k102<>+32(SB)/8, $0x3f8000003f800000
-DATA k102<>+40(SB)/8, $0x3f8000003f800000
-DATA k102<>+48(SB)/8, $0x3f8000003f800000
-DATA k102<>+56(SB)/8, $0x3f8000003f800000
-GLOBL k102<>(SB), RODATA|NOPTR, $64
+DATA k101<>+0(SB)/8, $0x3f8000003f800000
+DATA k101<>+8(SB)/8, $0x3f8000003f800000
+DATA k101<>+16(SB)/8, $0x3f8000003f800000
+DATA k101<>+24(SB)/8, $0x3f8000003f800000
+DATA k101<>+32(SB)/8, $0x3f8000003f800000
+DATA k101<>+40(SB)/8, $0x3f8000003f800000
+DATA k101<>+48(SB)/8, $0x3f8000003f800000
+DATA k101<>+56(SB)/8, $0x3f8000003f800000
+GLOBL k101<>(SB), RODATA|NOPTR, $64
 
 // func q1_0F16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·q1_0F16AVX512(SB), NOSPLIT, $64-32
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
+
+	// Q1_0: d float16, 128 bits
+	// number = d where the bit is set, else -d
 	MOVQ n+16(FP), DX
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
@@ -6453,6 +6776,10 @@ stop:
 TEXT ·q2_0F32AVX512(SB), NOSPLIT, $64-32
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
+
+	// Q2_0: d float16, 64 codes q of 2 bits
+	// table[q] = (q-1)*d
+	// number = table[q]
 	MOVQ n+16(FP), DX
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
@@ -6464,25 +6791,25 @@ block:
 	JZ           stop
 	VPBROADCASTW (CX), Y0
 	VCVTPH2PS    Y0, Z0
-	VMULPS       k86<>+0(SB), Z0, Z0
+	VMULPS       k85<>+0(SB), Z0, Z0
 	VPBROADCASTQ 2(CX), Z1
-	VMOVDQU64    k103<>+0(SB), Z2
+	VMOVDQU64    k102<>+0(SB), Z2
 	VPERMB       Z1, Z2, Z2
-	VPSRLVD      k104<>+0(SB), Z2, Z2
-	VMOVDQU64    k105<>+0(SB), Z3
+	VPSRLVD      k103<>+0(SB), Z2, Z2
+	VMOVDQU64    k104<>+0(SB), Z3
 	VPERMB       Z1, Z3, Z1
-	VPSRLVD      k104<>+0(SB), Z1, Z1
+	VPSRLVD      k103<>+0(SB), Z1, Z1
 	VPERMD       Z0, Z2, Z2
 	VMOVDQU64    Z2, (AX)
 	VPERMD       Z0, Z1, Z1
 	VMOVDQU64    Z1, 64(AX)
 	VPBROADCASTQ 10(CX), Z1
-	VMOVDQU64    k103<>+0(SB), Z2
+	VMOVDQU64    k102<>+0(SB), Z2
 	VPERMB       Z1, Z2, Z2
-	VPSRLVD      k104<>+0(SB), Z2, Z2
-	VMOVDQU64    k105<>+0(SB), Z3
+	VPSRLVD      k103<>+0(SB), Z2, Z2
+	VMOVDQU64    k104<>+0(SB), Z3
 	VPERMB       Z1, Z3, Z1
-	VPSRLVD      k104<>+0(SB), Z1, Z1
+	VPSRLVD      k103<>+0(SB), Z1, Z1
 	VPERMD       Z0, Z2, Z2
 	VMOVDQU64    Z2, 128(AX)
 	VPERMD       Z0, Z1, Z0
@@ -6501,41 +6828,45 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k103<>+0(SB)/8, $0x0302010003020100
-DATA k103<>+8(SB)/8, $0x0302010003020100
-DATA k103<>+16(SB)/8, $0x0403020104030201
-DATA k103<>+24(SB)/8, $0x0403020104030201
-DATA k103<>+32(SB)/8, $0x0504030205040302
-DATA k103<>+40(SB)/8, $0x0504030205040302
-DATA k103<>+48(SB)/8, $0x0605040306050403
-DATA k103<>+56(SB)/8, $0x0605040306050403
+DATA k102<>+0(SB)/8, $0x0302010003020100
+DATA k102<>+8(SB)/8, $0x0302010003020100
+DATA k102<>+16(SB)/8, $0x0403020104030201
+DATA k102<>+24(SB)/8, $0x0403020104030201
+DATA k102<>+32(SB)/8, $0x0504030205040302
+DATA k102<>+40(SB)/8, $0x0504030205040302
+DATA k102<>+48(SB)/8, $0x0605040306050403
+DATA k102<>+56(SB)/8, $0x0605040306050403
+GLOBL k102<>(SB), RODATA|NOPTR, $64
+
+DATA k103<>+0(SB)/8, $0x0000000200000000
+DATA k103<>+8(SB)/8, $0x0000000600000004
+DATA k103<>+16(SB)/8, $0x0000000200000000
+DATA k103<>+24(SB)/8, $0x0000000600000004
+DATA k103<>+32(SB)/8, $0x0000000200000000
+DATA k103<>+40(SB)/8, $0x0000000600000004
+DATA k103<>+48(SB)/8, $0x0000000200000000
+DATA k103<>+56(SB)/8, $0x0000000600000004
 GLOBL k103<>(SB), RODATA|NOPTR, $64
 
-DATA k104<>+0(SB)/8, $0x0000000200000000
-DATA k104<>+8(SB)/8, $0x0000000600000004
-DATA k104<>+16(SB)/8, $0x0000000200000000
-DATA k104<>+24(SB)/8, $0x0000000600000004
-DATA k104<>+32(SB)/8, $0x0000000200000000
-DATA k104<>+40(SB)/8, $0x0000000600000004
-DATA k104<>+48(SB)/8, $0x0000000200000000
-DATA k104<>+56(SB)/8, $0x0000000600000004
+DATA k104<>+0(SB)/8, $0x0706050407060504
+DATA k104<>+8(SB)/8, $0x0706050407060504
+DATA k104<>+16(SB)/8, $0x0807060508070605
+DATA k104<>+24(SB)/8, $0x0807060508070605
+DATA k104<>+32(SB)/8, $0x0908070609080706
+DATA k104<>+40(SB)/8, $0x0908070609080706
+DATA k104<>+48(SB)/8, $0x0a0908070a090807
+DATA k104<>+56(SB)/8, $0x0a0908070a090807
 GLOBL k104<>(SB), RODATA|NOPTR, $64
-
-DATA k105<>+0(SB)/8, $0x0706050407060504
-DATA k105<>+8(SB)/8, $0x0706050407060504
-DATA k105<>+16(SB)/8, $0x0807060508070605
-DATA k105<>+24(SB)/8, $0x0807060508070605
-DATA k105<>+32(SB)/8, $0x0908070609080706
-DATA k105<>+40(SB)/8, $0x0908070609080706
-DATA k105<>+48(SB)/8, $0x0a0908070a090807
-DATA k105<>+56(SB)/8, $0x0a0908070a090807
-GLOBL k105<>(SB), RODATA|NOPTR, $64
 
 // func q2_0BF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, MMX+
 TEXT ·q2_0BF16AVX512(SB), NOSPLIT, $64-32
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
+
+	// Q2_0: d float16, 64 codes q of 2 bits
+	// table[q] = (q-1)*d
+	// number = table[q]
 	MOVQ n+16(FP), DX
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
@@ -6547,22 +6878,22 @@ block:
 	JZ            stop
 	VPBROADCASTW  (CX), Y0
 	VCVTPH2PS     Y0, Z0
-	VMULPS        k86<>+0(SB), Z0, Z0
-	VMOVDQU64     k87<>+0(SB), Z1
-	VPTESTMD.BCST k88<>+0(SB), Z0, K1
-	VPADDD.BCST   k89<>+0(SB), Z0, Z0
-	VPADDD.BCST   k90<>+0(SB), Z0, K1, Z0
+	VMULPS        k85<>+0(SB), Z0, Z0
+	VMOVDQU64     k86<>+0(SB), Z1
+	VPTESTMD.BCST k87<>+0(SB), Z0, K1
+	VPADDD.BCST   k88<>+0(SB), Z0, Z0
+	VPADDD.BCST   k89<>+0(SB), Z0, K1, Z0
 	VPERMW        Z0, Z1, Z1
 	VPBROADCASTQ  2(CX), Z0
-	VMOVDQU64     k106<>+0(SB), Z2
+	VMOVDQU64     k105<>+0(SB), Z2
 	VPERMB        Z0, Z2, Z0
-	VPSRLVW       k107<>+0(SB), Z0, Z0
+	VPSRLVW       k106<>+0(SB), Z0, Z0
 	VPERMW        Z1, Z0, Z0
 	VMOVDQU64     Z0, (AX)
 	VPBROADCASTQ  10(CX), Z0
-	VMOVDQU64     k106<>+0(SB), Z2
+	VMOVDQU64     k105<>+0(SB), Z2
 	VPERMB        Z0, Z2, Z0
-	VPSRLVW       k107<>+0(SB), Z0, Z0
+	VPSRLVW       k106<>+0(SB), Z0, Z0
 	VPERMW        Z1, Z0, Z0
 	VMOVDQU64     Z0, 64(AX)
 	PREFETCHT0    1024(AX)
@@ -6577,31 +6908,35 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k106<>+0(SB)/8, $0x0100010001000100
-DATA k106<>+8(SB)/8, $0x0201020102010201
-DATA k106<>+16(SB)/8, $0x0302030203020302
-DATA k106<>+24(SB)/8, $0x0403040304030403
-DATA k106<>+32(SB)/8, $0x0504050405040504
-DATA k106<>+40(SB)/8, $0x0605060506050605
-DATA k106<>+48(SB)/8, $0x0706070607060706
-DATA k106<>+56(SB)/8, $0x0807080708070807
-GLOBL k106<>(SB), RODATA|NOPTR, $64
+DATA k105<>+0(SB)/8, $0x0100010001000100
+DATA k105<>+8(SB)/8, $0x0201020102010201
+DATA k105<>+16(SB)/8, $0x0302030203020302
+DATA k105<>+24(SB)/8, $0x0403040304030403
+DATA k105<>+32(SB)/8, $0x0504050405040504
+DATA k105<>+40(SB)/8, $0x0605060506050605
+DATA k105<>+48(SB)/8, $0x0706070607060706
+DATA k105<>+56(SB)/8, $0x0807080708070807
+GLOBL k105<>(SB), RODATA|NOPTR, $64
 
-DATA k107<>+0(SB)/8, $0x0006000400020000
-DATA k107<>+8(SB)/8, $0x0006000400020000
-DATA k107<>+16(SB)/8, $0x0006000400020000
-DATA k107<>+24(SB)/8, $0x0006000400020000
-DATA k107<>+32(SB)/8, $0x0006000400020000
-DATA k107<>+40(SB)/8, $0x0006000400020000
-DATA k107<>+48(SB)/8, $0x0006000400020000
-DATA k107<>+56(SB)/8, $0x0006000400020000
-GLOBL k107<>(SB), RODATA|NOPTR, $64
+DATA k106<>+0(SB)/8, $0x0006000400020000
+DATA k106<>+8(SB)/8, $0x0006000400020000
+DATA k106<>+16(SB)/8, $0x0006000400020000
+DATA k106<>+24(SB)/8, $0x0006000400020000
+DATA k106<>+32(SB)/8, $0x0006000400020000
+DATA k106<>+40(SB)/8, $0x0006000400020000
+DATA k106<>+48(SB)/8, $0x0006000400020000
+DATA k106<>+56(SB)/8, $0x0006000400020000
+GLOBL k106<>(SB), RODATA|NOPTR, $64
 
 // func q2_0F16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, MMX+
 TEXT ·q2_0F16AVX512(SB), NOSPLIT, $64-32
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
+
+	// Q2_0: d float16, 64 codes q of 2 bits
+	// table[q] = (q-1)*d
+	// number = table[q]
 	MOVQ n+16(FP), DX
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
@@ -6613,19 +6948,19 @@ block:
 	JZ           stop
 	VPBROADCASTW (CX), Y0
 	VCVTPH2PS    Y0, Z0
-	VMULPS       k86<>+0(SB), Z0, Z0
+	VMULPS       k85<>+0(SB), Z0, Z0
 	VCVTPS2PH    $0x00, Z0, Y0
 	VINSERTI64X4 $0x01, Y0, Z0, Z0
 	VPBROADCASTQ 2(CX), Z1
-	VMOVDQU64    k106<>+0(SB), Z2
+	VMOVDQU64    k105<>+0(SB), Z2
 	VPERMB       Z1, Z2, Z1
-	VPSRLVW      k107<>+0(SB), Z1, Z1
+	VPSRLVW      k106<>+0(SB), Z1, Z1
 	VPERMW       Z0, Z1, Z1
 	VMOVDQU64    Z1, (AX)
 	VPBROADCASTQ 10(CX), Z1
-	VMOVDQU64    k106<>+0(SB), Z2
+	VMOVDQU64    k105<>+0(SB), Z2
 	VPERMB       Z1, Z2, Z1
-	VPSRLVW      k107<>+0(SB), Z1, Z1
+	VPSRLVW      k106<>+0(SB), Z1, Z1
 	VPERMW       Z0, Z1, Z0
 	VMOVDQU64    Z0, 64(AX)
 	PREFETCHT0   1024(AX)
@@ -6645,6 +6980,10 @@ stop:
 TEXT ·iq1_SF32AVX512(SB), NOSPLIT, $384-32
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
+
+	// IQ1_S: d float16; indices of rows, a scale of 3 bits and a sign for 32 elements
+	// table = what a byte of a row comes to under each scale
+	// number = (row[i] +- 1/8) * (2*scale+1)*d
 	MOVQ n+16(FP), DX
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
@@ -6655,32 +6994,32 @@ block:
 	TESTL        $0x00007c00, SI
 	JZ           stop
 	VMOVDQU32    34(CX), X0
-	VMOVDQU64    k108<>+0(SB), Z1
+	VMOVDQU64    k107<>+0(SB), Z1
 	VPERMB       Z0, Z1, Z1
-	VPSRLVW      k109<>+0(SB), Z1, Z2
-	VPSLLVW      k110<>+0(SB), Z2, Z2
+	VPSRLVW      k108<>+0(SB), Z1, Z2
+	VPSLLVW      k109<>+0(SB), Z2, Z2
 	VPMOVZXBW    2(CX), Z3
-	VPBROADCASTD k111<>+0(SB), Z4
+	VPBROADCASTD k110<>+0(SB), Z4
 	VPTERNLOGD   $0xea, Z3, Z4, Z2
 	VPMOVW2M     Z1, K1
 	KMOVD        K1, SI
 	VPMOVZXWD    Y0, Z1
 	VPSRLD       $0x0c, Z1, Z1
-	VPANDD.BCST  k112<>+0(SB), Z1, Z1
+	VPANDD.BCST  k111<>+0(SB), Z1, Z1
 	VPBROADCASTW (CX), Y3
 	VCVTPH2PS    Y3, Z3
 	VPADDD       Z1, Z1, Z1
-	VPADDD.BCST  k90<>+0(SB), Z1, Z1
+	VPADDD.BCST  k89<>+0(SB), Z1, Z1
 	VCVTDQ2PS    Z1, Z1
 	VMULPS       Z3, Z1, Z1
-	VMULPS.BCST  k113<>+0(SB), Z1, Z1
+	VMULPS.BCST  k112<>+0(SB), Z1, Z1
 	LEAQ         ·iq1Grid+0(SB), DI
-	VPBROADCASTD k44<>+0(SB), Z3
-	VPBROADCASTD k114<>+0(SB), Z4
+	VPBROADCASTD k43<>+0(SB), Z3
+	VPBROADCASTD k113<>+0(SB), Z4
 	VMOVUPS      Z1, (BX)
 	MOVQ         $0x0303030303030303, R8
 	KMOVQ        R8, K1
-	VMOVDQU64    k108<>+0(SB), Z1
+	VMOVDQU64    k107<>+0(SB), Z1
 	VPERMB.Z     Z2, Z1, K1, Z1
 	KXNORB       K1, K1, K1
 	VPXORD       Z5, Z5, Z5
@@ -6711,7 +7050,7 @@ block:
 	VMOVUPS      Z13, 192(AX)
 	MOVQ         $0x0303030303030303, R8
 	KMOVQ        R8, K1
-	VMOVDQU64    k115<>+0(SB), Z1
+	VMOVDQU64    k114<>+0(SB), Z1
 	VPERMB.Z     Z2, Z1, K1, Z1
 	KXNORB       K1, K1, K1
 	VPXORD       Z7, Z7, Z7
@@ -6742,7 +7081,7 @@ block:
 	VMOVUPS      Z13, 448(AX)
 	MOVQ         $0x0303030303030303, R8
 	KMOVQ        R8, K1
-	VMOVDQU64    k116<>+0(SB), Z1
+	VMOVDQU64    k115<>+0(SB), Z1
 	VPERMB.Z     Z2, Z1, K1, Z1
 	KXNORB       K1, K1, K1
 	VPXORD       Z9, Z9, Z9
@@ -6773,7 +7112,7 @@ block:
 	VMOVUPS      Z13, 704(AX)
 	MOVQ         $0x0303030303030303, R8
 	KMOVQ        R8, K1
-	VMOVDQU64    k117<>+0(SB), Z1
+	VMOVDQU64    k116<>+0(SB), Z1
 	VPERMB.Z     Z2, Z1, K1, Z1
 	KXNORB       K1, K1, K1
 	VPXORD       Z11, Z11, Z11
@@ -6827,102 +7166,106 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k108<>+0(SB)/8, $0x0100010001000100
-DATA k108<>+8(SB)/8, $0x0302030203020302
-DATA k108<>+16(SB)/8, $0x0504050405040504
-DATA k108<>+24(SB)/8, $0x0706070607060706
-DATA k108<>+32(SB)/8, $0x0908090809080908
-DATA k108<>+40(SB)/8, $0x0b0a0b0a0b0a0b0a
-DATA k108<>+48(SB)/8, $0x0d0c0d0c0d0c0d0c
-DATA k108<>+56(SB)/8, $0x0f0e0f0e0f0e0f0e
+DATA k107<>+0(SB)/8, $0x0100010001000100
+DATA k107<>+8(SB)/8, $0x0302030203020302
+DATA k107<>+16(SB)/8, $0x0504050405040504
+DATA k107<>+24(SB)/8, $0x0706070607060706
+DATA k107<>+32(SB)/8, $0x0908090809080908
+DATA k107<>+40(SB)/8, $0x0b0a0b0a0b0a0b0a
+DATA k107<>+48(SB)/8, $0x0d0c0d0c0d0c0d0c
+DATA k107<>+56(SB)/8, $0x0f0e0f0e0f0e0f0e
+GLOBL k107<>(SB), RODATA|NOPTR, $64
+
+DATA k108<>+0(SB)/8, $0x0001000000000000
+DATA k108<>+8(SB)/8, $0x0001000000000000
+DATA k108<>+16(SB)/8, $0x0001000000000000
+DATA k108<>+24(SB)/8, $0x0001000000000000
+DATA k108<>+32(SB)/8, $0x0001000000000000
+DATA k108<>+40(SB)/8, $0x0001000000000000
+DATA k108<>+48(SB)/8, $0x0001000000000000
+DATA k108<>+56(SB)/8, $0x0001000000000000
 GLOBL k108<>(SB), RODATA|NOPTR, $64
 
-DATA k109<>+0(SB)/8, $0x0001000000000000
-DATA k109<>+8(SB)/8, $0x0001000000000000
-DATA k109<>+16(SB)/8, $0x0001000000000000
-DATA k109<>+24(SB)/8, $0x0001000000000000
-DATA k109<>+32(SB)/8, $0x0001000000000000
-DATA k109<>+40(SB)/8, $0x0001000000000000
-DATA k109<>+48(SB)/8, $0x0001000000000000
-DATA k109<>+56(SB)/8, $0x0001000000000000
+DATA k109<>+0(SB)/8, $0x0000000200050008
+DATA k109<>+8(SB)/8, $0x0000000200050008
+DATA k109<>+16(SB)/8, $0x0000000200050008
+DATA k109<>+24(SB)/8, $0x0000000200050008
+DATA k109<>+32(SB)/8, $0x0000000200050008
+DATA k109<>+40(SB)/8, $0x0000000200050008
+DATA k109<>+48(SB)/8, $0x0000000200050008
+DATA k109<>+56(SB)/8, $0x0000000200050008
 GLOBL k109<>(SB), RODATA|NOPTR, $64
 
-DATA k110<>+0(SB)/8, $0x0000000200050008
-DATA k110<>+8(SB)/8, $0x0000000200050008
-DATA k110<>+16(SB)/8, $0x0000000200050008
-DATA k110<>+24(SB)/8, $0x0000000200050008
-DATA k110<>+32(SB)/8, $0x0000000200050008
-DATA k110<>+40(SB)/8, $0x0000000200050008
-DATA k110<>+48(SB)/8, $0x0000000200050008
-DATA k110<>+56(SB)/8, $0x0000000200050008
-GLOBL k110<>(SB), RODATA|NOPTR, $64
+DATA k110<>+0(SB)/8, $0x0700070007000700
+DATA k110<>+8(SB)/8, $0x0700070007000700
+DATA k110<>+16(SB)/8, $0x0700070007000700
+DATA k110<>+24(SB)/8, $0x0700070007000700
+GLOBL k110<>(SB), RODATA|NOPTR, $32
 
-DATA k111<>+0(SB)/8, $0x0700070007000700
-DATA k111<>+8(SB)/8, $0x0700070007000700
-DATA k111<>+16(SB)/8, $0x0700070007000700
-DATA k111<>+24(SB)/8, $0x0700070007000700
+DATA k111<>+0(SB)/8, $0x0000000700000007
+DATA k111<>+8(SB)/8, $0x0000000700000007
+DATA k111<>+16(SB)/8, $0x0000000700000007
+DATA k111<>+24(SB)/8, $0x0000000700000007
 GLOBL k111<>(SB), RODATA|NOPTR, $32
 
-DATA k112<>+0(SB)/8, $0x0000000700000007
-DATA k112<>+8(SB)/8, $0x0000000700000007
-DATA k112<>+16(SB)/8, $0x0000000700000007
-DATA k112<>+24(SB)/8, $0x0000000700000007
+DATA k112<>+0(SB)/8, $0x3e0000003e000000
+DATA k112<>+8(SB)/8, $0x3e0000003e000000
+DATA k112<>+16(SB)/8, $0x3e0000003e000000
+DATA k112<>+24(SB)/8, $0x3e0000003e000000
 GLOBL k112<>(SB), RODATA|NOPTR, $32
 
-DATA k113<>+0(SB)/8, $0x3e0000003e000000
-DATA k113<>+8(SB)/8, $0x3e0000003e000000
-DATA k113<>+16(SB)/8, $0x3e0000003e000000
-DATA k113<>+24(SB)/8, $0x3e0000003e000000
+DATA k113<>+0(SB)/8, $0xffffffffffffffff
+DATA k113<>+8(SB)/8, $0xffffffffffffffff
+DATA k113<>+16(SB)/8, $0xffffffffffffffff
+DATA k113<>+24(SB)/8, $0xffffffffffffffff
 GLOBL k113<>(SB), RODATA|NOPTR, $32
 
-DATA k114<>+0(SB)/8, $0xffffffffffffffff
-DATA k114<>+8(SB)/8, $0xffffffffffffffff
-DATA k114<>+16(SB)/8, $0xffffffffffffffff
-DATA k114<>+24(SB)/8, $0xffffffffffffffff
-GLOBL k114<>(SB), RODATA|NOPTR, $32
+DATA k114<>+0(SB)/8, $0x1110111011101110
+DATA k114<>+8(SB)/8, $0x1312131213121312
+DATA k114<>+16(SB)/8, $0x1514151415141514
+DATA k114<>+24(SB)/8, $0x1716171617161716
+DATA k114<>+32(SB)/8, $0x1918191819181918
+DATA k114<>+40(SB)/8, $0x1b1a1b1a1b1a1b1a
+DATA k114<>+48(SB)/8, $0x1d1c1d1c1d1c1d1c
+DATA k114<>+56(SB)/8, $0x1f1e1f1e1f1e1f1e
+GLOBL k114<>(SB), RODATA|NOPTR, $64
 
-DATA k115<>+0(SB)/8, $0x1110111011101110
-DATA k115<>+8(SB)/8, $0x1312131213121312
-DATA k115<>+16(SB)/8, $0x1514151415141514
-DATA k115<>+24(SB)/8, $0x1716171617161716
-DATA k115<>+32(SB)/8, $0x1918191819181918
-DATA k115<>+40(SB)/8, $0x1b1a1b1a1b1a1b1a
-DATA k115<>+48(SB)/8, $0x1d1c1d1c1d1c1d1c
-DATA k115<>+56(SB)/8, $0x1f1e1f1e1f1e1f1e
+DATA k115<>+0(SB)/8, $0x2120212021202120
+DATA k115<>+8(SB)/8, $0x2322232223222322
+DATA k115<>+16(SB)/8, $0x2524252425242524
+DATA k115<>+24(SB)/8, $0x2726272627262726
+DATA k115<>+32(SB)/8, $0x2928292829282928
+DATA k115<>+40(SB)/8, $0x2b2a2b2a2b2a2b2a
+DATA k115<>+48(SB)/8, $0x2d2c2d2c2d2c2d2c
+DATA k115<>+56(SB)/8, $0x2f2e2f2e2f2e2f2e
 GLOBL k115<>(SB), RODATA|NOPTR, $64
 
-DATA k116<>+0(SB)/8, $0x2120212021202120
-DATA k116<>+8(SB)/8, $0x2322232223222322
-DATA k116<>+16(SB)/8, $0x2524252425242524
-DATA k116<>+24(SB)/8, $0x2726272627262726
-DATA k116<>+32(SB)/8, $0x2928292829282928
-DATA k116<>+40(SB)/8, $0x2b2a2b2a2b2a2b2a
-DATA k116<>+48(SB)/8, $0x2d2c2d2c2d2c2d2c
-DATA k116<>+56(SB)/8, $0x2f2e2f2e2f2e2f2e
+DATA k116<>+0(SB)/8, $0x3130313031303130
+DATA k116<>+8(SB)/8, $0x3332333233323332
+DATA k116<>+16(SB)/8, $0x3534353435343534
+DATA k116<>+24(SB)/8, $0x3736373637363736
+DATA k116<>+32(SB)/8, $0x3938393839383938
+DATA k116<>+40(SB)/8, $0x3b3a3b3a3b3a3b3a
+DATA k116<>+48(SB)/8, $0x3d3c3d3c3d3c3d3c
+DATA k116<>+56(SB)/8, $0x3f3e3f3e3f3e3f3e
 GLOBL k116<>(SB), RODATA|NOPTR, $64
-
-DATA k117<>+0(SB)/8, $0x3130313031303130
-DATA k117<>+8(SB)/8, $0x3332333233323332
-DATA k117<>+16(SB)/8, $0x3534353435343534
-DATA k117<>+24(SB)/8, $0x3736373637363736
-DATA k117<>+32(SB)/8, $0x3938393839383938
-DATA k117<>+40(SB)/8, $0x3b3a3b3a3b3a3b3a
-DATA k117<>+48(SB)/8, $0x3d3c3d3c3d3c3d3c
-DATA k117<>+56(SB)/8, $0x3f3e3f3e3f3e3f3e
-GLOBL k117<>(SB), RODATA|NOPTR, $64
 
 // func iq1_SF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·iq1_SF16AVX512(SB), NOSPLIT, $320-32
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// IQ1_S: d float16; indices of rows, a scale of 3 bits and a sign for 32 elements
+	// table = what a byte of a row comes to under each scale
+	// number = (row[i] +- 1/8) * (2*scale+1)*d
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k118<>+0(SB), Z0
-	VMOVDQU64    k73<>+0(SB), Z1
-	VMOVDQU64    k119<>+0(SB), Z2
-	VPBROADCASTD k48<>+0(SB), Z3
+	VPBROADCASTD k117<>+0(SB), Z0
+	VMOVDQU64    k72<>+0(SB), Z1
+	VMOVDQU64    k118<>+0(SB), Z2
+	VPBROADCASTD k47<>+0(SB), Z3
 
 block:
 	MOVWLZX      (CX), BX
@@ -6930,47 +7273,47 @@ block:
 	TESTL        $0x00007c00, BX
 	JZ           stop
 	VMOVDQU32    34(CX), X4
-	VMOVDQU64    k108<>+0(SB), Z5
+	VMOVDQU64    k107<>+0(SB), Z5
 	VPERMB       Z4, Z5, Z5
-	VPSRLVW      k109<>+0(SB), Z5, Z6
-	VPSLLVW      k110<>+0(SB), Z6, Z6
+	VPSRLVW      k108<>+0(SB), Z5, Z6
+	VPSLLVW      k109<>+0(SB), Z6, Z6
 	VPMOVZXBW    2(CX), Z7
-	VPBROADCASTD k111<>+0(SB), Z8
+	VPBROADCASTD k110<>+0(SB), Z8
 	VPTERNLOGD   $0xea, Z7, Z8, Z6
 	VPMOVW2M     Z5, K1
 	KMOVD        K1, BX
 	VPMOVZXWD    Y4, Z5
 	VPSRLD       $0x0c, Z5, Z5
-	VPANDD.BCST  k112<>+0(SB), Z5, Z5
+	VPANDD.BCST  k111<>+0(SB), Z5, Z5
 	VPBROADCASTW (CX), Y7
 	VCVTPH2PS    Y7, Z7
 	VPADDD       Z5, Z5, Z5
-	VPADDD.BCST  k90<>+0(SB), Z5, Z5
+	VPADDD.BCST  k89<>+0(SB), Z5, Z5
 	VCVTDQ2PS    Z5, Z5
 	VMULPS       Z7, Z5, Z5
-	VMULPS.BCST  k113<>+0(SB), Z5, Z5
+	VMULPS.BCST  k112<>+0(SB), Z5, Z5
 	LEAQ         ·iq1Grid+0(SB), SI
-	VMOVDQU64    k55<>+0(SB), Z7
+	VMOVDQU64    k54<>+0(SB), Z7
 	VPERMD       Z5, Z7, Z7
-	VMULPS       k120<>+0(SB), Z7, Z7
-	VMOVDQU64    k56<>+0(SB), Z8
+	VMULPS       k119<>+0(SB), Z7, Z7
+	VMOVDQU64    k55<>+0(SB), Z8
 	VPERMD       Z5, Z8, Z8
-	VMULPS       k120<>+0(SB), Z8, Z8
+	VMULPS       k119<>+0(SB), Z8, Z8
 	VCVTPS2PH    $0x00, Z7, Y7
 	VCVTPS2PH    $0x00, Z8, Y8
 	VINSERTI64X4 $0x01, Y8, Z7, Z7
-	VMOVDQU64    k60<>+0(SB), Z8
+	VMOVDQU64    k59<>+0(SB), Z8
 	VPERMD       Z5, Z8, Z8
-	VMULPS       k120<>+0(SB), Z8, Z8
-	VMOVDQU64    k61<>+0(SB), Z13
+	VMULPS       k119<>+0(SB), Z8, Z8
+	VMOVDQU64    k60<>+0(SB), Z13
 	VPERMD       Z5, Z13, Z5
-	VMULPS       k120<>+0(SB), Z5, Z5
+	VMULPS       k119<>+0(SB), Z5, Z5
 	VCVTPS2PH    $0x00, Z8, Y8
 	VCVTPS2PH    $0x00, Z5, Y5
 	VINSERTI64X4 $0x01, Y5, Z8, Z8
 	MOVQ         $0x0303030303030303, DI
 	KMOVQ        DI, K1
-	VMOVDQU64    k108<>+0(SB), Z5
+	VMOVDQU64    k107<>+0(SB), Z5
 	VPERMB.Z     Z6, Z5, K1, Z5
 	KXNORB       K1, K1, K1
 	VPXORD       Z9, Z9, Z9
@@ -6980,16 +7323,16 @@ block:
 	SHRL         $0x08, BX
 	VPXORQ       Z3, Z9, K1, Z9
 	VPERMB       Z9, Z1, Z5
-	VPTERNLOGD   $0xea, k91<>+0(SB), Z0, Z5
+	VPTERNLOGD   $0xea, k90<>+0(SB), Z0, Z5
 	VPERMB       Z7, Z5, Z5
 	VMOVDQU64    Z5, (AX)
 	VPERMB       Z9, Z2, Z5
-	VPTERNLOGD   $0xea, k121<>+0(SB), Z0, Z5
+	VPTERNLOGD   $0xea, k120<>+0(SB), Z0, Z5
 	VPERMB       Z7, Z5, Z5
 	VMOVDQU64    Z5, 64(AX)
 	MOVQ         $0x0303030303030303, DI
 	KMOVQ        DI, K1
-	VMOVDQU64    k115<>+0(SB), Z5
+	VMOVDQU64    k114<>+0(SB), Z5
 	VPERMB.Z     Z6, Z5, K1, Z5
 	KXNORB       K1, K1, K1
 	VPXORD       Z10, Z10, Z10
@@ -6999,16 +7342,16 @@ block:
 	SHRL         $0x08, BX
 	VPXORQ       Z3, Z10, K1, Z10
 	VPERMB       Z10, Z1, Z5
-	VPTERNLOGD   $0xea, k122<>+0(SB), Z0, Z5
+	VPTERNLOGD   $0xea, k121<>+0(SB), Z0, Z5
 	VPERMB       Z7, Z5, Z5
 	VMOVDQU64    Z5, 128(AX)
 	VPERMB       Z10, Z2, Z5
-	VPTERNLOGD   $0xea, k123<>+0(SB), Z0, Z5
+	VPTERNLOGD   $0xea, k122<>+0(SB), Z0, Z5
 	VPERMB       Z7, Z5, Z5
 	VMOVDQU64    Z5, 192(AX)
 	MOVQ         $0x0303030303030303, DI
 	KMOVQ        DI, K1
-	VMOVDQU64    k116<>+0(SB), Z5
+	VMOVDQU64    k115<>+0(SB), Z5
 	VPERMB.Z     Z6, Z5, K1, Z5
 	KXNORB       K1, K1, K1
 	VPXORD       Z11, Z11, Z11
@@ -7018,16 +7361,16 @@ block:
 	SHRL         $0x08, BX
 	VPXORQ       Z3, Z11, K1, Z11
 	VPERMB       Z11, Z1, Z5
-	VPTERNLOGD   $0xea, k91<>+0(SB), Z0, Z5
+	VPTERNLOGD   $0xea, k90<>+0(SB), Z0, Z5
 	VPERMB       Z8, Z5, Z5
 	VMOVDQU64    Z5, 256(AX)
 	VPERMB       Z11, Z2, Z5
-	VPTERNLOGD   $0xea, k121<>+0(SB), Z0, Z5
+	VPTERNLOGD   $0xea, k120<>+0(SB), Z0, Z5
 	VPERMB       Z8, Z5, Z5
 	VMOVDQU64    Z5, 320(AX)
 	MOVQ         $0x0303030303030303, DI
 	KMOVQ        DI, K1
-	VMOVDQU64    k117<>+0(SB), Z5
+	VMOVDQU64    k116<>+0(SB), Z5
 	VPERMB.Z     Z6, Z5, K1, Z5
 	KXNORB       K1, K1, K1
 	VPXORD       Z12, Z12, Z12
@@ -7036,11 +7379,11 @@ block:
 	KMOVB        BX, K1
 	VPXORQ       Z3, Z12, K1, Z12
 	VPERMB       Z12, Z1, Z5
-	VPTERNLOGD   $0xea, k122<>+0(SB), Z0, Z5
+	VPTERNLOGD   $0xea, k121<>+0(SB), Z0, Z5
 	VPERMB       Z8, Z5, Z5
 	VMOVDQU64    Z5, 384(AX)
 	VPERMB       Z12, Z2, Z5
-	VPTERNLOGD   $0xea, k123<>+0(SB), Z0, Z5
+	VPTERNLOGD   $0xea, k122<>+0(SB), Z0, Z5
 	VPERMB       Z8, Z5, Z5
 	VMOVDQU64    Z5, 448(AX)
 	PREFETCHT0   1024(AX)
@@ -7061,67 +7404,71 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k118<>+0(SB)/8, $0x0e0e0e0e0e0e0e0e
-DATA k118<>+8(SB)/8, $0x0e0e0e0e0e0e0e0e
-DATA k118<>+16(SB)/8, $0x0e0e0e0e0e0e0e0e
-DATA k118<>+24(SB)/8, $0x0e0e0e0e0e0e0e0e
-GLOBL k118<>(SB), RODATA|NOPTR, $32
+DATA k117<>+0(SB)/8, $0x0e0e0e0e0e0e0e0e
+DATA k117<>+8(SB)/8, $0x0e0e0e0e0e0e0e0e
+DATA k117<>+16(SB)/8, $0x0e0e0e0e0e0e0e0e
+DATA k117<>+24(SB)/8, $0x0e0e0e0e0e0e0e0e
+GLOBL k117<>(SB), RODATA|NOPTR, $32
 
-DATA k119<>+0(SB)/8, $0x2323222221212020
-DATA k119<>+8(SB)/8, $0x2727262625252424
-DATA k119<>+16(SB)/8, $0x2b2b2a2a29292828
-DATA k119<>+24(SB)/8, $0x2f2f2e2e2d2d2c2c
-DATA k119<>+32(SB)/8, $0x3333323231313030
-DATA k119<>+40(SB)/8, $0x3737363635353434
-DATA k119<>+48(SB)/8, $0x3b3b3a3a39393838
-DATA k119<>+56(SB)/8, $0x3f3f3e3e3d3d3c3c
+DATA k118<>+0(SB)/8, $0x2323222221212020
+DATA k118<>+8(SB)/8, $0x2727262625252424
+DATA k118<>+16(SB)/8, $0x2b2b2a2a29292828
+DATA k118<>+24(SB)/8, $0x2f2f2e2e2d2d2c2c
+DATA k118<>+32(SB)/8, $0x3333323231313030
+DATA k118<>+40(SB)/8, $0x3737363635353434
+DATA k118<>+48(SB)/8, $0x3b3b3a3a39393838
+DATA k118<>+56(SB)/8, $0x3f3f3e3e3d3d3c3c
+GLOBL k118<>(SB), RODATA|NOPTR, $64
+
+DATA k119<>+0(SB)/8, $0x411000003f800000
+DATA k119<>+8(SB)/8, $0xc110000000000000
+DATA k119<>+16(SB)/8, $0x40e00000bf800000
+DATA k119<>+24(SB)/8, $0xc0e0000000000000
+DATA k119<>+32(SB)/8, $0x411000003f800000
+DATA k119<>+40(SB)/8, $0xc110000000000000
+DATA k119<>+48(SB)/8, $0x40e00000bf800000
+DATA k119<>+56(SB)/8, $0xc0e0000000000000
 GLOBL k119<>(SB), RODATA|NOPTR, $64
 
-DATA k120<>+0(SB)/8, $0x411000003f800000
-DATA k120<>+8(SB)/8, $0xc110000000000000
-DATA k120<>+16(SB)/8, $0x40e00000bf800000
-DATA k120<>+24(SB)/8, $0xc0e0000000000000
-DATA k120<>+32(SB)/8, $0x411000003f800000
-DATA k120<>+40(SB)/8, $0xc110000000000000
-DATA k120<>+48(SB)/8, $0x40e00000bf800000
-DATA k120<>+56(SB)/8, $0xc0e0000000000000
+DATA k120<>+0(SB)/8, $0x1110111011101110
+DATA k120<>+8(SB)/8, $0x1110111011101110
+DATA k120<>+16(SB)/8, $0x1110111011101110
+DATA k120<>+24(SB)/8, $0x1110111011101110
+DATA k120<>+32(SB)/8, $0x1110111011101110
+DATA k120<>+40(SB)/8, $0x1110111011101110
+DATA k120<>+48(SB)/8, $0x1110111011101110
+DATA k120<>+56(SB)/8, $0x1110111011101110
 GLOBL k120<>(SB), RODATA|NOPTR, $64
 
-DATA k121<>+0(SB)/8, $0x1110111011101110
-DATA k121<>+8(SB)/8, $0x1110111011101110
-DATA k121<>+16(SB)/8, $0x1110111011101110
-DATA k121<>+24(SB)/8, $0x1110111011101110
-DATA k121<>+32(SB)/8, $0x1110111011101110
-DATA k121<>+40(SB)/8, $0x1110111011101110
-DATA k121<>+48(SB)/8, $0x1110111011101110
-DATA k121<>+56(SB)/8, $0x1110111011101110
+DATA k121<>+0(SB)/8, $0x2120212021202120
+DATA k121<>+8(SB)/8, $0x2120212021202120
+DATA k121<>+16(SB)/8, $0x2120212021202120
+DATA k121<>+24(SB)/8, $0x2120212021202120
+DATA k121<>+32(SB)/8, $0x2120212021202120
+DATA k121<>+40(SB)/8, $0x2120212021202120
+DATA k121<>+48(SB)/8, $0x2120212021202120
+DATA k121<>+56(SB)/8, $0x2120212021202120
 GLOBL k121<>(SB), RODATA|NOPTR, $64
 
-DATA k122<>+0(SB)/8, $0x2120212021202120
-DATA k122<>+8(SB)/8, $0x2120212021202120
-DATA k122<>+16(SB)/8, $0x2120212021202120
-DATA k122<>+24(SB)/8, $0x2120212021202120
-DATA k122<>+32(SB)/8, $0x2120212021202120
-DATA k122<>+40(SB)/8, $0x2120212021202120
-DATA k122<>+48(SB)/8, $0x2120212021202120
-DATA k122<>+56(SB)/8, $0x2120212021202120
+DATA k122<>+0(SB)/8, $0x3130313031303130
+DATA k122<>+8(SB)/8, $0x3130313031303130
+DATA k122<>+16(SB)/8, $0x3130313031303130
+DATA k122<>+24(SB)/8, $0x3130313031303130
+DATA k122<>+32(SB)/8, $0x3130313031303130
+DATA k122<>+40(SB)/8, $0x3130313031303130
+DATA k122<>+48(SB)/8, $0x3130313031303130
+DATA k122<>+56(SB)/8, $0x3130313031303130
 GLOBL k122<>(SB), RODATA|NOPTR, $64
-
-DATA k123<>+0(SB)/8, $0x3130313031303130
-DATA k123<>+8(SB)/8, $0x3130313031303130
-DATA k123<>+16(SB)/8, $0x3130313031303130
-DATA k123<>+24(SB)/8, $0x3130313031303130
-DATA k123<>+32(SB)/8, $0x3130313031303130
-DATA k123<>+40(SB)/8, $0x3130313031303130
-DATA k123<>+48(SB)/8, $0x3130313031303130
-DATA k123<>+56(SB)/8, $0x3130313031303130
-GLOBL k123<>(SB), RODATA|NOPTR, $64
 
 // func iq1_MF32AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, BMI2, MMX+
 TEXT ·iq1_MF32AVX512(SB), NOSPLIT, $384-32
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
+
+	// IQ1_M: d float16; indices of rows, a scale of 3 bits for 16, a sign for 8 elements
+	// table = what a byte of a row comes to under each scale
+	// number = (row[i] +- 1/8) * (2*scale+1)*d
 	MOVQ n+16(FP), DX
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
@@ -7132,13 +7479,13 @@ block:
 	TESTL        $0x7000c000, SI
 	JZ           stop
 	VMOVDQU32    32(CX), X0
-	VMOVDQU64    k124<>+0(SB), Z1
+	VMOVDQU64    k123<>+0(SB), Z1
 	VPERMB       Z0, Z1, Z1
-	VPSRLVW      k125<>+0(SB), Z1, Z2
+	VPSRLVW      k124<>+0(SB), Z1, Z2
 	VPMOVZXBW    (CX), Z3
-	VPBROADCASTD k111<>+0(SB), Z4
+	VPBROADCASTD k110<>+0(SB), Z4
 	VPTERNLOGD   $0xea, Z3, Z4, Z2
-	VPTESTMW     k126<>+0(SB), Z1, K1
+	VPTESTMW     k125<>+0(SB), Z1, K1
 	KMOVD        K1, SI
 	MOVQ         48(CX), DI
 	MOVQ         $0xf000f000f000f000, R8
@@ -7146,22 +7493,22 @@ block:
 	VPBROADCASTW DI, Y1
 	VCVTPH2PS    Y1, Z1
 	VPBROADCASTQ 48(CX), Z3
-	VMOVDQU64    k127<>+0(SB), Z4
+	VMOVDQU64    k126<>+0(SB), Z4
 	VPERMB       Z3, Z4, Z3
-	VPSRLVD      k128<>+0(SB), Z3, Z3
-	VPANDD.BCST  k112<>+0(SB), Z3, Z3
+	VPSRLVD      k127<>+0(SB), Z3, Z3
+	VPANDD.BCST  k111<>+0(SB), Z3, Z3
 	VPADDD       Z3, Z3, Z3
-	VPADDD.BCST  k90<>+0(SB), Z3, Z3
+	VPADDD.BCST  k89<>+0(SB), Z3, Z3
 	VCVTDQ2PS    Z3, Z3
 	VMULPS       Z1, Z3, Z3
-	VMULPS.BCST  k113<>+0(SB), Z3, Z3
+	VMULPS.BCST  k112<>+0(SB), Z3, Z3
 	LEAQ         ·iq1Grid+0(SB), DI
-	VPBROADCASTD k44<>+0(SB), Z1
-	VPBROADCASTD k114<>+0(SB), Z4
+	VPBROADCASTD k43<>+0(SB), Z1
+	VPBROADCASTD k113<>+0(SB), Z4
 	VMOVUPS      Z3, (BX)
 	MOVQ         $0x0303030303030303, R8
 	KMOVQ        R8, K1
-	VMOVDQU64    k108<>+0(SB), Z3
+	VMOVDQU64    k107<>+0(SB), Z3
 	VPERMB.Z     Z2, Z3, K1, Z3
 	KXNORB       K1, K1, K1
 	VPXORD       Z5, Z5, Z5
@@ -7192,7 +7539,7 @@ block:
 	VMOVUPS      Z13, 192(AX)
 	MOVQ         $0x0303030303030303, R8
 	KMOVQ        R8, K1
-	VMOVDQU64    k115<>+0(SB), Z3
+	VMOVDQU64    k114<>+0(SB), Z3
 	VPERMB.Z     Z2, Z3, K1, Z3
 	KXNORB       K1, K1, K1
 	VPXORD       Z7, Z7, Z7
@@ -7223,7 +7570,7 @@ block:
 	VMOVUPS      Z13, 448(AX)
 	MOVQ         $0x0303030303030303, R8
 	KMOVQ        R8, K1
-	VMOVDQU64    k116<>+0(SB), Z3
+	VMOVDQU64    k115<>+0(SB), Z3
 	VPERMB.Z     Z2, Z3, K1, Z3
 	KXNORB       K1, K1, K1
 	VPXORD       Z9, Z9, Z9
@@ -7254,7 +7601,7 @@ block:
 	VMOVUPS      Z13, 704(AX)
 	MOVQ         $0x0303030303030303, R8
 	KMOVQ        R8, K1
-	VMOVDQU64    k117<>+0(SB), Z3
+	VMOVDQU64    k116<>+0(SB), Z3
 	VPERMB.Z     Z2, Z3, K1, Z2
 	KXNORB       K1, K1, K1
 	VPXORD       Z11, Z11, Z11
@@ -7308,55 +7655,55 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k124<>+0(SB)/8, $0x0101010100000000
-DATA k124<>+8(SB)/8, $0x0303030302020202
-DATA k124<>+16(SB)/8, $0x0505050504040404
-DATA k124<>+24(SB)/8, $0x0707070706060606
-DATA k124<>+32(SB)/8, $0x0909090908080808
-DATA k124<>+40(SB)/8, $0x0b0b0b0b0a0a0a0a
-DATA k124<>+48(SB)/8, $0x0d0d0d0d0c0c0c0c
-DATA k124<>+56(SB)/8, $0x0f0f0f0f0e0e0e0e
+DATA k123<>+0(SB)/8, $0x0101010100000000
+DATA k123<>+8(SB)/8, $0x0303030302020202
+DATA k123<>+16(SB)/8, $0x0505050504040404
+DATA k123<>+24(SB)/8, $0x0707070706060606
+DATA k123<>+32(SB)/8, $0x0909090908080808
+DATA k123<>+40(SB)/8, $0x0b0b0b0b0a0a0a0a
+DATA k123<>+48(SB)/8, $0x0d0d0d0d0c0c0c0c
+DATA k123<>+56(SB)/8, $0x0f0f0f0f0e0e0e0e
+GLOBL k123<>(SB), RODATA|NOPTR, $64
+
+DATA k124<>+0(SB)/8, $0x0004000000040000
+DATA k124<>+8(SB)/8, $0x0004000000040000
+DATA k124<>+16(SB)/8, $0x0004000000040000
+DATA k124<>+24(SB)/8, $0x0004000000040000
+DATA k124<>+32(SB)/8, $0x0004000000040000
+DATA k124<>+40(SB)/8, $0x0004000000040000
+DATA k124<>+48(SB)/8, $0x0004000000040000
+DATA k124<>+56(SB)/8, $0x0004000000040000
 GLOBL k124<>(SB), RODATA|NOPTR, $64
 
-DATA k125<>+0(SB)/8, $0x0004000000040000
-DATA k125<>+8(SB)/8, $0x0004000000040000
-DATA k125<>+16(SB)/8, $0x0004000000040000
-DATA k125<>+24(SB)/8, $0x0004000000040000
-DATA k125<>+32(SB)/8, $0x0004000000040000
-DATA k125<>+40(SB)/8, $0x0004000000040000
-DATA k125<>+48(SB)/8, $0x0004000000040000
-DATA k125<>+56(SB)/8, $0x0004000000040000
+DATA k125<>+0(SB)/8, $0x8080080880800808
+DATA k125<>+8(SB)/8, $0x8080080880800808
+DATA k125<>+16(SB)/8, $0x8080080880800808
+DATA k125<>+24(SB)/8, $0x8080080880800808
+DATA k125<>+32(SB)/8, $0x8080080880800808
+DATA k125<>+40(SB)/8, $0x8080080880800808
+DATA k125<>+48(SB)/8, $0x8080080880800808
+DATA k125<>+56(SB)/8, $0x8080080880800808
 GLOBL k125<>(SB), RODATA|NOPTR, $64
 
-DATA k126<>+0(SB)/8, $0x8080080880800808
-DATA k126<>+8(SB)/8, $0x8080080880800808
-DATA k126<>+16(SB)/8, $0x8080080880800808
-DATA k126<>+24(SB)/8, $0x8080080880800808
-DATA k126<>+32(SB)/8, $0x8080080880800808
-DATA k126<>+40(SB)/8, $0x8080080880800808
-DATA k126<>+48(SB)/8, $0x8080080880800808
-DATA k126<>+56(SB)/8, $0x8080080880800808
+DATA k126<>+0(SB)/8, $0x0302010003020100
+DATA k126<>+8(SB)/8, $0x0302010003020100
+DATA k126<>+16(SB)/8, $0x0504030205040302
+DATA k126<>+24(SB)/8, $0x0504030205040302
+DATA k126<>+32(SB)/8, $0x0706050407060504
+DATA k126<>+40(SB)/8, $0x0706050407060504
+DATA k126<>+48(SB)/8, $0x0908070609080706
+DATA k126<>+56(SB)/8, $0x0908070609080706
 GLOBL k126<>(SB), RODATA|NOPTR, $64
 
-DATA k127<>+0(SB)/8, $0x0302010003020100
-DATA k127<>+8(SB)/8, $0x0302010003020100
-DATA k127<>+16(SB)/8, $0x0504030205040302
-DATA k127<>+24(SB)/8, $0x0504030205040302
-DATA k127<>+32(SB)/8, $0x0706050407060504
-DATA k127<>+40(SB)/8, $0x0706050407060504
-DATA k127<>+48(SB)/8, $0x0908070609080706
-DATA k127<>+56(SB)/8, $0x0908070609080706
+DATA k127<>+0(SB)/8, $0x0000000300000000
+DATA k127<>+8(SB)/8, $0x0000000900000006
+DATA k127<>+16(SB)/8, $0x0000000300000000
+DATA k127<>+24(SB)/8, $0x0000000900000006
+DATA k127<>+32(SB)/8, $0x0000000300000000
+DATA k127<>+40(SB)/8, $0x0000000900000006
+DATA k127<>+48(SB)/8, $0x0000000300000000
+DATA k127<>+56(SB)/8, $0x0000000900000006
 GLOBL k127<>(SB), RODATA|NOPTR, $64
-
-DATA k128<>+0(SB)/8, $0x0000000300000000
-DATA k128<>+8(SB)/8, $0x0000000900000006
-DATA k128<>+16(SB)/8, $0x0000000300000000
-DATA k128<>+24(SB)/8, $0x0000000900000006
-DATA k128<>+32(SB)/8, $0x0000000300000000
-DATA k128<>+40(SB)/8, $0x0000000900000006
-DATA k128<>+48(SB)/8, $0x0000000300000000
-DATA k128<>+56(SB)/8, $0x0000000900000006
-GLOBL k128<>(SB), RODATA|NOPTR, $64
 
 // func iq1_MBF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, BMI2, MMX+
@@ -7367,13 +7714,17 @@ TEXT ·iq1_MBF16AVX512(SB), NOSPLIT, $320-32
 	VPBROADCASTD k1<>+0(SB), Z1
 	VMOVDQU64    k2<>+0(SB), Z2
 	VMOVDQU64    k3<>+0(SB), Z3
+
+	// IQ1_M: d float16; indices of rows, a scale of 3 bits for 16, a sign for 8 elements
+	// table = what a byte of a row comes to under each scale
+	// number = (row[i] +- 1/8) * (2*scale+1)*d
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k118<>+0(SB), Z4
-	VMOVDQU64    k73<>+0(SB), Z5
-	VMOVDQU64    k119<>+0(SB), Z6
-	VPBROADCASTD k48<>+0(SB), Z7
+	VPBROADCASTD k117<>+0(SB), Z4
+	VMOVDQU64    k72<>+0(SB), Z5
+	VMOVDQU64    k118<>+0(SB), Z6
+	VPBROADCASTD k47<>+0(SB), Z7
 
 block:
 	MOVL         52(CX), BX
@@ -7381,13 +7732,13 @@ block:
 	TESTL        $0x7000c000, BX
 	JZ           stop
 	VMOVDQU32    32(CX), X8
-	VMOVDQU64    k124<>+0(SB), Z9
+	VMOVDQU64    k123<>+0(SB), Z9
 	VPERMB       Z8, Z9, Z9
-	VPSRLVW      k125<>+0(SB), Z9, Z10
+	VPSRLVW      k124<>+0(SB), Z9, Z10
 	VPMOVZXBW    (CX), Z11
-	VPBROADCASTD k111<>+0(SB), Z12
+	VPBROADCASTD k110<>+0(SB), Z12
 	VPTERNLOGD   $0xea, Z11, Z12, Z10
-	VPTESTMW     k126<>+0(SB), Z9, K1
+	VPTESTMW     k125<>+0(SB), Z9, K1
 	KMOVD        K1, BX
 	MOVQ         48(CX), SI
 	MOVQ         $0xf000f000f000f000, DI
@@ -7395,58 +7746,58 @@ block:
 	VPBROADCASTW SI, Y9
 	VCVTPH2PS    Y9, Z9
 	VPBROADCASTQ 48(CX), Z11
-	VMOVDQU64    k127<>+0(SB), Z12
+	VMOVDQU64    k126<>+0(SB), Z12
 	VPERMB       Z11, Z12, Z11
-	VPSRLVD      k128<>+0(SB), Z11, Z11
-	VPANDD.BCST  k112<>+0(SB), Z11, Z11
+	VPSRLVD      k127<>+0(SB), Z11, Z11
+	VPANDD.BCST  k111<>+0(SB), Z11, Z11
 	VPADDD       Z11, Z11, Z11
-	VPADDD.BCST  k90<>+0(SB), Z11, Z11
+	VPADDD.BCST  k89<>+0(SB), Z11, Z11
 	VCVTDQ2PS    Z11, Z11
 	VMULPS       Z9, Z11, Z11
-	VMULPS.BCST  k113<>+0(SB), Z11, Z11
+	VMULPS.BCST  k112<>+0(SB), Z11, Z11
 	LEAQ         ·iq1Grid+0(SB), SI
-	VMOVDQU64    k55<>+0(SB), Z9
+	VMOVDQU64    k54<>+0(SB), Z9
 	VPERMD       Z11, Z9, Z9
-	VMULPS       k120<>+0(SB), Z9, Z9
-	VMOVDQU64    k56<>+0(SB), Z12
+	VMULPS       k119<>+0(SB), Z9, Z9
+	VMOVDQU64    k55<>+0(SB), Z12
 	VPERMD       Z11, Z12, Z12
-	VMULPS       k120<>+0(SB), Z12, Z12
+	VMULPS       k119<>+0(SB), Z12, Z12
 	VMOVDQA64    Z9, Z17
 	VPERMT2W     Z12, Z2, Z17
 	VPERMT2W     Z12, Z3, Z9
 	VPTERNLOGD   $0xf8, Z1, Z17, Z9
 	VPCMPUW      $0x06, Z0, Z9, K1
 	VPADDW       Z1, Z17, K1, Z17
-	VMOVDQU64    k60<>+0(SB), Z9
+	VMOVDQU64    k59<>+0(SB), Z9
 	VPERMD       Z11, Z9, Z9
-	VMULPS       k120<>+0(SB), Z9, Z9
-	VMOVDQU64    k61<>+0(SB), Z12
+	VMULPS       k119<>+0(SB), Z9, Z9
+	VMOVDQU64    k60<>+0(SB), Z12
 	VPERMD       Z11, Z12, Z12
-	VMULPS       k120<>+0(SB), Z12, Z12
+	VMULPS       k119<>+0(SB), Z12, Z12
 	VMOVDQA64    Z9, Z18
 	VPERMT2W     Z12, Z2, Z18
 	VPERMT2W     Z12, Z3, Z9
 	VPTERNLOGD   $0xf8, Z1, Z18, Z9
 	VPCMPUW      $0x06, Z0, Z9, K1
 	VPADDW       Z1, Z18, K1, Z18
-	VMOVDQU64    k62<>+0(SB), Z9
+	VMOVDQU64    k61<>+0(SB), Z9
 	VPERMD       Z11, Z9, Z9
-	VMULPS       k120<>+0(SB), Z9, Z9
-	VMOVDQU64    k63<>+0(SB), Z12
+	VMULPS       k119<>+0(SB), Z9, Z9
+	VMOVDQU64    k62<>+0(SB), Z12
 	VPERMD       Z11, Z12, Z12
-	VMULPS       k120<>+0(SB), Z12, Z12
+	VMULPS       k119<>+0(SB), Z12, Z12
 	VMOVDQA64    Z9, Z19
 	VPERMT2W     Z12, Z2, Z19
 	VPERMT2W     Z12, Z3, Z9
 	VPTERNLOGD   $0xf8, Z1, Z19, Z9
 	VPCMPUW      $0x06, Z0, Z9, K1
 	VPADDW       Z1, Z19, K1, Z19
-	VMOVDQU64    k64<>+0(SB), Z9
+	VMOVDQU64    k63<>+0(SB), Z9
 	VPERMD       Z11, Z9, Z9
-	VMULPS       k120<>+0(SB), Z9, Z9
-	VMOVDQU64    k65<>+0(SB), Z12
+	VMULPS       k119<>+0(SB), Z9, Z9
+	VMOVDQU64    k64<>+0(SB), Z12
 	VPERMD       Z11, Z12, Z11
-	VMULPS       k120<>+0(SB), Z11, Z11
+	VMULPS       k119<>+0(SB), Z11, Z11
 	VMOVDQA64    Z9, Z12
 	VPERMT2W     Z11, Z2, Z12
 	VPERMT2W     Z11, Z3, Z9
@@ -7455,7 +7806,7 @@ block:
 	VPADDW       Z1, Z12, K1, Z12
 	MOVQ         $0x0303030303030303, DI
 	KMOVQ        DI, K1
-	VMOVDQU64    k108<>+0(SB), Z9
+	VMOVDQU64    k107<>+0(SB), Z9
 	VPERMB.Z     Z10, Z9, K1, Z9
 	KXNORB       K1, K1, K1
 	VPXORD       Z13, Z13, Z13
@@ -7465,16 +7816,16 @@ block:
 	SHRL         $0x08, BX
 	VPXORQ       Z7, Z13, K1, Z13
 	VPERMB       Z13, Z5, Z9
-	VPTERNLOGD   $0xea, k129<>+0(SB), Z4, Z9
+	VPTERNLOGD   $0xea, k128<>+0(SB), Z4, Z9
 	VPERMB       Z17, Z9, Z9
 	VMOVDQU64    Z9, (AX)
 	VPERMB       Z13, Z6, Z9
-	VPTERNLOGD   $0xea, k130<>+0(SB), Z4, Z9
+	VPTERNLOGD   $0xea, k129<>+0(SB), Z4, Z9
 	VPERMB       Z17, Z9, Z9
 	VMOVDQU64    Z9, 64(AX)
 	MOVQ         $0x0303030303030303, DI
 	KMOVQ        DI, K1
-	VMOVDQU64    k115<>+0(SB), Z9
+	VMOVDQU64    k114<>+0(SB), Z9
 	VPERMB.Z     Z10, Z9, K1, Z9
 	KXNORB       K1, K1, K1
 	VPXORD       Z14, Z14, Z14
@@ -7484,16 +7835,16 @@ block:
 	SHRL         $0x08, BX
 	VPXORQ       Z7, Z14, K1, Z14
 	VPERMB       Z14, Z5, Z9
-	VPTERNLOGD   $0xea, k129<>+0(SB), Z4, Z9
+	VPTERNLOGD   $0xea, k128<>+0(SB), Z4, Z9
 	VPERMB       Z18, Z9, Z9
 	VMOVDQU64    Z9, 128(AX)
 	VPERMB       Z14, Z6, Z9
-	VPTERNLOGD   $0xea, k130<>+0(SB), Z4, Z9
+	VPTERNLOGD   $0xea, k129<>+0(SB), Z4, Z9
 	VPERMB       Z18, Z9, Z9
 	VMOVDQU64    Z9, 192(AX)
 	MOVQ         $0x0303030303030303, DI
 	KMOVQ        DI, K1
-	VMOVDQU64    k116<>+0(SB), Z9
+	VMOVDQU64    k115<>+0(SB), Z9
 	VPERMB.Z     Z10, Z9, K1, Z9
 	KXNORB       K1, K1, K1
 	VPXORD       Z15, Z15, Z15
@@ -7503,16 +7854,16 @@ block:
 	SHRL         $0x08, BX
 	VPXORQ       Z7, Z15, K1, Z15
 	VPERMB       Z15, Z5, Z9
-	VPTERNLOGD   $0xea, k129<>+0(SB), Z4, Z9
+	VPTERNLOGD   $0xea, k128<>+0(SB), Z4, Z9
 	VPERMB       Z19, Z9, Z9
 	VMOVDQU64    Z9, 256(AX)
 	VPERMB       Z15, Z6, Z9
-	VPTERNLOGD   $0xea, k130<>+0(SB), Z4, Z9
+	VPTERNLOGD   $0xea, k129<>+0(SB), Z4, Z9
 	VPERMB       Z19, Z9, Z9
 	VMOVDQU64    Z9, 320(AX)
 	MOVQ         $0x0303030303030303, DI
 	KMOVQ        DI, K1
-	VMOVDQU64    k117<>+0(SB), Z9
+	VMOVDQU64    k116<>+0(SB), Z9
 	VPERMB.Z     Z10, Z9, K1, Z9
 	KXNORB       K1, K1, K1
 	VPXORD       Z16, Z16, Z16
@@ -7521,11 +7872,11 @@ block:
 	KMOVB        BX, K1
 	VPXORQ       Z7, Z16, K1, Z16
 	VPERMB       Z16, Z5, Z9
-	VPTERNLOGD   $0xea, k129<>+0(SB), Z4, Z9
+	VPTERNLOGD   $0xea, k128<>+0(SB), Z4, Z9
 	VPERMB       Z12, Z9, Z9
 	VMOVDQU64    Z9, 384(AX)
 	VPERMB       Z16, Z6, Z9
-	VPTERNLOGD   $0xea, k130<>+0(SB), Z4, Z9
+	VPTERNLOGD   $0xea, k129<>+0(SB), Z4, Z9
 	VPERMB       Z12, Z9, Z9
 	VMOVDQU64    Z9, 448(AX)
 	PREFETCHT0   1024(AX)
@@ -7546,38 +7897,42 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k129<>+0(SB)/8, $0x0100010001000100
-DATA k129<>+8(SB)/8, $0x0100010001000100
-DATA k129<>+16(SB)/8, $0x0100010001000100
-DATA k129<>+24(SB)/8, $0x0100010001000100
-DATA k129<>+32(SB)/8, $0x1110111011101110
-DATA k129<>+40(SB)/8, $0x1110111011101110
-DATA k129<>+48(SB)/8, $0x1110111011101110
-DATA k129<>+56(SB)/8, $0x1110111011101110
-GLOBL k129<>(SB), RODATA|NOPTR, $64
+DATA k128<>+0(SB)/8, $0x0100010001000100
+DATA k128<>+8(SB)/8, $0x0100010001000100
+DATA k128<>+16(SB)/8, $0x0100010001000100
+DATA k128<>+24(SB)/8, $0x0100010001000100
+DATA k128<>+32(SB)/8, $0x1110111011101110
+DATA k128<>+40(SB)/8, $0x1110111011101110
+DATA k128<>+48(SB)/8, $0x1110111011101110
+DATA k128<>+56(SB)/8, $0x1110111011101110
+GLOBL k128<>(SB), RODATA|NOPTR, $64
 
-DATA k130<>+0(SB)/8, $0x2120212021202120
-DATA k130<>+8(SB)/8, $0x2120212021202120
-DATA k130<>+16(SB)/8, $0x2120212021202120
-DATA k130<>+24(SB)/8, $0x2120212021202120
-DATA k130<>+32(SB)/8, $0x3130313031303130
-DATA k130<>+40(SB)/8, $0x3130313031303130
-DATA k130<>+48(SB)/8, $0x3130313031303130
-DATA k130<>+56(SB)/8, $0x3130313031303130
-GLOBL k130<>(SB), RODATA|NOPTR, $64
+DATA k129<>+0(SB)/8, $0x2120212021202120
+DATA k129<>+8(SB)/8, $0x2120212021202120
+DATA k129<>+16(SB)/8, $0x2120212021202120
+DATA k129<>+24(SB)/8, $0x2120212021202120
+DATA k129<>+32(SB)/8, $0x3130313031303130
+DATA k129<>+40(SB)/8, $0x3130313031303130
+DATA k129<>+48(SB)/8, $0x3130313031303130
+DATA k129<>+56(SB)/8, $0x3130313031303130
+GLOBL k129<>(SB), RODATA|NOPTR, $64
 
 // func iq1_MF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, BMI2, MMX+
 TEXT ·iq1_MF16AVX512(SB), NOSPLIT, $320-32
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// IQ1_M: d float16; indices of rows, a scale of 3 bits for 16, a sign for 8 elements
+	// table = what a byte of a row comes to under each scale
+	// number = (row[i] +- 1/8) * (2*scale+1)*d
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k118<>+0(SB), Z0
-	VMOVDQU64    k73<>+0(SB), Z1
-	VMOVDQU64    k119<>+0(SB), Z2
-	VPBROADCASTD k48<>+0(SB), Z3
+	VPBROADCASTD k117<>+0(SB), Z0
+	VMOVDQU64    k72<>+0(SB), Z1
+	VMOVDQU64    k118<>+0(SB), Z2
+	VPBROADCASTD k47<>+0(SB), Z3
 
 block:
 	MOVL         52(CX), BX
@@ -7585,13 +7940,13 @@ block:
 	TESTL        $0x7000c000, BX
 	JZ           stop
 	VMOVDQU32    32(CX), X4
-	VMOVDQU64    k124<>+0(SB), Z5
+	VMOVDQU64    k123<>+0(SB), Z5
 	VPERMB       Z4, Z5, Z5
-	VPSRLVW      k125<>+0(SB), Z5, Z6
+	VPSRLVW      k124<>+0(SB), Z5, Z6
 	VPMOVZXBW    (CX), Z7
-	VPBROADCASTD k111<>+0(SB), Z8
+	VPBROADCASTD k110<>+0(SB), Z8
 	VPTERNLOGD   $0xea, Z7, Z8, Z6
-	VPTESTMW     k126<>+0(SB), Z5, K1
+	VPTESTMW     k125<>+0(SB), Z5, K1
 	KMOVD        K1, BX
 	MOVQ         48(CX), SI
 	MOVQ         $0xf000f000f000f000, DI
@@ -7599,55 +7954,55 @@ block:
 	VPBROADCASTW SI, Y5
 	VCVTPH2PS    Y5, Z5
 	VPBROADCASTQ 48(CX), Z7
-	VMOVDQU64    k127<>+0(SB), Z8
+	VMOVDQU64    k126<>+0(SB), Z8
 	VPERMB       Z7, Z8, Z7
-	VPSRLVD      k128<>+0(SB), Z7, Z7
-	VPANDD.BCST  k112<>+0(SB), Z7, Z7
+	VPSRLVD      k127<>+0(SB), Z7, Z7
+	VPANDD.BCST  k111<>+0(SB), Z7, Z7
 	VPADDD       Z7, Z7, Z7
-	VPADDD.BCST  k90<>+0(SB), Z7, Z7
+	VPADDD.BCST  k89<>+0(SB), Z7, Z7
 	VCVTDQ2PS    Z7, Z7
 	VMULPS       Z5, Z7, Z7
-	VMULPS.BCST  k113<>+0(SB), Z7, Z7
+	VMULPS.BCST  k112<>+0(SB), Z7, Z7
 	LEAQ         ·iq1Grid+0(SB), SI
-	VMOVDQU64    k55<>+0(SB), Z5
+	VMOVDQU64    k54<>+0(SB), Z5
 	VPERMD       Z7, Z5, Z5
-	VMULPS       k120<>+0(SB), Z5, Z5
-	VMOVDQU64    k56<>+0(SB), Z8
+	VMULPS       k119<>+0(SB), Z5, Z5
+	VMOVDQU64    k55<>+0(SB), Z8
 	VPERMD       Z7, Z8, Z8
-	VMULPS       k120<>+0(SB), Z8, Z8
+	VMULPS       k119<>+0(SB), Z8, Z8
 	VCVTPS2PH    $0x00, Z5, Y5
 	VCVTPS2PH    $0x00, Z8, Y8
 	VINSERTI64X4 $0x01, Y8, Z5, Z5
-	VMOVDQU64    k60<>+0(SB), Z8
+	VMOVDQU64    k59<>+0(SB), Z8
 	VPERMD       Z7, Z8, Z8
-	VMULPS       k120<>+0(SB), Z8, Z8
-	VMOVDQU64    k61<>+0(SB), Z13
+	VMULPS       k119<>+0(SB), Z8, Z8
+	VMOVDQU64    k60<>+0(SB), Z13
 	VPERMD       Z7, Z13, Z13
-	VMULPS       k120<>+0(SB), Z13, Z13
+	VMULPS       k119<>+0(SB), Z13, Z13
 	VCVTPS2PH    $0x00, Z8, Y8
 	VCVTPS2PH    $0x00, Z13, Y13
 	VINSERTI64X4 $0x01, Y13, Z8, Z8
-	VMOVDQU64    k62<>+0(SB), Z13
+	VMOVDQU64    k61<>+0(SB), Z13
 	VPERMD       Z7, Z13, Z13
-	VMULPS       k120<>+0(SB), Z13, Z13
-	VMOVDQU64    k63<>+0(SB), Z14
+	VMULPS       k119<>+0(SB), Z13, Z13
+	VMOVDQU64    k62<>+0(SB), Z14
 	VPERMD       Z7, Z14, Z14
-	VMULPS       k120<>+0(SB), Z14, Z14
+	VMULPS       k119<>+0(SB), Z14, Z14
 	VCVTPS2PH    $0x00, Z13, Y13
 	VCVTPS2PH    $0x00, Z14, Y14
 	VINSERTI64X4 $0x01, Y14, Z13, Z13
-	VMOVDQU64    k64<>+0(SB), Z14
+	VMOVDQU64    k63<>+0(SB), Z14
 	VPERMD       Z7, Z14, Z14
-	VMULPS       k120<>+0(SB), Z14, Z14
-	VMOVDQU64    k65<>+0(SB), Z15
+	VMULPS       k119<>+0(SB), Z14, Z14
+	VMOVDQU64    k64<>+0(SB), Z15
 	VPERMD       Z7, Z15, Z7
-	VMULPS       k120<>+0(SB), Z7, Z7
+	VMULPS       k119<>+0(SB), Z7, Z7
 	VCVTPS2PH    $0x00, Z14, Y14
 	VCVTPS2PH    $0x00, Z7, Y7
 	VINSERTI64X4 $0x01, Y7, Z14, Z14
 	MOVQ         $0x0303030303030303, DI
 	KMOVQ        DI, K1
-	VMOVDQU64    k108<>+0(SB), Z7
+	VMOVDQU64    k107<>+0(SB), Z7
 	VPERMB.Z     Z6, Z7, K1, Z7
 	KXNORB       K1, K1, K1
 	VPXORD       Z9, Z9, Z9
@@ -7657,16 +8012,16 @@ block:
 	SHRL         $0x08, BX
 	VPXORQ       Z3, Z9, K1, Z9
 	VPERMB       Z9, Z1, Z7
-	VPTERNLOGD   $0xea, k129<>+0(SB), Z0, Z7
+	VPTERNLOGD   $0xea, k128<>+0(SB), Z0, Z7
 	VPERMB       Z5, Z7, Z7
 	VMOVDQU64    Z7, (AX)
 	VPERMB       Z9, Z2, Z7
-	VPTERNLOGD   $0xea, k130<>+0(SB), Z0, Z7
+	VPTERNLOGD   $0xea, k129<>+0(SB), Z0, Z7
 	VPERMB       Z5, Z7, Z7
 	VMOVDQU64    Z7, 64(AX)
 	MOVQ         $0x0303030303030303, DI
 	KMOVQ        DI, K1
-	VMOVDQU64    k115<>+0(SB), Z5
+	VMOVDQU64    k114<>+0(SB), Z5
 	VPERMB.Z     Z6, Z5, K1, Z5
 	KXNORB       K1, K1, K1
 	VPXORD       Z10, Z10, Z10
@@ -7676,16 +8031,16 @@ block:
 	SHRL         $0x08, BX
 	VPXORQ       Z3, Z10, K1, Z10
 	VPERMB       Z10, Z1, Z5
-	VPTERNLOGD   $0xea, k129<>+0(SB), Z0, Z5
+	VPTERNLOGD   $0xea, k128<>+0(SB), Z0, Z5
 	VPERMB       Z8, Z5, Z5
 	VMOVDQU64    Z5, 128(AX)
 	VPERMB       Z10, Z2, Z5
-	VPTERNLOGD   $0xea, k130<>+0(SB), Z0, Z5
+	VPTERNLOGD   $0xea, k129<>+0(SB), Z0, Z5
 	VPERMB       Z8, Z5, Z5
 	VMOVDQU64    Z5, 192(AX)
 	MOVQ         $0x0303030303030303, DI
 	KMOVQ        DI, K1
-	VMOVDQU64    k116<>+0(SB), Z5
+	VMOVDQU64    k115<>+0(SB), Z5
 	VPERMB.Z     Z6, Z5, K1, Z5
 	KXNORB       K1, K1, K1
 	VPXORD       Z11, Z11, Z11
@@ -7695,16 +8050,16 @@ block:
 	SHRL         $0x08, BX
 	VPXORQ       Z3, Z11, K1, Z11
 	VPERMB       Z11, Z1, Z5
-	VPTERNLOGD   $0xea, k129<>+0(SB), Z0, Z5
+	VPTERNLOGD   $0xea, k128<>+0(SB), Z0, Z5
 	VPERMB       Z13, Z5, Z5
 	VMOVDQU64    Z5, 256(AX)
 	VPERMB       Z11, Z2, Z5
-	VPTERNLOGD   $0xea, k130<>+0(SB), Z0, Z5
+	VPTERNLOGD   $0xea, k129<>+0(SB), Z0, Z5
 	VPERMB       Z13, Z5, Z5
 	VMOVDQU64    Z5, 320(AX)
 	MOVQ         $0x0303030303030303, DI
 	KMOVQ        DI, K1
-	VMOVDQU64    k117<>+0(SB), Z5
+	VMOVDQU64    k116<>+0(SB), Z5
 	VPERMB.Z     Z6, Z5, K1, Z5
 	KXNORB       K1, K1, K1
 	VPXORD       Z12, Z12, Z12
@@ -7713,11 +8068,11 @@ block:
 	KMOVB        BX, K1
 	VPXORQ       Z3, Z12, K1, Z12
 	VPERMB       Z12, Z1, Z5
-	VPTERNLOGD   $0xea, k129<>+0(SB), Z0, Z5
+	VPTERNLOGD   $0xea, k128<>+0(SB), Z0, Z5
 	VPERMB       Z14, Z5, Z5
 	VMOVDQU64    Z5, 384(AX)
 	VPERMB       Z12, Z2, Z5
-	VPTERNLOGD   $0xea, k130<>+0(SB), Z0, Z5
+	VPTERNLOGD   $0xea, k129<>+0(SB), Z0, Z5
 	VPERMB       Z14, Z5, Z5
 	VMOVDQU64    Z5, 448(AX)
 	PREFETCHT0   1024(AX)
@@ -7743,6 +8098,10 @@ stop:
 TEXT ·iq2_XXSF32AVX512(SB), NOSPLIT, $448-32
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
+
+	// IQ2_XXS: d float16; indices of rows, a scale of 4 bits for 32, 7 signs for 8 elements
+	// table = what a byte of a row comes to under each scale
+	// number = +-row[i] * (scale+1/2)*d/4
 	MOVQ n+16(FP), DX
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
@@ -7753,25 +8112,25 @@ block:
 	TESTL          $0x00007c00, SI
 	JZ             stop
 	VMOVDQU64      2(CX), Z0
-	VMOVDQU64      k131<>+0(SB), Z1
+	VMOVDQU64      k130<>+0(SB), Z1
 	VPMULTISHIFTQB Z0, Z1, Z1
-	VMOVDQU64      k133<>+0(SB), Z8
-	VPERMI2B       k132<>+0(SB), Z8, Z1
+	VMOVDQU64      k132<>+0(SB), Z8
+	VPERMI2B       k131<>+0(SB), Z8, Z1
 	VPMOVQD        Z1, (BX)
 	VPSRLQ         $0x3c, Z0, Z1
 	VPMOVQD        Z1, Y2
 	VPBROADCASTW   (CX), Y1
 	VCVTPH2PS      Y1, Z1
 	VCVTDQ2PS      Z2, Z2
-	VADDPS.BCST    k134<>+0(SB), Z2, Z2
+	VADDPS.BCST    k133<>+0(SB), Z2, Z2
 	VMULPS         Z1, Z2, Z2
-	VMULPS.BCST    k135<>+0(SB), Z2, Z2
+	VMULPS.BCST    k134<>+0(SB), Z2, Z2
 	LEAQ           ·iq2xxsGrid+0(SB), SI
 	VMOVUPS        Z2, 64(BX)
 	VPXORD         Z3, Z3, Z3
 	MOVQ           $0x0101010101010101, DI
 	KMOVQ          DI, K1
-	VMOVDQU64      k136<>+0(SB), Z1
+	VMOVDQU64      k135<>+0(SB), Z1
 	VPERMB.Z       Z0, Z1, K1, Z1
 	KXNORB         K1, K1, K1
 	VPXORD         Z4, Z4, Z4
@@ -7797,7 +8156,7 @@ block:
 	VMOVUPS        Z8, 192(AX)
 	MOVQ           $0x0101010101010101, DI
 	KMOVQ          DI, K1
-	VMOVDQU64      k137<>+0(SB), Z1
+	VMOVDQU64      k136<>+0(SB), Z1
 	VPERMB.Z       Z0, Z1, K1, Z1
 	KXNORB         K1, K1, K1
 	VPXORD         Z5, Z5, Z5
@@ -7823,7 +8182,7 @@ block:
 	VMOVUPS        Z8, 448(AX)
 	MOVQ           $0x0101010101010101, DI
 	KMOVQ          DI, K1
-	VMOVDQU64      k138<>+0(SB), Z1
+	VMOVDQU64      k137<>+0(SB), Z1
 	VPERMB.Z       Z0, Z1, K1, Z1
 	KXNORB         K1, K1, K1
 	VPXORD         Z6, Z6, Z6
@@ -7849,7 +8208,7 @@ block:
 	VMOVUPS        Z8, 704(AX)
 	MOVQ           $0x0101010101010101, DI
 	KMOVQ          DI, K1
-	VMOVDQU64      k139<>+0(SB), Z1
+	VMOVDQU64      k138<>+0(SB), Z1
 	VPERMB.Z       Z0, Z1, K1, Z0
 	KXNORB         K1, K1, K1
 	VPXORD         Z7, Z7, Z7
@@ -7899,99 +8258,103 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k131<>+0(SB)/8, $0x352e2720352e2720
-DATA k131<>+8(SB)/8, $0x352e2720352e2720
-DATA k131<>+16(SB)/8, $0x352e2720352e2720
-DATA k131<>+24(SB)/8, $0x352e2720352e2720
-DATA k131<>+32(SB)/8, $0x352e2720352e2720
-DATA k131<>+40(SB)/8, $0x352e2720352e2720
-DATA k131<>+48(SB)/8, $0x352e2720352e2720
-DATA k131<>+56(SB)/8, $0x352e2720352e2720
+DATA k130<>+0(SB)/8, $0x352e2720352e2720
+DATA k130<>+8(SB)/8, $0x352e2720352e2720
+DATA k130<>+16(SB)/8, $0x352e2720352e2720
+DATA k130<>+24(SB)/8, $0x352e2720352e2720
+DATA k130<>+32(SB)/8, $0x352e2720352e2720
+DATA k130<>+40(SB)/8, $0x352e2720352e2720
+DATA k130<>+48(SB)/8, $0x352e2720352e2720
+DATA k130<>+56(SB)/8, $0x352e2720352e2720
+GLOBL k130<>(SB), RODATA|NOPTR, $64
+
+DATA k131<>+0(SB)/8, $0x47c6c544c34241c0
+DATA k131<>+8(SB)/8, $0xcf4e4dcc4bcac948
+DATA k131<>+16(SB)/8, $0xd75655d453d2d150
+DATA k131<>+24(SB)/8, $0x5fdedd5cdb5a59d8
+DATA k131<>+32(SB)/8, $0xe76665e463e2e160
+DATA k131<>+40(SB)/8, $0x6feeed6ceb6a69e8
+DATA k131<>+48(SB)/8, $0x77f6f574f37271f0
+DATA k131<>+56(SB)/8, $0xff7e7dfc7bfaf978
 GLOBL k131<>(SB), RODATA|NOPTR, $64
 
-DATA k132<>+0(SB)/8, $0x47c6c544c34241c0
-DATA k132<>+8(SB)/8, $0xcf4e4dcc4bcac948
-DATA k132<>+16(SB)/8, $0xd75655d453d2d150
-DATA k132<>+24(SB)/8, $0x5fdedd5cdb5a59d8
-DATA k132<>+32(SB)/8, $0xe76665e463e2e160
-DATA k132<>+40(SB)/8, $0x6feeed6ceb6a69e8
-DATA k132<>+48(SB)/8, $0x77f6f574f37271f0
-DATA k132<>+56(SB)/8, $0xff7e7dfc7bfaf978
+DATA k132<>+0(SB)/8, $0x8706058403828100
+DATA k132<>+8(SB)/8, $0x0f8e8d0c8b0a0988
+DATA k132<>+16(SB)/8, $0x1796951493121190
+DATA k132<>+24(SB)/8, $0x9f1e1d9c1b9a9918
+DATA k132<>+32(SB)/8, $0x27a6a524a32221a0
+DATA k132<>+40(SB)/8, $0xaf2e2dac2baaa928
+DATA k132<>+48(SB)/8, $0xb73635b433b2b130
+DATA k132<>+56(SB)/8, $0x3fbebd3cbb3a39b8
 GLOBL k132<>(SB), RODATA|NOPTR, $64
 
-DATA k133<>+0(SB)/8, $0x8706058403828100
-DATA k133<>+8(SB)/8, $0x0f8e8d0c8b0a0988
-DATA k133<>+16(SB)/8, $0x1796951493121190
-DATA k133<>+24(SB)/8, $0x9f1e1d9c1b9a9918
-DATA k133<>+32(SB)/8, $0x27a6a524a32221a0
-DATA k133<>+40(SB)/8, $0xaf2e2dac2baaa928
-DATA k133<>+48(SB)/8, $0xb73635b433b2b130
-DATA k133<>+56(SB)/8, $0x3fbebd3cbb3a39b8
-GLOBL k133<>(SB), RODATA|NOPTR, $64
+DATA k133<>+0(SB)/8, $0x3f0000003f000000
+DATA k133<>+8(SB)/8, $0x3f0000003f000000
+DATA k133<>+16(SB)/8, $0x3f0000003f000000
+DATA k133<>+24(SB)/8, $0x3f0000003f000000
+GLOBL k133<>(SB), RODATA|NOPTR, $32
 
-DATA k134<>+0(SB)/8, $0x3f0000003f000000
-DATA k134<>+8(SB)/8, $0x3f0000003f000000
-DATA k134<>+16(SB)/8, $0x3f0000003f000000
-DATA k134<>+24(SB)/8, $0x3f0000003f000000
+DATA k134<>+0(SB)/8, $0x3e8000003e800000
+DATA k134<>+8(SB)/8, $0x3e8000003e800000
+DATA k134<>+16(SB)/8, $0x3e8000003e800000
+DATA k134<>+24(SB)/8, $0x3e8000003e800000
 GLOBL k134<>(SB), RODATA|NOPTR, $32
 
-DATA k135<>+0(SB)/8, $0x3e8000003e800000
-DATA k135<>+8(SB)/8, $0x3e8000003e800000
-DATA k135<>+16(SB)/8, $0x3e8000003e800000
-DATA k135<>+24(SB)/8, $0x3e8000003e800000
-GLOBL k135<>(SB), RODATA|NOPTR, $32
+DATA k135<>+0(SB)/8, $0x0000000000000000
+DATA k135<>+8(SB)/8, $0x0101010101010101
+DATA k135<>+16(SB)/8, $0x0202020202020202
+DATA k135<>+24(SB)/8, $0x0303030303030303
+DATA k135<>+32(SB)/8, $0x0808080808080808
+DATA k135<>+40(SB)/8, $0x0909090909090909
+DATA k135<>+48(SB)/8, $0x0a0a0a0a0a0a0a0a
+DATA k135<>+56(SB)/8, $0x0b0b0b0b0b0b0b0b
+GLOBL k135<>(SB), RODATA|NOPTR, $64
 
-DATA k136<>+0(SB)/8, $0x0000000000000000
-DATA k136<>+8(SB)/8, $0x0101010101010101
-DATA k136<>+16(SB)/8, $0x0202020202020202
-DATA k136<>+24(SB)/8, $0x0303030303030303
-DATA k136<>+32(SB)/8, $0x0808080808080808
-DATA k136<>+40(SB)/8, $0x0909090909090909
-DATA k136<>+48(SB)/8, $0x0a0a0a0a0a0a0a0a
-DATA k136<>+56(SB)/8, $0x0b0b0b0b0b0b0b0b
+DATA k136<>+0(SB)/8, $0x1010101010101010
+DATA k136<>+8(SB)/8, $0x1111111111111111
+DATA k136<>+16(SB)/8, $0x1212121212121212
+DATA k136<>+24(SB)/8, $0x1313131313131313
+DATA k136<>+32(SB)/8, $0x1818181818181818
+DATA k136<>+40(SB)/8, $0x1919191919191919
+DATA k136<>+48(SB)/8, $0x1a1a1a1a1a1a1a1a
+DATA k136<>+56(SB)/8, $0x1b1b1b1b1b1b1b1b
 GLOBL k136<>(SB), RODATA|NOPTR, $64
 
-DATA k137<>+0(SB)/8, $0x1010101010101010
-DATA k137<>+8(SB)/8, $0x1111111111111111
-DATA k137<>+16(SB)/8, $0x1212121212121212
-DATA k137<>+24(SB)/8, $0x1313131313131313
-DATA k137<>+32(SB)/8, $0x1818181818181818
-DATA k137<>+40(SB)/8, $0x1919191919191919
-DATA k137<>+48(SB)/8, $0x1a1a1a1a1a1a1a1a
-DATA k137<>+56(SB)/8, $0x1b1b1b1b1b1b1b1b
+DATA k137<>+0(SB)/8, $0x2020202020202020
+DATA k137<>+8(SB)/8, $0x2121212121212121
+DATA k137<>+16(SB)/8, $0x2222222222222222
+DATA k137<>+24(SB)/8, $0x2323232323232323
+DATA k137<>+32(SB)/8, $0x2828282828282828
+DATA k137<>+40(SB)/8, $0x2929292929292929
+DATA k137<>+48(SB)/8, $0x2a2a2a2a2a2a2a2a
+DATA k137<>+56(SB)/8, $0x2b2b2b2b2b2b2b2b
 GLOBL k137<>(SB), RODATA|NOPTR, $64
 
-DATA k138<>+0(SB)/8, $0x2020202020202020
-DATA k138<>+8(SB)/8, $0x2121212121212121
-DATA k138<>+16(SB)/8, $0x2222222222222222
-DATA k138<>+24(SB)/8, $0x2323232323232323
-DATA k138<>+32(SB)/8, $0x2828282828282828
-DATA k138<>+40(SB)/8, $0x2929292929292929
-DATA k138<>+48(SB)/8, $0x2a2a2a2a2a2a2a2a
-DATA k138<>+56(SB)/8, $0x2b2b2b2b2b2b2b2b
+DATA k138<>+0(SB)/8, $0x3030303030303030
+DATA k138<>+8(SB)/8, $0x3131313131313131
+DATA k138<>+16(SB)/8, $0x3232323232323232
+DATA k138<>+24(SB)/8, $0x3333333333333333
+DATA k138<>+32(SB)/8, $0x3838383838383838
+DATA k138<>+40(SB)/8, $0x3939393939393939
+DATA k138<>+48(SB)/8, $0x3a3a3a3a3a3a3a3a
+DATA k138<>+56(SB)/8, $0x3b3b3b3b3b3b3b3b
 GLOBL k138<>(SB), RODATA|NOPTR, $64
-
-DATA k139<>+0(SB)/8, $0x3030303030303030
-DATA k139<>+8(SB)/8, $0x3131313131313131
-DATA k139<>+16(SB)/8, $0x3232323232323232
-DATA k139<>+24(SB)/8, $0x3333333333333333
-DATA k139<>+32(SB)/8, $0x3838383838383838
-DATA k139<>+40(SB)/8, $0x3939393939393939
-DATA k139<>+48(SB)/8, $0x3a3a3a3a3a3a3a3a
-DATA k139<>+56(SB)/8, $0x3b3b3b3b3b3b3b3b
-GLOBL k139<>(SB), RODATA|NOPTR, $64
 
 // func iq2_XXSF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, MMX+
 TEXT ·iq2_XXSF16AVX512(SB), NOSPLIT, $384-32
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// IQ2_XXS: d float16; indices of rows, a scale of 4 bits for 32, 7 signs for 8 elements
+	// table = what a byte of a row comes to under each scale
+	// number = +-row[i] * (scale+1/2)*d/4
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k140<>+0(SB), Z0
-	VMOVDQU64    k73<>+0(SB), Z1
-	VMOVDQU64    k119<>+0(SB), Z2
+	VPBROADCASTD k139<>+0(SB), Z0
+	VMOVDQU64    k72<>+0(SB), Z1
+	VMOVDQU64    k118<>+0(SB), Z2
 	VPBROADCASTD k0<>+0(SB), Z3
 
 block:
@@ -8000,105 +8363,105 @@ block:
 	TESTL          $0x00007c00, SI
 	JZ             stop
 	VMOVDQU64      2(CX), Z4
-	VMOVDQU64      k131<>+0(SB), Z5
+	VMOVDQU64      k130<>+0(SB), Z5
 	VPMULTISHIFTQB Z4, Z5, Z5
-	VMOVDQU64      k133<>+0(SB), Z11
-	VPERMI2B       k132<>+0(SB), Z11, Z5
+	VMOVDQU64      k132<>+0(SB), Z11
+	VPERMI2B       k131<>+0(SB), Z11, Z5
 	VPMOVQD        Z5, (BX)
 	VPSRLQ         $0x3c, Z4, Z5
 	VPMOVQD        Z5, Y6
 	VPBROADCASTW   (CX), Y5
 	VCVTPH2PS      Y5, Z5
 	VCVTDQ2PS      Z6, Z6
-	VADDPS.BCST    k134<>+0(SB), Z6, Z6
+	VADDPS.BCST    k133<>+0(SB), Z6, Z6
 	VMULPS         Z5, Z6, Z6
-	VMULPS.BCST    k135<>+0(SB), Z6, Z6
+	VMULPS.BCST    k134<>+0(SB), Z6, Z6
 	LEAQ           ·iq2xxsGrid+0(SB), SI
-	VMOVDQU64      k141<>+0(SB), Z5
+	VMOVDQU64      k140<>+0(SB), Z5
 	VPERMD         Z6, Z5, Z5
-	VMULPS         k142<>+0(SB), Z5, Z5
-	VMOVDQU64      k143<>+0(SB), Z11
+	VMULPS         k141<>+0(SB), Z5, Z5
+	VMOVDQU64      k142<>+0(SB), Z11
 	VPERMD         Z6, Z11, Z11
-	VMULPS         k142<>+0(SB), Z11, Z11
+	VMULPS         k141<>+0(SB), Z11, Z11
 	VCVTPS2PH      $0x00, Z5, Y5
 	VCVTPS2PH      $0x00, Z11, Y11
 	VINSERTI64X4   $0x01, Y11, Z5, Z5
 	MOVQ           $0x0101010101010101, DI
 	KMOVQ          DI, K1
-	VMOVDQU64      k136<>+0(SB), Z11
+	VMOVDQU64      k135<>+0(SB), Z11
 	VPERMB.Z       Z4, Z11, K1, Z11
 	KXNORB         K1, K1, K1
 	VPXORD         Z7, Z7, Z7
 	VPGATHERQQ     (SI)(Z11*8), K1, Z7
 	VPSRLW         $0x03, Z7, Z7
 	VPERMB         Z7, Z1, Z11
-	VPTERNLOGD     $0xea, k91<>+0(SB), Z0, Z11
+	VPTERNLOGD     $0xea, k90<>+0(SB), Z0, Z11
 	VPERMB         Z5, Z11, Z11
 	KMOVD          (BX), K1
 	VPADDW         Z3, Z11, K1, Z11
 	VMOVDQU64      Z11, (AX)
 	VPERMB         Z7, Z2, Z11
-	VPTERNLOGD     $0xea, k144<>+0(SB), Z0, Z11
+	VPTERNLOGD     $0xea, k143<>+0(SB), Z0, Z11
 	VPERMB         Z5, Z11, Z11
 	KMOVD          4(BX), K1
 	VPADDW         Z3, Z11, K1, Z11
 	VMOVDQU64      Z11, 64(AX)
 	MOVQ           $0x0101010101010101, DI
 	KMOVQ          DI, K1
-	VMOVDQU64      k137<>+0(SB), Z11
+	VMOVDQU64      k136<>+0(SB), Z11
 	VPERMB.Z       Z4, Z11, K1, Z11
 	KXNORB         K1, K1, K1
 	VPXORD         Z8, Z8, Z8
 	VPGATHERQQ     (SI)(Z11*8), K1, Z8
 	VPSRLW         $0x03, Z8, Z8
 	VPERMB         Z8, Z1, Z11
-	VPTERNLOGD     $0xea, k121<>+0(SB), Z0, Z11
+	VPTERNLOGD     $0xea, k120<>+0(SB), Z0, Z11
 	VPERMB         Z5, Z11, Z11
 	KMOVD          8(BX), K1
 	VPADDW         Z3, Z11, K1, Z11
 	VMOVDQU64      Z11, 128(AX)
 	VPERMB         Z8, Z2, Z11
-	VPTERNLOGD     $0xea, k145<>+0(SB), Z0, Z11
+	VPTERNLOGD     $0xea, k144<>+0(SB), Z0, Z11
 	VPERMB         Z5, Z11, Z11
 	KMOVD          12(BX), K1
 	VPADDW         Z3, Z11, K1, Z11
 	VMOVDQU64      Z11, 192(AX)
 	MOVQ           $0x0101010101010101, DI
 	KMOVQ          DI, K1
-	VMOVDQU64      k138<>+0(SB), Z11
+	VMOVDQU64      k137<>+0(SB), Z11
 	VPERMB.Z       Z4, Z11, K1, Z11
 	KXNORB         K1, K1, K1
 	VPXORD         Z9, Z9, Z9
 	VPGATHERQQ     (SI)(Z11*8), K1, Z9
 	VPSRLW         $0x03, Z9, Z9
 	VPERMB         Z9, Z1, Z11
-	VPTERNLOGD     $0xea, k122<>+0(SB), Z0, Z11
+	VPTERNLOGD     $0xea, k121<>+0(SB), Z0, Z11
 	VPERMB         Z5, Z11, Z11
 	KMOVD          16(BX), K1
 	VPADDW         Z3, Z11, K1, Z11
 	VMOVDQU64      Z11, 256(AX)
 	VPERMB         Z9, Z2, Z11
-	VPTERNLOGD     $0xea, k146<>+0(SB), Z0, Z11
+	VPTERNLOGD     $0xea, k145<>+0(SB), Z0, Z11
 	VPERMB         Z5, Z11, Z11
 	KMOVD          20(BX), K1
 	VPADDW         Z3, Z11, K1, Z11
 	VMOVDQU64      Z11, 320(AX)
 	MOVQ           $0x0101010101010101, DI
 	KMOVQ          DI, K1
-	VMOVDQU64      k139<>+0(SB), Z11
+	VMOVDQU64      k138<>+0(SB), Z11
 	VPERMB.Z       Z4, Z11, K1, Z4
 	KXNORB         K1, K1, K1
 	VPXORD         Z10, Z10, Z10
 	VPGATHERQQ     (SI)(Z4*8), K1, Z10
 	VPSRLW         $0x03, Z10, Z10
 	VPERMB         Z10, Z1, Z4
-	VPTERNLOGD     $0xea, k123<>+0(SB), Z0, Z4
+	VPTERNLOGD     $0xea, k122<>+0(SB), Z0, Z4
 	VPERMB         Z5, Z4, Z4
 	KMOVD          24(BX), K1
 	VPADDW         Z3, Z4, K1, Z4
 	VMOVDQU64      Z4, 384(AX)
 	VPERMB         Z10, Z2, Z4
-	VPTERNLOGD     $0xea, k147<>+0(SB), Z0, Z4
+	VPTERNLOGD     $0xea, k146<>+0(SB), Z0, Z4
 	VPERMB         Z5, Z4, Z4
 	KMOVD          28(BX), K1
 	VPADDW         Z3, Z4, K1, Z4
@@ -8121,87 +8484,91 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k140<>+0(SB)/8, $0x0606060606060606
-DATA k140<>+8(SB)/8, $0x0606060606060606
-DATA k140<>+16(SB)/8, $0x0606060606060606
-DATA k140<>+24(SB)/8, $0x0606060606060606
-GLOBL k140<>(SB), RODATA|NOPTR, $32
+DATA k139<>+0(SB)/8, $0x0606060606060606
+DATA k139<>+8(SB)/8, $0x0606060606060606
+DATA k139<>+16(SB)/8, $0x0606060606060606
+DATA k139<>+24(SB)/8, $0x0606060606060606
+GLOBL k139<>(SB), RODATA|NOPTR, $32
 
-DATA k141<>+0(SB)/8, $0x0000000000000000
-DATA k141<>+8(SB)/8, $0x0000000000000000
-DATA k141<>+16(SB)/8, $0x0000000100000001
-DATA k141<>+24(SB)/8, $0x0000000100000001
-DATA k141<>+32(SB)/8, $0x0000000200000002
-DATA k141<>+40(SB)/8, $0x0000000200000002
-DATA k141<>+48(SB)/8, $0x0000000300000003
-DATA k141<>+56(SB)/8, $0x0000000300000003
+DATA k140<>+0(SB)/8, $0x0000000000000000
+DATA k140<>+8(SB)/8, $0x0000000000000000
+DATA k140<>+16(SB)/8, $0x0000000100000001
+DATA k140<>+24(SB)/8, $0x0000000100000001
+DATA k140<>+32(SB)/8, $0x0000000200000002
+DATA k140<>+40(SB)/8, $0x0000000200000002
+DATA k140<>+48(SB)/8, $0x0000000300000003
+DATA k140<>+56(SB)/8, $0x0000000300000003
+GLOBL k140<>(SB), RODATA|NOPTR, $64
+
+DATA k141<>+0(SB)/8, $0x41c8000041000000
+DATA k141<>+8(SB)/8, $0x00000000422c0000
+DATA k141<>+16(SB)/8, $0x41c8000041000000
+DATA k141<>+24(SB)/8, $0x00000000422c0000
+DATA k141<>+32(SB)/8, $0x41c8000041000000
+DATA k141<>+40(SB)/8, $0x00000000422c0000
+DATA k141<>+48(SB)/8, $0x41c8000041000000
+DATA k141<>+56(SB)/8, $0x00000000422c0000
 GLOBL k141<>(SB), RODATA|NOPTR, $64
 
-DATA k142<>+0(SB)/8, $0x41c8000041000000
-DATA k142<>+8(SB)/8, $0x00000000422c0000
-DATA k142<>+16(SB)/8, $0x41c8000041000000
-DATA k142<>+24(SB)/8, $0x00000000422c0000
-DATA k142<>+32(SB)/8, $0x41c8000041000000
-DATA k142<>+40(SB)/8, $0x00000000422c0000
-DATA k142<>+48(SB)/8, $0x41c8000041000000
-DATA k142<>+56(SB)/8, $0x00000000422c0000
+DATA k142<>+0(SB)/8, $0x0000000400000004
+DATA k142<>+8(SB)/8, $0x0000000400000004
+DATA k142<>+16(SB)/8, $0x0000000500000005
+DATA k142<>+24(SB)/8, $0x0000000500000005
+DATA k142<>+32(SB)/8, $0x0000000600000006
+DATA k142<>+40(SB)/8, $0x0000000600000006
+DATA k142<>+48(SB)/8, $0x0000000700000007
+DATA k142<>+56(SB)/8, $0x0000000700000007
 GLOBL k142<>(SB), RODATA|NOPTR, $64
 
-DATA k143<>+0(SB)/8, $0x0000000400000004
-DATA k143<>+8(SB)/8, $0x0000000400000004
-DATA k143<>+16(SB)/8, $0x0000000500000005
-DATA k143<>+24(SB)/8, $0x0000000500000005
-DATA k143<>+32(SB)/8, $0x0000000600000006
-DATA k143<>+40(SB)/8, $0x0000000600000006
-DATA k143<>+48(SB)/8, $0x0000000700000007
-DATA k143<>+56(SB)/8, $0x0000000700000007
+DATA k143<>+0(SB)/8, $0x0908090809080908
+DATA k143<>+8(SB)/8, $0x0908090809080908
+DATA k143<>+16(SB)/8, $0x0908090809080908
+DATA k143<>+24(SB)/8, $0x0908090809080908
+DATA k143<>+32(SB)/8, $0x0908090809080908
+DATA k143<>+40(SB)/8, $0x0908090809080908
+DATA k143<>+48(SB)/8, $0x0908090809080908
+DATA k143<>+56(SB)/8, $0x0908090809080908
 GLOBL k143<>(SB), RODATA|NOPTR, $64
 
-DATA k144<>+0(SB)/8, $0x0908090809080908
-DATA k144<>+8(SB)/8, $0x0908090809080908
-DATA k144<>+16(SB)/8, $0x0908090809080908
-DATA k144<>+24(SB)/8, $0x0908090809080908
-DATA k144<>+32(SB)/8, $0x0908090809080908
-DATA k144<>+40(SB)/8, $0x0908090809080908
-DATA k144<>+48(SB)/8, $0x0908090809080908
-DATA k144<>+56(SB)/8, $0x0908090809080908
+DATA k144<>+0(SB)/8, $0x1918191819181918
+DATA k144<>+8(SB)/8, $0x1918191819181918
+DATA k144<>+16(SB)/8, $0x1918191819181918
+DATA k144<>+24(SB)/8, $0x1918191819181918
+DATA k144<>+32(SB)/8, $0x1918191819181918
+DATA k144<>+40(SB)/8, $0x1918191819181918
+DATA k144<>+48(SB)/8, $0x1918191819181918
+DATA k144<>+56(SB)/8, $0x1918191819181918
 GLOBL k144<>(SB), RODATA|NOPTR, $64
 
-DATA k145<>+0(SB)/8, $0x1918191819181918
-DATA k145<>+8(SB)/8, $0x1918191819181918
-DATA k145<>+16(SB)/8, $0x1918191819181918
-DATA k145<>+24(SB)/8, $0x1918191819181918
-DATA k145<>+32(SB)/8, $0x1918191819181918
-DATA k145<>+40(SB)/8, $0x1918191819181918
-DATA k145<>+48(SB)/8, $0x1918191819181918
-DATA k145<>+56(SB)/8, $0x1918191819181918
+DATA k145<>+0(SB)/8, $0x2928292829282928
+DATA k145<>+8(SB)/8, $0x2928292829282928
+DATA k145<>+16(SB)/8, $0x2928292829282928
+DATA k145<>+24(SB)/8, $0x2928292829282928
+DATA k145<>+32(SB)/8, $0x2928292829282928
+DATA k145<>+40(SB)/8, $0x2928292829282928
+DATA k145<>+48(SB)/8, $0x2928292829282928
+DATA k145<>+56(SB)/8, $0x2928292829282928
 GLOBL k145<>(SB), RODATA|NOPTR, $64
 
-DATA k146<>+0(SB)/8, $0x2928292829282928
-DATA k146<>+8(SB)/8, $0x2928292829282928
-DATA k146<>+16(SB)/8, $0x2928292829282928
-DATA k146<>+24(SB)/8, $0x2928292829282928
-DATA k146<>+32(SB)/8, $0x2928292829282928
-DATA k146<>+40(SB)/8, $0x2928292829282928
-DATA k146<>+48(SB)/8, $0x2928292829282928
-DATA k146<>+56(SB)/8, $0x2928292829282928
+DATA k146<>+0(SB)/8, $0x3938393839383938
+DATA k146<>+8(SB)/8, $0x3938393839383938
+DATA k146<>+16(SB)/8, $0x3938393839383938
+DATA k146<>+24(SB)/8, $0x3938393839383938
+DATA k146<>+32(SB)/8, $0x3938393839383938
+DATA k146<>+40(SB)/8, $0x3938393839383938
+DATA k146<>+48(SB)/8, $0x3938393839383938
+DATA k146<>+56(SB)/8, $0x3938393839383938
 GLOBL k146<>(SB), RODATA|NOPTR, $64
-
-DATA k147<>+0(SB)/8, $0x3938393839383938
-DATA k147<>+8(SB)/8, $0x3938393839383938
-DATA k147<>+16(SB)/8, $0x3938393839383938
-DATA k147<>+24(SB)/8, $0x3938393839383938
-DATA k147<>+32(SB)/8, $0x3938393839383938
-DATA k147<>+40(SB)/8, $0x3938393839383938
-DATA k147<>+48(SB)/8, $0x3938393839383938
-DATA k147<>+56(SB)/8, $0x3938393839383938
-GLOBL k147<>(SB), RODATA|NOPTR, $64
 
 // func iq2_XSF32AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·iq2_XSF32AVX512(SB), NOSPLIT, $448-32
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
+
+	// IQ2_XS: d float16; indices of rows, a scale of 4 bits for 16, 7 signs for 8 elements
+	// table = what a byte of a row comes to under each scale
+	// number = +-row[i] * (scale+1/2)*d/4
 	MOVQ n+16(FP), DX
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
@@ -8212,30 +8579,30 @@ block:
 	TESTL        $0x00007c00, SI
 	JZ           stop
 	VMOVDQU64    2(CX), Z0
-	VPBROADCASTD k148<>+0(SB), Z1
+	VPBROADCASTD k147<>+0(SB), Z1
 	VPANDD       Z1, Z0, Z1
 	VPSRLW       $0x09, Z0, Z0
 	VPMOVWB      Z0, Y2
-	VMOVDQU64    k133<>+0(SB), Z0
-	VPERMI2B     k132<>+0(SB), Z0, Z2
+	VMOVDQU64    k132<>+0(SB), Z0
+	VPERMI2B     k131<>+0(SB), Z0, Z2
 	VMOVDQU64    Y2, (BX)
 	VPBROADCASTQ 66(CX), Z0
-	VMOVDQU64    k149<>+0(SB), Z8
+	VMOVDQU64    k148<>+0(SB), Z8
 	VPERMB       Z0, Z8, Z0
-	VPSRLVD      k80<>+0(SB), Z0, Z0
-	VPANDD.BCST  k19<>+0(SB), Z0, Z0
+	VPSRLVD      k79<>+0(SB), Z0, Z0
+	VPANDD.BCST  k18<>+0(SB), Z0, Z0
 	VPBROADCASTW (CX), Y2
 	VCVTPH2PS    Y2, Z8
 	VCVTDQ2PS    Z0, Z0
-	VADDPS.BCST  k134<>+0(SB), Z0, Z0
+	VADDPS.BCST  k133<>+0(SB), Z0, Z0
 	VMULPS       Z8, Z0, Z0
-	VMULPS.BCST  k135<>+0(SB), Z0, Z0
+	VMULPS.BCST  k134<>+0(SB), Z0, Z0
 	LEAQ         ·iq2xsGrid+0(SB), SI
 	VMOVUPS      Z0, 64(BX)
 	VPXORD       Z3, Z3, Z3
 	MOVQ         $0x0303030303030303, DI
 	KMOVQ        DI, K1
-	VMOVDQU64    k108<>+0(SB), Z0
+	VMOVDQU64    k107<>+0(SB), Z0
 	VPERMB.Z     Z1, Z0, K1, Z0
 	KXNORB       K1, K1, K1
 	VPXORD       Z4, Z4, Z4
@@ -8261,7 +8628,7 @@ block:
 	VMOVUPS      Z8, 192(AX)
 	MOVQ         $0x0303030303030303, DI
 	KMOVQ        DI, K1
-	VMOVDQU64    k115<>+0(SB), Z0
+	VMOVDQU64    k114<>+0(SB), Z0
 	VPERMB.Z     Z1, Z0, K1, Z0
 	KXNORB       K1, K1, K1
 	VPXORD       Z5, Z5, Z5
@@ -8287,7 +8654,7 @@ block:
 	VMOVUPS      Z8, 448(AX)
 	MOVQ         $0x0303030303030303, DI
 	KMOVQ        DI, K1
-	VMOVDQU64    k116<>+0(SB), Z0
+	VMOVDQU64    k115<>+0(SB), Z0
 	VPERMB.Z     Z1, Z0, K1, Z0
 	KXNORB       K1, K1, K1
 	VPXORD       Z6, Z6, Z6
@@ -8313,7 +8680,7 @@ block:
 	VMOVUPS      Z8, 704(AX)
 	MOVQ         $0x0303030303030303, DI
 	KMOVQ        DI, K1
-	VMOVDQU64    k117<>+0(SB), Z0
+	VMOVDQU64    k116<>+0(SB), Z0
 	VPERMB.Z     Z1, Z0, K1, Z0
 	KXNORB       K1, K1, K1
 	VPXORD       Z7, Z7, Z7
@@ -8363,33 +8730,37 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k148<>+0(SB)/8, $0x01ff01ff01ff01ff
-DATA k148<>+8(SB)/8, $0x01ff01ff01ff01ff
-DATA k148<>+16(SB)/8, $0x01ff01ff01ff01ff
-DATA k148<>+24(SB)/8, $0x01ff01ff01ff01ff
-GLOBL k148<>(SB), RODATA|NOPTR, $32
+DATA k147<>+0(SB)/8, $0x01ff01ff01ff01ff
+DATA k147<>+8(SB)/8, $0x01ff01ff01ff01ff
+DATA k147<>+16(SB)/8, $0x01ff01ff01ff01ff
+DATA k147<>+24(SB)/8, $0x01ff01ff01ff01ff
+GLOBL k147<>(SB), RODATA|NOPTR, $32
 
-DATA k149<>+0(SB)/8, $0x0302010003020100
-DATA k149<>+8(SB)/8, $0x0403020104030201
-DATA k149<>+16(SB)/8, $0x0504030205040302
-DATA k149<>+24(SB)/8, $0x0605040306050403
-DATA k149<>+32(SB)/8, $0x0706050407060504
-DATA k149<>+40(SB)/8, $0x0807060508070605
-DATA k149<>+48(SB)/8, $0x0908070609080706
-DATA k149<>+56(SB)/8, $0x0a0908070a090807
-GLOBL k149<>(SB), RODATA|NOPTR, $64
+DATA k148<>+0(SB)/8, $0x0302010003020100
+DATA k148<>+8(SB)/8, $0x0403020104030201
+DATA k148<>+16(SB)/8, $0x0504030205040302
+DATA k148<>+24(SB)/8, $0x0605040306050403
+DATA k148<>+32(SB)/8, $0x0706050407060504
+DATA k148<>+40(SB)/8, $0x0807060508070605
+DATA k148<>+48(SB)/8, $0x0908070609080706
+DATA k148<>+56(SB)/8, $0x0a0908070a090807
+GLOBL k148<>(SB), RODATA|NOPTR, $64
 
 // func iq2_XSF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·iq2_XSF16AVX512(SB), NOSPLIT, $384-32
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// IQ2_XS: d float16; indices of rows, a scale of 4 bits for 16, 7 signs for 8 elements
+	// table = what a byte of a row comes to under each scale
+	// number = +-row[i] * (scale+1/2)*d/4
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k140<>+0(SB), Z0
-	VMOVDQU64    k73<>+0(SB), Z1
-	VMOVDQU64    k119<>+0(SB), Z2
+	VPBROADCASTD k139<>+0(SB), Z0
+	VMOVDQU64    k72<>+0(SB), Z1
+	VMOVDQU64    k118<>+0(SB), Z2
 	VPBROADCASTD k0<>+0(SB), Z3
 
 block:
@@ -8398,119 +8769,119 @@ block:
 	TESTL        $0x00007c00, SI
 	JZ           stop
 	VMOVDQU64    2(CX), Z4
-	VPBROADCASTD k148<>+0(SB), Z5
+	VPBROADCASTD k147<>+0(SB), Z5
 	VPANDD       Z5, Z4, Z5
 	VPSRLW       $0x09, Z4, Z4
 	VPMOVWB      Z4, Y6
-	VMOVDQU64    k133<>+0(SB), Z4
-	VPERMI2B     k132<>+0(SB), Z4, Z6
+	VMOVDQU64    k132<>+0(SB), Z4
+	VPERMI2B     k131<>+0(SB), Z4, Z6
 	VMOVDQU64    Y6, (BX)
 	VPBROADCASTQ 66(CX), Z4
-	VMOVDQU64    k149<>+0(SB), Z11
+	VMOVDQU64    k148<>+0(SB), Z11
 	VPERMB       Z4, Z11, Z4
-	VPSRLVD      k80<>+0(SB), Z4, Z4
-	VPANDD.BCST  k19<>+0(SB), Z4, Z4
+	VPSRLVD      k79<>+0(SB), Z4, Z4
+	VPANDD.BCST  k18<>+0(SB), Z4, Z4
 	VPBROADCASTW (CX), Y6
 	VCVTPH2PS    Y6, Z11
 	VCVTDQ2PS    Z4, Z4
-	VADDPS.BCST  k134<>+0(SB), Z4, Z4
+	VADDPS.BCST  k133<>+0(SB), Z4, Z4
 	VMULPS       Z11, Z4, Z4
-	VMULPS.BCST  k135<>+0(SB), Z4, Z4
+	VMULPS.BCST  k134<>+0(SB), Z4, Z4
 	LEAQ         ·iq2xsGrid+0(SB), SI
-	VMOVDQU64    k141<>+0(SB), Z11
+	VMOVDQU64    k140<>+0(SB), Z11
 	VPERMD       Z4, Z11, Z11
-	VMULPS       k142<>+0(SB), Z11, Z11
-	VMOVDQU64    k143<>+0(SB), Z12
+	VMULPS       k141<>+0(SB), Z11, Z11
+	VMOVDQU64    k142<>+0(SB), Z12
 	VPERMD       Z4, Z12, Z12
-	VMULPS       k142<>+0(SB), Z12, Z12
+	VMULPS       k141<>+0(SB), Z12, Z12
 	VCVTPS2PH    $0x00, Z11, Y11
 	VCVTPS2PH    $0x00, Z12, Y12
 	VINSERTI64X4 $0x01, Y12, Z11, Z11
-	VMOVDQU64    k150<>+0(SB), Z12
+	VMOVDQU64    k149<>+0(SB), Z12
 	VPERMD       Z4, Z12, Z12
-	VMULPS       k142<>+0(SB), Z12, Z12
-	VMOVDQU64    k151<>+0(SB), Z13
+	VMULPS       k141<>+0(SB), Z12, Z12
+	VMOVDQU64    k150<>+0(SB), Z13
 	VPERMD       Z4, Z13, Z4
-	VMULPS       k142<>+0(SB), Z4, Z4
+	VMULPS       k141<>+0(SB), Z4, Z4
 	VCVTPS2PH    $0x00, Z12, Y12
 	VCVTPS2PH    $0x00, Z4, Y4
 	VINSERTI64X4 $0x01, Y4, Z12, Z12
 	MOVQ         $0x0303030303030303, DI
 	KMOVQ        DI, K1
-	VMOVDQU64    k108<>+0(SB), Z4
+	VMOVDQU64    k107<>+0(SB), Z4
 	VPERMB.Z     Z5, Z4, K1, Z4
 	KXNORB       K1, K1, K1
 	VPXORD       Z7, Z7, Z7
 	VPGATHERQQ   (SI)(Z4*8), K1, Z7
 	VPSRLW       $0x03, Z7, Z7
 	VPERMB       Z7, Z1, Z4
-	VPTERNLOGD   $0xea, k152<>+0(SB), Z0, Z4
+	VPTERNLOGD   $0xea, k151<>+0(SB), Z0, Z4
 	VPERMB       Z11, Z4, Z4
 	KMOVD        (BX), K1
 	VPADDW       Z3, Z4, K1, Z4
 	VMOVDQU64    Z4, (AX)
 	VPERMB       Z7, Z2, Z4
-	VPTERNLOGD   $0xea, k153<>+0(SB), Z0, Z4
+	VPTERNLOGD   $0xea, k152<>+0(SB), Z0, Z4
 	VPERMB       Z11, Z4, Z4
 	KMOVD        4(BX), K1
 	VPADDW       Z3, Z4, K1, Z4
 	VMOVDQU64    Z4, 64(AX)
 	MOVQ         $0x0303030303030303, DI
 	KMOVQ        DI, K1
-	VMOVDQU64    k115<>+0(SB), Z4
+	VMOVDQU64    k114<>+0(SB), Z4
 	VPERMB.Z     Z5, Z4, K1, Z4
 	KXNORB       K1, K1, K1
 	VPXORD       Z8, Z8, Z8
 	VPGATHERQQ   (SI)(Z4*8), K1, Z8
 	VPSRLW       $0x03, Z8, Z8
 	VPERMB       Z8, Z1, Z4
-	VPTERNLOGD   $0xea, k154<>+0(SB), Z0, Z4
+	VPTERNLOGD   $0xea, k153<>+0(SB), Z0, Z4
 	VPERMB       Z11, Z4, Z4
 	KMOVD        8(BX), K1
 	VPADDW       Z3, Z4, K1, Z4
 	VMOVDQU64    Z4, 128(AX)
 	VPERMB       Z8, Z2, Z4
-	VPTERNLOGD   $0xea, k155<>+0(SB), Z0, Z4
+	VPTERNLOGD   $0xea, k154<>+0(SB), Z0, Z4
 	VPERMB       Z11, Z4, Z4
 	KMOVD        12(BX), K1
 	VPADDW       Z3, Z4, K1, Z4
 	VMOVDQU64    Z4, 192(AX)
 	MOVQ         $0x0303030303030303, DI
 	KMOVQ        DI, K1
-	VMOVDQU64    k116<>+0(SB), Z4
+	VMOVDQU64    k115<>+0(SB), Z4
 	VPERMB.Z     Z5, Z4, K1, Z4
 	KXNORB       K1, K1, K1
 	VPXORD       Z9, Z9, Z9
 	VPGATHERQQ   (SI)(Z4*8), K1, Z9
 	VPSRLW       $0x03, Z9, Z9
 	VPERMB       Z9, Z1, Z4
-	VPTERNLOGD   $0xea, k152<>+0(SB), Z0, Z4
+	VPTERNLOGD   $0xea, k151<>+0(SB), Z0, Z4
 	VPERMB       Z12, Z4, Z4
 	KMOVD        16(BX), K1
 	VPADDW       Z3, Z4, K1, Z4
 	VMOVDQU64    Z4, 256(AX)
 	VPERMB       Z9, Z2, Z4
-	VPTERNLOGD   $0xea, k153<>+0(SB), Z0, Z4
+	VPTERNLOGD   $0xea, k152<>+0(SB), Z0, Z4
 	VPERMB       Z12, Z4, Z4
 	KMOVD        20(BX), K1
 	VPADDW       Z3, Z4, K1, Z4
 	VMOVDQU64    Z4, 320(AX)
 	MOVQ         $0x0303030303030303, DI
 	KMOVQ        DI, K1
-	VMOVDQU64    k117<>+0(SB), Z4
+	VMOVDQU64    k116<>+0(SB), Z4
 	VPERMB.Z     Z5, Z4, K1, Z4
 	KXNORB       K1, K1, K1
 	VPXORD       Z10, Z10, Z10
 	VPGATHERQQ   (SI)(Z4*8), K1, Z10
 	VPSRLW       $0x03, Z10, Z10
 	VPERMB       Z10, Z1, Z4
-	VPTERNLOGD   $0xea, k154<>+0(SB), Z0, Z4
+	VPTERNLOGD   $0xea, k153<>+0(SB), Z0, Z4
 	VPERMB       Z12, Z4, Z4
 	KMOVD        24(BX), K1
 	VPADDW       Z3, Z4, K1, Z4
 	VMOVDQU64    Z4, 384(AX)
 	VPERMB       Z10, Z2, Z4
-	VPTERNLOGD   $0xea, k155<>+0(SB), Z0, Z4
+	VPTERNLOGD   $0xea, k154<>+0(SB), Z0, Z4
 	VPERMB       Z12, Z4, Z4
 	KMOVD        28(BX), K1
 	VPADDW       Z3, Z4, K1, Z4
@@ -8533,71 +8904,75 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k150<>+0(SB)/8, $0x0000000800000008
-DATA k150<>+8(SB)/8, $0x0000000800000008
-DATA k150<>+16(SB)/8, $0x0000000900000009
-DATA k150<>+24(SB)/8, $0x0000000900000009
-DATA k150<>+32(SB)/8, $0x0000000a0000000a
-DATA k150<>+40(SB)/8, $0x0000000a0000000a
-DATA k150<>+48(SB)/8, $0x0000000b0000000b
-DATA k150<>+56(SB)/8, $0x0000000b0000000b
+DATA k149<>+0(SB)/8, $0x0000000800000008
+DATA k149<>+8(SB)/8, $0x0000000800000008
+DATA k149<>+16(SB)/8, $0x0000000900000009
+DATA k149<>+24(SB)/8, $0x0000000900000009
+DATA k149<>+32(SB)/8, $0x0000000a0000000a
+DATA k149<>+40(SB)/8, $0x0000000a0000000a
+DATA k149<>+48(SB)/8, $0x0000000b0000000b
+DATA k149<>+56(SB)/8, $0x0000000b0000000b
+GLOBL k149<>(SB), RODATA|NOPTR, $64
+
+DATA k150<>+0(SB)/8, $0x0000000c0000000c
+DATA k150<>+8(SB)/8, $0x0000000c0000000c
+DATA k150<>+16(SB)/8, $0x0000000d0000000d
+DATA k150<>+24(SB)/8, $0x0000000d0000000d
+DATA k150<>+32(SB)/8, $0x0000000e0000000e
+DATA k150<>+40(SB)/8, $0x0000000e0000000e
+DATA k150<>+48(SB)/8, $0x0000000f0000000f
+DATA k150<>+56(SB)/8, $0x0000000f0000000f
 GLOBL k150<>(SB), RODATA|NOPTR, $64
 
-DATA k151<>+0(SB)/8, $0x0000000c0000000c
-DATA k151<>+8(SB)/8, $0x0000000c0000000c
-DATA k151<>+16(SB)/8, $0x0000000d0000000d
-DATA k151<>+24(SB)/8, $0x0000000d0000000d
-DATA k151<>+32(SB)/8, $0x0000000e0000000e
-DATA k151<>+40(SB)/8, $0x0000000e0000000e
-DATA k151<>+48(SB)/8, $0x0000000f0000000f
-DATA k151<>+56(SB)/8, $0x0000000f0000000f
+DATA k151<>+0(SB)/8, $0x0100010001000100
+DATA k151<>+8(SB)/8, $0x0100010001000100
+DATA k151<>+16(SB)/8, $0x0100010001000100
+DATA k151<>+24(SB)/8, $0x0100010001000100
+DATA k151<>+32(SB)/8, $0x0908090809080908
+DATA k151<>+40(SB)/8, $0x0908090809080908
+DATA k151<>+48(SB)/8, $0x0908090809080908
+DATA k151<>+56(SB)/8, $0x0908090809080908
 GLOBL k151<>(SB), RODATA|NOPTR, $64
 
-DATA k152<>+0(SB)/8, $0x0100010001000100
-DATA k152<>+8(SB)/8, $0x0100010001000100
-DATA k152<>+16(SB)/8, $0x0100010001000100
-DATA k152<>+24(SB)/8, $0x0100010001000100
-DATA k152<>+32(SB)/8, $0x0908090809080908
-DATA k152<>+40(SB)/8, $0x0908090809080908
-DATA k152<>+48(SB)/8, $0x0908090809080908
-DATA k152<>+56(SB)/8, $0x0908090809080908
+DATA k152<>+0(SB)/8, $0x1110111011101110
+DATA k152<>+8(SB)/8, $0x1110111011101110
+DATA k152<>+16(SB)/8, $0x1110111011101110
+DATA k152<>+24(SB)/8, $0x1110111011101110
+DATA k152<>+32(SB)/8, $0x1918191819181918
+DATA k152<>+40(SB)/8, $0x1918191819181918
+DATA k152<>+48(SB)/8, $0x1918191819181918
+DATA k152<>+56(SB)/8, $0x1918191819181918
 GLOBL k152<>(SB), RODATA|NOPTR, $64
 
-DATA k153<>+0(SB)/8, $0x1110111011101110
-DATA k153<>+8(SB)/8, $0x1110111011101110
-DATA k153<>+16(SB)/8, $0x1110111011101110
-DATA k153<>+24(SB)/8, $0x1110111011101110
-DATA k153<>+32(SB)/8, $0x1918191819181918
-DATA k153<>+40(SB)/8, $0x1918191819181918
-DATA k153<>+48(SB)/8, $0x1918191819181918
-DATA k153<>+56(SB)/8, $0x1918191819181918
+DATA k153<>+0(SB)/8, $0x2120212021202120
+DATA k153<>+8(SB)/8, $0x2120212021202120
+DATA k153<>+16(SB)/8, $0x2120212021202120
+DATA k153<>+24(SB)/8, $0x2120212021202120
+DATA k153<>+32(SB)/8, $0x2928292829282928
+DATA k153<>+40(SB)/8, $0x2928292829282928
+DATA k153<>+48(SB)/8, $0x2928292829282928
+DATA k153<>+56(SB)/8, $0x2928292829282928
 GLOBL k153<>(SB), RODATA|NOPTR, $64
 
-DATA k154<>+0(SB)/8, $0x2120212021202120
-DATA k154<>+8(SB)/8, $0x2120212021202120
-DATA k154<>+16(SB)/8, $0x2120212021202120
-DATA k154<>+24(SB)/8, $0x2120212021202120
-DATA k154<>+32(SB)/8, $0x2928292829282928
-DATA k154<>+40(SB)/8, $0x2928292829282928
-DATA k154<>+48(SB)/8, $0x2928292829282928
-DATA k154<>+56(SB)/8, $0x2928292829282928
+DATA k154<>+0(SB)/8, $0x3130313031303130
+DATA k154<>+8(SB)/8, $0x3130313031303130
+DATA k154<>+16(SB)/8, $0x3130313031303130
+DATA k154<>+24(SB)/8, $0x3130313031303130
+DATA k154<>+32(SB)/8, $0x3938393839383938
+DATA k154<>+40(SB)/8, $0x3938393839383938
+DATA k154<>+48(SB)/8, $0x3938393839383938
+DATA k154<>+56(SB)/8, $0x3938393839383938
 GLOBL k154<>(SB), RODATA|NOPTR, $64
-
-DATA k155<>+0(SB)/8, $0x3130313031303130
-DATA k155<>+8(SB)/8, $0x3130313031303130
-DATA k155<>+16(SB)/8, $0x3130313031303130
-DATA k155<>+24(SB)/8, $0x3130313031303130
-DATA k155<>+32(SB)/8, $0x3938393839383938
-DATA k155<>+40(SB)/8, $0x3938393839383938
-DATA k155<>+48(SB)/8, $0x3938393839383938
-DATA k155<>+56(SB)/8, $0x3938393839383938
-GLOBL k155<>(SB), RODATA|NOPTR, $64
 
 // func iq2_SF32AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·iq2_SF32AVX512(SB), NOSPLIT, $384-32
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
+
+	// IQ2_S: d float16; indices of rows, a scale of 4 bits for 16, 8 signs for 8 elements
+	// table = what a byte of a row comes to under each scale
+	// number = +-row[i] * (scale+1/2)*d/4
 	MOVQ n+16(FP), DX
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
@@ -8608,30 +8983,30 @@ block:
 	TESTL        $0x00007c00, SI
 	JZ           stop
 	VMOVDQU32    66(CX), X0
-	VMOVDQU64    k156<>+0(SB), Z1
+	VMOVDQU64    k155<>+0(SB), Z1
 	VPERMB       Z0, Z1, Z1
-	VPSLLVW      k157<>+0(SB), Z1, Z1
+	VPSLLVW      k156<>+0(SB), Z1, Z1
 	VPMOVZXBW    2(CX), Z2
-	VPBROADCASTD k158<>+0(SB), Z3
+	VPBROADCASTD k157<>+0(SB), Z3
 	VPTERNLOGD   $0xea, Z2, Z3, Z1
-	VMOVDQU64    k159<>+0(SB), Z2
+	VMOVDQU64    k158<>+0(SB), Z2
 	VPERMB       Z0, Z2, Z2
-	VMOVDQU64    k149<>+0(SB), Z3
+	VMOVDQU64    k148<>+0(SB), Z3
 	VPERMB       Z2, Z3, Z2
-	VPSRLVD      k80<>+0(SB), Z2, Z2
-	VPANDD.BCST  k19<>+0(SB), Z2, Z2
+	VPSRLVD      k79<>+0(SB), Z2, Z2
+	VPANDD.BCST  k18<>+0(SB), Z2, Z2
 	VPBROADCASTW (CX), Y3
 	VCVTPH2PS    Y3, Z3
 	VCVTDQ2PS    Z2, Z2
-	VADDPS.BCST  k134<>+0(SB), Z2, Z2
+	VADDPS.BCST  k133<>+0(SB), Z2, Z2
 	VMULPS       Z3, Z2, Z2
-	VMULPS.BCST  k135<>+0(SB), Z2, Z2
+	VMULPS.BCST  k134<>+0(SB), Z2, Z2
 	LEAQ         ·iq2sGrid+0(SB), SI
 	VMOVUPS      Z2, (BX)
 	VPXORD       Z4, Z4, Z4
 	MOVQ         $0x0303030303030303, DI
 	KMOVQ        DI, K1
-	VMOVDQU64    k108<>+0(SB), Z2
+	VMOVDQU64    k107<>+0(SB), Z2
 	VPERMB.Z     Z1, Z2, K1, Z2
 	KXNORB       K1, K1, K1
 	VPXORD       Z5, Z5, Z5
@@ -8657,7 +9032,7 @@ block:
 	VMOVUPS      Z3, 192(AX)
 	MOVQ         $0x0303030303030303, DI
 	KMOVQ        DI, K1
-	VMOVDQU64    k115<>+0(SB), Z2
+	VMOVDQU64    k114<>+0(SB), Z2
 	VPERMB.Z     Z1, Z2, K1, Z2
 	KXNORB       K1, K1, K1
 	VPXORD       Z6, Z6, Z6
@@ -8683,7 +9058,7 @@ block:
 	VMOVUPS      Z3, 448(AX)
 	MOVQ         $0x0303030303030303, DI
 	KMOVQ        DI, K1
-	VMOVDQU64    k116<>+0(SB), Z2
+	VMOVDQU64    k115<>+0(SB), Z2
 	VPERMB.Z     Z1, Z2, K1, Z2
 	KXNORB       K1, K1, K1
 	VPXORD       Z7, Z7, Z7
@@ -8709,7 +9084,7 @@ block:
 	VMOVUPS      Z3, 704(AX)
 	MOVQ         $0x0303030303030303, DI
 	KMOVQ        DI, K1
-	VMOVDQU64    k117<>+0(SB), Z2
+	VMOVDQU64    k116<>+0(SB), Z2
 	VPERMB.Z     Z1, Z2, K1, Z1
 	KXNORB       K1, K1, K1
 	VPXORD       Z8, Z8, Z8
@@ -8759,53 +9134,57 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k156<>+0(SB)/8, $0x0000000000000000
-DATA k156<>+8(SB)/8, $0x0101010101010101
-DATA k156<>+16(SB)/8, $0x0202020202020202
-DATA k156<>+24(SB)/8, $0x0303030303030303
-DATA k156<>+32(SB)/8, $0x0404040404040404
-DATA k156<>+40(SB)/8, $0x0505050505050505
-DATA k156<>+48(SB)/8, $0x0606060606060606
-DATA k156<>+56(SB)/8, $0x0707070707070707
+DATA k155<>+0(SB)/8, $0x0000000000000000
+DATA k155<>+8(SB)/8, $0x0101010101010101
+DATA k155<>+16(SB)/8, $0x0202020202020202
+DATA k155<>+24(SB)/8, $0x0303030303030303
+DATA k155<>+32(SB)/8, $0x0404040404040404
+DATA k155<>+40(SB)/8, $0x0505050505050505
+DATA k155<>+48(SB)/8, $0x0606060606060606
+DATA k155<>+56(SB)/8, $0x0707070707070707
+GLOBL k155<>(SB), RODATA|NOPTR, $64
+
+DATA k156<>+0(SB)/8, $0x0002000400060008
+DATA k156<>+8(SB)/8, $0x0002000400060008
+DATA k156<>+16(SB)/8, $0x0002000400060008
+DATA k156<>+24(SB)/8, $0x0002000400060008
+DATA k156<>+32(SB)/8, $0x0002000400060008
+DATA k156<>+40(SB)/8, $0x0002000400060008
+DATA k156<>+48(SB)/8, $0x0002000400060008
+DATA k156<>+56(SB)/8, $0x0002000400060008
 GLOBL k156<>(SB), RODATA|NOPTR, $64
 
-DATA k157<>+0(SB)/8, $0x0002000400060008
-DATA k157<>+8(SB)/8, $0x0002000400060008
-DATA k157<>+16(SB)/8, $0x0002000400060008
-DATA k157<>+24(SB)/8, $0x0002000400060008
-DATA k157<>+32(SB)/8, $0x0002000400060008
-DATA k157<>+40(SB)/8, $0x0002000400060008
-DATA k157<>+48(SB)/8, $0x0002000400060008
-DATA k157<>+56(SB)/8, $0x0002000400060008
-GLOBL k157<>(SB), RODATA|NOPTR, $64
+DATA k157<>+0(SB)/8, $0x0300030003000300
+DATA k157<>+8(SB)/8, $0x0300030003000300
+DATA k157<>+16(SB)/8, $0x0300030003000300
+DATA k157<>+24(SB)/8, $0x0300030003000300
+GLOBL k157<>(SB), RODATA|NOPTR, $32
 
-DATA k158<>+0(SB)/8, $0x0300030003000300
-DATA k158<>+8(SB)/8, $0x0300030003000300
-DATA k158<>+16(SB)/8, $0x0300030003000300
-DATA k158<>+24(SB)/8, $0x0300030003000300
-GLOBL k158<>(SB), RODATA|NOPTR, $32
-
-DATA k159<>+0(SB)/8, $0x0f0e0d0c0b0a0908
-DATA k159<>+8(SB)/8, $0x0f0e0d0c0b0a0908
-DATA k159<>+16(SB)/8, $0x0f0e0d0c0b0a0908
-DATA k159<>+24(SB)/8, $0x0f0e0d0c0b0a0908
-DATA k159<>+32(SB)/8, $0x0f0e0d0c0b0a0908
-DATA k159<>+40(SB)/8, $0x0f0e0d0c0b0a0908
-DATA k159<>+48(SB)/8, $0x0f0e0d0c0b0a0908
-DATA k159<>+56(SB)/8, $0x0f0e0d0c0b0a0908
-GLOBL k159<>(SB), RODATA|NOPTR, $64
+DATA k158<>+0(SB)/8, $0x0f0e0d0c0b0a0908
+DATA k158<>+8(SB)/8, $0x0f0e0d0c0b0a0908
+DATA k158<>+16(SB)/8, $0x0f0e0d0c0b0a0908
+DATA k158<>+24(SB)/8, $0x0f0e0d0c0b0a0908
+DATA k158<>+32(SB)/8, $0x0f0e0d0c0b0a0908
+DATA k158<>+40(SB)/8, $0x0f0e0d0c0b0a0908
+DATA k158<>+48(SB)/8, $0x0f0e0d0c0b0a0908
+DATA k158<>+56(SB)/8, $0x0f0e0d0c0b0a0908
+GLOBL k158<>(SB), RODATA|NOPTR, $64
 
 // func iq2_SF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·iq2_SF16AVX512(SB), NOSPLIT, $320-32
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// IQ2_S: d float16; indices of rows, a scale of 4 bits for 16, 8 signs for 8 elements
+	// table = what a byte of a row comes to under each scale
+	// number = +-row[i] * (scale+1/2)*d/4
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k140<>+0(SB), Z0
-	VMOVDQU64    k73<>+0(SB), Z1
-	VMOVDQU64    k119<>+0(SB), Z2
+	VPBROADCASTD k139<>+0(SB), Z0
+	VMOVDQU64    k72<>+0(SB), Z1
+	VMOVDQU64    k118<>+0(SB), Z2
 	VPBROADCASTD k0<>+0(SB), Z3
 
 block:
@@ -8814,119 +9193,119 @@ block:
 	TESTL        $0x00007c00, BX
 	JZ           stop
 	VMOVDQU32    66(CX), X4
-	VMOVDQU64    k156<>+0(SB), Z5
+	VMOVDQU64    k155<>+0(SB), Z5
 	VPERMB       Z4, Z5, Z5
-	VPSLLVW      k157<>+0(SB), Z5, Z5
+	VPSLLVW      k156<>+0(SB), Z5, Z5
 	VPMOVZXBW    2(CX), Z6
-	VPBROADCASTD k158<>+0(SB), Z7
+	VPBROADCASTD k157<>+0(SB), Z7
 	VPTERNLOGD   $0xea, Z6, Z7, Z5
-	VMOVDQU64    k159<>+0(SB), Z6
+	VMOVDQU64    k158<>+0(SB), Z6
 	VPERMB       Z4, Z6, Z6
-	VMOVDQU64    k149<>+0(SB), Z7
+	VMOVDQU64    k148<>+0(SB), Z7
 	VPERMB       Z6, Z7, Z6
-	VPSRLVD      k80<>+0(SB), Z6, Z6
-	VPANDD.BCST  k19<>+0(SB), Z6, Z6
+	VPSRLVD      k79<>+0(SB), Z6, Z6
+	VPANDD.BCST  k18<>+0(SB), Z6, Z6
 	VPBROADCASTW (CX), Y7
 	VCVTPH2PS    Y7, Z7
 	VCVTDQ2PS    Z6, Z6
-	VADDPS.BCST  k134<>+0(SB), Z6, Z6
+	VADDPS.BCST  k133<>+0(SB), Z6, Z6
 	VMULPS       Z7, Z6, Z6
-	VMULPS.BCST  k135<>+0(SB), Z6, Z6
+	VMULPS.BCST  k134<>+0(SB), Z6, Z6
 	LEAQ         ·iq2sGrid+0(SB), BX
-	VMOVDQU64    k141<>+0(SB), Z7
+	VMOVDQU64    k140<>+0(SB), Z7
 	VPERMD       Z6, Z7, Z7
-	VMULPS       k142<>+0(SB), Z7, Z7
-	VMOVDQU64    k143<>+0(SB), Z12
+	VMULPS       k141<>+0(SB), Z7, Z7
+	VMOVDQU64    k142<>+0(SB), Z12
 	VPERMD       Z6, Z12, Z12
-	VMULPS       k142<>+0(SB), Z12, Z12
+	VMULPS       k141<>+0(SB), Z12, Z12
 	VCVTPS2PH    $0x00, Z7, Y7
 	VCVTPS2PH    $0x00, Z12, Y12
 	VINSERTI64X4 $0x01, Y12, Z7, Z7
-	VMOVDQU64    k150<>+0(SB), Z12
+	VMOVDQU64    k149<>+0(SB), Z12
 	VPERMD       Z6, Z12, Z12
-	VMULPS       k142<>+0(SB), Z12, Z12
-	VMOVDQU64    k151<>+0(SB), Z13
+	VMULPS       k141<>+0(SB), Z12, Z12
+	VMOVDQU64    k150<>+0(SB), Z13
 	VPERMD       Z6, Z13, Z6
-	VMULPS       k142<>+0(SB), Z6, Z6
+	VMULPS       k141<>+0(SB), Z6, Z6
 	VCVTPS2PH    $0x00, Z12, Y12
 	VCVTPS2PH    $0x00, Z6, Y6
 	VINSERTI64X4 $0x01, Y6, Z12, Z12
 	MOVQ         $0x0303030303030303, SI
 	KMOVQ        SI, K1
-	VMOVDQU64    k108<>+0(SB), Z6
+	VMOVDQU64    k107<>+0(SB), Z6
 	VPERMB.Z     Z5, Z6, K1, Z6
 	KXNORB       K1, K1, K1
 	VPXORD       Z8, Z8, Z8
 	VPGATHERQQ   (BX)(Z6*8), K1, Z8
 	VPSRLW       $0x03, Z8, Z8
 	VPERMB       Z8, Z1, Z6
-	VPTERNLOGD   $0xea, k152<>+0(SB), Z0, Z6
+	VPTERNLOGD   $0xea, k151<>+0(SB), Z0, Z6
 	VPERMB       Z7, Z6, Z6
 	KMOVD        34(CX), K1
 	VPADDW       Z3, Z6, K1, Z6
 	VMOVDQU64    Z6, (AX)
 	VPERMB       Z8, Z2, Z6
-	VPTERNLOGD   $0xea, k153<>+0(SB), Z0, Z6
+	VPTERNLOGD   $0xea, k152<>+0(SB), Z0, Z6
 	VPERMB       Z7, Z6, Z6
 	KMOVD        38(CX), K1
 	VPADDW       Z3, Z6, K1, Z6
 	VMOVDQU64    Z6, 64(AX)
 	MOVQ         $0x0303030303030303, SI
 	KMOVQ        SI, K1
-	VMOVDQU64    k115<>+0(SB), Z6
+	VMOVDQU64    k114<>+0(SB), Z6
 	VPERMB.Z     Z5, Z6, K1, Z6
 	KXNORB       K1, K1, K1
 	VPXORD       Z9, Z9, Z9
 	VPGATHERQQ   (BX)(Z6*8), K1, Z9
 	VPSRLW       $0x03, Z9, Z9
 	VPERMB       Z9, Z1, Z6
-	VPTERNLOGD   $0xea, k154<>+0(SB), Z0, Z6
+	VPTERNLOGD   $0xea, k153<>+0(SB), Z0, Z6
 	VPERMB       Z7, Z6, Z6
 	KMOVD        42(CX), K1
 	VPADDW       Z3, Z6, K1, Z6
 	VMOVDQU64    Z6, 128(AX)
 	VPERMB       Z9, Z2, Z6
-	VPTERNLOGD   $0xea, k155<>+0(SB), Z0, Z6
+	VPTERNLOGD   $0xea, k154<>+0(SB), Z0, Z6
 	VPERMB       Z7, Z6, Z6
 	KMOVD        46(CX), K1
 	VPADDW       Z3, Z6, K1, Z6
 	VMOVDQU64    Z6, 192(AX)
 	MOVQ         $0x0303030303030303, SI
 	KMOVQ        SI, K1
-	VMOVDQU64    k116<>+0(SB), Z6
+	VMOVDQU64    k115<>+0(SB), Z6
 	VPERMB.Z     Z5, Z6, K1, Z6
 	KXNORB       K1, K1, K1
 	VPXORD       Z10, Z10, Z10
 	VPGATHERQQ   (BX)(Z6*8), K1, Z10
 	VPSRLW       $0x03, Z10, Z10
 	VPERMB       Z10, Z1, Z6
-	VPTERNLOGD   $0xea, k152<>+0(SB), Z0, Z6
+	VPTERNLOGD   $0xea, k151<>+0(SB), Z0, Z6
 	VPERMB       Z12, Z6, Z6
 	KMOVD        50(CX), K1
 	VPADDW       Z3, Z6, K1, Z6
 	VMOVDQU64    Z6, 256(AX)
 	VPERMB       Z10, Z2, Z6
-	VPTERNLOGD   $0xea, k153<>+0(SB), Z0, Z6
+	VPTERNLOGD   $0xea, k152<>+0(SB), Z0, Z6
 	VPERMB       Z12, Z6, Z6
 	KMOVD        54(CX), K1
 	VPADDW       Z3, Z6, K1, Z6
 	VMOVDQU64    Z6, 320(AX)
 	MOVQ         $0x0303030303030303, SI
 	KMOVQ        SI, K1
-	VMOVDQU64    k117<>+0(SB), Z6
+	VMOVDQU64    k116<>+0(SB), Z6
 	VPERMB.Z     Z5, Z6, K1, Z5
 	KXNORB       K1, K1, K1
 	VPXORD       Z11, Z11, Z11
 	VPGATHERQQ   (BX)(Z5*8), K1, Z11
 	VPSRLW       $0x03, Z11, Z11
 	VPERMB       Z11, Z1, Z5
-	VPTERNLOGD   $0xea, k154<>+0(SB), Z0, Z5
+	VPTERNLOGD   $0xea, k153<>+0(SB), Z0, Z5
 	VPERMB       Z12, Z5, Z5
 	KMOVD        58(CX), K1
 	VPADDW       Z3, Z5, K1, Z5
 	VMOVDQU64    Z5, 384(AX)
 	VPERMB       Z11, Z2, Z5
-	VPTERNLOGD   $0xea, k155<>+0(SB), Z0, Z5
+	VPTERNLOGD   $0xea, k154<>+0(SB), Z0, Z5
 	VPERMB       Z12, Z5, Z5
 	KMOVD        62(CX), K1
 	VPADDW       Z3, Z5, K1, Z5
@@ -8954,6 +9333,10 @@ stop:
 TEXT ·iq3_XXSF32AVX512(SB), NOSPLIT, $448-32
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
+
+	// IQ3_XXS: d float16; indices of rows, a scale of 4 bits for 32, 7 signs for 8 elements
+	// table = what a byte of a row comes to under each scale
+	// number = +-row[i] * (scale+1/2)*d/2
 	MOVQ n+16(FP), DX
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
@@ -8964,21 +9347,21 @@ block:
 	TESTL          $0x00007c00, SI
 	JZ             stop
 	VPMOVZXDQ      66(CX), Z0
-	VMOVDQU64      k160<>+0(SB), Z2
+	VMOVDQU64      k159<>+0(SB), Z2
 	VPMULTISHIFTQB Z0, Z2, Z2
-	VMOVDQU64      k133<>+0(SB), Z3
-	VPERMI2B       k132<>+0(SB), Z3, Z2
+	VMOVDQU64      k132<>+0(SB), Z3
+	VPERMI2B       k131<>+0(SB), Z3, Z2
 	VPMOVQD        Z2, (BX)
 	VPSRLD         $0x1c, Z0, Z0
 	VPMOVQD        Z0, Y1
 	VPBROADCASTW   (CX), Y0
 	VCVTPH2PS      Y0, Z0
 	VCVTDQ2PS      Z1, Z1
-	VADDPS.BCST    k134<>+0(SB), Z1, Z1
+	VADDPS.BCST    k133<>+0(SB), Z1, Z1
 	VMULPS         Z0, Z1, Z1
-	VMULPS.BCST    k134<>+0(SB), Z1, Z1
+	VMULPS.BCST    k133<>+0(SB), Z1, Z1
 	VMOVDQU64      2(CX), Z0
-	VMOVDQU64      k161<>+0(SB), Z2
+	VMOVDQU64      k160<>+0(SB), Z2
 	VPERMD         Z0, Z2, Z0
 	LEAQ           ·iq3xxsPlanes+0(SB), SI
 	VPMOVB2M       Z0, K1
@@ -9122,25 +9505,25 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k160<>+0(SB)/8, $0x150e0700150e0700
-DATA k160<>+8(SB)/8, $0x150e0700150e0700
-DATA k160<>+16(SB)/8, $0x150e0700150e0700
-DATA k160<>+24(SB)/8, $0x150e0700150e0700
-DATA k160<>+32(SB)/8, $0x150e0700150e0700
-DATA k160<>+40(SB)/8, $0x150e0700150e0700
-DATA k160<>+48(SB)/8, $0x150e0700150e0700
-DATA k160<>+56(SB)/8, $0x150e0700150e0700
-GLOBL k160<>(SB), RODATA|NOPTR, $64
+DATA k159<>+0(SB)/8, $0x150e0700150e0700
+DATA k159<>+8(SB)/8, $0x150e0700150e0700
+DATA k159<>+16(SB)/8, $0x150e0700150e0700
+DATA k159<>+24(SB)/8, $0x150e0700150e0700
+DATA k159<>+32(SB)/8, $0x150e0700150e0700
+DATA k159<>+40(SB)/8, $0x150e0700150e0700
+DATA k159<>+48(SB)/8, $0x150e0700150e0700
+DATA k159<>+56(SB)/8, $0x150e0700150e0700
+GLOBL k159<>(SB), RODATA|NOPTR, $64
 
-DATA k161<>+0(SB)/8, $0x0000000400000000
-DATA k161<>+8(SB)/8, $0x0000000c00000008
-DATA k161<>+16(SB)/8, $0x0000000500000001
-DATA k161<>+24(SB)/8, $0x0000000d00000009
-DATA k161<>+32(SB)/8, $0x0000000600000002
-DATA k161<>+40(SB)/8, $0x0000000e0000000a
-DATA k161<>+48(SB)/8, $0x0000000700000003
-DATA k161<>+56(SB)/8, $0x0000000f0000000b
-GLOBL k161<>(SB), RODATA|NOPTR, $64
+DATA k160<>+0(SB)/8, $0x0000000400000000
+DATA k160<>+8(SB)/8, $0x0000000c00000008
+DATA k160<>+16(SB)/8, $0x0000000500000001
+DATA k160<>+24(SB)/8, $0x0000000d00000009
+DATA k160<>+32(SB)/8, $0x0000000600000002
+DATA k160<>+40(SB)/8, $0x0000000e0000000a
+DATA k160<>+48(SB)/8, $0x0000000700000003
+DATA k160<>+56(SB)/8, $0x0000000f0000000b
+GLOBL k160<>(SB), RODATA|NOPTR, $64
 
 // func iq3_XXSBF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, MMX+
@@ -9151,10 +9534,14 @@ TEXT ·iq3_XXSBF16AVX512(SB), NOSPLIT, $128-32
 	VPBROADCASTD k1<>+0(SB), Z1
 	VMOVDQU64    k2<>+0(SB), Z2
 	VMOVDQU64    k3<>+0(SB), Z3
+
+	// IQ3_XXS: d float16; indices of rows, a scale of 4 bits for 32, 7 signs for 8 elements
+	// table = what a byte of a row comes to under each scale
+	// number = +-row[i] * (scale+1/2)*d/2
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k118<>+0(SB), Z4
+	VPBROADCASTD k117<>+0(SB), Z4
 	VPBROADCASTD k0<>+0(SB), Z5
 
 block:
@@ -9163,19 +9550,19 @@ block:
 	TESTL          $0x00007c00, SI
 	JZ             stop
 	VPMOVZXDQ      66(CX), Z6
-	VMOVDQU64      k160<>+0(SB), Z8
+	VMOVDQU64      k159<>+0(SB), Z8
 	VPMULTISHIFTQB Z6, Z8, Z8
-	VMOVDQU64      k133<>+0(SB), Z9
-	VPERMI2B       k132<>+0(SB), Z9, Z8
+	VMOVDQU64      k132<>+0(SB), Z9
+	VPERMI2B       k131<>+0(SB), Z9, Z8
 	VPMOVQD        Z8, (BX)
 	VPSRLD         $0x1c, Z6, Z6
 	VPMOVQD        Z6, Y7
 	VPBROADCASTW   (CX), Y6
 	VCVTPH2PS      Y6, Z6
 	VCVTDQ2PS      Z7, Z7
-	VADDPS.BCST    k134<>+0(SB), Z7, Z7
+	VADDPS.BCST    k133<>+0(SB), Z7, Z7
 	VMULPS         Z6, Z7, Z7
-	VMULPS.BCST    k134<>+0(SB), Z7, Z7
+	VMULPS.BCST    k133<>+0(SB), Z7, Z7
 	VMOVDQU64      2(CX), Z6
 	LEAQ           ·iq3xxsPairs+0(SB), SI
 	VPMOVB2M       Z6, K1
@@ -9195,90 +9582,90 @@ block:
 	VMOVDQU8       Z6, K1, Z9
 	VPUNPCKLBW     Z9, Z8, Z6
 	VPUNPCKHBW     Z9, Z8, Z8
-	VMOVDQU64      k55<>+0(SB), Z9
+	VMOVDQU64      k54<>+0(SB), Z9
 	VPERMD         Z7, Z9, Z9
-	VMULPS         k162<>+0(SB), Z9, Z9
-	VMOVDQU64      k56<>+0(SB), Z10
+	VMULPS         k161<>+0(SB), Z9, Z9
+	VMOVDQU64      k55<>+0(SB), Z10
 	VPERMD         Z7, Z10, Z10
-	VMULPS         k162<>+0(SB), Z10, Z10
+	VMULPS         k161<>+0(SB), Z10, Z10
 	VMOVDQA64      Z9, Z11
 	VPERMT2W       Z10, Z2, Z11
 	VPERMT2W       Z10, Z3, Z9
 	VPTERNLOGD     $0xf8, Z1, Z11, Z9
 	VPCMPUW        $0x06, Z0, Z9, K1
 	VPADDW         Z1, Z11, K1, Z11
-	VMOVDQU64      k60<>+0(SB), Z9
+	VMOVDQU64      k59<>+0(SB), Z9
 	VPERMD         Z7, Z9, Z9
-	VMULPS         k162<>+0(SB), Z9, Z9
-	VMOVDQU64      k61<>+0(SB), Z10
+	VMULPS         k161<>+0(SB), Z9, Z9
+	VMOVDQU64      k60<>+0(SB), Z10
 	VPERMD         Z7, Z10, Z10
-	VMULPS         k162<>+0(SB), Z10, Z10
+	VMULPS         k161<>+0(SB), Z10, Z10
 	VMOVDQA64      Z9, Z12
 	VPERMT2W       Z10, Z2, Z12
 	VPERMT2W       Z10, Z3, Z9
 	VPTERNLOGD     $0xf8, Z1, Z12, Z9
 	VPCMPUW        $0x06, Z0, Z9, K1
 	VPADDW         Z1, Z12, K1, Z12
-	VMOVDQU64      k124<>+0(SB), Z9
+	VMOVDQU64      k123<>+0(SB), Z9
 	VPERMB         Z6, Z9, Z9
-	VPSRLVW        k125<>+0(SB), Z9, Z9
-	VPTERNLOGD     $0xea, k91<>+0(SB), Z4, Z9
+	VPSRLVW        k124<>+0(SB), Z9, Z9
+	VPTERNLOGD     $0xea, k90<>+0(SB), Z4, Z9
 	VPERMB         Z11, Z9, Z9
 	KMOVD          (BX), K1
 	VPADDW         Z5, Z9, K1, Z9
 	VMOVDQU64      Z9, (AX)
-	VMOVDQU64      k124<>+0(SB), Z9
+	VMOVDQU64      k123<>+0(SB), Z9
 	VPERMB         Z8, Z9, Z9
-	VPSRLVW        k125<>+0(SB), Z9, Z9
-	VPTERNLOGD     $0xea, k121<>+0(SB), Z4, Z9
+	VPSRLVW        k124<>+0(SB), Z9, Z9
+	VPTERNLOGD     $0xea, k120<>+0(SB), Z4, Z9
 	VPERMB         Z11, Z9, Z9
 	KMOVD          4(BX), K1
 	VPADDW         Z5, Z9, K1, Z9
 	VMOVDQU64      Z9, 64(AX)
-	VMOVDQU64      k163<>+0(SB), Z9
+	VMOVDQU64      k162<>+0(SB), Z9
 	VPERMB         Z6, Z9, Z9
-	VPSRLVW        k125<>+0(SB), Z9, Z9
-	VPTERNLOGD     $0xea, k122<>+0(SB), Z4, Z9
+	VPSRLVW        k124<>+0(SB), Z9, Z9
+	VPTERNLOGD     $0xea, k121<>+0(SB), Z4, Z9
 	VPERMB         Z11, Z9, Z9
 	KMOVD          8(BX), K1
 	VPADDW         Z5, Z9, K1, Z9
 	VMOVDQU64      Z9, 128(AX)
-	VMOVDQU64      k163<>+0(SB), Z9
+	VMOVDQU64      k162<>+0(SB), Z9
 	VPERMB         Z8, Z9, Z9
-	VPSRLVW        k125<>+0(SB), Z9, Z9
-	VPTERNLOGD     $0xea, k123<>+0(SB), Z4, Z9
+	VPSRLVW        k124<>+0(SB), Z9, Z9
+	VPTERNLOGD     $0xea, k122<>+0(SB), Z4, Z9
 	VPERMB         Z11, Z9, Z9
 	KMOVD          12(BX), K1
 	VPADDW         Z5, Z9, K1, Z9
 	VMOVDQU64      Z9, 192(AX)
-	VMOVDQU64      k164<>+0(SB), Z9
+	VMOVDQU64      k163<>+0(SB), Z9
 	VPERMB         Z6, Z9, Z9
-	VPSRLVW        k125<>+0(SB), Z9, Z9
-	VPTERNLOGD     $0xea, k91<>+0(SB), Z4, Z9
+	VPSRLVW        k124<>+0(SB), Z9, Z9
+	VPTERNLOGD     $0xea, k90<>+0(SB), Z4, Z9
 	VPERMB         Z12, Z9, Z9
 	KMOVD          16(BX), K1
 	VPADDW         Z5, Z9, K1, Z9
 	VMOVDQU64      Z9, 256(AX)
-	VMOVDQU64      k164<>+0(SB), Z9
+	VMOVDQU64      k163<>+0(SB), Z9
 	VPERMB         Z8, Z9, Z9
-	VPSRLVW        k125<>+0(SB), Z9, Z9
-	VPTERNLOGD     $0xea, k121<>+0(SB), Z4, Z9
+	VPSRLVW        k124<>+0(SB), Z9, Z9
+	VPTERNLOGD     $0xea, k120<>+0(SB), Z4, Z9
 	VPERMB         Z12, Z9, Z9
 	KMOVD          20(BX), K1
 	VPADDW         Z5, Z9, K1, Z9
 	VMOVDQU64      Z9, 320(AX)
-	VMOVDQU64      k165<>+0(SB), Z9
+	VMOVDQU64      k164<>+0(SB), Z9
 	VPERMB         Z6, Z9, Z6
-	VPSRLVW        k125<>+0(SB), Z6, Z6
-	VPTERNLOGD     $0xea, k122<>+0(SB), Z4, Z6
+	VPSRLVW        k124<>+0(SB), Z6, Z6
+	VPTERNLOGD     $0xea, k121<>+0(SB), Z4, Z6
 	VPERMB         Z12, Z6, Z6
 	KMOVD          24(BX), K1
 	VPADDW         Z5, Z6, K1, Z6
 	VMOVDQU64      Z6, 384(AX)
-	VMOVDQU64      k165<>+0(SB), Z6
+	VMOVDQU64      k164<>+0(SB), Z6
 	VPERMB         Z8, Z6, Z6
-	VPSRLVW        k125<>+0(SB), Z6, Z6
-	VPTERNLOGD     $0xea, k123<>+0(SB), Z4, Z6
+	VPSRLVW        k124<>+0(SB), Z6, Z6
+	VPTERNLOGD     $0xea, k122<>+0(SB), Z4, Z6
 	VPERMB         Z12, Z6, Z6
 	KMOVD          28(BX), K1
 	VPADDW         Z5, Z6, K1, Z6
@@ -9301,55 +9688,59 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k162<>+0(SB)/8, $0x4140000040800000
-DATA k162<>+8(SB)/8, $0x41e0000041a00000
-DATA k162<>+16(SB)/8, $0x4230000042100000
-DATA k162<>+24(SB)/8, $0x4278000042500000
-DATA k162<>+32(SB)/8, $0x4140000040800000
-DATA k162<>+40(SB)/8, $0x41e0000041a00000
-DATA k162<>+48(SB)/8, $0x4230000042100000
-DATA k162<>+56(SB)/8, $0x4278000042500000
+DATA k161<>+0(SB)/8, $0x4140000040800000
+DATA k161<>+8(SB)/8, $0x41e0000041a00000
+DATA k161<>+16(SB)/8, $0x4230000042100000
+DATA k161<>+24(SB)/8, $0x4278000042500000
+DATA k161<>+32(SB)/8, $0x4140000040800000
+DATA k161<>+40(SB)/8, $0x41e0000041a00000
+DATA k161<>+48(SB)/8, $0x4230000042100000
+DATA k161<>+56(SB)/8, $0x4278000042500000
+GLOBL k161<>(SB), RODATA|NOPTR, $64
+
+DATA k162<>+0(SB)/8, $0x1111111110101010
+DATA k162<>+8(SB)/8, $0x1313131312121212
+DATA k162<>+16(SB)/8, $0x1515151514141414
+DATA k162<>+24(SB)/8, $0x1717171716161616
+DATA k162<>+32(SB)/8, $0x1919191918181818
+DATA k162<>+40(SB)/8, $0x1b1b1b1b1a1a1a1a
+DATA k162<>+48(SB)/8, $0x1d1d1d1d1c1c1c1c
+DATA k162<>+56(SB)/8, $0x1f1f1f1f1e1e1e1e
 GLOBL k162<>(SB), RODATA|NOPTR, $64
 
-DATA k163<>+0(SB)/8, $0x1111111110101010
-DATA k163<>+8(SB)/8, $0x1313131312121212
-DATA k163<>+16(SB)/8, $0x1515151514141414
-DATA k163<>+24(SB)/8, $0x1717171716161616
-DATA k163<>+32(SB)/8, $0x1919191918181818
-DATA k163<>+40(SB)/8, $0x1b1b1b1b1a1a1a1a
-DATA k163<>+48(SB)/8, $0x1d1d1d1d1c1c1c1c
-DATA k163<>+56(SB)/8, $0x1f1f1f1f1e1e1e1e
+DATA k163<>+0(SB)/8, $0x2121212120202020
+DATA k163<>+8(SB)/8, $0x2323232322222222
+DATA k163<>+16(SB)/8, $0x2525252524242424
+DATA k163<>+24(SB)/8, $0x2727272726262626
+DATA k163<>+32(SB)/8, $0x2929292928282828
+DATA k163<>+40(SB)/8, $0x2b2b2b2b2a2a2a2a
+DATA k163<>+48(SB)/8, $0x2d2d2d2d2c2c2c2c
+DATA k163<>+56(SB)/8, $0x2f2f2f2f2e2e2e2e
 GLOBL k163<>(SB), RODATA|NOPTR, $64
 
-DATA k164<>+0(SB)/8, $0x2121212120202020
-DATA k164<>+8(SB)/8, $0x2323232322222222
-DATA k164<>+16(SB)/8, $0x2525252524242424
-DATA k164<>+24(SB)/8, $0x2727272726262626
-DATA k164<>+32(SB)/8, $0x2929292928282828
-DATA k164<>+40(SB)/8, $0x2b2b2b2b2a2a2a2a
-DATA k164<>+48(SB)/8, $0x2d2d2d2d2c2c2c2c
-DATA k164<>+56(SB)/8, $0x2f2f2f2f2e2e2e2e
+DATA k164<>+0(SB)/8, $0x3131313130303030
+DATA k164<>+8(SB)/8, $0x3333333332323232
+DATA k164<>+16(SB)/8, $0x3535353534343434
+DATA k164<>+24(SB)/8, $0x3737373736363636
+DATA k164<>+32(SB)/8, $0x3939393938383838
+DATA k164<>+40(SB)/8, $0x3b3b3b3b3a3a3a3a
+DATA k164<>+48(SB)/8, $0x3d3d3d3d3c3c3c3c
+DATA k164<>+56(SB)/8, $0x3f3f3f3f3e3e3e3e
 GLOBL k164<>(SB), RODATA|NOPTR, $64
-
-DATA k165<>+0(SB)/8, $0x3131313130303030
-DATA k165<>+8(SB)/8, $0x3333333332323232
-DATA k165<>+16(SB)/8, $0x3535353534343434
-DATA k165<>+24(SB)/8, $0x3737373736363636
-DATA k165<>+32(SB)/8, $0x3939393938383838
-DATA k165<>+40(SB)/8, $0x3b3b3b3b3a3a3a3a
-DATA k165<>+48(SB)/8, $0x3d3d3d3d3c3c3c3c
-DATA k165<>+56(SB)/8, $0x3f3f3f3f3e3e3e3e
-GLOBL k165<>(SB), RODATA|NOPTR, $64
 
 // func iq3_XXSF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, MMX+
 TEXT ·iq3_XXSF16AVX512(SB), NOSPLIT, $128-32
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// IQ3_XXS: d float16; indices of rows, a scale of 4 bits for 32, 7 signs for 8 elements
+	// table = what a byte of a row comes to under each scale
+	// number = +-row[i] * (scale+1/2)*d/2
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k118<>+0(SB), Z0
+	VPBROADCASTD k117<>+0(SB), Z0
 	VPBROADCASTD k0<>+0(SB), Z1
 
 block:
@@ -9358,19 +9749,19 @@ block:
 	TESTL          $0x00007c00, SI
 	JZ             stop
 	VPMOVZXDQ      66(CX), Z2
-	VMOVDQU64      k160<>+0(SB), Z4
+	VMOVDQU64      k159<>+0(SB), Z4
 	VPMULTISHIFTQB Z2, Z4, Z4
-	VMOVDQU64      k133<>+0(SB), Z5
-	VPERMI2B       k132<>+0(SB), Z5, Z4
+	VMOVDQU64      k132<>+0(SB), Z5
+	VPERMI2B       k131<>+0(SB), Z5, Z4
 	VPMOVQD        Z4, (BX)
 	VPSRLD         $0x1c, Z2, Z2
 	VPMOVQD        Z2, Y3
 	VPBROADCASTW   (CX), Y2
 	VCVTPH2PS      Y2, Z2
 	VCVTDQ2PS      Z3, Z3
-	VADDPS.BCST    k134<>+0(SB), Z3, Z3
+	VADDPS.BCST    k133<>+0(SB), Z3, Z3
 	VMULPS         Z2, Z3, Z3
-	VMULPS.BCST    k134<>+0(SB), Z3, Z3
+	VMULPS.BCST    k133<>+0(SB), Z3, Z3
 	VMOVDQU64      2(CX), Z2
 	LEAQ           ·iq3xxsPairs+0(SB), SI
 	VPMOVB2M       Z2, K1
@@ -9390,84 +9781,84 @@ block:
 	VMOVDQU8       Z2, K1, Z5
 	VPUNPCKLBW     Z5, Z4, Z2
 	VPUNPCKHBW     Z5, Z4, Z4
-	VMOVDQU64      k55<>+0(SB), Z5
+	VMOVDQU64      k54<>+0(SB), Z5
 	VPERMD         Z3, Z5, Z5
-	VMULPS         k162<>+0(SB), Z5, Z5
-	VMOVDQU64      k56<>+0(SB), Z6
+	VMULPS         k161<>+0(SB), Z5, Z5
+	VMOVDQU64      k55<>+0(SB), Z6
 	VPERMD         Z3, Z6, Z6
-	VMULPS         k162<>+0(SB), Z6, Z6
+	VMULPS         k161<>+0(SB), Z6, Z6
 	VCVTPS2PH      $0x00, Z5, Y5
 	VCVTPS2PH      $0x00, Z6, Y6
 	VINSERTI64X4   $0x01, Y6, Z5, Z5
-	VMOVDQU64      k60<>+0(SB), Z6
+	VMOVDQU64      k59<>+0(SB), Z6
 	VPERMD         Z3, Z6, Z6
-	VMULPS         k162<>+0(SB), Z6, Z6
-	VMOVDQU64      k61<>+0(SB), Z7
+	VMULPS         k161<>+0(SB), Z6, Z6
+	VMOVDQU64      k60<>+0(SB), Z7
 	VPERMD         Z3, Z7, Z7
-	VMULPS         k162<>+0(SB), Z7, Z7
+	VMULPS         k161<>+0(SB), Z7, Z7
 	VCVTPS2PH      $0x00, Z6, Y6
 	VCVTPS2PH      $0x00, Z7, Y7
 	VINSERTI64X4   $0x01, Y7, Z6, Z6
-	VMOVDQU64      k124<>+0(SB), Z7
+	VMOVDQU64      k123<>+0(SB), Z7
 	VPERMB         Z2, Z7, Z7
-	VPSRLVW        k125<>+0(SB), Z7, Z7
-	VPTERNLOGD     $0xea, k91<>+0(SB), Z0, Z7
+	VPSRLVW        k124<>+0(SB), Z7, Z7
+	VPTERNLOGD     $0xea, k90<>+0(SB), Z0, Z7
 	VPERMB         Z5, Z7, Z7
 	KMOVD          (BX), K1
 	VPADDW         Z1, Z7, K1, Z7
 	VMOVDQU64      Z7, (AX)
-	VMOVDQU64      k124<>+0(SB), Z7
+	VMOVDQU64      k123<>+0(SB), Z7
 	VPERMB         Z4, Z7, Z7
-	VPSRLVW        k125<>+0(SB), Z7, Z7
-	VPTERNLOGD     $0xea, k121<>+0(SB), Z0, Z7
+	VPSRLVW        k124<>+0(SB), Z7, Z7
+	VPTERNLOGD     $0xea, k120<>+0(SB), Z0, Z7
 	VPERMB         Z5, Z7, Z7
 	KMOVD          4(BX), K1
 	VPADDW         Z1, Z7, K1, Z7
 	VMOVDQU64      Z7, 64(AX)
-	VMOVDQU64      k163<>+0(SB), Z7
+	VMOVDQU64      k162<>+0(SB), Z7
 	VPERMB         Z2, Z7, Z7
-	VPSRLVW        k125<>+0(SB), Z7, Z7
-	VPTERNLOGD     $0xea, k122<>+0(SB), Z0, Z7
+	VPSRLVW        k124<>+0(SB), Z7, Z7
+	VPTERNLOGD     $0xea, k121<>+0(SB), Z0, Z7
 	VPERMB         Z5, Z7, Z7
 	KMOVD          8(BX), K1
 	VPADDW         Z1, Z7, K1, Z7
 	VMOVDQU64      Z7, 128(AX)
-	VMOVDQU64      k163<>+0(SB), Z7
+	VMOVDQU64      k162<>+0(SB), Z7
 	VPERMB         Z4, Z7, Z7
-	VPSRLVW        k125<>+0(SB), Z7, Z7
-	VPTERNLOGD     $0xea, k123<>+0(SB), Z0, Z7
+	VPSRLVW        k124<>+0(SB), Z7, Z7
+	VPTERNLOGD     $0xea, k122<>+0(SB), Z0, Z7
 	VPERMB         Z5, Z7, Z7
 	KMOVD          12(BX), K1
 	VPADDW         Z1, Z7, K1, Z7
 	VMOVDQU64      Z7, 192(AX)
-	VMOVDQU64      k164<>+0(SB), Z5
+	VMOVDQU64      k163<>+0(SB), Z5
 	VPERMB         Z2, Z5, Z5
-	VPSRLVW        k125<>+0(SB), Z5, Z5
-	VPTERNLOGD     $0xea, k91<>+0(SB), Z0, Z5
+	VPSRLVW        k124<>+0(SB), Z5, Z5
+	VPTERNLOGD     $0xea, k90<>+0(SB), Z0, Z5
 	VPERMB         Z6, Z5, Z5
 	KMOVD          16(BX), K1
 	VPADDW         Z1, Z5, K1, Z5
 	VMOVDQU64      Z5, 256(AX)
-	VMOVDQU64      k164<>+0(SB), Z5
+	VMOVDQU64      k163<>+0(SB), Z5
 	VPERMB         Z4, Z5, Z5
-	VPSRLVW        k125<>+0(SB), Z5, Z5
-	VPTERNLOGD     $0xea, k121<>+0(SB), Z0, Z5
+	VPSRLVW        k124<>+0(SB), Z5, Z5
+	VPTERNLOGD     $0xea, k120<>+0(SB), Z0, Z5
 	VPERMB         Z6, Z5, Z5
 	KMOVD          20(BX), K1
 	VPADDW         Z1, Z5, K1, Z5
 	VMOVDQU64      Z5, 320(AX)
-	VMOVDQU64      k165<>+0(SB), Z5
+	VMOVDQU64      k164<>+0(SB), Z5
 	VPERMB         Z2, Z5, Z2
-	VPSRLVW        k125<>+0(SB), Z2, Z2
-	VPTERNLOGD     $0xea, k122<>+0(SB), Z0, Z2
+	VPSRLVW        k124<>+0(SB), Z2, Z2
+	VPTERNLOGD     $0xea, k121<>+0(SB), Z0, Z2
 	VPERMB         Z6, Z2, Z2
 	KMOVD          24(BX), K1
 	VPADDW         Z1, Z2, K1, Z2
 	VMOVDQU64      Z2, 384(AX)
-	VMOVDQU64      k165<>+0(SB), Z2
+	VMOVDQU64      k164<>+0(SB), Z2
 	VPERMB         Z4, Z2, Z2
-	VPSRLVW        k125<>+0(SB), Z2, Z2
-	VPTERNLOGD     $0xea, k123<>+0(SB), Z0, Z2
+	VPSRLVW        k124<>+0(SB), Z2, Z2
+	VPTERNLOGD     $0xea, k122<>+0(SB), Z0, Z2
 	VPERMB         Z6, Z2, Z2
 	KMOVD          28(BX), K1
 	VPADDW         Z1, Z2, K1, Z2
@@ -9495,6 +9886,10 @@ stop:
 TEXT ·iq3_SF32AVX512(SB), NOSPLIT, $384-32
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
+
+	// IQ3_S: d float16; indices of rows, a scale of 4 bits for 32, 8 signs for 8 elements
+	// table = what a byte of a row comes to under each scale
+	// number = +-row[i] * (2*scale+1)*d
 	MOVQ n+16(FP), DX
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
@@ -9506,18 +9901,18 @@ block:
 	JZ           stop
 	KMOVQ        66(CX), K1
 	VPBROADCASTD 106(CX), Z0
-	VMOVDQU64    k149<>+0(SB), Z1
+	VMOVDQU64    k148<>+0(SB), Z1
 	VPERMB       Z0, Z1, Z0
-	VPSRLVD      k80<>+0(SB), Z0, Z0
-	VPANDD.BCST  k19<>+0(SB), Z0, Z0
+	VPSRLVD      k79<>+0(SB), Z0, Z0
+	VPANDD.BCST  k18<>+0(SB), Z0, Z0
 	VPBROADCASTW (CX), Y1
 	VCVTPH2PS    Y1, Z1
 	VPADDD       Z0, Z0, Z0
-	VPADDD.BCST  k90<>+0(SB), Z0, Z0
+	VPADDD.BCST  k89<>+0(SB), Z0, Z0
 	VCVTDQ2PS    Z0, Z0
 	VMULPS       Z1, Z0, Z0
 	VMOVDQU64    2(CX), Z1
-	VMOVDQU64    k161<>+0(SB), Z3
+	VMOVDQU64    k160<>+0(SB), Z3
 	VPERMD       Z1, Z3, Z1
 	VPMOVM2B     K1, Z4
 	VPERMD       Z4, Z3, Z4
@@ -9699,12 +10094,16 @@ stop:
 // func iq3_SF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, MMX+
 TEXT ·iq3_SF16AVX512(SB), NOSPLIT, $64-32
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// IQ3_S: d float16; indices of rows, a scale of 4 bits for 32, 8 signs for 8 elements
+	// table = what a byte of a row comes to under each scale
+	// number = +-row[i] * (2*scale+1)*d
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k118<>+0(SB), Z0
+	VPBROADCASTD k117<>+0(SB), Z0
 	VPBROADCASTD k0<>+0(SB), Z1
 
 block:
@@ -9714,14 +10113,14 @@ block:
 	JZ           stop
 	KMOVQ        66(CX), K1
 	VPBROADCASTD 106(CX), Z2
-	VMOVDQU64    k149<>+0(SB), Z3
+	VMOVDQU64    k148<>+0(SB), Z3
 	VPERMB       Z2, Z3, Z2
-	VPSRLVD      k80<>+0(SB), Z2, Z2
-	VPANDD.BCST  k19<>+0(SB), Z2, Z2
+	VPSRLVD      k79<>+0(SB), Z2, Z2
+	VPANDD.BCST  k18<>+0(SB), Z2, Z2
 	VPBROADCASTW (CX), Y3
 	VCVTPH2PS    Y3, Z3
 	VPADDD       Z2, Z2, Z2
-	VPADDD.BCST  k90<>+0(SB), Z2, Z2
+	VPADDD.BCST  k89<>+0(SB), Z2, Z2
 	VCVTDQ2PS    Z2, Z2
 	VMULPS       Z3, Z2, Z2
 	VMOVDQU64    2(CX), Z3
@@ -9759,84 +10158,84 @@ block:
 	VMOVDQU8     Z6, K1, Z5
 	VPUNPCKLBW   Z5, Z4, Z3
 	VPUNPCKHBW   Z5, Z4, Z4
-	VMOVDQU64    k55<>+0(SB), Z5
+	VMOVDQU64    k54<>+0(SB), Z5
 	VPERMD       Z2, Z5, Z5
-	VMULPS       k166<>+0(SB), Z5, Z5
-	VMOVDQU64    k56<>+0(SB), Z6
+	VMULPS       k165<>+0(SB), Z5, Z5
+	VMOVDQU64    k55<>+0(SB), Z6
 	VPERMD       Z2, Z6, Z6
-	VMULPS       k166<>+0(SB), Z6, Z6
+	VMULPS       k165<>+0(SB), Z6, Z6
 	VCVTPS2PH    $0x00, Z5, Y5
 	VCVTPS2PH    $0x00, Z6, Y6
 	VINSERTI64X4 $0x01, Y6, Z5, Z5
-	VMOVDQU64    k60<>+0(SB), Z6
+	VMOVDQU64    k59<>+0(SB), Z6
 	VPERMD       Z2, Z6, Z6
-	VMULPS       k166<>+0(SB), Z6, Z6
-	VMOVDQU64    k61<>+0(SB), Z7
+	VMULPS       k165<>+0(SB), Z6, Z6
+	VMOVDQU64    k60<>+0(SB), Z7
 	VPERMD       Z2, Z7, Z2
-	VMULPS       k166<>+0(SB), Z2, Z2
+	VMULPS       k165<>+0(SB), Z2, Z2
 	VCVTPS2PH    $0x00, Z6, Y6
 	VCVTPS2PH    $0x00, Z2, Y2
 	VINSERTI64X4 $0x01, Y2, Z6, Z6
-	VMOVDQU64    k124<>+0(SB), Z2
+	VMOVDQU64    k123<>+0(SB), Z2
 	VPERMB       Z3, Z2, Z2
-	VPSRLVW      k125<>+0(SB), Z2, Z2
-	VPTERNLOGD   $0xea, k91<>+0(SB), Z0, Z2
+	VPSRLVW      k124<>+0(SB), Z2, Z2
+	VPTERNLOGD   $0xea, k90<>+0(SB), Z0, Z2
 	VPERMB       Z5, Z2, Z2
 	KMOVD        74(CX), K1
 	VPADDW       Z1, Z2, K1, Z2
 	VMOVDQU64    Z2, (AX)
-	VMOVDQU64    k124<>+0(SB), Z2
+	VMOVDQU64    k123<>+0(SB), Z2
 	VPERMB       Z4, Z2, Z2
-	VPSRLVW      k125<>+0(SB), Z2, Z2
-	VPTERNLOGD   $0xea, k121<>+0(SB), Z0, Z2
+	VPSRLVW      k124<>+0(SB), Z2, Z2
+	VPTERNLOGD   $0xea, k120<>+0(SB), Z0, Z2
 	VPERMB       Z5, Z2, Z2
 	KMOVD        78(CX), K1
 	VPADDW       Z1, Z2, K1, Z2
 	VMOVDQU64    Z2, 64(AX)
-	VMOVDQU64    k163<>+0(SB), Z2
+	VMOVDQU64    k162<>+0(SB), Z2
 	VPERMB       Z3, Z2, Z2
-	VPSRLVW      k125<>+0(SB), Z2, Z2
-	VPTERNLOGD   $0xea, k122<>+0(SB), Z0, Z2
+	VPSRLVW      k124<>+0(SB), Z2, Z2
+	VPTERNLOGD   $0xea, k121<>+0(SB), Z0, Z2
 	VPERMB       Z5, Z2, Z2
 	KMOVD        82(CX), K1
 	VPADDW       Z1, Z2, K1, Z2
 	VMOVDQU64    Z2, 128(AX)
-	VMOVDQU64    k163<>+0(SB), Z2
+	VMOVDQU64    k162<>+0(SB), Z2
 	VPERMB       Z4, Z2, Z2
-	VPSRLVW      k125<>+0(SB), Z2, Z2
-	VPTERNLOGD   $0xea, k123<>+0(SB), Z0, Z2
+	VPSRLVW      k124<>+0(SB), Z2, Z2
+	VPTERNLOGD   $0xea, k122<>+0(SB), Z0, Z2
 	VPERMB       Z5, Z2, Z2
 	KMOVD        86(CX), K1
 	VPADDW       Z1, Z2, K1, Z2
 	VMOVDQU64    Z2, 192(AX)
-	VMOVDQU64    k164<>+0(SB), Z2
+	VMOVDQU64    k163<>+0(SB), Z2
 	VPERMB       Z3, Z2, Z2
-	VPSRLVW      k125<>+0(SB), Z2, Z2
-	VPTERNLOGD   $0xea, k91<>+0(SB), Z0, Z2
+	VPSRLVW      k124<>+0(SB), Z2, Z2
+	VPTERNLOGD   $0xea, k90<>+0(SB), Z0, Z2
 	VPERMB       Z6, Z2, Z2
 	KMOVD        90(CX), K1
 	VPADDW       Z1, Z2, K1, Z2
 	VMOVDQU64    Z2, 256(AX)
-	VMOVDQU64    k164<>+0(SB), Z2
+	VMOVDQU64    k163<>+0(SB), Z2
 	VPERMB       Z4, Z2, Z2
-	VPSRLVW      k125<>+0(SB), Z2, Z2
-	VPTERNLOGD   $0xea, k121<>+0(SB), Z0, Z2
+	VPSRLVW      k124<>+0(SB), Z2, Z2
+	VPTERNLOGD   $0xea, k120<>+0(SB), Z0, Z2
 	VPERMB       Z6, Z2, Z2
 	KMOVD        94(CX), K1
 	VPADDW       Z1, Z2, K1, Z2
 	VMOVDQU64    Z2, 320(AX)
-	VMOVDQU64    k165<>+0(SB), Z2
+	VMOVDQU64    k164<>+0(SB), Z2
 	VPERMB       Z3, Z2, Z2
-	VPSRLVW      k125<>+0(SB), Z2, Z2
-	VPTERNLOGD   $0xea, k122<>+0(SB), Z0, Z2
+	VPSRLVW      k124<>+0(SB), Z2, Z2
+	VPTERNLOGD   $0xea, k121<>+0(SB), Z0, Z2
 	VPERMB       Z6, Z2, Z2
 	KMOVD        98(CX), K1
 	VPADDW       Z1, Z2, K1, Z2
 	VMOVDQU64    Z2, 384(AX)
-	VMOVDQU64    k165<>+0(SB), Z2
+	VMOVDQU64    k164<>+0(SB), Z2
 	VPERMB       Z4, Z2, Z2
-	VPSRLVW      k125<>+0(SB), Z2, Z2
-	VPTERNLOGD   $0xea, k123<>+0(SB), Z0, Z2
+	VPSRLVW      k124<>+0(SB), Z2, Z2
+	VPTERNLOGD   $0xea, k122<>+0(SB), Z0, Z2
 	VPERMB       Z6, Z2, Z2
 	KMOVD        102(CX), K1
 	VPADDW       Z1, Z2, K1, Z2
@@ -9859,15 +10258,15 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k166<>+0(SB)/8, $0x404000003f800000
-DATA k166<>+8(SB)/8, $0x40e0000040a00000
-DATA k166<>+16(SB)/8, $0x4130000041100000
-DATA k166<>+24(SB)/8, $0x4170000041500000
-DATA k166<>+32(SB)/8, $0x404000003f800000
-DATA k166<>+40(SB)/8, $0x40e0000040a00000
-DATA k166<>+48(SB)/8, $0x4130000041100000
-DATA k166<>+56(SB)/8, $0x4170000041500000
-GLOBL k166<>(SB), RODATA|NOPTR, $64
+DATA k165<>+0(SB)/8, $0x404000003f800000
+DATA k165<>+8(SB)/8, $0x40e0000040a00000
+DATA k165<>+16(SB)/8, $0x4130000041100000
+DATA k165<>+24(SB)/8, $0x4170000041500000
+DATA k165<>+32(SB)/8, $0x404000003f800000
+DATA k165<>+40(SB)/8, $0x40e0000040a00000
+DATA k165<>+48(SB)/8, $0x4130000041100000
+DATA k165<>+56(SB)/8, $0x4170000041500000
+GLOBL k165<>(SB), RODATA|NOPTR, $64
 
 // func bytesScaleBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
@@ -9878,32 +10277,37 @@ TEXT ·bytesScaleBF16AVX512(SB), NOSPLIT, $192-64
 	VPBROADCASTD k1<>+0(SB), Z1
 	VMOVDQU64    k2<>+0(SB), Z2
 	VMOVDQU64    k3<>+0(SB), Z3
+
+	// For each run: are its scale a, and b or last, ordinary?
+	// For each chunk: number = q*a, each step rounded to float32;
+	// if not ordinary in double precision.
 	LEAQ         63(SP), DX
 	ANDQ         $-64, DX
 	MOVQ         a+16(FP), BX
 	MOVQ         b+24(FP), SI
 	MOVQ         flip+32(FP), DI
 	VPBROADCASTB (DI), Y4
-	VPXORD       k52<>+0(SB), Y4, Y4
-	VPBROADCASTD k167<>+0(SB), Z5
-	VPBROADCASTD k168<>+0(SB), Z6
+	VPXORD       k51<>+0(SB), Y4, Y4
+	VPBROADCASTD k166<>+0(SB), Z5
+	VPBROADCASTD k167<>+0(SB), Z6
 	MOVQ         last+40(FP), DI
-	VMOVDQU64    k169<>+0(SB), Z7
-	VMOVDQU64    k170<>+0(SB), Z8
+	VMOVDQU64    k168<>+0(SB), Z7
+	VMOVDQU64    k169<>+0(SB), Z8
 	MOVQ         $0x1111111111111111, DI
 	KMOVQ        DI, K1
-	MOVQ         n+56(FP), R8
+	MOVQ         n+56(FP), DI
 
 run:
-	MOVQ chunks+48(FP), DI
+	// The numbers of a run.
+	MOVQ chunks+48(FP), R8
 	MOVL (BX), R9
 	ADDL R9, R9
-	JZ   zero1
+	JZ   zero
 	SUBL $0x2f000000, R9
 	CMPL R9, $0xa0000000
-	JCC  exact1
+	JCC  exact
 
-zero1:
+zero:
 	VPBROADCASTD (BX), Z9
 
 chunk:
@@ -9926,18 +10330,19 @@ chunk:
 	PREFETCHT0 1024(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000040, AX
-	DECQ       DI
+	DECQ       R8
 	JNZ        chunk
 
 next:
 	ADDQ $0x04, BX
 	ADDQ $0x04, SI
-	DECQ R8
+	DECQ DI
 	JNZ  run
 	VZEROUPPER
 	RET
 
-exact1:
+exact:
+	// A run that is not ordinary.
 	VCVTPS2PD.BCST (BX), Z9
 
 exactly:
@@ -9958,7 +10363,7 @@ exactly:
 	VCVTPD2PS    Z12, Y12
 	VINSERTI64X4 $0x01, Y12, Z11, Z11
 	VCMPPS       $0x03, Z11, Z11, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z11
+	VPBROADCASTD k170<>+0(SB), K2, Z11
 	VCVTPS2PD    64(DX), Z12
 	VCVTPS2PD    96(DX), Z13
 	VMULPD       Z9, Z12, Z12
@@ -9967,7 +10372,7 @@ exactly:
 	VCVTPD2PS    Z13, Y13
 	VINSERTI64X4 $0x01, Y13, Z12, Z12
 	VCMPPS       $0x03, Z12, Z12, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z12
+	VPBROADCASTD k170<>+0(SB), K2, Z12
 	VMOVDQA64    Z11, Z13
 	VPERMT2W     Z12, Z2, Z13
 	VPERMT2W     Z12, Z3, Z11
@@ -9978,79 +10383,84 @@ exactly:
 	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000040, AX
-	DECQ         DI
+	DECQ         R8
 	JNZ          exactly
 	JMP          next
 
-DATA k167<>+0(SB)/8, $0x4b0000004b000000
-DATA k167<>+8(SB)/8, $0x4b0000004b000000
-DATA k167<>+16(SB)/8, $0x4b0000004b000000
-DATA k167<>+24(SB)/8, $0x4b0000004b000000
+DATA k166<>+0(SB)/8, $0x4b0000004b000000
+DATA k166<>+8(SB)/8, $0x4b0000004b000000
+DATA k166<>+16(SB)/8, $0x4b0000004b000000
+DATA k166<>+24(SB)/8, $0x4b0000004b000000
+GLOBL k166<>(SB), RODATA|NOPTR, $32
+
+DATA k167<>+0(SB)/8, $0x4b0000804b000080
+DATA k167<>+8(SB)/8, $0x4b0000804b000080
+DATA k167<>+16(SB)/8, $0x4b0000804b000080
+DATA k167<>+24(SB)/8, $0x4b0000804b000080
 GLOBL k167<>(SB), RODATA|NOPTR, $32
 
-DATA k168<>+0(SB)/8, $0x4b0000804b000080
-DATA k168<>+8(SB)/8, $0x4b0000804b000080
-DATA k168<>+16(SB)/8, $0x4b0000804b000080
-DATA k168<>+24(SB)/8, $0x4b0000804b000080
-GLOBL k168<>(SB), RODATA|NOPTR, $32
+DATA k168<>+0(SB)/8, $0x0000000100000000
+DATA k168<>+8(SB)/8, $0x0000000300000002
+DATA k168<>+16(SB)/8, $0x0000000500000004
+DATA k168<>+24(SB)/8, $0x0000000700000006
+DATA k168<>+32(SB)/8, $0x0000000900000008
+DATA k168<>+40(SB)/8, $0x0000000b0000000a
+DATA k168<>+48(SB)/8, $0x0000000d0000000c
+DATA k168<>+56(SB)/8, $0x0000000f0000000e
+GLOBL k168<>(SB), RODATA|NOPTR, $64
 
-DATA k169<>+0(SB)/8, $0x0000000100000000
-DATA k169<>+8(SB)/8, $0x0000000300000002
-DATA k169<>+16(SB)/8, $0x0000000500000004
-DATA k169<>+24(SB)/8, $0x0000000700000006
-DATA k169<>+32(SB)/8, $0x0000000900000008
-DATA k169<>+40(SB)/8, $0x0000000b0000000a
-DATA k169<>+48(SB)/8, $0x0000000d0000000c
-DATA k169<>+56(SB)/8, $0x0000000f0000000e
+DATA k169<>+0(SB)/8, $0x0000001100000010
+DATA k169<>+8(SB)/8, $0x0000001300000012
+DATA k169<>+16(SB)/8, $0x0000001500000014
+DATA k169<>+24(SB)/8, $0x0000001700000016
+DATA k169<>+32(SB)/8, $0x0000001900000018
+DATA k169<>+40(SB)/8, $0x0000001b0000001a
+DATA k169<>+48(SB)/8, $0x0000001d0000001c
+DATA k169<>+56(SB)/8, $0x0000001f0000001e
 GLOBL k169<>(SB), RODATA|NOPTR, $64
 
-DATA k170<>+0(SB)/8, $0x0000001100000010
-DATA k170<>+8(SB)/8, $0x0000001300000012
-DATA k170<>+16(SB)/8, $0x0000001500000014
-DATA k170<>+24(SB)/8, $0x0000001700000016
-DATA k170<>+32(SB)/8, $0x0000001900000018
-DATA k170<>+40(SB)/8, $0x0000001b0000001a
-DATA k170<>+48(SB)/8, $0x0000001d0000001c
-DATA k170<>+56(SB)/8, $0x0000001f0000001e
-GLOBL k170<>(SB), RODATA|NOPTR, $64
-
-DATA k171<>+0(SB)/8, $0x7fc000007fc00000
-DATA k171<>+8(SB)/8, $0x7fc000007fc00000
-DATA k171<>+16(SB)/8, $0x7fc000007fc00000
-DATA k171<>+24(SB)/8, $0x7fc000007fc00000
-GLOBL k171<>(SB), RODATA|NOPTR, $32
+DATA k170<>+0(SB)/8, $0x7fc000007fc00000
+DATA k170<>+8(SB)/8, $0x7fc000007fc00000
+DATA k170<>+16(SB)/8, $0x7fc000007fc00000
+DATA k170<>+24(SB)/8, $0x7fc000007fc00000
+GLOBL k170<>(SB), RODATA|NOPTR, $32
 
 // func bytesScaleF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·bytesScaleF16AVX512(SB), NOSPLIT, $192-64
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// For each run: are its scale a, and b or last, ordinary?
+	// For each chunk: number = q*a, each step rounded to float32;
+	// if not ordinary in double precision.
 	LEAQ         63(SP), DX
 	ANDQ         $-64, DX
 	MOVQ         a+16(FP), BX
 	MOVQ         b+24(FP), SI
 	MOVQ         flip+32(FP), DI
 	VPBROADCASTB (DI), Y0
-	VPXORD       k52<>+0(SB), Y0, Y0
-	VPBROADCASTD k167<>+0(SB), Z1
-	VPBROADCASTD k168<>+0(SB), Z2
+	VPXORD       k51<>+0(SB), Y0, Y0
+	VPBROADCASTD k166<>+0(SB), Z1
+	VPBROADCASTD k167<>+0(SB), Z2
 	MOVQ         last+40(FP), DI
-	VMOVDQU64    k169<>+0(SB), Z3
-	VMOVDQU64    k170<>+0(SB), Z4
+	VMOVDQU64    k168<>+0(SB), Z3
+	VMOVDQU64    k169<>+0(SB), Z4
 	MOVQ         $0x1111111111111111, DI
 	KMOVQ        DI, K1
-	MOVQ         n+56(FP), R8
+	MOVQ         n+56(FP), DI
 
 run:
-	MOVQ chunks+48(FP), DI
+	// The numbers of a run.
+	MOVQ chunks+48(FP), R8
 	MOVL (BX), R9
 	ADDL R9, R9
-	JZ   zero1
+	JZ   zero
 	SUBL $0x2f000000, R9
 	CMPL R9, $0xa0000000
-	JCC  exact1
+	JCC  exact
 
-zero1:
+zero:
 	VPBROADCASTD (BX), Z5
 
 chunk:
@@ -10068,18 +10478,19 @@ chunk:
 	PREFETCHT0 1024(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000040, AX
-	DECQ       DI
+	DECQ       R8
 	JNZ        chunk
 
 next:
 	ADDQ $0x04, BX
 	ADDQ $0x04, SI
-	DECQ R8
+	DECQ DI
 	JNZ  run
 	VZEROUPPER
 	RET
 
-exact1:
+exact:
+	// A run that is not ordinary.
 	VCVTPS2PD.BCST (BX), Z5
 
 exactly:
@@ -10100,7 +10511,7 @@ exactly:
 	VCVTPD2PS    Z8, Y8
 	VINSERTI64X4 $0x01, Y8, Z7, Z7
 	VCMPPS       $0x03, Z7, Z7, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z7
+	VPBROADCASTD k170<>+0(SB), K2, Z7
 	VCVTPS2PD    64(DX), Z8
 	VCVTPS2PD    96(DX), Z9
 	VMULPD       Z5, Z8, Z8
@@ -10109,56 +10520,61 @@ exactly:
 	VCVTPD2PS    Z9, Y9
 	VINSERTI64X4 $0x01, Y9, Z8, Z8
 	VCMPPS       $0x03, Z8, Z8, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z8
+	VPBROADCASTD k170<>+0(SB), K2, Z8
 	VCVTPS2PH    $0x00, Z7, (AX)
 	VCVTPS2PH    $0x00, Z8, 32(AX)
 	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000040, AX
-	DECQ         DI
+	DECQ         R8
 	JNZ          exactly
 	JMP          next
 
 // func bytesShiftF32AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·bytesShiftF32AVX512(SB), NOSPLIT, $192-64
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// For each run: are its scale a, and b or last, ordinary?
+	// For each chunk: number = (q-b)*a, each step rounded to float32;
+	// if not ordinary in double precision.
 	LEAQ         63(SP), DX
 	ANDQ         $-64, DX
 	MOVQ         a+16(FP), BX
 	MOVQ         b+24(FP), SI
 	MOVQ         flip+32(FP), DI
 	VPBROADCASTB (DI), Y0
-	VPXORD       k52<>+0(SB), Y0, Y0
-	VPBROADCASTD k167<>+0(SB), Z1
-	VPBROADCASTD k168<>+0(SB), Z2
+	VPXORD       k51<>+0(SB), Y0, Y0
+	VPBROADCASTD k166<>+0(SB), Z1
+	VPBROADCASTD k167<>+0(SB), Z2
 	MOVQ         last+40(FP), DI
 	VPBROADCASTD (DI), Z3
 	VSUBPS       Z3, Z2, Z2
-	VMOVDQU64    k169<>+0(SB), Z3
-	VMOVDQU64    k170<>+0(SB), Z5
+	VMOVDQU64    k168<>+0(SB), Z3
+	VMOVDQU64    k169<>+0(SB), Z5
 	MOVQ         $0x1111111111111111, DI
 	KMOVQ        DI, K1
-	MOVQ         n+56(FP), R8
+	MOVQ         n+56(FP), DI
 
 run:
-	MOVQ chunks+48(FP), DI
+	// The numbers of a run.
+	MOVQ chunks+48(FP), R8
 	MOVL (BX), R9
 	ADDL R9, R9
-	JZ   zero1
+	JZ   zero
 	SUBL $0x2f000000, R9
 	CMPL R9, $0xa0000000
-	JCC  exact1
+	JCC  exact
 
-zero1:
+zero:
 	VPBROADCASTD (BX), Z6
 	MOVL         (SI), R9
 	ADDL         R9, R9
 	JZ           zero2
 	SUBL         $0x6b000000, R9
 	CMPL         R9, $0x33000000
-	JCC          exact1
+	JCC          exact
 
 zero2:
 	VPBROADCASTD (SI), Z7
@@ -10181,18 +10597,19 @@ chunk:
 	PREFETCHT0 1088(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000080, AX
-	DECQ       DI
+	DECQ       R8
 	JNZ        chunk
 
 next:
 	ADDQ $0x04, BX
 	ADDQ $0x04, SI
-	DECQ R8
+	DECQ DI
 	JNZ  run
 	VZEROUPPER
 	RET
 
-exact1:
+exact:
+	// A run that is not ordinary.
 	VCVTPS2PD.BCST (BX), Z6
 	VPBROADCASTD   (SI), Z7
 
@@ -10216,7 +10633,7 @@ exactly:
 	VCVTPD2PS    Z9, Y9
 	VINSERTI64X4 $0x01, Y9, Z8, Z8
 	VCMPPS       $0x03, Z8, Z8, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z8
+	VPBROADCASTD k170<>+0(SB), K2, Z8
 	VCVTPS2PD    64(DX), Z9
 	VCVTPS2PD    96(DX), Z10
 	VMULPD       Z6, Z9, Z9
@@ -10225,14 +10642,14 @@ exactly:
 	VCVTPD2PS    Z10, Y10
 	VINSERTI64X4 $0x01, Y10, Z9, Z9
 	VCMPPS       $0x03, Z9, Z9, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z9
+	VPBROADCASTD k170<>+0(SB), K2, Z9
 	VMOVUPS      Z8, (AX)
 	VMOVUPS      Z9, 64(AX)
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000080, AX
-	DECQ         DI
+	DECQ         R8
 	JNZ          exactly
 	JMP          next
 
@@ -10245,41 +10662,46 @@ TEXT ·bytesShiftBF16AVX512(SB), NOSPLIT, $192-64
 	VPBROADCASTD k1<>+0(SB), Z1
 	VMOVDQU64    k2<>+0(SB), Z2
 	VMOVDQU64    k3<>+0(SB), Z3
+
+	// For each run: are its scale a, and b or last, ordinary?
+	// For each chunk: number = (q-b)*a, each step rounded to float32;
+	// if not ordinary in double precision.
 	LEAQ         63(SP), DX
 	ANDQ         $-64, DX
 	MOVQ         a+16(FP), BX
 	MOVQ         b+24(FP), SI
 	MOVQ         flip+32(FP), DI
 	VPBROADCASTB (DI), Y4
-	VPXORD       k52<>+0(SB), Y4, Y4
-	VPBROADCASTD k167<>+0(SB), Z5
-	VPBROADCASTD k168<>+0(SB), Z6
+	VPXORD       k51<>+0(SB), Y4, Y4
+	VPBROADCASTD k166<>+0(SB), Z5
+	VPBROADCASTD k167<>+0(SB), Z6
 	MOVQ         last+40(FP), DI
 	VPBROADCASTD (DI), Z7
 	VSUBPS       Z7, Z6, Z6
-	VMOVDQU64    k169<>+0(SB), Z7
-	VMOVDQU64    k170<>+0(SB), Z9
+	VMOVDQU64    k168<>+0(SB), Z7
+	VMOVDQU64    k169<>+0(SB), Z9
 	MOVQ         $0x1111111111111111, DI
 	KMOVQ        DI, K1
-	MOVQ         n+56(FP), R8
+	MOVQ         n+56(FP), DI
 
 run:
-	MOVQ chunks+48(FP), DI
+	// The numbers of a run.
+	MOVQ chunks+48(FP), R8
 	MOVL (BX), R9
 	ADDL R9, R9
-	JZ   zero1
+	JZ   zero
 	SUBL $0x2f000000, R9
 	CMPL R9, $0xa0000000
-	JCC  exact1
+	JCC  exact
 
-zero1:
+zero:
 	VPBROADCASTD (BX), Z10
 	MOVL         (SI), R9
 	ADDL         R9, R9
 	JZ           zero2
 	SUBL         $0x6b000000, R9
 	CMPL         R9, $0x33000000
-	JCC          exact1
+	JCC          exact
 
 zero2:
 	VPBROADCASTD (SI), Z11
@@ -10306,18 +10728,19 @@ chunk:
 	PREFETCHT0 1024(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000040, AX
-	DECQ       DI
+	DECQ       R8
 	JNZ        chunk
 
 next:
 	ADDQ $0x04, BX
 	ADDQ $0x04, SI
-	DECQ R8
+	DECQ DI
 	JNZ  run
 	VZEROUPPER
 	RET
 
-exact1:
+exact:
+	// A run that is not ordinary.
 	VCVTPS2PD.BCST (BX), Z10
 	VPBROADCASTD   (SI), Z11
 
@@ -10341,7 +10764,7 @@ exactly:
 	VCVTPD2PS    Z13, Y13
 	VINSERTI64X4 $0x01, Y13, Z12, Z12
 	VCMPPS       $0x03, Z12, Z12, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z12
+	VPBROADCASTD k170<>+0(SB), K2, Z12
 	VCVTPS2PD    64(DX), Z13
 	VCVTPS2PD    96(DX), Z14
 	VMULPD       Z10, Z13, Z13
@@ -10350,7 +10773,7 @@ exactly:
 	VCVTPD2PS    Z14, Y14
 	VINSERTI64X4 $0x01, Y14, Z13, Z13
 	VCMPPS       $0x03, Z13, Z13, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z13
+	VPBROADCASTD k170<>+0(SB), K2, Z13
 	VMOVDQA64    Z12, Z14
 	VPERMT2W     Z13, Z2, Z14
 	VPERMT2W     Z13, Z3, Z12
@@ -10361,50 +10784,55 @@ exactly:
 	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000040, AX
-	DECQ         DI
+	DECQ         R8
 	JNZ          exactly
 	JMP          next
 
 // func bytesShiftF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·bytesShiftF16AVX512(SB), NOSPLIT, $192-64
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// For each run: are its scale a, and b or last, ordinary?
+	// For each chunk: number = (q-b)*a, each step rounded to float32;
+	// if not ordinary in double precision.
 	LEAQ         63(SP), DX
 	ANDQ         $-64, DX
 	MOVQ         a+16(FP), BX
 	MOVQ         b+24(FP), SI
 	MOVQ         flip+32(FP), DI
 	VPBROADCASTB (DI), Y0
-	VPXORD       k52<>+0(SB), Y0, Y0
-	VPBROADCASTD k167<>+0(SB), Z1
-	VPBROADCASTD k168<>+0(SB), Z2
+	VPXORD       k51<>+0(SB), Y0, Y0
+	VPBROADCASTD k166<>+0(SB), Z1
+	VPBROADCASTD k167<>+0(SB), Z2
 	MOVQ         last+40(FP), DI
 	VPBROADCASTD (DI), Z3
 	VSUBPS       Z3, Z2, Z2
-	VMOVDQU64    k169<>+0(SB), Z3
-	VMOVDQU64    k170<>+0(SB), Z5
+	VMOVDQU64    k168<>+0(SB), Z3
+	VMOVDQU64    k169<>+0(SB), Z5
 	MOVQ         $0x1111111111111111, DI
 	KMOVQ        DI, K1
-	MOVQ         n+56(FP), R8
+	MOVQ         n+56(FP), DI
 
 run:
-	MOVQ chunks+48(FP), DI
+	// The numbers of a run.
+	MOVQ chunks+48(FP), R8
 	MOVL (BX), R9
 	ADDL R9, R9
-	JZ   zero1
+	JZ   zero
 	SUBL $0x2f000000, R9
 	CMPL R9, $0xa0000000
-	JCC  exact1
+	JCC  exact
 
-zero1:
+zero:
 	VPBROADCASTD (BX), Z6
 	MOVL         (SI), R9
 	ADDL         R9, R9
 	JZ           zero2
 	SUBL         $0x6b000000, R9
 	CMPL         R9, $0x33000000
-	JCC          exact1
+	JCC          exact
 
 zero2:
 	VPBROADCASTD (SI), Z7
@@ -10426,18 +10854,19 @@ chunk:
 	PREFETCHT0 1024(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000040, AX
-	DECQ       DI
+	DECQ       R8
 	JNZ        chunk
 
 next:
 	ADDQ $0x04, BX
 	ADDQ $0x04, SI
-	DECQ R8
+	DECQ DI
 	JNZ  run
 	VZEROUPPER
 	RET
 
-exact1:
+exact:
+	// A run that is not ordinary.
 	VCVTPS2PD.BCST (BX), Z6
 	VPBROADCASTD   (SI), Z7
 
@@ -10461,7 +10890,7 @@ exactly:
 	VCVTPD2PS    Z9, Y9
 	VINSERTI64X4 $0x01, Y9, Z8, Z8
 	VCMPPS       $0x03, Z8, Z8, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z8
+	VPBROADCASTD k170<>+0(SB), K2, Z8
 	VCVTPS2PD    64(DX), Z9
 	VCVTPS2PD    96(DX), Z10
 	VMULPD       Z6, Z9, Z9
@@ -10470,56 +10899,61 @@ exactly:
 	VCVTPD2PS    Z10, Y10
 	VINSERTI64X4 $0x01, Y10, Z9, Z9
 	VCMPPS       $0x03, Z9, Z9, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z9
+	VPBROADCASTD k170<>+0(SB), K2, Z9
 	VCVTPS2PH    $0x00, Z8, (AX)
 	VCVTPS2PH    $0x00, Z9, 32(AX)
 	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000040, AX
-	DECQ         DI
+	DECQ         R8
 	JNZ          exactly
 	JMP          next
 
 // func bytesAffineF32AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, CMOV, MMX+
 TEXT ·bytesAffineF32AVX512(SB), NOSPLIT, $192-64
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// For each run: are its scale a, and b or last, ordinary?
+	// For each chunk: number = q*a + b, each step rounded to float32;
+	// if not ordinary in double precision.
 	LEAQ         63(SP), DX
 	ANDQ         $-64, DX
 	MOVQ         a+16(FP), BX
 	MOVQ         b+24(FP), SI
 	MOVQ         flip+32(FP), DI
 	VPBROADCASTB (DI), Y0
-	VPXORD       k52<>+0(SB), Y0, Y0
-	VPBROADCASTD k167<>+0(SB), Z1
-	VPBROADCASTD k168<>+0(SB), Z2
+	VPXORD       k51<>+0(SB), Y0, Y0
+	VPBROADCASTD k166<>+0(SB), Z1
+	VPBROADCASTD k167<>+0(SB), Z2
 	MOVQ         last+40(FP), DI
 	VPBROADCASTD (DI), Z3
 	VSUBPS       Z3, Z2, Z2
-	VMOVDQU64    k169<>+0(SB), Z3
-	VMOVDQU64    k170<>+0(SB), Z5
+	VMOVDQU64    k168<>+0(SB), Z3
+	VMOVDQU64    k169<>+0(SB), Z5
 	MOVQ         $0x1111111111111111, DI
 	KMOVQ        DI, K1
-	MOVQ         n+56(FP), R8
+	MOVQ         n+56(FP), DI
 
 run:
-	MOVQ chunks+48(FP), DI
+	// The numbers of a run.
+	MOVQ chunks+48(FP), R8
 	MOVL (BX), R9
 	ADDL R9, R9
-	JZ   zero1
+	JZ   zero
 	SUBL $0x2f000000, R9
 	CMPL R9, $0xa0000000
-	JCC  exact1
+	JCC  exact
 
-zero1:
+zero:
 	VPBROADCASTD (BX), Z6
 	MOVL         (SI), R9
 	ADDL         R9, R9
 	JZ           zero2
 	SUBL         $0x1b000000, R9
 	CMPL         R9, $0xc8000000
-	JCC          exact1
+	JCC          exact
 
 zero2:
 	VPBROADCASTD (SI), Z7
@@ -10542,18 +10976,19 @@ chunk:
 	PREFETCHT0 1088(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000080, AX
-	DECQ       DI
+	DECQ       R8
 	JNZ        chunk
 
 next:
 	ADDQ $0x04, BX
 	ADDQ $0x04, SI
-	DECQ R8
+	DECQ DI
 	JNZ  run
 	VZEROUPPER
 	RET
 
-exact1:
+exact:
+	// A run that is not ordinary.
 	MOVL           (BX), R9
 	ADDL           R9, R9
 	CMPL           R9, $0x57000000
@@ -10591,7 +11026,7 @@ exactly:
 	VCVTPD2PS    Z10, Y10
 	VINSERTI64X4 $0x01, Y10, Z9, Z9
 	VCMPPS       $0x03, Z9, Z9, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z9
+	VPBROADCASTD k170<>+0(SB), K2, Z9
 	VCVTPS2PD    64(DX), Z10
 	VCVTPS2PD    96(DX), Z11
 	VFMADD213PD  Z8, Z6, Z10
@@ -10600,14 +11035,14 @@ exactly:
 	VCVTPD2PS    Z11, Y11
 	VINSERTI64X4 $0x01, Y11, Z10, Z10
 	VCMPPS       $0x03, Z10, Z10, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z10
+	VPBROADCASTD k170<>+0(SB), K2, Z10
 	VMOVUPS      Z9, (AX)
 	VMOVUPS      Z10, 64(AX)
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000080, AX
-	DECQ         DI
+	DECQ         R8
 	JNZ          exactly
 	JMP          next
 
@@ -10620,41 +11055,46 @@ TEXT ·bytesAffineBF16AVX512(SB), NOSPLIT, $192-64
 	VPBROADCASTD k1<>+0(SB), Z1
 	VMOVDQU64    k2<>+0(SB), Z2
 	VMOVDQU64    k3<>+0(SB), Z3
+
+	// For each run: are its scale a, and b or last, ordinary?
+	// For each chunk: number = q*a + b, each step rounded to float32;
+	// if not ordinary in double precision.
 	LEAQ         63(SP), DX
 	ANDQ         $-64, DX
 	MOVQ         a+16(FP), BX
 	MOVQ         b+24(FP), SI
 	MOVQ         flip+32(FP), DI
 	VPBROADCASTB (DI), Y4
-	VPXORD       k52<>+0(SB), Y4, Y4
-	VPBROADCASTD k167<>+0(SB), Z5
-	VPBROADCASTD k168<>+0(SB), Z6
+	VPXORD       k51<>+0(SB), Y4, Y4
+	VPBROADCASTD k166<>+0(SB), Z5
+	VPBROADCASTD k167<>+0(SB), Z6
 	MOVQ         last+40(FP), DI
 	VPBROADCASTD (DI), Z7
 	VSUBPS       Z7, Z6, Z6
-	VMOVDQU64    k169<>+0(SB), Z7
-	VMOVDQU64    k170<>+0(SB), Z9
+	VMOVDQU64    k168<>+0(SB), Z7
+	VMOVDQU64    k169<>+0(SB), Z9
 	MOVQ         $0x1111111111111111, DI
 	KMOVQ        DI, K1
-	MOVQ         n+56(FP), R8
+	MOVQ         n+56(FP), DI
 
 run:
-	MOVQ chunks+48(FP), DI
+	// The numbers of a run.
+	MOVQ chunks+48(FP), R8
 	MOVL (BX), R9
 	ADDL R9, R9
-	JZ   zero1
+	JZ   zero
 	SUBL $0x2f000000, R9
 	CMPL R9, $0xa0000000
-	JCC  exact1
+	JCC  exact
 
-zero1:
+zero:
 	VPBROADCASTD (BX), Z10
 	MOVL         (SI), R9
 	ADDL         R9, R9
 	JZ           zero2
 	SUBL         $0x1b000000, R9
 	CMPL         R9, $0xc8000000
-	JCC          exact1
+	JCC          exact
 
 zero2:
 	VPBROADCASTD (SI), Z11
@@ -10681,18 +11121,19 @@ chunk:
 	PREFETCHT0 1024(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000040, AX
-	DECQ       DI
+	DECQ       R8
 	JNZ        chunk
 
 next:
 	ADDQ $0x04, BX
 	ADDQ $0x04, SI
-	DECQ R8
+	DECQ DI
 	JNZ  run
 	VZEROUPPER
 	RET
 
-exact1:
+exact:
+	// A run that is not ordinary.
 	MOVL           (BX), R9
 	ADDL           R9, R9
 	CMPL           R9, $0x57000000
@@ -10730,7 +11171,7 @@ exactly:
 	VCVTPD2PS    Z14, Y14
 	VINSERTI64X4 $0x01, Y14, Z13, Z13
 	VCMPPS       $0x03, Z13, Z13, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z13
+	VPBROADCASTD k170<>+0(SB), K2, Z13
 	VCVTPS2PD    64(DX), Z14
 	VCVTPS2PD    96(DX), Z15
 	VFMADD213PD  Z12, Z10, Z14
@@ -10739,7 +11180,7 @@ exactly:
 	VCVTPD2PS    Z15, Y15
 	VINSERTI64X4 $0x01, Y15, Z14, Z14
 	VCMPPS       $0x03, Z14, Z14, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z14
+	VPBROADCASTD k170<>+0(SB), K2, Z14
 	VMOVDQA64    Z13, Z15
 	VPERMT2W     Z14, Z2, Z15
 	VPERMT2W     Z14, Z3, Z13
@@ -10750,50 +11191,55 @@ exactly:
 	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000040, AX
-	DECQ         DI
+	DECQ         R8
 	JNZ          exactly
 	JMP          next
 
 // func bytesAffineF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, CMOV, MMX+
 TEXT ·bytesAffineF16AVX512(SB), NOSPLIT, $192-64
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// For each run: are its scale a, and b or last, ordinary?
+	// For each chunk: number = q*a + b, each step rounded to float32;
+	// if not ordinary in double precision.
 	LEAQ         63(SP), DX
 	ANDQ         $-64, DX
 	MOVQ         a+16(FP), BX
 	MOVQ         b+24(FP), SI
 	MOVQ         flip+32(FP), DI
 	VPBROADCASTB (DI), Y0
-	VPXORD       k52<>+0(SB), Y0, Y0
-	VPBROADCASTD k167<>+0(SB), Z1
-	VPBROADCASTD k168<>+0(SB), Z2
+	VPXORD       k51<>+0(SB), Y0, Y0
+	VPBROADCASTD k166<>+0(SB), Z1
+	VPBROADCASTD k167<>+0(SB), Z2
 	MOVQ         last+40(FP), DI
 	VPBROADCASTD (DI), Z3
 	VSUBPS       Z3, Z2, Z2
-	VMOVDQU64    k169<>+0(SB), Z3
-	VMOVDQU64    k170<>+0(SB), Z5
+	VMOVDQU64    k168<>+0(SB), Z3
+	VMOVDQU64    k169<>+0(SB), Z5
 	MOVQ         $0x1111111111111111, DI
 	KMOVQ        DI, K1
-	MOVQ         n+56(FP), R8
+	MOVQ         n+56(FP), DI
 
 run:
-	MOVQ chunks+48(FP), DI
+	// The numbers of a run.
+	MOVQ chunks+48(FP), R8
 	MOVL (BX), R9
 	ADDL R9, R9
-	JZ   zero1
+	JZ   zero
 	SUBL $0x2f000000, R9
 	CMPL R9, $0xa0000000
-	JCC  exact1
+	JCC  exact
 
-zero1:
+zero:
 	VPBROADCASTD (BX), Z6
 	MOVL         (SI), R9
 	ADDL         R9, R9
 	JZ           zero2
 	SUBL         $0x1b000000, R9
 	CMPL         R9, $0xc8000000
-	JCC          exact1
+	JCC          exact
 
 zero2:
 	VPBROADCASTD (SI), Z7
@@ -10815,18 +11261,19 @@ chunk:
 	PREFETCHT0 1024(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000040, AX
-	DECQ       DI
+	DECQ       R8
 	JNZ        chunk
 
 next:
 	ADDQ $0x04, BX
 	ADDQ $0x04, SI
-	DECQ R8
+	DECQ DI
 	JNZ  run
 	VZEROUPPER
 	RET
 
-exact1:
+exact:
+	// A run that is not ordinary.
 	MOVL           (BX), R9
 	ADDL           R9, R9
 	CMPL           R9, $0x57000000
@@ -10864,7 +11311,7 @@ exactly:
 	VCVTPD2PS    Z10, Y10
 	VINSERTI64X4 $0x01, Y10, Z9, Z9
 	VCMPPS       $0x03, Z9, Z9, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z9
+	VPBROADCASTD k170<>+0(SB), K2, Z9
 	VCVTPS2PD    64(DX), Z10
 	VCVTPS2PD    96(DX), Z11
 	VFMADD213PD  Z8, Z6, Z10
@@ -10873,13 +11320,13 @@ exactly:
 	VCVTPD2PS    Z11, Y11
 	VINSERTI64X4 $0x01, Y11, Z10, Z10
 	VCMPPS       $0x03, Z10, Z10, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z10
+	VPBROADCASTD k170<>+0(SB), K2, Z10
 	VCVTPS2PH    $0x00, Z9, (AX)
 	VCVTPS2PH    $0x00, Z10, 32(AX)
 	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000040, AX
-	DECQ         DI
+	DECQ         R8
 	JNZ          exactly
 	JMP          next
 
@@ -10892,40 +11339,45 @@ TEXT ·bytesTwiceBF16AVX512(SB), NOSPLIT, $192-64
 	VPBROADCASTD k1<>+0(SB), Z1
 	VMOVDQU64    k2<>+0(SB), Z2
 	VMOVDQU64    k3<>+0(SB), Z3
+
+	// For each run: are its scale a, and b or last, ordinary?
+	// For each chunk: number = (q*a)*last, each step rounded to float32;
+	// if not ordinary in double precision.
 	LEAQ         63(SP), DX
 	ANDQ         $-64, DX
 	MOVQ         a+16(FP), BX
 	MOVQ         b+24(FP), SI
 	MOVQ         flip+32(FP), DI
 	VPBROADCASTB (DI), Y4
-	VPXORD       k52<>+0(SB), Y4, Y4
-	VPBROADCASTD k167<>+0(SB), Z5
-	VPBROADCASTD k168<>+0(SB), Z6
-	MOVQ         last+40(FP), R8
-	VPBROADCASTD (R8), Z7
-	VMOVDQU64    k169<>+0(SB), Z8
-	VMOVDQU64    k170<>+0(SB), Z9
-	MOVQ         $0x1111111111111111, DI
-	KMOVQ        DI, K1
-	MOVQ         n+56(FP), R9
+	VPXORD       k51<>+0(SB), Y4, Y4
+	VPBROADCASTD k166<>+0(SB), Z5
+	VPBROADCASTD k167<>+0(SB), Z6
+	MOVQ         last+40(FP), DI
+	VPBROADCASTD (DI), Z7
+	VMOVDQU64    k168<>+0(SB), Z8
+	VMOVDQU64    k169<>+0(SB), Z9
+	MOVQ         $0x1111111111111111, R8
+	KMOVQ        R8, K1
+	MOVQ         n+56(FP), R8
 
 run:
-	MOVQ chunks+48(FP), DI
+	// The numbers of a run.
+	MOVQ chunks+48(FP), R9
 	MOVL (BX), R10
 	ADDL R10, R10
-	JZ   zero1
+	JZ   zero
 	SUBL $0x2f000000, R10
 	CMPL R10, $0xa0000000
-	JCC  exact1
+	JCC  exact
 
-zero1:
+zero:
 	VPBROADCASTD (BX), Z10
-	MOVL         (R8), R10
+	MOVL         (DI), R10
 	ADDL         R10, R10
 	JZ           zero2
 	SUBL         $0x6b000000, R10
 	CMPL         R10, $0x28000000
-	JCC          exact1
+	JCC          exact
 
 zero2:
 chunk:
@@ -10950,18 +11402,19 @@ chunk:
 	PREFETCHT0 1024(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000040, AX
-	DECQ       DI
+	DECQ       R9
 	JNZ        chunk
 
 next:
 	ADDQ $0x04, BX
 	ADDQ $0x04, SI
-	DECQ R9
+	DECQ R8
 	JNZ  run
 	VZEROUPPER
 	RET
 
-exact1:
+exact:
+	// A run that is not ordinary.
 	MOVL           (BX), R10
 	ADDL           R10, R10
 	CMPL           R10, $0x57000000
@@ -10977,7 +11430,7 @@ exact1:
 	VCVTSD2SS      X11, X11, X11
 	VBROADCASTSS   X11, Z12
 	VPBROADCASTQ   R12, Z10
-	VCVTPS2PD.BCST (R8), Z13
+	VCVTPS2PD.BCST (DI), Z13
 	VMULPD         Z13, Z10, Z10
 
 exactly:
@@ -11000,7 +11453,7 @@ exactly:
 	VCVTPD2PS    Z14, Y14
 	VINSERTI64X4 $0x01, Y14, Z13, Z13
 	VCMPPS       $0x03, Z13, Z13, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z13
+	VPBROADCASTD k170<>+0(SB), K2, Z13
 	VCVTPS2PD    64(DX), Z14
 	VCVTPS2PD    96(DX), Z15
 	VMULPD       Z10, Z14, Z14
@@ -11009,7 +11462,7 @@ exactly:
 	VCVTPD2PS    Z15, Y15
 	VINSERTI64X4 $0x01, Y15, Z14, Z14
 	VCMPPS       $0x03, Z14, Z14, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z14
+	VPBROADCASTD k170<>+0(SB), K2, Z14
 	VMOVDQA64    Z13, Z15
 	VPERMT2W     Z14, Z2, Z15
 	VPERMT2W     Z14, Z3, Z13
@@ -11020,49 +11473,54 @@ exactly:
 	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000040, AX
-	DECQ         DI
+	DECQ         R9
 	JNZ          exactly
 	JMP          next
 
 // func bytesTwiceF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, CMOV, MMX+
 TEXT ·bytesTwiceF16AVX512(SB), NOSPLIT, $192-64
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// For each run: are its scale a, and b or last, ordinary?
+	// For each chunk: number = (q*a)*last, each step rounded to float32;
+	// if not ordinary in double precision.
 	LEAQ         63(SP), DX
 	ANDQ         $-64, DX
 	MOVQ         a+16(FP), BX
 	MOVQ         b+24(FP), SI
 	MOVQ         flip+32(FP), DI
 	VPBROADCASTB (DI), Y0
-	VPXORD       k52<>+0(SB), Y0, Y0
-	VPBROADCASTD k167<>+0(SB), Z1
-	VPBROADCASTD k168<>+0(SB), Z2
-	MOVQ         last+40(FP), R8
-	VPBROADCASTD (R8), Z3
-	VMOVDQU64    k169<>+0(SB), Z4
-	VMOVDQU64    k170<>+0(SB), Z5
-	MOVQ         $0x1111111111111111, DI
-	KMOVQ        DI, K1
-	MOVQ         n+56(FP), R9
+	VPXORD       k51<>+0(SB), Y0, Y0
+	VPBROADCASTD k166<>+0(SB), Z1
+	VPBROADCASTD k167<>+0(SB), Z2
+	MOVQ         last+40(FP), DI
+	VPBROADCASTD (DI), Z3
+	VMOVDQU64    k168<>+0(SB), Z4
+	VMOVDQU64    k169<>+0(SB), Z5
+	MOVQ         $0x1111111111111111, R8
+	KMOVQ        R8, K1
+	MOVQ         n+56(FP), R8
 
 run:
-	MOVQ chunks+48(FP), DI
+	// The numbers of a run.
+	MOVQ chunks+48(FP), R9
 	MOVL (BX), R10
 	ADDL R10, R10
-	JZ   zero1
+	JZ   zero
 	SUBL $0x2f000000, R10
 	CMPL R10, $0xa0000000
-	JCC  exact1
+	JCC  exact
 
-zero1:
+zero:
 	VPBROADCASTD (BX), Z6
-	MOVL         (R8), R10
+	MOVL         (DI), R10
 	ADDL         R10, R10
 	JZ           zero2
 	SUBL         $0x6b000000, R10
 	CMPL         R10, $0x28000000
-	JCC          exact1
+	JCC          exact
 
 zero2:
 chunk:
@@ -11082,18 +11540,19 @@ chunk:
 	PREFETCHT0 1024(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000040, AX
-	DECQ       DI
+	DECQ       R9
 	JNZ        chunk
 
 next:
 	ADDQ $0x04, BX
 	ADDQ $0x04, SI
-	DECQ R9
+	DECQ R8
 	JNZ  run
 	VZEROUPPER
 	RET
 
-exact1:
+exact:
+	// A run that is not ordinary.
 	MOVL           (BX), R10
 	ADDL           R10, R10
 	CMPL           R10, $0x57000000
@@ -11109,7 +11568,7 @@ exact1:
 	VCVTSD2SS      X7, X7, X7
 	VBROADCASTSS   X7, Z8
 	VPBROADCASTQ   R12, Z6
-	VCVTPS2PD.BCST (R8), Z9
+	VCVTPS2PD.BCST (DI), Z9
 	VMULPD         Z9, Z6, Z6
 
 exactly:
@@ -11132,7 +11591,7 @@ exactly:
 	VCVTPD2PS    Z10, Y10
 	VINSERTI64X4 $0x01, Y10, Z9, Z9
 	VCMPPS       $0x03, Z9, Z9, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z9
+	VPBROADCASTD k170<>+0(SB), K2, Z9
 	VCVTPS2PD    64(DX), Z10
 	VCVTPS2PD    96(DX), Z11
 	VMULPD       Z6, Z10, Z10
@@ -11141,13 +11600,13 @@ exactly:
 	VCVTPD2PS    Z11, Y11
 	VINSERTI64X4 $0x01, Y11, Z10, Z10
 	VCMPPS       $0x03, Z10, Z10, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z10
+	VPBROADCASTD k170<>+0(SB), K2, Z10
 	VCVTPS2PH    $0x00, Z9, (AX)
 	VCVTPS2PH    $0x00, Z10, 32(AX)
 	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000040, AX
-	DECQ         DI
+	DECQ         R9
 	JNZ          exactly
 	JMP          next
 
@@ -11163,9 +11622,12 @@ TEXT ·eachBF16AVX512(SB), NOSPLIT, $0-40
 	MOVQ         a+16(FP), DX
 	MOVQ         b+24(FP), BX
 	MOVQ         n+32(FP), SI
-	VPBROADCASTD k172<>+0(SB), Z4
-	VPBROADCASTD k172<>+0(SB), Z5
+	VPBROADCASTD k171<>+0(SB), Z4
+	VPBROADCASTD k171<>+0(SB), Z5
 
+	// For 32 numbers q, scales a, zero points b: are they ordinary?
+	// number = (q-b)*a, each step rounded to float32;
+	// if not ordinary, or NaN, some rounds in double precision.
 more:
 	PREFETCHT0 1024(CX)
 	PREFETCHT0 1088(CX)
@@ -11212,6 +11674,7 @@ more:
 	RET
 
 careful:
+	// Rounds in double precision.
 	MOVQ    $0x00000020, DI
 	CMPQ    SI, DI
 	CMOVQLT SI, DI
@@ -11238,7 +11701,7 @@ round:
 	VCVTPD2PS    Z8, Y8
 	VINSERTI64X4 $0x01, Y8, Z7, Z6
 	VCMPPS       $0x03, Z6, Z6, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z6
+	VPBROADCASTD k170<>+0(SB), K1, Z6
 	VCVTPS2PD    64(CX), Z8
 	VCVTPS2PD    64(BX), Z7
 	VSUBPD       Z7, Z8, Z8
@@ -11257,7 +11720,7 @@ round:
 	VCVTPD2PS    Z9, Y9
 	VINSERTI64X4 $0x01, Y9, Z8, Z7
 	VCMPPS       $0x03, Z7, Z7, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z7
+	VPBROADCASTD k170<>+0(SB), K1, Z7
 	VMOVDQA64    Z6, Z8
 	VPERMT2W     Z7, Z2, Z8
 	VPERMT2W     Z7, Z3, Z6
@@ -11277,17 +11740,21 @@ round:
 	VZEROUPPER
 	RET
 
-DATA k172<>+0(SB)/8, $0x6000000060000000
-DATA k172<>+8(SB)/8, $0x6000000060000000
-DATA k172<>+16(SB)/8, $0x6000000060000000
-DATA k172<>+24(SB)/8, $0x6000000060000000
-GLOBL k172<>(SB), RODATA|NOPTR, $32
+DATA k171<>+0(SB)/8, $0x6000000060000000
+DATA k171<>+8(SB)/8, $0x6000000060000000
+DATA k171<>+16(SB)/8, $0x6000000060000000
+DATA k171<>+24(SB)/8, $0x6000000060000000
+GLOBL k171<>(SB), RODATA|NOPTR, $32
 
 // func halfBytesShiftF32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, BMI2, CMOV, MMX+
 TEXT ·halfBytesShiftF32AVX512(SB), NOSPLIT, $0-64
-	MOVQ          dst+0(FP), AX
-	MOVQ          src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
+	// For each run: table[q] = (book[q]-b)*a, rounded; if not ordinary in double precision.
+	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          book+32(FP), SI
@@ -11296,18 +11763,18 @@ TEXT ·halfBytesShiftF32AVX512(SB), NOSPLIT, $0-64
 	VMOVDQU64     (SI), Z1
 	MOVQ          $0x00000000000000f0, SI
 	KMOVQ         SI, K1
-	VPANDD.BCST   k173<>+0(SB), Z0, Z2
+	VPANDD.BCST   k172<>+0(SB), Z0, Z2
 	VPTESTMD      Z2, Z2, K1
-	VPSUBD.BCST   k174<>+0(SB), Z2, Z2
-	VPCMPUD.BCST  $0x05, k175<>+0(SB), Z2, K1, K1
+	VPSUBD.BCST   k173<>+0(SB), Z2, Z2
+	VPCMPUD.BCST  $0x05, k174<>+0(SB), Z2, K1, K1
 	MOVL          $0x50000000, SI
 	XORL          DI, DI
 	KORTESTW      K1, K1
 	CMOVLNE       DI, SI
-	VPBROADCASTD  k176<>+0(SB), Z2
+	VPBROADCASTD  k175<>+0(SB), Z2
 	VPBROADCASTD  SI, Z3
-	VPBROADCASTD  k174<>+0(SB), Z4
-	VPBROADCASTD  k175<>+0(SB), Z5
+	VPBROADCASTD  k173<>+0(SB), Z4
+	VPBROADCASTD  k174<>+0(SB), Z5
 	VEXTRACTI64X4 $0x01, Z0, Y7
 	VCVTPS2PD     Y0, Z6
 	VCVTPS2PD     Y7, Z7
@@ -11315,6 +11782,7 @@ TEXT ·halfBytesShiftF32AVX512(SB), NOSPLIT, $0-64
 	MOVQ          $0x00000010, R10
 
 group:
+	// Sixteen runs, or what is left.
 	MOVQ        DI, R8
 	CMPQ        R8, R10
 	CMOVQGT     R10, R8
@@ -11323,11 +11791,11 @@ group:
 	BZHIL       R8, SI, SI
 	KMOVW       SI, K1
 	VMOVDQU32.Z (DX), K1, Z8
-	VPANDD.BCST k173<>+0(SB), Z8, Z8
+	VPANDD.BCST k172<>+0(SB), Z8, Z8
 	VPSUBD      Z2, Z8, Z8
 	VPCMPUD     $0x05, Z3, Z8, K1, K2
 	VMOVDQU32.Z (BX), K1, Z8
-	VPANDD.BCST k173<>+0(SB), Z8, Z8
+	VPANDD.BCST k172<>+0(SB), Z8, Z8
 	VPTESTMD    Z8, Z8, K1
 	VPSUBD      Z4, Z8, Z8
 	VPCMPUD     $0x05, Z5, Z8, K1, K1
@@ -11343,6 +11811,7 @@ group:
 	JNE         run
 
 ones:
+	// Four runs of a chunk each.
 	VSUBPS.BCST (BX), Z0, Z8
 	VMULPS.BCST (DX), Z8, Z8
 	VPMOVZXBD   (CX), Z9
@@ -11400,6 +11869,7 @@ ones:
 	JMP         next
 
 run:
+	// The table of a run.
 	MOVQ        chunks+48(FP), R9
 	TESTQ       SI, SI
 	JNZ         exact
@@ -11433,6 +11903,7 @@ next:
 	RET
 
 exact:
+	// The table of a run that is not ordinary.
 	VCVTPS2PD.BCST (DX), Z8
 	VCVTPS2PD.BCST (BX), Z9
 	VSUBPD         Z9, Z6, Z10
@@ -11447,38 +11918,42 @@ exact:
 	VCVTPD2PS      Z9, Y9
 	VINSERTI64X4   $0x01, Y9, Z10, Z8
 	VCMPPS         $0x03, Z8, Z8, K1
-	VPBROADCASTD   k171<>+0(SB), K1, Z8
+	VPBROADCASTD   k170<>+0(SB), K1, Z8
 	JMP            chunk
 
-DATA k173<>+0(SB)/8, $0x7fffffff7fffffff
-DATA k173<>+8(SB)/8, $0x7fffffff7fffffff
-DATA k173<>+16(SB)/8, $0x7fffffff7fffffff
-DATA k173<>+24(SB)/8, $0x7fffffff7fffffff
+DATA k172<>+0(SB)/8, $0x7fffffff7fffffff
+DATA k172<>+8(SB)/8, $0x7fffffff7fffffff
+DATA k172<>+16(SB)/8, $0x7fffffff7fffffff
+DATA k172<>+24(SB)/8, $0x7fffffff7fffffff
+GLOBL k172<>(SB), RODATA|NOPTR, $32
+
+DATA k173<>+0(SB)/8, $0x3580000035800000
+DATA k173<>+8(SB)/8, $0x3580000035800000
+DATA k173<>+16(SB)/8, $0x3580000035800000
+DATA k173<>+24(SB)/8, $0x3580000035800000
 GLOBL k173<>(SB), RODATA|NOPTR, $32
 
-DATA k174<>+0(SB)/8, $0x3580000035800000
-DATA k174<>+8(SB)/8, $0x3580000035800000
-DATA k174<>+16(SB)/8, $0x3580000035800000
-DATA k174<>+24(SB)/8, $0x3580000035800000
+DATA k174<>+0(SB)/8, $0x1980000019800000
+DATA k174<>+8(SB)/8, $0x1980000019800000
+DATA k174<>+16(SB)/8, $0x1980000019800000
+DATA k174<>+24(SB)/8, $0x1980000019800000
 GLOBL k174<>(SB), RODATA|NOPTR, $32
 
-DATA k175<>+0(SB)/8, $0x1980000019800000
-DATA k175<>+8(SB)/8, $0x1980000019800000
-DATA k175<>+16(SB)/8, $0x1980000019800000
-DATA k175<>+24(SB)/8, $0x1980000019800000
+DATA k175<>+0(SB)/8, $0x1780000017800000
+DATA k175<>+8(SB)/8, $0x1780000017800000
+DATA k175<>+16(SB)/8, $0x1780000017800000
+DATA k175<>+24(SB)/8, $0x1780000017800000
 GLOBL k175<>(SB), RODATA|NOPTR, $32
-
-DATA k176<>+0(SB)/8, $0x1780000017800000
-DATA k176<>+8(SB)/8, $0x1780000017800000
-DATA k176<>+16(SB)/8, $0x1780000017800000
-DATA k176<>+24(SB)/8, $0x1780000017800000
-GLOBL k176<>(SB), RODATA|NOPTR, $32
 
 // func halfBytesShiftBF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI2, CMOV, MMX+
 TEXT ·halfBytesShiftBF16AVX512(SB), NOSPLIT, $0-64
-	MOVQ          dst+0(FP), AX
-	MOVQ          src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
+	// For each run: table[q] = (book[q]-b)*a, rounded; if not ordinary in double precision.
+	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          book+32(FP), SI
@@ -11487,25 +11962,25 @@ TEXT ·halfBytesShiftBF16AVX512(SB), NOSPLIT, $0-64
 	VMOVDQU64     (SI), Z1
 	MOVQ          $0x00000000000000f0, SI
 	KMOVQ         SI, K1
-	VMOVDQU64     k73<>+0(SB), Z2
-	VPBROADCASTD  k177<>+0(SB), Z3
-	VMOVDQU64     k178<>+0(SB), Z4
-	VPBROADCASTD  k88<>+0(SB), Z5
-	VPBROADCASTD  k90<>+0(SB), Z6
+	VMOVDQU64     k72<>+0(SB), Z2
+	VPBROADCASTD  k176<>+0(SB), Z3
+	VMOVDQU64     k177<>+0(SB), Z4
+	VPBROADCASTD  k87<>+0(SB), Z5
+	VPBROADCASTD  k89<>+0(SB), Z6
 	MOVQ          $0x3333333333333333, SI
 	KMOVQ         SI, K1
-	VPANDD.BCST   k173<>+0(SB), Z0, Z7
+	VPANDD.BCST   k172<>+0(SB), Z0, Z7
 	VPTESTMD      Z7, Z7, K1
-	VPSUBD.BCST   k174<>+0(SB), Z7, Z7
-	VPCMPUD.BCST  $0x05, k175<>+0(SB), Z7, K1, K1
+	VPSUBD.BCST   k173<>+0(SB), Z7, Z7
+	VPCMPUD.BCST  $0x05, k174<>+0(SB), Z7, K1, K1
 	MOVL          $0x50000000, SI
 	XORL          DI, DI
 	KORTESTW      K1, K1
 	CMOVLNE       DI, SI
-	VPBROADCASTD  k176<>+0(SB), Z7
+	VPBROADCASTD  k175<>+0(SB), Z7
 	VPBROADCASTD  SI, Z13
-	VPBROADCASTD  k174<>+0(SB), Z14
-	VPBROADCASTD  k175<>+0(SB), Z15
+	VPBROADCASTD  k173<>+0(SB), Z14
+	VPBROADCASTD  k174<>+0(SB), Z15
 	VEXTRACTI64X4 $0x01, Z0, Y17
 	VCVTPS2PD     Y0, Z16
 	VCVTPS2PD     Y17, Z17
@@ -11513,6 +11988,7 @@ TEXT ·halfBytesShiftBF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ          $0x00000010, R10
 
 group:
+	// Sixteen runs, or what is left.
 	MOVQ        DI, R8
 	CMPQ        R8, R10
 	CMOVQGT     R10, R8
@@ -11521,11 +11997,11 @@ group:
 	BZHIL       R8, SI, SI
 	KMOVW       SI, K1
 	VMOVDQU32.Z (DX), K1, Z18
-	VPANDD.BCST k173<>+0(SB), Z18, Z18
+	VPANDD.BCST k172<>+0(SB), Z18, Z18
 	VPSUBD      Z7, Z18, Z18
 	VPCMPUD     $0x05, Z13, Z18, K1, K2
 	VMOVDQU32.Z (BX), K1, Z18
-	VPANDD.BCST k173<>+0(SB), Z18, Z18
+	VPANDD.BCST k172<>+0(SB), Z18, Z18
 	VPTESTMD    Z18, Z18, K1
 	VPSUBD      Z14, Z18, Z18
 	VPCMPUD     $0x05, Z15, Z18, K1, K1
@@ -11541,10 +12017,11 @@ group:
 	JNE         run
 
 ones:
+	// Four runs of a chunk each.
 	VSUBPS.BCST (BX), Z0, Z18
 	VMULPS.BCST (DX), Z18, Z18
 	VPTESTMD    Z5, Z18, K1
-	VPADDD.BCST k89<>+0(SB), Z18, Z18
+	VPADDD.BCST k88<>+0(SB), Z18, Z18
 	VPADDD      Z6, Z18, K1, Z18
 	VMOVDQU32   (CX), Y8
 	VPERMB      Z8, Z2, Z8
@@ -11555,7 +12032,7 @@ ones:
 	VSUBPS.BCST 4(BX), Z0, Z18
 	VMULPS.BCST 4(DX), Z18, Z18
 	VPTESTMD    Z5, Z18, K1
-	VPADDD.BCST k89<>+0(SB), Z18, Z18
+	VPADDD.BCST k88<>+0(SB), Z18, Z18
 	VPADDD      Z6, Z18, K1, Z18
 	VMOVDQU32   32(CX), Y9
 	VPERMB      Z9, Z2, Z9
@@ -11566,7 +12043,7 @@ ones:
 	VSUBPS.BCST 8(BX), Z0, Z18
 	VMULPS.BCST 8(DX), Z18, Z18
 	VPTESTMD    Z5, Z18, K1
-	VPADDD.BCST k89<>+0(SB), Z18, Z18
+	VPADDD.BCST k88<>+0(SB), Z18, Z18
 	VPADDD      Z6, Z18, K1, Z18
 	VMOVDQU32   64(CX), Y10
 	VPERMB      Z10, Z2, Z10
@@ -11577,7 +12054,7 @@ ones:
 	VSUBPS.BCST 12(BX), Z0, Z18
 	VMULPS.BCST 12(DX), Z18, Z18
 	VPTESTMD    Z5, Z18, K1
-	VPADDD.BCST k89<>+0(SB), Z18, Z18
+	VPADDD.BCST k88<>+0(SB), Z18, Z18
 	VPADDD      Z6, Z18, K1, Z18
 	VMOVDQU32   96(CX), Y11
 	VPERMB      Z11, Z2, Z11
@@ -11598,13 +12075,14 @@ ones:
 	JMP         next
 
 run:
+	// The table of a run.
 	MOVQ        chunks+48(FP), R9
 	TESTQ       SI, SI
 	JNZ         exact
 	VSUBPS.BCST (BX), Z0, Z18
 	VMULPS.BCST (DX), Z18, Z18
 	VPTESTMD    Z5, Z18, K1
-	VPADDD.BCST k89<>+0(SB), Z18, Z18
+	VPADDD.BCST k88<>+0(SB), Z18, Z18
 	VPADDD      Z6, Z18, K1, Z18
 
 chunk:
@@ -11631,6 +12109,7 @@ next:
 	RET
 
 exact:
+	// The table of a run that is not ordinary.
 	VCVTPS2PD.BCST (DX), Z18
 	VCVTPS2PD.BCST (BX), Z19
 	VSUBPD         Z19, Z16, Z20
@@ -11645,55 +12124,59 @@ exact:
 	VCVTPD2PS      Z19, Y19
 	VINSERTI64X4   $0x01, Y19, Z20, Z18
 	VCMPPS         $0x03, Z18, Z18, K1
-	VPBROADCASTD   k171<>+0(SB), K1, Z18
+	VPBROADCASTD   k170<>+0(SB), K1, Z18
 	VPTESTMD       Z5, Z18, K1
-	VPADDD.BCST    k89<>+0(SB), Z18, Z18
+	VPADDD.BCST    k88<>+0(SB), Z18, Z18
 	VPADDD         Z6, Z18, K1, Z18
 	JMP            chunk
 
-DATA k177<>+0(SB)/8, $0x3c3c3c3c3c3c3c3c
-DATA k177<>+8(SB)/8, $0x3c3c3c3c3c3c3c3c
-DATA k177<>+16(SB)/8, $0x3c3c3c3c3c3c3c3c
-DATA k177<>+24(SB)/8, $0x3c3c3c3c3c3c3c3c
-GLOBL k177<>(SB), RODATA|NOPTR, $32
+DATA k176<>+0(SB)/8, $0x3c3c3c3c3c3c3c3c
+DATA k176<>+8(SB)/8, $0x3c3c3c3c3c3c3c3c
+DATA k176<>+16(SB)/8, $0x3c3c3c3c3c3c3c3c
+DATA k176<>+24(SB)/8, $0x3c3c3c3c3c3c3c3c
+GLOBL k176<>(SB), RODATA|NOPTR, $32
 
-DATA k178<>+0(SB)/8, $0x0302030203020302
-DATA k178<>+8(SB)/8, $0x0302030203020302
-DATA k178<>+16(SB)/8, $0x0302030203020302
-DATA k178<>+24(SB)/8, $0x0302030203020302
-DATA k178<>+32(SB)/8, $0x0302030203020302
-DATA k178<>+40(SB)/8, $0x0302030203020302
-DATA k178<>+48(SB)/8, $0x0302030203020302
-DATA k178<>+56(SB)/8, $0x0302030203020302
-GLOBL k178<>(SB), RODATA|NOPTR, $64
+DATA k177<>+0(SB)/8, $0x0302030203020302
+DATA k177<>+8(SB)/8, $0x0302030203020302
+DATA k177<>+16(SB)/8, $0x0302030203020302
+DATA k177<>+24(SB)/8, $0x0302030203020302
+DATA k177<>+32(SB)/8, $0x0302030203020302
+DATA k177<>+40(SB)/8, $0x0302030203020302
+DATA k177<>+48(SB)/8, $0x0302030203020302
+DATA k177<>+56(SB)/8, $0x0302030203020302
+GLOBL k177<>(SB), RODATA|NOPTR, $64
 
-DATA k179<>+0(SB)/8, $0x4780000047800000
-DATA k179<>+8(SB)/8, $0x4780000047800000
-DATA k179<>+16(SB)/8, $0x4780000047800000
-DATA k179<>+24(SB)/8, $0x4780000047800000
+DATA k178<>+0(SB)/8, $0x4780000047800000
+DATA k178<>+8(SB)/8, $0x4780000047800000
+DATA k178<>+16(SB)/8, $0x4780000047800000
+DATA k178<>+24(SB)/8, $0x4780000047800000
+GLOBL k178<>(SB), RODATA|NOPTR, $32
+
+DATA k179<>+0(SB)/8, $0x477fff00477fff00
+DATA k179<>+8(SB)/8, $0x477fff00477fff00
+DATA k179<>+16(SB)/8, $0x477fff00477fff00
+DATA k179<>+24(SB)/8, $0x477fff00477fff00
 GLOBL k179<>(SB), RODATA|NOPTR, $32
 
-DATA k180<>+0(SB)/8, $0x477fff00477fff00
-DATA k180<>+8(SB)/8, $0x477fff00477fff00
-DATA k180<>+16(SB)/8, $0x477fff00477fff00
-DATA k180<>+24(SB)/8, $0x477fff00477fff00
-GLOBL k180<>(SB), RODATA|NOPTR, $32
-
-DATA k181<>+0(SB)/8, $0x0706070603020302
-DATA k181<>+8(SB)/8, $0x0f0e0f0e0b0a0b0a
-DATA k181<>+16(SB)/8, $0x1716171613121312
-DATA k181<>+24(SB)/8, $0x1f1e1f1e1b1a1b1a
-DATA k181<>+32(SB)/8, $0x2726272623222322
-DATA k181<>+40(SB)/8, $0x2f2e2f2e2b2a2b2a
-DATA k181<>+48(SB)/8, $0x3736373633323332
-DATA k181<>+56(SB)/8, $0x3f3e3f3e3b3a3b3a
-GLOBL k181<>(SB), RODATA|NOPTR, $64
+DATA k180<>+0(SB)/8, $0x0706070603020302
+DATA k180<>+8(SB)/8, $0x0f0e0f0e0b0a0b0a
+DATA k180<>+16(SB)/8, $0x1716171613121312
+DATA k180<>+24(SB)/8, $0x1f1e1f1e1b1a1b1a
+DATA k180<>+32(SB)/8, $0x2726272623222322
+DATA k180<>+40(SB)/8, $0x2f2e2f2e2b2a2b2a
+DATA k180<>+48(SB)/8, $0x3736373633323332
+DATA k180<>+56(SB)/8, $0x3f3e3f3e3b3a3b3a
+GLOBL k180<>(SB), RODATA|NOPTR, $64
 
 // func halfBytesShiftF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI2, CMOV, MMX+
 TEXT ·halfBytesShiftF16AVX512(SB), NOSPLIT, $0-64
-	MOVQ          dst+0(FP), AX
-	MOVQ          src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
+	// For each run: table[q] = (book[q]-b)*a, rounded; if not ordinary in double precision.
+	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          book+32(FP), SI
@@ -11702,21 +12185,21 @@ TEXT ·halfBytesShiftF16AVX512(SB), NOSPLIT, $0-64
 	VMOVDQU64     (SI), Z1
 	MOVQ          $0x00000000000000f0, SI
 	KMOVQ         SI, K1
-	VMOVDQU64     k73<>+0(SB), Z2
-	VPBROADCASTD  k10<>+0(SB), Z3
-	VMOVDQU64     k91<>+0(SB), Z4
-	VPANDD.BCST   k173<>+0(SB), Z0, Z5
+	VMOVDQU64     k72<>+0(SB), Z2
+	VPBROADCASTD  k9<>+0(SB), Z3
+	VMOVDQU64     k90<>+0(SB), Z4
+	VPANDD.BCST   k172<>+0(SB), Z0, Z5
 	VPTESTMD      Z5, Z5, K1
-	VPSUBD.BCST   k174<>+0(SB), Z5, Z5
-	VPCMPUD.BCST  $0x05, k175<>+0(SB), Z5, K1, K1
+	VPSUBD.BCST   k173<>+0(SB), Z5, Z5
+	VPCMPUD.BCST  $0x05, k174<>+0(SB), Z5, K1, K1
 	MOVL          $0x50000000, SI
 	XORL          DI, DI
 	KORTESTW      K1, K1
 	CMOVLNE       DI, SI
-	VPBROADCASTD  k176<>+0(SB), Z5
+	VPBROADCASTD  k175<>+0(SB), Z5
 	VPBROADCASTD  SI, Z11
-	VPBROADCASTD  k174<>+0(SB), Z12
-	VPBROADCASTD  k175<>+0(SB), Z13
+	VPBROADCASTD  k173<>+0(SB), Z12
+	VPBROADCASTD  k174<>+0(SB), Z13
 	VEXTRACTI64X4 $0x01, Z0, Y15
 	VCVTPS2PD     Y0, Z14
 	VCVTPS2PD     Y15, Z15
@@ -11724,6 +12207,7 @@ TEXT ·halfBytesShiftF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ          $0x00000010, R10
 
 group:
+	// Sixteen runs, or what is left.
 	MOVQ        DI, R8
 	CMPQ        R8, R10
 	CMOVQGT     R10, R8
@@ -11732,11 +12216,11 @@ group:
 	BZHIL       R8, SI, SI
 	KMOVW       SI, K1
 	VMOVDQU32.Z (DX), K1, Z16
-	VPANDD.BCST k173<>+0(SB), Z16, Z16
+	VPANDD.BCST k172<>+0(SB), Z16, Z16
 	VPSUBD      Z5, Z16, Z16
 	VPCMPUD     $0x05, Z11, Z16, K1, K2
 	VMOVDQU32.Z (BX), K1, Z16
-	VPANDD.BCST k173<>+0(SB), Z16, Z16
+	VPANDD.BCST k172<>+0(SB), Z16, Z16
 	VPTESTMD    Z16, Z16, K1
 	VPSUBD      Z12, Z16, Z16
 	VPCMPUD     $0x05, Z13, Z16, K1, K1
@@ -11752,6 +12236,7 @@ group:
 	JNE         run
 
 ones:
+	// Four runs of a chunk each.
 	VSUBPS.BCST (BX), Z0, Z16
 	VMULPS.BCST (DX), Z16, Z16
 	VCVTPS2PH   $0x00, Z16, Y16
@@ -11801,6 +12286,7 @@ ones:
 	JMP         next
 
 run:
+	// The table of a run.
 	MOVQ        chunks+48(FP), R9
 	TESTQ       SI, SI
 	JNZ         exact
@@ -11832,6 +12318,7 @@ next:
 	RET
 
 exact:
+	// The table of a run that is not ordinary.
 	VCVTPS2PD.BCST (DX), Z16
 	VCVTPS2PD.BCST (BX), Z17
 	VSUBPD         Z17, Z14, Z18
@@ -11846,15 +12333,19 @@ exact:
 	VCVTPD2PS      Z17, Y17
 	VINSERTI64X4   $0x01, Y17, Z18, Z16
 	VCMPPS         $0x03, Z16, Z16, K1
-	VPBROADCASTD   k171<>+0(SB), K1, Z16
+	VPBROADCASTD   k170<>+0(SB), K1, Z16
 	VCVTPS2PH      $0x00, Z16, Y16
 	JMP            chunk
 
 // func bookScale16F32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·bookScale16F32AVX512(SB), NOSPLIT, $0-64
-	MOVQ          dst+0(FP), AX
-	MOVQ          src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
+	// For each run: table[q] = book[q]*a, rounded; if not ordinary in double precision.
+	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          book+32(FP), SI
@@ -11863,15 +12354,15 @@ TEXT ·bookScale16F32AVX512(SB), NOSPLIT, $0-64
 	VMOVDQU64     (SI), Z1
 	MOVQ          $0x00000000000000f0, SI
 	KMOVQ         SI, K1
-	VPANDD.BCST   k173<>+0(SB), Z0, Z2
+	VPANDD.BCST   k172<>+0(SB), Z0, Z2
 	VPTESTMD      Z2, Z2, K1
-	VPSUBD.BCST   k174<>+0(SB), Z2, Z2
-	VPCMPUD.BCST  $0x05, k175<>+0(SB), Z2, K1, K1
+	VPSUBD.BCST   k173<>+0(SB), Z2, Z2
+	VPCMPUD.BCST  $0x05, k174<>+0(SB), Z2, K1, K1
 	MOVL          $0x50000000, SI
 	XORL          DI, DI
 	KORTESTW      K1, K1
 	CMOVLNE       DI, SI
-	VPBROADCASTD  k176<>+0(SB), Z2
+	VPBROADCASTD  k175<>+0(SB), Z2
 	VPBROADCASTD  SI, Z3
 	VEXTRACTI64X4 $0x01, Z0, Y5
 	VCVTPS2PD     Y0, Z4
@@ -11880,6 +12371,7 @@ TEXT ·bookScale16F32AVX512(SB), NOSPLIT, $0-64
 	MOVQ          $0x00000010, R10
 
 group:
+	// Sixteen runs, or what is left.
 	MOVQ        DI, R8
 	CMPQ        R8, R10
 	CMOVQGT     R10, R8
@@ -11888,7 +12380,7 @@ group:
 	BZHIL       R8, SI, SI
 	KMOVW       SI, K1
 	VMOVDQU32.Z (DX), K1, Z6
-	VPANDD.BCST k173<>+0(SB), Z6, Z6
+	VPANDD.BCST k172<>+0(SB), Z6, Z6
 	VPSUBD      Z2, Z6, Z6
 	VPCMPUD     $0x05, Z3, Z6, K1, K1
 	XORL        SI, SI
@@ -11902,6 +12394,7 @@ group:
 	JNE         run
 
 ones:
+	// Four runs of a chunk each.
 	VMULPS.BCST         (DX), Z0, Z6
 	VMULPS.BCST         4(DX), Z0, Z7
 	VPMULTISHIFTQB.BCST (CX), Z1, Z8
@@ -11931,6 +12424,7 @@ ones:
 	JMP                 next
 
 run:
+	// The table of a run.
 	MOVQ        chunks+48(FP), R9
 	TESTQ       SI, SI
 	JNZ         exact
@@ -11962,6 +12456,7 @@ next:
 	RET
 
 exact:
+	// The table of a run that is not ordinary.
 	VCVTPS2PD.BCST (DX), Z6
 	VMULPD         Z6, Z4, Z7
 	VMULPD         Z6, Z5, Z6
@@ -11969,7 +12464,7 @@ exact:
 	VCVTPD2PS      Z6, Y6
 	VINSERTI64X4   $0x01, Y6, Z7, Z6
 	VCMPPS         $0x03, Z6, Z6, K1
-	VPBROADCASTD   k171<>+0(SB), K1, Z6
+	VPBROADCASTD   k170<>+0(SB), K1, Z6
 	VCVTPS2PD.BCST 4(DX), Z7
 	VMULPD         Z7, Z4, Z8
 	VMULPD         Z7, Z5, Z7
@@ -11977,14 +12472,18 @@ exact:
 	VCVTPD2PS      Z7, Y7
 	VINSERTI64X4   $0x01, Y7, Z8, Z7
 	VCMPPS         $0x03, Z7, Z7, K1
-	VPBROADCASTD   k171<>+0(SB), K1, Z7
+	VPBROADCASTD   k170<>+0(SB), K1, Z7
 	JMP            chunk
 
 // func bookScale32F32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·bookScale32F32AVX512(SB), NOSPLIT, $0-64
-	MOVQ          dst+0(FP), AX
-	MOVQ          src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
+	// For each run: table[q] = book[q]*a, rounded; if not ordinary in double precision.
+	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          book+32(FP), SI
@@ -11993,15 +12492,15 @@ TEXT ·bookScale32F32AVX512(SB), NOSPLIT, $0-64
 	VMOVDQU64     (SI), Z1
 	MOVQ          $0x00000000000000f0, SI
 	KMOVQ         SI, K1
-	VPANDD.BCST   k173<>+0(SB), Z0, Z2
+	VPANDD.BCST   k172<>+0(SB), Z0, Z2
 	VPTESTMD      Z2, Z2, K1
-	VPSUBD.BCST   k174<>+0(SB), Z2, Z2
-	VPCMPUD.BCST  $0x05, k175<>+0(SB), Z2, K1, K1
+	VPSUBD.BCST   k173<>+0(SB), Z2, Z2
+	VPCMPUD.BCST  $0x05, k174<>+0(SB), Z2, K1, K1
 	MOVL          $0x50000000, SI
 	XORL          DI, DI
 	KORTESTW      K1, K1
 	CMOVLNE       DI, SI
-	VPBROADCASTD  k176<>+0(SB), Z2
+	VPBROADCASTD  k175<>+0(SB), Z2
 	VPBROADCASTD  SI, Z3
 	VEXTRACTI64X4 $0x01, Z0, Y5
 	VCVTPS2PD     Y0, Z4
@@ -12010,6 +12509,7 @@ TEXT ·bookScale32F32AVX512(SB), NOSPLIT, $0-64
 	MOVQ          $0x00000010, R10
 
 group:
+	// Sixteen runs, or what is left.
 	MOVQ        DI, R8
 	CMPQ        R8, R10
 	CMOVQGT     R10, R8
@@ -12018,7 +12518,7 @@ group:
 	BZHIL       R8, SI, SI
 	KMOVW       SI, K1
 	VMOVDQU32.Z (DX), K1, Z6
-	VPANDD.BCST k173<>+0(SB), Z6, Z6
+	VPANDD.BCST k172<>+0(SB), Z6, Z6
 	VPSUBD      Z2, Z6, Z6
 	VPCMPUD     $0x05, Z3, Z6, K1, K1
 	XORL        SI, SI
@@ -12032,6 +12532,7 @@ group:
 	JNE         run
 
 ones:
+	// Four runs of a chunk each.
 	VMULPS.BCST         (DX), Z0, Z6
 	VPMULTISHIFTQB.BCST (CX), Z1, Z7
 	VPMULTISHIFTQB.BCST 8(CX), Z1, Z8
@@ -12077,6 +12578,7 @@ ones:
 	JMP                 next
 
 run:
+	// The table of a run.
 	MOVQ        chunks+48(FP), R9
 	TESTQ       SI, SI
 	JNZ         exact
@@ -12107,6 +12609,7 @@ next:
 	RET
 
 exact:
+	// The table of a run that is not ordinary.
 	VCVTPS2PD.BCST (DX), Z6
 	VMULPD         Z6, Z4, Z7
 	VMULPD         Z6, Z5, Z6
@@ -12114,14 +12617,18 @@ exact:
 	VCVTPD2PS      Z6, Y6
 	VINSERTI64X4   $0x01, Y6, Z7, Z6
 	VCMPPS         $0x03, Z6, Z6, K1
-	VPBROADCASTD   k171<>+0(SB), K1, Z6
+	VPBROADCASTD   k170<>+0(SB), K1, Z6
 	JMP            chunk
 
 // func bookScale64F32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·bookScale64F32AVX512(SB), NOSPLIT, $0-64
-	MOVQ          dst+0(FP), AX
-	MOVQ          src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
+	// For each run: table[q] = book[q]*a, rounded; if not ordinary in double precision.
+	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          book+32(FP), SI
@@ -12130,15 +12637,15 @@ TEXT ·bookScale64F32AVX512(SB), NOSPLIT, $0-64
 	VMOVDQU64     (SI), Z1
 	MOVQ          $0x00000000000000f0, SI
 	KMOVQ         SI, K1
-	VPANDD.BCST   k173<>+0(SB), Z0, Z2
+	VPANDD.BCST   k172<>+0(SB), Z0, Z2
 	VPTESTMD      Z2, Z2, K1
-	VPSUBD.BCST   k174<>+0(SB), Z2, Z2
-	VPCMPUD.BCST  $0x05, k175<>+0(SB), Z2, K1, K1
+	VPSUBD.BCST   k173<>+0(SB), Z2, Z2
+	VPCMPUD.BCST  $0x05, k174<>+0(SB), Z2, K1, K1
 	MOVL          $0x50000000, SI
 	XORL          DI, DI
 	KORTESTW      K1, K1
 	CMOVLNE       DI, SI
-	VPBROADCASTD  k176<>+0(SB), Z2
+	VPBROADCASTD  k175<>+0(SB), Z2
 	VPBROADCASTD  SI, Z3
 	VEXTRACTI64X4 $0x01, Z0, Y5
 	VCVTPS2PD     Y0, Z4
@@ -12147,6 +12654,7 @@ TEXT ·bookScale64F32AVX512(SB), NOSPLIT, $0-64
 	MOVQ          $0x00000010, R10
 
 group:
+	// Sixteen runs, or what is left.
 	MOVQ        DI, R8
 	CMPQ        R8, R10
 	CMOVQGT     R10, R8
@@ -12155,7 +12663,7 @@ group:
 	BZHIL       R8, SI, SI
 	KMOVW       SI, K1
 	VMOVDQU32.Z (DX), K1, Z6
-	VPANDD.BCST k173<>+0(SB), Z6, Z6
+	VPANDD.BCST k172<>+0(SB), Z6, Z6
 	VPSUBD      Z2, Z6, Z6
 	VPCMPUD     $0x05, Z3, Z6, K1, K1
 	XORL        SI, SI
@@ -12169,6 +12677,7 @@ group:
 	JNE         run
 
 ones:
+	// Four runs of a chunk each.
 	VMULPS.BCST         (DX), Z0, Z6
 	VPMULTISHIFTQB.BCST (CX), Z1, Z7
 	VPMULTISHIFTQB.BCST 8(CX), Z1, Z8
@@ -12246,6 +12755,7 @@ ones:
 	JMP                 next
 
 run:
+	// The table of a run.
 	MOVQ        chunks+48(FP), R9
 	TESTQ       SI, SI
 	JNZ         exact
@@ -12284,6 +12794,7 @@ next:
 	RET
 
 exact:
+	// The table of a run that is not ordinary.
 	VCVTPS2PD.BCST (DX), Z6
 	VMULPD         Z6, Z4, Z7
 	VMULPD         Z6, Z5, Z6
@@ -12291,14 +12802,18 @@ exact:
 	VCVTPD2PS      Z6, Y6
 	VINSERTI64X4   $0x01, Y6, Z7, Z6
 	VCMPPS         $0x03, Z6, Z6, K1
-	VPBROADCASTD   k171<>+0(SB), K1, Z6
+	VPBROADCASTD   k170<>+0(SB), K1, Z6
 	JMP            chunk
 
 // func bookScale16BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·bookScale16BF16AVX512(SB), NOSPLIT, $0-64
-	MOVQ          dst+0(FP), AX
-	MOVQ          src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
+	// For each run: table[q] = book[q]*a, rounded; if not ordinary in double precision.
+	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          book+32(FP), SI
@@ -12307,24 +12822,24 @@ TEXT ·bookScale16BF16AVX512(SB), NOSPLIT, $0-64
 	VMOVDQU64     (SI), Z1
 	MOVQ          $0x00000000000000f0, SI
 	KMOVQ         SI, K1
-	VPBROADCASTD  k177<>+0(SB), Z2
-	VMOVDQU64     k182<>+0(SB), Z3
-	VPBROADCASTD  k179<>+0(SB), Z4
-	VPBROADCASTD  k180<>+0(SB), Z5
-	VPBROADCASTD  k88<>+0(SB), Z6
-	VPBROADCASTD  k90<>+0(SB), Z7
-	VMOVDQU64     k181<>+0(SB), Z8
+	VPBROADCASTD  k176<>+0(SB), Z2
+	VMOVDQU64     k181<>+0(SB), Z3
+	VPBROADCASTD  k178<>+0(SB), Z4
+	VPBROADCASTD  k179<>+0(SB), Z5
+	VPBROADCASTD  k87<>+0(SB), Z6
+	VPBROADCASTD  k89<>+0(SB), Z7
+	VMOVDQU64     k180<>+0(SB), Z8
 	MOVQ          $0x3333333333333333, SI
 	KMOVQ         SI, K2
-	VPANDD.BCST   k173<>+0(SB), Z0, Z9
+	VPANDD.BCST   k172<>+0(SB), Z0, Z9
 	VPTESTMD      Z9, Z9, K4
-	VPSUBD.BCST   k174<>+0(SB), Z9, Z9
-	VPCMPUD.BCST  $0x05, k175<>+0(SB), Z9, K4, K3
+	VPSUBD.BCST   k173<>+0(SB), Z9, Z9
+	VPCMPUD.BCST  $0x05, k174<>+0(SB), Z9, K4, K3
 	MOVL          $0x50000000, SI
 	XORL          DI, DI
 	KORTESTW      K3, K3
 	CMOVLNE       DI, SI
-	VPBROADCASTD  k176<>+0(SB), Z9
+	VPBROADCASTD  k175<>+0(SB), Z9
 	VPBROADCASTD  SI, Z10
 	VEXTRACTI64X4 $0x01, Z0, Y12
 	VCVTPS2PD     Y0, Z11
@@ -12333,6 +12848,7 @@ TEXT ·bookScale16BF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ          $0x00000010, R10
 
 group:
+	// Sixteen runs, or what is left.
 	MOVQ        DI, R8
 	CMPQ        R8, R10
 	CMOVQGT     R10, R8
@@ -12341,7 +12857,7 @@ group:
 	BZHIL       R8, SI, SI
 	KMOVW       SI, K3
 	VMOVDQU32.Z (DX), K3, Z13
-	VPANDD.BCST k173<>+0(SB), Z13, Z13
+	VPANDD.BCST k172<>+0(SB), Z13, Z13
 	VPSUBD      Z9, Z13, Z13
 	VPCMPUD     $0x05, Z10, Z13, K3, K3
 	XORL        SI, SI
@@ -12355,6 +12871,7 @@ group:
 	JNE         run
 
 ones:
+	// Four runs of a chunk each.
 	VMULPS.BCST    (DX), Z0, Z13
 	VMULPS         Z5, Z13, Z14
 	VFMSUB132PS    Z4, Z14, K4, Z13
@@ -12392,6 +12909,7 @@ ones:
 	JMP            next
 
 run:
+	// The table of a run.
 	MOVQ        chunks+48(FP), R9
 	TESTQ       SI, SI
 	JNZ         exact
@@ -12427,6 +12945,7 @@ next:
 	RET
 
 exact:
+	// The table of a run that is not ordinary.
 	VCVTPS2PD.BCST (DX), Z13
 	VMULPD         Z13, Z11, Z14
 	VMULPD         Z13, Z12, Z13
@@ -12434,9 +12953,9 @@ exact:
 	VCVTPD2PS      Z13, Y13
 	VINSERTI64X4   $0x01, Y13, Z14, Z13
 	VCMPPS         $0x03, Z13, Z13, K3
-	VPBROADCASTD   k171<>+0(SB), K3, Z13
+	VPBROADCASTD   k170<>+0(SB), K3, Z13
 	VPTESTMD       Z6, Z13, K3
-	VPADDD.BCST    k89<>+0(SB), Z13, Z13
+	VPADDD.BCST    k88<>+0(SB), Z13, Z13
 	VPADDD         Z7, Z13, K3, Z13
 	VCVTPS2PD.BCST 4(DX), Z14
 	VMULPD         Z14, Z11, Z15
@@ -12445,28 +12964,32 @@ exact:
 	VCVTPD2PS      Z14, Y14
 	VINSERTI64X4   $0x01, Y14, Z15, Z14
 	VCMPPS         $0x03, Z14, Z14, K3
-	VPBROADCASTD   k171<>+0(SB), K3, Z14
+	VPBROADCASTD   k170<>+0(SB), K3, Z14
 	VPTESTMD       Z6, Z14, K3
-	VPADDD.BCST    k89<>+0(SB), Z14, Z14
+	VPADDD.BCST    k88<>+0(SB), Z14, Z14
 	VPADDD         Z7, Z14, K3, Z14
 	VPERMB         Z14, Z8, K2, Z13
 	JMP            chunk
 
-DATA k182<>+0(SB)/8, $0x0302030203020302
-DATA k182<>+8(SB)/8, $0x0302030203020302
-DATA k182<>+16(SB)/8, $0x0302030203020302
-DATA k182<>+24(SB)/8, $0x0302030203020302
-DATA k182<>+32(SB)/8, $0x0100010001000100
-DATA k182<>+40(SB)/8, $0x0100010001000100
-DATA k182<>+48(SB)/8, $0x0100010001000100
-DATA k182<>+56(SB)/8, $0x0100010001000100
-GLOBL k182<>(SB), RODATA|NOPTR, $64
+DATA k181<>+0(SB)/8, $0x0302030203020302
+DATA k181<>+8(SB)/8, $0x0302030203020302
+DATA k181<>+16(SB)/8, $0x0302030203020302
+DATA k181<>+24(SB)/8, $0x0302030203020302
+DATA k181<>+32(SB)/8, $0x0100010001000100
+DATA k181<>+40(SB)/8, $0x0100010001000100
+DATA k181<>+48(SB)/8, $0x0100010001000100
+DATA k181<>+56(SB)/8, $0x0100010001000100
+GLOBL k181<>(SB), RODATA|NOPTR, $64
 
 // func bookScale32BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·bookScale32BF16AVX512(SB), NOSPLIT, $0-64
-	MOVQ          dst+0(FP), AX
-	MOVQ          src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
+	// For each run: table[q] = book[q]*a, rounded; if not ordinary in double precision.
+	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          book+32(FP), SI
@@ -12475,23 +12998,23 @@ TEXT ·bookScale32BF16AVX512(SB), NOSPLIT, $0-64
 	VMOVDQU64     (SI), Z1
 	MOVQ          $0x00000000000000f0, SI
 	KMOVQ         SI, K1
-	VPBROADCASTD  k177<>+0(SB), Z2
-	VMOVDQU64     k178<>+0(SB), Z3
-	VPBROADCASTD  k179<>+0(SB), Z4
-	VPBROADCASTD  k180<>+0(SB), Z5
-	VPBROADCASTD  k88<>+0(SB), Z6
-	VPBROADCASTD  k90<>+0(SB), Z7
+	VPBROADCASTD  k176<>+0(SB), Z2
+	VMOVDQU64     k177<>+0(SB), Z3
+	VPBROADCASTD  k178<>+0(SB), Z4
+	VPBROADCASTD  k179<>+0(SB), Z5
+	VPBROADCASTD  k87<>+0(SB), Z6
+	VPBROADCASTD  k89<>+0(SB), Z7
 	MOVQ          $0x3333333333333333, SI
 	KMOVQ         SI, K2
-	VPANDD.BCST   k173<>+0(SB), Z0, Z8
+	VPANDD.BCST   k172<>+0(SB), Z0, Z8
 	VPTESTMD      Z8, Z8, K3
-	VPSUBD.BCST   k174<>+0(SB), Z8, Z8
-	VPCMPUD.BCST  $0x05, k175<>+0(SB), Z8, K3, K2
+	VPSUBD.BCST   k173<>+0(SB), Z8, Z8
+	VPCMPUD.BCST  $0x05, k174<>+0(SB), Z8, K3, K2
 	MOVL          $0x50000000, SI
 	XORL          DI, DI
 	KORTESTW      K2, K2
 	CMOVLNE       DI, SI
-	VPBROADCASTD  k176<>+0(SB), Z8
+	VPBROADCASTD  k175<>+0(SB), Z8
 	VPBROADCASTD  SI, Z9
 	VEXTRACTI64X4 $0x01, Z0, Y11
 	VCVTPS2PD     Y0, Z10
@@ -12500,6 +13023,7 @@ TEXT ·bookScale32BF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ          $0x00000010, R10
 
 group:
+	// Sixteen runs, or what is left.
 	MOVQ        DI, R8
 	CMPQ        R8, R10
 	CMOVQGT     R10, R8
@@ -12508,7 +13032,7 @@ group:
 	BZHIL       R8, SI, SI
 	KMOVW       SI, K2
 	VMOVDQU32.Z (DX), K2, Z12
-	VPANDD.BCST k173<>+0(SB), Z12, Z12
+	VPANDD.BCST k172<>+0(SB), Z12, Z12
 	VPSUBD      Z8, Z12, Z12
 	VPCMPUD     $0x05, Z9, Z12, K2, K2
 	XORL        SI, SI
@@ -12522,6 +13046,7 @@ group:
 	JNE         run
 
 ones:
+	// Four runs of a chunk each.
 	VMULPS.BCST    (DX), Z0, Z12
 	VMULPS         Z5, Z12, Z13
 	VFMSUB132PS    Z4, Z13, K3, Z12
@@ -12571,6 +13096,7 @@ ones:
 	JMP            next
 
 run:
+	// The table of a run.
 	MOVQ        chunks+48(FP), R9
 	TESTQ       SI, SI
 	JNZ         exact
@@ -12602,6 +13128,7 @@ next:
 	RET
 
 exact:
+	// The table of a run that is not ordinary.
 	VCVTPS2PD.BCST (DX), Z12
 	VMULPD         Z12, Z10, Z13
 	VMULPD         Z12, Z11, Z12
@@ -12609,17 +13136,21 @@ exact:
 	VCVTPD2PS      Z12, Y12
 	VINSERTI64X4   $0x01, Y12, Z13, Z12
 	VCMPPS         $0x03, Z12, Z12, K2
-	VPBROADCASTD   k171<>+0(SB), K2, Z12
+	VPBROADCASTD   k170<>+0(SB), K2, Z12
 	VPTESTMD       Z6, Z12, K2
-	VPADDD.BCST    k89<>+0(SB), Z12, Z12
+	VPADDD.BCST    k88<>+0(SB), Z12, Z12
 	VPADDD         Z7, Z12, K2, Z12
 	JMP            chunk
 
 // func bookScale64BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·bookScale64BF16AVX512(SB), NOSPLIT, $0-64
-	MOVQ          dst+0(FP), AX
-	MOVQ          src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
+	// For each run: table[q] = book[q]*a, rounded; if not ordinary in double precision.
+	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          book+32(FP), SI
@@ -12628,23 +13159,23 @@ TEXT ·bookScale64BF16AVX512(SB), NOSPLIT, $0-64
 	VMOVDQU64     (SI), Z1
 	MOVQ          $0x00000000000000f0, SI
 	KMOVQ         SI, K1
-	VPBROADCASTD  k177<>+0(SB), Z2
-	VMOVDQU64     k178<>+0(SB), Z3
-	VPBROADCASTD  k179<>+0(SB), Z4
-	VPBROADCASTD  k180<>+0(SB), Z5
-	VPBROADCASTD  k88<>+0(SB), Z6
-	VPBROADCASTD  k90<>+0(SB), Z7
+	VPBROADCASTD  k176<>+0(SB), Z2
+	VMOVDQU64     k177<>+0(SB), Z3
+	VPBROADCASTD  k178<>+0(SB), Z4
+	VPBROADCASTD  k179<>+0(SB), Z5
+	VPBROADCASTD  k87<>+0(SB), Z6
+	VPBROADCASTD  k89<>+0(SB), Z7
 	MOVQ          $0x3333333333333333, SI
 	KMOVQ         SI, K2
-	VPANDD.BCST   k173<>+0(SB), Z0, Z8
+	VPANDD.BCST   k172<>+0(SB), Z0, Z8
 	VPTESTMD      Z8, Z8, K3
-	VPSUBD.BCST   k174<>+0(SB), Z8, Z8
-	VPCMPUD.BCST  $0x05, k175<>+0(SB), Z8, K3, K2
+	VPSUBD.BCST   k173<>+0(SB), Z8, Z8
+	VPCMPUD.BCST  $0x05, k174<>+0(SB), Z8, K3, K2
 	MOVL          $0x50000000, SI
 	XORL          DI, DI
 	KORTESTW      K2, K2
 	CMOVLNE       DI, SI
-	VPBROADCASTD  k176<>+0(SB), Z8
+	VPBROADCASTD  k175<>+0(SB), Z8
 	VPBROADCASTD  SI, Z9
 	VEXTRACTI64X4 $0x01, Z0, Y11
 	VCVTPS2PD     Y0, Z10
@@ -12653,6 +13184,7 @@ TEXT ·bookScale64BF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ          $0x00000010, R10
 
 group:
+	// Sixteen runs, or what is left.
 	MOVQ        DI, R8
 	CMPQ        R8, R10
 	CMOVQGT     R10, R8
@@ -12661,7 +13193,7 @@ group:
 	BZHIL       R8, SI, SI
 	KMOVW       SI, K2
 	VMOVDQU32.Z (DX), K2, Z12
-	VPANDD.BCST k173<>+0(SB), Z12, Z12
+	VPANDD.BCST k172<>+0(SB), Z12, Z12
 	VPSUBD      Z8, Z12, Z12
 	VPCMPUD     $0x05, Z9, Z12, K2, K2
 	XORL        SI, SI
@@ -12675,6 +13207,7 @@ group:
 	JNE         run
 
 ones:
+	// Four runs of a chunk each.
 	VMULPS.BCST    (DX), Z0, Z12
 	VMULPS         Z5, Z12, Z13
 	VFMSUB132PS    Z4, Z13, K3, Z12
@@ -12752,6 +13285,7 @@ ones:
 	JMP            next
 
 run:
+	// The table of a run.
 	MOVQ        chunks+48(FP), R9
 	TESTQ       SI, SI
 	JNZ         exact
@@ -12790,6 +13324,7 @@ next:
 	RET
 
 exact:
+	// The table of a run that is not ordinary.
 	VCVTPS2PD.BCST (DX), Z12
 	VMULPD         Z12, Z10, Z13
 	VMULPD         Z12, Z11, Z12
@@ -12797,17 +13332,21 @@ exact:
 	VCVTPD2PS      Z12, Y12
 	VINSERTI64X4   $0x01, Y12, Z13, Z12
 	VCMPPS         $0x03, Z12, Z12, K2
-	VPBROADCASTD   k171<>+0(SB), K2, Z12
+	VPBROADCASTD   k170<>+0(SB), K2, Z12
 	VPTESTMD       Z6, Z12, K2
-	VPADDD.BCST    k89<>+0(SB), Z12, Z12
+	VPADDD.BCST    k88<>+0(SB), Z12, Z12
 	VPADDD         Z7, Z12, K2, Z12
 	JMP            chunk
 
 // func bookScale16F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·bookScale16F16AVX512(SB), NOSPLIT, $0-64
-	MOVQ          dst+0(FP), AX
-	MOVQ          src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
+	// For each run: table[q] = book[q]*a, rounded; if not ordinary in double precision.
+	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          book+32(FP), SI
@@ -12816,17 +13355,17 @@ TEXT ·bookScale16F16AVX512(SB), NOSPLIT, $0-64
 	VMOVDQU64     (SI), Z1
 	MOVQ          $0x00000000000000f0, SI
 	KMOVQ         SI, K1
-	VPBROADCASTD  k10<>+0(SB), Z2
-	VMOVDQU64     k183<>+0(SB), Z3
-	VPANDD.BCST   k173<>+0(SB), Z0, Z4
+	VPBROADCASTD  k9<>+0(SB), Z2
+	VMOVDQU64     k182<>+0(SB), Z3
+	VPANDD.BCST   k172<>+0(SB), Z0, Z4
 	VPTESTMD      Z4, Z4, K2
-	VPSUBD.BCST   k174<>+0(SB), Z4, Z4
-	VPCMPUD.BCST  $0x05, k175<>+0(SB), Z4, K2, K2
+	VPSUBD.BCST   k173<>+0(SB), Z4, Z4
+	VPCMPUD.BCST  $0x05, k174<>+0(SB), Z4, K2, K2
 	MOVL          $0x50000000, SI
 	XORL          DI, DI
 	KORTESTW      K2, K2
 	CMOVLNE       DI, SI
-	VPBROADCASTD  k176<>+0(SB), Z4
+	VPBROADCASTD  k175<>+0(SB), Z4
 	VPBROADCASTD  SI, Z5
 	VEXTRACTI64X4 $0x01, Z0, Y7
 	VCVTPS2PD     Y0, Z6
@@ -12835,6 +13374,7 @@ TEXT ·bookScale16F16AVX512(SB), NOSPLIT, $0-64
 	MOVQ          $0x00000010, R10
 
 group:
+	// Sixteen runs, or what is left.
 	MOVQ        DI, R8
 	CMPQ        R8, R10
 	CMOVQGT     R10, R8
@@ -12843,7 +13383,7 @@ group:
 	BZHIL       R8, SI, SI
 	KMOVW       SI, K2
 	VMOVDQU32.Z (DX), K2, Z8
-	VPANDD.BCST k173<>+0(SB), Z8, Z8
+	VPANDD.BCST k172<>+0(SB), Z8, Z8
 	VPSUBD      Z4, Z8, Z8
 	VPCMPUD     $0x05, Z5, Z8, K2, K2
 	XORL        SI, SI
@@ -12857,6 +13397,7 @@ group:
 	JNE         run
 
 ones:
+	// Four runs of a chunk each.
 	VMULPS.BCST    (DX), Z0, Z8
 	VCVTPS2PH      $0x00, Z8, Y8
 	VMULPS.BCST    4(DX), Z0, Z9
@@ -12890,6 +13431,7 @@ ones:
 	JMP            next
 
 run:
+	// The table of a run.
 	MOVQ         chunks+48(FP), R9
 	TESTQ        SI, SI
 	JNZ          exact
@@ -12923,6 +13465,7 @@ next:
 	RET
 
 exact:
+	// The table of a run that is not ordinary.
 	VCVTPS2PD.BCST (DX), Z8
 	VMULPD         Z8, Z6, Z9
 	VMULPD         Z8, Z7, Z8
@@ -12930,7 +13473,7 @@ exact:
 	VCVTPD2PS      Z8, Y8
 	VINSERTI64X4   $0x01, Y8, Z9, Z8
 	VCMPPS         $0x03, Z8, Z8, K2
-	VPBROADCASTD   k171<>+0(SB), K2, Z8
+	VPBROADCASTD   k170<>+0(SB), K2, Z8
 	VCVTPS2PH      $0x00, Z8, Y8
 	VCVTPS2PD.BCST 4(DX), Z9
 	VMULPD         Z9, Z6, Z10
@@ -12939,26 +13482,30 @@ exact:
 	VCVTPD2PS      Z9, Y9
 	VINSERTI64X4   $0x01, Y9, Z10, Z9
 	VCMPPS         $0x03, Z9, Z9, K2
-	VPBROADCASTD   k171<>+0(SB), K2, Z9
+	VPBROADCASTD   k170<>+0(SB), K2, Z9
 	VCVTPS2PH      $0x00, Z9, Y9
 	VINSERTI64X4   $0x01, Y9, Z8, Z8
 	JMP            chunk
 
-DATA k183<>+0(SB)/8, $0x0100010001000100
-DATA k183<>+8(SB)/8, $0x0100010001000100
-DATA k183<>+16(SB)/8, $0x0100010001000100
-DATA k183<>+24(SB)/8, $0x0100010001000100
-DATA k183<>+32(SB)/8, $0x2120212021202120
-DATA k183<>+40(SB)/8, $0x2120212021202120
-DATA k183<>+48(SB)/8, $0x2120212021202120
-DATA k183<>+56(SB)/8, $0x2120212021202120
-GLOBL k183<>(SB), RODATA|NOPTR, $64
+DATA k182<>+0(SB)/8, $0x0100010001000100
+DATA k182<>+8(SB)/8, $0x0100010001000100
+DATA k182<>+16(SB)/8, $0x0100010001000100
+DATA k182<>+24(SB)/8, $0x0100010001000100
+DATA k182<>+32(SB)/8, $0x2120212021202120
+DATA k182<>+40(SB)/8, $0x2120212021202120
+DATA k182<>+48(SB)/8, $0x2120212021202120
+DATA k182<>+56(SB)/8, $0x2120212021202120
+GLOBL k182<>(SB), RODATA|NOPTR, $64
 
 // func bookScale32F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·bookScale32F16AVX512(SB), NOSPLIT, $0-64
-	MOVQ          dst+0(FP), AX
-	MOVQ          src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
+	// For each run: table[q] = book[q]*a, rounded; if not ordinary in double precision.
+	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          book+32(FP), SI
@@ -12967,17 +13514,17 @@ TEXT ·bookScale32F16AVX512(SB), NOSPLIT, $0-64
 	VMOVDQU64     (SI), Z1
 	MOVQ          $0x00000000000000f0, SI
 	KMOVQ         SI, K1
-	VPBROADCASTD  k10<>+0(SB), Z2
-	VMOVDQU64     k91<>+0(SB), Z3
-	VPANDD.BCST   k173<>+0(SB), Z0, Z4
+	VPBROADCASTD  k9<>+0(SB), Z2
+	VMOVDQU64     k90<>+0(SB), Z3
+	VPANDD.BCST   k172<>+0(SB), Z0, Z4
 	VPTESTMD      Z4, Z4, K2
-	VPSUBD.BCST   k174<>+0(SB), Z4, Z4
-	VPCMPUD.BCST  $0x05, k175<>+0(SB), Z4, K2, K2
+	VPSUBD.BCST   k173<>+0(SB), Z4, Z4
+	VPCMPUD.BCST  $0x05, k174<>+0(SB), Z4, K2, K2
 	MOVL          $0x50000000, SI
 	XORL          DI, DI
 	KORTESTW      K2, K2
 	CMOVLNE       DI, SI
-	VPBROADCASTD  k176<>+0(SB), Z4
+	VPBROADCASTD  k175<>+0(SB), Z4
 	VPBROADCASTD  SI, Z5
 	VEXTRACTI64X4 $0x01, Z0, Y7
 	VCVTPS2PD     Y0, Z6
@@ -12986,6 +13533,7 @@ TEXT ·bookScale32F16AVX512(SB), NOSPLIT, $0-64
 	MOVQ          $0x00000010, R10
 
 group:
+	// Sixteen runs, or what is left.
 	MOVQ        DI, R8
 	CMPQ        R8, R10
 	CMOVQGT     R10, R8
@@ -12994,7 +13542,7 @@ group:
 	BZHIL       R8, SI, SI
 	KMOVW       SI, K2
 	VMOVDQU32.Z (DX), K2, Z8
-	VPANDD.BCST k173<>+0(SB), Z8, Z8
+	VPANDD.BCST k172<>+0(SB), Z8, Z8
 	VPSUBD      Z4, Z8, Z8
 	VPCMPUD     $0x05, Z5, Z8, K2, K2
 	XORL        SI, SI
@@ -13008,6 +13556,7 @@ group:
 	JNE         run
 
 ones:
+	// Four runs of a chunk each.
 	VMULPS.BCST    (DX), Z0, Z8
 	VCVTPS2PH      $0x00, Z8, Y8
 	VPBROADCASTQ   (CX), Z9
@@ -13053,6 +13602,7 @@ ones:
 	JMP            next
 
 run:
+	// The table of a run.
 	MOVQ        chunks+48(FP), R9
 	TESTQ       SI, SI
 	JNZ         exact
@@ -13083,6 +13633,7 @@ next:
 	RET
 
 exact:
+	// The table of a run that is not ordinary.
 	VCVTPS2PD.BCST (DX), Z8
 	VMULPD         Z8, Z6, Z9
 	VMULPD         Z8, Z7, Z8
@@ -13090,15 +13641,19 @@ exact:
 	VCVTPD2PS      Z8, Y8
 	VINSERTI64X4   $0x01, Y8, Z9, Z8
 	VCMPPS         $0x03, Z8, Z8, K2
-	VPBROADCASTD   k171<>+0(SB), K2, Z8
+	VPBROADCASTD   k170<>+0(SB), K2, Z8
 	VCVTPS2PH      $0x00, Z8, Y8
 	JMP            chunk
 
 // func bookScale64F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·bookScale64F16AVX512(SB), NOSPLIT, $0-64
-	MOVQ          dst+0(FP), AX
-	MOVQ          src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
+	// For each run: table[q] = book[q]*a, rounded; if not ordinary in double precision.
+	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          book+32(FP), SI
@@ -13107,17 +13662,17 @@ TEXT ·bookScale64F16AVX512(SB), NOSPLIT, $0-64
 	VMOVDQU64     (SI), Z1
 	MOVQ          $0x00000000000000f0, SI
 	KMOVQ         SI, K1
-	VPBROADCASTD  k10<>+0(SB), Z2
-	VMOVDQU64     k91<>+0(SB), Z3
-	VPANDD.BCST   k173<>+0(SB), Z0, Z4
+	VPBROADCASTD  k9<>+0(SB), Z2
+	VMOVDQU64     k90<>+0(SB), Z3
+	VPANDD.BCST   k172<>+0(SB), Z0, Z4
 	VPTESTMD      Z4, Z4, K2
-	VPSUBD.BCST   k174<>+0(SB), Z4, Z4
-	VPCMPUD.BCST  $0x05, k175<>+0(SB), Z4, K2, K2
+	VPSUBD.BCST   k173<>+0(SB), Z4, Z4
+	VPCMPUD.BCST  $0x05, k174<>+0(SB), Z4, K2, K2
 	MOVL          $0x50000000, SI
 	XORL          DI, DI
 	KORTESTW      K2, K2
 	CMOVLNE       DI, SI
-	VPBROADCASTD  k176<>+0(SB), Z4
+	VPBROADCASTD  k175<>+0(SB), Z4
 	VPBROADCASTD  SI, Z5
 	VEXTRACTI64X4 $0x01, Z0, Y7
 	VCVTPS2PD     Y0, Z6
@@ -13126,6 +13681,7 @@ TEXT ·bookScale64F16AVX512(SB), NOSPLIT, $0-64
 	MOVQ          $0x00000010, R10
 
 group:
+	// Sixteen runs, or what is left.
 	MOVQ        DI, R8
 	CMPQ        R8, R10
 	CMOVQGT     R10, R8
@@ -13134,7 +13690,7 @@ group:
 	BZHIL       R8, SI, SI
 	KMOVW       SI, K2
 	VMOVDQU32.Z (DX), K2, Z8
-	VPANDD.BCST k173<>+0(SB), Z8, Z8
+	VPANDD.BCST k172<>+0(SB), Z8, Z8
 	VPSUBD      Z4, Z8, Z8
 	VPCMPUD     $0x05, Z5, Z8, K2, K2
 	XORL        SI, SI
@@ -13148,6 +13704,7 @@ group:
 	JNE         run
 
 ones:
+	// Four runs of a chunk each.
 	VMULPS.BCST    (DX), Z0, Z8
 	VCVTPS2PH      $0x00, Z8, Y8
 	VPBROADCASTQ   (CX), Z9
@@ -13221,6 +13778,7 @@ ones:
 	JMP            next
 
 run:
+	// The table of a run.
 	MOVQ        chunks+48(FP), R9
 	TESTQ       SI, SI
 	JNZ         exact
@@ -13258,6 +13816,7 @@ next:
 	RET
 
 exact:
+	// The table of a run that is not ordinary.
 	VCVTPS2PD.BCST (DX), Z8
 	VMULPD         Z8, Z6, Z9
 	VMULPD         Z8, Z7, Z8
@@ -13265,15 +13824,19 @@ exact:
 	VCVTPD2PS      Z8, Y8
 	VINSERTI64X4   $0x01, Y8, Z9, Z8
 	VCMPPS         $0x03, Z8, Z8, K2
-	VPBROADCASTD   k171<>+0(SB), K2, Z8
+	VPBROADCASTD   k170<>+0(SB), K2, Z8
 	VCVTPS2PH      $0x00, Z8, Y8
 	JMP            chunk
 
 // func bookShift32F32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·bookShift32F32AVX512(SB), NOSPLIT, $0-64
-	MOVQ          dst+0(FP), AX
-	MOVQ          src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
+	// For each run: table[q] = (book[q]-b)*a, rounded; if not ordinary in double precision.
+	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          book+32(FP), SI
@@ -13282,18 +13845,18 @@ TEXT ·bookShift32F32AVX512(SB), NOSPLIT, $0-64
 	VMOVDQU64     (SI), Z1
 	MOVQ          $0x00000000000000f0, SI
 	KMOVQ         SI, K1
-	VPANDD.BCST   k173<>+0(SB), Z0, Z2
+	VPANDD.BCST   k172<>+0(SB), Z0, Z2
 	VPTESTMD      Z2, Z2, K1
-	VPSUBD.BCST   k174<>+0(SB), Z2, Z2
-	VPCMPUD.BCST  $0x05, k175<>+0(SB), Z2, K1, K1
+	VPSUBD.BCST   k173<>+0(SB), Z2, Z2
+	VPCMPUD.BCST  $0x05, k174<>+0(SB), Z2, K1, K1
 	MOVL          $0x50000000, SI
 	XORL          DI, DI
 	KORTESTW      K1, K1
 	CMOVLNE       DI, SI
-	VPBROADCASTD  k176<>+0(SB), Z2
+	VPBROADCASTD  k175<>+0(SB), Z2
 	VPBROADCASTD  SI, Z3
-	VPBROADCASTD  k174<>+0(SB), Z4
-	VPBROADCASTD  k175<>+0(SB), Z5
+	VPBROADCASTD  k173<>+0(SB), Z4
+	VPBROADCASTD  k174<>+0(SB), Z5
 	VEXTRACTI64X4 $0x01, Z0, Y7
 	VCVTPS2PD     Y0, Z6
 	VCVTPS2PD     Y7, Z7
@@ -13301,6 +13864,7 @@ TEXT ·bookShift32F32AVX512(SB), NOSPLIT, $0-64
 	MOVQ          $0x00000010, R10
 
 group:
+	// Sixteen runs, or what is left.
 	MOVQ        DI, R8
 	CMPQ        R8, R10
 	CMOVQGT     R10, R8
@@ -13309,11 +13873,11 @@ group:
 	BZHIL       R8, SI, SI
 	KMOVW       SI, K1
 	VMOVDQU32.Z (DX), K1, Z8
-	VPANDD.BCST k173<>+0(SB), Z8, Z8
+	VPANDD.BCST k172<>+0(SB), Z8, Z8
 	VPSUBD      Z2, Z8, Z8
 	VPCMPUD     $0x05, Z3, Z8, K1, K2
 	VMOVDQU32.Z (BX), K1, Z8
-	VPANDD.BCST k173<>+0(SB), Z8, Z8
+	VPANDD.BCST k172<>+0(SB), Z8, Z8
 	VPTESTMD    Z8, Z8, K1
 	VPSUBD      Z4, Z8, Z8
 	VPCMPUD     $0x05, Z5, Z8, K1, K1
@@ -13329,6 +13893,7 @@ group:
 	JNE         run
 
 ones:
+	// Four runs of a chunk each.
 	VSUBPS.BCST         (BX), Z0, Z8
 	VMULPS.BCST         (DX), Z8, Z8
 	VPMULTISHIFTQB.BCST (CX), Z1, Z9
@@ -13378,6 +13943,7 @@ ones:
 	JMP                 next
 
 run:
+	// The table of a run.
 	MOVQ        chunks+48(FP), R9
 	TESTQ       SI, SI
 	JNZ         exact
@@ -13409,6 +13975,7 @@ next:
 	RET
 
 exact:
+	// The table of a run that is not ordinary.
 	VCVTPS2PD.BCST (DX), Z8
 	VCVTPS2PD.BCST (BX), Z9
 	VSUBPD         Z9, Z6, Z10
@@ -13423,14 +13990,18 @@ exact:
 	VCVTPD2PS      Z9, Y9
 	VINSERTI64X4   $0x01, Y9, Z10, Z8
 	VCMPPS         $0x03, Z8, Z8, K1
-	VPBROADCASTD   k171<>+0(SB), K1, Z8
+	VPBROADCASTD   k170<>+0(SB), K1, Z8
 	JMP            chunk
 
 // func bookShift64F32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·bookShift64F32AVX512(SB), NOSPLIT, $0-64
-	MOVQ          dst+0(FP), AX
-	MOVQ          src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
+	// For each run: table[q] = (book[q]-b)*a, rounded; if not ordinary in double precision.
+	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          book+32(FP), SI
@@ -13439,18 +14010,18 @@ TEXT ·bookShift64F32AVX512(SB), NOSPLIT, $0-64
 	VMOVDQU64     (SI), Z1
 	MOVQ          $0x00000000000000f0, SI
 	KMOVQ         SI, K1
-	VPANDD.BCST   k173<>+0(SB), Z0, Z2
+	VPANDD.BCST   k172<>+0(SB), Z0, Z2
 	VPTESTMD      Z2, Z2, K1
-	VPSUBD.BCST   k174<>+0(SB), Z2, Z2
-	VPCMPUD.BCST  $0x05, k175<>+0(SB), Z2, K1, K1
+	VPSUBD.BCST   k173<>+0(SB), Z2, Z2
+	VPCMPUD.BCST  $0x05, k174<>+0(SB), Z2, K1, K1
 	MOVL          $0x50000000, SI
 	XORL          DI, DI
 	KORTESTW      K1, K1
 	CMOVLNE       DI, SI
-	VPBROADCASTD  k176<>+0(SB), Z2
+	VPBROADCASTD  k175<>+0(SB), Z2
 	VPBROADCASTD  SI, Z3
-	VPBROADCASTD  k174<>+0(SB), Z4
-	VPBROADCASTD  k175<>+0(SB), Z5
+	VPBROADCASTD  k173<>+0(SB), Z4
+	VPBROADCASTD  k174<>+0(SB), Z5
 	VEXTRACTI64X4 $0x01, Z0, Y7
 	VCVTPS2PD     Y0, Z6
 	VCVTPS2PD     Y7, Z7
@@ -13458,6 +14029,7 @@ TEXT ·bookShift64F32AVX512(SB), NOSPLIT, $0-64
 	MOVQ          $0x00000010, R10
 
 group:
+	// Sixteen runs, or what is left.
 	MOVQ        DI, R8
 	CMPQ        R8, R10
 	CMOVQGT     R10, R8
@@ -13466,11 +14038,11 @@ group:
 	BZHIL       R8, SI, SI
 	KMOVW       SI, K1
 	VMOVDQU32.Z (DX), K1, Z8
-	VPANDD.BCST k173<>+0(SB), Z8, Z8
+	VPANDD.BCST k172<>+0(SB), Z8, Z8
 	VPSUBD      Z2, Z8, Z8
 	VPCMPUD     $0x05, Z3, Z8, K1, K2
 	VMOVDQU32.Z (BX), K1, Z8
-	VPANDD.BCST k173<>+0(SB), Z8, Z8
+	VPANDD.BCST k172<>+0(SB), Z8, Z8
 	VPTESTMD    Z8, Z8, K1
 	VPSUBD      Z4, Z8, Z8
 	VPCMPUD     $0x05, Z5, Z8, K1, K1
@@ -13486,6 +14058,7 @@ group:
 	JNE         run
 
 ones:
+	// Four runs of a chunk each.
 	VSUBPS.BCST         (BX), Z0, Z8
 	VMULPS.BCST         (DX), Z8, Z8
 	VPMULTISHIFTQB.BCST (CX), Z1, Z9
@@ -13567,6 +14140,7 @@ ones:
 	JMP                 next
 
 run:
+	// The table of a run.
 	MOVQ        chunks+48(FP), R9
 	TESTQ       SI, SI
 	JNZ         exact
@@ -13606,6 +14180,7 @@ next:
 	RET
 
 exact:
+	// The table of a run that is not ordinary.
 	VCVTPS2PD.BCST (DX), Z8
 	VCVTPS2PD.BCST (BX), Z9
 	VSUBPD         Z9, Z6, Z10
@@ -13620,14 +14195,18 @@ exact:
 	VCVTPD2PS      Z9, Y9
 	VINSERTI64X4   $0x01, Y9, Z10, Z8
 	VCMPPS         $0x03, Z8, Z8, K1
-	VPBROADCASTD   k171<>+0(SB), K1, Z8
+	VPBROADCASTD   k170<>+0(SB), K1, Z8
 	JMP            chunk
 
 // func bookShift32BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·bookShift32BF16AVX512(SB), NOSPLIT, $0-64
-	MOVQ          dst+0(FP), AX
-	MOVQ          src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
+	// For each run: table[q] = (book[q]-b)*a, rounded; if not ordinary in double precision.
+	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          book+32(FP), SI
@@ -13636,24 +14215,24 @@ TEXT ·bookShift32BF16AVX512(SB), NOSPLIT, $0-64
 	VMOVDQU64     (SI), Z1
 	MOVQ          $0x00000000000000f0, SI
 	KMOVQ         SI, K1
-	VPBROADCASTD  k177<>+0(SB), Z2
-	VMOVDQU64     k178<>+0(SB), Z3
-	VPBROADCASTD  k88<>+0(SB), Z4
-	VPBROADCASTD  k90<>+0(SB), Z5
+	VPBROADCASTD  k176<>+0(SB), Z2
+	VMOVDQU64     k177<>+0(SB), Z3
+	VPBROADCASTD  k87<>+0(SB), Z4
+	VPBROADCASTD  k89<>+0(SB), Z5
 	MOVQ          $0x3333333333333333, SI
 	KMOVQ         SI, K2
-	VPANDD.BCST   k173<>+0(SB), Z0, Z6
+	VPANDD.BCST   k172<>+0(SB), Z0, Z6
 	VPTESTMD      Z6, Z6, K2
-	VPSUBD.BCST   k174<>+0(SB), Z6, Z6
-	VPCMPUD.BCST  $0x05, k175<>+0(SB), Z6, K2, K2
+	VPSUBD.BCST   k173<>+0(SB), Z6, Z6
+	VPCMPUD.BCST  $0x05, k174<>+0(SB), Z6, K2, K2
 	MOVL          $0x50000000, SI
 	XORL          DI, DI
 	KORTESTW      K2, K2
 	CMOVLNE       DI, SI
-	VPBROADCASTD  k176<>+0(SB), Z6
+	VPBROADCASTD  k175<>+0(SB), Z6
 	VPBROADCASTD  SI, Z7
-	VPBROADCASTD  k174<>+0(SB), Z8
-	VPBROADCASTD  k175<>+0(SB), Z9
+	VPBROADCASTD  k173<>+0(SB), Z8
+	VPBROADCASTD  k174<>+0(SB), Z9
 	VEXTRACTI64X4 $0x01, Z0, Y11
 	VCVTPS2PD     Y0, Z10
 	VCVTPS2PD     Y11, Z11
@@ -13661,6 +14240,7 @@ TEXT ·bookShift32BF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ          $0x00000010, R10
 
 group:
+	// Sixteen runs, or what is left.
 	MOVQ        DI, R8
 	CMPQ        R8, R10
 	CMOVQGT     R10, R8
@@ -13669,11 +14249,11 @@ group:
 	BZHIL       R8, SI, SI
 	KMOVW       SI, K2
 	VMOVDQU32.Z (DX), K2, Z12
-	VPANDD.BCST k173<>+0(SB), Z12, Z12
+	VPANDD.BCST k172<>+0(SB), Z12, Z12
 	VPSUBD      Z6, Z12, Z12
 	VPCMPUD     $0x05, Z7, Z12, K2, K3
 	VMOVDQU32.Z (BX), K2, Z12
-	VPANDD.BCST k173<>+0(SB), Z12, Z12
+	VPANDD.BCST k172<>+0(SB), Z12, Z12
 	VPTESTMD    Z12, Z12, K2
 	VPSUBD      Z8, Z12, Z12
 	VPCMPUD     $0x05, Z9, Z12, K2, K2
@@ -13689,10 +14269,11 @@ group:
 	JNE         run
 
 ones:
+	// Four runs of a chunk each.
 	VSUBPS.BCST    (BX), Z0, Z12
 	VMULPS.BCST    (DX), Z12, Z12
 	VPTESTMD       Z4, Z12, K2
-	VPADDD.BCST    k89<>+0(SB), Z12, Z12
+	VPADDD.BCST    k88<>+0(SB), Z12, Z12
 	VPADDD         Z5, Z12, K2, Z12
 	VPBROADCASTQ   (CX), Z13
 	VPBROADCASTQ   8(CX), K1, Z13
@@ -13703,7 +14284,7 @@ ones:
 	VSUBPS.BCST    4(BX), Z0, Z12
 	VMULPS.BCST    4(DX), Z12, Z12
 	VPTESTMD       Z4, Z12, K2
-	VPADDD.BCST    k89<>+0(SB), Z12, Z12
+	VPADDD.BCST    k88<>+0(SB), Z12, Z12
 	VPADDD         Z5, Z12, K2, Z12
 	VPBROADCASTQ   16(CX), Z13
 	VPBROADCASTQ   24(CX), K1, Z13
@@ -13714,7 +14295,7 @@ ones:
 	VSUBPS.BCST    8(BX), Z0, Z12
 	VMULPS.BCST    8(DX), Z12, Z12
 	VPTESTMD       Z4, Z12, K2
-	VPADDD.BCST    k89<>+0(SB), Z12, Z12
+	VPADDD.BCST    k88<>+0(SB), Z12, Z12
 	VPADDD         Z5, Z12, K2, Z12
 	VPBROADCASTQ   32(CX), Z13
 	VPBROADCASTQ   40(CX), K1, Z13
@@ -13725,7 +14306,7 @@ ones:
 	VSUBPS.BCST    12(BX), Z0, Z12
 	VMULPS.BCST    12(DX), Z12, Z12
 	VPTESTMD       Z4, Z12, K2
-	VPADDD.BCST    k89<>+0(SB), Z12, Z12
+	VPADDD.BCST    k88<>+0(SB), Z12, Z12
 	VPADDD         Z5, Z12, K2, Z12
 	VPBROADCASTQ   48(CX), Z13
 	VPBROADCASTQ   56(CX), K1, Z13
@@ -13746,13 +14327,14 @@ ones:
 	JMP            next
 
 run:
+	// The table of a run.
 	MOVQ        chunks+48(FP), R9
 	TESTQ       SI, SI
 	JNZ         exact
 	VSUBPS.BCST (BX), Z0, Z12
 	VMULPS.BCST (DX), Z12, Z12
 	VPTESTMD    Z4, Z12, K2
-	VPADDD.BCST k89<>+0(SB), Z12, Z12
+	VPADDD.BCST k88<>+0(SB), Z12, Z12
 	VPADDD      Z5, Z12, K2, Z12
 
 chunk:
@@ -13779,6 +14361,7 @@ next:
 	RET
 
 exact:
+	// The table of a run that is not ordinary.
 	VCVTPS2PD.BCST (DX), Z12
 	VCVTPS2PD.BCST (BX), Z13
 	VSUBPD         Z13, Z10, Z14
@@ -13793,17 +14376,21 @@ exact:
 	VCVTPD2PS      Z13, Y13
 	VINSERTI64X4   $0x01, Y13, Z14, Z12
 	VCMPPS         $0x03, Z12, Z12, K2
-	VPBROADCASTD   k171<>+0(SB), K2, Z12
+	VPBROADCASTD   k170<>+0(SB), K2, Z12
 	VPTESTMD       Z4, Z12, K2
-	VPADDD.BCST    k89<>+0(SB), Z12, Z12
+	VPADDD.BCST    k88<>+0(SB), Z12, Z12
 	VPADDD         Z5, Z12, K2, Z12
 	JMP            chunk
 
 // func bookShift64BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·bookShift64BF16AVX512(SB), NOSPLIT, $0-64
-	MOVQ          dst+0(FP), AX
-	MOVQ          src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
+	// For each run: table[q] = (book[q]-b)*a, rounded; if not ordinary in double precision.
+	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          book+32(FP), SI
@@ -13812,24 +14399,24 @@ TEXT ·bookShift64BF16AVX512(SB), NOSPLIT, $0-64
 	VMOVDQU64     (SI), Z1
 	MOVQ          $0x00000000000000f0, SI
 	KMOVQ         SI, K1
-	VPBROADCASTD  k177<>+0(SB), Z2
-	VMOVDQU64     k178<>+0(SB), Z3
-	VPBROADCASTD  k88<>+0(SB), Z4
-	VPBROADCASTD  k90<>+0(SB), Z5
+	VPBROADCASTD  k176<>+0(SB), Z2
+	VMOVDQU64     k177<>+0(SB), Z3
+	VPBROADCASTD  k87<>+0(SB), Z4
+	VPBROADCASTD  k89<>+0(SB), Z5
 	MOVQ          $0x3333333333333333, SI
 	KMOVQ         SI, K2
-	VPANDD.BCST   k173<>+0(SB), Z0, Z6
+	VPANDD.BCST   k172<>+0(SB), Z0, Z6
 	VPTESTMD      Z6, Z6, K2
-	VPSUBD.BCST   k174<>+0(SB), Z6, Z6
-	VPCMPUD.BCST  $0x05, k175<>+0(SB), Z6, K2, K2
+	VPSUBD.BCST   k173<>+0(SB), Z6, Z6
+	VPCMPUD.BCST  $0x05, k174<>+0(SB), Z6, K2, K2
 	MOVL          $0x50000000, SI
 	XORL          DI, DI
 	KORTESTW      K2, K2
 	CMOVLNE       DI, SI
-	VPBROADCASTD  k176<>+0(SB), Z6
+	VPBROADCASTD  k175<>+0(SB), Z6
 	VPBROADCASTD  SI, Z7
-	VPBROADCASTD  k174<>+0(SB), Z8
-	VPBROADCASTD  k175<>+0(SB), Z9
+	VPBROADCASTD  k173<>+0(SB), Z8
+	VPBROADCASTD  k174<>+0(SB), Z9
 	VEXTRACTI64X4 $0x01, Z0, Y11
 	VCVTPS2PD     Y0, Z10
 	VCVTPS2PD     Y11, Z11
@@ -13837,6 +14424,7 @@ TEXT ·bookShift64BF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ          $0x00000010, R10
 
 group:
+	// Sixteen runs, or what is left.
 	MOVQ        DI, R8
 	CMPQ        R8, R10
 	CMOVQGT     R10, R8
@@ -13845,11 +14433,11 @@ group:
 	BZHIL       R8, SI, SI
 	KMOVW       SI, K2
 	VMOVDQU32.Z (DX), K2, Z12
-	VPANDD.BCST k173<>+0(SB), Z12, Z12
+	VPANDD.BCST k172<>+0(SB), Z12, Z12
 	VPSUBD      Z6, Z12, Z12
 	VPCMPUD     $0x05, Z7, Z12, K2, K3
 	VMOVDQU32.Z (BX), K2, Z12
-	VPANDD.BCST k173<>+0(SB), Z12, Z12
+	VPANDD.BCST k172<>+0(SB), Z12, Z12
 	VPTESTMD    Z12, Z12, K2
 	VPSUBD      Z8, Z12, Z12
 	VPCMPUD     $0x05, Z9, Z12, K2, K2
@@ -13865,10 +14453,11 @@ group:
 	JNE         run
 
 ones:
+	// Four runs of a chunk each.
 	VSUBPS.BCST    (BX), Z0, Z12
 	VMULPS.BCST    (DX), Z12, Z12
 	VPTESTMD       Z4, Z12, K2
-	VPADDD.BCST    k89<>+0(SB), Z12, Z12
+	VPADDD.BCST    k88<>+0(SB), Z12, Z12
 	VPADDD         Z5, Z12, K2, Z12
 	VPBROADCASTQ   (CX), Z13
 	VPBROADCASTQ   8(CX), K1, Z13
@@ -13885,7 +14474,7 @@ ones:
 	VSUBPS.BCST    4(BX), Z0, Z12
 	VMULPS.BCST    4(DX), Z12, Z12
 	VPTESTMD       Z4, Z12, K2
-	VPADDD.BCST    k89<>+0(SB), Z12, Z12
+	VPADDD.BCST    k88<>+0(SB), Z12, Z12
 	VPADDD         Z5, Z12, K2, Z12
 	VPBROADCASTQ   32(CX), Z13
 	VPBROADCASTQ   40(CX), K1, Z13
@@ -13902,7 +14491,7 @@ ones:
 	VSUBPS.BCST    8(BX), Z0, Z12
 	VMULPS.BCST    8(DX), Z12, Z12
 	VPTESTMD       Z4, Z12, K2
-	VPADDD.BCST    k89<>+0(SB), Z12, Z12
+	VPADDD.BCST    k88<>+0(SB), Z12, Z12
 	VPADDD         Z5, Z12, K2, Z12
 	VPBROADCASTQ   64(CX), Z13
 	VPBROADCASTQ   72(CX), K1, Z13
@@ -13919,7 +14508,7 @@ ones:
 	VSUBPS.BCST    12(BX), Z0, Z12
 	VMULPS.BCST    12(DX), Z12, Z12
 	VPTESTMD       Z4, Z12, K2
-	VPADDD.BCST    k89<>+0(SB), Z12, Z12
+	VPADDD.BCST    k88<>+0(SB), Z12, Z12
 	VPADDD         Z5, Z12, K2, Z12
 	VPBROADCASTQ   96(CX), Z13
 	VPBROADCASTQ   104(CX), K1, Z13
@@ -13950,13 +14539,14 @@ ones:
 	JMP            next
 
 run:
+	// The table of a run.
 	MOVQ        chunks+48(FP), R9
 	TESTQ       SI, SI
 	JNZ         exact
 	VSUBPS.BCST (BX), Z0, Z12
 	VMULPS.BCST (DX), Z12, Z12
 	VPTESTMD    Z4, Z12, K2
-	VPADDD.BCST k89<>+0(SB), Z12, Z12
+	VPADDD.BCST k88<>+0(SB), Z12, Z12
 	VPADDD      Z5, Z12, K2, Z12
 
 chunk:
@@ -13990,6 +14580,7 @@ next:
 	RET
 
 exact:
+	// The table of a run that is not ordinary.
 	VCVTPS2PD.BCST (DX), Z12
 	VCVTPS2PD.BCST (BX), Z13
 	VSUBPD         Z13, Z10, Z14
@@ -14004,17 +14595,21 @@ exact:
 	VCVTPD2PS      Z13, Y13
 	VINSERTI64X4   $0x01, Y13, Z14, Z12
 	VCMPPS         $0x03, Z12, Z12, K2
-	VPBROADCASTD   k171<>+0(SB), K2, Z12
+	VPBROADCASTD   k170<>+0(SB), K2, Z12
 	VPTESTMD       Z4, Z12, K2
-	VPADDD.BCST    k89<>+0(SB), Z12, Z12
+	VPADDD.BCST    k88<>+0(SB), Z12, Z12
 	VPADDD         Z5, Z12, K2, Z12
 	JMP            chunk
 
 // func bookShift32F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·bookShift32F16AVX512(SB), NOSPLIT, $0-64
-	MOVQ          dst+0(FP), AX
-	MOVQ          src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
+	// For each run: table[q] = (book[q]-b)*a, rounded; if not ordinary in double precision.
+	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          book+32(FP), SI
@@ -14023,20 +14618,20 @@ TEXT ·bookShift32F16AVX512(SB), NOSPLIT, $0-64
 	VMOVDQU64     (SI), Z1
 	MOVQ          $0x00000000000000f0, SI
 	KMOVQ         SI, K1
-	VPBROADCASTD  k10<>+0(SB), Z2
-	VMOVDQU64     k91<>+0(SB), Z3
-	VPANDD.BCST   k173<>+0(SB), Z0, Z4
+	VPBROADCASTD  k9<>+0(SB), Z2
+	VMOVDQU64     k90<>+0(SB), Z3
+	VPANDD.BCST   k172<>+0(SB), Z0, Z4
 	VPTESTMD      Z4, Z4, K2
-	VPSUBD.BCST   k174<>+0(SB), Z4, Z4
-	VPCMPUD.BCST  $0x05, k175<>+0(SB), Z4, K2, K2
+	VPSUBD.BCST   k173<>+0(SB), Z4, Z4
+	VPCMPUD.BCST  $0x05, k174<>+0(SB), Z4, K2, K2
 	MOVL          $0x50000000, SI
 	XORL          DI, DI
 	KORTESTW      K2, K2
 	CMOVLNE       DI, SI
-	VPBROADCASTD  k176<>+0(SB), Z4
+	VPBROADCASTD  k175<>+0(SB), Z4
 	VPBROADCASTD  SI, Z5
-	VPBROADCASTD  k174<>+0(SB), Z6
-	VPBROADCASTD  k175<>+0(SB), Z7
+	VPBROADCASTD  k173<>+0(SB), Z6
+	VPBROADCASTD  k174<>+0(SB), Z7
 	VEXTRACTI64X4 $0x01, Z0, Y9
 	VCVTPS2PD     Y0, Z8
 	VCVTPS2PD     Y9, Z9
@@ -14044,6 +14639,7 @@ TEXT ·bookShift32F16AVX512(SB), NOSPLIT, $0-64
 	MOVQ          $0x00000010, R10
 
 group:
+	// Sixteen runs, or what is left.
 	MOVQ        DI, R8
 	CMPQ        R8, R10
 	CMOVQGT     R10, R8
@@ -14052,11 +14648,11 @@ group:
 	BZHIL       R8, SI, SI
 	KMOVW       SI, K2
 	VMOVDQU32.Z (DX), K2, Z10
-	VPANDD.BCST k173<>+0(SB), Z10, Z10
+	VPANDD.BCST k172<>+0(SB), Z10, Z10
 	VPSUBD      Z4, Z10, Z10
 	VPCMPUD     $0x05, Z5, Z10, K2, K3
 	VMOVDQU32.Z (BX), K2, Z10
-	VPANDD.BCST k173<>+0(SB), Z10, Z10
+	VPANDD.BCST k172<>+0(SB), Z10, Z10
 	VPTESTMD    Z10, Z10, K2
 	VPSUBD      Z6, Z10, Z10
 	VPCMPUD     $0x05, Z7, Z10, K2, K2
@@ -14072,6 +14668,7 @@ group:
 	JNE         run
 
 ones:
+	// Four runs of a chunk each.
 	VSUBPS.BCST    (BX), Z0, Z10
 	VMULPS.BCST    (DX), Z10, Z10
 	VCVTPS2PH      $0x00, Z10, Y10
@@ -14121,6 +14718,7 @@ ones:
 	JMP            next
 
 run:
+	// The table of a run.
 	MOVQ        chunks+48(FP), R9
 	TESTQ       SI, SI
 	JNZ         exact
@@ -14152,6 +14750,7 @@ next:
 	RET
 
 exact:
+	// The table of a run that is not ordinary.
 	VCVTPS2PD.BCST (DX), Z10
 	VCVTPS2PD.BCST (BX), Z11
 	VSUBPD         Z11, Z8, Z12
@@ -14166,15 +14765,19 @@ exact:
 	VCVTPD2PS      Z11, Y11
 	VINSERTI64X4   $0x01, Y11, Z12, Z10
 	VCMPPS         $0x03, Z10, Z10, K2
-	VPBROADCASTD   k171<>+0(SB), K2, Z10
+	VPBROADCASTD   k170<>+0(SB), K2, Z10
 	VCVTPS2PH      $0x00, Z10, Y10
 	JMP            chunk
 
 // func bookShift64F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·bookShift64F16AVX512(SB), NOSPLIT, $0-64
-	MOVQ          dst+0(FP), AX
-	MOVQ          src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
+	// For each run: table[q] = (book[q]-b)*a, rounded; if not ordinary in double precision.
+	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          book+32(FP), SI
@@ -14183,20 +14786,20 @@ TEXT ·bookShift64F16AVX512(SB), NOSPLIT, $0-64
 	VMOVDQU64     (SI), Z1
 	MOVQ          $0x00000000000000f0, SI
 	KMOVQ         SI, K1
-	VPBROADCASTD  k10<>+0(SB), Z2
-	VMOVDQU64     k91<>+0(SB), Z3
-	VPANDD.BCST   k173<>+0(SB), Z0, Z4
+	VPBROADCASTD  k9<>+0(SB), Z2
+	VMOVDQU64     k90<>+0(SB), Z3
+	VPANDD.BCST   k172<>+0(SB), Z0, Z4
 	VPTESTMD      Z4, Z4, K2
-	VPSUBD.BCST   k174<>+0(SB), Z4, Z4
-	VPCMPUD.BCST  $0x05, k175<>+0(SB), Z4, K2, K2
+	VPSUBD.BCST   k173<>+0(SB), Z4, Z4
+	VPCMPUD.BCST  $0x05, k174<>+0(SB), Z4, K2, K2
 	MOVL          $0x50000000, SI
 	XORL          DI, DI
 	KORTESTW      K2, K2
 	CMOVLNE       DI, SI
-	VPBROADCASTD  k176<>+0(SB), Z4
+	VPBROADCASTD  k175<>+0(SB), Z4
 	VPBROADCASTD  SI, Z5
-	VPBROADCASTD  k174<>+0(SB), Z6
-	VPBROADCASTD  k175<>+0(SB), Z7
+	VPBROADCASTD  k173<>+0(SB), Z6
+	VPBROADCASTD  k174<>+0(SB), Z7
 	VEXTRACTI64X4 $0x01, Z0, Y9
 	VCVTPS2PD     Y0, Z8
 	VCVTPS2PD     Y9, Z9
@@ -14204,6 +14807,7 @@ TEXT ·bookShift64F16AVX512(SB), NOSPLIT, $0-64
 	MOVQ          $0x00000010, R10
 
 group:
+	// Sixteen runs, or what is left.
 	MOVQ        DI, R8
 	CMPQ        R8, R10
 	CMOVQGT     R10, R8
@@ -14212,11 +14816,11 @@ group:
 	BZHIL       R8, SI, SI
 	KMOVW       SI, K2
 	VMOVDQU32.Z (DX), K2, Z10
-	VPANDD.BCST k173<>+0(SB), Z10, Z10
+	VPANDD.BCST k172<>+0(SB), Z10, Z10
 	VPSUBD      Z4, Z10, Z10
 	VPCMPUD     $0x05, Z5, Z10, K2, K3
 	VMOVDQU32.Z (BX), K2, Z10
-	VPANDD.BCST k173<>+0(SB), Z10, Z10
+	VPANDD.BCST k172<>+0(SB), Z10, Z10
 	VPTESTMD    Z10, Z10, K2
 	VPSUBD      Z6, Z10, Z10
 	VPCMPUD     $0x05, Z7, Z10, K2, K2
@@ -14232,6 +14836,7 @@ group:
 	JNE         run
 
 ones:
+	// Four runs of a chunk each.
 	VSUBPS.BCST    (BX), Z0, Z10
 	VMULPS.BCST    (DX), Z10, Z10
 	VCVTPS2PH      $0x00, Z10, Y10
@@ -14309,6 +14914,7 @@ ones:
 	JMP            next
 
 run:
+	// The table of a run.
 	MOVQ        chunks+48(FP), R9
 	TESTQ       SI, SI
 	JNZ         exact
@@ -14347,6 +14953,7 @@ next:
 	RET
 
 exact:
+	// The table of a run that is not ordinary.
 	VCVTPS2PD.BCST (DX), Z10
 	VCVTPS2PD.BCST (BX), Z11
 	VSUBPD         Z11, Z8, Z12
@@ -14361,15 +14968,19 @@ exact:
 	VCVTPD2PS      Z11, Y11
 	VINSERTI64X4   $0x01, Y11, Z12, Z10
 	VCMPPS         $0x03, Z10, Z10, K2
-	VPBROADCASTD   k171<>+0(SB), K2, Z10
+	VPBROADCASTD   k170<>+0(SB), K2, Z10
 	VCVTPS2PH      $0x00, Z10, Y10
 	JMP            chunk
 
 // func bookAffine32F32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·bookAffine32F32AVX512(SB), NOSPLIT, $0-64
-	MOVQ          dst+0(FP), AX
-	MOVQ          src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
+	// For each run: table[q] = book[q]*a + b, rounded; if not ordinary in double precision.
+	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          book+32(FP), SI
@@ -14378,18 +14989,18 @@ TEXT ·bookAffine32F32AVX512(SB), NOSPLIT, $0-64
 	VMOVDQU64     (SI), Z1
 	MOVQ          $0x00000000000000f0, SI
 	KMOVQ         SI, K1
-	VPANDD.BCST   k173<>+0(SB), Z0, Z2
+	VPANDD.BCST   k172<>+0(SB), Z0, Z2
 	VPTESTMD      Z2, Z2, K1
-	VPSUBD.BCST   k174<>+0(SB), Z2, Z2
-	VPCMPUD.BCST  $0x05, k175<>+0(SB), Z2, K1, K1
+	VPSUBD.BCST   k173<>+0(SB), Z2, Z2
+	VPCMPUD.BCST  $0x05, k174<>+0(SB), Z2, K1, K1
 	MOVL          $0x50000000, SI
 	XORL          DI, DI
 	KORTESTW      K1, K1
 	CMOVLNE       DI, SI
-	VPBROADCASTD  k176<>+0(SB), Z2
+	VPBROADCASTD  k175<>+0(SB), Z2
 	VPBROADCASTD  SI, Z3
-	VPBROADCASTD  k184<>+0(SB), Z4
-	VPBROADCASTD  k185<>+0(SB), Z5
+	VPBROADCASTD  k183<>+0(SB), Z4
+	VPBROADCASTD  k184<>+0(SB), Z5
 	VEXTRACTI64X4 $0x01, Z0, Y7
 	VCVTPS2PD     Y0, Z6
 	VCVTPS2PD     Y7, Z7
@@ -14397,6 +15008,7 @@ TEXT ·bookAffine32F32AVX512(SB), NOSPLIT, $0-64
 	MOVQ          $0x00000010, R10
 
 group:
+	// Sixteen runs, or what is left.
 	MOVQ        DI, R8
 	CMPQ        R8, R10
 	CMOVQGT     R10, R8
@@ -14405,11 +15017,11 @@ group:
 	BZHIL       R8, SI, SI
 	KMOVW       SI, K1
 	VMOVDQU32.Z (DX), K1, Z8
-	VPANDD.BCST k173<>+0(SB), Z8, Z8
+	VPANDD.BCST k172<>+0(SB), Z8, Z8
 	VPSUBD      Z2, Z8, Z8
 	VPCMPUD     $0x05, Z3, Z8, K1, K2
 	VMOVDQU32.Z (BX), K1, Z8
-	VPANDD.BCST k173<>+0(SB), Z8, Z9
+	VPANDD.BCST k172<>+0(SB), Z8, Z9
 	VPTESTMD    Z8, Z8, K1
 	VPSUBD      Z4, Z9, Z9
 	VPCMPUD     $0x05, Z5, Z9, K1, K1
@@ -14425,6 +15037,7 @@ group:
 	JNE         run
 
 ones:
+	// Four runs of a chunk each.
 	VMULPS.BCST         (DX), Z0, Z8
 	VADDPS.BCST         (BX), Z8, Z8
 	VPMULTISHIFTQB.BCST (CX), Z1, Z9
@@ -14474,6 +15087,7 @@ ones:
 	JMP                 next
 
 run:
+	// The table of a run.
 	MOVQ        chunks+48(FP), R9
 	TESTQ       SI, SI
 	JNZ         exact
@@ -14505,6 +15119,7 @@ next:
 	RET
 
 exact:
+	// The table of a run that is not ordinary.
 	VCVTPS2PD.BCST (DX), Z8
 	VCVTPS2PD.BCST (BX), Z9
 	VMULPD         Z8, Z6, Z10
@@ -14519,26 +15134,30 @@ exact:
 	VCVTPD2PS      Z8, Y8
 	VINSERTI64X4   $0x01, Y8, Z10, Z8
 	VCMPPS         $0x03, Z8, Z8, K1
-	VPBROADCASTD   k171<>+0(SB), K1, Z8
+	VPBROADCASTD   k170<>+0(SB), K1, Z8
 	JMP            chunk
 
-DATA k184<>+0(SB)/8, $0x0d8000000d800000
-DATA k184<>+8(SB)/8, $0x0d8000000d800000
-DATA k184<>+16(SB)/8, $0x0d8000000d800000
-DATA k184<>+24(SB)/8, $0x0d8000000d800000
-GLOBL k184<>(SB), RODATA|NOPTR, $32
+DATA k183<>+0(SB)/8, $0x0d8000000d800000
+DATA k183<>+8(SB)/8, $0x0d8000000d800000
+DATA k183<>+16(SB)/8, $0x0d8000000d800000
+DATA k183<>+24(SB)/8, $0x0d8000000d800000
+GLOBL k183<>(SB), RODATA|NOPTR, $32
 
-DATA k185<>+0(SB)/8, $0x6400000064000000
-DATA k185<>+8(SB)/8, $0x6400000064000000
-DATA k185<>+16(SB)/8, $0x6400000064000000
-DATA k185<>+24(SB)/8, $0x6400000064000000
-GLOBL k185<>(SB), RODATA|NOPTR, $32
+DATA k184<>+0(SB)/8, $0x6400000064000000
+DATA k184<>+8(SB)/8, $0x6400000064000000
+DATA k184<>+16(SB)/8, $0x6400000064000000
+DATA k184<>+24(SB)/8, $0x6400000064000000
+GLOBL k184<>(SB), RODATA|NOPTR, $32
 
 // func bookAffine64F32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·bookAffine64F32AVX512(SB), NOSPLIT, $0-64
-	MOVQ          dst+0(FP), AX
-	MOVQ          src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
+	// For each run: table[q] = book[q]*a + b, rounded; if not ordinary in double precision.
+	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          book+32(FP), SI
@@ -14547,18 +15166,18 @@ TEXT ·bookAffine64F32AVX512(SB), NOSPLIT, $0-64
 	VMOVDQU64     (SI), Z1
 	MOVQ          $0x00000000000000f0, SI
 	KMOVQ         SI, K1
-	VPANDD.BCST   k173<>+0(SB), Z0, Z2
+	VPANDD.BCST   k172<>+0(SB), Z0, Z2
 	VPTESTMD      Z2, Z2, K1
-	VPSUBD.BCST   k174<>+0(SB), Z2, Z2
-	VPCMPUD.BCST  $0x05, k175<>+0(SB), Z2, K1, K1
+	VPSUBD.BCST   k173<>+0(SB), Z2, Z2
+	VPCMPUD.BCST  $0x05, k174<>+0(SB), Z2, K1, K1
 	MOVL          $0x50000000, SI
 	XORL          DI, DI
 	KORTESTW      K1, K1
 	CMOVLNE       DI, SI
-	VPBROADCASTD  k176<>+0(SB), Z2
+	VPBROADCASTD  k175<>+0(SB), Z2
 	VPBROADCASTD  SI, Z3
-	VPBROADCASTD  k184<>+0(SB), Z4
-	VPBROADCASTD  k185<>+0(SB), Z5
+	VPBROADCASTD  k183<>+0(SB), Z4
+	VPBROADCASTD  k184<>+0(SB), Z5
 	VEXTRACTI64X4 $0x01, Z0, Y7
 	VCVTPS2PD     Y0, Z6
 	VCVTPS2PD     Y7, Z7
@@ -14566,6 +15185,7 @@ TEXT ·bookAffine64F32AVX512(SB), NOSPLIT, $0-64
 	MOVQ          $0x00000010, R10
 
 group:
+	// Sixteen runs, or what is left.
 	MOVQ        DI, R8
 	CMPQ        R8, R10
 	CMOVQGT     R10, R8
@@ -14574,11 +15194,11 @@ group:
 	BZHIL       R8, SI, SI
 	KMOVW       SI, K1
 	VMOVDQU32.Z (DX), K1, Z8
-	VPANDD.BCST k173<>+0(SB), Z8, Z8
+	VPANDD.BCST k172<>+0(SB), Z8, Z8
 	VPSUBD      Z2, Z8, Z8
 	VPCMPUD     $0x05, Z3, Z8, K1, K2
 	VMOVDQU32.Z (BX), K1, Z8
-	VPANDD.BCST k173<>+0(SB), Z8, Z9
+	VPANDD.BCST k172<>+0(SB), Z8, Z9
 	VPTESTMD    Z8, Z8, K1
 	VPSUBD      Z4, Z9, Z9
 	VPCMPUD     $0x05, Z5, Z9, K1, K1
@@ -14594,6 +15214,7 @@ group:
 	JNE         run
 
 ones:
+	// Four runs of a chunk each.
 	VMULPS.BCST         (DX), Z0, Z8
 	VADDPS.BCST         (BX), Z8, Z8
 	VPMULTISHIFTQB.BCST (CX), Z1, Z9
@@ -14675,6 +15296,7 @@ ones:
 	JMP                 next
 
 run:
+	// The table of a run.
 	MOVQ        chunks+48(FP), R9
 	TESTQ       SI, SI
 	JNZ         exact
@@ -14714,6 +15336,7 @@ next:
 	RET
 
 exact:
+	// The table of a run that is not ordinary.
 	VCVTPS2PD.BCST (DX), Z8
 	VCVTPS2PD.BCST (BX), Z9
 	VMULPD         Z8, Z6, Z10
@@ -14728,14 +15351,18 @@ exact:
 	VCVTPD2PS      Z8, Y8
 	VINSERTI64X4   $0x01, Y8, Z10, Z8
 	VCMPPS         $0x03, Z8, Z8, K1
-	VPBROADCASTD   k171<>+0(SB), K1, Z8
+	VPBROADCASTD   k170<>+0(SB), K1, Z8
 	JMP            chunk
 
 // func bookAffine32BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·bookAffine32BF16AVX512(SB), NOSPLIT, $0-64
-	MOVQ          dst+0(FP), AX
-	MOVQ          src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
+	// For each run: table[q] = book[q]*a + b, rounded; if not ordinary in double precision.
+	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          book+32(FP), SI
@@ -14744,26 +15371,26 @@ TEXT ·bookAffine32BF16AVX512(SB), NOSPLIT, $0-64
 	VMOVDQU64     (SI), Z1
 	MOVQ          $0x00000000000000f0, SI
 	KMOVQ         SI, K1
-	VPBROADCASTD  k177<>+0(SB), Z2
-	VMOVDQU64     k178<>+0(SB), Z3
-	VPBROADCASTD  k179<>+0(SB), Z4
-	VPBROADCASTD  k180<>+0(SB), Z5
-	VPBROADCASTD  k88<>+0(SB), Z6
-	VPBROADCASTD  k90<>+0(SB), Z7
+	VPBROADCASTD  k176<>+0(SB), Z2
+	VMOVDQU64     k177<>+0(SB), Z3
+	VPBROADCASTD  k178<>+0(SB), Z4
+	VPBROADCASTD  k179<>+0(SB), Z5
+	VPBROADCASTD  k87<>+0(SB), Z6
+	VPBROADCASTD  k89<>+0(SB), Z7
 	MOVQ          $0x3333333333333333, SI
 	KMOVQ         SI, K2
-	VPANDD.BCST   k173<>+0(SB), Z0, Z8
+	VPANDD.BCST   k172<>+0(SB), Z0, Z8
 	VPTESTMD      Z8, Z8, K2
-	VPSUBD.BCST   k174<>+0(SB), Z8, Z8
-	VPCMPUD.BCST  $0x05, k175<>+0(SB), Z8, K2, K2
+	VPSUBD.BCST   k173<>+0(SB), Z8, Z8
+	VPCMPUD.BCST  $0x05, k174<>+0(SB), Z8, K2, K2
 	MOVL          $0x50000000, SI
 	XORL          DI, DI
 	KORTESTW      K2, K2
 	CMOVLNE       DI, SI
-	VPBROADCASTD  k176<>+0(SB), Z8
+	VPBROADCASTD  k175<>+0(SB), Z8
 	VPBROADCASTD  SI, Z9
-	VPBROADCASTD  k184<>+0(SB), Z10
-	VPBROADCASTD  k185<>+0(SB), Z11
+	VPBROADCASTD  k183<>+0(SB), Z10
+	VPBROADCASTD  k184<>+0(SB), Z11
 	VEXTRACTI64X4 $0x01, Z0, Y13
 	VCVTPS2PD     Y0, Z12
 	VCVTPS2PD     Y13, Z13
@@ -14771,6 +15398,7 @@ TEXT ·bookAffine32BF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ          $0x00000010, R10
 
 group:
+	// Sixteen runs, or what is left.
 	MOVQ        DI, R8
 	CMPQ        R8, R10
 	CMOVQGT     R10, R8
@@ -14779,11 +15407,11 @@ group:
 	BZHIL       R8, SI, SI
 	KMOVW       SI, K2
 	VMOVDQU32.Z (DX), K2, Z14
-	VPANDD.BCST k173<>+0(SB), Z14, Z14
+	VPANDD.BCST k172<>+0(SB), Z14, Z14
 	VPSUBD      Z8, Z14, Z14
 	VPCMPUD     $0x05, Z9, Z14, K2, K3
 	VMOVDQU32.Z (BX), K2, Z14
-	VPANDD.BCST k173<>+0(SB), Z14, Z15
+	VPANDD.BCST k172<>+0(SB), Z14, Z15
 	VPTESTMD    Z14, Z14, K2
 	VPSUBD      Z10, Z15, Z15
 	VPCMPUD     $0x05, Z11, Z15, K2, K2
@@ -14799,6 +15427,7 @@ group:
 	JNE         run
 
 ones:
+	// Four runs of a chunk each.
 	VMULPS.BCST    (DX), Z0, Z14
 	VADDPS.BCST    (BX), Z14, Z14
 	VMULPS         Z5, Z14, Z15
@@ -14852,6 +15481,7 @@ ones:
 	JMP            next
 
 run:
+	// The table of a run.
 	MOVQ        chunks+48(FP), R9
 	TESTQ       SI, SI
 	JNZ         exact
@@ -14884,6 +15514,7 @@ next:
 	RET
 
 exact:
+	// The table of a run that is not ordinary.
 	VCVTPS2PD.BCST (DX), Z14
 	VCVTPS2PD.BCST (BX), Z15
 	VMULPD         Z14, Z12, Z16
@@ -14898,17 +15529,21 @@ exact:
 	VCVTPD2PS      Z14, Y14
 	VINSERTI64X4   $0x01, Y14, Z16, Z14
 	VCMPPS         $0x03, Z14, Z14, K2
-	VPBROADCASTD   k171<>+0(SB), K2, Z14
+	VPBROADCASTD   k170<>+0(SB), K2, Z14
 	VPTESTMD       Z6, Z14, K2
-	VPADDD.BCST    k89<>+0(SB), Z14, Z14
+	VPADDD.BCST    k88<>+0(SB), Z14, Z14
 	VPADDD         Z7, Z14, K2, Z14
 	JMP            chunk
 
 // func bookAffine64BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·bookAffine64BF16AVX512(SB), NOSPLIT, $0-64
-	MOVQ          dst+0(FP), AX
-	MOVQ          src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
+	// For each run: table[q] = book[q]*a + b, rounded; if not ordinary in double precision.
+	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          book+32(FP), SI
@@ -14917,26 +15552,26 @@ TEXT ·bookAffine64BF16AVX512(SB), NOSPLIT, $0-64
 	VMOVDQU64     (SI), Z1
 	MOVQ          $0x00000000000000f0, SI
 	KMOVQ         SI, K1
-	VPBROADCASTD  k177<>+0(SB), Z2
-	VMOVDQU64     k178<>+0(SB), Z3
-	VPBROADCASTD  k179<>+0(SB), Z4
-	VPBROADCASTD  k180<>+0(SB), Z5
-	VPBROADCASTD  k88<>+0(SB), Z6
-	VPBROADCASTD  k90<>+0(SB), Z7
+	VPBROADCASTD  k176<>+0(SB), Z2
+	VMOVDQU64     k177<>+0(SB), Z3
+	VPBROADCASTD  k178<>+0(SB), Z4
+	VPBROADCASTD  k179<>+0(SB), Z5
+	VPBROADCASTD  k87<>+0(SB), Z6
+	VPBROADCASTD  k89<>+0(SB), Z7
 	MOVQ          $0x3333333333333333, SI
 	KMOVQ         SI, K2
-	VPANDD.BCST   k173<>+0(SB), Z0, Z8
+	VPANDD.BCST   k172<>+0(SB), Z0, Z8
 	VPTESTMD      Z8, Z8, K2
-	VPSUBD.BCST   k174<>+0(SB), Z8, Z8
-	VPCMPUD.BCST  $0x05, k175<>+0(SB), Z8, K2, K2
+	VPSUBD.BCST   k173<>+0(SB), Z8, Z8
+	VPCMPUD.BCST  $0x05, k174<>+0(SB), Z8, K2, K2
 	MOVL          $0x50000000, SI
 	XORL          DI, DI
 	KORTESTW      K2, K2
 	CMOVLNE       DI, SI
-	VPBROADCASTD  k176<>+0(SB), Z8
+	VPBROADCASTD  k175<>+0(SB), Z8
 	VPBROADCASTD  SI, Z9
-	VPBROADCASTD  k184<>+0(SB), Z10
-	VPBROADCASTD  k185<>+0(SB), Z11
+	VPBROADCASTD  k183<>+0(SB), Z10
+	VPBROADCASTD  k184<>+0(SB), Z11
 	VEXTRACTI64X4 $0x01, Z0, Y13
 	VCVTPS2PD     Y0, Z12
 	VCVTPS2PD     Y13, Z13
@@ -14944,6 +15579,7 @@ TEXT ·bookAffine64BF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ          $0x00000010, R10
 
 group:
+	// Sixteen runs, or what is left.
 	MOVQ        DI, R8
 	CMPQ        R8, R10
 	CMOVQGT     R10, R8
@@ -14952,11 +15588,11 @@ group:
 	BZHIL       R8, SI, SI
 	KMOVW       SI, K2
 	VMOVDQU32.Z (DX), K2, Z14
-	VPANDD.BCST k173<>+0(SB), Z14, Z14
+	VPANDD.BCST k172<>+0(SB), Z14, Z14
 	VPSUBD      Z8, Z14, Z14
 	VPCMPUD     $0x05, Z9, Z14, K2, K3
 	VMOVDQU32.Z (BX), K2, Z14
-	VPANDD.BCST k173<>+0(SB), Z14, Z15
+	VPANDD.BCST k172<>+0(SB), Z14, Z15
 	VPTESTMD    Z14, Z14, K2
 	VPSUBD      Z10, Z15, Z15
 	VPCMPUD     $0x05, Z11, Z15, K2, K2
@@ -14972,6 +15608,7 @@ group:
 	JNE         run
 
 ones:
+	// Four runs of a chunk each.
 	VMULPS.BCST    (DX), Z0, Z14
 	VADDPS.BCST    (BX), Z14, Z14
 	VMULPS         Z5, Z14, Z15
@@ -15053,6 +15690,7 @@ ones:
 	JMP            next
 
 run:
+	// The table of a run.
 	MOVQ        chunks+48(FP), R9
 	TESTQ       SI, SI
 	JNZ         exact
@@ -15092,6 +15730,7 @@ next:
 	RET
 
 exact:
+	// The table of a run that is not ordinary.
 	VCVTPS2PD.BCST (DX), Z14
 	VCVTPS2PD.BCST (BX), Z15
 	VMULPD         Z14, Z12, Z16
@@ -15106,17 +15745,21 @@ exact:
 	VCVTPD2PS      Z14, Y14
 	VINSERTI64X4   $0x01, Y14, Z16, Z14
 	VCMPPS         $0x03, Z14, Z14, K2
-	VPBROADCASTD   k171<>+0(SB), K2, Z14
+	VPBROADCASTD   k170<>+0(SB), K2, Z14
 	VPTESTMD       Z6, Z14, K2
-	VPADDD.BCST    k89<>+0(SB), Z14, Z14
+	VPADDD.BCST    k88<>+0(SB), Z14, Z14
 	VPADDD         Z7, Z14, K2, Z14
 	JMP            chunk
 
 // func bookAffine32F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·bookAffine32F16AVX512(SB), NOSPLIT, $0-64
-	MOVQ          dst+0(FP), AX
-	MOVQ          src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
+	// For each run: table[q] = book[q]*a + b, rounded; if not ordinary in double precision.
+	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          book+32(FP), SI
@@ -15125,20 +15768,20 @@ TEXT ·bookAffine32F16AVX512(SB), NOSPLIT, $0-64
 	VMOVDQU64     (SI), Z1
 	MOVQ          $0x00000000000000f0, SI
 	KMOVQ         SI, K1
-	VPBROADCASTD  k10<>+0(SB), Z2
-	VMOVDQU64     k91<>+0(SB), Z3
-	VPANDD.BCST   k173<>+0(SB), Z0, Z4
+	VPBROADCASTD  k9<>+0(SB), Z2
+	VMOVDQU64     k90<>+0(SB), Z3
+	VPANDD.BCST   k172<>+0(SB), Z0, Z4
 	VPTESTMD      Z4, Z4, K2
-	VPSUBD.BCST   k174<>+0(SB), Z4, Z4
-	VPCMPUD.BCST  $0x05, k175<>+0(SB), Z4, K2, K2
+	VPSUBD.BCST   k173<>+0(SB), Z4, Z4
+	VPCMPUD.BCST  $0x05, k174<>+0(SB), Z4, K2, K2
 	MOVL          $0x50000000, SI
 	XORL          DI, DI
 	KORTESTW      K2, K2
 	CMOVLNE       DI, SI
-	VPBROADCASTD  k176<>+0(SB), Z4
+	VPBROADCASTD  k175<>+0(SB), Z4
 	VPBROADCASTD  SI, Z5
-	VPBROADCASTD  k184<>+0(SB), Z6
-	VPBROADCASTD  k185<>+0(SB), Z7
+	VPBROADCASTD  k183<>+0(SB), Z6
+	VPBROADCASTD  k184<>+0(SB), Z7
 	VEXTRACTI64X4 $0x01, Z0, Y9
 	VCVTPS2PD     Y0, Z8
 	VCVTPS2PD     Y9, Z9
@@ -15146,6 +15789,7 @@ TEXT ·bookAffine32F16AVX512(SB), NOSPLIT, $0-64
 	MOVQ          $0x00000010, R10
 
 group:
+	// Sixteen runs, or what is left.
 	MOVQ        DI, R8
 	CMPQ        R8, R10
 	CMOVQGT     R10, R8
@@ -15154,11 +15798,11 @@ group:
 	BZHIL       R8, SI, SI
 	KMOVW       SI, K2
 	VMOVDQU32.Z (DX), K2, Z10
-	VPANDD.BCST k173<>+0(SB), Z10, Z10
+	VPANDD.BCST k172<>+0(SB), Z10, Z10
 	VPSUBD      Z4, Z10, Z10
 	VPCMPUD     $0x05, Z5, Z10, K2, K3
 	VMOVDQU32.Z (BX), K2, Z10
-	VPANDD.BCST k173<>+0(SB), Z10, Z11
+	VPANDD.BCST k172<>+0(SB), Z10, Z11
 	VPTESTMD    Z10, Z10, K2
 	VPSUBD      Z6, Z11, Z11
 	VPCMPUD     $0x05, Z7, Z11, K2, K2
@@ -15174,6 +15818,7 @@ group:
 	JNE         run
 
 ones:
+	// Four runs of a chunk each.
 	VMULPS.BCST    (DX), Z0, Z10
 	VADDPS.BCST    (BX), Z10, Z10
 	VCVTPS2PH      $0x00, Z10, Y10
@@ -15223,6 +15868,7 @@ ones:
 	JMP            next
 
 run:
+	// The table of a run.
 	MOVQ        chunks+48(FP), R9
 	TESTQ       SI, SI
 	JNZ         exact
@@ -15254,6 +15900,7 @@ next:
 	RET
 
 exact:
+	// The table of a run that is not ordinary.
 	VCVTPS2PD.BCST (DX), Z10
 	VCVTPS2PD.BCST (BX), Z11
 	VMULPD         Z10, Z8, Z12
@@ -15268,15 +15915,19 @@ exact:
 	VCVTPD2PS      Z10, Y10
 	VINSERTI64X4   $0x01, Y10, Z12, Z10
 	VCMPPS         $0x03, Z10, Z10, K2
-	VPBROADCASTD   k171<>+0(SB), K2, Z10
+	VPBROADCASTD   k170<>+0(SB), K2, Z10
 	VCVTPS2PH      $0x00, Z10, Y10
 	JMP            chunk
 
 // func bookAffine64F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·bookAffine64F16AVX512(SB), NOSPLIT, $0-64
-	MOVQ          dst+0(FP), AX
-	MOVQ          src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
+	// For each run: table[q] = book[q]*a + b, rounded; if not ordinary in double precision.
+	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          book+32(FP), SI
@@ -15285,20 +15936,20 @@ TEXT ·bookAffine64F16AVX512(SB), NOSPLIT, $0-64
 	VMOVDQU64     (SI), Z1
 	MOVQ          $0x00000000000000f0, SI
 	KMOVQ         SI, K1
-	VPBROADCASTD  k10<>+0(SB), Z2
-	VMOVDQU64     k91<>+0(SB), Z3
-	VPANDD.BCST   k173<>+0(SB), Z0, Z4
+	VPBROADCASTD  k9<>+0(SB), Z2
+	VMOVDQU64     k90<>+0(SB), Z3
+	VPANDD.BCST   k172<>+0(SB), Z0, Z4
 	VPTESTMD      Z4, Z4, K2
-	VPSUBD.BCST   k174<>+0(SB), Z4, Z4
-	VPCMPUD.BCST  $0x05, k175<>+0(SB), Z4, K2, K2
+	VPSUBD.BCST   k173<>+0(SB), Z4, Z4
+	VPCMPUD.BCST  $0x05, k174<>+0(SB), Z4, K2, K2
 	MOVL          $0x50000000, SI
 	XORL          DI, DI
 	KORTESTW      K2, K2
 	CMOVLNE       DI, SI
-	VPBROADCASTD  k176<>+0(SB), Z4
+	VPBROADCASTD  k175<>+0(SB), Z4
 	VPBROADCASTD  SI, Z5
-	VPBROADCASTD  k184<>+0(SB), Z6
-	VPBROADCASTD  k185<>+0(SB), Z7
+	VPBROADCASTD  k183<>+0(SB), Z6
+	VPBROADCASTD  k184<>+0(SB), Z7
 	VEXTRACTI64X4 $0x01, Z0, Y9
 	VCVTPS2PD     Y0, Z8
 	VCVTPS2PD     Y9, Z9
@@ -15306,6 +15957,7 @@ TEXT ·bookAffine64F16AVX512(SB), NOSPLIT, $0-64
 	MOVQ          $0x00000010, R10
 
 group:
+	// Sixteen runs, or what is left.
 	MOVQ        DI, R8
 	CMPQ        R8, R10
 	CMOVQGT     R10, R8
@@ -15314,11 +15966,11 @@ group:
 	BZHIL       R8, SI, SI
 	KMOVW       SI, K2
 	VMOVDQU32.Z (DX), K2, Z10
-	VPANDD.BCST k173<>+0(SB), Z10, Z10
+	VPANDD.BCST k172<>+0(SB), Z10, Z10
 	VPSUBD      Z4, Z10, Z10
 	VPCMPUD     $0x05, Z5, Z10, K2, K3
 	VMOVDQU32.Z (BX), K2, Z10
-	VPANDD.BCST k173<>+0(SB), Z10, Z11
+	VPANDD.BCST k172<>+0(SB), Z10, Z11
 	VPTESTMD    Z10, Z10, K2
 	VPSUBD      Z6, Z11, Z11
 	VPCMPUD     $0x05, Z7, Z11, K2, K2
@@ -15334,6 +15986,7 @@ group:
 	JNE         run
 
 ones:
+	// Four runs of a chunk each.
 	VMULPS.BCST    (DX), Z0, Z10
 	VADDPS.BCST    (BX), Z10, Z10
 	VCVTPS2PH      $0x00, Z10, Y10
@@ -15411,6 +16064,7 @@ ones:
 	JMP            next
 
 run:
+	// The table of a run.
 	MOVQ        chunks+48(FP), R9
 	TESTQ       SI, SI
 	JNZ         exact
@@ -15449,6 +16103,7 @@ next:
 	RET
 
 exact:
+	// The table of a run that is not ordinary.
 	VCVTPS2PD.BCST (DX), Z10
 	VCVTPS2PD.BCST (BX), Z11
 	VMULPD         Z10, Z8, Z12
@@ -15463,15 +16118,19 @@ exact:
 	VCVTPD2PS      Z10, Y10
 	VINSERTI64X4   $0x01, Y10, Z12, Z10
 	VCMPPS         $0x03, Z10, Z10, K2
-	VPBROADCASTD   k171<>+0(SB), K2, Z10
+	VPBROADCASTD   k170<>+0(SB), K2, Z10
 	VCVTPS2PH      $0x00, Z10, Y10
 	JMP            chunk
 
 // func float8F32AVX512(dst *byte, src *byte, a *float32, b *float32, table *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·float8F32AVX512(SB), NOSPLIT, $192-56
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// For each run: is its scale a ordinary?
+	// For 64 codes q: a bfloat16 each, found by its bytes; number = q*a;
+	// if not ordinary, and to BF16, in double precision.
 	LEAQ         63(SP), DX
 	ANDQ         $-64, DX
 	MOVQ         a+16(FP), BX
@@ -15480,11 +16139,11 @@ TEXT ·float8F32AVX512(SB), NOSPLIT, $192-56
 	VMOVDQU64    64(DI), Z1
 	VMOVDQU64    128(DI), Z2
 	VMOVDQU64    192(DI), Z3
-	VMOVDQU64    k161<>+0(SB), Z4
-	VPBROADCASTD k52<>+0(SB), Z5
-	VPBROADCASTD k186<>+0(SB), Z7
+	VMOVDQU64    k160<>+0(SB), Z4
+	VPBROADCASTD k51<>+0(SB), Z5
+	VPBROADCASTD k185<>+0(SB), Z7
 	VPBROADCASTB 256(DI), Z6
-	VPBROADCASTD k114<>+0(SB), Z8
+	VPBROADCASTD k113<>+0(SB), Z8
 	VPXORD       Z9, Z9, Z9
 	MOVQ         n+48(FP), R8
 
@@ -15492,20 +16151,20 @@ run:
 	MOVQ chunks+40(FP), SI
 	MOVL (BX), R9
 	ADDL R9, R9
-	JZ   zero1
+	JZ   zero
 	SUBL $0x2f000000, R9
 	CMPL R9, $0xa0000000
-	JCC  exact1
+	JCC  exact
 
-zero1:
-	VPBROADCASTD k5<>+0(SB), Z11
+zero:
+	VPBROADCASTD k186<>+0(SB), Z11
 	MOVL         (BX), R9
 	XORL         $0x80000000, R9
 	VPBROADCASTD R9, Z10
 	SUBQ         $0x02, SI
-	JCS          ordinaryOdd
+	JCS          odd
 
-ordinaryPair:
+pair:
 	VPERMD     (CX), Z4, Z12
 	VMOVDQA64  Z12, Z13
 	VMOVDQA64  Z13, Z14
@@ -15513,12 +16172,12 @@ ordinaryPair:
 	VPTERNLOGD $0xf8, Z5, Z13, Z14
 	VPERMI2B   Z1, Z0, Z13
 	CMPB       256(DI), $-1
-	JEQ        ordinaryFound1
+	JEQ        table
 	VPCMPEQB   Z6, Z12, K1
 	VMOVDQU8   Z8, K1, Z14
 	VMOVDQU8   Z7, K1, Z13
 
-ordinaryFound1:
+table:
 	VPUNPCKLBW Z14, Z13, Z12
 	VPUNPCKHBW Z14, Z13, Z13
 	VPUNPCKLWD Z12, Z9, Z14
@@ -15544,11 +16203,11 @@ ordinaryFound1:
 	ADDQ       $0x00000040, CX
 	ADDQ       $0x00000100, AX
 	SUBQ       $0x02, SI
-	JCC        ordinaryPair
+	JCC        pair
 
-ordinaryOdd:
+odd:
 	ADDQ       $0x02, SI
-	JZ         ordinaryDone
+	JZ         done
 	VMOVDQU32  (CX), Y15
 	VPERMD     Z15, Z4, Z15
 	VMOVDQA64  Z15, Z12
@@ -15557,12 +16216,12 @@ ordinaryOdd:
 	VPTERNLOGD $0xf8, Z5, Z12, Z13
 	VPERMI2B   Z1, Z0, Z12
 	CMPB       256(DI), $-1
-	JEQ        ordinaryFound2
+	JEQ        table2
 	VPCMPEQB   Z6, Z15, K1
 	VMOVDQU8   Z8, K1, Z13
 	VMOVDQU8   Z7, K1, Z12
 
-ordinaryFound2:
+table2:
 	VPUNPCKLBW Z13, Z12, Z12
 	VPUNPCKLWD Z12, Z9, Z13
 	VPUNPCKHWD Z12, Z9, Z12
@@ -15577,15 +16236,16 @@ ordinaryFound2:
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000080, AX
 
-ordinaryDone:
-	JMP next1
+done:
+	JMP next
 
-exact1:
+exact:
+	// A run that is not ordinary.
 	VCVTPS2PD.BCST (BX), Z10
 	SUBQ           $0x02, SI
-	JCS            exactOdd
+	JCS            odd2
 
-exactPair:
+pair2:
 	VPERMD     (CX), Z4, Z11
 	VMOVDQA64  Z11, Z12
 	VMOVDQA64  Z12, Z13
@@ -15593,12 +16253,12 @@ exactPair:
 	VPTERNLOGD $0xf8, Z5, Z12, Z13
 	VPERMI2B   Z1, Z0, Z12
 	CMPB       256(DI), $-1
-	JEQ        exactFound1
+	JEQ        table3
 	VPCMPEQB   Z6, Z11, K1
 	VMOVDQU8   Z8, K1, Z13
 	VMOVDQU8   Z7, K1, Z12
 
-exactFound1:
+table3:
 	VPUNPCKLBW   Z13, Z12, Z11
 	VPUNPCKHBW   Z13, Z12, Z12
 	VPUNPCKLWD   Z11, Z9, Z13
@@ -15613,7 +16273,7 @@ exactFound1:
 	VCVTPD2PS    Z13, Y13
 	VINSERTI64X4 $0x01, Y13, Z11, Z13
 	VCMPPS       $0x03, Z13, Z13, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z13
+	VPBROADCASTD k170<>+0(SB), K1, Z13
 	VCVTPS2PD    64(DX), Z11
 	VCVTPS2PD    96(DX), Z14
 	VMULPD       Z10, Z11, Z11
@@ -15622,7 +16282,7 @@ exactFound1:
 	VCVTPD2PS    Z14, Y14
 	VINSERTI64X4 $0x01, Y14, Z11, Z11
 	VCMPPS       $0x03, Z11, Z11, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z11
+	VPBROADCASTD k170<>+0(SB), K1, Z11
 	VMOVUPS      Z13, (AX)
 	VMOVUPS      Z11, 64(AX)
 	VPUNPCKLWD   Z12, Z9, Z11
@@ -15637,7 +16297,7 @@ exactFound1:
 	VCVTPD2PS    Z12, Y12
 	VINSERTI64X4 $0x01, Y12, Z11, Z11
 	VCMPPS       $0x03, Z11, Z11, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z11
+	VPBROADCASTD k170<>+0(SB), K1, Z11
 	VCVTPS2PD    64(DX), Z12
 	VCVTPS2PD    96(DX), Z13
 	VMULPD       Z10, Z12, Z12
@@ -15646,7 +16306,7 @@ exactFound1:
 	VCVTPD2PS    Z13, Y13
 	VINSERTI64X4 $0x01, Y13, Z12, Z12
 	VCMPPS       $0x03, Z12, Z12, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z12
+	VPBROADCASTD k170<>+0(SB), K1, Z12
 	VMOVUPS      Z11, 128(AX)
 	VMOVUPS      Z12, 192(AX)
 	PREFETCHT0   1024(AX)
@@ -15656,11 +16316,11 @@ exactFound1:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000100, AX
 	SUBQ         $0x02, SI
-	JCC          exactPair
+	JCC          pair2
 
-exactOdd:
+odd2:
 	ADDQ       $0x02, SI
-	JZ         exactDone
+	JZ         done2
 	VMOVDQU32  (CX), Y16
 	VPERMD     Z16, Z4, Z16
 	VMOVDQA64  Z16, Z11
@@ -15669,12 +16329,12 @@ exactOdd:
 	VPTERNLOGD $0xf8, Z5, Z11, Z12
 	VPERMI2B   Z1, Z0, Z11
 	CMPB       256(DI), $-1
-	JEQ        exactFound2
+	JEQ        table4
 	VPCMPEQB   Z6, Z16, K1
 	VMOVDQU8   Z8, K1, Z12
 	VMOVDQU8   Z7, K1, Z11
 
-exactFound2:
+table4:
 	VPUNPCKLBW   Z12, Z11, Z11
 	VPUNPCKLWD   Z11, Z9, Z12
 	VPUNPCKHWD   Z11, Z9, Z11
@@ -15688,7 +16348,7 @@ exactFound2:
 	VCVTPD2PS    Z12, Y12
 	VINSERTI64X4 $0x01, Y12, Z11, Z12
 	VCMPPS       $0x03, Z12, Z12, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z12
+	VPBROADCASTD k170<>+0(SB), K1, Z12
 	VCVTPS2PD    64(DX), Z11
 	VCVTPS2PD    96(DX), Z13
 	VMULPD       Z10, Z11, Z11
@@ -15697,7 +16357,7 @@ exactFound2:
 	VCVTPD2PS    Z13, Y13
 	VINSERTI64X4 $0x01, Y13, Z11, Z11
 	VCMPPS       $0x03, Z11, Z11, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z11
+	VPBROADCASTD k170<>+0(SB), K1, Z11
 	VMOVUPS      Z12, (AX)
 	VMOVUPS      Z11, 64(AX)
 	PREFETCHT0   1024(AX)
@@ -15705,18 +16365,24 @@ exactFound2:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000080, AX
 
-exactDone:
-next1:
+done2:
+next:
 	ADDQ $0x04, BX
 	DECQ R8
 	JNZ  run
 	VZEROUPPER
 	RET
 
-DATA k186<>+0(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k186<>+8(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k186<>+16(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k186<>+24(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k185<>+0(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k185<>+8(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k185<>+16(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k185<>+24(SB)/8, $0xc0c0c0c0c0c0c0c0
+GLOBL k185<>(SB), RODATA|NOPTR, $32
+
+DATA k186<>+0(SB)/8, $0x8000000080000000
+DATA k186<>+8(SB)/8, $0x8000000080000000
+DATA k186<>+16(SB)/8, $0x8000000080000000
+DATA k186<>+24(SB)/8, $0x8000000080000000
 GLOBL k186<>(SB), RODATA|NOPTR, $32
 
 // func float8BF16AVX512(dst *byte, src *byte, a *float32, b *float32, table *byte, chunks int, n int)
@@ -15728,6 +16394,10 @@ TEXT ·float8BF16AVX512(SB), NOSPLIT, $192-56
 	VPBROADCASTD k1<>+0(SB), Z1
 	VMOVDQU64    k2<>+0(SB), Z2
 	VMOVDQU64    k3<>+0(SB), Z3
+
+	// For each run: is its scale a ordinary?
+	// For 64 codes q: a bfloat16 each, found by its bytes; number = q*a;
+	// if not ordinary, and to BF16, in double precision.
 	LEAQ         63(SP), DX
 	ANDQ         $-64, DX
 	MOVQ         a+16(FP), BX
@@ -15736,11 +16406,11 @@ TEXT ·float8BF16AVX512(SB), NOSPLIT, $192-56
 	VMOVDQU64    64(DI), Z5
 	VMOVDQU64    128(DI), Z6
 	VMOVDQU64    192(DI), Z7
-	VMOVDQU64    k161<>+0(SB), Z8
-	VPBROADCASTD k52<>+0(SB), Z9
-	VPBROADCASTD k186<>+0(SB), Z11
+	VMOVDQU64    k160<>+0(SB), Z8
+	VPBROADCASTD k51<>+0(SB), Z9
+	VPBROADCASTD k185<>+0(SB), Z11
 	VPBROADCASTB 256(DI), Z10
-	VPBROADCASTD k114<>+0(SB), Z12
+	VPBROADCASTD k113<>+0(SB), Z12
 	VPXORD       Z13, Z13, Z13
 	MOVQ         n+48(FP), R8
 
@@ -15748,9 +16418,9 @@ run:
 	MOVQ           chunks+40(FP), SI
 	VCVTPS2PD.BCST (BX), Z14
 	SUBQ           $0x02, SI
-	JCS            exactOdd
+	JCS            odd
 
-exactPair:
+pair:
 	VPERMD     (CX), Z8, Z15
 	VMOVDQA64  Z15, Z16
 	VMOVDQA64  Z16, Z17
@@ -15758,12 +16428,12 @@ exactPair:
 	VPTERNLOGD $0xf8, Z9, Z16, Z17
 	VPERMI2B   Z5, Z4, Z16
 	CMPB       256(DI), $-1
-	JEQ        exactFound1
+	JEQ        table
 	VPCMPEQB   Z10, Z15, K1
 	VMOVDQU8   Z12, K1, Z17
 	VMOVDQU8   Z11, K1, Z16
 
-exactFound1:
+table:
 	VPUNPCKLBW   Z17, Z16, Z15
 	VPUNPCKHBW   Z17, Z16, Z16
 	VPUNPCKLWD   Z15, Z13, Z17
@@ -15778,7 +16448,7 @@ exactFound1:
 	VCVTPD2PS    Z17, Y17
 	VINSERTI64X4 $0x01, Y17, Z15, Z17
 	VCMPPS       $0x03, Z17, Z17, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z17
+	VPBROADCASTD k170<>+0(SB), K1, Z17
 	VCVTPS2PD    64(DX), Z15
 	VCVTPS2PD    96(DX), Z19
 	VMULPD       Z14, Z15, Z15
@@ -15787,7 +16457,7 @@ exactFound1:
 	VCVTPD2PS    Z19, Y19
 	VINSERTI64X4 $0x01, Y19, Z15, Z15
 	VCMPPS       $0x03, Z15, Z15, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z15
+	VPBROADCASTD k170<>+0(SB), K1, Z15
 	VMOVDQA64    Z17, Z19
 	VPERMT2W     Z15, Z2, Z19
 	VPERMT2W     Z15, Z3, Z17
@@ -15807,7 +16477,7 @@ exactFound1:
 	VCVTPD2PS    Z16, Y16
 	VINSERTI64X4 $0x01, Y16, Z15, Z15
 	VCMPPS       $0x03, Z15, Z15, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z15
+	VPBROADCASTD k170<>+0(SB), K1, Z15
 	VCVTPS2PD    64(DX), Z16
 	VCVTPS2PD    96(DX), Z17
 	VMULPD       Z14, Z16, Z16
@@ -15816,7 +16486,7 @@ exactFound1:
 	VCVTPD2PS    Z17, Y17
 	VINSERTI64X4 $0x01, Y17, Z16, Z16
 	VCMPPS       $0x03, Z16, Z16, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z16
+	VPBROADCASTD k170<>+0(SB), K1, Z16
 	VMOVDQA64    Z15, Z17
 	VPERMT2W     Z16, Z2, Z17
 	VPERMT2W     Z16, Z3, Z15
@@ -15829,11 +16499,11 @@ exactFound1:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000080, AX
 	SUBQ         $0x02, SI
-	JCC          exactPair
+	JCC          pair
 
-exactOdd:
+odd:
 	ADDQ       $0x02, SI
-	JZ         exactDone
+	JZ         done
 	VMOVDQU32  (CX), Y18
 	VPERMD     Z18, Z8, Z18
 	VMOVDQA64  Z18, Z15
@@ -15842,12 +16512,12 @@ exactOdd:
 	VPTERNLOGD $0xf8, Z9, Z15, Z16
 	VPERMI2B   Z5, Z4, Z15
 	CMPB       256(DI), $-1
-	JEQ        exactFound2
+	JEQ        table2
 	VPCMPEQB   Z10, Z18, K1
 	VMOVDQU8   Z12, K1, Z16
 	VMOVDQU8   Z11, K1, Z15
 
-exactFound2:
+table2:
 	VPUNPCKLBW   Z16, Z15, Z15
 	VPUNPCKLWD   Z15, Z13, Z16
 	VPUNPCKHWD   Z15, Z13, Z15
@@ -15861,7 +16531,7 @@ exactFound2:
 	VCVTPD2PS    Z16, Y16
 	VINSERTI64X4 $0x01, Y16, Z15, Z16
 	VCMPPS       $0x03, Z16, Z16, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z16
+	VPBROADCASTD k170<>+0(SB), K1, Z16
 	VCVTPS2PD    64(DX), Z15
 	VCVTPS2PD    96(DX), Z17
 	VMULPD       Z14, Z15, Z15
@@ -15870,7 +16540,7 @@ exactFound2:
 	VCVTPD2PS    Z17, Y17
 	VINSERTI64X4 $0x01, Y17, Z15, Z15
 	VCMPPS       $0x03, Z15, Z15, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z15
+	VPBROADCASTD k170<>+0(SB), K1, Z15
 	VMOVDQA64    Z16, Z14
 	VPERMT2W     Z15, Z2, Z14
 	VPERMT2W     Z15, Z3, Z16
@@ -15882,7 +16552,7 @@ exactFound2:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000040, AX
 
-exactDone:
+done:
 	ADDQ $0x04, BX
 	DECQ R8
 	JNZ  run
@@ -15892,8 +16562,12 @@ exactDone:
 // func float8F16AVX512(dst *byte, src *byte, a *float32, b *float32, table *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·float8F16AVX512(SB), NOSPLIT, $192-56
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// For each run: is its scale a ordinary?
+	// For 64 codes q: a bfloat16 each, found by its bytes; number = q*a;
+	// if not ordinary, and to BF16, in double precision.
 	LEAQ         63(SP), DX
 	ANDQ         $-64, DX
 	MOVQ         a+16(FP), BX
@@ -15902,11 +16576,11 @@ TEXT ·float8F16AVX512(SB), NOSPLIT, $192-56
 	VMOVDQU64    64(DI), Z1
 	VMOVDQU64    128(DI), Z2
 	VMOVDQU64    192(DI), Z3
-	VMOVDQU64    k161<>+0(SB), Z4
-	VPBROADCASTD k52<>+0(SB), Z5
-	VPBROADCASTD k186<>+0(SB), Z7
+	VMOVDQU64    k160<>+0(SB), Z4
+	VPBROADCASTD k51<>+0(SB), Z5
+	VPBROADCASTD k185<>+0(SB), Z7
 	VPBROADCASTB 256(DI), Z6
-	VPBROADCASTD k114<>+0(SB), Z8
+	VPBROADCASTD k113<>+0(SB), Z8
 	VPXORD       Z9, Z9, Z9
 	MOVQ         n+48(FP), R8
 
@@ -15914,20 +16588,20 @@ run:
 	MOVQ chunks+40(FP), SI
 	MOVL (BX), R9
 	ADDL R9, R9
-	JZ   zero1
+	JZ   zero
 	SUBL $0x2f000000, R9
 	CMPL R9, $0xa0000000
-	JCC  exact1
+	JCC  exact
 
-zero1:
-	VPBROADCASTD k5<>+0(SB), Z11
+zero:
+	VPBROADCASTD k186<>+0(SB), Z11
 	MOVL         (BX), R9
 	XORL         $0x80000000, R9
 	VPBROADCASTD R9, Z10
 	SUBQ         $0x02, SI
-	JCS          ordinaryOdd
+	JCS          odd
 
-ordinaryPair:
+pair:
 	VPERMD     (CX), Z4, Z12
 	VMOVDQA64  Z12, Z13
 	VMOVDQA64  Z13, Z14
@@ -15935,12 +16609,12 @@ ordinaryPair:
 	VPTERNLOGD $0xf8, Z5, Z13, Z14
 	VPERMI2B   Z1, Z0, Z13
 	CMPB       256(DI), $-1
-	JEQ        ordinaryFound1
+	JEQ        table
 	VPCMPEQB   Z6, Z12, K1
 	VMOVDQU8   Z8, K1, Z14
 	VMOVDQU8   Z7, K1, Z13
 
-ordinaryFound1:
+table:
 	VPUNPCKLBW Z14, Z13, Z12
 	VPUNPCKHBW Z14, Z13, Z13
 	VPUNPCKLWD Z12, Z9, Z14
@@ -15964,11 +16638,11 @@ ordinaryFound1:
 	ADDQ       $0x00000040, CX
 	ADDQ       $0x00000080, AX
 	SUBQ       $0x02, SI
-	JCC        ordinaryPair
+	JCC        pair
 
-ordinaryOdd:
+odd:
 	ADDQ       $0x02, SI
-	JZ         ordinaryDone
+	JZ         done
 	VMOVDQU32  (CX), Y15
 	VPERMD     Z15, Z4, Z15
 	VMOVDQA64  Z15, Z12
@@ -15977,12 +16651,12 @@ ordinaryOdd:
 	VPTERNLOGD $0xf8, Z5, Z12, Z13
 	VPERMI2B   Z1, Z0, Z12
 	CMPB       256(DI), $-1
-	JEQ        ordinaryFound2
+	JEQ        table2
 	VPCMPEQB   Z6, Z15, K1
 	VMOVDQU8   Z8, K1, Z13
 	VMOVDQU8   Z7, K1, Z12
 
-ordinaryFound2:
+table2:
 	VPUNPCKLBW Z13, Z12, Z12
 	VPUNPCKLWD Z12, Z9, Z13
 	VPUNPCKHWD Z12, Z9, Z12
@@ -15996,15 +16670,16 @@ ordinaryFound2:
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000040, AX
 
-ordinaryDone:
-	JMP next1
+done:
+	JMP next
 
-exact1:
+exact:
+	// A run that is not ordinary.
 	VCVTPS2PD.BCST (BX), Z10
 	SUBQ           $0x02, SI
-	JCS            exactOdd
+	JCS            odd2
 
-exactPair:
+pair2:
 	VPERMD     (CX), Z4, Z11
 	VMOVDQA64  Z11, Z12
 	VMOVDQA64  Z12, Z13
@@ -16012,12 +16687,12 @@ exactPair:
 	VPTERNLOGD $0xf8, Z5, Z12, Z13
 	VPERMI2B   Z1, Z0, Z12
 	CMPB       256(DI), $-1
-	JEQ        exactFound1
+	JEQ        table3
 	VPCMPEQB   Z6, Z11, K1
 	VMOVDQU8   Z8, K1, Z13
 	VMOVDQU8   Z7, K1, Z12
 
-exactFound1:
+table3:
 	VPUNPCKLBW   Z13, Z12, Z11
 	VPUNPCKHBW   Z13, Z12, Z12
 	VPUNPCKLWD   Z11, Z9, Z13
@@ -16032,7 +16707,7 @@ exactFound1:
 	VCVTPD2PS    Z13, Y13
 	VINSERTI64X4 $0x01, Y13, Z11, Z13
 	VCMPPS       $0x03, Z13, Z13, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z13
+	VPBROADCASTD k170<>+0(SB), K1, Z13
 	VCVTPS2PD    64(DX), Z11
 	VCVTPS2PD    96(DX), Z14
 	VMULPD       Z10, Z11, Z11
@@ -16041,7 +16716,7 @@ exactFound1:
 	VCVTPD2PS    Z14, Y14
 	VINSERTI64X4 $0x01, Y14, Z11, Z11
 	VCMPPS       $0x03, Z11, Z11, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z11
+	VPBROADCASTD k170<>+0(SB), K1, Z11
 	VCVTPS2PH    $0x00, Z13, (AX)
 	VCVTPS2PH    $0x00, Z11, 32(AX)
 	VPUNPCKLWD   Z12, Z9, Z11
@@ -16056,7 +16731,7 @@ exactFound1:
 	VCVTPD2PS    Z12, Y12
 	VINSERTI64X4 $0x01, Y12, Z11, Z11
 	VCMPPS       $0x03, Z11, Z11, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z11
+	VPBROADCASTD k170<>+0(SB), K1, Z11
 	VCVTPS2PD    64(DX), Z12
 	VCVTPS2PD    96(DX), Z13
 	VMULPD       Z10, Z12, Z12
@@ -16065,7 +16740,7 @@ exactFound1:
 	VCVTPD2PS    Z13, Y13
 	VINSERTI64X4 $0x01, Y13, Z12, Z12
 	VCMPPS       $0x03, Z12, Z12, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z12
+	VPBROADCASTD k170<>+0(SB), K1, Z12
 	VCVTPS2PH    $0x00, Z11, 64(AX)
 	VCVTPS2PH    $0x00, Z12, 96(AX)
 	PREFETCHT0   1024(AX)
@@ -16073,11 +16748,11 @@ exactFound1:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000080, AX
 	SUBQ         $0x02, SI
-	JCC          exactPair
+	JCC          pair2
 
-exactOdd:
+odd2:
 	ADDQ       $0x02, SI
-	JZ         exactDone
+	JZ         done2
 	VMOVDQU32  (CX), Y16
 	VPERMD     Z16, Z4, Z16
 	VMOVDQA64  Z16, Z11
@@ -16086,12 +16761,12 @@ exactOdd:
 	VPTERNLOGD $0xf8, Z5, Z11, Z12
 	VPERMI2B   Z1, Z0, Z11
 	CMPB       256(DI), $-1
-	JEQ        exactFound2
+	JEQ        table4
 	VPCMPEQB   Z6, Z16, K1
 	VMOVDQU8   Z8, K1, Z12
 	VMOVDQU8   Z7, K1, Z11
 
-exactFound2:
+table4:
 	VPUNPCKLBW   Z12, Z11, Z11
 	VPUNPCKLWD   Z11, Z9, Z12
 	VPUNPCKHWD   Z11, Z9, Z11
@@ -16105,7 +16780,7 @@ exactFound2:
 	VCVTPD2PS    Z12, Y12
 	VINSERTI64X4 $0x01, Y12, Z11, Z12
 	VCMPPS       $0x03, Z12, Z12, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z12
+	VPBROADCASTD k170<>+0(SB), K1, Z12
 	VCVTPS2PD    64(DX), Z11
 	VCVTPS2PD    96(DX), Z13
 	VMULPD       Z10, Z11, Z11
@@ -16114,131 +16789,27 @@ exactFound2:
 	VCVTPD2PS    Z13, Y13
 	VINSERTI64X4 $0x01, Y13, Z11, Z11
 	VCMPPS       $0x03, Z11, Z11, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z11
+	VPBROADCASTD k170<>+0(SB), K1, Z11
 	VCVTPS2PH    $0x00, Z12, (AX)
 	VCVTPS2PH    $0x00, Z11, 32(AX)
 	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000040, AX
 
-exactDone:
-next1:
+done2:
+next:
 	ADDQ $0x04, BX
 	DECQ R8
 	JNZ  run
 	VZEROUPPER
 	RET
 
-// func lookedAVX512(dst *byte, src *byte, table *byte, chunks int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
-TEXT ·lookedAVX512(SB), NOSPLIT, $0-32
-	MOVQ      dst+0(FP), AX
-	MOVQ      src+8(FP), CX
-	MOVQ      table+16(FP), DX
-	VMOVDQU64 k187<>+0(SB), Z0
-	VMOVDQU64 k188<>+0(SB), Z1
-	VMOVDQU64 (DX), Z2
-	VMOVDQA64 Z2, Z3
-	VMOVDQU64 64(DX), Z4
-	VPERMT2B  Z4, Z0, Z2
-	VPERMT2B  Z4, Z1, Z3
-	VMOVDQU64 128(DX), Z4
-	VMOVDQA64 Z4, Z6
-	VMOVDQU64 192(DX), Z7
-	VPERMT2B  Z7, Z0, Z4
-	VPERMT2B  Z7, Z1, Z6
-	VMOVDQU64 256(DX), Z7
-	VMOVDQA64 Z7, Z8
-	VMOVDQU64 320(DX), Z9
-	VPERMT2B  Z9, Z0, Z7
-	VPERMT2B  Z9, Z1, Z8
-	VMOVDQU64 384(DX), Z9
-	VMOVDQA64 Z9, Z10
-	VMOVDQU64 448(DX), Z11
-	VPERMT2B  Z11, Z0, Z9
-	VPERMT2B  Z11, Z1, Z10
-	VMOVDQU64 k189<>+0(SB), Z0
-	MOVQ      chunks+24(FP), DX
-	SUBQ      $0x02, DX
-	JCS       Odd
-
-Pair:
-	VPERMQ     (CX), Z0, Z1
-	VPMOVB2M   Z1, K1
-	KNOTQ      K1, K2
-	VMOVDQA64  Z1, Z11
-	VPERMI2B   Z9, Z7, K1, Z11
-	VPERMI2B   Z4, Z2, K2, Z11
-	VMOVDQA64  Z1, Z1
-	VPERMI2B   Z10, Z8, K1, Z1
-	VPERMI2B   Z6, Z3, K2, Z1
-	VPUNPCKLBW Z1, Z11, Z12
-	VMOVDQU64  Z12, (AX)
-	VPUNPCKHBW Z1, Z11, Z1
-	VMOVDQU64  Z1, 64(AX)
-	PREFETCHT0 1024(AX)
-	PREFETCHT0 1088(AX)
-	ADDQ       $0x00000040, CX
-	ADDQ       $0x00000080, AX
-	SUBQ       $0x02, DX
-	JCC        Pair
-
-Odd:
-	ADDQ       $0x02, DX
-	JZ         Done
-	VMOVDQU32  (CX), Y5
-	VPERMQ     Z5, Z0, Z5
-	VPMOVB2M   Z5, K1
-	KNOTQ      K1, K2
-	VMOVDQA64  Z5, Z0
-	VPERMI2B   Z9, Z7, K1, Z0
-	VPERMI2B   Z4, Z2, K2, Z0
-	VMOVDQA64  Z5, Z1
-	VPERMI2B   Z10, Z8, K1, Z1
-	VPERMI2B   Z6, Z3, K2, Z1
-	VPUNPCKLBW Z1, Z0, Z0
-	VMOVDQU64  Z0, (AX)
-	PREFETCHT0 1024(AX)
-	ADDQ       $0x00000020, CX
-	ADDQ       $0x00000040, AX
-
-Done:
-	VZEROUPPER
-	RET
-
-DATA k187<>+0(SB)/8, $0x0e0c0a0806040200
-DATA k187<>+8(SB)/8, $0x1e1c1a1816141210
-DATA k187<>+16(SB)/8, $0x2e2c2a2826242220
-DATA k187<>+24(SB)/8, $0x3e3c3a3836343230
-DATA k187<>+32(SB)/8, $0x4e4c4a4846444240
-DATA k187<>+40(SB)/8, $0x5e5c5a5856545250
-DATA k187<>+48(SB)/8, $0x6e6c6a6866646260
-DATA k187<>+56(SB)/8, $0x7e7c7a7876747270
-GLOBL k187<>(SB), RODATA|NOPTR, $64
-
-DATA k188<>+0(SB)/8, $0x0f0d0b0907050301
-DATA k188<>+8(SB)/8, $0x1f1d1b1917151311
-DATA k188<>+16(SB)/8, $0x2f2d2b2927252321
-DATA k188<>+24(SB)/8, $0x3f3d3b3937353331
-DATA k188<>+32(SB)/8, $0x4f4d4b4947454341
-DATA k188<>+40(SB)/8, $0x5f5d5b5957555351
-DATA k188<>+48(SB)/8, $0x6f6d6b6967656361
-DATA k188<>+56(SB)/8, $0x7f7d7b7977757371
-GLOBL k188<>(SB), RODATA|NOPTR, $64
-
-DATA k189<>+0(SB)/8, $0x0000000000000000
-DATA k189<>+8(SB)/8, $0x0000000000000004
-DATA k189<>+16(SB)/8, $0x0000000000000001
-DATA k189<>+24(SB)/8, $0x0000000000000005
-DATA k189<>+32(SB)/8, $0x0000000000000002
-DATA k189<>+40(SB)/8, $0x0000000000000006
-DATA k189<>+48(SB)/8, $0x0000000000000003
-DATA k189<>+56(SB)/8, $0x0000000000000007
-GLOBL k189<>(SB), RODATA|NOPTR, $64
-
 // func float8NormalAVX512(dst *byte, src *byte, a *float32, form *byte, chunks int, n int) int
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·float8NormalAVX512(SB), NOSPLIT, $0-56
+	// For each run, if its scale a is ordinary: what sixteen mantissas come to, rounded,
+	// as two tables: by the lower bits of a code; and for what is subnormal, infinite or NaN.
+	// For each chunk: number = table[q] + the exponent of q, or the other table's; its sign.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -16252,20 +16823,22 @@ TEXT ·float8NormalAVX512(SB), NOSPLIT, $0-56
 	VPBROADCASTD 264(SI), Z6
 	KMOVQ        268(SI), K1
 	VPBROADCASTD k0<>+0(SB), Z7
-	VPBROADCASTD k190<>+0(SB), Z8
-	VMOVDQU64    k73<>+0(SB), Z9
+	VPBROADCASTD k187<>+0(SB), Z8
+	VMOVDQU64    k72<>+0(SB), Z9
 	MOVQ         n+40(FP), DI
 
 run:
-	MOVL          (DX), BX
-	ANDL          $0x7f800000, BX
-	SUBL          276(SI), BX
-	CMPL          BX, 280(SI)
-	JHI           stop
+	MOVL (DX), BX
+	ANDL $0x7f800000, BX
+	SUBL 276(SI), BX
+	CMPL BX, 280(SI)
+	JHI  stop
+
+	// The tables of a run.
 	VMULPS.BCST   (DX), Z0, Z10
-	VPTESTMD.BCST k88<>+0(SB), Z10, K2
-	VPADDD.BCST   k89<>+0(SB), Z10, Z10
-	VPADDD.BCST   k90<>+0(SB), Z10, K2, Z10
+	VPTESTMD.BCST k87<>+0(SB), Z10, K2
+	VPADDD.BCST   k88<>+0(SB), Z10, Z10
+	VPADDD.BCST   k89<>+0(SB), Z10, K2, Z10
 	VPERMB        Z10, Z2, Z11
 	VPERMB.Z      Z10, Z3, K1, Z10
 	VPADDW        Z1, Z10, Z10
@@ -16300,31 +16873,36 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k190<>+0(SB)/8, $0x0080008000800080
-DATA k190<>+8(SB)/8, $0x0080008000800080
-DATA k190<>+16(SB)/8, $0x0080008000800080
-DATA k190<>+24(SB)/8, $0x0080008000800080
-GLOBL k190<>(SB), RODATA|NOPTR, $32
+DATA k187<>+0(SB)/8, $0x0080008000800080
+DATA k187<>+8(SB)/8, $0x0080008000800080
+DATA k187<>+16(SB)/8, $0x0080008000800080
+DATA k187<>+24(SB)/8, $0x0080008000800080
+GLOBL k187<>(SB), RODATA|NOPTR, $32
 
 // func float8LongAVX512(dst *byte, src *byte, a *float32, table *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·float8LongAVX512(SB), NOSPLIT, $0-48
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         table+24(FP), BX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ table+24(FP), BX
+
+	// For each run: table[q] = q*a for 128 codes without a sign, rounded;
+	// if not all are normal in double precision.
+	// For 64 codes: both bytes of table[q], with its sign.
 	VPBROADCASTD k0<>+0(SB), Z0
 	VPBROADCASTD k1<>+0(SB), Z1
-	VPBROADCASTD k191<>+0(SB), Z2
-	VPBROADCASTD k192<>+0(SB), Z3
-	VPBROADCASTD k52<>+0(SB), Z8
-	VPBROADCASTD k186<>+0(SB), Z10
+	VPBROADCASTD k188<>+0(SB), Z2
+	VPBROADCASTD k189<>+0(SB), Z3
+	VPBROADCASTD k51<>+0(SB), Z8
+	VPBROADCASTD k185<>+0(SB), Z10
 	VPBROADCASTB 520(BX), Z9
-	VMOVDQU64    k189<>+0(SB), Z11
-	VPBROADCASTD k193<>+0(SB), Z12
+	VMOVDQU64    k190<>+0(SB), Z11
+	VPBROADCASTD k191<>+0(SB), Z12
 	MOVQ         n+40(FP), SI
 
 run:
+	// The scale: within the range; with the sign; and its sign, for codes.
 	MOVL         (DX), DI
 	MOVL         DI, R8
 	ANDL         $0x7f800000, R8
@@ -16383,11 +16961,12 @@ run:
 	VPTERNLOGD   $0xf4, Z3, Z15, Z7
 
 codes:
+	// The codes of a run.
 	MOVQ chunks+32(FP), DI
 	SUBQ $0x02, DI
-	JCS  Odd
+	JCS  odd
 
-Pair:
+pair:
 	VPERMQ     (CX), Z11, Z14
 	VMOVDQA64  Z14, Z15
 	VPXORD     Z13, Z14, Z15
@@ -16396,12 +16975,12 @@ Pair:
 	VPTERNLOGD $0xd0, Z8, Z15, Z17
 	VPERMI2B   Z6, Z4, Z15
 	CMPB       520(BX), $-1
-	JEQ        found1
+	JEQ        table
 	VPCMPEQB   Z9, Z14, K1
 	VMOVDQU8   Z12, K1, Z17
 	VMOVDQU8   Z10, K1, Z15
 
-found1:
+table:
 	VPUNPCKLBW Z17, Z15, Z14
 	VMOVDQU64  Z14, (AX)
 	VPUNPCKHBW Z17, Z15, Z14
@@ -16411,11 +16990,11 @@ found1:
 	ADDQ       $0x00000040, CX
 	ADDQ       $0x00000080, AX
 	SUBQ       $0x02, DI
-	JCC        Pair
+	JCC        pair
 
-Odd:
+odd:
 	ADDQ       $0x02, DI
-	JZ         Done
+	JZ         done
 	VMOVDQU32  (CX), Y16
 	VPERMQ     Z16, Z11, Z16
 	VMOVDQA64  Z16, Z14
@@ -16425,19 +17004,19 @@ Odd:
 	VPTERNLOGD $0xd0, Z8, Z14, Z13
 	VPERMI2B   Z6, Z4, Z14
 	CMPB       520(BX), $-1
-	JEQ        found2
+	JEQ        table2
 	VPCMPEQB   Z9, Z16, K1
 	VMOVDQU8   Z12, K1, Z13
 	VMOVDQU8   Z10, K1, Z14
 
-found2:
+table2:
 	VPUNPCKLBW Z13, Z14, Z4
 	VMOVDQU64  Z4, (AX)
 	PREFETCHT0 1024(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000040, AX
 
-Done:
+done:
 	ADDQ $0x04, DX
 	DECQ SI
 	JNZ  run
@@ -16445,6 +17024,7 @@ Done:
 	RET
 
 exact:
+	// The table under a scale that is not ordinary.
 	VCVTPS2PD    Y7, Z7
 	VCVTPS2PD    (BX), Z4
 	VCVTPS2PD    32(BX), Z5
@@ -16454,7 +17034,7 @@ exact:
 	VCVTPD2PS    Z5, Y5
 	VINSERTI64X4 $0x01, Y5, Z4, Z4
 	VCMPPS       $0x03, Z4, Z4, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z4
+	VPBROADCASTD k170<>+0(SB), K1, Z4
 	VCVTPS2PD    64(BX), Z5
 	VCVTPS2PD    96(BX), Z6
 	VMULPD       Z7, Z5, Z5
@@ -16463,7 +17043,7 @@ exact:
 	VCVTPD2PS    Z6, Y6
 	VINSERTI64X4 $0x01, Y6, Z5, Z5
 	VCMPPS       $0x03, Z5, Z5, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z5
+	VPBROADCASTD k170<>+0(SB), K1, Z5
 	VPSRLD       $0x10, Z4, Z6
 	VPSLLD       $0x10, Z5, Z14
 	VPTERNLOGD   $0xf8, Z2, Z5, Z6
@@ -16479,7 +17059,7 @@ exact:
 	VCVTPD2PS    Z5, Y5
 	VINSERTI64X4 $0x01, Y5, Z4, Z4
 	VCMPPS       $0x03, Z4, Z4, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z4
+	VPBROADCASTD k170<>+0(SB), K1, Z4
 	VCVTPS2PD    192(BX), Z5
 	VCVTPS2PD    224(BX), Z14
 	VMULPD       Z7, Z5, Z5
@@ -16488,7 +17068,7 @@ exact:
 	VCVTPD2PS    Z14, Y14
 	VINSERTI64X4 $0x01, Y14, Z5, Z5
 	VCMPPS       $0x03, Z5, Z5, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z5
+	VPBROADCASTD k170<>+0(SB), K1, Z5
 	VPSRLD       $0x10, Z4, Z14
 	VPSLLD       $0x10, Z5, Z15
 	VPTERNLOGD   $0xf8, Z2, Z5, Z14
@@ -16508,7 +17088,7 @@ exact:
 	VCVTPD2PS    Z14, Y14
 	VINSERTI64X4 $0x01, Y14, Z6, Z6
 	VCMPPS       $0x03, Z6, Z6, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z6
+	VPBROADCASTD k170<>+0(SB), K1, Z6
 	VCVTPS2PD    320(BX), Z14
 	VCVTPS2PD    352(BX), Z15
 	VMULPD       Z7, Z14, Z14
@@ -16517,7 +17097,7 @@ exact:
 	VCVTPD2PS    Z15, Y15
 	VINSERTI64X4 $0x01, Y15, Z14, Z15
 	VCMPPS       $0x03, Z15, Z15, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z15
+	VPBROADCASTD k170<>+0(SB), K1, Z15
 	VPSRLD       $0x10, Z6, Z14
 	VPSLLD       $0x10, Z15, Z17
 	VPTERNLOGD   $0xf8, Z2, Z15, Z14
@@ -16533,7 +17113,7 @@ exact:
 	VCVTPD2PS    Z15, Y15
 	VINSERTI64X4 $0x01, Y15, Z6, Z6
 	VCMPPS       $0x03, Z6, Z6, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z6
+	VPBROADCASTD k170<>+0(SB), K1, Z6
 	VCVTPS2PD    448(BX), Z15
 	VCVTPS2PD    480(BX), Z17
 	VMULPD       Z7, Z15, Z15
@@ -16542,7 +17122,7 @@ exact:
 	VCVTPD2PS    Z17, Y17
 	VINSERTI64X4 $0x01, Y17, Z15, Z7
 	VCMPPS       $0x03, Z7, Z7, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z7
+	VPBROADCASTD k170<>+0(SB), K1, Z7
 	VPSRLD       $0x10, Z6, Z15
 	VPSLLD       $0x10, Z7, Z17
 	VPTERNLOGD   $0xf8, Z2, Z7, Z15
@@ -16556,23 +17136,133 @@ exact:
 	VPTERNLOGD   $0xf4, Z3, Z15, Z7
 	JMP          codes
 
-DATA k191<>+0(SB)/8, $0xffff0000ffff0000
-DATA k191<>+8(SB)/8, $0xffff0000ffff0000
-DATA k191<>+16(SB)/8, $0xffff0000ffff0000
-DATA k191<>+24(SB)/8, $0xffff0000ffff0000
+DATA k188<>+0(SB)/8, $0xffff0000ffff0000
+DATA k188<>+8(SB)/8, $0xffff0000ffff0000
+DATA k188<>+16(SB)/8, $0xffff0000ffff0000
+DATA k188<>+24(SB)/8, $0xffff0000ffff0000
+GLOBL k188<>(SB), RODATA|NOPTR, $32
+
+DATA k189<>+0(SB)/8, $0x00ff00ff00ff00ff
+DATA k189<>+8(SB)/8, $0x00ff00ff00ff00ff
+DATA k189<>+16(SB)/8, $0x00ff00ff00ff00ff
+DATA k189<>+24(SB)/8, $0x00ff00ff00ff00ff
+GLOBL k189<>(SB), RODATA|NOPTR, $32
+
+DATA k190<>+0(SB)/8, $0x0000000000000000
+DATA k190<>+8(SB)/8, $0x0000000000000004
+DATA k190<>+16(SB)/8, $0x0000000000000001
+DATA k190<>+24(SB)/8, $0x0000000000000005
+DATA k190<>+32(SB)/8, $0x0000000000000002
+DATA k190<>+40(SB)/8, $0x0000000000000006
+DATA k190<>+48(SB)/8, $0x0000000000000003
+DATA k190<>+56(SB)/8, $0x0000000000000007
+GLOBL k190<>(SB), RODATA|NOPTR, $64
+
+DATA k191<>+0(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k191<>+8(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k191<>+16(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k191<>+24(SB)/8, $0x7f7f7f7f7f7f7f7f
 GLOBL k191<>(SB), RODATA|NOPTR, $32
 
-DATA k192<>+0(SB)/8, $0x00ff00ff00ff00ff
-DATA k192<>+8(SB)/8, $0x00ff00ff00ff00ff
-DATA k192<>+16(SB)/8, $0x00ff00ff00ff00ff
-DATA k192<>+24(SB)/8, $0x00ff00ff00ff00ff
-GLOBL k192<>(SB), RODATA|NOPTR, $32
+// func lookedAVX512(dst *byte, src *byte, table *byte, chunks int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
+TEXT ·lookedAVX512(SB), NOSPLIT, $0-32
+	// The lower and the upper bytes of 256 words, in eight registers.
+	// For 64 codes: both bytes of word q, found by halves of the table;
+	// unpacked to words.
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      table+16(FP), DX
+	VMOVDQU64 k192<>+0(SB), Z0
+	VMOVDQU64 k193<>+0(SB), Z1
+	VMOVDQU64 (DX), Z2
+	VMOVDQA64 Z2, Z3
+	VMOVDQU64 64(DX), Z4
+	VPERMT2B  Z4, Z0, Z2
+	VPERMT2B  Z4, Z1, Z3
+	VMOVDQU64 128(DX), Z4
+	VMOVDQA64 Z4, Z6
+	VMOVDQU64 192(DX), Z7
+	VPERMT2B  Z7, Z0, Z4
+	VPERMT2B  Z7, Z1, Z6
+	VMOVDQU64 256(DX), Z7
+	VMOVDQA64 Z7, Z8
+	VMOVDQU64 320(DX), Z9
+	VPERMT2B  Z9, Z0, Z7
+	VPERMT2B  Z9, Z1, Z8
+	VMOVDQU64 384(DX), Z9
+	VMOVDQA64 Z9, Z10
+	VMOVDQU64 448(DX), Z11
+	VPERMT2B  Z11, Z0, Z9
+	VPERMT2B  Z11, Z1, Z10
+	VMOVDQU64 k190<>+0(SB), Z0
+	MOVQ      chunks+24(FP), DX
+	SUBQ      $0x02, DX
+	JCS       odd
 
-DATA k193<>+0(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k193<>+8(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k193<>+16(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k193<>+24(SB)/8, $0x7f7f7f7f7f7f7f7f
-GLOBL k193<>(SB), RODATA|NOPTR, $32
+pair:
+	VPERMQ     (CX), Z0, Z1
+	VPMOVB2M   Z1, K1
+	KNOTQ      K1, K2
+	VMOVDQA64  Z1, Z11
+	VPERMI2B   Z9, Z7, K1, Z11
+	VPERMI2B   Z4, Z2, K2, Z11
+	VMOVDQA64  Z1, Z1
+	VPERMI2B   Z10, Z8, K1, Z1
+	VPERMI2B   Z6, Z3, K2, Z1
+	VPUNPCKLBW Z1, Z11, Z12
+	VMOVDQU64  Z12, (AX)
+	VPUNPCKHBW Z1, Z11, Z1
+	VMOVDQU64  Z1, 64(AX)
+	PREFETCHT0 1024(AX)
+	PREFETCHT0 1088(AX)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000080, AX
+	SUBQ       $0x02, DX
+	JCC        pair
+
+odd:
+	ADDQ       $0x02, DX
+	JZ         done
+	VMOVDQU32  (CX), Y5
+	VPERMQ     Z5, Z0, Z5
+	VPMOVB2M   Z5, K1
+	KNOTQ      K1, K2
+	VMOVDQA64  Z5, Z0
+	VPERMI2B   Z9, Z7, K1, Z0
+	VPERMI2B   Z4, Z2, K2, Z0
+	VMOVDQA64  Z5, Z1
+	VPERMI2B   Z10, Z8, K1, Z1
+	VPERMI2B   Z6, Z3, K2, Z1
+	VPUNPCKLBW Z1, Z0, Z0
+	VMOVDQU64  Z0, (AX)
+	PREFETCHT0 1024(AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000040, AX
+
+done:
+	VZEROUPPER
+	RET
+
+DATA k192<>+0(SB)/8, $0x0e0c0a0806040200
+DATA k192<>+8(SB)/8, $0x1e1c1a1816141210
+DATA k192<>+16(SB)/8, $0x2e2c2a2826242220
+DATA k192<>+24(SB)/8, $0x3e3c3a3836343230
+DATA k192<>+32(SB)/8, $0x4e4c4a4846444240
+DATA k192<>+40(SB)/8, $0x5e5c5a5856545250
+DATA k192<>+48(SB)/8, $0x6e6c6a6866646260
+DATA k192<>+56(SB)/8, $0x7e7c7a7876747270
+GLOBL k192<>(SB), RODATA|NOPTR, $64
+
+DATA k193<>+0(SB)/8, $0x0f0d0b0907050301
+DATA k193<>+8(SB)/8, $0x1f1d1b1917151311
+DATA k193<>+16(SB)/8, $0x2f2d2b2927252321
+DATA k193<>+24(SB)/8, $0x3f3d3b3937353331
+DATA k193<>+32(SB)/8, $0x4f4d4b4947454341
+DATA k193<>+40(SB)/8, $0x5f5d5b5957555351
+DATA k193<>+48(SB)/8, $0x6f6d6b6967656361
+DATA k193<>+56(SB)/8, $0x7f7d7b7977757371
+GLOBL k193<>(SB), RODATA|NOPTR, $64
 
 // func castF32ToBF16AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512BW, AVX512F, MMX+
@@ -16588,10 +17278,10 @@ TEXT ·castF32ToBF16AVX512(SB), NOSPLIT, $0-24
 more:
 	VMOVUPS      (CX), Z4
 	VCMPPS       $0x03, Z4, Z4, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z4
+	VPBROADCASTD k170<>+0(SB), K1, Z4
 	VMOVUPS      64(CX), Z5
 	VCMPPS       $0x03, Z5, Z5, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z5
+	VPBROADCASTD k170<>+0(SB), K1, Z5
 	VMOVDQA64    Z4, Z6
 	VPERMT2W     Z5, Z2, Z6
 	VPERMT2W     Z5, Z3, Z4
@@ -16617,10 +17307,10 @@ TEXT ·castF32ToF16AVX512(SB), NOSPLIT, $0-24
 more:
 	VMOVUPS      (CX), Z0
 	VCMPPS       $0x03, Z0, Z0, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z0
+	VPBROADCASTD k170<>+0(SB), K1, Z0
 	VMOVUPS      64(CX), Z1
 	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z1
+	VPBROADCASTD k170<>+0(SB), K1, Z1
 	VCVTPS2PH    $0x00, Z0, (AX)
 	VCVTPS2PH    $0x00, Z1, 32(AX)
 	PREFETCHT0   1024(AX)
@@ -16642,11 +17332,11 @@ more:
 	VPMOVZXWD    (CX), Z0
 	VPSLLD       $0x10, Z0, Z0
 	VCMPPS       $0x03, Z0, Z0, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z0
+	VPBROADCASTD k170<>+0(SB), K1, Z0
 	VPMOVZXWD    32(CX), Z1
 	VPSLLD       $0x10, Z1, Z1
 	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z1
+	VPBROADCASTD k170<>+0(SB), K1, Z1
 	VCVTPS2PH    $0x00, Z0, (AX)
 	VCVTPS2PH    $0x00, Z1, 32(AX)
 	PREFETCHT0   1024(AX)
@@ -16671,10 +17361,10 @@ TEXT ·castF16ToBF16AVX512(SB), NOSPLIT, $0-24
 more:
 	VCVTPH2PS    (CX), Z4
 	VCMPPS       $0x03, Z4, Z4, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z4
+	VPBROADCASTD k170<>+0(SB), K1, Z4
 	VCVTPH2PS    32(CX), Z5
 	VCMPPS       $0x03, Z5, Z5, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z5
+	VPBROADCASTD k170<>+0(SB), K1, Z5
 	VMOVDQA64    Z4, Z6
 	VPERMT2W     Z5, Z2, Z6
 	VPERMT2W     Z5, Z3, Z4
@@ -16776,12 +17466,12 @@ TEXT ·spreadAVX512(SB), NOSPLIT, $0-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VMOVDQU64    k197<>+0(SB), Z0
-	VPBROADCASTD k74<>+0(SB), Z1
+	VPBROADCASTD k73<>+0(SB), Z1
 	MOVQ         n+16(FP), DX
 	SUBQ         $0x02, DX
-	JCS          Odd
+	JCS          odd
 
-Pair:
+pair:
 	VPMOVZXDQ      (CX), Z2
 	VPMULTISHIFTQB Z2, Z0, Z2
 	VPANDD         Z1, Z2, Z2
@@ -16790,11 +17480,11 @@ Pair:
 	ADDQ           $0x00000020, CX
 	ADDQ           $0x00000040, AX
 	SUBQ           $0x02, DX
-	JCC            Pair
+	JCC            pair
 
-Odd:
+odd:
 	ADDQ           $0x02, DX
-	JZ             Done
+	JZ             done
 	VPMOVZXDQ      (CX), Y2
 	VPMULTISHIFTQB Y2, Y0, Y2
 	VPANDD         Y1, Y2, Y2
@@ -16803,7 +17493,7 @@ Odd:
 	ADDQ           $0x00000010, CX
 	ADDQ           $0x00000020, AX
 
-Done:
+done:
 	VZEROUPPER
 	RET
 
@@ -16826,7 +17516,7 @@ TEXT ·fieldsAVX512(SB), NOSPLIT, $0-48
 	MOVQ         step+24(FP), BX
 	VPBROADCASTB 32(DX), Z0
 	VPBROADCASTW BX, Z1
-	VPMULLW      k156<>+0(SB), Z1, Z2
+	VPMULLW      k155<>+0(SB), Z1, Z2
 	VPADDB       k198<>+0(SB), Z2, Z2
 	VPMULLW      k198<>+0(SB), Z1, Z3
 	MOVQ         $-1, DX
@@ -16888,9 +17578,9 @@ TEXT ·swapAVX512(SB), NOSPLIT, $0-32
 	VBROADCASTI32X4 (DX), Z0
 	MOVQ            n+24(FP), DX
 	SUBQ            $0x02, DX
-	JCS             Odd
+	JCS             odd
 
-Pair:
+pair:
 	VMOVDQU64  (CX), Z1
 	VPSHUFB    Z0, Z1, Z1
 	VMOVDQU64  Z1, (AX)
@@ -16898,11 +17588,11 @@ Pair:
 	ADDQ       $0x00000040, CX
 	ADDQ       $0x00000040, AX
 	SUBQ       $0x02, DX
-	JCC        Pair
+	JCC        pair
 
-Odd:
+odd:
 	ADDQ       $0x02, DX
-	JZ         Done
+	JZ         done
 	VMOVDQU32  (CX), Y1
 	VPSHUFB    Y0, Y1, Y1
 	VMOVDQU32  Y1, (AX)
@@ -16910,7 +17600,7 @@ Odd:
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000020, AX
 
-Done:
+done:
 	VZEROUPPER
 	RET
 
@@ -16920,7 +17610,7 @@ TEXT ·absmaxAVX512(SB), NOSPLIT, $0-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         n+24(FP), DX
-	VPBROADCASTD k173<>+0(SB), Z0
+	VPBROADCASTD k172<>+0(SB), Z0
 
 run:
 	MOVQ   chunks+16(FP), BX
@@ -16954,6 +17644,9 @@ chunk:
 // func nearestAVX512(dst *byte, src *byte, scales *float32, tables *byte, least *float32, chunks int, n int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, CMOV
 TEXT ·nearestAVX512(SB), NOSPLIT, $0-56
+	// For each run: inverse = 1/max(scale, least).
+	// For 32 numbers x: code = how many of fifteen bounds x*inverse is above, by halves;
+	// x*inverse in double precision where float32 would be subnormal and that counts.
 	MOVQ            dst+0(FP), CX
 	MOVQ            src+8(FP), DX
 	MOVQ            scales+16(FP), BX
@@ -16972,11 +17665,11 @@ TEXT ·nearestAVX512(SB), NOSPLIT, $0-56
 	VPBROADCASTD    84(AX), Z7
 	VPBROADCASTD    88(AX), Z8
 	MOVL            92(AX), R8
-	VPBROADCASTD    k172<>+0(SB), Z9
+	VPBROADCASTD    k171<>+0(SB), Z9
 	VPBROADCASTD    k202<>+0(SB), Z11
-	VPBROADCASTD    k45<>+0(SB), Z12
+	VPBROADCASTD    k44<>+0(SB), Z12
 	VPBROADCASTD    k203<>+0(SB), Z13
-	VPBROADCASTD    k90<>+0(SB), Z14
+	VPBROADCASTD    k89<>+0(SB), Z14
 	VMOVDQU64       k204<>+0(SB), Z15
 	MOVQ            least+32(FP), AX
 	VMOVSS          (AX), X2
@@ -16987,6 +17680,7 @@ TEXT ·nearestAVX512(SB), NOSPLIT, $0-56
 	VCVTSD2SS       X16, X16, X16
 
 run:
+	// The scale of a run, and the inverse of the next one's.
 	MOVQ         chunks+40(FP), DI
 	VBROADCASTSS X16, Z0
 	MOVL         (BX), R9
@@ -17144,14 +17838,17 @@ GLOBL k205<>(SB), RODATA|NOPTR, $32
 // func int8AVX512(dst *byte, src *byte, scales *float32, chunks int, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL, CMOV
 TEXT ·int8AVX512(SB), NOSPLIT, $0-40
+	// For each run: inverse = 127/scale, rounded between.
+	// For 32 numbers x: code = x*inverse, to nearest and ties to even; zero if not finite.
+	// What is too small beside the scale is left out.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         scales+16(FP), DX
 	MOVQ         n+32(FP), BX
 	VPBROADCASTD k0<>+0(SB), Z2
-	VPBROADCASTD k5<>+0(SB), Z3
+	VPBROADCASTD k186<>+0(SB), Z3
 	VMOVDQU      k206<>+0(SB), Y4
-	VPBROADCASTD k172<>+0(SB), Z5
+	VPBROADCASTD k171<>+0(SB), Z5
 	VMOVSD       k205<>+0(SB), X0
 	VCVTSS2SD    (DX), X0, X7
 	VDIVSD       X7, X0, X7
@@ -17159,17 +17856,18 @@ TEXT ·int8AVX512(SB), NOSPLIT, $0-40
 	MOVL         (DX), SI
 	ADDL         SI, SI
 	CMPL         SI, $0xfd000000
-	JCS          normal0
+	JCS          normal
 	VCVTSS2SD    X7, X7, X7
 	VMULSD       k207<>+0(SB), X7, X7
 	VCVTSD2SS    X7, X7, X7
-	JMP          inverted0
+	JMP          inverted
 
-normal0:
+normal:
 	VMULSS k208<>+0(SB), X7, X7
 
-inverted0:
+inverted:
 run:
+	// The scale of a run, and the inverse of the next one's.
 	MOVQ         chunks+24(FP), SI
 	VBROADCASTSS X7, Z0
 	MOVL         (DX), DI
@@ -17185,7 +17883,7 @@ run:
 	CMOVLCC      R10, R9
 	CMPL         DI, $0x14000000
 	SETCS        R8
-	VPSUBD.BCST  k134<>+0(SB), Z0, Z1
+	VPSUBD.BCST  k133<>+0(SB), Z0, Z1
 	VPBROADCASTD R9, Z6
 
 ready:
@@ -17199,16 +17897,16 @@ ready:
 	MOVL      (DX), DI
 	ADDL      DI, DI
 	CMPL      DI, $0xfd000000
-	JCS       normal1
+	JCS       normal2
 	VCVTSS2SD X7, X7, X7
 	VMULSD    k207<>+0(SB), X7, X7
 	VCVTSD2SS X7, X7, X7
-	JMP       inverted1
+	JMP       inverted2
 
-normal1:
+normal2:
 	VMULSS k208<>+0(SB), X7, X7
 
-inverted1:
+inverted2:
 	TESTL R8, R8
 	JNZ   other
 
@@ -17238,6 +17936,8 @@ next:
 	RET
 
 other:
+	// A run under a scale so small that subnormal numbers count.
+chunk2:
 	VMOVDQU64      (CX), Z6
 	VMOVDQU64      64(CX), Z8
 	VPTESTNMD.BCST k209<>+0(SB), Z6, K1
@@ -17260,7 +17960,7 @@ other:
 	ADDQ           $0x00000080, CX
 	ADDQ           $0x20, AX
 	DECQ           SI
-	JNZ            other
+	JNZ            chunk2
 	JMP            next
 
 DATA k206<>+0(SB)/8, $0x0000000200000000
@@ -17306,8 +18006,8 @@ TEXT ·columnsF32AVX512(SB), NOSPLIT, $0-72
 	LEAQ         (AX)(DI*4), R9
 	MOVQ         srcStride+48(FP), R10
 	MOVQ         n+64(FP), R11
-	VPBROADCASTD k19<>+0(SB), Z0
-	VPBROADCASTD k167<>+0(SB), Z1
+	VPBROADCASTD k18<>+0(SB), Z0
+	VPBROADCASTD k166<>+0(SB), Z1
 	VPBROADCASTD k211<>+0(SB), Z2
 	VPBROADCASTD k212<>+0(SB), Z3
 	VPBROADCASTD k213<>+0(SB), Z4
@@ -17315,7 +18015,7 @@ TEXT ·columnsF32AVX512(SB), NOSPLIT, $0-72
 	VPBROADCASTD k215<>+0(SB), Z6
 	VPBROADCASTD k216<>+0(SB), Z7
 	VMOVDQU64    k217<>+0(SB), Z8
-	VPBROADCASTD k5<>+0(SB), Z9
+	VPBROADCASTD k186<>+0(SB), Z9
 
 more:
 	VBROADCASTI64X4 (CX), Z10
@@ -17482,8 +18182,8 @@ TEXT ·columnsBF16AVX512(SB), NOSPLIT, $0-72
 	LEAQ         (AX)(DI*4), R9
 	MOVQ         srcStride+48(FP), R10
 	MOVQ         n+64(FP), R11
-	VPBROADCASTD k19<>+0(SB), Z0
-	VPBROADCASTD k167<>+0(SB), Z1
+	VPBROADCASTD k18<>+0(SB), Z0
+	VPBROADCASTD k166<>+0(SB), Z1
 	VPBROADCASTD k211<>+0(SB), Z2
 	VPBROADCASTD k212<>+0(SB), Z3
 	VPBROADCASTD k213<>+0(SB), Z4
@@ -17492,9 +18192,9 @@ TEXT ·columnsBF16AVX512(SB), NOSPLIT, $0-72
 	VPBROADCASTD k216<>+0(SB), Z7
 	VMOVDQU64    k217<>+0(SB), Z8
 	VPBROADCASTD k218<>+0(SB), Z9
-	VPBROADCASTD k88<>+0(SB), Z10
-	VPBROADCASTD k90<>+0(SB), Z11
-	VMOVDQU64    k189<>+0(SB), Z12
+	VPBROADCASTD k87<>+0(SB), Z10
+	VPBROADCASTD k89<>+0(SB), Z11
+	VMOVDQU64    k190<>+0(SB), Z12
 
 more:
 	VBROADCASTI64X4 (CX), Z13
@@ -17551,7 +18251,7 @@ more:
 	VPADDD          Z9, Z17, Z17
 	VPADDD          Z11, Z17, K1, Z17
 	VPSRLD          $0x10, Z14, Z14
-	VPTERNLOGD.BCST $0xf8, k191<>+0(SB), Z17, Z14
+	VPTERNLOGD.BCST $0xf8, k188<>+0(SB), Z17, Z14
 	VPTESTMD        Z10, Z20, K1
 	VPADDD          Z9, Z20, Z20
 	VPADDD          Z11, Z20, K1, Z20
@@ -17559,7 +18259,7 @@ more:
 	VPADDD          Z9, Z23, Z23
 	VPADDD          Z11, Z23, K1, Z23
 	VPSRLD          $0x10, Z20, Z20
-	VPTERNLOGD.BCST $0xf8, k191<>+0(SB), Z23, Z20
+	VPTERNLOGD.BCST $0xf8, k188<>+0(SB), Z23, Z20
 	VPUNPCKLDQ      Z20, Z14, Z13
 	VPERMQ          Z13, Z12, Z13
 	VMOVDQU         X13, (AX)
@@ -17593,8 +18293,8 @@ TEXT ·columnsF16AVX512(SB), NOSPLIT, $0-72
 	LEAQ         (AX)(DI*4), R9
 	MOVQ         srcStride+48(FP), R10
 	MOVQ         n+64(FP), R11
-	VPBROADCASTD k19<>+0(SB), Z0
-	VPBROADCASTD k167<>+0(SB), Z1
+	VPBROADCASTD k18<>+0(SB), Z0
+	VPBROADCASTD k166<>+0(SB), Z1
 	VPBROADCASTD k211<>+0(SB), Z2
 	VPBROADCASTD k212<>+0(SB), Z3
 	VPBROADCASTD k213<>+0(SB), Z4
@@ -17602,7 +18302,7 @@ TEXT ·columnsF16AVX512(SB), NOSPLIT, $0-72
 	VPBROADCASTD k215<>+0(SB), Z6
 	VPBROADCASTD k216<>+0(SB), Z7
 	VMOVDQU64    k217<>+0(SB), Z8
-	VPBROADCASTD k5<>+0(SB), Z9
+	VPBROADCASTD k186<>+0(SB), Z9
 	VMOVDQU64    k219<>+0(SB), Z10
 	VMOVDQU64    k220<>+0(SB), Z11
 
@@ -17697,10 +18397,10 @@ TEXT ·byteColumnsF32AVX512(SB), NOSPLIT, $0-72
 	MOVQ         srcStride+48(FP), R10
 	MOVQ         n+64(FP), R11
 	VPBROADCASTD k221<>+0(SB), Z0
-	VPBROADCASTD k167<>+0(SB), Z1
+	VPBROADCASTD k166<>+0(SB), Z1
 	VPBROADCASTD k222<>+0(SB), Z2
 	VPBROADCASTD k214<>+0(SB), Z3
-	VPBROADCASTD k5<>+0(SB), Z4
+	VPBROADCASTD k186<>+0(SB), Z4
 
 more:
 	VMOVDQU       (CX), Y5
@@ -17810,13 +18510,13 @@ TEXT ·byteColumnsBF16AVX512(SB), NOSPLIT, $0-72
 	MOVQ         srcStride+48(FP), R10
 	MOVQ         n+64(FP), R11
 	VPBROADCASTD k221<>+0(SB), Z0
-	VPBROADCASTD k167<>+0(SB), Z1
+	VPBROADCASTD k166<>+0(SB), Z1
 	VPBROADCASTD k222<>+0(SB), Z2
 	VPBROADCASTD k214<>+0(SB), Z3
 	VPBROADCASTD k218<>+0(SB), Z4
-	VPBROADCASTD k88<>+0(SB), Z5
-	VPBROADCASTD k90<>+0(SB), Z6
-	VMOVDQU64    k189<>+0(SB), Z7
+	VPBROADCASTD k87<>+0(SB), Z5
+	VPBROADCASTD k89<>+0(SB), Z6
+	VMOVDQU64    k190<>+0(SB), Z7
 
 more:
 	VMOVDQU         (CX), Y8
@@ -17875,7 +18575,7 @@ more:
 	VPADDD          Z4, Z12, Z12
 	VPADDD          Z6, Z12, K1, Z12
 	VPSRLD          $0x10, Z9, Z9
-	VPTERNLOGD.BCST $0xf8, k191<>+0(SB), Z12, Z9
+	VPTERNLOGD.BCST $0xf8, k188<>+0(SB), Z12, Z9
 	VPTESTMD        Z5, Z15, K1
 	VPADDD          Z4, Z15, Z15
 	VPADDD          Z6, Z15, K1, Z15
@@ -17883,7 +18583,7 @@ more:
 	VPADDD          Z4, Z18, Z18
 	VPADDD          Z6, Z18, K1, Z18
 	VPSRLD          $0x10, Z15, Z15
-	VPTERNLOGD.BCST $0xf8, k191<>+0(SB), Z18, Z15
+	VPTERNLOGD.BCST $0xf8, k188<>+0(SB), Z18, Z15
 	VPUNPCKLDQ      Z15, Z9, Z12
 	VPERMQ          Z12, Z7, Z12
 	VMOVDQU         X12, (AX)
@@ -17918,10 +18618,10 @@ TEXT ·byteColumnsF16AVX512(SB), NOSPLIT, $0-72
 	MOVQ         srcStride+48(FP), R10
 	MOVQ         n+64(FP), R11
 	VPBROADCASTD k221<>+0(SB), Z0
-	VPBROADCASTD k167<>+0(SB), Z1
+	VPBROADCASTD k166<>+0(SB), Z1
 	VPBROADCASTD k222<>+0(SB), Z2
 	VPBROADCASTD k214<>+0(SB), Z3
-	VPBROADCASTD k5<>+0(SB), Z4
+	VPBROADCASTD k186<>+0(SB), Z4
 	VMOVDQU64    k219<>+0(SB), Z5
 	VMOVDQU64    k220<>+0(SB), Z6
 

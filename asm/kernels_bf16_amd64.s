@@ -7,8 +7,11 @@
 // func q8BF16AVX512BF16(dst *byte, src *byte, size int, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VL, AVX512_BF16, F16C, MMX+
 TEXT ·q8BF16AVX512BF16(SB), NOSPLIT, $128-40
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// Q8_0, Q8_1: d float16, 32 signed bytes q at the end of a block
+	// number = q*d
 	MOVQ         n+24(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -25,6 +28,7 @@ TEXT ·q8BF16AVX512BF16(SB), NOSPLIT, $128-40
 	VCVTPH2PS    X1, Y1
 
 batch:
+	// The scales of the next batch.
 	VMOVAPS    Z1, Z2
 	CMPQ       DX, $0x10
 	JLT        ready
@@ -40,6 +44,8 @@ ready:
 	KORTESTW    K1, K1
 	JNZ         stop
 	VMOVUPS     Z2, (BX)
+
+	// Two blocks.
 	VPMOVSXBD   -32(CX)(SI*1), Z2
 	VPMOVSXBD   -16(CX)(SI*1), Z3
 	VCVTDQ2PS   Z2, Z2
@@ -59,13 +65,15 @@ ready:
 	VMULPS.BCST 4(BX), Z3, Z3
 
 	// VCVTNE2PS2BF16 Z2, Z3, Z2
-	LONG        $0x4867f262
-	WORD        $0xd272
-	VMOVDQU16   Z2, 64(AX)
-	PREFETCHT0  1024(AX)
-	PREFETCHT0  1088(AX)
-	ADDQ        $0x00000080, AX
-	LEAQ        (CX)(SI*2), CX
+	LONG       $0x4867f262
+	WORD       $0xd272
+	VMOVDQU16  Z2, 64(AX)
+	PREFETCHT0 1024(AX)
+	PREFETCHT0 1088(AX)
+	ADDQ       $0x00000080, AX
+	LEAQ       (CX)(SI*2), CX
+
+	// Two blocks.
 	VPMOVSXBD   -32(CX)(SI*1), Z2
 	VPMOVSXBD   -16(CX)(SI*1), Z3
 	VCVTDQ2PS   Z2, Z2
@@ -85,13 +93,15 @@ ready:
 	VMULPS.BCST 12(BX), Z3, Z3
 
 	// VCVTNE2PS2BF16 Z2, Z3, Z2
-	LONG        $0x4867f262
-	WORD        $0xd272
-	VMOVDQU16   Z2, 64(AX)
-	PREFETCHT0  1024(AX)
-	PREFETCHT0  1088(AX)
-	ADDQ        $0x00000080, AX
-	LEAQ        (CX)(SI*2), CX
+	LONG       $0x4867f262
+	WORD       $0xd272
+	VMOVDQU16  Z2, 64(AX)
+	PREFETCHT0 1024(AX)
+	PREFETCHT0 1088(AX)
+	ADDQ       $0x00000080, AX
+	LEAQ       (CX)(SI*2), CX
+
+	// Two blocks.
 	VPMOVSXBD   -32(CX)(SI*1), Z2
 	VPMOVSXBD   -16(CX)(SI*1), Z3
 	VCVTDQ2PS   Z2, Z2
@@ -111,13 +121,15 @@ ready:
 	VMULPS.BCST 20(BX), Z3, Z3
 
 	// VCVTNE2PS2BF16 Z2, Z3, Z2
-	LONG        $0x4867f262
-	WORD        $0xd272
-	VMOVDQU16   Z2, 64(AX)
-	PREFETCHT0  1024(AX)
-	PREFETCHT0  1088(AX)
-	ADDQ        $0x00000080, AX
-	LEAQ        (CX)(SI*2), CX
+	LONG       $0x4867f262
+	WORD       $0xd272
+	VMOVDQU16  Z2, 64(AX)
+	PREFETCHT0 1024(AX)
+	PREFETCHT0 1088(AX)
+	ADDQ       $0x00000080, AX
+	LEAQ       (CX)(SI*2), CX
+
+	// Two blocks.
 	VPMOVSXBD   -32(CX)(SI*1), Z2
 	VPMOVSXBD   -16(CX)(SI*1), Z3
 	VCVTDQ2PS   Z2, Z2
@@ -168,8 +180,12 @@ GLOBL k1<>(SB), RODATA|NOPTR, $32
 // func q5_0BF16AVX512BF16(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16, F16C, MMX+
 TEXT ·q5_0BF16AVX512BF16(SB), NOSPLIT, $128-32
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// Q5_0: d float16, 32 fifth bits, 32 nibbles; q of both
+	// table[q] = (q-16)*d, for each block
+	// number = table[q]
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -186,6 +202,7 @@ TEXT ·q5_0BF16AVX512BF16(SB), NOSPLIT, $128-32
 	VCVTPH2PS    X4, Y4
 
 batch:
+	// The scales of the next batch.
 	VMOVAPS    Z4, Z5
 	CMPQ       DX, $0x10
 	JLT        ready
@@ -200,6 +217,8 @@ ready:
 	KORTESTW    K1, K1
 	JNZ         stop
 	VMOVUPS     Z5, (BX)
+
+	// Two blocks.
 	VMULPS.BCST (BX), Z0, Z5
 	VMULPS.BCST (BX), Z1, Z7
 
@@ -234,8 +253,10 @@ ready:
 	PREFETCHT0      1088(AX)
 	ADDQ            $0x0000002c, CX
 	ADDQ            $0x00000080, AX
-	VMULPS.BCST     8(BX), Z0, Z5
-	VMULPS.BCST     8(BX), Z1, Z7
+
+	// Two blocks.
+	VMULPS.BCST 8(BX), Z0, Z5
+	VMULPS.BCST 8(BX), Z1, Z7
 
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG            $0x4847f262
@@ -268,8 +289,10 @@ ready:
 	PREFETCHT0      1088(AX)
 	ADDQ            $0x0000002c, CX
 	ADDQ            $0x00000080, AX
-	VMULPS.BCST     16(BX), Z0, Z5
-	VMULPS.BCST     16(BX), Z1, Z7
+
+	// Two blocks.
+	VMULPS.BCST 16(BX), Z0, Z5
+	VMULPS.BCST 16(BX), Z1, Z7
 
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG            $0x4847f262
@@ -302,8 +325,10 @@ ready:
 	PREFETCHT0      1088(AX)
 	ADDQ            $0x0000002c, CX
 	ADDQ            $0x00000080, AX
-	VMULPS.BCST     24(BX), Z0, Z5
-	VMULPS.BCST     24(BX), Z1, Z7
+
+	// Two blocks.
+	VMULPS.BCST 24(BX), Z0, Z5
+	VMULPS.BCST 24(BX), Z1, Z7
 
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG            $0x4847f262
@@ -416,8 +441,12 @@ GLOBL k9<>(SB), RODATA|NOPTR, $64
 // func q5_1BF16AVX512BF16(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16, MMX+
 TEXT ·q5_1BF16AVX512BF16(SB), NOSPLIT, $128-32
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// Q5_1: d, m float16, 32 fifth bits, 32 nibbles; q of both
+	// table[q] = q*d + m, for each block
+	// number = table[q]
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -433,6 +462,7 @@ TEXT ·q5_1BF16AVX512BF16(SB), NOSPLIT, $128-32
 	VCVTPH2PS    Y4, Z4
 
 batch:
+	// The scales of the next batch.
 	VMOVAPS    Z4, Z5
 	CMPQ       DX, $0x10
 	JLT        ready
@@ -442,10 +472,12 @@ batch:
 	VCVTPH2PS  Y4, Z4
 
 ready:
-	VFPCLASSPSZ      $0x99, Z5, K1
-	KORTESTW         K1, K1
-	JNZ              stop
-	VMOVUPS          Z5, (BX)
+	VFPCLASSPSZ $0x99, Z5, K1
+	KORTESTW    K1, K1
+	JNZ         stop
+	VMOVUPS     Z5, (BX)
+
+	// Two blocks.
 	VPBROADCASTD     4(BX), Z5
 	VFMADD231PS.BCST (BX), Z0, Z5
 	VPBROADCASTD     4(BX), Z7
@@ -469,21 +501,23 @@ ready:
 	VFMADD231PS.BCST 8(BX), Z1, Z7
 
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
-	LONG             $0x4847f262
-	WORD             $0xed72
-	VMOVDQU32        32(CX), X6
-	VMOVDQU64        k6<>+0(SB), Z7
-	VPERMB           Z6, Z7, Z7
-	VPROLVD          k7<>+0(SB), Z7, Z7
-	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k8<>+0(SB), Z2, Z7
-	VPADDW           k9<>+0(SB), Z7, K1, Z7
-	VPERMB           Z5, Z7, Z5
-	VMOVDQU64        Z5, 64(AX)
-	PREFETCHT0       1024(AX)
-	PREFETCHT0       1088(AX)
-	ADDQ             $0x00000030, CX
-	ADDQ             $0x00000080, AX
+	LONG            $0x4847f262
+	WORD            $0xed72
+	VMOVDQU32       32(CX), X6
+	VMOVDQU64       k6<>+0(SB), Z7
+	VPERMB          Z6, Z7, Z7
+	VPROLVD         k7<>+0(SB), Z7, Z7
+	KMOVD           28(CX), K1
+	VPTERNLOGD.BCST $0xea, k8<>+0(SB), Z2, Z7
+	VPADDW          k9<>+0(SB), Z7, K1, Z7
+	VPERMB          Z5, Z7, Z5
+	VMOVDQU64       Z5, 64(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
+	ADDQ            $0x00000030, CX
+	ADDQ            $0x00000080, AX
+
+	// Two blocks.
 	VPBROADCASTD     20(BX), Z5
 	VFMADD231PS.BCST 16(BX), Z0, Z5
 	VPBROADCASTD     20(BX), Z7
@@ -507,21 +541,23 @@ ready:
 	VFMADD231PS.BCST 24(BX), Z1, Z7
 
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
-	LONG             $0x4847f262
-	WORD             $0xed72
-	VMOVDQU32        32(CX), X6
-	VMOVDQU64        k6<>+0(SB), Z7
-	VPERMB           Z6, Z7, Z7
-	VPROLVD          k7<>+0(SB), Z7, Z7
-	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k8<>+0(SB), Z2, Z7
-	VPADDW           k9<>+0(SB), Z7, K1, Z7
-	VPERMB           Z5, Z7, Z5
-	VMOVDQU64        Z5, 64(AX)
-	PREFETCHT0       1024(AX)
-	PREFETCHT0       1088(AX)
-	ADDQ             $0x00000030, CX
-	ADDQ             $0x00000080, AX
+	LONG            $0x4847f262
+	WORD            $0xed72
+	VMOVDQU32       32(CX), X6
+	VMOVDQU64       k6<>+0(SB), Z7
+	VPERMB          Z6, Z7, Z7
+	VPROLVD         k7<>+0(SB), Z7, Z7
+	KMOVD           28(CX), K1
+	VPTERNLOGD.BCST $0xea, k8<>+0(SB), Z2, Z7
+	VPADDW          k9<>+0(SB), Z7, K1, Z7
+	VPERMB          Z5, Z7, Z5
+	VMOVDQU64       Z5, 64(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
+	ADDQ            $0x00000030, CX
+	ADDQ            $0x00000080, AX
+
+	// Two blocks.
 	VPBROADCASTD     36(BX), Z5
 	VFMADD231PS.BCST 32(BX), Z0, Z5
 	VPBROADCASTD     36(BX), Z7
@@ -545,21 +581,23 @@ ready:
 	VFMADD231PS.BCST 40(BX), Z1, Z7
 
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
-	LONG             $0x4847f262
-	WORD             $0xed72
-	VMOVDQU32        32(CX), X6
-	VMOVDQU64        k6<>+0(SB), Z7
-	VPERMB           Z6, Z7, Z7
-	VPROLVD          k7<>+0(SB), Z7, Z7
-	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k8<>+0(SB), Z2, Z7
-	VPADDW           k9<>+0(SB), Z7, K1, Z7
-	VPERMB           Z5, Z7, Z5
-	VMOVDQU64        Z5, 64(AX)
-	PREFETCHT0       1024(AX)
-	PREFETCHT0       1088(AX)
-	ADDQ             $0x00000030, CX
-	ADDQ             $0x00000080, AX
+	LONG            $0x4847f262
+	WORD            $0xed72
+	VMOVDQU32       32(CX), X6
+	VMOVDQU64       k6<>+0(SB), Z7
+	VPERMB          Z6, Z7, Z7
+	VPROLVD         k7<>+0(SB), Z7, Z7
+	KMOVD           28(CX), K1
+	VPTERNLOGD.BCST $0xea, k8<>+0(SB), Z2, Z7
+	VPADDW          k9<>+0(SB), Z7, K1, Z7
+	VPERMB          Z5, Z7, Z5
+	VMOVDQU64       Z5, 64(AX)
+	PREFETCHT0      1024(AX)
+	PREFETCHT0      1088(AX)
+	ADDQ            $0x00000030, CX
+	ADDQ            $0x00000080, AX
+
+	// Two blocks.
 	VPBROADCASTD     52(BX), Z5
 	VFMADD231PS.BCST 48(BX), Z0, Z5
 	VPBROADCASTD     52(BX), Z7
@@ -626,8 +664,12 @@ GLOBL k11<>(SB), RODATA|NOPTR, $32
 // func q5_KBF16AVX512BF16(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16, MMX+
 TEXT ·q5_KBF16AVX512BF16(SB), NOSPLIT, $128-32
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// Q5_K: as Q4_K, with 256 fifth bits
+	// table[q] = q*scale*d - minimum*dmin, for each scale
+	// number = table[q]
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -637,31 +679,35 @@ TEXT ·q5_KBF16AVX512BF16(SB), NOSPLIT, $128-32
 	VPBROADCASTD k12<>+0(SB), Z3
 
 block:
-	MOVL             (CX), SI
-	NOTL             SI
-	TESTL            $0x00007c00, SI
-	JZ               stop
-	TESTL            $0x7c000000, SI
-	JZ               stop
-	VMOVDQU32        (CX), X4
-	VMOVDQU64        k13<>+0(SB), Z5
-	VPERMB           Z4, Z5, Z5
-	VPSRLVD          k14<>+0(SB), Z5, Z5
-	VMOVDQU64        k15<>+0(SB), Z6
-	VPERMB           Z4, Z6, Z6
-	VPSRLVD          k16<>+0(SB), Z6, Z6
-	VPANDD           k17<>+0(SB), Z5, Z5
-	VMOVDQU64        k18<>+0(SB), Z7
-	VPTERNLOGD       $0xea, Z5, Z7, Z6
-	VMOVDQU64        k19<>+0(SB), Z5
-	VPERMB           Z4, Z5, Z5
-	VCVTPH2PS        Y5, Z5
-	VCVTDQ2PS        Z6, Z6
-	VMULPS           Z5, Z6, Z6
-	VMOVUPS          Z6, (BX)
-	VMOVDQU32        16(CX), Y8
-	VMOVDQU64        k20<>+0(SB), Z5
-	VPERMB           Z8, Z5, Z8
+	MOVL  (CX), SI
+	NOTL  SI
+	TESTL $0x00007c00, SI
+	JZ    stop
+	TESTL $0x7c000000, SI
+	JZ    stop
+
+	// Scales and minima.
+	VMOVDQU32  (CX), X4
+	VMOVDQU64  k13<>+0(SB), Z5
+	VPERMB     Z4, Z5, Z5
+	VPSRLVD    k14<>+0(SB), Z5, Z5
+	VMOVDQU64  k15<>+0(SB), Z6
+	VPERMB     Z4, Z6, Z6
+	VPSRLVD    k16<>+0(SB), Z6, Z6
+	VPANDD     k17<>+0(SB), Z5, Z5
+	VMOVDQU64  k18<>+0(SB), Z7
+	VPTERNLOGD $0xea, Z5, Z7, Z6
+	VMOVDQU64  k19<>+0(SB), Z5
+	VPERMB     Z4, Z5, Z5
+	VCVTPH2PS  Y5, Z5
+	VCVTDQ2PS  Z6, Z6
+	VMULPS     Z5, Z6, Z6
+	VMOVUPS    Z6, (BX)
+	VMOVDQU32  16(CX), Y8
+	VMOVDQU64  k20<>+0(SB), Z5
+	VPERMB     Z8, Z5, Z8
+
+	// 64 elements under two scales.
 	VMOVDQU32        48(CX), Y9
 	VMOVDQU64        k20<>+0(SB), Z5
 	VPERMB           Z9, Z5, Z9
@@ -686,13 +732,15 @@ block:
 	VFMSUB231PS.BCST 4(BX), Z2, Z7
 
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
-	LONG             $0x4847f262
-	WORD             $0xed72
-	VPTERNLOGD.BCST  $0xea, k8<>+0(SB), Z0, Z6
-	VPSLLW           $0x04, Z8, Z7
-	VPTERNLOGD       $0xf8, Z7, Z3, Z6
-	VPERMB           Z5, Z6, Z5
-	VMOVDQU64        Z5, 64(AX)
+	LONG            $0x4847f262
+	WORD            $0xed72
+	VPTERNLOGD.BCST $0xea, k8<>+0(SB), Z0, Z6
+	VPSLLW          $0x04, Z8, Z7
+	VPTERNLOGD      $0xf8, Z7, Z3, Z6
+	VPERMB          Z5, Z6, Z5
+	VMOVDQU64       Z5, 64(AX)
+
+	// 64 elements under two scales.
 	VMOVDQU32        80(CX), Y10
 	VMOVDQU64        k20<>+0(SB), Z5
 	VPERMB           Z10, Z5, Z10
@@ -717,13 +765,15 @@ block:
 	VFMSUB231PS.BCST 12(BX), Z2, Z7
 
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
-	LONG             $0x4847f262
-	WORD             $0xed72
-	VPTERNLOGD.BCST  $0xea, k8<>+0(SB), Z0, Z6
-	VPSLLW           $0x02, Z8, Z7
-	VPTERNLOGD       $0xf8, Z7, Z3, Z6
-	VPERMB           Z5, Z6, Z5
-	VMOVDQU64        Z5, 192(AX)
+	LONG            $0x4847f262
+	WORD            $0xed72
+	VPTERNLOGD.BCST $0xea, k8<>+0(SB), Z0, Z6
+	VPSLLW          $0x02, Z8, Z7
+	VPTERNLOGD      $0xf8, Z7, Z3, Z6
+	VPERMB          Z5, Z6, Z5
+	VMOVDQU64       Z5, 192(AX)
+
+	// 64 elements under two scales.
 	VMOVDQU32        112(CX), Y11
 	VMOVDQU64        k20<>+0(SB), Z5
 	VPERMB           Z11, Z5, Z11
@@ -748,12 +798,14 @@ block:
 	VFMSUB231PS.BCST 20(BX), Z2, Z7
 
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
-	LONG             $0x4847f262
-	WORD             $0xed72
-	VPTERNLOGD.BCST  $0xea, k8<>+0(SB), Z0, Z6
-	VPTERNLOGD       $0xf8, Z8, Z3, Z6
-	VPERMB           Z5, Z6, Z5
-	VMOVDQU64        Z5, 320(AX)
+	LONG            $0x4847f262
+	WORD            $0xed72
+	VPTERNLOGD.BCST $0xea, k8<>+0(SB), Z0, Z6
+	VPTERNLOGD      $0xf8, Z8, Z3, Z6
+	VPERMB          Z5, Z6, Z5
+	VMOVDQU64       Z5, 320(AX)
+
+	// 64 elements under two scales.
 	VMOVDQU32        144(CX), Y12
 	VMOVDQU64        k20<>+0(SB), Z5
 	VPERMB           Z12, Z5, Z12
@@ -892,8 +944,11 @@ GLOBL k20<>(SB), RODATA|NOPTR, $64
 // func q6_KBF16AVX512BF16(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512_BF16, MMX+
 TEXT ·q6_KBF16AVX512BF16(SB), NOSPLIT, $384-32
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+
+	// Q6_K: 256 nibbles, 256 times 2 bits above them, 16 scales, d float16
+	// number = (q-32)*(scale*d)
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -1086,6 +1141,10 @@ TEXT ·bytesScaleBF16AVX512BF16(SB), NOSPLIT, $192-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
+
+	// For each run: are its scale a, and b or last, ordinary?
+	// For each chunk: number = q*a, each step rounded to float32;
+	// if not ordinary in double precision.
 	LEAQ         63(SP), DX
 	ANDQ         $-64, DX
 	MOVQ         a+16(FP), BX
@@ -1100,18 +1159,19 @@ TEXT ·bytesScaleBF16AVX512BF16(SB), NOSPLIT, $192-64
 	VMOVDQU64    k29<>+0(SB), Z5
 	MOVQ         $0x1111111111111111, DI
 	KMOVQ        DI, K1
-	MOVQ         n+56(FP), R8
+	MOVQ         n+56(FP), DI
 
 run:
-	MOVQ chunks+48(FP), DI
+	// The numbers of a run.
+	MOVQ chunks+48(FP), R8
 	MOVL (BX), R9
 	ADDL R9, R9
-	JZ   zero1
+	JZ   zero
 	SUBL $0x2f000000, R9
 	CMPL R9, $0xa0000000
-	JCC  exact1
+	JCC  exact
 
-zero1:
+zero:
 	VPBROADCASTD (BX), Z6
 
 chunk:
@@ -1132,18 +1192,19 @@ chunk:
 	PREFETCHT0 1024(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000040, AX
-	DECQ       DI
+	DECQ       R8
 	JNZ        chunk
 
 next:
 	ADDQ $0x04, BX
 	ADDQ $0x04, SI
-	DECQ R8
+	DECQ DI
 	JNZ  run
 	VZEROUPPER
 	RET
 
-exact1:
+exact:
+	// A run that is not ordinary.
 	VPBROADCASTD   k30<>+0(SB), Z6
 	VMOVDQU64      k31<>+0(SB), Z8
 	VMOVDQU64      k32<>+0(SB), Z9
@@ -1187,7 +1248,7 @@ exactly:
 	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000040, AX
-	DECQ         DI
+	DECQ         R8
 	JNZ          exactly
 	JMP          next
 
@@ -1267,6 +1328,10 @@ TEXT ·bytesShiftBF16AVX512BF16(SB), NOSPLIT, $192-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
+
+	// For each run: are its scale a, and b or last, ordinary?
+	// For each chunk: number = (q-b)*a, each step rounded to float32;
+	// if not ordinary in double precision.
 	LEAQ         63(SP), DX
 	ANDQ         $-64, DX
 	MOVQ         a+16(FP), BX
@@ -1283,25 +1348,26 @@ TEXT ·bytesShiftBF16AVX512BF16(SB), NOSPLIT, $192-64
 	VMOVDQU64    k29<>+0(SB), Z6
 	MOVQ         $0x1111111111111111, DI
 	KMOVQ        DI, K1
-	MOVQ         n+56(FP), R8
+	MOVQ         n+56(FP), DI
 
 run:
-	MOVQ chunks+48(FP), DI
+	// The numbers of a run.
+	MOVQ chunks+48(FP), R8
 	MOVL (BX), R9
 	ADDL R9, R9
-	JZ   zero1
+	JZ   zero
 	SUBL $0x2f000000, R9
 	CMPL R9, $0xa0000000
-	JCC  exact1
+	JCC  exact
 
-zero1:
+zero:
 	VPBROADCASTD (BX), Z7
 	MOVL         (SI), R9
 	ADDL         R9, R9
 	JZ           zero2
 	SUBL         $0x6b000000, R9
 	CMPL         R9, $0x33000000
-	JCC          exact1
+	JCC          exact
 
 zero2:
 	VPBROADCASTD (SI), Z8
@@ -1326,18 +1392,19 @@ chunk:
 	PREFETCHT0 1024(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000040, AX
-	DECQ       DI
+	DECQ       R8
 	JNZ        chunk
 
 next:
 	ADDQ $0x04, BX
 	ADDQ $0x04, SI
-	DECQ R8
+	DECQ DI
 	JNZ  run
 	VZEROUPPER
 	RET
 
-exact1:
+exact:
+	// A run that is not ordinary.
 	VPBROADCASTD   k30<>+0(SB), Z7
 	VMOVDQU64      k31<>+0(SB), Z8
 	VMOVDQU64      k32<>+0(SB), Z9
@@ -1384,7 +1451,7 @@ exactly:
 	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000040, AX
-	DECQ         DI
+	DECQ         R8
 	JNZ          exactly
 	JMP          next
 
@@ -1394,6 +1461,10 @@ TEXT ·bytesAffineBF16AVX512BF16(SB), NOSPLIT, $192-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
+
+	// For each run: are its scale a, and b or last, ordinary?
+	// For each chunk: number = q*a + b, each step rounded to float32;
+	// if not ordinary in double precision.
 	LEAQ         63(SP), DX
 	ANDQ         $-64, DX
 	MOVQ         a+16(FP), BX
@@ -1410,25 +1481,26 @@ TEXT ·bytesAffineBF16AVX512BF16(SB), NOSPLIT, $192-64
 	VMOVDQU64    k29<>+0(SB), Z6
 	MOVQ         $0x1111111111111111, DI
 	KMOVQ        DI, K1
-	MOVQ         n+56(FP), R8
+	MOVQ         n+56(FP), DI
 
 run:
-	MOVQ chunks+48(FP), DI
+	// The numbers of a run.
+	MOVQ chunks+48(FP), R8
 	MOVL (BX), R9
 	ADDL R9, R9
-	JZ   zero1
+	JZ   zero
 	SUBL $0x2f000000, R9
 	CMPL R9, $0xa0000000
-	JCC  exact1
+	JCC  exact
 
-zero1:
+zero:
 	VPBROADCASTD (BX), Z7
 	MOVL         (SI), R9
 	ADDL         R9, R9
 	JZ           zero2
 	SUBL         $0x1b000000, R9
 	CMPL         R9, $0xc8000000
-	JCC          exact1
+	JCC          exact
 
 zero2:
 	VPBROADCASTD (SI), Z8
@@ -1453,18 +1525,19 @@ chunk:
 	PREFETCHT0 1024(AX)
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000040, AX
-	DECQ       DI
+	DECQ       R8
 	JNZ        chunk
 
 next:
 	ADDQ $0x04, BX
 	ADDQ $0x04, SI
-	DECQ R8
+	DECQ DI
 	JNZ  run
 	VZEROUPPER
 	RET
 
-exact1:
+exact:
+	// A run that is not ordinary.
 	VPBROADCASTD   k30<>+0(SB), Z7
 	VMOVDQU64      k31<>+0(SB), Z8
 	VMOVDQU64      k32<>+0(SB), Z9
@@ -1525,7 +1598,7 @@ exactly:
 	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000040, AX
-	DECQ         DI
+	DECQ         R8
 	JNZ          exactly
 	JMP          next
 

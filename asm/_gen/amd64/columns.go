@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/columns"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
@@ -19,7 +20,7 @@ func columnsKernels() {
 }
 
 // columnsParams are those of such kernels.
-const columnsParams = "func(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)"
+const columnsParams = columns.Params
 
 // A columned kernel has loops over words.
 type columned struct {
@@ -91,7 +92,7 @@ func (k *columned) loop(label string, times func(x VecVirtual, at Register)) {
 		turnPairs([4]VecVirtual(x[:4]), k.to)
 	}
 	ADDQ(Imm(32), k.offsets)
-	k.to.advance(U32(8 * k.width()))
+	k.to.Advance(U32(8 * k.width()))
 	DECQ(k.n)
 	JNZ(LabelRef(label))
 	end()
@@ -134,8 +135,8 @@ func turnPairs(p [4]VecVirtual, to lattice) {
 		for j, second := range []func(...Op){VPUNPCKLQDQ, VPUNPCKHQDQ} {
 			y := YMM()
 			second(b, a, y)
-			VMOVDQU(y.AsX(), to.row(2*i+j))
-			VEXTRACTI128(Imm(1), y, to.row(4+2*i+j))
+			VMOVDQU(y.AsX(), to.Row(2*i+j))
+			VEXTRACTI128(Imm(1), y, to.Row(4+2*i+j))
 		}
 	}
 }

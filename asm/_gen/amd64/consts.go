@@ -1,85 +1,10 @@
 package main
 
-import (
-	"fmt"
-	"math"
+import "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 
-	. "github.com/mmcloughlin/avo/build"
-	. "github.com/mmcloughlin/avo/operand"
-	. "github.com/mmcloughlin/avo/reg"
+// The names by which the kernels of AVX2 ask for constants.
+var (
+	data, bytes32, words, dwords = emit.Data, emit.Bytes32, emit.Words, emit.Dwords
+	qwords, floats               = emit.Qwords, emit.Floats
+	variable, load               = emit.Variable, emit.Load32
 )
-
-var known = map[string]Mem{}
-
-// data is read-only memory of the given bytes, written once.
-func data(p []byte) Mem {
-	key := string(p)
-	if m, ok := known[key]; ok {
-		return m
-	}
-	m := GLOBL(fmt.Sprintf("k%d", len(known)), NOPTR|RODATA)
-	for i := 0; i < len(p); i += 8 {
-		var v uint64
-		for j := range 8 {
-			v |= uint64(p[i+j]) << (8 * j)
-		}
-		DATA(i, U64(v))
-	}
-	known[key] = m
-	return m
-}
-
-// bytes32 repeats a pattern over 32 bytes.
-func bytes32(p ...byte) Mem {
-	var out []byte
-	for len(out) < 32 {
-		out = append(out, p...)
-	}
-	return data(out)
-}
-
-func words(p ...uint16) Mem {
-	var b []byte
-	for _, w := range p {
-		b = append(b, byte(w), byte(w>>8))
-	}
-	return bytes32(b...)
-}
-
-func dwords(p ...uint32) Mem {
-	var b []byte
-	for _, w := range p {
-		b = append(b, byte(w), byte(w>>8), byte(w>>16), byte(w>>24))
-	}
-	return bytes32(b...)
-}
-
-func qwords(p ...uint64) Mem {
-	var b []byte
-	for _, w := range p {
-		for i := range 8 {
-			b = append(b, byte(w>>(8*i)))
-		}
-	}
-	return bytes32(b...)
-}
-
-func floats(p ...float32) Mem {
-	var b []uint32
-	for _, f := range p {
-		b = append(b, math.Float32bits(f))
-	}
-	return dwords(b...)
-}
-
-// variable is a variable of the Go package.
-func variable(name string) Mem {
-	return Mem{Symbol: Symbol{Name: "·" + name}, Base: StaticBase}
-}
-
-// load brings a constant into a register.
-func load(m Mem) VecVirtual {
-	y := YMM()
-	VMOVDQU(m, y)
-	return y
-}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/encode"
 	"math"
 
 	. "github.com/mmcloughlin/avo/build"
@@ -92,26 +93,7 @@ func encodeRuns(name, params, doc string, out int, before func(), inverse func(s
 	encodeRare(name, params, doc, out, before, inverse, func(x VecVirtual, _ Mem) { run(x) }, chunk, nil)
 }
 
-// oneOver divides in double precision and rounds once more, which is the same
-// number: no quotient of two floats is near the middle of two, subnormal or not,
-// without being it. A division with a subnormal operand or quotient holds up all
-// else.
-func oneOver(s Op, x VecVirtual) {
-	one := XMM()
-	VMOVSD(qwords(math.Float64bits(1)), one)
-	VCVTSS2SD(s, one, x)
-	VDIVSD(x, one, x)
-	VCVTSD2SS(x, x, x)
-}
-
-// inverseFrom is one over a scale, of which the least is that.
-func inverseFrom(least VecVirtual) func(scale Mem, x VecVirtual) {
-	return func(scale Mem, x VecVirtual) {
-		most := XMM()
-		VMAXSS(scale, least, most) // the second where one is NaN: the scale
-		oneOver(most, x)
-	}
-}
+var oneOver, inverseFrom = encode.OneOver, encode.InverseFrom
 
 // inverse127 is 127 over a scale, rounded between. Either may be subnormal.
 func inverse127(scale Mem, x VecVirtual) {

@@ -25,8 +25,8 @@ func fieldsKernel() {
 	var words [2]Op
 	for i := range words {
 		y := YMM()
-		VMOVDQU(from.row(2*i), y.AsX())
-		VINSERTI128(Imm(1), from.row(2*i+1), y, y)
+		VMOVDQU(from.Row(2*i), y.AsX())
+		VINSERTI128(Imm(1), from.Row(2*i+1), y, y)
 		VPSHUFB(order, y, y)
 		VPMULLW(factors, y, y)
 		VPSRLW(down, y, y)
@@ -37,7 +37,7 @@ func fieldsKernel() {
 	VPERMQ(Imm(quads), y, y)
 	VPSUBB(less, y, y)
 	VMOVDQU(y, Mem{Base: dst})
-	LEAQ(Mem{Base: src, Index: from.stride, Scale: 4}, src)
+	LEAQ(Mem{Base: src, Index: from.Stride, Scale: 4}, src)
 	ADDQ(Imm(32), dst)
 	DECQ(n)
 	JNZ(LabelRef("more"))

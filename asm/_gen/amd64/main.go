@@ -10,6 +10,8 @@ import (
 	"flag"
 	"log"
 
+	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/avx512"
+	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/pass"
@@ -20,18 +22,14 @@ func main() {
 	level := flag.String("level", "avx2", "avx2, avx512 or avx512bf16")
 	flag.Parse()
 	ConstraintExpr("!purego")
-	pass.Compile = pass.Concat(pass.FunctionPass(unread), pass.Compile)
+	pass.Compile = pass.Concat(pass.FunctionPass(emit.Unread), pass.Compile)
 	switch *level {
 	case "avx2":
 		kernels()
 	case "avx512":
-		zkernels()
+		avx512.Kernels()
 	case "avx512bf16":
-		short = true
-		withWords()
-		zblockKernels()
-		zbytesKernels()
-		zcastKernels()
+		avx512.BF16()
 	default:
 		log.Fatalf("no level %s", *level)
 	}
@@ -60,33 +58,7 @@ func kernels() {
 	specialKernels()
 }
 
-// zkernels is what has registers of 64 bytes.
-func zkernels() {
-	zblockKernels()
-	zbytesKernels()
-	zeachKernel()
-	zbookKernels()
-	zfloat8Kernels()
-	zlookedKernel()
-	zmantissaKernel()
-	zfloat8LongKernel()
-	zcastKernels()
-	zlanesKernel()
-	zspreadKernel()
-	zfieldsKernel()
-	zswapKernel()
-	zabsmaxKernel()
-	znearestKernel()
-	zint8Kernel()
-	zcolumnsKernels()
-}
-
-// function begins a kernel.
-func function(name, signature, doc string) {
-	TEXT(name, NOSPLIT, signature)
-	Pragma("noescape")
-	Doc(name + " " + doc)
-}
+var function, end = emit.Frame, emit.End
 
 // more ends one whose rounds begin at that label: they move on by so many bytes.
 func more(n, src Register, in Op, dst Register, out Op) {
@@ -95,10 +67,4 @@ func more(n, src Register, in Op, dst Register, out Op) {
 	DECQ(n)
 	JNZ(LabelRef("more"))
 	end()
-}
-
-// end ends it.
-func end() {
-	VZEROUPPER()
-	RET()
 }

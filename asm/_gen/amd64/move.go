@@ -33,7 +33,7 @@ func lanesKernel() {
 			VPUNPCKHQDQ(y[i/2+2], y[i/2], z)
 		}
 		VPERMD(z, order, z)
-		VMOVDQU(z, to.row(i))
+		VMOVDQU(z, to.Row(i))
 	}
 	more(n, src, U32(128), dst, Imm(32))
 }

@@ -3,48 +3,16 @@ package main
 import (
 	"fmt"
 
+	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// A lattice is the addresses of up to sixteen rows at equal distances: those of
-// every fourth, and two multiples of the distance.
-type lattice struct {
-	bases          []Register
-	stride, triple Register
-}
+// lattice is the rows of a square.
+type lattice = emit.Lattice
 
-func latticeOf(base, stride Register, rows int) lattice {
-	l := lattice{bases: []Register{base}, stride: stride, triple: GP64()}
-	LEAQ(Mem{Base: stride, Index: stride, Scale: 2}, l.triple)
-	for i := 4; i < rows; i += 4 {
-		next := GP64()
-		LEAQ(Mem{Base: l.bases[i/4-1], Index: stride, Scale: 4}, next)
-		l.bases = append(l.bases, next)
-	}
-	return l
-}
-
-// advance goes to the next square in a row.
-func (l lattice) advance(bytes Op) {
-	for _, base := range l.bases {
-		ADDQ(bytes, base)
-	}
-}
-
-func (l lattice) row(i int) Mem {
-	base := l.bases[i/4]
-	switch i % 4 {
-	case 1:
-		return Mem{Base: base, Index: l.stride, Scale: 1}
-	case 2:
-		return Mem{Base: base, Index: l.stride, Scale: 2}
-	case 3:
-		return Mem{Base: base, Index: l.triple, Scale: 1}
-	}
-	return Mem{Base: base}
-}
+var latticeOf = emit.LatticeOf
 
 // sides are how many rows and columns squares have, by the bytes of a number.
 var sides = map[int]int{1: 16, 2: 8, 4: 8, 8: 4}
@@ -60,12 +28,12 @@ func transposeKernels() {
 		to := latticeOf(dst, Load(Param("dstStride"), GP64()), side)
 		from := latticeOf(src, Load(Param("srcStride"), GP64()), side)
 		n, below := Load(Param("n"), GP64()), GP64()
-		MOVQ(from.stride, below)
+		MOVQ(from.Stride, below)
 		SHLQ(Imm(map[int]uint64{16: 4, 8: 3, 4: 2}[side]), below)
 		Label("square")
 		square(size, from, to)
-		from.advance(below)
-		to.advance(Imm(uint64(side * size)))
+		from.Advance(below)
+		to.Advance(Imm(uint64(side * size)))
 		DECQ(n)
 		JNZ(LabelRef("square"))
 		end()
@@ -90,13 +58,13 @@ func bytes16x16(from, to lattice) {
 	var x [8]VecVirtual
 	for i := range x {
 		x[i] = YMM()
-		VBROADCASTI128(from.row(i), x[i])
-		VINSERTI128(Imm(1), from.row(i+8), x[i], x[i])
+		VBROADCASTI128(from.Row(i), x[i])
+		VINSERTI128(Imm(1), from.Row(i+8), x[i], x[i])
 	}
 	for i, y := range shuffled(x, YMM, VPUNPCKLBW, VPUNPCKHBW) {
 		VPERMQ(Imm(quads), y, y)
-		VMOVDQU(y.AsX(), to.row(2*i))
-		VEXTRACTI128(Imm(1), y, to.row(2*i+1))
+		VMOVDQU(y.AsX(), to.Row(2*i))
+		VEXTRACTI128(Imm(1), y, to.Row(2*i+1))
 	}
 }
 
@@ -104,7 +72,7 @@ func words8x8(from, to lattice) {
 	var x [8]VecVirtual
 	for i := range x {
 		x[i] = XMM()
-		VMOVDQU(from.row(i), x[i])
+		VMOVDQU(from.Row(i), x[i])
 	}
 	turnWords(x, to)
 }
@@ -112,7 +80,7 @@ func words8x8(from, to lattice) {
 // turnWords writes eight rows of eight words as columns.
 func turnWords(x [8]VecVirtual, to lattice) {
 	for i, y := range shuffled(x, XMM, VPUNPCKLWD, VPUNPCKHWD) {
-		VMOVDQU(y, to.row(i))
+		VMOVDQU(y, to.Row(i))
 	}
 }
 
@@ -134,7 +102,7 @@ func dwords8x8(from, to lattice) {
 	var x [8]VecVirtual
 	for i := range x {
 		x[i] = YMM()
-		VMOVUPS(from.row(i), x[i])
+		VMOVUPS(from.Row(i), x[i])
 	}
 	turnDwords(x, to)
 }
@@ -158,8 +126,8 @@ func turnDwords(x [8]VecVirtual, to lattice) {
 		low, high := YMM(), YMM()
 		VPERM2F128(Imm(0x20), x[i+4], x[i], low)
 		VPERM2F128(Imm(0x31), x[i+4], x[i], high)
-		VMOVUPS(low, to.row(i))
-		VMOVUPS(high, to.row(i+4))
+		VMOVUPS(low, to.Row(i))
+		VMOVUPS(high, to.Row(i+4))
 	}
 }
 
@@ -167,7 +135,7 @@ func qwords4x4(from, to lattice) {
 	var x, y [4]VecVirtual
 	for i := range x {
 		x[i] = YMM()
-		VMOVUPS(from.row(i), x[i])
+		VMOVUPS(from.Row(i), x[i])
 	}
 	for i := 0; i < 4; i += 2 {
 		y[i], y[i+1] = YMM(), YMM()
@@ -178,7 +146,7 @@ func qwords4x4(from, to lattice) {
 		low, high := YMM(), YMM()
 		VPERM2F128(Imm(0x20), y[i+2], y[i], low)
 		VPERM2F128(Imm(0x31), y[i+2], y[i], high)
-		VMOVUPS(low, to.row(i))
-		VMOVUPS(high, to.row(i+2))
+		VMOVUPS(low, to.Row(i))
+		VMOVUPS(high, to.Row(i+2))
 	}
 }

@@ -1,0 +1,190 @@
+// Package blocks is the block types of GGUF: the loops over blocks that all kinds have,
+// the small ones of 32 elements, and those of FP4.
+package blocks
+
+import (
+	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
+	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/zmm"
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// A Layout is one block type in registers of 64 bytes. A kernel stops in front of a
+// block whose scale is infinite or NaN, and says how many blocks are left: the level
+// below decodes it. So nothing in these kernels is NaN.
+type Layout struct {
+	Name         string
+	Says         []string // what is computed, as comments at the top of the text
+	Takes        string   // a parameter before the count
+	Elems, Bytes int      // of a block; no bytes where the kernel is told
+	To           []Target // those that have a kernel
+	BF16         bool     // AVX512_BF16 has one too
+	Scales       Scaled   // where a block's float16 are
+	// Block sets what all blocks have in common, and returns what decodes one.
+	Block func(*Kernel) func()
+	// Small is that of blocks that begin with one or two float16, which are made ready
+	// for eight blocks at once. What it returns decodes one block, or two.
+	Small  func(*Kernel) func(s ...Scales)
+	Halves int // how many float16 a small block has
+}
+
+// Scaled is where the word or dword is that has the exponents of a block's
+// scales, each of them in one mask. Where all its bits are set the scale is
+// infinite or NaN.
+type Scaled struct {
+	At        int
+	Exponents []uint32
+}
+
+// The exponents of one float16 and of two.
+var (
+	OneHalf   = []uint32{0x7C00}
+	TwoHalves = []uint32{0x7C00, 0x7C000000}
+)
+
+// What is less than 1.2 times as fast as the level below has no kernel.
+var (
+	NotF32  = []Target{ToBF16, ToF16}
+	NotBF16 = []Target{ToF32, ToF16}
+)
+
+// AVX512 writes the kernels of the layouts.
+func AVX512(layouts []Layout) {
+	for _, l := range layouts {
+		for _, t := range l.To {
+			if !HasBF16 || l.BF16 && t == ToBF16 {
+				l.kernel(t)
+			}
+		}
+	}
+}
+
+func (l *Layout) kernel(t Target) {
+	z := BeginReturning(l.Name, t, l.Takes+", n int", " (left int)",
+		"decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.")
+	Comment(l.Says...)
+	n, stop := Load(Param("n"), GP64()), NewLabel("stop")
+	z.Align()
+	if l.Small != nil {
+		l.batches(z, n, stop)
+	} else {
+		decode, block := l.Block(z), NewLabel("block")
+		block.Here()
+		l.Scales.unlessFinite(z, stop)
+		decode()
+		z.Advance(l.Bytes, l.Elems)
+		DECQ(n)
+		JNZ(block.Ref())
+	}
+	stop.Here()
+	Store(n, ReturnIndex(0))
+	End()
+}
+
+// unlessFinite leaves where a block's scales are not all finite.
+func (s Scaled) unlessFinite(z *Kernel, stop Place) {
+	if s.Exponents == nil {
+		return
+	}
+	r := GP32()
+	if s.Exponents[0] < 1<<16 && len(s.Exponents) == 1 {
+		MOVWLZX(z.From(s.At), r)
+	} else {
+		MOVL(z.From(s.At), r)
+	}
+	NOTL(r)
+	for _, e := range s.Exponents {
+		TESTL(U32(e), r)
+		JZ(stop.Ref())
+	}
+}
+
+// A batch is eight blocks whose float16 are made ready together. A gather brings
+// them while the batch before is decoded; a load over several young stores would
+// wait.
+const batch = 8
+
+// batches is a kernel of small blocks. It stops in front of a batch of which some scale
+// is infinite or NaN, and of the last blocks, if they are fewer than a batch.
+func (l *Layout) batches(z *Kernel, n Register, stop Place) {
+	if l.Bytes == 0 {
+		z.Size = Load(Param("size"), GP64())
+	}
+	decode := l.Small(z)
+	CMPQ(n, Imm(batch))
+	JLT(stop.Ref())
+	places, next, x := YMM(), ZMM(), ZMM()
+	l.places(z, places)
+	l.gather(z.From(0), places, next)
+
+	more, ready := NewLabel("batch"), NewLabel("ready")
+	more.Here()
+	Comment("The scales of the next batch.")
+	VMOVAPS(next, x)
+	CMPQ(n, Imm(2*batch))
+	JLT(ready.Ref())
+	ahead := z.From(batch * l.Bytes)
+	if l.Bytes == 0 {
+		ahead = Mem{Base: GP64()}
+		LEAQ(Mem{Base: z.Src, Index: z.Size, Scale: batch}, ahead.Base)
+	}
+	l.gather(ahead, places, next)
+	ready.Here()
+	l.unlessAllFinite(x, stop)
+	s := Keep(z, x)
+	of := func(i int) Scales { return Scales{At: s.At.Offset(4 * i * l.Halves)} }
+	for i := 0; i < batch; i += 2 {
+		Comment("Two blocks.")
+		decode(of(i), of(i+1))
+		z.Advance(2*l.Bytes, 2*l.Elems)
+		if l.Bytes == 0 {
+			LEAQ(Mem{Base: z.Src, Index: z.Size, Scale: 2}, z.Src)
+		}
+	}
+	SUBQ(Imm(batch), n)
+	CMPQ(n, Imm(batch))
+	JGE(more.Ref())
+}
+
+// places is where the blocks of a batch begin.
+func (l *Layout) places(z *Kernel, places VecVirtual) {
+	var at [batch]uint32
+	for i := range at {
+		at[i] = uint32(i * max(1, l.Bytes))
+	}
+	VMOVDQU(Dwords(at[:]...), places)
+	if l.Bytes == 0 {
+		size := YMM()
+		VPBROADCASTD(z.Size.(GPVirtual).As32(), size)
+		VPMULLD(size, places, places)
+	}
+}
+
+// gather is the float16 that eight blocks begin with as float32, one or two of each.
+func (l *Layout) gather(from Mem, places, x VecVirtual) {
+	y, each := YMM(), K()
+	KXNORB(K0, K0, each)
+	VPXOR(y, y, y)
+	from.Index, from.Scale = places, 1
+	VPGATHERDD(from, each, y)
+	if l.Halves == 2 {
+		VCVTPH2PS(y, x)
+		return
+	}
+	VPMOVDW(y, y.AsX())
+	VCVTPH2PS(y.AsX(), x.AsY())
+}
+
+// unlessAllFinite leaves where one of eight or sixteen numbers is not finite.
+func (l *Layout) unlessAllFinite(x VecVirtual, stop Place) {
+	const quietNaN, infinities, signalingNaN = 0x01, 0x18, 0x80 // classes of VFPCLASS
+	k := K()
+	if l.Halves == 1 {
+		VFPCLASSPSY(Imm(quietNaN|infinities|signalingNaN), x.AsY(), k)
+	} else {
+		VFPCLASSPSZ(Imm(quietNaN|infinities|signalingNaN), x, k)
+	}
+	KORTESTW(k, k)
+	JNZ(stop.Ref())
+}

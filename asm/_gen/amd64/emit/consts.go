@@ -1,0 +1,92 @@
+package emit
+
+import (
+	"fmt"
+	"math"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+var known = map[string]Mem{}
+
+// Data is read-only memory of the given bytes, written once.
+func Data(p []byte) Mem {
+	key := string(p)
+	if m, ok := known[key]; ok {
+		return m
+	}
+	m := GLOBL(fmt.Sprintf("k%d", len(known)), NOPTR|RODATA)
+	for i := 0; i < len(p); i += 8 {
+		var v uint64
+		for j := range 8 {
+			v |= uint64(p[i+j]) << (8 * j)
+		}
+		DATA(i, U64(v))
+	}
+	known[key] = m
+	return m
+}
+
+// Bytes32 repeats a pattern over 32 bytes.
+func Bytes32(p ...byte) Mem {
+	var out []byte
+	for len(out) < 32 {
+		out = append(out, p...)
+	}
+	return Data(out)
+}
+
+func Words(p ...uint16) Mem {
+	var b []byte
+	for _, w := range p {
+		b = append(b, byte(w), byte(w>>8))
+	}
+	return Bytes32(b...)
+}
+
+func Dwords(p ...uint32) Mem {
+	var b []byte
+	for _, w := range p {
+		b = append(b, byte(w), byte(w>>8), byte(w>>16), byte(w>>24))
+	}
+	return Bytes32(b...)
+}
+
+func Qwords(p ...uint64) Mem {
+	var b []byte
+	for _, w := range p {
+		for i := range 8 {
+			b = append(b, byte(w>>(8*i)))
+		}
+	}
+	return Bytes32(b...)
+}
+
+func Floats(p ...float32) Mem {
+	var b []uint32
+	for _, f := range p {
+		b = append(b, math.Float32bits(f))
+	}
+	return Dwords(b...)
+}
+
+// Variable is a variable of the Go package.
+func Variable(name string) Mem {
+	return Mem{Symbol: Symbol{Name: "·" + name}, Base: StaticBase}
+}
+
+// Load32 brings a constant into a register.
+func Load32(m Mem) VecVirtual {
+	y := YMM()
+	VMOVDQU(m, y)
+	return y
+}
+
+// Address is the address of a variable of the Go package.
+func Address(name string) Register {
+	r := GP64()
+	LEAQ(Variable(name), r)
+	return r
+}

@@ -1,0 +1,44 @@
+// Package emit is what the kernels of all techniques and levels have in common:
+// frames of functions, labels, and constants.
+package emit
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+)
+
+// Frame begins a kernel: its name, its signature, and what it does.
+func Frame(name, signature, doc string) {
+	clear(named)
+	TEXT(name, NOSPLIT, signature)
+	Pragma("noescape")
+	Doc(name + " " + doc)
+}
+
+// End ends it.
+func End() {
+	VZEROUPPER()
+	RET()
+}
+
+// A Target is a type that kernels write.
+type Target struct {
+	Name   string
+	Wide   bool // numbers stay float32 until they are stored
+	Narrow bool // and are stored as float16
+}
+
+var (
+	ToF32  = Target{"F32", true, false}
+	ToBF16 = Target{"BF16", false, false}
+	ToF16  = Target{"F16", true, true}
+
+	Targets = []Target{ToF32, ToBF16, ToF16}
+)
+
+// Width is the bytes of one number written.
+func (t Target) Width() int {
+	if t == ToF32 {
+		return 4
+	}
+	return 2
+}

@@ -1,0 +1,362 @@
+package encode
+
+import (
+	"math"
+
+	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
+	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/zmm"
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// AVX512 writes them in registers of 64 bytes.
+func AVX512() {
+	absmax()
+	nearest()
+	toBytes()
+}
+
+// absmax takes n runs of chunks of 32 float32. Magnitudes compare as
+// integers.
+func absmax() {
+	Frame("absmaxAVX512", "func(dst *float32, src *byte, chunks int, n int)", "writes the largest magnitude of each of n runs of chunks of 32 numbers.")
+	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
+	n, chunks := Load(Param("n"), GP64()), GP64()
+	magnitude := All(0x7FFFFFFF)
+	run, chunk := NewLabel("run"), NewLabel("chunk")
+	run.Here()
+	Load(Param("chunks"), chunks)
+	most := [2]VecVirtual{ZMM(), ZMM()}
+	for _, m := range most {
+		VPXORD(m, m, m)
+	}
+	chunk.Here()
+	for i, m := range most {
+		x := ZMM()
+		VPANDD(Mem{Base: src, Disp: 64 * i}, magnitude, x)
+		VPMAXUD(x, m, m)
+	}
+	ADDQ(U32(128), src)
+	DECQ(chunks)
+	JNZ(chunk.Ref())
+	m, other := most[0], most[1]
+	VPMAXUD(other, m, m)
+	VEXTRACTI64X4(Imm(1), m, other.AsY())
+	VPMAXUD(other.AsY(), m.AsY(), m.AsY())
+	VEXTRACTI32X4(Imm(1), m.AsY(), other.AsX())
+	for _, order := range []uint64{0x4E, 0xB1, 0} {
+		VPMAXUD(other.AsX(), m.AsX(), m.AsX())
+		if order != 0 {
+			VPSHUFD(Imm(order), m.AsX(), other.AsX())
+		}
+	}
+	VMOVD(m.AsX(), Mem{Base: dst})
+	ADDQ(Imm(4), dst)
+	DECQ(n)
+	JNZ(run.Ref())
+	End()
+}
+
+// A run of numbers to encode under a scale.
+type encoder struct {
+	name, params, doc string
+	says              []string
+	out               int                                          // bytes that a chunk of 32 numbers becomes
+	before            func()                                       // what all runs have in common
+	inverse           func(scale Mem, x VecVirtual)                // one over the scale, before it is needed
+	run               func(scale Mem, x VecVirtual) (odd Register) // not zero where other takes the chunks, or nil
+	chunk, other      func(src, dst Register)
+}
+
+// write writes the kernel. The inverse of the next scale is made before the run, as
+// divisions take long.
+func (e *encoder) write() {
+	Frame(e.name, "func(dst *byte, src *byte, scales *float32"+e.params+", chunks int, n int)", e.doc)
+	Comment(e.says...)
+	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
+	scales, n, chunks := Load(Param("scales"), GP64()), Load(Param("n"), GP64()), GP64()
+	run, other, next := NewLabel("run"), NewLabel("other"), NewLabel("next")
+	e.before()
+	x, after := XMM(), GP64()
+	e.inverse(Mem{Base: scales}, x)
+	loop := func(chunk func(src, dst Register)) {
+		more := NewLabel("chunk")
+		more.Here()
+		chunk(src, dst)
+		ADDQ(U32(128), src)
+		ADDQ(Imm(uint64(e.out)), dst)
+		DECQ(chunks)
+		JNZ(more.Ref())
+	}
+	run.Here()
+	Comment("The scale of a run, and the inverse of the next one's.")
+	Load(Param("chunks"), chunks)
+	odd := e.run(Mem{Base: scales}, x)
+	LEAQ(Mem{Base: scales, Disp: 4}, after)
+	CMPQ(n, Imm(1))
+	CMOVQNE(after, scales)
+	e.inverse(Mem{Base: scales}, x)
+	if odd != nil {
+		TESTL(odd, odd)
+		JNZ(other.Ref())
+	}
+	loop(e.chunk)
+	next.Here()
+	DECQ(n)
+	JNZ(run.Ref())
+	End()
+	if odd != nil {
+		other.Here()
+		Comment("A run under a scale so small that subnormal numbers count.")
+		loop(e.other)
+		JMP(next.Ref())
+	}
+}
+
+// Numbers so much smaller than their scale that they come to zero are left out
+// where others are multiplied: a subnormal number, or product, takes Intel's
+// processors more than a hundred cycles. Bits of the exponent tell them: any of
+// the two highest is set from 2^-63 on, the highest alone from 2 on, and one of
+// three from 2^-95 on.
+const (
+	fromLeast  = 0x70000000 // 2^-95
+	fromMiddle = 0x60000000 // 2^-63
+	fromMost   = 0x40000000 // 2
+)
+
+// A large finds what is large beside a scale from the bits of both: those for
+// scales between two powers of two, and others below and above.
+type large struct {
+	least, most int
+	middle, now VecVirtual
+}
+
+func newLarge(least, most int) *large {
+	return &large{least + 127, most + 127, All(fromMiddle), ZMM()}
+}
+
+// scale takes the bits of a scale. It calls rare with the bits for a scale that is
+// not between the two, which it may change.
+func (l *large) scale(scale Register, rare func(bits Register)) {
+	above, bits, other := GP32(), GP32(), GP32()
+	VMOVDQA64(l.middle, l.now)
+	LEAL(Mem{Base: scale, Disp: -l.least << 23}, above)
+	CMPL(above, U32((l.most-l.least)<<23))
+	ready := NewLabel("ready")
+	JCS(ready.Ref())
+	MOVL(U32(fromLeast), bits)
+	MOVL(U32(fromMost), other)
+	CMPL(scale, U32(l.most<<23))
+	CMOVLCC(other, bits)
+	rare(bits)
+	VPBROADCASTD(bits, l.now)
+	ready.Here()
+}
+
+// nearest finds how many of fifteen bounds lie below each scaled number,
+// by halves, as the kernel of smaller registers does and from its tables: what
+// was found is the place of the next bound.
+//
+// Numbers below 2^-30 of the scale count as zero, unless there is a bound so near
+// to zero. Then, and where the scale is small or its reciprocal subnormal, they are
+// multiplied in double precision, which rounds once too.
+func nearest() {
+	var third, fourth, order, middle, low, high, halves VecVirtual
+	var steps [4]VecVirtual
+	var strict Register
+	var large *large
+	inverse, by, least := ZMM(), ZMM(), XMM()
+	careful := GP32()
+	(&encoder{
+		name: "nearestAVX512", params: ", tables *byte, least *float32", out: 16,
+		doc: "writes the codes of n runs of chunks of 32 numbers, two a byte, the first in the high nibble.",
+		says: []string{"For each run: inverse = 1/max(scale, least).",
+			"For 32 numbers x: code = how many of fifteen bounds x*inverse is above, by halves;",
+			"x*inverse in double precision where float32 would be subnormal and that counts."},
+		before: func() {
+			t := Mem{Base: Load(Param("tables"), GP64())}
+			third, fourth, order = ZMM(), ZMM(), ZMM()
+			backwards := func(m Mem, step int, x VecVirtual) {
+				VBROADCASTF32X8(m, x)
+				VPERMPS(x, Load64(Dwords64(func(i int) int { return -(i / step) & 7 })), x)
+			}
+			backwards(t, 4, third)
+			backwards(t.Offset(32), 2, fourth)
+			VBROADCASTI32X4(t.Offset(64), order)
+			VPERMB(order, Load64(Bytes64(func(i int) int { return -i & 15 })), order)
+			middle, low, high = Single(t.Offset(80)), Single(t.Offset(84)), Single(t.Offset(88))
+			strict = GP32()
+			MOVL(t.Offset(92), strict)
+			large = newLarge(-33, 60)
+			for i := range steps {
+				steps[i] = All(8 >> i)
+			}
+			// Of 32 dwords the low bytes: the even ones, then the odd ones.
+			halves = Load64(Bytes64(func(i int) int { return i%16*8 + i/16%2*4 }))
+			VMOVSS(Mem{Base: Load(Param("least"), GP64())}, least)
+		},
+		inverse: InverseFrom(least),
+		run: func(scale Mem, x VecVirtual) Register {
+			VBROADCASTSS(x, inverse)
+			bits := GP32()
+			MOVL(scale, bits)
+			MOVL(strict, careful)
+			VCVTPS2PD(inverse.AsY(), by)
+			large.scale(bits, func(large Register) {
+				above, none := GP32(), GP32()
+				XORL(none, none)
+				LEAL(Mem{Base: bits, Disp: -(127 - 65) << 23}, above)
+				CMPL(above, U32((65+126)<<23))
+				MOVL(U32(1), above)
+				CMOVLCC(above, careful)
+				CMOVLCC(none, large)
+			})
+			return nil
+		},
+		chunk: func(src, dst Register) {
+			var n, xs [2]VecVirtual
+			var some [2]OpmaskVirtual
+			for i := range xs {
+				xs[i], some[i] = Load64(Mem{Base: src, Disp: 64 * i}), K()
+				VPTESTMD(xs[i], large.now, some[i])
+				VMULPS_Z(xs[i], inverse, some[i], xs[i])
+			}
+			TESTL(careful, careful)
+			search := NewLabel("search")
+			JZ(search.Ref())
+			KANDW(some[0], some[1], some[0])
+			KORTESTW(some[0], some[0])
+			JCS(search.Ref())
+			for i, x := range xs {
+				m := Mem{Base: src, Disp: 64 * i}
+				products(m, by, x)
+			}
+			search.Here()
+			for i, x := range xs {
+				bound, k := ZMM(), K()
+				n[i] = ZMM()
+				VCMPPS(Imm(17), x, middle, k)
+				VMOVDQA32_Z(steps[0], k, n[i])
+				VBLENDMPS(high, low, k, bound)
+				for j, next := range []VecVirtual{third, fourth, nil} {
+					k := K()
+					VCMPPS(Imm(17), x, bound, k)
+					VPADDD(steps[j+1], n[i], k, n[i])
+					if next != nil {
+						VPERMPS(next, n[i], bound)
+					}
+				}
+			}
+			VPERMT2B(n[1], halves, n[0])
+			VPERMB(order, n[0], n[0])
+			first, second := n[0].AsX(), XMM()
+			VEXTRACTI32X4(Imm(1), n[0].AsY(), second)
+			VPSLLW(Imm(4), first, first)
+			VPORD(second, first, first)
+			VMOVDQU32(first, Mem{Base: dst})
+		},
+	}).write()
+}
+
+// products multiplies sixteen numbers in double precision, where nothing that
+// float32 has is subnormal, and rounds once.
+func products(m Mem, by, x VecVirtual) {
+	for i, half := range [2]VecVirtual{x, ZMM()} {
+		d := ZMM()
+		VCVTPS2PD(m.Offset(32*i), d)
+		VMULPD(by, d, d)
+		VCVTPD2PS(d, half.AsY())
+		if i == 1 {
+			VINSERTF64X4(Imm(1), half.AsY(), x, x)
+		}
+	}
+}
+
+// toBytes rounds numbers times 127/scale to bytes; what is not finite
+// becomes zero.
+//
+// Of scales so small that subnormal numbers count, these get a bit more than they
+// have: they are normal then, and the product of what they have too much is taken
+// off as they are multiplied.
+func toBytes() {
+	var none, sign, order VecVirtual
+	var large *large
+	inverse, less := ZMM(), ZMM()
+	put := func(x [2]VecVirtual, dst Register) {
+		some, y := K(), x[0].AsY()
+		VCVTPS2DQ(x[0], x[0])
+		VCVTPS2DQ(x[1], x[1])
+		VPACKSSDW(x[1], x[0], x[0])
+		VPCMPW(Imm(4), none, x[0], some)
+		VPMOVSWB_Z(x[0], some, y)
+		VPERMD(y, order, y)
+		VMOVDQU32(y, Mem{Base: dst})
+	}
+	(&encoder{
+		name: "int8AVX512", out: 32,
+		doc: "rounds n runs of chunks of 32 numbers to bytes.",
+		says: []string{"For each run: inverse = 127/scale, rounded between.",
+			"For 32 numbers x: code = x*inverse, to nearest and ties to even; zero if not finite.",
+			"What is too small beside the scale is left out."},
+		before: func() {
+			none, sign, order = All(0x80008000), All(0x80000000), Load32(Dwords(0, 2, 4, 6, 1, 3, 5, 7))
+			large = newLarge(-54, 69)
+		},
+		inverse: inverse127(),
+		run: func(scale Mem, x VecVirtual) Register {
+			VBROADCASTSS(x, inverse)
+			bits, tiny := GP32(), GP32()
+			MOVL(scale, bits)
+			ANDL(U32(0x7FFFFFFF), bits)
+			XORL(tiny, tiny)
+			large.scale(bits, func(Register) {
+				CMPL(bits, U32((127-87)<<23))
+				SETCS(tiny.As8())
+				VPSUBD_BCST(Dwords(126<<23), inverse, less)
+			})
+			return tiny
+		},
+		chunk: func(src, dst Register) {
+			xs := [2]VecVirtual{ZMM(), ZMM()}
+			for i, x := range xs {
+				some := K()
+				VMOVUPS(Mem{Base: src, Disp: 64 * i}, x)
+				VPTESTMD(x, large.now, some)
+				VMULPS_Z(x, inverse, some, x)
+			}
+			put(xs, dst)
+		},
+		other: func(src, dst Register) {
+			xs := [2]VecVirtual{Load64(Mem{Base: src}), Load64(Mem{Base: src, Disp: 64})}
+			for _, x := range xs {
+				much, small := ZMM(), K()
+				VPTESTNMD_BCST(Dwords(0x7F800000), x, small)
+				VPORD_BCST(Dwords(1<<23), x, small, x)
+				VPANDD_Z(sign, x, small, much)
+				VPXORD(less, much, small, much)
+				VFMSUB213PS(much, inverse, x)
+			}
+			put(xs, dst)
+		},
+	}).write()
+}
+
+// inverse127 returns 127 over a scale, rounded between: see [OneOver].
+func inverse127() func(scale Mem, x VecVirtual) {
+	return func(scale Mem, x VecVirtual) {
+		twice, normal, done := GP32(), NewLabel("normal"), NewLabel("inverted")
+		OneOver(scale, x)
+		MOVL(scale, twice)
+		ADDL(twice, twice)
+		CMPL(twice, U32(2*253<<23))
+		JCS(normal.Ref())
+		VCVTSS2SD(x, x, x)
+		VMULSD(Qwords(math.Float64bits(127)), x, x)
+		VCVTSD2SS(x, x, x)
+		JMP(done.Ref())
+		normal.Here()
+		VMULSS(Floats(127), x, x)
+		done.Here()
+	}
+}

@@ -1,0 +1,132 @@
+package float8
+
+import (
+	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
+	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/lookup"
+	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/zmm"
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// long is long runs of small floats to BF16. Each run gets a table of what
+// all codes without a sign come to, by as many products, which have the sign; NaN has
+// none. Codes then keep it or clear it. Where products are not all normal they are made
+// in double precision.
+//
+// The table of a format is those 128 numbers in the order in which words come
+// together, then the least scale, the range of scales, and a code of NaN.
+func long() {
+	Frame("float8LongAVX512", "func(dst *byte, src *byte, a *float32, table *byte, chunks int, n int)", "decodes n runs of chunks of 32 codes.")
+	z := &Kernel{Target: ToBF16, Dst: Load(Param("dst"), GP64()), Src: Load(Param("src"), GP64())}
+	a, table := Load(Param("a"), GP64()), Mem{Base: Load(Param("table"), GP64())}
+	Comment("For each run: table[q] = q*a for 128 codes without a sign, rounded;",
+		"if not all are normal in double precision.",
+		"For 64 codes: both bytes of table[q], with its sign.")
+	const singles = 4 * 128
+	run, codes, exact := NewLabel("run"), NewLabel("codes"), NewLabel("exact")
+	l := &products{table: table, weave: newInterleaved(), lower: All(0x00FF00FF)}
+	for half := range 2 {
+		l.low[half], l.upper[half] = ZMM(), ZMM()
+	}
+	found := newFound(table.Offset(singles + 8))
+	order := Load64(Bytes64(func(i int) int { return int(uint64(i/8%2*4+i/16) >> (i % 8 * 8)) }))
+	nanUpper := All(0x7F7F7F7F)
+	left := Load(Param("n"), GP64())
+
+	run.Here()
+	Comment("The scale: within the range; with the sign; and its sign, for codes.")
+	bits, exponent, sign := GP32(), GP32(), GP32()
+	MOVL(Mem{Base: a}, bits)
+	MOVL(bits, exponent)
+	ANDL(U32(0x7F800000), exponent)
+	SUBL(table.Offset(singles), exponent)
+	times, negate := ZMM(), ZMM()
+	MOVL(bits, sign)
+	SARL(Imm(31), sign)
+	ANDL(U32(0x80808080), sign)
+	VPBROADCASTD(sign, negate)
+	ORL(U32(0x80000000), bits)
+	VPBROADCASTD(bits, times)
+	CMPL(exponent, table.Offset(singles+4))
+	JHI(exact.Ref())
+	l.planes(func(m Mem, x VecVirtual) { VMULPS(m, times, x) })
+
+	codes.Here()
+	Comment("The codes of a run.")
+	chunks := Load(Param("chunks"), GP64())
+	write := func(n int) func() {
+		return func() {
+			codes := lookup.Ordered(n, z.From(0), order, VPERMQ)
+			p, q := found.find(codes, l.low, l.upper, nanUpper, AndOrNot, negate)
+			for i, unpack := range []func(...Op){VPUNPCKLBW, VPUNPCKHBW}[:n/32] {
+				x := ZMM()
+				unpack(q, p, x)
+				VMOVDQU64(x, z.To(32*i))
+			}
+		}
+	}
+	Pairs(z, chunks, 32, 32, write(64), write(32))
+	ADDQ(Imm(4), a)
+	DECQ(left)
+	JNZ(run.Ref())
+	End()
+
+	exact.Here()
+	Comment("The table under a scale that is not ordinary.")
+	factor := ZMM()
+	VCVTPS2PD(times.AsY(), factor)
+	l.planes(func(m Mem, x VecVirtual) {
+		d := DoublesAt(m)
+		for _, d := range d {
+			VMULPD(factor, d, d)
+		}
+		InSingles(d, x)
+	})
+	JMP(codes.Ref())
+}
+
+// A products is the table of a run: lower bytes and upper ones of 128 words.
+type products struct {
+	table      Mem
+	weave      interleaved
+	lower      VecVirtual
+	upper, low halfPlane
+}
+
+func (l *products) planes(product func(m Mem, x VecVirtual)) {
+	for half := range 2 {
+		w := [2]VecVirtual{}
+		for i := range w { // of even codes, and of odd ones
+			x := [2]VecVirtual{ZMM(), ZMM()}
+			for j, x := range x {
+				product(l.table.Offset(256*half+128*i+64*j), x)
+			}
+			w[i] = l.weave.words(x[0], x[1])
+		}
+		VPSLLW(Imm(8), w[1], l.low[half])
+		VPSRLW(Imm(8), w[0], l.upper[half])
+		VPTERNLOGD(Imm(OrAnd), l.lower, w[0], l.low[half])
+		VPTERNLOGD(Imm(OrAndNot), l.lower, w[1], l.upper[half])
+	}
+}
+
+// An interleaved is what rounding to words takes whose registers take negates.
+type interleaved struct{ tops, ones, odd VecVirtual }
+
+func newInterleaved() interleaved {
+	return interleaved{All(0x80008000), All(0x00010001), All(0xFFFF0000)}
+}
+
+// woven rounds as [zkernel.nearest] does: a becomes the even words, b the odd ones.
+func (c *interleaved) words(a, b VecVirtual) VecVirtual {
+	w, rest, up := ZMM(), ZMM(), K()
+	VPSRLD(Imm(16), a, w)
+	VPSLLD(Imm(16), b, rest)
+	VPTERNLOGD(Imm(OrAnd), c.odd, b, w)
+	VPTERNLOGD(Imm(OrAndNot), c.odd, a, rest)
+	VPTERNLOGD(Imm(OrAnd), c.ones, w, rest)
+	VPCMPUW(Imm(6), c.tops, rest, up)
+	VPADDW(c.ones, w, up, w)
+	return w
+}

@@ -1,0 +1,167 @@
+// Package kquants is the blocks of 256 elements whose scales have four bits or six:
+// Q2_K to Q6_K, and IQ4_XS.
+package kquants
+
+import (
+	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/blocks"
+	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
+	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/zmm"
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// AVX512Layouts is those blocks in registers of 64 bytes.
+var AVX512Layouts = []Layout{
+	{Name: "q2_K", Elems: 256, Bytes: 84, To: Targets, Scales: Scaled{At: 80, Exponents: TwoHalves}, Block: q2K,
+		Says: []string{"Q2_K: 16 scales and minima of 4 bits, 256 codes q of 2 bits, d and dmin float16", "table[q] = q*scale*d - minimum*dmin, for each scale", "number = table[q]"}},
+	{Name: "q3_K", Elems: 256, Bytes: 110, To: Targets, Scales: Scaled{At: 108, Exponents: OneHalf}, Block: q3K,
+		Says: []string{"Q3_K: 256 third bits, 256 codes of 2 bits, 16 scales of 6 bits, d float16", "table[q] = (q-4)*(scale-32)*d, for each scale", "number = table[q]"}},
+	{Name: "q4_K", Elems: 256, Bytes: 144, To: Targets, Scales: Scaled{At: 0, Exponents: TwoHalves}, Block: q4K,
+		Says: []string{"Q4_K: d and dmin float16, 8 scales and minima of 6 bits, 256 nibbles q", "table[q] = q*scale*d - minimum*dmin, for each scale", "number = table[q]"}},
+	{Name: "q5_K", Elems: 256, Bytes: 176, To: Targets, BF16: true, Scales: Scaled{At: 0, Exponents: TwoHalves}, Block: q5K,
+		Says: []string{"Q5_K: as Q4_K, with 256 fifth bits", "table[q] = q*scale*d - minimum*dmin, for each scale", "number = table[q]"}},
+	{Name: "q6_K", Elems: 256, Bytes: 210, To: Targets, BF16: true, Scales: Scaled{At: 208, Exponents: OneHalf}, Block: q6K,
+		Says: []string{"Q6_K: 256 nibbles, 256 times 2 bits above them, 16 scales, d float16", "number = (q-32)*(scale*d)"}},
+	{Name: "iq4_XS", Elems: 256, Bytes: 136, To: Targets, Scales: Scaled{At: 0, Exponents: OneHalf}, Block: iq4XS,
+		Says: []string{"IQ4_XS: d float16, 8 scales of 6 bits, 256 nibbles q", "table[q] = book[q]*(scale-32)*d, for each scale", "number = table[q]"}},
+}
+
+// A minima is scales and what is subtracted, eight of each or sixteen.
+type minima struct{ d, m Scales }
+
+// join is x times scale i less its minimum. A float16 times six bits and five is
+// exact, so that it is rounded once anyway.
+func (p minima) join(x VecVirtual, i int) VecVirtual {
+	y := ZMM()
+	VPBROADCASTD(p.m.At.Offset(4*i), y)
+	VFMSUB231PS_BCST(p.d.At.Offset(4*i), x, y)
+	return y
+}
+
+// sixBits unpacks d, dmin and the eight pairs of scale and minimum behind them
+// from the first 16 bytes of a block.
+func sixBits(z *Kernel) minima {
+	head := Sixteen(z.From(0))
+	// Lanes 0-7 are the scales, 8-15 the minima. The first four have their upper
+	// bits in place, the others on top of what the first have.
+	own := Lanes(head, func(i int) int {
+		switch i {
+		case 0, 1, 2, 3, 8, 9, 10, 11:
+			return 4 + i%4 + i/8*4
+		}
+		return 12 + i%4
+	}, func(i int) int { return i / 12 * 4 })
+	top := Lanes(head, func(i int) int { return 4 + i%4 + i/8*4 }, func(int) int { return 2 })
+	VPANDD(Dwords64(func(i int) int { return [2]int{63, 15}[i/4%2] }), own, own)
+	VPTERNLOGD(Imm(AndOr), own, DwordsOf(func(i int) int { return [2]int{0, 0x30}[i/4%2] }), top)
+	whole, h := ZMM(), ZMM()
+	VPERMB(head, Load64(Words64(func(i int) int { return i/8%2*0x202 + 0x100 })), h)
+	VCVTPH2PS(h.AsY(), whole)
+	Times(top, whole)
+	s := Keep(z, top)
+	return minima{s, Scales{At: s.At.Offset(32)}}
+}
+
+func q4K(z *Kernel) func() {
+	z.SetIndex()
+	codes := Counted(0)
+	return func() {
+		Comment("Scales and minima.")
+		p := sixBits(z)
+		for i := range 4 {
+			Comment("64 elements under two scales.")
+			low, high := z.NibblePair(16 + 32*i)
+			z.Couple(64*i, 64*i+32, low, high, p.join(codes, 2*i), p.join(codes, 2*i+1))
+		}
+	}
+}
+
+func q5K(z *Kernel) func() {
+	z.SetIndex()
+	codes, more := Counted(0), Counted(16)
+	bit := All(0x20202020) // where an index has the fifth bit
+	if !z.Words() {
+		bit = All(0x0F0F0F0F) // what the fifth bit stands above
+	}
+	return func() {
+		Comment("Scales and minima.")
+		p := sixBits(z)
+		var fifths Codes
+		if z.Words() {
+			fifths = Codes{Twins(z.From(16))}
+		} else {
+			fifths = z.Codes(z.From(16))
+		}
+		for i := 0; i < 8; i += 2 {
+			Comment("64 elements under two scales.")
+			low, high := z.NibblePair(48 + 16*i)
+			for j, c := range []Codes{low, high} {
+				t := z.Table32(p.join(codes, i+j), p.join(more, i+j))
+				fiveBits(z, 32*(i+j), c, fifths, bit, i+j, t)
+			}
+		}
+	}
+}
+
+// fiveBits writes 32 codes, whose fifth bits are bit n of those that are given.
+func fiveBits(z *Kernel, at int, c, fifths Codes, bit VecVirtual, n int, t Table) {
+	if !z.Words() {
+		for j, b := range z.Moved(fifths, n-4) {
+			VPTERNLOGD(Imm(Choose), b, bit, c[j])
+		}
+		z.Lookup(at, c, t)
+		return
+	}
+	x := z.Index(c[0], 0)
+	VPTERNLOGD(Imm(OrAnd), z.Moved(fifths, n-5)[0], bit, x)
+	z.Placed(at, x, t)
+}
+
+func q6K(z *Kernel) func() {
+	low, top, less := All(0x0F0F0F0F), All(0x30303030), All(0x20202020)
+	return func() {
+		d, s := Half(z.From(208)), Signed(z.From(192))
+		Times(s, d)
+		kept := Keep(z, s)
+		for i := range 4 {
+			codes, high, bits := ZMM(), ZMM(), ZMM()
+			VMOVDQU64(z.From(i/2*64), codes)
+			VBROADCASTI64X4(z.From(128+i/2*32), bits)
+			if i%2 == 1 {
+				VPSRLW(Imm(4), codes, codes)
+				VPSRLVQ(Qwords64(func(i int) int { return i / 4 * 2 }), bits, high)
+			} else {
+				VPSLLVQ(Qwords64(func(i int) int { return 4 - i/4*2 }), bits, high)
+			}
+			VPANDD(low, codes, codes)
+			VPTERNLOGD(Imm(AndOr), codes, top, high)
+			VPSUBB(less, high, high)
+			z.Signed16(64*i, high, z.Room(64), kept, func(j int) int { return 4*i + j })
+		}
+	}
+}
+
+// iq4Values is the codebook of IQ4_XS.
+var iq4Values = [16]float32{-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113}
+
+func iq4XS(z *Kernel) func() {
+	z.SetIndex()
+	book := Values(iq4Values)
+	return func() {
+		head := ZMM()
+		VPBROADCASTQ(z.From(0), head)
+		own := Lanes(head, func(i int) int { return 4 + i/2%4 }, func(i int) int { return i % 2 * 4 })
+		top := ZMM()
+		VPERMB(head, Load64(Bytes64(func(i int) int { return [4]int{2, 2, 3, 3}[i%4] })), top)
+		VPSRLVD(Dwords64(func(i int) int { return [8]int{4, 6, 8, 10, 12, 14, 16, 18}[i%8] }), top, top)
+		VPANDD(All(15), own, own)
+		VPTERNLOGD(Imm(AndOr), own, All(0x30), top)
+		VPSUBD(All(32), top, top)
+		Times(top, Half(z.From(0)))
+		kept := Keep(z, top)
+		for i := 0; i < 8; i += 2 {
+			z.Couple(32*i, 32*i+32, z.NibblesOf(8+16*i), z.NibblesOf(24+16*i), kept.By(book, i), kept.By(book, i+1))
+		}
+	}
+}

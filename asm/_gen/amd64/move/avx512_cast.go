@@ -1,0 +1,79 @@
+package move
+
+import (
+	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
+	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/zmm"
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// AVX512Casts converts between the types of numbers, 32 at a time.
+func AVX512Casts() {
+	if HasBF16 {
+		cast(ToF16, ToBF16)
+		return
+	}
+	for _, from := range Targets {
+		for _, to := range Targets {
+			if from != to && to != ToF32 {
+				cast(from, to)
+			}
+		}
+	}
+	same()
+}
+
+func cast(from, to Target) {
+	z := Begin("cast"+from.Name+"To", to, ", n int", "converts 32 numbers n times.")
+	n := Load(Param("n"), GP64())
+	more := NewLabel("more")
+	more.Here()
+	x := [2]VecVirtual{ZMM(), ZMM()}
+	for i, x := range x {
+		widened(from, z.From(16*i*from.Width()), x)
+		Quieted(x)
+	}
+	z.Put(0, x[0], x[1])
+	z.Advance(32*from.Width(), 32)
+	DECQ(n)
+	JNZ(more.Ref())
+	End()
+}
+
+// same copies words but for those whose magnitude is above infinity's:
+// they become the one NaN.
+func same() {
+	Frame("castSameAVX512", "func(dst *byte, src *byte, special *[2]uint16, n int)", "copies 32 words n times, each above the first special one as the second.")
+	z := &Kernel{Target: ToBF16, Dst: Load(Param("dst"), GP64()), Src: Load(Param("src"), GP64())}
+	infinity, nan := ZMM(), ZMM()
+	special := Mem{Base: Load(Param("special"), GP64())}
+	VPBROADCASTW(special, infinity)
+	VPBROADCASTW(special.Offset(2), nan)
+	n := Load(Param("n"), GP64())
+	magnitude := All(0x7FFF7FFF)
+	more := NewLabel("more")
+	more.Here()
+	x, m, above := Load64(z.From(0)), ZMM(), K()
+	VPANDD(magnitude, x, m)
+	VPCMPUW(Imm(6), infinity, m, above)
+	VMOVDQU16(nan, above, x)
+	VMOVDQU16(x, z.To(0))
+	z.Advance(64, 32)
+	DECQ(n)
+	JNZ(more.Ref())
+	End()
+}
+
+// widened fills a register with numbers of a type.
+func widened(from Target, m Mem, x VecVirtual) {
+	switch from {
+	case ToBF16:
+		VPMOVZXWD(m, x)
+		VPSLLD(Imm(16), x, x)
+	case ToF16:
+		VCVTPH2PS(m, x)
+	default:
+		VMOVUPS(m, x)
+	}
+}

@@ -1,0 +1,107 @@
+// Package zmm is what kernels have in common whose registers have 64 bytes: AVX-512
+// with F, BW, VL, DQ and VBMI. They take 32 elements a step, as two registers of
+// float32, or as one of words.
+//
+// A [Kernel] knows its target and where it reads and writes. A [Table] is what few
+// codes come to, rounded once for many elements ([Kernel.Table16], [Kernel.Lookup]). An
+// [Exact] joins codes with scales that models do not have. No body of a kernel makes a
+// NaN but that one, so that nothing is tested while it is written.
+//
+// Those of AVX512_BF16 are the same but for how they round to words.
+package zmm
+
+import (
+	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// A Kernel writes one target.
+type Kernel struct {
+	Target
+	bf16         bool // rounds to words by one instruction
+	Dst, Src     Register
+	Size         Register   // of a block, where that is no constant
+	tops         VecVirtual // 8000 in each word
+	ones         VecVirtual // 1 in each word
+	upper, lower VecVirtual // where the words of two registers of dwords lie
+	code         VecVirtual // see [Kernel.SetIndex]
+	frame        Register   // its local memory, at a multiple of 64
+}
+
+// Begin begins the kernel name for one target: it loads dst, src, and what storing
+// needs.
+func Begin(name string, t Target, params, doc string) *Kernel {
+	return BeginReturning(name, t, params, "", doc)
+}
+
+// BeginReturning is Begin of a kernel that returns something.
+func BeginReturning(name string, t Target, params, result, doc string) *Kernel {
+	z := &Kernel{Target: t, bf16: HasBF16}
+	name += t.Name + "AVX512"
+	if HasBF16 {
+		name += "BF16"
+	}
+	Frame(name, "func(dst *byte, src *byte"+params+")"+result, doc)
+	z.Dst, z.Src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
+	if !z.Wide {
+		z.tops = All(0x80008000)
+		if !z.bf16 {
+			z.steps()
+		}
+	}
+	return z
+}
+
+// Words is whether numbers are looked up as words: they are but to F32.
+func (z *Kernel) Words() bool { return z.Target != ToF32 }
+
+// From is the source's byte at off.
+func (z *Kernel) From(off int) Mem { return Mem{Base: z.Src, Disp: off} }
+
+// To is where an element is written.
+func (z *Kernel) To(elem int) Mem { return Mem{Base: z.Dst, Disp: elem * z.Width()} }
+
+// Advance moves on by so many bytes of codes and so many numbers. Lines
+// to write to are asked for ahead: stores wait in order.
+func (z *Kernel) Advance(in, elems int) {
+	for at := 0; at < elems*z.Width(); at += 64 {
+		PREFETCHT0(Mem{Base: z.Dst, Disp: at + 1024})
+	}
+	if in > 0 {
+		ADDQ(U32(in), z.Src)
+	}
+	ADDQ(U32(elems*z.Width()), z.Dst)
+}
+
+// Pairs is a loop of two chunks at a time, and the one that may be left.
+func Pairs(z *Kernel, chunks Register, in, elems int, two, one func()) {
+	SUBQ(Imm(2), chunks)
+	pair, odd, done := NewLabel("pair"), NewLabel("odd"), NewLabel("done")
+	JCS(odd.Ref())
+	pair.Here()
+	two()
+	z.Advance(2*in, 2*elems)
+	SUBQ(Imm(2), chunks)
+	JCC(pair.Ref())
+	odd.Here()
+	ADDQ(Imm(2), chunks)
+	JZ(done.Ref())
+	one()
+	z.Advance(in, elems)
+	done.Here()
+}
+
+// Align gives a kernel its local memory.
+func (z *Kernel) Align() {
+	z.frame = GP64()
+	LEAQ(AllocLocal(64).Offset(63), z.frame)
+	ANDQ(I8(-64), z.frame)
+}
+
+// Room is local memory of n bytes, at a multiple of 64: what crosses lines of the
+// cache takes longer to write and to read again.
+func (z *Kernel) Room(n int) Mem {
+	return Mem{Base: z.frame, Disp: AllocLocal((n+63)&^63).Disp - 64}
+}
