@@ -170,7 +170,7 @@ func (e *bnb) takes(name string, shape []int64) (bool, error) {
 
 // encode plans a weight.
 func (e *bnb) encode(w *quant.Weight) (encoding, error) {
-	if w.Transposed() {
+	if w.Matrix().Transposed() {
 		return nil, wire.ErrUnsupported.With("its scheme stores it transposed: decode the model first")
 	}
 	dtype := torchNames[e.target]

@@ -70,7 +70,7 @@ func (e *bnb) workers(w *quant.Weight, ranges int64) int {
 		return 1
 	}
 	for p := range w.Parts {
-		if rows := w.Rows(); rows > 1 && w.Need(p, 0, 1) == w.Need(p, rows-1, rows) && w.Need(p, 0, rows).Len > 64<<10 {
+		if rows := w.Rows(); rows > 1 && w.Matrix().Need(p, 0, 1) == w.Matrix().Need(p, rows-1, rows) && w.Matrix().Need(p, 0, rows).Len > 64<<10 {
 			return 1
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -208,7 +209,7 @@ func (p *Plan) encode(k *pick) (done bool, err error) {
 	}
 	p.recoded = p.recoded || k.weight != nil
 	outs := e.Outs()
-	t := newEncodeTask(newRowReader(p.straight, w, 0, w.Rows()), e, outs, int32(len(p.Outs)))
+	t := newEncodeTask(newRowReader(p.straight, w, w.Matrix(), 0, w.Rows()), e, outs, int32(len(p.Outs)))
 	for _, o := range outs {
 		if err := p.store(o); err != nil {
 			return false, err
@@ -222,9 +223,9 @@ func (p *Plan) encode(k *pick) (done bool, err error) {
 // of them one after the other where too much would be held.
 func (p *Plan) encodeStrips(t *encodeTask, w *quant.Weight) error {
 	n := w.Rows()
-	if strip := w.StripRows(maxHeld); strip > 0 && t.hold > maxHeld && t.direct() {
+	if strip := w.Matrix().StripRows(maxHeld); strip > 0 && t.hold > maxHeld && t.direct() {
 		unit := t.rows
-		for unit%w.StripRows(0) != 0 {
+		for unit%w.Matrix().StripRows(0) != 0 {
 			unit += t.rows
 		}
 		n = max(strip-strip%unit, unit)
@@ -237,7 +238,7 @@ func (p *Plan) encodeStrips(t *encodeTask, w *quant.Weight) error {
 			if err != nil {
 				return err
 			}
-			if one.rowReader, err = newStripReader(p.straight, s, columns); err != nil {
+			if one.rowReader, err = newStripReader(p.straight, w, s, columns); err != nil {
 				return err
 			}
 		}
@@ -270,15 +271,15 @@ func (p *Plan) decode(w *quant.Weight) error {
 	if p.counts, err = limits.Append(p.b, p.counts, counts); err != nil {
 		return err
 	}
-	group := w.Group()
+	group := w.Matrix().Group()
 	if group <= 0 {
 		group = max(1, w.Rows())
 	}
 	for lo, hi := int64(0), int64(0); lo < w.Rows(); lo = hi {
 		hi = min(lo+group, w.Rows())
-		r := newRowReader(p.m, w, lo, hi)
+		r := newRowReader(p.m, w, w.Matrix(), lo, hi)
 		t := &weightTask{r, counts, to, out, w.Cols() * int64(to.Size()), 0}
-		if n := w.StripRows(maxHeld); n > 0 && r.hold > maxHeld && r.direct() {
+		if n := w.Matrix().StripRows(maxHeld); n > 0 && r.hold > maxHeld && r.direct() {
 			hi = min(lo+n, w.Rows())
 			if t, err = p.strip(t, w, lo, hi); err != nil {
 				return err
@@ -301,17 +302,17 @@ func (p *Plan) strip(t *weightTask, w *quant.Weight, lo, hi int64) (*weightTask,
 	if err != nil {
 		return nil, err
 	}
-	t.rowReader, err = newStripReader(p.m, s, columns)
+	t.rowReader, err = newStripReader(p.m, w, s, columns)
 	t.base = lo
 	return t, err
 }
 
 // columns is some rows as a weight of their own.
-func (p *Plan) columns(w *quant.Weight, lo, hi int64) (*quant.Weight, []quant.Columns, error) {
+func (p *Plan) columns(w *quant.Weight, lo, hi int64) (form.Matrix, []form.Columns, error) {
 	if err := p.b.Hold(1024); err != nil { // its own account of its parts
-		return nil, nil, err
+		return form.Matrix{}, nil, err
 	}
-	return w.Strip(lo, hi)
+	return w.Matrix().Strip(lo, hi)
 }
 
 // copy plans a tensor whose elements are written as they are.

@@ -3,6 +3,7 @@ package convert
 import (
 	"io"
 
+	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/tiles"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -12,11 +13,11 @@ import (
 // A part is one stored tensor that a weight is made of.
 type part struct {
 	info  tensor.Info
-	held  bool          // needed by every range alike, or not readable at an offset
-	span  tensor.Span   // of a held part, from its start: what is needed
-	strip quant.Columns // what is needed instead, where that is columns
-	r     io.ReaderAt   // of the bytes, while the task is open
-	bytes []byte        // of a held part
+	held  bool         // needed by every range alike, or not readable at an offset
+	span  tensor.Span  // of a held part, from its start: what is needed
+	strip form.Columns // what is needed instead, where that is columns
+	r     io.ReaderAt  // of the bytes, while the task is open
+	bytes []byte       // of a held part
 }
 
 // A rowReader gives the numbers of a weight, rows at a time, to several workers:
@@ -24,6 +25,7 @@ type part struct {
 // bytes.
 type rowReader struct {
 	w      *quant.Weight
+	rows   form.Matrix
 	m      tensor.Model
 	lo, hi int64
 	parts  []part
@@ -31,16 +33,16 @@ type rowReader struct {
 }
 
 // newRowReader finds out what all ranges of the rows [lo, hi) need.
-func newRowReader(m tensor.Model, w *quant.Weight, lo, hi int64) *rowReader {
-	r := &rowReader{w: w, m: m, lo: lo, hi: hi}
+func newRowReader(m tensor.Model, w *quant.Weight, rows form.Matrix, lo, hi int64) *rowReader {
+	r := &rowReader{w: w, rows: rows, m: m, lo: lo, hi: hi}
 	for p, info := range w.Parts {
 		_, direct := m.At(info)
 		one := part{info: info}
 		switch {
 		case !direct:
 			one.held, one.span = true, tensor.Span{Len: info.Bytes()}
-		case hi-lo > 1 && w.Need(p, lo, lo+1) == w.Need(p, hi-1, hi):
-			one.held, one.span = true, w.Need(p, lo, hi)
+		case hi-lo > 1 && rows.Need(p, lo, lo+1) == rows.Need(p, hi-1, hi):
+			one.held, one.span = true, rows.Need(p, lo, hi)
 		}
 		if one.held {
 			r.hold += one.span.Len + tiles.Slack
@@ -61,11 +63,11 @@ func (r *rowReader) direct() bool {
 }
 
 // newStripReader is a reader of the rows of a strip, whose columns are held.
-func newStripReader(m tensor.Model, w *quant.Weight, columns []quant.Columns) (*rowReader, error) {
-	r := newRowReader(m, w, 0, w.Rows())
+func newStripReader(m tensor.Model, w *quant.Weight, rows form.Matrix, columns []form.Columns) (*rowReader, error) {
+	r := newRowReader(m, w, rows, 0, rows.Rows)
 	r.hold = 0
 	for p, c := range columns {
-		if need := w.Need(p, 0, w.Rows()); need != (tensor.Span{Len: c.Size()}) {
+		if need := rows.Need(p, 0, rows.Rows); need != (tensor.Span{Len: c.Size()}) {
 			return nil, wire.ErrInternal.With("a strip of part %d has %d bytes, its rows take %d", p, c.Size(), need.Len)
 		}
 		r.parts[p].held, r.parts[p].span, r.parts[p].strip = true, tensor.Span{Len: c.Size()}, c
@@ -128,7 +130,7 @@ func readWhole(s *stream, m tensor.Model, p *part) error {
 // cut says how many rows from lo take about tile bytes, of the parts or of
 // rows of size bytes, whichever is more.
 func (r *rowReader) cut(lo, tile, size int64) int64 {
-	n := r.w.Even(tile / max(1, size))
+	n := r.rows.Even(tile / max(1, size))
 	if left := r.hi - lo; n > left {
 		n = left
 	}
@@ -136,11 +138,11 @@ func (r *rowReader) cut(lo, tile, size int64) int64 {
 	var need int64
 	for p := range r.parts {
 		if !r.parts[p].held {
-			need += r.w.Need(p, lo, lo+n).Len
+			need += r.rows.Need(p, lo, lo+n).Len
 		}
 	}
 	if need > tile {
-		n = max(1, r.w.Even(n*tile/need))
+		n = max(1, r.rows.Even(n*tile/need))
 	}
 	return lo + n
 }
@@ -152,7 +154,7 @@ func (r *rowReader) read(w *worker, lo, hi int64) error {
 	}
 	total := int64(0)
 	for p := range r.parts {
-		w.spans[p] = r.w.Need(p, lo, hi)
+		w.spans[p] = r.rows.Need(p, lo, hi)
 		if !r.parts[p].held {
 			total += w.spans[p].Len + tiles.Slack
 		}
@@ -181,10 +183,10 @@ func (r *rowReader) decode(w *worker, dst []byte, to quant.Target, lo, hi int64)
 	if err := r.narrow(w, lo, hi); err != nil {
 		return err
 	}
-	if err := w.numbers(r.w.Scratch(hi - lo)); err != nil {
+	if err := w.numbers(r.rows.Scratch(hi - lo)); err != nil {
 		return err
 	}
-	r.w.Decode(dst, to, w.subs[:len(r.parts)], lo, hi, w.tile)
+	r.rows.Decode(dst, kinds[to], w.subs[:len(r.parts)], lo, hi, w.tile)
 	return nil
 }
 
@@ -209,7 +211,7 @@ func (r *rowReader) numbers(w *worker, lo, hi int64) ([]float32, error) {
 // narrow finds what some rows need in what was read for more of them.
 func (r *rowReader) narrow(w *worker, lo, hi int64) error {
 	for p := range r.parts {
-		need := r.w.Need(p, lo, hi)
+		need := r.rows.Need(p, lo, hi)
 		at := need.Off - w.spans[p].Off
 		if at < 0 || at+need.Len > int64(len(w.parts[p])) {
 			return wire.ErrInternal.With("rows %d to %d need what was not read of part %d", lo, hi, p)
@@ -251,7 +253,7 @@ func (t *weightTask) run(w *worker, lo, hi int64) error {
 	if err := t.read(w, lo, hi); err != nil {
 		return err
 	}
-	step := t.w.Step(scratch)
+	step := t.rows.Step(scratch)
 	for from := lo; from < hi; from += step {
 		end := min(from+step, hi)
 		if err := t.piece(w, dst[(from-lo)*t.row:(end-lo)*t.row], from, end); err != nil {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
@@ -66,7 +67,7 @@ func decodeSome(t *testing.T, m tensor.Model, w *quant.Weight) {
 	for _, lo := range []int64{0, w.Rows() / 2, w.Rows() - 1} {
 		var parts [][]byte
 		for p, info := range w.Parts {
-			span := w.Need(p, lo, lo+1)
+			span := w.Matrix().Need(p, lo, lo+1)
 			if span.Off < 0 || span.Len < 0 || span.End() > info.Span.Len {
 				t.Fatalf("%s: part %d (%v %v) has %d bytes, row %d needs %+v", w.Scheme, p, info.TypeName(), info.Shape, info.Span.Len, lo, span)
 			}
@@ -80,7 +81,7 @@ func decodeSome(t *testing.T, m tensor.Model, w *quant.Weight) {
 			}
 			parts = append(parts, part)
 		}
-		w.Decode(make([]byte, 4*w.Cols()), quant.F32, parts, lo, lo+1, make([]float32, w.Cols()))
+		w.Matrix().Decode(make([]byte, 4*w.Cols()), asm.F32, parts, lo, lo+1, make([]float32, w.Cols()))
 	}
 }
 

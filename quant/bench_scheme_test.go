@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -42,8 +43,8 @@ func benchWeight(b *testing.B, m tensor.Model, o quant.Options) {
 			b.Fatal(err)
 		}
 	}
-	step := w.Step(64 * w.Cols())
-	need, tile := make([][]byte, len(parts)), make([]float32, w.Scratch(step))
+	step := w.Matrix().Step(64 * w.Cols())
+	need, tile := make([][]byte, len(parts)), make([]float32, w.Matrix().Scratch(step))
 	dst := make([]byte, w.Size(quant.BF16))
 	size := w.Cols() * 2
 	b.SetBytes(int64(len(dst)))
@@ -53,10 +54,10 @@ func benchWeight(b *testing.B, m tensor.Model, o quant.Options) {
 		for lo := int64(0); lo < w.Rows(); lo += step {
 			hi := min(lo+step, w.Rows())
 			for p := range parts {
-				span := w.Need(p, lo, hi)
+				span := w.Matrix().Need(p, lo, hi)
 				need[p] = parts[p][span.Off:span.End()]
 			}
-			w.Decode(dst[lo*size:hi*size], quant.BF16, need, lo, hi, tile)
+			w.Matrix().Decode(dst[lo*size:hi*size], asm.BF16, need, lo, hi, tile)
 		}
 		best = min(best, time.Since(start))
 	}

@@ -3,6 +3,7 @@ package quant
 import (
 	"slices"
 
+	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -14,7 +15,7 @@ func Cast(info *tensor.Info) (*Weight, error) {
 		return nil, nil
 	}
 	g, _ := info.DType.Geometry()
-	codec, _ := CodecOf(info.DType)
+	codec, _ := form.CodecOf(info.DType)
 	w := &Weight{Name: info.Name, Shape: info.Shape, Layout: info.DType.String(), Parts: []tensor.Info{*info}, cols: 1}
 	if len(w.Shape) > 0 {
 		w.cols = w.Shape[len(w.Shape)-1]
@@ -22,8 +23,8 @@ func Cast(info *tensor.Info) (*Weight, error) {
 	if w.cols > 0 {
 		w.rows = info.Elements() / w.cols
 	}
-	codes := plainRows(w.cols*int64(g.Bytes), codec.Decode)
-	codes.kernel = codec.kernel
-	w.form = &blockForm{cols: w.cols, codes: codes}
+	codes := form.PlainRows(w.cols*int64(g.Bytes), codec.Decode)
+	codes.Kernel = codec.Kernel
+	w.form = &form.BlockForm{Cols: w.cols, Codes: codes}
 	return w, nil
 }

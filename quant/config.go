@@ -200,7 +200,7 @@ func (o *object) list(name string) []any {
 	return list
 }
 
-// whole is an integer of the object; ok is false where there is none.
+// Whole is an integer of the object; ok is false where there is none.
 func (o *object) whole(name string) (n int64, ok bool) { return wholeOf(o.get(name)) }
 
 // wholeOf is a value that is an integer, of those that every float64 up to it is.

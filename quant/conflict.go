@@ -35,7 +35,7 @@ func (w *Weight) reading() string {
 // says compares a weight with the groups of compressed-tensors' configuration
 // that its module may belong to: one of them must describe it.
 func (s *set) says(stem, kind string, group int64, zeros bool, scales *tensor.Info) error {
-	groups, err := s.groups(stem)
+	groups, err := s.Groups(stem)
 	if err != nil {
 		return err
 	}

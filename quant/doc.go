@@ -1,8 +1,8 @@
 // Package quant turns what quantized models store into numbers.
 //
-// A [Codec] decodes the blocks of one stored type; the table of codecs has one
-// row per type. Decoding is the reference library's float32 arithmetic, which
-// package asm specifies and speeds up, and a [Target] rounds the result once.
+// A [Codec] decodes the blocks of one stored type. Decoding is the reference
+// library's float32 arithmetic, which packages form and asm specify and speed up,
+// and a [Target] rounds the result once.
 // Products that meet a sum are converted to float32 first, so that no processor
 // fuses them and every machine gives the same bits.
 //
@@ -14,10 +14,9 @@
 //
 // # Writing a model
 //
-// Whoever writes weights in ranges asks, for rows lo to hi, [Weight.Need] of
-// every part, reads those spans and calls [Weight.Decode]. Rows of one
-// [Weight.Group] share all their bytes, so those are read once: the whole of a
-// GPTQ weight, or one matrix of a transposed one. A folder is planned with
+// [NewRows] gives the rows of a weight in order, some at a time. Package convert,
+// whose workers write ranges in any order, asks [Weight.Matrix] which bytes a
+// range needs. A folder is planned with
 // [Options].Folder: names, Shape and rows are then those of the unquantized
 // model in transformers, gpt-oss's experts as [E, in, out] among them, and MLX's
 // stacks one by one or fused as the architecture has them; nothing else changes

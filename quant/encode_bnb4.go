@@ -2,6 +2,7 @@ package quant
 
 import (
 	"github.com/anamnesis-go/anamnesis/asm"
+	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
@@ -35,7 +36,7 @@ func (q Bnb4) Name() string {
 }
 
 // Blocks is how many blocks n elements take.
-func (q Bnb4) Blocks(n int64) int64 { return ceilDiv(n, int64(q.Block)) }
+func (q Bnb4) Blocks(n int64) int64 { return form.CeilDiv(n, int64(q.Block)) }
 
 // Book is the value of each code, as quant_map stores it.
 func (q Bnb4) Book() [16]float32 {
@@ -80,7 +81,7 @@ var (
 
 // Absmax fills only the scales that Encode would.
 func (q Bnb4) Absmax(scales, src []float32) error {
-	if err := absmax(scales[:ceilDiv(int64(len(src)), int64(q.Block))], src, q.Block); err != nil {
+	if err := absmax(scales[:form.CeilDiv(int64(len(src)), int64(q.Block))], src, q.Block); err != nil {
 		return err
 	}
 	if len(src)%q.Block != 0 { // that of a block which is cut off is never less than the least

@@ -1,8 +1,7 @@
 package quant
 
 import (
-	"math"
-
+	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -41,12 +40,6 @@ func RoundTrip(b *limits.Budget, m tensor.Model, w *Weight, to Target) (Trip, er
 	return trip, nil
 }
 
-// A reversible form counts which of its codes come back from numbers, the first of
-// them number first of the weight.
-type reversible interface {
-	back(t *tripper, first int64, values []float32)
-}
-
 type tripper struct {
 	reader
 	to    Target
@@ -55,7 +48,7 @@ type tripper struct {
 	trip  *Trip
 }
 
-// rows takes the rows [lo, hi) there and back.
+// Rows takes the rows [lo, hi) there and back.
 func (t *tripper) rows(lo, hi int64) (err error) {
 	n := (hi - lo) * t.w.cols
 	if t.dst == nil {
@@ -67,11 +60,11 @@ func (t *tripper) rows(lo, hi int64) (err error) {
 		return err
 	}
 	t.codec.Decode(t.tile[:n], t.dst[:int(n)*t.to.Size()])
-	f, ok := t.w.form.(reversible)
+	f, ok := t.w.form.(form.Reversible)
 	if !ok {
 		return wire.ErrUsage.With("%s has no way back", t.w.Layout)
 	}
-	f.back(t, lo*t.w.cols, t.tile[:n])
+	f.Back(t.parts, lo*t.w.cols, t.tile[:n], t.count)
 	return nil
 }
 
@@ -82,74 +75,5 @@ func (t *tripper) count(at int64, same bool) {
 	}
 	if t.trip.Differ++; t.trip.First < 0 {
 		t.trip.First = at
-	}
-}
-
-func (f *bnb4) back(t *tripper, first int64, values []float32) {
-	book := f.values(t.parts)
-	var products [16]float32
-	block := int64(-1)
-	for i, x := range values {
-		at := first + int64(i)
-		if at/f.block != block {
-			block = at / f.block
-			scale := f.absmax(t.parts, block, first/f.block)
-			for c, v := range book {
-				products[c] = v * scale
-			}
-		}
-		stored := t.parts[bnbCodes][at/2-first/2]
-		if at%2 == 0 {
-			stored >>= 4
-		}
-		t.count(at, mirror(&products, &book, x) == stored&15)
-	}
-}
-
-// values is the code book, with the zero that has a sign.
-func (f *bnb4) values(parts [][]byte) [16]float32 {
-	var book [16]float32
-	decodeF32(book[:], parts[bnbBook])
-	if f.fp4 {
-		book[8] = negativeZero
-	}
-	return book
-}
-
-// mirror is the code whose product with the scale is nearest to x. Zeros are
-// told apart by their sign.
-func mirror(products, book *[16]float32, x float32) byte {
-	best := 0
-	for c := 1; c < 16; c++ {
-		if closer(products, book, x, c, best) {
-			best = c
-		}
-	}
-	return byte(best)
-}
-
-func closer(products, book *[16]float32, x float32, c, best int) bool {
-	d, least := distance(products[c], x), distance(products[best], x)
-	if d != least {
-		return d < least
-	}
-	if same, was := math.Signbit(float64(products[c])) == math.Signbit(float64(x)),
-		math.Signbit(float64(products[best])) == math.Signbit(float64(x)); same != was {
-		return same
-	}
-	return math.Abs(float64(book[c])) < math.Abs(float64(book[best]))
-}
-
-func distance(a, b float32) float64 { return math.Abs(float64(a) - float64(b)) }
-
-func (f *bnb8) back(t *tripper, first int64, values []float32) {
-	for i, x := range values {
-		scale := numbers[tensor.F32](t.parts[1], int64(i)/f.cols)
-		back := math.RoundToEven(float64(x) / float64(scale) * 127)
-		code := int8(max(-128, min(127, back)))
-		if scale == 0 {
-			code = 0
-		}
-		t.count(first+int64(i), byte(code) == t.parts[0][i])
 	}
 }

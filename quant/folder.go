@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -54,8 +55,8 @@ func (s *set) layOut(w *Weight) error {
 
 // turn makes the weight the transpose of each of its matrices.
 func (w *Weight) turn(b *limits.Budget) error {
-	inner, ok := w.form.(slicer)
-	if !ok || !inner.slices() {
+	inner, ok := w.form.(form.Slicer)
+	if !ok || !inner.Slices() {
 		return wire.ErrUnsupported.With("%s cannot be written transposed, as the unquantized model has it: remember the file, not the folder", w.Layout)
 	}
 	last := len(w.Shape) - 1
@@ -65,16 +66,16 @@ func (w *Weight) turn(b *limits.Budget) error {
 	if !ok {
 		return wire.ErrOverflow.With("%d matrices", n)
 	}
-	pieces, err := limits.Make[piece](b, matrices)
+	pieces, err := limits.Make[form.Piece](b, matrices)
 	if err != nil {
 		return err
 	}
 	for m := range pieces {
-		pieces[m] = piece{form: inner, first: int64(m) * out, rows: out, parts: len(w.Parts)}
+		pieces[m] = form.Piece{Form: inner, First: int64(m) * out, Rows: out, Parts: len(w.Parts)}
 	}
 	w.Shape = slices.Clone(w.Shape)
 	w.Shape[last-1], w.Shape[last] = in, out
-	w.form = &turned{in: in, out: out, side: 1, pieces: pieces}
+	w.form = &form.Turned{In: in, Out: out, Side: 1, Pieces: pieces}
 	w.Layout += ", transposed"
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
@@ -89,7 +90,7 @@ func inRows(t *testing.T, m tensor.Model, weights []*quant.Weight, want map[stri
 		for lo := range w.Rows() {
 			var parts [][]byte
 			for p, info := range w.Parts {
-				span := w.Need(p, lo, lo+1)
+				span := w.Matrix().Need(p, lo, lo+1)
 				part := make([]byte, span.Len)
 				r, _ := m.At(info)
 				if _, err := r.ReadAt(part, span.Off); err != nil && span.Len > 0 {
@@ -98,7 +99,7 @@ func inRows(t *testing.T, m tensor.Model, weights []*quant.Weight, want map[stri
 				parts = append(parts, part)
 			}
 			got := make([]byte, 4*w.Cols())
-			w.Decode(got, quant.F32, parts, lo, lo+1, make([]float32, w.Cols()))
+			w.Matrix().Decode(got, asm.F32, parts, lo, lo+1, make([]float32, w.Cols()))
 			sameBits(t, want[fmt.Sprint(w.Name, w.Shape)][lo*w.Cols():(lo+1)*w.Cols()], floats(got))
 		}
 	}

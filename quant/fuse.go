@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -93,11 +94,11 @@ func (s *set) fuse(out *Bound) error {
 
 // stack is one parameter of all experts.
 func (s *set) stack(name string, experts []*expert, layers []string) (*Weight, error) {
-	pieces, err := limits.Make[piece](s.b, len(experts)*len(layers))
+	pieces, err := limits.Make[form.Piece](s.b, len(experts)*len(layers))
 	if err != nil {
 		return nil, err
 	}
-	f := &turned{side: int64(len(layers)), pieces: pieces[:0]}
+	f := &form.Turned{Side: int64(len(layers)), Pieces: pieces[:0]}
 	w := &Weight{Name: name, form: f}
 	for i, e := range experts {
 		if e.number != int64(i) {
@@ -109,31 +110,31 @@ func (s *set) stack(name string, experts []*expert, layers []string) (*Weight, e
 			if part == nil {
 				return nil, wire.ErrMissing.With("a quantized %s of expert %d: all or none must be", layer, i)
 			}
-			inner, ok := part.form.(slicer)
-			if !ok || !inner.slices() || len(part.Shape) != 2 {
+			inner, ok := part.form.(form.Slicer)
+			if !ok || !inner.Slices() || len(part.Shape) != 2 {
 				return nil, wire.ErrUnsupported.With("%s %s of shape %v cannot be written transposed", part.Scheme, wire.Quote(part.Name), part.Shape)
 			}
-			if f.in == 0 {
-				f.in, w.Scheme, w.row, w.Layout = part.Shape[1], part.Scheme, part.row, part.Layout+", fused experts"
+			if f.In == 0 {
+				f.In, w.Scheme, w.row, w.Layout = part.Shape[1], part.Scheme, part.row, part.Layout+", fused experts"
 			}
-			if part.Shape[1] != f.in {
-				return nil, wire.ErrMismatch.With("%s has shape %v beside %d inputs of others", wire.Quote(part.Name), part.Shape, f.in)
+			if part.Shape[1] != f.In {
+				return nil, wire.ErrMismatch.With("%s has shape %v beside %d inputs of others", wire.Quote(part.Name), part.Shape, f.In)
 			}
-			f.pieces = append(f.pieces, piece{form: inner, rows: part.Shape[0], part: len(w.Parts), parts: len(part.Parts)})
+			f.Pieces = append(f.Pieces, form.Piece{Form: inner, Rows: part.Shape[0], Part: len(w.Parts), Parts: len(part.Parts)})
 			rows += part.Shape[0]
 			if err := s.adopt(w, part); err != nil {
 				return nil, err
 			}
 		}
-		if f.out == 0 {
-			f.out = rows
+		if f.Out == 0 {
+			f.Out = rows
 		}
-		if rows != f.out {
-			return nil, wire.ErrMismatch.With("expert %d has %d outputs and others %d", i, rows, f.out)
+		if rows != f.Out {
+			return nil, wire.ErrMismatch.With("expert %d has %d outputs and others %d", i, rows, f.Out)
 		}
 	}
-	w.Shape = []int64{int64(len(experts)), f.in, f.out}
-	w.rows, w.cols = int64(len(experts))*f.in, f.out
+	w.Shape = []int64{int64(len(experts)), f.In, f.Out}
+	w.rows, w.cols = int64(len(experts))*f.In, f.Out
 	return w, nil
 }
 

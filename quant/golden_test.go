@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -80,7 +81,7 @@ func tilesAgree(t *testing.T, m tensor.Model, w *quant.Weight, whole []byte) {
 				if !ok {
 					t.Fatal("no random access")
 				}
-				span := w.Need(p, lo, hi)
+				span := w.Matrix().Need(p, lo, hi)
 				part := make([]byte, span.Len)
 				if _, err := r.ReadAt(part, span.Off); err != nil && span.Len > 0 {
 					t.Fatalf("part %d of rows %d to %d: %v", p, lo, hi, err)
@@ -88,7 +89,7 @@ func tilesAgree(t *testing.T, m tensor.Model, w *quant.Weight, whole []byte) {
 				parts = append(parts, part)
 			}
 			got := make([]byte, 4*(hi-lo)*w.Cols())
-			w.Decode(got, quant.F32, parts, lo, hi, make([]float32, (hi-lo)*w.Cols()))
+			w.Matrix().Decode(got, asm.F32, parts, lo, hi, make([]float32, (hi-lo)*w.Cols()))
 			sameBits(t, floats(whole[4*lo*w.Cols():4*hi*w.Cols()]), floats(got))
 		}
 	}

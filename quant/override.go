@@ -123,7 +123,7 @@ func (s *set) own(stem string) (*object, error) {
 	return q.at(stem), nil
 }
 
-// whole is an integer property of a module: its own, else the model's.
+// Whole is an integer property of a module: its own, else the model's.
 func (s *set) whole(stem, key string) (n int64, ok bool, err error) {
 	own, err := s.own(stem)
 	if err != nil {

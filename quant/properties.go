@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -63,9 +64,9 @@ func (s *set) integers(name string, w *Weight) ([]int64, error) {
 	}
 	out := make([]int64, 0, maxIntegers)
 	for i := range n {
-		v := int64(int32(u32(p[i*int64(g.Bytes):])))
+		v := int64(int32(form.U32(p[i*int64(g.Bytes):])))
 		if info.DType == tensor.I64 {
-			v = int64(uint64(u32(p[8*i:])) | uint64(u32(p[8*i+4:]))<<32)
+			v = int64(uint64(form.U32(p[8*i:])) | uint64(form.U32(p[8*i+4:]))<<32)
 		}
 		if out, err = natural(out, name, v); err != nil {
 			return nil, err

@@ -3,6 +3,7 @@ package quant
 import (
 	"io"
 
+	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -28,11 +29,11 @@ const stripBytes = 16 << 20
 // needs in memory is charged to b. Close ends it.
 func NewRows(b *limits.Budget, m tensor.Model, w *Weight, to Target, step int64) (*Rows, error) {
 	r := &Rows{reader: reader{b: b, m: m, w: w}, to: to, step: step, whole: w}
-	if n := w.StripRows(stripBytes); n < w.rows && r.direct() {
+	if n := w.Matrix().StripRows(stripBytes); n < w.rows && r.direct() {
 		r.strip = n
 	}
 	if step <= 0 {
-		r.step = w.Even(max(1, tileBytes/4/max(1, w.cols)))
+		r.step = w.Matrix().Even(max(1, tileBytes/4/max(1, w.cols)))
 	}
 	if err := r.open(min(r.step, w.rows)); err != nil {
 		return nil, err
@@ -62,7 +63,7 @@ func (r *Rows) Next(dst []byte) (int, error) {
 	}
 	lo := r.at - r.first
 	hi := min(lo+r.step, r.w.rows)
-	if g := r.w.Group(); g > 0 {
+	if g := r.w.Matrix().Group(); g > 0 {
 		hi = min(hi, (lo/g+1)*g)
 	}
 	n := int((hi - lo) * r.w.cols * int64(r.to.Size()))
@@ -89,7 +90,7 @@ func (r *Rows) enter() error {
 		return nil
 	}
 	lo := r.at / r.strip * r.strip
-	w, columns, err := r.whole.Strip(lo, min(lo+r.strip, r.whole.rows))
+	m, columns, err := r.whole.Matrix().Strip(lo, min(lo+r.strip, r.whole.rows))
 	if err != nil {
 		return err
 	}
@@ -99,12 +100,14 @@ func (r *Rows) enter() error {
 			return err
 		}
 	}
-	r.w, r.first = w, lo
+	w := *r.whole
+	w.form, w.rows = m.Form, m.Rows
+	r.w, r.first = &w, lo
 	return nil
 }
 
-// columns brings those of a part into memory.
-func (r *Rows) columns(p int, c Columns) error {
+// Columns brings those of a part into memory.
+func (r *Rows) columns(p int, c form.Columns) error {
 	if err := r.room(p, c.Size()); err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ var schemes = []*scheme{
 	&torchaoScheme,
 }
 
-// rows is the table that everything asks. A bind has it from its set: a scheme
+// Rows is the table that everything asks. A bind has it from its set: a scheme
 // that refers to the table would refer to itself.
 var rows = newTable(schemes, foreigners)
 

@@ -3,6 +3,7 @@ package quant
 import (
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -47,13 +48,13 @@ func bindAWQ(s *set, info *tensor.Info) (*Weight, error) {
 	if err := s.awqSays(stem, scales, bits, in/groups, groups); err != nil {
 		return nil, err
 	}
-	f := &awq{in: in, out: out, groups: groups, bits: bits, groupSize: in / groups}
-	if f.scale, f.scaleSize, err = scaleNumber(scales); err != nil {
+	f := &form.AWQ{In: in, Out: out, Groups: groups, Bits: bits, GroupSize: in / groups}
+	if f.Scale, f.ScaleSize, err = scaleNumber(scales); err != nil {
 		return nil, err
 	}
-	f.bulk = bulkOf(scales.DType)
+	f.Bulk = form.BulkOf(scales.DType)
 	return &Weight{
-		Name: stem + ".weight", Shape: []int64{out, in}, Layout: describe(bits, f.groupSize),
+		Name: stem + ".weight", Shape: []int64{out, in}, Layout: describe(bits, f.GroupSize),
 		Parts: []tensor.Info{*info, *scales, *zeros}, form: f,
 	}, nil
 }

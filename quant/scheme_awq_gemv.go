@@ -3,7 +3,7 @@ package quant
 import (
 	"strings"
 
-	"github.com/anamnesis-go/anamnesis/asm"
+	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -51,13 +51,13 @@ func bindAWQGEMV(s *set, info *tensor.Info) (*Weight, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := grid{matrixRows: out, blockRows: 1, blockCols: group, cols: padded, size: size, read: read, bulk: bulkOf(scales.DType)}
+	g := form.Grid{MatrixRows: out, BlockRows: 1, BlockCols: group, Cols: padded, Size: size, Read: read, Bulk: form.BulkOf(scales.DType)}
 	z := g
-	z.whole, z.bulk, z.read = zeros.Span.Len, nil, func(p []byte, i int64) float32 { return float32(p[i/2] >> (4 * (i % 2)) & 15) }
+	z.Whole, z.Bulk, z.Read = zeros.Span.Len, nil, func(p []byte, i int64) float32 { return float32(p[i/2] >> (4 * (i % 2)) & 15) }
 	return &Weight{
 		Name: stem + ".weight", Shape: []int64{out, in}, Layout: "GEMV, " + describe(4, group),
 		Parts: []tensor.Info{*info, *scales, *zeros},
-		form:  &scaled{cols: in, codes: streamRow(in, 4, in/2, 0), scales: g, seconds: &z, op: opShift},
+		form:  &form.Scaled{Cols: in, Codes: form.StreamRow(in, 4, in/2, 0), Scales: g, Seconds: &z, Op: form.OpShift},
 	}, nil
 }
 
@@ -108,45 +108,12 @@ func bindAWQFast(s *set, info *tensor.Info) (*Weight, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := grid{matrixRows: out, blockRows: 1, blockCols: group, cols: padded, size: size, read: read, bulk: bulkOf(scales.DType)}.transposed(out, scales.Span.Len)
+	g := form.Grid{MatrixRows: out, BlockRows: 1, BlockCols: group, Cols: padded, Size: size, Read: read, Bulk: form.BulkOf(scales.DType)}.Transposed(out, scales.Span.Len)
 	z := g
-	z.whole = zeros.Span.Len
+	z.Whole = zeros.Span.Len
 	return &Weight{
 		Name: stem + ".weight", Shape: []int64{out, in}, Layout: "GEMV_FAST, " + describe(4, group),
 		Parts: []tensor.Info{*info, *scales, *zeros},
-		form:  &scaled{cols: in, codes: fastRow(in), scales: g, seconds: &z, op: opAffine},
+		form:  &form.Scaled{Cols: in, Codes: form.FastRow(in), Scales: g, Seconds: &z, Op: form.OpAffine},
 	}, nil
-}
-
-// fastRow is four outputs of n inputs in a stored row.
-func fastRow(n int64) codes {
-	return codes{rowBytes: 2 * n, perRow: 4, pick: fastNibbles, under: underFast, rooms: 2}
-}
-
-// underFast puts the codes of a row in their order: of a word's four nibbles
-// each belongs to the inputs of its own eight.
-func underFast(o *asm.Ops, to asm.Type, dst, row []byte, u under) bool {
-	n := len(dst) / to.Size()
-	a, b := u.codes[:n], u.codes[n:2*n]
-	for at := 0; at < n/2; at += 32 {
-		copy(b[at:][:32], row[4*at+32*int(u.sub):])
-	}
-	o.Spread(a, b[:n/2])
-	o.Lanes(b, a, n/4)
-	o.Transpose(8, a, b, 4, n/32, 32, n/4)
-	return underBytes(asm.Bytes{Unsigned: true})(o, to, dst, a, u)
-}
-
-// fastNibbles unpacks output r of the four in a stored row. Input k lies in its
-// block of 64 at the place where the kernel's threads want it: of 32 inputs the
-// pairs of each eight are gathered by pair, and four inputs share a word.
-func fastNibbles(dst []float32, src []byte, r int64) {
-	row := src[r/4*2*int64(len(dst)):]
-	for k := range int64(len(dst)) {
-		k32 := k % 32
-		at := 32*(k/32) + k32%8/2*8 + k32%2*4 + k32/8
-		slot := r%4*64 + at%64
-		word := u16(row[2*(64*(at/64)+slot/4):])
-		dst[k] = float32(word >> (4 * (slot % 4)) & 15)
-	}
 }

@@ -1,7 +1,7 @@
 package quant
 
 import (
-	"github.com/anamnesis-go/anamnesis/asm"
+	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -32,21 +32,14 @@ func bindBitNet(s *set, info *tensor.Info) (*Weight, error) {
 	}
 	quarter, cols := info.Shape[0], info.Shape[1]
 	rows := 4 * quarter
-	f := &scaled{
-		cols: cols, op: opDivide, scales: grid{matrixRows: rows, blockRows: rows, blockCols: cols, cols: 1, size: size, read: read},
-		codes: mixedRows(info.Span.Len, rows, func(dst []float32, src []byte, r int64) {
-			for c, b := range src[r%quarter*cols:][:cols] {
-				dst[c] = float32(int32(b>>(2*(r/quarter))&3) - 1)
-			}
-		}),
-	}
-	f.codes.under = func(o *asm.Ops, to asm.Type, dst, src []byte, u under) bool {
-		return underTernary(o, to, dst, src[u.sub%quarter*cols:][:cols], uint8(2*(u.sub/quarter)), u)
+	f := &form.Scaled{
+		Cols: cols, Op: form.OpDivide, Scales: form.Grid{MatrixRows: rows, BlockRows: rows, BlockCols: cols, Cols: 1, Size: size, Read: read},
+		Codes: form.QuarterRows(quarter, cols),
 	}
 	switch class := s.config.quant.text("linear_class"); class {
 	case "", "bitlinear":
 	case "autobitlinear":
-		f.op = opScale
+		f.Op = form.OpScale
 	default:
 		return nil, wire.ErrUnsupported.With("linear_class %s", wire.Quote(class))
 	}

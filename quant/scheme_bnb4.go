@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/strictjson"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -46,18 +47,18 @@ func bindBnb4(s *set, info *tensor.Info) (*Weight, error) {
 		return nil, wire.ErrMismatch.With("%s says quant_type %s", wire.Quote(state.Name), wire.Quote(q.kind))
 	case !ok || q.block <= 0 || q.block > 1<<20:
 		return nil, wire.ErrRange.With("%s says blocks of %d in %v", wire.Quote(state.Name), q.block, q.shape)
-	case info.Span.Len != ceilDiv(int64(n), 2):
+	case info.Span.Len != form.CeilDiv(int64(n), 2):
 		return nil, wire.ErrMismatch.With("%d bytes, but %s says shape %v", info.Span.Len, wire.Quote(state.Name), q.shape)
 	}
-	f := &bnb4{cols: 1, block: q.block, fp4: kind == "fp4"}
+	f := &form.Bnb4{Cols: 1, Block: q.block, Fp4: kind == "fp4"}
 	if len(q.shape) > 0 {
-		f.cols = q.shape[len(q.shape)-1]
+		f.Cols = q.shape[len(q.shape)-1]
 	}
 	w := &Weight{
 		Name: info.Name, Shape: q.shape, Layout: fmt.Sprintf("%s, blocks of %d", strings.ToUpper(kind), q.block),
 		Parts: []tensor.Info{*info}, form: f,
 	}
-	return w, s.bnbScales(w, f, q, state, ceilDiv(int64(n), q.block))
+	return w, s.bnbScales(w, f, q, state, form.CeilDiv(int64(n), q.block))
 }
 
 // bnbState finds the description of a weight.
@@ -76,7 +77,7 @@ func (s *set) bnbState(name string) (state *tensor.Info, kind string, err error)
 
 // bnbScales binds the scales, nested or not, and the code book. The description
 // itself is bound too: it is read here and nowhere else.
-func (s *set) bnbScales(w *Weight, f *bnb4, q *bnbDescription, state *tensor.Info, blocks int64) error {
+func (s *set) bnbScales(w *Weight, f *form.Bnb4, q *bnbDescription, state *tensor.Info, blocks int64) error {
 	absmax, ok := s.find(w.Name + ".absmax")
 	if !ok {
 		return wire.ErrMissing.With("its companion %s", wire.Quote(w.Name+".absmax"))
@@ -91,13 +92,13 @@ func (s *set) bnbScales(w *Weight, f *bnb4, q *bnbDescription, state *tensor.Inf
 		dtype tensor.DType
 	}
 	wanted := []want{{".absmax", blocks, scaleType}, {".quant_map", 16, tensor.F32}}
-	if f.nested = scaleType == tensor.U8; f.nested {
-		f.nestedBlock, f.offset = q.nestedBlock, q.nestedOffset
-		if f.nestedBlock <= 0 || f.nestedBlock > 1<<20 {
+	if f.Nested = scaleType == tensor.U8; f.Nested {
+		f.NestedBlock, f.Offset = q.nestedBlock, q.nestedOffset
+		if f.NestedBlock <= 0 || f.NestedBlock > 1<<20 {
 			return wire.ErrMissing.With("nested_blocksize in %s", wire.Quote(state.Name))
 		}
 		w.Layout += ", nested scales"
-		wanted = append(wanted, want{".nested_absmax", ceilDiv(blocks, f.nestedBlock), tensor.F32}, want{".nested_quant_map", 256, tensor.F32})
+		wanted = append(wanted, want{".nested_absmax", form.CeilDiv(blocks, f.NestedBlock), tensor.F32}, want{".nested_quant_map", 256, tensor.F32})
 	}
 	for _, c := range wanted {
 		part, err := s.companion(w.Name+c.name, []int64{c.n}, c.dtype)

@@ -1,6 +1,7 @@
 package quant
 
 import (
+	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -30,7 +31,7 @@ func bindBnb8(s *set, info *tensor.Info) (*Weight, error) {
 	}
 	w := &Weight{
 		Name: info.Name, Shape: info.Shape, Layout: "INT8, one absmax per row",
-		Parts: []tensor.Info{*info, *scb}, form: &bnb8{cols: info.Shape[1]},
+		Parts: []tensor.Info{*info, *scb}, form: &form.Bnb8{Cols: info.Shape[1]},
 	}
 	format, ok := s.find(stem + ".weight_format")
 	if !ok {

@@ -1,10 +1,9 @@
 package quant
 
 import (
-	"math"
 	"strings"
 
-	"github.com/anamnesis-go/anamnesis/asm"
+	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/strictjson"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -104,7 +103,7 @@ func (s *set) comfyNVFP4(info *tensor.Info, stem string) (*Weight, error) {
 		return nil, nil
 	}
 	rows, cols := info.Shape[0], 2*info.Shape[1]
-	g, scales, err := s.swizzled(stem+".weight_scale", rows, cols, 16, numbers[tensor.F8E4M3], tensor.F8E4M3, tensor.U8)
+	g, scales, err := s.swizzled(stem+".weight_scale", rows, cols, 16, form.Numbers[tensor.F8E4M3], tensor.F8E4M3, tensor.U8)
 	if err != nil {
 		return nil, err
 	}
@@ -113,20 +112,9 @@ func (s *set) comfyNVFP4(info *tensor.Info, stem string) (*Weight, error) {
 	if err != nil {
 		return nil, err
 	}
-	g.bulk = bulkOf(tensor.F8E4M3)
-	w.form = &scaled{cols: cols, codes: highFirstRow(cols), scales: g, global: global}
+	g.Bulk = form.BulkOf(tensor.F8E4M3)
+	w.form = &form.Scaled{Cols: cols, Codes: form.HighFirstRow(cols), Scales: g, Global: global}
 	return w, nil
-}
-
-// highFirstRow is rows of E2M1 with the first of two codes in the high nibble.
-func highFirstRow(cols int64) codes {
-	c := plainRows(cols/2, func(dst []float32, src []byte) {
-		for i, b := range src {
-			dst[2*i], dst[2*i+1] = asm.E2M1.Value(b>>4), asm.E2M1.Value(b&15)
-		}
-	})
-	c.under = underNibbles(true, func(code uint8) float32 { return asm.E2M1.Value(code) })
-	return c
 }
 
 func (s *set) comfyMXFP8(info *tensor.Info, stem string) (*Weight, error) {
@@ -135,66 +123,34 @@ func (s *set) comfyMXFP8(info *tensor.Info, stem string) (*Weight, error) {
 		return nil, nil
 	}
 	rows, cols := info.Shape[0], info.Shape[1]
-	g, scales, err := s.swizzled(stem+".weight_scale", rows, cols, 32, comfyExponent, tensor.F8E8M0, tensor.U8)
+	g, scales, err := s.swizzled(stem+".weight_scale", rows, cols, 32, form.ComfyExponent, tensor.F8E8M0, tensor.U8)
 	if err != nil {
 		return nil, err
 	}
-	g.bulk = comfyExponents
+	g.Bulk = form.ComfyExponents
 	return &Weight{
 		Name: info.Name, Shape: info.Shape, Layout: "MXFP8, 32-value blocks", Parts: []tensor.Info{*info, *scales},
-		form: &scaled{cols: cols, codes: float8Row(cols, codec), scales: g},
+		form: &form.Scaled{Cols: cols, Codes: form.Float8Row(cols, codec), Scales: g},
 	}, nil
-}
-
-// comfyExponent is E8M0 as ComfyUI reads it: zero is zero.
-func comfyExponent(p []byte, i int64) float32 {
-	if p[i] == 0 {
-		return 0
-	}
-	return exponentByte(p, i)
-}
-
-// comfyExponents is the same of many.
-func comfyExponents(_ *asm.Ops, dst []float32, p []byte) {
-	for i, c := range p {
-		dst[i] = math.Float32frombits(uint32(c) << 23)
-	}
 }
 
 // swizzled binds scales in the order of the GPU's block-scaled product: tiles
 // of 128 rows and 4 blocks, in each the rows r, r+32, r+64 and r+96 together.
-func (s *set) swizzled(name string, rows, cols, group int64, read number, types ...tensor.DType) (grid, *tensor.Info, error) {
+func (s *set) swizzled(name string, rows, cols, group int64, read form.Number, types ...tensor.DType) (form.Grid, *tensor.Info, error) {
 	groups := cols / group
 	if cols%group != 0 || groups == 0 {
-		return grid{}, nil, wire.ErrMismatch.With("%d columns are no whole groups of %d", cols, group)
+		return form.Grid{}, nil, wire.ErrMismatch.With("%d columns are no whole groups of %d", cols, group)
 	}
-	tiles := ceilDiv(groups, 4)
+	tiles := form.CeilDiv(groups, 4)
 	info, ok := s.find(name)
 	if !ok {
-		return grid{}, nil, wire.ErrMissing.With("its companion %s", wire.Quote(name))
+		return form.Grid{}, nil, wire.ErrMissing.With("its companion %s", wire.Quote(name))
 	}
-	if info.Elements() != ceilDiv(rows, 128)*tiles*512 {
-		return grid{}, nil, wire.ErrMismatch.With("its companion %s has shape %v for %d rows of %d groups", wire.Quote(name), info.Shape, rows, groups)
+	if info.Elements() != form.CeilDiv(rows, 128)*tiles*512 {
+		return form.Grid{}, nil, wire.ErrMismatch.With("its companion %s has shape %v for %d rows of %d groups", wire.Quote(name), info.Shape, rows, groups)
 	}
 	if _, err := s.companion(name, info.Shape, types...); err != nil {
-		return grid{}, nil, err
+		return form.Grid{}, nil, err
 	}
-	return swizzledGrid(rows, cols, group, info.Span.Len, read), info, nil
-}
-
-// swizzledGrid is those scales as a grid.
-func swizzledGrid(rows, cols, group, bytes int64, read number) grid {
-	groups := cols / group
-	tiles := ceilDiv(groups, 4)
-	place := func(r, c int64) int64 { return (r/128*tiles+c/4)*512 + r%32*16 + r%128/32*4 + c%4 }
-	g := groupGrid(rows, cols, group, 1, func(p []byte, i int64) float32 { return read(p, place(i/groups, i%groups)) })
-	g.whole = bytes
-	g.line = func(dst, p []byte, r, k int64) {
-		first := place(r, 0)
-		for i := range dst {
-			c := k + int64(i)
-			dst[i] = p[first+c/4*512+c%4]
-		}
-	}
-	return g
+	return form.SwizzledGrid(rows, cols, group, info.Span.Len, read), info, nil
 }

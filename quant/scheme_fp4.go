@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -82,9 +83,9 @@ func bindNVFP4(s *set, info *tensor.Info) (*Weight, error) {
 		if err != nil {
 			return nil, err
 		}
-		f.global, f.divides = global, n.divides
+		f.Global, f.Divides = global, n.divides
 		if n.plus {
-			f.codes = fp4PlusRow(f.cols)
+			f.Codes = form.Fp4PlusRow(f.Cols)
 		}
 		w.Layout = "16-value blocks"
 		return w, nil
@@ -122,7 +123,7 @@ func bindMXFP4(s *set, info *tensor.Info) (*Weight, error) {
 			return nil, err
 		}
 		if n.plus {
-			f.codes = fp4PlusRow(f.cols)
+			f.Codes = form.Fp4PlusRow(f.Cols)
 		}
 		w.Layout = "32-value blocks"
 		return w, nil
@@ -130,7 +131,7 @@ func bindMXFP4(s *set, info *tensor.Info) (*Weight, error) {
 	return nil, nil
 }
 
-// fp4 matches one way of naming.
+// Fp4 matches one way of naming.
 func (s *set) fp4(info *tensor.Info, n fp4Name) (stem string, scales *tensor.Info, ok bool) {
 	stem, ok = suffix(info, n.codes)
 	if !ok || !slices.Contains(n.types, info.DType) || len(info.Shape) < 2 {
@@ -141,7 +142,7 @@ func (s *set) fp4(info *tensor.Info, n fp4Name) (stem string, scales *tensor.Inf
 }
 
 // fp4Weight is codes two a byte and one scale per group of a row.
-func (s *set) fp4Weight(info, scales *tensor.Info, name string, shape []int64, group int64) (*Weight, *scaled, error) {
+func (s *set) fp4Weight(info, scales *tensor.Info, name string, shape []int64, group int64) (*Weight, *form.Scaled, error) {
 	cols := shape[len(shape)-1]
 	want := append(slices.Clone(shape[:len(shape)-1]), cols/group)
 	if cols%group != 0 || cols == 0 || !shaped(scales.Shape, want) {
@@ -149,14 +150,14 @@ func (s *set) fp4Weight(info, scales *tensor.Info, name string, shape []int64, g
 	}
 	read, size, err := scaleNumber(scales)
 	if scales.DType == tensor.F8E4M3 {
-		read, size, err = numbers[tensor.F8E4M3], 1, nil
+		read, size, err = form.Numbers[tensor.F8E4M3], 1, nil
 	}
 	if err != nil {
 		return nil, nil, err
 	}
 	rows := info.Elements() * 2 / cols
-	f := &scaled{cols: cols, codes: fp4Row(cols), scales: groupGrid(rows, cols, group, size, read)}
-	f.scales.bulk = bulkOf(scales.DType)
+	f := &form.Scaled{Cols: cols, Codes: form.Fp4Row(cols), Scales: form.GroupGrid(rows, cols, group, size, read)}
+	f.Scales.Bulk = form.BulkOf(scales.DType)
 	return &Weight{Name: name, Shape: shape, Parts: []tensor.Info{*info, *scales}, form: f}, f, nil
 }
 
@@ -168,7 +169,7 @@ func unpackedShape(shape []int64) []int64 {
 }
 
 // globalGrid binds a number over all scales: one, or one per matrix of a stack.
-func (s *set) globalGrid(w *Weight, name string) (*grid, error) {
+func (s *set) globalGrid(w *Weight, name string) (*form.Grid, error) {
 	info, ok := s.find(name)
 	if !ok {
 		return nil, wire.ErrMissing.With("its companion %s", wire.Quote(name))
@@ -178,11 +179,11 @@ func (s *set) globalGrid(w *Weight, name string) (*grid, error) {
 	}
 	n, _ := wire.Product(w.Shape[:len(w.Shape)-1])
 	rows := int64(n)
-	g := &grid{matrixRows: rows, blockRows: rows, blockCols: w.Shape[len(w.Shape)-1], cols: 1, size: 4, read: numbers[tensor.F32]}
+	g := &form.Grid{MatrixRows: rows, BlockRows: rows, BlockCols: w.Shape[len(w.Shape)-1], Cols: 1, Size: 4, Read: form.Numbers[tensor.F32]}
 	switch {
 	case info.Elements() == 1:
 	case len(w.Shape) == 3 && info.Elements() == w.Shape[0]:
-		g.matrixRows, g.blockRows = w.Shape[1], w.Shape[1]
+		g.MatrixRows, g.BlockRows = w.Shape[1], w.Shape[1]
 	default:
 		return nil, wire.ErrMismatch.With("its companion %s has shape %v beside %v", wire.Quote(name), info.Shape, w.Shape)
 	}

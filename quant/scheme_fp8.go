@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/asm"
+	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -64,7 +65,7 @@ func bindFP8(s *set, info *tensor.Info) (*Weight, error) {
 		return nil, err
 	}
 	cols := info.Shape[len(info.Shape)-1] // scaleGrid takes no scalar
-	f := &scaled{cols: cols, codes: float8Row(cols, codec), scales: g}
+	f := &form.Scaled{Cols: cols, Codes: form.Float8Row(cols, codec), Scales: g}
 	w := &Weight{
 		Name: info.Name, Shape: info.Shape, Parts: []tensor.Info{*info, *scale},
 		Layout: fmt.Sprintf("%v, %s", info.DType, withType(layout, scale)),
@@ -130,6 +131,6 @@ func (s *set) bindCast(info *tensor.Info, codec asm.Float) (*Weight, error) {
 	}
 	return &Weight{
 		Name: info.Name, Shape: info.Shape, Parts: []tensor.Info{*info}, Layout: info.DType.String() + ", no scale",
-		form: &blockForm{cols: cols, codes: float8Row(cols, codec)},
+		form: &form.BlockForm{Cols: cols, Codes: form.Float8Row(cols, codec)},
 	}, nil
 }

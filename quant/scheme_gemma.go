@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -51,16 +52,16 @@ func bindGemma(s *set, info *tensor.Info) (*Weight, error) {
 	rows := info.Shape[0]
 	return &Weight{
 		Name: name, Shape: []int64{rows, cols}, Layout: describe(bits, cols/blocks), Parts: []tensor.Info{*info, *scales},
-		form: &scaled{cols: cols, codes: codes, scales: groupGrid(rows, cols, cols/blocks, 4, numbers[tensor.F32])},
+		form: &form.Scaled{Cols: cols, Codes: codes, Scales: form.GroupGrid(rows, cols, cols/blocks, 4, form.Numbers[tensor.F32])},
 	}, nil
 }
 
 // gemmaCodes finds the width of a module's codes, which only the configuration
 // says for those that are packed in bytes.
-func (s *set) gemmaCodes(info *tensor.Info) (bits, cols int64, c codes, err error) {
+func (s *set) gemmaCodes(info *tensor.Info) (bits, cols int64, c form.Codes, err error) {
 	stored := info.Shape[1]
 	if info.DType == tensor.I8 {
-		return 8, stored, int8Row(stored), nil
+		return 8, stored, form.Int8Row(stored), nil
 	}
 	bits, err = s.gemmaBits(info.Name)
 	if err != nil {
@@ -70,7 +71,7 @@ func (s *set) gemmaCodes(info *tensor.Info) (bits, cols int64, c codes, err erro
 		return 0, 0, c, wire.ErrMismatch.With("%s says %d bits for bytes without sign", s.config.file, bits)
 	}
 	cols = stored * 8 / bits
-	return bits, cols, streamRow(cols, bits, stored, int32(1)<<(bits-1)), nil
+	return bits, cols, form.StreamRow(cols, bits, stored, int32(1)<<(bits-1)), nil
 }
 
 // gemmaBits asks the configuration: of its patterns the one that matches the

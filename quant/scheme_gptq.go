@@ -3,6 +3,7 @@ package quant
 import (
 	"slices"
 
+	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -41,22 +42,22 @@ func bindGPTQ(s *set, info *tensor.Info) (*Weight, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &gptq{out: out, groups: groups}
+	f := &form.GPTQ{Out: out, Groups: groups}
 	if err := s.gptqSizes(stem, f, info, zeros); err != nil {
 		return nil, err
 	}
-	if f.scale, f.scaleSize, err = scaleNumber(scales); err != nil {
+	if f.Scale, f.ScaleSize, err = scaleNumber(scales); err != nil {
 		return nil, err
 	}
-	f.bulk = bulkOf(scales.DType)
-	if f.oldZeros, err = s.oldZeros(stem, f, zeros); err != nil {
+	f.Bulk = form.BulkOf(scales.DType)
+	if f.OldZeros, err = s.oldZeros(stem, f, zeros); err != nil {
 		return nil, err
 	}
 	w := &Weight{
-		Name: stem + ".weight", Shape: []int64{out, f.in}, Layout: describe(f.bits, f.groupSize),
+		Name: stem + ".weight", Shape: []int64{out, f.In}, Layout: describe(f.Bits, f.GroupSize),
 		Parts: []tensor.Info{*info, *scales, *zeros}, form: f,
 	}
-	if !f.oldZeros {
+	if !f.OldZeros {
 		w.Layout += ", v2"
 	}
 	return w, s.gptqOrder(w, f, stem)
@@ -64,24 +65,24 @@ func bindGPTQ(s *set, info *tensor.Info) (*Weight, error) {
 
 // gptqSizes finds the width of a field from the zero points, which are packed
 // along the outputs, and the inputs from that.
-func (s *set) gptqSizes(stem string, f *gptq, info, zeros *tensor.Info) error {
-	if f.out == 0 || zeros.Shape[1]*32%f.out != 0 {
-		return wire.ErrMismatch.With("%s has shape %v beside %d outputs", wire.Quote(zeros.Name), zeros.Shape, f.out)
+func (s *set) gptqSizes(stem string, f *form.GPTQ, info, zeros *tensor.Info) error {
+	if f.Out == 0 || zeros.Shape[1]*32%f.Out != 0 {
+		return wire.ErrMismatch.With("%s has shape %v beside %d outputs", wire.Quote(zeros.Name), zeros.Shape, f.Out)
 	}
-	f.bits = zeros.Shape[1] * 32 / f.out
-	if !slices.Contains([]int64{2, 3, 4, 8}, f.bits) && !(s.autoRound() && f.bits >= 5 && f.bits <= 7) {
-		return wire.ErrUnsupported.With("fields of %d bits in %s (GPTQModel's gptq_p): gptqmodel can dequantize it", f.bits, wire.Quote(zeros.Name))
+	f.Bits = zeros.Shape[1] * 32 / f.Out
+	if !slices.Contains([]int64{2, 3, 4, 8}, f.Bits) && !(s.autoRound() && f.Bits >= 5 && f.Bits <= 7) {
+		return wire.ErrUnsupported.With("fields of %d bits in %s (GPTQModel's gptq_p): gptqmodel can dequantize it", f.Bits, wire.Quote(zeros.Name))
 	}
-	if n, ok, err := s.whole(stem, "bits"); err != nil || ok && n != f.bits {
-		return orMismatch(err, "%s says %d bits, %s has %d", s.config.file, n, wire.Quote(zeros.Name), f.bits)
+	if n, ok, err := s.whole(stem, "bits"); err != nil || ok && n != f.Bits {
+		return orMismatch(err, "%s says %d bits, %s has %d", s.config.file, n, wire.Quote(zeros.Name), f.Bits)
 	}
-	if info.Shape[0]*32%f.bits != 0 {
-		return wire.ErrMismatch.With("%d words do not hold whole fields of %d bits", info.Shape[0], f.bits)
+	if info.Shape[0]*32%f.Bits != 0 {
+		return wire.ErrMismatch.With("%d words do not hold whole fields of %d bits", info.Shape[0], f.Bits)
 	}
-	f.in = info.Shape[0] * 32 / f.bits
-	f.groupSize = f.in / max(1, f.groups)
-	if f.in == 0 || f.groups == 0 {
-		return wire.ErrMismatch.With("%d inputs in %d groups", f.in, f.groups)
+	f.In = info.Shape[0] * 32 / f.Bits
+	f.GroupSize = f.In / max(1, f.Groups)
+	if f.In == 0 || f.Groups == 0 {
+		return wire.ErrMismatch.With("%d inputs in %d groups", f.In, f.Groups)
 	}
 	n, ok, err := s.whole(stem, "group_size")
 	if err != nil {
@@ -91,25 +92,25 @@ func (s *set) gptqSizes(stem string, f *gptq, info, zeros *tensor.Info) error {
 		return wire.ErrRange.With("%s says groups of 0", s.config.file)
 	}
 	if ok && n > 0 {
-		f.groupSize = n
-	} else if ok && f.groups != 1 {
-		return wire.ErrMismatch.With("%s says one group for all inputs, %s has %d", s.config.file, wire.Quote(zeros.Name), f.groups)
-	} else if f.in%f.groups != 0 {
-		return wire.ErrUnsupported.With("%d inputs in %d groups: a config.json with group_size decides", f.in, f.groups)
+		f.GroupSize = n
+	} else if ok && f.Groups != 1 {
+		return wire.ErrMismatch.With("%s says one group for all inputs, %s has %d", s.config.file, wire.Quote(zeros.Name), f.Groups)
+	} else if f.In%f.Groups != 0 {
+		return wire.ErrUnsupported.With("%d inputs in %d groups: a config.json with group_size decides", f.In, f.Groups)
 	}
-	if ceilDiv(f.in, f.groupSize) != f.groups {
-		return wire.ErrMismatch.With("%d inputs in groups of %d are not %d groups", f.in, f.groupSize, f.groups)
+	if form.CeilDiv(f.In, f.GroupSize) != f.Groups {
+		return wire.ErrMismatch.With("%d inputs in groups of %d are not %d groups", f.In, f.GroupSize, f.Groups)
 	}
 	return nil
 }
 
 // gptqOrder binds the groups of inputs that were quantized out of order, and
 // proves that each exists.
-func (s *set) gptqOrder(w *Weight, f *gptq, stem string) error {
+func (s *set) gptqOrder(w *Weight, f *form.GPTQ, stem string) error {
 	if _, ok := s.find(stem + ".g_idx"); !ok {
 		return nil
 	}
-	index, err := s.companion(stem+".g_idx", []int64{f.in}, tensor.I32)
+	index, err := s.companion(stem+".g_idx", []int64{f.In}, tensor.I32)
 	if err != nil {
 		return err
 	}
@@ -118,12 +119,12 @@ func (s *set) gptqOrder(w *Weight, f *gptq, stem string) error {
 		return err
 	}
 	ordered := true
-	for i := range f.in {
-		g := f.group(int32(u32(p[4*i:])))
-		if g < 0 || g >= f.groups {
-			return wire.ErrRange.With("%s names group %d of %d", wire.Quote(index.Name), g, f.groups)
+	for i := range f.In {
+		g := f.Group(int32(form.U32(p[4*i:])))
+		if g < 0 || g >= f.Groups {
+			return wire.ErrRange.With("%s names group %d of %d", wire.Quote(index.Name), g, f.Groups)
 		}
-		ordered = ordered && g == i/f.groupSize
+		ordered = ordered && g == i/f.GroupSize
 	}
 	if !ordered {
 		w.Layout += ", act-order"

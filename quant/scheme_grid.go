@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -15,43 +16,43 @@ const defaultBlock = 128
 // scaleGrid says where the scale of an element stands, from the shapes of the
 // weight and its scale, and how people call that. The shape alone decides all
 // but the block's size.
-func (s *set) scaleGrid(w, scale *tensor.Info) (grid, string, error) {
+func (s *set) scaleGrid(w, scale *tensor.Info) (form.Grid, string, error) {
 	read, size, err := scaleNumber(scale)
 	if err != nil {
-		return grid{}, "", err
+		return form.Grid{}, "", err
 	}
 	if len(w.Shape) == 0 {
-		return grid{}, "", wire.ErrUnsupported.With("a scalar with a scale")
+		return form.Grid{}, "", wire.ErrUnsupported.With("a scalar with a scale")
 	}
 	cols := w.Shape[len(w.Shape)-1]
 	rows := w.Elements() / max(1, cols)
-	g := grid{matrixRows: rows, blockRows: rows, blockCols: cols, cols: 1, size: size, read: read, bulk: bulkOf(scale.DType)}
+	g := form.Grid{MatrixRows: rows, BlockRows: rows, BlockCols: cols, Cols: 1, Size: size, Read: read, Bulk: form.BulkOf(scale.DType)}
 	if len(w.Shape) > 2 {
-		g.matrixRows = w.Shape[len(w.Shape)-2]
+		g.MatrixRows = w.Shape[len(w.Shape)-2]
 	}
 	n := scale.Elements()
 	have := squeeze(scale.Shape)
 	switch {
 	case rows == 0 || cols == 0:
-		return grid{}, "", wire.ErrUnsupported.With("an empty weight with a scale")
+		return form.Grid{}, "", wire.ErrUnsupported.With("an empty weight with a scale")
 	case n == 1:
-		g.matrixRows, g.blockRows = rows, rows
+		g.MatrixRows, g.BlockRows = rows, rows
 		return g, "one scale", nil
 	case len(w.Shape) == 1:
 		return s.blockGrid(g, w, scale, []int64{1, n})
 	case n == rows && (len(have) == 1 || lastIsOne(scale.Shape)) && !s.perColumn(w, scale):
-		g.blockRows = 1
+		g.BlockRows = 1
 		return g, "one scale per row", nil
 	case s.perColumn(w, scale):
-		g.blockRows, g.blockCols, g.cols = g.matrixRows, 1, cols
+		g.BlockRows, g.BlockCols, g.Cols = g.MatrixRows, 1, cols
 		return g, "one scale per column", nil
-	case len(w.Shape) > 2 && len(have) == 1 && n == rows/g.matrixRows:
-		g.blockRows = g.matrixRows
+	case len(w.Shape) > 2 && len(have) == 1 && n == rows/g.MatrixRows:
+		g.BlockRows = g.MatrixRows
 		return g, "one scale per matrix", nil
 	case len(have) >= 2:
 		return s.blockGrid(g, w, scale, have[len(have)-2:])
 	default:
-		return grid{}, "", mismatch(w, scale)
+		return form.Grid{}, "", mismatch(w, scale)
 	}
 }
 
@@ -83,21 +84,21 @@ func squeeze(shape []int64) []int64 {
 }
 
 // blockGrid finds the size of blocks for a grid of have[0] x have[1].
-func (s *set) blockGrid(g grid, w, scale *tensor.Info, have []int64) (grid, string, error) {
+func (s *set) blockGrid(g form.Grid, w, scale *tensor.Info, have []int64) (form.Grid, string, error) {
 	cols := w.Shape[len(w.Shape)-1]
-	if scale.Elements() != have[0]*have[1]*(w.Elements()/cols/g.matrixRows) {
-		return grid{}, "", mismatch(w, scale)
+	if scale.Elements() != have[0]*have[1]*(w.Elements()/cols/g.MatrixRows) {
+		return form.Grid{}, "", mismatch(w, scale)
 	}
-	block, said := s.blockSize(have, g.matrixRows, cols)
-	if block[0] > 0 && block[1] > 0 && ceilDiv(g.matrixRows, block[0]) == have[0] && ceilDiv(cols, block[1]) == have[1] {
-		g.blockRows, g.blockCols, g.cols = block[0], block[1], have[1]
+	block, said := s.blockSize(have, g.MatrixRows, cols)
+	if block[0] > 0 && block[1] > 0 && form.CeilDiv(g.MatrixRows, block[0]) == have[0] && form.CeilDiv(cols, block[1]) == have[1] {
+		g.BlockRows, g.BlockCols, g.Cols = block[0], block[1], have[1]
 		return g, fmt.Sprintf("%dx%d blocks", block[0], block[1]), nil
 	}
 	if said {
-		return grid{}, "", wire.ErrMismatch.With("%s says weight_block_size [%d %d], but %s has shape %v beside %v: %s decides",
+		return form.Grid{}, "", wire.ErrMismatch.With("%s says weight_block_size [%d %d], but %s has shape %v beside %v: %s decides",
 			s.config.file, block[0], block[1], wire.Quote(scale.Name), scale.Shape, w.Shape, wire.OptionBlock)
 	}
-	return grid{}, "", wire.ErrUnsupported.With("%s has shape %v beside %v: %s says the size of its blocks",
+	return form.Grid{}, "", wire.ErrUnsupported.With("%s has shape %v beside %v: %s says the size of its blocks",
 		wire.Quote(scale.Name), scale.Shape, w.Shape, wire.OptionBlock)
 }
 
@@ -122,14 +123,14 @@ func (s *set) blockSize(have []int64, rows, cols int64) (block [2]int64, said bo
 }
 
 // scaleNumber is how a scale is read; a plain byte is an exponent.
-func scaleNumber(scale *tensor.Info) (number, int64, error) {
+func scaleNumber(scale *tensor.Info) (form.Number, int64, error) {
 	if scale.DType == tensor.U8 {
-		return exponentByte, 1, nil
+		return form.ExponentByte, 1, nil
 	}
 	g, _ := scale.DType.Geometry()
 	switch scale.DType {
 	case tensor.F32, tensor.F16, tensor.BF16, tensor.F8E8M0:
-		return numbers[scale.DType], int64(g.Bytes), nil
+		return form.Numbers[scale.DType], int64(g.Bytes), nil
 	}
 	return nil, 0, wire.ErrUnsupported.With("its scale %s is %s", wire.Quote(scale.Name), scale.TypeName())
 }

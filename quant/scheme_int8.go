@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -31,18 +32,18 @@ func bindInt8(s *set, info *tensor.Info) (*Weight, error) {
 		return nil, err
 	}
 	cols := info.Shape[len(info.Shape)-1]
-	f := &scaled{cols: cols, codes: int8Row(cols), scales: g}
+	f := &form.Scaled{Cols: cols, Codes: form.Int8Row(cols), Scales: g}
 	w := &Weight{
 		Name: info.Name, Shape: info.Shape, Layout: fmt.Sprintf("INT8, %s", layout), Parts: []tensor.Info{*info, *scales}, form: f,
 	}
 	if err := s.zeroPoints(w, f, stem+".weight_zero_point", tensor.I8); err != nil {
 		return nil, err
 	}
-	return w, s.says(stem, "int", g.blockCols, f.seconds != nil, scales)
+	return w, s.says(stem, "int", g.BlockCols, f.Seconds != nil, scales)
 }
 
 // zeroPoints binds a zero point beside each scale, where there are any.
-func (s *set) zeroPoints(w *Weight, f *scaled, name string, types ...tensor.DType) error {
+func (s *set) zeroPoints(w *Weight, f *form.Scaled, name string, types ...tensor.DType) error {
 	zeros, ok := s.find(name)
 	if !ok {
 		return nil
@@ -50,9 +51,9 @@ func (s *set) zeroPoints(w *Weight, f *scaled, name string, types ...tensor.DTyp
 	if !slices.Contains(types, zeros.DType) || zeros.Elements() != w.Parts[1].Elements() {
 		return mismatch(&w.Parts[0], zeros)
 	}
-	second := f.scales
-	second.size, second.read, second.bulk = 1, numbers[zeros.DType], bulkOf(zeros.DType)
-	f.seconds, f.op = &second, opShift
+	second := f.Scales
+	second.Size, second.Read, second.Bulk = 1, form.Numbers[zeros.DType], form.BulkOf(zeros.DType)
+	f.Seconds, f.Op = &second, form.OpShift
 	w.Parts = append(w.Parts, *zeros)
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/asm"
+	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -86,9 +87,9 @@ func (s *set) mlxAffine(w *Weight, stem string, cols, rows, bits, group int64, s
 	if err != nil {
 		return err
 	}
-	g := groupGrid(rows, cols, group, size, read)
-	g.bulk = bulkOf(scales.DType)
-	w.form = &scaled{cols: cols, codes: streamRow(cols, bits, cols*bits/8, 0), scales: g, seconds: &g, op: opAffine}
+	g := form.GroupGrid(rows, cols, group, size, read)
+	g.Bulk = form.BulkOf(scales.DType)
+	w.form = &form.Scaled{Cols: cols, Codes: form.StreamRow(cols, bits, cols*bits/8, 0), Scales: g, Seconds: &g, Op: form.OpAffine}
 	w.Parts = append(w.Parts, *biases)
 	return nil
 }
@@ -98,17 +99,17 @@ func (s *set) mlxFloat(w *Weight, stem, mode string, cols, rows, group int64, sc
 	if scales.DType != tensor.U8 {
 		return wire.ErrUnsupported.With("its scales %s are %s", wire.Quote(scales.Name), scales.TypeName())
 	}
-	f := &scaled{cols: cols, scales: groupGrid(rows, cols, group, 1, exponentByte)}
-	f.scales.bulk = bulkOf(tensor.U8)
+	f := &form.Scaled{Cols: cols, Scales: form.GroupGrid(rows, cols, group, 1, form.ExponentByte)}
+	f.Scales.Bulk = form.BulkOf(tensor.U8)
 	w.form = f
 	switch strings.ToLower(mode) {
 	case "mxfp4":
-		f.codes = fp4Row(cols)
+		f.Codes = form.Fp4Row(cols)
 	case "nvfp4":
-		f.codes, f.scales.read, f.scales.bulk = fp4Row(cols), numbers[tensor.F8E4M3], bulkOf(tensor.F8E4M3)
+		f.Codes, f.Scales.Read, f.Scales.Bulk = form.Fp4Row(cols), form.Numbers[tensor.F8E4M3], form.BulkOf(tensor.F8E4M3)
 		return s.mlxGlobal(w, f, stem+".global_scale")
 	case "mxfp8":
-		f.codes = float8Row(cols, asm.E4M3)
+		f.Codes = form.Float8Row(cols, asm.E4M3)
 	default:
 		return wire.ErrUnsupported.With("MLX mode %s", wire.Quote(mode))
 	}
@@ -120,7 +121,7 @@ const largestNVFP4 = 448 * 6
 
 // mlxGlobal binds the number over all scales, if there is one: MLX stores the
 // largest number of the matrix.
-func (s *set) mlxGlobal(w *Weight, f *scaled, name string) error {
+func (s *set) mlxGlobal(w *Weight, f *form.Scaled, name string) error {
 	if _, ok := s.find(name); !ok {
 		return nil
 	}
@@ -128,8 +129,8 @@ func (s *set) mlxGlobal(w *Weight, f *scaled, name string) error {
 	if err != nil {
 		return err
 	}
-	read := global.read
-	global.read = func(p []byte, i int64) float32 { return read(p, i) / largestNVFP4 }
-	f.global, w.Layout = global, w.Layout+", global scale"
+	read := global.Read
+	global.Read = func(p []byte, i int64) float32 { return read(p, i) / largestNVFP4 }
+	f.Global, w.Layout = global, w.Layout+", global scale"
 	return nil
 }

@@ -1,6 +1,7 @@
 package quant
 
 import (
+	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -41,15 +42,11 @@ func bindModelOpt4(s *set, info *tensor.Info) (*Weight, error) {
 		return nil, err
 	}
 	rows := info.Elements() / cols * 2
-	pick := func(dst []float32, src []byte, r int64) {
-		for c, b := range src[r/2*cols:][:cols] {
-			dst[c] = float32(int8(b>>(4*(r%2))<<4) >> 4)
-		}
-	}
-	pairs := codes{rowBytes: cols, perRow: 2, pick: pick}
-	pairs.under = underHalfBytes(func(code uint8) float32 { return float32(int8(code<<4) >> 4) })
 	return &Weight{
 		Name: info.Name, Shape: shape, Layout: "ModelOpt, " + describe(4, cols/groups), Parts: []tensor.Info{*info, *scales},
-		form: &scaled{cols: cols, codes: pairs, scales: groupGrid(rows, cols, cols/groups, size, read)},
+		form: &form.Scaled{Cols: cols, Codes: form.PairRows(cols, signedNibble), Scales: form.GroupGrid(rows, cols, cols/groups, size, read)},
 	}, nil
 }
+
+// signedNibble is four bits in two's complement.
+func signedNibble(code uint8) float32 { return float32(int8(code<<4) >> 4) }

@@ -3,7 +3,7 @@ package quant
 import (
 	"slices"
 
-	"github.com/anamnesis-go/anamnesis/asm"
+	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -53,16 +53,16 @@ func bindPacked(s *set, info *tensor.Info) (*Weight, error) {
 		return nil, err
 	}
 	rows := info.Elements() / words
-	f := &scaled{cols: cols, codes: streamRow(cols, bits, 4*words, 1<<(bits-1)), scales: groupGrid(rows, cols, group, size, read)}
-	f.scales.bulk = bulkOf(scales.DType)
+	f := &form.Scaled{Cols: cols, Codes: form.StreamRow(cols, bits, 4*words, 1<<(bits-1)), Scales: form.GroupGrid(rows, cols, group, size, read)}
+	f.Scales.Bulk = form.BulkOf(scales.DType)
 	if loose {
-		f.codes = wordRow(bits, 4*words, 1<<(bits-1))
+		f.Codes = form.WordRow(bits, 4*words, 1<<(bits-1))
 	}
 	w.Layout, w.form = describe(bits, group), f
 	if err := s.packedZeros(w, f, stem, bits, loose, rows, groups); err != nil {
 		return nil, err
 	}
-	if err := s.says(stem, "int", group, f.seconds != nil, scales); err != nil {
+	if err := s.says(stem, "int", group, f.Seconds != nil, scales); err != nil {
 		return nil, err
 	}
 	return w, s.packedOrder(w, f, stem, groups)
@@ -93,7 +93,7 @@ func (s *set) packedBits(stem string, cols, words int64) (bits int64, loose bool
 	}
 	fit := 0
 	for b := int64(1); b <= 8; b++ {
-		if allowed[b] && (ceilDiv(cols*b, 32) == words || ceilDiv(cols, 32/b) == words) {
+		if allowed[b] && (form.CeilDiv(cols*b, 32) == words || form.CeilDiv(cols, 32/b) == words) {
 			bits, fit = b, fit+1
 		}
 	}
@@ -103,14 +103,14 @@ func (s *set) packedBits(stem string, cols, words int64) (bits int64, loose bool
 	case fit > 1:
 		return 0, false, wire.ErrUnsupported.With("%d words for %d columns have several readings: the configuration must say num_bits", words, cols)
 	}
-	stream, unused := ceilDiv(cols*bits, 32) == words, ceilDiv(cols, 32/bits) == words
+	stream, unused := form.CeilDiv(cols*bits, 32) == words, form.CeilDiv(cols, 32/bits) == words
 	return bits, 32%bits != 0 && unused && !(stream && s.config.since(0, 17)), nil
 }
 
 // allowedBits are the widths that the configuration gives a module, or those
 // that every version packs alike.
 func (s *set) allowedBits(stem string) (allowed [9]bool, err error) {
-	groups, err := s.groups(stem)
+	groups, err := s.Groups(stem)
 	if err != nil {
 		return allowed, err
 	}
@@ -129,7 +129,7 @@ func (s *set) allowedBits(stem string) (allowed [9]bool, err error) {
 	return allowed, nil
 }
 
-// groupSize is columns per group, which must divide them: a last group that is
+// GroupSize is columns per group, which must divide them: a last group that is
 // shorter has no size that the shapes could tell.
 func (s *set) groupSize(cols, groups int64) (int64, error) {
 	if groups <= 0 || cols%groups != 0 {
@@ -140,67 +140,37 @@ func (s *set) groupSize(cols, groups int64) (int64, error) {
 
 // packedZeros binds zero points, which are packed as the codes are, but along
 // the rows.
-func (s *set) packedZeros(w *Weight, f *scaled, stem string, bits int64, loose bool, rows, groups int64) error {
+func (s *set) packedZeros(w *Weight, f *form.Scaled, stem string, bits int64, loose bool, rows, groups int64) error {
 	info, ok := s.find(stem + ".weight_zero_point")
 	if !ok {
 		return nil
 	}
-	words := ceilDiv(rows*bits, 32)
+	words := form.CeilDiv(rows*bits, 32)
 	if loose {
-		words = ceilDiv(rows, 32/bits)
+		words = form.CeilDiv(rows, 32/bits)
 	}
 	switch {
 	case info.DType == tensor.I8 && info.Elements() == rows*groups:
-		g := groupGrid(rows, f.cols, f.scales.blockCols, 1, numbers[tensor.I8])
-		g.bulk, f.seconds = bulkOf(tensor.I8), &g
+		g := form.GroupGrid(rows, f.Cols, f.Scales.BlockCols, 1, form.Numbers[tensor.I8])
+		g.Bulk, f.Seconds = form.BulkOf(tensor.I8), &g
 	case info.DType == tensor.I32 && len(w.Shape) == 2 && shaped(info.Shape, []int64{words, groups}):
-		g := packedZeroGrid(rows, f.cols, f.scales.blockCols, bits, loose)
-		f.seconds = &g
+		g := form.PackedZeroGrid(rows, f.Cols, f.Scales.BlockCols, bits, loose)
+		f.Seconds = &g
 	default:
 		return mismatch(&w.Parts[0], info)
 	}
-	f.op = opShift
+	f.Op = form.OpShift
 	w.Parts = append(w.Parts, *info)
 	return nil
 }
 
-// packedZeroGrid is fields of words that lie side by side, those of a column along
-// the rows, less the middle of the codes.
-func packedZeroGrid(rows, cols, group, bits int64, loose bool) grid {
-	groups, per, bias := cols/group, 32/bits, []float32{float32(int32(1) << (bits - 1))}
-	g := groupGrid(rows, cols, group, 4, func(p []byte, i int64) float32 {
-		row, group := i/groups, i%groups
-		if loose {
-			return float32(u32(p[4*(row/per*groups+group):])>>(row%per*bits)&(1<<bits-1)) - bias[0]
-		}
-		return float32(column(p, groups, bits, row, group)) - bias[0]
-	})
-	g.whole = 4 * ceilDiv(rows*bits, 32) * groups
-	if loose {
-		g.whole = 4 * ceilDiv(rows, per) * groups
-	}
-	g.pick = func(o *asm.Ops, dst []float32, p []byte, row, k int64, room []byte) bool {
-		word, shift := row*bits/32, row*bits%32
-		if loose {
-			word, shift = row/per, row%per*bits
-		}
-		if shift+bits > 32 {
-			return false
-		}
-		o.Pick(int(shift), int(bits), room, p[4*(word*groups+k):][:4*len(dst)])
-		o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, asm.F32, asm.Raw(dst), room, unscaled[:], bias, len(room))
-		return true
-	}
-	return g
-}
-
 // packedOrder binds the groups of columns that were quantized out of order. A
 // negative entry means that the order was never set.
-func (s *set) packedOrder(w *Weight, f *scaled, stem string, groups int64) error {
+func (s *set) packedOrder(w *Weight, f *form.Scaled, stem string, groups int64) error {
 	if _, ok := s.find(stem + ".weight_g_idx"); !ok {
 		return nil
 	}
-	index, err := s.companion(stem+".weight_g_idx", []int64{f.cols}, tensor.I32)
+	index, err := s.companion(stem+".weight_g_idx", []int64{f.Cols}, tensor.I32)
 	if err != nil {
 		return err
 	}
@@ -208,8 +178,8 @@ func (s *set) packedOrder(w *Weight, f *scaled, stem string, groups int64) error
 	if err != nil {
 		return err
 	}
-	for c := range f.cols {
-		g := int32(u32(p[4*c:]))
+	for c := range f.Cols {
+		g := int32(form.U32(p[4*c:]))
 		if g < 0 {
 			w.Extra = append(w.Extra, *index)
 			return nil
@@ -218,7 +188,7 @@ func (s *set) packedOrder(w *Weight, f *scaled, stem string, groups int64) error
 			return wire.ErrRange.With("%s names group %d of %d", wire.Quote(index.Name), g, groups)
 		}
 	}
-	f.columns = true
+	f.Columns = true
 	w.Parts = append(w.Parts, *index)
 	return nil
 }

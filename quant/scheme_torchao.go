@@ -3,6 +3,7 @@ package quant
 import (
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/strictjson"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -47,13 +48,13 @@ func bindTorchAO(s *set, info *tensor.Info) (*Weight, error) {
 	w := &Weight{Name: name, Shape: info.Shape, Parts: []tensor.Info{*info}, Layout: o.text("_type")}
 	switch o.text("_type") {
 	case "Int8Tensor", "IntxUnpackedToInt8Tensor":
-		return w, s.torchaoRows(w, prefix, tensor.I8, int8Row)
+		return w, s.torchaoRows(w, prefix, tensor.I8, form.Int8Row)
 	case "Float8Tensor":
 		codec, ok := fp8Codec(info.DType)
 		if !ok {
 			return nil, wire.ErrMismatch.With("Float8Tensor holds %s", info.TypeName())
 		}
-		return w, s.torchaoRows(w, prefix, info.DType, func(cols int64) codes { return float8Row(cols, codec) })
+		return w, s.torchaoRows(w, prefix, info.DType, func(cols int64) form.Codes { return form.Float8Row(cols, codec) })
 	default:
 		return nil, wire.ErrUnsupported.With("TorchAO's %s: its dequantize() can save the model in full", wire.Quote(o.text("_type")))
 	}
@@ -61,7 +62,7 @@ func bindTorchAO(s *set, info *tensor.Info) (*Weight, error) {
 
 // torchaoRows is codes of a byte under scales of rows or groups, and zero
 // points of the same shape.
-func (s *set) torchaoRows(w *Weight, prefix string, want tensor.DType, rows func(cols int64) codes) error {
+func (s *set) torchaoRows(w *Weight, prefix string, want tensor.DType, rows func(cols int64) form.Codes) error {
 	info := &w.Parts[0]
 	scale, ok := s.find(prefix + "_scale")
 	if !ok {
@@ -75,13 +76,13 @@ func (s *set) torchaoRows(w *Weight, prefix string, want tensor.DType, rows func
 		return err
 	}
 	cols := info.Shape[1]
-	f := &scaled{cols: cols, codes: rows(cols), scales: g}
+	f := &form.Scaled{Cols: cols, Codes: rows(cols), Scales: g}
 	w.Parts, w.form = append(w.Parts, *scale), f
 	zero, ok := s.find(prefix + "_zero_point")
 	if !ok {
 		return nil
 	}
-	read, size := numbers[zero.DType], int64(1)
+	read, size := form.Numbers[zero.DType], int64(1)
 	if geometry, known := zero.DType.Geometry(); known {
 		size = int64(geometry.Bytes)
 	}
@@ -89,11 +90,11 @@ func (s *set) torchaoRows(w *Weight, prefix string, want tensor.DType, rows func
 		return mismatch(info, zero)
 	}
 	z := g
-	z.read, z.size, z.bulk = read, size, nil
+	z.Read, z.Size, z.Bulk = read, size, nil
 	if zero.DType == tensor.I8 {
-		z.bulk = bulkOf(tensor.I8)
+		z.Bulk = form.BulkOf(tensor.I8)
 	}
-	f.seconds, f.op = &z, opShift
+	f.Seconds, f.Op = &z, form.OpShift
 	w.Parts = append(w.Parts, *zero)
 	return nil
 }

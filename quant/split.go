@@ -4,33 +4,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
-	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
 // MLX stacks the experts of a layer, which in transformers' files are one by
 // one. A folder has them so.
-
-// shifted is the rows of a form from one on.
-type shifted struct {
-	form
-	first int64
-}
-
-func (f *shifted) geometry() geometry { return geometry{shared: true} }
-
-func (f *shifted) need(p int, lo, hi int64) tensor.Span {
-	return f.form.need(p, f.first+lo, f.first+hi)
-}
-
-func (f *shifted) decode(dst []float32, parts [][]byte, lo, hi int64) {
-	f.form.decode(dst, parts, f.first+lo, f.first+hi)
-}
-
-func (f *shifted) direct(q request) bool {
-	return f.form.direct(q.of(q.parts, f.first+q.lo, f.first+q.hi))
-}
 
 // mlxExperts are MLX's names of stacks, and what one expert's layers are called
 // instead.
@@ -66,7 +46,7 @@ func (s *set) split(out *Bound) error {
 	}
 	var all []*Weight
 	for _, w := range out.Weights {
-		if w.row.stacked && len(w.Shape) == 3 && !w.Transposed() {
+		if w.row.stacked && len(w.Shape) == 3 && !w.Matrix().Transposed() {
 			before, after, ok := expertOf(w.Name)
 			if !ok {
 				return stackError(w.Name)
@@ -104,7 +84,7 @@ func (s *set) experts(all []*Weight, w *Weight, before, after string) (_ []*Weig
 		}
 		one := *w
 		one.Name, one.Shape = before+number+after, w.Shape[1:]
-		one.form, one.rows = &shifted{w.form, e * rows}, rows
+		one.form, one.rows = &form.Shifted{Form: w.form, First: e * rows}, rows
 		if all, err = limits.Append(s.b, all, &one); err != nil {
 			return nil, err
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -119,7 +120,7 @@ func (s *set) fuseStacks(out *Bound, stem string, l *layersOf, woven bool) error
 
 // fuseStack is one parameter of all experts, of one stack or of two.
 func (s *set) fuseStack(name string, l *layersOf, layers []string, woven bool) (*Weight, error) {
-	f := &turned{side: int64(len(layers)), woven: woven && len(layers) > 1}
+	f := &form.Turned{Side: int64(len(layers)), Woven: woven && len(layers) > 1}
 	w := &Weight{Name: name, form: f}
 	for _, layer := range layers {
 		part := l.weights[layer]
@@ -135,26 +136,26 @@ func (s *set) fuseStack(name string, l *layersOf, layers []string, woven bool) (
 		}
 		w.Shape[2] = part.Shape[1]
 	}
-	w.Shape[2] *= f.side
-	f.in, f.out = w.Shape[1], w.Shape[2]
-	w.rows, w.cols = w.Shape[0]*f.in, f.out
-	matrices, ok := wire.Int(uint64(w.Shape[0])*uint64(f.side), wire.MaxSize)
+	w.Shape[2] *= f.Side
+	f.In, f.Out = w.Shape[1], w.Shape[2]
+	w.rows, w.cols = w.Shape[0]*f.In, f.Out
+	matrices, ok := wire.Int(uint64(w.Shape[0])*uint64(f.Side), wire.MaxSize)
 	if !ok {
 		return nil, wire.ErrOverflow.With("%d experts", w.Shape[0])
 	}
-	pieces, err := limits.Make[piece](s.b, matrices)
+	pieces, err := limits.Make[form.Piece](s.b, matrices)
 	if err != nil {
 		return nil, err
 	}
-	f.pieces = pieces
+	f.Pieces = pieces
 	for k, layer := range layers {
 		part := l.weights[layer]
-		inner, ok := part.form.(slicer)
-		if !ok || !inner.slices() {
+		inner, ok := part.form.(form.Slicer)
+		if !ok || !inner.Slices() {
 			return nil, wire.ErrUnsupported.With("%s cannot be written transposed", wire.Quote(part.Name))
 		}
 		for e := range part.Shape[0] {
-			f.pieces[e*f.side+int64(k)] = piece{form: inner, first: e * part.Shape[1], rows: part.Shape[1], part: len(w.Parts), parts: len(part.Parts)}
+			f.Pieces[e*f.Side+int64(k)] = form.Piece{Form: inner, First: e * part.Shape[1], Rows: part.Shape[1], Part: len(w.Parts), Parts: len(part.Parts)}
 		}
 		if err := s.adopt(w, part); err != nil {
 			return nil, err
@@ -168,13 +169,13 @@ func (s *set) fuseStack(name string, l *layersOf, layers []string, woven bool) (
 func (s *set) fuseBias(name string, l *layersOf, layers []string) (*Weight, error) {
 	of := l.weights[layers[0]]
 	w := &Weight{Name: name, Scheme: of.Scheme, row: of.row, Layout: "biases, fused experts"}
-	f := &braid{}
+	f := &form.Braid{}
 	for _, layer := range layers {
 		part, weight := l.biases[layer], l.weights[layer]
 		if part == nil {
 			continue
 		}
-		as, ok := kernelType(part.DType)
+		as, ok := form.KernelType(part.DType)
 		if !ok {
 			return nil, wire.ErrUnsupported.With("%s is %s", wire.Quote(part.Name), part.TypeName())
 		}
@@ -184,7 +185,7 @@ func (s *set) fuseBias(name string, l *layersOf, layers []string) (*Weight, erro
 		if err := asStored(part); err != nil {
 			return nil, err
 		}
-		f.cols, f.strands = part.Shape[1], append(f.strands, strand{numbers[part.DType], as, int64(as.Size())})
+		f.Cols, f.Strands = part.Shape[1], append(f.Strands, form.StrandOf(part.DType, as))
 		w.Parts = append(w.Parts, *part)
 	}
 	if len(w.Parts) == 0 {
@@ -193,7 +194,7 @@ func (s *set) fuseBias(name string, l *layersOf, layers []string) (*Weight, erro
 	if len(w.Parts) != len(layers) {
 		return nil, wire.ErrMissing.With("a bias for %s beside %s", wire.Quote(name), wire.Quote(w.Parts[0].Name))
 	}
-	w.form, w.rows, w.cols = f, w.Parts[0].Shape[0], f.cols*int64(len(layers))
+	w.form, w.rows, w.cols = f, w.Parts[0].Shape[0], f.Cols*int64(len(layers))
 	w.Shape = []int64{w.rows, w.cols}
 	if err := s.b.Items(1); err != nil {
 		return nil, err

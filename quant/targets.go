@@ -25,10 +25,10 @@ type target struct {
 	pattern   string
 }
 
-// groups are those that a module may belong to: by its name, else by a pattern,
+// Groups are those that a module may belong to: by its name, else by a pattern,
 // else by the class of modules, which names do not tell. They are not the
 // caller's to change.
-func (s *set) groups(stem string) (found []*object, err error) {
+func (s *set) Groups(stem string) (found []*object, err error) {
 	if err := s.readTargets(); err != nil {
 		return nil, err
 	}

@@ -79,7 +79,7 @@ func TestGroupsAreThoseThatTheRuleNames(t *testing.T) {
 					want = append(want, s.config.quant.at("config_groups", fmt.Sprint("group ", i)))
 				}
 			}
-			got, err := s.groups(stem)
+			got, err := s.Groups(stem)
 			if (err != nil) != broken {
 				t.Fatalf("%q in %q: %v", stem, lists, err)
 			}
@@ -111,7 +111,7 @@ func TestNamesOfOtherModulesCostNothing(t *testing.T) {
 	for what, lists := range map[string][][]any{"one group": {names}, "many groups": spread} {
 		s := aimedAt(t, limits.Policy{MaxSteps: 2*targets + 4*modules}, lists)
 		for i := range modules {
-			found, err := s.groups(fmt.Sprintf("model.layers.%d.proj", i*7))
+			found, err := s.Groups(fmt.Sprintf("model.layers.%d.proj", i*7))
 			if err != nil || (len(found) != 1) != (i*7 >= targets) {
 				t.Fatalf("%s: module %d: %d groups, %v", what, i, len(found), err)
 			}
@@ -123,7 +123,7 @@ func TestNamesOfOtherModulesCostNothing(t *testing.T) {
 	}
 	s := aimedAt(t, limits.Policy{MaxSteps: 1 << 20}, [][]any{patterns})
 	for i := range modules {
-		if _, err := s.groups(fmt.Sprintf("other.%d", i)); err != nil {
+		if _, err := s.Groups(fmt.Sprintf("other.%d", i)); err != nil {
 			return
 		}
 	}

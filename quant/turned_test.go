@@ -80,7 +80,7 @@ func inRanges(t *testing.T, m tensor.Model, w *Weight, to Target, want []byte) {
 			hi := min(lo+step, w.rows)
 			var parts [][]byte
 			for p, info := range w.Parts {
-				span := w.Need(p, lo, hi)
+				span := w.Matrix().Need(p, lo, hi)
 				part := make([]byte, span.Len)
 				r, _ := m.At(info)
 				if _, err := r.ReadAt(part, span.Off); err != nil && span.Len > 0 {
@@ -89,7 +89,7 @@ func inRanges(t *testing.T, m tensor.Model, w *Weight, to Target, want []byte) {
 				parts = append(parts, part)
 			}
 			got := make([]byte, (hi-lo)*size)
-			w.Decode(got, to, parts, lo, hi, make([]float32, w.Scratch(hi-lo)))
+			w.Matrix().Decode(got, targets[to].kind, parts, lo, hi, make([]float32, w.Matrix().Scratch(hi-lo)))
 			if !bytes.Equal(want[lo*size:hi*size], got) {
 				t.Fatalf("rows %d to %d differ", lo, hi)
 			}
@@ -114,16 +114,16 @@ func transposeAll(p []byte, shape []int64, size int) []byte {
 func TestFoldersOfGptOssAreWrittenAsTransformersHasThem(t *testing.T) {
 	goldens(t, Options{Target: F32, Folder: true}, func(t *testing.T, _ *limits.Budget, _ tensor.Model, w *Weight) {
 		wantTurned := w.Parts[0].Name == "e.gate_up_proj_blocks"
-		if w.Transposed() != wantTurned {
-			t.Errorf("transposed: %v", w.Transposed())
+		if w.Matrix().Transposed() != wantTurned {
+			t.Errorf("transposed: %v", w.Matrix().Transposed())
 		}
 		if wantTurned {
 			shape := w.Parts[0].Shape
 			if diff := cmp.Diff([]int64{shape[0], shape[2] * 32, shape[1]}, w.Shape); diff != "" {
 				t.Error(diff)
 			}
-			if w.Group() != w.Shape[1] {
-				t.Errorf("groups of %d", w.Group())
+			if w.Matrix().Group() != w.Shape[1] {
+				t.Errorf("groups of %d", w.Matrix().Group())
 			}
 		}
 	})

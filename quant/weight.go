@@ -3,7 +3,7 @@ package quant
 import (
 	"io"
 
-	"github.com/anamnesis-go/anamnesis/asm"
+	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -20,7 +20,7 @@ type Weight struct {
 	Extra  []tensor.Info // descriptions that were read at Plan and are part of the weight
 
 	row  *scheme
-	form form
+	form form.Form
 	rows int64
 	cols int64
 }
@@ -38,40 +38,10 @@ func (w *Weight) Cols() int64 { return w.cols }
 // Size is the bytes of the decoded weight.
 func (w *Weight) Size(to Target) int64 { return w.rows * w.cols * int64(to.Size()) }
 
-// Group is how many rows share the bytes that [Weight.Need] says for any of
-// them: rows k*Group to (k+1)*Group take the same bytes of every part, so that
-// whoever decodes them in ranges reads those once. It is zero where rows have
-// bytes of their own.
-func (w *Weight) Group() int64 { return w.form.geometry().group }
-
-// Transposed reports a weight whose rows are columns of what is stored.
-func (w *Weight) Transposed() bool { return w.form.geometry().transposed }
-
-// Even is how many rows a range of about so many should have: ranges of rows that
-// are columns should begin with whole groups of codes.
-func (w *Weight) Even(rows int64) int64 {
-	if rows > turnUnit && w.Transposed() {
-		rows -= rows % turnUnit
-	}
-	return rows
-}
-
-// Step is how many rows to decode at a time with room for so many numbers.
-func (w *Weight) Step(numbers int64) int64 {
-	rows := numbers / max(1, w.cols)
-	if w.Transposed() {
-		rows = max(rows, numbers/turnStep)
-	}
-	return max(1, w.Even(rows))
-}
-
-// Scratch is how many numbers [Weight.Decode] needs room for.
-func (w *Weight) Scratch(rows int64) int64 {
-	n := rows * w.cols
-	if w.Transposed() {
-		n = min(n, turnRoom+turnPerRow*rows)
-	}
-	return n
+// Matrix is how the rows lie in the parts, for whoever decodes them in ranges: for
+// package convert, and of a type that is this module's alone.
+func (w *Weight) Matrix() form.Matrix {
+	return form.Matrix{Form: w.form, Rows: w.rows, Cols: w.cols, Parts: len(w.Parts)}
 }
 
 // Stored is the bytes of all parts, or what the weight has of them where it
@@ -79,39 +49,13 @@ func (w *Weight) Scratch(rows int64) int64 {
 func (w *Weight) Stored() int64 {
 	var n int64
 	for p, part := range w.Parts {
-		if w.rows > 0 && w.form.geometry().shared {
-			n += w.form.need(p, 0, w.rows).Len
+		if w.rows > 0 && w.form.Geometry().Shared {
+			n += w.form.Need(p, 0, w.rows).Len
 			continue
 		}
 		n += part.Span.Len
 	}
 	return n
-}
-
-// Need says which bytes of part p, counted from its start, the rows [lo, hi)
-// take.
-func (w *Weight) Need(p int, lo, hi int64) tensor.Span { return w.form.need(p, lo, hi) }
-
-// Decode writes the rows [lo, hi) in the target's type. parts holds, for each
-// part, the bytes that [Weight.Need] named; tile is scratch, see
-// [Weight.Scratch]. It allocates nothing.
-func (w *Weight) Decode(dst []byte, to Target, parts [][]byte, lo, hi int64, tile []float32) {
-	w.decode(asm.Best(), dst, to, parts, lo, hi, tile)
-}
-
-// decode writes rows by a table of kernels.
-func (w *Weight) decode(o *asm.Ops, dst []byte, to Target, parts [][]byte, lo, hi int64, tile []float32) {
-	n := (hi - lo) * w.cols
-	if int64(len(tile)) > n { // a turned weight takes less of long ranges
-		tile = tile[:n]
-	}
-	put(w.form, request{o, dst[:n*int64(to.Size())], targets[to].kind, parts, lo, hi, tile})
-}
-
-// Numbers writes the rows [lo, hi) in full precision; all else is as of
-// [Weight.Decode].
-func (w *Weight) Numbers(dst []float32, parts [][]byte, lo, hi int64) {
-	w.form.decode(dst[:(hi-lo)*w.cols], parts, lo, hi)
 }
 
 // tileBytes is how much of a weight [Decode] holds as float32 at a time.
@@ -127,10 +71,10 @@ func Decode(b *limits.Budget, m tensor.Model, w *Weight, dst []byte, to Target) 
 	b = b.Child(*b.Policy()) // what one weight needs in memory is given back with it
 	defer b.Close()
 	d := reader{b: b, m: m, w: w}
-	step := w.Even(max(1, tileBytes/4/max(1, w.cols)))
+	step := w.Matrix().Even(max(1, tileBytes/4/max(1, w.cols)))
 	for lo, hi := int64(0), int64(0); lo < w.rows; lo = hi {
 		hi = min(lo+step, w.rows)
-		if g := w.Group(); g > 0 {
+		if g := w.Matrix().Group(); g > 0 {
 			hi = min(hi, (lo/g+1)*g)
 		}
 		if err := d.rows(dst[lo*w.cols*int64(to.Size()):], to, lo, hi); err != nil {
@@ -160,8 +104,9 @@ func (d *reader) rows(dst []byte, to Target, lo, hi int64) error {
 			return err
 		}
 	}
+	m := d.w.Matrix()
 	for p := range d.parts {
-		span := d.w.Need(p, lo, hi)
+		span := m.Need(p, lo, hi)
 		if span == d.spans[p] && d.parts[p] != nil {
 			continue
 		}
@@ -169,7 +114,7 @@ func (d *reader) rows(dst []byte, to Target, lo, hi int64) error {
 			return err
 		}
 	}
-	d.w.Decode(dst, to, d.parts, lo, hi, d.tile)
+	m.Decode(dst, targets[to].kind, d.parts, lo, hi, d.tile)
 	return nil
 }
 
@@ -188,7 +133,7 @@ func (d *reader) open(rows int64) (err error) {
 	return err
 }
 
-// read brings one span of a part into memory. A deflated part is read from its
+// Read brings one span of a part into memory. A deflated part is read from its
 // beginning each time its span moves, which only small parts of archives do.
 func (d *reader) read(p int, span tensor.Span) error {
 	part := d.w.Parts[p]

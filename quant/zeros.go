@@ -3,6 +3,7 @@ package quant
 import (
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -43,10 +44,10 @@ func (s *set) zeroVersion() (version, said string, err error) {
 	return "", "", wire.ErrUnsupported.With("checkpoint format %s", wire.Quote(format))
 }
 
-// oldZeros reports zero points of the first version. Symmetric codes have all
+// OldZeros reports zero points of the first version. Symmetric codes have all
 // of them in the middle, so that the stored ones tell the version: where they
 // contradict the configuration nobody but the caller can decide.
-func (s *set) oldZeros(stem string, f *gptq, zeros *tensor.Info) (bool, error) {
+func (s *set) oldZeros(stem string, f *form.GPTQ, zeros *tensor.Info) (bool, error) {
 	if v := s.o.GPTQZeros; v != "" {
 		return v == "v1", nil
 	}
@@ -98,32 +99,32 @@ const (
 
 // middleZeros says of which version the zero points are if all that are looked
 // at are the middle of the codes.
-func (s *set) middleZeros(f *gptq, zeros *tensor.Info) (string, error) {
-	rows, cols := f.groups, f.out
-	if bytes := f.out * f.bits / 8; bytes > zeroSample {
-		rows, cols = 1, zeroSample*8/f.bits
+func (s *set) middleZeros(f *form.GPTQ, zeros *tensor.Info) (string, error) {
+	rows, cols := f.Groups, f.Out
+	if bytes := f.Out * f.Bits / 8; bytes > zeroSample {
+		rows, cols = 1, zeroSample*8/f.Bits
 	} else {
 		rows = min(rows, zeroSample/bytes)
 	}
 	if rows*cols < zeroCount {
 		return "", nil
 	}
-	p, err := s.prefix(zeros, rows*f.out*f.bits/8)
+	p, err := s.prefix(zeros, rows*f.Out*f.Bits/8)
 	if err != nil {
 		return "", err
 	}
 	raw := *f
-	raw.oldZeros = false
-	value := raw.zero(p, 0, 0)
+	raw.OldZeros = false
+	value := raw.Zero(p, 0, 0)
 	for i := range rows * cols {
-		if raw.zero(p, i/cols, i%cols) != value {
+		if raw.Zero(p, i/cols, i%cols) != value {
 			return "", nil
 		}
 	}
 	switch value {
-	case 1 << (f.bits - 1):
+	case 1 << (f.Bits - 1):
 		return "v2", nil
-	case 1<<(f.bits-1) - 1:
+	case 1<<(f.Bits-1) - 1:
 		return "v1", nil
 	}
 	return "", nil

@@ -8,6 +8,7 @@ import (
 	"os"
 	"testing/fstest"
 
+	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
@@ -63,7 +64,7 @@ func packed(what string) func(dst, src []byte) {
 	tile := make([]float32, elems)
 	return func(dst, src []byte) {
 		parts[0] = src
-		w.Decode(dst[:2*elems], quant.BF16, parts, 0, out, tile)
+		w.Matrix().Decode(dst[:2*elems], asm.BF16, parts, 0, out, tile)
 	}
 }
 

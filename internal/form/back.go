@@ -1,0 +1,72 @@
+package form
+
+import (
+	"math"
+
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// A Reversible form counts which of its codes come back from numbers, the first of
+// them number first of the weight.
+type Reversible interface {
+	Back(parts [][]byte, first int64, values []float32, count func(at int64, same bool))
+}
+
+func (f *Bnb4) Back(parts [][]byte, first int64, values []float32, count func(at int64, same bool)) {
+	book := f.book(parts)
+	var products [16]float32
+	block := int64(-1)
+	for i, x := range values {
+		at := first + int64(i)
+		if at/f.Block != block {
+			block = at / f.Block
+			scale := f.absmax(parts, block, first/f.Block)
+			for c, v := range book {
+				products[c] = v * scale
+			}
+		}
+		stored := parts[bnbCodes][at/2-first/2]
+		if at%2 == 0 {
+			stored >>= 4
+		}
+		count(at, mirror(&products, &book, x) == stored&15)
+	}
+}
+
+// mirror is the code whose product with the scale is nearest to x. Zeros are
+// told apart by their sign.
+func mirror(products, book *[16]float32, x float32) byte {
+	best := 0
+	for c := 1; c < 16; c++ {
+		if closer(products, book, x, c, best) {
+			best = c
+		}
+	}
+	return byte(best)
+}
+
+func closer(products, book *[16]float32, x float32, c, best int) bool {
+	d, least := distance(products[c], x), distance(products[best], x)
+	if d != least {
+		return d < least
+	}
+	if same, was := math.Signbit(float64(products[c])) == math.Signbit(float64(x)),
+		math.Signbit(float64(products[best])) == math.Signbit(float64(x)); same != was {
+		return same
+	}
+	return math.Abs(float64(book[c])) < math.Abs(float64(book[best]))
+}
+
+func distance(a, b float32) float64 { return math.Abs(float64(a) - float64(b)) }
+
+func (f *Bnb8) Back(parts [][]byte, first int64, values []float32, count func(at int64, same bool)) {
+	for i, x := range values {
+		scale := Numbers[tensor.F32](parts[1], int64(i)/f.Cols)
+		back := math.RoundToEven(float64(x) / float64(scale) * 127)
+		code := int8(max(-128, min(127, back)))
+		if scale == 0 {
+			code = 0
+		}
+		count(first+int64(i), byte(code) == parts[0][i])
+	}
+}

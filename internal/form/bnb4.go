@@ -1,0 +1,100 @@
+package form
+
+import (
+	"math"
+
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// Bnb4 is bitsandbytes' 4-bit codes: two a byte, the high nibble first, in
+// blocks that run over the flat tensor without regard to rows. Parts: codes,
+// absmax, code book of 16 float32; with nested scales also the nested absmax
+// and its code book of 256.
+type Bnb4 struct {
+	own
+	Cols        int64
+	Block       int64
+	Nested      bool
+	NestedBlock int64
+	Offset      float32 // of the nested scales
+	Fp4         bool    // code 8 is minus zero, which the stored book cannot say
+}
+
+const (
+	bnbCodes = iota
+	bnbAbsmax
+	bnbBook
+	bnbNestedAbsmax
+	bnbNestedBook
+)
+
+func (f *Bnb4) Need(p int, lo, hi int64) tensor.Span {
+	first, end := lo*f.Cols, hi*f.Cols
+	switch p {
+	case bnbCodes:
+		return tensor.Span{Off: first / 2, Len: CeilDiv(end, 2) - first/2}
+	case bnbAbsmax:
+		n := CeilDiv(end, f.Block) - first/f.Block
+		if f.Nested {
+			return tensor.Span{Off: first / f.Block, Len: n}
+		}
+		return tensor.Span{Off: 4 * (first / f.Block), Len: 4 * n}
+	case bnbBook:
+		return tensor.Span{Len: 4 * 16}
+	case bnbNestedAbsmax:
+		from := first / f.Block / f.NestedBlock
+		return tensor.Span{Off: 4 * from, Len: 4 * (CeilDiv(CeilDiv(end, f.Block), f.NestedBlock) - from)}
+	default:
+		return tensor.Span{Len: 4 * 256}
+	}
+}
+
+func (f *Bnb4) decode(dst []float32, parts [][]byte, lo, _ int64) {
+	book := f.book(parts)
+	f.run(dst, &book, parts, lo*f.Cols, lo*f.Cols)
+}
+
+// run fills dst with the numbers from element at on; parts begin with what
+// element first needs.
+func (f *Bnb4) run(dst []float32, book *[16]float32, parts [][]byte, first, at int64) {
+	for len(dst) > 0 {
+		block := at / f.Block
+		n := min(int64(len(dst)), (block+1)*f.Block-at)
+		d := f.absmax(parts, block, first/f.Block)
+		for i := range dst[:n] {
+			c := parts[bnbCodes][at/2-first/2]
+			if at%2 == 0 {
+				c >>= 4
+			}
+			dst[i] = book[c&15] * d
+			at++
+		}
+		dst = dst[n:]
+	}
+}
+
+func (f *Bnb4) Slices() bool { return true }
+
+func (f *Bnb4) slice(dst []float32, parts [][]byte, lo, r, col int64) {
+	book := f.book(parts)
+	f.run(dst, &book, parts, lo*f.Cols, r*f.Cols+col)
+}
+
+// book is the code book, as the weight means it.
+func (f *Bnb4) book(parts [][]byte) (book [16]float32) {
+	decodeF32(book[:], parts[bnbBook])
+	if f.Fp4 {
+		book[8] = NegativeZero
+	}
+	return book
+}
+
+// absmax is the scale of a block; from is the first block whose scale is there.
+func (f *Bnb4) absmax(parts [][]byte, block, from int64) float32 {
+	if !f.Nested {
+		return math.Float32frombits(U32(parts[bnbAbsmax][4*(block-from):]))
+	}
+	code := parts[bnbNestedBook][4*int(parts[bnbAbsmax][block-from]):]
+	scale := parts[bnbNestedAbsmax][4*(block/f.NestedBlock-from/f.NestedBlock):]
+	return float32(math.Float32frombits(U32(code))*math.Float32frombits(U32(scale))) + f.Offset
+}

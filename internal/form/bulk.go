@@ -1,0 +1,88 @@
+package form
+
+import (
+	"math"
+
+	"github.com/anamnesis-go/anamnesis/asm"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// A Bulk reads consecutive numbers of a part by kernels, into the memory of
+// float32 numbers: machines that have kernels are little-endian.
+type bulk func(o *asm.Ops, dst []float32, p []byte)
+
+// BulkOf is nil for types that are read one by one. A plain byte is an exponent.
+func BulkOf(d tensor.DType) bulk {
+	switch d {
+	case tensor.F16:
+		return func(o *asm.Ops, dst []float32, p []byte) { o.Cast(asm.F16, asm.F32, asm.Raw(dst), p) }
+	case tensor.BF16:
+		return func(o *asm.Ops, dst []float32, p []byte) { o.Cast(asm.BF16, asm.F32, asm.Raw(dst), p) }
+	case tensor.F32:
+		return func(_ *asm.Ops, dst []float32, p []byte) { copy(asm.Raw(dst), p) }
+	case tensor.F8E4M3:
+		return func(o *asm.Ops, dst []float32, p []byte) {
+			o.Float8(asm.E4M3, asm.F32, asm.Raw(dst), p, unscaled[:], max(1, len(p)))
+		}
+	case tensor.I8:
+		return func(o *asm.Ops, dst []float32, p []byte) { writeI8(o, asm.F32, asm.Raw(dst), p, nil) }
+	case tensor.U8:
+		return func(_ *asm.Ops, dst []float32, p []byte) { exponentBytes(dst, p) }
+	case tensor.F8E8M0:
+		return func(_ *asm.Ops, dst []float32, p []byte) { decodeF8E8M0(dst, p) }
+	}
+	return nil
+}
+
+// exponentBytes is [exponentByte] of many: the bits of FF are those of infinity.
+func exponentBytes(dst []float32, p []byte) {
+	for i, c := range p {
+		bits := uint32(c) << 23
+		if c == 0 {
+			bits = 1 << 22
+		}
+		dst[i] = math.Float32frombits(bits)
+	}
+}
+
+// fewNumbers are read faster one by one than by a kernel.
+const fewNumbers = 8
+
+// fill reads numbers of a row of the grid, from the k-th on. The room is for
+// numbers as they are stored, if need be.
+func (g *Grid) fill(o *asm.Ops, dst []float32, p []byte, lo, r, k int64, room []byte) {
+	at := g.row(r)*g.Cols + k
+	if g.Whole == 0 {
+		at -= g.row(lo) * g.Cols
+	}
+	many := len(dst) > fewNumbers && o.Level() != asm.Generic
+	if bytes := int64(len(dst)) * g.Size; many && g.Bulk != nil && g.line != nil && bytes <= int64(len(room)) {
+		g.line(room[:bytes], p, g.row(r), k)
+		g.Bulk(o, dst, room[:bytes])
+		return
+	}
+	if many && g.Bulk != nil && g.line == nil {
+		g.Bulk(o, dst, p[at*g.Size:][:int64(len(dst))*g.Size])
+		return
+	}
+	if many && g.pick != nil && len(dst) <= len(room) && g.pick(o, dst, p, g.row(r), k, room[:len(dst)]) {
+		return
+	}
+	for i := range dst {
+		dst[i] = g.Read(p, at+int64(i))
+	}
+}
+
+// fillRows reads as many numbers of each of some rows, from the k-th on, at once.
+// It is false where rows share theirs, or where nothing reads many.
+func (g *Grid) fillRows(o *asm.Ops, dst []float32, p []byte, lo, r, rows, k int64, room []byte) bool {
+	bytes := int64(len(dst)) * g.Size
+	if g.Bulk == nil || g.line != nil || g.Whole != 0 || g.BlockRows != 1 || bytes > int64(len(room)) || o.Level() == asm.Generic {
+		return false
+	}
+	for i, n := int64(0), bytes/rows; i < rows; i++ {
+		copy(room[i*n:][:n], p[((r+i-lo)*g.Cols+k)*g.Size:])
+	}
+	g.Bulk(o, dst, room[:bytes])
+	return true
+}

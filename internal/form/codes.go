@@ -1,0 +1,171 @@
+package form
+
+import (
+	"encoding/binary"
+
+	"github.com/anamnesis-go/anamnesis/asm"
+)
+
+// rowOf is rows of n elements that a codec decodes.
+func rowOf(n, elems, bytes int64, decode func([]float32, []byte)) Codes {
+	c := PlainRows(n/elems*bytes, decode)
+	if elems == 1 {
+		c.cut = func(dst []float32, row []byte, col int64) {
+			decode(dst, row[col*bytes:(col+int64(len(dst)))*bytes])
+		}
+	}
+	return c
+}
+
+// Float8Row is rows of a format of eight bits.
+func Float8Row(cols int64, f asm.Float) Codes {
+	c := rowOf(cols, 1, 1, f.Decode)
+	c.bits, c.Kernel = 8, plainFloat8(f)
+	c.under = func(o *asm.Ops, to asm.Type, dst, row []byte, u under) bool {
+		row = row[:len(dst)/to.Size()]
+		switch {
+		case u.divides || u.op == asm.Affine:
+			return false
+		case u.op == asm.Shift:
+			o.Float8Shift(f, to, dst, row, u.scales, u.seconds, u.run)
+		default:
+			o.Float8(f, to, dst, row, u.scales, u.run)
+		}
+		return true
+	}
+	return c
+}
+
+// unscaled and nothing are the scale and the zero point of codes that have none.
+var unscaled, nothing = [1]float32{1}, [1]float32{0}
+
+// Int8Row is rows of signed bytes.
+func Int8Row(cols int64) Codes {
+	c := rowOf(cols, 1, 1, decodeI8)
+	c.bits = 8
+	c.under = underBytes(asm.Bytes{})
+	return c
+}
+
+// Fp4Row is rows of E2M1, two a byte, the low nibble first.
+func Fp4Row(cols int64) Codes {
+	c := nibbleRow(cols, func(code uint8) float32 { return asm.E2M1.Value(code) })
+	whole := rowOf(cols, 2, 1, decodeF4)
+	c.pick = whole.pick
+	return c
+}
+
+// Fp4PlusRow is the same where the library's table says plus zero for code 8.
+func Fp4PlusRow(cols int64) Codes { return nibbleRow(cols, PlusValue) }
+
+// PlusValue is the number of a code of E2M1, minus zero made plus zero.
+func PlusValue(code uint8) float32 { return asm.E2M1.Value(code) + 0 } // -0 + 0 is 0
+
+// nibbleRow is rows of codes of four bits, two a byte, the low nibble first.
+func nibbleRow(cols int64, value func(code uint8) float32) Codes {
+	book := bookOf(value)
+	c := cutRows(cols/2, func(dst []float32, row []byte, col int64) {
+		for i := range dst {
+			at := col + int64(i)
+			dst[i] = book[row[at/2]>>(at%2*4)&15]
+		}
+	})
+	c.bits, c.under = 4, underNibbles(false, value)
+	return c
+}
+
+// bookOf is the numbers of sixteen codes.
+func bookOf(value func(code uint8) float32) *[16]float32 {
+	book := new([16]float32)
+	for i := range book {
+		book[i] = value(uint8(i))
+	}
+	return book
+}
+
+// StreamRow is rows of fields of a few bits in one stream, lowest bits first,
+// each row beginning with a word; bias is taken off each field.
+func StreamRow(cols, bits, rowBytes int64, bias int32) Codes {
+	c := cutRows(rowBytes, func(dst []float32, row []byte, col int64) {
+		for i := range int64(len(dst)) {
+			at := (col + i) * bits
+			v := uint32(row[at/8]) >> (at % 8)
+			if at%8+bits > 8 {
+				v |= uint32(row[at/8+1]) << (8 - at%8)
+			}
+			dst[i] = float32(int32(v&(1<<bits-1)) - bias)
+		}
+	})
+	c.bits, c.bias = bits, bias
+	c.unpack = func(o *asm.Ops, less uint8, dst, row, _ []byte) {
+		if bits == 8 {
+			copy(dst, row)
+			return
+		}
+		o.Fields(int(bits), less, dst, row[:CeilDiv(int64(len(dst))*bits, 8)])
+	}
+	switch {
+	case bits == 4:
+		nibbles, fields := underNibbles(false, func(code uint8) float32 { return float32(int32(code) - bias) }), underFields(c.unpack, bias)
+		c.under = func(o *asm.Ops, to asm.Type, dst, row []byte, u under) bool {
+			return nibbles(o, to, dst, row, u) || fields(o, to, dst, row, u)
+		}
+	case bits == 8 && (bias == 0 || bias == 128):
+		c.under = underBytes(asm.Bytes{Unsigned: true, Less: uint8(bias)})
+	case bits < 8:
+		c.under = underFields(c.unpack, bias)
+	}
+	return c
+}
+
+// WordRow is rows of fields packed into words of 32 bits that no field crosses.
+func WordRow(bits, rowBytes int64, bias int32) Codes {
+	per := 32 / bits
+	c := cutRows(rowBytes, func(dst []float32, row []byte, col int64) {
+		for i := range int64(len(dst)) {
+			at := col + i
+			v := U32(row[4*(at/per):]) >> (at % per * bits)
+			dst[i] = float32(int32(v&(1<<bits-1)) - bias)
+		}
+	})
+	c.bias, c.rooms = bias, 2
+	c.unpack = func(o *asm.Ops, less uint8, dst, row, room []byte) {
+		room = room[:CeilDiv(int64(len(dst))*bits, 8)]
+		joinFields(room, row, bits)
+		o.Fields(int(bits), less, dst, room)
+	}
+	c.under = underFields(c.unpack, bias)
+	return c
+}
+
+// joinFields closes the gap that each word of 32 bits has behind its last field.
+func joinFields(dst, src []byte, bits int64) {
+	used := 32 / bits * bits
+	// What is left of four words, which are whole bytes, begins in one of eight bytes
+	// and ends in another.
+	for ; len(src) >= 16 && len(dst) >= 16; dst, src = dst[used/2:], src[16:] {
+		mask := uint64(1)<<used - 1
+		a, b, c, d := uint64(U32(src))&mask, uint64(U32(src[4:]))&mask, uint64(U32(src[8:]))&mask, uint64(U32(src[12:]))&mask
+		binary.LittleEndian.PutUint64(dst, a|b<<used|c<<(2*used))
+		binary.LittleEndian.PutUint64(dst[8:], c>>(64-2*used)|d<<(3*used-64))
+	}
+	stream, have := uint64(0), int64(0)
+	for ; len(src) >= 4; src = src[4:] {
+		stream |= uint64(U32(src)&(1<<used-1)) << have
+		if have += used; have >= 32 && len(dst) >= 4 {
+			binary.LittleEndian.PutUint32(dst, uint32(stream))
+			dst, stream, have = dst[4:], stream>>32, have-32
+		}
+	}
+	for i := range dst {
+		dst[i] = byte(stream)
+		stream >>= 8
+	}
+}
+
+// cutRows is one stored row per row, unpacked from any column on.
+func cutRows(rowBytes int64, cut func(dst []float32, row []byte, col int64)) Codes {
+	c := PlainRows(rowBytes, func(dst []float32, src []byte) { cut(dst, src, 0) })
+	c.cut = cut
+	return c
+}

@@ -1,0 +1,54 @@
+package form
+
+import "github.com/anamnesis-go/anamnesis/asm"
+
+// apiece decodes n numbers of each of some rows, the first of them number at of all,
+// where blocks begin and end anywhere: each number meets a copy of its scale. Parts
+// begin with what number base needs.
+func (f *Bnb4) apiece(q request, base, at, n, rows int64) bool {
+	stored, size := n/2+1, int64(q.to.Size()) // bytes of a row, which may begin with half of one
+	most := min(rows, max(1, 2048/n), (int64(len(q.scratch))-2*n-17)/(2*stored+CeilDiv(stored, 4)))
+	if q.o.Level() == asm.Generic || most < 1 {
+		return false
+	}
+	book, s, none, rest := (*[16]float32)(q.scratch), q.scratch[16:][:n], q.scratch[16+n:][:n], q.scratch[16+2*n:]
+	*book = f.book(q.parts)
+	clear(none)
+	numbers, codes := rest[:most*2*stored], asm.Raw(rest[most*2*stored:])[:most*stored]
+	for r := int64(0); r < rows; r += most {
+		k := min(most, rows-r)
+		for i := range k {
+			copy(codes[i*stored:][:stored], q.parts[bnbCodes][(at+i*f.Cols)/2-base/2:])
+		}
+		q.o.Nibbles(asm.Nibbles{High: true, Book: book}, asm.F32, asm.Raw(numbers[:k*2*stored]), codes[:k*stored], unscaled[:], nil, int(k*2*stored))
+		for i := range k {
+			f.repeated(s, q.parts, base/f.Block, at)
+			q.o.Each(q.to, q.dst[:n*size], numbers[i*2*stored+at%2:][:n], s, none)
+			at, q.dst = at+f.Cols, q.dst[n*size:]
+		}
+	}
+	return true
+}
+
+// repeated gives each number from one on its scale; base is the first block whose
+// scale is there.
+func (f *Bnb4) repeated(dst []float32, parts [][]byte, base, at int64) {
+	for len(dst) > 0 {
+		block := at / f.Block
+		n := min(int64(len(dst)), (block+1)*f.Block-at)
+		asm.Repeat(dst[:n], f.absmax(parts, block, base))
+		dst, at = dst[n:], at+n
+	}
+}
+
+// odd decodes the numbers [first, end) where they or blocks begin within a byte.
+func (f *Bnb4) odd(q request, first, end int64) bool {
+	most := min(1024, (int64(len(q.scratch))-32)/4)
+	for at := first; at < end; at += most {
+		n := min(most, end-at)
+		if most < 1 || !f.apiece(q.into(q.dst[(at-first)*int64(q.to.Size()):]), first, at, n, 1) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,66 @@
+package form
+
+import "github.com/anamnesis-go/anamnesis/asm"
+
+// Where each number of a row has a scale of its own the codes are decoded as
+// they are, and then joined with their scales.
+
+// A row has what a row of a weight takes beside its bytes, of scratch.
+type row struct {
+	numbers, scales, seconds []float32 // of each column
+	codes                    []byte    // room for a byte for each column, or for more of them
+	one, none                []float32 // the numbers of codes that have none
+}
+
+// rowOfScratch is false where there is less.
+func rowOfScratch(cols, rooms int64, scratch []float32) (w row, ok bool) {
+	words := CeilDiv(max(1, rooms)*cols, 4)
+	if 3*cols+words+2 > int64(len(scratch)) {
+		return w, false
+	}
+	w = row{
+		numbers: scratch[:cols], scales: scratch[cols : 2*cols], seconds: scratch[2*cols : 3*cols],
+		codes: asm.Raw(scratch[3*cols:][:words]),
+		one:   scratch[3*cols+words:][:1], none: scratch[3*cols+words+1:][:1],
+	}
+	w.one[0], w.none[0] = 1, 0
+	return w, true
+}
+
+// Plain decodes the codes of row r as numbers.
+func (f *Scaled) plain(o *asm.Ops, w *row, parts [][]byte, lo, r int64) bool {
+	if o.Level() == asm.Generic { // of any order of bytes
+		f.Codes.row(w.numbers, parts[0], lo, r)
+		return true
+	}
+	u := under{scales: w.one, seconds: w.none, run: len(w.numbers), codes: w.codes, sub: r % f.Codes.perRow}
+	return f.Codes.under(o, asm.F32, asm.Raw(w.numbers), f.stored(parts[0], lo, r), u)
+}
+
+// Stored is the stored row of row r.
+func (f *Scaled) stored(p []byte, lo, r int64) []byte {
+	if f.Codes.perRow == 1 {
+		return p[(r-lo)*f.Codes.rowBytes:][:f.Codes.rowBytes]
+	}
+	return p[(r/f.Codes.perRow-lo/f.Codes.perRow)*f.Codes.rowBytes:][:f.Codes.rowBytes]
+}
+
+// ByColumn is a scale for each column.
+func (f *Scaled) byColumn(q request) bool {
+	w, ok := rowOfScratch(f.Cols, f.Codes.rooms, q.scratch)
+	if !ok || f.Op > OpShift {
+		return false
+	}
+	clear(w.seconds)
+	size := f.Cols * int64(q.to.Size())
+	for r := q.lo; r < q.hi; r++ {
+		if r == q.lo || f.changes(r) {
+			f.fill(q.o, under{scales: w.scales, seconds: w.seconds, codes: w.codes}, q.parts, q.lo, r, 0)
+		}
+		if !f.plain(q.o, &w, q.parts, q.lo, r) {
+			return false
+		}
+		q.o.Each(q.to, q.dst[(r-q.lo)*size:][:size], w.numbers, w.scales, w.seconds)
+	}
+	return true
+}

@@ -1,0 +1,134 @@
+package form
+
+import "github.com/anamnesis-go/anamnesis/asm"
+
+// shift is where field k of a stored number is.
+func (f *HQQ) shift(k int64) int {
+	if f.Bits == 3 {
+		return int(27 - 3*k)
+	}
+	return int(8 - f.Bits*(k+1))
+}
+
+// direct takes whole groups together, and what a range has of others by itself.
+func (f *HQQ) direct(q request) bool {
+	from, end, size := q.lo*f.cols, q.hi*f.cols, int64(q.to.Size())
+	if f.ByColumn {
+		return f.apiece(q, from, end)
+	}
+	first := min(CeilDiv(from, f.Width)*f.Width, end)
+	last := max(first, end/f.Width*f.Width)
+	return f.apiece(q.into(q.dst[:(first-from)*size]), from, first) &&
+		f.groupwise(q.into(q.dst[(first-from)*size:][:(last-first)*size]), first, last) &&
+		f.apiece(q.into(q.dst[(last-from)*size:]), last, end)
+}
+
+// groupwise takes pieces that lie in one field of the stored numbers, group by
+// group.
+func (f *HQQ) groupwise(q request, from, end int64) bool {
+	size, stored := int64(q.to.Size()), f.storedSize()
+	most := min(end-from, max(f.Width, hqqAtOnce/f.Width*f.Width)) // numbers
+	if 2*most/f.Width+CeilDiv(most, 4) > int64(len(q.scratch)) {
+		return false
+	}
+	room, rest := asm.Raw(q.scratch[:CeilDiv(most, 4)]), q.scratch[CeilDiv(most, 4):]
+	book := f.book()
+	for row, last := from/f.Width, end/f.Width; row < last; {
+		field := row / f.Stored
+		n := min(last, (field+1)*f.Stored, row+most/f.Width) - row
+		s, z := rest[:n], rest[n:2*n]
+		f.numbers(q.o, s, q.parts[1], row)
+		f.numbers(q.o, z, q.parts[2], row)
+		codes := q.parts[0][row%f.Stored*f.Width*stored:][:n*f.Width*stored]
+		out := q.dst[(row*f.Width-from)*size:][:n*f.Width*size]
+		switch f.Bits {
+		case 3:
+			q.o.Pick(f.shift(field), 3, room[:n*f.Width], codes)
+			q.o.Bytes(asm.Bytes{Op: asm.Shift}, q.to, out, room[:n*f.Width], s, z, int(f.Width))
+		case 8:
+			q.o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, q.to, out, codes, s, z, int(f.Width))
+		default:
+			q.o.HalfBytes(asm.HalfBytes{From: uint8(f.shift(field)), Book: &book}, q.to, out, codes, s, z, int(f.Width))
+		}
+		row += n
+	}
+	return true
+}
+
+// hqqAtOnce is how many numbers pass through scratch together.
+const hqqAtOnce = 2048
+
+// book is the numbers of the lowest bits of a byte.
+func (f *HQQ) book() (book [16]float32) {
+	for i := range book {
+		book[i] = float32(i & (1<<f.Bits - 1))
+	}
+	return book
+}
+
+// Numbers reads scales or zero points from the i-th on.
+func (f *HQQ) numbers(o *asm.Ops, dst []float32, p []byte, i int64) {
+	if f.Bulk != nil && o.Level() != asm.Generic {
+		f.Bulk(o, dst, p[i*f.Size:][:int64(len(dst))*f.Size])
+		return
+	}
+	for k := range dst {
+		dst[k] = f.Read(p, i+int64(k))
+	}
+}
+
+// apiece decodes the numbers [from, end): each has a scale of its own, or a copy.
+func (f *HQQ) apiece(q request, from, end int64) bool {
+	// A number has itself, its scale, its zero point, its code, and there is one zero.
+	most := min(end-from, hqqAtOnce, (int64(len(q.scratch))-2)*4/13)
+	if most < 1 {
+		return from == end
+	}
+	book, size, none := f.book(), int64(q.to.Size()), q.scratch[len(q.scratch)-1:]
+	none[0] = 0
+	for i := from; i < end; {
+		row, col := i/f.Width, i%f.Width
+		n := min(most, end-i, f.Width-col)
+		codes, s, z := q.scratch[:n], q.scratch[most:][:n], q.scratch[2*most:][:n]
+		f.plain(q.o, codes, asm.Raw(q.scratch[3*most:]), none, q.parts[0], row, col, &book)
+		if f.ByColumn {
+			f.numbers(q.o, s, q.parts[1], col)
+			f.numbers(q.o, z, q.parts[2], col)
+		} else {
+			asm.Repeat(s, f.Read(q.parts[1], row))
+			asm.Repeat(z, f.Read(q.parts[2], row))
+		}
+		q.o.Each(q.to, q.dst[(i-from)*size:][:n*size], codes, s, z)
+		i += n
+	}
+	return true
+}
+
+// Plain reads codes of a row as numbers.
+func (f *HQQ) plain(o *asm.Ops, dst []float32, room []byte, none []float32, p []byte, row, col int64, book *[16]float32) {
+	if o.Level() == asm.Generic { // of any order of bytes
+		for k := range dst {
+			dst[k] = f.code(p, row, col+int64(k))
+		}
+		return
+	}
+	n, stored := len(dst), f.storedSize()
+	codes, shift := p[(row%f.Stored*f.Width+col)*stored:][:int64(n)*stored], f.shift(row/f.Stored)
+	switch f.Bits {
+	case 3:
+		o.Pick(shift, 3, room[:n], codes)
+		o.Bytes(asm.Bytes{}, asm.F32, asm.Raw(dst), room[:n], unscaled[:], nil, n)
+	case 8:
+		o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, asm.F32, asm.Raw(dst), codes, unscaled[:], none, n)
+	default:
+		o.HalfBytes(asm.HalfBytes{From: uint8(shift), Book: book}, asm.F32, asm.Raw(dst), codes, unscaled[:], none, n)
+	}
+}
+
+// storedSize is the bytes of a stored number.
+func (f *HQQ) storedSize() int64 {
+	if f.Bits == 3 {
+		return 4
+	}
+	return 1
+}

@@ -1,0 +1,208 @@
+package form
+
+import (
+	"encoding/binary"
+
+	"github.com/anamnesis-go/anamnesis/asm"
+)
+
+// Columns that were quantized out of order say their group each. Their codes
+// become columns of words, as GPTQ stores them, so that one load brings the numbers
+// of a group for several rows; those of any other width than four bits become
+// bytes first.
+
+// indexed is a group for each column. It decodes the rows [from, hi) by what the
+// rows from lo need.
+func (f *Scaled) indexed(q request, from int64) bool {
+	bits := int64(8)
+	if f.Codes.bits == 4 && f.Cols%8 == 0 {
+		bits = 4
+	}
+	const tail = 3 // columns behind the last word, at most
+	words, groups, stride := f.Cols*bits/32, f.Scales.Cols, CeilDiv(f.Cols, 4)+16
+	fixed, each := f.Cols+tail, words+5*groups
+	if bits != f.Codes.bits {
+		fixed, each = fixed+stride, each+stride
+	}
+	n := min(outputsAtOnce, q.hi-from, (int64(len(q.scratch))-fixed)/each)
+	if f.Op > OpShift || f.Codes.unpack == nil || n <= 0 {
+		return false
+	}
+	index, last, rest := asm.Raw32(q.scratch[:f.Cols]), q.scratch[f.Cols:][:tail], q.scratch[f.Cols+tail:]
+	for c := range index {
+		index[c] = U32(q.parts[len(q.parts)-1][4*c:])
+	}
+	numbers, rest := rest[:5*n*groups], rest[5*n*groups:]
+	stream, rest := asm.Raw(rest[:n*words]), rest[n*words:]
+	whole, size := words*32/bits, f.Cols*int64(q.to.Size())
+	for at := from; at < q.hi; at += n {
+		n := min(n, q.hi-at)
+		m := n * groups
+		s, z, room := numbers[:m], numbers[m:2*m], numbers[2*m:5*m]
+		f.groupsOfRows(q.o, s, z, room, q.parts, q.lo, at, n)
+		codes, apart := q.parts[0][(at-q.lo)*f.Codes.rowBytes:], f.Codes.rowBytes
+		if bits != f.Codes.bits {
+			codes, apart = f.unpackRows(q.o, asm.Raw(rest), codes, n, 4*stride), 4*stride
+		}
+		q.o.Transpose(4, stream, codes, int(n), int(words), int(4*n), int(apart))
+		c := asm.Columns{Bits: int(bits), Words: int(words), Count: int(n), Groups: index[:whole], Scales: s, Zeros: z, Room: room}
+		out := q.dst[(at-from)*size:][:n*size]
+		q.o.Columns(c, q.to, out, stream[:4*n*words], int(size), int(4*n))
+		for i := int64(0); i < n && whole < f.Cols; i++ {
+			f.slice(last[:f.Cols-whole], q.parts, q.lo, at+i, whole)
+			q.o.Put(q.to, out[i*size+whole*int64(q.to.Size()):(i+1)*size], last[:f.Cols-whole])
+		}
+	}
+	return true
+}
+
+// cutIndexed takes some columns, whole words of codes of any width, as a weight of
+// their own.
+func (f *Scaled) cutIndexed(q request, r, rows, col, n int64) bool {
+	if f.Codes.bits == 0 || col%8 != 0 || n%8 != 0 {
+		return false
+	}
+	s, own, last := *f, [5][]byte{}, len(q.parts)-1
+	s.Cols = n
+	copy(own[:], q.parts)
+	own[0], own[last] = q.parts[0][col*f.Codes.bits/8:], q.parts[last][4*col:]
+	return s.indexed(q.of(own[:last+1], q.lo, r+rows), r)
+}
+
+// unpackRows gives the codes of n rows a byte each; rows begin stride bytes apart.
+func (f *Scaled) unpackRows(o *asm.Ops, room, src []byte, n, stride int64) []byte {
+	more, size := room[n*stride:][:stride], f.Codes.rowBytes
+	if f.Codes.bits > 0 { // these may be some columns
+		size = CeilDiv(f.Cols*f.Codes.bits, 8)
+	}
+	for i := range n {
+		f.Codes.unpack(o, 0, room[i*stride:][:f.Cols], src[i*f.Codes.rowBytes:][:size], more)
+	}
+	return room[:n*stride]
+}
+
+// groupsOfRows fills in the numbers of n rows, those of a group together.
+func (f *Scaled) groupsOfRows(o *asm.Ops, s, z, room []float32, parts [][]byte, lo, at, n int64) {
+	groups := f.Scales.Cols
+	scales, seconds := room[:n*groups], room[n*groups:2*n*groups]
+	clear(seconds)
+	for i := range n {
+		f.fill(o, under{scales: scales[i*groups:][:groups], seconds: seconds[i*groups:][:groups]}, parts, lo, at+i, 0)
+	}
+	for i := range seconds { // both are small whole numbers
+		seconds[i] += float32(f.Codes.bias)
+	}
+	o.Transpose(4, asm.Raw(s), asm.Raw(scales), int(n), int(groups), int(4*n), int(4*groups))
+	o.Transpose(4, asm.Raw(z), asm.Raw(seconds), int(n), int(groups), int(4*n), int(4*groups))
+}
+
+// outOfOrder decodes columns of words by the group of each input.
+func (f *GPTQ) outOfOrder(q request) bool {
+	bits, size, each := int64(8), f.In*int64(q.to.Size()), 5*f.Groups
+	switch f.Bits {
+	case 4:
+		bits = 4
+	case 8:
+	default:
+		each += f.streamWords() + 2*f.byteWords()
+	}
+	n := min(outputsAtOnce, q.hi-q.lo, (int64(len(q.scratch))-f.In)/each)
+	if n <= 0 {
+		return false
+	}
+	index := asm.Raw32(q.scratch[:f.In])
+	for i := range index {
+		g := f.Group(int32(U32(q.parts[gptqIndex][4*i:])))
+		if g < 0 || g >= f.Groups {
+			return false
+		}
+		index[i] = uint32(g)
+	}
+	numbers, rest := q.scratch[f.In:][:5*n*f.Groups], q.scratch[f.In+5*n*f.Groups:]
+	for at := q.lo; at < q.hi; at += n {
+		n := min(n, q.hi-at)
+		m := n * f.Groups
+		s, z, room := numbers[:m], numbers[m:2*m], numbers[2*m:5*m]
+		f.rowsOfNumbers(q.o, s, z, asm.Raw(room), q.parts, at, n)
+		words, apart := q.parts[gptqWeight][4*at:], f.Out
+		if bits != f.Bits {
+			words, apart = f.byteColumns(q.o, rest, q.parts, at, n), n
+		}
+		c := asm.Columns{Bits: int(bits), Words: int(f.In * bits / 32), Count: int(n), Groups: index, Scales: s, Zeros: z, Room: room}
+		q.o.Columns(c, q.to, q.dst[(at-q.lo)*size:][:n*size], words, int(size), int(4*apart))
+	}
+	return true
+}
+
+// streamWords and byteWords are how far rows of codes as they are, and of a byte
+// each, lie apart in scratch: not a power of two, or they would share their cache
+// lines.
+func (f *GPTQ) streamWords() int64 { return f.In*f.Bits/32 + 16 }
+func (f *GPTQ) byteWords() int64   { return f.In/4 + 16 }
+
+// byteColumns makes columns of words of four bytes, a code each, of those of n
+// outputs.
+func (f *GPTQ) byteColumns(o *asm.Ops, room []float32, parts [][]byte, at, n int64) []byte {
+	from, to, words := 4*f.streamWords(), 4*f.byteWords(), f.In*f.Bits/32
+	stream, room := asm.Raw(room[:n*from/4]), room[n*from/4:]
+	codes, columns := asm.Raw(room[:n*to/4]), asm.Raw(room[n*to/4:])[:n*f.In]
+	o.Transpose(4, stream, parts[gptqWeight][4*at:], int(words), int(n), int(from), int(4*f.Out))
+	for i := range n {
+		o.Fields(int(f.Bits), 0, codes[i*to:][:f.In], stream[i*from:][:4*words])
+	}
+	o.Transpose(4, columns, codes, int(n), int(f.In/4), int(4*n), int(to))
+	return columns
+}
+
+// rowsOfNumbers fills in the scales and zero points of n outputs, those of a
+// group together.
+func (f *GPTQ) rowsOfNumbers(o *asm.Ops, s, z []float32, room []byte, parts [][]byte, at, n int64) {
+	whole := f.wholeWords(o, at, n)
+	if whole {
+		f.rowsOfZeros(o, z, room, parts[gptqZeros], at, n)
+	}
+	for g := range f.Groups {
+		row := s[g*n:][:n]
+		if f.Bulk != nil && o.Level() != asm.Generic {
+			f.Bulk(o, row, parts[gptqScales][(g*f.Out+at)*f.ScaleSize:][:n*f.ScaleSize])
+		} else {
+			for i := range row {
+				row[i] = f.Scale(parts[gptqScales], g*f.Out+at+int64(i))
+			}
+		}
+		for i := int64(0); i < n && !whole; i++ {
+			z[g*n+i] = float32(f.Zero(parts[gptqZeros], g, at+i))
+		}
+	}
+}
+
+// wholeWords reports outputs whose zero points kernels can unpack.
+func (f *GPTQ) wholeWords(o *asm.Ops, at, n int64) bool {
+	return at*f.Bits%32 == 0 && n*f.Bits%32 == 0 && o.Level() != asm.Generic
+}
+
+// rowsOfZeros is the zero points of outputs whose fields are whole words: the words
+// of all groups are unpacked together.
+func (f *GPTQ) rowsOfZeros(o *asm.Ops, z []float32, room, p []byte, at, n int64) {
+	size := n * f.Bits / 8
+	words, codes := room[:f.Groups*size], room[f.Groups*size:][:f.Groups*n]
+	for g := range f.Groups {
+		copy(words[g*size:][:size], p[(g*f.Out+at)*f.Bits/8:])
+	}
+	ones := onesPerField[f.Bits]
+	for i := 0; i < len(words) && f.OldZeros; i += 4 {
+		binary.LittleEndian.PutUint32(words[i:], U32(words[i:])+ones)
+	}
+	switch {
+	case f.Bits == 8:
+		codes = words
+	case f.OldZeros && ones == 0: // one more, and then as many bits as before
+		o.Fields(int(f.Bits), 0xFF, codes, words)
+		for i := range codes {
+			codes[i] &= 1<<f.Bits - 1
+		}
+	default:
+		o.Fields(int(f.Bits), 0, codes, words)
+	}
+	o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, asm.F32, asm.Raw(z), codes, unscaled[:], nothing[:], max(1, len(codes)))
+}

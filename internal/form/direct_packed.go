@@ -1,0 +1,252 @@
+package form
+
+import "github.com/anamnesis-go/anamnesis/asm"
+
+// The numbers that codes of four bits count.
+var counted = [16]float32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
+
+// outputsAtOnce is how many columns of packed words are turned into rows at a
+// time: the words of some cache lines.
+const outputsAtOnce = 64
+
+// direct turns words of columns into rows, which are then codes in a stream,
+// and decodes those group by group.
+func (f *GPTQ) direct(q request) bool {
+	if len(q.parts) > gptqIndex && !f.inOrder(q.parts[gptqIndex], 0, f.In) {
+		return f.outOfOrder(q)
+	}
+	// Rows are not a power of two apart: they would share their cache lines. Short
+	// ones follow each other, and are decoded together.
+	words, n := f.In*f.Bits/32, min(outputsAtOnce, q.hi-q.lo)
+	stride, rows := words+16, int64(1)
+	if f.In <= shortRow && f.In%f.GroupSize == 0 {
+		stride, rows = words, n
+	}
+	byteCodes := CeilDiv(rows*f.In, 4)
+	if n*(stride+4*f.Groups)+byteCodes > int64(len(q.scratch)) {
+		return false
+	}
+	stream := asm.Raw(q.scratch[:n*stride])
+	codes, numbers := asm.Raw(q.scratch[n*stride:])[:rows*f.In], q.scratch[n*stride+byteCodes:]
+	for at := q.lo; at < q.hi; at += n {
+		n := min(n, q.hi-at)
+		q.o.Transpose(4, stream, q.parts[gptqWeight][4*at:], int(words), int(n), int(4*stride), int(4*f.Out))
+		m := n * f.Groups
+		s, z := numbers[:m], numbers[m:2*m]
+		f.numbers(q.o, s, z, numbers[2*m:4*m], q.parts, at, n)
+		for i := int64(0); i < n; i += rows {
+			k := min(rows, n-i)
+			out := q.dst[(at+i-q.lo)*f.In*int64(q.to.Size()):][:k*f.In*int64(q.to.Size())]
+			f.row(q.o, q.to, out, stream[4*stride*i:][:4*words*k], codes[:k*f.In], s[i*f.Groups:][:k*f.Groups], z[i*f.Groups:][:k*f.Groups])
+		}
+	}
+	return true
+}
+
+// shortRow is how many codes of an output are too few for a call of their own.
+const shortRow = 512
+
+// row decodes one output, or more whose codes follow each other.
+func (f *GPTQ) row(o *asm.Ops, to asm.Type, dst, stream, codes []byte, s, z []float32) {
+	switch {
+	case f.Bits == 4 && f.GroupSize%2 == 0:
+		o.Nibbles(asm.Nibbles{Op: asm.Shift, Book: &counted}, to, dst, stream, s, z, int(f.GroupSize))
+	case f.Bits == 8:
+		o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, to, dst, stream, s, z, int(f.GroupSize))
+	default:
+		o.Fields(int(f.Bits), 0, codes, stream)
+		o.Bytes(asm.Bytes{Op: asm.Shift}, to, dst, codes, s, z, int(f.GroupSize))
+	}
+}
+
+// inOrder reports an index that says of n inputs, from one on, what no index says.
+func (f *GPTQ) inOrder(index []byte, i, n int64) bool {
+	for last := i + n; i < last; {
+		g := i / f.GroupSize
+		for end := min((g+1)*f.GroupSize, last); i < end; i++ {
+			if int64(U32(index[4*i:])) != g {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Numbers fills in the scales and zero points of the groups of n outputs, those
+// of an output together.
+func (f *GPTQ) numbers(o *asm.Ops, s, z, room []float32, parts [][]byte, at, n int64) {
+	f.matrix().columns(o, s, z, parts[gptqScales], at, n)
+	if rows := room[:len(z)]; f.wholeWords(o, at, n) {
+		f.rowsOfZeros(o, rows, asm.Raw(room[len(z):]), parts[gptqZeros], at, n)
+		o.Transpose(4, asm.Raw(z), asm.Raw(rows), int(f.Groups), int(n), int(4*f.Groups), int(4*n))
+		return
+	}
+	f.zeros(z, parts[gptqZeros], at, n)
+}
+
+// zeros fills in the zero points of n outputs, group by group: those of an output
+// lie far apart.
+func (f *GPTQ) zeros(dst []float32, p []byte, at, n int64) {
+	words, ones, one := 4*f.Out*f.Bits/32, uint32(0), uint32(0)
+	if f.OldZeros {
+		ones = onesPerField[f.Bits]
+		if 32%f.Bits != 0 {
+			one = 1
+		}
+	}
+	bits, mask := uint64(f.Bits), uint32(1)<<f.Bits-1
+	for g := range f.Groups {
+		row, to, bit := p[g*words:][:words], g, uint64(at)*bits
+		for range n {
+			word, shift := row[bit/32*4:], bit%32
+			v := uint64(U32(word) + ones)
+			if shift+bits > 32 {
+				v |= uint64(U32(word[4:])) << 32
+			}
+			dst[to] = float32((uint32(v>>shift) + one) & mask)
+			to, bit = to+f.Groups, bit+bits
+		}
+	}
+}
+
+// A matrix is numbers of groups, a row of them for each.
+type matrix struct {
+	read Number
+	many bulk // or nil
+	size int64
+	cols int64
+	rows int64
+}
+
+func (f *GPTQ) matrix() matrix { return matrix{f.Scale, f.Bulk, f.ScaleSize, f.Out, f.Groups} }
+
+func (f *AWQ) matrix() matrix { return matrix{f.Scale, f.Bulk, f.ScaleSize, f.Out, f.Groups} }
+
+// Columns reads n of a matrix as rows; room is as large as what it fills.
+func (m matrix) columns(o *asm.Ops, dst, room []float32, p []byte, at, n int64) {
+	if m.many != nil && o.Level() != asm.Generic {
+		for g := range m.rows {
+			m.many(o, room[g*n:][:n], p[(g*m.cols+at)*m.size:][:n*m.size])
+		}
+		o.Transpose(4, asm.Raw(dst[:n*m.rows]), asm.Raw(room[:n*m.rows]), int(m.rows), int(n), int(4*m.rows), int(4*n))
+		return
+	}
+	for i := range n {
+		for g := range m.rows {
+			dst[i*m.rows+g] = m.read(p, g*m.cols+at+i)
+		}
+	}
+}
+
+// direct turns columns of words into rows, parts the four bytes of a word, and
+// takes from each byte the nibbles of two outputs.
+func (f *AWQ) direct(q request) bool {
+	if f.Bits != 4 {
+		return f.byBytes(q)
+	}
+	const atOnce = 8 // columns of words
+	first, end, size := q.lo/8, CeilDiv(q.hi, 8), int64(q.to.Size())
+	n, stride := min(atOnce, end-first), f.In+16
+	// Of few columns those beside them are turned too: less is no square of the kernel.
+	wide, need := min(atOnce, f.Out/8-first), f.In+(8+16*n)*f.Groups
+	if wide*stride+need > int64(len(q.scratch)) {
+		wide = n
+	}
+	if wide*stride+need > int64(len(q.scratch)) {
+		return false
+	}
+	rest := q.scratch[wide*stride:]
+	lanes, zeros, rest := asm.Raw(rest[:f.In]), rest[f.In:][:8*f.Groups], rest[f.In+8*f.Groups:]
+	for at := first; at < end; at += n {
+		n, wide := min(n, end-at), min(wide, f.Out/8-at)
+		stream, s := asm.Raw(q.scratch[:wide*stride]), rest[:8*n*f.Groups]
+		q.o.Transpose(4, stream, q.parts[0][4*at:], int(f.In), int(wide), int(4*stride), int(f.Out/2))
+		f.matrix().columns(q.o, s, rest[8*n*f.Groups:][:8*n*f.Groups], q.parts[1], 8*at, 8*n)
+		for i := range n {
+			q.o.Lanes(lanes, stream[4*stride*i:][:4*f.In], int(f.In))
+			f.zeros(zeros, q.parts[2], at+i)
+			for j, nibble := range awqNibble {
+				out := 8*(at+i) + int64(j)
+				if out < q.lo || out >= q.hi {
+					continue
+				}
+				q.o.HalfBytes(asm.HalfBytes{From: uint8(nibble % 2 * 4), Book: &counted}, q.to, q.dst[(out-q.lo)*f.In*size:][:f.In*size],
+					lanes[int64(nibble/2)*f.In:][:f.In], s[(8*i+int64(j))*f.Groups:][:f.Groups], zeros[int64(nibble)*f.Groups:][:f.Groups], int(f.GroupSize))
+			}
+		}
+	}
+	return true
+}
+
+// zeros fills in the zero points of the eight outputs of a column of words, those
+// of a nibble together.
+func (f *AWQ) zeros(dst []float32, p []byte, column int64) {
+	for g := range f.Groups {
+		word := U32(p[4*(g*f.Out/8+column):])
+		for k := range int64(8) {
+			dst[k*f.Groups+g] = float32(word >> (4 * k) & 15)
+		}
+	}
+}
+
+// byBytes turns columns of bytes into rows. Narrower codes become bytes first,
+// some outputs of all inputs together: eight of them begin and end with a byte.
+func (f *AWQ) byBytes(q request) bool {
+	stride, size, unit := f.In+64, f.In*int64(q.to.Size()), int64(1)
+	each := stride + 8*f.Groups // bytes of scratch for an output
+	if f.Bits < 8 {
+		unit, each = 8, each+2*f.In
+	}
+	first, end := q.lo/unit*unit, CeilDiv(q.hi, unit)*unit
+	n := min(outputsAtOnce, end-first, (4*int64(len(q.scratch))-4*f.Groups)/each) / unit * unit
+	if n == 0 {
+		return false
+	}
+	z, s, room := q.scratch[:f.Groups], q.scratch[f.Groups:][:n*f.Groups], q.scratch[(1+n)*f.Groups:][:n*f.Groups]
+	rest := asm.Raw(q.scratch[(1+2*n)*f.Groups:])
+	turned, rest := rest[:n*stride], rest[n*stride:]
+	for at := first; at < end; at += n {
+		n := min(n, end-at)
+		codes, apart := q.parts[0][at*f.Bits/8:], f.Out
+		if f.Bits < 8 {
+			codes, apart = f.unpack(q.o, rest, codes, n), n
+		}
+		q.o.Transpose(1, turned, codes, int(f.In), int(n), int(stride), int(apart))
+		f.matrix().columns(q.o, s[:n*f.Groups], room[:n*f.Groups], q.parts[1], at, n)
+		for out := max(q.lo, at); out < min(q.hi, at+n); out++ {
+			for g := range z {
+				z[g] = float32(f.field(q.parts[2], int64(g), out))
+			}
+			i := out - at
+			q.o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, q.to, q.dst[(out-q.lo)*size:][:size], turned[i*stride:][:f.In], s[i*f.Groups:][:f.Groups], z, int(f.GroupSize))
+		}
+	}
+	return true
+}
+
+// unpack gives the codes of n outputs of each input a byte.
+func (f *AWQ) unpack(o *asm.Ops, room, src []byte, n int64) []byte {
+	codes, packed, size := room[:f.In*n], room[f.In*n:][:f.In*n*f.Bits/8], n*f.Bits/8
+	for i := range f.In {
+		copy(packed[i*size:][:size], src[i*f.Out*f.Bits/8:])
+	}
+	o.Fields(int(f.Bits), 0, codes, packed)
+	return codes
+}
+
+// underTernary is codes of two bits at one place of each byte, less one, all
+// under one scale.
+func underTernary(o *asm.Ops, to asm.Type, dst, row []byte, from uint8, u under) bool {
+	book, s := new([16]float32), u.scales[0]
+	for i := range book {
+		if v := float32(i&3 - 1); u.divides {
+			book[i] = v / s
+		} else {
+			book[i] = v * s
+		}
+	}
+	// The products as they are: less zero, times one.
+	zero, one := [1]float32{}, [1]float32{1}
+	o.HalfBytes(asm.HalfBytes{From: from, Book: book}, to, dst, row, one[:], zero[:], max(1, len(row)))
+	return true
+}

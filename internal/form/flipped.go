@@ -1,0 +1,41 @@
+package form
+
+import (
+	"github.com/anamnesis-go/anamnesis/asm"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// Flipped has the columns of what is stored as its rows.
+type Flipped struct {
+	own
+	Rows, Cols int64
+	Size       int64
+	Read       Number
+	As         asm.Type // of kernels, where plain says that there is one
+	Plain      bool
+}
+
+func (f *Flipped) Need(int, int64, int64) tensor.Span {
+	return tensor.Span{Len: f.Rows * f.Cols * f.Size}
+}
+
+// Decode goes through the stored rows in order, which are read from memory once.
+func (f *Flipped) decode(dst []float32, parts [][]byte, lo, hi int64) {
+	for i := range f.Cols {
+		for r := lo; r < hi; r++ {
+			dst[(r-lo)*f.Cols+i] = f.Read(parts[0], i*f.Rows+r)
+		}
+	}
+}
+
+// direct turns the columns and casts them.
+func (f *Flipped) direct(q request) bool {
+	n := (q.hi - q.lo) * f.Cols * f.Size
+	if !f.Plain || n == 0 {
+		return false
+	}
+	turned := asm.Raw(q.scratch)[:n]
+	q.o.Transpose(int(f.Size), turned, q.parts[0][q.lo*f.Size:], int(f.Cols), int(q.hi-q.lo), int(f.Cols*f.Size), int(f.Rows*f.Size))
+	q.o.Cast(f.As, q.to, q.dst, turned)
+	return true
+}

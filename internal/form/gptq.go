@@ -1,0 +1,119 @@
+package form
+
+import "github.com/anamnesis-go/anamnesis/parser/tensor"
+
+// GPTQ is codes packed along the input dimension, so that a stored row holds
+// some inputs of every output; the weight is its transpose. Parts: qweight
+// [in*bits/32, out], scales [groups, out], qzeros [groups, out*bits/32] and
+// g_idx [in], where there is one.
+type GPTQ struct {
+	In, Out, Groups int64
+	Bits            int64
+	GroupSize       int64 // of consecutive inputs, where there is no g_idx
+	Scale           Number
+	ScaleSize       int64
+	Bulk            bulk
+	// oldZeros: the first version of the format stores zero points less one.
+	OldZeros bool
+}
+
+const (
+	gptqWeight = iota
+	gptqScales
+	gptqZeros
+	gptqIndex
+)
+
+func (f *GPTQ) Geometry() Geometry { return Geometry{Group: f.Out} }
+
+// Every range of outputs takes all parts whole: their columns are the rows.
+func (f *GPTQ) Need(p int, _, _ int64) tensor.Span {
+	switch p {
+	case gptqWeight:
+		return tensor.Span{Len: f.In * f.Bits / 8 * f.Out}
+	case gptqScales:
+		return tensor.Span{Len: f.Groups * f.Out * f.ScaleSize}
+	case gptqZeros:
+		return tensor.Span{Len: f.Groups * f.Out * f.Bits / 8}
+	default:
+		return tensor.Span{Len: 4 * f.In}
+	}
+}
+
+func (f *GPTQ) decode(dst []float32, parts [][]byte, lo, hi int64) {
+	for i := range f.In {
+		g := i / f.GroupSize
+		if len(parts) > gptqIndex {
+			g = f.Group(int32(U32(parts[gptqIndex][4*i:])))
+		}
+		for o := lo; o < hi; o++ {
+			q := column(parts[gptqWeight], f.Out, f.Bits, i, o)
+			z := f.Zero(parts[gptqZeros], g, o)
+			s := f.Scale(parts[gptqScales], g*f.Out+o)
+			dst[(o-lo)*f.In+i] = float32(int32(q)-int32(z)) * s
+		}
+	}
+}
+
+func (f *GPTQ) Slices() bool { return true }
+
+func (f *GPTQ) slice(dst []float32, parts [][]byte, _, r, col int64) {
+	for i := range dst {
+		dst[i] = f.number(parts, col+int64(i), r)
+	}
+}
+
+// Number is the number of input i and output o.
+func (f *GPTQ) number(parts [][]byte, i, o int64) float32 {
+	g := i / f.GroupSize
+	if len(parts) > gptqIndex {
+		g = f.Group(int32(U32(parts[gptqIndex][4*i:])))
+	}
+	q, z := column(parts[gptqWeight], f.Out, f.Bits, i, o), f.Zero(parts[gptqZeros], g, o)
+	return float32(int32(q)-int32(z)) * f.Scale(parts[gptqScales], g*f.Out+o)
+}
+
+// Group counts a negative index from the end, as the libraries do.
+func (f *GPTQ) Group(index int32) int64 {
+	if index < 0 {
+		return int64(index) + f.Groups
+	}
+	return int64(index)
+}
+
+// column reads field i of column o: every column is a stream of bits in
+// little-endian words of 32, the words of all columns side by side.
+func column(p []byte, cols, bits, i, o int64) uint32 {
+	word, shift := i*bits/32, i*bits%32
+	v := uint64(U32(p[4*(word*cols+o):]))
+	if shift+bits > 32 {
+		v |= uint64(U32(p[4*((word+1)*cols+o):])) << 32
+	}
+	return uint32(v>>shift) & (1<<bits - 1)
+}
+
+// onesPerField is what the writers of the first version subtract from a word,
+// where fields fill one.
+var onesPerField = [9]uint32{2: 0x55555555, 4: 0x11111111, 8: 0x01010101}
+
+// Zero reads a zero point. The first version stores it less one, and where the
+// fields fill a word its reader adds one to all fields at once, carries
+// included: that is the exact inverse of its writer.
+func (f *GPTQ) Zero(p []byte, g, o int64) uint32 {
+	words := f.Out * f.Bits / 32
+	word, shift := o*f.Bits/32, o*f.Bits%32
+	w := U32(p[4*(g*words+word):])
+	whole := 32%f.Bits == 0
+	if f.OldZeros && whole {
+		w += onesPerField[f.Bits]
+	}
+	v := uint64(w)
+	if shift+f.Bits > 32 {
+		v |= uint64(U32(p[4*(g*words+word+1):])) << 32
+	}
+	z := uint32(v >> shift)
+	if f.OldZeros && !whole {
+		z++
+	}
+	return z & (1<<f.Bits - 1)
+}

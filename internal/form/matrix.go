@@ -1,0 +1,109 @@
+package form
+
+import (
+	"github.com/anamnesis-go/anamnesis/asm"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// A Matrix is a form and how many rows and columns it has: all that one needs to
+// know to decode a weight in ranges of rows, and how long these should be. It is
+// safe for concurrent use.
+type Matrix struct {
+	Form  Form
+	Rows  int64 // of all matrices of a stack
+	Cols  int64
+	Parts int
+}
+
+// Group is how many rows share the bytes that [Matrix.Need] says for any of them:
+// rows k*Group to (k+1)*Group take the same bytes of every part, so that whoever
+// decodes them in ranges reads those once. It is zero where rows have bytes of
+// their own.
+func (m Matrix) Group() int64 { return m.Form.Geometry().Group }
+
+// Transposed reports rows that are columns of what is stored.
+func (m Matrix) Transposed() bool { return m.Form.Geometry().Transposed }
+
+// Shared reports parts that other weights have too.
+func (m Matrix) Shared() bool { return m.Form.Geometry().Shared }
+
+// Even is how many rows a range of about so many should have: ranges of rows that
+// are columns should begin with whole groups of codes.
+func (m Matrix) Even(rows int64) int64 {
+	if rows > turnUnit && m.Transposed() {
+		rows -= rows % turnUnit
+	}
+	return rows
+}
+
+// Step is how many rows to decode at a time with room for so many numbers.
+func (m Matrix) Step(numbers int64) int64 {
+	rows := numbers / max(1, m.Cols)
+	if m.Transposed() {
+		rows = max(rows, numbers/turnStep)
+	}
+	return max(1, m.Even(rows))
+}
+
+// Scratch is how many numbers [Matrix.Decode] needs room for.
+func (m Matrix) Scratch(rows int64) int64 {
+	n := rows * m.Cols
+	if m.Transposed() {
+		n = min(n, turnRoom+turnPerRow*rows)
+	}
+	return n
+}
+
+// Need says which bytes of part p, counted from its start, the rows [lo, hi)
+// take.
+func (m Matrix) Need(p int, lo, hi int64) tensor.Span { return m.Form.Need(p, lo, hi) }
+
+// Decode writes the rows [lo, hi) in the type to. parts holds, for each part, the
+// bytes that [Matrix.Need] named; tile is scratch, see [Matrix.Scratch]. It
+// allocates nothing.
+func (m Matrix) Decode(dst []byte, to asm.Type, parts [][]byte, lo, hi int64, tile []float32) {
+	m.decodeBy(asm.Best(), dst, to, parts, lo, hi, tile)
+}
+
+// decodeBy is Decode by a table of kernels.
+func (m Matrix) decodeBy(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, tile []float32) {
+	n := (hi - lo) * m.Cols
+	if int64(len(tile)) > n { // rows that are columns take less for long ranges
+		tile = tile[:n]
+	}
+	put(m.Form, request{o, dst[:n*int64(to.Size())], to, parts, lo, hi, tile})
+}
+
+// Numbers writes the rows [lo, hi) in full precision, by the functions that
+// kernels are compared with; all else is as of [Matrix.Decode].
+func (m Matrix) Numbers(dst []float32, parts [][]byte, lo, hi int64) {
+	m.Form.decode(dst[:(hi-lo)*m.Cols], parts, lo, hi)
+}
+
+// StripRows is how many rows take at most so many bytes of their columns, or the
+// fewest that can be parted; zero where rows are no columns.
+func (m Matrix) StripRows(most int64) int64 {
+	f, ok := m.Form.(striped)
+	if !ok || f.outputs() != m.Rows || m.Rows == 0 {
+		return 0
+	}
+	_, columns := f.strip(0, min(StripUnit, m.Rows))
+	var size int64
+	for _, c := range columns[:m.Parts] {
+		size += c.Size()
+	}
+	n := most / max(1, size) * StripUnit
+	return min(max(n, StripUnit), m.Rows)
+}
+
+// Strip is some rows as a matrix of their own, and what it takes of each part.
+// lo is a multiple of [Matrix.StripRows], hi too or the end.
+func (m Matrix) Strip(lo, hi int64) (Matrix, []Columns, error) {
+	f, ok := m.Form.(striped)
+	if !ok || lo%StripUnit != 0 || hi != m.Rows && hi%StripUnit != 0 || lo < 0 || lo > hi || hi > m.Rows {
+		return m, nil, wire.ErrInternal.With("the rows %d to %d are no strip", lo, hi)
+	}
+	inner, columns := f.strip(lo, hi)
+	return Matrix{inner, hi - lo, m.Cols, m.Parts}, columns[:m.Parts], nil
+}

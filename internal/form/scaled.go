@@ -1,0 +1,187 @@
+package form
+
+import (
+	"github.com/anamnesis-go/anamnesis/asm"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// A Grid is where the scale of an element stands: one per block of rows and
+// columns, row by row, and block rows begin anew with each matrix of a stack.
+// A Grid of one block is a scale of the whole tensor.
+type Grid struct {
+	MatrixRows int64 // rows of one matrix; the blocks of rows do not cross it
+	BlockRows  int64
+	BlockCols  int64
+	Cols       int64 // stored numbers in a row of the grid
+	Size       int64 // bytes of one stored number
+	Read       Number
+	Bulk       bulk  // many numbers at once, or nil
+	Whole      int64 // bytes of the part where every range takes it whole
+	// line brings the bytes of numbers of a row together, from the k-th on, where
+	// they do not follow each other.
+	line func(dst, p []byte, row, k int64)
+	// pick fills in numbers of a row, from the k-th on, that are fields of words; room
+	// is a byte for each. It is nil or reports false where a field is in two words.
+	pick func(o *asm.Ops, dst []float32, p []byte, row, k int64, room []byte) bool
+}
+
+// Transposed reads a whole part whose rows are the groups and whose columns
+// the rows of the weight.
+func (g Grid) Transposed(rows, bytes int64) Grid {
+	read, groups, size := g.Read, g.Cols, g.Size
+	g.Whole = bytes
+	g.line = func(dst, p []byte, row, k int64) {
+		for i := int64(0); i*size < int64(len(dst)); i++ {
+			copy(dst[i*size:][:size], p[((k+i)*rows+row)*size:])
+		}
+	}
+	g.Read = func(p []byte, i int64) float32 { return read(p, i%groups*rows+i/groups) }
+	return g
+}
+
+// GroupGrid is one number per group of consecutive columns of each row.
+func GroupGrid(rows, cols, group, size int64, read Number) Grid {
+	return Grid{MatrixRows: rows, BlockRows: 1, BlockCols: group, Cols: cols / group, Size: size, Read: read}
+}
+
+// row is the row of the grid that serves row r of the weight.
+func (g *Grid) row(r int64) int64 {
+	if g.BlockRows == 1 {
+		return r
+	}
+	return r/g.MatrixRows*CeilDiv(g.MatrixRows, g.BlockRows) + r%g.MatrixRows/g.BlockRows
+}
+
+// Need is the bytes of the grid for the rows [lo, hi).
+func (g *Grid) Need(lo, hi int64) tensor.Span {
+	if g.Whole > 0 {
+		return tensor.Span{Len: g.Whole}
+	}
+	first := g.row(lo)
+	return tensor.Span{Off: first * g.Cols * g.Size, Len: (g.row(hi-1) + 1 - first) * g.Cols * g.Size}
+}
+
+// at reads the number for row r and block column k; p begins at the grid's row
+// of weight row lo.
+func (g *Grid) at(p []byte, lo, r, k int64) float32 {
+	first := int64(0)
+	if g.Whole == 0 {
+		first = g.row(lo)
+	}
+	return g.Read(p, (g.row(r)-first)*g.Cols+k)
+}
+
+// Op is what joins a code with its scale and its second number.
+type op uint8
+
+const (
+	OpScale  op = iota // q*s
+	OpShift            // (q-z)*s
+	OpAffine           // q*s + z, two roundings
+	OpDivide           // q/s
+)
+
+// Scaled is codes in rows under a grid of scales. Some have a second number
+// beside each scale, some a factor or a divisor of all scales of a matrix, some
+// say for each column which group it belongs to. Parts, those that are there:
+// codes, scales, seconds, global, columns.
+type Scaled struct {
+	own
+	Cols    int64
+	Codes   Codes
+	Scales  Grid
+	Seconds *Grid
+	Global  *Grid
+	Divides bool // the scale is divided by the global number, not multiplied
+	Columns bool // the last part is the group of each column, as int32
+	Op      op
+}
+
+func (f *Scaled) Need(p int, lo, hi int64) tensor.Span {
+	if p == 0 {
+		return f.Codes.Need(lo, hi)
+	}
+	for _, g := range [...]*Grid{&f.Scales, f.Seconds, f.Global} {
+		if g == nil {
+			continue
+		}
+		if p--; p == 0 {
+			return g.Need(lo, hi)
+		}
+	}
+	return tensor.Span{Len: 4 * f.Cols}
+}
+
+func (f *Scaled) decode(dst []float32, parts [][]byte, lo, hi int64) {
+	for r := lo; r < hi; r++ {
+		row := dst[(r-lo)*f.Cols:][:f.Cols]
+		f.Codes.row(row, parts[0], lo, r)
+		f.scale(row, parts, lo, r, 0)
+	}
+}
+
+// Slices reports codes that can be cut at any column.
+func (f *Scaled) Slices() bool { return f.Codes.cut != nil }
+
+func (f *Scaled) slice(dst []float32, parts [][]byte, lo, r, col int64) {
+	f.Codes.slice(dst, parts[0], lo, r, col)
+	f.scale(dst, parts, lo, r, col)
+}
+
+// Scale turns the codes of row r, from column col on, into numbers.
+func (f *Scaled) scale(row []float32, parts [][]byte, lo, r, col int64) {
+	if f.Columns {
+		index := parts[len(parts)-1]
+		for c := range row {
+			s, z := f.pair(parts, lo, r, int64(U32(index[4*(col+int64(c)):])))
+			f.Op.apply(row[c:c+1], s, z)
+		}
+		return
+	}
+	for len(row) > 0 {
+		k := col / f.Scales.BlockCols
+		n := min(int64(len(row)), (k+1)*f.Scales.BlockCols-col)
+		s, z := f.pair(parts, lo, r, k)
+		f.Op.apply(row[:n], s, z)
+		row, col = row[n:], col+n
+	}
+}
+
+// pair is the scale and the second number of block k of row r.
+func (f *Scaled) pair(parts [][]byte, lo, r, k int64) (scale, second float32) {
+	scale = f.Scales.at(parts[1], lo, r, k)
+	next := 2
+	if f.Seconds != nil {
+		second = f.Seconds.at(parts[next], lo, r, k)
+		next++
+	}
+	switch {
+	case f.Global == nil:
+	case f.Divides:
+		scale /= f.Global.at(parts[next], lo, r, 0)
+	default:
+		scale *= f.Global.at(parts[next], lo, r, 0)
+	}
+	return scale, second
+}
+
+func (o op) apply(block []float32, s, z float32) {
+	switch o {
+	case OpScale:
+		for i, q := range block {
+			block[i] = q * s
+		}
+	case OpShift:
+		for i, q := range block {
+			block[i] = float32(q-z) * s
+		}
+	case OpAffine:
+		for i, q := range block {
+			block[i] = float32(q*s) + z
+		}
+	case OpDivide:
+		for i, q := range block {
+			block[i] = q / s
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package form
+
+import (
+	"math"
+
+	"github.com/anamnesis-go/anamnesis/asm"
+)
+
+// HighFirstRow is rows of E2M1 with the first of two codes in the high nibble.
+func HighFirstRow(cols int64) Codes {
+	c := PlainRows(cols/2, func(dst []float32, src []byte) {
+		for i, b := range src {
+			dst[2*i], dst[2*i+1] = asm.E2M1.Value(b>>4), asm.E2M1.Value(b&15)
+		}
+	})
+	c.under = underNibbles(true, func(code uint8) float32 { return asm.E2M1.Value(code) })
+	return c
+}
+
+// SwizzledGrid is those scales as a grid.
+func SwizzledGrid(rows, cols, group, bytes int64, read Number) Grid {
+	groups := cols / group
+	tiles := CeilDiv(groups, 4)
+	place := func(r, c int64) int64 { return (r/128*tiles+c/4)*512 + r%32*16 + r%128/32*4 + c%4 }
+	g := GroupGrid(rows, cols, group, 1, func(p []byte, i int64) float32 { return read(p, place(i/groups, i%groups)) })
+	g.Whole = bytes
+	g.line = func(dst, p []byte, r, k int64) {
+		first := place(r, 0)
+		for i := range dst {
+			c := k + int64(i)
+			dst[i] = p[first+c/4*512+c%4]
+		}
+	}
+	return g
+}
+
+// ComfyExponent is E8M0 as ComfyUI reads it: zero is zero.
+func ComfyExponent(p []byte, i int64) float32 {
+	if p[i] == 0 {
+		return 0
+	}
+	return ExponentByte(p, i)
+}
+
+// ComfyExponents is the same of many.
+func ComfyExponents(_ *asm.Ops, dst []float32, p []byte) {
+	for i, c := range p {
+		dst[i] = math.Float32frombits(uint32(c) << 23)
+	}
+}

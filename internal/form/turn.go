@@ -1,0 +1,223 @@
+package form
+
+import "github.com/anamnesis-go/anamnesis/asm"
+
+// Rows of a turned matrix are written from tiles: some rows of its pieces, those
+// of their columns that are asked for, decoded to the target's type and then
+// turned by a kernel.
+
+// tileRows is how many rows of the pieces a tile has: so many numbers of each
+// row are written at once, whole lines of the cache.
+const tileRows = 256
+
+// turnUnit is what ranges of a turned matrix should begin with: groups of codes
+// are seldom longer.
+const turnUnit = 32
+
+// turnFloats is the scratch that a number of a tile takes, as float32: itself
+// and what it is made of; pieces that take turns have one more for their place.
+const turnFloats = 2
+
+// What rows of a turned matrix need: a tile of several rows of the pieces, of
+// twice as many columns as are asked for. More rows of the matrix at a time are
+// longer pieces of what is stored.
+const (
+	turnRoom   = 56 << 10
+	turnPerRow = 16 // twice what a number of each of two pieces takes, and more
+	turnStep   = 256
+)
+
+// A cutter is a slicer that can also decode columns of several rows at once. It
+// reports false where it has no kernel for these.
+type cutter interface {
+	// span widens columns to those that the kernels take.
+	span(col, n int64) (from, end int64)
+	cut(q request, r, rows, col, n int64) bool
+}
+
+// direct writes the rows matrix by matrix. The scratch may be smaller than the
+// range.
+func (f *Turned) direct(q request) bool {
+	from, size := q.lo/f.In*f.Side, int64(q.to.Size())
+	for q.lo < q.hi {
+		end := min((q.lo/f.In+1)*f.In, q.hi)
+		t := turning{Turned: f, request: q, from: from, n: end - q.lo}
+		t.dst = q.dst[:t.n*f.Out*size]
+		if !t.put() { // hardly a number
+			f.numbers(q.scratch, q.parts, from, q.lo, end)
+			q.o.Put(q.to, t.dst, q.scratch[:t.n*f.Out])
+		}
+		q.dst, q.lo = q.dst[t.n*f.Out*size:], end
+	}
+	return true
+}
+
+// A turning is n rows of one matrix from row lo on, and what they are made of.
+type turning struct {
+	*Turned
+	request
+	from int64 // the piece that the parts begin with
+	n    int64
+}
+
+func (t *turning) put() bool {
+	m := t.lo / t.In
+	if t.Woven {
+		return t.strand(m*t.Side, t.Side, 0)
+	}
+	col := int64(0)
+	for k := m * t.Side; k < (m+1)*t.Side; k++ {
+		if !t.strand(k, 1, col) {
+			return false
+		}
+		col += t.Pieces[k].Rows
+	}
+	return true
+}
+
+// Strand writes pieces that take turns, or one, from column at of the rows on.
+func (t *turning) strand(first, count, at int64) bool {
+	size := int64(t.to.Size())
+	col := t.lo % t.In
+	from, end := t.span(first, count, col)
+	w := end - from
+	rows := min(int64(len(t.scratch))/(turnFloats*w), tileRows)
+	if count > 1 {
+		rows = min(int64(len(t.scratch))/((turnFloats+1)*w), tileRows) / count
+	}
+	if rows == 0 {
+		return false
+	}
+	if rows > turnUnit { // whole lines of the caches, and squares of the kernels
+		rows -= rows % turnUnit
+	}
+	words := CeilDiv(rows*count*w*size, 4)
+	tile, rest := asm.Raw(t.scratch[:words]), t.scratch[words:]
+	one, scratch := tile, rest
+	if count > 1 {
+		one, scratch = asm.Raw(rest[:CeilDiv(rows*w*size, 4)]), rest[CeilDiv(rows*w*size, 4):]
+	}
+	for r := int64(0); r < t.Pieces[first].Rows; r += rows {
+		n := min(rows, t.Pieces[first].Rows-r)
+		for k := range count {
+			t.decode(one[:n*w*size], first+k, r, n, from, w, scratch)
+			for i := int64(0); i < n && count > 1; i++ {
+				copy(tile[(i*count+k)*w*size:][:w*size], one[i*w*size:])
+			}
+		}
+		t.o.Transpose(int(size), t.dst[(at+r*count)*size:], tile[(col-from)*size:], int(n*count), int(t.n), int(t.Out*size), int(w*size))
+	}
+	return true
+}
+
+// span is the columns that tiles of the pieces have.
+func (t *turning) span(first, count, col int64) (from, end int64) {
+	from, end = col, col+t.n
+	for k := first; k < first+count; k++ {
+		if c, ok := t.Pieces[k].Form.(cutter); ok {
+			lo, hi := c.span(col, t.n)
+			from, end = min(from, lo), max(end, hi)
+		}
+	}
+	return from, end
+}
+
+// Decode writes n columns of some rows of piece k, from row r on.
+func (t *turning) decode(dst []byte, k, r, rows, col, n int64, scratch []float32) {
+	p := &t.Pieces[k]
+	base, own := p.base(&t.Pieces[t.from+k%t.Side]), t.parts[p.Part:p.Part+p.Parts]
+	if c, ok := p.Form.(cutter); ok && c.cut(request{o: t.o, dst: dst, to: t.to, parts: own, lo: base, scratch: scratch}, p.First+r, rows, col, n) {
+		return
+	}
+	numbers := scratch[:rows*n]
+	for i := range rows {
+		p.Form.slice(numbers[i*n:][:n], own, base, p.First+r+i, col)
+	}
+	t.o.Put(t.to, dst, numbers)
+}
+
+// widened makes of columns whole groups, where they are of several, of which all
+// begin and end at a multiple of unit; but not if that is much more.
+func widened(col, n, unit, group, most int64) (from, end int64) {
+	if group > 1 && col/group != (col+n-1)/group {
+		unit *= group / gcd(unit, group)
+	}
+	from, end = col/unit*unit, min(CeilDiv(col+n, unit)*unit, most)
+	if end-from > 2*n+64 {
+		return col, col + n
+	}
+	return from, end
+}
+
+func gcd(a, b int64) int64 {
+	for b > 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// spanned is the groups that columns are of, from the first on, and how many
+// columns each has of them; false where groups are cut.
+func spanned(col, n, group int64) (first, size, count int64, ok bool) {
+	if col/group == (col+n-1)/group {
+		return col / group, n, 1, true
+	}
+	return col / group, group, CeilDiv(n, group), col%group == 0
+}
+
+// span takes whole bytes.
+func (f *Scaled) span(col, n int64) (from, end int64) {
+	unit := int64(8)
+	if f.Columns {
+		return widened(col, n, unit, 1, f.Cols)
+	}
+	if f.Codes.bits == 8 {
+		unit = 1
+	}
+	return widened(col, n, unit, f.Scales.BlockCols, f.Cols)
+}
+
+// cut brings the codes of the rows together, and decodes them as one.
+func (f *Scaled) cut(q request, r, rows, col, n int64) bool {
+	if f.Columns {
+		return f.cutIndexed(q, r, rows, col, n)
+	}
+	block, bits := f.Scales.BlockCols, f.Codes.bits
+	if bits == 0 || f.Codes.under == nil || f.Op == OpDivide || block < 2 || n*bits%8 != 0 || col*bits%8 != 0 {
+		return false
+	}
+	first, run, per, ok := spanned(col, n, block)
+	if !ok || n%run != 0 {
+		return false
+	}
+	rowBytes := n * bits / 8
+	words, room := CeilDiv(rows*rowBytes, 4), CeilDiv(rows*n, 4)
+	if words+room+2*rows*per > int64(len(q.scratch)) {
+		return false
+	}
+	codes, rest := asm.Raw(q.scratch[:words])[:rows*rowBytes], q.scratch[words:]
+	u := under{op: asm.Op(f.Op), codes: asm.Raw(rest[:room])[:rows*n], run: int(run), scales: rest[room:][:rows*per], seconds: rest[room+rows*per:][:rows*per]}
+	for i := range rows {
+		copy(codes[i*rowBytes:][:rowBytes], q.parts[0][(r+i-q.lo)*f.Codes.rowBytes+col*bits/8:])
+	}
+	f.fillRows(q.o, u, q.parts, q.lo, r, rows, first)
+	return f.Codes.under(q.o, q.to, q.dst, codes, u)
+}
+
+// fillRows is fill for several rows.
+func (f *Scaled) fillRows(o *asm.Ops, u under, parts [][]byte, lo, r, rows, k int64) {
+	if f.Global == nil && f.Scales.fillRows(o, u.scales, parts[1], lo, r, rows, k, u.codes) &&
+		(f.Seconds == nil || f.Seconds.fillRows(o, u.seconds, parts[2], lo, r, rows, k, u.codes)) {
+		return
+	}
+	per := int64(len(u.scales)) / rows
+	for i := range rows {
+		row := under{scales: u.scales[i*per:][:per], seconds: u.seconds[i*per:][:per], codes: u.codes}
+		if i > 0 && !f.changes(r+i) {
+			copy(row.scales, u.scales[(i-1)*per:])
+			copy(row.seconds, u.seconds[(i-1)*per:])
+			continue
+		}
+		f.fill(o, row, parts, lo, r+i, k)
+	}
+}

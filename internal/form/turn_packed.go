@@ -1,0 +1,82 @@
+package form
+
+import "github.com/anamnesis-go/anamnesis/asm"
+
+// Columns of weights that GPTQ, AWQ and bitsandbytes pack: those of some inputs
+// are a weight of their own.
+
+// span takes whole words of codes of any width.
+func (f *GPTQ) span(col, n int64) (from, end int64) { return widened(col, n, 32, f.GroupSize, f.In) }
+
+func (f *GPTQ) cut(q request, r, rows, col, n int64) bool {
+	if col*f.Bits%32 != 0 || n*f.Bits%32 != 0 {
+		return false
+	}
+	s := *f
+	s.In = n
+	own := [...][]byte{gptqWeight: q.parts[gptqWeight][col*f.Bits/8*f.Out:], gptqScales: q.parts[gptqScales], gptqZeros: q.parts[gptqZeros], gptqIndex: nil}
+	if len(q.parts) > gptqIndex && !f.inOrder(q.parts[gptqIndex], col, n) {
+		own[gptqIndex] = q.parts[gptqIndex][4*col:][:4*n]
+		return s.direct(q.of(own[:], r, r+rows))
+	}
+	first, size, count, ok := spanned(col, n, f.GroupSize)
+	if !ok {
+		return false
+	}
+	s.GroupSize, s.Groups = size, count
+	own[gptqScales], own[gptqZeros] = q.parts[gptqScales][first*f.Out*f.ScaleSize:], q.parts[gptqZeros][first*f.Out*f.Bits/8:]
+	return s.direct(q.of(own[:gptqIndex], r, r+rows))
+}
+
+func (f *AWQ) span(col, n int64) (from, end int64) { return widened(col, n, 8, f.GroupSize, f.In) }
+
+func (f *AWQ) cut(q request, r, rows, col, n int64) bool {
+	first, size, count, ok := spanned(col, n, f.GroupSize)
+	if !ok {
+		return false
+	}
+	s := *f
+	s.In, s.GroupSize, s.Groups = n, size, count
+	own := [...][]byte{q.parts[0][col*f.Out*f.Bits/8:], q.parts[1][first*f.Out*f.ScaleSize:], q.parts[2][first*f.Out*f.Bits/8:]}
+	return s.direct(q.of(own[:], r, r+rows))
+}
+
+func (f *Bnb4) span(col, n int64) (from, end int64) { return widened(col, n, 8, f.Block, f.Cols) }
+
+// cut takes blocks that end with the rows, or copies scales.
+func (f *Bnb4) cut(q request, r, rows, col, n int64) bool {
+	_, run, per, ok := spanned(col, n, f.Block)
+	words := CeilDiv(rows*n, 8)
+	if !ok || f.Cols%f.Block != 0 || n%run != 0 || run%2 != 0 || col%2 != 0 || f.Cols%2 != 0 {
+		return f.apiece(q, q.lo*f.Cols, r*f.Cols+col, n, rows)
+	}
+	if words+rows*per+16 > int64(len(q.scratch)) {
+		return false
+	}
+	codes, scales, book := asm.Raw(q.scratch[:words])[:rows*n/2], q.scratch[words:][:rows*per], (*[16]float32)(q.scratch[words+rows*per:])
+	*book = f.book(q.parts)
+	base := q.lo * f.Cols
+	for i := range rows {
+		at := (r+i)*f.Cols + col
+		copy(codes[i*n/2:][:n/2], q.parts[bnbCodes][(at-base)/2:])
+		f.absmaxes(scales[i*per:][:per], q.parts, base/f.Block, at/f.Block)
+	}
+	q.o.Nibbles(asm.Nibbles{High: true, Book: book}, q.to, q.dst, codes, scales, nil, int(run))
+	return true
+}
+
+func (f *Bnb8) span(col, n int64) (from, end int64) { return col, col + n }
+
+func (f *Bnb8) cut(q request, r, rows, col, n int64) bool {
+	words := CeilDiv(rows*n, 4)
+	if words+rows > int64(len(q.scratch)) {
+		return false
+	}
+	codes, scales := asm.Raw(q.scratch[:words])[:rows*n], q.scratch[words:][:rows]
+	decodeF32(scales, q.parts[1][4*(r-q.lo):][:4*rows])
+	for i := range rows {
+		copy(codes[i*n:][:n], q.parts[0][(r+i-q.lo)*f.Cols+col:])
+	}
+	q.o.Bytes(asm.Bytes{Last: &last127}, q.to, q.dst, codes, scales, nil, int(n))
+	return true
+}
