@@ -4,13 +4,15 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/anamnesis-go/anamnesis/internal/unwrap"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
 // scanCmd judges files: what they ask of a loader, and whether they are sound.
 type scanCmd struct {
-	Paths []word `arg:"" name:"path" help:"Files and folders, or - for standard input."`
-	All   bool   `help:"List every global, call, state and persistent id, the allowed ones too."`
+	Paths    []word `arg:"" name:"path" help:"Files and folders, or - for standard input."`
+	All      bool   `help:"List every global, call, state and persistent id, the allowed ones too."`
+	Unlooked string `enum:"refuse,report" default:"refuse" help:"What a file of a folder comes to that could hold a model and was not looked at: refuse (exit code 5) or report."`
 }
 
 func (scanCmd) Help() string {
@@ -20,9 +22,30 @@ unknown, which is refused too. Two verdicts are given: safe (ours) and weights_o
 PyTorch's restricted loader would say).
 
 A folder is walked. Each tensor or pickle file in it is judged, by its content or because
-its name promises one; other files are listed as skipped. Only regular files are opened.
-Plain pickles (.pkl, uncompressed joblib) are judged like checkpoints. The exit code is
-the class of the worst file; 5 if there was nothing to judge.`
+its name promises one, and so is each index of shards. Files are skipped whose content
+proves that no loader takes them for a model, whatever their names:
+  ` + harmlessText() + `
+Everything else could hold a model and is refused as not looked at: archives, compressed
+data, other formats, links that leave the folder, what is no regular file. A link that is
+named on the command line is followed. Plain pickles (.pkl, uncompressed joblib) are
+judged like checkpoints. The exit code is the class of the worst file; 5 if there was
+nothing to judge.`
+}
+
+// harmlessText lists the kinds of content that are skipped.
+func harmlessText() string {
+	text := ""
+	for i, what := range unwrap.Rules() {
+		switch {
+		case i == 0:
+		case i%4 == 0:
+			text += ",\n  "
+		default:
+			text += ", "
+		}
+		text += what
+	}
+	return text + "."
 }
 
 func (scanCmd) examples() []example {
@@ -30,12 +53,13 @@ func (scanCmd) examples() []example {
 		{"amn scan checkpoint.pt", "Is it safe to load, and what does it ask for?"},
 		{"amn scan --all checkpoint.pt", "Everything that it asks for, with places."},
 		{"amn scan --json --quiet models", "A verdict for every file of a folder, for a program."},
+		{"amn scan --unlooked report models", "The same for people, where archives beside a model are no reason to fail."},
 	}
 }
 
 // Run implements the command.
 func (c *scanCmd) Run(ctx context.Context, s *session) error {
-	sc := &scanner{s: s, all: c.All}
+	sc := &scanner{s: s, all: c.All, lenient: c.Unlooked == "report"}
 	for _, p := range c.Paths {
 		if err := sc.path(ctx, string(p)); err != nil {
 			return err
@@ -46,11 +70,13 @@ func (c *scanCmd) Run(ctx context.Context, s *session) error {
 
 // scanner is one run of the command.
 type scanner struct {
-	s       *session
-	all     bool
-	skipped int64
-	small   []byte // buffer of the small file at hand
-	count   classes
+	s        *session
+	all      bool
+	lenient  bool // what was not looked at is reported, not refused
+	skipped  int64
+	unlooked int64
+	small    []byte // buffer of the small file at hand
+	count    classes
 }
 
 // finish says how many files there were of each class.
@@ -73,6 +99,9 @@ func (sc *scanner) finish(paths []word) error {
 	text := fmt.Sprintf("amn: %s judged: %s", plural(judged, "file"), &sc.count)
 	if sc.skipped > 0 {
 		text += fmt.Sprintf("; %s skipped", formatCount(sc.skipped))
+	}
+	if sc.unlooked > 0 {
+		text += fmt.Sprintf("; %s not looked at", formatCount(sc.unlooked))
 	}
 	if err := s.out.Flush(); err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/unwrap"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
@@ -18,7 +19,8 @@ import (
 type scanReport struct {
 	path     string
 	given    bool
-	skipped  string // why it was not judged
+	skipped  string // why it was not judged: it is harmless
+	unlooked string // why it was not looked at, although it could hold a model
 	err      error
 	format   string
 	size     int64
@@ -46,17 +48,40 @@ func (sc *scanner) judge(ctx context.Context, sub *subject) *scanReport {
 		}
 		return parser.OpenFS(b, scanFS{sub}, sub.alias())
 	})
-	switch kind := rep.kind(sub); kind {
+	// An account of its own: the first one still holds the model.
+	account := sc.s.policy.Budget(ctx)
+	rep.close = account.Close
+	switch kind := rep.kind(account, sub); kind {
 	case asModel:
 	case asCheckpoint, asPickle:
-		// An account of its own: the first one still holds the model.
-		account := sc.s.policy.Budget(ctx)
-		rep.close = account.Close
 		rep.scan(pth.Scan(account, sub.r, sub.size), kind)
+		rep.refuse(&sc.s.policy)
 	default:
-		rep.skipped = skippedText(rep.err)
+		rep.beside(account, sub)
 	}
 	return rep
+}
+
+// beside is for a file of a folder that is no model and promises none: it is
+// harmless, or it could hold one.
+func (rep *scanReport) beside(b *limits.Budget, sub *subject) {
+	what, err := unwrap.Harmless(b, sub.r, sub.size)
+	switch {
+	case err != nil:
+		rep.err = wire.At("scan", "", wire.NoOffset, err)
+	case what != "":
+		rep.skipped = what
+	default:
+		rep.unlooked = strings.TrimPrefix(bareText(rep.err), "this is ")
+	}
+}
+
+// refuse holds a plain pickle to a policy that refuses checkpoints, which are
+// pickles, too.
+func (rep *scanReport) refuse(p *limits.Policy) {
+	if rep.format == pickleFormat && rep.err == nil && p.RefusesFormat("pth") {
+		rep.err = wire.At("scan", "", wire.NoOffset, wire.ErrForbidden.With("the policy refuses pickles (format pth)"))
+	}
 }
 
 // A scanKind is how a file is judged.
@@ -70,14 +95,14 @@ const (
 )
 
 // kind decides by content; the name only promises.
-func (rep *scanReport) kind(sub *subject) scanKind {
+func (rep *scanReport) kind(b *limits.Budget, sub *subject) scanKind {
 	e, _ := placed(rep.err)
 	switch {
 	case rep.format == "pth", e.Format == "pth", e.Format == vm.Format && isCheckpoint(sub):
 		return asCheckpoint
 	case rep.err == nil || wire.ClassOf(rep.err) == wire.Internal || e.Format != "detect" && e.Format != "":
 		return asModel
-	case looksPickled(sub):
+	case looksPickled(b, sub):
 		return asPickle
 	case sub.given || promises(sub.name):
 		return asModel
@@ -115,23 +140,13 @@ func promises(name string) bool {
 
 // looksPickled reports a pickle: by its first bytes; by its name; or, since
 // protocols 0 and 1 begin like text, because running it comes to a call, or to
-// its end.
-func looksPickled(sub *subject) bool {
+// its end. What a ceiling ends before that is for the scan to say.
+func looksPickled(b *limits.Budget, sub *subject) bool {
 	if sniff(sub) == pth.KindPickle || sub.size > 0 && slices.Contains(pickleNames, strings.ToLower(path.Ext(sub.name))) {
 		return true
 	}
-	b := limits.Policy{MaxSteps: 100_000, MaxTotalBytes: 16 << 20, MaxWorkingSet: 8 << 20}.Budget(context.Background())
-	defer b.Close()
-	r := vm.ScanPlain(b, sub.r, 0, min(sub.size, 1<<20))
-	if r.Err == nil && r.Graph.End() == sub.size {
-		return true
-	}
-	for e := range r.Events() {
-		if e.Use == vm.UseCall {
-			return true
-		}
-	}
-	return false
+	is, err := unwrap.Pickle(b, sub.r, sub.size)
+	return is || err != nil
 }
 
 // scan adds what the pickles ask for.
@@ -168,18 +183,6 @@ func bareText(err error) string {
 		return flagged(err)
 	}
 	return strings.TrimPrefix(flagged(e.Err), wire.ErrUnsupported.Error()+": ")
-}
-
-// skippedText is what a file is that promised nothing. A text that lies in a
-// folder needs no advice.
-func skippedText(err error) string {
-	text := strings.TrimPrefix(bareText(err), "this is ")
-	for _, what := range []string{"a JSON text", "a text"} {
-		if strings.HasPrefix(text, what+": ") {
-			return what
-		}
-	}
-	return text
 }
 
 // callsOf counts what a pickle asks its loader to do.

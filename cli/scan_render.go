@@ -14,9 +14,9 @@ import (
 // classWidth is the column at which what a scan says of a file begins.
 const classWidth = 12
 
-// skip lists a file that is not judged.
-func (sc *scanner) skip(path, why string) error {
-	return sc.report(context.Background(), &scanReport{path: path, skipped: why})
+// unseen lists a file that could hold a model and is not opened.
+func (sc *scanner) unseen(path, why string) error {
+	return sc.report(context.Background(), &scanReport{path: path, unlooked: why})
 }
 
 // report prints what is known of one file. It returns only what ends the command.
@@ -31,9 +31,17 @@ func (sc *scanner) report(ctx context.Context, rep *scanReport) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if rep.skipped != "" {
+	switch {
+	case rep.skipped != "":
 		sc.skipped++
-	} else {
+	case rep.unlooked != "" && sc.lenient:
+		sc.unlooked++
+		rep.skipped = rep.unlooked
+	case rep.unlooked != "":
+		sc.unlooked++
+		rep.err = wire.At("scan", "", wire.NoOffset, wire.ErrUnsupported.With("not looked at, and it could hold a model: %s", rep.unlooked))
+		fallthrough
+	default:
 		sc.count[rep.class()]++
 		s.note(rep.err)
 	}
@@ -223,6 +231,9 @@ func titleOf(format string) string {
 func (sc *scanner) json(o *jsonObject, rep *scanReport) {
 	o.field("schema", "amn.scan/1")
 	o.text("path", rep.path)
+	if rep.unlooked != "" {
+		o.field("unlooked", tidy(rep.unlooked, 512))
+	}
 	if rep.skipped != "" {
 		o.field("skipped", tidy(rep.skipped, 512))
 		return

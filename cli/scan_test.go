@@ -1,6 +1,8 @@
 package cli_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -124,7 +126,7 @@ func TestScanTellsPicklesFromOtherFiles(t *testing.T) {
 		"README.md": "skipped", "notes.txt": "skipped", "main.py": "skipped", "config.json": "skipped", "cover.png": "skipped",
 		"protocol0.txt": "forbidden", "broken-tail.dat": "forbidden", "plain.dat": "ok", "several.pkl": "ok", "unknown.pickle": "forbidden",
 		"cut.pkl": "truncated", "empty.bin": "truncated", "page.pth": "unsupported", "sub/deep.pkl": "ok", "m.index.json": "skipped",
-		"archive.tar.gz": "skipped", "checkpoint.tar.gz": "skipped",
+		"archive.tar.gz": "unsupported", "checkpoint.tar.gz": "unsupported",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("want -, got +:\n%s", diff)
@@ -233,11 +235,95 @@ func TestScanFollowsLinksInsideAlone(t *testing.T) {
 		}
 	}
 	want := map[string]string{
-		"own.pt": "ok", "inner.pt": "ok", "blob.pt": "ok", "outer.pt": "a link that leads out of the folder",
-		"nowhere.pt": "a link that leads nowhere", "folder": "a link to a folder",
+		"own.pt": "ok", "inner.pt": "ok", "blob.pt": "ok", "outer.pt": "unsupported",
+		"nowhere.pt": "unsupported", "folder": "a link to a folder of this one",
 	}
-	if diff := cmp.Diff(want, got); diff != "" || code != 0 {
+	if diff := cmp.Diff(want, got); diff != "" || code != 5 {
 		t.Errorf("exit %d, want -, got +:\n%s", code, diff)
+	}
+	if r := amn(t, nil, "scan", "--unlooked", "report", snap); r.code != 0 || !strings.Contains(r.err, "2 not looked at") {
+		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
+	}
+	// Links that are named are followed.
+	for _, name := range []string{"outer.pt", "blob.pt"} {
+		if r := amn(t, nil, "scan", filepath.Join(snap, name)); r.code != 0 {
+			t.Errorf("%s: exit %d\n%s", name, r.code, r.out)
+		}
+	}
+	named := filepath.Join(base, "named")
+	if err := os.Symlink(snap, named); err != nil {
+		t.Fatal(err)
+	}
+	if list, _ := scanned(t, named); len(list) != len(want) {
+		t.Errorf("%d files behind a link that is named, want %d", len(list), len(want))
+	}
+}
+
+// What could hold a model and was not looked at fails the gate, whatever its
+// name; what is harmless by its content does not.
+func TestScanRefusesWhatItDidNotLookAt(t *testing.T) {
+	call := "cos\nsystem\n(S'id'\ntR."
+	data := "(dp0\nS'w'\np1\n(lp2\n" + strings.Repeat("I1\na", 1<<20) + "sS'x'\n" + call[:len(call)-1] + "s."
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	z.Write([]byte(call))
+	z.Close()
+	for name, c := range map[string]struct {
+		data string
+		code int
+	}{
+		"weights.pkl.gz":  {packed.String(), 5},
+		"weights.pkl.bz2": {"BZh91AY&SY\x00\x00\x00", 5},
+		"weights.pkl.xz":  {"\xfd7zXZ\x00\x00\x04", 5},
+		"weights.pkl.z":   {"x\x9c\x03\x00\x00\x00\x00\x01", 5},
+		"model.nemo":      {strings.Repeat("\x00", 1024), 5},
+		"model.h5":        {"\x89HDF\r\n\x1a\n\x00", 5},
+		"notes.txt":       {data, 7}, // 4 MiB of text, and a pickle
+		"blob":            {"\x01\x02\x00\x03", 5},
+		"model.gguf.old":  {"GGUF", 4},
+		"cover.png":       {"\x89PNG\r\n\x1a\n", 0},
+		"end.png":         {"\x89PNG\r\n\x1a\nPK\x05\x06" + strings.Repeat("\x00", 18), 5},
+		"LICENSE":         {"All rights reserved.\n", 0},
+		"a.index.json":    {"{}", 0},
+	} {
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, "ok.pt"), honest(t, "tied.pt"))
+		write(t, filepath.Join(dir, name), c.data)
+		if r := amn(t, nil, "scan", dir); r.code != c.code {
+			t.Errorf("%s: exit %d, want %d\n%s%s", name, r.code, c.code, r.out, r.err)
+		}
+		if r := amn(t, nil, "scan", "--unlooked", "report", dir); c.code == 5 && r.code != 0 {
+			t.Errorf("%s, reported: exit %d\n%s%s", name, r.code, r.out, r.err)
+		}
+	}
+}
+
+// An index is judged as it is opened: where it leads counts.
+func TestScanJudgesAnIndex(t *testing.T) {
+	base := t.TempDir()
+	write(t, filepath.Join(base, "outside.bin"), honest(t, "tied.pt"))
+	own := filepath.Join(base, "own.bin")
+	write(t, own, honest(t, "state-dict.pt"))
+	whole := object(t, amn(t, nil, "parse", "--json", own).out)
+	var names []string
+	for _, v := range whole["tensors"].([]any) {
+		names = append(names, fmt.Sprintf("%q:%q", v.(map[string]any)["name"], "own.bin"))
+	}
+	for _, c := range []struct {
+		weights string
+		code    int
+	}{
+		{`"x":"../outside.bin"`, 7}, {`"x":"gone.bin"`, 3}, {`"x":"own.bin"`, 3}, {strings.Join(names, ","), 0},
+	} {
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, "own.bin"), honest(t, "state-dict.pt"))
+		index := filepath.Join(dir, "pytorch_model.bin.index.json")
+		write(t, index, `{"weight_map":{`+c.weights+`}}`)
+		for _, args := range [][]string{{"inspect", index}, {"scan", dir}} {
+			if r := amn(t, nil, args...); r.code != c.code {
+				t.Errorf("%s of %s: exit %d, want %d\n%s%s", args[0], c.weights, r.code, c.code, r.out, r.err)
+			}
+		}
 	}
 }
 

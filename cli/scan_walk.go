@@ -81,7 +81,8 @@ func (sc *scanner) named(ctx context.Context, path string) error {
 
 // folder scans every file of a folder and of those below it.
 func (sc *scanner) folder(ctx context.Context, root string) error {
-	return filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+	// A link that is named is followed: its path ends with a separator.
+	return filepath.WalkDir(root+string(filepath.Separator), func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return sc.report(ctx, &scanReport{path: path, given: true, err: err})
 		}
@@ -94,23 +95,45 @@ func (sc *scanner) folder(ctx context.Context, root string) error {
 		mode := e.Type()
 		if mode&fs.ModeSymlink != 0 {
 			to, why := follow(root, path)
-			if why != "" {
-				return sc.skip(path, why)
+			switch {
+			case why != "":
+				return sc.unseen(path, why)
+			case to.IsDir(): // it is walked in its own place
+				return sc.report(ctx, &scanReport{path: path, skipped: "a link to a folder of this one"})
 			}
 			mode = to
 		}
-		if !mode.IsRegular() {
-			return sc.skip(path, "no regular file: never opened")
+		switch {
+		case !mode.IsRegular():
+			return sc.unseen(path, "no regular file: never opened")
+		case isIndex(e.Name()):
+			return sc.index(ctx, path)
+		default:
+			return sc.file(ctx, path, false)
 		}
-		if isIndex(e.Name()) {
-			return sc.skip(path, "an index: its shards are judged each")
-		}
-		return sc.file(ctx, path, false)
 	})
 }
 
 // isIndex knows the files that say which shard holds which tensor.
-func isIndex(name string) bool { return strings.HasSuffix(name, ".index.json") }
+func isIndex(name string) bool {
+	kind, ok := tensor.ParseIndexName(name)
+	return ok && (kind == "safetensors" || kind == "bin" || kind == "pt" || kind == "pth")
+}
+
+// index judges an index as what it leads to is opened. Bodies are not read: each
+// shard of the folder is judged on its own.
+func (sc *scanner) index(ctx context.Context, path string) error {
+	rep := &scanReport{path: path}
+	b := sc.s.policy.Budget(ctx)
+	defer b.Close()
+	if m, err := parser.Open(b, path); err != nil {
+		rep.err = err
+	} else {
+		rep.seen(m)
+		m.Close()
+	}
+	return sc.report(ctx, rep)
+}
 
 // follow finds what a link of a folder leads to: only a file inside of the
 // folder, or a blob of the same model in the cache of the Hugging Face hub.
@@ -123,9 +146,6 @@ func follow(root, path string) (mode fs.FileMode, why string) {
 	to, err2 := filepath.EvalSymlinks(path)
 	if err != nil || err2 != nil || !isInside(from, to) && !isBlob(from, to) {
 		return 0, "a link that leads out of the folder"
-	}
-	if info.IsDir() {
-		return 0, "a link to a folder"
 	}
 	return info.Mode().Type(), ""
 }
@@ -225,12 +245,17 @@ func (rep *scanReport) open(b *limits.Budget, open func() (tensor.Model, error))
 		return
 	}
 	defer m.Close()
+	rep.seen(m)
+	if rep.err = parser.Verify(b, m); rep.err == nil {
+		rep.verified = true
+	}
+}
+
+// seen keeps what is told of a model.
+func (rep *scanReport) seen(m tensor.Model) {
 	rep.format, rep.findings = m.Format(), m.Findings()
 	rep.total = group{}
 	for i := range m.Tensors() {
 		rep.total.add(&i)
-	}
-	if rep.err = parser.Verify(b, m); rep.err == nil {
-		rep.verified = true
 	}
 }

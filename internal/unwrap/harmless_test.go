@@ -17,6 +17,7 @@ func TestHarmlessIsWhatNoLoaderTakesForAModel(t *testing.T) {
 		{"N. B.: this is no pickle.\n", "a text"},
 		{"class Foo:\n    pass\n", "a text"},
 		{"cat\ndog\n", "a text"},
+		{"import os\nos.system('id')\n", "a text"},
 		{"\ufeff {\"a\": 1}", "a JSON text"},
 		{strings.Repeat("é", 40_000) + "x", "a text"},
 		{"\x89PNG\r\n\x1a\n\x00\x00", "a PNG image"},

@@ -2,6 +2,8 @@ package unwrap
 
 import (
 	"io"
+	"strings"
+	"unicode"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -29,9 +31,16 @@ func Pickle(b *limits.Budget, r io.ReaderAt, size int64) (bool, error) {
 		}
 	}
 	for _, g := range rep.Graph.Globals() {
-		if g.Status == vm.Dangerous {
+		if g.Status == vm.Dangerous && isDotted(g.Module) && isDotted(g.Name) {
 			return true, nil
 		}
 	}
 	return false, nil
+}
+
+// isDotted reports a name that Python could import: lines of a text are none.
+func isDotted(s string) bool {
+	return s != "" && strings.IndexFunc(s, func(r rune) bool {
+		return r != '_' && r != '.' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}) < 0
 }
