@@ -21,3 +21,15 @@ func (o *Ops) arch(f Features) {
 		{Scale: {bookHighScale32BF16NEON}},
 	}
 }
+
+// allOf is takesAll of each kernel that there is.
+func allOf(kernels [3][Kinds]func(dst, src *byte, n int)) (out [3][Kinds]blockKernel) {
+	for to := range kernels {
+		for k, kernel := range kernels[to] {
+			if kernel != nil {
+				out[to][k] = takesAll(kernel)
+			}
+		}
+	}
+	return out
+}

@@ -2,6 +2,7 @@ package asm
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -65,5 +66,48 @@ func TestKernelsRequireWhatTheirLevelAsksFor(t *testing.T) {
 		}
 	}
 }
+
+// Each kernel that is declared is used by the package.
+func TestEveryKernelIsUsed(t *testing.T) {
+	if os.Getenv("LEVELS") != "" {
+		t.Skip("the texts are not where the emulator is, and the same everywhere")
+	}
+	names, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stubs [][]byte
+	used := map[string]bool{}
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case strings.HasPrefix(name, "kernels_"):
+			for _, stub := range stubIn.FindAllSubmatch(text, -1) {
+				stubs = append(stubs, stub[1])
+			}
+		case name != "limit_amd64_test.go" && strings.HasSuffix(name, "_test.go"): // that measures memory by one
+		default:
+			for _, word := range wordIn.FindAll(text, -1) {
+				used[string(word)] = true
+			}
+		}
+	}
+	if len(stubs) == 0 {
+		t.Fatal("no kernels are declared")
+	}
+	for _, stub := range stubs {
+		if !used[string(stub)] {
+			t.Errorf("%s is no entry of any table", stub)
+		}
+	}
+}
+
+var (
+	stubIn = regexp.MustCompile(`(?m)^func (\w+)\(`)
+	wordIn = regexp.MustCompile(`\w+`)
+)
 
 var requiredIn = regexp.MustCompile(`(?m)^// Requires: (.*)$`)

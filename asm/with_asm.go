@@ -15,18 +15,6 @@ func takesAll(kernel func(dst, src *byte, n int)) blockKernel {
 	}
 }
 
-// allOf is takesAll of each kernel that there is.
-func allOf(kernels [3][Kinds]func(dst, src *byte, n int)) (out [3][Kinds]blockKernel) {
-	for to := range kernels {
-		for k, kernel := range kernels[to] {
-			if kernel != nil {
-				out[to][k] = takesAll(kernel)
-			}
-		}
-	}
-	return out
-}
-
 // What the nibbles of Q4_0 and of IQ4_NL stand for.
 var (
 	minus8Book = [16]int8{-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7}

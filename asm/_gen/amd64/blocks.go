@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+	"strings"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -19,8 +22,12 @@ type layout struct {
 	set   func(*kernel)
 	block func(*kernel)
 	two   *two
+	rows  []blockRow
 	stops func(*kernel, string) // to BF16: leaves for the label unless the block's scales are ordinary
 }
+
+// A blockRow is a type that the kernel serves, and what it is told then.
+type blockRow struct{ kind, told string }
 
 func blockKernels() {
 	for _, l := range layouts() {
@@ -35,8 +42,8 @@ func blockKernels() {
 
 func layouts() []layout {
 	return []layout{
-		{name: "q8", takes: ", size int", elems: 32, set: holding(toWords), block: q8},
-		{name: "booked", takes: ", book *int8", to: []target{toF32, toF16}, elems: 32, bytes: 18, set: keepBook, block: booked},
+		{name: "q8", takes: ", size int", rows: []blockRow{{"Q8_0", "34"}, {"Q8_1", "36"}}, elems: 32, set: holding(toWords), block: q8},
+		{name: "booked", takes: ", book *int8", rows: []blockRow{{"Q4_0", "&minus8Book[0]"}, {"IQ4_NL", "&iq4Book[0]"}}, to: []target{toF32, toF16}, elems: 32, bytes: 18, set: keepBook, block: booked},
 		{name: "q4_0", to: []target{toBF16}, elems: 32, bytes: 18, set: setNibbles, block: lookedBlock(minus8Values), two: twoQ40},
 		{name: "q4_1", elems: 32, bytes: 20, plain: true, set: setNibbles, block: q4_1, two: twoQ41},
 		{name: "q5_0", elems: 32, bytes: 22, set: setFives, block: q5_0},
@@ -64,6 +71,24 @@ func layouts() []layout {
 	}
 }
 
+// enter makes the kernel the entry of its types.
+func (l layout) enter(name, target string, stops bool) {
+	rows := l.rows
+	if rows == nil {
+		rows = []blockRow{{strings.ToUpper(l.name), ""}}
+	}
+	for _, r := range rows {
+		kernel := name
+		if r.told != "" {
+			kernel = fmt.Sprintf("with(%s, %s)", kernel, r.told)
+		}
+		if !stops {
+			kernel = "takesAll(" + kernel + ")"
+		}
+		entry(kernel, "blocks[%s][%s]", target, r.kind)
+	}
+}
+
 func blockKernel(l layout, target string, k *kernel) {
 	name := l.name + target + "AVX2"
 	k.ordinary = l.stops != nil && !k.wide
@@ -71,6 +96,7 @@ func blockKernel(l layout, target string, k *kernel) {
 	if k.ordinary {
 		result, doc = " (left int)", "decodes n blocks and says how many are left when it stops, in front of scales that are not ordinary."
 	}
+	l.enter(name, target, k.ordinary)
 	function(name, "func(dst *byte, src *byte"+l.takes+", n int)"+result, doc)
 	k.dst, k.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	step, n := Op(U32(l.bytes)), Load(Param("n"), GP64())

@@ -23,7 +23,7 @@ func pairKernels() {
 
 func pairKernel(t int) {
 	p := &pairLoop{codebook: codebook{o: ops[0]}}
-	runKernel("bookPairs", ", book *float32", "decodes n pairs of runs of 16 nibbles; there is one chunk.", t, true, 16, 32,
+	runKernel("pairs[%s][0]", "bookPairs", ", book *float32", "decodes n pairs of runs of 16 nibbles; there is one chunk.", t, true, 16, 32,
 		func(k *runs) {
 			p.runs = k
 			p.setBook(Load(Param("book"), GP64()).(Register))

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -63,7 +65,7 @@ func bookKernel(high bool, o op, t int, elems int) {
 	c := &codebook{o: o}
 	products := targets[t] == toF32 && elems == 32 // a table for so few costs more than to multiply
 	twos := targets[t] == toBF16 && elems == 32 && o.name == "Scale"
-	runKernel(name, ", book *float32", "decodes n runs of chunks of that many nibbles.", t, o.turned, elems/2, elems,
+	runKernel(fmt.Sprintf("nibbles[%%s][%d][%s][%d]", map[bool]int{true: 1}[high], o.name, elems/64), name, ", book *float32", "decodes n runs of chunks of that many nibbles.", t, o.turned, elems/2, elems,
 		func(k *runs) {
 			c.runs = k
 			if o.name == "Scale" || !k.wide { // there is a register left

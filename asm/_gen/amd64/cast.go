@@ -13,6 +13,7 @@ func castKernels() {
 	for from, f := range typeNames {
 		for to, t := range typeNames {
 			name := "cast" + f + "To" + t + "AVX2"
+			entry(name, "cast[%s][%s]", f, t)
 			function(name, "func(dst *byte, src *byte, n int)", "converts 32 numbers n times.")
 			dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 			n := Load(Param("n"), GP64())

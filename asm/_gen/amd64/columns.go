@@ -33,6 +33,7 @@ type columned struct {
 
 func columnsOf(stem string, bits int) {
 	for _, t := range targets {
+		entry(stem+t.name+"AVX2", "columns[%d][%s]", bits/4-1, t.name)
 		function(stem+t.name+"AVX2", columnsParams, "decodes eight codes of each of eight columns, n times.")
 		k := &columned{kernel: &kernel{wide: t.wide, narrow: t.narrow, shared: map[string]VecVirtual{}}, bits: bits}
 		k.dst, k.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
@@ -157,6 +158,7 @@ func (k *kernel) turnHalves(rows [8]VecVirtual, to lattice) {
 func expandKernels() {
 	for _, size := range []int{1, 2, 4} {
 		name := fmt.Sprintf("expand%dAVX2", size)
+		entry(name, "expand[%d]", size)
 		function(name, "func(dst *byte, src *byte, last *byte, mask *byte, n int) int", "expands numbers by up to n bytes of a mask and says how many are left.")
 		dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 		last, mask, n := Load(Param("last"), GP64()), Load(Param("mask"), GP64()), Load(Param("n"), GP64())

@@ -29,6 +29,7 @@ const (
 func eachKernels() {
 	for _, t := range targets {
 		name := "each" + t.name + "AVX2"
+		entry(name, "each[%s]", t.name)
 		function(name, "func(dst *byte, src *float32, a *float32, b *float32, n int)", "joins 16 numbers with their scales n times.")
 		e := &eachLoops{kernel: &kernel{wide: t.wide, narrow: t.narrow}, target: t.name}
 		e.dst, e.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())

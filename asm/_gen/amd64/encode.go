@@ -20,6 +20,7 @@ func encodeKernels() {
 // absmaxKernel takes n runs of chunks of 32 float32. Magnitudes compare as
 // integers.
 func absmaxKernel() {
+	entry("absmaxAVX2", "absmax")
 	function("absmaxAVX2", "func(dst *float32, src *byte, chunks int, n int)", "writes the largest magnitude of each of n runs of chunks of 32 numbers.")
 	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	n, chunks := Load(Param("n"), GP64()), GP64()
@@ -61,7 +62,8 @@ func absmaxKernel() {
 // each run under one scale. What numbers are multiplied by, inverse makes of the
 // scale, a run ahead. Code that few chunks take, rare, lies behind all others.
 func encodeRare(name, params, doc string, out int, before func(), inverse func(scale Mem, x VecVirtual), run func(x VecVirtual, scale Mem), chunk func(src, dst Register), rare func()) {
-	function(name, "func(dst *byte, src *byte, scales *float32"+params+", chunks int, n int)", doc)
+	entry(name+"AVX2", name)
+	function(name+"AVX2", "func(dst *byte, src *byte, scales *float32"+params+", chunks int, n int)", doc)
 	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	scales, n, chunks := Load(Param("scales"), GP64()), Load(Param("n"), GP64()), GP64()
 	before()
@@ -214,7 +216,7 @@ func nearestKernel() {
 	var table, numbers Register
 	var s *scaledDown
 	x, least := fourRegisters(), GP64()
-	encodeRare("nearestAVX2", ", tables *byte, least *float32", "writes the codes of n runs of chunks of 32 numbers, two a byte, the first in the high nibble.", 16,
+	encodeRare("nearest", ", tables *byte, least *float32", "writes the codes of n runs of chunks of 32 numbers, two a byte, the first in the high nibble.", 16,
 		func() {
 			table = Load(Param("tables"), GP64())
 			t := Mem{Base: table}
@@ -289,7 +291,7 @@ func int8Kernel() {
 	var s *scaledDown
 	var numbers Register
 	n := fourRegisters()
-	encodeRare("int8AVX2", "", "rounds n runs of chunks of 32 numbers to bytes.", 32,
+	encodeRare("int8", "", "rounds n runs of chunks of 32 numbers to bytes.", 32,
 		func() { s = newScaledDown() },
 		inverse127,
 		func(x VecVirtual, scale Mem) { s.run(x, scale) },

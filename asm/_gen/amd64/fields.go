@@ -11,6 +11,7 @@ import (
 // moves it to the top of the word, and a shift down to the bottom. It reads 16
 // bytes for each eight fields.
 func fieldsKernel() {
+	entry("fieldsAVX2", "fields")
 	function("fieldsAVX2", "func(dst *byte, src *byte, tables *byte, step int, shift *uint64, n int)", "unpacks 32 fields n times: tables are the bytes of eight fields, their factors, and what is taken off each.")
 	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	tables := Load(Param("tables"), GP64())
@@ -46,6 +47,7 @@ func fieldsKernel() {
 
 // pickKernel takes one field of each word: a shift to the bottom and a mask.
 func pickKernel() {
+	entry("pickAVX2", "pick")
 	function("pickAVX2", "func(dst *byte, src *byte, shift *uint64, mask *uint32, n int)", "takes a field of each of 32 words n times, as bytes.")
 	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	shift, mask := XMM(), YMM()

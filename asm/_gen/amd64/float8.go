@@ -64,7 +64,7 @@ func (f float8) kernel(t int) {
 	}
 	var l looked
 	var infinity VecVirtual
-	runKernel("float8"+f.name, "", doc, t, false, 32, 32, nil,
+	runKernel("float8[%s]["+f.name+"]", "float8"+f.name, "", doc, t, false, 32, 32, nil,
 		func(k *runs) {
 			k.begin(false) // leaves registers to the loops
 			scale := YMM()
@@ -136,7 +136,7 @@ func (f float8) exactRun(k *runs) {
 // exponents differ by a power of two.
 func (f float8) wideKernel(t int, doc string) {
 	var p pair
-	runKernel("float8"+f.name, "", doc, t, false, 32, 32, nil,
+	runKernel("float8[%s]["+f.name+"]", "float8"+f.name, "", doc, t, false, 32, 32, nil,
 		func(k *runs) {
 			p = pair{d: YMM()}
 			k.ifHostile(ops[0], U32(f.least<<23-1), "exact")

@@ -20,6 +20,7 @@ import (
 
 func main() {
 	level := flag.String("level", "avx2", "avx2, avx512 or avx512bf16")
+	rows := flag.String("rows", "", "the file of the function that fills the table of the level")
 	flag.Parse()
 	ConstraintExpr("!purego")
 	pass.Compile = pass.Concat(pass.FunctionPass(emit.Unread), pass.Compile)
@@ -34,6 +35,11 @@ func main() {
 		log.Fatalf("no level %s", *level)
 	}
 	Generate()
+	if *rows != "" {
+		if err := writeEntries(*rows, *level); err != nil {
+			log.Fatal(err)
+		}
+	}
 }
 
 func kernels() {

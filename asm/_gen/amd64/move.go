@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -9,6 +11,7 @@ import (
 // lanesKernel parts dwords into their four bytes: four streams, each stride
 // bytes behind the one before.
 func lanesKernel() {
+	entry("lanesAVX2", "lanes")
 	function("lanesAVX2", "func(dst *byte, src *byte, stride int, n int)", "parts 32 dwords n times into four streams of their bytes.")
 	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	to := latticeOf(dst, Load(Param("stride"), GP64()), 4)
@@ -40,6 +43,7 @@ func lanesKernel() {
 
 // spreadKernel gives each nibble a byte, the low one of two first.
 func spreadKernel() {
+	entry("spreadAVX2", "spread")
 	function("spreadAVX2", "func(dst *byte, src *byte, n int)", "gives each of 32 nibbles a byte, n times.")
 	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	n, low := Load(Param("n"), GP64()), load(bytes32(0x0F))
@@ -55,6 +59,9 @@ func spreadKernel() {
 
 // swapKernel puts the bytes of sixteen in another order.
 func swapKernel() {
+	for _, size := range []int{2, 4, 8} {
+		entry(fmt.Sprintf("with(swapAVX2, &swapOrders[%d][0])", size), "swap[%d]", size)
+	}
 	function("swapAVX2", "func(dst *byte, src *byte, order *byte, n int)", "puts each sixteen of 32 bytes in an order, n times.")
 	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	order, n := YMM(), GP64()

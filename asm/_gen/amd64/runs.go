@@ -26,9 +26,11 @@ type op struct {
 var ops = []op{{"Scale", true}, {"Shift", true}, {"Affine", false}}
 
 // runKernel writes the loops: scale once per run, chunk for each chunk.
-func runKernel(name, params, doc string, t int, turned bool, in, elems int, before func(*runs), run func(*runs), chunk func(*runs)) {
+// The kernel is an entry of the table, and is told the target's name.
+func runKernel(row, name, params, doc string, t int, turned bool, in, elems int, before func(*runs), run func(*runs), chunk func(*runs)) {
 	target := targets[t]
 	name += target.name + "AVX2"
+	entry(name, row, target.name)
 	function(name, "func(dst *byte, src *byte, a *float32, b *float32"+params+", chunks int, n int)", doc)
 	k := &runs{kernel: &kernel{wide: target.wide, narrow: target.narrow, shared: map[string]VecVirtual{}}, in: in, elems: elems}
 	k.dst, k.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
@@ -135,7 +137,7 @@ func bytesKernel(o op, t int) {
 	if o == twice {
 		b.first = ops[0]
 	}
-	runKernel("bytes"+o.name, ", flip *byte, last *float32", "decodes n runs of chunks of 32 bytes.", t, o.turned, 32, 32,
+	runKernel("bytes[%s]["+map[bool]string{true: "bytesTwice", false: o.name}[o == twice]+"]", "bytes"+o.name, ", flip *byte, last *float32", "decodes n runs of chunks of 32 bytes.", t, o.turned, 32, 32,
 		func(k *runs) {
 			b.runs = k
 			k.minus = load(k.minus.(Mem))

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -12,13 +14,17 @@ import (
 func specialKernels() {
 	for _, t := range []struct {
 		size                         string
+		types                        []string
 		magnitude                    Mem
 		repeat, add, less, isGreater func(...Op)
 	}{
-		{"32", dwords(0x7FFFFFFF), VPBROADCASTD, VPADDD, VPSUBD, VPCMPGTD},
-		{"16", words(0x7FFF), VPBROADCASTW, VPADDW, VPSUBW, VPCMPGTW},
+		{"32", []string{"F32"}, dwords(0x7FFFFFFF), VPBROADCASTD, VPADDD, VPSUBD, VPCMPGTD},
+		{"16", []string{"BF16", "F16"}, words(0x7FFF), VPBROADCASTW, VPADDW, VPSUBW, VPCMPGTW},
 	} {
 		name := "special" + t.size + "AVX2"
+		for _, of := range t.types {
+			entry(fmt.Sprintf("with(%s, infinities[%s])", name, of), "special[%s]", of)
+		}
 		function(name, "func(counts *uint32, src *byte, infinity uint32, n int)", "counts in n times 64 bytes: eight sums of what is no finite number, eight of NaN.")
 		counts, src := Load(Param("counts"), GP64()), Load(Param("src"), GP64())
 		magnitude := load(t.magnitude)

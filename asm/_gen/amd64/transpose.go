@@ -23,6 +23,7 @@ func transposeKernels() {
 	for _, size := range []int{1, 2, 4, 8} {
 		side := sides[size]
 		name := fmt.Sprintf("transpose%dAVX2", size)
+		entry(name, "transpose[%d]", size)
 		function(name, "func(dst *byte, src *byte, dstStride int, srcStride int, n int)", fmt.Sprintf("turns n squares of side %d, numbers of %d bytes.", side, size))
 		dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 		to := latticeOf(dst, Load(Param("dstStride"), GP64()), side)
