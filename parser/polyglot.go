@@ -1,15 +1,20 @@
 package parser
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 
 	"github.com/anamnesis-go/anamnesis/internal/unwrap"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/pth"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/vm"
 )
 
-// polyglot refuses a file that another loader would read as an archive, or
-// returns the finding if the policy lets it pass.
+// polyglot refuses a file that another loader would read as an archive or run as a
+// pickle, or returns the finding if the policy lets it pass.
 func (h *head) polyglot(f *format) (*tensor.Finding, error) {
 	what, off, err := h.alias()
 	if what == "" || err != nil {
@@ -22,11 +27,62 @@ func (h *head) polyglot(f *format) (*tensor.Finding, error) {
 	return &tensor.Finding{Code: "detect.polyglot", Severity: tensor.Danger, Off: off, Text: text}, nil
 }
 
-// alias finds the archive that a file is besides what its first bytes say.
+// alias finds the archive or the pickle that a file is besides what its first
+// bytes say.
 func (h *head) alias() (what string, off int64, err error) {
 	if looksZip(h) == yes {
 		return "", 0, nil
 	}
 	what, off, err = unwrap.Alias(h.r, h.size, h.p)
+	if what == "" && err == nil && !h.isPickle() {
+		what, off, err = h.program()
+	}
 	return what, off, wire.At(detection, "", off, err)
+}
+
+// isPickle reports a file that is a pickle to us, too: a legacy checkpoint.
+func (h *head) isPickle() bool {
+	kind, _ := pth.Sniff(h.p)
+	return kind == pth.KindLegacy
+}
+
+// firstSteps bounds what is asked of the beginning of each file.
+var firstSteps = limits.Policy{MaxTotalBytes: 1 << 20, MaxWorkingSet: 1 << 20, MaxSteps: 1 << 16, Timeout: limits.NoTimeout}
+
+// program finds a pickle in a file of another format: torch.load and pickle.load
+// take any file for one, and run it from its first byte to its end or to the
+// first byte that is no instruction. The length before a safetensors header may
+// say "a line of text follows", with the instructions after that line, in a
+// tensor. Such a file names a global; one that goes on by chance, as long as it
+// does, names nothing that Python could import.
+func (h *head) program() (what string, off int64, err error) {
+	b := firstSteps.Budget(context.Background())
+	defer b.Close()
+	first := vm.ScanNext(b, bytes.NewReader(h.p), 0, int64(len(h.p)))
+	if wire.ClassOf(first.Err) == wire.Malformed && len(first.Graph.Globals()) == 0 {
+		return "", 0, nil
+	}
+	r := vm.ScanNext(h.b, h.r, 0, h.size)
+	defer r.Graph.Release()
+	for _, g := range r.Graph.Globals() {
+		if importable(g.Module) {
+			return "a pickle that names " + wire.Quote(g.String()), g.Off, nil
+		}
+	}
+	if c := wire.ClassOf(r.Err); c == wire.Limit || c == wire.Internal {
+		return "", 0, r.Err
+	}
+	return "", 0, nil
+}
+
+// importable reports what could be the name of a module.
+func importable(module string) bool {
+	for i := range len(module) {
+		switch c := module[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '_', c == '.':
+		default:
+			return false
+		}
+	}
+	return module != ""
 }
