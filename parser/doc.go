@@ -14,10 +14,11 @@
 // [Formats] lists the formats; each is a package below this one. The name of a
 // file decides nothing. A name that promises another format than the content is
 // the finding detect.name. A file that is of one format from its beginning and a
-// ZIP or tar archive from its end or its header is refused, unless the policy
-// grants the quirk "detect.polyglot", which makes it a finding. What people
-// really meet instead of a model (a Git LFS pointer, an HTML page, a compressed
-// file, see [Recognized]) is unsupported by name, with what to do.
+// ZIP or tar archive from its end or its header, or a pickle that names what
+// Python could import, is refused, unless the policy grants the quirk
+// "detect.polyglot", which makes it a finding. What people really meet instead
+// of a model (a Git LFS pointer, an HTML page, a compressed file, see
+// [Recognized]) is unsupported by name, with what to do.
 //
 // # Entry points
 //

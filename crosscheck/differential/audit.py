@@ -5,6 +5,7 @@ starts something. The hook notes the event and raises, so that neither this
 machine nor the next input is touched.
 """
 import os
+import re
 import sys
 
 # Events that reading a file raises by itself and that change nothing: to compile
@@ -13,8 +14,12 @@ QUIET = {
     "compile",
     "object.__getattr__", "object.__setattr__", "object.__delattr__", "sys._getframe", "pickle.find_class", "array.__new__", "builtins.id",
     "code.__new__", "marshal.loads", "gc.get_objects", "gc.get_referrers", "gc.get_referents", "sys.unraisablehook", "time.sleep",
-    "mmap.__new__", "fcntl.fcntl", "fcntl.flock", "sys.excepthook", "tempfile.mkstemp", "ctypes.string_at",
+    "mmap.__new__", "fcntl.fcntl", "fcntl.flock", "sys.excepthook", "tempfile.mkstemp", "ctypes.string_at", "ctypes.cdata",
 }
+
+
+# What an import could find; anything else is the name of nothing.
+NAME = re.compile(r"\w[\w.]*")
 
 
 class Blocked(BaseException):
@@ -31,7 +36,7 @@ class Watch:
     def hook(self, event, args):
         if not self.on or event in QUIET:
             return
-        if event == "open" and self.reads(*args):
+        if event == "open" and self.reads(*args) or event == "import" and not NAME.fullmatch(str(args[0])):
             return
         self.on = False  # what follows is ours
         try:

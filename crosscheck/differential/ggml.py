@@ -32,11 +32,16 @@ def load():
         f = bound[name] = getattr(lib, name)
         f.restype, f.argtypes = result, args
 
+    said = []
+    log = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, P)(lambda level, text, data: said.append(text.decode("utf-8", "replace").strip()))
+    lib.ggml_log_set(log, None)
+
     def read(path):
         ctx = P()
+        said.clear()
         g = bound["gguf_init_from_file"](path.encode(), Params(False, ctypes.pointer(ctx)))
         if not g:
-            raise ValueError("gguf_init_from_file gives nothing")
+            raise ValueError("; ".join(said) or "gguf_init_from_file gives nothing")
         rows, t = [], bound["ggml_get_first_tensor"](ctx)
         while t:
             name = bound["ggml_get_name"](t)
@@ -46,6 +51,7 @@ def load():
         bound["gguf_free"](g)
         bound["ggml_free"](ctx)
         return rows
+    read.log = log  # which must not be collected
     return read
 
 

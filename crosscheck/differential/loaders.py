@@ -44,7 +44,7 @@ def array_row(name, a):
     dtype = NUMPY.get(a.dtype.str[1:]) if a.dtype.fields is None and a.dtype.subdtype is None else None
     if dtype is None or a.dtype.metadata:
         return [name, None, list(a.shape), None]
-    return [name, dtype, list(a.shape), digest(np.ascontiguousarray(a.astype(a.dtype.newbyteorder("<"), copy=False)).tobytes())]
+    return [name, dtype, list(a.shape), digest(little(a))]
 
 
 def numpy_load(allow_pickle):
@@ -120,8 +120,12 @@ def gguf_py(path):
         f.contents()
     rows = []
     for t in reader.tensors:
-        rows.append([t.name, t.tensor_type.name, [int(n) for n in reversed(t.shape)], digest(bytes(t.data))])
+        rows.append([t.name, t.tensor_type.name, [int(n) for n in reversed(t.shape)], digest(little(t.data))])
     return rows
+
+
+def little(a):
+    return a.astype(a.dtype.newbyteorder("<"), copy=False).tobytes()
 
 
 def python_pickle(path):

@@ -28,6 +28,7 @@ class Difference:
     rule: str
     loader: str
     detail: str
+    finds: tuple = ()  # the codes of our findings
 
     @property
     def signature(self):
@@ -51,7 +52,9 @@ def differences(said, answers):
     if said["class"] == "internal":
         yield Difference(said["format"], "internal", "ours", said["error"])
     if said["class"] == "ok":
-        yield from accepted(said, answers)
+        for d in accepted(said, answers):
+            d.finds = tuple(said["finds"] or ())
+            yield d
     if RESTRICTED in answers and said["format"] == "pth":
         yield from restricted(said, answers[RESTRICTED], answers.get("torch.load"))
 
@@ -77,13 +80,23 @@ def accepted(said, answers):
 def own(said, loader, a):
     form = said["format"]
     if "error" in a:
-        yield Difference(form, "refuses", loader, ": ".join(a["error"]))
+        rule = "refuses a type" if any(row[1] == "unknown" for row in said["tensors"]) else "refuses"
+        yield Difference(form, rule, loader, ": ".join(a["error"]))
     elif form != "pickle":
         # Members of an npz that are no arrays are bytes to NumPy, and no tensors.
         rows = [row for row in a["rows"] if form != "npz" or row[1] != "bytes"]
-        for text in unequal(said["tensors"], rows):
+        ours = said["tensors"]
+        if loader == "ggml":  # which has four dimensions, always
+            ours, rows = ([[r[0], r[1], short(r[2]), r[3]] for r in list_] for list_ in (ours, rows))
+        for text in unequal(ours, rows):
             yield Difference(form, "tensors", loader, text)
             return
+
+
+def short(shape):
+    """A shape without the outer dimensions of 1."""
+    at = next((i for i, n in enumerate(shape) if n != 1), len(shape))
+    return shape[at:]
 
 
 def unequal(ours, theirs):

@@ -20,6 +20,8 @@ type said struct {
 	Format  string   `json:"format"` // of what is accepted, or where the error lies
 	Error   string   `json:"error,omitempty"`
 	Tensors []listed `json:"tensors"`
+	// Finds are the codes of the findings.
+	Finds []string `json:"finds"`
 	// WeightsOnly is yes, no or unsure; empty where there is no pickle of a checkpoint.
 	WeightsOnly string `json:"weights_only,omitempty"`
 	Why         string `json:"why,omitempty"`
@@ -29,7 +31,10 @@ type said struct {
 // row-major order, little endian, which is nil for types without a name here.
 type listed [4]any
 
-const pickleFormat = "pickle"
+const (
+	pickleFormat  = "pickle"
+	legacyPickles = 5
+)
 
 // model reads the file as a model, with all bodies.
 func (s *said) model(b *limits.Budget, data []byte) {
@@ -39,6 +44,9 @@ func (s *said) model(b *limits.Budget, data []byte) {
 		s.Format = m.Format()
 		if err = parser.Verify(b, m); err == nil {
 			err = s.list(b, m)
+			for _, f := range m.Findings() {
+				s.Finds = append(s.Finds, f.Code)
+			}
 		}
 	}
 	s.end(err)
@@ -66,6 +74,11 @@ func (s *said) list(b *limits.Budget, m tensor.Model) error {
 		raw, err := values.Body(b, m, i)
 		if err != nil {
 			return err
+		}
+		if g, ok := i.DType.Geometry(); ok && g.Elems > 1 && (i.Order == tensor.Big || i.Strides != nil) {
+			// Of blocks whose bytes do not follow each other, only the names are compared.
+			s.Tensors = append(s.Tensors, listed{i.Name, i.DType.String(), shape, nil})
+			continue
 		}
 		if raw, err = values.Dense(raw, &i); err != nil {
 			return err
@@ -105,7 +118,8 @@ func (s *said) pickles(b *limits.Budget, r io.ReaderAt, size int64) {
 		}
 	}
 	switch {
-	case len(found.Pickles) == 0:
+	case len(found.Pickles) == 0, kind == pth.KindLegacy && s.Class != "ok" && len(found.Pickles) < legacyPickles:
+		// What is not reached is not promised.
 	case taken.OK:
 		s.WeightsOnly = "yes"
 	case taken.Unsure:
