@@ -128,7 +128,7 @@ func (b *Budget) Alloc(n int64) error {
 		return b.refuse(SingleAlloc, n, b.single)
 	}
 	b.noteBuffer(n)
-	if b.parent == nil && b.shared[held].take(n) {
+	if b.parent == nil && b.ctx.Err() == nil && b.shared[held].take(n) {
 		return nil // charge, without the call
 	}
 	return b.charge(held, n)
@@ -183,8 +183,13 @@ func (b *Budget) OpenFile() (closed func(), err error) {
 func (b *Budget) Items(n int64) error { return b.charge(counted, n) }
 
 // charge takes n from the account and from every ancestor, or from none. The
-// account's own ceiling is asked first: what it refuses, nobody else notices.
+// account's own ceiling is asked first: what it refuses, nobody else notices. An
+// operation that has ended is granted nothing, so that whatever takes memory as
+// it goes notices its deadline.
 func (b *Budget) charge(p pool, n int64) error {
+	if b.ctx.Err() != nil {
+		return b.Err()
+	}
 	for a := b; a != nil; a = a.parent {
 		if !a.shared[p].take(n) {
 			return b.refused(a, p, n)

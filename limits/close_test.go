@@ -170,3 +170,28 @@ func TestRefusalsWhileClosing(t *testing.T) {
 	}
 	group.Wait()
 }
+
+// Whatever takes memory as it goes notices the end of its operation, also where
+// it does not step.
+func TestAnEndedOperationIsGrantedNothing(t *testing.T) {
+	gone := errors.New("the caller went away")
+	cancelled, cancel := context.WithCancelCause(t.Context())
+	cancel(gone)
+	for name, b := range map[string]*limits.Budget{
+		"cancelled":  limits.Policy{}.Budget(cancelled),
+		"a deadline": limits.Policy{Timeout: 1}.Budget(t.Context()),
+	} {
+		<-b.Context().Done()
+		w := b.Workspace()
+		_, leased := b.Lease(1)
+		_, grown := limits.Append(b, []int(nil), 1)
+		_, opened := b.OpenFile()
+		for i, err := range []error{b.Alloc(1), b.Hold(1), b.Items(1), w.Hold(1), leased, grown, opened} {
+			if !errors.Is(err, gone) && !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%s: charge %d: %v", name, i, err)
+			}
+		}
+		limitstest.NoLeak(t, b)
+		b.Close()
+	}
+}
