@@ -76,6 +76,9 @@ func (m *machine) opInst() error {
 		return errNoMark()
 	}
 	class, err := m.named(key, module, name)
+	if c := wire.ClassOf(err); len(m.marks) == 0 && c != wire.Limit && c != wire.Internal {
+		return errNoMark()
+	}
 	if err != nil {
 		return err
 	}
@@ -189,6 +192,9 @@ func (m *machine) opaque(callee, args ref, why string, torch stance) error {
 // object pushes an object: a callee, its arguments, where it was made, and
 // room for a state.
 func (m *machine) object(callee, args ref) error {
+	if err := m.freeze(args); err != nil {
+		return err
+	}
 	items := [objSlots]ref{objCallee: callee, objArgs: args, objOff: ref(m.op), objState: refAbsent}
 	t := trunk{size: 1}
 	m.absorb(&t, items[:objArgs+1])
@@ -263,14 +269,15 @@ func (m *machine) opBuild() error {
 	if err := m.event(UseBuild, target, state, ok); err != nil {
 		return err
 	}
-	if err := m.setState(target, state); err != nil || !ok {
+	if err := m.setState(target, state); err != nil {
+		return err
+	}
+	if err := m.freeze(state); err != nil || !ok {
 		return err
 	}
 	switch id {
 	case JoblibArray:
 		return m.array(state)
-	case NumpyDType:
-		return m.describes(target, state)
 	case NumpyReconstruct:
 		return m.hasAllBytes(id, state)
 	}

@@ -59,6 +59,7 @@ func (m *machine) fill(r, from ref) error {
 		if n.kind == KindDict {
 			pair = [2]ref{m.g.elem(n.a + 2*i), m.g.elem(n.a + 2*i + 1)}
 		} else if !m.pair(&pair, m.g.elem(n.a+i)) {
+			m.doubt = true // Python takes a text of two characters, for one
 			return wire.ErrSyntax.With("an entry that is no pair")
 		}
 		if err := m.setItems(r, pair[:]); err != nil {

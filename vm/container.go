@@ -11,7 +11,12 @@ import (
 // saturated is the size of a tree that is too large to count.
 const saturated = math.MaxUint32
 
+// opMark opens a mark. A value is made of what stands above each, so that open
+// marks are levels of nesting.
 func (m *machine) opMark() error {
+	if len(m.marks) >= int(m.maxDepth) {
+		return &limits.Error{Axis: limits.Depth, Want: int64(len(m.marks)) + 1, Left: int64(m.maxDepth)}
+	}
 	if len(m.marks) == cap(m.marks) {
 		grown, err := limits.Grow(&m.tmp, m.marks, 1)
 		if err != nil {
@@ -208,6 +213,9 @@ func (m *machine) grown(a uint32, have, more int) (uint32, error) {
 func (m *machine) changes(r ref, items []ref) error {
 	if len(items) == 0 {
 		return nil
+	}
+	if err := m.unfrozen(r); err != nil {
+		return err
 	}
 	t := trunk{size: m.g.node(r).size}
 	m.absorb(&t, items)

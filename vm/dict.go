@@ -1,9 +1,6 @@
 package vm
 
 import (
-	"hash/maphash"
-	"math"
-
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -14,10 +11,8 @@ const smallTable = 16
 // tableCost is what an entry of the map of tables costs, with the struct.
 const tableCost = 128
 
-// A table finds keys of one dict, or elements of one set, by their hash. Keys
-// are texts, bytes and numbers; everything else, a tuple above all, is equal
-// to itself only, so that no hash ever walks a tree. The hash is seeded: no
-// choice of keys makes a table slow.
+// A table finds keys of one dict, or elements of one set, by their hash. The
+// hash is seeded: no choice of keys makes a table slow.
 type table struct {
 	slots []uint64 // 0, or the upper half of the hash and the index of the key + 1
 	count int
@@ -103,13 +98,14 @@ func (m *machine) addItem(r, item ref) error {
 // findKey looks for a key among the keys of a container, which are stride
 // elements apart, and enters it in the table as the next one if it is new.
 func (m *machine) findKey(r ref, n *node, key ref, stride uint32) (at uint32, found bool, err error) {
-	if key < inline && m.g.node(key).flags&flagNoHash != 0 {
-		return 0, false, wire.ErrSyntax.With("a value of kind %v is no key", m.g.kind(key))
+	if err := m.keyed(key); err != nil {
+		return 0, false, err
 	}
-	if n.n < smallTable {
+	// Tuples are compared by hash alone: one by one, each would be walked many times.
+	if n.n < smallTable && m.tables[uint32(r)] == nil && m.g.kind(key) != KindTuple {
 		for i := range n.n {
-			if m.g.same(m.g.elem(n.a+i*stride), key) {
-				return i, true, nil
+			if equal, err := m.same(m.g.elem(n.a+i*stride), key); err != nil || equal {
+				return i, equal, err
 			}
 		}
 		return 0, false, nil
@@ -118,8 +114,14 @@ func (m *machine) findKey(r ref, n *node, key ref, stride uint32) (at uint32, fo
 	if err != nil {
 		return 0, false, err
 	}
-	hash := m.hash(key)
-	slot := m.slot(t, n, key, hash, stride)
+	hash, err := m.hash(key)
+	if err != nil {
+		return 0, false, err
+	}
+	slot, err := m.slot(t, n, key, hash, stride)
+	if err != nil {
+		return 0, false, err
+	}
 	if found := uint32(t.slots[slot]); found != 0 {
 		return found - 1, true, nil
 	}
@@ -152,8 +154,11 @@ func (m *machine) table(r ref, n *node, stride uint32) (*table, error) {
 	t.slots, t.count = slots, int(n.n)
 	if old == nil {
 		for i := range n.n {
-			key := m.g.elem(n.a + i*stride)
-			t.enter(m.hash(key)&^indexMask | uint64(i+1))
+			hash, err := m.hash(m.g.elem(n.a + i*stride))
+			if err != nil {
+				return nil, err
+			}
+			t.enter(hash&^indexMask | uint64(i+1))
 		}
 	}
 	for _, s := range old {
@@ -180,75 +185,18 @@ func (t *table) enter(s uint64) {
 }
 
 // slot finds the slot of a key: its own, or the free one where it belongs.
-func (m *machine) slot(t *table, n *node, key ref, hash uint64, stride uint32) uint64 {
+func (m *machine) slot(t *table, n *node, key ref, hash uint64, stride uint32) (uint64, error) {
 	mask := uint64(len(t.slots) - 1)
 	for i := hash >> 32 & mask; ; i = (i + 1) & mask {
 		s := t.slots[i]
-		if s == 0 || s>>32 == hash>>32 && m.g.same(m.g.elem(n.a+uint32(s-1)*stride), key) {
-			return i
+		if s == 0 {
+			return i, nil
+		}
+		if s>>32 != hash>>32 {
+			continue
+		}
+		if equal, err := m.same(m.g.elem(n.a+uint32(s-1)*stride), key); err != nil || equal {
+			return i, err
 		}
 	}
-}
-
-// hash agrees with same: what is the same has one hash.
-func (m *machine) hash(r ref) uint64 {
-	if v, ok := m.g.number(r); ok {
-		return maphash.Comparable(m.seed, v)
-	}
-	switch n := m.g.node(r); {
-	case n.kind == KindText, n.kind == KindBytes, n.flags&flagBig != 0:
-		return maphash.String(m.seed, m.g.text(r)) + uint64(n.kind)
-	case n.kind == KindFloat:
-		return maphash.Comparable(m.seed, m.g.float(r))
-	}
-	return maphash.Comparable(m.seed, r)
-}
-
-// same is Python's equality of keys, but for trees and calls, which are the
-// same only if they are one.
-func (g *Graph) same(a, b ref) bool {
-	if a == b { // NaN too: Python asks identity before equality
-		return true
-	}
-	if v, ok := g.number(a); ok {
-		w, ok := g.number(b)
-		return ok && v == w
-	}
-	if b >= inline {
-		return false
-	}
-	na, nb := g.node(a), g.node(b)
-	if na.kind != nb.kind || na.n != nb.n {
-		return false
-	}
-	switch na.kind {
-	case KindText, KindBytes:
-		return g.text(a) == g.text(b)
-	case KindFloat:
-		return g.float(a) == g.float(b)
-	case KindInt:
-		return na.flags&nb.flags&flagBig != 0 && g.text(a) == g.text(b)
-	}
-	return false
-}
-
-// number is the value by which True, 1 and 1.0 are one key.
-func (g *Graph) number(r ref) (int64, bool) {
-	switch r {
-	case refFalse:
-		return 0, true
-	case refTrue:
-		return 1, true
-	}
-	if v, ok := g.int64(r); ok {
-		return v, true
-	}
-	if g.kind(r) != KindFloat {
-		return 0, false
-	}
-	f := g.float(r)
-	if v := int64(f); f >= math.MinInt64 && f < math.MaxInt64 && float64(v) == f {
-		return v, true
-	}
-	return 0, false
 }

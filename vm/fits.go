@@ -90,8 +90,10 @@ func (m *machine) fits(letter string, r, prev ref) bool {
 		return kind == KindDict || kind == KindList
 	case 'S':
 		return kind == KindPersistent
-	case 'k', 'h':
-		return kind == KindDict || letter == "h" && r == refNone
+	case 'k', 'g': // what a tensor is called with may be None
+		return kind == KindDict || letter == "g" && r == refNone
+	case 'h': // hooks: torch has written none since 0.4, and calls those that are there
+		return r == refNone || kind == KindDict && m.g.node(r).n == 0
 	default:
 		return m.fitsState(letter[0], r, prev, kind)
 	}
@@ -105,7 +107,9 @@ func (m *machine) fitsState(letter byte, r, prev ref, kind Kind) bool {
 	object, global, id := kind == KindObject, kind == KindGlobal, m.g.id(r)
 	switch letter {
 	case 'A':
-		return kind == KindDict && m.attributes(r)
+		return kind == KindDict && m.attributes(r, ownedByDicts)
+	case 'B':
+		return kind == KindDict && m.attributes(r, ownedByNamespaces)
 	case 's':
 		return m.isState(r)
 	case 'F': // what makes the missing values of a defaultdict
@@ -214,34 +218,41 @@ func (m *machine) isInts(r ref) bool {
 	return false
 }
 
-// attributes reports a dict whose keys are names that a person might give:
-// a name with two underscores belongs to Python.
-func (m *machine) attributes(r ref) bool {
+// attributes reports a dict whose keys are names that a person might give: a name
+// with two underscores belongs to Python, and one that the class has already would
+// stand for its method, or set what the object is made of.
+func (m *machine) attributes(r ref, owned string) bool {
 	n := m.g.node(r)
 	m.toil += int64(n.n)
 	for i := range n.n {
 		key := m.g.elem(n.a + 2*i)
-		if m.g.kind(key) != KindText || strings.HasPrefix(m.g.text(key), "__") {
+		if m.g.kind(key) != KindText || strings.HasPrefix(m.g.text(key), "__") || owns(owned, m.g.text(key)) {
 			return false
 		}
 	}
 	return true
 }
 
-// isState reports the state of a tensor: attributes, or None, or two of them.
+// isState reports the state of a tensor: attributes, or None, or a pair of one and
+// the other.
 func (m *machine) isState(r ref) bool {
-	switch m.g.kind(r) {
-	case KindNone:
-		return true
-	case KindDict:
-		return m.attributes(r)
-	case KindTuple:
-		return m.g.node(r).n == 2 && m.all(r, func(r ref) bool {
-			return r == refNone || m.g.kind(r) == KindDict && m.attributes(r)
-		})
+	if m.g.kind(r) != KindTuple {
+		return m.isStatePart(r)
 	}
-	return false
+	n := m.g.node(r)
+	if n.n != 2 {
+		return false
+	}
+	first, second := m.g.elem(n.a), m.g.elem(n.a+1)
+	return m.isStatePart(first) && m.isStatePart(second) && (m.isNothing(first) || m.isNothing(second))
 }
+
+func (m *machine) isStatePart(r ref) bool {
+	return r == refNone || m.g.kind(r) == KindDict && m.attributes(r, ownedByTensors)
+}
+
+// isNothing reports None and an empty dict.
+func (m *machine) isNothing(r ref) bool { return r == refNone || m.g.node(r).n == 0 }
 
 // isQuantizer reports (scheme, scale, zero point) or (scheme, scales, zero
 // points, axis).

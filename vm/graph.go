@@ -79,6 +79,10 @@ const (
 	flagMark                     // scratch of measure
 	flagDone                     // scratch of measure
 
+	// flagFrozen is of containers, objects and persistent ids, which are no
+	// integers.
+	flagFrozen = flagBig
+
 	flagShift = 6 // the two highest bits are the class of a container
 	flagClass = 3 << flagShift
 )

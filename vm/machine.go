@@ -38,11 +38,11 @@ type machine struct {
 	names  map[string]ref    // of globals, by what the file calls them
 	key    []byte            // of the last one that two texts named, at most 2 maxName + 1
 	exts   map[uint32]ref    // of globals, by their number in a registry
-	dtypes []ref             // of NumPy, with fields
 	seed   maphash.Seed
 
 	maxDepth uint16
 	late     bool   // a container grew after something had referred to it
+	doubt    bool   // the error that ends the run may be ours alone
 	replayed uint64 // values that a walk meets once more because of replays
 	toil     int64  // steps that calls cost beyond their instruction
 	paid     int64  // of them, charged
@@ -152,9 +152,6 @@ func (m *machine) next() error {
 // can tell.
 func (m *machine) finish() error {
 	m.g.end = m.g.base + int64(m.pos)
-	if err := m.structured(); err != nil {
-		return err
-	}
 	if err := m.pay(); err != nil {
 		return err
 	}

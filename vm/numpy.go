@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
-	"github.com/anamnesis-go/anamnesis/limits"
 )
 
 // What numpy.dtype.__setstate__ is given describes memory that NumPy reads
@@ -199,35 +198,4 @@ func (m *machine) fieldsFit(r ref, size uint64) bool {
 		}
 	}
 	return true
-}
-
-// structured looks at the fields of dtypes once more at the end: NumPy keeps the
-// dict that it was given, and what was added since is a field like the others.
-func (m *machine) structured() error {
-	for _, r := range m.dtypes {
-		state := m.g.state(r)
-		ok := m.fits(rules[NumpyDType].state, state, refAbsent) && m.dtypeFits(r, state)
-		if err := m.settle(); err != nil {
-			return err
-		}
-		if !ok {
-			if err := m.refuse("build", r, "a field was added to what describes its memory", refAbsent, refuses); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// describes remembers a dtype with fields.
-func (m *machine) describes(dtype, state ref) error {
-	if m.g.elem(m.g.node(state).a+dtypeFields) == refNone {
-		return nil
-	}
-	grown, err := limits.Grow(&m.tmp, m.dtypes, 1)
-	if err != nil {
-		return err
-	}
-	m.dtypes = append(grown, dtype)
-	return nil
 }

@@ -26,14 +26,14 @@ var rules = [...]rule{
 	BytesType:     {"", "-", ""},
 	PlainType:     {"-", "-", ""},
 	Reconstructor: {"Gcn", "-", ""},
-	Namespace:     {"", "", "A"},
+	Namespace:     {"", "", "B"},
 	Path:          {"*t", "-", ""},
 	DateTime:      {"*Z", "-", ""},
-	TorchVersion:  {"t", "t", "A"},
+	TorchVersion:  {"t", "t", "h"},
 
 	RebuildTensor:             {"SiII", "-", ""},
-	RebuildTensorV2:           {"SiIIbh?h", "-", ""},
-	RebuildTensorV3:           {"SiIIbhd?h", "-", ""},
+	RebuildTensorV2:           {"SiIIbh?g", "-", ""},
+	RebuildTensorV3:           {"SiIIbhd?g", "-", ""},
 	RebuildParameter:          {"Tbh", "-", ""},
 	RebuildParameterWithState: {"Tbhs", "-", ""},
 	RebuildQTensor:            {"SiIIqbh", "-", ""},
@@ -62,5 +62,5 @@ var rules = [...]rule{
 	NumpyArray:       {"-", "-", ""},
 	NumpyType:        {"-", "-", ""},
 
-	JoblibArray: {"", "", "A"},
+	JoblibArray: {"", "", "B"},
 }

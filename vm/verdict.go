@@ -125,7 +125,9 @@ func (m *machine) weightsOnly(err error) Verdict {
 		}
 	}
 	if err != nil {
-		v.add(broken(err))
+		r := broken(err)
+		r.Unsure = r.Unsure || m.doubt
+		v.add(r)
 	}
 	slices.SortStableFunc(v.Reasons, func(a, b Reason) int { return cmp.Compare(a.Off, b.Off) })
 	v.OK = len(v.Reasons) == 0

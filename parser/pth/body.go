@@ -43,7 +43,8 @@ func (d *dense) resolved(b *limits.Budget, info *tensor.Info) (string, error) {
 	if d.conj && !isComplex(info.DType) {
 		return "", wire.ErrMismatch.With("conjugate view of %s", info.Stored)
 	}
-	if _, _, ok := signs(prefix, info.DType, info.Order); !ok && !isInteger(info.DType) {
+	_, _, ok := signs(prefix, info.DType, info.Order)
+	if !ok && !isNegated(info.DType) || d.conj && d.neg && info.DType == tensor.C32 {
 		return "", wire.ErrUnsupported.With("negative view of %s", info.Stored)
 	}
 	if err := b.Alloc(int64(len(prefix) + len(info.Storage))); err != nil {
@@ -56,7 +57,14 @@ func isComplex(t tensor.DType) bool {
 	return t == tensor.C32 || t == tensor.C64 || t == tensor.C128
 }
 
-func isInteger(t tensor.DType) bool { return t >= tensor.U8 && t <= tensor.I64 }
+// isNegated reports the integers that torch negates.
+func isNegated(t tensor.DType) bool {
+	switch t {
+	case tensor.U8, tensor.I8, tensor.I16, tensor.I32, tensor.I64:
+		return true
+	}
+	return false
+}
 
 // signs is the bits to flip in each element so that the view is resolved.
 func signs(prefix string, t tensor.DType, order tensor.Order) (mask [16]byte, size int, ok bool) {

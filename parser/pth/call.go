@@ -1,6 +1,8 @@
 package pth
 
 import (
+	"slices"
+
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/vm"
 )
@@ -48,4 +50,25 @@ func (c *call) int(i int) (int64, error) {
 		return 0, c.fail(wire.ErrRange.With("argument %d passes 64 bits", i+1))
 	}
 	return n, nil
+}
+
+// isClass asks that argument i is one of these classes.
+func (c *call) isClass(i int, classes ...string) error {
+	v, err := c.arg(i, vm.KindGlobal)
+	if err != nil || slices.Contains(classes, v.Global().String()) {
+		return err
+	}
+	return c.fail(wire.ErrUnsupported.With("class %s of a tensor", wire.Quote(v.Global().String())))
+}
+
+// device asks that argument i is a device on which tensors have bytes.
+func (c *call) device(i int) error {
+	v := c.args.At(i)
+	if v.Kind() == vm.KindObject && v.Args().Len() > 0 {
+		v = v.Args().At(0)
+	}
+	if err := isLocation(v.Text()); err != nil {
+		return c.fail(err)
+	}
+	return nil
 }

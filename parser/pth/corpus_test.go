@@ -96,7 +96,6 @@ func TestOldAndRareCheckpointsAreRead(t *testing.T) {
 		"xla":               w,
 		"big-endian":        {"w": bigSquare},
 		"from-numpy-big":    {"w": "F32 [2 2] big 0000803f000000400000404000008040"},
-		"wrapper":           {"w._data": square},
 		"slots":             {"w": square, "w.mask": square},
 		"expanded":          {"w": "F32 [5 2] little " + strings.Repeat("0000803f00000040", 5)},
 		"legacy-view":       {"v": "F32 [2] little 0000803f00000040", "w": "F32 [2] little 0000404000008040"},

@@ -128,3 +128,21 @@ func (s *scalar) order(file tensor.Order) tensor.Order {
 	}
 	return file
 }
+
+// swapped is how many bytes a loader turns around at once where the file has
+// another byte order: the halves of a complex number on their own.
+func (s *scalar) swapped() uint64 {
+	if s.complex() {
+		return s.size / 2
+	}
+	return s.size
+}
+
+func (s *scalar) complex() bool {
+	return strings.HasPrefix(s.name, "torch.complex") || strings.HasPrefix(s.name, "torch.bcomplex")
+}
+
+// differentiable reports the types whose tensors can require a gradient.
+func (s *scalar) differentiable() bool {
+	return s.complex() || strings.HasPrefix(s.name, "torch.float") || strings.HasPrefix(s.name, "torch.bfloat")
+}

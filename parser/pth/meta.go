@@ -6,11 +6,11 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/vm"
 )
 
-// Hollow is the metadata of a tensor without data: one of the device "meta", or
-// a wrapper subclass, whose tensors are its attributes.
+// Hollow is the metadata of a tensor without data, on the device "meta".
 type Hollow struct {
 	Class string // "torch.Tensor"
 	DType string // "torch.float32"
@@ -207,41 +207,44 @@ func numpyInteger(kind string, p []byte, order binary.ByteOrder) any {
 	}
 }
 
-// hollow is a tensor without data: (dtype, size, stride, grad), or (class,
-// dtype, size, stride, offset, layout, device, grad).
+// hollow is a tensor without data: (dtype, size, stride, grad). A wrapper around
+// other tensors has none either, but torch has no class to make one of.
 func (w *walker) hollow(c call) error {
-	at, n := 0, 4
 	if c.global.ID == vm.RebuildWrapperSubclass {
-		at, n = 1, 8
+		return c.fail(wire.ErrUnsupported.With("a wrapper around other tensors, whose class torch does not have"))
 	}
-	if err := c.want(n, n); err != nil {
+	if err := c.want(4, 4); err != nil {
 		return err
 	}
-	s, err := dtypeArg(&c, at)
+	s, err := dtypeArg(&c, 0)
 	if err != nil {
 		return err
 	}
+	if s.quantized() {
+		return c.fail(wire.ErrUnsupported.With("a tensor of %s without data", s.name))
+	}
+	w.made = s
 	if w.yield == nil {
-		return w.hollowFits(&c, at)
+		if err := w.hollowFits(&c); err != nil {
+			return err
+		}
+		return w.grad(&c, 3)
 	}
 	h := Hollow{Class: "torch.Tensor", DType: s.name}
-	if at == 1 && c.args.At(0).Kind() == vm.KindGlobal {
-		h.Class = c.args.At(0).Global().String()
-	}
-	h.Shape, _ = c.args.At(at + 1).Ints(nil)
+	h.Shape, _ = c.args.At(1).Ints(nil)
 	w.say("", h)
 	return nil
 }
 
-// hollowFits proves the geometry of a tensor without data, whose size is
-// argument at+1: torch computes how large a storage would be.
-func (w *walker) hollowFits(c *call, at int) error {
+// hollowFits proves the geometry of a tensor without data: torch computes how
+// large a storage would be.
+func (w *walker) hollowFits(c *call) error {
 	var v view
 	var err error
-	if v.shape, err = w.dims(c, c.args.At(at+1)); err != nil {
+	if v.shape, err = w.dims(c, c.args.At(1)); err != nil {
 		return err
 	}
-	if v.strides, err = w.dims(c, c.args.At(at+2)); err != nil {
+	if v.strides, err = w.dims(c, c.args.At(2)); err != nil {
 		return err
 	}
 	if _, err := v.elements(1<<63 - 1); err != nil {

@@ -50,7 +50,14 @@ func (w *walker) fromNumpy(c call) error {
 		return c.fail(err)
 	}
 	info.Shape = a.Shape
-	return w.emitMemory(&c, &info, to, a.Data)
+	if err := c.device(2); err != nil {
+		return err
+	}
+	if err := w.emitMemory(&c, &info, to, a.Data); err != nil {
+		return err
+	}
+	w.made = to
+	return w.grad(&c, 3)
 }
 
 // numpyType finds the element type of NumPy's code.

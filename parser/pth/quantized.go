@@ -38,14 +38,19 @@ func (w *walker) quantized(c call) error {
 			channels = d.view.shape[axis]
 		}
 	}
+	made := w.made
 	switch {
 	case scheme.Name == "per_tensor_affine" && q.Len() == 3:
-		return w.oneScale(&c, q)
+		err = w.oneScale(&c, q)
 	case (scheme.Name == "per_channel_affine" || scheme.Name == "per_channel_affine_float_qparams") && q.Len() == 4:
-		return w.scales(&c, q, channels)
+		err = w.scales(&c, q, channels)
 	default:
-		return c.fail(wire.ErrUnsupported.With("quantizer %s of %d parts", scheme.Name, q.Len()))
+		err = c.fail(wire.ErrUnsupported.With("quantizer %s of %d parts", scheme.Name, q.Len()))
 	}
+	if w.made = made; err != nil {
+		return err
+	}
+	return w.grad(&c, 5)
 }
 
 func channelAxis(q vm.Value) (int64, bool) {
@@ -76,6 +81,9 @@ func (w *walker) scales(c *call, q vm.Value, channels int64) error {
 	axis, ok := channelAxis(q)
 	if !ok || w.yield == nil && channels < 0 {
 		return c.fail(wire.ErrRange.With("axis of the channels"))
+	}
+	if q.At(1).Kind() != q.At(2).Kind() {
+		return c.fail(wire.ErrMismatch.With("scales are a %v, zero points a %v", q.At(1).Kind(), q.At(2).Kind()))
 	}
 	w.say("axis", axis)
 	for i, name := range [...]string{"scales", "zero_points"} {

@@ -16,10 +16,11 @@ import (
 type store struct {
 	name   string // Info.Storage
 	span   tensor.Span
-	size   uint64 // bytes of one element, as the first reference has it
-	count  uint64 // elements, as the first reference has it
-	parent int32  // the store that this is a view of, or noParent
-	from   uint64 // first byte in the parent
+	scalar *scalar // of the elements, as the first reference has it
+	place  string  // location, as the first reference has it
+	count  uint64  // elements, as the first reference has it
+	parent int32   // the store that this is a view of, or noParent
+	from   uint64  // first byte in the parent
 	used   bool
 }
 
@@ -69,6 +70,7 @@ const (
 type pid struct {
 	scalar  *scalar
 	key     string
+	place   string
 	count   uint64
 	view    vm.Value
 	hasView bool
@@ -92,10 +94,16 @@ func (s *stores) parsePID(id vm.Value) (pid, error) {
 	if out.scalar = s.class.scalar; out.scalar == nil {
 		return out, wire.ErrUnsupported.With("storage class %s", wire.Quote(class.Global().String()))
 	}
+	if s.parts == legacyParts && class.Is(vm.TorchUntyped) {
+		return out, wire.ErrUnsupported.With("a storage without a type in a legacy file, which torch does not load")
+	}
 	if key.Kind() != vm.KindText || location.Kind() != vm.KindText {
 		return out, wire.ErrSyntax.With("key and location of a storage are not text")
 	}
-	out.key = key.Text()
+	out.key, out.place = key.Text(), location.Text()
+	if err := isLocation(out.place); err != nil {
+		return out, err
+	}
 	n, ok := count.Int()
 	if !ok || n < 0 {
 		return out, wire.ErrRange.With("number of elements of storage %s", wire.Quote(out.key))
@@ -105,6 +113,21 @@ func (s *stores) parsePID(id vm.Value) (pid, error) {
 		out.view, out.hasView = id.At(5), true
 	}
 	return out, nil
+}
+
+// isLocation asks for the name of a device that has storages, with a number or
+// without. On the device "meta" tensors have no bytes: torch would not read those
+// that the file has.
+func isLocation(place string) error {
+	device, number, numbered := strings.Cut(place, ":")
+	switch {
+	case device == "meta":
+		return wire.ErrUnsupported.With("a storage of the device meta, where torch reads no bytes")
+	case device == "" || strings.Trim(device, "abcdefghijklmnopqrstuvwxyz") != "",
+		numbered && (device == "cpu" || number == "" || len(number) > 4 || strings.Trim(number, "0123456789") != ""):
+		return wire.ErrUnsupported.With("location %s of a storage", wire.Quote(place))
+	}
+	return nil
 }
 
 // declare takes one persistent id that the pickle resolves: its storage must
@@ -166,14 +189,27 @@ func (s *stores) measure(i int, p *pid) error {
 	if st.parent != noParent {
 		return wire.ErrMismatch.With("a storage and a view have the same key")
 	}
-	if st.size == 0 {
-		st.size, st.count = p.scalar.size, p.count
+	if st.scalar == nil {
+		st.scalar, st.place, st.count = p.scalar, p.place, p.count
 		if st.span.Off < 0 { // a legacy file: the first reference says the length
 			st.span.Len = int64(bytes)
 		}
 	}
 	if uint64(st.span.Len) != bytes {
 		return wire.ErrMismatch.With("%d elements of %d bytes, the storage has %d bytes", p.count, p.scalar.size, st.span.Len)
+	}
+	return st.agrees(p)
+}
+
+// agrees asks that all references to a storage say the same of it: loaders take
+// what the first one says, or what each says. An empty storage may have any type,
+// since torch writes those of several tensors once.
+func (st *store) agrees(p *pid) error {
+	switch {
+	case st.scalar != p.scalar && p.count > 0:
+		return wire.ErrMismatch.With("one storage of %s and of %s", st.scalar.name, p.scalar.name)
+	case st.place != p.place:
+		return wire.ErrMismatch.With("one storage at %s and at %s", wire.Quote(st.place), wire.Quote(p.place))
 	}
 	return nil
 }
@@ -203,7 +239,7 @@ func (s *stores) view(i int, p *pid) (int, error) {
 			return 0, err
 		}
 		w := &s.list[at]
-		w.name, w.parent, w.from, w.size, w.used = s.list[i].name, int32(i), from, p.scalar.size, true
+		w.name, w.parent, w.from, w.scalar, w.used = s.list[i].name, int32(i), from, p.scalar, true
 		w.span.Len = length
 	}
 	if w := &s.list[at]; int(w.parent) != i || w.from != from || w.span.Len != length {

@@ -2,6 +2,7 @@ package pth
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -80,7 +81,7 @@ func (w *walker) strided(c call, low, high int) error {
 	}
 	next := 6
 	if c.global.ID == vm.RebuildTensorV3 {
-		if d.scalar, err = dtypeArg(&c, 6); err != nil {
+		if err := d.typed(&c); err != nil {
 			return err
 		}
 		next = 7
@@ -93,8 +94,48 @@ func (w *walker) strided(c call, low, high int) error {
 			return err
 		}
 	}
-	return w.emit(&d)
+	if err := w.emit(&d); err != nil || low == 4 {
+		return err
+	}
+	return w.grad(&c, 4)
 }
+
+// typed reads the element type of a storage that has none of its own. Where the
+// file is in another byte order, torch turns around elements of the storage's type,
+// which must be as wide.
+func (d *dense) typed(c *call) error {
+	stored := d.scalar
+	var err error
+	if d.scalar, err = dtypeArg(c, 6); err != nil {
+		return err
+	}
+	if d.order == tensor.Big && d.scalar.swapped() != stored.swapped() {
+		return c.fail(wire.ErrUnsupported.With("%s in a big endian storage of %s: torch swaps the bytes of the storage's type", d.scalar.name, stored.name))
+	}
+	if grad := c.args.At(4); grad.Kind() == vm.KindBool && grad.Bool() {
+		return c.fail(wire.ErrUnsupported.With("a tensor that requires a gradient before it has a storage, which torch refuses"))
+	}
+	return nil
+}
+
+// grad asks that the tensor just made can require a gradient if argument i says so.
+func (w *walker) grad(c *call, i int) error {
+	v := c.args.At(i)
+	if !w.listing() || v.Kind() != vm.KindBool || !v.Bool() {
+		return nil
+	}
+	return w.differentiable(c)
+}
+
+func (w *walker) differentiable(c *call) error {
+	if !w.listing() || w.made.differentiable() {
+		return nil
+	}
+	return c.fail(wire.ErrMismatch.With("a tensor of %s that requires a gradient", w.made.name))
+}
+
+// listing reports the walk that proves tensors and lists them.
+func (w *walker) listing() bool { return w.yield == nil && w.exact == nil }
 
 // A dense is a strided tensor as the pickle describes it.
 type dense struct {
@@ -160,18 +201,24 @@ func dtypeArg(c *call, i int) (*scalar, error) {
 }
 
 // flags reads the dict that says whether a view is to be conjugated or negated.
+// torch looks for the names alone and writes True beside each: with False it
+// would negate all the same.
 func (d *dense) flags(c *call, i int) error {
 	v, err := c.arg(i, vm.KindDict, vm.KindNone)
 	if err != nil {
 		return err
 	}
 	for k, value := range v.Entries() {
-		set := value.Kind() == vm.KindBool && value.Bool()
+		isText := k.Kind() == vm.KindText
 		switch {
-		case k.Kind() == vm.KindText && k.Text() == "conj" && value.Kind() == vm.KindBool:
-			d.conj = set
-		case k.Kind() == vm.KindText && k.Text() == "neg" && value.Kind() == vm.KindBool:
-			d.neg = set
+		case value.Kind() != vm.KindBool || !value.Bool():
+			return c.fail(wire.ErrUnsupported.With("tensor metadata %s that is not True", wire.Quote(repr(k))))
+		case isText && k.Text() == "conj" && d.scalar.complex():
+			d.conj = true
+		case isText && k.Text() == "conj":
+			return c.fail(wire.ErrMismatch.With("conjugate view of %s", d.scalar.name))
+		case isText && k.Text() == "neg":
+			d.neg = true
 		default:
 			return c.fail(wire.ErrUnsupported.With("tensor metadata %s", wire.Quote(repr(k))))
 		}
@@ -205,7 +252,7 @@ func (w *walker) emit(d *dense) error {
 	if err != nil {
 		return d.c.fail(err)
 	}
-	w.infos = infos
+	w.infos, w.made = infos, d.scalar
 	return nil
 }
 
@@ -342,7 +389,10 @@ func (w *walker) parameter(c call, args int) error {
 	if err := c.want(args, args); err != nil {
 		return err
 	}
-	if err := w.tensor(&c, c.args.At(0)); err != nil || args == 3 || w.done {
+	if err := w.tensor(&c, c.args.At(0)); err != nil || w.done {
+		return err
+	}
+	if err := w.grad(&c, 1); err != nil || args == 3 {
 		return err
 	}
 	return w.attributes(c.args.At(3))
@@ -361,45 +411,110 @@ func (w *walker) subclass(c call) error {
 	if err != nil {
 		return err
 	}
+	if err := c.isClass(1, "torch.Tensor", "torch.nn.parameter.Parameter"); err != nil {
+		return err
+	}
 	inner := call{f.Global(), args, c.off}
-	if !isTensor(inner.global.ID) || inner.global.ID == vm.RebuildFromType {
-		return inner.fail(wire.ErrSyntax.With("does not make a tensor"))
+	switch id := inner.global.ID; {
+	case !isTensor(id), id == vm.RebuildFromType, id == vm.RebuildParameter, id == vm.RebuildParameterWithState:
+		return inner.fail(wire.ErrSyntax.With("does not make a tensor of no class"))
+	}
+	state := c.args.At(3)
+	if c.global.Name == "_rebuild_from_type" { // of PyTorch 1.7 to 1.10
+		if state.Kind() != vm.KindDict || c.args.At(1).Is(vm.TorchTensor) && state.Len() > 0 {
+			return c.fail(wire.ErrUnsupported.With("attributes that torch does not set"))
+		}
 	}
 	if err := w.call(inner); err != nil || w.done {
 		return err
 	}
-	return w.attributes(c.args.At(3))
+	return w.attributes(state)
 }
 
-// tensor walks an argument that must be a tensor.
+// tensor walks an argument that must be a tensor, and no more: what is made of it
+// does not have its attributes.
 func (w *walker) tensor(c *call, v vm.Value) error {
 	if v.Kind() != vm.KindObject || !isTensor(v.Global().ID) {
 		return c.fail(wire.ErrSyntax.With("a tensor is wanted, this is a %v", v.Kind()))
+	}
+	if v.Is(vm.RebuildParameterWithState) || v.Is(vm.RebuildFromType) {
+		if args := v.Args(); args.Len() == 4 && !stateless(args.At(3)) {
+			return c.fail(wire.ErrUnsupported.With("a tensor with attributes as an argument: loaders drop them"))
+		}
 	}
 	return w.value(v)
 }
 
 // stated is a tensor or parameter as PyTorch 0.x pickled them: a class, and
 // BUILD with (storage, offset, size, stride) or, for variables, with a tensor
-// first. A Parameter may have its tensor as argument.
+// first. A Parameter may have its tensor as argument. Each has one origin: a state
+// after an argument says only what gradients there are.
 func (w *walker) stated(c call, state vm.Value, has bool) error {
-	if c.global.ID == vm.TorchParameter && c.args.Len() > 0 {
-		if err := c.want(1, 2); err != nil {
-			return err
-		}
-		return w.tensor(&c, c.args.At(0))
+	isParameter := c.global.ID == vm.TorchParameter
+	parts := 0
+	if has {
+		parts = state.Len()
 	}
 	switch {
-	case !has || state.Kind() != vm.KindTuple:
-		return c.fail(wire.ErrMissing.With("state of a tensor"))
-	case state.Len() == 4:
-		c.args = state
-		return w.strided(c, 4, 4)
-	case state.Len() == 5:
-		return w.tensor(&c, state.At(0))
+	case has && state.Kind() != vm.KindTuple:
+		return c.fail(wire.ErrSyntax.With("state is a %v", state.Kind()))
+	case isParameter && c.args.Len() > 0 && (parts == 0 || parts == 3):
+		return w.wrapped(c, state, parts)
+	case c.args.Len() > 0:
+		return c.fail(wire.ErrDuplicate.With("a tensor as argument, and another one as state"))
+	case parts == 4 && isParameter:
+		return c.fail(wire.ErrMismatch.With("a Parameter that gets a storage, which torch refuses: it requires a gradient"))
+	case parts == 4:
+		return w.set(c, state)
+	case parts == 5 && isParameter:
+		if err := w.tensor(&c, state.At(0)); err != nil {
+			return err
+		}
+		return w.differentiable(&c) // it requires one until the state is read
 	default:
-		return c.fail(wire.ErrSyntax.With("state of %d parts", state.Len()))
+		return c.fail(wire.ErrMissing.With("state of a tensor"))
 	}
+}
+
+// wrapped is a Parameter of a tensor: (tensor[, requires_grad]), and perhaps a
+// state of three parts, whose first is requires_grad.
+func (w *walker) wrapped(c call, state vm.Value, parts int) error {
+	if err := c.want(1, 2); err != nil {
+		return err
+	}
+	if err := w.tensor(&c, c.args.At(0)); err != nil {
+		return err
+	}
+	if c.args.Len() == 1 {
+		return w.differentiable(&c)
+	}
+	if err := w.grad(&c, 1); err != nil || parts == 0 {
+		return err
+	}
+	c.args = state
+	return w.grad(&c, 0)
+}
+
+// set gives an empty tensor its storage, which must be of the same type and on the
+// CPU or a GPU as the class is.
+func (w *walker) set(c call, state vm.Value) error {
+	class := c.global
+	name := class.Name
+	if name == "Tensor" {
+		name = "FloatTensor"
+	}
+	want := findStorageClass(strings.TrimSuffix(name, "Tensor") + "Storage")
+	c.args = state
+	if w.listing() {
+		d, err := w.dense(c)
+		if err != nil {
+			return err
+		}
+		if want != d.scalar || strings.Contains(class.Module, "sparse") {
+			return c.fail(wire.ErrMismatch.With("a storage of %s", d.scalar.name))
+		}
+	}
+	return w.strided(c, 4, 4)
 }
 
 // nested is a list of tensors of different shapes in one buffer.
@@ -407,7 +522,7 @@ func (w *walker) nested(c call) error {
 	if err := c.want(4, 4); err != nil {
 		return err
 	}
-	first, listing := len(w.infos), w.yield == nil && w.exact == nil
+	first, listing := len(w.infos), w.listing()
 	for i, name := range [...]string{"buffer", "sizes", "strides", "offsets"} {
 		if err := w.part(name, func() error { return w.tensor(&c, c.args.At(i)) }); err != nil {
 			return err
@@ -419,6 +534,7 @@ func (w *walker) nested(c call) error {
 	if !listing {
 		return nil
 	}
+	w.made = findScalar(strings.TrimPrefix(w.infos[first].Stored, torchDot))
 	if err := nestedParts(w.infos[first:]); err != nil {
 		return c.fail(err)
 	}
@@ -457,8 +573,11 @@ func (w *walker) moved(c call) error {
 	if err != nil {
 		return err
 	}
+	if err := c.device(2); err != nil {
+		return err
+	}
 	from := len(w.infos)
-	if err := w.tensor(&c, c.args.At(0)); err != nil || w.yield != nil || w.exact != nil {
+	if err := w.tensor(&c, c.args.At(0)); err != nil || !w.listing() {
 		return err
 	}
 	for i := from; i < len(w.infos); i++ {
@@ -466,5 +585,8 @@ func (w *walker) moved(c call) error {
 			return c.fail(wire.ErrUnsupported.With("a cast from %s to %s", w.infos[i].Stored, to.name))
 		}
 	}
-	return nil
+	if w.made != to { // one without data
+		return c.fail(wire.ErrUnsupported.With("a cast from %s to %s", w.made.name, to.name))
+	}
+	return w.grad(&c, 3)
 }

@@ -27,6 +27,7 @@ type walker struct {
 	infos  []tensor.Info
 	sparse []sparseCheck
 	memory []string // bodies that stand in the pickle itself
+	made   *scalar  // of the tensor that the last call made
 
 	// The walk for names: which tensors need their exact name.
 	exact []bool
@@ -194,6 +195,19 @@ func (w *walker) attributes(s vm.Value) error {
 	default:
 		return fail(pickleName, wire.NoOffset, wire.ErrSyntax.With("state is a %v", s.Kind()))
 	}
+}
+
+// stateless reports a state that sets no attribute.
+func stateless(s vm.Value) bool {
+	if s.Kind() != vm.KindTuple {
+		return s.Len() == 0
+	}
+	for part := range s.Elems() {
+		if part.Len() > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // leaf is a value that holds no tensor.

@@ -1,0 +1,359 @@
+package vm
+
+import (
+	"hash/maphash"
+	"math"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+)
+
+// Python's dicts and sets compare keys by hash and ==, which hold values of
+// different kinds for one: True, 1, 1.0, complex(1) and numpy.int8(1); (1,) and
+// torch.Size([1]); "w" and TorchVersion("w"). A [keyForm] is one for all that are
+// equal.
+
+// A keyForm is what a key other than a tuple is compared by.
+type keyForm struct {
+	kind keyKind
+	a, b uint64 // a number; the parts of a complex one; a ref
+	text string
+}
+
+type keyKind uint8
+
+const (
+	keyOne     keyKind = iota // equal to itself alone: a is the ref
+	keyInt                    // an integer of 64 bits: a
+	keyBig                    // a larger one: text, as flagBig has it
+	keyFloat                  // a fraction or an infinity: a are the bits
+	keyComplex                // a, b are the bits of its parts
+	keyText                   // str and what is compared as one
+	keyBytes                  // bytes
+	keyNamed                  // a global or a small object: text
+	keyFamily                 // text is a family of which only Python can tell the values apart
+	keyUnknown                // may equal values of other kinds
+)
+
+// keyForm finds the form of a key that is no tuple.
+func (m *machine) keyForm(r ref) keyForm {
+	one := keyForm{kind: keyOne, a: uint64(r)}
+	if v, ok := m.g.int64(r); ok {
+		return keyForm{kind: keyInt, a: uint64(v)}
+	}
+	switch n := m.g.node(r); n.kind {
+	case KindBool:
+		return keyForm{kind: keyInt, a: uint64(toInt(r == refTrue))}
+	case KindInt:
+		return keyForm{kind: keyBig, text: m.g.text(r)}
+	case KindFloat:
+		return floatForm(m.g.float(r), one)
+	case KindText:
+		return keyForm{kind: keyText, text: m.g.text(r)}
+	case KindBytes:
+		return keyForm{kind: keyBytes, text: m.g.text(r)}
+	case KindSet, KindPersistent:
+		return keyForm{kind: keyFamily, text: n.kind.String()}
+	case KindGlobal:
+		return globalForm(m.g.globals[n.a])
+	case KindObject:
+		return m.objectForm(r, one)
+	default:
+		return one
+	}
+}
+
+// floatForm is the form of an integer where the float is one. NaN equals itself
+// alone.
+func floatForm(f float64, one keyForm) keyForm {
+	switch v := int64(f); {
+	case math.IsNaN(f):
+		return one
+	case f >= math.MinInt64 && f < math.MaxInt64 && float64(v) == f:
+		return keyForm{kind: keyInt, a: uint64(v)}
+	case math.IsInf(f, 0) || f != math.Trunc(f):
+		return keyForm{kind: keyFloat, a: math.Float64bits(f)}
+	}
+	n, _ := big.NewFloat(f).Int(nil)
+	return keyForm{kind: keyBig, text: encodeBig(n.String())}
+}
+
+// globalForm is the class or the function. Modules were renamed, so that one of
+// them may have two names, and some of NumPy's types are called by several.
+func globalForm(g *Global) keyForm {
+	switch {
+	case g.ID == NoID:
+		return keyForm{kind: keyNamed, text: g.String()}
+	case g.ID != NumpyType || strings.ContainsAny(g.Name, "123456789"):
+		return keyForm{kind: keyNamed, a: uint64(g.ID), text: g.Name}
+	default:
+		return keyForm{kind: keyFamily, text: "numpy type"}
+	}
+}
+
+// objectForm is the form of what a call gives.
+func (m *machine) objectForm(r ref, one keyForm) keyForm {
+	id, args := m.g.id(r), m.g.node(m.g.elem(m.g.node(r).a+objArgs))
+	arg := func(i uint32) ref { return m.g.elem(args.a + i) }
+	switch id {
+	case Complex:
+		if args.n != 2 {
+			return keyForm{kind: keyUnknown}
+		}
+		return complexForm(m.g.real(arg(0)), m.g.real(arg(1)), one)
+	case TorchVersion:
+		if args.n == 1 && m.g.kind(arg(0)) == KindText {
+			return keyForm{kind: keyText, text: m.g.text(arg(0))}
+		}
+	case DateTime:
+		if args.n == 1 && m.g.kind(arg(0)) == KindBytes {
+			return keyForm{kind: keyNamed, a: uint64(id), text: m.g.global(r).Name + " " + withoutFold(m.g.text(arg(0)))}
+		}
+		return keyForm{kind: keyUnknown}
+	case Path:
+		return m.pathForm(m.g.global(r), args)
+	case NumpyScalar:
+		return m.scalarForm(args, one)
+	case Slice, Range, TorchDevice, TorchLayout, NumpyDType:
+		return keyForm{kind: keyFamily, text: m.g.global(r).Name}
+	}
+	return one // tensors, and what was refused
+}
+
+func (g *Graph) real(r ref) float64 {
+	if n, ok := g.int64(r); ok {
+		return float64(n)
+	}
+	if g.kind(r) == KindFloat {
+		return g.float(r)
+	}
+	return math.NaN()
+}
+
+func complexForm(re, im float64, one keyForm) keyForm {
+	switch {
+	case math.IsNaN(re) || math.IsNaN(im):
+		return one
+	case im == 0:
+		return floatForm(re, one)
+	default:
+		return keyForm{kind: keyComplex, a: math.Float64bits(re + 0), b: math.Float64bits(im)}
+	}
+}
+
+// withoutFold is the state of a date or a time without the bit that tells the two
+// hours apart when clocks are set back, which == does not look at.
+func withoutFold(state string) string {
+	p := []byte(state)
+	switch len(p) {
+	case 10:
+		p[2] &= 0x7f
+	case 6:
+		p[0] &= 0x7f
+	}
+	return string(p)
+}
+
+// pathForm is a path of parts as pathlib writes them; others it takes apart.
+func (m *machine) pathForm(g *Global, args *node) keyForm {
+	var out strings.Builder
+	m.toil += int64(args.n)
+	for i := range args.n {
+		part := m.g.text(m.g.elem(args.a + i))
+		if strings.Contains(g.Name, "Windows") || part == "" || part == "." || strings.Contains(part, "/") && (i > 0 || part != "/") {
+			return keyForm{kind: keyUnknown}
+		}
+		out.WriteString(part)
+		out.WriteByte('/')
+	}
+	return keyForm{kind: keyNamed, a: uint64(Path), text: out.String()}
+}
+
+// scalarForm is the form of a scalar of NumPy: a number, a text or bytes.
+func (m *machine) scalarForm(args *node, one keyForm) keyForm {
+	unknown := keyForm{kind: keyUnknown}
+	if args.n != 2 || m.g.kind(m.g.elem(args.a+1)) != KindBytes || m.g.kind(m.g.elem(args.a)) != KindObject {
+		return unknown
+	}
+	dtype := m.g.elem(args.a)
+	size, code, ok := m.codeSize(dtype)
+	p := []byte(m.g.text(m.g.elem(args.a + 1)))
+	if !ok || uint64(len(p)) != size {
+		return unknown
+	}
+	if m.isBigEndian(dtype) && code != 'S' {
+		swapRuns(p, code)
+	}
+	var v uint64
+	for i, c := range p[:min(len(p), 8)] {
+		v |= uint64(c) << (8 * i)
+	}
+	switch {
+	case code == 'b' && size == 1:
+		return keyForm{kind: keyInt, a: uint64(toInt(v != 0))}
+	case code == 'i':
+		shift := 64 - 8*size
+		return keyForm{kind: keyInt, a: uint64(int64(v<<shift) >> shift)}
+	case code == 'u' && v>>63 == 0:
+		return keyForm{kind: keyInt, a: v}
+	case code == 'u':
+		return keyForm{kind: keyBig, text: encodeBig(new(big.Int).SetUint64(v).String())}
+	case code == 'f' && size == 4:
+		return floatForm(float64(math.Float32frombits(uint32(v))), one)
+	case code == 'f' && size == 8:
+		return floatForm(math.Float64frombits(v), one)
+	case code == 'S':
+		return keyForm{kind: keyBytes, text: strings.TrimRight(string(p), "\x00")}
+	case code == 'U':
+		return keyForm{kind: keyText, text: wideText(p)}
+	}
+	return unknown
+}
+
+func (m *machine) isBigEndian(dtype ref) bool {
+	state := m.g.state(dtype)
+	if state == refAbsent || m.g.kind(state) != KindTuple || m.g.node(state).n < 2 {
+		return false
+	}
+	order := m.g.elem(m.g.node(state).a + 1)
+	return (m.g.kind(order) == KindText || m.g.kind(order) == KindBytes) && m.g.text(order) == ">"
+}
+
+// swapRuns turns numbers around: one, or the characters of a text.
+func swapRuns(p []byte, code byte) {
+	run := len(p)
+	if code == 'U' {
+		run = 4
+	}
+	for ; len(p) > 0; p = p[run:] {
+		slices.Reverse(p[:run])
+	}
+}
+
+// wideText is a text of four bytes a character, without the zeros that fill it up.
+func wideText(p []byte) string {
+	var out strings.Builder
+	for ; len(p) > 0; p = p[4:] {
+		writeRune(&out, rune(uint32(p[0])|uint32(p[1])<<8|uint32(p[2])<<16|uint32(p[3])<<24))
+	}
+	return strings.TrimRight(out.String(), "\x00")
+}
+
+// tuple is the elements of what Python compares as a tuple: torch.Size is one, of
+// whatever it was made.
+func (m *machine) tuple(r ref) (n *node, ok bool) {
+	if m.g.kind(r) == KindTuple {
+		return m.g.node(r), true
+	}
+	isSize := false
+	for m.g.kind(r) == KindObject && m.g.id(r) == TorchSize {
+		args := m.g.node(m.g.elem(m.g.node(r).a + objArgs))
+		if args.n == 0 {
+			return args, true
+		}
+		r, isSize = m.g.elem(args.a), true
+	}
+	if kind := m.g.kind(r); !isSize || kind != KindTuple && kind != KindList {
+		return nil, false
+	}
+	return m.g.node(r), true
+}
+
+// hash agrees with same: what is the same has one hash. Its cost is toil.
+func (m *machine) hash(r ref) (uint64, error) {
+	if r < inline {
+		if n := m.g.node(r); n.kind == KindText {
+			return maphash.String(m.seed, m.g.text(r)), nil
+		}
+	}
+	n, ok := m.tuple(r)
+	if !ok {
+		form := m.keyForm(r)
+		if form.kind == keyText {
+			return maphash.String(m.seed, form.text), nil
+		}
+		return maphash.Comparable(m.seed, form), nil
+	}
+	sum := uint64(n.n)
+	for i := range n.n {
+		m.toil++
+		if err := m.settle(); err != nil {
+			return 0, err
+		}
+		h, err := m.hash(m.g.elem(n.a + i))
+		if err != nil {
+			return 0, err
+		}
+		sum = maphash.Comparable(m.seed, [2]uint64{sum, h})
+	}
+	return sum, nil
+}
+
+// same is Python's equality of keys: identity, or ==.
+func (m *machine) same(a, b ref) (bool, error) {
+	if a == b {
+		return true, nil
+	}
+	if a < inline && b < inline {
+		if x, y := m.g.node(a), m.g.node(b); x.kind == KindText && y.kind == KindText {
+			return x.n == y.n && m.g.text(a) == m.g.text(b), nil
+		}
+	}
+	x, isTuple := m.tuple(a)
+	y, both := m.tuple(b)
+	if !isTuple || !both {
+		return isTuple == both && m.keyForm(a) == m.keyForm(b), nil
+	}
+	if x.n != y.n {
+		return false, nil
+	}
+	for i := range x.n {
+		m.toil++
+		if err := m.settle(); err != nil {
+			return false, err
+		}
+		if equal, err := m.same(m.g.elem(x.a+i), m.g.elem(y.a+i)); err != nil || !equal {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// isUnhashable reports calls whose results Python does not take for keys. It took
+// no slices before 3.12.
+func isUnhashable(id ID) bool {
+	return id == NumpyReconstruct || id == NumpyFromBuffer || id == Namespace || id == Slice
+}
+
+// keyed asks that a value can be a key, and that we know what it equals.
+func (m *machine) keyed(r ref) error {
+	if r >= inline {
+		return nil
+	}
+	n := m.g.node(r)
+	switch {
+	case n.flags&flagNoHash != 0:
+		return wire.ErrSyntax.With("a value of kind %v is no key", n.kind)
+	case n.kind == KindText:
+		return nil
+	case n.kind == KindTuple:
+		for i := range n.n {
+			m.toil++
+			if err := m.keyed(m.g.elem(n.a + i)); err != nil {
+				return err
+			}
+		}
+	case n.kind == KindObject && isUnhashable(m.g.id(r)):
+		return m.strict(wire.ErrSyntax, "%s is no key", r)
+	case n.kind == KindObject && m.keyForm(r).kind == keyUnknown:
+		if err := m.strict(wire.ErrUnsupported, "%s as a key: what equals it is not known here", r); err != nil {
+			return err
+		}
+	}
+	if err := m.settle(); err != nil {
+		return err
+	}
+	return m.freeze(r)
+}
