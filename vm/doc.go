@@ -21,9 +21,15 @@
 // A value is a node of 16 bytes in an arena and refers to others by number, and
 // texts refer to the bytes of the pickle, which are kept as one string. So a
 // replay from the memo costs one word, however much hangs on it, and what a
-// walk of it would cost is a number that is added up and bounded. Keys of dicts
-// are equal if they are equal texts, bytes or numbers; trees and objects are
-// equal to themselves only, so that no hash ever walks a tree.
+// walk of it would cost is a number that is added up and bounded.
+//
+// Keys of dicts and elements of sets are one where Python's hash and == hold them
+// for one: True, 1, 1.0, complex(1) and numpy.int8(1); (1,), (True,) and
+// torch.Size([1]); "w" and TorchVersion("w"). What we cannot compare as Python does
+// is refused as a key, or stands in a container once.
+//
+// What a call, a state or a key refers to is frozen when it is used: whoever walks
+// the graph reads the arguments that the call has read.
 //
 // # Order
 //
@@ -43,7 +49,7 @@
 //	values (not integers of 31 bits, None, ...)   MaxItems, MaxWorkingSet: 16 bytes each
 //	elements, stack, marks, memo, tables, texts   MaxWorkingSet and MaxTotalBytes
 //	bytes of the pickle                           MaxSingleAlloc, 2 GiB
-//	depth of containers                           MaxDepth
+//	depth of containers, open marks               MaxDepth
 //	values that replays make a walk meet again    MaxExpandRatio for each byte, past 1,048,576
 //	an index of the memo                          2^32-1; a slice below twice the entries, else a table
 //	distinct globals                              65,536
@@ -59,8 +65,9 @@
 // Refused although some loader takes it, because another one does not, or reads
 // it otherwise: an instruction that crosses its frame, a frame in a frame, or
 // one that goes on after STOP; values or marks that are left at STOP; PROTO in
-// another place than the first; a key or an element that stands twice; a list
-// for the arguments of a call; numbers in other forms than picklers write; a
+// another place than the first; a key or an element that stands twice; a change of
+// what a call, a state or a key has used; attributes that hide a name of their
+// class; hooks; a list for the arguments of a call; numbers in other forms than picklers write; a
 // value that contains itself; a state of a numpy.dtype that NumPy would not write,
 // such as a field beyond the end of its element; an array of NumPy with other
 // bytes than as many as its shape and type say. A scan notes the first of these

@@ -5,7 +5,7 @@ import "strings"
 // Names that the classes have already which BUILD and the functions of PyTorch
 // give attributes to: methods, properties, and what torch keeps in an object. The
 // lists are dir() of the classes, without what begins with two underscores, as
-// crosscheck/torch_names.py prints them of torch 2.15.0 and Python 3.14.
+// testdata/pickle/owned.py --go prints them for torch 2.15.0.
 const (
 	ownedByNamespaces = " _get_args _get_kwargs "
 	ownedByDicts      = " _keep_positive clear copy elements fromkeys get items keys most_common move_to_end pop popitem setdefault subtract " +
@@ -68,7 +68,7 @@ const (
 
 // owns reports whether a list of names, each between spaces, has one.
 func owns(list, name string) bool {
-	if name == "" {
+	if name == "" || strings.Contains(name, " ") {
 		return false
 	}
 	for at := 0; ; {

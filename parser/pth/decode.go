@@ -126,8 +126,10 @@ func (d *decoder) step() error {
 		return d.keys()
 	case stRecords:
 		return d.records()
-	default:
+	case stTensors:
 		return d.tensors()
+	default:
+		panic("internal error: stage out of range")
 	}
 }
 

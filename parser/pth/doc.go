@@ -49,6 +49,13 @@
 // quantizer, and no other has. Everything that is no tensor is metadata
 // ([File.Meta]).
 //
+// A tensor has one origin: what a Parameter is made of, or its state. A tensor that
+// is an argument has no attributes, since what is made of it does not keep them. One
+// storage has one type and one location, and none is on the device meta, where torch
+// reads no bytes. In a big endian file a tensor's elements are as wide as those of
+// its storage, which torch turns around. Metadata of a view says True or nothing:
+// torch negates for neg: False, too. What cannot require a gradient does not.
+//
 // # Order
 //
 // [Decode] goes through these stages: first bytes, archive or the three pickles
