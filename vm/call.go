@@ -256,8 +256,7 @@ func (m *machine) opBuild() error {
 	case id == NoID || kind == KindSet || kind == KindBytes:
 		return m.misfit(target, "is given a state")
 	}
-	ok := id != NoID && m.g.state(target) == refAbsent && m.fits(rules[id].state, state, refAbsent) &&
-		(id != NumpyDType || m.dtypeFits(target, state)) && (id != NumpyReconstruct || m.isArrayVersion(state))
+	ok := m.givesState(id, target, state)
 	if err := m.settle(); err != nil {
 		return err
 	}
@@ -282,6 +281,12 @@ func (m *machine) opBuild() error {
 		return m.hasAllBytes(id, state)
 	}
 	return nil
+}
+
+// givesState reports a state that the value takes, and takes once.
+func (m *machine) givesState(id ID, target, state ref) bool {
+	return id != NoID && m.g.state(target) == refAbsent && m.fits(rules[id].state, state, refAbsent) &&
+		(id != NumpyDType || m.dtypeFits(target, state)) && (id != NumpyReconstruct || m.isArrayVersion(state))
 }
 
 // stanceOnState is what PyTorch's restricted loader makes of a state that we

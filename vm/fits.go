@@ -90,10 +90,6 @@ func (m *machine) fits(letter string, r, prev ref) bool {
 		return kind == KindDict || kind == KindList
 	case 'S':
 		return kind == KindPersistent
-	case 'k', 'g': // what a tensor is called with may be None
-		return kind == KindDict || letter == "g" && r == refNone
-	case 'h': // hooks: torch has written none since 0.4, and calls those that are there
-		return r == refNone || kind == KindDict && m.g.node(r).n == 0
 	default:
 		return m.fitsState(letter[0], r, prev, kind)
 	}
@@ -106,6 +102,10 @@ func (m *machine) fitsState(letter byte, r, prev ref, kind Kind) bool {
 	}
 	object, global, id := kind == KindObject, kind == KindGlobal, m.g.id(r)
 	switch letter {
+	case 'k', 'g': // what a tensor is called with may be None
+		return kind == KindDict || letter == 'g' && r == refNone
+	case 'h': // hooks: torch writes none, and calls those that are there
+		return r == refNone || kind == KindDict && m.g.node(r).n == 0
 	case 'A':
 		return kind == KindDict && m.attributes(r, ownedByDicts)
 	case 'B':

@@ -6,7 +6,6 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
-	"github.com/anamnesis-go/anamnesis/vm"
 )
 
 // NumPy's codes of the types that a tensor can be made of.
@@ -24,11 +23,7 @@ func (w *walker) fromNumpy(c call) error {
 	if w.exact != nil {
 		return w.rename()
 	}
-	v, err := c.arg(0, vm.KindObject)
-	if err != nil {
-		return err
-	}
-	a, ok := numpyArray(v)
+	a, ok := numpyArray(c.args.At(0))
 	if !ok {
 		return c.fail(wire.ErrSyntax.With("no NumPy array"))
 	}
@@ -49,14 +44,13 @@ func (w *walker) fromNumpy(c call) error {
 	if err := w.b.Alloc(int64(8 * len(a.Shape))); err != nil {
 		return c.fail(err)
 	}
-	info.Shape = a.Shape
 	if err := c.device(2); err != nil {
 		return err
 	}
+	info.Shape, w.made = a.Shape, to
 	if err := w.emitMemory(&c, &info, to, a.Data); err != nil {
 		return err
 	}
-	w.made = to
 	return w.grad(&c, 3)
 }
 

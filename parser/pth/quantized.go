@@ -39,18 +39,23 @@ func (w *walker) quantized(c call) error {
 		}
 	}
 	made := w.made
-	switch {
-	case scheme.Name == "per_tensor_affine" && q.Len() == 3:
-		err = w.oneScale(&c, q)
-	case (scheme.Name == "per_channel_affine" || scheme.Name == "per_channel_affine_float_qparams") && q.Len() == 4:
-		err = w.scales(&c, q, channels)
-	default:
-		err = c.fail(wire.ErrUnsupported.With("quantizer %s of %d parts", scheme.Name, q.Len()))
-	}
-	if w.made = made; err != nil {
+	if err := w.quantizer(&c, q, scheme, channels); err != nil {
 		return err
 	}
+	w.made = made
 	return w.grad(&c, 5)
+}
+
+// quantizer is (scheme, scale, zero point), or scales of channels and their axis.
+func (w *walker) quantizer(c *call, q vm.Value, scheme *vm.Global, channels int64) error {
+	switch {
+	case scheme.Name == "per_tensor_affine" && q.Len() == 3:
+		return w.oneScale(c, q)
+	case (scheme.Name == "per_channel_affine" || scheme.Name == "per_channel_affine_float_qparams") && q.Len() == 4:
+		return w.scales(c, q, channels)
+	default:
+		return c.fail(wire.ErrUnsupported.With("quantizer %s of %d parts", scheme.Name, q.Len()))
+	}
 }
 
 func channelAxis(q vm.Value) (int64, bool) {
@@ -79,10 +84,10 @@ func isFloat(t tensor.DType) bool {
 // scales is (scheme, scales, zero points, axis): one each for the channels.
 func (w *walker) scales(c *call, q vm.Value, channels int64) error {
 	axis, ok := channelAxis(q)
-	if !ok || w.yield == nil && channels < 0 {
+	switch {
+	case !ok || w.yield == nil && channels < 0:
 		return c.fail(wire.ErrRange.With("axis of the channels"))
-	}
-	if q.At(1).Kind() != q.At(2).Kind() {
+	case q.At(1).Kind() != q.At(2).Kind():
 		return c.fail(wire.ErrMismatch.With("scales are a %v, zero points a %v", q.At(1).Kind(), q.At(2).Kind()))
 	}
 	w.say("axis", axis)
@@ -100,13 +105,7 @@ func (w *walker) scales(c *call, q vm.Value, channels int64) error {
 		if w.yield != nil || w.exact != nil {
 			continue
 		}
-		count := int64(-1)
-		if v.Kind() == vm.KindList {
-			count = int64(v.Len())
-		} else if len(w.infos) == at+1 && len(w.infos[at].Shape) == 1 {
-			count = w.infos[at].Shape[0]
-		}
-		switch {
+		switch count := w.vector(v, at); {
 		case count < 0:
 			return c.fail(wire.ErrMismatch.With("%s are no vector", name))
 		case count != channels:
@@ -117,4 +116,16 @@ func (w *walker) scales(c *call, q vm.Value, channels int64) error {
 		}
 	}
 	return nil
+}
+
+// vector is how many numbers a list has, or a vector that is the tensor at this
+// place; -1 if it is none.
+func (w *walker) vector(v vm.Value, at int) int64 {
+	switch {
+	case v.Kind() == vm.KindList:
+		return int64(v.Len())
+	case len(w.infos) == at+1 && len(w.infos[at].Shape) == 1:
+		return w.infos[at].Shape[0]
+	}
+	return -1
 }
