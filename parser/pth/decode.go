@@ -281,6 +281,9 @@ func (d *decoder) ids() error {
 		if err := d.st.declare(v); err != nil {
 			return err
 		}
+		if d.legacy != nil && v.PID().At(1).Is(vm.TorchUntyped) {
+			d.refusedByTorch(v, "a storage without a type in a legacy file, which torch writes and does not load")
+		}
 	}
 	d.stage = stRecords
 	if d.legacy != nil {

@@ -66,7 +66,7 @@ func (d *decoder) constant(name string) (*vm.Graph, error) {
 		return g, err
 	}
 	for v := range g.Persistents() {
-		d.noLoader(v)
+		d.refusedByTorch(v, "a persistent id outside of the checkpoint")
 		return nil, fail(name, v.Off(), wire.ErrSyntax.With("persistent id in a pickle of constants"))
 	}
 	if list := g.Globals(); len(list) > 0 {
@@ -75,15 +75,18 @@ func (d *decoder) constant(name string) (*vm.Graph, error) {
 	return g, nil
 }
 
-// noLoader notes in a scan what PyTorch says of a persistent id where it has no
-// loader for one: outside of the checkpoint itself.
-func (d *decoder) noLoader(v vm.Value) {
+// refusedByTorch notes in a scan what PyTorch's loaders mind about a persistent id,
+// once for a pickle.
+func (d *decoder) refusedByTorch(id vm.Value, why string) {
 	if d.scan == nil {
 		return
 	}
-	r := d.scan.Pickles[len(d.scan.Pickles)-1].Report
-	r.WeightsOnly.OK = false
-	r.WeightsOnly.Reasons = append(r.WeightsOnly.Reasons, vm.Reason{Code: "persistent", Off: v.Off(), Text: "a persistent id outside of the checkpoint"})
+	v := &d.scan.Pickles[len(d.scan.Pickles)-1].Report.WeightsOnly
+	if n := len(v.Reasons); n > 0 && v.Reasons[n-1].Text == why {
+		return
+	}
+	v.OK, v.Unsure = false, false
+	v.Reasons = append(v.Reasons, vm.Reason{Code: "persistent", Off: id.Off(), Text: why})
 }
 
 // drop gives up a graph that nothing refers to any more.

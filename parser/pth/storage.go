@@ -94,9 +94,6 @@ func (s *stores) parsePID(id vm.Value) (pid, error) {
 	if out.scalar = s.class.scalar; out.scalar == nil {
 		return out, wire.ErrUnsupported.With("storage class %s", wire.Quote(class.Global().String()))
 	}
-	if s.parts == legacyParts && class.Is(vm.TorchUntyped) {
-		return out, wire.ErrUnsupported.With("a storage without a type in a legacy file, which torch does not load")
-	}
 	if key.Kind() != vm.KindText || location.Kind() != vm.KindText {
 		return out, wire.ErrSyntax.With("key and location of a storage are not text")
 	}
