@@ -51,7 +51,7 @@ INPUTS ?= 100000
 SEED ?= 1
 FOUND ?= differential-out
 
-.PHONY: neon avx512 must-have check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
+.PHONY: api neon avx512 must-have check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
 	bench bench-kernels bench-peers bench-hostile bench-convert memory golden crosscheck differential corpus recipe cover cover-corpus
 
 check: fmt vet lint test purego gen-check cross
@@ -71,6 +71,9 @@ test: ## README's command, so that the second of them finds the results of the f
 
 must-have: ## the levels that tests fail without here
 	@echo $(MUST_HAVE)
+
+api: ## what the public packages export, after a change of it: api/*.txt
+	$(GO) test ./internal/arch -run Surface -update
 
 race:
 	MUST_HAVE=$(MUST_HAVE) $(GO) test -race -timeout 40m ./...
