@@ -108,7 +108,7 @@ func newChecker() *checker {
 	return &checker{
 		files: map[string][]*ast.File{},
 		done:  map[string]*types.Package{},
-		info:  types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}},
+		info:  types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}},
 	}
 }
 

@@ -1,0 +1,118 @@
+package arch
+
+import "strings"
+
+// unpaid lists the loops over counted things that never charge, by folder and by
+// what they range over, under what bounds them.
+var unpaid = map[string][]string{
+	"the parts of one weight, the outs of one encoder or the pieces of one name: a handful by the scheme": rows(`
+		compare: m.values[0][:n]
+		compare: dst
+		convert: enc.Outs()
+		convert: t.outs
+		convert: t.parts
+		convert: w.Parts
+		convert: r.parts
+		convert: columns
+		convert: parts
+		convert: parts[:len(parts) - 1]
+		convert: list
+		internal: pieces
+		internal: args
+		parser: parts[:len(parts) - 1]
+		parser: parts[1:]
+		parser: len(hex)
+		parser: found
+		quant: w.Parts
+		quant: r.w.Parts
+		quant: r.ordered
+		quant: pieces
+		quant: wanted
+		quant: companions
+		quant: list`),
+	"rows of our own tables, or what the caller gave": rows(`
+		convert: append([]string{…}, heads...)
+		quant: s.rows.asked
+		quant: s.rows.explained
+		quant: s.rows.only
+		quant: row.under(s.rows, method, s.o.Scheme == row.name)
+		quant: r.methods
+		quant: r.mains
+		quant: other.methods
+		quant: t.rows
+		quant: rows
+		quant: more
+		quant: others`),
+	"nesting, bounded by MaxDepth": rows(`
+		parser: w.path
+		quant: path
+		quant: k.path`),
+	"files of a set or layers of a store, bounded by MaxOpenFiles, or names of one folder": rows(`
+		convert: p.Files
+		convert: s.p.Files
+		convert: s.p.Files[i].layout.Head
+		convert: f.patches
+		convert: patches
+		parser: s.Parts
+		parser: m.Parts
+		parser: m.blobs
+		parser: layers
+		parser: files
+		parser: sorted
+		parser: names
+		parser: list
+		parser: all
+		parser: open
+		parser: d.open`),
+	"one pass over what MaxItems has counted, a few nanoseconds for each": rows(`
+		compare: bound.Plain
+		compare: bound.Weights
+		compare: c.tensors[1]
+		convert: bound.Plain
+		convert: bound.Weights
+		convert: picks
+		convert: p.tasks
+		convert: s.tasks
+		convert: p.Outs
+		convert: outs
+		convert: meta
+		convert: p.counts
+		convert: r.Special
+		convert: e.Kept
+		convert: q.Weights
+		convert: f.Findings()
+		convert: a.Members
+		convert: s.vouched
+		convert: z.members
+		parser: a.Members
+		parser: r.Graph.Globals()
+		parser: d.st.list
+		parser: s.list
+		parser: f.Infos
+		parser: infos
+		parser: f.rows
+		parser: p.meta
+		parser: p.infos
+		parser: s.seen
+		parser: stored
+		parser: d.h.Infos
+		parser: keys
+		quant: out.Plain
+		quant: out.Weights
+		quant: o.Weights
+		quant: f.tensors
+		quant: layers
+		quant: groups
+		quant: k.patterns
+		quant: values`),
+}
+
+func rows(text string) []string {
+	var list []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			list = append(list, line)
+		}
+	}
+	return list
+}
