@@ -4,6 +4,7 @@
 GO         ?= go
 # Pinned: a new release of a linter must not fail an old commit.
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+DEADCODE    = golang.org/x/tools/cmd/deadcode@v0.40.0
 
 # One row per fuzz target: how many inputs CI tries. A test compares the rows
 # with the targets in fuzz/.
@@ -51,7 +52,7 @@ INPUTS ?= 100000
 SEED ?= 1
 FOUND ?= differential-out
 
-.PHONY: api neon avx512 must-have check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
+.PHONY: api deadcode neon avx512 must-have check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
 	bench bench-kernels bench-peers bench-hostile bench-convert memory golden crosscheck differential corpus recipe cover cover-corpus
 
 check: fmt vet lint test purego gen-check cross
@@ -65,6 +66,10 @@ vet:
 
 lint:
 	$(GO) run $(STATICCHECK) ./...
+
+deadcode: ## functions that nothing reaches, tests included
+	@out=$$($(GO) run $(DEADCODE) -test ./...) || exit 1; \
+	if [ -n "$$out" ]; then echo "$$out"; exit 1; fi
 
 test: ## README's command, so that the second of them finds the results of the first
 	MUST_HAVE=$(MUST_HAVE) $(GO) test ./...

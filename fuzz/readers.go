@@ -88,17 +88,3 @@ func (r Panicking) ReadAt(p []byte, off int64) (int, error) {
 	}
 	return Sliced{r.Data, 1 << 30, false}.ReadAt(p, off)
 }
-
-// Counting counts the reads and the bytes that they asked for.
-type Counting struct {
-	io.ReaderAt
-	Reads int
-	Bytes int64
-}
-
-// ReadAt counts and reads.
-func (c *Counting) ReadAt(p []byte, off int64) (int, error) {
-	c.Reads++
-	c.Bytes += int64(len(p))
-	return c.ReaderAt.ReadAt(p, off)
-}

@@ -47,9 +47,6 @@ func NewCursor(b *limits.Budget, format string, r io.ReaderAt, size int64) Curso
 	return Cursor{src: &source{r: r, b: b, format: format, end: size}, end: size, Order: binary.LittleEndian}
 }
 
-// Budget is the account that the cursor charges.
-func (c *Cursor) Budget() *limits.Budget { return c.src.b }
-
 // Off is the offset of the next byte in the file.
 func (c *Cursor) Off() int64 { return c.off }
 

@@ -103,12 +103,6 @@ func TypeOf(d tensor.DType) (Type, bool) {
 	return 0, false
 }
 
-// Stores reports whether GGUF has a number for the type.
-func Stores(d tensor.DType) bool {
-	_, ok := TypeOf(d)
-	return ok
-}
-
 // The numbers that ik_llama.cpp's ggml.h adds to ggml's. Files with them load
 // there and nowhere else.
 var ikTypes = [...]struct {
