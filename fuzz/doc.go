@@ -5,4 +5,7 @@
 //
 // [Target.Check] is what every target that reads bytes asks; see [Property] for
 // the list. The cross-cutting tests over the whole corpus stand here too.
+//
+// It is for this module alone: what it exports serves its own targets and may
+// change at any time.
 package fuzz
