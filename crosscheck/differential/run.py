@@ -23,6 +23,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path.insert(0, str(HERE))
 
+import canary  # noqa: E402
 import known  # noqa: E402
 import rules  # noqa: E402
 import shrink  # noqa: E402
@@ -151,6 +152,9 @@ def main():
         versions = ", ".join(f"{k} {v}" for k, v in loaders.versions.items())
         print(versions, file=sys.stderr, flush=True)
         try:
+            unseen = canary.blind(loaders)
+            if unseen:
+                sys.exit("the machine is blind: " + unseen)
             sys.exit(files(Search(ours, loaders), a.file) if a.file else all_formats(a, tmp, ours, loaders, versions))
         finally:
             ours.close()
