@@ -36,8 +36,10 @@ class Watch:
     def hook(self, event, args):
         if not self.on or event in QUIET:
             return
-        if event == "open" and self.reads(*args) or event == "import" and not NAME.fullmatch(str(args[0])):
+        if event == "open" and self.reads(*args):
             return
+        if event == "import" and not NAME.fullmatch(str(args[0])):
+            raise ModuleNotFoundError(args[0])  # before Python looks into its folders for it
         self.on = False  # what follows is ours
         try:
             text = event + " " + ", ".join(str(a)[:60] for a in args[:2])

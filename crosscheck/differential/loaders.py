@@ -120,7 +120,10 @@ def gguf_py(path):
         f.contents()
     rows = []
     for t in reader.tensors:
-        rows.append([t.name, t.tensor_type.name, [int(n) for n in reversed(t.shape)], digest(little(t.data))])
+        data = t.data
+        if t.tensor_type.name == "BF16" and reader.byte_order == "S":
+            data = data.view(">u2")  # which gguf-py leaves as bytes
+        rows.append([t.name, t.tensor_type.name, [int(n) for n in reversed(t.shape)], digest(little(data))])
     return rows
 
 
