@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/unwrap"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -23,29 +24,12 @@ PyTorch's restricted loader would say).
 
 A folder is walked. Each tensor or pickle file in it is judged, by its content or because
 its name promises one, and so is each index of shards. Files are skipped whose content
-proves that no loader takes them for a model, whatever their names:
-  ` + harmlessText() + `
+proves that no loader takes them for a model, whatever their names: ` + strings.Join(unwrap.Rules(), ", ") + `.
 Everything else could hold a model and is refused as not looked at: archives, compressed
 data, other formats, links that leave the folder, what is no regular file. A link that is
 named on the command line is followed. Plain pickles (.pkl, uncompressed joblib) are
 judged like checkpoints. The exit code is the class of the worst file; 5 if there was
 nothing to judge.`
-}
-
-// harmlessText lists the kinds of content that are skipped.
-func harmlessText() string {
-	text := ""
-	for i, what := range unwrap.Rules() {
-		switch {
-		case i == 0:
-		case i%4 == 0:
-			text += ",\n  "
-		default:
-			text += ", "
-		}
-		text += what
-	}
-	return text + "."
 }
 
 func (scanCmd) examples() []example {

@@ -116,7 +116,7 @@ func (s *source) textual() bool { return s.text }
 // utf8Start reports a beginning that a text could have: a rune may be cut.
 func utf8Start(p []byte) bool { _, ok := validText(p); return ok && len(p) > 0 }
 
-// readText reads the file to its end, as far as it is UTF-8 without NUL.
+// readText reads the file to its end, as far as it is UTF-8 without control characters.
 func (s *source) readText(b *limits.Budget) error {
 	buf, err := limits.Make[byte](b, int(min(s.size, 64<<10)))
 	if err != nil {
@@ -140,12 +140,13 @@ func (s *source) readText(b *limits.Budget) error {
 	return nil
 }
 
-// validText reports UTF-8 without NUL, and how many bytes at the end are the
-// beginning of a rune.
+// validText reports UTF-8 without control characters, and how many bytes at the
+// end are the beginning of a rune. Any format of models needs such characters,
+// protobuf's messages too.
 func validText(p []byte) (rest int, ok bool) {
 	for i := 0; i < len(p); {
 		if c := p[i]; c < utf8.RuneSelf {
-			if c == 0 {
+			if c < ' ' && strings.IndexByte("\t\n\v\f\r\x1b", c) < 0 || c == 0x7f {
 				return 0, false
 			}
 			i++

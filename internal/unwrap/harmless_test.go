@@ -38,6 +38,7 @@ func TestHarmlessIsWhatNoLoaderTakesForAModel(t *testing.T) {
 		{"\x1f\x8b\x08\x00", ""},
 		{"\x80\x02N.", ""},
 		{"\x01\x02\x00", ""},
+		{"\x08\x08\x12\x07pytorch", ""}, // ONNX
 	} {
 		b := limits.Policy{}.Budget(t.Context())
 		got, err := unwrap.Harmless(b, strings.NewReader(c.data), int64(len(c.data)))
