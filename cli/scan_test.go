@@ -319,7 +319,7 @@ func TestScanJudgesAnIndex(t *testing.T) {
 		write(t, filepath.Join(dir, "own.bin"), honest(t, "state-dict.pt"))
 		index := filepath.Join(dir, "pytorch_model.bin.index.json")
 		write(t, index, `{"weight_map":{`+c.weights+`}}`)
-		for _, args := range [][]string{{"inspect", index}, {"scan", dir}} {
+		for _, args := range [][]string{{"inspect", index}, {"scan", index}, {"scan", dir}} {
 			if r := amn(t, nil, args...); r.code != c.code {
 				t.Errorf("%s of %s: exit %d, want %d\n%s%s", args[0], c.weights, r.code, c.code, r.out, r.err)
 			}

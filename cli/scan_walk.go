@@ -40,6 +40,8 @@ func (sc *scanner) path(ctx context.Context, path string) error {
 		return sc.report(ctx, &scanReport{path: path, given: true, err: err})
 	case info.IsDir():
 		return sc.folder(ctx, path)
+	case isIndex(path):
+		return sc.index(ctx, path, true)
 	default:
 		return sc.file(ctx, path, true)
 	}
@@ -107,7 +109,7 @@ func (sc *scanner) folder(ctx context.Context, root string) error {
 		case !mode.IsRegular():
 			return sc.unseen(path, "no regular file: never opened")
 		case isIndex(e.Name()):
-			return sc.index(ctx, path)
+			return sc.index(ctx, path, false)
 		default:
 			return sc.file(ctx, path, false)
 		}
@@ -120,13 +122,16 @@ func isIndex(name string) bool {
 	return ok && (kind == "safetensors" || kind == "bin" || kind == "pt" || kind == "pth")
 }
 
-// index judges an index as what it leads to is opened. Bodies are not read: each
-// shard of the folder is judged on its own.
-func (sc *scanner) index(ctx context.Context, path string) error {
-	rep := &scanReport{path: path}
+// index judges an index as what it leads to is opened. One of a folder leads to
+// files that are judged on their own, so their bodies are not read twice.
+func (sc *scanner) index(ctx context.Context, path string, given bool) error {
+	rep := &scanReport{path: path, given: given}
 	b := sc.s.policy.Budget(ctx)
 	defer b.Close()
-	if m, err := parser.Open(b, path); err != nil {
+	open := func() (tensor.Model, error) { return parser.Open(b, path) }
+	if given {
+		rep.open(b, open)
+	} else if m, err := open(); err != nil {
 		rep.err = err
 	} else {
 		rep.seen(m)

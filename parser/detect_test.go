@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -299,6 +300,28 @@ func codes(m tensor.Model) []string {
 }
 
 // Detection costs an account nothing, whatever the archive's directory holds.
+// A shard is opened by the parser of its set, and is no archive either.
+func TestAShardOfASetIsNoArchive(t *testing.T) {
+	const name, index = "model-00001-of-00001.safetensors", "model.safetensors.index.json"
+	end := "PK\x05\x06" + strings.Repeat("\x00", 18) + "x"
+	dir := t.TempDir()
+	put(t, dir, map[string]string{name: string(safetensors(end)), index: `{"weight_map":{"body":"` + name + `"}}`})
+	for _, path := range []string{index, name, "."} {
+		_, err := parser.Open(account(t, limits.Policy{}), filepath.Join(dir, path))
+		if parser.ClassOf(err) != parser.Unsupported || !strings.Contains(err.Error(), "ZIP archive") {
+			t.Errorf("%s: %v", path, err)
+		}
+		m, err := parser.Open(account(t, limits.Policy{Quirks: []string{"detect.polyglot"}}), filepath.Join(dir, path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"detect.polyglot"}, codes(m)); diff != "" {
+			t.Errorf("%s: %s", path, diff)
+		}
+		m.Close()
+	}
+}
+
 func TestDetectionLeavesNoCharge(t *testing.T) {
 	data := archive(t, map[string]string{"a.txt": "x", "b.txt": "y"})
 	b := account(t, limits.Policy{})

@@ -48,7 +48,8 @@ func (d *folder) model(b *limits.Budget, e entry) (tensor.Model, []*tensor.Findi
 		if err := refused(b, f); err != nil {
 			return nil, nil, err
 		}
-		m, err := f.index(b, d, e.name)
+		set := &setFolder{folder: d, b: b, f: f}
+		m, err := f.index(b, set, e.name)
 		if err != nil {
 			return nil, nil, d.explain(b, err, func(b *limits.Budget) []string {
 				x, err := tensor.ReadIndex(b, d, e.name, f.name)
@@ -58,7 +59,7 @@ func (d *folder) model(b *limits.Budget, e entry) (tensor.Model, []*tensor.Findi
 				return x.Files
 			})
 		}
-		return m, nil, nil
+		return m, set.found, nil
 	}
 	h, err := tensor.OpenFile(d, e.name)
 	if err != nil {
@@ -74,11 +75,12 @@ func (d *folder) model(b *limits.Budget, e entry) (tensor.Model, []*tensor.Findi
 	}
 	if e.shards != nil && f.shards != nil {
 		h.Close()
-		m, err := f.shards(b, d, e.shards)
+		set := &setFolder{folder: d, b: b, f: f}
+		m, err := f.shards(b, set, e.shards)
 		if err != nil {
 			return nil, nil, d.explain(b, err, func(*limits.Budget) []string { return e.shards })
 		}
-		return m, found, nil
+		return m, append(set.found, found[1:]...), nil // the first file is of the set
 	}
 	m, err := f.decode(b, h, h.Size)
 	return m, found, err

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
+	"io/fs"
 
 	"github.com/anamnesis-go/anamnesis/internal/unwrap"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -85,4 +87,42 @@ func importable(module string) bool {
 		}
 	}
 	return module != ""
+}
+
+// setFolder opens the files of a set: each is held to what detection asks of a
+// file that is a model by itself.
+type setFolder struct {
+	*folder
+	b     *limits.Budget
+	f     *format
+	found []*tensor.Finding
+}
+
+// Open refuses a file of weights that another loader would read as an archive.
+func (s *setFolder) Open(name string) (fs.File, error) {
+	file, err := s.folder.Open(name)
+	if err != nil || byExt(name) == nil {
+		return file, err
+	}
+	r, ok := file.(io.ReaderAt)
+	info, err := file.Stat()
+	if !ok || err != nil || !info.Mode().IsRegular() {
+		return file, nil // the caller asks for these, and says so
+	}
+	h := &head{r: r, size: info.Size(), b: s.b}
+	h.p = h.buf[:min(h.size, headLen)]
+	if err := wire.ReadFull(r, h.p, 0); err != nil {
+		file.Close()
+		return nil, wire.At(detection, "", 0, err)
+	}
+	alias, err := h.polyglot(s.f)
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	if alias != nil {
+		alias.Where = "file " + wire.Quote(name)
+		s.found = append(s.found, alias)
+	}
+	return file, nil
 }
