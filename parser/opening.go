@@ -45,21 +45,7 @@ func openIn(b *limits.Budget, d *folder, e entry) (tensor.Model, error) {
 // back as a finding.
 func (d *folder) model(b *limits.Budget, e entry) (tensor.Model, []*tensor.Finding, error) {
 	if f := byIndex(e.name); f != nil {
-		if err := refused(b, f); err != nil {
-			return nil, nil, err
-		}
-		set := &setFolder{folder: d, b: b, f: f}
-		m, err := f.index(b, set, e.name)
-		if err != nil {
-			return nil, nil, d.explain(b, err, func(b *limits.Budget) []string {
-				x, err := tensor.ReadIndex(b, d, e.name, f.name)
-				if err != nil {
-					return []string{e.name}
-				}
-				return x.Files
-			})
-		}
-		return m, set.found, nil
+		return d.index(b, f, e.name)
 	}
 	h, err := tensor.OpenFile(d, e.name)
 	if err != nil {
@@ -84,6 +70,25 @@ func (d *folder) model(b *limits.Budget, e entry) (tensor.Model, []*tensor.Findi
 	}
 	m, err := f.decode(b, h, h.Size)
 	return m, found, err
+}
+
+// index opens the set that an index describes.
+func (d *folder) index(b *limits.Budget, f *format, name string) (tensor.Model, []*tensor.Finding, error) {
+	if err := refused(b, f); err != nil {
+		return nil, nil, err
+	}
+	set := &setFolder{folder: d, b: b, f: f}
+	m, err := f.index(b, set, name)
+	if err != nil {
+		return nil, nil, d.explain(b, err, func(b *limits.Budget) []string {
+			x, err := tensor.ReadIndex(b, d, name, f.name)
+			if err != nil {
+				return []string{name}
+			}
+			return x.Files
+		})
+	}
+	return m, set.found, nil
 }
 
 // set lists the files of the set that a file is of; that one at least.

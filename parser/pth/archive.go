@@ -191,12 +191,25 @@ func (a *archive) place(i int, rest string, found *tensor.Findings) error {
 		}
 	}
 	if rest == recID {
-		if size := a.Members[i].Size; size != idLen {
-			return a.fail(i, wire.ErrRange.With("serialization id of %d bytes, must be %d", size, idLen))
-		}
-		return nil
+		return a.checkID(i)
 	}
 	return a.extra(i, found)
+}
+
+// checkID wants the digits that torch writes: forty other bytes could be a pickle.
+func (a *archive) checkID(i int) error {
+	if size := a.Members[i].Size; size != idLen {
+		return a.fail(i, wire.ErrRange.With("serialization id of %d bytes, must be %d", size, idLen))
+	}
+	var id [idLen]byte
+	r, _ := a.At(i)
+	if err := wire.ReadFull(r, id[:], 0); err != nil {
+		return a.fail(i, err)
+	}
+	if strings.Trim(string(id[:]), "0123456789") != "" {
+		return a.fail(i, wire.ErrSyntax.With("serialization id that is no number"))
+	}
+	return nil
 }
 
 // maxExtra bounds a member that torch.save does not write.
