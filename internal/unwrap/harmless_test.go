@@ -51,3 +51,23 @@ func TestHarmlessIsWhatNoLoaderTakesForAModel(t *testing.T) {
 		b.Close()
 	}
 }
+
+// Python reads operands that package vm refuses, and runs what comes behind.
+func TestPicklesAreToldAsPythonReadsThem(t *testing.T) {
+	const call = "cos\nsystem\n(S'id'\ntR."
+	for begin, want := range map[string]bool{
+		// pickle.load of Python 3.11.7 comes to the call, the one in C or the one in Python.
+		"I+1\n0": true, "I 1\n0": true, "I1_0\n0": true, "L0x1\n0": true, "F1e5_0\n0": true, "I0b1\n0": true, "F 1.5 \n0": true,
+		"N}Np5_0\n00": true, "Np+5\n0": true, "Np 5\ng5\n00": true, "(((((N1111": true, "(dN(NNd0": true, "U\x030\x010": true,
+		// It stops before.
+		"0": false, "N00": false, "Ra": false, "x": false, "# ": false, "(": true, "t": false, "isympy\nsympy\n": false, "cno such\nname\n": false,
+	} {
+		data := begin + call
+		b := limits.Policy{}.Budget(t.Context())
+		got, err := unwrap.Pickle(b, strings.NewReader(data), int64(len(data)))
+		if err != nil || got != want {
+			t.Errorf("%q: %v, want %v; %v", begin, got, want, err)
+		}
+		b.Close()
+	}
+}

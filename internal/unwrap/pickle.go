@@ -13,7 +13,7 @@ import (
 // Pickle reports content that a pickle loader would get something from: it comes
 // to a call or to a global that is dangerous to import, or it ends with STOP. A
 // text may begin like a pickle of protocol 0: what counts is what running it
-// comes to. One that ends before the file does, and asked for nothing, is none:
+// comes to, in package vm, or in a loader that reads operands more freely. One that ends before the file does, and asked for nothing, is none:
 // "N. B." is a text.
 func Pickle(b *limits.Budget, r io.ReaderAt, size int64) (bool, error) {
 	b = b.Child(*b.Policy())
@@ -25,11 +25,11 @@ func Pickle(b *limits.Budget, r io.ReaderAt, size int64) (bool, error) {
 	case rep.Err == nil && (rep.Graph.End() == size || rep.Len() > 0):
 		return true, nil
 	}
-	for e := range rep.Events() {
-		if e.Use == vm.UseCall {
-			return true, nil
-		}
+	w, err := walk(b, r, size)
+	if err != nil || w.call || !w.global {
+		return w.call, err
 	}
+	// An import alone runs what the module holds.
 	for _, g := range rep.Graph.Globals() {
 		if g.Status == vm.Dangerous && isDotted(g.Module) && isDotted(g.Name) {
 			return true, nil
@@ -41,6 +41,6 @@ func Pickle(b *limits.Budget, r io.ReaderAt, size int64) (bool, error) {
 // isDotted reports a name that Python could import: lines of a text are none.
 func isDotted(s string) bool {
 	return s != "" && strings.IndexFunc(s, func(r rune) bool {
-		return r != '_' && r != '.' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+		return r != '_' && r != '-' && r != '.' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
 	}) < 0
 }

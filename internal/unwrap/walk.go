@@ -1,0 +1,190 @@
+package unwrap
+
+import (
+	"bufio"
+	"encoding/binary"
+	"io"
+
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// walker follows a pickle by the lengths of its operands and the depth of its
+// stack alone. Python reads operands that package vm refuses, such as "I+1": what
+// comes behind them runs, so that a pickle is told from a text without them.
+type walker struct {
+	b      *limits.Budget
+	in     *bufio.Reader
+	steps  limits.Steps
+	depth  int64   // of the stack above the last mark
+	marks  []int64 // depths below each mark
+	global bool    // something was imported
+	call   bool    // and called
+}
+
+// walk follows a pickle until it comes to a call of something imported. What
+// stops any loader ends the walk: an unknown opcode, an empty stack, a name that
+// cannot be imported, the end of the file.
+func walk(b *limits.Budget, r io.ReaderAt, size int64) (*walker, error) {
+	w := &walker{b: b, steps: b.Steps(), in: bufio.NewReaderSize(io.NewSectionReader(r, 0, size), maxName)}
+	for !w.call {
+		if err := w.steps.Step(); err != nil {
+			return w, err
+		}
+		op, err := w.in.ReadByte()
+		if err != nil {
+			return w, orEOF(err)
+		}
+		if ok, err := w.step(op); !ok || err != nil {
+			return w, orEOF(err)
+		}
+	}
+	return w, nil
+}
+
+// An effect is what an opcode does to the stack: it needs some items above the
+// last mark, takes some of them, and gives some.
+type effect struct{ needs, takes, gives int64 }
+
+var effects = map[byte]effect{
+	'0': {1, 1, 0}, '2': {1, 0, 1}, 'N': {0, 0, 1}, ')': {0, 0, 1}, ']': {0, 0, 1}, '}': {0, 0, 1}, 0x88: {0, 0, 1}, 0x89: {0, 0, 1},
+	0x8f: {0, 0, 1}, 0x97: {0, 0, 1}, 0x98: {1, 0, 0}, 'a': {2, 1, 0}, 's': {3, 2, 0}, 'b': {2, 1, 0}, 'R': {2, 2, 1}, 'Q': {1, 1, 1},
+	0x81: {2, 2, 1}, 0x92: {3, 3, 1}, 0x85: {1, 1, 1}, 0x86: {2, 2, 1}, 0x87: {3, 3, 1}, 0x93: {2, 2, 1}, 0x94: {1, 0, 0},
+	// Operands of a line.
+	'F': {0, 0, 1}, 'I': {0, 0, 1}, 'L': {0, 0, 1}, 'P': {0, 0, 1}, 'S': {0, 0, 1}, 'V': {0, 0, 1}, 'g': {0, 0, 1}, 'p': {1, 0, 0},
+	// Operands of a fixed size.
+	'K': {0, 0, 1}, 'M': {0, 0, 1}, 'J': {0, 0, 1}, 'G': {0, 0, 1}, 'h': {0, 0, 1}, 'j': {0, 0, 1}, 'q': {1, 0, 0}, 'r': {1, 0, 0},
+	0x80: {0, 0, 0}, 0x95: {0, 0, 0}, 0x82: {0, 0, 1}, 0x83: {0, 0, 1}, 0x84: {0, 0, 1},
+	// Operands with a length.
+	'U': {0, 0, 1}, 'C': {0, 0, 1}, 0x8c: {0, 0, 1}, 0x8a: {0, 0, 1}, 'T': {0, 0, 1}, 'X': {0, 0, 1}, 'B': {0, 0, 1}, 0x8b: {0, 0, 1},
+	0x8d: {0, 0, 1}, 0x8e: {0, 0, 1}, 0x96: {0, 0, 1},
+}
+
+// Bytes of operands, and of lengths of operands.
+var (
+	fixed = map[byte]int64{
+		'K': 1, 'M': 2, 'J': 4, 'G': 8, 'h': 1, 'j': 4, 'q': 1, 'r': 4, 0x80: 1, 0x95: 8, 0x82: 1, 0x83: 2, 0x84: 4,
+	}
+	lengths = map[byte]int{'U': 1, 'C': 1, 0x8c: 1, 0x8a: 1, 'T': 4, 'X': 4, 'B': 4, 0x8b: 4, 0x8d: 8, 0x8e: 8, 0x96: 8}
+)
+
+// step follows one instruction; false where every loader stops.
+func (w *walker) step(op byte) (bool, error) {
+	switch op {
+	case '(':
+		return true, w.mark()
+	case '1', 't', 'l', 'd', 0x91, 'e', 'u', 0x90, 'o', 'i', 'c':
+		return w.marked(op)
+	case '0':
+		if w.depth == 0 && len(w.marks) > 0 { // POP takes a mark, too
+			w.unmark()
+			return true, nil
+		}
+	}
+	e, ok := effects[op]
+	if !ok || w.depth < e.needs {
+		return false, nil
+	}
+	w.depth += e.gives - e.takes
+	switch op {
+	case 0x82, 0x83, 0x84, 0x93:
+		w.global = true
+	case 'R', 'b', 0x81, 0x92:
+		w.call = w.global
+	}
+	return w.operand(op)
+}
+
+// mark and unmark keep the depths below the marks.
+func (w *walker) mark() (err error) {
+	w.marks, err = limits.Append(w.b, w.marks, w.depth)
+	w.depth = 0
+	return err
+}
+
+func (w *walker) unmark() {
+	w.depth = w.marks[len(w.marks)-1]
+	w.marks = w.marks[:len(w.marks)-1]
+}
+
+// marked follows what takes all above a mark, and what imports by two lines.
+func (w *walker) marked(op byte) (bool, error) {
+	if op != 'c' && len(w.marks) == 0 {
+		return false, nil
+	}
+	if op == 'c' || op == 'i' {
+		if ok, err := w.imports(); !ok || err != nil {
+			return false, err
+		}
+		w.global = true
+	}
+	if op == 'c' {
+		w.depth++
+		return true, nil
+	}
+	if op == 'o' && w.depth == 0 {
+		return false, nil
+	}
+	w.unmark()
+	switch op {
+	case '1':
+	case 'e', 'u', 0x90:
+		return w.depth > 0, nil
+	case 'o', 'i':
+		w.call = w.global
+		w.depth++
+	default:
+		w.depth++
+	}
+	return true, nil
+}
+
+// maxName is longer than any name that can be imported.
+const maxName = 4 << 10
+
+// imports reads two lines, a module and a name.
+func (w *walker) imports() (bool, error) {
+	for range 2 {
+		line, err := w.in.ReadSlice('\n')
+		if err == bufio.ErrBufferFull {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		if !isDotted(string(line[:len(line)-1])) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// operand passes what follows an opcode.
+func (w *walker) operand(op byte) (bool, error) {
+	n := fixed[op]
+	if width := lengths[op]; width > 0 {
+		var p [8]byte
+		if _, err := io.ReadFull(w.in, p[:width]); err != nil {
+			return false, err
+		}
+		long := binary.LittleEndian.Uint64(p[:])
+		if long >= 1<<62 {
+			return false, nil
+		}
+		n = int64(long)
+	}
+	switch op {
+	case 'F', 'I', 'L', 'P', 'S', 'V', 'g', 'p':
+		for {
+			_, err := w.in.ReadSlice('\n')
+			if err == bufio.ErrBufferFull {
+				if err := w.steps.Step(); err != nil {
+					return false, err
+				}
+				continue
+			}
+			return err == nil, err
+		}
+	}
+	_, err := io.CopyN(io.Discard, w.in, n)
+	return err == nil, err
+}
