@@ -13,7 +13,7 @@ import (
 // stands for any.
 func (s *set) contradicted(w *Weight) error {
 	method := s.config.method()
-	if !s.rows.methods[method] || w.row.priority > 0 || w.row.declares == byType || w.Scheme == s.o.Scheme || w.row.stands(method) {
+	if !s.rows.methods[method] || w.row.decides() || w.Scheme == s.o.Scheme || w.row.stands(method) {
 		return nil
 	}
 	names := wire.Quote(w.Parts[0].Name)

@@ -31,7 +31,7 @@ func (c *source) method() string {
 // understood refuses a weight beside a configuration that its scheme does not
 // know whole. It is asked once for each scheme.
 func (s *set) understood(w *Weight) error {
-	if w.row.declares == byType || w.row.priority > 0 || slices.Contains(s.known, w.row) {
+	if w.row.decides() || slices.Contains(s.known, w.row) {
 		return nil
 	}
 	for i := range s.config.sources {

@@ -21,7 +21,7 @@ type scheme struct {
 	bind    func(*set, *tensor.Info) (*Weight, error)
 
 	declares declaration
-	priority int      // of two that bind a tensor the higher decides, and no configuration contradicts it
+	priority int      // of two that bind a tensor the higher decides
 	methods  []method // what a quant_method may be that stands for it
 	mains    []main
 	scales   []string // ends of names of scales and zero points, which may be stored in types of codes
@@ -69,6 +69,12 @@ type main struct {
 // stands reports a configuration's method that may stand for the scheme.
 func (r *scheme) stands(name string) bool {
 	return slices.ContainsFunc(r.methods, func(m method) bool { return m.name == name })
+}
+
+// decides reports a scheme of weights that say themselves how they are stored: no
+// configuration contradicts them.
+func (r *scheme) decides() bool {
+	return r.declares == byType || r.declares == byFile && r.priority > 0
 }
 
 // A table is the rows, and what follows from them.

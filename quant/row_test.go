@@ -153,7 +153,7 @@ func TestEveryTypeOfGGMLIsBound(t *testing.T) {
 			t.Errorf("%v is not bound: %+v", d, bound)
 		}
 	}
-	if seen != 35 {
+	if seen < 35 {
 		t.Errorf("%d types", seen)
 	}
 }
