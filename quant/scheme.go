@@ -29,6 +29,7 @@ var schemes = []*scheme{
 	&hqqScheme,
 	&sparseScheme,
 	&torchaoScheme,
+	&mistralScheme,
 }
 
 // Rows is the table that everything asks. A bind has it from its set: a scheme

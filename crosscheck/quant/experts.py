@@ -11,6 +11,7 @@ def cases(g):
         yield from modelopt(g, rows, cols)
         yield from fbgemm(g, rows, cols)
         yield from deepseek(g, rows, cols)
+        yield from mistral(g, rows, cols)
         yield from comfy(g, rows, cols)
 
 
@@ -58,6 +59,20 @@ def deepseek(g, rows, cols):
     want = Fp8Dequantize(None)._dequantize_one(q, e, output_dtype=torch.float32)
     yield Case("FP8 DeepSeek-V4", "transformers 5.23", {"m.weight": q, "m.scale": e},
                {"quantization_config": {"quant_method": "fp8", "weight_block_size": [32, 32]}}, {"m.weight": want})
+
+
+def mistral(g, rows, cols):
+    """What transformers renames to weight_scale_inv: one scale, or one for each block."""
+    from transformers.integrations.finegrained_fp8 import Fp8Dequantize
+    act = {"l.wq.qscale_act": torch.tensor(0.5)}
+    q, s = fp8(g, (rows, cols)), scales(g, (1,), torch.float32)[0]
+    want = Fp8Dequantize(None)._dequantize_one(q, s, output_dtype=torch.float32)
+    yield Case("Mistral FP8", "transformers 5.23", {"l.wq.weight": q, "l.wq.qscale_weight": s, **act}, None, {"l.wq.weight": want})
+    rows, cols = -(-rows // 128) * 128, -(-cols // 128) * 128
+    q, s = fp8(g, (rows, cols)), scales(g, (rows // 128, cols // 128), torch.float32)
+    want = Fp8Dequantize(None)._dequantize_one(q, s, output_dtype=torch.float32)
+    yield Case("Mistral FP8 blocks", "transformers 5.23", {"l.wq.weight": q, "l.wq.qscale_weight": s},
+               {"quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]}}, {"l.wq.weight": want})
 
 
 def comfy(g, rows, cols):
