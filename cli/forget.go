@@ -8,6 +8,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/quant"
+	"github.com/anamnesis-go/anamnesis/quant/bnb"
 )
 
 // forgetCmd quantizes a model.
@@ -89,7 +90,7 @@ func (f *bnbFlags) check(to string) error {
 	if len(f.BlockSize) > 3 || len(source) == 2 && min(source[0], source[1]) < 1 || block != int64(int(block)) {
 		return errors.New("--block-size: give a number such as 64, rows and columns of the source's blocks such as 128,128, or all three")
 	}
-	switch err := (quant.Bnb4{Block: int(block)}).Check(); {
+	switch err := (bnb.Quantizer{Block: int(block)}).Check(); {
 	case four && err != nil:
 		return fmt.Errorf("--block-size: %w", err)
 	case !four && block != defaultBlock:

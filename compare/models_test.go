@@ -15,7 +15,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
-	"github.com/anamnesis-go/anamnesis/quant"
+	"github.com/anamnesis-go/anamnesis/quant/bnb"
 )
 
 // model lays tensors out one after the other.
@@ -223,11 +223,11 @@ func TestQuantizedWeightsAreDecodedForTheirValues(t *testing.T) {
 		numbers[i] = float32(i%31) - 15
 	}
 	codes, scales := make([]byte, len(numbers)), make([]float32, 3)
-	if err := quant.EncodeBnb8(codes, scales, numbers, 64); err != nil {
+	if err := bnb.EncodeInt8(codes, scales, numbers, 64); err != nil {
 		t.Fatal(err)
 	}
 	back := make([]float32, len(numbers))
-	quant.DecodeBnb8(back, codes, scales, 64)
+	bnb.DecodeInt8(back, codes, scales, 64)
 	wide := make([]float64, len(back))
 	for i, x := range back {
 		wide[i] = float64(x)

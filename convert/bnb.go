@@ -12,6 +12,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
+	"github.com/anamnesis-go/anamnesis/quant/bnb"
 )
 
 // A BnbType is how bitsandbytes stores a weight.
@@ -45,8 +46,8 @@ type Bnb struct {
 	Measure bool
 }
 
-// bnb encodes the weights of one model.
-type bnb struct {
+// bnbEncoder encodes the weights of one model.
+type bnbEncoder struct {
 	Quantized
 
 	o        Bnb
@@ -61,7 +62,7 @@ type bnb struct {
 
 // Check implements [Quantizer].
 func (o Bnb) Check() error {
-	switch err := (quant.Bnb4{Block: o.block()}).Check(); {
+	switch err := (bnb.Quantizer{Block: o.block()}).Check(); {
 	case o.Type == INT8 && o.Nested:
 		return wire.ErrUsage.With("scales of rows are never quantized themselves")
 	case o.Type == INT8 && o.Block != 0:
@@ -85,7 +86,7 @@ func (o Bnb) start(b *limits.Budget, m tensor.Model, opts *Options) (encoder, er
 		return nil, err
 	}
 	o.Block = o.block()
-	e := &bnb{o: o, threads: opts.Threads, b: b, m: m, straight: &straight{Model: m, b: b}, target: opts.Quant.Target}
+	e := &bnbEncoder{o: o, threads: opts.Threads, b: b, m: m, straight: &straight{Model: m, b: b}, target: opts.Quant.Target}
 	e.Layout = o.layout()
 	e.rule = bnbRule{Include: o.Include, Exclude: o.Exclude}
 	if err := e.names(); err != nil {
@@ -97,10 +98,10 @@ func (o Bnb) start(b *limits.Budget, m tensor.Model, opts *Options) (encoder, er
 	return e, nil
 }
 
-func (e *bnb) quantized() *Quantized { return &e.Quantized }
+func (e *bnbEncoder) quantized() *Quantized { return &e.Quantized }
 
 // names makes the set of names that the rule asks.
-func (e *bnb) names() error {
+func (e *bnbEncoder) names() error {
 	infos, err := limits.Make[string](e.b, e.m.Len())
 	if err != nil {
 		return err
@@ -125,7 +126,7 @@ func (e *bnb) names() error {
 }
 
 // modelTypes reads the types of the model and of the models in it.
-func (e *bnb) modelTypes() error {
+func (e *bnbEncoder) modelTypes() error {
 	body, err := readText(e.b, e.m.Configs(), configName, maxConfig)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -137,7 +138,7 @@ func (e *bnb) modelTypes() error {
 	return strictjson.Decode(e.b, doc, e.modelType)
 }
 
-func (e *bnb) modelType(d *strictjson.Decoder) error {
+func (e *bnbEncoder) modelType(d *strictjson.Decoder) error {
 	return d.Object(func(key string) error {
 		kind, err := d.Kind()
 		switch {
@@ -158,7 +159,7 @@ func (e *bnb) modelType(d *strictjson.Decoder) error {
 }
 
 // takes decides about a tensor by the rule.
-func (e *bnb) takes(name string, shape []int64) (bool, error) {
+func (e *bnbEncoder) takes(name string, shape []int64) (bool, error) {
 	v := e.rule.judge(name, shape)
 	if v.Quantize || len(shape) != 2 || !strings.HasSuffix(name, ".weight") {
 		return v.Quantize, nil
@@ -169,7 +170,7 @@ func (e *bnb) takes(name string, shape []int64) (bool, error) {
 }
 
 // encode plans a weight.
-func (e *bnb) encode(w *quant.Weight) (encoding, error) {
+func (e *bnbEncoder) encode(w *quant.Weight) (encoding, error) {
 	if w.Matrix().Transposed() {
 		return nil, wire.ErrUnsupported.With("its scheme stores it transposed: decode the model first")
 	}

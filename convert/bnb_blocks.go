@@ -4,7 +4,7 @@ import (
 	"errors"
 
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
-	"github.com/anamnesis-go/anamnesis/quant"
+	"github.com/anamnesis-go/anamnesis/quant/bnb"
 )
 
 // bnbBlocks is NF4 and FP4: codes under the weight's own name, and beside it what
@@ -14,7 +14,7 @@ import (
 // once for it when it is planned.
 type bnbBlocks struct {
 	*bnbEncoding
-	state  quant.Bnb4State
+	state  bnb.State
 	text   []byte
 	blocks int64
 	// late says that the scales are held in memory and quantized at the end: where
@@ -40,18 +40,18 @@ const maxUnit = 2 << 20
 
 func newBnbBlocks(e *bnbEncoding, dtype string) (encoding, error) {
 	o := &e.bnb.o
-	t := &bnbBlocks{bnbEncoding: e, state: quant.Bnb4State{
-		Bnb4: quant.Bnb4{FP4: o.Type == FP4, Block: o.Block}, DType: dtype, Shape: e.w.Shape, Nested: o.Nested,
+	t := &bnbBlocks{bnbEncoding: e, state: bnb.State{
+		Quantizer: bnb.Quantizer{FP4: o.Type == FP4, Block: o.Block}, DType: dtype, Shape: e.w.Shape, Nested: o.Nested,
 	}}
 	n := e.w.Rows() * e.w.Cols()
 	t.blocks = t.state.Blocks(n)
-	groups := (t.blocks + quant.NestedBlock - 1) / quant.NestedBlock
+	groups := (t.blocks + bnb.NestedBlock - 1) / bnb.NestedBlock
 	if o.Nested {
 		var err error
-		if t.state.Mean, err = e.bnb.mean(e.w, t.state.Bnb4); err != nil {
+		if t.state.Mean, err = e.bnb.mean(e.w, t.state.Quantizer); err != nil {
 			return nil, err
 		}
-		t.late = unitRows(e.w, int64(o.Block)*quant.NestedBlock)*e.w.Cols() > maxUnit
+		t.late = unitRows(e.w, int64(o.Block)*bnb.NestedBlock)*e.w.Cols() > maxUnit
 	}
 	if t.late {
 		t.hold = 5*t.blocks + 4*groups
@@ -76,7 +76,7 @@ func (e *bnbBlocks) Hold() int64 { return e.hold }
 // Block is a block of numbers, or as many as make a block of scales.
 func (e *bnbBlocks) Block() int64 {
 	if e.state.Nested && !e.late {
-		return int64(e.state.Block) * quant.NestedBlock
+		return int64(e.state.Block) * bnb.NestedBlock
 	}
 	return int64(e.state.Block)
 }
@@ -100,17 +100,17 @@ func (e *bnbBlocks) Span(i int, lo, hi int64) tensor.Span {
 	case i == outScales && !e.late:
 		return tensor.Span{Off: first, Len: end - first}
 	case i == outNested && e.state.Nested && !e.late:
-		from := first / quant.NestedBlock
-		return tensor.Span{Off: 4 * from, Len: 4 * ((end+quant.NestedBlock-1)/quant.NestedBlock - from)}
+		from := first / bnb.NestedBlock
+		return tensor.Span{Off: 4 * from, Len: 4 * ((end+bnb.NestedBlock-1)/bnb.NestedBlock - from)}
 	}
 	return tensor.Span{}
 }
 
 // Put encodes as many blocks at once as make a block of scales.
 func (e *bnbBlocks) Put(dst [][]byte, lo int64, src []float32) error {
-	var list, back [quant.NestedBlock]float32
+	var list, back [bnb.NestedBlock]float32
 	q := &e.state
-	step := q.Block * quant.NestedBlock
+	step := q.Block * bnb.NestedBlock
 	m := e.meter(lo)
 	codes, scaled, nested := dst[outCodes], dst[outScales], []byte(nil)
 	if q.Nested {
@@ -131,10 +131,10 @@ func (e *bnbBlocks) Put(dst [][]byte, lo int64, src []float32) error {
 			putFloats(e.scales[4*(lo/int64(q.Block)):], scales)
 		default:
 			var one [1]float32
-			quant.EncodeNested(scaled, one[:], scales, q.Mean)
+			bnb.EncodeNested(scaled, one[:], scales, q.Mean)
 			putFloats(nested, one[:])
 			used = back[:len(scales)]
-			quant.DecodeNested(used, scaled, one[:], q.Mean)
+			bnb.DecodeNested(used, scaled, one[:], q.Mean)
 			scaled, nested = scaled[len(scales):], nested[4:]
 		}
 		if e.unit > 0 {
@@ -168,7 +168,7 @@ func (e *bnbBlocks) End() ([][]byte, error) {
 	ends[outBook], ends[e.outText] = books[:], e.text
 	if e.state.Nested {
 		var map256 [256 * 4]byte
-		putFloats(map256[:], quant.NestedBook())
+		putFloats(map256[:], bnb.NestedBook())
 		ends[outNestedBook] = map256[:]
 	}
 	if e.late {
@@ -183,13 +183,13 @@ func (e *bnbBlocks) End() ([][]byte, error) {
 func (e *bnbBlocks) nest() (codes, nested []byte) {
 	codes = e.memory[4*e.blocks : 5*e.blocks]
 	nested = e.memory[5*e.blocks : e.hold]
-	for at := int64(0); at < e.blocks; at += quant.NestedBlock {
-		var list [quant.NestedBlock]float32
-		n := min(quant.NestedBlock, e.blocks-at)
+	for at := int64(0); at < e.blocks; at += bnb.NestedBlock {
+		var list [bnb.NestedBlock]float32
+		n := min(bnb.NestedBlock, e.blocks-at)
 		getFloats(list[:n], e.scales[4*at:])
 		var one [1]float32
-		quant.EncodeNested(codes[at:at+n], one[:], list[:n], e.state.Mean)
-		putFloats(nested[4*(at/quant.NestedBlock):], one[:])
+		bnb.EncodeNested(codes[at:at+n], one[:], list[:n], e.state.Mean)
+		putFloats(nested[4*(at/bnb.NestedBlock):], one[:])
 	}
 	return codes, nested
 }

@@ -11,7 +11,7 @@ import (
 // config is the quantization_config of what was planned, with the members of
 // transformers' BitsAndBytesConfig. It lists every module that is left alone: with
 // a list of its own transformers asks for no other reason.
-func (e *bnb) config() ([]byte, error) {
+func (e *bnbEncoder) config() ([]byte, error) {
 	skip, err := e.skipped()
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func (e *bnb) config() ([]byte, error) {
 // of a module's name, as short as it can be without meaning one that is quantized:
 // in memory modules may stand under other names than in the file. For older
 // versions, which look for whole names, those are listed as well.
-func (e *bnb) skipped() ([]string, error) {
+func (e *bnbEncoder) skipped() ([]string, error) {
 	q, err := newModuleSet(e.b, e.Weights)
 	if err != nil {
 		return nil, err

@@ -8,11 +8,12 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
+	"github.com/anamnesis-go/anamnesis/quant/bnb"
 )
 
 // bnbEncoding is what the forms have in common.
 type bnbEncoding struct {
-	bnb   *bnb
+	bnb   *bnbEncoder
 	w     *quant.Weight
 	index int // in Quantized.Weights
 	outs  []Out
@@ -110,8 +111,8 @@ func (e *bnbEncoding) finish() {
 
 // located says which number of the weight an encoder refused.
 func located(err error, lo int64) error {
-	if bad, ok := errors.AsType[*quant.NotFinite](err); ok {
-		return &quant.NotFinite{Index: lo + bad.Index, Value: bad.Value}
+	if bad, ok := errors.AsType[*bnb.NotFinite](err); ok {
+		return &bnb.NotFinite{Index: lo + bad.Index, Value: bad.Value}
 	}
 	return err
 }
@@ -160,7 +161,7 @@ func (e *bnbRows) Put(dst [][]byte, lo int64, src []float32) error {
 	codes, scales := dst[0], dst[1]
 	for ; len(src) > 0; lo += int64(cols) {
 		var scale [1]float32
-		if err := quant.EncodeBnb8(codes[:cols], scale[:], src[:cols], cols); err != nil {
+		if err := bnb.EncodeInt8(codes[:cols], scale[:], src[:cols], cols); err != nil {
 			return located(err, lo)
 		}
 		putFloats(scales, scale[:])
@@ -168,7 +169,7 @@ func (e *bnbRows) Put(dst [][]byte, lo int64, src []float32) error {
 			var after [256]float32
 			for at := 0; at < cols; at += len(after) {
 				n := min(len(after), cols-at)
-				quant.DecodeBnb8(after[:n], codes[at:at+n], scale[:], n)
+				bnb.DecodeInt8(after[:n], codes[at:at+n], scale[:], n)
 				m.add(src[at:at+n], after[:n])
 			}
 		}

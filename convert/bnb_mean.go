@@ -9,6 +9,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/quant"
+	"github.com/anamnesis-go/anamnesis/quant/bnb"
 )
 
 // meanRange is about how many numbers a worker goes through between two waits
@@ -17,7 +18,7 @@ const meanRange = 128 << 10
 
 // mean goes through a weight for the scales of its blocks, and adds them up in
 // their order.
-func (e *bnb) mean(w *quant.Weight, q quant.Bnb4) (float32, error) {
+func (e *bnbEncoder) mean(w *quant.Weight, q bnb.Quantizer) (float32, error) {
 	b := e.b.Child(*e.b.Policy()) // what reading it needs is given back
 	defer b.Close()
 	n := w.Rows() * w.Cols()
@@ -36,7 +37,7 @@ func (e *bnb) mean(w *quant.Weight, q quant.Bnb4) (float32, error) {
 		defer one.rows.Close()
 		list = append(list, one)
 	}
-	sum := quant.NewMean(q.Blocks(n))
+	sum := bnb.NewMean(q.Blocks(n))
 	for lo := int64(0); lo < w.Rows(); {
 		if err := b.Err(); err != nil {
 			return 0, err
@@ -61,7 +62,7 @@ func (e *bnb) mean(w *quant.Weight, q quant.Bnb4) (float32, error) {
 
 // workers is how many go through a weight: one where its bytes come in order, or
 // where every range needs the same ones.
-func (e *bnb) workers(w *quant.Weight, ranges int64) int {
+func (e *bnbEncoder) workers(w *quant.Weight, ranges int64) int {
 	n := e.threads
 	if n <= 0 {
 		n = runtime.GOMAXPROCS(0)
@@ -87,7 +88,7 @@ type meanWorker struct {
 	err     error
 }
 
-func newMeanWorker(b *limits.Budget, e *bnb, w *quant.Weight, rows int64, scales int) (*meanWorker, error) {
+func newMeanWorker(b *limits.Budget, e *bnbEncoder, w *quant.Weight, rows int64, scales int) (*meanWorker, error) {
 	r, err := quant.NewRows(b, e.straight, w, quant.F32, rows)
 	if err != nil {
 		return nil, err
@@ -105,7 +106,7 @@ func newMeanWorker(b *limits.Budget, e *bnb, w *quant.Weight, rows int64, scales
 
 // scales finds those of the range. Where rows come in smaller pieces than asked
 // for, a block may lie in two of them, so all are put together first.
-func (m *meanWorker) scales(w *quant.Weight, q quant.Bnb4) (err error) {
+func (m *meanWorker) scales(w *quant.Weight, q bnb.Quantizer) (err error) {
 	defer recovered(&err)
 	n := 0
 	for m.rows.Goto(m.lo); m.rows.At() < m.hi; {

@@ -14,7 +14,7 @@ import (
 
 // bnb is a four-bit weight of 128 numbers in two blocks, whose description is
 // the caller's.
-func bnb(state string, drop ...string) tensor.Model {
+func bnbModel(state string, drop ...string) tensor.Model {
 	all := []stored{
 		ints("m", tensor.U8, 64, 1), ints("m.absmax", tensor.U8, 2), ints("m.quant_map", tensor.F32, 16),
 		ints("m.nested_absmax", tensor.F32, 1), ints("m.nested_quant_map", tensor.F32, 256),
@@ -85,17 +85,17 @@ func TestBadInputIsRefusedBeforeAnythingIsDecoded(t *testing.T) {
 		{"9 bits in GPTQ", gptqModel(`{"quantization_config":{"quant_method":"gptq","bits":9}}`, "m", 0), wire.Malformed},
 		{"33 bits in GPTQ", gptqModel(`{"quantization_config":{"quant_method":"gptq","bits":33}}`, "m", 0), wire.Malformed},
 		{"0 bits in HQQ", model("", ints("m.W_q", tensor.U8, 4, 8), ints("m.nbits", tensor.I32, 1), ints("m.axis", tensor.I32, 1), ints("m.shape", tensor.I64, 2)), wire.Unsupported},
-		{"a description that lies about its shape", bnb(bnbState(64, 256, "[2,65]")), wire.Malformed},
-		{"a description of 2^40 numbers", bnb(bnbState(64, 256, "[1048576,1048576]")), wire.Malformed},
-		{"a description of more than any number", bnb(bnbState(64, 256, "[4294967296,4294967296]")), wire.Malformed},
-		{"a description that lies about its blocks", bnb(bnbState(32, 256, "[2,64]")), wire.Malformed},
-		{"blocks of 0", bnb(bnbState(0, 256, "[2,64]")), wire.Malformed},
-		{"nested blocks of 0", bnb(bnbState(64, 0, "[2,64]")), wire.Malformed},
-		{"nested scales that are missing", bnb(good, "m.nested_absmax"), wire.Malformed},
-		{"a nested code book that is missing", bnb(good, "m.nested_quant_map"), wire.Malformed},
-		{"scales that are missing", bnb(good, "m.absmax"), wire.Malformed},
-		{"a code book that is missing", bnb(good, "m.quant_map"), wire.Malformed},
-		{"a description that is cut", bnb(good[:40]), wire.Malformed},
+		{"a description that lies about its shape", bnbModel(bnbState(64, 256, "[2,65]")), wire.Malformed},
+		{"a description of 2^40 numbers", bnbModel(bnbState(64, 256, "[1048576,1048576]")), wire.Malformed},
+		{"a description of more than any number", bnbModel(bnbState(64, 256, "[4294967296,4294967296]")), wire.Malformed},
+		{"a description that lies about its blocks", bnbModel(bnbState(32, 256, "[2,64]")), wire.Malformed},
+		{"blocks of 0", bnbModel(bnbState(0, 256, "[2,64]")), wire.Malformed},
+		{"nested blocks of 0", bnbModel(bnbState(64, 0, "[2,64]")), wire.Malformed},
+		{"nested scales that are missing", bnbModel(good, "m.nested_absmax"), wire.Malformed},
+		{"a nested code book that is missing", bnbModel(good, "m.nested_quant_map"), wire.Malformed},
+		{"scales that are missing", bnbModel(good, "m.absmax"), wire.Malformed},
+		{"a code book that is missing", bnbModel(good, "m.quant_map"), wire.Malformed},
+		{"a description that is cut", bnbModel(good[:40]), wire.Malformed},
 		{"2^40 elements in a file of one byte", huge, wire.Limit},
 	} {
 		t.Run(tc.what, func(t *testing.T) {
@@ -115,7 +115,7 @@ func TestBadInputIsRefusedBeforeAnythingIsDecoded(t *testing.T) {
 		})
 	}
 	t.Run("what is good", func(t *testing.T) {
-		for _, m := range []tensor.Model{bnb(good), mlxModel(4, 64), packedModel(4), gptqOf("", zeros, scales, index)} {
+		for _, m := range []tensor.Model{bnbModel(good), mlxModel(4, 64), packedModel(4), gptqOf("", zeros, scales, index)} {
 			if _, _, err := plan(t, m, quant.Options{}); err != nil {
 				t.Error(err)
 			}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/quant"
+	"github.com/anamnesis-go/anamnesis/quant/bnb"
 )
 
 // The golden is numpy's, in float64 and in another order of adding.
@@ -14,7 +15,7 @@ func TestDistortionIsWhatNumpyMeasures(t *testing.T) {
 	g := encodeGoldens(t, "distortion")[0]
 	before := floats(g.data["input"])
 	after := make([]float32, len(before))
-	quant.Bnb4{Block: 64}.Decode(after, g.data["w"], floats(g.data["absmax"]))
+	bnb.Quantizer{Block: 64}.Decode(after, g.data["w"], floats(g.data["absmax"]))
 	var d quant.Distortion
 	d.Add(before, after)
 	got := []float64{d.MAE(), d.RelativeRMSE(), d.Max, d.Cosine()}
@@ -30,7 +31,7 @@ func TestDistortionIsTheSameForAnyNumberOfWorkers(t *testing.T) {
 	g := encodeGoldens(t, "distortion")[0]
 	before := floats(g.data["input"])
 	after := make([]float32, len(before))
-	quant.Bnb4{Block: 64}.Decode(after, g.data["w"], floats(g.data["absmax"]))
+	bnb.Quantizer{Block: 64}.Decode(after, g.data["w"], floats(g.data["absmax"]))
 	const block = 1000
 	sums := func(workers int) quant.Distortion {
 		s := quant.NewDistortions(make([]byte, (len(before)+block-1)/block*quant.DistortionBytes))
@@ -82,11 +83,11 @@ func TestTheWayBackIsTheDecoders(t *testing.T) {
 		got, scales := make([]float32, len(want)/4), floats(g.data["w.absmax"])
 		if s.Nested {
 			codes := g.data["w.absmax"]
-			mean := quant.NewMean(int64(len(codes)))
+			mean := bnb.NewMean(int64(len(codes)))
 			_, plain := encode4(t, &s, floats(g.data["input"]), 100)
 			mean.Add(plain)
 			scales = make([]float32, len(codes))
-			quant.DecodeNested(scales, codes, floats(g.data["w.nested_absmax"]), mean.Value())
+			bnb.DecodeNested(scales, codes, floats(g.data["w.nested_absmax"]), mean.Value())
 		}
 		s.Decode(got, g.data["w"], scales)
 		sameBits(t, floats(want), got)
@@ -96,7 +97,7 @@ func TestTheWayBackIsTheDecoders(t *testing.T) {
 		_, want := decoded(t, model("", stored{"m.weight", i.DType, i.Shape, g.data["w"]},
 			stored{"m.SCB", g.infos["SCB"].DType, g.infos["SCB"].Shape, g.data["SCB"]}), quant.Options{Target: quant.F32})
 		got := make([]float32, len(want)/4)
-		quant.DecodeBnb8(got, g.data["w"], floats(g.data["SCB"]), int(i.Shape[1]))
+		bnb.DecodeInt8(got, g.data["w"], floats(g.data["SCB"]), int(i.Shape[1]))
 		sameBits(t, floats(want), got)
 	}
 }

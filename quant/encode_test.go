@@ -12,7 +12,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
-	"github.com/anamnesis-go/anamnesis/quant"
+	"github.com/anamnesis-go/anamnesis/quant/bnb"
 )
 
 // A golden is a file of testdata/quant/encode: what bitsandbytes makes of the
@@ -53,9 +53,9 @@ func encodeGoldens(t testing.TB, pattern string) []golden {
 }
 
 // state reads back what quant_state says, by binding the weight.
-func (g golden) state(t *testing.T) quant.Bnb4State {
+func (g golden) state(t *testing.T) bnb.State {
 	t.Helper()
-	s := quant.Bnb4State{DType: "float32", Shape: g.infos["input"].Shape}
+	s := bnb.State{DType: "float32", Shape: g.infos["input"].Shape}
 	_, s.FP4 = g.data["w.quant_state.bitsandbytes__fp4"]
 	_, s.Nested = g.data["w.nested_absmax"]
 	text := string(g.data["w"+s.Key()])
@@ -66,7 +66,7 @@ func (g golden) state(t *testing.T) quant.Bnb4State {
 }
 
 // A tiled encoder takes tiles of so many blocks.
-func encode4(t *testing.T, s *quant.Bnb4State, src []float32, blocks int) (codes []byte, scales []float32) {
+func encode4(t *testing.T, s *bnb.State, src []float32, blocks int) (codes []byte, scales []float32) {
 	t.Helper()
 	codes, scales = make([]byte, (len(src)+1)/2), make([]float32, s.Blocks(int64(len(src))))
 	again := make([]float32, len(scales))
@@ -98,7 +98,7 @@ func TestFourBitCodesAreThoseOfBitsandbytes(t *testing.T) {
 					sameBits(t, floats(g.data["w.absmax"]), scales)
 					continue
 				}
-				mean := quant.NewMean(int64(len(scales)))
+				mean := bnb.NewMean(int64(len(scales)))
 				mean.Add(scales)
 				s.Mean = mean.Value()
 				nestedAgrees(t, g, scales, s.Mean, blocks)
@@ -115,16 +115,16 @@ func TestFourBitCodesAreThoseOfBitsandbytes(t *testing.T) {
 func nestedAgrees(t *testing.T, g golden, scales []float32, mean float32, blocks int) {
 	t.Helper()
 	codes := make([]byte, len(scales))
-	nested := make([]float32, (len(scales)+quant.NestedBlock-1)/quant.NestedBlock)
-	for at := 0; at < len(scales); at += blocks * quant.NestedBlock {
-		end := min(at+blocks*quant.NestedBlock, len(scales))
-		quant.EncodeNested(codes[at:end], nested[at/quant.NestedBlock:], scales[at:end], mean)
+	nested := make([]float32, (len(scales)+bnb.NestedBlock-1)/bnb.NestedBlock)
+	for at := 0; at < len(scales); at += blocks * bnb.NestedBlock {
+		end := min(at+blocks*bnb.NestedBlock, len(scales))
+		bnb.EncodeNested(codes[at:end], nested[at/bnb.NestedBlock:], scales[at:end], mean)
 	}
 	if at := differ(codes, g.data["w.absmax"]); at >= 0 {
 		t.Fatalf("scale %d: code %d, want %d", at, codes[at], g.data["w.absmax"][at])
 	}
 	sameBits(t, floats(g.data["w.nested_absmax"]), nested)
-	sameBits(t, floats(g.data["w.nested_quant_map"]), quant.NestedBook())
+	sameBits(t, floats(g.data["w.nested_quant_map"]), bnb.NestedBook())
 }
 
 // differ finds the first byte that differs, or -1.
@@ -149,7 +149,7 @@ func TestEightBitCodesAreThoseOfBitsandbytes(t *testing.T) {
 				codes, scales := make([]byte, len(src)), make([]float32, rows)
 				for r := 0; r < rows; r += step {
 					end := min(r+step, rows)
-					if err := quant.EncodeBnb8(codes[r*cols:end*cols], scales[r:end], src[r*cols:end*cols], cols); err != nil {
+					if err := bnb.EncodeInt8(codes[r*cols:end*cols], scales[r:end], src[r*cols:end*cols], cols); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -171,7 +171,7 @@ func TestAMeanIsTorchs(t *testing.T) {
 			n |= int64(g.data["count"][8*i+k]) << (8 * k)
 		}
 		for _, step := range []int64{1, 7, n} {
-			m := quant.NewMean(n)
+			m := bnb.NewMean(n)
 			for at := int64(0); at < n; at += step {
 				m.Add(numbers[at:min(at+step, n)])
 			}
@@ -187,14 +187,14 @@ func TestNumbersThatAreNotFiniteAreRefused(t *testing.T) {
 	for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		src := make([]float32, 128)
 		src[70] = float32(x)
-		q := quant.Bnb4{Block: 64}
+		q := bnb.Quantizer{Block: 64}
 		codes, scales := make([]byte, 128), make([]float32, 2)
 		for name, err := range map[string]error{
 			"four bits":  q.Encode(codes, scales, src),
 			"the scales": q.Absmax(scales, src),
-			"eight bits": quant.EncodeBnb8(codes, scales, src, 64),
+			"eight bits": bnb.EncodeInt8(codes, scales, src, 64),
 		} {
-			bad, ok := errors.AsType[*quant.NotFinite](err)
+			bad, ok := errors.AsType[*bnb.NotFinite](err)
 			if !ok || bad.Index != 70 || wire.ClassOf(err) != wire.Unsupported {
 				t.Errorf("%s of %v: %v", name, x, err)
 			}
@@ -204,12 +204,12 @@ func TestNumbersThatAreNotFiniteAreRefused(t *testing.T) {
 
 func TestBlockSizesAreThoseOfBitsandbytes(t *testing.T) {
 	for _, n := range []int{-64, 0, 1, 16, 33, 48, 63, 65, 8192, 1 << 30} {
-		if err := (quant.Bnb4{Block: n}).Check(); wire.ClassOf(err) != wire.Usage {
+		if err := (bnb.Quantizer{Block: n}).Check(); wire.ClassOf(err) != wire.Usage {
 			t.Errorf("%d: %v", n, err)
 		}
 	}
 	for n := 32; n <= 4096; n *= 2 {
-		if err := (quant.Bnb4{Block: n}).Check(); err != nil {
+		if err := (bnb.Quantizer{Block: n}).Check(); err != nil {
 			t.Error(err)
 		}
 	}
@@ -222,12 +222,12 @@ func TestEncodersAllocateNothing(t *testing.T) {
 	}
 	codes, scales := make([]byte, 4096), make([]float32, 64)
 	nested, small := make([]float32, 1), make([]byte, 64)
-	q := quant.Bnb4{Block: 64}
+	q := bnb.Quantizer{Block: 64}
 	n := testing.AllocsPerRun(10, func() {
-		if q.Encode(codes, scales, src) != nil || quant.EncodeBnb8(codes, scales, src, 64) != nil {
+		if q.Encode(codes, scales, src) != nil || bnb.EncodeInt8(codes, scales, src, 64) != nil {
 			t.Fatal("refused")
 		}
-		quant.EncodeNested(small, nested, scales, 3)
+		bnb.EncodeNested(small, nested, scales, 3)
 	})
 	if n != 0 {
 		t.Errorf("%v allocations", n)

@@ -10,6 +10,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
+	"github.com/anamnesis-go/anamnesis/quant/bnb"
 )
 
 // realBnb is a slice of a published model as a model of one weight.
@@ -29,7 +30,7 @@ func realBnb(t *testing.T, name string) tensor.Model {
 		body = body[head(i):]
 		return part
 	}
-	s := quant.Bnb4State{Bnb4: quant.Bnb4{FP4: name == "llama_1b_fp4", Block: int(head(2))}, DType: "bfloat16", Shape: []int64{64, head(1) / 64}}
+	s := bnb.State{Quantizer: bnb.Quantizer{FP4: name == "llama_1b_fp4", Block: int(head(2))}, DType: "bfloat16", Shape: []int64{64, head(1) / 64}}
 	list := []stored{{"m.weight", tensor.U8, []int64{head(1) / 2, 1}, take(3)}}
 	scale := stored{"m.weight.absmax", tensor.F32, []int64{head(4) / 4}, take(4)}
 	list = append(list, stored{"m.weight.quant_map", tensor.F32, []int64{16}, take(5)})
@@ -74,7 +75,7 @@ func TestRealBitsandbytesBlocksAreFoundAnew(t *testing.T) {
 			m := realBnb(t, name)
 			w, decodedBytes := decoded(t, m, quant.Options{Target: quant.F32})
 			values := floats(decodedBytes)
-			q := quant.Bnb4{FP4: name == "llama_1b_fp4", Block: 64}
+			q := bnb.Quantizer{FP4: name == "llama_1b_fp4", Block: 64}
 			codes, scales := make([]byte, len(values)/2), make([]float32, len(values)/64)
 			if err := q.Encode(codes, scales, values); err != nil {
 				t.Fatal(err)
@@ -107,7 +108,7 @@ func TestRealBitsandbytesBlocksAreFoundAnew(t *testing.T) {
 // A block with nothing in it has the code of zero, and an absmax of zero cannot
 // say anything else.
 func TestARoundTripTellsWhereCodesAreLost(t *testing.T) {
-	s := quant.Bnb4State{Bnb4: quant.Bnb4{Block: 32}, DType: "float32", Shape: []int64{2, 32}}
+	s := bnb.State{Quantizer: bnb.Quantizer{Block: 32}, DType: "float32", Shape: []int64{2, 32}}
 	book := s.Book()
 	codes := make([]byte, 32)
 	for i := range codes {

@@ -10,6 +10,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant/bnb"
 )
 
 // Each row names its goldens, each of them is of that row, and no golden is of
@@ -103,7 +104,7 @@ func namesAreKnown(t *testing.T, r *scheme, folder string) {
 		}
 	}
 	for _, part := range slices.Concat(w.Parts, w.Extra) {
-		if !known[part.Name] && !strings.Contains(part.Name, bnbStateName) {
+		if !known[part.Name] && !strings.Contains(part.Name, bnb.StateName) {
 			t.Errorf("%s is no part that the row of %s names", part.Name, r.name)
 		}
 	}

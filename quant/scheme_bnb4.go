@@ -9,6 +9,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant/bnb"
 )
 
 // maxState bounds bitsandbytes' description of one weight: an honest one has
@@ -21,13 +22,10 @@ var bnb4Scheme = scheme{
 	declares: byFile,
 	methods:  []method{{"bitsandbytes", bnbKeys}},
 	mains:    []main{{codes: "", parts: []string{".absmax", ".quant_map", ".nested_absmax", ".nested_quant_map"}}},
-	marks:    []string{bnbStateName + "nf4", bnbStateName + "fp4"},
+	marks:    []string{bnb.StateName + "nf4", bnb.StateName + "fp4"},
 	endings:  []string{"-bnb-4bit", "-bnb", "_bnb"},
 	linear:   true,
 }
-
-// bnbStateName is the name of a description, before the type of the codes.
-const bnbStateName = ".quant_state.bitsandbytes__"
 
 // bindBnb4 takes bitsandbytes' four-bit weights. Their own tensor may have any
 // name and, packed for distributed training, any type: the description beside
@@ -64,7 +62,7 @@ func bindBnb4(s *set, info *tensor.Info) (*Weight, error) {
 // bnbState finds the description of a weight.
 func (s *set) bnbState(name string) (state *tensor.Info, kind string, err error) {
 	for _, k := range [...]string{"nf4", "fp4"} {
-		found, ok := s.find(name + bnbStateName + k)
+		found, ok := s.find(name + bnb.StateName + k)
 		if ok && state != nil {
 			return nil, "", wire.ErrUnsupported.With("two descriptions, %s and %s", wire.Quote(state.Name), wire.Quote(found.Name))
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
-	"github.com/anamnesis-go/anamnesis/quant"
+	"github.com/anamnesis-go/anamnesis/quant/bnb"
 )
 
 // A source writes a file that is converted.
@@ -104,7 +104,7 @@ func fp8(dir string) (string, error) {
 func nf4(dir string) (string, error) {
 	state := fmt.Sprintf(`{"quant_type": "nf4", "blocksize": 64, "dtype": "bfloat16", "shape": [%d, %d]}`, rows, cols)
 	var infos []tensor.Info
-	given, book := map[string][]byte{}, quant.Bnb4{}.Book()
+	given, book := map[string][]byte{}, bnb.Quantizer{}.Book()
 	for i := range layers {
 		n := name(i)
 		infos = append(infos, tensor.Info{Name: n, DType: tensor.U8, Shape: []int64{rows * cols / 2, 1}},

@@ -54,15 +54,16 @@ var mayImport = map[string][]string{
 	"parser/ollama":       format,
 	"parser":              with(format, "parser/...", "internal/unwrap", "vm"),
 	"internal/form":       with(format, "asm"),
-	"quant":               with(format, "asm", "internal/form"),
-	"convert":             with(format, "asm", "internal/form", "quant", "parser", "parser/...", "vm", "internal/tiles"),
+	"quant/bnb":           {"internal/wire", "internal/form", "asm"},
+	"quant":               with(format, "asm", "internal/form", "quant/bnb"),
+	"convert":             with(format, "asm", "internal/form", "quant", "quant/bnb", "parser", "parser/...", "vm", "internal/tiles"),
 	"compare":             with(format, "quant"),
-	"cli":                 {"limits", "internal/...", "parser", "parser/...", "vm", "asm", "quant", "convert", "compare", "cli/...", kong, sys},
+	"cli":                 {"limits", "internal/...", "parser", "parser/...", "vm", "asm", "quant", "quant/bnb", "convert", "compare", "cli/...", kong, sys},
 	"cli/amn":             {"cli"},
 	"corpus":              {},
 	"corpus/...":          {"corpus"},
 	"fuzz":                {"limits", "limits/limitstest", "internal/...", "parser", "parser/...", "vm", "asm", "quant", "convert", "compare", "corpus", diff},
-	"crosscheck/...":      {"limits", "internal/...", "parser", "parser/...", "vm", "asm", "quant", "convert", "corpus", "crosscheck/values", diff},
+	"crosscheck/...":      {"limits", "internal/...", "parser", "parser/...", "vm", "asm", "quant", "quant/bnb", "convert", "corpus", "crosscheck/values", diff},
 }
 
 func row(dir string) ([]string, bool) {

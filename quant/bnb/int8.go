@@ -1,11 +1,11 @@
-package quant
+package bnb
 
 import "github.com/anamnesis-go/anamnesis/asm"
 
-// EncodeBnb8 quantizes whole rows as LLM.int8() does: signed bytes, one scale
+// EncodeInt8 quantizes whole rows as LLM.int8() does: signed bytes, one scale
 // per row, which is the row's absmax. The library itself rounds weights to
 // float16 before; give it numbers so rounded, and the bytes are the same.
-func EncodeBnb8(codes []byte, scales, src []float32, cols int) error {
+func EncodeInt8(codes []byte, scales, src []float32, cols int) error {
 	if cols == 0 || len(src) == 0 {
 		return nil
 	}

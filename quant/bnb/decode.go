@@ -1,11 +1,11 @@
-package quant
+package bnb
 
 import (
 	"github.com/anamnesis-go/anamnesis/internal/form"
 )
 
 // Decode is the way back from the codes of whole blocks and their scales.
-func (q Bnb4) Decode(dst []float32, codes []byte, scales []float32) {
+func (q Quantizer) Decode(dst []float32, codes []byte, scales []float32) {
 	book := q.Book()
 	if q.FP4 {
 		book[8] = form.NegativeZero
@@ -26,8 +26,8 @@ func DecodeNested(dst []float32, codes []byte, nested []float32, mean float32) {
 	}
 }
 
-// DecodeBnb8 is the way back from the codes of whole rows.
-func DecodeBnb8(dst []float32, codes []byte, scales []float32, cols int) {
+// DecodeInt8 is the way back from the codes of whole rows.
+func DecodeInt8(dst []float32, codes []byte, scales []float32, cols int) {
 	for i := range dst {
 		dst[i] = float32(float32(int8(codes[i]))*scales[i/cols]) * form.Per127
 	}

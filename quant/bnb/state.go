@@ -1,4 +1,4 @@
-package quant
+package bnb
 
 import (
 	"math"
@@ -6,9 +6,12 @@ import (
 	"strings"
 )
 
-// A Bnb4State is what bitsandbytes writes beside the codes of a tensor.
-type Bnb4State struct {
-	Bnb4
+// StateName is the name of a description, before the type of the codes.
+const StateName = ".quant_state.bitsandbytes__"
+
+// A State is what bitsandbytes writes beside the codes of a tensor.
+type State struct {
+	Quantizer
 	DType  string // of the tensor before: "bfloat16", "float16", "float32"
 	Shape  []int64
 	Nested bool
@@ -17,10 +20,10 @@ type Bnb4State struct {
 
 // Key is the name of the tensor that holds the text of the state, after the
 // name of the weight.
-func (s *Bnb4State) Key() string { return bnbStateName + s.Name() }
+func (s *State) Key() string { return StateName + s.Name() }
 
 // Append writes the state as bitsandbytes does, with Python's json.
-func (s *Bnb4State) Append(p []byte) []byte {
+func (s *State) Append(p []byte) []byte {
 	p = append(p, `{"quant_type": "`+s.Name()+`", "blocksize": `...)
 	p = strconv.AppendInt(p, int64(s.Block), 10)
 	p = append(p, `, "dtype": "`+s.DType+`", "shape": [`...)

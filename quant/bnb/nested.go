@@ -1,4 +1,4 @@
-package quant
+package bnb
 
 // NestedBlock is how many scales share one scale of their own where bitsandbytes
 // quantizes the scales too.

@@ -1,4 +1,4 @@
-package quant
+package bnb
 
 import "math/bits"
 

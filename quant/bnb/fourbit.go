@@ -1,4 +1,4 @@
-package quant
+package bnb
 
 import (
 	"github.com/anamnesis-go/anamnesis/asm"
@@ -6,9 +6,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// A Bnb4 is bitsandbytes' four-bit quantizer: blocks that run over the flat
+// A Quantizer is bitsandbytes' four-bit quantizer: blocks that run over the flat
 // tensor, one absmax each, two codes a byte, the high nibble first.
-type Bnb4 struct {
+type Quantizer struct {
 	FP4   bool
 	Block int // elements of a block: 32 to 4096, a power of two
 }
@@ -20,7 +20,7 @@ const (
 )
 
 // Check refuses a block size that bitsandbytes does not take.
-func (q Bnb4) Check() error {
+func (q Quantizer) Check() error {
 	if q.Block < minBnbBlock || q.Block > maxBnbBlock || q.Block&(q.Block-1) != 0 {
 		return wire.ErrUsage.With("blocks of %d: bitsandbytes takes powers of two from %d to %d", q.Block, minBnbBlock, maxBnbBlock)
 	}
@@ -28,7 +28,7 @@ func (q Bnb4) Check() error {
 }
 
 // Name is what quant_state calls the type.
-func (q Bnb4) Name() string {
+func (q Quantizer) Name() string {
 	if q.FP4 {
 		return "fp4"
 	}
@@ -36,10 +36,10 @@ func (q Bnb4) Name() string {
 }
 
 // Blocks is how many blocks n elements take.
-func (q Bnb4) Blocks(n int64) int64 { return form.CeilDiv(n, int64(q.Block)) }
+func (q Quantizer) Blocks(n int64) int64 { return form.CeilDiv(n, int64(q.Block)) }
 
 // Book is the value of each code, as quant_map stores it.
-func (q Bnb4) Book() [16]float32 {
+func (q Quantizer) Book() [16]float32 {
 	if q.FP4 {
 		return fp4Book
 	}
@@ -52,7 +52,7 @@ const leastAbsmax float32 = 1e-38
 // Encode quantizes src: one scale per block, half as many codes as there are
 // numbers, rounded up. The first number of src begins a block, and src ends with
 // one, unless it ends the tensor.
-func (q Bnb4) Encode(codes []byte, scales, src []float32) error {
+func (q Quantizer) Encode(codes []byte, scales, src []float32) error {
 	if err := q.Absmax(scales, src); err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (q Bnb4) Encode(codes []byte, scales, src []float32) error {
 // quantizer finds codes by the library's bounds. Its FP4 takes a zero, and what
 // is a little less, for the zero with code 0, what is a little more for that
 // with code 8.
-func (q Bnb4) quantizer() *asm.Quantizer {
+func (q Quantizer) quantizer() *asm.Quantizer {
 	if q.FP4 {
 		return fp4Quantizer
 	}
@@ -80,7 +80,7 @@ var (
 )
 
 // Absmax fills only the scales that Encode would.
-func (q Bnb4) Absmax(scales, src []float32) error {
+func (q Quantizer) Absmax(scales, src []float32) error {
 	if err := absmax(scales[:form.CeilDiv(int64(len(src)), int64(q.Block))], src, q.Block); err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (q Bnb4) Absmax(scales, src []float32) error {
 
 // last quantizes the block that the tensor's end cuts off: its numbers are
 // divided by its absmax, where those of others are multiplied by the reciprocal.
-func (q Bnb4) last(codes []byte, src []float32, m float32) {
+func (q Quantizer) last(codes []byte, src []float32, m float32) {
 	c := q.quantizer()
 	for len(src) > 1 {
 		codes[0] = c.Code(src[0]/m)<<4 | c.Code(src[1]/m)
