@@ -27,6 +27,8 @@ more:
 // func q8F32AVX2(dst *byte, src *byte, size int, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q8F32AVX2(SB), NOSPLIT, $64-32
+	// Q8_0, Q8_1: d float16, ..., 32 signed bytes q;
+	// x = d*q, rounded to F32.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+24(FP), DX
@@ -96,6 +98,8 @@ GLOBL k3<>(SB), RODATA|NOPTR, $32
 // func q8BF16AVX2(dst *byte, src *byte, size int, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q8BF16AVX2(SB), NOSPLIT, $32-32
+	// Q8_0, Q8_1: d float16, ..., 32 signed bytes q;
+	// x = d*q, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+24(FP), DX
@@ -168,6 +172,8 @@ GLOBL k5<>(SB), RODATA|NOPTR, $32
 // func q8F16AVX2(dst *byte, src *byte, size int, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q8F16AVX2(SB), NOSPLIT, $64-32
+	// Q8_0, Q8_1: d float16, ..., 32 signed bytes q;
+	// x = d*q, rounded to F16.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+24(FP), DX
@@ -216,6 +222,8 @@ block:
 // func bookedF32AVX2(dst *byte, src *byte, book *int8, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·bookedF32AVX2(SB), NOSPLIT, $64-32
+	// d float16, 16 bytes of nibbles q: the low ones, then the high ones;
+	// x = d*book[q], rounded to F32.
 	MOVQ           dst+0(FP), AX
 	MOVQ           src+8(FP), CX
 	MOVQ           n+24(FP), DX
@@ -282,6 +290,8 @@ GLOBL k7<>(SB), RODATA|NOPTR, $32
 // func bookedF16AVX2(dst *byte, src *byte, book *int8, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·bookedF16AVX2(SB), NOSPLIT, $128-32
+	// d float16, 16 bytes of nibbles q: the low ones, then the high ones;
+	// x = d*book[q], rounded to F16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      n+24(FP), DX
@@ -343,6 +353,8 @@ GLOBL k8<>(SB), RODATA|NOPTR, $32
 // func q4_0BF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, CMOV, F16C, FMA3, MMX+
 TEXT ·q4_0BF16AVX2(SB), NOSPLIT, $32-24
+	// d float16, 16 bytes of nibbles q: the low ones, then the high ones;
+	// table = d*(q-8) for all q, two blocks at once; x = table[q], rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -368,6 +380,7 @@ pairs:
 	JMP          tables
 
 pair:
+	// Two blocks by their tables, which are halves of registers.
 	VBROADCASTI128 20(CX), Y6
 	VPBLENDD       $0x0f, 2(CX), Y6, Y6
 	VPSRLW         $0x04, Y6, Y7
@@ -397,6 +410,7 @@ pair:
 	JCS            last
 
 tables:
+	// The tables of the pair that comes, and the scales of the one behind it.
 	MOVWLZX      (BX), R8
 	LEAL         -1(R8)(R8*1), R8
 	CMPW         R8, $0xf7ff
@@ -542,6 +556,8 @@ GLOBL k18<>(SB), RODATA|NOPTR, $32
 // func q4_1F32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q4_1F32AVX2(SB), NOSPLIT, $64-24
+	// d, m float16, 16 bytes of nibbles q;
+	// x = d*q + m, rounded to F32.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -604,6 +620,8 @@ GLOBL k19<>(SB), RODATA|NOPTR, $32
 // func q4_1BF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, CMOV, F16C, FMA3, MMX+
 TEXT ·q4_1BF16AVX2(SB), NOSPLIT, $32-24
+	// d, m float16, 16 bytes of nibbles q;
+	// x = d*q + m, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -630,6 +648,7 @@ pairs:
 	JMP          tables
 
 pair:
+	// Two blocks by their tables, which are halves of registers.
 	VBROADCASTI128 24(CX), Y7
 	VPBLENDD       $0x0f, 4(CX), Y7, Y7
 	VPSRLW         $0x04, Y7, Y8
@@ -659,6 +678,7 @@ pair:
 	JCS            last
 
 tables:
+	// The tables of the pair that comes, and the scales of the one behind it.
 	MOVL         (BX), R8
 	ANDL         $0x7fff7fff, R8
 	ADDL         $0x04000400, R8
@@ -837,6 +857,8 @@ GLOBL k30<>(SB), RODATA|NOPTR, $32
 // func q4_1F16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q4_1F16AVX2(SB), NOSPLIT, $64-24
+	// d, m float16, 16 bytes of nibbles q;
+	// x = d*q + m, rounded to F16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -899,6 +921,8 @@ GLOBL k32<>(SB), RODATA|NOPTR, $32
 // func q5_0F32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q5_0F32AVX2(SB), NOSPLIT, $64-24
+	// d float16, 32 fifth bits h, 16 bytes of nibbles q;
+	// x = d*(q + 16*h - 16), rounded to F32.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -982,6 +1006,8 @@ GLOBL k36<>(SB), RODATA|NOPTR, $32
 // func q5_0BF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q5_0BF16AVX2(SB), NOSPLIT, $32-24
+	// d float16, 32 fifth bits h, 16 bytes of nibbles q;
+	// x = d*(q + 16*h - 16), rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -1063,6 +1089,8 @@ GLOBL k37<>(SB), RODATA|NOPTR, $32
 // func q5_0F16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q5_0F16AVX2(SB), NOSPLIT, $64-24
+	// d float16, 32 fifth bits h, 16 bytes of nibbles q;
+	// x = d*(q + 16*h - 16), rounded to F16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -1125,6 +1153,8 @@ block:
 // func q5_1F32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q5_1F32AVX2(SB), NOSPLIT, $64-24
+	// d, m float16, 32 fifth bits h, 16 bytes of nibbles q;
+	// x = d*(q + 16*h) + m, rounded to F32.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -1195,6 +1225,8 @@ GLOBL k38<>(SB), RODATA|NOPTR, $32
 // func q5_1BF16AVX2(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q5_1BF16AVX2(SB), NOSPLIT, $32-32
+	// d, m float16, 32 fifth bits h, 16 bytes of nibbles q;
+	// x = d*(q + 16*h) + m, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -1273,6 +1305,8 @@ done:
 // func q5_1F16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q5_1F16AVX2(SB), NOSPLIT, $64-24
+	// d, m float16, 32 fifth bits h, 16 bytes of nibbles q;
+	// x = d*(q + 16*h) + m, rounded to F16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -1340,6 +1374,8 @@ block:
 // func q2_KF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q2_KF32AVX2(SB), NOSPLIT, $320-24
+	// 16 pairs of nibbles s, t; 64 bytes of two bits q; d, m float16;
+	// x = (d*s)*q - m*t for 16 numbers each, rounded to F32.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -1387,6 +1423,7 @@ block:
 	XORL         SI, SI
 
 groups:
+	// The scales are ready. Groups of the block, 4 in a round.
 	VMOVDQU      16(CX)(SI*1), Y0
 	VPERMQ       $0xd8, Y0, Y0
 	VMOVDQA      Y0, Y1
@@ -1540,6 +1577,8 @@ GLOBL k39<>(SB), RODATA|NOPTR, $32
 // func q2_KBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q2_KBF16AVX2(SB), NOSPLIT, $288-24
+	// 16 pairs of nibbles s, t; 64 bytes of two bits q; d, m float16;
+	// x = (d*s)*q - m*t for 16 numbers each, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -1663,6 +1702,7 @@ block:
 	XORL         R8, R8
 
 groups:
+	// The scales are ready. Groups of the block, 4 in a round.
 	VMOVDQU      16(CX)(R8*1), Y2
 	VPERMQ       $0xd8, Y2, Y2
 	VMOVDQA      Y2, Y3
@@ -1808,6 +1848,8 @@ GLOBL k45<>(SB), RODATA|NOPTR, $32
 // func q2_KF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q2_KF16AVX2(SB), NOSPLIT, $320-24
+	// 16 pairs of nibbles s, t; 64 bytes of two bits q; d, m float16;
+	// x = (d*s)*q - m*t for 16 numbers each, rounded to F16.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -1855,6 +1897,7 @@ block:
 	XORL         SI, SI
 
 groups:
+	// The scales are ready. Groups of the block, 4 in a round.
 	VMOVDQU      16(CX)(SI*1), Y0
 	VPERMQ       $0xd8, Y0, Y0
 	VMOVDQA      Y0, Y1
@@ -2014,6 +2057,8 @@ groups:
 // func q3_KF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q3_KF32AVX2(SB), NOSPLIT, $384-24
+	// 256 third bits h; 64 bytes of two bits q; 16 scales s of six bits; d float16;
+	// x = d*(s-32) * (q + 4*h - 4) for 16 numbers each, rounded to F32.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -2068,6 +2113,7 @@ block:
 	XORL         SI, SI
 
 groups:
+	// The scales are ready. Groups of the block, 4 in a round.
 	VMOVDQU      32(CX)(SI*1), Y1
 	VPERMQ       $0xd8, Y1, Y1
 	VMOVDQA      Y1, Y2
@@ -2244,6 +2290,8 @@ GLOBL k51<>(SB), RODATA|NOPTR, $32
 // func q3_KBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q3_KBF16AVX2(SB), NOSPLIT, $352-24
+	// 256 third bits h; 64 bytes of two bits q; 16 scales s of six bits; d float16;
+	// x = d*(s-32) * (q + 4*h - 4) for 16 numbers each, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -2420,6 +2468,7 @@ block:
 	XORL         SI, SI
 
 groups:
+	// The scales are ready. Groups of the block, 4 in a round.
 	VMOVDQU        32(CX)(SI*1), Y3
 	VPERMQ         $0xd8, Y3, Y3
 	VMOVDQA        Y3, Y4
@@ -2520,6 +2569,8 @@ GLOBL k55<>(SB), RODATA|NOPTR, $32
 // func q3_KF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q3_KF16AVX2(SB), NOSPLIT, $384-24
+	// 256 third bits h; 64 bytes of two bits q; 16 scales s of six bits; d float16;
+	// x = d*(s-32) * (q + 4*h - 4) for 16 numbers each, rounded to F16.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -2574,6 +2625,7 @@ block:
 	XORL         SI, SI
 
 groups:
+	// The scales are ready. Groups of the block, 4 in a round.
 	VMOVDQU      32(CX)(SI*1), Y1
 	VPERMQ       $0xd8, Y1, Y1
 	VMOVDQA      Y1, Y2
@@ -2726,6 +2778,8 @@ groups:
 // func q4_KF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q4_KF32AVX2(SB), NOSPLIT, $128-24
+	// d, m float16; eight pairs s, t of six bits; 128 bytes of nibbles q;
+	// x = (d*s)*q - m*t for 32 numbers each, rounded to F32.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -2778,6 +2832,7 @@ block:
 	XORL         SI, SI
 
 groups:
+	// The scales are ready. Groups of the block, 2 in a round.
 	VMOVDQU      16(CX)(SI*4), Y1
 	VPERMQ       $0xd8, Y1, Y1
 	VMOVDQA      Y1, Y2
@@ -2855,6 +2910,8 @@ groups:
 // func q4_KBF16AVX2(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q4_KBF16AVX2(SB), NOSPLIT, $96-32
+	// d, m float16; eight pairs s, t of six bits; 128 bytes of nibbles q;
+	// x = (d*s)*q - m*t for 32 numbers each, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -2906,6 +2963,7 @@ block:
 	XORL         SI, SI
 
 groups:
+	// The scales are ready. Groups of the block, 2 in a round.
 	VBROADCASTSS   (BX)(SI*2), Y1
 	VBROADCASTSS   4(BX)(SI*2), Y2
 	VPBLENDD       $0xf0, Y2, Y1, Y1
@@ -3036,6 +3094,8 @@ GLOBL k56<>(SB), RODATA|NOPTR, $32
 // func q4_KF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q4_KF16AVX2(SB), NOSPLIT, $128-24
+	// d, m float16; eight pairs s, t of six bits; 128 bytes of nibbles q;
+	// x = (d*s)*q - m*t for 32 numbers each, rounded to F16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -3088,6 +3148,7 @@ block:
 	XORL         SI, SI
 
 groups:
+	// The scales are ready. Groups of the block, 2 in a round.
 	VMOVDQU      16(CX)(SI*4), Y1
 	VPERMQ       $0xd8, Y1, Y1
 	VMOVDQA      Y1, Y2
@@ -3153,6 +3214,8 @@ groups:
 // func q5_KF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q5_KF32AVX2(SB), NOSPLIT, $128-24
+	// d, m float16; eight pairs s, t of six bits; 256 fifth bits h; 128 bytes of nibbles q;
+	// x = (d*s)*(q + 16*h) - m*t for 32 numbers each, rounded to F32.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -3207,6 +3270,7 @@ block:
 	XORL         SI, SI
 
 groups:
+	// The scales are ready. Groups of the block, 2 in a round.
 	VMOVDQU      48(CX)(SI*4), Y2
 	VPERMQ       $0xd8, Y2, Y2
 	VMOVDQA      Y2, Y3
@@ -3246,110 +3310,40 @@ groups:
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k19<>+0(SB), Y3, Y3
 	VMOVUPS      Y3, 96(AX)
-	VMOVDQU      80(CX)(SI*4), Y3
-	VPERMQ       $0xd8, Y3, Y3
-	VMOVDQA      Y3, Y4
-	VPAND        Y0, Y4, Y4
-	VPSLLW       $0x02, Y1, Y5
-	VPAND        k38<>+0(SB), Y5, Y5
-	VPOR         Y5, Y4, Y4
-	VBROADCASTSS 36(BX)(SI*1), Y5
-	VBROADCASTSS 68(BX)(SI*1), Y6
+	VBROADCASTSS 36(BX)(SI*1), Y3
+	VBROADCASTSS 68(BX)(SI*1), Y4
 	VMOVDQU      Y2, (BX)
 	VPMOVZXBD    (BX), Y2
 	VCVTDQ2PS    Y2, Y2
-	VFMSUB213PS  Y6, Y5, Y2
-	VCMPPS       $0x03, Y2, Y2, Y7
-	VBLENDVPS    Y7, k19<>+0(SB), Y2, Y2
+	VFMSUB213PS  Y4, Y3, Y2
+	VCMPPS       $0x03, Y2, Y2, Y5
+	VBLENDVPS    Y5, k19<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 128(AX)
 	VPMOVZXBD    16(BX), Y2
 	VCVTDQ2PS    Y2, Y2
-	VFMSUB213PS  Y6, Y5, Y2
-	VCMPPS       $0x03, Y2, Y2, Y7
-	VBLENDVPS    Y7, k19<>+0(SB), Y2, Y2
+	VFMSUB213PS  Y4, Y3, Y2
+	VCMPPS       $0x03, Y2, Y2, Y5
+	VBLENDVPS    Y5, k19<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 160(AX)
 	VPMOVZXBD    8(BX), Y2
 	VCVTDQ2PS    Y2, Y2
-	VFMSUB213PS  Y6, Y5, Y2
-	VCMPPS       $0x03, Y2, Y2, Y7
-	VBLENDVPS    Y7, k19<>+0(SB), Y2, Y2
+	VFMSUB213PS  Y4, Y3, Y2
+	VCMPPS       $0x03, Y2, Y2, Y5
+	VBLENDVPS    Y5, k19<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 192(AX)
-	VPMOVZXBD    24(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VFMSUB213PS  Y6, Y5, Y2
-	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k19<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 224(AX)
-	VPSRLW       $0x04, Y3, Y2
-	VPAND        Y0, Y2, Y2
-	VPSLLW       $0x01, Y1, Y3
-	VPAND        k38<>+0(SB), Y3, Y3
-	VPOR         Y3, Y2, Y2
-	VBROADCASTSS 40(BX)(SI*1), Y3
-	VBROADCASTSS 72(BX)(SI*1), Y5
-	VMOVDQU      Y4, (BX)
-	VPMOVZXBD    (BX), Y4
-	VCVTDQ2PS    Y4, Y4
-	VFMSUB213PS  Y5, Y3, Y4
-	VCMPPS       $0x03, Y4, Y4, Y6
-	VBLENDVPS    Y6, k19<>+0(SB), Y4, Y4
-	VMOVUPS      Y4, 256(AX)
-	VPMOVZXBD    16(BX), Y4
-	VCVTDQ2PS    Y4, Y4
-	VFMSUB213PS  Y5, Y3, Y4
-	VCMPPS       $0x03, Y4, Y4, Y6
-	VBLENDVPS    Y6, k19<>+0(SB), Y4, Y4
-	VMOVUPS      Y4, 288(AX)
-	VPMOVZXBD    8(BX), Y4
-	VCVTDQ2PS    Y4, Y4
-	VFMSUB213PS  Y5, Y3, Y4
-	VCMPPS       $0x03, Y4, Y4, Y6
-	VBLENDVPS    Y6, k19<>+0(SB), Y4, Y4
-	VMOVUPS      Y4, 320(AX)
-	VPMOVZXBD    24(BX), Y4
-	VCVTDQ2PS    Y4, Y4
-	VFMSUB213PS  Y5, Y3, Y4
-	VCMPPS       $0x03, Y4, Y4, Y3
-	VBLENDVPS    Y3, k19<>+0(SB), Y4, Y4
-	VMOVUPS      Y4, 352(AX)
-	VBROADCASTSS 44(BX)(SI*1), Y3
-	VBROADCASTSS 76(BX)(SI*1), Y4
-	VMOVDQU      Y2, (BX)
-	VPMOVZXBD    (BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VFMSUB213PS  Y4, Y3, Y2
-	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k19<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 384(AX)
-	VPMOVZXBD    16(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VFMSUB213PS  Y4, Y3, Y2
-	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k19<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 416(AX)
-	VPMOVZXBD    8(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VFMSUB213PS  Y4, Y3, Y2
-	VCMPPS       $0x03, Y2, Y2, Y5
-	VBLENDVPS    Y5, k19<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 448(AX)
 	VPMOVZXBD    24(BX), Y2
 	VCVTDQ2PS    Y2, Y2
 	VFMSUB213PS  Y4, Y3, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k19<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 480(AX)
-	VPSRLW       $0x04, Y1, Y1
+	VMOVUPS      Y2, 224(AX)
+	VPSRLW       $0x02, Y1, Y1
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
 	PREFETCHT0   1152(AX)
 	PREFETCHT0   1216(AX)
-	PREFETCHT0   1280(AX)
-	PREFETCHT0   1344(AX)
-	PREFETCHT0   1408(AX)
-	PREFETCHT0   1472(AX)
-	ADDQ         $0x00000200, AX
-	ADDQ         $0x00000010, SI
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000008, SI
 	CMPQ         SI, $0x00000020
 	JNE          groups
 	ADDQ         $0x000000b0, CX
@@ -3361,6 +3355,8 @@ groups:
 // func q5_KBF16AVX2(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q5_KBF16AVX2(SB), NOSPLIT, $96-32
+	// d, m float16; eight pairs s, t of six bits; 256 fifth bits h; 128 bytes of nibbles q;
+	// x = (d*s)*(q + 16*h) - m*t for 32 numbers each, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -3416,6 +3412,7 @@ block:
 	XORL         SI, SI
 
 groups:
+	// The scales are ready. Groups of the block, 4 in a round.
 	VMOVDQU      48(CX)(SI*4), Y4
 	VPERMQ       $0xd8, Y4, Y4
 	VMOVDQA      Y4, Y5
@@ -3589,6 +3586,8 @@ done:
 // func q5_KF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q5_KF16AVX2(SB), NOSPLIT, $128-24
+	// d, m float16; eight pairs s, t of six bits; 256 fifth bits h; 128 bytes of nibbles q;
+	// x = (d*s)*(q + 16*h) - m*t for 32 numbers each, rounded to F16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -3643,6 +3642,7 @@ block:
 	XORL         SI, SI
 
 groups:
+	// The scales are ready. Groups of the block, 4 in a round.
 	VMOVDQU      48(CX)(SI*4), Y2
 	VPERMQ       $0xd8, Y2, Y2
 	VMOVDQA      Y2, Y3
@@ -3809,6 +3809,8 @@ groups:
 // func q6_KF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q6_KF32AVX2(SB), NOSPLIT, $128-24
+	// 128 bytes of nibbles q; 64 bytes of two bits h; 16 signed bytes s; d float16;
+	// x = d*s * (q + 16*h - 32) for 16 numbers each, rounded to F32.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -3837,6 +3839,7 @@ block:
 	XORL         SI, SI
 
 groups:
+	// The scales are ready. Groups of the block, 4 in a round.
 	VMOVDQU      (CX)(SI*2), Y2
 	VPERMQ       $0xd8, Y2, Y2
 	VMOVDQA      Y2, Y3
@@ -3992,6 +3995,8 @@ GLOBL k58<>(SB), RODATA|NOPTR, $32
 // func q6_KBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q6_KBF16AVX2(SB), NOSPLIT, $96-24
+	// 128 bytes of nibbles q; 64 bytes of two bits h; 16 signed bytes s; d float16;
+	// x = d*s * (q + 16*h - 32) for 16 numbers each, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -4024,6 +4029,7 @@ block:
 	XORL         SI, SI
 
 groups:
+	// The scales are ready. Groups of the block, 4 in a round.
 	VMOVDQU      (CX)(SI*2), Y6
 	VPERMQ       $0xd8, Y6, Y6
 	VMOVDQA      Y6, Y7
@@ -4215,6 +4221,8 @@ groups:
 // func q6_KF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q6_KF16AVX2(SB), NOSPLIT, $128-24
+	// 128 bytes of nibbles q; 64 bytes of two bits h; 16 signed bytes s; d float16;
+	// x = d*s * (q + 16*h - 32) for 16 numbers each, rounded to F16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -4243,6 +4251,7 @@ block:
 	XORL         SI, SI
 
 groups:
+	// The scales are ready. Groups of the block, 4 in a round.
 	VMOVDQU      (CX)(SI*2), Y2
 	VPERMQ       $0xd8, Y2, Y2
 	VMOVDQA      Y2, Y3
@@ -4398,6 +4407,8 @@ groups:
 // func iq4_NLBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, CMOV, F16C, FMA3, MMX+
 TEXT ·iq4_NLBF16AVX2(SB), NOSPLIT, $32-24
+	// d float16, 16 bytes of nibbles q: the low ones, then the high ones;
+	// table = d*codebook[q] for all q, two blocks at once; x = table[q], rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -4423,6 +4434,7 @@ pairs:
 	JMP          tables
 
 pair:
+	// Two blocks by their tables, which are halves of registers.
 	VBROADCASTI128 20(CX), Y6
 	VPBLENDD       $0x0f, 2(CX), Y6, Y6
 	VPSRLW         $0x04, Y6, Y7
@@ -4452,6 +4464,7 @@ pair:
 	JCS            last
 
 tables:
+	// The tables of the pair that comes, and the scales of the one behind it.
 	MOVWLZX      (BX), R8
 	LEAL         -1(R8)(R8*1), R8
 	CMPW         R8, $0xf7ff
@@ -4603,6 +4616,8 @@ GLOBL k68<>(SB), RODATA|NOPTR, $32
 // func iq4_XSF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C, MMX+
 TEXT ·iq4_XSF32AVX2(SB), NOSPLIT, $96-24
+	// d float16; eight scales s of six bits; 128 bytes of nibbles q;
+	// x = d*(s-32) * codebook[q] for 32 numbers each, rounded to F32.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -4632,6 +4647,7 @@ block:
 	XORL         SI, SI
 
 groups:
+	// The scales are ready. Groups of the block, 1 in a round.
 	VPBROADCASTQ 8(CX)(SI*4), Y1
 	VPBROADCASTQ 16(CX)(SI*4), Y2
 	VPBLENDD     $0xf0, Y2, Y1, Y1
@@ -4662,42 +4678,10 @@ groups:
 	VMULPS       Y2, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 96(AX)
-	VPBROADCASTQ 24(CX)(SI*4), Y1
-	VPBROADCASTQ 32(CX)(SI*4), Y2
-	VPBLENDD     $0xf0, Y2, Y1, Y1
-	VPSRLVQ      k7<>+0(SB), Y1, Y1
-	VPAND        Y0, Y1, Y1
-	VBROADCASTSS 36(BX)(SI*1), Y2
-	VMOVDQU      k69<>+0(SB), Y3
-	VPSHUFB      Y1, Y3, Y1
-	VMULPS       k35<>+0(SB), Y2, Y2
-	VMOVDQU      Y1, (BX)
-	VPMOVSXBD    (BX), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 128(AX)
-	VPMOVSXBD    16(BX), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 160(AX)
-	VPMOVSXBD    8(BX), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 192(AX)
-	VPMOVSXBD    24(BX), Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VMOVUPS      Y1, 224(AX)
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
-	PREFETCHT0   1152(AX)
-	PREFETCHT0   1216(AX)
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x00000008, SI
+	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000004, SI
 	CMPQ         SI, $0x00000020
 	JNE          groups
 	ADDQ         $0x00000088, CX
@@ -4715,6 +4699,8 @@ GLOBL k69<>(SB), RODATA|NOPTR, $32
 // func iq4_XSBF16AVX2(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, BMI2, F16C, FMA3, MMX+
 TEXT ·iq4_XSBF16AVX2(SB), NOSPLIT, $64-32
+	// d float16; eight scales s of six bits; 128 bytes of nibbles q;
+	// x = d*(s-32) * codebook[q] for 32 numbers each, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -4746,6 +4732,7 @@ block:
 	XORL         SI, SI
 
 groups:
+	// The scales are ready. Groups of the block, 2 in a round.
 	VBROADCASTSS (BX)(SI*2), Y1
 	VBROADCASTSS 4(BX)(SI*2), Y2
 	VPBLENDD     $0xf0, Y2, Y1, Y1
@@ -4908,6 +4895,8 @@ GLOBL k77<>(SB), RODATA|NOPTR, $32
 // func iq4_XSF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C, MMX+
 TEXT ·iq4_XSF16AVX2(SB), NOSPLIT, $96-24
+	// d float16; eight scales s of six bits; 128 bytes of nibbles q;
+	// x = d*(s-32) * codebook[q] for 32 numbers each, rounded to F16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -4937,6 +4926,7 @@ block:
 	XORL         SI, SI
 
 groups:
+	// The scales are ready. Groups of the block, 1 in a round.
 	VPBROADCASTQ 8(CX)(SI*4), Y1
 	VPBROADCASTQ 16(CX)(SI*4), Y2
 	VPBLENDD     $0xf0, Y2, Y1, Y1
@@ -4961,34 +4951,9 @@ groups:
 	VMOVDQU      Y3, (AX)
 	VPUNPCKHBW   Y1, Y2, Y1
 	VMOVDQU      Y1, 32(AX)
-	VPBROADCASTQ 24(CX)(SI*4), Y1
-	VPBROADCASTQ 32(CX)(SI*4), Y2
-	VPBLENDD     $0xf0, Y2, Y1, Y1
-	VPSRLVQ      k7<>+0(SB), Y1, Y1
-	VPAND        Y0, Y1, Y1
-	VBROADCASTSS 36(BX)(SI*1), Y2
-	VMOVDQU      k78<>+0(SB), Y3
-	VMOVDQU      k79<>+0(SB), Y4
-	VMULPS       Y2, Y3, Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VMULPS       Y2, Y4, Y4
-	VXORPS       k0<>+0(SB), Y4, Y4
-	VCVTPS2PH    $0x00, Y3, X3
-	VCVTPS2PH    $0x00, Y4, X2
-	VINSERTI128  $0x01, X2, Y3, Y3
-	VPSHUFB      k8<>+0(SB), Y3, Y3
-	VPERMQ       $0x88, Y3, Y2
-	VPERMQ       $0xdd, Y3, Y3
-	VPSHUFB      Y1, Y2, Y2
-	VPSHUFB      Y1, Y3, Y1
-	VPUNPCKLBW   Y1, Y2, Y3
-	VMOVDQU      Y3, 64(AX)
-	VPUNPCKHBW   Y1, Y2, Y1
-	VMOVDQU      Y1, 96(AX)
 	PREFETCHT0   1024(AX)
-	PREFETCHT0   1088(AX)
-	ADDQ         $0x00000080, AX
-	ADDQ         $0x00000008, SI
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000004, SI
 	CMPQ         SI, $0x00000020
 	JNE          groups
 	ADDQ         $0x00000088, CX
@@ -5012,6 +4977,8 @@ GLOBL k79<>(SB), RODATA|NOPTR, $32
 // func mxfp4F32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·mxfp4F32AVX2(SB), NOSPLIT, $64-24
+	// a scale s of eight bits, 16 bytes of nibbles q;
+	// x = mxfp4Tables[s][q], rounded to F32.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -5066,6 +5033,8 @@ GLOBL k81<>(SB), RODATA|NOPTR, $32
 // func mxfp4BF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·mxfp4BF16AVX2(SB), NOSPLIT, $32-24
+	// a scale s of eight bits, 16 bytes of nibbles q;
+	// x = mxfp4Tables[s][q], rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -5101,6 +5070,8 @@ block:
 // func mxfp4F16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·mxfp4F16AVX2(SB), NOSPLIT, $64-24
+	// a scale s of eight bits, 16 bytes of nibbles q;
+	// x = mxfp4Tables[s][q], rounded to F16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -5146,6 +5117,8 @@ block:
 // func nvfp4F32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·nvfp4F32AVX2(SB), NOSPLIT, $64-24
+	// four scales s of eight bits, 32 bytes of nibbles q;
+	// x = nvfp4Tables[s][q] for 16 numbers each, rounded to F32.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -5238,6 +5211,8 @@ GLOBL k83<>(SB), RODATA|NOPTR, $32
 // func nvfp4BF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·nvfp4BF16AVX2(SB), NOSPLIT, $32-24
+	// four scales s of eight bits, 32 bytes of nibbles q;
+	// x = nvfp4Tables[s][q] for 16 numbers each, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -5300,6 +5275,8 @@ block:
 // func nvfp4F16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·nvfp4F16AVX2(SB), NOSPLIT, $64-24
+	// four scales s of eight bits, 32 bytes of nibbles q;
+	// x = nvfp4Tables[s][q] for 16 numbers each, rounded to F16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -5386,6 +5363,8 @@ block:
 // func tq1_0F32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·tq1_0F32AVX2(SB), NOSPLIT, $64-24
+	// 52 bytes of five or four digits q in base 3; d float16;
+	// x = d*(q-1), rounded to F32.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -5639,6 +5618,8 @@ GLOBL k89<>(SB), RODATA|NOPTR, $32
 // func tq1_0BF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·tq1_0BF16AVX2(SB), NOSPLIT, $32-24
+	// 52 bytes of five or four digits q in base 3; d float16;
+	// x = d*(q-1), rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -5811,6 +5792,8 @@ GLOBL k90<>(SB), RODATA|NOPTR, $32
 // func tq1_0F16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·tq1_0F16AVX2(SB), NOSPLIT, $64-24
+	// 52 bytes of five or four digits q in base 3; d float16;
+	// x = d*(q-1), rounded to F16.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -5978,6 +5961,8 @@ GLOBL k91<>(SB), RODATA|NOPTR, $32
 // func tq2_0F32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·tq2_0F32AVX2(SB), NOSPLIT, $64-24
+	// 64 bytes of two bits q; d float16;
+	// x = d*(q-1), rounded to F32.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -5996,6 +5981,7 @@ block:
 	XORL         SI, SI
 
 groups:
+	// The scales are ready. Groups of the block, 4 in a round.
 	VMOVDQU    (CX)(SI*1), Y0
 	VPERMQ     $0xd8, Y0, Y0
 	VMOVDQA    Y0, Y2
@@ -6085,6 +6071,8 @@ GLOBL k92<>(SB), RODATA|NOPTR, $32
 // func tq2_0BF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·tq2_0BF16AVX2(SB), NOSPLIT, $32-24
+	// 64 bytes of two bits q; d float16;
+	// x = d*(q-1), rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -6116,6 +6104,7 @@ block:
 	XORL         BX, BX
 
 groups:
+	// The scales are ready. Groups of the block, 4 in a round.
 	VMOVDQU    (CX)(BX*1), Y4
 	VPERMQ     $0xd8, Y4, Y4
 	VMOVDQA    Y4, Y5
@@ -6173,6 +6162,8 @@ GLOBL k93<>(SB), RODATA|NOPTR, $32
 // func tq2_0F16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·tq2_0F16AVX2(SB), NOSPLIT, $64-24
+	// 64 bytes of two bits q; d float16;
+	// x = d*(q-1), rounded to F16.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -6199,6 +6190,7 @@ block:
 	XORL         BX, BX
 
 groups:
+	// The scales are ready. Groups of the block, 4 in a round.
 	VMOVDQU    (CX)(BX*1), Y2
 	VPERMQ     $0xd8, Y2, Y2
 	VMOVDQA    Y2, Y3
@@ -6256,6 +6248,8 @@ GLOBL k94<>(SB), RODATA|NOPTR, $32
 // func q1_0F32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q1_0F32AVX2(SB), NOSPLIT, $64-24
+	// d float16, 128 bits q;
+	// x = d if q is set, else -d, rounded to F32.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -6369,6 +6363,8 @@ GLOBL k95<>(SB), RODATA|NOPTR, $32
 // func q1_0BF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q1_0BF16AVX2(SB), NOSPLIT, $32-24
+	// d float16, 128 bits q;
+	// x = d if q is set, else -d, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -6469,6 +6465,8 @@ GLOBL k97<>(SB), RODATA|NOPTR, $32
 // func q1_0F16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q1_0F16AVX2(SB), NOSPLIT, $64-24
+	// d float16, 128 bits q;
+	// x = d if q is set, else -d, rounded to F16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -6558,6 +6556,8 @@ GLOBL k98<>(SB), RODATA|NOPTR, $32
 // func q2_0F32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q2_0F32AVX2(SB), NOSPLIT, $64-24
+	// d float16, 16 bytes of two bits q;
+	// x = d*(q-1), rounded to F32.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -6641,6 +6641,8 @@ GLOBL k100<>(SB), RODATA|NOPTR, $32
 // func q2_0BF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q2_0BF16AVX2(SB), NOSPLIT, $32-24
+	// d float16, 16 bytes of two bits q;
+	// x = d*(q-1), rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -6709,6 +6711,8 @@ block:
 // func q2_0F16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q2_0F16AVX2(SB), NOSPLIT, $64-24
+	// d float16, 16 bytes of two bits q;
+	// x = d*(q-1), rounded to F16.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -6772,6 +6776,8 @@ block:
 // func iq1_SF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·iq1_SF32AVX2(SB), NOSPLIT, $192-24
+	// d float16; 32 low bytes of indices i; eight words: high bits, a scale s of three bits, a sign;
+	// x = d*(2s+1) * (iq1Grid[i] +- 1/8), eight numbers for each i, rounded to F32.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -6819,6 +6825,7 @@ block:
 	XORL         DI, DI
 
 groups:
+	// The scales are ready. Groups of the block, 4 in a round.
 	MOVWQZX      32(BX)(DI*4), R8
 	MOVWQZX      34(BX)(DI*4), R9
 	MOVWQZX      36(BX)(DI*4), R10
@@ -7014,6 +7021,8 @@ GLOBL k105<>(SB), RODATA|NOPTR, $32
 // func iq1_SBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·iq1_SBF16AVX2(SB), NOSPLIT, $192-24
+	// d float16; 32 low bytes of indices i; eight words: high bits, a scale s of three bits, a sign;
+	// x = d*(2s+1) * (iq1Grid[i] +- 1/8), eight numbers for each i, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -7088,6 +7097,7 @@ block:
 	XORL         DI, DI
 
 groups:
+	// The scales are ready. Groups of the block, 1 in a round.
 	MOVWQZX      (BX)(DI*4), R8
 	MOVWQZX      2(BX)(DI*4), R9
 	MOVWQZX      4(BX)(DI*4), R10
@@ -7097,37 +7107,18 @@ groups:
 	VMOVQ        (SI)(R9*8), X2
 	VMOVHPS      (SI)(R11*8), X2, X2
 	VINSERTI128  $0x01, X2, Y6, Y2
-	MOVWQZX      8(BX)(DI*4), R8
-	MOVWQZX      10(BX)(DI*4), R9
-	MOVWQZX      12(BX)(DI*4), R10
-	MOVWQZX      14(BX)(DI*4), R11
-	VMOVQ        (SI)(R8*8), X6
-	VMOVHPS      (SI)(R10*8), X6, X6
-	VMOVQ        (SI)(R9*8), X3
-	VMOVHPS      (SI)(R11*8), X3, X3
-	VINSERTI128  $0x01, X3, Y6, Y3
 	VPADDB       k47<>+0(SB), Y2, Y2
-	VPBROADCASTD 96(BX)(DI*2), Y4
-	VPBROADCASTD 128(BX)(DI*2), Y5
-	VPSHUFB      Y2, Y4, Y4
-	VPSHUFB      Y2, Y5, Y2
-	VPUNPCKLBW   Y2, Y4, Y5
-	VMOVDQU      Y5, (AX)
-	VPUNPCKHBW   Y2, Y4, Y2
+	VPBROADCASTD 96(BX)(DI*2), Y3
+	VPBROADCASTD 128(BX)(DI*2), Y4
+	VPSHUFB      Y2, Y3, Y3
+	VPSHUFB      Y2, Y4, Y2
+	VPUNPCKLBW   Y2, Y3, Y4
+	VMOVDQU      Y4, (AX)
+	VPUNPCKHBW   Y2, Y3, Y2
 	VMOVDQU      Y2, 32(AX)
-	VPADDB       k47<>+0(SB), Y3, Y3
-	VPBROADCASTD 100(BX)(DI*2), Y2
-	VPBROADCASTD 132(BX)(DI*2), Y4
-	VPSHUFB      Y3, Y2, Y2
-	VPSHUFB      Y3, Y4, Y3
-	VPUNPCKLBW   Y3, Y2, Y4
-	VMOVDQU      Y4, 64(AX)
-	VPUNPCKHBW   Y3, Y2, Y2
-	VMOVDQU      Y2, 96(AX)
 	PREFETCHT0   1024(AX)
-	PREFETCHT0   1088(AX)
-	ADDQ         $0x00000080, AX
-	ADDQ         $0x00000004, DI
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000002, DI
 	CMPQ         DI, $0x00000010
 	JNE          groups
 	ADDQ         $0x00000032, CX
@@ -7163,6 +7154,8 @@ GLOBL k109<>(SB), RODATA|NOPTR, $32
 // func iq1_SF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·iq1_SF16AVX2(SB), NOSPLIT, $192-24
+	// d float16; 32 low bytes of indices i; eight words: high bits, a scale s of three bits, a sign;
+	// x = d*(2s+1) * (iq1Grid[i] +- 1/8), eight numbers for each i, rounded to F16.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -7210,6 +7203,7 @@ block:
 	XORL         DI, DI
 
 groups:
+	// The scales are ready. Groups of the block, 4 in a round.
 	MOVWQZX      32(BX)(DI*4), R8
 	MOVWQZX      34(BX)(DI*4), R9
 	MOVWQZX      36(BX)(DI*4), R10
@@ -7387,6 +7381,8 @@ groups:
 // func iq1_MF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C, MMX+
 TEXT ·iq1_MF32AVX2(SB), NOSPLIT, $192-24
+	// 32 low bytes of indices i; 16 bytes of high bits and signs; d and 16 scales s in four words;
+	// x = d*(2s+1) * (iq1Grid[i] +- 1/8), eight numbers for each i, rounded to F32.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -7449,6 +7445,7 @@ block:
 	XORL         DI, DI
 
 groups:
+	// The scales are ready. Groups of the block, 4 in a round.
 	MOVWQZX      32(BX)(DI*4), R8
 	MOVWQZX      34(BX)(DI*4), R9
 	MOVWQZX      36(BX)(DI*4), R10
@@ -7664,6 +7661,8 @@ GLOBL k114<>(SB), RODATA|NOPTR, $32
 // func iq1_MBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C, MMX+
 TEXT ·iq1_MBF16AVX2(SB), NOSPLIT, $416-24
+	// 32 low bytes of indices i; 16 bytes of high bits and signs; d and 16 scales s in four words;
+	// x = d*(2s+1) * (iq1Grid[i] +- 1/8), eight numbers for each i, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -7824,6 +7823,7 @@ block:
 	XORL         DI, DI
 
 groups:
+	// The scales are ready. Groups of the block, 4 in a round.
 	MOVWQZX        (BX)(DI*4), R8
 	MOVWQZX        2(BX)(DI*4), R9
 	MOVWQZX        4(BX)(DI*4), R10
@@ -7937,6 +7937,8 @@ groups:
 // func iq1_MF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C, MMX+
 TEXT ·iq1_MF16AVX2(SB), NOSPLIT, $192-24
+	// 32 low bytes of indices i; 16 bytes of high bits and signs; d and 16 scales s in four words;
+	// x = d*(2s+1) * (iq1Grid[i] +- 1/8), eight numbers for each i, rounded to F16.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -7999,6 +8001,7 @@ block:
 	XORL         DI, DI
 
 groups:
+	// The scales are ready. Groups of the block, 4 in a round.
 	MOVWQZX      32(BX)(DI*4), R8
 	MOVWQZX      34(BX)(DI*4), R9
 	MOVWQZX      36(BX)(DI*4), R10
@@ -8196,6 +8199,8 @@ groups:
 // func iq2_XXSF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·iq2_XXSF32AVX2(SB), NOSPLIT, $128-24
+	// d float16; eight times four indices i, four sets of seven signs, a scale s of four bits;
+	// x = d*(1/2+s)/4 * iq2xxsGrid[i] with the signs, rounded to F32.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -8241,6 +8246,7 @@ block:
 	XORL         DI, DI
 
 groups:
+	// The scales are ready. Groups of the block, 1 in a round.
 	MOVBQZX      2(CX)(DI*4), R8
 	MOVBQZX      3(CX)(DI*4), R9
 	MOVBQZX      4(CX)(DI*4), R10
@@ -8250,77 +8256,38 @@ groups:
 	VMOVQ        (SI)(R9*8), X2
 	VMOVHPS      (SI)(R11*8), X2, X2
 	VINSERTI128  $0x01, X2, Y5, Y2
-	MOVBQZX      10(CX)(DI*4), R8
-	MOVBQZX      11(CX)(DI*4), R9
-	MOVBQZX      12(CX)(DI*4), R10
-	MOVBQZX      13(CX)(DI*4), R11
-	VMOVQ        (SI)(R8*8), X5
-	VMOVHPS      (SI)(R10*8), X5, X5
-	VMOVQ        (SI)(R9*8), X3
-	VMOVHPS      (SI)(R11*8), X3, X3
-	VINSERTI128  $0x01, X3, Y5, Y3
-	VPBROADCASTD 64(BX)(DI*2), Y4
-	VPSHUFB      Y0, Y4, Y4
-	VPAND        Y1, Y4, Y4
-	VPCMPEQB     Y1, Y4, Y4
-	VPXOR        Y4, Y2, Y2
-	VPSUBB       Y4, Y2, Y2
-	VBROADCASTSS 32(BX)(DI*2), Y4
+	VPBROADCASTD 64(BX)(DI*2), Y3
+	VPSHUFB      Y0, Y3, Y3
+	VPAND        Y1, Y3, Y3
+	VPCMPEQB     Y1, Y3, Y3
+	VPXOR        Y3, Y2, Y2
+	VPSUBB       Y3, Y2, Y2
+	VBROADCASTSS 32(BX)(DI*2), Y3
 	VMOVDQU      Y2, (BX)
 	VPMOVSXBD    (BX), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
+	VMULPS       Y3, Y2, Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, (AX)
 	VPMOVSXBD    16(BX), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
+	VMULPS       Y3, Y2, Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 32(AX)
 	VPMOVSXBD    8(BX), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
+	VMULPS       Y3, Y2, Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 64(AX)
 	VPMOVSXBD    24(BX), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
+	VMULPS       Y3, Y2, Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 96(AX)
-	VPBROADCASTD 68(BX)(DI*2), Y2
-	VPSHUFB      Y0, Y2, Y2
-	VPAND        Y1, Y2, Y2
-	VPCMPEQB     Y1, Y2, Y2
-	VPXOR        Y2, Y3, Y3
-	VPSUBB       Y2, Y3, Y3
-	VBROADCASTSS 36(BX)(DI*2), Y2
-	VMOVDQU      Y3, (BX)
-	VPMOVSXBD    (BX), Y3
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, 128(AX)
-	VPMOVSXBD    16(BX), Y3
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, 160(AX)
-	VPMOVSXBD    8(BX), Y3
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, 192(AX)
-	VPMOVSXBD    24(BX), Y3
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, 224(AX)
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
-	PREFETCHT0   1152(AX)
-	PREFETCHT0   1216(AX)
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x00000004, DI
+	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000002, DI
 	CMPQ         DI, $0x00000010
 	JNE          groups
 	ADDQ         $0x00000042, CX
@@ -8374,6 +8341,8 @@ GLOBL k121<>(SB), RODATA|NOPTR, $32
 // func iq2_XXSBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·iq2_XXSBF16AVX2(SB), NOSPLIT, $160-24
+	// d float16; eight times four indices i, four sets of seven signs, a scale s of four bits;
+	// x = d*(1/2+s)/4 * iq2xxsGrid[i] with the signs, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -8445,6 +8414,7 @@ block:
 	XORL         DI, DI
 
 groups:
+	// The scales are ready. Groups of the block, 2 in a round.
 	MOVBQZX      2(CX)(DI*4), R8
 	MOVBQZX      3(CX)(DI*4), R9
 	MOVBQZX      4(CX)(DI*4), R10
@@ -8524,6 +8494,8 @@ GLOBL k124<>(SB), RODATA|NOPTR, $32
 // func iq2_XXSF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·iq2_XXSF16AVX2(SB), NOSPLIT, $128-24
+	// d float16; eight times four indices i, four sets of seven signs, a scale s of four bits;
+	// x = d*(1/2+s)/4 * iq2xxsGrid[i] with the signs, rounded to F16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -8569,6 +8541,7 @@ block:
 	XORL         DI, DI
 
 groups:
+	// The scales are ready. Groups of the block, 2 in a round.
 	MOVBQZX      2(CX)(DI*4), R8
 	MOVBQZX      3(CX)(DI*4), R9
 	MOVBQZX      4(CX)(DI*4), R10
@@ -8666,6 +8639,8 @@ groups:
 // func iq2_XSF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C, MMX+
 TEXT ·iq2_XSF32AVX2(SB), NOSPLIT, $224-24
+	// d float16; 32 words: an index i of nine bits, seven signs; 16 scales s of four bits;
+	// x = d*(1/2+s)/4 * iq2xsGrid[i] with the signs, rounded to F32.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -8724,6 +8699,7 @@ block:
 	XORL         DI, DI
 
 groups:
+	// The scales are ready. Groups of the block, 1 in a round.
 	MOVWQZX      32(BX)(DI*4), R8
 	MOVWQZX      34(BX)(DI*4), R9
 	MOVWQZX      36(BX)(DI*4), R10
@@ -8733,79 +8709,39 @@ groups:
 	VMOVQ        (SI)(R9*8), X2
 	VMOVHPS      (SI)(R11*8), X2, X2
 	VINSERTI128  $0x01, X2, Y4, Y2
-	MOVWQZX      40(BX)(DI*4), R8
-	MOVWQZX      42(BX)(DI*4), R9
-	MOVWQZX      44(BX)(DI*4), R10
-	MOVWQZX      46(BX)(DI*4), R11
-	VMOVQ        (SI)(R8*8), X4
-	VMOVHPS      (SI)(R10*8), X4, X4
-	VMOVQ        (SI)(R9*8), X3
-	VMOVHPS      (SI)(R11*8), X3, X3
-	VINSERTI128  $0x01, X3, Y4, Y3
-	VPBROADCASTD 96(BX)(DI*2), Y5
-	VPSHUFB      Y0, Y5, Y5
-	VPAND        Y1, Y5, Y5
-	VPCMPEQB     Y1, Y5, Y5
-	VPXOR        Y5, Y2, Y2
-	VPSUBB       Y5, Y2, Y2
-	VBROADCASTSS 128(BX)(DI*4), Y5
-	VBROADCASTSS 132(BX)(DI*4), Y6
+	VPBROADCASTD 96(BX)(DI*2), Y3
+	VPSHUFB      Y0, Y3, Y3
+	VPAND        Y1, Y3, Y3
+	VPCMPEQB     Y1, Y3, Y3
+	VPXOR        Y3, Y2, Y2
+	VPSUBB       Y3, Y2, Y2
+	VBROADCASTSS 128(BX)(DI*4), Y3
+	VBROADCASTSS 132(BX)(DI*4), Y5
 	VMOVDQU      Y2, (BX)
 	VPMOVSXBD    (BX), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y5, Y2, Y2
+	VMULPS       Y3, Y2, Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, (AX)
 	VPMOVSXBD    16(BX), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y5, Y2, Y2
+	VMULPS       Y3, Y2, Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 32(AX)
 	VPMOVSXBD    8(BX), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y6, Y2, Y2
+	VMULPS       Y5, Y2, Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 64(AX)
 	VPMOVSXBD    24(BX), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y6, Y2, Y2
+	VMULPS       Y5, Y2, Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 96(AX)
-	VPBROADCASTD 100(BX)(DI*2), Y2
-	VPSHUFB      Y0, Y2, Y2
-	VPAND        Y1, Y2, Y2
-	VPCMPEQB     Y1, Y2, Y2
-	VPXOR        Y2, Y3, Y3
-	VPSUBB       Y2, Y3, Y3
-	VBROADCASTSS 136(BX)(DI*4), Y2
-	VBROADCASTSS 140(BX)(DI*4), Y5
-	VMOVDQU      Y3, (BX)
-	VPMOVSXBD    (BX), Y3
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, 128(AX)
-	VPMOVSXBD    16(BX), Y3
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, 160(AX)
-	VPMOVSXBD    8(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y5, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 192(AX)
-	VPMOVSXBD    24(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y5, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 224(AX)
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
-	PREFETCHT0   1152(AX)
-	PREFETCHT0   1216(AX)
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x00000004, DI
+	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000002, DI
 	CMPQ         DI, $0x00000010
 	JNE          groups
 	ADDQ         $0x0000004a, CX
@@ -8823,6 +8759,8 @@ GLOBL k125<>(SB), RODATA|NOPTR, $32
 // func iq2_XSBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C, MMX+
 TEXT ·iq2_XSBF16AVX2(SB), NOSPLIT, $320-24
+	// d float16; 32 words: an index i of nine bits, seven signs; 16 scales s of four bits;
+	// x = d*(1/2+s)/4 * iq2xsGrid[i] with the signs, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -8929,6 +8867,7 @@ block:
 	XORL         DI, DI
 
 groups:
+	// The scales are ready. Groups of the block, 2 in a round.
 	MOVWQZX      (BX)(DI*4), R8
 	MOVWQZX      2(BX)(DI*4), R9
 	MOVWQZX      4(BX)(DI*4), R10
@@ -8992,6 +8931,8 @@ groups:
 // func iq2_XSF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C, MMX+
 TEXT ·iq2_XSF16AVX2(SB), NOSPLIT, $224-24
+	// d float16; 32 words: an index i of nine bits, seven signs; 16 scales s of four bits;
+	// x = d*(1/2+s)/4 * iq2xsGrid[i] with the signs, rounded to F16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -9050,6 +8991,7 @@ block:
 	XORL         DI, DI
 
 groups:
+	// The scales are ready. Groups of the block, 2 in a round.
 	MOVWQZX      32(BX)(DI*4), R8
 	MOVWQZX      34(BX)(DI*4), R9
 	MOVWQZX      36(BX)(DI*4), R10
@@ -9149,6 +9091,8 @@ groups:
 // func iq2_SF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C, MMX+
 TEXT ·iq2_SF32AVX2(SB), NOSPLIT, $192-24
+	// d float16; 32 low bytes of indices i; 32 sets of signs; high bits; 16 scales s of four bits;
+	// x = d*(1/2+s)/4 * iq2sGrid[i] with the signs, rounded to F32.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -9206,6 +9150,7 @@ block:
 	XORL         DI, DI
 
 groups:
+	// The scales are ready. Groups of the block, 1 in a round.
 	MOVWQZX      32(BX)(DI*4), R8
 	MOVWQZX      34(BX)(DI*4), R9
 	MOVWQZX      36(BX)(DI*4), R10
@@ -9215,79 +9160,39 @@ groups:
 	VMOVQ        (SI)(R9*8), X2
 	VMOVHPS      (SI)(R11*8), X2, X2
 	VINSERTI128  $0x01, X2, Y6, Y2
-	MOVWQZX      40(BX)(DI*4), R8
-	MOVWQZX      42(BX)(DI*4), R9
-	MOVWQZX      44(BX)(DI*4), R10
-	MOVWQZX      46(BX)(DI*4), R11
-	VMOVQ        (SI)(R8*8), X6
-	VMOVHPS      (SI)(R10*8), X6, X6
-	VMOVQ        (SI)(R9*8), X3
-	VMOVHPS      (SI)(R11*8), X3, X3
-	VINSERTI128  $0x01, X3, Y6, Y3
-	VPBROADCASTD 34(CX)(DI*2), Y4
-	VPSHUFB      Y0, Y4, Y4
-	VPAND        Y1, Y4, Y4
-	VPCMPEQB     Y1, Y4, Y4
-	VPXOR        Y4, Y2, Y2
-	VPSUBB       Y4, Y2, Y2
-	VBROADCASTSS 96(BX)(DI*4), Y4
-	VBROADCASTSS 100(BX)(DI*4), Y5
+	VPBROADCASTD 34(CX)(DI*2), Y3
+	VPSHUFB      Y0, Y3, Y3
+	VPAND        Y1, Y3, Y3
+	VPCMPEQB     Y1, Y3, Y3
+	VPXOR        Y3, Y2, Y2
+	VPSUBB       Y3, Y2, Y2
+	VBROADCASTSS 96(BX)(DI*4), Y3
+	VBROADCASTSS 100(BX)(DI*4), Y4
 	VMOVDQU      Y2, (BX)
 	VPMOVSXBD    (BX), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
+	VMULPS       Y3, Y2, Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, (AX)
 	VPMOVSXBD    16(BX), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
+	VMULPS       Y3, Y2, Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 32(AX)
 	VPMOVSXBD    8(BX), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y5, Y2, Y2
+	VMULPS       Y4, Y2, Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 64(AX)
 	VPMOVSXBD    24(BX), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y5, Y2, Y2
+	VMULPS       Y4, Y2, Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 96(AX)
-	VPBROADCASTD 38(CX)(DI*2), Y2
-	VPSHUFB      Y0, Y2, Y2
-	VPAND        Y1, Y2, Y2
-	VPCMPEQB     Y1, Y2, Y2
-	VPXOR        Y2, Y3, Y3
-	VPSUBB       Y2, Y3, Y3
-	VBROADCASTSS 104(BX)(DI*4), Y2
-	VBROADCASTSS 108(BX)(DI*4), Y4
-	VMOVDQU      Y3, (BX)
-	VPMOVSXBD    (BX), Y3
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, 128(AX)
-	VPMOVSXBD    16(BX), Y3
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, 160(AX)
-	VPMOVSXBD    8(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 192(AX)
-	VPMOVSXBD    24(BX), Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 224(AX)
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
-	PREFETCHT0   1152(AX)
-	PREFETCHT0   1216(AX)
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x00000004, DI
+	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000002, DI
 	CMPQ         DI, $0x00000010
 	JNE          groups
 	ADDQ         $0x00000052, CX
@@ -9317,6 +9222,8 @@ GLOBL k128<>(SB), RODATA|NOPTR, $32
 // func iq2_SBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C, MMX+
 TEXT ·iq2_SBF16AVX2(SB), NOSPLIT, $288-24
+	// d float16; 32 low bytes of indices i; 32 sets of signs; high bits; 16 scales s of four bits;
+	// x = d*(1/2+s)/4 * iq2sGrid[i] with the signs, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -9422,6 +9329,7 @@ block:
 	XORL         DI, DI
 
 groups:
+	// The scales are ready. Groups of the block, 2 in a round.
 	MOVWQZX      (BX)(DI*4), R8
 	MOVWQZX      2(BX)(DI*4), R9
 	MOVWQZX      4(BX)(DI*4), R10
@@ -9485,6 +9393,8 @@ groups:
 // func iq2_SF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C, MMX+
 TEXT ·iq2_SF16AVX2(SB), NOSPLIT, $192-24
+	// d float16; 32 low bytes of indices i; 32 sets of signs; high bits; 16 scales s of four bits;
+	// x = d*(1/2+s)/4 * iq2sGrid[i] with the signs, rounded to F16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -9542,6 +9452,7 @@ block:
 	XORL         DI, DI
 
 groups:
+	// The scales are ready. Groups of the block, 2 in a round.
 	MOVWQZX      32(BX)(DI*4), R8
 	MOVWQZX      34(BX)(DI*4), R9
 	MOVWQZX      36(BX)(DI*4), R10
@@ -9641,6 +9552,8 @@ groups:
 // func iq3_XXSF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·iq3_XXSF32AVX2(SB), NOSPLIT, $128-24
+	// d float16; 64 indices i; eight times four sets of seven signs and a scale s of four bits;
+	// x = d*(1/2+s)/2 * iq3xxsGrid[i] with the signs, four numbers for each i, rounded to F32.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -9683,6 +9596,7 @@ block:
 	XORL         DI, DI
 
 groups:
+	// The scales are ready. Groups of the block, 2 in a round.
 	MOVBQZX      2(CX)(DI*4), R8
 	VMOVD        (SI)(R8*4), X6
 	MOVBQZX      3(CX)(DI*4), R8
@@ -9790,6 +9704,8 @@ groups:
 // func iq3_XXSBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·iq3_XXSBF16AVX2(SB), NOSPLIT, $224-24
+	// d float16; 64 indices i; eight times four sets of seven signs and a scale s of four bits;
+	// x = d*(1/2+s)/2 * iq3xxsGrid[i] with the signs, four numbers for each i, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -9896,6 +9812,7 @@ block:
 	XORL         DI, DI
 
 groups:
+	// The scales are ready. Groups of the block, 4 in a round.
 	MOVBQZX      2(CX)(DI*4), R8
 	VMOVD        (SI)(R8*4), X8
 	MOVBQZX      3(CX)(DI*4), R8
@@ -10085,6 +10002,8 @@ GLOBL k136<>(SB), RODATA|NOPTR, $32
 // func iq3_XXSF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·iq3_XXSF16AVX2(SB), NOSPLIT, $128-24
+	// d float16; 64 indices i; eight times four sets of seven signs and a scale s of four bits;
+	// x = d*(1/2+s)/2 * iq3xxsGrid[i] with the signs, four numbers for each i, rounded to F16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -10127,6 +10046,7 @@ block:
 	XORL         DI, DI
 
 groups:
+	// The scales are ready. Groups of the block, 2 in a round.
 	MOVBQZX      2(CX)(DI*4), R8
 	VMOVD        (SI)(R8*4), X6
 	MOVBQZX      3(CX)(DI*4), R8
@@ -10240,6 +10160,8 @@ groups:
 // func iq3_SF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C, MMX+
 TEXT ·iq3_SF32AVX2(SB), NOSPLIT, $224-24
+	// d float16; 64 low bytes of indices i; high bits; 32 sets of signs; eight scales s of four bits;
+	// x = d*(2s+1) * iq3sGrid[i] with the signs, four numbers for each i, rounded to F32.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -10298,6 +10220,7 @@ block:
 	XORL         DI, DI
 
 groups:
+	// The scales are ready. Groups of the block, 1 in a round.
 	MOVWQZX      32(BX)(DI*8), R8
 	VMOVD        (SI)(R8*4), X6
 	MOVWQZX      34(BX)(DI*8), R8
@@ -10315,85 +10238,38 @@ groups:
 	MOVWQZX      46(BX)(DI*8), R8
 	VPINSRD      $0x03, (SI)(R8*4), X2, X2
 	VINSERTI128  $0x01, X2, Y6, Y2
-	MOVWQZX      48(BX)(DI*8), R8
-	VMOVD        (SI)(R8*4), X6
-	MOVWQZX      50(BX)(DI*8), R8
-	VPINSRD      $0x01, (SI)(R8*4), X6, X6
-	MOVWQZX      56(BX)(DI*8), R8
-	VPINSRD      $0x02, (SI)(R8*4), X6, X6
-	MOVWQZX      58(BX)(DI*8), R8
-	VPINSRD      $0x03, (SI)(R8*4), X6, X6
-	MOVWQZX      52(BX)(DI*8), R8
-	VMOVD        (SI)(R8*4), X3
-	MOVWQZX      54(BX)(DI*8), R8
-	VPINSRD      $0x01, (SI)(R8*4), X3, X3
-	MOVWQZX      60(BX)(DI*8), R8
-	VPINSRD      $0x02, (SI)(R8*4), X3, X3
-	MOVWQZX      62(BX)(DI*8), R8
-	VPINSRD      $0x03, (SI)(R8*4), X3, X3
-	VINSERTI128  $0x01, X3, Y6, Y3
-	VPBROADCASTD 74(CX)(DI*2), Y4
-	VPSHUFB      Y0, Y4, Y4
-	VPAND        Y1, Y4, Y4
-	VPCMPEQB     Y1, Y4, Y4
-	VPXOR        Y4, Y2, Y2
-	VPSUBB       Y4, Y2, Y2
-	VBROADCASTSS 160(BX)(DI*2), Y4
+	VPBROADCASTD 74(CX)(DI*2), Y3
+	VPSHUFB      Y0, Y3, Y3
+	VPAND        Y1, Y3, Y3
+	VPCMPEQB     Y1, Y3, Y3
+	VPXOR        Y3, Y2, Y2
+	VPSUBB       Y3, Y2, Y2
+	VBROADCASTSS 160(BX)(DI*2), Y3
 	VMOVDQU      Y2, (BX)
 	VPMOVSXBD    (BX), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
+	VMULPS       Y3, Y2, Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, (AX)
 	VPMOVSXBD    16(BX), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
+	VMULPS       Y3, Y2, Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 32(AX)
 	VPMOVSXBD    8(BX), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
+	VMULPS       Y3, Y2, Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 64(AX)
 	VPMOVSXBD    24(BX), Y2
 	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y4, Y2, Y2
+	VMULPS       Y3, Y2, Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 96(AX)
-	VPBROADCASTD 78(CX)(DI*2), Y2
-	VPSHUFB      Y0, Y2, Y2
-	VPAND        Y1, Y2, Y2
-	VPCMPEQB     Y1, Y2, Y2
-	VPXOR        Y2, Y3, Y3
-	VPSUBB       Y2, Y3, Y3
-	VBROADCASTSS 164(BX)(DI*2), Y2
-	VMOVDQU      Y3, (BX)
-	VPMOVSXBD    (BX), Y3
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, 128(AX)
-	VPMOVSXBD    16(BX), Y3
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, 160(AX)
-	VPMOVSXBD    8(BX), Y3
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, 192(AX)
-	VPMOVSXBD    24(BX), Y3
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, 224(AX)
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
-	PREFETCHT0   1152(AX)
-	PREFETCHT0   1216(AX)
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x00000004, DI
+	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000002, DI
 	CMPQ         DI, $0x00000010
 	JNE          groups
 	ADDQ         $0x0000006e, CX
@@ -10423,6 +10299,8 @@ GLOBL k139<>(SB), RODATA|NOPTR, $32
 // func iq3_SBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C, MMX+
 TEXT ·iq3_SBF16AVX2(SB), NOSPLIT, $320-24
+	// d float16; 64 low bytes of indices i; high bits; 32 sets of signs; eight scales s of four bits;
+	// x = d*(2s+1) * iq3sGrid[i] with the signs, four numbers for each i, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -10545,6 +10423,7 @@ block:
 	XORL         DI, DI
 
 groups:
+	// The scales are ready. Groups of the block, 4 in a round.
 	MOVWQZX      (BX)(DI*8), R8
 	VMOVD        (SI)(R8*4), X8
 	MOVWQZX      2(BX)(DI*8), R8
@@ -10710,6 +10589,8 @@ GLOBL k143<>(SB), RODATA|NOPTR, $32
 // func iq3_SF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C, MMX+
 TEXT ·iq3_SF16AVX2(SB), NOSPLIT, $224-24
+	// d float16; 64 low bytes of indices i; high bits; 32 sets of signs; eight scales s of four bits;
+	// x = d*(2s+1) * iq3sGrid[i] with the signs, four numbers for each i, rounded to F16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -10768,6 +10649,7 @@ block:
 	XORL         DI, DI
 
 groups:
+	// The scales are ready. Groups of the block, 2 in a round.
 	MOVWQZX      32(BX)(DI*8), R8
 	VMOVD        (SI)(R8*4), X6
 	MOVWQZX      34(BX)(DI*8), R8
@@ -11244,6 +11126,8 @@ more:
 // func bytesScaleF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·bytesScaleF32AVX2(SB), NOSPLIT, $64-64
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = q*a[r], rounded to F32.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -11258,6 +11142,7 @@ TEXT ·bytesScaleF32AVX2(SB), NOSPLIT, $64-64
 	MOVQ         n+56(FP), DI
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ         chunks+48(FP), SI
 	MOVL         (DX), R8
 	ANDL         $0x7fffffff, R8
@@ -11310,6 +11195,7 @@ done:
 	RET
 
 exact:
+	// A run that is not ordinary.
 	VMOVDQU      k43<>+0(SB), Y4
 	VBROADCASTSS (DX), Y2
 	VANDPS       k145<>+0(SB), Y2, Y3
@@ -11389,6 +11275,8 @@ GLOBL k145<>(SB), RODATA|NOPTR, $32
 // func bytesScaleBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·bytesScaleBF16AVX2(SB), NOSPLIT, $0-64
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = q*a[r], rounded to BF16.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -11403,6 +11291,7 @@ TEXT ·bytesScaleBF16AVX2(SB), NOSPLIT, $0-64
 	MOVQ         n+56(FP), DI
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ         chunks+48(FP), SI
 	MOVL         (DX), R8
 	ANDL         $0x7fffffff, R8
@@ -11464,6 +11353,7 @@ done:
 	RET
 
 exact:
+	// A run that is not ordinary.
 	VMOVDQU      k43<>+0(SB), Y6
 	VBROADCASTSS (DX), Y4
 	VANDPS       k145<>+0(SB), Y4, Y5
@@ -11540,6 +11430,8 @@ exactChunk:
 // func bytesScaleF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·bytesScaleF16AVX2(SB), NOSPLIT, $64-64
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = q*a[r], rounded to F16.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -11554,6 +11446,7 @@ TEXT ·bytesScaleF16AVX2(SB), NOSPLIT, $64-64
 	MOVQ         n+56(FP), DI
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ         chunks+48(FP), SI
 	MOVL         (DX), R8
 	ANDL         $0x7fffffff, R8
@@ -11609,6 +11502,7 @@ done:
 	RET
 
 exact:
+	// A run that is not ordinary.
 	VMOVDQU      k43<>+0(SB), Y4
 	VBROADCASTSS (DX), Y2
 	VANDPS       k145<>+0(SB), Y2, Y3
@@ -11679,6 +11573,8 @@ exactChunk:
 // func bytesShiftF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·bytesShiftF32AVX2(SB), NOSPLIT, $64-64
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = (q - b[r]) * a[r], rounded to F32.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -11694,6 +11590,7 @@ TEXT ·bytesShiftF32AVX2(SB), NOSPLIT, $64-64
 	MOVQ         n+56(FP), R9
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ         chunks+48(FP), R8
 	MOVL         (DX), R10
 	ANDL         $0x7fffffff, R10
@@ -11793,6 +11690,7 @@ fromZero:
 	JMP        done
 
 exact:
+	// A run that is not ordinary.
 	VBROADCASTSS (DX), Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
@@ -11875,6 +11773,8 @@ exactChunk:
 // func bytesShiftBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·bytesShiftBF16AVX2(SB), NOSPLIT, $0-64
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = (q - b[r]) * a[r], rounded to BF16.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -11889,6 +11789,7 @@ TEXT ·bytesShiftBF16AVX2(SB), NOSPLIT, $0-64
 	MOVQ         n+56(FP), R9
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ         chunks+48(FP), R8
 	MOVL         (DX), R10
 	ANDL         $0x7fffffff, R10
@@ -12008,6 +11909,7 @@ fromZero:
 	JMP        done
 
 exact:
+	// A run that is not ordinary.
 	VBROADCASTSS (DX), Y3
 	VXORPS       k0<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
@@ -12099,6 +12001,8 @@ exactChunk:
 // func bytesShiftF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·bytesShiftF16AVX2(SB), NOSPLIT, $64-64
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = (q - b[r]) * a[r], rounded to F16.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -12114,6 +12018,7 @@ TEXT ·bytesShiftF16AVX2(SB), NOSPLIT, $64-64
 	MOVQ         n+56(FP), R9
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ         chunks+48(FP), R8
 	MOVL         (DX), R10
 	ANDL         $0x7fffffff, R10
@@ -12219,6 +12124,7 @@ fromZero:
 	JMP        done
 
 exact:
+	// A run that is not ordinary.
 	VBROADCASTSS (DX), Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
@@ -12304,6 +12210,8 @@ exactChunk:
 // func bytesAffineF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·bytesAffineF32AVX2(SB), NOSPLIT, $64-64
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = q*a[r] + b[r], rounded to F32.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -12318,6 +12226,7 @@ TEXT ·bytesAffineF32AVX2(SB), NOSPLIT, $64-64
 	MOVQ         n+56(FP), R9
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ         chunks+48(FP), R8
 	MOVL         (DX), R10
 	ANDL         $0x7fffffff, R10
@@ -12424,6 +12333,7 @@ fromZero:
 	JMP        done
 
 exact:
+	// A run that is not ordinary.
 	VBROADCASTSS (DX), Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
 	VBLENDVPS    Y2, k19<>+0(SB), Y1, Y1
@@ -12509,6 +12419,8 @@ exactChunk:
 // func bytesAffineBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·bytesAffineBF16AVX2(SB), NOSPLIT, $0-64
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = q*a[r] + b[r], rounded to BF16.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -12523,6 +12435,7 @@ TEXT ·bytesAffineBF16AVX2(SB), NOSPLIT, $0-64
 	MOVQ         n+56(FP), R9
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ         chunks+48(FP), R8
 	MOVL         (DX), R10
 	ANDL         $0x7fffffff, R10
@@ -12653,6 +12566,7 @@ fromZero:
 	JMP        done
 
 exact:
+	// A run that is not ordinary.
 	VBROADCASTSS (DX), Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k19<>+0(SB), Y3, Y3
@@ -12749,6 +12663,8 @@ exactChunk:
 // func bytesAffineF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·bytesAffineF16AVX2(SB), NOSPLIT, $64-64
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = q*a[r] + b[r], rounded to F16.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -12763,6 +12679,7 @@ TEXT ·bytesAffineF16AVX2(SB), NOSPLIT, $64-64
 	MOVQ         n+56(FP), R9
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ         chunks+48(FP), R8
 	MOVL         (DX), R10
 	ANDL         $0x7fffffff, R10
@@ -12875,6 +12792,7 @@ fromZero:
 	JMP        done
 
 exact:
+	// A run that is not ordinary.
 	VBROADCASTSS (DX), Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
 	VBLENDVPS    Y2, k19<>+0(SB), Y1, Y1
@@ -12963,6 +12881,8 @@ exactChunk:
 // func bytesTwiceF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·bytesTwiceF32AVX2(SB), NOSPLIT, $64-64
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = q*a[r] * last, rounded to F32.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -12980,6 +12900,7 @@ TEXT ·bytesTwiceF32AVX2(SB), NOSPLIT, $64-64
 	MOVQ         n+56(FP), DI
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ         chunks+48(FP), SI
 	MOVL         (DX), R8
 	ANDL         $0x7fffffff, R8
@@ -13036,6 +12957,7 @@ done:
 	RET
 
 exact:
+	// A run that is not ordinary.
 	VMOVDQU      k43<>+0(SB), Y4
 	VBROADCASTSS (DX), Y3
 	VANDPS       k145<>+0(SB), Y3, Y5
@@ -13107,6 +13029,8 @@ exactChunk:
 // func bytesTwiceBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·bytesTwiceBF16AVX2(SB), NOSPLIT, $0-64
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = q*a[r] * last, rounded to BF16.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -13124,6 +13048,7 @@ TEXT ·bytesTwiceBF16AVX2(SB), NOSPLIT, $0-64
 	MOVQ         n+56(FP), DI
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ         chunks+48(FP), SI
 	MOVL         (DX), R8
 	ANDL         $0x7fffffff, R8
@@ -13189,6 +13114,7 @@ done:
 	RET
 
 exact:
+	// A run that is not ordinary.
 	VMOVDQU      k43<>+0(SB), Y6
 	VBROADCASTSS (DX), Y5
 	VANDPS       k145<>+0(SB), Y5, Y7
@@ -13269,6 +13195,8 @@ exactChunk:
 // func bytesTwiceF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·bytesTwiceF16AVX2(SB), NOSPLIT, $64-64
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = q*a[r] * last, rounded to F16.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -13286,6 +13214,7 @@ TEXT ·bytesTwiceF16AVX2(SB), NOSPLIT, $64-64
 	MOVQ         n+56(FP), DI
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ         chunks+48(FP), SI
 	MOVL         (DX), R8
 	ANDL         $0x7fffffff, R8
@@ -13345,6 +13274,7 @@ done:
 	RET
 
 exact:
+	// A run that is not ordinary.
 	VMOVDQU      k43<>+0(SB), Y4
 	VBROADCASTSS (DX), Y3
 	VANDPS       k145<>+0(SB), Y3, Y5
@@ -13419,6 +13349,8 @@ exactChunk:
 // func bookLowScale32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·bookLowScale32F32AVX2(SB), NOSPLIT, $128-56
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = book[q]*a[r], rounded to F32.
 	MOVQ       dst+0(FP), AX
 	MOVQ       src+8(FP), CX
 	MOVQ       a+16(FP), DX
@@ -13479,6 +13411,7 @@ TEXT ·bookLowScale32F32AVX2(SB), NOSPLIT, $128-56
 	MOVQ       n+48(FP), R8
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ         chunks+40(FP), DI
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
@@ -13536,6 +13469,7 @@ done:
 	RET
 
 exact:
+	// A run that is not ordinary.
 	VBROADCASTSS (DX), Y6
 	VXORPS       k0<>+0(SB), Y6, Y6
 	VCMPPS       $0x03, Y6, Y6, Y2
@@ -13665,6 +13599,8 @@ GLOBL k151<>(SB), RODATA|NOPTR, $32
 // func bookLowScale32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·bookLowScale32BF16AVX2(SB), NOSPLIT, $64-56
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = book[q]*a[r], rounded to BF16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -13714,6 +13650,7 @@ TEXT ·bookLowScale32BF16AVX2(SB), NOSPLIT, $64-56
 	MOVQ      n+48(FP), R8
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ chunks+40(FP), DI
 	CMPQ DI, $0x01
 	JEQ  two
@@ -13771,6 +13708,7 @@ end:
 	RET
 
 exact:
+	// A run that is not ordinary.
 	VBROADCASTSS (DX), Y3
 	VXORPS       k0<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
@@ -13895,6 +13833,8 @@ GLOBL k152<>(SB), RODATA|NOPTR, $32
 // func bookLowScale64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·bookLowScale64BF16AVX2(SB), NOSPLIT, $64-56
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = book[q]*a[r], rounded to BF16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -13944,6 +13884,7 @@ TEXT ·bookLowScale64BF16AVX2(SB), NOSPLIT, $64-56
 	MOVQ      n+48(FP), R8
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ         chunks+40(FP), DI
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
@@ -14005,6 +13946,7 @@ chunk:
 	RET
 
 exact:
+	// A run that is not ordinary.
 	VBROADCASTSS (DX), Y3
 	VXORPS       k0<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
@@ -14052,6 +13994,8 @@ GLOBL k153<>(SB), RODATA|NOPTR, $32
 // func bookLowScale32F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·bookLowScale32F16AVX2(SB), NOSPLIT, $128-56
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = book[q]*a[r], rounded to F16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -14098,6 +14042,7 @@ TEXT ·bookLowScale32F16AVX2(SB), NOSPLIT, $128-56
 	MOVQ      n+48(FP), R8
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ         chunks+40(FP), DI
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
@@ -14146,6 +14091,7 @@ chunk:
 	RET
 
 exact:
+	// A run that is not ordinary.
 	VBROADCASTSS (DX), Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
@@ -14184,6 +14130,8 @@ exact:
 // func bookLowScale64F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·bookLowScale64F16AVX2(SB), NOSPLIT, $128-56
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = book[q]*a[r], rounded to F16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -14230,6 +14178,7 @@ TEXT ·bookLowScale64F16AVX2(SB), NOSPLIT, $128-56
 	MOVQ      n+48(FP), R8
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ         chunks+40(FP), DI
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
@@ -14288,6 +14237,7 @@ chunk:
 	RET
 
 exact:
+	// A run that is not ordinary.
 	VBROADCASTSS (DX), Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
@@ -14326,6 +14276,8 @@ exact:
 // func bookLowShift32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·bookLowShift32F32AVX2(SB), NOSPLIT, $128-56
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = (book[q] - b[r]) * a[r], rounded to F32.
 	MOVQ       dst+0(FP), AX
 	MOVQ       src+8(FP), CX
 	MOVQ       a+16(FP), DX
@@ -14385,6 +14337,7 @@ TEXT ·bookLowShift32F32AVX2(SB), NOSPLIT, $128-56
 	MOVQ       n+48(FP), R8
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ         chunks+40(FP), DI
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
@@ -14454,6 +14407,7 @@ done:
 	RET
 
 exact:
+	// A run that is not ordinary.
 	VBROADCASTSS (DX), Y5
 	VXORPS       k0<>+0(SB), Y5, Y5
 	VCMPPS       $0x03, Y5, Y5, Y1
@@ -14552,6 +14506,8 @@ exactChunk:
 // func bookLowShift32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·bookLowShift32BF16AVX2(SB), NOSPLIT, $64-56
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = (book[q] - b[r]) * a[r], rounded to BF16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -14601,6 +14557,7 @@ TEXT ·bookLowShift32BF16AVX2(SB), NOSPLIT, $64-56
 	MOVQ      n+48(FP), R8
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ         chunks+40(FP), DI
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
@@ -14662,6 +14619,7 @@ chunk:
 	RET
 
 exact:
+	// A run that is not ordinary.
 	VBROADCASTSS (DX), Y3
 	VXORPS       k0<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
@@ -14708,6 +14666,8 @@ exact:
 // func bookLowShift64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·bookLowShift64BF16AVX2(SB), NOSPLIT, $64-56
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = (book[q] - b[r]) * a[r], rounded to BF16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -14757,6 +14717,7 @@ TEXT ·bookLowShift64BF16AVX2(SB), NOSPLIT, $64-56
 	MOVQ      n+48(FP), R8
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ         chunks+40(FP), DI
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
@@ -14828,6 +14789,7 @@ chunk:
 	RET
 
 exact:
+	// A run that is not ordinary.
 	VBROADCASTSS (DX), Y3
 	VXORPS       k0<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
@@ -14874,6 +14836,8 @@ exact:
 // func bookLowShift32F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·bookLowShift32F16AVX2(SB), NOSPLIT, $128-56
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = (book[q] - b[r]) * a[r], rounded to F16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -14919,6 +14883,7 @@ TEXT ·bookLowShift32F16AVX2(SB), NOSPLIT, $128-56
 	MOVQ      n+48(FP), R8
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ         chunks+40(FP), DI
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
@@ -14977,6 +14942,7 @@ chunk:
 	RET
 
 exact:
+	// A run that is not ordinary.
 	VBROADCASTSS (DX), Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
@@ -15020,6 +14986,8 @@ exact:
 // func bookLowShift64F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·bookLowShift64F16AVX2(SB), NOSPLIT, $128-56
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = (book[q] - b[r]) * a[r], rounded to F16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -15065,6 +15033,7 @@ TEXT ·bookLowShift64F16AVX2(SB), NOSPLIT, $128-56
 	MOVQ      n+48(FP), R8
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ         chunks+40(FP), DI
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
@@ -15133,6 +15102,7 @@ chunk:
 	RET
 
 exact:
+	// A run that is not ordinary.
 	VBROADCASTSS (DX), Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
@@ -15176,6 +15146,8 @@ exact:
 // func bookLowAffine32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·bookLowAffine32F32AVX2(SB), NOSPLIT, $128-56
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = book[q]*a[r] + b[r], rounded to F32.
 	MOVQ       dst+0(FP), AX
 	MOVQ       src+8(FP), CX
 	MOVQ       a+16(FP), DX
@@ -15235,6 +15207,7 @@ TEXT ·bookLowAffine32F32AVX2(SB), NOSPLIT, $128-56
 	MOVQ       n+48(FP), R8
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ         chunks+40(FP), DI
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
@@ -15307,6 +15280,7 @@ done:
 	RET
 
 exact:
+	// A run that is not ordinary.
 	VBROADCASTSS (DX), Y5
 	VCMPPS       $0x03, Y5, Y5, Y1
 	VBLENDVPS    Y1, k19<>+0(SB), Y5, Y5
@@ -15406,6 +15380,8 @@ exactChunk:
 // func bookLowAffine64F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·bookLowAffine64F32AVX2(SB), NOSPLIT, $128-56
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = book[q]*a[r] + b[r], rounded to F32.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -15451,6 +15427,7 @@ TEXT ·bookLowAffine64F32AVX2(SB), NOSPLIT, $128-56
 	MOVQ      n+48(FP), R8
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ         chunks+40(FP), DI
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
@@ -15549,6 +15526,7 @@ chunk:
 	RET
 
 exact:
+	// A run that is not ordinary.
 	VBROADCASTSS (DX), Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
 	VBLENDVPS    Y2, k19<>+0(SB), Y1, Y1
@@ -15607,6 +15585,8 @@ GLOBL k154<>(SB), RODATA|NOPTR, $32
 // func bookLowAffine32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·bookLowAffine32BF16AVX2(SB), NOSPLIT, $64-56
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = book[q]*a[r] + b[r], rounded to BF16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -15656,6 +15636,7 @@ TEXT ·bookLowAffine32BF16AVX2(SB), NOSPLIT, $64-56
 	MOVQ      n+48(FP), R8
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ         chunks+40(FP), DI
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
@@ -15719,6 +15700,7 @@ chunk:
 	RET
 
 exact:
+	// A run that is not ordinary.
 	VBROADCASTSS (DX), Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k19<>+0(SB), Y3, Y3
@@ -15767,6 +15749,8 @@ exact:
 // func bookLowAffine64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·bookLowAffine64BF16AVX2(SB), NOSPLIT, $64-56
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = book[q]*a[r] + b[r], rounded to BF16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -15816,6 +15800,7 @@ TEXT ·bookLowAffine64BF16AVX2(SB), NOSPLIT, $64-56
 	MOVQ      n+48(FP), R8
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ         chunks+40(FP), DI
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
@@ -15889,6 +15874,7 @@ chunk:
 	RET
 
 exact:
+	// A run that is not ordinary.
 	VBROADCASTSS (DX), Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k19<>+0(SB), Y3, Y3
@@ -15937,6 +15923,8 @@ exact:
 // func bookLowAffine32F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·bookLowAffine32F16AVX2(SB), NOSPLIT, $128-56
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = book[q]*a[r] + b[r], rounded to F16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -15982,6 +15970,7 @@ TEXT ·bookLowAffine32F16AVX2(SB), NOSPLIT, $128-56
 	MOVQ      n+48(FP), R8
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ         chunks+40(FP), DI
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
@@ -16041,6 +16030,7 @@ chunk:
 	RET
 
 exact:
+	// A run that is not ordinary.
 	VBROADCASTSS (DX), Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
 	VBLENDVPS    Y2, k19<>+0(SB), Y1, Y1
@@ -16085,6 +16075,8 @@ exact:
 // func bookLowAffine64F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·bookLowAffine64F16AVX2(SB), NOSPLIT, $128-56
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = book[q]*a[r] + b[r], rounded to F16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -16130,6 +16122,7 @@ TEXT ·bookLowAffine64F16AVX2(SB), NOSPLIT, $128-56
 	MOVQ      n+48(FP), R8
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ         chunks+40(FP), DI
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
@@ -16199,6 +16192,7 @@ chunk:
 	RET
 
 exact:
+	// A run that is not ordinary.
 	VBROADCASTSS (DX), Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
 	VBLENDVPS    Y2, k19<>+0(SB), Y1, Y1
@@ -16243,6 +16237,8 @@ exact:
 // func bookHighScale32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·bookHighScale32F32AVX2(SB), NOSPLIT, $128-56
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = book[q]*a[r], rounded to F32.
 	MOVQ       dst+0(FP), AX
 	MOVQ       src+8(FP), CX
 	MOVQ       a+16(FP), DX
@@ -16303,6 +16299,7 @@ TEXT ·bookHighScale32F32AVX2(SB), NOSPLIT, $128-56
 	MOVQ       n+48(FP), R8
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ         chunks+40(FP), DI
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
@@ -16361,6 +16358,7 @@ done:
 	RET
 
 exact:
+	// A run that is not ordinary.
 	VBROADCASTSS (DX), Y6
 	VXORPS       k0<>+0(SB), Y6, Y6
 	VCMPPS       $0x03, Y6, Y6, Y2
@@ -16455,6 +16453,8 @@ exactChunk:
 // func bookHighScale32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·bookHighScale32BF16AVX2(SB), NOSPLIT, $64-56
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = book[q]*a[r], rounded to BF16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -16504,6 +16504,7 @@ TEXT ·bookHighScale32BF16AVX2(SB), NOSPLIT, $64-56
 	MOVQ      n+48(FP), R8
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ chunks+40(FP), DI
 	CMPQ DI, $0x01
 	JEQ  two
@@ -16562,6 +16563,7 @@ end:
 	RET
 
 exact:
+	// A run that is not ordinary.
 	VBROADCASTSS (DX), Y3
 	VXORPS       k0<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
@@ -16680,6 +16682,8 @@ two:
 // func bookHighScale64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·bookHighScale64BF16AVX2(SB), NOSPLIT, $64-56
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = book[q]*a[r], rounded to BF16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -16729,6 +16733,7 @@ TEXT ·bookHighScale64BF16AVX2(SB), NOSPLIT, $64-56
 	MOVQ      n+48(FP), R8
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ         chunks+40(FP), DI
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
@@ -16790,6 +16795,7 @@ chunk:
 	RET
 
 exact:
+	// A run that is not ordinary.
 	VBROADCASTSS (DX), Y3
 	VXORPS       k0<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
@@ -16831,6 +16837,8 @@ exact:
 // func bookHighScale32F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·bookHighScale32F16AVX2(SB), NOSPLIT, $128-56
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = book[q]*a[r], rounded to F16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -16877,6 +16885,7 @@ TEXT ·bookHighScale32F16AVX2(SB), NOSPLIT, $128-56
 	MOVQ      n+48(FP), R8
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ         chunks+40(FP), DI
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
@@ -16926,6 +16935,7 @@ chunk:
 	RET
 
 exact:
+	// A run that is not ordinary.
 	VBROADCASTSS (DX), Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
@@ -16964,6 +16974,8 @@ exact:
 // func bookHighScale64F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·bookHighScale64F16AVX2(SB), NOSPLIT, $128-56
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = book[q]*a[r], rounded to F16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -17010,6 +17022,7 @@ TEXT ·bookHighScale64F16AVX2(SB), NOSPLIT, $128-56
 	MOVQ      n+48(FP), R8
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ         chunks+40(FP), DI
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
@@ -17068,6 +17081,7 @@ chunk:
 	RET
 
 exact:
+	// A run that is not ordinary.
 	VBROADCASTSS (DX), Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
@@ -17106,6 +17120,8 @@ exact:
 // func bookPairsF32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, BMI, MMX+
 TEXT ·bookPairsF32AVX2(SB), NOSPLIT, $128-56
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = book[q]*a[r], rounded to F32.
 	MOVQ       dst+0(FP), AX
 	MOVQ       src+8(FP), CX
 	MOVQ       a+16(FP), DX
@@ -17174,6 +17190,7 @@ TEXT ·bookPairsF32AVX2(SB), NOSPLIT, $128-56
 	MOVQ       n+48(FP), R10
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ chunks+40(FP), R9
 
 chunk:
@@ -17234,6 +17251,7 @@ write:
 	RET
 
 exact:
+	// A run that is not ordinary.
 	VPBROADCASTQ   (DX), Y5
 	VXORPS         k0<>+0(SB), Y5, Y5
 	VCMPPS         $0x03, Y5, Y5, Y6
@@ -17304,6 +17322,8 @@ exact:
 // func bookPairsBF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, BMI, MMX+
 TEXT ·bookPairsBF16AVX2(SB), NOSPLIT, $64-56
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = book[q]*a[r], rounded to BF16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -17362,6 +17382,7 @@ TEXT ·bookPairsBF16AVX2(SB), NOSPLIT, $64-56
 	MOVQ      n+48(FP), R10
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ chunks+40(FP), R9
 
 chunk:
@@ -17435,6 +17456,7 @@ write:
 	RET
 
 exact:
+	// A run that is not ordinary.
 	VPBROADCASTQ (DX), Y3
 	VXORPS       k0<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
@@ -17510,6 +17532,8 @@ exact:
 // func bookPairsF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
 // Requires: AVX, AVX2, BMI, F16C, MMX+
 TEXT ·bookPairsF16AVX2(SB), NOSPLIT, $128-56
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = book[q]*a[r], rounded to F16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -17564,6 +17588,7 @@ TEXT ·bookPairsF16AVX2(SB), NOSPLIT, $128-56
 	MOVQ      n+48(FP), R10
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ chunks+40(FP), R9
 
 chunk:
@@ -17631,6 +17656,7 @@ write:
 	RET
 
 exact:
+	// A run that is not ordinary.
 	VPBROADCASTQ (DX), Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
@@ -17700,6 +17726,8 @@ exact:
 // func float8E4M3F32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·float8E4M3F32AVX2(SB), NOSPLIT, $64-48
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = q*a[r], rounded to F32.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -17709,6 +17737,7 @@ TEXT ·float8E4M3F32AVX2(SB), NOSPLIT, $64-48
 	MOVQ n+40(FP), DI
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ         chunks+32(FP), SI
 	MOVL         (DX), R8
 	ANDL         $0x7fffffff, R8
@@ -17772,6 +17801,7 @@ done:
 	RET
 
 exact:
+	// A run that is not ordinary.
 	VMOVDQU      k43<>+0(SB), Y2
 	VBROADCASTSS (DX), Y0
 	VANDPS       k145<>+0(SB), Y0, Y1
@@ -17868,6 +17898,8 @@ GLOBL k157<>(SB), RODATA|NOPTR, $32
 // func float8E4M3BF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·float8E4M3BF16AVX2(SB), NOSPLIT, $0-48
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = q*a[r], rounded to BF16.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -17875,6 +17907,7 @@ TEXT ·float8E4M3BF16AVX2(SB), NOSPLIT, $0-48
 	MOVQ n+40(FP), DI
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ         chunks+32(FP), SI
 	VMOVDQU      k20<>+0(SB), Y0
 	VMOVDQU      k21<>+0(SB), Y1
@@ -17948,6 +17981,7 @@ done:
 	RET
 
 exact:
+	// A run that is not ordinary.
 	VMOVDQU      k43<>+0(SB), Y4
 	VBROADCASTSS (DX), Y2
 	VANDPS       k145<>+0(SB), Y2, Y3
@@ -18089,6 +18123,8 @@ GLOBL k163<>(SB), RODATA|NOPTR, $32
 // func float8E4M3F16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·float8E4M3F16AVX2(SB), NOSPLIT, $64-48
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = q*a[r], rounded to F16.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -18098,6 +18134,7 @@ TEXT ·float8E4M3F16AVX2(SB), NOSPLIT, $64-48
 	MOVQ n+40(FP), DI
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ         chunks+32(FP), SI
 	MOVL         (DX), R8
 	ANDL         $0x7fffffff, R8
@@ -18164,6 +18201,7 @@ done:
 	RET
 
 exact:
+	// A run that is not ordinary.
 	VMOVDQU      k43<>+0(SB), Y2
 	VBROADCASTSS (DX), Y0
 	VANDPS       k145<>+0(SB), Y0, Y1
@@ -18245,6 +18283,8 @@ exactChunk:
 // func float8E5M2F32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·float8E5M2F32AVX2(SB), NOSPLIT, $64-48
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = q*a[r], rounded to F32.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -18254,6 +18294,7 @@ TEXT ·float8E5M2F32AVX2(SB), NOSPLIT, $64-48
 	MOVQ n+40(FP), DI
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ         chunks+32(FP), SI
 	MOVL         (DX), R8
 	ANDL         $0x7fffffff, R8
@@ -18305,6 +18346,7 @@ done:
 	RET
 
 exact:
+	// A run that is not ordinary.
 	VMOVDQU      k43<>+0(SB), Y2
 	VBROADCASTSS (DX), Y0
 	VANDPS       k145<>+0(SB), Y0, Y1
@@ -18383,6 +18425,8 @@ exactChunk:
 // func float8E5M2BF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·float8E5M2BF16AVX2(SB), NOSPLIT, $0-48
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = q*a[r], rounded to BF16.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -18390,6 +18434,7 @@ TEXT ·float8E5M2BF16AVX2(SB), NOSPLIT, $0-48
 	MOVQ n+40(FP), DI
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ         chunks+32(FP), SI
 	VMOVDQU      k20<>+0(SB), Y0
 	VMOVDQU      k21<>+0(SB), Y1
@@ -18472,6 +18517,7 @@ done:
 	RET
 
 exact:
+	// A run that is not ordinary.
 	VMOVDQU      k43<>+0(SB), Y4
 	VBROADCASTSS (DX), Y2
 	VANDPS       k145<>+0(SB), Y2, Y3
@@ -18601,6 +18647,8 @@ GLOBL k167<>(SB), RODATA|NOPTR, $32
 // func float8E5M2F16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·float8E5M2F16AVX2(SB), NOSPLIT, $64-48
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = q*a[r], rounded to F16.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -18610,6 +18658,7 @@ TEXT ·float8E5M2F16AVX2(SB), NOSPLIT, $64-48
 	MOVQ n+40(FP), DI
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ         chunks+32(FP), SI
 	MOVL         (DX), R8
 	ANDL         $0x7fffffff, R8
@@ -18664,6 +18713,7 @@ done:
 	RET
 
 exact:
+	// A run that is not ordinary.
 	VMOVDQU      k43<>+0(SB), Y2
 	VBROADCASTSS (DX), Y0
 	VANDPS       k145<>+0(SB), Y0, Y1
@@ -18745,6 +18795,8 @@ exactChunk:
 // func float8E4M3FNUZF32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·float8E4M3FNUZF32AVX2(SB), NOSPLIT, $64-48
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = q*a[r], rounded to F32.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -18754,6 +18806,7 @@ TEXT ·float8E4M3FNUZF32AVX2(SB), NOSPLIT, $64-48
 	MOVQ n+40(FP), DI
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ         chunks+32(FP), SI
 	MOVL         (DX), R8
 	ANDL         $0x7fffffff, R8
@@ -18815,6 +18868,7 @@ done:
 	RET
 
 exact:
+	// A run that is not ordinary.
 	VMOVDQU      k43<>+0(SB), Y2
 	VBROADCASTSS (DX), Y0
 	VANDPS       k145<>+0(SB), Y0, Y1
@@ -18903,6 +18957,8 @@ GLOBL k169<>(SB), RODATA|NOPTR, $32
 // func float8E4M3FNUZBF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·float8E4M3FNUZBF16AVX2(SB), NOSPLIT, $0-48
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = q*a[r], rounded to BF16.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -18910,6 +18966,7 @@ TEXT ·float8E4M3FNUZBF16AVX2(SB), NOSPLIT, $0-48
 	MOVQ n+40(FP), DI
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ         chunks+32(FP), SI
 	VMOVDQU      k20<>+0(SB), Y0
 	VMOVDQU      k21<>+0(SB), Y1
@@ -18983,6 +19040,7 @@ done:
 	RET
 
 exact:
+	// A run that is not ordinary.
 	VMOVDQU      k43<>+0(SB), Y4
 	VBROADCASTSS (DX), Y2
 	VANDPS       k145<>+0(SB), Y2, Y3
@@ -19098,6 +19156,8 @@ GLOBL k171<>(SB), RODATA|NOPTR, $32
 // func float8E4M3FNUZF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·float8E4M3FNUZF16AVX2(SB), NOSPLIT, $64-48
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = q*a[r], rounded to F16.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -19107,6 +19167,7 @@ TEXT ·float8E4M3FNUZF16AVX2(SB), NOSPLIT, $64-48
 	MOVQ n+40(FP), DI
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ         chunks+32(FP), SI
 	MOVL         (DX), R8
 	ANDL         $0x7fffffff, R8
@@ -19171,6 +19232,7 @@ done:
 	RET
 
 exact:
+	// A run that is not ordinary.
 	VMOVDQU      k43<>+0(SB), Y2
 	VBROADCASTSS (DX), Y0
 	VANDPS       k145<>+0(SB), Y0, Y1
@@ -21243,6 +21305,8 @@ done:
 // func halfBytesShiftF32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, shift *uint64, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·halfBytesShiftF32AVX2(SB), NOSPLIT, $128-64
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = (book[q>>shift&15] - b[r]) * a[r], rounded to F32.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -21290,6 +21354,7 @@ TEXT ·halfBytesShiftF32AVX2(SB), NOSPLIT, $128-64
 	MOVQ      n+56(FP), R8
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ         chunks+48(FP), DI
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
@@ -21365,6 +21430,7 @@ chunk:
 	RET
 
 exact:
+	// A run that is not ordinary.
 	VBROADCASTSS (DX), Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
@@ -21416,6 +21482,8 @@ exact:
 // func halfBytesShiftBF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, shift *uint64, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·halfBytesShiftBF16AVX2(SB), NOSPLIT, $64-64
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = (book[q>>shift&15] - b[r]) * a[r], rounded to BF16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -21467,6 +21535,7 @@ TEXT ·halfBytesShiftBF16AVX2(SB), NOSPLIT, $64-64
 	MOVQ      n+56(FP), R8
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ         chunks+48(FP), DI
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
@@ -21527,6 +21596,7 @@ chunk:
 	RET
 
 exact:
+	// A run that is not ordinary.
 	VBROADCASTSS (DX), Y4
 	VXORPS       k0<>+0(SB), Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
@@ -21573,6 +21643,8 @@ exact:
 // func halfBytesShiftF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, shift *uint64, chunks int, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·halfBytesShiftF16AVX2(SB), NOSPLIT, $128-64
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
+	// x = (book[q>>shift&15] - b[r]) * a[r], rounded to F16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -21620,6 +21692,7 @@ TEXT ·halfBytesShiftF16AVX2(SB), NOSPLIT, $128-64
 	MOVQ      n+56(FP), R8
 
 run:
+	// The numbers of a run, or its table.
 	MOVQ         chunks+48(FP), DI
 	MOVL         (DX), R9
 	ANDL         $0x7fffffff, R9
@@ -21677,6 +21750,7 @@ chunk:
 	RET
 
 exact:
+	// A run that is not ordinary.
 	VBROADCASTSS (DX), Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3

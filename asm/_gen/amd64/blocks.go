@@ -14,8 +14,9 @@ import (
 // done for each block.
 type layout struct {
 	name  string
-	takes string   // a parameter before the count
-	to    []target // nil for all
+	does  [2]string // what a block holds, and its numbers
+	takes string    // a parameter before the count
+	to    []target  // nil for all
 	elems int
 	bytes int  // 0 where the kernel is told
 	plain bool // affine: rounding must not turn signs
@@ -42,32 +43,32 @@ func blockKernels() {
 
 func layouts() []layout {
 	return []layout{
-		{name: "q8", takes: ", size int", rows: []blockRow{{"Q8_0", "34"}, {"Q8_1", "36"}}, elems: 32, set: holding(toWords), block: q8},
-		{name: "booked", takes: ", book *int8", rows: []blockRow{{"Q4_0", "&minus8Book[0]"}, {"IQ4_NL", "&iq4Book[0]"}}, to: []target{toF32, toF16}, elems: 32, bytes: 18, set: keepBook, block: booked},
-		{name: "q4_0", to: []target{toBF16}, elems: 32, bytes: 18, set: setNibbles, block: lookedBlock(minus8Values), two: twoQ40},
-		{name: "q4_1", elems: 32, bytes: 20, plain: true, set: setNibbles, block: q4_1, two: twoQ41},
-		{name: "q5_0", elems: 32, bytes: 22, set: setFives, block: q5_0},
-		{name: "q5_1", elems: 32, bytes: 24, plain: true, set: setFives, block: q5_1, stops: ifHalvesOdd},
-		{name: "q2_K", elems: 256, bytes: 84, plain: true, set: setNibbles, block: q2K},
-		{name: "q3_K", elems: 256, bytes: 110, block: q3K},
-		{name: "q4_K", elems: 256, bytes: 144, plain: true, set: setNibbles, block: q45K(false), stops: ifSignsOdd},
-		{name: "q5_K", elems: 256, bytes: 176, plain: true, set: setFives, block: q45K(true), stops: ifSignsOdd},
-		{name: "q6_K", elems: 256, bytes: 210, set: holding(ofSixes), block: q6K},
-		{name: "iq4_NL", to: []target{toBF16}, elems: 32, bytes: 18, set: setNibbles, block: lookedBlock(iq4Values), two: twoLooked(iq4Values)},
-		{name: "iq4_XS", elems: 256, bytes: 136, set: setNibbles, block: iq4XS, stops: ifNotFinite},
-		{name: "mxfp4", elems: 32, bytes: 17, set: setNibbles, block: mxfp4},
-		{name: "nvfp4", elems: 64, bytes: 36, set: setNibbles, block: nvfp4},
-		{name: "tq1_0", elems: 256, bytes: 54, block: tq1},
-		{name: "tq2_0", elems: 256, bytes: 66, block: tq2},
-		{name: "q1_0", elems: 128, bytes: 18, set: holding(ofBits), block: q1},
-		{name: "q2_0", elems: 64, bytes: 18, block: q2},
-		{name: "iq1_S", elems: 256, bytes: 50, block: iq1S},
-		{name: "iq1_M", elems: 256, bytes: 56, block: iq1M},
-		{name: "iq2_XXS", elems: 256, bytes: 66, set: holding(ofBits), block: iq2XXS},
-		{name: "iq2_XS", elems: 256, bytes: 74, set: holding(ofBits), block: iq2XS},
-		{name: "iq2_S", elems: 256, bytes: 82, set: holding(ofBits), block: iq2S},
-		{name: "iq3_XXS", elems: 256, bytes: 98, set: holding(ofBits), block: iq3XXS},
-		{name: "iq3_S", elems: 256, bytes: 110, set: holding(ofBits), block: iq3S},
+		{name: "q8", does: [2]string{"Q8_0, Q8_1: d float16, ..., 32 signed bytes q", "x = d*q"}, takes: ", size int", rows: []blockRow{{"Q8_0", "34"}, {"Q8_1", "36"}}, elems: 32, set: holding(toWords), block: q8},
+		{name: "booked", does: [2]string{"d float16, 16 bytes of nibbles q: the low ones, then the high ones", "x = d*book[q]"}, takes: ", book *int8", rows: []blockRow{{"Q4_0", "&minus8Book[0]"}, {"IQ4_NL", "&iq4Book[0]"}}, to: []target{toF32, toF16}, elems: 32, bytes: 18, set: keepBook, block: booked},
+		{name: "q4_0", does: [2]string{"d float16, 16 bytes of nibbles q: the low ones, then the high ones", "table = d*(q-8) for all q, two blocks at once; x = table[q]"}, to: []target{toBF16}, elems: 32, bytes: 18, set: setNibbles, block: lookedBlock(minus8Values), two: twoQ40},
+		{name: "q4_1", does: [2]string{"d, m float16, 16 bytes of nibbles q", "x = d*q + m"}, elems: 32, bytes: 20, plain: true, set: setNibbles, block: q4_1, two: twoQ41},
+		{name: "q5_0", does: [2]string{"d float16, 32 fifth bits h, 16 bytes of nibbles q", "x = d*(q + 16*h - 16)"}, elems: 32, bytes: 22, set: setFives, block: q5_0},
+		{name: "q5_1", does: [2]string{"d, m float16, 32 fifth bits h, 16 bytes of nibbles q", "x = d*(q + 16*h) + m"}, elems: 32, bytes: 24, plain: true, set: setFives, block: q5_1, stops: ifHalvesOdd},
+		{name: "q2_K", does: [2]string{"16 pairs of nibbles s, t; 64 bytes of two bits q; d, m float16", "x = (d*s)*q - m*t for 16 numbers each"}, elems: 256, bytes: 84, plain: true, set: setNibbles, block: q2K},
+		{name: "q3_K", does: [2]string{"256 third bits h; 64 bytes of two bits q; 16 scales s of six bits; d float16", "x = d*(s-32) * (q + 4*h - 4) for 16 numbers each"}, elems: 256, bytes: 110, block: q3K},
+		{name: "q4_K", does: [2]string{"d, m float16; eight pairs s, t of six bits; 128 bytes of nibbles q", "x = (d*s)*q - m*t for 32 numbers each"}, elems: 256, bytes: 144, plain: true, set: setNibbles, block: q45K(false), stops: ifSignsOdd},
+		{name: "q5_K", does: [2]string{"d, m float16; eight pairs s, t of six bits; 256 fifth bits h; 128 bytes of nibbles q", "x = (d*s)*(q + 16*h) - m*t for 32 numbers each"}, elems: 256, bytes: 176, plain: true, set: setFives, block: q45K(true), stops: ifSignsOdd},
+		{name: "q6_K", does: [2]string{"128 bytes of nibbles q; 64 bytes of two bits h; 16 signed bytes s; d float16", "x = d*s * (q + 16*h - 32) for 16 numbers each"}, elems: 256, bytes: 210, set: holding(ofSixes), block: q6K},
+		{name: "iq4_NL", does: [2]string{"d float16, 16 bytes of nibbles q: the low ones, then the high ones", "table = d*codebook[q] for all q, two blocks at once; x = table[q]"}, to: []target{toBF16}, elems: 32, bytes: 18, set: setNibbles, block: lookedBlock(iq4Values), two: twoLooked(iq4Values)},
+		{name: "iq4_XS", does: [2]string{"d float16; eight scales s of six bits; 128 bytes of nibbles q", "x = d*(s-32) * codebook[q] for 32 numbers each"}, elems: 256, bytes: 136, set: setNibbles, block: iq4XS, stops: ifNotFinite},
+		{name: "mxfp4", does: [2]string{"a scale s of eight bits, 16 bytes of nibbles q", "x = mxfp4Tables[s][q]"}, elems: 32, bytes: 17, set: setNibbles, block: mxfp4},
+		{name: "nvfp4", does: [2]string{"four scales s of eight bits, 32 bytes of nibbles q", "x = nvfp4Tables[s][q] for 16 numbers each"}, elems: 64, bytes: 36, set: setNibbles, block: nvfp4},
+		{name: "tq1_0", does: [2]string{"52 bytes of five or four digits q in base 3; d float16", "x = d*(q-1)"}, elems: 256, bytes: 54, block: tq1},
+		{name: "tq2_0", does: [2]string{"64 bytes of two bits q; d float16", "x = d*(q-1)"}, elems: 256, bytes: 66, block: tq2},
+		{name: "q1_0", does: [2]string{"d float16, 128 bits q", "x = d if q is set, else -d"}, elems: 128, bytes: 18, set: holding(ofBits), block: q1},
+		{name: "q2_0", does: [2]string{"d float16, 16 bytes of two bits q", "x = d*(q-1)"}, elems: 64, bytes: 18, block: q2},
+		{name: "iq1_S", does: [2]string{"d float16; 32 low bytes of indices i; eight words: high bits, a scale s of three bits, a sign", "x = d*(2s+1) * (iq1Grid[i] +- 1/8), eight numbers for each i"}, elems: 256, bytes: 50, block: iq1S},
+		{name: "iq1_M", does: [2]string{"32 low bytes of indices i; 16 bytes of high bits and signs; d and 16 scales s in four words", "x = d*(2s+1) * (iq1Grid[i] +- 1/8), eight numbers for each i"}, elems: 256, bytes: 56, block: iq1M},
+		{name: "iq2_XXS", does: [2]string{"d float16; eight times four indices i, four sets of seven signs, a scale s of four bits", "x = d*(1/2+s)/4 * iq2xxsGrid[i] with the signs"}, elems: 256, bytes: 66, set: holding(ofBits), block: iq2XXS},
+		{name: "iq2_XS", does: [2]string{"d float16; 32 words: an index i of nine bits, seven signs; 16 scales s of four bits", "x = d*(1/2+s)/4 * iq2xsGrid[i] with the signs"}, elems: 256, bytes: 74, set: holding(ofBits), block: iq2XS},
+		{name: "iq2_S", does: [2]string{"d float16; 32 low bytes of indices i; 32 sets of signs; high bits; 16 scales s of four bits", "x = d*(1/2+s)/4 * iq2sGrid[i] with the signs"}, elems: 256, bytes: 82, set: holding(ofBits), block: iq2S},
+		{name: "iq3_XXS", does: [2]string{"d float16; 64 indices i; eight times four sets of seven signs and a scale s of four bits", "x = d*(1/2+s)/2 * iq3xxsGrid[i] with the signs, four numbers for each i"}, elems: 256, bytes: 98, set: holding(ofBits), block: iq3XXS},
+		{name: "iq3_S", does: [2]string{"d float16; 64 low bytes of indices i; high bits; 32 sets of signs; eight scales s of four bits", "x = d*(2s+1) * iq3sGrid[i] with the signs, four numbers for each i"}, elems: 256, bytes: 110, set: holding(ofBits), block: iq3S},
 	}
 }
 
@@ -98,6 +99,7 @@ func blockKernel(l layout, target string, k *kernel) {
 	}
 	l.enter(name, target, k.ordinary)
 	function(name, "func(dst *byte, src *byte"+l.takes+", n int)"+result, doc)
+	Comment(l.does[0]+";", l.does[1]+", rounded to "+target+".")
 	k.dst, k.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	step, n := Op(U32(l.bytes)), Load(Param("n"), GP64())
 	if l.bytes == 0 {

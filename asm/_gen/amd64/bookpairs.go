@@ -23,7 +23,7 @@ func pairKernels() {
 
 func pairKernel(t int) {
 	p := &pairLoop{codebook: codebook{o: ops[0]}}
-	runKernel("pairs[%s][0]", "bookPairs", ", book *float32", "decodes n pairs of runs of 16 nibbles; there is one chunk.", t, true, 16, 32,
+	runKernel("pairs[%s][0]", "bookPairs", ops[0].formula("book[q]"), ", book *float32", "decodes n pairs of runs of 16 nibbles; there is one chunk.", t, true, 16, 32,
 		func(k *runs) {
 			p.runs = k
 			p.setBook(Load(Param("book"), GP64()).(Register))
@@ -115,6 +115,7 @@ func (p *pairLoop) numbers(join func(i int, x VecVirtual)) {
 // exactPair is two runs of which one is not ordinary.
 func (p *pairLoop) exactPair() {
 	Label("exact")
+	Comment("A run that is not ordinary.")
 	d := p.negatedPair()
 	for _, x := range d {
 		VCVTPS2PD(x.AsX(), x)

@@ -56,6 +56,7 @@ func (c *codebook) build() {
 
 func (c *codebook) buildExactly() {
 	Label("exact")
+	Comment("A run that is not ordinary.")
 	c.exactNumbers(c.o, c.p)
 	carry(c.table, c.table16(c.v, c.o.turned, func(x VecVirtual) { c.o.exactly(c.p, x) }))
 }
@@ -65,7 +66,7 @@ func bookKernel(high bool, o op, t int, elems int) {
 	c := &codebook{o: o}
 	products := targets[t] == toF32 && elems == 32 // a table for so few costs more than to multiply
 	twos := targets[t] == toBF16 && elems == 32 && o.name == "Scale"
-	runKernel(fmt.Sprintf("nibbles[%%s][%d][%s][%d]", map[bool]int{true: 1}[high], o.name, elems/64), name, ", book *float32", "decodes n runs of chunks of that many nibbles.", t, o.turned, elems/2, elems,
+	runKernel(fmt.Sprintf("nibbles[%%s][%d][%s][%d]", map[bool]int{true: 1}[high], o.name, elems/64), name, o.formula("book[q]"), ", book *float32", "decodes n runs of chunks of that many nibbles.", t, o.turned, elems/2, elems,
 		func(k *runs) {
 			c.runs = k
 			if o.name == "Scale" || !k.wide { // there is a register left

@@ -64,7 +64,7 @@ func (f float8) kernel(t int) {
 	}
 	var l looked
 	var infinity VecVirtual
-	runKernel("float8[%s]["+f.name+"]", "float8"+f.name, "", doc, t, false, 32, 32, nil,
+	runKernel("float8[%s]["+f.name+"]", "float8"+f.name, ops[0].formula("q"), "", doc, t, false, 32, 32, nil,
 		func(k *runs) {
 			k.begin(false) // leaves registers to the loops
 			scale := YMM()
@@ -97,6 +97,7 @@ func (f float8) kernel(t int) {
 // multiplied as they are: nothing is added to a product that is to stay, and all bits of it.
 func (f float8) exactRun(k *runs) {
 	Label("exact")
+	Comment("A run that is not ordinary.")
 	s, up := k.smallScale(), pow2(15-f.bias)
 	s.mask = load(dwords(^uint32(enlargedBit)))
 	if !k.wide {
@@ -136,7 +137,7 @@ func (f float8) exactRun(k *runs) {
 // exponents differ by a power of two.
 func (f float8) wideKernel(t int, doc string) {
 	var p pair
-	runKernel("float8[%s]["+f.name+"]", "float8"+f.name, "", doc, t, false, 32, 32, nil,
+	runKernel("float8[%s]["+f.name+"]", "float8"+f.name, ops[0].formula("q"), "", doc, t, false, 32, 32, nil,
 		func(k *runs) {
 			p = pair{d: YMM()}
 			k.ifHostile(ops[0], U32(f.least<<23-1), "exact")

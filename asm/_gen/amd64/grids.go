@@ -153,7 +153,7 @@ func iq2XXS(k *kernel) {
 	k.dByScale(a, d, 0.5, 0.25)
 	s.keep(0, a)
 	grid, g := table("iq2xxsGrid"), k.signed2(s, 8, d)
-	k.grids(2, func(r *groups, i int) VecVirtual { return rows8(grid, r.loaded(k.from(2), i)) },
+	k.grids(k.roundOfRows(), func(r *groups, i int) VecVirtual { return rows8(grid, r.loaded(k.from(2), i)) },
 		func(r *groups, i int, codes VecVirtual) { g.write(r, i, codes, sets) })
 }
 
@@ -178,7 +178,7 @@ func iq2XS(k *kernel) {
 	d := k.half(0)
 	s := k.nibbleScales(66, 16, d, 0.5, 0.25)
 	grid, g := table("iq2xsGrid"), k.signed2(s, 16, d)
-	k.grids(2, func(r *groups, i int) VecVirtual { return rows8(grid, r.words4(indices, i)) },
+	k.grids(k.roundOfRows(), func(r *groups, i int) VecVirtual { return rows8(grid, r.words4(indices, i)) },
 		func(r *groups, i int, codes VecVirtual) { g.write(r, i, codes, sets) })
 }
 
@@ -187,7 +187,7 @@ func iq2S(k *kernel) {
 	d := k.half(0)
 	s := k.nibbleScales(74, 16, d, 0.5, 0.25)
 	grid, g := table("iq2sGrid"), k.signed2(s, 16, d)
-	k.grids(2, func(r *groups, i int) VecVirtual { return rows8(grid, r.words4(indices, i)) },
+	k.grids(k.roundOfRows(), func(r *groups, i int) VecVirtual { return rows8(grid, r.words4(indices, i)) },
 		func(r *groups, i int, codes VecVirtual) { g.write(r, i, codes, k.from(34)) })
 }
 
@@ -227,7 +227,7 @@ func iq3XXS(k *kernel) {
 	k.dByScale(words, d, 0.5, 0.5)
 	s.keep(0, words)
 	grid, g := k.grid4("iq3xxs"), k.signed(s, 8, d, 4, 12, 20, 28, 36, 44, 52, 62)
-	k.grids(k.round3(), func(r *groups, i int) VecVirtual {
+	k.grids(k.roundOfCodes(2), func(r *groups, i int) VecVirtual {
 		return rows4(grid, func(j int) Register {
 			index := GP64()
 			MOVBQZX(r.at(k.from(2+j), 8, i), index)
@@ -241,7 +241,7 @@ func iq3S(k *kernel) {
 	d := k.half(0)
 	s := k.nibbleScales(106, 8, d, 0, 1)
 	grid, g := k.grid4("iq3s"), k.signed(s, 8, d, 1, 3, 5, 7, 9, 11, 13, 15)
-	k.grids(k.round3(), func(r *groups, i int) VecVirtual {
+	k.grids(k.roundOfCodes(1), func(r *groups, i int) VecVirtual {
 		return rows4(grid, func(j int) Register {
 			index := GP64()
 			MOVWQZX(r.at(indices.Offset(2*j), 16, i), index)
@@ -257,9 +257,20 @@ func (k *kernel) grids(round int, read func(r *groups, i int) VecVirtual, write 
 	})
 }
 
-// round3 is the groups of a round for rows of four: four where tables lie in that order.
-func (k *kernel) round3() int {
-	if k.wide {
+// roundOfRows is the groups of a round for rows of eight: one where stores take longest.
+func (k *kernel) roundOfRows() int {
+	if k.float32() {
+		return 1
+	}
+	return 2
+}
+
+// roundOfCodes is that for rows of four: four where tables lie in that order.
+func (k *kernel) roundOfCodes(wide int) int {
+	switch {
+	case k.float32():
+		return wide
+	case k.wide:
 		return 2
 	}
 	return 4

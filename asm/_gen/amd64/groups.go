@@ -1,6 +1,8 @@
 package main
 
 import (
+	"strconv"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -22,6 +24,7 @@ func (k *kernel) groupLoop(n, round, unit, elems int, body func(g *groups)) {
 	k.looped = true
 	XORL(g.counter.(GP).As32(), g.counter.(GP).As32())
 	Label("groups")
+	Comment("The scales are ready. Groups of the block, " + strconv.Itoa(round) + " in a round.")
 	body(g)
 	k.prefetch(round * elems)
 	ADDQ(U32(round*elems*k.width()), k.dst)

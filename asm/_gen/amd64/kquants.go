@@ -94,7 +94,7 @@ func q45K(high bool) func(*kernel) {
 		}
 		// Of each 32 bytes the low nibbles are a group, and the high ones another.
 		round := 2
-		if high {
+		if high && !k.float32() {
 			round = 4
 		}
 		k.groupLoop(8, round, 4*round, 32, func(g *groups) {
@@ -364,9 +364,7 @@ func iq4XS(k *kernel) {
 		})
 		return
 	}
-	k.groupLoop(8, 2, 8, 32, func(g *groups) {
-		for i := range 2 {
-			k.whole(32*i, k.nibblesAt(g.at(k.from(8), 16, i)), iq4Values, g.of(s, 1, i, 0))
-		}
+	k.groupLoop(8, 1, 4, 32, func(g *groups) {
+		k.whole(0, k.nibblesAt(g.at(k.from(8), 16, 0)), iq4Values, g.of(s, 1, 0, 0))
 	})
 }

@@ -23,15 +23,29 @@ type op struct {
 	turned bool
 }
 
+// formula is what an op makes of a code q that stands for a number.
+func (o op) formula(number string) string {
+	switch o.name {
+	case "Shift":
+		return "(" + number + " - b[r]) * a[r]"
+	case "Affine":
+		return number + "*a[r] + b[r]"
+	case "Twice":
+		return number + "*a[r] * last"
+	}
+	return number + "*a[r]"
+}
+
 var ops = []op{{"Scale", true}, {"Shift", true}, {"Affine", false}}
 
 // runKernel writes the loops: scale once per run, chunk for each chunk.
 // The kernel is an entry of the table, and is told the target's name.
-func runKernel(row, name, params, doc string, t int, turned bool, in, elems int, before func(*runs), run func(*runs), chunk func(*runs)) {
+func runKernel(row, name, formula, params, doc string, t int, turned bool, in, elems int, before func(*runs), run func(*runs), chunk func(*runs)) {
 	target := targets[t]
 	name += target.name + "AVX2"
 	entry(name, row, target.name)
 	function(name, "func(dst *byte, src *byte, a *float32, b *float32"+params+", chunks int, n int)", doc)
+	Comment("For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:", "x = "+formula+", rounded to "+target.name+".")
 	k := &runs{kernel: &kernel{wide: target.wide, narrow: target.narrow, shared: map[string]VecVirtual{}}, in: in, elems: elems}
 	k.dst, k.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	k.a, k.b = Load(Param("a"), GP64()), Load(Param("b"), GP64())
@@ -42,6 +56,7 @@ func runKernel(row, name, params, doc string, t int, turned bool, in, elems int,
 	k.chunks = GP64()
 	k.n = Load(Param("n"), GP64())
 	Label("run")
+	Comment("The numbers of a run, or its table.")
 	Load(Param("chunks"), k.chunks)
 	run(k)
 	Label("chunk")
@@ -137,7 +152,7 @@ func bytesKernel(o op, t int) {
 	if o == twice {
 		b.first = ops[0]
 	}
-	runKernel("bytes[%s]["+map[bool]string{true: "bytesTwice", false: o.name}[o == twice]+"]", "bytes"+o.name, ", flip *byte, last *float32", "decodes n runs of chunks of 32 bytes.", t, o.turned, 32, 32,
+	runKernel("bytes[%s]["+map[bool]string{true: "bytesTwice", false: o.name}[o == twice]+"]", "bytes"+o.name, o.formula("q"), ", flip *byte, last *float32", "decodes n runs of chunks of 32 bytes.", t, o.turned, 32, 32,
 		func(k *runs) {
 			b.runs = k
 			k.minus = load(k.minus.(Mem))
@@ -198,6 +213,7 @@ func (b *byteLoops) rare() {
 		b.fromZero = false
 	}
 	Label("exact")
+	Comment("A run that is not ordinary.")
 	var join func(x VecVirtual)
 	switch b.o.name {
 	case "Scale":

@@ -53,7 +53,7 @@ func iq1S(k *kernel) {
 		VMULPS(y, x, x)
 		return x
 	})
-	k.grids(2, rows, func(r *groups, i int, codes VecVirtual) {
+	k.grids(1, rows, func(r *groups, i int, codes VecVirtual) {
 		VPADDB(bytes32(1), codes, codes)
 		k.lookup(32*i, codes, t.of(r, i))
 	})
