@@ -9,6 +9,9 @@
 // Numbers are written little-endian and rounded once, to nearest and ties to
 // even. A NaN leaves every function as 7FC0, 7E00 or 7FC00000.
 //
+// The package is for this module alone: it exports what other packages of the module
+// use, and may change with them.
+//
 // # Bad input
 //
 // Kernels trust their callers with lengths, so no caller has one in hand: each
@@ -18,18 +21,67 @@
 // The kernels are written by programs, _gen/amd64 and _gen/arm64; the build tag
 // purego leaves them out.
 //
+// # Which kernels there are
+//
+// A kernel exists for what published models store and what our encoders write, and
+// stays if it is at least 1.2 times as fast as the level below it on ordinary data.
+// Data is ordinary if its scales are such as models have: finite, and so large that no
+// factor, product or sum is a subnormal number, which holds up a multiplication for a
+// hundred cycles. All other data is hostile, and takes one exact way for each
+// technique, which may take three times as long:
+//
+//   - blocks: the kernel stops in front of the block, and [Ops.Blocks] decodes it to
+//     float32 and rounds that;
+//   - runs: a table or a loop of products in double precision, or enlarged by 2^128;
+//   - columns: products in double precision, by way of float32.
+//
+// # Words
+//
+//   - block: what ggml calls so, some numbers with their scales and codes
+//   - run: consecutive codes under one scale, and perhaps a zero point or a minimum
+//   - chunk: the codes that a kernel takes at once, 32 or 64
+//   - group: 16 or 32 numbers of a block of 256 that share a scale; a round is the
+//     groups of one pass of a loop
+//   - codebook: the sixteen numbers that codes of four bits stand for
+//   - table: the products of a codebook and a scale, which codes then look up
+//   - exact: the way of scales that are not ordinary
+//   - negated scale: in place of the scale, so that every NaN of a product is FFC00000,
+//     and one addition rounds and changes the sign
+//   - quads: the order of codes in a register of 32, eight elements each: 0, 2, 1, 3.
+//     Instructions that unpack within the halves of a register then give them in order.
+//
+// # A kernel, from block to numbers
+//
+// q6_KBF16AVX2 is Q6_K to BF16. A block has 210 bytes: at 0 the low four bits of 256
+// codes, at 128 their high two bits, at 192 sixteen signed scales, at 208 a float16 d.
+// A number is d*scale*(code-32).
+//
+// Before the loop constants come to registers: the masks 0F and 30, pairs of words 1, 0
+// and 0, 1, and 80007FFF. For each block d is widened and multiplied with the sixteen scales,
+// divided by -256: the exact products, negated, lie in memory aligned to 32 bytes. The
+// product of a float16 and eight bits has 19 bits, so nothing is rounded yet.
+//
+// Then come two rounds of four groups of 32 numbers. A round reads 64 bytes of low bits
+// and 32 of high bits, each register once, in quads. Group i takes the nibbles of
+// register i%2, shifted by 0 or 4, and two bits, shifted into bits 4 and 5; their sum
+// less 32 is 32 signed bytes. The codes of the next group are made before the numbers
+// of this one are written.
+//
+// Bytes unpack to the upper halves of words, which is 256 times the code; VPMADDWD with 1, 0
+// and 0, 1 makes dwords of the even and the odd words. They become float32, and VMULPS
+// by the group's scale gives the number, negated, with at most 24 bits: exact. To
+// round, 80007FFF or 80008000 is added to its bits, by the lowest bit that stays, so that
+// ties go to even; the carry into the sign undoes the negation, also of a NaN, FFC00000,
+// which becomes 7FC0. The even words are shifted down and blended with the odd ones, and
+// sixteen numbers are stored. Lines that come in a kilobyte are asked for, since
+// stores wait in order.
+//
 // # AVX-512
 //
 // The level wants F, BW, VL, DQ and VBMI. A processor that has AVX512_BF16 too
 // has a level above it: kernels to BF16 that are the same but for one instruction
 // that rounds. It takes subnormal numbers for zero, so they are those of blocks
 // whose scales are float16, and of runs whose scales are looked at before.
-//
-// A level has a kernel where it is at least 1.2 times as fast as the level below on
-// what models store. Kernels of blocks stop in front of a block whose scales are not
-// finite, and [Ops.Blocks] decodes it another way. Kernels of runs have a second body,
-// in double precision, for scales that models do not have: infinite, NaN, or so small
-// that numbers would be subnormal.
 //
 // What has not been run is not shipped, so `make avx512` runs the tests on a
 // processor that has it, or else in Bochs: _emu/run puts the test binary, a

@@ -124,11 +124,6 @@ func q4_KF16AVX512(dst *byte, src *byte, n int) (left int)
 //go:noescape
 func q5_KF32AVX512(dst *byte, src *byte, n int) (left int)
 
-// q5_KBF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func q5_KBF16AVX512(dst *byte, src *byte, n int) (left int)
-
 // q5_KF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape

@@ -75,7 +75,6 @@ var blocksAVX512 = [3][Kinds]blockKernel{
 		Q2_K:    q2_KBF16AVX512,
 		Q3_K:    q3_KBF16AVX512,
 		Q4_K:    q4_KBF16AVX512,
-		Q5_K:    q5_KBF16AVX512,
 		Q6_K:    q6_KBF16AVX512,
 		IQ1_M:   iq1_MBF16AVX512,
 		IQ3_XXS: iq3_XXSBF16AVX512,

@@ -52,10 +52,14 @@ var (
 // AVX512 writes the kernels of the layouts.
 func AVX512(layouts []Layout) {
 	for _, l := range layouts {
-		for _, t := range l.To {
-			if !HasBF16 || l.BF16 && t == ToBF16 {
-				l.kernel(t)
+		to := l.To
+		if HasBF16 {
+			if to = nil; l.BF16 {
+				to = []Target{ToBF16}
 			}
+		}
+		for _, t := range to {
+			l.kernel(t)
 		}
 	}
 }

@@ -19,7 +19,7 @@ var AVX512Layouts = []Layout{
 		Says: []string{"Q3_K: 256 third bits, 256 codes of 2 bits, 16 scales of 6 bits, d float16", "table[q] = (q-4)*(scale-32)*d, for each scale", "number = table[q]"}},
 	{Name: "q4_K", Elems: 256, Bytes: 144, To: Targets, Scales: Scaled{At: 0, Exponents: TwoHalves}, Block: q4K,
 		Says: []string{"Q4_K: d and dmin float16, 8 scales and minima of 6 bits, 256 nibbles q", "table[q] = q*scale*d - minimum*dmin, for each scale", "number = table[q]"}},
-	{Name: "q5_K", Elems: 256, Bytes: 176, To: Targets, BF16: true, Scales: Scaled{At: 0, Exponents: TwoHalves}, Block: q5K,
+	{Name: "q5_K", Elems: 256, Bytes: 176, To: NotBF16, BF16: true, Scales: Scaled{At: 0, Exponents: TwoHalves}, Block: q5K,
 		Says: []string{"Q5_K: as Q4_K, with 256 fifth bits", "table[q] = q*scale*d - minimum*dmin, for each scale", "number = table[q]"}},
 	{Name: "q6_K", Elems: 256, Bytes: 210, To: Targets, BF16: true, Scales: Scaled{At: 208, Exponents: OneHalf}, Block: q6K,
 		Says: []string{"Q6_K: 256 nibbles, 256 times 2 bits above them, 16 scales, d float16", "number = (q-32)*(scale*d)"}},
