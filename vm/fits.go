@@ -152,7 +152,7 @@ func (m *machine) fitsTorch(letter byte, r, prev ref, kind Kind, id ID) bool {
 	case '(': // the arguments of the function before it
 		return kind == KindTuple && m.takes(rules[m.g.id(prev)].call, r)
 	case 'V':
-		return kind == KindTuple && m.takes("bbh|Tvhbv|SiII", r)
+		return kind == KindTuple && m.takes("bbh|Tnhbb|Tnhbn|SiII", r)
 	case 'W':
 		return kind == KindTuple && m.takesOne("SiII", m.g.node(r))
 	default:
