@@ -315,6 +315,9 @@ func (d *decoder) tensors() error {
 	if err := w.tensors(d.out.graph.Root()); err != nil {
 		return err
 	}
+	if err := d.st.dropped(); err != nil {
+		return err
+	}
 	d.out.Infos, d.out.sparse, d.out.memory = w.infos, w.sparse, w.memory
 	d.stage = stDone
 	return nil

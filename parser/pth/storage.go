@@ -54,7 +54,8 @@ type storageRef struct {
 
 // A declared is the storage of the persistent id at one place of the pickle.
 type declared struct {
-	off int64
+	off  int64
+	seen bool // the walk has come to it
 	storageRef
 }
 
@@ -153,7 +154,7 @@ func (s *stores) declare(v vm.Value) error {
 		}
 	}
 	if err == nil {
-		s.ids, err = limits.Append(s.b, s.ids, declared{v.Off(), storageRef{i, p.scalar}})
+		s.ids, err = limits.Append(s.b, s.ids, declared{off: v.Off(), storageRef: storageRef{i, p.scalar}})
 	}
 	if err != nil {
 		return fail(storageName(p.key), v.Off(), err)
@@ -173,7 +174,19 @@ func (s *stores) ref(v vm.Value) (storageRef, error) {
 		return storageRef{}, fail("storage", off, wire.ErrInternal.With("persistent id was not declared"))
 	}
 	s.next = i + 1
+	s.ids[i].seen = true
 	return s.ids[i].storageRef, nil
+}
+
+// dropped finds a persistent id that the walk did not come to: torch makes a tensor
+// of it, which stands nowhere in the checkpoint, or as a key.
+func (s *stores) dropped() error {
+	for i := range s.ids {
+		if !s.ids[i].seen {
+			return fail(s.list[s.ids[i].store].name, s.ids[i].off, wire.ErrGap.With("a storage is named where no tensor of the checkpoint is"))
+		}
+	}
+	return nil
 }
 
 // measure holds the length that an id states against the storage's.
