@@ -155,15 +155,26 @@ var encodeQ2_0 = eachBlock(64, 18, func(p []byte, x, _ []float32) {
 	}
 })
 
-// nearestFP4 is the code whose value times d is nearest to x, the first of equals.
+// fp4Bounds are halfway between the magnitudes of fp4Doubled.
+var fp4Bounds = [7]float32{0.5, 1.5, 2.5, 3.5, 5, 7, 10}
+
+// nearestFP4 is the code whose value times d is nearest to x: halfway the smaller
+// magnitude, and 0 for both zeros. The bounds times d are exact, as d has no more than
+// four significant bits.
 func nearestFP4(x, d float32) uint8 {
-	best, least := 0, abs32(float32(fp4Doubled[0]*d)-x)
-	for c := 1; c < 16; c++ {
-		if e := abs32(float32(fp4Doubled[c]*d) - x); e < least {
-			best, least = c, e
+	if d == 0 {
+		return 0
+	}
+	c, magnitude := uint8(0), abs32(x)
+	for _, b := range fp4Bounds {
+		if magnitude > b*d {
+			c++
 		}
 	}
-	return uint8(best)
+	if c > 0 && x < 0 {
+		c |= 8
+	}
+	return c
 }
 
 // The exponent is that of the largest magnitude less 2, as log2f rounds it: just

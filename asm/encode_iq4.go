@@ -1,19 +1,18 @@
 package asm
 
-// nearestIQ4 is the code whose value is nearest to x; halfway it is the larger one.
+// iq4Bounds are halfway between the values; all are exact.
+var iq4Bounds = [15]float32{-115.5, -93.5, -74, -57, -42, -28.5, -16, -4.5, 7, 19, 31.5, 45.5, 61, 79, 101}
+
+// nearestIQ4 is the code whose value is nearest to x; halfway it is the larger one,
+// and of NaN the largest.
 func nearestIQ4(x float32) uint8 {
-	if x <= iq4Values[0] {
-		return 0
-	}
-	for c := 1; c < 16; c++ {
-		if v := iq4Values[c]; x < v {
-			if x-iq4Values[c-1] < v-x {
-				return uint8(c - 1)
-			}
-			return uint8(c)
+	c := 0
+	for step := 8; step > 0; step >>= 1 {
+		if !(x < iq4Bounds[c+step-1]) {
+			c += step
 		}
 	}
-	return 15
+	return uint8(c)
 }
 
 // scaleIQ4 searches the scale of 32 numbers by weighted least squares: the one that

@@ -17,10 +17,10 @@ func searchSymmetric(codes []int8, x, weights []float32, half int) float32 {
 		clear(codes)
 		return 0
 	}
-	code := func(inverse, v float32) int { return clamp(nearest(float32(inverse*v)), -half, half-1) }
+	low, high := -half, half-1
 	sums := func(inverse float32) (xl, ll float32) {
 		for i, v := range x {
-			l, w := float32(code(inverse, v)), float32(v*v)
+			l, w := float32(clamp(nearest(float32(inverse*v)), low, high)), float32(v*v)
 			if weights != nil {
 				w = weights[i]
 			}
@@ -31,7 +31,7 @@ func searchSymmetric(codes []int8, x, weights []float32, half int) float32 {
 	}
 	take := func(inverse float32) {
 		for i, v := range x {
-			codes[i] = int8(code(inverse, v) + half)
+			codes[i] = int8(clamp(nearest(float32(inverse*v)), low, high) + half)
 		}
 	}
 	inverse := -float32(half) / top
