@@ -31,7 +31,7 @@ func newCopyTask(m tensor.Model, i *tensor.Info, out int32) (task, error) {
 	}
 }
 
-// swapSize is the bytes of each number that must be turned around, 0 for none.
+// swapSize is the bytes of each number whose bytes must be swapped, 0 for none.
 func swapSize(i *tensor.Info) int64 {
 	g, _ := i.DType.Geometry()
 	switch {
@@ -104,12 +104,12 @@ func (t *copyTask) run(w *worker, lo, hi int64) error {
 			return err
 		}
 	}
-	turn(dst, t.swap)
+	swapBytes(dst, t.swap)
 	return w.write(t.out, lo, dst)
 }
 
-// turn reverses the bytes of each number of size bytes, if there are such.
-func turn(p []byte, size int64) {
+// swapBytes reverses the bytes of each number of size bytes, if there are such.
+func swapBytes(p []byte, size int64) {
 	if size != 2 && size != 4 && size != 8 {
 		return
 	}
@@ -148,7 +148,7 @@ func (t *orderedTask) run(w *worker, _, _ int64) error {
 		if _, err := io.ReadFull(body, dst); err != nil {
 			return err
 		}
-		turn(dst, t.swap)
+		swapBytes(dst, t.swap)
 		if err := w.write(t.out, at, dst); err != nil {
 			return err
 		}

@@ -99,7 +99,7 @@ type straightReader struct {
 func (s *straightReader) ReadAt(p []byte, off int64) (int, error) {
 	if s.view == nil {
 		n, err := s.r.ReadAt(p, off)
-		turn(p[:n], s.swap)
+		swapBytes(p[:n], s.swap)
 		return n, err
 	}
 	lent, err := s.m.room()
@@ -121,7 +121,7 @@ func (s *straightReader) ReadAt(p []byte, off int64) (int, error) {
 		}
 		done += n
 	}
-	turn(p, s.swap)
+	swapBytes(p, s.swap)
 	return len(p), nil
 }
 
@@ -151,7 +151,7 @@ func (h *heldBody) Read(p []byte) (int, error) {
 	if n == 0 {
 		return 0, wire.ErrInternal.With("an element is read in parts")
 	}
-	turn(p[:n], h.swap)
+	swapBytes(p[:n], h.swap)
 	h.at, h.left = h.at+n, h.left-n
 	return int(n), nil
 }

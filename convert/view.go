@@ -158,7 +158,7 @@ func (t *viewTask) run(w *worker, lo, hi int64) error {
 	if err != nil {
 		return err
 	}
-	turn(dst, t.swap)
+	swapBytes(dst, t.swap)
 	return w.write(t.out, lo*t.elem, dst)
 }
 
@@ -216,14 +216,14 @@ func (t *view) readBlocks(r io.ReaderAt, room room, dst []byte, lo, hi int64) er
 	return nil
 }
 
-// turnedStrips is how many neighborhoods are turned at once: a line of the target.
-const turnedStrips = 64
+// stripRows is how many rows are transposed at once: a cache line of the target.
+const stripRows = 64
 
 // readStrip reads the neighbors of each index of the inner dimensions: rows of a
 // matrix, of which the transpose is written.
 func (t *view) readStrip(b *limits.Budget, r io.ReaderAt, room room, dst []byte, lo, hi int64) error {
 	n := (hi - lo) / t.inner
-	atOnce := min(turnedStrips, t.inner, max(1, DefaultTile/(n*t.elem)))
+	atOnce := min(stripRows, t.inner, max(1, DefaultTile/(n*t.elem)))
 	if t.elem > 8 {
 		atOnce = 1
 	}
