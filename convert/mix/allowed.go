@@ -1,0 +1,40 @@
+package mix
+
+import "strings"
+
+// neverParts are parts of the names of matrices that are left as they are: gates,
+// positions, what is small, what belongs to images and sound.
+var neverParts = [...]string{
+	"_norm.weight", "ffn_gate_inp.weight", "ffn_gate_tid2eid.weight", "altup", "laurel", "per_layer_model_proj",
+	"ssm_conv1d", "shortconv.conv.weight", "indexer.k_proj.weight", "indexer.q_proj.weight",
+	"time_mix_first.weight", "time_mix_w0.weight", "time_mix_w1.weight", "time_mix_w2.weight", "time_mix_v0.weight", "time_mix_v1.weight",
+	"time_mix_v2.weight", "time_mix_a0.weight", "time_mix_a1.weight", "time_mix_a2.weight", "time_mix_g1.weight", "time_mix_g2.weight",
+	"time_mix_decay_w1.weight", "time_mix_decay_w2.weight", "time_mix_lerp_fused.weight", "attn_rel_b.weight",
+	".position_embd", "sam.pos_embd", "sam.neck.", "sam.net_", ".rel_pos", ".patch_embd", ".patch_merger", "a.rvq.codebook", "mm.a.code_embd",
+}
+
+// neverNames are whole names: positions and token types of BERT.
+var neverNames = [...]string{"position_embd.weight", "token_types.weight"}
+
+// quantizes reports that a tensor may be quantized: a matrix or a stack of them,
+// whose name ends with weight and has none of the parts above.
+func quantizes(t *Tensor) bool {
+	dims := len(t.Shape)
+	for dims > 1 && t.Shape[len(t.Shape)-dims] == 1 {
+		dims--
+	}
+	if dims < 2 || !strings.HasSuffix(t.Name, "weight") {
+		return false
+	}
+	for _, n := range neverNames {
+		if t.Name == n {
+			return false
+		}
+	}
+	for _, p := range neverParts {
+		if strings.Contains(t.Name, p) {
+			return false
+		}
+	}
+	return true
+}
