@@ -1,12 +1,18 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/convert/mix"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
 	"github.com/anamnesis-go/anamnesis/quant/bnb"
 )
@@ -16,10 +22,11 @@ type forgetCmd struct {
 	writeFlags  `embed:""`
 	schemeFlags `embed:""`
 
-	To       string `help:"How weights are stored: nf4, fp4, int8." enum:"nf4,fp4,int8" default:"nf4" placeholder:"nf4"`
+	To       string `help:"How weights are stored: nf4, fp4, int8 (bitsandbytes), or a mix of llama.cpp for a GGUF model: q4_k_m, q8_0, ... (amn formats lists them)." default:"nf4" placeholder:"nf4"`
 	OutDtype string `help:"Type of quantized weights that are decoded and not quantized again: bf16, f16, f32." enum:"bf16,f16,f32" default:"bf16" placeholder:"bf16"`
 
-	bnbFlags `embed:""`
+	bnbFlags  `embed:""`
+	ggmlFlags `embed:""`
 }
 
 // bnbFlags are those of targets of bitsandbytes.
@@ -32,11 +39,15 @@ type bnbFlags struct {
 }
 
 func (forgetCmd) Help() string {
-	return `Writes safetensors as bitsandbytes stores them, bit for bit what its own quantizer makes of
-float32 on a processor: NF4 or FP4 in blocks, or LLM.int8() in rows. A model's folder becomes
-a folder that transformers loads: config.json says how.
+	return `For nf4, fp4 and int8 it writes safetensors as bitsandbytes stores them, bit for bit what its
+own quantizer makes of float32 on a processor: NF4 or FP4 in blocks, or LLM.int8() in rows. A
+model's folder becomes a folder that transformers loads: config.json says how.
 
-The weights of linear modules are quantized, as transformers chooses them: embeddings, norms,
+A GGUF model is quantized to a mix of llama.cpp, such as q4_k_m or q8_0: the types that
+llama-quantize chooses, the bytes of ggml's reference encoders on every machine. Blocks that
+have their type already are copied.
+
+For bitsandbytes the weights of linear modules are quantized, as transformers chooses them: embeddings, norms,
 heads, routers and fused experts are copied, and listed in config.json. A model that is
 quantized is decoded on the way. Numbers that are not finite are refused: no block can hold
 them.
@@ -51,6 +62,7 @@ func (forgetCmd) examples() []example {
 		{"amn forget --double-quant --report -o small.safetensors model.safetensors", "With quantized scales, and what is lost."},
 		{"amn forget --to int8 --exclude 'layers.0.*' model.safetensors", "LLM.int8(), but for one layer."},
 		{"amn forget --dry-run llama-fp8", "A model's folder: what would be written."},
+		{"amn forget --to q5_0 --allow-requantize tiny.gguf", "A GGUF model: writes tiny-q5_0.gguf."},
 	}
 }
 
@@ -62,7 +74,24 @@ func (c *forgetCmd) Validate() error {
 	if err := c.schemeFlags.Validate(); err != nil {
 		return err
 	}
-	return c.bnbFlags.check(c.To)
+	if _, ok := convert.ParseBnbType(c.To); ok {
+		if flag := c.ggmlFlags.given(); flag != "" {
+			return fmt.Errorf("%s goes with mixes of GGUF, such as --to q4_k_m", flag)
+		}
+		return c.bnbFlags.check(c.To)
+	}
+	m, ok := mix.Find(c.To)
+	if !ok {
+		return fmt.Errorf("--to: %q is none of nf4, fp4, int8, %s", c.To, strings.Join(mixNames(), ", "))
+	}
+	if err := (convert.GGML{Mix: m}).Check(); err != nil {
+		return fmt.Errorf("--to %s: %w", c.To, err)
+	}
+	if c.DoubleQuant || len(c.BlockSize)%2 == 1 || len(c.Include) > 0 {
+		return errors.New("--double-quant, --block-size N and --include go with nf4, fp4 and int8")
+	}
+	_, err := c.ggmlFlags.quantizer(m)
+	return err
 }
 
 // defaultBlock is bitsandbytes' own.
@@ -108,12 +137,15 @@ func (c *forgetCmd) Run(ctx context.Context, s *session) error {
 			return usage{"--include and --exclude: * is any text, ? one character, [a-z] one of a range"}
 		}
 	}
-	kind, _ := convert.ParseBnbType(c.To)
+	kind, ok := convert.ParseBnbType(c.To)
+	if !ok {
+		return c.toGGUF(ctx, s)
+	}
 	return s.convert(ctx, &conversion{
 		schema: "amn.forget/1",
 		verb:   "forgetting",
 		flags:  &c.writeFlags,
-		opts:   convert.Options{Quant: *c.options(c.OutDtype, c.sourceBlock()), Quantize: c.quantizer(kind)},
+		opts:   convert.Options{Quant: *c.options(c.OutDtype, c.sourceBlock()), Quantize: c.bnbFlags.quantizer(kind)},
 		report: c.Report,
 		admit:  admitQuantized,
 		target: func(w *written) string {
@@ -121,6 +153,34 @@ func (c *forgetCmd) Run(ctx context.Context, s *session) error {
 				return derived(w.path, "-"+c.To, "")
 			}
 			return derived(w.path, "-"+c.To, ".safetensors")
+		},
+	})
+}
+
+// toGGUF quantizes a GGUF model to a mix.
+func (c *forgetCmd) toGGUF(ctx context.Context, s *session) error {
+	m, _ := mix.Find(c.To)
+	q, err := c.ggmlFlags.quantizer(m)
+	if err != nil {
+		return usage{err.Error()}
+	}
+	q.Measure = c.Report
+	if len(c.Exclude) > 0 {
+		q.Exclude = globs(c.Exclude).match
+	}
+	return s.convert(ctx, &conversion{
+		schema: "amn.forget/1",
+		verb:   "forgetting",
+		flags:  &c.writeFlags,
+		opts:   convert.Options{Quant: *c.options(c.OutDtype, c.sourceBlock()), Sink: convert.GGUF{RawNames: true}},
+		prepare: func(b *limits.Budget, o *conversion) error {
+			err := c.ggmlFlags.readMatrix(b, &q)
+			o.opts.Quantize = q
+			return err
+		},
+		report: c.Report,
+		target: func(w *written) string {
+			return derived(unquantized(w.path), "-"+strings.ToLower(c.To), ".gguf")
 		},
 	})
 }
@@ -161,6 +221,9 @@ func (s *session) printQuantized(c *conversion) {
 		before, after = addCap(before, e.Weights[i].Before), addCap(after, e.Weights[i].After)
 	}
 	s.fact("", "Quantized", fmt.Sprintf("%s, %s -> %s (%s)", plural(int64(len(e.Weights)), "weight"), formatBytes(before), formatBytes(after), e.Layout))
+	if c.opts.Sink != nil {
+		s.fact("", "Types", typesOf(e.Weights))
+	}
 	if n := int64(len(e.Kept)); n > 0 {
 		s.fact("", "Kept", matrices(n)+reasons(e.Kept))
 	}
@@ -180,6 +243,25 @@ func (s *session) printQuantized(c *conversion) {
 	}
 	all := e.Lost()
 	s.distance("in all", width, &all)
+}
+
+// typesOf sums up what weights are stored as: "Q4_K (24, 1.2 MB), Q6_K (8, 0.6 MB)".
+func typesOf(weights []convert.QuantizedWeight) string {
+	var order []tensor.DType
+	count, size := map[tensor.DType]int64{}, map[tensor.DType]int64{}
+	for i := range weights {
+		w := &weights[i]
+		if count[w.Type]++; count[w.Type] == 1 {
+			order = append(order, w.Type)
+		}
+		size[w.Type] = addCap(size[w.Type], w.After)
+	}
+	slices.SortStableFunc(order, func(a, b tensor.DType) int { return cmp.Compare(size[b], size[a]) })
+	var list []string
+	for _, t := range order {
+		list = append(list, fmt.Sprintf("%v (%s, %s)", t, formatCount(count[t]), formatBytes(size[t])))
+	}
+	return strings.Join(list, ", ")
 }
 
 // reasons counts why matrices are left alone: " (2 embedding, 1 router)".
@@ -226,6 +308,7 @@ func jsonQuantized(o *jsonObject, c *conversion) {
 				add(func(o *jsonObject) {
 					w := &e.Weights[i]
 					o.text("name", w.Name)
+					o.field("type", w.Type.String())
 					o.numbers("shape", w.Shape)
 					o.number("before", w.Before)
 					o.number("after", w.After)

@@ -46,6 +46,7 @@ func (formatsCmd) Run(s *session) error {
 				}
 			})
 			o.field("schemes_refused", refused)
+			o.field("mixes", mixNames())
 			o.list("refused", func(add func(func(*jsonObject))) {
 				for _, f := range parser.Recognized() {
 					add(func(o *jsonObject) {
@@ -69,6 +70,10 @@ func (formatsCmd) Run(s *session) error {
 		s.prose(6, "    %s", q.Stores)
 	}
 	s.prose(4, "  known and refused: %s", strings.Join(refused, ", "))
+	s.line("")
+	s.line("Written by amn forget --to:")
+	s.line("  bitsandbytes: nf4, fp4, int8")
+	s.prose(4, "  llama.cpp's mixes, of GGUF models: %s", strings.Join(mixNames(), ", "))
 	s.line("")
 	s.line("Refused by name, with what to do:")
 	for _, f := range parser.Recognized() {

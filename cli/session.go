@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -104,6 +105,9 @@ func hintFor(err error, p *limits.Policy) string {
 			also = ", and the system's limit (ulimit -n) bounds it"
 		}
 		return fmt.Sprintf("%s raises it; it is %s%s", axisFlag(e.Axis), flagText(e.Axis, p.Limit(e.Axis)), also)
+	}
+	if _, ok := errors.AsType[*convert.RequantizeError](err); ok {
+		return "--allow-requantize does it all the same"
 	}
 	if e, ok := errors.AsType[*spoolError](err); ok {
 		return fmt.Sprintf("--max-spool raises it; it is %s", limits.FormatSize(e.limit))

@@ -159,14 +159,17 @@ func (e *bnbEncoder) modelType(d *strictjson.Decoder) error {
 }
 
 // takes decides about a tensor by the rule.
-func (e *bnbEncoder) takes(name string, shape []int64) (bool, error) {
+func (e *bnbEncoder) takes(name string, shape []int64) (verdict, error) {
 	v := e.rule.judge(name, shape)
-	if v.Quantize || len(shape) != 2 || !strings.HasSuffix(name, ".weight") {
-		return v.Quantize, nil
+	switch {
+	case v.Quantize:
+		return encodeIt, nil
+	case len(shape) != 2 || !strings.HasSuffix(name, ".weight"):
+		return decodeIt, nil
 	}
 	var err error
 	e.Kept, err = limits.Append(e.b, e.Kept, KeptMatrix{name, v.Why})
-	return false, err
+	return decodeIt, err
 }
 
 // encode plans a weight.
@@ -192,7 +195,7 @@ func (e *bnbEncoder) encode(w *quant.Weight) (encoding, error) {
 	if err != nil {
 		return nil, err
 	}
-	one := QuantizedWeight{Name: w.Name, Shape: w.Shape, Elements: w.Rows() * w.Cols(), Before: w.Stored()}
+	one := QuantizedWeight{Name: w.Name, Type: enc.Outs()[0].DType, Shape: w.Shape, Elements: w.Rows() * w.Cols(), Before: w.Stored()}
 	for _, o := range enc.Outs() {
 		one.After += o.Size
 	}

@@ -192,8 +192,13 @@ func (p *Plan) encode(k *pick) (done bool, err error) {
 	if w != nil {
 		name, shape = w.Name, w.Shape
 	}
-	if yes, err := p.encoder.takes(name, shape); !yes || err != nil {
+	switch v, err := p.encoder.takes(name, shape); {
+	case err != nil:
 		return false, err
+	case v == copyIt && w != nil && len(w.Parts) == 1:
+		return true, p.copy(&w.Parts[0])
+	case v != encodeIt:
+		return false, nil
 	}
 	if w == nil {
 		if w, err = quant.Cast(&k.plain); w == nil || err != nil {

@@ -18,14 +18,23 @@ type Quantizer interface {
 
 // An encoder chooses and encodes the weights of one model.
 type encoder interface {
-	// takes decides by name and shape whether encode is asked.
-	takes(name string, shape []int64) (bool, error)
+	// takes decides by name and shape what becomes of a tensor.
+	takes(name string, shape []int64) (verdict, error)
 	encode(*quant.Weight) (encoding, error)
 	// config is the quantization_config of config.json, as JSON whose first line
 	// stands at no indent.
 	config() ([]byte, error)
 	quantized() *Quantized
 }
+
+// A verdict is what becomes of a tensor of a model that is quantized.
+type verdict uint8
+
+const (
+	decodeIt verdict = iota // or copied, if it is not quantized
+	encodeIt
+	copyIt // as it is stored
+)
 
 // Quantized is what became of the matrices of a model.
 type Quantized struct {
@@ -37,7 +46,8 @@ type Quantized struct {
 // A QuantizedWeight is one that is stored in another form.
 type QuantizedWeight struct {
 	Name     string
-	Shape    []int64 // as it is stored
+	Type     tensor.DType // of the tensor that holds its codes
+	Shape    []int64      // as it is stored
 	Elements int64
 	Before   int64 // bytes in the source, or decoded from it
 	After    int64 // bytes of all parts

@@ -28,6 +28,13 @@ func (c Codec) Write(dst []byte, to Target, src []byte, tile []float32) {
 	c.codec.Write(asm.Best(), dst, targets[to].kind, src, tile)
 }
 
+// Encodes reports whether rows can be written as blocks of the type.
+func (c Codec) Encodes() bool { return c.codec.EncodeRow != nil }
+
+// EncodeRow writes one row as blocks, with the importance of its columns or nil for
+// none: the bytes that ggml writes. The numbers are finite.
+func (c Codec) EncodeRow(dst []byte, src, matrix []float32) { c.codec.EncodeRow(dst, src, matrix) }
+
 // Codecs lists every type that can be decoded by itself.
 func Codecs() (all []Codec) {
 	for _, c := range form.Codecs {

@@ -67,6 +67,21 @@ def library(tree):
     return folder
 
 
+def quantize(tree):
+    """llama-quantize; CROSSCHECK_LLAMA_QUANTIZE names one that is built."""
+    given = os.environ.get("CROSSCHECK_LLAMA_QUANTIZE")
+    if given:
+        return pathlib.Path(given)
+    folder = HOME / "tools"
+    exe = folder / "bin" / "llama-quantize"
+    if not exe.exists():
+        options = [o.replace("COMMON=OFF", "COMMON=ON").replace("TOOLS=OFF", "TOOLS=ON") for o in OPTIONS]
+        ninja = ["-G", "Ninja"] if shutil.which("ninja") else []
+        run("cmake", *ninja, "-S", tree, "-B", folder, *("-D" + o for o in options), *FLAGS)
+        run("cmake", "--build", folder, "--target", "llama-quantize")
+    return exe
+
+
 def program(tree, folder, source, *include):
     """Compiles one source file against the library, unless that is done."""
     exe = folder / ("crosscheck-" + source.stem)

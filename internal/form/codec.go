@@ -18,6 +18,9 @@ type Codec struct {
 	// product rounded by itself, as the reference does it. It allocates nothing
 	// and is safe for concurrent use.
 	Decode func(dst []float32, src []byte)
+	// EncodeRow writes one row as blocks, with the importance of its columns or nil
+	// for none; nil where blocks of this type are only decoded. See asm.Kind.EncodeRow.
+	EncodeRow func(dst []byte, src, matrix []float32)
 	// Nil where none is made of the entries of a table.
 	Kernel kernel
 }
@@ -39,7 +42,11 @@ func (c Codec) Write(o *asm.Ops, dst []byte, to asm.Type, src []byte, tile []flo
 
 // Blocks is the row of a type of blocks.
 func blocks(t tensor.DType, k asm.Kind) Codec {
-	return Codec{Dtype: t, Blocks: true, Decode: k.Decode, Kernel: func(o *asm.Ops, to asm.Type, dst, src, _ []byte) { o.Blocks(k, to, dst, src) }}
+	c := Codec{Dtype: t, Blocks: true, Decode: k.Decode, Kernel: func(o *asm.Ops, to asm.Type, dst, src, _ []byte) { o.Blocks(k, to, dst, src) }}
+	if k.Encodes() {
+		c.EncodeRow = k.EncodeRow
+	}
+	return c
 }
 
 // casts is the row of a type of plain numbers.

@@ -1,0 +1,258 @@
+package convert
+
+import (
+	"math"
+
+	"github.com/anamnesis-go/anamnesis/convert/mix"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/gguf"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant"
+)
+
+// GGML quantizes a GGUF model to blocks of ggml, as llama-quantize does: the same
+// types for the same tensors, and the bytes of its reference encoders.
+type GGML struct {
+	Mix     mix.Mix
+	Options mix.Options
+	// Matrix holds the importance of columns; nil encodes without.
+	Matrix *Importance
+	// Requantize decodes weights that are blocks of another type and encodes them
+	// anew. Without it they are refused.
+	Requantize bool
+	// Exclude leaves tensors as they are, by name; nil leaves none.
+	Exclude func(name string) bool
+	// Measure compares each weight with what it decodes to.
+	Measure bool
+}
+
+// ggml encodes the weights of one model.
+type ggml struct {
+	Quantized
+
+	o       GGML
+	b       *limits.Budget
+	choices map[string]*mix.Tensor
+}
+
+// Check implements [Quantizer].
+func (o GGML) Check() error {
+	if o.Mix.Base == tensor.Unknown {
+		return wire.ErrUsage.With("no mix is named")
+	}
+	return writes(o.Mix.Base)
+}
+
+// writes refuses types that there is no encoder of.
+func writes(d tensor.DType) error {
+	c, ok := quant.CodecOf(d)
+	if !ok || c.Blocks && !c.Encodes() {
+		return wire.ErrUnsupported.With("there is no encoder of %v", d)
+	}
+	return nil
+}
+
+func (o GGML) start(b *limits.Budget, m tensor.Model, opts *Options) (encoder, error) {
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
+	if opts.Sink == nil || opts.Sink.Name() != gguf.Format {
+		return nil, wire.ErrUsage.With("blocks of ggml are stored in GGUF alone")
+	}
+	model, err := mixModel(b, m)
+	if err != nil {
+		return nil, err
+	}
+	model.Matrix = o.Matrix != nil
+	e := &ggml{o: o, b: b, choices: map[string]*mix.Tensor{}}
+	e.Layout = o.Mix.Name
+	return e, e.choose(m, model)
+}
+
+// mixModel reads what the mix asks of the model's keys.
+func mixModel(b *limits.Budget, m tensor.Model) (mix.Model, error) {
+	var out mix.Model
+	keys := map[string]any{}
+	for k, v := range m.Meta() {
+		if k == "general.architecture" {
+			out.Arch, _ = v.(string)
+		}
+		keys[k] = v
+	}
+	if m.Format() != gguf.Format || out.Arch == "" {
+		return out, wire.ErrUnsupported.With("a mix goes by the names and keys of llama.cpp, which only a GGUF model has")
+	}
+	number := func(key string) int {
+		v := keys[out.Arch+"."+key]
+		if a, ok := v.(gguf.Array); ok { // a number for each layer
+			for n, err := range a.Ints(b) {
+				if err == nil {
+					v = n
+				}
+				break
+			}
+		}
+		n, _ := wholeNumber(v)
+		return n
+	}
+	out.Layers, out.Heads, out.Experts = number("block_count"), number("attention.head_count"), number("expert_count")
+	if _, ok := keys[out.Arch+".attention.head_count_kv"]; !ok {
+		out.KVShare = 1
+	} else if kv := number("attention.head_count_kv"); kv > 0 {
+		out.KVShare = out.Heads / kv
+	}
+	return out, nil
+}
+
+// wholeNumber is an integer of any kind that a model may sensibly state.
+func wholeNumber(v any) (int, bool) {
+	var n int64
+	switch v := v.(type) {
+	case uint8:
+		n = int64(v)
+	case int8:
+		n = int64(v)
+	case uint16:
+		n = int64(v)
+	case int16:
+		n = int64(v)
+	case uint32:
+		n = int64(v)
+	case int32:
+		n = int64(v)
+	case uint64:
+		n = int64(min(v, math.MaxInt64))
+	case int64:
+		n = v
+	default:
+		return 0, false
+	}
+	return int(n), n >= 0 && n <= math.MaxInt32
+}
+
+// choose asks the mix for the type of each tensor.
+func (e *ggml) choose(m tensor.Model, model mix.Model) error {
+	list, err := limits.Make[mix.Tensor](e.b, m.Len())
+	if err != nil {
+		return err
+	}
+	n := 0
+	for i := range m.Tensors() {
+		shape := i.Shape
+		if len(shape) == 0 {
+			shape = []int64{1}
+		}
+		list[n] = mix.Tensor{Name: i.Name, Shape: shape, From: i.DType}
+		n++
+	}
+	if err := mix.Choose(e.b, e.o.Mix, model, e.o.Options, list[:n]); err != nil {
+		return err
+	}
+	if err := e.b.Hold(int64(n) * 64); err != nil { // the map's buckets
+		return err
+	}
+	for i := range list[:n] {
+		e.choices[list[i].Name] = &list[i]
+	}
+	return nil
+}
+
+func (e *ggml) quantized() *Quantized   { return &e.Quantized }
+func (e *ggml) config() ([]byte, error) { return nil, nil }
+
+// takes decides about a tensor by the mix.
+func (e *ggml) takes(name string, _ []int64) (verdict, error) {
+	t := e.choices[name]
+	if t == nil || e.o.Exclude != nil && e.o.Exclude(name) || t.To == t.From {
+		return copyIt, nil
+	}
+	c, ok := quant.CodecOf(t.From)
+	switch {
+	case !ok:
+		return copyIt, nil
+	case c.Blocks && !e.o.Requantize:
+		return 0, &RequantizeError{t.From, t.To}
+	}
+	if err := writes(t.To); err != nil {
+		return 0, err
+	}
+	if !e.o.Matrix.has(name) && needsMatrix(t, &e.o.Mix) {
+		return 0, wire.ErrUnsupported.With("%v in %s wants an importance matrix for it", t.To, e.o.Mix.Name)
+	}
+	return encodeIt, nil
+}
+
+// A RequantizeError refuses to decode blocks and encode them anew, which loses more
+// than encoding the original; [GGML.Requantize] does it all the same.
+type RequantizeError struct{ From, To tensor.DType }
+
+func (e *RequantizeError) Error() string { return e.Unwrap().Error() }
+
+// Unwrap gives the class.
+func (e *RequantizeError) Unwrap() error {
+	return wire.ErrUnsupported.With("it is %v already, and quantizing it again as %v loses more than quantizing the original", e.From, e.To)
+}
+
+// needsMatrix reports types that llama-quantize refuses to write without a matrix:
+// Q2_K only within Q2_K_S.
+func needsMatrix(t *mix.Tensor, x *mix.Mix) bool {
+	switch t.Name {
+	case "output.weight", "token_embd.weight", "per_layer_token_embd.weight":
+		return false
+	}
+	switch t.To {
+	case tensor.IQ3_XXS, tensor.IQ2_XXS, tensor.IQ2_XS, tensor.IQ2_S, tensor.IQ1_M, tensor.IQ1_S:
+		return true
+	case tensor.Q2_K:
+		return x.Name == "Q2_K_S"
+	}
+	return false
+}
+
+// encode plans a weight.
+func (e *ggml) encode(w *quant.Weight) (encoding, error) {
+	t := e.choices[w.Name]
+	c, _ := quant.CodecOf(t.To)
+	info := tensor.Info{DType: t.To, Shape: w.Shape}
+	size := info.Bytes()
+	matrix, err := e.o.Matrix.of(w)
+	if err != nil {
+		return nil, err
+	}
+	r := &ggmlRows{
+		e: e, w: w, index: len(e.Weights), matrix: matrix, codec: c, cols: w.Cols(),
+		outs: []Out{{Name: w.Name, DType: t.To, Shape: w.Shape, Size: size}},
+	}
+	if w.Rows() > 0 {
+		r.row = size / w.Rows()
+	}
+	one := QuantizedWeight{Name: w.Name, Type: t.To, Shape: w.Shape, Elements: w.Rows() * w.Cols(), Before: w.Stored(), After: size}
+	e.Weights, err = limits.Append(e.b, e.Weights, one)
+	return r, err
+}
+
+// keys completes the keys of a file that was quantized.
+func (e *ggml) keys(b *limits.Budget, meta []Entry) ([]Entry, error) {
+	add := []Entry{{"general.file_type", e.o.Mix.FileType}, {"general.quantization_version", uint32(2)}}
+	add = append(add, e.o.Matrix.entries()...)
+	for _, a := range add {
+		done := false
+		for i := range meta {
+			if meta[i].Key == a.Key {
+				meta[i].Value, done = a.Value, true
+			}
+		}
+		if done {
+			continue
+		}
+		if err := b.Hold(16); err != nil {
+			return nil, err
+		}
+		var err error
+		if meta, err = limits.Append(b, meta, a); err != nil {
+			return nil, err
+		}
+	}
+	return meta, nil
+}

@@ -1,0 +1,126 @@
+package convert
+
+import (
+	"math"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant"
+	"github.com/anamnesis-go/anamnesis/quant/bnb"
+)
+
+// ggmlRows encodes a weight row by row: with a matrix a block may depend on its row.
+type ggmlRows struct {
+	e      *ggml
+	w      *quant.Weight
+	index  int // in Quantized.Weights
+	outs   []Out
+	codec  quant.Codec
+	cols   int64
+	row    int64     // bytes of one encoded row
+	matrix []float32 // of each stack's columns in turn, or nil
+	sums   quant.Distortions
+}
+
+// Weight is what is read.
+func (r *ggmlRows) Weight() *quant.Weight { return r.w }
+
+// Outs implements encoding.
+func (r *ggmlRows) Outs() []Out { return r.outs }
+
+// Block implements encoding.
+func (r *ggmlRows) Block() int64 { return max(1, r.cols) }
+
+// Hold implements encoding.
+func (r *ggmlRows) Hold() int64 {
+	if !r.e.o.Measure {
+		return 0
+	}
+	return r.w.Rows() * quant.DistortionBytes
+}
+
+// Open implements encoding.
+func (r *ggmlRows) Open(memory []byte) { r.sums = quant.NewDistortions(memory) }
+
+// Span implements encoding.
+func (r *ggmlRows) Span(_ int, lo, hi int64) tensor.Span {
+	return tensor.Span{Off: lo / r.cols * r.row, Len: (hi - lo) / r.cols * r.row}
+}
+
+// Put implements encoding.
+func (r *ggmlRows) Put(dst [][]byte, lo int64, src []float32) error {
+	out := dst[0]
+	for row := lo / r.cols; len(src) > 0; row++ {
+		x := src[:r.cols]
+		largest, err := finite(x, row*r.cols)
+		if err != nil {
+			return err
+		}
+		r.codec.EncodeRow(out[:r.row], x, r.importance(row))
+		if err := r.check(row, x, out[:r.row], largest); err != nil {
+			return err
+		}
+		src, out = src[r.cols:], out[r.row:]
+	}
+	return nil
+}
+
+// importance is the matrix of a row: that of its expert in a stack of them.
+func (r *ggmlRows) importance(row int64) []float32 {
+	if r.matrix == nil {
+		return nil
+	}
+	stacks := int64(len(r.matrix)) / r.cols
+	at := row / (r.w.Rows() / stacks) * r.cols
+	return r.matrix[at:][:r.cols:r.cols]
+}
+
+// finite refuses the first number of a row that is none, and gives the largest
+// magnitude.
+func finite(x []float32, at int64) (largest float32, err error) {
+	for i, v := range x {
+		b := math.Float32bits(v) &^ (1 << 31)
+		if b >= 0x7F800000 {
+			return 0, &bnb.NotFinite{Index: at + int64(i), Value: v}
+		}
+		largest = max(largest, math.Float32frombits(b))
+	}
+	return largest, nil
+}
+
+// mayOverflow is the least magnitude of which a scale may be too large for
+// float16: that of a ternary block is the magnitude itself.
+const mayOverflow = 65504
+
+// check measures a row, and refuses one whose scale became infinite.
+func (r *ggmlRows) check(row int64, x []float32, encoded []byte, largest float32) error {
+	if !r.e.o.Measure && largest < mayOverflow {
+		return nil
+	}
+	g, _ := r.codec.Type.Geometry()
+	var room [256]float32
+	var sum quant.Distortion
+	elems, size := int(g.Elems), int(g.Bytes)
+	for i := 0; i < len(x); i += elems {
+		back := room[:elems]
+		r.codec.Decode(back, encoded[i/elems*size:][:size])
+		for k, v := range back {
+			if largest >= mayOverflow && (v != v || math.IsInf(float64(v), 0)) {
+				return wire.ErrUnsupported.With("element %d is too large for the scale of %v", row*r.cols+int64(i+k), r.codec.Type)
+			}
+		}
+		sum.Add(x[i:][:elems], back)
+	}
+	if r.e.o.Measure {
+		r.sums.Set(row, &sum)
+	}
+	return nil
+}
+
+// End implements encoding.
+func (r *ggmlRows) End() ([][]byte, error) {
+	if r.e.o.Measure {
+		r.e.Weights[r.index].Lost = r.sums.Sum()
+	}
+	return nil, nil
+}

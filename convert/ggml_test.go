@@ -1,0 +1,143 @@
+package convert_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/convert/mix"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/gguf"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// tinyLlama is a tiny llama in F32: so many layers of one attention and one
+// feed-forward matrix, with rows of cols.
+func tinyLlama(t *testing.T, b *limits.Budget, n int, cols int64) tensor.Model {
+	t.Helper()
+	var infos []tensor.Info
+	add := func(name string, shape ...int64) {
+		infos = append(infos, tensor.Info{Name: name, DType: tensor.F32, Shape: shape})
+	}
+	add("token_embd.weight", 32, cols)
+	add("output_norm.weight", cols)
+	add("output.weight", 32, cols)
+	for i := range n {
+		add(fmt.Sprintf("blk.%d.attn_v.weight", i), 16, cols)
+		add(fmt.Sprintf("blk.%d.ffn_down.weight", i), 16, cols)
+	}
+	meta := []gguf.Entry{
+		{Key: "general.architecture", Value: "llama"}, {Key: "llama.block_count", Value: uint32(n)},
+		{Key: "llama.attention.head_count", Value: uint32(4)}, {Key: "llama.attention.head_count_kv", Value: uint32(4)},
+	}
+	p, err := gguf.Layout(b, infos, meta, gguf.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := make([]byte, p.Size)
+	copy(data, p.Header)
+	for i, info := range infos {
+		for k, v := range wave(int(info.Elements())) {
+			putFloat(data[p.Offsets[i]+int64(4*k):], v*0.1)
+		}
+	}
+	m, err := gguf.Decode(b, bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func putFloat(p []byte, v float32) {
+	u := math.Float32bits(v)
+	p[0], p[1], p[2], p[3] = byte(u), byte(u>>8), byte(u>>16), byte(u>>24)
+}
+
+func named(t *testing.T, name string) mix.Mix {
+	t.Helper()
+	x, ok := mix.Find(name)
+	if !ok {
+		t.Fatalf("no mix %s", name)
+	}
+	return x
+}
+
+// A quantized file has the types of the mix and decodes to nearly what it was, the
+// same bytes for any number of workers and any tile.
+func TestAQuantizedGGUF(t *testing.T) {
+	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(context.Background())
+	defer b.Close()
+	b.Source(1 << 30)
+	m := tinyLlama(t, b, 8, 512)
+	var first []byte
+	for _, threads := range []int{1, 4} {
+		for _, tile := range []int{1, 3000, 1 << 20} {
+			o := convert.Options{Sink: convert.GGUF{RawNames: true}, Quantize: convert.GGML{Mix: named(t, "q4_k_m"), Measure: true}, Threads: threads, Tile: tile}
+			p, err := convert.NewPlan(b, m, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out := &inMemory{make([]byte, p.Size)}
+			if _, err := p.Stream(out); err != nil {
+				t.Fatal(err)
+			}
+			if first == nil {
+				first = out.p
+				lost := p.Quantized.Lost()
+				if e := lost.RelativeRMSE(); e == 0 || e > 0.1 || lost.N != 8*2*16*512+2*32*512 {
+					t.Errorf("relative error %g of %d numbers", e, lost.N)
+				}
+			} else if !bytes.Equal(first, out.p) {
+				t.Errorf("%d workers, tiles of %d: other bytes", threads, tile)
+			}
+		}
+	}
+	got, err := gguf.Decode(b, bytes.NewReader(first), int64(len(first)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]tensor.DType{
+		"token_embd.weight": tensor.Q4_K, "output.weight": tensor.Q6_K, "output_norm.weight": tensor.F32,
+		"blk.0.attn_v.weight": tensor.Q6_K, "blk.1.attn_v.weight": tensor.Q4_K, "blk.3.attn_v.weight": tensor.Q6_K, "blk.7.ffn_down.weight": tensor.Q6_K,
+	}
+	for i := range got.Tensors() {
+		if w, ok := want[i.Name]; ok && w != i.DType {
+			t.Errorf("%s is %v, want %v", i.Name, i.DType, w)
+		}
+	}
+	for key, want := range map[string]any{"general.file_type": uint32(15), "general.quantization_version": uint32(2)} {
+		if v, _ := got.Get(key); v != want {
+			t.Errorf("%s is %v", key, v)
+		}
+	}
+}
+
+func TestWhatCannotBeQuantizedToGGUF(t *testing.T) {
+	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(context.Background())
+	defer b.Close()
+	b.Source(1 << 30)
+	m := tinyLlama(t, b, 2, 512)
+	odd := tinyLlama(t, b, 2, 80)
+	for _, c := range []struct {
+		name  string
+		m     tensor.Model
+		o     convert.Options
+		class wire.Class
+	}{
+		{"safetensors has no blocks", m, convert.Options{Quantize: convert.GGML{Mix: named(t, "q8_0")}}, wire.Usage},
+		{"no mix", m, convert.Options{Sink: convert.GGUF{}, Quantize: convert.GGML{}}, wire.Usage},
+		{"no encoder", m, convert.Options{Sink: convert.GGUF{}, Quantize: convert.GGML{Mix: named(t, "iq3_s")}}, wire.Unsupported},
+		{"no fallback", odd, convert.Options{Sink: convert.GGUF{RawNames: true}, Quantize: convert.GGML{Mix: named(t, "q1_0")}}, wire.Unsupported},
+		{"a matrix is wanted", m, convert.Options{Sink: convert.GGUF{RawNames: true}, Quantize: convert.GGML{Mix: named(t, "q2_k_s")}}, wire.Unsupported},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if _, err := convert.NewPlan(b, c.m, c.o); wire.ClassOf(err) != c.class {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,227 @@
+package convert
+
+import (
+	"encoding/binary"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/gguf"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant"
+)
+
+// An Importance is an importance matrix: how much the columns of each weight are
+// used, as llama-imatrix measures it. The zero of it is nil, which has none.
+type Importance struct {
+	// File, Dataset and Chunks go into the keys of what is written.
+	File, Dataset string
+	Chunks        int64
+
+	columns map[string][]float32 // those of each expert in turn
+}
+
+const importance = "importance matrix"
+
+// ReadImportance reads the matrix that r holds: GGUF, or the format before it.
+func ReadImportance(b *limits.Budget, r io.ReaderAt, size int64) (*Importance, error) {
+	var magic [4]byte
+	if size >= int64(len(magic)) {
+		if err := wire.ReadFull(r, magic[:], 0); err != nil {
+			return nil, err
+		}
+	}
+	m := &Importance{columns: map[string][]float32{}}
+	read := m.readLegacy
+	if string(magic[:]) == "GGUF" {
+		read = m.readGGUF
+	}
+	if err := read(b, r, size); err != nil {
+		return nil, wire.At(importance, "", wire.NoOffset, err)
+	}
+	for name, list := range m.columns {
+		if _, err := finite(list, 0); err != nil {
+			return nil, wire.At(importance, "tensor "+wire.Quote(name), wire.NoOffset, err)
+		}
+	}
+	return m, nil
+}
+
+// add keeps the columns of one weight.
+func (m *Importance) add(b *limits.Budget, name string, list []float32) error {
+	if _, there := m.columns[name]; there {
+		return wire.ErrDuplicate.With("tensor %s", wire.Quote(name))
+	}
+	if err := b.Hold(64); err != nil {
+		return err
+	}
+	m.columns[name] = list
+	return nil
+}
+
+// readGGUF reads the sums of squares NAME.in_sum2 and how many were added,
+// NAME.counts: one number for each expert.
+func (m *Importance) readGGUF(b *limits.Budget, r io.ReaderAt, size int64) error {
+	f, err := gguf.Decode(b, r, size)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if kind, _ := f.Get("general.type"); kind != "imatrix" {
+		return wire.ErrMismatch.With("general.type is %v, not imatrix", wire.Quote(textOf(kind)))
+	}
+	if v, ok := f.Get("imatrix.chunk_count"); ok {
+		n, _ := wholeNumber(v)
+		m.Chunks = int64(n)
+	}
+	if v, ok := f.Get("imatrix.datasets"); ok {
+		if a, ok := v.(gguf.Array); ok {
+			for s, err := range a.Strings(b) {
+				if err != nil {
+					return err
+				}
+				m.Dataset = s
+				break
+			}
+		}
+	}
+	byName := map[string]tensor.Info{}
+	if err := b.Hold(int64(f.Len()) * 128); err != nil {
+		return err
+	}
+	for i := range f.Tensors() {
+		byName[i.Name] = i
+	}
+	for i := range f.Tensors() {
+		name, ok := strings.CutSuffix(i.Name, ".in_sum2")
+		if !ok {
+			if _, other := byName[strings.TrimSuffix(i.Name, ".counts")+".in_sum2"]; !other {
+				return wire.ErrMissing.With("%s: there is no sum beside it", wire.Quote(i.Name))
+			}
+			continue
+		}
+		counts, ok := byName[name+".counts"]
+		if !ok {
+			return wire.ErrMissing.With("%s: there are no counts beside it", wire.Quote(i.Name))
+		}
+		list, err := m.average(b, f, i, counts)
+		if err != nil {
+			return wire.At(importance, "tensor "+wire.Quote(i.Name), wire.NoOffset, err)
+		}
+		if err := m.add(b, name, list); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func textOf(v any) string { s, _ := v.(string); return s }
+
+// average divides sums by counts; an expert that was never asked counts as 1.
+func (m *Importance) average(b *limits.Budget, f tensor.Model, sums, counts tensor.Info) ([]float32, error) {
+	list, err := floatsOf(b, f, sums)
+	if err != nil {
+		return nil, err
+	}
+	n, err := floatsOf(b, f, counts)
+	if err != nil {
+		return nil, err
+	}
+	if len(n) == 0 || len(list)%len(n) != 0 {
+		return nil, wire.ErrMismatch.With("%d sums and %d counts", len(list), len(n))
+	}
+	cols := len(list) / len(n)
+	for j, v := range n {
+		count := float32(math.Round(float64(v)))
+		for i := range list[j*cols:][:cols] {
+			if count > 0 {
+				list[j*cols+i] /= count
+			} else {
+				list[j*cols+i] = 1
+			}
+		}
+	}
+	return list, nil
+}
+
+// floatsOf reads a tensor of float32.
+func floatsOf(b *limits.Budget, f tensor.Model, i tensor.Info) ([]float32, error) {
+	if i.DType != tensor.F32 {
+		return nil, wire.ErrMismatch.With("it is %s, not F32", i.TypeName())
+	}
+	n, ok := wire.Int(uint64(i.Span.Len), math.MaxInt32)
+	if !ok {
+		return nil, wire.ErrMismatch.With("it is too large")
+	}
+	raw, err := limits.Make[byte](b, n)
+	if err != nil {
+		return nil, err
+	}
+	body, err := f.Body(b, i)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	if _, err := io.ReadFull(body, raw); err != nil {
+		return nil, err
+	}
+	return floatsIn(b, raw, i.Order)
+}
+
+func floatsIn(b *limits.Budget, raw []byte, order tensor.Order) ([]float32, error) {
+	list, err := limits.Make[float32](b, len(raw)/4)
+	if err != nil {
+		return nil, err
+	}
+	var from binary.ByteOrder = binary.LittleEndian
+	if order == tensor.Big {
+		from = binary.BigEndian
+	}
+	for i := range list {
+		list[i] = math.Float32frombits(from.Uint32(raw[4*i:]))
+	}
+	return list, nil
+}
+
+// of is the matrix of a weight: one number for each column of each expert. A
+// weight that it does not have is encoded without.
+func (m *Importance) of(w *quant.Weight) ([]float32, error) {
+	if m == nil {
+		return nil, nil
+	}
+	list, ok := m.columns[w.Name]
+	if !ok {
+		return nil, nil
+	}
+	stacks := int64(1)
+	for _, n := range w.Shape[:max(0, len(w.Shape)-2)] {
+		stacks *= n
+	}
+	if int64(len(list)) != stacks*w.Cols() {
+		if w.Name == "token_embd.weight" { // llama.cpp passes over it too
+			return nil, nil
+		}
+		return nil, wire.ErrMismatch.With("the importance matrix has %d columns for it, not %d: it is of another model", len(list), stacks*w.Cols())
+	}
+	return list, nil
+}
+
+// has reports that there are numbers for a weight.
+func (m *Importance) has(name string) bool { return m != nil && m.columns[name] != nil }
+
+// entries are the keys that say where the importance came from.
+func (m *Importance) entries() []Entry {
+	if m == nil {
+		return nil
+	}
+	list := []Entry{{"quantize.imatrix.file", m.File}}
+	if m.Dataset != "" {
+		list = append(list, Entry{"quantize.imatrix.dataset", m.Dataset})
+	}
+	return append(list, Entry{"quantize.imatrix.entries_count", uint32(len(m.columns))}, Entry{"quantize.imatrix.chunks_count", uint32(m.Chunks)})
+}
+
+// Len is how many weights it has columns for.
+func (m *Importance) Len() int { return len(m.columns) }

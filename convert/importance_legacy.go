@@ -1,0 +1,103 @@
+package convert
+
+import (
+	"io"
+	"math"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// An importance matrix from before GGUF is a count of entries, each a name, a number
+// of calls and the sums of its columns; at the end the number of chunks and the
+// name of the data, or neither. All is little-endian.
+
+// readLegacy reads entries until there are as many as it says: each takes bytes, so
+// it ends.
+func (m *Importance) readLegacy(b *limits.Budget, src io.ReaderAt, size int64) error {
+	c := wire.NewCursor(b, importance, src, size)
+	n, err := c.U32()
+	if err != nil {
+		return err
+	}
+	const leastEntry = 4 + 4 + 4 + 4
+	if n < 1 || int64(n) > size/leastEntry {
+		return c.FailAt("", 0, wire.ErrRange.With("%d entries in %d bytes: it is no importance matrix", int32(n), size))
+	}
+	for range n {
+		if err := b.Step(1); err != nil {
+			return err
+		}
+		name, list, err := legacyEntry(b, &c)
+		if err != nil {
+			return err
+		}
+		if err := m.add(b, name, list); err != nil {
+			return c.Fail("", err)
+		}
+	}
+	return m.legacyEnd(&c)
+}
+
+// legacyEnd reads what may stand after the entries.
+func (m *Importance) legacyEnd(c *wire.Cursor) error {
+	if c.Left() == 0 {
+		return nil
+	}
+	n, err := c.U32()
+	if err != nil {
+		return err
+	}
+	m.Chunks = int64(min(n, math.MaxInt32))
+	if c.Left() == 0 {
+		return nil
+	}
+	if m.Dataset, err = legacyText(c); err != nil {
+		return err
+	}
+	if c.Left() > 0 {
+		return c.Fail("", wire.ErrTrailing.With("%d bytes", c.Left()))
+	}
+	return nil
+}
+
+// legacyText is a length and so many bytes.
+func legacyText(c *wire.Cursor) (string, error) {
+	n, err := c.U32()
+	if err != nil {
+		return "", err
+	}
+	return c.String(uint64(n))
+}
+
+// legacyEntry reads one weight: sums divided by calls.
+func legacyEntry(b *limits.Budget, c *wire.Cursor) (name string, list []float32, err error) {
+	if name, err = legacyText(c); err != nil {
+		return "", nil, err
+	}
+	calls, err := c.U32()
+	if err != nil {
+		return "", nil, err
+	}
+	n, err := c.U32()
+	if err != nil {
+		return "", nil, err
+	}
+	if n < 1 || n > math.MaxInt32 {
+		return "", nil, c.Fail("", wire.ErrRange.With("%s has %d columns", wire.Quote(name), int32(n)))
+	}
+	raw, err := c.Bytes(4 * uint64(n))
+	if err != nil {
+		return "", nil, err
+	}
+	if list, err = floatsIn(b, raw, tensor.Little); err != nil {
+		return "", nil, err
+	}
+	for i := range list {
+		if int32(calls) > 0 {
+			list[i] /= float32(int32(calls))
+		}
+	}
+	return name, list, nil
+}
