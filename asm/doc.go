@@ -91,6 +91,6 @@
 package asm
 
 //go:generate go -C _gen/amd64 run . -pkg asm -out ../../kernels_amd64.s -stubs ../../kernels_amd64.go -rows ../../rows_amd64.go
-//go:generate go -C _gen/amd64 run . -level avx512 -pkg asm -out ../../kernels_avx512_amd64.s -stubs ../../kernels_avx512_amd64.go
-//go:generate go -C _gen/amd64 run . -level avx512bf16 -pkg asm -out ../../kernels_bf16_amd64.s -stubs ../../kernels_bf16_amd64.go
+//go:generate go -C _gen/amd64 run . -level avx512 -pkg asm -out ../../kernels_avx512_amd64.s -stubs ../../kernels_avx512_amd64.go -rows ../../rows_avx512_amd64.go
+//go:generate go -C _gen/amd64 run . -level avx512bf16 -pkg asm -out ../../kernels_bf16_amd64.s -stubs ../../kernels_bf16_amd64.go -rows ../../rows_bf16_amd64.go
 //go:generate go -C _gen/arm64 run . -out ../../kernels_arm64.s -stubs ../../kernels_arm64.go

@@ -171,7 +171,7 @@ func longFloat8(k float8Kernel) float8Kernel {
 			k(dst, src, a, b, chunks, n)
 			return
 		}
-		looked(dst, src, chunks, n, func(table *byte, r int) {
+		byTable(dst, src, chunks, n, func(table *byte, r int) {
 			k(table, &allCodes[0], after(a, r), after(b, r), len(allCodes)/kernelChunk, 1)
 		})
 	}

@@ -17,19 +17,19 @@ func (o *Ops) runsAVX512() {
 	o.bytes[F16] = longBytes(bytesScaleF16AVX512, bytesShiftF16AVX512, bytesAffineF16AVX512, bytesTwiceF16AVX512)
 	for to, kernels := range [3][opsN][2]nibblesKernel{
 		F32: {
-			{bookScale32F32AVX512, bookScale64F32AVX512},
-			{bookShift32F32AVX512, bookShift64F32AVX512},
-			{bookAffine32F32AVX512, bookAffine64F32AVX512},
+			{codebookScale32F32AVX512, codebookScale64F32AVX512},
+			{codebookShift32F32AVX512, codebookShift64F32AVX512},
+			{codebookAffine32F32AVX512, codebookAffine64F32AVX512},
 		},
 		BF16: {
-			{bookScale32BF16AVX512, bookScale64BF16AVX512},
-			{bookShift32BF16AVX512, bookShift64BF16AVX512},
-			{bookAffine32BF16AVX512, bookAffine64BF16AVX512},
+			{codebookScale32BF16AVX512, codebookScale64BF16AVX512},
+			{codebookShift32BF16AVX512, codebookShift64BF16AVX512},
+			{codebookAffine32BF16AVX512, codebookAffine64BF16AVX512},
 		},
 		F16: {
-			{bookScale32F16AVX512, bookScale64F16AVX512},
-			{bookShift32F16AVX512, bookShift64F16AVX512},
-			{bookAffine32F16AVX512, bookAffine64F16AVX512},
+			{codebookScale32F16AVX512, codebookScale64F16AVX512},
+			{codebookShift32F16AVX512, codebookShift64F16AVX512},
+			{codebookAffine32F16AVX512, codebookAffine64F16AVX512},
 		},
 	} {
 		for high := range o.nibbles[to] {
@@ -41,7 +41,7 @@ func (o *Ops) runsAVX512() {
 			}
 		}
 	}
-	for to, k := range [...]nibblesKernel{F32: bookScale16F32AVX512, BF16: bookScale16BF16AVX512, F16: bookScale16F16AVX512} {
+	for to, k := range [...]nibblesKernel{F32: codebookScale16F32AVX512, BF16: codebookScale16BF16AVX512, F16: codebookScale16F16AVX512} {
 		for high := range o.pairs[to] {
 			order := nibbleOrder(Type(to), high == 1)
 			o.pairs[to][high] = func(dst, src *byte, a, b *float32, book *float32, chunks, n int) {
@@ -131,15 +131,15 @@ var allCodes = func() (p [256]byte) {
 	return p
 }()
 
-// looked decodes n runs; fill decodes all codes under the numbers of run r.
-func looked(dst, src *byte, chunks, n int, fill func(table *byte, r int)) {
+// byTable decodes n runs; fill decodes all codes under the numbers of run r.
+func byTable(dst, src *byte, chunks, n int, fill func(table *byte, r int)) {
 	s := scratch()
 	defer s.free()
 	table := &Raw(s.floats[:128])[0]
 	for r := range n {
 		fill(table, r)
 		at := r * chunks * kernelChunk
-		lookedAVX512(after(dst, 2*at), after(src, at), table, chunks)
+		lookupAVX512(after(dst, 2*at), after(src, at), table, chunks)
 	}
 }
 
@@ -150,7 +150,7 @@ func longBytes(kernels ...bytesKernel) (out [bytesTwice + 1]bytesKernel) {
 				k(dst, src, a, b, flip, last, chunks, n)
 				return
 			}
-			looked(dst, src, chunks, n, func(table *byte, r int) {
+			byTable(dst, src, chunks, n, func(table *byte, r int) {
 				k(table, &allCodes[0], after(a, r), after(b, r), flip, last, len(allCodes)/kernelChunk, 1)
 			})
 		}

@@ -36,7 +36,7 @@ func main() {
 	}
 	Generate()
 	if *rows != "" {
-		if err := writeEntries(*rows, *level); err != nil {
+		if err := emit.WriteEntries(*rows, *level); err != nil {
 			log.Fatal(err)
 		}
 	}
@@ -64,7 +64,7 @@ func kernels() {
 	specialKernels()
 }
 
-var function, end = emit.Frame, emit.End
+var function, end, entry = emit.Frame, emit.End, emit.Entry
 
 // more ends one whose rounds begin at that label: they move on by so many bytes.
 func more(n, src Register, in Op, dst Register, out Op) {

@@ -3,6 +3,8 @@
 package blocks
 
 import (
+	"strings"
+
 	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/zmm"
 	. "github.com/mmcloughlin/avo/build"
@@ -15,6 +17,7 @@ import (
 // below decodes it. So nothing in these kernels is NaN.
 type Layout struct {
 	Name         string
+	Kinds        []string // entries that it serves, some with what the kernel is told: "Q8_0=34"
 	Says         []string // what is computed, as comments at the top of the text
 	Takes        string   // a parameter before the count
 	Elems, Bytes int      // of a block; no bytes where the kernel is told
@@ -68,6 +71,7 @@ func (l *Layout) kernel(t Target) {
 	z := BeginReturning(l.Name, t, l.Takes+", n int", " (left int)",
 		"decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.")
 	Comment(l.Says...)
+	l.enter(t)
 	n, stop := Load(Param("n"), GP64()), NewLabel("stop")
 	z.Align()
 	if l.Small != nil {
@@ -84,6 +88,21 @@ func (l *Layout) kernel(t Target) {
 	stop.Here()
 	Store(n, ReturnIndex(0))
 	End()
+}
+
+// enter says which entries of the table the kernel serves.
+func (l *Layout) enter(t Target) {
+	name := l.Name + t.Name + "AVX512"
+	if HasBF16 {
+		name += "BF16"
+	}
+	for _, k := range l.Kinds {
+		if kind, with, told := strings.Cut(k, "="); told {
+			Entry("told("+name+", "+with+")", "blocks[%s][%s]", t.Name, kind)
+		} else {
+			Entry(name, "blocks[%s][%s]", t.Name, kind)
+		}
+	}
 }
 
 // unlessFinite leaves where a block's scales are not all finite.
@@ -138,8 +157,8 @@ func (l *Layout) batches(z *Kernel, n Register, stop Place) {
 	l.unlessAllFinite(x, stop)
 	s := Keep(z, x)
 	of := func(i int) Scales { return Scales{At: s.At.Offset(4 * i * l.Halves)} }
+	Comment("Two blocks at a time.")
 	for i := 0; i < batch; i += 2 {
-		Comment("Two blocks.")
 		decode(of(i), of(i+1))
 		z.Advance(2*l.Bytes, 2*l.Elems)
 		if l.Bytes == 0 {

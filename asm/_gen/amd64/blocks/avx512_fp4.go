@@ -12,9 +12,9 @@ import (
 // list has what they come to under each as words: the low bytes of sixteen, then
 // the high ones. No product is computed.
 var FP4 = []Layout{
-	{Name: "mxfp4", Takes: ", rows *byte", Elems: 32, Bytes: 17, To: []Target{ToF16}, Block: mxfp4,
+	{Name: "mxfp4", Kinds: []string{"MXFP4=&mxfp4Halves[0][0][0]"}, Takes: ", rows *byte", Elems: 32, Bytes: 17, To: []Target{ToF16}, Block: mxfp4,
 		Says: []string{"MXFP4: e E8M0, 32 nibbles q", "number = rows[e][q]"}},
-	{Name: "nvfp4", Takes: ", rows *byte", Elems: 64, Bytes: 36, To: []Target{ToF16}, Block: nvfp4,
+	{Name: "nvfp4", Kinds: []string{"NVFP4=&nvfp4Halves[0][0][0]"}, Takes: ", rows *byte", Elems: 64, Bytes: 36, To: []Target{ToF16}, Block: nvfp4,
 		Says: []string{"NVFP4: 4 scales e E4M3 without a sign, 64 nibbles q", "number = rows[e][q], a scale for 16 of them"}},
 }
 

@@ -46,6 +46,7 @@ type kernel struct {
 // group is how many runs are looked at together.
 const group = 16
 
+// AVX512 writes kernels in registers of 64 bytes, of runs of chunks of 16, 32 and 64 codes.
 func AVX512() {
 	for _, t := range LevelTargets() {
 		write("halfBytesShift", JoinShift, t, 32, true)
@@ -54,7 +55,7 @@ func AVX512() {
 		for _, t := range LevelTargets() {
 			for _, elems := range []int{16, 32, 64} {
 				if elems > 16 || j == JoinScale {
-					write("book"+string(j)+strconv.Itoa(elems), j, t, elems, false)
+					write("codebook"+string(j)+strconv.Itoa(elems), j, t, elems, false)
 				}
 			}
 		}
@@ -95,7 +96,7 @@ func write(name string, j Join, t Target, elems int, bytes bool) {
 	Load(Param("chunks"), k.chunks)
 	TESTQ(k.exact, k.exact)
 	JNZ(exact.Ref())
-	k.table(k.sums, 0, k.plain)
+	k.table(k.sums, 0, k.ordinary)
 	chunk.Here()
 	in := max(elems, 32)
 	for i := 0; i < in; i += 32 {
@@ -137,7 +138,7 @@ func (k *kernel) ones(run, next Place) {
 	Comment("Four runs of a chunk each.")
 	for r := 0; r < together; r += k.unit {
 		t := Table{ZMM(), ZMM()}[:k.unit]
-		k.table(t, r, k.plain)
+		k.table(t, r, k.ordinary)
 		for at := r * k.elems; at < (r+k.unit)*k.elems; at += 32 {
 			k.lookup(at, k.indices(at/k.each), t)
 		}
@@ -185,20 +186,20 @@ func (k *kernel) before() {
 // classes sets the bounds of what is ordinary: no scale is, if the codebook has a number
 // that is not.
 func (k *kernel) classes() {
-	ordinary := Range{Least: -20, Most: 31}
+	bounds := Range{Least: -20, Most: 31}
 	x, odd := ZMM(), K()
 	k.some = K()
 	VPANDD_BCST(Dwords(0x7FFFFFFF), k.book, x)
 	VPTESTMD(x, x, k.some)
-	VPSUBD_BCST(ordinary.From(), x, x)
-	VPCMPUD_BCST(Imm(5), ordinary.Width(), x, k.some, odd)
-	plain, none := GP32(), GP32()
-	MOVL(U32(160<<23), plain)
+	VPSUBD_BCST(bounds.From(), x, x)
+	VPCMPUD_BCST(Imm(5), bounds.Width(), x, k.some, odd)
+	span, none := GP32(), GP32()
+	MOVL(U32(160<<23), span)
 	XORL(none, none)
 	KORTESTW(odd, odd)
-	CMOVLNE(none, plain)
+	CMOVLNE(none, span)
 	k.least[0], k.span[0] = Single(OrdinaryScale.From()), ZMM()
-	VPBROADCASTD(plain, k.span[0])
+	VPBROADCASTD(span, k.span[0])
 	if r, ok := OrdinaryOther[k.join]; ok {
 		k.least[1], k.span[1] = Single(r.From()), Single(r.Width())
 	}
@@ -238,28 +239,30 @@ func (k *kernel) look(run Place) {
 	JNZ(run.Ref())
 }
 
-// exactly is what any codebook comes to, as a table, of a step at a time.
+// exactly is what any codebook comes to, as a table, each step rounded to float32. A
+// difference of float32 is not slow, whatever it is; a product may be.
 func (k *kernel) exactly(x VecVirtual, run int) {
-	s, z, p := ZMM(), ZMM(), [2]VecVirtual{ZMM(), ZMM()}
-	VCVTPS2PD_BCST(Mem{Base: k.a, Disp: 4 * run}, s)
-	if k.join != JoinScale {
-		VCVTPS2PD_BCST(Mem{Base: k.b, Disp: 4 * run}, z)
-	}
-	for i, p := range p {
-		single := func() {
+	a, b := Mem{Base: k.a, Disp: 4 * run}, Mem{Base: k.b, Disp: 4 * run}
+	s, p := ZMM(), [2]VecVirtual{ZMM(), ZMM()}
+	VCVTPS2PD_BCST(a, s)
+	switch k.join {
+	case JoinShift:
+		VSUBPS_BCST(b, k.book, x)
+		p = InDoubles(x)
+		for _, p := range p {
+			VMULPD(s, p, p)
+		}
+	case JoinAffine:
+		m := ZMM()
+		VCVTPS2PD_BCST(b, m)
+		for i, p := range p {
+			VMULPD(s, k.doubles[i], p)
 			VCVTPD2PS(p, p.AsY())
 			VCVTPS2PD(p.AsY(), p)
+			VADDPD(m, p, p)
 		}
-		switch k.join {
-		case JoinShift:
-			VSUBPD(z, k.doubles[i], p)
-			single()
-			VMULPD(s, p, p)
-		case JoinAffine:
-			VMULPD(s, k.doubles[i], p)
-			single()
-			VADDPD(z, p, p)
-		default:
+	default:
+		for i, p := range p {
 			VMULPD(s, k.doubles[i], p)
 		}
 	}

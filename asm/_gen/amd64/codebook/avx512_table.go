@@ -49,7 +49,7 @@ func (k *kernel) lookup(at int, c Codes, t Table) {
 	}
 }
 
-// table is what the book comes to in one run, or in two: to BF16 words of
+// table is what the codebook comes to in one run, or in two: to BF16 words of
 // the first in the upper halves of dwords, of the second in the lower ones.
 func (k *kernel) table(t Table, run int, product func(x VecVirtual, run int)) {
 	for i, x := range t {
@@ -64,9 +64,9 @@ func (k *kernel) table(t Table, run int, product func(x VecVirtual, run int)) {
 	}
 }
 
-// plain is what the book comes to in runs of plain numbers, as a table: to BF16
+// ordinary is what the codebook comes to in ordinary runs, as a table: to BF16
 // the upper halves of dwords.
-func (k *kernel) plain(x VecVirtual, run int) {
+func (k *kernel) ordinary(x VecVirtual, run int) {
 	from := k.book
 	if k.join == JoinShift {
 		VSUBPS_BCST(Mem{Base: k.b, Disp: 4 * run}, k.book, x)
@@ -79,7 +79,7 @@ func (k *kernel) plain(x VecVirtual, run int) {
 	switch {
 	case k.Narrow || k.Wide || k.join == JoinShift: // any of which may be zero
 		k.rounded(x)
-	default: // as in ordinary.go; zeros keep their sign
+	default: // x*65536 - x*65535 is x rounded to 8 bits; zeros keep their sign
 		less := ZMM()
 		VMULPS(k.less, x, less)
 		if k.join == JoinScale {

@@ -28,6 +28,7 @@ type kernel struct {
 	upper, lower           VecVirtual
 }
 
+// AVX512 writes kernels in registers of 64 bytes. They do not take scales as float64.
 func AVX512() {
 	for _, bits := range []int{4, 8} {
 		for _, t := range Targets {
@@ -38,6 +39,9 @@ func AVX512() {
 
 func write(stem string, bits int, t Target) {
 	Frame(stem+t.Name+"AVX512", Params, "decodes eight codes of each of eight columns, n times.")
+	Comment("For each code q of eight columns, eight below each other:",
+		"number = (q-zero)*scale, of its group and column, each step rounded to float32;",
+		"transposed, so that those of a column are a row.")
 	k := &kernel{Kernel: &Kernel{Target: t}, bits: bits, fields: map[int]VecVirtual{}, powers: map[int]VecVirtual{}}
 	k.Dst, k.Src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	k.offsets = Load(Param("offsets"), GP64())
@@ -74,6 +78,7 @@ func (k *kernel) both(p Register, at [2]Register) VecVirtual {
 func (k *kernel) loop() {
 	more := NewLabel("more")
 	more.Here()
+	Comment("The words of eight columns.")
 	words := ZMM()
 	if k.bits == 4 {
 		VBROADCASTI64X4(k.From(0), words)
@@ -85,6 +90,7 @@ func (k *kernel) loop() {
 	}
 	ADDQ(k.step, k.Src)
 	var x [4]VecVirtual
+	Comment("Codes as numbers, joined with those of their groups.")
 	for i := range x {
 		field := i * k.bits
 		if field == 16 {
@@ -105,6 +111,7 @@ func (k *kernel) loop() {
 			VPXORD(k.minus, x[i], x[i])
 		}
 	}
+	Comment("Rows.")
 	switch {
 	case k.Narrow:
 		k.transposeHalves(x)

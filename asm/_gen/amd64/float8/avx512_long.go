@@ -25,7 +25,7 @@ func long() {
 		"For 64 codes: both bytes of table[q], with its sign.")
 	const singles = 4 * 128
 	run, codes, exact := NewLabel("run"), NewLabel("codes"), NewLabel("exact")
-	l := &products{table: table, weave: newInterleaved(), lower: All(0x00FF00FF)}
+	l := &products{table: table, interleave: newInterleaved(), lower: All(0x00FF00FF)}
 	for half := range 2 {
 		l.low[half], l.upper[half] = ZMM(), ZMM()
 	}
@@ -89,7 +89,7 @@ func long() {
 // A products is the table of a run: lower bytes and upper ones of 128 words.
 type products struct {
 	table      Mem
-	weave      interleaved
+	interleave interleaved
 	lower      VecVirtual
 	upper, low halfPlane
 }
@@ -102,7 +102,7 @@ func (l *products) planes(product func(m Mem, x VecVirtual)) {
 			for j, x := range x {
 				product(l.table.Offset(256*half+128*i+64*j), x)
 			}
-			w[i] = l.weave.words(x[0], x[1])
+			w[i] = l.interleave.words(x[0], x[1])
 		}
 		VPSLLW(Imm(8), w[1], l.low[half])
 		VPSRLW(Imm(8), w[0], l.upper[half])
@@ -118,7 +118,7 @@ func newInterleaved() interleaved {
 	return interleaved{All(0x80008000), All(0x00010001), All(0xFFFF0000)}
 }
 
-// woven rounds as [zkernel.nearest] does: a becomes the even words, b the odd ones.
+// words rounds as [Kernel.Put] does: a becomes the even words, b the odd ones.
 func (c *interleaved) words(a, b VecVirtual) VecVirtual {
 	w, rest, up := ZMM(), ZMM(), K()
 	VPSRLD(Imm(16), a, w)

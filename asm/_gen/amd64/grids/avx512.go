@@ -13,20 +13,20 @@ import (
 
 // AVX512Layouts is those blocks in registers of 64 bytes.
 var AVX512Layouts = []Layout{
-	{Name: "iq1_S", Elems: 256, Bytes: 50, To: NotBF16, Scales: Scaled{At: 0, Exponents: OneHalf}, Block: of(grid1S, (*kernel).iq1S),
+	{Name: "iq1_S", Kinds: []string{"IQ1_S"}, Elems: 256, Bytes: 50, To: NotBF16, Scales: Scaled{At: 0, Exponents: OneHalf}, Block: of(grid1S, (*kernel).iq1S),
 		Says: says("IQ1_S", "a scale of 3 bits and a sign for 32", "(row[i] +- 1/8) * (2*scale+1)*d")},
 	// Four bits in each of four words: the exponent is in the last two.
-	{Name: "iq1_M", Elems: 256, Bytes: 56, To: Targets, Scales: Scaled{At: 52, Exponents: []uint32{0x7000C000}}, Block: of(grid1M, (*kernel).iq1M),
+	{Name: "iq1_M", Kinds: []string{"IQ1_M"}, Elems: 256, Bytes: 56, To: Targets, Scales: Scaled{At: 52, Exponents: []uint32{0x7000C000}}, Block: of(grid1M, (*kernel).iq1M),
 		Says: says("IQ1_M", "a scale of 3 bits for 16, a sign for 8", "(row[i] +- 1/8) * (2*scale+1)*d")},
-	{Name: "iq2_XXS", Elems: 256, Bytes: 66, To: NotBF16, Scales: Scaled{At: 0, Exponents: OneHalf}, Block: of(grid2XXS, (*kernel).iq2XXS),
+	{Name: "iq2_XXS", Kinds: []string{"IQ2_XXS"}, Elems: 256, Bytes: 66, To: NotBF16, Scales: Scaled{At: 0, Exponents: OneHalf}, Block: of(grid2XXS, (*kernel).iq2XXS),
 		Says: says("IQ2_XXS", "a scale of 4 bits for 32, 7 signs for 8", "+-row[i] * (scale+1/2)*d/4")},
-	{Name: "iq2_XS", Elems: 256, Bytes: 74, To: NotBF16, Scales: Scaled{At: 0, Exponents: OneHalf}, Block: of(grid2XS, (*kernel).iq2XS),
+	{Name: "iq2_XS", Kinds: []string{"IQ2_XS"}, Elems: 256, Bytes: 74, To: NotBF16, Scales: Scaled{At: 0, Exponents: OneHalf}, Block: of(grid2XS, (*kernel).iq2XS),
 		Says: says("IQ2_XS", "a scale of 4 bits for 16, 7 signs for 8", "+-row[i] * (scale+1/2)*d/4")},
-	{Name: "iq2_S", Elems: 256, Bytes: 82, To: NotBF16, Scales: Scaled{At: 0, Exponents: OneHalf}, Block: of(grid2S, (*kernel).iq2S),
+	{Name: "iq2_S", Kinds: []string{"IQ2_S"}, Elems: 256, Bytes: 82, To: NotBF16, Scales: Scaled{At: 0, Exponents: OneHalf}, Block: of(grid2S, (*kernel).iq2S),
 		Says: says("IQ2_S", "a scale of 4 bits for 16, 8 signs for 8", "+-row[i] * (scale+1/2)*d/4")},
-	{Name: "iq3_XXS", Elems: 256, Bytes: 98, To: Targets, Scales: Scaled{At: 0, Exponents: OneHalf}, Block: of(grid3XXS, (*kernel).iq3XXS),
+	{Name: "iq3_XXS", Kinds: []string{"IQ3_XXS"}, Elems: 256, Bytes: 98, To: Targets, Scales: Scaled{At: 0, Exponents: OneHalf}, Block: of(grid3XXS, (*kernel).iq3XXS),
 		Says: says("IQ3_XXS", "a scale of 4 bits for 32, 7 signs for 8", "+-row[i] * (scale+1/2)*d/2")},
-	{Name: "iq3_S", Elems: 256, Bytes: 110, To: NotBF16, Scales: Scaled{At: 0, Exponents: OneHalf}, Block: of(grid3S, (*kernel).iq3S),
+	{Name: "iq3_S", Kinds: []string{"IQ3_S"}, Elems: 256, Bytes: 110, To: NotBF16, Scales: Scaled{At: 0, Exponents: OneHalf}, Block: of(grid3S, (*kernel).iq3S),
 		Says: says("IQ3_S", "a scale of 4 bits for 32, 8 signs for 8", "+-row[i] * (2*scale+1)*d")},
 }
 
@@ -41,6 +41,7 @@ func (z *kernel) signed(rows gridCodes, signs Mem, s VecVirtual) {
 		z.write(z.doubled(rows, nil), s, &signs)
 		return
 	}
+	Comment("Rows, 64 elements at a time.")
 	zero, kept := ZMM(), Keep(z.Kernel, s)
 	VPXORD(zero, zero, zero)
 	for j := range 4 {
@@ -111,6 +112,7 @@ func sevens(x VecVirtual, first int) VecVirtual {
 }
 
 func (z *kernel) iq2XXS() {
+	Comment("Indices, signs and scales.")
 	indices, pairs, s := Load64(z.From(2)), ZMM(), ZMM()
 	signs := z.keptSigns(sevens(indices, 32))
 	VPSRLQ(Imm(60), indices, pairs)
@@ -121,6 +123,7 @@ func (z *kernel) iq2XXS() {
 }
 
 func (z *kernel) iq2XS() {
+	Comment("Indices, signs and scales.")
 	pairs, index := Load64(z.From(2)), ZMM()
 	VPANDD(All(0x01FF01FF), pairs, index)
 	VPSRLW(Imm(9), pairs, pairs)
@@ -143,6 +146,7 @@ func (z *kernel) indices(off int, high VecVirtual, mask uint32) VecVirtual {
 func wordOf(i int) int { return 2 * i }
 
 func (z *kernel) iq2S() {
+	Comment("Indices, signs and scales.")
 	tail := Sixteen(z.From(66))
 	// The byte of four rows, moved so that a row's two bits stand at 8.
 	high := ZMM()
@@ -155,6 +159,7 @@ func (z *kernel) iq2S() {
 }
 
 func (z *kernel) iq3XXS() {
+	Comment("Indices, signs and scales.")
 	sets, s := ZMM(), ZMM()
 	VPMOVZXDQ(z.From(66), sets)
 	signs := z.keptSigns(sevens(sets, 0))
@@ -165,6 +170,7 @@ func (z *kernel) iq3XXS() {
 }
 
 func (z *kernel) iq3S() {
+	Comment("Indices, signs and scales.")
 	upper, four := K(), ZMM()
 	KMOVQ(z.From(66), upper)
 	VPBROADCASTD(z.From(106), four)
@@ -188,6 +194,7 @@ func (z *kernel) ternary(rows gridCodes, down Register, s VecVirtual) {
 		z.write(z.doubled(rows, func(j int, codes VecVirtual) { VPXORQ(z.third, codes, next(j), codes) }), s, nil)
 		return
 	}
+	Comment("Rows, 64 elements at a time.")
 	up, minus, kept := All(0x01010101), All(0xFFFFFFFF), Keep(z.Kernel, s)
 	for j := range 4 {
 		codes, way := rows(j)
@@ -202,6 +209,7 @@ func (z *kernel) ternary(rows gridCodes, down Register, s VecVirtual) {
 }
 
 func (z *kernel) iq1S() {
+	Comment("Indices, signs and scales.")
 	words, high, s := Sixteen(z.From(34)), ZMM(), ZMM()
 	// The word of four rows, moved so that a row's three bits stand at 8.
 	VPERMB(words, Load64(Words64(func(i int) int { return i/4*0x202 + 0x100 })), high)
@@ -219,6 +227,7 @@ func (z *kernel) iq1S() {
 }
 
 func (z *kernel) iq1M() {
+	Comment("Indices, signs and scales.")
 	tail := Sixteen(z.From(32))
 	high := ZMM()
 	// A byte for two rows: the first's bits move up by eight, the second's by four.

@@ -26,7 +26,7 @@ var (
 	grid3XXS = grid{[]float32{4, 12, 20, 28, 36, 44, 52, 62}, 32, 0, 0x0E}
 	grid3S   = grid{[]float32{1, 3, 5, 7, 9, 11, 13, 15}, 32, 0, 0x0E}
 	// The bytes 0, 1 and -1 times eight and one more; then with the third bit of
-	// the code turned around, one less. Of -1 it is set.
+	// the code flipped, one less. Of -1 it is set.
 	ternaryValues = []float32{1, 9, 0, -9, -1, 7, 0, -7}
 	rows2Values   = []float32{8, 25, 43, 0}
 )
@@ -85,7 +85,9 @@ func (z *kernel) tables(s VecVirtual) (out []Table) {
 // both bytes of a word. Above a code is put the number of its scale in its table.
 // Numbers are negative where a bit is set.
 func (z *kernel) write(words func(r int) VecVirtual, s VecVirtual, signs *Mem) {
+	Comment("Tables under the scales.")
 	tables, each := z.tables(s), 32/len(z.values)
+	Comment("Codes of rows, 32 at a time.")
 	for r := range 8 {
 		x := words(r)
 		VPTERNLOGD(Imm(AndOr), Words64(func(i int) int {

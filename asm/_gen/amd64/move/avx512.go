@@ -22,6 +22,7 @@ func AVX512() {
 // bytes behind the one before.
 func lanes() {
 	Frame("lanesAVX512", "func(dst *byte, src *byte, stride int, n int)", "parts 32 dwords n times into four streams of their bytes.")
+	Comment("For 32 dwords: byte i of each goes to stream i, by two lookups of 128 bytes.")
 	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	to := LatticeOf(dst, Load(Param("stride"), GP64()), 4)
 	n := Load(Param("n"), GP64())
@@ -48,7 +49,8 @@ func lanes() {
 
 // spread gives each nibble a byte, the low one of two first.
 func spread() {
-	z := newMover("spreadAVX512", "", "gives each of 32 nibbles a byte, n times.")
+	z := newMover("spreadAVX512", "", "gives each of 32 nibbles a byte, n times.",
+		"For 16 bytes: each four in a qword, of which eight nibbles are cut out.")
 	order, low := Load64(Bytes64(func(i int) int { return i % 8 * 4 })), All(0x0F0F0F0F)
 	z.pairs(16, func(x VecVirtual, wide bool) {
 		if wide {
@@ -65,7 +67,8 @@ func spread() {
 
 // swap puts the bytes of sixteen in another order.
 func swap() {
-	z := newMover("swapAVX512", ", order *byte", "puts each sixteen of 32 bytes in an order, n times.")
+	z := newMover("swapAVX512", ", order *byte", "puts each sixteen of 32 bytes in an order, n times.",
+		"For 16 bytes: byte i = src[order[i]].")
 	order := ZMM()
 	VBROADCASTI32X4(Mem{Base: Load(Param("order"), GP64())}, order)
 	z.pairs(32, func(x VecVirtual, wide bool) {
@@ -82,8 +85,9 @@ func swap() {
 // A mover writes 32 bytes a step, two steps together.
 type mover struct{ *Kernel }
 
-func newMover(name, params, doc string) mover {
+func newMover(name, params, doc string, says ...string) mover {
 	Frame(name, "func(dst *byte, src *byte"+params+", n int)", doc)
+	Comment(says...)
 	return mover{&Kernel{Target: ToBF16, Dst: Load(Param("dst"), GP64()), Src: Load(Param("src"), GP64())}}
 }
 
@@ -109,6 +113,7 @@ func (z mover) pairs(in int, step func(x VecVirtual, wide bool)) {
 // eight bytes from where the last eight of them begin.
 func fields() {
 	Frame("fieldsAVX512", "func(dst *byte, src *byte, tables *byte, step int, shift *uint64, n int)", "unpacks 32 fields of step bits n times. The 33rd byte of tables is taken off each.")
+	Comment("For 32 fields of b bits: eight take b bytes; a qword gets those, each byte of it is cut out.", "byte = field - tables[32]")
 	z := &Kernel{Target: ToBF16, Dst: Load(Param("dst"), GP64()), Src: Load(Param("src"), GP64())}
 	tables, bits := Load(Param("tables"), GP64()), GP64()
 	Load(Param("step"), bits)

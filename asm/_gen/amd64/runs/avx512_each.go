@@ -23,7 +23,7 @@ const carefully = 32
 func Each() {
 	z := Begin("each", ToBF16, ", a *float32, b *float32, n int", "joins 32 numbers with their scales n times.")
 	a, b, n := Load(Param("a"), GP64()), Load(Param("b"), GP64()), Load(Param("n"), GP64())
-	near, little := All(fromMiddle), All(2*(127-31)<<23)
+	nearZero, leastScale := All(fromMiddle), All(2*(127-31)<<23)
 	Comment("For 32 numbers q, scales a, zero points b: are they ordinary?",
 		"number = (q-b)*a, each step rounded to float32;",
 		"if not ordinary, or NaN, some rounds in double precision.")
@@ -42,15 +42,15 @@ func Each() {
 	ahead()
 	var x [2]VecVirtual
 	for i := range x {
-		s, twice, few, odd := Load64(scales[i]), ZMM(), K(), K()
+		s, twice, small, odd := Load64(scales[i]), ZMM(), K(), K()
 		x[i] = Load64(numbers[i])
 		either, tiny := ZMM(), K() // which of both numbers are below 2^-63
 		VPORD(zeros[i], x[i], either)
-		VPTESTNMD(near, either, tiny)
+		VPTESTNMD(nearZero, either, tiny)
 		VPTESTMD(either, either, tiny, odd)
 		VPADDD(s, s, twice)
-		VPCMPUD(Imm(1), little, twice, few)
-		KORTESTW(few, odd)
+		VPCMPUD(Imm(1), leastScale, twice, small)
+		KORTESTW(small, odd)
 		JNE(careful.Ref())
 		VSUBPS(zeros[i], x[i], x[i])
 		VMULPS(s, x[i], x[i])

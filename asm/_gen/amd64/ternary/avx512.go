@@ -10,11 +10,11 @@ import (
 
 // AVX512Layouts is those blocks in registers of 64 bytes. TQ2_0 is as fast in those of 32.
 var AVX512Layouts = []Layout{
-	{Name: "tq1_0", Elems: 256, Bytes: 54, To: NotF32, Scales: Scaled{At: 52, Exponents: OneHalf}, Block: tq1,
+	{Name: "tq1_0", Kinds: []string{"TQ1_0"}, Elems: 256, Bytes: 54, To: NotF32, Scales: Scaled{At: 52, Exponents: OneHalf}, Block: tq1,
 		Says: []string{"TQ1_0: 256 digits of base 3, five a byte or four, d float16", "table[q] = (q-1)*d", "number = table[q]"}},
-	{Name: "q1_0", Elems: 128, Bytes: 18, To: NotF32, Scales: Scaled{At: 0, Exponents: OneHalf}, Block: q1,
+	{Name: "q1_0", Kinds: []string{"Q1_0"}, Elems: 128, Bytes: 18, To: NotF32, Scales: Scaled{At: 0, Exponents: OneHalf}, Block: q1,
 		Says: []string{"Q1_0: d float16, 128 bits", "number = d where the bit is set, else -d"}},
-	{Name: "q2_0", Elems: 64, Bytes: 18, To: Targets, Scales: Scaled{At: 0, Exponents: OneHalf}, Block: q2,
+	{Name: "q2_0", Kinds: []string{"Q2_0"}, Elems: 64, Bytes: 18, To: Targets, Scales: Scaled{At: 0, Exponents: OneHalf}, Block: q2,
 		Says: []string{"Q2_0: d float16, 64 codes q of 2 bits", "table[q] = (q-1)*d", "number = table[q]"}},
 }
 
@@ -79,12 +79,13 @@ func trits(z *Kernel, c Codes, n func(e int) int) (out Codes) {
 
 func tq1(z *Kernel) func() {
 	return func() {
+		Comment("160 elements, five digits a byte.")
 		t := palette(z, 52, -1, 0, 1, 2)
 		c := z.Codes(z.From(0))
 		for n := range 5 {
 			z.Lookup(32*n, trits(z, c, func(int) int { return n }), t)
 		}
-		// Sixteen bytes of five digits, and four of four behind them.
+		Comment("Sixteen bytes of five digits, and four of four behind them.")
 		rest := ZMM()
 		VBROADCASTI64X4(z.From(22), rest)
 		none := func(int) int { return 0 }

@@ -74,14 +74,14 @@ func (z *Kernel) NibblePair(off int) (low, high Codes) {
 		c := z.Codes(z.From(off))
 		return c, z.Above(c, 4)
 	}
-	x, a, b := Twins(z.From(off)), ZMM(), ZMM()
+	x, a, b := Repeated(z.From(off)), ZMM(), ZMM()
 	VPADDW(x, x, a)
 	VPSRLW(Imm(3), x, b)
 	return Codes{a}, Codes{b}
 }
 
-// twins is 32 bytes, each in both bytes of a word.
-func Twins(m Mem) VecVirtual {
+// Repeated is 32 bytes, each in both bytes of a word.
+func Repeated(m Mem) VecVirtual {
 	x := ZMM()
 	VMOVDQU32(m, x.AsY())
 	VPERMB(x, Load64(Bytes64(func(i int) int { return i / 2 })), x)

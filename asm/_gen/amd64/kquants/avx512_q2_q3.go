@@ -43,6 +43,7 @@ func q2K(z *Kernel) func() {
 		mask = All(3)
 	}
 	return func() {
+		Comment("Scales and minima.")
 		d, m := Unsigned(z.From(0)), ZMM()
 		VPSRLD(Imm(4), d, m)
 		VPANDD(All(15), d, d)
@@ -93,6 +94,7 @@ func q3K(z *Kernel) func() {
 	mask := All(0x00030003)
 	values := Values([16]float32{-4, -3, -2, -1, 0, 1, 2, 3, -4, -3, -2, -1, 0, 1, 2, 3})
 	return func() {
+		Comment("Scales.")
 		d := q3Scales(z)
 		var t Table
 		for r := range 8 {
@@ -110,6 +112,7 @@ func q3K(z *Kernel) func() {
 
 // plainQ3K is a block to F32, each code by itself.
 func plainQ3K(z *Kernel, mask VecVirtual) {
+	Comment("Scales.")
 	d := q3Scales(z)
 	s := Keep(z, d)
 	for r := range 8 {
