@@ -35,7 +35,6 @@ func (o *Ops) avx512Kernels() {
 	o.blocks[BF16][Q4_K] = q4_KBF16AVX512
 	o.blocks[F16][Q4_K] = q4_KF16AVX512
 	o.blocks[F32][Q5_K] = q5_KF32AVX512
-	o.blocks[BF16][Q5_K] = q5_KBF16AVX512
 	o.blocks[F16][Q5_K] = q5_KF16AVX512
 	o.blocks[F32][Q6_K] = q6_KF32AVX512
 	o.blocks[BF16][Q6_K] = q6_KBF16AVX512
