@@ -71,7 +71,7 @@ func plainFloat8(f asm.Float) kernel {
 	}
 }
 
-// One row per type.
+// Codecs has one row per type.
 var Codecs = [...]Codec{
 	casts(tensor.F32, asm.F32, decodeF32),
 	casts(tensor.F16, asm.F16, decodeF16),

@@ -26,7 +26,7 @@ const (
 
 func (f *GPTQ) Geometry() Geometry { return Geometry{Group: f.Out} }
 
-// Every range of outputs takes all parts whole: their columns are the rows.
+// Need is all of each part, whatever the range of outputs: their columns are the rows.
 func (f *GPTQ) Need(p int, _, _ int64) tensor.Span {
 	switch p {
 	case gptqWeight:
