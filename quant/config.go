@@ -47,6 +47,7 @@ var configPlaces = []struct {
 	{"hf_quant_config.json", []string{"quantization"}},
 	{"quantize_config.json", nil},
 	{"quant_config.json", nil},
+	{"quantization_config.json", nil},
 }
 
 // loadConfig reads the configuration of a model. A file that is there and

@@ -48,8 +48,6 @@ var foreigners = []*foreign{
 	{name: "NVFP4 with SVD", remedy: "modelopt can dequantize it", tensors: []pair{{main: ".weight", companion: ".svdquant_lora_a"}}},
 	{name: "Marlin", remedy: fromGPTQ, tensors: []pair{{main: ".B", companion: ".s"}}, formats: []string{"marlin"}},
 	{name: "Marlin 2:4", remedy: uncompressed, tensors: []pair{{main: ".weight_packed", companion: ".meta"}, {main: ".weight_packed", companion: ".scale_packed"}}},
-	{name: "quanto", remedy: "optimum-quanto can dequantize it", tensors: []pair{{main: "._data", companion: "._scale"}, {main: "._data._data", companion: "._scale"}},
-		formats: []string{"quanto"}},
 	{name: "EETQ", remedy: unquantized, tensors: []pair{{main: ".weight", companion: ".weight_scales"}}, formats: []string{"eetq"}},
 	{name: "HIGGS", remedy: "transformers can dequantize it: model.dequantize()", tensors: []pair{{main: ".weight", companion: ".tables2"}},
 		formats: []string{"higgs"}, names: []string{".tables2"}},

@@ -110,3 +110,21 @@ var (
 	}
 	torchaoKeys = []string{"quant_type", "quant_type.**", "quant_type_kwargs.**", "quant_type_kwargs", "include_input_output_embeddings", "untie_embedding_weights"}
 )
+
+// comfyKeys are of the description beside a weight, or of a layer in the metadata.
+var comfyKeys = []string{
+	"format", "convrot", "convrot_groupsize", "params.convrot", "params.convrot_groupsize", "params", "per_row", "orig_dtype", "orig_shape", "group_size",
+	"full_precision_matrix_mult", "block_size", "act_unsigned?", "linear_dtype",
+}
+
+// sdnqKeys are all of SDNQConfig's: what the library computes for training and
+// products does not bear on the weights.
+var sdnqKeys = []string{
+	"weights_dtype", "scale_dtype", "zero_point_dtype", "quantized_matmul_dtype", "hadamard_group_size", "group_size", "svd_rank", "svd_steps", "codebook_steps",
+	"dynamic_loss_threshold", "use_svd", "use_hadamard", "use_codebook", "use_codebook_scale", "use_grad_ckpt", "quant_conv", "quant_embedding", "use_quantized_matmul",
+	"use_quantized_matmul_conv", "use_static_quantization", "use_dynamic_quantization", "use_stochastic_rounding", "dequantize_fp32", "non_blocking", "add_skip_keys",
+	"minimum_allowed_numel", "minimum_allowed_channel_size", "modules_to_not_use_matmul", "modules_dtype_dict", "modules_dtype_dict.*", "modules_quant_config",
+	"modules_quant_config.**", "quantization_device", "return_device", "sdnq_version", "is_training?", "is_integer", "is_unsigned",
+}
+
+var quantoKeys = []string{"weights", "activations"}

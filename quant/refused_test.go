@@ -44,9 +44,6 @@ func TestSchemesThatAreNotDecodedAreNamed(t *testing.T) {
 		{"NVFP4 with SVD", "modelopt", model("", ints("m.weight", tensor.U8, 4, 16), ints("m.weight_scale", tensor.F8E4M3, 4, 2), ints("m.weight_scale_2", tensor.F32), ints("m.svdquant_lora_a", tensor.BF16, 2, 32))},
 		{"Marlin", "GPTQ", model("", ints("m.B", tensor.I32, 4, 64), ints("m.s", tensor.F16, 1, 32))},
 		{"Marlin 2:4", "before compression", model("", ints("m.weight_packed", tensor.I32, 4, 64), ints("m.scale_packed", tensor.F16, 1, 32), ints("m.meta", tensor.I16, 4, 8))},
-		{"quanto", "optimum-quanto", model("", ints("m.weight._data", tensor.I8, 4, 8), ints("m.weight._scale", tensor.F32, 4, 1))},
-		{"quanto", "optimum-quanto", model("", ints("m.weight._data._data", tensor.U8, 4, 8), ints("m.weight._scale", tensor.F32, 4, 1), ints("m.weight._shift", tensor.F32, 4, 1))},
-		{"quanto", "optimum-quanto", model(method("quanto", ""), ints("m.weight", tensor.I8, 4, 8))},
 		{"EETQ", "unquantized", model("", ints("m.weight", tensor.I8, 8, 4), ints("m.weight_scales", tensor.F16, 4))},
 		{"HIGGS", "transformers", model(method("higgs", ""), ints("m.weight", tensor.I16, 8, 4), ints("m.scales", tensor.F16, 4, 1), ints("m.tables", tensor.F16, 16), ints("m.tables2", tensor.F16, 16, 16, 2))},
 		{"FP-Quant", "unquantized", model(method("fp_quant", ""), ints("m.qweight", tensor.U8, 8, 16), ints("m.scales", tensor.U8, 8, 1))},
@@ -66,6 +63,11 @@ func TestSchemesThatAreNotDecodedAreNamed(t *testing.T) {
 			ints("m.qweight", tensor.I32, 8, 32), ints("m.qzeros", tensor.I32, 2, 4), ints("m.scales", tensor.F16, 2, 32))},
 		{"Quark's rotation", "unquantized", model(method("quark", `,"algo_config":[{"name":"rotation","r1":true}]`), ints("m.weight", tensor.I8, 4, 32), ints("m.weight_scale", tensor.F32, 4, 1))},
 		// Forms of schemes that are decoded otherwise.
+		{"groups of 128", "optimum-quanto", model(method("quanto", ""), ints("m.weight._data._data", tensor.U8, 4, 128), ints("m.weight._scale", tensor.F32, 8, 1), ints("m.weight._shift", tensor.F32, 8, 1))},
+		{"float6_e3m2fn", "sdnq", model(method("sdnq", `,"weights_dtype":"float6_e3m2fn"`), ints("m.weight", tensor.U8, 16, 3), ints("m.scale", tensor.F32, 2, 1))},
+		{"use_codebook", "sdnq", model(method("sdnq", `,"weights_dtype":"uint4","use_codebook":true`), ints("m.weight", tensor.U8, 16), ints("m.scale", tensor.F32, 2, 16))},
+		{"use_quantized_matmul", "m.scale", model(method("sdnq", `,"weights_dtype":"int8","use_quantized_matmul":true`), ints("m.weight", tensor.I8, 32, 64), ints("m.scale", tensor.F32, 1, 64))},
+		{"MXTensor", "dequantize()", torchaoOf(`{"_type":"MXTensor","_data":{"elem_dtype":"fp6_e3m2","block_size":32,"is_swizzled_scales":false}}`, ints("m._weight_qdata", tensor.U8, 4, 32), ints("m._weight_scale", tensor.F8E8M0, 4, 1))},
 		{"GPU kernel", "save the model", model("", ints("m.weight", tensor.I8, 4, 32), ints("m.SCB", tensor.F32, 4), stored{"m.weight_format", tensor.U8, nil, []byte{3}})},
 		{"convrot", "ComfyUI", model("", ints("m.weight", tensor.I8, 4, 32), stored{"m.comfy_quant", tensor.U8, []int64{25}, []byte(`{"format":"convrot_w4a4"} `)})},
 		{"W4A8", "two scales", model("", ints("m.weight", tensor.U8, 4, 32), ints("m.weight_scale", tensor.F32, 8, 1), ints("m.weight_scale_2", tensor.F32))},
@@ -92,4 +94,9 @@ func TestSchemesThatAreNotDecodedAreNamed(t *testing.T) {
 			t.Errorf("no model of %s", name)
 		}
 	}
+}
+
+// torchaoOf is a model with a description of m.weight in its metadata.
+func torchaoOf(text string, tensors ...stored) tensor.Model {
+	return &pickled{model("", tensors...), []entry{{"tensor_names", `["m.weight"]`}, {"m.weight", text}}}
 }

@@ -30,6 +30,8 @@ var schemes = []*scheme{
 	&sparseScheme,
 	&torchaoScheme,
 	&mistralScheme,
+	&sdnqScheme,
+	&quantoScheme,
 }
 
 // Rows is the table that everything asks. A bind has it from its set: a scheme

@@ -1,6 +1,7 @@
 package quant
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/form"
@@ -10,8 +11,8 @@ import (
 )
 
 var comfyScheme = scheme{
-	name: "ComfyUI", stores: "fp8, int8, mxfp8 and nvfp4 that the file declares", oracle: "comfy-kitchen",
-	goldens: []string{"comfyui-fp8", "comfyui-int8", "comfyui-mxfp8", "comfyui-nvfp4"}, bind: bindComfy,
+	name: "ComfyUI", stores: "fp8, int8 (ConvRot too), mxfp8 and nvfp4 that the file declares", oracle: "comfy-kitchen",
+	goldens: []string{"comfyui-fp8", "comfyui-int8*", "comfyui-mxfp8", "comfyui-nvfp4"}, bind: bindComfy,
 	declares: byFile, priority: 1,
 	mains: []main{
 		{codes: ".weight", parts: []string{".weight_scale", ".comfy_quant", ".weight_scale_2"}},
@@ -42,34 +43,35 @@ func (s *set) loadComfy() error {
 
 // comfyFormat is the format that ComfyUI declares for a tensor's module, from
 // the metadata or from a tensor beside it, which then belongs to the weight.
-func (s *set) comfyFormat(info *tensor.Info) (format string, own *tensor.Info, err error) {
+func (s *set) comfyFormat(info *tensor.Info) (layer *object, own *tensor.Info, err error) {
 	stem, ok := suffix(info, ".weight")
 	if !ok {
-		return "", nil, nil
+		return nil, nil, nil
 	}
 	if layer := s.comfy.at(stem); layer != nil {
-		return layer.text("format"), nil, nil
+		return layer, nil, nil
 	}
 	own, ok = s.find(stem + ".comfy_quant")
 	if !ok {
-		return "", nil, nil
+		return nil, nil, nil
 	}
 	text, err := s.text(own, maxState)
 	if err != nil {
-		return "", nil, err
+		return nil, nil, err
 	}
 	v, err := parseTree(s.b, text)
 	if err != nil {
-		return "", nil, err
+		return nil, nil, err
 	}
-	o, _ := v.(*object)
-	return o.text("format"), own, nil
+	layer, _ = v.(*object)
+	return layer, own, nil
 }
 
 // bindComfy takes the weights that ComfyUI declares. Their names are those of
 // other libraries, and their bytes are not.
 func bindComfy(s *set, info *tensor.Info) (w *Weight, err error) {
-	format, own, err := s.comfyFormat(info)
+	layer, own, err := s.comfyFormat(info)
+	format := layer.text("format")
 	if format == "" || err != nil {
 		return nil, err
 	}
@@ -92,10 +94,41 @@ func bindComfy(s *set, info *tensor.Info) (w *Weight, err error) {
 	if w == nil {
 		return nil, wire.ErrMismatch.With("%s cannot be ComfyUI's %s", info.TypeName(), format)
 	}
+	if err := s.comfyRest(w, layer, info); err != nil {
+		return nil, err
+	}
 	if own != nil {
 		w.Extra = append(w.Extra, *own)
 	}
 	return w, nil
+}
+
+// comfyRest is what else the description says: ConvRot's rotation, by 256 columns
+// where it does not say by how many.
+func (s *set) comfyRest(w *Weight, layer *object, info *tensor.Info) error {
+	k := keys{set: s, source: &source{file: wire.Quote(info.Name + "'s description"), object: layer}}
+	for _, known := range comfyKeys {
+		k.patterns = append(k.patterns, newKey(known))
+	}
+	if err := k.object(nil, layer); err != nil {
+		return err
+	}
+	params := layer.at("params")
+	if first(layer.get("convrot"), params.get("convrot")) != true {
+		return nil
+	}
+	if layer.text("format") != "int8_tensorwise" {
+		return wire.ErrUnsupported.With("ConvRot of ComfyUI's %s", wire.Quote(layer.text("format")))
+	}
+	size := int64(256)
+	if v := first(layer.get("convrot_groupsize"), params.get("convrot_groupsize")); v != nil {
+		size, _ = wholeOf(v)
+	}
+	if size < 4 || size&0x55555555 == 0 {
+		return wire.ErrMismatch.With("convrot_groupsize %d is no power of four", size)
+	}
+	w.Layout += fmt.Sprintf(", rotated by %d", size)
+	return w.rotate(size)
 }
 
 func (s *set) comfyNVFP4(info *tensor.Info, stem string) (*Weight, error) {

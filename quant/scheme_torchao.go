@@ -10,11 +10,11 @@ import (
 )
 
 var torchaoScheme = scheme{
-	name: "TorchAO", stores: "Int8Tensor, IntxUnpackedToInt8Tensor, Float8Tensor", oracle: "torchao",
+	name: "TorchAO", stores: "Int8Tensor, IntxUnpackedToInt8Tensor, Float8Tensor, MXTensor (FP8, FP4), NVFP4Tensor", oracle: "torchao",
 	goldens: []string{"torchao-*"}, bind: bindTorchAO,
 	declares:  byFile,
 	methods:   []method{{"torchao", torchaoKeys}},
-	mains:     []main{{codes: "_qdata", parts: []string{"_scale", "_zero_point"}, only: true}},
+	mains:     []main{{codes: "_qdata", parts: []string{"_scale", "_zero_point", "_per_tensor_scale"}, only: true}},
 	scales:    []string{"_scale", "_zero_point"},
 	meta:      []string{torchaoKey},
 	described: true,
@@ -55,6 +55,10 @@ func bindTorchAO(s *set, info *tensor.Info) (*Weight, error) {
 			return nil, wire.ErrMismatch.With("Float8Tensor holds %s", info.TypeName())
 		}
 		return w, s.torchaoRows(w, prefix, info.DType, func(cols int64) form.Codes { return form.Float8Row(cols, codec) })
+	case "MXTensor":
+		return s.torchaoMX(w, prefix, o.at("_data"))
+	case "NVFP4Tensor":
+		return s.torchaoNVFP4(w, prefix, o.at("_data"))
 	default:
 		return nil, wire.ErrUnsupported.With("TorchAO's %s: its dequantize() can save the model in full", wire.Quote(o.text("_type")))
 	}

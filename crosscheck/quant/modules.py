@@ -11,6 +11,8 @@ MODULES = {
     "others": ["quant"],
     "experts": ["quant"],
     "more": ["quant"],
+    "rotated": ["quant"],
+    "quanto": ["quant"],
     "folders": ["quant", "gptqmodel"],
     "old": ["ct-0.12.2", "quant"],
 }

@@ -84,3 +84,24 @@ def torchao(g):
         want = w.dequantize().float()
         case = Case(f"TorchAO {label}", "torchao 0.18", tensors, {"__metadata__": metadata}, {"0.weight": want.detach()})
         yield case
+    yield from torchao_mx(g)
+
+
+def torchao_mx(g):
+    from torchao.prototype.mx_formats.mx_tensor import MXTensor
+    from torchao.prototype.mx_formats.nvfp4_tensor import NVFP4Tensor
+    from torchao.prototype.safetensors.safetensors_support import flatten_tensor_state_dict
+    for rows, cols in grown((48, 128), (7, 32), (130, 192)):
+        w = torch.randn((rows, cols), generator=g) * 100
+        for swizzled in (False, True):
+            order = ", swizzled" if swizzled else ""
+            for kind in (torch.float8_e4m3fn, torch.float8_e5m2, torch.float4_e2m1fn_x2):
+                yield wrapped(f"TorchAO MX {str(kind)[6:]}{order}", MXTensor.to_mx(w, kind, 32, is_swizzled_scales=swizzled), flatten_tensor_state_dict)
+            for label, scale in (("", None), (", one scale of all", torch.tensor(0.37))):
+                t = NVFP4Tensor.to_nvfp4(w, per_tensor_scale=scale, is_swizzled_scales=swizzled)
+                yield wrapped(f"TorchAO NVFP4{label}{order}", t, flatten_tensor_state_dict)
+
+
+def wrapped(scheme, t, flatten):
+    tensors, metadata = flatten({"0.weight": t})
+    return Case(scheme, "torchao 0.18", tensors, {"__metadata__": metadata}, {"0.weight": t.dequantize(torch.float32).contiguous()})

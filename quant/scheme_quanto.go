@@ -1,0 +1,122 @@
+package quant
+
+import (
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/form"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+var quantoScheme = scheme{
+	name: "quanto", stores: "bytes and FP8; 2 and 4 bits where the file says the weight's shape", oracle: "optimum-quanto",
+	goldens: []string{"quanto-*"}, bind: bindQuanto,
+	declares: byTensors, priority: 1, // FP8 takes any tensor of its types
+	methods: []method{{"quanto", quantoKeys}},
+	mains: []main{
+		{codes: "._data", parts: []string{"._scale"}, only: true},
+		{codes: "._data._data", parts: []string{"._scale", "._shift"}, only: true},
+	},
+	scales:   []string{"._scale", "._shift"},
+	marks:    []string{"._data"},
+	explains: []string{".input_scale", ".output_scale"},
+}
+
+// bindQuanto takes codes of a byte under a scale for each row or for all, and
+// packed codes, whose matrix has a row for each group.
+func bindQuanto(s *set, info *tensor.Info) (*Weight, error) {
+	if name, ok := suffix(info, "._data._data"); ok {
+		return s.quantoPacked(info, name)
+	}
+	name, ok := suffix(info, "._data")
+	if !ok || len(info.Shape) < 2 {
+		return nil, nil
+	}
+	scale, ok := s.find(name + "._scale")
+	if !ok {
+		return nil, wire.ErrMissing.With("its companion %s", wire.Quote(name+"._scale"))
+	}
+	rows := form.Int8Row
+	if codec, ok := fp8Codec(info.DType); ok {
+		rows = func(cols int64) form.Codes { return form.Float8Row(cols, codec) }
+	} else if info.DType != tensor.I8 {
+		return nil, wire.ErrUnsupported.With("quanto's codes in %s", info.TypeName())
+	}
+	if len(info.Shape) != 2 || scale.Elements() != 1 && !shaped(scale.Shape, []int64{info.Shape[0], 1}) {
+		return nil, wire.ErrUnsupported.With("%s of shape %v beside %v: optimum-quanto can dequantize it", wire.Quote(scale.Name), scale.Shape, info.Shape)
+	}
+	g, layout, err := s.scaleGrid(info, scale)
+	if err != nil {
+		return nil, err
+	}
+	cols := info.Shape[1]
+	return &Weight{Name: name, Shape: info.Shape, Layout: info.TypeName() + ", " + layout, Parts: []tensor.Info{*info, *scale},
+		form: &form.Scaled{Cols: cols, Codes: rows(cols), Scales: g}}, nil
+}
+
+// quantoPacked binds codes of two or four bits. Rows of the matrix of groups are
+// split over the fields of bytes, the first rows in the lowest.
+func (s *set) quantoPacked(info *tensor.Info, name string) (*Weight, error) {
+	if info.DType != tensor.U8 || len(info.Shape) != 2 {
+		return nil, wire.ErrUnsupported.With("quanto's packed codes in %s of shape %v", info.TypeName(), info.Shape)
+	}
+	types := []tensor.DType{tensor.F32, tensor.F16, tensor.BF16}
+	scale, err := s.companion(name+"._scale", []int64{-1, 1}, types...)
+	if err != nil {
+		return nil, err
+	}
+	groups, stored, width := scale.Shape[0], info.Shape[0], info.Shape[1]
+	shift, err := s.companion(name+"._shift", []int64{groups, 1}, types...)
+	if err != nil {
+		return nil, err
+	}
+	four, two := form.CeilDiv(groups, 2) == stored, form.CeilDiv(groups, 4) == stored
+	if four == two {
+		return nil, wire.ErrMismatch.With("%s has shape %v beside codes of %v: neither two bits nor four", wire.Quote(scale.Name), scale.Shape, info.Shape)
+	}
+	bits := int64(2)
+	if four {
+		bits = 4
+	}
+	cols, err := s.quantoCols(name, groups, width)
+	if err != nil {
+		return nil, err
+	}
+	n, ok := wire.Mul(uint64(groups), uint64(width))
+	if !ok || n > maxElements {
+		return nil, wire.ErrOverflow.With("%d groups of %d", groups, width)
+	}
+	total := groups * width
+	return &Weight{Name: name, Shape: []int64{total / cols, cols}, Layout: describe(bits, width), Parts: []tensor.Info{*info, *scale, *shift},
+		form: &form.Quanto{Cols: cols, Rows: total / cols, Bits: bits, Stored: stored, Width: width, Groups: groups,
+			Scale: form.FactorOf(scale.DType), Shift: form.FactorOf(shift.DType)}}, nil
+}
+
+// quantoCols is the columns of a packed weight. quanto's groups are 128, 96, 64 or
+// 32 wide, or a row where that is shorter or none divides it: of those widths the
+// file does not say the columns, but where there is a bias for each row.
+func (s *set) quantoCols(name string, groups, width int64) (int64, error) {
+	if width > 128 || width%32 != 0 {
+		return width, nil
+	}
+	if bias, ok := s.find(strings.TrimSuffix(name, ".weight") + ".bias"); ok && len(bias.Shape) == 1 && groups%bias.Shape[0] == 0 {
+		cols := groups / bias.Shape[0] * width
+		if quantoGroup(cols) == width {
+			return cols, nil
+		}
+	}
+	return 0, wire.ErrUnsupported.With("groups of %d, which are rows or parts of rows: the file does not say how long a row is. optimum-quanto can dequantize it", width)
+}
+
+// quantoGroup is the width of the groups that quanto gives rows of so many columns.
+func quantoGroup(cols int64) int64 {
+	if cols <= 128 {
+		return cols
+	}
+	for g := int64(128); g >= 32; g -= 32 {
+		if cols%g == 0 {
+			return g
+		}
+	}
+	return cols
+}

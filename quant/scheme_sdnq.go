@@ -1,0 +1,260 @@
+package quant
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/asm"
+	"github.com/anamnesis-go/anamnesis/internal/form"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+var sdnqScheme = scheme{
+	name: "SDNQ", stores: "2 to 8 bits with and without zero points, FP8; groups, Hadamard rotation, SVD", oracle: "sdnq in float64",
+	goldens: []string{"sdnq-*"}, bind: bindSDNQ,
+	declares: byMethod, priority: 1,
+	methods: []method{{"sdnq", sdnqKeys}},
+	mains:   []main{{codes: ".weight", parts: []string{".scale", ".zero_point", ".svd_up", ".svd_down"}}},
+	scales:  []string{".scale", ".zero_point"},
+}
+
+// bindSDNQ takes matrices by the names of their module; all that the shapes leave
+// open stands in the configuration.
+func bindSDNQ(s *set, info *tensor.Info) (*Weight, error) {
+	stem, ok := suffix(info, ".weight")
+	if !ok {
+		return nil, nil
+	}
+	scales, ok := s.find(stem + ".scale")
+	if !ok {
+		return nil, nil
+	}
+	c, err := s.sdnqOf(info.Name)
+	if err != nil {
+		return nil, err
+	}
+	f := &form.SDNQ{}
+	signed, err := c.codes(f, info)
+	if err != nil {
+		return nil, err
+	}
+	w := &Weight{Name: info.Name, Parts: []tensor.Info{*info}}
+	if err := c.shape(w, f, scales); err != nil {
+		return nil, err
+	}
+	for i, part := range []string{".scale", ".zero_point"} {
+		p, ok := s.find(stem + part)
+		switch {
+		case i == 1 && signed && !ok:
+			continue
+		case !ok || i == 1 && signed:
+			return nil, wire.ErrMismatch.With("%s says weights_dtype %s: wanted %s only where it has no sign", s.config.file, wire.Quote(c.dtype), wire.Quote(stem+part))
+		case !floats[p.DType] || p.DType == tensor.F64 || !shaped(p.Shape, scales.Shape):
+			return nil, mismatch(info, p)
+		}
+		w.Parts = append(w.Parts, *p)
+		if i == 0 {
+			f.Scale = form.FactorOf(p.DType)
+		} else {
+			f.Zero = form.FactorOf(p.DType)
+		}
+	}
+	w.form = f
+	return w, c.rest(s, w, stem)
+}
+
+// sdnqModule is what the configuration says of one module.
+type sdnqModule struct {
+	own, all *object
+	dtype    string
+}
+
+func (c *sdnqModule) get(key string) any { return first(c.own.get(key), c.all.get(key)) }
+
+// sdnqOf resolves the configuration for a weight as the library does.
+func (s *set) sdnqOf(name string) (*sdnqModule, error) {
+	c := &sdnqModule{all: s.config.quant}
+	modules := c.all.at("modules_quant_config")
+	for _, pattern := range modules.names() {
+		is, err := s.sdnqNames(pattern, name)
+		if err != nil {
+			return nil, err
+		}
+		if is {
+			c.own = modules.at(pattern)
+			break
+		}
+	}
+	c.dtype, _ = c.get("weights_dtype").(string)
+	if c.dtype == "" {
+		c.dtype = "int8"
+	}
+	types := c.all.at("modules_dtype_dict")
+	for _, dtype := range types.names() {
+		for _, v := range types.list(dtype) {
+			pattern, _ := v.(string)
+			is, err := s.sdnqNames(pattern, name)
+			if err != nil {
+				return nil, err
+			}
+			if !is {
+				continue
+			}
+			if lowest := strings.ToLower(dtype); strings.HasPrefix(lowest, "minimum") || strings.HasSuffix(lowest, "bit") || strings.HasSuffix(lowest, "bits") {
+				return nil, wire.ErrUnsupported.With("%s says %s of modules_dtype_dict: sdnq can save the model unquantized", s.config.file, wire.Quote(dtype))
+			}
+			c.dtype = strings.ToLower(dtype)
+			return c, c.refuse()
+		}
+	}
+	return c, c.refuse()
+}
+
+// sdnqNames reports that a pattern is of a weight: its name, a part between dots,
+// the beginning after a dot, or an expression with stars.
+func (s *set) sdnqNames(pattern, name string) (bool, error) {
+	if err := s.b.Step(int64(len(name) + len(pattern))); err != nil {
+		return false, err
+	}
+	if rest, ok := strings.CutPrefix(pattern, "."); ok {
+		return strings.HasPrefix(name, rest), nil
+	}
+	if name == pattern || strings.Contains("."+name+".", "."+pattern+".") && !strings.Contains(pattern, ".") {
+		return true, nil
+	}
+	if !strings.Contains(pattern, "*") {
+		return false, nil
+	}
+	at, err := s.place("^(?:"+strings.ReplaceAll(strings.ReplaceAll(pattern, ".*", `\.*`), "*", ".*")+")", name)
+	return at == 0, err
+}
+
+// refuse names what is not decoded.
+func (c *sdnqModule) refuse() error {
+	for _, key := range []string{"use_codebook", "use_codebook_scale"} {
+		if c.get(key) == true {
+			return wire.ErrUnsupported.With("SDNQ's %s: sdnq can save the model unquantized", key)
+		}
+	}
+	for _, key := range []string{"scale_dtype", "zero_point_dtype"} {
+		if v, _ := c.get(key).(string); v != "" && v != "none" {
+			return wire.ErrUnsupported.With("SDNQ's %s %s: sdnq can save the model unquantized", key, wire.Quote(v))
+		}
+	}
+	return nil
+}
+
+// codes says how one code is read, and whether it has a sign.
+func (c *sdnqModule) codes(f *form.SDNQ, info *tensor.Info) (signed bool, err error) {
+	if codec, ok := fp8Codec(info.DType); ok {
+		if c.dtype != map[asm.Float]string{asm.E4M3: "float8_e4m3fn", asm.E5M2: "float8_e5m2"}[codec] {
+			return false, wire.ErrMismatch.With("weights_dtype %s, stored as %s", wire.Quote(c.dtype), info.TypeName())
+		}
+		f.Unit, f.Code = form.SDNQUnits[8], func(p []byte, i int64) float32 { return codec.Value(p[i]) }
+		return true, nil
+	}
+	text, unsigned := strings.CutPrefix(c.dtype, "u")
+	text, ok := strings.CutPrefix(text, "int")
+	bits, _ := strconv.ParseInt(text, 10, 64)
+	unit, known := form.SDNQUnits[bits]
+	if !ok || !known {
+		return false, wire.ErrUnsupported.With("SDNQ's weights_dtype %s: sdnq can save the model unquantized", wire.Quote(c.dtype))
+	}
+	want := tensor.U8
+	if bits == 8 && !unsigned {
+		want = tensor.I8
+	}
+	if info.DType != want {
+		return false, wire.ErrMismatch.With("weights_dtype %s, stored as %s", wire.Quote(c.dtype), info.TypeName())
+	}
+	f.Unit = unit
+	read := form.SDNQCode(bits)
+	switch {
+	case want == tensor.I8:
+		f.Code = form.Numbers[tensor.I8]
+	case unsigned:
+		f.Code = func(p []byte, i int64) float32 { return float32(read(p, i)) }
+	default:
+		f.Code = func(p []byte, i int64) float32 { return float32(int32(read(p, i)) - 1<<(bits-1)) }
+	}
+	return !unsigned, nil
+}
+
+// shape finds rows, columns and groups: the scales have a row for each row.
+func (c *sdnqModule) shape(w *Weight, f *form.SDNQ, scales *tensor.Info) error {
+	info := &w.Parts[0]
+	n := info.Elements()
+	if f.Unit.Codes > 1 {
+		if n%f.Unit.Bytes != 0 {
+			return mismatch(info, scales)
+		}
+		n = n / f.Unit.Bytes * f.Unit.Codes
+	}
+	have := scales.Shape
+	if len(have) < 2 || len(have) > 3 || have[len(have)-1] != 1 {
+		return wire.ErrUnsupported.With("%s of shape %v: SDNQ's convolutions, and weights that are stored for products of whole numbers (use_quantized_matmul)",
+			wire.Quote(scales.Name), have)
+	}
+	rows, groups := have[0], int64(1)
+	if len(have) == 3 {
+		groups = have[1]
+	}
+	stored := []int64{rows, groups, n / max(1, rows*groups)}
+	if len(have) == 2 {
+		stored = []int64{rows, n / max(1, rows)}
+	}
+	one := len(have) == 2 && scales.Elements() == 1
+	switch {
+	case one && f.Unit.Codes > 1:
+		return wire.ErrUnsupported.With("%s of one scale: the shape of packed codes is not in the file", wire.Quote(scales.Name))
+	case one && len(info.Shape) == 2:
+		rows, groups = info.Shape[0], 0
+	case rows*groups == 0 || n%(rows*groups) != 0 || f.Unit.Codes == 1 && !shaped(info.Shape, stored):
+		return mismatch(info, scales)
+	}
+	f.Cols, f.Groups = n/rows, groups
+	w.Shape = []int64{rows, f.Cols}
+	w.Layout = c.dtype
+	if groups > 1 {
+		w.Layout += fmt.Sprintf(", groups of %d", f.Cols/groups)
+	}
+	return nil
+}
+
+// rest is the product of low rank and the rotation.
+func (c *sdnqModule) rest(s *set, w *Weight, stem string) error {
+	_, up := s.find(stem + ".svd_up")
+	_, down := s.find(stem + ".svd_down")
+	if up || down {
+		if err := s.lowRank(w, stem+".svd_up", stem+".svd_down"); err != nil {
+			return err
+		}
+		w.Layout += ", SVD"
+	}
+	if c.get("use_hadamard") != true {
+		return nil
+	}
+	size := int64(256)
+	if v := c.get("hadamard_group_size"); v != nil {
+		n, ok := wholeOf(v)
+		if !ok || n < 1 {
+			return wire.ErrMismatch.With("hadamard_group_size %v", quoted(v))
+		}
+		size = n
+	}
+	// The largest power of two that the columns are whole runs of.
+	run := int64(1)
+	for run < min(size, w.Shape[1]) {
+		run *= 2
+	}
+	for w.Shape[1]%run != 0 {
+		run /= 2
+	}
+	if run < 4 {
+		return nil
+	}
+	w.Layout += fmt.Sprintf(", rotated by %d", run)
+	return w.rotate(run)
+}

@@ -1,0 +1,82 @@
+package quant
+
+import (
+	"fmt"
+
+	"github.com/anamnesis-go/anamnesis/internal/form"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// torchaoMX is FP8 or FP4 in groups under exponents.
+func (s *set) torchaoMX(w *Weight, prefix string, o *object) (*Weight, error) {
+	info := &w.Parts[0]
+	kind := o.text("elem_dtype")
+	if kind == "" {
+		kind = o.at("elem_dtype").text("_data")
+	}
+	f := &form.Scaled{Cols: info.Shape[1]}
+	codec, isFP8 := fp8Codec(info.DType)
+	switch {
+	case isFP8 && (kind == "float8_e4m3fn" && info.DType == tensor.F8E4M3 || kind == "float8_e5m2" && info.DType == tensor.F8E5M2):
+		f.Codes = form.Float8Row(f.Cols, codec)
+	case kind == "float4_e2m1fn_x2" && info.DType == tensor.U8:
+		f.Cols *= 2
+		f.Codes = form.Fp4Row(f.Cols)
+	default:
+		return nil, wire.ErrUnsupported.With("TorchAO's MXTensor of %s, stored as %s: its dequantize() can save the model in full", wire.Quote(kind), info.TypeName())
+	}
+	w.Layout = "MXTensor of " + kind
+	return w, s.torchaoGroups(w, f, prefix, o, form.Numbers[tensor.F8E8M0], tensor.F8E8M0)
+}
+
+// torchaoNVFP4 is FP4 in groups under E4M3 scales, and one number over these if
+// there is one.
+func (s *set) torchaoNVFP4(w *Weight, prefix string, o *object) (*Weight, error) {
+	info := &w.Parts[0]
+	if info.DType != tensor.U8 {
+		return nil, wire.ErrMismatch.With("NVFP4Tensor holds %s", info.TypeName())
+	}
+	f := &form.Scaled{Cols: 2 * info.Shape[1]}
+	f.Codes = form.Fp4Row(f.Cols)
+	if err := s.torchaoGroups(w, f, prefix, o, form.Numbers[tensor.F8E4M3], tensor.F8E4M3); err != nil {
+		return nil, err
+	}
+	if _, ok := s.find(prefix + "_per_tensor_scale"); !ok {
+		return w, nil
+	}
+	global, err := s.globalGrid(w, prefix+"_per_tensor_scale")
+	f.Global = global
+	return w, err
+}
+
+// torchaoGroups binds the scales of groups, in rows or in the order of the GPU's
+// block-scaled product.
+func (s *set) torchaoGroups(w *Weight, f *form.Scaled, prefix string, o *object, read form.Number, dtype tensor.DType) error {
+	info := &w.Parts[0]
+	rows := info.Shape[0]
+	group, ok := o.whole("block_size")
+	if !ok || group < 1 || f.Cols%group != 0 {
+		return wire.ErrMismatch.With("blocks of %d in rows of %d", group, f.Cols)
+	}
+	w.Shape = []int64{rows, f.Cols}
+	w.Layout += fmt.Sprintf(", %d-value blocks", group)
+	w.form = f
+	if swizzled, _ := o.get("is_swizzled_scales").(bool); swizzled {
+		g, scales, err := s.swizzled(prefix+"_scale", rows, f.Cols, group, read, dtype)
+		if err != nil {
+			return err
+		}
+		f.Scales, f.Scales.Bulk = g, form.BulkOf(dtype)
+		w.Parts = append(w.Parts, *scales)
+		return nil
+	}
+	scales, err := s.companion(prefix+"_scale", []int64{rows, f.Cols / group}, dtype)
+	if err != nil {
+		return err
+	}
+	f.Scales = form.GroupGrid(rows, f.Cols, group, 1, read)
+	f.Scales.Bulk = form.BulkOf(dtype)
+	w.Parts = append(w.Parts, *scales)
+	return nil
+}
