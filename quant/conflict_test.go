@@ -22,6 +22,7 @@ func TestContradictionsNameBothSidesAndTheFlag(t *testing.T) {
 	fp8 := []stored{ints("m.weight", tensor.F8E4M3, 64, 64), ints("m.weight_scale_inv", tensor.F32, 2, 2)}
 	awq := []stored{ints("m.qweight", tensor.I32, 64, 8), ints("m.qzeros", tensor.I32, 2, 8), ints("m.scales", tensor.F16, 2, 64)}
 	gptq := []stored{ints("m.qweight", tensor.I32, 8, 64), ints("m.qzeros", tensor.I32, 2, 8), ints("m.scales", tensor.F16, 2, 64)}
+	gptq192 := []stored{ints("m.qweight", tensor.I32, 24, 64), ints("m.qzeros", tensor.I32, 2, 8), ints("m.scales", tensor.F16, 2, 64)}
 	packed := []stored{ints("m.weight_packed", tensor.I32, 8, 8), ints("m.weight_scale", tensor.F32, 8, 2), {"m.weight_shape", tensor.I64, []int64{2}, append([]byte{7: 0, 0: 8}, []byte{7: 0, 0: 64}...)}}
 	int8 := []stored{ints("m.weight", tensor.I8, 8, 64), ints("m.weight_scale", tensor.F32, 8, 1)}
 	groups := func(weights string) string {
@@ -52,6 +53,10 @@ func TestContradictionsNameBothSidesAndTheFlag(t *testing.T) {
 		{name: "blocks that do not fit, and the caller's word", m: model(block("[128,128]"), fp8...), o: quant.Options{Block: [2]int64{32, 32}}, passes: true},
 		{name: "bits in quotes", m: model(method("gptq", `,"bits":"4"`), gptq...), says: []string{"config.json", `"bits"`}, class: wire.Malformed},
 		{name: "one group and two", m: model(method("gptq", `,"group_size":-1`), gptq...), says: []string{"config.json", "m.qzeros"}, class: wire.Malformed},
+		{name: "groups of 96, or of 128", m: model("", gptq192...), says: []string{"96", "128", "group_size"}, class: wire.Unsupported},
+		{name: "groups that each input names", m: model("", append(gptq192[:3:3], ints("m.g_idx", tensor.I32, 192))...), passes: true},
+		{name: "groups of 96", m: model(method("gptq", `,"bits":4,"group_size":96`), gptq192...), passes: true},
+		{name: "groups of 128", m: model(method("gptq", `,"bits":4,"group_size":128`), gptq192...), passes: true},
 		{name: "bits of AWQ", m: model(method("awq", `,"bits":8`), awq...), says: []string{"bits 8", "m.scales"}, class: wire.Malformed},
 		{name: "groups of AWQ", m: model(method("awq", `,"group_size":64`), awq...), says: []string{"group_size 64", "m.scales"}, class: wire.Malformed},
 		{name: "AWQ as it is", m: model(method("awq", `,"bits":4,"group_size":32`), awq...), passes: true},

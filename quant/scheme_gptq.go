@@ -88,6 +88,7 @@ func (s *set) gptqSizes(stem string, f *form.GPTQ, info, zeros *tensor.Info) err
 	if err != nil {
 		return err
 	}
+	_, listed := s.find(stem + ".g_idx") // then each input names its group
 	if ok && n == 0 {
 		return wire.ErrRange.With("%s says groups of 0", s.config.file)
 	}
@@ -97,11 +98,29 @@ func (s *set) gptqSizes(stem string, f *form.GPTQ, info, zeros *tensor.Info) err
 		return wire.ErrMismatch.With("%s says one group for all inputs, %s has %d", s.config.file, wire.Quote(zeros.Name), f.Groups)
 	} else if f.In%f.Groups != 0 {
 		return wire.ErrUnsupported.With("%d inputs in %d groups: a config.json with group_size decides", f.In, f.Groups)
+	} else if other := otherGroup(f.In, f.Groups); !ok && !listed && other > 0 {
+		return wire.ErrUnsupported.With("two readings: %d inputs in %d groups of %d, or of %d with the last one shorter: a config.json with group_size decides",
+			f.In, f.Groups, f.GroupSize, other)
 	}
 	if form.CeilDiv(f.In, f.GroupSize) != f.Groups {
 		return wire.ErrMismatch.With("%d inputs in groups of %d are not %d groups", f.In, f.GroupSize, f.Groups)
 	}
 	return nil
+}
+
+// otherGroup is the power of two that cuts inputs into as many groups, the last of
+// them shorter, where no power of two cuts them evenly; 0 where there is none.
+func otherGroup(in, groups int64) int64 {
+	even := in / groups
+	if groups < 2 || even&(even-1) == 0 {
+		return 0
+	}
+	for g := int64(1); g <= in; g *= 2 {
+		if form.CeilDiv(in, g) == groups {
+			return g
+		}
+	}
+	return 0
 }
 
 // gptqOrder binds the groups of inputs that were quantized out of order, and

@@ -38,6 +38,9 @@ func (d *decoder) spans() error {
 	}
 	if short >= 0 {
 		info := &f.Infos[short]
+		if short == len(f.Infos)-1 && d.ternary(short, uint64(f.size-f.dataStart)) {
+			return d.c.FailAt(place("tensor", short, info.Name), f.offsetAt(short), errTernary())
+		}
 		return d.c.FailAt(place("tensor", short, info.Name), f.offsetAt(short),
 			wire.ErrTruncated.With("needs the bytes up to %#x, the file has %#x", info.Span.End(), f.size))
 	}
@@ -68,6 +71,8 @@ func (d *decoder) span(i int, next uint64) (uint64, error) {
 	switch {
 	case offset%uint64(f.alignment) != 0:
 		return 0, wire.ErrAlign.With("offset %d is no multiple of %d", offset, f.alignment)
+	case offset < next && i > 0 && d.ternary(i-1, offset):
+		return 0, errTernary()
 	case offset < next:
 		return 0, wire.ErrOverlap.With("offset %d, the tensor before ends at %d%s", offset, next, d.hint(i))
 	case offset > next && !open && !d.b.Policy().Quirk(QuirkGaps):
@@ -90,6 +95,24 @@ func (d *decoder) span(i int, next uint64) (uint64, error) {
 	}
 	info.Span.Off = int64(at)
 	return next, nil
+}
+
+// ternary reports a tensor of type 42 that ends at next, from the start of the
+// data, in blocks of 256 elements and 42 bytes. Before type 42 was Q2_0, a pull
+// request wrote STQ1_0 under that number.
+func (d *decoder) ternary(i int, next uint64) bool {
+	info := &d.out.Infos[i]
+	n := info.Elements()
+	if info.DType != tensor.Q2_0 || n <= 0 || n%256 != 0 {
+		return false
+	}
+	end := uint64(info.Span.Off-d.out.dataStart) + uint64(n/256)*42
+	padded, ok := pad(end, d.out.alignment)
+	return ok && end <= next && next <= padded
+}
+
+func errTernary() error {
+	return wire.ErrUnsupported.With("STQ1_0 of %s, written as type 42 before that was Q2_0: quantize the model anew", stqFork)
 }
 
 // hint names the one known reason for a file to be off by a little.

@@ -130,5 +130,25 @@ func (t Type) fork() (name, fork string) {
 			return row.name, "ik_llama.cpp"
 		}
 	}
+	for _, row := range forkTypes {
+		if row.t == t {
+			return row.name, row.fork
+		}
+	}
 	return "", ""
 }
+
+// The numbers above ggml's own that other forks and a pull request write weights
+// with. What they keep in caches alone is in no file.
+var forkTypes = [...]struct {
+	t          Type
+	name, fork string
+}{
+	{43, "STQ1_0", stqFork},
+	{45, "TQ3_1S", turboFork}, {46, "TQ4_1S", turboFork}, {48, "Q8_CR", turboFork},
+}
+
+const (
+	stqFork   = "llama.cpp's pull request 22836"
+	turboFork = "TurboQuant's forks of llama.cpp"
+)
