@@ -56,6 +56,8 @@ FOUND ?= differential-out
 
 .PHONY: api deadcode neon avx512 must-have check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
 	bench bench-kernels bench-peers bench-hostile bench-convert memory golden crosscheck differential corpus recipe cover cover-corpus
+.PHONY: neon avx512 must-have check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
+	bench bench-kernels bench-peers bench-hostile bench-convert memory golden crosscheck watch differential corpus recipe cover cover-corpus
 
 check: fmt vet lint test purego gen-check cross
 
@@ -157,6 +159,9 @@ golden: ## needs Python with crosscheck/requirements.txt: make golden PYTHON=.ve
 	python3 crosscheck/run.py --golden testdata/quant/schemes
 	$(PYTHON) asm/_gen/iq_tables.py > asm/iq_tables.go
 	git status --short
+
+watch: ## names in the registries of the reference libraries that are neither decoded nor refused by name
+	python3 crosscheck/watch/watch.py
 
 crosscheck: ## installs the reference libraries, compares all that both read; make crosscheck PART=quant/fp8
 	python3 crosscheck/run.py --elements $(ELEMENTS) $(PART)

@@ -44,7 +44,7 @@ var foreigners = []*foreign{
 	{name: "QuIP#", remedy: "quip-sharp can dequantize it", tensors: []pair{{main: ".Qidxs", companion: ".SU"}}, formats: []string{"quip"}, names: []string{".Qidxs"}},
 	{name: "SpQR", remedy: "the spqr package can dequantize it", tensors: []pair{{main: ".dense_weights", companion: ".in_perm"}},
 		formats: []string{"spqr"}, names: []string{".dense_weights"}},
-	{name: "SVDQuant", remedy: unquantized, tensors: []pair{{main: ".qweight", companion: ".proj_down"}}, names: []string{".qweight"}, modules: []string{".wscales"}},
+	{name: "SVDQuant", remedy: unquantized, tensors: []pair{{main: ".qweight", companion: ".proj_down"}}, formats: []string{"nunchaku_lite", "svdquant"}, names: []string{".qweight"}, modules: []string{".wscales"}},
 	{name: "NVFP4 with SVD", remedy: "modelopt can dequantize it", tensors: []pair{{main: ".weight", companion: ".svdquant_lora_a"}}},
 	{name: "Marlin", remedy: fromGPTQ, tensors: []pair{{main: ".B", companion: ".s"}}, formats: []string{"marlin"}},
 	{name: "Marlin 2:4", remedy: uncompressed, tensors: []pair{{main: ".weight_packed", companion: ".meta"}, {main: ".weight_packed", companion: ".scale_packed"}}},
@@ -59,6 +59,8 @@ var foreigners = []*foreign{
 	{name: "Four Over Six", remedy: unquantized, formats: []string{"fouroversix"}},
 	{name: "GPTQModel's planar GPTQ", remedy: "gptqmodel can dequantize it", formats: []string{"gptq_p"}},
 	{name: "BitBLAS", remedy: fromGPTQ, formats: []string{"bitblas"}},
+	{name: "Humming", remedy: unquantized, formats: []string{"humming"}},
+	{name: "GGUF blocks of other files", remedy: "gptqmodel can dequantize it", formats: []string{"gguf"}},
 	{name: "QQQ", remedy: "gptqmodel can dequantize it", tensors: []pair{{main: ".B", companion: ".s_channel"}, {main: ".qweight", companion: ".s_channel"}}, formats: []string{"qqq"}},
 	{name: "ParoQuant", remedy: "the paroquant package can load it", tensors: []pair{{main: ".qweight", companion: ".theta"}, {main: ".qweight", companion: ".channel_scales"}},
 		formats: []string{"paroquant"}},
@@ -110,7 +112,7 @@ func (s *set) refuse(info *tensor.Info) error {
 			}
 		}
 	}
-	if !s.rows.holdsCodes(info) || s.rows.isScale(info.Name) {
+	if !s.rows.holdsCodes(info) || s.rows.isScale(info.Name) || s.m.Format() == "gguf" {
 		return nil
 	}
 	for _, f := range foreigners {

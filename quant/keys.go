@@ -35,7 +35,7 @@ var awqKeys = []string{
 // fp8Keys are DeepSeek's, and those of transformers' FineGrainedFP8Config.
 var fp8Keys = []string{
 	"fmt", "weight_block_size", "scale_fmt", "expert_dtype", "quant_type", "weight_per_tensor", "act_per_tensor", "fp8_format", "per_channel",
-	"weight_scale_method", "weight_scale_semantics?", "bits", "format", "method", "group_size",
+	"weight_scale_method", "weight_scale_semantics=inverse|", "bits", "format", "method", "group_size",
 }
 
 var fbgemmKeys = []string{"weight_block_size?"}
@@ -127,4 +127,7 @@ var sdnqKeys = []string{
 	"modules_quant_config.**", "quantization_device", "return_device", "sdnq_version", "is_training?", "is_integer", "is_unsigned",
 }
 
-var quantoKeys = []string{"weights", "activations"}
+var (
+	quantoKeys = []string{"weights", "activations"}
+	bflKeys    = []string{"compute_dtype", "pre_quantized"}
+)

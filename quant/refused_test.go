@@ -55,6 +55,8 @@ func TestSchemesThatAreNotDecodedAreNamed(t *testing.T) {
 		{"BitBLAS", "GPTQ", model(method("gptq", `,"checkpoint_format":"bitblas"`), ints("m.qweight", tensor.I8, 10, 32), ints("m.scales", tensor.F16, 1, 32))},
 		{"NVFP4 with E5M3 scales", "auto-round", model(method("auto-round", `,"packing_format":"auto_round:llm_compressor_nvfp4_e5m3"`),
 			ints("m.weight_packed", tensor.U8, 4, 16), ints("m.weight_scale", tensor.U8, 4, 2))},
+		{"Humming", "unquantized", model(method("humming", ""), ints("m.weight", tensor.I32, 4, 64))},
+		{"GGUF blocks of other files", "gptqmodel", model(method("gguf", ""), ints("m.qweight", tensor.U8, 4, 144))},
 		{"QQQ", "gptqmodel", model(method("qqq", ""), ints("m.B", tensor.I32, 4, 64), ints("m.s_channel", tensor.F32, 1, 32), ints("m.s_group", tensor.F16, 1, 32))},
 		{"ParoQuant", "paroquant", model(method("awq", `,"bits":4,"group_size":32`), ints("m.qweight", tensor.I32, 64, 8), ints("m.qzeros", tensor.I32, 2, 8), ints("m.scales", tensor.F16, 2, 64),
 			ints("m.theta", tensor.F16, 8, 32), ints("m.pairs", tensor.I16, 8, 64), ints("m.channel_scales", tensor.F16, 1, 64))},

@@ -22,7 +22,7 @@ type fp4Name struct {
 var nvfp4Scheme = scheme{
 	name: "NVFP4", stores: "compressed-tensors and AutoRound (divide), ModelOpt (multiplies), fused experts", oracle: "compressed-tensors, ModelOpt",
 	goldens: []string{"nvfp4-*"}, bind: bindNVFP4,
-	methods: autoRoundMethods(method{"compressed-tensors", compressedKeys}, method{"modelopt", modeloptKeys}, method{"nvfp4", nil}),
+	methods: autoRoundMethods(method{"compressed-tensors", compressedKeys}, method{"modelopt", modeloptKeys}, method{"nvfp4", nil}, method{"bfl", bflKeys}),
 	mains: []main{
 		{codes: ".weight_packed", parts: []string{".weight_scale", ".weight_global_scale"}, only: true},
 		{codes: ".weight", parts: []string{".weight_scale", ".weight_scale_2"}},

@@ -37,7 +37,7 @@ var fp8Scales = [...]struct{ weight, scale string }{
 
 // fp8Methods are the configurations that promise a scale for an FP8 weight.
 var fp8Methods = []method{
-	{"fp8", fp8Keys}, {"fbgemm_fp8", fbgemmKeys}, {"mxfp8", fp8Keys},
+	{"fp8", fp8Keys}, {"fbgemm_fp8", fbgemmKeys}, {"mxfp8", fp8Keys}, {"bfl", bflKeys}, {"w8a8_fp8", fp8Keys},
 	{"compressed-tensors", compressedKeys}, {"modelopt", modeloptKeys}, {"quark", quarkKeys},
 }
 
