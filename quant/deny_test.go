@@ -3,6 +3,7 @@ package quant_test
 import (
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -95,5 +96,31 @@ func TestEveryConfigurationIsLookedAt(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"config.json: twist.a", "config.json: twist.b"}, bound.Ignored); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A shard that is named alone has no scales that lie in others.
+func TestAShardWhoseScaleLiesInAnotherIsRefused(t *testing.T) {
+	index := func(scale string) string {
+		return `{"metadata":{},"weight_map":{"m.weight":"model-00001-of-00002.safetensors","` + scale + `":"model-00002-of-00002.safetensors"}}`
+	}
+	for _, test := range []struct {
+		name, scale string
+		refused     bool
+	}{{"inverse", "m.weight_scale_inv", true}, {"of the module", "m.scale", true}, {"another tensor", "n.weight", false}} {
+		t.Run(test.name, func(t *testing.T) {
+			f := model("", ints("m.weight", tensor.F8E4M3, 128, 128))
+			f.Folder = fstest.MapFS{"model.safetensors.index.json": {Data: []byte(index(test.scale))}}
+			_, _, err := plan(t, f, quant.Options{})
+			if !test.refused {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			if wire.ClassOf(err) != wire.Unsupported || !strings.Contains(err.Error(), "model-00002-of-00002.safetensors") {
+				t.Error(err)
+			}
+		})
 	}
 }

@@ -125,6 +125,9 @@ func (s *set) bindCast(info *tensor.Info, codec asm.Float) (*Weight, error) {
 			return nil, wire.ErrMissing.With("its scale, which %s promises (quant_method %s)", s.config.file, wire.Quote(s.config.method()))
 		}
 	}
+	if err := s.elsewhere(info); err != nil {
+		return nil, err
+	}
 	cols := int64(1)
 	if len(info.Shape) > 0 {
 		cols = info.Shape[len(info.Shape)-1]

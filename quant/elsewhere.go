@@ -1,0 +1,70 @@
+package quant
+
+import (
+	"errors"
+	"io/fs"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// elsewhere refuses a tensor whose scale lies in another shard: an index beside
+// the file says so. Who names one shard of a model alone would have the codes
+// taken for numbers.
+func (s *set) elsewhere(info *tensor.Info) error {
+	if err := s.readIndexes(); err != nil {
+		return err
+	}
+	for _, n := range fp8Scales {
+		stem, ok := suffix(info, n.weight)
+		if !ok {
+			continue
+		}
+		if file, ok := s.others[stem+n.scale]; ok {
+			return wire.ErrUnsupported.With("its scale %s is in another shard, %s: name the model's index or its folder", wire.Quote(stem+n.scale), wire.Quote(file))
+		}
+	}
+	return nil
+}
+
+// readIndexes lists the tensors that the indexes beside a file place, and that it
+// does not have.
+func (s *set) readIndexes() error {
+	if s.others != nil {
+		return nil
+	}
+	s.others = map[string]string{}
+	files := s.m.Configs()
+	if files == nil {
+		return nil
+	}
+	list, err := fs.ReadDir(files, ".")
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
+		return nil // no folder that can be listed
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		if _, ok := tensor.ParseIndexName(e.Name()); !ok {
+			continue
+		}
+		x, err := tensor.ReadIndex(s.b, files, e.Name(), s.m.Format())
+		if err != nil {
+			return err
+		}
+		for _, t := range x.Entries {
+			if err := s.b.Step(1); err != nil {
+				return err
+			}
+			if _, here := s.names.Find(t.Tensor); here {
+				continue
+			}
+			if err := s.b.Hold(treeCost); err != nil {
+				return err
+			}
+			s.others[t.Tensor] = x.Files[t.File]
+		}
+	}
+	return nil
+}
