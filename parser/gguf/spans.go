@@ -38,11 +38,7 @@ func (d *decoder) spans() error {
 	}
 	if short >= 0 {
 		info := &f.Infos[short]
-		if short == len(f.Infos)-1 && d.ternary(short, uint64(f.size-f.dataStart)) {
-			return d.c.FailAt(place("tensor", short, info.Name), f.offsetAt(short), errTernary())
-		}
-		return d.c.FailAt(place("tensor", short, info.Name), f.offsetAt(short),
-			wire.ErrTruncated.With("needs the bytes up to %#x, the file has %#x", info.Span.End(), f.size))
+		return d.c.FailAt(place("tensor", short, info.Name), f.offsetAt(short), d.cut(short))
 	}
 	if err := d.b.Expand(int64(d.expanded)); err != nil {
 		return d.c.Fail("tensors", err)
@@ -95,6 +91,15 @@ func (d *decoder) span(i int, next uint64) (uint64, error) {
 	}
 	info.Span.Off = int64(at)
 	return next, nil
+}
+
+// cut is why tensor i ends behind the file.
+func (d *decoder) cut(i int) error {
+	f := d.out
+	if i == len(f.Infos)-1 && d.ternary(i, uint64(f.size-f.dataStart)) {
+		return errTernary()
+	}
+	return wire.ErrTruncated.With("needs the bytes up to %#x, the file has %#x", f.Infos[i].Span.End(), f.size)
 }
 
 // ternary reports a tensor of type 42 that ends at next, from the start of the
