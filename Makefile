@@ -55,8 +55,6 @@ SEED ?= 1
 FOUND ?= differential-out
 
 .PHONY: api deadcode neon avx512 must-have check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
-	bench bench-kernels bench-peers bench-hostile bench-convert memory golden crosscheck differential corpus recipe cover cover-corpus
-.PHONY: neon avx512 must-have check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
 	bench bench-kernels bench-peers bench-hostile bench-convert memory golden crosscheck watch differential corpus recipe cover cover-corpus
 
 check: fmt vet lint test purego gen-check cross
