@@ -105,7 +105,7 @@ func TestWhatIsNotForgotten(t *testing.T) {
 		{"nothing eligible", []string{"--exclude", "*"}, 2, "no weight in it is quantized"},
 		{"an empty pattern", []string{"--include", "["}, 2, "--include and --exclude"},
 		{"a block of 48", []string{"--block-size", "48"}, 2, "blocks of 48"},
-		{"a type that is none", []string{"--to", "nf5"}, 2, "must be one of"},
+		{"a type that is none", []string{"--to", "nf5"}, 2, "is none of nf4"},
 		{"nested rows", []string{"--to", "int8", "--double-quant"}, 2, "never quantized"},
 		{"over a limit", []string{"--max-items", "3"}, 6, "items"},
 	} {

@@ -54,7 +54,7 @@ func (t *encodeTask) units() int64 {
 	if t.w.Cols() == 0 {
 		return 0
 	}
-	return (t.w.Rows() + t.rows - 1) / t.rows
+	return (t.rowReader.rows.Rows + t.rows - 1) / t.rows
 }
 
 func (t *encodeTask) cut(lo, tile int64) int64 {
@@ -79,7 +79,7 @@ func (t *encodeTask) open(s *stream, memory []byte) error {
 }
 
 func (t *encodeTask) run(w *worker, lo, hi int64) error {
-	first, last := lo*t.rows, min(hi*t.rows, t.w.Rows())
+	first, last := lo*t.rows, min(hi*t.rows, t.rowReader.rows.Rows)
 	if err := t.read(w, first, last); err != nil {
 		return err
 	}

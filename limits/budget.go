@@ -185,9 +185,9 @@ func (b *Budget) Items(n int64) error { return b.charge(counted, n) }
 // charge takes n from the account and from every ancestor, or from none. The
 // account's own ceiling is asked first: what it refuses, nobody else notices. An
 // operation that has ended is granted nothing, so that whatever takes memory as
-// it goes notices its deadline.
+// it goes notices its deadline; but for a file: what is refused says where in it.
 func (b *Budget) charge(p pool, n int64) error {
-	if b.ctx.Err() != nil {
+	if p != opened && b.ctx.Err() != nil {
 		return b.Err()
 	}
 	for a := b; a != nil; a = a.parent {

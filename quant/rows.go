@@ -52,8 +52,9 @@ func (r *Rows) At() int64 { return r.at }
 // Most is the bytes of the longest piece.
 func (r *Rows) Most() int64 { return min(r.step, r.whole.rows) * r.w.cols * int64(r.to.Size()) }
 
-// Next decodes the next rows into dst, which has [Rows.Most] bytes, and says how
-// many bytes they take; io.EOF after the last.
+// Next decodes the next rows into dst, and says how many bytes they take; io.EOF
+// after the last. [Rows.Most] bytes are room for the longest piece; where dst has
+// less, fewer rows come, and at least one.
 func (r *Rows) Next(dst []byte) (int, error) {
 	if r.at >= r.whole.rows {
 		return 0, io.EOF
@@ -62,7 +63,8 @@ func (r *Rows) Next(dst []byte) (int, error) {
 		return 0, err
 	}
 	lo := r.at - r.first
-	hi := min(lo+r.step, r.w.rows)
+	row := max(1, r.w.cols*int64(r.to.Size()))
+	hi := min(lo+r.step, r.w.rows, lo+max(1, int64(len(dst))/row))
 	if g := r.w.Matrix().Group(); g > 0 {
 		hi = min(hi, (lo/g+1)*g)
 	}
