@@ -118,7 +118,7 @@ func TestWhatIsNotForgotten(t *testing.T) {
 	}
 	r := amn(t, nil, "forget", "--json", "--dry-run", "--include", "lm_head.weight", "--to", "int8", dir)
 	valid(t, "forget", r.out)
-	if !strings.Contains(r.out, `"name":"lm_head.weight","shape":[16,32]`) || !strings.Contains(r.out, `"why":"embedding"`) {
+	if !strings.Contains(r.out, `"name":"lm_head.weight","type":"I8","shape":[16,32]`) || !strings.Contains(r.out, `"why":"embedding"`) {
 		t.Error(r.out)
 	}
 	if _, err := os.Stat(dir + "-int8"); err == nil {

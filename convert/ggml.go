@@ -153,6 +153,9 @@ func (e *ggml) choose(m tensor.Model, model mix.Model) error {
 		return err
 	}
 	for i := range list[:n] {
+		if err := e.b.Step(1); err != nil {
+			return err
+		}
 		e.choices[list[i].Name] = &list[i]
 	}
 	return nil

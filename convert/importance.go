@@ -42,6 +42,9 @@ func ReadImportance(b *limits.Budget, r io.ReaderAt, size int64) (*Importance, e
 		return nil, wire.At(importance, "", wire.NoOffset, err)
 	}
 	for name, list := range m.columns {
+		if err := b.Step(int64(len(list))); err != nil {
+			return nil, err
+		}
 		if _, err := finite(list, 0); err != nil {
 			return nil, wire.At(importance, "tensor "+wire.Quote(name), wire.NoOffset, err)
 		}

@@ -82,6 +82,9 @@ func TestEachCeilingIsReachedByAHostileFile(t *testing.T) {
 		}
 	}
 	for _, a := range limits.Axes() {
+		if a == limits.OpenFiles {
+			continue // a file opens no other: cli.TestShardsBeyondTheOpenFilesAreALimit
+		}
 		if reached[a.String()] == "" {
 			t.Errorf("no hostile file reaches the ceiling of axis %v", a)
 		}

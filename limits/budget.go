@@ -92,8 +92,11 @@ func (b *Budget) Close() {
 	for p := range b.shared {
 		b.returnAbove(pool(p), b.shared[p].close())
 	}
-	if b.parent != nil {
-		b.parent.children.Add(-1)
+	if p := b.parent; p != nil {
+		p.steps.note(b.steps.peak())
+		p.working.note(b.working.peak())
+		p.depth.note(b.depth.peak())
+		p.children.Add(-1)
 	}
 }
 

@@ -185,8 +185,7 @@ func TestAnEndedOperationIsGrantedNothing(t *testing.T) {
 		w := b.Workspace()
 		_, leased := b.Lease(1)
 		_, grown := limits.Append(b, []int(nil), 1)
-		_, opened := b.OpenFile()
-		for i, err := range []error{b.Alloc(1), b.Hold(1), b.Items(1), w.Hold(1), leased, grown, opened} {
+		for i, err := range []error{b.Alloc(1), b.Hold(1), b.Items(1), w.Hold(1), leased, grown} {
 			if !errors.Is(err, gone) && !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("%s: charge %d: %v", name, i, err)
 			}

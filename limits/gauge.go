@@ -84,6 +84,14 @@ func (g *gauge) peak() int64 {
 	return g.max - least
 }
 
+// note makes n the peak, if it is more and could have been charged: of an account
+// below this one, which had its own gauge.
+func (g *gauge) note(n int64) {
+	if n <= g.max {
+		lower(&g.low, g.max-n)
+	}
+}
+
 // lower makes v at most n.
 func lower(v *atomic.Int64, n int64) {
 	for {

@@ -87,6 +87,7 @@ var unpaid = map[string][]string{
 		parser: a.Members
 		parser: r.Graph.Globals()
 		parser: d.st.list
+		parser: s.ids
 		parser: s.list
 		parser: f.Infos
 		parser: infos
