@@ -31,7 +31,7 @@ func (c *comparison) pieces() (err error) {
 
 // elements compares two tensors of one shape. It returns nil if they are equal.
 func (c *comparison) elements(a, b *Tensor) (*Difference, error) {
-	account := c.b.Child(*c.b.Policy()) // what reading them needs is given back
+	account := c.b.Probe() // what reading them needs is given back
 	defer account.Close()
 	var r [2]source
 	for i, t := range [...]*Tensor{a, b} {

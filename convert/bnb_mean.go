@@ -19,7 +19,7 @@ const meanRange = 128 << 10
 // mean goes through a weight for the scales of its blocks, and adds them up in
 // their order.
 func (e *bnbEncoder) mean(w *quant.Weight, q bnb.Quantizer) (float32, error) {
-	b := e.b.Child(*e.b.Policy()) // what reading it needs is given back
+	b := e.b.Probe() // what reading it needs is given back
 	defer b.Close()
 	n := w.Rows() * w.Cols()
 	unit := unitRows(w, int64(q.Block))

@@ -45,7 +45,7 @@ func (g GGUF) Layout(b *limits.Budget, outs []Out, meta []Entry) (*Layout, error
 // could know it: whether it states an architecture, and that one has all of its
 // tensors.
 func (g GGUF) loadable(b *limits.Budget, l *Layout) error {
-	b = b.Child(*b.Policy())
+	b = b.Probe()
 	defer b.Close()
 	f, err := gguf.Decode(b, &preview{patches: [][]Patch{l.Head}}, l.Size)
 	if err != nil {

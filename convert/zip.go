@@ -210,7 +210,7 @@ func (z *zipWriter) end() ([]byte, error) {
 // check reads the archive as it will be, its tensors zero: a name that a reader
 // of archives refuses is no name here either.
 func (z *zipWriter) check(l *Layout) error {
-	b := z.b.Child(*z.b.Policy())
+	b := z.b.Probe()
 	defer b.Close()
 	zero, err := limits.Make[uint32](b, len(z.members))
 	if err != nil {

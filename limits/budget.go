@@ -32,6 +32,7 @@ type Budget struct {
 	started  time.Time
 	children atomic.Int64
 	closed   atomic.Bool
+	probe    bool // a part of the parent's operation
 }
 
 // A pool is one of the sums that an account shares with its ancestors.
@@ -57,6 +58,15 @@ func (p Policy) Budget(ctx context.Context) *Budget { return open(ctx, p, nil) }
 func (b *Budget) Child(p Policy) *Budget {
 	b.children.Add(1)
 	return open(b.life, p, b)
+}
+
+// Probe opens an account for a part of the operation that may be refused without
+// ending it, under the same policy. Once it is closed, [Budget.Usage] of the
+// operation counts the steps, depth and working set that it took.
+func (b *Budget) Probe() *Budget {
+	p := b.Child(b.policy)
+	p.probe = true
+	return p
 }
 
 func open(ctx context.Context, p Policy, parent *Budget) *Budget {
@@ -93,9 +103,11 @@ func (b *Budget) Close() {
 		b.returnAbove(pool(p), b.shared[p].close())
 	}
 	if p := b.parent; p != nil {
-		p.steps.note(b.steps.peak())
-		p.working.note(b.working.peak())
-		p.depth.note(b.depth.peak())
+		if b.probe {
+			p.steps.note(b.steps.peak())
+			p.working.note(b.working.peak())
+			p.depth.note(b.depth.peak())
+		}
 		p.children.Add(-1)
 	}
 }

@@ -84,8 +84,8 @@ func (g *gauge) peak() int64 {
 	return g.max - least
 }
 
-// note makes n the peak, if it is more and could have been charged: of an account
-// below this one, which had its own gauge.
+// note makes n the peak, if it is more and could have been charged: of a probe,
+// which had its own gauge.
 func (g *gauge) note(n int64) {
 	if n <= g.max {
 		lower(&g.low, g.max-n)

@@ -3,7 +3,7 @@ package limits
 import "time"
 
 // An AxisUsage is one line of [Budget.Usage]: what is held now, the most that
-// was held, by this account or one that was closed below it, and the ceiling. On the ratio axes the numbers are ratios, on the
+// was held, by this account or a probe of it, and the ceiling. On the ratio axes the numbers are ratios, on the
 // Time axis nanoseconds (and Limit is -1 for none).
 type AxisUsage struct {
 	Axis              Axis

@@ -149,7 +149,7 @@ func (h *head) members() *archive {
 		return h.names
 	}
 	h.names = new(archive)
-	b := h.b.Child(*h.b.Policy())
+	b := h.b.Probe()
 	defer b.Close()
 	list, err := zip.Directory(b, h.r, h.size, zip.Options{ExactCase: true})
 	if err != nil {

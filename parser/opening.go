@@ -118,7 +118,7 @@ func (d *folder) explain(b *limits.Budget, err error, files func(*limits.Budget)
 	if c := ClassOf(err); c != Malformed && c != Truncated {
 		return err
 	}
-	b = b.Child(*b.Policy())
+	b = b.Probe()
 	defer b.Close()
 	for _, name := range files(b) {
 		h, openErr := tensor.OpenFile(d, name)

@@ -33,7 +33,7 @@ func (o *Bound) All(b *limits.Budget, m tensor.Model, to Target) iter.Seq2[Numbe
 }
 
 func one(b *limits.Budget, m tensor.Model, w *Weight, to Target, yield func(Numbers, error) bool) (more bool, err error) {
-	b = b.Child(*b.Policy())
+	b = b.Probe()
 	defer b.Close()
 	size, ok := wire.Int(uint64(w.Size(to)), wire.MaxSize)
 	if !ok {

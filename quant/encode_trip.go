@@ -27,7 +27,7 @@ type Trip struct {
 // library's own quantizer would turn.
 func RoundTrip(b *limits.Budget, m tensor.Model, w *Weight, to Target) (Trip, error) {
 	trip := Trip{First: -1}
-	b = b.Child(*b.Policy())
+	b = b.Probe()
 	defer b.Close()
 	t := tripper{reader: reader{b: b, m: m, w: w}, to: to, trip: &trip}
 	t.codec, _ = CodecOf(to.DType())

@@ -68,7 +68,7 @@ func Decode(b *limits.Budget, m tensor.Model, w *Weight, dst []byte, to Target) 
 		return wire.At("quant", "tensor "+wire.Quote(w.Name), wire.NoOffset,
 			wire.ErrUsage.With("%d bytes for a weight of %d", len(dst), w.Size(to)))
 	}
-	b = b.Child(*b.Policy()) // what one weight needs in memory is given back with it
+	b = b.Probe() // what one weight needs in memory is given back with it
 	defer b.Close()
 	d := reader{b: b, m: m, w: w}
 	step := w.Matrix().Even(max(1, tileBytes/4/max(1, w.cols)))

@@ -70,7 +70,7 @@ func riff(kind string) func(*source) (bool, error) {
 // a pickle around one, by the rules that [Rules] lists. It returns "" for all
 // that could be one. A text is read to its end.
 func Harmless(b *limits.Budget, r io.ReaderAt, size int64) (what string, err error) {
-	b = b.Child(*b.Policy())
+	b = b.Probe()
 	defer b.Close()
 	s := source{r: r, size: size, steps: b.Steps()}
 	if s.head, err = limits.Make[byte](b, int(min(size, headLen))); err != nil {

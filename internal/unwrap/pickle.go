@@ -16,7 +16,7 @@ import (
 // comes to, in package vm, or in a loader that reads operands more freely. One that ends before the file does, and asked for nothing, is none:
 // "N. B." is a text.
 func Pickle(b *limits.Budget, r io.ReaderAt, size int64) (bool, error) {
-	b = b.Child(*b.Policy())
+	b = b.Probe()
 	defer b.Close()
 	rep := vm.ScanPlain(b, r, 0, size)
 	switch c := wire.ClassOf(rep.Err); {

@@ -163,7 +163,7 @@ func (d *decoder) opaque(m *zip.Member, src io.Reader) error {
 	if d.b.Policy().RefuseUnknownMembers {
 		return d.fail(0, wire.ErrForbidden.With("member that is no array is refused by the policy"))
 	}
-	b := d.b.Child(*d.b.Policy())
+	b := d.b.Probe()
 	defer b.Close()
 	note, err := limits.Make[byte](b, int(min(m.Size, maxNote)))
 	if err != nil {
