@@ -43,7 +43,7 @@ func ReadImportance(b *limits.Budget, r io.ReaderAt, size int64) (*Importance, e
 	}
 	for name, list := range m.columns {
 		if err := b.Step(int64(len(list))); err != nil {
-			return nil, err
+			return nil, wire.At(importance, "", wire.NoOffset, err)
 		}
 		if _, err := finite(list, 0); err != nil {
 			return nil, wire.At(importance, "tensor "+wire.Quote(name), wire.NoOffset, err)
