@@ -1,6 +1,7 @@
 package zip
 
 import (
+	"bytes"
 	"encoding/binary"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -61,6 +62,10 @@ func (d *decoder) readEnd() error {
 		return d.c.FailAt("end record", d.size, wire.ErrTruncated.With("comment of %d bytes, %d left", comment, have))
 	case comment < have:
 		return d.c.FailAt("end record", d.end.off+endLen+comment, wire.ErrTrailing.With("%d bytes", have-comment))
+	}
+	// Python's zipfile takes the last signature, whether a record follows it or not.
+	if i := bytes.Index(rec[endLen:], []byte(sigEnd)); i >= 0 {
+		return d.c.FailAt("comment", d.end.off+endLen+int64(i), wire.ErrMismatch.With("it holds the signature of another end record"))
 	}
 	d.out.Comment = int(comment)
 	d.stage = stEnd64
