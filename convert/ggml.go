@@ -2,6 +2,8 @@ package convert
 
 import (
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/anamnesis-go/anamnesis/convert/mix"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -73,36 +75,56 @@ func (o GGML) start(b *limits.Budget, m tensor.Model, opts *Options) (encoder, e
 // mixModel reads what the mix asks of the model's keys.
 func mixModel(b *limits.Budget, m tensor.Model) (mix.Model, error) {
 	var out mix.Model
-	keys := map[string]any{}
 	for k, v := range m.Meta() {
 		if k == "general.architecture" {
 			out.Arch, _ = v.(string)
 		}
-		keys[k] = v
 	}
 	if m.Format() != gguf.Format || out.Arch == "" {
 		return out, wire.ErrUnsupported.With("a mix goes by the names and keys of llama.cpp, which only a GGUF model has")
 	}
-	number := func(key string) int {
-		v := keys[out.Arch+"."+key]
-		if a, ok := v.(gguf.Array); ok { // a number for each layer
-			for n, err := range a.Ints(b) {
-				if err == nil {
-					v = n
-				}
-				break
-			}
+	shared, kv := false, 0
+	for k, v := range m.Meta() {
+		key, its := strings.CutPrefix(k, out.Arch+".")
+		if !its {
+			continue
 		}
-		n, _ := wholeNumber(v)
-		return n
+		switch key {
+		case "block_count":
+			out.Layers = firstNumber(b, v)
+		case "expert_count":
+			out.Experts = firstNumber(b, v)
+		case "attention.head_count":
+			out.Heads = firstNumber(b, v)
+		case "attention.head_count_kv":
+			shared, kv = true, firstNumber(b, v)
+		}
 	}
-	out.Layers, out.Heads, out.Experts = number("block_count"), number("attention.head_count"), number("expert_count")
-	if _, ok := keys[out.Arch+".attention.head_count_kv"]; !ok {
+	switch {
+	case !shared:
 		out.KVShare = 1
-	} else if kv := number("attention.head_count_kv"); kv > 0 {
+	case kv > 0:
 		out.KVShare = out.Heads / kv
 	}
 	return out, nil
+}
+
+// firstNumber is a whole number, or the first of an array that has one for each
+// layer; 0 of anything else.
+func firstNumber(b *limits.Budget, v any) int {
+	if a, ok := v.(gguf.Array); ok {
+		for n, err := range a.Ints(b) {
+			if err == nil {
+				v = n
+			}
+			break
+		}
+	}
+	n, ok := wholeNumber(v)
+	if !ok {
+		return 0
+	}
+	return n
 }
 
 // wholeNumber is an integer of any kind that a model may sensibly state.
@@ -165,9 +187,9 @@ func (e *ggml) quantized() *Quantized   { return &e.Quantized }
 func (e *ggml) config() ([]byte, error) { return nil, nil }
 
 // takes decides about a tensor by the mix.
-func (e *ggml) takes(name string, _ []int64) (verdict, error) {
+func (e *ggml) takes(name string, shape []int64) (verdict, error) {
 	t := e.choices[name]
-	if t == nil || e.o.Exclude != nil && e.o.Exclude(name) || t.To == t.From {
+	if t == nil || slices.Contains(shape, 0) || e.o.Exclude != nil && e.o.Exclude(name) || t.To == t.From {
 		return copyIt, nil
 	}
 	c, ok := quant.CodecOf(t.From)

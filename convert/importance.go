@@ -90,8 +90,8 @@ func (m *Importance) readGGUF(b *limits.Budget, r io.ReaderAt, size int64) error
 			}
 		}
 	}
-	byName := map[string]tensor.Info{}
-	if err := b.Hold(int64(f.Len()) * 128); err != nil {
+	byName := map[string]tensor.Info{} // 512 bytes each, with the map's buckets
+	if err := b.Hold(int64(f.Len()) * 512); err != nil {
 		return err
 	}
 	for i := range f.Tensors() {

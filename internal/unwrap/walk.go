@@ -185,6 +185,22 @@ func (w *walker) operand(op byte) (bool, error) {
 			return err == nil, err
 		}
 	}
-	_, err := io.CopyN(io.Discard, w.in, n)
+	return w.pass(n)
+}
+
+// passed is how many bytes are read between two steps.
+const passed = 64 << 10
+
+// pass reads n bytes and forgets them.
+func (w *walker) pass(n int64) (bool, error) {
+	for ; n > passed; n -= passed {
+		if err := w.steps.Step(); err != nil {
+			return false, err
+		}
+		if _, err := w.in.Discard(passed); err != nil {
+			return false, err
+		}
+	}
+	_, err := w.in.Discard(int(n))
 	return err == nil, err
 }
