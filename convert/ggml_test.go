@@ -141,3 +141,30 @@ func TestWhatCannotBeQuantizedToGGUF(t *testing.T) {
 		})
 	}
 }
+
+// A matrix without rows or columns is copied: there is nothing to encode.
+func TestAnEmptyMatrixIsCopied(t *testing.T) {
+	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(context.Background())
+	defer b.Close()
+	b.Source(1 << 30)
+	for _, shape := range [][]int64{{4, 0}, {0, 256}} {
+		infos := []tensor.Info{{Name: "blk.0.attn_q.weight", DType: tensor.F32, Shape: shape}}
+		l, err := gguf.Layout(b, infos, []gguf.Entry{{Key: "general.architecture", Value: "llama"}}, gguf.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		data := make([]byte, l.Size)
+		copy(data, l.Header)
+		m, err := gguf.Decode(b, bytes.NewReader(data), int64(len(data)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := convert.NewPlan(b, m, convert.Options{Sink: convert.GGUF{RawNames: true}, Quantize: convert.GGML{Mix: named(t, "q8_0")}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Stream(&inMemory{make([]byte, p.Size)}); err != nil || len(p.Quantized.Weights) != 0 {
+			t.Errorf("%v: %d weights, %v", shape, len(p.Quantized.Weights), err)
+		}
+	}
+}
