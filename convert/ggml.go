@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/convert/mix"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -43,16 +44,23 @@ func (o GGML) Check() error {
 	if o.Mix.Base == tensor.Unknown {
 		return wire.ErrUsage.With("no mix is named")
 	}
-	return writes(o.Mix.Base)
+	_, err := rowEncoder(o.Mix.Base)
+	return err
 }
 
-// writes refuses types that there is no encoder of.
-func writes(d tensor.DType) error {
-	c, ok := quant.CodecOf(d)
-	if !ok || c.Blocks && !c.Encodes() {
-		return wire.ErrUnsupported.With("there is no encoder of %v", d)
+// plainRows are the types of single numbers that a row may become: those of rows
+// that no block fits.
+var plainRows = map[tensor.DType]asm.Type{tensor.F32: asm.F32, tensor.F16: asm.F16, tensor.BF16: asm.BF16}
+
+// rowEncoder gives the function that writes a row of a type.
+func rowEncoder(d tensor.DType) (func(dst []byte, src, matrix []float32), error) {
+	if to, ok := plainRows[d]; ok {
+		return func(dst []byte, src, _ []float32) { asm.Best().Put(to, dst, src) }, nil
 	}
-	return nil
+	if c, ok := quant.CodecOf(d); ok && c.Encodes() {
+		return c.EncodeRow, nil
+	}
+	return nil, wire.ErrUnsupported.With("there is no encoder of %v", d)
 }
 
 func (o GGML) start(b *limits.Budget, m tensor.Model, opts *Options) (encoder, error) {
@@ -199,7 +207,7 @@ func (e *ggml) takes(name string, shape []int64) (verdict, error) {
 	case c.Blocks && !e.o.Requantize:
 		return 0, &RequantizeError{t.From, t.To}
 	}
-	if err := writes(t.To); err != nil {
+	if _, err := rowEncoder(t.To); err != nil {
 		return 0, err
 	}
 	if !e.o.Matrix.has(name) && needsMatrix(t, &e.o.Mix) {
@@ -239,6 +247,10 @@ func needsMatrix(t *mix.Tensor, x *mix.Mix) bool {
 func (e *ggml) encode(w *quant.Weight) (encoding, error) {
 	t := e.choices[w.Name]
 	c, _ := quant.CodecOf(t.To)
+	encode, err := rowEncoder(t.To)
+	if err != nil {
+		return nil, err
+	}
 	info := tensor.Info{DType: t.To, Shape: w.Shape}
 	size := info.Bytes()
 	matrix, err := e.o.Matrix.of(w)
@@ -246,7 +258,7 @@ func (e *ggml) encode(w *quant.Weight) (encoding, error) {
 		return nil, err
 	}
 	r := &ggmlRows{
-		e: e, w: w, index: len(e.Weights), matrix: matrix, codec: c, cols: w.Cols(),
+		e: e, w: w, index: len(e.Weights), matrix: matrix, codec: c, encode: encode, cols: w.Cols(),
 		outs: []Out{{Name: w.Name, DType: t.To, Shape: w.Shape, Size: size}},
 	}
 	if w.Rows() > 0 {

@@ -16,6 +16,7 @@ type ggmlRows struct {
 	index  int // in Quantized.Weights
 	outs   []Out
 	codec  quant.Codec
+	encode func(dst []byte, src, matrix []float32)
 	cols   int64
 	row    int64     // bytes of one encoded row
 	matrix []float32 // of each stack's columns in turn, or nil
@@ -56,7 +57,7 @@ func (r *ggmlRows) Put(dst [][]byte, lo int64, src []float32) error {
 		if err != nil {
 			return err
 		}
-		r.codec.EncodeRow(out[:r.row], x, r.importance(row))
+		r.encode(out[:r.row], x, r.importance(row))
 		if err := r.check(row, x, out[:r.row], largest); err != nil {
 			return err
 		}
@@ -101,15 +102,16 @@ func (r *ggmlRows) check(row int64, x []float32, encoded []byte, largest float32
 	var room [256]float32
 	var sum quant.Distortion
 	elems, size := int(g.Elems), int(g.Bytes)
-	for i := 0; i < len(x); i += elems {
-		back := room[:elems]
-		r.codec.Decode(back, encoded[i/elems*size:][:size])
+	for i := 0; i < len(x); i += len(room) { // a multiple of the blocks of every type
+		n := min(len(room), len(x)-i)
+		back := room[:n]
+		r.codec.Decode(back, encoded[i/elems*size:][:n/elems*size])
 		for k, v := range back {
 			if largest >= mayOverflow && (v != v || math.IsInf(float64(v), 0)) {
-				return wire.ErrUnsupported.With("element %d is too large for the scale of %v", row*r.cols+int64(i+k), r.codec.Type)
+				return wire.ErrUnsupported.With("element %d is too large for %v", row*r.cols+int64(i+k), r.codec.Type)
 			}
 		}
-		sum.Add(x[i:][:elems], back)
+		sum.Add(x[i:][:n], back)
 	}
 	if r.e.o.Measure {
 		r.sums.Set(row, &sum)

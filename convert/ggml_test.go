@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/convert"
@@ -139,6 +140,45 @@ func TestWhatCannotBeQuantizedToGGUF(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 		})
+	}
+}
+
+// Rows that no block fits become F16, as llama-quantize has it; so does what is asked
+// for by name.
+func TestRowsThatNoBlockFits(t *testing.T) {
+	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(context.Background())
+	defer b.Close()
+	b.Source(1 << 30)
+	for _, c := range []struct {
+		cols int64
+		o    mix.Options
+		want tensor.DType
+	}{
+		{80, mix.Options{}, tensor.F16},
+		{512, mix.Options{Override: func(string) tensor.DType { return tensor.BF16 }}, tensor.BF16},
+	} {
+		m := tinyLlama(t, b, 2, c.cols)
+		o := convert.Options{Sink: convert.GGUF{RawNames: true}, Quantize: convert.GGML{Mix: named(t, "q4_k_m"), Options: c.o, Measure: true}}
+		p, err := convert.NewPlan(b, m, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := &inMemory{make([]byte, p.Size)}
+		if _, err := p.Stream(out); err != nil {
+			t.Fatal(err)
+		}
+		got, err := gguf.Decode(b, bytes.NewReader(out.p), int64(len(out.p)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range got.Tensors() {
+			if strings.HasPrefix(i.Name, "blk.") && i.DType != c.want {
+				t.Errorf("%s of %d columns is %v, want %v", i.Name, c.cols, i.DType, c.want)
+			}
+		}
+		if lost := p.Quantized.Lost(); lost.RelativeRMSE() == 0 || lost.RelativeRMSE() > 0.01 && c.want == tensor.F16 {
+			t.Errorf("relative error %g", lost.RelativeRMSE())
+		}
 	}
 }
 

@@ -22,6 +22,7 @@ import llamacpp  # noqa: E402
 MODELS = {
     "llama": generate.model("llama", 3, 8, 2, width=512),
     "odd columns": generate.model("llama", 2, 8, 8, width=288),
+    "columns that no block fits": generate.model("llama", 2, 4, 4, width=80),
     "experts": generate.model("llama", 2, 8, 2, experts=4),
 }
 rng = np.random.default_rng()
