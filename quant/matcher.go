@@ -69,15 +69,15 @@ func (m *matcher) add(glob string) error {
 		}
 		at = next
 	}
-	pieces := slices.DeleteFunc(strings.Split(rest, "*"), func(p string) bool { return p == "" })
-	if !more || len(pieces) == 0 {
+	if !more || strings.Trim(rest, "*") == "" {
 		m.nodes[at].ends1 = true
 		return nil
 	}
-	if err := m.b.Hold(int64(len(pieces)) * treeCost); err != nil {
+	err := m.b.Hold(int64(strings.Count(rest, "*")+1) * treeCost)
+	if err != nil {
 		return err
 	}
-	var err error
+	pieces := slices.DeleteFunc(strings.Split(rest, "*"), func(p string) bool { return p == "" })
 	m.rests, err = limits.Append(m.b, m.rests, matchRest{pieces, m.nodes[at].rest})
 	m.nodes[at].rest = int32(len(m.rests) - 1)
 	return err

@@ -23,8 +23,8 @@ type rule struct {
 // file, [Pickle] and [Alias] find.
 var rules = [...]rule{
 	{"an empty file", func(s *source) (bool, error) { return s.size == 0, nil }},
-	{"a JSON text", func(s *source) (bool, error) { return s.opens("{[") && s.textual(), nil }},
-	{"a text", func(s *source) (bool, error) { return s.textual(), nil }},
+	{"a JSON text", func(s *source) (bool, error) { return s.text && s.opensJSON(), nil }},
+	{"a text", func(s *source) (bool, error) { return s.text, nil }},
 	{"a PNG image", begins(0, "\x89PNG\r\n\x1a\n")},
 	{"a JPEG image", begins(0, "\xff\xd8\xff")},
 	{"a GIF image", begins(0, "GIF87a", "GIF89a")},
@@ -105,13 +105,15 @@ func (s *source) rule(b *limits.Budget) (string, error) {
 	return "", nil
 }
 
-// opens reports a first letter out of some.
-func (s *source) opens(letters string) bool {
+// opensJSON reports a beginning that JSON could have, and a template of Jinja not.
+func (s *source) opensJSON() bool {
 	p := strings.TrimLeft(strings.TrimPrefix(string(s.head), "\ufeff"), " \t\r\n")
-	return p != "" && strings.IndexByte(letters, p[0]) >= 0
+	switch {
+	case strings.HasPrefix(p, "{%"), strings.HasPrefix(p, "{{"), strings.HasPrefix(p, "{#"):
+		return false
+	}
+	return p != "" && (p[0] == '{' || p[0] == '[')
 }
-
-func (s *source) textual() bool { return s.text }
 
 // utf8Start reports a beginning that a text could have: a rune may be cut.
 func utf8Start(p []byte) bool { _, ok := validText(p); return ok && len(p) > 0 }

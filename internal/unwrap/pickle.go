@@ -12,9 +12,9 @@ import (
 
 // Pickle reports content that a pickle loader would get something from: it comes
 // to a call or to a global that is dangerous to import, or it ends with STOP. A
-// text may begin like a pickle of protocol 0: what counts is what running it
-// comes to, in package vm, or in a loader that reads operands more freely. One that ends before the file does, and asked for nothing, is none:
-// "N. B." is a text.
+// text may begin like a pickle of protocol 0: what counts is what running it comes
+// to, in package vm, or in a loader that reads operands more freely. One that ends
+// before the file does, and asked for nothing, is none: "N. B." is a text.
 func Pickle(b *limits.Budget, r io.ReaderAt, size int64) (bool, error) {
 	b = b.Probe()
 	defer b.Close()
