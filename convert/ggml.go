@@ -2,6 +2,7 @@ package convert
 
 import (
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -128,37 +129,22 @@ func firstNumber(b *limits.Budget, v any) int {
 			break
 		}
 	}
-	n, ok := wholeNumber(v)
-	if !ok {
-		return 0
-	}
+	n, _ := wholeNumber(v)
 	return n
 }
 
 // wholeNumber is an integer of any kind that a model may sensibly state.
-func wholeNumber(v any) (int, bool) {
-	var n int64
-	switch v := v.(type) {
-	case uint8:
-		n = int64(v)
-	case int8:
-		n = int64(v)
-	case uint16:
-		n = int64(v)
-	case int16:
-		n = int64(v)
-	case uint32:
-		n = int64(v)
-	case int32:
-		n = int64(v)
-	case uint64:
-		n = int64(min(v, math.MaxInt64))
-	case int64:
-		n = v
+func wholeNumber(v any) (n int, ok bool) {
+	var u uint64
+	switch r := reflect.ValueOf(v); {
+	case r.CanUint():
+		u = r.Uint()
+	case r.CanInt() && r.Int() >= 0:
+		u = uint64(r.Int())
 	default:
 		return 0, false
 	}
-	return int(n), n >= 0 && n <= math.MaxInt32
+	return wire.Int(u, math.MaxInt32)
 }
 
 // choose asks the mix for the type of each tensor.

@@ -67,6 +67,24 @@ func named(t *testing.T, name string) mix.Mix {
 	return x
 }
 
+// quantized writes a model into memory, and reads it again.
+func quantized(t *testing.T, b *limits.Budget, m tensor.Model, q convert.GGML, threads, tile int) (*convert.Plan, []byte, *gguf.File) {
+	t.Helper()
+	p, err := convert.NewPlan(b, m, convert.Options{Sink: convert.GGUF{RawNames: true}, Quantize: q, Threads: threads, Tile: tile})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := &inMemory{make([]byte, p.Size)}
+	if _, err := p.Stream(out); err != nil {
+		t.Fatal(err)
+	}
+	f, err := gguf.Decode(b, bytes.NewReader(out.p), int64(len(out.p)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, out.p, f
+}
+
 // A quantized file has the types of the mix and decodes to nearly what it was, the
 // same bytes for any number of workers and any tile.
 func TestAQuantizedGGUF(t *testing.T) {
@@ -75,31 +93,20 @@ func TestAQuantizedGGUF(t *testing.T) {
 	b.Source(1 << 30)
 	m := tinyLlama(t, b, 8, 512)
 	var first []byte
+	var got *gguf.File
 	for _, threads := range []int{1, 4} {
 		for _, tile := range []int{1, 3000, 1 << 20} {
-			o := convert.Options{Sink: convert.GGUF{RawNames: true}, Quantize: convert.GGML{Mix: named(t, "q4_k_m"), Measure: true}, Threads: threads, Tile: tile}
-			p, err := convert.NewPlan(b, m, o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			out := &inMemory{make([]byte, p.Size)}
-			if _, err := p.Stream(out); err != nil {
-				t.Fatal(err)
-			}
+			p, file, f := quantized(t, b, m, convert.GGML{Mix: named(t, "q4_k_m"), Measure: true}, threads, tile)
 			if first == nil {
-				first = out.p
+				first, got = file, f
 				lost := p.Quantized.Lost()
 				if e := lost.RelativeRMSE(); e == 0 || e > 0.1 || lost.N != 8*2*16*512+2*32*512 {
 					t.Errorf("relative error %g of %d numbers", e, lost.N)
 				}
-			} else if !bytes.Equal(first, out.p) {
+			} else if !bytes.Equal(first, file) {
 				t.Errorf("%d workers, tiles of %d: other bytes", threads, tile)
 			}
 		}
-	}
-	got, err := gguf.Decode(b, bytes.NewReader(first), int64(len(first)))
-	if err != nil {
-		t.Fatal(err)
 	}
 	want := map[string]tensor.DType{
 		"token_embd.weight": tensor.Q4_K, "output.weight": tensor.Q6_K, "output_norm.weight": tensor.F32,
@@ -157,20 +164,8 @@ func TestRowsThatNoBlockFits(t *testing.T) {
 		{80, mix.Options{}, tensor.F16},
 		{512, mix.Options{Override: func(string) tensor.DType { return tensor.BF16 }}, tensor.BF16},
 	} {
-		m := tinyLlama(t, b, 2, c.cols)
-		o := convert.Options{Sink: convert.GGUF{RawNames: true}, Quantize: convert.GGML{Mix: named(t, "q4_k_m"), Options: c.o, Measure: true}}
-		p, err := convert.NewPlan(b, m, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out := &inMemory{make([]byte, p.Size)}
-		if _, err := p.Stream(out); err != nil {
-			t.Fatal(err)
-		}
-		got, err := gguf.Decode(b, bytes.NewReader(out.p), int64(len(out.p)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		q := convert.GGML{Mix: named(t, "q4_k_m"), Options: c.o, Measure: true}
+		p, _, got := quantized(t, b, tinyLlama(t, b, 2, c.cols), q, 0, 0)
 		for i := range got.Tensors() {
 			if strings.HasPrefix(i.Name, "blk.") && i.DType != c.want {
 				t.Errorf("%s of %d columns is %v, want %v", i.Name, c.cols, i.DType, c.want)
@@ -199,12 +194,8 @@ func TestAnEmptyMatrixIsCopied(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := convert.NewPlan(b, m, convert.Options{Sink: convert.GGUF{RawNames: true}, Quantize: convert.GGML{Mix: named(t, "q8_0")}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := p.Stream(&inMemory{make([]byte, p.Size)}); err != nil || len(p.Quantized.Weights) != 0 {
-			t.Errorf("%v: %d weights, %v", shape, len(p.Quantized.Weights), err)
+		if p, _, _ := quantized(t, b, m, convert.GGML{Mix: named(t, "q8_0")}, 0, 0); len(p.Quantized.Weights) != 0 {
+			t.Errorf("%v: %d weights", shape, len(p.Quantized.Weights))
 		}
 	}
 }

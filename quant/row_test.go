@@ -50,19 +50,29 @@ func TestEveryRowHasGoldensOfItsLibrary(t *testing.T) {
 	}
 }
 
-// goldenOf is the row that binds the weight of a golden.
-func goldenOf(t *testing.T, folder string) *scheme {
+// planOf opens a golden and binds its weights.
+func planOf(t *testing.T, folder string) (*limits.Budget, tensor.Model, *Bound) {
 	t.Helper()
 	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(t.Context())
-	defer b.Close()
+	t.Cleanup(b.Close)
 	m, err := parser.Open(b, filepath.Join(folder, "model.safetensors"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer m.Close()
+	t.Cleanup(func() { m.Close() })
 	bound, err := Plan(b, m, Options{})
-	if err != nil || len(bound.Weights) != 1 {
-		t.Fatalf("%s: %v, %v", folder, bound, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b, m, bound
+}
+
+// goldenOf is the row that binds the weight of a golden.
+func goldenOf(t *testing.T, folder string) *scheme {
+	t.Helper()
+	_, _, bound := planOf(t, folder)
+	if len(bound.Weights) != 1 {
+		t.Fatalf("%s: %d weights", folder, len(bound.Weights))
 	}
 	return bound.Weights[0].row
 }
@@ -83,17 +93,7 @@ func TestRowsKnowTheNamesOfTheirTensors(t *testing.T) {
 }
 
 func namesAreKnown(t *testing.T, r *scheme, folder string) {
-	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(t.Context())
-	defer b.Close()
-	m, err := parser.Open(b, filepath.Join(folder, "model.safetensors"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.Close()
-	bound, err := Plan(b, m, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b, m, bound := planOf(t, folder)
 	w := bound.Weights[0]
 	known := map[string]bool{w.Parts[0].Name: true}
 	for _, main := range r.mains {
