@@ -20,7 +20,7 @@ type fit struct {
 }
 
 func fits() []fit {
-	scales, book := []float32{1, 1}, &[16]float32{}
+	scales, codebook := []float32{1, 1}, &[16]float32{}
 	last := float32(0.5)
 	out := []fit{
 		{"swap 2", 64, 64, 1, false, func(o *Ops, d, s []byte) { o.Swap(2, d, s) }},
@@ -66,13 +66,13 @@ func fits() []fit {
 			for _, high := range []bool{false, true} {
 				for _, run := range []int{16, 32, 64} {
 					add(fmt.Sprint("nibbles ", op, high, run), 2*run*n, run, 1, func(o *Ops, d, s []byte) {
-						o.Nibbles(Nibbles{Op: op, High: high, Book: book}, to, d, s, scales, scales, run)
+						o.Nibbles(Nibbles{Op: op, High: high, Codebook: codebook}, to, d, s, scales, scales, run)
 					})
 				}
 			}
 		}
 		add("bytes twice", 64*n, 64, 1, func(o *Ops, d, s []byte) { o.Bytes(Bytes{Last: &last}, to, d, s, scales, nil, 32) })
-		add("half bytes", 64*n, 64, 1, func(o *Ops, d, s []byte) { o.HalfBytes(HalfBytes{4, book}, to, d, s, scales, scales, 32) })
+		add("half bytes", 64*n, 64, 1, func(o *Ops, d, s []byte) { o.HalfBytes(HalfBytes{4, codebook}, to, d, s, scales, scales, 32) })
 		ones := make([]float32, 64)
 		add("each", 64*n, 256, 4, func(o *Ops, d, s []byte) { o.Each(to, d, floatsOf(s), ones, ones) })
 		add("put", 64*n, 256, 4, func(o *Ops, d, s []byte) { o.Put(to, d, floatsOf(s)) })

@@ -43,7 +43,7 @@ func benches(scales []float32) (out []bench) {
 				func(o *Ops, dst, src []byte) { o.Blocks(k, to, dst, src) }})
 		}
 	}
-	book := &[16]float32{-1, -0.6961928, -0.52507305, -0.3949175, -0.28444138, -0.18477343, -0.091050036, 0, 0.0795803, 0.1609302,
+	codebook := &[16]float32{-1, -0.6961928, -0.52507305, -0.3949175, -0.28444138, -0.18477343, -0.091050036, 0, 0.0795803, 0.1609302,
 		0.2461123, 0.33791524, 0.44070983, 0.562617, 0.72295684, 1}
 	last := float32(0.007874015718698502)
 	add := func(class, name string, elems, bytes int, run func(o *Ops, to Type, dst, src []byte)) {
@@ -60,12 +60,12 @@ func benches(scales []float32) (out []bench) {
 		o.Bytes(Bytes{Op: Affine, Unsigned: true}, to, dst, src, scales, scales, 64)
 	})
 	for _, run := range []int{32, 64, 128} {
-		add("4-bit", fmt.Sprintf("book/%d", run), run, run/2, func(o *Ops, to Type, dst, src []byte) {
-			o.Nibbles(Nibbles{High: run == 64, Book: book}, to, dst, src, scales, nil, run)
+		add("4-bit", fmt.Sprintf("codebook/%d", run), run, run/2, func(o *Ops, to Type, dst, src []byte) {
+			o.Nibbles(Nibbles{High: run == 64, Codebook: codebook}, to, dst, src, scales, nil, run)
 		})
 	}
 	add("4-bit", "affine/64", 64, 32, func(o *Ops, to Type, dst, src []byte) {
-		o.Nibbles(Nibbles{Op: Affine, Book: book}, to, dst, src, scales, scales, 64)
+		o.Nibbles(Nibbles{Op: Affine, Codebook: codebook}, to, dst, src, scales, scales, 64)
 	})
 	zeros := make([]float32, 1024)
 	for _, to := range []Type{BF16, F32, F16} {

@@ -151,7 +151,7 @@ func TestWrongCallsPanicBeforeAnythingIsTouched(t *testing.T) {
 	}
 	p := func(n int) []byte { return guard.At(memory, n, false) }
 	q := func(n int) []byte { return guard.At(memory, n, true) }
-	scales, book := make([]float32, 2), new([16]float32)
+	scales, codebook := make([]float32, 2), new([16]float32)
 	for level, o := range withScalar(t) {
 		for name, wrong := range map[string]func(){
 			"blocks, a byte short":            func() { o.Blocks(Q8_0, BF16, p(64), q(33)) },
@@ -172,10 +172,10 @@ func TestWrongCallsPanicBeforeAnythingIsTouched(t *testing.T) {
 			"bytes, no second numbers":       func() { o.Bytes(Bytes{Op: Shift}, BF16, p(128), q(64), scales, nil, 32) },
 			"bytes, a second number short":   func() { o.Bytes(Bytes{Op: Affine}, BF16, p(128), q(64), scales, scales[:1], 32) },
 			"bytes that overlap":             func() { m := p(300); o.Bytes(Bytes{}, F32, m[:256], m[200:264], scales, nil, 32) },
-			"nibbles, an odd run":            func() { o.Nibbles(Nibbles{Book: book}, BF16, p(64), q(16), scales, nil, 31) },
-			"nibbles, a source long":         func() { o.Nibbles(Nibbles{Book: book}, BF16, p(64), q(17), scales, nil, 32) },
-			"nibbles, half a number":         func() { o.Nibbles(Nibbles{Book: book}, BF16, p(63), q(16), scales, nil, 32) },
-			"half bytes, a source short":     func() { o.HalfBytes(HalfBytes{Book: book}, BF16, p(64), q(31), scales, scales, 32) },
+			"nibbles, an odd run":            func() { o.Nibbles(Nibbles{Codebook: codebook}, BF16, p(64), q(16), scales, nil, 31) },
+			"nibbles, a source long":         func() { o.Nibbles(Nibbles{Codebook: codebook}, BF16, p(64), q(17), scales, nil, 32) },
+			"nibbles, half a number":         func() { o.Nibbles(Nibbles{Codebook: codebook}, BF16, p(63), q(16), scales, nil, 32) },
+			"half bytes, a source short":     func() { o.HalfBytes(HalfBytes{Codebook: codebook}, BF16, p(64), q(31), scales, scales, 32) },
 			"cast, a destination short":      func() { o.Cast(F32, BF16, p(62), q(128)) },
 			"cast, half a number":            func() { o.Cast(F32, BF16, p(64), q(127)) },
 			"cast onto itself":               func() { m := p(128); o.Cast(F32, F32, m, m) },
@@ -192,7 +192,7 @@ func TestWrongCallsPanicBeforeAnythingIsTouched(t *testing.T) {
 			"fields, a byte long":            func() { o.Fields(5, 0, p(32), q(21)) },
 			"fields of a byte":               func() { o.Fields(8, 0, p(32), q(32)) },
 			"fields onto themselves":         func() { m := p(64); o.Fields(6, 0, m[:32], m[31:55]) },
-			"half bytes, above a byte":       func() { o.HalfBytes(HalfBytes{From: 8, Book: book}, BF16, p(64), q(32), scales, scales, 32) },
+			"half bytes, above a byte":       func() { o.HalfBytes(HalfBytes{From: 8, Codebook: codebook}, BF16, p(64), q(32), scales, scales, 32) },
 			"absmax, a magnitude short":      func() { o.Absmax(make([]float32, 1), floatsOf(p(256)), 32) },
 			"nearest, a scale short":         func() { o.Nearest(&Quantizer{}, p(48), floatsOf(q(384)), scales, 32) },
 			"nearest, a run that is cut":     func() { o.Nearest(&Quantizer{}, p(40), floatsOf(q(320)), scales, 64) },
@@ -249,7 +249,7 @@ func TestEmptyCallsDoNothing(t *testing.T) {
 				o.Blocks(Q8_0, to, nil, nil)
 				o.Float8(E4M3, to, nil, nil, nil, 32)
 				o.Bytes(Bytes{Op: Shift}, to, nil, nil, nil, nil, 32)
-				o.Nibbles(Nibbles{Book: new([16]float32)}, to, nil, nil, nil, nil, 32)
+				o.Nibbles(Nibbles{Codebook: new([16]float32)}, to, nil, nil, nil, nil, 32)
 				o.Cast(F32, to, nil, nil)
 				o.Put(to, nil, nil)
 				o.Float8Shift(E4M3, to, nil, nil, nil, nil, 32)

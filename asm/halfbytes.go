@@ -2,10 +2,10 @@ package asm
 
 // HalfBytes decodes codes of four bits or less, one of each byte: that at bit
 // From, of which the lowest four bits count. The operation is Shift:
-// (book[q]-z)*s.
+// (codebook[q]-z)*s.
 type HalfBytes struct {
-	From uint8
-	Book *[16]float32
+	From     uint8
+	Codebook *[16]float32
 }
 
 // shifts are how far a code lies from the bottom.
@@ -23,22 +23,22 @@ func (o *Ops) HalfBytes(c HalfBytes, to Type, dst, src []byte, a, b []float32, r
 		return
 	}
 	shift := &shifts[c.From]
-	book := c.Book
+	codebook := c.Codebook
 	if c.From > 4 { // what a kernel finds above the byte does not count
-		book = new([16]float32)
-		for i := range book {
-			book[i] = c.Book[i&(0xFF>>c.From)]
+		codebook = new([16]float32)
+		for i := range codebook {
+			codebook[i] = c.Codebook[i&(0xFF>>c.From)]
 		}
 	}
 	var kernel func(r, runs, chunks, at int)
 	if k := o.halfBytes[to]; k != nil {
 		kernel = func(r, runs, chunks, at int) {
-			k(&dst[at*to.Size()], &src[at], &a[r], &b[r], &book[0], shift, chunks, runs)
+			k(&dst[at*to.Size()], &src[at], &a[r], &b[r], &codebook[0], shift, chunks, runs)
 		}
 	}
 	eachRun(len(src), run, kernelChunk, 1, kernel, func(r, start, end int) {
 		scalarRun(to, dst[start*to.Size():], end-start, func(i int) float32 {
-			return Shift.join(c.Book[src[start+i]>>*shift&15], a[r], b[r])
+			return Shift.join(c.Codebook[src[start+i]>>*shift&15], a[r], b[r])
 		})
 	})
 }

@@ -24,15 +24,15 @@ func q8BF16AVX2(dst *byte, src *byte, size int, n int)
 //go:noescape
 func q8F16AVX2(dst *byte, src *byte, size int, n int)
 
-// bookedF32AVX2 decodes n blocks.
+// codebookF32AVX2 decodes n blocks.
 //
 //go:noescape
-func bookedF32AVX2(dst *byte, src *byte, book *int8, n int)
+func codebookF32AVX2(dst *byte, src *byte, codebook *int8, n int)
 
-// bookedF16AVX2 decodes n blocks.
+// codebookF16AVX2 decodes n blocks.
 //
 //go:noescape
-func bookedF16AVX2(dst *byte, src *byte, book *int8, n int)
+func codebookF16AVX2(dst *byte, src *byte, codebook *int8, n int)
 
 // q4_0BF16AVX2 decodes n blocks.
 //
@@ -479,125 +479,125 @@ func bytesTwiceBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte
 //go:noescape
 func bytesTwiceF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 
-// bookLowScale32F32AVX2 decodes n runs of chunks of that many nibbles.
+// codebookLowScale32F32AVX2 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func bookLowScale32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+func codebookLowScale32F32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 
-// bookLowScale32BF16AVX2 decodes n runs of chunks of that many nibbles.
+// codebookLowScale32BF16AVX2 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func bookLowScale32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+func codebookLowScale32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 
-// bookLowScale64BF16AVX2 decodes n runs of chunks of that many nibbles.
+// codebookLowScale64BF16AVX2 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func bookLowScale64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+func codebookLowScale64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 
-// bookLowScale32F16AVX2 decodes n runs of chunks of that many nibbles.
+// codebookLowScale32F16AVX2 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func bookLowScale32F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+func codebookLowScale32F16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 
-// bookLowScale64F16AVX2 decodes n runs of chunks of that many nibbles.
+// codebookLowScale64F16AVX2 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func bookLowScale64F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+func codebookLowScale64F16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 
-// bookLowShift32F32AVX2 decodes n runs of chunks of that many nibbles.
+// codebookLowShift32F32AVX2 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func bookLowShift32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+func codebookLowShift32F32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 
-// bookLowShift32BF16AVX2 decodes n runs of chunks of that many nibbles.
+// codebookLowShift32BF16AVX2 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func bookLowShift32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+func codebookLowShift32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 
-// bookLowShift64BF16AVX2 decodes n runs of chunks of that many nibbles.
+// codebookLowShift64BF16AVX2 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func bookLowShift64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+func codebookLowShift64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 
-// bookLowShift32F16AVX2 decodes n runs of chunks of that many nibbles.
+// codebookLowShift32F16AVX2 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func bookLowShift32F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+func codebookLowShift32F16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 
-// bookLowShift64F16AVX2 decodes n runs of chunks of that many nibbles.
+// codebookLowShift64F16AVX2 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func bookLowShift64F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+func codebookLowShift64F16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 
-// bookLowAffine32F32AVX2 decodes n runs of chunks of that many nibbles.
+// codebookLowAffine32F32AVX2 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func bookLowAffine32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+func codebookLowAffine32F32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 
-// bookLowAffine64F32AVX2 decodes n runs of chunks of that many nibbles.
+// codebookLowAffine64F32AVX2 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func bookLowAffine64F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+func codebookLowAffine64F32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 
-// bookLowAffine32BF16AVX2 decodes n runs of chunks of that many nibbles.
+// codebookLowAffine32BF16AVX2 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func bookLowAffine32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+func codebookLowAffine32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 
-// bookLowAffine64BF16AVX2 decodes n runs of chunks of that many nibbles.
+// codebookLowAffine64BF16AVX2 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func bookLowAffine64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+func codebookLowAffine64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 
-// bookLowAffine32F16AVX2 decodes n runs of chunks of that many nibbles.
+// codebookLowAffine32F16AVX2 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func bookLowAffine32F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+func codebookLowAffine32F16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 
-// bookLowAffine64F16AVX2 decodes n runs of chunks of that many nibbles.
+// codebookLowAffine64F16AVX2 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func bookLowAffine64F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+func codebookLowAffine64F16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 
-// bookHighScale32F32AVX2 decodes n runs of chunks of that many nibbles.
+// codebookHighScale32F32AVX2 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func bookHighScale32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+func codebookHighScale32F32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 
-// bookHighScale32BF16AVX2 decodes n runs of chunks of that many nibbles.
+// codebookHighScale32BF16AVX2 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func bookHighScale32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+func codebookHighScale32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 
-// bookHighScale64BF16AVX2 decodes n runs of chunks of that many nibbles.
+// codebookHighScale64BF16AVX2 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func bookHighScale64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+func codebookHighScale64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 
-// bookHighScale32F16AVX2 decodes n runs of chunks of that many nibbles.
+// codebookHighScale32F16AVX2 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func bookHighScale32F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+func codebookHighScale32F16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 
-// bookHighScale64F16AVX2 decodes n runs of chunks of that many nibbles.
+// codebookHighScale64F16AVX2 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func bookHighScale64F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+func codebookHighScale64F16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 
-// bookPairsF32AVX2 decodes n pairs of runs of 16 nibbles; there is one chunk.
+// codebookPairsF32AVX2 decodes n pairs of runs of 16 nibbles; there is one chunk.
 //
 //go:noescape
-func bookPairsF32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+func codebookPairsF32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 
-// bookPairsBF16AVX2 decodes n pairs of runs of 16 nibbles; there is one chunk.
+// codebookPairsBF16AVX2 decodes n pairs of runs of 16 nibbles; there is one chunk.
 //
 //go:noescape
-func bookPairsBF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+func codebookPairsBF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 
-// bookPairsF16AVX2 decodes n pairs of runs of 16 nibbles; there is one chunk.
+// codebookPairsF16AVX2 decodes n pairs of runs of 16 nibbles; there is one chunk.
 //
 //go:noescape
-func bookPairsF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+func codebookPairsF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 
 // float8E4M3F32AVX2 decodes n runs of chunks of 32 codes.
 //
@@ -752,17 +752,17 @@ func expand4AVX2(dst *byte, src *byte, last *byte, mask *byte, n int) int
 // halfBytesShiftF32AVX2 decodes n runs of chunks of 32 bytes, a nibble of each.
 //
 //go:noescape
-func halfBytesShiftF32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, shift *uint64, chunks int, n int)
+func halfBytesShiftF32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, shift *uint64, chunks int, n int)
 
 // halfBytesShiftBF16AVX2 decodes n runs of chunks of 32 bytes, a nibble of each.
 //
 //go:noescape
-func halfBytesShiftBF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, shift *uint64, chunks int, n int)
+func halfBytesShiftBF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, shift *uint64, chunks int, n int)
 
 // halfBytesShiftF16AVX2 decodes n runs of chunks of 32 bytes, a nibble of each.
 //
 //go:noescape
-func halfBytesShiftF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, shift *uint64, chunks int, n int)
+func halfBytesShiftF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, shift *uint64, chunks int, n int)
 
 // absmaxAVX2 writes the largest magnitude of each of n runs of chunks of 32 numbers.
 //

@@ -219,18 +219,18 @@ block:
 	VZEROUPPER
 	RET
 
-// func bookedF32AVX2(dst *byte, src *byte, book *int8, n int)
+// func codebookF32AVX2(dst *byte, src *byte, codebook *int8, n int)
 // Requires: AVX, AVX2, F16C, MMX+
-TEXT ·bookedF32AVX2(SB), NOSPLIT, $64-32
+TEXT ·codebookF32AVX2(SB), NOSPLIT, $64-32
 	// d float16, 16 bytes of nibbles q: the low ones, then the high ones;
-	// x = d*book[q], rounded to F32.
+	// x = d*codebook[q], rounded to F32.
 	MOVQ           dst+0(FP), AX
 	MOVQ           src+8(FP), CX
 	MOVQ           n+24(FP), DX
 	LEAQ           31(SP), BX
 	ANDQ           $-32, BX
 	VMOVDQU        k6<>+0(SB), Y0
-	MOVQ           book+16(FP), SI
+	MOVQ           codebook+16(FP), SI
 	VBROADCASTI128 (SI), Y1
 
 block:
@@ -287,18 +287,18 @@ DATA k7<>+16(SB)/8, $0x0000000000000000
 DATA k7<>+24(SB)/8, $0x0000000000000004
 GLOBL k7<>(SB), RODATA|NOPTR, $32
 
-// func bookedF16AVX2(dst *byte, src *byte, book *int8, n int)
+// func codebookF16AVX2(dst *byte, src *byte, codebook *int8, n int)
 // Requires: AVX, AVX2, F16C, MMX+
-TEXT ·bookedF16AVX2(SB), NOSPLIT, $128-32
+TEXT ·codebookF16AVX2(SB), NOSPLIT, $128-32
 	// d float16, 16 bytes of nibbles q: the low ones, then the high ones;
-	// x = d*book[q], rounded to F16.
+	// x = d*codebook[q], rounded to F16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      n+24(FP), DX
 	LEAQ      31(SP), BX
 	ANDQ      $-32, BX
 	VMOVDQU   k6<>+0(SB), Y0
-	MOVQ      book+16(FP), SI
+	MOVQ      codebook+16(FP), SI
 	VPMOVSXBD (SI), Y1
 	VCVTDQ2PS Y1, Y1
 	VXORPS    k0<>+0(SB), Y1, Y1
@@ -13346,11 +13346,11 @@ exactChunk:
 	JNZ         exactChunk
 	JMP         done
 
-// func bookLowScale32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// func codebookLowScale32F32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
-TEXT ·bookLowScale32F32AVX2(SB), NOSPLIT, $128-56
+TEXT ·codebookLowScale32F32AVX2(SB), NOSPLIT, $128-56
 	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = book[q]*a[r], rounded to F32.
+	// x = codebook[q]*a[r], rounded to F32.
 	MOVQ       dst+0(FP), AX
 	MOVQ       src+8(FP), CX
 	MOVQ       a+16(FP), DX
@@ -13358,7 +13358,7 @@ TEXT ·bookLowScale32F32AVX2(SB), NOSPLIT, $128-56
 	LEAQ       31(SP), SI
 	ANDQ       $-32, SI
 	VMOVDQU    k0<>+0(SB), Y0
-	MOVQ       book+32(FP), SI
+	MOVQ       codebook+32(FP), SI
 	VMOVDQU    (SI), Y1
 	VMOVDQU    32(SI), Y2
 	VCMPPS     $0x03, Y1, Y1, Y3
@@ -13596,18 +13596,18 @@ DATA k151<>+16(SB)/8, $0x8007800680038002
 DATA k151<>+24(SB)/8, $0x800f800e800b800a
 GLOBL k151<>(SB), RODATA|NOPTR, $32
 
-// func bookLowScale32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// func codebookLowScale32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
-TEXT ·bookLowScale32BF16AVX2(SB), NOSPLIT, $64-56
+TEXT ·codebookLowScale32BF16AVX2(SB), NOSPLIT, $64-56
 	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = book[q]*a[r], rounded to BF16.
+	// x = codebook[q]*a[r], rounded to BF16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
 	VMOVDQU   k4<>+0(SB), Y0
 	VMOVDQU   k5<>+0(SB), Y1
-	MOVQ      book+32(FP), SI
+	MOVQ      codebook+32(FP), SI
 	VMOVDQU   (SI), Y2
 	VMOVDQU   32(SI), Y3
 	VCMPPS    $0x03, Y2, Y2, Y4
@@ -13830,18 +13830,18 @@ DATA k152<>+16(SB)/8, $0x8007800680058004
 DATA k152<>+24(SB)/8, $0x800f800e800d800c
 GLOBL k152<>(SB), RODATA|NOPTR, $32
 
-// func bookLowScale64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// func codebookLowScale64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
-TEXT ·bookLowScale64BF16AVX2(SB), NOSPLIT, $64-56
+TEXT ·codebookLowScale64BF16AVX2(SB), NOSPLIT, $64-56
 	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = book[q]*a[r], rounded to BF16.
+	// x = codebook[q]*a[r], rounded to BF16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
 	VMOVDQU   k4<>+0(SB), Y0
 	VMOVDQU   k5<>+0(SB), Y1
-	MOVQ      book+32(FP), SI
+	MOVQ      codebook+32(FP), SI
 	VMOVDQU   (SI), Y2
 	VMOVDQU   32(SI), Y3
 	VCMPPS    $0x03, Y2, Y2, Y4
@@ -13991,11 +13991,11 @@ DATA k153<>+16(SB)/8, $0x0000000300000001
 DATA k153<>+24(SB)/8, $0x0000000700000005
 GLOBL k153<>(SB), RODATA|NOPTR, $32
 
-// func bookLowScale32F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// func codebookLowScale32F16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, MMX+
-TEXT ·bookLowScale32F16AVX2(SB), NOSPLIT, $128-56
+TEXT ·codebookLowScale32F16AVX2(SB), NOSPLIT, $128-56
 	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = book[q]*a[r], rounded to F16.
+	// x = codebook[q]*a[r], rounded to F16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -14003,7 +14003,7 @@ TEXT ·bookLowScale32F16AVX2(SB), NOSPLIT, $128-56
 	LEAQ      31(SP), SI
 	ANDQ      $-32, SI
 	VMOVDQU   k0<>+0(SB), Y0
-	MOVQ      book+32(FP), SI
+	MOVQ      codebook+32(FP), SI
 	VMOVDQU   (SI), Y1
 	VMOVDQU   32(SI), Y2
 	VCMPPS    $0x03, Y1, Y1, Y3
@@ -14127,11 +14127,11 @@ exact:
 	VMOVDQA      Y3, Y3
 	JMP          chunk
 
-// func bookLowScale64F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// func codebookLowScale64F16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, MMX+
-TEXT ·bookLowScale64F16AVX2(SB), NOSPLIT, $128-56
+TEXT ·codebookLowScale64F16AVX2(SB), NOSPLIT, $128-56
 	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = book[q]*a[r], rounded to F16.
+	// x = codebook[q]*a[r], rounded to F16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -14139,7 +14139,7 @@ TEXT ·bookLowScale64F16AVX2(SB), NOSPLIT, $128-56
 	LEAQ      31(SP), SI
 	ANDQ      $-32, SI
 	VMOVDQU   k0<>+0(SB), Y0
-	MOVQ      book+32(FP), SI
+	MOVQ      codebook+32(FP), SI
 	VMOVDQU   (SI), Y1
 	VMOVDQU   32(SI), Y2
 	VCMPPS    $0x03, Y1, Y1, Y3
@@ -14273,18 +14273,18 @@ exact:
 	VMOVDQA      Y3, Y3
 	JMP          chunk
 
-// func bookLowShift32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// func codebookLowShift32F32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
-TEXT ·bookLowShift32F32AVX2(SB), NOSPLIT, $128-56
+TEXT ·codebookLowShift32F32AVX2(SB), NOSPLIT, $128-56
 	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = (book[q] - b[r]) * a[r], rounded to F32.
+	// x = (codebook[q] - b[r]) * a[r], rounded to F32.
 	MOVQ       dst+0(FP), AX
 	MOVQ       src+8(FP), CX
 	MOVQ       a+16(FP), DX
 	MOVQ       b+24(FP), BX
 	LEAQ       31(SP), SI
 	ANDQ       $-32, SI
-	MOVQ       book+32(FP), SI
+	MOVQ       codebook+32(FP), SI
 	VMOVDQU    (SI), Y0
 	VMOVDQU    32(SI), Y1
 	VCMPPS     $0x03, Y0, Y0, Y2
@@ -14503,18 +14503,18 @@ exactChunk:
 	VMOVDQA        Y1, Y1
 	JMP            done
 
-// func bookLowShift32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// func codebookLowShift32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
-TEXT ·bookLowShift32BF16AVX2(SB), NOSPLIT, $64-56
+TEXT ·codebookLowShift32BF16AVX2(SB), NOSPLIT, $64-56
 	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = (book[q] - b[r]) * a[r], rounded to BF16.
+	// x = (codebook[q] - b[r]) * a[r], rounded to BF16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
 	VMOVDQU   k4<>+0(SB), Y0
 	VMOVDQU   k5<>+0(SB), Y1
-	MOVQ      book+32(FP), SI
+	MOVQ      codebook+32(FP), SI
 	VMOVDQU   (SI), Y2
 	VMOVDQU   32(SI), Y3
 	VCMPPS    $0x03, Y2, Y2, Y4
@@ -14663,18 +14663,18 @@ exact:
 	VMOVDQA      Y4, Y4
 	JMP          chunk
 
-// func bookLowShift64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// func codebookLowShift64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
-TEXT ·bookLowShift64BF16AVX2(SB), NOSPLIT, $64-56
+TEXT ·codebookLowShift64BF16AVX2(SB), NOSPLIT, $64-56
 	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = (book[q] - b[r]) * a[r], rounded to BF16.
+	// x = (codebook[q] - b[r]) * a[r], rounded to BF16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
 	VMOVDQU   k4<>+0(SB), Y0
 	VMOVDQU   k5<>+0(SB), Y1
-	MOVQ      book+32(FP), SI
+	MOVQ      codebook+32(FP), SI
 	VMOVDQU   (SI), Y2
 	VMOVDQU   32(SI), Y3
 	VCMPPS    $0x03, Y2, Y2, Y4
@@ -14833,18 +14833,18 @@ exact:
 	VMOVDQA      Y4, Y4
 	JMP          chunk
 
-// func bookLowShift32F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// func codebookLowShift32F16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, MMX+
-TEXT ·bookLowShift32F16AVX2(SB), NOSPLIT, $128-56
+TEXT ·codebookLowShift32F16AVX2(SB), NOSPLIT, $128-56
 	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = (book[q] - b[r]) * a[r], rounded to F16.
+	// x = (codebook[q] - b[r]) * a[r], rounded to F16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
 	LEAQ      31(SP), SI
 	ANDQ      $-32, SI
-	MOVQ      book+32(FP), SI
+	MOVQ      codebook+32(FP), SI
 	VMOVDQU   (SI), Y0
 	VMOVDQU   32(SI), Y1
 	VCMPPS    $0x03, Y0, Y0, Y2
@@ -14983,18 +14983,18 @@ exact:
 	VMOVDQA      Y2, Y2
 	JMP          chunk
 
-// func bookLowShift64F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// func codebookLowShift64F16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, MMX+
-TEXT ·bookLowShift64F16AVX2(SB), NOSPLIT, $128-56
+TEXT ·codebookLowShift64F16AVX2(SB), NOSPLIT, $128-56
 	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = (book[q] - b[r]) * a[r], rounded to F16.
+	// x = (codebook[q] - b[r]) * a[r], rounded to F16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
 	LEAQ      31(SP), SI
 	ANDQ      $-32, SI
-	MOVQ      book+32(FP), SI
+	MOVQ      codebook+32(FP), SI
 	VMOVDQU   (SI), Y0
 	VMOVDQU   32(SI), Y1
 	VCMPPS    $0x03, Y0, Y0, Y2
@@ -15143,18 +15143,18 @@ exact:
 	VMOVDQA      Y2, Y2
 	JMP          chunk
 
-// func bookLowAffine32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// func codebookLowAffine32F32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
-TEXT ·bookLowAffine32F32AVX2(SB), NOSPLIT, $128-56
+TEXT ·codebookLowAffine32F32AVX2(SB), NOSPLIT, $128-56
 	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = book[q]*a[r] + b[r], rounded to F32.
+	// x = codebook[q]*a[r] + b[r], rounded to F32.
 	MOVQ       dst+0(FP), AX
 	MOVQ       src+8(FP), CX
 	MOVQ       a+16(FP), DX
 	MOVQ       b+24(FP), BX
 	LEAQ       31(SP), SI
 	ANDQ       $-32, SI
-	MOVQ       book+32(FP), SI
+	MOVQ       codebook+32(FP), SI
 	VMOVDQU    (SI), Y0
 	VMOVDQU    32(SI), Y1
 	VCMPPS     $0x03, Y0, Y0, Y2
@@ -15377,18 +15377,18 @@ exactChunk:
 	VMOVDQA        Y1, Y1
 	JMP            done
 
-// func bookLowAffine64F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// func codebookLowAffine64F32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
-TEXT ·bookLowAffine64F32AVX2(SB), NOSPLIT, $128-56
+TEXT ·codebookLowAffine64F32AVX2(SB), NOSPLIT, $128-56
 	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = book[q]*a[r] + b[r], rounded to F32.
+	// x = codebook[q]*a[r] + b[r], rounded to F32.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
 	LEAQ      31(SP), SI
 	ANDQ      $-32, SI
-	MOVQ      book+32(FP), SI
+	MOVQ      codebook+32(FP), SI
 	VMOVDQU   (SI), Y0
 	VMOVDQU   32(SI), Y1
 	VCMPPS    $0x03, Y0, Y0, Y2
@@ -15582,18 +15582,18 @@ DATA k154<>+16(SB)/8, $0x0d0c090805040100
 DATA k154<>+24(SB)/8, $0x0f0e0b0a07060302
 GLOBL k154<>(SB), RODATA|NOPTR, $32
 
-// func bookLowAffine32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// func codebookLowAffine32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
-TEXT ·bookLowAffine32BF16AVX2(SB), NOSPLIT, $64-56
+TEXT ·codebookLowAffine32BF16AVX2(SB), NOSPLIT, $64-56
 	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = book[q]*a[r] + b[r], rounded to BF16.
+	// x = codebook[q]*a[r] + b[r], rounded to BF16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
 	VMOVDQU   k20<>+0(SB), Y0
 	VMOVDQU   k21<>+0(SB), Y1
-	MOVQ      book+32(FP), SI
+	MOVQ      codebook+32(FP), SI
 	VMOVDQU   (SI), Y2
 	VMOVDQU   32(SI), Y3
 	VCMPPS    $0x03, Y2, Y2, Y4
@@ -15746,18 +15746,18 @@ exact:
 	VMOVDQA      Y4, Y4
 	JMP          chunk
 
-// func bookLowAffine64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// func codebookLowAffine64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
-TEXT ·bookLowAffine64BF16AVX2(SB), NOSPLIT, $64-56
+TEXT ·codebookLowAffine64BF16AVX2(SB), NOSPLIT, $64-56
 	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = book[q]*a[r] + b[r], rounded to BF16.
+	// x = codebook[q]*a[r] + b[r], rounded to BF16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
 	VMOVDQU   k20<>+0(SB), Y0
 	VMOVDQU   k21<>+0(SB), Y1
-	MOVQ      book+32(FP), SI
+	MOVQ      codebook+32(FP), SI
 	VMOVDQU   (SI), Y2
 	VMOVDQU   32(SI), Y3
 	VCMPPS    $0x03, Y2, Y2, Y4
@@ -15920,18 +15920,18 @@ exact:
 	VMOVDQA      Y4, Y4
 	JMP          chunk
 
-// func bookLowAffine32F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// func codebookLowAffine32F16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, MMX+
-TEXT ·bookLowAffine32F16AVX2(SB), NOSPLIT, $128-56
+TEXT ·codebookLowAffine32F16AVX2(SB), NOSPLIT, $128-56
 	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = book[q]*a[r] + b[r], rounded to F16.
+	// x = codebook[q]*a[r] + b[r], rounded to F16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
 	LEAQ      31(SP), SI
 	ANDQ      $-32, SI
-	MOVQ      book+32(FP), SI
+	MOVQ      codebook+32(FP), SI
 	VMOVDQU   (SI), Y0
 	VMOVDQU   32(SI), Y1
 	VCMPPS    $0x03, Y0, Y0, Y2
@@ -16072,18 +16072,18 @@ exact:
 	VMOVDQA      Y2, Y2
 	JMP          chunk
 
-// func bookLowAffine64F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// func codebookLowAffine64F16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, MMX+
-TEXT ·bookLowAffine64F16AVX2(SB), NOSPLIT, $128-56
+TEXT ·codebookLowAffine64F16AVX2(SB), NOSPLIT, $128-56
 	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = book[q]*a[r] + b[r], rounded to F16.
+	// x = codebook[q]*a[r] + b[r], rounded to F16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
 	LEAQ      31(SP), SI
 	ANDQ      $-32, SI
-	MOVQ      book+32(FP), SI
+	MOVQ      codebook+32(FP), SI
 	VMOVDQU   (SI), Y0
 	VMOVDQU   32(SI), Y1
 	VCMPPS    $0x03, Y0, Y0, Y2
@@ -16234,11 +16234,11 @@ exact:
 	VMOVDQA      Y2, Y2
 	JMP          chunk
 
-// func bookHighScale32F32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// func codebookHighScale32F32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
-TEXT ·bookHighScale32F32AVX2(SB), NOSPLIT, $128-56
+TEXT ·codebookHighScale32F32AVX2(SB), NOSPLIT, $128-56
 	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = book[q]*a[r], rounded to F32.
+	// x = codebook[q]*a[r], rounded to F32.
 	MOVQ       dst+0(FP), AX
 	MOVQ       src+8(FP), CX
 	MOVQ       a+16(FP), DX
@@ -16246,7 +16246,7 @@ TEXT ·bookHighScale32F32AVX2(SB), NOSPLIT, $128-56
 	LEAQ       31(SP), SI
 	ANDQ       $-32, SI
 	VMOVDQU    k0<>+0(SB), Y0
-	MOVQ       book+32(FP), SI
+	MOVQ       codebook+32(FP), SI
 	VMOVDQU    (SI), Y1
 	VMOVDQU    32(SI), Y2
 	VCMPPS     $0x03, Y1, Y1, Y3
@@ -16450,18 +16450,18 @@ exactChunk:
 	VMOVDQA        Y2, Y2
 	JMP            done
 
-// func bookHighScale32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// func codebookHighScale32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
-TEXT ·bookHighScale32BF16AVX2(SB), NOSPLIT, $64-56
+TEXT ·codebookHighScale32BF16AVX2(SB), NOSPLIT, $64-56
 	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = book[q]*a[r], rounded to BF16.
+	// x = codebook[q]*a[r], rounded to BF16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
 	VMOVDQU   k4<>+0(SB), Y0
 	VMOVDQU   k5<>+0(SB), Y1
-	MOVQ      book+32(FP), SI
+	MOVQ      codebook+32(FP), SI
 	VMOVDQU   (SI), Y2
 	VMOVDQU   32(SI), Y3
 	VCMPPS    $0x03, Y2, Y2, Y4
@@ -16679,18 +16679,18 @@ two:
 	JNZ            two
 	JMP            end
 
-// func bookHighScale64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// func codebookHighScale64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
-TEXT ·bookHighScale64BF16AVX2(SB), NOSPLIT, $64-56
+TEXT ·codebookHighScale64BF16AVX2(SB), NOSPLIT, $64-56
 	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = book[q]*a[r], rounded to BF16.
+	// x = codebook[q]*a[r], rounded to BF16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
 	VMOVDQU   k4<>+0(SB), Y0
 	VMOVDQU   k5<>+0(SB), Y1
-	MOVQ      book+32(FP), SI
+	MOVQ      codebook+32(FP), SI
 	VMOVDQU   (SI), Y2
 	VMOVDQU   32(SI), Y3
 	VCMPPS    $0x03, Y2, Y2, Y4
@@ -16834,11 +16834,11 @@ exact:
 	VMOVDQA      Y4, Y4
 	JMP          chunk
 
-// func bookHighScale32F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// func codebookHighScale32F16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, MMX+
-TEXT ·bookHighScale32F16AVX2(SB), NOSPLIT, $128-56
+TEXT ·codebookHighScale32F16AVX2(SB), NOSPLIT, $128-56
 	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = book[q]*a[r], rounded to F16.
+	// x = codebook[q]*a[r], rounded to F16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -16846,7 +16846,7 @@ TEXT ·bookHighScale32F16AVX2(SB), NOSPLIT, $128-56
 	LEAQ      31(SP), SI
 	ANDQ      $-32, SI
 	VMOVDQU   k0<>+0(SB), Y0
-	MOVQ      book+32(FP), SI
+	MOVQ      codebook+32(FP), SI
 	VMOVDQU   (SI), Y1
 	VMOVDQU   32(SI), Y2
 	VCMPPS    $0x03, Y1, Y1, Y3
@@ -16971,11 +16971,11 @@ exact:
 	VMOVDQA      Y3, Y3
 	JMP          chunk
 
-// func bookHighScale64F16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// func codebookHighScale64F16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, MMX+
-TEXT ·bookHighScale64F16AVX2(SB), NOSPLIT, $128-56
+TEXT ·codebookHighScale64F16AVX2(SB), NOSPLIT, $128-56
 	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = book[q]*a[r], rounded to F16.
+	// x = codebook[q]*a[r], rounded to F16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -16983,7 +16983,7 @@ TEXT ·bookHighScale64F16AVX2(SB), NOSPLIT, $128-56
 	LEAQ      31(SP), SI
 	ANDQ      $-32, SI
 	VMOVDQU   k0<>+0(SB), Y0
-	MOVQ      book+32(FP), SI
+	MOVQ      codebook+32(FP), SI
 	VMOVDQU   (SI), Y1
 	VMOVDQU   32(SI), Y2
 	VCMPPS    $0x03, Y1, Y1, Y3
@@ -17117,18 +17117,18 @@ exact:
 	VMOVDQA      Y3, Y3
 	JMP          chunk
 
-// func bookPairsF32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// func codebookPairsF32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 // Requires: AVX, AVX2, BMI, MMX+
-TEXT ·bookPairsF32AVX2(SB), NOSPLIT, $128-56
+TEXT ·codebookPairsF32AVX2(SB), NOSPLIT, $128-56
 	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = book[q]*a[r], rounded to F32.
+	// x = codebook[q]*a[r], rounded to F32.
 	MOVQ       dst+0(FP), AX
 	MOVQ       src+8(FP), CX
 	MOVQ       a+16(FP), DX
 	MOVQ       b+24(FP), BX
 	LEAQ       31(SP), SI
 	ANDQ       $-32, SI
-	MOVQ       book+32(FP), SI
+	MOVQ       codebook+32(FP), SI
 	VMOVDQU    (SI), Y0
 	VMOVDQU    32(SI), Y1
 	VCMPPS     $0x03, Y0, Y0, Y2
@@ -17319,18 +17319,18 @@ exact:
 	VMOVDQA        Y5, Y7
 	JMP            write
 
-// func bookPairsBF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// func codebookPairsBF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 // Requires: AVX, AVX2, BMI, MMX+
-TEXT ·bookPairsBF16AVX2(SB), NOSPLIT, $64-56
+TEXT ·codebookPairsBF16AVX2(SB), NOSPLIT, $64-56
 	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = book[q]*a[r], rounded to BF16.
+	// x = codebook[q]*a[r], rounded to BF16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
 	VMOVDQU   k4<>+0(SB), Y0
 	VMOVDQU   k5<>+0(SB), Y1
-	MOVQ      book+32(FP), SI
+	MOVQ      codebook+32(FP), SI
 	VMOVDQU   (SI), Y2
 	VMOVDQU   32(SI), Y3
 	VCMPPS    $0x03, Y2, Y2, Y4
@@ -17529,18 +17529,18 @@ exact:
 	VMOVDQA      Y6, Y6
 	JMP          write
 
-// func bookPairsF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+// func codebookPairsF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 // Requires: AVX, AVX2, BMI, F16C, MMX+
-TEXT ·bookPairsF16AVX2(SB), NOSPLIT, $128-56
+TEXT ·codebookPairsF16AVX2(SB), NOSPLIT, $128-56
 	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = book[q]*a[r], rounded to F16.
+	// x = codebook[q]*a[r], rounded to F16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
 	LEAQ      31(SP), SI
 	ANDQ      $-32, SI
-	MOVQ      book+32(FP), SI
+	MOVQ      codebook+32(FP), SI
 	VMOVDQU   (SI), Y0
 	VMOVDQU   32(SI), Y1
 	VCMPPS    $0x03, Y0, Y0, Y2
@@ -21302,18 +21302,18 @@ done:
 	VZEROUPPER
 	RET
 
-// func halfBytesShiftF32AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, shift *uint64, chunks int, n int)
+// func halfBytesShiftF32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, shift *uint64, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·halfBytesShiftF32AVX2(SB), NOSPLIT, $128-64
 	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = (book[q>>shift&15] - b[r]) * a[r], rounded to F32.
+	// x = (codebook[q>>shift&15] - b[r]) * a[r], rounded to F32.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
 	LEAQ      31(SP), SI
 	ANDQ      $-32, SI
-	MOVQ      book+32(FP), SI
+	MOVQ      codebook+32(FP), SI
 	VMOVDQU   (SI), Y0
 	VMOVDQU   32(SI), Y1
 	VCMPPS    $0x03, Y0, Y0, Y2
@@ -21479,18 +21479,18 @@ exact:
 	VMOVDQA      Y4, Y4
 	JMP          chunk
 
-// func halfBytesShiftBF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, shift *uint64, chunks int, n int)
+// func halfBytesShiftBF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, shift *uint64, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·halfBytesShiftBF16AVX2(SB), NOSPLIT, $64-64
 	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = (book[q>>shift&15] - b[r]) * a[r], rounded to BF16.
+	// x = (codebook[q>>shift&15] - b[r]) * a[r], rounded to BF16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
 	VMOVDQU   k4<>+0(SB), Y1
 	VMOVDQU   k5<>+0(SB), Y2
-	MOVQ      book+32(FP), SI
+	MOVQ      codebook+32(FP), SI
 	VMOVDQU   (SI), Y0
 	VMOVDQU   32(SI), Y3
 	VCMPPS    $0x03, Y0, Y0, Y4
@@ -21640,18 +21640,18 @@ exact:
 	VMOVDQA      Y5, Y5
 	JMP          chunk
 
-// func halfBytesShiftF16AVX2(dst *byte, src *byte, a *float32, b *float32, book *float32, shift *uint64, chunks int, n int)
+// func halfBytesShiftF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, shift *uint64, chunks int, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·halfBytesShiftF16AVX2(SB), NOSPLIT, $128-64
 	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = (book[q>>shift&15] - b[r]) * a[r], rounded to F16.
+	// x = (codebook[q>>shift&15] - b[r]) * a[r], rounded to F16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
 	MOVQ      b+24(FP), BX
 	LEAQ      31(SP), SI
 	ANDQ      $-32, SI
-	MOVQ      book+32(FP), SI
+	MOVQ      codebook+32(FP), SI
 	VMOVDQU   (SI), Y0
 	VMOVDQU   32(SI), Y1
 	VCMPPS    $0x03, Y0, Y0, Y2

@@ -9,10 +9,10 @@ package asm
 //go:noescape
 func q8BF16NEON(dst *byte, src *byte, size int, n int)
 
-// bookedBF16NEON works like the scalar function of its entry.
+// codebookBF16NEON works like the scalar function of its entry.
 //
 //go:noescape
-func bookedBF16NEON(dst *byte, src *byte, book *int8, n int)
+func codebookBF16NEON(dst *byte, src *byte, codebook *int8, n int)
 
 // mxfp4BF16NEON works like the scalar function of its entry.
 //
@@ -44,12 +44,12 @@ func float8E4M3BF16NEON(dst *byte, src *byte, a *float32, b *float32, chunks int
 //go:noescape
 func float8E5M2BF16NEON(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 
-// bookLowScale32BF16NEON works like the scalar function of its entry.
+// codebookLowScale32BF16NEON works like the scalar function of its entry.
 //
 //go:noescape
-func bookLowScale32BF16NEON(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+func codebookLowScale32BF16NEON(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 
-// bookHighScale32BF16NEON works like the scalar function of its entry.
+// codebookHighScale32BF16NEON works like the scalar function of its entry.
 //
 //go:noescape
-func bookHighScale32BF16NEON(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
+func codebookHighScale32BF16NEON(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)

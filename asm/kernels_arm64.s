@@ -103,11 +103,11 @@ block:
 	BNE block
 	RET
 
-// func bookedBF16NEON(dst *byte, src *byte, book *int8, n int)
-TEXT ·bookedBF16NEON(SB), NOSPLIT, $0-32
+// func codebookBF16NEON(dst *byte, src *byte, codebook *int8, n int)
+TEXT ·codebookBF16NEON(SB), NOSPLIT, $0-32
 	MOVD dst+0(FP), R0
 	MOVD src+8(FP), R1
-	MOVD book+16(FP), R8
+	MOVD codebook+16(FP), R8
 	MOVD n+24(FP), R2
 	MOVD $1, R3
 	VDUP R3, V31.S4
@@ -2222,8 +2222,8 @@ chunk:
 	BNE run
 	RET
 
-// func bookLowScale32BF16NEON(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-TEXT ·bookLowScale32BF16NEON(SB), NOSPLIT, $0-56
+// func codebookLowScale32BF16NEON(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
+TEXT ·codebookLowScale32BF16NEON(SB), NOSPLIT, $0-56
 	MOVD dst+0(FP), R0
 	MOVD src+8(FP), R1
 	MOVD a+16(FP), R5
@@ -2237,7 +2237,7 @@ TEXT ·bookLowScale32BF16NEON(SB), NOSPLIT, $0-56
 	VDUP R3, V29.S4
 	MOVD $15, R3
 	VDUP R3, V28.B16
-	MOVD book+32(FP), R9
+	MOVD codebook+32(FP), R9
 run:
 	VLD1 (R9), [V4.S4, V5.S4, V6.S4, V7.S4]
 	MOVWU (R5), R3
@@ -2300,8 +2300,8 @@ chunk:
 	BNE run
 	RET
 
-// func bookHighScale32BF16NEON(dst *byte, src *byte, a *float32, b *float32, book *float32, chunks int, n int)
-TEXT ·bookHighScale32BF16NEON(SB), NOSPLIT, $0-56
+// func codebookHighScale32BF16NEON(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
+TEXT ·codebookHighScale32BF16NEON(SB), NOSPLIT, $0-56
 	MOVD dst+0(FP), R0
 	MOVD src+8(FP), R1
 	MOVD a+16(FP), R5
@@ -2315,7 +2315,7 @@ TEXT ·bookHighScale32BF16NEON(SB), NOSPLIT, $0-56
 	VDUP R3, V29.S4
 	MOVD $15, R3
 	VDUP R3, V28.B16
-	MOVD book+32(FP), R9
+	MOVD codebook+32(FP), R9
 run:
 	VLD1 (R9), [V4.S4, V5.S4, V6.S4, V7.S4]
 	MOVWU (R5), R3

@@ -17,17 +17,17 @@ func q8F16AVX512(dst *byte, src *byte, size int, n int) (left int)
 // codebookF32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func codebookF32AVX512(dst *byte, src *byte, book *int8, n int) (left int)
+func codebookF32AVX512(dst *byte, src *byte, codebook *int8, n int) (left int)
 
 // codebookBF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func codebookBF16AVX512(dst *byte, src *byte, book *int8, n int) (left int)
+func codebookBF16AVX512(dst *byte, src *byte, codebook *int8, n int) (left int)
 
 // codebookF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func codebookF16AVX512(dst *byte, src *byte, book *int8, n int) (left int)
+func codebookF16AVX512(dst *byte, src *byte, codebook *int8, n int) (left int)
 
 // q4_1F32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
@@ -342,122 +342,122 @@ func eachBF16AVX512(dst *byte, src *byte, a *float32, b *float32, n int)
 // halfBytesShiftF32AVX512 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func halfBytesShiftF32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+func halfBytesShiftF32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 
 // halfBytesShiftBF16AVX512 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func halfBytesShiftBF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+func halfBytesShiftBF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 
 // halfBytesShiftF16AVX512 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func halfBytesShiftF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+func halfBytesShiftF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 
 // codebookScale16F32AVX512 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func codebookScale16F32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+func codebookScale16F32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 
 // codebookScale32F32AVX512 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func codebookScale32F32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+func codebookScale32F32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 
 // codebookScale64F32AVX512 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func codebookScale64F32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+func codebookScale64F32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 
 // codebookScale16BF16AVX512 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func codebookScale16BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+func codebookScale16BF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 
 // codebookScale32BF16AVX512 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func codebookScale32BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+func codebookScale32BF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 
 // codebookScale64BF16AVX512 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func codebookScale64BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+func codebookScale64BF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 
 // codebookScale16F16AVX512 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func codebookScale16F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+func codebookScale16F16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 
 // codebookScale32F16AVX512 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func codebookScale32F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+func codebookScale32F16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 
 // codebookScale64F16AVX512 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func codebookScale64F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+func codebookScale64F16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 
 // codebookShift32F32AVX512 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func codebookShift32F32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+func codebookShift32F32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 
 // codebookShift64F32AVX512 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func codebookShift64F32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+func codebookShift64F32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 
 // codebookShift32BF16AVX512 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func codebookShift32BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+func codebookShift32BF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 
 // codebookShift64BF16AVX512 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func codebookShift64BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+func codebookShift64BF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 
 // codebookShift32F16AVX512 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func codebookShift32F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+func codebookShift32F16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 
 // codebookShift64F16AVX512 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func codebookShift64F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+func codebookShift64F16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 
 // codebookAffine32F32AVX512 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func codebookAffine32F32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+func codebookAffine32F32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 
 // codebookAffine64F32AVX512 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func codebookAffine64F32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+func codebookAffine64F32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 
 // codebookAffine32BF16AVX512 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func codebookAffine32BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+func codebookAffine32BF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 
 // codebookAffine64BF16AVX512 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func codebookAffine64BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+func codebookAffine64BF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 
 // codebookAffine32F16AVX512 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func codebookAffine32F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+func codebookAffine32F16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 
 // codebookAffine64F16AVX512 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
-func codebookAffine64F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+func codebookAffine64F16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 
 // float8F32AVX512 decodes n runs of chunks of 32 codes.
 //

@@ -348,19 +348,19 @@ stop:
 	VZEROUPPER
 	RET
 
-// func codebookF32AVX512(dst *byte, src *byte, book *int8, n int) (left int)
+// func codebookF32AVX512(dst *byte, src *byte, codebook *int8, n int) (left int)
 // Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, F16C, MMX+
 TEXT ·codebookF32AVX512(SB), NOSPLIT, $128-40
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 
 	// Q4_0, IQ4_NL: d float16, 32 nibbles q
-	// table[q] = book[q]*d, for each block
+	// table[q] = codebook[q]*d, for each block
 	// number = table[q]
 	MOVQ       n+24(FP), DX
 	LEAQ       63(SP), BX
 	ANDQ       $-64, BX
-	MOVQ       book+16(FP), SI
+	MOVQ       codebook+16(FP), SI
 	VPMOVSXBD  (SI), Z0
 	VCVTDQ2PS  Z0, Z0
 	CMPQ       DX, $0x08
@@ -555,7 +555,7 @@ DATA k8<>+48(SB)/8, $0x0000000400000004
 DATA k8<>+56(SB)/8, $0x0000000400000004
 GLOBL k8<>(SB), RODATA|NOPTR, $64
 
-// func codebookBF16AVX512(dst *byte, src *byte, book *int8, n int) (left int)
+// func codebookBF16AVX512(dst *byte, src *byte, codebook *int8, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, F16C, MMX+
 TEXT ·codebookBF16AVX512(SB), NOSPLIT, $128-40
 	MOVQ         dst+0(FP), AX
@@ -566,12 +566,12 @@ TEXT ·codebookBF16AVX512(SB), NOSPLIT, $128-40
 	VMOVDQU64    k3<>+0(SB), Z3
 
 	// Q4_0, IQ4_NL: d float16, 32 nibbles q
-	// table[q] = book[q]*d, for each block
+	// table[q] = codebook[q]*d, for each block
 	// number = table[q]
 	MOVQ         n+24(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	MOVQ         book+16(FP), SI
+	MOVQ         codebook+16(FP), SI
 	VPMOVSXBD    (SI), Z4
 	VCVTDQ2PS    Z4, Z4
 	VPBROADCASTD k9<>+0(SB), Z5
@@ -753,19 +753,19 @@ DATA k13<>+16(SB)/8, $0x2120212021202120
 DATA k13<>+24(SB)/8, $0x2120212021202120
 GLOBL k13<>(SB), RODATA|NOPTR, $32
 
-// func codebookF16AVX512(dst *byte, src *byte, book *int8, n int) (left int)
+// func codebookF16AVX512(dst *byte, src *byte, codebook *int8, n int) (left int)
 // Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, F16C, MMX+
 TEXT ·codebookF16AVX512(SB), NOSPLIT, $128-40
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 
 	// Q4_0, IQ4_NL: d float16, 32 nibbles q
-	// table[q] = book[q]*d, for each block
+	// table[q] = codebook[q]*d, for each block
 	// number = table[q]
 	MOVQ         n+24(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	MOVQ         book+16(FP), SI
+	MOVQ         codebook+16(FP), SI
 	VPMOVSXBD    (SI), Z0
 	VCVTDQ2PS    Z0, Z0
 	VPBROADCASTD k9<>+0(SB), Z1
@@ -5495,7 +5495,7 @@ TEXT ·iq4_XSF32AVX512(SB), NOSPLIT, $128-32
 	MOVQ src+8(FP), CX
 
 	// IQ4_XS: d float16, 8 scales of 6 bits, 256 nibbles q
-	// table[q] = book[q]*(scale-32)*d, for each scale
+	// table[q] = codebook[q]*(scale-32)*d, for each scale
 	// number = table[q]
 	MOVQ      n+16(FP), DX
 	LEAQ      63(SP), BX
@@ -5710,7 +5710,7 @@ TEXT ·iq4_XSBF16AVX512(SB), NOSPLIT, $128-32
 	VMOVDQU64    k3<>+0(SB), Z3
 
 	// IQ4_XS: d float16, 8 scales of 6 bits, 256 nibbles q
-	// table[q] = book[q]*(scale-32)*d, for each scale
+	// table[q] = codebook[q]*(scale-32)*d, for each scale
 	// number = table[q]
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
@@ -5856,7 +5856,7 @@ TEXT ·iq4_XSF16AVX512(SB), NOSPLIT, $128-32
 	MOVQ src+8(FP), CX
 
 	// IQ4_XS: d float16, 8 scales of 6 bits, 256 nibbles q
-	// table[q] = book[q]*(scale-32)*d, for each scale
+	// table[q] = codebook[q]*(scale-32)*d, for each scale
 	// number = table[q]
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
@@ -11586,18 +11586,18 @@ DATA k171<>+16(SB)/8, $0x6000000060000000
 DATA k171<>+24(SB)/8, $0x6000000060000000
 GLOBL k171<>(SB), RODATA|NOPTR, $32
 
-// func halfBytesShiftF32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+// func halfBytesShiftF32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, BMI2, CMOV, MMX+
 TEXT ·halfBytesShiftF32AVX512(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
-	// For each run: table[q] = (book[q]-b)*a, rounded; if not ordinary in double precision.
+	// For each run: table[q] = (codebook[q]-b)*a, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
-	MOVQ          book+32(FP), SI
+	MOVQ          codebook+32(FP), SI
 	VMOVDQU64     (SI), Z0
 	MOVQ          order+40(FP), SI
 	VMOVDQU64     (SI), Z1
@@ -11781,18 +11781,18 @@ DATA k175<>+16(SB)/8, $0x1780000017800000
 DATA k175<>+24(SB)/8, $0x1780000017800000
 GLOBL k175<>(SB), RODATA|NOPTR, $32
 
-// func halfBytesShiftBF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+// func halfBytesShiftBF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI2, CMOV, MMX+
 TEXT ·halfBytesShiftBF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
-	// For each run: table[q] = (book[q]-b)*a, rounded; if not ordinary in double precision.
+	// For each run: table[q] = (codebook[q]-b)*a, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
-	MOVQ          book+32(FP), SI
+	MOVQ          codebook+32(FP), SI
 	VMOVDQU64     (SI), Z0
 	MOVQ          order+40(FP), SI
 	VMOVDQU64     (SI), Z1
@@ -12000,18 +12000,18 @@ DATA k180<>+48(SB)/8, $0x3736373633323332
 DATA k180<>+56(SB)/8, $0x3f3e3f3e3b3a3b3a
 GLOBL k180<>(SB), RODATA|NOPTR, $64
 
-// func halfBytesShiftF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+// func halfBytesShiftF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI2, CMOV, MMX+
 TEXT ·halfBytesShiftF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
-	// For each run: table[q] = (book[q]-b)*a, rounded; if not ordinary in double precision.
+	// For each run: table[q] = (codebook[q]-b)*a, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
-	MOVQ          book+32(FP), SI
+	MOVQ          codebook+32(FP), SI
 	VMOVDQU64     (SI), Z0
 	MOVQ          order+40(FP), SI
 	VMOVDQU64     (SI), Z1
@@ -12165,18 +12165,18 @@ exact:
 	VCVTPS2PH      $0x00, Z14, Y14
 	JMP            chunk
 
-// func codebookScale16F32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+// func codebookScale16F32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·codebookScale16F32AVX512(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
-	// For each run: table[q] = book[q]*a, rounded; if not ordinary in double precision.
+	// For each run: table[q] = codebook[q]*a, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
-	MOVQ          book+32(FP), SI
+	MOVQ          codebook+32(FP), SI
 	VMOVDQU64     (SI), Z0
 	MOVQ          order+40(FP), SI
 	VMOVDQU64     (SI), Z1
@@ -12303,18 +12303,18 @@ exact:
 	VPBROADCASTD   k170<>+0(SB), K1, Z7
 	JMP            chunk
 
-// func codebookScale32F32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+// func codebookScale32F32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·codebookScale32F32AVX512(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
-	// For each run: table[q] = book[q]*a, rounded; if not ordinary in double precision.
+	// For each run: table[q] = codebook[q]*a, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
-	MOVQ          book+32(FP), SI
+	MOVQ          codebook+32(FP), SI
 	VMOVDQU64     (SI), Z0
 	MOVQ          order+40(FP), SI
 	VMOVDQU64     (SI), Z1
@@ -12448,18 +12448,18 @@ exact:
 	VPBROADCASTD   k170<>+0(SB), K1, Z6
 	JMP            chunk
 
-// func codebookScale64F32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+// func codebookScale64F32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·codebookScale64F32AVX512(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
-	// For each run: table[q] = book[q]*a, rounded; if not ordinary in double precision.
+	// For each run: table[q] = codebook[q]*a, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
-	MOVQ          book+32(FP), SI
+	MOVQ          codebook+32(FP), SI
 	VMOVDQU64     (SI), Z0
 	MOVQ          order+40(FP), SI
 	VMOVDQU64     (SI), Z1
@@ -12633,18 +12633,18 @@ exact:
 	VPBROADCASTD   k170<>+0(SB), K1, Z6
 	JMP            chunk
 
-// func codebookScale16BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+// func codebookScale16BF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·codebookScale16BF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
-	// For each run: table[q] = book[q]*a, rounded; if not ordinary in double precision.
+	// For each run: table[q] = codebook[q]*a, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
-	MOVQ          book+32(FP), SI
+	MOVQ          codebook+32(FP), SI
 	VMOVDQU64     (SI), Z0
 	MOVQ          order+40(FP), SI
 	VMOVDQU64     (SI), Z1
@@ -12809,18 +12809,18 @@ DATA k181<>+48(SB)/8, $0x0100010001000100
 DATA k181<>+56(SB)/8, $0x0100010001000100
 GLOBL k181<>(SB), RODATA|NOPTR, $64
 
-// func codebookScale32BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+// func codebookScale32BF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·codebookScale32BF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
-	// For each run: table[q] = book[q]*a, rounded; if not ordinary in double precision.
+	// For each run: table[q] = codebook[q]*a, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
-	MOVQ          book+32(FP), SI
+	MOVQ          codebook+32(FP), SI
 	VMOVDQU64     (SI), Z0
 	MOVQ          order+40(FP), SI
 	VMOVDQU64     (SI), Z1
@@ -12970,18 +12970,18 @@ exact:
 	VPADDD         Z7, Z12, K2, Z12
 	JMP            chunk
 
-// func codebookScale64BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+// func codebookScale64BF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·codebookScale64BF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
-	// For each run: table[q] = book[q]*a, rounded; if not ordinary in double precision.
+	// For each run: table[q] = codebook[q]*a, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
-	MOVQ          book+32(FP), SI
+	MOVQ          codebook+32(FP), SI
 	VMOVDQU64     (SI), Z0
 	MOVQ          order+40(FP), SI
 	VMOVDQU64     (SI), Z1
@@ -13166,18 +13166,18 @@ exact:
 	VPADDD         Z7, Z12, K2, Z12
 	JMP            chunk
 
-// func codebookScale16F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+// func codebookScale16F16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·codebookScale16F16AVX512(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
-	// For each run: table[q] = book[q]*a, rounded; if not ordinary in double precision.
+	// For each run: table[q] = codebook[q]*a, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
-	MOVQ          book+32(FP), SI
+	MOVQ          codebook+32(FP), SI
 	VMOVDQU64     (SI), Z0
 	MOVQ          order+40(FP), SI
 	VMOVDQU64     (SI), Z1
@@ -13325,18 +13325,18 @@ DATA k182<>+48(SB)/8, $0x2120212021202120
 DATA k182<>+56(SB)/8, $0x2120212021202120
 GLOBL k182<>(SB), RODATA|NOPTR, $64
 
-// func codebookScale32F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+// func codebookScale32F16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·codebookScale32F16AVX512(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
-	// For each run: table[q] = book[q]*a, rounded; if not ordinary in double precision.
+	// For each run: table[q] = codebook[q]*a, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
-	MOVQ          book+32(FP), SI
+	MOVQ          codebook+32(FP), SI
 	VMOVDQU64     (SI), Z0
 	MOVQ          order+40(FP), SI
 	VMOVDQU64     (SI), Z1
@@ -13473,18 +13473,18 @@ exact:
 	VCVTPS2PH      $0x00, Z8, Y8
 	JMP            chunk
 
-// func codebookScale64F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+// func codebookScale64F16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·codebookScale64F16AVX512(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
-	// For each run: table[q] = book[q]*a, rounded; if not ordinary in double precision.
+	// For each run: table[q] = codebook[q]*a, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
-	MOVQ          book+32(FP), SI
+	MOVQ          codebook+32(FP), SI
 	VMOVDQU64     (SI), Z0
 	MOVQ          order+40(FP), SI
 	VMOVDQU64     (SI), Z1
@@ -13656,18 +13656,18 @@ exact:
 	VCVTPS2PH      $0x00, Z8, Y8
 	JMP            chunk
 
-// func codebookShift32F32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+// func codebookShift32F32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·codebookShift32F32AVX512(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
-	// For each run: table[q] = (book[q]-b)*a, rounded; if not ordinary in double precision.
+	// For each run: table[q] = (codebook[q]-b)*a, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
-	MOVQ          book+32(FP), SI
+	MOVQ          codebook+32(FP), SI
 	VMOVDQU64     (SI), Z0
 	MOVQ          order+40(FP), SI
 	VMOVDQU64     (SI), Z1
@@ -13817,18 +13817,18 @@ exact:
 	VPBROADCASTD   k170<>+0(SB), K1, Z6
 	JMP            chunk
 
-// func codebookShift64F32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+// func codebookShift64F32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·codebookShift64F32AVX512(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
-	// For each run: table[q] = (book[q]-b)*a, rounded; if not ordinary in double precision.
+	// For each run: table[q] = (codebook[q]-b)*a, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
-	MOVQ          book+32(FP), SI
+	MOVQ          codebook+32(FP), SI
 	VMOVDQU64     (SI), Z0
 	MOVQ          order+40(FP), SI
 	VMOVDQU64     (SI), Z1
@@ -14018,18 +14018,18 @@ exact:
 	VPBROADCASTD   k170<>+0(SB), K1, Z6
 	JMP            chunk
 
-// func codebookShift32BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+// func codebookShift32BF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·codebookShift32BF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
-	// For each run: table[q] = (book[q]-b)*a, rounded; if not ordinary in double precision.
+	// For each run: table[q] = (codebook[q]-b)*a, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
-	MOVQ          book+32(FP), SI
+	MOVQ          codebook+32(FP), SI
 	VMOVDQU64     (SI), Z0
 	MOVQ          order+40(FP), SI
 	VMOVDQU64     (SI), Z1
@@ -14198,18 +14198,18 @@ exact:
 	VPADDD         Z5, Z10, K2, Z10
 	JMP            chunk
 
-// func codebookShift64BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+// func codebookShift64BF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·codebookShift64BF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
-	// For each run: table[q] = (book[q]-b)*a, rounded; if not ordinary in double precision.
+	// For each run: table[q] = (codebook[q]-b)*a, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
-	MOVQ          book+32(FP), SI
+	MOVQ          codebook+32(FP), SI
 	VMOVDQU64     (SI), Z0
 	MOVQ          order+40(FP), SI
 	VMOVDQU64     (SI), Z1
@@ -14413,18 +14413,18 @@ exact:
 	VPADDD         Z5, Z10, K2, Z10
 	JMP            chunk
 
-// func codebookShift32F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+// func codebookShift32F16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·codebookShift32F16AVX512(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
-	// For each run: table[q] = (book[q]-b)*a, rounded; if not ordinary in double precision.
+	// For each run: table[q] = (codebook[q]-b)*a, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
-	MOVQ          book+32(FP), SI
+	MOVQ          codebook+32(FP), SI
 	VMOVDQU64     (SI), Z0
 	MOVQ          order+40(FP), SI
 	VMOVDQU64     (SI), Z1
@@ -14577,18 +14577,18 @@ exact:
 	VCVTPS2PH      $0x00, Z8, Y8
 	JMP            chunk
 
-// func codebookShift64F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+// func codebookShift64F16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·codebookShift64F16AVX512(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
-	// For each run: table[q] = (book[q]-b)*a, rounded; if not ordinary in double precision.
+	// For each run: table[q] = (codebook[q]-b)*a, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
-	MOVQ          book+32(FP), SI
+	MOVQ          codebook+32(FP), SI
 	VMOVDQU64     (SI), Z0
 	MOVQ          order+40(FP), SI
 	VMOVDQU64     (SI), Z1
@@ -14776,18 +14776,18 @@ exact:
 	VCVTPS2PH      $0x00, Z8, Y8
 	JMP            chunk
 
-// func codebookAffine32F32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+// func codebookAffine32F32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·codebookAffine32F32AVX512(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
-	// For each run: table[q] = book[q]*a + b, rounded; if not ordinary in double precision.
+	// For each run: table[q] = codebook[q]*a + b, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
-	MOVQ          book+32(FP), SI
+	MOVQ          codebook+32(FP), SI
 	VMOVDQU64     (SI), Z0
 	MOVQ          order+40(FP), SI
 	VMOVDQU64     (SI), Z1
@@ -14953,18 +14953,18 @@ DATA k184<>+16(SB)/8, $0x6400000064000000
 DATA k184<>+24(SB)/8, $0x6400000064000000
 GLOBL k184<>(SB), RODATA|NOPTR, $32
 
-// func codebookAffine64F32AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+// func codebookAffine64F32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·codebookAffine64F32AVX512(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
-	// For each run: table[q] = book[q]*a + b, rounded; if not ordinary in double precision.
+	// For each run: table[q] = codebook[q]*a + b, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
-	MOVQ          book+32(FP), SI
+	MOVQ          codebook+32(FP), SI
 	VMOVDQU64     (SI), Z0
 	MOVQ          order+40(FP), SI
 	VMOVDQU64     (SI), Z1
@@ -15158,18 +15158,18 @@ exact:
 	VPBROADCASTD   k170<>+0(SB), K1, Z8
 	JMP            chunk
 
-// func codebookAffine32BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+// func codebookAffine32BF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·codebookAffine32BF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
-	// For each run: table[q] = book[q]*a + b, rounded; if not ordinary in double precision.
+	// For each run: table[q] = codebook[q]*a + b, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
-	MOVQ          book+32(FP), SI
+	MOVQ          codebook+32(FP), SI
 	VMOVDQU64     (SI), Z0
 	MOVQ          order+40(FP), SI
 	VMOVDQU64     (SI), Z1
@@ -15339,18 +15339,18 @@ exact:
 	VPADDD         Z7, Z14, K2, Z14
 	JMP            chunk
 
-// func codebookAffine64BF16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+// func codebookAffine64BF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·codebookAffine64BF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
-	// For each run: table[q] = book[q]*a + b, rounded; if not ordinary in double precision.
+	// For each run: table[q] = codebook[q]*a + b, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
-	MOVQ          book+32(FP), SI
+	MOVQ          codebook+32(FP), SI
 	VMOVDQU64     (SI), Z0
 	MOVQ          order+40(FP), SI
 	VMOVDQU64     (SI), Z1
@@ -15555,18 +15555,18 @@ exact:
 	VPADDD         Z7, Z14, K2, Z14
 	JMP            chunk
 
-// func codebookAffine32F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+// func codebookAffine32F16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·codebookAffine32F16AVX512(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
-	// For each run: table[q] = book[q]*a + b, rounded; if not ordinary in double precision.
+	// For each run: table[q] = codebook[q]*a + b, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
-	MOVQ          book+32(FP), SI
+	MOVQ          codebook+32(FP), SI
 	VMOVDQU64     (SI), Z0
 	MOVQ          order+40(FP), SI
 	VMOVDQU64     (SI), Z1
@@ -15723,18 +15723,18 @@ exact:
 	VCVTPS2PH      $0x00, Z10, Y10
 	JMP            chunk
 
-// func codebookAffine64F16AVX512(dst *byte, src *byte, a *float32, b *float32, book *float32, order *byte, chunks int, n int)
+// func codebookAffine64F16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·codebookAffine64F16AVX512(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
-	// For each run: table[q] = book[q]*a + b, rounded; if not ordinary in double precision.
+	// For each run: table[q] = codebook[q]*a + b, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
-	MOVQ          book+32(FP), SI
+	MOVQ          codebook+32(FP), SI
 	VMOVDQU64     (SI), Z0
 	MOVQ          order+40(FP), SI
 	VMOVDQU64     (SI), Z1

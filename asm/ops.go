@@ -12,11 +12,11 @@ type Ops struct {
 	exact   [Kinds]blockKernel // to F32, of which none stops
 	float8  [3][Floats8]float8Kernel
 	bytes   [3][bytesTwice + 1]bytesKernel    // by Op
-	nibbles [3][2][opsN][2]bookKernel         // by order, Op, chunks of 32 or 64
-	pairs   [3][2]bookKernel                  // by order, Scale, runs of 16, two each time
+	nibbles [3][2][opsN][2]codebookKernel     // by order, Op, chunks of 32 or 64
+	pairs   [3][2]codebookKernel              // by order, Scale, runs of 16, two each time
 	cast    [3][3]func(dst, src *byte, n int) // by types, 32 numbers each time
 
-	halfBytes [3]func(dst, src *byte, a, b *float32, book *float32, shift *uint64, chunks, n int)
+	halfBytes [3]func(dst, src *byte, a, b *float32, codebook *float32, shift *uint64, chunks, n int)
 	columns   [2][3]columnsKernel                                          // of nibbles, of bytes
 	each      [3]func(dst *byte, src, a, b *float32, n int)                // 16 numbers each time
 	expand    [5]func(dst, src, last, mask *byte, n int) int               // by size, 8 numbers each time

@@ -1,11 +1,11 @@
 package asm
 
-// The kernels of runs: n runs of a number of chunks; flip, last and book are
+// The kernels of runs: n runs of a number of chunks; flip, last and codebook are
 // the same for all.
 type (
-	float8Kernel = func(dst, src *byte, a, b *float32, chunks, n int)
-	bytesKernel  = func(dst, src *byte, a, b *float32, flip *byte, last *float32, chunks, n int)
-	bookKernel   = func(dst, src *byte, a, b *float32, book *float32, chunks, n int)
+	float8Kernel   = func(dst, src *byte, a, b *float32, chunks, n int)
+	bytesKernel    = func(dst, src *byte, a, b *float32, flip *byte, last *float32, chunks, n int)
+	codebookKernel = func(dst, src *byte, a, b *float32, codebook *float32, chunks, n int)
 )
 
 // Float8 decodes codes of a format of eight bits: code*scale.
@@ -126,11 +126,11 @@ func pointer(b []float32, r int, a []float32) *float32 {
 	return &b[r]
 }
 
-// Nibbles are codes of four bits, two a byte, that a book of numbers explains.
+// Nibbles are codes of four bits, two a byte, that a codebook of numbers explains.
 type Nibbles struct {
-	Op   Op
-	High bool // the first of two is the high nibble
-	Book *[16]float32
+	Op       Op
+	High     bool // the first of two is the high nibble
+	Codebook *[16]float32
 }
 
 // Nibbles decodes codes of four bits. An odd number of them leaves the last
@@ -146,11 +146,11 @@ func (o *Ops) Nibbles(c Nibbles, to Type, dst, src []byte, a, b []float32, run i
 		high = 1
 	}
 	if k, pairs := o.pairs[to][high], elems/32; k != nil && run == 16 && c.Op == Scale && pairs > 0 {
-		k(&dst[0], &src[0], &a[0], &a[0], &c.Book[0], 1, pairs)
+		k(&dst[0], &src[0], &a[0], &a[0], &c.Codebook[0], 1, pairs)
 		dst, src, a, elems = dst[32*to.Size()*pairs:], src[16*pairs:], a[2*pairs:], elems-32*pairs
 	}
 	if o.short(to, dst, elems, run, c.Op, a, b, func(dst []byte, from, end int) {
-		o.Nibbles(Nibbles{High: c.High, Book: c.Book}, F32, dst, src[from/2:(end+1)/2], unscaled[:], nil, tileElems)
+		o.Nibbles(Nibbles{High: c.High, Codebook: c.Codebook}, F32, dst, src[from/2:(end+1)/2], unscaled[:], nil, tileElems)
 	}) {
 		return
 	}
@@ -161,7 +161,7 @@ func (o *Ops) Nibbles(c Nibbles, to Type, dst, src []byte, a, b []float32, run i
 	}
 	if k := o.nibbles[to][high][c.Op][which]; k != nil {
 		kernel = func(r, runs, chunks, at int) {
-			k(&dst[at*to.Size()], &src[at/2], &a[r], pointer(b, r, a), &c.Book[0], chunks, runs)
+			k(&dst[at*to.Size()], &src[at/2], &a[r], pointer(b, r, a), &c.Codebook[0], chunks, runs)
 		}
 	}
 	eachRun(elems, run, chunk, 2, kernel, func(r, start, end int) {
@@ -174,7 +174,7 @@ func (o *Ops) Nibbles(c Nibbles, to Type, dst, src []byte, a, b []float32, run i
 			if (i+start)%2 == 1 != c.High {
 				code >>= 4
 			}
-			return c.Op.join(c.Book[code&15], a[r], z)
+			return c.Op.join(c.Codebook[code&15], a[r], z)
 		})
 	})
 }

@@ -44,15 +44,15 @@ func (o *Ops) runsAVX512() {
 	for to, k := range [...]nibblesKernel{F32: codebookScale16F32AVX512, BF16: codebookScale16BF16AVX512, F16: codebookScale16F16AVX512} {
 		for high := range o.pairs[to] {
 			order := nibbleOrder(Type(to), high == 1)
-			o.pairs[to][high] = func(dst, src *byte, a, b *float32, book *float32, chunks, n int) {
-				k(dst, src, a, b, book, &order[0], chunks, 2*n)
+			o.pairs[to][high] = func(dst, src *byte, a, b *float32, codebook *float32, chunks, n int) {
+				k(dst, src, a, b, codebook, &order[0], chunks, 2*n)
 			}
 		}
 	}
 	for to, k := range [...]nibblesKernel{F32: halfBytesShiftF32AVX512, BF16: halfBytesShiftBF16AVX512, F16: halfBytesShiftF16AVX512} {
 		orders := halfByteOrders(Type(to))
-		o.halfBytes[to] = func(dst, src *byte, a, b *float32, book *float32, shift *uint64, chunks, n int) {
-			k(dst, src, a, b, book, &orders[*shift&7][0], chunks, n)
+		o.halfBytes[to] = func(dst, src *byte, a, b *float32, codebook *float32, shift *uint64, chunks, n int) {
+			k(dst, src, a, b, codebook, &orders[*shift&7][0], chunks, n)
 		}
 	}
 	o.swapBy(swapAVX512)
@@ -76,11 +76,11 @@ func (o *Ops) castAVX512() {
 }
 
 // A nibblesKernel is told where in a byte the first of two codes lies.
-type nibblesKernel func(dst, src *byte, a, b *float32, book *float32, order *byte, chunks, n int)
+type nibblesKernel func(dst, src *byte, a, b *float32, codebook *float32, order *byte, chunks, n int)
 
-func (k nibblesKernel) in(order *[64]byte) bookKernel {
-	return func(dst, src *byte, a, b *float32, book *float32, chunks, n int) {
-		k(dst, src, a, b, book, &order[0], chunks, n)
+func (k nibblesKernel) in(order *[64]byte) codebookKernel {
+	return func(dst, src *byte, a, b *float32, codebook *float32, chunks, n int) {
+		k(dst, src, a, b, codebook, &order[0], chunks, n)
 	}
 }
 

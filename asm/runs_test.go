@@ -82,7 +82,7 @@ func TestRunsAgreeWithTheScalarFunctions(t *testing.T) {
 					continue
 				}
 				c := HalfBytes{from, new([16]float32)}
-				copy(c.Book[:], scalesOf(rng, 16))
+				copy(c.Codebook[:], scalesOf(rng, 16))
 				t.Run(fmt.Sprintf("%v/half bytes %v to %v", level, from, to), func(t *testing.T) {
 					lacks(t, o.halfBytes[to] == nil)
 					eachShape(t, o, to, 1, func(o *Ops, dst, src []byte, a, b []float32, run int) { o.HalfBytes(c, to, dst, src, a, b, run) })
@@ -90,8 +90,8 @@ func TestRunsAgreeWithTheScalarFunctions(t *testing.T) {
 			}
 			for op := range opsN {
 				for _, high := range []bool{false, true} {
-					c := Nibbles{Op: op, High: high, Book: new([16]float32)}
-					copy(c.Book[:], scalesOf(rng, 16))
+					c := Nibbles{Op: op, High: high, Codebook: new([16]float32)}
+					copy(c.Codebook[:], scalesOf(rng, 16))
 					t.Run(fmt.Sprintf("%v/nibbles %v %v to %v", level, op, high, to), func(t *testing.T) {
 						lacks(t, o.nibbles[to][0][op][0] == nil)
 						eachShape(t, o, to, 2, func(o *Ops, dst, src []byte, a, b []float32, run int) { o.Nibbles(c, to, dst, src, a, b, run) })
@@ -275,7 +275,7 @@ func TestCastsAgreeWithTheScalarFunctions(t *testing.T) {
 }
 
 // Scales of every exponent up to 2^0, half of them so small that products are
-// subnormal, over numbers of models: bytes, and nibbles of books within bounds and
+// subnormal, over numbers of models: bytes, and nibbles of codebooks within bounds and
 // not, and second numbers that leave sums and differences next to zero.
 func TestSmallScalesAgreeWithTheScalarFunctions(t *testing.T) {
 	rng := rand.NewChaCha8([32]byte{8})
@@ -284,7 +284,7 @@ func TestSmallScalesAgreeWithTheScalarFunctions(t *testing.T) {
 	rng.Read(src)
 	lasts := [...]float32{0.007874015718698502, -3, 0x1p-60, -0x1.fffffep-61, 0x1p60, 0x1.000002p60, 0x1p-140, 0, infinite, nan}
 	edges := [...]uint32{1, 2, 0x007FFFFF, 0x00800000, 0x00800001, littleMost - 1, littleMost, littleMost + 1, littleMost | 0x7FFFFF}
-	books := map[string]*[16]float32{
+	codebooks := map[string]*[16]float32{
 		"counted": {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
 		"normal":  {-1, -0.6961928, -0.52507305, -0.3949175, -0.28444138, -0.18477343, -0.091050036, 0, 0.0795803, 0.1609302, 0.2461123, 0.33791524, 0.44070983, 0.562617, 0.72295684, 1},
 		"bounds":  {0x1p-20, -0x1p-20, 0x1p30, -0x1p30, 0x1.fffffep-21, 0x1.000002p30},
@@ -323,8 +323,8 @@ func TestSmallScalesAgreeWithTheScalarFunctions(t *testing.T) {
 						if o.nibbles[to][0][op][0] == nil {
 							continue
 						}
-						for name, book := range books {
-							c := Nibbles{Op: op, High: round%2 == 1, Book: book}
+						for name, codebook := range codebooks {
+							c := Nibbles{Op: op, High: round%2 == 1, Codebook: codebook}
 							for _, run := range []int{16, 32, 64} {
 								calls[fmt.Sprint(name, op, run)] = func(o *Ops, dst, src []byte) {
 									m := n * run / 2

@@ -52,9 +52,9 @@ func anyCall(r *rand.Rand) randomCall {
 	n := run*(1+r.IntN(40)) - 2*r.IntN(run/2)
 	runs := (n + run - 1) / run
 	a, b, q := numbersOf(r, runs), numbersOf(r, runs), numbersOf(r, n)
-	op, f, book := Op(r.IntN(int(opsN))), Float(r.IntN(int(Floats8))), (*[16]float32)(numbersOf(r, 16))
+	op, f, codebook := Op(r.IntN(int(opsN))), Float(r.IntN(int(Floats8))), (*[16]float32)(numbersOf(r, 16))
 	if r.IntN(2) == 0 {
-		book = &[16]float32{0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3, -4, -6}
+		codebook = &[16]float32{0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3, -4, -6}
 	}
 	high, unsigned, from := r.IntN(2) == 1, r.IntN(2) == 1, uint8(r.IntN(8))
 	dst := n * to.Size()
@@ -69,11 +69,11 @@ func anyCall(r *rand.Rand) randomCall {
 		}}
 	case 3:
 		return randomCall{fmt.Sprintf("nibbles %d %t/%d", op, high, run), n / 2, dst, func(o *Ops, d, s []byte) {
-			o.Nibbles(Nibbles{op, high, book}, to, d, s, a, b, run)
+			o.Nibbles(Nibbles{op, high, codebook}, to, d, s, a, b, run)
 		}}
 	case 4:
 		return randomCall{fmt.Sprintf("half bytes from %d/%d", from, run), n, dst, func(o *Ops, d, s []byte) {
-			o.HalfBytes(HalfBytes{from, book}, to, d, s, a, b, run)
+			o.HalfBytes(HalfBytes{from, codebook}, to, d, s, a, b, run)
 		}}
 	case 5:
 		s, z := numbersOf(r, n), numbersOf(r, n)
@@ -96,7 +96,7 @@ func anyColumns(r *rand.Rand, to Type) randomCall {
 	}}
 }
 
-// Scales, second numbers and books of every kind, beside each other in one call, give
+// Scales, second numbers and codebooks of every kind, beside each other in one call, give
 // the scalar functions' bits.
 func TestCallsWithAnyNumbersAgree(t *testing.T) {
 	n := *rounds

@@ -17,11 +17,11 @@ func takesAll(kernel func(dst, src *byte, n int)) blockKernel {
 
 // What the nibbles of Q4_0 and of IQ4_NL stand for.
 var (
-	minus8Book = [16]int8{-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7}
-	iq4Book    = func() (book [16]int8) {
+	minus8Codebook = [16]int8{-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7}
+	iq4Codebook    = func() (codebook [16]int8) {
 		for i, v := range iq4Values {
-			book[i] = int8(v)
+			codebook[i] = int8(v)
 		}
-		return book
+		return codebook
 	}()
 )

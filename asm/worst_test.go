@@ -51,11 +51,11 @@ var (
 		{"codes of ones", bitsOf(0x3C000000), constant[uint16](0x1C00), func(uint64) byte { return 0xFF }, nil},
 		{"small codes", bitsOf(0x3C000000), constant[uint16](0x1C00), func(r uint64) byte { return byte(r & 0x81) }, nil},
 		{"small, small codes", bitsOf(0x00A00000), constant[uint16](0x0001), func(r uint64) byte { return byte(r & 0x81) }, nil},
-		{"faint shift", bitsOf(0x3C000000), constant[uint16](0x1C00), func(uint64) byte { return 0 }, bitsOf(0x00100000)},
-		{"faint, any codes", bitsOf(0x3C000000), constant[uint16](0x1C00), anyCode, bitsOf(0x00100000)},
+		{"negligible shift", bitsOf(0x3C000000), constant[uint16](0x1C00), func(uint64) byte { return 0 }, bitsOf(0x00100000)},
+		{"negligible, any codes", bitsOf(0x3C000000), constant[uint16](0x1C00), anyCode, bitsOf(0x00100000)},
 		{"small shift", bitsOf(0x0A000000), constant[uint16](0x1C00), func(uint64) byte { return 0 }, bitsOf(0x30000000)},
 		{"cancelling", cancelled, constant[uint16](0x1C00), func(uint64) byte { return 0x22 }, cancelling(0x22)},
-		{"cancelling in books", cancelled, constant[uint16](0x1C00), func(uint64) byte { return 0x22 }, cancelling(1)},
+		{"cancelling in codebooks", cancelled, constant[uint16](0x1C00), func(uint64) byte { return 0x22 }, cancelling(1)},
 	}
 )
 
@@ -154,7 +154,7 @@ func (s *side) look(o *Ops, e *bench, scales, zeros []float32, out []byte) float
 // same for all, as Transpose, Swap, Lanes, Spread, Fields and Pick do, looks at none of them and
 // takes the same time for all.
 func worstBenches(scales, zeros []float32) (out []bench) {
-	book := &[16]float32{0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3, -4, -6}
+	codebook := &[16]float32{0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3, -4, -6}
 	add := func(class, name string, elems, bytes int, run func(o *Ops, to Type, dst, src []byte)) {
 		for _, to := range []Type{BF16, F32, F16} {
 			out = append(out, bench{class, fmt.Sprintf("%s to %v", name, to), elems, bytes, to.Size(), func([]byte) {},
@@ -162,16 +162,16 @@ func worstBenches(scales, zeros []float32) (out []bench) {
 		}
 	}
 	nibbles := func(name string, run int, n Nibbles) {
-		n.Book = book
+		n.Codebook = codebook
 		add("4-bit", fmt.Sprintf("%s/%d", name, run), run, run/2, func(o *Ops, to Type, dst, src []byte) { o.Nibbles(n, to, dst, src, scales, zeros, run) })
 	}
 	for _, high := range []bool{false, true} {
 		for _, run := range []int{16, 128} {
-			nibbles(fmt.Sprintf("book, high first %t", high), run, Nibbles{High: high})
+			nibbles(fmt.Sprintf("codebook, high first %t", high), run, Nibbles{High: high})
 		}
 	}
 	for _, run := range []int{32, 128} {
-		nibbles("book, shifted", run, Nibbles{Op: Shift})
+		nibbles("codebook, shifted", run, Nibbles{Op: Shift})
 		nibbles("affine", run, Nibbles{Op: Affine})
 		add("8-bit", fmt.Sprintf("bytes, shifted/%d", run), run, run, func(o *Ops, to Type, dst, src []byte) {
 			o.Bytes(Bytes{Op: Shift, Unsigned: true}, to, dst, src, scales, zeros, run)
@@ -180,7 +180,7 @@ func worstBenches(scales, zeros []float32) (out []bench) {
 			o.Bytes(Bytes{Op: Affine, Unsigned: true}, to, dst, src, scales, zeros, run)
 		})
 		add("8-bit", fmt.Sprintf("half bytes/%d", run), run, run, func(o *Ops, to Type, dst, src []byte) {
-			o.HalfBytes(HalfBytes{From: 4, Book: book}, to, dst, src, scales, zeros, run)
+			o.HalfBytes(HalfBytes{From: 4, Codebook: codebook}, to, dst, src, scales, zeros, run)
 		})
 	}
 	add("8-bit", "E4M3, blocks of 32", 32, 32, func(o *Ops, to Type, dst, src []byte) { o.Float8(E4M3, to, dst, src, scales, 32) })

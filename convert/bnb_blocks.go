@@ -29,9 +29,9 @@ type bnbBlocks struct {
 const (
 	outCodes = iota
 	outScales
-	outBook
+	outCodebook
 	outNested
-	outNestedBook
+	outNestedCodebook
 )
 
 // maxUnit is the numbers that the shortest range may have before scales are
@@ -161,15 +161,15 @@ func (e *bnbBlocks) measure(m *meter, src []float32, codes []byte, scales []floa
 
 // End gives what does not depend on ranges.
 func (e *bnbBlocks) End() ([][]byte, error) {
-	book := e.state.Book()
-	var books [16 * 4]byte
-	putFloats(books[:], book[:])
-	var ends [outNestedBook + 2][]byte
-	ends[outBook], ends[e.outText] = books[:], e.text
+	codebook := e.state.Codebook()
+	var codebooks [16 * 4]byte
+	putFloats(codebooks[:], codebook[:])
+	var ends [outNestedCodebook + 2][]byte
+	ends[outCodebook], ends[e.outText] = codebooks[:], e.text
 	if e.state.Nested {
 		var map256 [256 * 4]byte
-		putFloats(map256[:], bnb.NestedBook())
-		ends[outNestedBook] = map256[:]
+		putFloats(map256[:], bnb.NestedCodebook())
+		ends[outNestedCodebook] = map256[:]
 	}
 	if e.late {
 		ends[outScales], ends[outNested] = e.nest()

@@ -92,9 +92,9 @@ func TestBadInputIsRefusedBeforeAnythingIsDecoded(t *testing.T) {
 		{"blocks of 0", bnbModel(bnbState(0, 256, "[2,64]")), wire.Malformed},
 		{"nested blocks of 0", bnbModel(bnbState(64, 0, "[2,64]")), wire.Malformed},
 		{"nested scales that are missing", bnbModel(good, "m.nested_absmax"), wire.Malformed},
-		{"a nested code book that is missing", bnbModel(good, "m.nested_quant_map"), wire.Malformed},
+		{"a nested codebook that is missing", bnbModel(good, "m.nested_quant_map"), wire.Malformed},
 		{"scales that are missing", bnbModel(good, "m.absmax"), wire.Malformed},
-		{"a code book that is missing", bnbModel(good, "m.quant_map"), wire.Malformed},
+		{"a codebook that is missing", bnbModel(good, "m.quant_map"), wire.Malformed},
 		{"a description that is cut", bnbModel(good[:40]), wire.Malformed},
 		{"2^40 elements in a file of one byte", huge, wire.Limit},
 	} {

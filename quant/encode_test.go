@@ -106,8 +106,8 @@ func TestFourBitCodesAreThoseOfBitsandbytes(t *testing.T) {
 			if got, want := string(s.Append(nil)), string(g.data["w"+s.Key()]); got != want {
 				t.Errorf("state %s, want %s", got, want)
 			}
-			book := s.Book()
-			sameBits(t, floats(g.data["w.quant_map"]), book[:])
+			codebook := s.Codebook()
+			sameBits(t, floats(g.data["w.quant_map"]), codebook[:])
 		})
 	}
 }
@@ -124,7 +124,7 @@ func nestedAgrees(t *testing.T, g golden, scales []float32, mean float32, blocks
 		t.Fatalf("scale %d: code %d, want %d", at, codes[at], g.data["w.absmax"][at])
 	}
 	sameBits(t, floats(g.data["w.nested_absmax"]), nested)
-	sameBits(t, floats(g.data["w.nested_quant_map"]), bnb.NestedBook())
+	sameBits(t, floats(g.data["w.nested_quant_map"]), bnb.NestedCodebook())
 }
 
 // differ finds the first byte that differs, or -1.

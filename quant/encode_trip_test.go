@@ -109,7 +109,7 @@ func TestRealBitsandbytesBlocksAreFoundAnew(t *testing.T) {
 // say anything else.
 func TestARoundTripTellsWhereCodesAreLost(t *testing.T) {
 	s := bnb.State{Quantizer: bnb.Quantizer{Block: 32}, DType: "float32", Shape: []int64{2, 32}}
-	book := s.Book()
+	codebook := s.Codebook()
 	codes := make([]byte, 32)
 	for i := range codes {
 		codes[i] = 0x77
@@ -117,7 +117,7 @@ func TestARoundTripTellsWhereCodesAreLost(t *testing.T) {
 	codes[3] = 0x57 // in the block of zeros: 0.0 as 7 is
 	text := s.Append(nil)
 	m := model("", stored{"w", tensor.U8, []int64{32, 1}, codes}, stored{"w.absmax", tensor.F32, []int64{2}, bytesOf([]float32{0, 1})},
-		stored{"w.quant_map", tensor.F32, []int64{16}, bytesOf(book[:])}, stored{"w" + s.Key(), tensor.U8, []int64{int64(len(text))}, text})
+		stored{"w.quant_map", tensor.F32, []int64{16}, bytesOf(codebook[:])}, stored{"w" + s.Key(), tensor.U8, []int64{int64(len(text))}, text})
 	bound, b, err := plan(t, m, quant.Options{Target: quant.F32})
 	if err != nil {
 		t.Fatal(err)

@@ -73,7 +73,7 @@ func (s *set) bnbState(name string) (state *tensor.Info, kind string, err error)
 	return state, kind, nil
 }
 
-// bnbScales binds the scales, nested or not, and the code book. The description
+// bnbScales binds the scales, nested or not, and the codebook. The description
 // itself is bound too: it is read here and nowhere else.
 func (s *set) bnbScales(w *Weight, f *form.Bnb4, q *bnbDescription, state *tensor.Info, blocks int64) error {
 	absmax, ok := s.find(w.Name + ".absmax")

@@ -16,8 +16,8 @@ import (
 
 // fusedStacks are those architectures by model_type.
 var fusedStacks = map[string]struct {
-	stack string // in names, before the layer
-	woven bool   // gate and up take turns
+	stack       string // in names, before the layer
+	interleaved bool   // gate and up take turns
 }{
 	"gpt_oss":     {".mlp.experts.", true},
 	"llama4":      {".feed_forward.experts.", false},
@@ -87,7 +87,7 @@ func (s *set) restack(out *Bound) error {
 	}
 	out.Weights, out.Plain = weights, plain
 	for _, stem := range order {
-		if err := s.fuseStacks(out, stem, known[stem], arch.woven); err != nil {
+		if err := s.fuseStacks(out, stem, known[stem], arch.interleaved); err != nil {
 			return wire.At("quant", "tensor "+wire.Quote(stem), wire.NoOffset, err)
 		}
 	}
@@ -95,9 +95,9 @@ func (s *set) restack(out *Bound) error {
 }
 
 // fuseStacks appends the parameters of one module's experts.
-func (s *set) fuseStacks(out *Bound, stem string, l *layersOf, woven bool) error {
+func (s *set) fuseStacks(out *Bound, stem string, l *layersOf, interleaved bool) error {
 	for _, p := range fusedExperts {
-		w, err := s.fuseStack(stem+"."+p.name, l, p.layers, woven)
+		w, err := s.fuseStack(stem+"."+p.name, l, p.layers, interleaved)
 		if err != nil {
 			return err
 		}
@@ -119,8 +119,8 @@ func (s *set) fuseStacks(out *Bound, stem string, l *layersOf, woven bool) error
 }
 
 // fuseStack is one parameter of all experts, of one stack or of two.
-func (s *set) fuseStack(name string, l *layersOf, layers []string, woven bool) (*Weight, error) {
-	f := &form.Turned{Side: int64(len(layers)), Woven: woven && len(layers) > 1}
+func (s *set) fuseStack(name string, l *layersOf, layers []string, interleaved bool) (*Weight, error) {
+	f := &form.Turned{Side: int64(len(layers)), Interleaved: interleaved && len(layers) > 1}
 	w := &Weight{Name: name, form: f}
 	for _, layer := range layers {
 		part := l.weights[layer]
@@ -169,7 +169,7 @@ func (s *set) fuseStack(name string, l *layersOf, layers []string, woven bool) (
 func (s *set) fuseBias(name string, l *layersOf, layers []string) (*Weight, error) {
 	of := l.weights[layers[0]]
 	w := &Weight{Name: name, Scheme: of.Scheme, row: of.row, Layout: "biases, fused experts"}
-	f := &form.Braid{}
+	f := &form.Interleaved{}
 	for _, layer := range layers {
 		part, weight := l.biases[layer], l.weights[layer]
 		if part == nil {
@@ -185,7 +185,7 @@ func (s *set) fuseBias(name string, l *layersOf, layers []string) (*Weight, erro
 		if err := asStored(part); err != nil {
 			return nil, err
 		}
-		f.Cols, f.Strands = part.Shape[1], append(f.Strands, form.StrandOf(part.DType, as))
+		f.Cols, f.Lanes = part.Shape[1], append(f.Lanes, form.LaneOf(part.DType, as))
 		w.Parts = append(w.Parts, *part)
 	}
 	if len(w.Parts) == 0 {

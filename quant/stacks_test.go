@@ -53,8 +53,8 @@ func expert(k, e, outputs, r, c int) float32 {
 
 func TestStacksOfMLXAreFusedAsTheArchitectureHasThem(t *testing.T) {
 	for _, arch := range []struct {
-		name, stem string
-		woven      bool
+		name, stem  string
+		interleaved bool
 	}{
 		{"gpt_oss", "model.layers.0.mlp.experts.", true},
 		{"llama4_text", "model.layers.0.feed_forward.experts.", false},
@@ -66,7 +66,7 @@ func TestStacksOfMLXAreFusedAsTheArchitectureHasThem(t *testing.T) {
 			for e := range 2 {
 				for in := range 32 {
 					order := [][2]int{{0, 0}, {0, 1}, {1, 0}, {1, 1}} // stack and output
-					if arch.woven {
+					if arch.interleaved {
 						order = [][2]int{{0, 0}, {1, 0}, {0, 1}, {1, 1}}
 					}
 					for _, o := range order {
@@ -76,7 +76,7 @@ func TestStacksOfMLXAreFusedAsTheArchitectureHasThem(t *testing.T) {
 						want[down] = append(want[down], expert(2, e, 32, out, in))
 					}
 				}
-				if arch.woven {
+				if arch.interleaved {
 					bias := arch.stem + "gate_up_proj_bias[2 4]"
 					for out := range 2 {
 						want[bias] = append(want[bias], float32(10000+2*e+out), float32(20000+2*e+out))
@@ -87,7 +87,7 @@ func TestStacksOfMLXAreFusedAsTheArchitectureHasThem(t *testing.T) {
 					}
 				}
 			}
-			m := mlxExperts(arch.name, arch.stem, arch.woven, nil)
+			m := mlxExperts(arch.name, arch.stem, arch.interleaved, nil)
 			bound, b, err := plan(t, m, quant.Options{Target: quant.F32, Folder: true})
 			if err != nil || len(bound.Plain) > 0 {
 				t.Fatal(err, bound)

@@ -104,7 +104,7 @@ func fp8(dir string) (string, error) {
 func nf4(dir string) (string, error) {
 	state := fmt.Sprintf(`{"quant_type": "nf4", "blocksize": 64, "dtype": "bfloat16", "shape": [%d, %d]}`, rows, cols)
 	var infos []tensor.Info
-	given, book := map[string][]byte{}, bnb.Quantizer{}.Book()
+	given, codebook := map[string][]byte{}, bnb.Quantizer{}.Codebook()
 	for i := range layers {
 		n := name(i)
 		infos = append(infos, tensor.Info{Name: n, DType: tensor.U8, Shape: []int64{rows * cols / 2, 1}},
@@ -112,7 +112,7 @@ func nf4(dir string) (string, error) {
 			tensor.Info{Name: n + ".quant_map", DType: tensor.F32, Shape: []int64{16}},
 			tensor.Info{Name: n + ".quant_state.bitsandbytes__nf4", DType: tensor.U8, Shape: []int64{int64(len(state))}})
 		given[n+".absmax"] = scales(rows * cols / 64)
-		given[n+".quant_map"] = floats(book[:])
+		given[n+".quant_map"] = floats(codebook[:])
 		given[n+".quant_state.bitsandbytes__nf4"] = []byte(state)
 	}
 	return filepath.Join(dir, "nf4.safetensors"), inSafetensors(filepath.Join(dir, "nf4.safetensors"), infos, given)

@@ -73,9 +73,9 @@ func entry(name string) func(dst, src []byte) {
 	for i := range numbers {
 		numbers[i] = float32(i*7919%9973)/9973 - 0.5
 	}
-	last, book := float32(0.007874015718698502), &[16]float32{-1, -0.6961928, -0.52507305, -0.3949175, -0.28444138, -0.18477343,
+	last, codebook := float32(0.007874015718698502), &[16]float32{-1, -0.6961928, -0.52507305, -0.3949175, -0.28444138, -0.18477343,
 		-0.091050036, 0, 0.0795803, 0.1609302, 0.2461123, 0.33791524, 0.44070983, 0.562617, 0.72295684, 1}
-	quantizer := asm.NewQuantizer(between(book), [16]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, 1e-38)
+	quantizer := asm.NewQuantizer(between(codebook), [16]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, 1e-38)
 	switch what {
 	case "FP8":
 		return func(dst, src []byte) { o.Float8(asm.E4M3, t, dst[:elems*t.Size()], src, scales, 128) }
@@ -85,7 +85,7 @@ func entry(name string) func(dst, src []byte) {
 		}
 	case "NF4":
 		return func(dst, src []byte) {
-			o.Nibbles(asm.Nibbles{High: true, Book: book}, t, dst[:elems*t.Size()], src, scales, nil, 64)
+			o.Nibbles(asm.Nibbles{High: true, Codebook: codebook}, t, dst[:elems*t.Size()], src, scales, nil, 64)
 		}
 	case "encode-NF4":
 		return func(dst, _ []byte) {
@@ -100,9 +100,9 @@ func entry(name string) func(dst, src []byte) {
 }
 
 // between is what lies between neighbours.
-func between(book *[16]float32) (b [15]float32) {
+func between(codebook *[16]float32) (b [15]float32) {
 	for i := range b {
-		b[i] = (book[i] + book[i+1]) / 2
+		b[i] = (codebook[i] + codebook[i+1]) / 2
 	}
 	return b
 }

@@ -13,7 +13,7 @@ type Reversible interface {
 }
 
 func (f *Bnb4) Back(parts [][]byte, first int64, values []float32, count func(at int64, same bool)) {
-	book := f.book(parts)
+	codebook := f.codebook(parts)
 	var products [16]float32
 	block := int64(-1)
 	for i, x := range values {
@@ -21,7 +21,7 @@ func (f *Bnb4) Back(parts [][]byte, first int64, values []float32, count func(at
 		if at/f.Block != block {
 			block = at / f.Block
 			scale := f.absmax(parts, block, first/f.Block)
-			for c, v := range book {
+			for c, v := range codebook {
 				products[c] = v * scale
 			}
 		}
@@ -29,23 +29,23 @@ func (f *Bnb4) Back(parts [][]byte, first int64, values []float32, count func(at
 		if at%2 == 0 {
 			stored >>= 4
 		}
-		count(at, mirror(&products, &book, x) == stored&15)
+		count(at, mirror(&products, &codebook, x) == stored&15)
 	}
 }
 
 // mirror is the code whose product with the scale is nearest to x. Zeros are
 // told apart by their sign.
-func mirror(products, book *[16]float32, x float32) byte {
+func mirror(products, codebook *[16]float32, x float32) byte {
 	best := 0
 	for c := 1; c < 16; c++ {
-		if closer(products, book, x, c, best) {
+		if closer(products, codebook, x, c, best) {
 			best = c
 		}
 	}
 	return byte(best)
 }
 
-func closer(products, book *[16]float32, x float32, c, best int) bool {
+func closer(products, codebook *[16]float32, x float32, c, best int) bool {
 	d, least := distance(products[c], x), distance(products[best], x)
 	if d != least {
 		return d < least
@@ -54,7 +54,7 @@ func closer(products, book *[16]float32, x float32, c, best int) bool {
 		math.Signbit(float64(products[best])) == math.Signbit(float64(x)); same != was {
 		return same
 	}
-	return math.Abs(float64(book[c])) < math.Abs(float64(book[best]))
+	return math.Abs(float64(codebook[c])) < math.Abs(float64(codebook[best]))
 }
 
 func distance(a, b float32) float64 { return math.Abs(float64(a) - float64(b)) }

@@ -8,8 +8,8 @@ import (
 
 // Bnb4 is bitsandbytes' 4-bit codes: two a byte, the high nibble first, in
 // blocks that run over the flat tensor without regard to rows. Parts: codes,
-// absmax, code book of 16 float32; with nested scales also the nested absmax
-// and its code book of 256.
+// absmax, codebook of 16 float32; with nested scales also the nested absmax
+// and its codebook of 256.
 type Bnb4 struct {
 	own
 	Cols        int64
@@ -17,15 +17,15 @@ type Bnb4 struct {
 	Nested      bool
 	NestedBlock int64
 	Offset      float32 // of the nested scales
-	Fp4         bool    // code 8 is minus zero, which the stored book cannot say
+	Fp4         bool    // code 8 is minus zero, which the stored codebook cannot say
 }
 
 const (
 	bnbCodes = iota
 	bnbAbsmax
-	bnbBook
+	bnbCodebook
 	bnbNestedAbsmax
-	bnbNestedBook
+	bnbNestedCodebook
 )
 
 func (f *Bnb4) Need(p int, lo, hi int64) tensor.Span {
@@ -39,7 +39,7 @@ func (f *Bnb4) Need(p int, lo, hi int64) tensor.Span {
 			return tensor.Span{Off: first / f.Block, Len: n}
 		}
 		return tensor.Span{Off: 4 * (first / f.Block), Len: 4 * n}
-	case bnbBook:
+	case bnbCodebook:
 		return tensor.Span{Len: 4 * 16}
 	case bnbNestedAbsmax:
 		from := first / f.Block / f.NestedBlock
@@ -50,13 +50,13 @@ func (f *Bnb4) Need(p int, lo, hi int64) tensor.Span {
 }
 
 func (f *Bnb4) decode(dst []float32, parts [][]byte, lo, _ int64) {
-	book := f.book(parts)
-	f.run(dst, &book, parts, lo*f.Cols, lo*f.Cols)
+	codebook := f.codebook(parts)
+	f.run(dst, &codebook, parts, lo*f.Cols, lo*f.Cols)
 }
 
 // run fills dst with the numbers from element at on; parts begin with what
 // element first needs.
-func (f *Bnb4) run(dst []float32, book *[16]float32, parts [][]byte, first, at int64) {
+func (f *Bnb4) run(dst []float32, codebook *[16]float32, parts [][]byte, first, at int64) {
 	for len(dst) > 0 {
 		block := at / f.Block
 		n := min(int64(len(dst)), (block+1)*f.Block-at)
@@ -66,7 +66,7 @@ func (f *Bnb4) run(dst []float32, book *[16]float32, parts [][]byte, first, at i
 			if at%2 == 0 {
 				c >>= 4
 			}
-			dst[i] = book[c&15] * d
+			dst[i] = codebook[c&15] * d
 			at++
 		}
 		dst = dst[n:]
@@ -76,17 +76,17 @@ func (f *Bnb4) run(dst []float32, book *[16]float32, parts [][]byte, first, at i
 func (f *Bnb4) Slices() bool { return true }
 
 func (f *Bnb4) slice(dst []float32, parts [][]byte, lo, r, col int64) {
-	book := f.book(parts)
-	f.run(dst, &book, parts, lo*f.Cols, r*f.Cols+col)
+	codebook := f.codebook(parts)
+	f.run(dst, &codebook, parts, lo*f.Cols, r*f.Cols+col)
 }
 
-// book is the code book, as the weight means it.
-func (f *Bnb4) book(parts [][]byte) (book [16]float32) {
-	decodeF32(book[:], parts[bnbBook])
+// codebook is the codebook, as the weight means it.
+func (f *Bnb4) codebook(parts [][]byte) (codebook [16]float32) {
+	decodeF32(codebook[:], parts[bnbCodebook])
 	if f.Fp4 {
-		book[8] = NegativeZero
+		codebook[8] = NegativeZero
 	}
-	return book
+	return codebook
 }
 
 // absmax is the scale of a block; from is the first block whose scale is there.
@@ -94,7 +94,7 @@ func (f *Bnb4) absmax(parts [][]byte, block, from int64) float32 {
 	if !f.Nested {
 		return math.Float32frombits(U32(parts[bnbAbsmax][4*(block-from):]))
 	}
-	code := parts[bnbNestedBook][4*int(parts[bnbAbsmax][block-from]):]
+	code := parts[bnbNestedCodebook][4*int(parts[bnbAbsmax][block-from]):]
 	scale := parts[bnbNestedAbsmax][4*(block/f.NestedBlock-from/f.NestedBlock):]
 	return float32(math.Float32frombits(U32(code))*math.Float32frombits(U32(scale))) + f.Offset
 }

@@ -63,24 +63,24 @@ func PlusValue(code uint8) float32 { return asm.E2M1.Value(code) + 0 } // -0 + 0
 
 // nibbleRow is rows of codes of four bits, two a byte, the low nibble first.
 func nibbleRow(cols int64, value func(code uint8) float32) Codes {
-	book := bookOf(value)
+	codebook := codebookOf(value)
 	c := cutRows(cols/2, func(dst []float32, row []byte, col int64) {
 		for i := range dst {
 			at := col + int64(i)
-			dst[i] = book[row[at/2]>>(at%2*4)&15]
+			dst[i] = codebook[row[at/2]>>(at%2*4)&15]
 		}
 	})
 	c.bits, c.under = 4, underNibbles(false, value)
 	return c
 }
 
-// bookOf is the numbers of sixteen codes.
-func bookOf(value func(code uint8) float32) *[16]float32 {
-	book := new([16]float32)
-	for i := range book {
-		book[i] = value(uint8(i))
+// codebookOf is the numbers of sixteen codes.
+func codebookOf(value func(code uint8) float32) *[16]float32 {
+	codebook := new([16]float32)
+	for i := range codebook {
+		codebook[i] = value(uint8(i))
 	}
-	return book
+	return codebook
 }
 
 // StreamRow is rows of fields of a few bits in one stream, lowest bits first,

@@ -110,13 +110,13 @@ func underFields(unpack func(o *asm.Ops, less uint8, dst, row, room []byte), bia
 // underHalfBytes is codes of four bits, one of each byte: the first row of a
 // stored one has the lower nibbles.
 func underHalfBytes(value func(code uint8) float32) func(*asm.Ops, asm.Type, []byte, []byte, under) bool {
-	book := bookOf(value)
+	codebook := codebookOf(value)
 	return func(o *asm.Ops, to asm.Type, dst, row []byte, u under) bool {
 		if u.op != asm.Scale || u.divides {
 			return false
 		}
 		clear(u.seconds) // a number less zero is that number
-		o.HalfBytes(asm.HalfBytes{From: uint8(4 * u.sub), Book: book}, to, dst, row[:len(dst)/to.Size()], u.scales, u.seconds, u.run)
+		o.HalfBytes(asm.HalfBytes{From: uint8(4 * u.sub), Codebook: codebook}, to, dst, row[:len(dst)/to.Size()], u.scales, u.seconds, u.run)
 		return true
 	}
 }
@@ -124,12 +124,12 @@ func underHalfBytes(value func(code uint8) float32) func(*asm.Ops, asm.Type, []b
 // underNibbles is codes of four bits, the first of two in the low nibble, or in
 // the high one.
 func underNibbles(high bool, value func(code uint8) float32) func(*asm.Ops, asm.Type, []byte, []byte, under) bool {
-	book := bookOf(value)
+	codebook := codebookOf(value)
 	return func(o *asm.Ops, to asm.Type, dst, row []byte, u under) bool {
 		if u.run%2 != 0 || u.divides {
 			return false
 		}
-		o.Nibbles(asm.Nibbles{Op: u.op, High: high, Book: book}, to, dst, row[:(len(dst)/to.Size()+1)/2], u.scales, u.seconds, u.run)
+		o.Nibbles(asm.Nibbles{Op: u.op, High: high, Codebook: codebook}, to, dst, row[:(len(dst)/to.Size()+1)/2], u.scales, u.seconds, u.run)
 		return true
 	}
 }
@@ -226,10 +226,10 @@ func (f *Bnb4) direct(q request) bool {
 	if blocks+16 > int64(len(q.scratch)) {
 		return false
 	}
-	scales, book := q.scratch[:blocks], (*[16]float32)(q.scratch[blocks:])
-	*book = f.book(q.parts)
+	scales, codebook := q.scratch[:blocks], (*[16]float32)(q.scratch[blocks:])
+	*codebook = f.codebook(q.parts)
 	f.absmaxes(scales, q.parts, first/f.Block, first/f.Block)
-	c, size := asm.Nibbles{High: true, Book: book}, int64(q.to.Size())
+	c, size := asm.Nibbles{High: true, Codebook: codebook}, int64(q.to.Size())
 	codes := q.parts[bnbCodes][:CeilDiv(end, 2)-first/2]
 	if n := min(f.Block-first%f.Block, end-first); n < f.Block && n%2 == 0 {
 		q.o.Nibbles(c, q.to, q.dst[:n*size], codes[:n/2], scales, nil, int(n))
@@ -249,13 +249,13 @@ func (f *Bnb4) absmaxes(scales []float32, parts [][]byte, base, from int64) {
 		decodeF32(scales, absmax[4*(from-base):][:4*len(scales)])
 		return
 	}
-	codes, book := absmax[from-base:][:len(scales)], parts[bnbNestedBook]
+	codes, codebook := absmax[from-base:][:len(scales)], parts[bnbNestedCodebook]
 	for i := 0; i < len(scales); {
 		block := from + int64(i)
 		end := min(len(scales), i+int(f.NestedBlock-block%f.NestedBlock))
 		s := math.Float32frombits(U32(parts[bnbNestedAbsmax][4*(block/f.NestedBlock-base/f.NestedBlock):]))
 		for ; i < end; i++ {
-			scales[i] = float32(math.Float32frombits(U32(book[4*int(codes[i]):]))*s) + f.Offset
+			scales[i] = float32(math.Float32frombits(U32(codebook[4*int(codes[i]):]))*s) + f.Offset
 		}
 	}
 }

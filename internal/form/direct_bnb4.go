@@ -11,8 +11,8 @@ func (f *Bnb4) apiece(q request, base, at, n, rows int64) bool {
 	if q.o.Level() == asm.Generic || most < 1 {
 		return false
 	}
-	book, s, none, rest := (*[16]float32)(q.scratch), q.scratch[16:][:n], q.scratch[16+n:][:n], q.scratch[16+2*n:]
-	*book = f.book(q.parts)
+	codebook, s, none, rest := (*[16]float32)(q.scratch), q.scratch[16:][:n], q.scratch[16+n:][:n], q.scratch[16+2*n:]
+	*codebook = f.codebook(q.parts)
 	clear(none)
 	numbers, codes := rest[:most*2*stored], asm.Raw(rest[most*2*stored:])[:most*stored]
 	for r := int64(0); r < rows; r += most {
@@ -20,7 +20,7 @@ func (f *Bnb4) apiece(q request, base, at, n, rows int64) bool {
 		for i := range k {
 			copy(codes[i*stored:][:stored], q.parts[bnbCodes][(at+i*f.Cols)/2-base/2:])
 		}
-		q.o.Nibbles(asm.Nibbles{High: true, Book: book}, asm.F32, asm.Raw(numbers[:k*2*stored]), codes[:k*stored], unscaled[:], nil, int(k*2*stored))
+		q.o.Nibbles(asm.Nibbles{High: true, Codebook: codebook}, asm.F32, asm.Raw(numbers[:k*2*stored]), codes[:k*stored], unscaled[:], nil, int(k*2*stored))
 		for i := range k {
 			f.repeated(s, q.parts, base/f.Block, at)
 			q.o.Each(q.to, q.dst[:n*size], numbers[i*2*stored+at%2:][:n], s, none)

@@ -32,7 +32,7 @@ func (f *HQQ) groupwise(q request, from, end int64) bool {
 		return false
 	}
 	room, rest := asm.Raw(q.scratch[:CeilDiv(most, 4)]), q.scratch[CeilDiv(most, 4):]
-	book := f.book()
+	codebook := f.codebook()
 	for row, last := from/f.Width, end/f.Width; row < last; {
 		field := row / f.Stored
 		n := min(last, (field+1)*f.Stored, row+most/f.Width) - row
@@ -48,7 +48,7 @@ func (f *HQQ) groupwise(q request, from, end int64) bool {
 		case 8:
 			q.o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, q.to, out, codes, s, z, int(f.Width))
 		default:
-			q.o.HalfBytes(asm.HalfBytes{From: uint8(f.shift(field)), Book: &book}, q.to, out, codes, s, z, int(f.Width))
+			q.o.HalfBytes(asm.HalfBytes{From: uint8(f.shift(field)), Codebook: &codebook}, q.to, out, codes, s, z, int(f.Width))
 		}
 		row += n
 	}
@@ -58,12 +58,12 @@ func (f *HQQ) groupwise(q request, from, end int64) bool {
 // hqqAtOnce is how many numbers pass through scratch together.
 const hqqAtOnce = 2048
 
-// book is the numbers of the lowest bits of a byte.
-func (f *HQQ) book() (book [16]float32) {
-	for i := range book {
-		book[i] = float32(i & (1<<f.Bits - 1))
+// codebook is the numbers of the lowest bits of a byte.
+func (f *HQQ) codebook() (codebook [16]float32) {
+	for i := range codebook {
+		codebook[i] = float32(i & (1<<f.Bits - 1))
 	}
-	return book
+	return codebook
 }
 
 // Numbers reads scales or zero points from the i-th on.
@@ -84,13 +84,13 @@ func (f *HQQ) apiece(q request, from, end int64) bool {
 	if most < 1 {
 		return from == end
 	}
-	book, size, none := f.book(), int64(q.to.Size()), q.scratch[len(q.scratch)-1:]
+	codebook, size, none := f.codebook(), int64(q.to.Size()), q.scratch[len(q.scratch)-1:]
 	none[0] = 0
 	for i := from; i < end; {
 		row, col := i/f.Width, i%f.Width
 		n := min(most, end-i, f.Width-col)
 		codes, s, z := q.scratch[:n], q.scratch[most:][:n], q.scratch[2*most:][:n]
-		f.plain(q.o, codes, asm.Raw(q.scratch[3*most:]), none, q.parts[0], row, col, &book)
+		f.plain(q.o, codes, asm.Raw(q.scratch[3*most:]), none, q.parts[0], row, col, &codebook)
 		if f.ByColumn {
 			f.numbers(q.o, s, q.parts[1], col)
 			f.numbers(q.o, z, q.parts[2], col)
@@ -105,7 +105,7 @@ func (f *HQQ) apiece(q request, from, end int64) bool {
 }
 
 // Plain reads codes of a row as numbers.
-func (f *HQQ) plain(o *asm.Ops, dst []float32, room []byte, none []float32, p []byte, row, col int64, book *[16]float32) {
+func (f *HQQ) plain(o *asm.Ops, dst []float32, room []byte, none []float32, p []byte, row, col int64, codebook *[16]float32) {
 	if o.Level() == asm.Generic { // of any order of bytes
 		for k := range dst {
 			dst[k] = f.code(p, row, col+int64(k))
@@ -121,7 +121,7 @@ func (f *HQQ) plain(o *asm.Ops, dst []float32, room []byte, none []float32, p []
 	case 8:
 		o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, asm.F32, asm.Raw(dst), codes, unscaled[:], none, n)
 	default:
-		o.HalfBytes(asm.HalfBytes{From: uint8(shift), Book: book}, asm.F32, asm.Raw(dst), codes, unscaled[:], none, n)
+		o.HalfBytes(asm.HalfBytes{From: uint8(shift), Codebook: codebook}, asm.F32, asm.Raw(dst), codes, unscaled[:], none, n)
 	}
 }
 

@@ -50,7 +50,7 @@ const shortRow = 512
 func (f *GPTQ) row(o *asm.Ops, to asm.Type, dst, stream, codes []byte, s, z []float32) {
 	switch {
 	case f.Bits == 4 && f.GroupSize%2 == 0:
-		o.Nibbles(asm.Nibbles{Op: asm.Shift, Book: &counted}, to, dst, stream, s, z, int(f.GroupSize))
+		o.Nibbles(asm.Nibbles{Op: asm.Shift, Codebook: &counted}, to, dst, stream, s, z, int(f.GroupSize))
 	case f.Bits == 8:
 		o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, to, dst, stream, s, z, int(f.GroupSize))
 	default:
@@ -170,7 +170,7 @@ func (f *AWQ) direct(q request) bool {
 				if out < q.lo || out >= q.hi {
 					continue
 				}
-				q.o.HalfBytes(asm.HalfBytes{From: uint8(nibble % 2 * 4), Book: &counted}, q.to, q.dst[(out-q.lo)*f.In*size:][:f.In*size],
+				q.o.HalfBytes(asm.HalfBytes{From: uint8(nibble % 2 * 4), Codebook: &counted}, q.to, q.dst[(out-q.lo)*f.In*size:][:f.In*size],
 					lanes[int64(nibble/2)*f.In:][:f.In], s[(8*i+int64(j))*f.Groups:][:f.Groups], zeros[int64(nibble)*f.Groups:][:f.Groups], int(f.GroupSize))
 			}
 		}
@@ -237,16 +237,16 @@ func (f *AWQ) unpack(o *asm.Ops, room, src []byte, n int64) []byte {
 // underTernary is codes of two bits at one place of each byte, less one, all
 // under one scale.
 func underTernary(o *asm.Ops, to asm.Type, dst, row []byte, from uint8, u under) bool {
-	book, s := new([16]float32), u.scales[0]
-	for i := range book {
+	codebook, s := new([16]float32), u.scales[0]
+	for i := range codebook {
 		if v := float32(i&3 - 1); u.divides {
-			book[i] = v / s
+			codebook[i] = v / s
 		} else {
-			book[i] = v * s
+			codebook[i] = v * s
 		}
 	}
 	// The products as they are: less zero, times one.
 	zero, one := [1]float32{}, [1]float32{1}
-	o.HalfBytes(asm.HalfBytes{From: from, Book: book}, to, dst, row, one[:], zero[:], max(1, len(row)))
+	o.HalfBytes(asm.HalfBytes{From: from, Codebook: codebook}, to, dst, row, one[:], zero[:], max(1, len(row)))
 	return true
 }

@@ -65,7 +65,7 @@ func directForms() map[string]struct {
 	columnwise := of(gridOf{MatrixRows: 96, BlockRows: 1, BlockCols: 16, Cols: 20}, tensor.F16, 2).Transposed(96, 96*20*2)
 	small := second
 	small.Size, small.Read = 1, Numbers[tensor.I8]
-	halves := Codes{rowBytes: 256, perRow: 2, pick: evenRowLow(bookOf(PlusValue)), under: underHalfBytes(PlusValue)}
+	halves := Codes{rowBytes: 256, perRow: 2, pick: evenRowLow(codebookOf(PlusValue)), under: underHalfBytes(PlusValue)}
 	forms := map[string]named{
 		"GPTQ 4 bits":         {&GPTQ{In: 256, Out: 96, Groups: 4, Bits: 4, GroupSize: 64, Scale: f32, ScaleSize: 4, OldZeros: true}, 256},
 		"GPTQ 8 bits":         {&GPTQ{In: 256, Out: 96, Groups: 2, Bits: 8, GroupSize: 128, Scale: Numbers[tensor.F16], ScaleSize: 2}, 256},
@@ -135,8 +135,8 @@ func directForms() map[string]struct {
 		"packed 3 of words":   {&Scaled{Cols: 250, Codes: WordRow(3, 100, 4), Scales: grid(96, 250, 1, 50)}, 250},
 		"packed 7 of words":   {&Scaled{Cols: 250, Codes: WordRow(7, 252, 64), Scales: grid(96, 250, 1, 50), Seconds: &fifth, Op: OpShift, Columns: true}, 250},
 		"turned BF16":         {&Flipped{Rows: 96, Cols: 130, Size: 2, Read: Numbers[tensor.BF16], As: asm.BF16, Plain: true}, 130},
-		"braid":               {&Braid{Cols: 101, Strands: []Strand{{Numbers[tensor.BF16], asm.BF16, 2}, {f32, asm.F32, 4}}}, 202},
-		"one strand":          {&Braid{Cols: 128, Strands: []Strand{{Numbers[tensor.F16], asm.F16, 2}}}, 128},
+		"interleaved":         {&Interleaved{Cols: 101, Lanes: []Lane{{Numbers[tensor.BF16], asm.BF16, 2}, {f32, asm.F32, 4}}}, 202},
+		"one lane":            {&Interleaved{Cols: 128, Lanes: []Lane{{Numbers[tensor.F16], asm.F16, 2}}}, 128},
 		"turned F32":          {&Flipped{Rows: 96, Cols: 130, Size: 4, Read: f32, As: asm.F32, Plain: true}, 130},
 		"sparse 2:4":          {&Sparse{Rows: 96, Cols: 256, Half: true, Read: Numbers[tensor.BF16], Size: 2, As: asm.BF16, Plain: true}, 256},
 		"sparse mask":         {&Sparse{Rows: 96, Cols: 203, Read: Numbers[tensor.F16], Size: 2, As: asm.F16, Plain: true}, 203},
@@ -209,7 +209,7 @@ func TestDirectFormsAgreeWithDecoding(t *testing.T) {
 // byLevel reports forms that the generic level decodes number by number.
 func byLevel(f Form) bool {
 	switch f := f.(type) {
-	case *Folded, *Braid:
+	case *Folded, *Interleaved:
 		return true
 	case *Bnb4:
 		return f.Cols%2 != 0 || f.Block%2 != 0
@@ -306,8 +306,8 @@ func partsOf(f Form, name string) int {
 		return n
 	case *Bnb8:
 		return 2
-	case *Braid:
-		return len(f.Strands)
+	case *Interleaved:
+		return len(f.Lanes)
 	case *Folded:
 		return f.Part + 1
 	case *BlockForm:
@@ -324,7 +324,7 @@ func partsOf(f Form, name string) int {
 func usual(f Form, parts [][]byte) {
 	switch f := f.(type) {
 	case *Bnb4:
-		parts = parts[bnbBook:]
+		parts = parts[bnbCodebook:]
 	case *Scaled:
 		parts = parts[1:]
 		if f.Scales.Size != 4 {
@@ -361,7 +361,7 @@ func BenchmarkForms(b *testing.B) {
 		{"MLX 4 bits", &Scaled{Cols: in, Codes: StreamRow(in, 4, in/2, 0), Scales: halves(GroupGrid(out, in, 64, 2, f32)), Seconds: new(Grid), Op: OpAffine}},
 		{"MLX 3 bits", &Scaled{Cols: in, Codes: StreamRow(in, 3, in*3/8, 0), Scales: halves(GroupGrid(out, in, 64, 2, f32)), Seconds: new(Grid), Op: OpAffine}},
 		{"GPTQ 3 bits", &GPTQ{In: in, Out: out, Groups: 32, Bits: 3, GroupSize: 128, Scale: f32, ScaleSize: 2, Bulk: BulkOf(tensor.F16), OldZeros: true}},
-		{"braid", &Braid{Cols: in / 2, Strands: []Strand{{Numbers[tensor.BF16], asm.BF16, 2}, {Numbers[tensor.BF16], asm.BF16, 2}}}},
+		{"interleaved", &Interleaved{Cols: in / 2, Lanes: []Lane{{Numbers[tensor.BF16], asm.BF16, 2}, {Numbers[tensor.BF16], asm.BF16, 2}}}},
 		{"NVFP4", &Scaled{Cols: in, Codes: Fp4Row(in), Scales: eighths(GroupGrid(out, in, 16, 1, Numbers[tensor.F8E4M3]))}},
 	} {
 		for _, o := range everyLevel() {

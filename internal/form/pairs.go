@@ -4,11 +4,11 @@ import "github.com/anamnesis-go/anamnesis/asm"
 
 // evenRowLow reads codes of two rows in a stored one, the even in the low
 // nibble.
-func evenRowLow(book *[16]float32) func(dst []float32, src []byte, r int64) {
+func evenRowLow(codebook *[16]float32) func(dst []float32, src []byte, r int64) {
 	return func(dst []float32, src []byte, r int64) {
 		n := int64(len(dst))
 		for c, b := range src[r/2*n:][:n] {
-			dst[c] = book[b>>(r%2*4)&15]
+			dst[c] = codebook[b>>(r%2*4)&15]
 		}
 	}
 }
@@ -16,7 +16,7 @@ func evenRowLow(book *[16]float32) func(dst []float32, src []byte, r int64) {
 // PairRows is codes of four bits of two rows in a stored one, the even row in the
 // low nibble.
 func PairRows(cols int64, value func(code uint8) float32) Codes {
-	return Codes{rowBytes: cols, perRow: 2, pick: evenRowLow(bookOf(value)), under: underHalfBytes(value)}
+	return Codes{rowBytes: cols, perRow: 2, pick: evenRowLow(codebookOf(value)), under: underHalfBytes(value)}
 }
 
 // QuarterRows is ternary codes of two bits, one more than they stand for: row r of

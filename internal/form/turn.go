@@ -62,12 +62,12 @@ type turning struct {
 
 func (t *turning) put() bool {
 	m := t.lo / t.In
-	if t.Woven {
-		return t.strand(m*t.Side, t.Side, 0)
+	if t.Interleaved {
+		return t.lane(m*t.Side, t.Side, 0)
 	}
 	col := int64(0)
 	for k := m * t.Side; k < (m+1)*t.Side; k++ {
-		if !t.strand(k, 1, col) {
+		if !t.lane(k, 1, col) {
 			return false
 		}
 		col += t.Pieces[k].Rows
@@ -75,8 +75,8 @@ func (t *turning) put() bool {
 	return true
 }
 
-// Strand writes pieces that take turns, or one, from column at of the rows on.
-func (t *turning) strand(first, count, at int64) bool {
+// Lane writes pieces that take turns, or one, from column at of the rows on.
+func (t *turning) lane(first, count, at int64) bool {
 	size := int64(t.to.Size())
 	col := t.lo % t.In
 	from, end := t.span(first, count, col)

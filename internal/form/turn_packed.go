@@ -53,15 +53,15 @@ func (f *Bnb4) cut(q request, r, rows, col, n int64) bool {
 	if words+rows*per+16 > int64(len(q.scratch)) {
 		return false
 	}
-	codes, scales, book := asm.Raw(q.scratch[:words])[:rows*n/2], q.scratch[words:][:rows*per], (*[16]float32)(q.scratch[words+rows*per:])
-	*book = f.book(q.parts)
+	codes, scales, codebook := asm.Raw(q.scratch[:words])[:rows*n/2], q.scratch[words:][:rows*per], (*[16]float32)(q.scratch[words+rows*per:])
+	*codebook = f.codebook(q.parts)
 	base := q.lo * f.Cols
 	for i := range rows {
 		at := (r+i)*f.Cols + col
 		copy(codes[i*n/2:][:n/2], q.parts[bnbCodes][(at-base)/2:])
 		f.absmaxes(scales[i*per:][:per], q.parts, base/f.Block, at/f.Block)
 	}
-	q.o.Nibbles(asm.Nibbles{High: true, Book: book}, q.to, q.dst, codes, scales, nil, int(run))
+	q.o.Nibbles(asm.Nibbles{High: true, Codebook: codebook}, q.to, q.dst, codes, scales, nil, int(run))
 	return true
 }
 

@@ -64,10 +64,10 @@ func TestTurnedMatricesAreTheNumbersOfTheirPieces(t *testing.T) {
 		parts := RandomParts(f, name, 4*rows)
 		one := func(i, n int64) Piece { return Piece{Form: f, First: i * rows, Rows: n, Parts: count} }
 		for what, w := range map[string]*Turned{
-			"alone": {In: in, Out: rows, Side: 1, Pieces: []Piece{one(0, rows), one(1, rows), one(2, rows), one(3, rows)}},
-			"few":   {In: in, Out: 2, Side: 1, Pieces: []Piece{one(0, 2), one(1, 2)}},
-			"two":   {In: in, Out: rows + 7, Side: 2, Pieces: []Piece{one(0, rows), one(1, 7), one(2, rows), one(3, 7)}},
-			"woven": {In: in, Out: 2 * rows, Side: 2, Woven: true, Pieces: []Piece{one(0, rows), one(1, rows), one(2, rows), one(3, rows)}},
+			"alone":       {In: in, Out: rows, Side: 1, Pieces: []Piece{one(0, rows), one(1, rows), one(2, rows), one(3, rows)}},
+			"few":         {In: in, Out: 2, Side: 1, Pieces: []Piece{one(0, 2), one(1, 2)}},
+			"two":         {In: in, Out: rows + 7, Side: 2, Pieces: []Piece{one(0, rows), one(1, 7), one(2, rows), one(3, 7)}},
+			"interleaved": {In: in, Out: 2 * rows, Side: 2, Interleaved: true, Pieces: []Piece{one(0, rows), one(1, rows), one(2, rows), one(3, rows)}},
 		} {
 			t.Run(name+", "+what, func(t *testing.T) { turnsRight(t, w, parts) })
 		}

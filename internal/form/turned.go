@@ -17,10 +17,10 @@ type Slicer interface {
 // Bytes of a piece lie in rows, so that every range of a matrix takes all bytes
 // of its pieces: they are a group, see [Matrix.Group].
 type Turned struct {
-	In, Out int64 // rows and columns of a written matrix
-	Side    int64
-	Pieces  []Piece
-	Woven   bool // columns of the pieces take turns, instead of following each other
+	In, Out     int64 // rows and columns of a written matrix
+	Side        int64
+	Pieces      []Piece
+	Interleaved bool // columns of the pieces take turns, instead of following each other
 }
 
 // A Piece is the rows [first, first+rows) of a form, whose parts are those of
@@ -75,7 +75,7 @@ func (f *Turned) numbers(dst []float32, parts [][]byte, from, lo, hi int64) {
 func (f *Turned) columns(dst []float32, parts [][]byte, from, lo, hi int64) {
 	n, m := hi-lo, lo/f.In
 	step, between := n, int64(0)
-	if f.Woven {
+	if f.Interleaved {
 		step, between = n*f.Side, n
 	}
 	for k := range f.Side {
@@ -86,7 +86,7 @@ func (f *Turned) columns(dst []float32, parts [][]byte, from, lo, hi int64) {
 			q.Form.slice(dst[at:at+n], own, q.base(before), q.First+r, lo-m*f.In)
 			at += step
 		}
-		if !f.Woven {
+		if !f.Interleaved {
 			dst = dst[at:]
 		}
 	}

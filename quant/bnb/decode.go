@@ -6,23 +6,23 @@ import (
 
 // Decode is the way back from the codes of whole blocks and their scales.
 func (q Quantizer) Decode(dst []float32, codes []byte, scales []float32) {
-	book := q.Book()
+	codebook := q.Codebook()
 	if q.FP4 {
-		book[8] = form.NegativeZero
+		codebook[8] = form.NegativeZero
 	}
 	for i := range dst {
 		c := codes[i/2]
 		if i%2 == 0 {
 			c >>= 4
 		}
-		dst[i] = book[c&15] * scales[i/q.Block]
+		dst[i] = codebook[c&15] * scales[i/q.Block]
 	}
 }
 
 // DecodeNested is the way back from nested scales of whole blocks.
 func DecodeNested(dst []float32, codes []byte, nested []float32, mean float32) {
 	for i := range dst {
-		dst[i] = float32(nestedBook[codes[i]]*nested[i/NestedBlock]) + mean
+		dst[i] = float32(nestedCodebook[codes[i]]*nested[i/NestedBlock]) + mean
 	}
 }
 

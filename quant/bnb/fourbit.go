@@ -38,12 +38,12 @@ func (q Quantizer) Name() string {
 // Blocks is how many blocks n elements take.
 func (q Quantizer) Blocks(n int64) int64 { return form.CeilDiv(n, int64(q.Block)) }
 
-// Book is the value of each code, as quant_map stores it.
-func (q Quantizer) Book() [16]float32 {
+// Codebook is the value of each code, as quant_map stores it.
+func (q Quantizer) Codebook() [16]float32 {
 	if q.FP4 {
-		return fp4Book
+		return fp4Codebook
 	}
-	return nf4Book
+	return nf4Codebook
 }
 
 // leastAbsmax keeps the reciprocal of an absmax finite.

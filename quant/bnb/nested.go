@@ -62,6 +62,6 @@ func nestedCode(step uint16) byte {
 	return byte(n)
 }
 
-// NestedBook is the value of each code of a nested scale, as nested_quant_map
+// NestedCodebook is the value of each code of a nested scale, as nested_quant_map
 // stores it.
-func NestedBook() []float32 { return append([]float32(nil), nestedBook[:]...) }
+func NestedCodebook() []float32 { return append([]float32(nil), nestedCodebook[:]...) }

@@ -10,7 +10,7 @@ import (
 type pairLoop struct {
 	codebook
 	d                [2]VecVirtual // the scales, negated
-	tables           [2]looked     // but to F32
+	tables           [2]tables16   // but to F32
 	x                [4]VecVirtual // the numbers, to F32
 	mask, less, sign Register
 }
@@ -23,10 +23,10 @@ func pairKernels() {
 
 func pairKernel(t int) {
 	p := &pairLoop{codebook: codebook{o: ops[0]}}
-	runKernel("pairs[%s][0]", "bookPairs", ops[0].formula("book[q]"), ", book *float32", "decodes n pairs of runs of 16 nibbles; there is one chunk.", t, true, 16, 32,
+	runKernel("pairs[%s][0]", "codebookPairs", ops[0].formula("codebook[q]"), ", codebook *float32", "decodes n pairs of runs of 16 nibbles; there is one chunk.", t, true, 16, 32,
 		func(k *runs) {
 			p.runs = k
-			p.setBook(Load(Param("book"), GP64()).(Register))
+			p.setCodebook(Load(Param("codebook"), GP64()).(Register))
 			if k.float32() {
 				p.table = k.planes(load(p.v.a), load(p.v.b))
 			}

@@ -8,17 +8,17 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// bookKernels is nibbles that a codebook of sixteen numbers explains.
-func bookKernels() {
+// codebookKernels is nibbles that a codebook of sixteen numbers explains.
+func codebookKernels() {
 	for _, high := range []bool{false, true} {
 		for _, o := range ops {
 			if high && o.name != "Scale" {
 				continue // nobody stores those
 			}
 			for t := range targets {
-				bookKernel(high, o, t, 32)
+				codebookKernel(high, o, t, 32)
 				if !targets[t].wide || targets[t].narrow || o.name == "Affine" { // else longer chunks are not faster
-					bookKernel(high, o, t, 64)
+					codebookKernel(high, o, t, 64)
 				}
 			}
 		}
@@ -30,16 +30,16 @@ type codebook struct {
 	*runs
 	o     op
 	v     values
-	least Register // see [leastForBook]
+	least Register // see [leastForCodebook]
 	p     pair
-	table looked // of the run's sixteen numbers
+	table tables16 // of the run's sixteen numbers
 }
 
-// setBook copies the codebook at base and looks at its bounds.
-func (c *codebook) setBook(base Register) {
+// setCodebook copies the codebook at base and looks at its bounds.
+func (c *codebook) setCodebook(base Register) {
 	c.v = c.arrange(Mem{Base: base}, AllocLocal(64))
 	c.declare("low", func(y VecVirtual) { VMOVDQU(bytes32(0x0F), y) })
-	c.least = leastForBook(load(c.v.a), load(c.v.b))
+	c.least = leastForCodebook(load(c.v.a), load(c.v.b))
 }
 
 // build makes the table of a run; an exact one is made behind the loops.
@@ -61,18 +61,18 @@ func (c *codebook) buildExactly() {
 	carry(c.table, c.table16(c.v, c.o.turned, func(x VecVirtual) { c.o.exactly(c.p, x) }))
 }
 
-func bookKernel(high bool, o op, t int, elems int) {
-	name := map[bool]string{false: "bookLow", true: "bookHigh"}[high] + o.name + map[int]string{32: "32", 64: "64"}[elems]
+func codebookKernel(high bool, o op, t int, elems int) {
+	name := map[bool]string{false: "codebookLow", true: "codebookHigh"}[high] + o.name + map[int]string{32: "32", 64: "64"}[elems]
 	c := &codebook{o: o}
 	products := targets[t] == toF32 && elems == 32 // a table for so few costs more than to multiply
 	twos := targets[t] == toBF16 && elems == 32 && o.name == "Scale"
-	runKernel(fmt.Sprintf("nibbles[%%s][%d][%s][%d]", map[bool]int{true: 1}[high], o.name, elems/64), name, o.formula("book[q]"), ", book *float32", "decodes n runs of chunks of that many nibbles.", t, o.turned, elems/2, elems,
+	runKernel(fmt.Sprintf("nibbles[%%s][%d][%s][%d]", map[bool]int{true: 1}[high], o.name, elems/64), name, o.formula("codebook[q]"), ", codebook *float32", "decodes n runs of chunks of that many nibbles.", t, o.turned, elems/2, elems,
 		func(k *runs) {
 			c.runs = k
 			if o.name == "Scale" || !k.wide { // there is a register left
 				k.minus = load(k.minus.(Mem))
 			}
-			c.setBook(Load(Param("book"), GP64()).(Register))
+			c.setCodebook(Load(Param("codebook"), GP64()).(Register))
 			if products {
 				c.table = k.planes(load(c.v.a), load(c.v.b))
 			}
@@ -181,8 +181,8 @@ func (c *codebook) twoRuns(high bool) {
 }
 
 // arrange copies a codebook in the order of tables.
-func (k *runs) arrange(book, to Mem) values {
-	a, b := load(book), load(book.Offset(32))
+func (k *runs) arrange(codebook, to Mem) values {
+	a, b := load(codebook), load(codebook.Offset(32))
 	canonical(a)
 	canonical(b)
 	if k.wide {

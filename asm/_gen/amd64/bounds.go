@@ -6,7 +6,7 @@ const (
 	littleMost = (127 - 100) << 23
 	// wholeMost is that of products of whole numbers.
 	wholeMost = 1 << 23
-	// faintMost is a shift that changes no code but zero.
-	faintMost  = (127 - 26) << 23
+	// leastShift is a shift that changes no code but zero.
+	leastShift = (127 - 26) << 23
 	smallShift = 64
 )

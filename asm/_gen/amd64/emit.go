@@ -21,7 +21,7 @@ type kernel struct {
 	narrow   bool // and are stored as float16
 	dst, src Register
 	size     Register   // of a block, where that is no constant
-	book     values     // in memory, where it is none either
+	codebook values     // in memory, where it is none either
 	add      VecVirtual // rounding to BF16, of even numbers; may also turn the sign
 	up       Op         // and of odd ones
 	round    uint32     // what add is

@@ -104,9 +104,9 @@ func (s *smallProduct) of(x VecVirtual) {
 	s.round(p, s.half, x)
 }
 
-// leastForBook is what the bits of a scale under a codebook must be at least, less one:
+// leastForCodebook is what the bits of a scale under a codebook must be at least, less one:
 // leastScale if all its numbers are zero or from 2^-20 to 2^30, else more than any.
-func leastForBook(a, b VecVirtual) Register {
+func leastForCodebook(a, b VecVirtual) Register {
 	least, outside, none := GP32(), YMM(), GP32()
 	VPXOR(outside, outside, outside)
 	for _, x := range [2]VecVirtual{a, b} {

@@ -11,7 +11,7 @@ import (
 // A few is codes of a block that has one scale and at most four values: one
 // table, to F32 a register of them.
 type few struct {
-	l    looked
+	l    tables16
 	four VecVirtual
 }
 

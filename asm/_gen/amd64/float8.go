@@ -62,7 +62,7 @@ func (f float8) kernel(t int) {
 		f.wideKernel(t, doc)
 		return
 	}
-	var l looked
+	var l tables16
 	var infinity VecVirtual
 	runKernel("float8[%s]["+f.name+"]", "float8"+f.name, ops[0].formula("q"), "", doc, t, false, 32, 32, nil,
 		func(k *runs) {
@@ -177,7 +177,7 @@ func pow2(e int) float32 {
 }
 
 // byMantissa writes 32 elements by the table.
-func (f float8) byMantissa(k *runs, l looked, infinity VecVirtual) {
+func (f float8) byMantissa(k *runs, l tables16, infinity VecVirtual) {
 	step := byte(1) << f.man
 	codes, mag, index, low := YMM(), YMM(), YMM(), YMM()
 	k.spreadQuads(k.from(0), codes)

@@ -19,8 +19,8 @@ func (k *kernel) tableOf(variable string, off int) Mem {
 }
 
 // both is a table in both halves of registers.
-func both(at Mem) looked {
-	l := looked{YMM(), YMM()}
+func both(at Mem) tables16 {
+	l := tables16{YMM(), YMM()}
 	VBROADCASTI128(at, l[0])
 	VBROADCASTI128(at.Offset(16), l[1])
 	return l
@@ -50,7 +50,7 @@ func nvfp4(k *kernel) {
 		codes := YMM()
 		unpack(high, low, codes)
 		a, b := k.tableOf("nvfp4Tables", s), k.tableOf("nvfp4Tables", s+2)
-		k.lookupTwice(16*s, 32+16*s, codes, looked{join(a, b), join(a.Offset(16), b.Offset(16))})
+		k.lookupTwice(16*s, 32+16*s, codes, tables16{join(a, b), join(a.Offset(16), b.Offset(16))})
 	}
 }
 
@@ -82,7 +82,7 @@ func (k *kernel) foursOfNibbles(off int, from ...byte) VecVirtual {
 
 // lookupWidened writes 32 elements by their codes in the order of fours, under a
 // table for the first and one for the second sixteen.
-func (k *kernel) lookupWidened(at int, codes VecVirtual, first, second looked) {
+func (k *kernel) lookupWidened(at int, codes VecVirtual, first, second tables16) {
 	zero := YMM()
 	VPXOR(zero, zero, zero)
 	low, high := k.found(codes, first)
@@ -101,7 +101,7 @@ func (k *kernel) lookupWidened(at int, codes VecVirtual, first, second looked) {
 }
 
 // found is the low and the high bytes of what codes stand for.
-func (k *kernel) found(codes VecVirtual, l looked) (low, high VecVirtual) {
+func (k *kernel) found(codes VecVirtual, l tables16) (low, high VecVirtual) {
 	low, high = YMM(), YMM()
 	VPSHUFB(codes, l[0], low)
 	VPSHUFB(codes, l[1], high)

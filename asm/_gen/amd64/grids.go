@@ -127,7 +127,7 @@ func (g signed) write(r *groups, i int, codes VecVirtual, sets Mem) {
 		return
 	}
 	VPAND(g.minus, minus, minus)
-	var l looked
+	var l tables16
 	if g.pairs {
 		l = g.t.ofTwo(r, i, codes)
 	} else {

@@ -12,10 +12,10 @@ func halfBytesKernels() {
 	for t := range targets {
 		c := &codebook{o: ops[1]}
 		shift := XMM()
-		runKernel("halfBytes[%s]", "halfBytesShift", ops[1].formula("book[q>>shift&15]"), ", book *float32, shift *uint64", "decodes n runs of chunks of 32 bytes, a nibble of each.", t, true, 32, 32,
+		runKernel("halfBytes[%s]", "halfBytesShift", ops[1].formula("codebook[q>>shift&15]"), ", codebook *float32, shift *uint64", "decodes n runs of chunks of 32 bytes, a nibble of each.", t, true, 32, 32,
 			func(k *runs) {
 				c.runs = k
-				c.setBook(Load(Param("book"), GP64()).(Register))
+				c.setCodebook(Load(Param("codebook"), GP64()).(Register))
 				VMOVQ(Mem{Base: Load(Param("shift"), GP64())}, shift)
 			},
 			func(*runs) { c.build() },

@@ -73,9 +73,9 @@ func q45K(high bool) func(*kernel) {
 		ds.keep(0, d)
 		ms.keep(0, m)
 		if !high && !k.wide {
-			k.pairs(func(g *groups, i int) looked {
+			k.pairs(func(g *groups, i int) tables16 {
 				return k.table16Twice(counted, joinOf(pair{g.pair(ds, i), g.pair(ms, i)}, false))
-			}, func(g *groups, i int, l looked) {
+			}, func(g *groups, i int, l tables16) {
 				for half := 0; half < 32; half += 16 {
 					codes := YMM()
 					VBROADCASTI128(g.at(k.from(16+half), 32, i), codes)
@@ -355,9 +355,9 @@ func iq4XS(k *kernel) {
 	}
 	s.keep(0, y)
 	if !k.wide {
-		k.pairs(func(g *groups, i int) looked {
+		k.pairs(func(g *groups, i int) tables16 {
 			return k.table16Twice(iq4Values, timesOf(g.pair(s, i), signedProduct))
-		}, func(g *groups, i int, l looked) {
+		}, func(g *groups, i int, l tables16) {
 			low, high := k.nibblesTwice(load(g.at(k.from(8), 32, i)))
 			k.lookupTwice(64*i, 64*i+32, low, l)
 			k.lookupTwice(64*i+16, 64*i+48, high, l)

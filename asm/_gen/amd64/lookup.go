@@ -6,11 +6,11 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// A looked is what the sixteen values of a code come to under one scale. For
+// A tables16 is what the sixteen values of a code come to under one scale. For
 // BF16 it is the rounded products, their low and their high bytes; for F32 the
 // products themselves, eight and eight. Elements are then looked up, and no
 // arithmetic is done on them.
-type looked []VecVirtual
+type tables16 []VecVirtual
 
 // A values is sixteen numbers in the two orders that tables are built in: even
 // and odd ones for BF16, halves for F32.
@@ -35,7 +35,7 @@ func (k *kernel) constants(v [16]float32, turned bool) values {
 
 // table16 builds a table; join turns values into numbers, of the other sign
 // where turned.
-func (k *kernel) table16(v values, turned bool, join func(x VecVirtual)) looked {
+func (k *kernel) table16(v values, turned bool, join func(x VecVirtual)) tables16 {
 	a, b := load(v.a), load(v.b)
 	for _, x := range [2]VecVirtual{a, b} {
 		join(x)
@@ -64,9 +64,9 @@ func (k *kernel) table16(v values, turned bool, join func(x VecVirtual)) looked 
 
 // split parts sixteen words: their low bytes in both halves of a register, and
 // their high bytes.
-func split(w VecVirtual) looked {
+func split(w VecVirtual) tables16 {
 	VPSHUFB(bytes32(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15), w, w)
-	l := looked{YMM(), YMM()}
+	l := tables16{YMM(), YMM()}
 	VPERMQ(Imm(0x88), w, l[0])
 	VPERMQ(Imm(0xDD), w, l[1])
 	return l
@@ -74,7 +74,7 @@ func split(w VecVirtual) looked {
 
 // planes parts twice eight dwords into their four bytes, each sixteen in both
 // halves of a register.
-func (k *kernel) planes(a, b VecVirtual) (l looked) {
+func (k *kernel) planes(a, b VecVirtual) (l tables16) {
 	order := bytes32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15)
 	VPSHUFB(order, a, a)
 	VPSHUFB(order, b, b)
@@ -90,17 +90,17 @@ func (k *kernel) planes(a, b VecVirtual) (l looked) {
 
 // lookup writes 32 elements by their codes: in the order of quads, but to F32 in
 // the order of fours.
-func (k *kernel) lookup(at int, codes VecVirtual, l looked) { k.lookupTwo(at, codes, l, l) }
+func (k *kernel) lookup(at int, codes VecVirtual, l tables16) { k.lookupTwo(at, codes, l, l) }
 
 // lookupTwo is lookup where the first and the second sixteen have tables of
 // their own.
-func (k *kernel) lookupTwo(at int, codes VecVirtual, first, second looked) {
-	found := looked{}
+func (k *kernel) lookupTwo(at int, codes VecVirtual, first, second tables16) {
+	found := tables16{}
 	for i := range first {
 		found = append(found, YMM())
 		VPSHUFB(codes, first[i], found[i])
 	}
-	for half, l := range [2]looked{first, second} {
+	for half, l := range [2]tables16{first, second} {
 		if half == 1 && &l[0] != &first[0] {
 			for i := range l {
 				VPSHUFB(codes, l[i], found[i])
@@ -130,7 +130,7 @@ func (k *kernel) lookupTwo(at int, codes VecVirtual, first, second looked) {
 
 // numbersAt is what 32 codes in the order of fours stand for, by the planes of
 // float32 numbers.
-func (k *kernel) numbersAt(codes VecVirtual, l looked) (out []VecVirtual) {
+func (k *kernel) numbersAt(codes VecVirtual, l tables16) (out []VecVirtual) {
 	found := [4]VecVirtual{}
 	for i := range found {
 		found[i] = YMM()
@@ -234,10 +234,10 @@ func (t smallTables) build(k *kernel, i int, turned bool, level func(q int) VecV
 
 // ofTwo is the tables of two scales of group i, for codes that it turns to the second ones.
 // Those of eight levels lie as they were unpacked, and are for rounds of four groups.
-func (t smallTables) ofTwo(g *groups, i int, codes VecVirtual) looked {
+func (t smallTables) ofTwo(g *groups, i int, codes VecVirtual) tables16 {
 	second := byte(t.levels)
 	VPOR(bytes32(0, 0, 0, 0, 0, 0, 0, 0, second, second, second, second, second, second, second, second), codes, codes)
-	l := looked{YMM(), YMM()}
+	l := tables16{YMM(), YMM()}
 	for j, m := range [2]Mem{t.low, t.high} {
 		if t.levels == 4 {
 			VPBROADCASTQ(g.at(m, 8, i), l[j])
@@ -249,8 +249,8 @@ func (t smallTables) ofTwo(g *groups, i int, codes VecVirtual) looked {
 }
 
 // of is the table of the scale of group i, over and over.
-func (t smallTables) of(g *groups, i int) looked {
-	l := looked{YMM(), YMM()}
+func (t smallTables) of(g *groups, i int) tables16 {
+	l := tables16{YMM(), YMM()}
 	for j, m := range [2]Mem{t.low, t.high} {
 		if t.levels == 4 {
 			VPBROADCASTD(g.at(m, 4, i), l[j])
@@ -262,7 +262,7 @@ func (t smallTables) of(g *groups, i int) looked {
 }
 
 // lookupSigned is lookup with signs to be turned.
-func (k *kernel) lookupSigned(at int, codes, minus VecVirtual, l looked) {
+func (k *kernel) lookupSigned(at int, codes, minus VecVirtual, l tables16) {
 	low, high, w := YMM(), YMM(), YMM()
 	VPSHUFB(codes, l[0], low)
 	VPSHUFB(codes, l[1], high)
@@ -275,7 +275,7 @@ func (k *kernel) lookupSigned(at int, codes, minus VecVirtual, l looked) {
 
 // by is a table of values times a scale: the scale has its sign, a NaN among
 // scales is FFC00000.
-func (k *kernel) by(v values, scale VecVirtual) looked {
+func (k *kernel) by(v values, scale VecVirtual) tables16 {
 	return k.table16(v, true, func(x VecVirtual) { VMULPS(scale, x, x) })
 }
 

@@ -47,7 +47,7 @@ func kernels() {
 	blockKernels()
 	castKernels()
 	bytesKernels()
-	bookKernels()
+	codebookKernels()
 	pairKernels()
 	float8Kernels()
 	transposeKernels()

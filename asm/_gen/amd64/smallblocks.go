@@ -62,8 +62,8 @@ var (
 	iq4Values    = [16]float32{-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113}
 )
 
-// lookedBlock is 32 nibbles under a float16.
-func lookedBlock(v [16]float32) func(*kernel) {
+// tableBlock is 32 nibbles under a float16.
+func tableBlock(v [16]float32) func(*kernel) {
 	return func(k *kernel) {
 		d := k.half(0)
 		canonical(d)
@@ -71,36 +71,36 @@ func lookedBlock(v [16]float32) func(*kernel) {
 	}
 }
 
-// keepBook keeps the sixteen signed bytes of a book; where tables are made of them
+// keepCodebook keeps the sixteen signed bytes of a codebook; where tables are made of them
 // as numbers, turned.
-func keepBook(k *kernel) {
+func keepCodebook(k *kernel) {
 	setNibbles(k)
-	book := Mem{Base: Load(Param("book"), GP64())}
+	codebook := Mem{Base: Load(Param("codebook"), GP64())}
 	if k.float32() {
-		k.declare("book", func(y VecVirtual) { VBROADCASTI128(book, y) })
+		k.declare("codebook", func(y VecVirtual) { VBROADCASTI128(codebook, y) })
 		return
 	}
-	k.book = values{k.local(32), k.local(32)}
-	for i, m := range [2]Mem{k.book.a, k.book.b} {
+	k.codebook = values{k.local(32), k.local(32)}
+	for i, m := range [2]Mem{k.codebook.a, k.codebook.b} {
 		y := YMM()
-		VPMOVSXBD(book.Offset(8*i), y)
+		VPMOVSXBD(codebook.Offset(8*i), y)
 		VCVTDQ2PS(y, y)
 		VXORPS(k.minus, y, y)
 		VMOVUPS(y, m)
 	}
 }
 
-// booked is 32 nibbles, places in a book, under a float16: Q4_0 and IQ4_NL.
-func booked(k *kernel) {
+// codebookBlock is 32 nibbles, places in a codebook, under a float16: Q4_0 and IQ4_NL.
+func codebookBlock(k *kernel) {
 	d := k.half(0)
 	if !k.float32() {
 		canonical(d)
-		k.lookup(0, k.nibbles(2), k.by(k.book, d))
+		k.lookup(0, k.nibbles(2), k.by(k.codebook, d))
 		return
 	}
 	turned(d)
 	codes := k.nibbles(2)
-	VPSHUFB(codes, k.shared["book"], codes)
+	VPSHUFB(codes, k.shared["codebook"], codes)
 	k.scaled(0, codes, d, d)
 }
 

@@ -17,8 +17,8 @@ import (
 type two struct {
 	scale func(k *kernel, at Register) []VecVirtual
 	odd   func(scale Mem, label string) // leaves unless that is ordinary
-	table func(k *kernel, scale []VecVirtual) looked
-	write func(k *kernel, l looked)
+	table func(k *kernel, scale []VecVirtual) tables16
+	write func(k *kernel, l tables16)
 }
 
 // A twoLoop is the loop of pairs of blocks, in front of one of single blocks.
@@ -30,7 +30,7 @@ type twoLoop struct {
 // not ordinary, are left to the loop of single blocks behind it. Scales are read no
 // further than to the last pair, whose are read again.
 func (t *two) loop(k *kernel, l layout, n Register) *twoLoop {
-	at, end, loop, tables := GP64(), GP64(), &twoLoop{GP64()}, looked{YMM(), YMM()}
+	at, end, loop, tables := GP64(), GP64(), &twoLoop{GP64()}, tables16{YMM(), YMM()}
 	Label("pairs")
 	SUBQ(Imm(2), n)
 	JCS(LabelRef("last"))
@@ -115,7 +115,7 @@ func join(a, b Mem) VecVirtual {
 
 // table16Twice is table16 for the scales of both halves; join makes numbers of some
 // values, rounded.
-func (k *kernel) table16Twice(v [16]float32, join func(v ...float32) VecVirtual) looked {
+func (k *kernel) table16Twice(v [16]float32, join func(v ...float32) VecVirtual) tables16 {
 	var parted [2]VecVirtual
 	for i := range parted {
 		v := v[8*i:]
@@ -126,11 +126,11 @@ func (k *kernel) table16Twice(v [16]float32, join func(v ...float32) VecVirtual)
 
 // splitTwice parts words of two tables, eight each in a register: low bytes, and
 // high bytes.
-func splitTwice(parted [2]VecVirtual) looked {
+func splitTwice(parted [2]VecVirtual) tables16 {
 	for _, w := range parted {
 		VPSHUFB(bytes32(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15), w, w)
 	}
-	l := looked{YMM(), YMM()}
+	l := tables16{YMM(), YMM()}
 	VPUNPCKLQDQ(parted[1], parted[0], l[0])
 	VPUNPCKHQDQ(parted[1], parted[0], l[1])
 	return l
@@ -138,7 +138,7 @@ func splitTwice(parted [2]VecVirtual) looked {
 
 // lookupTwice writes sixteen elements of one block and sixteen of another by
 // their codes and tables, which are halves of registers.
-func (k *kernel) lookupTwice(at, other int, codes VecVirtual, l looked) {
+func (k *kernel) lookupTwice(at, other int, codes VecVirtual, l tables16) {
 	low, high, a, b, w := YMM(), YMM(), YMM(), YMM(), YMM()
 	VPSHUFB(codes, l[0], low)
 	VPSHUFB(codes, l[1], high)
@@ -161,8 +161,8 @@ func (k *kernel) nibblesTwice(y VecVirtual) (low, high VecVirtual) {
 
 // writeTwo writes two blocks of 32, at whose ends the nibbles are: what is read with
 // those of the first is of the second.
-func writeTwo(size int) func(k *kernel, l looked) {
-	return func(k *kernel, l looked) {
+func writeTwo(size int) func(k *kernel, l tables16) {
+	return func(k *kernel, l tables16) {
 		y := YMM()
 		VBROADCASTI128(k.from(2*size-16), y)
 		VPBLENDD(Imm(0x0F), k.from(size-16), y, y)
@@ -177,30 +177,30 @@ func scaleTwo(_ *kernel, at Register) []VecVirtual {
 	return []VecVirtual{firsts(halfPairs(Mem{Base: at}, Mem{Base: at, Disp: 18}))}
 }
 
-// twoLooked is blocks of 32 nibbles under a float16.
-func twoLooked(v [16]float32) *two {
-	return &two{scaleTwo, ifHalfOdd, func(k *kernel, scale []VecVirtual) looked {
+// twoTables16 is blocks of 32 nibbles under a float16.
+func twoTables16(v [16]float32) *two {
+	return &two{scaleTwo, ifHalfOdd, func(k *kernel, scale []VecVirtual) tables16 {
 		return k.table16Twice(v, timesOf(scale[0], roundedProduct))
 	}, writeTwo(18)}
 }
 
 // twoQ40 is blocks of Q4_0: eight magnitudes stand for all but nothing, which is
 // given the sign of the scale.
-var twoQ40 = &two{scaleTwo, ifHalfOdd, func(k *kernel, scale []VecVirtual) looked {
+var twoQ40 = &two{scaleTwo, ifHalfOdd, func(k *kernel, scale []VecVirtual) tables16 {
 	number := timesOf(scale[0], roundedProduct)
 	w, low, high := pack(number(1, 3, 5, 7), number(2, 4, 6, 8)), YMM(), YMM()
 	VPSHUFB(bytes32(14, 12, 10, 8, 6, 4, 2, 0, 0x80, 0, 2, 4, 6, 8, 10, 12), w, low)
 	VPSHUFB(bytes32(15, 13, 11, 9, 7, 5, 3, 1, 1, 1, 3, 5, 7, 9, 11, 13), w, high)
 	VPAND(bytes32(0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x80, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF), high, high)
 	VPXOR(bytes32(0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0, 0, 0, 0, 0, 0, 0, 0), high, high)
-	return looked{low, high}
+	return tables16{low, high}
 }, writeTwo(18)}
 
 // twoQ41 is blocks of Q4_1.
 var twoQ41 = &two{func(k *kernel, at Register) []VecVirtual {
 	y := halfPairs(Mem{Base: at}, Mem{Base: at, Disp: 20})
 	return []VecVirtual{firsts(y), seconds(y)}
-}, ifHalvesOddAt, func(k *kernel, scale []VecVirtual) looked {
+}, ifHalvesOddAt, func(k *kernel, scale []VecVirtual) tables16 {
 	return k.table16Twice(counted, joinOf(pair{scale[0], scale[1]}, true))
 }, writeTwo(20)}
 
@@ -215,7 +215,7 @@ func (g *groups) pair(s scales, i int) VecVirtual {
 
 // pairs is the loop over eight groups by pairs, two in a round: the tables of one are built
 // before those of the other are looked up.
-func (k *kernel) pairs(table func(g *groups, i int) looked, write func(g *groups, i int, l looked)) {
+func (k *kernel) pairs(table func(g *groups, i int) tables16, write func(g *groups, i int, l tables16)) {
 	k.groupLoop(4, 2, 8, 64, func(g *groups) {
 		first := table(g, 0)
 		second := table(g, 1)

@@ -4,13 +4,13 @@ import "strings"
 
 // Constants of every kernel.
 const (
-	one     = 31 // 1 in dwords
-	half    = 30 // 7FFF in dwords
-	nan     = 29 // 7FC00000
-	low     = 28 // 0F in bytes
-	book    = 27 // sixteen signed bytes
-	three   = 26 // 03 in bytes
-	minus32 = 25 // 32 in bytes, to be taken off
+	one      = 31 // 1 in dwords
+	half     = 30 // 7FFF in dwords
+	nan      = 29 // 7FC00000
+	low      = 28 // 0F in bytes
+	codebook = 27 // sixteen signed bytes
+	three    = 26 // 03 in bytes
+	minus32  = 25 // 32 in bytes, to be taken off
 )
 
 func (g *gen) constants() {
@@ -33,8 +33,8 @@ type layout struct {
 func blockKernels(g *gen) {
 	for _, l := range []layout{
 		{"q8", "size int, ", "R8", nil, q8},
-		{"booked", "book *int8, ", "$18", takeBook, nibbleBlock(2, (*gen).halfScale)},
-		{"mxfp4", "", "$17", fp4Book, nibbleBlock(1, (*gen).listedScale)},
+		{"codebook", "codebook *int8, ", "$18", takeCodebook, nibbleBlock(2, (*gen).halfScale)},
+		{"mxfp4", "", "$17", fp4Codebook, nibbleBlock(1, (*gen).listedScale)},
 		{"q4_K", "", "$144", nil, q4K},
 		{"q6_K", "", "$210", func(g *gen) { g.set(three, "B16", 3); g.set(minus32, "B16", 32) }, q6K},
 	} {
@@ -144,13 +144,13 @@ func q8(g *gen) {
 	}
 }
 
-func takeBook(g *gen) { g.op("VLD1 (R8), [V%d.B16]", book) }
+func takeCodebook(g *gen) { g.op("VLD1 (R8), [V%d.B16]", codebook) }
 
-// fp4Book is twice the values of FP4: 0, 1, 2, 3, 4, 6, 8, 12, and these negative.
-func fp4Book(g *gen) {
+// fp4Codebook is twice the values of FP4: 0, 1, 2, 3, 4, 6, 8, 12, and these negative.
+func fp4Codebook(g *gen) {
 	for i, w := range []uint64{0x0C08060403020100, 0xF4F8FAFCFDFEFF00} {
 		g.op("MOVD $%#x, R3", w)
-		g.op("VMOV R3, V%d.D[%d]", book, i)
+		g.op("VMOV R3, V%d.D[%d]", codebook, i)
 	}
 }
 
@@ -164,7 +164,7 @@ func nibbleBlock(off int, scale func(*gen)) func(*gen) {
 			} else {
 				g.op("VUSHR $4, V3.B16, V0.B16")
 			}
-			g.op("VTBL V0.B16, [V%d.B16], V0.B16", book)
+			g.op("VTBL V0.B16, [V%d.B16], V0.B16", codebook)
 			g.scaled()
 		}
 	}

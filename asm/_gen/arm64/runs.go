@@ -1,7 +1,7 @@
 package main
 
 // runKernels is codes under scales, chunks of 32: bytes, small floats, and
-// nibbles that a book explains.
+// nibbles that a codebook explains.
 func runKernels(g *gen) {
 	run(g, "bytesScale", "a *float32, b *float32, flip *byte, last *float32", 32+16, func() {
 		g.op("MOVD flip+32(FP), R9")
@@ -57,9 +57,9 @@ func runKernels(g *gen) {
 		})
 	}
 	for _, high := range []bool{false, true} {
-		name := map[bool]string{false: "bookLowScale32", true: "bookHighScale32"}[high]
-		run(g, name, "a *float32, b *float32, book *float32", 40, func() {
-			g.op("MOVD book+32(FP), R9")
+		name := map[bool]string{false: "codebookLowScale32", true: "codebookHighScale32"}[high]
+		run(g, name, "a *float32, b *float32, codebook *float32", 40, func() {
+			g.op("MOVD codebook+32(FP), R9")
 		}, func() {
 			g.op("VLD1 (R9), [V4.S4, V5.S4, V6.S4, V7.S4]")
 			g.op("MOVWU (R5), R3")

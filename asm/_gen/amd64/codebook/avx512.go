@@ -22,25 +22,25 @@ import (
 // are made in double precision.
 type kernel struct {
 	*Kernel
-	join         Join
-	elems        int
-	unit         int // runs that are decoded together: two of sixteen numbers
-	each         int // codes in a byte: two, or one that an order of dwords rotates to its place
-	a, b         Register
-	book, order  VecVirtual
-	upper        OpmaskVirtual // qwords of the second eight bytes
-	some         OpmaskVirtual // where the codebook is not zero
-	code, parts  VecVirtual    // the bits of an index that are a code's, and what it has else
-	least, span  [2]VecVirtual // of ordinary magnitudes: scales, and zero points or minima
-	times, less  VecVirtual    // 65536 and 65535, that round
-	last, one    VecVirtual    // 10000 and 1 in each dword
-	uppers       VecVirtual    // in both halves of dwords the upper one,
-	lower        OpmaskVirtual // and the bytes of lower ones
-	twice        VecVirtual    // each byte of 32, two times
-	doubles      [2]VecVirtual // the codebook
-	exact        Register      // whether tables are made in double precision
-	runs, chunks Register
-	sums         Table // of the run that is decoded
+	join            Join
+	elems           int
+	unit            int // runs that are decoded together: two of sixteen numbers
+	each            int // codes in a byte: two, or one that an order of dwords rotates to its place
+	a, b            Register
+	codebook, order VecVirtual
+	upper           OpmaskVirtual // qwords of the second eight bytes
+	some            OpmaskVirtual // where the codebook is not zero
+	code, parts     VecVirtual    // the bits of an index that are a code's, and what it has else
+	least, span     [2]VecVirtual // of ordinary magnitudes: scales, and zero points or minima
+	times, less     VecVirtual    // 65536 and 65535, that round
+	last, one       VecVirtual    // 10000 and 1 in each dword
+	uppers          VecVirtual    // in both halves of dwords the upper one,
+	lower           OpmaskVirtual // and the bytes of lower ones
+	twice           VecVirtual    // each byte of 32, two times
+	doubles         [2]VecVirtual // the codebook
+	exact           Register      // whether tables are made in double precision
+	runs, chunks    Register
+	sums            Table // of the run that is decoded
 }
 
 // group is how many runs are looked at together.
@@ -67,7 +67,7 @@ func write(name string, j Join, t Target, elems int, bytes bool) {
 	if bytes {
 		k.each = 1
 	}
-	k.Kernel = Begin(name, t, ", a *float32, b *float32, book *float32, order *byte, chunks int, n int",
+	k.Kernel = Begin(name, t, ", a *float32, b *float32, codebook *float32, order *byte, chunks int, n int",
 		"decodes n runs of chunks of that many nibbles.")
 	Comment("For 16 runs at once: are the scales a, and zero points or minima b, ordinary?",
 		"For each run: table[q] = "+formula[j]+", rounded; if not ordinary in double precision.",
@@ -121,7 +121,7 @@ func write(name string, j Join, t Target, elems int, bytes bool) {
 
 // formula is what a table has for the code q.
 var formula = map[Join]string{
-	JoinScale: "book[q]*a", JoinShift: "(book[q]-b)*a", JoinAffine: "book[q]*a + b",
+	JoinScale: "codebook[q]*a", JoinShift: "(codebook[q]-b)*a", JoinAffine: "codebook[q]*a + b",
 }
 
 // ones is sixteen runs of a chunk each, some of them together; any other ones
@@ -158,7 +158,7 @@ func (k *kernel) pass(runs int) {
 
 func (k *kernel) before() {
 	k.a, k.b = Load(Param("a"), GP64()), Load(Param("b"), GP64())
-	k.book = Load64(Mem{Base: Load(Param("book"), GP64())})
+	k.codebook = Load64(Mem{Base: Load(Param("codebook"), GP64())})
 	k.order = Load64(Mem{Base: Load(Param("order"), GP64())})
 	k.upper = MaskOf(0xF0)
 	if k.each == 1 && k.Words() {
@@ -189,7 +189,7 @@ func (k *kernel) classes() {
 	bounds := Range{Least: -20, Most: 31}
 	x, odd := ZMM(), K()
 	k.some = K()
-	VPANDD_BCST(Dwords(0x7FFFFFFF), k.book, x)
+	VPANDD_BCST(Dwords(0x7FFFFFFF), k.codebook, x)
 	VPTESTMD(x, x, k.some)
 	VPSUBD_BCST(bounds.From(), x, x)
 	VPCMPUD_BCST(Imm(5), bounds.Width(), x, k.some, odd)
@@ -203,7 +203,7 @@ func (k *kernel) classes() {
 	if r, ok := OrdinaryOther[k.join]; ok {
 		k.least[1], k.span[1] = Single(r.From()), Single(r.Width())
 	}
-	k.doubles = InDoubles(k.book)
+	k.doubles = InDoubles(k.codebook)
 	k.exact = GP64()
 }
 
@@ -247,7 +247,7 @@ func (k *kernel) exactly(x VecVirtual, run int) {
 	VCVTPS2PD_BCST(a, s)
 	switch k.join {
 	case JoinShift:
-		VSUBPS_BCST(b, k.book, x)
+		VSUBPS_BCST(b, k.codebook, x)
 		p = InDoubles(x)
 		for _, p := range p {
 			VMULPD(s, p, p)

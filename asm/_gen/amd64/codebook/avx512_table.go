@@ -67,9 +67,9 @@ func (k *kernel) table(t Table, run int, product func(x VecVirtual, run int)) {
 // ordinary is what the codebook comes to in ordinary runs, as a table: to BF16
 // the upper halves of dwords.
 func (k *kernel) ordinary(x VecVirtual, run int) {
-	from := k.book
+	from := k.codebook
 	if k.join == JoinShift {
-		VSUBPS_BCST(Mem{Base: k.b, Disp: 4 * run}, k.book, x)
+		VSUBPS_BCST(Mem{Base: k.b, Disp: 4 * run}, k.codebook, x)
 		from = x
 	}
 	VMULPS_BCST(Mem{Base: k.a, Disp: 4 * run}, from, x)

@@ -24,7 +24,7 @@ var AVX512Layouts = []Layout{
 	{Name: "q6_K", Kinds: []string{"Q6_K"}, Elems: 256, Bytes: 210, To: Targets, BF16: true, Scales: Scaled{At: 208, Exponents: OneHalf}, Block: q6K,
 		Says: []string{"Q6_K: 256 nibbles, 256 times 2 bits above them, 16 scales, d float16", "number = (q-32)*(scale*d)"}},
 	{Name: "iq4_XS", Kinds: []string{"IQ4_XS"}, Elems: 256, Bytes: 136, To: Targets, Scales: Scaled{At: 0, Exponents: OneHalf}, Block: iq4XS,
-		Says: []string{"IQ4_XS: d float16, 8 scales of 6 bits, 256 nibbles q", "table[q] = book[q]*(scale-32)*d, for each scale", "number = table[q]"}},
+		Says: []string{"IQ4_XS: d float16, 8 scales of 6 bits, 256 nibbles q", "table[q] = codebook[q]*(scale-32)*d, for each scale", "number = table[q]"}},
 }
 
 // A minima is scales and what is subtracted, eight of each or sixteen.
@@ -149,7 +149,7 @@ var iq4Values = [16]float32{-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25,
 
 func iq4XS(z *Kernel) func() {
 	z.SetIndex()
-	book := Values(iq4Values)
+	codebook := Values(iq4Values)
 	return func() {
 		Comment("Scales.")
 		head := ZMM()
@@ -164,7 +164,7 @@ func iq4XS(z *Kernel) func() {
 		Times(top, Half(z.From(0)))
 		kept := Keep(z, top)
 		for i := 0; i < 8; i += 2 {
-			z.Couple(32*i, 32*i+32, z.NibblesOf(8+16*i), z.NibblesOf(24+16*i), kept.By(book, i), kept.By(book, i+1))
+			z.Couple(32*i, 32*i+32, z.NibblesOf(8+16*i), z.NibblesOf(24+16*i), kept.By(codebook, i), kept.By(codebook, i+1))
 		}
 	}
 }

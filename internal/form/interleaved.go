@@ -5,53 +5,53 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// Braid is the columns of several plain tensors that take turns.
-type Braid struct {
+// Interleaved is the columns of several plain tensors that take turns.
+type Interleaved struct {
 	own
-	Cols    int64 // of each
-	Strands []Strand
+	Cols  int64 // of each
+	Lanes []Lane
 }
 
-type Strand struct {
+type Lane struct {
 	read Number
 	as   asm.Type
 	size int64
 }
 
-// StrandOf is a tensor of a type that kernels read as.
-func StrandOf(d tensor.DType, as asm.Type) Strand { return Strand{Numbers[d], as, int64(as.Size())} }
+// LaneOf is a tensor of a type that kernels read as.
+func LaneOf(d tensor.DType, as asm.Type) Lane { return Lane{Numbers[d], as, int64(as.Size())} }
 
-func (f *Braid) Need(p int, lo, hi int64) tensor.Span {
-	row := f.Cols * f.Strands[p].size
+func (f *Interleaved) Need(p int, lo, hi int64) tensor.Span {
+	row := f.Cols * f.Lanes[p].size
 	return tensor.Span{Off: lo * row, Len: (hi - lo) * row}
 }
 
-func (f *Braid) decode(dst []float32, parts [][]byte, lo, hi int64) {
-	n := len(f.Strands)
-	for k, s := range f.Strands {
+func (f *Interleaved) decode(dst []float32, parts [][]byte, lo, hi int64) {
+	n := len(f.Lanes)
+	for k, s := range f.Lanes {
 		for i := range (hi - lo) * f.Cols {
 			dst[int(i)*n+k] = s.read(parts[k], i)
 		}
 	}
 }
 
-// direct casts the strands, one behind the other, and lets them take turns by two
-// transposes: number 8i+j of strand k goes to row j, and from there to row i.
-func (f *Braid) direct(q request) bool {
+// direct casts the lanes, one behind the other, and lets them take turns by two
+// transposes: number 8i+j of lane k goes to row j, and from there to row i.
+func (f *Interleaved) direct(q request) bool {
 	if q.o.Level() == asm.Generic {
 		return false
 	}
 	const side = 8
-	size, count, n := q.to.Size(), len(f.Strands), int((q.hi-q.lo)*f.Cols)
+	size, count, n := q.to.Size(), len(f.Lanes), int((q.hi-q.lo)*f.Cols)
 	rows, whole := n/side, n/side*side
 	turned := asm.Raw(q.scratch)[:whole*count*size]
-	for k, s := range f.Strands {
+	for k, s := range f.Lanes {
 		q.o.Cast(s.as, q.to, q.dst[k*whole*size:][:whole*size], q.parts[k][:whole*int(s.size)])
 	}
 	q.o.Transpose(size, turned, q.dst[:len(turned)], count*rows, side, count*rows*size, side*size)
 	q.o.Transpose(size, q.dst, turned, side*count, rows, side*count*size, rows*size)
 	for i := whole; i < n; i++ {
-		for k, s := range f.Strands {
+		for k, s := range f.Lanes {
 			q.o.Cast(s.as, q.to, q.dst[(i*count+k)*size:][:size], q.parts[k][i*int(s.size):][:s.size])
 		}
 	}
