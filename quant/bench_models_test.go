@@ -294,11 +294,11 @@ func benchModels() map[string]func() tensor.Model {
 	return all
 }
 
-// turnedModels are those of which a folder has the transpose.
-func turnedModels(all map[string]func() tensor.Model) map[string]func() tensor.Model {
-	turned := map[string]func() tensor.Model{"gpt-oss": all["gpt-oss"]}
+// transposedModels are those of which a folder has the transpose.
+func transposedModels(all map[string]func() tensor.Model) map[string]func() tensor.Model {
+	transposed := map[string]func() tensor.Model{"gpt-oss": all["gpt-oss"]}
 	for _, name := range []string{"GPTQ 3", "GPTQ 4", "GPTQ 8", "GPTQ 4 act", "AWQ 3", "AWQ 4", "AWQ 8", "bnb NF4", "bnb NF4, blocks of 100", "bnb nested", "bnb INT8"} {
-		turned[name] = func() tensor.Model {
+		transposed[name] = func() tensor.Model {
 			m, config := all[name]().(*tensor.File), `{"quantization_config":{}}`
 			if m.Folder != nil {
 				text, _ := fs.ReadFile(m.Folder, "config.json")
@@ -308,5 +308,5 @@ func turnedModels(all map[string]func() tensor.Model) map[string]func() tensor.M
 			return m
 		}
 	}
-	return turned
+	return transposed
 }

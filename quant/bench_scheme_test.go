@@ -15,15 +15,15 @@ import (
 
 // BenchmarkScheme decodes one weight of each layout by ranges of rows, and says
 // elements per second of the fastest time, and the share of a plain copy of what
-// is written, in the same run. Turned ones are as a folder has them.
+// is written, in the same run. Transposed ones are as a folder has them.
 func BenchmarkScheme(b *testing.B) {
 	all := benchModels()
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		b.Run(name, func(b *testing.B) { benchWeight(b, all[name](), quant.Options{FoldPreQuant: true}) })
 	}
-	turned := turnedModels(all)
-	for _, name := range slices.Sorted(maps.Keys(turned)) {
-		b.Run("turned "+name, func(b *testing.B) { benchWeight(b, turned[name](), quant.Options{Folder: true}) })
+	transposed := transposedModels(all)
+	for _, name := range slices.Sorted(maps.Keys(transposed)) {
+		b.Run("transposed "+name, func(b *testing.B) { benchWeight(b, transposed[name](), quant.Options{Folder: true}) })
 	}
 }
 

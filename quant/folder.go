@@ -75,7 +75,7 @@ func (w *Weight) turn(b *limits.Budget) error {
 	}
 	w.Shape = slices.Clone(w.Shape)
 	w.Shape[last-1], w.Shape[last] = in, out
-	w.form = &form.Turned{In: in, Out: out, Side: 1, Pieces: pieces}
+	w.form = &form.Transposed{In: in, Out: out, Side: 1, Pieces: pieces}
 	w.Layout += ", transposed"
 	return nil
 }

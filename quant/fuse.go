@@ -98,7 +98,7 @@ func (s *set) stack(name string, experts []*expert, layers []string) (*Weight, e
 	if err != nil {
 		return nil, err
 	}
-	f := &form.Turned{Side: int64(len(layers)), Pieces: pieces[:0]}
+	f := &form.Transposed{Side: int64(len(layers)), Pieces: pieces[:0]}
 	w := &Weight{Name: name, form: f}
 	for i, e := range experts {
 		if e.number != int64(i) {

@@ -120,7 +120,7 @@ func (s *set) fuseStacks(out *Bound, stem string, l *layersOf, interleaved bool)
 
 // fuseStack is one parameter of all experts, of one stack or of two.
 func (s *set) fuseStack(name string, l *layersOf, layers []string, interleaved bool) (*Weight, error) {
-	f := &form.Turned{Side: int64(len(layers)), Interleaved: interleaved && len(layers) > 1}
+	f := &form.Transposed{Side: int64(len(layers)), Interleaved: interleaved && len(layers) > 1}
 	w := &Weight{Name: name, form: f}
 	for _, layer := range layers {
 		part := l.weights[layer]

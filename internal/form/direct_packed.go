@@ -5,7 +5,7 @@ import "github.com/anamnesis-go/anamnesis/asm"
 // The numbers that codes of four bits count.
 var counted = [16]float32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
 
-// outputsAtOnce is how many columns of packed words are turned into rows at a
+// outputsAtOnce is how many columns of packed words are transposed into rows at a
 // time: the words of some cache lines.
 const outputsAtOnce = 64
 
@@ -147,7 +147,7 @@ func (f *AWQ) direct(q request) bool {
 	const atOnce = 8 // columns of words
 	first, end, size := q.lo/8, CeilDiv(q.hi, 8), int64(q.to.Size())
 	n, stride := min(atOnce, end-first), f.In+16
-	// Of few columns those beside them are turned too: less is no square of the kernel.
+	// Of few columns those beside them are transposed too: less is no square of the kernel.
 	wide, need := min(atOnce, f.Out/8-first), f.In+(8+16*n)*f.Groups
 	if wide*stride+need > int64(len(q.scratch)) {
 		wide = n
@@ -204,21 +204,21 @@ func (f *AWQ) byBytes(q request) bool {
 	}
 	z, s, room := q.scratch[:f.Groups], q.scratch[f.Groups:][:n*f.Groups], q.scratch[(1+n)*f.Groups:][:n*f.Groups]
 	rest := asm.Raw(q.scratch[(1+2*n)*f.Groups:])
-	turned, rest := rest[:n*stride], rest[n*stride:]
+	transposed, rest := rest[:n*stride], rest[n*stride:]
 	for at := first; at < end; at += n {
 		n := min(n, end-at)
 		codes, apart := q.parts[0][at*f.Bits/8:], f.Out
 		if f.Bits < 8 {
 			codes, apart = f.unpack(q.o, rest, codes, n), n
 		}
-		q.o.Transpose(1, turned, codes, int(f.In), int(n), int(stride), int(apart))
+		q.o.Transpose(1, transposed, codes, int(f.In), int(n), int(stride), int(apart))
 		f.matrix().columns(q.o, s[:n*f.Groups], room[:n*f.Groups], q.parts[1], at, n)
 		for out := max(q.lo, at); out < min(q.hi, at+n); out++ {
 			for g := range z {
 				z[g] = float32(f.field(q.parts[2], int64(g), out))
 			}
 			i := out - at
-			q.o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, q.to, q.dst[(out-q.lo)*size:][:size], turned[i*stride:][:f.In], s[i*f.Groups:][:f.Groups], z, int(f.GroupSize))
+			q.o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, q.to, q.dst[(out-q.lo)*size:][:size], transposed[i*stride:][:f.In], s[i*f.Groups:][:f.Groups], z, int(f.GroupSize))
 		}
 	}
 	return true

@@ -7,7 +7,7 @@
 // codes in rows under a [Grid] of scales: most schemes are nothing else, and say
 // which [Codes] they have. What is packed across rows has a form of its own
 // (GPTQ, AWQ, HQQ, bitsandbytes, bit masks), and some forms are made of others
-// (turned, folded, shifted).
+// (transposed, folded, shifted).
 //
 // A form's decode is the specification: float32 arithmetic of the library that
 // owns the scheme, each product rounded by itself. Its direct does the same by

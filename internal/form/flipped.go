@@ -34,8 +34,8 @@ func (f *Flipped) direct(q request) bool {
 	if !f.Plain || n == 0 {
 		return false
 	}
-	turned := asm.Raw(q.scratch)[:n]
-	q.o.Transpose(int(f.Size), turned, q.parts[0][q.lo*f.Size:], int(f.Cols), int(q.hi-q.lo), int(f.Cols*f.Size), int(f.Rows*f.Size))
-	q.o.Cast(f.As, q.to, q.dst, turned)
+	transposed := asm.Raw(q.scratch)[:n]
+	q.o.Transpose(int(f.Size), transposed, q.parts[0][q.lo*f.Size:], int(f.Cols), int(q.hi-q.lo), int(f.Cols*f.Size), int(f.Rows*f.Size))
+	q.o.Cast(f.As, q.to, q.dst, transposed)
 	return true
 }

@@ -44,12 +44,12 @@ func (f *Interleaved) direct(q request) bool {
 	const side = 8
 	size, count, n := q.to.Size(), len(f.Lanes), int((q.hi-q.lo)*f.Cols)
 	rows, whole := n/side, n/side*side
-	turned := asm.Raw(q.scratch)[:whole*count*size]
+	transposed := asm.Raw(q.scratch)[:whole*count*size]
 	for k, s := range f.Lanes {
 		q.o.Cast(s.as, q.to, q.dst[k*whole*size:][:whole*size], q.parts[k][:whole*int(s.size)])
 	}
-	q.o.Transpose(size, turned, q.dst[:len(turned)], count*rows, side, count*rows*size, side*size)
-	q.o.Transpose(size, q.dst, turned, side*count, rows, side*count*size, rows*size)
+	q.o.Transpose(size, transposed, q.dst[:len(transposed)], count*rows, side, count*rows*size, side*size)
+	q.o.Transpose(size, q.dst, transposed, side*count, rows, side*count*size, rows*size)
 	for i := whole; i < n; i++ {
 		for k, s := range f.Lanes {
 			q.o.Cast(s.as, q.to, q.dst[(i*count+k)*size:][:size], q.parts[k][i*int(s.size):][:s.size])

@@ -31,8 +31,8 @@ func (m Matrix) Shared() bool { return m.Form.Geometry().Shared }
 // Even is how many rows a range of about so many should have: ranges of rows that
 // are columns should begin with whole groups of codes.
 func (m Matrix) Even(rows int64) int64 {
-	if rows > turnUnit && m.Transposed() {
-		rows -= rows % turnUnit
+	if rows > transposeUnit && m.Transposed() {
+		rows -= rows % transposeUnit
 	}
 	return rows
 }
@@ -41,7 +41,7 @@ func (m Matrix) Even(rows int64) int64 {
 func (m Matrix) Step(numbers int64) int64 {
 	rows := numbers / max(1, m.Cols)
 	if m.Transposed() {
-		rows = max(rows, numbers/turnStep)
+		rows = max(rows, numbers/transposeStep)
 	}
 	return max(1, m.Even(rows))
 }
@@ -50,7 +50,7 @@ func (m Matrix) Step(numbers int64) int64 {
 func (m Matrix) Scratch(rows int64) int64 {
 	n := rows * m.Cols
 	if m.Transposed() {
-		n = min(n, turnRoom+turnPerRow*rows)
+		n = min(n, transposeRoom+transposePerRow*rows)
 	}
 	return n
 }

@@ -54,7 +54,7 @@ func pairKernel(t int) {
 func (p *pairLoop) negatedPair() [2]VecVirtual {
 	both := YMM()
 	VPBROADCASTQ(Mem{Base: p.a}, both)
-	turned(both)
+	flipSign(both)
 	return [2]VecVirtual{firsts(both), seconds(both)}
 }
 

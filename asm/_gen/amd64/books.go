@@ -149,7 +149,7 @@ func (c *codebook) twoRuns(high bool) {
 	VBROADCASTSS(Mem{Base: k.a}, d)
 	VBROADCASTSS(Mem{Base: k.a, Disp: 4}, second)
 	VPBLENDD(Imm(0xF0), second, d, d)
-	turned(d)
+	flipSign(d)
 	var parted [2]VecVirtual
 	for i := range parted {
 		even, odd := YMM(), YMM()

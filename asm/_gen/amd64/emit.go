@@ -145,8 +145,8 @@ func (k *kernel) negated(s VecVirtual) {
 	canonical(s)
 }
 
-// turned turns the sign of scales and makes every NaN FFC00000.
-func turned(s VecVirtual) {
+// flipSign turns the sign of scales and makes every NaN FFC00000.
+func flipSign(s VecVirtual) {
 	VXORPS(dwords(0x80000000), s, s)
 	canonical(s)
 }

@@ -94,7 +94,7 @@ func (k *runs) numbersOf(o op) pair {
 func (k *runs) numbersInto(o op, p pair) {
 	VBROADCASTSS(Mem{Base: k.a}, p.d)
 	if o.turned {
-		turned(p.d)
+		flipSign(p.d)
 	} else {
 		quieted(p.d)
 	}

@@ -19,7 +19,7 @@ func (k *kernel) half(off int) VecVirtual {
 // q8 is a float16 at the front of a block and 32 signed bytes at its end.
 func q8(k *kernel) {
 	d := k.half(0)
-	turned(d)
+	flipSign(d)
 	k.signedBytes(0, Mem{Base: k.src, Index: k.size, Scale: 1, Disp: -32}, d)
 }
 
@@ -98,7 +98,7 @@ func codebookBlock(k *kernel) {
 		k.lookup(0, k.nibbles(2), k.by(k.codebook, d))
 		return
 	}
-	turned(d)
+	flipSign(d)
 	codes := k.nibbles(2)
 	VPSHUFB(codes, k.shared["codebook"], codes)
 	k.scaled(0, codes, d, d)

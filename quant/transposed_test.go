@@ -42,7 +42,7 @@ func goldens(t *testing.T, o Options, test func(*testing.T, *limits.Budget, tens
 }
 
 func TestTransposedWeightsAreTheTransposeOfTheOthers(t *testing.T) {
-	turned := 0
+	transposed := 0
 	goldens(t, Options{Target: F32}, func(t *testing.T, b *limits.Budget, m tensor.Model, w *Weight) {
 		for _, to := range []Target{F32, BF16, F16} {
 			plain := make([]byte, w.Size(to))
@@ -53,7 +53,7 @@ func TestTransposedWeightsAreTheTransposeOfTheOthers(t *testing.T) {
 			if err := other.turn(b); err != nil {
 				return // of a form that cannot be cut by columns
 			}
-			turned++
+			transposed++
 			other.cols, other.rows = other.Shape[len(other.Shape)-1], w.rows/w.Shape[len(w.Shape)-2]*w.cols
 			want := transposeAll(plain, w.Shape, to.Size())
 			got := make([]byte, w.Size(to))
@@ -66,8 +66,8 @@ func TestTransposedWeightsAreTheTransposeOfTheOthers(t *testing.T) {
 			inRanges(t, m, &other, to, want)
 		}
 	})
-	if turned < 3*60 {
-		t.Errorf("only %d were turned", turned)
+	if transposed < 3*60 {
+		t.Errorf("only %d were transposed", transposed)
 	}
 }
 
@@ -113,11 +113,11 @@ func transposeAll(p []byte, shape []int64, size int) []byte {
 
 func TestFoldersOfGptOssAreWrittenAsTransformersHasThem(t *testing.T) {
 	goldens(t, Options{Target: F32, Folder: true}, func(t *testing.T, _ *limits.Budget, _ tensor.Model, w *Weight) {
-		wantTurned := w.Parts[0].Name == "e.gate_up_proj_blocks"
-		if w.Matrix().Transposed() != wantTurned {
+		wantTransposed := w.Parts[0].Name == "e.gate_up_proj_blocks"
+		if w.Matrix().Transposed() != wantTransposed {
 			t.Errorf("transposed: %v", w.Matrix().Transposed())
 		}
-		if wantTurned {
+		if wantTransposed {
 			shape := w.Parts[0].Shape
 			if diff := cmp.Diff([]int64{shape[0], shape[2] * 32, shape[1]}, w.Shape); diff != "" {
 				t.Error(diff)

@@ -2,29 +2,29 @@ package form
 
 import "github.com/anamnesis-go/anamnesis/asm"
 
-// Rows of a turned matrix are written from tiles: some rows of its pieces, those
+// Rows of a transposed matrix are written from tiles: some rows of its pieces, those
 // of their columns that are asked for, decoded to the target's type and then
-// turned by a kernel.
+// transposed by a kernel.
 
 // tileRows is how many rows of the pieces a tile has: so many numbers of each
 // row are written at once, whole lines of the cache.
 const tileRows = 256
 
-// turnUnit is what ranges of a turned matrix should begin with: groups of codes
+// transposeUnit is what ranges of a transposed matrix should begin with: groups of codes
 // are seldom longer.
-const turnUnit = 32
+const transposeUnit = 32
 
-// turnFloats is the scratch that a number of a tile takes, as float32: itself
+// transposeFloats is the scratch that a number of a tile takes, as float32: itself
 // and what it is made of; pieces that take turns have one more for their place.
-const turnFloats = 2
+const transposeFloats = 2
 
-// What rows of a turned matrix need: a tile of several rows of the pieces, of
+// What rows of a transposed matrix need: a tile of several rows of the pieces, of
 // twice as many columns as are asked for. More rows of the matrix at a time are
 // longer pieces of what is stored.
 const (
-	turnRoom   = 56 << 10
-	turnPerRow = 16 // twice what a number of each of two pieces takes, and more
-	turnStep   = 256
+	transposeRoom   = 56 << 10
+	transposePerRow = 16 // twice what a number of each of two pieces takes, and more
+	transposeStep   = 256
 )
 
 // A cutter is a slicer that can also decode columns of several rows at once. It
@@ -37,11 +37,11 @@ type cutter interface {
 
 // direct writes the rows matrix by matrix. The scratch may be smaller than the
 // range.
-func (f *Turned) direct(q request) bool {
+func (f *Transposed) direct(q request) bool {
 	from, size := q.lo/f.In*f.Side, int64(q.to.Size())
 	for q.lo < q.hi {
 		end := min((q.lo/f.In+1)*f.In, q.hi)
-		t := turning{Turned: f, request: q, from: from, n: end - q.lo}
+		t := transposing{Transposed: f, request: q, from: from, n: end - q.lo}
 		t.dst = q.dst[:t.n*f.Out*size]
 		if !t.put() { // hardly a number
 			f.numbers(q.scratch, q.parts, from, q.lo, end)
@@ -52,15 +52,15 @@ func (f *Turned) direct(q request) bool {
 	return true
 }
 
-// A turning is n rows of one matrix from row lo on, and what they are made of.
-type turning struct {
-	*Turned
+// A transposing is n rows of one matrix from row lo on, and what they are made of.
+type transposing struct {
+	*Transposed
 	request
 	from int64 // the piece that the parts begin with
 	n    int64
 }
 
-func (t *turning) put() bool {
+func (t *transposing) put() bool {
 	m := t.lo / t.In
 	if t.Interleaved {
 		return t.lane(m*t.Side, t.Side, 0)
@@ -76,20 +76,20 @@ func (t *turning) put() bool {
 }
 
 // Lane writes pieces that take turns, or one, from column at of the rows on.
-func (t *turning) lane(first, count, at int64) bool {
+func (t *transposing) lane(first, count, at int64) bool {
 	size := int64(t.to.Size())
 	col := t.lo % t.In
 	from, end := t.span(first, count, col)
 	w := end - from
-	rows := min(int64(len(t.scratch))/(turnFloats*w), tileRows)
+	rows := min(int64(len(t.scratch))/(transposeFloats*w), tileRows)
 	if count > 1 {
-		rows = min(int64(len(t.scratch))/((turnFloats+1)*w), tileRows) / count
+		rows = min(int64(len(t.scratch))/((transposeFloats+1)*w), tileRows) / count
 	}
 	if rows == 0 {
 		return false
 	}
-	if rows > turnUnit { // whole lines of the caches, and squares of the kernels
-		rows -= rows % turnUnit
+	if rows > transposeUnit { // whole lines of the caches, and squares of the kernels
+		rows -= rows % transposeUnit
 	}
 	words := CeilDiv(rows*count*w*size, 4)
 	tile, rest := asm.Raw(t.scratch[:words]), t.scratch[words:]
@@ -111,7 +111,7 @@ func (t *turning) lane(first, count, at int64) bool {
 }
 
 // span is the columns that tiles of the pieces have.
-func (t *turning) span(first, count, col int64) (from, end int64) {
+func (t *transposing) span(first, count, col int64) (from, end int64) {
 	from, end = col, col+t.n
 	for k := first; k < first+count; k++ {
 		if c, ok := t.Pieces[k].Form.(cutter); ok {
@@ -123,7 +123,7 @@ func (t *turning) span(first, count, col int64) (from, end int64) {
 }
 
 // Decode writes n columns of some rows of piece k, from row r on.
-func (t *turning) decode(dst []byte, k, r, rows, col, n int64, scratch []float32) {
+func (t *transposing) decode(dst []byte, k, r, rows, col, n int64, scratch []float32) {
 	p := &t.Pieces[k]
 	base, own := p.base(&t.Pieces[t.from+k%t.Side]), t.parts[p.Part:p.Part+p.Parts]
 	if c, ok := p.Form.(cutter); ok && c.cut(request{o: t.o, dst: dst, to: t.to, parts: own, lo: base, scratch: scratch}, p.First+r, rows, col, n) {

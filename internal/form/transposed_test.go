@@ -63,7 +63,7 @@ func TestTurnedMatricesAreTheNumbersOfTheirPieces(t *testing.T) {
 		count := partsOf(f, name)
 		parts := RandomParts(f, name, 4*rows)
 		one := func(i, n int64) Piece { return Piece{Form: f, First: i * rows, Rows: n, Parts: count} }
-		for what, w := range map[string]*Turned{
+		for what, w := range map[string]*Transposed{
 			"alone":       {In: in, Out: rows, Side: 1, Pieces: []Piece{one(0, rows), one(1, rows), one(2, rows), one(3, rows)}},
 			"few":         {In: in, Out: 2, Side: 1, Pieces: []Piece{one(0, 2), one(1, 2)}},
 			"two":         {In: in, Out: rows + 7, Side: 2, Pieces: []Piece{one(0, rows), one(1, 7), one(2, rows), one(3, 7)}},
@@ -97,7 +97,7 @@ func takesColumns(t *testing.T, f Slicer, cols int64, name string) bool {
 	return c.cut(request{o: asm.Best(), dst: make([]byte, 4*rows*end), to: asm.F32, parts: need, lo: 0, scratch: make([]float32, 2*rows*end)}, 0, rows, 0, end)
 }
 
-func turnsRight(t *testing.T, f *Turned, parts [][]byte) {
+func turnsRight(t *testing.T, f *Transposed, parts [][]byte) {
 	total := f.In * int64(len(f.Pieces)) / f.Side
 	w := Matrix{Form: f, Rows: total, Cols: f.Out}
 	for _, r := range [][2]int64{{0, total}, {0, 64}, {32, 96}, {13, 90}, {f.In - 20, f.In + 50}, {total - 1, total}, {5, 6}} {

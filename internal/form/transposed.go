@@ -10,13 +10,13 @@ type Slicer interface {
 	slice(dst []float32, parts [][]byte, lo, r, col int64)
 }
 
-// Turned is matrices that are written transposed, and some of them side by
+// Transposed is matrices that are written transposed, and some of them side by
 // side: row i of a written matrix is column i of each of its pieces, one after
 // the other. Matrix m has the pieces [m*side, (m+1)*side).
 //
 // Bytes of a piece lie in rows, so that every range of a matrix takes all bytes
 // of its pieces: they are a group, see [Matrix.Group].
-type Turned struct {
+type Transposed struct {
 	In, Out     int64 // rows and columns of a written matrix
 	Side        int64
 	Pieces      []Piece
@@ -32,15 +32,15 @@ type Piece struct {
 }
 
 // touched is the matrices that the written rows [lo, hi) belong to.
-func (f *Turned) touched(lo, hi int64) []Piece {
+func (f *Transposed) touched(lo, hi int64) []Piece {
 	return f.Pieces[lo/f.In*f.Side : CeilDiv(hi, f.In)*f.Side]
 }
 
-func (f *Turned) Geometry() Geometry { return Geometry{Group: f.In, Transposed: true} }
+func (f *Transposed) Geometry() Geometry { return Geometry{Group: f.In, Transposed: true} }
 
 // Need is the rows of one form from the first piece that has the part to the
 // last: pieces of several matrices may be rows of the same stack.
-func (f *Turned) Need(p int, lo, hi int64) tensor.Span {
+func (f *Transposed) Need(p int, lo, hi int64) tensor.Span {
 	var first, last *Piece
 	touched := f.touched(lo, hi)
 	for i := range touched {
@@ -58,12 +58,12 @@ func (f *Turned) Need(p int, lo, hi int64) tensor.Span {
 
 // Decode is what the interface asks for, number by number: put is how weights
 // are written.
-func (f *Turned) decode(dst []float32, parts [][]byte, lo, hi int64) {
+func (f *Transposed) decode(dst []float32, parts [][]byte, lo, hi int64) {
 	f.numbers(dst, parts, lo/f.In*f.Side, lo, hi)
 }
 
 // Numbers is decode where parts begin with what the piece from needs.
-func (f *Turned) numbers(dst []float32, parts [][]byte, from, lo, hi int64) {
+func (f *Transposed) numbers(dst []float32, parts [][]byte, from, lo, hi int64) {
 	for ; lo < hi; lo++ {
 		f.columns(dst[:f.Out], parts, from, lo, lo+1)
 		dst = dst[f.Out:]
@@ -72,7 +72,7 @@ func (f *Turned) numbers(dst []float32, parts [][]byte, from, lo, hi int64) {
 
 // Columns fills dst with what belongs to the rows [lo, hi) of one matrix, but
 // column after column. parts begin with what the piece from needs.
-func (f *Turned) columns(dst []float32, parts [][]byte, from, lo, hi int64) {
+func (f *Transposed) columns(dst []float32, parts [][]byte, from, lo, hi int64) {
 	n, m := hi-lo, lo/f.In
 	step, between := n, int64(0)
 	if f.Interleaved {
