@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/pth"
 )
 
@@ -153,7 +154,7 @@ func (o *jsonObject) value(name string, v any) {
 	case interface{ Len() int64 }:
 		o.number("length", v.Len())
 	default:
-		if n, ok := integer(v); ok {
+		if n, ok := wire.Integer(v); ok {
 			o.number(name, n)
 		}
 	}
@@ -165,26 +166,4 @@ func (o *jsonObject) float(name string, v float64, bits int) {
 		return
 	}
 	o.field(name, json.Number(strconv.FormatFloat(v, 'g', -1, bits)))
-}
-
-func integer(v any) (int64, bool) {
-	switch v := v.(type) {
-	case int:
-		return int64(v), true
-	case int8:
-		return int64(v), true
-	case int16:
-		return int64(v), true
-	case int32:
-		return int64(v), true
-	case int64:
-		return v, true
-	case uint8:
-		return int64(v), true
-	case uint16:
-		return int64(v), true
-	case uint32:
-		return int64(v), true
-	}
-	return 0, false
 }

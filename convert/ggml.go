@@ -2,7 +2,6 @@ package convert
 
 import (
 	"math"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -129,22 +128,16 @@ func firstNumber(b *limits.Budget, v any) int {
 			break
 		}
 	}
-	n, _ := wholeNumber(v)
-	return n
+	return wholeNumber(v)
 }
 
-// wholeNumber is an integer of any kind that a model may sensibly state.
-func wholeNumber(v any) (n int, ok bool) {
-	var u uint64
-	switch r := reflect.ValueOf(v); {
-	case r.CanUint():
-		u = r.Uint()
-	case r.CanInt() && r.Int() >= 0:
-		u = uint64(r.Int())
-	default:
-		return 0, false
+// wholeNumber is an integer of any kind that a model may sensibly state, else 0.
+func wholeNumber(v any) int {
+	n, ok := wire.Integer(v)
+	if !ok || n < 0 || n > math.MaxInt32 {
+		return 0
 	}
-	return wire.Int(u, math.MaxInt32)
+	return int(n)
 }
 
 // choose asks the mix for the type of each tensor.

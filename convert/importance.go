@@ -76,8 +76,7 @@ func (m *Importance) readGGUF(b *limits.Budget, r io.ReaderAt, size int64) error
 		return wire.ErrMismatch.With("general.type is %v, not imatrix", wire.Quote(textOf(kind)))
 	}
 	if v, ok := f.Get("imatrix.chunk_count"); ok {
-		n, _ := wholeNumber(v)
-		m.Chunks = int64(n)
+		m.Chunks = int64(wholeNumber(v))
 	}
 	if v, ok := f.Get("imatrix.datasets"); ok {
 		if a, ok := v.(gguf.Array); ok {

@@ -44,3 +44,29 @@ func Product(dims []int64) (uint64, bool) {
 	}
 	return n, fits
 }
+
+// Integer is a value of metadata as an integer, whatever its size; false for what
+// is none, and for one past 2^63.
+func Integer(v any) (int64, bool) {
+	switch v := v.(type) {
+	case int:
+		return int64(v), true
+	case int8:
+		return int64(v), true
+	case int16:
+		return int64(v), true
+	case int32:
+		return int64(v), true
+	case int64:
+		return v, true
+	case uint8:
+		return int64(v), true
+	case uint16:
+		return int64(v), true
+	case uint32:
+		return int64(v), true
+	case uint64:
+		return int64(v), v <= MaxSize
+	}
+	return 0, false
+}
