@@ -69,7 +69,7 @@ func benches(scales []float32) (out []bench) {
 	})
 	zeros := make([]float32, 1024)
 	for _, to := range []Type{BF16, F32, F16} {
-		out = append(out, bench{"8-bit", fmt.Sprintf("a scale each to %v", to), 1024, 4 * 1024, to.Size(), counted, func(o *Ops, dst, src []byte) {
+		out = append(out, bench{"8-bit", fmt.Sprintf("per-element scale to %v", to), 1024, 4 * 1024, to.Size(), counted, func(o *Ops, dst, src []byte) {
 			for n := 1024; len(src) > 0; dst, src = dst[n*to.Size():], src[4*n:] {
 				o.Each(to, dst[:n*to.Size()], floatsOf(src[:4*n]), scales[:n], zeros)
 			}

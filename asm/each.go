@@ -3,7 +3,7 @@ package asm
 // eachChunk is how many numbers the kernels take at once.
 const eachChunk = 16
 
-// Each joins numbers with a scale and a second number each: (q-z)*s.
+// Each joins numbers with a scale and a zero point or minimum each: (q-z)*s.
 func (o *Ops) Each(to Type, dst []byte, q, s, z []float32) {
 	n := len(q)
 	want(len(dst) == n*to.Size() && len(s) == n && len(z) == n, "numbers differ in count")

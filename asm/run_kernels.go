@@ -118,7 +118,7 @@ var (
 	biases = [2]float32{0, 128}
 )
 
-// pointer is the second number of run r; kernels that have none still advance.
+// pointer is the zero point or minimum of run r; kernels that have none still advance.
 func pointer(b []float32, r int, a []float32) *float32 {
 	if b == nil {
 		return &a[r]

@@ -1,9 +1,9 @@
 package asm
 
-// A run is consecutive codes under one scale, and perhaps a second number. The
+// A run is consecutive codes under one scale, and perhaps a zero point or minimum. The
 // last run of a call may be shorter than the others.
 
-// An Op is what joins a code q with its scale s and its second number z.
+// An Op is what joins a code q with its scale s and its zero point or minimum z.
 type Op uint8
 
 // The ways to join. Each operation rounds by itself.
@@ -32,7 +32,7 @@ func (o Op) join(q, s, z float32) float32 {
 const kernelChunk = 32
 
 // split says how many runs, which have elems codes in all, and panics unless
-// each run has its numbers. What has no second number may have none.
+// each run has its numbers. What has no zero point or minimum may have none.
 func split(elems, run int, op Op, a, b []float32) int {
 	want(run > 0, "runs of nothing")
 	n := (elems + run - 1) / run

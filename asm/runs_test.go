@@ -276,7 +276,7 @@ func TestCastsAgreeWithTheScalarFunctions(t *testing.T) {
 
 // Scales of every exponent up to 2^0, half of them so small that products are
 // subnormal, over numbers of models: bytes, and nibbles of codebooks within bounds and
-// not, and second numbers that leave sums and differences next to zero.
+// not, and zero points or minima that leave sums and differences next to zero.
 func TestSmallScalesAgreeWithTheScalarFunctions(t *testing.T) {
 	rng := rand.NewChaCha8([32]byte{8})
 	const run, n = 64, 512

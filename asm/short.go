@@ -1,6 +1,6 @@
 package asm
 
-// unscaled are the scale and the second number that leave codes what they are.
+// unscaled are the scale and the zero point or minimum that leave codes what they are.
 var (
 	unscaled = [1]float32{1}
 	nothing  = [1]float32{0}

@@ -96,7 +96,7 @@ func anyColumns(r *rand.Rand, to Type) randomCall {
 	}}
 }
 
-// Scales, second numbers and codebooks of every kind, beside each other in one call, give
+// Scales, zero points or minima and codebooks of every kind, beside each other in one call, give
 // the scalar functions' bits.
 func TestCallsWithAnyNumbersAgree(t *testing.T) {
 	n := *rounds

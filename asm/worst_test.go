@@ -21,7 +21,7 @@ type hostile struct {
 	scale  func(i int) float32 // of runs
 	half   func(i int) uint16  // float16 of blocks, and the least bytes of other scales
 	code   func(r uint64) byte
-	second func(i int) float32 // second numbers of runs, or nil for what a model has
+	second func(i int) float32 // zero points or minima of runs, or nil for what a model has
 }
 
 func anyCode(r uint64) byte { return byte(r) }

@@ -71,7 +71,7 @@ func (g *Grid) at(p []byte, lo, r, k int64) float32 {
 	return g.Read(p, (g.row(r)-first)*g.Cols+k)
 }
 
-// Op is what joins a code with its scale and its second number.
+// Op is what joins a code with its scale and its zero point or minimum.
 type op uint8
 
 const (
@@ -81,7 +81,7 @@ const (
 	OpDivide           // q/s
 )
 
-// Scaled is codes in rows under a grid of scales. Some have a second number
+// Scaled is codes in rows under a grid of scales. Some have a zero point or minimum
 // beside each scale, some a factor or a divisor of all scales of a matrix, some
 // say for each column which group it belongs to. Parts, those that are there:
 // codes, scales, seconds, global, columns.
@@ -147,7 +147,7 @@ func (f *Scaled) scale(row []float32, parts [][]byte, lo, r, col int64) {
 	}
 }
 
-// pair is the scale and the second number of block k of row r.
+// pair is the scale and the zero point or minimum of block k of row r.
 func (f *Scaled) pair(parts [][]byte, lo, r, k int64) (scale, second float32) {
 	scale = f.Scales.at(parts[1], lo, r, k)
 	next := 2

@@ -6,7 +6,7 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// An eachLoops decodes numbers that have a scale and a second number each:
+// An eachLoops decodes numbers that have a scale and a zero point or minimum each:
 // (q-z)*s. A product that is subnormal, or of a subnormal number, holds up a
 // multiplication of float32, but not one of float64, where all products are exact.
 // So rounds whose factors are zero or large enough, and which have no NaN, are

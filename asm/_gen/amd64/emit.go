@@ -305,7 +305,7 @@ func (k *kernel) scaled(at int, codes, first, second VecVirtual) {
 	})
 }
 
-// A pair is the scale and the second number of sixteen elements.
+// A pair is the scale and the zero point or minimum of sixteen elements.
 type pair struct{ d, m VecVirtual }
 
 // affine writes 32 elements of unsigned codes: q*d - m, or q*d + m. The numbers

@@ -7,7 +7,7 @@ import (
 )
 
 // A runs kernel takes n runs of codes, each of some chunks, under one scale and
-// perhaps a second number each.
+// perhaps a zero point or minimum each.
 type runs struct {
 	*kernel
 	a, b      Register
@@ -16,7 +16,7 @@ type runs struct {
 	rare      func() // loops that few runs take, behind all others
 }
 
-// An op is what joins a code with its scale and its second number; as in the
+// An op is what joins a code with its scale and its zero point or minimum; as in the
 // package.
 type op struct {
 	name   string

@@ -1,5 +1,5 @@
 // Package codebook is codes of four bits that a codebook of sixteen numbers explains, in runs
-// that have a scale each, and perhaps a zero point or a minimum.
+// that have a scale of their own, and perhaps a zero point or a minimum.
 package codebook
 
 import (

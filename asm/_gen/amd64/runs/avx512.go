@@ -1,4 +1,4 @@
-// Package runs is codes of a byte each in runs under a scale, and numbers with a scale each.
+// Package runs is codes of a byte each in runs under a scale, and numbers with a scale of their own.
 package runs
 
 import (
