@@ -146,14 +146,18 @@ func (e *ggml) choose(m tensor.Model, model mix.Model) error {
 	if err != nil {
 		return err
 	}
-	n := 0
+	n, weighted := 0, e.o.Matrix == nil
 	for i := range m.Tensors() {
+		weighted = weighted || e.o.Matrix.has(i.Name)
 		shape := i.Shape
 		if len(shape) == 0 {
 			shape = []int64{1}
 		}
 		list[n] = mix.Tensor{Name: i.Name, Shape: shape, From: i.DType}
 		n++
+	}
+	if !weighted {
+		return wire.ErrMismatch.With("none of the %d weights of the importance matrix is in the model", e.o.Matrix.Len())
 	}
 	if err := mix.Choose(e.b, e.o.Mix, model, e.o.Options, list[:n]); err != nil {
 		return err

@@ -3,6 +3,7 @@ package convert_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"strings"
@@ -124,6 +125,26 @@ func TestAQuantizedGGUF(t *testing.T) {
 	}
 }
 
+// matrixOf is an importance matrix of one weight, in the format before GGUF.
+func matrixOf(t *testing.T, b *limits.Budget, name string, cols int) *convert.Importance {
+	t.Helper()
+	var p []byte
+	number := func(n int) { p = binary.LittleEndian.AppendUint32(p, uint32(n)) }
+	number(1)
+	number(len(name))
+	p = append(p, name...)
+	number(1)
+	number(cols)
+	for range cols {
+		number(int(math.Float32bits(1)))
+	}
+	m, err := convert.ReadImportance(b, bytes.NewReader(p), int64(len(p)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
 func TestWhatCannotBeQuantizedToGGUF(t *testing.T) {
 	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(context.Background())
 	defer b.Close()
@@ -138,6 +159,8 @@ func TestWhatCannotBeQuantizedToGGUF(t *testing.T) {
 	}{
 		{"safetensors has no blocks", m, convert.Options{Quantize: convert.GGML{Mix: named(t, "q8_0")}}, wire.Usage},
 		{"no mix", m, convert.Options{Sink: convert.GGUF{}, Quantize: convert.GGML{}}, wire.Usage},
+		{"a matrix of another model", m, convert.Options{Sink: convert.GGUF{}, Quantize: convert.GGML{Mix: named(t, "q8_0"), Matrix: matrixOf(t, b, "other.weight", 512)}}, wire.Malformed},
+		{"a matrix of other columns", m, convert.Options{Sink: convert.GGUF{RawNames: true}, Quantize: convert.GGML{Mix: named(t, "q8_0"), Matrix: matrixOf(t, b, "blk.0.attn_v.weight", 256)}}, wire.Malformed},
 		{"no encoder", m, convert.Options{Sink: convert.GGUF{}, Quantize: convert.GGML{Mix: named(t, "iq3_s")}}, wire.Unsupported},
 		{"no fallback", odd, convert.Options{Sink: convert.GGUF{RawNames: true}, Quantize: convert.GGML{Mix: named(t, "q1_0")}}, wire.Unsupported},
 		{"a matrix is wanted", m, convert.Options{Sink: convert.GGUF{RawNames: true}, Quantize: convert.GGML{Mix: named(t, "q2_k_s")}}, wire.Unsupported},
