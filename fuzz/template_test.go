@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/internal/jinja"
+	"github.com/anamnesis-go/anamnesis/limits"
 )
 
 // FuzzTemplate asks that the check of chat templates ends, stays bounded and
@@ -16,7 +17,12 @@ func FuzzTemplate(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		issues := jinja.Check(s)
+		b := limits.Policy{}.Budget(t.Context())
+		defer b.Close()
+		issues, err := jinja.Check(b, s)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if len(issues) > jinja.MaxIssues {
 			t.Fatalf("%d issues", len(issues))
 		}

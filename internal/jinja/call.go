@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
 )
 
 // A template may call the functions that it is given, its own macros, and known
@@ -27,30 +28,53 @@ var statements = map[string]bool{"if": true, "elif": true, "for": true, "set": t
 // judged: a macro may be called before it is defined.
 type names struct {
 	macros   map[string]bool
-	assigned map[string]bool // variables, attributes, arguments, and keys of dictionaries
+	assigned map[string]bool // methods that are variables, attributes, arguments, or keys of dictionaries too
 	called   map[string]bool
+	held     int64 // what the account was charged for them
 }
 
 // survey collects the names of a template.
-func survey(template string) names {
-	n := names{map[string]bool{}, map[string]bool{}, map[string]bool{}}
-	l := lexer{src: template}
+func survey(b *limits.Budget, template string) (names, error) {
+	n := names{macros: map[string]bool{}, assigned: map[string]bool{}, called: map[string]bool{}}
+	l, steps := lexer{src: template}, b.Steps()
 	for before, last := (token{}), (token{}); ; {
+		err := steps.Step()
 		t := l.next()
 		switch {
+		case err != nil:
 		case t.kind == end:
-			return n
+			return n, nil
 		case t.kind == name && last.kind == name && last.text == "macro" && before.kind == open:
-			n.macros[t.text] = true
-		case t.kind == punct && t.text == "=" && last.kind == name && !(before.kind == name && before.text == "set"):
-			n.assigned[last.text] = true
-		case t.kind == punct && t.text == ":" && last.kind == text:
-			n.assigned[last.text] = true
+			err = n.add(b, n.macros, t.text)
+		case t.kind == punct && t.text == "=" && last.kind == name && !(before.kind == name && before.text == "set"),
+			t.kind == punct && t.text == ":" && last.kind == text:
+			if methods[last.text] {
+				err = n.add(b, n.assigned, last.text)
+			}
 		case t.kind == punct && t.text == "(" && last.kind == name && !(before.kind == punct && before.text == "."):
-			n.called[last.text] = true
+			err = n.add(b, n.called, last.text)
+		}
+		if err != nil {
+			return n, err
 		}
 		before, last = last, t
 	}
+}
+
+// nameCost is what a name takes in a map; its text is the template's, or was
+// charged with it.
+const nameCost = 128
+
+func (n *names) add(b *limits.Budget, to map[string]bool, text string) error {
+	if to[text] {
+		return nil
+	}
+	if err := b.Hold(nameCost); err != nil {
+		return err
+	}
+	n.held += nameCost
+	to[text] = true
+	return nil
 }
 
 // call looks at what stands before an opening parenthesis.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
 )
 
 // MaxIssues is how many places one template may fill a report with.
@@ -34,10 +35,19 @@ type Issue struct {
 	Text string // what was found, quoted
 }
 
-// Check returns the places of a template that reach outside it, in order.
-func Check(template string) []Issue {
-	c := checker{lex: lexer{src: template}, names: survey(template)}
-	for len(c.issues) < MaxIssues {
+// Check returns the places of a template that reach outside it, in order. Each
+// token is a step; the names that are kept of it are charged while it runs.
+func Check(b *limits.Budget, template string) ([]Issue, error) {
+	names, err := survey(b, template)
+	defer func() { b.Drop(names.held) }()
+	if err != nil {
+		return nil, err
+	}
+	c := checker{lex: lexer{src: template}, names: names}
+	for steps := b.Steps(); len(c.issues) < MaxIssues; {
+		if err := steps.Step(); err != nil {
+			return nil, err
+		}
 		t := c.lex.next()
 		if t.kind == end {
 			break
@@ -46,7 +56,7 @@ func Check(template string) []Issue {
 		c.first, c.before, c.last = c.before, c.last, t
 	}
 	slices.SortFunc(c.issues, func(a, b Issue) int { return a.Off - b.Off })
-	return c.issues
+	return c.issues, nil
 }
 
 type checker struct {

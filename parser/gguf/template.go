@@ -50,7 +50,11 @@ func (d *decoder) findTemplate(where string, p *pair) error {
 			return err
 		}
 	}
-	for _, issue := range jinja.Check(p.str) {
+	issues, err := jinja.Check(d.b, p.str)
+	if err != nil {
+		return d.c.FailAt(where, text, err)
+	}
+	for _, issue := range issues {
 		if err := d.found(CodeTemplate+issue.Code, templateSeverity(issue.Code), where, text+int64(issue.Off),
 			"the chat template: %s", issue.Text); err != nil {
 			return err
