@@ -1,13 +1,10 @@
 package convert
 
 import (
-	"errors"
-	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/anamnesis-go/anamnesis/internal/strictjson"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -48,16 +45,10 @@ type Bnb struct {
 
 // bnbEncoder encodes the weights of one model.
 type bnbEncoder struct {
-	Quantized
+	linearEncoder
 
-	o        Bnb
-	threads  int
-	rule     bnbRule
-	b        *limits.Budget
-	m        tensor.Model
-	straight *straight // the same, as weights are read
-	target   quant.Target
-	compute  string // torch's name of the type that the modules compute in
+	o       Bnb
+	compute string // torch's name of the type that the modules compute in
 }
 
 // Check implements [Quantizer].
@@ -86,90 +77,9 @@ func (o Bnb) start(b *limits.Budget, m tensor.Model, opts *Options) (encoder, er
 		return nil, err
 	}
 	o.Block = o.block()
-	e := &bnbEncoder{o: o, threads: opts.Threads, b: b, m: m, straight: &straight{Model: m, b: b}, target: opts.Quant.Target}
-	e.Layout = o.layout()
-	e.rule = bnbRule{Include: o.Include, Exclude: o.Exclude}
-	if err := e.names(); err != nil {
-		return nil, err
-	}
-	if err := e.modelTypes(); err != nil {
-		return nil, wire.At("convert", "file "+wire.Quote(configName), wire.NoOffset, err)
-	}
-	return e, nil
-}
-
-func (e *bnbEncoder) quantized() *Quantized { return &e.Quantized }
-
-// names makes the set of names that the rule asks.
-func (e *bnbEncoder) names() error {
-	infos, err := limits.Make[string](e.b, e.m.Len())
-	if err != nil {
-		return err
-	}
-	set, err := wire.NewNameSet(e.b, e.m.Len(), func(i int) string { return infos[i] })
-	if err != nil {
-		return err
-	}
-	n := 0
-	for i := range e.m.Tensors() {
-		infos[n] = i.Name
-		if _, _, err := set.Add(n); err != nil {
-			return err
-		}
-		n++
-	}
-	e.rule.Has = func(name string) bool {
-		_, ok := set.Find(name)
-		return ok
-	}
-	return nil
-}
-
-// modelTypes reads the types of the model and of the models in it.
-func (e *bnbEncoder) modelTypes() error {
-	body, err := readText(e.b, e.m.Configs(), configName, maxConfig)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	doc := strictjson.Text{Format: configName, Body: body, Whole: true}
-	return strictjson.Decode(e.b, doc, e.modelType)
-}
-
-func (e *bnbEncoder) modelType(d *strictjson.Decoder) error {
-	return d.Object(func(key string) error {
-		kind, err := d.Kind()
-		switch {
-		case err != nil:
-			return err
-		case key == "model_type" && kind == strictjson.String:
-			name, err := d.String()
-			if err != nil {
-				return err
-			}
-			e.rule.ModelTypes, err = limits.Append(e.b, e.rule.ModelTypes, name)
-			return err
-		case strings.HasSuffix(key, "_config") && kind == strictjson.Object:
-			return e.modelType(d)
-		}
-		return d.Skip()
-	})
-}
-
-// takes decides about a tensor by the rule.
-func (e *bnbEncoder) takes(name string, shape []int64) (verdict, error) {
-	v := e.rule.judge(name, shape)
-	switch {
-	case v.Quantize:
-		return encodeIt, nil
-	case len(shape) != 2 || !strings.HasSuffix(name, ".weight"):
-		return decodeIt, nil
-	}
-	var err error
-	e.Kept, err = limits.Append(e.b, e.Kept, KeptMatrix{name, v.Why})
-	return decodeIt, err
+	e := &bnbEncoder{o: o}
+	e.Layout, e.measures, e.rule = o.layout(), o.Measure, bnbRule{Include: o.Include, Exclude: o.Exclude}
+	return e, e.begin(b, m, opts)
 }
 
 // encode plans a weight.
@@ -190,17 +100,11 @@ func (e *bnbEncoder) encode(w *quant.Weight) (encoding, error) {
 			return nil, err
 		}
 	}
-	base := bnbEncoding{bnb: e, w: w, index: len(e.Weights)}
-	enc, err := base.of(dtype)
+	enc, err := (&bnbEncoding{e.encoding(w), e}).of(dtype)
 	if err != nil {
 		return nil, err
 	}
-	one := QuantizedWeight{Name: w.Name, Type: enc.Outs()[0].DType, Shape: w.Shape, Elements: w.Rows() * w.Cols(), Before: w.Stored()}
-	for _, o := range enc.Outs() {
-		one.After += o.Size
-	}
-	e.Weights, err = limits.Append(e.b, e.Weights, one)
-	return enc, err
+	return enc, e.planned(w, enc)
 }
 
 // torchTypes are the types of unquantized weights as torch names them.

@@ -59,7 +59,7 @@ func (e *bnbEncoder) config() ([]byte, error) {
 // of a module's name, as short as it can be without meaning one that is quantized:
 // in memory modules may stand under other names than in the file. For older
 // versions, which look for whole names, those are listed as well.
-func (e *bnbEncoder) skipped() ([]string, error) {
+func (e *linearEncoder) skipped() ([]string, error) {
 	q, err := newModuleSet(e.b, e.Weights)
 	if err != nil {
 		return nil, err
