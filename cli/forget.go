@@ -15,6 +15,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
 	"github.com/anamnesis-go/anamnesis/quant/bnb"
+	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
 // forgetCmd quantizes a model.
@@ -22,7 +23,7 @@ type forgetCmd struct {
 	writeFlags  `embed:""`
 	schemeFlags `embed:""`
 
-	To       string `help:"How weights are stored: nf4, fp4, int8 (bitsandbytes), or a mix of llama.cpp for a GGUF model: q4_k_m, q8_0, ... (amn formats lists them)." default:"nf4" placeholder:"nf4"`
+	To       string `help:"How weights are stored: nf4, fp4, int8 (bitsandbytes); fp8 (DeepSeek's blocks); fp8_dynamic, fp8_block, w8a8, w8a16, w4a16 (compressed-tensors); or a mix of llama.cpp for a GGUF model: q4_k_m, q8_0, ... (amn formats lists them)." default:"nf4" placeholder:"nf4"`
 	OutDtype string `help:"Type of quantized weights that are decoded and not quantized again: bf16, f16, f32." enum:"bf16,f16,f32" default:"bf16" placeholder:"bf16"`
 
 	bnbFlags  `embed:""`
@@ -43,11 +44,17 @@ func (forgetCmd) Help() string {
 own quantizer makes of float32 on a processor: NF4 or FP4 in blocks, or LLM.int8() in rows. A
 model's folder becomes a folder that transformers loads: config.json says how.
 
+For fp8 it writes the layout of DeepSeek, FP8 in blocks of 128 x 128 with float32 scales, which
+transformers and vLLM load; the others are presets of compressed-tensors, which vLLM loads: FP8
+with a scale per row (fp8_dynamic) or block (fp8_block), INT8 with a scale per row (w8a8), and
+integers of 8 or 4 bits in groups of 128 (w8a16, w4a16), rounded to nearest under the scales of
+its min-max observer.
+
 A GGUF model is quantized to a mix of llama.cpp, such as q4_k_m or q8_0: the types that
 llama-quantize chooses, the bytes of ggml's reference encoders on every machine. Blocks that
 have their type already are copied.
 
-For bitsandbytes the weights of linear modules are quantized, as transformers chooses them: embeddings, norms,
+For all but GGUF the weights of linear modules are quantized, as transformers chooses them: embeddings, norms,
 heads, routers and fused experts are copied, and listed in config.json. A model that is
 quantized is decoded on the way. Numbers that are not finite are refused: no block can hold
 them.
@@ -80,15 +87,24 @@ func (c *forgetCmd) Validate() error {
 		}
 		return c.bnbFlags.check(c.To)
 	}
+	if _, ok := scaled.Find(c.To); ok {
+		if flag := c.ggmlFlags.given(); flag != "" {
+			return fmt.Errorf("%s goes with mixes of GGUF, such as --to q4_k_m", flag)
+		}
+		if c.DoubleQuant || len(c.BlockSize)%2 == 1 {
+			return errors.New("--double-quant and --block-size N go with nf4 and fp4")
+		}
+		return nil
+	}
 	m, ok := mix.Find(c.To)
 	if !ok {
-		return fmt.Errorf("--to: %q is none of nf4, fp4, int8, %s", c.To, strings.Join(mixNames(), ", "))
+		return fmt.Errorf("--to: %q is none of nf4, fp4, int8, %s, %s", c.To, strings.Join(scaledNames(), ", "), strings.Join(mixNames(), ", "))
 	}
 	if err := (convert.GGML{Mix: m}).Check(); err != nil {
 		return fmt.Errorf("--to %s: %w", c.To, err)
 	}
 	if c.DoubleQuant || len(c.BlockSize)%2 == 1 || len(c.Include) > 0 {
-		return errors.New("--double-quant, --block-size N and --include go with nf4, fp4 and int8")
+		return errors.New("--double-quant, --block-size N and --include do not go with mixes of GGUF")
 	}
 	_, err := c.ggmlFlags.quantizer(m)
 	return err
@@ -137,15 +153,19 @@ func (c *forgetCmd) Run(ctx context.Context, s *session) error {
 			return usage{"--include and --exclude: * is any text, ? one character, [a-z] one of a range"}
 		}
 	}
-	kind, ok := convert.ParseBnbType(c.To)
-	if !ok {
+	var q convert.Quantizer
+	if kind, ok := convert.ParseBnbType(c.To); ok {
+		q = c.bnbFlags.quantizer(kind)
+	} else if f, ok := scaled.Find(c.To); ok {
+		q = c.bnbFlags.scaled(f)
+	} else {
 		return c.toGGUF(ctx, s)
 	}
 	return s.convert(ctx, &conversion{
 		schema: "amn.forget/1",
 		verb:   "forgetting",
 		flags:  &c.writeFlags,
-		opts:   convert.Options{Quant: *c.options(c.OutDtype, c.sourceBlock()), Quantize: c.bnbFlags.quantizer(kind)},
+		opts:   convert.Options{Quant: *c.options(c.OutDtype, c.sourceBlock()), Quantize: q},
 		report: c.Report,
 		admit:  admitQuantized,
 		target: func(w *written) string {
@@ -191,13 +211,33 @@ func (f *bnbFlags) quantizer(kind convert.BnbType) convert.Bnb {
 	if kind != convert.INT8 {
 		q.Block = int(f.block())
 	}
+	q.Include, q.Exclude = f.chosen()
+	return q
+}
+
+// scaled is the same for FP8 and integers under scales.
+func (f *bnbFlags) scaled(format scaled.Format) convert.Scaled {
+	q := convert.Scaled{Format: format, Measure: f.Report}
+	q.Include, q.Exclude = f.chosen()
+	return q
+}
+
+// chosen is what names are asked for, nil for none.
+func (f *bnbFlags) chosen() (include, exclude func(string) bool) {
 	if len(f.Include) > 0 {
-		q.Include = globs(f.Include).match
+		include = globs(f.Include).match
 	}
 	if len(f.Exclude) > 0 {
-		q.Exclude = globs(f.Exclude).match
+		exclude = globs(f.Exclude).match
 	}
-	return q
+	return include, exclude
+}
+
+func scaledNames() (names []string) {
+	for _, f := range scaled.Formats() {
+		names = append(names, f.Name)
+	}
+	return names
 }
 
 // admitQuantized refuses models with nothing to quantize, and what no

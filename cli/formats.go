@@ -5,6 +5,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/quant"
+	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
 // formatsCmd lists formats.
@@ -46,6 +47,7 @@ func (formatsCmd) Run(s *session) error {
 				}
 			})
 			o.field("schemes_refused", refused)
+			o.field("scaled", scaledNames())
 			o.field("mixes", mixNames())
 			o.list("refused", func(add func(func(*jsonObject))) {
 				for _, f := range parser.Recognized() {
@@ -58,6 +60,12 @@ func (formatsCmd) Run(s *session) error {
 		})
 		return s.out.WriteByte('\n')
 	}
+	s.printFormats()
+	return nil
+}
+
+// printFormats writes the same for people.
+func (s *session) printFormats() {
 	s.line("Read:")
 	for _, f := range parser.Formats() {
 		s.line("  %-12s %-26s %s", f.Name, f.Title, strings.Join(f.Extensions, " "))
@@ -73,11 +81,13 @@ func (formatsCmd) Run(s *session) error {
 	s.line("")
 	s.line("Written by amn forget --to:")
 	s.line("  bitsandbytes: nf4, fp4, int8")
+	for _, f := range scaled.Formats() {
+		s.line("  %-26s %s", f.Name, f.Layout)
+	}
 	s.prose(4, "  llama.cpp's mixes, of GGUF models: %s", strings.Join(mixNames(), ", "))
 	s.line("")
 	s.line("Refused by name, with what to do:")
 	for _, f := range parser.Recognized() {
 		s.prose(4, "  %s: %s", f.What, f.Advice)
 	}
-	return nil
 }

@@ -36,23 +36,30 @@ func (e *bnbEncoder) config() ([]byte, error) {
 	member("bnb_4bit_use_double_quant", truth[e.o.Nested])
 	member("llm_int8_enable_fp32_cpu_offload", "false")
 	member("llm_int8_has_fp16_weight", "false")
-	w.put("  \"llm_int8_skip_modules\": [")
-	for i, name := range skip {
-		if i > 0 {
-			w.put(",")
-		}
-		w.put("\n    ")
-		w.quote(name)
-	}
-	if len(skip) > 0 {
-		w.put("\n  ")
-	}
-	w.put("],\n")
+	w.put("  \"llm_int8_skip_modules\": ")
+	w.names(skip)
+	w.put(",\n")
 	member("llm_int8_threshold", "6.0")
 	member("load_in_4bit", truth[four])
 	member("load_in_8bit", truth[!four])
 	w.put("  \"quant_method\": \"bitsandbytes\"\n}")
 	return w.p, w.err
+}
+
+// names writes a member's list of names, one a line.
+func (t *text) names(list []string) {
+	t.put("[")
+	for i, name := range list {
+		if i > 0 {
+			t.put(",")
+		}
+		t.put("\n    ")
+		t.quote(name)
+	}
+	if len(list) > 0 {
+		t.put("\n  ")
+	}
+	t.put("]")
 }
 
 // skipped lists patterns of the modules that are left alone. A pattern is the end
@@ -74,7 +81,7 @@ func (e *linearEncoder) skipped() ([]string, error) {
 	for i := range e.Kept {
 		k := &e.Kept[i]
 		module := strings.TrimSuffix(k.Name, ".weight")
-		if at := strings.Index("."+module, ".experts."); at >= 0 && strings.HasPrefix(k.Why, "expert") {
+		if at := strings.Index("."+module, ".experts."); at >= 0 && strings.HasPrefix(k.Why, whyExpert) {
 			add(plainPattern((module + ".")[:at+len("experts")]))
 			continue
 		}

@@ -57,6 +57,7 @@ func (r *bnbRule) judge(name string, shape []int64) bnbVerdict {
 const (
 	whyEmbedding = "embedding"
 	whyHead      = "output head"
+	whyExpert    = "expert"
 )
 
 // conv1D are the models whose linear modules are transformers' Conv1D, and how
@@ -88,7 +89,7 @@ func (r *bnbRule) notLinear(module string, parts []string) string {
 	case last == "gate" || last == "router":
 		return "router"
 	case isExpert(parts):
-		return "expert: transformers fuses them into one parameter, which bitsandbytes does not take"
+		return whyExpert + ": transformers fuses them into one parameter, which bitsandbytes does not take"
 	case last == "out_proj" && r.has(strings.TrimSuffix(module, "out_proj")+"in_proj_weight"):
 		return "part of torch's MultiheadAttention"
 	case r.is("falcon"):

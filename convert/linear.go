@@ -107,9 +107,13 @@ func (e *linearEncoder) takes(name string, shape []int64) (verdict, error) {
 	case len(shape) != 2 || !strings.HasSuffix(name, ".weight"):
 		return decodeIt, nil
 	}
-	var err error
-	e.Kept, err = limits.Append(e.b, e.Kept, KeptMatrix{name, v.Why})
-	return decodeIt, err
+	return decodeIt, e.keep(name, v.Why)
+}
+
+// keep notes a matrix that is left alone.
+func (e *linearEncoder) keep(name, why string) (err error) {
+	e.Kept, err = limits.Append(e.b, e.Kept, KeptMatrix{name, why})
+	return err
 }
 
 // encoding begins that of one weight.

@@ -55,16 +55,17 @@ var mayImport = map[string][]string{
 	"parser":              with(format, "parser/...", "internal/unwrap", "vm"),
 	"internal/form":       with(format, "asm"),
 	"quant/bnb":           {"internal/wire", "internal/form", "asm"},
+	"quant/scaled":        {"asm"},
 	"quant":               with(format, "asm", "internal/form", "quant/bnb"),
 	"convert/mix":         format,
-	"convert":             with(format, "asm", "internal/form", "quant", "quant/bnb", "parser", "parser/...", "vm", "internal/tiles", "convert/mix"),
+	"convert":             with(format, "asm", "internal/form", "quant", "quant/bnb", "quant/scaled", "parser", "parser/...", "vm", "internal/tiles", "convert/mix"),
 	"compare":             with(format, "quant"),
-	"cli":                 {"limits", "internal/...", "parser", "parser/...", "vm", "asm", "quant", "quant/bnb", "convert", "convert/...", "compare", "cli/...", kong, sys},
+	"cli":                 {"limits", "internal/...", "parser", "parser/...", "vm", "asm", "quant", "quant/bnb", "quant/scaled", "convert", "convert/...", "compare", "cli/...", kong, sys},
 	"cli/amn":             {"cli"},
 	"corpus":              {},
 	"corpus/...":          {"corpus"},
 	"fuzz":                {"limits", "limits/limitstest", "internal/...", "parser", "parser/...", "vm", "asm", "quant", "convert", "compare", "corpus", diff},
-	"crosscheck/...":      {"limits", "internal/...", "parser", "parser/...", "vm", "asm", "quant", "quant/bnb", "convert", "corpus", "crosscheck/values", diff},
+	"crosscheck/...":      {"limits", "internal/...", "parser", "parser/...", "vm", "asm", "quant", "quant/bnb", "quant/scaled", "convert", "corpus", "crosscheck/values", diff},
 }
 
 func row(dir string) ([]string, bool) {

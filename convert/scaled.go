@@ -1,0 +1,235 @@
+package convert
+
+import (
+	"encoding/binary"
+	"errors"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/asm"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant"
+	"github.com/anamnesis-go/anamnesis/quant/bnb"
+	"github.com/anamnesis-go/anamnesis/quant/scaled"
+)
+
+// Scaled stores the weights of linear modules as codes under scales: FP8 as
+// DeepSeek and transformers lay it out, or FP8 and integers of compressed-tensors,
+// which vLLM loads.
+type Scaled struct {
+	Format scaled.Format
+	// Include and Exclude choose by name, before the rule; nil chooses none.
+	Include, Exclude func(name string) bool
+	// Measure compares each weight with what it decodes to.
+	Measure bool
+}
+
+// scaledEncoder encodes the weights of one model.
+type scaledEncoder struct {
+	linearEncoder
+
+	f scaled.Format
+}
+
+// Check implements [Quantizer].
+func (o Scaled) Check() error {
+	if o.Format.Name == "" {
+		return wire.ErrUsage.With("no format is given")
+	}
+	return nil
+}
+
+func (o Scaled) start(b *limits.Budget, m tensor.Model, opts *Options) (encoder, error) {
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
+	e := &scaledEncoder{f: o.Format}
+	e.Layout, e.measures, e.rule = o.Format.Layout, o.Measure, bnbRule{Include: o.Include, Exclude: o.Exclude}
+	return e, e.begin(b, m, opts)
+}
+
+// takes decides about a tensor: transformers loads experts as FP8, but has no
+// class for other modules that are stored transposed, or for blocks that a
+// matrix' edge cuts off.
+func (e *scaledEncoder) takes(name string, shape []int64) (verdict, error) {
+	v := e.rule.judge(name, shape)
+	expert := e.f.Inverse && strings.HasPrefix(v.Why, whyExpert)
+	why := ""
+	switch {
+	case !v.Quantize && !expert:
+		return e.linearEncoder.takes(name, shape)
+	case v.Transposed:
+		why = "stored transposed, which its loaders do not take"
+	case !e.f.Fits(shape[0], shape[1]):
+		why = "its rows or columns are no whole number of blocks"
+	default:
+		return encodeIt, nil
+	}
+	return decodeIt, e.keep(name, why)
+}
+
+// encode plans a weight.
+func (e *scaledEncoder) encode(w *quant.Weight) (encoding, error) {
+	if w.Matrix().Transposed() {
+		return nil, wire.ErrUnsupported.With("its scheme stores it transposed: decode the model first")
+	}
+	t := &scaledEncoding{linearEncoding: e.encoding(w), f: &e.f, d: kinds[e.target], rounds: true}
+	if d, ok := floatTypes[w.Parts[0].DType]; ok && len(w.Parts) == 1 {
+		t.d, t.rounds = d, false
+	}
+	if err := t.plan(); err != nil {
+		return nil, err
+	}
+	return t, e.planned(w, t)
+}
+
+// floatTypes are the types that a weight may have before it is quantized.
+var floatTypes = map[tensor.DType]asm.Type{tensor.F32: asm.F32, tensor.F16: asm.F16, tensor.BF16: asm.BF16}
+
+// scaledEncoding is one weight: codes, scales, and for packed codes the shape.
+type scaledEncoding struct {
+	linearEncoding
+
+	f      *scaled.Format
+	d      asm.Type // of the model's weights, which the library computes in
+	rounds bool     // the numbers have another type: they are decoded
+	stored asm.Type // of the scales
+	hold   int64
+}
+
+func (e *scaledEncoding) plan() error {
+	rows, cols := e.w.Rows(), e.w.Cols()
+	lines, per := (rows+e.f.Rows-1)/e.f.Rows, e.f.Scales(cols)
+	e.hold = e.measured(e.Block())
+	name, scale := e.w.Name, e.w.Name+"_scale"
+	e.stored = e.d
+	if e.f.Inverse {
+		scale, e.stored = e.w.Name+"_scale_inv", asm.F32
+	}
+	scaleType := [...]tensor.DType{asm.F32: tensor.F32, asm.BF16: tensor.BF16, asm.F16: tensor.F16}[e.stored]
+	size := lines * per * int64(e.stored.Size())
+	if e.f.Code.Packed() {
+		words := e.f.RowBytes(cols) / 4
+		return errors.Join(e.add(name+"_packed", tensor.I32, rows*words*4, rows, words),
+			e.add(scale, scaleType, size, lines, per), e.add(name+"_shape", tensor.I64, 16, 2))
+	}
+	code := tensor.I8
+	if e.f.Code == scaled.E4M3 {
+		code = tensor.F8E4M3
+	}
+	return errors.Join(e.add(name, code, rows*cols, rows, cols), e.add(scale, scaleType, size, lines, per))
+}
+
+// Block is the numbers of a row of blocks.
+func (e *scaledEncoding) Block() int64 { return e.f.Rows * max(1, e.w.Cols()) }
+func (e *scaledEncoding) Hold() int64  { return e.hold }
+
+func (e *scaledEncoding) Span(i int, lo, hi int64) tensor.Span {
+	cols := e.w.Cols()
+	from, end := lo/cols, hi/cols
+	switch i {
+	case 0:
+		row := e.f.RowBytes(cols)
+		return tensor.Span{Off: from * row, Len: (end - from) * row}
+	case 1:
+		row := e.f.Scales(cols) * int64(e.stored.Size())
+		from, end = from/e.f.Rows, (end+e.f.Rows-1)/e.f.Rows
+		return tensor.Span{Off: from * row, Len: (end - from) * row}
+	}
+	return tensor.Span{}
+}
+
+// Put encodes one row of blocks after the other.
+func (e *scaledEncoding) Put(dst [][]byte, lo int64, src []float32) error {
+	cols := e.w.Cols()
+	m := e.meter(lo)
+	codes, out := dst[0], dst[1]
+	rowBytes, line := e.f.RowBytes(cols), e.f.Scales(cols)*int64(e.stored.Size())
+	for len(src) > 0 {
+		part := src[:min(e.f.Rows*cols, int64(len(src)))]
+		if e.rounds {
+			scaled.Round(part, e.d)
+		}
+		if err := e.encode(codes, out[:line], part); err != nil {
+			return e.refused(err, lo)
+		}
+		if e.unit > 0 {
+			e.measure(&m, part, codes, out[:line])
+		}
+		n := int64(len(part))
+		lo, src, codes, out = lo+n, src[n:], codes[n/cols*rowBytes:], out[line:]
+	}
+	if e.unit > 0 {
+		m.end()
+	}
+	return nil
+}
+
+// encode encodes a row of blocks, some hundred blocks at a time.
+func (e *scaledEncoding) encode(codes, out []byte, part []float32) error {
+	var list [512]float32
+	cols, size := e.w.Cols(), e.stored.Size()
+	for first, all := int64(0), e.f.Scales(cols); first < all; {
+		scales := list[:min(all-first, int64(len(list)))]
+		if err := e.f.Encode(codes, scales, part, first, cols, e.d); err != nil {
+			return err
+		}
+		asm.Best().Put(e.stored, out[:len(scales)*size], scales)
+		first, out = first+int64(len(scales)), out[len(scales)*size:]
+	}
+	return nil
+}
+
+// refused says which number of the weight cannot be quantized.
+func (e *scaledEncoding) refused(err error, lo int64) error {
+	bad, ok := errors.AsType[*scaled.Bad](err)
+	switch {
+	case !ok:
+		return err
+	case bad.Finite():
+		return wire.ErrUnsupported.With("element %d lies in a block of numbers so small that the reciprocal of its scale is infinite", lo+bad.Index)
+	}
+	return &bnb.NotFinite{Index: lo + bad.Index, Value: bad.Value}
+}
+
+// measure decodes row by row, as the file holds it.
+func (e *scaledEncoding) measure(m *meter, src []float32, codes, out []byte) {
+	var after [256]float32
+	cols := e.w.Cols()
+	width := cols
+	if e.f.Cols > 0 {
+		width = e.f.Cols
+	}
+	for row := e.f.RowBytes(cols); len(src) > 0; codes, src = codes[row:], src[cols:] {
+		for at := int64(0); at < cols; {
+			k := at / width
+			n := min(int64(len(after)), cols-at, (k+1)*width-at)
+			var scale [1]float32
+			getTyped(scale[:], out[k*int64(e.stored.Size()):], e.stored)
+			for i := range n {
+				after[i] = e.f.Decode(codes, at+i, scale[0])
+			}
+			m.add(src[at:at+n], after[:n])
+			at += n
+		}
+	}
+}
+
+func getTyped(dst []float32, p []byte, t asm.Type) {
+	var wide [4]byte
+	asm.Best().Cast(t, asm.F32, wide[:], p[:t.Size()])
+	getFloats(dst, wide[:])
+}
+
+// End gives the shape that stands beside packed codes.
+func (e *scaledEncoding) End() ([][]byte, error) {
+	e.finish()
+	if !e.f.Code.Packed() {
+		return make([][]byte, 2), nil
+	}
+	var shape [16]byte
+	binary.LittleEndian.PutUint64(shape[:], uint64(e.w.Rows()))
+	binary.LittleEndian.PutUint64(shape[8:], uint64(e.w.Cols()))
+	return [][]byte{nil, nil, shape[:]}, nil
+}

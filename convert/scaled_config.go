@@ -1,0 +1,113 @@
+package convert
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/quant/scaled"
+)
+
+// config is the quantization_config of what was planned: transformers'
+// FineGrainedFP8Config, or one group of compressed-tensors.
+func (e *scaledEncoder) config() ([]byte, error) {
+	w := text{b: e.b}
+	if e.f.Inverse {
+		skip, err := e.skipped()
+		if err != nil {
+			return nil, err
+		}
+		w.put("{\n  \"activation_scheme\": \"dynamic\",\n  \"fmt\": \"e4m3\",\n  \"modules_to_not_convert\": ")
+		w.names(skip)
+		w.put(",\n  \"quant_method\": \"fp8\",\n  \"weight_block_size\": [\n    ", strconv.FormatInt(e.f.Rows, 10), ",\n    ", strconv.FormatInt(e.f.Cols, 10), "\n  ]\n}")
+		return w.p, w.err
+	}
+	ignored, err := e.ignored()
+	if err != nil {
+		return nil, err
+	}
+	w.put("{\n  \"config_groups\": {\n    \"group_0\": {\n      \"input_activations\": ", e.activations(), ",\n      \"output_activations\": null,\n")
+	w.put("      \"targets\": [\n        \"Linear\"\n      ],\n      \"weights\": ", e.weights(), "\n    }\n  },\n  \"format\": \"", e.format(), "\",\n  \"ignore\": ")
+	w.names(ignored)
+	w.put(",\n  \"kv_cache_scheme\": null,\n  \"quant_method\": \"compressed-tensors\",\n  \"quantization_status\": \"compressed\"\n}")
+	return w.p, w.err
+}
+
+// format is what compressed-tensors calls the layout.
+func (e *scaledEncoder) format() string {
+	switch e.f.Code {
+	case scaled.E4M3:
+		return "float-quantized"
+	case scaled.Int8:
+		return "int-quantized"
+	}
+	return "pack-quantized"
+}
+
+// activations is how inputs are quantized while the model runs: by token, or as
+// the weight's blocks want them; not at all beside packed weights.
+func (e *scaledEncoder) activations() string {
+	switch {
+	case e.f.Code.Packed():
+		return "null"
+	case e.f.Rows > 1:
+		return e.arguments("group", "true", e.f.Cols)
+	}
+	return e.arguments("token", "true", 0)
+}
+
+func (e *scaledEncoder) weights() string {
+	switch {
+	case e.f.Rows > 1:
+		return e.arguments("block", "false", 0)
+	case e.f.Cols > 0:
+		return e.arguments("group", "false", e.f.Cols)
+	}
+	return e.arguments("channel", "false", 0)
+}
+
+// arguments are those that compressed-tensors' QuantizationArgs need.
+func (e *scaledEncoder) arguments(strategy, dynamic string, group int64) string {
+	size, kind, block := "null", "int", ""
+	if group > 0 {
+		size = strconv.FormatInt(group, 10)
+	}
+	if e.f.Code == scaled.E4M3 {
+		kind = "float"
+	}
+	if strategy == "block" {
+		block = "\n        \"block_structure\": [\n          " + strconv.FormatInt(e.f.Rows, 10) + ",\n          " + strconv.FormatInt(e.f.Cols, 10) + "\n        ],"
+	}
+	return "{" + block + "\n        \"dynamic\": " + dynamic + ",\n        \"group_size\": " + size + ",\n        \"num_bits\": " + strconv.Itoa(e.f.Code.Bits()) +
+		",\n        \"strategy\": \"" + strategy + "\",\n        \"symmetric\": true,\n        \"type\": \"" + kind + "\"\n      }"
+}
+
+// ignored lists the linear modules that are left alone by their names: all others
+// are of the class that the group targets. Experts are listed by one pattern.
+func (e *scaledEncoder) ignored() ([]string, error) {
+	var out []string
+	headed, experts := false, false
+	for i := range e.Kept {
+		k := &e.Kept[i]
+		headed = headed || k.Why == whyHead
+		name := strings.TrimSuffix(k.Name, ".weight")
+		switch {
+		case k.Why == whyEmbedding:
+			continue
+		case strings.HasPrefix(k.Why, whyExpert) && experts:
+			continue
+		case strings.HasPrefix(k.Why, whyExpert):
+			experts, name = true, `re:.*\.experts\..*`
+		}
+		var err error
+		if out, err = limits.Append(e.b, out, name); err != nil {
+			return nil, err
+		}
+	}
+	if !headed { // it shares the embedding's numbers, and is in no file
+		out = append(out, "lm_head")
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}

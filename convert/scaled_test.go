@@ -1,0 +1,138 @@
+package convert_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/safetensors"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant/scaled"
+)
+
+// scaledGoldens is what transformers and compressed-tensors made of models, written
+// by crosscheck/scaled.py.
+const scaledGoldens = "../testdata/forget/scaled"
+
+// stored lists the tensors of a model with their bytes.
+func stored(t *testing.T, b *limits.Budget, m tensor.Model) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for i := range m.Tensors() {
+		body, err := m.Body(b, i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := io.ReadAll(body)
+		if err := errors.Join(err, body.Close()); err != nil {
+			t.Fatal(err)
+		}
+		shape, _ := json.Marshal(i.Shape)
+		out[i.Name] = i.DType.String() + string(shape) + string(p)
+	}
+	return out
+}
+
+// store quantizes a model in memory and reads it back.
+func store(t *testing.T, b *limits.Budget, m tensor.Model, q convert.Quantizer, threads, tile int) (tensor.Model, *convert.Plan, error) {
+	t.Helper()
+	p, err := convert.NewPlan(b, m, convert.Options{Quantize: q, Threads: threads, Tile: tile})
+	if err != nil {
+		return nil, nil, err
+	}
+	out := &inMemory{make([]byte, p.Size)}
+	if _, err := p.Stream(out); err != nil {
+		return nil, nil, err
+	}
+	got, err := safetensors.Decode(b, bytes.NewReader(out.p), int64(len(out.p)))
+	return got, p, err
+}
+
+func TestCodesUnderScalesAreThoseOfTheLibraries(t *testing.T) {
+	for _, kind := range []string{"float32", "float16", "bfloat16"} {
+		for _, f := range scaled.Formats() {
+			t.Run(kind+" "+f.Name, func(t *testing.T) {
+				b := limits.Policy{}.Budget(t.Context())
+				defer b.Close()
+				source, err := parser.Open(b, filepath.Join(scaledGoldens, kind+".safetensors"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				golden, err := parser.Open(b, filepath.Join(scaledGoldens, kind+"-"+f.Name+".safetensors"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := stored(t, b, golden)
+				for _, way := range []struct{ threads, tile int }{{1, 0}, {3, 4096}} {
+					m, p, err := store(t, b, source, convert.Scaled{Format: f, Measure: true}, way.threads, way.tile)
+					if err != nil {
+						t.Fatal(err)
+					}
+					got := stored(t, b, m)
+					for name := range want {
+						if got[name] != want[name] {
+							t.Errorf("%+v: %s differs", way, name)
+						}
+					}
+					if len(got) != len(want) {
+						t.Errorf("%d tensors, want %d", len(got), len(want))
+					}
+					if lost := p.Quantized.Lost(); lost.N == 0 || lost.RelativeRMSE() > 0.15 {
+						t.Errorf("relative error %v of %d numbers", lost.RelativeRMSE(), lost.N)
+					}
+				}
+			})
+		}
+	}
+}
+
+// Long rows are encoded some hundred blocks at a time.
+func TestScalesOfLongRows(t *testing.T) {
+	const cols = 700 * 128
+	m := bnbSource(t, map[string][]float32{"m.weight": wave(128 * cols)}, map[string][]int64{"m.weight": {128, cols}})
+	short := bnbSource(t, map[string][]float32{"m.weight": wave(128 * cols)}, map[string][]int64{"m.weight": {128 * 700, 128}})
+	b := limits.Policy{}.Budget(t.Context())
+	defer b.Close()
+	f, _ := scaled.Find("w4a16")
+	var got [2]map[string]string
+	for i, m := range []tensor.Model{m, short} {
+		out, _, err := store(t, b, m, convert.Scaled{Format: f, Measure: true}, 2, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[i] = stored(t, b, out)
+	}
+	for _, name := range []string{"m.weight_packed", "m.weight_scale"} {
+		a, b := got[0][name], got[1][name]
+		if a[strings.Index(a, "]"):] != b[strings.Index(b, "]"):] {
+			t.Errorf("%s of one row of blocks is not that of many", name)
+		}
+	}
+}
+
+func TestWhatCannotBeStoredUnderScales(t *testing.T) {
+	for what, x := range map[string]float32{"NaN": float32(math.NaN()), "infinity": float32(math.Inf(1)), "reciprocal": 1e-40} {
+		numbers := make([]float32, 128*128)
+		numbers[300] = x
+		m := bnbSource(t, map[string][]float32{"m.weight": numbers}, map[string][]int64{"m.weight": {128, 128}})
+		b := limits.Policy{}.Budget(t.Context())
+		f, _ := scaled.Find("fp8")
+		_, _, err := store(t, b, m, convert.Scaled{Format: f}, 1, 0)
+		if wire.ClassOf(err) != wire.Unsupported {
+			t.Errorf("%s: %v", what, err)
+		}
+		b.Close()
+	}
+	if err := (convert.Scaled{}).Check(); err == nil {
+		t.Error("no format is taken for one")
+	}
+}

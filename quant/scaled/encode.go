@@ -1,0 +1,195 @@
+package scaled
+
+import (
+	"math"
+
+	"github.com/anamnesis-go/anamnesis/asm"
+)
+
+// Encode quantizes one row of blocks, or of a long one the blocks from scale
+// number first on, as many as there is room for in scales. The numbers, and the
+// codes, are those of whole rows; the numbers have the type d already.
+func (f *Format) Encode(codes []byte, scales, src []float32, first, cols int64, d asm.Type) error {
+	width, rowBytes := f.width(cols), f.RowBytes(cols)
+	lo := first * width
+	hi := min(lo+int64(len(scales))*width, cols)
+	rows := int64(len(src)) / cols
+	clear(scales)
+	for r := range rows {
+		if err := largest(scales, src[r*cols+lo:r*cols+hi], width, r*cols+lo); err != nil {
+			return err
+		}
+	}
+	for k, most := range scales {
+		factor := f.factor(most, d)
+		from := lo + int64(k)*width
+		to := min(from+width, hi)
+		if !isFinite(factor) {
+			return &Bad{from, src[from]}
+		}
+		for r := range rows {
+			f.codes(codes[r*rowBytes:(r+1)*rowBytes], from, src[r*cols+from:r*cols+to], factor, d)
+		}
+		scales[k] = factor
+		if f.Inverse {
+			scales[k] = 1 / factor
+		}
+	}
+	return nil
+}
+
+// width is the numbers of a row under one scale.
+func (f *Format) width(cols int64) int64 {
+	if f.Cols == 0 {
+		return cols
+	}
+	return f.Cols
+}
+
+// largest takes the magnitudes of a row, which begins at number at, into those of
+// its blocks.
+func largest(line, row []float32, width, at int64) error {
+	for k := range line {
+		lo := int64(k) * width
+		hi := min(lo+width, int64(len(row)))
+		most := line[k]
+		for i, x := range row[lo:hi] {
+			if !isFinite(x) {
+				return &Bad{at + lo + int64(i), x}
+			}
+			most = max(most, abs(x))
+		}
+		line[k] = most
+	}
+	return nil
+}
+
+func abs(x float32) float32 { return math.Float32frombits(math.Float32bits(x) &^ (1 << 31)) }
+
+// factor is what the numbers of a block are multiplied with (Inverse) or divided
+// by, from its largest magnitude.
+func (f *Format) factor(most float32, d asm.Type) float32 {
+	switch {
+	case f.Inverse && most == 0:
+		return 1
+	case f.Inverse:
+		return 1 / most * f.Code.halfRange() // torch divides a number by a tensor so
+	}
+	scale := round(d, most/f.Code.halfRange())
+	if scale == 0 {
+		return epsilon(d)
+	}
+	return scale
+}
+
+// codes encodes numbers of a row, from number at on.
+func (f *Format) codes(row []byte, at int64, src []float32, factor float32, d asm.Type) {
+	var list [256]float32
+	for len(src) > 0 {
+		part := list[:min(len(src), len(list))]
+		if f.Inverse {
+			for i := range part {
+				part[i] = src[i] * factor
+			}
+		} else {
+			divide(part, src, factor, d)
+		}
+		f.Code.put(row, at, part)
+		at, src = at+int64(len(part)), src[len(part):]
+	}
+}
+
+// divide rounds quotients to the type d.
+func divide(dst, src []float32, factor float32, d asm.Type) {
+	switch d {
+	case asm.BF16:
+		for i := range dst {
+			dst[i] = asm.BfloatToFloat(asm.FloatToBfloat(src[i] / factor))
+		}
+	case asm.F16:
+		for i := range dst {
+			dst[i] = asm.HalfToFloat(asm.FloatToHalf(src[i] / factor))
+		}
+	default:
+		for i := range dst {
+			dst[i] = src[i] / factor
+		}
+	}
+}
+
+// put writes the codes of scaled numbers, from number at of the row on.
+func (c Code) put(row []byte, at int64, list []float32) {
+	switch c {
+	case E4M3:
+		out := row[at:][:len(list)]
+		for i, x := range list {
+			out[i] = ToE4M3(x)
+		}
+	case Int4:
+		for i, x := range list {
+			n := at + int64(i)
+			code := byte(nearest(x, -8, 7) + 8)
+			if n%2 == 0 {
+				row[n/2] = code
+			} else {
+				row[n/2] |= code << 4
+			}
+		}
+	default:
+		offset := int32(0)
+		if c == Int8Packed {
+			offset = 128
+		}
+		out := row[at:][:len(list)]
+		for i, x := range list {
+			out[i] = byte(nearest(x, -128, 127) + offset)
+		}
+	}
+}
+
+// nearest is the nearest whole number between two, ties to even: numbers between
+// 2^23 and 2^24 have no fraction, so the addition rounds.
+func nearest(x, low, high float32) int32 {
+	const whole = 3 << 22
+	return int32(math.Float32bits(float32(min(max(x, low), high)+whole))) - 0x4B400000
+}
+
+// ToE4M3 rounds to nearest and ties to even; what is larger than 448 becomes it.
+func ToE4M3(x float32) byte {
+	bits := math.Float32bits(x)
+	sign, mag := byte(bits>>24&0x80), bits&0x7FFFFFFF
+	switch {
+	case mag >= 0x43E00000:
+		return sign | 0x7E
+	case mag < 0x3C800000: // below 2^-6: count units of 2^-9
+		return sign | byte(nearest(math.Float32frombits(mag)*0x1p9, 0, 8))
+	}
+	mag += 0x7FFFF + mag>>20&1 // the exponent's 8 bits and 3 of the fraction stay
+	return sign | byte(mag>>20-120<<3)
+}
+
+// FromE4M3 is the number of a code that is no NaN.
+func FromE4M3(c byte) float32 {
+	exp, man := c>>3&15, float64(c&7)
+	x := man * 0x1p-9
+	if exp > 0 {
+		x = math.Ldexp(8+man, int(exp)-10)
+	}
+	if c >= 0x80 {
+		x = -x
+	}
+	return float32(x)
+}
+
+// Decode is the number of code i of a row under a scale, in float32.
+func (f *Format) Decode(codes []byte, i int64, scale float32) float32 {
+	switch f.Code {
+	case E4M3:
+		return FromE4M3(codes[i]) * scale
+	case Int4:
+		return float32(int(codes[i/2]>>(i%2*4)&15)-8) * scale
+	case Int8Packed:
+		return float32(int(codes[i])-128) * scale
+	}
+	return float32(int8(codes[i])) * scale
+}

@@ -1,0 +1,128 @@
+package scaled
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/anamnesis-go/anamnesis/asm"
+)
+
+// A Code is how one number is stored.
+type Code uint8
+
+// The codes. Integers of four bits are packed two in a byte, the first in the low
+// half, each plus 8.
+const (
+	E4M3 Code = iota
+	Int8
+	Int4
+	Int8Packed // as Int4, each plus 128
+)
+
+// Bits is the size of a code.
+func (c Code) Bits() int {
+	if c == Int4 {
+		return 4
+	}
+	return 8
+}
+
+// Packed says that the codes of a row lie in words of 32 bits.
+func (c Code) Packed() bool { return c >= Int4 }
+
+// halfRange is half of the width between the smallest and the largest code.
+func (c Code) halfRange() float32 { return [...]float32{448, 127.5, 7.5, 127.5}[c] }
+
+// A Format is how a matrix is stored.
+type Format struct {
+	Name   string // as the command line spells it
+	Layout string // for people
+	Code   Code
+	// Rows and Cols are the numbers under one scale; Cols 0 is a row's whole length.
+	Rows, Cols int64
+	Inverse    bool // see the package's comment
+	// Whole says that blocks must not be cut off by the matrix' edge.
+	Whole bool
+}
+
+// formats are those that [Find] knows, named as compressed-tensors' presets are;
+// fp8 is the layout of DeepSeek.
+var formats = []Format{
+	{Name: "fp8", Layout: "FP8 E4M3 of DeepSeek, one scale for 128 x 128", Code: E4M3, Rows: 128, Cols: 128, Inverse: true, Whole: true},
+	{Name: "fp8_dynamic", Layout: "FP8 E4M3 of compressed-tensors, one scale per row", Code: E4M3, Rows: 1},
+	{Name: "fp8_block", Layout: "FP8 E4M3 of compressed-tensors, one scale for 128 x 128", Code: E4M3, Rows: 128, Cols: 128},
+	{Name: "w8a8", Layout: "INT8 of compressed-tensors, one scale per row", Code: Int8, Rows: 1},
+	{Name: "w8a16", Layout: "INT8 packed by compressed-tensors, groups of 128", Code: Int8Packed, Rows: 1, Cols: 128, Whole: true},
+	{Name: "w4a16", Layout: "INT4 packed by compressed-tensors, groups of 128", Code: Int4, Rows: 1, Cols: 128, Whole: true},
+}
+
+// Formats lists what can be written.
+func Formats() []Format { return slices.Clone(formats) }
+
+// Find gives the format of a name.
+func Find(name string) (Format, bool) {
+	i := slices.IndexFunc(formats, func(f Format) bool { return f.Name == name })
+	if i < 0 {
+		return Format{}, false
+	}
+	return formats[i], true
+}
+
+// Fits reports whether a matrix can be cut into blocks.
+func (f *Format) Fits(rows, cols int64) bool {
+	return !f.Whole || rows%f.Rows == 0 && (f.Cols == 0 || cols%f.Cols == 0)
+}
+
+// RowBytes is the bytes of a row's codes.
+func (f *Format) RowBytes(cols int64) int64 {
+	if f.Code.Packed() {
+		return (cols*int64(f.Code.Bits()) + 31) / 32 * 4
+	}
+	return cols
+}
+
+// Scales is how many scales a row of blocks has.
+func (f *Format) Scales(cols int64) int64 {
+	if f.Cols == 0 {
+		return 1
+	}
+	return (cols + f.Cols - 1) / f.Cols
+}
+
+// A Bad is a number that no code can stand for.
+type Bad struct {
+	Index int64 // in the range that was given
+	Value float32
+}
+
+// Finite reports that the number is one, but its block has no scale.
+func (e *Bad) Finite() bool { return isFinite(e.Value) }
+
+func (e *Bad) Error() string { return fmt.Sprintf("element %d is %v", e.Index, e.Value) }
+
+// round rounds to the type of the model's weights.
+func round(d asm.Type, x float32) float32 {
+	switch d {
+	case asm.BF16:
+		return asm.BfloatToFloat(asm.FloatToBfloat(x))
+	case asm.F16:
+		return asm.HalfToFloat(asm.FloatToHalf(x))
+	}
+	return x
+}
+
+// Round rounds numbers to the type of the model's weights.
+func Round(list []float32, d asm.Type) {
+	for i, x := range list {
+		list[i] = round(d, x)
+	}
+}
+
+// epsilon is the distance of 1 to the next number.
+func epsilon(d asm.Type) float32 {
+	return [...]float32{asm.F32: 0x1p-23, asm.BF16: 0x1p-7, asm.F16: 0x1p-10}[d]
+}
+
+// isFinite is false for infinities and NaN.
+func isFinite(x float32) bool { return math.Float32bits(x)&0x7F800000 != 0x7F800000 }
