@@ -6,33 +6,36 @@ GO         ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 DEADCODE    = golang.org/x/tools/cmd/deadcode@v0.40.0
 
-# One row per fuzz target: how many inputs CI tries. A test compares the rows
-# with the targets in fuzz/.
+# One row per fuzz target: how many inputs CI tries, some five seconds of each.
+# That shows that a target works and finds what is near; the search is `make
+# fuzz-all`, a minute of each or as long as TIME says, and what it ever found is a
+# recipe or a seed, all of which `make test` runs. A test compares the rows with
+# the targets in fuzz/.
 FUZZ_COUNTS = \
-	FuzzBind=10000 \
+	FuzzBind=6000 \
 	FuzzCodec=20000 \
-	FuzzEncode=20000 \
-	FuzzForget=2000 \
-	FuzzGGUF=40000 \
+	FuzzEncode=12000 \
+	FuzzForget=1000 \
+	FuzzGGUF=12000 \
 	FuzzImportance=20000 \
-	FuzzIndex=20000 \
-	FuzzLegacy=4000 \
+	FuzzIndex=16000 \
+	FuzzLegacy=1500 \
 	FuzzMetadata=10000 \
-	FuzzMatrix=8000 \
-	FuzzNPY=40000 \
-	FuzzNPZ=20000 \
+	FuzzMatrix=3000 \
+	FuzzNPY=20000 \
+	FuzzNPZ=6000 \
 	FuzzOllama=20000 \
-	FuzzPTH=8000 \
+	FuzzPTH=2000 \
 	FuzzPolicy=40000 \
-	FuzzPickle=40000 \
+	FuzzPickle=12000 \
 	FuzzRow=20000 \
-	FuzzSafetensors=40000 \
-	FuzzScan=20000 \
-	FuzzStream=4000 \
-	FuzzStrictJSON=40000 \
+	FuzzSafetensors=16000 \
+	FuzzScan=5000 \
+	FuzzStream=1500 \
+	FuzzStrictJSON=20000 \
 	FuzzTemplate=40000 \
-	FuzzText=4000 \
-	FuzzZip=20000
+	FuzzText=2000 \
+	FuzzZip=8000
 
 # Systems that are built and vetted: other word sizes, byte orders, file systems.
 CROSS = linux/arm64 linux/386 linux/s390x windows/amd64 darwin/arm64
@@ -54,7 +57,7 @@ INPUTS ?= 100000
 SEED ?= 1
 FOUND ?= differential-out
 
-.PHONY: api deadcode neon avx512 must-have check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
+.PHONY: api deadcode systems qemu neon avx512 must-have check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
 	bench bench-kernels bench-peers bench-hostile bench-convert memory golden crosscheck watch differential corpus recipe cover cover-corpus
 
 check: fmt vet lint test purego gen-check cross
@@ -82,12 +85,21 @@ must-have: ## the levels that tests fail without here
 api: ## what the public packages export, after a change of it: api/*.txt
 	$(GO) test ./internal/arch -run Surface -update
 
-race:
-	MUST_HAVE=$(MUST_HAVE) $(GO) test -race -timeout 40m ./...
+# The packages that start a goroutine, or whose tests do: in the others there is
+# no second one to race with. What -short leaves out are more inputs to the same
+# goroutines, which `make test` runs without the detector.
+STARTS = ^[[:space:]]*(defer )?go [A-Za-z_.]+[(]|[.]Go[(]|[.]Parallel[(]|RunParallel
 
+race: ## packages with goroutines
+	MUST_HAVE=$(MUST_HAVE) $(GO) test -race -short -timeout 40m $$(git grep -lE '$(STARTS)' -- '*.go' | \
+	grep -v '/_' | xargs -n 1 dirname | sort -u | sed 's|^|./|')
+
+# Only asm has files that differ under the tag. The two packages that compare what
+# it computes with the reference libraries' goldens run with it; to all others it
+# is the same table of functions, of which its tests say that they agree bitwise.
 purego: ## without assembly
 	$(GO) vet -tags purego ./...
-	$(GO) test -tags purego -timeout 20m ./...
+	$(GO) test -tags purego -timeout 20m ./asm ./internal/form ./quant/...
 
 word32: ## 32-bit int: runs on amd64 as it is
 	GOARCH=386 $(GO) test ./asm/... ./limits/... ./internal/... ./vm/... ./parser/...
@@ -97,16 +109,22 @@ gen-check: ## what is generated is what is committed
 	after=$$(git status --porcelain; git diff); \
 	if [ "$$before" != "$$after" ]; then echo "go generate changed the tree:"; git status --porcelain; exit 1; fi
 
-cross: ## other systems: build and vet
+# Each emulator has one thread, so they run beside the builds. qemu is installed
+# before, because apt-get does not wait for another of itself.
+cross: qemu ## other systems: build and vet, and kernels under emulation
+	@$(MAKE) --no-print-directory -j3 systems neon avx512
+
+systems:
 	@for t in $(CROSS); do echo "$$t"; \
 	export GOOS=$${t%/*} GOARCH=$${t#*/} CGO_ENABLED=0; \
 	$(GO) build ./... && $(GO) vet ./... || exit 1; done
-	@$(MAKE) --no-print-directory neon
-	@$(MAKE) --no-print-directory avx512
 
-neon: ## the kernels of arm64, run under emulation; installs qemu-user where it may
-	@q=$$(command -v qemu-aarch64-static || command -v qemu-aarch64) || { \
-	(apt-get update && apt-get install -y qemu-user-static) >/dev/null 2>&1; q=$$(command -v qemu-aarch64-static); }; \
+qemu:
+	@command -v qemu-aarch64-static >/dev/null || command -v qemu-aarch64 >/dev/null || \
+	(apt-get update && apt-get install -y qemu-user-static) >/dev/null 2>&1 || true
+
+neon: qemu ## the kernels of arm64, run under emulation; installs qemu-user where it may
+	@q=$$(command -v qemu-aarch64-static || command -v qemu-aarch64); \
 	[ -n "$$q" ] || { echo "NOT RUN: the kernels of arm64 are built, but there is no qemu-user and it cannot be installed"; exit 0; }; \
 	d=$$(mktemp -d) && CGO_ENABLED=0 GOARCH=arm64 $(GO) test -c -o $$d/asm.test ./asm && \
 	cd asm && MUST_HAVE=neon $$q $$d/asm.test -test.short; status=$$?; rm -rf $$d; exit $$status
@@ -117,9 +135,10 @@ avx512: ## the kernels of AVX-512, run in Bochs where the processor has none; in
 fuzz: ## make fuzz FUZZ=FuzzZip TIME=60s
 	$(GO) test ./fuzz -run '^$$' -fuzz '^$(FUZZ)$$' -fuzztime $(TIME)
 
-fuzz-ci: ## every target by count, the same work each time
-	@for row in $(FUZZ_COUNTS); do \
-	$(GO) test ./fuzz -run '^$$' -fuzz "^$${row%=*}$$" -fuzztime $${row#*=}x || exit 1; done
+fuzz-ci: ## every target by count, the same work each time; the test is built once
+	@d=$$(mktemp -d) && trap 'rm -rf "$$d"' EXIT && $(GO) test -c -fuzz . -o "$$d/fuzz.test" ./fuzz && cd fuzz && \
+	for row in $(FUZZ_COUNTS); do \
+	"$$d/fuzz.test" -test.run '^$$' -test.fuzz "^$${row%=*}$$" -test.fuzztime $${row#*=}x -test.fuzzcachedir "$$d/found" || exit 1; done
 
 fuzz-all: ## every target by time, one after the other
 	@for row in $(FUZZ_COUNTS); do $(MAKE) --no-print-directory fuzz FUZZ=$${row%=*} || exit 1; done
