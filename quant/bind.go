@@ -1,10 +1,14 @@
 package quant
 
 import (
+	"github.com/anamnesis-go/anamnesis/internal/config"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
+
+// MaxConfig bounds one configuration file.
+const MaxConfig = config.MaxFile
 
 // Options decide what the tensors and the configuration leave open.
 type Options struct {
@@ -123,7 +127,7 @@ func (s *set) bind(i int) (*Weight, error) {
 		if found != nil && found.row.priority > row.priority {
 			break
 		}
-		if row.declares == byMethod && !row.stands(s.config.method()) {
+		if row.declares == byMethod && !row.stands(s.config.Method()) {
 			continue
 		}
 		w, err := row.bind(s, &s.infos[i])

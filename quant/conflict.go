@@ -12,7 +12,7 @@ import (
 // stand for, unless the caller asked for that scheme. A method that no row has
 // stands for any.
 func (s *set) contradicted(w *Weight) error {
-	method := s.config.method()
+	method := s.config.Method()
 	if !s.rows.methods[method] || w.row.decides() || w.Scheme == s.o.Scheme || w.row.stands(method) {
 		return nil
 	}
@@ -21,7 +21,7 @@ func (s *set) contradicted(w *Weight) error {
 		names += " and " + wire.Quote(w.Parts[1].Name)
 	}
 	return wire.ErrUnsupported.With("two readings: %s says quant_method %s, and %s are %s: %s %q decides",
-		s.config.file, wire.Quote(method), names, w.Scheme, wire.OptionScheme, w.Scheme)
+		s.config.File, wire.Quote(method), names, w.Scheme, wire.OptionScheme, w.Scheme)
 }
 
 // reading is a scheme and the tensor that speaks for it.
@@ -40,53 +40,19 @@ func (s *set) says(stem, kind string, group int64, zeros bool, scales *tensor.In
 		return err
 	}
 	for _, g := range groups {
-		weights := g.at("weights")
-		symmetric, known := weights.get("symmetric").(bool)
-		n, sized := weights.whole("group_size")
+		weights := g.At("weights")
+		symmetric, known := weights.Get("symmetric").(bool)
+		n, sized := weights.Whole("group_size")
 		switch {
 		case known && !symmetric && !zeros:
-			err = wire.ErrMissing.With("its companion %s, which %s promises (symmetric false)", wire.Quote(stem+".weight_zero_point"), s.config.file)
-		case sized && weights.text("strategy") == "group" && n != group:
-			err = wire.ErrMismatch.With("%s says group_size %d, and %s of shape %v says %d", s.config.file, n, wire.Quote(scales.Name), scales.Shape, group)
-		case weights.text("type") != "" && weights.text("type") != kind:
-			err = wire.ErrMismatch.With("%s says type %s, but the codes beside %s are of type %s", s.config.file, wire.Quote(weights.text("type")), wire.Quote(scales.Name), kind)
+			err = wire.ErrMissing.With("its companion %s, which %s promises (symmetric false)", wire.Quote(stem+".weight_zero_point"), s.config.File)
+		case sized && weights.Text("strategy") == "group" && n != group:
+			err = wire.ErrMismatch.With("%s says group_size %d, and %s of shape %v says %d", s.config.File, n, wire.Quote(scales.Name), scales.Shape, group)
+		case weights.Text("type") != "" && weights.Text("type") != kind:
+			err = wire.ErrMismatch.With("%s says type %s, but the codes beside %s are of type %s", s.config.File, wire.Quote(weights.Text("type")), wire.Quote(scales.Name), kind)
 		default:
 			return nil
 		}
 	}
 	return err
-}
-
-// agree compares the files that describe one quantization: of two that differ,
-// libraries read either.
-func (c *config) agree(file string, o *object, zeros string) error {
-	for _, key := range [...]string{"quant_method", "bits", "group_size", "checkpoint_format"} {
-		a, b := c.quant.get(key), o.get(key)
-		if key == "checkpoint_format" {
-			if zeros != "" {
-				continue
-			}
-			a, b = first(a, "gptq"), first(b, "gptq")
-		}
-		if scalar(a) && scalar(b) && a != b {
-			return wire.ErrMismatch.With("%s says %s %v, and %s says %v", c.file, key, quoted(a), file, quoted(b))
-		}
-	}
-	return nil
-}
-
-// scalar reports a text or a number.
-func scalar(v any) bool {
-	switch v.(type) {
-	case string, float64:
-		return true
-	}
-	return false
-}
-
-func quoted(v any) any {
-	if text, ok := v.(string); ok {
-		return wire.Quote(text)
-	}
-	return v
 }

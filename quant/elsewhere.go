@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 
+	"github.com/anamnesis-go/anamnesis/internal/config"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -60,7 +61,7 @@ func (s *set) readIndexes() error {
 			if _, here := s.names.Find(t.Tensor); here {
 				continue
 			}
-			if err := s.b.Hold(treeCost); err != nil {
+			if err := s.b.Hold(config.NodeCost); err != nil {
 				return err
 			}
 			s.others[t.Tensor] = x.Files[t.File]

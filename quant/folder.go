@@ -14,10 +14,10 @@ import (
 
 // architecture is the model_type of config.json, or of the language model in it.
 func (s *set) architecture() string {
-	if t := s.config.model.at("text_config").text("model_type"); t != "" {
+	if t := s.config.Model.At("text_config").Text("model_type"); t != "" {
 		return t
 	}
-	return s.config.model.text("model_type")
+	return s.config.Model.Text("model_type")
 }
 
 // conv1D are the modules of transformers' Conv1D by model_type: their weight is
@@ -35,9 +35,9 @@ func (s *set) layOut(w *Weight) error {
 	if !s.o.Folder || len(w.Shape) < 2 {
 		return nil
 	}
-	if len(s.config.quant.at("transform_config", "config_groups").names()) > 0 {
+	if len(s.config.Quant.At("transform_config", "config_groups").Names()) > 0 {
 		return wire.ErrUnsupported.With("%s says transform_config: the weights are stored rotated, and the unquantized model would not turn its inputs; remember the file, not the folder",
-			s.config.file)
+			s.config.File)
 	}
 	stem, blocks := strings.CutSuffix(w.Parts[0].Name, "_blocks")
 	switch {

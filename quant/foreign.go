@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/config"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -13,9 +14,9 @@ type foreign struct {
 	name, remedy string // what it is, and who can convert it
 	tensors      []pair // what its models have
 	formats      []string
-	names        []string             // ends of names that only its models have: they may hold codes in any type
-	modules      []string             // what follows a module's name beside codes of it
-	says         func(q *object) bool // what its configuration says besides
+	names        []string                    // ends of names that only its models have: they may hold codes in any type
+	modules      []string                    // what follows a module's name beside codes of it
+	says         func(q *config.Object) bool // what its configuration says besides
 }
 
 // A pair is the end of a main tensor's name, that of a companion which must be
@@ -65,8 +66,8 @@ var foreigners = []*foreign{
 	{name: "ParoQuant", remedy: "the paroquant package can load it", tensors: []pair{{main: ".qweight", companion: ".theta"}, {main: ".qweight", companion: ".channel_scales"}},
 		formats: []string{"paroquant"}},
 	{name: "ModelSlim", remedy: unquantized, tensors: []pair{{main: ".weight", companion: ".weight_offset"}, {main: ".weight", companion: ".deq_scale"}}, formats: []string{"ascend"}},
-	{name: "AutoRound's rotation", remedy: unquantized, says: func(q *object) bool {
-		return says(q.get("rotation_config")) != "" || says(q.get("rotation_configs")) != ""
+	{name: "AutoRound's rotation", remedy: unquantized, says: func(q *config.Object) bool {
+		return config.Says(q.Get("rotation_config")) != "" || config.Says(q.Get("rotation_configs")) != ""
 	}},
 	{name: "Quark's rotation", remedy: unquantized, says: quarkRotates},
 	{name: "NVFP4 with E5M3 scales", remedy: "auto-round can load it", formats: []string{"auto_round:llm_compressor_nvfp4_e5m3"}},
@@ -85,11 +86,11 @@ func quarkWords(main, _ *tensor.Info) bool { return main.DType == tensor.I32 }
 
 // quarkRotates reports an algorithm of Quark's that multiplies inputs by a matrix
 // when the model runs: the weights alone are not the model's.
-func quarkRotates(q *object) bool {
-	list := append(q.list("algo_config"), q.get("algo_config"))
+func quarkRotates(q *config.Object) bool {
+	list := append(q.List("algo_config"), q.Get("algo_config"))
 	return slices.ContainsFunc(list, func(v any) bool {
-		o, _ := v.(*object)
-		name := o.text("name")
+		o, _ := v.(*config.Object)
+		name := o.Text("name")
 		return name == "rotation" || name == "quarot" || name == "svdquant"
 	})
 }
@@ -116,15 +117,15 @@ func (s *set) refuse(info *tensor.Info) error {
 		return nil
 	}
 	for _, f := range foreigners {
-		if f.says != nil && f.says(s.config.quant) {
-			return wire.ErrUnsupported.With("%s (%s): %s", f.name, s.config.file, f.remedy)
+		if f.says != nil && f.says(s.config.Quant) {
+			return wire.ErrUnsupported.With("%s (%s): %s", f.name, s.config.File, f.remedy)
 		}
 	}
 	for _, key := range []string{"quant_method", "checkpoint_format", "format", "packing_format"} {
-		said := s.config.quant.text(key)
+		said := s.config.Quant.Text(key)
 		for _, f := range foreigners {
 			if slices.Contains(f.formats, said) {
-				return wire.ErrUnsupported.With("the scheme %s (%s in %s): %s", f.name, key, s.config.file, f.remedy)
+				return wire.ErrUnsupported.With("the scheme %s (%s in %s): %s", f.name, key, s.config.File, f.remedy)
 			}
 		}
 	}

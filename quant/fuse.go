@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/config"
 	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -57,7 +58,7 @@ func (s *set) fuse(out *Bound) error {
 			kept = append(kept, w)
 			continue
 		}
-		if err := s.b.Hold(int64(len(w.Name)) + 8*treeCost); err != nil {
+		if err := s.b.Hold(int64(len(w.Name)) + 8*config.NodeCost); err != nil {
 			return err
 		}
 		if stacks[stem] == nil {

@@ -34,8 +34,8 @@ func (s *set) explained(info *tensor.Info, bound *nameList) bool {
 
 // quantizesCache reports a configuration that gives the cache scales.
 func (s *set) quantizesCache() bool {
-	q := s.config.quant
-	return s.rows.caches(s.config.method()) || q.get("kv_cache_quant_config") != nil || q.get("kv_cache_scheme") != nil || q.text("kv_cache_quant_algo") != "" || q.text("kv_cache_dtype") != ""
+	q := s.config.Quant
+	return s.rows.caches(s.config.Method()) || q.Get("kv_cache_quant_config") != nil || q.Get("kv_cache_scheme") != nil || q.Text("kv_cache_quant_algo") != "" || q.Text("kv_cache_dtype") != ""
 }
 
 // sentinel reports ComfyUI's mark that a file's weights are scaled.
@@ -103,13 +103,13 @@ func (s *set) unexplained(info *tensor.Info) error {
 			return err
 		}
 	}
-	if method := s.config.method(); method != "" && len(info.Shape) > 1 && info.Elements() > 1 && !endsIn(info.Name, buffers) {
+	if method := s.config.Method(); method != "" && len(info.Shape) > 1 && info.Elements() > 1 && !endsIn(info.Name, buffers) {
 		ignored, err := s.ignores(info.Name, "")
 		if err != nil || ignored {
 			return err
 		}
 		return wire.ErrUnsupported.With("%s says quant_method %s, and nothing here knows what %s of shape %v is: start from the unquantized model, or %s %s",
-			s.config.file, wire.Quote(method), info.TypeName(), info.Shape, wire.OptionIgnoreUnknown, wire.Quote(info.Name))
+			s.config.File, wire.Quote(method), info.TypeName(), info.Shape, wire.OptionIgnoreUnknown, wire.Quote(info.Name))
 	}
 	return nil
 }

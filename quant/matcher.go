@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/config"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
@@ -73,7 +74,7 @@ func (m *matcher) add(glob string) error {
 		m.nodes[at].ends1 = true
 		return nil
 	}
-	err := m.b.Hold(int64(strings.Count(rest, "*")+1) * treeCost)
+	err := m.b.Hold(int64(strings.Count(rest, "*")+1) * config.NodeCost)
 	if err != nil {
 		return err
 	}

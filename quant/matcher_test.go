@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/anamnesis-go/anamnesis/internal/config"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -116,15 +117,15 @@ func TestListsThatCannotBeMatchedAtOnceStep(t *testing.T) {
 // Entries of AutoRound's that are plain names are passed over once and not for
 // each weight.
 func TestPlainEntriesOfModulesArePassedOverOnce(t *testing.T) {
-	extra := &object{values: map[string]any{}}
+	extra := &config.Object{Values: map[string]any{}}
 	for i := range 50_000 {
 		name := fmt.Sprintf("model.layers.%d.proj", i)
-		extra.order = append(extra.order, name)
-		extra.values[name] = &object{}
+		extra.Order = append(extra.Order, name)
+		extra.Values[name] = &config.Object{}
 	}
 	b := limits.Policy{MaxSteps: 4 << 20}.Budget(t.Context())
 	defer b.Close()
-	s := &set{b: b, config: &config{quant: &object{values: map[string]any{"extra_config": extra}}}}
+	s := &set{b: b, config: &config.Config{Quant: &config.Object{Values: map[string]any{"extra_config": extra}}}}
 	for i := range 10_000 {
 		own, err := s.own(fmt.Sprintf("other.%d", i))
 		if own != nil || err != nil {

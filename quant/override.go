@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/config"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -26,14 +27,14 @@ func (s *set) pattern(text string) (*regexp.Regexp, error) {
 		return re, nil
 	}
 	if len(text) > maxPattern || strings.Contains(text, "{") {
-		return nil, wire.ErrUnsupported.With("pattern %s of %d bytes in %s", wire.Quote(text), len(text), s.config.file)
+		return nil, wire.ErrUnsupported.With("pattern %s of %d bytes in %s", wire.Quote(text), len(text), s.config.File)
 	}
 	if err := s.b.Hold(int64(len(text)+1) * patternCost); err != nil {
 		return nil, err
 	}
 	re, err := regexp.Compile(text)
 	if err != nil {
-		return nil, wire.ErrUnsupported.With("pattern %s in %s", wire.Quote(text), s.config.file)
+		return nil, wire.ErrUnsupported.With("pattern %s in %s", wire.Quote(text), s.config.File)
 	}
 	if s.patterns == nil {
 		s.patterns = map[string]*regexp.Regexp{}
@@ -49,7 +50,7 @@ func (s *set) place(pattern, name string) (int, error) {
 		return 0, err
 	}
 	if len(name) > maxMatched {
-		return 0, wire.ErrUnsupported.With("a name of %d bytes beside patterns in %s", len(name), s.config.file)
+		return 0, wire.ErrUnsupported.With("a name of %d bytes beside patterns in %s", len(name), s.config.File)
 	}
 	if err := s.b.Step(int64(len(name) + len(pattern))); err != nil {
 		return 0, err
@@ -72,8 +73,8 @@ func (s *set) readOverrides() (o *overrides, err error) {
 	if s.overrides != nil {
 		return s.overrides, nil
 	}
-	o = &overrides{dynamic: s.config.quant.at("dynamic").names()}
-	for _, p := range s.config.quant.at("extra_config").names() {
+	o = &overrides{dynamic: s.config.Quant.At("dynamic").Names()}
+	for _, p := range s.config.Quant.At("extra_config").Names() {
 		if err := s.b.Step(int64(len(p) + 1)); err != nil {
 			return nil, err
 		}
@@ -91,9 +92,9 @@ func (s *set) readOverrides() (o *overrides, err error) {
 // own is the object in which the configuration gives one module properties of
 // its own, or nil: GPTQModel's "dynamic", AutoRound's "extra_config", MLX's
 // entries by name. The first that matches decides.
-func (s *set) own(stem string) (*object, error) {
-	q := s.config.quant
-	if o := q.at("extra_config", stem); o != nil {
+func (s *set) own(stem string) (*config.Object, error) {
+	q := s.config.Quant
+	if o := q.At("extra_config", stem); o != nil {
 		return o, nil
 	}
 	over, err := s.readOverrides()
@@ -102,7 +103,7 @@ func (s *set) own(stem string) (*object, error) {
 	}
 	for _, p := range over.extra {
 		if at, err := s.place("^(?:"+p+")$", stem); err != nil || at == 0 {
-			return q.at("extra_config", p), err
+			return q.At("extra_config", p), err
 		}
 	}
 	for _, p := range over.dynamic {
@@ -116,11 +117,11 @@ func (s *set) own(stem string) (*object, error) {
 			continue
 		}
 		if negative {
-			return nil, wire.ErrMismatch.With("%s says by %s that it is not quantized", s.config.file, wire.Quote(p))
+			return nil, wire.ErrMismatch.With("%s says by %s that it is not quantized", s.config.File, wire.Quote(p))
 		}
-		return q.at("dynamic", p), nil
+		return q.At("dynamic", p), nil
 	}
-	return q.at(stem), nil
+	return q.At(stem), nil
 }
 
 // Whole is an integer property of a module: its own, else the model's.
@@ -129,9 +130,9 @@ func (s *set) whole(stem, key string) (n int64, ok bool, err error) {
 	if err != nil {
 		return 0, false, err
 	}
-	v := first(own.get(key), s.config.quant.get(key))
-	if n, ok = wholeOf(v); !ok && v != nil {
-		return 0, false, wire.ErrMismatch.With("%s says of %s what is no whole number: %s", s.config.file, wire.Quote(stem), wire.Quote(key))
+	v := config.First(own.Get(key), s.config.Quant.Get(key))
+	if n, ok = config.WholeOf(v); !ok && v != nil {
+		return 0, false, wire.ErrMismatch.With("%s says of %s what is no whole number: %s", s.config.File, wire.Quote(stem), wire.Quote(key))
 	}
 	return n, ok, nil
 }
@@ -153,7 +154,7 @@ func (s *set) readExclusions() (e *exclusions, err error) {
 	e = &exclusions{}
 	var globs []string
 	for _, key := range exclusionKeys {
-		for _, v := range s.config.quant.list(key) {
+		for _, v := range s.config.Quant.List(key) {
 			if err := s.b.Step(1); err != nil {
 				return nil, err
 			}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/config"
 	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -32,7 +33,7 @@ func (s *set) loadMeta() error {
 		if !isText && !isCount {
 			continue
 		}
-		if err := s.b.Hold(2*treeCost + 24*int64(len(list))); err != nil {
+		if err := s.b.Hold(2*config.NodeCost + 24*int64(len(list))); err != nil {
 			return err
 		}
 		switch _, twice := s.counts[k]; {

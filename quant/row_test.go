@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/anamnesis-go/anamnesis/internal/config"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
@@ -115,11 +116,11 @@ func namesAreKnown(t *testing.T, r *scheme, folder string) {
 
 func method0(t *testing.T, b *limits.Budget, m tensor.Model) string {
 	t.Helper()
-	c, err := loadConfig(b, m.Configs(), "")
+	c, err := config.Load(b, m.Configs(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c.method()
+	return c.Method()
 }
 
 // Every type of ggml's that is still in use is read: blocks are bound, numbers

@@ -32,11 +32,11 @@ func bindAWQ(s *set, info *tensor.Info) (*Weight, error) {
 	}
 	in, out, groups := info.Shape[0], scales.Shape[1], scales.Shape[0]
 	bits := info.Shape[1] * 32 / out
-	if bits < 2 || bits > 8 || out*bits != info.Shape[1]*32 || bits != 4 && s.config.method() != "awq" {
+	if bits < 2 || bits > 8 || out*bits != info.Shape[1]*32 || bits != 4 && s.config.Method() != "awq" {
 		return nil, nil
 	}
-	if m := s.config.method(); m == "gptq" {
-		return nil, wire.ErrMismatch.With("%s says gptq, but %s is packed as AWQ packs", s.config.file, wire.Quote(info.Name))
+	if m := s.config.Method(); m == "gptq" {
+		return nil, wire.ErrMismatch.With("%s says gptq, but %s is packed as AWQ packs", s.config.File, wire.Quote(info.Name))
 	}
 	zeros, err := s.companion(stem+".qzeros", []int64{groups, info.Shape[1]}, tensor.I32)
 	if err != nil {
@@ -74,7 +74,7 @@ func (s *set) awqSays(stem string, scales *tensor.Info, bits, group, groups int6
 			}
 		}
 		if ok && n != have {
-			return wire.ErrMismatch.With("%s says %s %d, %s of shape %v beside its weight says %d", s.config.file, key, n, wire.Quote(scales.Name), scales.Shape, have)
+			return wire.ErrMismatch.With("%s says %s %d, %s of shape %v beside its weight says %d", s.config.File, key, n, wire.Quote(scales.Name), scales.Shape, have)
 		}
 	}
 	return nil

@@ -65,12 +65,12 @@ func bindAWQGEMV(s *set, info *tensor.Info) (*Weight, error) {
 // are for: few inputs have as many words as padded groups, which is how GPTQ
 // looks.
 func (s *set) gemv() bool {
-	return s.config.method() == "awq" && strings.EqualFold(s.config.quant.text("version"), "gemv")
+	return s.config.Method() == "awq" && strings.EqualFold(s.config.Quant.Text("version"), "gemv")
 }
 
 // awqGroup is the group size, which padded rows do not tell.
 func (s *set) awqGroup(in, padded int64) (int64, error) {
-	group, ok := s.config.quant.whole("group_size")
+	group, ok := s.config.Quant.Whole("group_size")
 	switch {
 	case !ok:
 		return 0, wire.ErrMissing.With("group_size in the configuration: rows of scales are padded")

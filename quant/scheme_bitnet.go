@@ -36,7 +36,7 @@ func bindBitNet(s *set, info *tensor.Info) (*Weight, error) {
 		Cols: cols, Op: form.OpDivide, Scales: form.Grid{MatrixRows: rows, BlockRows: rows, BlockCols: cols, Cols: 1, Size: size, Read: read},
 		Codes: form.QuarterRows(quarter, cols),
 	}
-	switch class := s.config.quant.text("linear_class"); class {
+	switch class := s.config.Quant.Text("linear_class"); class {
 	case "", "bitlinear":
 	case "autobitlinear":
 		f.Op = form.OpScale

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/config"
 	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/strictjson"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -32,23 +33,23 @@ func (s *set) loadComfy() error {
 	if !ok {
 		return nil
 	}
-	v, err := parseTree(s.b, strictjson.Text{Format: "metadata " + wire.Quote(comfyKey), Body: text})
+	v, err := config.Parse(s.b, strictjson.Text{Format: "metadata " + wire.Quote(comfyKey), Body: text})
 	if err != nil {
 		return err
 	}
-	o, _ := v.(*object)
-	s.comfy = o.at("layers")
+	o, _ := v.(*config.Object)
+	s.comfy = o.At("layers")
 	return nil
 }
 
 // comfyFormat is the format that ComfyUI declares for a tensor's module, from
 // the metadata or from a tensor beside it, which then belongs to the weight.
-func (s *set) comfyFormat(info *tensor.Info) (layer *object, own *tensor.Info, err error) {
+func (s *set) comfyFormat(info *tensor.Info) (layer *config.Object, own *tensor.Info, err error) {
 	stem, ok := suffix(info, ".weight")
 	if !ok {
 		return nil, nil, nil
 	}
-	if layer := s.comfy.at(stem); layer != nil {
+	if layer := s.comfy.At(stem); layer != nil {
 		return layer, nil, nil
 	}
 	own, ok = s.find(stem + ".comfy_quant")
@@ -59,11 +60,11 @@ func (s *set) comfyFormat(info *tensor.Info) (layer *object, own *tensor.Info, e
 	if err != nil {
 		return nil, nil, err
 	}
-	v, err := parseTree(s.b, text)
+	v, err := config.Parse(s.b, text)
 	if err != nil {
 		return nil, nil, err
 	}
-	layer, _ = v.(*object)
+	layer, _ = v.(*config.Object)
 	return layer, own, nil
 }
 
@@ -71,7 +72,7 @@ func (s *set) comfyFormat(info *tensor.Info) (layer *object, own *tensor.Info, e
 // other libraries, and their bytes are not.
 func bindComfy(s *set, info *tensor.Info) (w *Weight, err error) {
 	layer, own, err := s.comfyFormat(info)
-	format := layer.text("format")
+	format := layer.Text("format")
 	if format == "" || err != nil {
 		return nil, err
 	}
@@ -105,24 +106,21 @@ func bindComfy(s *set, info *tensor.Info) (w *Weight, err error) {
 
 // comfyRest is what else the description says: ConvRot's rotation, by 256 columns
 // where it does not say by how many.
-func (s *set) comfyRest(w *Weight, layer *object, info *tensor.Info) error {
-	k := keys{set: s, source: &source{file: wire.Quote(info.Name + "'s description"), object: layer}}
-	for _, known := range comfyKeys {
-		k.patterns = append(k.patterns, newKey(known))
-	}
-	if err := k.object(nil, layer); err != nil {
+func (s *set) comfyRest(w *Weight, layer *config.Object, info *tensor.Info) error {
+	description := &config.Source{File: wire.Quote(info.Name + "'s description"), Object: layer}
+	if err := s.explains(description, comfyKeys); err != nil {
 		return err
 	}
-	params := layer.at("params")
-	if first(layer.get("convrot"), params.get("convrot")) != true {
+	params := layer.At("params")
+	if config.First(layer.Get("convrot"), params.Get("convrot")) != true {
 		return nil
 	}
-	if layer.text("format") != "int8_tensorwise" {
-		return wire.ErrUnsupported.With("ConvRot of ComfyUI's %s", wire.Quote(layer.text("format")))
+	if layer.Text("format") != "int8_tensorwise" {
+		return wire.ErrUnsupported.With("ConvRot of ComfyUI's %s", wire.Quote(layer.Text("format")))
 	}
 	size := int64(256)
-	if v := first(layer.get("convrot_groupsize"), params.get("convrot_groupsize")); v != nil {
-		size, _ = wholeOf(v)
+	if v := config.First(layer.Get("convrot_groupsize"), params.Get("convrot_groupsize")); v != nil {
+		size, _ = config.WholeOf(v)
 	}
 	if size < 4 || size&0x55555555 == 0 {
 		return wire.ErrMismatch.With("convrot_groupsize %d is no power of four", size)

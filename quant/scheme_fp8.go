@@ -118,11 +118,11 @@ func (s *set) fp8Scale(info *tensor.Info) (*tensor.Info, error) {
 
 // bindCast is FP8 without a scale: honest where nobody promised one.
 func (s *set) bindCast(info *tensor.Info, codec asm.Float) (*Weight, error) {
-	if slices.ContainsFunc(fp8Methods, func(m method) bool { return m.name == s.config.method() }) {
+	if slices.ContainsFunc(fp8Methods, func(m method) bool { return m.name == s.config.Method() }) {
 		if excluded, err := s.excluded(info.Name); err != nil {
 			return nil, err
 		} else if !excluded {
-			return nil, wire.ErrMissing.With("its scale, which %s promises (quant_method %s)", s.config.file, wire.Quote(s.config.method()))
+			return nil, wire.ErrMissing.With("its scale, which %s promises (quant_method %s)", s.config.File, wire.Quote(s.config.Method()))
 		}
 	}
 	if err := s.elsewhere(info); err != nil {

@@ -68,7 +68,7 @@ func (s *set) gemmaCodes(info *tensor.Info) (bits, cols int64, c form.Codes, err
 		return 0, 0, c, err
 	}
 	if !slices.Contains([]int64{2, 4}, bits) {
-		return 0, 0, c, wire.ErrMismatch.With("%s says %d bits for bytes without sign", s.config.file, bits)
+		return 0, 0, c, wire.ErrMismatch.With("%s says %d bits for bytes without sign", s.config.File, bits)
 	}
 	cols = stored * 8 / bits
 	return bits, cols, form.StreamRow(cols, bits, stored, int32(1)<<(bits-1)), nil
@@ -78,10 +78,10 @@ func (s *set) gemmaCodes(info *tensor.Info) (bits, cols int64, c form.Codes, err
 // module's name first, else the default.
 func (s *set) gemmaBits(name string) (int64, error) {
 	module := strings.TrimSuffix(strings.TrimSuffix(name, ".weight"), ".embedding_quantized")
-	patterns := s.config.quant.at("module_quant_configs")
-	bits, found := s.config.quant.whole("num_bits")
+	patterns := s.config.Quant.At("module_quant_configs")
+	bits, found := s.config.Quant.Whole("num_bits")
 	first := len(module) + 1
-	for _, pattern := range patterns.names() {
+	for _, pattern := range patterns.Names() {
 		at, err := s.place(pattern, module)
 		if err != nil {
 			return 0, err
@@ -90,12 +90,12 @@ func (s *set) gemmaBits(name string) (int64, error) {
 			continue
 		}
 		first = at
-		if n, ok := patterns.at(pattern).whole("num_bits"); ok {
+		if n, ok := patterns.At(pattern).Whole("num_bits"); ok {
 			bits, found = n, true
 		}
 	}
 	if !found {
-		return 0, wire.ErrMissing.With("num_bits for %s in %s", wire.Quote(name), s.config.file)
+		return 0, wire.ErrMissing.With("num_bits for %s in %s", wire.Quote(name), s.config.File)
 	}
 	return bits, nil
 }

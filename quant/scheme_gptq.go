@@ -34,8 +34,8 @@ func bindGPTQ(s *set, info *tensor.Info) (*Weight, error) {
 	if len(scales.Shape) != 2 || scales.Shape[1] != info.Shape[1] || scales.Shape[0] == info.Shape[0] && s.gemv() {
 		return nil, nil
 	}
-	if s.config.method() == "awq" {
-		return nil, wire.ErrMismatch.With("%s says awq, but %s is packed as GPTQ packs", s.config.file, wire.Quote(info.Name))
+	if s.config.Method() == "awq" {
+		return nil, wire.ErrMismatch.With("%s says awq, but %s is packed as GPTQ packs", s.config.File, wire.Quote(info.Name))
 	}
 	out, groups := info.Shape[1], scales.Shape[0]
 	zeros, err := s.companion(stem+".qzeros", []int64{groups, -1}, tensor.I32)
@@ -74,7 +74,7 @@ func (s *set) gptqSizes(stem string, f *form.GPTQ, info, zeros *tensor.Info) err
 		return wire.ErrUnsupported.With("fields of %d bits in %s (GPTQModel's gptq_p): gptqmodel can dequantize it", f.Bits, wire.Quote(zeros.Name))
 	}
 	if n, ok, err := s.whole(stem, "bits"); err != nil || ok && n != f.Bits {
-		return orMismatch(err, "%s says %d bits, %s has %d", s.config.file, n, wire.Quote(zeros.Name), f.Bits)
+		return orMismatch(err, "%s says %d bits, %s has %d", s.config.File, n, wire.Quote(zeros.Name), f.Bits)
 	}
 	if info.Shape[0]*32%f.Bits != 0 {
 		return wire.ErrMismatch.With("%d words do not hold whole fields of %d bits", info.Shape[0], f.Bits)
@@ -90,12 +90,12 @@ func (s *set) gptqSizes(stem string, f *form.GPTQ, info, zeros *tensor.Info) err
 	}
 	_, listed := s.find(stem + ".g_idx") // then each input names its group
 	if ok && n == 0 {
-		return wire.ErrRange.With("%s says groups of 0", s.config.file)
+		return wire.ErrRange.With("%s says groups of 0", s.config.File)
 	}
 	if ok && n > 0 {
 		f.GroupSize = n
 	} else if ok && f.Groups != 1 {
-		return wire.ErrMismatch.With("%s says one group for all inputs, %s has %d", s.config.file, wire.Quote(zeros.Name), f.Groups)
+		return wire.ErrMismatch.With("%s says one group for all inputs, %s has %d", s.config.File, wire.Quote(zeros.Name), f.Groups)
 	} else if f.In%f.Groups != 0 {
 		return wire.ErrUnsupported.With("%d inputs in %d groups: a config.json with group_size decides", f.In, f.Groups)
 	} else if other := otherGroup(f.In, f.Groups); !ok && !listed && other > 0 {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/anamnesis-go/anamnesis/internal/config"
 	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -67,7 +68,7 @@ func (s *set) perColumn(w, scale *tensor.Info) bool {
 	if scale.Name == w.Name+"_weight_scale" { // ModelOpt's name for fused experts
 		return shaped(scale.Shape, []int64{e, out}) || shaped(scale.Shape, []int64{e, 1, out})
 	}
-	if s.config.method() != "fbgemm_fp8" {
+	if s.config.Method() != "fbgemm_fp8" {
 		return false
 	}
 	return shaped(scale.Shape, []int64{e, 1, out}) || shaped(scale.Shape, []int64{e, out, 1})
@@ -96,7 +97,7 @@ func (s *set) blockGrid(g form.Grid, w, scale *tensor.Info, have []int64) (form.
 	}
 	if said {
 		return form.Grid{}, "", wire.ErrMismatch.With("%s says weight_block_size [%d %d], but %s has shape %v beside %v: %s decides",
-			s.config.file, block[0], block[1], wire.Quote(scale.Name), scale.Shape, w.Shape, wire.OptionBlock)
+			s.config.File, block[0], block[1], wire.Quote(scale.Name), scale.Shape, w.Shape, wire.OptionBlock)
 	}
 	return form.Grid{}, "", wire.ErrUnsupported.With("%s has shape %v beside %v: %s says the size of its blocks",
 		wire.Quote(scale.Name), scale.Shape, w.Shape, wire.OptionBlock)
@@ -109,10 +110,10 @@ func (s *set) blockSize(have []int64, rows, cols int64) (block [2]int64, said bo
 	if s.o.Block != block {
 		return s.o.Block, false
 	}
-	if v := s.config.quant.get("weight_block_size"); v != nil {
+	if v := s.config.Quant.Get("weight_block_size"); v != nil {
 		if list, _ := v.([]any); len(list) == 2 {
-			block[0], _ = wholeOf(list[0])
-			block[1], _ = wholeOf(list[1])
+			block[0], _ = config.WholeOf(list[0])
+			block[1], _ = config.WholeOf(list[1])
 		}
 		return block, true
 	}

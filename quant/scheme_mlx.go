@@ -39,7 +39,7 @@ func bindMLX(s *set, info *tensor.Info) (*Weight, error) {
 	cols := words * 32 / bits
 	if cols*bits != words*32 || groups == 0 || groups*group != cols {
 		return nil, wire.ErrMismatch.With("%s has shape %v beside %v, but %s says %d bits in groups of %d",
-			wire.Quote(scales.Name), scales.Shape, info.Shape, s.config.file, bits, group)
+			wire.Quote(scales.Name), scales.Shape, info.Shape, s.config.File, bits, group)
 	}
 	shape := append(append([]int64(nil), info.Shape[:last]...), cols)
 	rows := info.Elements() / words
@@ -53,23 +53,23 @@ func bindMLX(s *set, info *tensor.Info) (*Weight, error) {
 // mlxMode reads the mode of a module: its own entry, which stands for itself,
 // else that of the model. Shapes alone give only the ratio of bits to group size.
 func (s *set) mlxMode(stem string) (mode string, bits, group int64, err error) {
-	of := s.config.quant
-	if whether, ok := of.get(stem).(bool); ok && !whether {
-		return "", 0, 0, wire.ErrMismatch.With("%s says that %s is not quantized, but it has %s", s.config.file, wire.Quote(stem), wire.Quote(stem+".scales"))
+	of := s.config.Quant
+	if whether, ok := of.Get(stem).(bool); ok && !whether {
+		return "", 0, 0, wire.ErrMismatch.With("%s says that %s is not quantized, but it has %s", s.config.File, wire.Quote(stem), wire.Quote(stem+".scales"))
 	}
-	if own := of.at(stem); own != nil {
+	if own := of.At(stem); own != nil {
 		of = own
 	}
-	bits, hasBits := of.whole("bits")
-	group, hasGroup := of.whole("group_size")
-	if mode = of.text("mode"); mode == "" {
+	bits, hasBits := of.Whole("bits")
+	group, hasGroup := of.Whole("group_size")
+	if mode = of.Text("mode"); mode == "" {
 		mode = "affine"
 	}
 	if !hasBits || !hasGroup {
 		return "", 0, 0, wire.ErrMissing.With("bits and group_size of MLX: the model's config.json says them under quantization")
 	}
 	if bits < 1 || bits > 8 || bits == 7 || group < 1 || group > 1<<20 {
-		return "", 0, 0, wire.ErrUnsupported.With("%d bits in groups of %d, as %s says", bits, group, s.config.file)
+		return "", 0, 0, wire.ErrUnsupported.With("%d bits in groups of %d, as %s says", bits, group, s.config.File)
 	}
 	return mode, bits, group, nil
 }

@@ -104,7 +104,7 @@ func (s *set) packedBits(stem string, cols, words int64) (bits int64, loose bool
 		return 0, false, wire.ErrUnsupported.With("%d words for %d columns have several readings: the configuration must say num_bits", words, cols)
 	}
 	stream, unused := form.CeilDiv(cols*bits, 32) == words, form.CeilDiv(cols, 32/bits) == words
-	return bits, 32%bits != 0 && unused && !(stream && s.config.since(0, 17)), nil
+	return bits, 32%bits != 0 && unused && !(stream && s.config.Since(0, 17)), nil
 }
 
 // allowedBits are the widths that the configuration gives a module, or those
@@ -115,9 +115,9 @@ func (s *set) allowedBits(stem string) (allowed [9]bool, err error) {
 		return allowed, err
 	}
 	for _, g := range groups {
-		n, ok := g.at("weights").whole("num_bits")
+		n, ok := g.At("weights").Whole("num_bits")
 		if ok && (n < 1 || n > 8) {
-			return allowed, wire.ErrRange.With("%s says num_bits %d", s.config.file, n)
+			return allowed, wire.ErrRange.With("%s says num_bits %d", s.config.File, n)
 		}
 		if ok {
 			allowed[n] = true

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/asm"
+	"github.com/anamnesis-go/anamnesis/internal/config"
 	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -50,7 +51,7 @@ func bindSDNQ(s *set, info *tensor.Info) (*Weight, error) {
 		case i == 1 && signed && !ok:
 			continue
 		case !ok || i == 1 && signed:
-			return nil, wire.ErrMismatch.With("%s says weights_dtype %s: wanted %s only where it has no sign", s.config.file, wire.Quote(c.dtype), wire.Quote(stem+part))
+			return nil, wire.ErrMismatch.With("%s says weights_dtype %s: wanted %s only where it has no sign", s.config.File, wire.Quote(c.dtype), wire.Quote(stem+part))
 		case !floats[p.DType] || p.DType == tensor.F64 || !shaped(p.Shape, scales.Shape):
 			return nil, mismatch(info, p)
 		}
@@ -67,23 +68,23 @@ func bindSDNQ(s *set, info *tensor.Info) (*Weight, error) {
 
 // sdnqModule is what the configuration says of one module.
 type sdnqModule struct {
-	own, all *object
+	own, all *config.Object
 	dtype    string
 }
 
-func (c *sdnqModule) get(key string) any { return first(c.own.get(key), c.all.get(key)) }
+func (c *sdnqModule) get(key string) any { return config.First(c.own.Get(key), c.all.Get(key)) }
 
 // sdnqOf resolves the configuration for a weight as the library does.
 func (s *set) sdnqOf(name string) (*sdnqModule, error) {
-	c := &sdnqModule{all: s.config.quant}
-	modules := c.all.at("modules_quant_config")
-	for _, pattern := range modules.names() {
+	c := &sdnqModule{all: s.config.Quant}
+	modules := c.all.At("modules_quant_config")
+	for _, pattern := range modules.Names() {
 		is, err := s.sdnqNames(pattern, name)
 		if err != nil {
 			return nil, err
 		}
 		if is {
-			c.own = modules.at(pattern)
+			c.own = modules.At(pattern)
 			break
 		}
 	}
@@ -91,9 +92,9 @@ func (s *set) sdnqOf(name string) (*sdnqModule, error) {
 	if c.dtype == "" {
 		c.dtype = "int8"
 	}
-	types := c.all.at("modules_dtype_dict")
-	for _, dtype := range types.names() {
-		for _, v := range types.list(dtype) {
+	types := c.all.At("modules_dtype_dict")
+	for _, dtype := range types.Names() {
+		for _, v := range types.List(dtype) {
 			pattern, _ := v.(string)
 			is, err := s.sdnqNames(pattern, name)
 			if err != nil {
@@ -103,7 +104,7 @@ func (s *set) sdnqOf(name string) (*sdnqModule, error) {
 				continue
 			}
 			if lowest := strings.ToLower(dtype); strings.HasPrefix(lowest, "minimum") || strings.HasSuffix(lowest, "bit") || strings.HasSuffix(lowest, "bits") {
-				return nil, wire.ErrUnsupported.With("%s says %s of modules_dtype_dict: sdnq can save the model unquantized", s.config.file, wire.Quote(dtype))
+				return nil, wire.ErrUnsupported.With("%s says %s of modules_dtype_dict: sdnq can save the model unquantized", s.config.File, wire.Quote(dtype))
 			}
 			c.dtype = strings.ToLower(dtype)
 			return c, c.refuse()
@@ -238,9 +239,9 @@ func (c *sdnqModule) rest(s *set, w *Weight, stem string) error {
 	}
 	size := int64(256)
 	if v := c.get("hadamard_group_size"); v != nil {
-		n, ok := wholeOf(v)
+		n, ok := config.WholeOf(v)
 		if !ok || n < 1 {
-			return wire.ErrMismatch.With("hadamard_group_size %v", quoted(v))
+			return wire.ErrMismatch.With("hadamard_group_size %v", config.Quoted(v))
 		}
 		size = n
 	}

@@ -3,6 +3,7 @@ package quant
 import (
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/config"
 	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/strictjson"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -40,13 +41,13 @@ func bindTorchAO(s *set, info *tensor.Info) (*Weight, error) {
 	if !ok {
 		return nil, wire.ErrMissing.With("a description of %s in the metadata", wire.Quote(name))
 	}
-	v, err := parseTree(s.b, strictjson.Text{Format: "metadata " + wire.Quote(name), Body: text})
+	v, err := config.Parse(s.b, strictjson.Text{Format: "metadata " + wire.Quote(name), Body: text})
 	if err != nil {
 		return nil, err
 	}
-	o, _ := v.(*object)
-	w := &Weight{Name: name, Shape: info.Shape, Parts: []tensor.Info{*info}, Layout: o.text("_type")}
-	switch o.text("_type") {
+	o, _ := v.(*config.Object)
+	w := &Weight{Name: name, Shape: info.Shape, Parts: []tensor.Info{*info}, Layout: o.Text("_type")}
+	switch o.Text("_type") {
 	case "Int8Tensor", "IntxUnpackedToInt8Tensor":
 		return w, s.torchaoRows(w, prefix, tensor.I8, form.Int8Row)
 	case "Float8Tensor":
@@ -56,11 +57,11 @@ func bindTorchAO(s *set, info *tensor.Info) (*Weight, error) {
 		}
 		return w, s.torchaoRows(w, prefix, info.DType, func(cols int64) form.Codes { return form.Float8Row(cols, codec) })
 	case "MXTensor":
-		return s.torchaoMX(w, prefix, o.at("_data"))
+		return s.torchaoMX(w, prefix, o.At("_data"))
 	case "NVFP4Tensor":
-		return s.torchaoNVFP4(w, prefix, o.at("_data"))
+		return s.torchaoNVFP4(w, prefix, o.At("_data"))
 	default:
-		return nil, wire.ErrUnsupported.With("TorchAO's %s: its dequantize() can save the model in full", wire.Quote(o.text("_type")))
+		return nil, wire.ErrUnsupported.With("TorchAO's %s: its dequantize() can save the model in full", wire.Quote(o.Text("_type")))
 	}
 }
 

@@ -3,17 +3,18 @@ package quant
 import (
 	"fmt"
 
+	"github.com/anamnesis-go/anamnesis/internal/config"
 	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
 // torchaoMX is FP8 or FP4 in groups under exponents.
-func (s *set) torchaoMX(w *Weight, prefix string, o *object) (*Weight, error) {
+func (s *set) torchaoMX(w *Weight, prefix string, o *config.Object) (*Weight, error) {
 	info := &w.Parts[0]
-	kind := o.text("elem_dtype")
+	kind := o.Text("elem_dtype")
 	if kind == "" {
-		kind = o.at("elem_dtype").text("_data")
+		kind = o.At("elem_dtype").Text("_data")
 	}
 	f := &form.Scaled{Cols: info.Shape[1]}
 	codec, isFP8 := fp8Codec(info.DType)
@@ -32,7 +33,7 @@ func (s *set) torchaoMX(w *Weight, prefix string, o *object) (*Weight, error) {
 
 // torchaoNVFP4 is FP4 in groups under E4M3 scales, and one number over these if
 // there is one.
-func (s *set) torchaoNVFP4(w *Weight, prefix string, o *object) (*Weight, error) {
+func (s *set) torchaoNVFP4(w *Weight, prefix string, o *config.Object) (*Weight, error) {
 	info := &w.Parts[0]
 	if info.DType != tensor.U8 {
 		return nil, wire.ErrMismatch.With("NVFP4Tensor holds %s", info.TypeName())
@@ -52,17 +53,17 @@ func (s *set) torchaoNVFP4(w *Weight, prefix string, o *object) (*Weight, error)
 
 // torchaoGroups binds the scales of groups, in rows or in the order of the GPU's
 // block-scaled product.
-func (s *set) torchaoGroups(w *Weight, f *form.Scaled, prefix string, o *object, read form.Number, dtype tensor.DType) error {
+func (s *set) torchaoGroups(w *Weight, f *form.Scaled, prefix string, o *config.Object, read form.Number, dtype tensor.DType) error {
 	info := &w.Parts[0]
 	rows := info.Shape[0]
-	group, ok := o.whole("block_size")
+	group, ok := o.Whole("block_size")
 	if !ok || group < 1 || f.Cols%group != 0 {
 		return wire.ErrMismatch.With("blocks of %d in rows of %d", group, f.Cols)
 	}
 	w.Shape = []int64{rows, f.Cols}
 	w.Layout += fmt.Sprintf(", %d-value blocks", group)
 	w.form = f
-	if swizzled, _ := o.get("is_swizzled_scales").(bool); swizzled {
+	if swizzled, _ := o.Get("is_swizzled_scales").(bool); swizzled {
 		g, scales, err := s.swizzled(prefix+"_scale", rows, f.Cols, group, read, dtype)
 		if err != nil {
 			return err

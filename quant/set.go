@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/config"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -20,14 +21,14 @@ type set struct {
 	infos    []tensor.Info
 	names    *wire.NameSet
 	claimed  []bool
-	config   *config
+	config   *config.Config
 	known    []*scheme         // those that understand the whole configuration
 	others   map[string]string // tensors that an index beside the file has in other files, once somebody asked
 	ignored  []string          // what nothing knows, and the caller takes for harmless
 	scratch  []byte            // of small
 	texts    map[string]string // of the model's own metadata
 	counts   map[string][]any  // whole numbers of the model's own metadata, HQQ's alone
-	comfy    *object           // layers that ComfyUI's metadata describes, or nil
+	comfy    *config.Object    // layers that ComfyUI's metadata describes, or nil
 	hollow   *tensor.Info      // a companion of the tensor at hand that holds nothing
 	patterns map[string]*regexp.Regexp
 	// What the configuration says of modules by name, once somebody asked.
@@ -67,7 +68,7 @@ func newSet(b *limits.Budget, m tensor.Model, o Options) (s *set, err error) {
 		}
 		at++
 	}
-	if s.config, err = loadConfig(b, m.Configs(), o.GPTQZeros); err != nil {
+	if s.config, err = config.Load(b, m.Configs(), o.GPTQZeros); err != nil {
 		return nil, err
 	}
 	if err = s.loadMeta(); err != nil {

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/config"
 	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -79,7 +80,7 @@ func (s *set) experts(all []*Weight, w *Weight, before, after string) (_ []*Weig
 			return nil, err
 		}
 		number := strconv.FormatInt(e, 10)
-		if err := s.b.Hold(int64(len(before)+len(number)+len(after)) + 4*treeCost); err != nil {
+		if err := s.b.Hold(int64(len(before)+len(number)+len(after)) + 4*config.NodeCost); err != nil {
 			return nil, err
 		}
 		one := *w

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/config"
 	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -47,7 +48,7 @@ func (s *set) restack(out *Bound) error {
 		if !found || !ends || !slices.Contains(stackLayers, layer) {
 			return nil, "", nil
 		}
-		if err := s.b.Hold(int64(len(name)) + 8*treeCost); err != nil {
+		if err := s.b.Hold(int64(len(name)) + 8*config.NodeCost); err != nil {
 			return nil, "", err
 		}
 		stem += strings.TrimSuffix(arch.stack, ".")

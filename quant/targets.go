@@ -3,6 +3,7 @@ package quant
 import (
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/config"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
@@ -11,11 +12,11 @@ import (
 // They are read once, so that a module costs what is said of it, and the
 // patterns.
 type aims struct {
-	groups   []*object
+	groups   []*config.Object
 	first    map[string]int32 // of named, by the module's name
 	named    []target         // those of one module are linked, the groups in their order
 	patterns []target
-	classes  []*object // groups that have a class among their targets
+	classes  []*config.Object // groups that have a class among their targets
 }
 
 // A target is an entry of the list of a group.
@@ -28,7 +29,7 @@ type target struct {
 // Groups are those that a module may belong to: by its name, else by a pattern,
 // else by the class of modules, which names do not tell. They are not the
 // caller's to change.
-func (s *set) Groups(stem string) (found []*object, err error) {
+func (s *set) Groups(stem string) (found []*config.Object, err error) {
 	if err := s.readTargets(); err != nil {
 		return nil, err
 	}
@@ -78,13 +79,13 @@ func (s *set) readTargets() error {
 		return nil
 	}
 	t, last := &aims{first: map[string]int32{}}, map[string]int32{}
-	groups := s.config.quant.at("config_groups")
-	for _, name := range groups.names() {
+	groups := s.config.Quant.At("config_groups")
+	for _, name := range groups.Names() {
 		var err error
-		if t.groups, err = limits.Append(s.b, t.groups, groups.at(name)); err != nil {
+		if t.groups, err = limits.Append(s.b, t.groups, groups.At(name)); err != nil {
 			return err
 		}
-		list := groups.at(name).list("targets")
+		list := groups.At(name).List("targets")
 		if err := s.b.Step(int64(len(list) + 1)); err != nil {
 			return err
 		}
@@ -97,7 +98,7 @@ func (s *set) readTargets() error {
 			class = class || !strings.HasPrefix(text, "re:") && !strings.Contains(text, ".")
 		}
 		if class {
-			if t.classes, err = limits.Append(s.b, t.classes, groups.at(name)); err != nil {
+			if t.classes, err = limits.Append(s.b, t.classes, groups.At(name)); err != nil {
 				return err
 			}
 		}
@@ -120,7 +121,7 @@ func (t *aims) add(b *limits.Budget, last map[string]int32, text string, at int3
 	if known && t.named[before].group == e.group {
 		return nil // the first of them decides
 	}
-	if err := b.Hold(2 * treeCost); err != nil {
+	if err := b.Hold(2 * config.NodeCost); err != nil {
 		return err
 	}
 	if t.named, err = limits.Append(b, t.named, e); err != nil {

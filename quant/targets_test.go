@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/anamnesis-go/anamnesis/internal/config"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
@@ -39,13 +40,13 @@ func aimedAt(t *testing.T, p limits.Policy, lists [][]any) *set {
 	t.Helper()
 	b := p.Budget(t.Context())
 	t.Cleanup(b.Close)
-	groups := &object{values: map[string]any{}}
+	groups := &config.Object{Values: map[string]any{}}
 	for i, list := range lists {
 		name := fmt.Sprint("group ", i)
-		groups.order = append(groups.order, name)
-		groups.values[name] = &object{order: []string{"targets"}, values: map[string]any{"targets": list}}
+		groups.Order = append(groups.Order, name)
+		groups.Values[name] = &config.Object{Order: []string{"targets"}, Values: map[string]any{"targets": list}}
 	}
-	return &set{b: b, config: &config{file: "config.json", quant: &object{values: map[string]any{"config_groups": groups}}}}
+	return &set{b: b, config: &config.Config{File: "config.json", Quant: &config.Object{Values: map[string]any{"config_groups": groups}}}}
 }
 
 // Groups of any targets, some of which are broken patterns or no text: what a
@@ -66,7 +67,7 @@ func TestGroupsAreThoseThatTheRuleNames(t *testing.T) {
 		for range 3 {
 			stem := stems[rng.IntN(len(stems))]
 			best, broken := 0, false
-			var want []*object
+			var want []*config.Object
 			for i, list := range lists {
 				rank, err := rankOf(s, list, stem)
 				if broken = broken || err != nil; broken {
@@ -76,7 +77,7 @@ func TestGroupsAreThoseThatTheRuleNames(t *testing.T) {
 					best, want = rank, nil
 				}
 				if rank > 0 && rank == best {
-					want = append(want, s.config.quant.at("config_groups", fmt.Sprint("group ", i)))
+					want = append(want, s.config.Quant.At("config_groups", fmt.Sprint("group ", i)))
 				}
 			}
 			got, err := s.Groups(stem)
@@ -87,7 +88,7 @@ func TestGroupsAreThoseThatTheRuleNames(t *testing.T) {
 				continue
 			}
 			ranks[best]++
-			if !cmp.Equal(want, got, cmp.Comparer(func(a, b *object) bool { return a == b })) {
+			if !cmp.Equal(want, got, cmp.Comparer(func(a, b *config.Object) bool { return a == b })) {
 				t.Fatalf("%q in %q: %d groups, want %d", stem, lists, len(got), len(want))
 			}
 		}

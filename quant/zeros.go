@@ -3,23 +3,24 @@ package quant
 import (
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/config"
 	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
 // autoRound reports AutoRound's configuration, under both of its names.
-func (s *set) autoRound() bool { return strings.HasSuffix(s.config.method(), "auto-round") }
+func (s *set) autoRound() bool { return strings.HasSuffix(s.config.Method(), "auto-round") }
 
 // zeroVersion is what the configuration says of GPTQ's zero points: "v1", which
 // stores them less one and is the default of every file that does not say
 // otherwise, or "v2"; and the words that say so.
 func (s *set) zeroVersion() (version, said string, err error) {
-	q := s.config.quant
+	q := s.config.Quant
 	if s.autoRound() {
-		format := q.text("packing_format")
+		format := q.Text("packing_format")
 		if format == "" {
-			format = q.text("backend")
+			format = q.Text("backend")
 		}
 		switch {
 		case strings.Contains(format, "gptqmodel"):
@@ -31,9 +32,9 @@ func (s *set) zeroVersion() (version, said string, err error) {
 		}
 		return "", "", wire.ErrUnsupported.With("AutoRound's packing format %s", wire.Quote(format))
 	}
-	format := q.text("checkpoint_format")
+	format := q.Text("checkpoint_format")
 	if format == "" {
-		format = q.text("format")
+		format = q.Text("format")
 	}
 	switch format {
 	case "", "gptq":
@@ -59,7 +60,7 @@ func (s *set) oldZeros(stem string, f *form.GPTQ, zeros *tensor.Info) (bool, err
 	if err != nil {
 		return false, err
 	}
-	if sym, ok := first(own.get("sym"), s.config.quant.get("sym")).(bool); ok && !sym {
+	if sym, ok := config.First(own.Get("sym"), s.config.Quant.Get("sym")).(bool); ok && !sym {
 		return version == "v1", nil
 	}
 	stored, err := s.middleZeros(f, zeros)
@@ -73,21 +74,12 @@ func (s *set) oldZeros(stem string, f *form.GPTQ, zeros *tensor.Info) (bool, err
 		s.configName(), wire.Quote(said), version, wire.Quote(zeros.Name), stored, wire.OptionGPTQZeros)
 }
 
-func first(values ...any) any {
-	for _, v := range values {
-		if v != nil {
-			return v
-		}
-	}
-	return nil
-}
-
 // configName is the configuration's file, for messages.
 func (s *set) configName() string {
-	if s.config.file == "" {
+	if s.config.File == "" {
 		return "the absent configuration"
 	}
-	return s.config.file
+	return s.config.File
 }
 
 // zeroSample is how many bytes of zero points are looked at, and zeroCount how

@@ -35,7 +35,7 @@ var unpaid = map[string][]string{
 		quant: s.rows.asked
 		quant: s.rows.explained
 		quant: s.rows.only
-		quant: row.under(s.rows, method, s.o.Scheme == row.name)
+		internal/config: known
 		quant: r.methods
 		quant: r.mains
 		quant: other.methods

@@ -1,0 +1,183 @@
+// Package config reads what the files beside a model say of its quantization:
+// config.json and those of the libraries that keep one of their own. Load finds
+// the objects, Known compares their keys with those that a scheme understands.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/anamnesis-go/anamnesis/internal/strictjson"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// MaxFile bounds one configuration file: those of mixed models name thousands
+// of modules.
+const MaxFile = 32 << 20
+
+// A Config is what the files beside a model, and its own metadata, say about
+// how it is quantized. It is a hypothesis: the tensors decide.
+type Config struct {
+	File  string  // where it was found, for messages
+	Quant *Object // the quantization's own object
+	// Sources are all objects that describe the quantization, Quant the first.
+	Sources []Source
+	Model   *Object // the whole config.json
+}
+
+// places are the files and the objects in them that may hold a
+// quantization, in the order in which they are asked.
+var places = []struct {
+	file string
+	path []string
+}{
+	{"config.json", []string{"quantization_config"}},
+	{"config.json", []string{"text_config", "quantization_config"}},
+	{"config.json", []string{"llm_config", "quantization_config"}},
+	{"config.json", []string{"compression_config"}},
+	{"config.json", []string{"quantization"}},
+	{"hf_quant_config.json", []string{"quantization"}},
+	{"quantize_config.json", nil},
+	{"quant_config.json", nil},
+	{"quantization_config.json", nil},
+}
+
+// Load reads the configuration of a model. A file that is there and
+// cannot be read is an error: guessing without it could be wrong. zeros is what
+// the caller says of GPTQ's zero points.
+func Load(b *limits.Budget, files fs.FS, zeros string) (*Config, error) {
+	c := &Config{}
+	read := map[string]*Object{}
+	for _, place := range places {
+		root, seen := read[place.file]
+		if !seen {
+			var err error
+			if root, err = readObject(b, files, place.file); err != nil {
+				return nil, err
+			}
+			read[place.file] = root
+			if place.file == "config.json" {
+				c.Model = root
+			}
+		}
+		o := root.At(place.path...)
+		if o != nil {
+			var err error
+			if c.Sources, err = limits.Append(b, c.Sources, Source{place.file, o}); err != nil {
+				return nil, err
+			}
+		}
+		switch {
+		case o == nil:
+		case c.Quant == nil:
+			c.File, c.Quant = place.file, o
+		case place.file != c.File:
+			if err := c.agree(place.file, o, zeros); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return c, nil
+}
+
+func readObject(b *limits.Budget, files fs.FS, name string) (*Object, error) {
+	h, err := tensor.OpenFile(files, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, wire.At("quant", name, wire.NoOffset, err)
+	}
+	defer h.Close()
+	if h.Size > MaxFile {
+		return nil, wire.At("quant", name, wire.NoOffset, &limits.Error{Axis: limits.SingleAlloc, Want: h.Size, Left: MaxFile})
+	}
+	c := wire.NewCursor(b, "quant", h, h.Size)
+	body, err := c.String(uint64(h.Size))
+	if err != nil {
+		return nil, err
+	}
+	v, err := Parse(b, strictjson.Text{Format: name, Body: body, Whole: true})
+	if err != nil {
+		return nil, err
+	}
+	o, ok := v.(*Object)
+	if !ok {
+		return nil, wire.At("quant", name, 0, wire.ErrSyntax.With("not a JSON object"))
+	}
+	return o, nil
+}
+
+// Method is the quantization's name for itself.
+func (c *Config) Method() string { return c.Quant.Text("quant_method") }
+
+// Since reports that the library that wrote the configuration is of this
+// version or later.
+func (c *Config) Since(major, minor int64) bool {
+	var a, b int64
+	if n, _ := fmt.Sscanf(c.Quant.Text("version"), "%d.%d", &a, &b); n != 2 {
+		return false
+	}
+	return a > major || a == major && b >= minor
+}
+
+// A Source is one object of a configuration file that describes a quantization.
+type Source struct {
+	File   string
+	Object *Object
+}
+
+// Method is the quantization's name: ModelOpt's own file does not say it.
+func (c *Source) Method() string {
+	if c.File == "hf_quant_config.json" {
+		return "modelopt"
+	}
+	return c.Object.Text("quant_method")
+}
+
+// agree compares the files that describe one quantization: of two that differ,
+// libraries read either.
+func (c *Config) agree(file string, o *Object, zeros string) error {
+	for _, key := range [...]string{"quant_method", "bits", "group_size", "checkpoint_format"} {
+		a, b := c.Quant.Get(key), o.Get(key)
+		if key == "checkpoint_format" {
+			if zeros != "" {
+				continue
+			}
+			a, b = First(a, "gptq"), First(b, "gptq")
+		}
+		if scalar(a) && scalar(b) && a != b {
+			return wire.ErrMismatch.With("%s says %s %v, and %s says %v", c.File, key, Quoted(a), file, Quoted(b))
+		}
+	}
+	return nil
+}
+
+// scalar reports a text or a number.
+func scalar(v any) bool {
+	switch v.(type) {
+	case string, float64:
+		return true
+	}
+	return false
+}
+
+func Quoted(v any) any {
+	if text, ok := v.(string); ok {
+		return wire.Quote(text)
+	}
+	return v
+}
+
+// First is the first value that is there, or nil.
+func First(values ...any) any {
+	for _, v := range values {
+		if v != nil {
+			return v
+		}
+	}
+	return nil
+}

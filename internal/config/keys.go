@@ -1,0 +1,131 @@
+package config
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// A key is a pattern of the path of a key, and what its value may be: anything,
+// one of some texts, or nothing at all.
+type key struct {
+	path   []string
+	values []string
+	mute   bool
+}
+
+func newKey(text string) key {
+	var k key
+	text, k.mute = strings.CutSuffix(text, "?")
+	text, values, valued := strings.Cut(text, "=")
+	if valued {
+		k.values = strings.Split(values, "|")
+	}
+	k.path = strings.Split(text, ".")
+	return k
+}
+
+// matches reports that the path is one of the key's.
+func (k *key) matches(path []string) bool {
+	for i, name := range k.path {
+		switch {
+		case name == "**":
+			return true
+		case i == len(path) || name != "*" && name != path[i]:
+			return false
+		}
+	}
+	return len(k.path) == len(path)
+}
+
+// allows reports a value that the key may have.
+func (k *key) allows(v any) bool {
+	switch {
+	case k.mute:
+		return Says(v) == ""
+	case k.values != nil:
+		return slices.Contains(k.values, Says(v))
+	}
+	return true
+}
+
+// Known compares the keys of an object with those that are known: dotted paths
+// in which "*" is any one name and a last "**" everything below. "a=x|y" is
+// known with these values, "a?" where it says nothing. Others go to unknown.
+func Known(b *limits.Budget, o *Object, known []string, unknown func(name string, v any) error) error {
+	k := keys{b: b, unknown: unknown}
+	for _, text := range known {
+		k.patterns = append(k.patterns, newKey(text))
+	}
+	return k.object(nil, o)
+}
+
+// keys walks one configuration.
+type keys struct {
+	b        *limits.Budget
+	unknown  func(name string, v any) error
+	patterns []key
+}
+
+func (k *keys) object(path []string, o *Object) error {
+	for _, name := range o.Names() {
+		if err := k.value(append(path, name), o.Get(name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// value looks at one key. An object is known when all in it is; one in a list is
+// a member without a name.
+func (k *keys) value(path []string, v any) error {
+	if err := k.b.Step(int64(len(k.patterns))); err != nil {
+		return err
+	}
+	if o, ok := v.(*Object); ok && len(o.Order) > 0 && !k.whole(path) {
+		return k.object(path, o)
+	}
+	if list, ok := v.([]any); ok && slices.ContainsFunc(list, isObject) {
+		for _, v := range list {
+			if err := k.value(append(path, "*"), v); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	// Where a pattern of this very name says which values are understood, no wider
+	// one allows others.
+	known, understood, denied := Says(v) == "" && k.begins(path), false, false
+	for _, p := range k.patterns {
+		switch {
+		case !p.matches(path):
+		case !p.allows(v):
+			denied = denied || p.path[len(p.path)-1] != "*"
+		default:
+			known, understood = true, understood || p.values != nil || p.mute
+		}
+	}
+	if known && (understood || !denied) {
+		return nil
+	}
+	return k.unknown(strings.Join(path, "."), v)
+}
+
+// whole reports an object that is known or not as a whole: nothing is said of
+// what is in it.
+func (k *keys) whole(path []string) bool {
+	return slices.ContainsFunc(k.patterns, func(p key) bool { return p.mute && p.matches(path) }) && !k.begins(path)
+}
+
+// begins reports a path that a known one begins with.
+func (k *keys) begins(path []string) bool {
+	return slices.ContainsFunc(k.patterns, func(p key) bool {
+		return len(p.path) > len(path) && (&key{path: p.path[:len(path)]}).matches(path)
+	})
+}
+
+func isObject(v any) bool {
+	_, ok := v.(*Object)
+	return ok
+}
