@@ -90,8 +90,10 @@ func (r *Reader) step() error {
 		return r.length()
 	case stDict:
 		return r.dict()
-	default:
+	case stSize:
 		return r.data()
+	default:
+		panic("internal error: stage out of range")
 	}
 }
 

@@ -100,9 +100,18 @@ func (d *decoder) step() error {
 	if err := d.steps.Step(); err != nil {
 		return err
 	}
-	if d.stage == stNames {
+	switch d.stage {
+	case stMember:
+		return d.next()
+	case stNames:
 		return d.names()
+	default:
+		panic("internal error: stage out of range")
 	}
+}
+
+// next reads the beginning of the next member; after the last come the names.
+func (d *decoder) next() error {
 	if d.at == len(d.out.Archive.Members) {
 		d.stage = stNames
 		return nil

@@ -151,6 +151,8 @@ func (d *decoder) run() error {
 			err = d.layout()
 		case atAliases:
 			err = d.alias()
+		default:
+			panic("internal error: stage out of range")
 		}
 		if err != nil {
 			return err

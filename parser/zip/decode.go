@@ -123,8 +123,10 @@ func (d *decoder) step() error {
 		return d.central()
 	case stUnique:
 		return d.unique()
-	default:
+	case stLocal:
 		return d.local()
+	default:
+		panic("internal error: stage out of range")
 	}
 }
 
