@@ -16,6 +16,7 @@ FUZZ_COUNTS = \
 	FuzzCodec=20000 \
 	FuzzEncode=12000 \
 	FuzzForget=1000 \
+	FuzzGate=5000 \
 	FuzzGGUF=12000 \
 	FuzzImportance=20000 \
 	FuzzIndex=16000 \

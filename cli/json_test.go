@@ -217,6 +217,7 @@ func TestOutputFollowsTheSchemas(t *testing.T) {
 		}
 	}
 	valid(t, "formats", amn(t, nil, "formats", "--json").out)
+	valid(t, "rules", amn(t, nil, "rules", "--json").out)
 	valid(t, "version", amn(t, nil, "version", "--json").out)
 	for _, profile := range limits.Profiles() {
 		valid(t, "policy", amn(t, nil, "limits", "show", profile).out)

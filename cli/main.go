@@ -42,6 +42,7 @@ type app struct {
 	Convert convertCmd `cmd:"" help:"Write a model in another format."`
 	Formats formatsCmd `cmd:"" help:"List the formats that are read, and what is refused by name."`
 	Limits  limitsCmd  `cmd:"" help:"Show the limits that a file is held to."`
+	Rules   rulesCmd   `cmd:"" help:"List the rules by which files are refused."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/internal/unwrap"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
@@ -13,6 +14,7 @@ import (
 type scanCmd struct {
 	Paths    []word `arg:"" name:"path" help:"Files and folders, or - for standard input."`
 	All      bool   `help:"List every global, call, state and persistent id, the allowed ones too."`
+	FailOn   string `enum:"danger,warning,note,never" default:"danger" help:"Least severity of a finding that refuses a file: danger, warning, note, or never."`
 	Unlooked string `enum:"refuse,report" default:"refuse" help:"What a file of a folder comes to that could hold a model and was not looked at: refuse (exit code 5) or report."`
 }
 
@@ -28,7 +30,8 @@ proves that no loader takes them for a model, whatever their names: ` + strings.
 Everything else could hold a model and is refused as not looked at: archives, compressed
 data, other formats, links that leave the folder, what is no regular file. A link that is
 named on the command line is followed. Plain pickles (.pkl, uncompressed joblib) are
-judged like checkpoints. The exit code is the class of the worst file; 5 if there was
+judged like checkpoints. A finding of severity danger refuses a file (exit code 7), such as
+a chat template that reaches outside of itself; --fail-on chooses another severity. The exit code is the class of the worst file; 5 if there was
 nothing to judge.`
 }
 
@@ -43,7 +46,9 @@ func (scanCmd) examples() []example {
 
 // Run implements the command.
 func (c *scanCmd) Run(ctx context.Context, s *session) error {
-	sc := &scanner{s: s, all: c.All, lenient: c.Unlooked == "report"}
+	sc := &scanner{s: s, all: c.All}
+	sc.gate.Policy = gate.Policy{Limits: s.policy, ReportUnlooked: c.Unlooked == "report"}
+	sc.gate.Policy.FailOn, _ = gate.ParseFailOn(c.FailOn)
 	for _, p := range c.Paths {
 		if err := sc.path(ctx, string(p)); err != nil {
 			return err
@@ -56,7 +61,7 @@ func (c *scanCmd) Run(ctx context.Context, s *session) error {
 type scanner struct {
 	s        *session
 	all      bool
-	lenient  bool // what was not looked at is reported, not refused
+	gate     gate.Gate
 	skipped  int64
 	unlooked int64
 	small    []byte // buffer of the small file at hand

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/pth"
@@ -16,34 +17,33 @@ const classWidth = 12
 
 // unseen lists a file that could hold a model and is not opened.
 func (sc *scanner) unseen(path, why string) error {
-	return sc.report(context.Background(), &scanReport{path: path, unlooked: why})
+	rep := &scanReport{Verdict: sc.gate.Unseen(path, why), path: path}
+	return sc.report(context.Background(), rep)
 }
 
 // report prints what is known of one file. It returns only what ends the command.
 func (sc *scanner) report(ctx context.Context, rep *scanReport) error {
-	if rep.close != nil {
-		defer rep.close()
-	}
+	defer rep.close()
 	s := sc.s
-	if err, ok := errors.AsType[interrupted](rep.err); ok {
+	if err, ok := errors.AsType[interrupted](rep.Err); ok {
 		return err
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	switch {
-	case rep.skipped != "":
+	case rep.Harmless != "":
 		sc.skipped++
-	case rep.unlooked != "" && sc.lenient:
+		rep.skipped = rep.Harmless
+	case rep.Unlooked != "" && rep.Accepted():
 		sc.unlooked++
-		rep.skipped = rep.unlooked
-	case rep.unlooked != "":
+		rep.skipped = rep.Unlooked
+	case rep.Unlooked != "":
 		sc.unlooked++
-		rep.err = wire.At("scan", "", wire.NoOffset, wire.ErrUnsupported.With("not looked at, and it could hold a model: %s", rep.unlooked))
 		fallthrough
 	default:
 		sc.count[rep.class()]++
-		s.note(rep.err)
+		s.note(rep.Err)
 	}
 	if s.json {
 		object(s.out, func(o *jsonObject) { sc.json(o, rep) })
@@ -64,29 +64,29 @@ func (sc *scanner) text(rep *scanReport) {
 		return
 	}
 	verdict := rep.class().String()
-	detail := rep.given || sc.all || rep.err != nil || len(rep.findings) > 0
+	detail := rep.given || sc.all || rep.Err != nil || len(rep.Findings) > 0
 	if !detail {
 		s.prose(classWidth, "%s%s: %s", pad(verdict, classWidth), showPath(rep.path), rep.looked())
 		return
 	}
 	s.prose(classWidth, "%s%s", pad(verdict, classWidth), showPath(rep.path))
-	if rep.err != nil {
-		sc.detail("%s", tidy(message(rep.path, rep.err), wire.MaxMessage))
-		if hint := hintFor(rep.err, &s.policy); hint != "" {
+	if rep.Err != nil {
+		sc.detail("%s", tidy(message(rep.path, rep.Err), wire.MaxMessage))
+		if hint := hintFor(rep.Err, &s.policy); hint != "" {
 			sc.detail("%s", hint)
 		}
 	}
 	sc.detail("looked at: %s", rep.looked())
-	for _, p := range rep.pickles {
-		if clean := p.Report.Safe.OK && len(p.Report.Graph.Globals()) == 0; !clean || sc.all || len(rep.pickles) == 1 {
+	for _, p := range rep.Pickles {
+		if clean := p.Report.Safe.OK && len(p.Report.Graph.Globals()) == 0; !clean || sc.all || len(rep.Pickles) == 1 {
 			sc.pickle(p)
 		}
 	}
-	if len(rep.pickles) > 0 {
-		safe, taken := rep.verdicts()
+	if len(rep.Pickles) > 0 {
+		safe, taken := rep.Safe(), rep.WeightsOnly()
 		sc.detail("safe: %s; %s: %s", yesNo(safe.OK), taken.By, weightsOnlyText(&taken))
 	}
-	for severity, text := range fewOf(rep.findings) {
+	for severity, text := range fewOf(rep.Findings) {
 		sc.detail("%s: %s", severity, text)
 	}
 }
@@ -97,20 +97,20 @@ func (sc *scanner) detail(format string, args ...any) {
 
 // looked says what of the file was looked at.
 func (rep *scanReport) looked() string {
-	if rep.format == "" {
-		return formatBytes(rep.size)
+	if rep.Format == "" {
+		return formatBytes(rep.Size)
 	}
-	text := titleOf(rep.format)
-	if rep.format != pickleFormat && rep.err == nil {
-		text += ", " + plural(rep.total.Tensors, "tensor") + " of " + formatBytes(rep.total.Bytes)
+	text := titleOf(rep.Format)
+	if rep.Format != gate.PickleFormat && rep.Err == nil {
+		text += ", " + plural(rep.Totals.Tensors, "tensor") + " of " + formatBytes(rep.Totals.Bytes)
 	}
-	if n := len(rep.pickles); n > 0 && rep.format != pickleFormat {
+	if n := len(rep.Pickles); n > 0 && rep.Format != gate.PickleFormat {
 		text += ", " + plural(int64(n), "pickle")
 	}
 	switch {
-	case rep.format == pickleFormat:
-		text += ", " + formatBytes(rep.size)
-	case rep.verified:
+	case rep.Format == gate.PickleFormat:
+		text += ", " + formatBytes(rep.Size)
+	case rep.Verified:
 		text += ", bodies verified"
 	default:
 		text += ", bodies not read"
@@ -144,26 +144,6 @@ func (sc *scanner) pickle(p pth.Pickle) {
 			}
 		}
 	}
-}
-
-// verdicts are those of all pickles: of the first one that is refused, if any
-// is.
-func (rep *scanReport) verdicts() (safe, taken vm.Verdict) {
-	for i, p := range rep.pickles {
-		if r := p.Report; i == 0 {
-			safe, taken = r.Safe, r.WeightsOnly
-		} else {
-			safe, taken = first(safe, r.Safe), first(taken, r.WeightsOnly)
-		}
-	}
-	return safe, taken
-}
-
-func first(a, b vm.Verdict) vm.Verdict {
-	if a.OK {
-		return b
-	}
-	return a
 }
 
 // globalText names a global and says what speaks against it.
@@ -231,38 +211,36 @@ func titleOf(format string) string {
 func (sc *scanner) json(o *jsonObject, rep *scanReport) {
 	o.field("schema", "amn.scan/1")
 	o.text("path", rep.path)
-	if rep.unlooked != "" {
-		o.field("unlooked", tidy(rep.unlooked, 512))
+	if rep.Unlooked != "" {
+		o.field("unlooked", tidy(rep.Unlooked, 512))
 	}
 	if rep.skipped != "" {
 		o.field("skipped", tidy(rep.skipped, 512))
 		return
 	}
-	o.field("format", rep.format)
+	o.field("format", rep.Format)
 	o.field("class", rep.class().String())
 	o.field("exit", rep.class().ExitCode())
-	if rep.err != nil {
-		o.object("error", func(o *jsonObject) { jsonError(o, rep.err) })
+	if rep.Err != nil {
+		o.object("error", func(o *jsonObject) { jsonError(o, rep.Err) })
 	}
-	o.number("size", rep.size)
-	bodies := "not read"
-	if rep.verified {
-		bodies = "verified"
-	}
-	o.field("bodies", bodies)
-	o.object("totals", func(o *jsonObject) { jsonGroup(o, &rep.total) })
-	if len(rep.pickles) > 0 {
-		safe, taken := rep.verdicts()
+	o.number("size", rep.Size)
+	o.field("bodies", rep.Bodies())
+	o.object("totals", func(o *jsonObject) {
+		jsonGroup(o, &group{Tensors: rep.Totals.Tensors, Elements: rep.Totals.Elements, Bytes: rep.Totals.Bytes})
+	})
+	if len(rep.Pickles) > 0 {
+		safe, taken := rep.Safe(), rep.WeightsOnly()
 		o.field("safe", safe.OK)
 		o.field("weights_only", taken.OK)
 	}
 	o.list("pickles", func(add func(func(*jsonObject))) {
-		for _, p := range rep.pickles {
+		for _, p := range rep.Pickles {
 			add(func(o *jsonObject) { sc.jsonPickle(o, p) })
 		}
 	})
 	o.list("findings", func(add func(func(*jsonObject))) {
-		for _, f := range rep.findings {
+		for _, f := range rep.Findings {
 			add(func(o *jsonObject) { jsonFinding(o, &f) })
 		}
 	})

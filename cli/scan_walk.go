@@ -37,7 +37,7 @@ func (sc *scanner) path(ctx context.Context, path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return sc.report(ctx, &scanReport{path: path, given: true, err: err})
+		return sc.report(ctx, sc.failed(path, true, err))
 	case info.IsDir():
 		return sc.folder(ctx, path)
 	case isIndex(path):
@@ -50,29 +50,36 @@ func (sc *scanner) path(ctx context.Context, path string) error {
 // stdin scans standard input.
 func (sc *scanner) stdin(ctx context.Context) error {
 	s := sc.s
-	rep := &scanReport{path: "-", given: true}
 	if s.stdinTaken {
-		rep.err = usage{"standard input can be read once only"}
-		return sc.report(ctx, rep)
+		return sc.report(ctx, sc.failed("-", true, usage{"standard input can be read once only"}))
 	}
 	s.stdinTaken = true
 	r, size, closer, err := s.input(ctx)
 	if err != nil {
-		rep.err = err
-		return sc.report(ctx, rep)
+		return sc.report(ctx, sc.failed("-", true, err))
 	}
 	defer closer.Close()
-	return sc.report(ctx, sc.judge(ctx, &subject{path: "-", name: "-", given: true, r: r, size: size}))
+	return sc.judged(ctx, &subject{path: "-", name: "-", given: true, r: r, size: size})
+}
+
+// judged judges a file and reports it.
+func (sc *scanner) judged(ctx context.Context, sub *subject) error {
+	rep, err := sc.judge(ctx, sub)
+	if err != nil {
+		return err
+	}
+	return sc.report(ctx, rep)
 }
 
 // named scans a model that is no path, such as ollama:NAME.
 func (sc *scanner) named(ctx context.Context, path string) error {
 	for src, err := range parser.Find(path, false) {
-		rep := &scanReport{path: src.Path, given: true, err: err}
+		rep := sc.failed(src.Path, true, err)
 		if err == nil {
-			b := sc.s.policy.Budget(ctx)
-			rep.open(b, func() (tensor.Model, error) { return src.Open(b) })
-			b.Close()
+			rep, err = sc.judgeModel(ctx, src.Path, true, true, func(b *limits.Budget) (tensor.Model, error) { return src.Open(b) })
+			if err != nil {
+				return err
+			}
 		}
 		if err := sc.report(ctx, rep); err != nil {
 			return err
@@ -86,7 +93,7 @@ func (sc *scanner) folder(ctx context.Context, root string) error {
 	// A link that is named is followed: its path ends with a separator.
 	return filepath.WalkDir(root+string(filepath.Separator), func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
-			return sc.report(ctx, &scanReport{path: path, given: true, err: err})
+			return sc.report(ctx, sc.failed(path, true, err))
 		}
 		if e.IsDir() {
 			return nil
@@ -101,7 +108,9 @@ func (sc *scanner) folder(ctx context.Context, root string) error {
 			case why != "":
 				return sc.unseen(path, why)
 			case to.IsDir(): // it is walked in its own place
-				return sc.report(ctx, &scanReport{path: path, skipped: "a link to a folder of this one"})
+				rep := sc.failed(path, false, nil)
+				rep.Harmless = "a link to a folder of this one"
+				return sc.report(ctx, rep)
 			}
 			mode = to
 		}
@@ -125,17 +134,9 @@ func isIndex(name string) bool {
 // index judges an index as what it leads to is opened. One of a folder leads to
 // files that are judged on their own, so their bodies are not read twice.
 func (sc *scanner) index(ctx context.Context, path string, given bool) error {
-	rep := &scanReport{path: path, given: given}
-	b := sc.s.policy.Budget(ctx)
-	defer b.Close()
-	open := func() (tensor.Model, error) { return parser.Open(b, path) }
-	if given {
-		rep.open(b, open)
-	} else if m, err := open(); err != nil {
-		rep.err = err
-	} else {
-		rep.seen(m)
-		m.Close()
+	rep, err := sc.judgeModel(ctx, path, given, given, func(b *limits.Budget) (tensor.Model, error) { return parser.Open(b, path) })
+	if err != nil {
+		return err
 	}
 	return sc.report(ctx, rep)
 }
@@ -168,22 +169,19 @@ func isBlob(from, to string) bool {
 
 // file opens a regular file and judges it.
 func (sc *scanner) file(ctx context.Context, path string, given bool) error {
-	rep := &scanReport{path: path, given: given}
 	h, err := tensor.OpenFile(localDir(filepath.Dir(path)), filepath.Base(path))
 	if err != nil {
-		rep.err = err
 		if c := wire.ClassOf(err); c != wire.Internal {
-			rep.err = wire.At("scan", "", wire.NoOffset, err)
+			err = wire.At("scan", "", wire.NoOffset, err)
 		}
-		return sc.report(ctx, rep)
+		return sc.report(ctx, sc.failed(path, given, err))
 	}
 	defer h.Close()
 	sub := &subject{path: path, name: filepath.Base(path), given: given, r: h, size: h.Size}
 	if err := sc.take(sub); err != nil {
-		rep.err = err
-		return sc.report(ctx, rep)
+		return sc.report(ctx, sc.failed(path, given, err))
 	}
-	return sc.report(ctx, sc.judge(ctx, sub))
+	return sc.judged(ctx, sub)
 }
 
 // smallFile is the size up to which a file is read at once: a scan of many small
@@ -205,62 +203,4 @@ func (sc *scanner) take(sub *subject) error {
 	}
 	sub.r = bytes.NewReader(p)
 	return nil
-}
-
-// alias is a name that promises the same, and belongs to no set of shards: each
-// is judged alone.
-func (sub *subject) alias() string { return "file" + filepath.Ext(sub.name) }
-
-// scanFS is a file system of the one file that a scan has open, so that opening it
-// by name gives the findings that belong to names.
-type scanFS struct{ sub *subject }
-
-func (f scanFS) Open(name string) (fs.File, error) {
-	if name != f.sub.alias() {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
-	}
-	return &scanFile{io.NewSectionReader(f.sub.r, 0, f.sub.size), f.sub}, nil
-}
-
-// scanFile is an fs.File over what is open already; closing it leaves that open.
-type scanFile struct {
-	*io.SectionReader
-	sub *subject
-}
-
-func (o *scanFile) Stat() (fs.FileInfo, error) { return scanInfo{o.sub, nil}, nil }
-func (o *scanFile) Close() error               { return nil }
-
-// scanInfo is a regular file's. The FileInfo inside answers what nobody asks.
-type scanInfo struct {
-	sub *subject
-	fs.FileInfo
-}
-
-func (i scanInfo) Name() string      { return i.sub.alias() }
-func (i scanInfo) Size() int64       { return i.sub.size }
-func (i scanInfo) Mode() fs.FileMode { return 0o444 }
-func (i scanInfo) IsDir() bool       { return false }
-
-// open decodes a model and reads its bodies.
-func (rep *scanReport) open(b *limits.Budget, open func() (tensor.Model, error)) {
-	m, err := open()
-	if err != nil {
-		rep.err = err
-		return
-	}
-	defer m.Close()
-	rep.seen(m)
-	if rep.err = parser.Verify(b, m); rep.err == nil {
-		rep.verified = true
-	}
-}
-
-// seen keeps what is told of a model.
-func (rep *scanReport) seen(m tensor.Model) {
-	rep.format, rep.findings = m.Format(), m.Findings()
-	rep.total = group{}
-	for i := range m.Tensors() {
-		rep.total.add(&i)
-	}
 }

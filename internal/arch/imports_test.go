@@ -61,11 +61,12 @@ var mayImport = map[string][]string{
 	"convert/mix":         format,
 	"convert":             with(format, "asm", "internal/form", "quant", "quant/bnb", "quant/scaled", "parser", "parser/...", "vm", "internal/tiles", "convert/mix"),
 	"compare":             with(format, "quant"),
-	"cli":                 {"limits", "internal/...", "parser", "parser/...", "vm", "asm", "quant", "quant/bnb", "quant/scaled", "convert", "convert/...", "compare", "cli/...", kong, sys},
+	"gate":                with(bottom, "parser", "parser/...", "vm", "internal/unwrap"),
+	"cli":                 {"limits", "gate", "internal/...", "parser", "parser/...", "vm", "asm", "quant", "quant/bnb", "quant/scaled", "convert", "convert/...", "compare", "cli/...", kong, sys},
 	"cli/amn":             {"cli"},
 	"corpus":              {},
 	"corpus/...":          {"corpus"},
-	"fuzz":                {"limits", "limits/limitstest", "internal/...", "parser", "parser/...", "vm", "asm", "quant", "convert", "compare", "corpus", diff},
+	"fuzz":                {"gate", "limits", "limits/limitstest", "internal/...", "parser", "parser/...", "vm", "asm", "quant", "convert", "compare", "corpus", diff},
 	"crosscheck/...":      {"limits", "internal/...", "parser", "parser/...", "vm", "asm", "quant", "quant/bnb", "quant/scaled", "convert", "corpus", "crosscheck/values", diff},
 }
 

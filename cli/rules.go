@@ -1,0 +1,45 @@
+package cli
+
+import "github.com/anamnesis-go/anamnesis/gate"
+
+// rulesCmd lists the rules that refusals and findings are named by.
+type rulesCmd struct{}
+
+func (rulesCmd) Help() string {
+	return `Lists the rules by which a scan refuses files and names findings, with their identifiers: those
+that a policy's "ignore" names, and that reports carry.`
+}
+
+func (rulesCmd) examples() []example {
+	return []example{
+		{"amn rules", "Every rule with what it means."},
+		{"amn rules --json", "The same for a program."},
+	}
+}
+
+// Run implements the command.
+func (rulesCmd) Run(s *session) error {
+	if !s.json {
+		width := 0
+		for _, r := range gate.Rules() {
+			width = max(width, len(r.ID))
+		}
+		for _, r := range gate.Rules() {
+			s.prose(width+12, "%s  %s  %s", pad(r.ID, width), pad(r.Kind, 8), r.Title)
+		}
+		return nil
+	}
+	object(s.out, func(o *jsonObject) {
+		o.field("schema", "amn.rules/1")
+		o.list("rules", func(add func(func(*jsonObject))) {
+			for _, r := range gate.Rules() {
+				add(func(o *jsonObject) {
+					o.field("id", r.ID)
+					o.field("kind", r.Kind)
+					o.field("title", r.Title)
+				})
+			}
+		})
+	})
+	return s.out.WriteByte('\n')
+}

@@ -1,0 +1,37 @@
+// Package gate gives one verdict about a file that nobody vouches for: what it
+// is, whether it is accepted, by which rule it is not, which loaders would open
+// it, and what was not looked at.
+//
+//	g := gate.Gate{}
+//	v, err := g.Check(b, file, size, gate.Hint{Name: "model.safetensors"})
+//	if err != nil {
+//		return err // the context ended: nothing is known of the file
+//	}
+//	defer v.Close()
+//	if !v.Accepted() {
+//		http.Error(w, v.Refusals()[0].Text, v.Class().HTTPStatus())
+//	}
+//
+// # What is judged
+//
+// Models of every format with their bodies, checkpoints and plain pickles with all
+// that they ask of a loader, and what else lies in a folder: a file whose content
+// proves that no loader takes it for a model is harmless; everything else could
+// hold one, and is refused as not looked at unless the policy only reports it.
+//
+// # What a verdict depends on
+//
+// A [Verdict] is a function of the bytes, the name, the policy and the version: its
+// JSON is the same on every machine. There is no clock in it; whether an exception
+// has run out is asked of the day that [Gate.Today] gives.
+//
+// # Rules
+//
+// Each refusal and each finding carries the identifier of a rule: the code of the
+// finding, or the format and the kind of what is wrong ("zip.overlap"), or the
+// limit that was reached ("limit.time"). [Rules] lists them.
+//
+// # Concurrent use
+//
+// A Gate is safe for concurrent use and keeps nothing between calls.
+package gate

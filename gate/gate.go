@@ -1,0 +1,263 @@
+package gate
+
+import (
+	"errors"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/unwrap"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/pth"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/vm"
+)
+
+// A Gate judges files. The zero value refuses findings of severity danger and what
+// could hold a model and was not looked at.
+type Gate struct {
+	Policy Policy
+	// Today is the day that exceptions of the policy are held against: "2026-11-23".
+	// Without it every exception that has a last day has run out.
+	Today string
+	// Version of the program, for the report.
+	Version string
+	// Digest asks for the SHA-256 of each file: it is read once more.
+	Digest bool
+}
+
+// A Hint is what is known of a file besides its bytes.
+type Hint struct {
+	// Name is its name, without a folder: an extension promises a format.
+	Name string
+	// Promised is the format that the sender said, "" for none. Another one is
+	// refused.
+	Promised string
+	// Beside says that the file lies beside others, as in a folder: unless it is or
+	// promises a model, it need not be one.
+	Beside bool
+}
+
+// Check judges a file under the policy of the account, with the zero [Gate].
+func Check(b *limits.Budget, r io.ReaderAt, size int64, h Hint) (*Verdict, error) {
+	g := Gate{Policy: Policy{Limits: *b.Policy()}}
+	return g.Check(b, r, size, h)
+}
+
+// Check judges a file. What is wrong with it is in the verdict, whose class is
+// Internal where it could not be read; an error means that the context ended. The
+// caller closes the verdict, which holds what pickles took of the account.
+func (g *Gate) Check(b *limits.Budget, r io.ReaderAt, size int64, h Hint) (*Verdict, error) {
+	j := &judgement{Verdict: &Verdict{Name: h.Name, Promised: h.Promised, Size: size, gate: g}, r: r, hint: h}
+	if err := j.judge(b); err != nil {
+		j.Close()
+		return nil, err
+	}
+	return j.Verdict, g.finish(b, j.Verdict, r)
+}
+
+// CheckModel judges a model that was found by another way than its bytes: by its
+// name in a store, or as an index of shards. bodies says whether to read them.
+func (g *Gate) CheckModel(b *limits.Budget, name string, bodies bool, open func() (tensor.Model, error)) (*Verdict, error) {
+	v := &Verdict{Name: name, gate: g}
+	v.open(b, bodies, open)
+	if err := lost(b, v.Err); err != nil {
+		return nil, err
+	}
+	return v, g.finish(b, v, nil)
+}
+
+// Unseen is the verdict about a file that could hold a model and was not opened.
+func (g *Gate) Unseen(name, why string) *Verdict {
+	v := &Verdict{Name: name, Unlooked: why, gate: g}
+	v.hold()
+	return v
+}
+
+// Failed is the verdict about a file that could not be opened.
+func (g *Gate) Failed(name string, err error) *Verdict {
+	return &Verdict{Name: name, Err: err, gate: g}
+}
+
+// finish holds a verdict to what the policy says beyond the limits.
+func (g *Gate) finish(b *limits.Budget, v *Verdict, r io.ReaderAt) error {
+	v.promise()
+	if g.Digest && r != nil {
+		if err := v.hash(b, r); err != nil {
+			v.Close()
+			return err
+		}
+	}
+	v.hold()
+	return nil
+}
+
+// A judgement is the work on one file.
+type judgement struct {
+	*Verdict
+
+	r    io.ReaderAt
+	hint Hint
+}
+
+// judge looks at the file as a model and, if it has pickles, at those.
+func (j *judgement) judge(b *limits.Budget) error {
+	model := b.Child(*b.Policy())
+	j.open(model, true, func() (tensor.Model, error) {
+		if j.hint.Name == "" || j.hint.Name == "-" {
+			return parser.Decode(model, j.r, j.Size)
+		}
+		return parser.OpenFS(model, oneFile{j}, j.alias())
+	})
+	model.Close()
+	if err := lost(b, j.Err); err != nil {
+		return err
+	}
+	j.account = b.Child(*b.Policy())
+	switch kind := j.kind(); kind {
+	case asModel:
+	case asCheckpoint, asPickle:
+		j.scan(pth.Scan(j.account, j.r, j.Size), kind)
+	default:
+		j.beside()
+	}
+	return lost(b, j.Err)
+}
+
+// lost is an error that says nothing about the file: the context ended.
+func lost(b *limits.Budget, err error) error {
+	if err != nil && b.Context().Err() != nil && !errors.Is(err, limits.ErrLimit) {
+		return err
+	}
+	return nil
+}
+
+// beside is for a file of a folder that is no model and promises none: it is
+// harmless, or it could hold one.
+func (j *judgement) beside() {
+	what, err := unwrap.Harmless(j.account, j.r, j.Size)
+	switch {
+	case err != nil:
+		j.Err = wire.At("scan", "", wire.NoOffset, err)
+	case what != "":
+		j.Harmless, j.Err = what, nil
+	default:
+		j.Unlooked, j.Err = strings.TrimPrefix(bare(j.Err), "this is "), nil
+	}
+}
+
+// bare is an error without its place and its class.
+func bare(err error) string {
+	if e, ok := errors.AsType[*parser.Error](err); ok {
+		return strings.TrimPrefix(e.Err.Error(), wire.ErrUnsupported.Error()+": ")
+	}
+	return err.Error()
+}
+
+// A way is how a file is judged.
+type way uint8
+
+const (
+	notAtAll way = iota
+	asModel
+	asCheckpoint
+	asPickle
+)
+
+// PickleFormat is what a plain pickle is called.
+const PickleFormat = "pickle"
+
+// pickleNames end names that promise a pickle.
+var pickleNames = map[string]bool{".pkl": true, ".pickle": true, ".joblib": true, ".p": true, ".pck": true, ".dill": true}
+
+// kind decides by content; the name only promises.
+func (j *judgement) kind() way {
+	e, _ := errors.AsType[*parser.Error](j.Err)
+	format := ""
+	if e != nil {
+		format = e.Format
+	}
+	switch {
+	case j.Format == "pth", format == "pth", format == vm.Format && j.isCheckpoint():
+		return asCheckpoint
+	case j.Err == nil || wire.ClassOf(j.Err) == wire.Internal || format != "detect" && format != "":
+		return asModel
+	case j.looksPickled():
+		return asPickle
+	case !j.hint.Beside || promises(j.hint.Name):
+		return asModel
+	}
+	return notAtAll
+}
+
+// isCheckpoint tells a legacy checkpoint from a plain pickle.
+func (j *judgement) isCheckpoint() bool {
+	k := j.sniff()
+	return k == pth.KindArchive || k == pth.KindLegacy
+}
+
+func (j *judgement) sniff() pth.Kind {
+	var buf [pth.SniffLen]byte
+	head := buf[:min(j.Size, pth.SniffLen)]
+	if wire.ReadFull(j.r, head, 0) != nil {
+		return pth.KindNone
+	}
+	k, _ := pth.Sniff(head)
+	return k
+}
+
+// promises reports a name that ends like those of models.
+func promises(name string) bool { return promised(name) != "" }
+
+// promised is the format that a name promises.
+func promised(name string) string {
+	ext := strings.ToLower(path.Ext(name))
+	for _, f := range parser.Formats() {
+		for _, e := range f.Extensions {
+			if e == ext {
+				return f.Name
+			}
+		}
+	}
+	return ""
+}
+
+// looksPickled reports a pickle: by its first bytes; by its name; or, since
+// protocols 0 and 1 begin like text, because running it comes to a call, or to its
+// end. What a ceiling ends before that is for the scan to say.
+func (j *judgement) looksPickled() bool {
+	if j.sniff() == pth.KindPickle || j.Size > 0 && pickleNames[strings.ToLower(path.Ext(j.hint.Name))] {
+		return true
+	}
+	is, err := unwrap.Pickle(j.account, j.r, j.Size)
+	return is || err != nil
+}
+
+// scan adds what the pickles ask for.
+func (j *judgement) scan(found *pth.Report, kind way) {
+	j.Pickles = found.Pickles
+	switch {
+	case kind == asPickle:
+		j.Format, j.Err, j.Verified = PickleFormat, found.Err, found.Err == nil
+		for _, p := range found.Pickles {
+			j.note(p)
+		}
+		if j.Err == nil && j.gate.Policy.Limits.RefusesFormat("pth") {
+			j.Err = wire.At("scan", "", wire.NoOffset, wire.ErrForbidden.With("the policy refuses pickles (format pth)"))
+		}
+	case j.Err == nil || wire.ClassOf(found.Err) == wire.Forbidden && wire.ClassOf(j.Err) != wire.Internal:
+		j.Err = found.Err
+	}
+	if j.Format == "" {
+		j.Format = "pth"
+	}
+}
+
+// note lists what is unusual about a plain pickle.
+func (j *judgement) note(p pth.Pickle) {
+	for _, n := range p.Report.Graph.Notes() {
+		j.Findings = append(j.Findings, tensor.Finding{Code: n.Code, Severity: tensor.Warning, Where: p.Name, Off: n.Off, Text: n.Text})
+	}
+}

@@ -1,0 +1,102 @@
+package gate
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+)
+
+// Schema is the version of a verdict's JSON; within it members are only added.
+const Schema = "amn.verdict/1"
+
+type jsonVerdict struct {
+	Schema      string       `json:"schema"`
+	Name        string       `json:"name"`
+	Size        int64        `json:"size"`
+	SHA256      string       `json:"sha256,omitempty"`
+	Promised    string       `json:"promised,omitempty"`
+	Format      string       `json:"format"`
+	Accepted    bool         `json:"accepted"`
+	Class       string       `json:"class"`
+	Exit        int          `json:"exit"`
+	Status      int          `json:"status"`
+	Refusals    []jsonReason `json:"refusals"`
+	Findings    []jsonReason `json:"findings"`
+	Ignored     []jsonReason `json:"ignored,omitempty"`
+	Loaders     []string     `json:"loaders"`
+	Safe        *bool        `json:"safe,omitempty"`
+	WeightsOnly *bool        `json:"weights_only,omitempty"`
+	Bodies      string       `json:"bodies"`
+	Totals      jsonTotals   `json:"totals"`
+	Harmless    string       `json:"harmless,omitempty"`
+	Unlooked    string       `json:"unlooked,omitempty"`
+	Policy      string       `json:"policy"`
+	Version     string       `json:"version,omitempty"`
+}
+
+type jsonReason struct {
+	Rule     string `json:"rule"`
+	Severity string `json:"severity"`
+	Where    string `json:"where,omitempty"`
+	Offset   *int64 `json:"offset,omitempty"`
+	Text     string `json:"text"`
+}
+
+type jsonTotals struct {
+	Tensors  int64 `json:"tensors"`
+	Elements int64 `json:"elements"`
+	Bytes    int64 `json:"bytes"`
+}
+
+// MarshalJSON writes the verdict as one object, the same on every machine.
+func (v *Verdict) MarshalJSON() ([]byte, error) {
+	digest, err := v.gate.Policy.Digest()
+	if err != nil {
+		return nil, err
+	}
+	out := jsonVerdict{
+		Schema: Schema, Name: wire.Clean(v.Name, 1024), Size: v.Size, SHA256: v.SHA256, Promised: wire.Clean(v.Promised, 64), Format: v.Format,
+		Accepted: v.Accepted(), Class: v.Class().String(), Exit: v.Class().ExitCode(), Status: v.Class().HTTPStatus(),
+		Refusals: reasons(v.Refusals()), Findings: []jsonReason{}, Loaders: append([]string{}, v.Loaders()...), Bodies: v.Bodies(),
+		Totals: jsonTotals(v.Totals), Harmless: v.Harmless, Unlooked: wire.Clean(v.Unlooked, 512), Policy: digest, Version: v.gate.Version,
+	}
+	if len(v.Ignored) > 0 {
+		out.Ignored = reasons(v.Ignored)
+	}
+	for _, f := range v.Findings {
+		out.Findings = append(out.Findings, reason(f.Code, f.Severity.String(), f.Where, f.Off, f.Text))
+	}
+	if len(v.Pickles) > 0 {
+		safe, taken := v.Safe().OK, v.WeightsOnly().OK
+		out.Safe, out.WeightsOnly = &safe, &taken
+	}
+	return json.Marshal(out)
+}
+
+func reasons(list []Refusal) []jsonReason {
+	out := []jsonReason{}
+	for _, r := range list {
+		out = append(out, reason(r.Rule, "refusal", r.Where, r.Off, r.Text))
+	}
+	return out
+}
+
+func reason(rule, severity, where string, off int64, text string) jsonReason {
+	out := jsonReason{Rule: rule, Severity: severity, Where: wire.Clean(where, 256), Text: wire.Clean(text, wire.MaxMessage)}
+	if off >= 0 {
+		out.Offset = &off
+	}
+	return out
+}
+
+// Digest is the SHA-256 of the policy's JSON, in hex.
+func (p Policy) Digest() (string, error) {
+	text, err := p.MarshalJSON()
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]), nil
+}

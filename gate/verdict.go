@@ -1,0 +1,169 @@
+package gate
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"math"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/pth"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/vm"
+)
+
+// A Verdict is what a gate says of one file.
+type Verdict struct {
+	Name     string
+	Size     int64
+	Promised string // by the sender, or by the name
+	SHA256   string // in hex, where [Gate.Digest] asks for it
+	Format   string // what it is, "" if that is not known
+
+	// Err is why it is refused; nil if it is not. ClassOf gives its class.
+	Err error
+	// Harmless is why no loader takes it for a model; such a file is accepted.
+	Harmless string
+	// Unlooked is why it was not looked at, although it could hold a model.
+	Unlooked string
+	// Verified says that all bodies of tensors were read.
+	Verified bool
+
+	Totals   Totals
+	Findings []tensor.Finding
+	Pickles  []pth.Pickle
+	// Ignored are refusals that an exception of the policy sets aside.
+	Ignored []Refusal
+
+	gate    *Gate
+	account *limits.Budget // what pickles hold
+}
+
+// Totals are the tensors of a model.
+type Totals struct{ Tensors, Elements, Bytes int64 }
+
+func (t *Totals) add(i *tensor.Info) {
+	t.Tensors++
+	t.Elements = addCap(t.Elements, i.Elements())
+	t.Bytes = addCap(t.Bytes, i.Bytes())
+}
+
+// addCap adds, up to the largest number: tensors of no elements may state any
+// shape.
+func addCap(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
+// Close gives back what the pickles hold.
+func (v *Verdict) Close() {
+	if v.account != nil {
+		v.account.Close()
+	}
+}
+
+// Class is what the file came to.
+func (v *Verdict) Class() wire.Class { return wire.ClassOf(v.Err) }
+
+// Accepted reports whether the file may pass.
+func (v *Verdict) Accepted() bool { return v.Err == nil }
+
+// Bodies says whether tensor data was read.
+func (v *Verdict) Bodies() string {
+	if v.Verified {
+		return "verified"
+	}
+	return "not read"
+}
+
+// open decodes a model and reads its bodies.
+func (v *Verdict) open(b *limits.Budget, bodies bool, open func() (tensor.Model, error)) {
+	m, err := open()
+	if err != nil {
+		v.Err = err
+		return
+	}
+	defer m.Close()
+	v.Format, v.Findings = m.Format(), m.Findings()
+	for i := range m.Tensors() {
+		v.Totals.add(&i)
+	}
+	if !bodies {
+		return
+	}
+	if v.Err = parser.Verify(b, m); v.Err == nil {
+		v.Verified = true
+	}
+}
+
+// promise refuses another format than the sender said.
+func (v *Verdict) promise() {
+	if v.Promised != "" && v.Err == nil && v.Format != v.Promised {
+		v.Err = wire.At("gate", "", wire.NoOffset, wire.ErrForbidden.With("%s was promised, and it is %s", wire.Quote(v.Promised), wire.Quote(v.what())))
+	}
+}
+
+// what the file is, in a word.
+func (v *Verdict) what() string {
+	if v.Format == "" {
+		return "no model"
+	}
+	return v.Format
+}
+
+// hash reads the file once more.
+func (v *Verdict) hash(b *limits.Budget, r io.ReaderAt) error {
+	h, buf := sha256.New(), make([]byte, 64<<10)
+	for off := int64(0); off < v.Size; {
+		if err := b.Err(); err != nil {
+			if lost := lost(b, err); lost != nil {
+				return lost
+			}
+			v.Err = wire.At("gate", "", wire.NoOffset, err)
+			return nil
+		}
+		p := buf[:min(v.Size-off, int64(len(buf)))]
+		if err := wire.ReadFull(r, p, off); err != nil {
+			v.Err = wire.At("gate", "", off, err)
+			return nil
+		}
+		h.Write(p)
+		off += int64(len(p))
+	}
+	v.SHA256 = hex.EncodeToString(h.Sum(nil))
+	return nil
+}
+
+// Safe and WeightsOnly are the verdicts of all pickles: of the first one that is
+// refused, if any is. Both are empty for a file without pickles.
+func (v *Verdict) Safe() vm.Verdict {
+	return v.first(func(r *vm.Report) vm.Verdict { return r.Safe })
+}
+
+// WeightsOnly is what PyTorch's restricted loader would say.
+func (v *Verdict) WeightsOnly() vm.Verdict {
+	return v.first(func(r *vm.Report) vm.Verdict { return r.WeightsOnly })
+}
+
+func (v *Verdict) first(of func(*vm.Report) vm.Verdict) (out vm.Verdict) {
+	for i, p := range v.Pickles {
+		if one := of(p.Report); i == 0 || out.OK {
+			out = one
+		}
+	}
+	return out
+}
+
+// loaders are those that open files of a format.
+var loaders = map[string][]string{
+	"safetensors": {"safetensors"}, "gguf": {"ggml", "llama.cpp", "gguf-py", "ollama"}, "pth": {"torch.load"},
+	"npy": {"numpy.load"}, "npz": {"numpy.load"}, PickleFormat: {"pickle.load", "joblib.load"},
+}
+
+// Loaders are those that would open a file of this format, whether or not it is
+// accepted.
+func (v *Verdict) Loaders() []string { return loaders[v.Format] }
