@@ -3,6 +3,7 @@ package quant
 import (
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -57,7 +58,7 @@ func bindAWQGEMV(s *set, info *tensor.Info) (*Weight, error) {
 	return &Weight{
 		Name: stem + ".weight", Shape: []int64{out, in}, Layout: "GEMV, " + describe(4, group),
 		Parts: []tensor.Info{*info, *scales, *zeros},
-		form:  &form.Scaled{Cols: in, Codes: form.StreamRow(in, 4, in/2, 0), Scales: g, Seconds: &z, Op: form.OpShift},
+		form:  &form.Scaled{Cols: in, Codes: form.StreamRow(in, 4, in/2, 0), Scales: g, Seconds: &z, Op: asm.Shift},
 	}, nil
 }
 
@@ -114,6 +115,6 @@ func bindAWQFast(s *set, info *tensor.Info) (*Weight, error) {
 	return &Weight{
 		Name: stem + ".weight", Shape: []int64{out, in}, Layout: "GEMV_FAST, " + describe(4, group),
 		Parts: []tensor.Info{*info, *scales, *zeros},
-		form:  &form.Scaled{Cols: in, Codes: form.FastRow(in), Scales: g, Seconds: &z, Op: form.OpAffine},
+		form:  &form.Scaled{Cols: in, Codes: form.FastRow(in), Scales: g, Seconds: &z, Op: asm.Affine},
 	}, nil
 }

@@ -33,13 +33,13 @@ func bindBitNet(s *set, info *tensor.Info) (*Weight, error) {
 	quarter, cols := info.Shape[0], info.Shape[1]
 	rows := 4 * quarter
 	f := &form.Scaled{
-		Cols: cols, Op: form.OpDivide, Scales: form.Grid{MatrixRows: rows, BlockRows: rows, BlockCols: cols, Cols: 1, Size: size, Read: read},
+		Cols: cols, Inverse: true, Scales: form.Grid{MatrixRows: rows, BlockRows: rows, BlockCols: cols, Cols: 1, Size: size, Read: read},
 		Codes: form.QuarterRows(quarter, cols),
 	}
 	switch class := s.config.Quant.Text("linear_class"); class {
 	case "", "bitlinear":
 	case "autobitlinear":
-		f.Op = form.OpScale
+		f.Inverse = false
 	default:
 		return nil, wire.ErrUnsupported.With("linear_class %s", wire.Quote(class))
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -53,7 +54,7 @@ func (s *set) zeroPoints(w *Weight, f *form.Scaled, name string, types ...tensor
 	}
 	second := f.Scales
 	second.Size, second.Read, second.Bulk = 1, form.Numbers[zeros.DType], form.BulkOf(zeros.DType)
-	f.Seconds, f.Op = &second, form.OpShift
+	f.Seconds, f.Op = &second, asm.Shift
 	w.Parts = append(w.Parts, *zeros)
 	return nil
 }

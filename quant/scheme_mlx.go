@@ -89,7 +89,7 @@ func (s *set) mlxAffine(w *Weight, stem string, cols, rows, bits, group int64, s
 	}
 	g := form.GroupGrid(rows, cols, group, size, read)
 	g.Bulk = form.BulkOf(scales.DType)
-	w.form = &form.Scaled{Cols: cols, Codes: form.StreamRow(cols, bits, cols*bits/8, 0), Scales: g, Seconds: &g, Op: form.OpAffine}
+	w.form = &form.Scaled{Cols: cols, Codes: form.StreamRow(cols, bits, cols*bits/8, 0), Scales: g, Seconds: &g, Op: asm.Affine}
 	w.Parts = append(w.Parts, *biases)
 	return nil
 }

@@ -3,6 +3,7 @@ package quant
 import (
 	"slices"
 
+	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -159,7 +160,7 @@ func (s *set) packedZeros(w *Weight, f *form.Scaled, stem string, bits int64, lo
 	default:
 		return mismatch(&w.Parts[0], info)
 	}
-	f.Op = form.OpShift
+	f.Op = asm.Shift
 	w.Parts = append(w.Parts, *info)
 	return nil
 }

@@ -3,6 +3,7 @@ package quant
 import (
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/internal/config"
 	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/strictjson"
@@ -99,7 +100,7 @@ func (s *set) torchaoRows(w *Weight, prefix string, want tensor.DType, rows func
 	if zero.DType == tensor.I8 {
 		z.Bulk = form.BulkOf(tensor.I8)
 	}
-	f.Seconds, f.Op = &z, form.OpShift
+	f.Seconds, f.Op = &z, asm.Shift
 	w.Parts = append(w.Parts, *zero)
 	return nil
 }

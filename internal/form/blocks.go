@@ -1,6 +1,9 @@
 package form
 
-import "github.com/anamnesis-go/anamnesis/parser/tensor"
+import (
+	"github.com/anamnesis-go/anamnesis/asm"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
 
 // BlockForm is rows of whole blocks of one type, and for NVFP4 a factor of the
 // whole tensor or of each matrix. Parts: blocks, factors.
@@ -26,6 +29,6 @@ func (f *BlockForm) decode(dst []float32, parts [][]byte, lo, hi int64) {
 			continue
 		}
 		s := Numbers[tensor.F32](parts[1], r/f.MatrixRows-lo/f.MatrixRows)
-		OpScale.apply(dst[(r-lo)*f.Cols:][:f.Cols], s, 0)
+		joinBy(asm.Scale, dst[(r-lo)*f.Cols:][:f.Cols], s, 0)
 	}
 }

@@ -155,9 +155,7 @@ func (f *Scaled) rows(q request, from int64) bool {
 		return false
 	}
 	u := under{scales: q.scratch[:blocks], seconds: q.scratch[blocks : 2*blocks], run: int(f.Scales.BlockCols), codes: asm.Raw(q.scratch[2*blocks:])[:room]}
-	if u.divides = f.Op == OpDivide; !u.divides {
-		u.op = asm.Op(f.Op)
-	}
+	u.op, u.divides = f.Op, f.Inverse
 	rowBytes := f.Cols * int64(q.to.Size())
 	for r := from; r < q.hi; r++ {
 		if r == from || f.changes(r) {

@@ -48,7 +48,7 @@ func (f *Scaled) stored(p []byte, lo, r int64) []byte {
 // ByColumn is a scale for each column.
 func (f *Scaled) byColumn(q request) bool {
 	w, ok := rowOfScratch(f.Cols, f.Codes.rooms, q.scratch)
-	if !ok || f.Op > OpShift {
+	if !ok || f.Inverse || f.Op > asm.Shift {
 		return false
 	}
 	clear(w.seconds)

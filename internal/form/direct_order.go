@@ -25,7 +25,7 @@ func (f *Scaled) indexed(q request, from int64) bool {
 		fixed, each = fixed+stride, each+stride
 	}
 	n := min(outputsAtOnce, q.hi-from, (int64(len(q.scratch))-fixed)/each)
-	if f.Op > OpShift || f.Codes.unpack == nil || n <= 0 {
+	if f.Inverse || f.Op > asm.Shift || f.Codes.unpack == nil || n <= 0 {
 		return false
 	}
 	index, last, rest := asm.Raw32(q.scratch[:f.Cols]), q.scratch[f.Cols:][:tail], q.scratch[f.Cols+tail:]

@@ -71,16 +71,6 @@ func (g *Grid) at(p []byte, lo, r, k int64) float32 {
 	return g.Read(p, (g.row(r)-first)*g.Cols+k)
 }
 
-// Op is what joins a code with its scale and its zero point or minimum.
-type op uint8
-
-const (
-	OpScale  op = iota // q*s
-	OpShift            // (q-z)*s
-	OpAffine           // q*s + z, two roundings
-	OpDivide           // q/s
-)
-
 // Scaled is codes in rows under a grid of scales. Some have a zero point or minimum
 // beside each scale, some a factor or a divisor of all scales of a matrix, some
 // say for each column which group it belongs to. Parts, those that are there:
@@ -94,7 +84,8 @@ type Scaled struct {
 	Global  *Grid
 	Divides bool // the scale is divided by the global number, not multiplied
 	Columns bool // the last part is the group of each column, as int32
-	Op      op
+	Op      asm.Op
+	Inverse bool // a code is divided by its scale: q/s, and Op is asm.Scale
 }
 
 func (f *Scaled) Need(p int, lo, hi int64) tensor.Span {
@@ -134,7 +125,7 @@ func (f *Scaled) scale(row []float32, parts [][]byte, lo, r, col int64) {
 		index := parts[len(parts)-1]
 		for c := range row {
 			s, z := f.pair(parts, lo, r, int64(U32(index[4*(col+int64(c)):])))
-			f.Op.apply(row[c:c+1], s, z)
+			f.join(row[c:c+1], s, z)
 		}
 		return
 	}
@@ -142,7 +133,7 @@ func (f *Scaled) scale(row []float32, parts [][]byte, lo, r, col int64) {
 		k := col / f.Scales.BlockCols
 		n := min(int64(len(row)), (k+1)*f.Scales.BlockCols-col)
 		s, z := f.pair(parts, lo, r, k)
-		f.Op.apply(row[:n], s, z)
+		f.join(row[:n], s, z)
 		row, col = row[n:], col+n
 	}
 }
@@ -165,23 +156,30 @@ func (f *Scaled) pair(parts [][]byte, lo, r, k int64) (scale, second float32) {
 	return scale, second
 }
 
-func (o op) apply(block []float32, s, z float32) {
-	switch o {
-	case OpScale:
+// join joins codes with their scale and their zero point or minimum.
+func (f *Scaled) join(block []float32, s, z float32) {
+	if f.Inverse {
+		for i, q := range block {
+			block[i] = q / s
+		}
+		return
+	}
+	joinBy(f.Op, block, s, z)
+}
+
+func joinBy(op asm.Op, block []float32, s, z float32) {
+	switch op {
+	case asm.Scale:
 		for i, q := range block {
 			block[i] = q * s
 		}
-	case OpShift:
+	case asm.Shift:
 		for i, q := range block {
 			block[i] = float32(q-z) * s
 		}
-	case OpAffine:
+	case asm.Affine:
 		for i, q := range block {
 			block[i] = float32(q*s) + z
-		}
-	case OpDivide:
-		for i, q := range block {
-			block[i] = q / s
 		}
 	}
 }

@@ -183,7 +183,7 @@ func (f *Scaled) cut(q request, r, rows, col, n int64) bool {
 		return f.cutIndexed(q, r, rows, col, n)
 	}
 	block, bits := f.Scales.BlockCols, f.Codes.bits
-	if bits == 0 || f.Codes.under == nil || f.Op == OpDivide || block < 2 || n*bits%8 != 0 || col*bits%8 != 0 {
+	if bits == 0 || f.Codes.under == nil || f.Inverse || block < 2 || n*bits%8 != 0 || col*bits%8 != 0 {
 		return false
 	}
 	first, run, per, ok := spanned(col, n, block)
@@ -196,7 +196,7 @@ func (f *Scaled) cut(q request, r, rows, col, n int64) bool {
 		return false
 	}
 	codes, rest := asm.Raw(q.scratch[:words])[:rows*rowBytes], q.scratch[words:]
-	u := under{op: asm.Op(f.Op), codes: asm.Raw(rest[:room])[:rows*n], run: int(run), scales: rest[room:][:rows*per], seconds: rest[room+rows*per:][:rows*per]}
+	u := under{op: f.Op, codes: asm.Raw(rest[:room])[:rows*n], run: int(run), scales: rest[room:][:rows*per], seconds: rest[room+rows*per:][:rows*per]}
 	for i := range rows {
 		copy(codes[i*rowBytes:][:rowBytes], q.parts[0][(r+i-q.lo)*f.Codes.rowBytes+col*bits/8:])
 	}
