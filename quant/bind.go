@@ -71,14 +71,8 @@ func Plan(b *limits.Budget, m tensor.Model, o Options) (*Bound, error) {
 	if err := s.rest(out); err != nil {
 		return nil, wire.At("quant", "", wire.NoOffset, err)
 	}
-	if err := s.restack(out); err != nil {
-		return nil, err
-	}
-	if err := s.split(out); err != nil {
-		return nil, err
-	}
 	out.Ignored = s.ignored
-	return out, s.fuse(out)
+	return out, s.layOutModel(out)
 }
 
 // rest sorts what no weight is made of.
@@ -155,9 +149,6 @@ func (s *set) bind(i int) (*Weight, error) {
 		return nil, err
 	}
 	if err := s.understood(found); err != nil {
-		return nil, err
-	}
-	if err := s.fold(found); err != nil {
 		return nil, err
 	}
 	if err := s.layOut(found); err != nil {

@@ -99,7 +99,7 @@ func asStored(p *tensor.Info) error {
 	case p.Strides != nil:
 		return wire.ErrUnsupported.With("%s is a view with strides: save the model with contiguous tensors", wire.Quote(p.Name))
 	case p.Order == tensor.Big && g.Bytes > 1:
-		return wire.ErrUnsupported.With("%s is big-endian %s: gguf's convert-endian script turns it around", wire.Quote(p.Name), p.TypeName())
+		return wire.ErrUnsupported.With("%s is big-endian %s: gguf's convert-endian script converts it", wire.Quote(p.Name), p.TypeName())
 	}
 	return nil
 }

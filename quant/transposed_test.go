@@ -50,7 +50,7 @@ func TestTransposedWeightsAreTheTransposeOfTheOthers(t *testing.T) {
 				t.Fatal(err)
 			}
 			other := *w
-			if err := other.turn(b); err != nil {
+			if err := other.transpose(b); err != nil {
 				return // of a form that cannot be cut by columns
 			}
 			transposed++

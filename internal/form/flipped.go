@@ -28,7 +28,7 @@ func (f *Flipped) decode(dst []float32, parts [][]byte, lo, hi int64) {
 	}
 }
 
-// direct turns the columns and casts them.
+// direct transposes the columns and casts them.
 func (f *Flipped) direct(q request) bool {
 	n := (q.hi - q.lo) * f.Cols * f.Size
 	if !f.Plain || n == 0 {

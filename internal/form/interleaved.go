@@ -5,7 +5,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// Interleaved is the columns of several plain tensors that take turns.
+// Interleaved is the columns of several plain tensors, interleaved.
 type Interleaved struct {
 	own
 	Cols  int64 // of each
@@ -35,7 +35,7 @@ func (f *Interleaved) decode(dst []float32, parts [][]byte, lo, hi int64) {
 	}
 }
 
-// direct casts the lanes, one behind the other, and lets them take turns by two
+// direct casts the lanes, one behind the other, and interleaves them by two
 // transposes: number 8i+j of lane k goes to row j, and from there to row i.
 func (f *Interleaved) direct(q request) bool {
 	if q.o.Level() == asm.Generic {

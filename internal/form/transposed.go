@@ -20,7 +20,7 @@ type Transposed struct {
 	In, Out     int64 // rows and columns of a written matrix
 	Side        int64
 	Pieces      []Piece
-	Interleaved bool // columns of the pieces take turns, instead of following each other
+	Interleaved bool // columns of the pieces are interleaved, instead of following each other
 }
 
 // A Piece is the rows [first, first+rows) of a form, whose parts are those of

@@ -15,7 +15,7 @@ const tileRows = 256
 const transposeUnit = 32
 
 // transposeFloats is the scratch that a number of a tile takes, as float32: itself
-// and what it is made of; pieces that take turns have one more for their place.
+// and what it is made of; interleaved pieces have one more for their place.
 const transposeFloats = 2
 
 // What rows of a transposed matrix need: a tile of several rows of the pieces, of
@@ -75,7 +75,7 @@ func (t *transposing) put() bool {
 	return true
 }
 
-// Lane writes pieces that take turns, or one, from column at of the rows on.
+// Lane writes interleaved pieces, or one, from column at of the rows on.
 func (t *transposing) lane(first, count, at int64) bool {
 	size := int64(t.to.Size())
 	col := t.lo % t.In

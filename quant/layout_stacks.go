@@ -13,12 +13,12 @@ import (
 
 // mlx-lm keeps the experts of gpt-oss and Llama-4 as three stacks of linear
 // layers; transformers has two parameters, [E, in, out], in which gate and up
-// are the two halves of the outputs or take turns.
+// are the two halves of the outputs or interleaved.
 
 // fusedStacks are those architectures by model_type.
 var fusedStacks = map[string]struct {
 	stack       string // in names, before the layer
-	interleaved bool   // gate and up take turns
+	interleaved bool   // gate and up are interleaved
 }{
 	"gpt_oss":     {".mlp.experts.", true},
 	"llama4":      {".feed_forward.experts.", false},
@@ -165,7 +165,7 @@ func (s *set) fuseStack(name string, l *layersOf, layers []string, interleaved b
 	return w, nil
 }
 
-// fuseBias is the biases of the same layers, which take turns as these do. Only
+// fuseBias is the biases of the same layers, interleaved as these are. Only
 // gpt-oss has them.
 func (s *set) fuseBias(name string, l *layersOf, layers []string) (*Weight, error) {
 	of := l.weights[layers[0]]

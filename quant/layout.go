@@ -1,0 +1,124 @@
+package quant
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/form"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// A folder is written as the unquantized model of its architecture is in
+// transformers 5.23. What differs from the file is a list of rewrites, applied in
+// this order: to each weight as it is bound, then to the model.
+var (
+	weightLayouts = []func(*set, *Weight) error{
+		(*set).fold,         // ModelOpt's pre_quant_scale, folded into the weight
+		(*set).unrotated,    // refuses weights whose inputs would have to be rotated
+		(*set).gptOSSExpert, // [E, out, in] to [E, in, out]
+		(*set).conv1D,       // [out, in] to [in, out]
+	}
+	modelLayouts = []func(*set, *Bound) error{
+		(*set).restack, // mlx-lm's stacks of gpt-oss and Llama-4 to two parameters
+		(*set).split,   // MLX's stacks of other architectures to one weight for each expert
+		(*set).fuse,    // Llama-4's experts, quantized one by one, to two parameters
+	}
+)
+
+// layOut applies the rewrites of one weight.
+func (s *set) layOut(w *Weight) error {
+	for _, rewrite := range weightLayouts {
+		if err := rewrite(s, w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// layOutModel applies the rewrites of the model, once all weights are bound.
+func (s *set) layOutModel(out *Bound) error {
+	for _, rewrite := range modelLayouts {
+		if err := rewrite(s, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// architecture is the model_type of config.json, or of the language model in it.
+func (s *set) architecture() string {
+	if t := s.config.Model.At("text_config").Text("model_type"); t != "" {
+		return t
+	}
+	return s.config.Model.Text("model_type")
+}
+
+// conv1DModules are the modules of transformers' Conv1D by model_type: their
+// weight is [in, out], and quantizers that replace them by linear layers transpose
+// it.
+var conv1DModules = map[string][]string{
+	"gpt2":                 {"c_attn", "q_attn", "c_proj", "c_fc"},
+	"imagegpt":             {"c_attn", "q_attn", "c_proj", "c_fc"},
+	"decision_transformer": {"c_attn", "q_attn", "c_proj", "c_fc"},
+	"openai-gpt":           {"c_attn", "c_proj", "c_fc"},
+	"clvp":                 {"c_proj", "c_fc"},
+}
+
+// unrotated refuses weights that compressed-tensors stores rotated: the
+// unquantized model does not rotate its inputs.
+func (s *set) unrotated(w *Weight) error {
+	if !s.o.Folder || len(w.Shape) < 2 || len(s.config.Quant.At("transform_config", "config_groups").Names()) == 0 {
+		return nil
+	}
+	return wire.ErrUnsupported.With("%s says transform_config: the weights are stored rotated, and the unquantized model would not rotate its inputs; remember the file, not the folder",
+		s.config.File)
+}
+
+// gptOSSExpert transposes the experts of gpt-oss.
+func (s *set) gptOSSExpert(w *Weight) error {
+	stem, blocks := strings.CutSuffix(w.Parts[0].Name, "_blocks")
+	if !s.o.Folder || len(w.Shape) < 2 || !blocks || stem != w.Name {
+		return nil
+	}
+	return w.transpose(s.b)
+}
+
+// conv1D transposes the linear layers that stand for a Conv1D.
+func (s *set) conv1D(w *Weight) error {
+	if !s.o.Folder || len(w.Shape) != 2 || !w.row.linear {
+		return nil
+	}
+	module := strings.TrimSuffix(w.Name, ".weight")
+	if !slices.Contains(conv1DModules[s.architecture()], module[strings.LastIndexByte(module, '.')+1:]) {
+		return nil
+	}
+	return w.transpose(s.b)
+}
+
+// transpose makes the weight the transpose of each of its matrices.
+func (w *Weight) transpose(b *limits.Budget) error {
+	inner, ok := w.form.(form.Slicer)
+	if !ok || !inner.Slices() {
+		return wire.ErrUnsupported.With("%s cannot be written transposed, as the unquantized model has it: remember the file, not the folder", w.Layout)
+	}
+	last := len(w.Shape) - 1
+	out, in := w.Shape[last-1], w.Shape[last]
+	n, _ := wire.Product(w.Shape[:last-1])
+	matrices, ok := wire.Int(n, wire.MaxSize)
+	if !ok {
+		return wire.ErrOverflow.With("%d matrices", n)
+	}
+	pieces, err := limits.Make[form.Piece](b, matrices)
+	if err != nil {
+		return err
+	}
+	for m := range pieces {
+		pieces[m] = form.Piece{Form: inner, First: int64(m) * out, Rows: out, Parts: len(w.Parts)}
+	}
+	w.Shape = slices.Clone(w.Shape)
+	w.Shape[last-1], w.Shape[last] = in, out
+	w.form = &form.Transposed{In: in, Out: out, Side: 1, Pieces: pieces}
+	w.Layout += ", transposed"
+	return nil
+}
