@@ -1,6 +1,12 @@
 // Package convert writes models: any source to any sink, as large as they are,
 // in bounded memory.
 //
+//	p, err := convert.NewPlan(b, m, convert.Options{Quant: quant.Options{Target: quant.BF16}})
+//	if err != nil {
+//		return err // nothing has been written
+//	}
+//	result, err := p.Write("out.safetensors", false)
+//
 // # The way of the data
 //
 // A model's tensors are bound to logical weights by package quant. Each becomes

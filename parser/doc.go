@@ -3,7 +3,7 @@
 //
 //	b := limits.Policy{}.Budget(ctx)
 //	defer b.Close()
-//	m, err := parser.Open("model.safetensors", b)
+//	m, err := parser.Open(b, "model.safetensors")
 //	if err != nil {
 //		return parser.ClassOf(err).HTTPStatus(), err
 //	}

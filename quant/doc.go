@@ -1,4 +1,12 @@
-// Package quant turns what quantized models store into numbers.
+// Package quant decodes what quantized models store to numbers.
+//
+//	bound, err := quant.Plan(b, m, quant.Options{Target: quant.BF16})
+//	if err != nil {
+//		return err // no scheme explains the model, or two do
+//	}
+//	for n, err := range bound.All(b, m, quant.BF16) {
+//		// n.Name, n.Shape, n.Data
+//	}
 //
 // A [Codec] decodes the blocks of one stored type. Decoding is the reference
 // library's float32 arithmetic, which packages form and asm specify and speed up,

@@ -8,7 +8,7 @@
 // and that of PyTorch's restricted loader. [Disassemble] lists the instructions.
 // All three are one machine.
 //
-//	g, err := vm.Load(r, off, end, b)
+//	g, err := vm.Load(b, r, off, end)
 //	for key, value := range g.Root().Entries() { ... }
 //
 // A call of an allowed global is an object that remembers callee and arguments

@@ -7,7 +7,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A Codec turns the blocks of one stored type into numbers. How many elements
+// A Codec decodes the blocks of one stored type to numbers. How many elements
 // take how many bytes, and what the type is called, its DType says.
 type Codec struct {
 	Dtype tensor.DType

@@ -1,4 +1,4 @@
-// Package form turns stored codes into numbers: how the numbers of one logical
+// Package form decodes stored codes to numbers: how the numbers of one logical
 // weight lie in the tensors that hold it, and the kernels that bring them out. It
 // is for this module alone: package quant decides which tensors make a weight and
 // proves that their sizes fit; package convert asks a [Matrix] for ranges of rows.

@@ -10,9 +10,9 @@ import (
 // templateKey is the model's chat template; named ones stand under it, after a dot.
 const templateKey = "tokenizer.chat_template"
 
-// MaxTemplate is how long a chat template may be before a finding says so: the
+// maxTemplate is how long a chat template may be before a finding says so: the
 // longest of 71 published ones has 17 KB.
-const MaxTemplate = 256 << 10
+const maxTemplate = 256 << 10
 
 // CodeTemplate begins the codes of findings in chat templates: after it stands a code of
 // package jinja, or "size".
@@ -44,7 +44,7 @@ func (d *decoder) findTemplate(where string, p *pair) error {
 		return d.c.FailAt(where, text, err)
 	}
 	defer d.b.Drop(size)
-	if len(p.str) > MaxTemplate {
+	if len(p.str) > maxTemplate {
 		if err := d.found(CodeTemplate+"size", tensor.Warning, where, text,
 			"the chat template has %d bytes, more than any honest one", len(p.str)); err != nil {
 			return err

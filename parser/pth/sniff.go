@@ -30,7 +30,7 @@ func Sniff(head []byte) (kind Kind, name string) {
 		}
 		return KindNone, ""
 	}
-	if name := Wrapper(head); name != "" {
+	if name := wrapper(head); name != "" {
 		return KindWrapper, name
 	}
 	if len(head) >= 2 && head[0] == opProto && head[1] >= 2 && head[1] <= 5 {

@@ -20,13 +20,13 @@ var wrappers = [...]struct {
 	{0, "PYTORCH1", "PyTorch archive of a development version"},
 }
 
-// SniffLen is how many bytes [Wrapper] and [Legacy] need.
+// SniffLen is how many bytes wrapper and [Legacy] need.
 const SniffLen = 512
 
-// Wrapper names what a file is packed in, from its first bytes: compression and
+// wrapper names what a file is packed in, from its first bytes: compression and
 // archives that torch's users meet and that are refused. It is "" for anything
 // else.
-func Wrapper(head []byte) string {
+func wrapper(head []byte) string {
 	for _, w := range wrappers {
 		if len(head) >= w.off+len(w.magic) && strings.HasPrefix(string(head[w.off:w.off+len(w.magic)]), w.magic) {
 			return w.name

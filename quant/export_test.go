@@ -24,7 +24,7 @@ type Trip struct {
 // code that is nearest to zero is taken. F16 loses what lies outside its range.
 // Scales are mirrored, never found anew: the nested ones of bitsandbytes have lost
 // bits of the absmax, and a zero of FP4 keeps the sign of its code, which the
-// library's own quantizer would turn.
+// library's own quantizer would change.
 func RoundTrip(b *limits.Budget, m tensor.Model, w *Weight, to Target) (Trip, error) {
 	trip := Trip{First: -1}
 	b = b.Probe()
