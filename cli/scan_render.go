@@ -175,12 +175,13 @@ func eventText(e *vm.Event) string {
 	return text
 }
 
-// weightsOnlyText is yes, or no and the first reason.
+// weightsOnlyText is yes, or no or unsure and the first reason.
 func weightsOnlyText(v *vm.Verdict) string {
-	if v.OK || len(v.Reasons) == 0 {
-		return yesNo(v.OK)
+	text := gate.Taken(v)
+	if !v.OK && len(v.Reasons) > 0 {
+		text += ", " + tidy(v.Reasons[0].Text, 256)
 	}
-	return "no, " + tidy(v.Reasons[0].Text, 256)
+	return text
 }
 
 func offText(off int64) string {
@@ -233,6 +234,9 @@ func (sc *scanner) json(o *jsonObject, rep *scanReport) {
 		safe, taken := rep.Safe(), rep.WeightsOnly()
 		o.field("safe", safe.OK)
 		o.field("weights_only", taken.OK)
+		if taken.Unsure {
+			o.field("weights_only_unsure", true)
+		}
 	}
 	o.list("pickles", func(add func(func(*jsonObject))) {
 		for _, p := range rep.Pickles {
@@ -298,6 +302,9 @@ func jsonEvent(o *jsonObject, e *vm.Event) {
 
 func jsonVerdict(o *jsonObject, v *vm.Verdict) {
 	o.field("ok", v.OK)
+	if v.Unsure {
+		o.field("unsure", true)
+	}
 	o.field("by", v.By)
 	o.list("reasons", func(add func(func(*jsonObject))) {
 		for _, why := range v.Reasons {

@@ -98,7 +98,7 @@ def main():
             taken = v["weights_only"]
             if answer == "pickle" and taken:
                 differences.append(f"{r['name']}: the restricted loader refuses the pickle, we say that it takes it")
-            if answer == "loads" and not taken:
+            if answer == "loads" and not taken and not v.get("weights_only_unsure"):
                 differences.append(f"{r['name']}: the restricted loader takes the pickle, we say that it does not")
         if v["class"] == "ok" and answer != "loads" and v["format"] == "pth":
             differences.append(f"{r['name']}: we accept, torch {answer}")

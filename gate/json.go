@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/vm"
 )
 
 // Schema is the version of a verdict's JSON; within it members are only added.
@@ -27,7 +28,7 @@ type jsonVerdict struct {
 	Ignored     []jsonReason `json:"ignored,omitempty"`
 	Loaders     []string     `json:"loaders"`
 	Safe        *bool        `json:"safe,omitempty"`
-	WeightsOnly *bool        `json:"weights_only,omitempty"`
+	WeightsOnly string       `json:"weights_only,omitempty"` // yes, no or unsure
 	Bodies      string       `json:"bodies"`
 	Totals      jsonTotals   `json:"totals"`
 	Harmless    string       `json:"harmless,omitempty"`
@@ -69,10 +70,22 @@ func (v *Verdict) MarshalJSON() ([]byte, error) {
 		out.Findings = append(out.Findings, reason(f.Code, f.Severity.String(), f.Where, f.Off, f.Text))
 	}
 	if len(v.Pickles) > 0 {
-		safe, taken := v.Safe().OK, v.WeightsOnly().OK
-		out.Safe, out.WeightsOnly = &safe, &taken
+		safe, taken := v.Safe().OK, v.WeightsOnly()
+		out.Safe, out.WeightsOnly = &safe, Taken(&taken)
 	}
 	return json.Marshal(out)
+}
+
+// Taken is a verdict in a word: yes; no; or unsure, where nothing tells that the
+// loader refuses the file, but its values are not ours to tell.
+func Taken(v *vm.Verdict) string {
+	switch {
+	case v.OK:
+		return "yes"
+	case v.Unsure:
+		return "unsure"
+	}
+	return "no"
 }
 
 func reasons(list []Refusal) []jsonReason {

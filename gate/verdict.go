@@ -138,21 +138,32 @@ func (v *Verdict) hash(b *limits.Budget, r io.ReaderAt) error {
 	return nil
 }
 
-// Safe and WeightsOnly are the verdicts of all pickles: of the first one that is
-// refused, if any is. Both are empty for a file without pickles.
+// Safe is our verdict about all pickles: that of the first one that is refused, if
+// any is. It is empty for a file without pickles.
 func (v *Verdict) Safe() vm.Verdict {
-	return v.first(func(r *vm.Report) vm.Verdict { return r.Safe })
+	return v.first(func(p *pth.Pickle) (vm.Verdict, bool) { return p.Report.Safe, true })
 }
 
-// WeightsOnly is what PyTorch's restricted loader would say.
+// WeightsOnly is what PyTorch's restricted loader would say. A pickle that
+// lies beside those of a checkpoint it does not read.
 func (v *Verdict) WeightsOnly() vm.Verdict {
-	return v.first(func(r *vm.Report) vm.Verdict { return r.WeightsOnly })
+	out := v.first(func(p *pth.Pickle) (vm.Verdict, bool) { return p.Report.WeightsOnly, !p.Beside })
+	if c := v.Class(); out.OK && c != wire.OK && c != wire.Forbidden {
+		// The pickles are taken, but what they lead to is not sound.
+		out.OK, out.Unsure = false, true
+		out.Reasons = []vm.Reason{{Code: c.String(), Off: wire.NoOffset, Unsure: true, Text: v.Err.Error()}}
+	}
+	return out
 }
 
-func (v *Verdict) first(of func(*vm.Report) vm.Verdict) (out vm.Verdict) {
-	for i, p := range v.Pickles {
-		if one := of(p.Report); i == 0 || out.OK {
-			out = one
+// first is a verdict that is sure to refuse, else one that may, else one that does
+// not.
+func (v *Verdict) first(of func(*pth.Pickle) (vm.Verdict, bool)) (out vm.Verdict) {
+	found := false
+	for i := range v.Pickles {
+		one, counts := of(&v.Pickles[i])
+		if counts && (!found || out.OK || out.Unsure && !one.OK && !one.Unsure) {
+			out, found = one, true
 		}
 	}
 	return out

@@ -217,7 +217,7 @@ func (d *decoder) record(r io.ReaderAt, name string, m *zip.Member) (*vm.Graph, 
 	if d.scan == nil {
 		g, err = vm.Load(d.b, r, m.DataOff, end)
 	} else {
-		g, err = d.scan.add(Pickle{name, m.DataOff, end, false, vm.Scan(d.b, r, m.DataOff, end)})
+		g, err = d.scan.add(Pickle{name, m.DataOff, end, false, false, vm.Scan(d.b, r, m.DataOff, end)})
 	}
 	if err != nil {
 		return nil, within(err)
@@ -235,7 +235,7 @@ func (d *decoder) next(name string) (*vm.Graph, error) {
 	if d.scan == nil {
 		g, err = vm.LoadNext(d.b, d.r, d.begin, d.size)
 	} else {
-		g, err = d.scan.add(Pickle{name, d.begin, d.size, false, vm.ScanNext(d.b, d.r, d.begin, d.size)})
+		g, err = d.scan.add(Pickle{name, d.begin, d.size, false, false, vm.ScanNext(d.b, d.r, d.begin, d.size)})
 	}
 	if err != nil {
 		return nil, err

@@ -17,7 +17,8 @@ type Pickle struct {
 	Name   string // "data.pkl", "pickle 4 (checkpoint)"
 	Off    int64
 	Limit  int64 // what it cannot pass: the end of its record, or of the file
-	Plain  bool  // it is no part of a checkpoint
+	Plain  bool  // the file is a pickle and no checkpoint
+	Beside bool  // a member of a checkpoint that torch.load does not read
 	Report *vm.Report
 }
 
@@ -92,7 +93,7 @@ func (d *decoder) plain() error {
 		if n > maxPickles {
 			return fail(name, d.begin, wire.ErrUnsupported.With("more than %d pickles in one file", maxPickles))
 		}
-		g, err := d.scan.add(Pickle{name, d.begin, d.size, true, vm.ScanPlain(d.b, d.r, d.begin, d.size)})
+		g, err := d.scan.add(Pickle{name, d.begin, d.size, true, false, vm.ScanPlain(d.b, d.r, d.begin, d.size)})
 		if err != nil {
 			return err
 		}
@@ -174,7 +175,7 @@ func (d *decoder) others(a *archive) error {
 		}
 		// What stands there may be anything: only what it asks for counts.
 		end := m.DataOff + m.Size
-		_, err = d.scan.add(Pickle{m.Name[len(a.prefix):], m.DataOff, end, false, vm.Scan(d.b, d.r, m.DataOff, end)})
+		_, err = d.scan.add(Pickle{m.Name[len(a.prefix):], m.DataOff, end, false, true, vm.Scan(d.b, d.r, m.DataOff, end)})
 		if c := wire.ClassOf(err); c == wire.Limit || c == wire.Internal {
 			return err
 		}

@@ -110,6 +110,9 @@ func (s *said) pickles(b *limits.Budget, r io.ReaderAt, size int64) {
 	}
 	taken := vm.Verdict{OK: true, Unsure: true}
 	for _, p := range found.Pickles {
+		if p.Beside {
+			continue // the loader does not read it
+		}
 		v := &p.Report.WeightsOnly
 		taken.OK = taken.OK && v.OK
 		taken.Unsure = taken.Unsure && (v.OK || v.Unsure)
@@ -120,9 +123,9 @@ func (s *said) pickles(b *limits.Budget, r io.ReaderAt, size int64) {
 	switch {
 	case len(found.Pickles) == 0, kind == pth.KindLegacy && s.Class != "ok" && len(found.Pickles) < legacyPickles:
 		// What is not reached is not promised.
-	case taken.OK:
+	case taken.OK && (s.Class == "ok" || s.Class == "forbidden"):
 		s.WeightsOnly = "yes"
-	case taken.Unsure:
+	case taken.OK, taken.Unsure:
 		s.WeightsOnly = "unsure"
 	default:
 		s.WeightsOnly = "no"
