@@ -12,10 +12,12 @@ import (
 
 // scanCmd judges files: what they ask of a loader, and whether they are sound.
 type scanCmd struct {
-	Paths    []word `arg:"" name:"path" help:"Files and folders, or - for standard input."`
-	All      bool   `help:"List every global, call, state and persistent id, the allowed ones too."`
-	FailOn   string `enum:"danger,warning,note,never" default:"danger" help:"Least severity of a finding that refuses a file: danger, warning, note, or never."`
-	Unlooked string `enum:"refuse,report" default:"refuse" help:"What a file of a folder comes to that could hold a model and was not looked at: refuse (exit code 5) or report."`
+	Paths    []word   `arg:"" name:"path" help:"Files and folders, or - for standard input."`
+	All      bool     `help:"List every global, call, state and persistent id, the allowed ones too."`
+	Format   string   `enum:"text,json,sarif,junit,markdown,github" default:"text" help:"What is printed: text, json (as --json), sarif, junit, markdown, or github (annotations of its runners)."`
+	Output   []string `placeholder:"FORMAT=FILE" help:"Write a report to a file too: sarif=scan.sarif. May be given several times."`
+	FailOn   string   `enum:"danger,warning,note,never" default:"danger" help:"Least severity of a finding that refuses a file: danger, warning, note, or never."`
+	Unlooked string   `enum:"refuse,report" default:"refuse" help:"What a file of a folder comes to that could hold a model and was not looked at: refuse (exit code 5) or report."`
 }
 
 func (scanCmd) Help() string {
@@ -40,6 +42,7 @@ func (scanCmd) examples() []example {
 		{"amn scan checkpoint.pt", "Is it safe to load, and what does it ask for?"},
 		{"amn scan --all checkpoint.pt", "Everything that it asks for, with places."},
 		{"amn scan --json --quiet models", "A verdict for every file of a folder, for a program."},
+		{"amn scan --output sarif=scan.sarif --output junit=scan.xml models", "Reports for a pipeline, beside the text."},
 		{"amn scan --unlooked report models", "The same for people, where archives beside a model are no reason to fail."},
 	}
 }
@@ -47,12 +50,19 @@ func (scanCmd) examples() []example {
 // Run implements the command.
 func (c *scanCmd) Run(ctx context.Context, s *session) error {
 	sc := &scanner{s: s, all: c.All}
+	if err := sc.reports.open(s, c.Format, c.Output, c.Paths); err != nil {
+		return err
+	}
+	defer sc.reports.abandon()
 	sc.gate.Policy = gate.Policy{Limits: s.policy, ReportUnlooked: c.Unlooked == "report"}
 	sc.gate.Policy.FailOn, _ = gate.ParseFailOn(c.FailOn)
 	for _, p := range c.Paths {
 		if err := sc.path(ctx, string(p)); err != nil {
 			return err
 		}
+	}
+	if err := sc.reports.close(); err != nil {
+		return err
 	}
 	return sc.finish(c.Paths)
 }
@@ -62,6 +72,7 @@ type scanner struct {
 	s        *session
 	all      bool
 	gate     gate.Gate
+	reports  reports
 	skipped  int64
 	unlooked int64
 	small    []byte // buffer of the small file at hand

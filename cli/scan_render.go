@@ -45,10 +45,15 @@ func (sc *scanner) report(ctx context.Context, rep *scanReport) error {
 		sc.count[rep.class()]++
 		s.note(rep.Err)
 	}
-	if s.json {
+	if err := sc.reports.add(rep); err != nil {
+		return err
+	}
+	switch {
+	case sc.reports.print:
+	case s.json:
 		object(s.out, func(o *jsonObject) { sc.json(o, rep) })
 		s.out.WriteByte('\n')
-	} else {
+	default:
 		sc.text(rep)
 	}
 	return s.out.Flush()

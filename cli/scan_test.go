@@ -445,3 +445,36 @@ func BenchmarkScanFolder(b *testing.B) {
 	}
 	b.ReportMetric(float64(files*b.N)/b.Elapsed().Seconds(), "files/s")
 }
+
+// Reports are written beside the text, or in its place, and never over a file that
+// is scanned.
+func TestScanWritesReports(t *testing.T) {
+	dir := t.TempDir()
+	evil := filepath.Join(dir, "evil.pkl")
+	write(t, evil, "cos\nsystem\n(S'id'\ntR.")
+	sarif, junit := filepath.Join(dir, "out.sarif"), filepath.Join(dir, "out.xml")
+	r := amn(t, nil, "scan", "--output", "sarif="+sarif, "--output", "junit="+junit, evil)
+	if r.code != 7 || !strings.Contains(r.out, "os.system") {
+		t.Errorf("exit %d: %s", r.code, r.out)
+	}
+	for path, want := range map[string]string{sarif: `"ruleId":"pickle.global"`, junit: `<failure type="pickle.global"`} {
+		if text, err := os.ReadFile(path); err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s: %v in %s", path, err, text)
+		}
+	}
+	if r := amn(t, nil, "scan", "--format", "github", evil); !strings.HasPrefix(r.out, "::error file=") || r.code != 7 {
+		t.Errorf("exit %d: %s", r.code, r.out)
+	}
+	if r := amn(t, nil, "scan", "-q", "--format", "json", evil); r.code != 7 {
+		t.Errorf("exit %d", r.code)
+	} else {
+		valid(t, "scan", r.out)
+	}
+	for _, args := range [][]string{
+		{"--output", "sarif=" + evil}, {"--output", "sarif"}, {"--output", "pdf=" + junit}, {"--json", "--format", "sarif"},
+	} {
+		if r := amn(t, nil, append(append([]string{"scan"}, args...), evil)...); r.code != 2 {
+			t.Errorf("%v: exit %d", args, r.code)
+		}
+	}
+}

@@ -128,35 +128,7 @@ func flagText(a limits.Axis, n int64) string {
 }
 
 // tidy cleans text that may quote a file or an argument, its quotes left alone.
-func tidy(s string, limit int) string {
-	var out strings.Builder
-	for s != "" {
-		i := strings.IndexAny(s, "\"\\")
-		if i < 0 {
-			i = len(s)
-		}
-		out.WriteString(wire.Clean(s[:i], 8*len(s)+8))
-		if i < len(s) {
-			out.WriteByte(s[i])
-			i++
-		}
-		s = s[i:]
-	}
-	return cutBytes(out.String(), limit)
-}
-
-// cutBytes cuts at a rune's edge.
-func cutBytes(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	const ellipsis = "…"
-	end := limit - len(ellipsis)
-	for end > 0 && s[end]&0xc0 == 0x80 {
-		end--
-	}
-	return s[:end] + ellipsis
-}
+func tidy(s string, limit int) string { return wire.Text(s, limit) }
 
 // showPath is a path as it may reach a terminal, whole.
 func showPath(path string) string {

@@ -61,7 +61,7 @@ func (v *Verdict) MarshalJSON() ([]byte, error) {
 		Schema: Schema, Name: wire.Clean(v.Name, 1024), Size: v.Size, SHA256: v.SHA256, Promised: wire.Clean(v.Promised, 64), Format: v.Format,
 		Accepted: v.Accepted(), Class: v.Class().String(), Exit: v.Class().ExitCode(), Status: v.Class().HTTPStatus(),
 		Refusals: reasons(v.Refusals()), Findings: []jsonReason{}, Loaders: append([]string{}, v.Loaders()...), Bodies: v.Bodies(),
-		Totals: jsonTotals(v.Totals), Harmless: v.Harmless, Unlooked: wire.Clean(v.Unlooked, 512), Policy: digest, Version: v.gate.Version,
+		Totals: jsonTotals(v.Totals), Harmless: v.Harmless, Unlooked: wire.Text(v.Unlooked, 512), Policy: digest, Version: v.gate.Version,
 	}
 	if len(v.Ignored) > 0 {
 		out.Ignored = reasons(v.Ignored)
@@ -97,7 +97,7 @@ func reasons(list []Refusal) []jsonReason {
 }
 
 func reason(rule, severity, where string, off int64, text string) jsonReason {
-	out := jsonReason{Rule: rule, Severity: severity, Where: wire.Clean(where, 256), Text: wire.Clean(text, wire.MaxMessage)}
+	out := jsonReason{Rule: rule, Severity: severity, Where: wire.Text(where, 256), Text: wire.Text(text, wire.MaxMessage)}
 	if off >= 0 {
 		out.Offset = &off
 	}

@@ -31,11 +31,15 @@ func Clean(s string, limit int) string {
 // stand in it quoted already; at most [MaxMessage] bytes.
 func Message(err error) string { return message(err.Error()) }
 
-func message(s string) string {
-	if len(s) <= MaxMessage && plain(s) {
+func message(s string) string { return Text(s, MaxMessage) }
+
+// Text is [Clean] for text in which names stand quoted already: quotes and
+// backslashes are left alone.
+func Text(s string, limit int) string {
+	if len(s) <= limit && plain(s) {
 		return s
 	}
-	return clean(s, MaxMessage, false)
+	return clean(s, limit, false)
 }
 
 const (

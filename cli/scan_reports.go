@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	gatereport "github.com/anamnesis-go/anamnesis/gate/report"
+)
+
+// reports are what a scan writes beside its text, or in its place.
+type reports struct {
+	print   bool // one of them goes to standard output, in place of the text
+	writers []*gatereport.Writer
+	files   []*os.File
+}
+
+// open begins the reports that the flags ask for.
+func (r *reports) open(s *session, format string, outputs []string, inputs []word) error {
+	version := buildOf(debug.ReadBuildInfo()).version
+	switch {
+	case format == "json":
+		s.json = true
+	case format != "text" && s.json:
+		return usage{"--json and --format " + format + ": choose one"}
+	case format != "text":
+		w, err := gatereport.New(format, s.out, version)
+		if err != nil {
+			return usage{err.Error()}
+		}
+		r.print, r.writers = true, append(r.writers, w)
+	}
+	for _, o := range outputs {
+		name, path, ok := strings.Cut(o, "=")
+		if !ok || path == "" {
+			return usage{fmt.Sprintf("--output %s: give a format and a file: sarif=scan.sarif", o)}
+		}
+		if !slices.Contains(gatereport.Formats(), name) {
+			return usage{fmt.Sprintf("--output %s: the format is one of %s", o, strings.Join(gatereport.Formats(), ", "))}
+		}
+		if isOneOf(path, inputs) {
+			return usage{fmt.Sprintf("--output %s: that is a file to be scanned", o)}
+		}
+		f, err := os.Create(path)
+		if err != nil {
+			return err
+		}
+		r.files = append(r.files, f)
+		w, err := gatereport.New(name, f, version)
+		if err != nil {
+			return err
+		}
+		r.writers = append(r.writers, w)
+	}
+	return nil
+}
+
+// isOneOf reports a file that is there under one of the names.
+func isOneOf(path string, names []word) bool {
+	info, err := os.Stat(path)
+	return err == nil && slices.ContainsFunc(names, func(name word) bool {
+		other, err := os.Stat(string(name))
+		return err == nil && os.SameFile(info, other)
+	})
+}
+
+// add reports one file.
+func (r *reports) add(rep *scanReport) error {
+	for _, w := range r.writers {
+		if err := w.Add(rep.path, rep.Verdict); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// close ends the reports.
+func (r *reports) close() (err error) {
+	for _, w := range r.writers {
+		err = errors.Join(err, w.Close())
+	}
+	for _, f := range r.files {
+		err = errors.Join(err, f.Close())
+	}
+	r.writers, r.files = nil, nil
+	return err
+}
+
+// abandon closes files that an error left open.
+func (r *reports) abandon() {
+	for _, f := range r.files {
+		f.Close()
+	}
+}

@@ -1,0 +1,128 @@
+// Package report writes verdicts for the programs that pipelines feed: SARIF 2.1.0,
+// JUnit's XML, a table in Markdown, and annotations of GitHub's runners.
+//
+//	w, err := report.New("sarif", file, "1.2.0")
+//	...
+//	err = w.Add("models/a.pt", verdict)
+//	...
+//	err = w.Close()
+//
+// # Memory
+//
+// Each verdict is written as it comes and nothing of it is kept.
+//
+// # Not supported
+//
+// A Writer is for one goroutine.
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/gate"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// A format writes the parts of a report.
+type format interface {
+	begin(w *bufio.Writer, version string)
+	file(w *bufio.Writer, f *file)
+	end(w *bufio.Writer)
+}
+
+// formats by their names.
+var formats = []struct {
+	name string
+	make func() format
+}{
+	{"sarif", func() format { return &sarif{} }},
+	{"junit", func() format { return junit{} }},
+	{"markdown", func() format { return markdown{} }},
+	{"github", func() format { return github{} }},
+}
+
+// Formats lists the names.
+func Formats() (names []string) {
+	for _, f := range formats {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// A Writer writes one report.
+type Writer struct {
+	f format
+	w *bufio.Writer
+}
+
+// New begins a report of a program of this version.
+func New(name string, w io.Writer, version string) (*Writer, error) {
+	for _, f := range formats {
+		if f.name == name {
+			out := &Writer{f.make(), bufio.NewWriter(w)}
+			out.f.begin(out.w, version)
+			return out, nil
+		}
+	}
+	return nil, wire.ErrUsage.With("%s is none of %s", wire.Quote(name), strings.Join(Formats(), ", "))
+}
+
+// Add writes what a gate says of the file of a path.
+func (w *Writer) Add(path string, v *gate.Verdict) error {
+	f := &file{path: wire.Clean(strings.ReplaceAll(path, `\`, "/"), 1024), class: v.Class().String(), harmless: v.Harmless}
+	for _, r := range v.Refusals() {
+		f.reasons = append(f.reasons, reason{r.Rule, "error", wire.Text(r.Where, 256), wire.Text(r.Text, wire.MaxMessage), r.Off})
+	}
+	for _, found := range v.Findings {
+		level := "warning"
+		if found.Severity == tensor.Note {
+			level = "note"
+		}
+		f.reasons = append(f.reasons, reason{found.Code, level, wire.Text(found.Where, 256), wire.Text(found.Text, wire.MaxMessage), found.Off})
+	}
+	for _, r := range v.Ignored {
+		f.reasons = append(f.reasons, reason{r.Rule, "ignored", wire.Text(r.Where, 256), wire.Text(r.Text, wire.MaxMessage), r.Off})
+	}
+	w.f.file(w.w, f)
+	return w.w.Flush()
+}
+
+// Close ends the report.
+func (w *Writer) Close() error {
+	w.f.end(w.w)
+	return w.w.Flush()
+}
+
+// A file is what a report says of one.
+type file struct {
+	path, class string
+	harmless    string
+	reasons     []reason
+}
+
+// A reason is a refusal ("error"), a finding ("warning", "note"), or a refusal that
+// the policy sets aside ("ignored").
+type reason struct {
+	rule, level string
+	where, text string
+	off         int64
+}
+
+func (r *reason) place() string {
+	text := r.where
+	if r.off >= 0 {
+		text = strings.TrimSpace(text + fmt.Sprintf(" at %#x", r.off))
+	}
+	return text
+}
+
+func (r *reason) sentence() string {
+	if p := r.place(); p != "" {
+		return p + ": " + r.text
+	}
+	return r.text
+}

@@ -1,0 +1,104 @@
+package report
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/url"
+	"strconv"
+
+	"github.com/anamnesis-go/anamnesis/gate"
+)
+
+// sarif is SARIF 2.1.0. A result is an error for a refusal; its place is a region of
+// bytes, which GitHub shows at the line that it asks for.
+type sarif struct{ wrote bool }
+
+type sarifRule struct {
+	ID    string    `json:"id"`
+	Short sarifText `json:"shortDescription"`
+}
+
+type sarifText struct {
+	Text string `json:"text"`
+}
+
+type sarifResult struct {
+	RuleID       string            `json:"ruleId"`
+	Level        string            `json:"level"`
+	Message      sarifText         `json:"message"`
+	Locations    []sarifLocation   `json:"locations"`
+	Fingerprints map[string]string `json:"partialFingerprints"`
+	Suppressions []sarifSuppressed `json:"suppressions,omitempty"`
+}
+
+type sarifSuppressed struct {
+	Kind string `json:"kind"`
+}
+
+type sarifLocation struct {
+	Physical struct {
+		Artifact struct {
+			URI string `json:"uri"`
+		} `json:"artifactLocation"`
+		Region sarifRegion `json:"region"`
+	} `json:"physicalLocation"`
+}
+
+type sarifRegion struct {
+	StartLine  int    `json:"startLine"`
+	ByteOffset *int64 `json:"byteOffset,omitempty"`
+	ByteLength *int64 `json:"byteLength,omitempty"`
+}
+
+func (s *sarif) begin(w *bufio.Writer, version string) {
+	rules := []sarifRule{}
+	for _, r := range gate.Rules() {
+		rules = append(rules, sarifRule{r.ID, sarifText{r.Title}})
+	}
+	w.WriteString(`{"$schema":"https://json.schemastore.org/sarif-2.1.0.json","version":"2.1.0","runs":[{"tool":{"driver":{"name":"amn","version":` + quoted(version) + `,"rules":`)
+	w.Write(encoded(rules))
+	w.WriteString(`}},"columnKind":"unicodeCodePoints","results":[`)
+}
+
+func (s *sarif) file(w *bufio.Writer, f *file) {
+	for i := range f.reasons {
+		r := &f.reasons[i]
+		if s.wrote {
+			w.WriteString(",")
+		}
+		s.wrote = true
+		w.WriteString("\n")
+		w.Write(encoded(r.sarif(f)))
+	}
+}
+
+func (r *reason) sarif(f *file) sarifResult {
+	sum := sha256.Sum256([]byte(r.rule + "\x00" + f.path + "\x00" + r.place()))
+	out := sarifResult{RuleID: r.rule, Level: r.level, Message: sarifText{r.sentence()}, Locations: make([]sarifLocation, 1),
+		Fingerprints: map[string]string{"amnReason/v1": hex.EncodeToString(sum[:16])}}
+	if r.level == "ignored" {
+		out.Level, out.Suppressions = "error", []sarifSuppressed{{"external"}}
+	}
+	at := &out.Locations[0].Physical
+	at.Artifact.URI = (&url.URL{Path: f.path}).EscapedPath()
+	at.Region.StartLine = 1
+	if one := int64(1); r.off >= 0 {
+		at.Region.ByteOffset, at.Region.ByteLength = &r.off, &one
+	}
+	return out
+}
+
+func (s *sarif) end(w *bufio.Writer) { w.WriteString("\n]}]}\n") }
+
+// encoded is JSON of what is made here alone, which always can be.
+func encoded(v any) []byte {
+	p, err := json.Marshal(v)
+	if err != nil {
+		return []byte(strconv.Quote(err.Error()))
+	}
+	return p
+}
+
+func quoted(s string) string { return string(encoded(s)) }
