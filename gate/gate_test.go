@@ -37,8 +37,9 @@ func check(t *testing.T, g gate.Gate, data string, h gate.Hint) (*gate.Verdict, 
 }
 
 const (
-	evil  = "cos\nsystem\n(S'id'\ntR."
-	empty = "\x02\x00\x00\x00\x00\x00\x00\x00{}"
+	packed = "\x1f\x8b\x08\x00\x00\x00\x00\x00"
+	evil   = "cos\nsystem\n(S'id'\ntR."
+	empty  = "\x02\x00\x00\x00\x00\x00\x00\x00{}"
 )
 
 func TestVerdicts(t *testing.T) {
@@ -67,7 +68,7 @@ func TestVerdicts(t *testing.T) {
 		{"half a header", empty[:9], gate.Hint{Name: "m.safetensors"}, "truncated", "safetensors.truncated"},
 		{"a text beside", "a note\n", gate.Hint{Name: "README", Beside: true}, "ok", ""},
 		{"a text alone", "a note\n", gate.Hint{Name: "README"}, "unsupported", "detect.unsupported"},
-		{"packed", "\x1f\x8b\x08\x00\x00\x00\x00\x00", gate.Hint{Name: "x.pkl.gz", Beside: true}, "unsupported", "gate.unlooked"},
+		{"packed", packed, gate.Hint{Name: "x.pkl.gz", Beside: true}, "unsupported", "gate.unlooked"},
 		{"a limit", empty, gate.Hint{Name: "m.safetensors"}, "limit", "limit.steps"},
 	} {
 		t.Run(tc.what, func(t *testing.T) {
@@ -145,7 +146,7 @@ func TestSeverityRefuses(t *testing.T) {
 
 func TestExceptions(t *testing.T) {
 	const digest = "a3b6cf3acfe8a07a3c5e0d9c0d3fbb6a5f6d0bbcfd2ed0d5f5a3b3c9c0d3fbb6"
-	except := gate.Exception{Rule: "pickle.*", Path: "args.bin", Reason: "written by our own trainer", Expires: "2026-12-31"}
+	except := gate.Exception{Rule: "gate.unlooked", Path: "x.pkl.gz", Reason: "judged by another tool", Expires: "2026-12-31"}
 	for _, tc := range []struct {
 		what  string
 		e     gate.Exception
@@ -153,24 +154,56 @@ func TestExceptions(t *testing.T) {
 		today string
 		ok    bool
 	}{
-		{"it holds", except, "args.bin", "2026-12-31", true},
-		{"it has run out", except, "args.bin", "2027-01-01", false},
-		{"no day is known", except, "args.bin", "", false},
-		{"another file", except, "other.bin", "2026-12-01", false},
-		{"another rule", gate.Exception{Rule: "zip.*", Path: "args.bin", Reason: "r"}, "args.bin", "", false},
-		{"another digest", gate.Exception{Rule: "pickle.*", SHA256: digest, Reason: "r"}, "args.bin", "", false},
-		{"neither path nor digest", gate.Exception{Rule: "pickle.*", Reason: "r"}, "args.bin", "", false},
+		{"it holds", except, "x.pkl.gz", "2026-12-31", true},
+		{"it has run out", except, "x.pkl.gz", "2027-01-01", false},
+		{"no day is known", except, "x.pkl.gz", "", false},
+		{"another file", except, "other.gz", "2026-12-01", false},
+		{"another rule", gate.Exception{Rule: "zip.*", Path: "x.pkl.gz", Reason: "r"}, "x.pkl.gz", "", false},
+		{"another digest", gate.Exception{Rule: "gate.*", SHA256: digest, Reason: "r"}, "x.pkl.gz", "", false},
+		{"neither path nor digest", gate.Exception{Rule: "gate.*", Reason: "r"}, "x.pkl.gz", "", false},
 	} {
 		g := gate.Gate{Today: tc.today, Digest: true, Policy: gate.Policy{Ignore: []gate.Exception{tc.e}}}
-		v, text := check(t, g, evil, gate.Hint{Name: tc.name})
+		v, text := check(t, g, packed, gate.Hint{Name: tc.name, Beside: true})
 		if v.Accepted() != tc.ok || tc.ok != (len(v.Ignored) > 0) || tc.ok != strings.Contains(text, `"ignored"`) {
 			t.Errorf("%s: %s", tc.what, text)
 		}
+	}
+	byName := gate.Gate{Digest: true, Policy: gate.Policy{Ignore: []gate.Exception{{Rule: "pickle.*", Path: "args.bin", Reason: "r"}}}}
+	if v, _ := check(t, byName, evil, gate.Hint{Name: "args.bin"}); v.Accepted() {
+		t.Error("what runs code is accepted by a name")
 	}
 	v, _ := check(t, gate.Gate{Digest: true}, evil, gate.Hint{Name: "args.bin"})
 	g := gate.Gate{Digest: true, Policy: gate.Policy{Ignore: []gate.Exception{{Rule: "pickle.*", SHA256: v.SHA256, Reason: "r"}}}}
 	if v, _ := check(t, g, evil, gate.Hint{Name: "args.bin"}); !v.Accepted() {
 		t.Errorf("by its digest: %v", v.Err)
+	}
+}
+
+// An exception for one finding does not hide another that is as severe.
+func TestAnExceptionHidesOneFinding(t *testing.T) {
+	var data string
+	for _, s := range corpus.Valid("gguf") {
+		if strings.HasPrefix(s.Name, "template") {
+			data = string(s.Data)
+		}
+	}
+	v, _ := check(t, gate.Gate{}, data, gate.Hint{Name: "a.gguf"})
+	codes := map[string]bool{}
+	for _, r := range v.Refusals() {
+		codes[r.Rule] = true
+	}
+	if len(codes) < 2 {
+		t.Fatalf("%v", codes)
+	}
+	var p gate.Policy
+	for code := range codes {
+		if v, _ := check(t, gate.Gate{Policy: p}, data, gate.Hint{Name: "a.gguf"}); v.Accepted() {
+			t.Errorf("accepted by %d exceptions, and there are %d findings", len(p.Ignore), len(codes))
+		}
+		p.Ignore = append(p.Ignore, gate.Exception{Rule: code, Path: "a.gguf", Reason: "r"})
+	}
+	if v, _ := check(t, gate.Gate{Policy: p}, data, gate.Hint{Name: "a.gguf"}); !v.Accepted() {
+		t.Error(v.Err)
 	}
 }
 
@@ -216,7 +249,8 @@ func TestPoliciesAreReadAsTheyAreWritten(t *testing.T) {
 	for _, bad := range []string{
 		`[]`, `{`, `{} {}`, `{"version": 3}`, `{"fail_on": "always"}`, `{"unlooked": true}`, `{"fail_on": "note", "fail_on": "danger"}`,
 		`{"nothing": 1}`, `{"ignore": [{"rule": "gguf.nothing", "path": "*", "reason": "r"}]}`, `{"ignore": [{"rule": "gguf.split", "path": "*"}]}`,
-		`{"ignore": [{"rule": "gguf.split", "reason": "r"}]}`, `{"ignore": [{"rule": "gguf.split", "path": "[", "reason": "r"}]}`,
+		`{"ignore": [{"rule": "gguf.split", "reason": "r"}]}`, `{"ignore": [{"rule": "pickle.*", "path": "a.bin", "reason": "r"}]}`,
+		`{"ignore": [{"rule": "*", "path": "a.bin", "reason": "r"}]}`, `{"ignore": [{"rule": "gguf.split", "path": "[", "reason": "r"}]}`,
 		`{"ignore": [{"rule": "gguf.split", "path": "*", "reason": "r", "expires": "soon"}]}`, `{"ignore": [{"rule": "gguf.split", "sha256": "12", "reason": "r"}]}`,
 		`{"ignore": [{"rule": "gguf.split", "path": "*", "reason": "r", "until": "2027-01-01"}]}`,
 	} {

@@ -52,7 +52,9 @@ func (f FailOn) refuses(s tensor.Severity) bool {
 type Exception struct {
 	Rule string // an identifier, or a pattern such as "gguf.*"
 	// Path is a pattern of names, and SHA256 the digest of a file; at least one is
-	// given. The digest asks for [Gate.Digest].
+	// given. The digest asks for [Gate.Digest]. Without it only findings, and what was
+	// not looked at, are set aside: any other refusal ends the judgement, so that
+	// nothing is known of what the same name could hold tomorrow.
 	Path, SHA256 string
 	Reason       string
 	// Expires is the last day on which it holds: "2026-12-31"; empty is no end.
@@ -84,12 +86,8 @@ type unlooked struct{ error }
 
 func (u *unlooked) Unwrap() error { return u.error }
 
-// A severe refusal is that of a finding.
-type severe struct {
-	error
-
-	found tensor.Finding
-}
+// A severe refusal is that of findings; the first one is its text.
+type severe struct{ error }
 
 func (s *severe) Unwrap() error { return s.error }
 
@@ -97,7 +95,7 @@ func (s *severe) Unwrap() error { return s.error }
 func (v *Verdict) severe(p *Policy) error {
 	for _, f := range v.Findings {
 		if p.FailOn.refuses(f.Severity) {
-			return &severe{wire.At(v.Format, f.Where, f.Off, wire.ErrForbidden.With("finding %s is of severity %v: %s", f.Code, f.Severity, f.Text)), f}
+			return &severe{wire.At(v.Format, f.Where, f.Off, wire.ErrForbidden.With("finding %s is of severity %v: %s", f.Code, f.Severity, f.Text))}
 		}
 	}
 	return nil
@@ -111,6 +109,7 @@ func (g *Gate) excepts(v *Verdict, r *Refusal) bool {
 	for _, e := range g.Policy.Ignore {
 		switch {
 		case !match(e.Rule, r.Rule), e.Path == "" && e.SHA256 == "":
+		case e.SHA256 == "" && !byName(r.Rule):
 		case e.Path != "" && !match(e.Path, v.Name), e.SHA256 != "" && e.SHA256 != v.SHA256:
 		case e.Expires != "" && (g.Today == "" || g.Today > e.Expires):
 		default:
@@ -119,6 +118,9 @@ func (g *Gate) excepts(v *Verdict, r *Refusal) bool {
 	}
 	return false
 }
+
+// byName reports a rule that an exception may set aside by the name of a file.
+func byName(rule string) bool { return rule == unlookedRule || limits.IsFinding(rule) }
 
 // match is path.Match; a pattern that is none matches nothing.
 func match(pattern, name string) bool {

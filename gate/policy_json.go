@@ -194,6 +194,8 @@ func (e Exception) check() error {
 		return fmt.Errorf("rule %q: an exception needs a reason", e.Rule)
 	case e.Path == "" && e.SHA256 == "":
 		return fmt.Errorf("rule %q: an exception needs a path or a sha256", e.Rule)
+	case e.SHA256 == "" && !onlyByName(e.Rule):
+		return fmt.Errorf("rule %q: an exception for what is no finding needs a sha256", e.Rule)
 	case pathErr != nil:
 		return fmt.Errorf("path %q: %w", e.Path, pathErr)
 	case e.SHA256 != "" && !aDigest.MatchString(e.SHA256):
@@ -202,6 +204,16 @@ func (e Exception) check() error {
 		return fmt.Errorf("expires %q is no day such as 2026-12-31", e.Expires)
 	}
 	return nil
+}
+
+// onlyByName reports a pattern of rules that all may be set aside by a name.
+func onlyByName(pattern string) bool {
+	for _, r := range Rules() {
+		if match(pattern, r.ID) && !byName(r.ID) {
+			return false
+		}
+	}
+	return true
 }
 
 // knownRule reports a rule, or a pattern that means one.

@@ -25,6 +25,14 @@ func (v *Verdict) Refusals() (list []Refusal) {
 	if v.Err == nil {
 		return nil
 	}
+	if _, ok := errors.AsType[*severe](v.Err); ok {
+		for _, f := range v.Findings {
+			if v.gate.Policy.FailOn.refuses(f.Severity) {
+				list = append(list, Refusal{f.Code, wire.Forbidden, f.Where, f.Off, f.Text})
+			}
+		}
+		return list
+	}
 	if v.Class() == wire.Forbidden {
 		for _, p := range v.Pickles {
 			for _, why := range p.Report.Safe.Reasons {
@@ -46,11 +54,8 @@ func (v *Verdict) Refusals() (list []Refusal) {
 
 // rule is the identifier of the rule that ended the judgement.
 func (v *Verdict) rule() string {
-	if s, ok := errors.AsType[*severe](v.Err); ok {
-		return s.found.Code
-	}
 	if _, ok := errors.AsType[*unlooked](v.Err); ok {
-		return "gate.unlooked"
+		return unlookedRule
 	}
 	if e, ok := errors.AsType[*limits.Error](v.Err); ok {
 		return "limit." + e.Axis.String()
@@ -66,6 +71,9 @@ func (v *Verdict) rule() string {
 	}
 	return "gate.internal"
 }
+
+// unlookedRule is that of what could hold a model and was not looked at.
+const unlookedRule = "gate.unlooked"
 
 // places are what an error may say that it was found in.
 var places = []string{"detect", "gguf", "npy", "npz", "ollama", "pickle", "pth", "safetensors", "scan", "zip"}
@@ -131,7 +139,7 @@ func Rules() []Rule {
 	for _, a := range limits.Axes() {
 		list = append(list, Rule{"limit." + a.String(), "refusal", "A limit of the policy was reached: " + strings.ReplaceAll(a.String(), "_", " ") + "."})
 	}
-	list = append(list, Rule{"gate.unlooked", "refusal", "It could hold a model and was not looked at."})
+	list = append(list, Rule{unlookedRule, "refusal", "It could hold a model and was not looked at."})
 	for _, code := range limits.Findings() {
 		list = append(list, Rule{code, "finding", "A finding of the format's parser; its text says what was found."})
 	}
