@@ -8,6 +8,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
@@ -76,9 +77,10 @@ var flagGroups = []kong.Group{
 func (s *session) resolve(g *globals) error {
 	s.flags, s.json, s.quiet, s.gate = g, g.JSON, g.Quiet, g.Limits != ""
 	var err error
-	if s.policy, err = readPolicy(string(g.Limits)); err != nil {
+	if s.gatePolicy, err = readPolicy(string(g.Limits)); err != nil {
 		return fmt.Errorf("--limits: %w", err)
 	}
+	s.policy = s.gatePolicy.Limits
 	if err := g.Ceilings.lay(&s.policy); err != nil {
 		return err
 	}
@@ -89,25 +91,25 @@ func (s *session) resolve(g *globals) error {
 }
 
 // readPolicy finds a profile by its name, or reads a file.
-func readPolicy(arg string) (limits.Policy, error) {
+func readPolicy(arg string) (gate.Policy, error) {
 	if arg == "" {
-		return limits.Policy{}, nil
+		return gate.Policy{}, nil
 	}
 	if p, ok := limits.Profile(arg); ok {
-		return p, nil
+		return gate.Policy{Limits: p}, nil
 	}
 	f, err := os.Open(arg)
 	if err != nil {
 		if os.IsNotExist(err) && !strings.ContainsAny(arg, `/\.`) {
-			return limits.Policy{}, fmt.Errorf("%q is no profile (%s) and no file", arg, strings.Join(limits.Profiles(), ", "))
+			return gate.Policy{}, fmt.Errorf("%q is no profile (%s) and no file", arg, strings.Join(limits.Profiles(), ", "))
 		}
-		return limits.Policy{}, err
+		return gate.Policy{}, err
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err == nil && info.IsDir() {
-		return limits.Policy{}, &fs.PathError{Op: "read", Path: arg, Err: fmt.Errorf("is a folder")}
+		return gate.Policy{}, &fs.PathError{Op: "read", Path: arg, Err: fmt.Errorf("is a folder")}
 	}
-	p, err := limits.ReadPolicy(f)
+	p, err := gate.ReadPolicy(f)
 	if err != nil {
 		return p, fmt.Errorf("%s: %w", arg, err)
 	}

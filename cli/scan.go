@@ -3,7 +3,9 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/internal/unwrap"
@@ -16,8 +18,8 @@ type scanCmd struct {
 	All      bool     `help:"List every global, call, state and persistent id, the allowed ones too."`
 	Format   string   `enum:"text,json,sarif,junit,markdown,github" default:"text" help:"What is printed: text, json (as --json), sarif, junit, markdown, or github (annotations of its runners)."`
 	Output   []string `placeholder:"FORMAT=FILE" help:"Write a report to a file too: sarif=scan.sarif. May be given several times."`
-	FailOn   string   `enum:"danger,warning,note,never" default:"danger" help:"Least severity of a finding that refuses a file: danger, warning, note, or never."`
-	Unlooked string   `enum:"refuse,report" default:"refuse" help:"What a file of a folder comes to that could hold a model and was not looked at: refuse (exit code 5) or report."`
+	FailOn   string   `enum:"danger,warning,note,never," default:"" placeholder:"SEVERITY" help:"Least severity of a finding that refuses a file: danger (unless a policy says otherwise), warning, note, or never."`
+	Unlooked string   `enum:"refuse,report," default:"" placeholder:"refuse" help:"What a file of a folder comes to that could hold a model and was not looked at: refuse (exit code 5) or report."`
 }
 
 func (scanCmd) Help() string {
@@ -33,7 +35,9 @@ Everything else could hold a model and is refused as not looked at: archives, co
 data, other formats, links that leave the folder, what is no regular file. A link that is
 named on the command line is followed. Plain pickles (.pkl, uncompressed joblib) are
 judged like checkpoints. A finding of severity danger refuses a file (exit code 7), such as
-a chat template that reaches outside of itself; --fail-on chooses another severity. The exit code is the class of the worst file; 5 if there was
+a chat template that reaches outside of itself; --fail-on chooses another severity. A policy file (--limits) may say both, and exceptions
+("ignore") with a rule of amn rules, a path or sha256, a reason, and the last day ("expires").
+The exit code is the class of the worst file; 5 if there was
 nothing to judge.`
 }
 
@@ -54,8 +58,7 @@ func (c *scanCmd) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	defer sc.reports.abandon()
-	sc.gate.Policy = gate.Policy{Limits: s.policy, ReportUnlooked: c.Unlooked == "report"}
-	sc.gate.Policy.FailOn, _ = gate.ParseFailOn(c.FailOn)
+	sc.gate = c.gate(s)
 	for _, p := range c.Paths {
 		if err := sc.path(ctx, string(p)); err != nil {
 			return err
@@ -65,6 +68,20 @@ func (c *scanCmd) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	return sc.finish(c.Paths)
+}
+
+// gate is what the policy asks for, and the flags over it.
+func (c *scanCmd) gate(s *session) gate.Gate {
+	g := gate.Gate{Policy: s.gatePolicy, Today: time.Now().UTC().Format(time.DateOnly)}
+	g.Policy.Limits = s.policy
+	if on, ok := gate.ParseFailOn(c.FailOn); ok {
+		g.Policy.FailOn = on
+	}
+	if c.Unlooked != "" {
+		g.Policy.ReportUnlooked = c.Unlooked == "report"
+	}
+	g.Digest = slices.ContainsFunc(g.Policy.Ignore, func(e gate.Exception) bool { return e.SHA256 != "" })
+	return g
 }
 
 // scanner is one run of the command.

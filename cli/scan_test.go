@@ -478,3 +478,28 @@ func TestScanWritesReports(t *testing.T) {
 		}
 	}
 }
+
+// A policy's exceptions hold in a scan, and flags go over it.
+func TestScanHoldsToAPolicyOfGates(t *testing.T) {
+	dir, models := t.TempDir(), t.TempDir()
+	policy := filepath.Join(dir, "policy.json")
+	write(t, filepath.Join(models, "model.safetensors"), "\x02\x00\x00\x00\x00\x00\x00\x00{}")
+	write(t, filepath.Join(models, "x.pkl.gz"), "\x1f\x8b\x08\x00\x00\x00\x00\x00")
+	for text, want := range map[string]int{
+		`{"version": 2}`:                       5,
+		`{"version": 2, "unlooked": "report"}`: 0,
+		`{"version": 2, "ignore": [{"rule": "gate.unlooked", "path": "*.gz", "reason": "judged elsewhere"}]}`:                   0,
+		`{"version": 2, "ignore": [{"rule": "gate.unlooked", "path": "*.gz", "reason": "as before", "expires": "2020-01-01"}]}`: 5,
+		`{"version": 2, "ignore": [{"rule": "gate.nothing", "path": "*.gz", "reason": "no such rule"}]}`:                        2,
+		`{"max_depth": 64}`: 5,
+	} {
+		write(t, policy, text)
+		if r := amn(t, nil, "scan", "-q", "--limits", policy, models); r.code != want {
+			t.Errorf("%s: exit %d, want %d: %s", text, r.code, want, r.out+r.err)
+		}
+	}
+	write(t, policy, `{"version": 2, "unlooked": "report"}`)
+	if r := amn(t, nil, "scan", "-q", "--limits", policy, "--unlooked", "refuse", models); r.code != 5 {
+		t.Errorf("a flag goes over the policy: exit %d", r.code)
+	}
+}

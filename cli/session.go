@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -30,6 +31,7 @@ type session struct {
 	json, quiet bool
 	gate        bool // a policy was asked for: bodies are verified
 	policy      limits.Policy
+	gatePolicy  gate.Policy // what a scan asks beyond the limits
 	maxSpool    int64
 	stdinTaken  bool
 	printed     bool // a file, so that the next one gets a space before it
