@@ -2,12 +2,12 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"sync/atomic"
 
+	"github.com/anamnesis-go/anamnesis/internal/spool"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
@@ -97,11 +97,10 @@ const chunkLen = 1 << 20
 // spool keeps a pipe in a temporary file, which loses its name at once: whatever
 // ends the program, nothing is left behind.
 func (s *session) spool(ctx context.Context) (io.ReaderAt, int64, io.Closer, error) {
-	f, err := os.CreateTemp("", "amn-*")
+	kept, err := spool.Create("")
 	if err != nil {
 		return nil, 0, nil, err
 	}
-	kept := &temporary{File: f, named: os.Remove(f.Name()) != nil}
 	var n atomic.Int64
 	done := s.progress("reading standard input", func() (int64, int64) { return n.Load(), 0 })
 	defer done()
@@ -110,7 +109,7 @@ func (s *session) spool(ctx context.Context) (io.ReaderAt, int64, io.Closer, err
 			chunk.err = &spoolError{s.maxSpool}
 		}
 		if chunk.err == nil {
-			_, chunk.err = f.Write(chunk.p)
+			_, chunk.err = kept.Write(chunk.p)
 		}
 		if chunk.err != nil {
 			kept.Close()
@@ -118,21 +117,7 @@ func (s *session) spool(ctx context.Context) (io.ReaderAt, int64, io.Closer, err
 		}
 		n.Add(int64(len(chunk.p)))
 	}
-	return f, n.Load(), kept, nil
-}
-
-// temporary is a file that is gone once it is closed.
-type temporary struct {
-	*os.File
-	named bool // where an open file cannot lose its name
-}
-
-func (t *temporary) Close() error {
-	err := t.File.Close()
-	if t.named {
-		err = errors.Join(err, os.Remove(t.Name()))
-	}
-	return err
+	return kept, n.Load(), kept, nil
 }
 
 type chunk struct {

@@ -60,6 +60,27 @@ func (b *Budget) Child(p Policy) *Budget {
 	return open(b.life, p, b)
 }
 
+// ChildContext is [Budget.Child] for an operation with a context of its own, such
+// as a request's: it ends with that context, too.
+func (b *Budget) ChildContext(ctx context.Context, p Policy) *Budget {
+	c := b.Child(p)
+	unhook := context.AfterFunc(ctx, func() { c.end(ended(ctx, c.started)) })
+	stop := c.stop
+	c.stop = func() { unhook(); stop() }
+	return c
+}
+
+// ended is why a context did: its deadline is a limit of the operation.
+func ended(ctx context.Context, since time.Time) error {
+	cause := context.Cause(ctx)
+	if _, ours := errors.AsType[*Error](cause); ours || !errors.Is(cause, context.DeadlineExceeded) {
+		return cause
+	}
+	end, _ := ctx.Deadline()
+	d := int64(end.Sub(since))
+	return &Error{Time, d, d}
+}
+
 // Probe opens an account for a part of the operation that may be refused without
 // ending it, under the same policy. Once it is closed, [Budget.Usage] of the
 // operation counts the steps, depth and working set that it took.
@@ -127,13 +148,7 @@ func (b *Budget) Err() error {
 	if b.ctx.Err() == nil {
 		return nil
 	}
-	cause := context.Cause(b.ctx)
-	if _, ours := errors.AsType[*Error](cause); !ours && errors.Is(cause, context.DeadlineExceeded) {
-		end, _ := b.ctx.Deadline()
-		d := int64(end.Sub(b.started))
-		return &Error{Time, d, d}
-	}
-	return cause
+	return ended(b.ctx, b.started)
 }
 
 // Alloc charges one buffer of n bytes, held for the life of the account. Call
@@ -216,6 +231,9 @@ func (b *Budget) charge(p pool, n int64) error {
 // refused takes back what the accounts below a have granted.
 func (b *Budget) refused(a *Budget, p pool, n int64) error {
 	err := a.refuse(poolAxis[p], n, a.shared[p].left())
+	if a != b {
+		err = &fromAbove{err, a}
+	}
 	for u := b; u != a; u = u.parent {
 		if _, ok := u.shared[p].move(n); ok {
 			continue
@@ -230,6 +248,26 @@ func (b *Budget) refused(a *Budget, p pool, n int64) error {
 		break
 	}
 	return err
+}
+
+// fromAbove is a refusal by an account above the one that was charged.
+type fromAbove struct {
+	error
+	by *Budget
+}
+
+func (a *fromAbove) Unwrap() error { return a.error }
+
+// Refused reports an error of an account below that this one caused, or one above
+// it: what the others hold leaves no room, which says nothing about the file.
+func (b *Budget) Refused(err error) bool {
+	e, ok := errors.AsType[*fromAbove](err)
+	for a := b; ok && a != nil; a = a.parent {
+		if a == e.by {
+			return true
+		}
+	}
+	return false
 }
 
 // refuse says why the account grants nothing: its own end, or the axis.

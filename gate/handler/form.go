@@ -1,0 +1,107 @@
+package handler
+
+import (
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+const (
+	maxFields  = 64       // of a form, that are no files
+	maxValues  = 64 << 10 // bytes of all fields together
+	partHeader = 20 << 10 // what a part may begin with: its headers, and what the reader looks ahead
+)
+
+// form judges each file of a form, and refuses all with the first that is refused.
+func (q *request) form(kind string, params map[string]string) (*http.Request, error) {
+	bad := func(detail string) error { return &problem{status: http.StatusBadRequest, detail: detail} }
+	if kind != "multipart/form-data" || params["boundary"] == "" || q.r.Method != http.MethodPost {
+		return nil, &problem{status: http.StatusUnsupportedMediaType, detail: "of the multipart types, form-data by POST is taken"}
+	}
+	parts, values := multipart.NewReader(&q.body, params["boundary"]), url.Values{}
+	left, fields := int64(maxValues), 0
+	for {
+		q.body.bound, q.body.header = true, partHeader
+		part, err := parts.NextRawPart()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		q.body.bound = false
+		if !plain(part.Header.Get("Content-Transfer-Encoding")) {
+			return nil, bad("a part of a form is taken as it is, without a Content-Transfer-Encoding")
+		}
+		name, file, err := partName(part)
+		switch {
+		case err != nil:
+			return nil, bad("a part of the form has no name")
+		case file != "" && len(q.uploads) >= q.o.MaxFiles:
+			return nil, &problem{status: http.StatusRequestEntityTooLarge, detail: "the form has more files than are taken at once"}
+		case file != "":
+			if _, err := q.file(part, base(file), -1); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		text, err := io.ReadAll(io.LimitReader(part, left+1))
+		if err != nil {
+			return nil, err
+		}
+		left -= int64(len(text)) + int64(len(name))
+		if fields++; left < 0 || fields > maxFields {
+			return nil, &problem{status: http.StatusRequestEntityTooLarge, detail: "the form's fields hold more than " + limits.FormatSize(maxValues)}
+		}
+		values.Add(name, string(text))
+	}
+	if len(q.uploads) == 0 {
+		return nil, bad("the form has no file")
+	}
+	return q.formRequest(values), nil
+}
+
+// formRequest is what the next handler gets: the fields are there, as after
+// ParseMultipartForm, and the files are in the context.
+func (q *request) formRequest(values url.Values) *http.Request {
+	next := q.r.Clone(q.r.Context())
+	next.Body, next.ContentLength, next.TransferEncoding = http.NoBody, 0, nil
+	next.PostForm, next.Form = values, url.Values{}
+	for _, of := range []url.Values{values, next.URL.Query()} {
+		for name, list := range of {
+			next.Form[name] = append(next.Form[name], list...)
+		}
+	}
+	next.MultipartForm = &multipart.Form{Value: values, File: map[string][]*multipart.FileHeader{}}
+	return next
+}
+
+// partName is the name of a field, and of its file. What has two dispositions
+// could be read otherwise by another reader.
+func partName(p *multipart.Part) (name, file string, err error) {
+	list := p.Header["Content-Disposition"]
+	if len(list) != 1 {
+		return "", "", http.ErrNotMultipart
+	}
+	kind, params, err := mime.ParseMediaType(list[0])
+	if err != nil || kind != "form-data" || params["name"] == "" {
+		return "", "", http.ErrNotMultipart
+	}
+	file, is := params["filename"]
+	if is && base(file) == "" {
+		file = "file"
+	}
+	return params["name"], file, nil
+}
+
+func plain(encoding string) bool {
+	switch encoding {
+	case "", "binary", "8bit", "7bit":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,254 @@
+package handler
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"mime"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/anamnesis-go/anamnesis/gate"
+	"github.com/anamnesis-go/anamnesis/gate/host"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+)
+
+// Options say how uploads are taken in. The zero value takes them in under the
+// default policy, of one tenant.
+type Options struct {
+	host.Options
+
+	// TenantOf names the tenant of a request, before its body is read; all requests
+	// are one tenant's unless set.
+	TenantOf func(*http.Request) string
+	// NameOf names the file of a request whose body it is: the filename of its
+	// Content-Disposition, or the last part of its path, unless set.
+	NameOf func(*http.Request) string
+	// PromisedOf is the format that a file must have; any that the policy takes
+	// unless set.
+	PromisedOf func(*http.Request) string
+
+	MaxFiles    int           // files of one form; 16 unless set
+	IdleTimeout time.Duration // how long a client may send nothing; 30 s unless set
+
+	// Log takes a record for each upload: accepted, refused, or busy.
+	Log *slog.Logger
+	// Observe is told of each upload; [Metrics.Observe] is one.
+	Observe func(Event)
+}
+
+// An Event is the end of an upload.
+type Event struct {
+	Tenant, Name string
+	Size         int64
+	// Status is what the client was answered, or would have been; 200 if the file
+	// was accepted.
+	Status int
+	Class  wire.Class
+	Rules  []string      // that refused the file
+	Spool  time.Duration // how long the file took to come
+	Judge  time.Duration // how long the gate took, waiting included
+}
+
+// A Handler judges uploads before another one sees them.
+type Handler struct {
+	o    Options
+	host *host.Host
+	next http.Handler
+}
+
+// New puts a gate before a handler. Close it when the server has stopped.
+func New(next http.Handler, o Options) (*Handler, error) {
+	if o.MaxFiles == 0 {
+		o.MaxFiles = 16
+	}
+	if o.IdleTimeout == 0 {
+		o.IdleTimeout = 30 * time.Second
+	}
+	if o.MaxFiles < 0 || o.IdleTimeout < 0 {
+		return nil, errors.New("handler: MaxFiles or IdleTimeout is negative")
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Observe == nil {
+		o.Observe = func(Event) {}
+	}
+	if o.TenantOf == nil {
+		o.TenantOf = func(*http.Request) string { return "" }
+	}
+	if o.NameOf == nil {
+		o.NameOf = nameOf
+	}
+	if o.PromisedOf == nil {
+		o.PromisedOf = func(*http.Request) string { return "" }
+	}
+	hst, err := host.New(o.Options)
+	if err != nil {
+		return nil, err
+	}
+	return &Handler{o: o, host: hst, next: next}, nil
+}
+
+// Host is what the uploads are held to, for others that share it.
+func (h *Handler) Host() *host.Host { return h.host }
+
+// Close waits for the uploads that are open and gives back what they hold.
+func (h *Handler) Close() { h.host.Close() }
+
+// nameOf is what a request calls its file.
+func nameOf(r *http.Request) string {
+	if _, params, err := mime.ParseMediaType(r.Header.Get("Content-Disposition")); err == nil && params["filename"] != "" {
+		return params["filename"]
+	}
+	return r.URL.Path
+}
+
+// base is a name without folders, whatever the client's system calls them.
+func base(name string) string {
+	name = path.Base(strings.ReplaceAll(name, `\`, "/"))
+	if name == "." || name == "/" {
+		return ""
+	}
+	return name
+}
+
+type uploadsKey struct{}
+
+// Uploads are the files of a request that were accepted, in their order. They are
+// good until the handler returns.
+func Uploads(ctx context.Context) []*host.Upload {
+	list, _ := ctx.Value(uploadsKey{}).([]*host.Upload)
+	return list
+}
+
+// Verdict is that about the first file of a request; nil if there is none.
+func Verdict(ctx context.Context) *gate.Verdict {
+	if list := Uploads(ctx); len(list) > 0 {
+		return list[0].Verdict
+	}
+	return nil
+}
+
+// ServeHTTP implements [http.Handler].
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	q := &request{Handler: h, w: w, r: r, tenant: h.o.TenantOf(r)}
+	defer q.close()
+	next, err := q.take()
+	if err != nil {
+		q.refuse(err)
+		return
+	}
+	q.body.release()
+	ctx := context.WithValue(r.Context(), uploadsKey{}, q.uploads)
+	h.next.ServeHTTP(w, next.WithContext(ctx))
+}
+
+// A request is one that is judged.
+type request struct {
+	*Handler
+
+	w       http.ResponseWriter
+	r       *http.Request
+	tenant  string
+	body    body
+	uploads []*host.Upload
+}
+
+func (q *request) close() {
+	for _, u := range q.uploads {
+		if err := u.Close(); err != nil {
+			q.o.Log.LogAttrs(q.r.Context(), slog.LevelError, "spooled file not removed", slog.String("error", err.Error()))
+		}
+	}
+}
+
+// take reads and judges what comes, and gives the request for the next handler.
+func (q *request) take() (*http.Request, error) {
+	if q.r.Method != http.MethodPut && q.r.Method != http.MethodPost {
+		q.w.Header().Set("Allow", "PUT, POST")
+		return nil, &problem{status: http.StatusMethodNotAllowed, detail: "a file is sent by PUT or POST"}
+	}
+	if e := q.r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
+		return nil, &problem{status: http.StatusUnsupportedMediaType, detail: "a body is taken as it is, without a Content-Encoding"}
+	}
+	q.body = body{r: q.r.Body, control: http.NewResponseController(q.w), idle: q.o.IdleTimeout}
+	kind, params, err := mime.ParseMediaType(q.r.Header.Get("Content-Type"))
+	if err != nil && q.r.Header.Get("Content-Type") != "" {
+		return nil, &problem{status: http.StatusBadRequest, detail: "the Content-Type cannot be read"}
+	}
+	if strings.HasPrefix(kind, "multipart/") {
+		return q.form(kind, params)
+	}
+	name := base(q.o.NameOf(q.r))
+	u, err := q.file(&q.body, name, q.r.ContentLength)
+	if err != nil {
+		return nil, err
+	}
+	next := q.r.Clone(q.r.Context())
+	next.Body, next.ContentLength, next.TransferEncoding = io.NopCloser(u.Reader()), u.Size, nil
+	return next, nil
+}
+
+// file spools and judges one file.
+func (q *request) file(r io.Reader, name string, size int64) (*host.Upload, error) {
+	e := Event{Tenant: q.tenant, Name: name}
+	u, err := q.one(&e, r, size)
+	e.Status, e.Class, e.Rules = statusOf(err), wire.OK, nil
+	if f, ok := errors.AsType[*refused](err); ok {
+		e.Class = f.v.Class()
+		for _, why := range f.v.Refusals() {
+			e.Rules = append(e.Rules, why.Rule)
+		}
+	}
+	q.o.Observe(e)
+	q.log(&e, err)
+	return u, err
+}
+
+func (q *request) one(e *Event, r io.Reader, size int64) (*host.Upload, error) {
+	u, err := q.host.Begin(q.tenant)
+	if err != nil {
+		return nil, err
+	}
+	q.uploads = append(q.uploads, u)
+	u.Name, u.Promised = e.Name, q.o.PromisedOf(q.r)
+	began := time.Now()
+	err = u.Spool(r, size)
+	e.Spool, e.Size = time.Since(began), u.Size
+	if err != nil {
+		return nil, err
+	}
+	began = time.Now()
+	v, err := u.Judge(q.r.Context())
+	e.Judge = time.Since(began)
+	if err != nil {
+		return nil, err
+	}
+	if !v.Accepted() {
+		return nil, &refused{v}
+	}
+	return u, nil
+}
+
+// log writes a record of an upload.
+func (q *request) log(e *Event, err error) {
+	level, text := slog.LevelInfo, "accepted"
+	attrs := []slog.Attr{slog.String("name", wire.Clean(e.Name, 256)), slog.String("tenant", wire.Clean(e.Tenant, 256)), slog.Int64("size", e.Size),
+		slog.Int("status", e.Status), slog.Duration("spool", e.Spool), slog.Duration("judge", e.Judge)}
+	switch _, is := errors.AsType[*refused](err); {
+	case is:
+		level, text = slog.LevelWarn, "refused"
+		attrs = append(attrs, slog.String("class", e.Class.String()), slog.Any("rules", e.Rules))
+	case err != nil && e.Status >= 500 && e.Status != http.StatusServiceUnavailable:
+		level, text = slog.LevelError, "failed"
+		attrs = append(attrs, slog.String("error", wire.Clean(err.Error(), 512)))
+	case err != nil:
+		level, text = slog.LevelWarn, "not taken"
+		attrs = append(attrs, slog.String("error", wire.Clean(err.Error(), 512)))
+	}
+	q.o.Log.LogAttrs(q.r.Context(), level, text, attrs...)
+}

@@ -1,0 +1,133 @@
+package handler
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/anamnesis-go/anamnesis/gate"
+	"github.com/anamnesis-go/anamnesis/gate/host"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+)
+
+// refused is a file that the gate does not accept.
+type refused struct{ v *gate.Verdict }
+
+func (r *refused) Error() string { return r.v.Err.Error() }
+
+// problem is a request that is no upload.
+type problem struct {
+	status int
+	detail string
+}
+
+func (p *problem) Error() string { return p.detail }
+
+// readError is what the client did wrong where the reading of a body ended.
+func readError(err error) error {
+	ours, isOurs := errors.AsType[*problem](err)
+	_, isTooLarge := errors.AsType[*http.MaxBytesError](err)
+	timeout, isNet := errors.AsType[net.Error](err)
+	switch {
+	case isOurs:
+		return ours
+	case isTooLarge:
+		return &problem{status: http.StatusRequestEntityTooLarge, detail: "the request has more bytes than are taken"}
+	case errors.Is(err, os.ErrDeadlineExceeded), isNet && timeout.Timeout():
+		return &problem{status: http.StatusRequestTimeout, detail: "nothing came for too long"}
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), strings.Contains(err.Error(), "multipart"), strings.HasPrefix(err.Error(), "malformed MIME"):
+		return &problem{status: http.StatusBadRequest, detail: "the body ends before what was declared, or is no form"}
+	}
+	return err
+}
+
+// statusClosed is what nginx calls a client that left: nobody reads it.
+const statusClosed = 499
+
+// statusOf is what a client is answered.
+func statusOf(err error) int {
+	if err == nil {
+		return http.StatusOK
+	}
+	if e, ok := errors.AsType[*refused](err); ok {
+		return e.v.Class().HTTPStatus()
+	}
+	if e, ok := errors.AsType[*problem](err); ok {
+		return e.status
+	}
+	if _, ok := errors.AsType[*host.TooLarge](err); ok {
+		return http.StatusRequestEntityTooLarge
+	}
+	if e, ok := errors.AsType[*host.Busy](err); ok {
+		if e.Tenant {
+			return http.StatusTooManyRequests
+		}
+		return http.StatusServiceUnavailable
+	}
+	if errors.Is(err, context.Canceled) {
+		return statusClosed
+	}
+	if p, ok := errors.AsType[*problem](readError(err)); ok {
+		return p.status
+	}
+	return http.StatusInternalServerError
+}
+
+// A Problem is the body of a refusal, after RFC 9457.
+type Problem struct {
+	Type   string `json:"type"`
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Detail string `json:"detail,omitempty"`
+	// Class, Rules and Verdict are there where the gate refused a file.
+	Class   string        `json:"class,omitempty"`
+	File    string        `json:"file,omitempty"`
+	Rules   []string      `json:"rules,omitempty"`
+	Verdict *gate.Verdict `json:"verdict,omitempty"`
+}
+
+// refuse answers with a problem.
+func (q *request) refuse(err error) {
+	status := statusOf(err)
+	if status == statusClosed {
+		return
+	}
+	p := Problem{Type: "about:blank", Title: http.StatusText(status), Status: status}
+	if e, ok := errors.AsType[*refused](err); ok {
+		p.Title, p.Class, p.Verdict = "The file is refused: "+e.v.Class().String(), e.v.Class().String(), e.v
+		p.File, p.Detail = wire.Clean(e.v.Name, 256), wire.Clean(e.Error(), wire.MaxMessage)
+		for _, why := range e.v.Refusals() {
+			p.Rules = append(p.Rules, why.Rule)
+		}
+	} else if e, ok := errors.AsType[*host.Busy](err); ok {
+		after := max(1, int64((e.After+time.Second-1)/time.Second))
+		q.w.Header().Set("Retry-After", strconv.FormatInt(after, 10))
+		p.Detail = e.Error()
+	} else if p.Detail = "the file could not be judged"; status < 500 {
+		p.Detail = wire.Clean(readError(err).Error(), wire.MaxMessage)
+	}
+	WriteProblem(q.w, &p)
+}
+
+// WriteProblem answers with application/problem+json.
+func WriteProblem(w http.ResponseWriter, p *Problem) {
+	text, err := json.Marshal(p)
+	if err != nil { // the policy has no JSON
+		http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/problem+json")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(p.Status)
+	// A client that has left is nobody to tell.
+	_, _ = w.Write(append(text, '\n'))
+}

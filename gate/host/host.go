@@ -1,0 +1,234 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/anamnesis-go/anamnesis/gate"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// Options say what a host may spend. The zero value suits a machine of a few
+// processors and some gigabytes.
+type Options struct {
+	// Gate judges. Its policy's limits are those of one file.
+	Gate gate.Gate
+	// Tenant chooses the limits of a tenant's files where they differ from the gate's.
+	Tenant func(name string) limits.Policy
+
+	MaxFile    int64 // bytes of one file; 16 GiB unless set
+	MaxSpool   int64 // bytes of all spooled files together; 4 x MaxFile unless set
+	MaxUploads int   // uploads that are open at once; 256 unless set
+	PerTenant  int   // of those, by one tenant; half of them unless set
+	Slots      int   // files that are judged at once; as many as Go runs at once unless set
+	Queue      int   // files that wait for a slot; 64 unless set
+	// Memory is what all judgements and small files may hold together, in bytes; 1 GiB
+	// unless set. TenantMemory is that of one tenant; Memory unless set.
+	Memory, TenantMemory int64
+	// Dir is where larger files are spooled; the system's folder unless set.
+	Dir string
+	// RetryAfter is what a client is told that finds the host busy; 1 s unless set.
+	RetryAfter time.Duration
+}
+
+// fill writes the defaults out.
+func (o *Options) fill() error {
+	for name, n := range map[string]int64{
+		"MaxFile": o.MaxFile, "MaxSpool": o.MaxSpool, "MaxUploads": int64(o.MaxUploads), "PerTenant": int64(o.PerTenant), "Slots": int64(o.Slots),
+		"Queue": int64(o.Queue), "Memory": o.Memory, "TenantMemory": o.TenantMemory, "RetryAfter": int64(o.RetryAfter),
+	} {
+		if n < 0 {
+			return fmt.Errorf("host: %s is %d", name, n)
+		}
+	}
+	unset(&o.MaxFile, 16<<30)
+	unset(&o.MaxSpool, 4*o.MaxFile)
+	unset(&o.MaxUploads, 256)
+	unset(&o.PerTenant, max(1, o.MaxUploads/2))
+	unset(&o.Slots, runtime.GOMAXPROCS(0))
+	unset(&o.Queue, 64)
+	unset(&o.Memory, 1<<30)
+	unset(&o.TenantMemory, o.Memory)
+	unset(&o.RetryAfter, time.Second)
+	return o.Gate.Policy.Limits.Validate()
+}
+
+func unset[T int | int64 | time.Duration](v *T, to T) {
+	if *v == 0 {
+		*v = to
+	}
+}
+
+// A Host judges uploads of many tenants.
+type Host struct {
+	o       Options
+	account *limits.Budget
+	slots   chan struct{}
+
+	mu      sync.Mutex
+	tenants map[string]*tenant
+	uploads int
+	waiting int
+	spooled int64
+	closed  bool
+	idle    *sync.Cond
+}
+
+// A tenant has an account while it has uploads.
+type tenant struct {
+	account *limits.Budget
+	uploads int
+}
+
+// most is a ceiling of the host that the tenants' accounts bound already.
+const most = 1 << 40
+
+// New opens a host; close it when the server has stopped.
+func New(o Options) (*Host, error) {
+	if err := o.fill(); err != nil {
+		return nil, err
+	}
+	h := &Host{o: o, tenants: map[string]*tenant{}, slots: make(chan struct{}, o.Slots)}
+	h.idle = sync.NewCond(&h.mu)
+	h.account = limits.Policy{
+		MaxTotalBytes: o.Memory, MaxItems: most, MaxOpenFiles: most, Timeout: limits.NoTimeout,
+	}.Budget(context.Background())
+	return h, nil
+}
+
+// Close takes no more uploads, waits for those that are open, and gives back
+// what the host holds.
+func (h *Host) Close() {
+	h.mu.Lock()
+	h.closed = true
+	for h.uploads > 0 {
+		h.idle.Wait()
+	}
+	h.mu.Unlock()
+	h.account.Close()
+}
+
+// Options are those in force, the defaults filled in.
+func (h *Host) Options() Options { return h.o }
+
+// A Load is what a host holds at the moment.
+type Load struct {
+	Uploads, Waiting, Judging, Tenants int
+	Spooled, Memory                    int64
+}
+
+// Load says how busy the host is.
+func (h *Host) Load() Load {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := Load{Uploads: h.uploads, Waiting: h.waiting, Judging: len(h.slots), Tenants: len(h.tenants), Spooled: h.spooled}
+	for _, u := range h.account.Usage() {
+		if u.Axis == limits.Total {
+			l.Memory = u.Used
+		}
+	}
+	return l
+}
+
+// Busy is that there is no room now: come back after a while.
+type Busy struct {
+	// Tenant says that the tenant's own uploads take the room; otherwise the host's.
+	Tenant bool
+	What   string
+	After  time.Duration
+}
+
+func (b *Busy) Error() string { return "busy: " + b.What }
+
+func (h *Host) busy(tenant bool, what string) *Busy { return &Busy{tenant, what, h.o.RetryAfter} }
+
+// Begin admits an upload of a tenant, or is [Busy].
+func (h *Host) Begin(name string) (*Upload, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t := h.tenants[name]
+	switch {
+	case h.closed:
+		return nil, h.busy(false, "the host is closing")
+	case t != nil && t.uploads >= h.o.PerTenant:
+		return nil, h.busy(true, fmt.Sprintf("%d uploads of this tenant are open", t.uploads))
+	case h.uploads >= h.o.MaxUploads:
+		return nil, h.busy(false, fmt.Sprintf("%d uploads are open", h.uploads))
+	}
+	policy := h.o.Gate.Policy.Limits
+	if h.o.Tenant != nil {
+		policy = h.o.Tenant(name)
+	}
+	if err := policy.Validate(); err != nil {
+		return nil, err
+	}
+	if t == nil {
+		t = &tenant{account: h.account.Child(limits.Policy{MaxTotalBytes: h.o.TenantMemory, MaxItems: most, MaxOpenFiles: most, Timeout: limits.NoTimeout})}
+		h.tenants[name] = t
+	}
+	t.uploads++
+	h.uploads++
+	u := &Upload{host: h, tenant: t, name: name, gate: h.o.Gate}
+	u.gate.Policy.Limits = policy
+	return u, nil
+}
+
+// end takes an upload off.
+func (h *Host) end(u *Upload) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.uploads--
+	if u.tenant.uploads--; u.tenant.uploads == 0 {
+		u.tenant.account.Close()
+		delete(h.tenants, u.name)
+	}
+	h.idle.Broadcast()
+}
+
+// room takes n bytes of spool.
+func (h *Host) room(n int64) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if n > h.o.MaxSpool-h.spooled {
+		return h.busy(false, "the spool is full")
+	}
+	h.spooled += n
+	return nil
+}
+
+func (h *Host) leave(n int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.spooled -= n
+}
+
+// slot waits for its turn to judge, or is [Busy] where too many wait.
+func (h *Host) slot(ctx context.Context) (release func(), err error) {
+	release = func() { <-h.slots }
+	select {
+	case h.slots <- struct{}{}:
+		return release, nil
+	default:
+	}
+	h.mu.Lock()
+	if h.waiting >= h.o.Queue {
+		h.mu.Unlock()
+		return nil, h.busy(false, fmt.Sprintf("%d files wait to be judged", h.o.Queue))
+	}
+	h.waiting++
+	h.mu.Unlock()
+	defer func() {
+		h.mu.Lock()
+		h.waiting--
+		h.mu.Unlock()
+	}()
+	select {
+	case h.slots <- struct{}{}:
+		return release, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}

@@ -1,0 +1,188 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/anamnesis-go/anamnesis/gate"
+	"github.com/anamnesis-go/anamnesis/internal/spool"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// An Upload is one file of a tenant: admitted, spooled, judged, closed.
+type Upload struct {
+	// Name is that of the file, without a folder; Promised the format that the sender
+	// said. Both may be empty.
+	Name, Promised string
+	Size           int64
+	// Verdict is nil before [Upload.Judge].
+	Verdict *gate.Verdict
+
+	host   *Host
+	tenant *tenant
+	name   string // of the tenant
+	gate   gate.Gate
+
+	at      io.ReaderAt
+	file    *spool.File
+	taken   int64          // of the host's spool
+	memory  *limits.Budget // what a small file holds
+	account *limits.Budget // of the judgement
+	closed  bool
+}
+
+// TooLarge is a file of more bytes than the host takes.
+type TooLarge struct{ Max int64 }
+
+func (e *TooLarge) Error() string { return "the file has more than " + limits.FormatSize(e.Max) }
+
+// smallFile stays in memory.
+const smallFile = 256 << 10
+
+// pieces are the buffers of files that are spooled.
+var pieces = sync.Pool{New: func() any { return new([32 << 10]byte) }}
+
+// Spool takes in a file. size is what was declared, or -1: more is refused
+// before it is read. It is [TooLarge], [Busy], or the reader's error.
+func (u *Upload) Spool(r io.Reader, size int64) error {
+	if u.at != nil {
+		return errors.New("host: an upload has one file")
+	}
+	if size > u.host.o.MaxFile {
+		return &TooLarge{u.host.o.MaxFile}
+	}
+	if size >= 0 && size <= smallFile {
+		return u.keep(r, size)
+	}
+	return u.spool(r, size)
+}
+
+// keep takes a small file into memory.
+func (u *Upload) keep(r io.Reader, size int64) error {
+	u.memory = u.tenant.account.Child(limits.Policy{})
+	p, err := limits.Make[byte](u.memory, int(size))
+	if err != nil {
+		return u.refused(err)
+	}
+	if _, err := io.ReadFull(r, p); err != nil {
+		return err
+	}
+	if n, err := r.Read(make([]byte, 1)); n > 0 || err != nil && err != io.EOF {
+		return errors.Join(err, fmt.Errorf("host: more than the %d bytes that were declared", size))
+	}
+	u.at, u.Size = bytes.NewReader(p), size
+	return nil
+}
+
+// spool writes a file to disk as it comes.
+func (u *Upload) spool(r io.Reader, size int64) error {
+	f, err := spool.Create(u.host.o.Dir)
+	if err != nil {
+		return err
+	}
+	u.file = f
+	buf := pieces.Get().(*[32 << 10]byte)
+	defer pieces.Put(buf)
+	for {
+		n, err := r.Read(buf[:])
+		if n > 0 {
+			if err := u.write(buf[:n]); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if size >= 0 && u.Size != size {
+		return fmt.Errorf("host: %d bytes came of the %d that were declared: %w", u.Size, size, io.ErrUnexpectedEOF)
+	}
+	u.at = f
+	return nil
+}
+
+func (u *Upload) write(p []byte) error {
+	n := int64(len(p))
+	if n > u.host.o.MaxFile-u.Size {
+		return &TooLarge{u.host.o.MaxFile}
+	}
+	if err := u.host.room(n); err != nil {
+		return err
+	}
+	u.taken += n
+	u.Size += n
+	_, err := u.file.Write(p)
+	return err
+}
+
+// refused tells what the host has no room for from what a file is refused for.
+func (u *Upload) refused(err error) error {
+	if t := u.tenant.account; t.Refused(err) {
+		return u.host.busy(!u.host.account.Refused(err), "the memory for judgements is taken")
+	}
+	return err
+}
+
+// Judge asks the gate, when it is this upload's turn. An error says nothing of the
+// file: [Busy], or why the context ended.
+func (u *Upload) Judge(ctx context.Context) (*gate.Verdict, error) {
+	if u.at == nil || u.Verdict != nil {
+		return nil, errors.New("host: an upload is spooled, then judged once")
+	}
+	release, err := u.host.slot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	u.account = u.tenant.account.ChildContext(ctx, u.gate.Policy.Limits)
+	v, err := u.gate.Check(u.account, u.at, u.Size, gate.Hint{Name: u.Name, Promised: u.Promised})
+	if err != nil {
+		return nil, err
+	}
+	if busy, ok := errors.AsType[*Busy](u.refused(v.Err)); ok {
+		v.Close()
+		return nil, busy
+	}
+	if v.Class() == wire.Internal {
+		err := v.Err
+		v.Close()
+		return nil, fmt.Errorf("host: the file could not be judged: %w", err)
+	}
+	u.Verdict = v
+	return v, nil
+}
+
+// Reader gives the bytes that were judged. It is good until [Upload.Close].
+func (u *Upload) Reader() *io.SectionReader { return io.NewSectionReader(u.at, 0, u.Size) }
+
+// Close gives back all that the upload holds. Closing twice is harmless.
+func (u *Upload) Close() error {
+	if u.closed {
+		return nil
+	}
+	u.closed = true
+	if u.Verdict != nil {
+		u.Verdict.Close()
+	}
+	if u.account != nil {
+		u.account.Close()
+	}
+	if u.memory != nil {
+		u.memory.Close()
+	}
+	var err error
+	if u.file != nil {
+		err = u.file.Close()
+	}
+	u.host.leave(u.taken)
+	u.host.end(u)
+	return err
+}
