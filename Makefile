@@ -13,6 +13,7 @@ DEADCODE    = golang.org/x/tools/cmd/deadcode@v0.40.0
 # the targets in fuzz/.
 FUZZ_COUNTS = \
 	FuzzBind=6000 \
+	FuzzClamd=400 \
 	FuzzCodec=20000 \
 	FuzzEncode=12000 \
 	FuzzForget=1000 \
@@ -36,6 +37,7 @@ FUZZ_COUNTS = \
 	FuzzStrictJSON=20000 \
 	FuzzTemplate=40000 \
 	FuzzText=2000 \
+	FuzzUpload=6000 \
 	FuzzZip=8000
 
 # Systems that are built and vetted: other word sizes, byte orders, file systems.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -42,12 +43,27 @@ type app struct {
 	Convert convertCmd `cmd:"" help:"Write a model in another format."`
 	Formats formatsCmd `cmd:"" help:"List the formats that are read, and what is refused by name."`
 	Limits  limitsCmd  `cmd:"" help:"Show the limits that a file is held to."`
+	Serve   serveCmd   `cmd:"" help:"Judge uploads, by HTTP or in the place of clamd."`
 	Rules   rulesCmd   `cmd:"" help:"List the rules by which files are refused."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
 
 // grace is how long an interrupted command may take to clean up.
 const grace = 5 * time.Second
+
+// longGrace is that of a service, which ends what it has begun.
+const longGrace = drainTime + grace
+
+// isService reports a command that runs until it is told to end: that is its
+// success.
+func isService(args []string) bool {
+	for _, a := range args {
+		if !strings.HasPrefix(a, "-") {
+			return a == "serve"
+		}
+	}
+	return false
+}
 
 // interrupted is why a context ended.
 type interrupted struct{ os.Signal }
@@ -72,10 +88,17 @@ func Main(ctx context.Context, args []string, stdio Stdio) int {
 		return code
 	case s := <-signals:
 		stop(interrupted{s})
+		wait := grace
+		if isService(args) {
+			wait = longGrace
+		}
 		select {
-		case <-done:
+		case code := <-done:
+			if isService(args) {
+				return code
+			}
 		case <-signals:
-		case <-time.After(grace):
+		case <-time.After(wait):
 		}
 		number, _ := s.(syscall.Signal)
 		return 128 + int(number)

@@ -37,20 +37,9 @@ type Options struct {
 	// Log takes a record for each upload: accepted, refused, or busy.
 	Log *slog.Logger
 	// Observe is told of each upload; [Metrics.Observe] is one.
-	Observe func(Event)
-}
-
-// An Event is the end of an upload.
-type Event struct {
-	Tenant, Name string
-	Size         int64
-	// Status is what the client was answered, or would have been; 200 if the file
-	// was accepted.
-	Status int
-	Class  wire.Class
-	Rules  []string      // that refused the file
-	Spool  time.Duration // how long the file took to come
-	Judge  time.Duration // how long the gate took, waiting included
+	Observe func(host.Event)
+	// Answer writes a refusal; [WriteProblem] unless set.
+	Answer func(http.ResponseWriter, *http.Request, *Problem)
 }
 
 // A Handler judges uploads before another one sees them.
@@ -75,7 +64,10 @@ func New(next http.Handler, o Options) (*Handler, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Observe == nil {
-		o.Observe = func(Event) {}
+		o.Observe = func(host.Event) {}
+	}
+	if o.Answer == nil {
+		o.Answer = func(w http.ResponseWriter, _ *http.Request, p *Problem) { WriteProblem(w, p) }
 	}
 	if o.TenantOf == nil {
 		o.TenantOf = func(*http.Request) string { return "" }
@@ -195,7 +187,7 @@ func (q *request) take() (*http.Request, error) {
 
 // file spools and judges one file.
 func (q *request) file(r io.Reader, name string, size int64) (*host.Upload, error) {
-	e := Event{Tenant: q.tenant, Name: name}
+	e := host.Event{Tenant: q.tenant, Name: name}
 	u, err := q.one(&e, r, size)
 	e.Status, e.Class, e.Rules = statusOf(err), wire.OK, nil
 	if f, ok := errors.AsType[*refused](err); ok {
@@ -209,7 +201,7 @@ func (q *request) file(r io.Reader, name string, size int64) (*host.Upload, erro
 	return u, err
 }
 
-func (q *request) one(e *Event, r io.Reader, size int64) (*host.Upload, error) {
+func (q *request) one(e *host.Event, r io.Reader, size int64) (*host.Upload, error) {
 	u, err := q.host.Begin(q.tenant)
 	if err != nil {
 		return nil, err
@@ -235,7 +227,7 @@ func (q *request) one(e *Event, r io.Reader, size int64) (*host.Upload, error) {
 }
 
 // log writes a record of an upload.
-func (q *request) log(e *Event, err error) {
+func (q *request) log(e *host.Event, err error) {
 	level, text := slog.LevelInfo, "accepted"
 	attrs := []slog.Attr{slog.String("name", wire.Clean(e.Name, 256)), slog.String("tenant", wire.Clean(e.Tenant, 256)), slog.Int64("size", e.Size),
 		slog.Int("status", e.Status), slog.Duration("spool", e.Spool), slog.Duration("judge", e.Judge)}

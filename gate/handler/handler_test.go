@@ -285,8 +285,8 @@ func TestMemoryThatOthersHoldIsBusy(t *testing.T) {
 
 // A client that stops sending is let go, and so is one that leaves.
 func TestSlowAndLostClients(t *testing.T) {
-	events := make(chan handler.Event, 2)
-	s, h, _ := serve(t, handler.Options{IdleTimeout: 50 * time.Millisecond, Observe: func(e handler.Event) { events <- e }})
+	events := make(chan host.Event, 2)
+	s, h, _ := serve(t, handler.Options{IdleTimeout: 50 * time.Millisecond, Observe: func(e host.Event) { events <- e }})
 	conn, err := net.Dial("tcp", s.Listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)

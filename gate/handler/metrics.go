@@ -47,7 +47,7 @@ func (h *histogram) add(d time.Duration) {
 }
 
 // Observe counts one upload; it is what [Options.Observe] asks for.
-func (m *Metrics) Observe(e Event) {
+func (m *Metrics) Observe(e host.Event) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.counts == nil {

@@ -102,7 +102,7 @@ func (q *request) refuse(err error) {
 	p := Problem{Type: "about:blank", Title: http.StatusText(status), Status: status}
 	if e, ok := errors.AsType[*refused](err); ok {
 		p.Title, p.Class, p.Verdict = "The file is refused: "+e.v.Class().String(), e.v.Class().String(), e.v
-		p.File, p.Detail = wire.Clean(e.v.Name, 256), wire.Clean(e.Error(), wire.MaxMessage)
+		p.File, p.Detail = wire.Clean(e.v.Name, 256), wire.Text(e.Error(), wire.MaxMessage)
 		for _, why := range e.v.Refusals() {
 			p.Rules = append(p.Rules, why.Rule)
 		}
@@ -111,9 +111,9 @@ func (q *request) refuse(err error) {
 		q.w.Header().Set("Retry-After", strconv.FormatInt(after, 10))
 		p.Detail = e.Error()
 	} else if p.Detail = "the file could not be judged"; status < 500 {
-		p.Detail = wire.Clean(readError(err).Error(), wire.MaxMessage)
+		p.Detail = wire.Text(readError(err).Error(), wire.MaxMessage)
 	}
-	WriteProblem(q.w, &p)
+	q.o.Answer(q.w, q.r, &p)
 }
 
 // WriteProblem answers with application/problem+json.

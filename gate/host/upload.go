@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
+	"time"
 
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/internal/spool"
@@ -19,7 +19,9 @@ type Upload struct {
 	// Name is that of the file, without a folder; Promised the format that the sender
 	// said. Both may be empty.
 	Name, Promised string
-	Size           int64
+	// Beside says that it need not be a model: see [gate.Hint].
+	Beside bool
+	Size   int64
 	// Verdict is nil before [Upload.Judge].
 	Verdict *gate.Verdict
 
@@ -36,6 +38,18 @@ type Upload struct {
 	closed  bool
 }
 
+// An Event is the end of an upload, for those who count and log.
+type Event struct {
+	Tenant, Name string
+	Size         int64
+	// Status is what an HTTP client is answered; 200 if the file was accepted.
+	Status int
+	Class  wire.Class
+	Rules  []string      // that refused the file
+	Spool  time.Duration // how long the file took to come
+	Judge  time.Duration // how long the gate took, waiting included
+}
+
 // TooLarge is a file of more bytes than the host takes.
 type TooLarge struct{ Max int64 }
 
@@ -43,9 +57,6 @@ func (e *TooLarge) Error() string { return "the file has more than " + limits.Fo
 
 // smallFile stays in memory.
 const smallFile = 256 << 10
-
-// pieces are the buffers of files that are spooled.
-var pieces = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 
 // Spool takes in a file. size is what was declared, or -1: more is refused
 // before it is read. It is [TooLarge], [Busy], or the reader's error.
@@ -60,6 +71,19 @@ func (u *Upload) Spool(r io.Reader, size int64) error {
 		return u.keep(r, size)
 	}
 	return u.spool(r, size)
+}
+
+// Use takes a file where it lies. It is not spooled, so what changes it while it
+// is judged is outside of this host.
+func (u *Upload) Use(r io.ReaderAt, size int64) error {
+	if u.at != nil {
+		return errors.New("host: an upload has one file")
+	}
+	if size > u.host.o.MaxFile {
+		return &TooLarge{u.host.o.MaxFile}
+	}
+	u.at, u.Size = r, size
+	return nil
 }
 
 // keep takes a small file into memory.
@@ -86,10 +110,9 @@ func (u *Upload) spool(r io.Reader, size int64) error {
 		return err
 	}
 	u.file = f
-	buf := pieces.Get().(*[32 << 10]byte)
-	defer pieces.Put(buf)
+	buf := make([]byte, 32<<10)
 	for {
-		n, err := r.Read(buf[:])
+		n, err := r.Read(buf)
 		if n > 0 {
 			if err := u.write(buf[:n]); err != nil {
 				return err
@@ -143,7 +166,7 @@ func (u *Upload) Judge(ctx context.Context) (*gate.Verdict, error) {
 	}
 	defer release()
 	u.account = u.tenant.account.ChildContext(ctx, u.gate.Policy.Limits)
-	v, err := u.gate.Check(u.account, u.at, u.Size, gate.Hint{Name: u.Name, Promised: u.Promised})
+	v, err := u.gate.Check(u.account, u.at, u.Size, gate.Hint{Name: u.Name, Promised: u.Promised, Beside: u.Beside})
 	if err != nil {
 		return nil, err
 	}

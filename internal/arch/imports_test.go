@@ -65,14 +65,15 @@ var mayImport = map[string][]string{
 	"gate":                with(bottom, "parser", "parser/...", "vm", "internal/unwrap"),
 	"gate/host":           {"limits", "gate", "internal/wire", "internal/spool"},
 	"gate/handler":        {"limits", "gate", "gate/host", "internal/wire"},
-	"gate/clamd":          {"limits", "gate", "gate/host", "internal/wire"},
+	"gate/api":            {"limits", "gate", "gate/host", "gate/handler", "internal/wire", "vm"},
+	"gate/clamd":          {"limits", "gate", "gate/host", "internal/wire", "parser/tensor"},
 	"gate/report":         {"gate", "internal/wire", "parser/tensor"},
 	"cli":                 {"limits", "gate", "gate/...", "internal/...", "parser", "parser/...", "vm", "asm", "quant", "quant/bnb", "quant/scaled", "convert", "convert/...", "compare", "cli/...", kong, sys},
 	"cli/amn":             {"cli"},
 	"examples/...":        {"limits", "gate", "gate/...", "parser", "parser/...", "quant", "convert"},
 	"corpus":              {},
 	"corpus/...":          {"corpus"},
-	"fuzz":                {"gate", "limits", "limits/limitstest", "internal/...", "parser", "parser/...", "vm", "asm", "quant", "convert", "compare", "corpus", diff},
+	"fuzz":                {"gate", "gate/...", "limits", "limits/limitstest", "internal/...", "parser", "parser/...", "vm", "asm", "quant", "convert", "compare", "corpus", diff},
 	"crosscheck/...":      {"limits", "internal/...", "parser", "parser/...", "vm", "asm", "quant", "quant/bnb", "quant/scaled", "convert", "corpus", "crosscheck/values", diff},
 }
 

@@ -1,0 +1,292 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/anamnesis-go/anamnesis/gate/api"
+	"github.com/anamnesis-go/anamnesis/gate/clamd"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// serveCmd judges uploads of others, by HTTP and by the protocol of ClamAV's daemon.
+type serveCmd struct {
+	Listen []string `placeholder:"ADDR" help:"Answer HTTP on unix:PATH or HOST:PORT. May be given several times."`
+	Clamd  []string `placeholder:"ADDR" help:"Answer the protocol of clamd on unix:PATH or HOST:PORT. May be given several times."`
+	Root   string   `placeholder:"DIR" help:"Folder below which clamd's SCAN may name paths; none otherwise."`
+
+	TLSCert    string `name:"tls-cert" placeholder:"FILE" help:"Certificates in PEM form: HTTP over TLS 1.2 and later, HTTP/2 included."`
+	TLSKey     string `name:"tls-key" placeholder:"FILE" help:"Their private key."`
+	Tokens     string `placeholder:"FILE" help:"File of tokens, one on each line: who asks by HTTP carries one (Authorization: Bearer)."`
+	SocketMode string `placeholder:"MODE" default:"0660" help:"Permissions of unix sockets, in octal (${default})."`
+	Anyone     bool   `help:"Answer on an address that others can reach, without tokens or without TLS."`
+
+	MaxFile    string        `placeholder:"SIZE" default:"16GiB" help:"Largest file that is taken (${default})."`
+	SpoolSize  string        `placeholder:"SIZE" default:"64GiB" help:"Most that all spooled files take on disk (${default})."`
+	SpoolDir   string        `placeholder:"DIR" help:"Folder of spooled files; the system's temporary folder otherwise."`
+	Memory     string        `placeholder:"SIZE" default:"1GiB" help:"Most that all judgements hold in memory (${default})."`
+	MaxUploads int           `placeholder:"N" default:"256" help:"Uploads that are open at once (${default})."`
+	PerTenant  int           `placeholder:"N" default:"0" help:"Of those, by the holder of one token; half of them otherwise."`
+	Slots      int           `placeholder:"N" default:"0" help:"Files that are judged at once; one for each processor otherwise."`
+	Queue      int           `placeholder:"N" default:"64" help:"Files that wait to be judged before others are told to come back (${default})."`
+	Idle       time.Duration `placeholder:"TIME" default:"30s" help:"How long a client may send nothing (${default})."`
+	LogJSON    bool          `help:"Log in JSON."`
+}
+
+func (serveCmd) Help() string {
+	return `Judges what others upload, as scan does, and answers with a verdict. Nothing is
+kept: a file is spooled without a name, judged, and forgotten.
+
+By HTTP (--listen): PUT /v1/check with a file, POST /v1/check with a form of files, GET
+/v1/rules, /metrics, /healthz, /readyz and /openapi.json. A file that is accepted is
+answered with 200 and its verdict; one that is refused with application/problem+json, the
+rules' names in it, and 403, 413, 415 or 422. Uploads beyond --max-uploads or --queue get
+429 or 503 and Retry-After. With ?format=modelscan the answer has modelscan's form.
+
+As clamd (--clamd): PING, VERSION, INSTREAM, SCAN and its kin below --root, STATS,
+sessions. A refused file is "Anamnesis.RULE FOUND"; so is one over a limit.
+
+The policy is that of --limits. An address that others can reach is refused without tokens
+and TLS, unless --anyone says that something before this service sees to both. SIGTERM and
+SIGINT end it: /readyz says no, what runs is finished, sockets are removed.`
+}
+
+func (serveCmd) examples() []example {
+	return []example{
+		{"amn serve --listen localhost:8080 --limits strict", "A gate for hosts on this machine."},
+		{"curl -T model.safetensors 'http://localhost:8080/v1/check?name=model.safetensors'", "Ask it."},
+		{"amn serve --clamd unix:clamd.sock --root models", "In the place of clamd."},
+	}
+}
+
+// Run implements the command.
+func (c *serveCmd) Run(ctx context.Context, s *session) error {
+	if len(c.Listen)+len(c.Clamd) == 0 {
+		return usage{"say where to answer: --listen or --clamd with an address"}
+	}
+	o, err := c.options(s)
+	if err != nil {
+		return err
+	}
+	a, err := api.New(o)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	v := server{cmd: c, s: s, api: a, log: o.Log, ended: make(chan error, len(c.Listen)+len(c.Clamd))}
+	defer v.remove()
+	if err := v.open(ctx, o.Version); err != nil {
+		return errors.Join(err, v.shut())
+	}
+	select {
+	case <-ctx.Done():
+		o.Log.Info("ending", "reason", context.Cause(ctx).Error())
+		return v.shut()
+	case err := <-v.ended:
+		return errors.Join(err, v.shut())
+	}
+}
+
+// options are what the flags say.
+func (c *serveCmd) options(s *session) (o api.Options, err error) {
+	o.Gate.Policy, o.Gate.Today = s.gatePolicy, time.Now().UTC().Format(time.DateOnly)
+	o.Gate.Policy.Limits = s.policy
+	for _, size := range []struct {
+		flag, text string
+		to         *int64
+	}{{"--max-file", c.MaxFile, &o.MaxFile}, {"--spool-size", c.SpoolSize, &o.MaxSpool}, {"--memory", c.Memory, &o.Memory}} {
+		if *size.to, err = limits.ParseSize(size.text); err != nil || *size.to <= 0 {
+			return o, usage{fmt.Sprintf("%s %s: give a size such as 1GiB", size.flag, size.text)}
+		}
+	}
+	if c.MaxUploads < 1 || c.PerTenant < 0 || c.Slots < 0 || c.Queue < 1 || c.Idle <= 0 {
+		return o, usage{"--max-uploads, --per-tenant, --slots, --queue and --idle are positive"}
+	}
+	if o.Slots = c.Slots; o.Slots == 0 {
+		o.Slots = s.workers
+	}
+	o.Dir, o.MaxUploads, o.PerTenant, o.Queue, o.IdleTimeout = c.SpoolDir, c.MaxUploads, c.PerTenant, c.Queue, c.Idle
+	o.Log = slog.New(slog.NewTextHandler(s.err, nil))
+	if c.LogJSON {
+		o.Log = slog.New(slog.NewJSONHandler(s.err, nil))
+	}
+	o.Version = buildOf(debug.ReadBuildInfo()).version
+	o.Gate.Version = o.Version
+	if c.Tokens != "" {
+		text, err := os.ReadFile(c.Tokens)
+		if err != nil {
+			return o, err
+		}
+		if o.Tokens = strings.Fields(string(text)); len(o.Tokens) == 0 {
+			return o, usage{"--tokens " + c.Tokens + ": no token in it"}
+		}
+	}
+	return o, nil
+}
+
+// A server is what answers on all addresses.
+type server struct {
+	cmd     *serveCmd
+	s       *session
+	api     *api.API
+	log     *slog.Logger
+	ended   chan error
+	http    []*http.Server
+	clamds  []func() // that end them
+	sockets []string
+}
+
+// open begins to answer.
+func (v *server) open(ctx context.Context, version string) error {
+	var secure *tls.Config
+	if v.cmd.TLSCert != "" || v.cmd.TLSKey != "" {
+		pair, err := tls.LoadX509KeyPair(v.cmd.TLSCert, v.cmd.TLSKey)
+		if err != nil {
+			return usage{"--tls-cert, --tls-key: " + err.Error()}
+		}
+		secure = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+	}
+	for _, addr := range v.cmd.Listen {
+		l, err := v.listen(ctx, addr, secure != nil && v.cmd.Tokens != "")
+		if err != nil {
+			return err
+		}
+		h := &http.Server{
+			Handler: v.api, TLSConfig: secure, ReadHeaderTimeout: v.cmd.Idle, IdleTimeout: 2 * v.cmd.Idle, MaxHeaderBytes: 16 << 10,
+			ErrorLog: slog.NewLogLogger(v.log.Handler(), slog.LevelWarn),
+		}
+		v.http = append(v.http, h)
+		go func() {
+			if secure != nil {
+				v.ended <- h.ServeTLS(l, "", "")
+			} else {
+				v.ended <- h.Serve(l)
+			}
+		}()
+	}
+	return v.openClamd(ctx, version)
+}
+
+func (v *server) openClamd(ctx context.Context, version string) error {
+	var root fs.FS
+	dir := ""
+	if v.cmd.Root != "" {
+		r, err := os.OpenRoot(v.cmd.Root)
+		if err != nil {
+			return err
+		}
+		v.clamds = append(v.clamds, func() { r.Close() })
+		if dir, err = filepath.Abs(v.cmd.Root); err != nil {
+			return err
+		}
+		root, dir = r.FS(), filepath.ToSlash(dir)
+	}
+	for _, addr := range v.cmd.Clamd {
+		l, err := v.listen(ctx, addr, false)
+		if err != nil {
+			return err
+		}
+		c := &clamd.Server{Host: v.api.Gate().Host(), Root: root, Dir: dir, Version: "anamnesis " + version, Idle: v.cmd.Idle, Log: v.log, Observe: v.api.Metrics().Observe}
+		inner, stop := context.WithCancel(ctx)
+		done := make(chan struct{})
+		v.clamds = append(v.clamds, func() { stop(); <-done })
+		go func() {
+			defer close(done)
+			if err := c.Serve(inner, l); err != nil {
+				v.ended <- err
+			}
+		}()
+	}
+	return nil
+}
+
+// listen opens an address: a socket with its permissions, or a port. guarded says
+// that strangers are kept out.
+func (v *server) listen(ctx context.Context, addr string, guarded bool) (net.Listener, error) {
+	var config net.ListenConfig
+	path, isUnix := strings.CutPrefix(addr, "unix:")
+	if !isUnix {
+		if !guarded && !v.cmd.Anyone && !isLoopback(addr) {
+			return nil, usage{addr + " can be reached by others: --tokens with --tls-cert and --tls-key keep strangers out (HTTP), --anyone lets them in"}
+		}
+		l, err := config.Listen(ctx, "tcp", addr)
+		if err == nil {
+			v.log.Info("listening", "address", l.Addr().String())
+		}
+		return l, err
+	}
+	mode, err := strconv.ParseUint(v.cmd.SocketMode, 8, 9)
+	if err != nil {
+		return nil, usage{"--socket-mode " + v.cmd.SocketMode + ": give permissions in octal, such as 0660"}
+	}
+	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSocket != 0 && !answers(ctx, path) {
+		if err := os.Remove(path); err != nil { // of one that was killed
+			return nil, err
+		}
+	}
+	l, err := listenPrivately(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	v.sockets = append(v.sockets, path)
+	if err := os.Chmod(path, fs.FileMode(mode)); err != nil {
+		l.Close()
+		return nil, err
+	}
+	v.log.Info("listening", "address", addr)
+	return l, nil
+}
+
+func isLoopback(addr string) bool {
+	name, _, err := net.SplitHostPort(addr)
+	ip := net.ParseIP(name)
+	return err == nil && (name == "localhost" || ip != nil && ip.IsLoopback())
+}
+
+// answers reports a socket that somebody listens on.
+func answers(ctx context.Context, path string) bool {
+	d := net.Dialer{Timeout: time.Second}
+	c, err := d.DialContext(ctx, "unix", path)
+	if err == nil {
+		c.Close()
+	}
+	return err == nil
+}
+
+// drainTime is how long requests that run may take to end.
+const drainTime = 30 * time.Second
+
+// shut ends what answers, and waits for what runs.
+func (v *server) shut() (err error) {
+	v.api.Drain()
+	ctx, stop := context.WithTimeout(context.Background(), drainTime)
+	defer stop()
+	for _, h := range v.http {
+		if e := h.Shutdown(ctx); e != nil {
+			err = errors.Join(err, e, h.Close())
+		}
+	}
+	for _, end := range v.clamds {
+		end()
+	}
+	return err
+}
+
+// remove takes the sockets away.
+func (v *server) remove() {
+	for _, path := range v.sockets {
+		_ = os.Remove(path) // its listener has done so
+	}
+}

@@ -1,0 +1,118 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// The service answers where it says, finishes what it has begun when it is told to
+// end, and leaves no socket.
+func TestServeAnswersAndEnds(t *testing.T) {
+	dir := t.TempDir()
+	socket := filepath.Join(dir, "clamd.sock")
+	tokens := filepath.Join(dir, "tokens")
+	if err := os.WriteFile(tokens, []byte("secret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stale, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stale.SetUnlinkOnClose(false) // as one that was killed leaves it
+	stale.Close()
+	cmd := process(t, "serve", "--listen", "localhost:0", "--clamd", "unix:"+socket, "--tokens", tokens, "--socket-mode", "0600", "--root", dir)
+	log, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(log)
+	addr := ""
+	for n := 0; n < 2 && lines.Scan(); n++ {
+		if _, rest, ok := strings.Cut(lines.Text(), "msg=listening address=127"); ok {
+			addr = "127" + rest
+		}
+	}
+	status := put(t, "http://"+addr+"/v1/check?name=m.safetensors", "\x02\x00\x00\x00\x00\x00\x00\x00{}")
+	if status != http.StatusOK {
+		t.Errorf("an honest file: %d", status)
+	}
+	if status := put(t, "http://"+addr+"/v1/check", "cos\nsystem\n(S'id'\ntR."); status != http.StatusForbidden {
+		t.Errorf("a hostile file: %d", status)
+	}
+	if info, err := os.Stat(socket); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the socket: %v, %v", info, err)
+	}
+	c, err := net.Dial("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	fmt.Fprint(c, "zPING\x00")
+	if text, err := io.ReadAll(c); string(text) != "PONG\x00" {
+		t.Errorf("clamd's ping: %q, %v", text, err)
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	for lines.Scan() { // to the end
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("ended by SIGTERM: %v", err)
+	}
+	if _, err := os.Stat(socket); !os.IsNotExist(err) {
+		t.Errorf("the socket stays: %v", err)
+	}
+}
+
+// put sends a file with the token.
+func put(t *testing.T, url, data string) int {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, url, strings.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer secret")
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	return res.StatusCode
+}
+
+func TestServeRefusesWhatNobodyCouldMean(t *testing.T) {
+	for _, tc := range []struct {
+		args []string
+		has  string
+	}{
+		{nil, "say where to answer"},
+		{[]string{"--listen", "0.0.0.0:0"}, "--anyone"},
+		{[]string{"--listen", ":0"}, "--anyone"},
+		{[]string{"--clamd", "0.0.0.0:0"}, "--anyone"},
+		{[]string{"--listen", "localhost:0", "--memory", "much"}, "--memory much"},
+		{[]string{"--listen", "localhost:0", "--queue", "0"}, "are positive"},
+		{[]string{"--listen", "unix:" + t.TempDir() + "/s", "--socket-mode", "99"}, "in octal"},
+		{[]string{"--listen", "localhost:0", "--tls-cert", "none", "--tls-key", "none"}, "--tls-cert"},
+		{[]string{"--listen", "localhost:0", "--tokens", os.DevNull}, "no token"},
+	} {
+		var errs bytes.Buffer
+		code := run(t, nil, io.Discard, &errs, append([]string{"serve"}, tc.args...)...)
+		if code != 2 || !strings.Contains(errs.String(), tc.has) {
+			t.Errorf("%v: exit %d, %s", tc.args, code, &errs)
+		}
+	}
+}

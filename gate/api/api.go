@@ -1,0 +1,190 @@
+package api
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	_ "embed"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"sync/atomic"
+
+	"github.com/anamnesis-go/anamnesis/gate"
+	"github.com/anamnesis-go/anamnesis/gate/handler"
+	"github.com/anamnesis-go/anamnesis/gate/host"
+)
+
+//go:embed openapi.json
+var description []byte
+
+// Options say how an API answers.
+type Options struct {
+	handler.Options
+
+	// Tokens may ask; everybody may where there are none.
+	Tokens []string
+	// Version of the program, for modelscan's form.
+	Version string
+}
+
+// An API answers requests.
+type API struct {
+	o        Options
+	gate     *handler.Handler
+	mux      *http.ServeMux
+	metrics  handler.Metrics
+	tokens   [][sha256.Size]byte
+	draining atomic.Bool
+}
+
+// New opens an API; close it when the server has stopped.
+func New(o Options) (*API, error) {
+	a := &API{o: o, mux: http.NewServeMux()}
+	for _, t := range o.Tokens {
+		a.tokens = append(a.tokens, sha256.Sum256([]byte(t)))
+	}
+	observe := o.Observe
+	o.Observe = func(e host.Event) {
+		a.metrics.Observe(e)
+		if observe != nil {
+			observe(e)
+		}
+	}
+	o.TenantOf = func(r *http.Request) string { return tenantOf(token(r)) }
+	o.NameOf = func(r *http.Request) string { return r.URL.Query().Get("name") }
+	o.PromisedOf = func(r *http.Request) string { return r.URL.Query().Get("promised") }
+	o.Answer = a.refused
+	var err error
+	if a.gate, err = handler.New(http.HandlerFunc(a.accepted), o.Options); err != nil {
+		return nil, err
+	}
+	a.metrics.Load = a.gate.Host().Load
+	a.mux.Handle("/v1/check", a.allowed(a.gate))
+	a.mux.Handle("GET /v1/rules", a.allowed(http.HandlerFunc(rules)))
+	a.mux.Handle("GET /metrics", a.allowed(&a.metrics))
+	a.mux.Handle("GET /openapi.json", a.allowed(fixed("application/json", description)))
+	a.mux.Handle("GET /healthz", fixed("text/plain; charset=utf-8", []byte("ok\n")))
+	a.mux.HandleFunc("GET /readyz", a.ready)
+	return a, nil
+}
+
+// Gate is what the uploads go through, for others that share its host.
+func (a *API) Gate() *handler.Handler { return a.gate }
+
+// Metrics are the counts.
+func (a *API) Metrics() *handler.Metrics { return &a.metrics }
+
+// Drain makes /readyz say no, so that nobody sends what would not be judged.
+func (a *API) Drain() { a.draining.Store(true) }
+
+// Close waits for the uploads that are open.
+func (a *API) Close() { a.gate.Close() }
+
+// ServeHTTP implements [http.Handler].
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	a.mux.ServeHTTP(w, r)
+}
+
+// token is what a request carries.
+func token(r *http.Request) string {
+	kind, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(kind, "Bearer") {
+		return ""
+	}
+	return token
+}
+
+// tenantOf names a token where others may read it.
+func tenantOf(token string) string {
+	if token == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:6])
+}
+
+// allowed asks for a token. How long it takes tells nothing about the right one.
+func (a *API) allowed(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ok, given := len(a.tokens) == 0, sha256.Sum256([]byte(token(r)))
+		for i := range a.tokens {
+			if subtle.ConstantTimeCompare(a.tokens[i][:], given[:]) == 1 {
+				ok = true
+			}
+		}
+		if !ok {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			handler.WriteProblem(w, &handler.Problem{Type: "about:blank", Title: "Unauthorized", Status: http.StatusUnauthorized, Detail: "a token is needed"})
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func fixed(kind string, text []byte) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { write(w, kind, text) })
+}
+
+func write(w http.ResponseWriter, kind string, text []byte) {
+	w.Header().Set("Content-Type", kind)
+	// A client that has left is nobody to tell.
+	_, _ = w.Write(text)
+}
+
+func writeJSON(w http.ResponseWriter, v any) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		http.Error(w, "internal error", http.StatusInternalServerError)
+		return
+	}
+	write(w, "application/json", append(text, '\n'))
+}
+
+func (a *API) ready(w http.ResponseWriter, _ *http.Request) {
+	if l, o := a.gate.Host().Load(), a.gate.Host().Options(); a.draining.Load() || l.Uploads >= o.MaxUploads {
+		http.Error(w, "busy", http.StatusServiceUnavailable)
+		return
+	}
+	write(w, "text/plain; charset=utf-8", []byte("ready\n"))
+}
+
+func rules(w http.ResponseWriter, _ *http.Request) {
+	type rule struct {
+		ID    string `json:"id"`
+		Kind  string `json:"kind"`
+		Title string `json:"title"`
+	}
+	list := []rule{}
+	for _, r := range gate.Rules() {
+		list = append(list, rule{r.ID, r.Kind, r.Title})
+	}
+	writeJSON(w, map[string]any{"schema": "amn.rules/1", "rules": list})
+}
+
+// accepted answers with the verdicts.
+func (a *API) accepted(w http.ResponseWriter, r *http.Request) {
+	list := handler.Uploads(r.Context())
+	verdicts := make([]*gate.Verdict, len(list))
+	for i, u := range list {
+		verdicts[i] = u.Verdict
+	}
+	switch {
+	case forModelscan(r):
+		writeJSON(w, a.modelscan(verdicts...))
+	case r.Method == http.MethodPut:
+		writeJSON(w, verdicts[0])
+	default:
+		writeJSON(w, map[string]any{"schema": "amn.check/1", "files": verdicts})
+	}
+}
+
+// refused answers with a problem, or as modelscan would.
+func (a *API) refused(w http.ResponseWriter, r *http.Request, p *handler.Problem) {
+	if forModelscan(r) && p.Verdict != nil {
+		writeJSON(w, a.modelscan(p.Verdict))
+		return
+	}
+	handler.WriteProblem(w, p)
+}

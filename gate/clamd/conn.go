@@ -1,0 +1,233 @@
+package clamd
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/anamnesis-go/anamnesis/gate/host"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+)
+
+// maxCommand bounds a command with its path.
+const maxCommand = 8 << 10
+
+// A conn is a client.
+type conn struct {
+	*Server
+
+	c       net.Conn
+	in      *bufio.Reader
+	ctx     context.Context
+	end     byte // of a command and of its answer
+	session bool
+	number  int // of the command in a session
+}
+
+// timed moves the deadline on with each read.
+type timed struct {
+	net.Conn
+	idle time.Duration
+}
+
+func (t timed) Read(p []byte) (int, error) {
+	if err := t.SetReadDeadline(time.Now().Add(t.idle)); err != nil {
+		return 0, err
+	}
+	return t.Conn.Read(p)
+}
+
+func (t timed) Write(p []byte) (int, error) {
+	if err := t.SetWriteDeadline(time.Now().Add(t.idle)); err != nil {
+		return 0, err
+	}
+	return t.Conn.Write(p)
+}
+
+// connection answers a client until it leaves, or the server ends.
+func (s *Server) connection(ctx context.Context, c net.Conn) {
+	defer c.Close()
+	t := timed{c, s.Idle}
+	k := &conn{Server: s, c: t, in: bufio.NewReaderSize(t, maxCommand), ctx: ctx}
+	stop := context.AfterFunc(ctx, func() {
+		// The next command is not waited for; the one that runs ends by its context.
+		_ = c.SetReadDeadline(time.Now())
+	})
+	defer stop()
+	for ctx.Err() == nil {
+		again, err := k.command()
+		if err != nil || !again || !k.session {
+			return
+		}
+	}
+}
+
+var errTooLong = errors.New("the command is too long")
+
+// command reads one command and answers it; false if it was the last.
+func (k *conn) command() (bool, error) {
+	text, err := k.read()
+	if err == errTooLong {
+		err := k.answer("The command is too long. ERROR")
+		k.drain(k.in)
+		return false, err
+	}
+	if err != nil {
+		return false, err
+	}
+	k.number++
+	name, arg, _ := strings.Cut(text, " ")
+	switch name {
+	case "PING":
+		return true, k.answer("PONG")
+	case "VERSION":
+		return true, k.answer(k.Version)
+	case "VERSIONCOMMANDS":
+		return true, k.answer(k.Version + "| COMMANDS: SCAN CONTSCAN MULTISCAN ALLMATCHSCAN INSTREAM PING VERSION VERSIONCOMMANDS STATS IDSESSION END")
+	case "STATS":
+		return true, k.answer(k.stats())
+	case "IDSESSION":
+		k.session, k.number = true, 0
+		return true, nil
+	case "END":
+		return false, nil
+	case "INSTREAM":
+		return k.stream()
+	case "SCAN", "CONTSCAN", "MULTISCAN", "ALLMATCHSCAN":
+		return true, k.scan(arg, name != "SCAN")
+	}
+	return false, k.answer("UNKNOWN COMMAND ERROR")
+}
+
+// read takes in a command: to a newline, or to a zero byte where z says so.
+func (k *conn) read() (string, error) {
+	first, err := k.in.ReadByte()
+	if err != nil {
+		return "", err
+	}
+	text := ""
+	switch first {
+	case 'n':
+		k.end = '\n'
+	case 'z':
+		k.end = 0
+	default:
+		if k.session {
+			return "", errors.New("a command of a session has a prefix")
+		}
+		k.end, text = '\n', string(first)
+	}
+	line, err := k.in.ReadSlice(k.end)
+	if err == bufio.ErrBufferFull {
+		return "", errTooLong
+	}
+	if err != nil && !(err == io.EOF && len(line)+len(text) > 0 && !k.session) {
+		return "", err
+	}
+	text += strings.TrimSuffix(string(line), string(k.end))
+	return strings.TrimSuffix(text, "\r"), nil
+}
+
+// answer writes one line.
+func (k *conn) answer(text string) error {
+	if k.session {
+		text = fmt.Sprintf("%d: %s", k.number, text)
+	}
+	_, err := io.WriteString(k.c, text+string(k.end))
+	return err
+}
+
+// chunks is the body of INSTREAM: pieces with their lengths, to one of none.
+type chunks struct {
+	in   *bufio.Reader
+	left int64
+	done bool
+}
+
+func (c *chunks) Read(p []byte) (int, error) {
+	for c.left == 0 {
+		if c.done {
+			return 0, io.EOF
+		}
+		var n [4]byte
+		if _, err := io.ReadFull(c.in, n[:]); err != nil {
+			return 0, err
+		}
+		if c.left = int64(binary.BigEndian.Uint32(n[:])); c.left == 0 {
+			c.done = true
+		}
+	}
+	n, err := c.in.Read(p[:min(int64(len(p)), c.left)])
+	if c.left -= int64(n); err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
+}
+
+// stream judges what a client sends.
+func (k *conn) stream() (bool, error) {
+	body := &chunks{in: k.in}
+	text, err := k.judge("stream", func(u *host.Upload) error { return u.Spool(body, -1) })
+	if err != nil && !body.done && text == "" {
+		return false, err
+	}
+	if err := k.answer("stream: " + text); err != nil {
+		return false, err
+	}
+	if !body.done {
+		k.drain(body)
+		return false, nil
+	}
+	return true, nil
+}
+
+// drained is how much of a refused stream is read on, so that a client which
+// writes before it reads still gets its answer.
+const drained = 64 << 20
+
+func (k *conn) drain(body io.Reader) {
+	if c, ok := k.c.(timed); ok {
+		if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+			_ = half.CloseWrite()
+		}
+	}
+	_, _ = io.CopyN(io.Discard, body, drained)
+}
+
+// judge is the answer about one file: OK, FOUND or ERROR. The error is that of
+// reading from the client.
+func (k *conn) judge(name string, take func(*host.Upload) error) (string, error) {
+	u, err := k.Host.Begin("clamd")
+	if err != nil {
+		return wire.Clean(err.Error(), 256) + ". ERROR", nil
+	}
+	defer u.Close()
+	u.Beside = true
+	if name != "stream" {
+		u.Name = name[strings.LastIndexByte(name, '/')+1:]
+	}
+	began := time.Now()
+	if err := take(u); err != nil {
+		if _, ok := errors.AsType[*host.TooLarge](err); ok {
+			return "Anamnesis.limit.file FOUND", nil
+		}
+		if _, ok := errors.AsType[*host.Busy](err); ok {
+			return wire.Clean(err.Error(), 256) + ". ERROR", nil
+		}
+		return "", err
+	}
+	spooled := time.Now()
+	if _, err := u.Judge(k.ctx); err != nil {
+		return "not judged: " + wire.Clean(err.Error(), 256) + ". ERROR", nil
+	}
+	if what := k.found(u, name, spooled.Sub(began), time.Since(spooled)); what != "" {
+		return what + " FOUND", nil
+	}
+	return "OK", nil
+}

@@ -1,0 +1,116 @@
+package clamd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/anamnesis-go/anamnesis/gate/host"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+)
+
+// A Server answers clamd's clients.
+type Server struct {
+	Host *host.Host
+	// Root is the folder below which paths are scanned; none are unless set. Make it
+	// with [os.OpenRoot], so that no link leads out of it.
+	Root fs.FS
+	// Dir is the name that clients call Root by: "/srv/uploads".
+	Dir string
+	// Version is what VERSION answers.
+	Version string
+	// MaxConns bounds connections; 128 unless set. Idle is how long a client may say
+	// nothing; 30 s unless set.
+	MaxConns int
+	Idle     time.Duration
+	Log      *slog.Logger
+	// Observe is told of each file.
+	Observe func(host.Event)
+}
+
+// Serve answers on a listener until the context ends; then it waits for the
+// commands that run, and returns nil.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	s.fill()
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	stop := context.AfterFunc(ctx, func() { l.Close() })
+	defer stop()
+	conns := make(chan struct{}, s.MaxConns)
+	for {
+		c, err := l.Accept()
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return nil
+		case err != nil && isPassing(err):
+			time.Sleep(10 * time.Millisecond)
+			continue
+		case err != nil:
+			return err
+		}
+		select {
+		case conns <- struct{}{}:
+		default:
+			c.Close() // as clamd does when its queue is full
+			continue
+		}
+		wg.Go(func() {
+			defer func() { <-conns }()
+			s.connection(ctx, c)
+		})
+	}
+}
+
+// isPassing reports an error of accept that goes away, such as no descriptors left.
+func isPassing(err error) bool {
+	var e interface{ Temporary() bool }
+	return errors.As(err, &e) && e.Temporary() && !errors.Is(err, net.ErrClosed)
+}
+
+func (s *Server) fill() {
+	if s.MaxConns <= 0 {
+		s.MaxConns = 128
+	}
+	if s.Idle <= 0 {
+		s.Idle = 30 * time.Second
+	}
+	if s.Log == nil {
+		s.Log = slog.New(slog.DiscardHandler)
+	}
+	if s.Observe == nil {
+		s.Observe = func(host.Event) {}
+	}
+	if s.Version == "" {
+		s.Version = "anamnesis"
+	}
+}
+
+// found logs and names what a verdict came to: "" is clean.
+func (s *Server) found(u *host.Upload, name string, spool, judge time.Duration) string {
+	v := u.Verdict
+	rules := make([]string, 0, 1)
+	for _, r := range v.Refusals() {
+		rules = append(rules, r.Rule)
+	}
+	s.Observe(host.Event{Tenant: "clamd", Name: name, Size: u.Size, Status: v.Class().HTTPStatus(), Class: v.Class(), Rules: rules, Spool: spool, Judge: judge})
+	if v.Accepted() {
+		s.Log.Info("accepted", "name", wire.Clean(name, 256), "size", u.Size)
+		return ""
+	}
+	s.Log.Warn("refused", "name", wire.Clean(name, 256), "size", u.Size, "class", v.Class().String(), "rules", rules)
+	return "Anamnesis." + rules[0]
+}
+
+// stats are in the form of clamd's, for those who read them.
+func (s *Server) stats() string {
+	l, o := s.Host.Load(), s.Host.Options()
+	return fmt.Sprintf("POOLS: 1\n\nSTATE: VALID PRIMARY\nTHREADS: live %d  idle %d max %d idle-timeout %d\nQUEUE: %d items\n\tSTATS 0.000000\n\nMEMSTATS: heap %.3fM mmap 0.000M used %.3fM free %.3fM releasable 0.000M pools 0 pools_used 0.000M pools_total 0.000M\nEND",
+		l.Judging, o.Slots-l.Judging, o.Slots, int(s.Idle/time.Second), l.Waiting, mega(o.Memory), mega(l.Memory), mega(o.Memory-l.Memory))
+}
+
+func mega(n int64) float64 { return float64(n) / (1 << 20) }
