@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"os"
@@ -19,7 +20,7 @@ type globals struct {
 
 	HelpLimits bool `hidden:"" help:"List the flags that set a limit, as amn help limits does."`
 
-	Limits word `placeholder:"FILE|PROFILE" help:"Policy to hold files to: a profile (server, strict, edge) or a JSON file as amn limits show prints it. Files are then verified. amn help limits lists the flags that set a single limit."`
+	Limits word `placeholder:"FILE|PROFILE" help:"Policy to hold files to: a profile (server, strict, edge, upload) or a JSON file as amn limits show prints it. Files are then verified. amn help limits lists the flags that set a single limit."`
 
 	Ceilings axisFlags `embed:"" group:"limits"`
 	MaxSpool string    `group:"limits" placeholder:"SIZE" default:"8GiB" help:"Most that is kept of a pipe on standard input, in a temporary file (${default})."`
@@ -81,7 +82,10 @@ func (s *session) resolve(g *globals) error {
 		return fmt.Errorf("--limits: %w", err)
 	}
 	s.policy = s.gatePolicy.Limits
-	if err := g.Ceilings.lay(&s.policy); err != nil {
+	if p, ok := limits.Profile(string(g.Limits)); ok {
+		s.policy = p // only a scan chooses findings by their severity
+	}
+	if err := cmp.Or(g.Ceilings.lay(&s.policy), g.Ceilings.lay(&s.gatePolicy.Limits)); err != nil {
 		return err
 	}
 	if s.maxSpool, err = limits.ParseSize(g.MaxSpool); err != nil {
@@ -95,8 +99,8 @@ func readPolicy(arg string) (gate.Policy, error) {
 	if arg == "" {
 		return gate.Policy{}, nil
 	}
-	if p, ok := limits.Profile(arg); ok {
-		return gate.Policy{Limits: p}, nil
+	if p, ok := gate.Profile(arg); ok {
+		return p, nil
 	}
 	f, err := os.Open(arg)
 	if err != nil {

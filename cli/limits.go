@@ -14,13 +14,14 @@ type limitsCmd struct {
 
 // limitsShowCmd prints a policy.
 type limitsShowCmd struct {
-	Profile string `arg:"" optional:"" help:"The profile to print: server (the default), strict or edge. Without it, what --limits and the other flags make."`
+	Profile string `arg:"" optional:"" help:"The profile to print: server (the default), strict, edge or upload. Without it, what --limits and the other flags make."`
 }
 
 func (limitsShowCmd) Help() string {
 	return `server is for an upload handler and the default. strict is for a gate in front of
 others: it refuses pickle files, unknown archive members and every finding. edge is for
-a small machine: 64 MiB in all. Flags are laid over the profile.`
+a small machine: 64 MiB in all. upload is for one request to a host of many tenants: 64 MiB
+for headers and bodies. Flags are laid over the profile.`
 }
 
 func (limitsShowCmd) examples() []example {

@@ -73,7 +73,6 @@ func (c *scanCmd) Run(ctx context.Context, s *session) error {
 // gate is what the policy asks for, and the flags over it.
 func (c *scanCmd) gate(s *session) gate.Gate {
 	g := gate.Gate{Policy: s.gatePolicy, Today: time.Now().UTC().Format(time.DateOnly)}
-	g.Policy.Limits = s.policy
 	if on, ok := gate.ParseFailOn(c.FailOn); ok {
 		g.Policy.FailOn = on
 	}
@@ -92,7 +91,6 @@ type scanner struct {
 	reports  reports
 	skipped  int64
 	unlooked int64
-	small    []byte // buffer of the small file at hand
 	count    classes
 }
 

@@ -15,15 +15,9 @@ import (
 // classWidth is the column at which what a scan says of a file begins.
 const classWidth = 12
 
-// unseen lists a file that could hold a model and is not opened.
-func (sc *scanner) unseen(path, why string) error {
-	rep := &scanReport{Verdict: sc.gate.Unseen(path, why), path: path}
-	return sc.report(context.Background(), rep)
-}
-
 // report prints what is known of one file. It returns only what ends the command.
 func (sc *scanner) report(ctx context.Context, rep *scanReport) error {
-	defer rep.close()
+	defer rep.Close()
 	s := sc.s
 	if err, ok := errors.AsType[interrupted](rep.Err); ok {
 		return err
@@ -32,6 +26,9 @@ func (sc *scanner) report(ctx context.Context, rep *scanReport) error {
 		return context.Cause(ctx)
 	}
 	switch {
+	case rep.Excluded:
+		sc.skipped++
+		rep.skipped = "excluded"
 	case rep.Harmless != "":
 		sc.skipped++
 		rep.skipped = rep.Harmless

@@ -26,11 +26,15 @@ type Gate struct {
 	Version string
 	// Digest asks for the SHA-256 of each file: it is read once more.
 	Digest bool
+	// Exclude, where it is set, reports files of a folder that [Gate.CheckPath] does
+	// not look at, by their paths below the folder, with slashes.
+	Exclude func(name string) bool
 }
 
 // A Hint is what is known of a file besides its bytes.
 type Hint struct {
-	// Name is its name, without a folder: an extension promises a format.
+	// Name is its name, or its path below a folder, with slashes: an extension
+	// promises a format, and patterns of the policy are held against it.
 	Name string
 	// Promised is the format that the sender said, "" for none. Another one is
 	// refused.

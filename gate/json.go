@@ -32,6 +32,7 @@ type jsonVerdict struct {
 	Bodies      string       `json:"bodies"`
 	Totals      jsonTotals   `json:"totals"`
 	Harmless    string       `json:"harmless,omitempty"`
+	Excluded    bool         `json:"excluded,omitempty"`
 	Unlooked    string       `json:"unlooked,omitempty"`
 	Policy      string       `json:"policy"`
 	Version     string       `json:"version,omitempty"`
@@ -61,7 +62,7 @@ func (v *Verdict) MarshalJSON() ([]byte, error) {
 		Schema: Schema, Name: wire.Clean(v.Name, 1024), Size: v.Size, SHA256: v.SHA256, Promised: wire.Clean(v.Promised, 64), Format: v.Format,
 		Accepted: v.Accepted(), Class: v.Class().String(), Exit: v.Class().ExitCode(), Status: v.Class().HTTPStatus(),
 		Refusals: reasons(v.Refusals()), Findings: []jsonReason{}, Loaders: append([]string{}, v.Loaders()...), Bodies: v.Bodies(),
-		Totals: jsonTotals(v.Totals), Harmless: v.Harmless, Unlooked: wire.Text(v.Unlooked, 512), Policy: digest, Version: v.gate.Version,
+		Totals: jsonTotals(v.Totals), Harmless: v.Harmless, Excluded: v.Excluded, Unlooked: wire.Text(v.Unlooked, 512), Policy: digest, Version: v.gate.Version,
 	}
 	if len(v.Ignored) > 0 {
 		out.Ignored = reasons(v.Ignored)

@@ -1,8 +1,6 @@
 package gate
 
 import (
-	"path"
-
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -110,7 +108,7 @@ func (g *Gate) excepts(v *Verdict, r *Refusal) bool {
 		switch {
 		case !match(e.Rule, r.Rule), e.Path == "" && e.SHA256 == "":
 		case e.SHA256 == "" && !byName(r.Rule):
-		case e.Path != "" && !match(e.Path, v.Name), e.SHA256 != "" && e.SHA256 != v.SHA256:
+		case e.Path != "" && !matchPath(e.Path, v.Name), e.SHA256 != "" && e.SHA256 != v.SHA256:
 		case e.Expires != "" && (g.Today == "" || g.Today > e.Expires):
 		default:
 			return true
@@ -121,9 +119,3 @@ func (g *Gate) excepts(v *Verdict, r *Refusal) bool {
 
 // byName reports a rule that an exception may set aside by the name of a file.
 func byName(rule string) bool { return rule == unlookedRule || limits.IsFinding(rule) }
-
-// match is path.Match; a pattern that is none matches nothing.
-func match(pattern, name string) bool {
-	ok, err := path.Match(pattern, name)
-	return ok && err == nil
-}

@@ -196,6 +196,8 @@ func (e Exception) check() error {
 		return fmt.Errorf("rule %q: an exception needs a path or a sha256", e.Rule)
 	case e.SHA256 == "" && !onlyByName(e.Rule):
 		return fmt.Errorf("rule %q: an exception for what is no finding needs a sha256", e.Rule)
+	case len(e.Path) > maxGlob:
+		return fmt.Errorf("path: a pattern of %d bytes, more than %d", len(e.Path), maxGlob)
 	case pathErr != nil:
 		return fmt.Errorf("path %q: %w", e.Path, pathErr)
 	case e.SHA256 != "" && !aDigest.MatchString(e.SHA256):

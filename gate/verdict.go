@@ -17,6 +17,7 @@ import (
 // A Verdict is what a gate says of one file.
 type Verdict struct {
 	Name     string
+	Path     string // where [Gate.CheckPath] found it; the JSON does not say
 	Size     int64
 	Promised string // by the sender, or by the name
 	SHA256   string // in hex, where [Gate.Digest] asks for it
@@ -26,6 +27,8 @@ type Verdict struct {
 	Err error
 	// Harmless is why no loader takes it for a model; such a file is accepted.
 	Harmless string
+	// Excluded says that [Gate.Exclude] left it out: it is not judged.
+	Excluded bool
 	// Unlooked is why it was not looked at, although it could hold a model.
 	Unlooked string
 	// Verified says that all bodies of tensors were read.

@@ -18,12 +18,21 @@ var profiles = [...]struct {
 		MaxItems:       250_000,
 		MaxWorkingSet:  32 << 20,
 	}},
+	// Of the items of edge a vocabulary of 150,000 tokens with its merges is too many.
+	{"upload", Policy{
+		MaxSingleAlloc: 16 << 20,
+		MaxTotalBytes:  64 << 20,
+		MaxItems:       2_000_000,
+		MaxWorkingSet:  32 << 20,
+		MaxOpenFiles:   64,
+	}},
 }
 
 // Profiles lists the names of the profiles, the default first: server for an
 // upload handler, strict for a gate in front of others (it also refuses pickle
 // files, unknown archive members and every finding), edge for a small machine
-// (64 MiB in all).
+// (64 MiB in all), upload for one request to a host of many tenants (64 MiB for
+// headers and bodies).
 func Profiles() []string {
 	var names []string
 	for _, p := range profiles {

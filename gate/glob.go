@@ -1,0 +1,41 @@
+package gate
+
+import (
+	"path"
+	"strings"
+)
+
+// match is path.Match; a pattern that is none matches nothing.
+func match(pattern, name string) bool {
+	ok, err := path.Match(pattern, name)
+	return ok && err == nil
+}
+
+// maxGlob bounds a pattern of paths, and with it the work of matching one.
+const maxGlob = 256
+
+// matchPath holds a pattern of a policy against the path of a file below its folder:
+// one without a slash against the last part, any other against the whole, where a
+// part ** stands for any number of parts.
+func matchPath(pattern, name string) bool {
+	if !strings.Contains(pattern, "/") {
+		return match(pattern, path.Base(name))
+	}
+	parts := strings.Split(name, "/")
+	// fits[i] reports that the parts of the pattern so far match those before i.
+	fits := make([]bool, len(parts)+1)
+	fits[0] = true
+	for one := range strings.SplitSeq(pattern, "/") {
+		next := make([]bool, len(fits))
+		for i := range fits {
+			switch {
+			case one == "**":
+				next[i] = fits[i] || i > 0 && next[i-1]
+			case i > 0:
+				next[i] = fits[i-1] && match(one, parts[i-1])
+			}
+		}
+		fits = next
+	}
+	return fits[len(parts)]
+}

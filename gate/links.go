@@ -1,0 +1,44 @@
+package gate
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// dir is a folder whose files are opened by whatever name they have: os.DirFS wants
+// UTF-8.
+type dir string
+
+func (d dir) join(name string) string { return filepath.Join(string(d), name) }
+
+// Open and Stat follow links: whether one may be followed was asked before.
+func (d dir) Open(name string) (fs.File, error)     { return os.Open(d.join(name)) }
+func (d dir) Stat(name string) (fs.FileInfo, error) { return os.Stat(d.join(name)) }
+
+// follow finds what a link of a folder leads to: only a file inside of the
+// folder, or a blob of the same model in the cache of the Hugging Face hub.
+func follow(root, path string) (mode fs.FileMode, why string) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, "a link that leads nowhere"
+	}
+	from, err := filepath.EvalSymlinks(root)
+	to, err2 := filepath.EvalSymlinks(path)
+	if err != nil || err2 != nil || !isInside(from, to) && !isBlob(from, to) {
+		return 0, "a link that leads out of the folder"
+	}
+	return info.Mode().Type(), ""
+}
+
+func isInside(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// isBlob reports models--NAME/snapshots/REVISION and models--NAME/blobs/HASH.
+func isBlob(from, to string) bool {
+	model := filepath.Dir(filepath.Dir(to))
+	return filepath.Base(filepath.Dir(to)) == "blobs" && strings.HasPrefix(filepath.Base(model), "models--") && isInside(model, from)
+}

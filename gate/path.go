@@ -1,0 +1,212 @@
+package gate
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// CheckPath judges what a path names: a file, whatever it is; every file of a folder
+// and of those below it, in the order of their names; an index with the shards that
+// it names; or a model of a store, such as ollama:NAME. A link that the caller names
+// is followed, one of a folder only to a file of this folder, or to a blob of the
+// same model in the cache of the Hugging Face hub.
+//
+// What is wrong with a file, or that it could not be opened, is in its verdict. An
+// error ends the walk: the context or the time of b ended. Each file has an account
+// of its own under b, with the limits of the gate's policy, which is closed when the
+// loop goes on.
+func (g *Gate) CheckPath(b *limits.Budget, path string) iter.Seq2[*Verdict, error] {
+	return func(yield func(*Verdict, error) bool) {
+		w := &walk{g: g, b: b, root: path, yield: yield}
+		if err := w.begin(); err != nil && !errors.Is(err, errEnough) {
+			yield(nil, err)
+		}
+	}
+}
+
+// A walk is one call of [Gate.CheckPath].
+type walk struct {
+	g     *Gate
+	b     *limits.Budget
+	root  string
+	yield func(*Verdict, error) bool
+	small []byte // buffer of the small file at hand
+}
+
+// errEnough ends a walk whose caller asks for no more.
+var errEnough = errors.New("the caller asks for no more")
+
+// give yields a verdict about the file of a path, and closes it.
+func (w *walk) give(path string, v *Verdict) error {
+	defer v.Close()
+	v.Path = path
+	if !w.yield(v, nil) {
+		return errEnough
+	}
+	return nil
+}
+
+// judged yields the verdict that judge comes to under an account of its own.
+func (w *walk) judged(path string, judge func(*limits.Budget) (*Verdict, error)) error {
+	if err := w.b.Err(); err != nil {
+		return err
+	}
+	b := w.b.Child(w.g.Policy.Limits)
+	defer b.Close()
+	v, err := judge(b)
+	if err != nil {
+		return err
+	}
+	return w.give(path, v)
+}
+
+// begin judges what the path names.
+func (w *walk) begin() error {
+	if strings.Contains(w.root, ":") {
+		if _, err := os.Lstat(w.root); err != nil {
+			return w.named()
+		}
+	}
+	info, err := os.Stat(w.root)
+	switch {
+	case err != nil:
+		return w.give(w.root, w.g.Failed(filepath.Base(w.root), err))
+	case info.IsDir():
+		return w.folder()
+	case isIndex(w.root):
+		return w.index(w.root, true)
+	default:
+		return w.file(w.root, true)
+	}
+}
+
+// named judges a model that is no path, such as ollama:NAME.
+func (w *walk) named() error {
+	for src, err := range parser.Find(w.root, false) {
+		if err == nil {
+			err = w.judged(src.Path, func(b *limits.Budget) (*Verdict, error) {
+				return w.g.CheckModel(b, src.Path, true, func() (tensor.Model, error) { return src.Open(b) })
+			})
+		} else {
+			err = w.give(src.Path, w.g.Failed(src.Path, err))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// folder judges every file of a folder and of those below it. A link that is named
+// is followed: its path ends with a separator.
+func (w *walk) folder() error {
+	return filepath.WalkDir(w.root+string(filepath.Separator), func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return w.give(path, w.g.Failed(w.name(path), err))
+		}
+		if e.IsDir() {
+			return nil
+		}
+		if path == "-" { // a file of that name, not standard input
+			path = "." + string(filepath.Separator) + path
+		}
+		return w.entry(path, e)
+	})
+}
+
+// entry judges one entry of a folder that is no folder.
+func (w *walk) entry(path string, e fs.DirEntry) error {
+	mode, name := e.Type(), w.name(path)
+	if mode&fs.ModeSymlink != 0 {
+		to, why := follow(w.root, path)
+		switch {
+		case why != "":
+			return w.give(path, w.g.Unseen(name, why))
+		case to.IsDir(): // it is walked in its own place
+			return w.give(path, &Verdict{Name: name, Harmless: "a link to a folder of this one", gate: w.g})
+		}
+		mode = to
+	}
+	switch {
+	case w.g.Exclude != nil && w.g.Exclude(name):
+		return w.give(path, &Verdict{Name: name, Excluded: true, gate: w.g})
+	case !mode.IsRegular():
+		return w.give(path, w.g.Unseen(name, "no regular file: never opened"))
+	case isIndex(path):
+		return w.index(path, false)
+	default:
+		return w.file(path, false)
+	}
+}
+
+// name is what a file is called: below a folder its path there, with slashes.
+func (w *walk) name(path string) string {
+	if rel, err := filepath.Rel(w.root, path); err == nil && rel != "." && filepath.IsLocal(rel) {
+		return filepath.ToSlash(rel)
+	}
+	return filepath.Base(path)
+}
+
+// isIndex knows the files that say which shard holds which tensor.
+func isIndex(path string) bool {
+	kind, ok := tensor.ParseIndexName(filepath.Base(path))
+	return ok && (kind == "safetensors" || kind == "bin" || kind == "pt" || kind == "pth")
+}
+
+// index judges an index as what it leads to is opened. One of a folder leads to
+// files that are judged on their own, so their bodies are not read twice.
+func (w *walk) index(path string, bodies bool) error {
+	return w.judged(path, func(b *limits.Budget) (*Verdict, error) {
+		return w.g.CheckModel(b, w.name(path), bodies, func() (tensor.Model, error) { return parser.Open(b, path) })
+	})
+}
+
+// file opens a regular file and judges it.
+func (w *walk) file(path string, given bool) error {
+	h, err := tensor.OpenFile(dir(filepath.Dir(path)), filepath.Base(path))
+	if err != nil {
+		if wire.ClassOf(err) != wire.Internal {
+			err = wire.At("scan", "", wire.NoOffset, err)
+		}
+		return w.give(path, w.g.Failed(w.name(path), err))
+	}
+	defer h.Close()
+	r, err := w.take(h)
+	if err != nil {
+		return w.give(path, w.g.Failed(w.name(path), err))
+	}
+	return w.judged(path, func(b *limits.Budget) (*Verdict, error) {
+		return w.g.Check(b, r, h.Size, Hint{Name: w.name(path), Beside: !given})
+	})
+}
+
+// smallFile is the size up to which a file is read at once: a walk over many small
+// files is mostly system calls otherwise.
+const smallFile = 256 << 10
+
+// take reads a small file whole, into the buffer of the one before, whose verdict
+// is closed.
+func (w *walk) take(h *tensor.Handle) (io.ReaderAt, error) {
+	if h.Size > smallFile {
+		return h, nil
+	}
+	if w.small == nil {
+		w.small = make([]byte, smallFile)
+	}
+	p := w.small[:h.Size]
+	if err := wire.ReadFull(h, p, 0); err != nil {
+		return nil, wire.At("scan", "", 0, err)
+	}
+	return bytes.NewReader(p), nil
+}
