@@ -2,8 +2,11 @@ package compare
 
 import (
 	"bytes"
+	"encoding/hex"
 	"math"
 
+	"github.com/anamnesis-go/anamnesis/internal/elements"
+	"github.com/anamnesis-go/anamnesis/internal/number"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -21,7 +24,7 @@ func (c *comparison) pieces() (err error) {
 		if c.piece[i], err = limits.Make[byte](c.b, pieceBytes); err != nil {
 			return err
 		}
-		if c.values[i], err = limits.Make[value](c.b, pieceElements); err != nil {
+		if c.values[i], err = limits.Make[number.Value](c.b, pieceElements); err != nil {
 			return err
 		}
 	}
@@ -33,31 +36,31 @@ func (c *comparison) pieces() (err error) {
 func (c *comparison) elements(a, b *Tensor) (*Difference, error) {
 	account := c.b.Probe() // what reading them needs is given back
 	defer account.Close()
-	var r [2]source
+	var r [2]elements.Source
 	for i, t := range [...]*Tensor{a, b} {
 		var err error
 		if r[i], err = open(account, c.models[i], t); err != nil {
 			return nil, err
 		}
-		defer r[i].close()
+		defer r[i].Close()
 	}
-	how := c.how(r[0].dtype(), r[1].dtype(), a, b)
+	how := c.how(r[0].DType(), r[1].DType(), a, b)
 	if how == nil {
 		return nil, wire.ErrUnsupported.With("%s and %s cannot be compared by value", wire.Quote(a.Type), wire.Quote(b.Type))
 	}
 	d := &Difference{Kind: Elements, Name: a.Name, A: a, B: b}
-	total := r[0].elements()
+	total := r[0].Elements()
 	for at := int64(0); at < total; {
 		n := min(pieceElements, total-at)
 		var p [2][]byte
 		for i := range r {
-			p[i] = c.piece[i][:sizeOf(r[i].dtype(), n)]
-			if err := r[i].read(p[i]); err != nil {
+			p[i] = c.piece[i][:elements.Size(r[i].DType(), n)]
+			if err := r[i].Read(p[i]); err != nil {
 				return nil, err
 			}
 		}
 		c.count(int64(len(p[0])))
-		if r[0].dtype() != r[1].dtype() || !bytes.Equal(p[0], p[1]) {
+		if r[0].DType() != r[1].DType() || !bytes.Equal(p[0], p[1]) {
 			how.compare(d, at, n, p)
 		}
 		at += n
@@ -84,7 +87,7 @@ type manner interface {
 // how chooses the manner: bits, or numbers. It is nil where there is none.
 func (c *comparison) how(x, y tensor.DType, a, b *Tensor) manner {
 	byValue := c.o.Values || c.o.Tolerance.Given
-	of := [2]loader{loaderOf(x), loaderOf(y)}
+	of := [2]number.Loader{number.Of(x), number.Of(y)}
 	switch {
 	case byValue && of[0] != nil && of[1] != nil:
 		return &byNumber{c, of}
@@ -99,7 +102,7 @@ func (c *comparison) how(x, y tensor.DType, a, b *Tensor) manner {
 type byBits struct {
 	*comparison
 	dtype tensor.DType
-	of    loader // nil where a number is not known
+	of    number.Loader // nil where a number is not known
 }
 
 func (m *byBits) compare(d *Difference, at, n int64, p [2][]byte) {
@@ -119,8 +122,8 @@ func (m *byBits) compare(d *Difference, at, n int64, p [2][]byte) {
 		m.of(m.values[0][:1], x, m.tile)
 		m.of(m.values[1][:1], y, m.tile)
 		u, v := m.values[0][0], m.values[1][0]
-		if d.note(at+k, 1, u.distance(v)) {
-			d.Values = [2]string{u.text(x), v.text(y)}
+		if d.note(at+k, 1, u.Distance(v)) {
+			d.Values = [2]string{u.Text(x), v.Text(y)}
 		}
 	}
 }
@@ -128,7 +131,7 @@ func (m *byBits) compare(d *Difference, at, n int64, p [2][]byte) {
 // byNumber compares values.
 type byNumber struct {
 	*comparison
-	of [2]loader
+	of [2]number.Loader
 }
 
 func (m *byNumber) compare(d *Difference, at, n int64, p [2][]byte) {
@@ -137,21 +140,21 @@ func (m *byNumber) compare(d *Difference, at, n int64, p [2][]byte) {
 	}
 	for k, x := range m.values[0][:n] {
 		y := m.values[1][k]
-		if x.same(y) || m.o.Tolerance.holds(x, y) {
+		if x.Same(y) || m.o.Tolerance.holds(x, y) {
 			continue
 		}
-		if d.note(at+int64(k), 1, x.distance(y)) {
-			d.Values = [2]string{x.text(nil), y.text(nil)}
+		if d.note(at+int64(k), 1, x.Distance(y)) {
+			d.Values = [2]string{x.Text(nil), y.Text(nil)}
 		}
 	}
 }
 
-func (t *Tolerance) holds(x, y value) bool {
-	e := x.distance(y)
+func (t *Tolerance) holds(x, y number.Value) bool {
+	e := x.Distance(y)
 	if !t.Given || math.IsNaN(e) || math.IsInf(e, 0) {
 		return false
 	}
-	return e <= t.Absolute || e <= t.Relative*math.Max(math.Abs(x.f), math.Abs(y.f))
+	return e <= t.Absolute || e <= t.Relative*math.Max(math.Abs(x.F), math.Abs(y.F))
 }
 
 // note counts a difference, and says whether it is the first.
@@ -175,4 +178,12 @@ func index(shape []int64, at int64) []int64 {
 		at /= max(1, shape[k])
 	}
 	return out
+}
+
+// hexText is a block as it is stored, the beginning of a long one.
+func hexText(p []byte) string {
+	if len(p) > 8 {
+		return hex.EncodeToString(p[:8]) + "..."
+	}
+	return hex.EncodeToString(p)
 }

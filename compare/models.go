@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/anamnesis-go/anamnesis/internal/number"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -111,7 +112,7 @@ type comparison struct {
 	byName  []int32 // of the second side's tensors
 	matched []bool
 	piece   [2][]byte
-	values  [2][]value
+	values  [2][]number.Value
 	tile    []float32
 	result  Result
 }

@@ -1,0 +1,258 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+
+	"github.com/anamnesis-go/anamnesis/digest"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// digestCmd hashes models: their files, and what their tensors hold.
+type digestCmd struct {
+	Paths     []word `arg:"" optional:"" name:"path" help:"Files, folders with models, ollama:NAME."`
+	Recursive bool   `short:"r" help:"Folders below, too."`
+	Output    word   `short:"o" placeholder:"FILE" help:"Write a manifest: one JSON object for each model, as --json prints them."`
+	Force     bool   `short:"f" help:"Replace a manifest that is there."`
+	Check     word   `placeholder:"FILE" help:"Hold the models of a manifest, or the one model that is named, against it; exit 8 if they differ."`
+	Tensors   bool   `help:"With --check: compare tensors alone, so that a model in another format is the same."`
+	Threads   int    `placeholder:"N" help:"Most workers (all processors)."`
+}
+
+func (digestCmd) Help() string {
+	return `Prints the SHA-256 of each file of a model; of each tensor's logical bytes, which are the same
+in safetensors, npz, checkpoints and GGUF; and one of the whole model: of names, types,
+shapes and digests, sorted by name. Logical bytes are the elements in row-major order,
+little-endian; of quantized blocks, what is stored.
+
+A manifest is written beside a model or its folder, and its paths are relative to it.`
+}
+
+func (digestCmd) examples() []example {
+	return []example{
+		{"amn digest model.safetensors", "What is in it?"},
+		{"amn digest -r -o manifest.json models", "Keep what is in all models of a folder."},
+		{"amn digest --check manifest.json", "Is it still so?"},
+	}
+}
+
+// Validate implements kong's check of flags.
+func (c *digestCmd) Validate() error {
+	switch {
+	case c.Check == "" && len(c.Paths) == 0:
+		return errors.New("name a model, or a manifest with --check")
+	case c.Check == "" && c.Tensors:
+		return errors.New("--tensors goes with --check")
+	case c.Check != "" && (len(c.Paths) > 1 || c.Output != "" || c.Recursive):
+		return errors.New("--check takes one model at most, and writes nothing")
+	case c.Threads < 0:
+		return errors.New("--threads: give a number of workers")
+	}
+	return nil
+}
+
+// Run implements the command.
+func (c *digestCmd) Run(ctx context.Context, s *session) error {
+	if c.Check != "" {
+		return c.check(ctx, s)
+	}
+	out, err := c.manifest()
+	if err != nil {
+		return err
+	}
+	defer out.close()
+	for _, arg := range c.Paths {
+		if arg == "-" {
+			return usage{"a digest is that of a file: standard input is none"}
+		}
+		for src, err := range parser.Find(string(arg), c.Recursive) {
+			d := &digests{path: src.Path, err: err}
+			if err == nil {
+				d = c.of(ctx, s, src.Path, func(b *limits.Budget) (tensor.Model, error) { return src.Open(b) })
+			}
+			if err, ok := errors.AsType[interrupted](d.err); ok {
+				return err
+			}
+			if err := c.print(s, out, d); err != nil {
+				return err
+			}
+		}
+	}
+	return out.done()
+}
+
+// digests are those of one model.
+type digests struct {
+	path, format string
+	err          error
+	files        []fileDigest
+	tensors      []digest.Tensor
+	model        digest.Sum
+}
+
+type fileDigest struct {
+	name string
+	size int64
+	sum  digest.Sum
+}
+
+// of reads a model.
+func (c *digestCmd) of(ctx context.Context, s *session, path string, open func(*limits.Budget) (tensor.Model, error)) *digests {
+	d := &digests{path: path}
+	b := s.longPolicy().Budget(ctx)
+	defer b.Close()
+	m, err := open(b)
+	if err != nil {
+		d.err = err
+		return d
+	}
+	defer m.Close()
+	var read atomic.Int64
+	var total int64
+	d.format = m.Format()
+	for i := range m.Tensors() {
+		total = addCap(total, i.Bytes())
+	}
+	files, size := filesOf(m, path)
+	total = addCap(total, size)
+	done := s.progress("hashing "+showPath(path), func() (int64, int64) { return read.Load(), total })
+	defer done()
+	workers := c.Threads
+	if workers == 0 {
+		workers = max(s.workers, 1)
+	}
+	if d.tensors, d.err = digest.Tensors(b, m, digest.Options{Workers: workers, Done: &read}); d.err != nil {
+		return d
+	}
+	d.model = digest.Model(d.tensors)
+	for _, f := range files {
+		one := fileDigest{name: filepath.Base(f)}
+		if one.sum, one.size, d.err = hashFile(b, f, &read); d.err != nil {
+			return d
+		}
+		d.files = append(d.files, one)
+	}
+	if d.err = parser.Unchanged(m); d.err != nil {
+		return d
+	}
+	return d
+}
+
+// filesOf lists the files of a model that lie in a folder, and their sizes.
+func filesOf(m tensor.Model, path string) (list []string, size int64) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, 0 // of a store
+	}
+	names := []string{path}
+	if set, ok := m.(interface{ FileNames() []string }); ok {
+		dir := path
+		if !info.IsDir() {
+			dir = filepath.Dir(path)
+		}
+		names = nil
+		for _, name := range set.FileNames() {
+			names = append(names, filepath.Join(dir, filepath.FromSlash(name)))
+		}
+	}
+	for _, name := range names {
+		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
+			list, size = append(list, name), addCap(size, info.Size())
+		}
+	}
+	return list, size
+}
+
+func hashFile(b *limits.Budget, path string, read *atomic.Int64) (digest.Sum, int64, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return digest.Sum{}, 0, err
+	}
+	defer f.Close()
+	account := b.Probe()
+	defer account.Close()
+	return digest.Reader(account, f, read)
+}
+
+// print shows a model's digests, and adds them to the manifest.
+func (c *digestCmd) print(s *session, out *manifest, d *digests) error {
+	s.note(d.err)
+	if s.json {
+		d.json(s.out, d.path)
+	} else if d.err == nil {
+		d.text(s)
+	}
+	if out != nil && d.err == nil {
+		d.json(out.w, out.relative(d.path))
+	}
+	if d.err != nil {
+		s.complain(d.path, d.err)
+		return nil
+	}
+	return s.out.Flush()
+}
+
+// text prints what people compare: the files as sha256sum does.
+func (d *digests) text(s *session) {
+	if s.printed {
+		s.out.WriteByte('\n')
+	}
+	s.printed = true
+	dir := filepath.Dir(d.path)
+	for _, f := range d.files {
+		fmt.Fprintf(s.out, "%s  %s\n", f.sum, showPath(filepath.Join(dir, f.name)))
+	}
+	fmt.Fprintf(s.out, "%s  model of %s, %s\n", d.model, showPath(d.path), plural(int64(len(d.tensors)), "tensor"))
+	width := 0
+	for _, t := range d.tensors {
+		width = max(width, columns(tidy(t.Type, 64)+" "+formatShape(t.Shape)))
+	}
+	for _, t := range d.tensors {
+		fmt.Fprintf(s.out, "  %s  %s  %s\n", t.Sum, pad(tidy(t.Type, 64)+" "+formatShape(t.Shape), width), tidy(t.Name, 1024))
+	}
+}
+
+// json writes one object in one line.
+func (d *digests) json(w *bufio.Writer, path string) {
+	object(w, func(o *jsonObject) {
+		o.field("schema", "amn.digest/1")
+		o.text("path", path)
+		o.field("format", d.format)
+		o.field("class", wire.ClassOf(d.err).String())
+		o.field("exit", wire.ClassOf(d.err).ExitCode())
+		if d.err != nil {
+			o.field("error", tidy(message(d.path, d.err), wire.MaxMessage))
+			return
+		}
+		o.field("model", d.model.String())
+		o.list("files", func(add func(func(*jsonObject))) {
+			for _, f := range d.files {
+				add(func(o *jsonObject) {
+					o.text("name", f.name)
+					o.number("size", f.size)
+					o.field("sha256", f.sum.String())
+				})
+			}
+		})
+		o.list("tensors", func(add func(func(*jsonObject))) {
+			for _, t := range d.tensors {
+				add(func(o *jsonObject) {
+					o.text("name", t.Name)
+					o.text("dtype", t.Type)
+					o.field("shape", append([]int64{}, t.Shape...))
+					o.number("bytes", t.Bytes)
+					o.field("sha256", t.Sum.String())
+				})
+			}
+		})
+	})
+	w.WriteByte('\n')
+}

@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"os"
+	"path/filepath"
+)
+
+// A manifest is written whole or not at all.
+type manifest struct {
+	f    *os.File
+	w    *bufio.Writer
+	path string
+}
+
+// manifest opens the manifest that the flags ask for; nil for none.
+func (c *digestCmd) manifest() (*manifest, error) {
+	path := string(c.Output)
+	if path == "" {
+		return nil, nil
+	}
+	if _, err := os.Lstat(path); err == nil && !c.Force {
+		return nil, usage{showPath(path) + " is there: --force replaces it"}
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".amn-*")
+	if err != nil {
+		return nil, err
+	}
+	return &manifest{f: f, w: bufio.NewWriter(f), path: path}, nil
+}
+
+// relative is a path as the manifest's folder sees it.
+func (m *manifest) relative(path string) string {
+	from, err := filepath.Abs(filepath.Dir(m.path))
+	to, err2 := filepath.Abs(path)
+	if rel, err3 := filepath.Rel(from, to); err == nil && err2 == nil && err3 == nil && filepath.IsLocal(rel) {
+		return filepath.ToSlash(rel)
+	}
+	return path
+}
+
+// done puts the manifest in its place.
+func (m *manifest) done() error {
+	if m == nil {
+		return nil
+	}
+	if err := errors.Join(m.w.Flush(), m.f.Chmod(0o644), m.f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(m.f.Name(), m.path)
+}
+
+// close takes away what was not put in its place.
+func (m *manifest) close() {
+	if m != nil {
+		m.f.Close()
+		_ = os.Remove(m.f.Name()) // gone if it was renamed
+	}
+}

@@ -1,0 +1,215 @@
+// Package digest names models by what they hold: the SHA-256 of each tensor's
+// logical bytes, which are the same in every format that stores the tensor.
+//
+//	list, err := digest.Tensors(b, m, digest.Options{})
+//	id := digest.Model(list)
+//
+// # What is hashed
+//
+// The elements of a tensor in row-major order, little-endian, without padding;
+// those of a quantized type as the blocks that are stored. A safetensors file, an
+// npz archive and a checkpoint of one model have the same digests. [Model] hashes
+// names, types, shapes and digests, sorted by name.
+//
+// # Order
+//
+// Workers take one tensor at a time, in file order, and read it once from its
+// beginning to its end. The result is the same for any number of workers.
+//
+// # Limits
+//
+// One buffer of 1 MiB for each worker and the list, charged to the account. A
+// strided tensor's storage is held in memory while it is read.
+package digest
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/anamnesis-go/anamnesis/internal/elements"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// A Sum is a SHA-256.
+type Sum [sha256.Size]byte
+
+func (s Sum) String() string { return hex.EncodeToString(s[:]) }
+
+// A Tensor is one that was read.
+type Tensor struct {
+	Name, Type string
+	Shape      []int64
+	Bytes      int64
+	Sum        Sum
+}
+
+// Options say how to read. The zero value reads with one worker.
+type Options struct {
+	Workers int
+	// Done counts the bytes that were read, if it is not nil.
+	Done *atomic.Int64
+}
+
+// pieceBytes is how much is hashed at a time: a multiple of every type's block.
+const pieceBytes = 1 << 20
+
+// Tensors reads every tensor of a model, and lists them in file order.
+func Tensors(b *limits.Budget, m tensor.Model, o Options) ([]Tensor, error) {
+	j := job{b: b, m: m, o: o}
+	var err error
+	if j.infos, err = limits.Make[tensor.Info](b, m.Len()); err != nil {
+		return nil, err
+	}
+	j.infos = j.infos[:0]
+	for i := range m.Tensors() {
+		j.infos = append(j.infos, i)
+	}
+	if j.list, err = limits.Make[Tensor](b, len(j.infos)); err != nil {
+		return nil, err
+	}
+	if j.errs, err = limits.Make[error](b, len(j.infos)); err != nil {
+		return nil, err
+	}
+	workers := max(1, min(o.Workers, len(j.infos)))
+	bufs := make([][]byte, workers)
+	for w := range bufs {
+		if bufs[w], err = limits.Make[byte](b, pieceBytes); err != nil {
+			if w == 0 {
+				return nil, err
+			}
+			bufs = bufs[:w] // fewer workers: the account grants no more
+			break
+		}
+	}
+	var wg sync.WaitGroup
+	for _, buf := range bufs {
+		wg.Go(func() { j.work(buf) })
+	}
+	wg.Wait()
+	for _, err := range j.errs { // the first in file order, whoever met it
+		if err != nil {
+			return nil, err
+		}
+	}
+	return j.list, nil
+}
+
+type job struct {
+	b      *limits.Budget
+	m      tensor.Model
+	o      Options
+	infos  []tensor.Info
+	list   []Tensor
+	errs   []error
+	next   atomic.Int64
+	failed atomic.Bool
+}
+
+// work takes tensors until there are none.
+func (j *job) work(buf []byte) {
+	for !j.failed.Load() {
+		i := int(j.next.Add(1)) - 1
+		if i >= len(j.infos) {
+			return
+		}
+		info := j.infos[i]
+		sum, err := j.tensor(info, buf)
+		if err != nil {
+			j.errs[i] = wire.At(j.m.Format(), "tensor "+wire.Quote(info.Name), wire.NoOffset, err)
+			j.failed.Store(true)
+			return
+		}
+		j.list[i] = Tensor{info.Name, info.TypeName(), info.Shape, info.Bytes(), sum}
+	}
+}
+
+func (j *job) tensor(info tensor.Info, buf []byte) (sum Sum, err error) {
+	account := j.b.Probe() // what reading it needs is given back
+	defer account.Close()
+	src, err := elements.Open(account, j.m, info)
+	if err != nil {
+		return sum, err
+	}
+	defer src.Close()
+	h := sha256.New()
+	for left := info.Bytes(); left > 0; {
+		if err := j.b.Step(1); err != nil {
+			return sum, err
+		}
+		p := buf[:min(left, piece(info))]
+		if err := src.Read(p); err != nil {
+			return sum, err
+		}
+		h.Write(p)
+		left -= int64(len(p))
+		if j.o.Done != nil {
+			j.o.Done.Add(int64(len(p)))
+		}
+	}
+	h.Sum(sum[:0])
+	return sum, nil
+}
+
+// piece is the most of a tensor that is read at once: whole elements.
+func piece(i tensor.Info) int64 {
+	g, ok := i.DType.Geometry()
+	if !ok || g.Bytes == 0 {
+		return pieceBytes
+	}
+	return pieceBytes / int64(g.Bytes) * int64(g.Bytes)
+}
+
+// Model is one digest of all tensors, whatever their order in the file: of each,
+// sorted by name, the lengths and texts of name and type, the shape, and the sum.
+func Model(list []Tensor) Sum {
+	sorted := slices.Clone(list)
+	slices.SortFunc(sorted, func(a, b Tensor) int { return strings.Compare(a.Name, b.Name) })
+	h := sha256.New()
+	number := func(n int64) { binary.Write(h, binary.LittleEndian, n) }
+	for _, t := range sorted {
+		for _, s := range []string{t.Name, t.Type} {
+			number(int64(len(s)))
+			io.WriteString(h, s)
+		}
+		number(int64(len(t.Shape)))
+		for _, n := range t.Shape {
+			number(n)
+		}
+		h.Write(t.Sum[:])
+	}
+	return Sum(h.Sum(nil))
+}
+
+// Reader hashes the bytes of a file.
+func Reader(b *limits.Budget, r io.Reader, done *atomic.Int64) (sum Sum, size int64, err error) {
+	buf, err := limits.Make[byte](b, pieceBytes)
+	if err != nil {
+		return sum, 0, err
+	}
+	h := sha256.New()
+	for {
+		if err := b.Step(1); err != nil {
+			return sum, size, err
+		}
+		n, err := r.Read(buf)
+		h.Write(buf[:n])
+		size += int64(n)
+		if done != nil {
+			done.Add(int64(n))
+		}
+		if err == io.EOF {
+			return Sum(h.Sum(nil)), size, nil
+		}
+		if err != nil {
+			return sum, size, err
+		}
+	}
+}
