@@ -188,7 +188,7 @@ func (c *digestCmd) print(s *session, out *manifest, d *digests) error {
 	if s.json {
 		d.json(s.out, d.path)
 	} else if d.err == nil {
-		d.text(s)
+		d.text(s, out == nil)
 	}
 	if out != nil && d.err == nil {
 		d.json(out.w, out.relative(d.path))
@@ -201,8 +201,8 @@ func (c *digestCmd) print(s *session, out *manifest, d *digests) error {
 }
 
 // text prints what people compare: the files as sha256sum does.
-func (d *digests) text(s *session) {
-	if s.printed {
+func (d *digests) text(s *session, all bool) {
+	if s.printed && all {
 		s.out.WriteByte('\n')
 	}
 	s.printed = true
@@ -211,6 +211,9 @@ func (d *digests) text(s *session) {
 		fmt.Fprintf(s.out, "%s  %s\n", f.sum, showPath(filepath.Join(dir, f.name)))
 	}
 	fmt.Fprintf(s.out, "%s  model of %s, %s\n", d.model, showPath(d.path), plural(int64(len(d.tensors)), "tensor"))
+	if !all {
+		return // a manifest has them
+	}
 	width := 0
 	for _, t := range d.tensors {
 		width = max(width, columns(tidy(t.Type, 64)+" "+formatShape(t.Shape)))
