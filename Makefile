@@ -94,7 +94,7 @@ api: ## what the public packages export, after a change of it: api/*.txt
 STARTS = ^[[:space:]]*(defer )?go [A-Za-z_.]+[(]|[.]Go[(]|[.]Parallel[(]|RunParallel
 
 race: ## packages with goroutines
-	MUST_HAVE=$(MUST_HAVE) $(GO) test -race -short -timeout 40m $$(git grep -lE '$(STARTS)' -- '*.go' | \
+	MUST_HAVE=$(MUST_HAVE) $(GO) test -race -short -timeout 15m $$(git grep -lE '$(STARTS)' -- '*.go' | \
 	grep -v '/_' | xargs -n 1 dirname | sort -u | sed 's|^|./|')
 
 # Only asm has files that differ under the tag. The two packages that compare what
