@@ -57,7 +57,7 @@ func fits() []fit {
 		for k := range Kinds {
 			add(k.String(), 2*k.Elems()*n, 2*k.Bytes(), 1, func(o *Ops, d, s []byte) { o.Blocks(k, to, d, s) })
 		}
-		for f := range Float(Floats8) {
+		for f := range Float(floats8) {
 			add(f.String(), 64*n, 64, 1, func(o *Ops, d, s []byte) { o.Float8(f, to, d, s, scales, 32) })
 			add(f.String()+", shifted", 64*n, 64, 1, func(o *Ops, d, s []byte) { o.Float8Shift(f, to, d, s, scales, scales, 32) })
 		}

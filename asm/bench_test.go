@@ -52,7 +52,7 @@ func benches(scales []float32) (out []bench) {
 				func(o *Ops, dst, src []byte) { run(o, to, dst, src) }})
 		}
 	}
-	for f := range Float(Floats8) {
+	for f := range Float(floats8) {
 		add("8-bit", fmt.Sprintf("%v, blocks", f), 128, 128, func(o *Ops, to Type, dst, src []byte) { o.Float8(f, to, dst, src, scales, 128) })
 	}
 	add("8-bit", "INT8 rows", 4096, 4096, func(o *Ops, to Type, dst, src []byte) { o.Bytes(Bytes{Last: &last}, to, dst, src, scales, nil, 4096) })

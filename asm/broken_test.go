@@ -284,7 +284,7 @@ func TestLevelsAreWhatTheySay(t *testing.T) {
 	if o := For(0); o.Level() != Generic {
 		t.Errorf("the scalar table calls itself %v", o.Level())
 	}
-	if o := For(Features(0).With(AVX512)); o.blocks[BF16][Q8_0] != nil && o.Level() == Generic {
+	if o := For(Features(0).with(avx512)); o.blocks[BF16][Q8_0] != nil && o.Level() == Generic {
 		t.Error("kernels at no level")
 	}
 }
@@ -292,7 +292,7 @@ func TestLevelsAreWhatTheySay(t *testing.T) {
 // The variable forces a level, and an unknown one is refused.
 func TestTheVariableForcesALevel(t *testing.T) {
 	for _, l := range Machine() {
-		t.Setenv(Variable, l.String())
+		t.Setenv(variable, l.String())
 		f, err := Forced()
 		if o := For(f); err != nil || o.Level() != l {
 			t.Errorf("%v: %v, %v", l, o.Level(), err)
@@ -303,7 +303,7 @@ func TestTheVariableForcesALevel(t *testing.T) {
 		for _, l := range Machine() {
 			has = has || l.String() == name
 		}
-		t.Setenv(Variable, name)
+		t.Setenv(variable, name)
 		if _, err := Forced(); (err == nil) != has {
 			t.Errorf("%s: %v", name, err)
 		}

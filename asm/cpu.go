@@ -14,10 +14,10 @@ type Level uint8
 // The levels, worst first. Each processor has Generic.
 const (
 	Generic    Level = iota
-	AVX2             // with F16C, FMA, POPCNT, BMI1 and BMI2
-	AVX512           // F, BW, VL, DQ and VBMI
-	AVX512BF16       // with AVX512_BF16
-	NEON
+	avx2             // with F16C, FMA, POPCNT, BMI1 and BMI2
+	avx512           // F, BW, VL, DQ and VBMI
+	avx512BF16       // with AVX512_BF16
+	neon
 	levels
 )
 
@@ -30,40 +30,40 @@ type Features uint8
 
 // Features are the level and those that it stands on.
 func (l Level) Features() Features {
-	f := Features(0).With(l)
-	for below := AVX2; below < l && l != NEON; below++ {
-		f = f.With(below)
+	f := Features(0).with(l)
+	for below := avx2; below < l && l != neon; below++ {
+		f = f.with(below)
 	}
 	return f
 }
 
-// Has reports whether a level is in the set.
-func (f Features) Has(l Level) bool { return l == Generic || f>>l&1 == 1 }
+// has reports whether a level is in the set.
+func (f Features) has(l Level) bool { return l == Generic || f>>l&1 == 1 }
 
-// With adds a level.
-func (f Features) With(l Level) Features { return f | 1<<l }
+// with adds a level.
+func (f Features) with(l Level) Features { return f | 1<<l }
 
-// Levels lists every level that some processor has.
-func Levels() []Level { return []Level{Generic, AVX2, AVX512, AVX512BF16, NEON} }
+// allLevels lists every level that some processor has.
+func allLevels() []Level { return []Level{Generic, avx2, avx512, avx512BF16, neon} }
 
-// Variable is the name of the variable that forces a level: it and those that it
+// variable is the name of the variable that forces a level: it and those that it
 // stands on, so that avx512 leaves AVX512_BF16 out.
-const Variable = "AMN_CPU"
+const variable = "AMN_CPU"
 
 // Forced reads the variable: the processor's features, or those of the level
 // that it names. An unknown level, or one that this processor or this build has
 // no kernels for, is an error.
 func Forced() (Features, error) {
-	name := os.Getenv(Variable)
+	name := os.Getenv(variable)
 	if name == "" {
 		return features(), nil
 	}
 	at := slices.Index(levelNames[:], name)
 	switch {
 	case at < 0:
-		return 0, fmt.Errorf("%s=%s is none of %s", Variable, name, strings.Join(levelNames[:], ", "))
+		return 0, fmt.Errorf("%s=%s is none of %s", variable, name, strings.Join(levelNames[:], ", "))
 	case !slices.Contains(Machine(), Level(at)):
-		return 0, fmt.Errorf("%s=%s: not on this processor, or not in this build", Variable, name)
+		return 0, fmt.Errorf("%s=%s: not on this processor, or not in this build", variable, name)
 	}
 	return Level(at).Features() & features(), nil
 }
@@ -85,8 +85,8 @@ var best = sync.OnceValue(func() *Ops {
 // Machine lists the levels that this machine and this build have.
 func Machine() []Level {
 	out := []Level{Generic}
-	for _, l := range Levels()[1:] {
-		if o := For(Features(0).With(l)); features().Has(l) && o.level == l {
+	for _, l := range allLevels()[1:] {
+		if o := For(Features(0).with(l)); features().has(l) && o.level == l {
 			out = append(out, l)
 		}
 	}

@@ -11,13 +11,13 @@ func features() Features { return featuresOf(cpuid.CPU.Supports) }
 // featuresOf is the levels of a processor that supports what it says.
 func featuresOf(supports func(...cpuid.FeatureID) bool) (f Features) {
 	if supports(cpuid.AVX2, cpuid.F16C, cpuid.FMA3, cpuid.POPCNT, cpuid.BMI1, cpuid.BMI2) {
-		f = f.With(AVX2)
+		f = f.with(avx2)
 	}
-	if f.Has(AVX2) && supports(cpuid.AVX512F, cpuid.AVX512BW, cpuid.AVX512VL, cpuid.AVX512DQ, cpuid.AVX512VBMI) {
-		f = f.With(AVX512)
+	if f.has(avx2) && supports(cpuid.AVX512F, cpuid.AVX512BW, cpuid.AVX512VL, cpuid.AVX512DQ, cpuid.AVX512VBMI) {
+		f = f.with(avx512)
 	}
-	if f.Has(AVX512) && supports(cpuid.AVX512BF16) {
-		f = f.With(AVX512BF16)
+	if f.has(avx512) && supports(cpuid.AVX512BF16) {
+		f = f.with(avx512BF16)
 	}
 	return f
 }

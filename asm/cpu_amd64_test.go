@@ -12,8 +12,8 @@ import (
 // Processors of each level: what kernels use of theirs, and the level that they
 // come to. Whatever one of these lacks, no level is left that uses it.
 func TestLevelsFollowFromWhatProcessorsSupport(t *testing.T) {
-	avx2 := []cpuid.FeatureID{cpuid.AVX2, cpuid.F16C, cpuid.FMA3, cpuid.POPCNT, cpuid.BMI1, cpuid.BMI2}
-	skylake := slices.Concat(avx2, []cpuid.FeatureID{cpuid.AVX512F, cpuid.AVX512BW, cpuid.AVX512VL, cpuid.AVX512DQ})
+	haswell := []cpuid.FeatureID{cpuid.AVX2, cpuid.F16C, cpuid.FMA3, cpuid.POPCNT, cpuid.BMI1, cpuid.BMI2}
+	skylake := slices.Concat(haswell, []cpuid.FeatureID{cpuid.AVX512F, cpuid.AVX512BW, cpuid.AVX512VL, cpuid.AVX512DQ})
 	cooper := slices.Concat(skylake, []cpuid.FeatureID{cpuid.AVX512BF16})
 	ice := slices.Concat(skylake, []cpuid.FeatureID{cpuid.AVX512VBMI})
 	zen4 := slices.Concat(ice, []cpuid.FeatureID{cpuid.AVX512BF16})
@@ -23,11 +23,11 @@ func TestLevelsFollowFromWhatProcessorsSupport(t *testing.T) {
 		want Level
 	}{
 		{"a processor of 2008", []cpuid.FeatureID{cpuid.POPCNT}, Generic},
-		{"Haswell, Zen to Zen 3", avx2, AVX2},
-		{"Skylake-X, which has no VBMI", skylake, AVX2},
-		{"Cooper Lake, which has AVX512_BF16 but no VBMI", cooper, AVX2},
-		{"Ice Lake", ice, AVX512},
-		{"Sapphire Rapids, Zen 4", zen4, AVX512BF16},
+		{"Haswell, Zen to Zen 3", haswell, avx2},
+		{"Skylake-X, which has no VBMI", skylake, avx2},
+		{"Cooper Lake, which has AVX512_BF16 but no VBMI", cooper, avx2},
+		{"Ice Lake", ice, avx512},
+		{"Sapphire Rapids, Zen 4", zen4, avx512BF16},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := For(featuresOf(supporting(c.has)))
@@ -37,12 +37,12 @@ func TestLevelsFollowFromWhatProcessorsSupport(t *testing.T) {
 		})
 	}
 	for i, lacking := range zen4 {
-		below := AVX512
+		below := avx512
 		switch {
-		case i < len(avx2):
+		case i < len(haswell):
 			below = Generic
 		case i < len(ice):
-			below = AVX2
+			below = avx2
 		}
 		o := For(featuresOf(supporting(slices.Delete(slices.Clone(zen4), i, i+1))))
 		if got := o.Level(); got != below {

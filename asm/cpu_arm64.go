@@ -3,4 +3,4 @@
 package asm
 
 // features: every processor of this kind has NEON.
-func features() Features { return Features(0).With(NEON) }
+func features() Features { return Features(0).with(neon) }

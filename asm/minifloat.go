@@ -69,7 +69,7 @@ const (
 )
 
 // Floats8 is how many formats of eight bits there are.
-const Floats8 = 4
+const floats8 = 4
 
 var values = [...][256]float32{
 	E4M3:     minifloat{4, 3, 7, fn}.table(),

@@ -10,7 +10,7 @@ type Ops struct {
 	// All are by type first.
 	blocks  [3][Kinds]blockKernel
 	exact   [Kinds]blockKernel // to F32, of which none stops
-	float8  [3][Floats8]float8Kernel
+	float8  [3][floats8]float8Kernel
 	bytes   [3][bytesTwice + 1]bytesKernel    // by Op
 	nibbles [3][2][opsN][2]codebookKernel     // by order, Op, chunks of 32 or 64
 	pairs   [3][2]codebookKernel              // by order, Scale, runs of 16, two each time

@@ -4,19 +4,19 @@ package asm
 
 // arch overwrites what the levels of the set have, worst first.
 func (o *Ops) arch(f Features) {
-	if f.Has(AVX2) {
+	if f.has(avx2) {
 		o.avx2()
 	}
-	if f.Has(AVX512) {
+	if f.has(avx512) {
 		o.avx512()
 	}
-	if f.Has(AVX512BF16) {
+	if f.has(avx512BF16) {
 		o.avx512BF16()
 	}
 }
 
 func (o *Ops) avx2() {
-	o.level = AVX2
+	o.level = avx2
 	o.avx2Kernels()
 	o.exact = o.blocks[F32]
 }

@@ -5,7 +5,7 @@ package asm
 // avx512 overwrites what has a kernel of 64-byte registers; the rest is the
 // level's below.
 func (o *Ops) avx512() {
-	o.level = AVX512
+	o.level = avx512
 	o.runsAVX512()
 	o.columnsAVX512()
 	o.avx512Kernels()

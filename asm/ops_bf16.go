@@ -6,7 +6,7 @@ package asm
 // rounds to BF16. It takes subnormal numbers for zero: kernels have it only where
 // none can come up.
 func (o *Ops) avx512BF16() {
-	o.level = AVX512BF16
+	o.level = avx512BF16
 	o.avx512bf16Kernels()
 	o.bytes[BF16] = longBytes(bytesScaleBF16AVX512BF16, bytesShiftBF16AVX512BF16, bytesAffineBF16AVX512BF16, bytesTwiceBF16AVX512)
 	o.cast[F16][BF16] = castF16ToBF16AVX512BF16

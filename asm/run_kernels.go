@@ -10,7 +10,7 @@ type (
 
 // Float8 decodes codes of a format of eight bits: code*scale.
 func (o *Ops) Float8(f Float, to Type, dst, src []byte, scales []float32, run int) {
-	want(f < Floats8 && len(dst) == len(src)*to.Size(), "codes and numbers differ in count")
+	want(f < floats8 && len(dst) == len(src)*to.Size(), "codes and numbers differ in count")
 	split(len(src), run, Scale, scales, nil)
 	apart(dst, src)
 	if o.short(to, dst, len(src), run, Scale, scales, nil, func(dst []byte, from, end int) {

@@ -53,7 +53,7 @@ func lengths() (out []struct{ run, elems int }) {
 func TestRunsAgreeWithTheScalarFunctions(t *testing.T) {
 	for level, o := range tables(t) {
 		for _, to := range types {
-			for f := range Float(Floats8) {
+			for f := range Float(floats8) {
 				t.Run(fmt.Sprintf("%v/%v to %v", level, f, to), func(t *testing.T) {
 					lacks(t, o.float8[to][f] == nil)
 					eachShape(t, o, to, 1, func(o *Ops, dst, src []byte, a, _ []float32, run int) { o.Float8(f, to, dst, src, a, run) })
@@ -144,7 +144,7 @@ func TestEveryCodeUnderEveryExponent(t *testing.T) {
 		}
 	}
 	for level, o := range tables(t) {
-		for f := range Float(Floats8) {
+		for f := range Float(floats8) {
 			for _, to := range types {
 				t.Run(fmt.Sprintf("%v/%v to %v", level, f, to), func(t *testing.T) {
 					lacks(t, o.float8[to][f] == nil)
@@ -216,7 +216,7 @@ func TestProductsNearTheMiddleOfTwoAgree(t *testing.T) {
 		}
 	}
 	for level, o := range tables(t) {
-		for f := range Float(Floats8) {
+		for f := range Float(floats8) {
 			for _, to := range types {
 				t.Run(fmt.Sprintf("%v/%v to %v", level, f, to), func(t *testing.T) {
 					lacks(t, o.float8[to][f] == nil)

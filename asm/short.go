@@ -92,7 +92,7 @@ func Repeat(dst []float32, f float32) {
 // Float8Shift decodes codes of a format of eight bits: (code-zero)*scale. Rows
 // that have zero points are seldom, so that it goes the long way.
 func (o *Ops) Float8Shift(f Float, to Type, dst, src []byte, scales, zeros []float32, run int) {
-	want(f < Floats8 && len(dst) == len(src)*to.Size(), "codes and numbers differ in count")
+	want(f < floats8 && len(dst) == len(src)*to.Size(), "codes and numbers differ in count")
 	split(len(src), run, Shift, scales, zeros)
 	apart(dst, src)
 	if o.each[to] == nil {

@@ -52,7 +52,7 @@ func anyCall(r *rand.Rand) randomCall {
 	n := run*(1+r.IntN(40)) - 2*r.IntN(run/2)
 	runs := (n + run - 1) / run
 	a, b, q := numbersOf(r, runs), numbersOf(r, runs), numbersOf(r, n)
-	op, f, codebook := Op(r.IntN(int(opsN))), Float(r.IntN(int(Floats8))), (*[16]float32)(numbersOf(r, 16))
+	op, f, codebook := Op(r.IntN(int(opsN))), Float(r.IntN(int(floats8))), (*[16]float32)(numbersOf(r, 16))
 	if r.IntN(2) == 0 {
 		codebook = &[16]float32{0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3, -4, -6}
 	}

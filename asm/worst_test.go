@@ -218,7 +218,7 @@ func columnBenches(bits int, scales, zeros []float32) (out []bench) {
 func BenchmarkWorst(b *testing.B) {
 	fmt.Printf("%-36s %-12s %8s %8s %6s  %s\n", "entry", "level", "model", "worst", "times", "on")
 	for _, l := range Machine()[1:] {
-		if os.Getenv(Variable) == "" || Best().Level() == l {
+		if os.Getenv(variable) == "" || Best().Level() == l {
 			worstOf(l)
 		}
 	}
