@@ -1,6 +1,9 @@
 // Package vm is the pickle machine. It runs all instructions of protocols 0 to
 // 5 and builds data; nothing is ever imported or called.
 //
+//	g, err := vm.Load(b, r, off, end)
+//	for key, value := range g.Root().Entries() { ... }
+//
 // [Load] reads one pickle and stops at the first global outside the allowlist,
 // at a call with other arguments than that global takes, and at a change of
 // anything but data of our own making. [Scan] goes on with opaque values and
@@ -8,13 +11,28 @@
 // and that of PyTorch's restricted loader. [Disassemble] lists the instructions.
 // All three are one machine.
 //
-//	g, err := vm.Load(b, r, off, end)
-//	for key, value := range g.Root().Entries() { ... }
-//
 // A call of an allowed global is an object that remembers callee and arguments
 // ([Value.Global], [Value.Args], [Value.State]); what a tensor is made of is
 // the caller's to decide. Calls that make containers (OrderedDict, set,
 // bytearray, ...) give containers.
+//
+// # Limits
+//
+// An instruction is a step, a value 16 bytes and an item; the pickle, its stack and
+// its memo are charged as they grow. A flood of any instruction costs at most 64
+// charged bytes and 10 steps for each of its bytes. doc.go has the table.
+//
+// # Not supported
+//
+// Protocols above 5, buffers outside of the pickle, persistent ids that are no storage
+// of PyTorch, and the registry of extensions (forbidden: what its numbers stand for,
+// nobody else knows). Refused too is what two loaders read differently.
+package vm
+
+// The rest of this page is for who changes the machine.
+//
+// Specification: CPython's Lib/pickletools.py and Modules/_pickle.c (3.14), PEP
+// 307, 3154 and 574. PyTorch's rules: torch/_weights_only_unpickler.py (2.15.0).
 //
 // # Values
 //
@@ -80,7 +98,3 @@
 // and EXT4 (forbidden: what their numbers stand for, nobody else knows),
 // protocols above 5. Arrays of joblib in a checkpoint: [ScanPlain] alone reads
 // them, as joblib 0.10 and later write them without compression.
-//
-// Specification: CPython's Lib/pickletools.py and Modules/_pickle.c (3.14), PEP
-// 307, 3154 and 574. PyTorch's rules: torch/_weights_only_unpickler.py (2.15.0).
-package vm

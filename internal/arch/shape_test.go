@@ -71,7 +71,8 @@ func TestEveryPackageSaysWhatItIs(t *testing.T) {
 }
 
 // Each format's folder has the same files and the same headings, so that a
-// reader of one finds the way in all.
+// reader of one finds the way in all. What doc.go says behind its package clause is for
+// who changes the reader, and not on the page of who uses it.
 func TestFormatsLookAlike(t *testing.T) {
 	for _, dir := range []string{"safetensors", "gguf", "npy", "npz", "pth", "zip"} {
 		dir = path.Join("parser", dir)
@@ -80,9 +81,9 @@ func TestFormatsLookAlike(t *testing.T) {
 			t.Errorf("%s has no doc.go", dir)
 			continue
 		}
-		text := sources(t)[i].tree.Doc.Text()
+		text := string(sources(t)[i].text)
 		for _, heading := range []string{"# Order", "# Limits", "# Not supported"} {
-			if !strings.Contains(text, heading) && !strings.Contains(text, "**"+strings.TrimPrefix(heading, "# ")) {
+			if !strings.Contains(text, "\n// "+heading+"\n") {
 				t.Errorf("%s/doc.go has no section %q", dir, heading)
 			}
 		}
@@ -118,4 +119,18 @@ func runs(s *source, d ast.Decl) bool {
 	return slices.ContainsFunc(s.tree.Comments, func(g *ast.CommentGroup) bool {
 		return f.Body.Pos() < g.Pos() && g.End() < f.Body.End() && strings.HasPrefix(strings.ToLower(g.Text()), "output:")
 	})
+}
+
+// The page of a package is read in a terminal: what only those who change it want to know
+// stands behind the package clause.
+func TestPagesOfPackagesAreShort(t *testing.T) {
+	const most = 60
+	for _, s := range sources(t) {
+		if s.test() || s.in(notPublic...) || s.tree.Doc == nil {
+			continue
+		}
+		if n := strings.Count(s.tree.Doc.Text(), "\n"); n > most {
+			t.Errorf("%s: the package comment has %d lines, more than %d", s.path, n, most)
+		}
+	}
 }

@@ -1,6 +1,35 @@
-// Package gguf reads and writes GGUF, the format of llama.cpp: versions 1, 2
-// and 3 in both byte orders, every kind of metadata value, every element type of
-// ggml 0.25, and models split over several files.
+// Package gguf reads and writes GGUF, the format of llama.cpp: versions 1, 2 and 3
+// in both byte orders, every kind of metadata value, every element type of ggml
+// 0.25, and models split over several files.
+//
+// A type number that ggml has removed, or that only a fork knows, is listed under its
+// name with tensor.Unknown, and only reading it is refused. The byte order of the file is
+// that of its tensors: tensor.Info says so, nothing is swapped. What other readers abort
+// on, refuse or read otherwise is a finding; each code is a constant here and names
+// the readers it is about. An [Array] of any length costs nothing at Decode but the way
+// past it: it is a range of the file, with iterators that read it when asked.
+//
+// # Limits
+//
+//	MaxItems         one per key, tensor, string in an array and array in an array
+//	MaxTotalBytes    72 bytes per key, 168 to 184 per tensor, texts, a window of 64 KiB
+//	MaxSingleAlloc   one text; arrays of numbers are never in memory as a whole
+//	MaxDepth         one per level of arrays
+//	MaxExpandRatio   4 bytes per element of a block type, the bytes of any other
+//	MaxSteps         one per key, tensor, string and array
+//
+// # Quirks
+//
+//	gguf.gaps  bytes that belong to no tensor may stand between tensors
+//	gguf.nul   elements of string arrays may hold NUL
+//
+// # Not supported
+//
+// Version 0 and versions after 3, files of GGML, GGMF and GGJT (named), a magic
+// in swapped order, tensors of more than 4 dimensions.
+package gguf
+
+// The rest of this page is for who changes the reader.
 //
 // Spec: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md, and where it
 // leaves a question open, what ggml's own reader (gguf.cpp, 0.25) does.
@@ -20,19 +49,11 @@
 //     rules of single values. These are asked when an array is read, and of all
 //     by [File.Verify].
 //
-// A type number that ggml has removed, or that only a fork knows, is listed
-// under its name with [tensor.Unknown]; its span runs to the next offset, and
-// only reading it is refused. The byte order of the file is that of its tensors:
-// [tensor.Info] says so, nothing is swapped.
-//
-// What this package accepts and other readers abort on, refuse or read otherwise
-// is a finding; each code is a constant here and names the readers it is about.
+// A type number that only a fork knows has a span that runs to the next offset.
 //
 // # Arrays
 //
-// An array of any length costs nothing at Decode but the way past it: an [Array]
-// is a range of the file, with iterators that read it when asked. Arrays of
-// strings are walked by the lengths of their elements, and charge those once.
+// Arrays of strings are walked by the lengths of their elements, and charge those once.
 //
 // # Order
 //
@@ -57,14 +78,3 @@
 //
 // Verify takes 11 to 22 bytes for each token of the vocabulary, given
 // back when it ends.
-//
-// # Quirks
-//
-//	gguf.gaps  bytes that belong to no tensor may stand between tensors
-//	gguf.nul   elements of string arrays may hold NUL
-//
-// # Not supported
-//
-// Version 0 and versions after 3, files of GGML, GGMF and GGJT (named), a magic
-// in swapped order, tensors of more than 4 dimensions.
-package gguf

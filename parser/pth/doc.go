@@ -3,6 +3,39 @@
 // still on request). The pickle runs in package vm, where nothing is called;
 // this package says which bytes each tensor is a view of, and proves it.
 //
+// # Names
+//
+// A tensor is called by the keys, positions and attributes that lead to it,
+// joined with dots: "state_dict.layer.0.weight", "optimizer.state.0.exp_avg"; one
+// that is the whole checkpoint is "tensor". The parts of a sparse, quantized or nested
+// tensor stand beside it (NAME.indices, NAME.scales, NAME.offsets, ...). Where two
+// tensors would share a name both get an exact one, and a finding says so.
+//
+// # Tensors
+//
+// Tensors of one storage have the same Info.Storage. A view that is not row-major
+// has strides, and its span is the whole storage. Everything that is no tensor is
+// metadata ([File.Meta]).
+//
+// # Limits
+//
+//	MaxItems        one per member, tensor and metadata leaf, and those of vm
+//	MaxTotalBytes   names, shapes, descriptions, 40 to 80 bytes per storage
+//	MaxWorkingSet   the pickle machine
+//	MaxExpandRatio  bytes of every tensor, each alias counted, at Decode
+//	MaxSteps        16 per value of the walk, one per index at Verify
+//	MaxDepth        nesting of values
+//	dimensions      64, what torch's kernels take
+//
+// # Not supported
+//
+// By name: tar archives of PyTorch 0.1, TorchScript, PT2 (torch.export),
+// torch.package, encrypted archives, deflated records, plain pickles. Sparse tensors
+// are not made dense.
+package pth
+
+// The rest of this page is for who changes the reader.
+//
 // There is no specification. The layout is that of torch/serialization.py,
 // torch/_utils.py and caffe2/serialize/inline_container.cc of PyTorch 2.15, and
 // of the versions before it.
@@ -66,16 +99,6 @@
 // reads the archive's directory, each local header, the small records and the
 // pickle; of a legacy file the pickles and the counts.
 //
-// # Limits
-//
-//	MaxItems        one per member, tensor and metadata leaf, and those of vm
-//	MaxTotalBytes   names, shapes, descriptions, 40 to 80 bytes per storage
-//	MaxWorkingSet   the pickle machine
-//	MaxExpandRatio  bytes of every tensor, each alias counted, at Decode
-//	MaxSteps        16 per value of the walk, one per index at Verify
-//	MaxDepth        nesting of values
-//	dimensions      64, what torch's kernels take
-//
 // # Not supported
 //
 // By name: tar archives of PyTorch 0.1, TorchScript, PT2 (torch.export),
@@ -84,4 +107,3 @@
 // has no storages. Sparse tensors are not made dense. The parts of a nested tensor
 // must agree in their shapes; what its sizes and offsets say of the buffer is not
 // looked at.
-package pth
