@@ -72,6 +72,7 @@ func workplace(t testing.TB) string {
 	write(t, filepath.Join(dir, "pointer.safetensors"), "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 132735\n")
 	write(t, filepath.Join(dir, "page.gguf"), "<!DOCTYPE html>\n<html><title>Sign in</title>\n")
 	write(t, filepath.Join(dir, "empty.npz"), "")
+	write(t, filepath.Join(dir, "list.txt"), "model.safetensors\nkeys.json\n")
 	write(t, filepath.Join(dir, "keys.json"), `{"general.name": "his", "general.tags": ["a", "b"], "llama.block_count": {"type": "u32", "value": 1}}`+"\n")
 	model := load(t, filepath.Join(demo, "model.safetensors"))
 	write(t, filepath.Join(dir, "cut.safetensors"), model[:len(model)-100])

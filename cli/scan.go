@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,12 +15,14 @@ import (
 
 // scanCmd judges files: what they ask of a loader, and whether they are sound.
 type scanCmd struct {
-	Paths    []word   `arg:"" name:"path" help:"Files and folders, or - for standard input."`
+	Paths    []word   `arg:"" optional:"" name:"path" help:"Files and folders, or - for standard input."`
 	All      bool     `help:"List every global, call, state and persistent id, the allowed ones too."`
-	Format   string   `enum:"text,json,sarif,junit,markdown,github" default:"text" help:"What is printed: text, json (as --json), sarif, junit, markdown, or github (annotations of its runners)."`
-	Output   []string `placeholder:"FORMAT=FILE" help:"Write a report to a file too: sarif=scan.sarif. May be given several times."`
+	Format   string   `enum:"text,json,sarif,junit,markdown,github,gitlab" default:"text" help:"What is printed: text, json (as --json), sarif, junit, markdown, github (annotations of its runners), or gitlab (its report of code quality)."`
+	Output   []string `placeholder:"FORMAT=FILE" help:"Write a report to a file too: sarif=scan.sarif; also json, and baseline for --baseline. May be given several times."`
 	FailOn   string   `enum:"danger,warning,note,never," default:"" placeholder:"SEVERITY" help:"Least severity of a finding that refuses a file: danger (unless a policy says otherwise), warning, note, or never."`
 	Unlooked string   `enum:"refuse,report," default:"" placeholder:"refuse" help:"What a file of a folder comes to that could hold a model and was not looked at: refuse (exit code 5) or report."`
+
+	pipelineFlags `embed:""`
 }
 
 func (scanCmd) Help() string {
@@ -47,19 +50,36 @@ func (scanCmd) examples() []example {
 		{"amn scan --all checkpoint.pt", "Everything that it asks for, with places."},
 		{"amn scan --json --quiet models", "A verdict for every file of a folder, for a program."},
 		{"amn scan --output sarif=scan.sarif --output junit=scan.xml models", "Reports for a pipeline, beside the text."},
+		{"amn scan --files-from list.txt", "Files that a list names, such as those of a change."},
+		{"amn scan --output baseline=known.json models", "What is refused today..."},
+		{"amn scan --baseline known.json models", "... and what is new since."},
 		{"amn scan --unlooked report models", "The same for people, where archives beside a model are no reason to fail."},
 	}
 }
 
 // Run implements the command.
 func (c *scanCmd) Run(ctx context.Context, s *session) error {
+	ctx, stop, err := c.within(ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
 	sc := &scanner{s: s, all: c.All}
-	if err := sc.reports.open(s, c.Format, c.Output, c.Paths); err != nil {
+	if sc.gate, err = c.gate(s); err != nil {
+		return err
+	}
+	paths := c.Paths
+	sc.gate.Beside = c.Beside || c.FilesFrom != ""
+	if c.FilesFrom != "" {
+		if paths, err = c.list(s); err != nil {
+			return err
+		}
+	}
+	if err := sc.reports.open(s, c.Format, c.Output, append(slices.Clone(paths), c.Baseline)); err != nil {
 		return err
 	}
 	defer sc.reports.abandon()
-	sc.gate = c.gate(s)
-	for _, p := range c.Paths {
+	for _, p := range paths {
 		if err := sc.path(ctx, string(p)); err != nil {
 			return err
 		}
@@ -67,11 +87,22 @@ func (c *scanCmd) Run(ctx context.Context, s *session) error {
 	if err := sc.reports.close(); err != nil {
 		return err
 	}
-	return sc.finish(c.Paths)
+	return sc.finish(paths)
+}
+
+// Validate implements kong's check of flags.
+func (c *scanCmd) Validate() error {
+	switch {
+	case c.FilesFrom == "" && len(c.Paths) == 0:
+		return errors.New("name files or folders, or a list of them with --files-from")
+	case c.FilesFrom != "" && len(c.Paths) > 0:
+		return errors.New("--files-from takes the place of named files")
+	}
+	return nil
 }
 
 // gate is what the policy asks for, and the flags over it.
-func (c *scanCmd) gate(s *session) gate.Gate {
+func (c *scanCmd) gate(s *session) (gate.Gate, error) {
 	g := gate.Gate{Policy: s.gatePolicy, Today: time.Now().UTC().Format(time.DateOnly)}
 	if on, ok := gate.ParseFailOn(c.FailOn); ok {
 		g.Policy.FailOn = on
@@ -79,8 +110,10 @@ func (c *scanCmd) gate(s *session) gate.Gate {
 	if c.Unlooked != "" {
 		g.Policy.ReportUnlooked = c.Unlooked == "report"
 	}
-	g.Digest = slices.ContainsFunc(g.Policy.Ignore, func(e gate.Exception) bool { return e.SHA256 != "" })
-	return g
+	err := c.lay(&g)
+	g.Digest = slices.ContainsFunc(g.Policy.Ignore, func(e gate.Exception) bool { return e.SHA256 != "" }) ||
+		slices.ContainsFunc(c.Output, func(o string) bool { return strings.HasPrefix(o, "baseline=") })
+	return g, err
 }
 
 // scanner is one run of the command.
@@ -98,7 +131,7 @@ type scanner struct {
 func (sc *scanner) finish(paths []word) error {
 	s := sc.s
 	judged := sc.count.total()
-	if judged == 0 {
+	if judged == 0 && !(sc.gate.Beside && len(paths) > 0) {
 		err := wire.At("scan", "", wire.NoOffset, wire.ErrUnsupported.With("no tensor file and no pickle: nothing was judged"))
 		if len(paths) == 1 {
 			s.complain(string(paths[0]), err)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -42,14 +43,17 @@ func (sc *scanner) report(ctx context.Context, rep *scanReport) error {
 		sc.count[rep.class()]++
 		s.note(rep.Err)
 	}
-	if err := sc.reports.add(rep); err != nil {
+	json := func(w *bufio.Writer) {
+		object(w, func(o *jsonObject) { sc.json(o, rep) })
+		w.WriteByte('\n')
+	}
+	if err := sc.reports.add(rep, json); err != nil {
 		return err
 	}
 	switch {
 	case sc.reports.print:
 	case s.json:
-		object(s.out, func(o *jsonObject) { sc.json(o, rep) })
-		s.out.WriteByte('\n')
+		json(s.out)
 	default:
 		sc.text(rep)
 	}

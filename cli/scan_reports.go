@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"os"
@@ -15,6 +16,7 @@ import (
 type reports struct {
 	print   bool // one of them goes to standard output, in place of the text
 	writers []*gatereport.Writer
+	lines   []*bufio.Writer // files of JSON, as --json prints it
 	files   []*os.File
 }
 
@@ -38,8 +40,8 @@ func (r *reports) open(s *session, format string, outputs []string, inputs []wor
 		if !ok || path == "" {
 			return usage{fmt.Sprintf("--output %s: give a format and a file: sarif=scan.sarif", o)}
 		}
-		if !slices.Contains(gatereport.Formats(), name) {
-			return usage{fmt.Sprintf("--output %s: the format is one of %s", o, strings.Join(gatereport.Formats(), ", "))}
+		if name != "json" && !slices.Contains(gatereport.Formats(), name) {
+			return usage{fmt.Sprintf("--output %s: the format is one of json, %s", o, strings.Join(gatereport.Formats(), ", "))}
 		}
 		if isOneOf(path, inputs) {
 			return usage{fmt.Sprintf("--output %s: that is a file to be scanned", o)}
@@ -49,6 +51,10 @@ func (r *reports) open(s *session, format string, outputs []string, inputs []wor
 			return err
 		}
 		r.files = append(r.files, f)
+		if name == "json" {
+			r.lines = append(r.lines, bufio.NewWriter(f))
+			continue
+		}
 		w, err := gatereport.New(name, f, version)
 		if err != nil {
 			return err
@@ -67,10 +73,16 @@ func isOneOf(path string, names []word) bool {
 	})
 }
 
-// add reports one file.
-func (r *reports) add(rep *scanReport) error {
+// add reports one file; json writes it in one line.
+func (r *reports) add(rep *scanReport, json func(*bufio.Writer)) error {
 	for _, w := range r.writers {
 		if err := w.Add(rep.path, rep.Verdict); err != nil {
+			return err
+		}
+	}
+	for _, w := range r.lines {
+		json(w)
+		if err := w.Flush(); err != nil {
 			return err
 		}
 	}

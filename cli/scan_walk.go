@@ -2,13 +2,26 @@ package cli
 
 import (
 	"context"
+	"errors"
 
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// path scans what an argument names.
+// path scans what an argument names. Where the time for all files is over, that is
+// what it came to.
 func (sc *scanner) path(ctx context.Context, path string) error {
+	err := sc.named(ctx, path)
+	if late, ok := errors.AsType[*outOfTime](err); ok {
+		return sc.report(context.WithoutCancel(ctx), &scanReport{Verdict: sc.gate.Failed(path, late), path: path, given: true})
+	}
+	return err
+}
+
+func (sc *scanner) named(ctx context.Context, path string) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	if path == "-" {
 		return sc.stdin(ctx)
 	}
@@ -21,7 +34,7 @@ func (sc *scanner) path(ctx context.Context, path string) error {
 		if err != nil {
 			return err
 		}
-		if err := sc.report(ctx, &scanReport{Verdict: v, path: v.Path, given: v.Path == path}); err != nil {
+		if err := sc.report(ctx, &scanReport{Verdict: v, path: v.Path, given: v.Path == path && !sc.gate.Beside}); err != nil {
 			return err
 		}
 	}

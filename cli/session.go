@@ -101,6 +101,9 @@ func message(path string, err error) string {
 
 // hintFor says which flag raises the limit that was reached.
 func hintFor(err error, p *limits.Policy) string {
+	if errors.As(err, new(*outOfTime)) {
+		return "--total-timeout raises it"
+	}
 	if e, ok := errors.AsType[*limits.Error](err); ok {
 		also := ""
 		if e.Axis == limits.OpenFiles {

@@ -29,6 +29,9 @@ type Gate struct {
 	// Exclude, where it is set, reports files of a folder that [Gate.CheckPath] does
 	// not look at, by their paths below the folder, with slashes.
 	Exclude func(name string) bool
+	// Beside says that a file which [Gate.CheckPath] is given lies beside others, as
+	// those of a folder do: it need not be a model.
+	Beside bool
 }
 
 // A Hint is what is known of a file besides its bytes.

@@ -1,7 +1,9 @@
 package gate
 
 import (
+	"fmt"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -38,4 +40,22 @@ func matchPath(pattern, name string) bool {
 		fits = next
 	}
 	return fits[len(parts)]
+}
+
+// Exclude makes a [Gate.Exclude] of patterns, of the kind that policies have: a file
+// is left out if one fits it or a folder that it lies in.
+func Exclude(patterns ...string) (func(name string) bool, error) {
+	for _, p := range patterns {
+		if _, err := path.Match(p, ""); err != nil || p == "" || len(p) > maxGlob {
+			return nil, fmt.Errorf("%q is no pattern of paths", p)
+		}
+	}
+	return func(name string) bool {
+		for ; name != "." && name != "/"; name = path.Dir(name) {
+			if slices.ContainsFunc(patterns, func(p string) bool { return matchPath(p, name) }) {
+				return true
+			}
+		}
+		return false
+	}, nil
 }

@@ -87,7 +87,7 @@ func (w *walk) begin() error {
 	case isIndex(w.root):
 		return w.index(w.root, true)
 	default:
-		return w.file(w.root, true)
+		return w.file(w.root, !w.g.Beside)
 	}
 }
 
@@ -150,10 +150,14 @@ func (w *walk) entry(path string, e fs.DirEntry) error {
 	}
 }
 
-// name is what a file is called: below a folder its path there, with slashes.
+// name is what a file is called: below a folder its path there, with slashes. A file
+// of a list keeps the path that the list has, which stands for the folder.
 func (w *walk) name(path string) string {
 	if rel, err := filepath.Rel(w.root, path); err == nil && rel != "." && filepath.IsLocal(rel) {
 		return filepath.ToSlash(rel)
+	}
+	if w.g.Beside && filepath.IsLocal(path) {
+		return filepath.ToSlash(filepath.Clean(path))
 	}
 	return filepath.Base(path)
 }

@@ -1,5 +1,6 @@
 // Package report writes verdicts for the programs that pipelines feed: SARIF 2.1.0,
-// JUnit's XML, a table in Markdown, and annotations of GitHub's runners.
+// JUnit's XML, a table in Markdown, annotations of GitHub's runners, GitLab's report of
+// code quality, and the baseline that later runs are held against.
 //
 //	w, err := report.New("sarif", file, "1.2.0")
 //	...
@@ -18,6 +19,8 @@ package report
 
 import (
 	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"strings"
@@ -43,6 +46,8 @@ var formats = []struct {
 	{"junit", func() format { return junit{} }},
 	{"markdown", func() format { return markdown{} }},
 	{"github", func() format { return github{} }},
+	{"gitlab", func() format { return &gitlab{} }},
+	{"baseline", func() format { return &baseline{} }},
 }
 
 // Formats lists the names.
@@ -73,7 +78,7 @@ func New(name string, w io.Writer, version string) (*Writer, error) {
 
 // Add writes what a gate says of the file of a path.
 func (w *Writer) Add(path string, v *gate.Verdict) error {
-	f := &file{path: wire.Clean(strings.ReplaceAll(path, `\`, "/"), 1024), class: v.Class().String(), harmless: v.Harmless}
+	f := &file{known: known(v), path: wire.Clean(strings.ReplaceAll(path, `\`, "/"), 1024), class: v.Class().String(), harmless: v.Harmless}
 	for _, r := range v.Refusals() {
 		f.reasons = append(f.reasons, reason{r.Rule, "error", wire.Text(r.Where, 256), wire.Text(r.Text, wire.MaxMessage), r.Off})
 	}
@@ -102,6 +107,14 @@ type file struct {
 	path, class string
 	harmless    string
 	reasons     []reason
+	known       *gate.Known // what a baseline keeps, if anything
+}
+
+func known(v *gate.Verdict) *gate.Known {
+	if k, ok := v.Known(); ok {
+		return &k
+	}
+	return nil
 }
 
 // A reason is a refusal ("error"), a finding ("warning", "note"), or a refusal that
@@ -110,6 +123,12 @@ type reason struct {
 	rule, level string
 	where, text string
 	off         int64
+}
+
+// fingerprint tells the reason from others, in this run and in later ones.
+func (r *reason) fingerprint(f *file) string {
+	sum := sha256.Sum256([]byte(r.rule + "\x00" + f.path + "\x00" + r.place()))
+	return hex.EncodeToString(sum[:16])
 }
 
 func (r *reason) place() string {

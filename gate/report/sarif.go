@@ -2,8 +2,6 @@ package report
 
 import (
 	"bufio"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"net/url"
 	"strconv"
@@ -15,9 +13,19 @@ import (
 // bytes, which GitHub shows at the line that it asks for.
 type sarif struct{ wrote bool }
 
+// A sarifRule has what GitHub asks of one: three texts, and the severity by which it
+// sorts results of security (7 and more is high).
 type sarifRule struct {
-	ID    string    `json:"id"`
-	Short sarifText `json:"shortDescription"`
+	ID         string          `json:"id"`
+	Short      sarifText       `json:"shortDescription"`
+	Full       sarifText       `json:"fullDescription"`
+	Help       sarifText       `json:"help"`
+	Properties sarifProperties `json:"properties"`
+}
+
+type sarifProperties struct {
+	Tags     []string `json:"tags"`
+	Severity string   `json:"security-severity"`
 }
 
 type sarifText struct {
@@ -55,7 +63,12 @@ type sarifRegion struct {
 func (s *sarif) begin(w *bufio.Writer, version string) {
 	rules := []sarifRule{}
 	for _, r := range gate.Rules() {
-		rules = append(rules, sarifRule{r.ID, sarifText{r.Title}})
+		title, severity := sarifText{r.Title}, "7.5"
+		if r.Kind == "finding" {
+			severity = "4.0"
+		}
+		help := sarifText{r.Title + " The message says where and what. A policy may set it aside, with a reason and a last day."}
+		rules = append(rules, sarifRule{r.ID, title, title, help, sarifProperties{[]string{"security"}, severity}})
 	}
 	w.WriteString(`{"$schema":"https://json.schemastore.org/sarif-2.1.0.json","version":"2.1.0","runs":[{"tool":{"driver":{"name":"amn","version":` + quoted(version) + `,"rules":`)
 	w.Write(encoded(rules))
@@ -75,9 +88,8 @@ func (s *sarif) file(w *bufio.Writer, f *file) {
 }
 
 func (r *reason) sarif(f *file) sarifResult {
-	sum := sha256.Sum256([]byte(r.rule + "\x00" + f.path + "\x00" + r.place()))
 	out := sarifResult{RuleID: r.rule, Level: r.level, Message: sarifText{r.sentence()}, Locations: make([]sarifLocation, 1),
-		Fingerprints: map[string]string{"amnReason/v1": hex.EncodeToString(sum[:16])}}
+		Fingerprints: map[string]string{"amnReason/v1": r.fingerprint(f)}}
 	if r.level == "ignored" {
 		out.Level, out.Suppressions = "error", []sarifSuppressed{{"external"}}
 	}

@@ -1,0 +1,210 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"debug/elf"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// block returns the text of "key: |" of a YAML file: what is indented below it. nth
+// counts them from 0.
+func block(t *testing.T, yaml, key string, nth int) string {
+	t.Helper()
+	lines := strings.Split(yaml, "\n")
+	for i, line := range lines {
+		if strings.TrimSpace(line) != key+": |" {
+			continue
+		}
+		if nth--; nth >= 0 {
+			continue
+		}
+		depth := len(line) - len(strings.TrimLeft(line, " ")) + 2
+		var out strings.Builder
+		for _, l := range lines[i+1:] {
+			if l != "" && !strings.HasPrefix(l, strings.Repeat(" ", depth)) {
+				break
+			}
+			out.WriteString(strings.TrimPrefix(l, strings.Repeat(" ", depth)) + "\n")
+		}
+		return out.String()
+	}
+	t.Fatalf("no %s", key)
+	return ""
+}
+
+// item returns the commands that a list of a YAML file has, in one line each.
+func item(t *testing.T, yaml, key string) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(yaml, "\n  "+key+":\n    - ")
+	if !ok {
+		t.Fatalf("no %s", key)
+	}
+	line, _, _ := strings.Cut(rest, "\n")
+	return line
+}
+
+// built is a folder with the program in it.
+func built(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, "amn"), "./amn").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return dir
+}
+
+// shell runs a script as GitHub's runners do.
+func shell(t *testing.T, dir, script string, env ...string) (string, int) {
+	t.Helper()
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("no bash")
+	}
+	cmd := exec.CommandContext(t.Context(), "bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
+	out, err := cmd.CombinedOutput()
+	if err != nil && cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+// The action builds the program, says what is wrong as annotations, and leaves a
+// report and a summary.
+func TestTheActionForGitHub(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the program")
+	}
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	yaml, temp, place := load(t, "../action.yml"), t.TempDir(), t.TempDir()
+	if out, code := shell(t, place, block(t, yaml, "run", 0), "SOURCE="+root, "RUNNER_TEMP="+temp, "CGO_ENABLED=0"); code != 0 {
+		t.Fatalf("exit %d: %s", code, out)
+	}
+	write(t, filepath.Join(place, "models/a b.pkl"), runsCode)
+	write(t, filepath.Join(place, "models/m.safetensors"), emptyTensor)
+	for _, c := range []struct {
+		what, paths, exclude, limits string
+		code                         int
+	}{
+		{"everything", ".", "", "", 7},
+		{"some paths", "models/m.safetensors\n", "", "strict", 0},
+		{"without a pattern", ".", "*.pkl\n", "", 0},
+		{"what a shell would run", "$(touch ran)", "`touch ran`", "", 1},
+	} {
+		output, summary := filepath.Join(temp, "output"), filepath.Join(temp, "summary")
+		write(t, output, "")
+		write(t, summary, "")
+		out, code := shell(t, place, block(t, yaml, "run", 1), "RUNNER_TEMP="+temp, "GITHUB_OUTPUT="+output, "GITHUB_STEP_SUMMARY="+summary,
+			"PATHS="+c.paths, "EXCLUDE="+c.exclude, "LIMITS="+c.limits, "FAIL_ON=", "BASELINE=", "SARIF=amn.sarif")
+		if code != c.code || c.code == 7 && !strings.Contains(out, "::error file=models/a b.pkl,line=1,") || load(t, output) != "sarif=amn.sarif\n" ||
+			!strings.HasPrefix(load(t, summary), "| file |") || !strings.Contains(load(t, filepath.Join(place, "amn.sarif")), `"version":"2.1.0"`) {
+			t.Errorf("%s: exit %d\n%s%s%s", c.what, code, out, load(t, output), load(t, summary))
+		}
+	}
+	if _, err := os.Stat(filepath.Join(place, "ran")); err == nil {
+		t.Error("an input was run")
+	}
+}
+
+// Every input that the action has reaches its script, and by the environment alone.
+func TestTheActionTakesItsInputsByTheEnvironment(t *testing.T) {
+	yaml := load(t, "../action.yml")
+	_, runs, _ := strings.Cut(yaml, "\nruns:")
+	for _, m := range regexp.MustCompile(`(?m)^  ([a-z-]+):\n    description`).FindAllStringSubmatch(yaml[:strings.Index(yaml, "\noutputs:")], -1) {
+		name := strings.ToUpper(strings.ReplaceAll(m[1], "-", "_"))
+		if !strings.Contains(runs, name+": ${{ inputs."+m[1]+" }}") || !strings.Contains(block(t, yaml, "run", 1), "$"+name+"\"") {
+			t.Errorf("the input %s is not used", m[1])
+		}
+	}
+	for n := range 2 {
+		if strings.Contains(block(t, yaml, "run", n), "${{") {
+			t.Error("an expression in a script: what it holds would be run")
+		}
+	}
+}
+
+// The hook judges what is staged, whatever it is.
+func TestTheHookOfPreCommit(t *testing.T) {
+	yaml, bin, dir := load(t, "../.pre-commit-hooks.yaml"), built(t), t.TempDir()
+	entry := regexp.MustCompile(`(?m)^  entry: (.*)$`).FindStringSubmatch(yaml)
+	write(t, filepath.Join(dir, "README.md"), "# A model\n")
+	write(t, filepath.Join(dir, "m.safetensors"), emptyTensor)
+	write(t, filepath.Join(dir, "weights.dat"), runsCode)
+	for files, want := range map[string]int{"README.md": 0, "m.safetensors README.md": 0, "weights.dat README.md": 7} {
+		if out, code := shell(t, dir, entry[1]+" "+files, "PATH="+bin+":"+os.Getenv("PATH")); code != want {
+			t.Errorf("%s: exit %d\n%s", files, code, out)
+		}
+	}
+}
+
+// The job leaves what GitLab takes as reports of tests and of code quality.
+func TestTheJobForGitLab(t *testing.T) {
+	yaml, bin, dir := load(t, "../deploy/gitlab-ci.yml"), built(t), t.TempDir()
+	write(t, filepath.Join(dir, "models/a.pkl"), runsCode)
+	out, code := shell(t, dir, item(t, yaml, "before_script")+"\n"+item(t, yaml, "script"), "PATH="+bin+":"+os.Getenv("PATH"), "AMN_VERSION=latest", "AMN_ARGS=", "AMN_PATHS=.")
+	if code != 7 {
+		t.Errorf("exit %d\n%s", code, out)
+	}
+	for _, m := range regexp.MustCompile(`(?m)^      [a-z]+: (amn\S+)$|paths: \[(.*)\]`).FindAllStringSubmatch(yaml, -1) {
+		load(t, filepath.Join(dir, m[1]+m[2]))
+	}
+	var issues []struct {
+		Description, Fingerprint, Severity string
+		CheckName                          string `json:"check_name"`
+		Location                           struct {
+			Path  string
+			Lines struct{ Begin int }
+		}
+	}
+	if err := json.Unmarshal([]byte(load(t, filepath.Join(dir, "amn-quality.json"))), &issues); err != nil || len(issues) == 0 {
+		t.Fatalf("%v, %v", err, issues)
+	}
+	for _, i := range issues {
+		if i.Description == "" || len(i.Fingerprint) != 32 || i.Severity != "critical" || i.CheckName == "" || i.Location.Path != "models/a.pkl" || i.Location.Lines.Begin != 1 {
+			t.Errorf("%+v", i)
+		}
+	}
+}
+
+// The image has a program that needs nothing else, and nobody's rights.
+func TestTheImageNeedsNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the program")
+	}
+	if runtime.GOOS != "linux" {
+		t.Skip("an image is Linux'")
+	}
+	text, dir := load(t, "../deploy/Containerfile"), t.TempDir()
+	build := regexp.MustCompile(`(?m)^RUN (CGO_ENABLED=0 go build .*?) &&`).FindStringSubmatch(text)
+	root, err := filepath.Abs("..")
+	if build == nil || err != nil {
+		t.Fatalf("no build in %s: %v", text, err)
+	}
+	if out, code := shell(t, root, strings.Replace(build[1], "-o /amn", "-o "+dir+"/amn", 1)); code != 0 {
+		t.Fatalf("exit %d: %s", code, out)
+	}
+	f, err := elf.Open(filepath.Join(dir, "amn"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_INTERP {
+			t.Error("the program asks for a loader, which no scratch image has")
+		}
+	}
+	last := text[strings.LastIndex(text, "\nFROM "):]
+	if !strings.HasPrefix(last, "\nFROM scratch\n") || !regexp.MustCompile(`(?m)^USER [1-9]`).MatchString(last) || strings.Contains(last, "RUN ") {
+		t.Error(last)
+	}
+}

@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/anamnesis-go/anamnesis/gate"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// pipelineFlags say what a scan looks at, for how long, and what is no news.
+type pipelineFlags struct {
+	FilesFrom    word   `placeholder:"FILE" help:"Read names of files, - from standard input: one on each line, or with a zero byte after each. They are judged like those of a folder, so they need not be models; an empty list is refused (exit code 5)."`
+	Beside       bool   `help:"Judge files that are named like those of a folder: they need not be models."`
+	Exclude      []word `placeholder:"GLOB" help:"Leave out what a folder has by this name or, with a slash in it, by this path; ** stands for any folders. May be given several times. A file that is named itself is judged."`
+	Baseline     word   `placeholder:"FILE" help:"Refusals that are known do not fail: an earlier --output baseline=FILE. A file is known by its content."`
+	TotalTimeout string `placeholder:"TIME" help:"Longest time for all files together: 10m. What is not judged by then is refused (exit code 6)."`
+}
+
+// lay adds to a gate what the flags say.
+func (f *pipelineFlags) lay(g *gate.Gate) (err error) {
+	patterns := []string{}
+	for _, p := range f.Exclude {
+		patterns = append(patterns, string(p))
+	}
+	if len(patterns) > 0 {
+		if g.Exclude, err = gate.Exclude(patterns...); err != nil {
+			return usage{"--exclude: " + err.Error()}
+		}
+	}
+	if f.Baseline == "" {
+		return nil
+	}
+	file, err := os.Open(string(f.Baseline))
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	list, err := gate.ReadBaseline(file)
+	if err != nil {
+		return usage{"--baseline " + string(f.Baseline) + ": " + err.Error()}
+	}
+	g.Policy.Ignore = slices.Concat(g.Policy.Ignore, list)
+	return nil
+}
+
+// maxList bounds the text of a list of files.
+const maxList = 64 << 20
+
+// list reads the names that --files-from gives.
+func (f *pipelineFlags) list(s *session) (names []word, err error) {
+	in := s.in
+	if f.FilesFrom == "-" {
+		s.stdinTaken = true
+	} else {
+		file, err := os.Open(string(f.FilesFrom))
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		in = file
+	}
+	text, err := io.ReadAll(io.LimitReader(in, maxList+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(text) > maxList:
+		return nil, usage{"--files-from " + string(f.FilesFrom) + ": more than " + limits.FormatSize(maxList)}
+	}
+	end := []byte("\n")
+	if bytes.IndexByte(text, 0) >= 0 {
+		end = []byte{0}
+	}
+	for name := range bytes.SplitSeq(text, end) {
+		if name := string(name); name != "" {
+			if name == "-" { // a file of that name
+				name = "./-"
+			}
+			names = append(names, word(strings.TrimSuffix(name, "\r")))
+		}
+	}
+	return names, nil
+}
+
+// within bounds a context by the time for all files.
+func (f *pipelineFlags) within(ctx context.Context) (context.Context, context.CancelFunc, error) {
+	if f.TotalTimeout == "" {
+		return ctx, func() {}, nil
+	}
+	d, err := limits.ParseTimeout(f.TotalTimeout)
+	if err != nil {
+		return nil, nil, usage{"--total-timeout: " + err.Error()}
+	}
+	if d == limits.NoTimeout {
+		return ctx, func() {}, nil
+	}
+	ctx, stop := context.WithTimeoutCause(ctx, d, &outOfTime{d})
+	return ctx, stop, nil
+}
+
+// outOfTime ends a scan whose time for all files is over.
+type outOfTime struct{ d time.Duration }
+
+func (e *outOfTime) Error() string {
+	return fmt.Sprintf("limit time: all files together took more than %s, the rest was not judged", limits.FormatTimeout(e.d))
+}
+
+func (e *outOfTime) Unwrap() error {
+	return &limits.Error{Axis: limits.Time, Want: int64(e.d), Left: int64(e.d)}
+}

@@ -1,0 +1,73 @@
+package gate
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+)
+
+// BaselineSchema is the version of a baseline's JSON.
+const BaselineSchema = "amn.baseline/1"
+
+// maxBaseline bounds the text of a baseline.
+const maxBaseline = 64 << 20
+
+// A Known file is one of a baseline: what it was refused for is no news. It is known
+// by its content: the same file by another name is known, another file by the same
+// name is not.
+type Known struct {
+	Path   string   `json:"path"`
+	SHA256 string   `json:"sha256"`
+	Rules  []string `json:"rules"`
+}
+
+// Known is what a baseline keeps of the verdict. It is false for a file that was
+// accepted, for refusals that no exception sets aside (those of a limit, and of what
+// could not be read), and for what has no digest, such as a link that leads nowhere.
+func (v *Verdict) Known() (Known, bool) {
+	k := Known{Path: wire.Clean(v.Name, 1024), SHA256: v.SHA256}
+	for _, r := range slices.Concat(v.Refusals(), v.Ignored) {
+		switch {
+		case r.Class == wire.Internal || r.Class == wire.Limit, v.SHA256 == "":
+			return Known{}, false
+		case !slices.Contains(k.Rules, r.Rule):
+			k.Rules = append(k.Rules, r.Rule)
+		}
+	}
+	return k, len(k.Rules) > 0
+}
+
+// ReadBaseline reads a baseline as exceptions for a [Policy]. They ask for
+// [Gate.Digest].
+func ReadBaseline(r io.Reader) ([]Exception, error) {
+	var doc struct {
+		Schema string  `json:"schema"`
+		Files  []Known `json:"files"`
+	}
+	d := json.NewDecoder(io.LimitReader(r, maxBaseline))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&doc); err != nil {
+		return nil, fmt.Errorf("no baseline: %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("no baseline: something follows the object")
+	}
+	if doc.Schema != BaselineSchema {
+		return nil, fmt.Errorf("no baseline: its schema is %q, not %q", doc.Schema, BaselineSchema)
+	}
+	var list []Exception
+	for _, f := range doc.Files {
+		for _, rule := range f.Rules {
+			e := Exception{Rule: rule, SHA256: f.SHA256, Reason: "baseline"}
+			if err := e.check(); err != nil {
+				return nil, fmt.Errorf("baseline: %s: %w", wire.Quote(f.Path), err)
+			}
+			list = append(list, e)
+		}
+	}
+	return list, nil
+}
