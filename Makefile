@@ -12,6 +12,7 @@ DEADCODE    = golang.org/x/tools/cmd/deadcode@v0.40.0
 # recipe or a seed, all of which `make test` runs. A test compares the rows with
 # the targets in fuzz/.
 FUZZ_COUNTS = \
+	FuzzArrival=6000 \
 	FuzzBind=6000 \
 	FuzzClamd=400 \
 	FuzzCodec=20000 \

@@ -31,6 +31,18 @@
 // finding, or the format and the kind of what is wrong ("zip.overlap"), or the
 // limit that was reached ("limit.time"). [Rules] lists them.
 //
+// # While it comes
+//
+// A [Stream] is given an upload as it comes, and refuses what cannot become a file
+// that is accepted: ten gigabytes of rubbish cost kilobytes.
+//
+//	s := g.Stream(b, r.ContentLength, gate.Hint{Name: name})
+//	defer s.Close()
+//	_, err := io.Copy(io.MultiWriter(s, file), r.Body)
+//	if errors.Is(err, gate.ErrRefused) {
+//		return s.Verdict() // the rest need not come
+//	}
+//
 // # Concurrent use
 //
 // A Gate is safe for concurrent use and keeps nothing between calls.

@@ -122,6 +122,11 @@ func (j *judgement) judge(b *limits.Budget) error {
 	if err := lost(b, j.Err); err != nil {
 		return err
 	}
+	if j.Err != nil {
+		if err := j.byHead(b); err != nil {
+			j.Err = err
+		}
+	}
 	j.account = b.Child(*b.Policy())
 	switch kind := j.kind(); kind {
 	case asModel:

@@ -1,6 +1,8 @@
 package gate
 
 import (
+	"slices"
+
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -115,6 +117,14 @@ func (g *Gate) excepts(v *Verdict, r *Refusal) bool {
 		}
 	}
 	return false
+}
+
+// knownByDigest reports that an exception for one content may set aside what a file
+// of this name is refused for, so that nothing is known before all of it is there.
+func (g *Gate) knownByDigest(name string) bool {
+	return slices.ContainsFunc(g.Policy.Ignore, func(e Exception) bool {
+		return e.SHA256 != "" && (e.Path == "" || matchPath(e.Path, name))
+	})
 }
 
 // byName reports a rule that an exception may set aside by the name of a file.

@@ -106,8 +106,12 @@ func (v *Verdict) open(b *limits.Budget, bodies bool, open func() (tensor.Model,
 // promise refuses another format than the sender said.
 func (v *Verdict) promise() {
 	if v.Promised != "" && v.Err == nil && v.Format != v.Promised {
-		v.Err = wire.At("gate", "", wire.NoOffset, wire.ErrForbidden.With("%s was promised, and it is %s", wire.Quote(v.Promised), wire.Quote(v.what())))
+		v.Err = otherThanPromised(v.Promised, v.what())
 	}
+}
+
+func otherThanPromised(promised, is string) error {
+	return wire.At("gate", "", wire.NoOffset, wire.ErrForbidden.With("%s was promised, and it is %s", wire.Quote(promised), wire.Quote(is)))
 }
 
 // what the file is, in a word.

@@ -32,8 +32,9 @@ type Upload struct {
 
 	at      io.ReaderAt
 	file    *spool.File
+	early   *gate.Stream   // looks at what comes
 	taken   int64          // of the host's spool
-	memory  *limits.Budget // what a small file holds
+	memory  *limits.Budget // what a small file, or the beginning of a larger one, holds
 	account *limits.Budget // of the judgement
 	closed  bool
 }
@@ -59,7 +60,8 @@ func (e *TooLarge) Error() string { return "the file has more than " + limits.Fo
 const smallFile = 256 << 10
 
 // Spool takes in a file. size is what was declared, or -1: more is refused
-// before it is read. It is [TooLarge], [Busy], or the reader's error.
+// before it is read. It is [TooLarge], [Busy], or the reader's error. A file that is
+// refused by its beginning is read no further: [Upload.Judge] says why.
 func (u *Upload) Spool(r io.Reader, size int64) error {
 	if u.at != nil {
 		return errors.New("host: an upload has one file")
@@ -110,10 +112,14 @@ func (u *Upload) spool(r io.Reader, size int64) error {
 		return err
 	}
 	u.file = f
+	u.look(size)
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := r.Read(buf)
 		if n > 0 {
+			if refused, err := u.refuses(buf[:n]); refused || err != nil {
+				return err
+			}
 			if err := u.write(buf[:n]); err != nil {
 				return err
 			}
@@ -130,6 +136,27 @@ func (u *Upload) spool(r io.Reader, size int64) error {
 	}
 	u.at = f
 	return nil
+}
+
+// look begins to look at the file while it comes.
+func (u *Upload) look(size int64) {
+	policy := u.gate.Policy.Limits
+	policy.Timeout = limits.NoTimeout
+	u.memory = u.tenant.account.Child(policy)
+	u.early = u.gate.Stream(u.memory, size, u.hint())
+}
+
+// refuses reports a file that need not come any further.
+func (u *Upload) refuses(p []byte) (bool, error) {
+	_, err := u.early.Write(p)
+	if errors.Is(err, gate.ErrRefused) {
+		return true, nil
+	}
+	return false, err
+}
+
+func (u *Upload) hint() gate.Hint {
+	return gate.Hint{Name: u.Name, Promised: u.Promised, Beside: u.Beside}
 }
 
 func (u *Upload) write(p []byte) error {
@@ -157,6 +184,10 @@ func (u *Upload) refused(err error) error {
 // Judge asks the gate, when it is this upload's turn. An error says nothing of the
 // file: [Busy], or why the context ended.
 func (u *Upload) Judge(ctx context.Context) (*gate.Verdict, error) {
+	if u.early != nil && u.early.Verdict() != nil && u.Verdict == nil {
+		u.Verdict = u.early.Verdict()
+		return u.Verdict, nil
+	}
 	if u.at == nil || u.Verdict != nil {
 		return nil, errors.New("host: an upload is spooled, then judged once")
 	}
@@ -166,7 +197,7 @@ func (u *Upload) Judge(ctx context.Context) (*gate.Verdict, error) {
 	}
 	defer release()
 	u.account = u.tenant.account.ChildContext(ctx, u.gate.Policy.Limits)
-	v, err := u.gate.Check(u.account, u.at, u.Size, gate.Hint{Name: u.Name, Promised: u.Promised, Beside: u.Beside})
+	v, err := u.gate.Check(u.account, u.at, u.Size, u.hint())
 	if err != nil {
 		return nil, err
 	}
@@ -197,6 +228,9 @@ func (u *Upload) Close() error {
 	}
 	if u.account != nil {
 		u.account.Close()
+	}
+	if u.early != nil {
+		u.early.Close()
 	}
 	if u.memory != nil {
 		u.memory.Close()

@@ -130,6 +130,7 @@ type decoder struct {
 	size   int64
 	b      *limits.Budget
 	shard  bool // aliases are the set's to find
+	part   bool // text is the beginning of the header
 
 	n      int64  // length of the header
 	text   string // the header

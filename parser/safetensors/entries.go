@@ -44,7 +44,7 @@ func (d *decoder) entries() error {
 		return d.fail("header", prefix, err)
 	}
 	d.h.Infos, d.places = d.h.Infos[:0], d.places[:0]
-	text := strictjson.Text{Format: Format, Body: d.text, Off: prefix}
+	text := strictjson.Text{Format: Format, Body: d.text, Off: prefix, Whole: d.part}
 	e := entry{decoder: d}
 	return within("header", strictjson.Decode(d.b, text, func(json *strictjson.Decoder) error {
 		e.json = json
@@ -52,7 +52,7 @@ func (d *decoder) entries() error {
 			return err
 		}
 		if pad := strings.TrimLeft(json.Rest(), " "); pad != "" {
-			return d.fail("header", d.h.Len-int64(len(pad)), wire.ErrTrailing.With("only spaces may follow the JSON object"))
+			return d.fail("header", prefix+int64(len(d.text)-len(pad)), wire.ErrTrailing.With("only spaces may follow the JSON object"))
 		}
 		return e.unknown()
 	}))

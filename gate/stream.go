@@ -1,0 +1,165 @@
+package gate
+
+import (
+	"errors"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+const (
+	// firstLook is how much of a file must be there before anything is said of it.
+	firstLook = 4 << 10
+	// maxHead is how much of the beginning is kept and looked at. A header that is
+	// longer is judged when the file is whole.
+	maxHead = 1 << 20
+)
+
+// ErrRefused is what [Stream.Write] returns once the file cannot become one that
+// is accepted. [Stream.Verdict] says why.
+var ErrRefused = errors.New("gate: the file is refused by its beginning")
+
+// A Stream looks at a file while it comes, so that rubbish is refused before it
+// has come. It keeps the beginning until that is understood, at most a mebibyte,
+// charged to the account.
+//
+// It refuses what [Gate.Check] would refuse, whatever bytes follow, and for the same
+// reason; for a file whose size is not known, for the reason that one which is long
+// enough has. That it refuses nothing says nothing: the whole file is for Check.
+// A Stream is for one goroutine. How the bytes are cut into pieces does not matter.
+type Stream struct {
+	j     *judgement
+	above *limits.Budget
+	b     *limits.Budget // below it: what the beginning holds
+	sized bool
+
+	kept *limits.Budget // below that: what the pickles of a refusal hold
+
+	head   []byte
+	came   int64
+	next   int  // look when so much is there
+	looked bool // nothing more is to be learnt
+}
+
+// Stream begins a file of size bytes, or of an unknown number where size is
+// negative. Close the stream when the file has come.
+func (g *Gate) Stream(b *limits.Budget, size int64, h Hint) *Stream {
+	sized := size >= 0
+	if !sized {
+		size = unknownSize
+	}
+	v := &Verdict{Name: h.Name, Promised: h.Promised, Size: size, gate: g}
+	policy := *b.Policy()
+	policy.Timeout = limits.NoTimeout // how long a file takes to come is not ours to say
+	return &Stream{
+		j: &judgement{Verdict: v, hint: h}, above: b, b: b.Child(policy), sized: sized,
+		next: int(min(size, firstLook)), looked: g.knownByDigest(h.Name),
+	}
+}
+
+// Write takes the next bytes. It returns [ErrRefused] when they make the file one
+// that is refused, and takes no more. Another error is that of a context that ended,
+// or of more bytes than were said to come.
+func (s *Stream) Write(p []byte) (n int, err error) {
+	if s.Verdict() != nil {
+		return 0, ErrRefused
+	}
+	if int64(len(p)) > s.j.Size-s.came {
+		return 0, wire.ErrUsage.With("more than the %d bytes that were said to come", s.j.Size)
+	}
+	for rest := p; !s.looked && len(rest) > 0; {
+		part := rest[:min(len(rest), s.next-len(s.head))]
+		rest = rest[len(part):]
+		if err := s.keep(part); err != nil {
+			return len(p) - len(rest), err
+		}
+		if s.Verdict() != nil {
+			return len(p) - len(rest), ErrRefused
+		}
+	}
+	s.came += int64(len(p))
+	return len(p), nil
+}
+
+// keep adds to the beginning, and looks at it when enough is there.
+func (s *Stream) keep(p []byte) (err error) {
+	if s.head == nil || len(p) > cap(s.head)-len(s.head) {
+		if s.head, err = limits.Grow(s.b, s.head, s.next-len(s.head)); err != nil {
+			s.stop() // there is no room to look at it now
+			return nil
+		}
+	}
+	if s.head = append(s.head, p...); len(s.head) < s.next {
+		return nil
+	}
+	return s.look()
+}
+
+// look asks whether what is there refuses the file.
+func (s *Stream) look() error {
+	b := s.b.Child(*s.above.Policy())
+	more, refused := s.j.early(b, s.head, s.sized)
+	if s.j.account == nil {
+		b.Close()
+	} else {
+		s.kept = b
+	}
+	if err := lost(s.above, refused); err != nil {
+		return err
+	}
+	switch whole := int64(len(s.head)) == s.j.Size; {
+	case refused != nil && !s.isOurs(refused):
+		s.refuse(refused)
+	case refused != nil, !more, whole, len(s.head) == maxHead:
+		s.stop()
+	default:
+		s.next = int(min(2*int64(s.next), maxHead, s.j.Size))
+	}
+	return nil
+}
+
+// isOurs reports an error that says nothing of the file: time, or room that others
+// take.
+func (s *Stream) isOurs(err error) bool {
+	limit, ok := errors.AsType[*limits.Error](err)
+	return wire.ClassOf(err) == wire.Internal || s.above.Refused(err) || ok && limit.Axis == limits.Time
+}
+
+// stop looks no further, and keeps nothing.
+func (s *Stream) stop() {
+	s.looked, s.head = true, nil
+	if s.j.Err == nil {
+		s.b.Close()
+	}
+}
+
+// refuse holds the refusal to the policy, as Check does.
+func (s *Stream) refuse(err error) {
+	v := s.j.Verdict
+	if v.Err = err; len(v.Pickles) > 0 {
+		v.Format = PickleFormat
+	}
+	if !s.sized {
+		v.Size = int64(len(s.head))
+	}
+	v.hold()
+	s.stop()
+}
+
+// Verdict is the refusal, or nil as long as the file could be one that is accepted.
+// It is good until [Stream.Close].
+func (s *Stream) Verdict() *Verdict {
+	if s.j.Err == nil {
+		return nil
+	}
+	return s.j.Verdict
+}
+
+// Close gives back what the stream holds. Closing twice is harmless.
+func (s *Stream) Close() {
+	s.j.Close()
+	if s.kept != nil {
+		s.kept.Close()
+	}
+	s.b.Close()
+}
