@@ -26,6 +26,7 @@ type writeFlags struct {
 	Output  word   `short:"o" placeholder:"PATH" help:"What to write; by default a name beside the input."`
 	Force   bool   `short:"f" help:"Replace what is there."`
 	DryRun  bool   `help:"Say what would be written, and write nothing."`
+	Weights word   `placeholder:"FILE" help:"Which weights of a folder are meant: a file or an index in it, where its library would read others."`
 	Threads int    `placeholder:"N" help:"Most workers (all processors)."`
 	Memory  string `placeholder:"SIZE" help:"Most memory for buffers; fewer workers run where it is short."`
 
@@ -41,6 +42,9 @@ type writeFlags struct {
 func (f *writeFlags) Validate() error {
 	if f.Threads < 0 {
 		return errors.New("--threads: give a number of workers")
+	}
+	if name := string(f.Weights); name != "" && (!filepath.IsLocal(name) || filepath.Base(name) != name) {
+		return fmt.Errorf("--weights: %q is no name of a file in the folder", name)
 	}
 	if _, err := f.memory(); err != nil {
 		return fmt.Errorf("--memory: %w", err)
@@ -169,7 +173,12 @@ func (s *session) convert(ctx context.Context, c *conversion) error {
 
 // carryOut opens, plans and writes.
 func (s *session) carryOut(ctx context.Context, b *limits.Budget, c *conversion) error {
-	if err := s.openFor(ctx, b, &c.written); err != nil {
+	info, err := os.Stat(c.path)
+	c.opts.Alone, c.opts.Source = err != nil || !info.IsDir(), string(c.flags.Weights)
+	if c.opts.Source != "" && c.opts.Alone {
+		return usage{"--weights: the path is no folder"}
+	}
+	if err := s.openFor(ctx, b, &c.written, c.opts.Source); err != nil {
 		return err
 	}
 	c.opts.Threads, c.opts.Keep = cmp.Or(c.flags.Threads, s.workers), c.flags.keep()
@@ -180,8 +189,6 @@ func (s *session) carryOut(ctx context.Context, b *limits.Budget, c *conversion)
 			return err
 		}
 	}
-	info, err := os.Stat(c.path)
-	c.opts.Alone = err != nil || !info.IsDir()
 	if c.folder = c.toFolder(); c.folder {
 		c.opts.Shard, _ = c.flags.shard()
 		c.opts.Quant.Folder = true
@@ -248,10 +255,15 @@ func (c *conversion) toFolder() bool {
 	return c.flags.MaxShardSize != "" || !c.opts.Alone && (f == safetensors.Format || f == "pth")
 }
 
-// openFor opens the source, and verifies it if a policy was asked for.
-func (s *session) openFor(ctx context.Context, b *limits.Budget, w *written) error {
+// openFor opens the source, or the named weights of it, and verifies it if a policy
+// was asked for.
+func (s *session) openFor(ctx context.Context, b *limits.Budget, w *written, weights string) error {
+	path := w.path
+	if weights != "" {
+		path = filepath.Join(path, weights)
+	}
 	src := source{path: w.path, read: parser.Progress}
-	src.open = func(b *limits.Budget) (tensor.Model, error) { return parser.Open(b, w.path) }
+	src.open = func(b *limits.Budget) (tensor.Model, error) { return parser.Open(b, path) }
 	if w.path == "-" {
 		src = s.stdin(ctx)
 	}

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
 // planOf sums up what is decoded.
@@ -14,6 +16,16 @@ func (c *conversion) planOf() *planned {
 	return p
 }
 
+// chosen says which weights of several were read, "" where there was no choice.
+func chosen(m tensor.Model) string {
+	for _, f := range m.Findings() {
+		if f.Code == "detect.choice" {
+			return f.Text
+		}
+	}
+	return ""
+}
+
 // maxSpecial is how many weights with numbers that are none are listed.
 const maxSpecial = 10
 
@@ -21,6 +33,9 @@ const maxSpecial = 10
 func (s *session) printWritten(c *conversion) {
 	p := c.planOf()
 	s.fact("", "Format", viewOf(c.model).title)
+	if text := chosen(c.model); text != "" {
+		s.fact("", "Chosen", tidy(text, wire.MaxMessage))
+	}
 	if p.total.Weights > 0 {
 		s.fact("", "Dequantized", fmt.Sprintf("%s, %s -> %s (%v)", plural(p.total.Weights, "weight"),
 			formatBytes(p.total.Stored), formatBytes(p.total.Decoded), p.target))
@@ -115,6 +130,9 @@ func jsonWritten(o *jsonObject, c *conversion) {
 	o.field("written", c.result != nil)
 	if c.rehearsed && c.err == nil {
 		o.field("replaces", c.replaces)
+	}
+	if text := chosen(c.model); text != "" {
+		o.text("chosen", text)
 	}
 	o.number("bytes", c.plan.Size)
 	o.field("target", p.target.String())

@@ -176,3 +176,35 @@ func TestAFolderOfOneFile(t *testing.T) {
 		}
 	}
 }
+
+// Of a folder that holds several models one is chosen and the others are named; a
+// flag chooses otherwise.
+func TestAFolderOfSeveralModels(t *testing.T) {
+	dir := workplace(t)
+	t.Chdir(dir)
+	weights := load(t, "model.safetensors")
+	for name, body := range map[string]string{"model.safetensors": weights, "adapter_model.safetensors": weights, "config.json": "{}"} {
+		if err := os.MkdirAll("base", 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join("base", name), []byte(body), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := amn(t, nil, "remember", "--copy", "-o", "one", "base")
+	if r.code != 0 || !strings.Contains(r.out, `Chosen:      "model.safetensors" is the model, as transformers reads the folder; left alone: "adapter_model.safetensors"`) {
+		t.Errorf("exit %d: %s%s", r.code, r.out, r.err)
+	}
+	r = amn(t, nil, "remember", "--copy", "--json", "--weights", "adapter_model.safetensors", "-o", "two", "base")
+	if r.code != 0 || strings.Contains(r.out, `"chosen"`) {
+		t.Errorf("exit %d: %s%s", r.code, r.out, r.err)
+	}
+	if _, err := os.Stat(filepath.Join("two", "adapter_model.safetensors")); err != nil {
+		t.Error(err)
+	}
+	for _, args := range [][]string{{"--weights", "../model.safetensors", "base"}, {"--weights", "x", "tiny.gguf"}} {
+		if r := amn(t, nil, append([]string{"remember"}, args...)...); r.code != 2 {
+			t.Errorf("%q: exit %d, %s", args, r.code, r.err)
+		}
+	}
+}

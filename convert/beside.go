@@ -21,7 +21,7 @@ const maxBeside = 256 << 20
 var besidePatterns = []string{"*.json", "*.txt", "*.model", "*.jinja", "LICENSE*", "*.md"}
 
 // quantFiles say how weights were quantized, which is over.
-var quantFiles = []string{"quantize_config.json", "quant_config.json", "hf_quant_config.json"}
+var quantFiles = []string{"quantize_config.json", "quant_config.json", "hf_quant_config.json", "quantization_config.json"}
 
 // A Beside is the files beside a model, and what becomes of them.
 type Beside struct {
@@ -40,28 +40,47 @@ func (p *Plan) beside(code bool) (*Beside, error) {
 	if err != nil {
 		return nil, err
 	}
+	folders, err := modules(p.b, files)
+	if err != nil {
+		return nil, err
+	}
 	for _, e := range list {
-		name := e.Name()
 		if err := p.b.Items(1); err != nil {
 			return nil, err
 		}
-		to, add := &out.Left, name
-		switch why := leave(files, e, code); {
-		case why == "":
-			to = &out.Copied
-		case why == "weights":
-			continue
-		default:
-			add += " (" + why + ")"
+		if e.IsDir() && slices.Contains(folders, e.Name()) {
+			err = p.besideModule(out, e.Name())
+		} else if why := leave(files, e, code); why != "weights" {
+			err = out.add(p.b, e.Name(), why)
 		}
-		if err := p.b.Hold(int64(len(add))); err != nil {
-			return nil, err
-		}
-		if *to, err = limits.Append(p.b, *to, add); err != nil {
+		if err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
+}
+
+// add notes a file that is copied, or left for a reason.
+func (out *Beside) add(b *limits.Budget, name, why string) (err error) {
+	to := &out.Copied
+	if why != "" {
+		to, name = &out.Left, name+" ("+why+")"
+	}
+	if err := b.Hold(int64(len(name))); err != nil {
+		return err
+	}
+	*to, err = limits.Append(b, *to, name)
+	return err
+}
+
+// folders lists the folders that files are copied to.
+func (out *Beside) folders() (list []string) {
+	for _, name := range out.Copied {
+		if dir := path.Dir(name); dir != "." && !slices.Contains(list, dir) {
+			list = append(list, dir)
+		}
+	}
+	return list
 }
 
 // leave says why a file is not copied, "" if it is.

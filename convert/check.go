@@ -21,10 +21,11 @@ func (p *Plan) Check(path string, force bool) (replaces bool, err error) {
 // CheckFolder is the same for [Plan.WriteFolder].
 func (p *Plan) CheckFolder(path string, force, code bool) (replaces bool, err error) {
 	path = filepath.Clean(path)
-	if _, err := p.beside(code); err != nil {
+	beside, err := p.beside(code)
+	if err != nil {
 		return false, err
 	}
-	if err := checkFolder(p.m, path, force, code); err != nil {
+	if err := checkFolder(p.m, path, force, code, beside.folders()); err != nil {
 		return false, err
 	}
 	return p.check(path)

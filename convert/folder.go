@@ -5,7 +5,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 
 	"github.com/anamnesis-go/anamnesis/internal/tiles"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -18,23 +20,23 @@ import (
 // beside them; code only if that is asked for. Like a file, the folder appears
 // when it is whole. By force it replaces a folder that holds nothing but what
 // it would write itself.
-func (p *Plan) WriteFolder(path string, force, code bool) (*Result, error) {
-	path = filepath.Clean(path)
+func (p *Plan) WriteFolder(target string, force, code bool) (*Result, error) {
+	target = filepath.Clean(target)
 	beside, err := p.beside(code)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkFolder(p.m, path, force, code); err != nil {
+	if err := checkFolder(p.m, target, force, code, beside.folders()); err != nil {
 		return nil, err
 	}
-	parent := filepath.Dir(path)
+	parent := filepath.Dir(target)
 	if err := tiles.Writable(parent); err != nil {
 		return nil, err
 	}
 	if err := checkSpace(machine{}, parent, p.Size); err != nil {
 		return nil, err
 	}
-	temp := partialName(path)
+	temp := partialName(target)
 	lock, err := claimFolder(temp)
 	if err != nil {
 		return nil, err
@@ -53,7 +55,7 @@ func (p *Plan) WriteFolder(path string, force, code bool) (*Result, error) {
 	if err := p.lastLook(); err != nil {
 		return nil, err
 	}
-	if err := publishFolder(temp, path); err != nil {
+	if err := publishFolder(temp, target); err != nil {
 		return nil, err
 	}
 	done = true
@@ -72,7 +74,7 @@ func (p *Plan) fillFolder(dir string, beside *Beside) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := writeNew(dir, indexName, func(f *os.File) error { return writeFull(f, index, 0) }); err != nil {
+		if err := writeNew(dir, p.stem()+indexEnding, func(f *os.File) error { return writeFull(f, index, 0) }); err != nil {
 			return nil, err
 		}
 	}
@@ -81,6 +83,11 @@ func (p *Plan) fillFolder(dir string, beside *Beside) (*Result, error) {
 		return nil, err
 	}
 	for _, name := range beside.Copied {
+		if sub := path.Dir(name); sub != "." {
+			if err := os.Mkdir(filepath.Join(dir, sub), 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+				return nil, err
+			}
+		}
 		write := func(f *os.File) error { return p.copyBeside(f, name) }
 		if name == configName && (len(p.Weights) > 0 || p.encoder != nil) {
 			write = func(f *os.File) error { return writeFull(f, config, 0) }
@@ -89,7 +96,19 @@ func (p *Plan) fillFolder(dir string, beside *Beside) (*Result, error) {
 			return nil, err
 		}
 	}
-	return r, tiles.SyncFolder(dir)
+	return r, syncFolders(dir, beside.Copied)
+}
+
+// syncFolders makes a folder last, and those of it that hold the named files.
+func syncFolders(dir string, names []string) error {
+	for i, name := range names {
+		if sub := path.Dir(name); sub != "." && (i == 0 || path.Dir(names[i-1]) != sub) {
+			if err := tiles.SyncFolder(filepath.Join(dir, sub)); err != nil {
+				return err
+			}
+		}
+	}
+	return tiles.SyncFolder(dir)
 }
 
 // fillWeights writes the files of weights.
@@ -140,7 +159,7 @@ func writeNew(dir, name string, write func(*os.File) error) error {
 }
 
 // checkFolder refuses places where no folder is written.
-func checkFolder(m tensor.Model, path string, force, code bool) error {
+func checkFolder(m tensor.Model, path string, force, code bool, subs []string) error {
 	if err := checkStore(path); err != nil {
 		return err
 	}
@@ -168,11 +187,31 @@ func checkFolder(m tensor.Model, path string, force, code bool) error {
 		case !force:
 			return refused(path, "it exists; %s replaces it", wire.OptionForce)
 		}
-		if why := leave(files, e, code); why != "" && why != "weights" || !e.Type().IsRegular() {
+		known := replaceable(files, e, code)
+		if e.IsDir() && slices.Contains(subs, e.Name()) {
+			known = replaceableFolder(files, e.Name())
+		}
+		if !known {
 			return refused(path, "it holds %q, which is none of the files that would be written: remove it, or choose another folder", e.Name())
 		}
 	}
 	return nil
+}
+
+// replaceable reports a file such as those that are written.
+func replaceable(files fs.FS, e fs.DirEntry, code bool) bool {
+	why := leave(files, e, code)
+	return (why == "" || why == "weights") && e.Type().IsRegular()
+}
+
+// replaceableFolder reports a module's folder that holds nothing else.
+func replaceableFolder(files fs.FS, name string) bool {
+	sub, err := fs.Sub(files, name)
+	if err != nil {
+		return false
+	}
+	list, err := fs.ReadDir(sub, ".")
+	return err == nil && !slices.ContainsFunc(list, func(e fs.DirEntry) bool { return !replaceable(sub, e, false) })
 }
 
 // claimFolder creates a folder, after removing what a killed run left of it, and
@@ -213,7 +252,8 @@ func lockFolder(path string) (*os.File, error) {
 	return f, nil
 }
 
-// clearFolder removes a folder of files; what is in a folder below is not ours.
+// clearFolder removes a folder of files and of folders of files; what is deeper is
+// not ours.
 // Where others write too, one of them may put a link in its place at any time:
 // what is removed lies in the folder that was looked at.
 func clearFolder(path string) error {
@@ -245,6 +285,17 @@ func emptyFolder(root *os.Root, looked fs.FileInfo) error {
 		return err
 	}
 	for _, e := range list {
+		if e.IsDir() {
+			below, err := fs.ReadDir(root.FS(), e.Name())
+			if err != nil {
+				return err
+			}
+			for _, f := range below {
+				if err := root.Remove(path.Join(e.Name(), f.Name())); err != nil {
+					return err
+				}
+			}
+		}
 		if err := root.Remove(e.Name()); err != nil {
 			return err
 		}

@@ -280,3 +280,75 @@ func sorted(file []byte) []any {
 	json.Unmarshal(file[8:8+n], &header)
 	return []any{n, header, file[8+n:]}
 }
+
+// The folder of a module that sentence-transformers asks for comes along, and so
+// does the name by which a library finds the weights.
+func TestAFolderKeepsItsModulesAndNames(t *testing.T) {
+	dir := t.TempDir()
+	weights := string(read(t, decoded))
+	for name, body := range map[string]string{
+		"st/model.safetensors":                     weights,
+		"st/config.json":                           "{}",
+		"st/modules.json":                          `[{"idx":0,"path":""},{"idx":1,"path":"1_Pooling"},{"idx":2,"path":"2_Dense"},{"idx":3,"path":"../up"},{"idx":4,"path":"3_Old"}]`,
+		"st/1_Pooling/config.json":                 `{"pooling_mode":"mean"}`,
+		"st/2_Dense/config.json":                   "{}",
+		"st/2_Dense/model.safetensors":             weights,
+		"st/2_Dense/code.py":                       "",
+		"st/3_Old/pytorch_model.bin":               "x",
+		"st/onnx/model.onnx":                       "x",
+		"unet/config.json":                         "{}",
+		"unet/diffusion_pytorch_model.safetensors": weights,
+		"adapter/adapter_config.json":              "{}",
+		"adapter/adapter_model.safetensors":        weights,
+		"both/config.json":                         "{}",
+		"both/model.safetensors":                   weights,
+		"both/adapter_model.safetensors":           weights,
+	} {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(body), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for from, want := range map[string]string{
+		"unet": "config.json diffusion_pytorch_model.safetensors", "adapter": "adapter_config.json adapter_model.safetensors",
+		"both": "config.json model.safetensors",
+	} {
+		to, _ := remember(t, filepath.Join(dir, from), folderOptions, false)
+		if got := strings.Join(names(t, to), " "); got != want {
+			t.Errorf("%s: %s", from, got)
+		}
+	}
+	small := folderOptions
+	small.Shard = 4000
+	to, _ := remember(t, filepath.Join(dir, "unet"), small, false)
+	if got := strings.Join(names(t, to), " "); !strings.Contains(got, "diffusion_pytorch_model-00001-of-") || !strings.Contains(got, "diffusion_pytorch_model.safetensors.index.json") {
+		t.Error(got)
+	}
+	to, r := remember(t, filepath.Join(dir, "st"), folderOptions, false)
+	if got := strings.Join(r.Beside.Copied, " "); got != "1_Pooling/config.json 2_Dense/config.json 2_Dense/model.safetensors config.json modules.json" {
+		t.Error(got)
+	}
+	if got := strings.Join(r.Beside.Left, "; "); got != "2_Dense/code.py (code); 3_Old/pytorch_model.bin (a module's weights in another format than safetensors: convert its folder by itself); onnx (folder)" {
+		t.Error(got)
+	}
+	if !bytes.Equal(read(t, to, "2_Dense", "model.safetensors"), []byte(weights)) || string(read(t, to, "1_Pooling", "config.json")) != `{"pooling_mode":"mean"}` {
+		t.Error("a module was changed")
+	}
+	m, b := open(t, filepath.Join(dir, "st"))
+	p, err := convert.NewPlan(b, m, folderOptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.WriteFolder(to, true, false); err != nil {
+		t.Errorf("in its own place: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(to, "1_Pooling", "mine.py"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.WriteFolder(to, true, false); err == nil || !strings.Contains(err.Error(), `holds "1_Pooling"`) {
+		t.Errorf("over a folder with a file of somebody's: %v", err)
+	}
+}

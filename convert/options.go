@@ -27,6 +27,9 @@ type Options struct {
 	// Alone says that the source is a file that was named, not a folder: what lies
 	// beside it belongs to it only if a config.json does too.
 	Alone bool
+	// Source is the name of the weights in the folder, where they are not those that
+	// its library reads: what is written is named after it.
+	Source string
 	// Threads is the most workers; 0 is one for each processor. They are fastest
 	// where GOMAXPROCS is greater: a worker that writes keeps its place then.
 	Threads int

@@ -10,11 +10,17 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// The files of a set of shards are named as transformers names them.
-const (
-	singleName = "model.safetensors"
-	indexName  = "model.safetensors.index.json"
-)
+// The files of a set of shards are named as transformers names them: model, and
+// this for the index.
+const indexEnding = ".safetensors.index.json"
+
+// stem names the files: "model" unless the source's library asks for another.
+func (p *Plan) stem() string {
+	if p.o.Alone {
+		return stems[0].is
+	}
+	return stem(p.m.Configs(), p.o.Source)
+}
 
 // split puts the outs in files of at most the size of a shard, in their order:
 // a file ends where the next tensor would pass the size, and a tensor that
@@ -74,6 +80,7 @@ func (p *Plan) layout() error {
 	if p.Files, err = limits.Make[File](p.b, len(sets)); err != nil {
 		return err
 	}
+	name := p.stem()
 	for k, set := range sets {
 		if err := p.place(k, set, meta); err != nil {
 			return err
@@ -82,9 +89,9 @@ func (p *Plan) layout() error {
 		switch {
 		case p.o.Shard <= 0:
 		case len(sets) == 1:
-			f.Name = singleName
+			f.Name = name + ".safetensors"
 		default:
-			f.Name = fmt.Sprintf("model-%05d-of-%05d.safetensors", k+1, len(sets))
+			f.Name = fmt.Sprintf("%s-%05d-of-%05d.safetensors", name, k+1, len(sets))
 		}
 		p.Size += f.Size
 	}

@@ -14,7 +14,7 @@ var (
 	formats = []string{"gguf", "npy", "npz", "pth", "safetensors"}
 
 	findings = []string{
-		"detect.name", "detect.polyglot",
+		"detect.choice", "detect.name", "detect.polyglot",
 		"gguf.alignment", "gguf.big-endian", "gguf.charsmap", "gguf.epsilon", "gguf.expert-count", "gguf.gaps",
 		"gguf.key-kind", "gguf.key-text", "gguf.last-padding", "gguf.layer-count", "gguf.name-long",
 		"gguf.nested-array", "gguf.rope-scaling", "gguf.shape-empty", "gguf.shape-scalar", "gguf.split",

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -40,7 +41,8 @@ func (s Source) open(b *limits.Budget) (tensor.Model, error) {
 	return openIn(b, d, s.entry)
 }
 
-// at finds what a path names: a model of its own, or a folder.
+// at finds what a path names: a model of its own, or a folder. The folder of a model
+// in the hub's cache is that of its snapshot.
 func at(path string) (Source, error) {
 	if isStored(path) {
 		return Source{Path: path, named: path, entry: entry{name: path}}, nil
@@ -53,7 +55,8 @@ func at(path string) (Source, error) {
 		return Source{}, err
 	}
 	if info.IsDir() {
-		return Source{Path: path, folder: path, entry: entry{name: "."}}, nil
+		folder, err := inCache(path)
+		return Source{Path: path, folder: folder, entry: entry{name: "."}}, err
 	}
 	if err := regular(info.Mode()); err != nil {
 		return Source{}, err
@@ -76,41 +79,46 @@ func Find(path string, deep bool) iter.Seq2[Source, error] {
 			return
 		}
 		found := false
-		for s, err := range walk(path, deep) {
+		for s, err := range walk(s.folder, path, deep) {
 			found = true
 			if !yield(s, err) {
 				return
 			}
 		}
 		if !found {
-			yield(s, wire.At(detection, "", wire.NoOffset, notOne(nil)))
+			yield(s, wire.At(detection, "", wire.NoOffset, notOne(os.DirFS(s.folder), nil)))
 		}
 	}
 }
 
-// walk lists the models of a folder and, if deep, of those below it.
-func walk(dir string, deep bool) iter.Seq2[Source, error] {
+// walk lists the models of a folder and, if deep, of those below it. The folder
+// itself may be a link; the ones below may not.
+func walk(dir, path string, deep bool) iter.Seq2[Source, error] {
 	return func(yield func(Source, error) bool) {
-		filepath.WalkDir(dir, func(at string, e fs.DirEntry, err error) error {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			dir = real
+		}
+		filepath.WalkDir(dir, func(real string, e fs.DirEntry, err error) error {
+			shown := filepath.Join(path, strings.TrimPrefix(real, dir))
 			switch {
 			case err != nil:
-				if !yield(Source{Path: at}, err) {
+				if !yield(Source{Path: shown}, err) {
 					return fs.SkipAll
 				}
 				return nil
 			case !e.IsDir():
 				return nil
-			case at != dir && !deep:
+			case real != dir && !deep:
 				return fs.SkipDir
 			}
-			models, err := modelsOf(os.DirFS(at))
+			models, err := modelsOf(os.DirFS(real))
 			if err != nil {
 				return nil // WalkDir finds the same, and comes back with it
 			}
 			for _, m := range models {
-				s := Source{Path: filepath.Join(at, m.name), folder: at, entry: m}
+				s := Source{Path: filepath.Join(shown, m.name), folder: real, entry: m}
 				if len(models) == 1 && (byIndex(m.name) != nil || m.shards != nil) {
-					s.Path = at
+					s.Path = shown
 				}
 				if !yield(s, nil) {
 					return fs.SkipAll

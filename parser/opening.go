@@ -140,28 +140,69 @@ func (d *folder) explain(b *limits.Budget, err error, files func(*limits.Budget)
 	return err
 }
 
-// openOnly opens the one model of a folder.
+// openOnly opens the one model of a folder, or the one that the folder's library
+// reads.
 func openOnly(b *limits.Budget, d *folder, path string) (tensor.Model, error) {
-	models, err := modelsOf(d)
-	if err == nil && len(models) != 1 {
-		err = wire.At(detection, "", wire.NoOffset, notOne(models))
-	}
+	models, note, err := only(b, d)
 	if err != nil {
 		d.Close()
 		return nil, err
 	}
-	return openIn(b, d, models[0])
+	m, err := openIn(b, d, models)
+	if err != nil {
+		return nil, err
+	}
+	noticed, err := noted(b, m, note)
+	if err != nil {
+		m.Close()
+	}
+	return noticed, err
 }
 
-func notOne(models []entry) error {
-	if len(models) == 0 {
-		return wire.ErrUnsupported.With("no weight files in this folder itself")
+func only(b *limits.Budget, d *folder) (entry, *tensor.Finding, error) {
+	all, err := entriesOf(d)
+	if err != nil {
+		return entry{}, nil, err
 	}
-	return wire.ErrUnsupported.With("the folder holds %d models: name one, such as %s", len(models), wire.Quote(models[0].name))
+	models, note, err := choose(b, d, all)
+	if err != nil {
+		return entry{}, nil, err
+	}
+	if models = whole(models); len(models) != 1 {
+		return entry{}, nil, wire.At(detection, "", wire.NoOffset, notOne(d, models))
+	}
+	return models[0], note, nil
+}
+
+func notOne(d fs.FS, models []entry) error {
+	if len(models) > 0 {
+		return wire.ErrUnsupported.With("the folder holds %d models: name one, such as %s", len(models), wire.Quote(models[0].name))
+	}
+	if is := elsewhere(d); is != "" {
+		return wire.ErrUnsupported.With("no weight files in this folder itself, which is %s", is)
+	}
+	return wire.ErrUnsupported.With("no weight files in this folder itself")
 }
 
 // modelsOf applies the rule of [Find] to one folder.
 func modelsOf(fsys fs.FS) ([]entry, error) {
+	all, err := entriesOf(fsys)
+	return whole(all), err
+}
+
+// whole leaves of models beside indexes those that are whole by their name.
+func whole(all []entry) []entry {
+	if !slices.ContainsFunc(all, func(e entry) bool { return byIndex(e.name) != nil }) {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(e entry) bool {
+		return byIndex(e.name) == nil && e.name != "model.safetensors" && e.name != "pytorch_model.bin"
+	})
+}
+
+// entriesOf lists the indexes, the sets of shards and the other weights of a
+// folder, indexes first.
+func entriesOf(fsys fs.FS) ([]entry, error) {
 	list, err := fs.ReadDir(fsys, ".")
 	if err != nil {
 		return nil, err
@@ -190,15 +231,7 @@ func modelsOf(fsys fs.FS) ([]entry, error) {
 			first.shards = append(first.shards, name)
 		}
 	}
-	if len(indexes) == 0 {
-		return files, nil
-	}
-	for _, f := range files { // a whole model beside the index
-		if f.name == "model.safetensors" || f.name == "pytorch_model.bin" {
-			indexes = append(indexes, f)
-		}
-	}
-	return indexes, nil
+	return append(indexes, files...), nil
 }
 
 // byIndex finds the format whose shards a file name says to be an index of.

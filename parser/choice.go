@@ -1,0 +1,136 @@
+package parser
+
+import (
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// A family is a library that finds the weights of a folder by their names.
+type family struct {
+	library string
+	marks   []string // files of which one says that the folder is for it
+	order   []string // names of weights: the first that is there is read
+}
+
+// Where one folder is for two libraries, as a model with an adapter beside it is
+// for transformers and PEFT, the first row's weights are the model.
+//
+// The orders are those of transformers 5.23 (modeling_utils,
+// _get_resolved_checkpoint_files), diffusers 0.39 (models/model_loading_utils) and
+// PEFT 0.20 (utils/save_and_load, load_peft_weights).
+var families = [...]family{
+	{"transformers", []string{"config.json", "trainer_state.json"}, []string{
+		"model.safetensors", "model.safetensors.index.json",
+		"pytorch_model.bin", "pytorch_model.bin.index.json",
+	}},
+	{"diffusers", []string{"config.json"}, []string{
+		"diffusion_pytorch_model.safetensors.index.json", "diffusion_pytorch_model.safetensors",
+		"diffusion_pytorch_model.bin.index.json", "diffusion_pytorch_model.bin",
+	}},
+	{"PEFT", []string{"adapter_config.json"}, []string{"adapter_model.safetensors", "adapter_model.bin"}},
+}
+
+// choose finds which of the models of a folder its library reads. With one there
+// is nothing to choose; where no library is known, or where two names that it
+// could read hold other tensors, all come back.
+func choose(b *limits.Budget, d *folder, all []entry) (chosen []entry, note *tensor.Finding, err error) {
+	for _, f := range families {
+		if !slices.ContainsFunc(f.marks, d.has) {
+			continue
+		}
+		for _, name := range f.order {
+			i := slices.IndexFunc(all, func(e entry) bool { return e.name == name })
+			if i < 0 {
+				continue
+			}
+			if err := f.agree(b, d, all, name); err != nil {
+				return nil, nil, err
+			}
+			return all[i : i+1], f.note(all, name), nil
+		}
+	}
+	return all, nil, nil
+}
+
+// agree refuses a file beside an index of the same name that is for other files:
+// libraries differ in which of the two they read.
+func (f *family) agree(b *limits.Budget, d *folder, all []entry, name string) error {
+	file := strings.TrimSuffix(name, ".index.json")
+	index := file + ".index.json"
+	for _, n := range []string{file, index} {
+		if !slices.ContainsFunc(all, func(e entry) bool { return e.name == n }) {
+			return nil
+		}
+	}
+	b = b.Probe()
+	defer b.Close()
+	kind, _ := tensor.ParseIndexName(index)
+	x, err := tensor.ReadIndex(b, d, index, kind)
+	if err != nil || len(x.Files) == 1 && x.Files[0] == file {
+		return err
+	}
+	return wire.At(detection, "", wire.NoOffset, wire.ErrUnsupported.With(
+		"the folder holds %s and an index of other files, %s: %s reads the one, other programs the other; name the one that is meant",
+		wire.Quote(file), wire.Quote(index), f.library))
+}
+
+// maxLeft is how many names a finding lists.
+const maxLeft = 8
+
+// note says what was chosen and what was left. Shards are left with their index.
+func (f *family) note(all []entry, name string) *tensor.Finding {
+	var left []string
+	more := 0
+	for _, e := range all {
+		switch {
+		case e.name == name || name == e.name+".index.json" || e.name == name+".index.json" || ofIndex(all, e):
+		case len(left) == maxLeft:
+			more++
+		default:
+			left = append(left, wire.Quote(e.name))
+		}
+	}
+	if len(left) == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("%s is the model, as %s reads the folder; left alone: %s", wire.Quote(name), f.library, strings.Join(left, ", "))
+	if more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return &tensor.Finding{Code: "detect.choice", Severity: tensor.Note, Off: wire.NoOffset, Text: text}
+}
+
+// ofIndex reports shards whose index is a model of the folder too.
+func ofIndex(all []entry, shards entry) bool {
+	s, ok := tensor.ParseShardName(shards.name)
+	return ok && slices.ContainsFunc(all, func(e entry) bool {
+		return strings.HasPrefix(e.name, s.Prefix+s.Ext+".index")
+	})
+}
+
+// has reports a file of the folder itself.
+func (d *folder) has(name string) bool {
+	info, err := d.Stat(name)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// elsewhere says of a folder without weights of its own what it is, "" for
+// nothing that is known.
+func elsewhere(d fs.FS) string {
+	for _, k := range []struct{ name, text string }{
+		{"model_index.json", "a pipeline of diffusers: name the folder of one of its components"},
+		{".metadata", "a distributed checkpoint of PyTorch: torch.distributed.checkpoint.format_utils.dcp_to_torch_save makes one file of it"},
+		{"modules.json", "a model of sentence-transformers whose weights are in its modules' folders: name one of them"},
+	} {
+		if info, err := fs.Stat(d, k.name); err == nil && info.Mode().IsRegular() {
+			return k.text
+		}
+	}
+	return ""
+}

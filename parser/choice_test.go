@@ -1,0 +1,122 @@
+package parser_test
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
+)
+
+// one is the index of a model in one file, as mlx_lm.convert writes it.
+const one = `{"metadata":{"total_size":4},"weight_map":{"w":"model.safetensors"}}`
+
+// Folders that hold several files of weights are read as their library reads
+// them; the finding says what was left.
+func TestFoldersOfSeveralModels(t *testing.T) {
+	dir := put(t, t.TempDir(), map[string]string{
+		"trainer/config.json":                                     "{}",
+		"trainer/model.safetensors":                               string(shard("w")),
+		"trainer/optimizer.pt":                                    "",
+		"trainer/rng_state.pth":                                   "",
+		"trainer/training_args.bin":                               "",
+		"bin/config.json":                                         "{}",
+		"bin/model.safetensors":                                   string(shard("w")),
+		"bin/pytorch_model-00001-of-00002.bin":                    "",
+		"bin/pytorch_model-00002-of-00002.bin":                    "",
+		"bin/pytorch_model.bin.index.json":                        "{}",
+		"mlx/config.json":                                         "{}",
+		"mlx/model.safetensors":                                   string(shard("w")),
+		"mlx/model.safetensors.index.json":                        one,
+		"two/config.json":                                         "{}",
+		"two/model.safetensors":                                   string(shard("w")),
+		"two/model.safetensors.index.json":                        strings.ReplaceAll(one, "model.", "model-00001-of-00001."),
+		"two/model-00001-of-00001.safetensors":                    string(shard("w")),
+		"base/config.json":                                        "{}",
+		"base/adapter_config.json":                                "{}",
+		"base/model.safetensors":                                  string(shard("w")),
+		"base/adapter_model.safetensors":                          string(shard("a")),
+		"adapter/adapter_config.json":                             "{}",
+		"adapter/adapter_model.safetensors":                       string(shard("a")),
+		"adapter/optimizer.pt":                                    "",
+		"unet/config.json":                                        "{}",
+		"unet/diffusion_pytorch_model.safetensors":                string(shard("u")),
+		"unet/diffusion_pytorch_model.fp16.safetensors":           string(shard("h")),
+		"nobody/model.safetensors":                                string(shard("w")),
+		"nobody/other.safetensors":                                string(shard("w")),
+		"pipeline/model_index.json":                               "{}",
+		"pipeline/unet/diffusion_pytorch_model.safetensors":       string(shard("u")),
+		"dcp/.metadata":                                           "",
+		"dcp/__0_0.distcp":                                        "",
+		"models--o--m/refs/main":                                  "0123456789abcdef\n",
+		"models--o--m/snapshots/0123456789abcdef/m.safetensors":   string(shard("w")),
+		"models--o--m/snapshots/fedcba9876543210/m.safetensors":   string(shard("old")),
+		"models--o--out/refs/main":                                "../../pipeline/unet",
+		"models--o--out/snapshots/0123456789abcdef/m.safetensors": string(shard("w")),
+		"models--o--two/snapshots/0123456789abcdef/m.safetensors": string(shard("w")),
+		"models--o--two/snapshots/fedcba9876543210/m.safetensors": string(shard("w")),
+	})
+	for _, tc := range []struct{ folder, tensor, left string }{
+		{"trainer", "w", `"model.safetensors" is the model, as transformers reads the folder; left alone: "optimizer.pt", "rng_state.pth", "training_args.bin"`},
+		{"bin", "w", `left alone: "pytorch_model.bin.index.json"`},
+		{"mlx", "w", ""},
+		{"base", "w", `left alone: "adapter_model.safetensors"`},
+		{"adapter", "a", `"adapter_model.safetensors" is the model, as PEFT reads the folder; left alone: "optimizer.pt"`},
+		{"unet", "u", `as diffusers reads the folder; left alone: "diffusion_pytorch_model.fp16.safetensors"`},
+		{"models--o--m", "w", ""},
+	} {
+		mustOpen(t, filepath.Join(dir, tc.folder), tc.tensor)
+		m, err := parser.Open(account(t, limits.Policy{}), filepath.Join(dir, tc.folder))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		var text string
+		for _, f := range m.Findings() {
+			if f.Code == "detect.choice" {
+				text = f.Text
+			}
+		}
+		if !strings.HasSuffix(text, tc.left) || tc.left == "" && text != "" {
+			t.Errorf("%s: %q", tc.folder, text)
+		}
+	}
+	for folder, why := range map[string]string{
+		"two":            "an index of other files",
+		"nobody":         "the folder holds 2 models",
+		"pipeline":       "a pipeline of diffusers: name the folder of one of its components",
+		"dcp":            "a distributed checkpoint of PyTorch",
+		"models--o--out": "which is no revision",
+		"models--o--two": "2 snapshots of this model and no refs/main",
+	} {
+		refuses(t, filepath.Join(dir, folder), parser.Unsupported, why)
+	}
+	if _, err := parser.Open(account(t, limits.Policy{RefuseFindings: []string{"detect.choice"}}), filepath.Join(dir, "trainer")); parser.ClassOf(err) != parser.Forbidden {
+		t.Errorf("a policy that refuses a choice: %v", err)
+	}
+}
+
+// A link to a folder is the folder, wherever it is named.
+func TestALinkedFolderIsAFolder(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("links need a privilege there")
+	}
+	dir := put(t, t.TempDir(), map[string]string{"real/a/x.safetensors": string(shard("x")), "real/a/y.safetensors": string(shard("y"))})
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink("real", link); err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for s, err := range parser.Find(link, true) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = append(found, strings.TrimPrefix(s.Path, dir))
+	}
+	if got := strings.Join(found, " "); filepath.ToSlash(got) != "/link/a/x.safetensors /link/a/y.safetensors" {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,66 @@
+package parser
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+)
+
+// maxRef bounds the name of a revision in a hub's cache: a commit is 40 digits.
+const maxRef = 128
+
+// inCache finds the snapshot that a folder of the Hugging Face hub's cache,
+// models--OWNER--NAME, stands for: that of refs/main, else the only one there is.
+// Other folders are themselves.
+func inCache(dir string) (string, error) {
+	if !strings.HasPrefix(filepath.Base(filepath.Clean(dir)), "models--") {
+		return dir, nil
+	}
+	snapshots := filepath.Join(dir, "snapshots")
+	list, err := os.ReadDir(snapshots)
+	if err != nil {
+		return dir, nil
+	}
+	rev, err := mainRef(filepath.Join(dir, "refs", "main"))
+	switch {
+	case err == nil:
+	case !os.IsNotExist(err):
+		return "", err
+	case len(list) == 1:
+		rev = list[0].Name()
+	default:
+		return "", wire.At(detection, "", wire.NoOffset, wire.ErrUnsupported.With(
+			"the cache holds %d snapshots of this model and no refs/main: name one", len(list)))
+	}
+	return filepath.Join(snapshots, rev), nil
+}
+
+// mainRef reads the name of a snapshot. It names a folder beside others and
+// nothing else, whoever wrote it.
+func mainRef(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	if err := regular(info.Mode()); err != nil {
+		return "", err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	var text [maxRef + 1]byte
+	n, err := io.ReadFull(f, text[:])
+	if err != nil && err != io.ErrUnexpectedEOF && err != io.EOF {
+		return "", err
+	}
+	rev := strings.TrimSpace(string(text[:n]))
+	if n > maxRef || strings.Trim(rev, "0123456789abcdefABCDEF") != "" || len(rev) < 7 {
+		return "", wire.At(detection, "", wire.NoOffset, wire.ErrUnsupported.With("refs/main of the cache holds %s, which is no revision", wire.Quote(rev)))
+	}
+	return rev, nil
+}
