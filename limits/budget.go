@@ -32,7 +32,9 @@ type Budget struct {
 	started  time.Time
 	children atomic.Int64
 	closed   atomic.Bool
-	probe    bool // a part of the parent's operation
+	probe    bool    // a part of the parent's operation
+	whole    *Budget // the operation of which this is a part, see [Budget.Whole]
+	outer    int64   // of a whole: the size of its file
 }
 
 // A pool is one of the sums that an account shares with its ancestors.
@@ -57,7 +59,15 @@ func (p Policy) Budget(ctx context.Context) *Budget { return open(ctx, p, nil) }
 // not: they belong to one operation.
 func (b *Budget) Child(p Policy) *Budget {
 	b.children.Add(1)
-	return open(b.life, p, b)
+	ctx := b.life
+	if b.whole == b {
+		ctx = b.ctx // parts have no longer than the whole
+	}
+	c := open(ctx, p, b)
+	if b.whole != nil {
+		c.join(b.whole)
+	}
+	return c
 }
 
 // ChildContext is [Budget.Child] for an operation with a context of its own, such
@@ -120,6 +130,7 @@ func (b *Budget) Close() {
 	}
 	b.end(ErrClosed)
 	b.stop()
+	b.settle()
 	for p := range b.shared {
 		b.returnAbove(pool(p), b.shared[p].close())
 	}

@@ -11,6 +11,7 @@ type ratios struct {
 	source, inIn, inOut int64 // file bytes, compressed and inflated bytes
 	worstIn, worstOut   int64 // the member with the highest ratio so far
 	expanded            int64
+	unpacked            int64 // of all parts, see [Budget.Whole]
 }
 
 // Source tells the account that n bytes of file stand behind what will be
@@ -25,6 +26,9 @@ func (b *Budget) Source(n int64) {
 // ratio is asked of the worst member and of all together, once all together
 // pass [RatioGrace]; the order of the members does not matter.
 func (b *Budget) Inflate(in, out int64) error {
+	if err := b.unpacked(out); err != nil {
+		return err
+	}
 	r, allowed := &b.ratios, b.policy.Limit(InflateRatio)
 	r.Lock()
 	defer r.Unlock()

@@ -1,0 +1,72 @@
+package limits
+
+// Whole opens an account under this one for a file of size bytes together with all
+// that is packed inside of it. Every account opened below it is a part of this one
+// operation: it ends with its deadline, has the steps that are left of it and takes
+// what it used from them when it closes, and all that is inflated in it counts
+// against the size of the file, however deep it was packed.
+func (b *Budget) Whole(size int64) *Budget {
+	w := b.Child(b.policy)
+	w.whole, w.outer = w, size
+	return w
+}
+
+// join makes an account a part of the operation that it was opened in.
+func (b *Budget) join(whole *Budget) {
+	b.whole = whole
+	b.steps.open(min(b.steps.max, whole.steps.left()))
+}
+
+// settle takes what a part used from the steps of its operation.
+func (b *Budget) settle() {
+	if b.whole == nil || b.whole == b {
+		return
+	}
+	if used := b.steps.used(); !b.whole.steps.take(used) {
+		b.whole.steps.take(b.whole.steps.left())
+	}
+}
+
+// unpacked counts inflated bytes against the file that all of them came from.
+func (b *Budget) unpacked(out int64) error {
+	w := b.whole
+	if w == nil {
+		return nil
+	}
+	r, allowed := &w.ratios, b.policy.Limit(InflateRatio)
+	r.Lock()
+	defer r.Unlock()
+	r.unpacked = addCap(r.unpacked, out)
+	if r.unpacked <= RatioGrace || !exceeds(r.unpacked, w.outer, allowed) {
+		return nil
+	}
+	return &Error{InflateRatio, ratio(r.unpacked, w.outer), allowed}
+}
+
+// An Inflation charges one compressed stream while it is read, as [Budget.Inflate]
+// charges one whose sizes are known before.
+type Inflation struct {
+	b       *Budget
+	in, out int64
+}
+
+// Inflation begins a stream.
+func (b *Budget) Inflation() Inflation { return Inflation{b: b} }
+
+// Add charges the next bytes, in that became out.
+func (i *Inflation) Add(in, out int64) error {
+	r, allowed := &i.b.ratios, i.b.policy.Limit(InflateRatio)
+	i.in, i.out = addCap(i.in, in), addCap(i.out, out)
+	r.Lock()
+	r.inIn, r.inOut = addCap(r.inIn, in), addCap(r.inOut, out)
+	all, from := r.inOut, r.inIn
+	r.Unlock()
+	switch {
+	case all <= RatioGrace:
+	case exceeds(i.out, i.in, allowed):
+		return &Error{InflateRatio, ratio(i.out, i.in), allowed}
+	case exceeds(all, from, allowed):
+		return &Error{InflateRatio, ratio(all, from), allowed}
+	}
+	return i.b.unpacked(out)
+}
