@@ -39,6 +39,7 @@ FUZZ_COUNTS = \
 	FuzzTemplate=40000 \
 	FuzzText=2000 \
 	FuzzUpload=6000 \
+	FuzzWrap=8000 \
 	FuzzZip=8000
 
 # Systems that are built and vetted: other word sizes, byte orders, file systems.

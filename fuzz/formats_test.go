@@ -45,6 +45,7 @@ var formats = []format{
 	{name: "pickle", decode: openPickle},
 	{name: "pth", decode: of(pth.Decode), target: &pthTarget},
 	{name: "safetensors", decode: of(safetensors.Decode), target: &safetensorsTarget},
+	{name: "wrap", decode: openWrap},
 	{name: "zip", decode: openZip, target: &zipTarget},
 }
 

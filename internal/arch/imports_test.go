@@ -17,6 +17,9 @@ import (
 // a package without a row.
 const (
 	flate = "github.com/klauspost/compress/flate"
+	gzip  = "github.com/klauspost/compress/gzip"
+	zlib  = "github.com/klauspost/compress/zlib"
+	zstd  = "github.com/klauspost/compress/zstd"
 	cpuid = "github.com/klauspost/cpuid/v2"
 	sys   = "golang.org/x/sys/..."
 	kong  = "github.com/alecthomas/kong"
@@ -38,6 +41,7 @@ var mayImport = map[string][]string{
 	"internal/tiles":      {sys},
 	"internal/guard":      {sys},
 	"internal/unwrap":     {"limits", "internal/wire", "vm"},
+	"internal/wrap":       with(bottom, "internal/unwrap", "parser/zip", flate, gzip, zlib, zstd),
 	"internal/fixtures":   {},
 	"internal/spool":      {},
 	"internal/corpustest": {"corpus", "limits", "limits/limitstest", "internal/wire"},
@@ -66,7 +70,7 @@ var mayImport = map[string][]string{
 	"compare":             with(format, "quant", "internal/elements", "internal/number"),
 	"digest":              with(format, "internal/elements"),
 	"stats":               with(format, "quant", "internal/elements", "internal/number"),
-	"gate":                with(bottom, "parser", "parser/...", "vm", "internal/unwrap"),
+	"gate":                with(bottom, "parser", "parser/...", "vm", "internal/unwrap", "internal/wrap"),
 	"gate/host":           {"limits", "gate", "internal/wire", "internal/spool"},
 	"gate/handler":        {"limits", "gate", "gate/host", "internal/wire"},
 	"gate/api":            {"limits", "gate", "gate/host", "gate/handler", "internal/wire", "vm"},

@@ -1,0 +1,164 @@
+package wrap
+
+import (
+	"errors"
+	"io"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+const (
+	blockLen = 64 << 10
+	// A replay keeps the first blocks, where headers stand, and the last ones that
+	// were read: 16 MiB in all.
+	headBlocks = 16
+	keptBlocks = 256
+	// blockSteps are those of inflating a block.
+	blockSteps = blockLen / 64
+)
+
+// A replay gives random access to what can only be read in order: it keeps the
+// blocks that it read last, and begins again for what stands before them.
+type replay struct {
+	b     *limits.Budget
+	begin func() (io.Reader, error)
+	place func(error) error // puts an error in its place
+	meter func(out int64) error
+
+	in   io.Reader
+	next int64 // the block that in comes to
+	size int64 // of all, once it was read to its end; else -1
+
+	blocks map[int64][]byte
+	queue  []int64 // blocks behind the head, the oldest first
+	held   int64
+}
+
+// newReplay reads to the end of what begin opens, so that the size is known.
+func newReplay(b *limits.Budget, begin func() (io.Reader, error), place func(error) error, meter func(int64) error) (*replay, error) {
+	p := &replay{b: b, begin: begin, place: place, meter: meter, size: -1, blocks: map[int64][]byte{}}
+	for p.size < 0 {
+		if err := p.read(); err != nil {
+			p.close()
+			return nil, place(err)
+		}
+	}
+	return p, nil
+}
+
+func (p *replay) close() {
+	p.b.Drop(p.held)
+	p.held, p.blocks, p.queue = 0, nil, nil
+}
+
+// read reads the next block and keeps it.
+func (p *replay) read() (err error) {
+	if err := p.b.Step(blockSteps); err != nil {
+		return err
+	}
+	if p.in == nil {
+		if p.in, err = p.begin(); err != nil {
+			return err
+		}
+		p.next = 0
+	}
+	buf, kept := p.blocks[p.next]
+	if buf = buf[:cap(buf)]; !kept {
+		if buf, err = p.buffer(); err != nil {
+			return err
+		}
+	}
+	n := 0
+	for idle := 0; n < blockLen && err == nil && idle < 100; idle++ {
+		var k int
+		if k, err = p.in.Read(buf[n:]); k > 0 {
+			n, idle = n+k, 0
+		}
+	}
+	switch {
+	case err == nil && n < blockLen:
+		return io.ErrNoProgress
+	case err != nil && err != io.EOF: // not io.ReadFull: an end that comes too early is another error
+		return err
+	}
+	if p.size < 0 {
+		if err := p.meter(int64(n)); err != nil {
+			return err
+		}
+	}
+	if err == io.EOF {
+		p.size, p.in = p.next*blockLen+int64(n), nil
+	}
+	p.blocks[p.next] = buf[:n]
+	if !kept && p.next >= headBlocks {
+		p.queue = append(p.queue, p.next)
+	}
+	p.next++
+	return nil
+}
+
+// buffer is a new block, or the oldest one.
+func (p *replay) buffer() ([]byte, error) {
+	if len(p.blocks) < keptBlocks {
+		if err := p.b.Hold(blockLen); err != nil {
+			return nil, err
+		}
+		p.held += blockLen
+		return make([]byte, blockLen), nil
+	}
+	oldest := p.queue[0]
+	p.queue = p.queue[1:]
+	buf := p.blocks[oldest][:blockLen]
+	delete(p.blocks, oldest)
+	return buf, nil
+}
+
+// errChanged is for a file that inflates otherwise than before.
+var errChanged = errors.New("the file was changed while it was read")
+
+// block returns one block of what was inflated.
+func (p *replay) block(n int64) ([]byte, error) {
+	if buf, ok := p.blocks[n]; ok {
+		return buf, nil
+	}
+	if p.in == nil || n < p.next {
+		p.in = nil
+	}
+	for {
+		if err := p.read(); err != nil {
+			return nil, err
+		}
+		switch {
+		case p.next == n+1:
+			if buf, ok := p.blocks[n]; ok {
+				return buf, nil
+			}
+			return nil, errChanged
+		case p.in == nil:
+			return nil, errChanged
+		}
+	}
+}
+
+// ReadAt implements io.ReaderAt.
+func (p *replay) ReadAt(to []byte, off int64) (n int, err error) {
+	if off < 0 {
+		return 0, wire.ErrRange.With("offset %d", off)
+	}
+	for n < len(to) {
+		if off >= p.size {
+			return n, io.EOF
+		}
+		buf, err := p.block(off / blockLen)
+		if err != nil {
+			return n, p.place(err)
+		}
+		if off%blockLen >= int64(len(buf)) {
+			return n, p.place(errChanged)
+		}
+		k := copy(to[n:], buf[off%blockLen:])
+		n, off = n+k, off+int64(k)
+	}
+	return n, nil
+}

@@ -1,0 +1,173 @@
+package wrap
+
+import (
+	"bufio"
+	"compress/bzip2"
+	"errors"
+	"io"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/klauspost/compress/flate"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zlib"
+)
+
+const (
+	// inputLen is how much of a compressed file is read at a time.
+	inputLen = 16 << 10
+	// flateLen is what one inflater holds: 32 KiB of history, and tables.
+	flateLen = 64 << 10
+	// bzip2Len is a block of bzip2, four bytes for each of 900,000, and its tables.
+	bzip2Len = 4 << 20
+)
+
+// A source is the compressed file, from its beginning.
+type source struct {
+	*bufio.Reader
+
+	from *io.SectionReader
+}
+
+// at is how much of the file was taken.
+func (s *source) at() int64 {
+	off, _ := s.from.Seek(0, io.SeekCurrent)
+	return off - int64(s.Buffered())
+}
+
+// An opener begins to inflate, and says what its decoder holds.
+type opener struct {
+	open func(s *source) (io.Reader, error)
+	held int64
+	once bool // the reader stops where the stream does, and not at the end of the file
+}
+
+var (
+	openGzip  = opener{func(s *source) (io.Reader, error) { return gzip.NewReader(s) }, flateLen, false}
+	openBzip2 = opener{func(s *source) (io.Reader, error) { return bzip2.NewReader(s), nil }, bzip2Len, false}
+	openZlib  = opener{func(s *source) (io.Reader, error) { return zlib.NewReader(s) }, flateLen, true}
+)
+
+func streamOf(o opener) func(*walker) error {
+	return func(w *walker) error { return w.stream(o) }
+}
+
+// stream gives the one content of a compressed file.
+func (w *walker) stream(o opener) error {
+	if err := w.b.Hold(o.held + inputLen); err != nil {
+		return w.fail("", 0, err)
+	}
+	defer w.b.Drop(o.held + inputLen)
+	var s *source
+	begin := func() (io.Reader, error) {
+		from := io.NewSectionReader(w.r, 0, w.size)
+		s = &source{bufio.NewReaderSize(from, inputLen), from}
+		z, err := o.open(s)
+		if err != nil {
+			return nil, err
+		}
+		return &whole{z, s, w.size, o.once}, nil
+	}
+	inflation, was := w.b.Inflation(), int64(0)
+	meter := func(out int64) error {
+		at := s.at()
+		in := at - was
+		was = at
+		return inflation.Add(in, out)
+	}
+	off := func(err error) error {
+		at := int64(wire.NoOffset)
+		if s != nil {
+			at = s.at()
+		}
+		return w.fail("", at, explain(err))
+	}
+	p, err := newReplay(w.b, begin, off, meter)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	return w.give(Item{Size: p.size, R: p})
+}
+
+// A whole reader refuses what stands behind the end of its stream.
+type whole struct {
+	io.Reader
+
+	s    *source
+	size int64
+	once bool
+}
+
+func (r *whole) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if err == io.EOF && r.once && r.s.at() != r.size {
+		return n, wire.ErrTrailing.With("%d bytes after the end of the stream", r.size-r.s.at())
+	}
+	return n, err
+}
+
+// explain gives an error of a decoder its class.
+func explain(err error) error {
+	if wire.ClassOf(err) != wire.Internal {
+		return err
+	}
+	bad, isBzip2 := errors.AsType[bzip2.StructuralError](err)
+	_, isFlate := errors.AsType[flate.CorruptInputError](err)
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF), err == io.EOF:
+		return wire.ErrTruncated.With("the stream has no end")
+	case errors.Is(err, gzip.ErrChecksum), errors.Is(err, zlib.ErrChecksum):
+		return wire.ErrChecksum.With("that of the stream is not that of its bytes")
+	case errors.Is(err, gzip.ErrHeader), errors.Is(err, zlib.ErrHeader):
+		return wire.ErrSyntax.With("no header of a stream")
+	case errors.Is(err, zlib.ErrDictionary):
+		return wire.ErrUnsupported.With("a stream with a dictionary, which stands elsewhere")
+	case isBzip2:
+		return wire.ErrSyntax.With("%s", string(bad))
+	case isFlate:
+		return wire.ErrSyntax.With("deflate stream is corrupt")
+	}
+	return err
+}
+
+// isBzip2 wants the header and the beginning of a block, or of the end: three letters
+// and a digit are a text.
+func isBzip2(head []byte) bool {
+	if len(head) < 10 || string(head[:3]) != "BZh" || head[3] < '1' || head[3] > '9' {
+		return false
+	}
+	return string(head[4:10]) == "1AY&SY" || string(head[4:10]) == "\x17rE8P\x90"
+}
+
+// isZlib wants the header that every writer gives, and that the bytes behind it
+// inflate: a text may begin with the same two.
+func isZlib(head []byte) bool {
+	if len(head) < 2 || head[0] != 'x' || (int(head[0])<<8|int(head[1]))%31 != 0 {
+		return false
+	}
+	var out [32]byte
+	z := flate.NewReader(&sliceReader{head[2:]})
+	n, err := io.ReadFull(z, out[:])
+	return err == nil || n > 0 && errors.Is(err, io.ErrUnexpectedEOF) || err == io.EOF
+}
+
+// A sliceReader reads bytes.
+type sliceReader struct{ p []byte }
+
+func (s *sliceReader) Read(p []byte) (int, error) {
+	if len(s.p) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, s.p)
+	s.p = s.p[n:]
+	return n, nil
+}
+
+func (s *sliceReader) ReadByte() (byte, error) {
+	if len(s.p) == 0 {
+		return 0, io.EOF
+	}
+	c := s.p[0]
+	s.p = s.p[1:]
+	return c, nil
+}

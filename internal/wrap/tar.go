@@ -1,0 +1,360 @@
+package wrap
+
+import (
+	"bytes"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+const (
+	tarBlock = 512
+	// maxLongName bounds what stands before an entry to give it a longer name.
+	maxLongName = 16 << 10
+)
+
+// A tarEntry is one header with what the headers before it add.
+type tarEntry struct {
+	name string
+	kind byte
+	size int64
+}
+
+// tar gives the files of a tar archive: ustar, GNU's long names, and pax headers
+// that name paths. What tar readers take differently is refused: sizes that two
+// headers state, names that stand twice, sparse files.
+//
+// Format: POSIX.1-2024, pax; GNU tar manual, "Basic Tar Format".
+func (w *walker) tar() error {
+	t := tarWalk{walker: w, seen: map[string]bool{}, large: -1, steps: w.b.Steps()}
+	defer func() { w.b.Drop(t.held) }()
+	for at := int64(0); ; {
+		head, err := t.block(at)
+		if err != nil {
+			return err
+		}
+		if head == ([tarBlock]byte{}) {
+			return t.end(at)
+		}
+		e, err := t.header(&head, at)
+		if err != nil {
+			return err
+		}
+		if t.large >= 0 && e.kind != 'L' && e.kind != 'x' && e.kind != 'g' {
+			if e.size != 0 && e.size != t.large {
+				return w.fail(place(e.name), at, wire.ErrMismatch.With("two headers state %d and %d bytes", t.large, e.size))
+			}
+			e.size = t.large
+		}
+		if e.size > w.size-at-tarBlock {
+			return w.fail(place(e.name), at, wire.ErrTruncated.With("%d bytes are stated, %d are there", e.size, max(0, w.size-at-tarBlock)))
+		}
+		data := at + tarBlock
+		if err := t.entry(e, at, data); err != nil {
+			return err
+		}
+		end := data + e.size
+		at = end + (tarBlock-e.size%tarBlock)%tarBlock
+		if err := t.zeros(end, min(at, w.size)); err != nil {
+			return err
+		}
+	}
+}
+
+// A tarWalk is the way through one archive.
+type tarWalk struct {
+	*walker
+
+	seen  map[string]bool
+	held  int64
+	long  string // the name of the next entry
+	large int64  // its size, or -1
+	more  bool   // a header came before it
+	steps limits.Steps
+}
+
+func (t *tarWalk) block(at int64) (head [tarBlock]byte, err error) {
+	if err := t.steps.Step(); err != nil {
+		return head, t.fail("", at, err)
+	}
+	if at > t.size-tarBlock {
+		return head, t.fail("", at, wire.ErrTruncated.With("no block of zeros ends the archive"))
+	}
+	if err := wire.ReadFull(t.r, head[:], at); err != nil {
+		return head, t.fail("", at, err)
+	}
+	return head, nil
+}
+
+// header reads one header block.
+func (t *tarWalk) header(p *[tarBlock]byte, at int64) (e tarEntry, err error) {
+	bad := func(cause *wire.Cause, format string, args ...any) (tarEntry, error) {
+		return e, t.fail("", at, cause.With(format, args...))
+	}
+	sum, ok := octal(p[148:156])
+	if want := checksum(p); !ok || sum != want {
+		return bad(wire.ErrChecksum, "that of a header is not %o", want)
+	}
+	if e.size, ok = number(p[124:136]); !ok {
+		return bad(wire.ErrSyntax, "a size that is no number")
+	}
+	e.kind = p[156]
+	e.name, ok = text(p[0:100])
+	prefix, ok2 := "", true
+	if string(p[257:265]) == "ustar\x0000" {
+		prefix, ok2 = text(p[345:500])
+	} else if string(p[257:265]) != "ustar  \x00" {
+		return bad(wire.ErrUnsupported, "a header from before ustar, which readers take in their own ways")
+	} else if p[345] != 0 { // GNU's times, or a prefix to Python
+		return bad(wire.ErrUnsupported, "a header that GNU tar and Python read otherwise")
+	}
+	if !ok || !ok2 {
+		return bad(wire.ErrText, "bytes behind the end of a name")
+	}
+	if prefix != "" {
+		e.name = prefix + "/" + e.name
+	}
+	return e, nil
+}
+
+// entry gives what a header leads to.
+func (t *tarWalk) entry(e tarEntry, at, data int64) error {
+	switch e.kind {
+	case 'L', 'x', 'g':
+		return t.extension(e, at, data)
+	}
+	if t.long != "" {
+		e.name = t.long
+	}
+	t.long, t.large, t.more = "", -1, false
+	name, cause := cleanPath(e.name)
+	if cause != nil {
+		return t.fail(place(e.name), at, cause)
+	}
+	if e.kind == '5' {
+		if e.size > 0 {
+			return t.fail(place(e.name), at, wire.ErrGap.With("a folder with %d bytes", e.size))
+		}
+		return nil
+	}
+	if name == "" || strings.HasSuffix(e.name, "/") {
+		return t.fail(place(e.name), at, wire.ErrText.With("a file without a name"))
+	}
+	if err := t.once(name, at); err != nil {
+		return err
+	}
+	switch e.kind {
+	case '0', 0:
+		return t.give(Item{Name: name, Size: e.size, R: io.NewSectionReader(t.r, data, e.size)})
+	case '1', '2':
+		if e.size > 0 {
+			return t.fail(place(name), at, wire.ErrUnsupported.With("a link with %d bytes of its own", e.size))
+		}
+		return t.give(Item{Name: name, Why: "a link inside of an archive: never followed"})
+	case '3', '4', '6':
+		return t.give(Item{Name: name, Why: "no regular file: never opened"})
+	}
+	return t.fail(place(name), at, wire.ErrUnsupported.With("an entry of type %q", e.kind))
+}
+
+// once refuses a second entry of one name: the later one replaces the earlier, or
+// does not.
+func (t *tarWalk) once(name string, at int64) error {
+	key := strings.ToLower(name)
+	if t.seen[key] {
+		return t.fail(place(name), at, wire.ErrDuplicate.With("the name stands twice (letters compared in lower case)"))
+	}
+	n := int64(2*len(name) + 64)
+	if err := t.b.Hold(n); err != nil {
+		return t.fail(place(name), at, err)
+	}
+	t.held += n
+	t.seen[key] = true
+	return nil
+}
+
+// extension reads a header that says more of the next entry.
+func (t *tarWalk) extension(e tarEntry, at, data int64) error {
+	if e.size > maxLongName {
+		return t.fail("", at, wire.ErrUnsupported.With("a header of %d bytes, more than %d", e.size, maxLongName))
+	}
+	if t.more && e.kind != 'g' {
+		return t.fail("", at, wire.ErrDuplicate.With("two headers say more of one entry"))
+	}
+	p, err := limits.Make[byte](t.b, int(e.size))
+	if err != nil {
+		return t.fail("", data, err)
+	}
+	if err := wire.ReadFull(t.r, p, data); err != nil {
+		return t.fail("", data, err)
+	}
+	if e.kind == 'L' {
+		name, ok := text(p)
+		if !ok || name == "" {
+			return t.fail("", data, wire.ErrText.With("a long name that is none"))
+		}
+		t.long, t.more = name, true
+		return nil
+	}
+	t.more = t.more || e.kind == 'x'
+	return t.records(p, data, e.kind == 'g')
+}
+
+// records reads the records of a pax header: "20 path=a/b\n". Only names, times and
+// owners are known; what else it could change is refused.
+func (t *tarWalk) records(p []byte, off int64, global bool) error {
+	for len(p) > 0 {
+		digits, _, ok := bytes.Cut(p, []byte(" "))
+		n, err := strconv.Atoi(string(digits))
+		if !ok || err != nil || n <= len(digits)+1 || n > len(p) || p[n-1] != '\n' || strconv.Itoa(n) != string(digits) {
+			return t.fail("", off, wire.ErrSyntax.With("a record of a pax header"))
+		}
+		key, value, ok := strings.Cut(string(p[len(digits)+1:n-1]), "=")
+		switch {
+		case !ok:
+			return t.fail("", off, wire.ErrSyntax.With("a record of a pax header without a value"))
+		case (key == "path" || key == "size") && !global:
+			if err := t.changes(key, value); err != nil {
+				return t.fail("", off, err)
+			}
+		case key == "linkpath" && !global, paxKeys[key], strings.HasPrefix(key, "SCHILY.xattr."), strings.HasPrefix(key, "LIBARCHIVE."):
+		default:
+			return t.fail("", off, wire.ErrUnsupported.With("the record %s of a pax header", wire.Quote(key)))
+		}
+		p, off = p[n:], off+int64(n)
+	}
+	return nil
+}
+
+// changes takes a name or a size for the next entry.
+func (t *tarWalk) changes(key, value string) error {
+	if key == "path" {
+		if t.long != "" {
+			return wire.ErrDuplicate.With("two names for one entry")
+		}
+		if t.long = value; value == "" || strings.IndexByte(value, 0) >= 0 {
+			return wire.ErrText.With("a name that is none")
+		}
+		return nil
+	}
+	n, err := strconv.ParseInt(value, 10, 64)
+	switch {
+	case t.large >= 0:
+		return wire.ErrDuplicate.With("two sizes for one entry")
+	case err != nil || n < 0 || strconv.FormatInt(n, 10) != value:
+		return wire.ErrSyntax.With("a size that is no number")
+	}
+	t.large = n
+	return nil
+}
+
+// paxKeys change nothing of what is read.
+var paxKeys = map[string]bool{
+	"mtime": true, "atime": true, "ctime": true, "uid": true, "gid": true, "uname": true, "gname": true, "comment": true,
+}
+
+// end asks that nothing but zeros follows.
+func (t *tarWalk) end(at int64) error {
+	if t.more {
+		return t.fail("", at, wire.ErrMissing.With("the entry that the last header names"))
+	}
+	if t.size-at < 2*tarBlock {
+		return t.fail("", at, wire.ErrTruncated.With("one block of zeros, where two end an archive"))
+	}
+	return t.zeros(at, t.size)
+}
+
+// zeros asks that bytes which belong to no entry are zero.
+func (t *tarWalk) zeros(at, end int64) error {
+	var buf [8 * tarBlock]byte
+	for at < end {
+		if err := t.steps.Step(); err != nil {
+			return t.fail("", at, err)
+		}
+		p := buf[:min(int64(len(buf)), end-at)]
+		if err := wire.ReadFull(t.r, p, at); err != nil {
+			return t.fail("", at, err)
+		}
+		if i := bytes.IndexFunc(p, func(c rune) bool { return c != 0 }); i >= 0 {
+			return t.fail("", at+int64(i), wire.ErrGap.With("a byte that belongs to no entry"))
+		}
+		at += int64(len(p))
+	}
+	return nil
+}
+
+// checksum is the sum of a header's bytes, its own field counted as spaces.
+func checksum(p *[tarBlock]byte) (sum int64) {
+	for i, c := range p {
+		if 148 <= i && i < 156 {
+			c = ' '
+		}
+		sum += int64(c)
+	}
+	return sum
+}
+
+// number is a size: octal digits, or GNU's base 256.
+func number(p []byte) (n int64, ok bool) {
+	if p[0] != 0x80 {
+		return octal(p)
+	}
+	for _, c := range p[1:] {
+		if n > wire.MaxSize>>8 {
+			return 0, false
+		}
+		n = n<<8 | int64(c)
+	}
+	return n, true
+}
+
+// octal reads digits that a space or a NUL ends, or the end of the field.
+func octal(p []byte) (n int64, ok bool) {
+	s := strings.TrimLeft(string(p), " ")
+	i := strings.IndexAny(s, " \x00")
+	if i < 0 {
+		i = len(s)
+	}
+	if strings.Trim(s[i:], " \x00") != "" || i == 0 {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(s[:i], 8, 64)
+	return n, err == nil && n >= 0 && s[0] != '+'
+}
+
+// text is a field up to its first NUL; false where anything stands behind it.
+func text(p []byte) (string, bool) {
+	s, rest, _ := strings.Cut(string(p), "\x00")
+	return s, strings.Trim(rest, "\x00") == ""
+}
+
+// cleanPath is a path without "./" at its beginning and "/" at its end.
+func cleanPath(name string) (string, error) {
+	for strings.HasPrefix(name, "./") {
+		name = strings.TrimLeft(name[1:], "/")
+	}
+	name = strings.TrimSuffix(name, "/")
+	if name == "." {
+		name = ""
+	}
+	switch {
+	case !utf8.ValidString(name):
+		return "", wire.ErrText.With("a name that is not UTF-8")
+	case strings.HasPrefix(name, "/"), len(name) > 1 && name[1] == ':':
+		return "", wire.ErrText.With("an absolute path")
+	case strings.ContainsRune(name, '\\'):
+		return "", wire.ErrText.With("backslash in a name")
+	case strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || 0x7f <= r && r < 0xa0 }):
+		return "", wire.ErrText.With("control character in a name")
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		if part == ".." || name != "" && (part == "" || part == ".") {
+			return "", wire.ErrText.With("a path that is written with %s", wire.Quote(part))
+		}
+	}
+	return name, nil
+}

@@ -1,0 +1,76 @@
+package wrap
+
+import (
+	"io"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/zip"
+)
+
+// zip gives the members of a ZIP archive.
+func (w *walker) zip() error {
+	a, err := zip.Decode(w.b, w.r, w.size, zip.Options{Format: w.kind})
+	if err != nil {
+		return err
+	}
+	if a.Comment > 0 {
+		return w.fail("comment", wire.NoOffset, wire.ErrUnsupported.With("%d bytes that no reader of models looks at", a.Comment))
+	}
+	for i := range a.Members {
+		if err := w.member(a, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *walker) member(a *zip.Archive, i int) error {
+	m := &a.Members[i]
+	if strings.HasSuffix(m.Name, "/") {
+		if m.Size > 0 {
+			return w.fail(zip.Where(i, m.Name), m.DataOff, wire.ErrGap.With("a folder with %d bytes", m.Size))
+		}
+		return nil
+	}
+	if r, ok := a.At(i); ok {
+		if err := w.sum(a, i); err != nil {
+			return err
+		}
+		return w.give(Item{Name: m.Name, Size: m.Size, R: r})
+	}
+	var z io.ReadCloser
+	finish := func() {
+		if z != nil {
+			z.Close()
+		}
+	}
+	defer func() { finish() }()
+	begin := func() (in io.Reader, err error) {
+		finish()
+		z, err = a.Open(w.b, i)
+		return z, err
+	}
+	off := func(err error) error { return w.fail(zip.Where(i, m.Name), m.DataOff, err) }
+	p, err := newReplay(w.b, begin, off, func(int64) error { return nil }) // its size was charged
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	return w.give(Item{Name: m.Name, Size: p.size, R: p})
+}
+
+// sum asks the checksum of a stored member.
+func (w *walker) sum(a *zip.Archive, i int) error {
+	if err := w.b.Hold(blockLen); err != nil {
+		return w.fail(zip.Where(i, a.Members[i].Name), a.Members[i].DataOff, err)
+	}
+	defer w.b.Drop(blockLen)
+	z, err := a.Open(w.b, i)
+	if err != nil {
+		return err
+	}
+	defer z.Close()
+	_, err = io.CopyBuffer(io.Discard, z, make([]byte, blockLen))
+	return err
+}
