@@ -34,9 +34,11 @@ PyTorch's restricted loader would say).
 A folder is walked. Each tensor or pickle file in it is judged, by its content or because
 its name promises one, and so is each index of shards. Files are skipped whose content
 proves that no loader takes them for a model, whatever their names: ` + strings.Join(unwrap.Rules(), ", ") + `.
-Everything else could hold a model and is refused as not looked at: archives, compressed
-data, other formats, links that leave the folder, what is no regular file. A link that is
-named on the command line is followed. Plain pickles (.pkl, uncompressed joblib) are
+What models are packed in is opened, layer by layer, and each content is judged as if it stood
+alone; it is named as outer.tar.gz!inner/model.bin: ` + strings.Join(gate.Wrappers(), ", ") + `.
+Everything else could hold a model and is refused as not looked at: other archives and
+compressed data, other formats, links that leave the folder, what is no regular file. A link that is
+named on the command line is followed. Plain pickles (.pkl, joblib) are
 judged like checkpoints. A finding of severity danger refuses a file (exit code 7), such as
 a chat template that reaches outside of itself; --fail-on chooses another severity. A policy file (--limits) may say both, and exceptions
 ("ignore") with a rule of amn rules, a path or sha256, a reason, and the last day ("expires").

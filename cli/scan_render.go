@@ -83,6 +83,7 @@ func (sc *scanner) text(rep *scanReport) {
 		}
 	}
 	sc.detail("looked at: %s", rep.looked())
+	sc.contents(rep)
 	for _, p := range rep.Pickles {
 		if clean := p.Report.Safe.OK && len(p.Report.Graph.Globals()) == 0; !clean || sc.all || len(rep.Pickles) == 1 {
 			sc.pickle(p)
@@ -97,6 +98,22 @@ func (sc *scanner) text(rep *scanReport) {
 	}
 }
 
+// contents names those of an archive that are refused, or all of them.
+func (sc *scanner) contents(rep *scanReport) {
+	for _, c := range rep.Contents {
+		if c.Class == wire.OK && !sc.all {
+			continue
+		}
+		what := c.Format
+		for _, text := range []string{c.Harmless, c.Unlooked} {
+			if what == "" {
+				what = text
+			}
+		}
+		sc.detail("  %s %s: %s, %s", pad(c.Class.String(), classWidth-1), wire.Clean(c.Name, 256), tidy(what, 256), formatBytes(c.Size))
+	}
+}
+
 func (sc *scanner) detail(format string, args ...any) {
 	sc.s.prose(classWidth+4, "%s%s", pad("", classWidth), fmt.Sprintf(format, args...))
 }
@@ -107,6 +124,9 @@ func (rep *scanReport) looked() string {
 		return formatBytes(rep.Size)
 	}
 	text := titleOf(rep.Format)
+	if rep.Contents != nil {
+		text += ", " + plural(int64(len(rep.Contents)), "content")
+	}
 	if rep.Format != gate.PickleFormat && rep.Err == nil {
 		text += ", " + plural(rep.Totals.Tensors, "tensor") + " of " + formatBytes(rep.Totals.Bytes)
 	}
@@ -249,11 +269,29 @@ func (sc *scanner) json(o *jsonObject, rep *scanReport) {
 			add(func(o *jsonObject) { sc.jsonPickle(o, p) })
 		}
 	})
+	if rep.Contents != nil {
+		o.list("contents", func(add func(func(*jsonObject))) {
+			for i := range rep.Contents {
+				add(func(o *jsonObject) { jsonContent(o, &rep.Contents[i]) })
+			}
+		})
+	}
 	o.list("findings", func(add func(func(*jsonObject))) {
 		for _, f := range rep.Findings {
 			add(func(o *jsonObject) { jsonFinding(o, &f) })
 		}
 	})
+}
+
+func jsonContent(o *jsonObject, c *gate.Content) {
+	o.text("name", c.Name)
+	o.number("size", c.Size)
+	o.field("class", c.Class.String())
+	for _, f := range []struct{ key, text string }{{"format", c.Format}, {"harmless", c.Harmless}, {"unlooked", c.Unlooked}} {
+		if f.text != "" {
+			o.field(f.key, tidy(f.text, 512))
+		}
+	}
 }
 
 func (sc *scanner) jsonPickle(o *jsonObject, p pth.Pickle) {

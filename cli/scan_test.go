@@ -107,7 +107,7 @@ func TestScanTellsPicklesFromOtherFiles(t *testing.T) {
 		"page.pth":          "<!DOCTYPE html><html></html>",
 		"sub/deep.pkl":      "\x80\x02N.",
 		"m.index.json":      "{}",
-		"archive.tar.gz":    "\x1f\x8b\x08\x00\x00\x00\x00\x00",
+		"archive.tar.xz":    "\xfd7zXZ\x00\x00\x04",
 		"checkpoint.tar.gz": "\x1f\x8b\x08\x00\x00\x00\x00\x00",
 	} {
 		write(t, filepath.Join(dir, name), data)
@@ -126,7 +126,7 @@ func TestScanTellsPicklesFromOtherFiles(t *testing.T) {
 		"README.md": "skipped", "notes.txt": "skipped", "main.py": "skipped", "config.json": "skipped", "cover.png": "skipped",
 		"protocol0.txt": "forbidden", "broken-tail.dat": "forbidden", "plain.dat": "ok", "several.pkl": "ok", "unknown.pickle": "forbidden",
 		"cut.pkl": "truncated", "empty.bin": "truncated", "page.pth": "unsupported", "sub/deep.pkl": "ok", "m.index.json": "skipped",
-		"archive.tar.gz": "unsupported", "checkpoint.tar.gz": "unsupported",
+		"archive.tar.xz": "unsupported", "checkpoint.tar.gz": "truncated",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("want -, got +:\n%s", diff)
@@ -272,10 +272,10 @@ func TestScanRefusesWhatItDidNotLookAt(t *testing.T) {
 		data string
 		code int
 	}{
-		"weights.pkl.gz":  {packed.String(), 5},
-		"weights.pkl.bz2": {"BZh91AY&SY\x00\x00\x00", 5},
+		"weights.pkl.gz":  {packed.String(), 7},
+		"weights.pkl.bz2": {"BZh91AY&SY\x00\x00\x00", 4},
 		"weights.pkl.xz":  {"\xfd7zXZ\x00\x00\x04", 5},
-		"weights.pkl.z":   {"x\x9c\x03\x00\x00\x00\x00\x01", 5},
+		"weights.pkl.z":   {"x\x9c\x03\x00\x00\x00\x00\x01", 0},
 		"model.nemo":      {strings.Repeat("\x00", 1024), 5},
 		"model.h5":        {"\x89HDF\r\n\x1a\n\x00", 5},
 		"notes.txt":       {data, 7}, // 4 MiB of text, and a pickle
@@ -484,13 +484,13 @@ func TestScanHoldsToAPolicyOfGates(t *testing.T) {
 	dir, models := t.TempDir(), t.TempDir()
 	policy := filepath.Join(dir, "policy.json")
 	write(t, filepath.Join(models, "model.safetensors"), "\x02\x00\x00\x00\x00\x00\x00\x00{}")
-	write(t, filepath.Join(models, "x.pkl.gz"), "\x1f\x8b\x08\x00\x00\x00\x00\x00")
+	write(t, filepath.Join(models, "x.pkl.xz"), "\xfd7zXZ\x00\x00\x04")
 	for text, want := range map[string]int{
 		`{"version": 2}`:                       5,
 		`{"version": 2, "unlooked": "report"}`: 0,
-		`{"version": 2, "ignore": [{"rule": "gate.unlooked", "path": "*.gz", "reason": "judged elsewhere"}]}`:                   0,
-		`{"version": 2, "ignore": [{"rule": "gate.unlooked", "path": "*.gz", "reason": "as before", "expires": "2020-01-01"}]}`: 5,
-		`{"version": 2, "ignore": [{"rule": "gate.nothing", "path": "*.gz", "reason": "no such rule"}]}`:                        2,
+		`{"version": 2, "ignore": [{"rule": "gate.unlooked", "path": "*.xz", "reason": "judged elsewhere"}]}`:                   0,
+		`{"version": 2, "ignore": [{"rule": "gate.unlooked", "path": "*.xz", "reason": "as before", "expires": "2020-01-01"}]}`: 5,
+		`{"version": 2, "ignore": [{"rule": "gate.nothing", "path": "*.xz", "reason": "no such rule"}]}`:                        2,
 		`{"max_depth": 64}`: 5,
 	} {
 		write(t, policy, text)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/internal/unwrap"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/internal/wrap"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/pth"
@@ -105,8 +106,10 @@ func (g *Gate) finish(b *limits.Budget, v *Verdict, r io.ReaderAt) error {
 type judgement struct {
 	*Verdict
 
-	r    io.ReaderAt
-	hint Hint
+	r     io.ReaderAt
+	hint  Hint
+	layer int    // of wrappers around it
+	outer string // the path to its contents
 }
 
 // judge looks at the file as a model and, if it has pickles, at those.
@@ -127,9 +130,16 @@ func (j *judgement) judge(b *limits.Budget) error {
 			j.Err = err
 		}
 	}
-	j.account = b.Child(*b.Policy())
-	switch kind := j.kind(); kind {
+	k := j.wrapper()
+	if k != nil && j.layer == 0 {
+		j.account = b.Whole(j.Size)
+	} else {
+		j.account = b.Child(*b.Policy())
+	}
+	switch kind := j.kind(k); kind {
 	case asModel:
+	case asWrapper:
+		return j.unpack(k)
 	case asCheckpoint, asPickle:
 		j.scan(pth.Scan(j.account, j.r, j.Size), kind)
 	default:
@@ -176,6 +186,7 @@ const (
 	asModel
 	asCheckpoint
 	asPickle
+	asWrapper
 )
 
 // PickleFormat is what a plain pickle is called.
@@ -185,7 +196,7 @@ const PickleFormat = "pickle"
 var pickleNames = map[string]bool{".pkl": true, ".pickle": true, ".joblib": true, ".p": true, ".pck": true, ".dill": true}
 
 // kind decides by content; the name only promises.
-func (j *judgement) kind() way {
+func (j *judgement) kind(k *wrap.Kind) way {
 	e, _ := errors.AsType[*parser.Error](j.Err)
 	format := ""
 	if e != nil {
@@ -196,6 +207,8 @@ func (j *judgement) kind() way {
 		return asCheckpoint
 	case j.Err == nil || wire.ClassOf(j.Err) == wire.Internal || format != "detect" && format != "":
 		return asModel
+	case k != nil:
+		return asWrapper
 	case j.looksPickled():
 		return asPickle
 	case !j.hint.Beside || promises(j.hint.Name):

@@ -13,29 +13,39 @@ import (
 const Schema = "amn.verdict/1"
 
 type jsonVerdict struct {
-	Schema      string       `json:"schema"`
-	Name        string       `json:"name"`
-	Size        int64        `json:"size"`
-	SHA256      string       `json:"sha256,omitempty"`
-	Promised    string       `json:"promised,omitempty"`
-	Format      string       `json:"format"`
-	Accepted    bool         `json:"accepted"`
-	Class       string       `json:"class"`
-	Exit        int          `json:"exit"`
-	Status      int          `json:"status"`
-	Refusals    []jsonReason `json:"refusals"`
-	Findings    []jsonReason `json:"findings"`
-	Ignored     []jsonReason `json:"ignored,omitempty"`
-	Loaders     []string     `json:"loaders"`
-	Safe        *bool        `json:"safe,omitempty"`
-	WeightsOnly string       `json:"weights_only,omitempty"` // yes, no or unsure
-	Bodies      string       `json:"bodies"`
-	Totals      jsonTotals   `json:"totals"`
-	Harmless    string       `json:"harmless,omitempty"`
-	Excluded    bool         `json:"excluded,omitempty"`
-	Unlooked    string       `json:"unlooked,omitempty"`
-	Policy      string       `json:"policy"`
-	Version     string       `json:"version,omitempty"`
+	Schema      string        `json:"schema"`
+	Name        string        `json:"name"`
+	Size        int64         `json:"size"`
+	SHA256      string        `json:"sha256,omitempty"`
+	Promised    string        `json:"promised,omitempty"`
+	Format      string        `json:"format"`
+	Accepted    bool          `json:"accepted"`
+	Class       string        `json:"class"`
+	Exit        int           `json:"exit"`
+	Status      int           `json:"status"`
+	Refusals    []jsonReason  `json:"refusals"`
+	Findings    []jsonReason  `json:"findings"`
+	Ignored     []jsonReason  `json:"ignored,omitempty"`
+	Loaders     []string      `json:"loaders"`
+	Safe        *bool         `json:"safe,omitempty"`
+	WeightsOnly string        `json:"weights_only,omitempty"` // yes, no or unsure
+	Bodies      string        `json:"bodies"`
+	Totals      jsonTotals    `json:"totals"`
+	Contents    []jsonContent `json:"contents,omitempty"`
+	Harmless    string        `json:"harmless,omitempty"`
+	Excluded    bool          `json:"excluded,omitempty"`
+	Unlooked    string        `json:"unlooked,omitempty"`
+	Policy      string        `json:"policy"`
+	Version     string        `json:"version,omitempty"`
+}
+
+type jsonContent struct {
+	Name     string `json:"name"`
+	Size     int64  `json:"size"`
+	Format   string `json:"format,omitempty"`
+	Class    string `json:"class"`
+	Harmless string `json:"harmless,omitempty"`
+	Unlooked string `json:"unlooked,omitempty"`
 }
 
 type jsonReason struct {
@@ -66,6 +76,9 @@ func (v *Verdict) MarshalJSON() ([]byte, error) {
 	}
 	if len(v.Ignored) > 0 {
 		out.Ignored = reasons(v.Ignored)
+	}
+	for _, c := range v.Contents {
+		out.Contents = append(out.Contents, jsonContent{wire.Clean(c.Name, 1024), c.Size, c.Format, c.Class.String(), c.Harmless, wire.Text(c.Unlooked, 512)})
 	}
 	for _, f := range v.Findings {
 		out.Findings = append(out.Findings, reason(f.Code, f.Severity.String(), f.Where, f.Off, f.Text))

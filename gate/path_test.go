@@ -59,8 +59,8 @@ func walked(t *testing.T, g *gate.Gate, path string) (list []string) {
 
 func TestAFolderIsWalked(t *testing.T) {
 	root := lay(t, map[string]string{
-		"README.md": "a note\n", "m.safetensors": empty, "sub/evil.bin": evil, "sub/x.gz": packed,
-		"link": "-> sub/x.gz", "out": "-> /etc/passwd", "folder": "-> sub", "gone": "-> nothing", "left/a.gz": packed,
+		"README.md": "a note\n", "m.safetensors": empty, "sub/evil.bin": evil, "sub/x.xz": packed,
+		"link": "-> sub/x.xz", "out": "-> /etc/passwd", "folder": "-> sub", "gone": "-> nothing", "left/a.xz": packed,
 	})
 	g := gate.New(gate.Policy{})
 	g.Exclude = func(name string) bool { return strings.HasPrefix(name, "left/") }
@@ -68,12 +68,12 @@ func TestAFolderIsWalked(t *testing.T) {
 		"README.md: ok a text",
 		"folder: ok a link to a folder of this one",
 		"gone: unsupported gate.unlooked",
-		"left/a.gz: ok excluded",
+		"left/a.xz: ok excluded",
 		"link: unsupported gate.unlooked",
 		"m.safetensors: ok",
 		"out: unsupported gate.unlooked",
 		"sub/evil.bin: forbidden pickle.global pickle.call",
-		"sub/x.gz: unsupported gate.unlooked",
+		"sub/x.xz: unsupported gate.unlooked",
 	}
 	if d := cmp.Diff(want, walked(t, g, root)); d != "" {
 		t.Error(d)
@@ -92,10 +92,10 @@ func TestAFolderIsWalked(t *testing.T) {
 }
 
 func TestPatternsOfPaths(t *testing.T) {
-	const file = "sub/x.gz"
+	const file = "sub/x.xz"
 	for pattern, ok := range map[string]bool{
-		"x.gz": true, "*.gz": true, "sub/*.gz": true, "**/x.gz": true, "**/*": true, "sub/**": true, "**/sub/**/x.gz": true,
-		"/x.gz": false, "*/y.gz": false, "*/*/x.gz": false, "**/other/*": false, "sub": false,
+		"x.xz": true, "*.xz": true, "sub/*.xz": true, "**/x.xz": true, "**/*": true, "sub/**": true, "**/sub/**/x.xz": true,
+		"/x.xz": false, "*/y.xz": false, "*/*/x.xz": false, "**/other/*": false, "sub": false,
 	} {
 		p := gate.Policy{Ignore: []gate.Exception{{Rule: "gate.unlooked", Path: pattern, Reason: "r"}}}
 		root := lay(t, map[string]string{file: packed})

@@ -64,7 +64,7 @@ type Exception struct {
 // hold applies the policy to what was found.
 func (v *Verdict) hold() {
 	p := &v.gate.Policy
-	if v.Err == nil {
+	if v.Err == nil && v.Contents == nil { // each content was held to it
 		v.Err = v.severe(p)
 	}
 	if v.Err == nil && v.Unlooked != "" && !p.ReportUnlooked {
@@ -77,7 +77,7 @@ func (v *Verdict) hold() {
 		}
 	}
 	if len(list) > 0 {
-		v.Ignored, v.Err = list, nil
+		v.Ignored, v.Err = append(v.Ignored, list...), nil
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/internal/wrap"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 )
@@ -24,6 +25,9 @@ type Refusal struct {
 func (v *Verdict) Refusals() (list []Refusal) {
 	if v.Err == nil {
 		return nil
+	}
+	if _, ok := errors.AsType[*inside](v.Err); ok {
+		return slices.Clone(v.refusals)
 	}
 	if _, ok := errors.AsType[*severe](v.Err); ok {
 		for _, f := range v.Findings {
@@ -76,7 +80,7 @@ func (v *Verdict) rule() string {
 const unlookedRule = "gate.unlooked"
 
 // places are what an error may say that it was found in.
-var places = []string{"detect", "gguf", "npy", "npz", "ollama", "pickle", "pth", "safetensors", "scan", "zip"}
+var places = append([]string{"detect", "gguf", "npy", "npz", "ollama", "pickle", "pth", "safetensors", "scan"}, wrap.Kinds()...)
 
 // causes are the kinds of what may be wrong, in every format.
 var causes = []struct {
@@ -128,7 +132,7 @@ type Rule struct {
 // Rules lists every rule, sorted by identifier.
 func Rules() []Rule {
 	var list []Rule
-	for _, place := range append(places, "gate") {
+	for _, place := range slices.Concat(places, []string{"gate"}) {
 		for _, c := range causes {
 			list = append(list, Rule{place + "." + c.id, "refusal", c.title})
 		}

@@ -37,11 +37,14 @@ type Verdict struct {
 	Totals   Totals
 	Findings []tensor.Finding
 	Pickles  []pth.Pickle
+	// Contents are those of an archive or a compressed file, nil for any other.
+	Contents []Content
 	// Ignored are refusals that an exception of the policy sets aside.
 	Ignored []Refusal
 
-	gate    *Gate
-	account *limits.Budget // what pickles hold
+	gate     *Gate
+	account  *limits.Budget // what pickles hold
+	refusals []Refusal      // of contents
 }
 
 // Totals are the tensors of a model.
@@ -179,7 +182,9 @@ func (v *Verdict) first(of func(*pth.Pickle) (vm.Verdict, bool)) (out vm.Verdict
 // loaders are those that open files of a format.
 var loaders = map[string][]string{
 	"safetensors": {"safetensors"}, "gguf": {"ggml", "llama.cpp", "gguf-py", "ollama"}, "pth": {"torch.load"},
-	"npy": {"numpy.load"}, "npz": {"numpy.load"}, PickleFormat: {"pickle.load", "joblib.load"},
+	"npy": {"numpy.load"}, "npz": {"numpy.load"},
+	"zip": {"zipfile"}, "tar": {"tarfile"}, "gzip": {"gzip", "joblib.load"}, "bzip2": {"bz2", "joblib.load"}, "zlib": {"zlib", "joblib.load"}, "zstd": {"zstd"},
+	PickleFormat: {"pickle.load", "joblib.load"},
 }
 
 // Loaders are those that would open a file of this format, whether or not it is

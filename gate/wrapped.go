@@ -1,0 +1,224 @@
+package gate
+
+import (
+	"errors"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/unwrap"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/internal/wrap"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
+)
+
+// A Content is what was judged inside of an archive or a compressed file.
+type Content struct {
+	Name     string // with the path to it: "outer.tar.gz!inner/model.bin"
+	Size     int64
+	Format   string // "" if it is no model
+	Harmless string
+	Unlooked string
+	Class    wire.Class
+}
+
+// Wrappers lists what models are packed in that is opened.
+func Wrappers() []string { return wrap.Titles() }
+
+// maxInside is how many refusals of contents a verdict lists.
+const maxInside = 64
+
+// inside marks the refusal of a wrapper for one of its contents.
+type inside struct{ error }
+
+func (i *inside) Unwrap() error { return i.error }
+
+// wrapper tells what the file packs its contents in. A file whose name promises a
+// model is opened by a loader that does not unpack it.
+func (j *judgement) wrapper() *wrap.Kind {
+	if promises(j.hint.Name) {
+		return nil
+	}
+	var buf [wrap.HeadLen]byte
+	head := buf[:min(j.Size, wrap.HeadLen)]
+	if wire.ReadFull(j.r, head, 0) != nil {
+		return nil
+	}
+	return wrap.Sniff(head)
+}
+
+// unpack judges each content as if it stood alone, under the account of the file.
+func (j *judgement) unpack(k *wrap.Kind) error {
+	j.Format, j.Err, j.Verified, j.Contents = k.Name, nil, true, []Content{}
+	if j.layer >= wrap.MaxLayers {
+		j.Err = wire.At(k.Name, "", wire.NoOffset, &limits.Error{Axis: limits.Depth, Want: 1})
+		return nil
+	}
+	err := j.twice(k)
+	if err == nil {
+		err = k.Walk(j.account, j.r, j.Size, func(i wrap.Item) error { return j.content(k, i) })
+	}
+	switch {
+	case errors.Is(err, errEnough): // j.Err says why
+	case err != nil:
+		if lost := lost(j.account, err); lost != nil {
+			return lost
+		}
+		j.Err = err
+	}
+	if j.Err != nil {
+		j.Verified = false
+	}
+	return nil
+}
+
+// twice refuses a wrapper that is something else to another loader.
+func (j *judgement) twice(k *wrap.Kind) error {
+	var what string
+	var off int64
+	var err error
+	switch k.Name {
+	case "zip": // from its beginning to its end
+	case "tar": // begins with a name; what its end could be is a content
+		var is bool
+		if is, err = unwrap.Pickle(j.account, j.r, j.Size); is {
+			what = "a pickle"
+		}
+	default:
+		what, off, err = unwrap.Alias(j.r, j.Size, nil)
+	}
+	switch {
+	case err != nil:
+		return wire.At(k.Name, "", off, err)
+	case what != "":
+		return wire.At(k.Name, "", off, wire.ErrUnsupported.With("%s, and %s too: what is seen depends on who opens it", k.Title, what))
+	}
+	return nil
+}
+
+// content judges one content.
+func (j *judgement) content(k *wrap.Kind, i wrap.Item) error {
+	outer := j.outer
+	if outer == "" {
+		outer = path.Base(j.hint.Name)
+		if j.hint.Beside && j.hint.Name != "" {
+			outer = j.hint.Name
+		}
+	}
+	name := outer + "!" + i.Name
+	next := name
+	if k.Stream {
+		name, next = outer+"!"+k.Inner(path.Base(strings.ReplaceAll(j.hint.Name, "!", "/"))), outer
+	}
+	if i.R == nil {
+		return j.take(j.gate.Unseen(name, i.Why))
+	}
+	c := &judgement{
+		Verdict: &Verdict{Name: name, Size: i.Size, gate: j.gate}, r: i.R, hint: Hint{Name: name, Beside: true},
+		layer: j.layer + 1, outer: next,
+	}
+	b := j.account.Child(*j.account.Policy())
+	defer b.Close()
+	defer c.Close()
+	if err := c.judge(b); err != nil {
+		return err
+	}
+	c.hold()
+	return j.take(c.Verdict)
+}
+
+// take adds the verdict about a content to that of its wrapper.
+func (j *judgement) take(v *Verdict) (err error) {
+	add := func(c Content) {
+		if err == nil {
+			j.Contents, err = limits.Append(j.account, j.Contents, c)
+		}
+	}
+	if len(v.Contents) == 0 || wireOf(v.Err) != nil {
+		add(Content{v.Name, v.Size, v.Format, v.Harmless, v.Unlooked, v.Class()})
+	}
+	for _, c := range v.Contents {
+		add(c)
+	}
+	if err == nil {
+		err = j.account.Alloc(int64(len(v.Name)))
+	}
+	j.Totals = Totals{j.Totals.Tensors + v.Totals.Tensors, addCap(j.Totals.Elements, v.Totals.Elements), addCap(j.Totals.Bytes, v.Totals.Bytes)}
+	j.Verified = j.Verified && (v.Verified || v.Harmless != "")
+	for _, f := range v.Findings {
+		if err == nil {
+			f.Where = within(v, f.Where)
+			j.Findings, err = limits.Append(j.account, j.Findings, f)
+		}
+	}
+	if err != nil {
+		return wire.At(j.Format, "", wire.NoOffset, err)
+	}
+	for _, r := range v.Ignored {
+		if len(j.Ignored) < maxInside {
+			r.Where = within(v, r.Where)
+			j.Ignored = append(j.Ignored, r)
+		}
+	}
+	if v.Err != nil {
+		return j.refuse(v)
+	}
+	return nil
+}
+
+// refuse takes the refusals of a content. One that reached a limit ends the walk:
+// so would the next.
+func (j *judgement) refuse(v *Verdict) error {
+	for _, r := range v.Refusals() {
+		if len(j.refusals) < maxInside {
+			r.Where = within(v, r.Where)
+			j.refusals = append(j.refusals, r)
+		}
+	}
+	if j.Err == nil || v.Class() > j.Class() {
+		j.Err = &inside{placed(v)}
+	}
+	if v.Class() == wire.Limit {
+		return errEnough
+	}
+	return nil
+}
+
+// wireOf is an error of the file itself, and of none of its contents.
+func wireOf(err error) error {
+	if _, ok := errors.AsType[*inside](err); ok {
+		return nil
+	}
+	return err
+}
+
+// within is a place with the name of the content before it; a wrapper's own place
+// has it already.
+func within(v *Verdict, where string) string {
+	name := wire.Quote(v.Name)
+	switch {
+	case slices.ContainsFunc(v.Contents, func(c Content) bool { return strings.HasPrefix(where, wire.Quote(c.Name)) }):
+		return where
+	case where == "":
+		return name
+	}
+	return name + ": " + where
+}
+
+// placed is why a content is refused, with its name.
+func placed(v *Verdict) error {
+	e, ok := errors.AsType[*parser.Error](v.Err)
+	if !ok || wireOf(v.Err) == nil {
+		return v.Err
+	}
+	at := *e
+	at.Where = within(v, e.Where)
+	if _, ok := errors.AsType[*severe](v.Err); ok {
+		return &severe{&at}
+	}
+	if _, ok := errors.AsType[*unlooked](v.Err); ok {
+		return &unlooked{&at}
+	}
+	return &at
+}
