@@ -114,7 +114,7 @@ func (m *machine) call(callee, args ref, isNew bool) error {
 	if isNew {
 		signature = rules[id].new
 	}
-	taken := m.takes(signature, args) && (id != NumpyFromBuffer || m.isArrayOrder(args))
+	taken := m.takes(signature, args) && m.suits(id, callee, args)
 	if err := m.settle(); err != nil {
 		return err
 	}

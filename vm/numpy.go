@@ -1,6 +1,7 @@
 package vm
 
 import (
+	"math"
 	"strconv"
 	"strings"
 
@@ -22,13 +23,26 @@ const (
 	dtypeFlags = 0x08 | 0x10 | 0x80
 )
 
-// isCode reports a text that names one type without objects. Others are read by
-// a grammar of their own, and T is text behind pointers.
+// isCode reports a text that names one type without objects, as NumPy pickles it.
+// It takes others, by a grammar of their own; T is text behind pointers.
 func isCode(s string) bool {
-	const most = 16
-	bare := strings.TrimLeft(s, "<>|=")
-	return bare != "" && len(s) <= most && bare[0] != 'T' && !strings.ContainsAny(bare, "Oo") &&
-		strings.Trim(bare, "?0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
+	_, _, ok := typeCode(s)
+	return ok
+}
+
+// typeCode reads "f8" or "U3": the size of an element, and the kind.
+func typeCode(s string) (size uint64, code byte, ok bool) {
+	if len(s) < 2 {
+		return 0, 0, false
+	}
+	size, err := strconv.ParseUint(s[1:], 10, 31)
+	if code = s[0]; err != nil || strings.IndexByte(flexible, code) < 0 && !strings.Contains(sizedTypes, " "+s+" ") {
+		return 0, 0, false
+	}
+	if code == 'U' {
+		size *= 4
+	}
+	return size, code, true
 }
 
 // The parts of a state.
@@ -50,18 +64,10 @@ func (m *machine) codeSize(dtype ref) (size uint64, code byte, ok bool) {
 		return 0, 0, false // a scan has refused the call
 	}
 	first := m.g.elem(m.g.node(args).a)
-	if m.g.kind(first) != KindText || len(m.g.text(first)) < 2 {
+	if m.g.kind(first) != KindText {
 		return 0, 0, false
 	}
-	text := m.g.text(first)
-	size, err := strconv.ParseUint(text[1:], 10, 31)
-	if code = text[0]; err != nil || strings.IndexByte(flexible, code) < 0 && !strings.Contains(sizedTypes, " "+text+" ") {
-		return 0, 0, false
-	}
-	if code == 'U' {
-		size *= 4
-	}
-	return size, code, true
+	return typeCode(m.g.text(first))
 }
 
 // dtypeFits reports a state, of the right types, that describes a dtype as its
@@ -80,7 +86,7 @@ func (m *machine) dtypeFits(dtype, state ref) bool {
 		switch m.g.kind(part(dtypeMeta)) {
 		case KindNone, KindDict:
 		case KindTuple:
-			if code != 'm' && code != 'M' {
+			if code != 'm' && code != 'M' || !m.isTimeUnit(part(dtypeMeta)) {
 				return false
 			}
 		default:
@@ -92,6 +98,29 @@ func (m *machine) dtypeFits(dtype, state ref) bool {
 	}
 	return m.subarrayFits(part(dtypeSubarray), size) && m.fieldsFit(part(dtypeFields), size)
 }
+
+// isTimeUnit reports (metadata, (unit, number, 1, 1)), which NumPy pickles of types
+// of time.
+func (m *machine) isTimeUnit(r ref) bool {
+	n := m.g.node(r)
+	if n.n != 2 || m.g.kind(m.g.elem(n.a+1)) != KindTuple {
+		return false
+	}
+	unit := m.g.elem(n.a + 1)
+	if !m.takesOne("xiii", m.g.node(unit)) || !strings.Contains(timeUnits, " "+m.g.text(m.arg(unit, 0))+" ") {
+		return false
+	}
+	for i := uint32(1); i < 4; i++ {
+		k, _ := m.g.int64(m.arg(unit, i))
+		if k < 1 || k > math.MaxInt32 || i > 1 && k != 1 {
+			return false
+		}
+	}
+	return m.g.kind(m.g.elem(n.a)) == KindNone || m.g.kind(m.g.elem(n.a)) == KindDict
+}
+
+// timeUnits are NumPy's: numpy/_core/src/multiarray/datetime.c.
+const timeUnits = " Y M W D h m s ms us \u03bcs ns ps fs as generic "
 
 // subarrayFits reports (dtype, shape) that has just the size of the element.
 func (m *machine) subarrayFits(r ref, size uint64) bool {

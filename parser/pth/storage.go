@@ -117,12 +117,10 @@ func (s *stores) parsePID(id vm.Value) (pid, error) {
 // without. On the device "meta" tensors have no bytes: torch would not read those
 // that the file has.
 func isLocation(place string) error {
-	device, number, numbered := strings.Cut(place, ":")
-	switch {
+	switch device, numbered, ok := vm.Device(place); {
 	case device == "meta":
 		return wire.ErrUnsupported.With("a storage of the device meta, where torch reads no bytes")
-	case device == "" || strings.Trim(device, "abcdefghijklmnopqrstuvwxyz") != "",
-		numbered && (device == "cpu" || number == "" || len(number) > 4 || strings.Trim(number, "0123456789") != ""):
+	case !ok, numbered && device == "cpu":
 		return wire.ErrUnsupported.With("location %s of a storage", wire.Quote(place))
 	}
 	return nil

@@ -1,0 +1,137 @@
+package vm
+
+import "unicode/utf8"
+
+// suits reports arguments, of the right types, that the callee takes: what it would
+// raise an error for is not data.
+func (m *machine) suits(id ID, callee, args ref) bool {
+	switch id {
+	case NumpyFromBuffer:
+		return m.isArrayOrder(args)
+	case TorchDevice:
+		return m.isDevice(args)
+	case TorchLayout:
+		return hasName(layouts, m.g.text(m.arg(args, 0)))
+	case RebuildMetaTensor:
+		return m.isGeometry(m.arg(args, 1), m.arg(args, 2))
+	case Range:
+		step, _ := m.g.int64(m.arg(args, 2))
+		return step != 0
+	case DateTime:
+		return m.isDateTime(m.g.global(callee).Name, args)
+	}
+	return true
+}
+
+func (m *machine) arg(args ref, i uint32) ref { return m.g.elem(m.g.node(args).a + i) }
+
+// The layouts that PyTorch's _get_layout knows.
+const layouts = "torch.strided torch.sparse_coo torch.sparse_csr torch.sparse_csc torch.sparse_bsr torch.sparse_bsc torch._mkldnn torch.jagged"
+
+// isGeometry reports sizes and strides that are as many, and not negative.
+func (m *machine) isGeometry(sizes, strides ref) bool {
+	a, b := m.inner(sizes), m.inner(strides)
+	x, y := m.g.node(a), m.g.node(b)
+	if x.n != y.n {
+		return false
+	}
+	positive := func(r ref) bool {
+		n, _ := m.g.int64(r)
+		return n >= 0
+	}
+	return m.all(a, positive) && m.all(b, positive)
+}
+
+// inner is the tuple or list of integers that a torch.Size holds.
+func (m *machine) inner(r ref) ref {
+	if m.g.kind(r) != KindObject {
+		return r
+	}
+	args := m.g.elem(m.g.node(r).a + objArgs)
+	if m.g.node(args).n == 0 {
+		return args
+	}
+	return m.arg(args, 0)
+}
+
+// isDateTime reports what the classes of datetime are pickled with: the bytes of a
+// date or time, which Python 2 wrote as text, and perhaps a timezone.
+func (m *machine) isDateTime(class string, args ref) bool {
+	n := m.g.node(args).n
+	switch class {
+	case "date":
+		return n == 1 && m.isMoment(m.arg(args, 0), 4, 2, 12)
+	case "time":
+		return (n == 1 || n == 2 && m.isZone(m.arg(args, 1))) && m.isMoment(m.arg(args, 0), 6, 0, 23)
+	case "datetime":
+		return (n == 1 || n == 2 && m.isZone(m.arg(args, 1))) && m.isMoment(m.arg(args, 0), 10, 2, 12)
+	case "timedelta":
+		_, _, ok := m.timedelta(args)
+		return ok
+	default: // timezone
+		return (n == 1 || n == 2 && m.g.kind(m.arg(args, 1)) == KindText) && m.isOffset(m.arg(args, 0))
+	}
+}
+
+// isMoment reports as many bytes, of which Python looks at one: a month from 1 on,
+// or an hour, whose highest bit says which of two equal times is meant.
+func (m *machine) isMoment(r ref, size, at int, most rune) bool {
+	var c rune
+	switch text := m.g.text(r); m.g.kind(r) {
+	case KindBytes:
+		if len(text) != size {
+			return false
+		}
+		c = rune(text[at])
+	case KindText:
+		if len(text) > 2*size || utf8.RuneCountInString(text) != size || !isLatin1(text) {
+			return false
+		}
+		c = []rune(text)[at]
+	default:
+		return false
+	}
+	c &= 0x7f
+	return c <= most && (c > 0 || at == 0)
+}
+
+func (m *machine) isZone(r ref) bool {
+	if r == refNone {
+		return true
+	}
+	own := m.g.global(r)
+	return m.g.kind(r) == KindObject && own.ID == DateTime && own.Name == "timezone"
+}
+
+// Bounds of a timedelta, as Python normalizes it.
+const (
+	mostDays     = 999_999_999
+	daySeconds   = 86_400
+	microseconds = 1_000_000
+)
+
+// timedelta reads (days, seconds, microseconds).
+func (m *machine) timedelta(args ref) (days, rest int64, ok bool) {
+	var parts [3]int64
+	if m.g.node(args).n != uint32(len(parts)) {
+		return 0, 0, false
+	}
+	for i := range parts {
+		if parts[i], ok = m.g.int64(m.arg(args, uint32(i))); !ok {
+			return 0, 0, false
+		}
+	}
+	days = parts[0]
+	ok = days >= -mostDays && days <= mostDays && parts[1] >= 0 && parts[1] < daySeconds && parts[2] >= 0 && parts[2] < microseconds
+	return days, parts[1]*microseconds + parts[2], ok
+}
+
+// isOffset reports a timedelta of less than a day, in either direction.
+func (m *machine) isOffset(r ref) bool {
+	own := m.g.global(r)
+	if m.g.kind(r) != KindObject || own == nil || own.ID != DateTime || own.Name != "timedelta" {
+		return false
+	}
+	days, rest, ok := m.timedelta(m.g.elem(m.g.node(r).a + objArgs))
+	return ok && (days == 0 || days == -1 && rest > 0)
+}
