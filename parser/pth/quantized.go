@@ -1,7 +1,11 @@
 package pth
 
 import (
+	"encoding/binary"
+	"math"
+
 	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/vm"
 )
@@ -76,12 +80,28 @@ func (w *walker) oneScale(c *call, q vm.Value) error {
 	return nil
 }
 
-// isFloat reports the types that torch takes for scales.
-func isFloat(t tensor.DType) bool {
-	return t == tensor.F64 || t == tensor.F32 || t == tensor.F16 || t == tensor.BF16
+// The types of scales and zero points that torch keeps, and that it writes. What
+// has other types it converts, so that the tensor has other numbers than the file.
+var (
+	channelTypes      = [2]string{"float64", "int64"}
+	floatChannelTypes = [2]string{"float32", "float32"}
+)
+
+// channelKind is the types of a quantizer's parts. Of lists the scheme says them; of
+// tensors the scales do, since torch writes one scheme for both.
+func (w *walker) channelKind(q vm.Value, at int) [2]string {
+	isFloat := q.At(0).Global().Name != "per_channel_affine"
+	if q.At(1).Kind() != vm.KindList && len(w.infos) > at {
+		isFloat = w.infos[at].DType == tensor.F32
+	}
+	if isFloat {
+		return floatChannelTypes
+	}
+	return channelTypes
 }
 
-// scales is (scheme, scales, zero points, axis): one each for the channels.
+// scales is (scheme, scales, zero points, axis): one each for the channels. torch
+// once wrote them as lists of numbers, of which it makes tensors.
 func (w *walker) scales(c *call, q vm.Value, channels int64) error {
 	axis, ok := channelAxis(q)
 	switch {
@@ -91,41 +111,87 @@ func (w *walker) scales(c *call, q vm.Value, channels int64) error {
 		return c.fail(wire.ErrMismatch.With("scales are a %v, zero points a %v", q.At(1).Kind(), q.At(2).Kind()))
 	}
 	w.say("axis", axis)
+	first := len(w.infos)
 	for i, name := range [...]string{"scales", "zero_points"} {
 		v, at := q.At(i+1), len(w.infos)
 		err := w.part(name, func() error {
 			if v.Kind() == vm.KindList {
-				return w.value(v)
+				return w.listed(c, v, w.channelKind(q, first)[i])
 			}
 			return w.tensor(c, v)
 		})
 		if err != nil || w.done {
 			return err
 		}
-		if w.yield != nil || w.exact != nil {
+		if !w.listing() {
 			continue
 		}
-		switch count := w.vector(v, at); {
+		types := w.channelKind(q, first)
+		switch count := w.vector(at); {
 		case count < 0:
 			return c.fail(wire.ErrMismatch.With("%s are no vector", name))
 		case count != channels:
 			return c.fail(wire.ErrMismatch.With("%d %s for %d channels", count, name, channels))
-		}
-		if i == 0 && v.Kind() != vm.KindList && !isFloat(w.infos[at].DType) {
-			return c.fail(wire.ErrMismatch.With("scales of type %s", w.infos[at].TypeName()))
+		case w.infos[at].Stored != torchDot+types[i]:
+			return c.fail(wire.ErrMismatch.With("%s of type %s, which torch converts to %s", name, w.infos[at].TypeName(), types[i]))
 		}
 	}
 	return nil
 }
 
-// vector is how many numbers a list has, or a vector that is the tensor at this
-// place; -1 if it is none.
-func (w *walker) vector(v vm.Value, at int) int64 {
-	switch {
-	case v.Kind() == vm.KindList:
-		return int64(v.Len())
-	case len(w.infos) == at+1 && len(w.infos[at].Shape) == 1:
+// vector is how many elements the tensor at this place has, which is the last; -1
+// if it is no vector.
+func (w *walker) vector(at int) int64 {
+	if len(w.infos) == at+1 && len(w.infos[at].Shape) == 1 {
 		return w.infos[at].Shape[0]
 	}
 	return -1
+}
+
+// listed is a vector whose numbers are a list in the pickle.
+func (w *walker) listed(c *call, v vm.Value, dtype string) error {
+	switch {
+	case w.yield != nil:
+		return nil
+	case w.exact != nil:
+		return w.rename()
+	}
+	to := findScalar(dtype)
+	if err := w.b.Step(int64(v.Len())); err != nil {
+		return c.fail(err)
+	}
+	data, err := limits.Make[byte](w.b, v.Len()*int(to.size))
+	if err != nil {
+		return c.fail(err)
+	}
+	for i := range v.Len() {
+		n := v.At(i)
+		if n.Kind() != vm.KindInt && (n.Kind() != vm.KindFloat || to.dtype == tensor.I64) {
+			return c.fail(wire.ErrMismatch.With("a %v in a list of %s", n.Kind(), dtype))
+		}
+		putNumber(data[i*int(to.size):], to.dtype, n)
+	}
+	body, err := limits.String(w.b, data)
+	if err != nil {
+		return c.fail(err)
+	}
+	shape, err := w.ints.take(w.b, 1)
+	if err != nil {
+		return c.fail(err)
+	}
+	info := tensor.Info{Stored: to.name, DType: to.dtype, Shape: append(shape, int64(v.Len()))}
+	return w.emitMemory(c, &info, to, body)
+}
+
+// putNumber writes a number of the pickle as torch converts it.
+func putNumber(dst []byte, to tensor.DType, n vm.Value) {
+	switch to {
+	case tensor.I64:
+		k, _ := n.Int()
+		binary.LittleEndian.PutUint64(dst, uint64(k))
+	case tensor.F32:
+		binary.LittleEndian.PutUint32(dst, math.Float32bits(float32(real64(n))))
+	default:
+		binary.LittleEndian.PutUint64(dst, math.Float64bits(real64(n)))
+	}
 }
