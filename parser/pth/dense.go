@@ -143,6 +143,8 @@ func (w *walker) emit(d *dense) error {
 		return d.c.fail(err)
 	}
 	w.infos, w.made = infos, d.scalar
+	last := len(d.view.strides) - 1
+	w.packs = last < 0 || d.view.strides[last] == 1
 	return nil
 }
 

@@ -61,7 +61,7 @@ func (w *walker) sparseTensor(c call) error {
 	}
 	check.first = len(w.infos)
 	for i, name := range layout.parts {
-		if err := w.part(name, func() error { return w.plainTensor(&c, data.At(i)) }); err != nil {
+		if err := w.part(name, func() error { return w.sparsePart(&c, layout, i, data.At(i)) }); err != nil {
 			return err
 		}
 	}
@@ -81,6 +81,18 @@ func (w *walker) sparseTensor(c call) error {
 		return c.fail(err)
 	}
 	return grow(w, &w.sparse, check)
+}
+
+// sparsePart is one part. torch asks that compressed indices and theirs follow each
+// other, of one index too.
+func (w *walker) sparsePart(c *call, layout *sparseLayout, i int, v vm.Value) error {
+	if err := w.plainTensor(c, v); err != nil || !w.listing() || layout.coo() || i > 1 {
+		return err
+	}
+	if w.packs || i > 0 && w.infos[len(w.infos)-1].Elements() == 0 {
+		return nil
+	}
+	return c.fail(wire.ErrMismatch.With("%s do not follow each other", layout.parts[i]))
 }
 
 // newSparseCheck counts the parts, and reads whether indices are in order.

@@ -28,6 +28,7 @@ type walker struct {
 	sparse []sparseCheck
 	memory []string // bodies that stand in the pickle itself
 	made   *scalar  // of the tensor that the last call made
+	packs  bool     // its elements follow each other in the last dimension
 
 	// The walk for names: which tensors need their exact name.
 	exact []bool
@@ -136,7 +137,7 @@ func (w *walker) dict(v vm.Value) error {
 }
 
 func (w *walker) sequence(v vm.Value) error {
-	n := v.Len()
+	n, first := v.Len(), len(w.infos)
 	if n == 0 {
 		return w.leaf(v)
 	}
@@ -144,6 +145,10 @@ func (w *walker) sequence(v vm.Value) error {
 		if err := w.below(step{kind: stepIndex, n: int64(i)}, v.At(i)); err != nil || w.done {
 			return err
 		}
+	}
+	// Nothing in Python says which element of a set is the first.
+	if v.Kind() == vm.KindSet && len(w.infos) > first {
+		return fail(pickleName, wire.NoOffset, wire.ErrUnsupported.With("a tensor in a set, where it has no place"))
 	}
 	return w.state(v)
 }
