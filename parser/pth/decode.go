@@ -168,6 +168,9 @@ func (d *decoder) openArchive() error {
 	if err != nil {
 		return err
 	}
+	if z.Comment > 0 {
+		return fail("comment", d.size-int64(z.Comment), wire.ErrUnsupported.With("torch.save writes none, and its loader fails at some lengths of one"))
+	}
 	a, err := openArchive(d.b, z, &d.out.Found)
 	if err != nil {
 		return err

@@ -2,9 +2,7 @@ package pth
 
 import (
 	"strconv"
-	"strings"
 
-	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/vm"
 )
@@ -125,88 +123,4 @@ func escapeKey(text string, out []byte) []byte {
 		}
 	}
 	return out
-}
-
-// maxRepr bounds what is shown of a key that is no text.
-const maxRepr = 128
-
-// repr shows a key as Python's repr does: numbers, constants, bytes and tuples
-// of those. Others are shown by their kind.
-func repr(v vm.Value) string {
-	var out strings.Builder
-	writeRepr(v, &out)
-	return wire.Clean(out.String(), maxRepr)
-}
-
-func writeRepr(v vm.Value, out *strings.Builder) {
-	if out.Len() > maxRepr {
-		return
-	}
-	switch v.Kind() {
-	case vm.KindNone:
-		out.WriteString("None")
-	case vm.KindBool:
-		if v.Bool() {
-			out.WriteString("True")
-		} else {
-			out.WriteString("False")
-		}
-	case vm.KindInt:
-		out.WriteString(integerText(v))
-	case vm.KindFloat:
-		out.WriteString(floatText(v.Float()))
-	case vm.KindText:
-		out.WriteString("'" + v.Text()[:min(v.Len(), maxRepr)] + "'")
-	case vm.KindBytes:
-		out.WriteString("b'" + v.Text()[:min(v.Len(), maxRepr)] + "'")
-	case vm.KindTuple:
-		out.WriteByte('(')
-		for i := range min(v.Len(), maxRepr) {
-			if i > 0 {
-				out.WriteString(", ")
-			}
-			writeRepr(v.At(i), out)
-		}
-		if v.Len() == 1 {
-			out.WriteByte(',')
-		}
-		out.WriteByte(')')
-	case vm.KindGlobal:
-		out.WriteString(v.Global().String())
-	default:
-		out.WriteString("<" + v.Kind().String() + ">")
-	}
-}
-
-// maxBits bounds the integers that are shown in decimal: the conversion of a
-// long one takes quadratic time.
-const maxBits = 1024
-
-func integerText(v vm.Value) string {
-	if n, ok := v.Int(); ok {
-		return strconv.FormatInt(n, 10)
-	}
-	n := v.Big()
-	if bits := n.BitLen(); bits > maxBits {
-		return "integer of " + strconv.Itoa(bits) + " bits"
-	}
-	return n.String()
-}
-
-// floatText is Python's repr of a float: the shortest digits that read back,
-// with an exponent below 1e-4 and from 1e16 on.
-func floatText(f float64) string {
-	s := strconv.FormatFloat(f, 'e', -1, 64)
-	_, exp, found := strings.Cut(s, "e")
-	if !found { // NaN, +Inf, -Inf
-		return strings.ToLower(strings.TrimPrefix(s, "+"))
-	}
-	if n, _ := strconv.Atoi(exp); n < -4 || n >= 16 {
-		return s
-	}
-	s = strconv.FormatFloat(f, 'f', -1, 64)
-	if !strings.Contains(s, ".") {
-		s += ".0"
-	}
-	return s
 }
