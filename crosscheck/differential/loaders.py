@@ -5,16 +5,14 @@ A new loader is a function and a row in LOADERS. It runs in a process that is
 forked from one that has imported everything (WARM calls each loader once, so that
 nothing is imported later).
 """
-import argparse
 import collections
-import datetime
+import importlib
 import logging
 import os
 import pathlib
 import pickle
 import sys
 import tarfile
-import types
 import warnings
 import zipfile
 
@@ -26,10 +24,28 @@ from hashes import digest
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path.append(str(ROOT / "corpus" / "valid" / "pth"))
-# What pickles may name is there, under the names that newer versions of Python
-# give it, too.
-IMPORTED = (argparse, datetime, types)
-sys.modules.setdefault("pathlib._local", pathlib)
+# A loader of pickles imports what they name. The modules of vm's allowlist are
+# Python's, NumPy's and PyTorch's own, of data: they are there before any file is
+# read, so that every other import is an effect. A test compares the list.
+MODULES = (
+    "_codecs", "argparse", "builtins", "collections", "copyreg", "datetime", "numpy", "numpy._core.multiarray", "numpy._core.numeric", "numpy.core.multiarray",
+    "numpy.core.numeric", "pathlib", "pathlib._local", "torch", "torch._tensor", "torch._utils", "torch.cuda", "torch.cuda.sparse", "torch.nn.parameter",
+    "torch.serialization", "torch.sparse", "torch.storage", "torch.tensor", "torch.torch_version", "types",
+)
+
+
+def import_modules():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in MODULES:
+            try:
+                importlib.import_module(name)
+            except ImportError:
+                continue  # other versions have it
+    # Newer versions of Python give the classes this name, too.
+    sys.modules.setdefault("pathlib._local", pathlib)
+
+
 MOST = 2000  # rows: a file of many tensors says nothing that one of few does not
 
 
@@ -71,8 +87,20 @@ def torch_rows(obj):
     count = collections.Counter(row.name for row in leaves)
     for row in leaves:
         known = row.dtype in KNOWN
-        rows.append([row.exact if count[row.name] > 1 else row.name, row.dtype if known else "unknown", row.shape, digest(row.data) if known else None])
+        data = one_nan(row.dtype, row.data)
+        rows.append([row.exact if count[row.name] > 1 else row.name, row.dtype if known else "unknown", row.shape, digest(data) if known else None])
     return rows
+
+
+def one_nan(dtype, data):
+    """16-bit floats with one NaN for all: where a view negates them, torch quiets a
+    NaN or does not, and drops its sign or does not, by how many elements there are."""
+    if dtype not in ("F16", "BF16", "C32"):
+        return data
+    words = np.frombuffer(data, "<u2").copy()
+    infinity = 0x7f80 if dtype == "BF16" else 0x7c00
+    words[words & 0x7fff > infinity] = 0x7fff
+    return words.tobytes()
 
 
 KNOWN = set()
@@ -88,7 +116,7 @@ def torch_load(weights_only):
         try:
             return torch_rows(torch.load(path, weights_only=weights_only))
         except RuntimeError as e:
-            if "deserialize object on" not in str(e):
+            if "deserialize object on" not in str(e) and "know how to restore data location" not in str(e):
                 raise
             return torch_rows(torch.load(path, weights_only=weights_only, map_location="cpu"))
     return load
@@ -154,6 +182,7 @@ def zip_open(path):
 
 def table():
     """Name of a loader and its function, everything imported."""
+    import_modules()
     import torch._subclasses.schema_check_mode  # noqa: F401, which torch imports late
     native = ggml.load()
     return ({"ggml": native} if native else {}) | {

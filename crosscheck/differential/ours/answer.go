@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"io"
 
@@ -83,9 +84,30 @@ func (s *said) list(b *limits.Budget, m tensor.Model) error {
 		if raw, err = values.Dense(raw, &i); err != nil {
 			return err
 		}
+		if m.Format() == "pth" {
+			oneNaN(i.DType, raw)
+		}
 		s.Tensors = append(s.Tensors, listed{i.Name, i.DType.String(), shape, values.Digest(raw)[:16]})
 	}
 	return nil
+}
+
+// oneNaN makes all NaN of 16-bit floats one: which of them a negative view has,
+// torch decides by the number of elements.
+func oneNaN(t tensor.DType, raw []byte) {
+	infinity := uint16(0x7c00)
+	switch t {
+	case tensor.F16, tensor.C32:
+	case tensor.BF16:
+		infinity = 0x7f80
+	default:
+		return
+	}
+	for at := 0; at+2 <= len(raw); at += 2 {
+		if binary.LittleEndian.Uint16(raw[at:])&0x7fff > infinity {
+			binary.LittleEndian.PutUint16(raw[at:], 0x7fff)
+		}
+	}
 }
 
 // pickles asks for the verdicts of a checkpoint's pickles, and judges a file
@@ -110,6 +132,11 @@ func (s *said) pickles(b *limits.Budget, r io.ReaderAt, size int64) {
 	}
 	taken := vm.Verdict{OK: true, Unsure: true}
 	for _, p := range found.Pickles {
+		for _, g := range p.Report.Graph.Globals() {
+			if g.ID == vm.JoblibArray && s.Format == pickleFormat {
+				s.Finds = append(s.Finds, "pickle.joblib")
+			}
+		}
 		if p.Beside {
 			continue // the loader does not read it
 		}
