@@ -76,6 +76,7 @@ type planned struct {
 	target  quant.Target
 	schemes []schemeGroup
 	total   schemeGroup
+	weights []*quant.Weight
 	plain   group
 	leftOut []tensor.Info
 	ignored []string
@@ -111,6 +112,7 @@ func (r *report) plan(b *limits.Budget, o quant.Options) {
 		return
 	}
 	p.group(bound.Weights)
+	p.weights = bound.Weights
 	for _, i := range bound.Plain {
 		p.plain.add(&i)
 	}
@@ -242,6 +244,25 @@ func jsonPlan(o *jsonObject, p *planned) {
 		jsonLeftOut(o, p.leftOut)
 		jsonIgnored(o, p.ignored)
 		jsonSchemes(o, p)
+		jsonBound(o, p.weights)
+	})
+}
+
+// jsonBound says which tensors make which weight: what a program needs to tell the
+// weights of a model from the codes and scales that it stores them in.
+func jsonBound(o *jsonObject, weights []*quant.Weight) {
+	o.list("bound", func(add func(func(*jsonObject))) {
+		for _, w := range weights {
+			add(func(o *jsonObject) {
+				o.text("name", w.Name)
+				o.numbers("shape", w.Shape)
+				o.list("parts", func(add func(func(*jsonObject))) {
+					for _, part := range w.Parts {
+						add(func(o *jsonObject) { o.text("name", part.Name) })
+					}
+				})
+			})
+		}
 	})
 }
 

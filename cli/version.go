@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -15,6 +16,9 @@ func (versionCmd) examples() []example {
 	return []example{{"amn version", "Version, commit, Go, platform and the level of the kernels."}}
 }
 
+// version is what the linker was told (-X), else that of the module.
+var version string
+
 // build is what the binary knows of itself.
 type build struct {
 	version, commit string
@@ -22,11 +26,11 @@ type build struct {
 }
 
 func buildOf(info *debug.BuildInfo, ok bool) build {
-	b := build{version: "(devel)"}
+	b := build{version: cmp.Or(version, "(devel)")}
 	if !ok {
 		return b
 	}
-	if info.Main.Version != "" {
+	if version == "" && info.Main.Version != "" {
 		b.version = info.Main.Version
 	}
 	for _, set := range info.Settings {
