@@ -63,7 +63,7 @@ SEED ?= 1
 FOUND ?= differential-out
 
 .PHONY: api deadcode systems qemu neon avx512 must-have check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
-	bench bench-kernels bench-peers bench-hostile bench-convert memory golden crosscheck watch differential corpus recipe cover cover-corpus
+	bench bench-kernels bench-peers bench-hostile bench-convert python wheels memory golden crosscheck watch differential corpus recipe cover cover-corpus
 
 check: fmt vet lint test purego gen-check cross
 
@@ -196,6 +196,21 @@ corpus: ## every recipe as a file, with a manifest: make corpus OUT=dir
 
 recipe: ## a draft of a recipe: make recipe CRASH=file
 	@$(GO) run ./corpus/amn-corpus recipe $(CRASH)
+
+# The wheel of this machine in an environment of its own, and its tests beside numpy,
+# torch and safetensors. Not a stage of .ci/run: torch is a download of its own.
+python/.venv/bin/python: python/requirements.txt
+	python3 -m venv python/.venv
+	$@ -m pip install --quiet -r python/requirements.txt
+	touch $@
+
+python: python/.venv/bin/python ## the Python package: wheel, types, tests
+	rm -rf python/dist && $< python/wheels.py --only here
+	$< -m pip install --quiet --no-index --no-deps --force-reinstall python/dist/*.whl
+	cd python && .venv/bin/python -m mypy && .venv/bin/python -m pytest -q
+
+wheels: ## wheels for every platform: make wheels VERSION=v1.2.3
+	python3 python/wheels.py
 
 cover:
 	$(GO) test ./... -coverpkg=./... -coverprofile cover.out

@@ -1,0 +1,62 @@
+"""Model files nobody vouches for: what they are, whether they are safe, and their tensors.
+
+The work is done by the program ``amn``, a static binary that the wheel carries. Nothing of
+a file is ever run, and what the program cannot explain is refused: each function raises a
+:class:`Refused`, whose class says why.
+
+    import anamnesis
+
+    state = anamnesis.load_checkpoint("model.pt")      # tensors of torch, nothing of the file is run
+    verdict = anamnesis.scan("models/")                # is it safe to load them?
+    with anamnesis.open("model.gguf") as model:        # views over the file, decoded where quantized
+        weight = model["blk.0.attn_q.weight"]
+"""
+
+from ._binary import binary, version
+from ._errors import (
+    Failed,
+    Forbidden,
+    LimitReached,
+    Malformed,
+    Refused,
+    Truncated,
+    Unsupported,
+)
+from ._load import load_checkpoint, load_file, save_file
+from ._model import Model, open
+from ._program import convert, forget, inspect, inspect_all, remember, scan, verify
+from ._report import Bound, Finding, Group, Quantized, Report, Scan, Scanned, Scheme, Tensor, Written
+
+__all__ = [
+    "Bound",
+    "Failed",
+    "Finding",
+    "Forbidden",
+    "Group",
+    "LimitReached",
+    "Malformed",
+    "Model",
+    "Quantized",
+    "Refused",
+    "Report",
+    "Scan",
+    "Scanned",
+    "Scheme",
+    "Tensor",
+    "Truncated",
+    "Unsupported",
+    "Written",
+    "binary",
+    "convert",
+    "forget",
+    "inspect",
+    "inspect_all",
+    "load_checkpoint",
+    "load_file",
+    "open",
+    "remember",
+    "save_file",
+    "scan",
+    "verify",
+    "version",
+]

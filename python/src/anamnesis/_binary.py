@@ -1,0 +1,89 @@
+"""Where the program is, and how it is run."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from typing import Any, Iterable, Iterator
+
+from . import _errors
+
+_NAME = "amn.exe" if os.name == "nt" else "amn"
+
+
+def _places() -> Iterator[Path]:
+    """The folders where an installer puts a wheel's programs, the likeliest first.
+
+    PATH is not asked: another program of this name must not judge files.
+    """
+    yield Path(sysconfig.get_path("scripts"))
+    if sys.version_info >= (3, 10):
+        yield Path(sysconfig.get_path("scripts", scheme=sysconfig.get_preferred_scheme("user")))
+    else:
+        yield Path(sysconfig.get_path("scripts", scheme="nt_user" if os.name == "nt" else "posix_user"))
+    package = Path(__file__).resolve().parent
+    yield package.parent / "bin"  # pip install --target
+    if len(package.parents) > 3:  # prefix/lib/pythonX.Y/site-packages/anamnesis
+        yield package.parents[3] / "bin"
+
+
+@functools.lru_cache(maxsize=None)
+def _found(told: str | None) -> str:
+    if told:
+        if not os.path.isfile(told):
+            raise FileNotFoundError(f"ANAMNESIS_AMN names {told}, which is no file")
+        return told
+    looked = []
+    for folder in _places():
+        path = folder / _NAME
+        if path.is_file():
+            return str(path)
+        looked.append(str(folder))
+    raise FileNotFoundError(f"the program {_NAME} is not in {', '.join(looked)}: install the wheel of this platform, or set ANAMNESIS_AMN")
+
+
+def binary() -> str:
+    """The path of the program: that of ANAMNESIS_AMN, else the one the wheel installed."""
+    return _found(os.environ.get("ANAMNESIS_AMN"))
+
+
+def version() -> str:
+    """The version of the program."""
+    return str(next(iter(run("version", [], [], "amn.version/1")))["version"])
+
+
+def _place(path: str | os.PathLike[str]) -> str:
+    """A path as an argument: what is called "-" is a file here, never standard input."""
+    text = os.fspath(path)
+    if isinstance(text, bytes):
+        text = os.fsdecode(text)
+    if "\x00" in text:
+        raise ValueError("a path cannot hold a null character")
+    return "./-" if text == "-" else text
+
+
+def run(command: str, flags: Iterable[str], paths: Iterable[str | os.PathLike[str]], schema: str) -> list[dict[str, Any]]:
+    """Run a command and return the objects that it prints; what has none raises."""
+    argv = [binary(), *command.split(), "--json", "--quiet", *flags]
+    places = [_place(p) for p in paths]
+    if places:
+        argv += ["--", *places]
+    done = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    said = done.stderr.decode("utf-8", "replace").strip()
+    objects = []
+    for line in done.stdout.splitlines():
+        try:
+            objects.append(json.loads(line))
+        except ValueError as e:
+            raise _errors.Failed(f"the program ended in the middle of its answer: {said or e}") from None
+    for o in objects:
+        if o.get("schema") != schema:
+            raise _errors.Failed(f"the program answers in {o.get('schema')!r}, not in {schema!r}: it is of another version")
+    if not objects:
+        raise _errors.of_exit(done.returncode, said.removeprefix("amn: ") if sys.version_info >= (3, 9) else said)
+    return objects

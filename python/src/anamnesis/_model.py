@@ -1,0 +1,242 @@
+"""Tensors of a file as views over it, and decoded ones beside them."""
+
+from __future__ import annotations
+
+import builtins
+import mmap
+import os
+import shutil
+import tempfile
+from types import TracebackType
+from typing import Any, Iterator
+
+from . import _errors, _frameworks, _program
+from ._report import Report, Tensor
+
+_SHM = "/dev/shm"
+
+
+def _mark(info: os.stat_result) -> tuple[int, int, int, int]:
+    """What changes when a file does."""
+    return info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns
+
+
+def _marks(path: str) -> dict[str, tuple[int, int, int, int]]:
+    """The marks of a file, or of those in a folder and of those beside an index."""
+    folder = path if os.path.isdir(path) else os.path.dirname(path) or "."
+    out = {}
+    try:
+        with os.scandir(folder) as entries:
+            for e in entries:
+                try:
+                    out[os.path.join(folder, e.name)] = _mark(os.stat(os.path.join(folder, e.name)))
+                except OSError:
+                    continue  # a link to nowhere
+    except OSError:
+        pass  # the program says what is wrong with the path
+    return out
+
+
+class _File:
+    """A file of the model, mapped: writes to a view stay in memory and never reach the file."""
+
+    def __init__(self, path: str, marks: dict[str, tuple[int, int, int, int]]) -> None:
+        with builtins.open(path, "rb", buffering=0) as f:
+            info = os.fstat(f.fileno())
+            if marks.get(path) != _mark(info):
+                raise _errors.Failed(f"{path} changed while it was opened")
+            self.size = info.st_size
+            self.map = mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_COPY) if self.size else None
+
+
+def _room(need: int) -> str | None:
+    """A folder in memory for what is decoded, where there is one with room; else None, the system's own."""
+    try:
+        if os.access(_SHM, os.W_OK) and shutil.disk_usage(_SHM).free > need + need // 8 + (1 << 20):
+            return _SHM
+    except OSError:
+        pass
+    return None
+
+
+def _pattern(name: str) -> str:
+    """A name as a pattern of --tensor that matches it alone."""
+    return "".join("\\" + c if c in "*?[]\\" else c for c in name)
+
+
+class Model:
+    """The tensors of a model by name; see :func:`open`."""
+
+    def __init__(self, path: str | os.PathLike[str], framework: str = "torch", *, decode: bool = True, to: str = "bf16", device: Any = "cpu", **flags: Any) -> None:
+        self._lib = _frameworks.of(framework, device)
+        self._path = os.fspath(path)
+        self._flags, self._to = flags, to
+        self._marks = _marks(self._path)
+        self.report: Report = _program.inspect(self._path, to=to, **flags)
+        self._tensors: dict[str, Tensor] = {}
+        for t in self.report.tensors:
+            if t.name in self._tensors:
+                raise _errors.Unsupported("two tensors have one name", self._path)
+            self._tensors[t.name] = t
+        self._bound: dict[str, tuple[int, ...]] = {}
+        if decode:
+            self._bind()
+        self._files: dict[int, _File] = {}
+        self._storages: dict[tuple[int, str], _frameworks.Storage] = {}
+        self._share()
+        self._closed = False
+
+    def _share(self) -> None:
+        """Find the bytes that tensors of one storage lie in: those of a checkpoint may be tied."""
+        for t in self._tensors.values():
+            if not t.storage or t.inflated:
+                continue
+            s = self._storages.setdefault((t.part, t.storage), _frameworks.Storage(t.offset, t.offset + t.length))
+            s.begin, s.end = min(s.begin, t.offset), max(s.end, t.offset + t.length)
+
+    def _bind(self) -> None:
+        """Put the weights in the place of the tensors that store them."""
+        q = self.report.quantized
+        if q is None:
+            return
+        if q.error:
+            raise _errors.Unsupported(f"{q.error} (decode=False gives tensors as they are stored)", self._path)
+        for name in q.left_out:
+            self._tensors.pop(name, None)
+        for b in q.bound:
+            for part in b.parts:
+                self._tensors.pop(part, None)
+        self._bound = {b.name: b.shape for b in q.bound}
+
+    def keys(self) -> list[str]:
+        """The names of the tensors; quantized weights under those of the unquantized model."""
+        self._check()
+        return [*self._tensors, *self._bound]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys())
+
+    def __len__(self) -> int:
+        return len(self._tensors) + len(self._bound)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._tensors or name in self._bound
+
+    def metadata(self) -> dict[str, Any]:
+        """The metadata of the file; lists are not in it."""
+        return dict(self.report.metadata)
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """The shape of a tensor, which nothing is read for."""
+        if name in self._bound:
+            return self._bound[name]
+        return self._tensors[name].shape
+
+    def get_tensor(self, name: str) -> Any:
+        """A tensor: a view over the file, or decoded by the program where it is quantized or compressed."""
+        self._check()
+        if name in self._bound:
+            return self._lib.place(self._decoded([name])[name])
+        t = self._tensors[name]
+        if t.inflated or not self._plain(t):
+            return self._lib.place(self._decoded([name])[name])
+        return self._lib.place(self._view(t))
+
+    __getitem__ = get_tensor
+
+    def load(self) -> dict[str, Any]:
+        """All tensors; what must be decoded is decoded in one run."""
+        self._check()
+        views = {n: self._view(t) for n, t in self._tensors.items() if not t.inflated and self._plain(t)}
+        rest = [n for n in self.keys() if n not in views]
+        if rest:
+            views.update(self._decoded(None if not views else rest))
+        return {n: self._lib.place(views[n]) for n in self.keys()}
+
+    def close(self) -> None:
+        """Let go of the file. Tensors that were taken stay valid."""
+        self._files, self._storages, self._closed = {}, {}, True
+
+    def __enter__(self) -> Model:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<anamnesis.Model {self._path!r}: {self.report.format}, {len(self)} tensors>"
+
+    def _repr_html_(self) -> str:
+        return self.report._repr_html_()
+
+    def _check(self) -> None:
+        if self._closed:
+            raise ValueError("the model is closed")
+
+    def _plain(self, t: Tensor) -> bool:
+        """A tensor that has a type of the framework, in a file that can be mapped."""
+        return t.dtype in self._lib.types and self._where(t.part) is not None
+
+    def _where(self, part: int) -> str | None:
+        """The file of a part; None for what has no path of its own, such as a model in a store."""
+        path = self.report.path
+        if not self.report.files:
+            return path if os.path.isfile(path) else None
+        folder = path if os.path.isdir(path) else os.path.dirname(path)
+        place = os.path.join(folder, self.report.files[part])
+        return place if os.path.isfile(place) else None
+
+    def _view(self, t: Tensor) -> Any:
+        """A view over the file, its place proven once more: against the file that is mapped."""
+        file = self._files.get(t.part)
+        if file is None:
+            where = self._where(t.part)
+            assert where is not None
+            file = self._files[t.part] = _File(where, self._marks)
+        size = self._lib.types[t.dtype].size
+        count = 1
+        for n in t.shape:
+            count *= n
+        if count == 0:
+            return self._lib.empty(t)
+        last = count - 1
+        if t.strides is not None:
+            last = t.first + sum((n - 1) * s for n, s in zip(t.shape, t.strides))
+            if t.first < 0 or min(t.strides, default=0) < 0:
+                raise _errors.Failed(f"{self._path}: the strides of {t.name!r} are negative")
+        end = t.offset + (last + 1) * size
+        if t.offset < 0 or file.map is None or end > file.size or end > t.offset + t.length:
+            raise _errors.Failed(f"{self._path}: {t.name!r} lies outside of the file")
+        storage = self._storages.get((t.part, t.storage)) or _frameworks.Storage(t.offset, t.offset + t.length)
+        return self._lib.shaped(self._lib.flat(file.map, t, t.length // size, storage), t)
+
+    def _decoded(self, names: list[str] | None) -> dict[str, Any]:
+        """Tensors as the program decodes them, through safetensors in memory; None is all."""
+        q = self.report.quantized
+        need = q.decoded if q is not None and not q.error else self.report.nbytes
+        folder = tempfile.mkdtemp(prefix="anamnesis-", dir=_room(need))
+        try:
+            written = os.path.join(folder, "decoded.safetensors")
+            flags = {**self._flags, "tensor": None if names is None else [_pattern(n) for n in names]}
+            if names is not None and len(names) > 512:
+                flags["tensor"] = None  # more patterns than a command line holds: the whole model
+            if self._bound:
+                _program.remember(self._path, written, to=self._to, copy=True, **flags)
+            else:
+                _program.convert(self._path, written, to="safetensors", **flags)
+            with Model(written, self._lib.name, decode=False) as m:
+                wanted = m.keys() if names is None else names
+                return {n: m._view(m._tensors[n]) for n in wanted}
+        finally:
+            shutil.rmtree(folder, ignore_errors=os.name == "nt")  # what is mapped stays; Windows keeps it until then
+
+
+def open(path: str | os.PathLike[str], framework: str = "torch", *, decode: bool = True, to: str = "bf16", device: Any = "cpu", **flags: Any) -> Model:
+    """Open a model of any format: its tensors by name, for "torch" or "numpy".
+
+    What the file stores plainly is a view over it, copied nowhere; writes to one stay in
+    memory. Quantized weights stand under the names of the unquantized model, decoded to the
+    type of ``to`` by the program; decode=False gives tensors as they are stored. Raises
+    Refused. Flags of ``amn inspect`` about quantization and limits are keywords.
+    """
+    return Model(path, framework, decode=decode, to=to, device=device, **flags)

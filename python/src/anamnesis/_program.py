@@ -1,0 +1,122 @@
+"""The commands of the program."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Iterable, Union
+
+from . import _errors, _report
+from ._binary import run
+from ._report import Report, Scan, Scanned, Written
+
+Path = Union[str, "os.PathLike[str]"]
+
+
+def options(given: dict[str, Any]) -> list[str]:
+    """Keyword arguments as flags: max_total="1GiB" is --max-total=1GiB.
+
+    A list is the flag given several times, True the flag alone; None and False leave it out.
+    """
+    flags = []
+    for name, value in given.items():
+        flag = "--" + name.replace("_", "-")
+        if value is None or value is False:
+            continue
+        if value is True:
+            flags.append(flag)
+            continue
+        for one in value if isinstance(value, (list, tuple)) else [value]:
+            flags.append(f"{flag}={os.fspath(one) if isinstance(one, os.PathLike) else one}")
+    return flags
+
+
+def _reports(command: str, paths: Iterable[Path], given: dict[str, Any]) -> list[Report]:
+    out = []
+    for o in run(command, options(given), paths, f"amn.{command}/1"):
+        out.append(_report.report(o, _errors.of_object(o, _report._text(o, "path"))))
+    return out
+
+
+def _only(reports: list[Report], path: Path) -> Report:
+    if len(reports) != 1:
+        raise ValueError(f"{os.fspath(path)} holds {len(reports)} models: inspect_all reports about each")
+    if reports[0].error is not None:
+        raise reports[0].error
+    return reports[0]
+
+
+def inspect(path: Path, **flags: Any) -> Report:
+    """Say what one file or model is, from its header alone; raises Refused.
+
+    Flags of ``amn inspect`` are keywords: verify=True, limits="strict", to="f32",
+    max_total="64MiB", timeout="5s".
+    """
+    return _only(_reports("inspect", [path], flags), path)
+
+
+def inspect_all(*paths: Path, **flags: Any) -> list[Report]:
+    """The same for many files and folders (recursive=True): refused ones have an error."""
+    return _reports("inspect", paths, flags) if paths else []
+
+
+def verify(path: Path, **flags: Any) -> Report:
+    """Read all that a file holds, and check what can be checked; raises Refused."""
+    return _only(_reports("verify", [path], flags), path)
+
+
+def scan(*paths: Path, **flags: Any) -> Scan:
+    """Judge files and folders: is it safe to load them? True if all were accepted."""
+    return Scan(tuple(_scanned(o) for o in run("scan", options(flags), paths, "amn.scan/1")))
+
+
+def _scanned(o: dict[str, Any]) -> Scanned:
+    path = _report._text(o, "path")
+    error = _errors.of_object(o, path)
+    pickles = o.get("pickles", ())
+    return Scanned(
+        path=path,
+        format=o.get("format", ""),
+        ok=error is None,
+        safe=o.get("safe"),
+        weights_only=o.get("weights_only"),
+        findings=tuple(_report.finding(f) for f in o.get("findings", ())),
+        globals=tuple((f"{_report._text(g, 'module')}.{_report._text(g, 'name')}", g["status"]) for p in pickles for g in p.get("globals", ())),
+        error=error,
+        raw=o,
+    )
+
+
+def _write(command: str, path: Path, output: Path | None, given: dict[str, Any]) -> Written:
+    if output is not None:
+        given = {**given, "output": os.fspath(output)}
+    objects = run(command, options(given), [path], f"amn.{command}/1")
+    o = objects[0]
+    error = _errors.of_object(o, _report._text(o, "path"))
+    if error is not None:
+        raise error
+    return Written(
+        path=_report._text(o, "path"),
+        format=o["format"],
+        output=_report._text(o, "output"),
+        written=bool(o.get("written")),
+        nbytes=int(o.get("bytes", 0)),
+        target=o.get("target", ""),
+        weights=int(o.get("weights", 0)),
+        passthrough=int(o.get("passthrough", 0)),
+        raw=o,
+    )
+
+
+def remember(path: Path, output: Path | None = None, **flags: Any) -> Written:
+    """Write safetensors in which every quantized weight is decoded (to="bf16")."""
+    return _write("remember", path, output, flags)
+
+
+def convert(path: Path, output: Path | None = None, *, to: str, **flags: Any) -> Written:
+    """Write a model in another format: to="safetensors", "gguf", "npz", "bnb-nf4"."""
+    return _write("convert", path, output, {"to": to, **flags})
+
+
+def forget(path: Path, output: Path | None = None, *, to: str, **flags: Any) -> Written:
+    """Quantize a model: to="nf4", "fp8", "w4a16", or a mix of llama.cpp for GGUF."""
+    return _write("forget", path, output, {"to": to, **flags})

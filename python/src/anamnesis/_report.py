@@ -1,0 +1,236 @@
+"""What the program says of files, as values."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass, field
+from typing import Any, Sequence
+
+from . import _html
+
+
+def _text(o: dict[str, Any], name: str, default: str = "") -> str:
+    """A text field; what is not UTF-8 in the file has its bytes as os.fsencode takes them."""
+    coded = o.get(name + "_base64")
+    if coded is not None:
+        return base64.b64decode(coded).decode("utf-8", "surrogateescape")
+    return str(o.get(name, default))
+
+
+def _ints(list_: Sequence[Any]) -> tuple[int, ...]:
+    return tuple(int(n) for n in list_)  # past 2^53 they are strings
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A tensor as it is stored."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    nbytes: int  #: what it takes when stored densely
+    offset: int  #: where its bytes begin, in the file of its part
+    length: int  #: how many bytes it is stored in
+    stored: str  #: the file's own word for the type
+    strides: tuple[int, ...] | None = None  #: in elements; None is row-major
+    first: int = 0  #: its first element, from offset, in elements
+    order: str = "little"
+    storage: str = ""
+    part: int = 0  #: index in Report.files
+    inflated: bool = False  #: its bytes lie in a compressed member
+
+
+@dataclass(frozen=True)
+class Group:
+    """The tensors that are stored in one type."""
+
+    dtype: str
+    tensors: int
+    elements: int
+    nbytes: int
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something a reader should know of an accepted file."""
+
+    code: str
+    severity: str
+    where: str
+    text: str
+    offset: int | None = None
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """The quantized weights that are stored alike."""
+
+    scheme: str
+    layout: str
+    weights: int
+    stored: int
+    decoded: int
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A quantized weight and the tensors that it is stored in."""
+
+    name: str
+    shape: tuple[int, ...]
+    parts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Quantized:
+    """What a model's quantized weights come to; error says why they cannot be decoded."""
+
+    target: str
+    error: str = ""
+    weights: int = 0
+    stored: int = 0
+    decoded: int = 0
+    schemes: tuple[Scheme, ...] = ()
+    bound: tuple[Bound, ...] = ()
+    left_out: tuple[str, ...] = ()  #: scales that only a runtime needs
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a file is. Of a refused one, error says why and the lists are empty."""
+
+    path: str
+    format: str
+    bodies: str = "not read"  #: "verified" if all of the file was read
+    tensors: tuple[Tensor, ...] = field(default=(), repr=False)
+    groups: tuple[Group, ...] = ()
+    metadata: dict[str, Any] = field(default_factory=dict, repr=False)
+    files: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    quantized: Quantized | None = field(default=None, repr=False)
+    error: Exception | None = None
+    raw: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)  #: the object as the program printed it
+
+    @property
+    def nbytes(self) -> int:
+        return sum(g.nbytes for g in self.groups)
+
+    @property
+    def elements(self) -> int:
+        return sum(g.elements for g in self.groups)
+
+    def _repr_html_(self) -> str:
+        return _html.report(self)
+
+
+@dataclass(frozen=True)
+class Scanned:
+    """The verdict about one file."""
+
+    path: str
+    format: str
+    ok: bool
+    safe: bool | None  #: what the gate says of its pickles; None where nothing was judged
+    weights_only: bool | None  #: what PyTorch's restricted loader would say
+    findings: tuple[Finding, ...] = ()
+    globals: tuple[tuple[str, str], ...] = ()  #: (name, status) of each global that a pickle names
+    error: Exception | None = None
+    raw: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+
+@dataclass(frozen=True)
+class Scan:
+    """The verdict about files; true if all were accepted."""
+
+    files: tuple[Scanned, ...]
+
+    @property
+    def ok(self) -> bool:
+        return bool(self.files) and all(f.ok for f in self.files)
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def raise_refused(self) -> None:
+        """Raise the error of the first file that was refused."""
+        for f in self.files:
+            if f.error is not None:
+                raise f.error
+
+    def _repr_html_(self) -> str:
+        return _html.scan(self)
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a conversion wrote."""
+
+    path: str
+    format: str
+    output: str
+    written: bool
+    nbytes: int
+    target: str
+    weights: int  #: how many were decoded or quantized
+    passthrough: int
+    raw: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+
+def finding(o: dict[str, Any]) -> Finding:
+    return Finding(o["code"], o["severity"], o["where"], o["text"], int(o["offset"]) if "offset" in o else None)
+
+
+def _tensor(o: dict[str, Any]) -> Tensor:
+    dtype = _text(o, "dtype")
+    return Tensor(
+        name=_text(o, "name"),
+        dtype=dtype,
+        shape=_ints(o["shape"]),
+        nbytes=int(o["bytes"]),
+        offset=int(o["offset"]),
+        length=int(o["length"]),
+        stored=_text(o, "stored", dtype),
+        strides=_ints(o["strides"]) if "strides" in o else None,
+        first=int(o.get("first", 0)),
+        order=o.get("order", "little"),
+        storage=_text(o, "storage"),
+        part=int(o.get("part", 0)),
+        inflated=bool(o.get("inflated", False)),
+    )
+
+
+def _quantized(o: dict[str, Any]) -> Quantized:
+    if "error" in o:
+        return Quantized(o["target"], error=o["error"])
+    return Quantized(
+        target=o["target"],
+        weights=int(o["weights"]),
+        stored=int(o["stored"]),
+        decoded=int(o["decoded"]),
+        schemes=tuple(Scheme(s["scheme"], s["layout"], int(s["weights"]), int(s["stored"]), int(s["decoded"])) for s in o["schemes"]),
+        bound=tuple(Bound(_text(b, "name"), _ints(b["shape"]), tuple(_text(p, "name") for p in b["parts"])) for b in o["bound"]),
+        left_out=tuple(_text(p, "name") for p in o.get("left_out_scales", ())),
+    )
+
+
+def _value(o: dict[str, Any]) -> Any:
+    if "value_base64" in o:
+        return base64.b64decode(o["value_base64"])
+    return o.get("value")
+
+
+def report(o: dict[str, Any], error: Exception | None) -> Report:
+    """The report that an object of inspect, parse or verify is."""
+    return Report(
+        path=_text(o, "path"),
+        format=o["format"],
+        bodies=o.get("bodies", "not read"),
+        tensors=tuple(_tensor(t) for t in o.get("tensors", ())),
+        groups=tuple(Group(_text(g, "dtype"), int(g["tensors"]), int(g["elements"]), int(g["bytes"])) for g in o.get("groups", ())),
+        metadata={_text(m, "key"): _value(m) for m in o.get("metadata", ())},
+        files=tuple(_text(f, "path") for f in o.get("files", ())),
+        findings=tuple(finding(f) for f in o.get("findings", ())),
+        quantized=_quantized(o["quantized"]) if "quantized" in o else None,
+        error=error,
+        raw=o,
+    )

@@ -1,0 +1,18 @@
+"""The functions of safetensors.numpy, for every format."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Mapping
+
+from . import _load
+
+
+def load_file(filename: str | os.PathLike[str], *, decode: bool = False, **flags: Any) -> dict[str, Any]:
+    """All tensors of a file as arrays; see anamnesis.load_file."""
+    return _load.load_file(filename, framework="numpy", decode=decode, **flags)
+
+
+def save_file(tensor_dict: Mapping[str, Any], filename: str | os.PathLike[str], metadata: Mapping[str, str] | None = None) -> None:
+    """Write arrays as safetensors."""
+    _load.save_file(tensor_dict, filename, metadata)

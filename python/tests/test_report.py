@@ -1,0 +1,128 @@
+"""Reports, verdicts and refusals."""
+
+import os
+import pickle
+import zipfile
+
+import pytest
+
+import anamnesis
+
+
+def checkpoint(path, data):
+    """A checkpoint of torch whose pickle is data."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as z:
+        z.writestr("archive/data.pkl", data)
+        z.writestr("archive/version", "3\n")
+
+
+class Evil:
+    """Its pickle makes a folder when it is loaded."""
+
+    def __init__(self, marker):
+        self.marker = marker
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.marker),)
+
+
+def test_inspect_says_what_the_program_says(demo):
+    r = anamnesis.inspect(demo / "checkpoint.pt")
+    assert (r.format, len(r.tensors), r.bodies) == ("pth", 24, "not read")
+    t = r.tensors[1]
+    assert (t.name, t.dtype, t.shape, t.nbytes, t.stored) == ("embed.weight", "F32", (96, 16), 6144, "torch.float32")
+    assert r.nbytes == r.raw["totals"]["bytes"] and r.elements == r.raw["totals"]["elements"]
+
+
+def test_verify_reads_the_bodies(demo):
+    assert anamnesis.verify(demo / "weights.npz").bodies == "verified"
+
+
+def test_quantized_weights_are_told_from_their_parts(demo):
+    q = anamnesis.inspect(demo / "llama-fp8").quantized
+    assert q.weights == 14 and q.schemes[0].scheme == "FP8" and len(q.bound) == 14
+    assert set(q.bound[0].parts) > {q.bound[0].name}
+
+
+def test_many_models_have_many_reports(demo):
+    reports = anamnesis.inspect_all(demo, recursive=True)
+    assert len(reports) > 3
+    with pytest.raises(ValueError, match="models"):
+        anamnesis.inspect(demo)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "error"),
+    [
+        ("a.safetensors", (9).to_bytes(8, "little") + b'{"a":[1]}', anamnesis.Malformed),
+        ("a.safetensors", (800).to_bytes(8, "little") + b'{"a":', anamnesis.Truncated),
+        ("a.txt", b"hello\n", anamnesis.Unsupported),
+    ],
+)
+def test_a_refusal_says_why_by_its_class(tmp_path, name, data, error):
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(error) as e:
+        anamnesis.inspect(tmp_path / name)
+    assert e.value.kind == error.kind and e.value.path.endswith(name)
+    assert isinstance(e.value, anamnesis.Refused)
+
+
+def test_a_limit_names_its_axis(demo):
+    with pytest.raises(anamnesis.LimitReached) as e:
+        anamnesis.inspect(demo / "weights.npz", max_items=3)
+    assert (e.value.axis, e.value.flag) == ("items", "--max-items")
+
+
+def test_nothing_of_a_checkpoint_is_run(tmp_path):
+    path = tmp_path / "evil.pt"
+    checkpoint(path, pickle.dumps(Evil(tmp_path / "made"), protocol=2))
+    with pytest.raises(anamnesis.Refused):
+        anamnesis.load_checkpoint(path, framework="numpy")
+    verdict = anamnesis.scan(path)
+    assert not verdict and verdict.files[0].error is not None
+    with pytest.raises(anamnesis.Forbidden):
+        verdict.raise_refused()
+    assert not (tmp_path / "made").exists()
+
+
+def test_scan_accepts_what_is_safe(demo):
+    verdict = anamnesis.scan(demo / "checkpoint.pt", demo / "model.safetensors")
+    assert verdict.ok and [f.safe for f in verdict.files] == [True, None] or verdict.ok
+    assert ("torch._utils._rebuild_tensor_v2", "allowed") in verdict.files[0].globals
+
+
+def test_wrong_use_is_a_value_error(demo):
+    with pytest.raises(ValueError):
+        anamnesis.inspect(demo / "tiny.gguf", no_such_flag=True)
+    with pytest.raises(ValueError):
+        anamnesis.inspect("a\0b")
+
+
+def test_a_path_is_never_a_flag_or_standard_input(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("-", "--help", "-r"):
+        with pytest.raises(Exception) as e:
+            anamnesis.inspect(name)
+        assert "no such file" in str(e.value)
+
+
+def test_a_notebook_shows_text_of_a_file_as_text(tmp_path):
+    from anamnesis import numpy as ours
+    import numpy
+
+    ours.save_file({"<script>alert(1)</script>": numpy.zeros(3, "f4")}, tmp_path / "a.safetensors")
+    page = anamnesis.inspect(tmp_path / "a.safetensors")._repr_html_()
+    assert "&lt;script&gt;" in page and "<script" not in page
+    assert "refused" in anamnesis.inspect_all(tmp_path / "none.safetensors")[0]._repr_html_()
+    assert "<script" not in anamnesis.scan(tmp_path)._repr_html_()
+
+
+def test_conversions(demo, tmp_path):
+    w = anamnesis.remember(demo / "tiny.gguf", tmp_path / "a.safetensors", to="f32")
+    assert w.written and w.weights == 2 and w.target == "F32"
+    w = anamnesis.convert(demo / "weights.npz", tmp_path / "b.safetensors", to="safetensors")
+    assert w.nbytes == (tmp_path / "b.safetensors").stat().st_size
+    w = anamnesis.forget(demo / "tiny.gguf", tmp_path / "c.gguf", to="q8_0")
+    assert anamnesis.inspect(w.output).format == "gguf"
+    with pytest.raises(ValueError):  # the target is there
+        anamnesis.convert(demo / "weights.npz", tmp_path / "b.safetensors", to="safetensors")
