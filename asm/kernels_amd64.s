@@ -17747,44 +17747,44 @@ run:
 	VBROADCASTSS (DX), Y0
 
 chunk:
-	VPMOVSXBW    (CX), Y2
-	VPAND        k155<>+0(SB), Y2, Y1
-	VPCMPEQW     k155<>+0(SB), Y1, Y1
-	VPSLLW       $0x07, Y2, Y2
-	VPAND        k156<>+0(SB), Y2, Y2
-	VPOR         Y1, Y2, Y2
-	VCVTPH2PS    X2, Y1
-	VEXTRACTI128 $0x01, Y2, X2
-	VCVTPH2PS    X2, Y2
-	VMULPS       k157<>+0(SB), Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k19<>+0(SB), Y1, Y1
+	VPMOVSXBW    (CX), Y1
+	VPAND        k155<>+0(SB), Y1, Y2
+	VPCMPEQW     k155<>+0(SB), Y2, Y2
+	VPSLLW       $0x07, Y1, Y1
+	VPAND        k156<>+0(SB), Y1, Y1
+	VPOR         Y2, Y1, Y1
+	VCVTPH2PS    X1, Y2
+	VEXTRACTI128 $0x01, Y1, X1
+	VCVTPH2PS    X1, Y1
 	VMULPS       k157<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k19<>+0(SB), Y2, Y2
-	VMOVUPS      Y1, (AX)
-	VMOVUPS      Y2, 32(AX)
-	VPMOVSXBW    16(CX), Y2
-	VPAND        k155<>+0(SB), Y2, Y1
-	VPCMPEQW     k155<>+0(SB), Y1, Y1
-	VPSLLW       $0x07, Y2, Y2
-	VPAND        k156<>+0(SB), Y2, Y2
-	VPOR         Y1, Y2, Y2
-	VCVTPH2PS    X2, Y1
-	VEXTRACTI128 $0x01, Y2, X2
-	VCVTPH2PS    X2, Y2
 	VMULPS       k157<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k19<>+0(SB), Y1, Y1
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y1, 32(AX)
+	VPMOVSXBW    16(CX), Y1
+	VPAND        k155<>+0(SB), Y1, Y2
+	VPCMPEQW     k155<>+0(SB), Y2, Y2
+	VPSLLW       $0x07, Y1, Y1
+	VPAND        k156<>+0(SB), Y1, Y1
+	VPOR         Y2, Y1, Y1
+	VCVTPH2PS    X1, Y2
+	VEXTRACTI128 $0x01, Y1, X1
+	VCVTPH2PS    X1, Y1
 	VMULPS       k157<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k19<>+0(SB), Y2, Y2
-	VMOVUPS      Y1, 64(AX)
-	VMOVUPS      Y2, 96(AX)
+	VMULPS       k157<>+0(SB), Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k19<>+0(SB), Y1, Y1
+	VMOVUPS      Y2, 64(AX)
+	VMOVUPS      Y1, 96(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
@@ -17815,23 +17815,15 @@ exact:
 	VMOVDQU      k144<>+0(SB), Y3
 
 exactChunk:
-	VPMOVSXBW    (CX), Y5
-	VPAND        k155<>+0(SB), Y5, Y4
-	VPCMPEQW     k155<>+0(SB), Y4, Y4
-	VPSLLW       $0x07, Y5, Y5
-	VPAND        k156<>+0(SB), Y5, Y5
-	VPOR         Y4, Y5, Y5
-	VCVTPH2PS    X5, Y4
-	VEXTRACTI128 $0x01, Y5, X5
-	VCVTPH2PS    X5, Y5
-	VMULPS       k157<>+0(SB), Y4, Y4
-	VMULPS       Y0, Y4, Y6
-	VCMPPS       $0x03, Y6, Y6, Y7
-	VPSIGND      Y6, Y2, Y8
-	VFMADD231PS  Y1, Y4, Y8
-	VPMAXUD      Y6, Y8, Y4
-	VPAND        Y3, Y4, Y4
-	VBLENDVPS    Y7, k19<>+0(SB), Y4, Y4
+	VPMOVSXBW    (CX), Y4
+	VPAND        k155<>+0(SB), Y4, Y5
+	VPCMPEQW     k155<>+0(SB), Y5, Y5
+	VPSLLW       $0x07, Y4, Y4
+	VPAND        k156<>+0(SB), Y4, Y4
+	VPOR         Y5, Y4, Y4
+	VCVTPH2PS    X4, Y5
+	VEXTRACTI128 $0x01, Y4, X4
+	VCVTPH2PS    X4, Y4
 	VMULPS       k157<>+0(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
@@ -17840,17 +17832,6 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y5
 	VPAND        Y3, Y5, Y5
 	VBLENDVPS    Y7, k19<>+0(SB), Y5, Y5
-	VMOVUPS      Y4, (AX)
-	VMOVUPS      Y5, 32(AX)
-	VPMOVSXBW    16(CX), Y5
-	VPAND        k155<>+0(SB), Y5, Y4
-	VPCMPEQW     k155<>+0(SB), Y4, Y4
-	VPSLLW       $0x07, Y5, Y5
-	VPAND        k156<>+0(SB), Y5, Y5
-	VPOR         Y4, Y5, Y5
-	VCVTPH2PS    X5, Y4
-	VEXTRACTI128 $0x01, Y5, X5
-	VCVTPH2PS    X5, Y5
 	VMULPS       k157<>+0(SB), Y4, Y4
 	VMULPS       Y0, Y4, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
@@ -17859,6 +17840,17 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y4
 	VPAND        Y3, Y4, Y4
 	VBLENDVPS    Y7, k19<>+0(SB), Y4, Y4
+	VMOVUPS      Y5, (AX)
+	VMOVUPS      Y4, 32(AX)
+	VPMOVSXBW    16(CX), Y4
+	VPAND        k155<>+0(SB), Y4, Y5
+	VPCMPEQW     k155<>+0(SB), Y5, Y5
+	VPSLLW       $0x07, Y4, Y4
+	VPAND        k156<>+0(SB), Y4, Y4
+	VPOR         Y5, Y4, Y4
+	VCVTPH2PS    X4, Y5
+	VEXTRACTI128 $0x01, Y4, X4
+	VCVTPH2PS    X4, Y4
 	VMULPS       k157<>+0(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
@@ -17867,8 +17859,16 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y5
 	VPAND        Y3, Y5, Y5
 	VBLENDVPS    Y7, k19<>+0(SB), Y5, Y5
-	VMOVUPS      Y4, 64(AX)
-	VMOVUPS      Y5, 96(AX)
+	VMULPS       k157<>+0(SB), Y4, Y4
+	VMULPS       Y0, Y4, Y6
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y4, Y8
+	VPMAXUD      Y6, Y8, Y4
+	VPAND        Y3, Y4, Y4
+	VBLENDVPS    Y7, k19<>+0(SB), Y4, Y4
+	VMOVUPS      Y5, 64(AX)
+	VMOVUPS      Y4, 96(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
@@ -17982,106 +17982,151 @@ done:
 
 exact:
 	// A run that is not ordinary.
-	VMOVDQU      k43<>+0(SB), Y4
-	VBROADCASTSS (DX), Y2
-	VANDPS       k145<>+0(SB), Y2, Y3
-	VXORPS       Y3, Y2, Y2
-	VPADDD       k52<>+0(SB), Y3, Y5
-	VPADDD       k43<>+0(SB), Y3, Y3
-	VSUBPS       k52<>+0(SB), Y5, Y5
-	VMINPS       Y5, Y3, Y3
-	VORPS        Y3, Y2, Y2
-	VMULPS       k120<>+0(SB), Y2, Y3
-	VMOVDQU      k144<>+0(SB), Y5
 	MOVL         (DX), R8
 	ANDL         $0x7fffffff, R8
 	DECL         R8
 	CMPL         R8, $0x04ffffff
 	JCS          small
 	VBROADCASTSS (DX), Y2
-	VPCMPEQD     Y5, Y5, Y5
-	VPXOR        Y3, Y3, Y3
-	VPXOR        Y4, Y4, Y4
 
-small:
 exactChunk:
-	VPMOVSXBW    (CX), Y7
-	VPAND        k155<>+0(SB), Y7, Y6
-	VPCMPEQW     k155<>+0(SB), Y6, Y6
-	VPSLLW       $0x07, Y7, Y7
-	VPAND        k156<>+0(SB), Y7, Y7
-	VPOR         Y6, Y7, Y7
-	VCVTPH2PS    X7, Y6
-	VEXTRACTI128 $0x01, Y7, X7
-	VCVTPH2PS    X7, Y7
-	VMULPS       k157<>+0(SB), Y6, Y6
-	VMULPS       Y2, Y6, Y8
-	VCMPPS       $0x03, Y8, Y8, Y9
-	VPSIGND      Y8, Y4, Y10
-	VFMADD231PS  Y3, Y6, Y10
-	VPMAXUD      Y8, Y10, Y6
-	VPAND        Y5, Y6, Y6
-	VBLENDVPS    Y9, k19<>+0(SB), Y6, Y6
-	VMULPS       k157<>+0(SB), Y7, Y7
-	VMULPS       Y2, Y7, Y8
-	VCMPPS       $0x03, Y8, Y8, Y9
-	VPSIGND      Y8, Y4, Y10
-	VFMADD231PS  Y3, Y7, Y10
-	VPMAXUD      Y8, Y10, Y7
-	VPAND        Y5, Y7, Y7
-	VBLENDVPS    Y9, k19<>+0(SB), Y7, Y7
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VPSRLD       $0x10, Y6, Y6
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VPSRLD       $0x10, Y7, Y7
-	VPACKUSDW    Y7, Y6, Y6
-	VPERMQ       $0xd8, Y6, Y6
-	VMOVDQU      Y6, (AX)
-	VPMOVSXBW    16(CX), Y7
-	VPAND        k155<>+0(SB), Y7, Y6
-	VPCMPEQW     k155<>+0(SB), Y6, Y6
-	VPSLLW       $0x07, Y7, Y7
-	VPAND        k156<>+0(SB), Y7, Y7
-	VPOR         Y6, Y7, Y7
-	VCVTPH2PS    X7, Y6
-	VEXTRACTI128 $0x01, Y7, X7
-	VCVTPH2PS    X7, Y7
-	VMULPS       k157<>+0(SB), Y6, Y6
-	VMULPS       Y2, Y6, Y8
-	VCMPPS       $0x03, Y8, Y8, Y9
-	VPSIGND      Y8, Y4, Y10
-	VFMADD231PS  Y3, Y6, Y10
-	VPMAXUD      Y8, Y10, Y6
-	VPAND        Y5, Y6, Y6
-	VBLENDVPS    Y9, k19<>+0(SB), Y6, Y6
-	VMULPS       k157<>+0(SB), Y7, Y7
-	VMULPS       Y2, Y7, Y8
-	VCMPPS       $0x03, Y8, Y8, Y9
-	VPSIGND      Y8, Y4, Y10
-	VFMADD231PS  Y3, Y7, Y10
-	VPMAXUD      Y8, Y10, Y7
-	VPAND        Y5, Y7, Y7
-	VBLENDVPS    Y9, k19<>+0(SB), Y7, Y7
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VPSRLD       $0x10, Y6, Y6
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VPSRLD       $0x10, Y7, Y7
-	VPACKUSDW    Y7, Y6, Y6
-	VPERMQ       $0xd8, Y6, Y6
-	VMOVDQU      Y6, 32(AX)
+	VPMOVSXBW    (CX), Y3
+	VPAND        k155<>+0(SB), Y3, Y4
+	VPCMPEQW     k155<>+0(SB), Y4, Y4
+	VPSLLW       $0x07, Y3, Y3
+	VPAND        k156<>+0(SB), Y3, Y3
+	VPOR         Y4, Y3, Y3
+	VCVTPH2PS    X3, Y4
+	VEXTRACTI128 $0x01, Y3, X3
+	VCVTPH2PS    X3, Y3
+	VMULPS       k157<>+0(SB), Y4, Y4
+	VMULPS       Y2, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k19<>+0(SB), Y4, Y4
+	VMULPS       k157<>+0(SB), Y3, Y3
+	VMULPS       Y2, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y5
+	VBLENDVPS    Y5, k19<>+0(SB), Y3, Y3
+	VPSLLD       $0x0f, Y4, Y5
+	VBLENDVPS    Y5, Y1, Y0, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSRLD       $0x10, Y4, Y4
+	VPSLLD       $0x0f, Y3, Y5
+	VBLENDVPS    Y5, Y1, Y0, Y5
+	VPADDD       Y5, Y3, Y3
+	VPSRLD       $0x10, Y3, Y3
+	VPACKUSDW    Y3, Y4, Y4
+	VPERMQ       $0xd8, Y4, Y4
+	VMOVDQU      Y4, (AX)
+	VPMOVSXBW    16(CX), Y3
+	VPAND        k155<>+0(SB), Y3, Y4
+	VPCMPEQW     k155<>+0(SB), Y4, Y4
+	VPSLLW       $0x07, Y3, Y3
+	VPAND        k156<>+0(SB), Y3, Y3
+	VPOR         Y4, Y3, Y3
+	VCVTPH2PS    X3, Y4
+	VEXTRACTI128 $0x01, Y3, X3
+	VCVTPH2PS    X3, Y3
+	VMULPS       k157<>+0(SB), Y4, Y4
+	VMULPS       Y2, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k19<>+0(SB), Y4, Y4
+	VMULPS       k157<>+0(SB), Y3, Y3
+	VMULPS       Y2, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y5
+	VBLENDVPS    Y5, k19<>+0(SB), Y3, Y3
+	VPSLLD       $0x0f, Y4, Y5
+	VBLENDVPS    Y5, Y1, Y0, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSRLD       $0x10, Y4, Y4
+	VPSLLD       $0x0f, Y3, Y5
+	VBLENDVPS    Y5, Y1, Y0, Y5
+	VPADDD       Y5, Y3, Y3
+	VPSRLD       $0x10, Y3, Y3
+	VPACKUSDW    Y3, Y4, Y4
+	VPERMQ       $0xd8, Y4, Y4
+	VMOVDQU      Y4, 32(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000040, AX
 	DECQ         SI
 	JNZ          exactChunk
+	JMP          done
+
+small:
+	VMOVDQU      k43<>+0(SB), Y2
+	VBROADCASTSS (DX), Y0
+	VANDPS       k145<>+0(SB), Y0, Y1
+	VXORPS       Y1, Y0, Y0
+	VPADDD       k52<>+0(SB), Y1, Y3
+	VPADDD       k43<>+0(SB), Y1, Y1
+	VSUBPS       k52<>+0(SB), Y3, Y3
+	VMINPS       Y3, Y1, Y1
+	VORPS        Y1, Y0, Y0
+	VMULPS       k120<>+0(SB), Y0, Y1
+	VMULPS       k157<>+0(SB), Y0, Y0
+	VMULPS       k157<>+0(SB), Y1, Y1
+
+smallChunk:
+	VPMOVSXBW    (CX), Y3
+	VPAND        k155<>+0(SB), Y3, Y4
+	VPCMPEQW     k155<>+0(SB), Y4, Y4
+	VPSLLW       $0x07, Y3, Y3
+	VPAND        k156<>+0(SB), Y3, Y3
+	VCVTPH2PS    X3, Y5
+	VEXTRACTI128 $0x01, Y3, X3
+	VCVTPH2PS    X3, Y3
+	VMULPS       Y0, Y5, Y6
+	VPSIGND      Y6, Y2, Y7
+	VFMADD231PS  Y1, Y5, Y7
+	VPMAXUD      Y6, Y7, Y5
+	VMULPS       k23<>+0(SB), Y5, Y6
+	VFMSUB132PS  k24<>+0(SB), Y6, Y5
+	VPSRLD       $0x10, Y5, Y5
+	VMULPS       Y0, Y3, Y6
+	VPSIGND      Y6, Y2, Y7
+	VFMADD231PS  Y1, Y3, Y7
+	VPMAXUD      Y6, Y7, Y3
+	VMULPS       k23<>+0(SB), Y3, Y6
+	VFMSUB132PS  k24<>+0(SB), Y6, Y3
+	VPSRLD       $0x10, Y3, Y3
+	VPACKUSDW    Y3, Y5, Y5
+	VPERMQ       $0xd8, Y5, Y5
+	VPAND        k164<>+0(SB), Y5, Y5
+	VPBLENDVB    Y4, k165<>+0(SB), Y5, Y5
+	VMOVDQU      Y5, (AX)
+	VPMOVSXBW    16(CX), Y3
+	VPAND        k155<>+0(SB), Y3, Y4
+	VPCMPEQW     k155<>+0(SB), Y4, Y4
+	VPSLLW       $0x07, Y3, Y3
+	VPAND        k156<>+0(SB), Y3, Y3
+	VCVTPH2PS    X3, Y5
+	VEXTRACTI128 $0x01, Y3, X3
+	VCVTPH2PS    X3, Y3
+	VMULPS       Y0, Y5, Y6
+	VPSIGND      Y6, Y2, Y7
+	VFMADD231PS  Y1, Y5, Y7
+	VPMAXUD      Y6, Y7, Y5
+	VMULPS       k23<>+0(SB), Y5, Y6
+	VFMSUB132PS  k24<>+0(SB), Y6, Y5
+	VPSRLD       $0x10, Y5, Y5
+	VMULPS       Y0, Y3, Y6
+	VPSIGND      Y6, Y2, Y7
+	VFMADD231PS  Y1, Y3, Y7
+	VPMAXUD      Y6, Y7, Y3
+	VMULPS       k23<>+0(SB), Y3, Y6
+	VFMSUB132PS  k24<>+0(SB), Y6, Y3
+	VPSRLD       $0x10, Y3, Y3
+	VPACKUSDW    Y3, Y5, Y5
+	VPERMQ       $0xd8, Y5, Y5
+	VPAND        k164<>+0(SB), Y5, Y5
+	VPBLENDVB    Y4, k165<>+0(SB), Y5, Y5
+	VMOVDQU      Y5, 32(AX)
+	ADDQ         $0x00000020, CX
+	PREFETCHT0   1024(AX)
+	ADDQ         $0x00000040, AX
+	DECQ         SI
+	JNZ          smallChunk
 	JMP          done
 
 DATA k158<>+0(SB)/8, $0x3b80000000000000
@@ -18120,6 +18165,18 @@ DATA k163<>+16(SB)/8, $0xc0c0c0c0c0c0c0c0
 DATA k163<>+24(SB)/8, $0xc0c0c0c0c0c0c0c0
 GLOBL k163<>(SB), RODATA|NOPTR, $32
 
+DATA k164<>+0(SB)/8, $0xbfffbfffbfffbfff
+DATA k164<>+8(SB)/8, $0xbfffbfffbfffbfff
+DATA k164<>+16(SB)/8, $0xbfffbfffbfffbfff
+DATA k164<>+24(SB)/8, $0xbfffbfffbfffbfff
+GLOBL k164<>(SB), RODATA|NOPTR, $32
+
+DATA k165<>+0(SB)/8, $0x7fc07fc07fc07fc0
+DATA k165<>+8(SB)/8, $0x7fc07fc07fc07fc0
+DATA k165<>+16(SB)/8, $0x7fc07fc07fc07fc0
+DATA k165<>+24(SB)/8, $0x7fc07fc07fc07fc0
+GLOBL k165<>(SB), RODATA|NOPTR, $32
+
 // func float8E4M3F16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·float8E4M3F16AVX2(SB), NOSPLIT, $64-48
@@ -18144,47 +18201,47 @@ run:
 	VBROADCASTSS (DX), Y0
 
 chunk:
-	VPMOVSXBW    (CX), Y2
-	VPAND        k155<>+0(SB), Y2, Y1
-	VPCMPEQW     k155<>+0(SB), Y1, Y1
-	VPSLLW       $0x07, Y2, Y2
-	VPAND        k156<>+0(SB), Y2, Y2
-	VPOR         Y1, Y2, Y2
-	VCVTPH2PS    X2, Y1
-	VEXTRACTI128 $0x01, Y2, X2
-	VCVTPH2PS    X2, Y2
-	VMULPS       k157<>+0(SB), Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k19<>+0(SB), Y1, Y1
+	VPMOVSXBW    (CX), Y1
+	VPAND        k155<>+0(SB), Y1, Y2
+	VPCMPEQW     k155<>+0(SB), Y2, Y2
+	VPSLLW       $0x07, Y1, Y1
+	VPAND        k156<>+0(SB), Y1, Y1
+	VPOR         Y2, Y1, Y1
+	VCVTPH2PS    X1, Y2
+	VEXTRACTI128 $0x01, Y1, X1
+	VCVTPH2PS    X1, Y1
 	VMULPS       k157<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k19<>+0(SB), Y2, Y2
+	VMULPS       k157<>+0(SB), Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k19<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y2, X2
+	VMOVDQU      X2, (AX)
 	VCVTPS2PH    $0x00, Y1, X1
-	VMOVDQU      X1, (AX)
-	VCVTPS2PH    $0x00, Y2, X1
 	VMOVDQU      X1, 16(AX)
-	VPMOVSXBW    16(CX), Y2
-	VPAND        k155<>+0(SB), Y2, Y1
-	VPCMPEQW     k155<>+0(SB), Y1, Y1
-	VPSLLW       $0x07, Y2, Y2
-	VPAND        k156<>+0(SB), Y2, Y2
-	VPOR         Y1, Y2, Y2
-	VCVTPH2PS    X2, Y1
-	VEXTRACTI128 $0x01, Y2, X2
-	VCVTPH2PS    X2, Y2
-	VMULPS       k157<>+0(SB), Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k19<>+0(SB), Y1, Y1
+	VPMOVSXBW    16(CX), Y1
+	VPAND        k155<>+0(SB), Y1, Y2
+	VPCMPEQW     k155<>+0(SB), Y2, Y2
+	VPSLLW       $0x07, Y1, Y1
+	VPAND        k156<>+0(SB), Y1, Y1
+	VPOR         Y2, Y1, Y1
+	VCVTPH2PS    X1, Y2
+	VEXTRACTI128 $0x01, Y1, X1
+	VCVTPH2PS    X1, Y1
 	VMULPS       k157<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k19<>+0(SB), Y2, Y2
+	VMULPS       k157<>+0(SB), Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k19<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y2, X2
+	VMOVDQU      X2, 32(AX)
 	VCVTPS2PH    $0x00, Y1, X1
-	VMOVDQU      X1, 32(AX)
-	VCVTPS2PH    $0x00, Y2, X1
 	VMOVDQU      X1, 48(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
@@ -18215,23 +18272,15 @@ exact:
 	VMOVDQU      k144<>+0(SB), Y3
 
 exactChunk:
-	VPMOVSXBW    (CX), Y5
-	VPAND        k155<>+0(SB), Y5, Y4
-	VPCMPEQW     k155<>+0(SB), Y4, Y4
-	VPSLLW       $0x07, Y5, Y5
-	VPAND        k156<>+0(SB), Y5, Y5
-	VPOR         Y4, Y5, Y5
-	VCVTPH2PS    X5, Y4
-	VEXTRACTI128 $0x01, Y5, X5
-	VCVTPH2PS    X5, Y5
-	VMULPS       k157<>+0(SB), Y4, Y4
-	VMULPS       Y0, Y4, Y6
-	VCMPPS       $0x03, Y6, Y6, Y7
-	VPSIGND      Y6, Y2, Y8
-	VFMADD231PS  Y1, Y4, Y8
-	VPMAXUD      Y6, Y8, Y4
-	VPAND        Y3, Y4, Y4
-	VBLENDVPS    Y7, k19<>+0(SB), Y4, Y4
+	VPMOVSXBW    (CX), Y4
+	VPAND        k155<>+0(SB), Y4, Y5
+	VPCMPEQW     k155<>+0(SB), Y5, Y5
+	VPSLLW       $0x07, Y4, Y4
+	VPAND        k156<>+0(SB), Y4, Y4
+	VPOR         Y5, Y4, Y4
+	VCVTPH2PS    X4, Y5
+	VEXTRACTI128 $0x01, Y4, X4
+	VCVTPH2PS    X4, Y4
 	VMULPS       k157<>+0(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
@@ -18240,27 +18289,27 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y5
 	VPAND        Y3, Y5, Y5
 	VBLENDVPS    Y7, k19<>+0(SB), Y5, Y5
+	VMULPS       k157<>+0(SB), Y4, Y4
+	VMULPS       Y0, Y4, Y6
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y4, Y8
+	VPMAXUD      Y6, Y8, Y4
+	VPAND        Y3, Y4, Y4
+	VBLENDVPS    Y7, k19<>+0(SB), Y4, Y4
+	VCVTPS2PH    $0x00, Y5, X5
+	VMOVDQU      X5, (AX)
 	VCVTPS2PH    $0x00, Y4, X4
-	VMOVDQU      X4, (AX)
-	VCVTPS2PH    $0x00, Y5, X4
 	VMOVDQU      X4, 16(AX)
-	VPMOVSXBW    16(CX), Y5
-	VPAND        k155<>+0(SB), Y5, Y4
-	VPCMPEQW     k155<>+0(SB), Y4, Y4
-	VPSLLW       $0x07, Y5, Y5
-	VPAND        k156<>+0(SB), Y5, Y5
-	VPOR         Y4, Y5, Y5
-	VCVTPH2PS    X5, Y4
-	VEXTRACTI128 $0x01, Y5, X5
-	VCVTPH2PS    X5, Y5
-	VMULPS       k157<>+0(SB), Y4, Y4
-	VMULPS       Y0, Y4, Y6
-	VCMPPS       $0x03, Y6, Y6, Y7
-	VPSIGND      Y6, Y2, Y8
-	VFMADD231PS  Y1, Y4, Y8
-	VPMAXUD      Y6, Y8, Y4
-	VPAND        Y3, Y4, Y4
-	VBLENDVPS    Y7, k19<>+0(SB), Y4, Y4
+	VPMOVSXBW    16(CX), Y4
+	VPAND        k155<>+0(SB), Y4, Y5
+	VPCMPEQW     k155<>+0(SB), Y5, Y5
+	VPSLLW       $0x07, Y4, Y4
+	VPAND        k156<>+0(SB), Y4, Y4
+	VPOR         Y5, Y4, Y4
+	VCVTPH2PS    X4, Y5
+	VEXTRACTI128 $0x01, Y4, X4
+	VCVTPH2PS    X4, Y4
 	VMULPS       k157<>+0(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
@@ -18269,9 +18318,17 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y5
 	VPAND        Y3, Y5, Y5
 	VBLENDVPS    Y7, k19<>+0(SB), Y5, Y5
+	VMULPS       k157<>+0(SB), Y4, Y4
+	VMULPS       Y0, Y4, Y6
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y4, Y8
+	VPMAXUD      Y6, Y8, Y4
+	VPAND        Y3, Y4, Y4
+	VBLENDVPS    Y7, k19<>+0(SB), Y4, Y4
+	VCVTPS2PH    $0x00, Y5, X5
+	VMOVDQU      X5, 32(AX)
 	VCVTPS2PH    $0x00, Y4, X4
-	VMOVDQU      X4, 32(AX)
-	VCVTPS2PH    $0x00, Y5, X4
 	VMOVDQU      X4, 48(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
@@ -18304,32 +18361,32 @@ run:
 	VBROADCASTSS (DX), Y0
 
 chunk:
-	VPMOVSXBW    (CX), Y2
-	VPSLLW       $0x08, Y2, Y2
-	VCVTPH2PS    X2, Y1
-	VEXTRACTI128 $0x01, Y2, X2
-	VCVTPH2PS    X2, Y2
-	VMULPS       Y0, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k19<>+0(SB), Y1, Y1
+	VPMOVSXBW    (CX), Y1
+	VPSLLW       $0x08, Y1, Y1
+	VCVTPH2PS    X1, Y2
+	VEXTRACTI128 $0x01, Y1, X1
+	VCVTPH2PS    X1, Y1
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k19<>+0(SB), Y2, Y2
-	VMOVUPS      Y1, (AX)
-	VMOVUPS      Y2, 32(AX)
-	VPMOVSXBW    16(CX), Y2
-	VPSLLW       $0x08, Y2, Y2
-	VCVTPH2PS    X2, Y1
-	VEXTRACTI128 $0x01, Y2, X2
-	VCVTPH2PS    X2, Y2
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k19<>+0(SB), Y1, Y1
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y1, 32(AX)
+	VPMOVSXBW    16(CX), Y1
+	VPSLLW       $0x08, Y1, Y1
+	VCVTPH2PS    X1, Y2
+	VEXTRACTI128 $0x01, Y1, X1
+	VCVTPH2PS    X1, Y1
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k19<>+0(SB), Y2, Y2
-	VMOVUPS      Y1, 64(AX)
-	VMOVUPS      Y2, 96(AX)
+	VMULPS       Y0, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k19<>+0(SB), Y1, Y1
+	VMOVUPS      Y2, 64(AX)
+	VMOVUPS      Y1, 96(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
@@ -18360,21 +18417,11 @@ exact:
 	VMOVDQU      k144<>+0(SB), Y3
 
 exactChunk:
-	VPMOVSXBW    (CX), Y5
-	VPSLLW       $0x08, Y5, Y5
-	VCVTPH2PS    X5, Y4
-	VEXTRACTI128 $0x01, Y5, X5
-	VCVTPH2PS    X5, Y5
-	VMULPS       Y0, Y4, Y6
-	VSUBPS       Y6, Y6, Y7
-	VCMPPS       $0x03, Y7, Y7, Y7
-	VCMPPS       $0x03, Y6, Y6, Y8
-	VBLENDVPS    Y8, k19<>+0(SB), Y6, Y6
-	VPSIGND      Y6, Y2, Y8
-	VFMADD231PS  Y1, Y4, Y8
-	VPMAXUD      Y6, Y8, Y4
-	VPAND        Y3, Y4, Y4
-	VBLENDVPS    Y7, Y6, Y4, Y4
+	VPMOVSXBW    (CX), Y4
+	VPSLLW       $0x08, Y4, Y4
+	VCVTPH2PS    X4, Y5
+	VEXTRACTI128 $0x01, Y4, X4
+	VCVTPH2PS    X4, Y4
 	VMULPS       Y0, Y5, Y6
 	VSUBPS       Y6, Y6, Y7
 	VCMPPS       $0x03, Y7, Y7, Y7
@@ -18385,13 +18432,6 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y5
 	VPAND        Y3, Y5, Y5
 	VBLENDVPS    Y7, Y6, Y5, Y5
-	VMOVUPS      Y4, (AX)
-	VMOVUPS      Y5, 32(AX)
-	VPMOVSXBW    16(CX), Y5
-	VPSLLW       $0x08, Y5, Y5
-	VCVTPH2PS    X5, Y4
-	VEXTRACTI128 $0x01, Y5, X5
-	VCVTPH2PS    X5, Y5
 	VMULPS       Y0, Y4, Y6
 	VSUBPS       Y6, Y6, Y7
 	VCMPPS       $0x03, Y7, Y7, Y7
@@ -18402,6 +18442,13 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y4
 	VPAND        Y3, Y4, Y4
 	VBLENDVPS    Y7, Y6, Y4, Y4
+	VMOVUPS      Y5, (AX)
+	VMOVUPS      Y4, 32(AX)
+	VPMOVSXBW    16(CX), Y4
+	VPSLLW       $0x08, Y4, Y4
+	VCVTPH2PS    X4, Y5
+	VEXTRACTI128 $0x01, Y4, X4
+	VCVTPH2PS    X4, Y4
 	VMULPS       Y0, Y5, Y6
 	VSUBPS       Y6, Y6, Y7
 	VCMPPS       $0x03, Y7, Y7, Y7
@@ -18412,8 +18459,18 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y5
 	VPAND        Y3, Y5, Y5
 	VBLENDVPS    Y7, Y6, Y5, Y5
-	VMOVUPS      Y4, 64(AX)
-	VMOVUPS      Y5, 96(AX)
+	VMULPS       Y0, Y4, Y6
+	VSUBPS       Y6, Y6, Y7
+	VCMPPS       $0x03, Y7, Y7, Y7
+	VCMPPS       $0x03, Y6, Y6, Y8
+	VBLENDVPS    Y8, k19<>+0(SB), Y6, Y6
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y4, Y8
+	VPMAXUD      Y6, Y8, Y4
+	VPAND        Y3, Y4, Y4
+	VBLENDVPS    Y7, Y6, Y4, Y4
+	VMOVUPS      Y5, 64(AX)
+	VMOVUPS      Y4, 96(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
@@ -18449,8 +18506,8 @@ run:
 	SUBL         $0x08800000, R8
 	CMPL         R8, $0x6e800000
 	JHI          exact
-	VMOVDQU      k164<>+0(SB), Y4
-	VMOVDQU      k165<>+0(SB), Y5
+	VMOVDQU      k166<>+0(SB), Y4
+	VMOVDQU      k167<>+0(SB), Y5
 	VMULPS       Y2, Y4, Y4
 	VPSLLD       $0x0f, Y4, Y6
 	VBLENDVPS    Y6, Y1, Y0, Y6
@@ -18477,16 +18534,16 @@ chunk:
 	VPAND      k39<>+0(SB), Y2, Y6
 	VPOR       Y6, Y5, Y5
 	VPSUBUSB   k50<>+0(SB), Y4, Y6
-	VPAND      k166<>+0(SB), Y6, Y6
+	VPAND      k168<>+0(SB), Y6, Y6
 	VPSHUFB    Y5, Y0, Y7
 	VPSHUFB    Y5, Y1, Y5
-	VPCMPGTB   k167<>+0(SB), Y4, Y8
+	VPCMPGTB   k169<>+0(SB), Y4, Y8
 	VPBLENDVB  Y8, k85<>+0(SB), Y7, Y7
 	VPBLENDVB  Y8, Y3, Y5, Y5
 	VPANDN     Y6, Y8, Y6
 	VPAND      k85<>+0(SB), Y2, Y2
 	VPXOR      Y2, Y5, Y5
-	VPCMPGTB   k166<>+0(SB), Y4, Y2
+	VPCMPGTB   k168<>+0(SB), Y4, Y2
 	VPBLENDVB  Y2, k163<>+0(SB), Y7, Y7
 	VPBLENDVB  Y2, k160<>+0(SB), Y5, Y5
 	VPANDN     Y6, Y2, Y6
@@ -18541,21 +18598,11 @@ exact:
 
 small:
 exactChunk:
-	VPMOVSXBW    (CX), Y7
-	VPSLLW       $0x08, Y7, Y7
-	VCVTPH2PS    X7, Y6
-	VEXTRACTI128 $0x01, Y7, X7
-	VCVTPH2PS    X7, Y7
-	VMULPS       Y2, Y6, Y8
-	VSUBPS       Y8, Y8, Y9
-	VCMPPS       $0x03, Y9, Y9, Y9
-	VCMPPS       $0x03, Y8, Y8, Y10
-	VBLENDVPS    Y10, k19<>+0(SB), Y8, Y8
-	VPSIGND      Y8, Y4, Y10
-	VFMADD231PS  Y3, Y6, Y10
-	VPMAXUD      Y8, Y10, Y6
-	VPAND        Y5, Y6, Y6
-	VBLENDVPS    Y9, Y8, Y6, Y6
+	VPMOVSXBW    (CX), Y6
+	VPSLLW       $0x08, Y6, Y6
+	VCVTPH2PS    X6, Y7
+	VEXTRACTI128 $0x01, Y6, X6
+	VCVTPH2PS    X6, Y6
 	VMULPS       Y2, Y7, Y8
 	VSUBPS       Y8, Y8, Y9
 	VCMPPS       $0x03, Y9, Y9, Y9
@@ -18566,22 +18613,6 @@ exactChunk:
 	VPMAXUD      Y8, Y10, Y7
 	VPAND        Y5, Y7, Y7
 	VBLENDVPS    Y9, Y8, Y7, Y7
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VPSRLD       $0x10, Y6, Y6
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VPSRLD       $0x10, Y7, Y7
-	VPACKUSDW    Y7, Y6, Y6
-	VPERMQ       $0xd8, Y6, Y6
-	VMOVDQU      Y6, (AX)
-	VPMOVSXBW    16(CX), Y7
-	VPSLLW       $0x08, Y7, Y7
-	VCVTPH2PS    X7, Y6
-	VEXTRACTI128 $0x01, Y7, X7
-	VCVTPH2PS    X7, Y7
 	VMULPS       Y2, Y6, Y8
 	VSUBPS       Y8, Y8, Y9
 	VCMPPS       $0x03, Y9, Y9, Y9
@@ -18592,6 +18623,22 @@ exactChunk:
 	VPMAXUD      Y8, Y10, Y6
 	VPAND        Y5, Y6, Y6
 	VBLENDVPS    Y9, Y8, Y6, Y6
+	VPSLLD       $0x0f, Y7, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y7, Y7
+	VPSRLD       $0x10, Y7, Y7
+	VPSLLD       $0x0f, Y6, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y6, Y6
+	VPSRLD       $0x10, Y6, Y6
+	VPACKUSDW    Y6, Y7, Y7
+	VPERMQ       $0xd8, Y7, Y7
+	VMOVDQU      Y7, (AX)
+	VPMOVSXBW    16(CX), Y6
+	VPSLLW       $0x08, Y6, Y6
+	VCVTPH2PS    X6, Y7
+	VEXTRACTI128 $0x01, Y6, X6
+	VCVTPH2PS    X6, Y6
 	VMULPS       Y2, Y7, Y8
 	VSUBPS       Y8, Y8, Y9
 	VCMPPS       $0x03, Y9, Y9, Y9
@@ -18602,17 +18649,27 @@ exactChunk:
 	VPMAXUD      Y8, Y10, Y7
 	VPAND        Y5, Y7, Y7
 	VBLENDVPS    Y9, Y8, Y7, Y7
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VPSRLD       $0x10, Y6, Y6
+	VMULPS       Y2, Y6, Y8
+	VSUBPS       Y8, Y8, Y9
+	VCMPPS       $0x03, Y9, Y9, Y9
+	VCMPPS       $0x03, Y8, Y8, Y10
+	VBLENDVPS    Y10, k19<>+0(SB), Y8, Y8
+	VPSIGND      Y8, Y4, Y10
+	VFMADD231PS  Y3, Y6, Y10
+	VPMAXUD      Y8, Y10, Y6
+	VPAND        Y5, Y6, Y6
+	VBLENDVPS    Y9, Y8, Y6, Y6
 	VPSLLD       $0x0f, Y7, Y8
 	VBLENDVPS    Y8, Y1, Y0, Y8
 	VPADDD       Y8, Y7, Y7
 	VPSRLD       $0x10, Y7, Y7
-	VPACKUSDW    Y7, Y6, Y6
-	VPERMQ       $0xd8, Y6, Y6
-	VMOVDQU      Y6, 32(AX)
+	VPSLLD       $0x0f, Y6, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y6, Y6
+	VPSRLD       $0x10, Y6, Y6
+	VPACKUSDW    Y6, Y7, Y7
+	VPERMQ       $0xd8, Y7, Y7
+	VMOVDQU      Y7, 32(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000040, AX
@@ -18620,29 +18677,29 @@ exactChunk:
 	JNZ          exactChunk
 	JMP          done
 
-DATA k164<>+0(SB)/8, $0x3800000000000000
-DATA k164<>+8(SB)/8, $0x38c0000038800000
-DATA k164<>+16(SB)/8, $0x3940000039000000
-DATA k164<>+24(SB)/8, $0x39c0000039800000
-GLOBL k164<>(SB), RODATA|NOPTR, $32
-
-DATA k165<>+0(SB)/8, $0x3840000037800000
-DATA k165<>+8(SB)/8, $0x38e0000038a00000
-DATA k165<>+16(SB)/8, $0x3960000039200000
-DATA k165<>+24(SB)/8, $0x39e0000039a00000
-GLOBL k165<>(SB), RODATA|NOPTR, $32
-
-DATA k166<>+0(SB)/8, $0x7c7c7c7c7c7c7c7c
-DATA k166<>+8(SB)/8, $0x7c7c7c7c7c7c7c7c
-DATA k166<>+16(SB)/8, $0x7c7c7c7c7c7c7c7c
-DATA k166<>+24(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k166<>+0(SB)/8, $0x3800000000000000
+DATA k166<>+8(SB)/8, $0x38c0000038800000
+DATA k166<>+16(SB)/8, $0x3940000039000000
+DATA k166<>+24(SB)/8, $0x39c0000039800000
 GLOBL k166<>(SB), RODATA|NOPTR, $32
 
-DATA k167<>+0(SB)/8, $0x7b7b7b7b7b7b7b7b
-DATA k167<>+8(SB)/8, $0x7b7b7b7b7b7b7b7b
-DATA k167<>+16(SB)/8, $0x7b7b7b7b7b7b7b7b
-DATA k167<>+24(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k167<>+0(SB)/8, $0x3840000037800000
+DATA k167<>+8(SB)/8, $0x38e0000038a00000
+DATA k167<>+16(SB)/8, $0x3960000039200000
+DATA k167<>+24(SB)/8, $0x39e0000039a00000
 GLOBL k167<>(SB), RODATA|NOPTR, $32
+
+DATA k168<>+0(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k168<>+8(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k168<>+16(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k168<>+24(SB)/8, $0x7c7c7c7c7c7c7c7c
+GLOBL k168<>(SB), RODATA|NOPTR, $32
+
+DATA k169<>+0(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k169<>+8(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k169<>+16(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k169<>+24(SB)/8, $0x7b7b7b7b7b7b7b7b
+GLOBL k169<>(SB), RODATA|NOPTR, $32
 
 // func float8E5M2F16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
@@ -18668,35 +18725,35 @@ run:
 	VBROADCASTSS (DX), Y0
 
 chunk:
-	VPMOVSXBW    (CX), Y2
-	VPSLLW       $0x08, Y2, Y2
-	VCVTPH2PS    X2, Y1
-	VEXTRACTI128 $0x01, Y2, X2
-	VCVTPH2PS    X2, Y2
-	VMULPS       Y0, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k19<>+0(SB), Y1, Y1
+	VPMOVSXBW    (CX), Y1
+	VPSLLW       $0x08, Y1, Y1
+	VCVTPH2PS    X1, Y2
+	VEXTRACTI128 $0x01, Y1, X1
+	VCVTPH2PS    X1, Y1
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k19<>+0(SB), Y2, Y2
+	VMULPS       Y0, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k19<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y2, X2
+	VMOVDQU      X2, (AX)
 	VCVTPS2PH    $0x00, Y1, X1
-	VMOVDQU      X1, (AX)
-	VCVTPS2PH    $0x00, Y2, X1
 	VMOVDQU      X1, 16(AX)
-	VPMOVSXBW    16(CX), Y2
-	VPSLLW       $0x08, Y2, Y2
-	VCVTPH2PS    X2, Y1
-	VEXTRACTI128 $0x01, Y2, X2
-	VCVTPH2PS    X2, Y2
-	VMULPS       Y0, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k19<>+0(SB), Y1, Y1
+	VPMOVSXBW    16(CX), Y1
+	VPSLLW       $0x08, Y1, Y1
+	VCVTPH2PS    X1, Y2
+	VEXTRACTI128 $0x01, Y1, X1
+	VCVTPH2PS    X1, Y1
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k19<>+0(SB), Y2, Y2
+	VMULPS       Y0, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k19<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y2, X2
+	VMOVDQU      X2, 32(AX)
 	VCVTPS2PH    $0x00, Y1, X1
-	VMOVDQU      X1, 32(AX)
-	VCVTPS2PH    $0x00, Y2, X1
 	VMOVDQU      X1, 48(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
@@ -18727,21 +18784,11 @@ exact:
 	VMOVDQU      k144<>+0(SB), Y3
 
 exactChunk:
-	VPMOVSXBW    (CX), Y5
-	VPSLLW       $0x08, Y5, Y5
-	VCVTPH2PS    X5, Y4
-	VEXTRACTI128 $0x01, Y5, X5
-	VCVTPH2PS    X5, Y5
-	VMULPS       Y0, Y4, Y6
-	VSUBPS       Y6, Y6, Y7
-	VCMPPS       $0x03, Y7, Y7, Y7
-	VCMPPS       $0x03, Y6, Y6, Y8
-	VBLENDVPS    Y8, k19<>+0(SB), Y6, Y6
-	VPSIGND      Y6, Y2, Y8
-	VFMADD231PS  Y1, Y4, Y8
-	VPMAXUD      Y6, Y8, Y4
-	VPAND        Y3, Y4, Y4
-	VBLENDVPS    Y7, Y6, Y4, Y4
+	VPMOVSXBW    (CX), Y4
+	VPSLLW       $0x08, Y4, Y4
+	VCVTPH2PS    X4, Y5
+	VEXTRACTI128 $0x01, Y4, X4
+	VCVTPH2PS    X4, Y4
 	VMULPS       Y0, Y5, Y6
 	VSUBPS       Y6, Y6, Y7
 	VCMPPS       $0x03, Y7, Y7, Y7
@@ -18752,25 +18799,25 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y5
 	VPAND        Y3, Y5, Y5
 	VBLENDVPS    Y7, Y6, Y5, Y5
+	VMULPS       Y0, Y4, Y6
+	VSUBPS       Y6, Y6, Y7
+	VCMPPS       $0x03, Y7, Y7, Y7
+	VCMPPS       $0x03, Y6, Y6, Y8
+	VBLENDVPS    Y8, k19<>+0(SB), Y6, Y6
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y4, Y8
+	VPMAXUD      Y6, Y8, Y4
+	VPAND        Y3, Y4, Y4
+	VBLENDVPS    Y7, Y6, Y4, Y4
+	VCVTPS2PH    $0x00, Y5, X5
+	VMOVDQU      X5, (AX)
 	VCVTPS2PH    $0x00, Y4, X4
-	VMOVDQU      X4, (AX)
-	VCVTPS2PH    $0x00, Y5, X4
 	VMOVDQU      X4, 16(AX)
-	VPMOVSXBW    16(CX), Y5
-	VPSLLW       $0x08, Y5, Y5
-	VCVTPH2PS    X5, Y4
-	VEXTRACTI128 $0x01, Y5, X5
-	VCVTPH2PS    X5, Y5
-	VMULPS       Y0, Y4, Y6
-	VSUBPS       Y6, Y6, Y7
-	VCMPPS       $0x03, Y7, Y7, Y7
-	VCMPPS       $0x03, Y6, Y6, Y8
-	VBLENDVPS    Y8, k19<>+0(SB), Y6, Y6
-	VPSIGND      Y6, Y2, Y8
-	VFMADD231PS  Y1, Y4, Y8
-	VPMAXUD      Y6, Y8, Y4
-	VPAND        Y3, Y4, Y4
-	VBLENDVPS    Y7, Y6, Y4, Y4
+	VPMOVSXBW    16(CX), Y4
+	VPSLLW       $0x08, Y4, Y4
+	VCVTPH2PS    X4, Y5
+	VEXTRACTI128 $0x01, Y4, X4
+	VCVTPH2PS    X4, Y4
 	VMULPS       Y0, Y5, Y6
 	VSUBPS       Y6, Y6, Y7
 	VCMPPS       $0x03, Y7, Y7, Y7
@@ -18781,9 +18828,19 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y5
 	VPAND        Y3, Y5, Y5
 	VBLENDVPS    Y7, Y6, Y5, Y5
+	VMULPS       Y0, Y4, Y6
+	VSUBPS       Y6, Y6, Y7
+	VCMPPS       $0x03, Y7, Y7, Y7
+	VCMPPS       $0x03, Y6, Y6, Y8
+	VBLENDVPS    Y8, k19<>+0(SB), Y6, Y6
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y4, Y8
+	VPMAXUD      Y6, Y8, Y4
+	VPAND        Y3, Y4, Y4
+	VBLENDVPS    Y7, Y6, Y4, Y4
+	VCVTPS2PH    $0x00, Y5, X5
+	VMOVDQU      X5, 32(AX)
 	VCVTPS2PH    $0x00, Y4, X4
-	VMOVDQU      X4, 32(AX)
-	VCVTPS2PH    $0x00, Y5, X4
 	VMOVDQU      X4, 48(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
@@ -18816,42 +18873,42 @@ run:
 	VBROADCASTSS (DX), Y0
 
 chunk:
-	VPMOVSXBW    (CX), Y2
-	VPCMPEQW     k168<>+0(SB), Y2, Y1
-	VPSLLW       $0x07, Y2, Y2
-	VPAND        k156<>+0(SB), Y2, Y2
-	VPOR         Y1, Y2, Y2
-	VCVTPH2PS    X2, Y1
-	VEXTRACTI128 $0x01, Y2, X2
-	VCVTPH2PS    X2, Y2
-	VMULPS       k169<>+0(SB), Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k19<>+0(SB), Y1, Y1
-	VMULPS       k169<>+0(SB), Y2, Y2
+	VPMOVSXBW    (CX), Y1
+	VPCMPEQW     k170<>+0(SB), Y1, Y2
+	VPSLLW       $0x07, Y1, Y1
+	VPAND        k156<>+0(SB), Y1, Y1
+	VPOR         Y2, Y1, Y1
+	VCVTPH2PS    X1, Y2
+	VEXTRACTI128 $0x01, Y1, X1
+	VCVTPH2PS    X1, Y1
+	VMULPS       k171<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k19<>+0(SB), Y2, Y2
-	VMOVUPS      Y1, (AX)
-	VMOVUPS      Y2, 32(AX)
-	VPMOVSXBW    16(CX), Y2
-	VPCMPEQW     k168<>+0(SB), Y2, Y1
-	VPSLLW       $0x07, Y2, Y2
-	VPAND        k156<>+0(SB), Y2, Y2
-	VPOR         Y1, Y2, Y2
-	VCVTPH2PS    X2, Y1
-	VEXTRACTI128 $0x01, Y2, X2
-	VCVTPH2PS    X2, Y2
-	VMULPS       k169<>+0(SB), Y1, Y1
+	VMULPS       k171<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k19<>+0(SB), Y1, Y1
-	VMULPS       k169<>+0(SB), Y2, Y2
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y1, 32(AX)
+	VPMOVSXBW    16(CX), Y1
+	VPCMPEQW     k170<>+0(SB), Y1, Y2
+	VPSLLW       $0x07, Y1, Y1
+	VPAND        k156<>+0(SB), Y1, Y1
+	VPOR         Y2, Y1, Y1
+	VCVTPH2PS    X1, Y2
+	VEXTRACTI128 $0x01, Y1, X1
+	VCVTPH2PS    X1, Y1
+	VMULPS       k171<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k19<>+0(SB), Y2, Y2
-	VMOVUPS      Y1, 64(AX)
-	VMOVUPS      Y2, 96(AX)
+	VMULPS       k171<>+0(SB), Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k19<>+0(SB), Y1, Y1
+	VMOVUPS      Y2, 64(AX)
+	VMOVUPS      Y1, 96(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
@@ -18882,23 +18939,15 @@ exact:
 	VMOVDQU      k144<>+0(SB), Y3
 
 exactChunk:
-	VPMOVSXBW    (CX), Y5
-	VPCMPEQW     k168<>+0(SB), Y5, Y4
-	VPSLLW       $0x07, Y5, Y5
-	VPAND        k156<>+0(SB), Y5, Y5
-	VPOR         Y4, Y5, Y5
-	VCVTPH2PS    X5, Y4
-	VEXTRACTI128 $0x01, Y5, X5
-	VCVTPH2PS    X5, Y5
-	VMULPS       k169<>+0(SB), Y4, Y4
-	VMULPS       Y0, Y4, Y6
-	VCMPPS       $0x03, Y6, Y6, Y7
-	VPSIGND      Y6, Y2, Y8
-	VFMADD231PS  Y1, Y4, Y8
-	VPMAXUD      Y6, Y8, Y4
-	VPAND        Y3, Y4, Y4
-	VBLENDVPS    Y7, k19<>+0(SB), Y4, Y4
-	VMULPS       k169<>+0(SB), Y5, Y5
+	VPMOVSXBW    (CX), Y4
+	VPCMPEQW     k170<>+0(SB), Y4, Y5
+	VPSLLW       $0x07, Y4, Y4
+	VPAND        k156<>+0(SB), Y4, Y4
+	VPOR         Y5, Y4, Y4
+	VCVTPH2PS    X4, Y5
+	VEXTRACTI128 $0x01, Y4, X4
+	VCVTPH2PS    X4, Y4
+	VMULPS       k171<>+0(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
@@ -18906,17 +18955,7 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y5
 	VPAND        Y3, Y5, Y5
 	VBLENDVPS    Y7, k19<>+0(SB), Y5, Y5
-	VMOVUPS      Y4, (AX)
-	VMOVUPS      Y5, 32(AX)
-	VPMOVSXBW    16(CX), Y5
-	VPCMPEQW     k168<>+0(SB), Y5, Y4
-	VPSLLW       $0x07, Y5, Y5
-	VPAND        k156<>+0(SB), Y5, Y5
-	VPOR         Y4, Y5, Y5
-	VCVTPH2PS    X5, Y4
-	VEXTRACTI128 $0x01, Y5, X5
-	VCVTPH2PS    X5, Y5
-	VMULPS       k169<>+0(SB), Y4, Y4
+	VMULPS       k171<>+0(SB), Y4, Y4
 	VMULPS       Y0, Y4, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
@@ -18924,7 +18963,17 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y4
 	VPAND        Y3, Y4, Y4
 	VBLENDVPS    Y7, k19<>+0(SB), Y4, Y4
-	VMULPS       k169<>+0(SB), Y5, Y5
+	VMOVUPS      Y5, (AX)
+	VMOVUPS      Y4, 32(AX)
+	VPMOVSXBW    16(CX), Y4
+	VPCMPEQW     k170<>+0(SB), Y4, Y5
+	VPSLLW       $0x07, Y4, Y4
+	VPAND        k156<>+0(SB), Y4, Y4
+	VPOR         Y5, Y4, Y4
+	VCVTPH2PS    X4, Y5
+	VEXTRACTI128 $0x01, Y4, X4
+	VCVTPH2PS    X4, Y4
+	VMULPS       k171<>+0(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
@@ -18932,8 +18981,16 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y5
 	VPAND        Y3, Y5, Y5
 	VBLENDVPS    Y7, k19<>+0(SB), Y5, Y5
-	VMOVUPS      Y4, 64(AX)
-	VMOVUPS      Y5, 96(AX)
+	VMULPS       k171<>+0(SB), Y4, Y4
+	VMULPS       Y0, Y4, Y6
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y4, Y8
+	VPMAXUD      Y6, Y8, Y4
+	VPAND        Y3, Y4, Y4
+	VBLENDVPS    Y7, k19<>+0(SB), Y4, Y4
+	VMOVUPS      Y5, 64(AX)
+	VMOVUPS      Y4, 96(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
@@ -18942,17 +18999,17 @@ exactChunk:
 	JNZ          exactChunk
 	JMP          done
 
-DATA k168<>+0(SB)/8, $0xff80ff80ff80ff80
-DATA k168<>+8(SB)/8, $0xff80ff80ff80ff80
-DATA k168<>+16(SB)/8, $0xff80ff80ff80ff80
-DATA k168<>+24(SB)/8, $0xff80ff80ff80ff80
-GLOBL k168<>(SB), RODATA|NOPTR, $32
+DATA k170<>+0(SB)/8, $0xff80ff80ff80ff80
+DATA k170<>+8(SB)/8, $0xff80ff80ff80ff80
+DATA k170<>+16(SB)/8, $0xff80ff80ff80ff80
+DATA k170<>+24(SB)/8, $0xff80ff80ff80ff80
+GLOBL k170<>(SB), RODATA|NOPTR, $32
 
-DATA k169<>+0(SB)/8, $0x4300000043000000
-DATA k169<>+8(SB)/8, $0x4300000043000000
-DATA k169<>+16(SB)/8, $0x4300000043000000
-DATA k169<>+24(SB)/8, $0x4300000043000000
-GLOBL k169<>(SB), RODATA|NOPTR, $32
+DATA k171<>+0(SB)/8, $0x4300000043000000
+DATA k171<>+8(SB)/8, $0x4300000043000000
+DATA k171<>+16(SB)/8, $0x4300000043000000
+DATA k171<>+24(SB)/8, $0x4300000043000000
+GLOBL k171<>(SB), RODATA|NOPTR, $32
 
 // func float8E4M3FNUZBF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
@@ -18976,8 +19033,8 @@ run:
 	SUBL         $0x05800000, R8
 	CMPL         R8, $0x75000000
 	JHI          exact
-	VMOVDQU      k170<>+0(SB), Y3
-	VMOVDQU      k171<>+0(SB), Y4
+	VMOVDQU      k172<>+0(SB), Y3
+	VMOVDQU      k173<>+0(SB), Y4
 	VMULPS       Y2, Y3, Y3
 	VPSLLD       $0x0f, Y3, Y5
 	VBLENDVPS    Y5, Y1, Y0, Y5
@@ -19041,99 +19098,68 @@ done:
 
 exact:
 	// A run that is not ordinary.
-	VMOVDQU      k43<>+0(SB), Y4
-	VBROADCASTSS (DX), Y2
-	VANDPS       k145<>+0(SB), Y2, Y3
-	VXORPS       Y3, Y2, Y2
-	VPADDD       k52<>+0(SB), Y3, Y5
-	VPADDD       k43<>+0(SB), Y3, Y3
-	VSUBPS       k52<>+0(SB), Y5, Y5
-	VMINPS       Y5, Y3, Y3
-	VORPS        Y3, Y2, Y2
-	VMULPS       k120<>+0(SB), Y2, Y3
-	VMOVDQU      k144<>+0(SB), Y5
 	MOVL         (DX), R8
 	ANDL         $0x7fffffff, R8
 	DECL         R8
 	CMPL         R8, $0x057fffff
 	JCS          small
 	VBROADCASTSS (DX), Y2
-	VPCMPEQD     Y5, Y5, Y5
-	VPXOR        Y3, Y3, Y3
-	VPXOR        Y4, Y4, Y4
 
-small:
 exactChunk:
-	VPMOVSXBW    (CX), Y7
-	VPCMPEQW     k168<>+0(SB), Y7, Y6
-	VPSLLW       $0x07, Y7, Y7
-	VPAND        k156<>+0(SB), Y7, Y7
-	VPOR         Y6, Y7, Y7
-	VCVTPH2PS    X7, Y6
-	VEXTRACTI128 $0x01, Y7, X7
-	VCVTPH2PS    X7, Y7
-	VMULPS       k169<>+0(SB), Y6, Y6
-	VMULPS       Y2, Y6, Y8
-	VCMPPS       $0x03, Y8, Y8, Y9
-	VPSIGND      Y8, Y4, Y10
-	VFMADD231PS  Y3, Y6, Y10
-	VPMAXUD      Y8, Y10, Y6
-	VPAND        Y5, Y6, Y6
-	VBLENDVPS    Y9, k19<>+0(SB), Y6, Y6
-	VMULPS       k169<>+0(SB), Y7, Y7
-	VMULPS       Y2, Y7, Y8
-	VCMPPS       $0x03, Y8, Y8, Y9
-	VPSIGND      Y8, Y4, Y10
-	VFMADD231PS  Y3, Y7, Y10
-	VPMAXUD      Y8, Y10, Y7
-	VPAND        Y5, Y7, Y7
-	VBLENDVPS    Y9, k19<>+0(SB), Y7, Y7
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VPSRLD       $0x10, Y6, Y6
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VPSRLD       $0x10, Y7, Y7
-	VPACKUSDW    Y7, Y6, Y6
-	VPERMQ       $0xd8, Y6, Y6
-	VMOVDQU      Y6, (AX)
-	VPMOVSXBW    16(CX), Y7
-	VPCMPEQW     k168<>+0(SB), Y7, Y6
-	VPSLLW       $0x07, Y7, Y7
-	VPAND        k156<>+0(SB), Y7, Y7
-	VPOR         Y6, Y7, Y7
-	VCVTPH2PS    X7, Y6
-	VEXTRACTI128 $0x01, Y7, X7
-	VCVTPH2PS    X7, Y7
-	VMULPS       k169<>+0(SB), Y6, Y6
-	VMULPS       Y2, Y6, Y8
-	VCMPPS       $0x03, Y8, Y8, Y9
-	VPSIGND      Y8, Y4, Y10
-	VFMADD231PS  Y3, Y6, Y10
-	VPMAXUD      Y8, Y10, Y6
-	VPAND        Y5, Y6, Y6
-	VBLENDVPS    Y9, k19<>+0(SB), Y6, Y6
-	VMULPS       k169<>+0(SB), Y7, Y7
-	VMULPS       Y2, Y7, Y8
-	VCMPPS       $0x03, Y8, Y8, Y9
-	VPSIGND      Y8, Y4, Y10
-	VFMADD231PS  Y3, Y7, Y10
-	VPMAXUD      Y8, Y10, Y7
-	VPAND        Y5, Y7, Y7
-	VBLENDVPS    Y9, k19<>+0(SB), Y7, Y7
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VPSRLD       $0x10, Y6, Y6
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VPSRLD       $0x10, Y7, Y7
-	VPACKUSDW    Y7, Y6, Y6
-	VPERMQ       $0xd8, Y6, Y6
-	VMOVDQU      Y6, 32(AX)
+	VPMOVSXBW    (CX), Y3
+	VPCMPEQW     k170<>+0(SB), Y3, Y4
+	VPSLLW       $0x07, Y3, Y3
+	VPAND        k156<>+0(SB), Y3, Y3
+	VPOR         Y4, Y3, Y3
+	VCVTPH2PS    X3, Y4
+	VEXTRACTI128 $0x01, Y3, X3
+	VCVTPH2PS    X3, Y3
+	VMULPS       k171<>+0(SB), Y4, Y4
+	VMULPS       Y2, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k19<>+0(SB), Y4, Y4
+	VMULPS       k171<>+0(SB), Y3, Y3
+	VMULPS       Y2, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y5
+	VBLENDVPS    Y5, k19<>+0(SB), Y3, Y3
+	VPSLLD       $0x0f, Y4, Y5
+	VBLENDVPS    Y5, Y1, Y0, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSRLD       $0x10, Y4, Y4
+	VPSLLD       $0x0f, Y3, Y5
+	VBLENDVPS    Y5, Y1, Y0, Y5
+	VPADDD       Y5, Y3, Y3
+	VPSRLD       $0x10, Y3, Y3
+	VPACKUSDW    Y3, Y4, Y4
+	VPERMQ       $0xd8, Y4, Y4
+	VMOVDQU      Y4, (AX)
+	VPMOVSXBW    16(CX), Y3
+	VPCMPEQW     k170<>+0(SB), Y3, Y4
+	VPSLLW       $0x07, Y3, Y3
+	VPAND        k156<>+0(SB), Y3, Y3
+	VPOR         Y4, Y3, Y3
+	VCVTPH2PS    X3, Y4
+	VEXTRACTI128 $0x01, Y3, X3
+	VCVTPH2PS    X3, Y3
+	VMULPS       k171<>+0(SB), Y4, Y4
+	VMULPS       Y2, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k19<>+0(SB), Y4, Y4
+	VMULPS       k171<>+0(SB), Y3, Y3
+	VMULPS       Y2, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y5
+	VBLENDVPS    Y5, k19<>+0(SB), Y3, Y3
+	VPSLLD       $0x0f, Y4, Y5
+	VBLENDVPS    Y5, Y1, Y0, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSRLD       $0x10, Y4, Y4
+	VPSLLD       $0x0f, Y3, Y5
+	VBLENDVPS    Y5, Y1, Y0, Y5
+	VPADDD       Y5, Y3, Y3
+	VPSRLD       $0x10, Y3, Y3
+	VPACKUSDW    Y3, Y4, Y4
+	VPERMQ       $0xd8, Y4, Y4
+	VMOVDQU      Y4, 32(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000040, AX
@@ -19141,17 +19167,91 @@ exactChunk:
 	JNZ          exactChunk
 	JMP          done
 
-DATA k170<>+0(SB)/8, $0x3b00000000000000
-DATA k170<>+8(SB)/8, $0x3bc000003b800000
-DATA k170<>+16(SB)/8, $0x3c2000003c000000
-DATA k170<>+24(SB)/8, $0x3c6000003c400000
-GLOBL k170<>(SB), RODATA|NOPTR, $32
+small:
+	VMOVDQU      k43<>+0(SB), Y2
+	VBROADCASTSS (DX), Y0
+	VANDPS       k145<>+0(SB), Y0, Y1
+	VXORPS       Y1, Y0, Y0
+	VPADDD       k52<>+0(SB), Y1, Y3
+	VPADDD       k43<>+0(SB), Y1, Y1
+	VSUBPS       k52<>+0(SB), Y3, Y3
+	VMINPS       Y3, Y1, Y1
+	VORPS        Y1, Y0, Y0
+	VMULPS       k120<>+0(SB), Y0, Y1
+	VMULPS       k171<>+0(SB), Y0, Y0
+	VMULPS       k171<>+0(SB), Y1, Y1
 
-DATA k171<>+0(SB)/8, $0x3b4000003a800000
-DATA k171<>+8(SB)/8, $0x3be000003ba00000
-DATA k171<>+16(SB)/8, $0x3c3000003c100000
-DATA k171<>+24(SB)/8, $0x3c7000003c500000
-GLOBL k171<>(SB), RODATA|NOPTR, $32
+smallChunk:
+	VPMOVSXBW    (CX), Y3
+	VPCMPEQW     k170<>+0(SB), Y3, Y4
+	VPSLLW       $0x07, Y3, Y3
+	VPAND        k156<>+0(SB), Y3, Y3
+	VCVTPH2PS    X3, Y5
+	VEXTRACTI128 $0x01, Y3, X3
+	VCVTPH2PS    X3, Y3
+	VMULPS       Y0, Y5, Y6
+	VPSIGND      Y6, Y2, Y7
+	VFMADD231PS  Y1, Y5, Y7
+	VPMAXUD      Y6, Y7, Y5
+	VMULPS       k23<>+0(SB), Y5, Y6
+	VFMSUB132PS  k24<>+0(SB), Y6, Y5
+	VPSRLD       $0x10, Y5, Y5
+	VMULPS       Y0, Y3, Y6
+	VPSIGND      Y6, Y2, Y7
+	VFMADD231PS  Y1, Y3, Y7
+	VPMAXUD      Y6, Y7, Y3
+	VMULPS       k23<>+0(SB), Y3, Y6
+	VFMSUB132PS  k24<>+0(SB), Y6, Y3
+	VPSRLD       $0x10, Y3, Y3
+	VPACKUSDW    Y3, Y5, Y5
+	VPERMQ       $0xd8, Y5, Y5
+	VPAND        k164<>+0(SB), Y5, Y5
+	VPBLENDVB    Y4, k165<>+0(SB), Y5, Y5
+	VMOVDQU      Y5, (AX)
+	VPMOVSXBW    16(CX), Y3
+	VPCMPEQW     k170<>+0(SB), Y3, Y4
+	VPSLLW       $0x07, Y3, Y3
+	VPAND        k156<>+0(SB), Y3, Y3
+	VCVTPH2PS    X3, Y5
+	VEXTRACTI128 $0x01, Y3, X3
+	VCVTPH2PS    X3, Y3
+	VMULPS       Y0, Y5, Y6
+	VPSIGND      Y6, Y2, Y7
+	VFMADD231PS  Y1, Y5, Y7
+	VPMAXUD      Y6, Y7, Y5
+	VMULPS       k23<>+0(SB), Y5, Y6
+	VFMSUB132PS  k24<>+0(SB), Y6, Y5
+	VPSRLD       $0x10, Y5, Y5
+	VMULPS       Y0, Y3, Y6
+	VPSIGND      Y6, Y2, Y7
+	VFMADD231PS  Y1, Y3, Y7
+	VPMAXUD      Y6, Y7, Y3
+	VMULPS       k23<>+0(SB), Y3, Y6
+	VFMSUB132PS  k24<>+0(SB), Y6, Y3
+	VPSRLD       $0x10, Y3, Y3
+	VPACKUSDW    Y3, Y5, Y5
+	VPERMQ       $0xd8, Y5, Y5
+	VPAND        k164<>+0(SB), Y5, Y5
+	VPBLENDVB    Y4, k165<>+0(SB), Y5, Y5
+	VMOVDQU      Y5, 32(AX)
+	ADDQ         $0x00000020, CX
+	PREFETCHT0   1024(AX)
+	ADDQ         $0x00000040, AX
+	DECQ         SI
+	JNZ          smallChunk
+	JMP          done
+
+DATA k172<>+0(SB)/8, $0x3b00000000000000
+DATA k172<>+8(SB)/8, $0x3bc000003b800000
+DATA k172<>+16(SB)/8, $0x3c2000003c000000
+DATA k172<>+24(SB)/8, $0x3c6000003c400000
+GLOBL k172<>(SB), RODATA|NOPTR, $32
+
+DATA k173<>+0(SB)/8, $0x3b4000003a800000
+DATA k173<>+8(SB)/8, $0x3be000003ba00000
+DATA k173<>+16(SB)/8, $0x3c3000003c100000
+DATA k173<>+24(SB)/8, $0x3c7000003c500000
+GLOBL k173<>(SB), RODATA|NOPTR, $32
 
 // func float8E4M3FNUZF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
@@ -19177,45 +19277,45 @@ run:
 	VBROADCASTSS (DX), Y0
 
 chunk:
-	VPMOVSXBW    (CX), Y2
-	VPCMPEQW     k168<>+0(SB), Y2, Y1
-	VPSLLW       $0x07, Y2, Y2
-	VPAND        k156<>+0(SB), Y2, Y2
-	VPOR         Y1, Y2, Y2
-	VCVTPH2PS    X2, Y1
-	VEXTRACTI128 $0x01, Y2, X2
-	VCVTPH2PS    X2, Y2
-	VMULPS       k169<>+0(SB), Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k19<>+0(SB), Y1, Y1
-	VMULPS       k169<>+0(SB), Y2, Y2
+	VPMOVSXBW    (CX), Y1
+	VPCMPEQW     k170<>+0(SB), Y1, Y2
+	VPSLLW       $0x07, Y1, Y1
+	VPAND        k156<>+0(SB), Y1, Y1
+	VPOR         Y2, Y1, Y1
+	VCVTPH2PS    X1, Y2
+	VEXTRACTI128 $0x01, Y1, X1
+	VCVTPH2PS    X1, Y1
+	VMULPS       k171<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k19<>+0(SB), Y2, Y2
+	VMULPS       k171<>+0(SB), Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k19<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y2, X2
+	VMOVDQU      X2, (AX)
 	VCVTPS2PH    $0x00, Y1, X1
-	VMOVDQU      X1, (AX)
-	VCVTPS2PH    $0x00, Y2, X1
 	VMOVDQU      X1, 16(AX)
-	VPMOVSXBW    16(CX), Y2
-	VPCMPEQW     k168<>+0(SB), Y2, Y1
-	VPSLLW       $0x07, Y2, Y2
-	VPAND        k156<>+0(SB), Y2, Y2
-	VPOR         Y1, Y2, Y2
-	VCVTPH2PS    X2, Y1
-	VEXTRACTI128 $0x01, Y2, X2
-	VCVTPH2PS    X2, Y2
-	VMULPS       k169<>+0(SB), Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k19<>+0(SB), Y1, Y1
-	VMULPS       k169<>+0(SB), Y2, Y2
+	VPMOVSXBW    16(CX), Y1
+	VPCMPEQW     k170<>+0(SB), Y1, Y2
+	VPSLLW       $0x07, Y1, Y1
+	VPAND        k156<>+0(SB), Y1, Y1
+	VPOR         Y2, Y1, Y1
+	VCVTPH2PS    X1, Y2
+	VEXTRACTI128 $0x01, Y1, X1
+	VCVTPH2PS    X1, Y1
+	VMULPS       k171<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k19<>+0(SB), Y2, Y2
+	VMULPS       k171<>+0(SB), Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k19<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y2, X2
+	VMOVDQU      X2, 32(AX)
 	VCVTPS2PH    $0x00, Y1, X1
-	VMOVDQU      X1, 32(AX)
-	VCVTPS2PH    $0x00, Y2, X1
 	VMOVDQU      X1, 48(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
@@ -19246,23 +19346,15 @@ exact:
 	VMOVDQU      k144<>+0(SB), Y3
 
 exactChunk:
-	VPMOVSXBW    (CX), Y5
-	VPCMPEQW     k168<>+0(SB), Y5, Y4
-	VPSLLW       $0x07, Y5, Y5
-	VPAND        k156<>+0(SB), Y5, Y5
-	VPOR         Y4, Y5, Y5
-	VCVTPH2PS    X5, Y4
-	VEXTRACTI128 $0x01, Y5, X5
-	VCVTPH2PS    X5, Y5
-	VMULPS       k169<>+0(SB), Y4, Y4
-	VMULPS       Y0, Y4, Y6
-	VCMPPS       $0x03, Y6, Y6, Y7
-	VPSIGND      Y6, Y2, Y8
-	VFMADD231PS  Y1, Y4, Y8
-	VPMAXUD      Y6, Y8, Y4
-	VPAND        Y3, Y4, Y4
-	VBLENDVPS    Y7, k19<>+0(SB), Y4, Y4
-	VMULPS       k169<>+0(SB), Y5, Y5
+	VPMOVSXBW    (CX), Y4
+	VPCMPEQW     k170<>+0(SB), Y4, Y5
+	VPSLLW       $0x07, Y4, Y4
+	VPAND        k156<>+0(SB), Y4, Y4
+	VPOR         Y5, Y4, Y4
+	VCVTPH2PS    X4, Y5
+	VEXTRACTI128 $0x01, Y4, X4
+	VCVTPH2PS    X4, Y4
+	VMULPS       k171<>+0(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
@@ -19270,27 +19362,27 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y5
 	VPAND        Y3, Y5, Y5
 	VBLENDVPS    Y7, k19<>+0(SB), Y5, Y5
+	VMULPS       k171<>+0(SB), Y4, Y4
+	VMULPS       Y0, Y4, Y6
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y4, Y8
+	VPMAXUD      Y6, Y8, Y4
+	VPAND        Y3, Y4, Y4
+	VBLENDVPS    Y7, k19<>+0(SB), Y4, Y4
+	VCVTPS2PH    $0x00, Y5, X5
+	VMOVDQU      X5, (AX)
 	VCVTPS2PH    $0x00, Y4, X4
-	VMOVDQU      X4, (AX)
-	VCVTPS2PH    $0x00, Y5, X4
 	VMOVDQU      X4, 16(AX)
-	VPMOVSXBW    16(CX), Y5
-	VPCMPEQW     k168<>+0(SB), Y5, Y4
-	VPSLLW       $0x07, Y5, Y5
-	VPAND        k156<>+0(SB), Y5, Y5
-	VPOR         Y4, Y5, Y5
-	VCVTPH2PS    X5, Y4
-	VEXTRACTI128 $0x01, Y5, X5
-	VCVTPH2PS    X5, Y5
-	VMULPS       k169<>+0(SB), Y4, Y4
-	VMULPS       Y0, Y4, Y6
-	VCMPPS       $0x03, Y6, Y6, Y7
-	VPSIGND      Y6, Y2, Y8
-	VFMADD231PS  Y1, Y4, Y8
-	VPMAXUD      Y6, Y8, Y4
-	VPAND        Y3, Y4, Y4
-	VBLENDVPS    Y7, k19<>+0(SB), Y4, Y4
-	VMULPS       k169<>+0(SB), Y5, Y5
+	VPMOVSXBW    16(CX), Y4
+	VPCMPEQW     k170<>+0(SB), Y4, Y5
+	VPSLLW       $0x07, Y4, Y4
+	VPAND        k156<>+0(SB), Y4, Y4
+	VPOR         Y5, Y4, Y4
+	VCVTPH2PS    X4, Y5
+	VEXTRACTI128 $0x01, Y4, X4
+	VCVTPH2PS    X4, Y4
+	VMULPS       k171<>+0(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
@@ -19298,9 +19390,17 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y5
 	VPAND        Y3, Y5, Y5
 	VBLENDVPS    Y7, k19<>+0(SB), Y5, Y5
+	VMULPS       k171<>+0(SB), Y4, Y4
+	VMULPS       Y0, Y4, Y6
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y4, Y8
+	VPMAXUD      Y6, Y8, Y4
+	VPAND        Y3, Y4, Y4
+	VBLENDVPS    Y7, k19<>+0(SB), Y4, Y4
+	VCVTPS2PH    $0x00, Y5, X5
+	VMOVDQU      X5, 32(AX)
 	VCVTPS2PH    $0x00, Y4, X4
-	VMOVDQU      X4, 32(AX)
-	VCVTPS2PH    $0x00, Y5, X4
 	VMOVDQU      X4, 48(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
@@ -19595,7 +19695,7 @@ more:
 	VPUNPCKHDQ  Y1, Y0, Y0
 	VPUNPCKLDQ  Y3, Y2, Y1
 	VPUNPCKHDQ  Y3, Y2, Y2
-	VMOVDQU     k172<>+0(SB), Y3
+	VMOVDQU     k174<>+0(SB), Y3
 	VPUNPCKLQDQ Y1, Y4, Y5
 	VPERMD      Y5, Y3, Y5
 	VMOVDQU     Y5, (AX)
@@ -19615,11 +19715,11 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k172<>+0(SB)/8, $0x0000000400000000
-DATA k172<>+8(SB)/8, $0x0000000500000001
-DATA k172<>+16(SB)/8, $0x0000000600000002
-DATA k172<>+24(SB)/8, $0x0000000700000003
-GLOBL k172<>(SB), RODATA|NOPTR, $32
+DATA k174<>+0(SB)/8, $0x0000000400000000
+DATA k174<>+8(SB)/8, $0x0000000500000001
+DATA k174<>+16(SB)/8, $0x0000000600000002
+DATA k174<>+24(SB)/8, $0x0000000700000003
+GLOBL k174<>(SB), RODATA|NOPTR, $32
 
 // func spreadAVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2
@@ -19689,7 +19789,7 @@ TEXT ·pickAVX2(SB), NOSPLIT, $0-40
 	MOVQ         mask+24(FP), DX
 	VPBROADCASTD (DX), Y1
 	MOVQ         n+32(FP), DX
-	VMOVDQU      k172<>+0(SB), Y2
+	VMOVDQU      k174<>+0(SB), Y2
 
 more:
 	VMOVDQU   (CX), Y3
@@ -19759,49 +19859,49 @@ more:
 	VMOVDQU    (CX), Y0
 	ADDQ       R11, CX
 	MOVL       (BX), DX
-	VPAND      k173<>+0(SB), Y0, Y1
+	VPAND      k175<>+0(SB), Y0, Y1
 	VCVTDQ2PS  Y1, Y1
 	VSUBPS     (DI)(DX*1), Y1, Y1
 	VMULPS     (SI)(DX*1), Y1, Y1
 	VXORPS     k0<>+0(SB), Y1, Y1
 	MOVL       4(BX), DX
 	VPSRLD     $0x04, Y0, Y2
-	VPAND      k173<>+0(SB), Y2, Y2
+	VPAND      k175<>+0(SB), Y2, Y2
 	VCVTDQ2PS  Y2, Y2
 	VSUBPS     (DI)(DX*1), Y2, Y2
 	VMULPS     (SI)(DX*1), Y2, Y2
 	VXORPS     k0<>+0(SB), Y2, Y2
 	MOVL       8(BX), DX
 	VPSRLD     $0x08, Y0, Y3
-	VPAND      k173<>+0(SB), Y3, Y3
+	VPAND      k175<>+0(SB), Y3, Y3
 	VCVTDQ2PS  Y3, Y3
 	VSUBPS     (DI)(DX*1), Y3, Y3
 	VMULPS     (SI)(DX*1), Y3, Y3
 	VXORPS     k0<>+0(SB), Y3, Y3
 	MOVL       12(BX), DX
 	VPSRLD     $0x0c, Y0, Y4
-	VPAND      k173<>+0(SB), Y4, Y4
+	VPAND      k175<>+0(SB), Y4, Y4
 	VCVTDQ2PS  Y4, Y4
 	VSUBPS     (DI)(DX*1), Y4, Y4
 	VMULPS     (SI)(DX*1), Y4, Y4
 	VXORPS     k0<>+0(SB), Y4, Y4
 	MOVL       16(BX), DX
 	VPSRLD     $0x10, Y0, Y5
-	VPAND      k173<>+0(SB), Y5, Y5
+	VPAND      k175<>+0(SB), Y5, Y5
 	VCVTDQ2PS  Y5, Y5
 	VSUBPS     (DI)(DX*1), Y5, Y5
 	VMULPS     (SI)(DX*1), Y5, Y5
 	VXORPS     k0<>+0(SB), Y5, Y5
 	MOVL       20(BX), DX
 	VPSRLD     $0x14, Y0, Y6
-	VPAND      k173<>+0(SB), Y6, Y6
+	VPAND      k175<>+0(SB), Y6, Y6
 	VCVTDQ2PS  Y6, Y6
 	VSUBPS     (DI)(DX*1), Y6, Y6
 	VMULPS     (SI)(DX*1), Y6, Y6
 	VXORPS     k0<>+0(SB), Y6, Y6
 	MOVL       24(BX), DX
 	VPSRLD     $0x18, Y0, Y7
-	VPAND      k173<>+0(SB), Y7, Y7
+	VPAND      k175<>+0(SB), Y7, Y7
 	VCVTDQ2PS  Y7, Y7
 	VSUBPS     (DI)(DX*1), Y7, Y7
 	VMULPS     (SI)(DX*1), Y7, Y7
@@ -19856,7 +19956,7 @@ doubles:
 	VMOVDQU     (CX), Y0
 	ADDQ        R11, CX
 	MOVL        (BX), R13
-	VPAND       k173<>+0(SB), Y0, Y1
+	VPAND       k175<>+0(SB), Y0, Y1
 	VCVTDQ2PS   Y1, Y1
 	VSUBPS      (DI)(R13*1), Y1, Y1
 	VMOVUPS     Y1, (DX)
@@ -19870,7 +19970,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y1, Y1
 	MOVL        4(BX), R13
 	VPSRLD      $0x04, Y0, Y3
-	VPAND       k173<>+0(SB), Y3, Y3
+	VPAND       k175<>+0(SB), Y3, Y3
 	VCVTDQ2PS   Y3, Y3
 	VSUBPS      (DI)(R13*1), Y3, Y3
 	VMOVUPS     Y3, (DX)
@@ -19884,7 +19984,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y3, Y3
 	MOVL        8(BX), R13
 	VPSRLD      $0x08, Y0, Y4
-	VPAND       k173<>+0(SB), Y4, Y4
+	VPAND       k175<>+0(SB), Y4, Y4
 	VCVTDQ2PS   Y4, Y4
 	VSUBPS      (DI)(R13*1), Y4, Y4
 	VMOVUPS     Y4, (DX)
@@ -19898,7 +19998,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y4, Y4
 	MOVL        12(BX), R13
 	VPSRLD      $0x0c, Y0, Y5
-	VPAND       k173<>+0(SB), Y5, Y5
+	VPAND       k175<>+0(SB), Y5, Y5
 	VCVTDQ2PS   Y5, Y5
 	VSUBPS      (DI)(R13*1), Y5, Y5
 	VMOVUPS     Y5, (DX)
@@ -19912,7 +20012,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y5, Y5
 	MOVL        16(BX), R13
 	VPSRLD      $0x10, Y0, Y6
-	VPAND       k173<>+0(SB), Y6, Y6
+	VPAND       k175<>+0(SB), Y6, Y6
 	VCVTDQ2PS   Y6, Y6
 	VSUBPS      (DI)(R13*1), Y6, Y6
 	VMOVUPS     Y6, (DX)
@@ -19926,7 +20026,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y6, Y6
 	MOVL        20(BX), R13
 	VPSRLD      $0x14, Y0, Y7
-	VPAND       k173<>+0(SB), Y7, Y7
+	VPAND       k175<>+0(SB), Y7, Y7
 	VCVTDQ2PS   Y7, Y7
 	VSUBPS      (DI)(R13*1), Y7, Y7
 	VMOVUPS     Y7, (DX)
@@ -19940,7 +20040,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y7, Y7
 	MOVL        24(BX), R13
 	VPSRLD      $0x18, Y0, Y8
-	VPAND       k173<>+0(SB), Y8, Y8
+	VPAND       k175<>+0(SB), Y8, Y8
 	VCVTDQ2PS   Y8, Y8
 	VSUBPS      (DI)(R13*1), Y8, Y8
 	VMOVUPS     Y8, (DX)
@@ -20005,11 +20105,11 @@ doubles:
 	VZEROUPPER
 	RET
 
-DATA k173<>+0(SB)/8, $0x0000000f0000000f
-DATA k173<>+8(SB)/8, $0x0000000f0000000f
-DATA k173<>+16(SB)/8, $0x0000000f0000000f
-DATA k173<>+24(SB)/8, $0x0000000f0000000f
-GLOBL k173<>(SB), RODATA|NOPTR, $32
+DATA k175<>+0(SB)/8, $0x0000000f0000000f
+DATA k175<>+8(SB)/8, $0x0000000f0000000f
+DATA k175<>+16(SB)/8, $0x0000000f0000000f
+DATA k175<>+24(SB)/8, $0x0000000f0000000f
+GLOBL k175<>(SB), RODATA|NOPTR, $32
 
 // func columnsBF16AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
 // Requires: AVX, AVX2
@@ -20033,7 +20133,7 @@ more:
 	VMOVDQU      (CX), Y2
 	ADDQ         R10, CX
 	MOVL         (DX), R12
-	VPAND        k173<>+0(SB), Y2, Y3
+	VPAND        k175<>+0(SB), Y2, Y3
 	VCVTDQ2PS    Y3, Y3
 	VSUBPS       (SI)(R12*1), Y3, Y3
 	VMULPS       (BX)(R12*1), Y3, Y3
@@ -20042,7 +20142,7 @@ more:
 	VPADDD       Y4, Y3, Y3
 	MOVL         4(DX), R12
 	VPSRLD       $0x04, Y2, Y4
-	VPAND        k173<>+0(SB), Y4, Y4
+	VPAND        k175<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y4, Y4
 	VSUBPS       (SI)(R12*1), Y4, Y4
 	VMULPS       (BX)(R12*1), Y4, Y4
@@ -20053,7 +20153,7 @@ more:
 	VPBLENDW     $0xaa, Y4, Y3, Y3
 	MOVL         8(DX), R12
 	VPSRLD       $0x08, Y2, Y4
-	VPAND        k173<>+0(SB), Y4, Y4
+	VPAND        k175<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y4, Y4
 	VSUBPS       (SI)(R12*1), Y4, Y4
 	VMULPS       (BX)(R12*1), Y4, Y4
@@ -20062,7 +20162,7 @@ more:
 	VPADDD       Y5, Y4, Y4
 	MOVL         12(DX), R12
 	VPSRLD       $0x0c, Y2, Y5
-	VPAND        k173<>+0(SB), Y5, Y5
+	VPAND        k175<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y5, Y5
 	VSUBPS       (SI)(R12*1), Y5, Y5
 	VMULPS       (BX)(R12*1), Y5, Y5
@@ -20073,7 +20173,7 @@ more:
 	VPBLENDW     $0xaa, Y5, Y4, Y4
 	MOVL         16(DX), R12
 	VPSRLD       $0x10, Y2, Y5
-	VPAND        k173<>+0(SB), Y5, Y5
+	VPAND        k175<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y5, Y5
 	VSUBPS       (SI)(R12*1), Y5, Y5
 	VMULPS       (BX)(R12*1), Y5, Y5
@@ -20082,7 +20182,7 @@ more:
 	VPADDD       Y6, Y5, Y5
 	MOVL         20(DX), R12
 	VPSRLD       $0x14, Y2, Y6
-	VPAND        k173<>+0(SB), Y6, Y6
+	VPAND        k175<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y6, Y6
 	VSUBPS       (SI)(R12*1), Y6, Y6
 	VMULPS       (BX)(R12*1), Y6, Y6
@@ -20093,7 +20193,7 @@ more:
 	VPBLENDW     $0xaa, Y6, Y5, Y5
 	MOVL         24(DX), R12
 	VPSRLD       $0x18, Y2, Y6
-	VPAND        k173<>+0(SB), Y6, Y6
+	VPAND        k175<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y6, Y6
 	VSUBPS       (SI)(R12*1), Y6, Y6
 	VMULPS       (BX)(R12*1), Y6, Y6
@@ -20154,49 +20254,49 @@ more:
 	VMOVDQU    (CX), Y0
 	ADDQ       R10, CX
 	MOVL       (DX), R12
-	VPAND      k173<>+0(SB), Y0, Y1
+	VPAND      k175<>+0(SB), Y0, Y1
 	VCVTDQ2PS  Y1, Y1
 	VSUBPS     (SI)(R12*1), Y1, Y1
 	VMULPS     (BX)(R12*1), Y1, Y1
 	VXORPS     k0<>+0(SB), Y1, Y1
 	MOVL       4(DX), R12
 	VPSRLD     $0x04, Y0, Y2
-	VPAND      k173<>+0(SB), Y2, Y2
+	VPAND      k175<>+0(SB), Y2, Y2
 	VCVTDQ2PS  Y2, Y2
 	VSUBPS     (SI)(R12*1), Y2, Y2
 	VMULPS     (BX)(R12*1), Y2, Y2
 	VXORPS     k0<>+0(SB), Y2, Y2
 	MOVL       8(DX), R12
 	VPSRLD     $0x08, Y0, Y3
-	VPAND      k173<>+0(SB), Y3, Y3
+	VPAND      k175<>+0(SB), Y3, Y3
 	VCVTDQ2PS  Y3, Y3
 	VSUBPS     (SI)(R12*1), Y3, Y3
 	VMULPS     (BX)(R12*1), Y3, Y3
 	VXORPS     k0<>+0(SB), Y3, Y3
 	MOVL       12(DX), R12
 	VPSRLD     $0x0c, Y0, Y4
-	VPAND      k173<>+0(SB), Y4, Y4
+	VPAND      k175<>+0(SB), Y4, Y4
 	VCVTDQ2PS  Y4, Y4
 	VSUBPS     (SI)(R12*1), Y4, Y4
 	VMULPS     (BX)(R12*1), Y4, Y4
 	VXORPS     k0<>+0(SB), Y4, Y4
 	MOVL       16(DX), R12
 	VPSRLD     $0x10, Y0, Y5
-	VPAND      k173<>+0(SB), Y5, Y5
+	VPAND      k175<>+0(SB), Y5, Y5
 	VCVTDQ2PS  Y5, Y5
 	VSUBPS     (SI)(R12*1), Y5, Y5
 	VMULPS     (BX)(R12*1), Y5, Y5
 	VXORPS     k0<>+0(SB), Y5, Y5
 	MOVL       20(DX), R12
 	VPSRLD     $0x14, Y0, Y6
-	VPAND      k173<>+0(SB), Y6, Y6
+	VPAND      k175<>+0(SB), Y6, Y6
 	VCVTDQ2PS  Y6, Y6
 	VSUBPS     (SI)(R12*1), Y6, Y6
 	VMULPS     (BX)(R12*1), Y6, Y6
 	VXORPS     k0<>+0(SB), Y6, Y6
 	MOVL       24(DX), R12
 	VPSRLD     $0x18, Y0, Y7
-	VPAND      k173<>+0(SB), Y7, Y7
+	VPAND      k175<>+0(SB), Y7, Y7
 	VCVTDQ2PS  Y7, Y7
 	VSUBPS     (SI)(R12*1), Y7, Y7
 	VMULPS     (BX)(R12*1), Y7, Y7
@@ -20278,21 +20378,21 @@ more:
 	VMOVDQU    (CX), Y0
 	ADDQ       R11, CX
 	MOVL       (BX), DX
-	VPAND      k174<>+0(SB), Y0, Y1
+	VPAND      k176<>+0(SB), Y0, Y1
 	VCVTDQ2PS  Y1, Y1
 	VSUBPS     (DI)(DX*1), Y1, Y1
 	VMULPS     (SI)(DX*1), Y1, Y1
 	VXORPS     k0<>+0(SB), Y1, Y1
 	MOVL       4(BX), DX
 	VPSRLD     $0x08, Y0, Y2
-	VPAND      k174<>+0(SB), Y2, Y2
+	VPAND      k176<>+0(SB), Y2, Y2
 	VCVTDQ2PS  Y2, Y2
 	VSUBPS     (DI)(DX*1), Y2, Y2
 	VMULPS     (SI)(DX*1), Y2, Y2
 	VXORPS     k0<>+0(SB), Y2, Y2
 	MOVL       8(BX), DX
 	VPSRLD     $0x10, Y0, Y3
-	VPAND      k174<>+0(SB), Y3, Y3
+	VPAND      k176<>+0(SB), Y3, Y3
 	VCVTDQ2PS  Y3, Y3
 	VSUBPS     (DI)(DX*1), Y3, Y3
 	VMULPS     (SI)(DX*1), Y3, Y3
@@ -20306,21 +20406,21 @@ more:
 	VMOVDQU    (CX), Y4
 	ADDQ       R11, CX
 	MOVL       16(BX), DX
-	VPAND      k174<>+0(SB), Y4, Y5
+	VPAND      k176<>+0(SB), Y4, Y5
 	VCVTDQ2PS  Y5, Y5
 	VSUBPS     (DI)(DX*1), Y5, Y5
 	VMULPS     (SI)(DX*1), Y5, Y5
 	VXORPS     k0<>+0(SB), Y5, Y5
 	MOVL       20(BX), DX
 	VPSRLD     $0x08, Y4, Y6
-	VPAND      k174<>+0(SB), Y6, Y6
+	VPAND      k176<>+0(SB), Y6, Y6
 	VCVTDQ2PS  Y6, Y6
 	VSUBPS     (DI)(DX*1), Y6, Y6
 	VMULPS     (SI)(DX*1), Y6, Y6
 	VXORPS     k0<>+0(SB), Y6, Y6
 	MOVL       24(BX), DX
 	VPSRLD     $0x10, Y4, Y7
-	VPAND      k174<>+0(SB), Y7, Y7
+	VPAND      k176<>+0(SB), Y7, Y7
 	VCVTDQ2PS  Y7, Y7
 	VSUBPS     (DI)(DX*1), Y7, Y7
 	VMULPS     (SI)(DX*1), Y7, Y7
@@ -20375,7 +20475,7 @@ doubles:
 	VMOVDQU     (CX), Y0
 	ADDQ        R11, CX
 	MOVL        (BX), R13
-	VPAND       k174<>+0(SB), Y0, Y1
+	VPAND       k176<>+0(SB), Y0, Y1
 	VCVTDQ2PS   Y1, Y1
 	VSUBPS      (DI)(R13*1), Y1, Y1
 	VMOVUPS     Y1, (DX)
@@ -20389,7 +20489,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y1, Y1
 	MOVL        4(BX), R13
 	VPSRLD      $0x08, Y0, Y3
-	VPAND       k174<>+0(SB), Y3, Y3
+	VPAND       k176<>+0(SB), Y3, Y3
 	VCVTDQ2PS   Y3, Y3
 	VSUBPS      (DI)(R13*1), Y3, Y3
 	VMOVUPS     Y3, (DX)
@@ -20403,7 +20503,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y3, Y3
 	MOVL        8(BX), R13
 	VPSRLD      $0x10, Y0, Y4
-	VPAND       k174<>+0(SB), Y4, Y4
+	VPAND       k176<>+0(SB), Y4, Y4
 	VCVTDQ2PS   Y4, Y4
 	VSUBPS      (DI)(R13*1), Y4, Y4
 	VMOVUPS     Y4, (DX)
@@ -20431,7 +20531,7 @@ doubles:
 	VMOVDQU     (CX), Y5
 	ADDQ        R11, CX
 	MOVL        16(BX), R13
-	VPAND       k174<>+0(SB), Y5, Y6
+	VPAND       k176<>+0(SB), Y5, Y6
 	VCVTDQ2PS   Y6, Y6
 	VSUBPS      (DI)(R13*1), Y6, Y6
 	VMOVUPS     Y6, (DX)
@@ -20445,7 +20545,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y6, Y6
 	MOVL        20(BX), R13
 	VPSRLD      $0x08, Y5, Y7
-	VPAND       k174<>+0(SB), Y7, Y7
+	VPAND       k176<>+0(SB), Y7, Y7
 	VCVTDQ2PS   Y7, Y7
 	VSUBPS      (DI)(R13*1), Y7, Y7
 	VMOVUPS     Y7, (DX)
@@ -20459,7 +20559,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y7, Y7
 	MOVL        24(BX), R13
 	VPSRLD      $0x10, Y5, Y8
-	VPAND       k174<>+0(SB), Y8, Y8
+	VPAND       k176<>+0(SB), Y8, Y8
 	VCVTDQ2PS   Y8, Y8
 	VSUBPS      (DI)(R13*1), Y8, Y8
 	VMOVUPS     Y8, (DX)
@@ -20524,11 +20624,11 @@ doubles:
 	VZEROUPPER
 	RET
 
-DATA k174<>+0(SB)/8, $0x000000ff000000ff
-DATA k174<>+8(SB)/8, $0x000000ff000000ff
-DATA k174<>+16(SB)/8, $0x000000ff000000ff
-DATA k174<>+24(SB)/8, $0x000000ff000000ff
-GLOBL k174<>(SB), RODATA|NOPTR, $32
+DATA k176<>+0(SB)/8, $0x000000ff000000ff
+DATA k176<>+8(SB)/8, $0x000000ff000000ff
+DATA k176<>+16(SB)/8, $0x000000ff000000ff
+DATA k176<>+24(SB)/8, $0x000000ff000000ff
+GLOBL k176<>(SB), RODATA|NOPTR, $32
 
 // func byteColumnsBF16AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
 // Requires: AVX, AVX2
@@ -20552,7 +20652,7 @@ more:
 	VMOVDQU      (CX), Y2
 	ADDQ         R10, CX
 	MOVL         (DX), R12
-	VPAND        k174<>+0(SB), Y2, Y3
+	VPAND        k176<>+0(SB), Y2, Y3
 	VCVTDQ2PS    Y3, Y3
 	VSUBPS       (SI)(R12*1), Y3, Y3
 	VMULPS       (BX)(R12*1), Y3, Y3
@@ -20561,7 +20661,7 @@ more:
 	VPADDD       Y4, Y3, Y3
 	MOVL         4(DX), R12
 	VPSRLD       $0x08, Y2, Y4
-	VPAND        k174<>+0(SB), Y4, Y4
+	VPAND        k176<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y4, Y4
 	VSUBPS       (SI)(R12*1), Y4, Y4
 	VMULPS       (BX)(R12*1), Y4, Y4
@@ -20572,7 +20672,7 @@ more:
 	VPBLENDW     $0xaa, Y4, Y3, Y3
 	MOVL         8(DX), R12
 	VPSRLD       $0x10, Y2, Y4
-	VPAND        k174<>+0(SB), Y4, Y4
+	VPAND        k176<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y4, Y4
 	VSUBPS       (SI)(R12*1), Y4, Y4
 	VMULPS       (BX)(R12*1), Y4, Y4
@@ -20592,7 +20692,7 @@ more:
 	VMOVDQU      (CX), Y2
 	ADDQ         R10, CX
 	MOVL         16(DX), R12
-	VPAND        k174<>+0(SB), Y2, Y5
+	VPAND        k176<>+0(SB), Y2, Y5
 	VCVTDQ2PS    Y5, Y5
 	VSUBPS       (SI)(R12*1), Y5, Y5
 	VMULPS       (BX)(R12*1), Y5, Y5
@@ -20601,7 +20701,7 @@ more:
 	VPADDD       Y6, Y5, Y5
 	MOVL         20(DX), R12
 	VPSRLD       $0x08, Y2, Y6
-	VPAND        k174<>+0(SB), Y6, Y6
+	VPAND        k176<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y6, Y6
 	VSUBPS       (SI)(R12*1), Y6, Y6
 	VMULPS       (BX)(R12*1), Y6, Y6
@@ -20612,7 +20712,7 @@ more:
 	VPBLENDW     $0xaa, Y6, Y5, Y5
 	MOVL         24(DX), R12
 	VPSRLD       $0x10, Y2, Y6
-	VPAND        k174<>+0(SB), Y6, Y6
+	VPAND        k176<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y6, Y6
 	VSUBPS       (SI)(R12*1), Y6, Y6
 	VMULPS       (BX)(R12*1), Y6, Y6
@@ -20673,21 +20773,21 @@ more:
 	VMOVDQU    (CX), Y0
 	ADDQ       R10, CX
 	MOVL       (DX), R12
-	VPAND      k174<>+0(SB), Y0, Y1
+	VPAND      k176<>+0(SB), Y0, Y1
 	VCVTDQ2PS  Y1, Y1
 	VSUBPS     (SI)(R12*1), Y1, Y1
 	VMULPS     (BX)(R12*1), Y1, Y1
 	VXORPS     k0<>+0(SB), Y1, Y1
 	MOVL       4(DX), R12
 	VPSRLD     $0x08, Y0, Y2
-	VPAND      k174<>+0(SB), Y2, Y2
+	VPAND      k176<>+0(SB), Y2, Y2
 	VCVTDQ2PS  Y2, Y2
 	VSUBPS     (SI)(R12*1), Y2, Y2
 	VMULPS     (BX)(R12*1), Y2, Y2
 	VXORPS     k0<>+0(SB), Y2, Y2
 	MOVL       8(DX), R12
 	VPSRLD     $0x10, Y0, Y3
-	VPAND      k174<>+0(SB), Y3, Y3
+	VPAND      k176<>+0(SB), Y3, Y3
 	VCVTDQ2PS  Y3, Y3
 	VSUBPS     (SI)(R12*1), Y3, Y3
 	VMULPS     (BX)(R12*1), Y3, Y3
@@ -20701,21 +20801,21 @@ more:
 	VMOVDQU    (CX), Y4
 	ADDQ       R10, CX
 	MOVL       16(DX), R12
-	VPAND      k174<>+0(SB), Y4, Y5
+	VPAND      k176<>+0(SB), Y4, Y5
 	VCVTDQ2PS  Y5, Y5
 	VSUBPS     (SI)(R12*1), Y5, Y5
 	VMULPS     (BX)(R12*1), Y5, Y5
 	VXORPS     k0<>+0(SB), Y5, Y5
 	MOVL       20(DX), R12
 	VPSRLD     $0x08, Y4, Y6
-	VPAND      k174<>+0(SB), Y6, Y6
+	VPAND      k176<>+0(SB), Y6, Y6
 	VCVTDQ2PS  Y6, Y6
 	VSUBPS     (SI)(R12*1), Y6, Y6
 	VMULPS     (BX)(R12*1), Y6, Y6
 	VXORPS     k0<>+0(SB), Y6, Y6
 	MOVL       24(DX), R12
 	VPSRLD     $0x10, Y4, Y7
-	VPAND      k174<>+0(SB), Y7, Y7
+	VPAND      k176<>+0(SB), Y7, Y7
 	VCVTDQ2PS  Y7, Y7
 	VSUBPS     (SI)(R12*1), Y7, Y7
 	VMULPS     (BX)(R12*1), Y7, Y7
@@ -20784,9 +20884,9 @@ TEXT ·eachF32AVX2(SB), NOSPLIT, $96-40
 	MOVQ    n+32(FP), SI
 	LEAQ    31(SP), DI
 	ANDQ    $-32, DI
-	VMOVDQU k175<>+0(SB), Y0
-	VMOVDQU k176<>+0(SB), Y1
-	VMOVDQU k177<>+0(SB), Y2
+	VMOVDQU k177<>+0(SB), Y0
+	VMOVDQU k178<>+0(SB), Y1
+	VMOVDQU k179<>+0(SB), Y2
 
 more:
 	SUBQ       $0x02, SI
@@ -20899,23 +20999,23 @@ slowly:
 	JGT         slowly
 	JMP         more
 
-DATA k175<>+0(SB)/8, $0xffffffffffffffff
-DATA k175<>+8(SB)/8, $0xffffffffffffffff
-DATA k175<>+16(SB)/8, $0xffffffffffffffff
-DATA k175<>+24(SB)/8, $0xffffffffffffffff
-GLOBL k175<>(SB), RODATA|NOPTR, $32
-
-DATA k176<>+0(SB)/8, $0x42ffffff42ffffff
-DATA k176<>+8(SB)/8, $0x42ffffff42ffffff
-DATA k176<>+16(SB)/8, $0x42ffffff42ffffff
-DATA k176<>+24(SB)/8, $0x42ffffff42ffffff
-GLOBL k176<>(SB), RODATA|NOPTR, $32
-
-DATA k177<>+0(SB)/8, $0x217fffff217fffff
-DATA k177<>+8(SB)/8, $0x217fffff217fffff
-DATA k177<>+16(SB)/8, $0x217fffff217fffff
-DATA k177<>+24(SB)/8, $0x217fffff217fffff
+DATA k177<>+0(SB)/8, $0xffffffffffffffff
+DATA k177<>+8(SB)/8, $0xffffffffffffffff
+DATA k177<>+16(SB)/8, $0xffffffffffffffff
+DATA k177<>+24(SB)/8, $0xffffffffffffffff
 GLOBL k177<>(SB), RODATA|NOPTR, $32
+
+DATA k178<>+0(SB)/8, $0x42ffffff42ffffff
+DATA k178<>+8(SB)/8, $0x42ffffff42ffffff
+DATA k178<>+16(SB)/8, $0x42ffffff42ffffff
+DATA k178<>+24(SB)/8, $0x42ffffff42ffffff
+GLOBL k178<>(SB), RODATA|NOPTR, $32
+
+DATA k179<>+0(SB)/8, $0x217fffff217fffff
+DATA k179<>+8(SB)/8, $0x217fffff217fffff
+DATA k179<>+16(SB)/8, $0x217fffff217fffff
+DATA k179<>+24(SB)/8, $0x217fffff217fffff
+GLOBL k179<>(SB), RODATA|NOPTR, $32
 
 // func eachBF16AVX2(dst *byte, src *float32, a *float32, b *float32, n int)
 // Requires: AVX, AVX2, MMX+
@@ -20927,9 +21027,9 @@ TEXT ·eachBF16AVX2(SB), NOSPLIT, $96-40
 	MOVQ    n+32(FP), SI
 	LEAQ    31(SP), DI
 	ANDQ    $-32, DI
-	VMOVDQU k175<>+0(SB), Y0
-	VMOVDQU k176<>+0(SB), Y1
-	VMOVDQU k177<>+0(SB), Y2
+	VMOVDQU k177<>+0(SB), Y0
+	VMOVDQU k178<>+0(SB), Y1
+	VMOVDQU k179<>+0(SB), Y2
 
 more:
 	SUBQ       $0x02, SI
@@ -20970,20 +21070,20 @@ more:
 	CMPL       R8, $0xff
 	JNE        slow
 	VMULPS     (DX), Y3, Y3
-	VMULPS     k178<>+0(SB), Y3, Y7
+	VMULPS     k180<>+0(SB), Y3, Y7
 	VSUBPS     Y3, Y7, Y3
 	VSUBPS     Y3, Y7, Y3
 	VMULPS     32(DX), Y4, Y4
-	VMULPS     k178<>+0(SB), Y4, Y7
+	VMULPS     k180<>+0(SB), Y4, Y7
 	VSUBPS     Y4, Y7, Y4
 	VSUBPS     Y4, Y7, Y4
 	VCMPPS     $0x03, Y4, Y3, Y7
 	VMULPS     64(DX), Y5, Y5
-	VMULPS     k178<>+0(SB), Y5, Y8
+	VMULPS     k180<>+0(SB), Y5, Y8
 	VSUBPS     Y5, Y8, Y5
 	VSUBPS     Y5, Y8, Y5
 	VMULPS     96(DX), Y6, Y6
-	VMULPS     k178<>+0(SB), Y6, Y8
+	VMULPS     k180<>+0(SB), Y6, Y8
 	VSUBPS     Y6, Y8, Y6
 	VSUBPS     Y6, Y8, Y6
 	VCMPPS     $0x03, Y6, Y5, Y8
@@ -21071,11 +21171,11 @@ slowly:
 	JGT         slowly
 	JMP         more
 
-DATA k178<>+0(SB)/8, $0x4780008047800080
-DATA k178<>+8(SB)/8, $0x4780008047800080
-DATA k178<>+16(SB)/8, $0x4780008047800080
-DATA k178<>+24(SB)/8, $0x4780008047800080
-GLOBL k178<>(SB), RODATA|NOPTR, $32
+DATA k180<>+0(SB)/8, $0x4780008047800080
+DATA k180<>+8(SB)/8, $0x4780008047800080
+DATA k180<>+16(SB)/8, $0x4780008047800080
+DATA k180<>+24(SB)/8, $0x4780008047800080
+GLOBL k180<>(SB), RODATA|NOPTR, $32
 
 // func eachF16AVX2(dst *byte, src *float32, a *float32, b *float32, n int)
 // Requires: AVX, AVX2, F16C, MMX+
@@ -21087,9 +21187,9 @@ TEXT ·eachF16AVX2(SB), NOSPLIT, $96-40
 	MOVQ    n+32(FP), SI
 	LEAQ    31(SP), DI
 	ANDQ    $-32, DI
-	VMOVDQU k175<>+0(SB), Y0
-	VMOVDQU k176<>+0(SB), Y1
-	VMOVDQU k177<>+0(SB), Y2
+	VMOVDQU k177<>+0(SB), Y0
+	VMOVDQU k178<>+0(SB), Y1
+	VMOVDQU k179<>+0(SB), Y2
 
 more:
 	SUBQ       $0x02, SI
@@ -21850,7 +21950,7 @@ TEXT ·nearestAVX2(SB), NOSPLIT, $0-56
 	MOVQ         least+32(FP), AX
 	VMOVSS       (AX), X0
 	VMAXSS       (BX), X0, X1
-	VMOVSD       k179<>+0(SB), X0
+	VMOVSD       k181<>+0(SB), X0
 	VCVTSS2SD    X1, X0, X11
 	VDIVSD       X11, X0, X11
 	VCVTSD2SS    X11, X11, X11
@@ -21859,7 +21959,7 @@ run:
 	MOVQ         chunks+40(FP), DI
 	VBROADCASTSS X11, Y9
 	VBROADCASTSS (BX), Y10
-	VPSUBD       k180<>+0(SB), Y10, Y10
+	VPSUBD       k182<>+0(SB), Y10, Y10
 	MOVL         (BX), R9
 	SUBL         $0x2d800000, R9
 	LEAQ         4(BX), R10
@@ -21867,7 +21967,7 @@ run:
 	CMOVQNE      R10, BX
 	VMOVSS       (AX), X0
 	VMAXSS       (BX), X0, X1
-	VMOVSD       k179<>+0(SB), X0
+	VMOVSD       k181<>+0(SB), X0
 	VCVTSS2SD    X1, X0, X11
 	VDIVSD       X11, X0, X11
 	VCVTSD2SS    X11, X11, X11
@@ -21942,12 +22042,12 @@ scaled:
 	VPACKSSDW      Y0, Y12, Y12
 	VPACKSSDW      Y2, Y1, Y1
 	VPACKSSWB      Y1, Y12, Y12
-	VMOVDQU        k172<>+0(SB), Y0
+	VMOVDQU        k174<>+0(SB), Y0
 	VPERMD         Y12, Y0, Y12
 	VPAND          k6<>+0(SB), Y12, Y12
 	VBROADCASTI128 64(R8), Y0
 	VPSHUFB        Y12, Y0, Y12
-	VPMADDUBSW     k181<>+0(SB), Y12, Y12
+	VPMADDUBSW     k183<>+0(SB), Y12, Y12
 	VEXTRACTI128   $0x01, Y12, X0
 	VPACKUSWB      X0, X12, X0
 	VMOVDQU        X0, (CX)
@@ -21967,19 +22067,19 @@ checked:
 	VMOVDQA   Y12, Y13
 	VMOVDQU   (DX), Y0
 	VPADDD    Y0, Y0, Y1
-	VPADDD    k175<>+0(SB), Y1, Y1
+	VPADDD    k177<>+0(SB), Y1, Y1
 	VPMINUD   Y1, Y13, Y13
 	VMOVDQU   32(DX), Y1
 	VPADDD    Y1, Y1, Y2
-	VPADDD    k175<>+0(SB), Y2, Y2
+	VPADDD    k177<>+0(SB), Y2, Y2
 	VPMINUD   Y2, Y13, Y13
 	VMOVDQU   64(DX), Y2
 	VPADDD    Y2, Y2, Y3
-	VPADDD    k175<>+0(SB), Y3, Y3
+	VPADDD    k177<>+0(SB), Y3, Y3
 	VPMINUD   Y3, Y13, Y13
 	VMOVDQU   96(DX), Y3
 	VPADDD    Y3, Y3, Y15
-	VPADDD    k175<>+0(SB), Y15, Y15
+	VPADDD    k177<>+0(SB), Y15, Y15
 	VPMINUD   Y15, Y13, Y13
 	VPCMPEQD  Y12, Y13, Y13
 	VMOVMSKPS Y13, R10
@@ -22023,23 +22123,23 @@ doubled:
 	VINSERTF128 $0x01, X3, Y14, Y3
 	JMP         scaled
 
-DATA k179<>+0(SB)/8, $0x3ff0000000000000
-DATA k179<>+8(SB)/8, $0x3ff0000000000000
-DATA k179<>+16(SB)/8, $0x3ff0000000000000
-DATA k179<>+24(SB)/8, $0x3ff0000000000000
-GLOBL k179<>(SB), RODATA|NOPTR, $32
-
-DATA k180<>+0(SB)/8, $0x2000000020000000
-DATA k180<>+8(SB)/8, $0x2000000020000000
-DATA k180<>+16(SB)/8, $0x2000000020000000
-DATA k180<>+24(SB)/8, $0x2000000020000000
-GLOBL k180<>(SB), RODATA|NOPTR, $32
-
-DATA k181<>+0(SB)/8, $0x0110011001100110
-DATA k181<>+8(SB)/8, $0x0110011001100110
-DATA k181<>+16(SB)/8, $0x0110011001100110
-DATA k181<>+24(SB)/8, $0x0110011001100110
+DATA k181<>+0(SB)/8, $0x3ff0000000000000
+DATA k181<>+8(SB)/8, $0x3ff0000000000000
+DATA k181<>+16(SB)/8, $0x3ff0000000000000
+DATA k181<>+24(SB)/8, $0x3ff0000000000000
 GLOBL k181<>(SB), RODATA|NOPTR, $32
+
+DATA k182<>+0(SB)/8, $0x2000000020000000
+DATA k182<>+8(SB)/8, $0x2000000020000000
+DATA k182<>+16(SB)/8, $0x2000000020000000
+DATA k182<>+24(SB)/8, $0x2000000020000000
+GLOBL k182<>(SB), RODATA|NOPTR, $32
+
+DATA k183<>+0(SB)/8, $0x0110011001100110
+DATA k183<>+8(SB)/8, $0x0110011001100110
+DATA k183<>+16(SB)/8, $0x0110011001100110
+DATA k183<>+24(SB)/8, $0x0110011001100110
+GLOBL k183<>(SB), RODATA|NOPTR, $32
 
 // func int8AVX2(dst *byte, src *byte, scales *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV
@@ -22048,8 +22148,8 @@ TEXT ·int8AVX2(SB), NOSPLIT, $0-40
 	MOVQ      src+8(FP), CX
 	MOVQ      scales+16(FP), DX
 	MOVQ      n+32(FP), BX
-	VMOVSD    k182<>+0(SB), X0
-	VMOVSD    k179<>+0(SB), X1
+	VMOVSD    k184<>+0(SB), X0
+	VMOVSD    k181<>+0(SB), X1
 	VCVTSS2SD (DX), X1, X6
 	VDIVSD    X6, X1, X6
 	VCVTSD2SS X6, X6, X6
@@ -22061,14 +22161,14 @@ run:
 	MOVQ         chunks+24(FP), SI
 	VBROADCASTSS X6, Y4
 	VBROADCASTSS (DX), Y5
-	VPSUBD       k180<>+0(SB), Y5, Y5
+	VPSUBD       k182<>+0(SB), Y5, Y5
 	MOVL         (DX), DI
 	SUBL         $0x2d800000, DI
 	LEAQ         4(DX), R8
 	CMPQ         BX, $0x01
 	CMOVQNE      R8, DX
-	VMOVSD       k182<>+0(SB), X0
-	VMOVSD       k179<>+0(SB), X1
+	VMOVSD       k184<>+0(SB), X0
+	VMOVSD       k181<>+0(SB), X1
 	VCVTSS2SD    (DX), X1, X6
 	VDIVSD       X6, X1, X6
 	VCVTSD2SS    X6, X6, X6
@@ -22104,7 +22204,7 @@ scaled:
 	VPACKSSDW Y1, Y0, Y0
 	VPACKSSDW Y3, Y2, Y2
 	VPACKSSWB Y2, Y0, Y0
-	VMOVDQU   k172<>+0(SB), Y1
+	VMOVDQU   k174<>+0(SB), Y1
 	VPERMD    Y0, Y1, Y0
 	VMOVDQU   Y0, (AX)
 	ADDQ      $0x00000080, CX
@@ -22148,17 +22248,17 @@ doubled:
 	VINSERTF128 $0x01, X3, Y8, Y3
 	JMP         scaled
 
-DATA k182<>+0(SB)/8, $0x405fc00000000000
-DATA k182<>+8(SB)/8, $0x405fc00000000000
-DATA k182<>+16(SB)/8, $0x405fc00000000000
-DATA k182<>+24(SB)/8, $0x405fc00000000000
-GLOBL k182<>(SB), RODATA|NOPTR, $32
+DATA k184<>+0(SB)/8, $0x405fc00000000000
+DATA k184<>+8(SB)/8, $0x405fc00000000000
+DATA k184<>+16(SB)/8, $0x405fc00000000000
+DATA k184<>+24(SB)/8, $0x405fc00000000000
+GLOBL k184<>(SB), RODATA|NOPTR, $32
 
-DATA k183<>+0(SB)/8, $0x7fff7fff7fff7fff
-DATA k183<>+8(SB)/8, $0x7fff7fff7fff7fff
-DATA k183<>+16(SB)/8, $0x7fff7fff7fff7fff
-DATA k183<>+24(SB)/8, $0x7fff7fff7fff7fff
-GLOBL k183<>(SB), RODATA|NOPTR, $32
+DATA k185<>+0(SB)/8, $0x7fff7fff7fff7fff
+DATA k185<>+8(SB)/8, $0x7fff7fff7fff7fff
+DATA k185<>+16(SB)/8, $0x7fff7fff7fff7fff
+DATA k185<>+24(SB)/8, $0x7fff7fff7fff7fff
+GLOBL k185<>(SB), RODATA|NOPTR, $32
 
 // func special32AVX2(counts *uint32, src *byte, infinity uint32, n int)
 // Requires: AVX, AVX2
@@ -22169,7 +22269,7 @@ TEXT ·special32AVX2(SB), NOSPLIT, $0-32
 	MOVL         infinity+16(FP), DX
 	VMOVD        DX, X2
 	VPBROADCASTD X2, Y2
-	VPADDD       k175<>+0(SB), Y2, Y1
+	VPADDD       k177<>+0(SB), Y2, Y1
 	MOVQ         n+24(FP), DX
 	VPXOR        Y3, Y3, Y3
 	VPXOR        Y4, Y4, Y4
@@ -22202,11 +22302,11 @@ more:
 TEXT ·special16AVX2(SB), NOSPLIT, $0-32
 	MOVQ         counts+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VMOVDQU      k183<>+0(SB), Y0
+	VMOVDQU      k185<>+0(SB), Y0
 	MOVL         infinity+16(FP), DX
 	VMOVD        DX, X2
 	VPBROADCASTW X2, Y2
-	VPADDW       k175<>+0(SB), Y2, Y1
+	VPADDW       k177<>+0(SB), Y2, Y1
 	MOVQ         n+24(FP), DX
 	VPXOR        Y3, Y3, Y3
 	VPXOR        Y4, Y4, Y4
@@ -22228,16 +22328,16 @@ more:
 	DECQ     DX
 	JNZ      more
 	VPADDW   Y3, Y5, Y3
-	VPMADDWD k184<>+0(SB), Y3, Y3
+	VPMADDWD k186<>+0(SB), Y3, Y3
 	VMOVDQU  Y3, (AX)
 	VPADDW   Y4, Y6, Y4
-	VPMADDWD k184<>+0(SB), Y4, Y4
+	VPMADDWD k186<>+0(SB), Y4, Y4
 	VMOVDQU  Y4, 32(AX)
 	VZEROUPPER
 	RET
 
-DATA k184<>+0(SB)/8, $0x0001000100010001
-DATA k184<>+8(SB)/8, $0x0001000100010001
-DATA k184<>+16(SB)/8, $0x0001000100010001
-DATA k184<>+24(SB)/8, $0x0001000100010001
-GLOBL k184<>(SB), RODATA|NOPTR, $32
+DATA k186<>+0(SB)/8, $0x0001000100010001
+DATA k186<>+8(SB)/8, $0x0001000100010001
+DATA k186<>+16(SB)/8, $0x0001000100010001
+DATA k186<>+24(SB)/8, $0x0001000100010001
+GLOBL k186<>(SB), RODATA|NOPTR, $32

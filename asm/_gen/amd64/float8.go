@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -98,6 +96,10 @@ func (f float8) kernel(t int) {
 func (f float8) exactRun(k *runs) {
 	Label("exact")
 	Comment("A run that is not ordinary.")
+	if !k.wide && !f.infinite {
+		f.exactWords(k)
+		return
+	}
 	s, up := k.smallScale(), pow2(15-f.bias)
 	s.mask = load(dwords(^uint32(enlargedBit)))
 	if !k.wide {
@@ -130,6 +132,42 @@ func (f float8) exactRun(k *runs) {
 		}
 	})
 	k.again("exactChunk")
+	JMP(LabelRef("done"))
+}
+
+// exactWords is exactRun to BF16 of a format without infinity, as two loops. Under a large
+// scale, NaN or zero, products are rounded as they are. Under a small one they are, enlarged,
+// normal numbers, which [rounded] takes; the enlarged bit and NaN are settled in words.
+func (f float8) exactWords(k *runs) {
+	ifBelow(Mem{Base: k.a}, U32(f.least<<23-1), "small")
+	scale := YMM()
+	VBROADCASTSS(Mem{Base: k.a}, scale)
+	Label("exactChunk")
+	f.each(k, func(x VecVirtual) { VMULPS(scale, x, x) })
+	k.again("exactChunk")
+	JMP(LabelRef("done"))
+	Label("small")
+	s, up := k.smallScale(), floats(pow2(15-f.bias))
+	VMULPS(up, s.times, s.times)
+	VMULPS(up, s.half, s.half)
+	Label("smallChunk")
+	for at := 0; at < 32; at += 16 {
+		w, nan := f.float16s(k, at)
+		x := widenedHalves(w)
+		for _, y := range x {
+			p := YMM()
+			VMULPS(s.times, y, p)
+			s.larger(p, s.half, y)
+			rounded(y)
+			VPSRLD(Imm(16), y, y)
+		}
+		VPACKUSDW(x[1], x[0], x[0])
+		VPERMQ(Imm(quads), x[0], x[0])
+		VPAND(words(0xFFFF^enlargedBit>>16), x[0], x[0])
+		VPBLENDVB(nan, words(0x7FC0), x[0], x[0])
+		VMOVDQU(x[0], k.to(at))
+	}
+	k.again("smallChunk")
 	JMP(LabelRef("done"))
 }
 
@@ -238,8 +276,11 @@ func (f float8) each(k *runs, join func(x VecVirtual)) {
 // have a bias of 15.
 func (f float8) eachHalf(k *runs, join func(x VecVirtual)) {
 	for at := 0; at < 32; at += 16 {
-		x := [2]VecVirtual{YMM(), YMM()}
-		f.half(k, at, x)
+		w, nan := f.float16s(k, at)
+		if nan != nil {
+			VPOR(nan, w, w)
+		}
+		x := widenedHalves(w)
 		for _, y := range x {
 			join(y)
 		}
@@ -247,30 +288,33 @@ func (f float8) eachHalf(k *runs, join func(x VecVirtual)) {
 	}
 }
 
-// half reads sixteen codes as float16.
-func (f float8) half(k *runs, at int, x [2]VecVirtual) {
-	w := YMM()
+// float16s reads sixteen codes as float16, and says which of them are NaN if they are none
+// as float16.
+func (f float8) float16s(k *runs, at int) (w, nan VecVirtual) {
+	w = YMM()
 	VPMOVSXBW(k.from(at), w)
-	nan := YMM()
-	switch f.name {
-	case "E5M2":
+	if f.infinite {
 		VPSLLW(Imm(8), w, w)
-	case "E4M3":
+		return w, nil
+	}
+	nan = YMM()
+	if f.name == "E4M3" {
 		mag := YMM()
 		VPAND(words(0x7F), w, mag)
 		VPCMPEQW(words(0x7F), mag, nan)
-		VPSLLW(Imm(7), w, w)
-		VPAND(words(0xBF80), w, w)
-		VPOR(nan, w, w)
-	case "E4M3FNUZ":
+	} else {
 		VPCMPEQW(words(0xFF80), w, nan)
-		VPSLLW(Imm(7), w, w)
-		VPAND(words(0xBF80), w, w)
-		VPOR(nan, w, w)
-	default:
-		panic(fmt.Sprint("no float16 for ", f.name))
 	}
+	VPSLLW(Imm(7), w, w)
+	VPAND(words(0xBF80), w, w)
+	return w, nan
+}
+
+// widenedHalves is sixteen float16 as float32.
+func widenedHalves(w VecVirtual) [2]VecVirtual {
+	x := [2]VecVirtual{YMM(), YMM()}
 	VCVTPH2PS(w.AsX(), x[0])
 	VEXTRACTI128(Imm(1), w, w.AsX())
 	VCVTPH2PS(w.AsX(), x[1])
+	return x
 }
