@@ -30,8 +30,8 @@
 // hundred cycles. All other data is hostile, and takes one exact way for each
 // technique, which may take three times as long:
 //
-//   - blocks: the kernel stops in front of the block, and [Ops.Blocks] decodes it to
-//     float32 and rounds that;
+//   - blocks: the kernel stops in front of the block, and [Ops.Blocks] has the level
+//     below decode some, or decodes them to float32 and rounds that;
 //   - runs: a table or a loop of products in double precision, or enlarged by 2^128;
 //   - columns: products in double precision, by way of float32.
 //

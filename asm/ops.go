@@ -9,7 +9,7 @@ type Ops struct {
 	level Level
 	// All are by type first.
 	blocks  [3][Kinds]blockKernel
-	exact   [Kinds]blockKernel // to F32, of which none stops
+	exact   [3][Kinds]blockKernel // what decodes the blocks that those stop at; to F32 none stops
 	float8  [3][floats8]float8Kernel
 	bytes   [3][bytesTwice + 1]bytesKernel    // by Op
 	nibbles [3][2][opsN][2]codebookKernel     // by order, Op, chunks of 32 or 64
@@ -64,25 +64,38 @@ func (o *Ops) Blocks(k Kind, to Type, dst, src []byte) {
 		if left == 0 {
 			return
 		}
-		// What the kernel does not take is seldom alone: a tile goes the exact way.
-		done, odd := n-left, min(left, tileElems/k.Elems())
+		// What the kernel does not take is seldom alone: some tiles go the exact way.
+		done, odd := n-left, min(left, exactTiles*tileElems/k.Elems())
 		dst, src = dst[done*k.Elems()*to.Size():], src[done*k.Bytes():]
 		o.exactBlocks(k, to, dst[:odd*k.Elems()*to.Size()], src[:odd*k.Bytes()])
 		dst, src, n = dst[odd*k.Elems()*to.Size():], src[odd*k.Bytes():], left-odd
 	}
 }
 
-// exactBlocks decodes blocks of a tile at most, whatever their scales are: by way of float32.
+// exactTiles is how many tiles go the exact way together.
+const exactTiles = 4
+
+// exactBlocks decodes blocks whatever their scales are: by the kernel of the level below,
+// or where that stops too by way of float32.
 func (o *Ops) exactBlocks(k Kind, to Type, dst, src []byte) {
+	left := len(src) / k.Bytes()
+	if kernel := o.exact[to][k]; kernel != nil {
+		left = kernel(&dst[0], &src[0], left)
+	}
 	s := scratch()
 	defer s.free()
-	floats := s.floats[:len(src)/k.Bytes()*k.Elems()]
-	if kernel := o.exact[k]; kernel != nil {
-		kernel(&Raw(floats)[0], &src[0], len(src)/k.Bytes())
-	} else {
-		k.Decode(floats, src)
+	for left > 0 {
+		dst, src = dst[len(dst)-left*k.Elems()*to.Size():], src[len(src)-left*k.Bytes():]
+		n := min(left, tileElems/k.Elems())
+		floats := s.floats[:n*k.Elems()]
+		if kernel := o.exact[F32][k]; kernel != nil {
+			kernel(&Raw(floats)[0], &src[0], n)
+		} else {
+			k.Decode(floats, src[:n*k.Bytes()])
+		}
+		o.Put(to, dst[:n*k.Elems()*to.Size()], floats)
+		left -= n
 	}
-	o.Put(to, dst, floats)
 }
 
 func scalarBlocks(k Kind, to Type, dst, src []byte) {

@@ -18,7 +18,7 @@ func (o *Ops) arch(f Features) {
 func (o *Ops) avx2() {
 	o.level = avx2
 	o.avx2Kernels()
-	o.exact = o.blocks[F32]
+	o.exact[F32] = o.blocks[F32]
 }
 
 // swapOrders is how the bytes of numbers of each size are turned around.

@@ -6,6 +6,7 @@ package asm
 // level's below.
 func (o *Ops) avx512() {
 	o.level = avx512
+	o.exact = o.blocks
 	o.runsAVX512()
 	o.columnsAVX512()
 	o.avx512Kernels()
