@@ -23,7 +23,7 @@ type forgetCmd struct {
 	writeFlags  `embed:""`
 	schemeFlags `embed:""`
 
-	To       string `help:"How weights are stored: nf4, fp4, int8 (bitsandbytes); fp8 (DeepSeek's blocks); fp8_dynamic, fp8_block, w8a8, w8a16, w4a16 (compressed-tensors); or a mix of llama.cpp for a GGUF model: q4_k_m, q8_0, ... (amn formats lists them)." default:"nf4" placeholder:"nf4"`
+	To       string `help:"How weights are stored: nf4, fp4, int8 (bitsandbytes); fp8 (DeepSeek's blocks); fp8_tensor, fp8_dynamic, fp8_block, mxfp8, mxfp4, nvfp4, w8a8, w8a16, w4a16, w8a16_asym, w4a16_asym (compressed-tensors); modelopt_nvfp4; mlx_2 to mlx_8, mlx_mxfp4, mlx_mxfp8, mlx_nvfp4; gptq, gptq_8, awq; or a mix of llama.cpp for a GGUF model: q4_k_m, q8_0, ... (amn formats lists them)." default:"nf4" placeholder:"nf4"`
 	OutDtype string `help:"Type of quantized weights that are decoded and not quantized again: bf16, f16, f32." enum:"bf16,f16,f32" default:"bf16" placeholder:"bf16"`
 
 	bnbFlags  `embed:""`
@@ -46,9 +46,16 @@ model's folder becomes a folder that transformers loads: config.json says how.
 
 For fp8 it writes the layout of DeepSeek, FP8 in blocks of 128 x 128 with float32 scales, which
 transformers and vLLM load; the others are presets of compressed-tensors, which vLLM loads: FP8
-with a scale per row (fp8_dynamic) or block (fp8_block), INT8 with a scale per row (w8a8), and
-integers of 8 or 4 bits in groups of 128 (w8a16, w4a16), rounded to nearest under the scales of
-its min-max observer.
+with a scale per matrix, row or block (fp8_tensor, fp8_dynamic, fp8_block), INT8 with a scale per
+row (w8a8), integers of 8 or 4 bits in groups of 128 (w8a16, w4a16, with zero points where
+_asym follows), rounded to nearest under the scales of its min-max observer, and mxfp8, mxfp4
+and nvfp4, whose number over all scales is one for the matrices that loaders put together.
+modelopt_nvfp4 is the same in ModelOpt's layout.
+
+mlx_4 and its like are what mlx-lm writes: integers of 2, 3, 4, 5, 6 or 8 bits in groups of 64, or
+its modes of small floats; embeddings and heads are quantized too. gptq, gptq_8 and awq
+have the layouts of GPTQ and AWQ, but their codes are rounded to nearest: no data is used to
+choose them. All have the bits of their library's own quantizer on a processor.
 
 A GGUF model is quantized to a mix of llama.cpp, such as q4_k_m or q8_0: the types that
 llama-quantize chooses, the bytes of ggml's reference encoders on every machine. Blocks that
@@ -87,7 +94,7 @@ func (c *forgetCmd) Validate() error {
 		}
 		return c.bnbFlags.check(c.To)
 	}
-	if _, ok := scaled.Find(c.To); ok {
+	if isScaled(c.To) {
 		if flag := c.ggmlFlags.given(); flag != "" {
 			return fmt.Errorf("%s goes with mixes of GGUF, such as --to q4_k_m", flag)
 		}
@@ -156,8 +163,8 @@ func (c *forgetCmd) Run(ctx context.Context, s *session) error {
 	var q convert.Quantizer
 	if kind, ok := convert.ParseBnbType(c.To); ok {
 		q = c.bnbFlags.quantizer(kind)
-	} else if f, ok := scaled.Find(c.To); ok {
-		q = c.bnbFlags.scaled(f)
+	} else if isScaled(c.To) {
+		q = c.bnbFlags.scaled(c.To)
 	} else {
 		return c.toGGUF(ctx, s)
 	}
@@ -215,11 +222,17 @@ func (f *bnbFlags) quantizer(kind convert.BnbType) convert.Bnb {
 	return q
 }
 
-// scaled is the same for FP8 and integers under scales.
-func (f *bnbFlags) scaled(format scaled.Format) convert.Scaled {
-	q := convert.Scaled{Format: format, Measure: f.Report}
-	q.Include, q.Exclude = f.chosen()
-	return q
+// isScaled reports a format of codes under scales.
+func isScaled(name string) bool { return slices.Contains(scaledNames(), name) }
+
+// scaled is the same for the formats of codes under scales.
+func (f *bnbFlags) scaled(name string) convert.Quantizer {
+	include, exclude := f.chosen()
+	if format, ok := scaled.FindGroups(name); ok {
+		return convert.Grouped{Format: format, Measure: f.Report, Include: include, Exclude: exclude}
+	}
+	format, _ := scaled.Find(name)
+	return convert.Scaled{Format: format, Measure: f.Report, Include: include, Exclude: exclude}
 }
 
 // chosen is what names are asked for, nil for none.
@@ -235,6 +248,9 @@ func (f *bnbFlags) chosen() (include, exclude func(string) bool) {
 
 func scaledNames() (names []string) {
 	for _, f := range scaled.Formats() {
+		names = append(names, f.Name)
+	}
+	for _, f := range scaled.GroupFormats() {
 		names = append(names, f.Name)
 	}
 	return names

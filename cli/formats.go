@@ -84,6 +84,9 @@ func (s *session) printFormats() {
 	for _, f := range scaled.Formats() {
 		s.line("  %-26s %s", f.Name, f.Layout)
 	}
+	for _, f := range scaled.GroupFormats() {
+		s.line("  %-26s %s", f.Name, f.Layout)
+	}
 	s.prose(4, "  llama.cpp's mixes, of GGUF models: %s", strings.Join(mixNames(), ", "))
 	s.line("")
 	s.line("Refused by name, with what to do:")

@@ -62,6 +62,10 @@ func (p *Plan) config() ([]byte, error) {
 		if e.quantization, err = p.encoder.config(); err != nil {
 			return nil, err
 		}
+		e.under = quantMembers[:1]
+		if own, ok := p.encoder.(interface{ members() []string }); ok {
+			e.under = own.members()
+		}
 	}
 	doc := strictjson.Text{Format: configName, Body: body, Whole: true}
 	if err := strictjson.Decode(p.b, doc, func(d *strictjson.Decoder) error { return e.object(d, "  ", true) }); err != nil {
@@ -78,6 +82,7 @@ type configEditor struct {
 	body         string
 	dtype        string // empty leaves it as it is
 	quantization []byte // what is added
+	under        []string
 }
 
 // object copies one object; indent is that of its members.
@@ -122,8 +127,10 @@ func (e *configEditor) object(d *strictjson.Decoder, indent string, top bool) er
 		return err
 	}
 	if top && e.quantization != nil {
-		member(quantMembers[0])
-		e.w.put(strings.ReplaceAll(string(e.quantization), "\n", "\n"+indent))
+		for _, name := range e.under {
+			member(name)
+			e.w.put(strings.ReplaceAll(string(e.quantization), "\n", "\n"+indent))
+		}
 	}
 	if top && !typed && e.dtype != "" {
 		member(dtypeMembers[1]) // every version reads it

@@ -85,7 +85,7 @@ func (e *scaledEncoder) arguments(strategy, dynamic string, group int64) string 
 
 // ignored lists the linear modules that are left alone by their names: all others
 // are of the class that the group targets. Experts are listed by one pattern.
-func (e *scaledEncoder) ignored() ([]string, error) {
+func (e *linearEncoder) ignored() ([]string, error) {
 	var out []string
 	headed, experts := false, false
 	for i := range e.Kept {

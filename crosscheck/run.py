@@ -98,8 +98,8 @@ def run(part, libraries, built, elements):
         elif part == "differential":
             script = ["differential/run.py", "--rows", "--python", libraries.python, "--count", INPUTS, "--seed", seed, "--out", ROOT / "differential-out"]
         else:
-            if part in ("convert", "scaled"):
-                env = libraries.environment(["quant"])
+            if part in ("convert", "scaled", "groups"):
+                env = libraries.environment(["quant", "gptqmodel"])
             script = [part + ".py", built / "dump", work]
         command = [libraries.python, HERE / script[0], *script[1:]]
         done = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, text=True, env=env | {"CROSSCHECK_AMN": str(built / "amn"), "CROSSCHECK_ELEMENTS": str(elements)})

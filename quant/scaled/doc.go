@@ -17,6 +17,16 @@
 // 4 bits. A scale of 0 becomes the distance of 1 to the next number of D. Ties go to
 // the even code. The rule for the scale is the library's for a min-max observer.
 //
+// # Groups
+//
+// [Groups] are formats whose numbers share scales along a row: compressed-tensors' MX
+// formats, NVFP4 and integers with zero points, ModelOpt's NVFP4, MLX's integers and
+// small floats, and the layouts of GPTQ and AWQ with codes that are rounded to
+// nearest. Each has a rule with its library's arithmetic on a processor, which
+// crosscheck/groups.py compares. Two things are not the library's: an exponent that
+// MLX' byte cannot say is the smallest one, where MLX wraps around, and a matrix of
+// zeros has the scale 1 in ModelOpt's NVFP4, where ModelOpt stores NaN.
+//
 // # Not supported
 //
 // Numbers that are not finite, and blocks whose reciprocal scale is infinite.

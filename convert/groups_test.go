@@ -1,0 +1,133 @@
+package convert_test
+
+import (
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant/scaled"
+)
+
+// groupGoldens is what the libraries made of models, written by crosscheck/groups.py.
+const groupGoldens = "../testdata/forget/groups"
+
+func TestCodesInGroupsAreThoseOfTheLibraries(t *testing.T) {
+	for _, kind := range []string{"float32", "float16", "bfloat16"} {
+		for _, f := range scaled.GroupFormats() {
+			t.Run(kind+" "+f.Name, func(t *testing.T) {
+				b := limits.Policy{}.Budget(t.Context())
+				defer b.Close()
+				source, err := parser.Open(b, filepath.Join(groupGoldens, kind+".safetensors"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				golden, err := parser.Open(b, filepath.Join(groupGoldens, kind+"-"+f.Name+".safetensors"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := stored(t, b, golden)
+				for _, way := range []struct{ threads, tile int }{{1, 0}, {3, 2048}} {
+					m, p, err := store(t, b, source, convert.Grouped{Format: f, Measure: true}, way.threads, way.tile)
+					if err != nil {
+						t.Fatal(err)
+					}
+					got := stored(t, b, m)
+					for name := range want {
+						if got[name] != want[name] {
+							t.Errorf("%+v: %s differs", way, name)
+						}
+					}
+					if len(got) != len(want) {
+						t.Errorf("%d tensors, want %d", len(got), len(want))
+					}
+					if lost := p.Quantized.Lost(); lost.N == 0 || lost.RelativeRMSE() > 0.6 {
+						t.Errorf("relative error %v of %d numbers", lost.RelativeRMSE(), lost.N)
+					}
+				}
+			})
+		}
+	}
+}
+
+// Loaders put the matrices of attention together under one number.
+func TestOneNumberStandsOverFusedMatrices(t *testing.T) {
+	large := wave(32 * 64)
+	small := make([]float32, len(large))
+	for i, x := range large {
+		small[i] = x / 64
+	}
+	shape := []int64{32, 64}
+	m := bnbSource(t, map[string][]float32{"a.q_proj.weight": small, "a.k_proj.weight": large, "a.o_proj.weight": small},
+		map[string][]int64{"a.q_proj.weight": shape, "a.k_proj.weight": shape, "a.o_proj.weight": shape})
+	b := limits.Policy{}.Budget(t.Context())
+	defer b.Close()
+	for name, over := range map[string]string{"nvfp4": "_global_scale", "modelopt_nvfp4": "_scale_2"} {
+		f, _ := scaled.FindGroups(name)
+		out, _, err := store(t, b, m, convert.Grouped{Format: f}, 2, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := stored(t, b, out)
+		q, k, o := got["a.q_proj.weight"+over], got["a.k_proj.weight"+over], got["a.o_proj.weight"+over]
+		if q != k || q == o || q == "" {
+			t.Errorf("%s: %q, %q and %q", name, q, k, o)
+		}
+	}
+}
+
+func TestWhatCannotBeStoredInGroups(t *testing.T) {
+	b := limits.Policy{}.Budget(t.Context())
+	defer b.Close()
+	for _, f := range scaled.GroupFormats() {
+		for what, x := range map[string]float32{"NaN": float32(math.NaN()), "infinity": float32(math.Inf(-1))} {
+			numbers := wave(32 * 128)
+			numbers[300] = x
+			m := bnbSource(t, map[string][]float32{"m.weight": numbers}, map[string][]int64{"m.weight": {32, 128}})
+			_, _, err := store(t, b, m, convert.Grouped{Format: f}, 1, 0)
+			if wire.ClassOf(err) != wire.Unsupported || !strings.Contains(err.Error(), "300") {
+				t.Errorf("%s of %s: %v", what, f.Name, err)
+			}
+		}
+	}
+	if err := (convert.Grouped{}).Check(); err == nil {
+		t.Error("no format is taken for one")
+	}
+}
+
+// Numbers at both ends of the range are stored, or refused by name.
+func TestExtremeNumbersInGroups(t *testing.T) {
+	b := limits.Policy{}.Budget(t.Context())
+	defer b.Close()
+	for _, f := range scaled.GroupFormats() {
+		for _, x := range []float32{math.SmallestNonzeroFloat32, 0x1p-127, 0x1p-126, 65504, math.MaxFloat32, -math.MaxFloat32} {
+			numbers := make([]float32, 32*128)
+			numbers[77] = x
+			m := bnbSource(t, map[string][]float32{"m.weight": numbers}, map[string][]int64{"m.weight": {32, 128}})
+			_, _, err := store(t, b, m, convert.Grouped{Format: f, Measure: true}, 1, 0)
+			if err != nil && (wire.ClassOf(err) != wire.Unsupported || math.Abs(float64(x)) < 65504) {
+				t.Errorf("%v of %s: %v", x, f.Name, err)
+			}
+		}
+	}
+}
+
+func TestMatricesThatNoGroupFits(t *testing.T) {
+	m := bnbSource(t, map[string][]float32{"m.weight": wave(8 * 40)}, map[string][]int64{"m.weight": {8, 40}})
+	b := limits.Policy{}.Budget(t.Context())
+	defer b.Close()
+	for _, f := range scaled.GroupFormats() {
+		if f.Size == 0 {
+			continue
+		}
+		_, p, err := store(t, b, m, convert.Grouped{Format: f}, 1, 0)
+		if err != nil || len(p.Quantized.Kept) != 1 || p.Outs[0].DType != tensor.F32 {
+			t.Errorf("%s: %v", f.Name, err)
+		}
+	}
+}

@@ -1,0 +1,252 @@
+package scaled
+
+import (
+	"math"
+
+	"github.com/anamnesis-go/anamnesis/asm"
+)
+
+// tiny is the smallest normal number of a type.
+func tiny(d asm.Type) float32 {
+	if d == asm.F16 {
+		return 0x1p-14
+	}
+	return 0x1p-126
+}
+
+// nonzero is a scale, or the distance of 1 to the next number where it is 0.
+func nonzero(scale float32, d asm.Type) float32 {
+	if scale == 0 {
+		return epsilon(d)
+	}
+	return scale
+}
+
+// span is the smallest and the largest number.
+func span(x []float32) (low, high float32) {
+	low, high = x[0], x[0]
+	for _, v := range x[1:] {
+		low, high = min(low, v), max(high, v)
+	}
+	return low, high
+}
+
+func largestOf(x []float32) float32 {
+	low, high := span(x)
+	return max(abs(low), abs(high))
+}
+
+// wholeRule is E4M3 under the scale of the matrix.
+func wholeRule(g *group, x []float32) {
+	for i, v := range x {
+		g.codes[i] = ToE4M3(round(g.d, v/g.global))
+	}
+	g.scale = g.global
+}
+
+// exponentRule is compressed-tensors' MX formats: the group's largest magnitude is
+// rounded to a power of two, up from seven quarters on, and lies with the largest
+// power of a code.
+func exponentRule(g *group, x []float32) {
+	shift := 2
+	if g.f.Bits == 8 {
+		shift = 8
+	}
+	e := max(roundedExponent(largestOf(x), g.d)-shift, -127)
+	if g.scale = round(g.d, power(e)); g.scale == 0 { // float16 has no number so small
+		g.scale = 1
+	}
+	for i, v := range x {
+		v = round(g.d, v/g.scale)
+		if g.f.Bits == 8 {
+			g.codes[i] = ToE4M3(v)
+		} else {
+			g.codes[i] = toE2M1(v)
+		}
+	}
+}
+
+// power is two to a power of at least -127.
+func power(e int) float32 { return float32(math.Ldexp(1, e)) }
+
+// roundedExponent is the power of two that a magnitude is rounded to, as bits of the
+// type d are: subnormal ones become 0, and so do their exponents.
+func roundedExponent(x float32, d asm.Type) int {
+	if d == asm.F16 && x < 0x1p-14 {
+		if x < 0x1.8p-15 {
+			return -1 << 10
+		}
+		return -14
+	}
+	bits := (math.Float32bits(x) + 1<<21) >> 23
+	if bits == 0 {
+		return -1 << 10
+	}
+	return int(bits) - 127
+}
+
+// nvfp4Rule is compressed-tensors': the scale is E4M3 after the number over all
+// scales has multiplied it.
+func nvfp4Rule(g *group, x []float32) {
+	local := float32(g.global * round(g.d, largestOf(x)/6))
+	if g.scale = FromE4M3(ToE4M3(local)); g.scale == 0 {
+		g.scale = 0.125
+	}
+	scale := g.scale / g.global
+	for i, v := range x {
+		g.codes[i] = toE2M1(v / scale)
+	}
+}
+
+// modelOptRule computes in float32, and gives a group of zeros the scale 1.
+func modelOptRule(g *group, x []float32) {
+	local := largestOf(x) / float32(6*g.global)
+	if local == 0 || local != local {
+		local = 1
+	}
+	g.scale = FromE4M3(ToE4M3(min(max(local, 0x1p-9), 448)))
+	scale := float32(g.scale * g.global)
+	for i, v := range x {
+		if v != 0 {
+			v /= scale
+		}
+		g.codes[i] = toE2M1(v)
+	}
+}
+
+// pointRule is compressed-tensors' asymmetric one: 0 is always in the range, and
+// each step is rounded to the type of the weights.
+func pointRule(g *group, x []float32) {
+	low, high := span(x)
+	low, high = min(low, 0), max(high, 0)
+	steps, half := float32(int(1)<<g.f.Bits-1), float32(int(1)<<g.f.Bits/2)
+	scale := round(g.d, round(g.d, high-low)/steps)
+	zero := float32(0) // where torch divides 0 by 0, and stores NaN as an integer
+	switch {
+	case scale != 0:
+		zero = round(g.d, -half-round(g.d, low/scale))
+	case low < 0:
+		zero = half - 1
+	}
+	zero = float32(nearest(zero, -half, half-1))
+	g.scale = nonzero(scale, g.d)
+	for i, v := range x {
+		v = round(g.d, round(g.d, v/g.scale)+zero)
+		g.codes[i] = byte(nearest(v, -half, half-1) + int32(half))
+	}
+	g.second = zero + half
+}
+
+// gptqRule is GPTQModel's symmetric one, in float32; scales are stored in float16.
+// Where no number of a group is negative its range is from 0 on, although the zero
+// point lies in the middle all the same.
+func gptqRule(g *group, x []float32) {
+	low, high := span(x)
+	most := max(abs(min(low, 0)), high, 0)
+	steps, zero := float32(int(1)<<g.f.Bits-1), float32(int(1)<<g.f.Bits/2)
+	from := float32(0)
+	switch {
+	case most == 0:
+		from, most = -1, 1
+	case low < 0:
+		from = -most
+	}
+	scale := (most - from) / steps
+	shift := float32(zero * scale)
+	for i, v := range x {
+		code := min(max(toWhole(v/scale)+zero, 0), steps)
+		back := round(g.d, scale*(code-zero)) // which its packer is given
+		g.codes[i] = byte(nearest((back+shift)/scale, 0, steps))
+	}
+	g.scale, g.second = round(asm.F16, scale), zero
+}
+
+// toWhole rounds to the nearest whole number, ties to even.
+func toWhole(x float32) float32 { return float32(math.RoundToEven(float64(x))) }
+
+// awqRule is AutoAWQ's, every step in float16.
+func awqRule(g *group, x []float32) {
+	half := func(x float32) float32 { return round(asm.F16, x) }
+	low, high := span(x)
+	scale := half(max(half(high-low), half(1e-5)) / 15)
+	zero := min(max(-toWhole(half(low/scale)), 0), 15)
+	for i, v := range x {
+		g.codes[i] = byte(nearest(half(toWhole(half(v/scale))+zero), 0, 15))
+	}
+	g.scale, g.second = scale, zero
+}
+
+// affineRule is MLX's, in float32. The end of the range that is larger in magnitude
+// is stored exactly, so that scales may be negative.
+func affineRule(g *group, x []float32) {
+	steps := float32(int(1)<<g.f.Bits - 1)
+	low, high := span(x)
+	below := abs(low) > abs(high)
+	scale, edge := max((high-low)/steps, 1e-7), low
+	if !below {
+		scale, edge = -scale, high
+	}
+	bias := float32(0)
+	if q := toWhole(edge / scale); q != 0 {
+		scale, bias = edge/q, edge
+	}
+	for i, v := range x {
+		g.codes[i] = byte(min(max(toWhole((v-bias)/scale), 0), steps))
+	}
+	g.scale, g.second = round(g.d, scale), round(g.d, bias)
+}
+
+// mlxFloatRule is MLX's small floats as it computes them on a processor, in the type
+// of the weights. Exponents below those that a byte can say are the smallest one.
+func mlxFloatRule(g *group, x []float32) {
+	most := float32(6)
+	if g.f.Bits == 8 {
+		most = 448
+	}
+	scale := round(g.d, largestOf(x)/most)
+	switch {
+	case g.f.Scale == Float8:
+		scale = FromE4M3(ToE4M3(scale))
+	case scale == 0:
+		scale = 1
+	default:
+		scale = power(max(upExponent(scale), -127))
+	}
+	g.scale = scale
+	for i, v := range x {
+		if scale == 0 {
+			v = 0
+		} else {
+			v = round(g.d, v/scale)
+		}
+		if g.f.Bits == 8 {
+			g.codes[i] = ToE4M3(v)
+		} else {
+			g.codes[i] = nearestOfTable(v, g.d)
+		}
+	}
+}
+
+// upExponent is the logarithm of a number to the base 2 in float32, rounded up.
+func upExponent(x float32) int {
+	return int(math.Ceil(float64(float32(math.Log2(float64(x))))))
+}
+
+// nearestOfTable is the first code whose number is nearest. Where differences are
+// so large that they are all rounded to the same, that is the first of all.
+func nearestOfTable(x float32, d asm.Type) byte {
+	if abs(x) < 32 {
+		code := magnitude(abs(x), false)
+		if x < 0 && code > 0 {
+			code |= 8
+		}
+		return code
+	}
+	best, code := float32(math.Inf(1)), byte(0)
+	for i, v := range e2m1 {
+		if far := abs(round(d, x-v)); far < best {
+			best, code = far, byte(i)
+		}
+	}
+	return code
+}
