@@ -85,10 +85,19 @@ func unknownCommand(model *kong.Application, args []string) error {
 		case strings.ContainsAny(a, "./"):
 			return usage{fmt.Sprintf("%q is no command: amn inspect %s, perhaps (amn --help lists all)", a, a)}
 		default:
-			return usage{fmt.Sprintf("%q is no command (amn --help lists them)", a)}
+			return usage{fmt.Sprintf("%q is no command%s (amn --help lists them)", a, didYouMean(a, commandNames(model.Node)))}
 		}
 	}
 	return nil
+}
+
+// commandNames are the words that may follow a command, aliases too.
+func commandNames(node *kong.Node) []string {
+	var list []string
+	for _, c := range node.Children {
+		list = append(append(list, c.Name), c.Aliases...)
+	}
+	return list
 }
 
 // usageError is an error of class Usage that says where help is.

@@ -47,6 +47,9 @@ type app struct {
 	Serve   serveCmd   `cmd:"" help:"Judge uploads, by HTTP or in the place of clamd."`
 	Rules   rulesCmd   `cmd:"" help:"List the rules by which files are refused."`
 	Version versionCmd `cmd:"" help:"Print the version."`
+
+	Completion completionCmd `cmd:"" help:"Print what makes a shell complete commands, flags, files and tensors."`
+	Man        manCmd        `cmd:"" help:"Print a page for man."`
 }
 
 // grace is how long an interrupted command may take to clean up.
@@ -145,6 +148,9 @@ func (s *session) command(ctx context.Context, args []string) error {
 	if len(args) == 0 {
 		s.usage(k)
 		return nil
+	}
+	if args[0] == askForWords {
+		return s.complete(ctx, k.Model, args[1:])
 	}
 	if asksForLimits(args) {
 		s.out.WriteString(limitsText(k.Model, s.helpWidth()))

@@ -33,11 +33,11 @@ func (s *session) prose(column int, format string, args ...any) {
 		column = min(column, s.columns/2)
 		for rest, width := text, s.columns; rest != ""; width = s.columns - column {
 			if text, rest = breakColumns(rest, width); rest != "" {
-				s.out.WriteString(text + "\n" + pad("", column))
+				s.out.WriteString(s.colour(text) + "\n" + pad("", column))
 			}
 		}
 	}
-	s.out.WriteString(strings.TrimRight(text, " "))
+	s.out.WriteString(s.colour(strings.TrimRight(text, " ")))
 	s.out.WriteByte('\n')
 }
 

@@ -71,6 +71,7 @@ func (sc *scanner) text(rep *scanReport) {
 	}
 	verdict := rep.class().String()
 	detail := rep.given || sc.all || rep.Err != nil || len(rep.Findings) > 0
+	s.paint = classColour(rep.class())
 	if !detail {
 		s.prose(classWidth, "%s%s: %s", pad(verdict, classWidth), showPath(rep.path), rep.looked())
 		return
@@ -94,6 +95,7 @@ func (sc *scanner) text(rep *scanReport) {
 		sc.detail("safe: %s; %s: %s", yesNo(safe.OK), taken.By, weightsOnlyText(&taken))
 	}
 	for severity, text := range fewOf(rep.Findings) {
+		s.paint = severityColours[severity]
 		sc.detail("%s: %s", severity, text)
 	}
 }

@@ -34,7 +34,9 @@ type session struct {
 	gatePolicy  gate.Policy // what a scan asks beyond the limits
 	maxSpool    int64
 	stdinTaken  bool
-	printed     bool // a file, so that the next one gets a space before it
+	colours     bool   // the terminal shows them, and nothing forbids it
+	paint       string // colour of the first word of the next line, once
+	printed     bool   // a file, so that the next one gets a space before it
 
 	worst wire.Class
 	count classes
@@ -65,6 +67,7 @@ func newSession(stdio Stdio) *session {
 	s := &session{in: stdio.In, out: bufio.NewWriterSize(stdio.Out, 64<<10), err: stdio.Err, columns: stdio.Columns, workers: stdio.Workers}
 	if f, ok := stdio.Out.(*os.File); ok && s.columns == 0 {
 		s.columns = columnsOf(f)
+		s.colours = s.columns > 0 && wantsColours(os.Getenv)
 	}
 	return s
 }

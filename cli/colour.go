@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"runtime"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// Colours of a terminal (ECMA-48, SGR).
+const (
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+	cyan   = "36"
+)
+
+// severityColours are those of findings.
+var severityColours = map[tensor.Severity]string{tensor.Danger: red, tensor.Warning: yellow, tensor.Note: cyan}
+
+// classColour is that of a verdict.
+func classColour(c wire.Class) string {
+	if c == wire.OK {
+		return green
+	}
+	return red
+}
+
+// wantsColours asks the environment as no-color.org says. The console of Windows is
+// left alone: it may print them as they stand.
+func wantsColours(env func(string) string) bool {
+	return env("NO_COLOR") == "" && env("TERM") != "dumb" && runtime.GOOS != "windows"
+}
+
+// colour paints the first word of a line, if that was asked for. It comes after all
+// counting of columns.
+func (s *session) colour(line string) string {
+	code := s.paint
+	s.paint = ""
+	if code == "" || !s.colours {
+		return line
+	}
+	word := strings.TrimLeft(line, " ")
+	end := strings.IndexAny(word, " :")
+	if end < 0 {
+		end = len(word)
+	}
+	begin := len(line) - len(word)
+	return line[:begin] + "\x1b[" + code + "m" + word[:end] + "\x1b[0m" + word[end:]
+}

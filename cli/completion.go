@@ -1,0 +1,344 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/quant"
+)
+
+// completionCmd prints what makes a shell complete the words of this program. The
+// script asks the program itself, so it is as new as the program.
+type completionCmd struct {
+	Shell string `arg:"" enum:"bash,zsh,fish,powershell" help:"bash, zsh, fish or powershell."`
+}
+
+func (completionCmd) Help() string {
+	return `Completes commands, flags, their values, model files, and the names of tensors of the
+model that the line names. Names with characters that a shell could act on are not offered.`
+}
+
+func (completionCmd) examples() []example {
+	return []example{
+		{"amn completion bash > amn.bash", "Then: source amn.bash, in ~/.bashrc for good."},
+		{"amn completion zsh > _amn", "Put it in a folder of $fpath."},
+		{"amn completion fish > amn.fish", "Put it into ~/.config/fish/completions."},
+		{"amn completion powershell > amn.ps1", "Then: . ./amn.ps1, in $PROFILE for good."},
+	}
+}
+
+// Run implements the command.
+func (c *completionCmd) Run(s *session) error {
+	extensions := strings.Join(modelExtensions(), "|")
+	_, err := s.out.WriteString(strings.NewReplacer("@ASK@", askForWords, "@EXT@", extensions).Replace(completionScripts[c.Shell]))
+	return err
+}
+
+// askForWords is the word that the scripts call the program with: what follows are
+// the words of the line after "amn", the last one unfinished.
+const askForWords = "__complete"
+
+// modelExtensions are those of files that are read, without their dots.
+func modelExtensions() []string {
+	var list []string
+	for _, f := range parser.Formats() {
+		for _, ext := range f.Extensions {
+			if ext = strings.TrimPrefix(ext, "."); ext != "" && !slices.Contains(list, ext) {
+				list = append(list, ext)
+			}
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// A completion is the words that may stand at a place, and whether files may.
+type completion struct {
+	words []offer
+	files string // "models" or "any", else ""
+}
+
+// An offer is a word and what it means.
+type offer struct{ word, what string }
+
+// complete prints what may stand in the place of the last word: a line each with its
+// meaning behind a tab, and last whether files may stand there.
+func (s *session) complete(ctx context.Context, app *kong.Application, words []string) error {
+	if len(words) == 0 {
+		words = []string{""}
+	}
+	if at := len(words) - 1; words[at] == `""` { // how PowerShell passes an empty word
+		words[at] = ""
+	}
+	last := words[len(words)-1]
+	if at := strings.IndexByte(last, '='); strings.HasPrefix(last, "--") && at > 0 {
+		last = last[at+1:]
+	}
+	c := completionOf(ctx, app, words)
+	for _, o := range c.words {
+		if strings.HasPrefix(o.word, last) && plainWord(o.word) {
+			fmt.Fprintf(s.out, "%s\t%s\n", o.word, o.what)
+		}
+	}
+	_, err := fmt.Fprintf(s.out, ":%s\n", c.files)
+	return err
+}
+
+// plainWord reports a word that no shell reads otherwise, whatever quotes it stands in.
+func plainWord(word string) bool {
+	return word != "" && strings.IndexFunc(word, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:,@%+=", r))
+	}) < 0
+}
+
+// completionOf finds the command that the words name, and what may stand last.
+func completionOf(ctx context.Context, app *kong.Application, words []string) completion {
+	if len(words) > 1 && words[0] == "help" {
+		words = words[1:]
+	}
+	last, before := words[len(words)-1], words[:len(words)-1]
+	node, paths, flagsEnd := walkWords(app, before)
+	if !flagsEnd {
+		if name, _, ok := strings.Cut(last, "="); ok && strings.HasPrefix(last, "--") {
+			if f := flagOf(app, node, name); f != nil {
+				return valuesOf(ctx, node, f, paths)
+			}
+			return completion{}
+		}
+		if n := len(before); n > 0 && before[n-1] != "--" {
+			if f := flagOf(app, node, before[n-1]); f != nil && !f.IsBool() && !f.IsCounter() {
+				return valuesOf(ctx, node, f, paths)
+			}
+		}
+		if strings.HasPrefix(last, "-") {
+			return completion{words: flagOffers(app, node)}
+		}
+	}
+	if len(node.Children) > 0 && len(paths) == 0 {
+		return completion{words: commandOffers(app, node)}
+	}
+	return argumentOf(node, len(paths))
+}
+
+// walkWords finds the command, and the words that are no flags and no values.
+func walkWords(app *kong.Application, words []string) (node *kong.Node, paths []string, flagsEnd bool) {
+	node = app.Node
+	for i := 0; i < len(words); i++ {
+		w := words[i]
+		switch {
+		case !flagsEnd && w == "--":
+			flagsEnd = true
+		case !flagsEnd && w != "-" && strings.HasPrefix(w, "-"):
+			if takesValue(app.Node, w) {
+				i++
+			}
+		default:
+			if c := child(node, w); c != nil && len(paths) == 0 {
+				node = c
+			} else {
+				paths = append(paths, w)
+			}
+		}
+	}
+	return node, paths, flagsEnd
+}
+
+// flagsOf are the flags of a command, and those of all.
+func flagsOf(app *kong.Application, node *kong.Node) []*kong.Flag {
+	if node == app.Node {
+		return node.Flags
+	}
+	return append(slices.Clone(node.Flags), app.Flags...)
+}
+
+func flagOf(app *kong.Application, node *kong.Node, word string) *kong.Flag {
+	for _, f := range flagsOf(app, node) {
+		if word == "--"+f.Name || f.Short != 0 && word == "-"+string(f.Short) {
+			return f
+		}
+	}
+	return nil
+}
+
+func flagOffers(app *kong.Application, node *kong.Node) []offer {
+	var list []offer
+	for _, f := range flagsOf(app, node) {
+		if !f.Hidden {
+			list = append(list, offer{"--" + f.Name, oneLine(f.Help)})
+		}
+	}
+	return list
+}
+
+func commandOffers(app *kong.Application, node *kong.Node) []offer {
+	var list []offer
+	for _, c := range node.Children {
+		if c.Hidden {
+			continue
+		}
+		for _, name := range append([]string{c.Name}, c.Aliases...) {
+			list = append(list, offer{name, oneLine(c.Help)})
+		}
+	}
+	if node == app.Node {
+		list = append(list, offer{"help", "Say more about a command."})
+	}
+	return list
+}
+
+// oneLine is the first sentence of a help.
+func oneLine(help string) string {
+	first, _, more := strings.Cut(help, ". ")
+	if more {
+		first += "."
+	}
+	return strings.Join(strings.Fields(first), " ")
+}
+
+func words(list ...string) completion {
+	var c completion
+	for _, w := range list {
+		c.words = append(c.words, offer{word: w})
+	}
+	return c
+}
+
+// argumentOf is what may stand as the n-th word of a command.
+func argumentOf(node *kong.Node, n int) completion {
+	if len(node.Positional) == 0 {
+		return completion{}
+	}
+	arg := node.Positional[min(n, len(node.Positional)-1)]
+	switch {
+	case n >= len(node.Positional) && !arg.IsCumulative():
+		return completion{}
+	case arg.Enum != "":
+		return words(strings.Split(arg.Enum, ",")...)
+	case arg.Name == "profile":
+		return words(limits.Profiles()...)
+	default:
+		return completion{files: "models"}
+	}
+}
+
+// valuesOf is what a flag takes: its own list, one that the program has, or files.
+func valuesOf(ctx context.Context, node *kong.Node, f *kong.Flag, paths []string) completion {
+	switch f.Name {
+	case "limits":
+		c := words(limits.Profiles()...)
+		c.files = "any"
+		return c
+	case "scheme":
+		schemes, _ := quant.Schemes()
+		var c completion
+		for _, s := range schemes {
+			c.words = append(c.words, offer{s.Name, s.Stores})
+		}
+		return c
+	case "tensor":
+		return words(tensorNames(ctx, paths)...)
+	}
+	switch {
+	case f.Name == "to" && node.Name == "forget":
+		return words(append([]string{"nf4", "fp4", "int8", "fp8", "fp8_dynamic", "fp8_block", "w8a8", "w8a16", "w4a16"}, mixNames()...)...)
+	case f.Name == "to" && node.Name == "convert":
+		return words("safetensors", "bf16", "gguf", "npz", "bnb-nf4", "nf4", "bnb-fp4", "bnb-int8")
+	case f.Enum != "":
+		return words(strings.FieldsFunc(f.Enum, func(r rune) bool { return r == ',' })...)
+	case slices.Contains([]string{"PATH", "FILE", "MODEL", "FOLDER", "DIR"}, f.PlaceHolder):
+		return completion{files: "any"}
+	}
+	return completion{}
+}
+
+// Completion must answer while somebody waits, and may be asked about any file.
+const (
+	completionTime  = 2 * time.Second
+	completionNames = 4096
+)
+
+// tensorNames are those of the first model among the words, if it is one.
+func tensorNames(ctx context.Context, paths []string) []string {
+	p, _ := limits.Profile("edge")
+	ctx, stop := context.WithTimeout(ctx, completionTime)
+	defer stop()
+	for _, path := range paths {
+		b := p.Budget(ctx)
+		defer b.Close()
+		m, err := parser.Open(b, expandHome(path))
+		if err != nil {
+			continue
+		}
+		defer m.Close()
+		var names []string
+		for t := range m.Tensors() {
+			if len(names) == completionNames {
+				break
+			}
+			names = append(names, t.Name)
+		}
+		return names
+	}
+	return nil
+}
+
+// expandHome is a path of which no shell has yet replaced the first character.
+func expandHome(path string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+		if home, err := os.UserHomeDir(); err == nil {
+			return filepath.Join(home, rest)
+		}
+	}
+	return path
+}
+
+// didYouMean is the word nearest to one that was mistyped: at most a third of it is
+// other letters.
+func didYouMean(word string, known []string) string {
+	best, found := max(1, len(word)/3)+1, ""
+	for _, k := range known {
+		if d := edits(word, k); d < best {
+			best, found = d, k
+		}
+	}
+	if found == "" {
+		return ""
+	}
+	return fmt.Sprintf(", did you mean %q?", found)
+}
+
+// edits counts the letters to put in, take out, change or swap with the next one to
+// get from a to b (Damerau and Levenshtein's distance, of neighbours swapped once).
+func edits(a, b string) int {
+	before, last, row := make([]int, 64), make([]int, 64), make([]int, 64)
+	if len(a) > 32 || len(b) > 32 {
+		return len(a) + len(b)
+	}
+	for j := range len(b) + 1 {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}

@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+)
+
+// asked is what the program answers a shell: words, and whether files may stand there.
+func asked(t *testing.T, line ...string) (words []string, files string) {
+	t.Helper()
+	var out bytes.Buffer
+	if code := Main(context.Background(), append([]string{askForWords}, line...), Stdio{Out: &out, Err: io.Discard}); code != 0 {
+		t.Fatalf("%q: exit %d", line, code)
+	}
+	for l := range strings.Lines(out.String()) {
+		if f, ok := strings.CutPrefix(l, ":"); ok {
+			return words, strings.TrimSpace(f)
+		}
+		word, _, _ := strings.Cut(l, "\t")
+		words = append(words, strings.TrimSpace(word))
+	}
+	t.Fatalf("%q: no last line in %q", line, out.String())
+	return nil, ""
+}
+
+func TestWordsThatMayStandAtAPlace(t *testing.T) {
+	model := "../testdata/demo/tiny.gguf"
+	for _, c := range []struct {
+		name  string
+		line  []string
+		words []string
+		files string
+	}{
+		{"a command", []string{"sc"}, []string{"scan"}, ""},
+		{"an alias", []string{"quan"}, []string{"quantize"}, ""},
+		{"a command below another", []string{"limits", ""}, []string{"show"}, ""},
+		{"a command to be helped with", []string{"help", "inf"}, []string{"info"}, ""},
+		{"a flag", []string{"inspect", "--veri"}, []string{"--verify"}, ""},
+		{"a flag of all commands", []string{"scan", "--qui"}, []string{"--quiet"}, ""},
+		{"a flag before its command", []string{"--js"}, []string{"--json"}, ""},
+		{"a value of a list", []string{"parse", "--sort", ""}, []string{"file", "name", "size"}, ""},
+		{"a value behind =", []string{"parse", "--sort=n"}, []string{"name"}, ""},
+		{"a profile or a file", []string{"inspect", "--limits", "s"}, []string{"server", "strict"}, "any"},
+		{"a target of its own command", []string{"convert", "--to", "np"}, []string{"npz"}, ""},
+		{"a mix", []string{"forget", "--to", "q4_k_"}, []string{"q4_k_m", "q4_k_s"}, ""},
+		{"a scheme", []string{"inspect", "--scheme", "AW"}, []string{"AWQ"}, ""},
+		{"a file", []string{"inspect", "x"}, nil, "models"},
+		{"a second file", []string{"inspect", "a", ""}, nil, "models"},
+		{"no second file", []string{"remember", "a", ""}, nil, ""},
+		{"no flag behind --", []string{"inspect", "--", "--verify"}, nil, "models"},
+		{"a file to write", []string{"convert", "-o", ""}, nil, "any"},
+		{"a size, of which nothing is known", []string{"inspect", "--max-total", ""}, nil, ""},
+		{"a tensor of the model", []string{"parse", model, "--tensor", "blk"}, []string{"blk.0.attn_q.weight", "blk.0.attn_norm.weight"}, ""},
+		{"a tensor of nothing", []string{"parse", "/dev/null", "--tensor", ""}, nil, ""},
+		{"a shell", []string{"completion", "z"}, []string{"zsh"}, ""},
+		{"PowerShell's empty word", []string{"limits", `""`}, []string{"show"}, ""},
+		{"no such command", []string{"nothing", "x"}, nil, ""},
+		{"no such flag", []string{"inspect", "--nothing=x"}, nil, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			words, files := asked(t, c.line...)
+			if diff := cmp.Diff(c.words, words); diff != "" {
+				t.Error(diff)
+			}
+			if files != c.files {
+				t.Errorf("files %q, want %q", files, c.files)
+			}
+		})
+	}
+}
+
+// A name of a tensor ends on a command line: one that a shell acts on is not offered.
+func TestNamesThatAShellActsOnAreNotOffered(t *testing.T) {
+	for _, name := range []string{"", "a b", "$(id)", "`id`", "a;b", "a'b", `a"b`, "a\nb", "a\x1b[0m", "a|b", "a&", "~a", "*", "a[0]", "é"} {
+		if plainWord(name) {
+			t.Errorf("%q is offered", name)
+		}
+	}
+	if !plainWord("model.layers.0.self_attn.q_proj.weight") {
+		t.Error("an honest name is not offered")
+	}
+}
+
+// The scripts run in the shells that are here.
+func TestShellsComplete(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the program")
+	}
+	dir := t.TempDir()
+	amn := filepath.Join(dir, "amn")
+	if out, err := exec.Command("go", "build", "-o", amn, "./amn").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, name := range []string{"b c.gguf", "notes.txt"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for shell, c := range map[string]struct{ script, want string }{
+		"bash": {`source <(amn completion bash)
+			for line in "amn sca" "amn inspect --limits stri" "amn inspect --limits = stri" "amn inspect b"; do
+				COMP_WORDS=($line); COMP_CWORD=$((${#COMP_WORDS[@]}-1)); COMPREPLY=(); _amn 2>/dev/null; echo "${COMPREPLY[@]}"
+			done`, "scan\nstrict\nstrict\nb c.gguf\n"},
+		"fish": {`amn completion fish | source
+			for line in "amn sca" "amn inspect --limits=stri" "amn inspect b"; complete -C $line | string replace -r '\t.*' ''; end; true`,
+			"scan\n--limits=strict\nb c.gguf\n"},
+		"zsh": {`autoload -Uz compinit; compinit -u -D; source <(amn completion zsh); echo ${_comps[amn]}`, "_amn\n"},
+	} {
+		t.Run(shell, func(t *testing.T) {
+			path, err := exec.LookPath(shell)
+			if err != nil {
+				t.Skipf("%s is not here", shell)
+			}
+			flag := map[string]string{"bash": "--norc", "fish": "--no-config", "zsh": "-f"}[shell]
+			cmd := exec.Command(path, flag, "-c", c.script)
+			cmd.Dir = dir
+			cmd.Env = append(os.Environ(), "PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"), "HOME="+dir)
+			out, err := cmd.Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, string(out)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestMistypedCommandsAreGuessedAt(t *testing.T) {
+	names := commandNames(model(t).Node)
+	for word, want := range map[string]string{
+		"verison": `, did you mean "version"?`, "inpsect": `, did you mean "inspect"?`, "scna": `, did you mean "scan"?`, "dequantise": `, did you mean "dequantize"?`,
+		"foo": "", "x": "", "": "", strings.Repeat("a", 500): "",
+	} {
+		if got := didYouMean(word, names); got != want {
+			t.Errorf("%q: %q, want %q", word, got, want)
+		}
+	}
+}
+
+// No text of a command is an instruction to the program that sets the page.
+func TestPagesForMan(t *testing.T) {
+	m := model(t)
+	for _, c := range append(m.Leaves(true), m.Node) {
+		page := manPage(m, c)
+		for line := range strings.Lines(page) {
+			macro, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+			known := []string{".TH", ".SH", ".B", ".I", ".TP", ".PP", ".nf", ".fi", ".RS", ".RE", ".BR"}
+			if strings.HasPrefix(line, ".") && !slices.Contains(known, macro) || strings.HasPrefix(line, "'") {
+				t.Errorf("%s: %s", c.Path(), line)
+			}
+		}
+		for _, f := range c.Flags {
+			if f.Group == nil && !f.Hidden && !strings.Contains(page, roff("--"+f.Name)) {
+				t.Errorf("%s: no --%s", c.Path(), f.Name)
+			}
+		}
+	}
+	if got := roff(`.so \fI-x`); got != `\&.so \efI\-x` {
+		t.Errorf("%s", got)
+	}
+}
+
+func TestColoursAreOfTheFirstWordAlone(t *testing.T) {
+	for _, c := range []struct {
+		paint, line, want string
+		colours           bool
+	}{
+		{red, "forbidden   a.pt", "\x1b[31mforbidden\x1b[0m   a.pt", true},
+		{yellow, "    warning: odd", "    \x1b[33mwarning\x1b[0m: odd", true},
+		{red, "ok", "ok", false},
+		{"", "ok", "ok", true},
+		{green, "", "\x1b[32m\x1b[0m", true},
+	} {
+		s := session{paint: c.paint, colours: c.colours}
+		if got := s.colour(c.line); got != c.want || s.paint != "" {
+			t.Errorf("%q: %q, want %q", c.line, got, c.want)
+		}
+	}
+	for env, want := range map[[2]string]bool{{"", "xterm"}: true, {"1", "xterm"}: false, {"", "dumb"}: false} {
+		got := wantsColours(func(name string) string { return map[string]string{"NO_COLOR": env[0], "TERM": env[1]}[name] })
+		if got != want && os.PathSeparator == '/' {
+			t.Errorf("%v: %v", env, got)
+		}
+	}
+	if classColour(wire.OK) == classColour(wire.Forbidden) {
+		t.Error("a refusal looks as an acceptance does")
+	}
+}
