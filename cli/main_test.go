@@ -72,6 +72,8 @@ func workplace(t testing.TB) string {
 	write(t, filepath.Join(dir, "pointer.safetensors"), "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 132735\n")
 	write(t, filepath.Join(dir, "page.gguf"), "<!DOCTYPE html>\n<html><title>Sign in</title>\n")
 	write(t, filepath.Join(dir, "empty.npz"), "")
+	write(t, filepath.Join(dir, "key.pem"), testKey)
+	write(t, filepath.Join(dir, "key.pub"), testPublicKey)
 	write(t, filepath.Join(dir, "list.txt"), "model.safetensors\nkeys.json\n")
 	write(t, filepath.Join(dir, "keys.json"), `{"general.name": "his", "general.tags": ["a", "b"], "llama.block_count": {"type": "u32", "value": 1}}`+"\n")
 	model := load(t, filepath.Join(demo, "model.safetensors"))
@@ -151,3 +153,15 @@ func TestTerminalsOfAnyWidth(t *testing.T) {
 		}
 	}
 }
+
+// A pair of keys that protects nothing.
+const (
+	testKey = `-----BEGIN PRIVATE KEY-----
+MC4CAQAwBQYDK2VwBCIEILO/RVPdinPqFPDheohSxxXHH+FI06UxBlGXL4UfgGF6
+-----END PRIVATE KEY-----
+`
+	testPublicKey = `-----BEGIN PUBLIC KEY-----
+MCowBQYDK2VwAyEAeEXq/EOgSTYU/N2A3HXO7Rhlgdd0V2sfIpnQ6VoG2eo=
+-----END PUBLIC KEY-----
+`
+)

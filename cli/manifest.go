@@ -23,6 +23,11 @@ func (c *digestCmd) manifest() (*manifest, error) {
 	if _, err := os.Lstat(path); err == nil && !c.Force {
 		return nil, usage{showPath(path) + " is there: --force replaces it"}
 	}
+	return newManifest(path)
+}
+
+// newManifest begins to write what takes the place of a file once it is whole.
+func newManifest(path string) (*manifest, error) {
 	f, err := os.CreateTemp(filepath.Dir(path), ".amn-*")
 	if err != nil {
 		return nil, err

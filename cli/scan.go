@@ -23,6 +23,7 @@ type scanCmd struct {
 	Unlooked string   `enum:"refuse,report," default:"" placeholder:"refuse" help:"What a file of a folder comes to that could hold a model and was not looked at: refuse (exit code 5) or report."`
 
 	pipelineFlags `embed:""`
+	evidenceFlags `embed:""`
 }
 
 func (scanCmd) Help() string {
@@ -55,6 +56,8 @@ func (scanCmd) examples() []example {
 		{"amn scan --files-from list.txt", "Files that a list names, such as those of a change."},
 		{"amn scan --output baseline=known.json models", "What is refused today..."},
 		{"amn scan --baseline known.json models", "... and what is new since."},
+		{"amn scan --bom models.cdx.json models", "What is in them, to the tensor."},
+		{"amn scan --attest model.att --key key.pem model.safetensors", "A verdict that others can check."},
 		{"amn scan --unlooked report models", "The same for people, where archives beside a model are no reason to fail."},
 	}
 }
@@ -81,12 +84,17 @@ func (c *scanCmd) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	defer sc.reports.abandon()
+	sc.evidence = evidence{flags: &c.evidenceFlags, s: s}
+	if err := sc.evidence.open(&sc.gate, paths); err != nil {
+		return err
+	}
+	defer sc.evidence.abandon()
 	for _, p := range paths {
 		if err := sc.path(ctx, string(p)); err != nil {
 			return err
 		}
 	}
-	if err := sc.reports.close(); err != nil {
+	if err := errors.Join(sc.reports.close(), sc.evidence.close()); err != nil {
 		return err
 	}
 	return sc.finish(paths)
@@ -100,7 +108,7 @@ func (c *scanCmd) Validate() error {
 	case c.FilesFrom != "" && len(c.Paths) > 0:
 		return errors.New("--files-from takes the place of named files")
 	}
-	return nil
+	return c.check(c.Paths, &c.pipelineFlags)
 }
 
 // gate is what the policy asks for, and the flags over it.
@@ -124,6 +132,7 @@ type scanner struct {
 	all      bool
 	gate     gate.Gate
 	reports  reports
+	evidence evidence
 	skipped  int64
 	unlooked int64
 	count    classes

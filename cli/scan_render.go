@@ -47,7 +47,7 @@ func (sc *scanner) report(ctx context.Context, rep *scanReport) error {
 		object(w, func(o *jsonObject) { sc.json(o, rep) })
 		w.WriteByte('\n')
 	}
-	if err := sc.reports.add(rep, json); err != nil {
+	if err := errors.Join(sc.reports.add(rep, json), sc.evidence.add(rep)); err != nil {
 		return err
 	}
 	switch {

@@ -12,19 +12,25 @@ type verifyCmd struct {
 	Against word `placeholder:"MODEL" help:"Compare the one model that is named with another, bit by bit, as amn diff does."`
 
 	compareFlags `embed:""`
+	attestFlags  `embed:""`
 }
 
 func (verifyCmd) Help() string {
 	return `Reads the header and all bodies: checksums of archives, the digest of every layer of an
 ollama model, real lengths, texts. What a format has no checksum for is read by its rules
 alone: safetensors and npy files have none. --against compares the tensors with those of a
-model that is known to be good; exit 8 if they differ.`
+model that is known to be good; exit 8 if they differ.
+
+--attestation compares files with those that somebody signed: by amn scan --attest, which says
+that a gate accepted them, or by Model Signing (model.sig), with a key. Exit 7 if the key's holder has not signed it, 8
+if the files are others.`
 }
 
 func (verifyCmd) examples() []example {
 	return []example{
 		{"amn verify weights.npz", "Is it whole?"},
 		{"amn verify -r models", "Every model in a folder and below."},
+		{"amn verify --attestation model.att --key key.pub model.safetensors", "Is it what a gate has accepted?"},
 		{"amn verify --against model.safetensors sharded", "Does it hold what the other holds?"},
 	}
 }
@@ -34,11 +40,20 @@ func (c *verifyCmd) Validate() error {
 	if c.Against == "" && (c.Values || c.Tolerance != "") {
 		return errors.New("--values and --tolerance go with --against")
 	}
+	if (c.Attestation == "") != (c.Key == "") {
+		return errors.New("--attestation and --key go together")
+	}
+	if c.Attestation != "" && (c.Against != "" || len(c.Paths) != 1 || c.Recursive || c.Paths[0] == "-") {
+		return errors.New("--attestation is about one model or folder: name it")
+	}
 	return c.compareFlags.Validate()
 }
 
 // Run implements the command.
 func (c *verifyCmd) Run(ctx context.Context, s *session) error {
+	if c.Attestation != "" {
+		return c.verifyClaim(ctx, s, string(c.Paths[0]))
+	}
 	if c.Against != "" {
 		if len(c.Paths) != 1 || c.Recursive {
 			return usage{"--against compares one model: give one path"}

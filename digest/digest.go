@@ -43,6 +43,15 @@ type Sum [sha256.Size]byte
 
 func (s Sum) String() string { return hex.EncodeToString(s[:]) }
 
+// ParseSum reads what [Sum.String] writes.
+func ParseSum(text string) (s Sum, ok bool) {
+	raw, err := hex.DecodeString(text)
+	if err != nil || len(raw) != len(s) {
+		return s, false
+	}
+	return Sum(raw), true
+}
+
 // A Tensor is one that was read.
 type Tensor struct {
 	Name, Type string

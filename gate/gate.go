@@ -30,6 +30,9 @@ type Gate struct {
 	// Exclude, where it is set, reports files of a folder that [Gate.CheckPath] does
 	// not look at, by their paths below the folder, with slashes.
 	Exclude func(name string) bool
+	// Seen, where it is set, is shown each model whose bodies were read, while it is open;
+	// its error refuses the file.
+	Seen func(b *limits.Budget, v *Verdict, m tensor.Model) error
 	// Beside says that a file which [Gate.CheckPath] is given lies beside others, as
 	// those of a folder do: it need not be a model.
 	Beside bool
@@ -69,12 +72,16 @@ func (g *Gate) Check(b *limits.Budget, r io.ReaderAt, size int64, h Hint) (*Verd
 // CheckModel judges a model that was found by another way than its bytes: by its
 // name in a store, or as an index of shards. bodies says whether to read them.
 func (g *Gate) CheckModel(b *limits.Budget, name string, bodies bool, open func() (tensor.Model, error)) (*Verdict, error) {
-	v := &Verdict{Name: name, gate: g}
+	return g.checkModel(b, &Verdict{Name: name, gate: g}, bodies, open, nil)
+}
+
+// checkModel judges a model; r, if any, is the file that a digest is of.
+func (g *Gate) checkModel(b *limits.Budget, v *Verdict, bodies bool, open func() (tensor.Model, error), r io.ReaderAt) (*Verdict, error) {
 	v.open(b, bodies, open)
 	if err := lost(b, v.Err); err != nil {
 		return nil, err
 	}
-	return v, g.finish(b, v, nil)
+	return v, g.finish(b, v, r)
 }
 
 // Unseen is the verdict about a file that could hold a model and was not opened.

@@ -129,7 +129,7 @@ func (w *walk) folder() error {
 func (w *walk) entry(path string, e fs.DirEntry) error {
 	mode, name := e.Type(), w.name(path)
 	if mode&fs.ModeSymlink != 0 {
-		to, why := follow(w.root, path)
+		to, why := Follow(w.root, path)
 		switch {
 		case why != "":
 			return w.give(path, w.g.Unseen(name, why))
@@ -171,8 +171,14 @@ func isIndex(path string) bool {
 // index judges an index as what it leads to is opened. One of a folder leads to
 // files that are judged on their own, so their bodies are not read twice.
 func (w *walk) index(path string, bodies bool) error {
+	h, err := tensor.OpenFile(dir(filepath.Dir(path)), filepath.Base(path))
+	if err != nil {
+		return w.give(path, w.g.Failed(w.name(path), err))
+	}
+	defer h.Close()
 	return w.judged(path, func(b *limits.Budget) (*Verdict, error) {
-		return w.g.CheckModel(b, w.name(path), bodies, func() (tensor.Model, error) { return parser.Open(b, path) })
+		v := &Verdict{Name: w.name(path), Size: h.Size, gate: w.g}
+		return w.g.checkModel(b, v, bodies, func() (tensor.Model, error) { return parser.Open(b, path) }, h)
 	})
 }
 

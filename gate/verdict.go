@@ -101,8 +101,11 @@ func (v *Verdict) open(b *limits.Budget, bodies bool, open func() (tensor.Model,
 	if !bodies {
 		return
 	}
-	if v.Err = parser.Verify(b, m); v.Err == nil {
-		v.Verified = true
+	if v.Err = parser.Verify(b, m); v.Err != nil {
+		return
+	}
+	if v.Verified = true; v.gate.Seen != nil {
+		v.Err = v.gate.Seen(b, v, m)
 	}
 }
 

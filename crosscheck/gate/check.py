@@ -5,6 +5,7 @@ import pathlib
 import sys
 import traceback
 
+import evidence
 import pipelines
 import sarif
 
@@ -13,7 +14,7 @@ AMN = os.environ["CROSSCHECK_AMN"]
 
 def main():
     work, rows = pathlib.Path(sys.argv[1]), []
-    for module in (sarif, pipelines):
+    for module in (sarif, pipelines, evidence):
         folder = work / module.__name__
         folder.mkdir()
         for name, oracle, check in module.CHECKS:

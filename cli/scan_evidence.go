@@ -1,0 +1,176 @@
+package cli
+
+import (
+	"crypto"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"time"
+
+	"github.com/anamnesis-go/anamnesis/digest"
+	"github.com/anamnesis-go/anamnesis/gate"
+	"github.com/anamnesis-go/anamnesis/gate/attest"
+	"github.com/anamnesis-go/anamnesis/gate/bom"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// evidenceFlags say what a scan leaves for those who were not there.
+type evidenceFlags struct {
+	BOM    word `name:"bom" placeholder:"FILE" help:"Write a bill of materials too (CycloneDX 1.6): each file, tensor and chat template with its SHA-256."`
+	Attest word `placeholder:"FILE" help:"If all of the one folder or file is accepted, write that as a signed statement: in-toto, in an envelope of DSSE; amn verify --attestation reads it."`
+	Key    word `placeholder:"FILE" help:"Private key for --attest: Ed25519 or ECDSA, PEM."`
+}
+
+// check refuses flags that do not go together.
+func (f *evidenceFlags) check(paths []word, p *pipelineFlags) error {
+	switch {
+	case (f.Attest == "") != (f.Key == ""):
+		return errors.New("--attest and --key go together")
+	case f.Attest != "" && (len(paths) != 1 || paths[0] == "-" || len(p.Exclude) > 0):
+		return errors.New("--attest speaks of all of one folder or file: name one, and leave nothing out")
+	}
+	return nil
+}
+
+// evidence is what is written of a scan.
+type evidence struct {
+	flags *evidenceFlags
+	s     *session
+	gate  *gate.Gate
+
+	bom  *bom.Writer
+	out  *manifest
+	seen *bom.Model // inside of the file at hand
+
+	key     crypto.Signer
+	root    string
+	files   []attest.File
+	refused bool
+	missing string // a file without a digest
+	lacks   map[string]bool
+}
+
+// open begins, and tells the gate what it needs.
+func (e *evidence) open(g *gate.Gate, paths []word) (err error) {
+	e.gate, e.lacks = g, map[string]bool{}
+	if e.flags.BOM != "" {
+		if isOneOf(string(e.flags.BOM), paths) {
+			return usage{"--bom " + string(e.flags.BOM) + ": that is a file to be scanned"}
+		}
+		if e.out, err = newManifest(string(e.flags.BOM)); err != nil {
+			return err
+		}
+		e.bom, g.Digest = bom.New(e.out.w, buildOf(debug.ReadBuildInfo()).version), true
+		g.Seen = func(b *limits.Budget, _ *gate.Verdict, m tensor.Model) (err error) {
+			e.seen, err = bom.Describe(b, m, digest.Options{Workers: e.s.workers})
+			return err
+		}
+	}
+	if e.flags.Attest == "" {
+		return nil
+	}
+	text, err := os.ReadFile(string(e.flags.Key))
+	if err != nil {
+		return err
+	}
+	if e.key, err = attest.PrivateKey(text); err != nil {
+		return usage{"--key " + string(e.flags.Key) + ": " + err.Error()}
+	}
+	e.root, g.Digest = string(paths[0]), true
+	return nil
+}
+
+// add takes one file down.
+func (e *evidence) add(rep *scanReport) error {
+	if e.key != nil {
+		e.attest(rep)
+	}
+	seen := e.seen
+	e.seen = nil
+	if e.bom == nil {
+		return nil
+	}
+	return e.bom.Add(rep.path, rep.Verdict, seen)
+}
+
+// attest takes down the digest of one file, and what cannot be said of all.
+func (e *evidence) attest(rep *scanReport) {
+	name := rep.Name
+	if rep.path == e.root {
+		name = "."
+	}
+	switch {
+	case rep.Err != nil:
+		e.refused = true
+	case attest.Ignored(name) || e.written(rep.path):
+		return
+	case rep.SHA256 == "" && rep.Harmless != "": // a link to a folder, which is walked in its own place
+		return
+	case rep.SHA256 == "":
+		e.missing = rep.path
+	}
+	e.lacks[attest.Verified] = e.lacks[attest.Verified] || rep.Format != "" && !rep.Verified
+	e.lacks[attest.LookedAt] = e.lacks[attest.LookedAt] || rep.Unlooked != ""
+	e.lacks[attest.AsIs] = e.lacks[attest.AsIs] || len(rep.Ignored) > 0
+	if sum, ok := digest.ParseSum(rep.SHA256); ok {
+		e.files = append(e.files, attest.File{Name: name, Sum: sum})
+	}
+}
+
+// written reports a file that this run writes itself.
+func (e *evidence) written(path string) bool {
+	return isOneOf(path, []word{e.flags.Attest, e.flags.BOM})
+}
+
+// close writes what there is to say.
+func (e *evidence) close() error {
+	if e.bom != nil {
+		if err := errors.Join(e.bom.Close(), e.out.done()); err != nil {
+			return err
+		}
+	}
+	switch {
+	case e.key == nil:
+		return nil
+	case e.refused || len(e.files) == 0:
+		e.s.complain("", errors.New("a file was refused, or there is none: nothing is attested"))
+		return nil
+	case e.missing != "":
+		return usage{"--attest: " + showPath(e.missing) + " has no digest: nothing is attested"}
+	}
+	policy, err := e.gate.Policy.Digest()
+	if err != nil {
+		return err
+	}
+	whole, err := filepath.Abs(e.root)
+	if err != nil {
+		return err
+	}
+	r := attest.Result{Name: filepath.Base(whole), Files: e.files, Policy: policy, Version: buildOf(debug.ReadBuildInfo()).version, Time: time.Now()}
+	for _, p := range []string{attest.Accepted, attest.Verified, attest.LookedAt, attest.AsIs} {
+		if !e.lacks[p] {
+			r.Properties = append(r.Properties, p)
+		}
+	}
+	text, err := r.Statement()
+	if err != nil {
+		return err
+	}
+	if text, err = attest.Sign(text, e.key); err != nil {
+		return err
+	}
+	out, err := newManifest(string(e.flags.Attest))
+	if err != nil {
+		return err
+	}
+	defer out.close()
+	if _, err := out.w.Write(text); err != nil {
+		return err
+	}
+	return out.done()
+}
+
+// abandon takes away what an error left open.
+func (e *evidence) abandon() { e.out.close() }

@@ -1,0 +1,30 @@
+// Package attest says of a folder of files that a gate has accepted them, in a form
+// that others can check: a statement of in-toto about the files' digest, signed with
+// a key.
+//
+//	files := []attest.File{{Name: "model.safetensors", Sum: sum}}
+//	text, err := attest.Result{Name: "model", Files: files, Policy: policyDigest, Time: now, Properties: passed}.Statement()
+//	envelope, err := attest.Sign(text, key)
+//	...
+//	text, err := attest.Open(envelope, public)
+//	claim, err := attest.Parse(text)
+//	err = claim.Check(files)
+//
+// # What is stated
+//
+// The subject is the root digest of OpenSSF Model Signing 1.0 (serialization by
+// files, SHA-256): the SHA-256 of the files' digests, sorted by the parts of their
+// paths. So it pairs with a model.sig of the same files, and [Open] and [Parse] read
+// that as well. The predicate is the Simple Verification Result of in-toto, version
+// 0.2: who judged by which policy, when, and what holds.
+//
+// # What is signed
+//
+// The envelope is DSSE 1.0. Keys are Ed25519, or ECDSA over P-256, P-384 and P-521
+// with SHA-256, SHA-384 and SHA-512, in PEM as openssl writes them.
+//
+// # Not supported
+//
+// Signatures without a key (Sigstore's certificates and log), keys with a password,
+// digests of shards, and other hashes than SHA-256: each is refused by name.
+package attest

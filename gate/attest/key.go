@@ -1,0 +1,112 @@
+package attest
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+)
+
+// PrivateKey reads a key that signs: PEM of PKCS #8, or of SEC 1 for ECDSA.
+func PrivateKey(text []byte) (crypto.Signer, error) {
+	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
+		var key any
+		var err error
+		switch block.Type {
+		case "PRIVATE KEY":
+			key, err = x509.ParsePKCS8PrivateKey(block.Bytes)
+		case "EC PRIVATE KEY":
+			key, err = x509.ParseECPrivateKey(block.Bytes)
+		case "ENCRYPTED PRIVATE KEY":
+			return nil, because("it has a password")
+		default:
+			continue // such as EC PARAMETERS
+		}
+		if err != nil {
+			return nil, because("%s", err)
+		}
+		signer, ok := key.(crypto.Signer)
+		if !ok {
+			return nil, because("it is neither Ed25519 nor ECDSA")
+		}
+		_, err = hashOf(signer.Public())
+		return signer, err
+	}
+	return nil, because("there is no private key in PEM form")
+}
+
+// PublicKey reads a key that verifies: PEM as openssl pkey -pubout writes it.
+func PublicKey(text []byte) (crypto.PublicKey, error) {
+	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
+		if block.Type != "PUBLIC KEY" {
+			continue
+		}
+		key, err := x509.ParsePKIXPublicKey(block.Bytes)
+		if err != nil {
+			return nil, because("%s", err)
+		}
+		_, err = hashOf(key)
+		return key, err
+	}
+	return nil, because("there is no public key in PEM form (openssl pkey -pubout writes one)")
+}
+
+func because(format string, args ...any) error {
+	return wire.ErrUsage.With("no key that is taken: "+format, args...)
+}
+
+// hashOf is the hash that belongs to a key; none where the signature hashes itself.
+func hashOf(key crypto.PublicKey) (crypto.Hash, error) {
+	switch k := key.(type) {
+	case ed25519.PublicKey:
+		return 0, nil
+	case *ecdsa.PublicKey:
+		switch k.Curve {
+		case elliptic.P256():
+			return crypto.SHA256, nil
+		case elliptic.P384():
+			return crypto.SHA384, nil
+		case elliptic.P521():
+			return crypto.SHA512, nil
+		}
+	}
+	return 0, because("it is neither Ed25519 nor ECDSA over P-256, P-384 or P-521")
+}
+
+// sign signs a message.
+func sign(key crypto.Signer, message []byte) ([]byte, error) {
+	h, err := hashOf(key.Public())
+	if err != nil {
+		return nil, err
+	}
+	return key.Sign(rand.Reader, sum(h, message), h)
+}
+
+// signed reports a signature of the key's holder.
+func signed(key crypto.PublicKey, message, signature []byte) bool {
+	h, err := hashOf(key)
+	if err != nil {
+		return false
+	}
+	switch k := key.(type) {
+	case ed25519.PublicKey:
+		return ed25519.Verify(k, message, signature)
+	case *ecdsa.PublicKey:
+		return ecdsa.VerifyASN1(k, sum(h, message), signature)
+	}
+	return false
+}
+
+func sum(h crypto.Hash, message []byte) []byte {
+	if h == 0 {
+		return message
+	}
+	w := h.New()
+	w.Write(message)
+	return w.Sum(nil)
+}

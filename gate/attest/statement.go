@@ -1,0 +1,263 @@
+package attest
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/anamnesis-go/anamnesis/digest"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+)
+
+// The types of what is written and read.
+const (
+	statementType = "https://in-toto.io/Statement/v1"
+	resultType    = "https://in-toto.io/attestation/svr/v0.2"
+	signatureType = "https://model_signing/signature/v1.0"
+	verifierID    = "https://github.com/anamnesis-go/anamnesis/gate/v1"
+)
+
+// What a [Result] may say of the files; nothing else is meant by these names.
+const (
+	Accepted = "AMN_ACCEPTED"        // by the policy
+	Verified = "AMN_BODIES_VERIFIED" // every tensor was read
+	LookedAt = "AMN_ALL_LOOKED_AT"   // nothing that could hold a model was left out
+	AsIs     = "AMN_NO_EXCEPTIONS"   // no refusal was set aside
+)
+
+// A File is one of a model: its path below the folder, with slashes; "." is the name
+// of a model that is one file.
+type File struct {
+	Name string
+	Sum  digest.Sum
+}
+
+// Ignored reports files that belong to no model: those of git and GitHub, as Model
+// Signing leaves them out, and its own signature.
+func Ignored(name string) bool {
+	first, _, _ := strings.Cut(name, "/")
+	return slices.Contains([]string{".git", ".gitattributes", ".github", ".gitignore"}, first) || name == "model.sig"
+}
+
+// Root is the digest of all files: that of Model Signing 1.0.
+func Root(files []File) digest.Sum {
+	h := sha256.New()
+	for _, f := range sorted(files) {
+		h.Write(f.Sum[:])
+	}
+	return digest.Sum(h.Sum(nil))
+}
+
+// sorted orders files by the parts of their paths.
+func sorted(files []File) []File {
+	files = slices.Clone(files)
+	slices.SortFunc(files, func(a, b File) int { return slices.Compare(strings.Split(a.Name, "/"), strings.Split(b.Name, "/")) })
+	return files
+}
+
+// A Result is what a gate says of files that it has accepted.
+type Result struct {
+	Name       string // of the model: for people
+	Files      []File
+	Policy     string // its digest, in hex
+	Version    string // of the program
+	Time       time.Time
+	Properties []string
+}
+
+type statement struct {
+	Type          string          `json:"_type"`
+	Subject       []subject       `json:"subject"`
+	PredicateType string          `json:"predicateType"`
+	Predicate     json.RawMessage `json:"predicate"`
+}
+
+type subject struct {
+	Name   string            `json:"name"`
+	Digest map[string]string `json:"digest"`
+}
+
+type predicate struct {
+	Verifier   verifier `json:"verifier"`
+	Time       string   `json:"timeCreated"`
+	Properties []string `json:"properties"`
+}
+
+type verifier struct {
+	ID       string            `json:"id"`
+	Version  map[string]string `json:"version,omitempty"`
+	Policies []subject         `json:"policies"`
+}
+
+// Statement is the result as in-toto writes it.
+func (r Result) Statement() ([]byte, error) {
+	for _, f := range r.Files {
+		if !utf8.ValidString(f.Name) {
+			return nil, wire.ErrUnsupported.With("the name %s is not UTF-8", wire.Quote(f.Name))
+		}
+	}
+	if len(r.Files) == 0 {
+		return nil, wire.ErrUnsupported.With("no file to say anything of")
+	}
+	p := predicate{
+		Verifier: verifier{ID: verifierID, Policies: []subject{{"policy", map[string]string{"sha256": r.Policy}}}},
+		Time:     r.Time.UTC().Format(time.RFC3339), Properties: append([]string{}, r.Properties...),
+	}
+	if r.Version != "" {
+		p.Verifier.Version = map[string]string{"amn": r.Version}
+	}
+	inner, err := json.Marshal(p)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(statement{statementType, []subject{{r.Name, map[string]string{"sha256": Root(r.Files).String()}}}, resultType, inner})
+}
+
+// A Claim is what a statement says.
+type Claim struct {
+	Name string
+	Root digest.Sum
+	// Time, Policy and Properties are those of a [Result].
+	Time, Policy string
+	Properties   []string
+	// Files are those that a signature of Model Signing lists; nil for a [Result], whose
+	// digest alone tells. Links says that it follows links, Ignores what it leaves out
+	// besides what [Ignored] does.
+	Files   []File
+	Links   bool
+	Ignores []string
+}
+
+// Parse reads a statement of a [Result], or of a signature of Model Signing 1.0.
+func Parse(text []byte) (*Claim, error) {
+	var s statement
+	if err := json.Unmarshal(text, &s); err != nil {
+		return nil, wire.ErrSyntax.With("no statement: %s", wire.Text(err.Error(), 256))
+	}
+	if s.Type != statementType || len(s.Subject) != 1 {
+		return nil, wire.ErrUnsupported.With("a statement of type %s with %d subjects: this reads %s with one", wire.Quote(s.Type), len(s.Subject), statementType)
+	}
+	c := &Claim{Name: s.Subject[0].Name}
+	var err error
+	if c.Root, err = parseSum(s.Subject[0].Digest["sha256"]); err != nil {
+		return nil, err
+	}
+	switch s.PredicateType {
+	case resultType:
+		return c, c.result(s.Predicate)
+	case signatureType:
+		return c, c.signature(s.Predicate)
+	}
+	return nil, wire.ErrUnsupported.With("a statement about %s: this reads %s and %s", wire.Quote(s.PredicateType), resultType, signatureType)
+}
+
+func parseSum(text string) (digest.Sum, error) {
+	sum, ok := digest.ParseSum(text)
+	if !ok {
+		return sum, wire.ErrSyntax.With("%s is no SHA-256", wire.Quote(text))
+	}
+	return sum, nil
+}
+
+func (c *Claim) result(text []byte) error {
+	var p predicate
+	if err := json.Unmarshal(text, &p); err != nil {
+		return wire.ErrSyntax.With("no verification result: %s", wire.Text(err.Error(), 256))
+	}
+	if p.Verifier.ID != verifierID {
+		return wire.ErrUnsupported.With("the result of another verifier, %s", wire.Quote(p.Verifier.ID))
+	}
+	if c.Time, c.Properties = p.Time, p.Properties; len(p.Verifier.Policies) > 0 {
+		c.Policy = p.Verifier.Policies[0].Digest["sha256"]
+	}
+	return nil
+}
+
+// signature reads what Model Signing says: each file and its digest.
+func (c *Claim) signature(text []byte) error {
+	var p struct {
+		Serialization struct {
+			Method  string   `json:"method"`
+			Hash    string   `json:"hash_type"`
+			Links   bool     `json:"allow_symlinks"`
+			Ignores []string `json:"ignore_paths"`
+		} `json:"serialization"`
+		Resources []struct {
+			Name      string `json:"name"`
+			Algorithm string `json:"algorithm"`
+			Digest    string `json:"digest"`
+		} `json:"resources"`
+	}
+	if err := json.Unmarshal(text, &p); err != nil {
+		return wire.ErrSyntax.With("no signature of a model: %s", wire.Text(err.Error(), 256))
+	}
+	if s := &p.Serialization; s.Method != "files" || s.Hash != "sha256" {
+		return wire.ErrUnsupported.With("a signature over %s by %s: this reads files by sha256", wire.Quote(s.Method), wire.Quote(s.Hash))
+	}
+	c.Links, c.Ignores, c.Files = p.Serialization.Links, p.Serialization.Ignores, []File{}
+	seen := map[string]bool{}
+	for _, r := range p.Resources {
+		sum, err := parseSum(r.Digest)
+		if err != nil || r.Algorithm != "sha256" || seen[r.Name] {
+			return wire.ErrSyntax.With("the file %s has no one SHA-256", wire.Quote(r.Name))
+		}
+		seen[r.Name] = true
+		c.Files = append(c.Files, File{r.Name, sum})
+	}
+	if c.Root != rootInOrder(c.Files) {
+		return wire.ErrMismatch.With("the files that are listed have another digest than the subject")
+	}
+	return nil
+}
+
+// rootInOrder is the digest of files in the order in which a signature lists them.
+func rootInOrder(files []File) digest.Sum {
+	h := sha256.New()
+	for _, f := range files {
+		h.Write(f.Sum[:])
+	}
+	return digest.Sum(h.Sum(nil))
+}
+
+// ErrDiffers is that files are not those that were signed. Its class is that of
+// models that are not equal.
+var ErrDiffers error = differs{}
+
+type differs struct{}
+
+func (differs) Error() string     { return "the files are not those that were signed" }
+func (differs) Class() wire.Class { return wire.Differs }
+
+// Check compares files with those of the claim.
+func (c *Claim) Check(files []File) error {
+	if c.Files == nil {
+		if got := Root(files); got != c.Root {
+			return fmt.Errorf("%w: their digest is %s, not %s", ErrDiffers, got, c.Root)
+		}
+		return nil
+	}
+	want := map[string]digest.Sum{}
+	for _, f := range c.Files {
+		want[f.Name] = f.Sum
+	}
+	for _, f := range sorted(files) {
+		sum, ok := want[f.Name]
+		switch {
+		case !ok:
+			return fmt.Errorf("%w: %s was not signed", ErrDiffers, wire.Quote(f.Name))
+		case sum != f.Sum:
+			return fmt.Errorf("%w: %s has another content", ErrDiffers, wire.Quote(f.Name))
+		}
+		delete(want, f.Name)
+	}
+	for _, f := range sorted(c.Files) {
+		if _, missing := want[f.Name]; missing {
+			return fmt.Errorf("%w: %s is missing", ErrDiffers, wire.Quote(f.Name))
+		}
+	}
+	return nil
+}
