@@ -100,7 +100,7 @@ func TestCommands(t *testing.T) {
 		{"honest", "zINSTREAM\x00" + body(honest, 3), "stream: OK\x00"},
 		{"text", "zINSTREAM\x00" + body("hello", 3), "stream: OK\x00"},
 		{"evil", "nINSTREAM\n" + body(evil, 7), "stream: Anamnesis.pickle.global FOUND\n"},
-		{"packed", "nINSTREAM\n" + body("\x1f\x8b\x08\x00\x00\x00\x00\x00", 7), "stream: Anamnesis.gate.unlooked FOUND\n"},
+		{"packed", "nINSTREAM\n" + body("\x1f\x8b\x08\x00\x00\x00\x00\x00", 7), "stream: Anamnesis.gzip.truncated FOUND\n"},
 		{"too large", "nINSTREAM\n" + body(strings.Repeat("x", 1<<20+1), 64<<10), "stream: Anamnesis.limit.file FOUND\n"},
 		{"a session", "zIDSESSION\x00zPING\x00zINSTREAM\x00" + body(evil, 100) + "zINSTREAM\x00" + body(honest, 100) + "zEND\x00", "1: PONG\x002: stream: Anamnesis.pickle.global FOUND\x003: stream: OK\x00"},
 		{"a long command", "n" + strings.Repeat("P", 9000), "The command is too long. ERROR\n"},
