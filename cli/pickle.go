@@ -71,11 +71,13 @@ func (s *session) listPickle(ctx context.Context, path string, r io.ReaderAt, p 
 	s.printed = true
 	s.line("%s: %s, protocol %d", showPath(path), wire.Clean(p.Name, 256), p.Report.Graph.Protocol())
 	s.line("%8s   %3s %-16s %s", "offset", "top", "instruction", "operand, or what was made (! is refused)")
+	var text []byte
 	for l, err := range p.Lines(b, r) {
 		if err != nil {
 			return skipData(err)
 		}
-		s.line("%s", l)
+		text = l.Append(text[:0])
+		s.bytes(text)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"iter"
 	"strings"
@@ -22,6 +23,16 @@ func (s *session) line(format string, args ...any) {
 		text = cutColumns(text, s.columns)
 	}
 	s.out.WriteString(strings.TrimRight(text, " "))
+	s.out.WriteByte('\n')
+}
+
+// bytes prints one line that was made already.
+func (s *session) bytes(text []byte) {
+	if s.columns > 0 {
+		s.line("%s", text)
+		return
+	}
+	s.out.Write(bytes.TrimRight(text, " "))
 	s.out.WriteByte('\n')
 }
 

@@ -1,7 +1,6 @@
 package vm
 
 import (
-	"fmt"
 	"io"
 	"iter"
 	"strconv"
@@ -20,13 +19,46 @@ type Line struct {
 }
 
 // String is the line as a person reads it.
-func (l Line) String() string {
-	bad := " "
-	if l.Bad {
-		bad = "!"
+func (l Line) String() string { return string(l.Append(nil)) }
+
+// The columns of a line: how wide the place and the depth are, right-aligned, and the
+// name of the instruction.
+const (
+	offColumn   = 8
+	depthColumn = 3
+	opColumn    = 16
+)
+
+// Append appends what String gives. A small pickle may have millions of lines.
+func (l Line) Append(out []byte) []byte {
+	var num [24]byte
+	out = right(out, strconv.AppendInt(append(num[:0], "0x"...), l.Off, 16), offColumn)
+	if out = append(out, ' '); l.Bad {
+		out = append(out, '!')
+	} else {
+		out = append(out, ' ')
 	}
-	return fmt.Sprintf("%#8x %s %3d %-16s %s", l.Off, bad, l.Depth, l.Op, l.Text)
+	out = right(append(out, ' '), strconv.AppendInt(num[:0], int64(l.Depth), 10), depthColumn)
+	out = append(append(out, ' '), l.Op...)
+	for n := len(l.Op); n < opColumn; n++ {
+		out = append(out, ' ')
+	}
+	return append(append(out, ' '), l.Text...)
 }
+
+// right appends a number, aligned to the right of a column.
+func right(out, number []byte, column int) []byte {
+	for n := len(number); n < column; n++ {
+		out = append(out, ' ')
+	}
+	return append(out, number...)
+}
+
+// Writing a line costs more than running its instruction, and is paid by the batch.
+const (
+	lineSteps = 4
+	lineBatch = limits.StepBatch / lineSteps
+)
 
 // Disassemble lists the pickle that begins at off, instruction by instruction,
 // as [Scan] runs it. An error is the last thing it yields. What the account is
@@ -41,7 +73,12 @@ func disassemble(b *limits.Budget, r io.ReaderAt, off, end int64, as reading) it
 		m.scan, m.listing, m.arrays.as = true, true, as
 		defer m.release(false)
 		err := m.begin()
-		for err == nil && !m.done {
+		for lines := 1; err == nil && !m.done; lines++ {
+			if lines%lineBatch == 0 {
+				if err = b.Step(lineBatch * lineSteps); err != nil {
+					break
+				}
+			}
 			refused := m.refusals()
 			if err = m.step(); err != nil {
 				break

@@ -68,6 +68,20 @@ func TestAListingStopsWhenNobodyReads(t *testing.T) {
 	}
 }
 
+// A flood of instructions is paid by its lines, beside what running it costs.
+func TestAListingIsPaidByItsLines(t *testing.T) {
+	const lines = 1 << 16
+	b := limitstest.Open(t, limits.Policy{MaxSteps: 4 * lines})
+	data := strings.Repeat("N", lines) + "."
+	var end error
+	for _, err := range vm.Disassemble(b, strings.NewReader(data), 0, int64(len(data))) {
+		end = err
+	}
+	if wire.ClassOf(end) != wire.Limit {
+		t.Errorf("%d lines end with %v", lines, end)
+	}
+}
+
 // A line shows no more of a text than 64 bytes, and no character that moves a
 // cursor.
 func TestAListingIsSafeToPrint(t *testing.T) {
