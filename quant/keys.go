@@ -43,11 +43,13 @@ var fp8Keys = []string{
 
 var fbgemmKeys = []string{"weight_block_size?"}
 
-// compressedKeys are compressed-tensors'.
+// compressedKeys are compressed-tensors'. A transform stores the weights rotated,
+// and its library rotates what they are multiplied with: alone they are the weights
+// of another model, in a file as in a folder.
 var compressedKeys = []string{
 	"format", "weight_block_size", "global_compression_ratio", "quantization_status", "run_compressed", "use_optimized_inference", "moe_sparsity_config?",
 	"sparsity_config.format=dense|sparse-bitmask|sparse-24-bitmask|sparse-24", "sparsity_config.sparsity_structure", "sparsity_config.global_sparsity", "sparsity_config.ignore", "sparsity_config.targets",
-	"sparsity_config.registry_requires_subclass", "sparsity_config?", "transform_config", "transform_config.**",
+	"sparsity_config.registry_requires_subclass", "sparsity_config?", "transform_config?", "transform_config.config_groups?",
 	"config_groups.*.targets", "config_groups.*.format", "config_groups.*.weights?", "config_groups.*.weights.num_bits", "config_groups.*.weights.symmetric",
 	"config_groups.*.weights.group_size", "config_groups.*.weights.strategy", "config_groups.*.weights.type", "config_groups.*.weights.block_structure",
 	"config_groups.*.weights.dynamic?", "config_groups.*.weights.actorder", "config_groups.*.weights.scale_dtype", "config_groups.*.weights.zp_dtype",

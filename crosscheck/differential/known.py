@@ -15,6 +15,7 @@ TABLE = [
     ("pth", "refuses", "torch.load.*", "'torch.storage.UntypedStorage' has no attribute 'dtype'", "a storage without a type in a legacy file, which torch.save writes and torch.load does not read"),
     ("pth", "refuses", "torch.load.*", "CUDA in forked subprocess|Found no NVIDIA driver|not compiled with CUDA|device type at start of device string: (npu|mlu|musa|gcu)",
      "a device that is not there"),
+    ("pth", "tensors", "torch.load.*", "we list .*(<object>|<set>)|it does not: .*<(class|function|built-in)", "a key whose repr is not written here: the names below it are ours"),
     ("npy|npz", "refuses", "numpy.*", "not a valid dtype descriptor: '[<|]f1'", "a type of ml_dtypes, which NumPy reads once that is imported"),
     ("gguf", "refuses", "gguf-py", "version 1 which we cannot", "gguf.version"),
     ("gguf", "tensors", "gguf-py", "values", "gguf.type-internal"),  # Q8_1 has 40 bytes there, 36 in ggml

@@ -217,11 +217,10 @@ func TestReprIsPythons(t *testing.T) {
 	for code, want := range map[string]string{
 		none: "None", yes: "True", "\x89": "False", num(-7): "-7", "\x8a\x09\x00\x00\x00\x00\x00\x00\x00\x00\x01": "18446744073709551616",
 		"G\x3f\xf8\x00\x00\x00\x00\x00\x00": "1.5", tup(num(1), txt("x")): "(1, 'x')", tup(num(1)): "(1,)", ")": "()", dtype: "torch.float32",
-		"C\x02ab": "b'ab'", "]": "<list>", "\x8b\x81\x00\x00\x00" + strings.Repeat("\x00", 128) + "\x01": "integer of 1025 bits",
+		"C\x02ab": "b'ab'", "C\x02\xe9'": `b"\xe9'"`, "C\x02\n\x00": `b'\n\x00'`, "]": "<list>", txt("it's \"\\\u200b\u00e9"): `'it\'s "\\\u200bé'`,
+		"ctorch\nSize\n" + tup(tup(num(2), num(3))) + "R": "torch.Size([2, 3])", "ctorch\nSize\n)R": "torch.Size([])",
+		"cbuiltins\ncomplex\n" + tup("G\x3f\xf8\x00\x00\x00\x00\x00\x00", num(-2)) + "R": "(1.5-2j)", "cbuiltins\ncomplex\n" + tup(num(0), num(1)) + "R": "1j", "\x8b\x81\x00\x00\x00" + strings.Repeat("\x00", 128) + "\x01": "integer of 1025 bits",
 	} {
-		if code[0] == 'C' {
-			code = "\x43\x02ab"
-		}
 		if got := repr(load(t, b, code).Root()); got != want {
 			t.Errorf("%q is %s, want %s", code, got, want)
 		}

@@ -2,6 +2,7 @@ package pth
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"unicode"
@@ -78,11 +79,27 @@ func objectRepr(v vm.Value, out *strings.Builder) {
 			writeElems(args.At(0), out)
 		}
 		out.WriteString("])")
+	case v.Is(vm.Complex) && args.Len() == 2:
+		complexRepr(real64(args.At(0)), real64(args.At(1)), out)
 	case v.Is(vm.TorchVersion) && args.Len() == 1:
 		writeRepr(args.At(0), out)
 	default:
 		out.WriteString("<" + v.Kind().String() + ">")
 	}
+}
+
+// complexRepr leaves a real part of +0 away, as Python does.
+func complexRepr(re, im float64, out *strings.Builder) {
+	part := func(f float64) string { return strings.TrimSuffix(floatText(f), ".0") }
+	if re == 0 && !math.Signbit(re) {
+		out.WriteString(part(im) + "j")
+		return
+	}
+	text := part(im)
+	if text[0] != '-' {
+		text = "+" + text
+	}
+	out.WriteString("(" + part(re) + text + "j)")
 }
 
 // quoteRepr writes text, or bytes, as Python does: in single quotes unless there
