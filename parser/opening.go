@@ -69,6 +69,11 @@ func (d *folder) model(b *limits.Budget, e entry) (tensor.Model, []*tensor.Findi
 		return m, append(set.found, found[1:]...), nil // the first file is of the set
 	}
 	m, err := f.decode(b, h, h.Size)
+	if p, ok := m.(tensor.Piece); ok && err == nil {
+		if name, ok := tensor.ParseShardName(e.name); ok && name.Count > 1 {
+			p.PieceOf(name.Count)
+		}
+	}
 	return m, found, err
 }
 

@@ -25,7 +25,19 @@ func (s *set) elsewhere(info *tensor.Info) error {
 			return wire.ErrUnsupported.With("its scale %s is in another shard, %s: name the model's index or its folder", wire.Quote(stem+n.scale), wire.Quote(file))
 		}
 	}
+	if p, ok := s.m.(tensor.Piece); ok && p.Pieces() > 1 && !s.indexed {
+		return wire.ErrUnsupported.With("one of %d files, and no index beside it says whether its scale is in another: name the folder with all of them", p.Pieces())
+	}
 	return nil
+}
+
+// otherFile is the shard that a tensor is in, by an index beside the file.
+func (s *set) otherFile(name string) (file string, ok bool, err error) {
+	if err := s.readIndexes(); err != nil {
+		return "", false, err
+	}
+	file, ok = s.others[name]
+	return file, ok, nil
 }
 
 // readIndexes lists the tensors that the indexes beside a file place, and that it
@@ -54,6 +66,7 @@ func (s *set) readIndexes() error {
 		if err != nil {
 			return err
 		}
+		s.indexed = true
 		for _, t := range x.Entries {
 			if err := s.b.Step(1); err != nil {
 				return err

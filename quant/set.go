@@ -24,6 +24,7 @@ type set struct {
 	config   *config.Config
 	known    []*scheme         // those that understand the whole configuration
 	others   map[string]string // tensors that an index beside the file has in other files, once somebody asked
+	indexed  bool              // an index beside the file was read
 	ignored  []string          // what nothing knows, and the caller takes for harmless
 	scratch  []byte            // of small
 	texts    map[string]string // of the model's own metadata

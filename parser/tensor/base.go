@@ -19,6 +19,8 @@ type File struct {
 	Found  Findings
 	Folder fs.FS     // sibling files, or nil
 	Closer io.Closer // what Close closes, or nil
+
+	pieces int // of the set that the file is of; 0 for none
 }
 
 // Format returns the container's name.

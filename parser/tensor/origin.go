@@ -20,6 +20,20 @@ type Placer interface {
 	Note(*limits.Budget, Finding) error
 }
 
+// A Piece is a model that may be one file of a set, named alone. [File] is.
+type Piece interface {
+	// PieceOf says of how many files; whoever opened the file knows by its name.
+	PieceOf(files int)
+	// Pieces is that number, 0 for a file that is a model by itself.
+	Pieces() int
+}
+
+// PieceOf implements [Piece].
+func (f *File) PieceOf(files int) { f.pieces = files }
+
+// Pieces implements [Piece].
+func (f *File) Pieces() int { return f.pieces }
+
 // Place implements [Placer].
 func (f *File) Place(folder fs.FS, c io.Closer) {
 	f.Folder, f.Closer = folder, both{f.Closer, c}
