@@ -24,6 +24,7 @@ TABLE = [
     ("gguf", "refuses", "ggml", "failed to read tensor data binary blob", "gguf.last-padding"),
     ("gguf", "refuses", "ggml", "has invalid GGUF type 9", "gguf.nested-array"),
     ("gguf", "refuses", "gguf-py", "UnicodeDecodeError", "gguf.nested-array"),  # it takes all inner arrays for such as the first
+    ("gguf", "refuses", "gguf-py", "tuple index out of range", "gguf.shape-scalar"),
     ("gguf", "refuses", "ggml", "tensor name .* is too long", "gguf.name-long"),
 ]
 
