@@ -19,7 +19,10 @@
 // panics with "internal error:" before anything is read or written.
 //
 // The kernels are written by programs, _gen/amd64 and _gen/arm64; the build tag
-// purego leaves them out.
+// purego leaves them out. In _gen/amd64 emit has what all levels share, avx2 is the
+// kernels of 32-byte registers, a file for each technique, and zmm is what those of 64-byte
+// registers have in common, whose techniques are packages: blocks, kquants, grids, ternary,
+// codebook, runs, float8, lookup, columns, move, encode.
 //
 // # Which kernels there are
 //

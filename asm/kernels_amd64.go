@@ -644,22 +644,22 @@ func float8E4M3FNUZBF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks
 //go:noescape
 func float8E4M3FNUZF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 
-// transpose1AVX2 turns n squares of side 16, numbers of 1 bytes.
+// transpose1AVX2 transposes n squares of side 16, numbers of 1 bytes.
 //
 //go:noescape
 func transpose1AVX2(dst *byte, src *byte, dstStride int, srcStride int, n int)
 
-// transpose2AVX2 turns n squares of side 8, numbers of 2 bytes.
+// transpose2AVX2 transposes n squares of side 8, numbers of 2 bytes.
 //
 //go:noescape
 func transpose2AVX2(dst *byte, src *byte, dstStride int, srcStride int, n int)
 
-// transpose4AVX2 turns n squares of side 8, numbers of 4 bytes.
+// transpose4AVX2 transposes n squares of side 8, numbers of 4 bytes.
 //
 //go:noescape
 func transpose4AVX2(dst *byte, src *byte, dstStride int, srcStride int, n int)
 
-// transpose8AVX2 turns n squares of side 4, numbers of 8 bytes.
+// transpose8AVX2 transposes n squares of side 4, numbers of 8 bytes.
 //
 //go:noescape
 func transpose8AVX2(dst *byte, src *byte, dstStride int, srcStride int, n int)

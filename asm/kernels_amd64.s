@@ -7,6 +7,7 @@
 // func limitAVX2(dst *byte, src *byte, step int, n int)
 // Requires: AVX, AVX2
 TEXT ·limitAVX2(SB), NOSPLIT, $0-32
+	// For 32 bytes: each becomes a word; plain stores.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ step+16(FP), DX
@@ -27,8 +28,8 @@ more:
 // func q8F32AVX2(dst *byte, src *byte, size int, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q8F32AVX2(SB), NOSPLIT, $64-32
-	// Q8_0, Q8_1: d float16, ..., 32 signed bytes q;
-	// x = d*q, rounded to F32.
+	// A block: Q8_0, Q8_1: d float16, ..., 32 signed bytes q.
+	// For each: x = d*q, rounded to F32.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+24(FP), DX
@@ -98,8 +99,8 @@ GLOBL k3<>(SB), RODATA|NOPTR, $32
 // func q8BF16AVX2(dst *byte, src *byte, size int, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q8BF16AVX2(SB), NOSPLIT, $32-32
-	// Q8_0, Q8_1: d float16, ..., 32 signed bytes q;
-	// x = d*q, rounded to BF16.
+	// A block: Q8_0, Q8_1: d float16, ..., 32 signed bytes q.
+	// For each: x = d*q, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+24(FP), DX
@@ -172,8 +173,8 @@ GLOBL k5<>(SB), RODATA|NOPTR, $32
 // func q8F16AVX2(dst *byte, src *byte, size int, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q8F16AVX2(SB), NOSPLIT, $64-32
-	// Q8_0, Q8_1: d float16, ..., 32 signed bytes q;
-	// x = d*q, rounded to F16.
+	// A block: Q8_0, Q8_1: d float16, ..., 32 signed bytes q.
+	// For each: x = d*q, rounded to F16.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+24(FP), DX
@@ -222,8 +223,8 @@ block:
 // func codebookF32AVX2(dst *byte, src *byte, codebook *int8, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·codebookF32AVX2(SB), NOSPLIT, $64-32
-	// d float16, 16 bytes of nibbles q: the low ones, then the high ones;
-	// x = d*codebook[q], rounded to F32.
+	// A block: d float16, 16 bytes of nibbles q: the low ones, then the high ones.
+	// For each: x = d*codebook[q], rounded to F32.
 	MOVQ           dst+0(FP), AX
 	MOVQ           src+8(FP), CX
 	MOVQ           n+24(FP), DX
@@ -290,8 +291,8 @@ GLOBL k7<>(SB), RODATA|NOPTR, $32
 // func codebookF16AVX2(dst *byte, src *byte, codebook *int8, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·codebookF16AVX2(SB), NOSPLIT, $128-32
-	// d float16, 16 bytes of nibbles q: the low ones, then the high ones;
-	// x = d*codebook[q], rounded to F16.
+	// A block: d float16, 16 bytes of nibbles q: the low ones, then the high ones.
+	// For each: x = d*codebook[q], rounded to F16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      n+24(FP), DX
@@ -353,8 +354,8 @@ GLOBL k8<>(SB), RODATA|NOPTR, $32
 // func q4_0BF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, CMOV, F16C, FMA3, MMX+
 TEXT ·q4_0BF16AVX2(SB), NOSPLIT, $32-24
-	// d float16, 16 bytes of nibbles q: the low ones, then the high ones;
-	// table = d*(q-8) for all q, two blocks at once; x = table[q], rounded to BF16.
+	// A block: d float16, 16 bytes of nibbles q: the low ones, then the high ones.
+	// For each: table = d*(q-8) for all q, two blocks at once; x = table[q], rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -556,8 +557,8 @@ GLOBL k18<>(SB), RODATA|NOPTR, $32
 // func q4_1F32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q4_1F32AVX2(SB), NOSPLIT, $64-24
-	// d, m float16, 16 bytes of nibbles q;
-	// x = d*q + m, rounded to F32.
+	// A block: d, m float16, 16 bytes of nibbles q.
+	// For each: x = d*q + m, rounded to F32.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -620,8 +621,8 @@ GLOBL k19<>(SB), RODATA|NOPTR, $32
 // func q4_1BF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, CMOV, F16C, FMA3, MMX+
 TEXT ·q4_1BF16AVX2(SB), NOSPLIT, $32-24
-	// d, m float16, 16 bytes of nibbles q;
-	// x = d*q + m, rounded to BF16.
+	// A block: d, m float16, 16 bytes of nibbles q.
+	// For each: x = d*q + m, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -857,8 +858,8 @@ GLOBL k30<>(SB), RODATA|NOPTR, $32
 // func q4_1F16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q4_1F16AVX2(SB), NOSPLIT, $64-24
-	// d, m float16, 16 bytes of nibbles q;
-	// x = d*q + m, rounded to F16.
+	// A block: d, m float16, 16 bytes of nibbles q.
+	// For each: x = d*q + m, rounded to F16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -921,8 +922,8 @@ GLOBL k32<>(SB), RODATA|NOPTR, $32
 // func q5_0F32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q5_0F32AVX2(SB), NOSPLIT, $64-24
-	// d float16, 32 fifth bits h, 16 bytes of nibbles q;
-	// x = d*(q + 16*h - 16), rounded to F32.
+	// A block: d float16, 32 fifth bits h, 16 bytes of nibbles q.
+	// For each: x = d*(q + 16*h - 16), rounded to F32.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -1006,8 +1007,8 @@ GLOBL k36<>(SB), RODATA|NOPTR, $32
 // func q5_0BF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q5_0BF16AVX2(SB), NOSPLIT, $32-24
-	// d float16, 32 fifth bits h, 16 bytes of nibbles q;
-	// x = d*(q + 16*h - 16), rounded to BF16.
+	// A block: d float16, 32 fifth bits h, 16 bytes of nibbles q.
+	// For each: x = d*(q + 16*h - 16), rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -1089,8 +1090,8 @@ GLOBL k37<>(SB), RODATA|NOPTR, $32
 // func q5_0F16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q5_0F16AVX2(SB), NOSPLIT, $64-24
-	// d float16, 32 fifth bits h, 16 bytes of nibbles q;
-	// x = d*(q + 16*h - 16), rounded to F16.
+	// A block: d float16, 32 fifth bits h, 16 bytes of nibbles q.
+	// For each: x = d*(q + 16*h - 16), rounded to F16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -1153,8 +1154,8 @@ block:
 // func q5_1F32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q5_1F32AVX2(SB), NOSPLIT, $64-24
-	// d, m float16, 32 fifth bits h, 16 bytes of nibbles q;
-	// x = d*(q + 16*h) + m, rounded to F32.
+	// A block: d, m float16, 32 fifth bits h, 16 bytes of nibbles q.
+	// For each: x = d*(q + 16*h) + m, rounded to F32.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -1225,8 +1226,8 @@ GLOBL k38<>(SB), RODATA|NOPTR, $32
 // func q5_1BF16AVX2(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q5_1BF16AVX2(SB), NOSPLIT, $32-32
-	// d, m float16, 32 fifth bits h, 16 bytes of nibbles q;
-	// x = d*(q + 16*h) + m, rounded to BF16.
+	// A block: d, m float16, 32 fifth bits h, 16 bytes of nibbles q.
+	// For each: x = d*(q + 16*h) + m, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -1305,8 +1306,8 @@ done:
 // func q5_1F16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q5_1F16AVX2(SB), NOSPLIT, $64-24
-	// d, m float16, 32 fifth bits h, 16 bytes of nibbles q;
-	// x = d*(q + 16*h) + m, rounded to F16.
+	// A block: d, m float16, 32 fifth bits h, 16 bytes of nibbles q.
+	// For each: x = d*(q + 16*h) + m, rounded to F16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -1374,8 +1375,8 @@ block:
 // func q2_KF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q2_KF32AVX2(SB), NOSPLIT, $320-24
-	// 16 pairs of nibbles s, t; 64 bytes of two bits q; d, m float16;
-	// x = (d*s)*q - m*t for 16 numbers each, rounded to F32.
+	// A block: 16 pairs of nibbles s, t; 64 bytes of two bits q; d, m float16.
+	// For each: x = (d*s)*q - m*t for 16 numbers each, rounded to F32.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -1577,8 +1578,8 @@ GLOBL k39<>(SB), RODATA|NOPTR, $32
 // func q2_KBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q2_KBF16AVX2(SB), NOSPLIT, $288-24
-	// 16 pairs of nibbles s, t; 64 bytes of two bits q; d, m float16;
-	// x = (d*s)*q - m*t for 16 numbers each, rounded to BF16.
+	// A block: 16 pairs of nibbles s, t; 64 bytes of two bits q; d, m float16.
+	// For each: x = (d*s)*q - m*t for 16 numbers each, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -1848,8 +1849,8 @@ GLOBL k45<>(SB), RODATA|NOPTR, $32
 // func q2_KF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q2_KF16AVX2(SB), NOSPLIT, $320-24
-	// 16 pairs of nibbles s, t; 64 bytes of two bits q; d, m float16;
-	// x = (d*s)*q - m*t for 16 numbers each, rounded to F16.
+	// A block: 16 pairs of nibbles s, t; 64 bytes of two bits q; d, m float16.
+	// For each: x = (d*s)*q - m*t for 16 numbers each, rounded to F16.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -2057,8 +2058,8 @@ groups:
 // func q3_KF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q3_KF32AVX2(SB), NOSPLIT, $384-24
-	// 256 third bits h; 64 bytes of two bits q; 16 scales s of six bits; d float16;
-	// x = d*(s-32) * (q + 4*h - 4) for 16 numbers each, rounded to F32.
+	// A block: 256 third bits h; 64 bytes of two bits q; 16 scales s of six bits; d float16.
+	// For each: x = d*(s-32) * (q + 4*h - 4) for 16 numbers each, rounded to F32.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -2290,8 +2291,8 @@ GLOBL k51<>(SB), RODATA|NOPTR, $32
 // func q3_KBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q3_KBF16AVX2(SB), NOSPLIT, $352-24
-	// 256 third bits h; 64 bytes of two bits q; 16 scales s of six bits; d float16;
-	// x = d*(s-32) * (q + 4*h - 4) for 16 numbers each, rounded to BF16.
+	// A block: 256 third bits h; 64 bytes of two bits q; 16 scales s of six bits; d float16.
+	// For each: x = d*(s-32) * (q + 4*h - 4) for 16 numbers each, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -2569,8 +2570,8 @@ GLOBL k55<>(SB), RODATA|NOPTR, $32
 // func q3_KF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q3_KF16AVX2(SB), NOSPLIT, $384-24
-	// 256 third bits h; 64 bytes of two bits q; 16 scales s of six bits; d float16;
-	// x = d*(s-32) * (q + 4*h - 4) for 16 numbers each, rounded to F16.
+	// A block: 256 third bits h; 64 bytes of two bits q; 16 scales s of six bits; d float16.
+	// For each: x = d*(s-32) * (q + 4*h - 4) for 16 numbers each, rounded to F16.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -2778,8 +2779,8 @@ groups:
 // func q4_KF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q4_KF32AVX2(SB), NOSPLIT, $128-24
-	// d, m float16; eight pairs s, t of six bits; 128 bytes of nibbles q;
-	// x = (d*s)*q - m*t for 32 numbers each, rounded to F32.
+	// A block: d, m float16; eight pairs s, t of six bits; 128 bytes of nibbles q.
+	// For each: x = (d*s)*q - m*t for 32 numbers each, rounded to F32.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -2910,8 +2911,8 @@ groups:
 // func q4_KBF16AVX2(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q4_KBF16AVX2(SB), NOSPLIT, $96-32
-	// d, m float16; eight pairs s, t of six bits; 128 bytes of nibbles q;
-	// x = (d*s)*q - m*t for 32 numbers each, rounded to BF16.
+	// A block: d, m float16; eight pairs s, t of six bits; 128 bytes of nibbles q.
+	// For each: x = (d*s)*q - m*t for 32 numbers each, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -3094,8 +3095,8 @@ GLOBL k56<>(SB), RODATA|NOPTR, $32
 // func q4_KF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q4_KF16AVX2(SB), NOSPLIT, $128-24
-	// d, m float16; eight pairs s, t of six bits; 128 bytes of nibbles q;
-	// x = (d*s)*q - m*t for 32 numbers each, rounded to F16.
+	// A block: d, m float16; eight pairs s, t of six bits; 128 bytes of nibbles q.
+	// For each: x = (d*s)*q - m*t for 32 numbers each, rounded to F16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -3214,8 +3215,8 @@ groups:
 // func q5_KF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q5_KF32AVX2(SB), NOSPLIT, $128-24
-	// d, m float16; eight pairs s, t of six bits; 256 fifth bits h; 128 bytes of nibbles q;
-	// x = (d*s)*(q + 16*h) - m*t for 32 numbers each, rounded to F32.
+	// A block: d, m float16; eight pairs s, t of six bits; 256 fifth bits h; 128 bytes of nibbles q.
+	// For each: x = (d*s)*(q + 16*h) - m*t for 32 numbers each, rounded to F32.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -3355,8 +3356,8 @@ groups:
 // func q5_KBF16AVX2(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q5_KBF16AVX2(SB), NOSPLIT, $96-32
-	// d, m float16; eight pairs s, t of six bits; 256 fifth bits h; 128 bytes of nibbles q;
-	// x = (d*s)*(q + 16*h) - m*t for 32 numbers each, rounded to BF16.
+	// A block: d, m float16; eight pairs s, t of six bits; 256 fifth bits h; 128 bytes of nibbles q.
+	// For each: x = (d*s)*(q + 16*h) - m*t for 32 numbers each, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -3586,8 +3587,8 @@ done:
 // func q5_KF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q5_KF16AVX2(SB), NOSPLIT, $128-24
-	// d, m float16; eight pairs s, t of six bits; 256 fifth bits h; 128 bytes of nibbles q;
-	// x = (d*s)*(q + 16*h) - m*t for 32 numbers each, rounded to F16.
+	// A block: d, m float16; eight pairs s, t of six bits; 256 fifth bits h; 128 bytes of nibbles q.
+	// For each: x = (d*s)*(q + 16*h) - m*t for 32 numbers each, rounded to F16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -3809,8 +3810,8 @@ groups:
 // func q6_KF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q6_KF32AVX2(SB), NOSPLIT, $128-24
-	// 128 bytes of nibbles q; 64 bytes of two bits h; 16 signed bytes s; d float16;
-	// x = d*s * (q + 16*h - 32) for 16 numbers each, rounded to F32.
+	// A block: 128 bytes of nibbles q; 64 bytes of two bits h; 16 signed bytes s; d float16.
+	// For each: x = d*s * (q + 16*h - 32) for 16 numbers each, rounded to F32.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -3995,8 +3996,8 @@ GLOBL k58<>(SB), RODATA|NOPTR, $32
 // func q6_KBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q6_KBF16AVX2(SB), NOSPLIT, $96-24
-	// 128 bytes of nibbles q; 64 bytes of two bits h; 16 signed bytes s; d float16;
-	// x = d*s * (q + 16*h - 32) for 16 numbers each, rounded to BF16.
+	// A block: 128 bytes of nibbles q; 64 bytes of two bits h; 16 signed bytes s; d float16.
+	// For each: x = d*s * (q + 16*h - 32) for 16 numbers each, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -4221,8 +4222,8 @@ groups:
 // func q6_KF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q6_KF16AVX2(SB), NOSPLIT, $128-24
-	// 128 bytes of nibbles q; 64 bytes of two bits h; 16 signed bytes s; d float16;
-	// x = d*s * (q + 16*h - 32) for 16 numbers each, rounded to F16.
+	// A block: 128 bytes of nibbles q; 64 bytes of two bits h; 16 signed bytes s; d float16.
+	// For each: x = d*s * (q + 16*h - 32) for 16 numbers each, rounded to F16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -4407,8 +4408,8 @@ groups:
 // func iq4_NLBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, CMOV, F16C, FMA3, MMX+
 TEXT ·iq4_NLBF16AVX2(SB), NOSPLIT, $32-24
-	// d float16, 16 bytes of nibbles q: the low ones, then the high ones;
-	// table = d*codebook[q] for all q, two blocks at once; x = table[q], rounded to BF16.
+	// A block: d float16, 16 bytes of nibbles q: the low ones, then the high ones.
+	// For each: table = d*codebook[q] for all q, two blocks at once; x = table[q], rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -4616,8 +4617,8 @@ GLOBL k68<>(SB), RODATA|NOPTR, $32
 // func iq4_XSF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C, MMX+
 TEXT ·iq4_XSF32AVX2(SB), NOSPLIT, $96-24
-	// d float16; eight scales s of six bits; 128 bytes of nibbles q;
-	// x = d*(s-32) * codebook[q] for 32 numbers each, rounded to F32.
+	// A block: d float16; eight scales s of six bits; 128 bytes of nibbles q.
+	// For each: x = d*(s-32) * codebook[q] for 32 numbers each, rounded to F32.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -4699,8 +4700,8 @@ GLOBL k69<>(SB), RODATA|NOPTR, $32
 // func iq4_XSBF16AVX2(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, BMI2, F16C, FMA3, MMX+
 TEXT ·iq4_XSBF16AVX2(SB), NOSPLIT, $64-32
-	// d float16; eight scales s of six bits; 128 bytes of nibbles q;
-	// x = d*(s-32) * codebook[q] for 32 numbers each, rounded to BF16.
+	// A block: d float16; eight scales s of six bits; 128 bytes of nibbles q.
+	// For each: x = d*(s-32) * codebook[q] for 32 numbers each, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -4895,8 +4896,8 @@ GLOBL k77<>(SB), RODATA|NOPTR, $32
 // func iq4_XSF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C, MMX+
 TEXT ·iq4_XSF16AVX2(SB), NOSPLIT, $96-24
-	// d float16; eight scales s of six bits; 128 bytes of nibbles q;
-	// x = d*(s-32) * codebook[q] for 32 numbers each, rounded to F16.
+	// A block: d float16; eight scales s of six bits; 128 bytes of nibbles q.
+	// For each: x = d*(s-32) * codebook[q] for 32 numbers each, rounded to F16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -4977,8 +4978,8 @@ GLOBL k79<>(SB), RODATA|NOPTR, $32
 // func mxfp4F32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·mxfp4F32AVX2(SB), NOSPLIT, $64-24
-	// a scale s of eight bits, 16 bytes of nibbles q;
-	// x = mxfp4Tables[s][q], rounded to F32.
+	// A block: a scale s of eight bits, 16 bytes of nibbles q.
+	// For each: x = mxfp4Tables[s][q], rounded to F32.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -5033,8 +5034,8 @@ GLOBL k81<>(SB), RODATA|NOPTR, $32
 // func mxfp4BF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·mxfp4BF16AVX2(SB), NOSPLIT, $32-24
-	// a scale s of eight bits, 16 bytes of nibbles q;
-	// x = mxfp4Tables[s][q], rounded to BF16.
+	// A block: a scale s of eight bits, 16 bytes of nibbles q.
+	// For each: x = mxfp4Tables[s][q], rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -5070,8 +5071,8 @@ block:
 // func mxfp4F16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·mxfp4F16AVX2(SB), NOSPLIT, $64-24
-	// a scale s of eight bits, 16 bytes of nibbles q;
-	// x = mxfp4Tables[s][q], rounded to F16.
+	// A block: a scale s of eight bits, 16 bytes of nibbles q.
+	// For each: x = mxfp4Tables[s][q], rounded to F16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -5117,8 +5118,8 @@ block:
 // func nvfp4F32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·nvfp4F32AVX2(SB), NOSPLIT, $64-24
-	// four scales s of eight bits, 32 bytes of nibbles q;
-	// x = nvfp4Tables[s][q] for 16 numbers each, rounded to F32.
+	// A block: four scales s of eight bits, 32 bytes of nibbles q.
+	// For each: x = nvfp4Tables[s][q] for 16 numbers each, rounded to F32.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -5211,8 +5212,8 @@ GLOBL k83<>(SB), RODATA|NOPTR, $32
 // func nvfp4BF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·nvfp4BF16AVX2(SB), NOSPLIT, $32-24
-	// four scales s of eight bits, 32 bytes of nibbles q;
-	// x = nvfp4Tables[s][q] for 16 numbers each, rounded to BF16.
+	// A block: four scales s of eight bits, 32 bytes of nibbles q.
+	// For each: x = nvfp4Tables[s][q] for 16 numbers each, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -5275,8 +5276,8 @@ block:
 // func nvfp4F16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·nvfp4F16AVX2(SB), NOSPLIT, $64-24
-	// four scales s of eight bits, 32 bytes of nibbles q;
-	// x = nvfp4Tables[s][q] for 16 numbers each, rounded to F16.
+	// A block: four scales s of eight bits, 32 bytes of nibbles q.
+	// For each: x = nvfp4Tables[s][q] for 16 numbers each, rounded to F16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -5363,8 +5364,8 @@ block:
 // func tq1_0F32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·tq1_0F32AVX2(SB), NOSPLIT, $64-24
-	// 52 bytes of five or four digits q in base 3; d float16;
-	// x = d*(q-1), rounded to F32.
+	// A block: 52 bytes of five or four digits q in base 3; d float16.
+	// For each: x = d*(q-1), rounded to F32.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -5618,8 +5619,8 @@ GLOBL k89<>(SB), RODATA|NOPTR, $32
 // func tq1_0BF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·tq1_0BF16AVX2(SB), NOSPLIT, $32-24
-	// 52 bytes of five or four digits q in base 3; d float16;
-	// x = d*(q-1), rounded to BF16.
+	// A block: 52 bytes of five or four digits q in base 3; d float16.
+	// For each: x = d*(q-1), rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -5792,8 +5793,8 @@ GLOBL k90<>(SB), RODATA|NOPTR, $32
 // func tq1_0F16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·tq1_0F16AVX2(SB), NOSPLIT, $64-24
-	// 52 bytes of five or four digits q in base 3; d float16;
-	// x = d*(q-1), rounded to F16.
+	// A block: 52 bytes of five or four digits q in base 3; d float16.
+	// For each: x = d*(q-1), rounded to F16.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -5961,8 +5962,8 @@ GLOBL k91<>(SB), RODATA|NOPTR, $32
 // func tq2_0F32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·tq2_0F32AVX2(SB), NOSPLIT, $64-24
-	// 64 bytes of two bits q; d float16;
-	// x = d*(q-1), rounded to F32.
+	// A block: 64 bytes of two bits q; d float16.
+	// For each: x = d*(q-1), rounded to F32.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -6071,8 +6072,8 @@ GLOBL k92<>(SB), RODATA|NOPTR, $32
 // func tq2_0BF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·tq2_0BF16AVX2(SB), NOSPLIT, $32-24
-	// 64 bytes of two bits q; d float16;
-	// x = d*(q-1), rounded to BF16.
+	// A block: 64 bytes of two bits q; d float16.
+	// For each: x = d*(q-1), rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -6162,8 +6163,8 @@ GLOBL k93<>(SB), RODATA|NOPTR, $32
 // func tq2_0F16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·tq2_0F16AVX2(SB), NOSPLIT, $64-24
-	// 64 bytes of two bits q; d float16;
-	// x = d*(q-1), rounded to F16.
+	// A block: 64 bytes of two bits q; d float16.
+	// For each: x = d*(q-1), rounded to F16.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -6248,8 +6249,8 @@ GLOBL k94<>(SB), RODATA|NOPTR, $32
 // func q1_0F32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q1_0F32AVX2(SB), NOSPLIT, $64-24
-	// d float16, 128 bits q;
-	// x = d if q is set, else -d, rounded to F32.
+	// A block: d float16, 128 bits q.
+	// For each: x = d if q is set, else -d, rounded to F32.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -6363,8 +6364,8 @@ GLOBL k95<>(SB), RODATA|NOPTR, $32
 // func q1_0BF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q1_0BF16AVX2(SB), NOSPLIT, $32-24
-	// d float16, 128 bits q;
-	// x = d if q is set, else -d, rounded to BF16.
+	// A block: d float16, 128 bits q.
+	// For each: x = d if q is set, else -d, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -6465,8 +6466,8 @@ GLOBL k97<>(SB), RODATA|NOPTR, $32
 // func q1_0F16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q1_0F16AVX2(SB), NOSPLIT, $64-24
-	// d float16, 128 bits q;
-	// x = d if q is set, else -d, rounded to F16.
+	// A block: d float16, 128 bits q.
+	// For each: x = d if q is set, else -d, rounded to F16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -6556,8 +6557,8 @@ GLOBL k98<>(SB), RODATA|NOPTR, $32
 // func q2_0F32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q2_0F32AVX2(SB), NOSPLIT, $64-24
-	// d float16, 16 bytes of two bits q;
-	// x = d*(q-1), rounded to F32.
+	// A block: d float16, 16 bytes of two bits q.
+	// For each: x = d*(q-1), rounded to F32.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -6641,8 +6642,8 @@ GLOBL k100<>(SB), RODATA|NOPTR, $32
 // func q2_0BF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q2_0BF16AVX2(SB), NOSPLIT, $32-24
-	// d float16, 16 bytes of two bits q;
-	// x = d*(q-1), rounded to BF16.
+	// A block: d float16, 16 bytes of two bits q.
+	// For each: x = d*(q-1), rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -6711,8 +6712,8 @@ block:
 // func q2_0F16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q2_0F16AVX2(SB), NOSPLIT, $64-24
-	// d float16, 16 bytes of two bits q;
-	// x = d*(q-1), rounded to F16.
+	// A block: d float16, 16 bytes of two bits q.
+	// For each: x = d*(q-1), rounded to F16.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -6776,8 +6777,8 @@ block:
 // func iq1_SF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·iq1_SF32AVX2(SB), NOSPLIT, $192-24
-	// d float16; 32 low bytes of indices i; eight words: high bits, a scale s of three bits, a sign;
-	// x = d*(2s+1) * (iq1Grid[i] +- 1/8), eight numbers for each i, rounded to F32.
+	// A block: d float16; 32 low bytes of indices i; eight words: high bits, a scale s of three bits, a sign.
+	// For each: x = d*(2s+1) * (iq1Grid[i] +- 1/8), eight numbers for each i, rounded to F32.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -7021,8 +7022,8 @@ GLOBL k105<>(SB), RODATA|NOPTR, $32
 // func iq1_SBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·iq1_SBF16AVX2(SB), NOSPLIT, $192-24
-	// d float16; 32 low bytes of indices i; eight words: high bits, a scale s of three bits, a sign;
-	// x = d*(2s+1) * (iq1Grid[i] +- 1/8), eight numbers for each i, rounded to BF16.
+	// A block: d float16; 32 low bytes of indices i; eight words: high bits, a scale s of three bits, a sign.
+	// For each: x = d*(2s+1) * (iq1Grid[i] +- 1/8), eight numbers for each i, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -7154,8 +7155,8 @@ GLOBL k109<>(SB), RODATA|NOPTR, $32
 // func iq1_SF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·iq1_SF16AVX2(SB), NOSPLIT, $192-24
-	// d float16; 32 low bytes of indices i; eight words: high bits, a scale s of three bits, a sign;
-	// x = d*(2s+1) * (iq1Grid[i] +- 1/8), eight numbers for each i, rounded to F16.
+	// A block: d float16; 32 low bytes of indices i; eight words: high bits, a scale s of three bits, a sign.
+	// For each: x = d*(2s+1) * (iq1Grid[i] +- 1/8), eight numbers for each i, rounded to F16.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -7381,8 +7382,8 @@ groups:
 // func iq1_MF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C, MMX+
 TEXT ·iq1_MF32AVX2(SB), NOSPLIT, $192-24
-	// 32 low bytes of indices i; 16 bytes of high bits and signs; d and 16 scales s in four words;
-	// x = d*(2s+1) * (iq1Grid[i] +- 1/8), eight numbers for each i, rounded to F32.
+	// A block: 32 low bytes of indices i; 16 bytes of high bits and signs; d and 16 scales s in four words.
+	// For each: x = d*(2s+1) * (iq1Grid[i] +- 1/8), eight numbers for each i, rounded to F32.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -7661,8 +7662,8 @@ GLOBL k114<>(SB), RODATA|NOPTR, $32
 // func iq1_MBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C, MMX+
 TEXT ·iq1_MBF16AVX2(SB), NOSPLIT, $416-24
-	// 32 low bytes of indices i; 16 bytes of high bits and signs; d and 16 scales s in four words;
-	// x = d*(2s+1) * (iq1Grid[i] +- 1/8), eight numbers for each i, rounded to BF16.
+	// A block: 32 low bytes of indices i; 16 bytes of high bits and signs; d and 16 scales s in four words.
+	// For each: x = d*(2s+1) * (iq1Grid[i] +- 1/8), eight numbers for each i, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -7937,8 +7938,8 @@ groups:
 // func iq1_MF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C, MMX+
 TEXT ·iq1_MF16AVX2(SB), NOSPLIT, $192-24
-	// 32 low bytes of indices i; 16 bytes of high bits and signs; d and 16 scales s in four words;
-	// x = d*(2s+1) * (iq1Grid[i] +- 1/8), eight numbers for each i, rounded to F16.
+	// A block: 32 low bytes of indices i; 16 bytes of high bits and signs; d and 16 scales s in four words.
+	// For each: x = d*(2s+1) * (iq1Grid[i] +- 1/8), eight numbers for each i, rounded to F16.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -8199,8 +8200,8 @@ groups:
 // func iq2_XXSF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·iq2_XXSF32AVX2(SB), NOSPLIT, $128-24
-	// d float16; eight times four indices i, four sets of seven signs, a scale s of four bits;
-	// x = d*(1/2+s)/4 * iq2xxsGrid[i] with the signs, rounded to F32.
+	// A block: d float16; eight times four indices i, four sets of seven signs, a scale s of four bits.
+	// For each: x = d*(1/2+s)/4 * iq2xxsGrid[i] with the signs, rounded to F32.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -8341,8 +8342,8 @@ GLOBL k121<>(SB), RODATA|NOPTR, $32
 // func iq2_XXSBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·iq2_XXSBF16AVX2(SB), NOSPLIT, $160-24
-	// d float16; eight times four indices i, four sets of seven signs, a scale s of four bits;
-	// x = d*(1/2+s)/4 * iq2xxsGrid[i] with the signs, rounded to BF16.
+	// A block: d float16; eight times four indices i, four sets of seven signs, a scale s of four bits.
+	// For each: x = d*(1/2+s)/4 * iq2xxsGrid[i] with the signs, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -8494,8 +8495,8 @@ GLOBL k124<>(SB), RODATA|NOPTR, $32
 // func iq2_XXSF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·iq2_XXSF16AVX2(SB), NOSPLIT, $128-24
-	// d float16; eight times four indices i, four sets of seven signs, a scale s of four bits;
-	// x = d*(1/2+s)/4 * iq2xxsGrid[i] with the signs, rounded to F16.
+	// A block: d float16; eight times four indices i, four sets of seven signs, a scale s of four bits.
+	// For each: x = d*(1/2+s)/4 * iq2xxsGrid[i] with the signs, rounded to F16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -8639,8 +8640,8 @@ groups:
 // func iq2_XSF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C, MMX+
 TEXT ·iq2_XSF32AVX2(SB), NOSPLIT, $224-24
-	// d float16; 32 words: an index i of nine bits, seven signs; 16 scales s of four bits;
-	// x = d*(1/2+s)/4 * iq2xsGrid[i] with the signs, rounded to F32.
+	// A block: d float16; 32 words: an index i of nine bits, seven signs; 16 scales s of four bits.
+	// For each: x = d*(1/2+s)/4 * iq2xsGrid[i] with the signs, rounded to F32.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -8759,8 +8760,8 @@ GLOBL k125<>(SB), RODATA|NOPTR, $32
 // func iq2_XSBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C, MMX+
 TEXT ·iq2_XSBF16AVX2(SB), NOSPLIT, $320-24
-	// d float16; 32 words: an index i of nine bits, seven signs; 16 scales s of four bits;
-	// x = d*(1/2+s)/4 * iq2xsGrid[i] with the signs, rounded to BF16.
+	// A block: d float16; 32 words: an index i of nine bits, seven signs; 16 scales s of four bits.
+	// For each: x = d*(1/2+s)/4 * iq2xsGrid[i] with the signs, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -8931,8 +8932,8 @@ groups:
 // func iq2_XSF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C, MMX+
 TEXT ·iq2_XSF16AVX2(SB), NOSPLIT, $224-24
-	// d float16; 32 words: an index i of nine bits, seven signs; 16 scales s of four bits;
-	// x = d*(1/2+s)/4 * iq2xsGrid[i] with the signs, rounded to F16.
+	// A block: d float16; 32 words: an index i of nine bits, seven signs; 16 scales s of four bits.
+	// For each: x = d*(1/2+s)/4 * iq2xsGrid[i] with the signs, rounded to F16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -9091,8 +9092,8 @@ groups:
 // func iq2_SF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C, MMX+
 TEXT ·iq2_SF32AVX2(SB), NOSPLIT, $192-24
-	// d float16; 32 low bytes of indices i; 32 sets of signs; high bits; 16 scales s of four bits;
-	// x = d*(1/2+s)/4 * iq2sGrid[i] with the signs, rounded to F32.
+	// A block: d float16; 32 low bytes of indices i; 32 sets of signs; high bits; 16 scales s of four bits.
+	// For each: x = d*(1/2+s)/4 * iq2sGrid[i] with the signs, rounded to F32.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -9222,8 +9223,8 @@ GLOBL k128<>(SB), RODATA|NOPTR, $32
 // func iq2_SBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C, MMX+
 TEXT ·iq2_SBF16AVX2(SB), NOSPLIT, $288-24
-	// d float16; 32 low bytes of indices i; 32 sets of signs; high bits; 16 scales s of four bits;
-	// x = d*(1/2+s)/4 * iq2sGrid[i] with the signs, rounded to BF16.
+	// A block: d float16; 32 low bytes of indices i; 32 sets of signs; high bits; 16 scales s of four bits.
+	// For each: x = d*(1/2+s)/4 * iq2sGrid[i] with the signs, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -9393,8 +9394,8 @@ groups:
 // func iq2_SF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C, MMX+
 TEXT ·iq2_SF16AVX2(SB), NOSPLIT, $192-24
-	// d float16; 32 low bytes of indices i; 32 sets of signs; high bits; 16 scales s of four bits;
-	// x = d*(1/2+s)/4 * iq2sGrid[i] with the signs, rounded to F16.
+	// A block: d float16; 32 low bytes of indices i; 32 sets of signs; high bits; 16 scales s of four bits.
+	// For each: x = d*(1/2+s)/4 * iq2sGrid[i] with the signs, rounded to F16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -9552,8 +9553,8 @@ groups:
 // func iq3_XXSF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·iq3_XXSF32AVX2(SB), NOSPLIT, $128-24
-	// d float16; 64 indices i; eight times four sets of seven signs and a scale s of four bits;
-	// x = d*(1/2+s)/2 * iq3xxsGrid[i] with the signs, four numbers for each i, rounded to F32.
+	// A block: d float16; 64 indices i; eight times four sets of seven signs and a scale s of four bits.
+	// For each: x = d*(1/2+s)/2 * iq3xxsGrid[i] with the signs, four numbers for each i, rounded to F32.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -9704,8 +9705,8 @@ groups:
 // func iq3_XXSBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·iq3_XXSBF16AVX2(SB), NOSPLIT, $224-24
-	// d float16; 64 indices i; eight times four sets of seven signs and a scale s of four bits;
-	// x = d*(1/2+s)/2 * iq3xxsGrid[i] with the signs, four numbers for each i, rounded to BF16.
+	// A block: d float16; 64 indices i; eight times four sets of seven signs and a scale s of four bits.
+	// For each: x = d*(1/2+s)/2 * iq3xxsGrid[i] with the signs, four numbers for each i, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -10002,8 +10003,8 @@ GLOBL k136<>(SB), RODATA|NOPTR, $32
 // func iq3_XXSF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·iq3_XXSF16AVX2(SB), NOSPLIT, $128-24
-	// d float16; 64 indices i; eight times four sets of seven signs and a scale s of four bits;
-	// x = d*(1/2+s)/2 * iq3xxsGrid[i] with the signs, four numbers for each i, rounded to F16.
+	// A block: d float16; 64 indices i; eight times four sets of seven signs and a scale s of four bits.
+	// For each: x = d*(1/2+s)/2 * iq3xxsGrid[i] with the signs, four numbers for each i, rounded to F16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -10160,8 +10161,8 @@ groups:
 // func iq3_SF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C, MMX+
 TEXT ·iq3_SF32AVX2(SB), NOSPLIT, $224-24
-	// d float16; 64 low bytes of indices i; high bits; 32 sets of signs; eight scales s of four bits;
-	// x = d*(2s+1) * iq3sGrid[i] with the signs, four numbers for each i, rounded to F32.
+	// A block: d float16; 64 low bytes of indices i; high bits; 32 sets of signs; eight scales s of four bits.
+	// For each: x = d*(2s+1) * iq3sGrid[i] with the signs, four numbers for each i, rounded to F32.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -10299,8 +10300,8 @@ GLOBL k139<>(SB), RODATA|NOPTR, $32
 // func iq3_SBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C, MMX+
 TEXT ·iq3_SBF16AVX2(SB), NOSPLIT, $320-24
-	// d float16; 64 low bytes of indices i; high bits; 32 sets of signs; eight scales s of four bits;
-	// x = d*(2s+1) * iq3sGrid[i] with the signs, four numbers for each i, rounded to BF16.
+	// A block: d float16; 64 low bytes of indices i; high bits; 32 sets of signs; eight scales s of four bits.
+	// For each: x = d*(2s+1) * iq3sGrid[i] with the signs, four numbers for each i, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -10589,8 +10590,8 @@ GLOBL k143<>(SB), RODATA|NOPTR, $32
 // func iq3_SF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C, MMX+
 TEXT ·iq3_SF16AVX2(SB), NOSPLIT, $224-24
-	// d float16; 64 low bytes of indices i; high bits; 32 sets of signs; eight scales s of four bits;
-	// x = d*(2s+1) * iq3sGrid[i] with the signs, four numbers for each i, rounded to F16.
+	// A block: d float16; 64 low bytes of indices i; high bits; 32 sets of signs; eight scales s of four bits.
+	// For each: x = d*(2s+1) * iq3sGrid[i] with the signs, four numbers for each i, rounded to F16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -10763,6 +10764,7 @@ groups:
 // func castF32ToF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX
 TEXT ·castF32ToF32AVX2(SB), NOSPLIT, $0-24
+	// For 32 numbers: to float32, a NaN as 7FC00000, then to the target.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -10794,6 +10796,7 @@ more:
 // func castF32ToBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2
 TEXT ·castF32ToBF16AVX2(SB), NOSPLIT, $0-24
+	// For 32 numbers: to float32, a NaN as 7FC00000, then to the target.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -10845,6 +10848,7 @@ more:
 // func castF32ToF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, F16C
 TEXT ·castF32ToF16AVX2(SB), NOSPLIT, $0-24
+	// For 32 numbers: to float32, a NaN as 7FC00000, then to the target.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -10880,6 +10884,7 @@ more:
 // func castBF16ToF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2
 TEXT ·castBF16ToF32AVX2(SB), NOSPLIT, $0-24
+	// For 32 numbers: to float32, a NaN as 7FC00000, then to the target.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -10915,6 +10920,7 @@ more:
 // func castBF16ToBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2
 TEXT ·castBF16ToBF16AVX2(SB), NOSPLIT, $0-24
+	// For 32 numbers: to float32, a NaN as 7FC00000, then to the target.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -10970,6 +10976,7 @@ more:
 // func castBF16ToF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
 TEXT ·castBF16ToF16AVX2(SB), NOSPLIT, $0-24
+	// For 32 numbers: to float32, a NaN as 7FC00000, then to the target.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -11009,6 +11016,7 @@ more:
 // func castF16ToF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, F16C
 TEXT ·castF16ToF32AVX2(SB), NOSPLIT, $0-24
+	// For 32 numbers: to float32, a NaN as 7FC00000, then to the target.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -11040,6 +11048,7 @@ more:
 // func castF16ToBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
 TEXT ·castF16ToBF16AVX2(SB), NOSPLIT, $0-24
+	// For 32 numbers: to float32, a NaN as 7FC00000, then to the target.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -11091,6 +11100,7 @@ more:
 // func castF16ToF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, F16C
 TEXT ·castF16ToF16AVX2(SB), NOSPLIT, $0-24
+	// For 32 numbers: to float32, a NaN as 7FC00000, then to the target.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -19412,6 +19422,7 @@ exactChunk:
 // func transpose1AVX2(dst *byte, src *byte, dstStride int, srcStride int, n int)
 // Requires: AVX, AVX2
 TEXT ·transpose1AVX2(SB), NOSPLIT, $0-40
+	// For each square: rows are unpacked with rows until registers hold columns, which are written as rows.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ dstStride+16(FP), DX
@@ -19509,6 +19520,7 @@ square:
 // func transpose2AVX2(dst *byte, src *byte, dstStride int, srcStride int, n int)
 // Requires: AVX
 TEXT ·transpose2AVX2(SB), NOSPLIT, $0-40
+	// For each square: rows are unpacked with rows until registers hold columns, which are written as rows.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ dstStride+16(FP), DX
@@ -19574,6 +19586,7 @@ square:
 // func transpose4AVX2(dst *byte, src *byte, dstStride int, srcStride int, n int)
 // Requires: AVX
 TEXT ·transpose4AVX2(SB), NOSPLIT, $0-40
+	// For each square: rows are unpacked with rows until registers hold columns, which are written as rows.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ dstStride+16(FP), DX
@@ -19639,6 +19652,7 @@ square:
 // func transpose8AVX2(dst *byte, src *byte, dstStride int, srcStride int, n int)
 // Requires: AVX
 TEXT ·transpose8AVX2(SB), NOSPLIT, $0-40
+	// For each square: rows are unpacked with rows until registers hold columns, which are written as rows.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ dstStride+16(FP), DX
@@ -19676,6 +19690,7 @@ square:
 // func lanesAVX2(dst *byte, src *byte, stride int, n int)
 // Requires: AVX, AVX2
 TEXT ·lanesAVX2(SB), NOSPLIT, $0-32
+	// For 32 dwords: byte i of each goes to stream i, sorted within sixteen bytes, then joined as dwords and qwords.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ stride+16(FP), DX
@@ -19724,6 +19739,7 @@ GLOBL k174<>(SB), RODATA|NOPTR, $32
 // func spreadAVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2
 TEXT ·spreadAVX2(SB), NOSPLIT, $0-24
+	// For 16 bytes q: byte 2i = q[i] & 15, byte 2i+1 = q[i] >> 4.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -19745,6 +19761,8 @@ more:
 // func fieldsAVX2(dst *byte, src *byte, tables *byte, step int, shift *uint64, n int)
 // Requires: AVX, AVX2
 TEXT ·fieldsAVX2(SB), NOSPLIT, $0-48
+	// For 32 fields of b bits, of which eight take b bytes: word = the two bytes in which the field lies;
+	// byte = (word*factor >> shift) - less, the factor moving its field to the top.
 	MOVQ           dst+0(FP), AX
 	MOVQ           src+8(FP), CX
 	MOVQ           tables+16(FP), DX
@@ -19782,6 +19800,7 @@ more:
 // func pickAVX2(dst *byte, src *byte, shift *uint64, mask *uint32, n int)
 // Requires: AVX, AVX2
 TEXT ·pickAVX2(SB), NOSPLIT, $0-40
+	// For 32 words: byte = word >> shift & mask, packed twice and put in order.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         shift+16(FP), DX
@@ -19819,6 +19838,7 @@ more:
 // func swapAVX2(dst *byte, src *byte, order *byte, n int)
 // Requires: AVX, AVX2
 TEXT ·swapAVX2(SB), NOSPLIT, $0-32
+	// For 16 bytes: byte i = src[order[i]].
 	MOVQ           dst+0(FP), AX
 	MOVQ           src+8(FP), CX
 	MOVQ           order+16(FP), DX
@@ -19839,6 +19859,8 @@ more:
 // func columnsF32AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
 // Requires: AVX, AVX2
 TEXT ·columnsF32AVX2(SB), NOSPLIT, $64-72
+	// For each code q of eight columns, eight below each other: number = (q-zero)*scale, of its group and column,
+	// each step rounded to float32; transposed, so that those of a column are a row.
 	MOVQ  dst+0(FP), AX
 	MOVQ  src+8(FP), CX
 	LEAQ  31(SP), DX
@@ -19952,6 +19974,7 @@ more:
 	VZEROUPPER
 	RET
 
+	// Scales that come as doubles.
 doubles:
 	VMOVDQU     (CX), Y0
 	ADDQ        R11, CX
@@ -20114,6 +20137,8 @@ GLOBL k175<>(SB), RODATA|NOPTR, $32
 // func columnsBF16AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
 // Requires: AVX, AVX2
 TEXT ·columnsBF16AVX2(SB), NOSPLIT, $64-72
+	// For each code q of eight columns, eight below each other: number = (q-zero)*scale, of its group and column,
+	// each step rounded to float32; transposed, so that those of a column are a row.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	LEAQ    31(SP), DX
@@ -20237,6 +20262,8 @@ more:
 // func columnsF16AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
 // Requires: AVX, AVX2, F16C
 TEXT ·columnsF16AVX2(SB), NOSPLIT, $64-72
+	// For each code q of eight columns, eight below each other: number = (q-zero)*scale, of its group and column,
+	// each step rounded to float32; transposed, so that those of a column are a row.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	LEAQ 31(SP), DX
@@ -20358,6 +20385,8 @@ more:
 // func byteColumnsF32AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
 // Requires: AVX, AVX2
 TEXT ·byteColumnsF32AVX2(SB), NOSPLIT, $64-72
+	// For each code q of eight columns, eight below each other: number = (q-zero)*scale, of its group and column,
+	// each step rounded to float32; transposed, so that those of a column are a row.
 	MOVQ  dst+0(FP), AX
 	MOVQ  src+8(FP), CX
 	LEAQ  31(SP), DX
@@ -20471,6 +20500,7 @@ more:
 	VZEROUPPER
 	RET
 
+	// Scales that come as doubles.
 doubles:
 	VMOVDQU     (CX), Y0
 	ADDQ        R11, CX
@@ -20633,6 +20663,8 @@ GLOBL k176<>(SB), RODATA|NOPTR, $32
 // func byteColumnsBF16AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
 // Requires: AVX, AVX2
 TEXT ·byteColumnsBF16AVX2(SB), NOSPLIT, $64-72
+	// For each code q of eight columns, eight below each other: number = (q-zero)*scale, of its group and column,
+	// each step rounded to float32; transposed, so that those of a column are a row.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	LEAQ    31(SP), DX
@@ -20756,6 +20788,8 @@ more:
 // func byteColumnsF16AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
 // Requires: AVX, AVX2, F16C
 TEXT ·byteColumnsF16AVX2(SB), NOSPLIT, $64-72
+	// For each code q of eight columns, eight below each other: number = (q-zero)*scale, of its group and column,
+	// each step rounded to float32; transposed, so that those of a column are a row.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	LEAQ 31(SP), DX
@@ -20877,6 +20911,8 @@ more:
 // func eachF32AVX2(dst *byte, src *float32, a *float32, b *float32, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·eachF32AVX2(SB), NOSPLIT, $96-40
+	// For 32 numbers q, scales a, zero points b: number = (q-b)*a, each step rounded to float32;
+	// if they are not ordinary, or one comes to NaN, some rounds in double precision.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    a+16(FP), DX
@@ -20953,6 +20989,7 @@ done:
 
 one:
 slow:
+	// Rounds in double precision.
 	ADDQ $0x02, SI
 	LEAQ -16(SI), R8
 
@@ -21020,6 +21057,8 @@ GLOBL k179<>(SB), RODATA|NOPTR, $32
 // func eachBF16AVX2(dst *byte, src *float32, a *float32, b *float32, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·eachBF16AVX2(SB), NOSPLIT, $96-40
+	// For 32 numbers q, scales a, zero points b: number = (q-b)*a, each step rounded to float32;
+	// if they are not ordinary, or one comes to NaN, some rounds in double precision.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    a+16(FP), DX
@@ -21114,6 +21153,7 @@ done:
 
 one:
 slow:
+	// Rounds in double precision.
 	ADDQ    $0x02, SI
 	LEAQ    -16(SI), R8
 	VMOVDQU k20<>+0(SB), Y3
@@ -21180,6 +21220,8 @@ GLOBL k180<>(SB), RODATA|NOPTR, $32
 // func eachF16AVX2(dst *byte, src *float32, a *float32, b *float32, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·eachF16AVX2(SB), NOSPLIT, $96-40
+	// For 32 numbers q, scales a, zero points b: number = (q-b)*a, each step rounded to float32;
+	// if they are not ordinary, or one comes to NaN, some rounds in double precision.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    a+16(FP), DX
@@ -21260,6 +21302,7 @@ done:
 
 one:
 slow:
+	// Rounds in double precision.
 	ADDQ $0x02, SI
 	LEAQ -16(SI), R8
 
@@ -21311,6 +21354,8 @@ slowly:
 // func expand1AVX2(dst *byte, src *byte, last *byte, mask *byte, n int) int
 // Requires: AVX, POPCNT
 TEXT ·expand1AVX2(SB), NOSPLIT, $0-48
+	// For each byte of the mask: order = expansions[byte]; eight numbers = src[order], or zero where that is C0;
+	// src moves on by as many numbers as bits are set.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ last+16(FP), DX
@@ -21341,6 +21386,8 @@ done:
 // func expand2AVX2(dst *byte, src *byte, last *byte, mask *byte, n int) int
 // Requires: AVX, POPCNT
 TEXT ·expand2AVX2(SB), NOSPLIT, $0-48
+	// For each byte of the mask: order = expansions[byte]; eight numbers = src[order], or zero where that is C0;
+	// src moves on by as many numbers as bits are set.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ last+16(FP), DX
@@ -21373,6 +21420,8 @@ done:
 // func expand4AVX2(dst *byte, src *byte, last *byte, mask *byte, n int) int
 // Requires: AVX, AVX2, POPCNT
 TEXT ·expand4AVX2(SB), NOSPLIT, $0-48
+	// For each byte of the mask: order = expansions[byte]; eight numbers = src[order], or zero where that is C0;
+	// src moves on by as many numbers as bits are set.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ last+16(FP), DX
@@ -21894,6 +21943,7 @@ exact:
 // func absmaxAVX2(dst *float32, src *byte, chunks int, n int)
 // Requires: AVX, AVX2
 TEXT ·absmaxAVX2(SB), NOSPLIT, $0-32
+	// For each run: the largest of its magnitudes, which compare as integers.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+24(FP), DX
@@ -21937,6 +21987,8 @@ chunk:
 // func nearestAVX2(dst *byte, src *byte, scales *float32, tables *byte, least *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV
 TEXT ·nearestAVX2(SB), NOSPLIT, $0-56
+	// For each run: inverse = 1/max(scale, least). For 32 numbers x: code = how many of fifteen bounds x*inverse is above, by halves;
+	// x*inverse in double precision where float32 would be subnormal and that counts.
 	MOVQ         dst+0(FP), CX
 	MOVQ         src+8(FP), DX
 	MOVQ         scales+16(FP), BX
@@ -22061,6 +22113,7 @@ scaled:
 	RET
 
 checked:
+	// A chunk whose small products differ: are its numbers zero or large enough?
 	CMPL      R9, $0x51000000
 	JCC       doubled
 	VPADDD    Y10, Y10, Y12
@@ -22092,6 +22145,7 @@ checked:
 	JMP       scaled
 
 doubled:
+	// A chunk in double precision.
 	VCVTPS2PD   X9, Y3
 	VCVTPS2PD   (DX), Y0
 	VMULPD      Y3, Y0, Y0
@@ -22144,6 +22198,7 @@ GLOBL k183<>(SB), RODATA|NOPTR, $32
 // func int8AVX2(dst *byte, src *byte, scales *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV
 TEXT ·int8AVX2(SB), NOSPLIT, $0-40
+	// For each run: inverse = 127/scale, rounded between. For 32 numbers x: code = x*inverse, to nearest and ties to even; zero if not finite.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      scales+16(FP), DX
@@ -22217,6 +22272,7 @@ scaled:
 	RET
 
 doubled:
+	// A chunk in double precision.
 	VCVTPS2PD   X4, Y3
 	VCVTPS2PD   (CX), Y0
 	VMULPD      Y3, Y0, Y0
@@ -22263,6 +22319,7 @@ GLOBL k185<>(SB), RODATA|NOPTR, $32
 // func special32AVX2(counts *uint32, src *byte, infinity uint32, n int)
 // Requires: AVX, AVX2
 TEXT ·special32AVX2(SB), NOSPLIT, $0-32
+	// For each number: sums[0] += magnitude > the largest number; sums[1] += magnitude > infinity.
 	MOVQ         counts+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VMOVDQU      k145<>+0(SB), Y0
@@ -22300,6 +22357,7 @@ more:
 // func special16AVX2(counts *uint32, src *byte, infinity uint32, n int)
 // Requires: AVX, AVX2
 TEXT ·special16AVX2(SB), NOSPLIT, $0-32
+	// For each number: sums[0] += magnitude > the largest number; sums[1] += magnitude > infinity.
 	MOVQ         counts+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VMOVDQU      k185<>+0(SB), Y0

@@ -6,6 +6,8 @@
 
 // func q8BF16NEON(dst *byte, src *byte, size int, n int)
 TEXT ·q8BF16NEON(SB), NOSPLIT, $0-32
+	// A block: Q8_0, Q8_1: d float16, ..., 32 signed bytes q.
+	// For each: x = d*q.
 	MOVD dst+0(FP), R0
 	MOVD src+8(FP), R1
 	MOVD size+16(FP), R8
@@ -105,6 +107,8 @@ block:
 
 // func codebookBF16NEON(dst *byte, src *byte, codebook *int8, n int)
 TEXT ·codebookBF16NEON(SB), NOSPLIT, $0-32
+	// A block: Q4_0, IQ4_NL: d float16, 16 bytes of nibbles q: the low ones, then the high ones.
+	// For each: x = d*codebook[q].
 	MOVD dst+0(FP), R0
 	MOVD src+8(FP), R1
 	MOVD codebook+16(FP), R8
@@ -207,6 +211,8 @@ block:
 
 // func mxfp4BF16NEON(dst *byte, src *byte, n int)
 TEXT ·mxfp4BF16NEON(SB), NOSPLIT, $0-24
+	// A block: a scale s of eight bits, 16 bytes of nibbles q.
+	// For each: x = mxfp4Scales[s]*codebook[q].
 	MOVD dst+0(FP), R0
 	MOVD src+8(FP), R1
 	MOVD n+16(FP), R2
@@ -310,6 +316,8 @@ block:
 
 // func q4_KBF16NEON(dst *byte, src *byte, n int)
 TEXT ·q4_KBF16NEON(SB), NOSPLIT, $0-24
+	// A block: d, m float16; eight pairs s, t of six bits; 128 bytes of nibbles q.
+	// For each: x = (d*s)*q - m*t for 32 numbers each.
 	MOVD dst+0(FP), R0
 	MOVD src+8(FP), R1
 	MOVD n+16(FP), R2
@@ -1068,6 +1076,8 @@ block:
 
 // func q6_KBF16NEON(dst *byte, src *byte, n int)
 TEXT ·q6_KBF16NEON(SB), NOSPLIT, $0-24
+	// A block: 128 bytes of nibbles q; 64 bytes of two bits h; 16 signed bytes s; d float16.
+	// For each: x = d*s * (q + 16*h - 32) for 16 numbers each.
 	MOVD dst+0(FP), R0
 	MOVD src+8(FP), R1
 	MOVD n+16(FP), R2
@@ -1852,6 +1862,7 @@ block:
 
 // func bytesScaleBF16NEON(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 TEXT ·bytesScaleBF16NEON(SB), NOSPLIT, $0-64
+	// For each of n runs, with its scale a[r], for each of its chunks: number = q*a[r].
 	MOVD dst+0(FP), R0
 	MOVD src+8(FP), R1
 	MOVD a+16(FP), R5
@@ -1869,6 +1880,7 @@ TEXT ·bytesScaleBF16NEON(SB), NOSPLIT, $0-64
 	MOVBU (R9), R3
 	VDUP R3, V24.B16
 run:
+	// The numbers of a run.
 	MOVWU (R5), R3
 	VDUP R3, V16.S4
 	WORD $0x4e30e612 // FCMEQ.4S V18, V16, V16
@@ -1958,6 +1970,7 @@ chunk:
 
 // func float8E4M3BF16NEON(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 TEXT ·float8E4M3BF16NEON(SB), NOSPLIT, $0-48
+	// For each of n runs, with its scale a[r], for each of its chunks: number = q*a[r]; codes become float16, whose exponent differs by a power of two.
 	MOVD dst+0(FP), R0
 	MOVD src+8(FP), R1
 	MOVD a+16(FP), R5
@@ -1978,6 +1991,7 @@ TEXT ·float8E4M3BF16NEON(SB), NOSPLIT, $0-48
 	MOVD $16256, R3
 	VDUP R3, V26.H8
 run:
+	// The numbers of a run.
 	MOVWU (R5), R3
 	VDUP R3, V16.S4
 	MOVD R6, R7
@@ -2099,6 +2113,7 @@ chunk:
 
 // func float8E5M2BF16NEON(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 TEXT ·float8E5M2BF16NEON(SB), NOSPLIT, $0-48
+	// For each of n runs, with its scale a[r], for each of its chunks: number = q*a[r]; codes become float16, whose exponent differs by a power of two.
 	MOVD dst+0(FP), R0
 	MOVD src+8(FP), R1
 	MOVD a+16(FP), R5
@@ -2119,6 +2134,7 @@ TEXT ·float8E5M2BF16NEON(SB), NOSPLIT, $0-48
 	MOVD $16256, R3
 	VDUP R3, V26.H8
 run:
+	// The numbers of a run.
 	MOVWU (R5), R3
 	VDUP R3, V16.S4
 	MOVD R6, R7
@@ -2224,6 +2240,7 @@ chunk:
 
 // func codebookLowScale32BF16NEON(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 TEXT ·codebookLowScale32BF16NEON(SB), NOSPLIT, $0-56
+	// For each of n runs, with its scale a[r], for each of its chunks: table = codebook*a[r], rounded once; number = table[q].
 	MOVD dst+0(FP), R0
 	MOVD src+8(FP), R1
 	MOVD a+16(FP), R5
@@ -2239,6 +2256,7 @@ TEXT ·codebookLowScale32BF16NEON(SB), NOSPLIT, $0-56
 	VDUP R3, V28.B16
 	MOVD codebook+32(FP), R9
 run:
+	// The numbers of a run.
 	VLD1 (R9), [V4.S4, V5.S4, V6.S4, V7.S4]
 	MOVWU (R5), R3
 	VDUP R3, V16.S4
@@ -2302,6 +2320,7 @@ chunk:
 
 // func codebookHighScale32BF16NEON(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 TEXT ·codebookHighScale32BF16NEON(SB), NOSPLIT, $0-56
+	// For each of n runs, with its scale a[r], for each of its chunks: table = codebook*a[r], rounded once; number = table[q].
 	MOVD dst+0(FP), R0
 	MOVD src+8(FP), R1
 	MOVD a+16(FP), R5
@@ -2317,6 +2336,7 @@ TEXT ·codebookHighScale32BF16NEON(SB), NOSPLIT, $0-56
 	VDUP R3, V28.B16
 	MOVD codebook+32(FP), R9
 run:
+	// The numbers of a run.
 	VLD1 (R9), [V4.S4, V5.S4, V6.S4, V7.S4]
 	MOVWU (R5), R3
 	VDUP R3, V16.S4

@@ -7,15 +7,14 @@
 // func q8BF16AVX512(dst *byte, src *byte, size int, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VL, F16C, MMX+
 TEXT ·q8BF16AVX512(SB), NOSPLIT, $128-40
+	// Q8_0, Q8_1: d float16, 32 signed bytes q at the end of a block
+	// number = q*d
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
 	VPBROADCASTD k1<>+0(SB), Z1
 	VMOVDQU64    k2<>+0(SB), Z2
 	VMOVDQU64    k3<>+0(SB), Z3
-
-	// Q8_0, Q8_1: d float16, 32 signed bytes q at the end of a block
-	// number = q*d
 	MOVQ         n+24(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -220,11 +219,10 @@ GLOBL k4<>(SB), RODATA|NOPTR, $32
 // func q8F16AVX512(dst *byte, src *byte, size int, n int) (left int)
 // Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VL, F16C, MMX+
 TEXT ·q8F16AVX512(SB), NOSPLIT, $128-40
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// Q8_0, Q8_1: d float16, 32 signed bytes q at the end of a block
 	// number = q*d
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
 	MOVQ         n+24(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -351,12 +349,11 @@ stop:
 // func codebookF32AVX512(dst *byte, src *byte, codebook *int8, n int) (left int)
 // Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, F16C, MMX+
 TEXT ·codebookF32AVX512(SB), NOSPLIT, $128-40
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// Q4_0, IQ4_NL: d float16, 32 nibbles q
 	// table[q] = codebook[q]*d, for each block
 	// number = table[q]
+	MOVQ       dst+0(FP), AX
+	MOVQ       src+8(FP), CX
 	MOVQ       n+24(FP), DX
 	LEAQ       63(SP), BX
 	ANDQ       $-64, BX
@@ -558,16 +555,15 @@ GLOBL k8<>(SB), RODATA|NOPTR, $64
 // func codebookBF16AVX512(dst *byte, src *byte, codebook *int8, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, F16C, MMX+
 TEXT ·codebookBF16AVX512(SB), NOSPLIT, $128-40
+	// Q4_0, IQ4_NL: d float16, 32 nibbles q
+	// table[q] = codebook[q]*d, for each block
+	// number = table[q]
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
 	VPBROADCASTD k1<>+0(SB), Z1
 	VMOVDQU64    k2<>+0(SB), Z2
 	VMOVDQU64    k3<>+0(SB), Z3
-
-	// Q4_0, IQ4_NL: d float16, 32 nibbles q
-	// table[q] = codebook[q]*d, for each block
-	// number = table[q]
 	MOVQ         n+24(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -756,12 +752,11 @@ GLOBL k13<>(SB), RODATA|NOPTR, $32
 // func codebookF16AVX512(dst *byte, src *byte, codebook *int8, n int) (left int)
 // Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, F16C, MMX+
 TEXT ·codebookF16AVX512(SB), NOSPLIT, $128-40
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// Q4_0, IQ4_NL: d float16, 32 nibbles q
 	// table[q] = codebook[q]*d, for each block
 	// number = table[q]
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
 	MOVQ         n+24(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -900,12 +895,11 @@ stop:
 // func q4_1F32AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·q4_1F32AVX512(SB), NOSPLIT, $128-32
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// Q4_1: d, m float16, 32 nibbles q
 	// table[q] = q*d + m, for each block
 	// number = table[q]
+	MOVQ       dst+0(FP), AX
+	MOVQ       src+8(FP), CX
 	MOVQ       n+16(FP), DX
 	LEAQ       63(SP), BX
 	ANDQ       $-64, BX
@@ -1091,16 +1085,15 @@ GLOBL k15<>(SB), RODATA|NOPTR, $32
 // func q4_1BF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·q4_1BF16AVX512(SB), NOSPLIT, $128-32
+	// Q4_1: d, m float16, 32 nibbles q
+	// table[q] = q*d + m, for each block
+	// number = table[q]
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
 	VPBROADCASTD k1<>+0(SB), Z1
 	VMOVDQU64    k2<>+0(SB), Z2
 	VMOVDQU64    k3<>+0(SB), Z3
-
-	// Q4_1: d, m float16, 32 nibbles q
-	// table[q] = q*d + m, for each block
-	// number = table[q]
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -1255,12 +1248,11 @@ stop:
 // func q4_1F16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·q4_1F16AVX512(SB), NOSPLIT, $128-32
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// Q4_1: d, m float16, 32 nibbles q
 	// table[q] = q*d + m, for each block
 	// number = table[q]
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -1403,12 +1395,11 @@ stop:
 // func q5_0F32AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, F16C, MMX+
 TEXT ·q5_0F32AVX512(SB), NOSPLIT, $128-32
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// Q5_0: d float16, 32 fifth bits, 32 nibbles; q of both
 	// table[q] = (q-16)*d, for each block
 	// number = table[q]
+	MOVQ       dst+0(FP), AX
+	MOVQ       src+8(FP), CX
 	MOVQ       n+16(FP), DX
 	LEAQ       63(SP), BX
 	ANDQ       $-64, BX
@@ -1673,16 +1664,15 @@ GLOBL k19<>(SB), RODATA|NOPTR, $32
 // func q5_0BF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, F16C, MMX+
 TEXT ·q5_0BF16AVX512(SB), NOSPLIT, $128-32
+	// Q5_0: d float16, 32 fifth bits, 32 nibbles; q of both
+	// table[q] = (q-16)*d, for each block
+	// number = table[q]
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
 	VPBROADCASTD k1<>+0(SB), Z1
 	VMOVDQU64    k2<>+0(SB), Z2
 	VMOVDQU64    k3<>+0(SB), Z3
-
-	// Q5_0: d float16, 32 fifth bits, 32 nibbles; q of both
-	// table[q] = (q-16)*d, for each block
-	// number = table[q]
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -1890,12 +1880,11 @@ GLOBL k20<>(SB), RODATA|NOPTR, $64
 // func q5_0F16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, F16C, MMX+
 TEXT ·q5_0F16AVX512(SB), NOSPLIT, $128-32
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// Q5_0: d float16, 32 fifth bits, 32 nibbles; q of both
 	// table[q] = (q-16)*d, for each block
 	// number = table[q]
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -2069,12 +2058,11 @@ stop:
 // func q5_1F32AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·q5_1F32AVX512(SB), NOSPLIT, $128-32
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// Q5_1: d, m float16, 32 fifth bits, 32 nibbles; q of both
 	// table[q] = q*d + m, for each block
 	// number = table[q]
+	MOVQ       dst+0(FP), AX
+	MOVQ       src+8(FP), CX
 	MOVQ       n+16(FP), DX
 	LEAQ       63(SP), BX
 	ANDQ       $-64, BX
@@ -2341,16 +2329,15 @@ GLOBL k22<>(SB), RODATA|NOPTR, $32
 // func q5_1BF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·q5_1BF16AVX512(SB), NOSPLIT, $128-32
+	// Q5_1: d, m float16, 32 fifth bits, 32 nibbles; q of both
+	// table[q] = q*d + m, for each block
+	// number = table[q]
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
 	VPBROADCASTD k1<>+0(SB), Z1
 	VMOVDQU64    k2<>+0(SB), Z2
 	VMOVDQU64    k3<>+0(SB), Z3
-
-	// Q5_1: d, m float16, 32 fifth bits, 32 nibbles; q of both
-	// table[q] = q*d + m, for each block
-	// number = table[q]
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -2562,12 +2549,11 @@ stop:
 // func q5_1F16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·q5_1F16AVX512(SB), NOSPLIT, $128-32
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// Q5_1: d, m float16, 32 fifth bits, 32 nibbles; q of both
 	// table[q] = q*d + m, for each block
 	// number = table[q]
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -2755,12 +2741,11 @@ stop:
 // func q2_KF32AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512F, MMX+
 TEXT ·q2_KF32AVX512(SB), NOSPLIT, $192-32
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// Q2_K: 16 scales and minima of 4 bits, 256 codes q of 2 bits, d and dmin float16
 	// table[q] = q*scale*d - minimum*dmin, for each scale
 	// number = table[q]
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -2938,16 +2923,15 @@ GLOBL k24<>(SB), RODATA|NOPTR, $32
 // func q2_KBF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
 TEXT ·q2_KBF16AVX512(SB), NOSPLIT, $64-32
+	// Q2_K: 16 scales and minima of 4 bits, 256 codes q of 2 bits, d and dmin float16
+	// table[q] = q*scale*d - minimum*dmin, for each scale
+	// number = table[q]
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
 	VPBROADCASTD k1<>+0(SB), Z1
 	VMOVDQU64    k2<>+0(SB), Z2
 	VMOVDQU64    k3<>+0(SB), Z3
-
-	// Q2_K: 16 scales and minima of 4 bits, 256 codes q of 2 bits, d and dmin float16
-	// table[q] = q*scale*d - minimum*dmin, for each scale
-	// number = table[q]
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -3165,12 +3149,11 @@ GLOBL k36<>(SB), RODATA|NOPTR, $64
 // func q2_KF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
 TEXT ·q2_KF16AVX512(SB), NOSPLIT, $64-32
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// Q2_K: 16 scales and minima of 4 bits, 256 codes q of 2 bits, d and dmin float16
 	// table[q] = q*scale*d - minimum*dmin, for each scale
 	// number = table[q]
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -3278,12 +3261,11 @@ stop:
 // func q3_KF32AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·q3_KF32AVX512(SB), NOSPLIT, $128-32
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// Q3_K: 256 third bits, 256 codes of 2 bits, 16 scales of 6 bits, d float16
 	// table[q] = (q-4)*(scale-32)*d, for each scale
 	// number = table[q]
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -3597,16 +3579,15 @@ GLOBL k51<>(SB), RODATA|NOPTR, $32
 // func q3_KBF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·q3_KBF16AVX512(SB), NOSPLIT, $64-32
+	// Q3_K: 256 third bits, 256 codes of 2 bits, 16 scales of 6 bits, d float16
+	// table[q] = (q-4)*(scale-32)*d, for each scale
+	// number = table[q]
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
 	VPBROADCASTD k1<>+0(SB), Z1
 	VMOVDQU64    k2<>+0(SB), Z2
 	VMOVDQU64    k3<>+0(SB), Z3
-
-	// Q3_K: 256 third bits, 256 codes of 2 bits, 16 scales of 6 bits, d float16
-	// table[q] = (q-4)*(scale-32)*d, for each scale
-	// number = table[q]
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -3902,12 +3883,11 @@ GLOBL k64<>(SB), RODATA|NOPTR, $64
 // func q3_KF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·q3_KF16AVX512(SB), NOSPLIT, $64-32
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// Q3_K: 256 third bits, 256 codes of 2 bits, 16 scales of 6 bits, d float16
 	// table[q] = (q-4)*(scale-32)*d, for each scale
 	// number = table[q]
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -4065,12 +4045,11 @@ stop:
 // func q4_KF32AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·q4_KF32AVX512(SB), NOSPLIT, $128-32
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// Q4_K: d and dmin float16, 8 scales and minima of 6 bits, 256 nibbles q
 	// table[q] = q*scale*d - minimum*dmin, for each scale
 	// number = table[q]
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
 	MOVQ      n+16(FP), DX
 	LEAQ      63(SP), BX
 	ANDQ      $-64, BX
@@ -4272,16 +4251,15 @@ GLOBL k71<>(SB), RODATA|NOPTR, $64
 // func q4_KBF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·q4_KBF16AVX512(SB), NOSPLIT, $128-32
+	// Q4_K: d and dmin float16, 8 scales and minima of 6 bits, 256 nibbles q
+	// table[q] = q*scale*d - minimum*dmin, for each scale
+	// number = table[q]
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
 	VPBROADCASTD k1<>+0(SB), Z1
 	VMOVDQU64    k2<>+0(SB), Z2
 	VMOVDQU64    k3<>+0(SB), Z3
-
-	// Q4_K: d and dmin float16, 8 scales and minima of 6 bits, 256 nibbles q
-	// table[q] = q*scale*d - minimum*dmin, for each scale
-	// number = table[q]
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -4436,12 +4414,11 @@ GLOBL k72<>(SB), RODATA|NOPTR, $64
 // func q4_KF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·q4_KF16AVX512(SB), NOSPLIT, $128-32
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// Q4_K: d and dmin float16, 8 scales and minima of 6 bits, 256 nibbles q
 	// table[q] = q*scale*d - minimum*dmin, for each scale
 	// number = table[q]
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -4574,12 +4551,11 @@ stop:
 // func q5_KF32AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·q5_KF32AVX512(SB), NOSPLIT, $128-32
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// Q5_K: as Q4_K, with 256 fifth bits
 	// table[q] = q*scale*d - minimum*dmin, for each scale
 	// number = table[q]
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -4783,12 +4759,11 @@ GLOBL k73<>(SB), RODATA|NOPTR, $32
 // func q5_KF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·q5_KF16AVX512(SB), NOSPLIT, $128-32
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// Q5_K: as Q4_K, with 256 fifth bits
 	// table[q] = q*scale*d - minimum*dmin, for each scale
 	// number = table[q]
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -4969,11 +4944,10 @@ stop:
 // func q6_KF32AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
 TEXT ·q6_KF32AVX512(SB), NOSPLIT, $384-32
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// Q6_K: 256 nibbles, 256 times 2 bits above them, 16 scales, d float16
 	// number = (q-32)*(scale*d)
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -5151,15 +5125,14 @@ GLOBL k76<>(SB), RODATA|NOPTR, $64
 // func q6_KBF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
 TEXT ·q6_KBF16AVX512(SB), NOSPLIT, $384-32
+	// Q6_K: 256 nibbles, 256 times 2 bits above them, 16 scales, d float16
+	// number = (q-32)*(scale*d)
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
 	VPBROADCASTD k1<>+0(SB), Z1
 	VMOVDQU64    k2<>+0(SB), Z2
 	VMOVDQU64    k3<>+0(SB), Z3
-
-	// Q6_K: 256 nibbles, 256 times 2 bits above them, 16 scales, d float16
-	// number = (q-32)*(scale*d)
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -5343,11 +5316,10 @@ stop:
 // func q6_KF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
 TEXT ·q6_KF16AVX512(SB), NOSPLIT, $384-32
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// Q6_K: 256 nibbles, 256 times 2 bits above them, 16 scales, d float16
 	// number = (q-32)*(scale*d)
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -5491,12 +5463,11 @@ stop:
 // func iq4_XSF32AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·iq4_XSF32AVX512(SB), NOSPLIT, $128-32
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// IQ4_XS: d float16, 8 scales of 6 bits, 256 nibbles q
 	// table[q] = codebook[q]*(scale-32)*d, for each scale
 	// number = table[q]
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
 	MOVQ      n+16(FP), DX
 	LEAQ      63(SP), BX
 	ANDQ      $-64, BX
@@ -5702,16 +5673,15 @@ GLOBL k81<>(SB), RODATA|NOPTR, $64
 // func iq4_XSBF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·iq4_XSBF16AVX512(SB), NOSPLIT, $128-32
+	// IQ4_XS: d float16, 8 scales of 6 bits, 256 nibbles q
+	// table[q] = codebook[q]*(scale-32)*d, for each scale
+	// number = table[q]
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
 	VPBROADCASTD k1<>+0(SB), Z1
 	VMOVDQU64    k2<>+0(SB), Z2
 	VMOVDQU64    k3<>+0(SB), Z3
-
-	// IQ4_XS: d float16, 8 scales of 6 bits, 256 nibbles q
-	// table[q] = codebook[q]*(scale-32)*d, for each scale
-	// number = table[q]
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -5852,12 +5822,11 @@ stop:
 // func iq4_XSF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·iq4_XSF16AVX512(SB), NOSPLIT, $128-32
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// IQ4_XS: d float16, 8 scales of 6 bits, 256 nibbles q
 	// table[q] = codebook[q]*(scale-32)*d, for each scale
 	// number = table[q]
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -5986,11 +5955,10 @@ stop:
 // func mxfp4F16AVX512(dst *byte, src *byte, rows *byte, n int) (left int)
 // Requires: AVX, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·mxfp4F16AVX512(SB), NOSPLIT, $64-40
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// MXFP4: e E8M0, 32 nibbles q
 	// number = rows[e][q]
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
 	MOVQ         n+24(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -6032,11 +6000,10 @@ GLOBL k82<>(SB), RODATA|NOPTR, $64
 // func nvfp4F16AVX512(dst *byte, src *byte, rows *byte, n int) (left int)
 // Requires: AVX, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·nvfp4F16AVX512(SB), NOSPLIT, $64-40
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// NVFP4: 4 scales e E4M3 without a sign, 64 nibbles q
 	// number = rows[e][q], a scale for 16 of them
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
 	MOVQ         n+24(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -6104,12 +6071,11 @@ GLOBL k84<>(SB), RODATA|NOPTR, $64
 // func tq1_0BF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, MMX+
 TEXT ·tq1_0BF16AVX512(SB), NOSPLIT, $64-32
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// TQ1_0: 256 digits of base 3, five a byte or four, d float16
 	// table[q] = (q-1)*d
 	// number = table[q]
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
@@ -6340,12 +6306,11 @@ GLOBL k100<>(SB), RODATA|NOPTR, $64
 // func tq1_0F16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, MMX+
 TEXT ·tq1_0F16AVX512(SB), NOSPLIT, $64-32
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// TQ1_0: 256 digits of base 3, five a byte or four, d float16
 	// table[q] = (q-1)*d
 	// number = table[q]
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
@@ -6425,11 +6390,10 @@ stop:
 // func q1_0BF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
 TEXT ·q1_0BF16AVX512(SB), NOSPLIT, $64-32
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// Q1_0: d float16, 128 bits
 	// number = d where the bit is set, else -d
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
@@ -6487,11 +6451,10 @@ GLOBL k101<>(SB), RODATA|NOPTR, $64
 // func q1_0F16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·q1_0F16AVX512(SB), NOSPLIT, $64-32
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// Q1_0: d float16, 128 bits
 	// number = d where the bit is set, else -d
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
@@ -6532,12 +6495,11 @@ stop:
 // func q2_0F32AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512F, AVX512VBMI, MMX+
 TEXT ·q2_0F32AVX512(SB), NOSPLIT, $64-32
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// Q2_0: d float16, 64 codes q of 2 bits
 	// table[q] = (q-1)*d
 	// number = table[q]
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
@@ -6619,12 +6581,11 @@ GLOBL k104<>(SB), RODATA|NOPTR, $64
 // func q2_0BF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, MMX+
 TEXT ·q2_0BF16AVX512(SB), NOSPLIT, $64-32
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// Q2_0: d float16, 64 codes q of 2 bits
 	// table[q] = (q-1)*d
 	// number = table[q]
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
@@ -6689,12 +6650,11 @@ GLOBL k106<>(SB), RODATA|NOPTR, $64
 // func q2_0F16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, MMX+
 TEXT ·q2_0F16AVX512(SB), NOSPLIT, $64-32
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// Q2_0: d float16, 64 codes q of 2 bits
 	// table[q] = (q-1)*d
 	// number = table[q]
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
@@ -6736,12 +6696,11 @@ stop:
 // func iq1_SF32AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·iq1_SF32AVX512(SB), NOSPLIT, $384-32
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// IQ1_S: d float16; indices of rows, a scale of 3 bits and a sign for 32 elements
 	// table = what a byte of a row comes to under each scale
 	// number = (row[i] +- 1/8) * (2*scale+1)*d
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
@@ -7015,12 +6974,11 @@ GLOBL k116<>(SB), RODATA|NOPTR, $64
 // func iq1_SF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·iq1_SF16AVX512(SB), NOSPLIT, $320-32
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// IQ1_S: d float16; indices of rows, a scale of 3 bits and a sign for 32 elements
 	// table = what a byte of a row comes to under each scale
 	// number = (row[i] +- 1/8) * (2*scale+1)*d
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -7231,12 +7189,11 @@ GLOBL k122<>(SB), RODATA|NOPTR, $64
 // func iq1_MF32AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, BMI2, MMX+
 TEXT ·iq1_MF32AVX512(SB), NOSPLIT, $384-32
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// IQ1_M: d float16; indices of rows, a scale of 3 bits for 16, a sign for 8 elements
 	// table = what a byte of a row comes to under each scale
 	// number = (row[i] +- 1/8) * (2*scale+1)*d
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
@@ -7480,16 +7437,15 @@ GLOBL k127<>(SB), RODATA|NOPTR, $64
 // func iq1_MBF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, BMI2, MMX+
 TEXT ·iq1_MBF16AVX512(SB), NOSPLIT, $320-32
+	// IQ1_M: d float16; indices of rows, a scale of 3 bits for 16, a sign for 8 elements
+	// table = what a byte of a row comes to under each scale
+	// number = (row[i] +- 1/8) * (2*scale+1)*d
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
 	VPBROADCASTD k1<>+0(SB), Z1
 	VMOVDQU64    k2<>+0(SB), Z2
 	VMOVDQU64    k3<>+0(SB), Z3
-
-	// IQ1_M: d float16; indices of rows, a scale of 3 bits for 16, a sign for 8 elements
-	// table = what a byte of a row comes to under each scale
-	// number = (row[i] +- 1/8) * (2*scale+1)*d
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -7698,12 +7654,11 @@ GLOBL k129<>(SB), RODATA|NOPTR, $64
 // func iq1_MF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, BMI2, MMX+
 TEXT ·iq1_MF16AVX512(SB), NOSPLIT, $320-32
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// IQ1_M: d float16; indices of rows, a scale of 3 bits for 16, a sign for 8 elements
 	// table = what a byte of a row comes to under each scale
 	// number = (row[i] +- 1/8) * (2*scale+1)*d
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -7880,12 +7835,11 @@ stop:
 // func iq2_XXSF32AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, MMX+
 TEXT ·iq2_XXSF32AVX512(SB), NOSPLIT, $448-32
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// IQ2_XXS: d float16; indices of rows, a scale of 4 bits for 32, 7 signs for 8 elements
 	// table = what a byte of a row comes to under each scale
 	// number = +-row[i] * (scale+1/2)*d/4
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
@@ -8131,12 +8085,11 @@ GLOBL k138<>(SB), RODATA|NOPTR, $64
 // func iq2_XXSF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, MMX+
 TEXT ·iq2_XXSF16AVX512(SB), NOSPLIT, $384-32
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// IQ2_XXS: d float16; indices of rows, a scale of 4 bits for 32, 7 signs for 8 elements
 	// table = what a byte of a row comes to under each scale
 	// number = +-row[i] * (scale+1/2)*d/4
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -8357,12 +8310,11 @@ GLOBL k146<>(SB), RODATA|NOPTR, $64
 // func iq2_XSF32AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·iq2_XSF32AVX512(SB), NOSPLIT, $448-32
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// IQ2_XS: d float16; indices of rows, a scale of 4 bits for 16, 7 signs for 8 elements
 	// table = what a byte of a row comes to under each scale
 	// number = +-row[i] * (scale+1/2)*d/4
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
@@ -8547,12 +8499,11 @@ GLOBL k148<>(SB), RODATA|NOPTR, $64
 // func iq2_XSF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·iq2_XSF16AVX512(SB), NOSPLIT, $384-32
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// IQ2_XS: d float16; indices of rows, a scale of 4 bits for 16, 7 signs for 8 elements
 	// table = what a byte of a row comes to under each scale
 	// number = +-row[i] * (scale+1/2)*d/4
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -8771,12 +8722,11 @@ GLOBL k154<>(SB), RODATA|NOPTR, $64
 // func iq2_SF32AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·iq2_SF32AVX512(SB), NOSPLIT, $384-32
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// IQ2_S: d float16; indices of rows, a scale of 4 bits for 16, 8 signs for 8 elements
 	// table = what a byte of a row comes to under each scale
 	// number = +-row[i] * (scale+1/2)*d/4
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
@@ -8981,12 +8931,11 @@ GLOBL k158<>(SB), RODATA|NOPTR, $64
 // func iq2_SF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·iq2_SF16AVX512(SB), NOSPLIT, $320-32
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// IQ2_S: d float16; indices of rows, a scale of 4 bits for 16, 8 signs for 8 elements
 	// table = what a byte of a row comes to under each scale
 	// number = +-row[i] * (scale+1/2)*d/4
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -9145,12 +9094,11 @@ stop:
 // func iq3_XXSF32AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, MMX+
 TEXT ·iq3_XXSF32AVX512(SB), NOSPLIT, $448-32
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// IQ3_XXS: d float16; indices of rows, a scale of 4 bits for 32, 7 signs for 8 elements
 	// table = what a byte of a row comes to under each scale
 	// number = +-row[i] * (scale+1/2)*d/2
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
@@ -9346,16 +9294,15 @@ GLOBL k160<>(SB), RODATA|NOPTR, $64
 // func iq3_XXSBF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, MMX+
 TEXT ·iq3_XXSBF16AVX512(SB), NOSPLIT, $128-32
+	// IQ3_XXS: d float16; indices of rows, a scale of 4 bits for 32, 7 signs for 8 elements
+	// table = what a byte of a row comes to under each scale
+	// number = +-row[i] * (scale+1/2)*d/2
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
 	VPBROADCASTD k1<>+0(SB), Z1
 	VMOVDQU64    k2<>+0(SB), Z2
 	VMOVDQU64    k3<>+0(SB), Z3
-
-	// IQ3_XXS: d float16; indices of rows, a scale of 4 bits for 32, 7 signs for 8 elements
-	// table = what a byte of a row comes to under each scale
-	// number = +-row[i] * (scale+1/2)*d/2
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -9555,12 +9502,11 @@ GLOBL k164<>(SB), RODATA|NOPTR, $64
 // func iq3_XXSF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, MMX+
 TEXT ·iq3_XXSF16AVX512(SB), NOSPLIT, $128-32
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// IQ3_XXS: d float16; indices of rows, a scale of 4 bits for 32, 7 signs for 8 elements
 	// table = what a byte of a row comes to under each scale
 	// number = +-row[i] * (scale+1/2)*d/2
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -9714,12 +9660,11 @@ stop:
 // func iq3_SF32AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, MMX+
 TEXT ·iq3_SF32AVX512(SB), NOSPLIT, $384-32
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// IQ3_S: d float16; indices of rows, a scale of 4 bits for 32, 8 signs for 8 elements
 	// table = what a byte of a row comes to under each scale
 	// number = +-row[i] * (2*scale+1)*d
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
@@ -9928,12 +9873,11 @@ stop:
 // func iq3_SF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, MMX+
 TEXT ·iq3_SF16AVX512(SB), NOSPLIT, $64-32
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// IQ3_S: d float16; indices of rows, a scale of 4 bits for 32, 8 signs for 8 elements
 	// table = what a byte of a row comes to under each scale
 	// number = +-row[i] * (2*scale+1)*d
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -10111,16 +10055,15 @@ GLOBL k165<>(SB), RODATA|NOPTR, $64
 // func bytesScaleBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·bytesScaleBF16AVX512(SB), NOSPLIT, $192-64
+	// For each run: are its scale a, and b or last, ordinary?
+	// For each chunk: number = q*a, each step rounded to float32;
+	// if not ordinary in double precision.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
 	VPBROADCASTD k1<>+0(SB), Z1
 	VMOVDQU64    k2<>+0(SB), Z2
 	VMOVDQU64    k3<>+0(SB), Z3
-
-	// For each run: are its scale a, and b or last, ordinary?
-	// For each chunk: number = q*a, each step rounded to float32;
-	// if not ordinary in double precision.
 	LEAQ         63(SP), DX
 	ANDQ         $-64, DX
 	MOVQ         a+16(FP), BX
@@ -10268,12 +10211,11 @@ GLOBL k170<>(SB), RODATA|NOPTR, $32
 // func bytesScaleF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·bytesScaleF16AVX512(SB), NOSPLIT, $192-64
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// For each run: are its scale a, and b or last, ordinary?
 	// For each chunk: number = q*a, each step rounded to float32;
 	// if not ordinary in double precision.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
 	LEAQ         63(SP), DX
 	ANDQ         $-64, DX
 	MOVQ         a+16(FP), BX
@@ -10373,12 +10315,11 @@ exactly:
 // func bytesShiftF32AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·bytesShiftF32AVX512(SB), NOSPLIT, $192-64
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// For each run: are its scale a, and b or last, ordinary?
 	// For each chunk: number = (q-b)*a, each step rounded to float32;
 	// if not ordinary in double precision.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
 	LEAQ         63(SP), DX
 	ANDQ         $-64, DX
 	MOVQ         a+16(FP), BX
@@ -10496,16 +10437,15 @@ exactly:
 // func bytesShiftBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·bytesShiftBF16AVX512(SB), NOSPLIT, $192-64
+	// For each run: are its scale a, and b or last, ordinary?
+	// For each chunk: number = (q-b)*a, each step rounded to float32;
+	// if not ordinary in double precision.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
 	VPBROADCASTD k1<>+0(SB), Z1
 	VMOVDQU64    k2<>+0(SB), Z2
 	VMOVDQU64    k3<>+0(SB), Z3
-
-	// For each run: are its scale a, and b or last, ordinary?
-	// For each chunk: number = (q-b)*a, each step rounded to float32;
-	// if not ordinary in double precision.
 	LEAQ         63(SP), DX
 	ANDQ         $-64, DX
 	MOVQ         a+16(FP), BX
@@ -10631,12 +10571,11 @@ exactly:
 // func bytesShiftF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·bytesShiftF16AVX512(SB), NOSPLIT, $192-64
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// For each run: are its scale a, and b or last, ordinary?
 	// For each chunk: number = (q-b)*a, each step rounded to float32;
 	// if not ordinary in double precision.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
 	LEAQ         63(SP), DX
 	ANDQ         $-64, DX
 	MOVQ         a+16(FP), BX
@@ -10752,12 +10691,11 @@ exactly:
 // func bytesAffineF32AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, CMOV, MMX+
 TEXT ·bytesAffineF32AVX512(SB), NOSPLIT, $192-64
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// For each run: are its scale a, and b or last, ordinary?
 	// For each chunk: number = q*a + b, each step rounded to float32;
 	// if not ordinary in double precision.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
 	LEAQ         63(SP), DX
 	ANDQ         $-64, DX
 	MOVQ         a+16(FP), BX
@@ -10889,16 +10827,15 @@ exactly:
 // func bytesAffineBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, CMOV, MMX+
 TEXT ·bytesAffineBF16AVX512(SB), NOSPLIT, $192-64
+	// For each run: are its scale a, and b or last, ordinary?
+	// For each chunk: number = q*a + b, each step rounded to float32;
+	// if not ordinary in double precision.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
 	VPBROADCASTD k1<>+0(SB), Z1
 	VMOVDQU64    k2<>+0(SB), Z2
 	VMOVDQU64    k3<>+0(SB), Z3
-
-	// For each run: are its scale a, and b or last, ordinary?
-	// For each chunk: number = q*a + b, each step rounded to float32;
-	// if not ordinary in double precision.
 	LEAQ         63(SP), DX
 	ANDQ         $-64, DX
 	MOVQ         a+16(FP), BX
@@ -11038,12 +10975,11 @@ exactly:
 // func bytesAffineF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, CMOV, MMX+
 TEXT ·bytesAffineF16AVX512(SB), NOSPLIT, $192-64
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// For each run: are its scale a, and b or last, ordinary?
 	// For each chunk: number = q*a + b, each step rounded to float32;
 	// if not ordinary in double precision.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
 	LEAQ         63(SP), DX
 	ANDQ         $-64, DX
 	MOVQ         a+16(FP), BX
@@ -11173,16 +11109,15 @@ exactly:
 // func bytesTwiceBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, CMOV, MMX+
 TEXT ·bytesTwiceBF16AVX512(SB), NOSPLIT, $192-64
+	// For each run: are its scale a, and b or last, ordinary?
+	// For each chunk: number = (q*a)*last, each step rounded to float32;
+	// if not ordinary in double precision.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
 	VPBROADCASTD k1<>+0(SB), Z1
 	VMOVDQU64    k2<>+0(SB), Z2
 	VMOVDQU64    k3<>+0(SB), Z3
-
-	// For each run: are its scale a, and b or last, ordinary?
-	// For each chunk: number = (q*a)*last, each step rounded to float32;
-	// if not ordinary in double precision.
 	LEAQ         63(SP), DX
 	ANDQ         $-64, DX
 	MOVQ         a+16(FP), BX
@@ -11320,12 +11255,11 @@ exactly:
 // func bytesTwiceF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, CMOV, MMX+
 TEXT ·bytesTwiceF16AVX512(SB), NOSPLIT, $192-64
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// For each run: are its scale a, and b or last, ordinary?
 	// For each chunk: number = (q*a)*last, each step rounded to float32;
 	// if not ordinary in double precision.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
 	LEAQ         63(SP), DX
 	ANDQ         $-64, DX
 	MOVQ         a+16(FP), BX
@@ -11453,6 +11387,9 @@ exactly:
 // func eachBF16AVX512(dst *byte, src *byte, a *float32, b *float32, n int)
 // Requires: AVX, AVX512BW, AVX512F, CMOV, MMX+
 TEXT ·eachBF16AVX512(SB), NOSPLIT, $0-40
+	// For 32 numbers q, scales a, zero points b: are they ordinary?
+	// number = (q-b)*a, each step rounded to float32;
+	// if not ordinary, or NaN, some rounds in double precision.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
@@ -11465,9 +11402,6 @@ TEXT ·eachBF16AVX512(SB), NOSPLIT, $0-40
 	VPBROADCASTD k171<>+0(SB), Z4
 	VPBROADCASTD k171<>+0(SB), Z5
 
-	// For 32 numbers q, scales a, zero points b: are they ordinary?
-	// number = (q-b)*a, each step rounded to float32;
-	// if not ordinary, or NaN, some rounds in double precision.
 more:
 	PREFETCHT0 1024(CX)
 	PREFETCHT0 1088(CX)
@@ -11589,12 +11523,11 @@ GLOBL k171<>(SB), RODATA|NOPTR, $32
 // func halfBytesShiftF32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, BMI2, CMOV, MMX+
 TEXT ·halfBytesShiftF32AVX512(SB), NOSPLIT, $0-64
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
 	// For each run: table[q] = (codebook[q]-b)*a, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
+	MOVQ          dst+0(FP), AX
+	MOVQ          src+8(FP), CX
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          codebook+32(FP), SI
@@ -11784,12 +11717,11 @@ GLOBL k175<>(SB), RODATA|NOPTR, $32
 // func halfBytesShiftBF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI2, CMOV, MMX+
 TEXT ·halfBytesShiftBF16AVX512(SB), NOSPLIT, $0-64
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
 	// For each run: table[q] = (codebook[q]-b)*a, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
+	MOVQ          dst+0(FP), AX
+	MOVQ          src+8(FP), CX
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          codebook+32(FP), SI
@@ -12003,12 +11935,11 @@ GLOBL k180<>(SB), RODATA|NOPTR, $64
 // func halfBytesShiftF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI2, CMOV, MMX+
 TEXT ·halfBytesShiftF16AVX512(SB), NOSPLIT, $0-64
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
 	// For each run: table[q] = (codebook[q]-b)*a, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
+	MOVQ          dst+0(FP), AX
+	MOVQ          src+8(FP), CX
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          codebook+32(FP), SI
@@ -12168,12 +12099,11 @@ exact:
 // func codebookScale16F32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·codebookScale16F32AVX512(SB), NOSPLIT, $0-64
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
 	// For each run: table[q] = codebook[q]*a, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
+	MOVQ          dst+0(FP), AX
+	MOVQ          src+8(FP), CX
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          codebook+32(FP), SI
@@ -12306,12 +12236,11 @@ exact:
 // func codebookScale32F32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·codebookScale32F32AVX512(SB), NOSPLIT, $0-64
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
 	// For each run: table[q] = codebook[q]*a, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
+	MOVQ          dst+0(FP), AX
+	MOVQ          src+8(FP), CX
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          codebook+32(FP), SI
@@ -12451,12 +12380,11 @@ exact:
 // func codebookScale64F32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·codebookScale64F32AVX512(SB), NOSPLIT, $0-64
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
 	// For each run: table[q] = codebook[q]*a, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
+	MOVQ          dst+0(FP), AX
+	MOVQ          src+8(FP), CX
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          codebook+32(FP), SI
@@ -12636,12 +12564,11 @@ exact:
 // func codebookScale16BF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·codebookScale16BF16AVX512(SB), NOSPLIT, $0-64
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
 	// For each run: table[q] = codebook[q]*a, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
+	MOVQ          dst+0(FP), AX
+	MOVQ          src+8(FP), CX
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          codebook+32(FP), SI
@@ -12812,12 +12739,11 @@ GLOBL k181<>(SB), RODATA|NOPTR, $64
 // func codebookScale32BF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·codebookScale32BF16AVX512(SB), NOSPLIT, $0-64
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
 	// For each run: table[q] = codebook[q]*a, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
+	MOVQ          dst+0(FP), AX
+	MOVQ          src+8(FP), CX
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          codebook+32(FP), SI
@@ -12973,12 +12899,11 @@ exact:
 // func codebookScale64BF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·codebookScale64BF16AVX512(SB), NOSPLIT, $0-64
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
 	// For each run: table[q] = codebook[q]*a, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
+	MOVQ          dst+0(FP), AX
+	MOVQ          src+8(FP), CX
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          codebook+32(FP), SI
@@ -13169,12 +13094,11 @@ exact:
 // func codebookScale16F16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·codebookScale16F16AVX512(SB), NOSPLIT, $0-64
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
 	// For each run: table[q] = codebook[q]*a, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
+	MOVQ          dst+0(FP), AX
+	MOVQ          src+8(FP), CX
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          codebook+32(FP), SI
@@ -13328,12 +13252,11 @@ GLOBL k182<>(SB), RODATA|NOPTR, $64
 // func codebookScale32F16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·codebookScale32F16AVX512(SB), NOSPLIT, $0-64
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
 	// For each run: table[q] = codebook[q]*a, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
+	MOVQ          dst+0(FP), AX
+	MOVQ          src+8(FP), CX
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          codebook+32(FP), SI
@@ -13476,12 +13399,11 @@ exact:
 // func codebookScale64F16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·codebookScale64F16AVX512(SB), NOSPLIT, $0-64
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
 	// For each run: table[q] = codebook[q]*a, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
+	MOVQ          dst+0(FP), AX
+	MOVQ          src+8(FP), CX
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          codebook+32(FP), SI
@@ -13659,12 +13581,11 @@ exact:
 // func codebookShift32F32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·codebookShift32F32AVX512(SB), NOSPLIT, $0-64
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
 	// For each run: table[q] = (codebook[q]-b)*a, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
+	MOVQ          dst+0(FP), AX
+	MOVQ          src+8(FP), CX
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          codebook+32(FP), SI
@@ -13820,12 +13741,11 @@ exact:
 // func codebookShift64F32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·codebookShift64F32AVX512(SB), NOSPLIT, $0-64
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
 	// For each run: table[q] = (codebook[q]-b)*a, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
+	MOVQ          dst+0(FP), AX
+	MOVQ          src+8(FP), CX
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          codebook+32(FP), SI
@@ -14021,12 +13941,11 @@ exact:
 // func codebookShift32BF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·codebookShift32BF16AVX512(SB), NOSPLIT, $0-64
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
 	// For each run: table[q] = (codebook[q]-b)*a, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
+	MOVQ          dst+0(FP), AX
+	MOVQ          src+8(FP), CX
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          codebook+32(FP), SI
@@ -14201,12 +14120,11 @@ exact:
 // func codebookShift64BF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·codebookShift64BF16AVX512(SB), NOSPLIT, $0-64
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
 	// For each run: table[q] = (codebook[q]-b)*a, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
+	MOVQ          dst+0(FP), AX
+	MOVQ          src+8(FP), CX
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          codebook+32(FP), SI
@@ -14416,12 +14334,11 @@ exact:
 // func codebookShift32F16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·codebookShift32F16AVX512(SB), NOSPLIT, $0-64
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
 	// For each run: table[q] = (codebook[q]-b)*a, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
+	MOVQ          dst+0(FP), AX
+	MOVQ          src+8(FP), CX
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          codebook+32(FP), SI
@@ -14580,12 +14497,11 @@ exact:
 // func codebookShift64F16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·codebookShift64F16AVX512(SB), NOSPLIT, $0-64
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
 	// For each run: table[q] = (codebook[q]-b)*a, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
+	MOVQ          dst+0(FP), AX
+	MOVQ          src+8(FP), CX
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          codebook+32(FP), SI
@@ -14779,12 +14695,11 @@ exact:
 // func codebookAffine32F32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·codebookAffine32F32AVX512(SB), NOSPLIT, $0-64
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
 	// For each run: table[q] = codebook[q]*a + b, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
+	MOVQ          dst+0(FP), AX
+	MOVQ          src+8(FP), CX
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          codebook+32(FP), SI
@@ -14956,12 +14871,11 @@ GLOBL k184<>(SB), RODATA|NOPTR, $32
 // func codebookAffine64F32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·codebookAffine64F32AVX512(SB), NOSPLIT, $0-64
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
 	// For each run: table[q] = codebook[q]*a + b, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
+	MOVQ          dst+0(FP), AX
+	MOVQ          src+8(FP), CX
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          codebook+32(FP), SI
@@ -15161,12 +15075,11 @@ exact:
 // func codebookAffine32BF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·codebookAffine32BF16AVX512(SB), NOSPLIT, $0-64
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
 	// For each run: table[q] = codebook[q]*a + b, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
+	MOVQ          dst+0(FP), AX
+	MOVQ          src+8(FP), CX
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          codebook+32(FP), SI
@@ -15342,12 +15255,11 @@ exact:
 // func codebookAffine64BF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·codebookAffine64BF16AVX512(SB), NOSPLIT, $0-64
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
 	// For each run: table[q] = codebook[q]*a + b, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
+	MOVQ          dst+0(FP), AX
+	MOVQ          src+8(FP), CX
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          codebook+32(FP), SI
@@ -15558,12 +15470,11 @@ exact:
 // func codebookAffine32F16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·codebookAffine32F16AVX512(SB), NOSPLIT, $0-64
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
 	// For each run: table[q] = codebook[q]*a + b, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
+	MOVQ          dst+0(FP), AX
+	MOVQ          src+8(FP), CX
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          codebook+32(FP), SI
@@ -15726,12 +15637,11 @@ exact:
 // func codebookAffine64F16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·codebookAffine64F16AVX512(SB), NOSPLIT, $0-64
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
 	// For each run: table[q] = codebook[q]*a + b, rounded; if not ordinary in double precision.
 	// For each chunk: number = table[q].
+	MOVQ          dst+0(FP), AX
+	MOVQ          src+8(FP), CX
 	MOVQ          a+16(FP), DX
 	MOVQ          b+24(FP), BX
 	MOVQ          codebook+32(FP), SI
@@ -15929,12 +15839,11 @@ exact:
 // func float8F32AVX512(dst *byte, src *byte, a *float32, b *float32, table *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·float8F32AVX512(SB), NOSPLIT, $192-56
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// For each run: is its scale a ordinary?
 	// For 64 codes q: a bfloat16 each, found by its bytes; number = q*a;
 	// if not ordinary, and to BF16, in double precision.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
 	LEAQ         63(SP), DX
 	ANDQ         $-64, DX
 	MOVQ         a+16(FP), BX
@@ -16192,16 +16101,15 @@ GLOBL k186<>(SB), RODATA|NOPTR, $32
 // func float8BF16AVX512(dst *byte, src *byte, a *float32, b *float32, table *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·float8BF16AVX512(SB), NOSPLIT, $192-56
+	// For each run: is its scale a ordinary?
+	// For 64 codes q: a bfloat16 each, found by its bytes; number = q*a;
+	// if not ordinary, and to BF16, in double precision.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
 	VPBROADCASTD k1<>+0(SB), Z1
 	VMOVDQU64    k2<>+0(SB), Z2
 	VMOVDQU64    k3<>+0(SB), Z3
-
-	// For each run: is its scale a ordinary?
-	// For 64 codes q: a bfloat16 each, found by its bytes; number = q*a;
-	// if not ordinary, and to BF16, in double precision.
 	LEAQ         63(SP), DX
 	ANDQ         $-64, DX
 	MOVQ         a+16(FP), BX
@@ -16366,12 +16274,11 @@ done:
 // func float8F16AVX512(dst *byte, src *byte, a *float32, b *float32, table *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·float8F16AVX512(SB), NOSPLIT, $192-56
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// For each run: is its scale a ordinary?
 	// For 64 codes q: a bfloat16 each, found by its bytes; number = q*a;
 	// if not ordinary, and to BF16, in double precision.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
 	LEAQ         63(SP), DX
 	ANDQ         $-64, DX
 	MOVQ         a+16(FP), BX
@@ -16686,14 +16593,13 @@ GLOBL k187<>(SB), RODATA|NOPTR, $32
 // func float8LongAVX512(dst *byte, src *byte, a *float32, table *byte, chunks int, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·float8LongAVX512(SB), NOSPLIT, $0-48
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ table+24(FP), BX
-
 	// For each run: table[q] = q*a for 128 codes without a sign, rounded;
 	// if not all are normal in double precision.
 	// For 64 codes: both bytes of table[q], with its sign.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         table+24(FP), BX
 	VPBROADCASTD k0<>+0(SB), Z0
 	VPBROADCASTD k1<>+0(SB), Z1
 	VPBROADCASTD k188<>+0(SB), Z2
@@ -17071,15 +16977,14 @@ GLOBL k193<>(SB), RODATA|NOPTR, $64
 // func castF32ToBF16AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·castF32ToBF16AVX512(SB), NOSPLIT, $0-24
+	// For 32 numbers: to float32, a NaN as 7FC00000, then to the target.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
 	VPBROADCASTD k1<>+0(SB), Z1
 	VMOVDQU64    k2<>+0(SB), Z2
 	VMOVDQU64    k3<>+0(SB), Z3
-
-	// For 32 numbers: to float32, a NaN as 7FC00000, then to the target.
-	MOVQ n+16(FP), DX
+	MOVQ         n+16(FP), DX
 
 more:
 	VMOVUPS      (CX), Z4
@@ -17106,10 +17011,9 @@ more:
 // func castF32ToF16AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·castF32ToF16AVX512(SB), NOSPLIT, $0-24
+	// For 32 numbers: to float32, a NaN as 7FC00000, then to the target.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
-
-	// For 32 numbers: to float32, a NaN as 7FC00000, then to the target.
 	MOVQ n+16(FP), DX
 
 more:
@@ -17132,10 +17036,9 @@ more:
 // func castBF16ToF16AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·castBF16ToF16AVX512(SB), NOSPLIT, $0-24
+	// For 32 numbers: to float32, a NaN as 7FC00000, then to the target.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
-
-	// For 32 numbers: to float32, a NaN as 7FC00000, then to the target.
 	MOVQ n+16(FP), DX
 
 more:
@@ -17160,15 +17063,14 @@ more:
 // func castF16ToBF16AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·castF16ToBF16AVX512(SB), NOSPLIT, $0-24
+	// For 32 numbers: to float32, a NaN as 7FC00000, then to the target.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
 	VPBROADCASTD k1<>+0(SB), Z1
 	VMOVDQU64    k2<>+0(SB), Z2
 	VMOVDQU64    k3<>+0(SB), Z3
-
-	// For 32 numbers: to float32, a NaN as 7FC00000, then to the target.
-	MOVQ n+16(FP), DX
+	MOVQ         n+16(FP), DX
 
 more:
 	VCVTPH2PS    (CX), Z4

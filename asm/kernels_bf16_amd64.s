@@ -7,11 +7,10 @@
 // func q8BF16AVX512BF16(dst *byte, src *byte, size int, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VL, AVX512_BF16, F16C, MMX+
 TEXT ·q8BF16AVX512BF16(SB), NOSPLIT, $128-40
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// Q8_0, Q8_1: d float16, 32 signed bytes q at the end of a block
 	// number = q*d
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
 	MOVQ         n+24(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -174,12 +173,11 @@ GLOBL k1<>(SB), RODATA|NOPTR, $32
 // func q5_0BF16AVX512BF16(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16, F16C, MMX+
 TEXT ·q5_0BF16AVX512BF16(SB), NOSPLIT, $128-32
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// Q5_0: d float16, 32 fifth bits, 32 nibbles; q of both
 	// table[q] = (q-16)*d, for each block
 	// number = table[q]
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -429,12 +427,11 @@ GLOBL k9<>(SB), RODATA|NOPTR, $64
 // func q5_1BF16AVX512BF16(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16, MMX+
 TEXT ·q5_1BF16AVX512BF16(SB), NOSPLIT, $128-32
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// Q5_1: d, m float16, 32 fifth bits, 32 nibbles; q of both
 	// table[q] = q*d + m, for each block
 	// number = table[q]
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -646,12 +643,11 @@ GLOBL k11<>(SB), RODATA|NOPTR, $32
 // func q5_KBF16AVX512BF16(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16, MMX+
 TEXT ·q5_KBF16AVX512BF16(SB), NOSPLIT, $128-32
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// Q5_K: as Q4_K, with 256 fifth bits
 	// table[q] = q*scale*d - minimum*dmin, for each scale
 	// number = table[q]
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -926,11 +922,10 @@ GLOBL k20<>(SB), RODATA|NOPTR, $64
 // func q6_KBF16AVX512BF16(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512_BF16, MMX+
 TEXT ·q6_KBF16AVX512BF16(SB), NOSPLIT, $384-32
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-
 	// Q6_K: 256 nibbles, 256 times 2 bits above them, 16 scales, d float16
 	// number = (q-32)*(scale*d)
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
@@ -1130,13 +1125,12 @@ GLOBL k24<>(SB), RODATA|NOPTR, $64
 // func bytesScaleBF16AVX512BF16(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16, MMX+
 TEXT ·bytesScaleBF16AVX512BF16(SB), NOSPLIT, $192-64
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k0<>+0(SB), Z0
-
 	// For each run: are its scale a, and b or last, ordinary?
 	// For each chunk: number = q*a, each step rounded to float32;
 	// if not ordinary in double precision.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
 	LEAQ         63(SP), DX
 	ANDQ         $-64, DX
 	MOVQ         a+16(FP), BX
@@ -1317,13 +1311,12 @@ GLOBL k33<>(SB), RODATA|NOPTR, $32
 // func bytesShiftBF16AVX512BF16(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16, MMX+
 TEXT ·bytesShiftBF16AVX512BF16(SB), NOSPLIT, $192-64
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k0<>+0(SB), Z0
-
 	// For each run: are its scale a, and b or last, ordinary?
 	// For each chunk: number = (q-b)*a, each step rounded to float32;
 	// if not ordinary in double precision.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
 	LEAQ         63(SP), DX
 	ANDQ         $-64, DX
 	MOVQ         a+16(FP), BX
@@ -1450,13 +1443,12 @@ exactly:
 // func bytesAffineBF16AVX512BF16(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16, CMOV, MMX+
 TEXT ·bytesAffineBF16AVX512BF16(SB), NOSPLIT, $192-64
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k0<>+0(SB), Z0
-
 	// For each run: are its scale a, and b or last, ordinary?
 	// For each chunk: number = q*a + b, each step rounded to float32;
 	// if not ordinary in double precision.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
 	LEAQ         63(SP), DX
 	ANDQ         $-64, DX
 	MOVQ         a+16(FP), BX
@@ -1597,10 +1589,9 @@ exactly:
 // func castF16ToBF16AVX512BF16(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512_BF16, MMX+
 TEXT ·castF16ToBF16AVX512BF16(SB), NOSPLIT, $0-24
+	// For 32 numbers: to float32, a NaN as 7FC00000, then to the target.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
-
-	// For 32 numbers: to float32, a NaN as 7FC00000, then to the target.
 	MOVQ n+16(FP), DX
 
 more:

@@ -49,3 +49,28 @@ var namesIn = regexp.MustCompile(`\b([XYZKV]\d+|R\d+|[ABCD][XLH]|[SD]I|[SB]P)\b|
 
 // numbersIn finds constants: immediate ones, those in memory and variables, and offsets.
 var numbersIn = regexp.MustCompile(`\$-?(0x[0-9a-f]+|\d+)|(k\d+<>|·\w+)(\+\d+)?\(SB\)|(-?\d+|0x[0-9a-f]+)?\(`)
+
+// A kernel says first what it computes.
+func TestKernelsSayWhatTheyCompute(t *testing.T) {
+	if os.Getenv("LEVELS") != "" {
+		t.Skip("the texts are not where the emulator is, and the same everywhere")
+	}
+	kernels := 0
+	for _, name := range []string{"kernels_amd64.s", "kernels_avx512_amd64.s", "kernels_bf16_amd64.s", "kernels_arm64.s"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, body := range strings.Split(string(text), "\nTEXT ·")[1:] {
+			kernels++
+			head, body, _ := strings.Cut(body, "\n")
+			if !strings.HasPrefix(strings.TrimSpace(body), "// ") {
+				kernel, _, _ := strings.Cut(head, "(")
+				t.Errorf("%s: %s does not begin with what it computes", name, kernel)
+			}
+		}
+	}
+	if kernels < 250 {
+		t.Errorf("%d kernels found", kernels)
+	}
+}

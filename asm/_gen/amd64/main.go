@@ -10,12 +10,11 @@ import (
 	"flag"
 	"log"
 
+	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/avx2"
 	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/avx512"
 	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/mmcloughlin/avo/build"
-	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/pass"
-	. "github.com/mmcloughlin/avo/reg"
 )
 
 func main() {
@@ -26,7 +25,7 @@ func main() {
 	pass.Compile = pass.Concat(pass.FunctionPass(emit.Unread), pass.Compile)
 	switch *level {
 	case "avx2":
-		kernels()
+		avx2.Kernels()
 	case "avx512":
 		avx512.Kernels()
 	case "avx512bf16":
@@ -40,37 +39,4 @@ func main() {
 			log.Fatal(err)
 		}
 	}
-}
-
-func kernels() {
-	limitKernel()
-	blockKernels()
-	castKernels()
-	bytesKernels()
-	codebookKernels()
-	pairKernels()
-	float8Kernels()
-	transposeKernels()
-	lanesKernel()
-	spreadKernel()
-	fieldsKernel()
-	pickKernel()
-	swapKernel()
-	columnsKernels()
-	eachKernels()
-	expandKernels()
-	halfBytesKernels()
-	encodeKernels()
-	specialKernels()
-}
-
-var function, end, entry = emit.Frame, emit.End, emit.Entry
-
-// more ends one whose rounds begin at that label: they move on by so many bytes.
-func more(n, src Register, in Op, dst Register, out Op) {
-	ADDQ(in, src)
-	ADDQ(out, dst)
-	DECQ(n)
-	JNZ(LabelRef("more"))
-	end()
 }

@@ -24,6 +24,7 @@ func (g *gen) constants() {
 // What a kernel takes before the count is in R8.
 type layout struct {
 	name  string
+	does  []string // what a block holds, and its numbers
 	takes string
 	bytes string // as an operand
 	set   func(g *gen)
@@ -32,17 +33,17 @@ type layout struct {
 
 func blockKernels(g *gen) {
 	for _, l := range []layout{
-		{"q8", "size int, ", "R8", nil, q8},
-		{"codebook", "codebook *int8, ", "$18", takeCodebook, nibbleBlock(2, (*gen).halfScale)},
-		{"mxfp4", "", "$17", fp4Codebook, nibbleBlock(1, (*gen).listedScale)},
-		{"q4_K", "", "$144", nil, q4K},
-		{"q6_K", "", "$210", func(g *gen) { g.set(three, "B16", 3); g.set(minus32, "B16", 32) }, q6K},
+		{"q8", []string{"A block: Q8_0, Q8_1: d float16, ..., 32 signed bytes q.", "For each: x = d*q."}, "size int, ", "R8", nil, q8},
+		{"codebook", []string{"A block: Q4_0, IQ4_NL: d float16, 16 bytes of nibbles q: the low ones, then the high ones.", "For each: x = d*codebook[q]."}, "codebook *int8, ", "$18", takeCodebook, nibbleBlock(2, (*gen).halfScale)},
+		{"mxfp4", []string{"A block: a scale s of eight bits, 16 bytes of nibbles q.", "For each: x = mxfp4Scales[s]*codebook[q]."}, "", "$17", fp4Codebook, nibbleBlock(1, (*gen).listedScale)},
+		{"q4_K", []string{"A block: d, m float16; eight pairs s, t of six bits; 128 bytes of nibbles q.", "For each: x = (d*s)*q - m*t for 32 numbers each."}, "", "$144", nil, q4K},
+		{"q6_K", []string{"A block: 128 bytes of nibbles q; 64 bytes of two bits h; 16 signed bytes s; d float16.", "For each: x = d*s * (q + 16*h - 32) for 16 numbers each."}, "", "$210", func(g *gen) { g.set(three, "B16", 3); g.set(minus32, "B16", 32) }, q6K},
 	} {
 		at := 16
 		if l.takes != "" {
 			at = 24
 		}
-		g.text(l.name+"BF16NEON", "dst *byte, src *byte, "+l.takes+"n int", at+8)
+		g.text(l.name+"BF16NEON", "dst *byte, src *byte, "+l.takes+"n int", at+8, l.does...)
 		g.op("MOVD dst+0(FP), R0")
 		g.op("MOVD src+8(FP), R1")
 		if name, _, takes := strings.Cut(l.takes, " "); takes {

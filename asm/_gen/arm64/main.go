@@ -37,10 +37,17 @@ func (g *gen) line(format string, args ...any) { fmt.Fprintf(&g.b, format+"\n", 
 
 func (g *gen) op(format string, args ...any) { g.line("\t"+format, args...) }
 
-// text begins a kernel.
-func (g *gen) text(name, params string, size int) {
+// text begins a kernel; how says what it computes.
+func (g *gen) text(name, params string, size int, how ...string) {
 	g.line("\n// func %s(%s)\nTEXT ·%s(SB), NOSPLIT, $0-%d", name, params, name, size)
+	g.comment(how...)
 	fmt.Fprintf(&g.stubs, "\n// %s works like the scalar function of its entry.\n//\n//go:noescape\nfunc %s(%s)\n", name, name, params)
+}
+
+func (g *gen) comment(lines ...string) {
+	for _, l := range lines {
+		g.op("// %s", l)
+	}
 }
 
 // set keeps a number in all lanes.

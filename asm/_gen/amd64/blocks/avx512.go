@@ -69,8 +69,7 @@ func AVX512(layouts []Layout) {
 
 func (l *Layout) kernel(t Target) {
 	z := BeginReturning(l.Name, t, l.Takes+", n int", " (left int)",
-		"decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.")
-	Comment(l.Says...)
+		"decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.", l.Says...)
 	l.enter(t)
 	n, stop := Load(Param("n"), GP64()), NewLabel("stop")
 	z.Align()

@@ -68,8 +68,8 @@ func write(name string, j Join, t Target, elems int, bytes bool) {
 		k.each = 1
 	}
 	k.Kernel = Begin(name, t, ", a *float32, b *float32, codebook *float32, order *byte, chunks int, n int",
-		"decodes n runs of chunks of that many nibbles.")
-	Comment("For 16 runs at once: are the scales a, and zero points or minima b, ordinary?",
+		"decodes n runs of chunks of that many nibbles.",
+		"For 16 runs at once: are the scales a, and zero points or minima b, ordinary?",
 		"For each run: table[q] = "+formula[j]+", rounded; if not ordinary in double precision.",
 		"For each chunk: number = table[q].")
 	k.before()

@@ -38,8 +38,8 @@ func AVX512() {
 }
 
 func write(stem string, bits int, t Target) {
-	Frame(stem+t.Name+"AVX512", Params, "decodes eight codes of each of eight columns, n times.")
-	Comment("For each code q of eight columns, eight below each other:",
+	Frame(stem+t.Name+"AVX512", Params, "decodes eight codes of each of eight columns, n times.",
+		"For each code q of eight columns, eight below each other:",
 		"number = (q-zero)*scale, of its group and column, each step rounded to float32;",
 		"transposed, so that those of a column are a row.")
 	k := &kernel{Kernel: &Kernel{Target: t}, bits: bits, fields: map[int]VecVirtual{}, powers: map[int]VecVirtual{}}

@@ -6,12 +6,16 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 )
 
-// Frame begins a kernel: its name, its signature, and what it does.
-func Frame(name, signature, doc string) {
+// Frame begins a kernel: its name, its signature, what it does, and how, as comments of
+// the text.
+func Frame(name, signature, doc string, how ...string) {
 	clear(named)
 	TEXT(name, NOSPLIT, signature)
 	Pragma("noescape")
 	Doc(name + " " + doc)
+	if len(how) > 0 {
+		Comment(how...)
+	}
 }
 
 // End ends it.

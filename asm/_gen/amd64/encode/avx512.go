@@ -20,8 +20,8 @@ func AVX512() {
 // absmax takes n runs of chunks of 32 float32. Magnitudes compare as
 // integers.
 func absmax() {
-	Frame("absmaxAVX512", "func(dst *float32, src *byte, chunks int, n int)", "writes the largest magnitude of each of n runs of chunks of 32 numbers.")
-	Comment("For each run: the largest of its magnitudes, which compare as integers.")
+	Frame("absmaxAVX512", "func(dst *float32, src *byte, chunks int, n int)", "writes the largest magnitude of each of n runs of chunks of 32 numbers.",
+		"For each run: the largest of its magnitudes, which compare as integers.")
 	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	n, chunks := Load(Param("n"), GP64()), GP64()
 	magnitude := All(0x7FFFFFFF)
@@ -73,8 +73,8 @@ type encoder struct {
 // write writes the kernel. The inverse of the next scale is made before the run, as
 // divisions take long.
 func (e *encoder) write() {
-	Frame(e.name, "func(dst *byte, src *byte, scales *float32"+e.params+", chunks int, n int)", e.doc)
-	Comment(e.says...)
+	Frame(e.name, "func(dst *byte, src *byte, scales *float32"+e.params+", chunks int, n int)", e.doc,
+		e.says...)
 	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	scales, n, chunks := Load(Param("scales"), GP64()), Load(Param("n"), GP64()), GP64()
 	run, other, next := NewLabel("run"), NewLabel("other"), NewLabel("next")

@@ -39,8 +39,8 @@ func AVX512() {
 
 func each(t Target) {
 	f := &kernel{}
-	f.Kernel = Begin("float8", t, ", a *float32, b *float32, table *byte, chunks int, n int", "decodes n runs of chunks of 32 codes.")
-	Comment("For each run: is its scale a ordinary?",
+	f.Kernel = Begin("float8", t, ", a *float32, b *float32, table *byte, chunks int, n int", "decodes n runs of chunks of 32 codes.",
+		"For each run: is its scale a ordinary?",
 		"For 64 codes q: a bfloat16 each, found by its bytes; number = q*a;",
 		"if not ordinary, and to BF16, in double precision.")
 	f.Align()

@@ -17,12 +17,12 @@ import (
 // The table of a format is those 128 numbers in the order in which words come
 // together, then the least scale, the range of scales, and a code of NaN.
 func long() {
-	Frame("float8LongAVX512", "func(dst *byte, src *byte, a *float32, table *byte, chunks int, n int)", "decodes n runs of chunks of 32 codes.")
-	z := &Kernel{Target: ToBF16, Dst: Load(Param("dst"), GP64()), Src: Load(Param("src"), GP64())}
-	a, table := Load(Param("a"), GP64()), Mem{Base: Load(Param("table"), GP64())}
-	Comment("For each run: table[q] = q*a for 128 codes without a sign, rounded;",
+	Frame("float8LongAVX512", "func(dst *byte, src *byte, a *float32, table *byte, chunks int, n int)", "decodes n runs of chunks of 32 codes.",
+		"For each run: table[q] = q*a for 128 codes without a sign, rounded;",
 		"if not all are normal in double precision.",
 		"For 64 codes: both bytes of table[q], with its sign.")
+	z := &Kernel{Target: ToBF16, Dst: Load(Param("dst"), GP64()), Src: Load(Param("src"), GP64())}
+	a, table := Load(Param("a"), GP64()), Mem{Base: Load(Param("table"), GP64())}
 	const singles = 4 * 128
 	run, codes, exact := NewLabel("run"), NewLabel("codes"), NewLabel("exact")
 	l := &products{table: table, interleave: newInterleaved(), lower: All(0x00FF00FF)}

@@ -20,8 +20,8 @@ import (
 // places of its bytes among those of the numbers; what is added to the words of
 // the second one; then a few dwords.
 func normal() {
-	Frame("float8NormalAVX512", "func(dst *byte, src *byte, a *float32, form *byte, chunks int, n int) int", "decodes runs of chunks of 32 codes, at most n, up to the first scale that it does not serve, and returns how many.")
-	Comment("For each run, if its scale a is ordinary: what sixteen mantissas come to, rounded,",
+	Frame("float8NormalAVX512", "func(dst *byte, src *byte, a *float32, form *byte, chunks int, n int) int", "decodes runs of chunks of 32 codes, at most n, up to the first scale that it does not serve, and returns how many.",
+		"For each run, if its scale a is ordinary: what sixteen mantissas come to, rounded,",
 		"as two tables: by the lower bits of a code; and for what is subnormal, infinite or NaN.",
 		"For each chunk: number = table[q] + the exponent of q, or the other table's; its sign.")
 	run, chunk, stop := NewLabel("run"), NewLabel("chunk"), NewLabel("stop")

@@ -44,8 +44,8 @@ func Ordered(n int, m Mem, order VecVirtual, permute func(...Op)) VecVirtual {
 // AVX512 is codes of a byte each that a table of 256 words explains: what
 // another kernel has made of all codes.
 func AVX512() {
-	Frame("lookupAVX512", "func(dst *byte, src *byte, table *byte, chunks int)", "looks chunks of 32 codes up in a table of 256 words.")
-	Comment("The lower and the upper bytes of 256 words, in eight registers.",
+	Frame("lookupAVX512", "func(dst *byte, src *byte, table *byte, chunks int)", "looks chunks of 32 codes up in a table of 256 words.",
+		"The lower and the upper bytes of 256 words, in eight registers.",
 		"For 64 codes: both bytes of word q, found by halves of the table;",
 		"unpacked to words.")
 	z := &Kernel{Target: ToBF16, Dst: Load(Param("dst"), GP64()), Src: Load(Param("src"), GP64())}

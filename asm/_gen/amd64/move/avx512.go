@@ -21,8 +21,8 @@ func AVX512() {
 // lanes parts dwords into their four bytes: four streams, each stride
 // bytes behind the one before.
 func lanes() {
-	Frame("lanesAVX512", "func(dst *byte, src *byte, stride int, n int)", "parts 32 dwords n times into four streams of their bytes.")
-	Comment("For 32 dwords: byte i of each goes to stream i, by two lookups of 128 bytes.")
+	Frame("lanesAVX512", "func(dst *byte, src *byte, stride int, n int)", "parts 32 dwords n times into four streams of their bytes.",
+		"For 32 dwords: byte i of each goes to stream i, by two lookups of 128 bytes.")
 	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	to := LatticeOf(dst, Load(Param("stride"), GP64()), 4)
 	n := Load(Param("n"), GP64())
@@ -86,8 +86,8 @@ func swap() {
 type mover struct{ *Kernel }
 
 func newMover(name, params, doc string, says ...string) mover {
-	Frame(name, "func(dst *byte, src *byte"+params+", n int)", doc)
-	Comment(says...)
+	Frame(name, "func(dst *byte, src *byte"+params+", n int)", doc,
+		says...)
 	return mover{&Kernel{Target: ToBF16, Dst: Load(Param("dst"), GP64()), Src: Load(Param("src"), GP64())}}
 }
 
@@ -112,8 +112,8 @@ func (z mover) pairs(in int, step func(x VecVirtual, wide bool)) {
 // out at a multiple of b bits. No more is read than the fields of a step and
 // eight bytes from where the last eight of them begin.
 func fields() {
-	Frame("fieldsAVX512", "func(dst *byte, src *byte, tables *byte, step int, shift *uint64, n int)", "unpacks 32 fields of step bits n times. The 33rd byte of tables is taken off each.")
-	Comment("For 32 fields of b bits: eight take b bytes; a qword gets those, each byte of it is cut out.", "byte = field - tables[32]")
+	Frame("fieldsAVX512", "func(dst *byte, src *byte, tables *byte, step int, shift *uint64, n int)", "unpacks 32 fields of step bits n times. The 33rd byte of tables is taken off each.",
+		"For 32 fields of b bits: eight take b bytes; a qword gets those, each byte of it is cut out.", "byte = field - tables[32]")
 	z := &Kernel{Target: ToBF16, Dst: Load(Param("dst"), GP64()), Src: Load(Param("src"), GP64())}
 	tables, bits := Load(Param("tables"), GP64()), GP64()
 	Load(Param("step"), bits)

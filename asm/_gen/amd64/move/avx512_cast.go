@@ -25,8 +25,8 @@ func AVX512Casts() {
 }
 
 func cast(from, to Target) {
-	z := Begin("cast"+from.Name+"To", to, ", n int", "converts 32 numbers n times.")
-	Comment("For 32 numbers: to float32, a NaN as 7FC00000, then to the target.")
+	z := Begin("cast"+from.Name+"To", to, ", n int", "converts 32 numbers n times.",
+		"For 32 numbers: to float32, a NaN as 7FC00000, then to the target.")
 	n := Load(Param("n"), GP64())
 	more := NewLabel("more")
 	more.Here()
@@ -45,8 +45,8 @@ func cast(from, to Target) {
 // same copies words but for those whose magnitude is above infinity's:
 // they become the one NaN.
 func same() {
-	Frame("castSameAVX512", "func(dst *byte, src *byte, special *[2]uint16, n int)", "copies 32 words n times, each above the first special one as the second.")
-	Comment("For 32 words: copied; special[1] where the magnitude is above special[0].")
+	Frame("castSameAVX512", "func(dst *byte, src *byte, special *[2]uint16, n int)", "copies 32 words n times, each above the first special one as the second.",
+		"For 32 words: copied; special[1] where the magnitude is above special[0].")
 	z := &Kernel{Target: ToBF16, Dst: Load(Param("dst"), GP64()), Src: Load(Param("src"), GP64())}
 	infinity, nan := ZMM(), ZMM()
 	special := Mem{Base: Load(Param("special"), GP64())}

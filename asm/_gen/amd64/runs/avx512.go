@@ -41,8 +41,8 @@ var formula = map[Join]string{
 
 func write(j Join, t Target) {
 	k := &bytes{join: j}
-	k.Kernel = Begin("bytes"+string(j), t, ", a *float32, b *float32, flip *byte, last *float32, chunks int, n int", "decodes n runs of chunks of 32 bytes.")
-	Comment("For each run: are its scale a, and b or last, ordinary?",
+	k.Kernel = Begin("bytes"+string(j), t, ", a *float32, b *float32, flip *byte, last *float32, chunks int, n int", "decodes n runs of chunks of 32 bytes.",
+		"For each run: are its scale a, and b or last, ordinary?",
 		"For each chunk: number = "+formula[j]+", each step rounded to float32;",
 		"if not ordinary in double precision.")
 	k.before()

@@ -21,12 +21,12 @@ const carefully = 32
 // then make no product subnormal. Where one is, or one of what they come to is NaN, some
 // rounds are made in double precision, each step rounded to float32.
 func Each() {
-	z := Begin("each", ToBF16, ", a *float32, b *float32, n int", "joins 32 numbers with their scales n times.")
-	a, b, n := Load(Param("a"), GP64()), Load(Param("b"), GP64()), Load(Param("n"), GP64())
-	nearZero, leastScale := All(fromMiddle), All(2*(127-31)<<23)
-	Comment("For 32 numbers q, scales a, zero points b: are they ordinary?",
+	z := Begin("each", ToBF16, ", a *float32, b *float32, n int", "joins 32 numbers with their scales n times.",
+		"For 32 numbers q, scales a, zero points b: are they ordinary?",
 		"number = (q-b)*a, each step rounded to float32;",
 		"if not ordinary, or NaN, some rounds in double precision.")
+	a, b, n := Load(Param("a"), GP64()), Load(Param("b"), GP64()), Load(Param("n"), GP64())
+	nearZero, leastScale := All(fromMiddle), All(2*(127-31)<<23)
 	more, careful, round := NewLabel("more"), NewLabel("careful"), NewLabel("round")
 	numbers, scales, zeros := [2]Mem{z.From(0), z.From(64)}, [2]Mem{{Base: a}, {Base: a, Disp: 64}}, [2]Mem{{Base: b}, {Base: b, Disp: 64}}
 	ahead := func() {

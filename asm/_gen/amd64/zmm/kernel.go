@@ -32,18 +32,18 @@ type Kernel struct {
 
 // Begin begins the kernel name for one target: it loads dst, src, and what storing
 // needs.
-func Begin(name string, t Target, params, doc string) *Kernel {
-	return BeginReturning(name, t, params, "", doc)
+func Begin(name string, t Target, params, doc string, how ...string) *Kernel {
+	return BeginReturning(name, t, params, "", doc, how...)
 }
 
 // BeginReturning is Begin of a kernel that returns something.
-func BeginReturning(name string, t Target, params, result, doc string) *Kernel {
+func BeginReturning(name string, t Target, params, result, doc string, how ...string) *Kernel {
 	z := &Kernel{Target: t, bf16: HasBF16}
 	name += t.Name + "AVX512"
 	if HasBF16 {
 		name += "BF16"
 	}
-	Frame(name, "func(dst *byte, src *byte"+params+")"+result, doc)
+	Frame(name, "func(dst *byte, src *byte"+params+")"+result, doc, how...)
 	z.Dst, z.Src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	if !z.Wide {
 		z.tops = All(0x80008000)

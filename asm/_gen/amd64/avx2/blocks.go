@@ -1,7 +1,8 @@
-package main
+package avx2
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	. "github.com/mmcloughlin/avo/build"
@@ -24,7 +25,7 @@ type layout struct {
 	block func(*kernel)
 	two   *two
 	rows  []blockRow
-	stops func(*kernel, string) // to BF16: leaves for the label unless the block's scales are ordinary
+	stops func(*kernel, label) // to BF16: leaves unless the block's scales are ordinary
 }
 
 // A blockRow is a type that the kernel serves, and what it is told then.
@@ -99,7 +100,7 @@ func blockKernel(l layout, target string, k *kernel) {
 	}
 	l.enter(name, target, k.ordinary)
 	function(name, "func(dst *byte, src *byte"+l.takes+", n int)"+result, doc)
-	Comment(l.does[0]+";", l.does[1]+", rounded to "+target+".")
+	Comment("A block: "+l.does[0]+".", "For each: "+l.does[1]+", rounded to "+target+".")
 	k.dst, k.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	step, n := Op(U32(l.bytes)), Load(Param("n"), GP64())
 	if l.bytes == 0 {
@@ -114,13 +115,14 @@ func blockKernel(l layout, target string, k *kernel) {
 	if l.set != nil {
 		l.set(k)
 	}
+	block, done := newLabel("block"), newLabel("done")
 	var twos *twoLoop
 	if l.two != nil && !k.wide {
-		twos = l.two.loop(k, l, n)
+		twos = l.two.loop(k, l, n, done)
 	}
-	Label("block")
+	block.Here()
 	if k.ordinary {
-		l.stops(k, "done")
+		l.stops(k, done)
 	}
 	l.block(k)
 	ADDQ(step, k.src)
@@ -131,14 +133,125 @@ func blockKernel(l layout, target string, k *kernel) {
 	k.unsignWritten("block", 1, n)
 	DECQ(n)
 	if twos != nil {
-		twos.singleDone()
+		twos.singleDone(block, done)
 	} else {
-		JNZ(LabelRef("block"))
+		JNZ(block.Ref())
 	}
-	Label("done")
+	done.Here()
 	k.unsignWritten("done", 1, nil)
 	if k.ordinary {
 		Store(n, ReturnIndex(0))
 	}
 	end()
+}
+
+// A group is what a block of 256 elements repeats: 32 or more elements with their scales.
+// Groups are a loop over rounds of some groups each. A counter, in units that make all
+// strides a multiple of 1, 2, 4 or 8, indexes what lies in memory; the destination moves on.
+type groups struct {
+	*kernel
+	counter Register
+	round   int // groups of a round
+	unit    int // the counter's step, a round
+}
+
+// groupLoop writes n groups of some elements, round of them in one pass of the loop.
+func (k *kernel) groupLoop(n, round, unit, elems int, body func(g *groups)) {
+	g := &groups{k, GP64(), round, unit}
+	k.looped = true
+	XORL(g.counter.(GP).As32(), g.counter.(GP).As32())
+	again := newLabel("groups")
+	again.Here()
+	Comment("The scales are ready. Groups of the block, " + strconv.Itoa(round) + " in a round.")
+	body(g)
+	k.prefetch(round * elems)
+	ADDQ(U32(round*elems*k.width()), k.dst)
+	ADDQ(U32(unit), g.counter)
+	CMPQ(g.counter, U32(n/round*unit))
+	JNE(again.Ref())
+}
+
+// at is the memory of group i of a round, where m is that of the first group of all and
+// others follow at a stride.
+func (g *groups) at(m Mem, stride, i int) Mem {
+	return g.inRound(m.Offset(stride*i), stride*g.round)
+}
+
+// inRound is the memory of this round, where m is that of the first and others follow at a
+// stride.
+func (g *groups) inRound(m Mem, stride int) Mem {
+	m.Index, m.Scale = g.counter, uint8(stride/g.unit)
+	return m
+}
+
+// of is the scale of group i in all lanes, of several for each group the j-th.
+func (g *groups) of(s scales, each, i, j int) VecVirtual {
+	y := YMM()
+	VBROADCASTSS(g.at(s.at.Offset(4*j), 4*each, i), y)
+	return y
+}
+
+// Infinity times zero and infinity less infinity are minus NaN on this processor.
+// To see in each table and among all numbers whether there is one costs a tenth of
+// the time, and only scales that are not finite bring them about: where one was
+// seen, what was written since the last look is looked through.
+type later struct {
+	infinite Register // signs where a scale was not finite
+	from     Register // written, and not looked at
+	period   int      // blocks from look to look, a power of two, less one
+}
+
+// laterSigns is for kernels to BF16 that note their scales.
+func (k *kernel) laterSigns(elems int) {
+	k.later = &later{GP32(), GP64(), 512/elems - 1}
+	XORL(k.later.infinite, k.later.infinite)
+	MOVQ(k.dst, k.later.from)
+}
+
+// note remembers whether one of two float16 is not finite: to an exponent of
+// ones another one is added, and is carried into the sign.
+func (k *kernel) note(m Mem) {
+	if k.later != nil {
+		r := GP32()
+		MOVL(m, r)
+		and32(r, 0x7FFF7FFF)
+		ADDL(U32(0x04000400), r)
+		ORL(r, k.later.infinite)
+	}
+}
+
+// unsigned takes the sign off words that are NaN, here or later.
+func (k *kernel) unsigned(w VecVirtual) {
+	if k.later == nil && !k.ordinary {
+		unsigned(w)
+	}
+}
+
+// unsignWritten takes the sign off NaN among the numbers written since it did so
+// last, if there can be one. It looks at once where n is nil, else when n, of which
+// each round takes step, comes to a multiple of the period.
+func (k *kernel) unsignWritten(name string, step int, n Register) {
+	if k.later == nil {
+		return
+	}
+	notYet, finite, again := newLabel(name+"NotYet"), newLabel(name+"Finite"), newLabel(name+"Unsigned")
+	if n != nil {
+		TESTQ(U32(k.later.period&-step), n)
+		JNZ(notYet.Ref())
+	}
+	TESTL(U32(0x80008000), k.later.infinite)
+	JZ(finite.Ref())
+	again.Here()
+	for i := range 2 {
+		w := load(Mem{Base: k.later.from, Disp: 32 * i})
+		unsigned(w)
+		VMOVDQU(w, Mem{Base: k.later.from, Disp: 32 * i})
+	}
+	ADDQ(Imm(64), k.later.from)
+	CMPQ(k.later.from, k.dst)
+	JNE(again.Ref())
+	XORL(k.later.infinite, k.later.infinite)
+	finite.Here()
+	MOVQ(k.dst, k.later.from)
+	notYet.Here()
 }

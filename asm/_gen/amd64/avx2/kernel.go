@@ -1,4 +1,4 @@
-package main
+package avx2
 
 import (
 	. "github.com/mmcloughlin/avo/build"
@@ -25,7 +25,6 @@ type kernel struct {
 	add      VecVirtual // rounding to BF16, of even numbers; may also turn the sign
 	up       Op         // and of odd ones
 	round    uint32     // what add is
-	fromZero bool       // bytes are not signed
 	minus    Op         // minus zero
 	later    *later
 	ordinary bool // scales are, or the kernel stops
@@ -252,11 +251,10 @@ func (k *kernel) halvesOf(w VecVirtual) (even, odd VecVirtual) {
 	return even, odd
 }
 
-// bytes writes 32 elements of bytes in memory, signed ones but where codes are
-// counted from zero.
-func (k *kernel) bytes(at int, codes Mem, flip VecVirtual, turned bool, join func(x VecVirtual)) {
+// bytes writes 32 elements of bytes in memory, signed or not.
+func (k *kernel) bytes(at int, codes Mem, flip VecVirtual, signed, turned bool, join func(x VecVirtual)) {
 	toWords, toDwords := VPMOVSXBW, VPMOVSXBD
-	if k.fromZero {
+	if !signed {
 		toWords, toDwords = VPMOVZXBW, VPMOVZXBD
 	}
 	var halves [2][2]VecVirtual
@@ -377,11 +375,11 @@ func (k *kernel) prefetch(elems int) {
 
 // ifBelow leaves where the number at m is above zero and at most as many bits
 // as that.
-func ifBelow(m Mem, most Op, label string) {
+func ifBelow(m Mem, most Op, to label) {
 	bits := GP32()
 	MOVL(m, bits)
 	and32(bits, 0x7FFFFFFF)
 	DECL(bits) // zero makes no stalls
 	CMPL(bits, most)
-	JCS(LabelRef(label))
+	JCS(to.Ref())
 }

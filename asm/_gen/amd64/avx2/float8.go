@@ -1,4 +1,4 @@
-package main
+package avx2
 
 import (
 	. "github.com/mmcloughlin/avo/build"
@@ -81,7 +81,7 @@ func (f float8) kernel(t int) {
 			and32(bits, 0x7FFFFFFF)
 			SUBL(U32(f.least<<23), bits)
 			CMPL(bits, U32((f.most-f.least)<<23))
-			JHI(LabelRef("exact"))
+			JHI(k.exact.Ref())
 			l = k.table16(f.first(k.kernel), false, func(x VecVirtual) { VMULPS(scale, x, x) })
 		},
 		func(k *runs) {
@@ -94,7 +94,7 @@ func (f float8) kernel(t int) {
 // and to BF16 also those whose products are infinite, NaN or zero, or may be. Those are
 // multiplied as they are: nothing is added to a product that is to stay, and all bits of it.
 func (f float8) exactRun(k *runs) {
-	Label("exact")
+	k.exact.Here()
 	Comment("A run that is not ordinary.")
 	if !k.wide && !f.infinite {
 		f.exactWords(k)
@@ -103,14 +103,16 @@ func (f float8) exactRun(k *runs) {
 	s, up := k.smallScale(), pow2(15-f.bias)
 	s.mask = load(dwords(^uint32(enlargedBit)))
 	if !k.wide {
-		ifBelow(Mem{Base: k.a}, U32(f.least<<23-1), "small")
+		small := newLabel("small")
+		ifBelow(Mem{Base: k.a}, U32(f.least<<23-1), small)
 		VBROADCASTSS(Mem{Base: k.a}, s.times)
 		VPCMPEQD(s.mask, s.mask, s.mask)
 		VPXOR(s.half, s.half, s.half)
 		VPXOR(s.two, s.two, s.two)
-		Label("small")
+		small.Here()
 	}
-	Label("exactChunk")
+	chunk := newLabel("exactChunk")
+	chunk.Here()
 	f.eachHalf(k, func(x VecVirtual) {
 		if up != 1 {
 			VMULPS(floats(up), x, x)
@@ -131,26 +133,27 @@ func (f float8) exactRun(k *runs) {
 			VBLENDVPS(none, dwords(0x7FC00000), x, x)
 		}
 	})
-	k.again("exactChunk")
-	JMP(LabelRef("done"))
+	k.again(chunk)
+	JMP(k.done.Ref())
 }
 
 // exactWords is exactRun to BF16 of a format without infinity, as two loops. Under a large
 // scale, NaN or zero, products are rounded as they are. Under a small one they are, enlarged,
 // normal numbers, which [rounded] takes; the enlarged bit and NaN are settled in words.
 func (f float8) exactWords(k *runs) {
-	ifBelow(Mem{Base: k.a}, U32(f.least<<23-1), "small")
+	small, chunk, smallChunk := newLabel("small"), newLabel("exactChunk"), newLabel("smallChunk")
+	ifBelow(Mem{Base: k.a}, U32(f.least<<23-1), small)
 	scale := YMM()
 	VBROADCASTSS(Mem{Base: k.a}, scale)
-	Label("exactChunk")
+	chunk.Here()
 	f.each(k, func(x VecVirtual) { VMULPS(scale, x, x) })
-	k.again("exactChunk")
-	JMP(LabelRef("done"))
-	Label("small")
+	k.again(chunk)
+	JMP(k.done.Ref())
+	small.Here()
 	s, up := k.smallScale(), floats(pow2(15-f.bias))
 	VMULPS(up, s.times, s.times)
 	VMULPS(up, s.half, s.half)
-	Label("smallChunk")
+	smallChunk.Here()
 	for at := 0; at < 32; at += 16 {
 		w, nan := f.float16s(k, at)
 		x := widenedHalves(w)
@@ -167,8 +170,8 @@ func (f float8) exactWords(k *runs) {
 		VPBLENDVB(nan, words(0x7FC0), x[0], x[0])
 		VMOVDQU(x[0], k.to(at))
 	}
-	k.again("smallChunk")
-	JMP(LabelRef("done"))
+	k.again(smallChunk)
+	JMP(k.done.Ref())
 }
 
 // wideKernel: codes become float16, which has room for these formats: the
@@ -178,7 +181,7 @@ func (f float8) wideKernel(t int, doc string) {
 	runKernel("float8[%s]["+f.name+"]", "float8"+f.name, ops[0].formula("q"), "", doc, t, false, 32, 32, nil,
 		func(k *runs) {
 			p = pair{d: YMM()}
-			k.ifHostile(ops[0], U32(f.least<<23-1), "exact")
+			k.ifHostile(ops[0], U32(f.least<<23-1), k.exact)
 			VBROADCASTSS(Mem{Base: k.a}, p.d)
 			k.rare = func() { f.exactRun(k) }
 		},

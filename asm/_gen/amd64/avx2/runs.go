@@ -1,4 +1,4 @@
-package main
+package avx2
 
 import (
 	. "github.com/mmcloughlin/avo/build"
@@ -12,8 +12,10 @@ type runs struct {
 	*kernel
 	a, b      Register
 	chunks, n Register
-	in, elems int    // bytes and elements of a chunk
-	rare      func() // loops that few runs take, behind all others
+	in, elems int // bytes and elements of a chunk
+
+	chunk, exact, done, end label  // the loop over chunks; runs that are not ordinary; behind a run, and behind all
+	rare                    func() // loops that few runs take, behind all others
 }
 
 // An op is what joins a code with its scale and its zero point or minimum; as in the
@@ -49,25 +51,27 @@ func runKernel(row, name, formula, params, doc string, t int, turned bool, in, e
 	k := &runs{kernel: &kernel{wide: target.wide, narrow: target.narrow, shared: map[string]VecVirtual{}}, in: in, elems: elems}
 	k.dst, k.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	k.a, k.b = Load(Param("a"), GP64()), Load(Param("b"), GP64())
+	again := newLabel("run")
+	k.chunk, k.exact, k.done, k.end = newLabel("chunk"), newLabel("exact"), newLabel("done"), newLabel("end")
 	k.begin(turned)
 	if before != nil {
 		before(k)
 	}
 	k.chunks = GP64()
 	k.n = Load(Param("n"), GP64())
-	Label("run")
+	again.Here()
 	Comment("The numbers of a run, or its table.")
 	Load(Param("chunks"), k.chunks)
 	run(k)
-	Label("chunk")
+	k.chunk.Here()
 	chunk(k)
-	k.again("chunk")
-	Label("done")
+	k.again(k.chunk)
+	k.done.Here()
 	ADDQ(Imm(4), k.a)
 	ADDQ(Imm(4), k.b)
 	DECQ(k.n)
-	JNZ(LabelRef("run"))
-	Label("end")
+	JNZ(again.Ref())
+	k.end.Here()
 	end()
 	if k.rare != nil {
 		k.rare()
@@ -75,12 +79,12 @@ func runKernel(row, name, formula, params, doc string, t int, turned bool, in, e
 }
 
 // again ends a loop over the chunks of a run.
-func (k *runs) again(label string) {
+func (k *runs) again(chunk label) {
 	ADDQ(U32(k.in), k.src)
 	k.prefetch(k.elems)
 	ADDQ(U32(k.elems*k.width()), k.dst)
 	DECQ(k.chunks)
-	JNZ(LabelRef(label))
+	JNZ(chunk.Ref())
 }
 
 // numbersOf brings the two numbers of a run into registers, the first negated
@@ -145,6 +149,7 @@ type byteLoops struct {
 	bias       Mem
 	biased     Register // zero where there is no bias
 	p          pair
+	fromZero   label // the loop of biased codes
 }
 
 func bytesKernel(o op, t int) {
@@ -176,11 +181,12 @@ func bytesKernel(o op, t int) {
 		},
 		func(k *runs) {
 			b.p = pair{YMM(), YMM()}
-			k.ifHostile(b.first, U32(leastScale-1), "exact")
+			k.ifHostile(b.first, U32(leastScale-1), k.exact)
 			k.numbersInto(b.first, b.p)
 			if b.hasBias() {
+				b.fromZero = newLabel("fromZero")
 				TESTL(b.biased, b.biased)
-				JNZ(LabelRef("fromZero"))
+				JNZ(b.fromZero.Ref())
 			}
 			k.rare = b.rare
 		},
@@ -197,22 +203,20 @@ func bytesKernel(o op, t int) {
 // hasBias says whether codes can have a bias.
 func (b *byteLoops) hasBias() bool { return b.first.name != "Scale" }
 
-// each writes 32 elements.
+// each writes 32 elements, of signed codes but where there is no mask.
 func (b *byteLoops) each(mask VecVirtual, join func(x VecVirtual)) {
-	b.bytes(0, b.from(0), mask, b.o.turned, join)
+	b.bytes(0, b.from(0), mask, mask != nil, b.o.turned, join)
 }
 
 // rare is the loop of biased codes, and that of runs that are not ordinary.
 func (b *byteLoops) rare() {
 	if b.hasBias() {
-		b.fromZero = true
-		Label("fromZero")
+		b.fromZero.Here()
 		b.each(nil, func(x VecVirtual) { b.first.join(b.p, x) })
-		b.again("fromZero")
-		JMP(LabelRef("done"))
-		b.fromZero = false
+		b.again(b.fromZero)
+		JMP(b.done.Ref())
 	}
-	Label("exact")
+	b.exact.Here()
 	Comment("A run that is not ordinary.")
 	var join func(x VecVirtual)
 	switch b.o.name {
@@ -236,13 +240,14 @@ func (b *byteLoops) rare() {
 			b.o.exactly(b.p, x)
 		}
 	}
-	Label("exactChunk")
+	chunk := newLabel("exactChunk")
+	chunk.Here()
 	b.each(b.mask, func(x VecVirtual) {
 		join(x)
 		if b.o.turned && b.o.name != "Shift" {
 			VXORPS(b.minus, x, x)
 		}
 	})
-	b.again("exactChunk")
-	JMP(LabelRef("done"))
+	b.again(chunk)
+	JMP(b.done.Ref())
 }

@@ -1,9 +1,9 @@
-package main
+package avx2
 
 import (
-	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/encode"
 	"math"
 
+	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/encode"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -21,18 +21,20 @@ func encodeKernels() {
 // integers.
 func absmaxKernel() {
 	entry("absmaxAVX2", "absmax")
-	function("absmaxAVX2", "func(dst *float32, src *byte, chunks int, n int)", "writes the largest magnitude of each of n runs of chunks of 32 numbers.")
+	function("absmaxAVX2", "func(dst *float32, src *byte, chunks int, n int)", "writes the largest magnitude of each of n runs of chunks of 32 numbers.",
+		"For each run: the largest of its magnitudes, which compare as integers.")
 	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	n, chunks := Load(Param("n"), GP64()), GP64()
 	mask := load(dwords(0x7FFFFFFF))
-	Label("run")
+	run, chunk := newLabel("run"), newLabel("chunk")
+	run.Here()
 	Load(Param("chunks"), chunks)
 	var most [4]VecVirtual
 	for i := range most {
 		most[i] = YMM()
 		VPXOR(most[i], most[i], most[i])
 	}
-	Label("chunk")
+	chunk.Here()
 	for i := range most {
 		x := YMM()
 		VPAND(Mem{Base: src, Disp: 32 * i}, mask, x)
@@ -40,7 +42,7 @@ func absmaxKernel() {
 	}
 	ADDQ(U32(128), src)
 	DECQ(chunks)
-	JNZ(LabelRef("chunk"))
+	JNZ(chunk.Ref())
 	VPMAXUD(most[1], most[0], most[0])
 	VPMAXUD(most[3], most[2], most[2])
 	VPMAXUD(most[2], most[0], most[0])
@@ -54,45 +56,41 @@ func absmaxKernel() {
 	VMOVD(low, Mem{Base: dst})
 	ADDQ(Imm(4), dst)
 	DECQ(n)
-	JNZ(LabelRef("run"))
+	JNZ(run.Ref())
 	end()
 }
 
 // encodeRare is the loops of an encoder over n runs of chunks of 32 numbers,
 // each run under one scale. What numbers are multiplied by, inverse makes of the
 // scale, a run ahead. Code that few chunks take, rare, lies behind all others.
-func encodeRare(name, params, doc string, out int, before func(), inverse func(scale Mem, x VecVirtual), run func(x VecVirtual, scale Mem), chunk func(src, dst Register), rare func()) {
+func encodeRare(name, params, doc string, how []string, out int, before func(), inverse func(scale Mem, x VecVirtual), run func(x VecVirtual, scale Mem), chunk func(src, dst Register), rare func()) {
 	entry(name+"AVX2", name)
-	function(name+"AVX2", "func(dst *byte, src *byte, scales *float32"+params+", chunks int, n int)", doc)
+	function(name+"AVX2", "func(dst *byte, src *byte, scales *float32"+params+", chunks int, n int)", doc, how...)
 	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	scales, n, chunks := Load(Param("scales"), GP64()), Load(Param("n"), GP64()), GP64()
 	before()
 	x, next := XMM(), GP64()
 	inverse(Mem{Base: scales}, x)
-	Label("run")
+	again, more := newLabel("run"), newLabel("chunk")
+	again.Here()
 	Load(Param("chunks"), chunks)
 	run(x, Mem{Base: scales})
 	LEAQ(Mem{Base: scales, Disp: 4}, next)
 	CMPQ(n, Imm(1))
 	CMOVQNE(next, scales)
 	inverse(Mem{Base: scales}, x)
-	Label("chunk")
+	more.Here()
 	chunk(src, dst)
 	ADDQ(U32(128), src)
 	ADDQ(Imm(uint64(out)), dst)
 	DECQ(chunks)
-	JNZ(LabelRef("chunk"))
+	JNZ(more.Ref())
 	DECQ(n)
-	JNZ(LabelRef("run"))
+	JNZ(again.Ref())
 	end()
 	if rare != nil {
 		rare()
 	}
-}
-
-// encodeRuns is encodeRare with nothing behind the loops.
-func encodeRuns(name, params, doc string, out int, before func(), inverse func(scale Mem, x VecVirtual), run func(x VecVirtual), chunk func(src, dst Register)) {
-	encodeRare(name, params, doc, out, before, inverse, func(x VecVirtual, _ Mem) { run(x) }, chunk, nil)
 }
 
 var oneOver, inverseFrom = encode.OneOver, encode.InverseFrom
@@ -116,6 +114,8 @@ func inverse127(scale Mem, x VecVirtual) {
 type scaledDown struct {
 	inverse, small VecVirtual
 	over           Register // what the scale's bits are above the least
+
+	done, inDoubles, inCheck label // behind the multiplication; numbers of any scale; numbers that may be too small
 }
 
 const (
@@ -123,7 +123,9 @@ const (
 	mostToScale  = (127 + 126) << 23
 )
 
-func newScaledDown() *scaledDown { return &scaledDown{YMM(), YMM(), GP32()} }
+func newScaledDown() *scaledDown {
+	return &scaledDown{YMM(), YMM(), GP32(), newLabel("scaled"), newLabel("doubled"), newLabel("checked")}
+}
 
 // run takes the inverse x of a run and its scale.
 func (s *scaledDown) run(x VecVirtual, scale Mem) {
@@ -134,10 +136,10 @@ func (s *scaledDown) run(x VecVirtual, scale Mem) {
 	SUBL(U32(leastToScale), s.over)
 }
 
-// other leaves for "doubled" under another scale.
+// other leaves for inDoubles under another scale.
 func (s *scaledDown) other() {
 	CMPL(s.over, U32(mostToScale-leastToScale))
-	JCC(LabelRef("doubled"))
+	JCC(s.inDoubles.Ref())
 }
 
 // chunk multiplies 32 numbers.
@@ -147,7 +149,7 @@ func (s *scaledDown) chunk(src Register, x [4]VecVirtual) {
 		VADDPS(Mem{Base: src, Disp: 32 * i}, s.small, y)
 		VMULPS(s.inverse, y, y)
 	}
-	Label("scaled")
+	s.done.Here()
 }
 
 // doubled multiplies eight numbers, whatever they are: no product of two float32 is
@@ -167,18 +169,20 @@ func doubled(m Mem, inverse, x VecVirtual) {
 // rare does so with all of a chunk, behind the loops.
 func (s *scaledDown) rare(src Register, x [4]VecVirtual) {
 	inverse := YMM()
-	Label("doubled")
+	s.inDoubles.Here()
+	Comment("A chunk in double precision.")
 	VCVTPS2PD(s.inverse.AsX(), inverse)
 	for i, y := range x {
 		doubled(Mem{Base: src, Disp: 32 * i}, inverse, y)
 	}
-	JMP(LabelRef("scaled"))
+	JMP(s.done.Ref())
 }
 
 // checked is chunk where small products differ: some numbers may not be multiplied as
 // they are. Twice a magnitude less one is largest for zero.
 func (s *scaledDown) checked(src Register, x [4]VecVirtual) {
-	Label("checked")
+	s.inCheck.Here()
+	Comment("A chunk whose small products differ: are its numbers zero or large enough?")
 	least, m, ok := YMM(), YMM(), GP32()
 	s.other()
 	VPADDD(s.small, s.small, least)
@@ -193,11 +197,11 @@ func (s *scaledDown) checked(src Register, x [4]VecVirtual) {
 	VPCMPEQD(least, m, m)
 	VMOVMSKPS(m, ok)
 	CMPL(ok, Imm(0xFF))
-	JNE(LabelRef("doubled"))
+	JNE(s.inDoubles.Ref())
 	for _, y := range x {
 		VMULPS(s.inverse, y, y)
 	}
-	JMP(LabelRef("scaled"))
+	JMP(s.done.Ref())
 }
 
 func fourRegisters() (x [4]VecVirtual) {
@@ -216,7 +220,9 @@ func nearestKernel() {
 	var table, numbers Register
 	var s *scaledDown
 	x, least := fourRegisters(), GP64()
-	encodeRare("nearest", ", tables *byte, least *float32", "writes the codes of n runs of chunks of 32 numbers, two a byte, the first in the high nibble.", 16,
+	encodeRare("nearest", ", tables *byte, least *float32", "writes the codes of n runs of chunks of 32 numbers, two a byte, the first in the high nibble.",
+		[]string{"For each run: inverse = 1/max(scale, least). For 32 numbers x: code = how many of fifteen bounds x*inverse is above, by halves;",
+			"x*inverse in double precision where float32 would be subnormal and that counts."}, 16,
 		func() {
 			table = Load(Param("tables"), GP64())
 			t := Mem{Base: table}
@@ -237,7 +243,7 @@ func nearestKernel() {
 		func(src, dst Register) {
 			numbers = src
 			CMPB(Mem{Base: table, Disp: 92}, Imm(0)) // whether there is a small bound
-			JNE(LabelRef("checked"))
+			JNE(s.inCheck.Ref())
 			s.chunk(src, x)
 			n := x
 			for i, y := range x {
@@ -291,7 +297,8 @@ func int8Kernel() {
 	var s *scaledDown
 	var numbers Register
 	n := fourRegisters()
-	encodeRare("int8", "", "rounds n runs of chunks of 32 numbers to bytes.", 32,
+	encodeRare("int8", "", "rounds n runs of chunks of 32 numbers to bytes.",
+		[]string{"For each run: inverse = 127/scale, rounded between. For 32 numbers x: code = x*inverse, to nearest and ties to even; zero if not finite."}, 32,
 		func() { s = newScaledDown() },
 		inverse127,
 		func(x VecVirtual, scale Mem) { s.run(x, scale) },

@@ -1,4 +1,4 @@
-package main
+package avx2
 
 import (
 	. "github.com/mmcloughlin/avo/build"
@@ -25,7 +25,7 @@ func q8(k *kernel) {
 
 // signedBytes is 32 signed bytes under a turned scale.
 func (k *kernel) signedBytes(at int, codes Mem, d VecVirtual) {
-	k.bytes(at, codes, nil, true, func(x VecVirtual) { VMULPS(d, x, x) })
+	k.bytes(at, codes, nil, true, true, func(x VecVirtual) { VMULPS(d, x, x) })
 }
 
 // setNibbles keeps what nibbles needs.

@@ -1,4 +1,4 @@
-package main
+package avx2
 
 import (
 	"fmt"
@@ -24,19 +24,19 @@ func transposeKernels() {
 		side := sides[size]
 		name := fmt.Sprintf("transpose%dAVX2", size)
 		entry(name, "transpose[%d]", size)
-		function(name, "func(dst *byte, src *byte, dstStride int, srcStride int, n int)", fmt.Sprintf("turns n squares of side %d, numbers of %d bytes.", side, size))
+		function(name, "func(dst *byte, src *byte, dstStride int, srcStride int, n int)", fmt.Sprintf("transposes n squares of side %d, numbers of %d bytes.", side, size),
+			"For each square: rows are unpacked with rows until registers hold columns, which are written as rows.")
 		dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 		to := latticeOf(dst, Load(Param("dstStride"), GP64()), side)
 		from := latticeOf(src, Load(Param("srcStride"), GP64()), side)
 		n, below := Load(Param("n"), GP64()), GP64()
 		MOVQ(from.Stride, below)
 		SHLQ(Imm(map[int]uint64{16: 4, 8: 3, 4: 2}[side]), below)
-		Label("square")
-		square(size, from, to)
-		from.Advance(below)
-		to.Advance(Imm(uint64(side * size)))
-		DECQ(n)
-		JNZ(LabelRef("square"))
+		repeat("square", n, func() {
+			square(size, from, to)
+			from.Advance(below)
+			to.Advance(Imm(uint64(side * size)))
+		})
 		end()
 	}
 }

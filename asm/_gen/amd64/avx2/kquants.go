@@ -1,4 +1,4 @@
-package main
+package avx2
 
 import (
 	"math"

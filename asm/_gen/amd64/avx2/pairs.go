@@ -1,4 +1,4 @@
-package main
+package avx2
 
 import (
 	. "github.com/mmcloughlin/avo/build"
@@ -13,6 +13,7 @@ type pairLoop struct {
 	tables           [2]tables16   // but to F32
 	x                [4]VecVirtual // the numbers, to F32
 	mask, less, sign Register
+	write            label // where numbers are written
 }
 
 func pairKernels() {
@@ -25,7 +26,7 @@ func pairKernel(t int) {
 	p := &pairLoop{codebook: codebook{o: ops[0]}}
 	runKernel("pairs[%s][0]", "codebookPairs", ops[0].formula("codebook[q]"), ", codebook *float32", "decodes n pairs of runs of 16 nibbles; there is one chunk.", t, true, 16, 32,
 		func(k *runs) {
-			p.runs = k
+			p.runs, p.write = k, newLabel("write")
 			p.setCodebook(Load(Param("codebook"), GP64()).(Register))
 			if k.float32() {
 				p.table = k.planes(load(p.v.a), load(p.v.b))
@@ -35,10 +36,10 @@ func pairKernel(t int) {
 		},
 		func(*runs) {},
 		func(*runs) {
-			p.ifHostilePair("exact")
+			p.ifHostilePair()
 			p.d = p.negatedPair()
 			p.numbers(func(i int, x VecVirtual) { VMULPS(p.d[i], x, x) })
-			Label("write")
+			p.write.Here()
 			if p.float32() {
 				for i, x := range p.x {
 					VMOVUPS(x, p.to(8*i))
@@ -77,13 +78,13 @@ func (p *pairLoop) setBounds() {
 }
 
 // ifHostilePair leaves where one of the scales is small or zero.
-func (p *pairLoop) ifHostilePair(label string) {
+func (p *pairLoop) ifHostilePair() {
 	r := GP64()
 	MOVQ(Mem{Base: p.a}, r)
 	ANDQ(p.mask, r)
 	ADDQ(p.less, r)
 	ANDNQ(p.sign, r, r)
-	JNZ(LabelRef(label))
+	JNZ(p.exact.Ref())
 }
 
 // numbers makes the numbers of both runs, or their tables: join multiplies by the scale of
@@ -114,12 +115,12 @@ func (p *pairLoop) numbers(join func(i int, x VecVirtual)) {
 
 // exactPair is two runs of which one is not ordinary.
 func (p *pairLoop) exactPair() {
-	Label("exact")
+	p.exact.Here()
 	Comment("A run that is not ordinary.")
 	d := p.negatedPair()
 	for _, x := range d {
 		VCVTPS2PD(x.AsX(), x)
 	}
 	p.numbers(func(i int, x VecVirtual) { p.o.exactly(pair{d: d[i]}, x) })
-	JMP(LabelRef("write"))
+	JMP(p.write.Ref())
 }

@@ -1,4 +1,4 @@
-package main
+package avx2
 
 import (
 	. "github.com/mmcloughlin/avo/build"
@@ -30,7 +30,9 @@ func eachKernels() {
 	for _, t := range targets {
 		name := "each" + t.name + "AVX2"
 		entry(name, "each[%s]", t.name)
-		function(name, "func(dst *byte, src *float32, a *float32, b *float32, n int)", "joins 16 numbers with their scales n times.")
+		function(name, "func(dst *byte, src *float32, a *float32, b *float32, n int)", "joins 16 numbers with their scales n times.",
+			"For 32 numbers q, scales a, zero points b: number = (q-b)*a, each step rounded to float32;",
+			"if they are not ordinary, or one comes to NaN, some rounds in double precision.")
 		e := &eachLoops{kernel: &kernel{wide: t.wide, narrow: t.narrow}, target: t.name}
 		e.dst, e.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 		e.a, e.b, e.n = Load(Param("a"), GP64()), Load(Param("b"), GP64()), Load(Param("n"), GP64())
@@ -40,28 +42,30 @@ func eachKernels() {
 		e.least = load(dwords((127-eachLeast)<<24 - 1))
 		e.leastScale = load(dwords((127-eachLeast)<<23 - 1))
 		stay := GP64()
-		Label("more")
+		more, done, one, slow, slowly := newLabel("more"), newLabel("done"), newLabel("one"), newLabel("slow"), newLabel("slowly")
+		more.Here()
 		SUBQ(Imm(2), e.n)
-		JLT(LabelRef("one"))
-		e.ordinaryRounds("slow")
+		JLT(one.Ref())
+		e.ordinaryRounds(slow)
 		e.next(2)
 		TESTQ(e.n, e.n)
-		JNZ(LabelRef("more"))
-		Label("done")
+		JNZ(more.Ref())
+		done.Here()
 		end()
-		Label("one")
-		Label("slow")
+		one.Here()
+		slow.Here()
+		Comment("Rounds in double precision.")
 		ADDQ(Imm(2), e.n)
 		LEAQ(Mem{Base: e.n, Disp: -eachStay}, stay)
 		e.add, e.up = load(dwords(roundPlain)), load(dwords(roundPlain+1))
-		Label("slowly")
+		slowly.Here()
 		e.anyRound()
 		e.next(1)
 		DECQ(e.n)
-		JZ(LabelRef("done"))
+		JZ(done.Ref())
 		CMPQ(e.n, stay)
-		JGT(LabelRef("slowly"))
-		JMP(LabelRef("more"))
+		JGT(slowly.Ref())
+		JMP(more.Ref())
 	}
 }
 
@@ -86,9 +90,9 @@ func (e *eachLoops) differences(at int) (x []VecVirtual) {
 	return x
 }
 
-// ordinaryRounds writes 32 numbers, or leaves for the label. Twice a magnitude less
+// ordinaryRounds writes 32 numbers, or leaves for slow. Twice a magnitude less
 // one is largest for zero.
-func (e *eachLoops) ordinaryRounds(label string) {
+func (e *eachLoops) ordinaryRounds(slow label) {
 	x, codes, scales, ok := append(e.differences(0), e.differences(64)...), YMM(), YMM(), GP32()
 	VMOVDQU(e.least, codes)
 	VMOVDQU(Mem{Base: e.a}, scales)
@@ -106,7 +110,7 @@ func (e *eachLoops) ordinaryRounds(label string) {
 	VPAND(scales, codes, codes)
 	VMOVMSKPS(codes, ok)
 	CMPL(ok, Imm(0xFF))
-	JNE(LabelRef(label))
+	JNE(slow.Ref())
 	var nan [2]VecVirtual
 	for i, y := range x {
 		VMULPS(Mem{Base: e.a, Disp: 32 * i}, y, y)
@@ -121,7 +125,7 @@ func (e *eachLoops) ordinaryRounds(label string) {
 	VORPS(nan[1], nan[0], nan[0])
 	VMOVMSKPS(nan[0], ok)
 	TESTL(ok, ok)
-	JNZ(LabelRef(label))
+	JNZ(slow.Ref())
 	for i := 0; i < len(x); i += 2 {
 		if e.target != "BF16" {
 			e.store([2]VecVirtual(x[i:]), e.target, 8*i)

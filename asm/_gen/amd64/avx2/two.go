@@ -1,4 +1,4 @@
-package main
+package avx2
 
 import (
 	. "github.com/mmcloughlin/avo/build"
@@ -16,7 +16,7 @@ import (
 // one pair, the second of the next one, and the first of the one after.
 type two struct {
 	scale func(k *kernel, at Register) []VecVirtual
-	odd   func(scale Mem, label string) // leaves unless that is ordinary
+	odd   func(scale Mem, to label) // leaves unless that is ordinary
 	table func(k *kernel, scale []VecVirtual) tables16
 	write func(k *kernel, l tables16)
 }
@@ -24,55 +24,57 @@ type two struct {
 // A twoLoop is the loop of pairs of blocks, in front of one of single blocks.
 type twoLoop struct {
 	singles Register // how many blocks are decoded singly before pairs are tried again
+	pairs   label
 }
 
 // loop decodes pairs of n blocks. The block that is left at the end, and pairs that are
 // not ordinary, are left to the loop of single blocks behind it. Scales are read no
 // further than to the last pair, whose are read again.
-func (t *two) loop(k *kernel, l layout, n Register) *twoLoop {
-	at, end, loop, tables := GP64(), GP64(), &twoLoop{GP64()}, tables16{YMM(), YMM()}
-	Label("pairs")
+func (t *two) loop(k *kernel, l layout, n Register, done label) *twoLoop {
+	at, end, loop, tables := GP64(), GP64(), &twoLoop{GP64(), newLabel("pairs")}, tables16{YMM(), YMM()}
+	pair, next, odd, last := newLabel("pair"), newLabel("tables"), newLabel("odd"), newLabel("last")
+	loop.pairs.Here()
 	SUBQ(Imm(2), n)
-	JCS(LabelRef("last"))
+	JCS(last.Ref())
 	MOVQ(n, end)
 	SHRQ(Imm(1), end)
 	IMUL3Q(U32(2*l.bytes), end, end)
 	ADDQ(k.src, end)
 	MOVQ(k.src, at)
 	scales := t.scale(k, at)
-	JMP(LabelRef("tables"))
-	Label("pair")
+	JMP(next.Ref())
+	pair.Here()
 	Comment("Two blocks by their tables, which are halves of registers.")
 	t.write(k, tables)
 	ADDQ(U32(2*l.bytes), k.src)
 	k.prefetch(2 * l.elems)
 	ADDQ(U32(2*l.elems*k.width()), k.dst)
 	SUBQ(Imm(2), n)
-	JCS(LabelRef("last"))
-	Label("tables")
+	JCS(last.Ref())
+	next.Here()
 	Comment("The tables of the pair that comes, and the scales of the one behind it.")
-	t.odd(Mem{Base: at}, "odd")
-	t.odd(Mem{Base: at, Disp: l.bytes}, "odd")
+	t.odd(Mem{Base: at}, odd)
+	t.odd(Mem{Base: at, Disp: l.bytes}, odd)
 	carry(tables, t.table(k, scales))
 	ADDQ(U32(2*l.bytes), at)
 	CMPQ(at, end)
 	CMOVQHI(end, at)
 	carry(scales, t.scale(k, at))
-	JMP(LabelRef("pair"))
-	Label("odd")
+	JMP(pair.Ref())
+	odd.Here()
 	MOVQ(U32(2), loop.singles)
-	Label("last")
+	last.Here()
 	ADDQ(Imm(2), n)
-	JZ(LabelRef("done"))
+	JZ(done.Ref())
 	return loop
 }
 
 // singleDone ends the loop of single blocks: the flag says whether it was the last one.
-func (l *twoLoop) singleDone() {
-	JZ(LabelRef("done"))
+func (l *twoLoop) singleDone(block, done label) {
+	JZ(done.Ref())
 	DECQ(l.singles)
-	JNZ(LabelRef("block"))
-	JMP(LabelRef("pairs"))
+	JNZ(block.Ref())
+	JMP(l.pairs.Ref())
 }
 
 // carry moves what the next round needs.

@@ -1,4 +1,4 @@
-package main
+package avx2
 
 import (
 	"fmt"
@@ -33,6 +33,8 @@ type codebook struct {
 	least Register // see [leastForCodebook]
 	p     pair
 	table tables16 // of the run's sixteen numbers
+
+	two, single label // the loop of two runs at once, and that of one
 }
 
 // setCodebook copies the codebook at base and looks at its bounds.
@@ -45,17 +47,17 @@ func (c *codebook) setCodebook(base Register) {
 // build makes the table of a run; an exact one is made behind the loops.
 func (c *codebook) build() {
 	c.p = pair{YMM(), YMM()}
-	c.ifHostile(c.o, c.least, "exact")
+	c.ifHostile(c.o, c.least, c.exact)
 	c.numbersInto(c.o, c.p)
 	c.table = c.table16(c.v, c.o.turned, func(x VecVirtual) { c.o.join(c.p, x) })
 	c.rare = func() {
 		c.buildExactly()
-		JMP(LabelRef("chunk"))
+		JMP(c.chunk.Ref())
 	}
 }
 
 func (c *codebook) buildExactly() {
-	Label("exact")
+	c.exact.Here()
 	Comment("A run that is not ordinary.")
 	c.exactNumbers(c.o, c.p)
 	carry(c.table, c.table16(c.v, c.o.turned, func(x VecVirtual) { c.o.exactly(c.p, x) }))
@@ -79,15 +81,16 @@ func codebookKernel(high bool, o op, t int, elems int) {
 		},
 		func(k *runs) {
 			if twos {
+				c.two, c.single = newLabel("two"), newLabel("single")
 				CMPQ(k.chunks, Imm(1))
-				JEQ(LabelRef("two"))
-				Label("single")
+				JEQ(c.two.Ref())
+				c.single.Here()
 			}
 			if !products {
 				c.build()
 			} else {
 				c.p = pair{YMM(), YMM()}
-				k.ifHostile(o, c.least, "exact")
+				k.ifHostile(o, c.least, c.exact)
 				k.numbersInto(o, c.p)
 				k.rare = func() { c.exactRun(high) }
 			}
@@ -122,11 +125,12 @@ func (c *codebook) multiply(codes VecVirtual) {
 // exactRun writes a run by a table, which replaces the codebook's until its end.
 func (c *codebook) exactRun(high bool) {
 	c.buildExactly()
-	Label("exactChunk")
+	chunk := newLabel("exactChunk")
+	chunk.Here()
 	c.lookup(0, c.nibblePairs(high, 32)[0], c.table)
-	c.again("exactChunk")
+	c.again(chunk)
 	carry(c.table, c.planes(load(c.v.a), load(c.v.b)))
-	JMP(LabelRef("done"))
+	JMP(c.done.Ref())
 }
 
 // twoRuns decodes runs of one chunk by twos: the tables of two scales are made at once,
@@ -134,9 +138,9 @@ func (c *codebook) exactRun(high bool) {
 // ordinary, are left to the loop for single ones.
 func (c *codebook) twoRuns(high bool) {
 	k := c.runs
-	Label("two")
+	c.two.Here()
 	CMPQ(k.n, Imm(2))
-	JCS(LabelRef("single"))
+	JCS(c.single.Ref())
 	d, second := YMM(), YMM()
 	for i := range 2 {
 		r := GP32()
@@ -144,7 +148,7 @@ func (c *codebook) twoRuns(high bool) {
 		and32(r, 0x7FFFFFFF)
 		DECL(r)
 		CMPL(r, c.least)
-		JCS(LabelRef("single"))
+		JCS(c.single.Ref())
 	}
 	VBROADCASTSS(Mem{Base: k.a}, d)
 	VBROADCASTSS(Mem{Base: k.a, Disp: 4}, second)
@@ -176,8 +180,8 @@ func (c *codebook) twoRuns(high bool) {
 	ADDQ(Imm(32), k.src)
 	ADDQ(Imm(64*2), k.dst)
 	SUBQ(Imm(2), k.n)
-	JNZ(LabelRef("two"))
-	JMP(LabelRef("end"))
+	JNZ(c.two.Ref())
+	JMP(k.end.Ref())
 }
 
 // arrange copies a codebook in the order of tables.
@@ -256,4 +260,32 @@ func bytesToWords(fours bool) Mem {
 		}
 	}
 	return data(order)
+}
+
+// halfBytesKernels is a codebook of sixteen numbers over one nibble of each byte:
+// the upper one where shift is 4.
+func halfBytesKernels() {
+	for t := range targets {
+		c := &codebook{o: ops[1]}
+		shift := XMM()
+		runKernel("halfBytes[%s]", "halfBytesShift", ops[1].formula("codebook[q>>shift&15]"), ", codebook *float32, shift *uint64", "decodes n runs of chunks of 32 bytes, a nibble of each.", t, true, 32, 32,
+			func(k *runs) {
+				c.runs = k
+				c.setCodebook(Load(Param("codebook"), GP64()).(Register))
+				VMOVQ(Mem{Base: Load(Param("shift"), GP64())}, shift)
+			},
+			func(*runs) { c.build() },
+			func(k *runs) {
+				codes := YMM()
+				if k.float32() {
+					VMOVDQU(k.from(0), codes)
+					VPERMD(codes, fours(), codes)
+				} else {
+					k.spreadQuads(k.from(0), codes)
+				}
+				VPSRLW(shift, codes, codes)
+				VPAND(k.shared["low"], codes, codes)
+				k.lookup(0, codes, c.table)
+			})
+	}
 }

@@ -1,9 +1,9 @@
-package main
+package avx2
 
 import (
 	"fmt"
-	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/columns"
 
+	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/columns"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -34,7 +34,9 @@ type columned struct {
 func columnsOf(stem string, bits int) {
 	for _, t := range targets {
 		entry(stem+t.name+"AVX2", "columns[%d][%s]", bits/4-1, t.name)
-		function(stem+t.name+"AVX2", columnsParams, "decodes eight codes of each of eight columns, n times.")
+		function(stem+t.name+"AVX2", columnsParams, "decodes eight codes of each of eight columns, n times.",
+			"For each code q of eight columns, eight below each other: number = (q-zero)*scale, of its group and column,",
+			"each step rounded to float32; transposed, so that those of a column are a row.")
 		k := &columned{kernel: &kernel{wide: t.wide, narrow: t.narrow, shared: map[string]VecVirtual{}}, bits: bits}
 		k.dst, k.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 		k.align()
@@ -45,16 +47,18 @@ func columnsOf(stem string, bits int) {
 		k.scales, k.zeros = Load(Param("scales"), GP64()), Load(Param("zeros"), GP64())
 		k.to = latticeOf(k.dst, Load(Param("dstStride"), GP64()), 8)
 		k.step, k.n = Load(Param("srcStride"), GP64()), Load(Param("n"), GP64())
+		inDoubles := newLabel("doubles")
 		if t == toF32 {
 			doubles := Load(Param("doubles"), GP8())
 			TESTB(doubles, doubles)
-			JNZ(LabelRef("doubles"))
+			JNZ(inDoubles.Ref())
 		}
-		k.loop("more", func(x VecVirtual, at Register) {
+		k.loop(newLabel("more"), func(x VecVirtual, at Register) {
 			VMULPS(Mem{Base: k.scales, Index: at, Scale: 1}, x, x)
 		})
 		if t == toF32 {
-			k.loop("doubles", func(x VecVirtual, at Register) {
+			Comment("Scales that come as doubles.")
+			k.loop(inDoubles, func(x VecVirtual, at Register) {
 				k.timesDoubles(x, Mem{Base: k.scales, Index: at, Scale: 2})
 			})
 		}
@@ -62,8 +66,8 @@ func columnsOf(stem string, bits int) {
 }
 
 // loop is one over all words, to the end of the kernel.
-func (k *columned) loop(label string, times func(x VecVirtual, at Register)) {
-	Label(label)
+func (k *columned) loop(again label, times func(x VecVirtual, at Register)) {
+	again.Here()
 	var words VecVirtual
 	var x [8]VecVirtual
 	for i := range x {
@@ -95,7 +99,7 @@ func (k *columned) loop(label string, times func(x VecVirtual, at Register)) {
 	ADDQ(Imm(32), k.offsets)
 	k.to.Advance(U32(8 * k.width()))
 	DECQ(k.n)
-	JNZ(LabelRef(label))
+	JNZ(again.Ref())
 	end()
 }
 
@@ -159,14 +163,17 @@ func expandKernels() {
 	for _, size := range []int{1, 2, 4} {
 		name := fmt.Sprintf("expand%dAVX2", size)
 		entry(name, "expand[%d]", size)
-		function(name, "func(dst *byte, src *byte, last *byte, mask *byte, n int) int", "expands numbers by up to n bytes of a mask and says how many are left.")
+		function(name, "func(dst *byte, src *byte, last *byte, mask *byte, n int) int", "expands numbers by up to n bytes of a mask and says how many are left.",
+			"For each byte of the mask: order = expansions[byte]; eight numbers = src[order], or zero where that is C0;",
+			"src moves on by as many numbers as bits are set.")
 		dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 		last, mask, n := Load(Param("last"), GP64()), Load(Param("mask"), GP64()), Load(Param("n"), GP64())
 		table := GP64()
 		LEAQ(variable("expansions"), table)
-		Label("more")
+		more, done := newLabel("more"), newLabel("done")
+		more.Here()
 		CMPQ(src, last)
-		JHI(LabelRef("done"))
+		JHI(done.Ref())
 		bits, count := GP64(), GP64()
 		MOVBQZX(Mem{Base: mask}, bits)
 		POPCNTQ(bits, count)
@@ -199,8 +206,8 @@ func expandKernels() {
 		INCQ(mask)
 		ADDQ(Imm(uint64(8*size)), dst)
 		DECQ(n)
-		JNZ(LabelRef("more"))
-		Label("done")
+		JNZ(more.Ref())
+		done.Here()
 		Store(n, ReturnIndex(0))
 		end()
 	}

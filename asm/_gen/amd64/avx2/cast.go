@@ -1,0 +1,132 @@
+package avx2
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+var typeNames = []string{"F32", "BF16", "F16"}
+
+// castKernels converts between the types of numbers, 32 at a time.
+func castKernels() {
+	for from, f := range typeNames {
+		for to, t := range typeNames {
+			name := "cast" + f + "To" + t + "AVX2"
+			entry(name, "cast[%s][%s]", f, t)
+			function(name, "func(dst *byte, src *byte, n int)", "converts 32 numbers n times.",
+				"For 32 numbers: to float32, a NaN as 7FC00000, then to the target.")
+			dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
+			n := Load(Param("n"), GP64())
+			k := &kernel{dst: dst, src: src, add: load(dwords(roundPlain)), up: load(dwords(roundPlain + 1))}
+			rounds(n, src, U32(32*sizes[from]), dst, U32(32*sizes[to]), func() {
+				for i := 0; i < 4; i += 2 {
+					k.castPair(from, to, 8*i)
+				}
+			})
+		}
+	}
+}
+
+var sizes = []int{4, 2, 2}
+
+func (k *kernel) castPair(from, to, at int) {
+	out := [2]VecVirtual{YMM(), YMM()}
+	for i, x := range out {
+		widened(typeNames[from], k.from((at+8*i)*sizes[from]), x)
+		quieted(x)
+	}
+	k.store(out, typeNames[to], at)
+}
+
+// widened fills a register with numbers of a type.
+func widened(from string, m Mem, x VecVirtual) {
+	switch from {
+	case "F32":
+		VMOVUPS(m, x)
+	case "BF16":
+		VPMOVZXWD(m, x)
+		VPSLLD(Imm(16), x, x)
+	case "F16":
+		VCVTPH2PS(m, x)
+	}
+}
+
+// store writes sixteen numbers in their order, of which a NaN is 7FC00000.
+func (k *kernel) store(x [2]VecVirtual, to string, at int) {
+	if to == "BF16" {
+		for _, y := range x {
+			k.nearest(y)
+			VPSRLD(Imm(16), y, y)
+		}
+		VPACKUSDW(x[1], x[0], x[0])
+		VPERMQ(Imm(quads), x[0], x[0])
+		VMOVDQU(x[0], Mem{Base: k.dst, Disp: 2 * at})
+		return
+	}
+	for i, y := range x {
+		if to == "F16" {
+			storeHalves(y, Mem{Base: k.dst, Disp: 2 * (at + 8*i)})
+		} else {
+			VMOVUPS(y, Mem{Base: k.dst, Disp: 4 * (at + 8*i)})
+		}
+	}
+}
+
+// specialKernels count, in 64 bytes at a time, numbers whose magnitude is above
+// the largest one, and those whose magnitude is above infinity, which tells types
+// of a size apart. Lanes of 16 bits hold 16,383 rounds of two.
+func specialKernels() {
+	for _, t := range []struct {
+		size                         string
+		types                        []string
+		magnitude                    Mem
+		repeat, add, less, isGreater func(...Op)
+	}{
+		{"32", []string{"F32"}, dwords(0x7FFFFFFF), VPBROADCASTD, VPADDD, VPSUBD, VPCMPGTD},
+		{"16", []string{"BF16", "F16"}, words(0x7FFF), VPBROADCASTW, VPADDW, VPSUBW, VPCMPGTW},
+	} {
+		name := "special" + t.size + "AVX2"
+		for _, of := range t.types {
+			entry(fmt.Sprintf("with(%s, infinities[%s])", name, of), "special[%s]", of)
+		}
+		function(name, "func(counts *uint32, src *byte, infinity uint32, n int)", "counts in n times 64 bytes: eight sums of what is no finite number, eight of NaN.",
+			"For each number: sums[0] += magnitude > the largest number; sums[1] += magnitude > infinity.")
+		counts, src := Load(Param("counts"), GP64()), Load(Param("src"), GP64())
+		magnitude := load(t.magnitude)
+		limits := [2]VecVirtual{YMM(), YMM()} // the largest number, and infinity
+		VMOVD(Load(Param("infinity"), GP32()), limits[1].AsX())
+		t.repeat(limits[1].AsX(), limits[1])
+		t.add(dwords(0xFFFFFFFF), limits[1], limits[0])
+		n := Load(Param("n"), GP64())
+		var sums [2][2]VecVirtual
+		for i := range sums {
+			for j := range sums[i] {
+				sums[i][j] = YMM()
+				VPXOR(sums[i][j], sums[i][j], sums[i][j])
+			}
+		}
+		repeat("more", n, func() {
+			for i := range 2 {
+				x := YMM()
+				VPAND(Mem{Base: src, Disp: 32 * i}, magnitude, x)
+				for j := range 2 {
+					above := YMM()
+					t.isGreater(limits[j], x, above)
+					t.less(above, sums[i][j], sums[i][j])
+				}
+			}
+			ADDQ(Imm(64), src)
+		})
+		for j := range 2 {
+			t.add(sums[0][j], sums[1][j], sums[0][j])
+			if t.size == "16" {
+				VPMADDWD(words(1), sums[0][j], sums[0][j])
+			}
+			VMOVDQU(sums[0][j], Mem{Base: counts, Disp: 32 * j})
+		}
+		end()
+	}
+}
