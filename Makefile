@@ -34,6 +34,7 @@ FUZZ_COUNTS = \
 	FuzzRow=20000 \
 	FuzzSafetensors=16000 \
 	FuzzScan=5000 \
+	FuzzSidecar=8000 \
 	FuzzStream=1500 \
 	FuzzStrictJSON=20000 \
 	FuzzTemplate=40000 \

@@ -30,6 +30,10 @@ var (
 		"pth.alignment", "pth.extra-member", "pth.index-extra", "pth.index-size", "pth.name-collision",
 		"safetensors.alias-dangling", "safetensors.dtype-unknown", "safetensors.index-extra",
 		"safetensors.index-size",
+		"sidecar.auto-map", "sidecar.keras-code", "sidecar.keras-module", "sidecar.skops-node", "sidecar.skops-type",
+		"sidecar.syntax", "sidecar.target", "sidecar.trust-remote-code", "sidecar.yaml-tag",
+		"template.attr", "template.call", "template.computed", "template.dunder", "template.global", "template.import",
+		"template.method", "template.size", "template.syntax",
 	}
 )
 

@@ -1,0 +1,56 @@
+package fuzz_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/internal/sidecar"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/limits/limitstest"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// FuzzSidecar asks of the texts beside a model: the findings are the same twice and
+// lie in the text, nothing stays charged, and a template that Go's JSON reader sees is
+// found as if it stood alone.
+func FuzzSidecar(f *testing.F) {
+	f.Add("{{ ''.__class__ }}", uint8(0))
+	f.Add(`{"a": [NaN, {"chat_template": "{{ x.\u005f_class__ }}"}], "auto_map": {"A": "b.C"}}`, uint8(1))
+	f.Add(`{"chat_template": "{{ ''.__class__ }}"}`, uint8(1))
+	f.Add(`{"class_name": "Lambda", "module": "os", "config": {}}`, uint8(1))
+	f.Add("a:\n  _target_: os.system\n", uint8(2))
+	f.Fuzz(func(t *testing.T, text string, kind uint8) {
+		name := [...]string{"chat_template.jinja", "tokenizer_config.json", "m.yaml"}[kind%3]
+		look := func(name, text string) []tensor.Finding {
+			b := limits.Policy{MaxTotalBytes: 16 << 20, MaxSteps: 1 << 20}.Budget(t.Context())
+			defer b.Close()
+			w := b.Probe()
+			found, err := sidecar.Check(w, sidecar.Text{Name: name, R: strings.NewReader(text), Size: int64(len(text))})
+			w.Close()
+			limitstest.NoLeak(t, b)
+			if c := wire.ClassOf(err); err != nil && (c == wire.Internal || c == wire.OK) {
+				t.Fatalf("%v: %v", c, err)
+			}
+			for _, f := range found {
+				if f.Off < 0 || f.Off > int64(len(text)) || !limits.IsFinding(f.Code) {
+					t.Fatalf("%+v", f)
+				}
+			}
+			return found
+		}
+		first := look(name, text)
+		if again := look(name, text); !slices.Equal(first, again) {
+			t.Fatalf("%v, then %v", first, again)
+		}
+		var config struct {
+			Template string `json:"chat_template"`
+		}
+		if name == "tokenizer_config.json" && json.Valid([]byte(text)) && json.Unmarshal([]byte(text), &config) == nil &&
+			len(look("x.jinja", config.Template)) > 0 && len(first) == 0 {
+			t.Errorf("%q holds what is found in %q alone", text, config.Template)
+		}
+	})
+}

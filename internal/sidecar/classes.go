@@ -1,0 +1,146 @@
+package sidecar
+
+import (
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// keptKeys are members that the end of their object is judged by.
+var keptKeys = map[string]bool{
+	"class_name": true, "module": true, "config": true, "registered_name": true, // Keras
+	"__class__": true, "__module__": true, "__loader__": true, // skops
+}
+
+// keep remembers a string of an object.
+func (w *walk) keep(key, text string, at int64) error {
+	if len(w.open) == 0 || !keptKeys[key] {
+		return nil
+	}
+	f := &w.open[len(w.open)-1]
+	if f.list {
+		return nil
+	}
+	if _, twice := f.kept[key]; twice {
+		f.twice = key
+	}
+	if f.kept == nil {
+		f.kept = map[string]value{}
+	}
+	f.kept[key] = value{strings.Clone(text), at}
+	return nil
+}
+
+// object judges an object by its strings.
+func (w *walk) object(f *frame) error {
+	if f.kept == nil {
+		return nil
+	}
+	if _, ok := f.kept["__loader__"]; ok {
+		return w.skops(f)
+	}
+	if _, ok := f.kept["class_name"]; ok {
+		return w.keras(f)
+	}
+	return nil
+}
+
+// ambiguous says that readers could differ about an object.
+func (f *frame) ambiguous() string {
+	return "the member " + wire.Quote(f.twice) + " stands twice: readers differ in which one they take"
+}
+
+// kerasCode are classes of Keras that run what a file holds or names.
+var kerasCode = map[string]string{
+	"Lambda": "runs Python bytecode of the file", "__lambda__": "is Python bytecode of the file",
+	"TorchModuleWrapper": "unpickles a module of the file", "TFSMLayer": "loads another model by its path",
+}
+
+// kerasModules are where the classes of Keras stand that build layers of numbers. A
+// module that ends with a dot stands for all below it.
+var kerasModules = []string{
+	"keras", "keras.layers", "keras.activations", "keras.initializers", "keras.regularizers", "keras.constraints", "keras.losses",
+	"keras.metrics", "keras.optimizers", "keras.optimizers.schedules", "keras.models", "keras.dtype_policies", "keras.mixed_precision", "keras.quantizers",
+	"keras.src.models.", "keras.src.layers.", "keras.src.ops.", "keras.src.activations.", "keras.src.initializers.", "keras.src.optimizers.",
+	"keras.src.losses.", "keras.src.metrics.", "keras.src.dtype_policies.",
+}
+
+// keras judges what Keras builds from an object: a class, or a function, of a module
+// that it imports for it.
+func (w *walk) keras(f *frame) error {
+	class, module := f.kept["class_name"], f.kept["module"]
+	if f.twice != "" {
+		return w.report("sidecar.keras-module", tensor.Danger, wire.Quote(class.text), class.off, f.ambiguous())
+	}
+	if why := kerasCode[class.text]; why != "" {
+		return w.report("sidecar.keras-code", tensor.Danger, wire.Quote(class.text), class.off, "the class "+wire.Quote(class.text)+" "+why)
+	}
+	if module.text == "" || inModules(kerasModules, module.text) {
+		return nil
+	}
+	name := class.text
+	if fn := f.kept["config"]; name == "function" && fn.text != "" {
+		name = fn.text
+	}
+	return w.report("sidecar.keras-module", tensor.Danger, wire.Quote(name), module.off,
+		"Keras imports the module "+wire.Quote(module.text)+" for "+wire.Quote(name)+": no part of what builds layers of numbers")
+}
+
+func inModules(list []string, name string) bool {
+	for _, m := range list {
+		if name == m || strings.HasSuffix(m, ".") && strings.HasPrefix(name, m) {
+			return true
+		}
+	}
+	return false
+}
+
+// skopsLoaders are nodes of skops that hold data, or build a type that is judged by
+// its module.
+var skopsLoaders = map[string]bool{
+	"ObjectNode": true, "NdArrayNode": true, "MaskedArrayNode": true, "SparseMatrixNode": true, "RandomStateNode": true, "RandomGeneratorNode": true,
+	"DictNode": true, "DefaultDictNode": true, "OrderedDictNode": true, "ListNode": true, "SetNode": true, "TupleNode": true, "SliceNode": true,
+	"JsonNode": true, "BytesNode": true, "BytearrayNode": true, "CachedNode": true, "TypeNode": true, "DTypeNode": true, "TreeNode": true,
+	"QuantileForestNode": true, "LossNode": true,
+}
+
+// skopsModules are those whose types skops trusts without being told to.
+var skopsModules = []string{"numpy", "numpy.", "scipy.", "sklearn.", "collections"}
+
+// skopsBuiltins are the types of builtins that are data.
+var skopsBuiltins = map[string]bool{
+	"dict": true, "list": true, "tuple": true, "set": true, "frozenset": true, "int": true, "float": true, "complex": true, "str": true,
+	"bool": true, "bytes": true, "bytearray": true, "slice": true, "NoneType": true, "range": true,
+}
+
+// skops judges a node of a skops file.
+func (w *walk) skops(f *frame) error {
+	loader, module, class := f.kept["__loader__"], f.kept["__module__"], f.kept["__class__"]
+	switch {
+	case f.twice != "":
+		return w.report("sidecar.skops-node", tensor.Danger, wire.Quote(class.text), loader.off, f.ambiguous())
+	case !skopsLoaders[loader.text]:
+		return w.report("sidecar.skops-node", tensor.Danger, wire.Quote(loader.text), loader.off,
+			"a node "+wire.Quote(loader.text)+" makes skops look up what is called "+wire.Quote(module.text+"."+class.text)+": no data")
+	case module.text == "builtins" && skopsBuiltins[class.text], inModules(skopsModules, module.text):
+		return nil
+	}
+	return w.report("sidecar.skops-type", tensor.Danger, wire.Quote(class.text), module.off,
+		"skops imports "+wire.Quote(module.text+"."+class.text)+": no type of numpy, scipy or scikit-learn")
+}
+
+// target is a name that Hydra looks up and calls.
+func (r *reader) target(text string, at int64) error {
+	s, why := tensor.Danger, "Hydra calls "
+	for _, p := range targets {
+		if strings.HasPrefix(text, p) {
+			s = tensor.Warning
+		}
+	}
+	return r.report("sidecar.target", s, "_target_", at, why+wire.Quote(text)+" with arguments of the file")
+}
+
+// targets are modules of NeMo and PyTorch that its configurations name: what they
+// import can be reached through them, so that they are no more than likely.
+var targets = []string{"nemo.collections.", "nemo.core.", "nemo.lightning.", "torch.nn.", "torch.optim.", "torchmetrics.", "lightning.pytorch.", "pytorch_lightning."}

@@ -1,0 +1,368 @@
+package sidecar
+
+import (
+	"errors"
+	"io"
+	"path"
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// errNoJSON ends the reading of what Python's json does not read.
+var errNoJSON = errors.New("no JSON")
+
+// A frame is an object or a list that is open.
+type frame struct {
+	list  bool
+	key   string           // of the member at hand
+	kept  map[string]value // the strings of an object that its end is judged by
+	twice string           // one of them that stands twice
+}
+
+// A value is a string and where it stands.
+type value struct {
+	text string
+	off  int64
+}
+
+// A walk is the way through one JSON text.
+type walk struct {
+	*reader
+
+	open    []frame
+	scratch []byte // of the string at hand
+}
+
+// known are files that libraries read as JSON: one that is none is worth a word.
+var known = map[string]bool{
+	"config.json": true, "tokenizer_config.json": true, "processor_config.json": true, "preprocessor_config.json": true,
+	"generation_config.json": true, "chat_template.json": true, "adapter_config.json": true, "model_index.json": true,
+}
+
+// json looks through a JSON text.
+func (r *reader) json() error {
+	w := &walk{reader: r}
+	err := w.text()
+	for range w.open {
+		r.b.Leave()
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, errNoJSON) {
+		if known[path.Base(r.t.Name)] {
+			return r.report("sidecar.syntax", tensor.Warning, "", r.off, "Python's json does not read this")
+		}
+		return nil
+	}
+	return err
+}
+
+// text reads a value and nothing behind it.
+func (w *walk) text() error {
+	if p, err := w.in.Peek(3); err == nil && string(p) == "\ufeff" {
+		w.in.Discard(3)
+		w.off += 3
+	}
+	for {
+		done, err := w.value()
+		if err != nil {
+			return err
+		}
+		for done && len(w.open) > 0 {
+			if done, err = w.after(); err != nil {
+				return err
+			}
+		}
+		if len(w.open) == 0 {
+			break
+		}
+	}
+	if c, err := w.token(); err == nil || err != io.EOF {
+		_ = c
+		return errors.Join(errNoJSON, err)
+	}
+	return nil
+}
+
+// token is the next byte that is no white space.
+func (w *walk) token() (byte, error) {
+	for {
+		c, err := w.next()
+		if err != nil || c != ' ' && c != '\t' && c != '\n' && c != '\r' {
+			return c, err
+		}
+	}
+}
+
+// value reads a value, or the beginning of one that holds others: false for that.
+func (w *walk) value() (done bool, err error) {
+	if err := w.steps.Step(); err != nil {
+		return false, err
+	}
+	c, err := w.token()
+	if err != nil {
+		return false, err
+	}
+	switch {
+	case c == '{', c == '[':
+		return w.begin(c == '[')
+	case c == '"':
+		return true, w.str()
+	case c == ']' && len(w.open) > 0 && w.open[len(w.open)-1].list && w.open[len(w.open)-1].key == "":
+		w.end()
+		return true, nil
+	}
+	return true, w.word(c)
+}
+
+// begin opens an object or a list; the key of a list is "," behind its first element.
+func (w *walk) begin(list bool) (bool, error) {
+	if err := w.b.Enter(); err != nil {
+		return false, err
+	}
+	var err error
+	if w.open, err = limits.Append(w.b, w.open, frame{list: list}); err != nil {
+		w.b.Leave()
+		return false, err
+	}
+	if list {
+		return false, nil
+	}
+	c, err := w.token()
+	if err != nil {
+		return false, err
+	}
+	if c == '}' {
+		w.end()
+		return true, nil
+	}
+	return false, w.key(c)
+}
+
+func (w *walk) end() {
+	w.open = w.open[:len(w.open)-1]
+	w.b.Leave()
+}
+
+// after reads what follows a value: another one comes, or what holds it ends.
+func (w *walk) after() (done bool, err error) {
+	c, err := w.token()
+	if err != nil {
+		return false, err
+	}
+	f := &w.open[len(w.open)-1]
+	switch {
+	case c == ',' && f.list:
+		f.key = ","
+		return false, nil
+	case c == ',':
+		if c, err = w.token(); err != nil {
+			return false, err
+		}
+		return false, w.key(c)
+	case c == ']' && f.list:
+		w.end()
+		return true, nil
+	case c == '}' && !f.list:
+		err := w.object(f)
+		w.end()
+		return true, err
+	}
+	return false, errNoJSON
+}
+
+// key reads a member's name behind its quote.
+func (w *walk) key(c byte) error {
+	if c != '"' {
+		return errNoJSON
+	}
+	name, _, err := w.read(maxText)
+	if err != nil {
+		return err
+	}
+	w.open[len(w.open)-1].key = name
+	if c, err = w.token(); err == nil && c != ':' {
+		err = errNoJSON
+	}
+	return err
+}
+
+// word reads a number or a name such as true or NaN.
+func (w *walk) word(c byte) (err error) {
+	var buf [64]byte
+	text := buf[:0]
+	at := w.off - 1
+	for c == '-' || c == '+' || c == '.' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' {
+		if len(text) < len(buf) {
+			text = append(text, c)
+		}
+		if c, err = w.next(); err != nil {
+			break
+		}
+	}
+	switch {
+	case len(text) == 0:
+		return errNoJSON
+	case err == nil:
+		w.back()
+	case err != io.EOF:
+		return err
+	}
+	if key := w.here(); string(text) == "true" && key == "trust_remote_code" {
+		return w.once("sidecar.trust-remote-code", tensor.Warning, "", at, "it asks whoever loads the model to trust code of its repository")
+	}
+	return nil
+}
+
+// here is the name of the member whose value is read.
+func (w *walk) here() string {
+	if len(w.open) == 0 {
+		return ""
+	}
+	return w.open[len(w.open)-1].key
+}
+
+// below reports that what is read lies under a member of a name.
+func (w *walk) below(name string) bool {
+	for i := range w.open {
+		if !w.open[i].list && w.open[i].key == name {
+			return true
+		}
+	}
+	return false
+}
+
+// read reads a string behind its quote, at most limit bytes of it; how many it has.
+func (w *walk) read(limit int) (text string, size int64, err error) {
+	out := w.scratch[:0]
+	for {
+		c, err := w.next()
+		if err != nil {
+			return "", 0, err
+		}
+		var add [utf8.UTFMax]byte
+		p := append(add[:0], c)
+		switch c {
+		case '"':
+			w.scratch = out
+			return string(out), size, nil
+		case '\\':
+			if p, err = w.escape(add[:0]); err != nil {
+				return "", 0, err
+			}
+		}
+		size += int64(len(p))
+		for _, c := range p {
+			if len(out) < limit {
+				if out, err = limits.Append(w.b, out, c); err != nil {
+					return "", 0, err
+				}
+			}
+		}
+	}
+}
+
+var escapes = map[byte]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+
+// escape reads what stands behind a backslash.
+func (w *walk) escape(to []byte) ([]byte, error) {
+	c, err := w.next()
+	if err != nil {
+		return nil, err
+	}
+	if c != 'u' {
+		plain, ok := escapes[c]
+		if !ok {
+			return nil, errNoJSON
+		}
+		return append(to, plain), nil
+	}
+	r, err := w.hex()
+	if err != nil {
+		return nil, err
+	}
+	if utf16.IsSurrogate(r) {
+		if p, err := w.in.Peek(2); err == nil && string(p) == `\u` {
+			w.in.Discard(2)
+			w.off += 2
+			low, err := w.hex()
+			if err != nil {
+				return nil, err
+			}
+			r = utf16.DecodeRune(r, low)
+		}
+	}
+	return utf8.AppendRune(to, r), nil
+}
+
+func (w *walk) hex() (rune, error) {
+	var p [4]byte
+	for i := range p {
+		c, err := w.next()
+		if err != nil {
+			return 0, err
+		}
+		p[i] = c
+	}
+	n, err := strconv.ParseUint(string(p[:]), 16, 16)
+	if err != nil {
+		return 0, errNoJSON
+	}
+	return rune(n), nil
+}
+
+// str reads a string that is a value, and looks at it.
+func (w *walk) str() error {
+	at, key := w.off, w.here()
+	template := w.below("chat_template") && key != "name"
+	limit := maxText
+	if template {
+		limit = maxTemplate + 1
+	}
+	text, size, err := w.read(limit)
+	if err != nil {
+		return err
+	}
+	switch {
+	case template && size > maxTemplate:
+		return longTemplate(size)
+	case template:
+		return w.template("chat_template", text, at, false)
+	case w.below("auto_map"):
+		return w.autoMap(text, at)
+	case key == "_target_":
+		return w.target(text, at)
+	}
+	return w.keep(key, text, at)
+}
+
+// autoMap is a class of the repository's own code, or of another's.
+func (w *walk) autoMap(text string, at int64) error {
+	repo, module := "", text
+	for i := 0; i+1 < len(text); i++ {
+		if text[i:i+2] == "--" {
+			repo, module = text[:i], text[i+2:]
+		}
+	}
+	file := module
+	for i := range module {
+		if module[i] == '.' {
+			file = module[:i] + ".py"
+			break
+		}
+	}
+	where := "which is not here"
+	switch {
+	case repo != "":
+		where = "of another repository, " + wire.Quote(repo)
+	case w.t.Beside == nil:
+		where = "of the repository"
+	case w.t.Beside(file):
+		where = "which lies beside it"
+	}
+	return w.once("sidecar.auto-map", tensor.Warning, "auto_map", at,
+		"transformers runs "+wire.Quote(file)+", "+where+", if it is told to trust code of the repository")
+}

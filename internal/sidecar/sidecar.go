@@ -1,0 +1,112 @@
+package sidecar
+
+import (
+	"bufio"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+const (
+	// maxFound is how many findings one text may fill a report with.
+	maxFound = 64
+	// maxTemplate is the longest template that is looked through.
+	maxTemplate = 4 << 20
+	// largeTemplate is longer than any honest one: of 71 published ones the longest
+	// has 17 KB.
+	largeTemplate = 256 << 10
+	// maxText is how much of any other string is kept.
+	maxText = 512
+	bufLen  = 16 << 10
+)
+
+// A Text is a file beside a model.
+type Text struct {
+	Name string // its path: the ending says what it is
+	R    io.ReaderAt
+	Size int64
+	// Beside reports a file in the same folder; nil where nobody knows.
+	Beside func(name string) bool
+}
+
+// readers by the endings of names.
+var readers = map[string]func(*reader) error{
+	".jinja": (*reader).jinja, ".jinja2": (*reader).jinja, ".j2": (*reader).jinja,
+	".json": (*reader).json, ".yaml": (*reader).yaml, ".yml": (*reader).yaml,
+}
+
+// Check returns what is found in a text, nothing for one that is not looked at.
+func Check(b *limits.Budget, t Text) ([]tensor.Finding, error) {
+	read := readers[strings.ToLower(path.Ext(t.Name))]
+	if read == nil {
+		return nil, nil
+	}
+	if err := b.Hold(bufLen); err != nil {
+		return nil, wire.At(format, "", 0, err)
+	}
+	defer b.Drop(bufLen)
+	r := &reader{b: b, t: t, in: bufio.NewReaderSize(io.NewSectionReader(t.R, 0, t.Size), bufLen), steps: b.Steps()}
+	if err := read(r); err != nil {
+		return nil, wire.At(format, "", r.off, err)
+	}
+	return r.found.All(), nil
+}
+
+// format is what errors carry.
+const format = "sidecar"
+
+// A reader goes through one text.
+type reader struct {
+	b     *limits.Budget
+	t     Text
+	in    *bufio.Reader
+	off   int64 // of the next byte
+	steps limits.Steps
+	found tensor.Findings
+	said  map[string]bool // codes that are said once in a file
+}
+
+// next reads a byte; io.EOF at the end.
+func (r *reader) next() (byte, error) {
+	if r.off%64 == 0 {
+		if err := r.steps.Step(); err != nil {
+			return 0, err
+		}
+	}
+	c, err := r.in.ReadByte()
+	if err == nil {
+		r.off++
+	}
+	return c, err
+}
+
+// back undoes one next.
+func (r *reader) back() {
+	if r.in.UnreadByte() == nil {
+		r.off--
+	}
+}
+
+// report keeps a finding, up to the most of a file.
+func (r *reader) report(code string, s tensor.Severity, where string, off int64, text string) error {
+	if len(r.found.All()) >= maxFound {
+		return nil
+	}
+	return r.found.Add(r.b, format, tensor.Finding{Code: code, Severity: s, Where: where, Off: off, Text: text})
+}
+
+// once is report for what a file need not say twice.
+func (r *reader) once(code string, s tensor.Severity, where string, off int64, text string) error {
+	if r.said[code] {
+		return nil
+	}
+	if r.said == nil {
+		r.said = map[string]bool{}
+	}
+	r.said[code] = true
+	return r.report(code, s, where, off, text)
+}

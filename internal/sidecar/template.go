@@ -1,0 +1,76 @@
+package sidecar
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/anamnesis-go/anamnesis/internal/jinja"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// CodeTemplate begins the codes of findings in chat templates: after it stands a
+// code of package jinja, or "size".
+const CodeTemplate = "template."
+
+// jinja looks through a text that is one template.
+func (r *reader) jinja() error {
+	if r.t.Size > maxTemplate {
+		return longTemplate(r.t.Size)
+	}
+	p, err := limits.Make[byte](r.b, int(r.t.Size))
+	if err != nil {
+		return err
+	}
+	defer r.b.Drop(r.t.Size)
+	if _, err := io.ReadFull(r.in, p); err != nil {
+		return wire.ErrTruncated.With("the template ends after less than %d bytes", len(p))
+	}
+	return r.template("", string(p), 0, true)
+}
+
+func longTemplate(n int64) error {
+	return wire.ErrUnsupported.With("a chat template of %d bytes, more than %d", n, maxTemplate)
+}
+
+// template looks through one template. Its bytes stand in the file as they are, or
+// are those of a string with escapes at off.
+func (r *reader) template(where, text string, off int64, plain bool) error {
+	size := int64(len(text))
+	if err := r.b.Step(size); err != nil {
+		return err
+	}
+	if err := r.b.Hold(2 * size); err != nil { // and the texts in it, escapes resolved
+		return err
+	}
+	defer r.b.Drop(2 * size)
+	if len(text) > largeTemplate {
+		if err := r.report(CodeTemplate+"size", tensor.Warning, where, off, fmt.Sprintf("the chat template has %d bytes, more than any honest one", size)); err != nil {
+			return err
+		}
+	}
+	issues, err := jinja.Check(r.b, text)
+	if err != nil {
+		return err
+	}
+	for _, i := range issues {
+		at := off
+		if plain {
+			at += int64(i.Off)
+		}
+		if err := r.report(CodeTemplate+i.Code, severity(i.Code), where, at, "the chat template: "+i.Text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// severity is danger for what no template does for good reason.
+func severity(code string) tensor.Severity {
+	switch code {
+	case jinja.CodeMethod, jinja.CodeSyntax, jinja.CodeGlobal, jinja.CodeComputed:
+		return tensor.Warning
+	}
+	return tensor.Danger
+}
