@@ -7,6 +7,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/internal/unwrap"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/internal/wrap"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
@@ -114,6 +115,9 @@ func (j *judgement) unwanted(format string) error {
 
 // earlyOther is for what begins as a pickle, or as nothing that is read.
 func (j *judgement) earlyOther(b *limits.Budget, r *beginning, sized bool) (more bool, err error) {
+	if !promises(j.hint.Name) && wrap.Sniff(r.head[:min(len(r.head), wrap.HeadLen)]) != nil {
+		return false, nil // each content is judged once all of it is there
+	}
 	kind, _ := pth.Sniff(r.head[:min(len(r.head), pth.SniffLen)])
 	is := kind == pth.KindPickle || kind == pth.KindLegacy
 	if kind == pth.KindNone {

@@ -36,6 +36,9 @@ type Gate struct {
 	// Beside says that a file which [Gate.CheckPath] is given lies beside others, as
 	// those of a folder do: it need not be a model.
 	Beside bool
+
+	stored string                 // the path of what a link leads to, or its own
+	near   func(name string) bool // reports a file in the same folder
 }
 
 // A Hint is what is known of a file besides its bytes.
@@ -49,6 +52,9 @@ type Hint struct {
 	// Beside says that the file lies beside others, as in a folder: unless it is or
 	// promises a model, it need not be one.
 	Beside bool
+
+	stored string                 // the path of what a link leads to, or its own
+	near   func(name string) bool // reports a file in the same folder
 }
 
 // Check judges a file under the policy of the account, with the zero [Gate].
@@ -61,7 +67,7 @@ func Check(b *limits.Budget, r io.ReaderAt, size int64, h Hint) (*Verdict, error
 // Internal where it could not be read; an error means that the context ended. The
 // caller closes the verdict, which holds what pickles took of the account.
 func (g *Gate) Check(b *limits.Budget, r io.ReaderAt, size int64, h Hint) (*Verdict, error) {
-	j := &judgement{Verdict: &Verdict{Name: h.Name, Promised: h.Promised, Size: size, gate: g}, r: r, hint: h}
+	j := &judgement{Verdict: &Verdict{Name: h.Name, Promised: h.Promised, Size: size, gate: g, stored: h.stored}, r: r, hint: h}
 	if err := j.judge(b); err != nil {
 		j.Close()
 		return nil, err
@@ -99,6 +105,10 @@ func (g *Gate) Failed(name string, err error) *Verdict {
 // finish holds a verdict to what the policy says beyond the limits.
 func (g *Gate) finish(b *limits.Budget, v *Verdict, r io.ReaderAt) error {
 	v.promise()
+	if err := v.named(b, r); err != nil {
+		v.Close()
+		return err
+	}
 	if g.Digest && r != nil {
 		if err := v.hash(b, r); err != nil {
 			v.Close()
@@ -145,6 +155,9 @@ func (j *judgement) judge(b *limits.Budget) error {
 	}
 	switch kind := j.kind(k); kind {
 	case asModel:
+		if err := j.members(b); err != nil {
+			return err
+		}
 	case asWrapper:
 		return j.unpack(k)
 	case asCheckpoint, asPickle:
@@ -172,6 +185,7 @@ func (j *judgement) beside() {
 		j.Err = wire.At("scan", "", wire.NoOffset, err)
 	case what != "":
 		j.Harmless, j.Err = what, nil
+		j.aside()
 	default:
 		j.Unlooked, j.Err = strings.TrimPrefix(bare(j.Err), "this is "), nil
 	}

@@ -43,3 +43,20 @@ func isBlob(from, to string) bool {
 	model := filepath.Dir(filepath.Dir(to))
 	return filepath.Base(filepath.Dir(to)) == "blobs" && strings.HasPrefix(filepath.Base(model), "models--") && isInside(model, from)
 }
+
+// storedAt is where the file of a path lies: what it links to, or itself, with the
+// folders above it.
+func storedAt(path string) string {
+	if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSymlink != 0 {
+		if to, err := filepath.EvalSymlinks(path); err == nil {
+			path = to
+		}
+	}
+	if len(filepath.Base(path)) < 40 {
+		return path
+	}
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
+}

@@ -197,8 +197,16 @@ func (w *walk) file(path string, given bool) error {
 		return w.give(path, w.g.Failed(w.name(path), err))
 	}
 	return w.judged(path, func(b *limits.Budget) (*Verdict, error) {
-		return w.g.Check(b, r, h.Size, Hint{Name: w.name(path), Beside: !given})
+		return w.g.Check(b, r, h.Size, Hint{Name: w.name(path), Beside: !given, stored: storedAt(path), near: near(path)})
 	})
+}
+
+// near reports files in the folder of a path.
+func near(path string) func(string) bool {
+	return func(name string) bool {
+		_, err := os.Stat(filepath.Join(filepath.Dir(path), filepath.Base(name)))
+		return err == nil
+	}
 }
 
 // smallFile is the size up to which a file is read at once: a walk over many small

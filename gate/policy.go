@@ -64,7 +64,7 @@ type Exception struct {
 // hold applies the policy to what was found.
 func (v *Verdict) hold() {
 	p := &v.gate.Policy
-	if v.Err == nil && v.Contents == nil { // each content was held to it
+	if v.Err == nil {
 		v.Err = v.severe(p)
 	}
 	if v.Err == nil && v.Unlooked != "" && !p.ReportUnlooked {
@@ -93,12 +93,29 @@ func (s *severe) Unwrap() error { return s.error }
 
 // severe is the refusal of the first finding that is severe enough.
 func (v *Verdict) severe(p *Policy) error {
-	for _, f := range v.Findings {
+	for _, f := range v.own() {
 		if p.FailOn.refuses(f.Severity) {
-			return &severe{wire.At(v.Format, f.Where, f.Off, wire.ErrForbidden.With("finding %s is of severity %v: %s", f.Code, f.Severity, f.Text))}
+			return &severe{wire.At(v.place(), f.Where, f.Off, wire.ErrForbidden.With("finding %s is of severity %v: %s", f.Code, f.Severity, f.Text))}
 		}
 	}
 	return nil
+}
+
+// place is what an error about a finding carries as its format.
+func (v *Verdict) place() string {
+	if v.Format == "" {
+		return "sidecar"
+	}
+	return v.Format
+}
+
+// own are the findings that are not those of contents, each of which was held to the
+// policy by itself.
+func (v *Verdict) own() []tensor.Finding {
+	if v.Contents == nil {
+		return v.Findings
+	}
+	return v.Findings[:v.mine]
 }
 
 // excepts reports an exception that holds today.

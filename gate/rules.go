@@ -30,7 +30,7 @@ func (v *Verdict) Refusals() (list []Refusal) {
 		return slices.Clone(v.refusals)
 	}
 	if _, ok := errors.AsType[*severe](v.Err); ok {
-		for _, f := range v.Findings {
+		for _, f := range v.own() {
 			if v.gate.Policy.FailOn.refuses(f.Severity) {
 				list = append(list, Refusal{f.Code, wire.Forbidden, f.Where, f.Off, f.Text})
 			}
@@ -80,7 +80,7 @@ func (v *Verdict) rule() string {
 const unlookedRule = "gate.unlooked"
 
 // places are what an error may say that it was found in.
-var places = append([]string{"detect", "gguf", "npy", "npz", "ollama", "pickle", "pth", "safetensors", "scan"}, wrap.Kinds()...)
+var places = append([]string{"detect", "gguf", "npy", "npz", "ollama", "pickle", "pth", "safetensors", "scan", "sidecar"}, wrap.Kinds()...)
 
 // causes are the kinds of what may be wrong, in every format.
 var causes = []struct {

@@ -3,6 +3,7 @@ package gate
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"hash"
 	"io"
 	"math"
 
@@ -45,6 +46,8 @@ type Verdict struct {
 	gate     *Gate
 	account  *limits.Budget // what pickles hold
 	refusals []Refusal      // of contents
+	mine     int            // findings before those of contents
+	stored   string         // where it lies, if not under its name
 }
 
 // Totals are the tensors of a model.
@@ -130,25 +133,35 @@ func (v *Verdict) what() string {
 
 // hash reads the file once more.
 func (v *Verdict) hash(b *limits.Budget, r io.ReaderAt) error {
-	h, buf := sha256.New(), make([]byte, 64<<10)
+	h := sha256.New()
+	ok, err := v.read(b, r, h)
+	if ok {
+		v.SHA256 = hex.EncodeToString(h.Sum(nil))
+	}
+	return err
+}
+
+// read gives the whole file to h; false where it cannot be read, which the verdict
+// says, or where the context ended, which is the error.
+func (v *Verdict) read(b *limits.Budget, r io.ReaderAt, h hash.Hash) (bool, error) {
+	buf := make([]byte, 64<<10)
 	for off := int64(0); off < v.Size; {
 		if err := b.Err(); err != nil {
 			if lost := lost(b, err); lost != nil {
-				return lost
+				return false, lost
 			}
 			v.Err = wire.At("gate", "", wire.NoOffset, err)
-			return nil
+			return false, nil
 		}
 		p := buf[:min(v.Size-off, int64(len(buf)))]
 		if err := wire.ReadFull(r, p, off); err != nil {
 			v.Err = wire.At("gate", "", off, err)
-			return nil
+			return false, nil
 		}
 		h.Write(p)
 		off += int64(len(p))
 	}
-	v.SHA256 = hex.EncodeToString(h.Sum(nil))
-	return nil
+	return true, nil
 }
 
 // Safe is our verdict about all pickles: that of the first one that is refused, if

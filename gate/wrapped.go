@@ -11,6 +11,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wrap"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
 // A Content is what was judged inside of an archive or a compressed file.
@@ -73,6 +74,24 @@ func (j *judgement) unpack(k *wrap.Kind) error {
 	return nil
 }
 
+// members judges what lies among the arrays of an archive and is none.
+func (j *judgement) members(b *limits.Budget) error {
+	if j.Err != nil || !slices.ContainsFunc(j.Findings, func(f tensor.Finding) bool { return f.Code == "npz.member" }) {
+		return nil
+	}
+	if j.layer == 0 {
+		j.account.Close()
+		j.account = b.Whole(j.Size)
+	}
+	was := *j.Verdict
+	j.mine = len(j.Findings)
+	if err := j.unpack(wrap.Sniff([]byte("PK\x03\x04"))); err != nil {
+		return err
+	}
+	j.Format, j.Totals = was.Format, was.Totals
+	return nil
+}
+
 // twice refuses a wrapper that is something else to another loader.
 func (j *judgement) twice(k *wrap.Kind) error {
 	var what string
@@ -124,6 +143,9 @@ func (j *judgement) content(k *wrap.Kind, i wrap.Item) error {
 	if err := c.judge(b); err != nil {
 		return err
 	}
+	if err := c.named(b, i.R); err != nil {
+		return err
+	}
 	c.hold()
 	return j.take(c.Verdict)
 }
@@ -145,7 +167,7 @@ func (j *judgement) take(v *Verdict) (err error) {
 		err = j.account.Alloc(int64(len(v.Name)))
 	}
 	j.Totals = Totals{j.Totals.Tensors + v.Totals.Tensors, addCap(j.Totals.Elements, v.Totals.Elements), addCap(j.Totals.Bytes, v.Totals.Bytes)}
-	j.Verified = j.Verified && (v.Verified || v.Harmless != "")
+	j.Verified = j.Verified && (v.Verified || v.Harmless != "" || v.Format == "" && v.Err == nil)
 	for _, f := range v.Findings {
 		if err == nil {
 			f.Where = within(v, f.Where)

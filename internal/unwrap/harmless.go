@@ -97,6 +97,9 @@ func (s *source) rule(b *limits.Budget) (string, error) {
 			return "", err
 		}
 	}
+	if s.isPointer() {
+		return "", nil // what it stands for is somewhere else
+	}
 	for _, r := range rules {
 		if fits, err := r.fits(s); fits || err != nil {
 			return r.what, err
@@ -113,6 +116,16 @@ func (s *source) opensJSON() bool {
 		return false
 	}
 	return p != "" && (p[0] == '{' || p[0] == '[')
+}
+
+// isPointer reports a text that Git LFS keeps in the place of a file.
+func (s *source) isPointer() bool {
+	for _, host := range [...]string{"git-lfs.github.com", "hawser.github.com"} {
+		if strings.HasPrefix(string(s.head), "version https://"+host+"/spec/") {
+			return true
+		}
+	}
+	return false
 }
 
 // utf8Start reports a beginning that a text could have: a rune may be cut.
