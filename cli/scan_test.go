@@ -3,6 +3,7 @@ package cli_test
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -215,10 +216,11 @@ func TestScanFollowsLinksInsideAlone(t *testing.T) {
 	base := t.TempDir()
 	write(t, filepath.Join(base, "elsewhere.pt"), honest(t, "tied.pt"))
 	snap := filepath.Join(base, "models--a--b", "snapshots", "0123")
-	write(t, filepath.Join(base, "models--a--b", "blobs", strings.Repeat("ab", 32)), honest(t, "tied.pt"))
+	digest := fmt.Sprintf("%x", sha256.Sum256([]byte(honest(t, "tied.pt"))))
+	write(t, filepath.Join(base, "models--a--b", "blobs", digest), honest(t, "tied.pt"))
 	write(t, filepath.Join(snap, "own.pt"), honest(t, "root-list.pt"))
 	for name, to := range map[string]string{
-		"inner.pt": "own.pt", "outer.pt": "../../../elsewhere.pt", "blob.pt": "../../blobs/" + strings.Repeat("ab", 32), "nowhere.pt": "gone",
+		"inner.pt": "own.pt", "outer.pt": "../../../elsewhere.pt", "blob.pt": "../../blobs/" + digest, "nowhere.pt": "gone",
 		"folder": ".",
 	} {
 		if err := os.Symlink(filepath.FromSlash(to), filepath.Join(snap, name)); err != nil {
