@@ -36,9 +36,6 @@ type Gate struct {
 	// Beside says that a file which [Gate.CheckPath] is given lies beside others, as
 	// those of a folder do: it need not be a model.
 	Beside bool
-
-	stored string                 // the path of what a link leads to, or its own
-	near   func(name string) bool // reports a file in the same folder
 }
 
 // A Hint is what is known of a file besides its bytes.
