@@ -12218,7 +12218,7 @@ exactChunk:
 	JMP          done
 
 // func bytesAffineF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·bytesAffineF32AVX2(SB), NOSPLIT, $64-64
 	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
 	// x = q*a[r] + b[r], rounded to F32.
@@ -12242,11 +12242,6 @@ run:
 	ANDL         $0x7fffffff, R10
 	DECL         R10
 	CMPL         R10, $0x177fffff
-	JCS          exact
-	MOVL         (BX), R10
-	ANDL         $0x7fffffff, R10
-	DECL         R10
-	CMPL         R10, $0x287fffff
 	JCS          exact
 	VBROADCASTSS (DX), Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
@@ -12344,90 +12339,84 @@ fromZero:
 
 exact:
 	// A run that is not ordinary.
-	VBROADCASTSS (DX), Y1
-	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k19<>+0(SB), Y1, Y1
+	VMOVDQU      k43<>+0(SB), Y5
+	VBROADCASTSS (DX), Y3
+	VANDPS       k145<>+0(SB), Y3, Y1
+	VXORPS       Y1, Y3, Y3
+	VPADDD       k52<>+0(SB), Y1, Y2
+	VPADDD       k43<>+0(SB), Y1, Y1
+	VSUBPS       k52<>+0(SB), Y2, Y2
+	VMINPS       Y2, Y1, Y1
+	VORPS        Y1, Y3, Y3
+	VMULPS       k120<>+0(SB), Y3, Y4
 	VBROADCASTSS (BX), Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k19<>+0(SB), Y2, Y2
-	VCVTPS2PD    X1, Y1
-	VBROADCASTSS (SI), Y3
+	VCMPPS       $0x03, Y2, Y2, Y1
+	VBLENDVPS    Y1, k19<>+0(SB), Y2, Y2
+	VBROADCASTSS (SI), Y1
 
 exactChunk:
-	VPMOVSXBD    (CX), Y4
-	VPXOR        Y0, Y4, Y4
-	VCVTDQ2PS    Y4, Y4
-	VADDPS       Y3, Y4, Y4
-	VEXTRACTF128 $0x01, Y4, X5
-	VCVTPS2PD    X4, Y4
-	VMULPD       Y1, Y4, Y4
-	VCVTPD2PSY   Y4, X4
-	VCVTPS2PD    X5, Y5
-	VMULPD       Y1, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VINSERTF128  $0x01, X5, Y4, Y4
-	VADDPS       Y2, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k19<>+0(SB), Y4, Y4
-	VMOVUPS      Y4, (AX)
-	VPMOVSXBD    8(CX), Y4
-	VPXOR        Y0, Y4, Y4
-	VCVTDQ2PS    Y4, Y4
-	VADDPS       Y3, Y4, Y4
-	VEXTRACTF128 $0x01, Y4, X5
-	VCVTPS2PD    X4, Y4
-	VMULPD       Y1, Y4, Y4
-	VCVTPD2PSY   Y4, X4
-	VCVTPS2PD    X5, Y5
-	VMULPD       Y1, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VINSERTF128  $0x01, X5, Y4, Y4
-	VADDPS       Y2, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k19<>+0(SB), Y4, Y4
-	VMOVUPS      Y4, 32(AX)
-	VPMOVSXBD    16(CX), Y4
-	VPXOR        Y0, Y4, Y4
-	VCVTDQ2PS    Y4, Y4
-	VADDPS       Y3, Y4, Y4
-	VEXTRACTF128 $0x01, Y4, X5
-	VCVTPS2PD    X4, Y4
-	VMULPD       Y1, Y4, Y4
-	VCVTPD2PSY   Y4, X4
-	VCVTPS2PD    X5, Y5
-	VMULPD       Y1, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VINSERTF128  $0x01, X5, Y4, Y4
-	VADDPS       Y2, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k19<>+0(SB), Y4, Y4
-	VMOVUPS      Y4, 64(AX)
-	VPMOVSXBD    24(CX), Y4
-	VPXOR        Y0, Y4, Y4
-	VCVTDQ2PS    Y4, Y4
-	VADDPS       Y3, Y4, Y4
-	VEXTRACTF128 $0x01, Y4, X5
-	VCVTPS2PD    X4, Y4
-	VMULPD       Y1, Y4, Y4
-	VCVTPD2PSY   Y4, X4
-	VCVTPS2PD    X5, Y5
-	VMULPD       Y1, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VINSERTF128  $0x01, X5, Y4, Y4
-	VADDPS       Y2, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k19<>+0(SB), Y4, Y4
-	VMOVUPS      Y4, 96(AX)
-	ADDQ         $0x00000020, CX
-	PREFETCHT0   1024(AX)
-	PREFETCHT0   1088(AX)
-	ADDQ         $0x00000080, AX
-	DECQ         R8
-	JNZ          exactChunk
-	JMP          done
+	VPMOVSXBD   (CX), Y6
+	VPXOR       Y0, Y6, Y6
+	VCVTDQ2PS   Y6, Y6
+	VADDPS      Y1, Y6, Y6
+	VMULPS      Y3, Y6, Y7
+	VPSIGND     Y7, Y5, Y8
+	VFMADD231PS Y4, Y6, Y8
+	VPMAXUD     Y7, Y8, Y6
+	VPAND       k144<>+0(SB), Y6, Y6
+	VADDPS      Y2, Y6, Y6
+	VCMPPS      $0x03, Y6, Y6, Y7
+	VBLENDVPS   Y7, k19<>+0(SB), Y6, Y6
+	VMOVUPS     Y6, (AX)
+	VPMOVSXBD   8(CX), Y6
+	VPXOR       Y0, Y6, Y6
+	VCVTDQ2PS   Y6, Y6
+	VADDPS      Y1, Y6, Y6
+	VMULPS      Y3, Y6, Y7
+	VPSIGND     Y7, Y5, Y8
+	VFMADD231PS Y4, Y6, Y8
+	VPMAXUD     Y7, Y8, Y6
+	VPAND       k144<>+0(SB), Y6, Y6
+	VADDPS      Y2, Y6, Y6
+	VCMPPS      $0x03, Y6, Y6, Y7
+	VBLENDVPS   Y7, k19<>+0(SB), Y6, Y6
+	VMOVUPS     Y6, 32(AX)
+	VPMOVSXBD   16(CX), Y6
+	VPXOR       Y0, Y6, Y6
+	VCVTDQ2PS   Y6, Y6
+	VADDPS      Y1, Y6, Y6
+	VMULPS      Y3, Y6, Y7
+	VPSIGND     Y7, Y5, Y8
+	VFMADD231PS Y4, Y6, Y8
+	VPMAXUD     Y7, Y8, Y6
+	VPAND       k144<>+0(SB), Y6, Y6
+	VADDPS      Y2, Y6, Y6
+	VCMPPS      $0x03, Y6, Y6, Y7
+	VBLENDVPS   Y7, k19<>+0(SB), Y6, Y6
+	VMOVUPS     Y6, 64(AX)
+	VPMOVSXBD   24(CX), Y6
+	VPXOR       Y0, Y6, Y6
+	VCVTDQ2PS   Y6, Y6
+	VADDPS      Y1, Y6, Y6
+	VMULPS      Y3, Y6, Y7
+	VPSIGND     Y7, Y5, Y8
+	VFMADD231PS Y4, Y6, Y8
+	VPMAXUD     Y7, Y8, Y6
+	VPAND       k144<>+0(SB), Y6, Y6
+	VADDPS      Y2, Y6, Y6
+	VCMPPS      $0x03, Y6, Y6, Y7
+	VBLENDVPS   Y7, k19<>+0(SB), Y6, Y6
+	VMOVUPS     Y6, 96(AX)
+	ADDQ        $0x00000020, CX
+	PREFETCHT0  1024(AX)
+	PREFETCHT0  1088(AX)
+	ADDQ        $0x00000080, AX
+	DECQ        R8
+	JNZ         exactChunk
+	JMP         done
 
 // func bytesAffineBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·bytesAffineBF16AVX2(SB), NOSPLIT, $0-64
 	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
 	// x = q*a[r] + b[r], rounded to BF16.
@@ -12451,11 +12440,6 @@ run:
 	ANDL         $0x7fffffff, R10
 	DECL         R10
 	CMPL         R10, $0x177fffff
-	JCS          exact
-	MOVL         (BX), R10
-	ANDL         $0x7fffffff, R10
-	DECL         R10
-	CMPL         R10, $0x287fffff
 	JCS          exact
 	VBROADCASTSS (DX), Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
@@ -12577,101 +12561,95 @@ fromZero:
 
 exact:
 	// A run that is not ordinary.
-	VBROADCASTSS (DX), Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k19<>+0(SB), Y3, Y3
+	VMOVDQU      k43<>+0(SB), Y7
+	VBROADCASTSS (DX), Y5
+	VANDPS       k145<>+0(SB), Y5, Y3
+	VXORPS       Y3, Y5, Y5
+	VPADDD       k52<>+0(SB), Y3, Y4
+	VPADDD       k43<>+0(SB), Y3, Y3
+	VSUBPS       k52<>+0(SB), Y4, Y4
+	VMINPS       Y4, Y3, Y3
+	VORPS        Y3, Y5, Y5
+	VMULPS       k120<>+0(SB), Y5, Y6
 	VBROADCASTSS (BX), Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k19<>+0(SB), Y4, Y4
-	VCVTPS2PD    X3, Y3
-	VBROADCASTSS (SI), Y5
+	VCMPPS       $0x03, Y4, Y4, Y3
+	VBLENDVPS    Y3, k19<>+0(SB), Y4, Y4
+	VBROADCASTSS (SI), Y3
 
 exactChunk:
-	VPMOVSXBW    (CX), Y6
-	VPXOR        Y2, Y6, Y6
-	VPMADDWD     k1<>+0(SB), Y6, Y7
-	VPMADDWD     k2<>+0(SB), Y6, Y6
-	VPMOVSXBW    16(CX), Y8
-	VPXOR        Y2, Y8, Y8
-	VPMADDWD     k1<>+0(SB), Y8, Y9
-	VPMADDWD     k2<>+0(SB), Y8, Y8
-	VCVTDQ2PS    Y7, Y7
-	VADDPS       Y5, Y7, Y7
-	VEXTRACTF128 $0x01, Y7, X10
-	VCVTPS2PD    X7, Y7
-	VMULPD       Y3, Y7, Y7
-	VCVTPD2PSY   Y7, X7
-	VCVTPS2PD    X10, Y10
-	VMULPD       Y3, Y10, Y10
-	VCVTPD2PSY   Y10, X10
-	VINSERTF128  $0x01, X10, Y7, Y7
-	VADDPS       Y4, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y10
-	VBLENDVPS    Y10, Y1, Y0, Y10
-	VPADDD       Y10, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VADDPS       Y5, Y6, Y6
-	VEXTRACTF128 $0x01, Y6, X10
-	VCVTPS2PD    X6, Y6
-	VMULPD       Y3, Y6, Y6
-	VCVTPD2PSY   Y6, X6
-	VCVTPS2PD    X10, Y10
-	VMULPD       Y3, Y10, Y10
-	VCVTPD2PSY   Y10, X10
-	VINSERTF128  $0x01, X10, Y6, Y6
-	VADDPS       Y4, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y10
-	VBLENDVPS    Y10, Y1, Y0, Y10
-	VPADDD       Y10, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VPCMPEQW     k30<>+0(SB), Y7, Y6
-	VPSLLW       $0x0f, Y6, Y6
-	VPXOR        Y6, Y7, Y7
-	VMOVDQU      Y7, (AX)
-	VCVTDQ2PS    Y9, Y9
-	VADDPS       Y5, Y9, Y9
-	VEXTRACTF128 $0x01, Y9, X6
-	VCVTPS2PD    X9, Y9
-	VMULPD       Y3, Y9, Y9
-	VCVTPD2PSY   Y9, X9
-	VCVTPS2PD    X6, Y6
-	VMULPD       Y3, Y6, Y6
-	VCVTPD2PSY   Y6, X6
-	VINSERTF128  $0x01, X6, Y9, Y9
-	VADDPS       Y4, Y9, Y9
-	VPSLLD       $0x0f, Y9, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y9, Y9
-	VCVTDQ2PS    Y8, Y8
-	VADDPS       Y5, Y8, Y8
-	VEXTRACTF128 $0x01, Y8, X6
-	VCVTPS2PD    X8, Y8
-	VMULPD       Y3, Y8, Y8
-	VCVTPD2PSY   Y8, X8
-	VCVTPS2PD    X6, Y6
-	VMULPD       Y3, Y6, Y6
-	VCVTPD2PSY   Y6, X6
-	VINSERTF128  $0x01, X6, Y8, Y8
-	VADDPS       Y4, Y8, Y8
-	VPSLLD       $0x0f, Y8, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y8, Y8
-	VPSRLD       $0x10, Y9, Y9
-	VPBLENDW     $0xaa, Y8, Y9, Y9
-	VPCMPEQW     k30<>+0(SB), Y9, Y6
-	VPSLLW       $0x0f, Y6, Y6
-	VPXOR        Y6, Y9, Y9
-	VMOVDQU      Y9, 32(AX)
-	ADDQ         $0x00000020, CX
-	PREFETCHT0   1024(AX)
-	ADDQ         $0x00000040, AX
-	DECQ         R8
-	JNZ          exactChunk
-	JMP          done
+	VPMOVSXBW   (CX), Y8
+	VPXOR       Y2, Y8, Y8
+	VPMADDWD    k1<>+0(SB), Y8, Y9
+	VPMADDWD    k2<>+0(SB), Y8, Y8
+	VPMOVSXBW   16(CX), Y10
+	VPXOR       Y2, Y10, Y10
+	VPMADDWD    k1<>+0(SB), Y10, Y11
+	VPMADDWD    k2<>+0(SB), Y10, Y10
+	VCVTDQ2PS   Y9, Y9
+	VADDPS      Y3, Y9, Y9
+	VMULPS      Y5, Y9, Y12
+	VPSIGND     Y12, Y7, Y13
+	VFMADD231PS Y6, Y9, Y13
+	VPMAXUD     Y12, Y13, Y9
+	VPAND       k144<>+0(SB), Y9, Y9
+	VADDPS      Y4, Y9, Y9
+	VPSLLD      $0x0f, Y9, Y12
+	VBLENDVPS   Y12, Y1, Y0, Y12
+	VPADDD      Y12, Y9, Y9
+	VCVTDQ2PS   Y8, Y8
+	VADDPS      Y3, Y8, Y8
+	VMULPS      Y5, Y8, Y12
+	VPSIGND     Y12, Y7, Y13
+	VFMADD231PS Y6, Y8, Y13
+	VPMAXUD     Y12, Y13, Y8
+	VPAND       k144<>+0(SB), Y8, Y8
+	VADDPS      Y4, Y8, Y8
+	VPSLLD      $0x0f, Y8, Y12
+	VBLENDVPS   Y12, Y1, Y0, Y12
+	VPADDD      Y12, Y8, Y8
+	VPSRLD      $0x10, Y9, Y9
+	VPBLENDW    $0xaa, Y8, Y9, Y9
+	VPCMPEQW    k30<>+0(SB), Y9, Y8
+	VPSLLW      $0x0f, Y8, Y8
+	VPXOR       Y8, Y9, Y9
+	VMOVDQU     Y9, (AX)
+	VCVTDQ2PS   Y11, Y11
+	VADDPS      Y3, Y11, Y11
+	VMULPS      Y5, Y11, Y8
+	VPSIGND     Y8, Y7, Y9
+	VFMADD231PS Y6, Y11, Y9
+	VPMAXUD     Y8, Y9, Y11
+	VPAND       k144<>+0(SB), Y11, Y11
+	VADDPS      Y4, Y11, Y11
+	VPSLLD      $0x0f, Y11, Y8
+	VBLENDVPS   Y8, Y1, Y0, Y8
+	VPADDD      Y8, Y11, Y11
+	VCVTDQ2PS   Y10, Y10
+	VADDPS      Y3, Y10, Y10
+	VMULPS      Y5, Y10, Y8
+	VPSIGND     Y8, Y7, Y9
+	VFMADD231PS Y6, Y10, Y9
+	VPMAXUD     Y8, Y9, Y10
+	VPAND       k144<>+0(SB), Y10, Y10
+	VADDPS      Y4, Y10, Y10
+	VPSLLD      $0x0f, Y10, Y8
+	VBLENDVPS   Y8, Y1, Y0, Y8
+	VPADDD      Y8, Y10, Y10
+	VPSRLD      $0x10, Y11, Y11
+	VPBLENDW    $0xaa, Y10, Y11, Y11
+	VPCMPEQW    k30<>+0(SB), Y11, Y8
+	VPSLLW      $0x0f, Y8, Y8
+	VPXOR       Y8, Y11, Y11
+	VMOVDQU     Y11, 32(AX)
+	ADDQ        $0x00000020, CX
+	PREFETCHT0  1024(AX)
+	ADDQ        $0x00000040, AX
+	DECQ        R8
+	JNZ         exactChunk
+	JMP         done
 
 // func bytesAffineF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, F16C, MMX+
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·bytesAffineF16AVX2(SB), NOSPLIT, $64-64
 	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
 	// x = q*a[r] + b[r], rounded to F16.
@@ -12695,11 +12673,6 @@ run:
 	ANDL         $0x7fffffff, R10
 	DECL         R10
 	CMPL         R10, $0x177fffff
-	JCS          exact
-	MOVL         (BX), R10
-	ANDL         $0x7fffffff, R10
-	DECL         R10
-	CMPL         R10, $0x287fffff
 	JCS          exact
 	VBROADCASTSS (DX), Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
@@ -12803,90 +12776,84 @@ fromZero:
 
 exact:
 	// A run that is not ordinary.
-	VBROADCASTSS (DX), Y1
-	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k19<>+0(SB), Y1, Y1
+	VMOVDQU      k43<>+0(SB), Y5
+	VBROADCASTSS (DX), Y3
+	VANDPS       k145<>+0(SB), Y3, Y1
+	VXORPS       Y1, Y3, Y3
+	VPADDD       k52<>+0(SB), Y1, Y2
+	VPADDD       k43<>+0(SB), Y1, Y1
+	VSUBPS       k52<>+0(SB), Y2, Y2
+	VMINPS       Y2, Y1, Y1
+	VORPS        Y1, Y3, Y3
+	VMULPS       k120<>+0(SB), Y3, Y4
 	VBROADCASTSS (BX), Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k19<>+0(SB), Y2, Y2
-	VCVTPS2PD    X1, Y1
-	VBROADCASTSS (SI), Y3
+	VCMPPS       $0x03, Y2, Y2, Y1
+	VBLENDVPS    Y1, k19<>+0(SB), Y2, Y2
+	VBROADCASTSS (SI), Y1
 
 exactChunk:
-	VPMOVSXBD    (CX), Y4
-	VPXOR        Y0, Y4, Y4
-	VCVTDQ2PS    Y4, Y4
-	VADDPS       Y3, Y4, Y4
-	VEXTRACTF128 $0x01, Y4, X5
-	VCVTPS2PD    X4, Y4
-	VMULPD       Y1, Y4, Y4
-	VCVTPD2PSY   Y4, X4
-	VCVTPS2PD    X5, Y5
-	VMULPD       Y1, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VINSERTF128  $0x01, X5, Y4, Y4
-	VADDPS       Y2, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k19<>+0(SB), Y4, Y4
-	VCVTPS2PH    $0x00, Y4, X4
-	VMOVDQU      X4, (AX)
-	VPMOVSXBD    8(CX), Y4
-	VPXOR        Y0, Y4, Y4
-	VCVTDQ2PS    Y4, Y4
-	VADDPS       Y3, Y4, Y4
-	VEXTRACTF128 $0x01, Y4, X5
-	VCVTPS2PD    X4, Y4
-	VMULPD       Y1, Y4, Y4
-	VCVTPD2PSY   Y4, X4
-	VCVTPS2PD    X5, Y5
-	VMULPD       Y1, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VINSERTF128  $0x01, X5, Y4, Y4
-	VADDPS       Y2, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k19<>+0(SB), Y4, Y4
-	VCVTPS2PH    $0x00, Y4, X4
-	VMOVDQU      X4, 16(AX)
-	VPMOVSXBD    16(CX), Y4
-	VPXOR        Y0, Y4, Y4
-	VCVTDQ2PS    Y4, Y4
-	VADDPS       Y3, Y4, Y4
-	VEXTRACTF128 $0x01, Y4, X5
-	VCVTPS2PD    X4, Y4
-	VMULPD       Y1, Y4, Y4
-	VCVTPD2PSY   Y4, X4
-	VCVTPS2PD    X5, Y5
-	VMULPD       Y1, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VINSERTF128  $0x01, X5, Y4, Y4
-	VADDPS       Y2, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k19<>+0(SB), Y4, Y4
-	VCVTPS2PH    $0x00, Y4, X4
-	VMOVDQU      X4, 32(AX)
-	VPMOVSXBD    24(CX), Y4
-	VPXOR        Y0, Y4, Y4
-	VCVTDQ2PS    Y4, Y4
-	VADDPS       Y3, Y4, Y4
-	VEXTRACTF128 $0x01, Y4, X5
-	VCVTPS2PD    X4, Y4
-	VMULPD       Y1, Y4, Y4
-	VCVTPD2PSY   Y4, X4
-	VCVTPS2PD    X5, Y5
-	VMULPD       Y1, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VINSERTF128  $0x01, X5, Y4, Y4
-	VADDPS       Y2, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k19<>+0(SB), Y4, Y4
-	VCVTPS2PH    $0x00, Y4, X4
-	VMOVDQU      X4, 48(AX)
-	ADDQ         $0x00000020, CX
-	PREFETCHT0   1024(AX)
-	ADDQ         $0x00000040, AX
-	DECQ         R8
-	JNZ          exactChunk
-	JMP          done
+	VPMOVSXBD   (CX), Y6
+	VPXOR       Y0, Y6, Y6
+	VCVTDQ2PS   Y6, Y6
+	VADDPS      Y1, Y6, Y6
+	VMULPS      Y3, Y6, Y7
+	VPSIGND     Y7, Y5, Y8
+	VFMADD231PS Y4, Y6, Y8
+	VPMAXUD     Y7, Y8, Y6
+	VPAND       k144<>+0(SB), Y6, Y6
+	VADDPS      Y2, Y6, Y6
+	VCMPPS      $0x03, Y6, Y6, Y7
+	VBLENDVPS   Y7, k19<>+0(SB), Y6, Y6
+	VCVTPS2PH   $0x00, Y6, X6
+	VMOVDQU     X6, (AX)
+	VPMOVSXBD   8(CX), Y6
+	VPXOR       Y0, Y6, Y6
+	VCVTDQ2PS   Y6, Y6
+	VADDPS      Y1, Y6, Y6
+	VMULPS      Y3, Y6, Y7
+	VPSIGND     Y7, Y5, Y8
+	VFMADD231PS Y4, Y6, Y8
+	VPMAXUD     Y7, Y8, Y6
+	VPAND       k144<>+0(SB), Y6, Y6
+	VADDPS      Y2, Y6, Y6
+	VCMPPS      $0x03, Y6, Y6, Y7
+	VBLENDVPS   Y7, k19<>+0(SB), Y6, Y6
+	VCVTPS2PH   $0x00, Y6, X6
+	VMOVDQU     X6, 16(AX)
+	VPMOVSXBD   16(CX), Y6
+	VPXOR       Y0, Y6, Y6
+	VCVTDQ2PS   Y6, Y6
+	VADDPS      Y1, Y6, Y6
+	VMULPS      Y3, Y6, Y7
+	VPSIGND     Y7, Y5, Y8
+	VFMADD231PS Y4, Y6, Y8
+	VPMAXUD     Y7, Y8, Y6
+	VPAND       k144<>+0(SB), Y6, Y6
+	VADDPS      Y2, Y6, Y6
+	VCMPPS      $0x03, Y6, Y6, Y7
+	VBLENDVPS   Y7, k19<>+0(SB), Y6, Y6
+	VCVTPS2PH   $0x00, Y6, X6
+	VMOVDQU     X6, 32(AX)
+	VPMOVSXBD   24(CX), Y6
+	VPXOR       Y0, Y6, Y6
+	VCVTDQ2PS   Y6, Y6
+	VADDPS      Y1, Y6, Y6
+	VMULPS      Y3, Y6, Y7
+	VPSIGND     Y7, Y5, Y8
+	VFMADD231PS Y4, Y6, Y8
+	VPMAXUD     Y7, Y8, Y6
+	VPAND       k144<>+0(SB), Y6, Y6
+	VADDPS      Y2, Y6, Y6
+	VCMPPS      $0x03, Y6, Y6, Y7
+	VBLENDVPS   Y7, k19<>+0(SB), Y6, Y6
+	VCVTPS2PH   $0x00, Y6, X6
+	VMOVDQU     X6, 48(AX)
+	ADDQ        $0x00000020, CX
+	PREFETCHT0  1024(AX)
+	ADDQ        $0x00000040, AX
+	DECQ        R8
+	JNZ         exactChunk
+	JMP         done
 
 // func bytesTwiceF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, FMA3, MMX+
@@ -15224,11 +15191,6 @@ run:
 	DECL         R9
 	CMPL         R9, SI
 	JCS          exact
-	MOVL         (BX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, $0x287fffff
-	JCS          exact
 	VBROADCASTSS (DX), Y5
 	VCMPPS       $0x03, Y5, Y5, Y6
 	VBLENDVPS    Y6, k19<>+0(SB), Y5, Y5
@@ -15444,11 +15406,6 @@ run:
 	DECL         R9
 	CMPL         R9, SI
 	JCS          exact
-	MOVL         (BX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, $0x287fffff
-	JCS          exact
 	VBROADCASTSS (DX), Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
 	VBLENDVPS    Y2, k19<>+0(SB), Y1, Y1
@@ -15653,11 +15610,6 @@ run:
 	DECL         R9
 	CMPL         R9, SI
 	JCS          exact
-	MOVL         (BX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, $0x287fffff
-	JCS          exact
 	VBROADCASTSS (DX), Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k19<>+0(SB), Y3, Y3
@@ -15816,11 +15768,6 @@ run:
 	ANDL         $0x7fffffff, R9
 	DECL         R9
 	CMPL         R9, SI
-	JCS          exact
-	MOVL         (BX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, $0x287fffff
 	JCS          exact
 	VBROADCASTSS (DX), Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
@@ -15987,11 +15934,6 @@ run:
 	DECL         R9
 	CMPL         R9, SI
 	JCS          exact
-	MOVL         (BX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, $0x287fffff
-	JCS          exact
 	VBROADCASTSS (DX), Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
 	VBLENDVPS    Y2, k19<>+0(SB), Y1, Y1
@@ -16138,11 +16080,6 @@ run:
 	ANDL         $0x7fffffff, R9
 	DECL         R9
 	CMPL         R9, SI
-	JCS          exact
-	MOVL         (BX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, $0x287fffff
 	JCS          exact
 	VBROADCASTSS (DX), Y1
 	VCMPPS       $0x03, Y1, Y1, Y2

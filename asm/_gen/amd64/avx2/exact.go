@@ -6,11 +6,11 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// A run is ordinary if its scale is zero or at least 2^-80, and its zero point or
-// minimum is zero or at least 2^-46: then no factor, product or sum is subnormal,
-// which holds up a multiplication for a hundred cycles (additions it does not). All
+// A run is ordinary if its scale is zero or at least 2^-80, and its zero point is zero or
+// at least 2^-46: then no factor or product is subnormal, which holds up a multiplication
+// for a hundred cycles. Additions it does not, so that a minimum may be any number. All
 // other runs go one exact way: they are multiplied as doubles, of which no product of two
-// float32 is rounded, and then rounded to float32 once.
+// float32 is rounded, and then rounded to float32 once, or by a [smallProduct].
 const (
 	leastScale = (127 - 80) << 23
 	leastZero  = (127 - 46) << 23
@@ -25,7 +25,7 @@ func (k *runs) ifHostile(o op, least Op, to label) {
 	DECL(bits)
 	CMPL(bits, least)
 	JCS(to.Ref())
-	if o.name == "Shift" || o.name == "Affine" {
+	if o.name == "Shift" {
 		ifBelow(Mem{Base: k.b}, U32(leastZero-1), to)
 	}
 }

@@ -232,12 +232,21 @@ func (b *byteLoops) rare() {
 			small.round(p, half, x)
 		}
 	default:
-		b.exactNumbers(b.o, b.p)
-		bias := YMM()
+		bias, times := YMM(), func(x VecVirtual) { b.o.exactly(b.p, x) }
+		if b.o.name == "Affine" {
+			small := b.smallScale()
+			b.secondOf(b.o, b.p)
+			times = func(x VecVirtual) {
+				small.of(x)
+				VADDPS(b.p.m, x, x)
+			}
+		} else {
+			b.exactNumbers(b.o, b.p)
+		}
 		VBROADCASTSS(b.bias, bias)
 		join = func(x VecVirtual) {
 			VADDPS(bias, x, x)
-			b.o.exactly(b.p, x)
+			times(x)
 		}
 	}
 	chunk := newLabel("exactChunk")
