@@ -83,7 +83,7 @@ func (c *Columns) kernels(o *Ops, to Type, dst, src []byte, dstStride, srcStride
 	doubles := c.stalls()
 	raise := doubles && to == F16 && c.vanish()
 	doubles = doubles && !raise
-	c.turn(o, zeros, scales, groups, doubles, raise)
+	c.gather(o, zeros, scales, groups, doubles, raise)
 	t := scratch()
 	defer t.free()
 	for w := 0; w < c.Words/per; w += roundsAtOnce {
@@ -113,8 +113,8 @@ func (c *Columns) kernels(o *Ops, to Type, dst, src []byte, dstStride, srcStride
 	}
 }
 
-// turn copies the numbers of eight columns each to one place, scales as kernels want them.
-func (c *Columns) turn(o *Ops, zeros, scales []float32, groups int, doubles, raise bool) {
+// gather copies the numbers of eight columns each to one place, scales as kernels want them.
+func (c *Columns) gather(o *Ops, zeros, scales []float32, groups int, doubles, raise bool) {
 	nan, _ := o.Special(F32, Raw(c.Scales))
 	more, _ := o.Special(F32, Raw(c.Zeros))
 	var wide [columnsAtOnce]float32

@@ -45,7 +45,7 @@ func scalarTranspose(size int, dst, src []byte, fromRow, rows, fromCol, cols, ds
 	}
 }
 
-// Swap turns around the bytes of numbers of size 2, 4 or 8.
+// Swap reverses the bytes of numbers of size 2, 4 or 8.
 func (o *Ops) Swap(size int, dst, src []byte) {
 	want(size == 2 || size == 4 || size == 8, "numbers of that size")
 	want(len(dst) == len(src) && len(src)%size == 0, "numbers differ in count")

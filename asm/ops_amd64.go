@@ -21,7 +21,7 @@ func (o *Ops) avx2() {
 	o.exact[F32] = o.blocks[F32]
 }
 
-// swapOrders is how the bytes of numbers of each size are turned around.
+// swapOrders is how the bytes of numbers of each size are reversed.
 var swapOrders = func() (orders [9][16]byte) {
 	for _, size := range []int{2, 4, 8} {
 		for i := range orders[size] {
@@ -31,7 +31,7 @@ var swapOrders = func() (orders [9][16]byte) {
 	return orders
 }()
 
-// swapBy turns around the bytes of numbers of each size by their orders.
+// swapBy reverses the bytes of numbers of each size by their orders.
 func (o *Ops) swapBy(kernel func(dst, src, order *byte, n int)) {
 	for _, size := range []int{2, 4, 8} {
 		o.swap[size] = with(kernel, &swapOrders[size][0])

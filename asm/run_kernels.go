@@ -112,7 +112,7 @@ func (c *Bytes) ordinaryLast() bool {
 	return l >= 0x1p-40 && l <= 0x1p40 || l <= -0x1p-40 && l >= -0x1p40
 }
 
-// flips turn codes into signed ones, and biases make them again what they were.
+// flips make signed codes of others, and biases make them again what they were.
 var (
 	flips  = [2]byte{0, 0x80}
 	biases = [2]float32{0, 128}

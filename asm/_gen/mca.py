@@ -6,7 +6,7 @@ for a measurement where no processor of the level is at hand.
 
     asm/_gen/mca.py            every kernel to BF16
     asm/_gen/mca.py q4_K F32   those whose names have these in them
-    RUN=4 asm/_gen/mca.py book kernels of runs, each of so many chunks, with what
+    RUN=4 asm/_gen/mca.py codebook kernels of runs, each of so many chunks, with what
                                is done once per run
 
 LLVM=directory names one with llvm-mca and llvm-objdump, 19 or newer for Zen 4.

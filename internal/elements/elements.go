@@ -56,12 +56,12 @@ func (s *dense) Read(p []byte) error {
 		}
 		return err
 	}
-	little(p, &s.info)
+	toLittleEndian(p, &s.info)
 	return nil
 }
 
-// little turns big-endian numbers round. Those of complex types are their halves.
-func little(p []byte, i *tensor.Info) {
+// toLittleEndian reverses the bytes of big-endian numbers. Those of complex types are their halves.
+func toLittleEndian(p []byte, i *tensor.Info) {
 	if i.Order != tensor.Big {
 		return
 	}
@@ -130,6 +130,6 @@ func (s *strided) Read(p []byte) error {
 			s.at[k] = 0
 		}
 	}
-	little(p, &s.info)
+	toLittleEndian(p, &s.info)
 	return nil
 }

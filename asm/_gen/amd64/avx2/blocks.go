@@ -20,7 +20,7 @@ type layout struct {
 	to    []target  // nil for all
 	elems int
 	bytes int  // 0 where the kernel is told
-	plain bool // affine: rounding must not turn signs
+	plain bool // affine: rounding must not change signs
 	set   func(*kernel)
 	block func(*kernel)
 	two   *two

@@ -49,7 +49,7 @@ func (c *codebook) build() {
 	c.p = pair{YMM(), YMM()}
 	c.ifHostile(c.o, c.least, c.exact)
 	c.numbersInto(c.o, c.p)
-	c.table = c.table16(c.v, c.o.turned, func(x VecVirtual) { c.o.join(c.p, x) })
+	c.table = c.table16(c.v, c.o.negated, func(x VecVirtual) { c.o.join(c.p, x) })
 	c.rare = func() {
 		c.buildExactly()
 		JMP(c.chunk.Ref())
@@ -60,7 +60,7 @@ func (c *codebook) buildExactly() {
 	c.exact.Here()
 	Comment("A run that is not ordinary.")
 	c.exactNumbers(c.o, c.p)
-	carry(c.table, c.table16(c.v, c.o.turned, func(x VecVirtual) { c.o.exactly(c.p, x) }))
+	carry(c.table, c.table16(c.v, c.o.negated, func(x VecVirtual) { c.o.exactly(c.p, x) }))
 }
 
 func codebookKernel(high bool, o op, t int, elems int) {
@@ -68,7 +68,7 @@ func codebookKernel(high bool, o op, t int, elems int) {
 	c := &codebook{o: o}
 	products := targets[t] == toF32 && elems == 32 // a table for so few costs more than to multiply
 	twos := targets[t] == toBF16 && elems == 32 && o.name == "Scale"
-	runKernel(fmt.Sprintf("nibbles[%%s][%d][%s][%d]", map[bool]int{true: 1}[high], o.name, elems/64), name, o.formula("codebook[q]"), ", codebook *float32", "decodes n runs of chunks of that many nibbles.", t, o.turned, elems/2, elems,
+	runKernel(fmt.Sprintf("nibbles[%%s][%d][%s][%d]", map[bool]int{true: 1}[high], o.name, elems/64), name, o.formula("codebook[q]"), ", codebook *float32", "decodes n runs of chunks of that many nibbles.", t, o.negated, elems/2, elems,
 		func(k *runs) {
 			c.runs = k
 			if o.name == "Scale" || !k.wide { // there is a register left
@@ -117,7 +117,7 @@ func codebookKernel(high bool, o op, t int, elems int) {
 func (c *codebook) multiply(codes VecVirtual) {
 	for i, x := range c.numbersAt(codes, c.table) {
 		c.o.join(c.p, x)
-		c.settle(x, c.o.turned)
+		c.settle(x, c.o.negated)
 		VMOVUPS(x, c.to(8*i))
 	}
 }

@@ -90,11 +90,11 @@ func (k *columned) loop(again label, times func(x VecVirtual, at Register)) {
 	}
 	switch {
 	case k.narrow:
-		k.turnHalves(x, k.to)
+		k.transposeHalves(x, k.to)
 	case k.wide:
-		turnDwords(x, k.to)
+		transposeDwords(x, k.to)
 	default:
-		turnPairs([4]VecVirtual(x[:4]), k.to)
+		transposePairs([4]VecVirtual(x[:4]), k.to)
 	}
 	ADDQ(Imm(32), k.offsets)
 	k.to.Advance(U32(8 * k.width()))
@@ -131,8 +131,8 @@ func (k *kernel) codeOf(words VecVirtual, bits, at int) VecVirtual {
 	return y
 }
 
-// turnPairs writes four registers of eight pairs of words as eight rows.
-func turnPairs(p [4]VecVirtual, to lattice) {
+// transposePairs writes four registers of eight pairs of words as eight rows.
+func transposePairs(p [4]VecVirtual, to lattice) {
 	for i, first := range []func(...Op){VPUNPCKLDQ, VPUNPCKHDQ} {
 		a, b := YMM(), YMM()
 		first(p[1], p[0], a)
@@ -146,14 +146,14 @@ func turnPairs(p [4]VecVirtual, to lattice) {
 	}
 }
 
-// turnHalves rounds eight rows to float16 and writes their columns.
-func (k *kernel) turnHalves(rows [8]VecVirtual, to lattice) {
+// transposeHalves rounds eight rows to float16 and writes their columns.
+func (k *kernel) transposeHalves(rows [8]VecVirtual, to lattice) {
 	var x [8]VecVirtual
 	for i, y := range rows {
 		x[i] = XMM()
 		VCVTPS2PH(Imm(0), y, x[i])
 	}
-	turnWords(x, to)
+	transposeWords(x, to)
 }
 
 // expandKernels puts numbers where the bits of a mask are, and zeros elsewhere:

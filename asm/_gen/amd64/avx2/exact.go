@@ -135,7 +135,7 @@ func leastForCodebook(a, b VecVirtual) Register {
 
 // Ordinary scales are those that models have. Under them products are normal
 // numbers far from overflow, there is no infinity and no NaN, and no zero whose sign
-// matters: two instructions then round, where three and a mask that turns signs
+// matters: two instructions then round, where three and a mask that changes signs
 // serve all numbers. In front of a block that has others the kernel stops.
 //
 // x times 65535 is x times 65536 less x, of which the last bit kept is that of a

@@ -44,7 +44,7 @@ func (g *groups) words4(m Mem, i int) (out [4]Register) {
 }
 
 // dByScale is d*(half+s)*factor for eight scales in dwords; without a half it is
-// d*(1+2s). To F32 and F16 they are turned, else of each NaN is FFC00000.
+// d*(1+2s). To F32 and F16 they are negated, else of each NaN is FFC00000.
 func (k *kernel) dByScale(s VecVirtual, d VecVirtual, half, factor float32) {
 	if half == 0 {
 		VPADDD(s, s, s)

@@ -48,7 +48,7 @@ func iq1S(k *kernel) {
 		if q == 3 {
 			return nil
 		}
-		x, level := YMM(), float32(8*(1-q)) // in eighths and less than nothing: products are turned
+		x, level := YMM(), float32(8*(1-q)) // in eighths and less than nothing: products are negated
 		VBLENDVPS(down, floats(level+1), load(floats(level-1)), x)
 		VMULPS(y, x, x)
 		return x

@@ -22,7 +22,7 @@ type kernel struct {
 	dst, src Register
 	size     Register   // of a block, where that is no constant
 	codebook values     // in memory, where it is none either
-	add      VecVirtual // rounding to BF16, of even numbers; may also turn the sign
+	add      VecVirtual // rounding to BF16, of even numbers; may also change the sign
 	up       Op         // and of odd ones
 	round    uint32     // what add is
 	minus    Op         // minus zero
@@ -110,13 +110,13 @@ func (k *kernel) to(elem int) Mem  { return Mem{Base: k.dst, Disp: elem * k.widt
 // Scales are kept negative and a NaN among them as FFC00000. A product of a
 // negated scale has the other sign, and every NaN of it, also that of infinity
 // times zero, is FFC00000 on this processor. Adding 80007FFF in place of 7FFF
-// then rounds, and turns the sign of numbers and NaN alike.
+// then rounds, and changes the sign of numbers and NaN alike.
 const (
-	roundTurn  = 0x80007FFF
-	roundPlain = 0x00007FFF
+	roundNegated = 0x80007FFF
+	roundPlain   = 0x00007FFF
 )
 
-func (k *kernel) begin(turn bool) {
+func (k *kernel) begin(negated bool) {
 	k.minus = dwords(0x80000000)
 	if k.wide {
 		if k.frame == nil {
@@ -126,13 +126,13 @@ func (k *kernel) begin(turn bool) {
 		return
 	}
 	k.round = roundPlain
-	if turn {
-		k.round = roundTurn
+	if negated {
+		k.round = roundNegated
 	}
 	k.add, k.up = load(dwords(k.round)), load(dwords(k.round+1))
 }
 
-// negated turns the sign of scales that come of a float16 and makes every NaN
+// negated changes the sign of scales that come of a float16 and makes every NaN
 // FFC00000. For BF16 it divides by 256 too, exactly: codes are widened to words
 // as their upper bytes.
 func (k *kernel) negated(s VecVirtual) {
@@ -144,7 +144,7 @@ func (k *kernel) negated(s VecVirtual) {
 	canonical(s)
 }
 
-// flipSign turns the sign of scales and makes every NaN FFC00000.
+// flipSign changes the sign of scales and makes every NaN FFC00000.
 func flipSign(s VecVirtual) {
 	VXORPS(dwords(0x80000000), s, s)
 	canonical(s)
@@ -176,8 +176,8 @@ func (k *kernel) toWord(x VecVirtual) {
 }
 
 // settle negates numbers that stay float32, or makes every NaN among them 7FC00000.
-func (k *kernel) settle(x VecVirtual, turned bool) {
-	if turned {
+func (k *kernel) settle(x VecVirtual, negated bool) {
+	if negated {
 		VXORPS(k.minus, x, x)
 	} else {
 		quieted(x)
@@ -194,7 +194,7 @@ func pack(even, odd VecVirtual) VecVirtual {
 // numbers writes 32 elements. The codes are bytes, signed or not; join makes a
 // number of a code and is told which sixteen it belongs to. Turned numbers have
 // the other sign. Signed codes to BF16 come as 256 times what they are.
-func (k *kernel) numbers(at int, codes VecVirtual, signed, turned bool, join func(half int, x VecVirtual)) {
+func (k *kernel) numbers(at int, codes VecVirtual, signed, negated bool, join func(half int, x VecVirtual)) {
 	if k.wide {
 		VMOVDQU(codes, k.spill)
 		for i := range 4 {
@@ -206,7 +206,7 @@ func (k *kernel) numbers(at int, codes VecVirtual, signed, turned bool, join fun
 			}
 			VCVTDQ2PS(x, x)
 			join(i/2, x)
-			k.settle(x, turned)
+			k.settle(x, negated)
 			k.store8(x, at+8*i)
 		}
 		return
@@ -219,7 +219,7 @@ func (k *kernel) numbers(at int, codes VecVirtual, signed, turned bool, join fun
 			k.toWord(x)
 		}
 		w := pack(even, odd)
-		if !turned {
+		if !negated {
 			k.unsigned(w)
 		}
 		VMOVDQU(w, k.to(at+16*i))
@@ -252,7 +252,7 @@ func (k *kernel) halvesOf(w VecVirtual) (even, odd VecVirtual) {
 }
 
 // bytes writes 32 elements of bytes in memory, signed or not.
-func (k *kernel) bytes(at int, codes Mem, flip VecVirtual, signed, turned bool, join func(x VecVirtual)) {
+func (k *kernel) bytes(at int, codes Mem, flip VecVirtual, signed, negated bool, join func(x VecVirtual)) {
 	toWords, toDwords := VPMOVSXBW, VPMOVSXBD
 	if !signed {
 		toWords, toDwords = VPMOVZXBW, VPMOVZXBD
@@ -276,7 +276,7 @@ func (k *kernel) bytes(at int, codes Mem, flip VecVirtual, signed, turned bool, 
 				}
 				VCVTDQ2PS(x, x)
 				join(x)
-				k.settle(x, turned)
+				k.settle(x, negated)
 				k.store8(x, at+j)
 			}
 			continue
@@ -288,7 +288,7 @@ func (k *kernel) bytes(at int, codes Mem, flip VecVirtual, signed, turned bool, 
 			k.nearest(x)
 		}
 		w := pack(even, odd)
-		if !turned {
+		if !negated {
 			k.unsigned(w)
 		}
 		VMOVDQU(w, k.to(at+i))

@@ -175,7 +175,7 @@ func q2K(k *kernel) {
 }
 
 // q3Scales unpacks sixteen 6-bit scales, less 32, times d. To F32 and F16 they
-// are turned, else of each NaN is FFC00000.
+// are negated, else of each NaN is FFC00000.
 func (k *kernel) q3Scales(off int, d VecVirtual) scales {
 	s := k.scales(16)
 	low, high, top := GP64(), GP64(), GP64()
@@ -223,7 +223,7 @@ func q3K(k *kernel) {
 		}
 		d := load(s.at.Offset(32 * i))
 		tables.build(k, i, true, func(q int) VecVirtual {
-			x, level := YMM(), float32(4-q) // less than nothing: products are turned
+			x, level := YMM(), float32(4-q) // less than nothing: products are negated
 			if q == 4 {
 				level = float32(math.Copysign(0, -1))
 			}

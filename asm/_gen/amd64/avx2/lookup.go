@@ -17,11 +17,11 @@ type tables16 []VecVirtual
 type values struct{ a, b Mem }
 
 // constants is the sixteen values of a type, negative where products are
-// turned.
-func (k *kernel) constants(v [16]float32, turned bool) values {
+// negated.
+func (k *kernel) constants(v [16]float32, negated bool) values {
 	var a, b []float32
 	for i, f := range v {
-		if turned {
+		if negated {
 			f = -f
 		}
 		if k.wide && i < 8 || !k.wide && i%2 == 0 {
@@ -34,13 +34,13 @@ func (k *kernel) constants(v [16]float32, turned bool) values {
 }
 
 // table16 builds a table; join turns values into numbers, of the other sign
-// where turned.
-func (k *kernel) table16(v values, turned bool, join func(x VecVirtual)) tables16 {
+// where negated.
+func (k *kernel) table16(v values, negated bool, join func(x VecVirtual)) tables16 {
 	a, b := load(v.a), load(v.b)
 	for _, x := range [2]VecVirtual{a, b} {
 		join(x)
 		if k.wide {
-			k.settle(x, turned)
+			k.settle(x, negated)
 		} else {
 			k.nearest(x)
 		}
@@ -56,7 +56,7 @@ func (k *kernel) table16(v values, turned bool, join func(x VecVirtual)) tables1
 		return k.planes(a, b)
 	}
 	w := pack(a, b)
-	if !turned {
+	if !negated {
 		k.unsigned(w)
 	}
 	return split(w)
@@ -192,7 +192,7 @@ func packSome(even, odd VecVirtual) VecVirtual {
 
 // build makes the tables of the i-th eight scales; one of two levels that are
 // next to one another may be nil, for none.
-func (t smallTables) build(k *kernel, i int, turned bool, level func(q int) VecVirtual) {
+func (t smallTables) build(k *kernel, i int, negated bool, level func(q int) VecVirtual) {
 	var low, high []VecVirtual
 	for q := 0; q < t.levels; q += 4 {
 		var w [2]VecVirtual
@@ -206,7 +206,7 @@ func (t smallTables) build(k *kernel, i int, turned bool, level func(q int) VecV
 			if w[j] = b; a != nil {
 				w[j] = packSome(a, b)
 			}
-			if !turned {
+			if !negated {
 				k.unsigned(w[j])
 			}
 			VPSHUFB(bytes32(0, 2, 1, 3, 4, 6, 5, 7, 8, 10, 9, 11, 12, 14, 13, 15), w[j], w[j])
@@ -232,7 +232,7 @@ func (t smallTables) build(k *kernel, i int, turned bool, level func(q int) VecV
 	}
 }
 
-// ofTwo is the tables of two scales of group i, for codes that it turns to the second ones.
+// ofTwo is the tables of two scales of group i, for codes that it moves to the second ones.
 // Those of eight levels lie as they were unpacked, and are for rounds of four groups.
 func (t smallTables) ofTwo(g *groups, i int, codes VecVirtual) tables16 {
 	second := byte(t.levels)
@@ -261,7 +261,7 @@ func (t smallTables) of(g *groups, i int) tables16 {
 	return l
 }
 
-// lookupSigned is lookup with signs to be turned.
+// lookupSigned is lookup with signs to be changed.
 func (k *kernel) lookupSigned(at int, codes, minus VecVirtual, l tables16) {
 	low, high, w := YMM(), YMM(), YMM()
 	VPSHUFB(codes, l[0], low)

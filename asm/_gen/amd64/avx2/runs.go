@@ -21,8 +21,8 @@ type runs struct {
 // An op is what joins a code with its scale and its zero point or minimum; as in the
 // package.
 type op struct {
-	name   string
-	turned bool
+	name    string
+	negated bool
 }
 
 // formula is what an op makes of a code q that stands for a number.
@@ -42,7 +42,7 @@ var ops = []op{{"Scale", true}, {"Shift", true}, {"Affine", false}}
 
 // runKernel writes the loops: scale once per run, chunk for each chunk.
 // The kernel is an entry of the table, and is told the target's name.
-func runKernel(row, name, formula, params, doc string, t int, turned bool, in, elems int, before func(*runs), run func(*runs), chunk func(*runs)) {
+func runKernel(row, name, formula, params, doc string, t int, negated bool, in, elems int, before func(*runs), run func(*runs), chunk func(*runs)) {
 	target := targets[t]
 	name += target.name + "AVX2"
 	entry(name, row, target.name)
@@ -53,7 +53,7 @@ func runKernel(row, name, formula, params, doc string, t int, turned bool, in, e
 	k.a, k.b = Load(Param("a"), GP64()), Load(Param("b"), GP64())
 	again := newLabel("run")
 	k.chunk, k.exact, k.done, k.end = newLabel("chunk"), newLabel("exact"), newLabel("done"), newLabel("end")
-	k.begin(turned)
+	k.begin(negated)
 	if before != nil {
 		before(k)
 	}
@@ -88,7 +88,7 @@ func (k *runs) again(chunk label) {
 }
 
 // numbersOf brings the two numbers of a run into registers, the first negated
-// where products are turned.
+// where products are negated.
 func (k *runs) numbersOf(o op) pair {
 	p := pair{YMM(), YMM()}
 	k.numbersInto(o, p)
@@ -97,7 +97,7 @@ func (k *runs) numbersOf(o op) pair {
 
 func (k *runs) numbersInto(o op, p pair) {
 	VBROADCASTSS(Mem{Base: k.a}, p.d)
-	if o.turned {
+	if o.negated {
 		flipSign(p.d)
 	} else {
 		quieted(p.d)
@@ -110,7 +110,7 @@ func (k *runs) secondOf(o op, p pair) {
 		return
 	}
 	VBROADCASTSS(Mem{Base: k.b}, p.m)
-	if o.turned {
+	if o.negated {
 		canonical(p.m)
 	} else {
 		quieted(p.m)
@@ -157,7 +157,7 @@ func bytesKernel(o op, t int) {
 	if o == twice {
 		b.first = ops[0]
 	}
-	runKernel("bytes[%s]["+map[bool]string{true: "bytesTwice", false: o.name}[o == twice]+"]", "bytes"+o.name, o.formula("q"), ", flip *byte, last *float32", "decodes n runs of chunks of 32 bytes.", t, o.turned, 32, 32,
+	runKernel("bytes[%s]["+map[bool]string{true: "bytesTwice", false: o.name}[o == twice]+"]", "bytes"+o.name, o.formula("q"), ", flip *byte, last *float32", "decodes n runs of chunks of 32 bytes.", t, o.negated, 32, 32,
 		func(k *runs) {
 			b.runs = k
 			k.minus = load(k.minus.(Mem))
@@ -205,7 +205,7 @@ func (b *byteLoops) hasBias() bool { return b.first.name != "Scale" }
 
 // each writes 32 elements, of signed codes but where there is no mask.
 func (b *byteLoops) each(mask VecVirtual, join func(x VecVirtual)) {
-	b.bytes(0, b.from(0), mask, mask != nil, b.o.turned, join)
+	b.bytes(0, b.from(0), mask, mask != nil, b.o.negated, join)
 }
 
 // rare is the loop of biased codes, and that of runs that are not ordinary.
@@ -253,7 +253,7 @@ func (b *byteLoops) rare() {
 	chunk.Here()
 	b.each(b.mask, func(x VecVirtual) {
 		join(x)
-		if b.o.turned && b.o.name != "Shift" {
+		if b.o.negated && b.o.name != "Shift" {
 			VXORPS(b.minus, x, x)
 		}
 	})

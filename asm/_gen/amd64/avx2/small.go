@@ -23,7 +23,7 @@ func q8(k *kernel) {
 	k.signedBytes(0, Mem{Base: k.src, Index: k.size, Scale: 1, Disp: -32}, d)
 }
 
-// signedBytes is 32 signed bytes under a turned scale.
+// signedBytes is 32 signed bytes under a negated scale.
 func (k *kernel) signedBytes(at int, codes Mem, d VecVirtual) {
 	k.bytes(at, codes, nil, true, true, func(x VecVirtual) { VMULPS(d, x, x) })
 }
@@ -72,7 +72,7 @@ func tableBlock(v [16]float32) func(*kernel) {
 }
 
 // keepCodebook keeps the sixteen signed bytes of a codebook; where tables are made of them
-// as numbers, turned.
+// as numbers, negated.
 func keepCodebook(k *kernel) {
 	setNibbles(k)
 	codebook := Mem{Base: Load(Param("codebook"), GP64())}

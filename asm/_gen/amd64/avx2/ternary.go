@@ -82,11 +82,11 @@ func tq2(k *kernel) {
 // trit is the top base-3 digit of each byte: bytes are fractions of 3^5 in
 // 256ths, so the digit is how often 256 goes into three times the byte.
 func trit(t VecVirtual) VecVirtual {
-	codes, turned, m := YMM(), YMM(), YMM()
-	VPXOR(bytes32(0x80), t, turned)
-	VPCMPGTB(bytes32(85^0x80), turned, m)
+	codes, flipped, m := YMM(), YMM(), YMM()
+	VPXOR(bytes32(0x80), t, flipped)
+	VPCMPGTB(bytes32(85^0x80), flipped, m)
 	VPABSB(m, codes)
-	VPCMPGTB(bytes32(170^0x80), turned, m)
+	VPCMPGTB(bytes32(170^0x80), flipped, m)
 	VPSUBB(m, codes, codes)
 	return codes
 }

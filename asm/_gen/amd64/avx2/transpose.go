@@ -17,7 +17,7 @@ var latticeOf = emit.LatticeOf
 // sides are how many rows and columns squares have, by the bytes of a number.
 var sides = map[int]int{1: 16, 2: 8, 4: 8, 8: 4}
 
-// transposeKernels turns squares of 16x16 bytes, 8x8 words or dwords, 4x4 qwords: as many
+// transposeKernels transposes squares of 16x16 bytes, 8x8 words or dwords, 4x4 qwords: as many
 // columns of the source become rows, and n squares lie below each other.
 func transposeKernels() {
 	for _, size := range []int{1, 2, 4, 8} {
@@ -75,11 +75,11 @@ func words8x8(from, to lattice) {
 		x[i] = XMM()
 		VMOVDQU(from.Row(i), x[i])
 	}
-	turnWords(x, to)
+	transposeWords(x, to)
 }
 
-// turnWords writes eight rows of eight words as columns.
-func turnWords(x [8]VecVirtual, to lattice) {
+// transposeWords writes eight rows of eight words as columns.
+func transposeWords(x [8]VecVirtual, to lattice) {
 	for i, y := range shuffled(x, XMM, VPUNPCKLWD, VPUNPCKHWD) {
 		VMOVDQU(y, to.Row(i))
 	}
@@ -105,11 +105,11 @@ func dwords8x8(from, to lattice) {
 		x[i] = YMM()
 		VMOVUPS(from.Row(i), x[i])
 	}
-	turnDwords(x, to)
+	transposeDwords(x, to)
 }
 
-// turnDwords writes eight rows of eight dwords as columns.
-func turnDwords(x [8]VecVirtual, to lattice) {
+// transposeDwords writes eight rows of eight dwords as columns.
+func transposeDwords(x [8]VecVirtual, to lattice) {
 	var y [8]VecVirtual
 	for i := 0; i < 8; i += 2 {
 		y[i], y[i+1] = YMM(), YMM()

@@ -84,7 +84,7 @@ func carry(to, from []VecVirtual) {
 	}
 }
 
-// halfPairs is two float16 at a and two at b, in turns.
+// halfPairs is two float16 at a and two at b, alternating.
 func halfPairs(a, b Mem) VecVirtual {
 	x, other, y := XMM(), XMM(), YMM()
 	VPBROADCASTD(a, x)
