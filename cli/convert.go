@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -40,7 +41,9 @@ type or a name that the target does not have is an error, never a change. The ta
 bitsandbytes are those of amn forget, which says what is quantized.
 
 GGUF keeps the keys of a GGUF source, but for those that the conversion makes untrue: its
-file type, its split, its alignment. A source of another format has no keys for llama.cpp.`
+file type, its split, its alignment. A folder of transformers becomes what llama.cpp runs, as its
+own converter writes it: names, the order of rows, keys and vocabulary, by the architecture in
+config.json. Another source has no keys for llama.cpp (--raw-names).`
 }
 
 func (convertCmd) examples() []example {
@@ -166,6 +169,42 @@ func (c *convertCmd) keys(b *limits.Budget, o *conversion) error {
 	return nil
 }
 
+// forLlamaCPP makes a model of transformers one that llama.cpp runs.
+func (c *convertCmd) forLlamaCPP(b *limits.Budget, o *conversion) error {
+	if c.RawNames || !convert.Stated(o.model) {
+		return nil
+	}
+	to := convert.LlamaCPP{Name: modelName(o.path), Pre: c.preTokenizer()}
+	m, err := to.Model(b, o.model)
+	if err == nil {
+		o.model = m
+	}
+	return err
+}
+
+// preTokenizer is the key of that name, which decides where llama.cpp's table does
+// not.
+func (c *convertCmd) preTokenizer() string {
+	for _, pair := range c.GGUFKV {
+		if name, ok := strings.CutPrefix(string(pair), "tokenizer.ggml.pre="); ok {
+			return name
+		}
+	}
+	return ""
+}
+
+// modelName is the name of a model's folder.
+func modelName(path string) string {
+	full, err := filepath.Abs(path)
+	if err != nil {
+		return ""
+	}
+	if info, err := os.Stat(full); err == nil && !info.IsDir() {
+		full = filepath.Dir(full)
+	}
+	return filepath.Base(full)
+}
+
 // maxKeys bounds a file of keys: the largest vocabularies take a few megabytes.
 const maxKeys = 64 << 20
 
@@ -196,7 +235,10 @@ func (c *convertCmd) Run(ctx context.Context, s *session) error {
 		opts:   convert.Options{Quant: *c.options(c.OutDtype, c.sourceBlock()), AsIs: c.AsIs},
 		prepare: func(b *limits.Budget, o *conversion) error {
 			o.opts.Sink = t.sink(c, o.model.Format())
-			return c.keys(b, o)
+			if err := c.keys(b, o); err != nil || t.names[0] != gguf.Format {
+				return err
+			}
+			return c.forLlamaCPP(b, o)
 		},
 		target: func(w *written) string {
 			suffix := "-" + t.names[0]

@@ -98,7 +98,7 @@ def run(part, libraries, built, elements):
         elif part == "differential":
             script = ["differential/run.py", "--rows", "--python", libraries.python, "--count", INPUTS, "--seed", seed, "--out", ROOT / "differential-out"]
         else:
-            if part in ("convert", "scaled", "groups"):
+            if part in ("convert", "scaled", "groups", "runs"):
                 env = libraries.environment(["quant", "gptqmodel"])
             script = [part + ".py", built / "dump", work]
         command = [libraries.python, HERE / script[0], *script[1:]]

@@ -29,7 +29,8 @@ var unpaid = map[string][]string{
 		quant: pieces
 		quant: wanted
 		quant: companions
-		quant: list`),
+		quant: list
+		convert: t.Parts`),
 	"rows of our own tables, or what the caller gave": rows(`
 		convert: append([]string{…}, heads...)
 		quant: s.rows.asked
@@ -42,7 +43,16 @@ var unpaid = map[string][]string{
 		quant: t.rows
 		quant: rows
 		quant: more
-		quant: others`),
+		quant: others
+		internal: append([]string{…}, p.c.row.skip...)
+		internal: list
+		internal: p.c.row.outer
+		internal: p.c.row.layers
+		internal: names
+		internal: c.row.defaults
+		internal: r.names
+		internal: s.names
+		internal: k.list`),
 	"nesting, bounded by MaxDepth": rows(`
 		parser: w.path
 		quant: path
@@ -105,7 +115,20 @@ var unpaid = map[string][]string{
 		quant: layers
 		quant: groups
 		quant: k.patterns
-		quant: values`),
+		quant: values
+		internal: t.Added
+		internal: t.Tokens
+		internal: m.Pieces
+		internal: v.List()
+		internal: s.items
+		internal: n.list
+		internal: v.Names()
+		internal: v.names
+		internal: v.Get("decoders").List()
+		internal: parts
+		internal: members
+		internal: added
+		internal: strings.SplitSeq(path, ".")`),
 }
 
 func rows(text string) []string {

@@ -1,0 +1,86 @@
+"""Tiny random models of every family, made with transformers, and vocabularies that
+are trained on the spot."""
+import json
+import pathlib
+import random
+
+import torch
+import transformers as tf
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+
+VOCAB = 384
+WORDS = "the a model of weights and names is read by its own rules I've told you're we'll 3 33 2026 x=1; // naïve Füße мир 世界 🚀 \n\n\t".split(" ")
+
+
+def text(n, seed=7):
+    r = random.Random(seed)
+    return [" ".join(r.choices(WORDS, k=r.randrange(1, 30))) for _ in range(n)]
+
+
+def sizes(**more):
+    return dict(vocab_size=VOCAB, hidden_size=64, intermediate_size=96, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
+                max_position_embeddings=256, bos_token_id=1, eos_token_id=2) | more
+
+
+def byte_level(folder, template=None):
+    """A BPE of bytes, as GPT-2, Llama 3 and Qwen have it."""
+    t = Tokenizer(models.BPE())
+    t.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    t.decoder = decoders.ByteLevel()
+    t.train_from_iterator(text(200), trainers.BpeTrainer(
+        vocab_size=VOCAB - 8, special_tokens=["<|pad|>", "<|begin|>", "<|end|>"], initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False))
+    t.add_tokens(["<think>", "  "])
+    if template:
+        t.post_processor = processors.TemplateProcessing(single="<|begin|> $A", pair="<|begin|> $A <|begin|> $B", special_tokens=[("<|begin|>", 1)])
+    else:
+        t.post_processor = processors.ByteLevel(trim_offsets=False)
+    fast = tf.PreTrainedTokenizerFast(tokenizer_object=t, bos_token="<|begin|>", eos_token="<|end|>", pad_token="<|pad|>")
+    fast.chat_template = "{% for m in messages %}<|begin|>{{ m['content'] }}<|end|>{% endfor %}"
+    fast.save_pretrained(folder)
+
+
+def sentencepiece(folder):
+    """A sentencepiece BPE with bytes, as Llama 2 and Mistral have it."""
+    import sentencepiece as sp
+
+    words = pathlib.Path(folder) / "words.txt"
+    words.write_text("\n".join(text(300)))
+    sp.SentencePieceTrainer.train(input=str(words), model_prefix=str(words.parent / "tokenizer"), vocab_size=VOCAB - 4, model_type="bpe",
+                                  byte_fallback=True, character_coverage=0.999, hard_vocab_limit=False, minloglevel=2)
+    words.unlink()
+    (words.parent / "tokenizer.vocab").unlink()
+    (words.parent / "tokenizer_config.json").write_text(json.dumps({
+        "tokenizer_class": "LlamaTokenizer", "add_bos_token": True, "add_eos_token": False, "legacy": False,
+        "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>",
+        "added_tokens_decoder": {str(i): {"content": c, "special": s} for i, c, s in ((0, "<unk>", True), (1, "<s>", True), (2, "</s>", True), (VOCAB - 1, "<|extra|>", False), (VOCAB - 2, "▁x", False))},
+        "chat_template": "{% for m in messages %}{{ m['content'] }}{% endfor %}",
+    }))
+
+
+LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 64, "rope_theta": 500000.0}
+
+# name -> (configuration, class, vocabulary, the name of the pre-tokenizer or None)
+FAMILIES = {
+    "llama2": lambda: (tf.LlamaConfig(**sizes()), tf.LlamaForCausalLM, sentencepiece, None),
+    "llama3": lambda: (tf.LlamaConfig(**sizes(rope_parameters=LLAMA3, tie_word_embeddings=True)), tf.LlamaForCausalLM, lambda f: byte_level(f, True), "llama-bpe"),
+    "llama-bias": lambda: (tf.LlamaConfig(**sizes(attention_bias=True, num_key_value_heads=4, head_dim=32)), tf.LlamaForCausalLM, byte_level, "llama-bpe"),
+    "mistral": lambda: (tf.MistralConfig(**sizes(sliding_window=None)), tf.MistralForCausalLM, sentencepiece, None),
+    "smollm3": lambda: (tf.SmolLM3Config(**sizes(num_hidden_layers=4, no_rope_layer_interval=4, pad_token_id=0)), tf.SmolLM3ForCausalLM, byte_level, "smaug-bpe"),
+}
+
+
+def make(name, folder, dtype=torch.float32, seed=0):
+    """Writes a model's folder and returns the model."""
+    torch.manual_seed(seed)
+    config, cls, vocabulary, pre = FAMILIES[name]()
+    config._attn_implementation = "eager"
+    model = cls(config).eval()
+    with torch.no_grad():
+        for n, p in model.named_parameters():
+            # Norms near one, the rest wide enough that a wrong row shows in the logits.
+            p.copy_(torch.randn_like(p) * 0.1 + (1 if "norm" in n and n.endswith("weight") else 0))
+        model.tie_weights()
+    model = model.to(dtype)
+    model.save_pretrained(folder)
+    vocabulary(folder)
+    return model, pre

@@ -1,0 +1,51 @@
+"""llama.cpp's converter and llama.cpp itself, out of its sources."""
+import logging
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+# What describes a model to people, and is parsed from the folder's name, its card and
+# its size: amn writes the folder's name alone.
+APART = ("general.name", "general.basename", "general.finetune", "general.version", "general.size_label", "general.organization",
+         "general.license", "general.tags", "general.languages", "general.base_model", "general.sampling", "GGUF.")
+
+
+class Converter:
+    def __init__(self, tree):
+        sys.path[:0] = [str(tree), str(tree / "gguf-py")]
+        logging.disable(logging.WARNING)
+        import conversion
+        from conversion.base import ModelBase, TextModel
+
+        conversion.load_all_models()
+        self.base, self.text = ModelBase, TextModel
+        self.known = TextModel.get_vocab_base_pre
+        import gguf
+
+        self.gguf = gguf
+        self.types = {"f32": gguf.LlamaFileType.ALL_F32, "f16": gguf.LlamaFileType.MOSTLY_F16, "bf16": gguf.LlamaFileType.MOSTLY_BF16}
+
+    def write(self, folder, out, kind, pre=None):
+        """As convert_hf_to_gguf.py does; pre stands for the table of digests, which no
+        vocabulary that was trained here is in."""
+        self.text.get_vocab_base_pre = (lambda *_: pre) if pre else self.known
+        hparams = self.base.load_hparams(folder, False)
+        cls = self.base.from_model_architecture(hparams["architectures"][0])
+        cls(folder, self.types[kind], out, eager=True).write()
+
+    def read(self, path):
+        """Keys without those of APART, and tensors: type, shape, bytes."""
+        r = self.gguf.GGUFReader(path)
+        keys = {k: (f.types, f.contents()) for k, f in r.fields.items() if not k.startswith(APART)}
+        return keys, {t.name: (t.tensor_type.name, tuple(map(int, t.shape)), t.data.tobytes()) for t in r.tensors}
+
+
+def logits(exe, path, tokens):
+    done = subprocess.run([str(exe), str(path), *map(str, tokens)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if done.returncode:
+        return None, done.stderr.decode(errors="replace")[-300:]
+    return np.frombuffer(done.stdout, np.float32).reshape(len(tokens), -1), ""

@@ -1,0 +1,153 @@
+package fuzz_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+	"testing/fstest"
+
+	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/fuzz"
+	"github.com/anamnesis-go/anamnesis/internal/strictjson"
+	"github.com/anamnesis-go/anamnesis/internal/tokenizer"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/safetensors"
+)
+
+// A tokenizer.json that is accepted encodes the probe text, or says why not, within
+// the account.
+var tokenizerTarget = fuzz.Target{
+	Read: func(b *limits.Budget, r io.ReaderAt, size int64) (fuzz.Answer, error) {
+		text, err := strictjson.ReadAt(b, r, 0, size)
+		if err != nil {
+			return fuzz.Answer{}, wire.At("json", "", 0, err)
+		}
+		t, err := tokenizer.ParseJSON(b, tokenizer.FileName, text)
+		if err != nil {
+			return fuzz.Answer{}, err
+		}
+		digest, err := t.Digest(b)
+		return fuzz.Text(fmt.Sprint(t.Type, t.Tokens, t.Merges, t.Added, digest)), wire.At(tokenizer.FileName, "", wire.NoOffset, err)
+	},
+}
+
+const tinyBPE = `{"added_tokens": [{"id": 4, "content": "...", "special": true, "normalized": false, "lstrip": true}],
+ "normalizer": {"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}, {"type": "Prepend", "prepend": "▁"}]},
+ "pre_tokenizer": %s, "post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "x", "type_id": 0}}, {"Sequence": {"id": "A"}}], "special_tokens": {"x": {"id": "x", "ids": [1], "tokens": ["x"]}}},
+ "decoder": {"type": "ByteLevel"}, "model": {"type": "BPE", "unk_token": "a", "fuse_unk": true, "byte_fallback": true, "ignore_merges": true, "vocab": {"a": 0, "b": 1, "ab": 2, "3": 3}, "merges": ["a b"]}}`
+
+func FuzzTokenizer(f *testing.F) {
+	for _, pre := range []string{
+		"null", `{"type": "ByteLevel"}`, `{"type": "Split", "pattern": {"Regex": "(?i:'s|'t)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"}, "behavior": "Isolated"}`,
+		`{"type": "Split", "pattern": {"Regex": "(a*)*b|(x+x+)+y|[\\p{L}&&[^\\p{Han}]]?+\\d++"}, "behavior": "MergedWithNext", "invert": true}`,
+		`{"type": "Sequence", "pretokenizers": [{"type": "Digits", "individual_digits": true}, {"type": "Punctuation", "behavior": "Contiguous"}, {"type": "Metaspace", "replacement": "▁"}]}`,
+		`{"type": "Whitespace"}`, `{"type": "Split", "pattern": {"String": "a.c"}, "behavior": "Removed"}`,
+	} {
+		f.Add(fmt.Appendf(nil, tinyBPE, pre))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) { tokenizerTarget.Check(t, data) })
+}
+
+var spmTarget = fuzz.Target{
+	Read: func(b *limits.Budget, r io.ReaderAt, size int64) (fuzz.Answer, error) {
+		text, err := strictjson.ReadAt(b, r, 0, size)
+		if err != nil {
+			return fuzz.Answer{}, wire.At(tokenizer.SPMName, "", 0, err)
+		}
+		m, err := tokenizer.ParseSPM(b, text)
+		if err != nil {
+			return fuzz.Answer{}, wire.At(tokenizer.SPMName, "", wire.NoOffset, err)
+		}
+		return fuzz.Text(fmt.Sprint(*m)), nil
+	},
+}
+
+func FuzzSPM(f *testing.F) {
+	f.Add([]byte("\x0a\x0e\x0a\x05<unk>\x15\x00\x00\x00\x00\x18\x02\x0a\x08\x0a\x01a\x15\x00\x00\x80\xbf\x12\x02\x18\x02"))
+	f.Add([]byte("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"))
+	f.Add([]byte("\x0a\x05\x0a\x03\xe2\x96\x81\x1a\x02\x08\x01"))
+	f.Fuzz(func(t *testing.T, data []byte) { spmTarget.Check(t, data) })
+}
+
+// llamaTensors are those of a model of one layer, eight wide.
+var llamaTensors = func() []byte {
+	var head, body bytes.Buffer
+	head.WriteString("{")
+	for i, one := range [][2]string{
+		{"model.embed_tokens.weight", "5,8"}, {"lm_head.weight", "5,8"}, {"model.norm.weight", "8"}, {"model.layers.0.input_layernorm.weight", "8"},
+		{"model.layers.0.post_attention_layernorm.weight", "8"}, {"model.layers.0.self_attn.q_proj.weight", "8,8"}, {"model.layers.0.self_attn.k_proj.weight", "8,8"},
+		{"model.layers.0.self_attn.v_proj.weight", "8,8"}, {"model.layers.0.self_attn.o_proj.weight", "8,8"}, {"model.layers.0.mlp.gate_proj.weight", "8,8"},
+		{"model.layers.0.mlp.up_proj.weight", "8,8"}, {"model.layers.0.mlp.down_proj.weight", "8,8"},
+	} {
+		n := map[string]int{"8": 8, "5,8": 40, "8,8": 64}[one[1]] * 4
+		if i > 0 {
+			head.WriteString(",")
+		}
+		fmt.Fprintf(&head, `%q:{"dtype":"F32","shape":[%s],"data_offsets":[%d,%d]}`, one[0], one[1], body.Len(), body.Len()+n)
+		body.Write(make([]byte, n))
+	}
+	head.WriteString("}")
+	for head.Len()%8 != 0 {
+		head.WriteByte(' ')
+	}
+	return append(append(binary.LittleEndian.AppendUint64(nil, uint64(head.Len())), head.Bytes()...), body.Bytes()...)
+}()
+
+const tinyLlama = `{"architectures": ["LlamaForCausalLM"], "vocab_size": 5, "hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1,
+ "num_attention_heads": 2, "num_key_value_heads": 2, "rope_parameters": %s, "eos_token_id": [1], "bos_token_id": 1}`
+
+// A configuration that is accepted makes a GGUF file that reads back; any other is
+// refused with its class.
+var archTarget = fuzz.Target{
+	Read: func(b *limits.Budget, r io.ReaderAt, size int64) (fuzz.Answer, error) {
+		text, err := strictjson.ReadAt(b, r, 0, size)
+		if err != nil {
+			return fuzz.Answer{}, wire.At("json", "", 0, err)
+		}
+		m, err := safetensors.Decode(b, bytes.NewReader(llamaTensors), int64(len(llamaTensors)))
+		if err != nil {
+			return fuzz.Answer{}, elsewhere(err)
+		}
+		m.Folder = fstest.MapFS{
+			"config.json": {Data: []byte(text)}, "tokenizer.json": {Data: fmt.Appendf(nil, tinyBPE, "null")}, "tokenizer_config.json": {Data: []byte(text)},
+		}
+		to, err := convert.LlamaCPP{Name: "x", Pre: "default"}.Model(b, m)
+		if err != nil {
+			return fuzz.Answer{}, elsewhere(err)
+		}
+		p, err := convert.NewPlan(b, to, convert.Options{Sink: convert.GGUF{}})
+		if err != nil {
+			return fuzz.Answer{}, elsewhere(err)
+		}
+		keys := ""
+		for k, v := range to.Meta() {
+			keys += fmt.Sprint(k, v, "\n")
+		}
+		return fuzz.Text(fmt.Sprint(p.Size, keys)), nil
+	},
+}
+
+// elsewhere forgets the place of an error in the file of weights.
+func elsewhere(err error) error {
+	if e, ok := errors.AsType[*wire.Error](err); ok && e.Format == safetensors.Format {
+		at := *e
+		at.Off = wire.NoOffset
+		return &at
+	}
+	return err
+}
+
+func FuzzArch(f *testing.F) {
+	for _, rope := range []string{
+		"null", `{"rope_type": "default", "rope_theta": 10000.0}`, `{"type": "linear", "factor": 2}`,
+		`{"rope_type": "llama3", "factor": 8, "low_freq_factor": 1, "high_freq_factor": 4, "original_max_position_embeddings": 8192, "rope_theta": 5e5}`,
+		`{"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 64, "beta_fast": 32}`,
+	} {
+		f.Add(fmt.Appendf(nil, tinyLlama, rope))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) { archTarget.Check(t, data) })
+}

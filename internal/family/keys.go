@@ -1,0 +1,232 @@
+package family
+
+import (
+	"io/fs"
+	"math"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// keys collects the keys of a file. Its first error stays.
+type keys struct {
+	b        *limits.Budget
+	c        *config
+	files    fs.FS
+	o        Options
+	plan     *Plan
+	fileType uint32
+	list     []Key
+	err      error
+}
+
+// put adds a key, or replaces what it was.
+func (k *keys) put(name string, value any) {
+	if k.err != nil {
+		return
+	}
+	for i := range k.list {
+		if k.list[i].Key == name {
+			k.list[i].Value = value
+			return
+		}
+	}
+	if k.err = k.b.Hold(64); k.err == nil {
+		k.list, k.err = limits.Append(k.b, k.list, Key{name, value})
+	}
+}
+
+// own adds a key of the architecture.
+func (k *keys) own(name string, value any) { k.put(k.c.row.arch+"."+name, value) }
+
+func (k *keys) fail(name string, v jsontree.Value, want string) {
+	if k.err == nil {
+		k.err = wire.At(configName, "member "+wire.Quote(name), v.Off(), wire.ErrRange.With("it is not %s", want))
+	}
+}
+
+// u32 adds the first of the members that is there.
+func (k *keys) u32(key string, members ...string) {
+	v := k.c.get(members...)
+	if !v.There {
+		return
+	}
+	n, ok := v.Int()
+	if f, is := v.Float(); !ok && is && f == math.Trunc(f) {
+		n, ok = int64(f), true
+	}
+	if !ok || n < 0 || n > math.MaxUint32 {
+		k.fail(members[0], v, "a number of 32 bits")
+		return
+	}
+	k.own(key, uint32(n))
+}
+
+// f32 adds the first of the members that is there.
+func (k *keys) f32(key string, members ...string) {
+	if v := k.c.get(members...); v.There {
+		k.number(key, members[0], v)
+	}
+}
+
+func (k *keys) number(key, member string, v jsontree.Value) {
+	f, ok := v.Float()
+	if !ok {
+		k.fail(member, v, "a number")
+		return
+	}
+	k.own(key, float32(f))
+}
+
+// all adds every key.
+func (k *keys) all() error {
+	k.put("general.architecture", k.c.row.arch)
+	k.put("general.type", "model")
+	if k.o.Name != "" {
+		k.put("general.name", k.o.Name)
+	}
+	k.c.row.keys(k)
+	k.put("general.file_type", k.fileType)
+	k.put("general.quantization_version", uint32(2))
+	if k.err != nil {
+		return k.err
+	}
+	if err := k.c.row.vocab(k); err != nil {
+		return err
+	}
+	return k.err
+}
+
+// common are the keys that most architectures have; TextModel's in base.py.
+func common(k *keys) {
+	k.own("block_count", uint32(k.c.layers()))
+	k.u32("context_length", "max_position_embeddings", "n_ctx", "n_positions", "max_length", "max_sequence_length", "model_max_length")
+	k.u32("embedding_length", "hidden_size", "n_embd", "dim")
+	k.u32("feed_forward_length", "prefix_dense_intermediate_size", "dense_intermediate_size", "intermediate_size", "n_inner", "hidden_dim")
+	k.u32("attention.head_count", "num_attention_heads", "n_head", "n_heads")
+	k.u32("attention.head_count_kv", "num_key_value_heads", "n_kv_heads")
+	if causal, ok := k.c.get("is_causal").Bool(); ok && !causal {
+		k.own("attention.causal", false)
+	}
+	k.rope()
+	k.f32("attention.layer_norm_rms_epsilon", "rms_norm_eps", "norm_eps")
+	k.f32("attention.layer_norm_epsilon", "layer_norm_eps", "layer_norm_epsilon", "norm_epsilon")
+	k.u32("expert_count", "num_local_experts", "num_experts", "n_routed_experts")
+	k.u32("expert_used_count", "num_experts_per_tok", "num_experts_per_token", "top_k_experts")
+	k.u32("expert_group_count", "n_group")
+	k.u32("expert_group_used_count", "topk_group")
+	k.gating()
+	k.u32("attention.key_length", "head_dim")
+	k.u32("attention.value_length", "head_dim")
+}
+
+// gating is how experts are scored.
+func (k *keys) gating() {
+	v := k.c.get("score_function", "scoring_func", "score_func", "moe_router_activation", "moe_router_activation_func", "expert_selection_fn")
+	if !v.There {
+		return
+	}
+	n, ok := map[string]uint32{"softmax": 1, "sigmoid": 2}[v.String()]
+	if !ok {
+		k.fail("scoring_func", v, "a function that is known")
+		return
+	}
+	k.own("expert_gating_func", n)
+}
+
+// A rope is what the configuration says of rotations, in either of its spellings.
+type rope struct {
+	kind               string
+	theta, swa         jsontree.Value
+	params             jsontree.Value
+	original, fraction jsontree.Value
+}
+
+func (c *config) rope() (r rope) {
+	all := c.get("rope_parameters", "rope_scaling")
+	r.params = all
+	full, local := all.Get("full_attention"), all.Get("sliding_attention")
+	if full.There || local.There {
+		if full.There {
+			r.params = full
+		}
+		r.theta, r.swa = r.params.Get("rope_theta"), local.Get("rope_theta")
+	} else {
+		r.theta = all.Get("rope_theta")
+		if !r.theta.There {
+			r.theta = c.get("global_rope_theta", "rope_global_theta", "rope_theta_global", "rope_theta", "rotary_emb_base")
+		}
+		r.swa = c.get("local_rope_theta", "rope_local_theta", "rope_theta_local", "swa_rope_theta", "rope_local_base_freq")
+	}
+	r.kind = r.params.First("rope_type", "type").String()
+	if r.original = r.params.Get("original_max_position_embeddings"); !r.original.There {
+		r.original = c.get("original_max_position_embeddings")
+	}
+	if r.fraction = r.params.Get("partial_rotary_factor"); !r.fraction.There {
+		r.fraction = c.get("partial_rotary_factor", "rope_pct", "rope_percent")
+	}
+	return r
+}
+
+// rope adds the keys of rotations.
+func (k *keys) rope() {
+	r := k.c.rope()
+	factor := r.params.Get("factor")
+	scaled := func(kind string) {
+		k.own("rope.scaling.type", kind)
+		k.number("rope.scaling.factor", "factor", factor)
+	}
+	switch {
+	case r.kind == "linear" && factor.There:
+		scaled("linear")
+	case r.kind == "yarn" && factor.There:
+		scaled("yarn")
+		k.yarn(r)
+	case r.kind == "su" || r.kind == "longrope":
+		k.own("rope.scaling.type", "longrope")
+	case r.kind == "" || r.kind == "default" || strings.EqualFold(r.kind, "llama3"):
+	default:
+		k.fail("rope_scaling", r.params, "of a kind that is known")
+	}
+	if r.theta.There {
+		k.number("rope.freq_base", "rope_theta", r.theta)
+	}
+	if r.swa.There {
+		k.number("rope.freq_base_swa", "rope_theta", r.swa)
+	}
+}
+
+func (k *keys) yarn(r rope) {
+	n, ok := r.original.Int()
+	if !ok || n < 0 || n > math.MaxUint32 {
+		k.fail("original_max_position_embeddings", r.original, "a number of 32 bits")
+		return
+	}
+	k.own("rope.scaling.original_context_length", uint32(n))
+	for _, o := range [][3]string{
+		{"rope.scaling.yarn_ext_factor", "extrapolation_factor"}, {"rope.scaling.yarn_attn_factor", "attention_factor", "attn_factor"},
+		{"rope.scaling.yarn_beta_fast", "beta_fast"}, {"rope.scaling.yarn_beta_slow", "beta_slow"},
+	} {
+		if v := r.params.First(o[1], o[2]); v.There {
+			k.number(o[0], o[1], v)
+		}
+	}
+}
+
+// derived adds the tensors that come of the configuration alone.
+func (p *planner) derived() error {
+	r := p.c.rope()
+	if !strings.EqualFold(r.kind, "llama3") {
+		return nil
+	}
+	data, err := p.llama3(r)
+	if err != nil {
+		return wire.At(configName, "member rope_scaling", wire.NoOffset, err)
+	}
+	t := Tensor{Name: "rope_freqs.weight", DType: tensor.F32, Shape: []int64{int64(len(data) / 4)}, Data: data}
+	p.Tensors, err = limits.Append(p.b, p.Tensors, t)
+	return err
+}

@@ -1,0 +1,425 @@
+package family
+
+import (
+	"io/fs"
+	"strconv"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// A Tensor is one that llama.cpp wants, and what it is made of.
+type Tensor struct {
+	Name  string
+	DType tensor.DType
+	Shape []int64
+	Parts []Part
+	Add   float32 // to each number
+	Data  []byte  // instead of parts: its bytes
+}
+
+// A Part is one tensor of the source, or some rows of it; parts follow each other.
+type Part struct {
+	Info tensor.Info
+	// Head is how many rows a head has, where the two halves of each become pairs:
+	// rows 0, n/2, 1, n/2+1 ... of the source. Back is the other way round.
+	Head int64
+	Back bool
+	// Rows are those of the source that are taken, where they are not all.
+	From, Rows int64
+}
+
+// A Key is one key of GGUF and its value.
+type Key struct {
+	Key   string
+	Value any
+}
+
+// A Plan is a model as llama.cpp knows it.
+type Plan struct {
+	Arch    string
+	Tensors []Tensor
+	Keys    []Key
+}
+
+// Options of a plan.
+type Options struct {
+	Name string // of the model
+	Pre  string // the pre-tokenizer where the caller knows it
+}
+
+const configName = "config.json"
+
+// maxConfig bounds configurations.
+const maxConfig = 16 << 20
+
+// Stated reports whether a folder says what model it is of.
+func Stated(files fs.FS) bool {
+	_, err := fs.Stat(files, configName)
+	return err == nil
+}
+
+// New plans a model of transformers; what its row does not explain is refused.
+func New(b *limits.Budget, m tensor.Model, o Options) (*Plan, error) {
+	root, err := jsontree.Read(b, m.Configs(), configName, maxConfig)
+	if err != nil {
+		return nil, err
+	}
+	c, err := configOf(root)
+	if err != nil {
+		return nil, wire.At(configName, "", wire.NoOffset, err)
+	}
+	p := &planner{Plan: &Plan{Arch: c.row.arch}, b: b, c: c, m: m}
+	if err := p.tensors(); err != nil {
+		return nil, err
+	}
+	k := &keys{b: b, c: c, files: m.Configs(), o: o, fileType: p.fileType(), plan: p.Plan}
+	if err := k.all(); err != nil {
+		return nil, err
+	}
+	p.Keys = k.list
+	return p.Plan, nil
+}
+
+// configOf finds the row of a configuration.
+func configOf(root jsontree.Value) (*config, error) {
+	list := root.Get("architectures").List()
+	if len(list) != 1 {
+		return nil, wire.ErrUnsupported.With("the configuration names %d architectures: no GGUF that llama.cpp runs can be written (%s writes names as they are)", len(list), wire.OptionRawNames)
+	}
+	c := &config{root: root, text: root.Get("text_config"), row: find(list[0].String())}
+	if c.row == nil {
+		return nil, wire.ErrUnsupported.With("the architecture %s is none of those that are known (%s writes names as they are)", wire.Quote(list[0].String()), wire.OptionRawNames)
+	}
+	switch n := c.layers(); {
+	case n < 1 || n > 512:
+		return nil, wire.ErrRange.With("%d layers", n)
+	case c.heads() < 1 || c.heads() > 1<<16 || c.kvHeads() < 1 || c.kvHeads() > 1<<16:
+		return nil, wire.ErrRange.With("%d heads of attention, %d of keys", c.heads(), c.kvHeads())
+	case c.hidden() < 1 || c.headDim() < 1 || c.headDim() > 1<<20 || c.hidden() > 1<<24:
+		return nil, wire.ErrRange.With("a width of %d, heads of %d", c.hidden(), c.headDim())
+	case c.experts() < 0 || c.experts() > 1<<12:
+		return nil, wire.ErrRange.With("%d experts", c.experts())
+	}
+	return c, nil
+}
+
+type planner struct {
+	*Plan
+	b *limits.Budget
+	c *config
+	m tensor.Model
+
+	stacks map[stackKey]int // the tensor that experts are gathered in
+	first  tensor.DType     // of the first matrix
+}
+
+type stackKey struct {
+	name  int
+	layer int64
+}
+
+// A place is which row a tensor of the source has.
+type place struct {
+	name   *name
+	index  int // of the name among its list
+	outer  bool
+	layer  int64
+	expert int64 // or -1
+	bias   bool
+}
+
+// tensors finds the place of every tensor, and that none is missing.
+func (p *planner) tensors() error {
+	p.stacks = map[stackKey]int{}
+	names, err := wire.NewNameSet(p.b, p.m.Len(), func(i int) string { return p.Tensors[i].Name })
+	if err != nil {
+		return err
+	}
+	for i := range p.m.Tensors() {
+		if err := p.b.Step(1); err != nil {
+			return err
+		}
+		if p.needless(i.Name) {
+			continue
+		}
+		n := len(p.Tensors)
+		if err := p.tensor(&i); err != nil {
+			return wire.At(p.m.Format(), "tensor "+wire.Quote(i.Name), i.Span.Off, err)
+		}
+		for ; n < len(p.Tensors); n++ {
+			if _, added, err := names.Add(n); err != nil {
+				return err
+			} else if !added {
+				return wire.At(p.m.Format(), "tensor "+wire.Quote(i.Name), i.Span.Off, wire.ErrDuplicate.With("another one is %s too", wire.Quote(p.Tensors[n].Name)))
+			}
+		}
+	}
+	if err := p.derived(); err != nil {
+		return err
+	}
+	return p.complete(names)
+}
+
+// needless are buffers that old checkpoints hold.
+func (p *planner) needless(name string) bool {
+	for _, end := range append([]string{".attention.masked_bias", ".attention.bias", ".rotary_emb.inv_freq"}, p.c.row.skip...) {
+		if strings.HasSuffix(name, end) {
+			return true
+		}
+	}
+	return false
+}
+
+// locate finds the row of a name.
+func (p *planner) locate(full string) (place, bool) {
+	r := p.c.row
+	at := place{expert: -1, outer: true}
+	list, rest := r.outer, full
+	before, after, _ := strings.Cut(r.layer, "#")
+	if tail, ok := strings.CutPrefix(full, before); ok {
+		number, tail, _ := strings.Cut(tail, after)
+		if n, ok := index(number); ok {
+			at.outer, at.layer, list, rest = false, n, r.layers, tail
+		}
+	}
+	if i := strings.Index(rest, ".experts."); i >= 0 {
+		number, tail, _ := strings.Cut(rest[i+len(".experts."):], ".")
+		if n, ok := index(number); ok {
+			at.expert, rest = n, rest[:i]+".experts.*."+tail
+		}
+	}
+	stem := strings.TrimSuffix(rest, ".weight")
+	if s, ok := strings.CutSuffix(rest, ".bias"); ok {
+		stem, at.bias = s, true
+	}
+	for i := range list {
+		if n := &list[i]; n.hf == stem && n.bare == (stem == rest) {
+			at.name, at.index = n, i
+			return at, true
+		}
+	}
+	return at, false
+}
+
+// index reads the number of a layer or an expert.
+func index(s string) (int64, bool) {
+	n, err := strconv.ParseUint(s, 10, 16)
+	return int64(n), err == nil && strconv.FormatUint(n, 10) == s
+}
+
+// tensor plans one tensor of the source.
+func (p *planner) tensor(i *tensor.Info) error {
+	at, ok := p.locate(i.Name)
+	switch {
+	case !ok:
+		return wire.ErrUnsupported.With("llama.cpp's %s has no tensor for it", p.c.row.arch)
+	case !at.outer && at.layer >= p.c.layers():
+		return wire.ErrMismatch.With("the configuration states %d layers", p.c.layers())
+	case at.expert >= p.c.experts() && at.expert >= 0:
+		return wire.ErrMismatch.With("the configuration states %d experts", p.c.experts())
+	}
+	switch i.DType {
+	case tensor.F32, tensor.F16, tensor.BF16:
+	default:
+		return wire.ErrUnsupported.With("it is %s, and only F32, F16 and BF16 are written for llama.cpp: decode it first", i.TypeName())
+	}
+	shape, err := p.shape(&at)
+	if err != nil {
+		return err
+	}
+	if err := sameShape(i.Shape, shape); err != nil {
+		return err
+	}
+	if p.first == tensor.Unknown && len(i.Shape) >= 2 {
+		p.first = i.DType
+	}
+	if at.name.how == stack {
+		return p.stack(i, &at)
+	}
+	return p.single(i, &at)
+}
+
+// shape is what the configuration says of a tensor.
+func (p *planner) shape(at *place) ([]int64, error) {
+	letters := at.name.shape
+	if at.bias {
+		letters = letters[:1]
+		if at.name.how == transpose {
+			letters = at.name.shape[1:2]
+		}
+	}
+	list, err := limits.Make[int64](p.b, len(letters))
+	for i := range list {
+		factor, letter := int64(1), letters[i]
+		if letter >= 'a' && letter <= 'z' { // three times, two times
+			factor, letter = map[byte]int64{'h': 3, 'f': 2, 'm': 2}[letter], letter-'a'+'A'
+		}
+		list[i] = factor * dims[letter](p.c)
+	}
+	return list, err
+}
+
+func sameShape(is, want []int64) error {
+	same := len(is) == len(want)
+	for i := 0; same && i < len(is); i++ {
+		same = is[i] == want[i]
+	}
+	if !same {
+		return wire.ErrMismatch.With("its shape is %v, and the configuration gives %v", is, want)
+	}
+	return nil
+}
+
+// target is the name that llama.cpp has.
+func (p *planner) target(at *place) string {
+	s := at.name.gguf
+	if !at.outer {
+		s = "blk." + strconv.FormatInt(at.layer, 10) + "." + s
+	}
+	switch {
+	case at.bias:
+		return s + ".bias"
+	case strings.HasSuffix(s, ".bias"):
+		return s
+	}
+	return s + ".weight"
+}
+
+// wide are matrices that llama.cpp has in F32 always.
+var wide = []string{"ffn_gate_inp.weight", "ffn_gate_inp_shexp.weight", "position_embd.weight", "token_types.weight", "_norm.weight"}
+
+// stored is the type of a tensor of llama.cpp: vectors, and what stands above, are
+// F32, a matrix keeps its type.
+func stored(name string, dimensions int, from tensor.DType) tensor.DType {
+	if dimensions <= 1 || !strings.HasSuffix(name, ".weight") {
+		return tensor.F32
+	}
+	for _, end := range wide {
+		if strings.HasSuffix(name, end) {
+			return tensor.F32
+		}
+	}
+	return from
+}
+
+// single plans a tensor that comes of one.
+func (p *planner) single(i *tensor.Info, at *place) error {
+	t := Tensor{Name: p.target(at), Shape: i.Shape}
+	part := Part{Info: *i}
+	switch at.name.how {
+	case permuteQ, permuteK:
+		part.Head = p.c.headDim()
+		if part.Head%2 != 0 {
+			return wire.ErrUnsupported.With("heads of %d numbers", part.Head)
+		}
+	case addOne:
+		t.Add = 1
+	case transpose:
+		if at.bias {
+			break
+		}
+		if i.Strides != nil {
+			return wire.ErrUnsupported.With("a view that is to be transposed")
+		}
+		rows, cols := i.Shape[0], i.Shape[1]
+		t.Shape = []int64{cols, rows}
+		part.Info.Shape, part.Info.Strides = t.Shape, []int64{1, cols}
+	}
+	t.DType = stored(t.Name, len(t.Shape), i.DType)
+	t.Parts = []Part{part}
+	if err := p.b.Hold(int64(len(t.Name)) + 200); err != nil {
+		return err
+	}
+	var err error
+	p.Tensors, err = limits.Append(p.b, p.Tensors, t)
+	return err
+}
+
+// stack gathers one expert.
+func (p *planner) stack(i *tensor.Info, at *place) error {
+	key := stackKey{at.index, at.layer}
+	n, ok := p.stacks[key]
+	if !ok {
+		shape := append([]int64{p.c.experts()}, i.Shape...)
+		name := p.target(at)
+		t := Tensor{Name: name, Shape: shape, DType: stored(name, len(shape), i.DType)}
+		var err error
+		if t.Parts, err = limits.Make[Part](p.b, int(p.c.experts())); err != nil {
+			return err
+		}
+		if err := p.b.Hold(int64(len(name)) + 200); err != nil {
+			return err
+		}
+		if p.Tensors, err = limits.Append(p.b, p.Tensors, t); err != nil {
+			return err
+		}
+		n = len(p.Tensors) - 1
+		p.stacks[key] = n
+	}
+	part := &p.Tensors[n].Parts[at.expert]
+	switch {
+	case part.Info.Name != "":
+		return wire.ErrDuplicate.With("expert %d", at.expert)
+	case i.DType != p.Tensors[n].DType && stored(p.Tensors[n].Name, 3, i.DType) == i.DType:
+		return wire.ErrUnsupported.With("experts of the types %v and %s", p.Tensors[n].DType, i.TypeName())
+	}
+	part.Info = *i
+	return nil
+}
+
+// complete refuses a model of which something is missing.
+func (p *planner) complete(names *wire.NameSet) error {
+	for _, n := range p.stacks {
+		for e := range p.Tensors[n].Parts {
+			if err := p.b.Step(1); err != nil {
+				return err
+			}
+			if p.Tensors[n].Parts[e].Info.Name == "" {
+				return wire.At(p.m.Format(), "", wire.NoOffset, wire.ErrMissing.With("expert %d of %s", e, wire.Quote(p.Tensors[n].Name)))
+			}
+		}
+	}
+	want := func(at place) error {
+		if err := p.b.Step(1); err != nil || at.name.optional {
+			return err
+		}
+		if at.name.gguf == "output" && p.c.bool("tie_word_embeddings", p.c.row.tied) {
+			return nil
+		}
+		if name := p.target(&at); names != nil {
+			if _, ok := names.Find(name); !ok {
+				return wire.At(p.m.Format(), "", wire.NoOffset, wire.ErrMissing.With("there is no tensor for %s, which the configuration asks for", wire.Quote(name)))
+			}
+		}
+		return nil
+	}
+	for i := range p.c.row.outer {
+		if err := want(place{name: &p.c.row.outer[i], outer: true}); err != nil {
+			return err
+		}
+	}
+	for l := range p.c.layers() {
+		for i := range p.c.row.layers {
+			if err := want(place{name: &p.c.row.layers[i], layer: l}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// fileType is general.file_type of a model whose matrices have the type of the
+// first.
+func (p *planner) fileType() uint32 {
+	switch p.first {
+	case tensor.F32:
+		return 0
+	case tensor.BF16:
+		return 32
+	}
+	return 1
+}

@@ -1,0 +1,151 @@
+package family
+
+import "github.com/anamnesis-go/anamnesis/internal/jsontree"
+
+// A row is one architecture of llama.cpp and the models of transformers that it
+// runs.
+type row struct {
+	arch     string   // as general.architecture has it
+	names    []string // of architectures in config.json
+	model    string   // model_type of transformers
+	defaults []preset // of its configuration class
+	tied     bool     // tie_word_embeddings where the configuration is silent
+	prefix   string   // of tensors that stand once
+	layer    string   // of tensors of a layer, "#" for its number
+	outer    []name
+	layers   []name
+	skip     []string // endings of tensors that are not needed
+	keys     func(*keys)
+	vocab    func(*keys) error
+	rotated  bool // the row of head_dim is rope.dimension_count, as llama's
+}
+
+// A preset is what a member of the configuration is where it is not stated.
+type preset struct {
+	name, value string // the value as JSON
+}
+
+// A how is what is done with a tensor.
+type how uint8
+
+const (
+	plain     how = iota
+	permuteQ      // rows of each head of the query: from two halves to pairs
+	permuteK      // the same, of the key
+	addOne        // to each number
+	transpose     // of rows and columns
+	stack         // of all experts, one after the other
+	split         // in parts of equally many rows, each with a name of its own
+)
+
+// A name is one tensor in both worlds, without ".weight" or ".bias".
+type name struct {
+	hf, gguf string
+	shape    string // of the weight: letters of the configuration, see dims
+	how      how
+	optional bool
+	bare     bool // the name has no ending
+}
+
+// dims are the letters of shapes.
+var dims = map[byte]func(*config) int64{
+	'V': func(c *config) int64 { return c.int("vocab_size") },
+	'H': func(c *config) int64 { return c.hidden() },
+	'F': func(c *config) int64 { return c.int("intermediate_size", "n_inner") },
+	'Q': func(c *config) int64 { return c.heads() * c.headDim() },
+	'K': func(c *config) int64 { return c.kvHeads() * c.headDim() },
+	'D': func(c *config) int64 { return c.headDim() },
+	'E': func(c *config) int64 { return c.experts() },
+	'M': func(c *config) int64 { return c.int("moe_intermediate_size", "intermediate_size") },
+	'S': func(c *config) int64 { return c.int("shared_expert_intermediate_size") },
+	'P': func(c *config) int64 { return c.int("max_position_embeddings", "n_positions", "n_ctx") },
+	'T': func(c *config) int64 { return c.int("type_vocab_size") },
+	'1': func(*config) int64 { return 1 },
+}
+
+// A config is config.json as its class of transformers reads it.
+type config struct {
+	root, text jsontree.Value
+	row        *row
+}
+
+// get is the first member that is there: stated, or by the class.
+func (c *config) get(names ...string) jsontree.Value {
+	for _, n := range names {
+		if v := c.text.Get(n); v.There {
+			return v
+		}
+		if v := c.root.Get(n); v.There {
+			return v
+		}
+		for _, d := range c.row.defaults {
+			if d.name == n {
+				return jsontree.Preset(d.value)
+			}
+		}
+	}
+	return jsontree.Value{}
+}
+
+// int is a whole number, 0 where there is none.
+func (c *config) int(names ...string) int64 {
+	n, _ := c.get(names...).Int()
+	return n
+}
+
+func (c *config) hidden() int64 { return c.int("hidden_size", "n_embd", "dim") }
+func (c *config) heads() int64  { return c.int("num_attention_heads", "n_head", "n_heads") }
+func (c *config) layers() int64 {
+	return c.int("n_layers", "num_hidden_layers", "n_layer", "num_layers")
+}
+func (c *config) experts() int64 {
+	return c.int("num_local_experts", "num_experts", "n_routed_experts")
+}
+
+func (c *config) kvHeads() int64 {
+	if n := c.int("num_key_value_heads", "n_kv_heads"); n > 0 {
+		return n
+	}
+	return c.heads()
+}
+
+func (c *config) headDim() int64 {
+	if n := c.int("head_dim"); n > 0 {
+		return n
+	}
+	if c.heads() <= 0 {
+		return 0
+	}
+	return c.hidden() / c.heads()
+}
+
+// bool is a truth value, or what it is where there is none.
+func (c *config) bool(name string, otherwise bool) bool {
+	if v, ok := c.get(name).Bool(); ok {
+		return v
+	}
+	return otherwise
+}
+
+// find looks for the row of an architecture.
+func find(name string) *row {
+	for _, r := range rows {
+		for _, n := range r.names {
+			if n == name {
+				return r
+			}
+		}
+	}
+	return nil
+}
+
+// Names lists the architectures of transformers that are known, by those of
+// llama.cpp.
+func Names() (list [][2]string) {
+	for _, r := range rows {
+		for _, n := range r.names {
+			list = append(list, [2]string{n, r.arch})
+		}
+	}
+	return list
+}

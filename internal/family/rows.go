@@ -1,0 +1,46 @@
+package family
+
+// rows are all architectures.
+var rows = []*row{&llamaRow, &smollm3Row}
+
+// decoder are the tensors of a decoder whose names Llama's are, each family with
+// what it has of its own.
+func decoder(more ...name) []name {
+	return append([]name{
+		{hf: "input_layernorm", gguf: "attn_norm", shape: "H"},
+		{hf: "self_attn.q_proj", gguf: "attn_q", shape: "QH"},
+		{hf: "self_attn.k_proj", gguf: "attn_k", shape: "KH"},
+		{hf: "self_attn.v_proj", gguf: "attn_v", shape: "KH"},
+		{hf: "self_attn.o_proj", gguf: "attn_output", shape: "HQ"},
+	}, more...)
+}
+
+// permuted makes query and key those of rotations of pairs, as llama.cpp has them
+// for Llama.
+func permuted(list []name) []name {
+	for i := range list {
+		switch list[i].gguf {
+		case "attn_q":
+			list[i].how = permuteQ
+		case "attn_k":
+			list[i].how = permuteK
+		}
+	}
+	return list
+}
+
+var (
+	mlp = []name{
+		{hf: "mlp.gate_proj", gguf: "ffn_gate", shape: "FH"},
+		{hf: "mlp.up_proj", gguf: "ffn_up", shape: "FH"},
+		{hf: "mlp.down_proj", gguf: "ffn_down", shape: "HF"},
+	}
+	ffnNorm = name{hf: "post_attention_layernorm", gguf: "ffn_norm", shape: "H"}
+	outer   = []name{
+		{hf: "model.embed_tokens", gguf: "token_embd", shape: "VH"},
+		{hf: "model.norm", gguf: "output_norm", shape: "H"},
+		{hf: "lm_head", gguf: "output", shape: "VH"},
+	}
+)
+
+const decoderLayer = "model.layers.#."

@@ -1,0 +1,368 @@
+package family
+
+import (
+	"errors"
+	"io/fs"
+	"math"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
+	"github.com/anamnesis-go/anamnesis/internal/tokenizer"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// specialNames are the purposes of tokens that have a key; "cls" has none of its
+// own, and stands in for bos.
+var specialNames = []string{"bos", "eos", "unk", "sep", "pad", "cls", "mask"}
+
+// specialKeys are their keys.
+var specialKeys = map[string]string{
+	"bos": "bos", "eos": "eos", "unk": "unknown", "sep": "seperator", "pad": "padding", "mask": "mask", "eot": "eot", "eom": "eom",
+}
+
+// A specialVocab is SpecialVocab in gguf's vocab.py: which tokens begin and end a
+// text, and whether they are added.
+type specialVocab struct {
+	names []string
+	texts map[string]string // by purpose, as tokenizer_config.json has them
+	ids   map[string]int64
+	adds  map[string]bool
+	order []string // of ids
+}
+
+// special adds the keys of tokens with a purpose; t is nil where tokenizer.json was
+// not read yet, and may not be there.
+func (k *keys) special(t *tokenizer.JSON, merges []string, size int64) error {
+	if t == nil && k.has(tokenizer.FileName) {
+		var err error
+		if t, err = tokenizer.ReadJSON(k.b, k.files, tokenizer.FileName); err != nil {
+			return err
+		}
+	}
+	if merges != nil {
+		k.put("tokenizer.ggml.merges", merges)
+	}
+	config, err := jsontree.Read(k.b, k.files, tokenizerConfig, maxTokenizer)
+	if err != nil {
+		return err
+	}
+	s := &specialVocab{names: slices.Clone(specialNames), texts: map[string]string{}, ids: map[string]int64{}, adds: map[string]bool{}}
+	s.read(config)
+	if t != nil {
+		s.posts(t.Rest.Get("post_processor"), config.There)
+	}
+	if config.There {
+		s.fromConfig(t, config)
+	}
+	for _, name := range s.names {
+		if id, ok := k.c.root.Get(name + "_token_id").Int(); ok {
+			s.set(name, id)
+		} else if id, ok := k.c.text.Get(name + "_token_id").Int(); ok {
+			s.set(name, id)
+		}
+	}
+	for _, name := range s.order {
+		id := s.ids[name]
+		if id >= size && merges == nil {
+			continue // a number of sentencepiece's that the model has no room for
+		}
+		if id < 0 || id > math.MaxUint32 || id >= size {
+			return wire.ErrRange.With("token %d, which is to be %s, of %d", id, wire.Quote(name), size)
+		}
+		if key, ok := specialKeys[name]; ok {
+			k.put("tokenizer.ggml."+key+"_token_id", uint32(id))
+		}
+	}
+	for _, name := range []string{"bos", "eos", "sep"} {
+		if add, ok := s.adds[name]; ok {
+			k.put("tokenizer.ggml.add_"+name+"_token", add)
+		}
+	}
+	if t != nil {
+		k.normalizer(t.Rest.Get("normalizer"), 0)
+	}
+	if !config.There {
+		return nil
+	}
+	return k.templates(config)
+}
+
+// read takes the texts of tokenizer_config.json.
+func (s *specialVocab) read(config jsontree.Value) {
+	for _, name := range specialNames {
+		v := config.Get(name + "_token")
+		if c := v.Get("content"); c.IsString() {
+			v = c
+		}
+		if v.IsString() {
+			s.texts[name] = v.String()
+		}
+	}
+	if s.texts["bos"] == "" && s.texts["cls"] != "" {
+		s.texts["bos"] = s.texts["cls"]
+	}
+	if s.texts["eos"] == "" && s.texts["sep"] != "" {
+		s.texts["eos"] = s.texts["sep"]
+	}
+}
+
+// posts reads which tokens the post-processor adds.
+func (s *specialVocab) posts(v jsontree.Value, configured bool) {
+	list := v.Get("processors").List()
+	if list == nil && v.There {
+		list = []jsontree.Value{v}
+	}
+	for _, one := range list {
+		switch one.Get("type").String() {
+		case "ByteLevel":
+			for _, name := range []string{"bos", "eos"} {
+				if _, ok := s.adds[name]; !ok {
+					s.adds[name] = false
+				}
+			}
+		case "RobertaProcessing":
+			s.adds["bos"], s.adds["eos"], s.adds["sep"] = true, true, true
+			s.otherwise("cls", one.Get("cls"), "bos")
+			s.otherwise("sep", one.Get("sep"), "eos")
+		case "TemplateProcessing":
+			s.template(one, configured)
+		}
+	}
+}
+
+// otherwise takes a token of a processor where the configuration names none.
+func (s *specialVocab) otherwise(name string, v jsontree.Value, or string) {
+	if s.texts[name] != "" {
+		return
+	}
+	if list := v.List(); len(list) > 0 && list[0].IsString() {
+		s.texts[name] = list[0].String()
+	} else {
+		s.texts[name] = s.texts[or]
+	}
+}
+
+// template reads a TemplateProcessing as the converter does: by what stands first
+// and last, and between two texts.
+func (s *specialVocab) template(v jsontree.Value, configured bool) {
+	single := v.Get("single").List()
+	token := func(v jsontree.Value) string { return v.At("SpecialToken.id").String() }
+	first, last := "", ""
+	if len(single) > 1 {
+		if first = token(single[0]); first != "" {
+			switch {
+			case !configured:
+				s.texts["bos"] = first
+			case first != s.texts["bos"] && first != s.texts["cls"]:
+				if s.texts["bos"] == "" {
+					s.texts["bos"] = first
+				}
+				if s.texts["cls"] == "" {
+					s.texts["cls"] = first
+				}
+			}
+			s.adds["bos"] = first == s.texts["bos"] || first == s.texts["cls"]
+		}
+		if last = token(single[len(single)-1]); last != "" {
+			s.ends(last, configured)
+		}
+	}
+	s.pair(v.Get("pair").List(), first, last, configured)
+}
+
+// ends takes the token that a template puts behind a text for the one that ends it.
+func (s *specialVocab) ends(last string, configured bool) {
+	if configured && last != s.texts["eos"] {
+		for _, name := range []string{"eot", "eom"} {
+			if !slices.Contains(s.names, name) {
+				s.names = append(s.names, name)
+				s.texts[name] = s.texts["eos"]
+				break
+			}
+		}
+	}
+	s.texts["eos"] = last
+	s.adds["eos"] = true
+}
+
+// pair reads what stands between two texts.
+func (s *specialVocab) pair(list []jsontree.Value, first, last string, configured bool) {
+	token := func(v jsontree.Value) string { return v.At("SpecialToken.id").String() }
+	if len(list) > 0 && first != "" && token(list[0]) == first {
+		list = list[1:]
+	}
+	if len(list) > 0 && last != "" && token(list[len(list)-1]) == last {
+		list = list[:len(list)-1]
+	}
+	if len(list) < 3 || list[0].At("Sequence.id").String() != "A" || list[len(list)-1].At("Sequence.id").String() != "B" {
+		return
+	}
+	list = list[1 : len(list)-1]
+	separates := func(v jsontree.Value) bool {
+		t := token(v)
+		return t != "" && (t == s.texts["sep"] || t == s.texts["eos"])
+	}
+	add := separates(list[0]) && last == "" || len(list) == 2 && separates(list[1])
+	s.adds["sep"] = add
+	if add && s.texts["sep"] == "" && configured {
+		s.texts["sep"] = s.texts["eos"]
+	}
+}
+
+// fromConfig finds the numbers of the texts among the added tokens.
+func (s *specialVocab) fromConfig(t *tokenizer.JSON, config jsontree.Value) {
+	for _, name := range s.names {
+		if add, ok := config.Get("add_" + name + "_token").Bool(); ok {
+			if _, known := s.adds[name]; !known {
+				s.adds[name] = add
+			}
+		}
+		text := s.texts[name]
+		if text == "" || t == nil {
+			continue
+		}
+		for i := range t.Added {
+			if t.Added[i].Text == text {
+				s.set(name, int64(t.Added[i].ID))
+				break
+			}
+		}
+	}
+}
+
+func (s *specialVocab) set(name string, id int64) {
+	if _, ok := s.ids[name]; !ok {
+		s.ids[name] = id
+		s.order = append(s.order, name)
+	}
+}
+
+// normalizer says what llama.cpp has to do before a text is cut.
+func (k *keys) normalizer(v jsontree.Value, depth int) {
+	if depth > 8 {
+		return
+	}
+	lower := func(v jsontree.Value) {
+		if on, ok := v.Bool(); ok {
+			k.put("tokenizer.ggml.normalizer.lowercase", on)
+		}
+	}
+	switch v.Get("type").String() {
+	case "Lowercase":
+		k.put("tokenizer.ggml.normalizer.lowercase", true)
+	case "StripAccents":
+		k.put("tokenizer.ggml.normalizer.strip_accents", true)
+	case "BertNormalizer":
+		lower(v.Get("lowercase"))
+		if on, ok := v.Get("strip_accents").Bool(); ok {
+			k.put("tokenizer.ggml.normalizer.strip_accents", on)
+		}
+	case "Sequence":
+		for _, one := range v.Get("normalizers").List() {
+			k.normalizer(one, depth+1)
+		}
+	}
+}
+
+const (
+	templateFile = "chat_template.jinja"
+	templateJSON = "chat_template.json"
+	moreFolder   = "additional_chat_templates"
+	maxTemplate  = 4 << 20
+	maxTemplates = 64
+)
+
+// A named is a chat template and its name.
+type named struct{ name, text string }
+
+// templates adds the chat templates: those of tokenizer_config.json, else those of
+// files of their own.
+func (k *keys) templates(config jsontree.Value) error {
+	list, err := k.templateFiles()
+	if err != nil {
+		return err
+	}
+	if v := config.Get("chat_template"); v.IsString() {
+		list = []named{{"", v.String()}}
+	} else if v.There {
+		list = nil
+		for _, one := range v.List() {
+			if text := one.Get("template"); text.IsString() {
+				list = append(list, named{one.Get("name").String(), text.String()})
+			}
+		}
+	}
+	if len(list) == 1 && list[0].name == "" {
+		k.put("tokenizer.chat_template", list[0].text)
+		return nil
+	}
+	var names []string
+	for _, t := range list {
+		name := strings.Map(func(r rune) rune {
+			if r < 128 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9') {
+				return r
+			}
+			return '_'
+		}, t.name)
+		switch {
+		case name == "":
+		case name == "default":
+			k.put("tokenizer.chat_template", t.text)
+		default:
+			k.put("tokenizer.chat_template."+name, t.text)
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	if names != nil {
+		k.put("tokenizer.chat_templates", names)
+	}
+	return nil
+}
+
+// templateFiles reads templates that have files of their own.
+func (k *keys) templateFiles() ([]named, error) {
+	if !k.has(templateFile) {
+		v, err := jsontree.Read(k.b, k.files, templateJSON, maxTemplate)
+		if text := v.Get("chat_template"); text.IsString() {
+			return []named{{"", text.String()}}, err
+		}
+		return nil, err
+	}
+	text, err := jsontree.ReadText(k.b, k.files, templateFile, maxTemplate)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := fs.ReadDir(k.files, moreFolder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return []named{{"", text}}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	list := []named{{"default", text}}
+	for _, e := range entries {
+		stem, ok := strings.CutSuffix(e.Name(), ".jinja")
+		if !ok {
+			continue
+		}
+		if len(list) == maxTemplates {
+			return nil, wire.ErrUnsupported.With("more than %d chat templates", maxTemplates)
+		}
+		text, err := jsontree.ReadText(k.b, k.files, path.Join(moreFolder, e.Name()), maxTemplate)
+		if err != nil {
+			return nil, err
+		}
+		if list, err = limits.Append(k.b, list, named{stem, text}); err != nil {
+			return nil, err
+		}
+	}
+	if len(list) == 1 {
+		list[0].name = ""
+	}
+	return list, nil
+}

@@ -1,0 +1,230 @@
+package family
+
+import (
+	"io/fs"
+	"strconv"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
+	"github.com/anamnesis-go/anamnesis/internal/tokenizer"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+const (
+	tokenizerConfig = "tokenizer_config.json"
+	addedTokens     = "added_tokens.json"
+	maxVocab        = 1 << 24
+	maxTokenizer    = 64 << 20
+)
+
+// The types of tokens, as llama.cpp numbers them; those of sentencepiece.
+const (
+	typeNormal      = int32(tokenizer.Normal)
+	typeUnknown     = int32(tokenizer.Unknown)
+	typeControl     = int32(tokenizer.Control)
+	typeUserDefined = int32(tokenizer.UserDefined)
+	typeUnused      = int32(tokenizer.Unused)
+	typeByte        = int32(tokenizer.Byte)
+)
+
+// A vocab is the tokens of a model, by their numbers.
+type vocab struct {
+	texts  []string
+	types  []int32
+	scores []float32
+	count  int // of the numbers that are taken
+}
+
+func (k *keys) has(name string) bool {
+	info, err := fs.Stat(k.files, name)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// newVocab makes room for as many tokens as the configuration states, each one
+// that pads.
+func (k *keys) newVocab(n int64, scores bool) (*vocab, error) {
+	if n < 1 || n > maxVocab {
+		return nil, wire.At(configName, "", wire.NoOffset, wire.ErrRange.With("a vocabulary of %d tokens", n))
+	}
+	v := &vocab{}
+	var err error
+	if v.texts, err = limits.Make[string](k.b, int(n)); err != nil {
+		return nil, err
+	}
+	if v.types, err = limits.Make[int32](k.b, int(n)); err != nil {
+		return nil, err
+	}
+	if scores {
+		v.scores, err = limits.Make[float32](k.b, int(n))
+	}
+	return v, err
+}
+
+// pad names the numbers that no token has.
+func (k *keys) pad(v *vocab) error {
+	for i, text := range v.texts {
+		if text != "" {
+			continue
+		}
+		if err := k.b.Hold(16); err != nil {
+			return err
+		}
+		v.texts[i], v.types[i] = "[PAD"+strconv.Itoa(i)+"]", typeUnused
+	}
+	return nil
+}
+
+// add adds the keys of a vocabulary.
+func (k *keys) addVocab(model, pre string, v *vocab) {
+	k.put("tokenizer.ggml.model", model)
+	k.put("tokenizer.ggml.pre", pre)
+	k.put("tokenizer.ggml.tokens", v.texts)
+	if v.scores != nil {
+		k.put("tokenizer.ggml.scores", v.scores)
+	}
+	k.put("tokenizer.ggml.token_type", v.types)
+}
+
+// looksSpecial are tokens that some models mark as ordinary and that steer all the
+// same; does_token_look_special in base.py.
+func looksSpecial(text string) bool {
+	switch text {
+	case "<pad>", "<mask>", "<2mass>", "[@BOS@]":
+		return true
+	}
+	within := func(from, to string) bool { return strings.HasPrefix(text, from) && strings.HasSuffix(text, to) }
+	return within("<|", "|>") || within("<｜", "｜>") || within("<unused", ">")
+}
+
+// gpt2Vocab is a BPE of bytes out of tokenizer.json.
+func gpt2Vocab(k *keys) error {
+	t, err := k.readJSON()
+	if err != nil {
+		return err
+	}
+	return k.bytePairs(t)
+}
+
+func (k *keys) readJSON() (*tokenizer.JSON, error) {
+	if !k.has(tokenizer.FileName) {
+		return nil, wire.At(tokenizer.FileName, "", wire.NoOffset, wire.ErrMissing.With("the model has no vocabulary: neither %s nor %s lies beside its weights", tokenizer.SPMName, tokenizer.FileName))
+	}
+	return tokenizer.ReadJSON(k.b, k.files, tokenizer.FileName)
+}
+
+func (k *keys) bytePairs(t *tokenizer.JSON) error {
+	at := func(err error) error { return wire.At(tokenizer.FileName, "", wire.NoOffset, err) }
+	if t.Type != "BPE" {
+		return at(wire.ErrUnsupported.With("a model of the type %s, where BPE is expected", wire.Quote(t.Type)))
+	}
+	pre, err := k.o.Pre, error(nil)
+	if pre == "" {
+		if pre, err = t.Pre(k.b); err != nil {
+			return at(err)
+		}
+	}
+	v, err := k.tokensOf(t)
+	if err != nil {
+		return at(err)
+	}
+	k.addVocab("gpt2", pre, v)
+	merges, err := k.merges(t)
+	if err != nil {
+		return at(err)
+	}
+	return k.special(t, merges, int64(len(v.texts)))
+}
+
+// tokensOf are the tokens of tokenizer.json: the model's, and those added.
+func (k *keys) tokensOf(t *tokenizer.JSON) (*vocab, error) {
+	size := k.c.int("vocab_size")
+	if size == 0 {
+		size = int64(len(t.Tokens) + len(t.Added))
+	}
+	v, err := k.newVocab(size, false)
+	if err != nil {
+		return nil, err
+	}
+	put := func(id int32, text string, kind int32) error {
+		switch {
+		case int64(id) >= size:
+			return wire.ErrMismatch.With("token %s has the number %d, and the configuration states %d tokens", wire.Quote(text), id, size)
+		case v.texts[id] != "" && v.texts[id] != text && v.types[id] == kind:
+			return wire.ErrDuplicate.With("tokens %s and %s have the number %d", wire.Quote(v.texts[id]), wire.Quote(text), id)
+		}
+		v.texts[id], v.types[id] = text, kind
+		return k.b.Step(1)
+	}
+	for i := range t.Tokens {
+		if x := &t.Tokens[i]; x.Text != "" {
+			if err := put(x.ID, x.Text, typeNormal); err != nil {
+				return nil, err
+			}
+		}
+	}
+	byteLevel := usesBytes(t.Rest.Get("decoder"))
+	for i := range t.Added {
+		a := &t.Added[i]
+		text, kind := a.Text, typeUserDefined
+		if !a.Normalized {
+			if text, err = asDecoded(text, byteLevel); err != nil {
+				return nil, err
+			}
+		}
+		if a.Special || looksSpecial(text) {
+			kind = typeControl
+		} else {
+			text = strings.ReplaceAll(text, "▁", " ")
+		}
+		if int64(a.ID) < size {
+			v.texts[a.ID] = ""
+		}
+		if err := put(a.ID, text, kind); err != nil {
+			return nil, err
+		}
+	}
+	return v, k.pad(v)
+}
+
+// usesBytes reports a decoder that takes characters for bytes.
+func usesBytes(v jsontree.Value) bool {
+	if v.Get("type").String() == "ByteLevel" {
+		return true
+	}
+	for _, one := range v.Get("decoders").List() {
+		if one.Get("type").String() == "ByteLevel" {
+			return true
+		}
+	}
+	return false
+}
+
+// asDecoded is an added token as the library decodes it.
+func asDecoded(text string, byteLevel bool) (string, error) {
+	if !byteLevel {
+		if strings.ContainsAny(text, "▁ ") {
+			return "", wire.ErrUnsupported.With("the added token %s with a decoder that is not ByteLevel", wire.Quote(text))
+		}
+		return text, nil
+	}
+	if out, ok := tokenizer.FromBytes(text); ok {
+		return out, nil
+	}
+	return text, nil
+}
+
+// merges are those of the model, two texts with a space between.
+func (k *keys) merges(t *tokenizer.JSON) ([]string, error) {
+	list, err := limits.Make[string](k.b, len(t.Merges))
+	if err != nil {
+		return nil, err
+	}
+	for i, m := range t.Merges {
+		if err := k.b.Hold(int64(len(m.A) + len(m.B) + 1)); err != nil {
+			return nil, err
+		}
+		list[i] = strings.ReplaceAll(m.A, " ", "Ġ") + " " + strings.ReplaceAll(m.B, " ", "Ġ")
+	}
+	return list, nil
+}

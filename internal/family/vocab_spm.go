@@ -1,0 +1,224 @@
+package family
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
+	"github.com/anamnesis-go/anamnesis/internal/tokenizer"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+)
+
+// llamaVocab is sentencepiece's model where there is one, else tokenizer.json:
+// a BPE of characters, or of bytes.
+func llamaVocab(k *keys) error {
+	config, err := jsontree.Read(k.b, k.files, tokenizerConfig, maxTokenizer)
+	if err != nil {
+		return err
+	}
+	if space, ok := config.Get("add_prefix_space").Bool(); ok {
+		k.put("tokenizer.ggml.add_space_prefix", space)
+	}
+	if err := k.llamaTokens(); err != nil {
+		return err
+	}
+	size := k.c.int("vocab_size")
+	if size == 32016 { // CodeLlama
+		for i, name := range []string{"prefix", "suffix", "middle", "eot"} {
+			k.put("tokenizer.ggml."+name+"_token_id", uint32(32007+i))
+		}
+	}
+	if size == 49152 { // the smaller ones of Granite and SmolLM
+		k.put("tokenizer.ggml.add_bos_token", false)
+	}
+	return nil
+}
+
+func (k *keys) llamaTokens() error {
+	if k.has(tokenizer.SPMName) {
+		return spmVocab(k)
+	}
+	t, err := k.readJSON()
+	if err != nil {
+		return err
+	}
+	if t.Type == "BPE" && t.Model.Get("byte_fallback").True() && t.Rest.At("decoder.type").String() == "Sequence" {
+		return k.characters(t)
+	}
+	return k.bytePairs(t)
+}
+
+// spmOrBytes is sentencepiece's model where there is one, else a BPE of bytes.
+func spmOrBytes(k *keys) error {
+	if k.has(tokenizer.SPMName) {
+		return spmVocab(k)
+	}
+	return gpt2Vocab(k)
+}
+
+// spmVocab is sentencepiece's model, with the tokens that were added beside it.
+func spmVocab(k *keys) error {
+	m, err := tokenizer.ReadSPM(k.b, k.files, tokenizer.SPMName)
+	if err != nil {
+		return err
+	}
+	if m.Model != 2 {
+		return wire.At(tokenizer.SPMName, "", wire.NoOffset, wire.ErrUnsupported.With("a model that is no BPE: llama.cpp would merge its pieces as one"))
+	}
+	size := k.c.int("vocab_size")
+	if size == 0 {
+		size = int64(len(m.Pieces))
+	}
+	v, err := k.newVocab(size, true)
+	if err != nil {
+		return err
+	}
+	for i := range v.scores {
+		v.scores[i] = -10000
+	}
+	for i, p := range m.Pieces {
+		if int64(i) >= size {
+			break
+		}
+		v.texts[i], v.scores[i], v.types[i] = p.Text, p.Score, int32(p.Type)
+		if p.Type == tokenizer.UserDefined {
+			v.types[i] = typeNormal // the converter asks for all other types only
+		}
+	}
+	if err := k.pad(v); err != nil {
+		return err
+	}
+	if err := k.addedTo(v); err != nil {
+		return err
+	}
+	k.addVocab("llama", "default", v)
+	return k.special(nil, nil, size)
+}
+
+// addedTo lays the tokens of added_tokens.json and tokenizer_config.json over those
+// of the model.
+func (k *keys) addedTo(v *vocab) error {
+	added, err := jsontree.Read(k.b, k.files, addedTokens, maxTokenizer)
+	if err != nil {
+		return err
+	}
+	for m := range added.Members() {
+		text := m.Name
+		id, ok := m.Value.Int()
+		if err := k.b.Step(1); err != nil {
+			return err
+		}
+		if !ok || id < 0 {
+			return wire.At(addedTokens, "", added.Off(), wire.ErrSyntax.With("token %s has no number", wire.Quote(text)))
+		}
+		if id < int64(len(v.texts)) {
+			v.texts[id], v.scores[id], v.types[id] = text, -1000, typeUserDefined
+		}
+	}
+	config, err := jsontree.Read(k.b, k.files, tokenizerConfig, maxTokenizer)
+	if err != nil {
+		return err
+	}
+	for m := range config.Get("added_tokens_decoder").Members() {
+		number, one := m.Name, m.Value
+		if err := k.b.Step(1); err != nil {
+			return err
+		}
+		id, err := strconv.ParseUint(number, 10, 31)
+		text := one.Get("content")
+		if err != nil || !text.IsString() || text.String() == "" {
+			return wire.At(tokenizerConfig, "", one.Off(), wire.ErrSyntax.With("added token %s", wire.Quote(number)))
+		}
+		if id >= uint64(len(v.texts)) {
+			continue
+		}
+		v.texts[id], v.scores[id], v.types[id] = text.String(), -1000, typeControl
+		if !one.Get("special").True() && !looksSpecial(text.String()) {
+			v.texts[id], v.types[id] = strings.ReplaceAll(text.String(), "▁", " "), typeUserDefined
+		}
+	}
+	return nil
+}
+
+// characters is a sentencepiece BPE that tokenizer.json holds; its scores are lost,
+// and the merges are not written: LlamaHfVocab in gguf's vocab.py.
+func (k *keys) characters(t *tokenizer.JSON) error {
+	config, err := jsontree.Read(k.b, k.files, tokenizerConfig, maxTokenizer)
+	if err != nil {
+		return err
+	}
+	base := int64(len(t.Tokens))
+	size := base
+	for i := range t.Added {
+		if int64(t.Added[i].ID) >= base {
+			size = max(size, int64(t.Added[i].ID)+1)
+		}
+	}
+	v, err := k.newVocab(size, true)
+	if err != nil {
+		return err
+	}
+	special := specials(config)
+	kind := func(text string, otherwise int32) int32 {
+		switch {
+		case isByteToken(text):
+			return typeByte
+		case special[text]:
+			return typeControl
+		}
+		return otherwise
+	}
+	for _, x := range t.Tokens {
+		if int64(x.ID) >= base {
+			return wire.At(tokenizer.FileName, "", wire.NoOffset, wire.ErrMismatch.With("token %s has the number %d of %d", wire.Quote(x.Text), x.ID, base))
+		}
+		v.texts[x.ID], v.types[x.ID] = x.Text, kind(x.Text, typeNormal)
+	}
+	for i := range t.Added {
+		if a := &t.Added[i]; int64(a.ID) >= base {
+			v.texts[a.ID], v.types[a.ID] = a.Text, kind(a.Text, typeUserDefined)
+		}
+	}
+	for i := range v.scores {
+		if v.scores[i] = -1000; v.texts[i] == "" {
+			return wire.At(tokenizer.FileName, "", wire.NoOffset, wire.ErrMismatch.With("no token has the number %d", i))
+		}
+	}
+	k.addVocab("llama", "default", v)
+	return k.special(t, nil, size)
+}
+
+// specials are the tokens that tokenizer_config.json names for a purpose.
+func specials(config jsontree.Value) map[string]bool {
+	set := map[string]bool{}
+	add := func(v jsontree.Value) {
+		if v.Get("content").IsString() {
+			v = v.Get("content")
+		}
+		if v.IsString() {
+			set[v.String()] = true
+		}
+	}
+	for _, name := range specialNames {
+		add(config.Get(name + "_token"))
+	}
+	for _, member := range []string{"additional_special_tokens", "extra_special_tokens"} {
+		v := config.Get(member)
+		for _, one := range v.List() {
+			add(one)
+		}
+		for m := range v.Members() {
+			add(m.Value)
+		}
+	}
+	return set
+}
+
+// isByteToken reports <0xXX>.
+func isByteToken(text string) bool {
+	if len(text) != 6 || !strings.HasPrefix(text, "<0x") || text[5] != '>' {
+		return false
+	}
+	_, err := strconv.ParseUint(text[3:5], 16, 8)
+	return err == nil
+}

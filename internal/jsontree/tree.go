@@ -1,0 +1,220 @@
+// Package jsontree holds small JSON files whole: configurations of which any
+// member may matter. Every value is charged; what is large is read with
+// strictjson as it comes.
+package jsontree
+
+import (
+	"errors"
+	"io/fs"
+	"iter"
+	"strconv"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/strictjson"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// A Value is any JSON value; the zero Value is one that is not there.
+type Value struct {
+	There bool
+	Kind  strictjson.Kind
+
+	text   string // of a string or a number
+	list   []Value
+	names  []string // of an object's members, whose values are the list
+	truth  bool
+	offset int64
+}
+
+// valueBytes is about what one Value takes beyond its place in a list.
+const valueBytes = 16
+
+// ReadText reads a file of a folder whole, at most so many bytes of it.
+func ReadText(b *limits.Budget, files fs.FS, name string, most int64) (string, error) {
+	h, err := tensor.OpenFile(files, name)
+	if err != nil {
+		return "", err
+	}
+	defer h.Close()
+	if h.Size > most {
+		return "", wire.At(name, "", wire.NoOffset, &limits.Error{Axis: limits.SingleAlloc, Want: h.Size, Left: most})
+	}
+	c := wire.NewCursor(b, name, h, h.Size)
+	return c.String(uint64(h.Size))
+}
+
+// Read reads a file of a folder; one that is not there is the zero Value.
+func Read(b *limits.Budget, files fs.FS, name string, most int64) (v Value, err error) {
+	body, err := ReadText(b, files, name, most)
+	if errors.Is(err, fs.ErrNotExist) {
+		return v, nil
+	}
+	if err != nil {
+		return v, err
+	}
+	doc := strictjson.Text{Format: name, Body: body, Whole: true}
+	err = strictjson.Decode(b, doc, func(d *strictjson.Decoder) error {
+		v, err = Decode(b, d)
+		return err
+	})
+	return v, err
+}
+
+// Decode reads the next value.
+func Decode(b *limits.Budget, d *strictjson.Decoder) (v Value, err error) {
+	if v.Kind, err = d.Kind(); err != nil {
+		return v, err
+	}
+	if err := b.Hold(valueBytes); err != nil {
+		return v, d.Fail("", err)
+	}
+	v.There, v.offset = true, d.Off()
+	switch v.Kind {
+	case strictjson.String:
+		v.text, err = d.String()
+	case strictjson.Number:
+		v.text, err = d.Number()
+	case strictjson.Bool:
+		v.truth, err = d.Bool()
+	case strictjson.Array:
+		err = d.Array(func(int) error { return v.add(b, d) })
+	case strictjson.Object:
+		err = d.Object(func(name string) error {
+			names, err := limits.Append(b, v.names, name)
+			if err != nil {
+				return d.Fail("", err)
+			}
+			v.names = names
+			return v.add(b, d)
+		})
+	default:
+		err = d.Null()
+	}
+	return v, err
+}
+
+func (v *Value) add(b *limits.Budget, d *strictjson.Decoder) error {
+	one, err := Decode(b, d)
+	if err != nil {
+		return err
+	}
+	v.list, err = limits.Append(b, v.list, one)
+	return d.Fail("", err)
+}
+
+// Get is a member of an object; nothing where there is none, or null stands.
+func (v Value) Get(name string) Value {
+	for i, n := range v.names {
+		if n == name && v.list[i].Kind != strictjson.Null {
+			return v.list[i]
+		}
+	}
+	return Value{}
+}
+
+// At walks down members: "text_config.hidden_size".
+func (v Value) At(path string) Value {
+	for name := range strings.SplitSeq(path, ".") {
+		v = v.Get(name)
+	}
+	return v
+}
+
+// First is the first of the members that is there.
+func (v Value) First(names ...string) Value {
+	for _, n := range names {
+		if m := v.Get(n); m.There {
+			return m
+		}
+	}
+	return Value{}
+}
+
+// List is the elements of an array.
+func (v Value) List() []Value {
+	if v.Kind != strictjson.Array {
+		return nil
+	}
+	return v.list
+}
+
+// A Member is one of an object.
+type Member struct {
+	Name  string
+	Value Value
+}
+
+// Members lists those of an object, in order.
+func (v Value) Members() iter.Seq[Member] {
+	return func(yield func(Member) bool) {
+		for i := range v.names {
+			if !yield(Member{v.names[i], v.list[i]}) {
+				return
+			}
+		}
+	}
+}
+
+// String is the text of a string, else nothing.
+func (v Value) String() string {
+	if v.Kind != strictjson.String {
+		return ""
+	}
+	return v.text
+}
+
+// IsString reports a string.
+func (v Value) IsString() bool { return v.There && v.Kind == strictjson.String }
+
+// Bool is a truth value; ok is false for anything else.
+func (v Value) Bool() (truth, ok bool) { return v.truth, v.There && v.Kind == strictjson.Bool }
+
+// True reports the truth value true.
+func (v Value) True() bool { return v.truth }
+
+// Int is a whole number of 64 bits; ok is false for anything else.
+func (v Value) Int() (n int64, ok bool) {
+	if !v.There || v.Kind != strictjson.Number {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(v.text, 10, 64)
+	return n, err == nil
+}
+
+// Float is a number; ok is false for anything else, and for what no float64 holds.
+func (v Value) Float() (f float64, ok bool) {
+	if !v.There || v.Kind != strictjson.Number {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(v.text, 64)
+	return f, err == nil
+}
+
+// Off is where the value stands in its file.
+func (v Value) Off() int64 { return v.offset }
+
+// Object is an object without members.
+func Object() Value { return Value{There: true, Kind: strictjson.Object} }
+
+// Put reads the next value as a member of an object.
+func (v *Value) Put(b *limits.Budget, d *strictjson.Decoder, name string) error {
+	names, err := limits.Append(b, v.names, name)
+	if err != nil {
+		return d.Fail("", err)
+	}
+	v.names = names
+	return v.add(b, d)
+}
+
+// Preset is a value of our own tables: a number, true, false, or else a text.
+func Preset(text string) Value {
+	switch {
+	case text == "true" || text == "false":
+		return Value{There: true, Kind: strictjson.Bool, truth: text == "true"}
+	case text != "" && text[0] >= '0' && text[0] <= '9':
+		return Value{There: true, Kind: strictjson.Number, text: text}
+	}
+	return Value{There: true, Kind: strictjson.String, text: text}
+}

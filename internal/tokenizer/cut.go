@@ -1,0 +1,246 @@
+package tokenizer
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+func isSpace(r rune) bool { return unicode.Is(unicode.White_Space, r) }
+
+// A cutter cuts a text into pieces. first says that the text begins the input.
+type cutter func(b *limits.Budget, text string, first bool) ([]string, error)
+
+// cutters builds the member pre_tokenizer.
+func cutters(b *limits.Budget, v jsontree.Value, depth int) ([]cutter, error) {
+	kind := v.Get("type").String()
+	switch {
+	case !v.There:
+		return nil, nil
+	case depth > maxNesting:
+		return nil, wire.ErrUnsupported.With("sequences in sequences, more than %d deep", maxNesting)
+	case kind == "Sequence":
+		var list []cutter
+		for _, one := range v.Get("pretokenizers").List() {
+			more, err := cutters(b, one, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			for _, c := range more {
+				if list, err = limits.Append(b, list, c); err != nil {
+					return nil, err
+				}
+			}
+		}
+		return list, nil
+	}
+	c, err := newCutter(b, kind, v)
+	return []cutter{c}, err
+}
+
+// gpt2Pattern is that of ByteLevel, from OpenAI's encoder.py.
+const gpt2Pattern = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
+
+func newCutter(b *limits.Budget, kind string, v jsontree.Value) (cutter, error) {
+	switch kind {
+	case "ByteLevel":
+		return byteLevel(b, v)
+	case "Split":
+		expr := v.At("pattern.Regex").String()
+		if plain := v.At("pattern.String"); plain.IsString() {
+			expr = quoted(plain.String())
+		}
+		return split(b, expr, v.Get("behavior").String(), v.Get("invert").True())
+	case "Digits":
+		if v.Get("individual_digits").True() {
+			return split(b, `\p{N}`, "Isolated", false)
+		}
+		return split(b, `\p{N}+`, "Isolated", false)
+	case "Punctuation":
+		behavior := "Isolated"
+		if s := v.Get("behavior"); s.IsString() {
+			behavior = s.String()
+		}
+		return split(b, "[!-/:-@\\[-`{-~\\p{P}]", behavior, false)
+	case "Whitespace":
+		return split(b, `\w+|[^\w\s]+`, "Removed", true)
+	case "WhitespaceSplit":
+		return split(b, `\s`, "Removed", false)
+	case "Metaspace":
+		return metaspace(b, v)
+	}
+	return nil, wire.ErrUnsupported.With("the pre-tokenizer %s", wire.Quote(kind))
+}
+
+// quoted is an expression for one text.
+func quoted(text string) string {
+	var s strings.Builder
+	for _, r := range text {
+		if r < utf8.RuneSelf && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			s.WriteByte('\\')
+		}
+		s.WriteRune(r)
+	}
+	return s.String()
+}
+
+// split cuts by the matches of an expression, or by what lies between.
+func split(b *limits.Budget, expr, behavior string, invert bool) (cutter, error) {
+	p, err := compile(b, expr)
+	if err != nil {
+		return nil, err
+	}
+	switch behavior {
+	case "Isolated", "Removed", "MergedWithPrevious", "MergedWithNext", "Contiguous":
+	default:
+		return nil, wire.ErrUnsupported.With("the behavior %s of a split", wire.Quote(behavior))
+	}
+	return func(b *limits.Budget, text string, _ bool) (list []string, err error) {
+		if err := b.Hold(4 * int64(len(text))); err != nil {
+			return nil, err
+		}
+		runes := []rune(text)
+		parts, err := p.parts(b, runes)
+		if err != nil {
+			return nil, err
+		}
+		for i := range parts {
+			parts[i].match = parts[i].match != invert
+		}
+		for _, x := range joined(parts, behavior) {
+			if behavior == "Removed" && x.match {
+				continue
+			}
+			if list, err = limits.Append(b, list, string(runes[x.from:x.to])); err != nil {
+				return nil, err
+			}
+		}
+		return list, nil
+	}, nil
+}
+
+// joined puts matches together with their neighbors, as the behavior asks.
+func joined(parts []part, behavior string) []part {
+	out := parts[:0]
+	before := false // the part before, as it was, is a match
+	for i, x := range parts {
+		n := len(out)
+		merge := false
+		switch behavior {
+		case "MergedWithPrevious":
+			merge = x.match && i > 0 && !before
+		case "MergedWithNext":
+			merge = !x.match && i > 0 && before
+		case "Contiguous":
+			merge = i > 0 && before == x.match
+		}
+		before = x.match
+		if merge {
+			out[n-1].to = x.to
+			continue
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// byteLevel cuts as GPT-2 does, and makes every byte a character.
+func byteLevel(b *limits.Budget, v jsontree.Value) (cutter, error) {
+	cut := cutter(func(_ *limits.Budget, text string, _ bool) ([]string, error) { return []string{text}, nil })
+	if use, ok := v.Get("use_regex").Bool(); use || !ok {
+		var err error
+		if cut, err = split(b, gpt2Pattern, "Isolated", false); err != nil {
+			return nil, err
+		}
+	}
+	prefix := v.Get("add_prefix_space").True()
+	return func(b *limits.Budget, text string, first bool) ([]string, error) {
+		if r, _ := utf8.DecodeRuneInString(text); prefix && text != "" && !isSpace(r) {
+			text = " " + text
+		}
+		list, err := cut(b, text, first)
+		for i := range list {
+			if list[i], err = toBytes(b, list[i]); err != nil {
+				return nil, err
+			}
+		}
+		return list, err
+	}, nil
+}
+
+// metaspace writes spaces as a character of its own and cuts before each.
+func metaspace(b *limits.Budget, v jsontree.Value) (cutter, error) {
+	mark := v.Get("replacement").String()
+	scheme := v.Get("prepend_scheme").String()
+	if scheme == "" {
+		scheme = "always"
+		if add, ok := v.Get("add_prefix_space").Bool(); ok && !add {
+			scheme = "never"
+		}
+	}
+	if utf8.RuneCountInString(mark) != 1 {
+		return nil, wire.ErrUnsupported.With("a Metaspace of %s", wire.Quote(mark))
+	}
+	cut := cutter(func(_ *limits.Budget, text string, _ bool) ([]string, error) { return []string{text}, nil })
+	if do, ok := v.Get("split").Bool(); do || !ok {
+		var err error
+		if cut, err = split(b, quoted(mark), "MergedWithNext", false); err != nil {
+			return nil, err
+		}
+	}
+	return func(b *limits.Budget, text string, first bool) ([]string, error) {
+		if err := b.Hold(int64(len(text)) * int64(len(mark))); err != nil {
+			return nil, err
+		}
+		text = strings.ReplaceAll(text, " ", mark)
+		if (scheme == "always" || scheme == "first" && first) && !strings.HasPrefix(text, mark) {
+			text = mark + text
+		}
+		return cut(b, text, first)
+	}, nil
+}
+
+// byteChars are the characters that stand for bytes: those that print stand for
+// themselves, the others for U+0100 and on, as GPT-2's encoder.py has it.
+var byteChars, charBytes = func() (to [256]rune, from map[rune]byte) {
+	from = map[rune]byte{}
+	next := rune(0x100)
+	for c := range 256 {
+		r := rune(c)
+		if !(r >= '!' && r <= '~' || r >= '¡' && r <= '¬' || r >= '®' && r <= 'ÿ') {
+			r = next
+			next++
+		}
+		to[c], from[r] = r, byte(c)
+	}
+	return to, from
+}()
+
+func toBytes(b *limits.Budget, text string) (string, error) {
+	if err := b.Hold(2 * int64(len(text))); err != nil {
+		return "", err
+	}
+	var s strings.Builder
+	for i := range len(text) {
+		s.WriteRune(byteChars[text[i]])
+	}
+	return s.String(), nil
+}
+
+// FromBytes is the text whose bytes the characters stand for, as the decoder of
+// ByteLevel gives it; ok is false where one stands for none.
+func FromBytes(text string) (out string, ok bool) {
+	var s strings.Builder
+	for _, r := range text {
+		c, ok := charBytes[r]
+		if !ok {
+			return "", false
+		}
+		s.WriteByte(c)
+	}
+	return strings.ToValidUTF8(s.String(), "�"), true
+}

@@ -1,0 +1,304 @@
+package tokenizer
+
+import (
+	"slices"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// A pattern is a regular expression as pre-tokenizers write them, in the grammar
+// of Oniguruma. It runs all alternatives at once, in the order of their
+// priority (R. Pike's machine), so a text of n characters takes n times the size
+// of the program at most from each place, whatever the expression: there is no
+// backtracking. Constructs that are not regular, or not known here, are refused.
+type pattern struct {
+	code []inst
+}
+
+type opcode uint8
+
+const (
+	opClass opcode = iota // one character of a set
+	opSplit               // both, x before y
+	opJump
+	opLook // nothing, if the next character is (not) of the set
+	opBegin
+	opEnd
+	opMatch
+)
+
+type inst struct {
+	op   opcode
+	not  bool
+	x, y int32
+	set  *set
+	cost int64 // steps of asking the set
+}
+
+const (
+	maxPattern = 4 << 10 // bytes of an expression
+	maxProgram = 8 << 10 // instructions
+	maxRepeat  = 64
+	maxNesting = 32
+)
+
+// compile reads an expression.
+func compile(b *limits.Budget, expr string) (*pattern, error) {
+	if len(expr) > maxPattern {
+		return nil, wire.ErrUnsupported.With("an expression of %d bytes, at most %d are read", len(expr), maxPattern)
+	}
+	r := &exprReader{text: []rune(expr)}
+	if err := b.Hold(int64(64 * len(r.text))); err != nil {
+		return nil, err
+	}
+	n, err := r.alternatives(0, false)
+	if err == nil && r.at < len(r.text) {
+		err = r.unknown("an unopened parenthesis")
+	}
+	if err != nil {
+		return nil, err
+	}
+	p := &pattern{}
+	if err := p.emit(b, n); err != nil {
+		return nil, err
+	}
+	return p, p.add(b, inst{op: opMatch})
+}
+
+func (p *pattern) add(b *limits.Budget, i inst) (err error) {
+	if len(p.code) == maxProgram {
+		return wire.ErrUnsupported.With("an expression of more than %d steps", maxProgram)
+	}
+	i.cost = 1 + weight(i.set)/8
+	p.code, err = limits.Append(b, p.code, i)
+	return err
+}
+
+// emit writes the program of a node.
+func (p *pattern) emit(b *limits.Budget, n *node) error {
+	switch n.kind {
+	case nodeSet:
+		return p.add(b, inst{op: opClass, set: n.set})
+	case nodeLook:
+		return p.add(b, inst{op: opLook, set: n.set, not: n.not})
+	case nodeBegin:
+		return p.add(b, inst{op: opBegin})
+	case nodeEnd:
+		return p.add(b, inst{op: opEnd})
+	case nodeSequence:
+		for _, one := range n.list {
+			if err := p.emit(b, one); err != nil {
+				return err
+			}
+		}
+		return nil
+	case nodeChoice:
+		return p.choice(b, n.list)
+	default:
+		return p.repeat(b, n)
+	}
+}
+
+func (p *pattern) choice(b *limits.Budget, list []*node) error {
+	var ends []int
+	for i, one := range list {
+		at := len(p.code)
+		if i < len(list)-1 {
+			if err := p.add(b, inst{op: opSplit, x: int32(at + 1)}); err != nil {
+				return err
+			}
+		}
+		if err := p.emit(b, one); err != nil {
+			return err
+		}
+		if i < len(list)-1 {
+			ends = append(ends, len(p.code))
+			if err := p.add(b, inst{op: opJump}); err != nil {
+				return err
+			}
+			p.code[at].y = int32(len(p.code))
+		}
+	}
+	for _, e := range ends {
+		p.code[e].x = int32(len(p.code))
+	}
+	return nil
+}
+
+// repeat writes the node least times, and then as often as it may.
+func (p *pattern) repeat(b *limits.Budget, n *node) error {
+	one := n.list[0]
+	for range n.least {
+		if err := p.emit(b, one); err != nil {
+			return err
+		}
+	}
+	if n.most < 0 {
+		at := len(p.code)
+		if err := p.split(b); err != nil {
+			return err
+		}
+		if err := p.emit(b, one); err != nil {
+			return err
+		}
+		if err := p.add(b, inst{op: opJump, x: int32(at)}); err != nil {
+			return err
+		}
+		p.leave(at, n.lazy)
+		return nil
+	}
+	var splits []int
+	for range n.most - n.least {
+		splits = append(splits, len(p.code))
+		if err := p.split(b); err != nil {
+			return err
+		}
+		if err := p.emit(b, one); err != nil {
+			return err
+		}
+	}
+	for _, at := range splits {
+		p.leave(at, n.lazy)
+	}
+	return nil
+}
+
+func (p *pattern) split(b *limits.Budget) error { return p.add(b, inst{op: opSplit}) }
+
+// leave makes the split at a place enter what follows it or leave to here.
+func (p *pattern) leave(at int, lazy bool) {
+	in, out := int32(at+1), int32(len(p.code))
+	if lazy {
+		in, out = out, in
+	}
+	p.code[at].x, p.code[at].y = in, out
+}
+
+// A machine runs a pattern over one text.
+type machine struct {
+	p         *pattern
+	text      []rune
+	now, then []int32
+	seen      []int32 // the place at which an instruction was last reached, plus one
+	stack     []int32
+}
+
+func newMachine(b *limits.Budget, p *pattern, text []rune) (*machine, error) {
+	m := &machine{p: p, text: text}
+	var err error
+	for _, list := range []*[]int32{&m.now, &m.then, &m.seen, &m.stack} {
+		if *list, err = limits.Make[int32](b, 2*len(p.code)); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// match is the end of the match that begins at a place and that the order of
+// alternatives prefers; -1 for none.
+func (m *machine) match(b *limits.Budget, from int) (int, error) {
+	clear(m.seen)
+	m.now = m.follow(m.now[:0], 0, from)
+	if err := b.Step(int64(len(m.seen) / 16)); err != nil {
+		return 0, err
+	}
+	end := -1
+	for at := from; len(m.now) > 0; at++ {
+		cost := int64(0)
+		for _, pc := range m.now {
+			cost += m.p.code[pc].cost
+		}
+		if err := b.Step(cost); err != nil {
+			return 0, err
+		}
+		m.then = m.then[:0]
+		for _, pc := range m.now {
+			i := &m.p.code[pc]
+			if i.op == opMatch {
+				end = at
+				break // what follows is of lower priority
+			}
+			if at < len(m.text) && i.set.has(m.text[at]) {
+				m.then = m.follow(m.then, pc+1, at+1)
+			}
+		}
+		m.now, m.then = m.then, m.now
+	}
+	return end, nil
+}
+
+// follow adds the instructions that are reached without a character.
+func (m *machine) follow(list []int32, pc int32, at int) []int32 {
+	m.stack = append(m.stack[:0], pc)
+	for len(m.stack) > 0 {
+		pc := m.stack[len(m.stack)-1]
+		m.stack = m.stack[:len(m.stack)-1]
+		if m.seen[pc] == int32(at)+1 {
+			continue
+		}
+		m.seen[pc] = int32(at) + 1
+		switch i := &m.p.code[pc]; i.op {
+		case opJump:
+			m.stack = append(m.stack, i.x)
+		case opSplit:
+			m.stack = append(m.stack, i.y, i.x)
+		case opLook:
+			if (at < len(m.text) && i.set.has(m.text[at])) != i.not {
+				m.stack = append(m.stack, pc+1)
+			}
+		case opBegin:
+			if at == 0 {
+				m.stack = append(m.stack, pc+1)
+			}
+		case opEnd:
+			if at == len(m.text) {
+				m.stack = append(m.stack, pc+1)
+			}
+		default:
+			list = append(list, pc)
+		}
+	}
+	return list
+}
+
+// A part is some characters of a text, and whether they are a match.
+type part struct {
+	from, to int
+	match    bool
+}
+
+// parts cuts a text into matches, which do not overlap, and what lies between.
+func (p *pattern) parts(b *limits.Budget, text []rune) ([]part, error) {
+	m, err := newMachine(b, p, text)
+	if err != nil {
+		return nil, err
+	}
+	var list []part
+	put := func(x part) (err error) {
+		if x.from < x.to {
+			list, err = limits.Append(b, list, x)
+		}
+		return err
+	}
+	last := 0
+	for at := 0; at < len(text); {
+		end, err := m.match(b, at)
+		if err != nil {
+			return nil, err
+		}
+		if end <= at { // nothing, or nothing of any length
+			at++
+			continue
+		}
+		if err := put(part{last, at, false}); err != nil {
+			return nil, err
+		}
+		if err := put(part{at, end, true}); err != nil {
+			return nil, err
+		}
+		at, last = end, end
+	}
+	err = put(part{last, len(text), false})
+	return slices.Clip(list), err
+}

@@ -1,0 +1,211 @@
+package tokenizer
+
+import (
+	"io/fs"
+	"math"
+	"unicode/utf8"
+
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// SPMName is the file of a sentencepiece model.
+const SPMName = "tokenizer.model"
+
+// A PieceType is what a piece is for, as sentencepiece_model.proto numbers it.
+type PieceType uint8
+
+// The types.
+const (
+	Normal PieceType = iota + 1
+	Unknown
+	Control
+	UserDefined
+	Unused
+	Byte
+)
+
+// A Piece is one text of a sentencepiece model. Its number is its place.
+type Piece struct {
+	Text  string
+	Score float32
+	Type  PieceType
+}
+
+// An SPM is a sentencepiece model.
+type SPM struct {
+	Pieces []Piece
+	Model  int // what it was trained as: 1 unigram, 2 BPE, 3 word, 4 char
+}
+
+// ReadSPM reads the file of a folder.
+func ReadSPM(b *limits.Budget, files fs.FS, name string) (*SPM, error) {
+	body, err := jsontree.ReadText(b, files, name, maxBytes)
+	if err != nil {
+		return nil, err
+	}
+	m, err := ParseSPM(b, body)
+	return m, wire.At(name, "", wire.NoOffset, err)
+}
+
+// ParseSPM reads a model, whose text the account has paid for: the fields of
+// ModelProto that matter here, the others passed over.
+func ParseSPM(b *limits.Budget, body string) (*SPM, error) {
+	m := &SPM{Model: 1}
+	err := eachField(b, body, 0, func(f field) error {
+		switch f.number {
+		case 1:
+			return m.piece(b, f)
+		case 2:
+			return m.trainer(b, f)
+		}
+		return nil
+	})
+	if err == nil && len(m.Pieces) == 0 {
+		err = wire.ErrMissing.With("there are no pieces: it is no sentencepiece model")
+	}
+	return m, err
+}
+
+// piece reads a SentencePiece: text, score, type.
+func (m *SPM) piece(b *limits.Budget, f field) error {
+	if f.wire != wireBytes {
+		return f.fail("a piece")
+	}
+	if len(m.Pieces) > maxID {
+		return wire.ErrUnsupported.With("more than %d pieces", maxID)
+	}
+	p := Piece{Type: Normal}
+	named := false
+	err := eachField(b, f.text, f.off, func(g field) error {
+		switch {
+		case g.number == 1 && g.wire == wireBytes:
+			p.Text, named = g.text, true
+		case g.number == 2 && g.wire == wire32:
+			p.Score = math.Float32frombits(uint32(g.value))
+		case g.number == 3 && g.wire == wireVarint && g.value >= uint64(Normal) && g.value <= uint64(Byte):
+			p.Type = PieceType(g.value)
+		case g.number <= 3:
+			return g.fail("a member of a piece")
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if !named || p.Text == "" || !utf8.ValidString(p.Text) {
+		return wire.At(SPMName, "", f.off, wire.ErrText.With("piece %d has no text", len(m.Pieces)))
+	}
+	m.Pieces, err = limits.Append(b, m.Pieces, p)
+	return err
+}
+
+// trainer reads the one member of TrainerSpec that says how pieces are found.
+func (m *SPM) trainer(b *limits.Budget, f field) error {
+	if f.wire != wireBytes {
+		return f.fail("how the model was trained")
+	}
+	return eachField(b, f.text, f.off, func(g field) error {
+		if g.number == 3 {
+			if g.wire != wireVarint || g.value < 1 || g.value > 4 {
+				return g.fail("the kind of model")
+			}
+			m.Model = int(g.value)
+		}
+		return nil
+	})
+}
+
+// The types of a protobuf's values.
+const (
+	wireVarint = 0
+	wire64     = 1
+	wireBytes  = 2
+	wire32     = 5
+)
+
+// A field is one of a protobuf message.
+type field struct {
+	number uint64
+	wire   uint8
+	value  uint64 // of a number
+	text   string // of bytes
+	off    int64  // in the file
+}
+
+func (f *field) fail(what string) error {
+	return wire.At(SPMName, "", f.off, wire.ErrSyntax.With("field %d is not %s", f.number, what))
+}
+
+// eachField reads a message. Groups, which protobuf has given up, are refused.
+func eachField(b *limits.Budget, body string, base int64, do func(field) error) error {
+	steps := b.Steps()
+	for at := 0; at < len(body); {
+		if err := steps.Step(); err != nil {
+			return err
+		}
+		f := field{off: base + int64(at)}
+		cut := wire.At(SPMName, "", f.off, wire.ErrTruncated.With("a field ends behind its message"))
+		tag, n := varint(body[at:])
+		if n == 0 {
+			return cut
+		}
+		at += n
+		f.number, f.wire = tag>>3, uint8(tag&7)
+		if f.number == 0 || f.number > 1<<29 {
+			return wire.At(SPMName, "", f.off, wire.ErrSyntax.With("no field has the number %d", f.number))
+		}
+		size := uint64(0)
+		switch f.wire {
+		case wireVarint:
+			if f.value, n = varint(body[at:]); n == 0 {
+				return cut
+			}
+			at += n
+		case wireBytes:
+			if size, n = varint(body[at:]); n == 0 {
+				return cut
+			}
+			at += n
+		case wire64:
+			size = 8
+		case wire32:
+			size = 4
+		default:
+			return f.fail("of a type that protobuf has")
+		}
+		if size > uint64(len(body)-at) {
+			return cut
+		}
+		f.text = body[at : at+int(size)]
+		if f.wire == wire32 || f.wire == wire64 {
+			for i := range len(f.text) {
+				f.value |= uint64(f.text[i]) << (8 * i)
+			}
+		}
+		if f.wire == wireBytes {
+			f.off = base + int64(at)
+		}
+		at += int(size)
+		if err := do(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// varint reads a number of at most ten bytes; n is 0 where there is none.
+func varint(s string) (v uint64, n int) {
+	for i := 0; i < len(s) && i < 10; i++ {
+		c := s[i]
+		if i == 9 && c > 1 {
+			return 0, 0
+		}
+		v |= uint64(c&0x7F) << (7 * i)
+		if c < 0x80 {
+			return v, i + 1
+		}
+	}
+	return 0, 0
+}
