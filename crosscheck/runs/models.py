@@ -28,7 +28,7 @@ def byte_level(folder, template=None):
     t.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     t.decoder = decoders.ByteLevel()
     t.train_from_iterator(text(200), trainers.BpeTrainer(
-        vocab_size=VOCAB - 8, special_tokens=["<|pad|>", "<|begin|>", "<|end|>"], initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False))
+        vocab_size=VOCAB - 8, special_tokens=["<|pad|>", "<|begin|>", "<|end|>", "<|endoftext|>"], initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False))
     t.add_tokens(["<think>", "  "])
     if template:
         t.post_processor = processors.TemplateProcessing(single="<|begin|> $A", pair="<|begin|> $A <|begin|> $B", special_tokens=[("<|begin|>", 1)])
@@ -52,7 +52,7 @@ def sentencepiece(folder):
     (words.parent / "tokenizer_config.json").write_text(json.dumps({
         "tokenizer_class": "LlamaTokenizer", "add_bos_token": True, "add_eos_token": False, "legacy": False,
         "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>",
-        "added_tokens_decoder": {str(i): {"content": c, "special": s} for i, c, s in ((0, "<unk>", True), (1, "<s>", True), (2, "</s>", True), (VOCAB - 1, "<|extra|>", False), (VOCAB - 2, "▁x", False))},
+        "added_tokens_decoder": {str(i): {"content": c, "special": s} for i, c, s in ((0, "<unk>", True), (1, "<s>", True), (2, "</s>", True), (VOCAB - 1, "<|extra|>", False), (VOCAB - 2, "▁added", False))},
         "chat_template": "{% for m in messages %}{{ m['content'] }}{% endfor %}",
     }))
 
@@ -66,6 +66,19 @@ FAMILIES = {
     "llama-bias": lambda: (tf.LlamaConfig(**sizes(attention_bias=True, num_key_value_heads=4, head_dim=32)), tf.LlamaForCausalLM, byte_level, "llama-bpe"),
     "mistral": lambda: (tf.MistralConfig(**sizes(sliding_window=None)), tf.MistralForCausalLM, sentencepiece, None),
     "smollm3": lambda: (tf.SmolLM3Config(**sizes(num_hidden_layers=4, no_rope_layer_interval=4, pad_token_id=0)), tf.SmolLM3ForCausalLM, byte_level, "smaug-bpe"),
+    "granite": lambda: (tf.GraniteConfig(**sizes(embedding_multiplier=2.0, attention_multiplier=0.25, residual_multiplier=0.5, logits_scaling=3.0)), tf.GraniteForCausalLM, byte_level, "refact"),
+    "mixtral": lambda: (tf.MixtralConfig(**sizes(num_local_experts=4, num_experts_per_tok=2, sliding_window=None)), tf.MixtralForCausalLM, sentencepiece, None),
+    "qwen2": lambda: (tf.Qwen2Config(**sizes(use_sliding_window=False)), tf.Qwen2ForCausalLM, byte_level, "qwen2"),
+    "qwen3": lambda: (tf.Qwen3Config(**sizes(head_dim=32)), tf.Qwen3ForCausalLM, byte_level, "qwen2"),
+    "qwen2moe": lambda: (tf.Qwen2MoeConfig(**sizes(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=48, shared_expert_intermediate_size=80)), tf.Qwen2MoeForCausalLM, byte_level, "qwen2"),
+    "qwen3moe": lambda: (tf.Qwen3MoeConfig(**sizes(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=48, head_dim=32, norm_topk_prob=True)), tf.Qwen3MoeForCausalLM, byte_level, "qwen2"),
+    "gemma": lambda: (tf.GemmaConfig(**sizes(head_dim=32)), tf.GemmaForCausalLM, sentencepiece, None),
+    "gemma2": lambda: (tf.Gemma2Config(**sizes(head_dim=32, query_pre_attn_scalar=32)), tf.Gemma2ForCausalLM, sentencepiece, None),
+    "gemma3": lambda: (tf.Gemma3TextConfig(**sizes(head_dim=32, num_hidden_layers=7, query_pre_attn_scalar=32)), tf.Gemma3ForCausalLM, sentencepiece, None),
+    "phi3": lambda: (tf.Phi3Config(**sizes(pad_token_id=0, original_max_position_embeddings=256)), tf.Phi3ForCausalLM, sentencepiece, None),
+    "olmo2": lambda: (tf.Olmo2Config(**sizes(pad_token_id=0)), tf.Olmo2ForCausalLM, byte_level, "dbrx"),
+    "starcoder2": lambda: (tf.Starcoder2Config(**sizes()), tf.Starcoder2ForCausalLM, byte_level, "starcoder"),
+    "gpt2": lambda: (tf.GPT2Config(vocab_size=VOCAB, n_positions=256, n_ctx=256, n_embd=64, n_layer=2, n_head=4, bos_token_id=1, eos_token_id=2), tf.GPT2LMHeadModel, byte_level, "gpt-2"),
 }
 
 

@@ -254,11 +254,7 @@ func (p *planner) shape(at *place) ([]int64, error) {
 	}
 	list, err := limits.Make[int64](p.b, len(letters))
 	for i := range list {
-		factor, letter := int64(1), letters[i]
-		if letter >= 'a' && letter <= 'z' { // three times, two times
-			factor, letter = map[byte]int64{'h': 3, 'f': 2, 'm': 2}[letter], letter-'a'+'A'
-		}
-		list[i] = factor * dims[letter](p.c)
+		list[i] = dims[letters[i]](p.c)
 	}
 	return list, err
 }

@@ -10,14 +10,12 @@ type row struct {
 	model    string   // model_type of transformers
 	defaults []preset // of its configuration class
 	tied     bool     // tie_word_embeddings where the configuration is silent
-	prefix   string   // of tensors that stand once
 	layer    string   // of tensors of a layer, "#" for its number
 	outer    []name
 	layers   []name
 	skip     []string // endings of tensors that are not needed
 	keys     func(*keys)
 	vocab    func(*keys) error
-	rotated  bool // the row of head_dim is rope.dimension_count, as llama's
 }
 
 // A preset is what a member of the configuration is where it is not stated.
@@ -35,7 +33,6 @@ const (
 	addOne        // to each number
 	transpose     // of rows and columns
 	stack         // of all experts, one after the other
-	split         // in parts of equally many rows, each with a name of its own
 )
 
 // A name is one tensor in both worlds, without ".weight" or ".bias".
@@ -61,6 +58,10 @@ var dims = map[byte]func(*config) int64{
 	'P': func(c *config) int64 { return c.int("max_position_embeddings", "n_positions", "n_ctx") },
 	'T': func(c *config) int64 { return c.int("type_vocab_size") },
 	'1': func(*config) int64 { return 1 },
+	'3': func(c *config) int64 { return 3 * c.hidden() },
+	'I': func(c *config) int64 { return c.inner() },
+	'R': func(c *config) int64 { return (c.heads() + 2*c.kvHeads()) * c.headDim() },
+	'G': func(c *config) int64 { return 2 * c.int("intermediate_size") },
 }
 
 // A config is config.json as its class of transformers reads it.
@@ -117,6 +118,14 @@ func (c *config) headDim() int64 {
 		return 0
 	}
 	return c.hidden() / c.heads()
+}
+
+// inner is the width of GPT-2's feed forward layer.
+func (c *config) inner() int64 {
+	if n := c.int("n_inner"); n > 0 {
+		return n
+	}
+	return 4 * c.hidden()
 }
 
 // bool is a truth value, or what it is where there is none.

@@ -4,7 +4,7 @@ var llamaRow = row{
 	arch: "llama", model: "llama", names: []string{"LlamaForCausalLM", "LLaMAForCausalLM", "MistralForCausalLM"},
 	defaults: []preset{{"vocab_size", "32000"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "2048"}, {"rope_theta", "10000"}},
 	outer:    outer, layer: decoderLayer,
-	layers: permuted(decoder(append([]name{ffnNorm}, mlp...)...)),
+	layers: permuted(decoder(with(mlp, ffnNorm)...)),
 	keys:   llamaKeys, vocab: llamaVocab,
 }
 
@@ -12,7 +12,7 @@ var smollm3Row = row{
 	arch: "smollm3", model: "smollm3", names: []string{"SmolLM3ForCausalLM"}, tied: true,
 	defaults: []preset{{"vocab_size", "128256"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "32768"}, {"rope_theta", "2000000"}},
 	outer:    outer, layer: decoderLayer,
-	layers: permuted(decoder(append([]name{ffnNorm}, mlp...)...)),
+	layers: permuted(decoder(with(mlp, ffnNorm)...)),
 	keys:   smollm3Keys, vocab: llamaVocab,
 }
 
@@ -24,10 +24,44 @@ func llamaKeys(k *keys) {
 	k.own("attention.value_length", uint32(k.c.headDim()))
 }
 
-// smollm3Keys leave the size of heads to be told by the width.
+// smollm3Keys leave the size of heads to be told by the width, where it is not stated.
 func smollm3Keys(k *keys) {
 	common(k)
 	k.own("attention.head_count_kv", uint32(k.c.kvHeads()))
 	k.u32("vocab_size", "vocab_size")
 	k.own("rope.dimension_count", uint32(k.c.headDim()))
+}
+
+var mixtralRow = row{
+	arch: "llama", model: "mixtral", names: []string{"MixtralForCausalLM"},
+	defaults: []preset{{"vocab_size", "32000"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "131072"}, {"rope_theta", "1000000"}},
+	outer:    outer, layer: decoderLayer,
+	layers: permuted(decoder(ffnNorm,
+		name{hf: "block_sparse_moe.gate", gguf: "ffn_gate_inp", shape: "EH"},
+		name{hf: "block_sparse_moe.experts.*.w1", gguf: "ffn_gate_exps", shape: "FH", how: stack},
+		name{hf: "block_sparse_moe.experts.*.w2", gguf: "ffn_down_exps", shape: "HF", how: stack},
+		name{hf: "block_sparse_moe.experts.*.w3", gguf: "ffn_up_exps", shape: "FH", how: stack},
+	)),
+	keys: smollm3Keys, vocab: llamaVocab,
+}
+
+var graniteRow = row{
+	arch: "granite", model: "granite", names: []string{"GraniteForCausalLM"},
+	defaults: []preset{{"vocab_size", "32000"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "2048"}, {"rope_theta", "10000"}},
+	outer:    outer, layer: decoderLayer,
+	layers: permuted(decoder(with(mlp, ffnNorm)...)),
+	keys:   graniteKeys, vocab: llamaVocab,
+}
+
+// graniteKeys are Llama's, and what Granite multiplies by.
+func graniteKeys(k *keys) {
+	smollm3Keys(k)
+	for _, m := range [][2]string{
+		{"attention.scale", "attention_multiplier"}, {"embedding_scale", "embedding_multiplier"},
+		{"residual_scale", "residual_multiplier"}, {"logit_scale", "logits_scaling"},
+	} {
+		if f, ok := k.c.get(m[1]).Float(); ok && f != 0 {
+			k.f32(m[0], m[1])
+		}
+	}
 }

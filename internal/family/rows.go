@@ -1,12 +1,19 @@
 package family
 
+import "slices"
+
 // rows are all architectures.
-var rows = []*row{&llamaRow, &smollm3Row}
+var rows = []*row{
+	&llamaRow, &smollm3Row, &mixtralRow, &graniteRow,
+	&qwen2Row, &qwen3Row, &qwen2moeRow, &qwen3moeRow,
+	&gemmaRow, &gemma2Row, &gemma3Row,
+	&phi3Row, &olmo2Row, &starcoder2Row, &gpt2Row,
+}
 
 // decoder are the tensors of a decoder whose names Llama's are, each family with
 // what it has of its own.
 func decoder(more ...name) []name {
-	return append([]name{
+	return with([]name{
 		{hf: "input_layernorm", gguf: "attn_norm", shape: "H"},
 		{hf: "self_attn.q_proj", gguf: "attn_q", shape: "QH"},
 		{hf: "self_attn.k_proj", gguf: "attn_k", shape: "KH"},
@@ -14,6 +21,9 @@ func decoder(more ...name) []name {
 		{hf: "self_attn.o_proj", gguf: "attn_output", shape: "HQ"},
 	}, more...)
 }
+
+// with is a list and more.
+func with(list []name, more ...name) []name { return slices.Concat(list, more) }
 
 // permuted makes query and key those of rotations of pairs, as llama.cpp has them
 // for Llama.

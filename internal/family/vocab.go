@@ -33,7 +33,6 @@ type vocab struct {
 	texts  []string
 	types  []int32
 	scores []float32
-	count  int // of the numbers that are taken
 }
 
 func (k *keys) has(name string) bool {
@@ -75,8 +74,11 @@ func (k *keys) pad(v *vocab) error {
 	return nil
 }
 
-// add adds the keys of a vocabulary.
+// addVocab adds the keys of a vocabulary.
 func (k *keys) addVocab(model, pre string, v *vocab) {
+	if err := k.distinct(v.texts); err != nil && k.err == nil {
+		k.err = err
+	}
 	k.put("tokenizer.ggml.model", model)
 	k.put("tokenizer.ggml.pre", pre)
 	k.put("tokenizer.ggml.tokens", v.texts)
@@ -84,6 +86,18 @@ func (k *keys) addVocab(model, pre string, v *vocab) {
 		k.put("tokenizer.ggml.scores", v.scores)
 	}
 	k.put("tokenizer.ggml.token_type", v.types)
+}
+
+// distinct refuses equal tokens, at which llama.cpp aborts.
+func (k *keys) distinct(texts []string) error {
+	set, err := wire.NewNameSet(k.b, len(texts), func(i int) string { return texts[i] })
+	for i := 0; err == nil && i < len(texts); i++ {
+		was, added, bad := set.Add(i)
+		if err = bad; err == nil && !added {
+			err = wire.At(tokenizer.FileName, "", wire.NoOffset, wire.ErrDuplicate.With("tokens %d and %d are %s", was, i, wire.Quote(texts[i])))
+		}
+	}
+	return err
 }
 
 // looksSpecial are tokens that some models mark as ordinary and that steer all the

@@ -24,9 +24,7 @@ func llamaVocab(k *keys) error {
 	}
 	size := k.c.int("vocab_size")
 	if size == 32016 { // CodeLlama
-		for i, name := range []string{"prefix", "suffix", "middle", "eot"} {
-			k.put("tokenizer.ggml."+name+"_token_id", uint32(32007+i))
-		}
+		k.put("tokenizer.ggml.eot_token_id", uint32(32010))
 	}
 	if size == 49152 { // the smaller ones of Granite and SmolLM
 		k.put("tokenizer.ggml.add_bos_token", false)
@@ -57,7 +55,11 @@ func spmOrBytes(k *keys) error {
 }
 
 // spmVocab is sentencepiece's model, with the tokens that were added beside it.
-func spmVocab(k *keys) error {
+func spmVocab(k *keys) error { return k.pieces(false) }
+
+// pieces writes the tokens of sentencepiece's model; asWritten takes those that were
+// added as they are, those of tokenizer.json too, as the converter does for Phi-3.
+func (k *keys) pieces(asWritten bool) error {
 	m, err := tokenizer.ReadSPM(k.b, k.files, tokenizer.SPMName)
 	if err != nil {
 		return err
@@ -88,7 +90,7 @@ func spmVocab(k *keys) error {
 	if err := k.pad(v); err != nil {
 		return err
 	}
-	if err := k.addedTo(v); err != nil {
+	if err := k.addedTo(v, asWritten); err != nil {
 		return err
 	}
 	k.addVocab("llama", "default", v)
@@ -97,7 +99,7 @@ func spmVocab(k *keys) error {
 
 // addedTo lays the tokens of added_tokens.json and tokenizer_config.json over those
 // of the model.
-func (k *keys) addedTo(v *vocab) error {
+func (k *keys) addedTo(v *vocab, asWritten bool) error {
 	added, err := jsontree.Read(k.b, k.files, addedTokens, maxTokenizer)
 	if err != nil {
 		return err
@@ -132,12 +134,33 @@ func (k *keys) addedTo(v *vocab) error {
 		if id >= uint64(len(v.texts)) {
 			continue
 		}
-		v.texts[id], v.scores[id], v.types[id] = text.String(), -1000, typeControl
-		if !one.Get("special").True() && !looksSpecial(text.String()) {
-			v.texts[id], v.types[id] = strings.ReplaceAll(text.String(), "▁", " "), typeUserDefined
+		v.lay(int(id), text.String(), one.Get("special").True(), asWritten)
+	}
+	if !asWritten || !k.has(tokenizer.FileName) {
+		return nil
+	}
+	t, err := tokenizer.ReadJSON(k.b, k.files, tokenizer.FileName)
+	if err != nil {
+		return err
+	}
+	for i := range t.Added {
+		if a := &t.Added[i]; int(a.ID) < len(v.texts) {
+			v.lay(int(a.ID), a.Text, a.Special, true)
 		}
 	}
 	return nil
+}
+
+// lay puts an added token over what has its number.
+func (v *vocab) lay(id int, text string, special, asWritten bool) {
+	v.texts[id], v.scores[id], v.types[id] = text, -1000, typeControl
+	if special || !asWritten && looksSpecial(text) {
+		return
+	}
+	v.types[id] = typeUserDefined
+	if !asWritten {
+		v.texts[id] = strings.ReplaceAll(text, "▁", " ")
+	}
 }
 
 // characters is a sentencepiece BPE that tokenizer.json holds; its scores are lost,

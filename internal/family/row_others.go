@@ -1,0 +1,110 @@
+package family
+
+import "github.com/anamnesis-go/anamnesis/internal/jsontree"
+
+var phi3Row = row{
+	arch: "phi3", model: "phi3", names: []string{"Phi3ForCausalLM"},
+	defaults: []preset{{"vocab_size", "32064"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "4096"}, {"original_max_position_embeddings", "4096"}, {"rope_theta", "10000"}},
+	outer:    outer, layer: decoderLayer,
+	layers: []name{
+		{hf: "input_layernorm", gguf: "attn_norm", shape: "H"},
+		{hf: "self_attn.qkv_proj", gguf: "attn_qkv", shape: "RH"},
+		{hf: "self_attn.o_proj", gguf: "attn_output", shape: "HQ"},
+		ffnNorm,
+		{hf: "mlp.gate_up_proj", gguf: "ffn_up", shape: "GH"},
+		{hf: "mlp.down_proj", gguf: "ffn_down", shape: "HF"},
+	},
+	keys: phi3Keys, vocab: phi3Vocab,
+}
+
+func phi3Keys(k *keys) {
+	r := k.c.rope()
+	if v := r.params.Get("long_factor"); v.There {
+		k.fail("rope_scaling", v, "absent: factors for long texts are not written yet")
+	}
+	k.u32("context_length", "n_positions", "max_position_embeddings")
+	if n, ok := r.original.Int(); ok && n >= 0 && n < 1<<32 {
+		k.own("rope.scaling.original_context_length", uint32(n))
+	}
+	k.u32("embedding_length", "hidden_size", "n_embd")
+	k.u32("feed_forward_length", "intermediate_size")
+	k.own("block_count", uint32(k.c.layers()))
+	k.own("attention.head_count", uint32(k.c.heads()))
+	k.own("attention.head_count_kv", uint32(k.c.kvHeads()))
+	k.f32("attention.layer_norm_rms_epsilon", "rms_norm_eps")
+	part := 1.0
+	if f, ok := r.fraction.Float(); ok && f > 0 && f <= 1 {
+		part = f
+	}
+	k.own("rope.dimension_count", uint32(int64(part*float64(k.c.hidden()))/k.c.heads()))
+	k.number("rope.freq_base", "rope_theta", r.theta)
+	k.own("attention.sliding_window", uint32(0))
+	k.u32("attention.sliding_window", "sliding_window")
+}
+
+// phi3Vocab is a BPE of bytes for Phi-4, else sentencepiece's, over whose tokens
+// those of tokenizer.json are laid as well.
+func phi3Vocab(k *keys) error {
+	config, err := jsontree.Read(k.b, k.files, tokenizerConfig, maxTokenizer)
+	if err != nil {
+		return err
+	}
+	if config.Get("tokenizer_class").String() == "GPT2Tokenizer" {
+		return gpt2Vocab(k)
+	}
+	return k.pieces(true)
+}
+
+var olmo2Row = row{
+	arch: "olmo2", model: "olmo2", names: []string{"Olmo2ForCausalLM"},
+	defaults: []preset{{"vocab_size", "50304"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "2048"}, {"rope_theta", "10000"}},
+	outer:    outer, layer: decoderLayer,
+	layers: with(decoder(mlp...)[1:],
+		name{hf: "post_attention_layernorm", gguf: "post_attention_norm", shape: "H"},
+		name{hf: "post_feedforward_layernorm", gguf: "post_ffw_norm", shape: "H"},
+		name{hf: "self_attn.q_norm", gguf: "attn_q_norm", shape: "Q"},
+		name{hf: "self_attn.k_norm", gguf: "attn_k_norm", shape: "K"},
+	),
+	keys: common, vocab: gpt2Vocab,
+}
+
+var starcoder2Row = row{
+	arch: "starcoder2", model: "starcoder2", names: []string{"Starcoder2ForCausalLM"}, tied: true,
+	defaults: []preset{{"vocab_size", "49152"}, {"norm_epsilon", "1e-05"}, {"max_position_embeddings", "4096"}, {"rope_theta", "10000"}},
+	outer:    outer, layer: decoderLayer,
+	layers: decoder(ffnNorm,
+		name{hf: "mlp.c_fc", gguf: "ffn_up", shape: "FH"},
+		name{hf: "mlp.c_proj", gguf: "ffn_down", shape: "HF"},
+	),
+	keys: common, vocab: gpt2Vocab,
+}
+
+var gpt2Row = row{
+	arch: "gpt2", model: "gpt2", names: []string{"GPT2LMHeadModel"}, tied: true,
+	defaults: []preset{{"vocab_size", "50257"}, {"n_positions", "1024"}, {"n_ctx", "1024"}, {"layer_norm_epsilon", "1e-05"}},
+	outer: []name{
+		{hf: "transformer.wte", gguf: "token_embd", shape: "VH"},
+		{hf: "transformer.wpe", gguf: "position_embd", shape: "PH"},
+		{hf: "transformer.ln_f", gguf: "output_norm", shape: "H"},
+		{hf: "lm_head", gguf: "output", shape: "VH", optional: true},
+	},
+	layer: "transformer.h.#.", skip: []string{".attn.bias", ".attn.masked_bias"},
+	layers: []name{
+		{hf: "ln_1", gguf: "attn_norm", shape: "H"},
+		{hf: "attn.c_attn", gguf: "attn_qkv", shape: "H3", how: transpose},
+		{hf: "attn.c_proj", gguf: "attn_output", shape: "HH", how: transpose},
+		{hf: "ln_2", gguf: "ffn_norm", shape: "H"},
+		{hf: "mlp.c_fc", gguf: "ffn_up", shape: "HI", how: transpose},
+		{hf: "mlp.c_proj", gguf: "ffn_down", shape: "IH", how: transpose},
+	},
+	keys: gpt2Keys, vocab: gpt2Vocab,
+}
+
+func gpt2Keys(k *keys) {
+	k.own("block_count", uint32(k.c.layers()))
+	k.u32("context_length", "n_positions", "n_ctx")
+	k.u32("embedding_length", "n_embd", "hidden_size")
+	k.own("feed_forward_length", uint32(4*k.c.hidden()))
+	k.own("attention.head_count", uint32(k.c.heads()))
+	k.f32("attention.layer_norm_epsilon", "layer_norm_epsilon")
+}

@@ -1,0 +1,60 @@
+package family
+
+// Queries and keys of Qwen stand as transformers has them.
+var (
+	headNorms = []name{
+		{hf: "self_attn.q_norm", gguf: "attn_q_norm", shape: "D"},
+		{hf: "self_attn.k_norm", gguf: "attn_k_norm", shape: "D"},
+	}
+	experts = []name{
+		{hf: "mlp.gate", gguf: "ffn_gate_inp", shape: "EH"},
+		{hf: "mlp.experts.*.gate_proj", gguf: "ffn_gate_exps", shape: "MH", how: stack},
+		{hf: "mlp.experts.*.up_proj", gguf: "ffn_up_exps", shape: "MH", how: stack},
+		{hf: "mlp.experts.*.down_proj", gguf: "ffn_down_exps", shape: "HM", how: stack},
+	}
+	sharedExpert = []name{
+		{hf: "mlp.shared_expert.gate_proj", gguf: "ffn_gate_shexp", shape: "SH"},
+		{hf: "mlp.shared_expert.up_proj", gguf: "ffn_up_shexp", shape: "SH"},
+		{hf: "mlp.shared_expert.down_proj", gguf: "ffn_down_shexp", shape: "HS"},
+		{hf: "mlp.shared_expert_gate", gguf: "ffn_gate_inp_shexp", shape: "1H"},
+	}
+	qwenDefaults = []preset{{"vocab_size", "151936"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "32768"}, {"rope_theta", "10000"}}
+)
+
+var qwen2Row = row{
+	arch: "qwen2", model: "qwen2", names: []string{"Qwen2ForCausalLM"},
+	defaults: qwenDefaults, outer: outer, layer: decoderLayer,
+	layers: decoder(with(mlp, ffnNorm)...),
+	keys:   common, vocab: spmOrBytes,
+}
+
+var qwen3Row = row{
+	arch: "qwen3", model: "qwen3", names: []string{"Qwen3ForCausalLM"},
+	defaults: qwenPresets(preset{"head_dim", "128"}), outer: outer, layer: decoderLayer,
+	layers: decoder(with(with(mlp, ffnNorm), headNorms...)...),
+	keys:   common, vocab: spmOrBytes,
+}
+
+var qwen2moeRow = row{
+	arch: "qwen2moe", model: "qwen2_moe", names: []string{"Qwen2MoeForCausalLM"},
+	defaults: qwenPresets(preset{"num_experts", "60"}, preset{"num_experts_per_tok", "4"}), outer: outer, layer: decoderLayer,
+	layers: decoder(with(with(experts, ffnNorm), sharedExpert...)...),
+	keys:   qwenMoeKeys, vocab: gpt2Vocab,
+}
+
+var qwen3moeRow = row{
+	arch: "qwen3moe", model: "qwen3_moe", names: []string{"Qwen3MoeForCausalLM"},
+	defaults: qwenPresets(preset{"num_experts", "128"}, preset{"num_experts_per_tok", "8"}), outer: outer, layer: decoderLayer,
+	layers: decoder(with(with(experts, ffnNorm), headNorms...)...),
+	keys:   qwenMoeKeys, vocab: gpt2Vocab,
+}
+
+func qwenPresets(more ...preset) []preset {
+	return append(qwenDefaults[:len(qwenDefaults):len(qwenDefaults)], more...)
+}
+
+func qwenMoeKeys(k *keys) {
+	common(k)
+	k.u32("expert_feed_forward_length", "moe_intermediate_size")
+	k.u32("expert_shared_feed_forward_length", "shared_expert_intermediate_size")
+}
