@@ -10,6 +10,7 @@ type inspectCmd struct {
 
 	Verify bool `help:"Read the bodies too: checksums, real lengths, text."`
 	Usage  bool `help:"Print what the file took of each limit."`
+	HTML   word `name:"html" placeholder:"FILE" help:"Write a page for a browser instead, with the verdict of a scan: one file that asks nothing of a network."`
 }
 
 func (inspectCmd) Help() string {
@@ -28,11 +29,15 @@ func (inspectCmd) examples() []example {
 		{"amn inspect --to f32 tiny.gguf", "What it stores, and its size in full precision."},
 		{"cat weights.npz | amn inspect -", "From a pipe."},
 		{"amn inspect -r models", "Every model in a folder and below."},
+		{"amn inspect --html report.html model.safetensors", "As a page, to look at or to pass on."},
 	}
 }
 
 // Run implements the command.
 func (c *inspectCmd) Run(ctx context.Context, s *session) error {
+	if c.HTML != "" {
+		return s.writePage(ctx, c)
+	}
 	if c.Wire {
 		return s.dumpFiles(ctx, c.Paths)
 	}

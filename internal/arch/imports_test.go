@@ -81,6 +81,7 @@ var mayImport = map[string][]string{
 	"gate/clamd":          {"limits", "gate", "gate/host", "internal/wire", "parser/tensor"},
 	"gate/attest":         {"digest", "internal/wire"},
 	"gate/bom":            {"limits", "gate", "digest", "internal/wire", "parser/tensor"},
+	"gate/page":           {"gate", "limits", "internal/wire", "parser/tensor"},
 	"gate/report":         {"gate", "internal/wire", "parser/tensor"},
 	"cli":                 {"limits", "gate", "gate/...", "internal/...", "parser", "parser/...", "vm", "asm", "quant", "quant/bnb", "quant/scaled", "convert", "convert/...", "compare", "digest", "stats", "cli/...", kong, sys},
 	"cli/amn":             {"cli"},

@@ -59,6 +59,8 @@ var load = sync.OnceValues(func() ([]*source, error) {
 			return err
 		case d.IsDir() && name != "." && (strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") || base == "testdata"):
 			return fs.SkipDir // not packages of this module
+		case d.IsDir() && name != "." && hasModule(tree, name):
+			return fs.SkipDir // another module, which imports this one
 		case d.IsDir() || !strings.HasSuffix(base, ".go"):
 			return nil
 		}
@@ -75,6 +77,11 @@ var load = sync.OnceValues(func() ([]*source, error) {
 	})
 	return out, err
 })
+
+func hasModule(tree fs.FS, dir string) bool {
+	_, err := fs.Stat(tree, dir+"/go.mod")
+	return err == nil
+}
 
 // sources lists every Go file of the module.
 func sources(t *testing.T) []*source {

@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/anamnesis-go/anamnesis/gate"
+	"github.com/anamnesis-go/anamnesis/gate/page"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// writePage writes what is known of one file or model as a page for a browser, with
+// the verdict of a scan: pickles are read to their end, and bodies.
+func (s *session) writePage(ctx context.Context, c *inspectCmd) error {
+	if len(c.Paths) != 1 || c.Paths[0] == "-" {
+		return usage{"--html: name one file or one model's folder"}
+	}
+	path, pages := string(c.Paths[0]), 0
+	return s.each(ctx, &c.fileArgs, reportOptions{}, func(r *report) error {
+		if pages++; pages > 1 {
+			return usage{"--html: " + showPath(path) + " holds several models: name one"}
+		}
+		made, err := s.pageOf(ctx, r)
+		if err != nil {
+			return err
+		}
+		f, err := os.Create(string(c.HTML))
+		if err != nil {
+			return err
+		}
+		if err = page.Write(f, made); err == nil {
+			err = f.Close()
+		} else {
+			f.Close()
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", showPath(string(c.HTML)), err)
+		}
+		if !s.quiet && !s.json {
+			s.line("%s", showPath(string(c.HTML)))
+		}
+		return nil
+	})
+}
+
+// pageOf judges the model of a report and puts its page together.
+func (s *session) pageOf(ctx context.Context, r *report) (*page.Report, error) {
+	b := s.longPolicy().Budget(ctx)
+	defer b.Close()
+	judging := s.longPolicy().Budget(ctx)
+	defer judging.Close()
+	v, size, err := s.judgeOne(judging, r)
+	if err != nil {
+		return nil, err
+	}
+	if v == nil {
+		return page.Refused(r.path, size, r.err), nil
+	}
+	defer v.Close()
+	s.note(v.Err)
+	return page.New(b, r.path, size, r.model, v)
+}
+
+// judgeOne gives the gate's verdict about what a report is of: by the file's bytes, or
+// by its parts where it has several. It is nil for what cannot even be looked for.
+func (s *session) judgeOne(b *limits.Budget, r *report) (*gate.Verdict, int64, error) {
+	g := gate.New(s.gatePolicy)
+	info, err := os.Stat(r.path)
+	if err == nil && info.Mode().IsRegular() && filepath.Ext(r.path) != ".json" {
+		f, err := os.Open(r.path)
+		if err != nil {
+			return nil, 0, nil //nolint:nilerr // the report says it
+		}
+		defer f.Close()
+		v, err := g.Check(b, f, info.Size(), gate.Hint{Name: filepath.Base(r.path)})
+		return v, info.Size(), err
+	}
+	if r.model == nil {
+		return nil, 0, nil
+	}
+	v, err := g.CheckModel(b, r.path, true, func() (tensor.Model, error) { return parser.Open(b, r.path) })
+	return v, 0, err
+}

@@ -1,0 +1,83 @@
+package page
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed" // the page's parts
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"strings"
+)
+
+// The parts of the page. Script and style are whole files, so that their hashes can
+// stand in the page's policy.
+var (
+	//go:embed view.js
+	script string
+	//go:embed view.css
+	style string
+	//go:embed page.html
+	frame string
+)
+
+// A Part is a script that a page runs besides the view's own.
+type Part struct {
+	// Script runs after the view's.
+	Script string
+	// Data are texts that it finds, by id; their type is application/octet-stream.
+	Data []Data
+	// Policy are directives of the page's policy besides its own, such as "worker-src blob:".
+	Policy []string
+	// Sources of scripts besides the hashes, such as "'wasm-unsafe-eval'".
+	Sources []string
+}
+
+// Data is text that stands in a page under an id and is not shown. It must not hold
+// a "<".
+type Data struct{ ID, Text string }
+
+// Write writes the page of a report.
+func Write(w io.Writer, r *Report) error {
+	text, err := json.Marshal(r) // escapes <, > and &: no text of the file ends the element
+	if err != nil {
+		return err
+	}
+	return WriteWith(w, text, Part{})
+}
+
+// WriteWith writes a page that shows a report, or none if it is empty, and runs more.
+func WriteWith(w io.Writer, report []byte, p Part) error {
+	scripts := []string{script}
+	if p.Script != "" {
+		scripts = append(scripts, p.Script)
+	}
+	var body strings.Builder
+	if len(report) > 0 {
+		body.WriteString(`<script type="application/json" id="report">`)
+		body.Write(bytes.ReplaceAll(report, []byte("<"), []byte(`\u003c`)))
+		body.WriteString("</script>\n")
+	}
+	for _, d := range p.Data {
+		body.WriteString(`<script type="application/octet-stream" id="` + d.ID + `">` + strings.ReplaceAll(d.Text, "<", "") + "</script>\n")
+	}
+	sources := p.Sources
+	for _, s := range scripts {
+		sources = append(sources, hash(s))
+		body.WriteString("<script>" + s + "</script>\n")
+	}
+	policy := append([]string{
+		"default-src 'none'", "base-uri 'none'", "form-action 'none'",
+		"script-src " + strings.Join(sources, " "), "style-src " + hash(style),
+	}, p.Policy...)
+	_, err := strings.NewReplacer(
+		"@POLICY@", strings.Join(policy, "; "), "@STYLE@", "<style>"+style+"</style>", "@BODY@", body.String(),
+	).WriteString(w, frame)
+	return err
+}
+
+// hash is a text's as policies of pages name it.
+func hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}

@@ -1,0 +1,142 @@
+package page_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/anamnesis-go/anamnesis/gate"
+	"github.com/anamnesis-go/anamnesis/gate/page"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
+)
+
+func reportOf(t *testing.T, path string) *page.Report {
+	t.Helper()
+	b := limits.Policy{}.Budget(context.Background())
+	t.Cleanup(b.Close)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := bytes.NewReader(text)
+	v, err := gate.Check(b, r, r.Size(), gate.Hint{Name: path[strings.LastIndexByte(path, '/')+1:]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(v.Close)
+	m, err := parser.Decode(b, r, r.Size())
+	if err != nil {
+		m = nil
+	} else {
+		t.Cleanup(func() { m.Close() })
+	}
+	out, err := page.New(b, path, r.Size(), m, v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestAReportHoldsWhatIsShown(t *testing.T) {
+	r := reportOf(t, "../../testdata/demo/checkpoint.pt")
+	if r.Format != "pth" || !r.Verdict.Accepted || r.Verdict.Safe == nil || !*r.Verdict.Safe || r.Verdict.WeightsOnly != "yes" {
+		t.Errorf("%+v", r.Verdict)
+	}
+	if len(r.Tensors) != 24 || r.Totals.Tensors != 24 || len(r.Globals) != 4 {
+		t.Errorf("%d tensors, %d globals", len(r.Tensors), len(r.Globals))
+	}
+	text, err := json.Marshal(r.Tensors[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(`["embed.weight",1,[96,16],6144,3392,0]`, string(text)); diff != "" {
+		t.Error(diff)
+	}
+	r = reportOf(t, "../../testdata/demo/tiny.gguf")
+	if len(r.Metadata) == 0 || r.Metadata[0].Value != "llama" {
+		t.Errorf("metadata %v", r.Metadata)
+	}
+}
+
+// What a file says never becomes markup, and no script but the page's own may run.
+func TestTextOfAFileIsNoMarkup(t *testing.T) {
+	const evil = "</script><script>alert(1)</script><!--"
+	r := reportOf(t, "../../testdata/demo/tiny.gguf")
+	r.Name, r.Tensors[0].Name = evil, evil
+	r.Templates = []page.Template{{Name: evil, Text: evil}}
+	var out bytes.Buffer
+	if err := page.Write(&out, r); err != nil {
+		t.Fatal(err)
+	}
+	text := out.String()
+	if strings.Contains(text, "alert(1)</script>") || strings.Count(text, "<script") != 2 {
+		t.Error("a text of the file is markup")
+	}
+	policy := regexp.MustCompile(`content="(default-src 'none'[^"]*)"`).FindStringSubmatch(text)
+	if policy == nil {
+		t.Fatal("no policy")
+	}
+	for _, never := range []string{"unsafe-inline", "http", "*", "connect-src", "'self'"} {
+		if strings.Contains(policy[1], never) {
+			t.Errorf("the policy allows %s: %s", never, policy[1])
+		}
+	}
+	if regexp.MustCompile(`(?i)(src|href)="?(https?:)?//`).MatchString(text) {
+		t.Error("the page asks for something")
+	}
+}
+
+func TestARefusedFileHasAReport(t *testing.T) {
+	r := page.Refused("x.pt", 3, fmt.Errorf("broken"))
+	if r.Verdict.Accepted || len(r.Verdict.Findings) != 1 {
+		t.Errorf("%+v", r.Verdict)
+	}
+}
+
+// A report of what an account does not allow is not made.
+func TestAReportIsCharged(t *testing.T) {
+	open := limits.Policy{}.Budget(context.Background())
+	defer open.Close()
+	m, err := parser.Open(open, "../../testdata/demo/model.safetensors")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	b := limits.Policy{MaxItems: 3}.Budget(context.Background())
+	defer b.Close()
+	if _, err := page.New(b, "x", 0, m, nil); err == nil {
+		t.Error("24 tensors are 3 items")
+	}
+}
+
+// A page of a model that lies in a folder.
+func ExampleWrite() {
+	b := limits.Policy{}.Budget(context.Background())
+	defer b.Close()
+	m, err := parser.Open(b, "../../testdata/demo/model.safetensors")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer m.Close()
+	report, err := page.New(b, "model.safetensors", 0, m, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var out bytes.Buffer
+	if err := page.Write(&out, report); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(report.Format, report.Totals.Tensors, strings.HasPrefix(out.String(), "<!DOCTYPE html>"))
+	// Output: safetensors 24 true
+}
