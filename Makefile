@@ -67,7 +67,7 @@ SEED ?= 1
 FOUND ?= differential-out
 
 .PHONY: api deadcode systems qemu neon avx512 must-have check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
-	bench bench-kernels bench-peers bench-hostile bench-convert python wheels memory golden crosscheck watch differential corpus recipe cover cover-corpus
+	bench bench-kernels bench-peers bench-hostile bench-convert nested web python wheels memory golden crosscheck watch differential corpus recipe cover cover-corpus
 
 check: fmt vet lint test purego gen-check cross
 
@@ -212,6 +212,16 @@ python: python/.venv/bin/python ## the Python package: wheel, types, tests
 	rm -rf python/dist && $< python/wheels.py --only here
 	$< -m pip install --quiet --no-index --no-deps --force-reinstall python/dist/*.whl
 	cd python && .venv/bin/python -m mypy && .venv/bin/python -m pytest -q
+
+# Modules of their own, so that what they need is no dependency of the core.
+NESTED = $(patsubst %/go.mod,%,$(wildcard web/go.mod remote/go.mod adapters/go.mod))
+
+nested: ## the modules beside the core: build, vet, test
+	@for m in $(NESTED); do echo "$$m"; (cd $$m && $(GO) build ./... && $(GO) vet ./... && $(GO) test ./...) || exit 1; done
+	cd web && GOOS=js GOARCH=wasm $(GO) vet ./wasm
+
+web: ## the page that reads files in a browser: web/dist/index.html
+	cd web && $(GO) run ./build
 
 wheels: ## wheels for every platform: make wheels VERSION=v1.2.3
 	python3 python/wheels.py

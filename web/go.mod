@@ -1,0 +1,9 @@
+module github.com/anamnesis-go/anamnesis/web
+
+go 1.26.0
+
+require github.com/anamnesis-go/anamnesis v0.0.0
+
+require github.com/klauspost/compress v1.20.3 // indirect
+
+replace github.com/anamnesis-go/anamnesis => ../
