@@ -31,6 +31,7 @@ FUZZ_COUNTS = \
 	FuzzOllama=20000 \
 	FuzzPTH=2000 \
 	FuzzPolicy=40000 \
+	FuzzONNX=8000 \
 	FuzzPickle=12000 \
 	FuzzRow=20000 \
 	FuzzSafetensors=16000 \

@@ -40,7 +40,7 @@ alone; it is named as outer.tar.gz!inner/model.bin: ` + strings.Join(gate.Wrappe
 Everything else could hold a model and is refused as not looked at: other archives and
 compressed data, other formats, links that leave the folder, what is no regular file. A link that is
 named on the command line is followed. Plain pickles (.pkl, joblib) are
-judged like checkpoints. A finding of severity danger refuses a file (exit code 7), such as
+judged like checkpoints, ONNX models (.onnx) by their structure. A finding of severity danger refuses a file (exit code 7), such as
 a chat template that reaches outside of itself; --fail-on chooses another severity. A policy file (--limits) may say both, and exceptions
 ("ignore") with a rule of amn rules, a path or sha256, a reason, and the last day ("expires").
 The exit code is the class of the worst file; 5 if there was

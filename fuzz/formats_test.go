@@ -42,6 +42,7 @@ var formats = []format{
 	{name: "gguf", decode: of(gguf.Decode), target: &ggufTarget},
 	{name: "npy", decode: of(npy.Decode), target: &npyTarget},
 	{name: "npz", decode: of(npz.Decode), target: &npzTarget},
+	{name: "onnx", decode: openONNX},
 	{name: "pickle", decode: openPickle},
 	{name: "pth", decode: of(pth.Decode), target: &pthTarget},
 	{name: "safetensors", decode: of(safetensors.Decode), target: &safetensorsTarget},

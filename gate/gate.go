@@ -52,6 +52,9 @@ type Hint struct {
 
 	stored string                 // the path of what a link leads to, or its own
 	near   func(name string) bool // reports a file in the same folder
+	// holds reports an ONNX model in the same folder whose data the file is said to
+	// hold.
+	holds func(*limits.Budget) bool
 }
 
 // Check judges a file under the policy of the account, with the zero [Gate].
@@ -157,6 +160,8 @@ func (j *judgement) judge(b *limits.Budget) error {
 		}
 	case asWrapper:
 		return j.unpack(k)
+	case asONNX:
+		j.onnx()
 	case asCheckpoint, asPickle:
 		j.scan(pth.Scan(j.account, j.r, j.Size), kind)
 	default:
@@ -183,6 +188,7 @@ func (j *judgement) beside() {
 	case what != "":
 		j.Harmless, j.Err = what, nil
 		j.aside()
+	case j.explained():
 	default:
 		j.Unlooked, j.Err = strings.TrimPrefix(bare(j.Err), "this is "), nil
 	}
@@ -205,6 +211,7 @@ const (
 	asCheckpoint
 	asPickle
 	asWrapper
+	asONNX
 )
 
 // PickleFormat is what a plain pickle is called.
@@ -229,6 +236,8 @@ func (j *judgement) kind(k *wrap.Kind) way {
 		return asWrapper
 	case j.looksPickled():
 		return asPickle
+	case strings.EqualFold(path.Ext(j.hint.Name), ".onnx"):
+		return asONNX
 	case !j.hint.Beside || promises(j.hint.Name):
 		return asModel
 	}

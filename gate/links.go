@@ -4,7 +4,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/onnx"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
 // dir is a folder whose files are opened by whatever name they have: os.DirFS wants
@@ -59,4 +64,44 @@ func storedAt(path string) string {
 		return abs
 	}
 	return path
+}
+
+// maxModels is how many models of a folder are asked whether a file holds their data.
+const maxModels = 16
+
+// holds reports that an ONNX model beside the file of a path says that its data lie
+// there.
+func holds(path string) func(*limits.Budget) bool {
+	return func(b *limits.Budget) bool {
+		folder, name := filepath.Dir(path), filepath.Base(path)
+		list, err := filepath.Glob(filepath.Join(escapeGlob(folder), "*.onnx"))
+		if err != nil {
+			return false
+		}
+		for _, model := range list[:min(len(list), maxModels)] {
+			if slices.Contains(externalOf(b, model), name) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// escapeGlob takes a folder's name as it is written.
+func escapeGlob(name string) string {
+	return strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]").Replace(name)
+}
+
+// externalOf lists the files that hold data of an ONNX model.
+func externalOf(b *limits.Budget, path string) []string {
+	h, err := tensor.OpenFile(dir(filepath.Dir(path)), filepath.Base(path))
+	if err != nil {
+		return nil
+	}
+	defer h.Close()
+	m, err := onnx.Check(b, h, h.Size)
+	if err != nil {
+		return nil
+	}
+	return m.External
 }

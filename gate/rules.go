@@ -80,7 +80,7 @@ func (v *Verdict) rule() string {
 const unlookedRule = "gate.unlooked"
 
 // places are what an error may say that it was found in.
-var places = append([]string{"detect", "gguf", "npy", "npz", "ollama", "pickle", "pth", "safetensors", "scan", "sidecar"}, wrap.Kinds()...)
+var places = append([]string{"detect", "gguf", "npy", "npz", "ollama", "onnx", "pickle", "pth", "safetensors", "scan", "sidecar"}, wrap.Kinds()...)
 
 // causes are the kinds of what may be wrong, in every format.
 var causes = []struct {

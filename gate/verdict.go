@@ -198,7 +198,7 @@ func (v *Verdict) first(of func(*pth.Pickle) (vm.Verdict, bool)) (out vm.Verdict
 // loaders are those that open files of a format.
 var loaders = map[string][]string{
 	"safetensors": {"safetensors"}, "gguf": {"ggml", "llama.cpp", "gguf-py", "ollama"}, "pth": {"torch.load"},
-	"npy": {"numpy.load"}, "npz": {"numpy.load"},
+	"npy": {"numpy.load"}, "npz": {"numpy.load"}, "onnx": {"onnx.load", "onnxruntime"},
 	"zip": {"zipfile"}, "tar": {"tarfile"}, "gzip": {"gzip", "joblib.load"}, "bzip2": {"bz2", "joblib.load"}, "zlib": {"zlib", "joblib.load"}, "zstd": {"zstd"},
 	PickleFormat: {"pickle.load", "joblib.load"},
 }

@@ -130,6 +130,19 @@ func (w *walk) skops(f *frame) error {
 		"skops imports "+wire.Quote(module.text+"."+class.text)+": no type of numpy, scipy or scikit-learn")
 }
 
+// handlers are those that TorchServe has itself.
+var handlers = map[string]bool{
+	"image_classifier": true, "image_segmenter": true, "object_detector": true, "text_classifier": true, "base_handler": true,
+}
+
+// handler is what TorchServe runs for an archive.
+func (r *reader) handler(text string, at int64) error {
+	if handlers[text] {
+		return nil
+	}
+	return r.report("sidecar.mar-handler", tensor.Danger, "handler", at, "TorchServe runs "+wire.Quote(text)+", code of the archive")
+}
+
 // target is a name that Hydra looks up and calls.
 func (r *reader) target(text string, at int64) error {
 	s, why := tensor.Danger, "Hydra calls "

@@ -5,6 +5,7 @@ import (
 	"io"
 	"path"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -333,6 +334,8 @@ func (w *walk) str() error {
 		return w.template("chat_template", text, at, false)
 	case w.below("auto_map"):
 		return w.autoMap(text, at)
+	case key == "handler" && strings.HasSuffix(w.t.Name, "MAR-INF/MANIFEST.json"):
+		return w.handler(text, at)
 	case key == "_target_":
 		return w.target(text, at)
 	}

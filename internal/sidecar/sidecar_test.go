@@ -47,6 +47,8 @@ func TestTextsThatAskForMoreThanText(t *testing.T) {
 		{"config.json", `{"module": "keras.utils", "class_name": "function", "config": "get_file"}`, "sidecar.keras-module"},
 		{"config.json", `{"module": "keras.layers", "module": "os", "class_name": "system", "config": {}}`, "sidecar.keras-module"},
 		{"config.json", `{"module": "os", "module": "keras.layers", "class_name": "system", "config": {}}`, "sidecar.keras-module"},
+		{"x.mar!MAR-INF/MANIFEST.json", `{"model": {"handler": "handler.py:handle"}}`, "sidecar.mar-handler"},
+		{"x.mar!MAR-INF/MANIFEST.json", `{"model": {"handler": "image_classifier"}}`, ""},
 		{"schema.json", `{"__class__": "LogisticRegression", "__module__": "sklearn.linear_model._logistic", "__loader__": "ObjectNode"}`, ""},
 		{"schema.json", `{"__class__": "system", "__module__": "os", "__loader__": "FunctionNode"}`, "sidecar.skops-node"},
 		{"schema.json", `{"__class__": "Popen", "__module__": "subprocess", "__loader__": "ObjectNode"}`, "sidecar.skops-type"},

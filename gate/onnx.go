@@ -1,0 +1,59 @@
+package gate
+
+import (
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/onnx"
+	"github.com/anamnesis-go/anamnesis/internal/unwrap"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// onnx judges the structure of an ONNX model. Its data are not decoded.
+func (j *judgement) onnx() {
+	j.Format = onnx.Format
+	what, off, err := unwrap.Alias(j.r, j.Size, nil)
+	if err == nil && what != "" {
+		err = wire.ErrUnsupported.With("an ONNX model by its name, and %s: what is seen depends on who opens it", what)
+	}
+	if err != nil {
+		j.Err = wire.At(onnx.Format, "", off, err)
+		return
+	}
+	m, err := onnx.Check(j.account, j.r, j.Size)
+	if j.Err = err; err == nil {
+		j.Totals, j.Findings = Totals{m.Tensors, m.Elements, m.Bytes}, m.Findings
+	}
+}
+
+// explained reports content that only what lies around it explains: the weights of a
+// Keras model, and the data of an ONNX model.
+func (j *judgement) explained() bool {
+	if what, _, err := unwrap.Alias(j.r, j.Size, nil); what != "" || err != nil {
+		return false
+	}
+	if strings.HasSuffix(strings.ToLower(j.hint.Name), ".keras!model.weights.h5") && j.begins("\x89HDF\r\n\x1a\n") {
+		j.Err = nil
+		j.Findings = []tensor.Finding{{Code: "sidecar.keras-weights", Severity: tensor.Warning, Off: 0,
+			Text: "the weights of a Keras model in HDF5: they are not decoded, and links in them are not looked at"}}
+		return true
+	}
+	if j.hint.holds != nil && nameless(j.Err) && j.hint.holds(j.account) {
+		j.Harmless, j.Err = "the data of an ONNX model beside it", nil
+		return true
+	}
+	return false
+}
+
+// nameless reports content that no other loader is known for.
+func nameless(err error) bool {
+	text := bare(err)
+	return strings.HasPrefix(text, "the content is of no format") || strings.HasPrefix(text, "this is nothing but zeros")
+}
+
+// begins compares the first bytes.
+func (j *judgement) begins(magic string) bool {
+	var buf [16]byte
+	p := buf[:min(len(magic), len(buf))]
+	return wire.ReadFull(j.r, p, 0) == nil && string(p) == magic
+}

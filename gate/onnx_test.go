@@ -1,0 +1,74 @@
+package gate_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/corpus"
+	"github.com/anamnesis-go/anamnesis/gate"
+)
+
+// seed is a file of the corpus.
+func seed(t *testing.T, format, name string) string {
+	t.Helper()
+	for _, s := range corpus.Valid(format) {
+		if s.Name == name {
+			return string(s.Data)
+		}
+	}
+	t.Fatal(name)
+	return ""
+}
+
+// The models of ONNX are judged by their structure, and so is what holds their data.
+func TestModelsOfONNX(t *testing.T) {
+	outside := seed(t, "onnx", "outside.onnx")
+	numbers := strings.Repeat("\x01\x02\x03\x04", 6)
+	elsewhere := strings.ReplaceAll(outside, "outside.onnx.data", "../../../.profile")
+	named := strings.ReplaceAll(seed(t, "onnx", "small.onnx"), "Identity", "PythonOp")
+	for _, c := range []struct {
+		what  string
+		files map[string]string
+		want  string
+	}{
+		{"a model", map[string]string{"m.onnx": seed(t, "onnx", "small.onnx")}, "m.onnx: ok"},
+		{"with data outside", map[string]string{"m.onnx": outside, "outside.onnx.data": numbers}, "m.onnx: ok\noutside.onnx.data: ok the data of an ONNX model beside it"},
+		{"with data far outside", map[string]string{"m.onnx": elsewhere}, "m.onnx: forbidden onnx.external-path"},
+		{"data without a model", map[string]string{"outside.onnx.data": numbers}, "outside.onnx.data: unsupported gate.unlooked"},
+		{"data that are a pickle", map[string]string{"m.onnx": outside, "outside.onnx.data": evil}, "m.onnx: ok\noutside.onnx.data: forbidden pickle.global pickle.call"},
+		{"data that are another format", map[string]string{"m.onnx": outside, "outside.onnx.data": "\x89HDF\r\n\x1a\n\x00"}, "m.onnx: ok\noutside.onnx.data: unsupported gate.unlooked"},
+		{"a pickle by the name", map[string]string{"m.onnx": evil}, "m.onnx: forbidden pickle.global pickle.call"},
+		{"a text by the name", map[string]string{"m.onnx": "a note\n"}, "m.onnx: unsupported onnx.unsupported"},
+		{"an archive behind it", map[string]string{"m.onnx": seed(t, "onnx", "small.onnx") + zipped(t, member{"a", evil})}, "m.onnx: unsupported onnx.unsupported"},
+	} {
+		if got := strings.Join(walked(t, gate.New(gate.Policy{}), lay(t, c.files)), "\n"); got != c.want {
+			t.Errorf("%s: %q, want %q", c.what, got, c.want)
+		}
+	}
+	v, _ := check(t, gate.Gate{}, named, gate.Hint{Name: "m.onnx"})
+	if list := v.Refusals(); len(list) == 0 || list[0].Rule != "onnx.python" {
+		t.Errorf("an operator that runs Python: %v", list)
+	}
+}
+
+// What runs code of a Keras model or of TorchServe's archive is in its texts.
+func TestArchivesWithCode(t *testing.T) {
+	lambda := `{"module": "keras.layers", "class_name": "Lambda", "config": {"function": {"class_name": "__lambda__", "config": {"code": "4w=="}}}}`
+	dense := `{"module": "keras.layers", "class_name": "Dense", "config": {"units": 1}}`
+	weights := member{"model.weights.h5", "\x89HDF\r\n\x1a\n\x00\x00"}
+	for _, c := range []struct{ what, name, data, class, rule string }{
+		{"a Lambda layer", "m.keras", zipped(t, member{"metadata.json", "{}"}, member{"config.json", lambda}, weights), "forbidden", "sidecar.keras-code"},
+		{"honest layers", "m.keras", zipped(t, member{"metadata.json", "{}"}, member{"config.json", dense}, weights), "ok", ""},
+		{"other weights", "m.keras", zipped(t, member{"config.json", dense}, member{"other.h5", weights.data}), "unsupported", "gate.unlooked"},
+		{"a handler", "m.mar", zipped(t, member{"MAR-INF/MANIFEST.json", `{"model": {"handler": "h.py"}}`}, member{"h.py", "pass\n"}), "forbidden", "sidecar.mar-handler"},
+	} {
+		v, text := check(t, gate.Gate{}, c.data, gate.Hint{Name: c.name, Beside: true})
+		rule := ""
+		if list := v.Refusals(); len(list) > 0 {
+			rule = list[0].Rule
+		}
+		if v.Class().String() != c.class || rule != c.rule {
+			t.Errorf("%s: %s", c.what, text)
+		}
+	}
+}

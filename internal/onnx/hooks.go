@@ -1,0 +1,291 @@
+package onnx
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// nothing is a hook that looks at nothing.
+type nothing struct{}
+
+func (nothing) number(uint64, uint64)                {}
+func (nothing) text(uint64, string)                  {}
+func (nothing) bytes(uint64, int64)                  {}
+func (nothing) message(uint64, hook)                 {}
+func (nothing) end(*walk, *wire.Cursor, int64) error { return nil }
+
+// A pair is an entry of a tensor's external data.
+type pair struct {
+	nothing
+
+	key, value string
+	long       bool
+}
+
+func (p *pair) text(f uint64, s string) {
+	if f == 1 {
+		p.key = s
+	} else {
+		p.value = s
+	}
+}
+
+func (p *pair) bytes(uint64, int64) { p.long = true }
+
+// An array is a TensorProto.
+type array struct {
+	nothing
+
+	name     string
+	dims     []int64
+	many     bool // dimensions
+	typ      int64
+	raw      int64
+	hasRaw   bool
+	outside  bool
+	location string
+	keys     []string
+	bad      bool // an entry of external data that is too long, or stands twice
+}
+
+// maxDims is more than any tensor has; NumPy has 64.
+const maxDims = 64
+
+func (a *array) number(f, v uint64) {
+	switch f {
+	case 1:
+		if len(a.dims) < maxDims {
+			a.dims = append(a.dims, int64(v))
+		} else {
+			a.many = true
+		}
+	case 2:
+		a.typ = int64(v)
+	case 14:
+		a.outside = v != 0
+	}
+}
+
+func (a *array) text(f uint64, s string) {
+	if f == 8 {
+		a.name = s
+	}
+}
+
+func (a *array) bytes(f uint64, n int64) {
+	if f == 9 {
+		a.raw, a.hasRaw = n, true
+	}
+}
+
+func (a *array) message(f uint64, of hook) {
+	p, ok := of.(*pair)
+	if f != 13 || !ok {
+		return
+	}
+	a.bad = a.bad || p.long || slices.Contains(a.keys, p.key) || len(a.keys) > 16
+	if a.keys = append(a.keys, p.key); p.key == "location" {
+		a.location = p.value
+	}
+}
+
+// bits of an element by its type; 0 for strings, which are not raw.
+var bits = map[int64]int64{
+	1: 32, 2: 8, 3: 8, 4: 16, 5: 16, 6: 32, 7: 64, 8: 0, 9: 8, 10: 16, 11: 64, 12: 32, 13: 64, 14: 64, 15: 128, 16: 16,
+	17: 8, 18: 8, 19: 8, 20: 8, 21: 4, 22: 4, 23: 4, 24: 8, 25: 2, 26: 2,
+}
+
+func (a *array) end(w *walk, c *wire.Cursor, at int64) error {
+	where := "tensor " + wire.Quote(a.name)
+	if err := w.b.Items(1); err != nil {
+		return c.FailAt(where, at, err)
+	}
+	n, ok := wire.Product(a.dims)
+	width, known := bits[a.typ]
+	switch {
+	case a.many:
+		return c.FailAt(where, at, wire.ErrUnsupported.With("more than %d dimensions", maxDims))
+	case !ok:
+		return c.FailAt(where, at, wire.ErrOverflow.With("the shape %v", a.dims))
+	case !known:
+		return c.FailAt(where, at, wire.ErrUnsupported.With("data of type %d", a.typ))
+	}
+	total, ok := wire.Mul(n, uint64(width))
+	if !ok {
+		return c.FailAt(where, at, wire.ErrOverflow.With("the shape %v", a.dims))
+	}
+	size := int64(total/8 + min(total%8, 1))
+	if a.hasRaw && (a.raw != size || width == 0) {
+		return c.FailAt(where, at, wire.ErrMismatch.With("%d bytes of data, shape and type say %d", a.raw, size))
+	}
+	w.out.Tensors++
+	w.out.Elements, w.out.Bytes = addCap(w.out.Elements, int64(n)), addCap(w.out.Bytes, size)
+	if !a.outside && len(a.keys) == 0 {
+		return nil
+	}
+	return a.external(w, c, where, at)
+}
+
+func addCap(a, b int64) int64 {
+	if s := a + b; s >= a {
+		return s
+	}
+	return wire.MaxSize
+}
+
+// external looks at where data outside of the file lie.
+func (a *array) external(w *walk, c *wire.Cursor, where string, at int64) error {
+	switch {
+	case !a.outside:
+		return c.FailAt(where, at, wire.ErrMismatch.With("a place of external data, and data inside"))
+	case a.hasRaw:
+		return c.FailAt(where, at, wire.ErrMismatch.With("data inside of the file, and outside"))
+	case a.bad:
+		return c.FailAt(where, at, wire.ErrDuplicate.With("two statements about external data, or one too long"))
+	case a.location == "":
+		return c.FailAt(where, at, wire.ErrMissing.With("external data without a location"))
+	}
+	for _, k := range a.keys {
+		if k != "location" && k != "offset" && k != "length" && k != "checksum" && k != "basepath" {
+			return c.FailAt(where, at, wire.ErrUnsupported.With("external data with %s", wire.Quote(k)))
+		}
+	}
+	if why := leaves(a.location); why != "" || slices.Contains(a.keys, "basepath") {
+		if why == "" {
+			why = "with a folder of its own"
+		}
+		return w.found.Add(w.b, Format, tensor.Finding{Code: "onnx.external-path", Severity: tensor.Danger, Where: where, Off: at,
+			Text: "its data are read from " + wire.Quote(a.location) + ", " + why})
+	}
+	if slices.Contains(w.out.External, a.location) {
+		return nil
+	}
+	if len(w.out.External) >= maxExternal {
+		return c.FailAt(where, at, wire.ErrUnsupported.With("data in more than %d files", maxExternal))
+	}
+	name, err := limits.String(w.b, []byte(a.location))
+	if err != nil {
+		return c.FailAt(where, at, err)
+	}
+	w.out.External = append(w.out.External, name)
+	return nil
+}
+
+// maxExternal bounds the files that hold a model's data.
+const maxExternal = 1024
+
+// leaves says why a path could be one outside of the model's folder.
+func leaves(path string) string {
+	switch {
+	case strings.ContainsAny(path, "\\\x00"):
+		return "a path that systems read in different ways"
+	case strings.HasPrefix(path, "/"), len(path) > 1 && path[1] == ':':
+		return "an absolute path"
+	case strings.Contains(path, "://"):
+		return "an address"
+	}
+	for part := range strings.SplitSeq(path, "/") {
+		if part == ".." {
+			return "outside of its folder"
+		}
+	}
+	return ""
+}
+
+// An operator is a NodeProto.
+type operator struct {
+	nothing
+
+	typ, domain string
+}
+
+func (o *operator) text(f uint64, s string) {
+	switch f {
+	case 4:
+		o.typ = s
+	case 7:
+		o.domain = s
+	}
+}
+
+func (o *operator) bytes(f uint64, n int64) {
+	if f == 7 || f == 4 {
+		o.domain = "a name of " + strconv.FormatInt(n, 10) + " bytes"
+	}
+}
+
+// python are operators that run Python code by its name or its text.
+var python = map[string]bool{"PyOp": true, "PyCustomOp": true, "PythonOp": true, "PythonOpGrad": true}
+
+func (o *operator) end(w *walk, c *wire.Cursor, at int64) error {
+	if err := w.b.Items(1); err != nil {
+		return c.FailAt("NodeProto", at, err)
+	}
+	if python[o.typ] {
+		return w.found.Add(w.b, Format, tensor.Finding{Code: "onnx.python", Severity: tensor.Danger, Where: "operator " + wire.Quote(o.typ), Off: at,
+			Text: "the operator " + wire.Quote(o.typ) + " runs Python code"})
+	}
+	if _, seen := w.domains[o.domain]; seen || len(w.domains) >= maxExternal {
+		return nil
+	}
+	name, err := limits.String(w.b, []byte(o.domain))
+	if err != nil {
+		return c.FailAt("NodeProto", at, err)
+	}
+	w.domains[name] = at
+	return nil
+}
+
+// A defined is a FunctionProto: its domain needs no library.
+type defined struct {
+	nothing
+
+	domain string
+}
+
+func (d *defined) text(f uint64, s string) {
+	if f == 10 {
+		d.domain = s
+	}
+}
+
+func (d *defined) end(w *walk, c *wire.Cursor, at int64) error {
+	name, err := limits.String(w.b, []byte(d.domain))
+	if err != nil {
+		return c.FailAt("FunctionProto", at, err)
+	}
+	if len(w.own) < maxExternal {
+		w.own[name] = true
+	}
+	return nil
+}
+
+// domains of operators that ONNX and ONNX Runtime have themselves.
+var domains = map[string]bool{
+	"": true, "ai.onnx": true, "ai.onnx.ml": true, "ai.onnx.training": true, "ai.onnx.preview": true, "ai.onnx.preview.training": true,
+	"com.microsoft": true, "com.microsoft.nchwc": true, "com.microsoft.experimental": true, "com.ms.internal.nhwc": true,
+}
+
+// finish looks at the domains, once all functions are known.
+func (w *walk) finish() error {
+	var names []string
+	for d := range w.domains {
+		if !domains[d] && !w.own[d] {
+			names = append(names, d)
+		}
+	}
+	slices.Sort(names)
+	for _, d := range names {
+		err := w.found.Add(w.b, Format, tensor.Finding{Code: "onnx.domain", Severity: tensor.Warning, Where: "domain " + wire.Quote(d), Off: w.domains[d],
+			Text: "operators of " + wire.Quote(d) + " come from a library that whoever runs the model must load"})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
