@@ -15,7 +15,7 @@ import (
 // refused says by which rule, nothing stays charged, and a policy that refuses every
 // finding accepts nothing that the default one refuses.
 func FuzzGate(f *testing.F) {
-	for _, format := range []string{"pth", "pickle", "npy", "npz", "safetensors", "gguf"} {
+	for _, format := range []string{"pth", "pickle", "npy", "npz", "safetensors", "gguf", "wrap", "onnx"} {
 		for i, r := range corpus.Hostile(format) {
 			if p := r.Bytes(); i%8 == 0 && len(p) < 4096 {
 				f.Add(p, "file."+format)

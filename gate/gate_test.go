@@ -95,7 +95,7 @@ func TestVerdicts(t *testing.T) {
 // Every hostile file of the corpus is refused by a rule that is listed, the JSON is
 // the same again and through any reader, and every finding is a rule.
 func TestTheCorpusIsRefusedByRulesThatAreListed(t *testing.T) {
-	for _, format := range []string{"pth", "pickle", "npy", "npz", "safetensors", "gguf"} {
+	for _, format := range []string{"pth", "pickle", "npy", "npz", "safetensors", "gguf", "zip", "wrap", "onnx"} {
 		for _, r := range corpus.Hostile(format) {
 			if r.Policy != nil || len(r.Bytes()) == 0 || len(r.Bytes()) > 1<<20 {
 				continue
@@ -105,6 +105,9 @@ func TestTheCorpusIsRefusedByRulesThatAreListed(t *testing.T) {
 				h.Name = "file.pkl"
 			}
 			v, first := check(t, gate.Gate{}, string(r.Bytes()), h)
+			if packs := format == "zip" || format == "wrap" || format == "onnx"; packs && v.Accepted() {
+				t.Errorf("%s: accepted: %s", r.Path(), first)
+			}
 			for _, why := range v.Refusals() {
 				if !gate.IsRule(why.Rule) {
 					t.Errorf("%s: no rule %s is listed", r.Name, why.Rule)

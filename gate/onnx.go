@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/onnx"
+	"github.com/anamnesis-go/anamnesis/internal/sidecar"
 	"github.com/anamnesis-go/anamnesis/internal/unwrap"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -34,8 +35,7 @@ func (j *judgement) explained() bool {
 	}
 	if strings.HasSuffix(strings.ToLower(j.hint.Name), ".keras!model.weights.h5") && j.begins("\x89HDF\r\n\x1a\n") {
 		j.Err = nil
-		j.Findings = []tensor.Finding{{Code: "sidecar.keras-weights", Severity: tensor.Warning, Off: 0,
-			Text: "the weights of a Keras model in HDF5: they are not decoded, and links in them are not looked at"}}
+		j.Findings = []tensor.Finding{sidecar.KerasWeights()}
 		return true
 	}
 	if j.hint.holds != nil && nameless(j.Err) && j.hint.holds(j.account) {

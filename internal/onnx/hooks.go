@@ -53,6 +53,8 @@ type array struct {
 	bad      bool // an entry of external data that is too long, or stands twice
 }
 
+func newArray() *array { return &array{typ: -1} }
+
 // maxDims is more than any tensor has; NumPy has 64.
 const maxDims = 64
 

@@ -23,11 +23,11 @@ type Model struct {
 func Check(b *limits.Budget, r io.ReaderAt, size int64) (*Model, error) {
 	c := wire.NewCursor(b, Format, r, size)
 	c.Order = binary.LittleEndian
-	w := &walk{b: b, steps: b.Steps(), domains: map[string]int64{}, own: map[string]bool{}}
+	w := &walk{schema: newSchema(), b: b, steps: b.Steps(), domains: map[string]int64{}, own: map[string]bool{}}
 	if size == 0 {
 		return nil, c.Fail("", wire.ErrTruncated.With("the file is empty"))
 	}
-	if err := w.message(&c, model, nil); err != nil {
+	if err := w.message(&c, w.model, nil); err != nil {
 		return nil, err
 	}
 	if !w.graph {
@@ -42,6 +42,8 @@ func Check(b *limits.Budget, r io.ReaderAt, size int64) (*Model, error) {
 
 // A walk goes through one file.
 type walk struct {
+	schema
+
 	b       *limits.Budget
 	steps   limits.Steps
 	out     Model
@@ -89,7 +91,7 @@ func (w *walk) message(c *wire.Cursor, m *message, h hook) error {
 			}
 			seen |= bit
 		}
-		if m == model && tag>>3 == 7 {
+		if m == w.model && tag>>3 == 7 {
 			w.graph = true
 		}
 		if err := w.field(c, m, f, tag, h); err != nil {
@@ -150,7 +152,7 @@ func (w *walk) field(c *wire.Cursor, m *message, f field, tag uint64, h hook) er
 		return nil
 	case h == nil:
 		return c.Skip(n)
-	case n > maxText || m == tensorMsg && id == 9:
+	case n > maxText || m == w.array && id == 9:
 		h.bytes(id, int64(min(n, wire.MaxSize)))
 		return c.Skip(n)
 	}

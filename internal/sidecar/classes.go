@@ -46,6 +46,12 @@ func (w *walk) object(f *frame) error {
 	return nil
 }
 
+// KerasWeights is what is said of the weights in an archive of Keras.
+func KerasWeights() tensor.Finding {
+	return tensor.Finding{Code: "sidecar.keras-weights", Severity: tensor.Warning,
+		Text: "the weights of a Keras model in HDF5: they are not decoded, and links in them are not looked at"}
+}
+
 // ambiguous says that readers could differ about an object.
 func (f *frame) ambiguous() string {
 	return "the member " + wire.Quote(f.twice) + " stands twice: readers differ in which one they take"

@@ -3,7 +3,6 @@ package sidecar
 import (
 	"errors"
 	"io"
-	"path"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -53,7 +52,7 @@ func (r *reader) json() error {
 		r.b.Leave()
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, errNoJSON) {
-		if known[path.Base(r.t.Name)] {
+		if known[r.t.Name[strings.LastIndexAny(r.t.Name, "/!")+1:]] {
 			return r.report("sidecar.syntax", tensor.Warning, "", r.off, "Python's json does not read this")
 		}
 		return nil

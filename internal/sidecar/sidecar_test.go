@@ -27,6 +27,7 @@ func TestTextsThatAskForMoreThanText(t *testing.T) {
 		{"chat_template.json", `{"chat_template": "{{ messages }}"}`, ""},
 		{"tokenizer_config.json", `{"chat_template": null, "b": [], "c": {}, "d": [[], {}, [1, "x"]]}`, ""},
 		{"tokenizer_config.json", `{"chat_template": "a"`, "sidecar.syntax"},
+		{"a.tar!sub/config.json", `{`, "sidecar.syntax"},
 		{"tokenizer_config.json", `{"chat_template": "a"} x`, "sidecar.syntax"},
 		{"tokenizer_config.json", `["a",]`, "sidecar.syntax"},
 		{"data.json", `{"a"`, ""},
