@@ -16,6 +16,7 @@ import re
 OWNERS = {
     "pth": ["torch.load"], "npy": ["numpy", "numpy allow_pickle"], "npz": ["numpy", "numpy allow_pickle"],
     "safetensors": ["safetensors"], "gguf": ["gguf-py", "ggml"], "pickle": ["pickle", "joblib"],
+    "zip": ["zipfile"],
 }
 RESTRICTED = "torch.load weights_only"
 LOADERS = ["torch.load", RESTRICTED, "torch.jit.load", "numpy", "numpy allow_pickle", "safetensors", "gguf-py", "ggml", "pickle", "joblib",
@@ -42,7 +43,8 @@ class Difference:
 def wanted(said):
     """The loaders that a file is given to, by what this module says of it."""
     if said["class"] == "ok":
-        return LOADERS
+        # An archive of anything may hold a pickle: it goes to no other loader.
+        return LOADERS if said["format"] != "zip" else OWNERS["zip"]
     if said["format"] == "pth" and said.get("weights_only") in ("yes", "no"):
         return [RESTRICTED]
     return []

@@ -148,25 +148,26 @@ def main():
     os.environ.setdefault("CROSSCHECK_GGML", str(ROOT / ".venv" / "libggml-crosscheck.so"))
     with tempfile.TemporaryDirectory() as tmp:
         build(tmp)
-        ours, loaders = Ours([os.path.join(tmp, "ours")]), Loaders(a.python)
+        ours, archives, loaders = Ours([os.path.join(tmp, "ours")]), Ours([os.path.join(tmp, "ours"), "zip"]), Loaders(a.python)
         versions = ", ".join(f"{k} {v}" for k, v in loaders.versions.items())
         print(versions, file=sys.stderr, flush=True)
         try:
             unseen = canary.blind(loaders)
             if unseen:
                 sys.exit("the machine is blind: " + unseen)
-            sys.exit(files(Search(ours, loaders), a.file) if a.file else all_formats(a, tmp, ours, loaders, versions))
+            sys.exit(files(Search(ours, loaders), a.file) if a.file else all_formats(a, tmp, {"zip": archives}, ours, loaders, versions))
         finally:
             ours.close()
+            archives.close()
             loaders.close()
 
 
-def all_formats(a, tmp, ours, loaders, versions):
+def all_formats(a, tmp, others, ours, loaders, versions):
     corpus = os.path.join(tmp, "corpus")
     subprocess.run([os.path.join(tmp, "amn-corpus"), "write", corpus], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     rows = []
     for form in a.formats:
-        search = Search(ours, loaders)
+        search = Search(others.get(form, ours), loaders)
         seconds = search_format(search, form, a, corpus)
         t = search.tally
         print(f"{form}: {t['inputs']:,} inputs in {seconds:.0f} s ({t['inputs'] / seconds:.0f}/s), {t['accepted']:,} accepted, {t['asked']:,} answers of loaders, "

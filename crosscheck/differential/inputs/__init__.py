@@ -9,7 +9,7 @@ from .seeds import Seeds
 # Format: rows of a weight and a generator.
 GENERATORS = {
     "pth": checkpoints.GENERATORS, "pickle": plain.GENERATORS, "npz": arrays.ARCHIVES, "npy": arrays.GENERATORS,
-    "safetensors": jsons.GENERATORS, "gguf": ggufs.GENERATORS,
+    "safetensors": jsons.GENERATORS, "gguf": ggufs.GENERATORS, "zip": arrays.ARCHIVES,
 }
 
 

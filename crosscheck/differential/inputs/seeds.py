@@ -4,7 +4,7 @@ import functools
 import pathlib
 
 BIGGEST = 1 << 18  # a seed that is larger says nothing that a small one does not
-FOLDERS = {"pth": ("pth", "zip", "npz"), "npz": ("npz", "zip", "pth"), "pickle": ("pickle",)}
+FOLDERS = {"pth": ("pth", "zip", "npz"), "npz": ("npz", "zip", "pth"), "pickle": ("pickle",), "zip": ("zip", "npz", "pth")}
 
 
 class Seeds:

@@ -1,6 +1,7 @@
 // Command ours is this module's side of the differential search: it reads files
 // from standard input, each behind its length (4 bytes, little endian), and says
-// of each in one line of JSON what it reads, for loaders to be held against.
+// of each in one line of JSON what it reads, for loaders to be held against. With
+// the argument zip it reads archives of anything.
 package main
 
 import (
@@ -22,13 +23,17 @@ import (
 var policy = limits.Policy{MaxTotalBytes: 256 << 20, MaxSingleAlloc: 64 << 20, MaxWorkingSet: 128 << 20, Timeout: 20 * time.Second}
 
 func main() {
-	if err := serve(os.Stdin, os.Stdout); err != nil {
+	as := answer
+	if len(os.Args) > 1 && os.Args[1] == zipFormat {
+		as = answerArchive
+	}
+	if err := serve(os.Stdin, os.Stdout, as); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func serve(in io.Reader, out io.Writer) error {
+func serve(in io.Reader, out io.Writer, answer func([]byte) *said) error {
 	r, w := bufio.NewReader(in), bufio.NewWriter(out)
 	enc := json.NewEncoder(w)
 	for {
@@ -63,5 +68,13 @@ func answer(data []byte) *said {
 	account := policy.Budget(context.Background())
 	defer account.Close()
 	s.pickles(account, bytes.NewReader(data), int64(len(data)))
+	return s
+}
+
+func answerArchive(data []byte) *said {
+	b := policy.Budget(context.Background())
+	defer b.Close()
+	s := &said{Tensors: []listed{}}
+	s.archive(b, data)
 	return s
 }
