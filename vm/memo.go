@@ -126,6 +126,11 @@ func (m *machine) put(i uint32) error {
 		o.count++
 		return nil
 	}
+	if uint64(i) > uint64(m.pos) {
+		if err := m.strict(wire.ErrRange, "an index of the memo that is larger than the pickle so far: pickle makes a table as long", refAbsent); err != nil {
+			return err
+		}
+	}
 	added, err := m.memo.put(&m.tmp, i, m.top())
 	if err == nil && added && m.memo.far > 0 {
 		err = m.count()

@@ -9,7 +9,6 @@ TABLE = [
     ("pickle", "refuses", "pickle|joblib", "UnicodeDecodeError", "texts of Python 2: pickle takes them with encoding='latin1' or 'utf-8', as torch does"),
     ("pickle", "refuses", "joblib", "generated with python 2", "the same, in joblib's words"),
     ("pickle", "refuses", "pickle", "", "pickle.joblib"),  # an array's bytes, which pickle takes for instructions
-    ("pickle|pth", "refuses", ".*", "MemoryError", "an index of the memo that is larger than the table that pickle can make"),
     ("pickle|pth", "refuses", ".*", "attribute '(_rebuild_sparse_csr_tensor|_rebuild_from_type|_(Un)?[tT]ypedStorage)'|No module named 'torch.tensor'",
      "a name of PyTorch 1.7 to 1.13, which newer ones do not have"),
     ("pth", "refuses", "torch.load.*", "'torch.storage.UntypedStorage' has no attribute 'dtype'", "a storage without a type in a legacy file, which torch.save writes and torch.load does not read"),
