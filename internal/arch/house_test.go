@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -80,7 +81,7 @@ func TestEveryFuzzTargetHasACount(t *testing.T) {
 func TestDocumentsNameTestsThatExist(t *testing.T) {
 	names := testNames(t)
 	pattern := regexp.MustCompile("`((?:[a-z0-9]+/)*[a-z0-9]+\\.(?:Test|Fuzz|Benchmark|Example)\\w*)`")
-	for _, doc := range documents(t) {
+	for _, doc := range append(documents(t), soundness) {
 		found := pattern.FindAllStringSubmatch(read(t, doc), -1)
 		for _, m := range found {
 			if !slices.Contains(names, m[1]) {
@@ -89,6 +90,32 @@ func TestDocumentsNameTestsThatExist(t *testing.T) {
 		}
 		if doc == "SECURITY.md" && len(found) < 20 {
 			t.Errorf("SECURITY.md names only %d tests", len(found))
+		}
+	}
+}
+
+const soundness = "docs/soundness.md"
+
+// What was found is a recipe: each name in the table stands for one at least, and
+// each row has its test.
+func TestWhatWasFoundNamesItsRecipesAndTests(t *testing.T) {
+	text := read(t, soundness)
+	for _, m := range regexp.MustCompile("`((?:detect|gguf|npy|npz|pickle|pth|safetensors|zip)/[a-z0-9^*-]+)`").FindAllStringSubmatch(text, -1) {
+		found := false
+		for _, folder := range [...]string{"hostile", "valid"} {
+			files, err := fs.Glob(os.DirFS(root(t)), path.Join("corpus", folder, m[1]+".txt"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			found = found || len(files) > 0
+		}
+		if !found {
+			t.Errorf("there is no recipe %s", m[1])
+		}
+	}
+	for row := range strings.Lines(text) {
+		if strings.HasPrefix(row, "| ") && !strings.HasPrefix(row, "| finding") && !regexp.MustCompile("\\.(Test|Fuzz)\\w+`").MatchString(row) {
+			t.Errorf("no test holds %s", row)
 		}
 	}
 }
