@@ -19,6 +19,12 @@
 // proves that no loader takes it for a model is harmless; everything else could
 // hold one, and is refused as not looked at unless the policy only reports it.
 //
+// Archives and compressed files are opened, layer by layer, under the account of the
+// file: each content is judged as if it stood alone, with a name such as
+// "outer.tar.gz!inner/model.bin", and its refusals are those of the file. Texts beside a
+// model are looked through for what asks its loader to run code, ONNX models by their
+// structure, and a name that is a digest is held against the content.
+//
 // # What a verdict depends on
 //
 // A [Verdict] is a function of the bytes, the name, the policy and the version: its

@@ -50,6 +50,7 @@ func (v *Verdict) named(b *limits.Budget, r io.ReaderAt) error {
 		return err
 	}
 	if got := hex.EncodeToString(h.Sum(nil)); got != want {
+		v.Harmless = ""
 		v.Err = wire.At("gate", "", wire.NoOffset, wire.ErrChecksum.With("its name says that its digest is %s, and it is %s", want, got))
 	}
 	return nil

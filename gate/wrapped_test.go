@@ -212,3 +212,24 @@ func TestALargeStreamIsReadInLittleMemory(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// A stream cannot tell more of what is packed than that it is.
+func TestStreamsLetWhatIsPackedCome(t *testing.T) {
+	data := gzipped(t, tarred(t, member{"m.safetensors", empty}, member{"big", strings.Repeat("a text of many words\n", 1<<14)}))
+	for _, name := range []string{"a.tar.gz", "x"} {
+		for _, size := range []int64{int64(len(data)), -1} {
+			b := limits.Policy{}.Budget(t.Context())
+			g := gate.Gate{}
+			s := g.Stream(b, size, gate.Hint{Name: name})
+			for p := data; p != ""; {
+				n := min(len(p), 100)
+				if _, err := s.Write([]byte(p[:n])); err != nil {
+					t.Fatal(err, s.Verdict())
+				}
+				p = p[n:]
+			}
+			s.Close()
+			b.Close()
+		}
+	}
+}
