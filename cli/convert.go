@@ -169,15 +169,16 @@ func (c *convertCmd) keys(b *limits.Budget, o *conversion) error {
 	return nil
 }
 
-// forLlamaCPP makes a model of transformers one that llama.cpp runs.
-func (c *convertCmd) forLlamaCPP(b *limits.Budget, o *conversion) error {
-	if c.RawNames || !convert.Stated(o.model) {
+// forLlamaCPP makes a model of transformers one that llama.cpp runs; others stay
+// what they are.
+func forLlamaCPP(b *limits.Budget, w *written, to convert.LlamaCPP) error {
+	if !convert.Stated(w.model) {
 		return nil
 	}
-	to := convert.LlamaCPP{Name: modelName(o.path), Pre: c.preTokenizer()}
-	m, err := to.Model(b, o.model)
+	to.Name = modelName(w.path)
+	m, err := to.Model(b, w.model)
 	if err == nil {
-		o.model = m
+		w.model = m
 	}
 	return err
 }
@@ -235,10 +236,10 @@ func (c *convertCmd) Run(ctx context.Context, s *session) error {
 		opts:   convert.Options{Quant: *c.options(c.OutDtype, c.sourceBlock()), AsIs: c.AsIs},
 		prepare: func(b *limits.Budget, o *conversion) error {
 			o.opts.Sink = t.sink(c, o.model.Format())
-			if err := c.keys(b, o); err != nil || t.names[0] != gguf.Format {
+			if err := c.keys(b, o); err != nil || t.names[0] != gguf.Format || c.RawNames {
 				return err
 			}
-			return c.forLlamaCPP(b, o)
+			return forLlamaCPP(b, &o.written, convert.LlamaCPP{Pre: c.preTokenizer()})
 		},
 		target: func(w *written) string {
 			suffix := "-" + t.names[0]

@@ -9,9 +9,11 @@ import (
 	"sync/atomic"
 
 	"github.com/anamnesis-go/anamnesis/compare"
+	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -58,8 +60,8 @@ func (f *compareFlags) options() (compare.Options, error) {
 
 func (diffCmd) Help() string {
 	return `Equal models have tensors of the same names, shapes, types and bits; their formats, the
-order of their tensors and their metadata may differ. Both are read side by side, in
-bounded memory. The exit code is 8 where they differ, and 0 where not.
+order of their tensors and their metadata may differ. A folder of transformers beside a GGUF
+file is compared under the names of llama.cpp. Both are read side by side, in bounded memory. The exit code is 8 where they differ, and 0 where not.
 
 With --values or --tolerance numbers are compared. Then NaN equals NaN alone, whatever its
 payload, an infinity equals itself alone, and the two zeros are equal.`
@@ -104,7 +106,35 @@ func (s *session) diff(ctx context.Context, paths [2]string, f *compareFlags, ve
 			return err
 		}
 	}
+	d.match(b)
 	return d.run(b, o)
+}
+
+// match gives a folder of transformers the names of llama.cpp where the other side is
+// a GGUF file of an architecture.
+func (d *differ) match(b *limits.Budget) {
+	for i, one := range d.sides {
+		other := d.sides[1-i]
+		if one.model == nil || other.model == nil || one.err != nil || other.err != nil || other.model.Format() != gguf.Format || !convert.Stated(one.model) {
+			continue
+		}
+		named := false
+		for key := range other.model.Meta() {
+			named = named || key == "general.architecture"
+		}
+		if !named {
+			continue
+		}
+		m, err := convert.LlamaCPP{TensorsAlone: true}.Model(b, one.model)
+		if err != nil {
+			one.err = err
+			continue
+		}
+		one.model, one.size = m, 0
+		for i := range m.Tensors() {
+			one.size = addCap(one.size, i.Bytes())
+		}
+	}
 }
 
 // longPolicy is the policy of work that takes as long as it takes: it has no

@@ -184,7 +184,7 @@ func (c *forgetCmd) Run(ctx context.Context, s *session) error {
 	})
 }
 
-// toGGUF quantizes a GGUF model to a mix.
+// toGGUF quantizes a GGUF model, or a folder that llama.cpp runs, to a mix.
 func (c *forgetCmd) toGGUF(ctx context.Context, s *session) error {
 	m, _ := mix.Find(c.To)
 	q, err := c.ggmlFlags.quantizer(m)
@@ -201,9 +201,11 @@ func (c *forgetCmd) toGGUF(ctx context.Context, s *session) error {
 		flags:  &c.writeFlags,
 		opts:   convert.Options{Quant: *c.options(c.OutDtype, c.sourceBlock()), Sink: convert.GGUF{RawNames: true}},
 		prepare: func(b *limits.Budget, o *conversion) error {
-			err := c.ggmlFlags.readMatrix(b, &q)
+			if err := c.ggmlFlags.readMatrix(b, &q); err != nil {
+				return err
+			}
 			o.opts.Quantize = q
-			return err
+			return forLlamaCPP(b, &o.written, convert.LlamaCPP{})
 		},
 		report: c.Report,
 		target: func(w *written) string {

@@ -42,6 +42,8 @@ type app struct {
 	Forget   forgetCmd   `cmd:"" aliases:"quantize" help:"Quantize a model as bitsandbytes does."`
 
 	Convert convertCmd `cmd:"" help:"Write a model in another format."`
+	Split   splitCmd   `cmd:"" help:"Write a model's file as several."`
+	Join    joinCmd    `cmd:"" help:"Write the files of a model as one."`
 	Formats formatsCmd `cmd:"" help:"List the formats that are read, and what is refused by name."`
 	Limits  limitsCmd  `cmd:"" help:"Show the limits that a file is held to."`
 	Serve   serveCmd   `cmd:"" help:"Judge uploads, by HTTP or in the place of clamd."`

@@ -113,6 +113,7 @@ type conversion struct {
 	opts   convert.Options
 	// prepare completes the options once the model is open, or nil.
 	prepare func(*limits.Budget, *conversion) error
+	whole   bool // one file is written, of a folder too
 	report  bool // print what was lost by weight
 	// admit says why the plan is not to be carried out, or nil.
 	admit func(*written) error
@@ -248,6 +249,9 @@ func (c *conversion) rehearse() (err error) {
 // toFolder reports that what is written is a folder: where the source is one
 // that transformers loads, and where shards are asked for.
 func (c *conversion) toFolder() bool {
+	if c.opts.Split != nil || c.whole {
+		return !c.whole
+	}
 	if c.opts.Sink != nil && c.opts.Sink.Name() != safetensors.Format {
 		return false
 	}

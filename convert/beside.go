@@ -33,6 +33,9 @@ type Beside struct {
 // spoken of.
 func (p *Plan) beside(code bool) (*Beside, error) {
 	files, out := p.m.Configs(), &Beside{}
+	if p.o.Split != nil {
+		return out, nil // a GGUF file holds all that a loader needs
+	}
 	if _, err := fs.Stat(files, configName); p.o.Alone && errors.Is(err, fs.ErrNotExist) {
 		return out, nil
 	}

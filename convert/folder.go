@@ -69,7 +69,7 @@ func (p *Plan) fillFolder(dir string, beside *Beside) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(p.Files) > 1 {
+	if len(p.Files) > 1 && p.o.Split == nil {
 		index, err := p.index()
 		if err != nil {
 			return nil, err

@@ -21,6 +21,8 @@ type LlamaCPP struct {
 	Name string
 	// Pre names the pre-tokenizer, where llama.cpp's table does not know it.
 	Pre string
+	// TensorsAlone leaves keys and vocabulary out: to compare tensors.
+	TensorsAlone bool
 }
 
 // Stated reports that a model lies in a folder of transformers, whose config.json
@@ -48,7 +50,7 @@ func (l LlamaCPP) model(b *limits.Budget, m tensor.Model) (*rewritten, error) {
 			return nil, err
 		}
 	}
-	plan, err := family.New(b, m, family.Options{Name: l.Name, Pre: l.Pre})
+	plan, err := family.New(b, m, family.Options{Name: l.Name, Pre: l.Pre, TensorsAlone: l.TensorsAlone})
 	if err != nil {
 		return nil, err
 	}

@@ -24,6 +24,8 @@ type Options struct {
 	// Shard is the most bytes of tensors in one file; 0 is one file for all. Only
 	// safetensors is written in shards.
 	Shard int64
+	// Split writes several GGUF files; nil is one.
+	Split *Split
 	// Alone says that the source is a file that was named, not a folder: what lies
 	// beside it belongs to it only if a config.json does too.
 	Alone bool

@@ -26,6 +26,9 @@ func (p *Plan) stem() string {
 // a file ends where the next tensor would pass the size, and a tensor that
 // passes it alone is a file by itself. That is huggingface_hub's rule.
 func (p *Plan) split() ([][]int32, error) {
+	if p.o.Split != nil {
+		return p.splitGGUF()
+	}
 	var files [][]int32
 	var now []int32
 	var size int64
@@ -82,11 +85,19 @@ func (p *Plan) layout() error {
 	}
 	name := p.stem()
 	for k, set := range sets {
-		if err := p.place(k, set, meta); err != nil {
+		keys := meta
+		if p.o.Split != nil {
+			if keys, err = p.splitMeta(k, len(sets), meta); err != nil {
+				return err
+			}
+		}
+		if err := p.place(k, set, keys); err != nil {
 			return err
 		}
 		f := &p.Files[k]
 		switch {
+		case p.o.Split != nil:
+			f.Name = p.splitName(k, len(sets))
 		case p.o.Shard <= 0:
 		case len(sets) == 1:
 			f.Name = name + ".safetensors"
@@ -110,6 +121,9 @@ func (p *Plan) place(k int, set []int32, meta []Entry) error {
 	l, err := p.sink.Layout(p.b, outs, meta)
 	if err != nil {
 		return err
+	}
+	if p.o.Split != nil {
+		l.Size = (l.Size + 31) &^ 31 // where no tensor follows the keys
 	}
 	for i, o := range set {
 		p.Outs[o].file, p.Outs[o].off = int32(k), l.Offsets[i]

@@ -83,6 +83,54 @@ def runs(name, model, run, path):
     return 0 if off <= GELU.get(name, MOST) else wrong(name, f"logits differ by {off:.3g}")
 
 
+def splits(tree):
+    """A model in several files, and in one again: the bytes of llama-gguf-split."""
+    exe = llamacpp.split(tree)
+    folder = WORK / "split"
+    folder.mkdir()
+    models.make("llama2", folder, torch.float16)
+    whole = WORK / "whole.gguf"
+    bad = 0 if not (why := amn("convert", folder, "--to", "gguf", "-o", whole)) else wrong("split", why)
+    counted = whole.stat().st_size
+    for i, (theirs, ours) in enumerate(((["--split-max-tensors", "5"], ["--max-tensors", "5"]), (["--split-max-size", "1M"], ["--max-size", "1M"]),
+                                        (["--split-max-tensors", "7", "--no-tensor-first-split"], ["--max-tensors", "7", "--keys-alone"]))):
+        want, got = WORK / f"split-{i}", WORK / f"whole-{i}"
+        want.mkdir()
+        subprocess.run([exe, *theirs, whole, want / "whole"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        if why := amn("split", *ours, whole, "-o", got):
+            bad += wrong("split", why)
+            continue
+        names = sorted(p.name for p in want.iterdir())
+        if names != sorted(p.name for p in got.iterdir()):
+            bad += wrong("split", f"files {names}")
+            continue
+        bad += sum(wrong("split", f"{n} differs") for n in names if (want / n).read_bytes() != (got / n).read_bytes())
+        merged, joined = WORK / f"merged-{i}.gguf", WORK / f"joined-{i}.gguf"
+        subprocess.run([exe, "--merge", want / names[0], merged], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        if why := amn("join", got / names[0], "-o", joined):
+            bad += wrong("join", why)
+        elif merged.read_bytes() != joined.read_bytes():
+            bad += wrong("join", "the file differs")
+    rows.append(["runs: split and join", "llama-gguf-split", counted, bad])
+
+
+def quantizes(run):
+    """A folder becomes Q4_K_M in one command: the bytes of two, and llama.cpp runs it."""
+    folder = WORK / "q4"
+    folder.mkdir()
+    models.FAMILIES["q4"] = lambda: (models.tf.LlamaConfig(**models.sizes(hidden_size=512, intermediate_size=768)), models.tf.LlamaForCausalLM, models.sentencepiece, None)
+    models.make("q4", folder, torch.bfloat16)
+    one, two, plain = (WORK / f"q4-{n}.gguf" for n in ("one", "two", "plain"))
+    bad = 0
+    for args in (["forget", folder, "--to", "q4_k_m", "-o", one], ["convert", folder, "--to", "gguf", "-o", plain], ["forget", plain, "--to", "q4_k_m", "-o", two], ["diff", folder, plain]):
+        if why := amn(*args):
+            bad += wrong("q4", why)
+    if not bad:
+        bad += 0 if one.read_bytes() == two.read_bytes() else wrong("q4", "one command and two write other bytes")
+        bad += 0 if reference.logits(run, one, [1, 5, 9])[0] is not None else wrong("q4", "llama.cpp does not run it")
+    rows.append(["runs: folder to Q4_K_M", "amn in two steps, llama.cpp", one.stat().st_size if one.exists() else 0, bad])
+
+
 def main():
     tree = llamacpp.sources()
     converter = reference.Converter(tree)
@@ -90,6 +138,9 @@ def main():
     chosen = os.environ.get("CROSSCHECK_FAMILIES")
     for name in chosen.split(",") if chosen else models.FAMILIES:
         family(name, converter, run)
+    if not chosen:
+        splits(tree)
+        quantizes(run)
     print(json.dumps(rows))
 
 

@@ -69,16 +69,25 @@ def library(tree):
 
 def quantize(tree):
     """llama-quantize; CROSSCHECK_LLAMA_QUANTIZE names one that is built."""
-    given = os.environ.get("CROSSCHECK_LLAMA_QUANTIZE")
+    return tool(tree, "llama-quantize", "CROSSCHECK_LLAMA_QUANTIZE")
+
+
+def split(tree):
+    """llama-gguf-split; CROSSCHECK_LLAMA_SPLIT names one that is built."""
+    return tool(tree, "llama-gguf-split", "CROSSCHECK_LLAMA_SPLIT")
+
+
+def tool(tree, name, variable):
+    given = os.environ.get(variable)
     if given:
         return pathlib.Path(given)
     folder = HOME / "tools"
-    exe = folder / "bin" / "llama-quantize"
+    exe = folder / "bin" / name
     if not exe.exists():
         options = [o.replace("COMMON=OFF", "COMMON=ON").replace("TOOLS=OFF", "TOOLS=ON") for o in OPTIONS]
         ninja = ["-G", "Ninja"] if shutil.which("ninja") else []
         run("cmake", *ninja, "-S", tree, "-B", folder, *("-D" + o for o in options), *FLAGS)
-        run("cmake", "--build", folder, "--target", "llama-quantize")
+        run("cmake", "--build", folder, "--target", name)
     return exe
 
 

@@ -49,6 +49,8 @@ type Plan struct {
 type Options struct {
 	Name string // of the model
 	Pre  string // the pre-tokenizer where the caller knows it
+	// TensorsAlone leaves the keys out.
+	TensorsAlone bool
 }
 
 const configName = "config.json"
@@ -75,6 +77,9 @@ func New(b *limits.Budget, m tensor.Model, o Options) (*Plan, error) {
 	p := &planner{Plan: &Plan{Arch: c.row.arch}, b: b, c: c, m: m}
 	if err := p.tensors(); err != nil {
 		return nil, err
+	}
+	if o.TensorsAlone {
+		return p.Plan, nil
 	}
 	k := &keys{b: b, c: c, files: m.Configs(), o: o, fileType: p.fileType(), plan: p.Plan}
 	if err := k.all(); err != nil {

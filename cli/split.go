@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/gguf"
+	"github.com/anamnesis-go/anamnesis/parser/safetensors"
+)
+
+// partFlags are those of commands that change how a model lies in files.
+type partFlags struct {
+	Path    word   `arg:"" name:"path" help:"A file, or a model's folder."`
+	Output  word   `short:"o" placeholder:"PATH" help:"What to write; by default a name beside the input."`
+	Force   bool   `short:"f" help:"Replace what is there."`
+	DryRun  bool   `help:"Say what would be written, and write nothing."`
+	Threads int    `placeholder:"N" help:"Most workers (all processors)."`
+	Memory  string `placeholder:"SIZE" help:"Most memory for buffers; fewer workers run where it is short."`
+}
+
+// write gives the flags as those of a conversion.
+func (f *partFlags) write(size string) *writeFlags {
+	return &writeFlags{Path: f.Path, Output: f.Output, Force: f.Force, DryRun: f.DryRun, Threads: f.Threads, Memory: f.Memory, MaxShardSize: size, KeepScales: true}
+}
+
+// splitCmd writes several files.
+type splitCmd struct {
+	partFlags  `embed:""`
+	MaxTensors int    `placeholder:"N" help:"Most tensors in one file (GGUF; 128 unless a size is given)."`
+	MaxSize    string `placeholder:"SIZE" help:"Most bytes of tensors in one file: 500M and 4G are thousands (5GB for safetensors)."`
+	KeysAlone  bool   `help:"Keep tensors out of the first file (GGUF)."`
+}
+
+func (splitCmd) Help() string {
+	return `Writes a folder: of a GGUF file the files that llama-gguf-split writes, of safetensors the
+shards and the index that transformers writes. Tensors keep their bytes. The folder appears
+when it is whole.`
+}
+
+func (splitCmd) examples() []example {
+	return []example{
+		{"amn split --max-tensors 2 tiny.gguf", "Two tensors a file: writes tiny-split/tiny-00001-of-..."},
+	}
+}
+
+// Validate implements kong's check of flags.
+func (c *splitCmd) Validate() error {
+	if c.MaxTensors < 0 || c.MaxTensors > 0 && c.MaxSize != "" {
+		return errors.New("--max-tensors: give a number, and no --max-size beside it")
+	}
+	if _, err := c.size(); err != nil {
+		return fmt.Errorf("--max-size: %w", err)
+	}
+	return c.write(c.MaxSize).Validate()
+}
+
+// size is the bytes of a file, with llama-gguf-split's units too.
+func (c *splitCmd) size() (int64, error) {
+	if n := len(c.MaxSize); n > 0 && strings.ContainsRune("MG", rune(c.MaxSize[n-1])) {
+		c.MaxSize += "B"
+	}
+	if c.MaxSize == "" {
+		return 0, nil
+	}
+	return c.write(c.MaxSize).shard()
+}
+
+// Run implements the command.
+func (c *splitCmd) Run(ctx context.Context, s *session) error {
+	size, _ := c.size()
+	shard := c.MaxSize
+	if shard == "" {
+		shard = "5GB"
+	}
+	return s.convert(ctx, &conversion{
+		schema: "amn.convert/1", verb: "splitting", flags: c.write(shard), opts: convert.Options{AsIs: true},
+		prepare: func(_ *limits.Budget, o *conversion) error {
+			switch o.model.Format() {
+			case safetensors.Format:
+				if c.MaxTensors > 0 || c.KeysAlone {
+					return usage{"--max-tensors and --keys-alone go with GGUF"}
+				}
+				return nil
+			case gguf.Format:
+			default:
+				return usage{"only GGUF and safetensors are split"}
+			}
+			base := filepath.Base(o.path)
+			o.opts.Split = &convert.Split{Stem: strings.TrimSuffix(base, filepath.Ext(base)), Tensors: c.MaxTensors, Bytes: size, KeysAlone: c.KeysAlone}
+			if size == 0 && c.MaxTensors == 0 {
+				o.opts.Split.Tensors = 128
+			}
+			o.opts.Sink = convert.GGUF{RawNames: true}
+			return nil
+		},
+		target: func(w *written) string { return derived(w.path, "-split", "") },
+	})
+}
+
+// joinCmd writes one file.
+type joinCmd struct {
+	partFlags `embed:""`
+}
+
+func (joinCmd) Help() string {
+	return `Of a split GGUF model the first file is named, of shards their folder or their index.
+Tensors keep their bytes; a GGUF file is what llama-gguf-split --merge writes.`
+}
+
+func (joinCmd) examples() []example {
+	return []example{{"amn join -o whole.gguf split/tiny-00001-of-00002.gguf", "One file of several."}}
+}
+
+// Validate implements kong's check of flags.
+func (c *joinCmd) Validate() error { return c.write("").Validate() }
+
+// Run implements the command.
+func (c *joinCmd) Run(ctx context.Context, s *session) error {
+	ext := ".safetensors"
+	return s.convert(ctx, &conversion{
+		schema: "amn.convert/1", verb: "joining", flags: c.write(""), opts: convert.Options{AsIs: true}, whole: true,
+		prepare: func(_ *limits.Budget, o *conversion) error {
+			switch o.model.Format() {
+			case safetensors.Format:
+				return nil
+			case gguf.Format:
+			default:
+				return usage{"only GGUF and safetensors are joined"}
+			}
+			ext = ".gguf"
+			o.opts.Sink = convert.GGUF{RawNames: true}
+			n := o.model.Len()
+			o.opts.Meta = func(meta []convert.Entry) ([]convert.Entry, error) { return append(meta, convert.Joined(n)...), nil }
+			return nil
+		},
+		target: func(w *written) string { return derived(w.path, "-joined", ext) },
+	})
+}

@@ -1,0 +1,97 @@
+package convert
+
+import (
+	"fmt"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// A Split says how a GGUF file is written as several, as llama-gguf-split does it:
+// each has the keys that number it, and the first has all others.
+type Split struct {
+	Stem    string // of the files' names
+	Tensors int    // most of one file; 0 is no bound
+	Bytes   int64  // most of one file's tensors, each padded; 0 is no bound
+	// KeysAlone keeps tensors out of the first file.
+	KeysAlone bool
+}
+
+// maxSplit is how many files the key that counts them can state.
+const maxSplit = 1<<16 - 1
+
+// The keys of split files, in the order in which llama-gguf-split writes them.
+const (
+	splitNo      = "split.no"
+	splitTensors = "split.tensors.count"
+	splitCount   = "split.count"
+)
+
+// splitKeys number a file.
+func splitKeys(no, tensors, count int) []Entry {
+	return []Entry{{splitNo, uint16(no)}, {splitTensors, int32(tensors)}, {splitCount, uint16(count)}}
+}
+
+// Joined are the keys of files that were joined: it counts none, so that nobody
+// looks for others.
+func Joined(tensors int) []Entry { return splitKeys(0, tensors, 0) }
+
+// splitGGUF puts the outs in files.
+func (p *Plan) splitGGUF() ([][]int32, error) {
+	o := p.o.Split
+	var files [][]int32
+	var now []int32
+	var size int64
+	end := func() (err error) {
+		files, err = limits.Append(p.b, files, now)
+		now, size = nil, 0
+		return err
+	}
+	if o.KeysAlone {
+		if err := end(); err != nil {
+			return nil, err
+		}
+	}
+	for i := range p.Outs {
+		padded := (p.Outs[i].Size + 31) &^ 31
+		full := o.Tensors > 0 && i > 0 && i%o.Tensors == 0 || o.Bytes > 0 && size+padded > o.Bytes
+		if full {
+			if len(now) == 0 {
+				return nil, wire.ErrUnsupported.With("tensor %s alone passes the size of a file", wire.Quote(p.Outs[i].Name))
+			}
+			if err := end(); err != nil {
+				return nil, err
+			}
+		}
+		var err error
+		if now, err = limits.Append(p.b, now, int32(i)); err != nil {
+			return nil, err
+		}
+		size += padded
+	}
+	err := end()
+	if len(files) > maxSplit {
+		return nil, wire.ErrUnsupported.With("%d files, at most %d are numbered", len(files), maxSplit)
+	}
+	return files, err
+}
+
+// splitMeta are the keys of one of the files.
+func (p *Plan) splitMeta(k, count int, meta []Entry) ([]Entry, error) {
+	own := splitKeys(k, len(p.Outs), count)
+	if k > 0 {
+		return own, nil
+	}
+	var err error
+	for _, e := range own {
+		if meta, err = limits.Append(p.b, meta, e); err != nil {
+			return nil, err
+		}
+	}
+	return meta, nil
+}
+
+// splitName is that of one of the files.
+func (p *Plan) splitName(k, count int) string {
+	return fmt.Sprintf("%s-%05d-of-%05d.gguf", p.o.Split.Stem, k+1, count)
+}

@@ -1,0 +1,81 @@
+package convert_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser"
+)
+
+// splitOf is a model of five tensors of 48 to 96 bytes as GGUF.
+func splitOf(t *testing.T) string {
+	t.Helper()
+	b := account(t)
+	p, err := convert.NewPlan(b, llamaOfOneLayer(t, b, llamaConfig, ""), convert.Options{Sink: convert.GGUF{RawNames: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "model.gguf")
+	if _, err := p.Write(path, false); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestSplitFilesJoinToTheSame(t *testing.T) {
+	whole := splitOf(t)
+	for _, c := range []struct {
+		name  string
+		split convert.Split
+		files int
+	}{
+		{"by number", convert.Split{Stem: "m", Tensors: 5}, 3},
+		{"by size", convert.Split{Stem: "m", Bytes: 160}, 8},
+		{"keys apart", convert.Split{Stem: "m", Tensors: 12, KeysAlone: true}, 2},
+		{"one file", convert.Split{Stem: "m", Tensors: 12}, 1},
+	} {
+		m, b := open(t, whole)
+		p, err := convert.NewPlan(b, m, convert.Options{Sink: convert.GGUF{RawNames: true}, AsIs: true, Split: &c.split})
+		if err != nil {
+			t.Fatal(c.name, err)
+		}
+		to := filepath.Join(t.TempDir(), "out")
+		if _, err := p.WriteFolder(to, false, false); err != nil {
+			t.Fatal(c.name, err)
+		}
+		list := names(t, to)
+		if len(list) != c.files {
+			t.Errorf("%s: files %q", c.name, list)
+		}
+		parts, b2 := open(t, filepath.Join(to, list[0]))
+		if err := parser.Verify(b2, parts); err != nil {
+			t.Error(c.name, err)
+		}
+		again, err := convert.NewPlan(b2, parts, convert.Options{Sink: convert.GGUF{RawNames: true}, AsIs: true})
+		if err != nil {
+			t.Fatal(c.name, err)
+		}
+		joined := filepath.Join(to, "joined.gguf")
+		if _, err := again.Write(joined, false); err != nil {
+			t.Fatal(c.name, err)
+		}
+		want, _ := os.ReadFile(whole)
+		got, _ := os.ReadFile(joined)
+		if diff := cmp.Diff(len(want), len(got)); diff != "" || string(want) != string(got) {
+			t.Errorf("%s: another file: %s", c.name, diff)
+		}
+	}
+}
+
+func TestATensorThatPassesTheSizeOfAFileIsRefused(t *testing.T) {
+	m, b := open(t, splitOf(t))
+	_, err := convert.NewPlan(b, m, convert.Options{Sink: convert.GGUF{RawNames: true}, AsIs: true, Split: &convert.Split{Bytes: 32}})
+	if wire.ClassOf(err) != wire.Unsupported {
+		t.Error(err)
+	}
+}
