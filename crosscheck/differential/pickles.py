@@ -436,8 +436,42 @@ class Program:
                       lambda: self.text(r.choice(["cpu", "cpu", "meta", "cuda:0"])), lambda: self.grad(""))
         self.maybe_put("tensor")
 
+    def vector(self, cls, key, offset, shape, stride):
+        """A dense tensor over a storage of its own."""
+        self.op(b"c" + b"torch._utils\n_rebuild_tensor_v2\n(")
+        self.storage([cls], key)
+        self.int(offset)
+        self.ints(shape, "tuple")
+        self.ints(stride, "tuple")
+        self.bool(False)
+        self.hooks()
+        self.op(b"tR")
+
+    def compressed(self):
+        """Parts of one row with at most two values: the storage of key 9 begins with 0, 1, 2, 3."""
+        r = self.r
+        layout = r.choice(["csr", "csc", "bsr", "bsc"])
+        n = r.choice([0, 1, 1, 2])
+        block = [1, 1] if layout[0] == "b" else []
+        odd = lambda usual: usual if not self.odd() else r.choice([0, 2, 3])
+        rows = [n, 3] if layout in ("csr", "bsr") else [3, n]
+        size = [1, 3] if layout in ("csr", "bsr") else [3, 1]
+
+        def parts():
+            self.op(b"(")
+            self.vector("LongStorage", "9", 0, [2], [odd(n if n else 0) if n != 1 else odd(1)])
+            self.vector("LongStorage", "9", r.choice([0, 0, 1]) if n else 0, [n], [odd(1)])
+            self.vector("FloatStorage", "8", 0, [n] + block, [odd(1)] + [1] * len(block))
+            self.ints(size if not self.odd() else rows)
+            self.op(b"t")
+
+        self.call("torch._utils", "_rebuild_sparse_tensor", lambda: self.call("torch.serialization", "_get_layout", lambda: self.text("torch.sparse_" + layout)), parts)
+
     def sparse(self):
         r = self.r
+        if r.random() < 0.4:
+            self.compressed()
+            return
         n = r.choice([0, 1, 2])
 
         def indices():
