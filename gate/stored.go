@@ -7,33 +7,38 @@ import (
 	"hash"
 	"io"
 	"path/filepath"
-	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// storedBy tells the names under which stores keep content by its digest: ollama,
-// an OCI layout, and the cache of the Hugging Face hub, where small files have the
-// digest of git.
-var storedBy = regexp.MustCompile(`(?:^|[/!])(?:sha256-([0-9a-f]{64})|blobs/sha256/([0-9a-f]{64})|blobs/([0-9a-f]{64})|blobs/([0-9a-f]{40}))$`)
-
-// digestName is the digest that a path says its content has, and how it is made.
+// digestName is the digest that a path says its content has, and how it is made, by
+// the names under which stores keep content: ollama, an OCI layout, and the cache of
+// the Hugging Face hub, where small files have the digest of git.
 func digestName(path string, size int64) (want string, h hash.Hash) {
-	m := storedBy.FindStringSubmatch(filepath.ToSlash(path))
-	if m == nil {
-		return "", nil
+	path = strings.ReplaceAll(filepath.ToSlash(path), "!", "/")
+	above, base := "", path
+	if i := strings.LastIndexByte(path, '/'); i >= 0 {
+		above, base = path[:i], path[i+1:]
 	}
-	for _, hex := range m[1:4] {
-		if hex != "" {
-			return hex, sha256.New()
-		}
+	if want, ok := strings.CutPrefix(base, "sha256-"); ok && isHex(want, 2*sha256.Size) {
+		return want, sha256.New()
 	}
-	h = sha1.New()
-	io.WriteString(h, "blob "+strconv.FormatInt(size, 10)+"\x00")
-	return m[4], h
+	switch blobs := above == "blobs" || strings.HasSuffix(above, "/blobs"); {
+	case (blobs || above == "blobs/sha256" || strings.HasSuffix(above, "/blobs/sha256")) && isHex(base, 2*sha256.Size):
+		return base, sha256.New()
+	case blobs && isHex(base, 2*sha1.Size):
+		h = sha1.New()
+		io.WriteString(h, "blob "+strconv.FormatInt(size, 10)+"\x00")
+		return base, h
+	}
+	return "", nil
 }
+
+// isHex reports n small hex digits.
+func isHex(s string, n int) bool { return len(s) == n && strings.Trim(s, "0123456789abcdef") == "" }
 
 // named holds a file whose name is a digest against its content. It is refused
 // whatever its name was taken for.
