@@ -9,6 +9,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/stats"
 )
 
 // fileArgs are the arguments of a command that reads files.
@@ -100,6 +101,16 @@ func (s *session) fill(b *limits.Budget, r *report, src source, opts reportOptio
 			return
 		}
 		r.verified = true
+	}
+	if opts.finite {
+		list, err := s.numbers(b, "reading "+showPath(src.path), m, stats.Options{})
+		if err == nil {
+			err = notFinite(list)
+		}
+		if err != nil {
+			r.err = err
+			return
+		}
 	}
 	r.sum(m.Tensors())
 	if opts.quant != nil {

@@ -219,6 +219,8 @@ func TestOutputFollowsTheSchemas(t *testing.T) {
 	valid(t, "formats", amn(t, nil, "formats", "--json").out)
 	valid(t, "rules", amn(t, nil, "rules", "--json").out)
 	valid(t, "digest", amn(t, nil, "digest", "--json", demo+"/sharded").out)
+	valid(t, "stats", amn(t, nil, "stats", "--json", demo+"/sharded").out)
+	valid(t, "stats", amn(t, nil, "stats", "--json", "../stats/testdata/numbers.npz").out)
 	valid(t, "version", amn(t, nil, "version", "--json").out)
 	for _, profile := range limits.Profiles() {
 		valid(t, "policy", amn(t, nil, "limits", "show", profile).out)

@@ -37,6 +37,7 @@ type app struct {
 	Scan     scanCmd     `cmd:"" help:"Judge files: is it safe to load them, and what do they ask for?"`
 	Diff     diffCmd     `cmd:"" help:"Compare two models: names, shapes, types, bits."`
 	Digest   digestCmd   `cmd:"" aliases:"hash" help:"Hash files and tensors, write and check manifests."`
+	Stats    statsCmd    `cmd:"" help:"Say what numbers a model holds: ranges, means, zeros, NaN."`
 	Verify   verifyCmd   `cmd:"" help:"Read all that files hold, and check what can be checked."`
 	Remember rememberCmd `cmd:"" aliases:"dequantize" help:"Recover the precision of a quantized model."`
 	Forget   forgetCmd   `cmd:"" aliases:"quantize" help:"Quantize a model as bitsandbytes does."`

@@ -30,6 +30,7 @@ type report struct {
 // reportOptions are what a command wants to know.
 type reportOptions struct {
 	verify, usage bool
+	finite        bool           // numbers are looked at too
 	quant         *quant.Options // bind quantized weights, if not nil
 }
 

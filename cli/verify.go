@@ -9,6 +9,7 @@ import (
 type verifyCmd struct {
 	fileArgs `embed:""`
 
+	Finite  bool `help:"Decode all numbers, and refuse a model that holds NaN or an infinity (exit 7)."`
 	Against word `placeholder:"MODEL" help:"Compare the one model that is named with another, bit by bit, as amn diff does."`
 
 	compareFlags `embed:""`
@@ -31,12 +32,16 @@ func (verifyCmd) examples() []example {
 		{"amn verify weights.npz", "Is it whole?"},
 		{"amn verify -r models", "Every model in a folder and below."},
 		{"amn verify --attestation model.att --key key.pub model.safetensors", "Is it what a gate has accepted?"},
+		{"amn verify --finite model.safetensors", "And is every number of it finite?"},
 		{"amn verify --against model.safetensors sharded", "Does it hold what the other holds?"},
 	}
 }
 
 // Validate implements kong's check of flags.
 func (c *verifyCmd) Validate() error {
+	if c.Against != "" && c.Finite {
+		return errors.New("--finite and --against: ask one after the other")
+	}
 	if c.Against == "" && (c.Values || c.Tolerance != "") {
 		return errors.New("--values and --tolerance go with --against")
 	}
@@ -60,7 +65,7 @@ func (c *verifyCmd) Run(ctx context.Context, s *session) error {
 		}
 		return s.diff(ctx, [2]string{string(c.Against), string(c.Paths[0])}, &c.compareFlags, true)
 	}
-	return s.each(ctx, &c.fileArgs, reportOptions{verify: true}, func(r *report) error {
+	return s.each(ctx, &c.fileArgs, reportOptions{verify: true, finite: c.Finite}, func(r *report) error {
 		if s.json {
 			return s.printJSON("amn.verify/1", r, tensorsOf(r))
 		}

@@ -1,0 +1,278 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/stats"
+)
+
+// statsCmd says what numbers a model holds.
+type statsCmd struct {
+	Paths     []word `arg:"" name:"path" help:"Files, folders with models, ollama:NAME."`
+	Recursive bool   `short:"r" help:"Folders below, too."`
+	Tensor    []word `sep:"none" placeholder:"GLOB" help:"Read only tensors whose name matches: * any text, ? one character, [a-z] one of a range. May be given several times."`
+	Stored    bool   `help:"Read tensors as they are stored, codes and scales each by itself, instead of the weights they make."`
+	Threads   int    `placeholder:"N" help:"Most workers (all processors)."`
+
+	sourceFlags `embed:""`
+}
+
+func (statsCmd) Help() string {
+	return `Reads all numbers once, quantized weights decoded, and prints for each tensor: the least, the
+greatest, mean and standard deviation of the finite numbers, the share of zeros, and how many
+are NaN or infinite. For up to three tensors, and with --json, also how many lie between one
+power of two and the next: what a narrower type would lose.`
+}
+
+func (statsCmd) examples() []example {
+	return []example{
+		{"amn stats model.safetensors", "What numbers are in it?"},
+		{"amn stats --tensor 'blk.0.attn_q*' tiny.gguf", "Of a few tensors, with their magnitudes."},
+		{"amn verify --finite model.safetensors", "Is any NaN or infinite?"},
+	}
+}
+
+// Validate implements kong's check of flags.
+func (c *statsCmd) Validate() error {
+	if c.Threads < 0 {
+		return errors.New("--threads: give a number of workers")
+	}
+	return c.sourceFlags.Validate()
+}
+
+// maxCharts is for how many tensors the bins are drawn.
+const maxCharts = 3
+
+// Run implements the command.
+func (c *statsCmd) Run(ctx context.Context, s *session) error {
+	if err := globs(c.Tensor).check(); err != nil {
+		return err
+	}
+	for _, arg := range c.Paths {
+		if arg == "-" {
+			return usage{"stats reads files: standard input is none"}
+		}
+		for src, err := range parser.Find(string(arg), c.Recursive) {
+			var list []stats.Tensor
+			var m tensor.Model
+			if err == nil {
+				m, list, err = c.of(ctx, s, src)
+			}
+			if err, ok := errors.AsType[interrupted](err); ok {
+				return err
+			}
+			if err == nil && len(list) == 0 && len(c.Tensor) > 0 {
+				err = usage{"--tensor: no tensor has such a name"}
+			}
+			if err := c.print(s, src.Path, m, list, err); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// of reads one model; it is closed, and still says its format.
+func (c *statsCmd) of(ctx context.Context, s *session, src parser.Source) (tensor.Model, []stats.Tensor, error) {
+	b := s.longPolicy().Budget(ctx)
+	defer b.Close()
+	m, err := src.Open(b)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer m.Close()
+	o := stats.Options{Workers: c.Threads, Stored: c.Stored, Quant: *c.options("f32")}
+	if len(c.Tensor) > 0 {
+		o.Keep = globs(c.Tensor).match
+	}
+	list, err := s.numbers(b, "reading "+showPath(src.Path), m, o)
+	return m, list, err
+}
+
+// numbers reads a model's numbers with progress.
+func (s *session) numbers(b *limits.Budget, doing string, m tensor.Model, o stats.Options) ([]stats.Tensor, error) {
+	var read atomic.Int64
+	var total int64
+	for i := range m.Tensors() {
+		if o.Keep == nil || o.Keep(i.Name) {
+			total = addCap(total, i.Bytes())
+		}
+	}
+	if o.Done = &read; o.Workers == 0 {
+		o.Workers = max(s.workers, 1)
+	}
+	done := s.progress(doing, func() (int64, int64) { return read.Load(), total })
+	defer done()
+	list, err := stats.Tensors(b, m, o)
+	if err == nil {
+		err = parser.Unchanged(m)
+	}
+	return list, err
+}
+
+func (c *statsCmd) print(s *session, path string, m tensor.Model, list []stats.Tensor, err error) error {
+	s.note(err)
+	if s.json {
+		jsonStats(s.out, path, m, list, err)
+	} else if err == nil {
+		s.printStats(path, m, list)
+	}
+	if err != nil {
+		s.complain(path, err)
+		return nil
+	}
+	return s.out.Flush()
+}
+
+// statHead are the columns of the table.
+var statHead = []string{"type", "shape", "min", "max", "mean", "std", "zeros", "NaN", "inf", "tensor"}
+
+func (s *session) printStats(path string, m tensor.Model, list []stats.Tensor) {
+	if s.printed {
+		s.out.WriteByte('\n')
+	}
+	s.printed = true
+	fmt.Fprintf(s.out, "%s: %s, %s\n", showPath(path), titleOf(m.Format()), plural(int64(len(list)), "tensor"))
+	rows := [][]string{statHead}
+	for i := range list {
+		rows = append(rows, statRow(&list[i]))
+	}
+	width := make([]int, len(statHead))
+	for _, row := range rows {
+		for k, text := range row {
+			width[k] = max(width[k], columns(text))
+		}
+	}
+	for _, row := range rows {
+		for k, text := range row {
+			switch {
+			case k == len(row)-1:
+				fmt.Fprintf(s.out, "  %s\n", text)
+			case k < 2:
+				fmt.Fprintf(s.out, "  %s", pad(text, width[k]))
+			default:
+				fmt.Fprintf(s.out, "  %s", strings.Repeat(" ", width[k]-columns(text))+text)
+			}
+		}
+	}
+	if len(list) <= maxCharts {
+		for i := range list {
+			s.chart(&list[i])
+		}
+	}
+}
+
+func statRow(t *stats.Tensor) []string {
+	row := []string{tidy(t.Type, 64), formatShape(t.Shape), "-", "-", "-", "-", "-", "-", "-", tidy(t.Name, 1024)}
+	if !t.Numbers {
+		return row
+	}
+	if t.Elements > t.NaN+t.Infinite {
+		for k, f := range []float64{t.Min, t.Max, t.Mean, t.Std} {
+			row[2+k] = strconv.FormatFloat(f, 'g', 4, 64)
+		}
+		row[6] = strconv.FormatFloat(100*float64(t.Zeros)/float64(t.Elements), 'f', 1, 64) + "%"
+	}
+	row[7], row[8] = formatCount(t.NaN), formatCount(t.Infinite)
+	return row
+}
+
+// chartWidth is the columns of the longest bar.
+const chartWidth = 40
+
+// chart draws how many numbers have which magnitude.
+func (s *session) chart(t *stats.Tensor) {
+	var most int64
+	for _, b := range t.Bins {
+		most = max(most, b.Negative+b.Positive)
+	}
+	if most == 0 {
+		return
+	}
+	fmt.Fprintf(s.out, "\n  %s, by magnitude\n", tidy(t.Name, 1024))
+	for k := len(t.Bins) - 1; k >= 0; k-- {
+		b := t.Bins[k]
+		n := b.Negative + b.Positive
+		bar := int(math.Ceil(float64(n) / float64(most) * chartWidth))
+		fmt.Fprintf(s.out, "  %6s  %s %s\n", "2^"+strconv.Itoa(b.Exp), strings.Repeat("█", bar), formatCount(n))
+	}
+}
+
+// jsonStats writes one object in one line.
+func jsonStats(w *bufio.Writer, path string, m tensor.Model, list []stats.Tensor, err error) {
+	object(w, func(o *jsonObject) {
+		o.field("schema", "amn.stats/1")
+		o.text("path", path)
+		r := report{model: m, err: err}
+		o.field("format", r.format())
+		o.field("class", r.class().String())
+		o.field("exit", r.class().ExitCode())
+		if err != nil {
+			o.object("error", func(o *jsonObject) { jsonError(o, err) })
+			return
+		}
+		o.list("tensors", func(add func(func(*jsonObject))) {
+			for i := range list {
+				add(func(o *jsonObject) { jsonStat(o, &list[i]) })
+			}
+		})
+	})
+	w.WriteByte('\n')
+}
+
+func jsonStat(o *jsonObject, t *stats.Tensor) {
+	o.text("name", t.Name)
+	o.text("type", t.Type)
+	o.field("shape", append([]int64{}, t.Shape...))
+	o.number("elements", t.Elements)
+	if !t.Numbers {
+		return
+	}
+	o.number("zeros", t.Zeros)
+	o.number("nan", t.NaN)
+	o.number("infinite", t.Infinite)
+	if t.First >= 0 {
+		o.number("first", t.First)
+	}
+	if t.Elements > t.NaN+t.Infinite {
+		for _, f := range []struct {
+			name string
+			v    float64
+		}{{"min", t.Min}, {"max", t.Max}, {"mean", t.Mean}, {"std", t.Std}} {
+			if f.v-f.v == 0 { // a sum may be more than float64 holds
+				o.float(f.name, f.v, 64)
+			}
+		}
+	}
+	o.list("bins", func(add func(func(*jsonObject))) {
+		for _, b := range t.Bins {
+			add(func(o *jsonObject) {
+				o.number("exp", int64(b.Exp))
+				o.number("negative", b.Negative)
+				o.number("positive", b.Positive)
+			})
+		}
+	})
+}
+
+// notFinite is the error about the first tensor with a number that is none.
+func notFinite(list []stats.Tensor) error {
+	for i := range list {
+		if t := &list[i]; !t.Finite() {
+			return wire.At("stats", "tensor "+wire.Quote(t.Name), wire.NoOffset, wire.ErrForbidden.With(
+				"%s NaN and %s infinite numbers, the first is element %s", formatCount(t.NaN), formatCount(t.Infinite), formatCount(t.First)))
+		}
+	}
+	return nil
+}
