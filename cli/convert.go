@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,8 +25,10 @@ type convertCmd struct {
 	writeFlags  `embed:""`
 	schemeFlags `embed:""`
 
-	To           string `required:"" placeholder:"FORMAT" help:"What to write: safetensors (or bf16), gguf, npz, bnb-nf4 (or nf4), bnb-fp4, bnb-int8."`
-	OutDtype     string `help:"Type that quantized weights are decoded to: bf16, f16, f32." enum:"bf16,f16,f32" default:"bf16" placeholder:"bf16"`
+	To           string `placeholder:"FORMAT" help:"What to write: safetensors (or bf16), gguf, npz, bnb-nf4 (or nf4), bnb-fp4, bnb-int8; safetensors with --cast."`
+	OutDtype     string `help:"Type that quantized weights are decoded to: bf16, f16, f32." enum:"bf16,f16,f32," default:"" placeholder:"bf16"`
+	Cast         string `help:"Round all other floating-point tensors to this type too: bf16, f16, f32. Vectors of norms keep a wider one." enum:"bf16,f16,f32," default:"" placeholder:"TYPE"`
+	CastAll      bool   `help:"With --cast: norms as well."`
 	AsIs         bool   `help:"Copy quantized weights as they are stored, where the format has their types."`
 	GGUFMetadata word   `name:"gguf-metadata" placeholder:"FILE" help:"A JSON object of keys to lay over those of the source."`
 	GGUFKV       []word `name:"gguf-kv" sep:"none" placeholder:"KEY=VALUE" help:"One key and its text, over all others. May be given several times."`
@@ -48,7 +51,8 @@ config.json. Another source has no keys for llama.cpp (--raw-names).`
 
 func (convertCmd) examples() []example {
 	return []example{
-		{"amn convert --to safetensors checkpoint.pt", "Out of a pickle: writes checkpoint-bf16.safetensors."},
+		{"amn convert --to safetensors checkpoint.pt", "Out of a pickle: writes checkpoint.safetensors."},
+		{"amn convert --cast f16 model.safetensors", "Rounded to F16: writes model-f16.safetensors."},
 		{"amn convert --to npz tiny.gguf", "For NumPy: writes tiny-npz.npz."},
 		{"amn convert --to gguf --out-dtype f16 tiny.gguf", "Blocks decoded to F16, the keys kept."},
 		{"amn convert --to gguf --as-is -o joined.gguf split/tiny-00001-of-00002.gguf", "One file of several, as they are."},
@@ -82,6 +86,9 @@ func toSafetensors(*convertCmd, string) convert.Sink { return convert.Safetensor
 // target finds what --to says, whatever the case of its letters.
 func (c *convertCmd) target() (*convertTarget, error) {
 	var known []string
+	if c.To == "" && c.Cast != "" {
+		return &convertTargets[0], nil
+	}
 	for i, t := range convertTargets {
 		if slices.Contains(t.names, strings.ToLower(c.To)) {
 			return &convertTargets[i], nil
@@ -102,6 +109,14 @@ func (c *convertCmd) Validate() error {
 	}
 	if err := c.bnbFlags.check(t.bnb); err != nil {
 		return err
+	}
+	switch {
+	case c.CastAll && c.Cast == "":
+		return errors.New("--cast-all goes with --cast")
+	case c.Cast != "" && (c.AsIs || t.bnb != ""):
+		return errors.New("--cast decodes what is quantized: it goes with neither --as-is nor bitsandbytes")
+	case c.Cast != "" && c.OutDtype != "" && c.Cast != c.OutDtype:
+		return errors.New("--cast and --out-dtype: give one type")
 	}
 	if c.AsIs && t.bnb != "" {
 		return errors.New("--as-is: weights are quantized anew")
@@ -223,6 +238,25 @@ func readSmall(b *limits.Budget, path string) (string, error) {
 	return c.String(uint64(h.Size))
 }
 
+// decodesTo is the type that weights are decoded to.
+func (c *convertCmd) decodesTo() string { return cmp.Or(c.Cast, c.OutDtype, "bf16") }
+
+// cast chooses what --cast rounds.
+func (c *convertCmd) cast() func(*tensor.Info) bool {
+	if c.Cast == "" {
+		return nil
+	}
+	return func(i *tensor.Info) bool { return c.CastAll || c.Cast == "f32" || !convert.IsNorm(i) }
+}
+
+// admitType refuses a type that nothing is written in.
+func (c *convertCmd) admitType(w *written) error {
+	if c.OutDtype != "" && c.Cast == "" && len(w.plan.Weights) == 0 {
+		return usage{"--out-dtype: nothing that is written is quantized, so it has no effect; --cast rounds plain tensors"}
+	}
+	return nil
+}
+
 // Run implements the command.
 func (c *convertCmd) Run(ctx context.Context, s *session) error {
 	t, err := c.target()
@@ -233,7 +267,8 @@ func (c *convertCmd) Run(ctx context.Context, s *session) error {
 		schema: "amn.convert/1",
 		verb:   "converting",
 		flags:  &c.writeFlags,
-		opts:   convert.Options{Quant: *c.options(c.OutDtype, c.sourceBlock()), AsIs: c.AsIs},
+		opts:   convert.Options{Quant: *c.options(c.decodesTo(), c.sourceBlock()), AsIs: c.AsIs, Cast: c.cast()},
+		admit:  c.admitType,
 		prepare: func(b *limits.Budget, o *conversion) error {
 			o.opts.Sink = t.sink(c, o.model.Format())
 			if err := c.keys(b, o); err != nil || t.names[0] != gguf.Format || c.RawNames {
@@ -243,8 +278,10 @@ func (c *convertCmd) Run(ctx context.Context, s *session) error {
 		},
 		target: func(w *written) string {
 			suffix := "-" + t.names[0]
-			if t.names[0] == safetensors.Format {
-				suffix = "-" + c.OutDtype
+			if t.names[0] == safetensors.Format && len(w.plan.Weights) > 0 {
+				suffix = "-" + c.decodesTo()
+			} else if t.names[0] == safetensors.Format && w.model.Format() != safetensors.Format {
+				suffix = "" // the types are the source's own
 			}
 			if w.folder {
 				return derived(unquantized(w.path), suffix, "")

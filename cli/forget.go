@@ -285,6 +285,9 @@ func (s *session) printQuantized(c *conversion) {
 	if n := int64(len(e.Kept)); n > 0 {
 		s.fact("", "Kept", matrices(n)+reasons(e.Kept))
 	}
+	if e.ByName {
+		s.fact("", "Chosen", fmt.Sprintf("by names: transformers has no model_type %q that is known here, so look at what was kept", tidy(e.Type, 64)))
+	}
 	if !c.report || c.result == nil {
 		return
 	}
@@ -361,6 +364,9 @@ func jsonQuantized(o *jsonObject, c *conversion) {
 	e := c.plan.Quantized
 	o.object("forgotten", func(o *jsonObject) {
 		o.field("layout", e.Layout)
+		if e.ByName {
+			o.field("by_name", true)
+		}
 		o.list("weights", func(add func(func(*jsonObject))) {
 			for i := range e.Weights {
 				add(func(o *jsonObject) {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/anamnesis-go/anamnesis/convert"
@@ -12,7 +13,7 @@ type rememberCmd struct {
 	writeFlags  `embed:""`
 	sourceFlags `embed:""`
 
-	To   string `help:"Type that weights are decoded to: bf16, f16, f32." enum:"bf16,f16,f32" default:"bf16" placeholder:"bf16"`
+	To   string `help:"Type that weights are decoded to: bf16, f16, f32." enum:"bf16,f16,f32," default:"" placeholder:"bf16"`
 	Copy bool   `help:"Write a model in which nothing is quantized too."`
 }
 
@@ -50,23 +51,27 @@ func (c *rememberCmd) Validate() error {
 
 // Run implements the command.
 func (c *rememberCmd) Run(ctx context.Context, s *session) error {
+	to := cmp.Or(c.To, "bf16")
 	return s.convert(ctx, &conversion{
 		schema: "amn.remember/1",
 		verb:   "remembering",
 		flags:  &c.writeFlags,
-		opts:   convert.Options{Quant: *c.options(c.To)},
+		opts:   convert.Options{Quant: *c.options(to)},
 		admit: func(w *written) error {
 			if w.model.Format() == safetensors.Format && len(w.plan.Weights) == 0 && !c.Copy {
 				return usage{"nothing in it is quantized, so there is nothing to remember; --copy writes it all the same"}
+			}
+			if c.To != "" && len(w.plan.Weights) == 0 {
+				return usage{"--to: nothing that is written is quantized, so it has no effect; amn convert --cast rounds plain tensors"}
 			}
 			return nil
 		},
 		target: func(w *written) string {
 			if w.folder {
-				return derived(w.path, "-"+c.To, "")
+				return derived(w.path, "-"+to, "")
 			}
-			if w.model.Format() == safetensors.Format {
-				return derived(w.path, "-"+c.To, ".safetensors")
+			if w.model.Format() == safetensors.Format { // another name than its own
+				return derived(w.path, "-"+to, ".safetensors")
 			}
 			return derived(w.path, "", ".safetensors")
 		},

@@ -7,12 +7,19 @@ import (
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant"
 )
 
 // planOf sums up what is decoded.
 func (c *conversion) planOf() *planned {
 	p := &planned{target: c.opts.Quant.Target}
-	p.group(c.plan.Weights)
+	var decoded []*quant.Weight
+	for _, w := range c.plan.Weights {
+		if w.Scheme != "" { // none is a tensor that is cast
+			decoded = append(decoded, w)
+		}
+	}
+	p.group(decoded)
 	return p
 }
 
@@ -41,6 +48,9 @@ func (s *session) printWritten(c *conversion) {
 			formatBytes(p.total.Stored), formatBytes(p.total.Decoded), p.target))
 		s.printSchemes(p)
 	}
+	if n := c.plan.Cast; n.Tensors > 0 {
+		s.fact("", "Cast", fmt.Sprintf("%s -> %s (%v)", plural(int64(n.Tensors), "tensor"), formatBytes(n.Bytes), p.target))
+	}
 	if n := c.plan.Copied; n.Tensors > 0 {
 		s.fact("", "Passthrough", fmt.Sprintf("%s, %s", plural(int64(n.Tensors), "tensor"), formatBytes(n.Bytes)))
 	}
@@ -50,6 +60,9 @@ func (s *session) printWritten(c *conversion) {
 		s.fact("", "Recovered", fmt.Sprintf("~%s of precision", formatBytes(max(0, p.total.Decoded-p.total.Stored))))
 	}
 	s.printQuantized(c)
+	if c.opts.Sink != nil && c.opts.Sink.Name() == "npz" && c.plan.Stores(tensor.BF16) {
+		s.fact("", "Note", "NumPy has no BF16: it is V2 there, which a.view(ml_dtypes.bfloat16) reads, and amn")
+	}
 	s.printSpecial(c.result)
 	s.printBeside(c.result)
 	label, note := "Output", ""
@@ -139,6 +152,7 @@ func jsonWritten(o *jsonObject, c *conversion) {
 	o.number("weights", p.total.Weights)
 	o.number("stored", p.total.Stored)
 	o.number("decoded", p.total.Decoded)
+	o.number("cast", int64(c.plan.Cast.Tensors))
 	o.number("passthrough", int64(c.plan.Copied.Tensors))
 	jsonLeftOut(o, c.plan.LeftOut)
 	jsonIgnored(o, c.plan.Ignored)

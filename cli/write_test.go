@@ -208,3 +208,29 @@ func TestAFolderOfSeveralModels(t *testing.T) {
 		}
 	}
 }
+
+// A flag that has no effect is an error, and a name says the type that is in it.
+func TestTypesThatAreAskedForAreWritten(t *testing.T) {
+	t.Chdir(workplace(t))
+	for _, c := range []struct {
+		args string
+		code int
+		has  string
+	}{
+		{"convert --cast f16 model.safetensors", 0, "model-f16.safetensors"},
+		{"convert --cast bf16 --cast-all -o all.safetensors model.safetensors", 0, "all.safetensors"},
+		{"convert --to safetensors checkpoint.pt", 0, "checkpoint.safetensors"},
+		{"convert --to safetensors --out-dtype f32 checkpoint.pt", 2, "--cast"},
+		{"convert --to npz --cast bf16 weights.npz -o b.npz", 0, "NumPy has no BF16"},
+		{"convert model.safetensors", 2, "--to"},
+		{"convert --cast-all --to npz model.safetensors", 2, "goes with --cast"},
+		{"convert --cast f16 --out-dtype f32 model.safetensors", 2, "one type"},
+		{"convert --cast f16 --as-is --to gguf tiny.gguf", 2, "--as-is"},
+		{"remember --copy --to f32 model.safetensors", 2, "--cast"},
+	} {
+		r := amn(t, nil, strings.Fields(c.args)...)
+		if r.code != c.code || !strings.Contains(r.out+r.err, c.has) {
+			t.Errorf("%s: exit %d, %s%s", c.args, r.code, r.out, r.err)
+		}
+	}
+}

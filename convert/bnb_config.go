@@ -85,14 +85,18 @@ func (e *linearEncoder) skipped() ([]string, error) {
 			add(plainPattern((module + ".")[:at+len("experts")]))
 			continue
 		}
+		if k.Why == whyRearranged {
+			return nil, wire.ErrUnsupported.With("%s of a model of type %s: %s, which it does not beside quantized weights", wire.Quote(k.Name), wire.Quote(e.Type), k.Why)
+		}
 		headed = headed || k.Why == whyHead
+		replaced := k.Why != whyEmbedding && k.Why != whyOther // if nobody says not to
 		switch {
 		case !q.means(module):
 			add(q.shortest(module))
-			if k.Why != whyEmbedding {
+			if replaced {
 				add(plainPattern(module))
 			}
-		case k.Why != whyEmbedding: // which is never replaced
+		case replaced:
 			return nil, wire.ErrUnsupported.With("%s is left alone (%s), which transformers can be told of only by a name that means others too: choose it (%s), or exclude all that end so (%s)", wire.Quote(k.Name), k.Why, wire.OptionInclude, wire.OptionExclude)
 		}
 	}

@@ -15,6 +15,9 @@ import (
 type bnbRule struct {
 	// ModelTypes are those of config.json and of the configurations in it.
 	ModelTypes []string
+	// Table says what transformers does with the model's own type, nil where it is
+	// not known: names decide then.
+	Table *linears
 	// Include and Exclude choose by name, before the rule; nil chooses none.
 	Include, Exclude func(name string) bool
 	// Has reports whether the model has a tensor.
@@ -47,10 +50,45 @@ func (r *bnbRule) judge(name string, shape []int64) bnbVerdict {
 	if r.Include != nil && r.Include(name) {
 		return v
 	}
+	if r.Table != nil {
+		mark := r.Table.mark(module)
+		if mark != markMixed && (mark != 0 || !alwaysLinear()[parts[len(parts)-1]]) {
+			return r.listed(mark, module, parts)
+		}
+	}
 	if why := r.notLinear(module, parts); why != "" {
 		return keep(why)
 	}
 	return v
+}
+
+// listed is the verdict about a weight of a type that the table has.
+func (r *bnbRule) listed(mark byte, module string, parts []string) bnbVerdict {
+	switch mark {
+	case markLinear, markConv1D:
+		return bnbVerdict{Quantize: true, Transposed: mark == markConv1D}
+	case markFused:
+		switch {
+		case slices.Contains(parts[:len(parts)-1], "experts"):
+			return bnbVerdict{Why: whyExpert + fusedExpert}
+		case parts[len(parts)-1] == "gate":
+			return bnbVerdict{Why: whyOther}
+		}
+		return bnbVerdict{Why: whyRearranged}
+	case markOther:
+		if isEmbedding(parts[len(parts)-1]) {
+			return bnbVerdict{Why: whyEmbedding}
+		}
+		return bnbVerdict{Why: whyOther}
+	}
+	why := r.notLinear(module, parts)
+	switch {
+	case mark == 0 && why == "":
+		why = "transformers builds no such module for this type"
+	case why == "":
+		why = "transformers quantizes no such module of this type"
+	}
+	return bnbVerdict{Why: why}
 }
 
 // Reasons that others ask for.
@@ -58,6 +96,12 @@ const (
 	whyEmbedding = "embedding"
 	whyHead      = "output head"
 	whyExpert    = "expert"
+	whyOther     = "no linear module"
+
+	// In memory its numbers are in other linear modules, which no pattern of a name in
+	// the file means.
+	whyRearranged = "transformers takes it apart when it loads"
+	fusedExpert   = ": transformers fuses them into one parameter, which bitsandbytes does not take"
 )
 
 // conv1D are the models whose linear modules are transformers' Conv1D, and how
@@ -89,7 +133,7 @@ func (r *bnbRule) notLinear(module string, parts []string) string {
 	case last == "gate" || last == "router":
 		return "router"
 	case isExpert(parts):
-		return whyExpert + ": transformers fuses them into one parameter, which bitsandbytes does not take"
+		return whyExpert + fusedExpert
 	case last == "out_proj" && r.has(strings.TrimSuffix(module, "out_proj")+"in_proj_weight"):
 		return "part of torch's MultiheadAttention"
 	case r.is("falcon"):

@@ -75,10 +75,15 @@ func (e *linearEncoder) modelTypes() error {
 		return err
 	}
 	doc := strictjson.Text{Format: configName, Body: body, Whole: true}
-	return strictjson.Decode(e.b, doc, e.modelType)
+	if err := strictjson.Decode(e.b, doc, func(d *strictjson.Decoder) error { return e.modelType(d, &e.Type) }); err != nil {
+		return err
+	}
+	e.rule.Table = linearsOf(e.Type)
+	e.ByName = e.rule.Table == nil
+	return nil
 }
 
-func (e *linearEncoder) modelType(d *strictjson.Decoder) error {
+func (e *linearEncoder) modelType(d *strictjson.Decoder, own *string) error {
 	return d.Object(func(key string) error {
 		kind, err := d.Kind()
 		switch {
@@ -89,10 +94,11 @@ func (e *linearEncoder) modelType(d *strictjson.Decoder) error {
 			if err != nil {
 				return err
 			}
+			*own = name
 			e.rule.ModelTypes, err = limits.Append(e.b, e.rule.ModelTypes, name)
 			return err
 		case strings.HasSuffix(key, "_config") && kind == strictjson.Object:
-			return e.modelType(d)
+			return e.modelType(d, new(string))
 		}
 		return d.Skip()
 	})

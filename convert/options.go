@@ -1,6 +1,11 @@
 package convert
 
-import "github.com/anamnesis-go/anamnesis/quant"
+import (
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant"
+)
 
 // Options of a conversion. The zero value writes one safetensors file, weights
 // decoded to BF16.
@@ -16,6 +21,9 @@ type Options struct {
 	// AsIs copies quantized weights as they are stored, where the sink has their
 	// types.
 	AsIs bool
+	// Cast chooses tensors of floating-point numbers that are rounded to Quant.Target
+	// although nothing quantized them; nil leaves them all as they are.
+	Cast func(*tensor.Info) bool
 	// Quantize says how weights are quantized; nil quantizes none.
 	Quantize Quantizer
 	// FailOnOverflow ends a conversion in which a finite number became infinite: its
@@ -98,4 +106,20 @@ type task interface {
 	name() string
 	// first is where its first byte goes: an out, and an offset in it.
 	first() (out int32, off int64)
+}
+
+// IsNorm reports the weight or bias of a normalization by its name: a vector, which
+// models keep in full precision.
+func IsNorm(i *tensor.Info) bool {
+	if len(i.Shape) > 1 {
+		return false
+	}
+	parts := strings.Split(strings.ToLower(i.Name), ".")
+	for k := max(0, len(parts)-3); k < len(parts); k++ {
+		short, ok := strings.CutPrefix(parts[k], "ln")
+		if strings.Contains(parts[k], "norm") || ok && strings.Trim(short, "_f0123456789") == "" {
+			return true
+		}
+	}
+	return false
 }

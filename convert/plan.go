@@ -20,6 +20,7 @@ type Plan struct {
 
 	Weights []*quant.Weight // that are decoded
 	Decoded Count           // what they become
+	Cast    Count           // those of them that were not quantized, only of another type
 	Encoded Count           // tensors that weights are encoded in
 	Copied  Count           // tensors that pass through byte for byte
 	LeftOut []tensor.Info   // scales that only a runtime needs
@@ -85,6 +86,11 @@ func (p *Plan) quantize() (err error) {
 // Progress is how many bytes of the files were written so far, and how many
 // there are. It may be called at any time.
 func (p *Plan) Progress() (done, size int64) { return p.done.Load(), p.Size }
+
+// Stores reports that a tensor of a type is written.
+func (p *Plan) Stores(t tensor.DType) bool {
+	return slices.ContainsFunc(p.Outs, func(o Out) bool { return o.DType == t })
+}
 
 // ranges is about how many ranges there are, at most one more than n.
 func (p *Plan) ranges(n int) int { return int(min(p.Size/p.tile, int64(n))) + 1 }
@@ -179,9 +185,28 @@ func (p *Plan) take(k *pick) (err error) {
 		}
 	}
 	if k.weight != nil {
-		return p.decode(k.weight)
+		return p.decode(p.m, k.weight)
+	}
+	if p.o.Cast != nil && k.plain.DType != p.o.Quant.Target.DType() && p.o.Cast(&k.plain) {
+		w, err := castable(&k.plain)
+		if err != nil {
+			return err
+		}
+		if w != nil {
+			p.Cast.add(w.Size(p.o.Quant.Target))
+			return p.decode(p.straight, w)
+		}
 	}
 	return p.copy(&k.plain)
+}
+
+// castable is a tensor as a weight that is rounded to another type, nil for one
+// that holds no floating-point numbers.
+func castable(i *tensor.Info) (*quant.Weight, error) {
+	if i.DType == tensor.F64 {
+		return nil, wire.ErrUnsupported.With("F64 is cast to nothing here: two roundings would be one too many")
+	}
+	return quant.Cast(i)
 }
 
 // encode plans a weight that is stored in another form, or says that it is not
@@ -259,8 +284,8 @@ func (p *Plan) encodeStrips(t *encodeTask, w *quant.Weight) error {
 	return nil
 }
 
-// decode plans a weight that is decoded.
-func (p *Plan) decode(w *quant.Weight) error {
+// decode plans a weight that is decoded, and read from m.
+func (p *Plan) decode(m tensor.Model, w *quant.Weight) error {
 	to := p.o.Quant.Target
 	o := Out{Name: w.Name, DType: to.DType(), Shape: w.Shape, Size: w.Size(to)}
 	out := int32(len(p.Outs))
@@ -282,7 +307,7 @@ func (p *Plan) decode(w *quant.Weight) error {
 	}
 	for lo, hi := int64(0), int64(0); lo < w.Rows(); lo = hi {
 		hi = min(lo+group, w.Rows())
-		r := newRowReader(p.m, w, w.Matrix(), lo, hi)
+		r := newRowReader(m, w, w.Matrix(), lo, hi)
 		t := &weightTask{r, counts, to, out, w.Cols() * int64(to.Size()), 0}
 		if n := w.Matrix().StripRows(maxHeld); n > 0 && r.hold > maxHeld && r.direct() {
 			hi = min(lo+n, w.Rows())

@@ -41,6 +41,10 @@ type Quantized struct {
 	Layout  string // how weights are stored, for people
 	Weights []QuantizedWeight
 	Kept    []KeptMatrix // matrices that are left alone
+	// Type is the model_type of config.json. ByName says that nothing is known of it, so
+	// that names decided which matrices are linear modules.
+	Type   string
+	ByName bool
 }
 
 // A QuantizedWeight is one that is stored in another form.

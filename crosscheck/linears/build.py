@@ -1,0 +1,112 @@
+"""Asks transformers which weights it quantizes with bitsandbytes, for every model.
+
+    build.py OUT.jsonl [TYPE ...]
+
+Each class of transformers' auto mappings is built with its default configuration
+on torch's meta device, which holds no numbers. Which modules transformers would
+replace is what its own quantizer says (get_modules_to_not_convert,
+should_convert_module; torch's Linear and transformers' Conv1D); linear modules that
+it leaves alone are "kept", weights of all others "other". The names are
+those of the file that it saves, after it has undone the renamings and fusions of
+loading. A line of OUT: type, class, names of weights by kind.
+
+Lines that are there are not made again, so it goes on where it was stopped.
+"""
+import gc
+import json
+import pathlib
+import re
+import signal
+import sys
+import warnings
+
+import torch
+from torch import nn
+import transformers as T
+from transformers.core_model_loading import revert_weight_conversion
+from transformers.models.auto import configuration_auto, modeling_auto
+from transformers.pytorch_utils import Conv1D
+from transformers.quantizers.base import HfQuantizer
+from transformers.quantizers.quantizers_utils import should_convert_module
+
+warnings.filterwarnings("ignore")
+T.logging.set_verbosity_error()
+SECONDS = 120
+
+
+def classes():
+    """The classes of each type, in the order of their names."""
+    found = {}
+    for name, mapping in vars(modeling_auto).items():
+        if not name.endswith("_MAPPING_NAMES") or name == "CONFIG_MAPPING_NAMES":
+            continue
+        for kind, cls in mapping.items():
+            for one in cls if isinstance(cls, (list, tuple)) else [cls]:
+                if one:
+                    found.setdefault(kind, set()).add(one)
+    return {kind: sorted(found.get(kind, ())) for kind in sorted(configuration_auto.CONFIG_MAPPING_NAMES)}
+
+
+def pattern(name):
+    return re.sub(r"(?<=\.)\d+(?=\.)", "*", "." + name)[1:]
+
+
+def ask(kind, name):
+    """The names of weights, as patterns, by what becomes of them."""
+    cls = getattr(T, name)
+    config = cls.config_class() if cls.config_class.model_type == kind else configuration_auto.CONFIG_MAPPING[kind]()
+    with torch.device("meta"):
+        model = cls(config)
+    skip = HfQuantizer.get_modules_to_not_convert(model, None, model._keep_in_fp32_modules)
+    kinds = {}
+    for at, module in model.named_modules():
+        if not isinstance(module, Conv1D) and type(module) is not nn.Linear:
+            continue
+        kind = "conv1d" if isinstance(module, Conv1D) else "linear"
+        kinds[at + ".weight"] = kind if should_convert_module(at, skip) else "kept"
+    state = {k: v for k, v in model.state_dict().items()}
+    of = {id(v): kinds.get(k, "other") for k, v in state.items()}
+    saved = revert_weight_conversion(model, dict(state))
+    out, mixed = {}, set()
+    for k, v in saved.items():
+        if v.dim() != 2 or not k.endswith(".weight"):
+            continue
+        kind, p = of.get(id(v), "fused"), pattern(k)
+        if out.setdefault(p, kind) != kind:
+            mixed.add(p)
+    return {"patterns": out, "mixed": sorted(mixed)}
+
+
+def main():
+    path = pathlib.Path(sys.argv[1])
+    done = set()
+    if path.exists():
+        for line in path.read_text().splitlines():
+            row = json.loads(line)
+            done.add((row["type"], row["class"]))
+
+    def late(*_):
+        raise TimeoutError(f"more than {SECONDS} s")
+
+    signal.signal(signal.SIGALRM, late)
+    with path.open("a") as out:
+        for kind, names in classes().items():
+            if sys.argv[2:] and kind not in sys.argv[2:]:
+                continue
+            for name in names:
+                if (kind, name) in done:
+                    continue
+                row = {"type": kind, "class": name}
+                signal.alarm(SECONDS)
+                try:
+                    row |= ask(kind, name)
+                except Exception as e:
+                    row["error"] = f"{type(e).__name__}: {str(e)[:200]}"
+                signal.alarm(0)
+                out.write(json.dumps(row) + "\n")
+                out.flush()
+                gc.collect()
+
+
+if __name__ == "__main__":
+    main()
