@@ -42,7 +42,7 @@ func (f *compareFlags) Validate() error {
 }
 
 func (f *compareFlags) options() (compare.Options, error) {
-	o := compare.Options{Values: f.Values}
+	o := compare.Options{Values: f.Values || f.Tolerance != ""}
 	if f.Tolerance == "" {
 		return o, nil
 	}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/anamnesis-go/anamnesis/compare"
+	"github.com/anamnesis-go/anamnesis/quant"
 )
 
 // A walk compares and calls found for each difference.
@@ -34,7 +35,7 @@ func (d *differ) printText(compared walk) error {
 		s.line("Equal: %s, %s compared", plural(r.Equal, "tensor"), formatBytes(r.Bytes))
 		return nil
 	}
-	s.line("Different: %s, and %s equal", plural(r.Different, "tensor"), formatCount(r.Equal))
+	s.prose(4, "Different: %s, and %s equal%s", plural(r.Different, "tensor"), formatCount(r.Equal), distanceText(&r.Distance))
 	return nil
 }
 
@@ -58,8 +59,16 @@ func differenceText(x *compare.Difference) (mark, text string) {
 		if x.Max > 0 {
 			text += ", at most " + strconv.FormatFloat(x.Max, 'g', 4, 64)
 		}
-		return "!", text
+		return "!", text + distanceText(&x.Distance)
 	}
+}
+
+// distanceText says how far numbers are apart, "" where nothing was measured.
+func distanceText(d *quant.Distortion) string {
+	if d.N == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; mean distance %.4g, relative RMSE %.4g, cosine %.6f", d.MAE(), d.RelativeRMSE(), d.Cosine())
 }
 
 func sideText(t *compare.Tensor) string { return typeText(t.Type) + " " + formatShape(t.Shape) }
@@ -81,6 +90,7 @@ func (d *differ) printJSON(compared walk) error {
 			o.number("equal", d.result.Equal)
 			o.number("different", d.result.Different)
 			o.number("bytes", d.result.Bytes)
+			jsonDistance(o, &d.result.Distance)
 		}
 		o.field("class", d.class().String())
 		o.field("exit", d.class().ExitCode())
@@ -89,6 +99,18 @@ func (d *differ) printJSON(compared walk) error {
 		}
 	})
 	return d.s.out.WriteByte('\n')
+}
+
+func jsonDistance(o *jsonObject, d *quant.Distortion) {
+	if d.N == 0 {
+		return
+	}
+	o.object("distance", func(o *jsonObject) {
+		o.float("mean", d.MAE(), 64)
+		o.float("relative_rmse", d.RelativeRMSE(), 64)
+		o.float("max", d.Max, 64)
+		o.float("cosine", d.Cosine(), 64)
+	})
 }
 
 func jsonSide(o *jsonObject, d *side) {
@@ -123,4 +145,5 @@ func jsonDifference(o *jsonObject, x *compare.Difference) {
 	o.numbers("at", x.First)
 	o.field("values", x.Values)
 	o.float("max", x.Max, 64)
+	jsonDistance(o, &x.Distance)
 }

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -35,18 +36,25 @@ func (parseCmd) examples() []example {
 }
 
 // Run implements the command.
-func (c *parseCmd) Run(ctx context.Context, s *session) error {
+func (c *parseCmd) Run(ctx context.Context, s *session) (err error) {
 	if c.Pickle {
 		return s.listPickles(ctx, c.Paths)
 	}
 	if err := globs(c.Tensor).check(); err != nil {
 		return err
 	}
+	matched := len(c.Tensor) == 0
+	defer func() {
+		if err == nil && !matched && s.worst == wire.OK {
+			err = usage{"--tensor: no tensor has such a name"}
+		}
+	}()
 	return s.each(ctx, &c.fileArgs, reportOptions{usage: c.Usage}, func(r *report) error {
 		if c.asked() {
 			return c.print(ctx, s, r)
 		}
 		list := c.pick(r)
+		matched = matched || r.total.Tensors > 0 || c.asked()
 		if s.json {
 			return s.printJSON("amn.parse/1", r, list)
 		}

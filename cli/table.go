@@ -10,16 +10,16 @@ import (
 
 // formatBytes is a size for people, base 1024.
 func formatBytes(n int64) string {
-	switch {
-	case n >= 1<<30:
-		return fmt.Sprintf("%.2f GB", float64(n)/(1<<30))
-	case n >= 1<<20:
-		return fmt.Sprintf("%.0f MB", float64(n)/(1<<20))
-	case n >= 1<<10:
-		return fmt.Sprintf("%.1f KB", float64(n)/(1<<10))
-	default:
-		return strconv.FormatInt(n, 10) + " B"
+	size := float64(n)
+	for _, unit := range []string{"KB", "MB", "GB"} {
+		if size /= 1024; size < 1023.95 && n >= 1024 {
+			return fmt.Sprintf("%.1f %s", size, unit)
+		}
 	}
+	if n >= 1<<30 {
+		return fmt.Sprintf("%.1f TB", size/1024)
+	}
+	return strconv.FormatInt(n, 10) + " B"
 }
 
 // formatCount groups the digits of a number: 1,234,567.

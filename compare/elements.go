@@ -28,7 +28,10 @@ func (c *comparison) pieces() (err error) {
 			return err
 		}
 	}
-	c.tile, err = limits.Make[float32](c.b, pieceElements)
+	if c.tile, err = limits.Make[float32](c.b, pieceElements); err != nil {
+		return err
+	}
+	c.other, err = limits.Make[float32](c.b, pieceElements)
 	return err
 }
 
@@ -68,6 +71,11 @@ func (c *comparison) elements(a, b *Tensor) (*Difference, error) {
 	if d.Count == 0 {
 		return nil, nil
 	}
+	var err error
+	if d.Distance, err = c.distance(a, b); err != nil {
+		return nil, err
+	}
+	c.result.Distance.Merge(d.Distance)
 	return d, nil
 }
 

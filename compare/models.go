@@ -58,6 +58,9 @@ type Difference struct {
 	First  []int64
 	Values [2]string
 	Max    float64
+	// Distance is over all elements, the equal ones too; empty where the types have
+	// no numbers.
+	Distance quant.Distortion
 }
 
 // A Tensor is one side's.
@@ -74,6 +77,8 @@ type Tensor struct {
 type Result struct {
 	Equal, Different int64
 	Bytes            int64
+	// Distance is that of the tensors whose elements differ, in all.
+	Distance quant.Distortion
 }
 
 // Models compares two models and calls found for each difference, in order. An
@@ -114,6 +119,7 @@ type comparison struct {
 	piece   [2][]byte
 	values  [2][]number.Value
 	tile    []float32
+	other   []float32
 	result  Result
 }
 

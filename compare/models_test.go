@@ -284,3 +284,28 @@ func TestWhatCannotBeReadIsAnError(t *testing.T) {
 type readerAt struct{ err error }
 
 func (r readerAt) ReadAt([]byte, int64) (int, error) { return 0, r.err }
+
+// How far tensors are apart is measured over all of their elements, whatever type
+// they have, but not where one is infinite.
+func TestDistances(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		a, b tensor.Model
+		o    compare.Options
+	}{
+		{"bits", model(of("w", tensor.F32, f32(1, 2, 3, 4, inf), 5)), model(of("w", tensor.F32, f32(1, 2, 5, 8, 0), 5)), compare.Options{}},
+		{"values", model(of("w", tensor.F32, f32(1, 2, 3, 4), 4)), model(of("w", tensor.BF16, bf16(1, 2, 5, 8), 4)), values},
+		{"beside an equal one", model(of("w", tensor.I64, i64(1, 2, 3, 4), 4), of("x", tensor.F32, f32(7), 1)),
+			model(of("w", tensor.I64, i64(1, 2, 5, 8), 4), of("x", tensor.F32, f32(7), 1)), compare.Options{}},
+	} {
+		_, r, err := differences(t, c.a, c.b, c.o)
+		d := r.Distance
+		// (2+4)/4, sqrt(20/30), 52/sqrt(30*94)
+		if err != nil || d.N != 4 || d.MAE() != 1.5 || d.Max != 4 || math.Abs(d.RelativeRMSE()-0.816496580927726) > 1e-15 || math.Abs(d.Cosine()-0.9792166503011223) > 1e-14 {
+			t.Errorf("%s: %+v, %v %v, %v", c.name, d, d.RelativeRMSE(), d.Cosine(), err)
+		}
+	}
+	if _, r, err := differences(t, model(of("w", tensor.C64, f32(1, 2), 1)), model(of("w", tensor.C64, f32(1, 3), 1)), compare.Options{}); err != nil || r.Different != 1 || r.Distance.N != 0 {
+		t.Errorf("complex numbers: %+v, %v", r, err)
+	}
+}
