@@ -31,7 +31,7 @@ type convertCmd struct {
 	CastAll      bool   `help:"With --cast: norms as well."`
 	AsIs         bool   `help:"Copy quantized weights as they are stored, where the format has their types."`
 	GGUFMetadata word   `name:"gguf-metadata" placeholder:"FILE" help:"A JSON object of keys to lay over those of the source."`
-	GGUFKV       []word `name:"gguf-kv" sep:"none" placeholder:"KEY=VALUE" help:"One key and its text, over all others. May be given several times."`
+	GGUFKV       []word `name:"gguf-kv" sep:"none" placeholder:"KEY=VALUE" help:"One key and its value, over all others, of the kind that llama.cpp asks of it, or KEY:u32=VALUE. May be given several times."`
 	RawNames     bool   `help:"Write a GGUF file that no architecture of llama.cpp has the names for."`
 
 	bnbFlags `embed:""`
@@ -158,7 +158,7 @@ func (c *convertCmd) keys(b *limits.Budget, o *conversion) error {
 		}
 	}
 	for _, pair := range c.GGUFKV {
-		e, err := edit.Pair(string(pair))
+		e, err := edit.Pair(b, string(pair))
 		if err == nil {
 			over, err = edit.Merge(b, over, []gguf.Entry{e})
 		}

@@ -127,6 +127,16 @@ var rules = [...]rule{
 	{"tokenizer.ggml.unknown_token_id", KindU32, never},
 }
 
+// KnownKind is the kind of the single value that llama.cpp asks of a key, whatever
+// architecture the key begins with.
+func KnownKind(key string) (Kind, bool) {
+	r, ok := ruleFor(key)
+	if at := strings.IndexByte(key, '.'); !ok && at > 0 {
+		r, ok = ruleFor(key[at:])
+	}
+	return r.kind, ok && r.lists != always
+}
+
 func ruleFor(key string) (rule, bool) {
 	i, ok := slices.BinarySearchFunc(rules[:], key, func(r rule, key string) int { return strings.Compare(r.key, key) })
 	if !ok {

@@ -17,7 +17,7 @@ func ExampleMetadata() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	name, err := edit.Pair("general.name=ours")
+	name, err := edit.Pair(b, "general.name=ours")
 	if err != nil {
 		log.Fatal(err)
 	}

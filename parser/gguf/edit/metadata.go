@@ -1,6 +1,7 @@
 package edit
 
 import (
+	"fmt"
 	"errors"
 	"math"
 	"strconv"
@@ -31,17 +32,39 @@ func inKey(key string, off int64, err error) error {
 	return wire.At(gguf.Format, where, off, err)
 }
 
-// Pair reads one key and its text from KEY=VALUE; the value may hold
-// further equal signs, and may be empty.
-func Pair(s string) (gguf.Entry, error) {
+// Pair reads one key and its value from KEY=VALUE, or from KEY:KIND=VALUE where KIND
+// is u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 bool or string. Without a kind it is the
+// one that llama.cpp asks of the key, and text for a key that it does not know. The
+// value may hold further equal signs, and a text may be empty.
+func Pair(b *limits.Budget, s string) (gguf.Entry, error) {
 	key, value, ok := strings.Cut(s, "=")
-	switch {
-	case !ok || key == "":
+	if !ok || key == "" {
 		return gguf.Entry{}, fail("key and value "+wire.Quote(s), wire.ErrUsage.With("must have the form KEY=VALUE"))
-	case !isKey(key) || !isText(value):
-		return gguf.Entry{}, fail("key "+wire.Quote(key), wire.ErrUsage.With("key and value must be UTF-8 without NUL, the key of at most %d bytes", gguf.MaxKeyBytes))
 	}
-	return gguf.Entry{Key: key, Value: value}, nil
+	kind := "string"
+	if k, known := gguf.KnownKind(key); known {
+		kind = k.String()
+	}
+	if at := strings.LastIndexByte(key, ':'); at > 0 {
+		key, kind = key[:at], key[at+1:]
+	}
+	wrong := func(what string) (gguf.Entry, error) {
+		return gguf.Entry{}, fail("key "+wire.Quote(key), wire.ErrUsage.With("%s", what))
+	}
+	if !isKey(key) || !isText(value) {
+		return wrong(fmt.Sprintf("key and value must be UTF-8 without NUL, the key of at most %d bytes", gguf.MaxKeyBytes))
+	}
+	if kind == "string" || kind == "str" {
+		return gguf.Entry{Key: key, Value: value}, nil
+	}
+	if value == "" || value != "true" && value != "false" && strings.Trim(value, "+-.0123456789eE") != "" {
+		return wrong(fmt.Sprintf("%s is no %s", wire.Quote(value), kind))
+	}
+	list, err := Metadata(b, `{"x":{"type":`+strconv.Quote(kind)+`,"value":`+value+`}}`)
+	if err != nil || len(list) != 1 {
+		return wrong(fmt.Sprintf("%s is no %s: kinds are u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 bool string", wire.Quote(value), wire.Quote(kind)))
+	}
+	return gguf.Entry{Key: key, Value: list[0].Value}, nil
 }
 
 // Metadata reads keys and values from a JSON object, in its order. The

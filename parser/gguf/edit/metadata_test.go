@@ -155,13 +155,22 @@ func TestPairsOfKeyAndText(t *testing.T) {
 		"general.name=a=b": {Key: "general.name", Value: "a=b"},
 		"k=":               {Key: "k", Value: ""},
 		"k=é":              {Key: "k", Value: "é"},
+
+		"llama.context_length=512":        {Key: "llama.context_length", Value: uint32(512)},
+		"llama.rope.freq_base=1e6":        {Key: "llama.rope.freq_base", Value: float32(1e6)},
+		"tokenizer.ggml.bos_token_id=1":   {Key: "tokenizer.ggml.bos_token_id", Value: uint32(1)},
+		"llama.context_length:u64=512":    {Key: "llama.context_length", Value: uint64(512)},
+		"mine:i8=-3":                      {Key: "mine", Value: int8(-3)},
+		"mine:bool=true":                  {Key: "mine", Value: true},
+		"mine:string=1":                   {Key: "mine", Value: "1"},
+		"general.architecture=llama:u8=1": {Key: "general.architecture", Value: "llama:u8=1"},
 	} {
-		if got, err := edit.Pair(arg); err != nil || got != want {
+		if got, err := edit.Pair(account(t, limits.Policy{}), arg); err != nil || got != want {
 			t.Errorf("%s: %v, %v", arg, got, err)
 		}
 	}
-	for _, bad := range []string{"", "k", "=v", "k\x00=v", "k=v\x00", "k=\xff", "\xff=v", strings.Repeat("k", 65536) + "=v"} {
-		if got, err := edit.Pair(bad); wire.ClassOf(err) != wire.Usage {
+	for _, bad := range []string{"llama.context_length=many", "llama.context_length=-1", "k:u8=256", "k:u9=1", "k:u8=", "k:i8=1},\"y\":{", "k:bool=1", "k:f32=1e", "", "k", "=v", "k\x00=v", "k=v\x00", "k=\xff", "\xff=v", strings.Repeat("k", 65536) + "=v"} {
+		if got, err := edit.Pair(account(t, limits.Policy{}), bad); wire.ClassOf(err) != wire.Usage {
 			t.Errorf("%.20q: %v, %v", bad, got, err)
 		}
 	}
