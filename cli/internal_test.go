@@ -114,7 +114,7 @@ func TestTheBarOfATerminal(t *testing.T) {
 	began := time.Now()
 	m := &meter{what: "verifying big.npz", at: func() (int64, int64) { return done, size }, began: began, columns: 100}
 	done = 250 << 20
-	want := "\r[#####---------------]  25%  250 MB of 1000 MB  125 MB/s, 6s left  verifying big.npz\x1b[K"
+	want := "\r[#####---------------]  25%  250.0 MB of 1000.0 MB  125.0 MB/s, 6s left  verifying big.npz\x1b[K"
 	if got := m.show(began.Add(2 * time.Second)); got != want {
 		t.Errorf("%q\nwant %q", got, want)
 	}
@@ -127,7 +127,7 @@ func TestTheBarOfATerminal(t *testing.T) {
 	}
 	size = 0
 	m.columns = 100
-	if got := m.show(began.Add(10 * time.Second)); got != "\rverifying big.npz  250 MB  25 MB/s\x1b[K" {
+	if got := m.show(began.Add(10 * time.Second)); got != "\rverifying big.npz  250.0 MB  25.0 MB/s\x1b[K" {
 		t.Errorf("without a size: %q", got)
 	}
 }

@@ -1,8 +1,8 @@
 package edit
 
 import (
-	"fmt"
 	"errors"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
