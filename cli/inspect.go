@@ -1,12 +1,17 @@
 package cli
 
-import "context"
+import (
+	"context"
+	"path/filepath"
+)
 
 // inspectCmd sums a file up.
 type inspectCmd struct {
 	fileArgs  `embed:""`
 	planFlags `embed:""`
 	wireFlags `embed:""`
+
+	sandboxFlags `embed:""`
 
 	Verify bool `help:"Read the bodies too: checksums, real lengths, text."`
 	Usage  bool `help:"Print what the file took of each limit."`
@@ -35,6 +40,13 @@ func (inspectCmd) examples() []example {
 
 // Run implements the command.
 func (c *inspectCmd) Run(ctx context.Context, s *session) error {
+	needs := readsOf(c.Paths, true)
+	if c.HTML != "" {
+		needs.Write = append(needs.Write, filepath.Dir(string(c.HTML)))
+	}
+	if err := c.lock(s, needs); err != nil {
+		return err
+	}
 	if c.HTML != "" {
 		return s.writePage(ctx, c)
 	}

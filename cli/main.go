@@ -26,6 +26,9 @@ type Stdio struct {
 	// Workers is how many write a model where --threads does not say, 0 for as many
 	// as Go runs at once.
 	Workers int
+	// OwnProcess says that the program is all that runs in this process, which it may
+	// lock for good.
+	OwnProcess bool
 }
 
 // app is every command and flag.

@@ -208,3 +208,42 @@ func TestTheImageNeedsNothing(t *testing.T) {
 		t.Error(last)
 	}
 }
+
+// The program locks itself, does all of its work, and says what the system lacks.
+func TestTheProgramWorksLocked(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the sandbox is Linux'")
+	}
+	bin, dir := built(t), workplace(t)
+	path := "PATH=" + bin + ":" + os.Getenv("PATH")
+	for _, c := range []struct {
+		line string
+		code int
+	}{
+		{"amn scan --output sarif=out.sarif models", 0},
+		{"amn scan --bom bom.json --attest model.att --key key.pem models", 0},
+		{"amn scan -q - <model.safetensors", 0},
+		{"cat upload.npz | amn scan -q -", 0},
+		{"amn scan --files-from list.txt", 0},
+		{"ln -s models linked && amn scan linked && amn scan linked/tiny", 0},
+		{"amn inspect -r models", 0},
+		{"amn inspect model.safetensors tiny.gguf", 0},
+		{"cat tiny.gguf | amn inspect -", 0},
+		{"amn inspect models/tiny/model.safetensors.index.json", 0},
+		{"amn scan absent", 1},
+		{"amn scan --sandbox off models", 0},
+	} {
+		if out, code := shell(t, dir, c.line, path); code != c.code {
+			t.Errorf("%s: exit %d\n%s", c.line, code, out)
+		}
+	}
+	// What it reads it may not change, and nothing else is opened: a link in the folder
+	// is followed only where the rules of a scan say so, and so does the kernel.
+	out, code := shell(t, dir, "amn scan --sandbox on -q models", path)
+	if code != 0 && !(code == 2 && strings.Contains(out, "the system lacks")) {
+		t.Errorf("exit %d: %s", code, out)
+	}
+	if r := amn(t, nil, "scan", "--sandbox", "on", dir); r.code != 2 {
+		t.Errorf("another program is locked: exit %d", r.code)
+	}
+}

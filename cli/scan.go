@@ -24,6 +24,7 @@ type scanCmd struct {
 
 	pipelineFlags `embed:""`
 	evidenceFlags `embed:""`
+	sandboxFlags  `embed:""`
 }
 
 func (scanCmd) Help() string {
@@ -89,6 +90,11 @@ func (c *scanCmd) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	defer sc.evidence.abandon()
+	needs := readsOf(paths, false)
+	needs.Write = append(needs.Write, c.folders()...)
+	if err := c.lock(s, needs); err != nil {
+		return err
+	}
 	for _, p := range paths {
 		if err := sc.path(ctx, string(p)); err != nil {
 			return err

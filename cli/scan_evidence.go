@@ -34,6 +34,16 @@ func (f *evidenceFlags) check(paths []word, p *pipelineFlags) error {
 	return nil
 }
 
+// folders are those in which evidence is written.
+func (f *evidenceFlags) folders() (list []string) {
+	for _, path := range []word{f.BOM, f.Attest} {
+		if path != "" {
+			list = append(list, filepath.Dir(string(path)))
+		}
+	}
+	return list
+}
+
 // evidence is what is written of a scan.
 type evidence struct {
 	flags *evidenceFlags

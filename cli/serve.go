@@ -18,6 +18,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/gate/api"
 	"github.com/anamnesis-go/anamnesis/gate/clamd"
+	"github.com/anamnesis-go/anamnesis/internal/sandbox"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
@@ -43,6 +44,8 @@ type serveCmd struct {
 	Queue      int           `placeholder:"N" default:"64" help:"Files that wait to be judged before others are told to come back (${default})."`
 	Idle       time.Duration `placeholder:"TIME" default:"30s" help:"How long a client may send nothing (${default})."`
 	LogJSON    bool          `help:"Log in JSON."`
+
+	sandboxFlags `embed:""`
 }
 
 func (serveCmd) Help() string {
@@ -89,6 +92,12 @@ func (c *serveCmd) Run(ctx context.Context, s *session) error {
 	defer v.remove()
 	if err := v.open(ctx, o.Version); err != nil {
 		return errors.Join(err, v.shut())
+	}
+	if err := c.lock(s, v.needs(o.Dir)); err != nil {
+		return errors.Join(err, v.shut())
+	}
+	for _, start := range v.start {
+		start()
 	}
 	select {
 	case <-ctx.Done():
@@ -146,6 +155,22 @@ type server struct {
 	http    []*http.Server
 	clamds  []func() // that end them
 	sockets []string
+	start   []func() // that answer, once the process is locked
+}
+
+// needs are what the service still opens.
+func (v *server) needs(spool string) (n sandbox.Needs) {
+	if spool == "" {
+		spool = os.TempDir()
+	}
+	n = sandbox.Needs{Serve: true, Write: []string{spool}}
+	if v.cmd.Root != "" {
+		n.Read = []string{v.cmd.Root}
+	}
+	for _, path := range v.sockets {
+		n.Remove = append(n.Remove, filepath.Dir(path))
+	}
+	return n
 }
 
 // open begins to answer.
@@ -168,13 +193,15 @@ func (v *server) open(ctx context.Context, version string) error {
 			ErrorLog: slog.NewLogLogger(v.log.Handler(), slog.LevelWarn),
 		}
 		v.http = append(v.http, h)
-		go func() {
-			if secure != nil {
-				v.ended <- h.ServeTLS(l, "", "")
-			} else {
-				v.ended <- h.Serve(l)
-			}
-		}()
+		v.start = append(v.start, func() {
+			go func() {
+				if secure != nil {
+					v.ended <- h.ServeTLS(l, "", "")
+				} else {
+					v.ended <- h.Serve(l)
+				}
+			}()
+		})
 	}
 	return v.openClamd(ctx, version)
 }
@@ -201,13 +228,15 @@ func (v *server) openClamd(ctx context.Context, version string) error {
 		c := &clamd.Server{Host: v.api.Gate().Host(), Root: root, Dir: dir, Version: "anamnesis " + version, Idle: v.cmd.Idle, Log: v.log, Observe: v.api.Metrics().Observe}
 		inner, stop := context.WithCancel(ctx)
 		done := make(chan struct{})
-		v.clamds = append(v.clamds, func() { stop(); <-done })
-		go func() {
-			defer close(done)
-			if err := c.Serve(inner, l); err != nil {
-				v.ended <- err
-			}
-		}()
+		v.start = append(v.start, func() {
+			v.clamds = append(v.clamds, func() { stop(); <-done })
+			go func() {
+				defer close(done)
+				if err := c.Serve(inner, l); err != nil {
+					v.ended <- err
+				}
+			}()
+		})
 	}
 	return nil
 }

@@ -21,9 +21,13 @@ import (
 // A session is one run of the program: its flags resolved, its streams, and the
 // worst that happened so far.
 type session struct {
-	in      io.Reader
-	out     *bufio.Writer
-	err     io.Writer
+	in  io.Reader
+	out *bufio.Writer
+	err io.Writer
+
+	// ownProcess says that nothing else runs in this process, so that it may be locked.
+	ownProcess bool
+
 	columns int // of the terminal that is written to, 0 if it is none
 	workers int
 
@@ -64,7 +68,7 @@ func (c *classes) total() (n int64) {
 }
 
 func newSession(stdio Stdio) *session {
-	s := &session{in: stdio.In, out: bufio.NewWriterSize(stdio.Out, 64<<10), err: stdio.Err, columns: stdio.Columns, workers: stdio.Workers}
+	s := &session{in: stdio.In, out: bufio.NewWriterSize(stdio.Out, 64<<10), err: stdio.Err, columns: stdio.Columns, workers: stdio.Workers, ownProcess: stdio.OwnProcess}
 	if f, ok := stdio.Out.(*os.File); ok && s.columns == 0 {
 		s.columns = columnsOf(f)
 		s.colours = s.columns > 0 && wantsColours(os.Getenv)

@@ -18,5 +18,5 @@ const spare = 2
 func main() {
 	workers := runtime.GOMAXPROCS(0)
 	runtime.GOMAXPROCS(workers + spare)
-	os.Exit(cli.Main(context.Background(), os.Args[1:], cli.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Workers: workers}))
+	os.Exit(cli.Main(context.Background(), os.Args[1:], cli.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Workers: workers, OwnProcess: true}))
 }

@@ -43,6 +43,7 @@ var mayImport = map[string][]string{
 	"internal/family":     with(format, "internal/jsontree", "internal/tokenizer"),
 	"internal/tiles":      {sys},
 	"internal/guard":      {sys},
+	"internal/sandbox":    {sys},
 	"internal/unwrap":     {"limits", "internal/wire", "vm"},
 	"internal/onnx":       format,
 	"internal/sidecar":    with(format, "internal/jinja"),
