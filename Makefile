@@ -68,7 +68,7 @@ SEED ?= 1
 FOUND ?= differential-out
 
 .PHONY: api deadcode systems qemu neon avx512 must-have check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
-	bench bench-kernels bench-peers bench-hostile bench-convert nested web python wheels memory golden crosscheck watch differential corpus recipe cover cover-corpus
+	bench bench-kernels bench-peers bench-gate bench-hostile bench-convert nested web python wheels memory golden crosscheck watch differential corpus recipe cover cover-corpus
 
 check: fmt vet lint test purego gen-check cross
 
@@ -165,6 +165,9 @@ bench-kernels: ## kernels by level, from caches and from memory: make bench-kern
 
 bench-peers: ## our kernels and their peers in one run: make bench-peers PYTHON=.venv/bin/python
 	$(PYTHON) crosscheck/peers/run.py
+
+bench-gate: ## amn scan and serve beside other scanners, over 2,000 files; installs them in .venv/gatebench
+	python3 crosscheck/gatebench/run.py
 
 bench-hostile: ## what hostile files cost
 	$(GO) test ./... -run '^$$' -bench Hostile -benchmem -cpu 1 | grep -v -e 'no test files' -e '^PASS'

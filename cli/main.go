@@ -52,6 +52,7 @@ type app struct {
 	Limits  limitsCmd  `cmd:"" help:"Show the limits that a file is held to."`
 	Serve   serveCmd   `cmd:"" help:"Judge uploads, by HTTP or in the place of clamd."`
 	Rules   rulesCmd   `cmd:"" help:"List the rules by which files are refused."`
+	Judge   judgeCmd   `cmd:"" name:"judge-one" hidden:"" help:"Judge one file for amn serve --isolate."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 
 	Completion completionCmd `cmd:"" help:"Print what makes a shell complete commands, flags, files and tensors."`

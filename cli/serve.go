@@ -45,6 +45,8 @@ type serveCmd struct {
 	Idle       time.Duration `placeholder:"TIME" default:"30s" help:"How long a client may send nothing (${default})."`
 	LogJSON    bool          `help:"Log in JSON."`
 
+	Isolate bool `help:"Judge each file in a process of its own, with limits of its own, which the sandbox locks in the place of the service."`
+
 	sandboxFlags `embed:""`
 }
 
@@ -93,8 +95,10 @@ func (c *serveCmd) Run(ctx context.Context, s *session) error {
 	if err := v.open(ctx, o.Version); err != nil {
 		return errors.Join(err, v.shut())
 	}
-	if err := c.lock(s, v.needs(o.Dir)); err != nil {
-		return errors.Join(err, v.shut())
+	if !c.Isolate { // it starts processes
+		if err := c.lock(s, v.needs(o.Dir)); err != nil {
+			return errors.Join(err, v.shut())
+		}
 	}
 	for _, start := range v.start {
 		start()
@@ -130,6 +134,9 @@ func (c *serveCmd) options(s *session) (o api.Options, err error) {
 	o.Log = slog.New(slog.NewTextHandler(s.err, nil))
 	if c.LogJSON {
 		o.Log = slog.New(slog.NewJSONHandler(s.err, nil))
+	}
+	if c.Isolate {
+		o.Judge = c.isolated
 	}
 	o.Version = buildOf(debug.ReadBuildInfo()).version
 	o.Gate.Version = o.Version

@@ -64,6 +64,9 @@ type jsonTotals struct {
 
 // MarshalJSON writes the verdict as one object, the same on every machine.
 func (v *Verdict) MarshalJSON() ([]byte, error) {
+	if v.remote != nil {
+		return v.remote, nil
+	}
 	digest, err := v.gate.Policy.Digest()
 	if err != nil {
 		return nil, err

@@ -46,6 +46,7 @@ type Verdict struct {
 	gate     *Gate
 	account  *limits.Budget // what pickles hold
 	refusals []Refusal      // of contents
+	remote   []byte         // what another process wrote
 	mine     int            // findings before those of contents
 	stored   string         // where it lies, if not under its name
 }

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"io"
 	"runtime"
 	"sync"
 	"time"
@@ -16,6 +17,9 @@ import (
 type Options struct {
 	// Gate judges. Its policy's limits are those of one file.
 	Gate gate.Gate
+	// Judge, where it is set, judges in the place of Gate.Check: in another process. Then
+	// nothing of a file is looked at in this one, nor while it comes.
+	Judge func(ctx context.Context, g *gate.Gate, r io.ReaderAt, size int64, h gate.Hint) (*gate.Verdict, error)
 	// Tenant chooses the limits of a tenant's files where they differ from the gate's.
 	Tenant func(name string) limits.Policy
 

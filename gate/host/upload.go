@@ -112,7 +112,9 @@ func (u *Upload) spool(r io.Reader, size int64) error {
 		return err
 	}
 	u.file = f
-	u.look(size)
+	if u.host.o.Judge == nil {
+		u.look(size)
+	}
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := r.Read(buf)
@@ -148,6 +150,9 @@ func (u *Upload) look(size int64) {
 
 // refuses reports a file that need not come any further.
 func (u *Upload) refuses(p []byte) (bool, error) {
+	if u.early == nil {
+		return false, nil
+	}
 	_, err := u.early.Write(p)
 	if errors.Is(err, gate.ErrRefused) {
 		return true, nil
@@ -197,7 +202,7 @@ func (u *Upload) Judge(ctx context.Context) (*gate.Verdict, error) {
 	}
 	defer release()
 	u.account = u.tenant.account.ChildContext(ctx, u.gate.Policy.Limits)
-	v, err := u.gate.Check(u.account, u.at, u.Size, u.hint())
+	v, err := u.check()
 	if err != nil {
 		return nil, err
 	}
@@ -212,6 +217,13 @@ func (u *Upload) Judge(ctx context.Context) (*gate.Verdict, error) {
 	}
 	u.Verdict = v
 	return v, nil
+}
+
+func (u *Upload) check() (*gate.Verdict, error) {
+	if judge := u.host.o.Judge; judge != nil {
+		return judge(u.account.Context(), &u.gate, u.at, u.Size, u.hint())
+	}
+	return u.gate.Check(u.account, u.at, u.Size, u.hint())
 }
 
 // Reader gives the bytes that were judged. It is good until [Upload.Close].

@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+
+	"github.com/anamnesis-go/anamnesis/gate"
+	"github.com/anamnesis-go/anamnesis/internal/sandbox"
+	"github.com/anamnesis-go/anamnesis/internal/spool"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+)
+
+// judgeCmd judges one file in a process of its own: what serve --isolate starts.
+type judgeCmd struct {
+	sandboxFlags `embed:""`
+}
+
+func (judgeCmd) Help() string { return "Judges the one file that a service hands over." }
+
+func (judgeCmd) examples() []example { return nil }
+
+// A handOver comes first on standard input, in one line; then, without a
+// descriptor, the file.
+type handOver struct {
+	Name, Promised string
+	Beside         bool
+	Size           int64
+	Policy         gate.Policy
+	Today, Version string
+	Digest         bool
+	Descriptor     bool // the file is open as descriptor 3
+}
+
+// maxHandOver bounds the line.
+const maxHandOver = 8 << 20
+
+// Run implements the command.
+func (c *judgeCmd) Run(ctx context.Context, s *session) error {
+	in := bufio.NewReaderSize(s.in, maxHandOver)
+	line, err := in.ReadSlice('\n')
+	if err != nil {
+		return usage{"this is for amn serve --isolate"}
+	}
+	var h handOver
+	var text json.RawMessage
+	if err := json.Unmarshal(line, &struct {
+		*handOver
+
+		Policy *json.RawMessage
+	}{&h, &text}); err != nil {
+		return usage{"this is for amn serve --isolate"}
+	}
+	if h.Policy, err = gate.ParsePolicy(text); err != nil {
+		return err
+	}
+	var r io.ReaderAt = os.NewFile(3, "upload")
+	if err := sandbox.Limit(2*h.Policy.Limits.Filled().MaxTotalBytes+childMemory, h.Policy.Limits.Filled().Timeout); err != nil {
+		return err
+	}
+	if err := c.lock(s, sandbox.Needs{}); err != nil {
+		return err
+	}
+	if !h.Descriptor {
+		data, err := io.ReadAll(io.LimitReader(in, h.Size))
+		if err != nil || int64(len(data)) != h.Size {
+			return wire.ErrInternal.With("the file did not come whole")
+		}
+		r = bytes.NewReader(data)
+	}
+	g := gate.Gate{Policy: h.Policy, Today: h.Today, Version: h.Version, Digest: h.Digest}
+	b := g.Policy.Limits.Budget(ctx)
+	defer b.Close()
+	v, err := g.Check(b, r, h.Size, gate.Hint{Name: h.Name, Promised: h.Promised, Beside: h.Beside})
+	if err != nil {
+		return err
+	}
+	defer v.Close()
+	answer, err := v.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	_, err = s.out.Write(answer)
+	return err
+}
+
+// childMemory is what a child takes besides what its file is charged.
+const childMemory = 256 << 20
+
+// isolated judges in a child, whose end is that of one upload.
+func (f *sandboxFlags) isolated(ctx context.Context, g *gate.Gate, r io.ReaderAt, size int64, h gate.Hint) (*gate.Verdict, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	over := handOver{
+		Name: h.Name, Promised: h.Promised, Beside: h.Beside, Size: size, Policy: g.Policy,
+		Today: g.Today, Version: g.Version, Digest: g.Digest,
+	}
+	cmd := exec.CommandContext(ctx, program, "judge-one", "--quiet", "--sandbox", f.Sandbox)
+	cmd.Env = []string{"GOMAXPROCS=1", "GOTRACEBACK=none"}
+	switch file := r.(type) {
+	case *spool.File:
+		cmd.ExtraFiles, over.Descriptor = []*os.File{file.File}, true
+	case *os.File:
+		cmd.ExtraFiles, over.Descriptor = []*os.File{file}, true
+	}
+	line, err := json.Marshal(over)
+	if err != nil || len(line) >= maxHandOver {
+		return nil, fmt.Errorf("a policy of %d bytes: %w", len(line), err)
+	}
+	cmd.Stdin = bytes.NewReader(append(line, '\n'))
+	if !over.Descriptor {
+		cmd.Stdin = io.MultiReader(cmd.Stdin, io.NewSectionReader(r, 0, size))
+	}
+	var out, errs bounded
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, fmt.Errorf("the process that judged it ended: %w: %s", err, tidy(errs.String(), 512))
+	}
+	return gate.Remote(out.Bytes())
+}
+
+// bounded keeps so much of what a child writes; more is its end.
+type bounded struct{ bytes.Buffer }
+
+// maxVerdict bounds what a child may answer.
+const maxVerdict = 16 << 20
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.Len()+len(p) > maxVerdict {
+		return 0, io.ErrShortWrite
+	}
+	return b.Buffer.Write(p)
+}
