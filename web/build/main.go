@@ -24,8 +24,9 @@ var (
 	app string
 )
 
-// maxWasm is how large the parser may be, compressed: people wait for it.
-const maxWasm = 1_760_000
+// maxWasm is how large the parser may be, compressed: people wait for it. The goal is
+// 1.6 MB; the decoders of packed files that the gate looks into take what is above.
+const maxWasm = 2_200_000
 
 func main() {
 	out := flag.String("o", "dist/index.html", "the page")
