@@ -50,6 +50,7 @@ type app struct {
 	Join    joinCmd    `cmd:"" help:"Write the files of a model as one."`
 	Formats formatsCmd `cmd:"" help:"List the formats that are read, and what is refused by name."`
 	Limits  limitsCmd  `cmd:"" help:"Show the limits that a file is held to."`
+	Policy  policyCmd  `cmd:"" help:"Show, check and explain what a gate holds files to."`
 	Serve   serveCmd   `cmd:"" help:"Judge uploads, by HTTP or in the place of clamd."`
 	Rules   rulesCmd   `cmd:"" help:"List the rules by which files are refused."`
 	Judge   judgeCmd   `cmd:"" name:"judge-one" hidden:"" help:"Judge one file for amn serve --isolate."`

@@ -50,3 +50,66 @@ func TestShardsBeyondTheOpenFilesAreALimit(t *testing.T) {
 		t.Errorf("exit %d, %s", r.code, r.err)
 	}
 }
+
+// A policy is shown as it is read, checked, and said in words.
+func TestPolicyCommands(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "policy.json")
+	write(t, file, `{"version": 2, "pickle": "refuse", "paths": [{"path": "**/training_args.bin", "pickle": "safe", "allow_globals": ["hf-trainer"]}],
+		"ignore": [{"rule": "gate.unlooked", "path": "*.gz", "reason": "unpacked elsewhere", "expires": "2020-01-01"}]}`)
+	for _, policy := range []string{"server", "strict", "edge", "upload", file} {
+		shown := amn(t, nil, "policy", "show", policy)
+		valid(t, "policy", shown.out)
+		again := filepath.Join(dir, "again.json")
+		write(t, again, shown.out)
+		if second := amn(t, nil, "policy", "show", again); second.out != shown.out || second.code != 0 {
+			t.Errorf("%s is read as another policy:\n%s\n%s", policy, shown.out, second.out)
+		}
+		valid(t, "policy-check", amn(t, nil, "policy", "check", "--json", policy).out)
+		valid(t, "policy-explain", amn(t, nil, "policy", "explain", "--json", "--path", "a/b", policy).out)
+	}
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"check", file}, "expired on 2020-01-01: the exception for gate.unlooked (unpacked elsewhere)"},
+		{[]string{"explain", file}, "Pickles are refused"},
+		{[]string{"explain", "--path", "run/training_args.bin", file}, "transformers.training_args.TrainingArguments"},
+		{[]string{"explain", "--path", "run/model.bin", file}, "Pickles are refused"},
+	} {
+		if r := amn(t, nil, append([]string{"policy"}, c.args...)...); r.code != 0 || !strings.Contains(r.out, c.says) {
+			t.Errorf("%v: exit %d\n%s", c.args, r.code, r.out+r.err)
+		}
+	}
+	for _, text := range []string{`{"version": 3}`, `{"formats": ["zip"]}`, `{"allow_globals": ["os.system"]}`, `{"rules": [{"rule": "no.such", "severity": "off"}]}`, `[`} {
+		write(t, file, text)
+		if r := amn(t, nil, "policy", "check", file); r.code != 2 || r.out != "" {
+			t.Errorf("%s: exit %d, %s", text, r.code, r.out)
+		}
+	}
+}
+
+// What the policy allows, ignores, and no longer ignores, is said.
+func TestScanSaysWhatThePolicyDid(t *testing.T) {
+	dir := t.TempDir()
+	policy := filepath.Join(dir, "policy.json")
+	write(t, policy, `{"version": 2, "allow_globals": ["hf-trainer"], "ignore": [
+		{"rule": "gate.unlooked", "path": "old.xz", "reason": "as before", "expires": "2020-01-01"},
+		{"rule": "gate.unlooked", "path": "new.xz", "reason": "judged elsewhere"}]}`)
+	models := t.TempDir()
+	write(t, filepath.Join(models, "training_args.bin"), load(t, "../testdata/gate/trainer/plain.bin"))
+	write(t, filepath.Join(models, "old.xz"), "\xfd7zXZ\x00\x00\x04 and more")
+	write(t, filepath.Join(models, "new.xz"), "\xfd7zXZ\x00\x00\x04 and more")
+	r := amn(t, nil, "scan", "--limits", policy, "--all", models)
+	for _, text := range []string{
+		"transformers.training_args.TrainingArguments: allowed by the policy", "gate.unlooked: excepted: judged elsewhere",
+		"the exception for gate.unlooked ran out on 2020-01-01: as before",
+	} {
+		if !strings.Contains(strings.Join(strings.Fields(r.out), " "), text) {
+			t.Errorf("%q is missing in\n%s", text, r.out)
+		}
+	}
+	for line := range strings.Lines(amn(t, nil, "scan", "--json", "--limits", policy, models).out) {
+		valid(t, "scan", line)
+	}
+}

@@ -122,9 +122,11 @@ func (c *scanCmd) gate(s *session) (gate.Gate, error) {
 	g := gate.Gate{Policy: s.gatePolicy, Today: time.Now().UTC().Format(time.DateOnly)}
 	if on, ok := gate.ParseFailOn(c.FailOn); ok {
 		g.Policy.FailOn = on
+		g.Policy.Everywhere("fail_on")
 	}
 	if c.Unlooked != "" {
 		g.Policy.ReportUnlooked = c.Unlooked == "report"
+		g.Policy.Everywhere("unlooked")
 	}
 	err := c.lay(&g)
 	g.Digest = slices.ContainsFunc(g.Policy.Ignore, func(e gate.Exception) bool { return e.SHA256 != "" }) ||

@@ -30,3 +30,6 @@ func callsOf(p *vm.Report) (called, stored int64) {
 	}
 	return called, stored
 }
+
+// isPlain reports a pickle that is no checkpoint.
+func isPlain(format string) bool { return format == gate.PickleFormat || format == gate.JoblibFormat }

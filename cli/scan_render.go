@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -66,11 +68,12 @@ func (sc *scanner) text(rep *scanReport) {
 	if rep.skipped != "" {
 		if !s.quiet {
 			s.prose(classWidth, "%s%s: %s", pad("skipped", classWidth), showPath(rep.path), tidy(rep.skipped, 512))
+			sc.aside(rep)
 		}
 		return
 	}
 	verdict := rep.class().String()
-	detail := rep.given || sc.all || rep.Err != nil || len(rep.Findings) > 0
+	detail := rep.given || sc.all || rep.Err != nil || len(rep.Findings)+len(rep.Ignored)+len(rep.Expired) > 0
 	s.paint = classColour(rep.class())
 	if !detail {
 		s.prose(classWidth, "%s%s: %s", pad(verdict, classWidth), showPath(rep.path), rep.looked())
@@ -87,13 +90,14 @@ func (sc *scanner) text(rep *scanReport) {
 	sc.contents(rep)
 	for _, p := range rep.Pickles {
 		if clean := p.Report.Safe.OK && len(p.Report.Graph.Globals()) == 0; !clean || sc.all || len(rep.Pickles) == 1 {
-			sc.pickle(p)
+			sc.pickle(rep, p)
 		}
 	}
 	if len(rep.Pickles) > 0 {
 		safe, taken := rep.Safe(), rep.WeightsOnly()
 		sc.detail("safe: %s; %s: %s", yesNo(safe.OK), taken.By, weightsOnlyText(&taken))
 	}
+	sc.aside(rep)
 	for severity, text := range fewOf(rep.Findings) {
 		s.paint = severityColours[severity]
 		sc.detail("%s: %s", severity, text)
@@ -116,6 +120,22 @@ func (sc *scanner) contents(rep *scanReport) {
 	}
 }
 
+// aside prints what the policy sets aside, and what it no longer does.
+func (sc *scanner) aside(rep *scanReport) {
+	for _, r := range rep.Ignored {
+		why := "the policy turns the rule off"
+		if r.Exception != nil {
+			if why = "excepted: " + tidy(r.Exception.Reason, 256); r.Exception.Expires != "" {
+				why += " (until " + r.Exception.Expires + ")"
+			}
+		}
+		sc.detail("ignored: %s: %s", r.Rule, why)
+	}
+	for _, e := range rep.Expired {
+		sc.detail("expired: the exception for %s ran out on %s: %s", tidy(e.Rule, 64), e.Expires, tidy(e.Reason, 256))
+	}
+}
+
 func (sc *scanner) detail(format string, args ...any) {
 	sc.s.prose(classWidth+4, "%s%s", pad("", classWidth), fmt.Sprintf(format, args...))
 }
@@ -129,14 +149,14 @@ func (rep *scanReport) looked() string {
 	if rep.Contents != nil {
 		text += ", " + plural(int64(len(rep.Contents)), "content")
 	}
-	if rep.Format != gate.PickleFormat && rep.Err == nil {
+	if !isPlain(rep.Format) && rep.Err == nil {
 		text += ", " + plural(rep.Totals.Tensors, "tensor") + " of " + formatBytes(rep.Totals.Bytes)
 	}
-	if n := len(rep.Pickles); n > 0 && rep.Format != gate.PickleFormat {
+	if n := len(rep.Pickles); n > 0 && !isPlain(rep.Format) {
 		text += ", " + plural(int64(n), "pickle")
 	}
 	switch {
-	case rep.Format == gate.PickleFormat:
+	case isPlain(rep.Format):
 		text += ", " + formatBytes(rep.Size)
 	case rep.Verified:
 		text += ", bodies verified"
@@ -147,18 +167,21 @@ func (rep *scanReport) looked() string {
 }
 
 // pickle prints what one pickle asks for.
-func (sc *scanner) pickle(p pth.Pickle) {
+func (sc *scanner) pickle(rep *scanReport, p pth.Pickle) {
 	r := p.Report
 	called, stored := callsOf(r)
 	globals := r.Graph.Globals()
 	sc.detail("%s: %s, %s, %s", wire.Clean(p.Name, 256), plural(int64(len(globals)), "global"), plural(called, "call"), plural(stored, "storage"))
 	for _, g := range globals {
-		if g.Status != vm.Allowed || sc.all {
+		switch {
+		case slices.Contains(rep.Allowed, wire.Clean(g.String(), 256)):
+			sc.detail("  %#-8x %s %s: allowed by the policy", g.Off, pad("named", 9), wire.Clean(g.String(), 256))
+		case g.Status != vm.Allowed || sc.all:
 			sc.detail("  %#-8x %s %s", g.Off, pad(g.Status.String(), 9), globalText(g))
 		}
 	}
 	for _, why := range r.Safe.Reasons {
-		if why.Code != "global" {
+		if why.Code != "global" && !(rep.Accepted() && len(rep.Allowed) > 0) {
 			sc.detail("  %s %s", offText(why.Off), tidy(why.Text, 512))
 		}
 	}
@@ -168,7 +191,11 @@ func (sc *scanner) pickle(p pth.Pickle) {
 	if sc.all {
 		for e := range r.Events() {
 			if e.Use != vm.UseGlobal {
-				sc.detail("  %#-8x %s %s", e.Off, pad(e.Use.String(), 10), tidy(eventText(&e), 512))
+				text := eventText(&e)
+				if rep.Accepted() { // what is not ours to do is what the policy allows
+					text = strings.ReplaceAll(text, " (refused)", " (allowed by the policy)")
+				}
+				sc.detail("  %#-8x %s %s", e.Off, pad(e.Use.String(), 10), tidy(text, 512))
 			}
 		}
 	}
@@ -243,6 +270,7 @@ func (sc *scanner) json(o *jsonObject, rep *scanReport) {
 	if rep.Unlooked != "" {
 		o.field("unlooked", tidy(rep.Unlooked, 512))
 	}
+	sc.jsonAside(o, rep)
 	if rep.skipped != "" {
 		o.field("skipped", tidy(rep.skipped, 512))
 		return
@@ -293,6 +321,41 @@ func jsonContent(o *jsonObject, c *gate.Content) {
 		if f.text != "" {
 			o.field(f.key, tidy(f.text, 512))
 		}
+	}
+}
+
+// jsonAside writes what the policy allows, sets aside, and no longer does.
+func (sc *scanner) jsonAside(o *jsonObject, rep *scanReport) {
+	if len(rep.Ignored) > 0 {
+		o.list("ignored", func(add func(func(*jsonObject))) {
+			for _, r := range rep.Ignored {
+				add(func(o *jsonObject) {
+					o.field("rule", r.Rule)
+					if r.Exception != nil {
+						o.text("reason", r.Exception.Reason)
+						o.field("expires", r.Exception.Expires)
+					}
+				})
+			}
+		})
+	}
+	if len(rep.Expired) > 0 {
+		o.list("expired", func(add func(func(*jsonObject))) {
+			for _, e := range rep.Expired {
+				add(func(o *jsonObject) {
+					o.field("rule", e.Rule)
+					o.text("reason", e.Reason)
+					o.field("expires", e.Expires)
+				})
+			}
+		})
+	}
+	if len(rep.Allowed) > 0 {
+		o.list("allowed_globals", func(add func(func(*jsonObject))) {
+			for _, name := range rep.Allowed {
+				add(func(o *jsonObject) { o.text("name", name) })
+			}
+		})
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/npy"
 	"github.com/anamnesis-go/anamnesis/parser/pth"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
 // A beginning is a file of which no more is there yet.
@@ -58,10 +59,15 @@ func (j *judgement) early(b *limits.Budget, head []byte, sized bool) (more bool,
 		if !sized {
 			size = -1
 		}
-		whole, err := safetensors.CheckPrefix(b, head, size)
-		return err == nil && !whole, err
+		if whole, err := safetensors.CheckPrefix(b, head, size); err != nil || !whole {
+			return err == nil, err
+		}
+		if !sized {
+			return false, nil
+		}
+		fallthrough
 	case "gguf", "npy":
-		err = decodeHead(b, format, r, j.Size)
+		err = j.decodeHead(b, format, r)
 	default:
 		return j.earlyOther(b, r, sized)
 	}
@@ -71,19 +77,26 @@ func (j *judgement) early(b *limits.Budget, head []byte, sized bool) (more bool,
 	return false, sure(err, sized)
 }
 
-// decodeHead reads the header of a format that begins with it.
-func decodeHead(b *limits.Budget, format string, r io.ReaderAt, size int64) (err error) {
+// decodeHead reads the header of a format that begins with it, and holds it to the
+// policy.
+func (j *judgement) decodeHead(b *limits.Budget, format string, r io.ReaderAt) (err error) {
 	b = b.Probe()
 	defer b.Close()
+	var m tensor.Model
 	switch format {
 	case "safetensors":
-		_, err = safetensors.Decode(b, r, size)
+		m, err = safetensors.Decode(b, r, j.Size)
 	case "gguf":
-		_, err = gguf.Decode(b, r, size)
+		m, err = gguf.Decode(b, r, j.Size)
 	case "npy":
-		_, err = npy.Decode(b, r, size)
+		m, err = npy.Decode(b, r, j.Size)
+	default:
+		return nil
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return j.policy.allowsModel(b, m)
 }
 
 // sure is an error that no size of the file takes back.
@@ -105,12 +118,10 @@ func (j *judgement) unwanted(format string) error {
 	switch {
 	case format == "", format == "zip":
 		return nil
-	case j.gate.Policy.Limits.RefusesFormat(format):
-		return wire.At(format, "", wire.NoOffset, wire.ErrForbidden.With("the policy refuses the format %s", format))
 	case j.Promised != "" && j.Promised != format:
 		return otherThanPromised(j.Promised, format)
 	}
-	return nil
+	return j.policy.allowsFormat(format)
 }
 
 // earlyOther is for what begins as a pickle, or as nothing that is read.
@@ -127,13 +138,17 @@ func (j *judgement) earlyOther(b *limits.Budget, r *beginning, sized bool) (more
 	}
 	if is {
 		found := pth.Scan(b, bytes.NewReader(r.head), int64(len(r.head)))
-		if err := asked(found); err != nil {
+		if err := j.asked(found); err != nil {
 			j.Pickles, j.account = found.Pickles, b
 			return false, err
 		}
-		return true, nil
+		if kind != pth.KindNone {
+			err = j.policy.noPickles()
+		}
+		return err == nil, err
 	}
-	again := &judgement{Verdict: &Verdict{Name: j.Name, Promised: j.Promised, Size: j.Size, gate: j.gate}, r: r, hint: j.hint}
+	again := &judgement{Verdict: j.gate.verdict(j.Name), r: r, hint: j.hint}
+	again.Promised, again.Size = j.Promised, j.Size
 	ended := again.judge(b)
 	if err := sure(again.Err, sized); err != nil && !r.missed && ended == nil {
 		j.Pickles, j.account = again.Pickles, again.account
@@ -144,9 +159,9 @@ func (j *judgement) earlyOther(b *limits.Budget, r *beginning, sized bool) (more
 }
 
 // asked is what the pickles that have come ask for and must not.
-func asked(found *pth.Report) error {
+func (j *judgement) asked(found *pth.Report) error {
 	for _, p := range found.Pickles {
-		if err := p.Report.Refusal(); wire.ClassOf(err) == wire.Forbidden {
+		if err := p.Report.Refusal(); wire.ClassOf(err) == wire.Forbidden && (len(j.policy.AllowGlobals) == 0 || j.policy.minds(p.Report)) {
 			return err
 		}
 	}
@@ -167,7 +182,7 @@ func (j *judgement) byHead(b *limits.Budget) error {
 		return err
 	}
 	if e, ok := errors.AsType[*parser.Error](j.Err); ok && e.Format == "detect" {
-		return decodeHead(b, format, j.r, j.Size)
+		return j.decodeHead(b, format, j.r)
 	}
 	return nil
 }

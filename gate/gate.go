@@ -1,9 +1,11 @@
 package gate
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/unwrap"
@@ -67,7 +69,9 @@ func Check(b *limits.Budget, r io.ReaderAt, size int64, h Hint) (*Verdict, error
 // Internal where it could not be read; an error means that the context ended. The
 // caller closes the verdict, which holds what pickles took of the account.
 func (g *Gate) Check(b *limits.Budget, r io.ReaderAt, size int64, h Hint) (*Verdict, error) {
-	j := &judgement{Verdict: &Verdict{Name: h.Name, Promised: h.Promised, Size: size, gate: g, stored: h.stored}, r: r, hint: h}
+	j := &judgement{Verdict: g.verdict(h.Name), r: r, hint: h}
+	j.Promised, j.Size = h.Promised, size
+	j.stored = h.stored
 	if err := j.judge(b); err != nil {
 		j.Close()
 		return nil, err
@@ -75,10 +79,15 @@ func (g *Gate) Check(b *limits.Budget, r io.ReaderAt, size int64, h Hint) (*Verd
 	return j.Verdict, g.finish(b, j.Verdict, r)
 }
 
+// verdict begins one about a file of a name.
+func (g *Gate) verdict(name string) *Verdict {
+	return &Verdict{Name: name, gate: g, policy: g.Policy.For(name)}
+}
+
 // CheckModel judges a model that was found by another way than its bytes: by its
 // name in a store, or as an index of shards. bodies says whether to read them.
 func (g *Gate) CheckModel(b *limits.Budget, name string, bodies bool, open func() (tensor.Model, error)) (*Verdict, error) {
-	return g.checkModel(b, &Verdict{Name: name, gate: g}, bodies, open, nil)
+	return g.checkModel(b, g.verdict(name), bodies, open, nil)
 }
 
 // checkModel judges a model; r, if any, is the file that a digest is of.
@@ -92,14 +101,17 @@ func (g *Gate) checkModel(b *limits.Budget, v *Verdict, bodies bool, open func()
 
 // Unseen is the verdict about a file that could hold a model and was not opened.
 func (g *Gate) Unseen(name, why string) *Verdict {
-	v := &Verdict{Name: name, Unlooked: why, gate: g}
+	v := g.verdict(name)
+	v.Unlooked = why
 	v.hold()
 	return v
 }
 
 // Failed is the verdict about a file that could not be opened.
 func (g *Gate) Failed(name string, err error) *Verdict {
-	return &Verdict{Name: name, Err: err, gate: g}
+	v := g.verdict(name)
+	v.Err = err
+	return v
 }
 
 // finish holds a verdict to what the policy says beyond the limits.
@@ -163,7 +175,7 @@ func (j *judgement) judge(b *limits.Budget) error {
 	case asONNX:
 		j.onnx()
 	case asCheckpoint, asPickle:
-		j.scan(pth.Scan(j.account, j.r, j.Size), kind)
+		j.scan(pth.ScanAllowing(j.account, j.r, j.Size, j.policy.excuses), kind)
 	default:
 		j.beside()
 	}
@@ -287,23 +299,90 @@ func (j *judgement) looksPickled() bool {
 	return is || err != nil
 }
 
+// JoblibFormat is what a plain pickle is called whose arrays joblib wrote.
+const JoblibFormat = "joblib"
+
 // scan adds what the pickles ask for.
 func (j *judgement) scan(found *pth.Report, kind way) {
 	j.Pickles = found.Pickles
 	switch {
 	case kind == asPickle:
-		j.Format, j.Err, j.Verified = PickleFormat, found.Err, found.Err == nil
+		j.Format, j.Err, j.Verified = plainFormat(found), found.Err, found.Err == nil
 		for _, p := range found.Pickles {
 			j.note(p)
 		}
-		if j.Err == nil && j.gate.Policy.Limits.RefusesFormat("pth") {
-			j.Err = wire.At("scan", "", wire.NoOffset, wire.ErrForbidden.With("the policy refuses pickles (format pth)"))
+		if j.Err == nil {
+			j.Err = j.policy.allowsFormat(j.Format)
+		}
+		if j.Err == nil && j.policy.Limits.RefusesFormat("pth") {
+			j.Err = disallow(formatRule, "scan", "", "the policy refuses pickles (format pth)")
 		}
 	case j.Err == nil || wire.ClassOf(found.Err) == wire.Forbidden && wire.ClassOf(j.Err) != wire.Internal:
 		j.Err = found.Err
+	case found.Err == nil && found.File != nil && isPickleError(j.Err):
+		// The policy allows what it was refused for.
+		if j.look(j.account, found.File, true); j.Err == nil {
+			j.Err = j.misnamed("pth")
+		}
 	}
 	if j.Format == "" {
 		j.Format = "pth"
+	}
+	switch wire.ClassOf(j.Err) {
+	case wire.Internal, wire.Forbidden:
+	case wire.OK:
+		j.Err = cmp.Or(j.policy.noPickles(), j.policy.asksTooMuch(found))
+	default:
+		j.Err = cmp.Or(j.policy.noPickles(), j.Err)
+	}
+	if j.Err == nil {
+		j.allow(found)
+	}
+}
+
+// isPickleError reports a refusal of what a pickle asks for.
+func isPickleError(err error) bool {
+	_, ok := errors.AsType[*vm.Forbidden](err)
+	return ok
+}
+
+// misnamed is the finding about a name that promises another format, which a model
+// that is opened by its name has from package parser.
+func (j *judgement) misnamed(format string) error {
+	name := promised(j.hint.Name)
+	if name == "" || name == format {
+		return nil
+	}
+	const code = "detect.name"
+	if j.policy.Limits.RefusesFinding(code) {
+		return wire.At("detect", "", wire.NoOffset, wire.ErrForbidden.With("the policy refuses finding %s", code))
+	}
+	j.Findings = append(slices.Clip(j.Findings), tensor.Finding{
+		Code: code, Severity: tensor.Warning, Off: wire.NoOffset, Text: "the name promises " + name + ", but the content is " + format,
+	})
+	return nil
+}
+
+// plainFormat tells pickles of joblib from others: by what describes their arrays.
+func plainFormat(found *pth.Report) string {
+	for _, p := range found.Pickles {
+		for _, g := range p.Report.Graph.Globals() {
+			if g.ID == vm.JoblibArray {
+				return JoblibFormat
+			}
+		}
+	}
+	return PickleFormat
+}
+
+// allow lists the globals that only the policy allows.
+func (j *judgement) allow(found *pth.Report) {
+	for _, p := range found.Pickles {
+		for _, g := range p.Report.Graph.Globals() {
+			if name := wire.Clean(g.String(), 256); j.policy.allows(g) != notAllowed && !slices.Contains(j.Allowed, name) {
+				j.Allowed = append(j.Allowed, name)
+			}
+		}
 	}
 }
 

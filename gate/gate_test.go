@@ -61,7 +61,7 @@ func TestVerdicts(t *testing.T) {
 		{"a model", empty, gate.Hint{Name: "m.safetensors"}, "ok", ""},
 		{"a model without a name", empty, gate.Hint{}, "ok", ""},
 		{"as promised", empty, gate.Hint{Promised: "safetensors"}, "ok", ""},
-		{"another one was promised", empty, gate.Hint{Promised: "gguf"}, "forbidden", "gate.forbidden"},
+		{"another one was promised", empty, gate.Hint{Promised: "gguf"}, "forbidden", "gate.promise"},
 		{"an array", valid("npy"), gate.Hint{Name: "a.npy"}, "ok", ""},
 		{"code in a pickle", evil, gate.Hint{Name: "m.pkl"}, "forbidden", "pickle.global"},
 		{"code in a file of a folder", evil, gate.Hint{Name: "notes", Beside: true}, "forbidden", "pickle.global"},

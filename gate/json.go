@@ -13,30 +13,32 @@ import (
 const Schema = "amn.verdict/1"
 
 type jsonVerdict struct {
-	Schema      string        `json:"schema"`
-	Name        string        `json:"name"`
-	Size        int64         `json:"size"`
-	SHA256      string        `json:"sha256,omitempty"`
-	Promised    string        `json:"promised,omitempty"`
-	Format      string        `json:"format"`
-	Accepted    bool          `json:"accepted"`
-	Class       string        `json:"class"`
-	Exit        int           `json:"exit"`
-	Status      int           `json:"status"`
-	Refusals    []jsonReason  `json:"refusals"`
-	Findings    []jsonReason  `json:"findings"`
-	Ignored     []jsonReason  `json:"ignored,omitempty"`
-	Loaders     []string      `json:"loaders"`
-	Safe        *bool         `json:"safe,omitempty"`
-	WeightsOnly string        `json:"weights_only,omitempty"` // yes, no or unsure
-	Bodies      string        `json:"bodies"`
-	Totals      jsonTotals    `json:"totals"`
-	Contents    []jsonContent `json:"contents,omitempty"`
-	Harmless    string        `json:"harmless,omitempty"`
-	Excluded    bool          `json:"excluded,omitempty"`
-	Unlooked    string        `json:"unlooked,omitempty"`
-	Policy      string        `json:"policy"`
-	Version     string        `json:"version,omitempty"`
+	Schema      string          `json:"schema"`
+	Name        string          `json:"name"`
+	Size        int64           `json:"size"`
+	SHA256      string          `json:"sha256,omitempty"`
+	Promised    string          `json:"promised,omitempty"`
+	Format      string          `json:"format"`
+	Accepted    bool            `json:"accepted"`
+	Class       string          `json:"class"`
+	Exit        int             `json:"exit"`
+	Status      int             `json:"status"`
+	Refusals    []jsonReason    `json:"refusals"`
+	Findings    []jsonReason    `json:"findings"`
+	Ignored     []jsonReason    `json:"ignored,omitempty"`
+	Expired     []jsonException `json:"expired,omitempty"`
+	Allowed     []string        `json:"allowed_globals,omitempty"`
+	Loaders     []string        `json:"loaders"`
+	Safe        *bool           `json:"safe,omitempty"`
+	WeightsOnly string          `json:"weights_only,omitempty"` // yes, no or unsure
+	Bodies      string          `json:"bodies"`
+	Totals      jsonTotals      `json:"totals"`
+	Contents    []jsonContent   `json:"contents,omitempty"`
+	Harmless    string          `json:"harmless,omitempty"`
+	Excluded    bool            `json:"excluded,omitempty"`
+	Unlooked    string          `json:"unlooked,omitempty"`
+	Policy      string          `json:"policy"`
+	Version     string          `json:"version,omitempty"`
 }
 
 type jsonContent struct {
@@ -54,6 +56,9 @@ type jsonReason struct {
 	Where    string `json:"where,omitempty"`
 	Offset   *int64 `json:"offset,omitempty"`
 	Text     string `json:"text"`
+	// Of what is set aside.
+	Reason  string `json:"reason,omitempty"`
+	Expires string `json:"expires,omitempty"`
 }
 
 type jsonTotals struct {
@@ -83,6 +88,10 @@ func (v *Verdict) MarshalJSON() ([]byte, error) {
 	for _, c := range v.Contents {
 		out.Contents = append(out.Contents, jsonContent{wire.Clean(c.Name, 1024), c.Size, c.Format, c.Class.String(), c.Harmless, wire.Text(c.Unlooked, 512)})
 	}
+	for _, e := range v.Expired {
+		out.Expired = append(out.Expired, jsonException(e))
+	}
+	out.Allowed = v.Allowed
 	for _, f := range v.Findings {
 		out.Findings = append(out.Findings, reason(f.Code, f.Severity.String(), f.Where, f.Off, f.Text))
 	}
@@ -108,7 +117,11 @@ func Taken(v *vm.Verdict) string {
 func reasons(list []Refusal) []jsonReason {
 	out := []jsonReason{}
 	for _, r := range list {
-		out = append(out, reason(r.Rule, "refusal", r.Where, r.Off, r.Text))
+		one := reason(r.Rule, "refusal", r.Where, r.Off, r.Text)
+		if r.Exception != nil {
+			one.Reason, one.Expires = r.Exception.Reason, r.Exception.Expires
+		}
+		out = append(out, one)
 	}
 	return out
 }

@@ -134,13 +134,17 @@ func (w *walk) entry(path string, e fs.DirEntry) error {
 		case why != "":
 			return w.give(path, w.g.Unseen(name, why))
 		case to.IsDir(): // it is walked in its own place
-			return w.give(path, &Verdict{Name: name, Harmless: "a link to a folder of this one", gate: w.g})
+			v := w.g.verdict(name)
+			v.Harmless = "a link to a folder of this one"
+			return w.give(path, v)
 		}
 		mode = to
 	}
 	switch {
 	case w.g.Exclude != nil && w.g.Exclude(name):
-		return w.give(path, &Verdict{Name: name, Excluded: true, gate: w.g})
+		v := w.g.verdict(name)
+		v.Excluded = true
+		return w.give(path, v)
 	case !mode.IsRegular():
 		return w.give(path, w.g.Unseen(name, "no regular file: never opened"))
 	case isIndex(path):
@@ -177,7 +181,8 @@ func (w *walk) index(path string, bodies bool) error {
 	}
 	defer h.Close()
 	return w.judged(path, func(b *limits.Budget) (*Verdict, error) {
-		v := &Verdict{Name: w.name(path), Size: h.Size, gate: w.g}
+		v := w.g.verdict(w.name(path))
+		v.Size = h.Size
 		return w.g.checkModel(b, v, bodies, func() (tensor.Model, error) { return parser.Open(b, path) }, h)
 	})
 }

@@ -1,22 +1,55 @@
 package gate
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant"
 )
 
 // A Policy says what is refused of what the formats' rules allow.
 type Policy struct {
 	Limits limits.Policy
+
+	// Formats, DTypes and Schemes are what is allowed: formats of [Formats], types of
+	// tensors, schemes of quantization. Nil allows all, an empty list nothing.
+	Formats, DTypes, Schemes []string
+
+	Pickle Pickle
+	// AllowGlobals are globals outside of the list of data that pickles may name all
+	// the same: "module.name", or a set of [GlobalSets] such as "hf-trainer". Nothing
+	// of them is called here; the loader that trusts this policy will.
+	AllowGlobals []string
+
 	FailOn FailOn
 	// ReportUnlooked accepts what could hold a model and was not looked at.
 	ReportUnlooked bool
+	// Rules turn findings off, or change their severity; the last one that matches
+	// counts.
+	Rules []Change
+	// Paths change this policy for files of some names, in their order.
+	Paths []Block
 	// Ignore are exceptions, each with its reason.
 	Ignore []Exception
 }
+
+// Pickle says what becomes of files that are or hold pickles.
+type Pickle uint8
+
+// What becomes of pickles.
+const (
+	PickleSafe        Pickle = iota // they may ask for data alone, by our list
+	PickleWeightsOnly               // PyTorch's restricted loader must take them, too
+	PickleRefuse                    // none is accepted
+)
+
+var pickleModes = [...]string{"safe", "weights_only", "refuse"}
+
+func (p Pickle) String() string { return pickleModes[p] }
 
 // FailOn is the least severity of a finding that refuses a file.
 type FailOn uint8
@@ -35,17 +68,19 @@ func (f FailOn) String() string { return failOn[f] }
 
 // ParseFailOn reads a severity's name, or "never".
 func ParseFailOn(name string) (FailOn, bool) {
-	for i, one := range failOn {
-		if one == name {
-			return FailOn(i), true
-		}
-	}
-	return 0, false
+	i := slices.Index(failOn[:], name)
+	return FailOn(max(i, 0)), i >= 0
 }
 
 // refuses reports a finding that is severe enough.
 func (f FailOn) refuses(s tensor.Severity) bool {
 	return f != FailNever && int(s) >= int(tensor.Danger)-int(f)
+}
+
+// A Change gives the findings of a rule another severity, or turns them off.
+type Change struct {
+	Rule     string // an identifier, or a pattern such as "gguf.template-*"
+	Severity string // "off", "note", "warning" or "danger"
 }
 
 // An Exception sets refusals of a rule aside.
@@ -63,22 +98,61 @@ type Exception struct {
 
 // hold applies the policy to what was found.
 func (v *Verdict) hold() {
-	p := &v.gate.Policy
+	p := v.policy
+	v.change(p.Rules)
 	if v.Err == nil {
 		v.Err = v.severe(p)
 	}
 	if v.Err == nil && v.Unlooked != "" && !p.ReportUnlooked {
 		v.Err = &unlooked{wire.At("scan", "", wire.NoOffset, wire.ErrUnsupported.With("not looked at, and it could hold a model: %s", v.Unlooked))}
 	}
-	list := v.Refusals()
+	list, all := v.Refusals(), !v.unlisted
 	for i := range list {
-		if !v.gate.excepts(v, &list[i]) {
-			return
+		if list[i].Exception = v.gate.exception(v, &list[i]); list[i].Exception == nil {
+			all = false
 		}
 	}
-	if len(list) > 0 {
+	if all && len(list) > 0 {
 		v.Ignored, v.Err = append(v.Ignored, list...), nil
 	}
+}
+
+// change gives findings the severities that the policy says.
+func (v *Verdict) change(rules []Change) {
+	if len(rules) == 0 {
+		return
+	}
+	mine := v.own()
+	others := v.Findings[len(mine):]
+	kept := mine[:0:0]
+	for _, f := range mine {
+		to := ""
+		for _, c := range rules {
+			if match(c.Rule, f.Code) {
+				to = c.Severity
+			}
+		}
+		switch s, ok := parseSeverity(to); {
+		case to == "off":
+			v.Ignored = append(v.Ignored, Refusal{Rule: f.Code, Where: f.Where, Off: f.Off, Text: f.Text})
+			continue
+		case ok:
+			f.Severity = s
+		}
+		kept = append(kept, f)
+	}
+	v.mine = len(kept)
+	v.Findings = append(kept, others...)
+}
+
+// parseSeverity reads the name of a finding's severity.
+func parseSeverity(name string) (tensor.Severity, bool) {
+	for _, s := range [...]tensor.Severity{tensor.Note, tensor.Warning, tensor.Danger} {
+		if s.String() == name {
+			return s, true
+		}
+	}
+	return 0, false
 }
 
 // unlooked marks the refusal of what was not looked at.
@@ -118,22 +192,101 @@ func (v *Verdict) own() []tensor.Finding {
 	return v.Findings[:v.mine]
 }
 
-// excepts reports an exception that holds today.
-func (g *Gate) excepts(v *Verdict, r *Refusal) bool {
-	if r.Class == wire.Internal || r.Class == wire.Limit {
-		return false // nothing is known of the rest
+// A disallowed refusal is that of what the policy does not allow, by its own rule.
+type disallowed struct {
+	error
+	rule string
+}
+
+func (d *disallowed) Unwrap() error { return d.error }
+
+// disallow refuses by a rule of the policy.
+func disallow(rule, format, where, text string, args ...any) error {
+	return &disallowed{wire.At(format, where, wire.NoOffset, wire.ErrForbidden.With(text, args...)), rule}
+}
+
+// allowsFormat refuses a format that the policy does not name.
+func (p *Policy) allowsFormat(format string) error {
+	switch {
+	case p.Formats != nil && !slices.Contains(p.Formats, format),
+		p.Limits.RefusesFormat(format):
+		return disallow(formatRule, format, "", "the policy refuses the format %s", format)
 	}
-	for _, e := range g.Policy.Ignore {
+	return nil
+}
+
+// allowsType refuses a tensor of a type that the policy does not name.
+func (p *Policy) allowsType(format string, i *tensor.Info) error {
+	if p.DTypes == nil || i.DType != tensor.Unknown && slices.Contains(p.DTypes, i.DType.String()) {
+		return nil
+	}
+	name := i.DType.String()
+	if i.DType == tensor.Unknown {
+		name = wire.Quote(i.Stored)
+	}
+	return disallow(dtypeRule, format, "tensor "+wire.Quote(i.Name), "the policy refuses the type %s", name)
+}
+
+// allowsModel refuses what the header of a model tells: its format, types, schemes.
+func (p *Policy) allowsModel(b *limits.Budget, m tensor.Model) error {
+	format := m.Format()
+	if err := p.allowsFormat(format); err != nil {
+		return err
+	}
+	if format == "pth" {
+		if err := p.noPickles(); err != nil {
+			return err
+		}
+	}
+	if p.DTypes != nil {
+		for i := range m.Tensors() {
+			if err := p.allowsType(format, &i); err != nil {
+				return err
+			}
+		}
+	}
+	if p.Schemes == nil || !quant.Any(m) {
+		return nil
+	}
+	bound, err := quant.Plan(b, m, quant.Options{})
+	if err != nil {
+		return err // what no scheme explains, none that is allowed does
+	}
+	for _, w := range bound.Weights {
+		if !slices.Contains(p.Schemes, w.Scheme) {
+			return disallow(schemeRule, format, "tensor "+wire.Quote(w.Name), "the policy refuses the scheme %s", w.Scheme)
+		}
+	}
+	return nil
+}
+
+// isDisallowed reports a refusal of the policy alone.
+func isDisallowed(err error) bool {
+	_, ok := errors.AsType[*disallowed](err)
+	return ok
+}
+
+// exception is the one that holds for a refusal today. One that would hold, and has
+// run out, is noted.
+func (g *Gate) exception(v *Verdict, r *Refusal) *Exception {
+	if r.Class == wire.Internal || r.Class == wire.Limit {
+		return nil // nothing is known of the rest
+	}
+	for i := range g.Policy.Ignore {
+		e := &g.Policy.Ignore[i]
 		switch {
 		case !match(e.Rule, r.Rule), e.Path == "" && e.SHA256 == "":
 		case e.SHA256 == "" && !byName(r.Rule):
 		case e.Path != "" && !matchPath(e.Path, v.Name), e.SHA256 != "" && e.SHA256 != v.SHA256:
 		case e.Expires != "" && (g.Today == "" || g.Today > e.Expires):
+			if !slices.Contains(v.Expired, *e) {
+				v.Expired = append(v.Expired, *e)
+			}
 		default:
-			return true
+			return e
 		}
 	}
-	return false
+	return nil
 }
 
 // knownByDigest reports that an exception for one content may set aside what a file
@@ -146,3 +299,19 @@ func (g *Gate) knownByDigest(name string) bool {
 
 // byName reports a rule that an exception may set aside by the name of a file.
 func byName(rule string) bool { return rule == unlookedRule || limits.IsFinding(rule) }
+
+// Formats lists the formats that a policy may allow: those that are read, plain
+// pickles, and pickles of joblib.
+func Formats() []string { return append(limits.Formats(), PickleFormat, JoblibFormat) }
+
+// Validate reports the first member that no policy may hold.
+func (p *Policy) Validate() error {
+	text, err := p.MarshalJSON()
+	if err == nil {
+		_, err = ParsePolicy(text)
+	}
+	if err != nil {
+		return fmt.Errorf("%w", err)
+	}
+	return nil
+}

@@ -3,31 +3,57 @@ package gate
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
-	"path"
-	"strings"
+	"slices"
+	"unicode/utf8"
 
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
 // PolicyVersion is that of the JSON which [Policy.MarshalJSON] writes. A text
-// without a version is one of [limits.ReadPolicy].
+// without a version, or of version 1, is one of [limits.ReadPolicy].
 const PolicyVersion = 2
 
-type jsonPolicy struct {
-	Version  int             `json:"version"`
-	FailOn   string          `json:"fail_on"`
-	Unlooked string          `json:"unlooked"`
-	Ignore   []jsonException `json:"ignore"`
+// A pair is a member of an object.
+type pair struct {
+	name string
+	raw  json.RawMessage
 }
 
-type jsonException struct {
-	Rule    string `json:"rule"`
-	Path    string `json:"path,omitempty"`
-	SHA256  string `json:"sha256,omitempty"`
-	Reason  string `json:"reason"`
-	Expires string `json:"expires,omitempty"`
+// object reads the members of one JSON object, none of them twice.
+func object(text []byte) ([]pair, error) {
+	if !utf8.Valid(text) {
+		return nil, errors.New("not UTF-8 text")
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil, errors.New("not a JSON object")
+	}
+	var list []pair
+	for d.More() {
+		t, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		one := pair{}
+		one.name, _ = t.(string)
+		if slices.ContainsFunc(list, func(p pair) bool { return p.name == one.name }) {
+			return nil, fmt.Errorf("field %q stands twice", one.name)
+		}
+		if err := d.Decode(&one.raw); err != nil {
+			return nil, err
+		}
+		list = append(list, one)
+	}
+	if _, err := d.Token(); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something follows the object")
+	}
+	return list, nil
 }
 
 // MarshalJSON writes every member, as [ParsePolicy] reads them back.
@@ -36,20 +62,34 @@ func (p Policy) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	more := jsonPolicy{Version: PolicyVersion, FailOn: p.FailOn.String(), Unlooked: "refuse", Ignore: []jsonException{}}
-	if p.ReportUnlooked {
-		more.Unlooked = "report"
+	out := []byte(fmt.Sprintf("{\n  \"version\": %d", PolicyVersion))
+	add := func(name string, value any) {
+		text, e := json.Marshal(value)
+		err = errors.Join(err, e)
+		out = fmt.Appendf(out, ",\n  %q: %s", name, text)
 	}
+	for i := range members {
+		add(members[i].name, members[i].get(&p))
+	}
+	blocks := []map[string]any{}
+	for _, b := range p.Paths {
+		one := map[string]any{"path": b.Path}
+		for i := range members {
+			if slices.Contains(b.Set, members[i].name) {
+				one[members[i].name] = members[i].get(&b.Policy)
+			}
+		}
+		blocks = append(blocks, one)
+	}
+	add("paths", blocks)
+	ignore := []jsonException{}
 	for _, e := range p.Ignore {
-		more.Ignore = append(more.Ignore, jsonException(e))
+		ignore = append(ignore, jsonException(e))
 	}
-	text, err := json.MarshalIndent(more, "", "  ")
-	if err != nil {
-		return nil, err
-	}
+	add("ignore", ignore)
 	// The members of both, in one object.
-	head := bytes.TrimSuffix(bytes.TrimRight(text, "}"), []byte("\n"))
-	return append(append(head, ",\n"...), bytes.TrimLeft(limit, "{\n")...), nil
+	out = append(append(out, ",\n"...), bytes.TrimLeft(limit, "{\n")...)
+	return out, err
 }
 
 // ParsePolicy reads a policy: one object, members left out keep their defaults.
@@ -76,158 +116,91 @@ func ReadPolicy(r io.Reader) (Policy, error) {
 }
 
 func parsePolicy(text []byte) (p Policy, err error) {
-	mine, rest, err := split(text)
+	list, err := object(text)
 	if err != nil {
 		return p, err
 	}
-	if p.Limits, err = limits.ParsePolicy(rest); err != nil {
-		return p, err
-	}
-	for name, raw := range mine {
-		if err := p.member(name, raw); err != nil {
-			return p, fmt.Errorf("field %q: %w", name, err)
-		}
-	}
-	return p, nil
-}
-
-// split parts the members of a gate from those of the limits, which it leaves as
-// they are written.
-func split(text []byte) (mine map[string]json.RawMessage, rest []byte, err error) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return nil, nil, fmt.Errorf("a policy is one JSON object")
-	}
-	mine = map[string]json.RawMessage{}
-	var out bytes.Buffer
-	for d.More() {
-		t, err := d.Token()
-		if err != nil {
-			return nil, nil, err
-		}
-		name, _ := t.(string)
-		var raw json.RawMessage
-		if err := d.Decode(&raw); err != nil {
-			return nil, nil, err
-		}
-		switch name {
-		case "version", "fail_on", "unlooked", "ignore":
-			if _, twice := mine[name]; twice {
-				return nil, nil, fmt.Errorf("field %q stands twice", name)
+	version, mine := PolicyVersion, false
+	rest := bytes.NewBufferString("{")
+	for _, one := range list {
+		ours := true
+		switch one.name {
+		case "version":
+			if err := json.Unmarshal(one.raw, &version); err != nil || version < 1 || version > PolicyVersion {
+				return p, fmt.Errorf("field \"version\": %s is not known: this is %d", one.raw, PolicyVersion)
 			}
-			mine[name] = raw
+			continue
+		case "paths":
+			p.Paths, err = parseBlocks(one.raw)
+		case "ignore":
+			p.Ignore, err = parseExceptions(one.raw)
 		default:
-			if out.Len() > 0 {
-				out.WriteByte(',')
+			if ours, err = p.member(one); ours {
+				break
 			}
-			key, err := json.Marshal(name)
+			if rest.Len() > 1 {
+				rest.WriteByte(',')
+			}
+			key, err := json.Marshal(one.name)
 			if err != nil {
-				return nil, nil, err
+				return p, err
 			}
-			out.Write(key)
-			out.WriteByte(':')
-			out.Write(raw)
+			rest.Write(append(append(key, ':'), one.raw...))
 		}
+		if err != nil {
+			return p, fmt.Errorf("field %q: %w", one.name, err)
+		}
+		mine = mine || ours
 	}
-	if _, err := d.Token(); err != nil {
-		return nil, nil, err
+	if version == 1 && mine {
+		return p, errors.New("version 1 has limits alone: say version 2")
 	}
-	if _, err := d.Token(); err != io.EOF {
-		return nil, nil, fmt.Errorf("something follows the object")
-	}
-	return mine, []byte("{" + out.String() + "}"), nil
+	p.Limits, err = limits.ParsePolicy(append(rest.Bytes(), '}'))
+	return p, err
 }
 
-// member reads one member of a gate.
-func (p *Policy) member(name string, raw json.RawMessage) error {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.DisallowUnknownFields()
-	switch name {
-	case "version":
-		var n int
-		if err := d.Decode(&n); err != nil || n != PolicyVersion {
-			return fmt.Errorf("version %s is not known: this is %d", bytes.TrimSpace(raw), PolicyVersion)
+// member reads one that a block may have, too; ours is false for any other.
+func (p *Policy) member(one pair) (ours bool, err error) {
+	for i := range members {
+		if members[i].name == one.name {
+			return true, members[i].set(p, one.raw)
 		}
-	case "fail_on":
-		var s string
-		ok := d.Decode(&s) == nil
-		if ok {
-			p.FailOn, ok = ParseFailOn(s)
-		}
-		if !ok {
-			return fmt.Errorf("%s is none of %s", bytes.TrimSpace(raw), strings.Join(failOn[:], ", "))
-		}
-	case "unlooked":
-		var s string
-		if d.Decode(&s) != nil || s != "refuse" && s != "report" {
-			return fmt.Errorf("%s is neither refuse nor report", bytes.TrimSpace(raw))
-		}
-		p.ReportUnlooked = s == "report"
-	case "ignore":
-		var list []jsonException
-		if err := d.Decode(&list); err != nil {
-			return err
-		}
-		for _, e := range list {
-			if err := Exception(e).check(); err != nil {
-				return err
+	}
+	return false, nil
+}
+
+func parseBlocks(raw json.RawMessage) (list []Block, err error) {
+	err = eachOf(raw, func(text json.RawMessage) error {
+		b, err := parseBlock(text)
+		list = append(list, b)
+		return err
+	})
+	return list, err
+}
+
+func parseBlock(text []byte) (b Block, err error) {
+	fields, err := object(text)
+	if err != nil {
+		return b, err
+	}
+	for _, one := range fields {
+		if one.name == "path" {
+			if err := json.Unmarshal(one.raw, &b.Path); err != nil {
+				return b, errors.New("the path is no text")
 			}
-			p.Ignore = append(p.Ignore, Exception(e))
+			continue
 		}
-	}
-	return nil
-}
-
-// isDay reports a day as ISO 8601 writes it.
-func isDay(s string) bool {
-	return len(s) == 10 && s[4] == '-' && s[7] == '-' && only(s[:4]+s[5:7]+s[8:], "0123456789")
-}
-
-// isDigest reports a SHA-256 in small letters.
-func isDigest(s string) bool { return len(s) == 64 && only(s, "0123456789abcdef") }
-
-func only(s, letters string) bool { return strings.Trim(s, letters) == "" }
-
-// check refuses an exception that nobody could mean.
-func (e Exception) check() error {
-	_, pathErr := path.Match(e.Path, "")
-	switch {
-	case !knownRule(e.Rule):
-		return fmt.Errorf("no rule has the name %q", e.Rule)
-	case strings.TrimSpace(e.Reason) == "":
-		return fmt.Errorf("rule %q: an exception needs a reason", e.Rule)
-	case e.Path == "" && e.SHA256 == "":
-		return fmt.Errorf("rule %q: an exception needs a path or a sha256", e.Rule)
-	case e.SHA256 == "" && !onlyByName(e.Rule):
-		return fmt.Errorf("rule %q: an exception for what is no finding needs a sha256", e.Rule)
-	case len(e.Path) > maxGlob:
-		return fmt.Errorf("path: a pattern of %d bytes, more than %d", len(e.Path), maxGlob)
-	case pathErr != nil:
-		return fmt.Errorf("path %q: %w", e.Path, pathErr)
-	case e.SHA256 != "" && !isDigest(e.SHA256):
-		return fmt.Errorf("sha256 %q is no digest of 64 small hex digits", e.SHA256)
-	case e.Expires != "" && !isDay(e.Expires):
-		return fmt.Errorf("expires %q is no day such as 2026-12-31", e.Expires)
-	}
-	return nil
-}
-
-// onlyByName reports a pattern of rules that all may be set aside by a name.
-func onlyByName(pattern string) bool {
-	for _, r := range Rules() {
-		if match(pattern, r.ID) && !byName(r.ID) {
-			return false
+		ours, err := b.Policy.member(one)
+		switch {
+		case err != nil:
+			return b, fmt.Errorf("field %q: %w", one.name, err)
+		case !ours:
+			return b, fmt.Errorf("field %q is none that a path may have", one.name)
 		}
+		b.Set = append(b.Set, one.name)
 	}
-	return true
-}
-
-// knownRule reports a rule, or a pattern that means one.
-func knownRule(pattern string) bool {
-	for _, r := range Rules() {
-		if match(pattern, r.ID) {
-			return true
-		}
+	if b.Path == "" {
+		return b, errors.New("it has no path")
 	}
-	return false
+	return b, checkGlob(b.Path)
 }

@@ -10,7 +10,7 @@ func New(p Policy) *Gate { return &Gate{Policy: p} }
 
 // profiles that ask for more than the limits of the same name.
 var profiles = map[string]Policy{
-	"strict": {FailOn: FailOnWarning},
+	"strict": {FailOn: FailOnWarning, Pickle: PickleRefuse},
 }
 
 // Profiles lists the names of the profiles, the default first: server; strict, for a
@@ -28,6 +28,9 @@ func Profile(name string) (Policy, bool) {
 	p := profiles[name]
 	if p.FailOn != FailOnDanger { // by severity, in place of all
 		l.RefuseFindings = nil
+	}
+	if p.Pickle == PickleRefuse { // by its own rule
+		l.RefuseFormats = nil
 	}
 	p.Limits = l
 	return p, true

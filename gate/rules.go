@@ -18,6 +18,9 @@ type Refusal struct {
 	Where string // place in the file's own words
 	Off   int64  // offset, or -1
 	Text  string
+	// Exception is what sets it aside, in [Verdict.Ignored]; nil for a finding that is
+	// turned off.
+	Exception *Exception
 }
 
 // Refusals are why the file is refused: each thing that its pickles ask for and
@@ -31,17 +34,18 @@ func (v *Verdict) Refusals() (list []Refusal) {
 	}
 	if _, ok := errors.AsType[*severe](v.Err); ok {
 		for _, f := range v.own() {
-			if v.gate.Policy.FailOn.refuses(f.Severity) {
-				list = append(list, Refusal{f.Code, wire.Forbidden, f.Where, f.Off, f.Text})
+			if v.policy.FailOn.refuses(f.Severity) {
+				list = append(list, Refusal{Rule: f.Code, Class: wire.Forbidden, Where: f.Where, Off: f.Off, Text: f.Text})
 			}
 		}
 		return list
 	}
-	if v.Class() == wire.Forbidden {
+	if v.Class() == wire.Forbidden && !isDisallowed(v.Err) {
 		for _, p := range v.Pickles {
+			excused := v.policy.excused(p.Report)
 			for _, why := range p.Report.Safe.Reasons {
-				if !p.Report.Safe.OK {
-					list = append(list, Refusal{"pickle." + why.Code, wire.Forbidden, p.Name, why.Off, why.Text})
+				if !p.Report.Safe.OK && !excused[why.Off] {
+					list = append(list, Refusal{Rule: "pickle." + why.Code, Class: wire.Forbidden, Where: p.Name, Off: why.Off, Text: why.Text})
 				}
 			}
 		}
@@ -61,6 +65,9 @@ func (v *Verdict) rule() string {
 	if _, ok := errors.AsType[*unlooked](v.Err); ok {
 		return unlookedRule
 	}
+	if e, ok := errors.AsType[*disallowed](v.Err); ok {
+		return e.rule
+	}
 	if e, ok := errors.AsType[*limits.Error](v.Err); ok {
 		return "limit." + e.Axis.String()
 	}
@@ -78,6 +85,16 @@ func (v *Verdict) rule() string {
 
 // unlookedRule is that of what could hold a model and was not looked at.
 const unlookedRule = "gate.unlooked"
+
+// The rules of what a policy does not allow.
+const (
+	formatRule      = "gate.format"
+	dtypeRule       = "gate.dtype"
+	schemeRule      = "gate.scheme"
+	pickleRule      = "gate.pickle"
+	weightsOnlyRule = "gate.weights-only"
+	promiseRule     = "gate.promise"
+)
 
 // places are what an error may say that it was found in.
 var places = append([]string{"detect", "gguf", "npy", "npz", "ollama", "onnx", "pickle", "pth", "safetensors", "scan", "sidecar"}, wrap.Kinds()...)
@@ -143,7 +160,15 @@ func Rules() []Rule {
 	for _, a := range limits.Axes() {
 		list = append(list, Rule{"limit." + a.String(), "refusal", "A limit of the policy was reached: " + strings.ReplaceAll(a.String(), "_", " ") + "."})
 	}
-	list = append(list, Rule{unlookedRule, "refusal", "It could hold a model and was not looked at."})
+	list = append(list,
+		Rule{unlookedRule, "refusal", "It could hold a model and was not looked at."},
+		Rule{formatRule, "refusal", "The policy refuses files of this format."},
+		Rule{dtypeRule, "refusal", "The policy refuses a type of tensors."},
+		Rule{schemeRule, "refusal", "The policy refuses a scheme of quantization."},
+		Rule{pickleRule, "refusal", "The policy refuses pickles."},
+		Rule{weightsOnlyRule, "refusal", "PyTorch's restricted loader would refuse it, and the policy asks for that."},
+		Rule{promiseRule, "refusal", "It is of another format than its sender promised."},
+	)
 	for _, code := range limits.Findings() {
 		list = append(list, Rule{code, "finding", "A finding of the format's parser; its text says what was found."})
 	}

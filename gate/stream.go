@@ -48,7 +48,8 @@ func (g *Gate) Stream(b *limits.Budget, size int64, h Hint) *Stream {
 	if !sized {
 		size = unknownSize
 	}
-	v := &Verdict{Name: h.Name, Promised: h.Promised, Size: size, gate: g}
+	v := g.verdict(h.Name)
+	v.Promised, v.Size = h.Promised, size
 	policy := *b.Policy()
 	policy.Timeout = limits.NoTimeout // how long a file takes to come is not ours to say
 	return &Stream{

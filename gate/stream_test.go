@@ -46,7 +46,7 @@ func TestStreamsRefuseRubbishAtOnce(t *testing.T) {
 	}{
 		{"no known magic", "rubbish, and rubbish again", "detect.unsupported", gate.Hint{}, true},
 		{"no known magic, of unknown size", "rubbish, and rubbish again", "detect.unsupported", gate.Hint{}, false},
-		{"another format than was promised", "GGUF\x03\x00\x00\x00", "gate.forbidden", gate.Hint{Promised: "safetensors"}, true},
+		{"another format than was promised", "GGUF\x03\x00\x00\x00", "gate.promise", gate.Hint{Promised: "safetensors"}, true},
 		{"a header that is longer than any", header(1<<40, `{"a"`), "safetensors.range", gate.Hint{}, true},
 		{"a header that is longer than the limit", header(90<<20, `{"a"`), "limit.single_alloc", gate.Hint{}, true},
 		{"a long header that is no JSON", long + "\x00", "safetensors.syntax", gate.Hint{}, true},

@@ -40,8 +40,13 @@ type Verdict struct {
 	Pickles  []pth.Pickle
 	// Contents are those of an archive or a compressed file, nil for any other.
 	Contents []Content
-	// Ignored are refusals that an exception of the policy sets aside.
+	// Allowed are the globals of its pickles that the policy allows, beyond our list.
+	Allowed []string
+	// Ignored are refusals that an exception of the policy sets aside, and findings
+	// whose rule it turns off.
 	Ignored []Refusal
+	// Expired are exceptions that would hold if they had not run out.
+	Expired []Exception
 
 	gate     *Gate
 	account  *limits.Budget // what pickles hold
@@ -49,6 +54,8 @@ type Verdict struct {
 	remote   []byte         // what another process wrote
 	mine     int            // findings before those of contents
 	stored   string         // where it lies, if not under its name
+	unlisted bool           // there are more of them
+	policy   *Policy        // for files of this name
 }
 
 // Totals are the tensors of a model.
@@ -98,7 +105,15 @@ func (v *Verdict) open(b *limits.Budget, bodies bool, open func() (tensor.Model,
 		return
 	}
 	defer m.Close()
+	v.look(b, m, bodies)
+}
+
+// look holds a model to the policy, and reads its bodies.
+func (v *Verdict) look(b *limits.Budget, m tensor.Model, bodies bool) {
 	v.Format, v.Findings = m.Format(), m.Findings()
+	if v.Err = v.policy.allowsModel(b, m); v.Err != nil {
+		return
+	}
 	for i := range m.Tensors() {
 		v.Totals.add(&i)
 	}
@@ -121,7 +136,7 @@ func (v *Verdict) promise() {
 }
 
 func otherThanPromised(promised, is string) error {
-	return wire.At("gate", "", wire.NoOffset, wire.ErrForbidden.With("%s was promised, and it is %s", wire.Quote(promised), wire.Quote(is)))
+	return disallow(promiseRule, "gate", "", "%s was promised, and it is %s", wire.Quote(promised), wire.Quote(is))
 }
 
 // what the file is, in a word.
@@ -202,6 +217,7 @@ var loaders = map[string][]string{
 	"npy": {"numpy.load"}, "npz": {"numpy.load"}, "onnx": {"onnx.load", "onnxruntime"},
 	"zip": {"zipfile"}, "tar": {"tarfile"}, "gzip": {"gzip", "joblib.load"}, "bzip2": {"bz2", "joblib.load"}, "zlib": {"zlib", "joblib.load"}, "zstd": {"zstd"},
 	PickleFormat: {"pickle.load", "joblib.load"},
+	JoblibFormat: {"joblib.load"},
 }
 
 // Loaders are those that would open a file of this format, whether or not it is

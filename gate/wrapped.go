@@ -134,9 +134,9 @@ func (j *judgement) content(k *wrap.Kind, i wrap.Item) error {
 		return j.take(j.gate.Unseen(name, i.Why))
 	}
 	c := &judgement{
-		Verdict: &Verdict{Name: name, Size: i.Size, gate: j.gate}, r: i.R, hint: Hint{Name: name, Beside: true},
-		layer: j.layer + 1, outer: next,
+		Verdict: j.gate.verdict(name), r: i.R, hint: Hint{Name: name, Beside: true}, layer: j.layer + 1, outer: next,
 	}
+	c.Size = i.Size
 	b := j.account.Child(*j.account.Policy())
 	defer b.Close()
 	defer c.Close()
@@ -177,6 +177,16 @@ func (j *judgement) take(v *Verdict) (err error) {
 	if err != nil {
 		return wire.At(j.Format, "", wire.NoOffset, err)
 	}
+	for _, name := range v.Allowed {
+		if len(j.Allowed) < maxInside && !slices.Contains(j.Allowed, name) {
+			j.Allowed = append(j.Allowed, name)
+		}
+	}
+	for _, e := range v.Expired {
+		if !slices.Contains(j.Expired, e) {
+			j.Expired = append(j.Expired, e)
+		}
+	}
 	for _, r := range v.Ignored {
 		if len(j.Ignored) < maxInside {
 			r.Where = within(v, r.Where)
@@ -192,11 +202,14 @@ func (j *judgement) take(v *Verdict) (err error) {
 // refuse takes the refusals of a content. One that reached a limit ends the walk:
 // so would the next.
 func (j *judgement) refuse(v *Verdict) error {
+	j.unlisted = j.unlisted || v.unlisted
 	for _, r := range v.Refusals() {
-		if len(j.refusals) < maxInside {
-			r.Where = within(v, r.Where)
-			j.refusals = append(j.refusals, r)
+		if len(j.refusals) == maxInside {
+			j.unlisted = true
+			break
 		}
+		r.Where = within(v, r.Where)
+		j.refusals = append(j.refusals, r)
 	}
 	if j.Err == nil || v.Class() > j.Class() {
 		j.Err = &inside{placed(v)}
@@ -241,6 +254,9 @@ func placed(v *Verdict) error {
 	}
 	if _, ok := errors.AsType[*unlooked](v.Err); ok {
 		return &unlooked{&at}
+	}
+	if d, ok := errors.AsType[*disallowed](v.Err); ok {
+		return &disallowed{&at, d.rule}
 	}
 	return &at
 }

@@ -229,3 +229,10 @@ func (g *Global) judge() {
 	}
 	g.Status, g.Reason = Unknown, "not on the allowlist"
 }
+
+// StatusOf is what is thought of a global, as Python 3 names it, and why.
+func StatusOf(module, name string) (status Status, reason string) {
+	g := Global{Module: module, Name: name}
+	g.judge()
+	return g.Status, g.Reason
+}

@@ -105,7 +105,7 @@ func TestWhatAnUploadIsAnswered(t *testing.T) {
 		{"larger than memory keeps", "PUT", "/m.safetensors", "application/octet-stream", strings.NewReader(honest(700_000)), 200, []string{"body 700072 of 700072"}},
 		{"a pickle", "PUT", "/m.pkl", "", strings.NewReader(evil), 403, []string{`"rules":["pickle.global"`, `"class":"forbidden"`, `"schema":"amn.verdict/1"`}},
 		{"a pickle by another name", "PUT", "/m.safetensors", "", strings.NewReader(evil), 403, []string{`"status":403`}},
-		{"not what was promised", "PUT", "/m.npy?promised=gguf", "", strings.NewReader(honest(10)), 403, []string{`gate.forbidden`}},
+		{"not what was promised", "PUT", "/m.npy?promised=gguf", "", strings.NewReader(honest(10)), 403, []string{`gate.promise`}},
 		{"cut", "PUT", "/m.safetensors", "", strings.NewReader(honest(100)[:120]), 422, []string{`safetensors.truncated`}},
 		{"rubbish", "PUT", "/m", "", strings.NewReader("hello, world of models"), 415, []string{"detect.unsupported"}},
 		{"declared too large", "PUT", "/m.safetensors", "", strings.NewReader(honest(2 << 20)), 413, []string{"more than 1MiB"}},

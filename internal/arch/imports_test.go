@@ -76,7 +76,7 @@ var mayImport = map[string][]string{
 	"compare":             with(format, "quant", "internal/elements", "internal/number"),
 	"digest":              with(format, "internal/elements"),
 	"stats":               with(format, "quant", "internal/elements", "internal/number"),
-	"gate":                with(bottom, "parser", "parser/...", "vm", "internal/unwrap", "internal/wrap", "internal/sidecar", "internal/onnx"),
+	"gate":                with(bottom, "parser", "parser/...", "vm", "quant", "internal/unwrap", "internal/wrap", "internal/sidecar", "internal/onnx"),
 	"gate/host":           {"limits", "gate", "internal/wire", "internal/spool"},
 	"gate/handler":        {"limits", "gate", "gate/host", "internal/wire"},
 	"gate/api":            {"limits", "gate", "gate/host", "gate/handler", "internal/wire", "vm"},

@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"time"
+
+	"github.com/anamnesis-go/anamnesis/gate"
+)
+
+// policyCmd holds the commands about policies of a gate.
+type policyCmd struct {
+	Show    policyShowCmd    `cmd:"" help:"Print a policy as JSON, every member written out."`
+	Check   policyCheckCmd   `cmd:"" help:"Say whether a file is a policy, and what of it has run out."`
+	Explain policyExplainCmd `cmd:"" help:"Say in words what a policy accepts and refuses."`
+}
+
+// policyArg names a policy.
+type policyArg struct {
+	Policy string `arg:"" name:"policy" help:"A profile (server, strict, edge, upload) or a JSON file."`
+}
+
+// read reads it, with the flags over it.
+func (a *policyArg) read(s *session) (gate.Policy, error) {
+	if s.flags.Limits != "" {
+		return gate.Policy{}, usage{"name the policy itself, without --limits"}
+	}
+	p, err := readPolicy(a.Policy)
+	if err != nil {
+		return p, usage{err.Error()}
+	}
+	if err := s.flags.Ceilings.lay(&p.Limits); err != nil {
+		return p, usage{err.Error()}
+	}
+	return p, nil
+}
+
+// policyShowCmd prints a policy.
+type policyShowCmd struct{ policyArg }
+
+func (policyShowCmd) Help() string {
+	return `Prints all that scan and serve hold files to: what limits show prints, and the members of a gate
+("version": 2): formats, dtypes, schemes ("*" is all), pickle, allow_globals, fail_on, unlooked, rules, paths,
+ignore. What it prints, --limits reads back.`
+}
+
+func (policyShowCmd) examples() []example {
+	return []example{
+		{"amn policy show strict", "What a gate in front of others holds files to."},
+		{"amn policy show server > policy.json", "A policy of one's own, for --limits policy.json."},
+	}
+}
+
+// Run implements the command.
+func (c *policyShowCmd) Run(s *session) error {
+	p, err := c.read(s)
+	if err != nil {
+		return err
+	}
+	text, err := p.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	s.out.Write(text)
+	return s.out.WriteByte('\n')
+}
+
+// policyCheckCmd checks a policy.
+type policyCheckCmd struct{ policyArg }
+
+func (policyCheckCmd) Help() string {
+	return `Reads a policy as scan does: an unknown member, a rule, a format, a type or a global that nobody knows, an
+exception without a reason are errors (exit code 2). Exceptions that have run out are listed, which is no
+error: scan reports them where they would hold.`
+}
+
+func (policyCheckCmd) examples() []example {
+	return []example{{"amn policy check policy.json", "Is it one, and what has run out?"}}
+}
+
+// Run implements the command.
+func (c *policyCheckCmd) Run(s *session) error {
+	p, err := c.read(s)
+	if err != nil {
+		return err
+	}
+	digest, err := p.Digest()
+	if err != nil {
+		return err
+	}
+	out := expired(&p, time.Now().UTC().Format(time.DateOnly))
+	if s.json {
+		object(s.out, func(o *jsonObject) {
+			o.field("schema", "amn.policy-check/1")
+			o.text("policy", c.Policy)
+			o.field("digest", digest)
+			o.list("expired", func(add func(func(*jsonObject))) {
+				for _, e := range out {
+					add(func(o *jsonObject) {
+						o.field("rule", e.Rule)
+						o.field("expires", e.Expires)
+						o.text("reason", e.Reason)
+					})
+				}
+			})
+		})
+		return s.out.WriteByte('\n')
+	}
+	s.line("%s: ok, SHA-256 of what it says %s", showPath(c.Policy), digest)
+	for _, e := range out {
+		s.prose(2, "expired on %s: the exception for %s (%s)", e.Expires, e.Rule, tidy(e.Reason, 256))
+	}
+	return nil
+}
+
+// expired lists the exceptions that hold no more.
+func expired(p *gate.Policy, today string) (out []gate.Exception) {
+	for _, e := range p.Ignore {
+		if e.Expires != "" && e.Expires < today {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// policyExplainCmd says what a policy means.
+type policyExplainCmd struct {
+	policyArg
+
+	Path string `placeholder:"NAME" help:"Explain what holds for a file of this name: blocks of paths are applied."`
+}
+
+func (policyExplainCmd) Help() string {
+	return `One sentence for each thing that the policy decides. With --path, for a file of that name.`
+}
+
+func (policyExplainCmd) examples() []example {
+	return []example{
+		{"amn policy explain strict", "What does it refuse?"},
+		{"amn policy explain policy.json --path models/training_args.bin", "What holds for this file?"},
+	}
+}
+
+// Run implements the command.
+func (c *policyExplainCmd) Run(s *session) error {
+	p, err := c.read(s)
+	if err != nil {
+		return err
+	}
+	today := time.Now().UTC().Format(time.DateOnly)
+	list := p.Explain(today)
+	if c.Path != "" {
+		list = p.ExplainFor(c.Path, today)
+	}
+	if s.json {
+		object(s.out, func(o *jsonObject) {
+			o.field("schema", "amn.policy-explain/1")
+			o.text("policy", c.Policy)
+			if c.Path != "" {
+				o.text("path", c.Path)
+			}
+			o.list("sentences", func(add func(func(*jsonObject))) {
+				for _, line := range list {
+					add(func(o *jsonObject) { o.text("text", line) })
+				}
+			})
+		})
+		return s.out.WriteByte('\n')
+	}
+	for _, line := range list {
+		s.prose(2, "%s", tidy(line, 4096))
+	}
+	return nil
+}

@@ -1,0 +1,248 @@
+package gate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/parser/pth"
+	"github.com/anamnesis-go/anamnesis/vm"
+)
+
+// A globalSet is a named list of globals that a policy may allow together: classes
+// that are made without arguments and given their attributes, and enumerations that
+// are called with one value. In no other form are they allowed.
+type globalSet struct {
+	name, title string
+	of          map[string]string // by module
+}
+
+// What transformers 4.x and 5.23 and accelerate 1.15 put into the training_args.bin
+// that Trainer.save_model writes, of every option of TrainingArguments that is data.
+// crosscheck/gate/trainer.py writes such files and reads them back.
+var globalSets = [...]globalSet{
+	{
+		"hf-trainer", "what training_args.bin of the Trainer of transformers asks for",
+		map[string]string{
+			"accelerate.state":                            "PartialState",
+			"accelerate.utils.dataclasses":                "DistributedType",
+			"transformers.debug_utils":                    "DebugOption",
+			"transformers.generation.configuration_utils": "GenerationConfig",
+			"transformers.trainer_pt_utils":               "AcceleratorConfig",
+			"transformers.trainer_utils":                  "EvaluationStrategy FSDPOption HubStrategy IntervalStrategy SaveStrategy SchedulerType",
+			"transformers.training_args":                  "OptimizerNames ParallelMode TrainingArguments",
+			"transformers.training_args_seq2seq":          "Seq2SeqTrainingArguments",
+		},
+	},
+}
+
+// GlobalSets lists the sets of globals that a policy may allow by one name, and the
+// globals of each.
+func GlobalSets() map[string][]string {
+	out := map[string][]string{}
+	for i := range globalSets {
+		s := &globalSets[i]
+		for module, names := range s.of {
+			for name := range strings.SplitSeq(names, " ") {
+				out[s.name] = append(out[s.name], module+"."+name)
+			}
+		}
+		slices.Sort(out[s.name])
+	}
+	return out
+}
+
+func setOf(name string) *globalSet {
+	for i := range globalSets {
+		if globalSets[i].name == name {
+			return &globalSets[i]
+		}
+	}
+	return nil
+}
+
+func (s *globalSet) has(g *vm.Global) bool {
+	names, ok := s.of[g.Module]
+	return ok && slices.Contains(strings.Split(names, " "), g.Name)
+}
+
+// checkGlobals refuses names of globals that nobody could mean, or that are known to
+// do more than hold data: no policy allows those.
+func checkGlobals(list []string) error {
+	for _, name := range list {
+		if setOf(name) != nil {
+			continue
+		}
+		dot := strings.LastIndexByte(name, '.')
+		if dot <= 0 || dot == len(name)-1 || strings.ContainsAny(name, " *?[\n") {
+			return fmt.Errorf("%q is neither \"module.name\" nor a set (%s)", name, strings.Join(setNames(), ", "))
+		}
+		if status, why := vm.StatusOf(name[:dot], name[dot+1:]); status == vm.Dangerous {
+			return fmt.Errorf("%q is dangerous (%s): no policy allows it", name, why)
+		}
+	}
+	return nil
+}
+
+func setNames() (names []string) {
+	for i := range globalSets {
+		names = append(names, globalSets[i].name)
+	}
+	return names
+}
+
+// An allowance is how a global may be used that is not on the list of data.
+type allowance uint8
+
+const (
+	notAllowed allowance = iota
+	asItsSet             // in the forms of its set
+	asNamed              // called, and given a state
+)
+
+// allows says whether the policy allows a global.
+func (p *Policy) allows(g *vm.Global) allowance {
+	if g == nil || g.Status != vm.Unknown {
+		return notAllowed
+	}
+	out := notAllowed
+	for _, name := range p.AllowGlobals {
+		if s := setOf(name); s != nil && s.has(g) {
+			out = max(out, asItsSet)
+		} else if name == g.Module+"."+g.Name {
+			return asNamed
+		}
+	}
+	return out
+}
+
+// excuses reports a pickle that is refused for nothing but globals that the policy
+// allows, each used as it may be.
+func (p *Policy) excuses(r *vm.Report) bool {
+	return len(p.AllowGlobals) > 0 && r.Err == nil && !r.Safe.OK && !p.minds(r)
+}
+
+// minds reports something that a pickle asks for, as far as it was read, and that
+// this policy does not allow either.
+func (p *Policy) minds(r *vm.Report) bool {
+	for _, why := range r.Safe.Reasons {
+		if why.Code == "array" || why.Code == "change" {
+			return true
+		}
+	}
+	for _, g := range r.Graph.Globals() {
+		if g.ID == vm.JoblibArray && r.Safe.More > 0 {
+			return true // not every reason is listed
+		}
+	}
+	for e := range r.Events() {
+		if !e.OK && !p.excusesEvent(&e) {
+			return true
+		}
+	}
+	return false
+}
+
+// excused are the places of a pickle where it asks for what the policy allows.
+func (p *Policy) excused(r *vm.Report) map[int64]bool {
+	if len(p.AllowGlobals) == 0 {
+		return nil
+	}
+	at := map[int64]bool{}
+	for e := range r.Events() {
+		if !e.OK {
+			at[e.Off] = p.excusesEvent(&e)
+		}
+	}
+	return at
+}
+
+func (p *Policy) excusesEvent(e *vm.Event) bool {
+	how := p.allows(e.On.Global())
+	if how == notAllowed {
+		return false
+	}
+	switch e.Use {
+	case vm.UseGlobal:
+		return true
+	case vm.UseCall:
+		// The result of a call is no global, whatever it is called for.
+		return e.On.Kind() == vm.KindGlobal && (how == asNamed || isPlainCall(e.With))
+	case vm.UseBuild:
+		return e.On.Kind() == vm.KindObject && e.On.Args().Kind() == vm.KindTuple && isAttributes(e.With)
+	}
+	return false
+}
+
+// isPlainCall reports no arguments, or one number or text: a class, or a member of an
+// enumeration.
+func isPlainCall(args vm.Value) bool {
+	if args.Kind() != vm.KindTuple || args.Len() > 1 {
+		return false
+	}
+	if args.Len() == 0 {
+		return true
+	}
+	k := args.At(0).Kind()
+	return k == vm.KindText || k == vm.KindInt
+}
+
+// isAttributes reports a state that sets attributes by their names, none of them one
+// that Python looks up itself.
+func isAttributes(state vm.Value) bool {
+	if state.Kind() != vm.KindDict {
+		return false
+	}
+	for k := range state.Entries() {
+		if k.Kind() != vm.KindText || strings.HasPrefix(k.Text(), "__") {
+			return false
+		}
+	}
+	return true
+}
+
+// excusesWeightsOnly reports that PyTorch's restricted loader minds nothing but what
+// the policy allows: who trusts a global tells that loader so
+// (torch.serialization.add_safe_globals).
+func (p *Policy) excusesWeightsOnly(r *vm.Report) bool {
+	if r.WeightsOnly.OK {
+		return true
+	}
+	if r.WeightsOnly.More > 0 || len(p.AllowGlobals) == 0 {
+		return false
+	}
+	excused := p.excused(r)
+	for _, why := range r.WeightsOnly.Reasons {
+		if why.Code != "global" || !excused[why.Off] {
+			return false
+		}
+	}
+	return true
+}
+
+// noPickles refuses all of them.
+func (p *Policy) noPickles() error {
+	if p.Pickle != PickleRefuse {
+		return nil
+	}
+	return disallow(pickleRule, "scan", "", "the policy refuses pickles")
+}
+
+// asksTooMuch is why a pickle is refused by the policy, beyond what it asks for.
+func (p *Policy) asksTooMuch(found *pth.Report) error {
+	if p.Pickle != PickleWeightsOnly {
+		return nil
+	}
+	for i := range found.Pickles {
+		one := &found.Pickles[i]
+		if one.Beside || p.excusesWeightsOnly(one.Report) {
+			continue
+		}
+		why := "it is unsure"
+		if list := one.Report.WeightsOnly.Reasons; len(list) > 0 {
+			why = list[0].Text
+		}
+		return disallow(weightsOnlyRule, "scan", one.Name, "%s would not load it: %s", one.Report.WeightsOnly.By, why)
+	}
+	return nil
+}

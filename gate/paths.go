@@ -1,0 +1,47 @@
+package gate
+
+import "slices"
+
+// A Block changes a policy for files of some names.
+type Block struct {
+	// Path is a pattern of names, as that of an [Exception].
+	Path string
+	// Policy has what the block says, and Set the names of its members in JSON; all
+	// others are those of the policy around it.
+	Policy Policy
+	Set    []string
+}
+
+// For is the policy that holds for files of a name.
+func (p *Policy) For(name string) *Policy {
+	matched := false
+	out := p
+	for _, b := range p.Paths {
+		if !matchPath(b.Path, name) {
+			continue
+		}
+		if !matched {
+			matched, out = true, p.copied()
+		}
+		for i := range members {
+			if m := &members[i]; slices.Contains(b.Set, m.name) {
+				m.copy(out, &b.Policy)
+			}
+		}
+	}
+	return out
+}
+
+func (p *Policy) copied() *Policy {
+	out := *p
+	return &out
+}
+
+// Everywhere makes a member hold for all names: no block changes it.
+func (p *Policy) Everywhere(member string) {
+	p.Paths = slices.Clone(p.Paths)
+	for i := range p.Paths {
+		b := &p.Paths[i]
+		b.Set = slices.DeleteFunc(slices.Clone(b.Set), func(name string) bool { return name == member })
+	}
+}

@@ -1,0 +1,299 @@
+package gate
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant"
+)
+
+// A memberOf is what a policy's JSON calls something that a block may change.
+type memberOf struct {
+	name string
+	get  func(*Policy) any
+	set  func(*Policy, json.RawMessage) error
+	copy func(to, from *Policy)
+}
+
+// The members, in the order in which they are written.
+var members = []memberOf{
+	choices("formats", "format", Formats, func(p *Policy) *[]string { return &p.Formats }),
+	choices("dtypes", "type", dtypeNames, func(p *Policy) *[]string { return &p.DTypes }),
+	choices("schemes", "scheme", schemeNames, func(p *Policy) *[]string { return &p.Schemes }),
+	word("pickle", pickleModes[:], func(p *Policy) *Pickle { return &p.Pickle }),
+	{
+		"allow_globals", func(p *Policy) any { return append([]string{}, p.AllowGlobals...) },
+		func(p *Policy, raw json.RawMessage) (err error) {
+			if err := texts(raw, &p.AllowGlobals); err != nil {
+				return err
+			}
+			return checkGlobals(p.AllowGlobals)
+		},
+		func(to, from *Policy) { to.AllowGlobals = from.AllowGlobals },
+	},
+	word("fail_on", failOn[:], func(p *Policy) *FailOn { return &p.FailOn }),
+	{
+		"unlooked", func(p *Policy) any { return unlookedWords[boolInt(p.ReportUnlooked)] },
+		func(p *Policy, raw json.RawMessage) error {
+			i, err := oneOf(raw, unlookedWords[:])
+			p.ReportUnlooked = i == 1
+			return err
+		},
+		func(to, from *Policy) { to.ReportUnlooked = from.ReportUnlooked },
+	},
+	{
+		"rules", func(p *Policy) any {
+			list := []jsonChange{}
+			for _, c := range p.Rules {
+				list = append(list, jsonChange(c))
+			}
+			return list
+		},
+		func(p *Policy, raw json.RawMessage) (err error) {
+			p.Rules, err = parseChanges(raw)
+			return err
+		},
+		func(to, from *Policy) { to.Rules = from.Rules },
+	},
+}
+
+var unlookedWords = [...]string{"refuse", "report"}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// word is a member that is one of some words.
+func word[T ~uint8](name string, words []string, of func(*Policy) *T) memberOf {
+	return memberOf{
+		name, func(p *Policy) any { return words[*of(p)] },
+		func(p *Policy, raw json.RawMessage) error {
+			i, err := oneOf(raw, words)
+			*of(p) = T(i)
+			return err
+		},
+		func(to, from *Policy) { *of(to) = *of(from) },
+	}
+}
+
+func oneOf(raw json.RawMessage, words []string) (int, error) {
+	var s string
+	err := json.Unmarshal(raw, &s)
+	if i := slices.Index(words, s); err == nil && i >= 0 {
+		return i, nil
+	}
+	return 0, fmt.Errorf("%s is none of %s", raw, strings.Join(words, ", "))
+}
+
+// anything stands for a list that allows all.
+const anything = "*"
+
+// choices is a member that is a list of what is allowed.
+func choices(name, one string, known func() []string, of func(*Policy) *[]string) memberOf {
+	return memberOf{
+		name, func(p *Policy) any {
+			if *of(p) == nil {
+				return []string{anything}
+			}
+			return append([]string{}, *of(p)...)
+		},
+		func(p *Policy, raw json.RawMessage) error {
+			var list []string
+			if err := texts(raw, &list); err != nil {
+				return err
+			}
+			if slices.Equal(list, []string{anything}) {
+				*of(p) = nil
+				return nil
+			}
+			for _, s := range list {
+				if !slices.Contains(known(), s) {
+					return fmt.Errorf("no %s has the name %q (%s)", one, s, strings.Join(known(), ", "))
+				}
+			}
+			*of(p) = list
+			return nil
+		},
+		func(to, from *Policy) { *of(to) = *of(from) },
+	}
+}
+
+// texts reads a list of texts, none of them twice.
+func texts(raw json.RawMessage, into *[]string) error {
+	if err := json.Unmarshal(raw, into); err != nil || *into == nil {
+		return errors.New("a list of texts is wanted")
+	}
+	for i, s := range *into {
+		if slices.Contains((*into)[:i], s) {
+			return fmt.Errorf("%q stands twice", s)
+		}
+	}
+	return nil
+}
+
+func dtypeNames() (names []string) {
+	for _, t := range tensor.DTypes() {
+		names = append(names, t.String())
+	}
+	return names
+}
+
+func schemeNames() (names []string) {
+	list, _ := quant.Schemes()
+	for _, s := range list {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+type jsonChange struct {
+	Rule     string `json:"rule"`
+	Severity string `json:"severity"`
+}
+
+func parseChanges(raw json.RawMessage) (list []Change, err error) {
+	err = eachOf(raw, func(text json.RawMessage) error {
+		var c Change
+		if err := fields(text, map[string]*string{"rule": &c.Rule, "severity": &c.Severity}); err != nil {
+			return err
+		}
+		list = append(list, c)
+		return c.check()
+	})
+	return list, err
+}
+
+// eachOf reads a list.
+func eachOf(raw json.RawMessage, one func(json.RawMessage) error) error {
+	var texts []json.RawMessage
+	if err := json.Unmarshal(raw, &texts); err != nil || texts == nil {
+		return errors.New("a list is wanted")
+	}
+	for i, text := range texts {
+		if err := one(text); err != nil {
+			return fmt.Errorf("entry %d: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+// fields reads an object of texts, by their exact names.
+func fields(text json.RawMessage, into map[string]*string) error {
+	list, err := object(text)
+	if err != nil {
+		return err
+	}
+	for _, one := range list {
+		to, ok := into[one.name]
+		if !ok {
+			return fmt.Errorf("unknown field %q", one.name)
+		}
+		if err := json.Unmarshal(one.raw, to); err != nil || one.raw[0] != '"' {
+			return fmt.Errorf("field %q is no text", one.name)
+		}
+	}
+	return nil
+}
+
+// check refuses a change of what is no finding: what is wrong with a file, no policy
+// makes right.
+func (c Change) check() error {
+	if _, ok := parseSeverity(c.Severity); !ok && c.Severity != "off" {
+		return fmt.Errorf("rule %q: severity %q is none of off, note, warning, danger", c.Rule, c.Severity)
+	}
+	if !knownRule(c.Rule) {
+		return fmt.Errorf("no rule has the name %q", c.Rule)
+	}
+	if !slices.ContainsFunc(limits.Findings(), func(code string) bool { return match(c.Rule, code) }) {
+		return fmt.Errorf("rule %q is that of a refusal: only findings have a severity that changes (\"ignore\" sets the refusal of one content aside)", c.Rule)
+	}
+	return nil
+}
+
+type jsonException struct {
+	Rule    string `json:"rule"`
+	Path    string `json:"path,omitempty"`
+	SHA256  string `json:"sha256,omitempty"`
+	Reason  string `json:"reason"`
+	Expires string `json:"expires,omitempty"`
+}
+
+func parseExceptions(raw json.RawMessage) (list []Exception, err error) {
+	err = eachOf(raw, func(text json.RawMessage) error {
+		var e Exception
+		if err := fields(text, map[string]*string{
+			"rule": &e.Rule, "path": &e.Path, "sha256": &e.SHA256, "reason": &e.Reason, "expires": &e.Expires,
+		}); err != nil {
+			return err
+		}
+		list = append(list, e)
+		return e.check()
+	})
+	return list, err
+}
+
+// isDay reports a day as ISO 8601 writes it.
+func isDay(s string) bool {
+	if len(s) != 10 || s[4] != '-' || s[7] != '-' || strings.Trim(s[:4]+s[5:7]+s[8:], "0123456789") != "" {
+		return false
+	}
+	month, day := s[5:7], s[8:]
+	return "01" <= month && month <= "12" && "01" <= day && day <= "31"
+}
+
+// isDigest reports a SHA-256 in small letters.
+func isDigest(s string) bool { return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == "" }
+
+// check refuses an exception that nobody could mean.
+func (e Exception) check() error {
+	switch {
+	case !knownRule(e.Rule):
+		return fmt.Errorf("no rule has the name %q", e.Rule)
+	case strings.TrimSpace(e.Reason) == "":
+		return fmt.Errorf("rule %q: an exception needs a reason", e.Rule)
+	case e.Path == "" && e.SHA256 == "":
+		return fmt.Errorf("rule %q: an exception needs a path or a sha256", e.Rule)
+	case e.SHA256 == "" && !onlyByName(e.Rule):
+		return fmt.Errorf("rule %q: an exception for what is no finding needs a sha256", e.Rule)
+	case e.SHA256 != "" && !isDigest(e.SHA256):
+		return fmt.Errorf("sha256 %q is no digest of 64 small hex digits", e.SHA256)
+	case e.Expires != "" && !isDay(e.Expires):
+		return fmt.Errorf("expires %q is no day such as 2026-12-31", e.Expires)
+	}
+	return checkGlob(e.Path)
+}
+
+// checkGlob refuses what is no pattern of names.
+func checkGlob(pattern string) error {
+	if len(pattern) > maxGlob {
+		return fmt.Errorf("path: a pattern of %d bytes, more than %d", len(pattern), maxGlob)
+	}
+	if _, err := path.Match(pattern, ""); err != nil {
+		return fmt.Errorf("path %q: %w", pattern, err)
+	}
+	return nil
+}
+
+// onlyByName reports a pattern of rules that all may be set aside by a name.
+func onlyByName(pattern string) bool {
+	for _, r := range Rules() {
+		if match(pattern, r.ID) && !byName(r.ID) {
+			return false
+		}
+	}
+	return true
+}
+
+// knownRule reports a rule, or a pattern that means one.
+func knownRule(pattern string) bool {
+	return slices.ContainsFunc(Rules(), func(r Rule) bool { return match(pattern, r.ID) })
+}
