@@ -7,7 +7,8 @@ type rulesCmd struct{}
 
 func (rulesCmd) Help() string {
 	return `Lists the rules by which a scan refuses files and names findings, with their identifiers: those
-that a policy's "ignore" names, and that reports carry.`
+that a policy's "ignore" and "rules" name, and that reports carry. docs/rules has a page for each group.
+--json adds what can be done, and the page.`
 }
 
 func (rulesCmd) examples() []example {
@@ -25,7 +26,7 @@ func (rulesCmd) Run(s *session) error {
 			width = max(width, len(r.ID))
 		}
 		for _, r := range gate.Rules() {
-			s.prose(width+12, "%s  %s  %s", pad(r.ID, width), pad(r.Kind, 8), r.Title)
+			s.prose(width+21, "%s  %s  %s  %s", pad(r.ID, width), pad(r.Kind, 8), pad(r.Severity.String(), 7), r.Title)
 		}
 		return nil
 	}
@@ -36,7 +37,10 @@ func (rulesCmd) Run(s *session) error {
 				add(func(o *jsonObject) {
 					o.field("id", r.ID)
 					o.field("kind", r.Kind)
+					o.field("severity", r.Severity.String())
 					o.field("title", r.Title)
+					o.field("advice", r.Advice)
+					o.field("page", r.Page())
 				})
 			}
 		})

@@ -158,10 +158,8 @@ func (rep *scanReport) looked() string {
 	switch {
 	case isPlain(rep.Format):
 		text += ", " + formatBytes(rep.Size)
-	case rep.Verified:
-		text += ", bodies verified"
 	default:
-		text += ", bodies not read"
+		text += ", bodies " + rep.Bodies()
 	}
 	return text
 }

@@ -10,7 +10,7 @@ import (
 // aside looks through a text that no loader takes for a model, for what it asks of
 // who loads the model beside it.
 func (j *judgement) aside() {
-	if !strings.HasSuffix(j.Harmless, "text") {
+	if !strings.HasSuffix(j.Harmless, "text") || j.policy.Sidecars == SidecarsSkip {
 		return
 	}
 	found, err := sidecar.Check(j.account, sidecar.Text{Name: j.hint.Name, R: j.r, Size: j.Size, Beside: j.hint.near})

@@ -81,6 +81,11 @@ func (p *Policy) sentence(member string) string {
 			return "What could hold a model and was not looked at is accepted, and listed."
 		}
 		return "What could hold a model and was not looked at is refused."
+	case "sidecars":
+		if p.Sidecars == SidecarsSkip {
+			return "Texts beside models are not looked through."
+		}
+		return "Texts beside models (configurations, chat templates) are looked through for what they ask of who loads the model."
 	case "rules":
 		var parts []string
 		for _, c := range p.Rules {

@@ -308,6 +308,7 @@ func (j *judgement) scan(found *pth.Report, kind way) {
 	switch {
 	case kind == asPickle:
 		j.Format, j.Err, j.Verified = plainFormat(found), found.Err, found.Err == nil
+		j.proven = j.Verified // it was read to its end
 		for _, p := range found.Pickles {
 			j.note(p)
 		}

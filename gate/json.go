@@ -53,6 +53,8 @@ type jsonContent struct {
 type jsonReason struct {
 	Rule     string `json:"rule"`
 	Severity string `json:"severity"`
+	Advice   string `json:"advice,omitempty"`
+	Page     string `json:"page,omitempty"`
 	Where    string `json:"where,omitempty"`
 	Offset   *int64 `json:"offset,omitempty"`
 	Text     string `json:"text"`
@@ -117,7 +119,7 @@ func Taken(v *vm.Verdict) string {
 func reasons(list []Refusal) []jsonReason {
 	out := []jsonReason{}
 	for _, r := range list {
-		one := reason(r.Rule, "refusal", r.Where, r.Off, r.Text)
+		one := reason(r.Rule, "", r.Where, r.Off, r.Text)
 		if r.Exception != nil {
 			one.Reason, one.Expires = r.Exception.Reason, r.Exception.Expires
 		}
@@ -130,6 +132,12 @@ func reason(rule, severity, where string, off int64, text string) jsonReason {
 	out := jsonReason{Rule: rule, Severity: severity, Where: wire.Text(where, 256), Text: wire.Text(text, wire.MaxMessage)}
 	if off >= 0 {
 		out.Offset = &off
+	}
+	if r, ok := RuleOf(rule); ok {
+		if severity == "" {
+			out.Severity = r.Severity.String()
+		}
+		out.Advice, out.Page = r.Advice, r.Page()
 	}
 	return out
 }

@@ -28,6 +28,7 @@ type Policy struct {
 	FailOn FailOn
 	// ReportUnlooked accepts what could hold a model and was not looked at.
 	ReportUnlooked bool
+	Sidecars       Sidecars
 	// Rules turn findings off, or change their severity; the last one that matches
 	// counts.
 	Rules []Change
@@ -50,6 +51,19 @@ const (
 var pickleModes = [...]string{"safe", "weights_only", "refuse"}
 
 func (p Pickle) String() string { return pickleModes[p] }
+
+// Sidecars says what becomes of texts beside models: configurations, chat templates.
+type Sidecars uint8
+
+// What becomes of texts beside models.
+const (
+	SidecarsJudge Sidecars = iota // what they ask of who loads the model is a finding
+	SidecarsSkip                  // they are harmless by their content, whatever they ask
+)
+
+var sidecarModes = [...]string{"judge", "skip"}
+
+func (s Sidecars) String() string { return sidecarModes[s] }
 
 // FailOn is the least severity of a finding that refuses a file.
 type FailOn uint8

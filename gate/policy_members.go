@@ -47,6 +47,7 @@ var members = []memberOf{
 		},
 		func(to, from *Policy) { to.ReportUnlooked = from.ReportUnlooked },
 	},
+	word("sidecars", sidecarModes[:], func(p *Policy) *Sidecars { return &p.Sidecars }),
 	{
 		"rules", func(p *Policy) any {
 			list := []jsonChange{}

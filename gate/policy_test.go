@@ -303,3 +303,14 @@ func TestSetsOfGlobalsAreNoDanger(t *testing.T) {
 		}
 	}
 }
+
+func TestSidecarsAreJudgedUnlessThePolicySkipsThem(t *testing.T) {
+	const config = `{"auto_map": {"AutoModel": "modeling.Model"}}`
+	h := gate.Hint{Name: "config.json", Beside: true}
+	for text, want := range map[string]string{`{"fail_on": "warning"}`: "sidecar.auto-map", `{"fail_on": "warning", "sidecars": "skip"}`: "",
+		`{"fail_on": "warning", "paths": [{"path": "config.json", "sidecars": "skip"}]}`: ""} {
+		if v, _ := check(t, gate.Gate{Policy: policy(t, text)}, config, h); firstRule(v) != want {
+			t.Errorf("%s: by %q: %v", text, firstRule(v), v.Err)
+		}
+	}
+}

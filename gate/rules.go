@@ -4,11 +4,13 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/internal/wrap"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
 // A Refusal is one reason why a file is refused.
@@ -99,84 +101,64 @@ const (
 // places are what an error may say that it was found in.
 var places = append([]string{"detect", "gguf", "npy", "npz", "ollama", "onnx", "pickle", "pth", "safetensors", "scan", "sidecar"}, wrap.Kinds()...)
 
-// causes are the kinds of what may be wrong, in every format.
-var causes = []struct {
-	id    string
-	err   error
-	title string
-}{
-	{"magic", wire.ErrMagic, "The first bytes are not those of the format."},
-	{"syntax", wire.ErrSyntax, "The file does not follow the format's grammar."},
-	{"range", wire.ErrRange, "A number lies outside of what the format allows."},
-	{"overflow", wire.ErrOverflow, "Sizes that the file states do not fit 64 bits."},
-	{"overlap", wire.ErrOverlap, "Two tensors or members share bytes."},
-	{"gap", wire.ErrGap, "Bytes belong to nothing: they could be another file."},
-	{"align", wire.ErrAlign, "An offset is not aligned as the format asks."},
-	{"duplicate", wire.ErrDuplicate, "A name stands twice: loaders differ in which one they take."},
-	{"mismatch", wire.ErrMismatch, "Two statements of the file contradict each other."},
-	{"trailing", wire.ErrTrailing, "Bytes follow the end: they could be another file."},
-	{"text", wire.ErrText, "A text is not valid UTF-8, or not what the format allows."},
-	{"checksum", wire.ErrChecksum, "A member's checksum is not that of its bytes."},
-	{"missing", wire.ErrMissing, "A part that the file refers to is not there."},
-	{"truncated", wire.ErrTruncated, "The file ends before what it states."},
-	{"unsupported", wire.ErrUnsupported, "Something legal that is not read here; the message names it and says what to do."},
-	{"forbidden", wire.ErrForbidden, "It asks its loader for something that is not data, or the policy refuses it."},
-	{"internal", wire.ErrInternal, "It could not be read, or the program has a bug: never accepted."},
-}
-
-// pickleReasons are what may speak against a pickle.
-var pickleReasons = []struct{ id, title string }{
-	{"array", "The bytes of an array would run as a pickle."},
-	{"build", "A state is set on an object that must not have one."},
-	{"call", "A call of something that is no constructor of data."},
-	{"change", "An object changes after its use, so that loaders read different tensors."},
-	{"forbidden", "It asks for something that is not data."},
-	{"global", "A global outside of the list of constructors of data."},
-	{"limit", "A limit was reached while it was read."},
-	{"malformed", "The pickle is malformed."},
-	{"opcode", "An instruction that the loader does not have."},
-	{"truncated", "The pickle ends too early."},
-	{"unsupported", "Something that is not read here."},
-}
-
 // A Rule is what a refusal or a finding is named by.
 type Rule struct {
-	ID    string
-	Kind  string // "refusal" or "finding"
-	Title string
+	ID   string
+	Kind string // "refusal" or "finding"
+	// Severity says how bad it is, of a finding before the policy changes it, where it
+	// comes in several the worst. Every refusal refuses, whatever its severity.
+	Severity tensor.Severity
+	Title    string
+	Advice   string // what can be done
+}
+
+// Page is where the rule is described, in the repository.
+func (r *Rule) Page() string {
+	group, _, _ := strings.Cut(r.ID, ".")
+	return "docs/rules/" + group + ".md#" + strings.ReplaceAll(r.ID, ".", "")
 }
 
 // Rules lists every rule, sorted by identifier.
 func Rules() []Rule {
 	var list []Rule
-	for _, place := range slices.Concat(places, []string{"gate"}) {
-		for _, c := range causes {
-			list = append(list, Rule{place + "." + c.id, "refusal", c.title})
-		}
+	add := func(kind, before string, r row) {
+		list = append(list, Rule{before + r.id, kind, r.severity, r.title, r.advice})
 	}
 	for _, r := range pickleReasons {
-		list = append(list, Rule{"pickle." + r.id, "refusal", r.title})
+		add("refusal", "pickle.", r)
+	}
+	for _, place := range slices.Concat(places, []string{"gate"}) {
+		for _, c := range causes {
+			add("refusal", place+".", c.row)
+		}
 	}
 	for _, a := range limits.Axes() {
-		list = append(list, Rule{"limit." + a.String(), "refusal", "A limit of the policy was reached: " + strings.ReplaceAll(a.String(), "_", " ") + "."})
+		add("refusal", "", limitRow(a))
 	}
-	list = append(list,
-		Rule{unlookedRule, "refusal", "It could hold a model and was not looked at."},
-		Rule{formatRule, "refusal", "The policy refuses files of this format."},
-		Rule{dtypeRule, "refusal", "The policy refuses a type of tensors."},
-		Rule{schemeRule, "refusal", "The policy refuses a scheme of quantization."},
-		Rule{pickleRule, "refusal", "The policy refuses pickles."},
-		Rule{weightsOnlyRule, "refusal", "PyTorch's restricted loader would refuse it, and the policy asks for that."},
-		Rule{promiseRule, "refusal", "It is of another format than its sender promised."},
-	)
+	for _, r := range ownRules {
+		add("refusal", "", r)
+	}
 	for _, code := range limits.Findings() {
-		list = append(list, Rule{code, "finding", "A finding of the format's parser; its text says what was found."})
+		add("finding", "", findingRow(code))
 	}
 	slices.SortStableFunc(list, func(a, b Rule) int { return strings.Compare(a.ID, b.ID) })
 	return slices.CompactFunc(list, func(a, b Rule) bool { return a.ID == b.ID })
 }
 
+// RuleOf finds a rule by its identifier.
+func RuleOf(id string) (Rule, bool) {
+	list := allRules()
+	i, ok := slices.BinarySearchFunc(list, id, func(r Rule, id string) int { return strings.Compare(r.ID, id) })
+	if !ok {
+		return Rule{}, false
+	}
+	return list[i], true
+}
+
+var allRules = sync.OnceValue(Rules)
+
 // IsRule reports an identifier of [Rules].
 func IsRule(id string) bool {
-	return slices.ContainsFunc(Rules(), func(r Rule) bool { return r.ID == id })
+	_, ok := RuleOf(id)
+	return ok
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/npz"
 	"github.com/anamnesis-go/anamnesis/parser/pth"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/vm"
@@ -32,7 +33,8 @@ type Verdict struct {
 	Excluded bool
 	// Unlooked is why it was not looked at, although it could hold a model.
 	Unlooked string
-	// Verified says that all bodies of tensors were read.
+	// Verified says that all was looked at which the format lets be proven; what of
+	// the bodies was read, [Verdict.Bodies] says.
 	Verified bool
 
 	Totals   Totals
@@ -49,6 +51,7 @@ type Verdict struct {
 	Expired []Exception
 
 	gate     *Gate
+	proven   bool           // bodies were held to checksums
 	account  *limits.Budget // what pickles hold
 	refusals []Refusal      // of contents
 	remote   []byte         // what another process wrote
@@ -89,12 +92,29 @@ func (v *Verdict) Class() wire.Class { return wire.ClassOf(v.Err) }
 // Accepted reports whether the file may pass.
 func (v *Verdict) Accepted() bool { return v.Err == nil }
 
-// Bodies says whether tensor data was read.
+// Bodies says what is known of tensor data: "verified", all of it was read and held
+// to the checksums of the file; "read", all of it was read for the digest, and the
+// format has nothing to hold it to; or "not read", where the header alone says where
+// it lies, as in safetensors and GGUF.
 func (v *Verdict) Bodies() string {
-	if v.Verified {
+	switch {
+	case v.Verified && v.proven:
 		return "verified"
+	case v.Verified && v.SHA256 != "":
+		return "read"
 	}
 	return "not read"
+}
+
+// proves reports a model whose bodies were read and compared with their checksums.
+func proves(m tensor.Model) bool {
+	switch f := m.(type) {
+	case *npz.File:
+		return true
+	case *pth.File:
+		return f.Container() != nil
+	}
+	return false
 }
 
 // open decodes a model and reads its bodies.
@@ -123,6 +143,7 @@ func (v *Verdict) look(b *limits.Budget, m tensor.Model, bodies bool) {
 	if v.Err = parser.Verify(b, m); v.Err != nil {
 		return
 	}
+	v.proven = proves(m)
 	if v.Verified = true; v.gate.Seen != nil {
 		v.Err = v.gate.Seen(b, v, m)
 	}

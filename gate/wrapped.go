@@ -51,7 +51,7 @@ func (j *judgement) wrapper() *wrap.Kind {
 
 // unpack judges each content as if it stood alone, under the account of the file.
 func (j *judgement) unpack(k *wrap.Kind) error {
-	j.Format, j.Err, j.Verified, j.Contents = k.Name, nil, true, []Content{}
+	j.Format, j.Err, j.Verified, j.proven, j.Contents = k.Name, nil, true, true, []Content{}
 	if j.layer >= wrap.MaxLayers {
 		j.Err = wire.At(k.Name, "", wire.NoOffset, &limits.Error{Axis: limits.Depth, Want: 1})
 		return nil
@@ -168,6 +168,7 @@ func (j *judgement) take(v *Verdict) (err error) {
 	}
 	j.Totals = Totals{j.Totals.Tensors + v.Totals.Tensors, addCap(j.Totals.Elements, v.Totals.Elements), addCap(j.Totals.Bytes, v.Totals.Bytes)}
 	j.Verified = j.Verified && (v.Verified || v.Harmless != "" || v.Format == "" && v.Err == nil)
+	j.proven = j.proven && (v.proven || v.Harmless != "" || v.Format == "" && v.Err == nil)
 	for _, f := range v.Findings {
 		if err == nil {
 			f.Where = within(v, f.Where)

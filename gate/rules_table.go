@@ -1,0 +1,191 @@
+package gate
+
+import (
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// A row says of a rule what is wrong, how bad that is, and what can be done.
+type row struct {
+	id            string
+	severity      tensor.Severity
+	title, advice string
+}
+
+const (
+	note    = tensor.Note
+	warning = tensor.Warning
+	danger  = tensor.Danger
+)
+
+const (
+	doNotLoad  = "Do not load it. Ask for the model as safetensors or GGUF, from a source that you know."
+	fetchAgain = "Fetch it again and compare its SHA-256 with the publisher's. If it is the same, tell the publisher: loaders read it differently, or not at all."
+	writeAgain = "Write the file again with a current version of the library that made it."
+	readText   = "Read the template. If it is what you expect, make an exception with a reason; if not, do not use the model."
+)
+
+// causes are the kinds of what may be wrong, in every format.
+var causes = [...]struct {
+	row
+	err error
+}{
+	{row{"magic", warning, "The first bytes are not those of the format.", fetchAgain}, wire.ErrMagic},
+	{row{"syntax", warning, "The file does not follow the format's grammar.", fetchAgain}, wire.ErrSyntax},
+	{row{"range", warning, "A number lies outside of what the format allows.", fetchAgain}, wire.ErrRange},
+	{row{"overflow", warning, "Sizes that the file states do not fit 64 bits.", doNotLoad}, wire.ErrOverflow},
+	{row{"overlap", warning, "Two tensors or members share bytes.", doNotLoad}, wire.ErrOverlap},
+	{row{"gap", warning, "Bytes belong to nothing: they could be another file.", writeAgain}, wire.ErrGap},
+	{row{"align", warning, "An offset is not aligned as the format asks.", writeAgain}, wire.ErrAlign},
+	{row{"duplicate", warning, "A name stands twice: loaders differ in which one they take.", doNotLoad}, wire.ErrDuplicate},
+	{row{"mismatch", warning, "Two statements of the file contradict each other.", fetchAgain}, wire.ErrMismatch},
+	{row{"trailing", warning, "Bytes follow the end: they could be another file.", fetchAgain}, wire.ErrTrailing},
+	{row{"text", warning, "A text is not valid UTF-8, or not what the format allows.", writeAgain}, wire.ErrText},
+	{row{"checksum", warning, "A checksum is not that of the bytes.", fetchAgain}, wire.ErrChecksum},
+	{row{"missing", warning, "A part that the file refers to is not there.", "Put the files of the model side by side, as they were published."}, wire.ErrMissing},
+	{row{"truncated", note, "The file ends before what it states.", "The download is not finished: fetch it again."}, wire.ErrTruncated},
+	{row{"unsupported", note, "Something legal that is not read here.", "The message names it and says what to do."}, wire.ErrUnsupported},
+	{row{"forbidden", danger, "It asks its loader for something that is not data, or the policy refuses it.", doNotLoad}, wire.ErrForbidden},
+	{row{"internal", warning, "It could not be read, or the program has a bug: never accepted.", "Look whether the file can be read; if it can, report the bug with the file."}, wire.ErrInternal},
+}
+
+// pickleReasons are what may speak against a pickle.
+var pickleReasons = [...]row{
+	{"array", danger, "The bytes of an array would run as a pickle in another loader.", doNotLoad},
+	{"build", danger, "A state is set on an object that must not have one.", doNotLoad},
+	{"call", danger, "A call of something that is no constructor of data, or with arguments that it does not take.", doNotLoad},
+	{"change", danger, "Something is changed that is no container, or after its use, so that loaders read different values.", doNotLoad},
+	{"forbidden", danger, "It asks for something that is not data.", doNotLoad},
+	{"global", danger, "A global outside of the list of constructors of data.", "Do not load it. If the global is a class of your own that only holds data, a policy may allow it by its exact name (allow_globals)."},
+	{"limit", warning, "A limit was reached while it was read.", "Raise the limit that the message names, if you know the file."},
+	{"malformed", warning, "The pickle is malformed.", fetchAgain},
+	{"opcode", warning, "An instruction that the loader does not have.", writeAgain},
+	{"truncated", note, "The pickle ends too early.", "The download is not finished: fetch it again."},
+	{"unsupported", note, "Something that is not read here.", "The message names it and says what to do."},
+}
+
+// ownRules are those of a gate.
+var ownRules = [...]row{
+	{unlookedRule, warning, "It could hold a model and was not looked at.", "Unpack or convert it and scan that, keep it out of the folder, or let the policy report it (unlooked)."},
+	{formatRule, danger, "The policy refuses files of this format.", "Convert it to a format that the policy allows."},
+	{dtypeRule, danger, "The policy refuses a type of tensors.", "Convert it to a type that the policy allows."},
+	{schemeRule, danger, "The policy refuses a scheme of quantization.", "Use the model in a scheme that the policy allows."},
+	{pickleRule, danger, "The policy refuses pickles.", "Convert it to safetensors where pickles may be read."},
+	{weightsOnlyRule, danger, "PyTorch's restricted loader would refuse it, and the policy asks for that.", "Save it again as tensors and plain containers, or convert it to safetensors."},
+	{promiseRule, danger, "It is of another format than its sender promised.", "Send it as what it is."},
+}
+
+// limitAdvice is that of all rules about limits.
+const limitAdvice = "If you know the file, raise this limit in the policy; a file that needs far more than others of its kind is made to exhaust its reader."
+
+// found are the findings of the parsers. Where one comes in several severities it is
+// the worst.
+var found = [...]row{
+	{"detect.choice", note, "A folder holds several models, and one of them is read.", "Name the file that you mean."},
+	{"detect.name", warning, "The name promises another format than the content has.", "Rename the file: loaders that go by the name read it otherwise."},
+	{"detect.polyglot", danger, "The file is of two formats at once, and the policy lets that pass.", doNotLoad},
+	{"gguf.alignment", warning, "The alignment is below what ggml needs.", writeAgain},
+	{"gguf.big-endian", note, "A byte order that most readers refuse.", writeAgain},
+	{"gguf.charsmap", warning, "The table of a tokenizer is shorter than it says: some readers read beyond it.", doNotLoad},
+	{"gguf.epsilon", warning, "The epsilon of a norm is no small positive number: llama.cpp aborts, or computes zeros.", writeAgain},
+	{"gguf.expert-count", warning, "More experts than llama.cpp can hold: it aborts.", writeAgain},
+	{"gguf.gaps", warning, "Bytes between tensors are unused, and the policy lets that pass.", writeAgain},
+	{"gguf.key-kind", warning, "A known key has another kind of value: readers abort or ignore it.", writeAgain},
+	{"gguf.key-text", note, "A key has characters outside of printable ASCII.", writeAgain},
+	{"gguf.last-padding", note, "The padding after the last tensor is missing.", "Harmless to most readers."},
+	{"gguf.layer-count", warning, "More layers than llama.cpp can hold, or none: it aborts.", writeAgain},
+	{"gguf.name-long", warning, "The name of a tensor is longer than ggml keeps.", writeAgain},
+	{"gguf.nested-array", warning, "Arrays in arrays, which llama.cpp refuses.", writeAgain},
+	{"gguf.rope-scaling", warning, "A kind of scaling that llama.cpp does not know.", writeAgain},
+	{"gguf.shape-empty", warning, "A tensor without elements.", writeAgain},
+	{"gguf.shape-scalar", warning, "A tensor without dimensions.", writeAgain},
+	{"gguf.split", note, "One file of a model in several.", "Keep its siblings beside it."},
+	{"gguf.template-attr", danger, "The chat template reaches for attributes that no template needs.", readText},
+	{"gguf.template-call", danger, "The chat template calls what it computed.", readText},
+	{"gguf.template-computed", danger, "The chat template computes the name of an attribute.", readText},
+	{"gguf.template-dunder", danger, "The chat template names Python's inner attributes, the way out of a sandbox.", doNotLoad},
+	{"gguf.template-global", danger, "The chat template names an object that gives access to the program around it.", readText},
+	{"gguf.template-import", danger, "The chat template imports or includes another one.", readText},
+	{"gguf.template-method", danger, "The chat template calls a method that no template needs.", readText},
+	{"gguf.template-size", warning, "The chat template is longer than any honest one, and was not read.", readText},
+	{"gguf.template-syntax", warning, "The chat template cannot be read as Jinja.", readText},
+	{"gguf.tensor-unknown", warning, "Tensors that the architecture does not have.", "Ask the publisher what they are for."},
+	{"gguf.text-nul", warning, "A text holds a NUL: readers in C see another text than others.", doNotLoad},
+	{"gguf.token-byte", warning, "A token <0x..> that is no byte.", writeAgain},
+	{"gguf.token-count", warning, "Arrays of the vocabulary differ in length: some readers read beyond one.", doNotLoad},
+	{"gguf.token-dup", warning, "Two tokens are equal: readers differ in which one they take.", writeAgain},
+	{"gguf.token-id", warning, "A special token lies beyond the vocabulary.", writeAgain},
+	{"gguf.type-internal", warning, "A type that ggml uses in memory and cannot decode.", writeAgain},
+	{"gguf.type-removed", warning, "A type that ggml no longer has.", writeAgain},
+	{"gguf.type-unknown", warning, "A type that nobody knows.", writeAgain},
+	{"gguf.version", warning, "A version that most readers refuse.", writeAgain},
+	{"gguf.weight-type", danger, "A matrix of whole numbers or doubles: llama.cpp crashes at the first token.", doNotLoad},
+	{"npy.bf16-void", note, "A type that NumPy has no name for is read as BF16.", "Load it with ml_dtypes."},
+	{"npy.f8-e5m2", note, "A type that NumPy cannot load is read as F8_E5M2.", "Load it with ml_dtypes."},
+	{"npy.long-header", note, "The header is longer than numpy.load takes unless it is told to.", "Raise max_header_size if you know the file."},
+	{"npy.native-order", warning, "The byte order is that of the reader, whichever that is.", writeAgain},
+	{"npy.python2", note, "A number is written as Python 2 did.", writeAgain},
+	{"npy.type-lost", warning, "Which type of one byte it was is lost.", writeAgain},
+	{"npy.type-unknown", warning, "A type that is none of NumPy's.", writeAgain},
+	{"npz.case", warning, "Two names differ in the case of letters alone.", "Loaders that ignore case confuse them: rename one."},
+	{"npz.comment", note, "The archive ends with a comment.", "Harmless by its content."},
+	{"npz.member", warning, "A member is no array.", "Ask the publisher what it is for."},
+	{"onnx.domain", warning, "An operator of a domain that the runtime does not have by itself.", "Ask the publisher which library it needs, and read that."},
+	{"onnx.external-path", danger, "Data of a tensor lies at a path that leaves the folder of the model.", doNotLoad},
+	{"onnx.python", danger, "An operator runs code of Python.", doNotLoad},
+	{"pickle.nested", warning, "Bytes in a pickle are a file for another loader.", "Do not hand these bytes to a loader; scan them apart."},
+	{"pickle.py2-bytes", warning, "A str of Python 2 is no UTF-8: loaders ask for an encoding.", writeAgain},
+	{"pth.alignment", note, "Storages are not aligned: another program wrote or packed the archive.", writeAgain},
+	{"pth.extra-member", warning, "A member that torch.save does not write.", "It was found harmless by its content; ask the publisher what it is for."},
+	{"pth.index-extra", warning, "Shards hold tensors that the index does not name.", "Ask for an index that is complete."},
+	{"pth.index-size", note, "The size that the index states is not that of the shards.", "Harmless to loaders."},
+	{"pth.name-collision", note, "Two tensors would have one name: their names are written out.", "Harmless."},
+	{"safetensors.alias-dangling", warning, "A name is said to mean a tensor that is not there.", writeAgain},
+	{"safetensors.dtype-unknown", note, "Tensors of types that are not known here.", "Use a newer version, or do not use these tensors."},
+	{"safetensors.index-extra", warning, "Shards hold tensors that the index does not name.", "Ask for an index that is complete."},
+	{"safetensors.index-size", note, "The size that the index states is not that of the shards.", "Harmless to loaders."},
+	{"sidecar.auto-map", warning, "A configuration names code of its own for the model.", "Read that code before you load the model with trust_remote_code, or use a class of the library."},
+	{"sidecar.keras-code", danger, "A Keras configuration holds code, such as a Lambda layer.", doNotLoad},
+	{"sidecar.keras-weights", warning, "The weights of a Keras archive are in a format that is not read here.", "Save them as safetensors or npz with Keras."},
+	{"sidecar.keras-module", danger, "A Keras configuration names a module that is not Keras'.", doNotLoad},
+	{"sidecar.mar-handler", danger, "TorchServe runs a handler that the archive brings along.", "Read the handler, or serve the model with one of TorchServe's own."},
+	{"sidecar.skops-node", danger, "A skops schema names a kind of node that loads more than data.", doNotLoad},
+	{"sidecar.skops-type", danger, "A skops schema names a type outside of the libraries that it is for.", doNotLoad},
+	{"sidecar.syntax", warning, "A JSON text that Python's json does not read.", fetchAgain},
+	{"sidecar.target", danger, "A configuration of Hydra names something to be called.", "Do not instantiate it. Read what it names."},
+	{"sidecar.trust-remote-code", warning, "It asks whoever loads the model to trust code of its repository.", "Read that code first, or load the model without trust_remote_code."},
+	{"sidecar.yaml-tag", danger, "A tag lets YAML construct an object of Python.", "Read it with yaml.safe_load alone."},
+	{"template.attr", danger, "The chat template reaches for attributes that no template needs.", readText},
+	{"template.call", danger, "The chat template calls what it computed.", readText},
+	{"template.computed", danger, "The chat template computes the name of an attribute.", readText},
+	{"template.dunder", danger, "The chat template names Python's inner attributes, the way out of a sandbox.", doNotLoad},
+	{"template.global", danger, "The chat template names an object that gives access to the program around it.", readText},
+	{"template.import", danger, "The chat template imports or includes another one.", readText},
+	{"template.method", danger, "The chat template calls a method that no template needs.", readText},
+	{"template.size", warning, "The chat template is longer than any honest one, and was not read.", readText},
+	{"template.syntax", warning, "The chat template cannot be read as Jinja.", readText},
+}
+
+// findingRow is the row of a finding. A finding that no row names is one of a parser
+// that is newer than this table.
+func findingRow(code string) row {
+	for _, r := range found {
+		if r.id == code {
+			return r
+		}
+	}
+	return row{code, warning, "A finding of the format's parser; its text says what was found.", "Read its text."}
+}
+
+// limitRow is that of an axis.
+func limitRow(a limits.Axis) row {
+	what := map[limits.Axis]string{
+		limits.SingleAlloc: "One buffer would be larger than the policy allows.", limits.Total: "The file asks for more memory than the policy allows.",
+		limits.Items: "More tensors, keys, members or values than the policy allows.", limits.InflateRatio: "It inflates to more than the policy allows: a bomb does.",
+		limits.ExpandRatio: "Its tensors decode to more than the policy allows for a file of this size.", limits.Depth: "It nests deeper than the policy allows.",
+		limits.StepCount: "It takes more steps to read than the policy allows.", limits.WorkingSet: "Its pickles need more working memory than the policy allows.",
+		limits.OpenFiles: "It needs more open files than the policy allows.", limits.Time: "It takes longer to read than the policy allows.",
+	}[a]
+	return row{"limit." + a.String(), warning, what, limitAdvice}
+}
