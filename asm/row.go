@@ -9,6 +9,22 @@ type rowEncoder func(dst []byte, src, matrix []float32)
 // Encodes reports whether rows can be written as blocks of k.
 func (k Kind) Encodes() bool { return kinds[k].encode != nil }
 
+// NeedsMatrix reports that ggml writes rows as blocks of k with a matrix alone.
+func (k Kind) NeedsMatrix() bool { return k == IQ2_XXS || k == IQ2_XS || k == IQ1_S }
+
+// gridTables is more than the tables of one grid take.
+const gridTables = 2 << 20
+
+// Tables is the bytes of the tables that the first row of a type builds, and that
+// stay; 0 for most types.
+func (k Kind) Tables() int64 {
+	switch k {
+	case IQ1_S, IQ1_M, IQ2_XXS, IQ2_XS, IQ2_S, IQ3_XXS, IQ3_S:
+		return gridTables
+	}
+	return 0
+}
+
 // EncodeRow writes one row as blocks of k, the bytes that ggml's quantize_*
 // functions write when they are built without contraction. It is the
 // specification: float32 arithmetic, each operation rounded by itself, sums in

@@ -37,6 +37,9 @@ func TestRowsAreEncodedAsGGMLDoes(t *testing.T) {
 			file   string
 			matrix []float32
 		}{{".bin", nil}, {"-matrix.bin", matrix}} {
+			if c.matrix == nil && k.NeedsMatrix() {
+				continue
+			}
 			want, err := os.ReadFile(encoded + k.String() + c.file)
 			if err != nil {
 				t.Fatal(err)
@@ -53,7 +56,7 @@ func TestRowsAreEncodedAsGGMLDoes(t *testing.T) {
 			}
 		}
 	}
-	if kindsSeen < 18 {
+	if kindsSeen < 25 {
 		t.Errorf("only %d types are encoded", kindsSeen)
 	}
 }

@@ -37,6 +37,7 @@ type ggml struct {
 	o       GGML
 	b       *limits.Budget
 	choices map[string]*mix.Tensor
+	tables  []tensor.DType // whose encoders' tables are charged
 }
 
 // Check implements [Quantizer].
@@ -193,7 +194,8 @@ func (e *ggml) takes(name string, shape []int64) (verdict, error) {
 	if _, err := rowEncoder(t.To); err != nil {
 		return 0, err
 	}
-	if !e.o.Matrix.has(name) && needsMatrix(t, &e.o.Mix) {
+	to, _ := quant.CodecOf(t.To)
+	if !e.o.Matrix.has(name) && (to.NeedsMatrix() || needsMatrix(t, &e.o.Mix)) {
 		return 0, wire.ErrUnsupported.With("%v in %s wants an importance matrix for it", t.To, e.o.Mix.Name)
 	}
 	return encodeIt, nil
@@ -233,6 +235,12 @@ func (e *ggml) encode(w *quant.Weight) (encoding, error) {
 	encode, err := rowEncoder(t.To)
 	if err != nil {
 		return nil, err
+	}
+	if n := c.Tables(); n > 0 && !slices.Contains(e.tables, t.To) {
+		e.tables = append(e.tables, t.To)
+		if err := e.b.Hold(n); err != nil {
+			return nil, err
+		}
 	}
 	info := tensor.Info{DType: t.To, Shape: w.Shape}
 	size := info.Bytes()

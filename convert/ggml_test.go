@@ -161,7 +161,8 @@ func TestWhatCannotBeQuantizedToGGUF(t *testing.T) {
 		{"no mix", m, convert.Options{Sink: convert.GGUF{}, Quantize: convert.GGML{}}, wire.Usage},
 		{"a matrix of another model", m, convert.Options{Sink: convert.GGUF{}, Quantize: convert.GGML{Mix: named(t, "q8_0"), Matrix: matrixOf(t, b, "other.weight", 512)}}, wire.Malformed},
 		{"a matrix of other columns", m, convert.Options{Sink: convert.GGUF{RawNames: true}, Quantize: convert.GGML{Mix: named(t, "q8_0"), Matrix: matrixOf(t, b, "blk.0.attn_v.weight", 256)}}, wire.Malformed},
-		{"no encoder", m, convert.Options{Sink: convert.GGUF{}, Quantize: convert.GGML{Mix: named(t, "iq3_s")}}, wire.Unsupported},
+		{"no encoder", m, convert.Options{Sink: convert.GGUF{RawNames: true}, Quantize: convert.GGML{Mix: named(t, "q8_0"), Options: mix.Options{Override: func(string) tensor.DType { return tensor.Q8_1 }}}}, wire.Unsupported},
+		{"a matrix is wanted by the type", m, convert.Options{Sink: convert.GGUF{RawNames: true}, Quantize: convert.GGML{Mix: named(t, "q8_0"), Options: mix.Options{Tokens: tensor.IQ1_S}}}, wire.Unsupported},
 		{"no fallback", odd, convert.Options{Sink: convert.GGUF{RawNames: true}, Quantize: convert.GGML{Mix: named(t, "q1_0")}}, wire.Unsupported},
 		{"a matrix is wanted", m, convert.Options{Sink: convert.GGUF{RawNames: true}, Quantize: convert.GGML{Mix: named(t, "q2_k_s")}}, wire.Unsupported},
 	} {

@@ -31,6 +31,13 @@ func (c Codec) Write(dst []byte, to Target, src []byte, tile []float32) {
 // Encodes reports whether rows can be written as blocks of the type.
 func (c Codec) Encodes() bool { return c.codec.EncodeRow != nil }
 
+// NeedsMatrix reports that ggml writes rows of the type with the importance of their
+// columns alone.
+func (c Codec) NeedsMatrix() bool { return c.codec.NeedsMatrix }
+
+// Tables is the bytes of the tables that encoding the type builds once, and keeps.
+func (c Codec) Tables() int64 { return c.codec.Tables }
+
 // EncodeRow writes one row as blocks, with the importance of its columns or nil for
 // none: the bytes that ggml writes. The numbers are finite.
 func (c Codec) EncodeRow(dst []byte, src, matrix []float32) { c.codec.EncodeRow(dst, src, matrix) }

@@ -21,6 +21,10 @@ type Codec struct {
 	// EncodeRow writes one row as blocks, with the importance of its columns or nil
 	// for none; nil where blocks of this type are only decoded. See asm.Kind.EncodeRow.
 	EncodeRow func(dst []byte, src, matrix []float32)
+	// NeedsMatrix says that ggml encodes rows with a matrix alone, Tables the bytes
+	// that the encoder's tables take.
+	NeedsMatrix bool
+	Tables      int64
 	// Nil where none is made of the entries of a table.
 	Kernel kernel
 }
@@ -44,7 +48,7 @@ func (c Codec) Write(o *asm.Ops, dst []byte, to asm.Type, src []byte, tile []flo
 func blocks(t tensor.DType, k asm.Kind) Codec {
 	c := Codec{Dtype: t, Blocks: true, Decode: k.Decode, Kernel: func(o *asm.Ops, to asm.Type, dst, src, _ []byte) { o.Blocks(k, to, dst, src) }}
 	if k.Encodes() {
-		c.EncodeRow = k.EncodeRow
+		c.EncodeRow, c.NeedsMatrix, c.Tables = k.EncodeRow, k.NeedsMatrix(), k.Tables()
 	}
 	return c
 }

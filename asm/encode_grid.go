@@ -1,0 +1,145 @@
+package asm
+
+import (
+	"math"
+	"sync"
+)
+
+// A lattice is what an encoder needs of a grid: which point of whole levels is on
+// it, and which points lie near one that is not. A level l stands for 2*l+1.
+type lattice struct {
+	bits   int            // of a level in a key
+	levels [][8]uint8     // of each point of the grid; those of four elements have four
+	near   []uint16       // the number of a point's neighbours, then each
+	index  [1 << 16]int16 // by key: the point, or -1
+	first  [1 << 16]int32 // by key: where its neighbours begin
+}
+
+// latticeOf builds one at its first use: the neighbours of a point off the grid
+// are those at its shells least distances, in their order.
+func latticeOf(elems, bits, levels, shells int, points func(yield func([8]uint8))) func() *lattice {
+	return sync.OnceValue(func() *lattice {
+		g := &lattice{bits: bits}
+		points(func(p [8]uint8) { g.levels = append(g.levels, p) })
+		for k := range g.index {
+			g.index[k] = -1
+		}
+		for i, p := range g.levels {
+			g.index[g.key(p[:elems])] = int16(i)
+		}
+		var p [8]uint8
+		for { // all points of so many levels
+			if k := g.key(p[:elems]); g.index[k] < 0 {
+				g.surround(k, p, elems, shells)
+			}
+			at := 0
+			for ; at < elems; at++ {
+				if p[at]++; int(p[at]) < levels {
+					break
+				}
+				p[at] = 0
+			}
+			if at == elems {
+				return g
+			}
+		}
+	})
+}
+
+// surround lists the neighbours of a point.
+func (g *lattice) surround(key int, p [8]uint8, elems, shells int) {
+	var count [256]int32 // of points, by the square of their distance in levels, which bounds it
+	var far [2048]uint8  // as many as the largest grid has points
+	for i, q := range g.levels {
+		d := 0
+		for e := range elems {
+			diff := int(q[e]) - int(p[e])
+			d += diff * diff
+		}
+		far[i] = uint8(min(d, 255))
+		count[min(d, 255)]++
+	}
+	last := 0
+	for d := range count {
+		if count[d] > 0 {
+			if last, shells = d, shells-1; shells == 0 {
+				break
+			}
+		}
+	}
+	g.first[key] = int32(len(g.near))
+	g.near = append(g.near, 0)
+	for d := 0; d <= last; d++ {
+		for i, f := range far[:len(g.levels)] {
+			if int(f) == d {
+				g.near = append(g.near, uint16(i))
+			}
+		}
+	}
+	g.near[g.first[key]] = uint16(len(g.near)) - uint16(g.first[key]) - 1
+}
+
+func (g *lattice) key(levels []uint8) int {
+	k := 0
+	for i, l := range levels {
+		k |= int(l) << (g.bits * i)
+	}
+	return k
+}
+
+// neighbours are those of a key that is not on the grid.
+func (g *lattice) neighbours(key int) []uint16 {
+	at := g.first[key]
+	return g.near[at+1:][:g.near[at]]
+}
+
+// settle replaces levels that are not on the grid by those of the neighbour that is
+// nearest to x under a scale. It reports whether they were on it.
+func (g *lattice) settle(levels []uint8, x, weights []float32, scale float32) bool {
+	key := g.key(levels)
+	if g.index[key] >= 0 {
+		return true
+	}
+	near := g.neighbours(key)
+	best, least := near[0], float32(math.MaxFloat32)
+	for _, i := range near {
+		sum := float32(0)
+		for e := range levels {
+			diff := float32(scale*float32(2*g.levels[i][e]+1)) - x[e]
+			sum += float32(float32(weights[e]*diff) * diff)
+		}
+		if sum < least {
+			best, least = i, sum
+		}
+	}
+	copy(levels, g.levels[best][:])
+	return false
+}
+
+// gridBytes are the levels of a grid whose rows are bytes in rising order.
+func gridBytes[T uint32 | uint64](grid []T, elems int, values string) func(func([8]uint8)) {
+	return func(yield func([8]uint8)) {
+		for _, row := range grid {
+			var p [8]uint8
+			for e := range elems {
+				for l := range len(values) {
+					if values[l] == byte(row>>(8*e)) {
+						p[e] = uint8(l)
+					}
+				}
+			}
+			yield(p)
+		}
+	}
+}
+
+const twoBitValues, oneBitValues = "\x08\x19\x2b", "\xff\x00\x01"
+
+var (
+	iq2xxsLattice = latticeOf(8, 2, 3, 2, gridBytes(iq2xxsGrid[:], 8, twoBitValues))
+	iq2xsLattice  = latticeOf(8, 2, 3, 2, gridBytes(iq2xsGrid[:], 8, twoBitValues))
+	iq2sLattice   = latticeOf(8, 2, 3, 1, gridBytes(iq2sGrid[:], 8, twoBitValues))
+	iq1Lattice    = latticeOf(8, 2, 3, 3, gridBytes(iq1Grid[:], 8, oneBitValues))
+	iq3xxsLattice = latticeOf(4, 3, 8, 2, gridBytes(iq3xxsGrid[:], 4, "\x04\x0c\x14\x1c\x24\x2c\x34\x3e"))
+	iq3sLattice   = latticeOf(4, 3, 8, 3, gridBytes(iq3sGrid[:], 4, "\x01\x03\x05\x07\x09\x0b\x0d\x0f"))
+)

@@ -1,0 +1,287 @@
+package asm
+
+import (
+	"cmp"
+	"encoding/binary"
+	"math"
+	"slices"
+)
+
+// up and down are the numbers that the levels -1, 0 and 1 of the IQ1 types stand for.
+var (
+	up   = [3]float32{-1 + iq1Delta, iq1Delta, 1 + iq1Delta}
+	down = [3]float32{-1 - iq1Delta, -iq1Delta, 1 - iq1Delta}
+)
+
+// An iq1Group is a group of 32 elements or less.
+type iq1Group struct {
+	w      [32]float32
+	order  [32]int // of the elements, from the smallest
+	levels [32]uint8
+	points [4]int16
+}
+
+func (g *iq1Group) weigh(x, matrix []float32, mean float32) {
+	if matrix != nil {
+		importance(g.w[:], x, matrix, mean)
+		return
+	}
+	for i, v := range x {
+		g.w[i] = float32(v * v)
+	}
+}
+
+// sort orders the elements; equal ones keep their order, as a merge sort leaves them.
+func (g *iq1Group) sort(x []float32) {
+	for i := range x {
+		g.order[i] = i
+	}
+	slices.SortStableFunc(g.order[:len(x)], func(a, b int) int {
+		if x[a] == x[b] {
+			return 0
+		}
+		return cmp.Compare(x[a], x[b])
+	})
+}
+
+// cut gives the elements before the first place the level 0, those from the second
+// on the level 2. A negative scale turns them round.
+func (g *iq1Group) cut(n, first, second int, turned bool) {
+	for at, i := range g.order[:n] {
+		l := uint8(1)
+		switch {
+		case at < first:
+			l = 0
+		case at >= second:
+			l = 2
+		}
+		if turned {
+			l = 2 - l
+		}
+		g.levels[i] = l
+	}
+}
+
+// place finds the points of the levels; those that are not on the grid become the
+// neighbour that is nearest under the scale. Each point has its own shift.
+func (g *iq1Group) place(x []float32, scale float32, shift func(point int) *[3]float32) float32 {
+	grid, all := iq1Lattice(), true
+	for k := range len(x) / 8 {
+		levels, values := g.levels[8*k:][:8], shift(k)
+		key := grid.key(levels)
+		if g.points[k] = grid.index[key]; g.points[k] >= 0 {
+			continue
+		}
+		all = false
+		near := grid.neighbours(key)
+		best, least := near[0], float32(math.MaxFloat32)
+		for _, i := range near {
+			sum := float32(0)
+			for e, l := range grid.levels[i] {
+				diff := float32(scale*values[l]) - x[8*k+e]
+				sum += float32(float32(g.w[8*k+e]*diff) * diff)
+			}
+			if sum < least {
+				best, least = i, sum
+			}
+		}
+		copy(levels, grid.levels[best][:])
+		g.points[k] = int16(best)
+	}
+	if all {
+		return scale
+	}
+	var qx, qq float32
+	for i, l := range g.levels[:len(x)] {
+		q := shift(i / 8)[l]
+		wq := float32(g.w[i] * q)
+		qx += float32(wq * x[i])
+		qq += float32(wq * q)
+	}
+	if qx > 0 && qq > 0 {
+		return qx / qq
+	}
+	return scale
+}
+
+// threeBits is a scale in units of a block's, of three bits.
+func threeBits(inverse, scale float32) int {
+	return clamp(nearest(float32(0.5*(float32(inverse*scale)-1))), 0, 7)
+}
+
+// splitIQ1_S finds the best two places to cut a group in order at, under both shifts.
+func (g *iq1Group) splitIQ1_S(x []float32) (scale float32, first, second int, shift *[3]float32) {
+	var sx, sw [33]float32
+	n := len(x)
+	for j, i := range g.order[:n] {
+		sx[j+1] = sx[j] + float32(g.w[i]*x[i])
+		sw[j+1] = sw[j] + g.w[i]
+	}
+	best := float32(-math.MaxFloat32)
+	for a := 0; a <= n; a++ {
+		for b := a; b <= n; b++ {
+			for _, v := range [2]*[3]float32{&up, &down} {
+				qx := float32((sx[a]-sx[0])*v[0]) + float32((sx[b]-sx[a])*v[1]) + float32((sx[n]-sx[b])*v[2])
+				qq := float32(float32((sw[a]-sw[0])*v[0])*v[0]) + float32(float32((sw[b]-sw[a])*v[1])*v[1]) + float32(float32((sw[n]-sw[b])*v[2])*v[2])
+				if qq > 0 && float32(qx*qx) > float32(best*qq) {
+					scale = qx / qq
+					best = float32(scale * qx)
+					first, second, shift = a, b, v
+				}
+			}
+		}
+	}
+	return scale, first, second, shift
+}
+
+var encodeIQ1_S = eachBlock(256, 50, func(p []byte, x, matrix []float32) {
+	var g iq1Group
+	var scales [8]float32
+	var turned [8]bool
+	clear(p)
+	mean, most := 2*squares(x)/256, float32(0)
+	for b := range scales {
+		run := x[32*b:][:32]
+		g.weigh(run, part(matrix, 32*b), mean)
+		if _, magnitude := largest(run); magnitude < 1e-12 {
+			continue
+		}
+		g.sort(run)
+		scale, first, second, shift := g.splitIQ1_S(run)
+		if shift == nil {
+			continue
+		}
+		g.cut(32, first, second, scale < 0)
+		if scale < 0 {
+			scale = -scale
+			shift = other(shift)
+		}
+		scale = g.place(run, scale, func(int) *[3]float32 { return shift })
+		high := uint16(0)
+		for k, i := range g.points {
+			p[2+4*b+k] = byte(i)
+			high |= uint16(i) >> 8 << (3 * k)
+		}
+		binary.LittleEndian.PutUint16(p[34+2*b:], high)
+		scales[b], turned[b] = scale, shift == &down
+		most = max(most, scale)
+	}
+	if most == 0 {
+		return
+	}
+	d := most / 15
+	putHalf(p, d*1.125)
+	inverse := 1 / d
+	for b, s := range scales {
+		l := threeBits(inverse, s)
+		if turned[b] {
+			l |= 8
+		}
+		p[35+2*b] |= byte(l << 4)
+	}
+})
+
+func other(shift *[3]float32) *[3]float32 {
+	if shift == &up {
+		return &down
+	}
+	return &up
+}
+
+// shiftsIQ1_M are the shifts of a group's two points, by the code of both.
+var shiftsIQ1_M = [4][2]*[3]float32{{&up, &up}, {&up, &down}, {&down, &up}, {&down, &down}}
+
+// splitIQ1_M is splitIQ1_S for groups whose halves have shifts of their own. The
+// levels of both shifts are 1 apart, so that the sum over three parts is that of all
+// times the last level, less those before the two places.
+func (g *iq1Group) splitIQ1_M(x []float32) (scale float32, first, second, code int) {
+	var sx, sw [2][17]float32
+	for j, i := range g.order[:16] {
+		h := i / 8
+		sx[h][j+1] = sx[h][j] + float32(g.w[i]*x[i])
+		sx[1-h][j+1] = sx[1-h][j]
+		sw[h][j+1] = sw[h][j] + g.w[i]
+		sw[1-h][j+1] = sw[1-h][j]
+	}
+	best, code := float32(-math.MaxFloat32), -1
+	for a := 0; a <= 16; a++ {
+		for b := a; b <= 16; b++ {
+			var qx, qq [2][2]float32 // by shift and half
+			for s, v := range [2]*[3]float32{&up, &down} {
+				c1, c2 := float32(v[0]*v[0])-float32(v[1]*v[1]), float32(v[1]*v[1])-float32(v[2]*v[2])
+				for h := range 2 {
+					qx[s][h] = float32(sx[h][16]*v[2]) - (sx[h][a] + sx[h][b])
+					qq[s][h] = float32(float32(sw[h][16]*v[2])*v[2]) + float32(sw[h][a]*c1) + float32(sw[h][b]*c2)
+				}
+			}
+			for k := range 4 {
+				x, q := qx[k/2][0]+qx[k%2][1], qq[k/2][0]+qq[k%2][1]
+				if q > 0 && float32(x*x) > float32(best*q) {
+					scale = x / q
+					best = float32(scale * x)
+					first, second, code = a, b, k
+				}
+			}
+		}
+	}
+	return scale, first, second, code
+}
+
+var encodeIQ1_M = eachBlock(256, 56, func(p []byte, x, matrix []float32) {
+	var g iq1Group
+	var scales [16]float32
+	var codes [16]int
+	clear(p)
+	grid, mean, most := iq1Lattice(), 2*squares(x)/256, float32(0)
+	for b := range scales {
+		run := x[16*b:][:16]
+		g.weigh(run, part(matrix, 16*b), mean)
+		if _, magnitude := largest(run); magnitude < 1e-7 {
+			continue
+		}
+		g.sort(run)
+		scale, first, second, code := g.splitIQ1_M(run)
+		if code < 0 {
+			continue
+		}
+		g.cut(16, first, second, scale < 0)
+		if scale < 0 {
+			scale, code = -scale, 3-code
+		}
+		scale = g.place(run, scale, func(k int) *[3]float32 { return shiftsIQ1_M[code][k] })
+		p[2*b], p[2*b+1] = byte(g.points[0]), byte(g.points[1])
+		p[32+b] = byte(g.points[0]>>8) | byte(g.points[1]>>8<<4)
+		scales[b], codes[b] = scale, code
+		most = max(most, scale)
+	}
+	if most == 0 {
+		return
+	}
+	d := most / 15
+	inverse := 1 / d
+	var qx, qq float32
+	for b, s := range scales {
+		l := threeBits(inverse, s)
+		word := p[48+b/4*2:]
+		binary.LittleEndian.PutUint16(word, u16(word)|uint16(l<<(3*(b%4))))
+		p[32+b] |= [4]byte{0, 0x80, 0x08, 0x88}[codes[b]]
+		run := x[16*b:][:16]
+		g.weigh(run, part(matrix, 16*b), mean)
+		for k := range 2 {
+			index := int(p[2*b+k]) | int(p[32+b])<<(8-4*k)&0x700
+			for e, level := range grid.levels[index] {
+				q := float32(shiftsIQ1_M[codes[b]][k][level] * float32(2*l+1))
+				wq := float32(g.w[8*k+e] * q)
+				qx += float32(wq * run[8*k+e])
+				qq += float32(wq * q)
+			}
+		}
+	}
+	if qq > 0 {
+		d = qx / qq
+	}
+	bits := FloatToHalf(d * 1.1125)
+	for i := range 4 {
+		p[49+2*i] |= byte(bits>>(4*i)&15) << 4
+	}
+})
