@@ -290,7 +290,7 @@ func (c *convertCmd) Run(ctx context.Context, s *session) error {
 		},
 	}
 	if kind, ok := convert.ParseBnbType(t.bnb); ok {
-		run.opts.Quantize, run.admit, run.report = c.quantizer(kind), admitQuantized, c.Report
+		run.opts.Quantize, run.admit, run.report = c.quantizer(kind), admitQuantized, c.Report.on
 	}
 	return s.convert(ctx, run)
 }

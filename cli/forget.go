@@ -26,17 +26,20 @@ type forgetCmd struct {
 	To       string `help:"How weights are stored: nf4, fp4, int8 (bitsandbytes); fp8 (DeepSeek's blocks); fp8_tensor, fp8_dynamic, fp8_block, mxfp8, mxfp4, nvfp4, w8a8, w8a16, w4a16, w8a16_asym, w4a16_asym (compressed-tensors); modelopt_nvfp4; mlx_2 to mlx_8, mlx_mxfp4, mlx_mxfp8, mlx_nvfp4; gptq, gptq_8, awq; or a mix of llama.cpp for a GGUF model: q4_k_m, q8_0, ... (amn formats lists them)." default:"nf4" placeholder:"nf4"`
 	OutDtype string `help:"Type of quantized weights that are decoded and not quantized again: bf16, f16, f32." enum:"bf16,f16,f32" default:"bf16" placeholder:"bf16"`
 
+	Compare string `placeholder:"TARGET,..." help:"Measure several targets and write none: size against error, as text, --json, and a page with --report=FILE.html."`
+	Budget  string `placeholder:"SIZE" help:"Choose the type of each tensor of a GGUF model so that the error is small: 4.5bpw is bits by quantized number, 12GB a size of the file. Types of --tensor-type stay."`
+
 	bnbFlags  `embed:""`
 	ggmlFlags `embed:""`
 }
 
 // bnbFlags are those of targets of bitsandbytes.
 type bnbFlags struct {
-	DoubleQuant bool    `help:"Quantize the scales too (nf4, fp4)."`
-	BlockSize   []int64 `placeholder:"N" help:"Numbers that share a scale in what is written (nf4, fp4): 32 to 4096, a power of two (64). ROWS,COLS is the blocks under an FP8 scale of the source, where it does not say; ROWS,COLS,N both."`
-	Include     []word  `sep:"none" placeholder:"GLOB" help:"Quantize matrices whose name matches, whatever the rule says of them. May be given several times."`
-	Exclude     []word  `sep:"none" placeholder:"GLOB" help:"Leave tensors alone whose name matches. May be given several times."`
-	Report      bool    `help:"Measure what is lost: compare each weight with what it decodes to."`
+	DoubleQuant bool       `help:"Quantize the scales too (nf4, fp4)."`
+	BlockSize   []int64    `placeholder:"N" help:"Numbers that share a scale in what is written (nf4, fp4): 32 to 4096, a power of two (64). ROWS,COLS is the blocks under an FP8 scale of the source, where it does not say; ROWS,COLS,N both."`
+	Include     []word     `sep:"none" placeholder:"GLOB" help:"Quantize matrices whose name matches, whatever the rule says of them. May be given several times."`
+	Exclude     []word     `sep:"none" placeholder:"GLOB" help:"Leave tensors alone whose name matches. May be given several times."`
+	Report      reportFlag `help:"Measure what is lost: compare each weight with what it decodes to. --report=FILE.html draws it in a page of its own too."`
 }
 
 func (forgetCmd) Help() string {
@@ -67,7 +70,14 @@ quantized is decoded on the way. Numbers that are not finite are refused: no blo
 them.
 
 --report measures by weight and in all the mean and the largest error, the root mean square
-error relative to that of the numbers, and the cosine.`
+error relative to that of the numbers, the cosine, and the ratio of signal to noise.
+--report=FILE.html draws it: the error by layer and kind, bytes by type, the worst weights.
+--compare measures several targets one after the other and writes none of them.
+
+--budget measures a GGUF model in Q2_K, Q3_K, Q4_K, Q5_K, Q6_K and Q8_0 and chooses for each
+tensor. The error of a tensor is its squared error over its power, times its numbers; from the
+smallest types on it takes the step that lessens the error most for its bytes, while one
+fits. An importance matrix weighs the encoders, not that sum.`
 }
 
 func (forgetCmd) examples() []example {
@@ -77,6 +87,7 @@ func (forgetCmd) examples() []example {
 		{"amn forget --to int8 --exclude 'layers.0.*' model.safetensors", "LLM.int8(), but for one layer."},
 		{"amn forget --dry-run llama-fp8", "A model's folder: what would be written."},
 		{"amn forget --to q5_0 --allow-requantize tiny.gguf", "A GGUF model: writes tiny-q5_0.gguf."},
+		{"amn forget --compare nf4,fp8_tensor,mlx_4,mlx_8 model.safetensors", "What would each take?"},
 	}
 }
 
@@ -87,6 +98,14 @@ func (c *forgetCmd) Validate() error {
 	}
 	if err := c.schemeFlags.Validate(); err != nil {
 		return err
+	}
+	switch {
+	case c.Compare != "" && c.Budget != "":
+		return errors.New("--compare and --budget are two things: one measures, the other writes")
+	case c.Compare != "":
+		return nil
+	case c.Budget != "":
+		return c.checkBudget()
 	}
 	if _, ok := convert.ParseBnbType(c.To); ok {
 		if flag := c.ggmlFlags.given(); flag != "" {
@@ -135,7 +154,7 @@ func (f *bnbFlags) sourceBlock() []int64 { return f.BlockSize[:len(f.BlockSize)/
 // quantized.
 func (f *bnbFlags) check(to string) error {
 	four := to != convert.INT8.String()
-	if to == "" && (f.DoubleQuant || len(f.BlockSize)%2 == 1 || len(f.Include) > 0 || len(f.Exclude) > 0 || f.Report) {
+	if to == "" && (f.DoubleQuant || len(f.BlockSize)%2 == 1 || len(f.Include) > 0 || len(f.Exclude) > 0 || f.Report.on) {
 		return errors.New("--double-quant, --block-size N, --include, --exclude and --report go with --to bnb-nf4, bnb-fp4 and bnb-int8")
 	}
 	block, source := f.block(), f.sourceBlock()
@@ -160,6 +179,12 @@ func (c *forgetCmd) Run(ctx context.Context, s *session) error {
 			return usage{"--include and --exclude: * is any text, ? one character, [a-z] one of a range"}
 		}
 	}
+	if c.Compare != "" {
+		return c.compare(ctx, s)
+	}
+	if c.Budget != "" {
+		return c.toGGUF(ctx, s)
+	}
 	var q convert.Quantizer
 	if kind, ok := convert.ParseBnbType(c.To); ok {
 		q = c.bnbFlags.quantizer(kind)
@@ -173,8 +198,8 @@ func (c *forgetCmd) Run(ctx context.Context, s *session) error {
 		verb:   "forgetting",
 		flags:  &c.writeFlags,
 		opts:   convert.Options{Quant: *c.options(c.OutDtype, c.sourceBlock()), Quantize: q},
-		report: c.Report,
-		admit:  admitQuantized,
+		report: c.Report.on, page: string(c.Report.page),
+		admit: admitQuantized,
 		target: func(w *written) string {
 			if w.folder {
 				return derived(w.path, "-"+c.To, "")
@@ -186,12 +211,16 @@ func (c *forgetCmd) Run(ctx context.Context, s *session) error {
 
 // toGGUF quantizes a GGUF model, or a folder that llama.cpp runs, to a mix.
 func (c *forgetCmd) toGGUF(ctx context.Context, s *session) error {
-	m, _ := mix.Find(c.To)
+	name := c.To
+	if c.Budget != "" {
+		name = "q4_k_m" // until the types are chosen
+	}
+	m, _ := mix.Find(name)
 	q, err := c.ggmlFlags.quantizer(m)
 	if err != nil {
 		return usage{err.Error()}
 	}
-	q.Measure = c.Report
+	q.Measure = c.Report.on
 	if len(c.Exclude) > 0 {
 		q.Exclude = globs(c.Exclude).match
 	}
@@ -204,19 +233,27 @@ func (c *forgetCmd) toGGUF(ctx context.Context, s *session) error {
 			if err := c.ggmlFlags.readMatrix(b, &q); err != nil {
 				return err
 			}
+			if err := forLlamaCPP(b, &o.written, convert.LlamaCPP{}); err != nil {
+				return err
+			}
+			if c.Budget != "" {
+				if err := c.fit(s, b, o, &q); err != nil {
+					return err
+				}
+			}
 			o.opts.Quantize = q
-			return forLlamaCPP(b, &o.written, convert.LlamaCPP{})
+			return nil
 		},
-		report: c.Report,
+		report: c.Report.on, page: string(c.Report.page),
 		target: func(w *written) string {
-			return derived(unquantized(w.path), "-"+strings.ToLower(c.To), ".gguf")
+			return derived(unquantized(w.path), "-"+strings.ToLower(cmp.Or(c.Budget, c.To)), ".gguf")
 		},
 	})
 }
 
 // quantizer is what the flags say, as package convert takes it.
 func (f *bnbFlags) quantizer(kind convert.BnbType) convert.Bnb {
-	q := convert.Bnb{Type: kind, Nested: f.DoubleQuant, Measure: f.Report}
+	q := convert.Bnb{Type: kind, Nested: f.DoubleQuant, Measure: f.Report.on}
 	if kind != convert.INT8 {
 		q.Block = int(f.block())
 	}
@@ -231,10 +268,10 @@ func isScaled(name string) bool { return slices.Contains(scaledNames(), name) }
 func (f *bnbFlags) scaled(name string) convert.Quantizer {
 	include, exclude := f.chosen()
 	if format, ok := scaled.FindGroups(name); ok {
-		return convert.Grouped{Format: format, Measure: f.Report, Include: include, Exclude: exclude}
+		return convert.Grouped{Format: format, Measure: f.Report.on, Include: include, Exclude: exclude}
 	}
 	format, _ := scaled.Find(name)
-	return convert.Scaled{Format: format, Measure: f.Report, Include: include, Exclude: exclude}
+	return convert.Scaled{Format: format, Measure: f.Report.on, Include: include, Exclude: exclude}
 }
 
 // chosen is what names are asked for, nil for none.
@@ -298,7 +335,7 @@ func (s *session) printQuantized(c *conversion) {
 	if s.columns > 0 {
 		width = max(min(width, s.columns-distanceWidth), len("in all"))
 	}
-	s.fact("", "Error", "by weight: mean, relative RMSE, largest, cosine")
+	s.fact("", "Error", "by weight: mean, relative RMSE, largest, cosine, SNR in dB")
 	for i := range e.Weights {
 		s.distance(e.Weights[i].Name, width, &e.Weights[i].Lost)
 	}
@@ -345,7 +382,7 @@ func reasons(kept []convert.KeptMatrix) string {
 }
 
 // distanceWidth is what stands beside the name in a row of distances.
-const distanceWidth = len("    0.001454   0.09249   0.008311   0.995716")
+const distanceWidth = len("    0.001454   0.09249   0.008311   0.995716 20.68")
 
 func (s *session) distance(name string, width int, d *quant.Distortion) {
 	name = pad(cutMiddle(nameText(name), width), width)
@@ -353,7 +390,7 @@ func (s *session) distance(name string, width int, d *quant.Distortion) {
 		s.line("  %s  not measured: its rows and its blocks of scales do not meet", name)
 		return
 	}
-	s.line("  %s  %-10.4g %-9.4g %-10.4g %.6f", name, d.MAE(), d.RelativeRMSE(), d.Max, d.Cosine())
+	s.line("  %s  %-10.4g %-9.4g %-10.4g %.6f %s", name, d.MAE(), d.RelativeRMSE(), d.Max, d.Cosine(), decibels(d))
 }
 
 // jsonQuantized writes the same.
@@ -403,6 +440,9 @@ func jsonLost(o *jsonObject, d *quant.Distortion) {
 		o.float("relative_rmse", d.RelativeRMSE(), 64)
 		o.float("max", d.Max, 64)
 		o.float("cosine", d.Cosine(), 64)
+		if d.Square > 0 {
+			o.float("snr_db", d.SNR(), 64)
+		}
 	})
 }
 

@@ -157,3 +157,35 @@ func TestConvertingToBitsandbytesIsForgetting(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A page needs no other file, and shows names as text.
+func TestTargetsAreComparedAndDrawn(t *testing.T) {
+	dir := tinyModel(t)
+	for _, args := range [][]string{{"--compare", "nf4,fp8_tensor"}, {"--to", "nf4"}} {
+		page := filepath.Join(t.TempDir(), "page.html")
+		args = append([]string{"forget", "--json", "--report=" + page}, args...)
+		r := amn(t, nil, append(args, dir)...)
+		if r.code != 0 {
+			t.Fatal(r)
+		}
+		schema := map[string]string{"--compare": "compare", "--to": "forget"}[args[3]]
+		valid(t, schema, r.out)
+		text := load(t, page)
+		for _, no := range []string{"<script", "src=", "://"} {
+			if strings.Contains(text, no) {
+				t.Errorf("%s: the page has %s", schema, no)
+			}
+		}
+		if !strings.Contains(text, "<svg") || !strings.HasSuffix(text, "</html>\n") {
+			t.Errorf("%s: %s", schema, text)
+		}
+		if again := amn(t, nil, append(args, "-o", filepath.Join(t.TempDir(), "x"), dir)...); again.code != 1 && again.code != 2 {
+			t.Errorf("the page is replaced: %v", again)
+		}
+	}
+	for _, args := range [][]string{{"--compare", "nf4,nf5"}, {"--compare", "nf4", "--budget", "4bpw"}, {"--budget", "4"}, {"--budget", "4bpw", "--pure"}, {"--report=page.txt"}} {
+		if r := amn(t, nil, append(append([]string{"forget"}, args...), dir)...); r.code == 0 {
+			t.Errorf("%v is taken", args)
+		}
+	}
+}

@@ -113,8 +113,9 @@ type conversion struct {
 	opts   convert.Options
 	// prepare completes the options once the model is open, or nil.
 	prepare func(*limits.Budget, *conversion) error
-	whole   bool // one file is written, of a folder too
-	report  bool // print what was lost by weight
+	whole   bool   // one file is written, of a folder too
+	report  bool   // print what was lost by weight
+	page    string // and draw it in this file
 	// admit says why the plan is not to be carried out, or nil.
 	admit func(*written) error
 	// target derives the path that is written.
@@ -211,6 +212,9 @@ func (s *session) carryOut(ctx context.Context, b *limits.Budget, c *conversion)
 	if c.flags.DryRun {
 		return c.rehearse()
 	}
+	if err := c.admitPage(); err != nil {
+		return err
+	}
 	if err := c.checkName(); err != nil {
 		return err
 	}
@@ -299,7 +303,7 @@ func (s *session) write(c *conversion) error {
 		return err
 	}
 	c.result, c.took = r, time.Since(began)
-	return nil
+	return c.drawPage()
 }
 
 // derived is a name beside the source: its stem, a suffix and an extension. What

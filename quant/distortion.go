@@ -60,6 +60,15 @@ func (d *Distortion) RelativeRMSE() float64 {
 	return math.Sqrt(d.Square / d.Before)
 }
 
+// SNR is the ratio of the numbers' power to that of the differences, in decibels;
+// infinite where nothing was lost.
+func (d *Distortion) SNR() float64 {
+	if d.Square == 0 {
+		return math.Inf(1)
+	}
+	return 10 * math.Log10(d.Before/d.Square)
+}
+
 // Cosine is that of the angle between before and after, 1 where both are zero.
 func (d *Distortion) Cosine() float64 {
 	if d.Before == 0 && d.After == 0 {

@@ -1,0 +1,192 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/convert/mix"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// budgetTypes are those that --budget chooses from.
+var budgetTypes = []tensor.DType{tensor.Q2_K, tensor.Q3_K, tensor.Q4_K, tensor.Q5_K, tensor.Q6_K, tensor.Q8_0}
+
+// parseBudget reads "4.5bpw", bits by quantized number, or a size of the file.
+func parseBudget(text string) (bits float64, size int64, err error) {
+	if number, ok := strings.CutSuffix(text, "bpw"); ok {
+		bits, err = strconv.ParseFloat(number, 64)
+		if err != nil || !(bits > 0) || bits > 64 {
+			return 0, 0, errors.New("--budget: give bits such as 4.5bpw, or a size such as 12GB")
+		}
+		return bits, 0, nil
+	}
+	size, err = (&writeFlags{MaxShardSize: text}).shard()
+	if err != nil {
+		return 0, 0, fmt.Errorf("--budget: %w", err)
+	}
+	return 0, size, nil
+}
+
+// A step is one type that a tensor may get: the bytes it takes, and the error.
+type step struct {
+	to    tensor.DType
+	bytes int64
+	loss  float64
+}
+
+// A ladder is the types of one tensor, each larger than the one before and better.
+type ladder struct {
+	name  string
+	steps []step
+	at    int
+}
+
+// chooseTypes gives each tensor its type so that all take at most so many bytes.
+// It begins with the smallest of each, then takes again and again the step that
+// lessens the error most for its bytes, while one fits; of equals the first by name.
+func chooseTypes(list []*ladder, most int64) error {
+	slices.SortFunc(list, func(a, b *ladder) int { return cmp.Compare(a.name, b.name) })
+	used := int64(0)
+	for _, l := range list {
+		used += l.steps[0].bytes
+	}
+	if used > most {
+		return usage{fmt.Sprintf("--budget: the smallest types take %s bytes, and there are %s for them", formatCount(used), formatCount(max(0, most)))}
+	}
+	for {
+		var best *ladder
+		to, gain := 0, 0.0
+		for _, l := range list {
+			now := l.steps[l.at]
+			for i := l.at + 1; i < len(l.steps); i++ {
+				more := l.steps[i].bytes - now.bytes
+				if rate := (now.loss - l.steps[i].loss) / float64(more); used+more <= most && rate > gain {
+					best, to, gain = l, i, rate
+				}
+			}
+		}
+		if best == nil {
+			return nil
+		}
+		used += best.steps[to].bytes - best.steps[best.at].bytes
+		best.at = to
+	}
+}
+
+// climb orders the steps of a tensor and leaves out those that are no better than a
+// smaller one.
+func (l *ladder) climb() {
+	slices.SortStableFunc(l.steps, func(a, b step) int { return cmp.Or(cmp.Compare(a.bytes, b.bytes), cmp.Compare(a.loss, b.loss)) })
+	kept := l.steps[:0]
+	for _, s := range l.steps {
+		if len(kept) == 0 || s.loss < kept[len(kept)-1].loss && s.bytes > kept[len(kept)-1].bytes {
+			kept = append(kept, s)
+		}
+	}
+	l.steps = kept
+}
+
+func stepOf(w *convert.QuantizedWeight) step {
+	loss := 0.0
+	if w.Lost.Square > 0 {
+		loss = w.Lost.Square / w.Lost.Before * float64(w.Elements)
+	}
+	return step{w.Type, w.After, loss}
+}
+
+// fit measures the model in each type, and sets the types that --budget chooses.
+// The error of a weight is its squared error over its power, times its numbers.
+func (c *forgetCmd) fit(s *session, b *limits.Budget, o *conversion, q *convert.GGML) error {
+	bits, most, err := parseBudget(c.Budget)
+	if err != nil {
+		return err
+	}
+	ladders := map[string]*ladder{}
+	var list []*ladder
+	var numbers, rest int64
+	for i, t := range budgetTypes {
+		one, opts := *q, o.opts
+		one.Measure = true
+		one.Options.Override = func(string) tensor.DType { return t }
+		opts.Quantize, opts.Alone = one, true
+		probe := b.Probe()
+		p, err := s.measured(probe, &o.written, t.String(), opts)
+		if err != nil {
+			probe.Close()
+			return err
+		}
+		rest = p.Size
+		for j := range p.Quantized.Weights {
+			w := &p.Quantized.Weights[j]
+			l := ladders[w.Name]
+			if l == nil {
+				l = &ladder{name: strings.Clone(w.Name)}
+				ladders[l.name], list = l, append(list, l)
+			}
+			if rest -= w.After; i == 0 {
+				numbers += w.Elements
+			}
+			l.steps = append(l.steps, stepOf(w))
+		}
+		probe.Close()
+	}
+	for _, l := range list {
+		l.climb()
+	}
+	if most -= rest + 32*int64(len(list)); bits > 0 { // what is aligned may take 31 bytes more
+		most = int64(math.Floor(bits * float64(numbers) / 8))
+	}
+	if err := chooseTypes(list, most); err != nil {
+		return err
+	}
+	given := q.Options.Override
+	q.Options.Override = func(name string) tensor.DType {
+		if given != nil {
+			if t := given(name); t != tensor.Unknown {
+				return t
+			}
+		}
+		if l := ladders[name]; l != nil {
+			return l.steps[l.at].to
+		}
+		return tensor.Unknown
+	}
+	q.Mix = mostUsed(list, q.Mix)
+	return nil
+}
+
+// mostUsed is the mix whose name says best what a file holds: that of the type which
+// takes the most bytes.
+func mostUsed(list []*ladder, otherwise mix.Mix) mix.Mix {
+	sizes := map[tensor.DType]int64{}
+	for _, l := range list {
+		sizes[l.steps[l.at].to] += l.steps[l.at].bytes
+	}
+	most := int64(0)
+	for _, t := range budgetTypes {
+		if m, ok := mix.Find(t.String()); ok && sizes[t] > most {
+			otherwise, most = m, sizes[t]
+		}
+	}
+	return otherwise
+}
+
+// checkBudget refuses what does not go with --budget.
+func (c *forgetCmd) checkBudget() error {
+	if _, _, err := parseBudget(c.Budget); err != nil {
+		return err
+	}
+	if c.To != "nf4" || c.Pure || c.DoubleQuant || len(c.BlockSize)%2 == 1 || len(c.Include) > 0 || c.OutputTensorType != "" || c.TokenEmbeddingType != "" {
+		return errors.New("--budget chooses the types itself: it goes with --imatrix, --tensor-type, --exclude and --allow-requantize alone")
+	}
+	m, _ := mix.Find("q4_k_m")
+	_, err := c.ggmlFlags.quantizer(m)
+	return err
+}
