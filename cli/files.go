@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -37,6 +38,13 @@ func (s *session) each(ctx context.Context, args *fileArgs, opts reportOptions, 
 			}
 			continue
 		}
+		if open, ok := s.fetches(ctx, path); ok {
+			one := source{path: path, open: open, read: parser.Progress}
+			if err := s.one(ctx, one, opts, len(args.Paths) > 1, print); err != nil {
+				return err
+			}
+			continue
+		}
 		for src, err := range parser.Find(path, args.Recursive) {
 			one := source{path: src.Path, err: err, open: src.Open, read: parser.Progress}
 			if err := s.one(ctx, one, opts, len(args.Paths) > 1 || src.Path != path, print); err != nil {
@@ -46,6 +54,20 @@ func (s *session) each(ctx context.Context, args *fileArgs, opts reportOptions, 
 	}
 	s.summary()
 	return nil
+}
+
+// fetches opens an address, where the program may open connections.
+func (s *session) fetches(ctx context.Context, path string) (func(*limits.Budget) (tensor.Model, error), bool) {
+	if s.remote == nil || !isAddress(path) {
+		return nil, false
+	}
+	return func(b *limits.Budget) (tensor.Model, error) { return s.remote(ctx, b, path) }, true
+}
+
+// isAddress reports an argument that names no file: a scheme, then two slashes.
+func isAddress(path string) bool {
+	scheme, _, ok := strings.Cut(path, "://")
+	return ok && scheme != "" && strings.Trim(scheme, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
 }
 
 // one reports about one model, under an account of its own.

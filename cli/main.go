@@ -15,6 +15,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/asm"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
 // Stdio is what the program reads and writes.
@@ -29,6 +31,9 @@ type Stdio struct {
 	// OwnProcess says that the program is all that runs in this process, which it may
 	// lock for good.
 	OwnProcess bool
+	// Remote opens the model at an address, such as https://host/file; nil where the
+	// program opens no connection.
+	Remote func(ctx context.Context, b *limits.Budget, address string) (tensor.Model, error)
 }
 
 // app is every command and flag.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
 // A session is one run of the program: its flags resolved, its streams, and the
@@ -30,6 +32,7 @@ type session struct {
 
 	columns int // of the terminal that is written to, 0 if it is none
 	workers int
+	remote  func(context.Context, *limits.Budget, string) (tensor.Model, error)
 
 	flags       *globals
 	json, quiet bool
@@ -68,7 +71,7 @@ func (c *classes) total() (n int64) {
 }
 
 func newSession(stdio Stdio) *session {
-	s := &session{in: stdio.In, out: bufio.NewWriterSize(stdio.Out, 64<<10), err: stdio.Err, columns: stdio.Columns, workers: stdio.Workers, ownProcess: stdio.OwnProcess}
+	s := &session{in: stdio.In, out: bufio.NewWriterSize(stdio.Out, 64<<10), err: stdio.Err, columns: stdio.Columns, workers: stdio.Workers, ownProcess: stdio.OwnProcess, remote: stdio.Remote}
 	if f, ok := stdio.Out.(*os.File); ok && s.columns == 0 {
 		s.columns = columnsOf(f)
 		s.colours = s.columns > 0 && wantsColours(os.Getenv)

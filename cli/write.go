@@ -274,6 +274,8 @@ func (s *session) openFor(ctx context.Context, b *limits.Budget, w *written, wei
 	src.open = func(b *limits.Budget) (tensor.Model, error) { return parser.Open(b, path) }
 	if w.path == "-" {
 		src = s.stdin(ctx)
+	} else if open, ok := s.fetches(ctx, w.path); ok {
+		src.open = open
 	}
 	if src.err != nil {
 		return src.err
@@ -316,6 +318,9 @@ func derived(path, suffix, ext string) string {
 	if name, ok := strings.CutPrefix(path, "ollama:"); ok {
 		name = name[strings.LastIndexByte(name, '/')+1:]
 		return strings.ReplaceAll(name, ":", "-") + suffix + ext
+	}
+	if isAddress(path) {
+		path = path[strings.LastIndexByte(strings.TrimRight(path, "/"), '/')+1:]
 	}
 	path = filepath.Clean(path)
 	if info, err := os.Stat(path); err == nil && info.IsDir() {

@@ -1,0 +1,4 @@
+package remote
+
+// Public is the rule of addresses, for tests.
+var Public = public
