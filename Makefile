@@ -68,7 +68,7 @@ SEED ?= 1
 FOUND ?= differential-out
 
 .PHONY: api deadcode systems qemu neon avx512 must-have check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
-	bench bench-kernels bench-peers bench-gate bench-hostile bench-convert nested web python wheels memory golden crosscheck watch differential corpus recipe cover cover-corpus
+	bench bench-kernels bench-peers bench-gate bench-hostile bench-convert nested web release release-check python wheels memory golden crosscheck watch differential corpus recipe cover cover-corpus
 
 check: fmt vet lint test purego gen-check cross
 
@@ -226,6 +226,18 @@ nested: ## the modules beside the core: build, vet, test
 
 web: ## the page that reads files in a browser: web/dist/index.html
 	cd web && $(GO) run ./build
+
+VERSION ?= v0.0.0
+TARGETS ?= linux/amd64
+
+release: ## archives, packages, list of what is linked, sums: make release VERSION=v1.2.3
+	python3 release/build.py --version $(VERSION)
+
+release-check: ## two builds of TARGETS in two folders have the same bytes
+	@d=$$(mktemp -d) && trap 'rm -rf "$$d"' EXIT && mkdir -p "$$d/a/other" && git archive HEAD | tar x -C "$$d/a/other" && \
+	python3 release/build.py --version $(VERSION) --out "$$d/1" $(TARGETS:%=--only %) && \
+	python3 "$$d/a/other/release/build.py" --version $(VERSION) --out "$$d/2" $(TARGETS:%=--only %) >/dev/null && \
+	diff -r "$$d/1" "$$d/2" && echo "the same bytes"
 
 wheels: ## wheels for every platform: make wheels VERSION=v1.2.3
 	python3 python/wheels.py
