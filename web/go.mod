@@ -4,6 +4,10 @@ go 1.26.0
 
 require github.com/anamnesis-go/anamnesis v0.0.0
 
-require github.com/klauspost/compress v1.20.3 // indirect
+require (
+	github.com/klauspost/compress v1.20.3 // indirect
+	github.com/klauspost/cpuid/v2 v2.4.2 // indirect
+	golang.org/x/sys v0.49.0 // indirect
+)
 
 replace github.com/anamnesis-go/anamnesis => ../
