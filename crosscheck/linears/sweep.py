@@ -61,9 +61,38 @@ def main():
             print("fewer", row["type"], row["class"], *sorted(want - got)[:3])
     for b in bad:
         print("BAD", *b)
-    worst = collections.Counter(next((v for v in ("more", "refused", "taken apart", "fewer", "extra", "equal") if v in t), "not built") for t in types.values())
+    verdicts = {k: next((v for v in ORDER if v in t), "not built") for k, t in types.items()}
+    worst = collections.Counter(verdicts.values())
     print("classes", dict(total), "types", dict(worst))
-    return 1 if any(b for b in bad) else 0
+    if len(sys.argv) > 3:
+        pathlib.Path(sys.argv[3]).write_text(page(verdicts, total, worst))
+    return 1 if bad else 0
+
+
+ORDER = ("more", "refused", "taken apart", "fewer", "extra", "equal")
+MEANING = {
+    "equal": "what is quantized is what transformers quantizes",
+    "extra": "also linear modules that transformers leaves alone where nobody tells it; config.json tells it",
+    "fewer": "a linear module of some class is left alone, mostly the head of token classification; it loads",
+    "taken apart": "refused: transformers takes a weight apart when it loads, which it does not beside quantized ones",
+    "not built": "no class could be built with its default configuration here: names decide, and the output says so",
+    "more": "a bug", "refused": "a bug",
+}
+
+
+def page(verdicts, total, worst):
+    out = ["# Which weights of a model are quantized", "",
+           "`amn forget` asks a table (`convert/linears.txt`) which weights of a model type are linear modules of transformers 5.23. The table is made of",
+           "transformers itself, and every class of it was held against a dry run:", "",
+           "    python3 crosscheck/linears/build.py types.jsonl", "    python3 crosscheck/linears/table.py types.jsonl > convert/linears.txt",
+           "    python3 crosscheck/linears/sweep.py amn types.jsonl docs/model-types.md", "",
+           "| verdict | types | classes | meaning |", "|---|---:|---:|---|"]
+    for v in ("equal", "extra", "fewer", "taken apart", "not built", "more", "refused"):
+        classes = total["classes not built" if v == "not built" else v]
+        out.append(f"| {v} | {worst[v]} | {classes} | {MEANING[v]} |")
+    for v in ("taken apart", "fewer", "extra", "not built"):
+        out += ["", f"**{v}**: " + ", ".join(sorted(k for k, w in verdicts.items() if w == v)) + "."]
+    return "\n".join(out) + "\n"
 
 
 if __name__ == "__main__":
