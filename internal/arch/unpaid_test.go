@@ -7,8 +7,8 @@ import "strings"
 var unpaid = map[string][]string{
 	"the parts of one weight, the outs of one encoder or the pieces of one name: a handful by the scheme": rows(`
 		compare: m.values[0][:n]
-		compare: dst
 		convert: enc.Outs()
+		convert: e.outs
 		convert: t.outs
 		convert: t.parts
 		convert: w.Parts
@@ -28,15 +28,19 @@ var unpaid = map[string][]string{
 		quant: r.ordered
 		quant: pieces
 		quant: wanted
-		quant: companions
 		quant: list
 		convert: t.Parts`),
 	"rows of our own tables, or what the caller gave": rows(`
+		convert: strings.Lines(linearsText)
+		convert: strings.Fields(types)
+		convert: t.starts
+		convert: linearRows()
+		convert: other
+		convert: n.next
 		convert: append([]string{…}, heads...)
 		quant: s.rows.asked
 		quant: s.rows.explained
 		quant: s.rows.only
-		internal/config: known
 		quant: r.methods
 		quant: r.mains
 		quant: other.methods
@@ -54,11 +58,12 @@ var unpaid = map[string][]string{
 		internal: s.names
 		internal: k.list`),
 	"nesting, bounded by MaxDepth": rows(`
-		parser: w.path
-		quant: path
-		quant: k.path`),
+		parser: w.path`),
 	"files of a set or layers of a store, bounded by MaxOpenFiles, or names of one folder": rows(`
 		convert: p.Files
+		convert: out.Copied
+		convert: names
+		convert: below
 		convert: s.p.Files
 		convert: s.p.Files[i].layout.Head
 		convert: f.patches
@@ -114,19 +119,15 @@ var unpaid = map[string][]string{
 		quant: f.tensors
 		quant: layers
 		quant: groups
-		quant: k.patterns
-		quant: values
 		internal: t.Added
 		internal: t.Tokens
 		internal: m.Pieces
 		internal: v.List()
 		internal: s.items
 		internal: n.list
-		internal: v.Names()
 		internal: v.names
 		internal: v.Get("decoders").List()
 		internal: parts
-		internal: members
 		internal: added
 		internal: strings.SplitSeq(path, ".")`),
 }
