@@ -39,8 +39,6 @@ func (p *pair) bytes(uint64, int64) { p.long = true }
 
 // An array is a TensorProto.
 type array struct {
-	nothing
-
 	name     string
 	dims     []int64
 	many     bool // dimensions
