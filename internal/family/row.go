@@ -147,14 +147,3 @@ func find(name string) *row {
 	}
 	return nil
 }
-
-// Names lists the architectures of transformers that are known, by those of
-// llama.cpp.
-func Names() (list [][2]string) {
-	for _, r := range rows {
-		for _, n := range r.names {
-			list = append(list, [2]string{n, r.arch})
-		}
-	}
-	return list
-}

@@ -239,16 +239,6 @@ func (p *jsonParser) numbers() error {
 	return nil
 }
 
-// Find is the number of a text of the vocabulary, or of an added token.
-func (t *JSON) Find(text string) (int32, bool) {
-	for i := range t.Added {
-		if t.Added[i].Text == text {
-			return t.Added[i].ID, true
-		}
-	}
-	return t.find(text)
-}
-
 func (t *JSON) find(text string) (int32, bool) {
 	i, ok := t.texts.Find(text)
 	if !ok {
