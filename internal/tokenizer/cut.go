@@ -15,31 +15,32 @@ func isSpace(r rune) bool { return unicode.Is(unicode.White_Space, r) }
 // A cutter cuts a text into pieces. first says that the text begins the input.
 type cutter func(b *limits.Budget, text string, first bool) ([]string, error)
 
-// cutters builds the member pre_tokenizer.
-func cutters(b *limits.Budget, v jsontree.Value, depth int) ([]cutter, error) {
+// inOrder builds the members of a Sequence in their order, or the one that stands
+// by itself. The sequence's list has the name that is given.
+func inOrder[T any](b *limits.Budget, v jsontree.Value, name string, depth int, build func(*limits.Budget, string, jsontree.Value) (T, error)) ([]T, error) {
 	kind := v.Get("type").String()
 	switch {
 	case !v.There:
 		return nil, nil
 	case depth > maxNesting:
 		return nil, wire.ErrUnsupported.With("sequences in sequences, more than %d deep", maxNesting)
-	case kind == "Sequence":
-		var list []cutter
-		for _, one := range v.Get("pretokenizers").List() {
-			more, err := cutters(b, one, depth+1)
-			if err != nil {
+	case kind != "Sequence":
+		one, err := build(b, kind, v)
+		return []T{one}, err
+	}
+	var list []T
+	for _, one := range v.Get(name).List() {
+		more, err := inOrder(b, one, name, depth+1, build)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range more {
+			if list, err = limits.Append(b, list, c); err != nil {
 				return nil, err
 			}
-			for _, c := range more {
-				if list, err = limits.Append(b, list, c); err != nil {
-					return nil, err
-				}
-			}
 		}
-		return list, nil
 	}
-	c, err := newCutter(b, kind, v)
-	return []cutter{c}, err
+	return list, nil
 }
 
 // gpt2Pattern is that of ByteLevel, from OpenAI's encoder.py.

@@ -43,10 +43,10 @@ func (t *JSON) prepare(b *limits.Budget) (err error) {
 		return wire.ErrUnsupported.With("a text is encoded with BPE only, not with %s", wire.Quote(t.Type))
 	}
 	e := &bpe{t: t, pairs: map[[2]int32]merged{}, unknown: -1}
-	if e.normal, err = normalizers(b, t.Rest.Get("normalizer"), 0); err != nil {
+	if e.normal, err = inOrder(b, t.Rest.Get("normalizer"), "normalizers", 0, normalizer); err != nil {
 		return err
 	}
-	if e.cuts, err = cutters(b, t.Rest.Get("pre_tokenizer"), 0); err != nil {
+	if e.cuts, err = inOrder(b, t.Rest.Get("pre_tokenizer"), "pretokenizers", 0, newCutter); err != nil {
 		return err
 	}
 	if err := e.posts(b, t.Rest.Get("post_processor"), 0); err != nil {
@@ -204,20 +204,8 @@ func (t *JSON) Encode(b *limits.Budget, text string) (ids []int32, err error) {
 	}
 	e := t.bpe
 	out := slices.Clone(e.front)
-	pieces, err := cutAdded(b, text, e.early)
-	if err != nil {
+	if out, err = around(b, out, text, e.early, true, e.plain); err != nil {
 		return nil, err
-	}
-	for i, p := range pieces {
-		if p.id >= 0 {
-			if out, err = limits.Append(b, out, p.id); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		if out, err = e.plain(b, out, p.text, i == 0); err != nil {
-			return nil, err
-		}
 	}
 	for _, id := range e.back {
 		if out, err = limits.Append(b, out, id); err != nil {
@@ -233,37 +221,50 @@ func (e *bpe) plain(b *limits.Budget, out []int32, text string, first bool) ([]i
 	if err != nil {
 		return nil, err
 	}
-	pieces, err := cutAdded(b, text, e.late)
+	return around(b, out, text, e.late, first, e.words)
+}
+
+// around puts out the numbers of added tokens, and has what stands between them
+// encoded. first says that the text begins the input.
+func around(b *limits.Budget, out []int32, text string, added []Added, first bool, encode func(*limits.Budget, []int32, string, bool) ([]int32, error)) ([]int32, error) {
+	pieces, err := cutAdded(b, text, added)
 	if err != nil {
 		return nil, err
 	}
 	for i, p := range pieces {
 		if p.id >= 0 {
-			if out, err = limits.Append(b, out, p.id); err != nil {
+			out, err = limits.Append(b, out, p.id)
+		} else {
+			out, err = encode(b, out, p.text, first && i == 0)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// words encodes a text without added tokens.
+func (e *bpe) words(b *limits.Budget, out []int32, text string, first bool) (_ []int32, err error) {
+	words := []string{text}
+	for _, cut := range e.cuts {
+		var next []string
+		for k, w := range words {
+			list, err := cut(b, w, first && k == 0)
+			if err != nil {
 				return nil, err
 			}
-			continue
-		}
-		words := []string{p.text}
-		for _, cut := range e.cuts {
-			var next []string
-			for k, w := range words {
-				list, err := cut(b, w, first && i == 0 && k == 0)
-				if err != nil {
+			for _, l := range list {
+				if next, err = limits.Append(b, next, l); err != nil {
 					return nil, err
 				}
-				for _, l := range list {
-					if next, err = limits.Append(b, next, l); err != nil {
-						return nil, err
-					}
-				}
 			}
-			words = next
 		}
-		for _, w := range words {
-			if out, err = e.word(b, out, w); err != nil {
-				return nil, err
-			}
+		words = next
+	}
+	for _, w := range words {
+		if out, err = e.word(b, out, w); err != nil {
+			return nil, err
 		}
 	}
 	return out, nil

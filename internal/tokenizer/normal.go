@@ -11,33 +11,6 @@ import (
 // A step changes a text.
 type step func(b *limits.Budget, text string) (string, error)
 
-// normalizers builds the steps of the member normalizer.
-func normalizers(b *limits.Budget, v jsontree.Value, depth int) ([]step, error) {
-	kind := v.Get("type").String()
-	switch {
-	case !v.There:
-		return nil, nil
-	case depth > maxNesting:
-		return nil, wire.ErrUnsupported.With("sequences in sequences, more than %d deep", maxNesting)
-	case kind == "Sequence":
-		var list []step
-		for _, one := range v.Get("normalizers").List() {
-			more, err := normalizers(b, one, depth+1)
-			if err != nil {
-				return nil, err
-			}
-			for _, s := range more {
-				if list, err = limits.Append(b, list, s); err != nil {
-					return nil, err
-				}
-			}
-		}
-		return list, nil
-	}
-	s, err := normalizer(b, kind, v)
-	return []step{s}, err
-}
-
 // normalizer builds one step. The forms C and D leave the text that the caller
 // gives as it is; see the package's documentation.
 func normalizer(b *limits.Budget, kind string, v jsontree.Value) (step, error) {
