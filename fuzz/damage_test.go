@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/corpus"
@@ -37,6 +39,9 @@ func TestNoPrefixOfAnHonestFileIsAccepted(t *testing.T) {
 				b := file.policy.Budget(t.Context())
 				_, _, err := examine(b, f, file.data[:n])
 				b.Close()
+				if err == nil && (endsAnywhere(name, file.name) || sameContents(t, f, file, file.data[:n])) {
+					continue
+				}
 				if err == nil && openEnd(f) && sameCore(t, f, file, file.data[:n], int64(n)) {
 					continue
 				}
@@ -51,6 +56,29 @@ func TestNoPrefixOfAnHonestFileIsAccepted(t *testing.T) {
 			}
 		}
 	}
+}
+
+// endsAnywhere marks files that may end between two of their parts: fields of
+// protobuf, which has no end, where what a model must have still stands, and streams
+// of which several follow each other.
+func endsAnywhere(format, file string) bool {
+	return format == "onnx" || format == "wrap" && strings.HasPrefix(file, "two.")
+}
+
+// sameContents asks whether what is missing of a wrapper is padding: tar's zeros.
+func sameContents(t *testing.T, f format, file file, data []byte) bool {
+	t.Helper()
+	read := func(data []byte) wrapped {
+		b := file.policy.Budget(t.Context())
+		defer b.Close()
+		o, err := f.decode(b, bytes.NewReader(data), int64(len(data)))
+		if err != nil {
+			t.Errorf("%s/%s as %d bytes: %v", file.format, file.name, len(data), err)
+		}
+		w, _ := o.(wrapped)
+		return w
+	}
+	return f.name == "wrap" && slices.Equal(read(data).contents, read(file.data).contents)
 }
 
 // openEnd marks a format whose file may end before its last padding, or in a

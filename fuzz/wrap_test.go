@@ -37,7 +37,10 @@ func openWrap(b *limits.Budget, r io.ReaderAt, size int64) (opened, error) {
 		return nil, err
 	}
 	k := wrap.Sniff(head)
-	if k == nil {
+	switch {
+	case k == nil && size < wrap.HeadLen:
+		return nil, wire.At("wrap", "", size, wire.ErrTruncated.With("too short to be known"))
+	case k == nil:
 		return nil, wire.At("wrap", "", 0, wire.ErrUnsupported.With("nothing packed"))
 	}
 	var out wrapped

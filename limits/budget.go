@@ -194,8 +194,9 @@ func (b *Budget) Drop(n int64) {
 	}
 }
 
-// Charged is the sum of all bytes that this account was charged, those that
-// were given back counted too: what an operation may have allocated in all.
+// Charged is the sum of all bytes that this account was charged, by accounts below
+// it too, those that were given back counted: what an operation may have allocated
+// in all.
 func (b *Budget) Charged() int64 { return b.shared[held].used() + b.dropped.Load() }
 
 // Lease charges one buffer of n bytes until release is called. Calling release
@@ -298,6 +299,9 @@ func (b *Budget) returnAbove(p pool, n int64) {
 	for a := b.parent; a != nil; a = a.parent {
 		if !a.shared[p].give(n) {
 			return
+		}
+		if p == held {
+			a.dropped.Add(n)
 		}
 	}
 }

@@ -30,8 +30,13 @@ func Check(b *limits.Budget, r io.ReaderAt, size int64) (*Model, error) {
 	if err := w.message(&c, w.model, nil); err != nil {
 		return nil, err
 	}
-	if !w.graph {
-		return nil, c.FailAt("ModelProto", 0, wire.ErrMissing.With("no graph"))
+	for _, must := range [...]struct {
+		field uint64
+		what  string
+	}{{1, "version of the format"}, {7, "graph"}, {8, "version of its operators"}} {
+		if w.has&(1<<must.field) == 0 {
+			return nil, c.FailAt("ModelProto", 0, wire.ErrMissing.With("no %s", must.what))
+		}
 	}
 	if err := w.finish(); err != nil {
 		return nil, err
@@ -48,7 +53,7 @@ type walk struct {
 	steps   limits.Steps
 	out     Model
 	found   tensor.Findings
-	graph   bool
+	has     uint64           // fields of the model itself
 	domains map[string]int64 // of operators, and where one stands
 	own     map[string]bool  // domains of functions of the file
 }
@@ -91,8 +96,8 @@ func (w *walk) message(c *wire.Cursor, m *message, h hook) error {
 			}
 			seen |= bit
 		}
-		if m == w.model && tag>>3 == 7 {
-			w.graph = true
+		if m == w.model {
+			w.has |= 1 << (tag >> 3)
 		}
 		if err := w.field(c, m, f, tag, h); err != nil {
 			return err

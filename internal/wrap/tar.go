@@ -82,7 +82,7 @@ func (t *tarWalk) block(at int64) (head [tarBlock]byte, err error) {
 		return head, t.fail("", at, err)
 	}
 	if at > t.size-tarBlock {
-		return head, t.fail("", at, wire.ErrTruncated.With("no block of zeros ends the archive"))
+		return head, t.fail("", min(at, t.size), wire.ErrTruncated.With("no block of zeros ends the archive"))
 	}
 	if err := wire.ReadFull(t.r, head[:], at); err != nil {
 		return head, t.fail("", at, err)
