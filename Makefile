@@ -102,7 +102,7 @@ STARTS = ^[[:space:]]*(defer )?go [A-Za-z_.]+[(]|[.]Go[(]|[.]Parallel[(]|RunPara
 
 race: ## packages with goroutines
 	MUST_HAVE=$(MUST_HAVE) $(GO) test -race -short -timeout 15m $$(git grep -lE '$(STARTS)' -- '*.go' | \
-	grep -v '/_' | xargs -n 1 dirname | sort -u | sed 's|^|./|')
+	grep -v -e '/_' $(patsubst %,-e '^%/',$(NESTED)) | xargs -n 1 dirname | sort -u | sed 's|^|./|')
 
 # Only asm has files that differ under the tag. The two packages that compare what
 # it computes with the reference libraries' goldens run with it; to all others it
