@@ -77,6 +77,10 @@ func locked(dir string) {
 		panic(err)
 	}
 	r.Missing = missing
+	if lacks(missing, "seccomp") { // what is tried would be done
+		print(r)
+		return
+	}
 	close(start)
 	tried.Wait()
 	var fresh sync.WaitGroup
@@ -87,11 +91,19 @@ func locked(dir string) {
 	_, err = open.Read(make([]byte, 1))
 	note("read what was open", err)
 	runtime.GC()
+	print(r)
+}
+
+func print(r report) {
 	text, err := json.Marshal(r)
 	if err != nil {
 		panic(err)
 	}
 	fmt.Println(string(text))
+}
+
+func lacks(missing []string, part string) bool {
+	return slices.ContainsFunc(missing, func(m string) bool { return strings.HasPrefix(m, part) })
 }
 
 // try does what a judgement may, and what it may not.
@@ -200,10 +212,7 @@ var byLandlock = []string{"read another file", "read the system's", "read the en
 func TestALockedProcessReadsAndNothingElse(t *testing.T) {
 	r := run(t, false)
 	t.Logf("missing: %q", r.Missing)
-	lacks := func(part string) bool {
-		return slices.ContainsFunc(r.Missing, func(m string) bool { return strings.HasPrefix(m, part) })
-	}
-	if lacks("seccomp") {
+	if lacks(r.Missing, "seccomp") {
 		t.Skip("the system has no filter")
 	}
 	if len(r.Did) < 30 {
@@ -215,7 +224,7 @@ func TestALockedProcessReadsAndNothingElse(t *testing.T) {
 			if err != "" {
 				t.Errorf("it cannot %s: %s", what, err)
 			}
-		case slices.Contains(byLandlock, what) && lacks("Landlock"):
+		case slices.Contains(byLandlock, what) && lacks(r.Missing, "Landlock"):
 		case err == "":
 			t.Errorf("it can %s", what)
 		}
