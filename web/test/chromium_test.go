@@ -59,8 +59,12 @@ func chromium(t *testing.T) *browser {
 	if err != nil {
 		t.Fatal(err)
 	}
+	profile, err := os.MkdirTemp("", "chromium")
+	if err != nil {
+		t.Fatal(err)
+	}
 	cmd := exec.Command(path, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-		"--disable-background-networking", "--remote-debugging-pipe", "--window-size=1280,900", "--user-data-dir="+t.TempDir(), "about:blank")
+		"--disable-background-networking", "--remote-debugging-pipe", "--window-size=1280,900", "--user-data-dir="+profile, "about:blank")
 	cmd.ExtraFiles = []*os.File{theirIn, theirOut}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -87,6 +91,13 @@ func chromium(t *testing.T) *browser {
 		cmd.Process.Kill()
 		cmd.Wait()
 		out.Close()
+		for k := 0; os.RemoveAll(profile) != nil; k++ { // its other processes still write
+			if k == 100 {
+				t.Errorf("%s is left", profile)
+				return
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
 	})
 	var target struct{ TargetID string }
 	b.into(&target, "Target.createTarget", map[string]any{"url": "about:blank"})
