@@ -6,6 +6,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/internal/unwrap"
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/limits/limitstest"
 )
 
 // What is harmless, by its content alone, and what only looks so.
@@ -45,7 +46,7 @@ func TestHarmlessIsWhatNoLoaderTakesForAModel(t *testing.T) {
 		if err != nil || got != c.want {
 			t.Errorf("%.40q: %q, want %q; %v", c.data, got, c.want, err)
 		}
-		if n := b.Charged(); n != 0 {
+		if n := limitstest.Used(b, limits.Total); n != 0 {
 			t.Errorf("%.40q: %d bytes are still charged", c.data, n)
 		}
 		b.Close()
