@@ -131,9 +131,10 @@ var archTarget = fuzz.Target{
 	},
 }
 
-// elsewhere forgets the place of an error in the file of weights.
+// elsewhere forgets the place of an error in a file that is not the input: that of
+// weights, or the vocabulary.
 func elsewhere(err error) error {
-	if e, ok := errors.AsType[*wire.Error](err); ok && e.Format == safetensors.Format {
+	if e, ok := errors.AsType[*wire.Error](err); ok && (e.Format == safetensors.Format || e.Format == "tokenizer.json") {
 		at := *e
 		at.Off = wire.NoOffset
 		return &at
