@@ -14,6 +14,8 @@ const (
 	StepCount                // steps of parsers and of the pickle machine
 	WorkingSet               // live bytes of the pickle machine
 	OpenFiles                // files of models that are open at once
+	Requests                 // requests to servers
+	Fetched                  // bytes of their answers
 	Time                     // wall clock
 	axisCount
 )
@@ -41,6 +43,8 @@ var axes = [axisCount]struct {
 	StepCount:    {"steps", "max_steps", count},
 	WorkingSet:   {"working_set", "max_working_set", bytes},
 	OpenFiles:    {"open_files", "max_open_files", count},
+	Requests:     {"requests", "max_requests", count},
+	Fetched:      {"fetched", "max_fetched", bytes},
 	Time:         {"time", "timeout", clock},
 }
 

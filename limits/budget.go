@@ -12,7 +12,7 @@ import (
 // spent. Make one with [Policy.Budget] or [Budget.Child], close it when the
 // operation and everything that it returned are done with.
 type Budget struct {
-	shared  [3]gauge // bytes, items and open files: this account's and its ancestors'
+	shared  [5]gauge // by pool: this account's and its ancestors'
 	parent  *Budget
 	single  int64        // the ceiling of one buffer
 	largest atomic.Int64 // the largest buffer so far
@@ -44,9 +44,11 @@ const (
 	held    pool = iota // bytes
 	counted             // items
 	opened              // files
+	asked               // requests
+	fetched             // bytes of answers
 )
 
-var poolAxis = [...]Axis{held: Total, counted: Items, opened: OpenFiles}
+var poolAxis = [...]Axis{held: Total, counted: Items, opened: OpenFiles, asked: Requests, fetched: Fetched}
 
 // Budget opens an account under the policy. The context's end, and the
 // policy's deadline, end the operation within 1,024 steps. The account of a policy
@@ -112,6 +114,8 @@ func open(ctx context.Context, p Policy, parent *Budget) *Budget {
 	b.shared[held].open(p.Limit(Total))
 	b.shared[counted].open(p.Limit(Items))
 	b.shared[opened].open(min(p.Limit(OpenFiles), systemFiles()))
+	b.shared[asked].open(p.Limit(Requests))
+	b.shared[fetched].open(p.Limit(Fetched))
 	b.working.open(p.Limit(WorkingSet))
 	b.steps.open(p.Limit(StepCount))
 	b.depth.open(p.Limit(Depth))
@@ -223,6 +227,10 @@ func (b *Budget) OpenFile() (closed func(), err error) {
 
 // Items charges n counted things: tensors, keys, members, values.
 func (b *Budget) Items(n int64) error { return b.charge(counted, n) }
+
+// Request charges a request to a server, and Fetch n bytes of its answer.
+func (b *Budget) Request() error      { return b.charge(asked, 1) }
+func (b *Budget) Fetch(n int64) error { return b.charge(fetched, n) }
 
 // charge takes n from the account and from every ancestor, or from none. The
 // account's own ceiling is asked first: what it refuses, nobody else notices. An

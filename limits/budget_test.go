@@ -191,6 +191,9 @@ func TestUsageListsEveryAxis(t *testing.T) {
 	must(t, err)
 	closed()
 	closed()
+	must(t, b.Request())
+	must(t, b.Fetch(5))
+	must(t, b.Fetch(6))
 	b.Source(100)
 	must(t, b.Inflate(3, 10))
 	must(t, b.Inflate(10, 10))
@@ -214,6 +217,8 @@ func TestUsageListsEveryAxis(t *testing.T) {
 		{Axis: limits.StepCount, Used: 4, Peak: 4, Limit: limits.DefaultMaxSteps},
 		{Axis: limits.WorkingSet, Used: 20, Peak: 20, Limit: limits.DefaultMaxWorkingSet},
 		{Axis: limits.OpenFiles, Used: 1, Peak: 2, Limit: 3},
+		{Axis: limits.Requests, Used: 1, Peak: 1, Limit: limits.DefaultMaxRequests},
+		{Axis: limits.Fetched, Used: 11, Peak: 11, Limit: limits.DefaultMaxFetched},
 	}
 	if d := cmp.Diff(want, got[:limits.Time]); d != "" {
 		t.Error(d)

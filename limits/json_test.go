@@ -115,8 +115,8 @@ func TestPolicyRoundTrip(t *testing.T) {
 		"odd values": {
 			MaxSingleAlloc: 1, MaxTotalBytes: math.MaxInt64, MaxItems: 3, MaxInflateRatio: 5, MaxExpandRatio: 7,
 			MaxDepth: 11, MaxSteps: 13, MaxWorkingSet: 1<<20 + 1, Timeout: 1500 * time.Millisecond,
-			MaxOpenFiles: 17,
-			Quirks:       []string{"gguf.nul", "gguf.gaps"}, RefuseFormats: []string{"npy"}, RefuseFindings: []string{"npz.case"}, RefuseUnknownMembers: true,
+			MaxOpenFiles: 17, MaxRequests: 19, MaxFetched: 1<<33 + 1,
+			Quirks: []string{"gguf.nul", "gguf.gaps"}, RefuseFormats: []string{"npy"}, RefuseFindings: []string{"npz.case"}, RefuseUnknownMembers: true,
 		},
 		"whole units": {MaxSingleAlloc: 1 << 10, MaxTotalBytes: 1 << 40, MaxWorkingSet: 3 << 50, Timeout: 3 * time.Hour},
 		"no timeout":  {Timeout: limits.NoTimeout},
@@ -158,6 +158,8 @@ func TestMarshalPolicyShowsDefaults(t *testing.T) {
   "max_steps": 200000000,
   "max_working_set": "512MiB",
   "max_open_files": 1024,
+  "max_requests": 20000,
+  "max_fetched": "4TiB",
   "timeout": "1m",
   "quirks": [],
   "refuse_formats": [],
@@ -202,7 +204,7 @@ func TestValidate(t *testing.T) {
 		{"a negative number", `policy: field "max_items": -1 is negative`, limits.Policy{MaxItems: -1}},
 		{"a negative timeout", `policy: field "timeout": -2 is negative`, limits.Policy{Timeout: -2}},
 		{"depth past its ceiling", `policy: field "max_depth": 10001 is more than 10000`, limits.Policy{MaxDepth: 10001}},
-		{"a quirk that nobody knows", `policy: field "quirks": no quirk has the name "gguf.gap" (detect.polyglot, gguf.gaps, gguf.nul, zip.store-hints)`, limits.Policy{Quirks: []string{"gguf.nul", "gguf.gap"}}},
+		{"a quirk that nobody knows", `policy: field "quirks": no quirk has the name "gguf.gap" (detect.polyglot, gguf.gaps, gguf.nul, pth.tensors-only, zip.store-hints)`, limits.Policy{Quirks: []string{"gguf.nul", "gguf.gap"}}},
 		{"a format that nobody knows", `policy: field "refuse_formats": no format has the name "PTH" (gguf, npy, npz, pth, safetensors)`, limits.Policy{RefuseFormats: []string{"PTH"}}},
 		{"a finding that nobody knows", `policy: field "refuse_findings": no finding has the name "gguf.\u202e"`, limits.Policy{RefuseFindings: []string{"*", "gguf.\u202e"}}},
 	} {

@@ -10,7 +10,7 @@ import (
 // exist: a name outside of them is an error, since a refusal that never comes is
 // worse than none. A test compares them with what the parsers say.
 var (
-	quirks  = []string{"detect.polyglot", "gguf.gaps", "gguf.nul", "zip.store-hints"}
+	quirks  = []string{"detect.polyglot", "gguf.gaps", "gguf.nul", "pth.tensors-only", "zip.store-hints"}
 	formats = []string{"gguf", "npy", "npz", "pth", "safetensors"}
 
 	findings = []string{
@@ -28,11 +28,11 @@ var (
 		"npz.case", "npz.comment", "npz.member",
 		"onnx.domain", "onnx.external-path", "onnx.python",
 		"pickle.nested", "pickle.py2-bytes",
-		"pth.alignment", "pth.extra-member", "pth.index-extra", "pth.index-size", "pth.name-collision",
+		"pth.alignment", "pth.extra-member", "pth.index-extra", "pth.index-size", "pth.name-collision", "pth.not-understood",
 		"safetensors.alias-dangling", "safetensors.dtype-unknown", "safetensors.index-extra",
 		"safetensors.index-size",
-		"sidecar.auto-map", "sidecar.keras-code", "sidecar.keras-module", "sidecar.keras-weights",
-		"sidecar.mar-handler", "sidecar.skops-node", "sidecar.skops-type",
+		"sidecar.auto-map", "sidecar.keras-code", "sidecar.keras-file", "sidecar.keras-module", "sidecar.keras-weights",
+		"sidecar.mar-handler", "sidecar.mar-requirements", "sidecar.skops-node", "sidecar.skops-type",
 		"sidecar.syntax", "sidecar.target", "sidecar.trust-remote-code", "sidecar.yaml-tag",
 		"template.attr", "template.call", "template.computed", "template.dunder", "template.global", "template.import",
 		"template.method", "template.size", "template.syntax",

@@ -18,6 +18,8 @@ const (
 	DefaultMaxSteps        = 200_000_000
 	DefaultMaxWorkingSet   = 512 << 20
 	DefaultMaxOpenFiles    = 1024
+	DefaultMaxRequests     = 20_000
+	DefaultMaxFetched      = 4 << 40
 	DefaultTimeout         = 60 * time.Second
 
 	// NoTimeout switches the deadline off: conversions take as long as they take.
@@ -67,6 +69,10 @@ type Policy struct {
 	// shards. The process's own limit, less a reserve, bounds it too where the
 	// system tells it. Default 1,024.
 	MaxOpenFiles int64
+	// MaxRequests bounds the requests to servers, and MaxFetched the bytes of their
+	// answers, where a model is read from an address. Default 20,000 and 4 TiB: a
+	// model of that size, read once.
+	MaxRequests, MaxFetched int64
 	// Timeout bounds one operation's wall clock. Default 60 s; [NoTimeout] for none.
 	Timeout time.Duration
 
@@ -122,6 +128,10 @@ func (p *Policy) field(a Axis) (field *int64, def int64) {
 		return &p.MaxWorkingSet, DefaultMaxWorkingSet
 	case OpenFiles:
 		return &p.MaxOpenFiles, DefaultMaxOpenFiles
+	case Requests:
+		return &p.MaxRequests, DefaultMaxRequests
+	case Fetched:
+		return &p.MaxFetched, DefaultMaxFetched
 	case Time:
 		return (*int64)(&p.Timeout), int64(DefaultTimeout)
 	default:

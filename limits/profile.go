@@ -17,6 +17,8 @@ var profiles = [...]struct {
 		MaxTotalBytes:  64 << 20,
 		MaxItems:       250_000,
 		MaxWorkingSet:  32 << 20,
+		MaxRequests:    500,
+		MaxFetched:     1 << 30,
 	}},
 	// Of the items of edge a vocabulary of 150,000 tokens with its merges is too many.
 	{"upload", Policy{
@@ -25,6 +27,8 @@ var profiles = [...]struct {
 		MaxItems:       2_000_000,
 		MaxWorkingSet:  32 << 20,
 		MaxOpenFiles:   64,
+		MaxRequests:    500,
+		MaxFetched:     1 << 30,
 	}},
 }
 

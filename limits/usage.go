@@ -38,6 +38,10 @@ func (b *Budget) use(a Axis) (used, peak int64) {
 		return b.shared[counted].used(), b.shared[counted].peak()
 	case OpenFiles:
 		return b.shared[opened].used(), b.shared[opened].peak()
+	case Requests:
+		return b.shared[asked].used(), b.shared[asked].peak()
+	case Fetched:
+		return b.shared[fetched].used(), b.shared[fetched].peak()
 	case Depth:
 		return b.depth.used(), b.depth.peak()
 	case StepCount:

@@ -19,16 +19,25 @@ const (
 	rightsFile  = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_EXECUTE
 )
 
-// landlock lets this process open what it needs, and nothing else.
-func landlock(n Needs, every bool) error {
+// hasLandlock is the version that the kernel has, or lacking.
+func hasLandlock(every bool) (version uintptr, err error) {
 	version, _, no := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	switch {
 	case no == unix.ENOSYS || no == unix.EOPNOTSUPP || no == unix.EPERM:
-		return lacking("the kernel has none")
+		return 0, lacking("the kernel has none")
 	case no != 0:
-		return no
+		return 0, no
 	case !every && version < 8:
-		return lacking("this program links C, and the kernel locks single threads")
+		return 0, lacking("this program links C, and the kernel locks single threads")
+	}
+	return version, nil
+}
+
+// landlock lets this process open what it needs, and nothing else.
+func landlock(n Needs, every bool) error {
+	version, err := hasLandlock(every)
+	if err != nil {
+		return err
 	}
 	attr := unix.LandlockRulesetAttr{Handled_access_fs: rightsFirst}
 	size := unsafe.Sizeof(attr.Handled_access_fs)

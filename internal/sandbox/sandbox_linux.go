@@ -27,10 +27,7 @@ func Lock(n Needs) (missing []string, err error) {
 	default:
 		return nil, fmt.Errorf("sandbox: no_new_privs: %w", no)
 	}
-	for _, part := range []struct {
-		name string
-		lock func(Needs, bool) error
-	}{{"Landlock", landlock}, {"seccomp", filter}} {
+	for _, part := range parts {
 		err := part.lock(n, every)
 		lacks, ok := errors.AsType[lacking](err)
 		switch {
@@ -41,6 +38,27 @@ func Lock(n Needs) (missing []string, err error) {
 		}
 	}
 	return missing, nil
+}
+
+// parts are what a lock is made of.
+var parts = []struct {
+	name string
+	has  func(every bool) error
+	lock func(n Needs, every bool) error
+}{
+	{"Landlock", func(every bool) error { _, err := hasLandlock(every); return err }, landlock},
+	{"seccomp", func(bool) error { return hasFilter() }, filter},
+}
+
+// Missing lists what Lock would: what the system or the way this program was built lacks.
+func Missing() (missing []string) {
+	_, _, no := syscall.AllThreadsSyscall(unix.SYS_GETPID, 0, 0, 0)
+	for _, part := range parts {
+		if err := part.has(no != syscall.ENOTSUP); err != nil {
+			missing = append(missing, part.name+" ("+err.Error()+")")
+		}
+	}
+	return missing
 }
 
 // lacking is why the system cannot do a part.

@@ -32,6 +32,9 @@ func TestMain(m *testing.M) {
 		locked(dir)
 		os.Exit(0)
 	}
+	if how := os.Getenv("SANDBOX_LIMIT"); how != "" {
+		beyond(how)
+	}
 	os.Exit(m.Run())
 }
 

@@ -70,7 +70,7 @@ func Decode(b *limits.Budget, text Text, read func(*Decoder) error) error {
 	}
 	d.space()
 	if d.pos < len(text.Body) {
-		return d.Fail("", wire.ErrTrailing.With("after the end of the JSON value"))
+		return d.Fail("", wire.ErrTrailing.By("json.trailing").With("after the end of the JSON value"))
 	}
 	return d.pay()
 }
@@ -172,7 +172,7 @@ func (d *Decoder) value(want Kind) error {
 	if err != nil {
 		return err
 	}
-	return d.Fail("", wire.ErrSyntax.With("%v where %v belongs", k, want))
+	return d.Fail("", wire.ErrSyntax.By("json.kind").With("%v where %v belongs", k, want))
 }
 
 // space skips white space.
@@ -213,7 +213,7 @@ func (d *Decoder) missing(want string) error {
 
 func (d *Decoder) ended(want string) error {
 	d.pos = len(d.text.Body)
-	cause := wire.ErrSyntax
+	cause := wire.ErrSyntax.By("json.unfinished")
 	if d.text.Whole {
 		cause = wire.ErrTruncated
 	}
@@ -221,5 +221,5 @@ func (d *Decoder) ended(want string) error {
 }
 
 func (d *Decoder) unexpected(want string) error {
-	return d.Fail("", wire.ErrSyntax.With("byte %#02x where %s belongs", d.text.Body[d.pos], want))
+	return d.Fail("", wire.ErrSyntax.By("json.syntax").With("byte %#02x where %s belongs", d.text.Body[d.pos], want))
 }

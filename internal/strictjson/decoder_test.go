@@ -34,6 +34,9 @@ func problem(err error) (off int64, cause error) {
 		return -1, err
 	}
 	c, _ := errors.AsType[*wire.Cause](err)
+	for of, ok := c, c != nil; ok; of, ok = c.Unwrap().(*wire.Cause) { // not the rule, what it is a case of
+		c = of
+	}
 	return at.Off - 100, c
 }
 

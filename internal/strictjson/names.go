@@ -60,7 +60,9 @@ func (n *names) add(d *Decoder, pos int, name string) error {
 	return nil
 }
 
-func duplicate(name string) error { return wire.ErrDuplicate.With("member %s", wire.Quote(name)) }
+func duplicate(name string) error {
+	return wire.ErrDuplicate.By("json.member-twice").With("member %s", wire.Quote(name))
+}
 
 func (n *names) grow(d *Decoder) error {
 	size := 4 * few

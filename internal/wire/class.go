@@ -61,34 +61,59 @@ func ClassOf(err error) Class {
 type Cause struct {
 	class Class
 	text  string
+	rule  string // of package gate, "" for any
+	of    *Cause // what it is a case of
 }
 
 // The causes that parsers share.
 var (
-	ErrMagic       = &Cause{Malformed, "not this format"}
-	ErrSyntax      = &Cause{Malformed, "does not follow the format's grammar"}
-	ErrRange       = &Cause{Malformed, "number out of range"}
-	ErrOverflow    = &Cause{Malformed, "arithmetic overflows"}
-	ErrOverlap     = &Cause{Malformed, "spans overlap"}
-	ErrGap         = &Cause{Malformed, "bytes that belong to nothing"}
-	ErrAlign       = &Cause{Malformed, "not aligned"}
-	ErrDuplicate   = &Cause{Malformed, "duplicate"}
-	ErrMismatch    = &Cause{Malformed, "two statements of the file contradict each other"}
-	ErrTrailing    = &Cause{Malformed, "bytes after the end"}
-	ErrText        = &Cause{Malformed, "text is not valid"}
-	ErrChecksum    = &Cause{Malformed, "checksum differs"}
-	ErrMissing     = &Cause{Malformed, "a part is missing"}
-	ErrTruncated   = &Cause{Truncated, "file ends too early"}
-	ErrUnsupported = &Cause{Unsupported, "not supported"}
-	ErrForbidden   = &Cause{Forbidden, "forbidden"}
-	ErrUsage       = &Cause{Usage, "cannot be asked for"}
-	ErrInternal    = &Cause{Internal, "internal error"}
+	ErrMagic       = &Cause{class: Malformed, text: "not this format"}
+	ErrSyntax      = &Cause{class: Malformed, text: "does not follow the format's grammar"}
+	ErrRange       = &Cause{class: Malformed, text: "number out of range"}
+	ErrOverflow    = &Cause{class: Malformed, text: "arithmetic overflows"}
+	ErrOverlap     = &Cause{class: Malformed, text: "spans overlap"}
+	ErrGap         = &Cause{class: Malformed, text: "bytes that belong to nothing"}
+	ErrAlign       = &Cause{class: Malformed, text: "not aligned"}
+	ErrDuplicate   = &Cause{class: Malformed, text: "duplicate"}
+	ErrMismatch    = &Cause{class: Malformed, text: "two statements of the file contradict each other"}
+	ErrTrailing    = &Cause{class: Malformed, text: "bytes after the end"}
+	ErrText        = &Cause{class: Malformed, text: "text is not valid"}
+	ErrChecksum    = &Cause{class: Malformed, text: "checksum differs"}
+	ErrMissing     = &Cause{class: Malformed, text: "a part is missing"}
+	ErrTruncated   = &Cause{class: Truncated, text: "file ends too early"}
+	ErrUnsupported = &Cause{class: Unsupported, text: "not supported"}
+	ErrForbidden   = &Cause{class: Forbidden, text: "forbidden"}
+	ErrUsage       = &Cause{class: Usage, text: "cannot be asked for"}
+	ErrInternal    = &Cause{class: Internal, text: "internal error"}
 )
 
 func (c *Cause) Error() string { return c.text }
 
 // Class returns the class that the cause belongs to.
 func (c *Cause) Class() Class { return c.class }
+
+// By is the cause where a reader refuses by a rule: its identifier is what reports
+// and policies name, and stays. The table of package gate has a row for each.
+func (c *Cause) By(rule string) *Cause { return &Cause{c.class, c.text, rule, c} }
+
+// Unwrap gives the cause that this one is a case of.
+func (c *Cause) Unwrap() error {
+	if c.of == nil {
+		return nil
+	}
+	return c.of
+}
+
+// RuleOf is the rule by which a file was refused, "" if the place that refused it
+// has none.
+func RuleOf(err error) string {
+	for c, ok := errors.AsType[*Cause](err); ok && c != nil; c = c.of {
+		if c.rule != "" {
+			return c.rule
+		}
+	}
+	return ""
+}
 
 // With returns an error that is c and says more. Text from a file must be
 // quoted by the caller. An [Option] among the arguments is kept.

@@ -282,7 +282,7 @@ func (c *Cursor) short(n int64) error {
 // beyond is the cause of a read past the end.
 func (c *Cursor) beyond() *Cause {
 	if c.child {
-		return ErrRange
+		return ErrRange.By("file.part-end")
 	}
 	return ErrTruncated
 }

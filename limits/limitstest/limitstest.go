@@ -31,7 +31,7 @@ func NoLeak(t testing.TB, host *limits.Budget) {
 	if n := host.Children(); n != 0 {
 		t.Errorf("%d children of the account are open", n)
 	}
-	for _, a := range []limits.Axis{limits.Total, limits.Items, limits.WorkingSet, limits.OpenFiles, limits.Depth} {
+	for _, a := range []limits.Axis{limits.Total, limits.Items, limits.WorkingSet, limits.OpenFiles, limits.Requests, limits.Fetched, limits.Depth} {
 		if n := Used(host, a); n != 0 {
 			t.Errorf("the account holds %d on the axis %v", n, a)
 		}
