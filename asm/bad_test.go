@@ -32,6 +32,12 @@ func fits() []fit {
 		{"int8", 64, 256, 4, false, func(o *Ops, d, s []byte) { o.Int8(d, floatsOf(s), scales, 32) }},
 		{"absmax", 8, 256, 128, false, func(o *Ops, d, s []byte) { o.Absmax(floatsOf(d), floatsOf(s), 32) }},
 	}
+	out = append(out, fit{"E4M3", 64, 256, 4, false, func(o *Ops, d, s []byte) { o.E4M3Over(d, floatsOf(s), 2, BF16) }})
+	for k := range Kinds {
+		if k.Encodes() && !k.NeedsMatrix() {
+			out = append(out, fit{"row of " + k.String(), 2 * k.Bytes(), 8 * k.Elems(), 4, false, func(o *Ops, d, s []byte) { o.EncodeRow(k, d, floatsOf(s), nil) }})
+		}
+	}
 	for _, size := range []int{1, 2, 4} {
 		mask := bytes.Repeat([]byte{0xA5}, 8)
 		out = append(out, fit{fmt.Sprint("expand ", size), 64 * size, 32 * size, 1, false, func(o *Ops, d, s []byte) { o.Expand(size, d, s, mask) }})

@@ -197,6 +197,10 @@ func TestWrongCallsPanicBeforeAnythingIsTouched(t *testing.T) {
 			"nearest, a scale short":          func() { o.Nearest(&Quantizer{}, p(48), floatsOf(q(384)), scales, 32) },
 			"nearest, a run that is cut":      func() { o.Nearest(&Quantizer{}, p(40), floatsOf(q(320)), scales, 64) },
 			"int8, a code short":              func() { o.Int8(p(63), floatsOf(q(256)), scales, 32) },
+			"E4M3, a code short":              func() { o.E4M3Times(p(63), floatsOf(q(256)), 2) },
+			"row, half a block":               func() { o.EncodeRow(Q4_K, p(72), floatsOf(q(512)), nil) },
+			"row, a byte short":               func() { o.EncodeRow(Q6_K, p(209), floatsOf(q(1024)), nil) },
+			"row, a column short":             func() { o.EncodeRow(Q4_K, p(144), floatsOf(q(1024)), scales) },
 			"columns, a group too high": func() {
 				o.Columns(Columns{Bits: 4, Words: 1, Count: 1, Groups: []uint32{7: 1}, Scales: scales[:1], Zeros: scales[:1], Room: scales}, BF16, p(16), q(4), 16, 4)
 			},
@@ -275,7 +279,7 @@ func TestLevelsAreWhatTheySay(t *testing.T) {
 			t.Errorf("%v calls itself %v", level, o.Level())
 		}
 	}
-	compared := []string{"level", "blocks", "exact", "float8", "bytes", "nibbles", "cast", "halfBytes", "transpose", "swap", "lanes", "spread", "fields", "pairs", "columns", "each", "pick", "expand", "special", "absmax", "nearest", "int8"}
+	compared := []string{"level", "blocks", "any", "exact", "float8", "bytes", "nibbles", "cast", "halfBytes", "transpose", "swap", "lanes", "spread", "fields", "pairs", "columns", "each", "pick", "expand", "special", "absmax", "nearest", "int8", "search", "rows", "e4m3Times", "e4m3Over"}
 	for i := range reflect.TypeFor[Ops]().NumField() {
 		if name := reflect.TypeFor[Ops]().Field(i).Name; !slices.Contains(compared, name) {
 			t.Errorf("no test compares %s", name)

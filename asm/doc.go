@@ -22,12 +22,15 @@
 // purego leaves them out. In _gen/amd64 emit has what all levels share, avx2 is the
 // kernels of 32-byte registers, a file for each technique, and zmm is what those of 64-byte
 // registers have in common, whose techniques are packages: blocks, kquants, grids, ternary,
-// codebook, runs, float8, lookup, columns, move, encode.
+// codebook, runs, float8, lookup, move, encode.
+// rows is the encoders of whole rows, which all levels from AVX2 on share. The kernels of a
+// text share its constants; a level above another in the same text has only what gains there.
 //
 // # Which kernels there are
 //
 // A kernel exists for what published models store and what our encoders write, and
-// stays if it is at least 1.2 times as fast as the level below it on ordinary data.
+// stays if it is at least 1.2 times as fast as the level below it on ordinary data, on one of
+// the processors that were measured.
 // Data is ordinary if its scales are such as models have: finite, and so large that no
 // factor, product or sum is a subnormal number, which holds up a multiplication for a
 // hundred cycles. All other data is hostile, and takes one exact way for each
@@ -35,7 +38,7 @@
 //
 //   - blocks: the kernel stops in front of the block, and [Ops.Blocks] has the level
 //     below decode some, or decodes them to float32 and rounds that;
-//   - runs: a table or a loop of products in double precision, or enlarged by 2^128;
+//   - runs: a table or a loop of products enlarged by 2^128, or in double precision;
 //   - columns: products in double precision, by way of float32.
 //
 // # Words
@@ -95,5 +98,4 @@ package asm
 
 //go:generate go -C _gen/amd64 run . -pkg asm -out ../../kernels_amd64.s -stubs ../../kernels_amd64.go -rows ../../rows_amd64.go
 //go:generate go -C _gen/amd64 run . -level avx512 -pkg asm -out ../../kernels_avx512_amd64.s -stubs ../../kernels_avx512_amd64.go -rows ../../rows_avx512_amd64.go
-//go:generate go -C _gen/amd64 run . -level avx512bf16 -pkg asm -out ../../kernels_bf16_amd64.s -stubs ../../kernels_bf16_amd64.go -rows ../../rows_bf16_amd64.go
 //go:generate go -C _gen/arm64 run . -out ../../kernels_arm64.s -stubs ../../kernels_arm64.go

@@ -5,16 +5,16 @@ import (
 	"math"
 )
 
-// nibbles stores the low half of the codes in the low nibbles.
-func nibbles[T int8 | uint8](dst []byte, codes []T) {
+// nibbles stores the low half of the codes in the low nibbles, eight or more.
+func nibbles(dst []byte, codes []uint8) {
 	n := len(codes) / 2
-	for i := range n {
-		dst[i] = byte(codes[i])&15 | byte(codes[n+i])<<4
+	for i := 0; i < n; i += 8 {
+		binary.LittleEndian.PutUint64(dst[i:], eight(codes[i:])&(15*eachByte)|eight(codes[n+i:])&(15*eachByte)<<4)
 	}
 }
 
 // fifthBits stores bit 4 of 32 codes.
-func fifthBits[T int8 | uint8](dst []byte, codes []T) {
+func fifthBits(dst []byte, codes []uint8) {
 	bits := uint32(0)
 	for i, c := range codes {
 		bits |= uint32(c) >> 4 & 1 << i
@@ -59,9 +59,9 @@ var encodeQ4_0 = byRow(32, 18, func(p []byte, x []float32) {
 	nibbles(p[2:], codes[:])
 }, func(p []byte, x, matrix []float32, mean float32) {
 	var w [32]float32
-	var codes [32]int8
+	var codes [32]uint8
 	importance(w[:], x, matrix, mean)
-	putHalf(p, searchSymmetric(codes[:], x, w[:], 8))
+	putHalf(p, searchSymmetric(signed(codes[:]), x, w[:], 8))
 	nibbles(p[2:], codes[:])
 })
 
@@ -72,9 +72,9 @@ var encodeQ5_0 = byRow(32, 22, func(p []byte, x []float32) {
 	nibbles(p[6:], codes[:])
 }, func(p []byte, x, matrix []float32, mean float32) {
 	var w [32]float32
-	var codes [32]int8
+	var codes [32]uint8
 	importance(w[:], x, matrix, mean)
-	putHalf(p, searchSymmetric(codes[:], x, w[:], 16))
+	putHalf(p, searchSymmetric(signed(codes[:]), x, w[:], 16))
 	fifthBits(p[2:], codes[:])
 	nibbles(p[6:], codes[:])
 })
@@ -90,7 +90,7 @@ var encodeQ4_1 = byRow(32, 20, func(p []byte, x []float32) {
 	nibbles(p[4:], codes[:])
 }, func(p []byte, x, matrix []float32, mean float32) {
 	var codes [32]uint8
-	affineBlock(p, codes[:], x, matrix, mean, 15)
+	putAffine(p, codes[:], x, matrix, mean, 15)
 	nibbles(p[4:], codes[:])
 })
 
@@ -103,13 +103,13 @@ var encodeQ5_1 = byRow(32, 24, func(p []byte, x []float32) {
 	nibbles(p[8:], codes[:])
 }, func(p []byte, x, matrix []float32, mean float32) {
 	var codes [32]uint8
-	affineBlock(p, codes[:], x, matrix, mean, 31)
+	putAffine(p, codes[:], x, matrix, mean, 31)
 	fifthBits(p[4:], codes[:])
 	nibbles(p[8:], codes[:])
 })
 
-// affineBlock searches scale and minimum of one block and stores them.
-func affineBlock(p []byte, codes []uint8, x, matrix []float32, mean float32, top int) {
+// putAffine searches scale and minimum of one block and stores them.
+func putAffine(p []byte, codes []uint8, x, matrix []float32, mean float32, top int) {
 	var w [32]float32
 	var scratch [32]uint8
 	importance(w[:], x, matrix, mean)
@@ -184,7 +184,7 @@ var encodeMXFP4 = eachBlock(32, 17, func(p []byte, x, _ []float32) {
 	_, magnitude := largest(x)
 	p[0] = 0
 	if magnitude > 0 {
-		p[0] = uint8(max(0, math.Floor(float64(float32(math.Log2(float64(magnitude)))))+125))
+		p[0] = uint8(max(0, logarithm(magnitude)+125))
 	}
 	var codes [32]uint8
 	d := e8m0Half(p[0])
@@ -193,6 +193,9 @@ var encodeMXFP4 = eachBlock(32, 17, func(p []byte, x, _ []float32) {
 	}
 	nibbles(p[1:], codes[:])
 })
+
+// logarithm is the integer below the binary logarithm, rounded to float32 before.
+func logarithm(x float32) float64 { return math.Floor(float64(float32(math.Log2(float64(x))))) }
 
 var encodeNVFP4 = eachBlock(64, 36, func(p []byte, x, _ []float32) {
 	for s := range 4 {

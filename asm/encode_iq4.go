@@ -47,7 +47,7 @@ func scaleIQ4(x, weights []float32) float32 {
 // scalesIQ4 searches the scales of a block's groups of 32.
 func scalesIQ4(scales, x, matrix []float32) {
 	var w [32]float32
-	mean := float32(squares(x) * (2 / float32(len(x))))
+	mean := meanIQ4(x, matrix)
 	for g := range scales {
 		run := x[32*g:][:32]
 		if matrix != nil {
@@ -59,6 +59,14 @@ func scalesIQ4(scales, x, matrix []float32) {
 		}
 		scales[g] = scaleIQ4(run, w[:])
 	}
+}
+
+// meanIQ4 is twice the mean of a block's squares, of which only a matrix makes use.
+func meanIQ4(x, matrix []float32) float32 {
+	if matrix == nil {
+		return 0
+	}
+	return float32(squares(x) * (2 / float32(len(x))))
 }
 
 // codesIQ4 stores the codes nearest to x under a scale.
@@ -78,11 +86,18 @@ var encodeIQ4_NL = eachBlock(32, 18, func(p []byte, x, matrix []float32) {
 	codesIQ4(p[2:], x, scale[0])
 })
 
-// d is -1/32 of the scale of largest magnitude, the others integers of six bits
-// times d before it is rounded.
 var encodeIQ4_XS = eachBlock(256, 136, func(p []byte, x, matrix []float32) {
 	var scales [8]float32
 	scalesIQ4(scales[:], x, matrix)
+	headIQ4_XS(p, &scales)
+	for g, s := range scales {
+		codesIQ4(p[8+16*g:][:16], x[32*g:][:32], s)
+	}
+})
+
+// headIQ4_XS writes what stands before the codes, and rounds the scales. d is -1/32 of the scale of
+// largest magnitude, the others integers of six bits times d before it is rounded.
+func headIQ4_XS(p []byte, scales *[8]float32) {
 	top, _ := largest(scales[:])
 	d := -top / 32
 	inverse := reciprocal(d)
@@ -90,9 +105,80 @@ var encodeIQ4_XS = eachBlock(256, 136, func(p []byte, x, matrix []float32) {
 	clear(p[2:8])
 	for g, s := range scales {
 		l := clamp(nearest(float32(inverse*s)), -32, 31)
-		codesIQ4(p[8+16*g:][:16], x[32*g:][:32], d*float32(l))
+		scales[g] = d * float32(l)
 		l += 32
 		p[2+g/4] |= byte(l >> 4 << (g % 4 * 2))
 		p[4+g/2] |= byte(l & 15 << (g % 2 * 4))
 	}
-})
+}
+
+// iq4Table is the values and what lies between them as kernels want them, which count from zero down.
+var iq4Table = func() (t [56]float32) {
+	for k, v := range iq4Values {
+		t[k&8+(-k&7)] = v
+	}
+	for k := range 8 {
+		if k < 4 {
+			t[16+(-k&7)] = iq4Bounds[4*k+1]
+		}
+		t[24+(-k&7)] = iq4Bounds[2*k]
+		t[32+k], t[40+k], t[48+k] = iq4Bounds[7], iq4Bounds[3], iq4Bounds[11]
+	}
+	return t
+}()
+
+// searchIQ4 searches the scales of groups by kernels, sixteen at most, of blocks of some numbers.
+func (l *lanes) searchIQ4(o *Ops, x, matrix []float32, block int) {
+	l.trials[0] = -iq4Values[0]
+	for step := -7; step <= 7; step++ {
+		l.trials[8+step] = float32(step) + iq4Values[0]
+	}
+	o.load(&l.x, x, 32)
+	for i := 0; i < len(x); i += 32 {
+		if i%block == 0 || matrix == nil {
+			l.mean[i/32] = meanIQ4(x[i/block*block:][:block], matrix)
+		} else {
+			l.mean[i/32] = l.mean[i/32-1]
+		}
+	}
+	l.weigh(o, bySquare, matrix, 32)
+	o.search.codebook(&l.x[0], &iq4Table[0], 32, 15)
+	for g := range len(x) / 32 {
+		if l.high[g] < tinyGroup {
+			l.scale[g] = 0
+		}
+	}
+}
+
+func lanesIQ4_NL(o *Ops, dst []byte, src, matrix []float32) {
+	room := searches.Get().(*searched)
+	defer searches.Put(room)
+	l := &room.lanes
+	for at := 0; at < len(src); at += 16 * 32 {
+		x, p := src[at:min(len(src), at+16*32)], dst[at/32*18:]
+		l.searchIQ4(o, x, columns(matrix, at, len(x)), 32)
+		for g := range len(x) / 32 {
+			putHalf(p[18*g:], l.scale[g])
+			l.scale[g] = reciprocal(l.scale[g])
+		}
+		o.search.codes(&p[2], &x[0], &l.scale[0], &iq4Table[0], 18, len(x)/32)
+	}
+}
+
+func lanesIQ4_XS(o *Ops, dst []byte, src, matrix []float32) {
+	room := searches.Get().(*searched)
+	defer searches.Put(room)
+	l := &room.lanes
+	for at := 0; at < len(src); at += 16 * 32 {
+		x, p := src[at:min(len(src), at+16*32)], dst[at/256*136:]
+		l.searchIQ4(o, x, columns(matrix, at, len(x)), 256)
+		for b := range len(x) / 256 {
+			scales := (*[8]float32)(l.scale[8*b:])
+			headIQ4_XS(p[136*b:], scales)
+			for g, s := range scales {
+				scales[g] = reciprocal(s)
+			}
+			o.search.codes(&p[136*b+8], &x[256*b], &scales[0], &iq4Table[0], 16, 8)
+		}
+	}
+}

@@ -1,5 +1,10 @@
 package asm
 
+import (
+	"encoding/binary"
+	"unsafe"
+)
+
 // A group of a K block is 16 or 32 numbers under one scale, or one scale and one
 // minimum, which are integers times the block's d and dmin. All of these encoders
 // go the same way: search each group, make integers of what was found, and choose
@@ -8,37 +13,94 @@ package asm
 
 // affineGroups is what Q2_K, Q4_K and Q5_K have in common.
 type affineGroups struct {
+	size                 int // of a block
 	group, top, scaleTop int
 	plain                affineSearch // without a matrix
 	factor               float32      // of the mean of squares, with a matrix
-	// weigh gives the weights of one group without a matrix.
-	weigh func(w, x []float32)
+	// weigh gives the weights of one group without a matrix, as the kernel does that is named.
+	weigh   func(w, x []float32)
+	weights weighing
+	// head writes what stands before the codes, and gives what was written.
+	head func(k *affineGroups, p []byte, b *affineBlock, matrix bool) (d, dmin float32)
+	pack func(p []byte, codes *[256]uint8)
 }
 
-// search finds the groups' scales and minimums as codes, and d and dmin.
-func (k *affineGroups) search(codes []uint8, sc, mn []uint8, x, matrix []float32) (d, dmin float32) {
-	var scales, minimums, sums [16]float32
+// An affineBlock is a block while it is encoded: what was found for its groups, and
+// the integers that this became.
+type affineBlock struct {
+	scales, minimums, sums [16]float32
+	sc, mn                 [16]uint8
+	codes                  [256]uint8
+}
+
+// withMatrix is the search of a group whose columns have importance.
+var withMatrix = affineSearch{first: -0.9, step: 0.05, steps: 36}
+
+// search is that of the groups, with a matrix or without.
+func (k *affineGroups) search(matrix []float32) affineSearch {
+	s := k.plain
+	if matrix != nil {
+		s = withMatrix
+	}
+	s.top = k.top
+	return s
+}
+
+// mean is that of a block's squares, of which only a matrix makes use.
+func (k *affineGroups) mean(x, matrix []float32) float32 {
+	if matrix == nil {
+		return 0
+	}
+	return float32(k.factor*squares(x)) / float32(len(x))
+}
+
+// find searches one group of a block.
+func (k *affineGroups) find(b *affineBlock, g int, x, matrix []float32, mean float32) {
 	var scratch [32]uint8
 	var w [32]float32
-	n := len(x) / k.group
-	mean := float32(k.factor*squares(x)) / float32(len(x))
-	for g := range n {
-		at, weights := g*k.group, w[:k.group]
-		s := k.plain
-		if run := x[at:][:k.group]; matrix == nil {
-			k.weigh(weights, run)
-		} else {
-			importance(weights, run, matrix[at:], mean)
-			sums[g] = total(weights)
-			s = affineSearch{first: -0.9, step: 0.05, steps: 36}
+	at, weights := g*k.group, w[:k.group]
+	run := x[at:][:k.group]
+	if matrix == nil {
+		k.weigh(weights, run)
+	} else {
+		importance(weights, run, matrix[at:], mean)
+		b.sums[g] = total(weights)
+	}
+	s := k.search(matrix)
+	b.scales[g], b.minimums[g] = s.find(b.codes[at:][:k.group], scratch[:k.group], run, weights)
+}
+
+// integers makes them of the scales and minimums of n groups.
+func (k *affineGroups) integers(b *affineBlock, n int, matrix bool) (d, dmin float32) {
+	if matrix {
+		return searchPositive(b.sc[:n], b.scales[:n], b.sums[:n], k.scaleTop), searchPositive(b.mn[:n], b.minimums[:n], b.sums[:n], k.scaleTop)
+	}
+	return byLargest(b.sc[:n], b.scales[:n], k.scaleTop), byLargest(b.mn[:n], b.minimums[:n], k.scaleTop)
+}
+
+// encode writes a row.
+func (k *affineGroups) encode(dst []byte, src, matrix []float32) {
+	s := searches.Get().(*searched)
+	defer searches.Put(s)
+	b := &s.affine
+	for at := 0; at < len(src); at += 256 {
+		x, m, p := src[at:][:256], columns(matrix, at, 256), dst[at/256*k.size:][:k.size]
+		mean := k.mean(x, m)
+		for g := range 256 / k.group {
+			k.find(b, g, x, m, mean)
 		}
-		s.top = k.top
-		scales[g], minimums[g] = s.find(codes[at:][:k.group], scratch[:k.group], x[at:][:k.group], weights)
+		d, dmin := k.head(k, p, b, m != nil)
+		k.choose(b, x, d, dmin)
+		k.pack(p, &b.codes)
 	}
-	if matrix != nil {
-		return searchPositive(sc[:n], scales[:n], sums[:n], k.scaleTop), searchPositive(mn[:n], minimums[:n], sums[:n], k.scaleTop)
+}
+
+// columns is a part of a matrix, if there is one.
+func columns(matrix []float32, at, n int) []float32 {
+	if matrix == nil {
+		return nil
 	}
-	return byLargest(sc[:n], scales[:n], k.scaleTop), byLargest(mn[:n], minimums[:n], k.scaleTop)
+	return matrix[at:][:n]
 }
 
 // byLargest makes integers of numbers, the largest of which becomes top.
@@ -60,14 +122,14 @@ func byLargest(codes []uint8, x []float32, top int) (d float32) {
 }
 
 // choose gives each group the codes that are nearest under its rounded scale.
-func (k *affineGroups) choose(codes, sc, mn []uint8, x []float32, d, dmin float32) {
+func (k *affineGroups) choose(b *affineBlock, x []float32, d, dmin float32) {
 	for g := range len(x) / k.group {
-		scale, minimum := d*float32(sc[g]), dmin*float32(mn[g])
+		scale, minimum := d*float32(b.sc[g]), dmin*float32(b.mn[g])
 		if scale == 0 {
 			continue
 		}
 		for i := g * k.group; i < (g+1)*k.group; i++ {
-			codes[i] = uint8(clamp(nearest((x[i]+minimum)/scale), 0, k.top))
+			b.codes[i] = uint8(clamp(nearest((x[i]+minimum)/scale), 0, k.top))
 		}
 	}
 }
@@ -81,42 +143,57 @@ func nearGroup(w, x []float32) {
 }
 
 var groupsQ2_K = affineGroups{
-	group: 16, top: 3, scaleTop: 15, factor: 1,
+	size: 84, group: 16, top: 3, scaleTop: 15, factor: 1,
 	plain: affineSearch{first: -0.5, step: 0.1, steps: 15, absolute: true},
 	weigh: func(w, x []float32) {
 		for i, v := range x {
 			w[i] = abs32(v)
 		}
 	},
+	weights: byMagnitude,
+	head: func(k *affineGroups, p []byte, b *affineBlock, matrix bool) (d, dmin float32) {
+		d, dmin = k.integers(b, 16, matrix)
+		for i := range 16 {
+			p[i] = b.sc[i] | b.mn[i]<<4
+			b.sc[i], b.mn[i] = p[i]&15, p[i]>>4
+		}
+		return putHalf(p[80:], d), putHalf(p[82:], dmin)
+	},
+	pack: func(p []byte, codes *[256]uint8) { twoBitCodes(p[16:80], codes[:]) },
 }
 
 var groupsQ4_K = affineGroups{
-	group: 32, top: 15, scaleTop: 63, factor: 2, plain: affineSearch{first: -1, step: 0.1, steps: 20}, weigh: nearGroup,
+	size: 144, group: 32, top: 15, scaleTop: 63, factor: 2,
+	plain: affineSearch{first: -1, step: 0.1, steps: 20}, weigh: nearGroup, weights: byNearness,
+	head: func(k *affineGroups, p []byte, b *affineBlock, matrix bool) (d, dmin float32) {
+		return sixBitHead(k, p, b, matrix, !matrix)
+	},
+	pack: func(p []byte, codes *[256]uint8) { nibblesOf64(p[16:], codes) },
 }
 
 var groupsQ5_K = affineGroups{
-	group: 32, top: 31, scaleTop: 63, factor: 2, plain: affineSearch{first: -0.5, step: 0.1, steps: 15}, weigh: nearGroup,
+	size: 176, group: 32, top: 31, scaleTop: 63, factor: 2,
+	plain: affineSearch{first: -0.5, step: 0.1, steps: 15}, weigh: nearGroup, weights: byNearness,
+	head: func(k *affineGroups, p []byte, b *affineBlock, matrix bool) (d, dmin float32) {
+		return sixBitHead(k, p, b, matrix, true)
+	},
+	pack: func(p []byte, codes *[256]uint8) {
+		for i := 0; i < 32; i += 8 {
+			bits := uint64(0)
+			for g := range 8 {
+				bits |= eight(codes[32*g+i:]) >> 4 & eachByte << g
+			}
+			binary.LittleEndian.PutUint64(p[16+i:], bits)
+		}
+		nibblesOf64(p[48:], codes)
+	},
 }
 
-var encodeQ2_K = eachBlock(256, 84, func(p []byte, x, matrix []float32) {
-	var codes [256]uint8
-	var sc, mn [16]uint8
-	d, dmin := groupsQ2_K.search(codes[:], sc[:], mn[:], x, matrix)
-	for i := range 16 {
-		p[i] = sc[i] | mn[i]<<4
-		sc[i], mn[i] = p[i]&15, p[i]>>4
-	}
-	groupsQ2_K.choose(codes[:], sc[:], mn[:], x, putHalf(p[80:], d), putHalf(p[82:], dmin))
-	twoBitCodes(p[16:80], codes[:])
-})
-
-// twoBitCodes stores codes i, i+32, i+64 and i+96 of each 128 in one byte.
-func twoBitCodes[T int8 | uint8](dst []byte, codes []T) {
-	for i := range dst {
-		c := codes[i/32*128+i%32:]
-		dst[i] = byte(c[0]) | byte(c[32])<<2 | byte(c[64])<<4 | byte(c[96])<<6
-	}
-}
+var (
+	encodeQ2_K = groupsQ2_K.encode
+	encodeQ4_K = groupsQ4_K.encode
+	encodeQ5_K = groupsQ5_K.encode
+)
 
 // sixBitPairs stores eight scales and eight minimums of six bits; see sixBitPair.
 func sixBitPairs(p []byte, sc, mn []uint8) {
@@ -127,129 +204,194 @@ func sixBitPairs(p []byte, sc, mn []uint8) {
 	}
 }
 
-// sixBitBlock writes what Q4_K and Q5_K begin with and gives the codes.
-func sixBitBlock(k *affineGroups, p []byte, codes []uint8, x, matrix []float32) {
-	var sc, mn [8]uint8
-	d, dmin := k.search(codes, sc[:], mn[:], x, matrix)
-	if matrix == nil || k == &groupsQ5_K {
+// sixBitHead writes what Q4_K and Q5_K begin with.
+func sixBitHead(k *affineGroups, p []byte, b *affineBlock, matrix, clamped bool) (d, dmin float32) {
+	d, dmin = k.integers(b, 8, matrix)
+	if clamped {
 		for i := range 8 {
-			sc[i], mn[i] = min(63, sc[i]), min(63, mn[i])
+			b.sc[i], b.mn[i] = min(63, b.sc[i]), min(63, b.mn[i])
 		}
 	}
-	sixBitPairs(p[4:], sc[:], mn[:])
+	sixBitPairs(p[4:], b.sc[:], b.mn[:])
 	for i := range 8 {
-		sc[i], mn[i] = sixBitPair(p[4:16], i)
+		b.sc[i], b.mn[i] = sixBitPair(p[4:16], i)
 	}
-	k.choose(codes, sc[:], mn[:], x, putHalf(p, d), putHalf(p[2:], dmin))
+	return putHalf(p, d), putHalf(p[2:], dmin)
 }
 
-var encodeQ4_K = eachBlock(256, 144, func(p []byte, x, matrix []float32) {
-	var codes [256]uint8
-	sixBitBlock(&groupsQ4_K, p, codes[:], x, matrix)
-	for i := range 4 {
-		nibbles(p[16+32*i:][:32], codes[64*i:][:64])
-	}
-})
+// eachByte is 1 in each byte of a word: of eight codes side by side.
+const eachByte = 0x0101010101010101
 
-var encodeQ5_K = eachBlock(256, 176, func(p []byte, x, matrix []float32) {
-	var codes [256]uint8
-	sixBitBlock(&groupsQ5_K, p, codes[:], x, matrix)
-	clear(p[16:48])
-	for i, c := range codes {
-		p[16+i%32] |= c >> 4 << (i / 32)
-	}
-	for i := range 4 {
-		nibbles(p[48+32*i:][:32], codes[64*i:][:64])
-	}
-})
+func eight(codes []uint8) uint64 { return binary.LittleEndian.Uint64(codes) }
 
-// nearestCodes gives each group of 16 the codes nearest under its rounded scale, plus half.
-func nearestCodes(codes []int8, x []float32, half int, scale func(group int) float32) {
-	for g := range len(x) / 16 {
-		d := scale(g)
+// twoBitCodes stores codes i, i+32, i+64 and i+96 of each 128 in one byte.
+func twoBitCodes(dst []byte, codes []uint8) {
+	for i := 0; i < len(dst); i += 8 {
+		c := codes[i/32*128+i%32:]
+		binary.LittleEndian.PutUint64(dst[i:], eight(c)|eight(c[32:])<<2|eight(c[64:])<<4|eight(c[96:])<<6)
+	}
+}
+
+// nibblesOf64 stores codes i and i+32 of each 64 in one byte.
+func nibblesOf64(dst []byte, codes *[256]uint8) {
+	for i := range 4 {
+		nibbles(dst[32*i:][:32], codes[64*i:][:64])
+	}
+}
+
+// symmetricGroups is what Q3_K and Q6_K have in common: groups of 16.
+type symmetricGroups struct {
+	size, half int
+	raw        bool // the columns' importance is the weight
+	moves      bool // the search without a matrix moves codes
+	// find searches one group of a block.
+	find func(b *symmetricBlock, g int, x, matrix []float32, mean float32)
+	// head writes the scales and rounds them; false if the block is zeros.
+	head func(p []byte, b *symmetricBlock, matrix bool) bool
+	pack func(p []byte, codes *[256]uint8)
+}
+
+// A symmetricBlock is a block while it is encoded.
+type symmetricBlock struct {
+	scales, sums, rounded [16]float32
+	codes                 [256]uint8
+}
+
+// encode writes a row.
+func (k *symmetricGroups) encode(dst []byte, src, matrix []float32) {
+	s := searches.Get().(*searched)
+	defer searches.Put(s)
+	b := &s.symmetric
+	for at := 0; at < len(src); at += 256 {
+		x, m, p := src[at:][:256], columns(matrix, at, 256), dst[at/256*k.size:][:k.size]
+		mean := twiceMean(x, m)
+		for g := range 16 {
+			k.find(b, g, x, m, mean)
+		}
+		if k.head(p, b, m != nil) {
+			k.choose(b, x)
+			k.pack(p, &b.codes)
+		}
+	}
+}
+
+// choose gives each group the codes that are nearest under its rounded scale.
+func (k *symmetricGroups) choose(b *symmetricBlock, x []float32) {
+	for g, d := range b.rounded {
 		if d == 0 {
 			continue
 		}
 		for i := 16 * g; i < 16*(g+1); i++ {
-			codes[i] = int8(clamp(nearest(x[i]/d), -half, half-1) + half)
+			b.codes[i] = uint8(clamp(nearest(x[i]/d), -k.half, k.half-1) + k.half)
 		}
 	}
 }
 
-var encodeQ3_K = eachBlock(256, 110, func(p []byte, x, matrix []float32) {
-	var codes [256]int8
+// twiceMean is twice the mean of a block's squares, of which only a matrix makes use.
+func twiceMean(x, matrix []float32) float32 {
+	if matrix == nil {
+		return 0
+	}
+	return float32(2*squares(x)) / 256
+}
+
+var groupsQ3_K = symmetricGroups{
+	size: 110, half: 4, moves: true,
+	find: func(b *symmetricBlock, g int, x, matrix []float32, mean float32) {
+		run, codes := x[16*g:][:16], signed(b.codes[16*g:][:16])
+		if matrix == nil {
+			b.scales[g] = searchByMoves(codes, run, 4)
+			return
+		}
+		var w [16]float32
+		importance(w[:], run, matrix[16*g:], mean)
+		b.sums[g] = total(w[:])
+		b.scales[g] = searchSymmetric(codes, run, w[:], 4)
+	},
+	head: headQ3_K,
+	pack: func(p []byte, codes *[256]uint8) {
+		for i := 0; i < 32; i += 8 {
+			bits := uint64(0)
+			for g := range 8 {
+				bits |= eight(codes[32*g+i:]) >> 2 & eachByte << g
+			}
+			binary.LittleEndian.PutUint64(p[i:], bits)
+		}
+		for i := range codes {
+			codes[i] &= 3
+		}
+		twoBitCodes(p[32:96], codes[:])
+	},
+}
+
+// headQ3_K makes integers of six bits of the scales, plus 32.
+func headQ3_K(p []byte, b *symmetricBlock, matrix bool) bool {
 	var sc [16]int8
-	d := putHalf(p[108:], scalesQ3_K(codes[:], sc[:], x, matrix))
-	clear(p[:108])
+	d := float32(0)
+	if matrix {
+		d = searchSymmetric(sc[:], b.scales[:], b.sums[:], 32)
+	} else if top, _ := largest(b.scales[:]); top != 0 {
+		inverse := -32 / top
+		for i, s := range b.scales {
+			sc[i] = int8(clamp(nearest(float32(inverse*s)), -32, 31) + 32)
+		}
+		d = 1 / inverse
+	}
+	d = putHalf(p[108:], d)
+	clear(p[96:108])
 	for i, c := range sc {
 		p[96+i%8] |= byte(c) & 15 << (i / 8 * 4)
 		p[104+i%4] |= byte(c) >> 4 << (i / 4 * 2)
+		b.rounded[i] = d * float32(c-32)
 	}
-	nearestCodes(codes[:], x, 4, func(g int) float32 { return d * float32(sc[g]-32) })
-	for i, c := range codes {
-		p[i%32] |= byte(c) >> 2 << (i / 32)
-		codes[i] = c & 3
-	}
-	twoBitCodes(p[32:96], codes[:])
-})
-
-// scalesQ3_K searches the groups; their scales are integers plus 32.
-func scalesQ3_K(codes, sc []int8, x, matrix []float32) (d float32) {
-	var scales, sums [16]float32
-	var w [16]float32
-	mean := float32(2*squares(x)) / 256
-	for g := range 16 {
-		run, at := x[16*g:][:16], 16*g
-		if matrix == nil {
-			scales[g] = searchByMoves(codes[at:][:16], run, 4)
-			continue
-		}
-		importance(w[:], run, matrix[at:], mean)
-		sums[g] = total(w[:])
-		scales[g] = searchSymmetric(codes[at:][:16], run, w[:], 4)
-	}
-	if matrix != nil {
-		return searchSymmetric(sc, scales[:], sums[:], 32)
-	}
-	top, _ := largest(scales[:])
-	if top == 0 {
-		clear(sc)
-		return 0
-	}
-	inverse := -32 / top
-	for i, s := range scales {
-		sc[i] = int8(clamp(nearest(float32(inverse*s)), -32, 31) + 32)
-	}
-	return 1 / inverse
+	return true
 }
 
-var encodeQ6_K = eachBlock(256, 210, func(p []byte, x, matrix []float32) {
-	var codes [256]int8
-	var scales [16]float32
-	for g := range 16 {
+var groupsQ6_K = symmetricGroups{
+	size: 210, half: 32, raw: true,
+	find: func(b *symmetricBlock, g int, x, matrix []float32, _ float32) {
 		var w []float32
 		if matrix != nil {
 			w = matrix[16*g:][:16]
 		}
-		scales[g] = searchSymmetric(codes[16*g:][:16], x[16*g:][:16], w, 32)
-	}
-	top, magnitude := largest(scales[:])
-	if magnitude < tinyGroup {
-		clear(p)
-		return
-	}
-	inverse := -128 / top
-	d := putHalf(p[208:], 1/inverse)
-	for i, s := range scales {
-		p[192+i] = byte(min(127, nearest(float32(inverse*s))))
-	}
-	nearestCodes(codes[:], x, 32, func(g int) float32 { return d * float32(int8(p[192+g])) })
-	for i := range 128 {
-		c := codes[i/64*128+i%64:]
-		p[i] = byte(c[0])&15 | byte(c[64])&15<<4
-	}
-	for i := range 64 {
-		c := codes[i/32*128+i%32:]
-		p[128+i] = byte(c[0])>>4 | byte(c[32])>>4<<2 | byte(c[64])>>4<<4 | byte(c[96])>>4<<6
-	}
-})
+		b.scales[g] = searchSymmetric(signed(b.codes[16*g:][:16]), x[16*g:][:16], w, 32)
+	},
+	head: func(p []byte, b *symmetricBlock, _ bool) bool {
+		top, magnitude := largest(b.scales[:])
+		if magnitude < tinyGroup {
+			clear(p)
+			return false
+		}
+		inverse := -128 / top
+		d := putHalf(p[208:], 1/inverse)
+		for i, s := range b.scales {
+			p[192+i] = byte(min(127, nearest(float32(inverse*s))))
+			b.rounded[i] = d * float32(int8(p[192+i]))
+		}
+		return true
+	},
+	pack: func(p []byte, codes *[256]uint8) {
+		for i := 0; i < 128; i += 8 {
+			c := codes[i/64*128+i%64:]
+			binary.LittleEndian.PutUint64(p[i:], eight(c)&(15*eachByte)|eight(c[64:])&(15*eachByte)<<4)
+		}
+		for i := 0; i < 64; i += 8 {
+			c := codes[i/32*128+i%32:]
+			bits := uint64(0)
+			for k := range 4 {
+				bits |= eight(c[32*k:]) >> 4 & (3 * eachByte) << (2 * k)
+			}
+			binary.LittleEndian.PutUint64(p[128+i:], bits)
+		}
+	},
+}
+
+var (
+	encodeQ3_K = groupsQ3_K.encode
+	encodeQ6_K = groupsQ6_K.encode
+)
+
+// signed is codes as the searches have them that count from -half on.
+func signed(codes []uint8) []int8 {
+	return unsafe.Slice((*int8)(unsafe.Pointer(&codes[0])), len(codes))
+}

@@ -83,3 +83,48 @@ func agreesEncoded(t *testing.T, o *Ops, src []byte, run, kind int) {
 	whole := src[:n/run*run*4]
 	same(t, o, call{"nearest of " + name, func(o *Ops, dst, src []byte) { o.Nearest(testQuantizer, dst, floatsOf(src), scales, run) }}, whole, len(whole)/8)
 }
+
+// E4M3 of every float16, of their neighbours among float32, and of numbers that factors bring
+// to where it rounds.
+func TestE4M3AgreesWithTheScalarFunction(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 3))
+	var all []float32
+	for h := range 1 << 16 {
+		if f := HalfToFloat(uint16(h)); f-f == 0 && (!testing.Short() || h%8 == 0) {
+			all = append(all, f, math.Nextafter32(f, 1000), math.Nextafter32(f, -1000))
+		}
+	}
+	for range 1 << 12 {
+		if f := math.Float32frombits(rng.Uint32()); f-f == 0 {
+			all = append(all, f)
+		}
+	}
+	for level, o := range tables(t) {
+		t.Run(level.String(), func(t *testing.T) {
+			lacks(t, o.e4m3Times == nil)
+			for _, factor := range []float32{1, 3, 0.37, 448, 1e-30, 1e30, 0x1p-140} {
+				c := call{fmt.Sprint("times ", factor), func(o *Ops, dst, src []byte) { o.E4M3Times(dst, floatsOf(src), factor) }}
+				same(t, o, c, Raw(all), len(all))
+				for _, to := range types {
+					c := call{fmt.Sprint("over ", factor, " as ", to), func(o *Ops, dst, src []byte) { o.E4M3Over(dst, floatsOf(src), factor, to) }}
+					same(t, o, c, Raw(all), len(all))
+				}
+			}
+		})
+	}
+}
+
+// A number of no more than 128 and half of it less a bit is rounded away from zero by what Q8_0's kernel
+// adds, and all between them.
+func TestAddingLessThanAHalfRoundsAway(t *testing.T) {
+	step := uint32(1)
+	if testing.Short() || raced {
+		step = 1009
+	}
+	for b := uint32(0); b <= math.Float32bits(260); b += step {
+		x := math.Float32frombits(b)
+		if float32(math.Trunc(float64(x+0.49999997))) != away(x) {
+			t.Fatalf("%g", x)
+		}
+	}
+}

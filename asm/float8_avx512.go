@@ -134,10 +134,9 @@ func longOf(f Float) *byte {
 }
 
 // wordsFloat8 decodes to BF16. Runs whose products are normal go by their mantissas; where
-// one is not, it and some that follow by tables of all codes, or where they are short by
-// a product each. Long ones have such tables too.
+// one is not, it and some that follow by a product each. Long ones have tables of all codes.
 func wordsFloat8(f Float) float8Kernel {
-	const some, middle, long = 256, 4, 8 // chunks
+	const some, long = 1024, 8 // chunks
 	form, table, short := &float8Forms[f][0], longOf(f), float8By(float8BF16AVX512, f)
 	return func(dst, src *byte, a, b *float32, chunks, n int) {
 		if chunks >= long {
@@ -153,11 +152,7 @@ func wordsFloat8(f Float) float8Kernel {
 		}
 		for !skip(float8NormalAVX512(dst, src, a, form, chunks, n)) {
 			done := min(n, some/chunks)
-			if chunks >= middle {
-				float8LongAVX512(dst, src, a, table, chunks, done)
-			} else {
-				short(dst, src, a, a, chunks, done)
-			}
+			short(dst, src, a, a, chunks, done)
 			if skip(done) {
 				return
 			}

@@ -89,10 +89,10 @@ func q5_1F16AVX2(dst *byte, src *byte, n int)
 //go:noescape
 func q2_KF32AVX2(dst *byte, src *byte, n int)
 
-// q2_KBF16AVX2 decodes n blocks.
+// q2_KBF16AVX2 decodes n blocks and says how many are left when it stops, in front of scales that are not ordinary.
 //
 //go:noescape
-func q2_KBF16AVX2(dst *byte, src *byte, n int)
+func q2_KBF16AVX2(dst *byte, src *byte, n int) (left int)
 
 // q2_KF16AVX2 decodes n blocks.
 //
@@ -788,3 +788,98 @@ func special32AVX2(counts *uint32, src *byte, infinity uint32, n int)
 //
 //go:noescape
 func special16AVX2(counts *uint32, src *byte, infinity uint32, n int)
+
+// importanceAVX2 weighs sixteen groups by columns, which lie where the weights come to lie: importance.
+//
+//go:noescape
+func importanceAVX2(s *float32, elems int, trials int)
+
+// squaresAVX2 weighs sixteen groups by squares.
+//
+//go:noescape
+func squaresAVX2(s *float32, elems int, trials int)
+
+// magnitudesAVX2 weighs sixteen groups by magnitudes.
+//
+//go:noescape
+func magnitudesAVX2(s *float32, elems int, trials int)
+
+// nearAVX2 weighs sixteen groups of 32 elements: nearGroup.
+//
+//go:noescape
+func nearAVX2(s *float32, elems int, trials int)
+
+// affineAVX2 searches scale and minimum of sixteen groups: affineSearch.find.
+//
+//go:noescape
+func affineAVX2(s *float32, elems int, trials int)
+
+// affineAbsoluteAVX2 searches scale and minimum of sixteen groups: affineSearch.find.
+//
+//go:noescape
+func affineAbsoluteAVX2(s *float32, elems int, trials int)
+
+// symmetricAVX2 searches the scales of sixteen groups: searchSymmetric.
+//
+//go:noescape
+func symmetricAVX2(s *float32, elems int, trials int)
+
+// movesAVX2 searches the scales of sixteen groups: searchByMoves, codes -4 to 3.
+//
+//go:noescape
+func movesAVX2(s *float32, elems int, trials int)
+
+// codebookSearchAVX2 searches the scales of sixteen groups: scaleIQ4.
+//
+//go:noescape
+func codebookSearchAVX2(s *float32, values *float32, elems int, trials int)
+
+// codebookCodesAVX2 writes the codes of n groups of 32 numbers, i and i+16 in a byte, stride bytes from group to group.
+//
+//go:noescape
+func codebookCodesAVX2(dst *byte, src *float32, inverses *float32, values *float32, stride int, n int)
+
+// chooseAVX2 writes the codes of n groups of 16*steps elements: nearest((x+minimum)/scale) between two limits, the least of which is code 0.
+//
+//go:noescape
+func chooseAVX2(dst *byte, x *float32, scales *float32, minimums *float32, limits *uint32, steps int, n int)
+
+// encodeQ8_0AVX2 writes n blocks of Q8_0.
+//
+//go:noescape
+func encodeQ8_0AVX2(dst *byte, src *float32, n int)
+
+// encodeQ4_0AVX2 writes n blocks of Q4_0.
+//
+//go:noescape
+func encodeQ4_0AVX2(dst *byte, src *float32, n int)
+
+// encodeMXFP4AVX2 writes n blocks of MXFP4: tables is roundsUp, then half of the scale of each exponent.
+//
+//go:noescape
+func encodeMXFP4AVX2(dst *byte, src *float32, tables *uint32, n int)
+
+// encodeNVFP4AVX2 writes n blocks of NVFP4.
+//
+//go:noescape
+func encodeNVFP4AVX2(dst *byte, src *float32, n int)
+
+// e4m3TimesAVX2 writes 32 n numbers times a factor as E4M3.
+//
+//go:noescape
+func e4m3TimesAVX2(dst *byte, src *float32, factor *float32, n int)
+
+// e4m3OverF32AVX2 writes 32 n numbers over a factor as E4M3.
+//
+//go:noescape
+func e4m3OverF32AVX2(dst *byte, src *float32, factor *float32, n int)
+
+// e4m3OverBF16AVX2 writes 32 n numbers over a factor, rounded to bfloat16, as E4M3.
+//
+//go:noescape
+func e4m3OverBF16AVX2(dst *byte, src *float32, factor *float32, n int)
+
+// e4m3OverF16AVX2 writes 32 n numbers over a factor, rounded to float16, as E4M3.
+//
+//go:noescape
+func e4m3OverF16AVX2(dst *byte, src *float32, factor *float32, n int)

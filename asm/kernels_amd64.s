@@ -1575,238 +1575,174 @@ DATA k39<>+16(SB)/8, $0x0303030303030303
 DATA k39<>+24(SB)/8, $0x0303030303030303
 GLOBL k39<>(SB), RODATA|NOPTR, $32
 
-// func q2_KBF16AVX2(dst *byte, src *byte, n int)
+// func q2_KBF16AVX2(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·q2_KBF16AVX2(SB), NOSPLIT, $288-24
+TEXT ·q2_KBF16AVX2(SB), NOSPLIT, $288-32
 	// A block: 16 pairs of nibbles s, t; 64 bytes of two bits q; d, m float16.
 	// For each: x = (d*s)*q - m*t for 16 numbers each, rounded to BF16.
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    n+16(FP), DX
-	XORL    BX, BX
-	MOVQ    AX, SI
-	LEAQ    31(SP), DI
-	ANDQ    $-32, DI
-	VMOVDQU k20<>+0(SB), Y0
-	VMOVDQU k21<>+0(SB), Y1
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	LEAQ 31(SP), BX
+	ANDQ $-32, BX
 
 block:
-	MOVL         80(CX), R8
-	ANDL         $0x7fff7fff, R8
-	ADDL         $0x04000400, R8
-	ORL          R8, BX
-	VPBROADCASTD 80(CX), X2
-	VCVTPH2PS    X2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k19<>+0(SB), Y2, Y2
-	VMOVSLDUP    Y2, Y3
-	VMOVSHDUP    Y2, Y2
-	VMOVDQU      (CX), X4
-	VMOVDQA      X4, X5
-	VPAND        k6<>+0(SB), X5, X5
-	VPMOVZXBD    X5, Y6
-	VPSRLDQ      $0x08, X5, X5
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VCMPPS       $0x03, Y6, Y6, Y7
-	VBLENDVPS    Y7, k19<>+0(SB), Y6, Y6
-	VMOVUPS      Y6, (DI)
-	VPMOVZXBD    X5, Y5
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VCMPPS       $0x03, Y5, Y5, Y3
-	VBLENDVPS    Y3, k19<>+0(SB), Y5, Y5
-	VMOVUPS      Y5, 32(DI)
-	VPSRLW       $0x04, X4, X3
+	MOVL         80(CX), SI
+	LEAL         67109888(SI), DI
+	ORL          DI, SI
+	TESTL        $0x80008000, SI
+	JNZ          done
+	VPBROADCASTD 80(CX), X0
+	VCVTPH2PS    X0, Y0
+	VMOVSLDUP    Y0, Y1
+	VMOVSHDUP    Y0, Y0
+	VMOVDQU      (CX), X2
+	VMOVDQA      X2, X3
 	VPAND        k6<>+0(SB), X3, X3
 	VPMOVZXBD    X3, Y4
 	VPSRLDQ      $0x08, X3, X3
 	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y2, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k19<>+0(SB), Y4, Y4
-	VMOVUPS      Y4, 64(DI)
+	VMULPS       Y1, Y4, Y4
+	VMOVUPS      Y4, (BX)
 	VPMOVZXBD    X3, Y3
 	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y2
-	VBLENDVPS    Y2, k19<>+0(SB), Y3, Y3
-	VMOVUPS      Y3, 96(DI)
-	VMOVDQU      (DI), Y2
-	VMOVDQU      64(DI), Y3
-	VMOVUPS      k40<>+0(SB), Y4
-	VFMSUB213PS  Y3, Y2, Y4
-	VMOVUPS      k41<>+0(SB), Y5
-	VFMSUB213PS  Y3, Y2, Y5
-	VPSLLD       $0x0f, Y4, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y4, Y4
-	VPSLLD       $0x0f, Y5, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y5, Y5
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y5, Y4, Y4
-	VPSHUFB      k42<>+0(SB), Y4, Y4
-	VMOVUPS      k43<>+0(SB), Y5
-	VFMSUB213PS  Y3, Y2, Y5
-	VMOVUPS      k44<>+0(SB), Y6
-	VFMSUB213PS  Y3, Y2, Y6
-	VPSLLD       $0x0f, Y5, Y2
-	VBLENDVPS    Y2, Y1, Y0, Y2
-	VPADDD       Y2, Y5, Y5
-	VPSLLD       $0x0f, Y6, Y2
-	VBLENDVPS    Y2, Y1, Y0, Y2
-	VPADDD       Y2, Y6, Y6
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y6, Y5, Y5
-	VPSHUFB      k42<>+0(SB), Y5, Y5
-	VPSLLD       $0x10, Y5, Y2
-	VPBLENDW     $0xaa, Y2, Y4, Y2
-	VPSRLD       $0x10, Y4, Y3
-	VPBLENDW     $0xaa, Y5, Y3, Y3
-	VMOVDQU      Y2, 128(DI)
-	VMOVDQU      Y3, 192(DI)
-	VMOVDQU      32(DI), Y2
-	VMOVDQU      96(DI), Y3
-	VMOVUPS      k40<>+0(SB), Y4
-	VFMSUB213PS  Y3, Y2, Y4
-	VMOVUPS      k41<>+0(SB), Y5
-	VFMSUB213PS  Y3, Y2, Y5
-	VPSLLD       $0x0f, Y4, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y4, Y4
-	VPSLLD       $0x0f, Y5, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y5, Y5
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y5, Y4, Y4
-	VPSHUFB      k42<>+0(SB), Y4, Y4
-	VMOVUPS      k43<>+0(SB), Y5
-	VFMSUB213PS  Y3, Y2, Y5
-	VMOVUPS      k44<>+0(SB), Y6
-	VFMSUB213PS  Y3, Y2, Y6
-	VPSLLD       $0x0f, Y5, Y2
-	VBLENDVPS    Y2, Y1, Y0, Y2
-	VPADDD       Y2, Y5, Y5
-	VPSLLD       $0x0f, Y6, Y2
-	VBLENDVPS    Y2, Y1, Y0, Y2
-	VPADDD       Y2, Y6, Y6
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y6, Y5, Y5
-	VPSHUFB      k42<>+0(SB), Y5, Y5
-	VPSLLD       $0x10, Y5, Y2
-	VPBLENDW     $0xaa, Y2, Y4, Y2
-	VPSRLD       $0x10, Y4, Y3
-	VPBLENDW     $0xaa, Y5, Y3, Y3
-	VMOVDQU      Y2, 160(DI)
-	VMOVDQU      Y3, 224(DI)
-	XORL         R8, R8
+	VMULPS       Y1, Y3, Y3
+	VMOVUPS      Y3, 32(BX)
+	VPSRLW       $0x04, X2, X1
+	VPAND        k6<>+0(SB), X1, X1
+	VPMOVZXBD    X1, Y2
+	VPSRLDQ      $0x08, X1, X1
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y0, Y2, Y2
+	VMOVUPS      Y2, 64(BX)
+	VPMOVZXBD    X1, Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VMOVUPS      Y1, 96(BX)
+	VMOVDQU      (BX), Y0
+	VMOVDQU      64(BX), Y1
+	VMOVUPS      k40<>+0(SB), Y2
+	VFMSUB213PS  Y1, Y0, Y2
+	VMOVUPS      k41<>+0(SB), Y3
+	VFMSUB213PS  Y1, Y0, Y3
+	VMULPS       k23<>+0(SB), Y2, Y4
+	VFMSUB132PS  k24<>+0(SB), Y4, Y2
+	VMULPS       k23<>+0(SB), Y3, Y4
+	VFMSUB132PS  k24<>+0(SB), Y4, Y3
+	VPSRLD       $0x10, Y2, Y2
+	VPBLENDW     $0xaa, Y3, Y2, Y2
+	VPSHUFB      k42<>+0(SB), Y2, Y2
+	VMOVUPS      k43<>+0(SB), Y3
+	VFMSUB213PS  Y1, Y0, Y3
+	VMOVUPS      k44<>+0(SB), Y4
+	VFMSUB213PS  Y1, Y0, Y4
+	VMULPS       k23<>+0(SB), Y3, Y0
+	VFMSUB132PS  k24<>+0(SB), Y0, Y3
+	VMULPS       k23<>+0(SB), Y4, Y0
+	VFMSUB132PS  k24<>+0(SB), Y0, Y4
+	VPSRLD       $0x10, Y3, Y3
+	VPBLENDW     $0xaa, Y4, Y3, Y3
+	VPSHUFB      k42<>+0(SB), Y3, Y3
+	VPSLLD       $0x10, Y3, Y0
+	VPBLENDW     $0xaa, Y0, Y2, Y0
+	VPSRLD       $0x10, Y2, Y1
+	VPBLENDW     $0xaa, Y3, Y1, Y1
+	VMOVDQU      Y0, 128(BX)
+	VMOVDQU      Y1, 192(BX)
+	VMOVDQU      32(BX), Y0
+	VMOVDQU      96(BX), Y1
+	VMOVUPS      k40<>+0(SB), Y2
+	VFMSUB213PS  Y1, Y0, Y2
+	VMOVUPS      k41<>+0(SB), Y3
+	VFMSUB213PS  Y1, Y0, Y3
+	VMULPS       k23<>+0(SB), Y2, Y4
+	VFMSUB132PS  k24<>+0(SB), Y4, Y2
+	VMULPS       k23<>+0(SB), Y3, Y4
+	VFMSUB132PS  k24<>+0(SB), Y4, Y3
+	VPSRLD       $0x10, Y2, Y2
+	VPBLENDW     $0xaa, Y3, Y2, Y2
+	VPSHUFB      k42<>+0(SB), Y2, Y2
+	VMOVUPS      k43<>+0(SB), Y3
+	VFMSUB213PS  Y1, Y0, Y3
+	VMOVUPS      k44<>+0(SB), Y4
+	VFMSUB213PS  Y1, Y0, Y4
+	VMULPS       k23<>+0(SB), Y3, Y0
+	VFMSUB132PS  k24<>+0(SB), Y0, Y3
+	VMULPS       k23<>+0(SB), Y4, Y0
+	VFMSUB132PS  k24<>+0(SB), Y0, Y4
+	VPSRLD       $0x10, Y3, Y3
+	VPBLENDW     $0xaa, Y4, Y3, Y3
+	VPSHUFB      k42<>+0(SB), Y3, Y3
+	VPSLLD       $0x10, Y3, Y0
+	VPBLENDW     $0xaa, Y0, Y2, Y0
+	VPSRLD       $0x10, Y2, Y1
+	VPBLENDW     $0xaa, Y3, Y1, Y1
+	VMOVDQU      Y0, 160(BX)
+	VMOVDQU      Y1, 224(BX)
+	XORL         SI, SI
 
 groups:
 	// The scales are ready. Groups of the block, 4 in a round.
-	VMOVDQU      16(CX)(R8*1), Y2
-	VPERMQ       $0xd8, Y2, Y2
-	VMOVDQA      Y2, Y3
-	VPAND        k39<>+0(SB), Y3, Y3
-	VPOR         k45<>+0(SB), Y3, Y3
-	VPBROADCASTQ 128(DI)(R8*1), Y4
-	VPBROADCASTQ 192(DI)(R8*1), Y5
-	VPSHUFB      Y3, Y4, Y4
-	VPSHUFB      Y3, Y5, Y3
-	VPUNPCKLBW   Y3, Y4, Y5
-	VMOVDQU      Y5, (AX)
-	VPUNPCKHBW   Y3, Y4, Y3
-	VMOVDQU      Y3, 32(AX)
-	VPSRLW       $0x02, Y2, Y3
-	VPAND        k39<>+0(SB), Y3, Y3
-	VPOR         k45<>+0(SB), Y3, Y3
-	VPBROADCASTQ 136(DI)(R8*1), Y4
-	VPBROADCASTQ 200(DI)(R8*1), Y5
-	VPSHUFB      Y3, Y4, Y4
-	VPSHUFB      Y3, Y5, Y3
-	VPUNPCKLBW   Y3, Y4, Y5
-	VMOVDQU      Y5, 64(AX)
-	VPUNPCKHBW   Y3, Y4, Y3
-	VMOVDQU      Y3, 96(AX)
-	VPSRLW       $0x04, Y2, Y3
-	VPAND        k39<>+0(SB), Y3, Y3
-	VPOR         k45<>+0(SB), Y3, Y3
-	VPBROADCASTQ 144(DI)(R8*1), Y4
-	VPBROADCASTQ 208(DI)(R8*1), Y5
-	VPSHUFB      Y3, Y4, Y4
-	VPSHUFB      Y3, Y5, Y3
-	VPUNPCKLBW   Y3, Y4, Y5
-	VMOVDQU      Y5, 128(AX)
-	VPUNPCKHBW   Y3, Y4, Y3
-	VMOVDQU      Y3, 160(AX)
-	VPSRLW       $0x06, Y2, Y2
-	VPAND        k39<>+0(SB), Y2, Y2
-	VPOR         k45<>+0(SB), Y2, Y2
-	VPBROADCASTQ 152(DI)(R8*1), Y3
-	VPBROADCASTQ 216(DI)(R8*1), Y4
-	VPSHUFB      Y2, Y3, Y3
-	VPSHUFB      Y2, Y4, Y2
-	VPUNPCKLBW   Y2, Y3, Y4
-	VMOVDQU      Y4, 192(AX)
-	VPUNPCKHBW   Y2, Y3, Y2
-	VMOVDQU      Y2, 224(AX)
+	VMOVDQU      16(CX)(SI*1), Y0
+	VPERMQ       $0xd8, Y0, Y0
+	VMOVDQA      Y0, Y1
+	VPAND        k39<>+0(SB), Y1, Y1
+	VPOR         k45<>+0(SB), Y1, Y1
+	VPBROADCASTQ 128(BX)(SI*1), Y2
+	VPBROADCASTQ 192(BX)(SI*1), Y3
+	VPSHUFB      Y1, Y2, Y2
+	VPSHUFB      Y1, Y3, Y1
+	VPUNPCKLBW   Y1, Y2, Y3
+	VMOVDQU      Y3, (AX)
+	VPUNPCKHBW   Y1, Y2, Y1
+	VMOVDQU      Y1, 32(AX)
+	VPSRLW       $0x02, Y0, Y1
+	VPAND        k39<>+0(SB), Y1, Y1
+	VPOR         k45<>+0(SB), Y1, Y1
+	VPBROADCASTQ 136(BX)(SI*1), Y2
+	VPBROADCASTQ 200(BX)(SI*1), Y3
+	VPSHUFB      Y1, Y2, Y2
+	VPSHUFB      Y1, Y3, Y1
+	VPUNPCKLBW   Y1, Y2, Y3
+	VMOVDQU      Y3, 64(AX)
+	VPUNPCKHBW   Y1, Y2, Y1
+	VMOVDQU      Y1, 96(AX)
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        k39<>+0(SB), Y1, Y1
+	VPOR         k45<>+0(SB), Y1, Y1
+	VPBROADCASTQ 144(BX)(SI*1), Y2
+	VPBROADCASTQ 208(BX)(SI*1), Y3
+	VPSHUFB      Y1, Y2, Y2
+	VPSHUFB      Y1, Y3, Y1
+	VPUNPCKLBW   Y1, Y2, Y3
+	VMOVDQU      Y3, 128(AX)
+	VPUNPCKHBW   Y1, Y2, Y1
+	VMOVDQU      Y1, 160(AX)
+	VPSRLW       $0x06, Y0, Y0
+	VPAND        k39<>+0(SB), Y0, Y0
+	VPOR         k45<>+0(SB), Y0, Y0
+	VPBROADCASTQ 152(BX)(SI*1), Y1
+	VPBROADCASTQ 216(BX)(SI*1), Y2
+	VPSHUFB      Y0, Y1, Y1
+	VPSHUFB      Y0, Y2, Y0
+	VPUNPCKLBW   Y0, Y1, Y2
+	VMOVDQU      Y2, 192(AX)
+	VPUNPCKHBW   Y0, Y1, Y0
+	VMOVDQU      Y0, 224(AX)
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
 	PREFETCHT0   1152(AX)
 	PREFETCHT0   1216(AX)
 	ADDQ         $0x00000100, AX
-	ADDQ         $0x00000020, R8
-	CMPQ         R8, $0x00000040
+	ADDQ         $0x00000020, SI
+	CMPQ         SI, $0x00000040
 	JNE          groups
 	ADDQ         $0x00000054, CX
-	TESTQ        $0x00000001, DX
-	JNZ          blockNotYet
-	TESTL        $0x80008000, BX
-	JZ           blockFinite
+	DECQ         DX
+	JNZ          block
 
-blockUnsigned:
-	VMOVDQU  (SI), Y2
-	VPCMPEQW k30<>+0(SB), Y2, Y3
-	VPSLLW   $0x0f, Y3, Y3
-	VPXOR    Y3, Y2, Y2
-	VMOVDQU  Y2, (SI)
-	VMOVDQU  32(SI), Y2
-	VPCMPEQW k30<>+0(SB), Y2, Y3
-	VPSLLW   $0x0f, Y3, Y3
-	VPXOR    Y3, Y2, Y2
-	VMOVDQU  Y2, 32(SI)
-	ADDQ     $0x40, SI
-	CMPQ     SI, AX
-	JNE      blockUnsigned
-	XORL     BX, BX
-
-blockFinite:
-	MOVQ AX, SI
-
-blockNotYet:
-	DECQ  DX
-	JNZ   block
-	TESTL $0x80008000, BX
-	JZ    doneFinite
-
-doneUnsigned:
-	VMOVDQU  (SI), Y0
-	VPCMPEQW k30<>+0(SB), Y0, Y1
-	VPSLLW   $0x0f, Y1, Y1
-	VPXOR    Y1, Y0, Y0
-	VMOVDQU  Y0, (SI)
-	VMOVDQU  32(SI), Y0
-	VPCMPEQW k30<>+0(SB), Y0, Y1
-	VPSLLW   $0x0f, Y1, Y1
-	VPXOR    Y1, Y0, Y0
-	VMOVDQU  Y0, 32(SI)
-	ADDQ     $0x40, SI
-	CMPQ     SI, AX
-	JNE      doneUnsigned
-	XORL     BX, BX
-
-doneFinite:
-	MOVQ AX, SI
+done:
+	MOVQ DX, left+24(FP)
 	VZEROUPPER
 	RET
 
@@ -21945,6 +21881,7 @@ TEXT ·nearestAVX2(SB), NOSPLIT, $0-56
 	VCVTSD2SS    X11, X11, X11
 
 run:
+	// The scale of a run, and the inverse of the next one's.
 	MOVQ         chunks+40(FP), DI
 	VBROADCASTSS X11, Y9
 	VBROADCASTSS (BX), Y10
@@ -22115,10 +22052,7 @@ doubled:
 	JMP         scaled
 
 DATA k181<>+0(SB)/8, $0x3ff0000000000000
-DATA k181<>+8(SB)/8, $0x3ff0000000000000
-DATA k181<>+16(SB)/8, $0x3ff0000000000000
-DATA k181<>+24(SB)/8, $0x3ff0000000000000
-GLOBL k181<>(SB), RODATA|NOPTR, $32
+GLOBL k181<>(SB), RODATA|NOPTR, $8
 
 DATA k182<>+0(SB)/8, $0x2000000020000000
 DATA k182<>+8(SB)/8, $0x2000000020000000
@@ -22150,6 +22084,7 @@ TEXT ·int8AVX2(SB), NOSPLIT, $0-40
 	VCVTSD2SS X6, X6, X6
 
 run:
+	// The scale of a run, and the inverse of the next one's.
 	MOVQ         chunks+24(FP), SI
 	VBROADCASTSS X6, Y4
 	VBROADCASTSS (DX), Y5
@@ -22242,10 +22177,7 @@ doubled:
 	JMP         scaled
 
 DATA k184<>+0(SB)/8, $0x405fc00000000000
-DATA k184<>+8(SB)/8, $0x405fc00000000000
-DATA k184<>+16(SB)/8, $0x405fc00000000000
-DATA k184<>+24(SB)/8, $0x405fc00000000000
-GLOBL k184<>(SB), RODATA|NOPTR, $32
+GLOBL k184<>(SB), RODATA|NOPTR, $8
 
 DATA k185<>+0(SB)/8, $0x7fff7fff7fff7fff
 DATA k185<>+8(SB)/8, $0x7fff7fff7fff7fff
@@ -22336,3 +22268,2486 @@ DATA k186<>+8(SB)/8, $0x0001000100010001
 DATA k186<>+16(SB)/8, $0x0001000100010001
 DATA k186<>+24(SB)/8, $0x0001000100010001
 GLOBL k186<>(SB), RODATA|NOPTR, $32
+
+// func importanceAVX2(s *float32, elems int, trials int)
+// Requires: AVX
+TEXT ·importanceAVX2(SB), NOSPLIT, $0-24
+	// For each element: w = w*sqrt(mean+x^2).
+	MOVQ    s+0(FP), AX
+	MOVQ    elems+8(FP), CX
+	MOVQ    trials+16(FP), DX
+	SHLQ    $0x06, CX
+	MOVQ    AX, DX
+	VMOVUPS 8832(AX), Y0
+	VMOVUPS 8864(AX), Y1
+	MOVQ    $0x00000000, DX
+
+more:
+	VMOVUPS (AX)(DX*1), Y2
+	VMULPS  Y2, Y2, Y2
+	VADDPS  Y0, Y2, Y2
+	VSQRTPS Y2, Y2
+	VMULPS  2048(AX)(DX*1), Y2, Y2
+	VMOVUPS Y2, 2048(AX)(DX*1)
+	VMOVUPS 32(AX)(DX*1), Y2
+	VMULPS  Y2, Y2, Y2
+	VADDPS  Y1, Y2, Y2
+	VSQRTPS Y2, Y2
+	VMULPS  2080(AX)(DX*1), Y2, Y2
+	VMOVUPS Y2, 2080(AX)(DX*1)
+	ADDQ    $0x40, DX
+	CMPQ    DX, CX
+	JCS     more
+	VZEROUPPER
+	RET
+
+// func squaresAVX2(s *float32, elems int, trials int)
+// Requires: AVX
+TEXT ·squaresAVX2(SB), NOSPLIT, $0-24
+	// For each element: w = x^2.
+	MOVQ s+0(FP), AX
+	MOVQ elems+8(FP), CX
+	MOVQ trials+16(FP), DX
+	SHLQ $0x06, CX
+	MOVQ AX, DX
+	MOVQ $0x00000000, DX
+
+more:
+	VMOVUPS (AX)(DX*1), Y0
+	VMULPS  Y0, Y0, Y0
+	VMOVUPS Y0, 2048(AX)(DX*1)
+	VMOVUPS 32(AX)(DX*1), Y0
+	VMULPS  Y0, Y0, Y0
+	VMOVUPS Y0, 2080(AX)(DX*1)
+	ADDQ    $0x40, DX
+	CMPQ    DX, CX
+	JCS     more
+	VZEROUPPER
+	RET
+
+// func magnitudesAVX2(s *float32, elems int, trials int)
+// Requires: AVX
+TEXT ·magnitudesAVX2(SB), NOSPLIT, $0-24
+	// For each element: w = |x|.
+	MOVQ s+0(FP), AX
+	MOVQ elems+8(FP), CX
+	MOVQ trials+16(FP), DX
+	SHLQ $0x06, CX
+	MOVQ AX, DX
+	MOVQ $0x00000000, DX
+
+more:
+	VMOVUPS (AX)(DX*1), Y0
+	VANDPS  k145<>+0(SB), Y0, Y0
+	VMOVUPS Y0, 2048(AX)(DX*1)
+	VMOVUPS 32(AX)(DX*1), Y0
+	VANDPS  k145<>+0(SB), Y0, Y0
+	VMOVUPS Y0, 2080(AX)(DX*1)
+	ADDQ    $0x40, DX
+	CMPQ    DX, CX
+	JCS     more
+	VZEROUPPER
+	RET
+
+// func nearAVX2(s *float32, elems int, trials int)
+// Requires: AVX
+TEXT ·nearAVX2(SB), NOSPLIT, $0-24
+	// For each group: rms = the root of the mean of squares.
+	// For each element: w = rms+|x|.
+	MOVQ   s+0(FP), AX
+	MOVQ   elems+8(FP), CX
+	MOVQ   trials+16(FP), DX
+	SHLQ   $0x06, CX
+	MOVQ   AX, DX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	MOVQ   $0x00000000, DX
+
+squares:
+	VMOVUPS (AX)(DX*1), Y2
+	VMULPS  Y2, Y2, Y2
+	VADDPS  Y2, Y0, Y0
+	VMOVUPS 32(AX)(DX*1), Y2
+	VMULPS  Y2, Y2, Y2
+	VADDPS  Y2, Y1, Y1
+	ADDQ    $0x40, DX
+	CMPQ    DX, CX
+	JCS     squares
+	VMULPS  k187<>+0(SB), Y0, Y0
+	VMULPS  k187<>+0(SB), Y1, Y1
+	VSQRTPS Y0, Y0
+	VSQRTPS Y1, Y1
+	MOVQ    $0x00000000, DX
+
+more:
+	VMOVUPS (AX)(DX*1), Y2
+	VANDPS  k145<>+0(SB), Y2, Y2
+	VADDPS  Y2, Y0, Y2
+	VMOVUPS Y2, 2048(AX)(DX*1)
+	VMOVUPS 32(AX)(DX*1), Y2
+	VANDPS  k145<>+0(SB), Y2, Y2
+	VADDPS  Y2, Y1, Y2
+	VMOVUPS Y2, 2080(AX)(DX*1)
+	ADDQ    $0x40, DX
+	CMPQ    DX, CX
+	JCS     more
+	VZEROUPPER
+	RET
+
+DATA k187<>+0(SB)/8, $0x3d0000003d000000
+DATA k187<>+8(SB)/8, $0x3d0000003d000000
+DATA k187<>+16(SB)/8, $0x3d0000003d000000
+DATA k187<>+24(SB)/8, $0x3d0000003d000000
+GLOBL k187<>(SB), RODATA|NOPTR, $32
+
+// func affineAVX2(s *float32, elems int, trials int)
+// Requires: AVX
+TEXT ·affineAVX2(SB), NOSPLIT, $0-24
+	// For each group: low, high, the sums of weights w and of w*x; the scale that spans it, and its error.
+	// For each trial: inverse = trial/(high-low); codes l = round((x-low)*inverse); the sums of w*l, w*l*l and w*l*x;
+	// the scale and low that fit them best; the sum of w*d^2, d = scale*l+low-x. If that is the least yet, they stay.
+	MOVQ    s+0(FP), AX
+	MOVQ    elems+8(FP), CX
+	MOVQ    trials+16(FP), BX
+	SHLQ    $0x06, CX
+	MOVQ    AX, DX
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS (AX), Y2
+	VMOVUPS 32(AX), Y3
+	VMOVUPS 2048(AX), Y4
+	VMOVUPS 2080(AX), Y5
+	VMULPS  (AX), Y4, Y6
+	VMULPS  32(AX), Y5, Y7
+	MOVQ    $0x00000040, SI
+
+spread:
+	VMOVUPS      (AX)(SI*1), Y8
+	VMOVUPS      2048(AX)(SI*1), Y9
+	VMINPS       Y0, Y8, Y0
+	VMAXPS       Y2, Y8, Y2
+	VADDPS       Y9, Y4, Y4
+	VMULPS       Y8, Y9, Y9
+	VADDPS       Y9, Y6, Y6
+	VMOVUPS      32(AX)(SI*1), Y8
+	VMOVUPS      2080(AX)(SI*1), Y9
+	VMINPS       Y1, Y8, Y1
+	VMAXPS       Y3, Y8, Y3
+	VADDPS       Y9, Y5, Y5
+	VMULPS       Y8, Y9, Y9
+	VADDPS       Y9, Y7, Y7
+	ADDQ         $0x40, SI
+	CMPQ         SI, CX
+	JCS          spread
+	VMOVUPS      Y0, 8512(AX)
+	VMOVUPS      Y1, 8544(AX)
+	VMOVUPS      Y2, 8448(AX)
+	VMOVUPS      Y3, 8480(AX)
+	VMOVUPS      Y4, 8320(AX)
+	VMOVUPS      Y5, 8352(AX)
+	VMOVUPS      Y6, 8384(AX)
+	VMOVUPS      Y7, 8416(AX)
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VMOVUPS      Y2, 8640(AX)
+	VMOVUPS      Y3, 8672(AX)
+	VMINPS       Y0, Y2, Y0
+	VMINPS       Y1, Y3, Y1
+	VMOVUPS      Y0, 8256(AX)
+	VMOVUPS      Y1, 8288(AX)
+	VMOVUPS      8256(AX), Y0
+	VMOVUPS      8288(AX), Y1
+	VMOVUPS      8448(AX), Y2
+	VMOVUPS      8480(AX), Y3
+	VSUBPS       Y0, Y2, Y2
+	VSUBPS       Y1, Y3, Y3
+	VBROADCASTSS 8960(DX), Y4
+	ADDQ         $0x04, DX
+	VDIVPS       Y2, Y4, Y5
+	VDIVPS       Y3, Y4, Y4
+	VMULPS       Y5, Y2, Y2
+	VMULPS       Y4, Y3, Y3
+	VMOVUPS      8512(AX), Y6
+	VMOVUPS      8544(AX), Y7
+	VSUBPS       Y0, Y6, Y6
+	VSUBPS       Y1, Y7, Y7
+	VMULPS       Y5, Y6, Y6
+	VMULPS       Y4, Y7, Y7
+	VANDPS       k145<>+0(SB), Y2, Y2
+	VANDPS       k145<>+0(SB), Y3, Y3
+	VCMPPS       $0x05, k188<>+0(SB), Y2, Y2
+	VCMPPS       $0x05, k188<>+0(SB), Y3, Y3
+	VORPS        8640(AX), Y2, Y2
+	VORPS        8672(AX), Y3, Y3
+	VMOVUPS      Y2, 8640(AX)
+	VMOVUPS      Y3, 8672(AX)
+	VANDPS       k145<>+0(SB), Y6, Y6
+	VANDPS       k145<>+0(SB), Y7, Y7
+	VCMPPS       $0x05, k188<>+0(SB), Y6, Y6
+	VCMPPS       $0x05, k188<>+0(SB), Y7, Y7
+	VORPS        8640(AX), Y6, Y6
+	VORPS        8672(AX), Y7, Y7
+	VMOVUPS      Y6, 8640(AX)
+	VMOVUPS      Y7, 8672(AX)
+	VMOVUPS      k41<>+0(SB), Y2
+	VMOVUPS      k41<>+0(SB), Y3
+	VDIVPS       Y5, Y2, Y2
+	VDIVPS       Y4, Y3, Y3
+	VMOVUPS      Y2, 8192(AX)
+	VMOVUPS      Y3, 8224(AX)
+	VBROADCASTSS 8768(AX), Y6
+	VBROADCASTSS 8704(AX), Y7
+	MOVQ         $0x00000000, SI
+
+code:
+	VMOVUPS  (AX)(SI*1), Y8
+	VSUBPS   Y0, Y8, Y8
+	VMULPS   Y8, Y5, Y8
+	VROUNDPS $0x08, Y8, Y8
+	VMINPS   Y7, Y8, Y8
+	VMAXPS   Y6, Y8, Y8
+	VMOVUPS  Y8, 6144(AX)(SI*1)
+	VMOVUPS  32(AX)(SI*1), Y8
+	VSUBPS   Y1, Y8, Y8
+	VMULPS   Y8, Y4, Y8
+	VROUNDPS $0x08, Y8, Y8
+	VMINPS   Y7, Y8, Y8
+	VMAXPS   Y6, Y8, Y8
+	VMOVUPS  Y8, 6176(AX)(SI*1)
+	ADDQ     $0x40, SI
+	CMPQ     SI, CX
+	JCS      code
+	VXORPS   Y4, Y4, Y4
+	VXORPS   Y5, Y5, Y5
+	MOVQ     $0x00000000, SI
+
+cost:
+	VMULPS  6144(AX)(SI*1), Y2, Y8
+	VADDPS  Y0, Y8, Y8
+	VSUBPS  (AX)(SI*1), Y8, Y8
+	VMULPS  Y8, Y8, Y8
+	VMULPS  2048(AX)(SI*1), Y8, Y8
+	VADDPS  Y8, Y4, Y4
+	VMULPS  6176(AX)(SI*1), Y3, Y8
+	VADDPS  Y1, Y8, Y8
+	VSUBPS  32(AX)(SI*1), Y8, Y8
+	VMULPS  Y8, Y8, Y8
+	VMULPS  2080(AX)(SI*1), Y8, Y8
+	VADDPS  Y8, Y5, Y5
+	ADDQ    $0x40, SI
+	CMPQ    SI, CX
+	JCS     cost
+	VMOVUPS Y4, 8576(AX)
+	VMOVUPS Y5, 8608(AX)
+	TESTQ   BX, BX
+	JZ      done
+
+trial:
+	VMOVUPS      8256(AX), Y0
+	VMOVUPS      8288(AX), Y1
+	VMOVUPS      8448(AX), Y2
+	VMOVUPS      8480(AX), Y3
+	VSUBPS       Y0, Y2, Y2
+	VSUBPS       Y1, Y3, Y3
+	VBROADCASTSS 8960(DX), Y4
+	ADDQ         $0x04, DX
+	VDIVPS       Y2, Y4, Y5
+	VDIVPS       Y3, Y4, Y4
+	VMULPS       Y5, Y2, Y2
+	VMULPS       Y4, Y3, Y3
+	VMOVUPS      8512(AX), Y8
+	VMOVUPS      8544(AX), Y9
+	VSUBPS       Y0, Y8, Y8
+	VSUBPS       Y1, Y9, Y9
+	VMULPS       Y5, Y8, Y8
+	VMULPS       Y4, Y9, Y9
+	VANDPS       k145<>+0(SB), Y2, Y2
+	VANDPS       k145<>+0(SB), Y3, Y3
+	VCMPPS       $0x05, k188<>+0(SB), Y2, Y2
+	VCMPPS       $0x05, k188<>+0(SB), Y3, Y3
+	VORPS        8640(AX), Y2, Y2
+	VORPS        8672(AX), Y3, Y3
+	VMOVUPS      Y2, 8640(AX)
+	VMOVUPS      Y3, 8672(AX)
+	VANDPS       k145<>+0(SB), Y8, Y8
+	VANDPS       k145<>+0(SB), Y9, Y9
+	VCMPPS       $0x05, k188<>+0(SB), Y8, Y8
+	VCMPPS       $0x05, k188<>+0(SB), Y9, Y9
+	VORPS        8640(AX), Y8, Y8
+	VORPS        8672(AX), Y9, Y9
+	VMOVUPS      Y8, 8640(AX)
+	VMOVUPS      Y9, 8672(AX)
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y8, Y8, Y8
+	VXORPS       Y9, Y9, Y9
+	VXORPS       Y10, Y10, Y10
+	VXORPS       Y11, Y11, Y11
+	MOVQ         $0x00000000, SI
+
+sums:
+	VMOVUPS  (AX)(SI*1), Y12
+	VSUBPS   Y0, Y12, Y12
+	VMULPS   Y12, Y5, Y12
+	VROUNDPS $0x08, Y12, Y12
+	VMINPS   Y7, Y12, Y12
+	VMAXPS   Y6, Y12, Y12
+	VMOVUPS  Y12, 6144(AX)(SI*1)
+	VMULPS   2048(AX)(SI*1), Y12, Y13
+	VMULPS   Y13, Y12, Y12
+	VADDPS   Y13, Y2, Y2
+	VADDPS   Y12, Y8, Y8
+	VMULPS   (AX)(SI*1), Y13, Y13
+	VADDPS   Y13, Y10, Y10
+	VMOVUPS  32(AX)(SI*1), Y12
+	VSUBPS   Y1, Y12, Y12
+	VMULPS   Y12, Y4, Y12
+	VROUNDPS $0x08, Y12, Y12
+	VMINPS   Y7, Y12, Y12
+	VMAXPS   Y6, Y12, Y12
+	VMOVUPS  Y12, 6176(AX)(SI*1)
+	VMULPS   2080(AX)(SI*1), Y12, Y13
+	VMULPS   Y13, Y12, Y12
+	VADDPS   Y13, Y3, Y3
+	VADDPS   Y12, Y9, Y9
+	VMULPS   32(AX)(SI*1), Y13, Y13
+	VADDPS   Y13, Y11, Y11
+	ADDQ     $0x40, SI
+	CMPQ     SI, CX
+	JCS      sums
+
+	// d = sw*sll - sl*sl; scale = (sw*sxl - sx*sl)/d; low = (sll*sx - sl*sxl)/d, or 0 and sxl/sll if that is positive.
+	VMULPS    8320(AX), Y8, Y0
+	VMULPS    8352(AX), Y9, Y1
+	VMULPS    Y2, Y2, Y4
+	VMULPS    Y3, Y3, Y5
+	VSUBPS    Y4, Y0, Y0
+	VSUBPS    Y5, Y1, Y1
+	VMULPS    8320(AX), Y10, Y4
+	VMULPS    8352(AX), Y11, Y5
+	VMULPS    8384(AX), Y2, Y12
+	VMULPS    8416(AX), Y3, Y13
+	VSUBPS    Y12, Y4, Y4
+	VSUBPS    Y13, Y5, Y5
+	VMULPS    8384(AX), Y8, Y12
+	VMULPS    8416(AX), Y9, Y13
+	VMULPS    Y10, Y2, Y2
+	VMULPS    Y11, Y3, Y3
+	VSUBPS    Y2, Y12, Y12
+	VSUBPS    Y3, Y13, Y13
+	VDIVPS    Y0, Y4, Y4
+	VDIVPS    Y1, Y5, Y5
+	VDIVPS    Y0, Y12, Y12
+	VDIVPS    Y1, Y13, Y13
+	VXORPS    Y2, Y2, Y2
+	VXORPS    Y3, Y3, Y3
+	VCMPPS    $0x11, Y0, Y2, Y0
+	VCMPPS    $0x11, Y1, Y3, Y1
+	VCMPPS    $0x11, Y12, Y2, Y14
+	VCMPPS    $0x11, Y13, Y3, Y15
+	VDIVPS    Y8, Y10, Y10
+	VDIVPS    Y9, Y11, Y11
+	VBLENDVPS Y14, Y10, Y4, Y4
+	VBLENDVPS Y15, Y11, Y5, Y5
+	VBLENDVPS Y14, Y2, Y12, Y12
+	VBLENDVPS Y15, Y3, Y13, Y13
+	VXORPS    Y2, Y2, Y2
+	VXORPS    Y3, Y3, Y3
+	MOVQ      $0x00000000, SI
+
+cost2:
+	VMULPS    6144(AX)(SI*1), Y4, Y8
+	VADDPS    Y12, Y8, Y8
+	VSUBPS    (AX)(SI*1), Y8, Y8
+	VMULPS    Y8, Y8, Y8
+	VMULPS    2048(AX)(SI*1), Y8, Y8
+	VADDPS    Y8, Y2, Y2
+	VMULPS    6176(AX)(SI*1), Y5, Y8
+	VADDPS    Y13, Y8, Y8
+	VSUBPS    32(AX)(SI*1), Y8, Y8
+	VMULPS    Y8, Y8, Y8
+	VMULPS    2080(AX)(SI*1), Y8, Y8
+	VADDPS    Y8, Y3, Y3
+	ADDQ      $0x40, SI
+	CMPQ      SI, CX
+	JCS       cost2
+	VCMPPS    $0x11, 8576(AX), Y2, Y14
+	VCMPPS    $0x11, 8608(AX), Y3, Y15
+	VANDPS    Y14, Y0, Y0
+	VANDPS    Y15, Y1, Y1
+	VMOVUPS   8576(AX), Y8
+	VMOVUPS   8608(AX), Y9
+	VBLENDVPS Y0, Y2, Y8, Y8
+	VBLENDVPS Y1, Y3, Y9, Y9
+	VMOVUPS   Y8, 8576(AX)
+	VMOVUPS   Y9, 8608(AX)
+	VMOVUPS   8192(AX), Y2
+	VMOVUPS   8224(AX), Y3
+	VBLENDVPS Y0, Y4, Y2, Y2
+	VBLENDVPS Y1, Y5, Y3, Y3
+	VMOVUPS   Y2, 8192(AX)
+	VMOVUPS   Y3, 8224(AX)
+	VMOVUPS   8256(AX), Y2
+	VMOVUPS   8288(AX), Y3
+	VBLENDVPS Y0, Y12, Y2, Y2
+	VBLENDVPS Y1, Y13, Y3, Y3
+	VMOVUPS   Y2, 8256(AX)
+	VMOVUPS   Y3, 8288(AX)
+	DECQ      BX
+	JNZ       trial
+
+done:
+	VZEROUPPER
+	RET
+
+DATA k188<>+0(SB)/8, $0x4a8000004a800000
+DATA k188<>+8(SB)/8, $0x4a8000004a800000
+DATA k188<>+16(SB)/8, $0x4a8000004a800000
+DATA k188<>+24(SB)/8, $0x4a8000004a800000
+GLOBL k188<>(SB), RODATA|NOPTR, $32
+
+// func affineAbsoluteAVX2(s *float32, elems int, trials int)
+// Requires: AVX
+TEXT ·affineAbsoluteAVX2(SB), NOSPLIT, $0-24
+	// For each group: low, high, the sums of weights w and of w*x; the scale that spans it, and its error.
+	// For each trial: inverse = trial/(high-low); codes l = round((x-low)*inverse); the sums of w*l, w*l*l and w*l*x;
+	// the scale and low that fit them best; the sum of w*|d|, d = scale*l+low-x. If that is the least yet, they stay.
+	MOVQ    s+0(FP), AX
+	MOVQ    elems+8(FP), CX
+	MOVQ    trials+16(FP), BX
+	SHLQ    $0x06, CX
+	MOVQ    AX, DX
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS (AX), Y2
+	VMOVUPS 32(AX), Y3
+	VMOVUPS 2048(AX), Y4
+	VMOVUPS 2080(AX), Y5
+	VMULPS  (AX), Y4, Y6
+	VMULPS  32(AX), Y5, Y7
+	MOVQ    $0x00000040, SI
+
+spread:
+	VMOVUPS      (AX)(SI*1), Y8
+	VMOVUPS      2048(AX)(SI*1), Y9
+	VMINPS       Y0, Y8, Y0
+	VMAXPS       Y2, Y8, Y2
+	VADDPS       Y9, Y4, Y4
+	VMULPS       Y8, Y9, Y9
+	VADDPS       Y9, Y6, Y6
+	VMOVUPS      32(AX)(SI*1), Y8
+	VMOVUPS      2080(AX)(SI*1), Y9
+	VMINPS       Y1, Y8, Y1
+	VMAXPS       Y3, Y8, Y3
+	VADDPS       Y9, Y5, Y5
+	VMULPS       Y8, Y9, Y9
+	VADDPS       Y9, Y7, Y7
+	ADDQ         $0x40, SI
+	CMPQ         SI, CX
+	JCS          spread
+	VMOVUPS      Y0, 8512(AX)
+	VMOVUPS      Y1, 8544(AX)
+	VMOVUPS      Y2, 8448(AX)
+	VMOVUPS      Y3, 8480(AX)
+	VMOVUPS      Y4, 8320(AX)
+	VMOVUPS      Y5, 8352(AX)
+	VMOVUPS      Y6, 8384(AX)
+	VMOVUPS      Y7, 8416(AX)
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VMOVUPS      Y2, 8640(AX)
+	VMOVUPS      Y3, 8672(AX)
+	VMINPS       Y0, Y2, Y0
+	VMINPS       Y1, Y3, Y1
+	VMOVUPS      Y0, 8256(AX)
+	VMOVUPS      Y1, 8288(AX)
+	VMOVUPS      8256(AX), Y0
+	VMOVUPS      8288(AX), Y1
+	VMOVUPS      8448(AX), Y2
+	VMOVUPS      8480(AX), Y3
+	VSUBPS       Y0, Y2, Y2
+	VSUBPS       Y1, Y3, Y3
+	VBROADCASTSS 8960(DX), Y4
+	ADDQ         $0x04, DX
+	VDIVPS       Y2, Y4, Y5
+	VDIVPS       Y3, Y4, Y4
+	VMULPS       Y5, Y2, Y2
+	VMULPS       Y4, Y3, Y3
+	VMOVUPS      8512(AX), Y6
+	VMOVUPS      8544(AX), Y7
+	VSUBPS       Y0, Y6, Y6
+	VSUBPS       Y1, Y7, Y7
+	VMULPS       Y5, Y6, Y6
+	VMULPS       Y4, Y7, Y7
+	VANDPS       k145<>+0(SB), Y2, Y2
+	VANDPS       k145<>+0(SB), Y3, Y3
+	VCMPPS       $0x05, k188<>+0(SB), Y2, Y2
+	VCMPPS       $0x05, k188<>+0(SB), Y3, Y3
+	VORPS        8640(AX), Y2, Y2
+	VORPS        8672(AX), Y3, Y3
+	VMOVUPS      Y2, 8640(AX)
+	VMOVUPS      Y3, 8672(AX)
+	VANDPS       k145<>+0(SB), Y6, Y6
+	VANDPS       k145<>+0(SB), Y7, Y7
+	VCMPPS       $0x05, k188<>+0(SB), Y6, Y6
+	VCMPPS       $0x05, k188<>+0(SB), Y7, Y7
+	VORPS        8640(AX), Y6, Y6
+	VORPS        8672(AX), Y7, Y7
+	VMOVUPS      Y6, 8640(AX)
+	VMOVUPS      Y7, 8672(AX)
+	VMOVUPS      k41<>+0(SB), Y2
+	VMOVUPS      k41<>+0(SB), Y3
+	VDIVPS       Y5, Y2, Y2
+	VDIVPS       Y4, Y3, Y3
+	VMOVUPS      Y2, 8192(AX)
+	VMOVUPS      Y3, 8224(AX)
+	VBROADCASTSS 8768(AX), Y6
+	VBROADCASTSS 8704(AX), Y7
+	MOVQ         $0x00000000, SI
+
+code:
+	VMOVUPS  (AX)(SI*1), Y8
+	VSUBPS   Y0, Y8, Y8
+	VMULPS   Y8, Y5, Y8
+	VROUNDPS $0x08, Y8, Y8
+	VMINPS   Y7, Y8, Y8
+	VMAXPS   Y6, Y8, Y8
+	VMOVUPS  Y8, 6144(AX)(SI*1)
+	VMOVUPS  32(AX)(SI*1), Y8
+	VSUBPS   Y1, Y8, Y8
+	VMULPS   Y8, Y4, Y8
+	VROUNDPS $0x08, Y8, Y8
+	VMINPS   Y7, Y8, Y8
+	VMAXPS   Y6, Y8, Y8
+	VMOVUPS  Y8, 6176(AX)(SI*1)
+	ADDQ     $0x40, SI
+	CMPQ     SI, CX
+	JCS      code
+	VXORPS   Y4, Y4, Y4
+	VXORPS   Y5, Y5, Y5
+	MOVQ     $0x00000000, SI
+
+cost:
+	VMULPS  6144(AX)(SI*1), Y2, Y8
+	VADDPS  Y0, Y8, Y8
+	VSUBPS  (AX)(SI*1), Y8, Y8
+	VANDPS  k145<>+0(SB), Y8, Y8
+	VMULPS  2048(AX)(SI*1), Y8, Y8
+	VADDPS  Y8, Y4, Y4
+	VMULPS  6176(AX)(SI*1), Y3, Y8
+	VADDPS  Y1, Y8, Y8
+	VSUBPS  32(AX)(SI*1), Y8, Y8
+	VANDPS  k145<>+0(SB), Y8, Y8
+	VMULPS  2080(AX)(SI*1), Y8, Y8
+	VADDPS  Y8, Y5, Y5
+	ADDQ    $0x40, SI
+	CMPQ    SI, CX
+	JCS     cost
+	VMOVUPS Y4, 8576(AX)
+	VMOVUPS Y5, 8608(AX)
+	TESTQ   BX, BX
+	JZ      done
+
+trial:
+	VMOVUPS      8256(AX), Y0
+	VMOVUPS      8288(AX), Y1
+	VMOVUPS      8448(AX), Y2
+	VMOVUPS      8480(AX), Y3
+	VSUBPS       Y0, Y2, Y2
+	VSUBPS       Y1, Y3, Y3
+	VBROADCASTSS 8960(DX), Y4
+	ADDQ         $0x04, DX
+	VDIVPS       Y2, Y4, Y5
+	VDIVPS       Y3, Y4, Y4
+	VMULPS       Y5, Y2, Y2
+	VMULPS       Y4, Y3, Y3
+	VMOVUPS      8512(AX), Y8
+	VMOVUPS      8544(AX), Y9
+	VSUBPS       Y0, Y8, Y8
+	VSUBPS       Y1, Y9, Y9
+	VMULPS       Y5, Y8, Y8
+	VMULPS       Y4, Y9, Y9
+	VANDPS       k145<>+0(SB), Y2, Y2
+	VANDPS       k145<>+0(SB), Y3, Y3
+	VCMPPS       $0x05, k188<>+0(SB), Y2, Y2
+	VCMPPS       $0x05, k188<>+0(SB), Y3, Y3
+	VORPS        8640(AX), Y2, Y2
+	VORPS        8672(AX), Y3, Y3
+	VMOVUPS      Y2, 8640(AX)
+	VMOVUPS      Y3, 8672(AX)
+	VANDPS       k145<>+0(SB), Y8, Y8
+	VANDPS       k145<>+0(SB), Y9, Y9
+	VCMPPS       $0x05, k188<>+0(SB), Y8, Y8
+	VCMPPS       $0x05, k188<>+0(SB), Y9, Y9
+	VORPS        8640(AX), Y8, Y8
+	VORPS        8672(AX), Y9, Y9
+	VMOVUPS      Y8, 8640(AX)
+	VMOVUPS      Y9, 8672(AX)
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y8, Y8, Y8
+	VXORPS       Y9, Y9, Y9
+	VXORPS       Y10, Y10, Y10
+	VXORPS       Y11, Y11, Y11
+	MOVQ         $0x00000000, SI
+
+sums:
+	VMOVUPS  (AX)(SI*1), Y12
+	VSUBPS   Y0, Y12, Y12
+	VMULPS   Y12, Y5, Y12
+	VROUNDPS $0x08, Y12, Y12
+	VMINPS   Y7, Y12, Y12
+	VMAXPS   Y6, Y12, Y12
+	VMOVUPS  Y12, 6144(AX)(SI*1)
+	VMULPS   2048(AX)(SI*1), Y12, Y13
+	VMULPS   Y13, Y12, Y12
+	VADDPS   Y13, Y2, Y2
+	VADDPS   Y12, Y8, Y8
+	VMULPS   (AX)(SI*1), Y13, Y13
+	VADDPS   Y13, Y10, Y10
+	VMOVUPS  32(AX)(SI*1), Y12
+	VSUBPS   Y1, Y12, Y12
+	VMULPS   Y12, Y4, Y12
+	VROUNDPS $0x08, Y12, Y12
+	VMINPS   Y7, Y12, Y12
+	VMAXPS   Y6, Y12, Y12
+	VMOVUPS  Y12, 6176(AX)(SI*1)
+	VMULPS   2080(AX)(SI*1), Y12, Y13
+	VMULPS   Y13, Y12, Y12
+	VADDPS   Y13, Y3, Y3
+	VADDPS   Y12, Y9, Y9
+	VMULPS   32(AX)(SI*1), Y13, Y13
+	VADDPS   Y13, Y11, Y11
+	ADDQ     $0x40, SI
+	CMPQ     SI, CX
+	JCS      sums
+
+	// d = sw*sll - sl*sl; scale = (sw*sxl - sx*sl)/d; low = (sll*sx - sl*sxl)/d, or 0 and sxl/sll if that is positive.
+	VMULPS    8320(AX), Y8, Y0
+	VMULPS    8352(AX), Y9, Y1
+	VMULPS    Y2, Y2, Y4
+	VMULPS    Y3, Y3, Y5
+	VSUBPS    Y4, Y0, Y0
+	VSUBPS    Y5, Y1, Y1
+	VMULPS    8320(AX), Y10, Y4
+	VMULPS    8352(AX), Y11, Y5
+	VMULPS    8384(AX), Y2, Y12
+	VMULPS    8416(AX), Y3, Y13
+	VSUBPS    Y12, Y4, Y4
+	VSUBPS    Y13, Y5, Y5
+	VMULPS    8384(AX), Y8, Y12
+	VMULPS    8416(AX), Y9, Y13
+	VMULPS    Y10, Y2, Y2
+	VMULPS    Y11, Y3, Y3
+	VSUBPS    Y2, Y12, Y12
+	VSUBPS    Y3, Y13, Y13
+	VDIVPS    Y0, Y4, Y4
+	VDIVPS    Y1, Y5, Y5
+	VDIVPS    Y0, Y12, Y12
+	VDIVPS    Y1, Y13, Y13
+	VXORPS    Y2, Y2, Y2
+	VXORPS    Y3, Y3, Y3
+	VCMPPS    $0x11, Y0, Y2, Y0
+	VCMPPS    $0x11, Y1, Y3, Y1
+	VCMPPS    $0x11, Y12, Y2, Y14
+	VCMPPS    $0x11, Y13, Y3, Y15
+	VDIVPS    Y8, Y10, Y10
+	VDIVPS    Y9, Y11, Y11
+	VBLENDVPS Y14, Y10, Y4, Y4
+	VBLENDVPS Y15, Y11, Y5, Y5
+	VBLENDVPS Y14, Y2, Y12, Y12
+	VBLENDVPS Y15, Y3, Y13, Y13
+	VXORPS    Y2, Y2, Y2
+	VXORPS    Y3, Y3, Y3
+	MOVQ      $0x00000000, SI
+
+cost2:
+	VMULPS    6144(AX)(SI*1), Y4, Y8
+	VADDPS    Y12, Y8, Y8
+	VSUBPS    (AX)(SI*1), Y8, Y8
+	VANDPS    k145<>+0(SB), Y8, Y8
+	VMULPS    2048(AX)(SI*1), Y8, Y8
+	VADDPS    Y8, Y2, Y2
+	VMULPS    6176(AX)(SI*1), Y5, Y8
+	VADDPS    Y13, Y8, Y8
+	VSUBPS    32(AX)(SI*1), Y8, Y8
+	VANDPS    k145<>+0(SB), Y8, Y8
+	VMULPS    2080(AX)(SI*1), Y8, Y8
+	VADDPS    Y8, Y3, Y3
+	ADDQ      $0x40, SI
+	CMPQ      SI, CX
+	JCS       cost2
+	VCMPPS    $0x11, 8576(AX), Y2, Y14
+	VCMPPS    $0x11, 8608(AX), Y3, Y15
+	VANDPS    Y14, Y0, Y0
+	VANDPS    Y15, Y1, Y1
+	VMOVUPS   8576(AX), Y8
+	VMOVUPS   8608(AX), Y9
+	VBLENDVPS Y0, Y2, Y8, Y8
+	VBLENDVPS Y1, Y3, Y9, Y9
+	VMOVUPS   Y8, 8576(AX)
+	VMOVUPS   Y9, 8608(AX)
+	VMOVUPS   8192(AX), Y2
+	VMOVUPS   8224(AX), Y3
+	VBLENDVPS Y0, Y4, Y2, Y2
+	VBLENDVPS Y1, Y5, Y3, Y3
+	VMOVUPS   Y2, 8192(AX)
+	VMOVUPS   Y3, 8224(AX)
+	VMOVUPS   8256(AX), Y2
+	VMOVUPS   8288(AX), Y3
+	VBLENDVPS Y0, Y12, Y2, Y2
+	VBLENDVPS Y1, Y13, Y3, Y3
+	VMOVUPS   Y2, 8256(AX)
+	VMOVUPS   Y3, 8288(AX)
+	DECQ      BX
+	JNZ       trial
+
+done:
+	VZEROUPPER
+	RET
+
+// func symmetricAVX2(s *float32, elems int, trials int)
+// Requires: AVX
+TEXT ·symmetricAVX2(SB), NOSPLIT, $0-24
+	// For each group: the number of largest magnitude, the first of equals; w*x of all.
+	// For each trial: inverse = trial/largest; codes l = round(x*inverse); xl, ll = the sums of w*x*l and w*l*l.
+	// If xl^2/ll is the largest yet, the scale is xl/ll.
+	MOVQ   s+0(FP), AX
+	MOVQ   elems+8(FP), CX
+	MOVQ   trials+16(FP), BX
+	SHLQ   $0x06, CX
+	MOVQ   AX, DX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	MOVQ   $0x00000000, SI
+
+largest:
+	VMOVUPS      2048(AX)(SI*1), Y6
+	VADDPS       Y6, Y4, Y4
+	VMULPS       (AX)(SI*1), Y6, Y6
+	VMOVUPS      Y6, 4096(AX)(SI*1)
+	VMOVUPS      (AX)(SI*1), Y6
+	VANDPS       k145<>+0(SB), Y6, Y7
+	VCMPPS       $0x11, Y7, Y2, Y8
+	VBLENDVPS    Y8, Y6, Y0, Y0
+	VBLENDVPS    Y8, Y7, Y2, Y2
+	VMOVUPS      2080(AX)(SI*1), Y6
+	VADDPS       Y6, Y5, Y5
+	VMULPS       32(AX)(SI*1), Y6, Y6
+	VMOVUPS      Y6, 4128(AX)(SI*1)
+	VMOVUPS      32(AX)(SI*1), Y6
+	VANDPS       k145<>+0(SB), Y6, Y7
+	VCMPPS       $0x11, Y7, Y3, Y8
+	VBLENDVPS    Y8, Y6, Y1, Y1
+	VBLENDVPS    Y8, Y7, Y3, Y3
+	ADDQ         $0x40, SI
+	CMPQ         SI, CX
+	JCS          largest
+	VMOVUPS      Y2, 8448(AX)
+	VMOVUPS      Y3, 8480(AX)
+	VMOVUPS      Y0, 8896(AX)
+	VMOVUPS      Y1, 8928(AX)
+	VMOVUPS      Y4, 8320(AX)
+	VMOVUPS      Y5, 8352(AX)
+	VBROADCASTSS 8768(AX), Y0
+	VBROADCASTSS 8704(AX), Y1
+	VMOVUPS      8896(AX), Y2
+	VMOVUPS      8928(AX), Y3
+	VBROADCASTSS 8960(DX), Y4
+	ADDQ         $0x04, DX
+	VDIVPS       Y2, Y4, Y2
+	VDIVPS       Y3, Y4, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	VXORPS       Y6, Y6, Y6
+	VXORPS       Y7, Y7, Y7
+	MOVQ         $0x00000000, SI
+
+sums:
+	VMULPS    (AX)(SI*1), Y2, Y8
+	VROUNDPS  $0x08, Y8, Y8
+	VMINPS    Y1, Y8, Y8
+	VMAXPS    Y0, Y8, Y8
+	VMULPS    2048(AX)(SI*1), Y8, Y9
+	VMULPS    Y8, Y9, Y9
+	VMULPS    4096(AX)(SI*1), Y8, Y8
+	VADDPS    Y9, Y6, Y6
+	VADDPS    Y8, Y4, Y4
+	VMULPS    32(AX)(SI*1), Y3, Y8
+	VROUNDPS  $0x08, Y8, Y8
+	VMINPS    Y1, Y8, Y8
+	VMAXPS    Y0, Y8, Y8
+	VMULPS    2080(AX)(SI*1), Y8, Y9
+	VMULPS    Y8, Y9, Y9
+	VMULPS    4128(AX)(SI*1), Y8, Y8
+	VADDPS    Y9, Y7, Y7
+	VADDPS    Y8, Y5, Y5
+	ADDQ      $0x40, SI
+	CMPQ      SI, CX
+	JCS       sums
+	VXORPS    Y2, Y2, Y2
+	VXORPS    Y3, Y3, Y3
+	VXORPS    Y8, Y8, Y8
+	VXORPS    Y9, Y9, Y9
+	VCMPPS    $0x04, Y2, Y6, Y2
+	VCMPPS    $0x04, Y3, Y7, Y3
+	VDIVPS    Y6, Y4, Y6
+	VDIVPS    Y7, Y5, Y7
+	VBLENDVPS Y2, Y6, Y8, Y8
+	VBLENDVPS Y3, Y7, Y9, Y9
+	VMULPS    Y4, Y8, Y4
+	VMULPS    Y5, Y9, Y5
+	VMOVUPS   Y8, 8192(AX)
+	VMOVUPS   Y9, 8224(AX)
+	VMOVUPS   Y4, 8576(AX)
+	VMOVUPS   Y5, 8608(AX)
+	TESTQ     BX, BX
+	JZ        done
+
+trial:
+	VMOVUPS      8896(AX), Y2
+	VMOVUPS      8928(AX), Y3
+	VBROADCASTSS 8960(DX), Y4
+	ADDQ         $0x04, DX
+	VDIVPS       Y2, Y4, Y2
+	VDIVPS       Y3, Y4, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	VXORPS       Y6, Y6, Y6
+	VXORPS       Y7, Y7, Y7
+	MOVQ         $0x00000000, SI
+
+sums2:
+	VMULPS    (AX)(SI*1), Y2, Y8
+	VROUNDPS  $0x08, Y8, Y8
+	VMINPS    Y1, Y8, Y8
+	VMAXPS    Y0, Y8, Y8
+	VMULPS    2048(AX)(SI*1), Y8, Y9
+	VMULPS    Y8, Y9, Y9
+	VMULPS    4096(AX)(SI*1), Y8, Y8
+	VADDPS    Y9, Y6, Y6
+	VADDPS    Y8, Y4, Y4
+	VMULPS    32(AX)(SI*1), Y3, Y8
+	VROUNDPS  $0x08, Y8, Y8
+	VMINPS    Y1, Y8, Y8
+	VMAXPS    Y0, Y8, Y8
+	VMULPS    2080(AX)(SI*1), Y8, Y9
+	VMULPS    Y8, Y9, Y9
+	VMULPS    4128(AX)(SI*1), Y8, Y8
+	VADDPS    Y9, Y7, Y7
+	VADDPS    Y8, Y5, Y5
+	ADDQ      $0x40, SI
+	CMPQ      SI, CX
+	JCS       sums2
+	VMULPS    Y4, Y4, Y2
+	VMULPS    Y5, Y5, Y3
+	VMULPS    8576(AX), Y6, Y8
+	VMULPS    8608(AX), Y7, Y9
+	VCMPPS    $0x11, Y2, Y8, Y2
+	VCMPPS    $0x11, Y3, Y9, Y3
+	VXORPS    Y8, Y8, Y8
+	VXORPS    Y9, Y9, Y9
+	VCMPPS    $0x11, Y6, Y8, Y8
+	VCMPPS    $0x11, Y7, Y9, Y9
+	VANDPS    Y8, Y2, Y2
+	VANDPS    Y9, Y3, Y3
+	VDIVPS    Y6, Y4, Y6
+	VDIVPS    Y7, Y5, Y7
+	VMULPS    Y4, Y6, Y4
+	VMULPS    Y5, Y7, Y5
+	VMOVUPS   8192(AX), Y8
+	VMOVUPS   8224(AX), Y9
+	VBLENDVPS Y2, Y6, Y8, Y8
+	VBLENDVPS Y3, Y7, Y9, Y9
+	VMOVUPS   Y8, 8192(AX)
+	VMOVUPS   Y9, 8224(AX)
+	VMOVUPS   8576(AX), Y6
+	VMOVUPS   8608(AX), Y7
+	VBLENDVPS Y2, Y4, Y6, Y6
+	VBLENDVPS Y3, Y5, Y7, Y7
+	VMOVUPS   Y6, 8576(AX)
+	VMOVUPS   Y7, 8608(AX)
+	DECQ      BX
+	JNZ       trial
+
+done:
+	VZEROUPPER
+	RET
+
+// func movesAVX2(s *float32, elems int, trials int)
+// Requires: AVX, AVX2
+TEXT ·movesAVX2(SB), NOSPLIT, $0-24
+	// For each group: the number of largest magnitude, the first of equals; weights w = x^2, and w*x.
+	// inverse = trial/largest; codes l = round(x*inverse); xl, ll = the sums of w*x*l and w*l*l.
+	// Five times at most, for each element: without it xl' and ll'; c = round(x*ll'/xl'); it becomes the code if xl^2/ll grows.
+	// The scale is xl/ll.
+	MOVQ   s+0(FP), AX
+	MOVQ   elems+8(FP), CX
+	MOVQ   trials+16(FP), DX
+	SHLQ   $0x06, CX
+	MOVQ   AX, DX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	MOVQ   $0x00000000, BX
+
+largest:
+	VMOVUPS      (AX)(BX*1), Y4
+	VMULPS       Y4, Y4, Y5
+	VMOVUPS      Y5, 2048(AX)(BX*1)
+	VMULPS       Y4, Y5, Y5
+	VMOVUPS      Y5, 4096(AX)(BX*1)
+	VMOVUPS      (AX)(BX*1), Y4
+	VANDPS       k145<>+0(SB), Y4, Y5
+	VCMPPS       $0x11, Y5, Y2, Y6
+	VBLENDVPS    Y6, Y4, Y0, Y0
+	VBLENDVPS    Y6, Y5, Y2, Y2
+	VMOVUPS      32(AX)(BX*1), Y4
+	VMULPS       Y4, Y4, Y5
+	VMOVUPS      Y5, 2080(AX)(BX*1)
+	VMULPS       Y4, Y5, Y5
+	VMOVUPS      Y5, 4128(AX)(BX*1)
+	VMOVUPS      32(AX)(BX*1), Y4
+	VANDPS       k145<>+0(SB), Y4, Y5
+	VCMPPS       $0x11, Y5, Y3, Y6
+	VBLENDVPS    Y6, Y4, Y1, Y1
+	VBLENDVPS    Y6, Y5, Y3, Y3
+	ADDQ         $0x40, BX
+	CMPQ         BX, CX
+	JCS          largest
+	VMOVUPS      Y2, 8448(AX)
+	VMOVUPS      Y3, 8480(AX)
+	VBROADCASTSS 8768(AX), Y2
+	VBROADCASTSS 8704(AX), Y3
+	VBROADCASTSS 8960(DX), Y4
+	ADDQ         $0x04, DX
+	VDIVPS       Y0, Y4, Y0
+	VDIVPS       Y1, Y4, Y1
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	VXORPS       Y6, Y6, Y6
+	VXORPS       Y7, Y7, Y7
+	MOVQ         $0x00000000, DX
+
+sums:
+	VMULPS   (AX)(DX*1), Y0, Y8
+	VROUNDPS $0x08, Y8, Y8
+	VMINPS   Y3, Y8, Y8
+	VMAXPS   Y2, Y8, Y8
+	VMOVUPS  Y8, 6144(AX)(DX*1)
+	VMULPS   2048(AX)(DX*1), Y8, Y9
+	VMULPS   Y8, Y9, Y9
+	VMULPS   4096(AX)(DX*1), Y8, Y8
+	VADDPS   Y9, Y6, Y6
+	VADDPS   Y8, Y4, Y4
+	VMULPS   32(AX)(DX*1), Y1, Y8
+	VROUNDPS $0x08, Y8, Y8
+	VMINPS   Y3, Y8, Y8
+	VMAXPS   Y2, Y8, Y8
+	VMOVUPS  Y8, 6176(AX)(DX*1)
+	VMULPS   2080(AX)(DX*1), Y8, Y9
+	VMULPS   Y8, Y9, Y9
+	VMULPS   4128(AX)(DX*1), Y8, Y8
+	VADDPS   Y9, Y7, Y7
+	VADDPS   Y8, Y5, Y5
+	ADDQ     $0x40, DX
+	CMPQ     DX, CX
+	JCS      sums
+	MOVQ     $0x00000005, DX
+
+round:
+	VXORPS Y0, Y0, Y0
+	MOVQ   $0x00000000, BX
+
+move:
+	VMOVUPS   6144(AX)(BX*1), Y1
+	VMOVUPS   Y4, Y2
+	VMOVUPS   Y6, Y3
+	VMULPS    4096(AX)(BX*1), Y1, Y10
+	VSUBPS    Y10, Y2, Y2
+	VMULPS    2048(AX)(BX*1), Y1, Y10
+	VMULPS    Y1, Y10, Y10
+	VSUBPS    Y10, Y3, Y3
+	VXORPS    Y10, Y10, Y10
+	VCMPPS    $0x11, Y2, Y10, Y9
+	VMULPS    (AX)(BX*1), Y3, Y8
+	VDIVPS    Y2, Y8, Y8
+	VADDPS    k189<>+0(SB), Y8, Y8
+	VANDPS    k190<>+0(SB), Y8, Y8
+	VPMAXSD   k191<>+0(SB), Y8, Y8
+	VPMINSD   k192<>+0(SB), Y8, Y8
+	VPSUBD    k193<>+0(SB), Y8, Y8
+	VCVTDQ2PS Y8, Y8
+	VCMPPS    $0x04, Y1, Y8, Y10
+	VANDPS    Y10, Y9, Y9
+	VMULPS    4096(AX)(BX*1), Y8, Y10
+	VADDPS    Y10, Y2, Y2
+	VMULPS    2048(AX)(BX*1), Y8, Y10
+	VMULPS    Y8, Y10, Y10
+	VADDPS    Y10, Y3, Y3
+	VXORPS    Y10, Y10, Y10
+	VCMPPS    $0x11, Y3, Y10, Y10
+	VANDPS    Y10, Y9, Y9
+	VBLENDVPS Y9, Y8, Y1, Y1
+	VMULPS    Y2, Y2, Y8
+	VMULPS    Y6, Y8, Y8
+	VMULPS    Y4, Y4, Y11
+	VMULPS    Y3, Y11, Y11
+	VXORPS    Y10, Y10, Y10
+	VCMPPS    $0x11, Y8, Y11, Y10
+	VANDPS    Y9, Y10, Y10
+	VMOVUPS   6144(AX)(BX*1), Y8
+	VMOVUPS   Y8, Y11
+	VBLENDVPS Y10, Y1, Y11, Y11
+	VMOVUPS   Y11, 6144(AX)(BX*1)
+	VBLENDVPS Y10, Y2, Y4, Y4
+	VBLENDVPS Y10, Y3, Y6, Y6
+	VORPS     Y10, Y0, Y0
+	VMOVUPS   6176(AX)(BX*1), Y1
+	VMOVUPS   Y5, Y2
+	VMOVUPS   Y7, Y3
+	VMULPS    4128(AX)(BX*1), Y1, Y10
+	VSUBPS    Y10, Y2, Y2
+	VMULPS    2080(AX)(BX*1), Y1, Y10
+	VMULPS    Y1, Y10, Y10
+	VSUBPS    Y10, Y3, Y3
+	VXORPS    Y10, Y10, Y10
+	VCMPPS    $0x11, Y2, Y10, Y9
+	VMULPS    32(AX)(BX*1), Y3, Y8
+	VDIVPS    Y2, Y8, Y8
+	VADDPS    k189<>+0(SB), Y8, Y8
+	VANDPS    k190<>+0(SB), Y8, Y8
+	VPMAXSD   k191<>+0(SB), Y8, Y8
+	VPMINSD   k192<>+0(SB), Y8, Y8
+	VPSUBD    k193<>+0(SB), Y8, Y8
+	VCVTDQ2PS Y8, Y8
+	VCMPPS    $0x04, Y1, Y8, Y10
+	VANDPS    Y10, Y9, Y9
+	VMULPS    4128(AX)(BX*1), Y8, Y10
+	VADDPS    Y10, Y2, Y2
+	VMULPS    2080(AX)(BX*1), Y8, Y10
+	VMULPS    Y8, Y10, Y10
+	VADDPS    Y10, Y3, Y3
+	VXORPS    Y10, Y10, Y10
+	VCMPPS    $0x11, Y3, Y10, Y10
+	VANDPS    Y10, Y9, Y9
+	VBLENDVPS Y9, Y8, Y1, Y1
+	VMULPS    Y2, Y2, Y8
+	VMULPS    Y7, Y8, Y8
+	VMULPS    Y5, Y5, Y11
+	VMULPS    Y3, Y11, Y11
+	VXORPS    Y10, Y10, Y10
+	VCMPPS    $0x11, Y8, Y11, Y10
+	VANDPS    Y9, Y10, Y10
+	VMOVUPS   6176(AX)(BX*1), Y8
+	VMOVUPS   Y8, Y11
+	VBLENDVPS Y10, Y1, Y11, Y11
+	VMOVUPS   Y11, 6176(AX)(BX*1)
+	VBLENDVPS Y10, Y2, Y5, Y5
+	VBLENDVPS Y10, Y3, Y7, Y7
+	VORPS     Y10, Y0, Y0
+	ADDQ      $0x40, BX
+	CMPQ      BX, CX
+	JCS       move
+	VMOVMSKPS Y0, BX
+	TESTL     BX, BX
+	JZ        still
+	DECQ      DX
+	JNZ       round
+
+still:
+	VXORPS    Y0, Y0, Y0
+	VXORPS    Y1, Y1, Y1
+	VCMPPS    $0x11, Y6, Y0, Y2
+	VCMPPS    $0x11, Y7, Y1, Y3
+	VDIVPS    Y6, Y4, Y4
+	VDIVPS    Y7, Y5, Y5
+	VBLENDVPS Y2, Y4, Y0, Y0
+	VBLENDVPS Y3, Y5, Y1, Y1
+	VMOVUPS   Y0, 8192(AX)
+	VMOVUPS   Y1, 8224(AX)
+	VZEROUPPER
+	RET
+
+DATA k189<>+0(SB)/8, $0x4b4000004b400000
+DATA k189<>+8(SB)/8, $0x4b4000004b400000
+DATA k189<>+16(SB)/8, $0x4b4000004b400000
+DATA k189<>+24(SB)/8, $0x4b4000004b400000
+GLOBL k189<>(SB), RODATA|NOPTR, $32
+
+DATA k190<>+0(SB)/8, $0x007fffff007fffff
+DATA k190<>+8(SB)/8, $0x007fffff007fffff
+DATA k190<>+16(SB)/8, $0x007fffff007fffff
+DATA k190<>+24(SB)/8, $0x007fffff007fffff
+GLOBL k190<>(SB), RODATA|NOPTR, $32
+
+DATA k191<>+0(SB)/8, $0x003ffffc003ffffc
+DATA k191<>+8(SB)/8, $0x003ffffc003ffffc
+DATA k191<>+16(SB)/8, $0x003ffffc003ffffc
+DATA k191<>+24(SB)/8, $0x003ffffc003ffffc
+GLOBL k191<>(SB), RODATA|NOPTR, $32
+
+DATA k192<>+0(SB)/8, $0x0040000300400003
+DATA k192<>+8(SB)/8, $0x0040000300400003
+DATA k192<>+16(SB)/8, $0x0040000300400003
+DATA k192<>+24(SB)/8, $0x0040000300400003
+GLOBL k192<>(SB), RODATA|NOPTR, $32
+
+DATA k193<>+0(SB)/8, $0x0040000000400000
+DATA k193<>+8(SB)/8, $0x0040000000400000
+DATA k193<>+16(SB)/8, $0x0040000000400000
+DATA k193<>+24(SB)/8, $0x0040000000400000
+GLOBL k193<>(SB), RODATA|NOPTR, $32
+
+// func codebookSearchAVX2(s *float32, values *float32, elems int, trials int)
+// Requires: AVX, AVX2
+TEXT ·codebookSearchAVX2(SB), NOSPLIT, $0-32
+	// For each group: the number of largest magnitude, the first of equals.
+	// For each trial: inverse = trial/largest, the first one 1/(largest/trial); values q nearest to x*inverse; qx, qq = the sums of w*q*x and w*q*q.
+	// If qx^2/qq is the largest yet, the scale is qx/qq.
+	MOVQ   s+0(FP), AX
+	MOVQ   elems+16(FP), CX
+	MOVQ   trials+24(FP), BX
+	MOVQ   values+8(FP), SI
+	SHLQ   $0x06, CX
+	MOVQ   AX, DX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	MOVQ   $0x00000000, DI
+
+largest:
+	VMOVUPS      (AX)(DI*1), Y4
+	VANDPS       k145<>+0(SB), Y4, Y5
+	VCMPPS       $0x11, Y5, Y2, Y6
+	VBLENDVPS    Y6, Y4, Y0, Y0
+	VBLENDVPS    Y6, Y5, Y2, Y2
+	VMOVUPS      32(AX)(DI*1), Y4
+	VANDPS       k145<>+0(SB), Y4, Y5
+	VCMPPS       $0x11, Y5, Y3, Y6
+	VBLENDVPS    Y6, Y4, Y1, Y1
+	VBLENDVPS    Y6, Y5, Y3, Y3
+	ADDQ         $0x40, DI
+	CMPQ         DI, CX
+	JCS          largest
+	VMOVUPS      Y2, 8448(AX)
+	VMOVUPS      Y3, 8480(AX)
+	VMOVUPS      Y0, 8896(AX)
+	VMOVUPS      Y1, 8928(AX)
+	VBROADCASTSS 8960(DX), Y2
+	ADDQ         $0x04, DX
+	VDIVPS       Y2, Y0, Y0
+	VDIVPS       Y2, Y1, Y1
+	VMOVUPS      k41<>+0(SB), Y2
+	VMOVUPS      k41<>+0(SB), Y3
+	VDIVPS       Y0, Y2, Y2
+	VDIVPS       Y1, Y3, Y3
+	VXORPS       Y0, Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	MOVQ         $0x00000000, DI
+
+values:
+	VMULPS    (AX)(DI*1), Y2, Y6
+	VCMPPS    $0x05, 128(SI), Y6, Y8
+	VMOVUPS   160(SI), Y9
+	VBLENDVPS Y8, 192(SI), Y9, Y9
+	VCMPPS    $0x05, Y9, Y6, Y9
+	VPADDD    Y8, Y8, Y7
+	VPADDD    Y9, Y7, Y7
+	VPERMPS   64(SI), Y7, Y9
+	VCMPPS    $0x05, Y9, Y6, Y9
+	VPADDD    Y7, Y7, Y7
+	VPADDD    Y9, Y7, Y7
+	VPERMPS   96(SI), Y7, Y9
+	VCMPPS    $0x05, Y9, Y6, Y9
+	VPADDD    Y7, Y7, Y7
+	VPADDD    Y9, Y7, Y7
+	VPERMPS   (SI), Y7, Y9
+	VPERMPS   32(SI), Y7, Y6
+	VBLENDVPS Y8, Y6, Y9, Y9
+	VMULPS    2048(AX)(DI*1), Y9, Y6
+	VMULPS    Y6, Y9, Y9
+	VADDPS    Y9, Y4, Y4
+	VMULPS    (AX)(DI*1), Y6, Y6
+	VADDPS    Y6, Y0, Y0
+	VMULPS    32(AX)(DI*1), Y3, Y6
+	VCMPPS    $0x05, 128(SI), Y6, Y8
+	VMOVUPS   160(SI), Y9
+	VBLENDVPS Y8, 192(SI), Y9, Y9
+	VCMPPS    $0x05, Y9, Y6, Y9
+	VPADDD    Y8, Y8, Y7
+	VPADDD    Y9, Y7, Y7
+	VPERMPS   64(SI), Y7, Y9
+	VCMPPS    $0x05, Y9, Y6, Y9
+	VPADDD    Y7, Y7, Y7
+	VPADDD    Y9, Y7, Y7
+	VPERMPS   96(SI), Y7, Y9
+	VCMPPS    $0x05, Y9, Y6, Y9
+	VPADDD    Y7, Y7, Y7
+	VPADDD    Y9, Y7, Y7
+	VPERMPS   (SI), Y7, Y9
+	VPERMPS   32(SI), Y7, Y6
+	VBLENDVPS Y8, Y6, Y9, Y9
+	VMULPS    2080(AX)(DI*1), Y9, Y6
+	VMULPS    Y6, Y9, Y9
+	VADDPS    Y9, Y5, Y5
+	VMULPS    32(AX)(DI*1), Y6, Y6
+	VADDPS    Y6, Y1, Y1
+	ADDQ      $0x40, DI
+	CMPQ      DI, CX
+	JCS       values
+	VXORPS    Y2, Y2, Y2
+	VXORPS    Y3, Y3, Y3
+	VCMPPS    $0x11, Y4, Y2, Y6
+	VCMPPS    $0x11, Y5, Y3, Y7
+	VDIVPS    Y4, Y0, Y4
+	VDIVPS    Y5, Y1, Y5
+	VBLENDVPS Y6, Y4, Y2, Y2
+	VBLENDVPS Y7, Y5, Y3, Y3
+	VMULPS    Y0, Y2, Y0
+	VMULPS    Y1, Y3, Y1
+	VMOVUPS   Y2, 8192(AX)
+	VMOVUPS   Y3, 8224(AX)
+	VMOVUPS   Y0, 8576(AX)
+	VMOVUPS   Y1, 8608(AX)
+	TESTQ     BX, BX
+	JZ        done
+
+trial:
+	VMOVUPS      8896(AX), Y0
+	VMOVUPS      8928(AX), Y1
+	VBROADCASTSS 8960(DX), Y2
+	ADDQ         $0x04, DX
+	VDIVPS       Y0, Y2, Y0
+	VDIVPS       Y1, Y2, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	MOVQ         $0x00000000, DI
+
+values2:
+	VMULPS    (AX)(DI*1), Y0, Y6
+	VCMPPS    $0x05, 128(SI), Y6, Y8
+	VMOVUPS   160(SI), Y9
+	VBLENDVPS Y8, 192(SI), Y9, Y9
+	VCMPPS    $0x05, Y9, Y6, Y9
+	VPADDD    Y8, Y8, Y7
+	VPADDD    Y9, Y7, Y7
+	VPERMPS   64(SI), Y7, Y9
+	VCMPPS    $0x05, Y9, Y6, Y9
+	VPADDD    Y7, Y7, Y7
+	VPADDD    Y9, Y7, Y7
+	VPERMPS   96(SI), Y7, Y9
+	VCMPPS    $0x05, Y9, Y6, Y9
+	VPADDD    Y7, Y7, Y7
+	VPADDD    Y9, Y7, Y7
+	VPERMPS   (SI), Y7, Y9
+	VPERMPS   32(SI), Y7, Y6
+	VBLENDVPS Y8, Y6, Y9, Y9
+	VMULPS    2048(AX)(DI*1), Y9, Y6
+	VMULPS    Y6, Y9, Y9
+	VADDPS    Y9, Y4, Y4
+	VMULPS    (AX)(DI*1), Y6, Y6
+	VADDPS    Y6, Y2, Y2
+	VMULPS    32(AX)(DI*1), Y1, Y6
+	VCMPPS    $0x05, 128(SI), Y6, Y8
+	VMOVUPS   160(SI), Y9
+	VBLENDVPS Y8, 192(SI), Y9, Y9
+	VCMPPS    $0x05, Y9, Y6, Y9
+	VPADDD    Y8, Y8, Y7
+	VPADDD    Y9, Y7, Y7
+	VPERMPS   64(SI), Y7, Y9
+	VCMPPS    $0x05, Y9, Y6, Y9
+	VPADDD    Y7, Y7, Y7
+	VPADDD    Y9, Y7, Y7
+	VPERMPS   96(SI), Y7, Y9
+	VCMPPS    $0x05, Y9, Y6, Y9
+	VPADDD    Y7, Y7, Y7
+	VPADDD    Y9, Y7, Y7
+	VPERMPS   (SI), Y7, Y9
+	VPERMPS   32(SI), Y7, Y6
+	VBLENDVPS Y8, Y6, Y9, Y9
+	VMULPS    2080(AX)(DI*1), Y9, Y6
+	VMULPS    Y6, Y9, Y9
+	VADDPS    Y9, Y5, Y5
+	VMULPS    32(AX)(DI*1), Y6, Y6
+	VADDPS    Y6, Y3, Y3
+	ADDQ      $0x40, DI
+	CMPQ      DI, CX
+	JCS       values2
+	VMULPS    Y2, Y2, Y0
+	VMULPS    Y3, Y3, Y1
+	VMULPS    8576(AX), Y4, Y6
+	VMULPS    8608(AX), Y5, Y7
+	VCMPPS    $0x11, Y0, Y6, Y0
+	VCMPPS    $0x11, Y1, Y7, Y1
+	VXORPS    Y6, Y6, Y6
+	VXORPS    Y7, Y7, Y7
+	VCMPPS    $0x11, Y4, Y6, Y6
+	VCMPPS    $0x11, Y5, Y7, Y7
+	VANDPS    Y6, Y0, Y0
+	VANDPS    Y7, Y1, Y1
+	VDIVPS    Y4, Y2, Y4
+	VDIVPS    Y5, Y3, Y5
+	VMULPS    Y2, Y4, Y2
+	VMULPS    Y3, Y5, Y3
+	VMOVUPS   8192(AX), Y6
+	VMOVUPS   8224(AX), Y7
+	VBLENDVPS Y0, Y4, Y6, Y6
+	VBLENDVPS Y1, Y5, Y7, Y7
+	VMOVUPS   Y6, 8192(AX)
+	VMOVUPS   Y7, 8224(AX)
+	VMOVUPS   8576(AX), Y4
+	VMOVUPS   8608(AX), Y5
+	VBLENDVPS Y0, Y2, Y4, Y4
+	VBLENDVPS Y1, Y3, Y5, Y5
+	VMOVUPS   Y4, 8576(AX)
+	VMOVUPS   Y5, 8608(AX)
+	DECQ      BX
+	JNZ       trial
+
+done:
+	VZEROUPPER
+	RET
+
+// func codebookCodesAVX2(dst *byte, src *float32, inverses *float32, values *float32, stride int, n int)
+// Requires: AVX, AVX2
+TEXT ·codebookCodesAVX2(SB), NOSPLIT, $0-48
+	// For each number: code = how many bounds x*inverse is not below, by halves.
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+40(FP), DX
+	MOVQ inverses+16(FP), BX
+	MOVQ values+24(FP), SI
+	MOVQ stride+32(FP), DI
+
+group:
+	VBROADCASTSS (BX), Y0
+	VMOVUPS      (CX), Y1
+	VMOVUPS      32(CX), Y2
+	VMOVUPS      64(CX), Y3
+	VMOVUPS      96(CX), Y4
+	VMULPS       Y0, Y1, Y1
+	VCMPPS       $0x05, 128(SI), Y1, Y5
+	VMOVUPS      160(SI), Y6
+	VBLENDVPS    Y5, 192(SI), Y6, Y6
+	VCMPPS       $0x05, Y6, Y1, Y6
+	VPADDD       Y5, Y5, Y5
+	VPADDD       Y6, Y5, Y5
+	VPERMPS      64(SI), Y5, Y6
+	VCMPPS       $0x05, Y6, Y1, Y6
+	VPADDD       Y5, Y5, Y5
+	VPADDD       Y6, Y5, Y5
+	VPERMPS      96(SI), Y5, Y6
+	VCMPPS       $0x05, Y6, Y1, Y6
+	VPADDD       Y5, Y5, Y5
+	VPADDD       Y6, Y5, Y5
+	VMULPS       Y0, Y2, Y2
+	VCMPPS       $0x05, 128(SI), Y2, Y1
+	VMOVUPS      160(SI), Y6
+	VBLENDVPS    Y1, 192(SI), Y6, Y6
+	VCMPPS       $0x05, Y6, Y2, Y6
+	VPADDD       Y1, Y1, Y1
+	VPADDD       Y6, Y1, Y1
+	VPERMPS      64(SI), Y1, Y6
+	VCMPPS       $0x05, Y6, Y2, Y6
+	VPADDD       Y1, Y1, Y1
+	VPADDD       Y6, Y1, Y1
+	VPERMPS      96(SI), Y1, Y6
+	VCMPPS       $0x05, Y6, Y2, Y6
+	VPADDD       Y1, Y1, Y1
+	VPADDD       Y6, Y1, Y1
+	VMULPS       Y0, Y3, Y3
+	VCMPPS       $0x05, 128(SI), Y3, Y2
+	VMOVUPS      160(SI), Y6
+	VBLENDVPS    Y2, 192(SI), Y6, Y6
+	VCMPPS       $0x05, Y6, Y3, Y6
+	VPADDD       Y2, Y2, Y2
+	VPADDD       Y6, Y2, Y2
+	VPERMPS      64(SI), Y2, Y6
+	VCMPPS       $0x05, Y6, Y3, Y6
+	VPADDD       Y2, Y2, Y2
+	VPADDD       Y6, Y2, Y2
+	VPERMPS      96(SI), Y2, Y6
+	VCMPPS       $0x05, Y6, Y3, Y6
+	VPADDD       Y2, Y2, Y2
+	VPADDD       Y6, Y2, Y2
+	VMULPS       Y0, Y4, Y4
+	VCMPPS       $0x05, 128(SI), Y4, Y0
+	VMOVUPS      160(SI), Y3
+	VBLENDVPS    Y0, 192(SI), Y3, Y3
+	VCMPPS       $0x05, Y3, Y4, Y3
+	VPADDD       Y0, Y0, Y0
+	VPADDD       Y3, Y0, Y0
+	VPERMPS      64(SI), Y0, Y3
+	VCMPPS       $0x05, Y3, Y4, Y3
+	VPADDD       Y0, Y0, Y0
+	VPADDD       Y3, Y0, Y0
+	VPERMPS      96(SI), Y0, Y3
+	VCMPPS       $0x05, Y3, Y4, Y3
+	VPADDD       Y0, Y0, Y0
+	VPADDD       Y3, Y0, Y0
+	VPACKSSDW    Y1, Y5, Y5
+	VPACKSSDW    Y0, Y2, Y2
+	VPACKSSWB    Y2, Y5, Y5
+	VMOVDQU      k174<>+0(SB), Y0
+	VPERMD       Y5, Y0, Y5
+	VPABSB       Y5, Y5
+	VEXTRACTI128 $0x01, Y5, X0
+	VPSLLW       $0x04, X0, X0
+	VPOR         X0, X5, X0
+	VMOVDQU      X0, (AX)
+	ADDQ         $0x80, CX
+	ADDQ         DI, AX
+	ADDQ         $0x04, BX
+	DECQ         DX
+	JNZ          group
+	VZEROUPPER
+	RET
+
+// func chooseAVX2(dst *byte, x *float32, scales *float32, minimums *float32, limits *uint32, steps int, n int)
+// Requires: AVX, AVX2
+TEXT ·chooseAVX2(SB), NOSPLIT, $0-56
+	// For each element: code = clamp(the low 23 bits of (x+minimum)/scale+1.5*2^23, low, high) - low.
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         scales+16(FP), DX
+	MOVQ         minimums+24(FP), BX
+	MOVQ         limits+32(FP), SI
+	MOVQ         steps+40(FP), DI
+	MOVQ         n+48(FP), R8
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y1
+
+group:
+	VBROADCASTSS (DX), Y2
+	VBROADCASTSS (BX), Y3
+	MOVQ         DI, SI
+
+step:
+	VMOVUPS      (CX), Y4
+	VMOVUPS      32(CX), Y5
+	VADDPS       Y3, Y4, Y4
+	VADDPS       Y3, Y5, Y5
+	VDIVPS       Y2, Y4, Y4
+	VDIVPS       Y2, Y5, Y5
+	VADDPS       k189<>+0(SB), Y4, Y4
+	VADDPS       k189<>+0(SB), Y5, Y5
+	VANDPS       k190<>+0(SB), Y4, Y4
+	VANDPS       k190<>+0(SB), Y5, Y5
+	VPMAXSD      Y0, Y4, Y4
+	VPMAXSD      Y0, Y5, Y5
+	VPMINSD      Y1, Y4, Y4
+	VPMINSD      Y1, Y5, Y5
+	VPSUBD       Y0, Y4, Y4
+	VPSUBD       Y0, Y5, Y5
+	VPACKSSDW    Y5, Y4, Y4
+	VPERMQ       $0xd8, Y4, Y4
+	VEXTRACTI128 $0x01, Y4, X5
+	VPACKUSWB    X5, X4, X5
+	VMOVDQU      X5, (AX)
+	ADDQ         $0x10, AX
+	ADDQ         $0x40, CX
+	DECQ         SI
+	JNZ          step
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	DECQ         R8
+	JNZ          group
+	VZEROUPPER
+	RET
+
+// func encodeQ8_0AVX2(dst *byte, src *float32, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·encodeQ8_0AVX2(SB), NOSPLIT, $0-24
+	// d = the largest magnitude/127. For each number: code = x/d by its reciprocal, rounded, ties away from zero.
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+block:
+	VMOVUPS    (CX), Y0
+	VMOVUPS    32(CX), Y1
+	VMOVUPS    64(CX), Y2
+	VMOVUPS    96(CX), Y3
+	VANDPS     k145<>+0(SB), Y0, Y4
+	VANDPS     k145<>+0(SB), Y1, Y5
+	VMAXPS     Y5, Y4, Y4
+	VANDPS     k145<>+0(SB), Y2, Y5
+	VMAXPS     Y5, Y4, Y4
+	VANDPS     k145<>+0(SB), Y3, Y5
+	VMAXPS     Y5, Y4, Y4
+	VPERM2F128 $0x01, Y4, Y4, Y5
+	VMAXPS     Y5, Y4, Y4
+	VPERMILPS  $0x4e, Y4, Y5
+	VMAXPS     Y5, Y4, Y4
+	VPERMILPS  $0xb1, Y4, Y5
+	VMAXPS     Y5, Y4, Y4
+	VMOVDQU    k194<>+0(SB), Y5
+	VDIVPS     Y5, Y4, Y4
+	VCVTPS2PH  $0x00, X4, X5
+	VPEXTRW    $0x00, X5, (AX)
+	VMOVUPS    k41<>+0(SB), Y5
+	VDIVPS     Y4, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VCMPPS     $0x04, Y4, Y6, Y6
+	VANDPS     Y6, Y5, Y5
+	VMULPS     Y5, Y0, Y0
+	VANDPS     k0<>+0(SB), Y0, Y4
+	VORPS      k195<>+0(SB), Y4, Y4
+	VADDPS     Y4, Y0, Y0
+	VCVTTPS2DQ Y0, Y0
+	VMULPS     Y5, Y1, Y1
+	VANDPS     k0<>+0(SB), Y1, Y4
+	VORPS      k195<>+0(SB), Y4, Y4
+	VADDPS     Y4, Y1, Y1
+	VCVTTPS2DQ Y1, Y1
+	VMULPS     Y5, Y2, Y2
+	VANDPS     k0<>+0(SB), Y2, Y4
+	VORPS      k195<>+0(SB), Y4, Y4
+	VADDPS     Y4, Y2, Y2
+	VCVTTPS2DQ Y2, Y2
+	VMULPS     Y5, Y3, Y3
+	VANDPS     k0<>+0(SB), Y3, Y4
+	VORPS      k195<>+0(SB), Y4, Y4
+	VADDPS     Y4, Y3, Y3
+	VCVTTPS2DQ Y3, Y3
+	VPAND      k176<>+0(SB), Y0, Y0
+	VPAND      k176<>+0(SB), Y1, Y1
+	VPAND      k176<>+0(SB), Y2, Y2
+	VPAND      k176<>+0(SB), Y3, Y3
+	VPACKSSDW  Y1, Y0, Y0
+	VPACKSSDW  Y3, Y2, Y2
+	VPACKUSWB  Y2, Y0, Y0
+	VMOVDQU    k174<>+0(SB), Y1
+	VPERMD     Y0, Y1, Y0
+	VMOVDQU    Y0, 2(AX)
+	ADDQ       $0x00000080, CX
+	ADDQ       $0x22, AX
+	DECQ       DX
+	JNZ        block
+	VZEROUPPER
+	RET
+
+DATA k194<>+0(SB)/8, $0x42fe000042fe0000
+DATA k194<>+8(SB)/8, $0x42fe000042fe0000
+DATA k194<>+16(SB)/8, $0x42fe000042fe0000
+DATA k194<>+24(SB)/8, $0x42fe000042fe0000
+GLOBL k194<>(SB), RODATA|NOPTR, $32
+
+DATA k195<>+0(SB)/8, $0x3effffff3effffff
+DATA k195<>+8(SB)/8, $0x3effffff3effffff
+DATA k195<>+16(SB)/8, $0x3effffff3effffff
+DATA k195<>+24(SB)/8, $0x3effffff3effffff
+GLOBL k195<>(SB), RODATA|NOPTR, $32
+
+// func encodeQ4_0AVX2(dst *byte, src *float32, n int)
+// Requires: AVX, AVX2, BMI, F16C
+TEXT ·encodeQ4_0AVX2(SB), NOSPLIT, $0-24
+	// d = the number of largest magnitude/-8, the first of equals. For each number: code = the integer part of x/d+8.5, by its reciprocal; 15 at most.
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+block:
+	VMOVUPS      (CX), Y0
+	VMOVUPS      32(CX), Y1
+	VMOVUPS      64(CX), Y2
+	VMOVUPS      96(CX), Y3
+	VANDPS       k145<>+0(SB), Y0, Y4
+	VANDPS       k145<>+0(SB), Y1, Y5
+	VMAXPS       Y5, Y4, Y4
+	VANDPS       k145<>+0(SB), Y2, Y5
+	VMAXPS       Y5, Y4, Y4
+	VANDPS       k145<>+0(SB), Y3, Y5
+	VMAXPS       Y5, Y4, Y4
+	VPERM2F128   $0x01, Y4, Y4, Y5
+	VMAXPS       Y5, Y4, Y4
+	VPERMILPS    $0x4e, Y4, Y5
+	VMAXPS       Y5, Y4, Y4
+	VPERMILPS    $0xb1, Y4, Y5
+	VMAXPS       Y5, Y4, Y4
+	VANDPS       k145<>+0(SB), Y0, Y5
+	VPCMPEQD     Y4, Y5, Y5
+	VMOVMSKPS    Y5, SI
+	MOVL         SI, BX
+	VANDPS       k145<>+0(SB), Y1, Y5
+	VPCMPEQD     Y4, Y5, Y5
+	VMOVMSKPS    Y5, SI
+	SHLL         $0x08, SI
+	ORL          SI, BX
+	VANDPS       k145<>+0(SB), Y2, Y5
+	VPCMPEQD     Y4, Y5, Y5
+	VMOVMSKPS    Y5, SI
+	SHLL         $0x10, SI
+	ORL          SI, BX
+	VANDPS       k145<>+0(SB), Y3, Y5
+	VPCMPEQD     Y4, Y5, Y5
+	VMOVMSKPS    Y5, SI
+	SHLL         $0x18, SI
+	ORL          SI, BX
+	TZCNTL       BX, BX
+	VBROADCASTSS (CX)(BX*4), Y4
+	VXORPS       Y5, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMULPS       k196<>+0(SB), Y4, Y4
+	VCVTPS2PH    $0x00, X4, X5
+	VPEXTRW      $0x00, X5, (AX)
+	VMOVUPS      k41<>+0(SB), Y5
+	VDIVPS       Y4, Y5, Y5
+	VXORPS       Y6, Y6, Y6
+	VCMPPS       $0x04, Y4, Y6, Y6
+	VANDPS       Y6, Y5, Y5
+	VMULPS       Y5, Y0, Y0
+	VADDPS       k197<>+0(SB), Y0, Y0
+	VCVTTPS2DQ   Y0, Y0
+	VMULPS       Y5, Y1, Y1
+	VADDPS       k197<>+0(SB), Y1, Y1
+	VCVTTPS2DQ   Y1, Y1
+	VMULPS       Y5, Y2, Y2
+	VADDPS       k197<>+0(SB), Y2, Y2
+	VCVTTPS2DQ   Y2, Y2
+	VMULPS       Y5, Y3, Y3
+	VADDPS       k197<>+0(SB), Y3, Y3
+	VCVTTPS2DQ   Y3, Y3
+	VPAND        k176<>+0(SB), Y0, Y0
+	VPAND        k176<>+0(SB), Y1, Y1
+	VPAND        k176<>+0(SB), Y2, Y2
+	VPAND        k176<>+0(SB), Y3, Y3
+	VPACKSSDW    Y1, Y0, Y0
+	VPACKSSDW    Y3, Y2, Y2
+	VPACKUSWB    Y2, Y0, Y0
+	VMOVDQU      k174<>+0(SB), Y1
+	VPERMD       Y0, Y1, Y0
+	VPMINSB      k6<>+0(SB), Y0, Y0
+	VPAND        k6<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPSLLW       $0x04, X1, X1
+	VPOR         X1, X0, X1
+	VMOVDQU      X1, 2(AX)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x12, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
+
+DATA k196<>+0(SB)/8, $0xbe000000be000000
+DATA k196<>+8(SB)/8, $0xbe000000be000000
+DATA k196<>+16(SB)/8, $0xbe000000be000000
+DATA k196<>+24(SB)/8, $0xbe000000be000000
+GLOBL k196<>(SB), RODATA|NOPTR, $32
+
+DATA k197<>+0(SB)/8, $0x4108000041080000
+DATA k197<>+8(SB)/8, $0x4108000041080000
+DATA k197<>+16(SB)/8, $0x4108000041080000
+DATA k197<>+24(SB)/8, $0x4108000041080000
+GLOBL k197<>(SB), RODATA|NOPTR, $32
+
+// func encodeMXFP4AVX2(dst *byte, src *float32, tables *uint32, n int)
+// Requires: AVX, AVX2, CMOV
+TEXT ·encodeMXFP4AVX2(SB), NOSPLIT, $0-32
+	// e = the exponent of the largest magnitude, as log2f rounds it, less 2, or 0. For each number: the code of E2M1 nearest to x/2^e.
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+24(FP), DX
+	MOVQ tables+16(FP), BX
+
+block:
+	VMOVUPS      (CX), Y0
+	VMOVUPS      32(CX), Y1
+	VMOVUPS      64(CX), Y2
+	VMOVUPS      96(CX), Y3
+	VANDPS       k145<>+0(SB), Y0, Y4
+	VANDPS       k145<>+0(SB), Y1, Y5
+	VMAXPS       Y5, Y4, Y4
+	VANDPS       k145<>+0(SB), Y2, Y5
+	VMAXPS       Y5, Y4, Y4
+	VANDPS       k145<>+0(SB), Y3, Y5
+	VMAXPS       Y5, Y4, Y4
+	VPERM2F128   $0x01, Y4, Y4, Y5
+	VMAXPS       Y5, Y4, Y4
+	VPERMILPS    $0x4e, Y4, Y5
+	VMAXPS       Y5, Y4, Y4
+	VPERMILPS    $0xb1, Y4, Y5
+	VMAXPS       Y5, Y4, Y4
+	VMOVD        X4, SI
+	MOVL         SI, DI
+	SHRL         $0x17, DI
+	XORL         R8, R8
+	CMPL         SI, (BX)(DI*4)
+	SETCC        R8
+	XORL         SI, SI
+	ADDL         R8, DI
+	SUBL         $0x02, DI
+	CMOVLLT      SI, DI
+	MOVB         DI, (AX)
+	VBROADCASTSS 1024(BX)(DI*4), Y4
+	VMOVDQA      Y0, Y5
+	VANDPS       k145<>+0(SB), Y0, Y0
+	VDIVPS       Y4, Y0, Y0
+	VROUNDPS     $0x0a, Y0, Y0
+	VMINPS       k198<>+0(SB), Y0, Y0
+	VCVTTPS2DQ   Y0, Y0
+	VMOVDQA      Y1, Y6
+	VANDPS       k145<>+0(SB), Y1, Y1
+	VDIVPS       Y4, Y1, Y1
+	VROUNDPS     $0x0a, Y1, Y1
+	VMINPS       k198<>+0(SB), Y1, Y1
+	VCVTTPS2DQ   Y1, Y1
+	VMOVDQA      Y2, Y7
+	VANDPS       k145<>+0(SB), Y2, Y2
+	VDIVPS       Y4, Y2, Y2
+	VROUNDPS     $0x0a, Y2, Y2
+	VMINPS       k198<>+0(SB), Y2, Y2
+	VCVTTPS2DQ   Y2, Y2
+	VMOVDQA      Y3, Y8
+	VANDPS       k145<>+0(SB), Y3, Y3
+	VDIVPS       Y4, Y3, Y3
+	VROUNDPS     $0x0a, Y3, Y3
+	VMINPS       k198<>+0(SB), Y3, Y3
+	VCVTTPS2DQ   Y3, Y3
+	VPACKSSDW    Y1, Y0, Y0
+	VPACKSSDW    Y3, Y2, Y2
+	VPACKUSWB    Y2, Y0, Y0
+	VMOVDQU      k174<>+0(SB), Y1
+	VPERMD       Y0, Y1, Y0
+	VPACKSSDW    Y6, Y5, Y5
+	VPACKSSDW    Y8, Y7, Y7
+	VPACKSSWB    Y7, Y5, Y5
+	VMOVDQU      k174<>+0(SB), Y1
+	VPERMD       Y5, Y1, Y5
+	VPMINUB      k6<>+0(SB), Y0, Y1
+	VPCMPGTB     k199<>+0(SB), Y0, Y2
+	VMOVDQU      k200<>+0(SB), Y0
+	VPSHUFB      Y1, Y0, Y0
+	VPSUBB       Y2, Y0, Y0
+	VPXOR        Y2, Y2, Y2
+	VPCMPGTB     Y2, Y0, Y2
+	VPAND        k85<>+0(SB), Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPSRLW       $0x04, Y5, Y5
+	VPOR         Y5, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPSLLW       $0x04, X1, X1
+	VPOR         X1, X0, X1
+	VMOVDQU      X1, 1(AX)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x11, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
+
+DATA k198<>+0(SB)/8, $0x41f8000041f80000
+DATA k198<>+8(SB)/8, $0x41f8000041f80000
+DATA k198<>+16(SB)/8, $0x41f8000041f80000
+DATA k198<>+24(SB)/8, $0x41f8000041f80000
+GLOBL k198<>(SB), RODATA|NOPTR, $32
+
+DATA k199<>+0(SB)/8, $0x1414141414141414
+DATA k199<>+8(SB)/8, $0x1414141414141414
+DATA k199<>+16(SB)/8, $0x1414141414141414
+DATA k199<>+24(SB)/8, $0x1414141414141414
+GLOBL k199<>(SB), RODATA|NOPTR, $32
+
+DATA k200<>+0(SB)/8, $0x0303020201010000
+DATA k200<>+8(SB)/8, $0x0605050505040404
+DATA k200<>+16(SB)/8, $0x0303020201010000
+DATA k200<>+24(SB)/8, $0x0605050505040404
+GLOBL k200<>(SB), RODATA|NOPTR, $32
+
+// func encodeNVFP4AVX2(dst *byte, src *float32, n int)
+// Requires: AVX, AVX2
+TEXT ·encodeNVFP4AVX2(SB), NOSPLIT, $0-24
+	// For 16 numbers: scale = the largest magnitude/6 in E4M3, halves up. For each number: the code of E2M1 nearest to x/scale.
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+block:
+	VMOVUPS      (CX), Y0
+	VMOVUPS      32(CX), Y1
+	VMOVUPS      64(CX), Y2
+	VMOVUPS      96(CX), Y3
+	VANDPS       k145<>+0(SB), Y0, Y4
+	VANDPS       k145<>+0(SB), Y1, Y5
+	VANDPS       k145<>+0(SB), Y2, Y6
+	VANDPS       k145<>+0(SB), Y3, Y7
+	VMAXPS       Y5, Y4, Y4
+	VMAXPS       Y7, Y6, Y6
+	VPERM2F128   $0x20, Y6, Y4, Y5
+	VPERM2F128   $0x31, Y6, Y4, Y7
+	VMAXPS       Y7, Y5, Y4
+	VPERMILPS    $0x4e, Y4, Y5
+	VMAXPS       Y5, Y4, Y4
+	VPERMILPS    $0xb1, Y4, Y5
+	VMAXPS       Y5, Y4, Y4
+	VEXTRACTF128 $0x01, Y4, X5
+	VUNPCKLPS    X5, X4, X4
+	VDIVPS       k201<>+0(SB), X4, X4
+	VMULPS       k202<>+0(SB), X4, X6
+	VADDPS       k120<>+0(SB), X6, X6
+	VCVTTPS2DQ   X6, X6
+	VPMINSD      k104<>+0(SB), X6, X6
+	VPADDD       k203<>+0(SB), X4, X5
+	VPSRLD       $0x14, X5, X5
+	VPSUBD       k204<>+0(SB), X5, X5
+	VPCMPGTD     k205<>+0(SB), X5, X7
+	VPBLENDVB    X7, k206<>+0(SB), X5, X5
+	VPCMPGTD     k207<>+0(SB), X4, X4
+	VPBLENDVB    X4, X5, X6, X5
+	VPADDD       k208<>+0(SB), X5, X7
+	VPSLLD       $0x14, X7, X7
+	VCVTDQ2PS    X5, X6
+	VMULPS       k209<>+0(SB), X6, X6
+	VPCMPGTD     k104<>+0(SB), X5, X4
+	VPBLENDVB    X4, X7, X6, X7
+	VPXOR        X6, X6, X6
+	VPCMPEQD     X6, X5, X6
+	VPBLENDVB    X6, k210<>+0(SB), X7, X7
+	VBROADCASTSS X7, Y4
+	VPSHUFD      $0x55, X7, X7
+	VBROADCASTSS X7, Y6
+	VPEXTRB      $0x00, X5, (AX)
+	VPEXTRB      $0x04, X5, 1(AX)
+	VMOVDQA      Y0, Y5
+	VANDPS       k145<>+0(SB), Y0, Y0
+	VDIVPS       Y4, Y0, Y0
+	VROUNDPS     $0x0a, Y0, Y0
+	VMINPS       k198<>+0(SB), Y0, Y0
+	VCVTTPS2DQ   Y0, Y0
+	VMOVDQA      Y1, Y7
+	VANDPS       k145<>+0(SB), Y1, Y1
+	VDIVPS       Y4, Y1, Y1
+	VROUNDPS     $0x0a, Y1, Y1
+	VMINPS       k198<>+0(SB), Y1, Y1
+	VCVTTPS2DQ   Y1, Y1
+	VMOVDQA      Y2, Y4
+	VANDPS       k145<>+0(SB), Y2, Y2
+	VDIVPS       Y6, Y2, Y2
+	VROUNDPS     $0x0a, Y2, Y2
+	VMINPS       k198<>+0(SB), Y2, Y2
+	VCVTTPS2DQ   Y2, Y2
+	VMOVDQA      Y3, Y8
+	VANDPS       k145<>+0(SB), Y3, Y3
+	VDIVPS       Y6, Y3, Y3
+	VROUNDPS     $0x0a, Y3, Y3
+	VMINPS       k198<>+0(SB), Y3, Y3
+	VCVTTPS2DQ   Y3, Y3
+	VPACKSSDW    Y1, Y0, Y0
+	VPACKSSDW    Y3, Y2, Y2
+	VPACKUSWB    Y2, Y0, Y0
+	VMOVDQU      k174<>+0(SB), Y1
+	VPERMD       Y0, Y1, Y0
+	VPACKSSDW    Y7, Y5, Y5
+	VPACKSSDW    Y8, Y4, Y4
+	VPACKSSWB    Y4, Y5, Y5
+	VMOVDQU      k174<>+0(SB), Y1
+	VPERMD       Y5, Y1, Y5
+	VPMINUB      k6<>+0(SB), Y0, Y1
+	VPCMPGTB     k199<>+0(SB), Y0, Y2
+	VMOVDQU      k200<>+0(SB), Y0
+	VPSHUFB      Y1, Y0, Y0
+	VPSUBB       Y2, Y0, Y0
+	VPXOR        Y2, Y2, Y2
+	VPCMPGTB     Y2, Y0, Y2
+	VPAND        k85<>+0(SB), Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPSRLW       $0x04, Y5, Y5
+	VPOR         Y5, Y0, Y0
+	VPSRLDQ      $0x08, Y0, Y1
+	VPSLLW       $0x04, Y1, Y1
+	VPOR         Y1, Y0, Y0
+	VPERMQ       $0x08, Y0, Y0
+	VMOVDQU      X0, 4(AX)
+	VMOVUPS      128(CX), Y0
+	VMOVUPS      160(CX), Y1
+	VMOVUPS      192(CX), Y2
+	VMOVUPS      224(CX), Y3
+	VANDPS       k145<>+0(SB), Y0, Y4
+	VANDPS       k145<>+0(SB), Y1, Y5
+	VANDPS       k145<>+0(SB), Y2, Y6
+	VANDPS       k145<>+0(SB), Y3, Y7
+	VMAXPS       Y5, Y4, Y4
+	VMAXPS       Y7, Y6, Y6
+	VPERM2F128   $0x20, Y6, Y4, Y5
+	VPERM2F128   $0x31, Y6, Y4, Y7
+	VMAXPS       Y7, Y5, Y4
+	VPERMILPS    $0x4e, Y4, Y5
+	VMAXPS       Y5, Y4, Y4
+	VPERMILPS    $0xb1, Y4, Y5
+	VMAXPS       Y5, Y4, Y4
+	VEXTRACTF128 $0x01, Y4, X5
+	VUNPCKLPS    X5, X4, X4
+	VDIVPS       k201<>+0(SB), X4, X4
+	VMULPS       k202<>+0(SB), X4, X6
+	VADDPS       k120<>+0(SB), X6, X6
+	VCVTTPS2DQ   X6, X6
+	VPMINSD      k104<>+0(SB), X6, X6
+	VPADDD       k203<>+0(SB), X4, X5
+	VPSRLD       $0x14, X5, X5
+	VPSUBD       k204<>+0(SB), X5, X5
+	VPCMPGTD     k205<>+0(SB), X5, X7
+	VPBLENDVB    X7, k206<>+0(SB), X5, X5
+	VPCMPGTD     k207<>+0(SB), X4, X4
+	VPBLENDVB    X4, X5, X6, X5
+	VPADDD       k208<>+0(SB), X5, X7
+	VPSLLD       $0x14, X7, X7
+	VCVTDQ2PS    X5, X6
+	VMULPS       k209<>+0(SB), X6, X6
+	VPCMPGTD     k104<>+0(SB), X5, X4
+	VPBLENDVB    X4, X7, X6, X7
+	VPXOR        X6, X6, X6
+	VPCMPEQD     X6, X5, X6
+	VPBLENDVB    X6, k210<>+0(SB), X7, X7
+	VBROADCASTSS X7, Y4
+	VPSHUFD      $0x55, X7, X7
+	VBROADCASTSS X7, Y6
+	VPEXTRB      $0x00, X5, 2(AX)
+	VPEXTRB      $0x04, X5, 3(AX)
+	VMOVDQA      Y0, Y5
+	VANDPS       k145<>+0(SB), Y0, Y0
+	VDIVPS       Y4, Y0, Y0
+	VROUNDPS     $0x0a, Y0, Y0
+	VMINPS       k198<>+0(SB), Y0, Y0
+	VCVTTPS2DQ   Y0, Y0
+	VMOVDQA      Y1, Y7
+	VANDPS       k145<>+0(SB), Y1, Y1
+	VDIVPS       Y4, Y1, Y1
+	VROUNDPS     $0x0a, Y1, Y1
+	VMINPS       k198<>+0(SB), Y1, Y1
+	VCVTTPS2DQ   Y1, Y1
+	VMOVDQA      Y2, Y4
+	VANDPS       k145<>+0(SB), Y2, Y2
+	VDIVPS       Y6, Y2, Y2
+	VROUNDPS     $0x0a, Y2, Y2
+	VMINPS       k198<>+0(SB), Y2, Y2
+	VCVTTPS2DQ   Y2, Y2
+	VMOVDQA      Y3, Y8
+	VANDPS       k145<>+0(SB), Y3, Y3
+	VDIVPS       Y6, Y3, Y3
+	VROUNDPS     $0x0a, Y3, Y3
+	VMINPS       k198<>+0(SB), Y3, Y3
+	VCVTTPS2DQ   Y3, Y3
+	VPACKSSDW    Y1, Y0, Y0
+	VPACKSSDW    Y3, Y2, Y2
+	VPACKUSWB    Y2, Y0, Y0
+	VMOVDQU      k174<>+0(SB), Y1
+	VPERMD       Y0, Y1, Y0
+	VPACKSSDW    Y7, Y5, Y5
+	VPACKSSDW    Y8, Y4, Y4
+	VPACKSSWB    Y4, Y5, Y5
+	VMOVDQU      k174<>+0(SB), Y1
+	VPERMD       Y5, Y1, Y5
+	VPMINUB      k6<>+0(SB), Y0, Y1
+	VPCMPGTB     k199<>+0(SB), Y0, Y2
+	VMOVDQU      k200<>+0(SB), Y0
+	VPSHUFB      Y1, Y0, Y0
+	VPSUBB       Y2, Y0, Y0
+	VPXOR        Y2, Y2, Y2
+	VPCMPGTB     Y2, Y0, Y2
+	VPAND        k85<>+0(SB), Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPSRLW       $0x04, Y5, Y5
+	VPOR         Y5, Y0, Y0
+	VPSRLDQ      $0x08, Y0, Y1
+	VPSLLW       $0x04, Y1, Y1
+	VPOR         Y1, Y0, Y0
+	VPERMQ       $0x08, Y0, Y0
+	VMOVDQU      X0, 20(AX)
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x24, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
+
+DATA k201<>+0(SB)/8, $0x40c0000040c00000
+DATA k201<>+8(SB)/8, $0x40c0000040c00000
+DATA k201<>+16(SB)/8, $0x40c0000040c00000
+DATA k201<>+24(SB)/8, $0x40c0000040c00000
+GLOBL k201<>(SB), RODATA|NOPTR, $32
+
+DATA k202<>+0(SB)/8, $0x4400000044000000
+DATA k202<>+8(SB)/8, $0x4400000044000000
+DATA k202<>+16(SB)/8, $0x4400000044000000
+DATA k202<>+24(SB)/8, $0x4400000044000000
+GLOBL k202<>(SB), RODATA|NOPTR, $32
+
+DATA k203<>+0(SB)/8, $0x0008000000080000
+DATA k203<>+8(SB)/8, $0x0008000000080000
+DATA k203<>+16(SB)/8, $0x0008000000080000
+DATA k203<>+24(SB)/8, $0x0008000000080000
+GLOBL k203<>(SB), RODATA|NOPTR, $32
+
+DATA k204<>+0(SB)/8, $0x000003c0000003c0
+DATA k204<>+8(SB)/8, $0x000003c0000003c0
+DATA k204<>+16(SB)/8, $0x000003c0000003c0
+DATA k204<>+24(SB)/8, $0x000003c0000003c0
+GLOBL k204<>(SB), RODATA|NOPTR, $32
+
+DATA k205<>+0(SB)/8, $0x0000007700000077
+DATA k205<>+8(SB)/8, $0x0000007700000077
+DATA k205<>+16(SB)/8, $0x0000007700000077
+DATA k205<>+24(SB)/8, $0x0000007700000077
+GLOBL k205<>(SB), RODATA|NOPTR, $32
+
+DATA k206<>+0(SB)/8, $0x0000007e0000007e
+DATA k206<>+8(SB)/8, $0x0000007e0000007e
+DATA k206<>+16(SB)/8, $0x0000007e0000007e
+DATA k206<>+24(SB)/8, $0x0000007e0000007e
+GLOBL k206<>(SB), RODATA|NOPTR, $32
+
+DATA k207<>+0(SB)/8, $0x3c7fffff3c7fffff
+DATA k207<>+8(SB)/8, $0x3c7fffff3c7fffff
+DATA k207<>+16(SB)/8, $0x3c7fffff3c7fffff
+DATA k207<>+24(SB)/8, $0x3c7fffff3c7fffff
+GLOBL k207<>(SB), RODATA|NOPTR, $32
+
+DATA k208<>+0(SB)/8, $0x000003b0000003b0
+DATA k208<>+8(SB)/8, $0x000003b0000003b0
+DATA k208<>+16(SB)/8, $0x000003b0000003b0
+DATA k208<>+24(SB)/8, $0x000003b0000003b0
+GLOBL k208<>(SB), RODATA|NOPTR, $32
+
+DATA k209<>+0(SB)/8, $0x3a0000003a000000
+DATA k209<>+8(SB)/8, $0x3a0000003a000000
+DATA k209<>+16(SB)/8, $0x3a0000003a000000
+DATA k209<>+24(SB)/8, $0x3a0000003a000000
+GLOBL k209<>(SB), RODATA|NOPTR, $32
+
+DATA k210<>+0(SB)/8, $0x7f8000007f800000
+DATA k210<>+8(SB)/8, $0x7f8000007f800000
+DATA k210<>+16(SB)/8, $0x7f8000007f800000
+DATA k210<>+24(SB)/8, $0x7f8000007f800000
+GLOBL k210<>(SB), RODATA|NOPTR, $32
+
+// func e4m3TimesAVX2(dst *byte, src *float32, factor *float32, n int)
+// Requires: AVX, AVX2
+TEXT ·e4m3TimesAVX2(SB), NOSPLIT, $0-32
+	// For each number: 448 at most; from 2^-6 on rounded to three bits of fraction, below it to units of 2^-9.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+24(FP), DX
+	MOVQ         factor+16(FP), BX
+	VBROADCASTSS (BX), Y0
+
+block:
+	VMOVUPS   (CX), Y1
+	VMOVUPS   32(CX), Y2
+	VMOVUPS   64(CX), Y3
+	VMOVUPS   96(CX), Y4
+	VMULPS    Y0, Y1, Y1
+	VPSRLD    $0x1f, Y1, Y5
+	VPSLLD    $0x07, Y5, Y5
+	VPAND     k145<>+0(SB), Y1, Y1
+	VPMINSD   k211<>+0(SB), Y1, Y1
+	VADDPS    k212<>+0(SB), Y1, Y6
+	VPSUBD    k212<>+0(SB), Y6, Y6
+	VPCMPGTD  k207<>+0(SB), Y1, Y8
+	VPSRLD    $0x14, Y1, Y7
+	VPAND     k1<>+0(SB), Y7, Y7
+	VPADDD    Y7, Y1, Y1
+	VPADDD    k213<>+0(SB), Y1, Y1
+	VPSRLD    $0x14, Y1, Y1
+	VPSUBD    k204<>+0(SB), Y1, Y1
+	VPBLENDVB Y8, Y1, Y6, Y1
+	VPOR      Y5, Y1, Y1
+	VMULPS    Y0, Y2, Y2
+	VPSRLD    $0x1f, Y2, Y5
+	VPSLLD    $0x07, Y5, Y5
+	VPAND     k145<>+0(SB), Y2, Y2
+	VPMINSD   k211<>+0(SB), Y2, Y2
+	VADDPS    k212<>+0(SB), Y2, Y6
+	VPSUBD    k212<>+0(SB), Y6, Y6
+	VPCMPGTD  k207<>+0(SB), Y2, Y8
+	VPSRLD    $0x14, Y2, Y7
+	VPAND     k1<>+0(SB), Y7, Y7
+	VPADDD    Y7, Y2, Y2
+	VPADDD    k213<>+0(SB), Y2, Y2
+	VPSRLD    $0x14, Y2, Y2
+	VPSUBD    k204<>+0(SB), Y2, Y2
+	VPBLENDVB Y8, Y2, Y6, Y2
+	VPOR      Y5, Y2, Y2
+	VMULPS    Y0, Y3, Y3
+	VPSRLD    $0x1f, Y3, Y5
+	VPSLLD    $0x07, Y5, Y5
+	VPAND     k145<>+0(SB), Y3, Y3
+	VPMINSD   k211<>+0(SB), Y3, Y3
+	VADDPS    k212<>+0(SB), Y3, Y6
+	VPSUBD    k212<>+0(SB), Y6, Y6
+	VPCMPGTD  k207<>+0(SB), Y3, Y8
+	VPSRLD    $0x14, Y3, Y7
+	VPAND     k1<>+0(SB), Y7, Y7
+	VPADDD    Y7, Y3, Y3
+	VPADDD    k213<>+0(SB), Y3, Y3
+	VPSRLD    $0x14, Y3, Y3
+	VPSUBD    k204<>+0(SB), Y3, Y3
+	VPBLENDVB Y8, Y3, Y6, Y3
+	VPOR      Y5, Y3, Y3
+	VMULPS    Y0, Y4, Y4
+	VPSRLD    $0x1f, Y4, Y5
+	VPSLLD    $0x07, Y5, Y5
+	VPAND     k145<>+0(SB), Y4, Y4
+	VPMINSD   k211<>+0(SB), Y4, Y4
+	VADDPS    k212<>+0(SB), Y4, Y6
+	VPSUBD    k212<>+0(SB), Y6, Y6
+	VPCMPGTD  k207<>+0(SB), Y4, Y8
+	VPSRLD    $0x14, Y4, Y7
+	VPAND     k1<>+0(SB), Y7, Y7
+	VPADDD    Y7, Y4, Y4
+	VPADDD    k213<>+0(SB), Y4, Y4
+	VPSRLD    $0x14, Y4, Y4
+	VPSUBD    k204<>+0(SB), Y4, Y4
+	VPBLENDVB Y8, Y4, Y6, Y4
+	VPOR      Y5, Y4, Y4
+	VPACKSSDW Y2, Y1, Y1
+	VPACKSSDW Y4, Y3, Y3
+	VPACKUSWB Y3, Y1, Y1
+	VMOVDQU   k174<>+0(SB), Y2
+	VPERMD    Y1, Y2, Y1
+	VMOVDQU   Y1, (AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x20, AX
+	DECQ      DX
+	JNZ       block
+	VZEROUPPER
+	RET
+
+DATA k211<>+0(SB)/8, $0x43e0000043e00000
+DATA k211<>+8(SB)/8, $0x43e0000043e00000
+DATA k211<>+16(SB)/8, $0x43e0000043e00000
+DATA k211<>+24(SB)/8, $0x43e0000043e00000
+GLOBL k211<>(SB), RODATA|NOPTR, $32
+
+DATA k212<>+0(SB)/8, $0x4680000046800000
+DATA k212<>+8(SB)/8, $0x4680000046800000
+DATA k212<>+16(SB)/8, $0x4680000046800000
+DATA k212<>+24(SB)/8, $0x4680000046800000
+GLOBL k212<>(SB), RODATA|NOPTR, $32
+
+DATA k213<>+0(SB)/8, $0x0007ffff0007ffff
+DATA k213<>+8(SB)/8, $0x0007ffff0007ffff
+DATA k213<>+16(SB)/8, $0x0007ffff0007ffff
+DATA k213<>+24(SB)/8, $0x0007ffff0007ffff
+GLOBL k213<>(SB), RODATA|NOPTR, $32
+
+// func e4m3OverF32AVX2(dst *byte, src *float32, factor *float32, n int)
+// Requires: AVX, AVX2
+TEXT ·e4m3OverF32AVX2(SB), NOSPLIT, $0-32
+	// For each number: 448 at most; from 2^-6 on rounded to three bits of fraction, below it to units of 2^-9.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+24(FP), DX
+	MOVQ         factor+16(FP), BX
+	VBROADCASTSS (BX), Y0
+
+block:
+	VMOVUPS   (CX), Y1
+	VMOVUPS   32(CX), Y2
+	VMOVUPS   64(CX), Y3
+	VMOVUPS   96(CX), Y4
+	VDIVPS    Y0, Y1, Y1
+	VPSRLD    $0x1f, Y1, Y5
+	VPSLLD    $0x07, Y5, Y5
+	VPAND     k145<>+0(SB), Y1, Y1
+	VPMINSD   k211<>+0(SB), Y1, Y1
+	VADDPS    k212<>+0(SB), Y1, Y6
+	VPSUBD    k212<>+0(SB), Y6, Y6
+	VPCMPGTD  k207<>+0(SB), Y1, Y8
+	VPSRLD    $0x14, Y1, Y7
+	VPAND     k1<>+0(SB), Y7, Y7
+	VPADDD    Y7, Y1, Y1
+	VPADDD    k213<>+0(SB), Y1, Y1
+	VPSRLD    $0x14, Y1, Y1
+	VPSUBD    k204<>+0(SB), Y1, Y1
+	VPBLENDVB Y8, Y1, Y6, Y1
+	VPOR      Y5, Y1, Y1
+	VDIVPS    Y0, Y2, Y2
+	VPSRLD    $0x1f, Y2, Y5
+	VPSLLD    $0x07, Y5, Y5
+	VPAND     k145<>+0(SB), Y2, Y2
+	VPMINSD   k211<>+0(SB), Y2, Y2
+	VADDPS    k212<>+0(SB), Y2, Y6
+	VPSUBD    k212<>+0(SB), Y6, Y6
+	VPCMPGTD  k207<>+0(SB), Y2, Y8
+	VPSRLD    $0x14, Y2, Y7
+	VPAND     k1<>+0(SB), Y7, Y7
+	VPADDD    Y7, Y2, Y2
+	VPADDD    k213<>+0(SB), Y2, Y2
+	VPSRLD    $0x14, Y2, Y2
+	VPSUBD    k204<>+0(SB), Y2, Y2
+	VPBLENDVB Y8, Y2, Y6, Y2
+	VPOR      Y5, Y2, Y2
+	VDIVPS    Y0, Y3, Y3
+	VPSRLD    $0x1f, Y3, Y5
+	VPSLLD    $0x07, Y5, Y5
+	VPAND     k145<>+0(SB), Y3, Y3
+	VPMINSD   k211<>+0(SB), Y3, Y3
+	VADDPS    k212<>+0(SB), Y3, Y6
+	VPSUBD    k212<>+0(SB), Y6, Y6
+	VPCMPGTD  k207<>+0(SB), Y3, Y8
+	VPSRLD    $0x14, Y3, Y7
+	VPAND     k1<>+0(SB), Y7, Y7
+	VPADDD    Y7, Y3, Y3
+	VPADDD    k213<>+0(SB), Y3, Y3
+	VPSRLD    $0x14, Y3, Y3
+	VPSUBD    k204<>+0(SB), Y3, Y3
+	VPBLENDVB Y8, Y3, Y6, Y3
+	VPOR      Y5, Y3, Y3
+	VDIVPS    Y0, Y4, Y4
+	VPSRLD    $0x1f, Y4, Y5
+	VPSLLD    $0x07, Y5, Y5
+	VPAND     k145<>+0(SB), Y4, Y4
+	VPMINSD   k211<>+0(SB), Y4, Y4
+	VADDPS    k212<>+0(SB), Y4, Y6
+	VPSUBD    k212<>+0(SB), Y6, Y6
+	VPCMPGTD  k207<>+0(SB), Y4, Y8
+	VPSRLD    $0x14, Y4, Y7
+	VPAND     k1<>+0(SB), Y7, Y7
+	VPADDD    Y7, Y4, Y4
+	VPADDD    k213<>+0(SB), Y4, Y4
+	VPSRLD    $0x14, Y4, Y4
+	VPSUBD    k204<>+0(SB), Y4, Y4
+	VPBLENDVB Y8, Y4, Y6, Y4
+	VPOR      Y5, Y4, Y4
+	VPACKSSDW Y2, Y1, Y1
+	VPACKSSDW Y4, Y3, Y3
+	VPACKUSWB Y3, Y1, Y1
+	VMOVDQU   k174<>+0(SB), Y2
+	VPERMD    Y1, Y2, Y1
+	VMOVDQU   Y1, (AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x20, AX
+	DECQ      DX
+	JNZ       block
+	VZEROUPPER
+	RET
+
+// func e4m3OverBF16AVX2(dst *byte, src *float32, factor *float32, n int)
+// Requires: AVX, AVX2
+TEXT ·e4m3OverBF16AVX2(SB), NOSPLIT, $0-32
+	// For each number: 448 at most; from 2^-6 on rounded to three bits of fraction, below it to units of 2^-9.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+24(FP), DX
+	MOVQ         factor+16(FP), BX
+	VBROADCASTSS (BX), Y0
+
+block:
+	VMOVUPS   (CX), Y1
+	VMOVUPS   32(CX), Y2
+	VMOVUPS   64(CX), Y3
+	VMOVUPS   96(CX), Y4
+	VDIVPS    Y0, Y1, Y1
+	VPSRLD    $0x10, Y1, Y5
+	VPAND     k1<>+0(SB), Y5, Y5
+	VPADDD    k20<>+0(SB), Y5, Y5
+	VPADDD    Y5, Y1, Y1
+	VPAND     k214<>+0(SB), Y1, Y1
+	VPSRLD    $0x1f, Y1, Y5
+	VPSLLD    $0x07, Y5, Y5
+	VPAND     k145<>+0(SB), Y1, Y1
+	VPMINSD   k211<>+0(SB), Y1, Y1
+	VADDPS    k212<>+0(SB), Y1, Y6
+	VPSUBD    k212<>+0(SB), Y6, Y6
+	VPCMPGTD  k207<>+0(SB), Y1, Y8
+	VPSRLD    $0x14, Y1, Y7
+	VPAND     k1<>+0(SB), Y7, Y7
+	VPADDD    Y7, Y1, Y1
+	VPADDD    k213<>+0(SB), Y1, Y1
+	VPSRLD    $0x14, Y1, Y1
+	VPSUBD    k204<>+0(SB), Y1, Y1
+	VPBLENDVB Y8, Y1, Y6, Y1
+	VPOR      Y5, Y1, Y1
+	VDIVPS    Y0, Y2, Y2
+	VPSRLD    $0x10, Y2, Y5
+	VPAND     k1<>+0(SB), Y5, Y5
+	VPADDD    k20<>+0(SB), Y5, Y5
+	VPADDD    Y5, Y2, Y2
+	VPAND     k214<>+0(SB), Y2, Y2
+	VPSRLD    $0x1f, Y2, Y5
+	VPSLLD    $0x07, Y5, Y5
+	VPAND     k145<>+0(SB), Y2, Y2
+	VPMINSD   k211<>+0(SB), Y2, Y2
+	VADDPS    k212<>+0(SB), Y2, Y6
+	VPSUBD    k212<>+0(SB), Y6, Y6
+	VPCMPGTD  k207<>+0(SB), Y2, Y8
+	VPSRLD    $0x14, Y2, Y7
+	VPAND     k1<>+0(SB), Y7, Y7
+	VPADDD    Y7, Y2, Y2
+	VPADDD    k213<>+0(SB), Y2, Y2
+	VPSRLD    $0x14, Y2, Y2
+	VPSUBD    k204<>+0(SB), Y2, Y2
+	VPBLENDVB Y8, Y2, Y6, Y2
+	VPOR      Y5, Y2, Y2
+	VDIVPS    Y0, Y3, Y3
+	VPSRLD    $0x10, Y3, Y5
+	VPAND     k1<>+0(SB), Y5, Y5
+	VPADDD    k20<>+0(SB), Y5, Y5
+	VPADDD    Y5, Y3, Y3
+	VPAND     k214<>+0(SB), Y3, Y3
+	VPSRLD    $0x1f, Y3, Y5
+	VPSLLD    $0x07, Y5, Y5
+	VPAND     k145<>+0(SB), Y3, Y3
+	VPMINSD   k211<>+0(SB), Y3, Y3
+	VADDPS    k212<>+0(SB), Y3, Y6
+	VPSUBD    k212<>+0(SB), Y6, Y6
+	VPCMPGTD  k207<>+0(SB), Y3, Y8
+	VPSRLD    $0x14, Y3, Y7
+	VPAND     k1<>+0(SB), Y7, Y7
+	VPADDD    Y7, Y3, Y3
+	VPADDD    k213<>+0(SB), Y3, Y3
+	VPSRLD    $0x14, Y3, Y3
+	VPSUBD    k204<>+0(SB), Y3, Y3
+	VPBLENDVB Y8, Y3, Y6, Y3
+	VPOR      Y5, Y3, Y3
+	VDIVPS    Y0, Y4, Y4
+	VPSRLD    $0x10, Y4, Y5
+	VPAND     k1<>+0(SB), Y5, Y5
+	VPADDD    k20<>+0(SB), Y5, Y5
+	VPADDD    Y5, Y4, Y4
+	VPAND     k214<>+0(SB), Y4, Y4
+	VPSRLD    $0x1f, Y4, Y5
+	VPSLLD    $0x07, Y5, Y5
+	VPAND     k145<>+0(SB), Y4, Y4
+	VPMINSD   k211<>+0(SB), Y4, Y4
+	VADDPS    k212<>+0(SB), Y4, Y6
+	VPSUBD    k212<>+0(SB), Y6, Y6
+	VPCMPGTD  k207<>+0(SB), Y4, Y8
+	VPSRLD    $0x14, Y4, Y7
+	VPAND     k1<>+0(SB), Y7, Y7
+	VPADDD    Y7, Y4, Y4
+	VPADDD    k213<>+0(SB), Y4, Y4
+	VPSRLD    $0x14, Y4, Y4
+	VPSUBD    k204<>+0(SB), Y4, Y4
+	VPBLENDVB Y8, Y4, Y6, Y4
+	VPOR      Y5, Y4, Y4
+	VPACKSSDW Y2, Y1, Y1
+	VPACKSSDW Y4, Y3, Y3
+	VPACKUSWB Y3, Y1, Y1
+	VMOVDQU   k174<>+0(SB), Y2
+	VPERMD    Y1, Y2, Y1
+	VMOVDQU   Y1, (AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x20, AX
+	DECQ      DX
+	JNZ       block
+	VZEROUPPER
+	RET
+
+DATA k214<>+0(SB)/8, $0xffff0000ffff0000
+DATA k214<>+8(SB)/8, $0xffff0000ffff0000
+DATA k214<>+16(SB)/8, $0xffff0000ffff0000
+DATA k214<>+24(SB)/8, $0xffff0000ffff0000
+GLOBL k214<>(SB), RODATA|NOPTR, $32
+
+// func e4m3OverF16AVX2(dst *byte, src *float32, factor *float32, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·e4m3OverF16AVX2(SB), NOSPLIT, $0-32
+	// For each number: 448 at most; from 2^-6 on rounded to three bits of fraction, below it to units of 2^-9.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+24(FP), DX
+	MOVQ         factor+16(FP), BX
+	VBROADCASTSS (BX), Y0
+
+block:
+	VMOVUPS   (CX), Y1
+	VMOVUPS   32(CX), Y2
+	VMOVUPS   64(CX), Y3
+	VMOVUPS   96(CX), Y4
+	VDIVPS    Y0, Y1, Y1
+	VCVTPS2PH $0x00, Y1, X1
+	VCVTPH2PS X1, Y1
+	VPSRLD    $0x1f, Y1, Y5
+	VPSLLD    $0x07, Y5, Y5
+	VPAND     k145<>+0(SB), Y1, Y1
+	VPMINSD   k211<>+0(SB), Y1, Y1
+	VADDPS    k212<>+0(SB), Y1, Y6
+	VPSUBD    k212<>+0(SB), Y6, Y6
+	VPCMPGTD  k207<>+0(SB), Y1, Y8
+	VPSRLD    $0x14, Y1, Y7
+	VPAND     k1<>+0(SB), Y7, Y7
+	VPADDD    Y7, Y1, Y1
+	VPADDD    k213<>+0(SB), Y1, Y1
+	VPSRLD    $0x14, Y1, Y1
+	VPSUBD    k204<>+0(SB), Y1, Y1
+	VPBLENDVB Y8, Y1, Y6, Y1
+	VPOR      Y5, Y1, Y1
+	VDIVPS    Y0, Y2, Y2
+	VCVTPS2PH $0x00, Y2, X2
+	VCVTPH2PS X2, Y2
+	VPSRLD    $0x1f, Y2, Y5
+	VPSLLD    $0x07, Y5, Y5
+	VPAND     k145<>+0(SB), Y2, Y2
+	VPMINSD   k211<>+0(SB), Y2, Y2
+	VADDPS    k212<>+0(SB), Y2, Y6
+	VPSUBD    k212<>+0(SB), Y6, Y6
+	VPCMPGTD  k207<>+0(SB), Y2, Y8
+	VPSRLD    $0x14, Y2, Y7
+	VPAND     k1<>+0(SB), Y7, Y7
+	VPADDD    Y7, Y2, Y2
+	VPADDD    k213<>+0(SB), Y2, Y2
+	VPSRLD    $0x14, Y2, Y2
+	VPSUBD    k204<>+0(SB), Y2, Y2
+	VPBLENDVB Y8, Y2, Y6, Y2
+	VPOR      Y5, Y2, Y2
+	VDIVPS    Y0, Y3, Y3
+	VCVTPS2PH $0x00, Y3, X3
+	VCVTPH2PS X3, Y3
+	VPSRLD    $0x1f, Y3, Y5
+	VPSLLD    $0x07, Y5, Y5
+	VPAND     k145<>+0(SB), Y3, Y3
+	VPMINSD   k211<>+0(SB), Y3, Y3
+	VADDPS    k212<>+0(SB), Y3, Y6
+	VPSUBD    k212<>+0(SB), Y6, Y6
+	VPCMPGTD  k207<>+0(SB), Y3, Y8
+	VPSRLD    $0x14, Y3, Y7
+	VPAND     k1<>+0(SB), Y7, Y7
+	VPADDD    Y7, Y3, Y3
+	VPADDD    k213<>+0(SB), Y3, Y3
+	VPSRLD    $0x14, Y3, Y3
+	VPSUBD    k204<>+0(SB), Y3, Y3
+	VPBLENDVB Y8, Y3, Y6, Y3
+	VPOR      Y5, Y3, Y3
+	VDIVPS    Y0, Y4, Y4
+	VCVTPS2PH $0x00, Y4, X4
+	VCVTPH2PS X4, Y4
+	VPSRLD    $0x1f, Y4, Y5
+	VPSLLD    $0x07, Y5, Y5
+	VPAND     k145<>+0(SB), Y4, Y4
+	VPMINSD   k211<>+0(SB), Y4, Y4
+	VADDPS    k212<>+0(SB), Y4, Y6
+	VPSUBD    k212<>+0(SB), Y6, Y6
+	VPCMPGTD  k207<>+0(SB), Y4, Y8
+	VPSRLD    $0x14, Y4, Y7
+	VPAND     k1<>+0(SB), Y7, Y7
+	VPADDD    Y7, Y4, Y4
+	VPADDD    k213<>+0(SB), Y4, Y4
+	VPSRLD    $0x14, Y4, Y4
+	VPSUBD    k204<>+0(SB), Y4, Y4
+	VPBLENDVB Y8, Y4, Y6, Y4
+	VPOR      Y5, Y4, Y4
+	VPACKSSDW Y2, Y1, Y1
+	VPACKSSDW Y4, Y3, Y3
+	VPACKUSWB Y3, Y1, Y1
+	VMOVDQU   k174<>+0(SB), Y2
+	VPERMD    Y1, Y2, Y1
+	VMOVDQU   Y1, (AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x20, AX
+	DECQ      DX
+	JNZ       block
+	VZEROUPPER
+	RET

@@ -19,11 +19,6 @@ func q8F16AVX512(dst *byte, src *byte, size int, n int) (left int)
 //go:noescape
 func codebookF32AVX512(dst *byte, src *byte, codebook *int8, n int) (left int)
 
-// codebookBF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func codebookBF16AVX512(dst *byte, src *byte, codebook *int8, n int) (left int)
-
 // codebookF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
@@ -74,10 +69,10 @@ func q5_1BF16AVX512(dst *byte, src *byte, n int) (left int)
 //go:noescape
 func q5_1F16AVX512(dst *byte, src *byte, n int) (left int)
 
-// q2_KF32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
+// q2_KF32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left. Told so it takes any scales, and a NaN is any NaN.
 //
 //go:noescape
-func q2_KF32AVX512(dst *byte, src *byte, n int) (left int)
+func q2_KF32AVX512(dst *byte, src *byte, any bool, n int) (left int)
 
 // q2_KBF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
@@ -104,10 +99,10 @@ func q3_KBF16AVX512(dst *byte, src *byte, n int) (left int)
 //go:noescape
 func q3_KF16AVX512(dst *byte, src *byte, n int) (left int)
 
-// q4_KF32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
+// q4_KF32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left. Told so it takes any scales, and a NaN is any NaN.
 //
 //go:noescape
-func q4_KF32AVX512(dst *byte, src *byte, n int) (left int)
+func q4_KF32AVX512(dst *byte, src *byte, any bool, n int) (left int)
 
 // q4_KBF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
@@ -119,10 +114,10 @@ func q4_KBF16AVX512(dst *byte, src *byte, n int) (left int)
 //go:noescape
 func q4_KF16AVX512(dst *byte, src *byte, n int) (left int)
 
-// q5_KF32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
+// q5_KF32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left. Told so it takes any scales, and a NaN is any NaN.
 //
 //go:noescape
-func q5_KF32AVX512(dst *byte, src *byte, n int) (left int)
+func q5_KF32AVX512(dst *byte, src *byte, any bool, n int) (left int)
 
 // q5_KF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
@@ -144,10 +139,10 @@ func q6_KBF16AVX512(dst *byte, src *byte, n int) (left int)
 //go:noescape
 func q6_KF16AVX512(dst *byte, src *byte, n int) (left int)
 
-// iq4_XSF32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
+// iq4_XSF32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left. Told so it takes any scales, and a NaN is any NaN.
 //
 //go:noescape
-func iq4_XSF32AVX512(dst *byte, src *byte, n int) (left int)
+func iq4_XSF32AVX512(dst *byte, src *byte, any bool, n int) (left int)
 
 // iq4_XSBF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
@@ -178,6 +173,26 @@ func tq1_0BF16AVX512(dst *byte, src *byte, n int) (left int)
 //
 //go:noescape
 func tq1_0F16AVX512(dst *byte, src *byte, n int) (left int)
+
+// tq2_0F32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
+//
+//go:noescape
+func tq2_0F32AVX512(dst *byte, src *byte, n int) (left int)
+
+// tq2_0BF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
+//
+//go:noescape
+func tq2_0BF16AVX512(dst *byte, src *byte, n int) (left int)
+
+// tq2_0F16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
+//
+//go:noescape
+func tq2_0F16AVX512(dst *byte, src *byte, n int) (left int)
+
+// q1_0F32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
+//
+//go:noescape
+func q1_0F32AVX512(dst *byte, src *byte, n int) (left int)
 
 // q1_0BF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
@@ -279,6 +294,11 @@ func iq3_XXSF16AVX512(dst *byte, src *byte, n int) (left int)
 //go:noescape
 func iq3_SF32AVX512(dst *byte, src *byte, n int) (left int)
 
+// iq3_SBF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
+//
+//go:noescape
+func iq3_SBF16AVX512(dst *byte, src *byte, n int) (left int)
+
 // iq3_SF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
@@ -364,11 +384,6 @@ func codebookScale16F32AVX512(dst *byte, src *byte, a *float32, b *float32, code
 //go:noescape
 func codebookScale32F32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 
-// codebookScale64F32AVX512 decodes n runs of chunks of that many nibbles.
-//
-//go:noescape
-func codebookScale64F32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
-
 // codebookScale16BF16AVX512 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
@@ -378,11 +393,6 @@ func codebookScale16BF16AVX512(dst *byte, src *byte, a *float32, b *float32, cod
 //
 //go:noescape
 func codebookScale32BF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
-
-// codebookScale64BF16AVX512 decodes n runs of chunks of that many nibbles.
-//
-//go:noescape
-func codebookScale64BF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 
 // codebookScale16F16AVX512 decodes n runs of chunks of that many nibbles.
 //
@@ -394,70 +404,35 @@ func codebookScale16F16AVX512(dst *byte, src *byte, a *float32, b *float32, code
 //go:noescape
 func codebookScale32F16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 
-// codebookScale64F16AVX512 decodes n runs of chunks of that many nibbles.
-//
-//go:noescape
-func codebookScale64F16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
-
 // codebookShift32F32AVX512 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
 func codebookShift32F32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
-
-// codebookShift64F32AVX512 decodes n runs of chunks of that many nibbles.
-//
-//go:noescape
-func codebookShift64F32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 
 // codebookShift32BF16AVX512 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
 func codebookShift32BF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 
-// codebookShift64BF16AVX512 decodes n runs of chunks of that many nibbles.
-//
-//go:noescape
-func codebookShift64BF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
-
 // codebookShift32F16AVX512 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
 func codebookShift32F16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
-
-// codebookShift64F16AVX512 decodes n runs of chunks of that many nibbles.
-//
-//go:noescape
-func codebookShift64F16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 
 // codebookAffine32F32AVX512 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
 func codebookAffine32F32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 
-// codebookAffine64F32AVX512 decodes n runs of chunks of that many nibbles.
-//
-//go:noescape
-func codebookAffine64F32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
-
 // codebookAffine32BF16AVX512 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
 func codebookAffine32BF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 
-// codebookAffine64BF16AVX512 decodes n runs of chunks of that many nibbles.
-//
-//go:noescape
-func codebookAffine64BF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
-
 // codebookAffine32F16AVX512 decodes n runs of chunks of that many nibbles.
 //
 //go:noescape
 func codebookAffine32F16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
-
-// codebookAffine64F16AVX512 decodes n runs of chunks of that many nibbles.
-//
-//go:noescape
-func codebookAffine64F16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
 
 // float8F32AVX512 decodes n runs of chunks of 32 codes.
 //
@@ -514,11 +489,6 @@ func castF16ToBF16AVX512(dst *byte, src *byte, n int)
 //go:noescape
 func castSameAVX512(dst *byte, src *byte, special *[2]uint16, n int)
 
-// lanesAVX512 parts 32 dwords n times into four streams of their bytes.
-//
-//go:noescape
-func lanesAVX512(dst *byte, src *byte, stride int, n int)
-
 // spreadAVX512 gives each of 32 nibbles a byte, n times.
 //
 //go:noescape
@@ -528,11 +498,6 @@ func spreadAVX512(dst *byte, src *byte, n int)
 //
 //go:noescape
 func fieldsAVX512(dst *byte, src *byte, tables *byte, step int, shift *uint64, n int)
-
-// swapAVX512 puts each sixteen of 32 bytes in an order, n times.
-//
-//go:noescape
-func swapAVX512(dst *byte, src *byte, order *byte, n int)
 
 // absmaxAVX512 writes the largest magnitude of each of n runs of chunks of 32 numbers.
 //
@@ -549,32 +514,47 @@ func nearestAVX512(dst *byte, src *byte, scales *float32, tables *byte, least *f
 //go:noescape
 func int8AVX512(dst *byte, src *byte, scales *float32, chunks int, n int)
 
-// columnsF32AVX512 decodes eight codes of each of eight columns, n times.
+// q8BF16AVX512BF16 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func columnsF32AVX512(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
+func q8BF16AVX512BF16(dst *byte, src *byte, size int, n int) (left int)
 
-// columnsBF16AVX512 decodes eight codes of each of eight columns, n times.
+// q5_0BF16AVX512BF16 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func columnsBF16AVX512(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
+func q5_0BF16AVX512BF16(dst *byte, src *byte, n int) (left int)
 
-// columnsF16AVX512 decodes eight codes of each of eight columns, n times.
+// q5_1BF16AVX512BF16 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func columnsF16AVX512(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
+func q5_1BF16AVX512BF16(dst *byte, src *byte, n int) (left int)
 
-// byteColumnsF32AVX512 decodes eight codes of each of eight columns, n times.
+// q5_KBF16AVX512BF16 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func byteColumnsF32AVX512(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
+func q5_KBF16AVX512BF16(dst *byte, src *byte, n int) (left int)
 
-// byteColumnsBF16AVX512 decodes eight codes of each of eight columns, n times.
+// q6_KBF16AVX512BF16 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func byteColumnsBF16AVX512(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
+func q6_KBF16AVX512BF16(dst *byte, src *byte, n int) (left int)
 
-// byteColumnsF16AVX512 decodes eight codes of each of eight columns, n times.
+// bytesScaleBF16AVX512BF16 decodes n runs of chunks of 32 bytes.
 //
 //go:noescape
-func byteColumnsF16AVX512(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
+func bytesScaleBF16AVX512BF16(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+
+// bytesShiftBF16AVX512BF16 decodes n runs of chunks of 32 bytes.
+//
+//go:noescape
+func bytesShiftBF16AVX512BF16(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+
+// bytesAffineBF16AVX512BF16 decodes n runs of chunks of 32 bytes.
+//
+//go:noescape
+func bytesAffineBF16AVX512BF16(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+
+// castF16ToBF16AVX512BF16 converts 32 numbers n times.
+//
+//go:noescape
+func castF16ToBF16AVX512BF16(dst *byte, src *byte, n int)

@@ -9,7 +9,8 @@ type Ops struct {
 	level Level
 	// All are by type first.
 	blocks  [3][Kinds]blockKernel
-	exact   [3][Kinds]blockKernel // what decodes the blocks that those stop at; to F32 none stops
+	any     [Kinds]blockKernel    // what decodes any blocks to F32, with a NaN that is any NaN
+	exact   [3][Kinds]blockKernel // else what decodes the blocks that those stop at; to F32 none stops
 	float8  [3][floats8]float8Kernel
 	bytes   [3][bytesTwice + 1]bytesKernel    // by Op
 	nibbles [3][2][opsN][2]codebookKernel     // by order, Op, chunks of 32 or 64
@@ -33,6 +34,11 @@ type Ops struct {
 	absmax  func(dst *float32, src *byte, chunks, n int)
 	nearest func(dst, src *byte, scales *float32, tables *byte, least *float32, chunks, n int)
 	int8    func(dst, src *byte, scales *float32, chunks, n int)
+	search  searchKernels
+	rows    [Kinds]rowKernel
+
+	e4m3Times func(dst *byte, src, factor *float32, n int) // 32 each time
+	e4m3Over  [3]func(dst *byte, src, factor *float32, n int)
 }
 
 // For fills the table from a set of features, worst level first. It asks
@@ -73,27 +79,30 @@ func (o *Ops) Blocks(k Kind, to Type, dst, src []byte) {
 }
 
 // exactTiles is how many tiles go the exact way together.
-const exactTiles = 4
+const exactTiles = 8
 
-// exactBlocks decodes blocks whatever their scales are: by the kernel of the level below,
-// or where that stops too by way of float32.
+// exactBlocks decodes blocks whatever their scales are: by the kernel of the level below, or
+// where there is none, or it stops too, by way of float32, since rounding makes one NaN of all.
 func (o *Ops) exactBlocks(k Kind, to Type, dst, src []byte) {
-	left := len(src) / k.Bytes()
+	left, floats := len(src)/k.Bytes(), o.any[k]
 	if kernel := o.exact[to][k]; kernel != nil {
 		left = kernel(&dst[0], &src[0], left)
+	}
+	if floats == nil {
+		floats = o.exact[F32][k]
 	}
 	s := scratch()
 	defer s.free()
 	for left > 0 {
 		dst, src = dst[len(dst)-left*k.Elems()*to.Size():], src[len(src)-left*k.Bytes():]
 		n := min(left, tileElems/k.Elems())
-		floats := s.floats[:n*k.Elems()]
-		if kernel := o.exact[F32][k]; kernel != nil {
-			kernel(&Raw(floats)[0], &src[0], n)
+		tile := s.floats[:n*k.Elems()]
+		if floats != nil {
+			floats(&Raw(tile)[0], &src[0], n)
 		} else {
-			k.Decode(floats, src[:n*k.Bytes()])
+			k.Decode(tile, src[:n*k.Bytes()])
 		}
-		o.Put(to, dst[:n*k.Elems()*to.Size()], floats)
+		o.Put(to, dst[:n*k.Elems()*to.Size()], tile)
 		left -= n
 	}
 }

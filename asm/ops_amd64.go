@@ -19,6 +19,19 @@ func (o *Ops) avx2() {
 	o.level = avx2
 	o.avx2Kernels()
 	o.exact[F32] = o.blocks[F32]
+	o.search = searchKernels{
+		weigh:     [weighings]laneKernel{byMatrix: importanceAVX2, bySquare: squaresAVX2, byMagnitude: magnitudesAVX2, byNearness: nearAVX2},
+		affine:    [2]laneKernel{affineAVX2, affineAbsoluteAVX2},
+		symmetric: symmetricAVX2,
+		moves:     movesAVX2,
+		codebook:  codebookSearchAVX2,
+		codes:     codebookCodesAVX2,
+		choose:    chooseAVX2,
+	}
+	o.rows[Q8_0], o.rows[Q4_0], o.rows[NVFP4] = encodeQ8_0AVX2, encodeQ4_0AVX2, encodeNVFP4AVX2
+	o.e4m3Times = e4m3TimesAVX2
+	o.e4m3Over = [3]func(dst *byte, src, factor *float32, n int){F32: e4m3OverF32AVX2, BF16: e4m3OverBF16AVX2, F16: e4m3OverF16AVX2}
+	o.rows[MXFP4] = func(dst *byte, src *float32, n int) { encodeMXFP4AVX2(dst, src, &mxfp4Bounds()[0], n) }
 }
 
 // swapOrders is how the bytes of numbers of each size are reversed.
@@ -30,10 +43,3 @@ var swapOrders = func() (orders [9][16]byte) {
 	}
 	return orders
 }()
-
-// swapBy reverses the bytes of numbers of each size by their orders.
-func (o *Ops) swapBy(kernel func(dst, src, order *byte, n int)) {
-	for _, size := range []int{2, 4, 8} {
-		o.swap[size] = with(kernel, &swapOrders[size][0])
-	}
-}

@@ -31,9 +31,15 @@ func (k Kind) Tables() int64 {
 // order. matrix holds the importance of each column, or is nil. Numbers are finite;
 // of others, or such as overflow the scale, bytes are written but mean nothing.
 func (k Kind) EncodeRow(dst []byte, src, matrix []float32) {
+	k.wantRow(dst, src, matrix)
+	kinds[k].encode(dst, src, matrix)
+}
+
+// wantRow panics if lengths do not fit.
+func (k Kind) wantRow(dst []byte, src, matrix []float32) {
 	want(len(src)%k.Elems() == 0 && len(dst) == len(src)/k.Elems()*k.Bytes(), "a row is no whole number of blocks, or its bytes are too few")
 	want(matrix == nil || len(matrix) == len(src), "columns and their importance differ in count")
-	kinds[k].encode(dst, src, matrix)
+	apart(dst, Raw(src))
 }
 
 // eachBlock encodes a row block by block where a block needs nothing of its row.

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// BenchmarkRow encodes rows of 4096 numbers as models have them.
+// BenchmarkRow encodes rows of 4096 numbers as models have them, at each level.
 func BenchmarkRow(b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	row := make([]float32, 4096)
@@ -25,12 +25,12 @@ func BenchmarkRow(b *testing.B) {
 			name   string
 			matrix []float32
 		}{{"plain", nil}, {"matrix", matrix}} {
-			b.Run(k.String()+"/"+c.name, func(b *testing.B) {
-				b.SetBytes(int64(4 * len(row)))
-				for b.Loop() {
-					k.EncodeRow(dst, row, c.matrix)
-				}
-			})
+			for _, l := range Machine() {
+				o := For(l.Features())
+				b.Run(k.String()+"/"+c.name+"/"+l.String(), func(b *testing.B) {
+					b.ReportMetric(1000*quickest(len(row), func() { o.EncodeRow(k, dst, row, c.matrix) }), "Me/s")
+				})
+			}
 		}
 	}
 }

@@ -3,6 +3,8 @@ package asm
 import (
 	"bytes"
 	"encoding/binary"
+	"math"
+	"math/rand/v2"
 	"os"
 	"testing"
 )
@@ -99,5 +101,124 @@ func TestRowsThatDoNotFitPanic(t *testing.T) {
 			}()
 			call()
 		})
+	}
+}
+
+// rowFills are numbers as models have them, and others that are finite.
+var rowFills = []struct {
+	name string
+	set  func(rng *rand.Rand, x []float32)
+}{
+	{"normal", func(rng *rand.Rand, x []float32) {
+		for i := range x {
+			x[i] = float32(0.02 * rng.NormFloat64())
+		}
+	}},
+	{"far off zero", func(rng *rand.Rand, x []float32) {
+		for i := range x {
+			x[i] = float32(3 + 0.02*rng.NormFloat64())
+		}
+	}},
+	{"groups of other sizes", func(rng *rand.Rand, x []float32) {
+		for i := range x {
+			x[i] = float32(math.Ldexp(rng.NormFloat64(), -(i/16*7)%40))
+		}
+	}},
+	{"one outlier", func(rng *rand.Rand, x []float32) {
+		for i := range x {
+			x[i] = float32(1e-4 * rng.NormFloat64())
+		}
+		x[rng.IntN(len(x))] = float32(100 * rng.NormFloat64())
+	}},
+	{"few values", func(rng *rand.Rand, x []float32) {
+		for i := range x {
+			x[i] = []float32{0, negativeZero, 1, -1, 0.5, -0.25}[rng.IntN(6)]
+		}
+	}},
+	{"zeros between", func(rng *rand.Rand, x []float32) {
+		for i := range x {
+			if x[i] = 0; i/16%3 > 0 {
+				x[i] = float32(rng.NormFloat64())
+			}
+		}
+	}},
+	{"constant", func(rng *rand.Rand, x []float32) {
+		c := float32(rng.NormFloat64())
+		for i := range x {
+			x[i] = c
+		}
+	}},
+	{"zeros", func(_ *rand.Rand, x []float32) { clear(x) }},
+	{"zeros below", func(_ *rand.Rand, x []float32) {
+		for i := range x {
+			x[i] = negativeZero
+		}
+	}},
+	{"tiny", func(rng *rand.Rand, x []float32) {
+		for i := range x {
+			x[i] = math.Float32frombits(rng.Uint32() & 0x807FFFFF)
+		}
+	}},
+	{"small", func(rng *rand.Rand, x []float32) {
+		for i := range x {
+			x[i] = float32(1e-9 * rng.NormFloat64())
+		}
+	}},
+	{"large", func(rng *rand.Rand, x []float32) {
+		for i := range x {
+			x[i] = float32(1e17 * rng.NormFloat64())
+		}
+	}},
+	{"any finite", func(rng *rand.Rand, x []float32) {
+		for i := range x {
+			for {
+				if x[i] = math.Float32frombits(rng.Uint32()); x[i]-x[i] == 0 {
+					break
+				}
+			}
+		}
+	}},
+}
+
+// Every level writes the bytes of the scalar functions, for rows of any number of blocks,
+// on memory that faults behind the last byte.
+func TestRowsAgreeWithTheScalarFunctions(t *testing.T) {
+	for level, o := range tables(t) {
+		for k := range Kinds {
+			if !k.Encodes() {
+				continue
+			}
+			t.Run(level.String()+"/"+k.String(), func(t *testing.T) {
+				lacks(t, !o.encodes(k))
+				rng := rand.New(rand.NewPCG(7, uint64(k)))
+				rounds := 6
+				if testing.Short() {
+					rounds = 2
+				}
+				for _, fill := range rowFills {
+					for round := range rounds {
+						agreesOnRow(t, o, k, rng, fill.name, fill.set, 1+round*3%5)
+					}
+				}
+			})
+		}
+	}
+}
+
+func agreesOnRow(t *testing.T, o *Ops, k Kind, rng *rand.Rand, name string, set func(*rand.Rand, []float32), blocks int) {
+	t.Helper()
+	x := make([]float32, blocks*k.Elems())
+	set(rng, x)
+	matrix := make([]float32, len(x))
+	for i := range matrix {
+		if matrix[i] = float32(rng.ExpFloat64()); rng.IntN(8) == 0 {
+			matrix[i] = 0
+		}
+	}
+	for _, m := range [][]float32{nil, matrix} {
+		if m != nil || !k.NeedsMatrix() {
+			c := call{name, func(o *Ops, dst, src []byte) { o.EncodeRow(k, dst, floatsOf(src), m) }}
+			same(t, o, c, Raw(x), blocks*k.Bytes())
+		}
 	}
 }

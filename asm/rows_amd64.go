@@ -27,7 +27,7 @@ func (o *Ops) avx2Kernels() {
 	o.blocks[BF16][Q5_1] = q5_1BF16AVX2
 	o.blocks[F16][Q5_1] = takesAll(q5_1F16AVX2)
 	o.blocks[F32][Q2_K] = takesAll(q2_KF32AVX2)
-	o.blocks[BF16][Q2_K] = takesAll(q2_KBF16AVX2)
+	o.blocks[BF16][Q2_K] = q2_KBF16AVX2
 	o.blocks[F16][Q2_K] = takesAll(q2_KF16AVX2)
 	o.blocks[F32][Q3_K] = takesAll(q3_KF32AVX2)
 	o.blocks[BF16][Q3_K] = takesAll(q3_KBF16AVX2)

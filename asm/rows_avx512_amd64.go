@@ -12,8 +12,6 @@ func (o *Ops) avx512Kernels() {
 	o.blocks[F16][Q8_1] = told(q8F16AVX512, 36)
 	o.blocks[F32][Q4_0] = told(codebookF32AVX512, &minus8Codebook[0])
 	o.blocks[F32][IQ4_NL] = told(codebookF32AVX512, &iq4Codebook[0])
-	o.blocks[BF16][Q4_0] = told(codebookBF16AVX512, &minus8Codebook[0])
-	o.blocks[BF16][IQ4_NL] = told(codebookBF16AVX512, &iq4Codebook[0])
 	o.blocks[F16][Q4_0] = told(codebookF16AVX512, &minus8Codebook[0])
 	o.blocks[F16][IQ4_NL] = told(codebookF16AVX512, &iq4Codebook[0])
 	o.blocks[F32][Q4_1] = q4_1F32AVX512
@@ -25,27 +23,35 @@ func (o *Ops) avx512Kernels() {
 	o.blocks[F32][Q5_1] = q5_1F32AVX512
 	o.blocks[BF16][Q5_1] = q5_1BF16AVX512
 	o.blocks[F16][Q5_1] = q5_1F16AVX512
-	o.blocks[F32][Q2_K] = q2_KF32AVX512
+	o.blocks[F32][Q2_K] = told(q2_KF32AVX512, false)
+	o.any[Q2_K] = told(q2_KF32AVX512, true)
 	o.blocks[BF16][Q2_K] = q2_KBF16AVX512
 	o.blocks[F16][Q2_K] = q2_KF16AVX512
 	o.blocks[F32][Q3_K] = q3_KF32AVX512
 	o.blocks[BF16][Q3_K] = q3_KBF16AVX512
 	o.blocks[F16][Q3_K] = q3_KF16AVX512
-	o.blocks[F32][Q4_K] = q4_KF32AVX512
+	o.blocks[F32][Q4_K] = told(q4_KF32AVX512, false)
+	o.any[Q4_K] = told(q4_KF32AVX512, true)
 	o.blocks[BF16][Q4_K] = q4_KBF16AVX512
 	o.blocks[F16][Q4_K] = q4_KF16AVX512
-	o.blocks[F32][Q5_K] = q5_KF32AVX512
+	o.blocks[F32][Q5_K] = told(q5_KF32AVX512, false)
+	o.any[Q5_K] = told(q5_KF32AVX512, true)
 	o.blocks[F16][Q5_K] = q5_KF16AVX512
 	o.blocks[F32][Q6_K] = q6_KF32AVX512
 	o.blocks[BF16][Q6_K] = q6_KBF16AVX512
 	o.blocks[F16][Q6_K] = q6_KF16AVX512
-	o.blocks[F32][IQ4_XS] = iq4_XSF32AVX512
+	o.blocks[F32][IQ4_XS] = told(iq4_XSF32AVX512, false)
+	o.any[IQ4_XS] = told(iq4_XSF32AVX512, true)
 	o.blocks[BF16][IQ4_XS] = iq4_XSBF16AVX512
 	o.blocks[F16][IQ4_XS] = iq4_XSF16AVX512
 	o.blocks[F16][MXFP4] = told(mxfp4F16AVX512, &mxfp4Halves[0][0][0])
 	o.blocks[F16][NVFP4] = told(nvfp4F16AVX512, &nvfp4Halves[0][0][0])
 	o.blocks[BF16][TQ1_0] = tq1_0BF16AVX512
 	o.blocks[F16][TQ1_0] = tq1_0F16AVX512
+	o.blocks[F32][TQ2_0] = tq2_0F32AVX512
+	o.blocks[BF16][TQ2_0] = tq2_0BF16AVX512
+	o.blocks[F16][TQ2_0] = tq2_0F16AVX512
+	o.blocks[F32][Q1_0] = q1_0F32AVX512
 	o.blocks[BF16][Q1_0] = q1_0BF16AVX512
 	o.blocks[F16][Q1_0] = q1_0F16AVX512
 	o.blocks[F32][Q2_0] = q2_0F32AVX512
@@ -66,5 +72,16 @@ func (o *Ops) avx512Kernels() {
 	o.blocks[BF16][IQ3_XXS] = iq3_XXSBF16AVX512
 	o.blocks[F16][IQ3_XXS] = iq3_XXSF16AVX512
 	o.blocks[F32][IQ3_S] = iq3_SF32AVX512
+	o.blocks[BF16][IQ3_S] = iq3_SBF16AVX512
 	o.blocks[F16][IQ3_S] = iq3_SF16AVX512
+}
+
+// avx512bf16Kernels fills the table with the kernels of the level.
+func (o *Ops) avx512bf16Kernels() {
+	o.blocks[BF16][Q8_0] = told(q8BF16AVX512BF16, 34)
+	o.blocks[BF16][Q8_1] = told(q8BF16AVX512BF16, 36)
+	o.blocks[BF16][Q5_0] = q5_0BF16AVX512BF16
+	o.blocks[BF16][Q5_1] = q5_1BF16AVX512BF16
+	o.blocks[BF16][Q5_K] = q5_KBF16AVX512BF16
+	o.blocks[BF16][Q6_K] = q6_KBF16AVX512BF16
 }

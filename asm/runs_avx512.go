@@ -2,10 +2,13 @@
 
 package asm
 
-import "unsafe"
+import (
+	"math"
+	"unsafe"
+)
 
-// runsAVX512 is what has a kernel of 64-byte registers but blocks. Transposes
-// have none: they wait for memory, not for registers.
+// runsAVX512 is what has a kernel of 64-byte registers but blocks. Columns of words,
+// transposes, and what parts or swaps bytes have none: they wait for memory, not for registers.
 func (o *Ops) runsAVX512() {
 	for f := range Float(float8Kinds) {
 		o.float8[F32][f] = float8By(float8F32AVX512, f)
@@ -15,51 +18,64 @@ func (o *Ops) runsAVX512() {
 	o.bytes[F32][Shift], o.bytes[F32][Affine] = bytesShiftF32AVX512, bytesAffineF32AVX512
 	o.bytes[BF16] = longBytes(bytesScaleBF16AVX512, bytesShiftBF16AVX512, bytesAffineBF16AVX512, bytesTwiceBF16AVX512)
 	o.bytes[F16] = longBytes(bytesScaleF16AVX512, bytesShiftF16AVX512, bytesAffineF16AVX512, bytesTwiceF16AVX512)
-	for to, kernels := range [3][opsN][2]nibblesKernel{
-		F32: {
-			{codebookScale32F32AVX512, codebookScale64F32AVX512},
-			{codebookShift32F32AVX512, codebookShift64F32AVX512},
-			{codebookAffine32F32AVX512, codebookAffine64F32AVX512},
-		},
-		BF16: {
-			{codebookScale32BF16AVX512, codebookScale64BF16AVX512},
-			{codebookShift32BF16AVX512, codebookShift64BF16AVX512},
-			{codebookAffine32BF16AVX512, codebookAffine64BF16AVX512},
-		},
-		F16: {
-			{codebookScale32F16AVX512, codebookScale64F16AVX512},
-			{codebookShift32F16AVX512, codebookShift64F16AVX512},
-			{codebookAffine32F16AVX512, codebookAffine64F16AVX512},
-		},
+	o.nibblesAVX512()
+	o.spread, o.fields = spreadAVX512, fieldsAVX512
+	o.each[BF16] = eachBF16
+	o.absmax, o.nearest, o.int8 = absmaxAVX512, nearestAVX512, int8AVX512
+	o.castAVX512()
+}
+
+// nibblesAVX512 leaves codebooks that are not plain, and what the level below does not have, to
+// that.
+func (o *Ops) nibblesAVX512() {
+	for to, kernels := range [...][opsN]nibblesKernel{
+		F32:  {codebookScale32F32AVX512, codebookShift32F32AVX512, codebookAffine32F32AVX512},
+		BF16: {codebookScale32BF16AVX512, codebookShift32BF16AVX512, codebookAffine32BF16AVX512},
+		F16:  {codebookScale32F16AVX512, codebookShift32F16AVX512, codebookAffine32F16AVX512},
 	} {
 		for high := range o.nibbles[to] {
 			order := nibbleOrder(Type(to), high == 1)
-			for op := range kernels {
-				for i, k := range kernels[op] {
-					o.nibbles[to][high][op][i] = k.in(order)
+			for op, k := range kernels {
+				below := o.nibbles[to][high][op][0]
+				if below == nil {
+					continue // nobody stores those
 				}
+				o.nibbles[to][high][op] = [2]codebookKernel{func(dst, src *byte, a, b *float32, codebook *float32, chunks, n int) {
+					if plain(codebook, Op(op)) {
+						k(dst, src, a, b, codebook, &order[0], chunks, n)
+					} else {
+						below(dst, src, a, b, codebook, chunks, n)
+					}
+				}}
 			}
 		}
 	}
 	for to, k := range [...]nibblesKernel{F32: codebookScale16F32AVX512, BF16: codebookScale16BF16AVX512, F16: codebookScale16F16AVX512} {
+		below := o.pairs[to][0]
 		for high := range o.pairs[to] {
 			order := nibbleOrder(Type(to), high == 1)
 			o.pairs[to][high] = func(dst, src *byte, a, b *float32, codebook *float32, chunks, n int) {
-				k(dst, src, a, b, codebook, &order[0], chunks, 2*n)
+				switch {
+				case plain(codebook, Scale):
+					k(dst, src, a, b, codebook, &order[0], chunks, 2*n)
+				case high == 0:
+					below(dst, src, a, b, codebook, chunks, n)
+				default:
+					swapped(Type(to), below, dst, src, a, codebook, n)
+				}
 			}
 		}
 	}
 	for to, k := range [...]nibblesKernel{F32: halfBytesShiftF32AVX512, BF16: halfBytesShiftBF16AVX512, F16: halfBytesShiftF16AVX512} {
-		orders := halfByteOrders(Type(to))
+		orders, below := halfByteOrders(Type(to)), o.halfBytes[to]
 		o.halfBytes[to] = func(dst, src *byte, a, b *float32, codebook *float32, shift *uint64, chunks, n int) {
-			k(dst, src, a, b, codebook, &orders[*shift&7][0], chunks, n)
+			if plain(codebook, Shift) {
+				k(dst, src, a, b, codebook, &orders[*shift&7][0], chunks, n)
+			} else {
+				below(dst, src, a, b, codebook, shift, chunks, n)
+			}
 		}
 	}
-	o.swapBy(swapAVX512)
-	o.lanes, o.spread, o.fields = lanesAVX512, spreadAVX512, fieldsAVX512
-	o.each[BF16] = eachBF16
-	o.absmax, o.nearest, o.int8 = absmaxAVX512, nearestAVX512, int8AVX512
-	o.castAVX512()
 }
 
 func (o *Ops) castAVX512() {
@@ -78,9 +94,34 @@ func (o *Ops) castAVX512() {
 // A nibblesKernel is told where in a byte the first of two codes lies.
 type nibblesKernel func(dst, src *byte, a, b *float32, codebook *float32, order *byte, chunks, n int)
 
-func (k nibblesKernel) in(order *[64]byte) codebookKernel {
-	return func(dst, src *byte, a, b *float32, codebook *float32, chunks, n int) {
-		k(dst, src, a, b, codebook, &order[0], chunks, n)
+// plain reports a codebook whose numbers are zero or from 2^-20 to 2^31, as the kernels want
+// them, and of which none that zero points are taken off is minus zero.
+func plain(codebook *float32, op Op) bool {
+	for _, v := range unsafe.Slice(codebook, 16) {
+		magnitude := math.Float32bits(v) &^ (1 << 31)
+		if magnitude == 0 && (op != Shift || !math.Signbit(float64(v))) {
+			continue
+		}
+		if magnitude < (127-20)<<23 || magnitude >= (127+31)<<23 {
+			return false
+		}
+	}
+	return true
+}
+
+// swapped decodes pairs of runs whose first of two codes is the high nibble by a kernel of
+// those where it is the low one.
+func swapped(to Type, kernel codebookKernel, dst, src *byte, a, codebook *float32, n int) {
+	const bytes, some = 16, tileElems / 4
+	s := scratch()
+	defer s.free()
+	tile := Raw(s.floats[:])[:some*bytes]
+	for at := 0; at < n; at += some {
+		m := min(some, n-at)
+		for i, b := range unsafe.Slice(after(src, at*bytes), m*bytes) {
+			tile[i] = b<<4 | b>>4
+		}
+		kernel(after(dst, at*2*bytes*to.Size()), &tile[0], after(a, 2*at), after(a, 2*at), codebook, 1, m)
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 
 // tileElems is how many numbers pass through float32 at a time: they stay in
 // the first cache.
-const tileElems = 1024
+const tileElems = 2048
 
 // A tile is scratch memory. What a function variable is given escapes, so it
 // cannot stand on the stack.

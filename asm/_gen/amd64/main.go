@@ -13,29 +13,33 @@ import (
 	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/avx2"
 	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/avx512"
 	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
+	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/rows"
 	. "github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/pass"
 )
 
 func main() {
-	level := flag.String("level", "avx2", "avx2, avx512 or avx512bf16")
-	rows := flag.String("rows", "", "the file of the function that fills the table of the level")
+	level := flag.String("level", "avx2", "avx2, or avx512: those with AVX512_BF16 too")
+	fills := flag.String("rows", "", "the file of the functions that fill the tables of the levels")
 	flag.Parse()
 	ConstraintExpr("!purego")
-	pass.Compile = pass.Concat(pass.FunctionPass(emit.Unread), pass.Compile)
+	pass.Compile = pass.Concat(pass.FunctionPass(emit.Unread), pass.Func(emit.Shorten), pass.Compile)
 	switch *level {
 	case "avx2":
+		emit.Level("avx2")
 		avx2.Kernels()
+		rows.Kernels()
 	case "avx512":
+		emit.Level("avx512")
 		avx512.Kernels()
-	case "avx512bf16":
+		emit.Level("avx512bf16")
 		avx512.BF16()
 	default:
 		log.Fatalf("no level %s", *level)
 	}
 	Generate()
-	if *rows != "" {
-		if err := emit.WriteEntries(*rows, *level); err != nil {
+	if *fills != "" {
+		if err := emit.WriteEntries(*fills); err != nil {
 			log.Fatal(err)
 		}
 	}

@@ -203,23 +203,44 @@ func q4K(g *gen) {
 		g.float16(17, 2*i)
 		g.numbers8(v)
 	}
-	for i := range 8 {
-		g.op("VDUP V%d.S[%d], V16.S4", 20+i/4, i%4)
-		g.op("VDUP V%d.S[%d], V17.S4", 22+i/4, i%4)
-		for h := range 2 {
-			g.load(0, 16+i/2*32+16*h)
-			if i%2 == 0 {
-				g.op("VAND V%d.B16, V0.B16, V0.B16", low)
-			} else {
-				g.op("VUSHR $4, V0.B16, V0.B16")
+	g.op("ADD $16, R1, R9")
+	g.loop("codes", 4, func() { // of 32 bytes the low nibbles are a group, and the high ones another
+		g.op("VLD1.P 32(R9), [V24.B16, V25.B16]")
+		for i := range 2 {
+			g.op("VDUP V20.S[%d], V16.S4", i)
+			g.op("VDUP V22.S[%d], V17.S4", i)
+			for h := range 2 {
+				if i == 0 {
+					g.op("VAND V%d.B16, V%d.B16, V0.B16", low, 24+h)
+				} else {
+					g.op("VUSHR $4, V%d.B16, V0.B16", 24+h)
+				}
+				g.widen()
+				for v := 4; v < 8; v++ {
+					g.fmul(v, v, 16)
+					g.fsub(v, v, 17)
+				}
+				g.write()
 			}
-			g.widen()
-			for v := 4; v < 8; v++ {
-				g.fmul(v, v, 16)
-				g.fsub(v, v, 17)
-			}
-			g.write()
 		}
+		g.pass(20, 21)
+		g.pass(22, 23)
+	})
+}
+
+// loop repeats what body writes, with its counter in R10.
+func (g *gen) loop(label string, times int, body func()) {
+	g.op("MOVD $%d, R10", times)
+	g.line("%s:", label)
+	body()
+	g.op("SUBS $1, R10")
+	g.op("BNE %s", label)
+}
+
+// pass takes the first two numbers off a row of them in registers that follow each other.
+func (g *gen) pass(first, last int) {
+	for v := first; v <= last; v++ {
+		g.op("VEXT $8, V%d.B16, V%d.B16, V%d.B16", min(v+1, last), v, v)
 	}
 }
 
@@ -230,23 +251,29 @@ func q6K(g *gen) {
 	g.sxtl2B(22, 0)
 	g.numbers8(20)
 	g.numbers8(22)
-	for i := range 16 { // runs of sixteen
-		r := i / 2
-		g.op("VDUP V%d.S[%d], V16.S4", 20+i/4, i%4)
-		g.load(0, r/4*64+r%2*32+i%2*16)
-		if r%4 >= 2 {
-			g.op("VUSHR $4, V0.B16, V0.B16")
-		} else {
-			g.op("VAND V%d.B16, V0.B16, V0.B16", low)
+	g.op("MOVD R1, R9")
+	g.op("ADD $128, R1, R11")
+	g.loop("rounds", 8, func() {
+		// A half of the block is 64 bytes of nibbles and 32 of two bits: four rounds.
+		g.op("TST $3, R10")
+		g.op("BNE ready")
+		g.op("VLD1.P 64(R9), [V8.B16, V9.B16, V10.B16, V11.B16]")
+		g.op("VLD1.P 32(R11), [V12.B16, V13.B16]")
+		g.line("ready:")
+		for i := range 2 {
+			g.op("VDUP V20.S[%d], V16.S4", i)
+			g.op("VAND V%d.B16, V%d.B16, V0.B16", low, 8+i)
+			g.op("VAND V%d.B16, V%d.B16, V3.B16", three, 12+i)
+			g.op("VSHL $4, V3.B16, V3.B16")
+			g.op("VORR V3.B16, V0.B16, V0.B16")
+			g.op("VSUB V%d.B16, V0.B16, V0.B16", minus32)
+			g.scaled()
+			// The other nibbles come next, and then the high ones of these.
+			g.op("VUSHR $4, V%d.B16, V14.B16", 8+i)
+			g.op("VORR V%d.B16, V%d.B16, V%d.B16", 10+i, 10+i, 8+i)
+			g.op("VORR V14.B16, V14.B16, V%d.B16", 10+i)
+			g.op("VUSHR $2, V%d.B16, V%d.B16", 12+i, 12+i)
 		}
-		g.load(3, 128+r/4*32+i%2*16)
-		if r%4 > 0 {
-			g.op("VUSHR $%d, V3.B16, V3.B16", r%4*2)
-		}
-		g.op("VAND V%d.B16, V3.B16, V3.B16", three)
-		g.op("VSHL $4, V3.B16, V3.B16")
-		g.op("VORR V3.B16, V0.B16, V0.B16")
-		g.op("VSUB V%d.B16, V0.B16, V0.B16", minus32)
-		g.scaled()
-	}
+		g.pass(20, 23)
+	})
 }

@@ -41,6 +41,8 @@ var (
 	qwords, floats               = emit.Qwords, emit.Floats
 	variable, load               = emit.Variable, emit.Load32
 	newLabel                     = emit.NewLabel
+	toF32, toBF16, toF16         = emit.ToF32, emit.ToBF16, emit.ToF16
+	targets                      = emit.Targets
 )
 
 // A label belongs to the kernel that made it.

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -15,9 +16,9 @@ import (
 // done for each block.
 type layout struct {
 	name  string
-	does  [2]string // what a block holds, and its numbers
-	takes string    // a parameter before the count
-	to    []target  // nil for all
+	does  [2]string     // what a block holds, and its numbers
+	takes string        // a parameter before the count
+	to    []emit.Target // nil for all
 	elems int
 	bytes int  // 0 where the kernel is told
 	plain bool // affine: rounding must not change signs
@@ -37,7 +38,7 @@ func blockKernels() {
 			l.to = targets
 		}
 		for _, t := range l.to {
-			blockKernel(l, t.name, &kernel{wide: t.wide, narrow: t.narrow, shared: map[string]VecVirtual{}})
+			blockKernel(l, t.Name, &kernel{Target: t, shared: map[string]VecVirtual{}})
 		}
 	}
 }
@@ -45,17 +46,17 @@ func blockKernels() {
 func layouts() []layout {
 	return []layout{
 		{name: "q8", does: [2]string{"Q8_0, Q8_1: d float16, ..., 32 signed bytes q", "x = d*q"}, takes: ", size int", rows: []blockRow{{"Q8_0", "34"}, {"Q8_1", "36"}}, elems: 32, set: holding(toWords), block: q8},
-		{name: "codebook", does: [2]string{"d float16, 16 bytes of nibbles q: the low ones, then the high ones", "x = d*codebook[q]"}, takes: ", codebook *int8", rows: []blockRow{{"Q4_0", "&minus8Codebook[0]"}, {"IQ4_NL", "&iq4Codebook[0]"}}, to: []target{toF32, toF16}, elems: 32, bytes: 18, set: keepCodebook, block: codebookBlock},
-		{name: "q4_0", does: [2]string{"d float16, 16 bytes of nibbles q: the low ones, then the high ones", "table = d*(q-8) for all q, two blocks at once; x = table[q]"}, to: []target{toBF16}, elems: 32, bytes: 18, set: setNibbles, block: tableBlock(minus8Values), two: twoQ40},
+		{name: "codebook", does: [2]string{"d float16, 16 bytes of nibbles q: the low ones, then the high ones", "x = d*codebook[q]"}, takes: ", codebook *int8", rows: []blockRow{{"Q4_0", "&minus8Codebook[0]"}, {"IQ4_NL", "&iq4Codebook[0]"}}, to: []emit.Target{toF32, toF16}, elems: 32, bytes: 18, set: keepCodebook, block: codebookBlock},
+		{name: "q4_0", does: [2]string{"d float16, 16 bytes of nibbles q: the low ones, then the high ones", "table = d*(q-8) for all q, two blocks at once; x = table[q]"}, to: []emit.Target{toBF16}, elems: 32, bytes: 18, set: setNibbles, block: tableBlock(minus8Values), two: twoQ40},
 		{name: "q4_1", does: [2]string{"d, m float16, 16 bytes of nibbles q", "x = d*q + m"}, elems: 32, bytes: 20, plain: true, set: setNibbles, block: q4_1, two: twoQ41},
 		{name: "q5_0", does: [2]string{"d float16, 32 fifth bits h, 16 bytes of nibbles q", "x = d*(q + 16*h - 16)"}, elems: 32, bytes: 22, set: setFives, block: q5_0},
 		{name: "q5_1", does: [2]string{"d, m float16, 32 fifth bits h, 16 bytes of nibbles q", "x = d*(q + 16*h) + m"}, elems: 32, bytes: 24, plain: true, set: setFives, block: q5_1, stops: ifHalvesOdd},
-		{name: "q2_K", does: [2]string{"16 pairs of nibbles s, t; 64 bytes of two bits q; d, m float16", "x = (d*s)*q - m*t for 16 numbers each"}, elems: 256, bytes: 84, plain: true, set: setNibbles, block: q2K},
+		{name: "q2_K", does: [2]string{"16 pairs of nibbles s, t; 64 bytes of two bits q; d, m float16", "x = (d*s)*q - m*t for 16 numbers each"}, elems: 256, bytes: 84, plain: true, set: setNibbles, block: q2K, stops: ifSignsOddAt(80)},
 		{name: "q3_K", does: [2]string{"256 third bits h; 64 bytes of two bits q; 16 scales s of six bits; d float16", "x = d*(s-32) * (q + 4*h - 4) for 16 numbers each"}, elems: 256, bytes: 110, block: q3K},
-		{name: "q4_K", does: [2]string{"d, m float16; eight pairs s, t of six bits; 128 bytes of nibbles q", "x = (d*s)*q - m*t for 32 numbers each"}, elems: 256, bytes: 144, plain: true, set: setNibbles, block: q45K(false), stops: ifSignsOdd},
-		{name: "q5_K", does: [2]string{"d, m float16; eight pairs s, t of six bits; 256 fifth bits h; 128 bytes of nibbles q", "x = (d*s)*(q + 16*h) - m*t for 32 numbers each"}, elems: 256, bytes: 176, plain: true, set: setFives, block: q45K(true), stops: ifSignsOdd},
+		{name: "q4_K", does: [2]string{"d, m float16; eight pairs s, t of six bits; 128 bytes of nibbles q", "x = (d*s)*q - m*t for 32 numbers each"}, elems: 256, bytes: 144, plain: true, set: setNibbles, block: q45K(false), stops: ifSignsOddAt(0)},
+		{name: "q5_K", does: [2]string{"d, m float16; eight pairs s, t of six bits; 256 fifth bits h; 128 bytes of nibbles q", "x = (d*s)*(q + 16*h) - m*t for 32 numbers each"}, elems: 256, bytes: 176, plain: true, set: setFives, block: q45K(true), stops: ifSignsOddAt(0)},
 		{name: "q6_K", does: [2]string{"128 bytes of nibbles q; 64 bytes of two bits h; 16 signed bytes s; d float16", "x = d*s * (q + 16*h - 32) for 16 numbers each"}, elems: 256, bytes: 210, set: holding(ofSixes), block: q6K},
-		{name: "iq4_NL", does: [2]string{"d float16, 16 bytes of nibbles q: the low ones, then the high ones", "table = d*codebook[q] for all q, two blocks at once; x = table[q]"}, to: []target{toBF16}, elems: 32, bytes: 18, set: setNibbles, block: tableBlock(iq4Values), two: twoTables16(iq4Values)},
+		{name: "iq4_NL", does: [2]string{"d float16, 16 bytes of nibbles q: the low ones, then the high ones", "table = d*codebook[q] for all q, two blocks at once; x = table[q]"}, to: []emit.Target{toBF16}, elems: 32, bytes: 18, set: setNibbles, block: tableBlock(iq4Values), two: twoTables16(iq4Values)},
 		{name: "iq4_XS", does: [2]string{"d float16; eight scales s of six bits; 128 bytes of nibbles q", "x = d*(s-32) * codebook[q] for 32 numbers each"}, elems: 256, bytes: 136, set: setNibbles, block: iq4XS, stops: ifNotFinite},
 		{name: "mxfp4", does: [2]string{"a scale s of eight bits, 16 bytes of nibbles q", "x = mxfp4Tables[s][q]"}, elems: 32, bytes: 17, set: setNibbles, block: mxfp4},
 		{name: "nvfp4", does: [2]string{"four scales s of eight bits, 32 bytes of nibbles q", "x = nvfp4Tables[s][q] for 16 numbers each"}, elems: 64, bytes: 36, set: setNibbles, block: nvfp4},
@@ -93,7 +94,7 @@ func (l layout) enter(name, target string, stops bool) {
 
 func blockKernel(l layout, target string, k *kernel) {
 	name := l.name + target + "AVX2"
-	k.ordinary = l.stops != nil && !k.wide
+	k.ordinary = l.stops != nil && !k.Wide
 	result, doc := "", "decodes n blocks."
 	if k.ordinary {
 		result, doc = " (left int)", "decodes n blocks and says how many are left when it stops, in front of scales that are not ordinary."
@@ -107,9 +108,6 @@ func blockKernel(l layout, target string, k *kernel) {
 		k.size = Load(Param("size"), GP64())
 		step = k.size
 	}
-	if l.plain && !k.wide && !k.ordinary && l.two == nil {
-		k.laterSigns(l.elems)
-	}
 	k.align()
 	k.begin(!l.plain)
 	if l.set != nil {
@@ -117,7 +115,7 @@ func blockKernel(l layout, target string, k *kernel) {
 	}
 	block, done := newLabel("block"), newLabel("done")
 	var twos *twoLoop
-	if l.two != nil && !k.wide {
+	if l.two != nil && !k.Wide {
 		twos = l.two.loop(k, l, n, done)
 	}
 	block.Here()
@@ -128,9 +126,8 @@ func blockKernel(l layout, target string, k *kernel) {
 	ADDQ(step, k.src)
 	if !k.looped {
 		k.prefetch(l.elems)
-		ADDQ(U32(l.elems*k.width()), k.dst)
+		ADDQ(U32(l.elems*k.Width()), k.dst)
 	}
-	k.unsignWritten("block", 1, n)
 	DECQ(n)
 	if twos != nil {
 		twos.singleDone(block, done)
@@ -138,7 +135,6 @@ func blockKernel(l layout, target string, k *kernel) {
 		JNZ(block.Ref())
 	}
 	done.Here()
-	k.unsignWritten("done", 1, nil)
 	if k.ordinary {
 		Store(n, ReturnIndex(0))
 	}
@@ -165,7 +161,7 @@ func (k *kernel) groupLoop(n, round, unit, elems int, body func(g *groups)) {
 	Comment("The scales are ready. Groups of the block, " + strconv.Itoa(round) + " in a round.")
 	body(g)
 	k.prefetch(round * elems)
-	ADDQ(U32(round*elems*k.width()), k.dst)
+	ADDQ(U32(round*elems*k.Width()), k.dst)
 	ADDQ(U32(unit), g.counter)
 	CMPQ(g.counter, U32(n/round*unit))
 	JNE(again.Ref())
@@ -189,69 +185,4 @@ func (g *groups) of(s scales, each, i, j int) VecVirtual {
 	y := YMM()
 	VBROADCASTSS(g.at(s.at.Offset(4*j), 4*each, i), y)
 	return y
-}
-
-// Infinity times zero and infinity less infinity are minus NaN on this processor.
-// To see in each table and among all numbers whether there is one costs a tenth of
-// the time, and only scales that are not finite bring them about: where one was
-// seen, what was written since the last look is looked through.
-type later struct {
-	infinite Register // signs where a scale was not finite
-	from     Register // written, and not looked at
-	period   int      // blocks from look to look, a power of two, less one
-}
-
-// laterSigns is for kernels to BF16 that note their scales.
-func (k *kernel) laterSigns(elems int) {
-	k.later = &later{GP32(), GP64(), 512/elems - 1}
-	XORL(k.later.infinite, k.later.infinite)
-	MOVQ(k.dst, k.later.from)
-}
-
-// note remembers whether one of two float16 is not finite: to an exponent of
-// ones another one is added, and is carried into the sign.
-func (k *kernel) note(m Mem) {
-	if k.later != nil {
-		r := GP32()
-		MOVL(m, r)
-		and32(r, 0x7FFF7FFF)
-		ADDL(U32(0x04000400), r)
-		ORL(r, k.later.infinite)
-	}
-}
-
-// unsigned takes the sign off words that are NaN, here or later.
-func (k *kernel) unsigned(w VecVirtual) {
-	if k.later == nil && !k.ordinary {
-		unsigned(w)
-	}
-}
-
-// unsignWritten takes the sign off NaN among the numbers written since it did so
-// last, if there can be one. It looks at once where n is nil, else when n, of which
-// each round takes step, comes to a multiple of the period.
-func (k *kernel) unsignWritten(name string, step int, n Register) {
-	if k.later == nil {
-		return
-	}
-	notYet, finite, again := newLabel(name+"NotYet"), newLabel(name+"Finite"), newLabel(name+"Unsigned")
-	if n != nil {
-		TESTQ(U32(k.later.period&-step), n)
-		JNZ(notYet.Ref())
-	}
-	TESTL(U32(0x80008000), k.later.infinite)
-	JZ(finite.Ref())
-	again.Here()
-	for i := range 2 {
-		w := load(Mem{Base: k.later.from, Disp: 32 * i})
-		unsigned(w)
-		VMOVDQU(w, Mem{Base: k.later.from, Disp: 32 * i})
-	}
-	ADDQ(Imm(64), k.later.from)
-	CMPQ(k.later.from, k.dst)
-	JNE(again.Ref())
-	XORL(k.later.infinite, k.later.infinite)
-	finite.Here()
-	MOVQ(k.dst, k.later.from)
-	notYet.Here()
 }

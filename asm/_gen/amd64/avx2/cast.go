@@ -3,42 +3,39 @@ package avx2
 import (
 	"fmt"
 
+	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-var typeNames = []string{"F32", "BF16", "F16"}
-
 // castKernels converts between the types of numbers, 32 at a time.
 func castKernels() {
-	for from, f := range typeNames {
-		for to, t := range typeNames {
-			name := "cast" + f + "To" + t + "AVX2"
-			entry(name, "cast[%s][%s]", f, t)
+	for _, f := range targets {
+		for _, t := range targets {
+			name := "cast" + f.Name + "To" + t.Name + "AVX2"
+			entry(name, "cast[%s][%s]", f.Name, t.Name)
 			function(name, "func(dst *byte, src *byte, n int)", "converts 32 numbers n times.",
 				"For 32 numbers: to float32, a NaN as 7FC00000, then to the target.")
 			dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 			n := Load(Param("n"), GP64())
 			k := &kernel{dst: dst, src: src, add: load(dwords(roundPlain)), up: load(dwords(roundPlain + 1))}
-			rounds(n, src, U32(32*sizes[from]), dst, U32(32*sizes[to]), func() {
+			rounds(n, src, U32(32*f.Width()), dst, U32(32*t.Width()), func() {
 				for i := 0; i < 4; i += 2 {
-					k.castPair(from, to, 8*i)
+					k.castPair(f, t, 8*i)
 				}
 			})
 		}
 	}
 }
 
-var sizes = []int{4, 2, 2}
-
-func (k *kernel) castPair(from, to, at int) {
+func (k *kernel) castPair(from, to emit.Target, at int) {
 	out := [2]VecVirtual{YMM(), YMM()}
 	for i, x := range out {
-		widened(typeNames[from], k.from((at+8*i)*sizes[from]), x)
+		widened(from.Name, k.from((at+8*i)*from.Width()), x)
 		quieted(x)
 	}
-	k.store(out, typeNames[to], at)
+	k.store(out, to.Name, at)
 }
 
 // widened fills a register with numbers of a type.

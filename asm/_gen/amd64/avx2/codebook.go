@@ -17,7 +17,7 @@ func codebookKernels() {
 			}
 			for t := range targets {
 				codebookKernel(high, o, t, 32)
-				if !targets[t].wide || targets[t].narrow || o.name == "Affine" { // else longer chunks are not faster
+				if !targets[t].Wide || targets[t].Narrow || o.name == "Affine" { // else longer chunks are not faster
 					codebookKernel(high, o, t, 64)
 				}
 			}
@@ -71,7 +71,7 @@ func codebookKernel(high bool, o op, t int, elems int) {
 	runKernel(fmt.Sprintf("nibbles[%%s][%d][%s][%d]", map[bool]int{true: 1}[high], o.name, elems/64), name, o.formula("codebook[q]"), ", codebook *float32", "decodes n runs of chunks of that many nibbles.", t, o.negated, elems/2, elems,
 		func(k *runs) {
 			c.runs = k
-			if o.name == "Scale" || !k.wide { // there is a register left
+			if o.name == "Scale" || !k.Wide { // there is a register left
 				k.minus = load(k.minus.(Mem))
 			}
 			c.setCodebook(Load(Param("codebook"), GP64()).(Register))
@@ -189,7 +189,7 @@ func (k *runs) arrange(codebook, to Mem) values {
 	a, b := load(codebook), load(codebook.Offset(32))
 	canonical(a)
 	canonical(b)
-	if k.wide {
+	if k.Wide {
 		VMOVUPS(a, to)
 		VMOVUPS(b, to.Offset(32))
 	} else {

@@ -3,7 +3,6 @@ package avx2
 import (
 	"fmt"
 
-	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/columns"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -20,7 +19,7 @@ func columnsKernels() {
 }
 
 // columnsParams are those of such kernels.
-const columnsParams = columns.Params
+const columnsParams = "func(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)"
 
 // A columned kernel has loops over words.
 type columned struct {
@@ -33,14 +32,14 @@ type columned struct {
 
 func columnsOf(stem string, bits int) {
 	for _, t := range targets {
-		entry(stem+t.name+"AVX2", "columns[%d][%s]", bits/4-1, t.name)
-		function(stem+t.name+"AVX2", columnsParams, "decodes eight codes of each of eight columns, n times.",
+		entry(stem+t.Name+"AVX2", "columns[%d][%s]", bits/4-1, t.Name)
+		function(stem+t.Name+"AVX2", columnsParams, "decodes eight codes of each of eight columns, n times.",
 			"For each code q of eight columns, eight below each other: number = (q-zero)*scale, of its group and column,",
 			"each step rounded to float32; transposed, so that those of a column are a row.")
-		k := &columned{kernel: &kernel{wide: t.wide, narrow: t.narrow, shared: map[string]VecVirtual{}}, bits: bits}
+		k := &columned{kernel: &kernel{Target: t, shared: map[string]VecVirtual{}}, bits: bits}
 		k.dst, k.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 		k.align()
-		if k.begin(true); !k.wide {
+		if k.begin(true); !k.Wide {
 			k.spill = k.local(32)
 		}
 		k.offsets = Load(Param("offsets"), GP64())
@@ -80,7 +79,7 @@ func (k *columned) loop(again label, times func(x VecVirtual, at Register)) {
 		x[i] = k.codeOf(words, k.bits, i*k.bits%32)
 		VSUBPS(Mem{Base: k.zeros, Index: at, Scale: 1}, x[i], x[i])
 		times(x[i], at)
-		if k.wide {
+		if k.Wide {
 			VXORPS(k.minus, x[i], x[i])
 			continue
 		}
@@ -89,15 +88,15 @@ func (k *columned) loop(again label, times func(x VecVirtual, at Register)) {
 		}
 	}
 	switch {
-	case k.narrow:
+	case k.Narrow:
 		k.transposeHalves(x, k.to)
-	case k.wide:
+	case k.Wide:
 		transposeDwords(x, k.to)
 	default:
 		transposePairs([4]VecVirtual(x[:4]), k.to)
 	}
 	ADDQ(Imm(32), k.offsets)
-	k.to.Advance(U32(8 * k.width()))
+	k.to.Advance(U32(8 * k.Width()))
 	DECQ(k.n)
 	JNZ(again.Ref())
 	end()

@@ -28,12 +28,12 @@ const (
 
 func eachKernels() {
 	for _, t := range targets {
-		name := "each" + t.name + "AVX2"
-		entry(name, "each[%s]", t.name)
+		name := "each" + t.Name + "AVX2"
+		entry(name, "each[%s]", t.Name)
 		function(name, "func(dst *byte, src *float32, a *float32, b *float32, n int)", "joins 16 numbers with their scales n times.",
 			"For 32 numbers q, scales a, zero points b: number = (q-b)*a, each step rounded to float32;",
 			"if they are not ordinary, or one comes to NaN, some rounds in double precision.")
-		e := &eachLoops{kernel: &kernel{wide: t.wide, narrow: t.narrow}, target: t.name}
+		e := &eachLoops{kernel: &kernel{Target: t}, target: t.Name}
 		e.dst, e.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 		e.a, e.b, e.n = Load(Param("a"), GP64()), Load(Param("b"), GP64()), Load(Param("n"), GP64())
 		e.align()
@@ -74,13 +74,13 @@ func (e *eachLoops) next(rounds int) {
 	for _, r := range []Register{e.src, e.a, e.b} {
 		ADDQ(U32(64*rounds), r)
 	}
-	ADDQ(U32(16*rounds*e.width()), e.dst)
+	ADDQ(U32(16*rounds*e.Width()), e.dst)
 }
 
 // differences is q-z of 16 numbers.
 func (e *eachLoops) differences(at int) (x []VecVirtual) {
 	PREFETCHT0(e.from(1024 + at)) // one line, of pages that come next too
-	PREFETCHT0(Mem{Base: e.dst, Disp: 512 + at/4*e.width()})
+	PREFETCHT0(Mem{Base: e.dst, Disp: 512 + at/4*e.Width()})
 	for i := range 2 {
 		y := YMM()
 		VMOVUPS(e.from(at+32*i), y)

@@ -60,37 +60,11 @@ func absmaxKernel() {
 	end()
 }
 
-// encodeRare is the loops of an encoder over n runs of chunks of 32 numbers,
-// each run under one scale. What numbers are multiplied by, inverse makes of the
-// scale, a run ahead. Code that few chunks take, rare, lies behind all others.
-func encodeRare(name, params, doc string, how []string, out int, before func(), inverse func(scale Mem, x VecVirtual), run func(x VecVirtual, scale Mem), chunk func(src, dst Register), rare func()) {
-	entry(name+"AVX2", name)
-	function(name+"AVX2", "func(dst *byte, src *byte, scales *float32"+params+", chunks int, n int)", doc, how...)
-	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
-	scales, n, chunks := Load(Param("scales"), GP64()), Load(Param("n"), GP64()), GP64()
-	before()
-	x, next := XMM(), GP64()
-	inverse(Mem{Base: scales}, x)
-	again, more := newLabel("run"), newLabel("chunk")
-	again.Here()
-	Load(Param("chunks"), chunks)
-	run(x, Mem{Base: scales})
-	LEAQ(Mem{Base: scales, Disp: 4}, next)
-	CMPQ(n, Imm(1))
-	CMOVQNE(next, scales)
-	inverse(Mem{Base: scales}, x)
-	more.Here()
-	chunk(src, dst)
-	ADDQ(U32(128), src)
-	ADDQ(Imm(uint64(out)), dst)
-	DECQ(chunks)
-	JNZ(more.Ref())
-	DECQ(n)
-	JNZ(again.Ref())
-	end()
-	if rare != nil {
-		rare()
-	}
+// write makes the encoder an entry of the table, and writes it.
+func write(e encode.Encoder) {
+	e.Level = "AVX2"
+	entry(e.Name+e.Level, e.Name)
+	e.Write()
 }
 
 var oneOver, inverseFrom = encode.OneOver, encode.InverseFrom
@@ -128,12 +102,13 @@ func newScaledDown() *scaledDown {
 }
 
 // run takes the inverse x of a run and its scale.
-func (s *scaledDown) run(x VecVirtual, scale Mem) {
+func (s *scaledDown) run(x VecVirtual, scale Mem) (odd Register) {
 	VBROADCASTSS(x, s.inverse)
 	VBROADCASTSS(scale, s.small)
 	VPSUBD(dwords(64<<23), s.small, s.small)
 	MOVL(scale, s.over)
 	SUBL(U32(leastToScale), s.over)
+	return nil
 }
 
 // other leaves for inDoubles under another scale.
@@ -220,10 +195,12 @@ func nearestKernel() {
 	var table, numbers Register
 	var s *scaledDown
 	x, least := fourRegisters(), GP64()
-	encodeRare("nearest", ", tables *byte, least *float32", "writes the codes of n runs of chunks of 32 numbers, two a byte, the first in the high nibble.",
-		[]string{"For each run: inverse = 1/max(scale, least). For 32 numbers x: code = how many of fifteen bounds x*inverse is above, by halves;",
-			"x*inverse in double precision where float32 would be subnormal and that counts."}, 16,
-		func() {
+	write(encode.Encoder{
+		Name: "nearest", Params: ", tables *byte, least *float32", Doc: "writes the codes of n runs of chunks of 32 numbers, two a byte, the first in the high nibble.",
+		Says: []string{"For each run: inverse = 1/max(scale, least). For 32 numbers x: code = how many of fifteen bounds x*inverse is above, by halves;",
+			"x*inverse in double precision where float32 would be subnormal and that counts."},
+		Out: 16,
+		Before: func() {
 			table = Load(Param("tables"), GP64())
 			t := Mem{Base: table}
 			third, fourth = load(t), load(t.Offset(32))
@@ -234,13 +211,13 @@ func nearestKernel() {
 			Load(Param("least"), least)
 			s = newScaledDown()
 		},
-		func(scale Mem, x VecVirtual) {
+		Inverse: func(scale Mem, x VecVirtual) {
 			most := XMM()
 			VMOVSS(Mem{Base: least}, most)
 			inverseFrom(most)(scale, x)
 		},
-		func(x VecVirtual, scale Mem) { s.run(x, scale) },
-		func(src, dst Register) {
+		Run: func(scale Mem, x VecVirtual) Register { return s.run(x, scale) },
+		Chunk: func(src, dst Register) {
 			numbers = src
 			CMPB(Mem{Base: table, Disp: 92}, Imm(0)) // whether there is a small bound
 			JNE(s.inCheck.Ref())
@@ -264,10 +241,11 @@ func nearestKernel() {
 			VPACKUSWB(packed, n[0].AsX(), packed)
 			VMOVDQU(packed, Mem{Base: dst})
 		},
-		func() {
+		Behind: func() {
 			s.checked(numbers, x)
 			s.rare(numbers, x)
-		})
+		},
+	})
 }
 
 // below is minus the number of bounds below x.
@@ -297,12 +275,14 @@ func int8Kernel() {
 	var s *scaledDown
 	var numbers Register
 	n := fourRegisters()
-	encodeRare("int8", "", "rounds n runs of chunks of 32 numbers to bytes.",
-		[]string{"For each run: inverse = 127/scale, rounded between. For 32 numbers x: code = x*inverse, to nearest and ties to even; zero if not finite."}, 32,
-		func() { s = newScaledDown() },
-		inverse127,
-		func(x VecVirtual, scale Mem) { s.run(x, scale) },
-		func(src, dst Register) {
+	write(encode.Encoder{
+		Name: "int8", Doc: "rounds n runs of chunks of 32 numbers to bytes.",
+		Says:    []string{"For each run: inverse = 127/scale, rounded between. For 32 numbers x: code = x*inverse, to nearest and ties to even; zero if not finite."},
+		Out:     32,
+		Before:  func() { s = newScaledDown() },
+		Inverse: inverse127,
+		Run:     func(scale Mem, x VecVirtual) Register { return s.run(x, scale) },
+		Chunk: func(src, dst Register) {
 			numbers = src
 			s.chunk(src, n)
 			for _, x := range n {
@@ -318,5 +298,6 @@ func int8Kernel() {
 			VPERMD(x[0], load(dwords(0, 4, 1, 5, 2, 6, 3, 7)), x[0])
 			VMOVDQU(x[0], Mem{Base: dst})
 		},
-		func() { s.rare(numbers, n) })
+		Behind: func() { s.rare(numbers, n) },
+	})
 }

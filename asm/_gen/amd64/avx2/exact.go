@@ -197,15 +197,17 @@ func ifHalvesOddAt(m Mem, to label) {
 	JEQ(to.Ref())
 }
 
-// ifSignsOdd leaves if one of the two float16 in front of the block is not finite, or
+// ifSignsOddAt leaves if one of the two float16 at a byte of the block is not finite, or
 // negative: else scales and minima are finite, and no number is minus zero.
-func ifSignsOdd(k *kernel, to label) {
-	r, sum := GP32(), GP32()
-	MOVL(k.from(0), r)
-	LEAL(Mem{Base: r, Disp: 0x04000400}, sum)
-	ORL(sum, r)
-	TESTL(U32(0x80008000), r)
-	JNZ(to.Ref())
+func ifSignsOddAt(off int) func(*kernel, label) {
+	return func(k *kernel, to label) {
+		r, sum := GP32(), GP32()
+		MOVL(k.from(off), r)
+		LEAL(Mem{Base: r, Disp: 0x04000400}, sum)
+		ORL(sum, r)
+		TESTL(U32(0x80008000), r)
+		JNZ(to.Ref())
+	}
 }
 
 // ifHalfOdd leaves if a float16 is zero or not finite.

@@ -56,7 +56,7 @@ func float8Kernels() {
 // numbers; all other scales go the exact way.
 func (f float8) kernel(t int) {
 	doc := "decodes n runs of chunks of 32 codes."
-	if targets[t].wide {
+	if targets[t].Wide {
 		f.wideKernel(t, doc)
 		return
 	}
@@ -96,13 +96,13 @@ func (f float8) kernel(t int) {
 func (f float8) exactRun(k *runs) {
 	k.exact.Here()
 	Comment("A run that is not ordinary.")
-	if !k.wide && !f.infinite {
+	if !k.Wide && !f.infinite {
 		f.exactWords(k)
 		return
 	}
 	s, up := k.smallScale(), pow2(15-f.bias)
 	s.mask = load(dwords(^uint32(enlargedBit)))
-	if !k.wide {
+	if !k.Wide {
 		small := newLabel("small")
 		ifBelow(Mem{Base: k.a}, U32(f.least<<23-1), small)
 		VBROADCASTSS(Mem{Base: k.a}, s.times)
@@ -287,7 +287,7 @@ func (f float8) eachHalf(k *runs, join func(x VecVirtual)) {
 		for _, y := range x {
 			join(y)
 		}
-		k.store(x, k.target(), at)
+		k.store(x, k.Name, at)
 	}
 }
 

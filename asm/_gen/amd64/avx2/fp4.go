@@ -28,7 +28,7 @@ func both(at Mem) tables16 {
 
 func mxfp4(k *kernel) {
 	l := both(k.tableOf("mxfp4Tables", 0))
-	if k.wide {
+	if k.Wide {
 		k.lookupWidened(0, k.foursOfNibbles(1, 0, 2, 0, 2), l, l)
 		return
 	}
@@ -38,7 +38,7 @@ func mxfp4(k *kernel) {
 // nvfp4 has sixteen elements in eight bytes: to BF16 those of the first and the
 // third scale are looked up together, and those of the second and the fourth.
 func nvfp4(k *kernel) {
-	if k.wide {
+	if k.Wide {
 		for s := 0; s < 4; s += 2 {
 			codes := k.foursOfNibbles(4+8*s, 0, 0, 2, 2)
 			k.lookupWidened(16*s, codes, both(k.tableOf("nvfp4Tables", s)), both(k.tableOf("nvfp4Tables", s+1)))

@@ -58,7 +58,7 @@ func (k *kernel) dByScale(s VecVirtual, d VecVirtual, half, factor float32) {
 	if factor != 1 {
 		VMULPS(floats(factor), s, s)
 	}
-	if k.wide {
+	if k.Wide {
 		k.negated(s)
 	} else {
 		canonical(s)
@@ -91,7 +91,7 @@ type signed struct {
 
 func (k *kernel) signed(s scales, n int, d VecVirtual, magnitudes ...float32) signed {
 	g := signed{kernel: k, s: s, pairs: n == 16}
-	if k.wide {
+	if k.Wide {
 		return g
 	}
 	g.minus = YMM()
@@ -115,7 +115,7 @@ func (k *kernel) signed(s scales, n int, d VecVirtual, magnitudes ...float32) si
 // write writes group i, of a row and of the sign sets at sets.
 func (g signed) write(r *groups, i int, codes VecVirtual, sets Mem) {
 	minus := g.setBits(r.at(sets, 4, i))
-	if g.wide {
+	if g.Wide {
 		VPXOR(minus, codes, codes)
 		VPSUBB(minus, codes, codes)
 		if g.pairs {
@@ -213,7 +213,7 @@ func rows4(base Register, index func(i int) Register) VecVirtual {
 
 // grid4 is a grid of rows of four: their codes to BF16, else their magnitudes.
 func (k *kernel) grid4(name string) Register {
-	if k.wide {
+	if k.Wide {
 		return table(name + "Grid")
 	}
 	return table(name + "Codes")
@@ -270,7 +270,7 @@ func (k *kernel) roundOfCodes(wide int) int {
 	switch {
 	case k.float32():
 		return wide
-	case k.wide:
+	case k.Wide:
 		return 2
 	}
 	return 4

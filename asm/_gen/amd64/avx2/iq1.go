@@ -27,7 +27,7 @@ func iq1S(k *kernel) {
 	s.keep(0, y)
 	grid := table("iq1Grid")
 	rows := func(r *groups, i int) VecVirtual { return rows8(grid, r.words4(indices, i)) }
-	if k.wide {
+	if k.Wide {
 		eighths := k.local(32)
 		VPSRAD(Imm(31), down, down)
 		VPOR(bytes32(1), down, down)
@@ -72,14 +72,14 @@ func iq1M(k *kernel) {
 	MOVQ(U64(0x0FFF0FFF0FFF0FFF), mask)
 	PEXTQ(mask, all, r)
 	s, t := k.scales(16), smallTables{}
-	if !k.wide {
+	if !k.Wide {
 		t = k.smallTables(8, 16)
 	}
 	for i := range 2 {
 		y := YMM()
 		VPMOVZXBD(spread(r, 0x0707070707070707), y)
 		k.dByScale(y, d, 0, 0.125)
-		if k.wide {
+		if k.Wide {
 			s.keep(8*i, y)
 		} else {
 			t.build(k, i, true, func(q int) VecVirtual {
@@ -102,7 +102,7 @@ func iq1M(k *kernel) {
 		VPSHUFB(data([]byte{0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1}), down, down)
 		own := []byte{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128}
 		VPAND(data(own), down, down)
-		if k.wide {
+		if k.Wide {
 			VPCMPEQB(data(own), down, down)
 			VPOR(bytes32(1), down, down)
 			shifted(codes, down)
@@ -113,7 +113,7 @@ func iq1M(k *kernel) {
 		VPOR(down, codes, codes)
 		return codes
 	}, func(r *groups, i int, codes VecVirtual) {
-		if k.wide {
+		if k.Wide {
 			k.scaled(32*i, codes, r.of(s, 2, i, 0), r.of(s, 2, i, 1))
 		} else {
 			k.lookup(32*i, codes, t.ofTwo(r, i, codes))

@@ -1,6 +1,7 @@
 package avx2
 
 import (
+	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -17,21 +18,19 @@ func fours() VecVirtual { return load(dwords(0, 2, 4, 6, 1, 3, 5, 7)) }
 
 // A kernel writes one target from blocks or chunks of codes.
 type kernel struct {
-	wide     bool // numbers stay float32 until they are stored, in their order
-	narrow   bool // and are stored as float16
-	dst, src Register
-	size     Register   // of a block, where that is no constant
-	codebook values     // in memory, where it is none either
-	add      VecVirtual // rounding to BF16, of even numbers; may also change the sign
-	up       Op         // and of odd ones
-	round    uint32     // what add is
-	minus    Op         // minus zero
-	later    *later
-	ordinary bool // scales are, or the kernel stops
-	looped   bool // the block's groups are a loop, which moves dst
-	spill    Mem  // 32 codes on their way to dwords
-	shared   map[string]VecVirtual
-	frame    Register // memory of its own, at a multiple of 32
+	emit.Target // what it writes; wide numbers stay in their order
+	dst, src    Register
+	size        Register   // of a block, where that is no constant
+	codebook    values     // in memory, where it is none either
+	add         VecVirtual // rounding to BF16, of even numbers; may also change the sign
+	up          Op         // and of odd ones
+	round       uint32     // what add is
+	minus       Op         // minus zero
+	ordinary    bool       // scales are, or the kernel stops
+	looped      bool       // the block's groups are a loop, which moves dst
+	spill       Mem        // 32 codes on their way to dwords
+	shared      map[string]VecVirtual
+	frame       Register // memory of its own, at a multiple of 32
 }
 
 // align gives a kernel memory of its own at a multiple of 32: what crosses lines
@@ -65,39 +64,9 @@ func storeHalves(y VecVirtual, m Mem) {
 	VMOVDQU(x, m)
 }
 
-// width is the bytes of one number written.
-func (k *kernel) width() int {
-	if k.wide && !k.narrow {
-		return 4
-	}
-	return 2
-}
-
-// A target is a type that kernels write.
-type target struct {
-	name         string
-	wide, narrow bool
-}
-
-var (
-	toF32, toBF16, toF16 = target{"F32", true, false}, target{"BF16", false, false}, target{"F16", true, true}
-	targets              = []target{toF32, toBF16, toF16}
-)
-
-// target is the name of the type that a kernel writes.
-func (k *kernel) target() string {
-	switch {
-	case k.narrow:
-		return toF16.name
-	case k.wide:
-		return toF32.name
-	}
-	return toBF16.name
-}
-
 // store8 writes eight numbers.
 func (k *kernel) store8(x VecVirtual, at int) {
-	if k.narrow {
+	if k.Narrow {
 		storeHalves(x, k.to(at))
 	} else {
 		VMOVUPS(x, k.to(at))
@@ -105,7 +74,7 @@ func (k *kernel) store8(x VecVirtual, at int) {
 }
 
 func (k *kernel) from(off int) Mem { return Mem{Base: k.src, Disp: off} }
-func (k *kernel) to(elem int) Mem  { return Mem{Base: k.dst, Disp: elem * k.width()} }
+func (k *kernel) to(elem int) Mem  { return Mem{Base: k.dst, Disp: elem * k.Width()} }
 
 // Scales are kept negative and a NaN among them as FFC00000. A product of a
 // negated scale has the other sign, and every NaN of it, also that of infinity
@@ -118,7 +87,7 @@ const (
 
 func (k *kernel) begin(negated bool) {
 	k.minus = dwords(0x80000000)
-	if k.wide {
+	if k.Wide {
 		if k.frame == nil {
 			k.align()
 		}
@@ -136,7 +105,7 @@ func (k *kernel) begin(negated bool) {
 // FFC00000. For BF16 it divides by 256 too, exactly: codes are widened to words
 // as their upper bytes.
 func (k *kernel) negated(s VecVirtual) {
-	if k.wide {
+	if k.Wide {
 		VMULPS(floats(-1), s, s)
 	} else {
 		VMULPS(floats(-1.0/256), s, s)
@@ -195,7 +164,7 @@ func pack(even, odd VecVirtual) VecVirtual {
 // number of a code and is told which sixteen it belongs to. Turned numbers have
 // the other sign. Signed codes to BF16 come as 256 times what they are.
 func (k *kernel) numbers(at int, codes VecVirtual, signed, negated bool, join func(half int, x VecVirtual)) {
-	if k.wide {
+	if k.Wide {
 		VMOVDQU(codes, k.spill)
 		for i := range 4 {
 			x := YMM()
@@ -258,7 +227,7 @@ func (k *kernel) bytes(at int, codes Mem, flip VecVirtual, signed, negated bool,
 		toWords, toDwords = VPMOVZXBW, VPMOVZXBD
 	}
 	var halves [2][2]VecVirtual
-	for i := 0; i < 32 && !k.wide; i += 16 { // both are read first
+	for i := 0; i < 32 && !k.Wide; i += 16 { // both are read first
 		w := YMM()
 		toWords(codes.Offset(i), w)
 		if flip != nil {
@@ -267,7 +236,7 @@ func (k *kernel) bytes(at int, codes Mem, flip VecVirtual, signed, negated bool,
 		halves[i/16][0], halves[i/16][1] = k.halvesOf(w)
 	}
 	for i := 0; i < 32; i += 16 {
-		if k.wide {
+		if k.Wide {
 			for j := i; j < i+16; j += 8 {
 				x := YMM()
 				toDwords(codes.Offset(j), x)
@@ -327,8 +296,12 @@ func (p pair) join(x VecVirtual, plus bool) {
 // quadAt is where the i-th eight codes lie in a register.
 var quadAt = [4]int{0, 16, 8, 24}
 
-// unsigned takes the sign off words that are NaN: all of them are 7FC0 or FFC0.
-func unsigned(w VecVirtual) {
+// unsigned takes the sign off words that are NaN, if there can be one: all of them are 7FC0
+// or FFC0.
+func (k *kernel) unsigned(w VecVirtual) {
+	if k.ordinary {
+		return
+	}
 	nan := YMM()
 	VPCMPEQW(words(0xFFC0), w, nan)
 	VPSLLW(Imm(15), nan, nan)
@@ -368,7 +341,7 @@ func (k *kernel) constant(m Mem) Op {
 // prefetch asks for lines a kilobyte ahead of those that so many numbers took:
 // stores wait in order.
 func (k *kernel) prefetch(elems int) {
-	for at := 0; at < elems*k.width(); at += 64 {
+	for at := 0; at < elems*k.Width(); at += 64 {
 		PREFETCHT0(Mem{Base: k.dst, Disp: 1024 + at})
 	}
 }

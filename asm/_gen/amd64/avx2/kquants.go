@@ -72,7 +72,7 @@ func q45K(high bool) func(*kernel) {
 		ds, ms := k.scales(8), k.scales(8)
 		ds.keep(0, d)
 		ms.keep(0, m)
-		if !high && !k.wide {
+		if !high && !k.Wide {
 			k.pairs(func(g *groups, i int) tables16 {
 				return k.table16Twice(counted, joinOf(pair{g.pair(ds, i), g.pair(ms, i)}, false))
 			}, func(g *groups, i int, l tables16) {
@@ -145,12 +145,14 @@ func q2K(k *kernel) {
 				VPSRLDQ(Imm(8), part, part)
 			}
 			times(y, [2]VecVirtual{whole.d, whole.m}[i])
-			quieted(y)
+			if !k.ordinary {
+				quieted(y)
+			}
 			s.keep(8*j, y)
 		}
 	}
 	for i := range 2 {
-		if k.wide {
+		if k.Wide {
 			break
 		}
 		d, m := load(ds.at.Offset(32*i)), load(ms.at.Offset(32*i))
@@ -165,7 +167,7 @@ func q2K(k *kernel) {
 		bytes := spreads{}
 		for i := range 4 {
 			codes := bytes.twoBits(g, k.from(16), i)
-			if !k.wide {
+			if !k.Wide {
 				k.lookup(32*i, codes, tables.ofTwo(g, i, codes))
 				continue
 			}
@@ -204,7 +206,7 @@ func (k *kernel) q3Scales(off int, d VecVirtual) scales {
 		VPMOVZXBD(x, y)
 		VPADDD(dwords(0xFFFFFFE0), y, y)
 		times(y, d)
-		if k.wide {
+		if k.Wide {
 			k.negated(y)
 		} else {
 			canonical(y)
@@ -218,7 +220,7 @@ func q3K(k *kernel) {
 	s := k.q3Scales(96, k.half(108))
 	tables := k.smallTables(8, 16)
 	for i := range 2 {
-		if k.wide {
+		if k.Wide {
 			break
 		}
 		d := load(s.at.Offset(32 * i))
@@ -237,7 +239,7 @@ func q3K(k *kernel) {
 		bytes := spreads{}
 		for i := range 4 {
 			codes, bit := bytes.twoBits(g, k.from(32), i), YMM()
-			if !k.wide {
+			if !k.Wide {
 				switch {
 				case i < 2:
 					VPSLLW(Imm(uint64(2-i)), third, bit)
@@ -354,7 +356,7 @@ func iq4XS(k *kernel) {
 		canonical(y)
 	}
 	s.keep(0, y)
-	if !k.wide {
+	if !k.Wide {
 		k.pairs(func(g *groups, i int) tables16 {
 			return k.table16Twice(iq4Values, timesOf(g.pair(s, i), signedProduct))
 		}, func(g *groups, i int, l tables16) {

@@ -24,7 +24,7 @@ func (k *kernel) constants(v [16]float32, negated bool) values {
 		if negated {
 			f = -f
 		}
-		if k.wide && i < 8 || !k.wide && i%2 == 0 {
+		if k.Wide && i < 8 || !k.Wide && i%2 == 0 {
 			a = append(a, f)
 		} else {
 			b = append(b, f)
@@ -39,20 +39,20 @@ func (k *kernel) table16(v values, negated bool, join func(x VecVirtual)) tables
 	a, b := load(v.a), load(v.b)
 	for _, x := range [2]VecVirtual{a, b} {
 		join(x)
-		if k.wide {
+		if k.Wide {
 			k.settle(x, negated)
 		} else {
 			k.nearest(x)
 		}
 	}
-	if k.narrow {
+	if k.Narrow {
 		high := YMM()
 		VCVTPS2PH(Imm(0), a, a.AsX())
 		VCVTPS2PH(Imm(0), b, high.AsX())
 		VINSERTI128(Imm(1), high.AsX(), a, a)
 		return split(a)
 	}
-	if k.wide {
+	if k.Wide {
 		return k.planes(a, b)
 	}
 	w := pack(a, b)
@@ -150,7 +150,7 @@ func (k *kernel) numbersAt(codes VecVirtual, l tables16) (out []VecVirtual) {
 
 // float32 reports a kernel to F32, which computes where others look up: four
 // tables for its four bytes cost more than a multiplication.
-func (k *kernel) float32() bool { return k.wide && !k.narrow }
+func (k *kernel) float32() bool { return k.Wide && !k.Narrow }
 
 // whole writes 32 elements of codes below 16 that stand for whole numbers,
 // under a scale in which a NaN is FFC00000.

@@ -44,11 +44,11 @@ var ops = []op{{"Scale", true}, {"Shift", true}, {"Affine", false}}
 // The kernel is an entry of the table, and is told the target's name.
 func runKernel(row, name, formula, params, doc string, t int, negated bool, in, elems int, before func(*runs), run func(*runs), chunk func(*runs)) {
 	target := targets[t]
-	name += target.name + "AVX2"
-	entry(name, row, target.name)
+	name += target.Name + "AVX2"
+	entry(name, row, target.Name)
 	function(name, "func(dst *byte, src *byte, a *float32, b *float32"+params+", chunks int, n int)", doc)
-	Comment("For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:", "x = "+formula+", rounded to "+target.name+".")
-	k := &runs{kernel: &kernel{wide: target.wide, narrow: target.narrow, shared: map[string]VecVirtual{}}, in: in, elems: elems}
+	Comment("For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:", "x = "+formula+", rounded to "+target.Name+".")
+	k := &runs{kernel: &kernel{Target: target, shared: map[string]VecVirtual{}}, in: in, elems: elems}
 	k.dst, k.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	k.a, k.b = Load(Param("a"), GP64()), Load(Param("b"), GP64())
 	again := newLabel("run")
@@ -82,7 +82,7 @@ func runKernel(row, name, formula, params, doc string, t int, negated bool, in, 
 func (k *runs) again(chunk label) {
 	ADDQ(U32(k.in), k.src)
 	k.prefetch(k.elems)
-	ADDQ(U32(k.elems*k.width()), k.dst)
+	ADDQ(U32(k.elems*k.Width()), k.dst)
 	DECQ(k.chunks)
 	JNZ(chunk.Ref())
 }
@@ -163,7 +163,7 @@ func bytesKernel(o op, t int) {
 			k.minus = load(k.minus.(Mem))
 			b.mask = YMM()
 			VPBROADCASTB(Mem{Base: Load(Param("flip"), GP64())}, b.mask)
-			if k.wide {
+			if k.Wide {
 				VPMOVSXBD(b.mask.AsX(), b.mask)
 			} else {
 				VPMOVSXBW(b.mask.AsX(), b.mask)

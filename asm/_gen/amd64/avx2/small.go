@@ -37,7 +37,7 @@ func setNibbles(k *kernel) {
 func setFives(k *kernel) {
 	setNibbles(k)
 	holding(ofBits)(k)
-	if !k.wide {
+	if !k.Wide {
 		holding(toWords)(k)
 	}
 }
@@ -116,7 +116,6 @@ func q4_1(k *kernel) {
 // halves is a scale and a minimum, two float16 at off.
 func (k *kernel) halves(off int) pair {
 	x, y := XMM(), YMM()
-	k.note(k.from(off))
 	VPBROADCASTD(k.from(off), x)
 	VCVTPH2PS(x, y)
 	if !k.ordinary {

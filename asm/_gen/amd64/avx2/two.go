@@ -48,7 +48,7 @@ func (t *two) loop(k *kernel, l layout, n Register, done label) *twoLoop {
 	t.write(k, tables)
 	ADDQ(U32(2*l.bytes), k.src)
 	k.prefetch(2 * l.elems)
-	ADDQ(U32(2*l.elems*k.width()), k.dst)
+	ADDQ(U32(2*l.elems*k.Width()), k.dst)
 	SUBQ(Imm(2), n)
 	JCS(last.Ref())
 	next.Here()

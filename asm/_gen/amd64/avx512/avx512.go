@@ -7,7 +7,6 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/blocks"
 	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/codebook"
-	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/columns"
 	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/encode"
 	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/float8"
 	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/grids"
@@ -30,7 +29,6 @@ func Kernels() {
 	move.AVX512Casts()
 	move.AVX512()
 	encode.AVX512()
-	columns.AVX512()
 }
 
 // BF16 writes those of the level avx512+bf16.

@@ -24,6 +24,9 @@ type Layout struct {
 	To           []Target // those that have a kernel
 	BF16         bool     // AVX512_BF16 has one too
 	Scales       Scaled   // where a block's float16 are
+	// Any is that the kernel to F32 can be told to take any scales: if numbers stay float32,
+	// what is NaN is all that is wrong then, and whoever rounds them makes that one NaN.
+	Any bool
 	// Block sets what all blocks have in common, and returns what decodes one.
 	Block func(*Kernel) func()
 	// Small is that of blocks that begin with one or two float16, which are made ready
@@ -68,21 +71,37 @@ func AVX512(layouts []Layout) {
 }
 
 func (l *Layout) kernel(t Target) {
-	z := BeginReturning(l.Name, t, l.Takes+", n int", " (left int)",
-		"decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.", l.Says...)
+	takes, any := l.Takes, l.Any && t == ToF32
+	doc := "decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left."
+	if any {
+		takes = ", any bool"
+		doc += " Told so it takes any scales, and a NaN is any NaN."
+	}
+	z := BeginReturning(l.Name, t, takes+", n int", " (left int)", doc, l.Says...)
 	l.enter(t)
 	n, stop := Load(Param("n"), GP64()), NewLabel("stop")
 	z.Align()
 	if l.Small != nil {
 		l.batches(z, n, stop)
 	} else {
-		decode, block := l.Block(z), NewLabel("block")
+		decode, block, odd, finite := l.Block(z), NewLabel("block"), stop, NewLabel("finite")
+		if any {
+			odd = NewLabel("odd")
+		}
 		block.Here()
-		l.Scales.unlessFinite(z, stop)
+		l.Scales.unlessFinite(z, odd)
+		finite.Here()
 		decode()
 		z.Advance(l.Bytes, l.Elems)
 		DECQ(n)
 		JNZ(block.Ref())
+		if any {
+			JMP(stop.Ref())
+			odd.Here()
+			all := Load(Param("any"), GP8())
+			TESTB(all, all)
+			JNZ(finite.Ref())
+		}
 	}
 	stop.Here()
 	Store(n, ReturnIndex(0))
@@ -96,6 +115,11 @@ func (l *Layout) enter(t Target) {
 		name += "BF16"
 	}
 	for _, k := range l.Kinds {
+		if l.Any && t == ToF32 {
+			Entry("told("+name+", false)", "blocks[%s][%s]", t.Name, k)
+			Entry("told("+name+", true)", "any[%s]", k)
+			continue
+		}
 		if kind, with, told := strings.Cut(k, "="); told {
 			Entry("told("+name+", "+with+")", "blocks[%s][%s]", t.Name, kind)
 		} else {
@@ -200,12 +224,12 @@ func (l *Layout) gather(from Mem, places, x VecVirtual) {
 
 // unlessAllFinite leaves where one of eight or sixteen numbers is not finite.
 func (l *Layout) unlessAllFinite(x VecVirtual, stop Place) {
-	const quietNaN, infinities, signalingNaN = 0x01, 0x18, 0x80 // classes of VFPCLASS
+
 	k := K()
 	if l.Halves == 1 {
-		VFPCLASSPSY(Imm(quietNaN|infinities|signalingNaN), x.AsY(), k)
+		VFPCLASSPSY(Imm(NotFinite), x.AsY(), k)
 	} else {
-		VFPCLASSPSZ(Imm(quietNaN|infinities|signalingNaN), x, k)
+		VFPCLASSPSZ(Imm(NotFinite), x, k)
 	}
 	KORTESTW(k, k)
 	JNZ(stop.Ref())

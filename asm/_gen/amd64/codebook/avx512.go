@@ -17,9 +17,10 @@ import (
 // in bits, where bytes of indices are cut out of eight bytes. What the codebook comes
 // to is rounded once per run, into a table.
 //
-// The numbers of sixteen runs are looked at together. Where all are ordinary nothing
+// The numbers of a codebook are zero or from 2^-20 to 2^31; others are left to the level
+// below. The numbers of sixteen runs are looked at together. Where all are ordinary nothing
 // comes to a subnormal number, to infinity or NaN, and rounding is quick; else tables
-// are made in double precision.
+// are made by a [Product].
 type kernel struct {
 	*Kernel
 	join            Join
@@ -37,8 +38,10 @@ type kernel struct {
 	uppers          VecVirtual    // in both halves of dwords the upper one,
 	lower           OpmaskVirtual // and the bytes of lower ones
 	twice           VecVirtual    // each byte of 32, two times
-	doubles         [2]VecVirtual // the codebook
-	exact           Register      // whether tables are made in double precision
+	exact, kept     Register      // whether tables are made of what is kept, and where that is, from the scales
+	way             Mem           // what is kept
+	products        *Product
+	every, none     OpmaskVirtual // the runs that are looked at; where the codebook is zero
 	runs, chunks    Register
 	sums            Table // of the run that is decoded
 }
@@ -46,14 +49,15 @@ type kernel struct {
 // group is how many runs are looked at together.
 const group = 16
 
-// AVX512 writes kernels in registers of 64 bytes, of runs of chunks of 16, 32 and 64 codes.
+// AVX512 writes kernels in registers of 64 bytes, of runs of chunks of 16 codes and of 32. Longer chunks are not
+// faster.
 func AVX512() {
 	for _, t := range LevelTargets() {
 		write("halfBytesShift", JoinShift, t, 32, true)
 	}
 	for _, j := range []Join{JoinScale, JoinShift, JoinAffine} {
 		for _, t := range LevelTargets() {
-			for _, elems := range []int{16, 32, 64} {
+			for _, elems := range []int{16, 32} {
 				if elems > 16 || j == JoinScale {
 					write("codebook"+string(j)+strconv.Itoa(elems), j, t, elems, false)
 				}
@@ -70,7 +74,7 @@ func write(name string, j Join, t Target, elems int, bytes bool) {
 	k.Kernel = Begin(name, t, ", a *float32, b *float32, codebook *float32, order *byte, chunks int, n int",
 		"decodes n runs of chunks of that many nibbles.",
 		"For 16 runs at once: are the scales a, and zero points or minima b, ordinary?",
-		"For each run: table[q] = "+formula[j]+", rounded; if not ordinary in double precision.",
+		"For each run: table[q] = "+formula[j]+", rounded; if not ordinary enlarged by 2^128.",
 		"For each chunk: number = table[q].")
 	k.before()
 	n := Load(Param("n"), GP64())
@@ -80,7 +84,7 @@ func write(name string, j Join, t Target, elems int, bytes bool) {
 	}
 	most := GP64()
 	MOVQ(U32(group), most)
-	groups, run, chunk, exact, next := NewLabel("group"), NewLabel("run"), NewLabel("chunk"), NewLabel("exact"), NewLabel("next")
+	groups, run, chunk, odd, exact, next := NewLabel("group"), NewLabel("run"), NewLabel("chunk"), NewLabel("odd"), NewLabel("exact"), NewLabel("next")
 
 	groups.Here()
 	Comment("Sixteen runs, or what is left.")
@@ -88,7 +92,7 @@ func write(name string, j Join, t Target, elems int, bytes bool) {
 	CMPQ(k.runs, most)
 	CMOVQGT(most, k.runs)
 	SUBQ(k.runs, n)
-	k.look(run)
+	k.look(odd)
 	k.ones(run, next)
 
 	run.Here()
@@ -98,11 +102,8 @@ func write(name string, j Join, t Target, elems int, bytes bool) {
 	JNZ(exact.Ref())
 	k.table(k.sums, 0, k.ordinary)
 	chunk.Here()
-	in := max(elems, 32)
-	for i := 0; i < in; i += 32 {
-		k.lookup(i, k.indices(i/k.each), k.sums)
-	}
-	k.Advance(in/k.each, in)
+	k.lookup(0, k.indices(0), k.sums)
+	k.Advance(32/k.each, 32)
 	DECQ(k.chunks)
 	JNZ(chunk.Ref())
 	k.pass(k.unit)
@@ -113,8 +114,12 @@ func write(name string, j Join, t Target, elems int, bytes bool) {
 	JNZ(groups.Ref())
 	End()
 
+	odd.Here()
+	Comment("Sixteen runs that are not all ordinary.")
+	k.prepare()
+	JMP(run.Ref())
 	exact.Here()
-	Comment("The table of a run that is not ordinary.")
+	Comment("The table of a run that may not be ordinary.")
 	k.table(k.sums, 0, k.exactly)
 	JMP(chunk.Ref())
 }
@@ -139,9 +144,7 @@ func (k *kernel) ones(run, next Place) {
 	for r := 0; r < together; r += k.unit {
 		t := Table{ZMM(), ZMM()}[:k.unit]
 		k.table(t, r, k.ordinary)
-		for at := r * k.elems; at < (r+k.unit)*k.elems; at += 32 {
-			k.lookup(at, k.indices(at/k.each), t)
-		}
+		k.lookup(r*k.elems, k.indices(r*k.elems/k.each), t)
 	}
 	k.Advance(together*k.elems/k.each, together*k.elems)
 	k.pass(together)
@@ -183,43 +186,35 @@ func (k *kernel) before() {
 	k.classes()
 }
 
-// classes sets the bounds of what is ordinary: no scale is, if the codebook has a number
-// that is not.
+// classes sets the bounds of what is ordinary.
 func (k *kernel) classes() {
-	bounds := Range{Least: -20, Most: 31}
-	x, odd := ZMM(), K()
+	x := ZMM()
 	k.some = K()
 	VPANDD_BCST(Dwords(0x7FFFFFFF), k.codebook, x)
 	VPTESTMD(x, x, k.some)
-	VPSUBD_BCST(bounds.From(), x, x)
-	VPCMPUD_BCST(Imm(5), bounds.Width(), x, k.some, odd)
-	span, none := GP32(), GP32()
-	MOVL(U32(160<<23), span)
-	XORL(none, none)
-	KORTESTW(odd, odd)
-	CMOVLNE(none, span)
-	k.least[0], k.span[0] = Single(OrdinaryScale.From()), ZMM()
-	VPBROADCASTD(span, k.span[0])
+	k.least[0], k.span[0] = Single(OrdinaryScale.From()), Single(OrdinaryScale.Width())
 	if r, ok := OrdinaryOther[k.join]; ok {
 		k.least[1], k.span[1] = Single(r.From()), Single(r.Width())
 	}
-	k.doubles = InDoubles(k.codebook)
-	k.exact = GP64()
+	k.exact, k.kept = GP64(), GP64()
+	k.Align()
+	k.way = k.Room(5 * 64)
 }
 
-// look says of so many runs whether they are ordinary; if not it leaves for run. Zero
+// look says of so many runs whether they are ordinary; if not it leaves for odd. Zero
 // is no ordinary scale, since rounding does not keep its sign, and minus zero no
 // ordinary minimum.
-func (k *kernel) look(run Place) {
-	every, r := K(), GP32()
+func (k *kernel) look(odd Place) {
+	k.every = K()
+	every, r := k.every, GP32()
 	MOVL(U32(0xFFFF), r)
 	BZHIL(k.runs.(GPVirtual).As32(), r, r)
 	KMOVW(r, every)
-	y, odd := ZMM(), K()
+	y, not := ZMM(), K()
 	VMOVDQU32_Z(Mem{Base: k.a}, every, y)
 	VPANDD_BCST(Dwords(0x7FFFFFFF), y, y)
 	VPSUBD(k.least[0], y, y)
-	VPCMPUD(Imm(5), k.span[0], y, every, odd)
+	VPCMPUD(Imm(5), k.span[0], y, every, not)
 	if k.join != JoinScale {
 		s, y, some, also := ZMM(), ZMM(), K(), K()
 		VMOVDQU32_Z(Mem{Base: k.b}, every, s)
@@ -231,41 +226,69 @@ func (k *kernel) look(run Place) {
 		}
 		VPSUBD(k.least[1], y, y)
 		VPCMPUD(Imm(5), k.span[1], y, some, also)
-		KORW(odd, also, odd)
+		KORW(not, also, not)
 	}
 	XORL(k.exact.(GPVirtual).As32(), k.exact.(GPVirtual).As32())
-	KORTESTW(odd, odd)
-	SETNE(k.exact.(GPVirtual).As8())
-	JNZ(run.Ref())
+	KORTESTW(not, not)
+	JNZ(odd.Ref())
 }
 
-// exactly is what any codebook comes to, as a table, each step rounded to float32. A
-// difference of float32 is not slow, whatever it is; a product may be.
+// prepare makes ready what runs take that are not all ordinary: for sixteen of them
+// products with negated scales, so that every NaN has the sign; zero points, as zero where a number of the codebook does not feel them; and what
+// zero comes to, in double precision. Under zero points from 2^80 on all
+// codes come to that, by way of 2^56, which no number of a codebook changes.
+func (k *kernel) prepare() {
+	load := func(m Mem) VecVirtual {
+		x := ZMM()
+		VMOVDQU32_Z(m, k.every, x)
+		return x
+	}
+	MOVQ(I64(1), k.exact)
+	LEAQ(k.way, k.kept)
+	SUBQ(k.a, k.kept)
+	scale, signs := load(Mem{Base: k.a}), All(0x80000000)
+	Quieted(scale)
+	VXORPS(signs, scale, scale)
+	k.products = NewProduct(scale)
+	if k.join == JoinShift {
+		zero, nothing, mag, felt, huge := load(Mem{Base: k.b}), ZMM(), ZMM(), K(), K()
+		VPXORD(nothing, nothing, nothing)
+		VSUBPS(zero, nothing, nothing)
+		p, d := InDoubles(nothing), InDoubles(load(Mem{Base: k.a}))
+		for i, p := range p {
+			VMULPD(d[i], p, p)
+		}
+		InSingles(p, nothing)
+		VPANDD_BCST(Dwords(0x7FFFFFFF), zero, mag)
+		VPCMPUD_BCST(Imm(5), Dwords((127-46)<<23), mag, felt) // not less
+		VPCMPUD_BCST(Imm(5), Dwords((127+80)<<23), mag, huge)
+		VMOVDQA32_Z(zero, felt, zero)
+		VPBROADCASTD(Floats(-0x1p56), huge, zero)
+		VMOVUPS(zero, k.way.Offset(3*64))
+		VMOVUPS(nothing, k.way.Offset(4*64))
+		VXORPS(signs, nothing, nothing)
+		k.products.Become(Floats(0x1p-56), nothing, huge)
+		k.none = K()
+		KNOTW(k.some, k.none)
+	}
+	k.products.Keep(k.way)
+}
+
+// exactly is what the codebook comes to in any run, as a table, each step rounded to float32.
 func (k *kernel) exactly(x VecVirtual, run int) {
-	a, b := Mem{Base: k.a, Disp: 4 * run}, Mem{Base: k.b, Disp: 4 * run}
-	s, p := ZMM(), [2]VecVirtual{ZMM(), ZMM()}
-	VCVTPS2PD_BCST(a, s)
+	kept := func(i int) Mem { return Mem{Base: k.a, Index: k.kept, Scale: 1, Disp: 64*i + 4*run} }
+	if k.join == JoinShift {
+		VSUBPS_BCST(kept(3), k.codebook, x)
+	} else {
+		VMOVAPS(k.codebook, x)
+	}
+	k.products.At(kept(0)).OfNegated(x)
 	switch k.join {
 	case JoinShift:
-		VSUBPS_BCST(b, k.codebook, x)
-		p = InDoubles(x)
-		for _, p := range p {
-			VMULPD(s, p, p)
-		}
+		VPBROADCASTD(kept(4), k.none, x)
 	case JoinAffine:
-		m := ZMM()
-		VCVTPS2PD_BCST(b, m)
-		for i, p := range p {
-			VMULPD(s, k.doubles[i], p)
-			VCVTPD2PS(p, p.AsY())
-			VCVTPS2PD(p.AsY(), p)
-			VADDPD(m, p, p)
-		}
-	default:
-		for i, p := range p {
-			VMULPD(s, k.doubles[i], p)
-		}
+		VADDPS_BCST(Mem{Base: k.b, Disp: 4 * run}, x, x)
+		Quieted(x)
 	}
-	InSingles(p, x)
 	k.rounded(x)
 }

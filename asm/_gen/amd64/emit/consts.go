@@ -77,7 +77,7 @@ func Variable(name string) Mem {
 	return Mem{Symbol: Symbol{Name: "·" + name}, Base: StaticBase}
 }
 
-// Load32 brings a constant into a register.
+// Load32 brings 32 bytes of memory into a register.
 func Load32(m Mem) VecVirtual {
 	y := YMM()
 	VMOVDQU(m, y)

@@ -59,62 +59,6 @@ func absmax() {
 	End()
 }
 
-// A run of numbers to encode under a scale.
-type encoder struct {
-	name, params, doc string
-	says              []string
-	out               int                                          // bytes that a chunk of 32 numbers becomes
-	before            func()                                       // what all runs have in common
-	inverse           func(scale Mem, x VecVirtual)                // one over the scale, before it is needed
-	run               func(scale Mem, x VecVirtual) (odd Register) // not zero where other takes the chunks, or nil
-	chunk, other      func(src, dst Register)
-}
-
-// write writes the kernel. The inverse of the next scale is made before the run, as
-// divisions take long.
-func (e *encoder) write() {
-	Frame(e.name, "func(dst *byte, src *byte, scales *float32"+e.params+", chunks int, n int)", e.doc,
-		e.says...)
-	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
-	scales, n, chunks := Load(Param("scales"), GP64()), Load(Param("n"), GP64()), GP64()
-	run, other, next := NewLabel("run"), NewLabel("other"), NewLabel("next")
-	e.before()
-	x, after := XMM(), GP64()
-	e.inverse(Mem{Base: scales}, x)
-	loop := func(chunk func(src, dst Register)) {
-		more := NewLabel("chunk")
-		more.Here()
-		chunk(src, dst)
-		ADDQ(U32(128), src)
-		ADDQ(Imm(uint64(e.out)), dst)
-		DECQ(chunks)
-		JNZ(more.Ref())
-	}
-	run.Here()
-	Comment("The scale of a run, and the inverse of the next one's.")
-	Load(Param("chunks"), chunks)
-	odd := e.run(Mem{Base: scales}, x)
-	LEAQ(Mem{Base: scales, Disp: 4}, after)
-	CMPQ(n, Imm(1))
-	CMOVQNE(after, scales)
-	e.inverse(Mem{Base: scales}, x)
-	if odd != nil {
-		TESTL(odd, odd)
-		JNZ(other.Ref())
-	}
-	loop(e.chunk)
-	next.Here()
-	DECQ(n)
-	JNZ(run.Ref())
-	End()
-	if odd != nil {
-		other.Here()
-		Comment("A run under a scale so small that subnormal numbers count.")
-		loop(e.other)
-		JMP(next.Ref())
-	}
-}
-
 // Numbers so much smaller than their scale that they come to zero are left out
 // where others are multiplied: a subnormal number, or product, takes Intel's
 // processors more than a hundred cycles. Bits of the exponent tell them: any of
@@ -169,13 +113,13 @@ func nearest() {
 	var large *large
 	inverse, by, least := ZMM(), ZMM(), XMM()
 	careful := GP32()
-	(&encoder{
-		name: "nearestAVX512", params: ", tables *byte, least *float32", out: 16,
-		doc: "writes the codes of n runs of chunks of 32 numbers, two a byte, the first in the high nibble.",
-		says: []string{"For each run: inverse = 1/max(scale, least).",
+	(&Encoder{
+		Name: "nearest", Level: "AVX512", Params: ", tables *byte, least *float32", Out: 16,
+		Doc: "writes the codes of n runs of chunks of 32 numbers, two a byte, the first in the high nibble.",
+		Says: []string{"For each run: inverse = 1/max(scale, least).",
 			"For 32 numbers x: code = how many of fifteen bounds x*inverse is above, by halves;",
 			"x*inverse in double precision where float32 would be subnormal and that counts."},
-		before: func() {
+		Before: func() {
 			t := Mem{Base: Load(Param("tables"), GP64())}
 			third, fourth, order = ZMM(), ZMM(), ZMM()
 			backwards := func(m Mem, step int, x VecVirtual) {
@@ -197,8 +141,8 @@ func nearest() {
 			halves = Load64(Bytes64(func(i int) int { return i%16*8 + i/16%2*4 }))
 			VMOVSS(Mem{Base: Load(Param("least"), GP64())}, least)
 		},
-		inverse: InverseFrom(least),
-		run: func(scale Mem, x VecVirtual) Register {
+		Inverse: InverseFrom(least),
+		Run: func(scale Mem, x VecVirtual) Register {
 			VBROADCASTSS(x, inverse)
 			bits := GP32()
 			MOVL(scale, bits)
@@ -215,7 +159,7 @@ func nearest() {
 			})
 			return nil
 		},
-		chunk: func(src, dst Register) {
+		Chunk: func(src, dst Register) {
 			var n, xs [2]VecVirtual
 			var some [2]OpmaskVirtual
 			for i := range xs {
@@ -257,7 +201,7 @@ func nearest() {
 			VPORD(second, first, first)
 			VMOVDQU32(first, Mem{Base: dst})
 		},
-	}).write()
+	}).Write()
 }
 
 // products multiplies sixteen numbers in double precision, where nothing that
@@ -294,18 +238,18 @@ func toBytes() {
 		VPERMD(y, order, y)
 		VMOVDQU32(y, Mem{Base: dst})
 	}
-	(&encoder{
-		name: "int8AVX512", out: 32,
-		doc: "rounds n runs of chunks of 32 numbers to bytes.",
-		says: []string{"For each run: inverse = 127/scale, rounded between.",
+	(&Encoder{
+		Name: "int8", Level: "AVX512", Out: 32,
+		Doc: "rounds n runs of chunks of 32 numbers to bytes.",
+		Says: []string{"For each run: inverse = 127/scale, rounded between.",
 			"For 32 numbers x: code = x*inverse, to nearest and ties to even; zero if not finite.",
 			"What is too small beside the scale is left out."},
-		before: func() {
+		Before: func() {
 			none, sign, order = All(0x80008000), All(0x80000000), Load32(Dwords(0, 2, 4, 6, 1, 3, 5, 7))
 			large = newLarge(-54, 69)
 		},
-		inverse: inverse127(),
-		run: func(scale Mem, x VecVirtual) Register {
+		Inverse: inverse127(),
+		Run: func(scale Mem, x VecVirtual) Register {
 			VBROADCASTSS(x, inverse)
 			bits, tiny := GP32(), GP32()
 			MOVL(scale, bits)
@@ -318,7 +262,7 @@ func toBytes() {
 			})
 			return tiny
 		},
-		chunk: func(src, dst Register) {
+		Chunk: func(src, dst Register) {
 			xs := [2]VecVirtual{ZMM(), ZMM()}
 			for i, x := range xs {
 				some := K()
@@ -328,7 +272,7 @@ func toBytes() {
 			}
 			put(xs, dst)
 		},
-		other: func(src, dst Register) {
+		Other: func(src, dst Register) {
 			xs := [2]VecVirtual{Load64(Mem{Base: src}), Load64(Mem{Base: src, Disp: 64})}
 			for _, x := range xs {
 				much, small := ZMM(), K()
@@ -340,7 +284,7 @@ func toBytes() {
 			}
 			put(xs, dst)
 		},
-	}).write()
+	}).Write()
 }
 
 // inverse127 returns 127 over a scale, rounded between: see [OneOver].

@@ -42,8 +42,7 @@ func each(t Target) {
 	f.Kernel = Begin("float8", t, ", a *float32, b *float32, table *byte, chunks int, n int", "decodes n runs of chunks of 32 codes.",
 		"For each run: is its scale a ordinary?",
 		"For 64 codes q: a bfloat16 each, found by its bytes; number = q*a;",
-		"if not ordinary, and to BF16, in double precision.")
-	f.Align()
+		"if not ordinary, and to BF16, as numbers of which none is subnormal.")
 	f.a, f.chunks = Load(Param("a"), GP64()), GP64()
 	table := Mem{Base: Load(Param("table"), GP64())}
 	f.lower, f.upper = halfPlaneAt(table), halfPlaneAt(table.Offset(128))
@@ -51,6 +50,7 @@ func each(t Target) {
 	f.found, f.nanUpper, f.zero = newFound(table.Offset(256)), All(0xFFFFFFFF), ZMM()
 	VPXORD(f.zero, f.zero, f.zero)
 	n := Load(Param("n"), GP64())
+	tops := All(0x80000000) // All NaN of codes have the sign, and products of the other sign.
 	run, exact, next := NewLabel("run"), NewLabel("exact"), NewLabel("next")
 	loop := func(product func(x [2]VecVirtual)) {
 		write := func(codes int) func() { return func() { f.write(codes, product) } }
@@ -61,8 +61,7 @@ func each(t Target) {
 	Load(Param("chunks"), f.chunks)
 	if t != ToBF16 {
 		OrdinaryScale.Unless(Mem{Base: f.a}, exact)
-		// All NaN of codes have the sign, and products of the other sign.
-		bits, scale, tops := GP32(), ZMM(), All(0x80000000)
+		bits, scale := GP32(), ZMM()
 		MOVL(Mem{Base: f.a}, bits)
 		XORL(U32(0x80000000), bits)
 		VPBROADCASTD(bits, scale)
@@ -76,8 +75,15 @@ func each(t Target) {
 		exact.Here()
 		Comment("A run that is not ordinary.")
 	}
-	e := NewExact(f.Kernel, JoinScale, Mem{Base: f.a}, Mem{}, Mem{})
-	loop(e.Numbers)
+	scale := Single(Mem{Base: f.a})
+	Quieted(scale)
+	VXORPS(tops, scale, scale)
+	p := NewProduct(scale)
+	loop(func(x [2]VecVirtual) {
+		for _, x := range x {
+			p.OfAnyNegated(x)
+		}
+	})
 	next.Here()
 	ADDQ(Imm(4), f.a)
 	DECQ(n)

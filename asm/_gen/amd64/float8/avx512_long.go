@@ -12,14 +12,14 @@ import (
 // long is long runs of small floats to BF16. Each run gets a table of what
 // all codes without a sign come to, by as many products, which have the sign; NaN has
 // none. Codes then keep it or clear it. Where products are not all normal they are made
-// in double precision.
+// enlarged.
 //
 // The table of a format is those 128 numbers in the order in which words come
 // together, then the least scale, the range of scales, and a code of NaN.
 func long() {
 	Frame("float8LongAVX512", "func(dst *byte, src *byte, a *float32, table *byte, chunks int, n int)", "decodes n runs of chunks of 32 codes.",
 		"For each run: table[q] = q*a for 128 codes without a sign, rounded;",
-		"if not all are normal in double precision.",
+		"if not all are normal, made enlarged.",
 		"For 64 codes: both bytes of table[q], with its sign.")
 	z := &Kernel{Target: ToBF16, Dst: Load(Param("dst"), GP64()), Src: Load(Param("src"), GP64())}
 	a, table := Load(Param("a"), GP64()), Mem{Base: Load(Param("table"), GP64())}
@@ -74,14 +74,11 @@ func long() {
 
 	exact.Here()
 	Comment("The table under a scale that is not ordinary.")
-	factor := ZMM()
-	VCVTPS2PD(times.AsY(), factor)
+	p := NewProduct(times)
 	l.planes(func(m Mem, x VecVirtual) {
-		d := DoublesAt(m)
-		for _, d := range d {
-			VMULPD(factor, d, d)
-		}
-		InSingles(d, x)
+		VMOVUPS(m, x)
+		p.OfAny(x)
+		Quieted(x)
 	})
 	JMP(codes.Ref())
 }

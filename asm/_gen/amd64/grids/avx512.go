@@ -26,7 +26,7 @@ var AVX512Layouts = []Layout{
 		Says: says("IQ2_S", "a scale of 4 bits for 16, 8 signs for 8", "+-row[i] * (scale+1/2)*d/4")},
 	{Name: "iq3_XXS", Kinds: []string{"IQ3_XXS"}, Elems: 256, Bytes: 98, To: Targets, Scales: Scaled{At: 0, Exponents: OneHalf}, Block: of(grid3XXS, (*kernel).iq3XXS),
 		Says: says("IQ3_XXS", "a scale of 4 bits for 32, 7 signs for 8", "+-row[i] * (scale+1/2)*d/2")},
-	{Name: "iq3_S", Kinds: []string{"IQ3_S"}, Elems: 256, Bytes: 110, To: NotBF16, Scales: Scaled{At: 0, Exponents: OneHalf}, Block: of(grid3S, (*kernel).iq3S),
+	{Name: "iq3_S", Kinds: []string{"IQ3_S"}, Elems: 256, Bytes: 110, To: Targets, Scales: Scaled{At: 0, Exponents: OneHalf}, Block: of(grid3S, (*kernel).iq3S),
 		Says: says("IQ3_S", "a scale of 4 bits for 32, 8 signs for 8", "+-row[i] * (2*scale+1)*d")},
 }
 

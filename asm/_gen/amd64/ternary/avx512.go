@@ -1,4 +1,4 @@
-// Package ternary is TQ1_0, Q1_0 and Q2_0: codes of two values, three or four.
+// Package ternary is TQ1_0, TQ2_0, Q1_0 and Q2_0: codes of two values, three or four.
 package ternary
 
 import (
@@ -8,11 +8,13 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 )
 
-// AVX512Layouts is those blocks in registers of 64 bytes. TQ2_0 is as fast in those of 32.
+// AVX512Layouts is those blocks in registers of 64 bytes.
 var AVX512Layouts = []Layout{
 	{Name: "tq1_0", Kinds: []string{"TQ1_0"}, Elems: 256, Bytes: 54, To: NotF32, Scales: Scaled{At: 52, Exponents: OneHalf}, Block: tq1,
 		Says: []string{"TQ1_0: 256 digits of base 3, five a byte or four, d float16", "table[q] = (q-1)*d", "number = table[q]"}},
-	{Name: "q1_0", Kinds: []string{"Q1_0"}, Elems: 128, Bytes: 18, To: NotF32, Scales: Scaled{At: 0, Exponents: OneHalf}, Block: q1,
+	{Name: "tq2_0", Kinds: []string{"TQ2_0"}, Elems: 256, Bytes: 66, To: Targets, Scales: Scaled{At: 64, Exponents: OneHalf}, Block: tq2,
+		Says: []string{"TQ2_0: 256 codes q of 2 bits, d float16", "table[q] = (q-1)*d", "number = table[q]"}},
+	{Name: "q1_0", Kinds: []string{"Q1_0"}, Elems: 128, Bytes: 18, To: Targets, Scales: Scaled{At: 0, Exponents: OneHalf}, Block: q1,
 		Says: []string{"Q1_0: d float16, 128 bits", "number = d where the bit is set, else -d"}},
 	{Name: "q2_0", Kinds: []string{"Q2_0"}, Elems: 64, Bytes: 18, To: Targets, Scales: Scaled{At: 0, Exponents: OneHalf}, Block: q2,
 		Says: []string{"Q2_0: d float16, 64 codes q of 2 bits", "table[q] = (q-1)*d", "number = table[q]"}},
@@ -31,6 +33,9 @@ func palette(z *Kernel, off int, v ...float32) Table {
 
 // q1 is a scale or its negative. To F16 it stays as it is.
 func q1(z *Kernel) func() {
+	if !z.Words() {
+		return func() { q1Floats(z) }
+	}
 	return func() {
 		up, down := ZMM(), ZMM()
 		if z.Narrow {
@@ -44,6 +49,28 @@ func q1(z *Kernel) func() {
 			KMOVD(z.From(2+4*i), k)
 			VPBLENDMW(up, down, k, x)
 			VMOVDQU64(x, z.To(32*i))
+		}
+	}
+}
+
+// q1Floats is that to F32.
+func q1Floats(z *Kernel) {
+	up, down := Half(z.From(0)), ZMM()
+	VPXORD_BCST(Dwords(0x80000000), up, down)
+	for i := range 8 {
+		k, x := K(), ZMM()
+		KMOVW(z.From(2+2*i), k)
+		VPBLENDMD(up, down, k, x)
+		VMOVDQU32(x, z.To(16*i))
+	}
+}
+
+// tq2 is 32 bytes of four codes each, twice.
+func tq2(z *Kernel) func() {
+	return func() {
+		t := palette(z, 64, -1, 0, 1, 2)
+		for r := range 8 {
+			z.Lookup(32*r, z.Moved(z.Codes(z.From(r/4*32)), r%4*2), t)
 		}
 	}
 }

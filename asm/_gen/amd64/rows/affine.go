@@ -1,0 +1,214 @@
+package rows
+
+import (
+	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// A fit is a kernel of a search while it is written.
+type fit struct {
+	s, n   Register // the memory of the search, and the bytes of an array's elements
+	next   Register // the next trial's number, at atTrials
+	trials Register // how many are left
+}
+
+// begin begins a kernel.
+func begin(name, doc string, how ...string) *fit {
+	emit.Frame(name+"AVX2", "func(s *float32, elems int, trials int)", doc, how...)
+	f := &fit{Load(Param("s"), GP64()), Load(Param("elems"), GP64()), GP64(), Load(Param("trials"), GP64())}
+	SHLQ(Imm(6), f.n)
+	MOVQ(f.s, f.next)
+	return f
+}
+
+// field is a number of each group.
+func (f *fit) field(offset int) value { return value{mem: Mem{Base: f.s, Disp: offset}, step: 32} }
+
+// element is element i of each group.
+func (f *fit) element(i Register, offset int) value {
+	return value{mem: Mem{Base: f.s, Index: i, Scale: 1, Disp: offset}, step: 32}
+}
+
+// try is the number of the next trial over d.
+func (f *fit) try(d value) value {
+	trial, inverse := broadcast(Mem{Base: f.next, Disp: atTrials}), two()
+	ADDQ(Imm(4), f.next)
+	each(VDIVPS, d, trial, inverse)
+	return inverse
+}
+
+// eachTrial is a loop over the trials, to the kernel's end.
+func (f *fit) eachTrial(body func()) {
+	again, done := emit.NewLabel("trial"), emit.NewLabel("done")
+	TESTQ(f.trials, f.trials)
+	JZ(done.Ref())
+	again.Here()
+	body()
+	DECQ(f.trials)
+	JNZ(again.Ref())
+	done.Here()
+	emit.End()
+}
+
+// affine finds scale and minimum.
+func affine(absolute bool) {
+	name, cost := "affine", "d^2"
+	if absolute {
+		name, cost = "affineAbsolute", "|d|"
+	}
+	f := begin(name, "searches scale and minimum of sixteen groups: affineSearch.find.",
+		"For each group: low, high, the sums of weights w and of w*x; the scale that spans it, and its error.",
+		"For each trial: inverse = trial/(high-low); codes l = round((x-low)*inverse); the sums of w*l, w*l*l and w*l*x;",
+		"the scale and low that fit them best; the sum of w*"+cost+", d = scale*l+low-x. If that is the least yet, they stay.")
+	f.spread()
+	inverse, low := f.inverse()
+	scale := two()
+	move(number(1), scale)
+	each(VDIVPS, inverse, scale, scale)
+	move(scale, f.field(atScale))
+	limits := f.limits()
+	elements("code", 0, f.n, func(i Register, half func(value) value) {
+		c := load(half(f.element(i, atX)))
+		each(VSUBPS, half(low), c, c)
+		limits.code(c, half(inverse), c)
+		move(c, half(f.element(i, atCodes)))
+	})
+	move(f.cost(scale, low, absolute), f.field(atCost))
+	f.eachTrial(func() { f.affineTrial(limits, absolute) })
+}
+
+// spread finds least and largest numbers and the sums of weights: spread.
+func (f *fit) spread() {
+	low, high, sum, sumX := load(f.field(atX)), load(f.field(atX)), load(f.field(atW)), two()
+	each(VMULPS, f.field(atX), sum, sumX)
+	elements("spread", element, f.n, func(i Register, half func(value) value) {
+		x, w := load(half(f.element(i, atX))), load(half(f.element(i, atW)))
+		each(VMINPS, half(low), x, half(low)) // the second where they are equal: what there was
+		each(VMAXPS, half(high), x, half(high))
+		each(VADDPS, w, half(sum), half(sum))
+		each(VMULPS, x, w, w)
+		each(VADDPS, w, half(sumX), half(sumX))
+	})
+	move(low, f.field(atLeast))
+	move(high, f.field(atHigh))
+	move(sum, f.field(atSum))
+	move(sumX, f.field(atSumX))
+	zero := zero()
+	move(zero, f.field(atBad))
+	each(VMINPS, low, zero, low)
+	move(low, f.field(atLow))
+}
+
+// inverse is the next trial's, and low. It notes groups whose codes would be so large
+// before they are rounded that adding a number does not round them: those of the least and
+// the largest element bound all.
+func (f *fit) inverse() (inverse, low value) {
+	low = load(f.field(atLow))
+	span := load(f.field(atHigh))
+	each(VSUBPS, low, span, span)
+	inverse = f.try(span)
+	each(VMULPS, inverse, span, span)
+	least := load(f.field(atLeast))
+	each(VSUBPS, low, least, least)
+	each(VMULPS, inverse, least, least)
+	limit, magnitude := number(1<<22), all(0x7FFFFFFF)
+	for _, v := range []value{span, least} {
+		each(VANDPS, magnitude, v, v)
+		compare(notLess, v, limit, v)
+		each(VORPS, f.field(atBad), v, v)
+		move(v, f.field(atBad))
+	}
+	return inverse, low
+}
+
+// limits are the least and the largest code.
+type limits struct{ bottom, top value }
+
+func (f *fit) limits() limits {
+	return limits{broadcast(f.field(atBottom).mem), broadcast(f.field(atTop).mem)}
+}
+
+// code rounds x*inverse to a code.
+func (m limits) code(x, inverse, to value) {
+	each(VMULPS, x, inverse, to)
+	round(to, to)
+	each(VMINPS, m.top, to, to)
+	each(VMAXPS, m.bottom, to, to) // +0 of both zeros
+}
+
+// cost is the sum of weighted errors.
+func (f *fit) cost(scale, low value, absolute bool) value {
+	sum := zero()
+	magnitude := value{}
+	if absolute {
+		magnitude = all(0x7FFFFFFF)
+	}
+	elements("cost", 0, f.n, func(i Register, half func(value) value) {
+		d := one()
+		each(VMULPS, half(f.element(i, atCodes)), half(scale), d)
+		each(VADDPS, half(low), d, d)
+		each(VSUBPS, half(f.element(i, atX)), d, d)
+		if absolute {
+			each(VANDPS, half(magnitude), d, d)
+		} else {
+			each(VMULPS, d, d, d)
+		}
+		each(VMULPS, half(f.element(i, atW)), d, d)
+		each(VADDPS, d, half(sum), half(sum))
+	})
+	return sum
+}
+
+// affineTrial tries another inverse.
+func (f *fit) affineTrial(m limits, absolute bool) {
+	inverse, low := f.inverse()
+	sl, sll, sxl := zero(), zero(), zero()
+	elements("sums", 0, f.n, func(i Register, half func(value) value) {
+		l, wl := load(half(f.element(i, atX))), one()
+		each(VSUBPS, half(low), l, l)
+		m.code(l, half(inverse), l)
+		move(l, half(f.element(i, atCodes)))
+		each(VMULPS, half(f.element(i, atW)), l, wl)
+		each(VMULPS, wl, l, l)
+		each(VADDPS, wl, half(sl), half(sl))
+		each(VADDPS, l, half(sll), half(sll))
+		each(VMULPS, half(f.element(i, atX)), wl, wl)
+		each(VADDPS, wl, half(sxl), half(sxl))
+	})
+	Comment("d = sw*sll - sl*sl; scale = (sw*sxl - sx*sl)/d; low = (sll*sx - sl*sxl)/d, or 0 and sxl/sll if that is positive.")
+	product := func(a, b value) value {
+		p := two()
+		each(VMULPS, a, b, p)
+		return p
+	}
+	minus := func(a, b value) value {
+		each(VSUBPS, b, a, a)
+		return a
+	}
+	sw, sx := f.field(atSum), f.field(atSumX)
+	d := minus(product(sw, sll), product(sl, sl))
+	scale := minus(product(sw, sxl), product(sx, sl))
+	next := minus(product(sx, sll), product(sxl, sl))
+	each(VDIVPS, d, scale, scale)
+	each(VDIVPS, d, next, next)
+	zero := zero()
+	better, above := d, two()
+	compare(less, zero, d, better)
+	compare(less, zero, next, above)
+	each(VDIVPS, sll, sxl, sxl)
+	where(above, sxl, scale)
+	where(above, zero, next)
+	sum := f.cost(scale, next, absolute)
+	compare(less, sum, f.field(atCost), above)
+	each(VANDPS, above, better, better)
+	for _, v := range []struct {
+		now value
+		at  int
+	}{{sum, atCost}, {scale, atScale}, {next, atLow}} {
+		best := load(f.field(v.at))
+		where(better, v.now, best)
+		move(best, f.field(v.at))
+	}
+}

@@ -1,0 +1,299 @@
+package rows
+
+import (
+	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// A small is a kernel of blocks whose scale is that of their largest magnitude, while it is
+// written: it takes 32 numbers at a time.
+type small struct {
+	dst, src, n Register
+}
+
+// eachBlock writes a kernel that turns n times so many numbers into so many bytes.
+func eachBlock(name, params, doc string, how []string, elems, bytes int, before func(), block func(s small)) {
+	emit.Frame(name+"AVX2", "func(dst *byte, src *float32"+params+", n int)", doc, how...)
+	s := small{Load(Param("dst"), GP64()), Load(Param("src"), GP64()), Load(Param("n"), GP64())}
+	before()
+	again := emit.NewLabel("block")
+	again.Here()
+	block(s)
+	ADDQ(U32(uint32(4*elems)), s.src)
+	ADDQ(Imm(uint64(bytes)), s.dst)
+	DECQ(s.n)
+	JNZ(again.Ref())
+	emit.End()
+}
+
+// numbers are 32 of a block, from one on.
+func (s small) numbers(from int) (x [4]VecVirtual) {
+	for i := range x {
+		x[i] = YMM()
+		VMOVUPS(Mem{Base: s.src, Disp: 4*from + 32*i}, x[i])
+	}
+	return x
+}
+
+// magnitude is the largest of some registers, in all lanes.
+func magnitude(x ...VecVirtual) VecVirtual {
+	m, t := YMM(), YMM()
+	VANDPS(emit.Dwords(0x7FFFFFFF), x[0], m)
+	for _, y := range x[1:] {
+		VANDPS(emit.Dwords(0x7FFFFFFF), y, t)
+		VMAXPS(t, m, m)
+	}
+	VPERM2F128(Imm(1), m, m, t)
+	VMAXPS(t, m, m)
+	VPERMILPS(Imm(0x4E), m, t)
+	VMAXPS(t, m, m)
+	VPERMILPS(Imm(0xB1), m, t)
+	VMAXPS(t, m, m)
+	return m
+}
+
+// reciprocal is 1/d, and 0 of zero.
+func reciprocal(d VecVirtual) VecVirtual {
+	inverse, some := YMM(), YMM()
+	VMOVUPS(emit.Floats(1), inverse)
+	VDIVPS(d, inverse, inverse)
+	VXORPS(some, some, some)
+	VCMPPS(Imm(other), d, some, some)
+	VANDPS(some, inverse, inverse)
+	return inverse
+}
+
+// putHalf writes a number as float16.
+func (s small) putHalf(d VecVirtual, at int) {
+	h := XMM()
+	VCVTPS2PH(Imm(0), d.AsX(), h)
+	VPEXTRW(Imm(0), h, Mem{Base: s.dst, Disp: at})
+}
+
+// lowBytes is the low byte of each of 32 dwords, in order.
+func lowBytes(x [4]VecVirtual) VecVirtual {
+	for _, y := range x {
+		VPAND(emit.Dwords(0xFF), y, y)
+	}
+	return packed(x, VPACKUSWB)
+}
+
+// packed is 32 dwords as bytes, in order.
+func packed(x [4]VecVirtual, toBytes func(...Op)) VecVirtual {
+	VPACKSSDW(x[1], x[0], x[0])
+	VPACKSSDW(x[3], x[2], x[2])
+	toBytes(x[2], x[0], x[0])
+	order := YMM()
+	VMOVDQU(emit.Dwords(0, 4, 1, 5, 2, 6, 3, 7), order)
+	VPERMD(x[0], order, x[0])
+	return x[0]
+}
+
+// putNibbles writes 32 codes below 16, two a byte: i and i+16.
+func (s small) putNibbles(codes VecVirtual, at int) {
+	high := XMM()
+	VEXTRACTI128(Imm(1), codes, high)
+	VPSLLW(Imm(4), high, high)
+	VPOR(high, codes.AsX(), high)
+	VMOVDQU(high, Mem{Base: s.dst, Disp: at})
+}
+
+// q8_0 adds just less than a half to round: what is halfway reaches the next integer, and nothing
+// below does.
+func q8_0() {
+	eachBlock("encodeQ8_0", "", "writes n blocks of Q8_0.",
+		[]string{"d = the largest magnitude/127. For each number: code = x/d by its reciprocal, rounded, ties away from zero."}, 32, 34, func() {}, func(s small) {
+			x := s.numbers(0)
+			d := magnitude(x[:]...)
+			VDIVPS(emit.Load32(emit.Floats(127)), d, d)
+			s.putHalf(d, 0)
+			inverse := reciprocal(d)
+			for _, y := range x {
+				half := YMM()
+				VMULPS(inverse, y, y)
+				VANDPS(emit.Dwords(1<<31), y, half)
+				VORPS(emit.Floats(0.49999997), half, half)
+				VADDPS(half, y, y)
+				VCVTTPS2DQ(y, y)
+			}
+			VMOVDQU(lowBytes(x), Mem{Base: s.dst, Disp: 2})
+		})
+}
+
+// q4_0 finds the first number of the largest magnitude by its place.
+func q4_0() {
+	eachBlock("encodeQ4_0", "", "writes n blocks of Q4_0.",
+		[]string{"d = the number of largest magnitude/-8, the first of equals. For each number: code = the integer part of x/d+8.5, by its reciprocal; 15 at most."}, 32, 18, func() {}, func(s small) {
+			x := s.numbers(0)
+			m := magnitude(x[:]...)
+			all, bits := GP32(), GP32()
+			for i, y := range x {
+				same := YMM()
+				VANDPS(emit.Dwords(0x7FFFFFFF), y, same)
+				VPCMPEQD(m, same, same)
+				VMOVMSKPS(same, bits)
+				if i == 0 {
+					MOVL(bits, all)
+				} else {
+					SHLL(Imm(uint64(8*i)), bits)
+					ORL(bits, all)
+				}
+			}
+			TZCNTL(all, all)
+			d, zero := YMM(), YMM()
+			VBROADCASTSS(Mem{Base: s.src, Index: all.As64(), Scale: 4}, d)
+			VXORPS(zero, zero, zero)
+			VADDPS(zero, d, d) // zeros are +0
+			VMULPS(emit.Floats(-0.125), d, d)
+			s.putHalf(d, 0)
+			inverse := reciprocal(d)
+			for _, y := range x {
+				VMULPS(inverse, y, y)
+				VADDPS(emit.Floats(8.5), y, y)
+				VCVTTPS2DQ(y, y)
+			}
+			codes := lowBytes(x)
+			VPMINSB(emit.Bytes32(15), codes, codes)
+			VPAND(emit.Bytes32(15), codes, codes)
+			s.putNibbles(codes, 2)
+		})
+}
+
+// fp4 is the codes of 32 numbers: how many of the bounds between magnitudes, times the scale, lie
+// below each. Bounds are half integers of half the scale, so the quotient rounded up tells; and since
+// those products are exact, no quotient is rounded onto a bound that it is above of. halfs is
+// half of the scale for each register.
+func fp4(x, halfs [4]VecVirtual) VecVirtual {
+	var signs [4]VecVirtual
+	for i, y := range x {
+		signs[i] = YMM()
+		VMOVDQA(y, signs[i])
+		VANDPS(emit.Dwords(0x7FFFFFFF), y, y)
+		VDIVPS(halfs[i], y, y)
+		VROUNDPS(Imm(10), y, y) // up
+		VMINPS(emit.Floats(31), y, y)
+		VCVTTPS2DQ(y, y)
+	}
+	codes, sign, index, more := packed(x, VPACKUSWB), packed(signs, VPACKSSWB), YMM(), YMM()
+	VPMINUB(emit.Bytes32(15), codes, index)
+	VPCMPGTB(emit.Bytes32(20), codes, more)
+	table := YMM()
+	VMOVDQU(emit.Bytes32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 4, 5, 5, 5, 5, 6), table)
+	VPSHUFB(index, table, codes)
+	VPSUBB(more, codes, codes)
+	VPXOR(more, more, more)
+	VPCMPGTB(more, codes, more) // not zero
+	VPAND(emit.Bytes32(0x80), sign, sign)
+	VPAND(more, sign, sign)
+	VPSRLW(Imm(4), sign, sign)
+	VPOR(sign, codes, codes)
+	return codes
+}
+
+// mxfp4 is told at which mantissas log2f rounds up to the next exponent, and half of each scale.
+func mxfp4() {
+	var tables Register
+	eachBlock("encodeMXFP4", ", tables *uint32", "writes n blocks of MXFP4: tables is roundsUp, then half of the scale of each exponent.",
+		[]string{"e = the exponent of the largest magnitude, as log2f rounds it, less 2, or 0. For each number: the code of E2M1 nearest to x/2^e."}, 32, 17,
+		func() { tables = Load(Param("tables"), GP64()) }, func(s small) {
+			x := s.numbers(0)
+			m, bits, e, up, none := magnitude(x[:]...), GP32(), GP32(), GP32(), GP32()
+			VMOVD(m.AsX(), bits)
+			MOVL(bits, e)
+			SHRL(Imm(23), e)
+			XORL(up, up)
+			CMPL(bits, Mem{Base: tables, Index: e.As64(), Scale: 4})
+			SETCC(up.As8())
+			XORL(none, none)
+			ADDL(up, e)
+			SUBL(Imm(2), e)
+			CMOVLLT(none, e)
+			MOVB(e.As8(), Mem{Base: s.dst})
+			half := YMM()
+			VBROADCASTSS(Mem{Base: tables, Index: e.As64(), Scale: 4, Disp: 1024}, half)
+			s.putNibbles(fp4(x, [4]VecVirtual{half, half, half, half}), 1)
+		})
+}
+
+// nvfp4 makes two scales at once.
+func nvfp4() {
+	eachBlock("encodeNVFP4", "", "writes n blocks of NVFP4.",
+		[]string{"For 16 numbers: scale = the largest magnitude/6 in E4M3, halves up. For each number: the code of E2M1 nearest to x/scale."}, 64, 36, func() {}, func(s small) {
+			for part := range 2 {
+				x := s.numbers(32 * part)
+				code := unsignedE4M3(magnitudes(x))
+				half := halfE4M3(code)
+				first, second, high := YMM(), YMM(), YMM()
+				VBROADCASTSS(half, first)
+				VPSHUFD(Imm(0x55), half, half)
+				VBROADCASTSS(half, second)
+				VPEXTRB(Imm(0), code, Mem{Base: s.dst, Disp: 2 * part})
+				VPEXTRB(Imm(4), code, Mem{Base: s.dst, Disp: 2*part + 1})
+				codes := fp4(x, [4]VecVirtual{first, first, second, second})
+				VPSRLDQ(Imm(8), codes, high)
+				VPSLLW(Imm(4), high, high)
+				VPOR(high, codes, codes)
+				VPERMQ(Imm(8), codes, codes)
+				VMOVDQU(codes.AsX(), Mem{Base: s.dst, Disp: 4 + 16*part})
+			}
+		})
+}
+
+// magnitudes is the largest of the first two registers, and of the others.
+func magnitudes(x [4]VecVirtual) VecVirtual {
+	var m [4]VecVirtual
+	for i := range m {
+		m[i] = YMM()
+		VANDPS(emit.Dwords(0x7FFFFFFF), x[i], m[i])
+	}
+	VMAXPS(m[1], m[0], m[0])
+	VMAXPS(m[3], m[2], m[2])
+	VPERM2F128(Imm(0x20), m[2], m[0], m[1])
+	VPERM2F128(Imm(0x31), m[2], m[0], m[3])
+	VMAXPS(m[3], m[1], m[0])
+	for _, order := range []uint64{0x4E, 0xB1} {
+		VPERMILPS(Imm(order), m[0], m[1])
+		VMAXPS(m[1], m[0], m[0])
+	}
+	both, second := XMM(), XMM()
+	VEXTRACTF128(Imm(1), m[0], second)
+	VUNPCKLPS(second, m[0].AsX(), both)
+	return both
+}
+
+// unsignedE4M3 is toUE4M3 of a sixth of magnitudes: from 2^-6 on the bits of exponent and fraction,
+// below it units of 2^-9.
+func unsignedE4M3(m VecVirtual) VecVirtual {
+	code, tiny, normal := XMM(), XMM(), XMM()
+	VDIVPS(emit.Floats(6), m, m)
+	VMULPS(emit.Floats(512), m, tiny)
+	VADDPS(emit.Floats(0.5), tiny, tiny)
+	VCVTTPS2DQ(tiny, tiny)
+	VPMINSD(emit.Dwords(7), tiny, tiny)
+	VPADDD(emit.Dwords(1<<19), m, code)
+	VPSRLD(Imm(20), code, code)
+	VPSUBD(emit.Dwords(960), code, code)
+	most := XMM()
+	VPCMPGTD(emit.Dwords(15<<3-1), code, most)
+	VPBLENDVB(most, emit.Dwords(0x7E), code, code)
+	VPCMPGTD(emit.Dwords(121<<23-1), m, normal)
+	VPBLENDVB(normal, code, tiny, code)
+	return code
+}
+
+// halfE4M3 is half of ue4m3Half of codes; infinite for zero, under which all codes are zero.
+func halfE4M3(code VecVirtual) VecVirtual {
+	normal, tiny, value := XMM(), XMM(), XMM()
+	VPADDD(emit.Dwords(960-2<<3), code, value)
+	VPSLLD(Imm(20), value, value)
+	VCVTDQ2PS(code, tiny)
+	VMULPS(emit.Floats(1.0/2048), tiny, tiny)
+	VPCMPGTD(emit.Dwords(7), code, normal)
+	VPBLENDVB(normal, value, tiny, value)
+	VPXOR(tiny, tiny, tiny)
+	VPCMPEQD(tiny, code, tiny)
+	VPBLENDVB(tiny, emit.Dwords(0x7F800000), value, value)
+	return value
+}

@@ -1,0 +1,202 @@
+package asm
+
+import "sync"
+
+// searched is scratch memory of the encoders that search scales: what a function variable is
+// given escapes, so it cannot stand on the stack.
+type searched struct {
+	lanes     lanes
+	affine    affineBlock
+	symmetric symmetricBlock
+}
+
+var searches = sync.Pool{New: func() any { return new(searched) }}
+
+// lanes is sixteen groups side by side: element i of all of them, then of all the
+// next one. The kernels know where each array lies, and use some that no Go function does.
+type lanes struct {
+	x, weights, weighted, codes              [32 * 16]float32 //lint:ignore U1000 for the kernels
+	scale, low, sum, sumX, high, least, cost [16]float32      //lint:ignore U1000 for the kernels
+	bad                                      [16]uint32       // not 0 where a group's codes were out of the kernel's range
+	top, bottom                              [16]float32
+	mean, largest                            [16]float32 //lint:ignore U1000 for the kernels
+	trials                                   [40]float32
+	limits                                   [2]uint32 // see choose
+}
+
+// A laneKernel takes groups of so many elements in lanes.
+type laneKernel = func(l *float32, elems, trials int)
+
+// A weighing is how elements are weighed.
+type weighing uint8
+
+const (
+	byMatrix    weighing = iota // importance, by the columns that stand in weights
+	bySquare                    // x^2
+	byMagnitude                 // |x|
+	byNearness                  // nearGroup
+	weighings
+)
+
+// searchKernels are those of a level.
+type searchKernels struct {
+	weigh     [weighings]laneKernel
+	affine    [2]laneKernel // errors by square, by magnitude
+	symmetric laneKernel
+	moves     laneKernel
+	codebook  func(l, values *float32, elems, trials int)
+	codes     func(dst *byte, x, inverses, values *float32, stride, n int) // of a codebook
+	choose    func(dst *byte, x, scales, minimums *float32, limits *uint32, steps, n int)
+}
+
+// laneEncoders are those that search sixteen groups at once.
+var laneEncoders = [Kinds]func(o *Ops, dst []byte, src, matrix []float32){
+	Q2_K: groupsQ2_K.encodeLanes, Q4_K: groupsQ4_K.encodeLanes, Q5_K: groupsQ5_K.encodeLanes,
+	Q3_K: groupsQ3_K.encodeLanes, Q6_K: groupsQ6_K.encodeLanes, IQ4_NL: lanesIQ4_NL, IQ4_XS: lanesIQ4_XS,
+}
+
+// load puts groups of some elements into lanes; those of other lanes stay.
+func (o *Ops) load(lanes *[32 * 16]float32, x []float32, elems int) {
+	o.Transpose(4, Raw(lanes[:]), Raw(x), len(x)/elems, elems, 64, 4*elems)
+}
+
+// weigh weighs what is loaded, by columns if there are any.
+func (l *lanes) weigh(o *Ops, by weighing, matrix []float32, elems int) {
+	if matrix != nil {
+		o.load(&l.weights, matrix, elems)
+		by = byMatrix
+	}
+	o.search.weigh[by](&l.x[0], elems, 0)
+}
+
+// limit sets the least and the largest code.
+func (l *lanes) limit(bottom, top int) {
+	for i := range l.top {
+		l.bottom[i], l.top[i] = float32(bottom), float32(top)
+	}
+}
+
+// encodeLanes is encode by kernels.
+func (k *affineGroups) encodeLanes(o *Ops, dst []byte, src, matrix []float32) {
+	room := searches.Get().(*searched)
+	defer searches.Put(room)
+	l, b, s := &room.lanes, &room.affine, k.search(matrix)
+	kernel := o.search.affine[0]
+	if s.absolute {
+		kernel = o.search.affine[1]
+	}
+	l.limit(0, k.top)
+	l.trials[0] = float32(k.top)
+	for step := range s.steps + 1 {
+		l.trials[1+step] = s.first + float32(s.step*float32(step)) + float32(s.top)
+	}
+	for at := 0; at < len(src); at += 16 * k.group {
+		x := src[at:min(len(src), at+16*k.group)]
+		m := columns(matrix, at, len(x))
+		o.load(&l.x, x, k.group)
+		for i := 0; m != nil && i < len(x); i += 256 {
+			mean := k.mean(x[i:][:256], m)
+			for g := range 256 / k.group {
+				l.mean[i/k.group+g] = mean
+			}
+		}
+		l.weigh(o, k.weights, m, k.group)
+		kernel(&l.x[0], k.group, s.steps+1)
+		for i := 0; i < len(x); i += 256 {
+			k.finish(o, dst[(at+i)/256*k.size:][:k.size], b, l, i/k.group, x[i:][:256], columns(m, i, 256))
+		}
+	}
+}
+
+// finish writes a block whose groups are the lanes from first on. Groups that
+// the kernel does not take, and those whose codes the search gives, are searched again.
+func (k *affineGroups) finish(o *Ops, p []byte, b *affineBlock, l *lanes, first int, x, matrix []float32) {
+	n := 256 / k.group
+	for g := range n {
+		lane := first + g
+		b.scales[g], b.minimums[g], b.sums[g] = l.scale[lane], -l.low[lane], l.sum[lane]
+		if low := min(l.least[lane], 0); low == l.high[lane] {
+			b.scales[g], b.minimums[g] = 0, -low
+		} else if l.bad[lane] != 0 {
+			k.find(b, g, x, matrix, l.mean[lane])
+		}
+	}
+	d, dmin := k.head(k, p, b, matrix != nil)
+	scales, minimums := &b.scales, &b.minimums
+	for g := range n {
+		scales[g], minimums[g] = d*float32(b.sc[g]), dmin*float32(b.mn[g])
+	}
+	o.choose(l, &b.codes, x, scales, minimums, k.group, 0, k.top)
+	for g := range n {
+		if d*float32(b.sc[g]) == 0 {
+			k.find(b, g, x, matrix, l.mean[first+g])
+		}
+	}
+	k.pack(p, &b.codes)
+}
+
+// choose writes the codes of a block's groups under their scales and minimums, from the least to the
+// largest.
+func (o *Ops) choose(l *lanes, codes *[256]uint8, x []float32, scales, minimums *[16]float32, group, least, largest int) {
+	l.limits = [2]uint32{uint32(0x400000 + least), uint32(0x400000 + largest)} // see nearest
+	o.search.choose(&codes[0], &x[0], &scales[0], &minimums[0], &l.limits[0], group/16, 256/group)
+}
+
+// encodeLanes is encode by kernels.
+func (k *symmetricGroups) encodeLanes(o *Ops, dst []byte, src, matrix []float32) {
+	room := searches.Get().(*searched)
+	defer searches.Put(room)
+	l, b := &room.lanes, &room.symmetric
+	l.symmetric(k.half)
+	for at := 0; at < len(src); at += 256 {
+		x, m, p := src[at:][:256], columns(matrix, at, 256), dst[at/256*k.size:][:k.size]
+		o.load(&l.x, x, 16)
+		mean, kernel := twiceMean(x, m), o.search.symmetric
+		switch {
+		case m != nil && k.raw:
+			o.load(&l.weights, m, 16)
+		case m == nil && k.moves:
+			kernel = o.search.moves
+		default:
+			for i := range l.mean {
+				l.mean[i] = mean
+			}
+			l.weigh(o, bySquare, m, 16)
+		}
+		kernel(&l.x[0], 16, symmetricTrials)
+		for g := range 16 {
+			b.scales[g], b.sums[g] = l.scale[g], l.sum[g]
+			if l.high[g] < tinyGroup {
+				b.scales[g] = 0
+			}
+		}
+		if !k.head(p, b, m != nil) {
+			continue
+		}
+		o.choose(l, &b.codes, x, &b.rounded, &noMinimums, 16, -k.half, k.half-1)
+		for g, d := range b.rounded {
+			if d == 0 {
+				k.find(b, g, x, m, mean)
+			}
+		}
+		k.pack(p, &b.codes)
+	}
+}
+
+var noMinimums [16]float32
+
+// symmetricTrials are those of searchSymmetric but the first.
+const symmetricTrials = 18
+
+// symmetric sets the trials of searchSymmetric.
+func (l *lanes) symmetric(half int) {
+	l.limit(-half, half-1)
+	l.trials[0] = -float32(half)
+	n := 1
+	for step := -9; step <= 9; step++ {
+		if step != 0 {
+			l.trials[n] = -(float32(half) + float32(0.1*float32(step)))
+			n++
+		}
+	}
+}
