@@ -66,7 +66,7 @@ func (r *Recipe) Bytes() []byte {
 var (
 	hostileClasses = []string{"malformed", "truncated", "unsupported", "limit", "forbidden"}
 	depths         = []string{Structure, Whole}
-	axes           = []string{"single_alloc", "total", "items", "inflate_ratio", "expand_ratio", "depth", "steps", "working_set", "open_files", "time"}
+	axes           = []string{"single_alloc", "total", "items", "inflate_ratio", "expand_ratio", "depth", "steps", "working_set", "open_files", "requests", "fetched", "time"}
 	aim            = regexp.MustCompile(`^P[0-9]{2}$`)
 )
 

@@ -40,6 +40,11 @@ var families = [...]family{
 // is nothing to choose; where no library is known, or where two names that it
 // could read hold other tensors, all come back.
 func choose(b *limits.Budget, d *folder, all []entry) (chosen []entry, note *tensor.Finding, err error) {
+	if name, err := configured(b, d); err != nil {
+		return nil, nil, err
+	} else if name != "" {
+		return byConfig(d, all, name)
+	}
 	for _, f := range families {
 		if !slices.ContainsFunc(f.marks, d.has) {
 			continue
@@ -75,7 +80,7 @@ func (f *family) agree(b *limits.Budget, d *folder, all []entry, name string) er
 	if err != nil || len(x.Files) == 1 && x.Files[0] == file {
 		return err
 	}
-	return wire.At(detection, "", wire.NoOffset, wire.ErrUnsupported.With(
+	return wire.At(detection, "", wire.NoOffset, wire.ErrUnsupported.By("detect.two-models").With(
 		"the folder holds %s and an index of other files, %s: %s reads the one, other programs the other; name the one that is meant",
 		wire.Quote(file), wire.Quote(index), f.library))
 }

@@ -45,6 +45,27 @@ func TestFoldersOfSeveralModels(t *testing.T) {
 		"unet/config.json":                                        "{}",
 		"unet/diffusion_pytorch_model.safetensors":                string(shard("u")),
 		"unet/diffusion_pytorch_model.fp16.safetensors":           string(shard("h")),
+		"named/config.json":                                       `{"transformers_weights":"other.safetensors"}`,
+		"named/model.safetensors":                                 string(shard("w")),
+		"named/other.safetensors":                                 string(shard("o")),
+		"namedindex/config.json":                                  `{"transformers_weights":"other.safetensors.index.json"}`,
+		"namedindex/model.safetensors":                            string(shard("w")),
+		"namedindex/x.safetensors":                                string(shard("w")),
+		"namedindex/other.safetensors.index.json":                 strings.ReplaceAll(one, "model.", "x."),
+		"namednull/config.json":                                   `{"transformers_weights":null}`,
+		"namednull/model.safetensors":                             string(shard("w")),
+		"namedout/config.json":                                    `{"transformers_weights":"../named/other.safetensors"}`,
+		"namedout/model.safetensors":                              string(shard("w")),
+		"namednone/config.json":                                   `{"\u0074ransformers_weights":"gone.safetensors"}`,
+		"namednone/model.safetensors":                             string(shard("w")),
+		"namedempty/config.json":                                  `{"transformers_weights":""}`,
+		"namedempty/model.safetensors":                            string(shard("w")),
+		"namedbin/config.json":                                    `{"transformers_weights":"model.bin"}`,
+		"namedbin/model.safetensors":                              string(shard("w")),
+		"namedcut/config.json":                                    `{"transformers_weights":"other.safetensors"`,
+		"namedcut/model.safetensors":                              string(shard("w")),
+		"cut/config.json":                                         `{"model_type":`,
+		"cut/model.safetensors":                                   string(shard("w")),
 		"nobody/model.safetensors":                                string(shard("w")),
 		"nobody/other.safetensors":                                string(shard("w")),
 		"pipeline/model_index.json":                               "{}",
@@ -67,6 +88,10 @@ func TestFoldersOfSeveralModels(t *testing.T) {
 		{"adapter", "a", `"adapter_model.safetensors" is the model, as PEFT reads the folder; left alone: "optimizer.pt"`},
 		{"unet", "u", `as diffusers reads the folder; left alone: "diffusion_pytorch_model.fp16.safetensors"`},
 		{"models--o--m", "w", ""},
+		{"named", "o", `"other.safetensors" is the model, as transformers reads the folder; left alone: "model.safetensors"`},
+		{"namedindex", "w", `left alone: "model.safetensors", "x.safetensors"`},
+		{"namednull", "w", ""},
+		{"cut", "w", ""},
 	} {
 		mustOpen(t, filepath.Join(dir, tc.folder), tc.tensor)
 		m, err := parser.Open(account(t, limits.Policy{}), filepath.Join(dir, tc.folder))
@@ -87,6 +112,10 @@ func TestFoldersOfSeveralModels(t *testing.T) {
 	for folder, why := range map[string]string{
 		"two":            "an index of other files",
 		"nobody":         "the folder holds 2 models",
+		"namedout":       `config.json: not supported: transformers_weights says that the weights are "../named/other.safetensors", which is no`,
+		"namednone":      `the weights are "gone.safetensors", which is no safetensors file of the folder`,
+		"namedempty":     "which is no safetensors file",
+		"namedbin":       "which is no safetensors file",
 		"pipeline":       "a pipeline of diffusers: name the folder of one of its components",
 		"dcp":            "a distributed checkpoint of PyTorch",
 		"models--o--out": "which is no revision",
@@ -94,8 +123,51 @@ func TestFoldersOfSeveralModels(t *testing.T) {
 	} {
 		refuses(t, filepath.Join(dir, folder), parser.Unsupported, why)
 	}
+	refuses(t, filepath.Join(dir, "namedcut"), parser.Truncated, "config.json")
 	if _, err := parser.Open(account(t, limits.Policy{RefuseFindings: []string{"detect.choice"}}), filepath.Join(dir, "trainer")); parser.ClassOf(err) != parser.Forbidden {
 		t.Errorf("a policy that refuses a choice: %v", err)
+	}
+}
+
+// Weights that are named are found where the folder's own would be, and nowhere else.
+func TestNamedWeightsLieInTheirFolder(t *testing.T) {
+	dir := put(t, t.TempDir(), map[string]string{
+		"models--o--m/refs/main":                                    "0123456789abcdef\n",
+		"models--o--m/snapshots/0123456789abcdef/model.safetensors": string(shard("w")),
+		"models--o--m/snapshots/0123456789abcdef/other.safetensors": string(shard("other")),
+		"models--o--m/out.safetensors":                              string(shard("out")),
+		"plain/other.safetensors":                                   string(shard("other")),
+		"plain/other.safetensors.index.json":                        strings.ReplaceAll(one, "model.", "other."),
+	})
+	for _, tc := range []struct {
+		folder, name string
+		class        parser.Class
+	}{
+		{"models--o--m", "other.safetensors", parser.OK},
+		{"plain", "other.safetensors", parser.OK},
+		{"plain", "other.safetensors.index.json", parser.Malformed}, // of a tensor that is not there
+		{"models--o--m", "out.safetensors", parser.Internal},
+		{"models--o--m", "../../out.safetensors", parser.Forbidden},
+		{"plain", "../models--o--m/out.safetensors", parser.Forbidden},
+		{"plain", filepath.Join(dir, "plain", "other.safetensors"), parser.Forbidden},
+		{"plain", ".", parser.Forbidden},
+		{"plain", "missing", parser.Internal},
+		{"plain/other.safetensors", "other.safetensors", parser.Usage},
+		{"missing", "other.safetensors", parser.Internal},
+	} {
+		m, err := parser.OpenWeights(account(t, limits.Policy{}), filepath.Join(dir, tc.folder), tc.name)
+		if got := parser.ClassOf(err); got != tc.class {
+			t.Errorf("%s of %s: %v, want %v: %v", tc.name, tc.folder, got, tc.class, err)
+		}
+		if err != nil {
+			continue
+		}
+		for i := range m.Tensors() {
+			if i.Name != "other" {
+				t.Errorf("%s of %s holds %s", tc.name, tc.folder, i.Name)
+			}
+		}
+		m.Close()
 	}
 }
 

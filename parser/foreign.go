@@ -67,10 +67,10 @@ func Recognized() []Recognition {
 func (h *head) foreign() error {
 	for _, f := range foreigners {
 		if f.fits(h) {
-			return wire.ErrUnsupported.With("this is %s: %s", f.what, f.advice)
+			return wire.ErrUnsupported.By("detect.foreign").With("this is %s: %s", f.what, f.advice)
 		}
 	}
-	return wire.ErrUnsupported.With("the content is of no format known here; it begins with % x", h.p[:min(8, len(h.p))])
+	return wire.ErrUnsupported.By("detect.unknown").With("the content is of no format known here; it begins with % x", h.p[:min(8, len(h.p))])
 }
 
 func magic(any ...string) func(*head) bool {

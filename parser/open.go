@@ -43,6 +43,29 @@ func Open(b *limits.Budget, path string) (tensor.Model, error) {
 	})
 }
 
+// OpenWeights opens the named weights of a model's folder: a file in it, or an index.
+// The folder is found as [Open] finds it, in the hub's cache too, and the name leads
+// nowhere else.
+func OpenWeights(b *limits.Budget, folder, name string) (tensor.Model, error) {
+	return guarded(b, "open", func() (tensor.Model, error) {
+		s, err := at(folder)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case s.entry.name != "." || s.folder == "":
+			return nil, wire.At(detection, "", wire.NoOffset, wire.ErrUsage.With("it is no folder, so it has no weights %s", wire.Quote(name)))
+		case !tensor.IsLocal(name) || name == ".":
+			return nil, wire.At(detection, "", wire.NoOffset, wire.ErrForbidden.With("%s is no name of a file in the folder", wire.Quote(name)))
+		}
+		d, err := confine(b, s.folder, "", "")
+		if err != nil {
+			return nil, err
+		}
+		return openIn(b, d, entry{name: name})
+	})
+}
+
 // OpenFS opens a file of a file system, or the one model of its folder name.
 // Siblings are looked for in the file system alone. Its files must offer
 // [io.ReaderAt].
@@ -83,7 +106,7 @@ func notLocal(path string) error {
 		return nil
 	}
 	return wire.At(detection, "", wire.NoOffset,
-		wire.ErrUnsupported.With("this is a URL, and nothing here opens a network connection: download the file first"))
+		wire.ErrUnsupported.By("file.url").With("this is a URL, and nothing here opens a network connection: download the file first"))
 }
 
 // regular refuses what is no file: opening it may hang or have effects.
@@ -101,7 +124,7 @@ func regular(mode fs.FileMode) error {
 	default:
 		what = "no regular file"
 	}
-	return wire.At(detection, "", wire.NoOffset, wire.ErrUnsupported.With("this is %s", what))
+	return wire.At(detection, "", wire.NoOffset, wire.ErrUnsupported.By("file.not-regular").With("this is %s", what))
 }
 
 // admitted detects the format and asks the policy about it.
@@ -117,7 +140,7 @@ func refused(b *limits.Budget, f *format) error {
 	if !b.Policy().RefusesFormat(f.name) {
 		return nil
 	}
-	return wire.At(f.name, "", wire.NoOffset, wire.ErrForbidden.With("the policy refuses the format %s", f.name))
+	return wire.At(f.name, "", wire.NoOffset, wire.ErrForbidden.By("gate.format").With("the policy refuses the format %s", f.name))
 }
 
 // noted adds findings about the file as a whole.

@@ -74,6 +74,9 @@ func (d *folder) model(b *limits.Budget, e entry) (tensor.Model, []*tensor.Findi
 			p.PieceOf(name.Count)
 		}
 	}
+	if n, ok := m.(tensor.Neighbor); ok && err == nil {
+		n.Beside(d.others(f, e.name))
+	}
 	return m, found, err
 }
 
@@ -181,12 +184,12 @@ func only(b *limits.Budget, d *folder) (entry, *tensor.Finding, error) {
 
 func notOne(d fs.FS, models []entry) error {
 	if len(models) > 0 {
-		return wire.ErrUnsupported.With("the folder holds %d models: name one, such as %s", len(models), wire.Quote(models[0].name))
+		return wire.ErrUnsupported.By("detect.many-models").With("the folder holds %d models: name one, such as %s", len(models), wire.Quote(models[0].name))
 	}
 	if is := elsewhere(d); is != "" {
-		return wire.ErrUnsupported.With("no weight files in this folder itself, which is %s", is)
+		return wire.ErrUnsupported.By("detect.no-model").With("no weight files in this folder itself, which is %s", is)
 	}
-	return wire.ErrUnsupported.With("no weight files in this folder itself")
+	return wire.ErrUnsupported.By("detect.no-model").With("no weight files in this folder itself")
 }
 
 // modelsOf applies the rule of [Find] to one folder.

@@ -24,7 +24,7 @@ func (h *head) polyglot(f *format) (*tensor.Finding, error) {
 	}
 	text := fmt.Sprintf("it is %s from its beginning, and %s too: what a loader sees depends on the loader", f.name, what)
 	if !h.b.Policy().Quirk(polyglotQuirk) {
-		return nil, wire.At(detection, "", off, wire.ErrUnsupported.With("%s (quirk %s lets it pass)", text, polyglotQuirk))
+		return nil, wire.At(detection, "", off, wire.ErrUnsupported.By("detect.two-formats").With("%s (quirk %s lets it pass)", text, polyglotQuirk))
 	}
 	return &tensor.Finding{Code: "detect.polyglot", Severity: tensor.Danger, Off: off, Text: text}, nil
 }
@@ -56,7 +56,9 @@ var firstSteps = limits.Policy{MaxTotalBytes: 1 << 20, MaxWorkingSet: 1 << 20, M
 // first byte that is no instruction. The length before a safetensors header may
 // say "a line of text follows", with the instructions after that line, in a
 // tensor. Such a file names a global; one that goes on by chance, as long as it
-// does, names nothing that Python could import.
+// does, names nothing that Python could import. Nor does a code of the extension
+// registry, with which the length of an honest header may begin: nobody gave it a
+// meaning, and loaders refuse it.
 func (h *head) program() (what string, off int64, err error) {
 	b := firstSteps.Budget(context.Background())
 	defer b.Close()
@@ -67,7 +69,7 @@ func (h *head) program() (what string, off int64, err error) {
 	r := vm.ScanNext(h.b, h.r, 0, h.size)
 	defer r.Graph.Release()
 	for _, g := range r.Graph.Globals() {
-		if importable(g.Module) {
+		if importable(g.Module) && !g.IsExtension() {
 			return "a pickle that names " + wire.Quote(g.String()), g.Off, nil
 		}
 	}

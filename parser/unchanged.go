@@ -31,7 +31,7 @@ func Unchanged(m tensor.Model) error {
 		case now.Size() < o.was.Size():
 			failed = wire.ErrTruncated.With("file %s shrank from %d to %d bytes while it was read", wire.Quote(now.Name()), o.was.Size(), now.Size())
 		case now.Size() != o.was.Size() || !now.ModTime().Equal(o.was.ModTime()):
-			failed = wire.ErrMismatch.With("file %s was changed while it was read", wire.Quote(now.Name()))
+			failed = wire.ErrMismatch.By("file.changed").With("file %s was changed while it was read", wire.Quote(now.Name()))
 		}
 	})
 	return wire.At(detection, "", wire.NoOffset, failed)
@@ -39,6 +39,12 @@ func Unchanged(m tensor.Model) error {
 
 // eachOpen looks at every file of a model that is open.
 func eachOpen(m tensor.Model, look func(o *opened, now fs.FileInfo, err error)) {
+	if of, ok := m.(interface{ Sources() []tensor.Model }); ok { // made of several
+		for _, source := range of.Sources() {
+			eachOpen(source, look)
+		}
+		return
+	}
 	p, ok := m.(tensor.Placer)
 	if !ok {
 		return

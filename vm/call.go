@@ -54,7 +54,7 @@ func (m *machine) opObj() error {
 		return err
 	}
 	if len(items) == 0 {
-		return wire.ErrSyntax.With("no class stands above the MARK")
+		return wire.ErrSyntax.By("pickle.stack").With("no class stands above the MARK")
 	}
 	class := items[0]
 	args, err := m.sequence(items[1:])
@@ -154,7 +154,7 @@ func (m *machine) unpacked(callee, args ref, isNew bool) error {
 	if m.g.kind(args) != KindList {
 		return m.misfit(args, "stands for the arguments of a call")
 	}
-	if err := m.strict(wire.ErrSyntax, "a %s stands for the arguments of a call", args); err != nil {
+	if err := m.strict(errArguments, "a %s stands for the arguments of a call", args); err != nil {
 		return err
 	}
 	n := m.g.node(args)

@@ -60,7 +60,7 @@ func (m *machine) fill(r, from ref) error {
 			pair = [2]ref{m.g.elem(n.a + 2*i), m.g.elem(n.a + 2*i + 1)}
 		} else if !m.pair(&pair, m.g.elem(n.a+i)) {
 			m.doubt = true // Python takes a text of two characters, for one
-			return wire.ErrSyntax.With("an entry that is no pair")
+			return wire.ErrSyntax.By("pickle.entry").With("an entry that is no pair")
 		}
 		if err := m.setItems(r, pair[:]); err != nil {
 			return err
@@ -151,7 +151,7 @@ func (m *machine) encode(from, codec ref) error {
 		return err
 	}
 	if !utf8.ValidString(m.g.text(from)) {
-		return wire.ErrText.With("a lone surrogate has no UTF-8")
+		return wire.ErrText.By("pickle.surrogate").With("a lone surrogate has no UTF-8")
 	}
 	return m.sameBytes(from, 0)
 }
@@ -185,7 +185,7 @@ func (m *machine) latin1(from ref, flags uint8) error {
 	out.Grow(len(s))
 	for _, r := range s {
 		if r > 0xff { // also the mark of a lone surrogate
-			return wire.ErrText.With("a character that Latin-1 does not have")
+			return wire.ErrText.By("pickle.latin1").With("a character that Latin-1 does not have")
 		}
 		out.WriteByte(byte(r))
 	}

@@ -255,7 +255,7 @@ func (m *machine) bounded(r ref, n *node) error {
 		return nil
 	}
 	if most, ok := m.g.int64(m.g.attrs[uint32(r)].extra); ok && int64(n.n) > most {
-		return wire.ErrRange.With("a deque of at most %d gets %d elements", most, n.n)
+		return wire.ErrRange.By("pickle.deque").With("a deque of at most %d gets %d elements", most, n.n)
 	}
 	return nil
 }
@@ -367,5 +367,5 @@ func (m *machine) opAddItems() error {
 
 // misfit is an instruction that no loader can follow.
 func (m *machine) misfit(target ref, does string) error {
-	return wire.ErrSyntax.With("a value of kind %v %s", m.g.kind(target), does)
+	return wire.ErrSyntax.By("pickle.misfit").With("a value of kind %v %s", m.g.kind(target), does)
 }

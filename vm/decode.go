@@ -76,7 +76,7 @@ func (m *machine) need(n int) error {
 // the frame, are not read yet, or are not in the file.
 func (m *machine) more(n uint64) error {
 	if m.frame != 0 && n > uint64(m.frame-m.pos) {
-		if err := m.strict(wire.ErrRange, "the instruction crosses the end of its frame", refAbsent); err != nil {
+		if err := m.strict(errFrameCrossed, "the instruction crosses the end of its frame", refAbsent); err != nil {
 			return err
 		}
 		m.frame = 0

@@ -21,7 +21,7 @@ type table struct {
 // setItems sets entries, given as key, value, key, value.
 func (m *machine) setItems(r ref, items []ref) error {
 	if len(items)%2 != 0 {
-		return wire.ErrSyntax.With("a key without a value")
+		return wire.ErrSyntax.By("pickle.entry").With("a key without a value")
 	}
 	if err := m.changes(r, items); err != nil {
 		return err
@@ -44,7 +44,7 @@ func (m *machine) setItem(r, key, value ref) error {
 	}
 	if found {
 		*m.g.elems.at(n.a + 2*at + 1) = value
-		return m.strict(wire.ErrDuplicate, "key %s", key)
+		return m.strict(errKeyTwice, "key %s", key)
 	}
 	if err := m.count(); err != nil {
 		return err
@@ -80,7 +80,7 @@ func (m *machine) addItem(r, item ref) error {
 		return err
 	}
 	if found {
-		return m.strict(wire.ErrDuplicate, "element %s", item)
+		return m.strict(errKeyTwice, "element %s", item)
 	}
 	if err := m.count(); err != nil {
 		return err

@@ -80,10 +80,12 @@ func (m *machine) fits(letter string, r, prev ref) bool {
 		return kind == KindText && isLatin1(m.g.text(r))
 	case 'u':
 		return kind == KindText && isUTF8(m.g.text(r))
-	case 'y':
+	case 'y': // bytes or a bytearray
 		return kind == KindBytes
+	case 'w':
+		return m.isBytes(r)
 	case 'x': // bytes; Python 2 wrote them as str
-		return kind == KindBytes || kind == KindText
+		return m.isBytes(r) || kind == KindText
 	case 'e': // what a container is made of
 		return kind == KindList || kind == KindTuple || kind == KindDict || kind == KindSet
 	case 'E':
@@ -114,8 +116,8 @@ func (m *machine) fitsState(letter byte, r, prev ref, kind Kind) bool {
 		return m.isState(r)
 	case 'F': // what makes the missing values of a defaultdict
 		return r == refNone || global && (id >= OrderedDict && id <= ByteArray || id == BytesType || id == PlainType)
-	case 'G':
-		return global && id == Namespace
+	case 'G': // object makes one, which a SimpleNamespace asks to do itself
+		return global && id == Namespace && m.g.global(r).Module == "argparse"
 	case 'c':
 		return global && id == PlainType && m.g.global(r).Name == "object"
 	case 'Z':
@@ -150,7 +152,7 @@ func (m *machine) fitsTorch(letter byte, r, prev ref, kind Kind, id ID) bool {
 	case 'R':
 		return global && isRebuild(id)
 	case '(': // the arguments of the function before it
-		return kind == KindTuple && m.takes(rules[m.g.id(prev)].call, r)
+		return kind == KindTuple && m.takes(rules[m.g.id(prev)].call, r) && m.suits(m.g.id(prev), prev, r)
 	case 'V':
 		return kind == KindTuple && m.takes("bbh|Tnhbb|Tnhbn|SiII", r)
 	case 'W':
@@ -170,8 +172,11 @@ func (m *machine) fitsNumpy(letter byte, r ref, kind Kind, id ID) bool {
 		return global && id == NumpyArray
 	case 'J':
 		return object && id == NumpyDType
+	case 'j': // a flag
+		_, ok := m.flag(r)
+		return ok
 	case 'X':
-		return global && id == NumpyType || kind == KindText && isCode(m.g.text(r))
+		return global && id == NumpyType && classCode(m.g.global(r).Name) != "" || kind == KindText && isCode(m.g.text(r))
 	case '0': // the shape of an array that BUILD describes
 		return kind == KindTuple && m.g.node(r).n == 1 && m.g.elem(m.g.node(r).a) == inline
 	case 'Y':
@@ -193,6 +198,9 @@ func (g *Graph) isInt64(r ref) bool {
 	_, ok := g.int64(r)
 	return ok
 }
+
+// isBytes reports bytes that are no bytearray.
+func (m *machine) isBytes(r ref) bool { return m.g.kind(r) == KindBytes && m.g.id(r) != ByteArray }
 
 // all reports whether every element of a tuple, list or set passes. The list
 // may be longer now than when the memo replayed it, so looking costs steps.
@@ -272,53 +280,4 @@ func (m *machine) isQuantizer(r ref) bool {
 		}
 	}
 	return m.fits("i", m.g.elem(n.a+3), refAbsent)
-}
-
-// isDTypeState reports what numpy.dtype.__setstate__ takes: version, order,
-// subarray, names, fields, size, alignment, flags and metadata.
-func (m *machine) isDTypeState(n *node) bool {
-	if n.n < 8 || n.n > 9 {
-		return false
-	}
-	part := func(i uint32) ref { return m.g.elem(n.a + i) }
-	for _, i := range []uint32{0, 5, 6, 7} {
-		if !m.g.isInt64(part(i)) {
-			return false
-		}
-	}
-	if version, _ := m.g.int64(part(0)); version < 0 || version > 4 {
-		return false
-	}
-	names := func(r ref) bool { return m.g.kind(r) == KindText }
-	return m.fits("x", part(1), refAbsent) && isByteOrder(m.g.text(part(1))) &&
-		(part(2) == refNone || m.isSubarray(part(2))) &&
-		(part(3) == refNone || m.g.kind(part(3)) == KindTuple && m.all(part(3), names)) &&
-		(part(4) == refNone || m.isFields(part(4)))
-}
-
-// isByteOrder reports one of NumPy's marks. It takes any other letter for its own
-// order.
-func isByteOrder(s string) bool { return s == "<" || s == ">" || s == "|" || s == "=" }
-
-// isSubarray reports (dtype, shape).
-func (m *machine) isSubarray(r ref) bool {
-	return m.g.kind(r) == KindTuple &&
-		(m.takesOne("JI", m.g.node(r)) || m.takesOne("Ji", m.g.node(r)))
-}
-
-// isFields reports {name: (dtype, offset[, title])}.
-func (m *machine) isFields(r ref) bool {
-	if m.g.kind(r) != KindDict {
-		return false
-	}
-	n := m.g.node(r)
-	m.toil += int64(n.n)
-	for i := range n.n {
-		field := m.g.elem(n.a + 2*i + 1)
-		if m.g.kind(m.g.elem(n.a+2*i)) != KindText || m.g.kind(field) != KindTuple ||
-			!m.takesOne("Ji?t", m.g.node(field)) {
-			return false
-		}
-	}
-	return true
 }

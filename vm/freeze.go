@@ -1,7 +1,6 @@
 package vm
 
 import (
-	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
@@ -47,8 +46,8 @@ func (m *machine) freezeBelow(r ref, above uint16) error {
 
 // unfrozen asks that nothing has used a value that is about to change.
 func (m *machine) unfrozen(r ref) error {
-	if m.g.node(r).flags&flagFrozen == 0 {
-		return nil
+	if m.g.node(r).flags&flagFrozen == 0 || m.opaques && m.unknown(r) {
+		return nil // nobody knows what an unknown call has looked at
 	}
-	return m.strict(wire.ErrSyntax, "a %s changes after a call, a state or a key took it", r)
+	return m.strict(errChangedLater, "a %s changes after a call, a state or a key took it", r)
 }

@@ -1,5 +1,7 @@
 package vm
 
+import "strings"
+
 // A Global is one (module, name) pair that a pickle names.
 type Global struct {
 	Module, Name string // as Python 3 resolves them
@@ -29,6 +31,11 @@ func (s Status) String() string { return statusNames[s] }
 
 // String is the pair with a dot, as Python writes it.
 func (g *Global) String() string { return g.Module + "." + g.Name }
+
+// IsExtension reports a code of the extension registry in place of a name.
+func (g *Global) IsExtension() bool {
+	return g.Module == "copyreg" && strings.HasPrefix(g.Name, extensionName)
+}
 
 // An ID says which allowed global a [Global] is.
 type ID uint16

@@ -84,8 +84,11 @@ func short(s string) string { return "X" + string(rune(len(s))) + "\x00\x00\x00"
 // dtype is a numpy.dtype of a code, and of a state if there is one.
 func dtype(code, state string) string {
 	out := "cnumpy\ndtype\n" + short(code) + "\x89\x88\x87R"
-	if state != "" {
-		out += "(K\x03" + short("<") + state + "tb"
+	if order := "<"; state != "" {
+		if code[0] == 'V' {
+			order = "|"
+		}
+		out += "(K\x03" + short(order) + state + "tb"
 	}
 	return out
 }
@@ -124,7 +127,8 @@ func TestScanOfArraysOfJoblib(t *testing.T) {
 		"a code without a size":               {wrapper(class, order, shape("K\x01\x85"), field("dtype", dtype("f", ""))) + eight + ".", wire.Forbidden, "numpy.dtype"},
 		"a code of several types":             {wrapper(class, order, shape("K\x01\x85"), field("dtype", dtype("f8,f8", ""))) + eight + ".", wire.Forbidden, "numpy.dtype"},
 		"a code with its order":               {wrapper(class, order, shape("K\x01\x85"), field("dtype", dtype("<f8", ""))) + eight + ".", wire.Forbidden, "numpy.dtype"},
-		"a class of numpy for a code":         {wrapper(class, order, shape("K\x01\x85"), field("dtype", "cnumpy\ndtype\ncnumpy\nfloat64\n\x89\x88\x87R")) + eight + ".", wire.Unsupported, no},
+		"a class of numpy for a code":         {wrapper(class, order, shape("K\x01\x85"), field("dtype", "cnumpy\ndtype\ncnumpy\nfloat64\n\x89\x88\x87R")) + eight + ".", wire.OK, ""},
+		"a class of another size elsewhere":   {wrapper(class, order, shape("K\x01\x85"), field("dtype", "cnumpy\ndtype\ncnumpy\nlong\n\x89\x88\x87R")) + eight + ".", wire.Forbidden, "numpy.dtype"},
 		"a size that numpy ignores":           {wrapper(class, order, shape("K\x01\x85"), field("dtype", dtype("f8", "NNNK\x19K\x08K\x00"))) + eight + system + "....", wire.Forbidden, "numpy.dtype"},
 		"a void of two sizes":                 {wrapper(class, order, shape("K\x01\x85"), field("dtype", dtype("V8", "NNNK\x09K\x01K\x00"))) + eight + ".", wire.Forbidden, "numpy.dtype"},
 		"a subarray":                          {wrapper(class, order, shape("K\x01\x85"), field("dtype", dtype("V8", "cnumpy\ndtype\n"+short("f8")+"\x89\x88\x87RK\x01\x85\x86NNK\x08K\x01K\x00"))) + eight + ".", wire.Unsupported, no},

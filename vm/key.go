@@ -335,7 +335,7 @@ func (m *machine) keyed(r ref) error {
 	n := m.g.node(r)
 	switch {
 	case n.flags&flagNoHash != 0:
-		return wire.ErrSyntax.With("a value of kind %v is no key", n.kind)
+		return wire.ErrSyntax.By("pickle.key").With("a value of kind %v is no key", n.kind)
 	case n.kind == KindText:
 		return nil
 	case n.kind == KindTuple:
@@ -346,9 +346,9 @@ func (m *machine) keyed(r ref) error {
 			}
 		}
 	case n.kind == KindObject && isUnhashable(m.g.id(r)):
-		return m.strict(wire.ErrSyntax, "%s is no key", r)
+		return m.strict(errKey, "%s is no key", r)
 	case n.kind == KindObject && m.keyForm(r).kind == keyUnknown:
-		if err := m.strict(wire.ErrUnsupported, "%s as a key: what equals it is not known here", r); err != nil {
+		if err := m.strict(errKeyUnknown, "%s as a key: what equals it is not known here", r); err != nil {
 			return err
 		}
 	}

@@ -48,6 +48,7 @@ type machine struct {
 	paid     int64  // of them, charged
 	unpaid   int64  // values made, not charged yet
 
+	opaques bool // what is not allowed is named, and not refused
 	scan    bool
 	listing bool // scan: for Disassemble, which records no events
 	arrays  struct {
@@ -117,7 +118,7 @@ func (m *machine) step() error {
 	m.code = code
 	cur := &m.codes[code]
 	if cur.exec == nil {
-		return wire.ErrSyntax.With("%#02x is no opcode", code)
+		return wire.ErrSyntax.By("pickle.opcode-unknown").With("%#02x is no opcode", code)
 	}
 	if len(m.stack) == cap(m.stack) {
 		if err := m.widen(1); err != nil {
@@ -311,9 +312,9 @@ func (m *machine) have(n int) error {
 
 func (m *machine) lacks() error {
 	if len(m.marks) > 0 {
-		return wire.ErrSyntax.With("a MARK stands where a value is wanted")
+		return wire.ErrSyntax.By("pickle.stack").With("a MARK stands where a value is wanted")
 	}
-	return wire.ErrSyntax.With("the stack is empty")
+	return wire.ErrSyntax.By("pickle.stack").With("the stack is empty")
 }
 
 // pop takes the value on top; have was asked.
@@ -338,4 +339,4 @@ func (m *machine) popMark() ([]ref, error) {
 	return items, nil
 }
 
-func errNoMark() error { return wire.ErrSyntax.With("no MARK is open") }
+func errNoMark() error { return wire.ErrSyntax.By("pickle.stack").With("no MARK is open") }

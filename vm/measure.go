@@ -1,7 +1,6 @@
 package vm
 
 import (
-	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
@@ -48,7 +47,10 @@ func (m *machine) measure() error {
 func (m *machine) visit(path []visit, r ref) ([]visit, error) {
 	n := m.g.node(r)
 	if n.flags&flagMark != 0 {
-		return path, m.strict(wire.ErrSyntax, "a %s contains itself", r)
+		if m.opaques && m.throughUnknown(path, r) {
+			return path, nil
+		}
+		return path, m.strict(errContainsItself, "a %s contains itself", r)
 	}
 	if len(path) >= int(m.maxDepth) {
 		return path, &limits.Error{Axis: limits.Depth, Want: int64(len(path)) + 1, Left: int64(m.maxDepth)}
@@ -59,6 +61,20 @@ func (m *machine) visit(path []visit, r ref) ([]visit, error) {
 	}
 	n.flags |= flagMark
 	return append(path, visit{r: r, t: trunk{size: 1}}), nil
+}
+
+// throughUnknown reports that a value contains itself by way of an object that is
+// not ours to know.
+func (m *machine) throughUnknown(path []visit, r ref) bool {
+	for i := len(path) - 1; i >= 0; i-- {
+		if m.unknown(path[i].r) {
+			return true
+		}
+		if path[i].r == r {
+			break
+		}
+	}
+	return false
 }
 
 // leave stores what was found of the value and tells it to the one above.

@@ -110,7 +110,7 @@ func (m *machine) get(i uint32) error {
 		r = m.memo.get(i)
 	}
 	if r == refAbsent {
-		return wire.ErrMissing.With("the memo has nothing at %d", i)
+		return wire.ErrMissing.By("pickle.memo-missing").With("the memo has nothing at %d", i)
 	}
 	return m.replay(r)
 }
@@ -127,7 +127,7 @@ func (m *machine) put(i uint32) error {
 		return nil
 	}
 	if uint64(i) > uint64(m.pos) {
-		if err := m.strict(wire.ErrRange, "an index of the memo that is larger than the pickle so far: pickle makes a table as long", refAbsent); err != nil {
+		if err := m.strict(errMemoRange, "an index of the memo that is larger than the pickle so far: pickle makes a table as long", refAbsent); err != nil {
 			return err
 		}
 	}

@@ -1,27 +1,32 @@
 package vm
 
 import (
-	"math"
 	"strconv"
 	"strings"
-
-	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"unicode/utf8"
 )
-
-// What numpy.dtype.__setstate__ is given describes memory that NumPy reads
-// without a further look: fields beyond the end of an element, or flags that make
-// bytes into pointers. (2.4.6 takes both.) So a state must be one that NumPy
-// itself would write: numpy/_core/src/multiarray/descriptor.c.
 
 const (
-	// sizedTypes are the codes that numpy's dtypes of one size are pickled with.
-	// Those that hold objects are not among them.
-	sizedTypes = " b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 f12 f16 c8 c16 c24 c32 m8 M8 "
+	// sizedTypes are the codes that numpy's dtypes of one size are pickled with, where
+	// a long double has 16 bytes or none. Those that hold objects are not among them.
+	sizedTypes = " b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 f16 c8 c16 c32 m8 M8 "
 	flexible   = "SUV" // bytes, text, void: of any size
-	// dtypeFlags are NEEDS_INIT, NEEDS_PYAPI and ALIGNED_STRUCT. The others are
-	// of references and pointers.
-	dtypeFlags = 0x08 | 0x10 | 0x80
 )
+
+// classCodes are the codes of NumPy's classes. Those that are of another size on
+// other machines have none.
+const classCodes = " bool b1 bool_ b1 byte i1 int8 i1 ubyte u1 uint8 u1 short i2 int16 i2 ushort u2 uint16 u2 intc i4 int32 i4 uintc u4 uint32 u4 " +
+	"longlong i8 int64 i8 ulonglong u8 uint64 u8 half f2 float16 f2 single f4 float32 f4 double f8 float64 f8 csingle c8 complex64 c8 " +
+	"cdouble c16 complex128 c16 datetime64 M8 timedelta64 m8 bytes_ S0 str_ U0 "
+
+// classCode is the code of one of NumPy's classes, or empty.
+func classCode(name string) string {
+	_, after, ok := strings.Cut(classCodes, " "+name+" ")
+	if code, _, _ := strings.Cut(after, " "); ok {
+		return code
+	}
+	return ""
+}
 
 // isCode reports a text that names one type without objects, as NumPy pickles it.
 // It takes others, by a grammar of their own; T is text behind pointers.
@@ -42,103 +47,48 @@ func typeCode(s string) (size uint64, code byte, ok bool) {
 	if code == 'U' {
 		size *= 4
 	}
-	return size, code, true
+	return size, code, size < 1<<31
 }
-
-// The parts of a state.
-const (
-	dtypeSubarray = 2 + iota
-	dtypeNames
-	dtypeFields
-	dtypeSize
-	_ // alignment
-	dtypeFlag
-	dtypeMeta
-)
 
 // codeSize is the size of an element, which the code of a dtype says: "f8" or
 // "U3". Nothing changes it.
 func (m *machine) codeSize(dtype ref) (size uint64, code byte, ok bool) {
-	args := m.g.elem(m.g.node(dtype).a + objArgs)
-	if m.g.kind(args) != KindTuple || !m.takes(rules[NumpyDType].call, args) {
-		return 0, 0, false // a scan has refused the call
-	}
-	first := m.g.elem(m.g.node(args).a)
-	if m.g.kind(first) != KindText {
+	text, ok := m.codeText(dtype)
+	if !ok {
 		return 0, 0, false
 	}
-	return typeCode(m.g.text(first))
+	return typeCode(text)
 }
 
-// dtypeFits reports a state, of the right types, that describes a dtype as its
-// code does: of that size, and with every field inside.
-func (m *machine) dtypeFits(dtype, state ref) bool {
-	size, code, ok := m.codeSize(dtype)
-	n := m.g.node(state)
-	part := func(i uint32) ref { return m.g.elem(n.a + i) }
-	stated, _ := m.g.int64(part(dtypeSize))
-	flags, _ := m.g.int64(part(dtypeFlag))
-	sized := strings.IndexByte(flexible, code) < 0
-	if !ok || stated != int64(size) && !(sized && stated == -1) || flags&^dtypeFlags != 0 {
-		return false
+// codeText is the code that a dtype was made of, or that of a class.
+func (m *machine) codeText(dtype ref) (string, bool) {
+	args := m.g.elem(m.g.node(dtype).a + objArgs)
+	if m.g.kind(args) != KindTuple || !m.takes(rules[NumpyDType].call, args) {
+		return "", false // a scan has refused the call
 	}
-	if n.n > dtypeMeta {
-		switch m.g.kind(part(dtypeMeta)) {
-		case KindNone, KindDict:
-		case KindTuple:
-			if code != 'm' && code != 'M' || !m.isTimeUnit(part(dtypeMeta)) {
-				return false
-			}
-		default:
-			return false
-		}
+	first := m.g.elem(m.g.node(args).a)
+	if own := m.g.global(first); own != nil {
+		return classCode(own.Name), true
 	}
-	if code != 'V' {
-		return part(dtypeSubarray) == refNone && part(dtypeNames) == refNone && part(dtypeFields) == refNone
-	}
-	return m.subarrayFits(part(dtypeSubarray), size) && m.fieldsFit(part(dtypeFields), size)
+	return m.g.text(first), true
 }
 
-// isTimeUnit reports (metadata, (unit, number, 1, 1)), which NumPy pickles of types
-// of time.
-func (m *machine) isTimeUnit(r ref) bool {
-	n := m.g.node(r)
-	if n.n != 2 || m.g.kind(m.g.elem(n.a+1)) != KindTuple {
-		return false
-	}
-	unit := m.g.elem(n.a + 1)
-	if !m.takesOne("xiii", m.g.node(unit)) || !strings.Contains(timeUnits, " "+m.g.text(m.arg(unit, 0))+" ") {
-		return false
-	}
-	for i := uint32(1); i < 4; i++ {
-		k, _ := m.g.int64(m.arg(unit, i))
-		if k < 1 || k > math.MaxInt32 || i > 1 && k != 1 {
-			return false
-		}
-	}
-	return m.g.kind(m.g.elem(n.a)) == KindNone || m.g.kind(m.g.elem(n.a)) == KindDict
+// isNewDType reports arguments of dtype that make one of its own: a code, not to be
+// aligned, and copied. (Another is NumPy's own, which takes no state and says
+// nothing.) NumPy before 1.20 wrote the two as numbers.
+func (m *machine) isNewDType(args ref) bool {
+	align, isFlag := m.flag(m.arg(args, 1))
+	copied, isOther := m.flag(m.arg(args, 2))
+	return isFlag && isOther && !align && copied
 }
 
-// timeUnits are NumPy's: numpy/_core/src/multiarray/datetime.c.
-const timeUnits = " Y M W D h m s ms us \u03bcs ns ps fs as generic "
-
-// subarrayFits reports (dtype, shape) that has just the size of the element.
-func (m *machine) subarrayFits(r ref, size uint64) bool {
-	if r == refNone {
-		return true
+// flag reads False, True, 0 or 1.
+func (m *machine) flag(r ref) (value, ok bool) {
+	if r == refFalse || r == refTrue {
+		return r == refTrue, true
 	}
-	n := m.g.node(r)
-	all, _, ok := m.codeSize(m.g.elem(n.a))
-	if !ok {
-		return false
-	}
-	shape := m.g.elem(n.a + 1)
-	if m.g.kind(shape) != KindTuple {
-		d, ok := m.g.int64(shape)
-		return ok && d >= 0 && d <= mostElements && all*uint64(d) == size
-	}
-	count, ok := m.elements(shape)
-	return ok && all*count == size
+	n, ok := m.g.int64(r)
+	return n == 1, ok && (n == 0 || n == 1)
 }
 
 // mostElements is more than a pickle can hold.
@@ -166,6 +116,9 @@ func (m *machine) elements(shape ref) (uint64, bool) {
 	return product, true
 }
 
+// maxRank is how many dimensions an array of NumPy can have.
+const maxRank = 64
+
 // isArrayVersion reports the state of an array, of the right types, in a version
 // that NumPy reads. A state of four parts has none.
 func (m *machine) isArrayVersion(state ref) bool {
@@ -174,11 +127,35 @@ func (m *machine) isArrayVersion(state ref) bool {
 	return n.n == 4 || version == 0 || version == 1
 }
 
-// isArrayOrder reports arguments of _frombuffer that name one of the orders that
-// picklers write. NumPy takes others too.
-func (m *machine) isArrayOrder(args ref) bool {
-	order := m.g.text(m.g.elem(m.g.node(args).a + 3))
-	return order == "C" || order == "F"
+// isFromBuffer reports arguments of _frombuffer that make an array: elements that
+// have a size, and one of the orders that picklers write. NumPy takes others too.
+func (m *machine) isFromBuffer(args ref) bool {
+	size, _, known := m.codeSize(m.arg(args, 1))
+	if known && size == 0 {
+		return false
+	}
+	order, axes := m.g.text(m.arg(args, 3)), m.g.node(args).n == 5
+	if !axes {
+		return order == "C" || order == "F"
+	}
+	return order == "K" && m.isPermutation(m.arg(args, 4), m.arg(args, 2))
+}
+
+// isPermutation reports the axes of a shape, each once.
+func (m *machine) isPermutation(axes, shape ref) bool {
+	if m.g.kind(axes) != KindTuple || m.g.kind(shape) != KindTuple || m.g.node(axes).n != m.g.node(shape).n {
+		return false
+	}
+	var seen uint64
+	n := m.g.node(axes).n
+	for i := range min(n, maxRank) {
+		axis, _ := m.g.int64(m.arg(axes, i))
+		if axis < 0 || axis >= int64(n) || seen>>axis&1 != 0 {
+			return false
+		}
+		seen |= 1 << axis
+	}
+	return n <= maxRank
 }
 
 // hasAllBytes asks that an array or a scalar has as many bytes as its shape and
@@ -197,34 +174,60 @@ func (m *machine) hasAllBytes(id ID, parts ref) error {
 	}
 	count, ok := m.elements(shape)
 	size, _, known := m.codeSize(m.g.elem(dtype))
+	bytes, all := m.bytesOf(m.g.elem(data))
 	if err := m.settle(); err != nil {
 		return err
 	}
-	// A class may name a dtype, whose size is not known here, and what Python 2
-	// wrote as text was encoded since.
-	if data := m.g.elem(data); ok && (!known || m.g.kind(data) != KindBytes || count*size == uint64(len(m.g.text(data)))) {
-		return nil
+	if ok && (!known || all && count*size == bytes && !m.isSubarrayType(m.g.elem(dtype))) {
+		return nil // what is not known was refused
 	}
-	return m.strict(wire.ErrMismatch, "shape and type of an array ask for another number of bytes", refAbsent)
+	return m.strict(errNumpySize, "shape and type of an array ask for another number of bytes", refAbsent)
 }
 
-// maxRank is how many dimensions an array of NumPy can have.
-const maxRank = 64
-
-// fieldsFit reports fields that lie inside of an element.
-func (m *machine) fieldsFit(r ref, size uint64) bool {
-	if r == refNone {
-		return true
+// bytesOf is how many bytes the data of an array are. What Python 2 wrote may be a
+// text since, of characters below 256.
+func (m *machine) bytesOf(data ref) (n uint64, ok bool) {
+	s := m.g.text(data)
+	if m.g.kind(data) == KindBytes {
+		return uint64(len(s)), true
 	}
-	n := m.g.node(r)
-	m.toil += int64(n.n)
-	for i := range n.n {
-		field := m.g.node(m.g.elem(n.a + 2*i + 1))
-		one, _, ok := m.codeSize(m.g.elem(field.a))
-		at, _ := m.g.int64(m.g.elem(field.a + 1))
-		if !ok || at < 0 || one > size || uint64(at) > size-one {
+	m.toil += int64(len(s) / 16)
+	return uint64(utf8.RuneCountInString(s)), isNarrow(s)
+}
+
+// isNarrow reports a text of characters below 256.
+func isNarrow(s string) bool {
+	for _, r := range s {
+		if r > 0xff {
 			return false
 		}
 	}
 	return true
+}
+
+// fromNumpy are the types of arrays that torch.from_numpy takes.
+const fromNumpy = " b1 u1 i1 u2 i2 u4 i4 u8 i8 f2 f4 f8 c8 c16 "
+
+// copiedTypes are those of tensors that it makes of them.
+const copiedTypes = "bool uint8 int8 uint16 int16 uint32 int32 uint64 int64 float16 bfloat16 float32 float64 complex64 complex128"
+
+// isForTorch reports an array that torch.from_numpy takes, which is in the order
+// of the machine, and a type that it can become.
+func (m *machine) isForTorch(array, to ref) bool {
+	parts, at := m.g.elem(m.g.node(array).a+objArgs), uint32(1)
+	if m.g.id(array) == NumpyReconstruct {
+		if parts = m.g.state(array); parts == refAbsent || m.g.kind(parts) != KindTuple {
+			return false
+		}
+		at = m.g.node(parts).n - 3
+	}
+	if m.g.node(parts).n < 4 {
+		return false // a scan has refused it
+	}
+	dtype := m.arg(parts, at)
+	if m.g.kind(dtype) != KindObject || m.g.id(dtype) != NumpyDType {
+		return false
+	}
+	code, ok := m.codeText(dtype)
+	return ok && strings.Contains(fromNumpy, " "+code+" ") && !m.isBigEndian(dtype) && hasName(copiedTypes, m.g.global(to).Name)
 }

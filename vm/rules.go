@@ -29,7 +29,7 @@ var rules = [...]rule{
 	Namespace:     {"", "", "B"},
 	Path:          {"*t", "-", ""},
 	DateTime:      {"*Z", "-", ""},
-	TorchVersion:  {"t", "t", "h"},
+	TorchVersion:  {"t", "t", ""},
 
 	RebuildTensor:             {"SiII", "-", ""},
 	RebuildTensorV2:           {"SiIIbh?g", "-", ""},
@@ -56,9 +56,9 @@ var rules = [...]rule{
 	TorchLayout:               {"t", "-", ""},
 
 	NumpyReconstruct: {"N0x", "-", "Y"},
-	NumpyScalar:      {"Jy", "-", ""},
-	NumpyDType:       {"X?b?b", "-", "K"},
-	NumpyFromBuffer:  {"yJIt", "-", ""},
+	NumpyScalar:      {"Jw", "-", ""},
+	NumpyDType:       {"Xjj", "-", "K"},
+	NumpyFromBuffer:  {"yJIt?I", "-", ""},
 	NumpyArray:       {"-", "-", ""},
 	NumpyType:        {"-", "-", ""},
 

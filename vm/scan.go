@@ -21,6 +21,25 @@ func LoadNext(b *limits.Budget, r io.ReaderAt, off, end int64) (*Graph, error) {
 	return load(newMachine(b, r, off, end), false)
 }
 
+// LoadOpaque is [Load] for a caller who wants the data of a pickle, whatever else
+// stands in it: a global outside the allowlist is not refused but named, and what is
+// called by it becomes an object of which its name, its arguments and its state are
+// known and nothing else ([Graph.Globals] lists them). Such an object may contain
+// itself. Everything else is refused as in Load, calls of allowed globals with other
+// arguments than they take among it.
+func LoadOpaque(b *limits.Budget, r io.ReaderAt, off, end int64) (*Graph, error) {
+	m := newMachine(b, r, off, end)
+	m.opaques = true
+	return load(m, true)
+}
+
+// LoadNextOpaque is the same for a pickle that other things follow.
+func LoadNextOpaque(b *limits.Budget, r io.ReaderAt, off, end int64) (*Graph, error) {
+	m := newMachine(b, r, off, end)
+	m.opaques = true
+	return load(m, false)
+}
+
 func load(m *machine, whole bool) (*Graph, error) {
 	m.whole = whole
 	err := m.run()

@@ -16,12 +16,12 @@ func (m *machine) opProto() error {
 		return err
 	}
 	if p > maxProtocol {
-		if err := m.strict(wire.ErrUnsupported, "a protocol above 5", refAbsent); err != nil {
+		if err := m.strict(errProtocol, "a protocol above 5", refAbsent); err != nil {
 			return err
 		}
 	}
 	if m.op != 0 {
-		if err := m.strict(wire.ErrSyntax, "PROTO is not the first instruction", refAbsent); err != nil {
+		if err := m.strict(errProtocolLate, "PROTO is not the first instruction", refAbsent); err != nil {
 			return err
 		}
 	}
@@ -38,7 +38,7 @@ func (m *machine) opFrame() error {
 		return err
 	}
 	if m.frame != 0 && m.pos < m.frame {
-		if err := m.strict(wire.ErrSyntax, "a frame begins inside another", refAbsent); err != nil {
+		if err := m.strict(errFrame, "a frame begins inside another", refAbsent); err != nil {
 			return err
 		}
 	}
@@ -60,12 +60,12 @@ func (m *machine) opStop() error {
 	m.done = true
 	if len(m.stack) > 0 || len(m.marks) > 0 {
 		left := fmt.Sprintf("%d values and %d marks are left on the stack", len(m.stack), len(m.marks))
-		if err := m.strict(wire.ErrSyntax, left, refAbsent); err != nil {
+		if err := m.strict(errStop, left, refAbsent); err != nil {
 			return err
 		}
 	}
 	if m.frame > m.pos {
-		return m.strict(wire.ErrSyntax, "the pickle ends inside a frame", refAbsent)
+		return m.strict(errFrame, "the pickle ends inside a frame", refAbsent)
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func (m *machine) opDup() error {
 
 // opBuffer asks for a buffer outside of the pickle. A file has none.
 func (m *machine) opBuffer() error {
-	return wire.ErrUnsupported.With("%s: the pickle needs buffers that are not in it", m.name())
+	return wire.ErrUnsupported.By("pickle.buffers").With("%s: the pickle needs buffers that are not in it", m.name())
 }
 
 // opPersID hands a line to the loader. Writers of model files use BINPERSID.
@@ -123,6 +123,9 @@ func (m *machine) opBinPersID() error {
 // persistent pushes what stands outside of the pickle and is known by an id.
 // The id must be that of a storage of PyTorch.
 func (m *machine) persistent(id ref) error {
+	if class, ok := m.container(id); ok {
+		return m.push(class)
+	}
 	cause, text := m.storage(id)
 	if err := m.event(UsePersistent, id, id, cause == nil); err != nil {
 		return err
@@ -152,6 +155,20 @@ func (m *machine) persistent(id ref) error {
 	return m.push(r)
 }
 
+// container finds the class that an id stands for, where PyTorch before 1.6 kept the
+// source of a module's class beside it: ("module", class, file, source).
+func (m *machine) container(id ref) (class ref, ok bool) {
+	if !m.opaques || m.g.kind(id) != KindTuple {
+		return 0, false
+	}
+	n := m.g.node(id)
+	if n.n != 4 || m.g.kind(m.g.elem(n.a)) != KindText || m.g.text(m.g.elem(n.a)) != "module" {
+		return 0, false
+	}
+	class = m.g.elem(n.a + 1)
+	return class, m.g.kind(class) == KindGlobal
+}
+
 // hasDType reports an id that PyTorch takes for a storage's: it asks the class
 // for nothing but its dtype, and the tensor classes have one, too.
 func (m *machine) hasDType(id ref) bool {
@@ -172,11 +189,11 @@ func (m *machine) hasDType(id ref) bool {
 // count of a view.
 func (m *machine) storage(id ref) (wrong *wire.Cause, text string) {
 	if m.g.kind(id) != KindTuple {
-		return wire.ErrUnsupported, "the persistent id %s"
+		return errPersistent, "the persistent id %s"
 	}
 	n := m.g.node(id)
 	if n.n == 0 || m.g.kind(m.g.elem(n.a)) != KindText || m.g.text(m.g.elem(n.a)) != "storage" {
-		return wire.ErrUnsupported, "the persistent id %s"
+		return errPersistent, "the persistent id %s"
 	}
 	ok := m.takesOne("tOtti", n) || m.takesOne("tOttin", n)
 	if !ok && n.n == 6 && m.takesOne("tOttiv", n) {
@@ -184,10 +201,10 @@ func (m *machine) storage(id ref) (wrong *wire.Cause, text string) {
 		ok = m.g.kind(view) == KindTuple && m.takesOne("tii", m.g.node(view))
 	}
 	if !ok {
-		return wire.ErrSyntax, "the persistent id %s is not that of a storage"
+		return errStorageID, "the persistent id %s is not that of a storage"
 	}
 	if count, _ := m.g.int64(m.g.elem(n.a + 4)); count < 0 {
-		return wire.ErrRange, "a storage of less than no elements: %s"
+		return errStorageCount, "a storage of less than no elements: %s"
 	}
 	return nil, ""
 }

@@ -1,19 +1,40 @@
 package vm
 
-import "unicode/utf8"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // suits reports arguments, of the right types, that the callee takes: what it would
 // raise an error for is not data.
 func (m *machine) suits(id ID, callee, args ref) bool {
 	switch id {
+	case NumpyDType:
+		return m.isNewDType(args)
 	case NumpyFromBuffer:
-		return m.isArrayOrder(args)
+		return m.isFromBuffer(args)
+	case NumpyReconstruct:
+		// What NumPy writes for every array, whose state then has the type. Others it
+		// takes by the grammar of its dtypes.
+		return m.g.text(m.arg(args, 2)) == "b"
 	case TorchDevice:
 		return m.isDevice(args)
 	case TorchLayout:
 		return hasName(layouts, m.g.text(m.arg(args, 0)))
 	case RebuildMetaTensor:
-		return m.isGeometry(m.arg(args, 1), m.arg(args, 2))
+		// Without a storage there are no quantized ones.
+		return m.isGeometry(m.arg(args, 1), m.arg(args, 2)) && !isQuantized(m.g.global(m.arg(args, 0)).Name) &&
+			(m.arg(args, 3) != refTrue || isDifferentiable(m.g.global(m.arg(args, 0)).Name))
+	case RebuildDeviceFromNumpy:
+		return m.isDeviceName(m.arg(args, 2)) && m.isForTorch(m.arg(args, 0), m.arg(args, 1)) &&
+			(m.arg(args, 3) != refTrue || isDifferentiable(m.g.global(m.arg(args, 1)).Name))
+	case RebuildDeviceFromCPU:
+		return m.isDeviceName(m.arg(args, 2)) && m.hollow(m.arg(args, 0)) == ""
+	case RebuildParameter, RebuildParameterWithState, TorchParameter:
+		return m.isParameter(args)
+	case Deque:
+		length, isInt := m.g.int64(m.argOr(args, 1, refNone))
+		return !isInt || length >= 0
 	case Range:
 		step, _ := m.g.int64(m.arg(args, 2))
 		return step != 0
@@ -24,6 +45,66 @@ func (m *machine) suits(id ID, callee, args ref) bool {
 }
 
 func (m *machine) arg(args ref, i uint32) ref { return m.g.elem(m.g.node(args).a + i) }
+
+// argOr is an argument, or another value where there are not as many.
+func (m *machine) argOr(args ref, i uint32, other ref) ref {
+	if i >= m.g.node(args).n {
+		return other
+	}
+	return m.arg(args, i)
+}
+
+// isDeviceName reports a device, or the name of one.
+func (m *machine) isDeviceName(r ref) bool {
+	if m.g.kind(r) != KindText {
+		return true
+	}
+	_, _, ok := Device(m.g.text(r))
+	return ok
+}
+
+func isQuantized(dtype string) bool {
+	return strings.HasPrefix(dtype, "q")
+}
+
+// isDifferentiable reports the types whose tensors can require a gradient.
+func isDifferentiable(dtype string) bool {
+	return strings.Contains(dtype, "float") || strings.Contains(dtype, "complex")
+}
+
+// hollow is the type of a tensor without data, or empty: what has data is looked at
+// where these are.
+func (m *machine) hollow(tensor ref) string {
+	for m.g.kind(tensor) == KindObject {
+		args := m.g.elem(m.g.node(tensor).a + objArgs)
+		if m.g.kind(args) != KindTuple || m.g.node(args).n == 0 {
+			return ""
+		}
+		switch m.g.id(tensor) {
+		case RebuildMetaTensor:
+			if own := m.g.global(m.arg(args, 0)); own != nil {
+				return own.Name
+			}
+			return ""
+		case RebuildParameter, RebuildParameterWithState, TorchParameter:
+			tensor = m.arg(args, 0)
+		default:
+			return ""
+		}
+		m.toil++
+	}
+	return ""
+}
+
+// isParameter reports (tensor, whether it requires a gradient, ...), which is so
+// where nothing else is said. What has no data says here of which type it is.
+func (m *machine) isParameter(args ref) bool {
+	if m.g.node(args).n == 0 || m.argOr(args, 1, refTrue) != refTrue {
+		return true
+	}
+	dtype := m.hollow(m.arg(args, 0))
+	return dtype == "" || isDifferentiable(dtype)
+}
 
 // The layouts that PyTorch's _get_layout knows.
 const layouts = "torch.strided torch.sparse_coo torch.sparse_csr torch.sparse_csc torch.sparse_bsr torch.sparse_bsc torch._mkldnn torch.jagged"
@@ -77,14 +158,16 @@ func (m *machine) isDateTime(class string, args ref) bool {
 // or an hour, whose highest bit says which of two equal times is meant.
 func (m *machine) isMoment(r ref, size, at int, most rune) bool {
 	var c rune
-	switch text := m.g.text(r); m.g.kind(r) {
+	switch m.g.kind(r) {
 	case KindBytes:
-		if len(text) != size {
+		text := m.g.text(r)
+		if len(text) != size || !m.isBytes(r) {
 			return false
 		}
 		c = rune(text[at])
 	case KindText:
-		if len(text) > 2*size || utf8.RuneCountInString(text) != size || !isLatin1(text) {
+		text := m.g.text(r)
+		if len(text) > 2*size || utf8.RuneCountInString(text) != size || !isNarrow(text) {
 			return false
 		}
 		c = []rune(text)[at]

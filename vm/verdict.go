@@ -89,6 +89,9 @@ func (v *Verdict) note(m *machine, code, text string, what ref) {
 // against the pickle in a scan. Where with is a value, its shape takes the
 // place of %s in why. The stance is that of PyTorch's restricted loader.
 func (m *machine) refuse(code string, what ref, why string, with ref, torch stance) error {
+	if m.opaques && m.unknown(what) {
+		return nil
+	}
 	v := &m.verdicts
 	if full := len(v.torch.Reasons) == maxReasons; len(v.safe.Reasons) == maxReasons && (full || torch == takes) {
 		v.safe.More++
@@ -113,6 +116,16 @@ func (m *machine) refuse(code string, what ref, why string, with ref, torch stan
 	}
 	v.safe.add(Reason{Code: code, Off: f.Off, Text: f.text()})
 	return nil
+}
+
+// unknown reports a global outside the allowlist, and what its call has made.
+func (m *machine) unknown(r ref) bool {
+	switch m.g.kind(r) {
+	case KindGlobal, KindObject:
+		own := m.g.global(r)
+		return own == nil || own.Status != Allowed
+	}
+	return false
 }
 
 // weightsOnly completes the verdict of PyTorch's restricted loader.

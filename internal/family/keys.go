@@ -219,7 +219,10 @@ func (k *keys) yarn(r rope) {
 // derived adds the tensors that come of the configuration alone.
 func (p *planner) derived() error {
 	r := p.c.rope()
-	if !strings.EqualFold(r.kind, "llama3") {
+	switch {
+	case p.c.row.model == "phi3" && r.params.Get("long_factor").There:
+		return wire.At(configName, "member rope_scaling", wire.NoOffset, p.longRope(r))
+	case !strings.EqualFold(r.kind, "llama3"):
 		return nil
 	}
 	data, err := p.llama3(r)

@@ -19,6 +19,8 @@ type Tensor struct {
 	Parts []Part
 	Add   float32 // to each number
 	Data  []byte  // instead of parts: its bytes
+	// Wide says that llama.cpp has it in F32, whatever type the folder had.
+	Wide bool
 }
 
 // A Part is one tensor of the source, or some rows of it; parts follow each other.
@@ -51,6 +53,9 @@ type Options struct {
 	Pre  string // the pre-tokenizer where the caller knows it
 	// TensorsAlone leaves the keys out.
 	TensorsAlone bool
+	// Decoded reports a tensor that is quantized, and read as F32, and which type it
+	// will have in the end; nil where none is.
+	Decoded func(*tensor.Info) (tensor.DType, bool)
 }
 
 const configName = "config.json"
@@ -66,28 +71,30 @@ func Stated(files fs.FS) bool {
 
 // New plans a model of transformers; what its row does not explain is refused.
 func New(b *limits.Budget, m tensor.Model, o Options) (*Plan, error) {
-	root, err := jsontree.Read(b, m.Configs(), configName, maxConfig)
+	p, err := reading(b, m)
 	if err != nil {
 		return nil, err
 	}
-	c, err := configOf(root)
-	if err != nil {
-		return nil, wire.At(configName, "", wire.NoOffset, err)
-	}
-	p := &planner{Plan: &Plan{Arch: c.row.arch}, b: b, c: c, m: m}
+	p.o = o
 	if err := p.tensors(); err != nil {
+		return nil, err
+	}
+	if err := p.derived(); err != nil {
 		return nil, err
 	}
 	if o.TensorsAlone {
 		return p.Plan, nil
 	}
-	k := &keys{b: b, c: c, files: m.Configs(), o: o, fileType: p.fileType(), plan: p.Plan}
+	k := &keys{b: b, c: p.c, files: m.Configs(), o: o, fileType: p.fileType(), plan: p.Plan}
 	if err := k.all(); err != nil {
 		return nil, err
 	}
 	p.Keys = k.list
 	return p.Plan, nil
 }
+
+// maxLayers bounds the layers of a model.
+const maxLayers = 512
 
 // configOf finds the row of a configuration.
 func configOf(root jsontree.Value) (*config, error) {
@@ -100,7 +107,7 @@ func configOf(root jsontree.Value) (*config, error) {
 		return nil, wire.ErrUnsupported.With("the architecture %s is none of those that are known (%s writes names as they are)", wire.Quote(list[0].String()), wire.OptionRawNames)
 	}
 	switch n := c.layers(); {
-	case n < 1 || n > 512:
+	case n < 1 || n > maxLayers:
 		return nil, wire.ErrRange.With("%d layers", n)
 	case c.heads() < 1 || c.heads() > 1<<16 || c.kvHeads() < 1 || c.kvHeads() > 1<<16:
 		return nil, wire.ErrRange.With("%d heads of attention, %d of keys", c.heads(), c.kvHeads())
@@ -117,6 +124,11 @@ type planner struct {
 	b *limits.Budget
 	c *config
 	m tensor.Model
+	o Options
+
+	naming func(*place) string // what is written
+	drops  func(*place) bool   // what is not, nil where everything is
+	asIs   bool                // rows and numbers stay as they are, and so do types
 
 	stacks map[stackKey]int // the tensor that experts are gathered in
 	first  tensor.DType     // of the first matrix
@@ -163,9 +175,6 @@ func (p *planner) tensors() error {
 			}
 		}
 	}
-	if err := p.derived(); err != nil {
-		return err
-	}
 	return p.complete(names)
 }
 
@@ -210,6 +219,8 @@ func (p *planner) locate(full string) (place, bool) {
 	return at, false
 }
 
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }
+
 // index reads the number of a layer or an expert.
 func index(s string) (int64, bool) {
 	n, err := strconv.ParseUint(s, 10, 16)
@@ -230,6 +241,9 @@ func (p *planner) tensor(i *tensor.Info) error {
 	switch i.DType {
 	case tensor.F32, tensor.F16, tensor.BF16:
 	default:
+		if p.asIs && i.DType != tensor.Unknown {
+			break
+		}
 		return wire.ErrUnsupported.With("it is %s, and only F32, F16 and BF16 are written for llama.cpp: decode it first", i.TypeName())
 	}
 	shape, err := p.shape(&at)
@@ -241,6 +255,14 @@ func (p *planner) tensor(i *tensor.Info) error {
 	}
 	if p.first == tensor.Unknown && len(i.Shape) >= 2 {
 		p.first = i.DType
+		if p.o.Decoded != nil {
+			if to, is := p.o.Decoded(i); is {
+				p.first = to
+			}
+		}
+	}
+	if p.drops != nil && p.drops(&at) {
+		return nil
 	}
 	if at.name.how == stack {
 		return p.stack(i, &at)
@@ -279,7 +301,7 @@ func sameShape(is, want []int64) error {
 func (p *planner) target(at *place) string {
 	s := at.name.gguf
 	if !at.outer {
-		s = "blk." + strconv.FormatInt(at.layer, 10) + "." + s
+		s = "blk." + itoa(at.layer) + "." + s
 	}
 	switch {
 	case at.bias:
@@ -307,10 +329,17 @@ func stored(name string, dimensions int, from tensor.DType) tensor.DType {
 	return from
 }
 
+// Wide reports a tensor of llama.cpp that has F32 whatever the model's type is.
+func Wide(i *tensor.Info) bool { return stored(i.Name, len(i.Shape), tensor.BF16) == tensor.F32 }
+
 // single plans a tensor that comes of one.
 func (p *planner) single(i *tensor.Info, at *place) error {
-	t := Tensor{Name: p.target(at), Shape: i.Shape}
+	t := Tensor{Name: p.naming(at), Shape: i.Shape}
 	part := Part{Info: *i}
+	if p.asIs {
+		t.DType, t.Parts = i.DType, []Part{part}
+		return p.add(t)
+	}
 	switch at.name.how {
 	case permuteQ, permuteK:
 		part.Head = p.c.headDim()
@@ -332,10 +361,14 @@ func (p *planner) single(i *tensor.Info, at *place) error {
 	}
 	t.DType = stored(t.Name, len(t.Shape), i.DType)
 	t.Parts = []Part{part}
+	return p.add(t)
+}
+
+// add adds a tensor of one part.
+func (p *planner) add(t Tensor) (err error) {
 	if err := p.b.Hold(int64(len(t.Name)) + 200); err != nil {
 		return err
 	}
-	var err error
 	p.Tensors, err = limits.Append(p.b, p.Tensors, t)
 	return err
 }
@@ -346,7 +379,7 @@ func (p *planner) stack(i *tensor.Info, at *place) error {
 	n, ok := p.stacks[key]
 	if !ok {
 		shape := append([]int64{p.c.experts()}, i.Shape...)
-		name := p.target(at)
+		name := p.naming(at)
 		t := Tensor{Name: name, Shape: shape, DType: stored(name, len(shape), i.DType)}
 		var err error
 		if t.Parts, err = limits.Make[Part](p.b, int(p.c.experts())); err != nil {
@@ -391,7 +424,7 @@ func (p *planner) complete(names *wire.NameSet) error {
 		if at.name.gguf == "output" && p.c.bool("tie_word_embeddings", p.c.row.tied) {
 			return nil
 		}
-		if name := p.target(&at); names != nil {
+		if name := p.naming(&at); names != nil {
 			if _, ok := names.Find(name); !ok {
 				return wire.At(p.m.Format(), "", wire.NoOffset, wire.ErrMissing.With("there is no tensor for %s, which the configuration asks for", wire.Quote(name)))
 			}

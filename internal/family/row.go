@@ -16,6 +16,7 @@ type row struct {
 	skip     []string // endings of tensors that are not needed
 	keys     func(*keys)
 	vocab    func(*keys) error
+	back     func(*settings) // the members of config.json, out of the keys
 }
 
 // A preset is what a member of the configuration is where it is not stated.

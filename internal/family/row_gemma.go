@@ -30,7 +30,7 @@ var gemmaRow = row{
 	defaults: []preset{{"vocab_size", "256000"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "8192"}, {"head_dim", "256"}},
 	outer:    gemmaOuter, layer: decoderLayer, skip: gemmaSkip,
 	layers: shifted(decoder(with(mlp, ffnNorm)...)),
-	keys:   gemmaKeys, vocab: gemmaVocab,
+	keys:   gemmaKeys, vocab: gemmaVocab, back: gemmaBack,
 }
 
 var gemma2Row = row{
@@ -41,7 +41,7 @@ var gemma2Row = row{
 	},
 	outer: gemmaOuter, layer: decoderLayer, skip: gemmaSkip,
 	layers: shifted(decoder(with(mlp, sandwich...)...)),
-	keys:   gemma2Keys, vocab: spmNoPrefix,
+	keys:   gemma2Keys, vocab: spmNoPrefix, back: gemma2Back,
 }
 
 var gemma3Row = row{
@@ -52,7 +52,7 @@ var gemma3Row = row{
 	},
 	outer: gemmaOuter, layer: decoderLayer,
 	layers: shifted(decoder(with(with(mlp, sandwich...), headNorms...)...)),
-	keys:   gemma3Keys, vocab: gemma3Vocab,
+	keys:   gemma3Keys, vocab: gemma3Vocab, back: gemma3Back,
 }
 
 func gemmaKeys(k *keys) {

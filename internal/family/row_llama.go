@@ -5,7 +5,7 @@ var llamaRow = row{
 	defaults: []preset{{"vocab_size", "32000"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "2048"}, {"rope_theta", "10000"}},
 	outer:    outer, layer: decoderLayer,
 	layers: permuted(decoder(with(mlp, ffnNorm)...)),
-	keys:   llamaKeys, vocab: llamaVocab,
+	keys:   llamaKeys, vocab: llamaVocab, back: llamaBack,
 }
 
 var smollm3Row = row{
@@ -13,7 +13,7 @@ var smollm3Row = row{
 	defaults: []preset{{"vocab_size", "128256"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "32768"}, {"rope_theta", "2000000"}},
 	outer:    outer, layer: decoderLayer,
 	layers: permuted(decoder(with(mlp, ffnNorm)...)),
-	keys:   smollm3Keys, vocab: llamaVocab,
+	keys:   smollm3Keys, vocab: llamaVocab, back: smollm3Back,
 }
 
 // llamaKeys are those of LlamaModel in llama.py: its configuration knows the size
@@ -42,7 +42,7 @@ var mixtralRow = row{
 		name{hf: "block_sparse_moe.experts.*.w2", gguf: "ffn_down_exps", shape: "HF", how: stack},
 		name{hf: "block_sparse_moe.experts.*.w3", gguf: "ffn_up_exps", shape: "FH", how: stack},
 	)),
-	keys: smollm3Keys, vocab: llamaVocab,
+	keys: smollm3Keys, vocab: llamaVocab, back: mixtralBack,
 }
 
 var graniteRow = row{
@@ -50,7 +50,7 @@ var graniteRow = row{
 	defaults: []preset{{"vocab_size", "32000"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "2048"}, {"rope_theta", "10000"}},
 	outer:    outer, layer: decoderLayer,
 	layers: permuted(decoder(with(mlp, ffnNorm)...)),
-	keys:   graniteKeys, vocab: llamaVocab,
+	keys:   graniteKeys, vocab: llamaVocab, back: graniteBack,
 }
 
 // graniteKeys are Llama's, and what Granite multiplies by.

@@ -14,13 +14,18 @@ var phi3Row = row{
 		{hf: "mlp.gate_up_proj", gguf: "ffn_up", shape: "GH"},
 		{hf: "mlp.down_proj", gguf: "ffn_down", shape: "HF"},
 	},
-	keys: phi3Keys, vocab: phi3Vocab,
+	keys: phi3Keys, vocab: phi3Vocab, back: phi3Back,
 }
 
 func phi3Keys(k *keys) {
 	r := k.c.rope()
 	if v := r.params.Get("long_factor"); v.There {
-		k.fail("rope_scaling", v, "absent: factors for long texts are not written yet")
+		original, _ := r.original.Int()
+		f, ok := longFactor(r.kind, k.c.int("n_positions", "max_position_embeddings"), original)
+		if !ok {
+			k.fail("rope_scaling", r.params, "of a kind that is known, with the length before")
+		}
+		k.own("rope.scaling.attn_factor", f)
 	}
 	k.u32("context_length", "n_positions", "max_position_embeddings")
 	if n, ok := r.original.Int(); ok && n >= 0 && n < 1<<32 {
@@ -32,11 +37,7 @@ func phi3Keys(k *keys) {
 	k.own("attention.head_count", uint32(k.c.heads()))
 	k.own("attention.head_count_kv", uint32(k.c.kvHeads()))
 	k.f32("attention.layer_norm_rms_epsilon", "rms_norm_eps")
-	part := 1.0
-	if f, ok := r.fraction.Float(); ok && f > 0 && f <= 1 {
-		part = f
-	}
-	k.own("rope.dimension_count", uint32(int64(part*float64(k.c.hidden()))/k.c.heads()))
+	k.own("rope.dimension_count", uint32(k.c.rotated(r)))
 	k.number("rope.freq_base", "rope_theta", r.theta)
 	k.own("attention.sliding_window", uint32(0))
 	k.u32("attention.sliding_window", "sliding_window")
@@ -62,10 +63,9 @@ var olmo2Row = row{
 	layers: with(decoder(mlp...)[1:],
 		name{hf: "post_attention_layernorm", gguf: "post_attention_norm", shape: "H"},
 		name{hf: "post_feedforward_layernorm", gguf: "post_ffw_norm", shape: "H"},
-		name{hf: "self_attn.q_norm", gguf: "attn_q_norm", shape: "Q"},
-		name{hf: "self_attn.k_norm", gguf: "attn_k_norm", shape: "K"},
+		wideNorms[0], wideNorms[1],
 	),
-	keys: common, vocab: gpt2Vocab,
+	keys: common, vocab: gpt2Vocab, back: olmo2Back,
 }
 
 var starcoder2Row = row{
@@ -76,7 +76,7 @@ var starcoder2Row = row{
 		name{hf: "mlp.c_fc", gguf: "ffn_up", shape: "FH"},
 		name{hf: "mlp.c_proj", gguf: "ffn_down", shape: "HF"},
 	),
-	keys: common, vocab: gpt2Vocab,
+	keys: common, vocab: gpt2Vocab, back: starcoder2Back,
 }
 
 var gpt2Row = row{
@@ -97,7 +97,7 @@ var gpt2Row = row{
 		{hf: "mlp.c_fc", gguf: "ffn_up", shape: "HI", how: transpose},
 		{hf: "mlp.c_proj", gguf: "ffn_down", shape: "IH", how: transpose},
 	},
-	keys: gpt2Keys, vocab: gpt2Vocab,
+	keys: gpt2Keys, vocab: gpt2Vocab, back: gpt2Back,
 }
 
 func gpt2Keys(k *keys) {

@@ -8,6 +8,7 @@ var rows = []*row{
 	&qwen2Row, &qwen3Row, &qwen2moeRow, &qwen3moeRow,
 	&gemmaRow, &gemma2Row, &gemma3Row,
 	&phi3Row, &olmo2Row, &starcoder2Row, &gpt2Row,
+	&cohereRow, &cohere2Row, &olmoeRow, &olmo3Row, &exaone4Row, &seedossRow, &ernieRow, &ministral3Row,
 }
 
 // decoder are the tensors of a decoder whose names Llama's are, each family with

@@ -109,19 +109,19 @@ func (a *array) end(w *walk, c *wire.Cursor, at int64) error {
 	width, known := bits[a.typ]
 	switch {
 	case a.many:
-		return c.FailAt(where, at, wire.ErrUnsupported.With("more than %d dimensions", maxDims))
+		return c.FailAt(where, at, wire.ErrUnsupported.By("onnx.dimensions").With("more than %d dimensions", maxDims))
 	case !ok:
-		return c.FailAt(where, at, wire.ErrOverflow.With("the shape %v", a.dims))
+		return c.FailAt(where, at, wire.ErrOverflow.By("onnx.shape-overflow").With("the shape %v", a.dims))
 	case !known:
-		return c.FailAt(where, at, wire.ErrUnsupported.With("data of type %d", a.typ))
+		return c.FailAt(where, at, wire.ErrUnsupported.By("onnx.data-type").With("data of type %d", a.typ))
 	}
 	total, ok := wire.Mul(n, uint64(width))
 	if !ok {
-		return c.FailAt(where, at, wire.ErrOverflow.With("the shape %v", a.dims))
+		return c.FailAt(where, at, wire.ErrOverflow.By("onnx.shape-overflow").With("the shape %v", a.dims))
 	}
 	size := int64(total/8 + min(total%8, 1))
 	if a.hasRaw && (a.raw != size || width == 0) {
-		return c.FailAt(where, at, wire.ErrMismatch.With("%d bytes of data, shape and type say %d", a.raw, size))
+		return c.FailAt(where, at, wire.ErrMismatch.By("onnx.data-size").With("%d bytes of data, shape and type say %d", a.raw, size))
 	}
 	w.out.Tensors++
 	w.out.Elements, w.out.Bytes = addCap(w.out.Elements, int64(n)), addCap(w.out.Bytes, size)
@@ -142,17 +142,17 @@ func addCap(a, b int64) int64 {
 func (a *array) external(w *walk, c *wire.Cursor, where string, at int64) error {
 	switch {
 	case !a.outside:
-		return c.FailAt(where, at, wire.ErrMismatch.With("a place of external data, and data inside"))
+		return c.FailAt(where, at, wire.ErrMismatch.By("onnx.external-both").With("a place of external data, and data inside"))
 	case a.hasRaw:
-		return c.FailAt(where, at, wire.ErrMismatch.With("data inside of the file, and outside"))
+		return c.FailAt(where, at, wire.ErrMismatch.By("onnx.external-both").With("data inside of the file, and outside"))
 	case a.bad:
-		return c.FailAt(where, at, wire.ErrDuplicate.With("two statements about external data, or one too long"))
+		return c.FailAt(where, at, wire.ErrDuplicate.By("onnx.external-twice").With("two statements about external data, or one too long"))
 	case a.location == "":
-		return c.FailAt(where, at, wire.ErrMissing.With("external data without a location"))
+		return c.FailAt(where, at, wire.ErrMissing.By("onnx.external-location").With("external data without a location"))
 	}
 	for _, k := range a.keys {
 		if k != "location" && k != "offset" && k != "length" && k != "checksum" && k != "basepath" {
-			return c.FailAt(where, at, wire.ErrUnsupported.With("external data with %s", wire.Quote(k)))
+			return c.FailAt(where, at, wire.ErrUnsupported.By("onnx.external-key").With("external data with %s", wire.Quote(k)))
 		}
 	}
 	if why := leaves(a.location); why != "" || slices.Contains(a.keys, "basepath") {
@@ -166,7 +166,7 @@ func (a *array) external(w *walk, c *wire.Cursor, where string, at int64) error 
 		return nil
 	}
 	if len(w.out.External) >= maxExternal {
-		return c.FailAt(where, at, wire.ErrUnsupported.With("data in more than %d files", maxExternal))
+		return c.FailAt(where, at, wire.ErrUnsupported.By("onnx.external-many").With("data in more than %d files", maxExternal))
 	}
 	name, err := limits.String(w.b, []byte(a.location))
 	if err != nil {

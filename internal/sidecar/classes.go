@@ -10,7 +10,8 @@ import (
 // keptKeys are members that the end of their object is judged by.
 var keptKeys = map[string]bool{
 	"class_name": true, "module": true, "config": true, "registered_name": true, // Keras
-	"__class__": true, "__module__": true, "__loader__": true, // skops
+	"vocabulary": true,                                         // of a layer of Keras
+	"__class__":  true, "__module__": true, "__loader__": true, // skops
 }
 
 // keep remembers a string of an object.
@@ -36,6 +37,11 @@ func (w *walk) keep(key, text string, at int64) error {
 func (w *walk) object(f *frame) error {
 	if f.kept == nil {
 		return nil
+	}
+	if words, ok := f.kept["vocabulary"]; ok && len(w.open) > 1 {
+		if outer := &w.open[len(w.open)-2]; outer.key == "config" && !outer.list {
+			outer.words = words
+		}
 	}
 	if _, ok := f.kept["__loader__"]; ok {
 		return w.skops(f)
@@ -78,6 +84,9 @@ func (w *walk) keras(f *frame) error {
 	class, module := f.kept["class_name"], f.kept["module"]
 	if f.twice != "" {
 		return w.report("sidecar.keras-module", tensor.Danger, wire.Quote(class.text), class.off, f.ambiguous())
+	}
+	if f.words.text != "" {
+		return w.report("sidecar.keras-file", tensor.Danger, wire.Quote(class.text), f.words.off, "Keras opens "+wire.Quote(f.words.text)+" for the words of a layer")
 	}
 	if why := kerasCode[class.text]; why != "" {
 		return w.report("sidecar.keras-code", tensor.Danger, wire.Quote(class.text), class.off, "the class "+wire.Quote(class.text)+" "+why)
@@ -141,25 +150,70 @@ var handlers = map[string]bool{
 	"image_classifier": true, "image_segmenter": true, "object_detector": true, "text_classifier": true, "base_handler": true,
 }
 
-// handler is what TorchServe runs for an archive.
-func (r *reader) handler(text string, at int64) error {
-	if handlers[text] {
-		return nil
+// manifest is what TorchServe runs for an archive: the module that handles requests,
+// and the one that defines the model.
+func (r *reader) manifest(key, text string, at int64) error {
+	switch {
+	case key == "handler" && !handlers[text], key == "modelFile" && text != "":
+		return r.report("sidecar.mar-handler", tensor.Danger, key, at, "TorchServe runs "+wire.Quote(text)+", code of the archive")
+	case key == "requirementsFile" && text != "":
+		return r.report("sidecar.mar-requirements", tensor.Warning, key, at, "TorchServe installs what "+wire.Quote(text)+" names, if it is told to install packages for models")
 	}
-	return r.report("sidecar.mar-handler", tensor.Danger, "handler", at, "TorchServe runs "+wire.Quote(text)+", code of the archive")
+	return nil
+}
+
+// Served is what is said of code in an archive for TorchServe, which puts it on
+// Python's path: what has the name of a module is that module.
+func Served(file string) tensor.Finding {
+	return tensor.Finding{Code: "sidecar.mar-handler", Severity: tensor.Danger, Where: wire.Quote(file), Off: wire.NoOffset,
+		Text: "TorchServe puts the archive on Python's path, and runs this file for whatever module has its name"}
 }
 
 // target is a name that Hydra looks up and calls.
 func (r *reader) target(text string, at int64) error {
 	s, why := tensor.Danger, "Hydra calls "
 	for _, p := range targets {
-		if strings.HasPrefix(text, p) {
+		if strings.HasPrefix(text, p) && isPath(text) && !runsCode(text) {
 			s = tensor.Warning
 		}
 	}
-	return r.report("sidecar.target", s, "_target_", at, why+wire.Quote(text)+" with arguments of the file")
+	return r.report("sidecar.target", s, hydraKey, at, why+wire.Quote(text)+" with arguments of the file")
 }
 
 // targets are modules of NeMo and PyTorch that its configurations name: what they
 // import can be reached through them, so that they are no more than likely.
 var targets = []string{"nemo.collections.", "nemo.core.", "nemo.lightning.", "torch.nn.", "torch.optim.", "torchmetrics.", "lightning.pytorch.", "pytorch_lightning."}
+
+// isPath reports names with dots between them, and nothing that is put in later.
+func isPath(text string) bool {
+	for i := range len(text) {
+		if !inName(text[i]) && text[i] != '.' {
+			return false
+		}
+	}
+	return len(text) < maxPath
+}
+
+// maxPath is longer than any path of names that is honest.
+const maxPath = 200
+
+// running are modules of Python and others that run, open or import what they are
+// given; most modules import one of them, and are a way to it.
+var running = map[string]bool{
+	"os": true, "posix": true, "nt": true, "sys": true, "subprocess": true, "builtins": true, "importlib": true, "runpy": true, "shutil": true, "pty": true,
+	"pickle": true, "_pickle": true, "cPickle": true, "dill": true, "cloudpickle": true, "joblib": true, "marshal": true, "shelve": true, "yaml": true,
+	"ctypes": true, "socket": true, "urllib": true, "requests": true, "http": true, "webbrowser": true, "multiprocessing": true, "asyncio": true,
+	"pathlib": true, "tempfile": true, "code": true, "codeop": true, "timeit": true, "pdb": true, "hydra": true, "omegaconf": true, "numpy": true, "np": true,
+	"pip": true, "ensurepip": true, "antigravity": true, "commands": true, "popen2": true, "torch": true,
+}
+
+// runsCode reports a path that leads through such a module, or past what Python
+// keeps to itself.
+func runsCode(text string) bool {
+	for i, part := range strings.Split(text, ".") {
+		if running[part] && (i > 0 || part != "torch") || strings.HasPrefix(part, "__") {
+			return true
+		}
+	}
+	return false
+}

@@ -22,6 +22,7 @@ type frame struct {
 	key   string           // of the member at hand
 	kept  map[string]value // the strings of an object that its end is judged by
 	twice string           // one of them that stands twice
+	words value            // the file that the configuration of a layer takes its vocabulary from
 }
 
 // A value is a string and where it stands.
@@ -333,9 +334,9 @@ func (w *walk) str() error {
 		return w.template("chat_template", text, at, false)
 	case w.below("auto_map"):
 		return w.autoMap(text, at)
-	case key == "handler" && strings.HasSuffix(w.t.Name, "MAR-INF/MANIFEST.json"):
-		return w.handler(text, at)
-	case key == "_target_":
+	case strings.HasSuffix(w.t.Name, Manifest):
+		return w.manifest(key, text, at)
+	case key == hydraKey:
 		return w.target(text, at)
 	}
 	return w.keep(key, text, at)

@@ -24,6 +24,9 @@ const (
 	bufLen  = 16 << 10
 )
 
+// Manifest is where an archive for TorchServe says what it holds.
+const Manifest = "MAR-INF/MANIFEST.json"
+
 // A Text is a file beside a model.
 type Text struct {
 	Name string // its path: the ending says what it is
@@ -31,6 +34,9 @@ type Text struct {
 	Size int64
 	// Beside reports a file in the same folder; nil where nobody knows.
 	Beside func(name string) bool
+	// Template is shown each chat template, escapes resolved, and its place; it may be
+	// nil.
+	Template func(where, text string)
 }
 
 // readers by the endings of names.

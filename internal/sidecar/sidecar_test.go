@@ -11,6 +11,9 @@ import (
 
 const escape = `{{ ''.__class__ }}`
 
+// bufSize is how much of a text is read at once.
+const bufSize = 16 << 10
+
 // What is found in a text, by its name and its content.
 func TestTextsThatAskForMoreThanText(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
@@ -40,6 +43,29 @@ func TestTextsThatAskForMoreThanText(t *testing.T) {
 		{"model.yaml", "\"\\x5ftarget_\": os.system\n", "sidecar.target"},
 		{"model.yaml", "# _target_: os.system\na: 1\n", ""},
 		{"model.yml", "a: !!python/object/apply:os.system [id]\n", "sidecar.yaml-tag"},
+		{"model.yaml", "\"_t\\x61rget_\": os.system\n", "sidecar.target"},
+		{"model.yaml", "\"_target\\U0000005F\": os.system\n", "sidecar.target"},
+		{"model.yaml", "? _target_\n: os.system\n", "sidecar.target"},
+		{"model.yaml", "? |-\n  _target_\n: os.system\n", "sidecar.target"},
+		{"model.yaml", "? \"_tar\\\n  get_\"\n: os.system\n", "sidecar.target"},
+		{"model.yaml", "? \"_t\\\n  ar\\\n\tget_\"\n: os.system\n", "sidecar.target"},
+		{"model.yaml", "- &k _target_\n- {*k : os.system}\n", "sidecar.target"},
+		{"model.yaml", "# a\r_target_: os.system\n", "sidecar.target"},
+		{"model.yaml", "# a\u2028_target_: os.system\n", "sidecar.target"},
+		{"model.yaml", "# a\u0085_target_: os.system\n", "sidecar.target"},
+		{"model.yaml", "a: 1 # _target_ is a key of Hydra\n", ""},
+		{"model.yaml", "num_target_classes: 3\nmy_target_: x\n", ""},
+		{"model.yaml", "a: '[^\\x00-\\x7F]'\nb: \"\\u2581a\"\nc: \"x\\\n  y\"\n", ""},
+		{"model.yaml", "{a: " + strings.Repeat("x", bufSize-514) + "#" + strings.Repeat("y", 507) + ", _target_: os.system}\n", "sidecar.target"},
+		{"model.yaml", "#" + strings.Repeat(" x", bufSize) + "_target_: os.system\n", ""},
+		{"model.yaml", "_target_: nemo.core.classes.common.os.system\n", "sidecar.target"},
+		{"model.yaml", "target: subprocess.Popen\nparams: {}\n", "sidecar.target"},
+		{"model.yaml", "target: ldm.models.diffusion.ddpm.LatentDiffusion\n", ""},
+		{"model.yaml", "target: nemo.collections.asr.models.EncDecCTCModel\n", ""},
+		{"model.yaml", "a: !!pyth%6fn/object/apply:os.system [id]\n", "sidecar.yaml-tag"},
+		{"model.yaml", "a: !<tag:yaml.org,2002:pyth%6fn/name:os.system> x\n", "sidecar.yaml-tag"},
+		{"model.yaml", "\ufeff%TAG !p! tag:yaml.org,2002:python/\n---\na: !p!name:os.system x\n", "sidecar.yaml-tag"},
+		{"model.yaml", "a: 100%! of it, b!%c\n", ""},
 		{"hydra.json", `{"_target_": "builtins.eval"}`, "sidecar.target"},
 		{"config.json", `{"class_name": "Lambda", "config": {"function": {"class_name": "__lambda__", "config": {"code": "4wE="}}}}`, "sidecar.keras-code sidecar.keras-code"},
 		{"config.json", `{"config": "eval", "module": "builtins", "class_name": "function", "registered_name": "function"}`, "sidecar.keras-module"},
@@ -50,6 +76,11 @@ func TestTextsThatAskForMoreThanText(t *testing.T) {
 		{"config.json", `{"module": "os", "module": "keras.layers", "class_name": "system", "config": {}}`, "sidecar.keras-module"},
 		{"x.mar!MAR-INF/MANIFEST.json", `{"model": {"handler": "handler.py:handle"}}`, "sidecar.mar-handler"},
 		{"x.mar!MAR-INF/MANIFEST.json", `{"model": {"handler": "image_classifier"}}`, ""},
+		{"x.mar!MAR-INF/MANIFEST.json", `{"model": {"handler": "image_classifier", "modelFile": "m.py"}}`, "sidecar.mar-handler"},
+		{"x.mar!MAR-INF/MANIFEST.json", `{"model": {"handler": "image_classifier", "requirementsFile": "r.txt"}}`, "sidecar.mar-requirements"},
+		{"config.json", `{"module": "keras.layers", "class_name": "StringLookup", "config": {"vocabulary": "/etc/passwd"}}`, "sidecar.keras-file"},
+		{"config.json", `{"config": {"vocabulary": "gs://a/b"}, "module": "keras.layers", "class_name": "TextVectorization"}`, "sidecar.keras-file"},
+		{"config.json", `{"module": "keras.layers", "class_name": "StringLookup", "config": {"vocabulary": ["a", "b"]}}`, ""},
 		{"schema.json", `{"__class__": "LogisticRegression", "__module__": "sklearn.linear_model._logistic", "__loader__": "ObjectNode"}`, ""},
 		{"schema.json", `{"__class__": "system", "__module__": "os", "__loader__": "FunctionNode"}`, "sidecar.skops-node"},
 		{"schema.json", `{"__class__": "Popen", "__module__": "subprocess", "__loader__": "ObjectNode"}`, "sidecar.skops-type"},

@@ -31,7 +31,7 @@ func (r *reader) jinja() error {
 }
 
 func longTemplate(n int64) error {
-	return wire.ErrUnsupported.With("a chat template of %d bytes, more than %d", n, maxTemplate)
+	return wire.ErrUnsupported.By("sidecar.template-size").With("a chat template of %d bytes, more than %d", n, maxTemplate)
 }
 
 // template looks through one template. Its bytes stand in the file as they are, or
@@ -45,6 +45,9 @@ func (r *reader) template(where, text string, off int64, plain bool) error {
 		return err
 	}
 	defer r.b.Drop(2 * size)
+	if r.t.Template != nil {
+		r.t.Template(where, text)
+	}
 	if len(text) > largeTemplate {
 		if err := r.report(CodeTemplate+"size", tensor.Warning, where, off, fmt.Sprintf("the chat template has %d bytes, more than any honest one", size)); err != nil {
 			return err

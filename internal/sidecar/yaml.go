@@ -3,79 +3,241 @@ package sidecar
 import (
 	"bufio"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// yaml looks through a YAML text by lines. One that is longer than the buffer is
-// looked at in pieces that overlap.
+// lap is how much of a long line is looked at again with what follows it: longer
+// than a name that is looked for, and what it stands for.
+const lap = maxText
+
+// A lines is the way through a YAML text: a line may come in pieces, and two lines
+// may be one.
+type lines struct {
+	*reader
+	keep    string // of the line at hand: its end, or what it is joined with
+	at      int64  // where that stands
+	inside  bool   // keep begins within a line
+	joined  bool   // keep is joined with the next line
+	comment bool   // the line at hand is one
+}
+
+// yaml looks through a YAML text by lines, as PyYAML breaks them.
 func (r *reader) yaml() error {
-	tail := ""
+	l := &lines{reader: r}
+	if p, err := r.in.Peek(3); err == nil && string(p) == "\ufeff" {
+		r.in.Discard(3)
+		r.off += 3
+	}
 	for {
-		if err := r.steps.Step(); err != nil {
-			return err
-		}
-		if err := r.b.Step(bufLen / 64); err != nil {
+		if err := r.b.Step(1 + bufLen/64); err != nil {
 			return err
 		}
 		p, err := r.in.ReadSlice('\n')
 		if err != nil && err != io.EOF && err != bufio.ErrBufferFull {
 			return err
 		}
-		at := r.off - int64(len(tail))
-		if err := r.line(tail+string(p), at); err != nil {
+		if l.keep == "" {
+			l.at = r.off
+		}
+		text := string(p)
+		if l.joined {
+			text = strings.TrimLeft(text, " \t")
+		}
+		l.joined = false
+		if err := l.piece(l.keep+text, err == nil || err == io.EOF); err != nil {
 			return err
 		}
 		r.off += int64(len(p))
-		if tail = ""; err == bufio.ErrBufferFull {
-			tail = string(p[len(p)-maxText:])
-		}
 		if err == io.EOF {
 			return nil
 		}
 	}
 }
 
-// hidden are ways to write an underscore in a quoted name.
-var hidden = []string{`\x5f`, `\u005f`, `\U0000005f`, `\x5F`, `\u005F`, `\U0000005F`}
+// breaks are what ends a line to PyYAML.
+const breaks = "\r\n\u0085\u2028\u2029"
 
-// line looks at one line.
-func (r *reader) line(line string, at int64) error {
-	trimmed := strings.TrimSpace(line)
-	if strings.HasPrefix(trimmed, "#") {
+// piece looks at the lines of a piece; the last one may go on in the next.
+func (l *lines) piece(text string, whole bool) error {
+	for text != "" {
+		if err := l.steps.Step(); err != nil {
+			return err
+		}
+		end := strings.IndexAny(text, breaks)
+		line, next := text, ""
+		if end >= 0 {
+			line, next = text[:end], strings.TrimLeft(text[end:], breaks)
+		}
+		if !l.inside {
+			l.comment = strings.HasPrefix(strings.TrimLeft(line, " \t"), "#")
+		}
+		if end < 0 && !whole {
+			return l.cut(line)
+		}
+		if escaped(line) && !l.comment && len(line) <= lap {
+			// A quoted text goes on in the next line as if there were no break.
+			line = line[:len(line)-1]
+			if next == "" {
+				l.keep, l.inside, l.joined = line, true, true
+				return nil
+			}
+			l.inside, text = true, line+strings.TrimLeft(next, " \t")
+			continue
+		}
+		if err := l.look(line, len(line)); err != nil {
+			return err
+		}
+		l.at += int64(len(text) - len(next))
+		l.keep, l.inside, text = "", false, next
+	}
+	l.keep, l.inside = "", false
+	return nil
+}
+
+// cut looks at a line that goes on in the next piece, but for its end.
+func (l *lines) cut(line string) error {
+	most := max(0, len(line)-lap)
+	if err := l.look(line, most); err != nil {
+		return err
+	}
+	l.keep, l.inside = strings.Clone(line[most:]), l.inside || most > 0
+	l.at += int64(most)
+	return nil
+}
+
+// escaped reports a line that ends with a backslash that no other one escapes.
+func escaped(line string) bool {
+	return (len(line)-len(strings.TrimRight(line, "\\")))%2 == 1
+}
+
+// look looks at a line, for names that begin in its first bytes.
+func (l *lines) look(line string, most int) error {
+	if l.comment {
 		return nil
 	}
-	for _, h := range hidden {
-		if strings.Contains(line, h) {
-			return r.report("sidecar.target", tensor.Danger, "", at, "an underscore is written as "+h+": a name such as _target_ is hidden")
-		}
-	}
-	if strings.Contains(line, "!!python") || strings.Contains(line, "yaml.org,2002:python") || strings.Contains(line, "!!%") || strings.HasPrefix(trimmed, "%TAG") {
-		if err := r.report("sidecar.yaml-tag", tensor.Danger, "", at, "a tag lets YAML construct a Python object: "+wire.Quote(trimmed)); err != nil {
+	if taggedForPython(line) {
+		if err := l.once("sidecar.yaml-tag", tensor.Danger, "", l.at, "a tag lets YAML construct a Python object: "+wire.Quote(strings.TrimSpace(line[:min(len(line), 80)]))); err != nil {
 			return err
 		}
 	}
-	for rest, off := line, at; ; {
-		i := strings.Index(rest, "_target_")
-		if i < 0 {
-			break
+	shown := strings.Count(line, hydraKey)
+	if plain := unescaped(line); strings.Count(plain, hydraKey) != shown {
+		if err := l.once("sidecar.target", tensor.Danger, "", l.at, "the name "+hydraKey+" is written with escapes: it is hidden"); err != nil {
+			return err
 		}
-		value := rest[i+len("_target_"):]
-		off += int64(i)
-		rest = value
-		value = strings.TrimLeft(strings.TrimLeft(value, `"'`), " \t")
-		if v, ok := strings.CutPrefix(value, ":"); ok {
-			v = strings.Trim(strings.TrimSpace(v), `"'`)
-			if end := strings.IndexAny(v, ",} \t#\"'"); end >= 0 {
-				v = v[:end]
-			}
-			if err := r.target(v, off); err != nil {
-				return err
-			}
-		}
-		off += int64(len("_target_"))
 	}
-	return nil
+	if err := l.names(line, most, hydraKey, l.hydra); err != nil {
+		return err
+	}
+	return l.names(line, most, "target", func(value string, at int64) error {
+		if value == "" || !runsCode(value) {
+			return nil
+		}
+		return l.report("sidecar.target", tensor.Danger, "target", at, "loaders of NeMo and of diffusion models call "+wire.Quote(value)+" with arguments of the file")
+	})
+}
+
+// hydraKey is the key whose value Hydra calls.
+const hydraKey = "_target_"
+
+// hydra judges the value of that key; no value is a name that YAML could make a key.
+func (l *lines) hydra(value string, at int64) error {
+	if value == "" {
+		return l.report("sidecar.target", tensor.Danger, hydraKey, at, "the name stands where it is no plain key with a value behind it, and YAML can make it one")
+	}
+	return l.target(value, at)
+}
+
+// names finds a name that stands by itself, and gives what stands behind its colon.
+func (l *lines) names(line string, most int, name string, visit func(value string, at int64) error) error {
+	for from := 0; ; {
+		i := strings.Index(line[from:], name)
+		if i < 0 || from+i > most {
+			return nil
+		}
+		i += from
+		from = i + len(name)
+		if i > 0 && inName(line[i-1]) || from < len(line) && inName(line[from]) || commented(line[:i]) {
+			continue
+		}
+		if err := l.steps.Step(); err != nil {
+			return err
+		}
+		if err := visit(behind(line[from:]), l.at+int64(i)); err != nil {
+			return err
+		}
+	}
+}
+
+// behind is the value behind a key's end, "" if there is none on its line.
+func behind(rest string) string {
+	rest, ok := strings.CutPrefix(strings.TrimLeft(strings.TrimLeft(rest, `"'`), " \t"), ":")
+	if !ok {
+		return ""
+	}
+	v := strings.Trim(strings.TrimSpace(rest), `"'`)
+	if end := strings.IndexAny(v, ",} \t#\"'"); end >= 0 {
+		v = v[:end]
+	}
+	return v
+}
+
+// commented reports that a comment began, with no quote before it.
+func commented(before string) bool {
+	at := strings.Index(before, " #")
+	return at >= 0 && !strings.ContainsAny(before[:at], `"'`)
+}
+
+func inName(c byte) bool {
+	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}
+
+// taggedForPython reports a tag of PyYAML's own, or one that could be: written with
+// percent signs, or by a handle that the text declares.
+func taggedForPython(line string) bool {
+	if strings.Contains(line, "!!python") || strings.Contains(line, "yaml.org,2002:python") || strings.HasPrefix(line, "%TAG") {
+		return true
+	}
+	for from := 0; ; {
+		i := strings.IndexByte(line[from:], '!')
+		if i < 0 {
+			return false
+		}
+		i += from
+		tag := line[i:]
+		if end := strings.IndexAny(tag, " \t"); end >= 0 {
+			tag = tag[:end]
+		}
+		if strings.Contains(tag, "%") && (i == 0 || strings.IndexByte(" \t[{,-:?&", line[i-1]) >= 0) {
+			return true
+		}
+		from = i + max(1, len(tag))
+	}
+}
+
+// unescaped is a line with the characters that double quotes write as numbers.
+func unescaped(line string) string {
+	if !strings.Contains(line, `\`) {
+		return line
+	}
+	var out strings.Builder
+	for i := 0; i < len(line); i++ {
+		width := 0
+		if line[i] == '\\' && i+1 < len(line) {
+			width = map[byte]int{'x': 2, 'u': 4, 'U': 8}[line[i+1]]
+		}
+		if width > 0 && i+2+width <= len(line) {
+			if n, err := strconv.ParseUint(line[i+2:i+2+width], 16, 31); err == nil {
+				out.WriteRune(rune(n))
+				i += 1 + width
+				continue
+			}
+		}
+		out.WriteByte(line[i])
+	}
+	return out.String()
 }

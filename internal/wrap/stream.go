@@ -28,6 +28,10 @@ type source struct {
 	from *io.SectionReader
 }
 
+func newSource(from *io.SectionReader) *source {
+	return &source{bufio.NewReaderSize(from, inputLen), from}
+}
+
 // at is how much of the file was taken.
 func (s *source) at() int64 {
 	off, _ := s.from.Seek(0, io.SeekCurrent)
@@ -60,7 +64,7 @@ func (w *walker) stream(o opener) error {
 	var s *source
 	begin := func() (io.Reader, error) {
 		from := io.NewSectionReader(w.r, 0, w.size)
-		s = &source{bufio.NewReaderSize(from, inputLen), from}
+		s = newSource(from)
 		z, err := o.open(s)
 		if err != nil {
 			return nil, err
@@ -101,7 +105,7 @@ type whole struct {
 func (r *whole) Read(p []byte) (int, error) {
 	n, err := r.Reader.Read(p)
 	if err == io.EOF && r.once && r.s.at() != r.size {
-		return n, wire.ErrTrailing.With("%d bytes after the end of the stream", r.size-r.s.at())
+		return n, wire.ErrTrailing.By("stream.trailing").With("%d bytes after the end of the stream", r.size-r.s.at())
 	}
 	return n, err
 }
@@ -117,15 +121,15 @@ func explain(err error) error {
 	case errors.Is(err, io.ErrUnexpectedEOF), err == io.EOF:
 		return wire.ErrTruncated.With("the stream has no end")
 	case errors.Is(err, gzip.ErrChecksum), errors.Is(err, zlib.ErrChecksum):
-		return wire.ErrChecksum.With("that of the stream is not that of its bytes")
+		return wire.ErrChecksum.By("stream.checksum").With("that of the stream is not that of its bytes")
 	case errors.Is(err, gzip.ErrHeader), errors.Is(err, zlib.ErrHeader):
-		return wire.ErrSyntax.With("no header of a stream")
+		return wire.ErrSyntax.By("stream.corrupt").With("no header of a stream")
 	case errors.Is(err, zlib.ErrDictionary):
-		return wire.ErrUnsupported.With("a stream with a dictionary, which stands elsewhere")
+		return wire.ErrUnsupported.By("stream.dictionary").With("a stream with a dictionary, which stands elsewhere")
 	case isBzip2:
-		return wire.ErrSyntax.With("%s", string(bad))
+		return wire.ErrSyntax.By("stream.corrupt").With("%s", string(bad))
 	case isFlate:
-		return wire.ErrSyntax.With("deflate stream is corrupt")
+		return wire.ErrSyntax.By("stream.corrupt").With("deflate stream is corrupt")
 	}
 	return err
 }

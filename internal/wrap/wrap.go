@@ -32,16 +32,17 @@ type Kind struct {
 	exts   []string
 	fits   func(head []byte) bool
 	walk   func(w *walker) error
+	opens  *opener // of a stream
 }
 
 // The kinds, by their first bytes. No two fit the same.
 var kinds = [...]*Kind{
-	{"zip", "a ZIP archive", false, nil, begins("PK\x03\x04", "PK\x05\x06"), (*walker).zip},
-	{"tar", "a tar archive", false, nil, unwrap.IsTar, (*walker).tar},
-	{"gzip", "gzip data", true, []string{".gz", ".gzip"}, begins("\x1f\x8b"), streamOf(openGzip)},
-	{"bzip2", "bzip2 data", true, []string{".bz2"}, isBzip2, streamOf(openBzip2)},
-	{"zstd", "zstd data", true, []string{".zst", ".zstd"}, begins("\x28\xb5\x2f\xfd"), (*walker).zstd},
-	{"zlib", "zlib data", true, []string{".z", ".zlib"}, isZlib, streamOf(openZlib)},
+	{"zip", "a ZIP archive", false, nil, begins("PK\x03\x04", "PK\x05\x06"), (*walker).zip, nil},
+	{"tar", "a tar archive", false, nil, unwrap.IsTar, (*walker).tar, nil},
+	{"gzip", "gzip data", true, []string{".gz", ".gzip"}, begins("\x1f\x8b"), streamOf(openGzip), &openGzip},
+	{"bzip2", "bzip2 data", true, []string{".bz2"}, isBzip2, streamOf(openBzip2), &openBzip2},
+	{"zstd", "zstd data", true, []string{".zst", ".zstd"}, begins("\x28\xb5\x2f\xfd"), (*walker).zstd, &beginZstd},
+	{"zlib", "zlib data", true, []string{".z", ".zlib"}, isZlib, streamOf(openZlib), &openZlib},
 }
 
 // Kinds lists the names of the kinds.

@@ -15,7 +15,7 @@ func (w *walker) zip() error {
 		return err
 	}
 	if a.Comment > 0 {
-		return w.fail("comment", wire.NoOffset, wire.ErrUnsupported.With("%d bytes that no reader of models looks at", a.Comment))
+		return w.fail("comment", wire.NoOffset, wire.ErrUnsupported.By("zip.comment").With("%d bytes that no reader of models looks at", a.Comment))
 	}
 	for i := range a.Members {
 		if err := w.member(a, i); err != nil {
@@ -29,7 +29,7 @@ func (w *walker) member(a *zip.Archive, i int) error {
 	m := &a.Members[i]
 	if strings.HasSuffix(m.Name, "/") {
 		if m.Size > 0 {
-			return w.fail(zip.Where(i, m.Name), m.DataOff, wire.ErrGap.With("a folder with %d bytes", m.Size))
+			return w.fail(zip.Where(i, m.Name), m.DataOff, wire.ErrGap.By("zip.folder-data").With("a folder with %d bytes", m.Size))
 		}
 		return nil
 	}

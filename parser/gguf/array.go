@@ -57,7 +57,7 @@ func (a Array) Ints(b *limits.Budget) iter.Seq2[int64, error] {
 		each(b, a, yield, a.elem.integer(), "whole numbers", func(r *reader) (int64, error) {
 			n, err := r.scalar(a.elem)
 			if err == nil && a.elem == KindU64 && n > math.MaxInt64 {
-				return 0, r.c.FailAt("", r.c.Off()-8, wire.ErrRange.With("%d passes a signed number of 64 bits", n))
+				return 0, r.c.FailAt("", r.c.Off()-8, wire.ErrRange.By("gguf.number-signed").With("%d passes a signed number of 64 bits", n))
 			}
 			return wholeNumber(a.elem, n), err
 		})

@@ -130,9 +130,9 @@ func (d *decoder) magic() error {
 	case swapped >= 1 && swapped <= 3:
 		f.version, f.order = swapped, tensor.Big
 	case version == 0:
-		return d.c.Fail("version", wire.ErrRange.With("there is no version 0"))
+		return d.c.Fail("version", wire.ErrRange.By("gguf.version-zero").With("there is no version 0"))
 	default:
-		return d.c.Fail("version", wire.ErrUnsupported.With("version %d (%d in big-endian order); versions 1 to 3 are read", version, swapped))
+		return d.c.Fail("version", wire.ErrUnsupported.By("gguf.version-unknown").With("version %d (%d in big-endian order); versions 1 to 3 are read", version, swapped))
 	}
 	if f.order == tensor.Big {
 		d.c.Order = binary.BigEndian
@@ -148,13 +148,13 @@ func (d *decoder) magic() error {
 func (d *decoder) notGGUF(magic string) error {
 	for _, a := range ancestors {
 		if a.magic == magic {
-			return d.c.Fail("", wire.ErrUnsupported.With("a %s file, older than GGUF: convert it with llama.cpp's convert_llama_ggml_to_gguf.py", a.name))
+			return d.c.Fail("", wire.ErrUnsupported.By("gguf.older").With("a %s file, older than GGUF: convert it with llama.cpp's convert_llama_ggml_to_gguf.py", a.name))
 		}
 	}
 	if magic == "FUGG" {
-		return d.c.Fail("", wire.ErrMagic.With("the magic itself is byte-swapped; a big-endian file begins with GGUF too"))
+		return d.c.Fail("", wire.ErrMagic.By("gguf.magic-swapped").With("the magic itself is byte-swapped; a big-endian file begins with GGUF too"))
 	}
-	return d.c.Fail("", wire.ErrMagic.With("begins with %s", wire.Quote(magic)))
+	return d.c.Fail("", wire.ErrMagic.By("gguf.foreign-magic").With("begins with %s", wire.Quote(magic)))
 }
 
 // counts reads how many tensors and keys follow. Both are asked to fit the
@@ -177,7 +177,7 @@ func (d *decoder) counts() error {
 	k, okK := wire.Mul(keys, leastKey)
 	sum, ok := wire.Add(a, k)
 	if !okA || !okK || !ok {
-		return d.c.FailAt("", at, wire.ErrOverflow.With("%d tensors and %d keys", tensors, keys))
+		return d.c.FailAt("", at, wire.ErrOverflow.By("gguf.counts-overflow").With("%d tensors and %d keys", tensors, keys))
 	}
 	if sum > uint64(d.c.Left()) {
 		return d.c.FailAt("", at, wire.ErrTruncated.With("%d tensors and %d keys take at least %d bytes, %d are left", tensors, keys, sum, d.c.Left()))

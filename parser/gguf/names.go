@@ -148,17 +148,16 @@ func (d *decoder) archNames() (*archSet, error) {
 	if t := d.out.find("general.type"); t != nil && t.str != "model" {
 		return nil, nil
 	}
-	for i := range archs {
-		if archs[i].name == p.str {
-			// Twice as many as there are kinds: some have a bias too.
-			seen, err := limits.Make[seenName](d.b, 2*strings.Count(archs[i].tensors, " "))
-			if err != nil {
-				return nil, err
-			}
-			return &archSet{tensors: archs[i].tensors, seen: seen[:0]}, nil
-		}
+	tensors := tensorsOf(p.str)
+	if tensors == "" {
+		return nil, nil
 	}
-	return nil, nil
+	// Twice as many as there are kinds: some have a bias too.
+	seen, err := limits.Make[seenName](d.b, 2*strings.Count(tensors, " "))
+	if err != nil {
+		return nil, err
+	}
+	return &archSet{tensors: tensors, seen: seen[:0]}, nil
 }
 
 // withoutEnding cuts the ending that a tensor's name may have behind its kind.
@@ -261,4 +260,18 @@ func number(s string) bool {
 		}
 	}
 	return s != ""
+}
+
+// Knows reports an architecture that llama.cpp has.
+func Knows(arch string) bool { return tensorsOf(arch) != "" }
+
+// tensorsOf are the names that llama.cpp asks of an architecture, "" of one that it
+// does not have.
+func tensorsOf(arch string) string {
+	for i := range archs {
+		if archs[i].name == arch {
+			return archs[i].tensors
+		}
+	}
+	return ""
 }

@@ -91,10 +91,10 @@ func (r *reader) text(what string, most uint64, nul bool) (string, error) {
 		r.mark("length of the "+what, r.f.width(), n)
 	}
 	if _, ok := wire.Add(n, uint64(r.c.Off())); !ok {
-		return "", r.c.FailAt("", at, wire.ErrOverflow.With("%s of %d bytes", what, n))
+		return "", r.c.FailAt("", at, wire.ErrOverflow.By("gguf.text-overflow").With("%s of %d bytes", what, n))
 	}
 	if n > most {
-		return "", r.c.FailAt("", at, wire.ErrRange.With("%s of %d bytes, at most %d are allowed", what, n, most))
+		return "", r.c.FailAt("", at, wire.ErrRange.By("gguf.text-long").With("%s of %d bytes, at most %d are allowed", what, n, most))
 	}
 	start := r.c.Off()
 	s, err := r.c.String(n)
@@ -102,7 +102,7 @@ func (r *reader) text(what string, most uint64, nul bool) (string, error) {
 		return "", err
 	}
 	if i := badText(s, nul); i >= 0 {
-		return "", r.c.FailAt("", start+int64(i), wire.ErrText.With("%s %s", what, textFault(s[i])))
+		return "", r.c.FailAt("", start+int64(i), wire.ErrText.By("gguf.text-invalid").With("%s %s", what, textFault(s[i])))
 	}
 	if r.trace != nil {
 		r.mark(what, n, s)
@@ -118,7 +118,7 @@ func (r *reader) kind(what string) (Kind, error) {
 	}
 	k := Kind(n)
 	if k >= kindCount {
-		return 0, r.c.FailAt("", r.c.Off()-4, wire.ErrRange.With("%s %d; 0 to 12 are defined", what, n))
+		return 0, r.c.FailAt("", r.c.Off()-4, wire.ErrRange.By("gguf.kind").With("%s %d; 0 to 12 are defined", what, n))
 	}
 	r.mark(what, 4, k)
 	return k, nil
@@ -147,7 +147,7 @@ func (r *reader) scalar(k Kind) (n uint64, err error) {
 		return 0, err
 	}
 	if k == KindBool && n > 1 {
-		return 0, r.c.FailAt("", at, wire.ErrRange.With("a truth value is 0 or 1, not %d", n))
+		return 0, r.c.FailAt("", at, wire.ErrRange.By("gguf.bool").With("a truth value is 0 or 1, not %d", n))
 	}
 	if r.trace != nil {
 		r.mark("value", k.size(), scalarValue(k, n))

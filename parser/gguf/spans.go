@@ -13,7 +13,7 @@ func (d *decoder) spans() error {
 	f.headerEnd = d.c.Off()
 	start, ok := pad(uint64(f.headerEnd), f.alignment)
 	if !ok {
-		return d.c.Fail("", wire.ErrOverflow.With("data section"))
+		return d.c.Fail("", wire.ErrOverflow.By("gguf.data-overflow").With("data section"))
 	}
 	f.dataStart = int64(start)
 	if len(f.Infos) == 0 {
@@ -66,24 +66,24 @@ func (d *decoder) span(i int, next uint64) (uint64, error) {
 	open := i > 0 && f.Infos[i-1].DType == tensor.Unknown // the one before it runs to here
 	switch {
 	case offset%uint64(f.alignment) != 0:
-		return 0, wire.ErrAlign.With("offset %d is no multiple of %d", offset, f.alignment)
+		return 0, wire.ErrAlign.By("gguf.offset-unaligned").With("offset %d is no multiple of %d", offset, f.alignment)
 	case offset < next && i > 0 && d.ternary(i-1, offset):
 		return 0, errTernary()
 	case offset < next:
-		return 0, wire.ErrOverlap.With("offset %d, the tensor before ends at %d%s", offset, next, d.hint(i))
+		return 0, wire.ErrOverlap.By("gguf.tensor-overlap").With("offset %d, the tensor before ends at %d%s", offset, next, d.hint(i))
 	case offset > next && !open && !d.b.Policy().Quirk(QuirkGaps):
-		return 0, wire.ErrGap.With("offset %d, expected %d%s", offset, next, d.hint(i))
+		return 0, wire.ErrGap.By("gguf.hole").With("offset %d, expected %d%s", offset, next, d.hint(i))
 	}
 	at, ok := wire.Add(uint64(f.dataStart), offset)
 	if !ok {
-		return 0, wire.ErrOverflow.With("offset %d", offset)
+		return 0, wire.ErrOverflow.By("gguf.data-overflow").With("offset %d", offset)
 	}
 	end, ok := wire.Add(at, uint64(info.Span.Len))
 	if !ok {
-		return 0, wire.ErrOverflow.With("offset %d, %d bytes", offset, info.Span.Len)
+		return 0, wire.ErrOverflow.By("gguf.data-overflow").With("offset %d, %d bytes", offset, info.Span.Len)
 	}
 	if next, ok = pad(end-uint64(f.dataStart), f.alignment); !ok {
-		return 0, wire.ErrOverflow.With("offset %d, %d bytes and padding", offset, info.Span.Len)
+		return 0, wire.ErrOverflow.By("gguf.data-overflow").With("offset %d, %d bytes and padding", offset, info.Span.Len)
 	}
 	if open {
 		before := &f.Infos[i-1]
@@ -117,7 +117,7 @@ func (d *decoder) ternary(i int, next uint64) bool {
 }
 
 func errTernary() error {
-	return wire.ErrUnsupported.With("STQ1_0 of %s, written as type 42 before that was Q2_0: quantize the model anew", stqFork)
+	return wire.ErrUnsupported.By("gguf.ternary").With("STQ1_0 of %s, written as type 42 before that was Q2_0: quantize the model anew", stqFork)
 }
 
 // hint names the one known reason for a file to be off by a little.
@@ -138,7 +138,7 @@ func (d *decoder) fileEnd(end uint64) error {
 		padded += uint64(f.dataStart)
 	}
 	if ok && uint64(f.size) > padded {
-		return d.c.FailAt("", int64(padded), wire.ErrTrailing.With("%d bytes that belong to nothing", uint64(f.size)-padded))
+		return d.c.FailAt("", int64(padded), wire.ErrTrailing.By("gguf.data-trailing").With("%d bytes that belong to nothing", uint64(f.size)-padded))
 	}
 	f.dataEnd = int64(end)
 	d.stage = stFindings

@@ -111,10 +111,10 @@ func (f *File) agrees(i, count int) error {
 			continue // converters number a single file without any key
 		}
 		if p == nil {
-			return wire.At(Format, where, wire.NoOffset, wire.ErrMissing.With("by the file's name it is %d", want.value))
+			return wire.At(Format, where, wire.NoOffset, wire.ErrMissing.By("gguf.split-key-missing").With("by the file's name it is %d", want.value))
 		}
 		if !p.kind.integer() || wholeNumber(p.kind, p.num) != int64(want.value) {
-			return wire.At(Format, where, p.off, wire.ErrMismatch.With("is %s, by the file's name it is %d", p.show(), want.value))
+			return wire.At(Format, where, p.off, wire.ErrMismatch.By("gguf.split-key-differs").With("is %s, by the file's name it is %d", p.show(), want.value))
 		}
 	}
 	return nil
@@ -134,13 +134,13 @@ func (f *File) splitTensors(total int, must bool) error {
 	p := f.find(splitTensorsKey)
 	if p == nil {
 		if must {
-			return wire.At(Format, "key "+wire.Quote(splitTensorsKey), wire.NoOffset, wire.ErrMissing)
+			return wire.At(Format, "key "+wire.Quote(splitTensorsKey), wire.NoOffset, wire.ErrMissing.By("gguf.split-key-missing"))
 		}
 		return nil
 	}
 	if !p.kind.integer() || wholeNumber(p.kind, p.num) != int64(total) {
 		return wire.At(Format, "key "+wire.Quote(splitTensorsKey), p.off,
-			wire.ErrMismatch.With("is %s, the files hold %d tensors", p.show(), total))
+			wire.ErrMismatch.By("gguf.split-key-differs").With("is %s, the files hold %d tensors", p.show(), total))
 	}
 	return nil
 }

@@ -104,14 +104,14 @@ func (r *Reader) magic() error {
 	}
 	n := min(len(r.buf), len(magic))
 	if string(r.buf[:n]) != magic[:n] {
-		return r.Fail(0, wire.ErrMagic.With(`an array begins with \x93NUMPY`))
+		return r.Fail(0, wire.ErrMagic.By("npy.foreign-magic").With(`an array begins with \x93NUMPY`))
 	}
 	if len(r.buf) < len(magic)+2 {
 		return r.Fail(r.size, r.Short.With("%d bytes, a header has more", r.size))
 	}
 	major, minor := r.buf[len(magic)], r.buf[len(magic)+1]
 	if major < 1 || major > 3 || minor != 0 {
-		return r.Fail(int64(len(magic)), wire.ErrUnsupported.With("version %d.%d of the format", major, minor))
+		return r.Fail(int64(len(magic)), wire.ErrUnsupported.By("npy.version").With("version %d.%d of the format", major, minor))
 	}
 	r.head.Version = int(major)
 	r.stage = stLength
@@ -142,7 +142,7 @@ func (r *Reader) length() error {
 	case n > left:
 		return r.Fail(8, r.Short.With("header of %d bytes, %d left", n, left))
 	case n > maxHeader:
-		return r.Fail(8, wire.ErrUnsupported.With("header of %d bytes, %d are read at most", n, int64(maxHeader)))
+		return r.Fail(8, wire.ErrUnsupported.By("npy.header-size").With("header of %d bytes, %d are read at most", n, int64(maxHeader)))
 	}
 	r.head.Len = at + n
 	r.stage = stDict
@@ -171,14 +171,14 @@ func (r *Reader) data() error {
 	at := r.prefix() + int64(h.shapeAt)
 	want, ok := extent(h.Shape, h.Type.Size)
 	if !ok {
-		return r.Fail(at, wire.ErrOverflow.With("elements of %d bytes, too many for a file", h.Type.Size))
+		return r.Fail(at, wire.ErrOverflow.By("npy.shape-overflow").With("elements of %d bytes, too many for a file", h.Type.Size))
 	}
 	have := uint64(r.size - h.Len)
 	switch {
 	case want > have:
 		return r.Fail(h.Len, r.Short.With("%d bytes of data wanted, %d left", want, have))
 	case want < have:
-		return r.Fail(h.Len+int64(want), wire.ErrTrailing.With("%d bytes", have-want))
+		return r.Fail(h.Len+int64(want), wire.ErrTrailing.By("npy.data-trailing").With("%d bytes", have-want))
 	}
 	h.Bytes = int64(want)
 	r.stage = stDone

@@ -31,7 +31,7 @@ func (l *literal) header(h *Header) error {
 			return err
 		}
 		if seen&(1<<k) != 0 {
-			return l.back(start, wire.ErrDuplicate.With("key %q", keys[k]))
+			return l.back(start, wire.ErrDuplicate.By("npy.key-twice").With("key %q", keys[k]))
 		}
 		seen |= 1 << k
 		if err := l.value(h, keys[k]); err != nil {
@@ -43,7 +43,7 @@ func (l *literal) header(h *Header) error {
 	}
 	for k, key := range keys {
 		if seen&(1<<k) == 0 {
-			return wire.ErrMissing.With("key %q", key)
+			return wire.ErrMissing.By("npy.key-missing").With("key %q", key)
 		}
 	}
 	h.python2 = l.python2
@@ -64,7 +64,7 @@ func (l *literal) key() (int, error) {
 			return k, l.expect(':')
 		}
 	}
-	return 0, l.back(start, wire.ErrSyntax.With("key %s", wire.Quote(string(p[:min(len(p), wire.MaxQuoted+1)]))))
+	return 0, l.back(start, wire.ErrSyntax.By("npy.key-unknown").With("key %s", wire.Quote(string(p[:min(len(p), wire.MaxQuoted+1)]))))
 }
 
 func (l *literal) value(h *Header, key string) (err error) {
@@ -89,7 +89,7 @@ func (l *literal) padding() error {
 		l.at++
 	}
 	if l.at != len(l.p)-1 || l.p[l.at] != '\n' {
-		return wire.ErrSyntax.With("header must end with spaces and one newline")
+		return wire.ErrSyntax.By("npy.header-padding").With("header must end with spaces and one newline")
 	}
 	l.at++
 	return nil
@@ -128,7 +128,7 @@ func (l *literal) take(c byte) bool {
 
 func (l *literal) expect(c byte) error {
 	if !l.take(c) {
-		return wire.ErrSyntax.With("%q expected", c)
+		return wire.ErrSyntax.By("npy.literal").With("%q expected", c)
 	}
 	return nil
 }
@@ -153,7 +153,7 @@ func (l *literal) boolean() (bool, error) {
 			return word == "True", nil
 		}
 	}
-	return false, wire.ErrSyntax.With("True or False expected")
+	return false, wire.ErrSyntax.By("npy.literal").With("True or False expected")
 }
 
 // integer reads digits without sign, and the L that Python 2 wrote after a long.
@@ -170,11 +170,11 @@ func (l *literal) integer() (int64, error) {
 	}
 	switch digits := l.at - start; {
 	case digits == 0:
-		return 0, wire.ErrSyntax.With("a number without sign expected")
+		return 0, wire.ErrSyntax.By("npy.number-syntax").With("a number without sign expected")
 	case digits > 1 && l.p[start] == '0':
-		return 0, l.back(start, wire.ErrSyntax.With("number with leading zero"))
+		return 0, l.back(start, wire.ErrSyntax.By("npy.number-syntax").With("number with leading zero"))
 	case !ok:
-		return 0, l.back(start, wire.ErrRange.With("number past 2^63"))
+		return 0, l.back(start, wire.ErrRange.By("npy.number-size").With("number past 2^63"))
 	}
 	if !l.utf8 && l.at < len(l.p) && l.p[l.at] == 'L' {
 		l.python2 = true
@@ -191,7 +191,7 @@ func (l *literal) tuple() ([]int64, error) {
 	var dims []int64
 	for more := !l.take(')'); more; {
 		if len(dims) == maxDims {
-			return nil, wire.ErrRange.With("more than %d dimensions", maxDims)
+			return nil, wire.ErrRange.By("npy.dimensions").With("more than %d dimensions", maxDims)
 		}
 		n, err := l.integer()
 		if err != nil {
@@ -201,7 +201,7 @@ func (l *literal) tuple() ([]int64, error) {
 			return nil, err
 		}
 		if len(dims) == 1 && l.next() == ')' {
-			return nil, wire.ErrSyntax.With("one dimension is written with a comma after it")
+			return nil, wire.ErrSyntax.By("npy.literal").With("one dimension is written with a comma after it")
 		}
 		if more, err = l.more(')'); err != nil {
 			return nil, err

@@ -56,7 +56,7 @@ func Decode(b *limits.Budget, r io.ReaderAt, size int64) (*File, error) {
 	d := decoder{b: b, steps: b.Steps(), peek: a.Peeker(b), out: &File{Archive: a}}
 	defer d.peek.Close()
 	d.out.File = tensor.File{Name: format, Source: r}
-	d.heads = npy.NewReader(b, wire.ErrRange, d.fail)
+	d.heads = npy.NewReader(b, wire.ErrRange.By("npz.array-beyond"), d.fail)
 	if err := d.open(); err != nil {
 		return nil, wire.At(format, "", 0, err)
 	}
@@ -170,7 +170,7 @@ const maxNote = 1 << 20
 // archive or a model, refuses the file.
 func (d *decoder) opaque(m *zip.Member, src io.Reader) error {
 	if d.b.Policy().RefuseUnknownMembers {
-		return d.fail(0, wire.ErrForbidden.With("member that is no array is refused by the policy"))
+		return d.fail(0, wire.ErrForbidden.By("npz.member-refused").With("member that is no array is refused by the policy"))
 	}
 	b := d.b.Probe()
 	defer b.Close()
@@ -182,7 +182,7 @@ func (d *decoder) opaque(m *zip.Member, src io.Reader) error {
 		return d.fail(0, err)
 	}
 	if bytes.HasPrefix(note, []byte(magic)) {
-		return d.fail(0, wire.ErrMismatch.With("an array in a member without %s: NumPy loads it, others do not", suffix))
+		return d.fail(0, wire.ErrMismatch.By("npz.hidden-array").With("an array in a member without %s: NumPy loads it, others do not", suffix))
 	}
 	what := ""
 	if m.Size <= maxNote {
@@ -191,7 +191,7 @@ func (d *decoder) opaque(m *zip.Member, src io.Reader) error {
 		}
 	}
 	if what == "" || unwrap.TorchRecord(m.Name) {
-		return d.fail(0, wire.ErrUnsupported.With("%d bytes that are no array, and could be loaded: %s", m.Size, unwrap.Name(note)))
+		return d.fail(0, wire.ErrUnsupported.By("npz.member-loadable").With("%d bytes that are no array, and could be loaded: %s", m.Size, unwrap.Name(note)))
 	}
 	other, err := limits.Append(d.b, d.out.other, any(m.Name))
 	if err != nil {
@@ -243,7 +243,7 @@ func (d *decoder) names() (err error) {
 		name := f.Archive.Members[i].Name
 		if k, found := f.index.Find(name); found {
 			d.at = int(f.arrays[k].member)
-			return d.fail(0, wire.ErrDuplicate.With("there is a member %s too", wire.Quote(name)))
+			return d.fail(0, wire.ErrDuplicate.By("npz.array-twice").With("there is a member %s too", wire.Quote(name)))
 		}
 	}
 	d.stage = stDone
@@ -262,7 +262,7 @@ func (d *decoder) refuse() error {
 	}
 	first, _ := errors.AsType[*wire.Error](d.refusal)
 	return wire.At(format, first.Where, first.Off,
-		wire.ErrForbidden.With("%d object arrays, whose data are pickles and are not read: %s%s", d.objects, d.named.String(), more))
+		wire.ErrForbidden.By("npz.object").With("%d object arrays, whose data are pickles and are not read: %s%s", d.objects, d.named.String(), more))
 }
 
 func (d *decoder) where() string { return zip.Where(d.at, d.out.Archive.Members[d.at].Name) }

@@ -60,7 +60,7 @@ func Manifest(b *limits.Budget, store fs.FS, n Name) ([]Layer, error) {
 		return nil, err
 	}
 	if m.version != 2 {
-		return nil, wire.At("ollama", where, wire.NoOffset, wire.ErrUnsupported.With("schema version %d", m.version))
+		return nil, wire.At("ollama", where, wire.NoOffset, wire.ErrUnsupported.By("ollama.schema").With("schema version %d", m.version))
 	}
 	return m.layers, nil
 }
@@ -109,14 +109,14 @@ func (m *manifest) layer(d *strictjson.Decoder, i int) error {
 	}
 	var ok bool
 	if l.Digest, ok = parseDigest(digest); !ok {
-		return d.FailAt(where, off, wire.ErrSyntax.With("digest %s is not sha256 and 64 hexadecimal digits", wire.Quote(digest)))
+		return d.FailAt(where, off, wire.ErrSyntax.By("ollama.digest-syntax").With("digest %s is not sha256 and 64 hexadecimal digits", wire.Quote(digest)))
 	}
 	if !sized {
-		return d.FailAt(where, off, wire.ErrMissing.With("size"))
+		return d.FailAt(where, off, wire.ErrMissing.By("ollama.layer-incomplete").With("size"))
 	}
 	l.Kind = strings.TrimPrefix(media, mediaPrefix)
 	if l.Kind == Tensor && l.Name == "" {
-		return d.FailAt(where, off, wire.ErrMissing.With("name of the tensor"))
+		return d.FailAt(where, off, wire.ErrMissing.By("ollama.layer-incomplete").With("name of the tensor"))
 	}
 	m.layers, err = limits.Append(m.b, m.layers, l)
 	return err

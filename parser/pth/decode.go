@@ -46,6 +46,7 @@ type File struct {
 	graph   *vm.Graph
 	sparse  []sparseCheck
 	memory  []string
+	only    bool
 }
 
 // Layout says how the file is laid out.
@@ -80,6 +81,7 @@ type decoder struct {
 	stage  stage
 	steps  limits.Steps
 	out    *File
+	only   bool // tensors are wanted, whatever else the pickle asks for
 	st     *stores
 	legacy *legacy
 	begin  int64 // of the next pickle
@@ -90,7 +92,9 @@ type decoder struct {
 // Decode proves the structure of a checkpoint that torch.save wrote into r,
 // which holds size bytes. No storage is read.
 func Decode(b *limits.Budget, r io.ReaderAt, size int64) (*File, error) {
-	return newDecoder(b, r, size).decode()
+	d := newDecoder(b, r, size)
+	d.only = b.Policy().Quirk(QuirkTensorsOnly)
+	return d.decode()
 }
 
 func newDecoder(b *limits.Budget, r io.ReaderAt, size int64) *decoder {
@@ -147,18 +151,18 @@ func (d *decoder) head() error {
 		d.stage = stArchive
 	case KindLegacy:
 		if unwrap.IsTar(head) {
-			return fail("", 0, wire.ErrUnsupported.With("a tar archive and a legacy checkpoint: torch.load takes the archive"))
+			return fail("", 0, wire.ErrUnsupported.By("pth.tar-and-legacy").With("a tar archive and a legacy checkpoint: torch.load takes the archive"))
 		}
 		d.stage = stPickles
 	case KindWrapper:
-		return fail("", 0, wire.ErrUnsupported.With("%s", name))
+		return fail("", 0, wire.ErrUnsupported.By("pth.other-format").With("%s", name))
 	case KindPickle:
-		return fail("", 0, wire.ErrUnsupported.With("a plain pickle, not a checkpoint that torch.save wrote: a scan looks at it"))
+		return fail("", 0, wire.ErrUnsupported.By("pth.plain-pickle").With("a plain pickle, not a checkpoint that torch.save wrote: a scan looks at it"))
 	default:
 		if begins(head) {
 			return fail("", d.size, wire.ErrTruncated.With("%d bytes are no checkpoint", d.size))
 		}
-		return fail("", 0, wire.ErrMagic.With("neither a ZIP archive nor the pickles of torch.save"))
+		return fail("", 0, wire.ErrMagic.By("pth.foreign-magic").With("neither a ZIP archive nor the pickles of torch.save"))
 	}
 	return nil
 }
@@ -169,7 +173,7 @@ func (d *decoder) openArchive() error {
 		return err
 	}
 	if z.Comment > 0 {
-		return fail("comment", d.size-int64(z.Comment), wire.ErrUnsupported.With("torch.save writes none, and its loader fails at some lengths of one"))
+		return fail("comment", d.size-int64(z.Comment), wire.ErrUnsupported.By("pth.comment").With("torch.save writes none, and its loader fails at some lengths of one"))
 	}
 	a, err := openArchive(d.b, z, &d.out.Found)
 	if err != nil {
@@ -217,7 +221,9 @@ func (d *decoder) record(r io.ReaderAt, name string, m *zip.Member) (*vm.Graph, 
 	end := m.DataOff + m.Size
 	var g *vm.Graph
 	var err error
-	if d.scan == nil {
+	if d.only {
+		g, err = vm.LoadOpaque(d.b, r, m.DataOff, end)
+	} else if d.scan == nil {
 		g, err = vm.Load(d.b, r, m.DataOff, end)
 	} else {
 		g, err = d.scan.add(Pickle{name, m.DataOff, end, false, false, vm.Scan(d.b, r, m.DataOff, end)})
@@ -226,7 +232,7 @@ func (d *decoder) record(r io.ReaderAt, name string, m *zip.Member) (*vm.Graph, 
 		return nil, within(err)
 	}
 	if rest := end - g.End(); rest > 0 {
-		return nil, fail(name, g.End(), wire.ErrTrailing.With("%d bytes after the pickle", rest))
+		return nil, fail(name, g.End(), wire.ErrTrailing.By("pth.pickle-trailing").With("%d bytes after the pickle", rest))
 	}
 	return g, d.notes(name, g)
 }
@@ -235,7 +241,9 @@ func (d *decoder) record(r io.ReaderAt, name string, m *zip.Member) (*vm.Graph, 
 func (d *decoder) next(name string) (*vm.Graph, error) {
 	var g *vm.Graph
 	var err error
-	if d.scan == nil {
+	if d.only {
+		g, err = vm.LoadNextOpaque(d.b, d.r, d.begin, d.size)
+	} else if d.scan == nil {
 		g, err = vm.LoadNext(d.b, d.r, d.begin, d.size)
 	} else {
 		g, err = d.scan.add(Pickle{name, d.begin, d.size, false, false, vm.ScanNext(d.b, d.r, d.begin, d.size)})
@@ -250,7 +258,7 @@ func (d *decoder) next(name string) (*vm.Graph, error) {
 // pickle without an end is malformed.
 func within(err error) error {
 	if e, ok := errors.AsType[*wire.Error](err); ok && wire.ClassOf(err) == wire.Truncated {
-		return &wire.Error{Format: e.Format, Where: e.Where, Off: e.Off, Err: wire.ErrSyntax.With("the record ends within the pickle")}
+		return &wire.Error{Format: e.Format, Where: e.Where, Off: e.Off, Err: wire.ErrSyntax.By("pth.pickle-beyond").With("the record ends within the pickle")}
 	}
 	return err
 }
@@ -309,7 +317,7 @@ func (d *decoder) records() error {
 }
 
 func (d *decoder) tensors() error {
-	w := &walker{b: d.b, st: d.st, found: &d.out.Found}
+	w := &walker{b: d.b, st: d.st, found: &d.out.Found, only: d.only}
 	var err error
 	// Nearly always there is one tensor per persistent id.
 	if w.infos, err = limits.Grow(d.b, w.infos, len(d.st.ids)); err != nil {
@@ -318,9 +326,14 @@ func (d *decoder) tensors() error {
 	if err := w.tensors(d.out.graph.Root()); err != nil {
 		return err
 	}
-	if err := d.st.dropped(); err != nil {
+	if d.only {
+		if err := d.unread(w); err != nil {
+			return err
+		}
+	} else if err := d.st.dropped(); err != nil {
 		return err
 	}
+	d.out.only = d.only
 	d.out.Infos, d.out.sparse, d.out.memory = w.infos, w.sparse, w.memory
 	d.stage = stDone
 	return nil
@@ -348,7 +361,7 @@ func (c *checksum) check(m *zip.Member) error {
 		return wire.ErrInternal.With("pickle read out of order")
 	}
 	if c.crc != m.CRC {
-		return wire.ErrChecksum.With("CRC is %08x, the directory says %08x", c.crc, m.CRC)
+		return wire.ErrChecksum.By("pth.pickle-crc").With("CRC is %08x, the directory says %08x", c.crc, m.CRC)
 	}
 	return nil
 }

@@ -17,6 +17,14 @@
 // has strides, and its span is the whole storage. Everything that is no tensor is
 // metadata ([File.Meta]).
 //
+// # Tensors only
+//
+// With the quirk [QuirkTensorsOnly] a pickle may name, call and change what nobody here
+// knows: nothing is run, the tensors are read as they are stored, and findings
+// (pth.not-understood) name the rest. An object is a step of the path to what its
+// attributes hold; one that is a torch.nn.Module has the tensors of its state dict under
+// the names that they have there, and no others. What its code would have made of them, nobody looks at.
+//
 // # Limits
 //
 //	MaxItems        one per member, tensor and metadata leaf, and those of vm

@@ -67,10 +67,10 @@ func (d *decoder) constant(name string) (*vm.Graph, error) {
 	}
 	for v := range g.Persistents() {
 		d.refusedByTorch(v, "a persistent id outside of the checkpoint")
-		return nil, fail(name, v.Off(), wire.ErrSyntax.With("persistent id in a pickle of constants"))
+		return nil, fail(name, v.Off(), wire.ErrSyntax.By("pth.constants").With("persistent id in a pickle of constants"))
 	}
 	if list := g.Globals(); len(list) > 0 {
-		return nil, fail(name, list[0].Off, wire.ErrSyntax.With("global %s in a pickle of constants", wire.Quote(list[0].String())))
+		return nil, fail(name, list[0].Off, wire.ErrSyntax.By("pth.constants").With("global %s in a pickle of constants", wire.Quote(list[0].String())))
 	}
 	return g, nil
 }
@@ -100,16 +100,16 @@ func (l *legacy) preamble(i int, root vm.Value) error {
 	switch i {
 	case 0:
 		if root.Kind() != vm.KindInt || root.Big().String() != legacyMagic {
-			return wire.ErrMagic.With("not the number that torch.save writes first")
+			return wire.ErrMagic.By("pth.legacy-magic").With("not the number that torch.save writes first")
 		}
 	case 1:
 		if n, ok := root.Int(); root.Kind() != vm.KindInt || !ok || n != legacyProtocol {
-			return wire.ErrUnsupported.With("protocol of the file is not %d", legacyProtocol)
+			return wire.ErrUnsupported.By("pth.legacy-protocol").With("protocol of the file is not %d", legacyProtocol)
 		}
 	default:
 		little, ok := root.Lookup("little_endian")
 		if root.Kind() != vm.KindDict || !ok || little.Kind() != vm.KindBool {
-			return wire.ErrSyntax.With("system does not say little_endian")
+			return wire.ErrSyntax.By("pth.constants").With("system does not say little_endian")
 		}
 		l.bigCounts = !little.Bool()
 	}
@@ -148,7 +148,7 @@ func (d *decoder) keys() error {
 	}
 	root := g.Root()
 	if root.Kind() != vm.KindList {
-		return fail(name, d.begin, wire.ErrSyntax.With("keys are no list"))
+		return fail(name, d.begin, wire.ErrSyntax.By("pth.legacy-keys").With("keys are no list"))
 	}
 	at := g.End()
 	for i := range root.Len() {
@@ -161,11 +161,11 @@ func (d *decoder) keys() error {
 	}
 	for i := range d.st.list {
 		if st := &d.st.list[i]; st.parent == noParent && st.span.Off < 0 {
-			return fail(storageName(d.legacy.names[i]), d.begin, wire.ErrMissing.With("the pickle refers to it, the list of keys does not"))
+			return fail(storageName(d.legacy.names[i]), d.begin, wire.ErrMissing.By("pth.legacy-key-missing").With("the pickle refers to it, the list of keys does not"))
 		}
 	}
 	if at != d.size {
-		return fail("", at, wire.ErrTrailing.With("%d bytes after the last storage", d.size-at))
+		return fail("", at, wire.ErrTrailing.By("pth.data-trailing").With("%d bytes after the last storage", d.size-at))
 	}
 	d.drop(g)
 	d.stage = stRecords
@@ -175,16 +175,16 @@ func (d *decoder) keys() error {
 // storage places the storage of one key at offset at and returns its end.
 func (d *decoder) storage(key vm.Value, at, pickle int64) (int64, error) {
 	if key.Kind() != vm.KindText {
-		return 0, fail(legacyPickles[4], pickle, wire.ErrSyntax.With("key is a %v", key.Kind()))
+		return 0, fail(legacyPickles[4], pickle, wire.ErrSyntax.By("pth.legacy-keys").With("key is a %v", key.Kind()))
 	}
 	where := storageName(key.Text())
 	i, found := d.st.keys.Find(key.Text())
 	if !found || d.st.list[i].parent != noParent {
-		return 0, fail(where, pickle, wire.ErrGap.With("a storage that the checkpoint does not refer to"))
+		return 0, fail(where, pickle, wire.ErrGap.By("pth.storage-unused").With("a storage that the checkpoint does not refer to"))
 	}
 	st := &d.st.list[i]
 	if st.span.Off >= 0 {
-		return 0, fail(where, pickle, wire.ErrDuplicate.With("key"))
+		return 0, fail(where, pickle, wire.ErrDuplicate.By("pth.legacy-key-twice").With("key"))
 	}
 	var count [8]byte
 	if d.size-at < int64(len(count)) {
@@ -195,7 +195,7 @@ func (d *decoder) storage(key vm.Value, at, pickle int64) (int64, error) {
 	}
 	n := binary.LittleEndian.Uint64(count[:])
 	if n != st.count && !(d.legacy.bigCounts && binary.BigEndian.Uint64(count[:]) == st.count) {
-		return 0, fail(where, at, wire.ErrMismatch.With("storage of %d elements, the checkpoint says %d", n, st.count))
+		return 0, fail(where, at, wire.ErrMismatch.By("pth.storage-count-differs").With("storage of %d elements, the checkpoint says %d", n, st.count))
 	}
 	st.span.Off = at + int64(len(count))
 	if left := d.size - st.span.Off; st.span.Len > left {

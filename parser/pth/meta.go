@@ -37,7 +37,7 @@ type Bytes string
 // container), [Array], [Hollow] and [Sparse]. Two entries may have one name.
 func (f *File) Meta() iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
-		w := &walker{yield: yield}
+		w := &walker{yield: yield, only: f.only}
 		// The walk was made before, so it cannot fail.
 		_ = w.value(f.graph.Root())
 	}
@@ -72,7 +72,7 @@ func metaValue(v vm.Value) any {
 
 func metaObject(v vm.Value) any {
 	args := v.Args()
-	switch v.Global().ID {
+	switch v.ID() {
 	case vm.TorchSize:
 		out := []any{}
 		dims, _ := v.Ints(nil)
@@ -106,7 +106,7 @@ func metaObject(v vm.Value) any {
 			return a
 		}
 	}
-	return v.Global().String()
+	return className(v)
 }
 
 func real64(v vm.Value) float64 {
@@ -211,7 +211,7 @@ func numpyInteger(kind string, p []byte, order binary.ByteOrder) any {
 // other tensors has none either, but torch has no class to make one of.
 func (w *walker) hollow(c call) error {
 	if c.global.ID == vm.RebuildWrapperSubclass {
-		return c.fail(wire.ErrUnsupported.With("a wrapper around other tensors, whose class torch does not have"))
+		return c.fail(wire.ErrUnsupported.By("pth.wrapper-tensor").With("a wrapper around other tensors, whose class torch does not have"))
 	}
 	if err := c.want(4, 4); err != nil {
 		return err
@@ -221,7 +221,7 @@ func (w *walker) hollow(c call) error {
 		return err
 	}
 	if s.quantized() {
-		return c.fail(wire.ErrUnsupported.With("a tensor of %s without data", s.name))
+		return c.fail(wire.ErrUnsupported.By("pth.no-data").With("a tensor of %s without data", s.name))
 	}
 	w.made = s
 	if w.yield == nil {

@@ -7,6 +7,9 @@ import (
 
 // object walks what a call of a global stands for.
 func (w *walker) object(v vm.Value) error {
+	if w.only && isUnknown(v) {
+		return w.unknown(v)
+	}
 	if !isTensor(v.Global().ID) {
 		if v.Is(vm.Namespace) {
 			return w.state(v)
@@ -60,7 +63,7 @@ func (w *walker) call(c call) error {
 	case vm.RebuildDeviceFromNumpy:
 		return w.fromNumpy(c)
 	default:
-		return c.fail(wire.ErrSyntax.With("does not make a tensor"))
+		return c.fail(wire.ErrSyntax.By("pth.no-tensor").With("does not make a tensor"))
 	}
 }
 
@@ -82,7 +85,7 @@ func (w *walker) strided(c call, low, high int) error {
 		next = 7
 	}
 	if d.scalar.quantized() {
-		return c.fail(wire.ErrMissing.With("a tensor of %s has no quantizer", d.scalar.name))
+		return c.fail(wire.ErrMissing.By("pth.quantizer-missing").With("a tensor of %s has no quantizer", d.scalar.name))
 	}
 	if c.args.Len() > next {
 		if err := d.flags(&c, next); err != nil {
@@ -108,7 +111,7 @@ func (w *walker) differentiable(c *call) error {
 	if !w.listing() || w.made.differentiable() {
 		return nil
 	}
-	return c.fail(wire.ErrMismatch.With("a tensor of %s that requires a gradient", w.made.name))
+	return c.fail(wire.ErrMismatch.By("pth.gradient-type").With("a tensor of %s that requires a gradient", w.made.name))
 }
 
 // listing reports the walk that proves tensors and lists them.

@@ -13,15 +13,18 @@ import (
 // is made once to list the tensors, a second time if some need other names, and
 // whenever someone asks for the metadata.
 type walker struct {
-	b     *limits.Budget // nil in a walk for metadata, which is bounded by the first
-	st    *stores
-	found *tensor.Findings
-	path  path
-	name  []byte // the last name that was joined
-	names limits.Texts
-	batch int // values and leaves since the last charge
-	left  int
-	ints  slab
+	b      *limits.Budget // nil in a walk for metadata, which is bounded by the first
+	st     *stores
+	found  *tensor.Findings
+	only   bool       // what is not understood is passed over
+	open   []vm.Value // of that, what the walk is in
+	beside int        // tensors of modules that are not listed
+	path   path
+	name   []byte // the last name that was joined
+	names  limits.Texts
+	batch  int // values and leaves since the last charge
+	left   int
+	ints   slab
 
 	// The walk for tensors.
 	infos  []tensor.Info
@@ -147,8 +150,8 @@ func (w *walker) sequence(v vm.Value) error {
 		}
 	}
 	// Nothing in Python says which element of a set is the first.
-	if v.Kind() == vm.KindSet && len(w.infos) > first {
-		return fail(pickleName, wire.NoOffset, wire.ErrUnsupported.With("a tensor in a set, where it has no place"))
+	if v.Kind() == vm.KindSet && len(w.infos) > first && !w.only {
+		return fail(pickleName, wire.NoOffset, wire.ErrUnsupported.By("pth.tensor-in-set").With("a tensor in a set, where it has no place"))
 	}
 	return w.state(v)
 }
@@ -179,7 +182,7 @@ func (w *walker) attributes(s vm.Value) error {
 		return nil
 	case vm.KindTuple:
 		if s.Len() != 2 {
-			return fail(pickleName, wire.NoOffset, wire.ErrSyntax.With("state of %d parts", s.Len()))
+			return fail(pickleName, wire.NoOffset, wire.ErrSyntax.By("pth.state").With("state of %d parts", s.Len()))
 		}
 		if err := w.attributes(s.At(0)); err != nil || w.done {
 			return err
@@ -198,7 +201,7 @@ func (w *walker) attributes(s vm.Value) error {
 		}
 		return nil
 	default:
-		return fail(pickleName, wire.NoOffset, wire.ErrSyntax.With("state is a %v", s.Kind()))
+		return fail(pickleName, wire.NoOffset, wire.ErrSyntax.By("pth.state").With("state is a %v", s.Kind()))
 	}
 }
 
@@ -276,7 +279,7 @@ func (w *walker) tensors(root vm.Value) error {
 	}
 	w.exact = nil
 	if same, err = w.collisions(); err == nil && same {
-		err = fail(pickleName, wire.NoOffset, wire.ErrDuplicate.With("two tensors have one name, even with their keys escaped"))
+		err = fail(pickleName, wire.NoOffset, wire.ErrDuplicate.By("pth.tensor-twice").With("two tensors have one name, even with their keys escaped"))
 	}
 	return err
 }

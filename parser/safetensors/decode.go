@@ -175,9 +175,9 @@ func (d *decoder) length() error {
 	n := binary.LittleEndian.Uint64(p[:])
 	switch {
 	case n > MaxHeader:
-		return d.fail("header length", 0, wire.ErrRange.With("%d bytes, the format allows %d", n, MaxHeader))
+		return d.fail("header length", 0, wire.ErrRange.By("safetensors.header-size").With("%d bytes, the format allows %d", n, MaxHeader))
 	case n < uint64(len("{}")):
-		return d.fail("header length", 0, wire.ErrRange.With("%d bytes hold no JSON object", n))
+		return d.fail("header length", 0, wire.ErrRange.By("safetensors.header-size").With("%d bytes hold no JSON object", n))
 	}
 	d.n = int64(n)
 	d.h.Len = prefix + d.n
@@ -219,7 +219,7 @@ func (d *decoder) cut() error {
 
 func (d *decoder) brace(c byte) error {
 	if c != '{' {
-		return d.fail("header", prefix, wire.ErrSyntax.With("begins with byte %#02x, not with a brace", c))
+		return d.fail("header", prefix, wire.ErrSyntax.By("safetensors.brace").With("begins with byte %#02x, not with a brace", c))
 	}
 	return nil
 }

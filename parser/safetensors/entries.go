@@ -52,7 +52,7 @@ func (d *decoder) entries() error {
 			return err
 		}
 		if pad := strings.TrimLeft(json.Rest(), " "); pad != "" {
-			return d.fail("header", prefix+int64(len(d.text)-len(pad)), wire.ErrTrailing.With("only spaces may follow the JSON object"))
+			return d.fail("header", prefix+int64(len(d.text)-len(pad)), wire.ErrTrailing.By("safetensors.header-padding").With("only spaces may follow the JSON object"))
 		}
 		return e.unknown()
 	}))
@@ -111,7 +111,7 @@ func (e *entry) tensor(name string) error {
 		return err
 	}
 	if has != 1<<len(fields)-1 {
-		return e.fail("", start, wire.ErrMissing.With("an entry has dtype, shape and data_offsets"))
+		return e.fail("", start, wire.ErrMissing.By("safetensors.entry-incomplete").With("an entry has dtype, shape and data_offsets"))
 	}
 	if err := e.size(); err != nil {
 		return e.fail("", prefix+int64(e.at), err)
@@ -182,11 +182,11 @@ func (e *entry) offsets() error {
 		return err
 	}
 	if len(e.nums) != 2 {
-		return e.fail("", prefix+int64(e.at), wire.ErrSyntax.With("data_offsets has %d numbers, not two", len(e.nums)))
+		return e.fail("", prefix+int64(e.at), wire.ErrSyntax.By("safetensors.offsets-count").With("data_offsets has %d numbers, not two", len(e.nums)))
 	}
 	begin, end := e.nums[0], e.nums[1]
 	if end < begin {
-		return e.fail("", prefix+int64(e.at), wire.ErrRange.With("data_offsets end at %d, before they begin at %d", end, begin))
+		return e.fail("", prefix+int64(e.at), wire.ErrRange.By("safetensors.offsets-reversed").With("data_offsets end at %d, before they begin at %d", end, begin))
 	}
 	e.info.Span = tensor.Span{Off: e.h.Len + int64(begin), Len: int64(end - begin)}
 	return nil
@@ -197,17 +197,17 @@ func (e *entry) size() error {
 	g, known := e.info.DType.Geometry()
 	n, ok := elements(e.info.Shape, g)
 	if !ok {
-		return wire.ErrOverflow.With("the shape has more elements or bytes than 63 bits count")
+		return wire.ErrOverflow.By("safetensors.shape-overflow").With("the shape has more elements or bytes than 63 bits count")
 	}
 	if !known {
 		return nil
 	}
 	want, ok := g.Size(n)
 	if !ok {
-		return wire.ErrAlign.With("%d elements of %s do not fill whole bytes", n, e.info.Stored)
+		return wire.ErrAlign.By("safetensors.bits").With("%d elements of %s do not fill whole bytes", n, e.info.Stored)
 	}
 	if want != uint64(e.info.Span.Len) {
-		return wire.ErrMismatch.With("data_offsets span %d bytes, shape and dtype %s make %d", e.info.Span.Len, e.info.Stored, want)
+		return wire.ErrMismatch.By("safetensors.tensor-size").With("data_offsets span %d bytes, shape and dtype %s make %d", e.info.Span.Len, e.info.Stored, want)
 	}
 	return nil
 }

@@ -20,9 +20,9 @@ func (d *decoder) layout() error {
 	for i := range d.h.Infos {
 		t := &d.h.Infos[i]
 		if t.Span.Off != end {
-			cause := wire.ErrGap
+			cause := wire.ErrGap.By("safetensors.hole")
 			if t.Span.Off < end {
-				cause = wire.ErrOverlap
+				cause = wire.ErrOverlap.By("safetensors.tensor-overlap")
 			}
 			return d.fail("tensor "+wire.Quote(t.Name), prefix+int64(d.places[i]),
 				cause.With("data_offsets begin at %d, the tensors before end at %d", t.Span.Off-d.h.Len, end-d.h.Len))
@@ -35,7 +35,7 @@ func (d *decoder) layout() error {
 	case end > d.size:
 		return d.fail("data", d.size, wire.ErrTruncated.With("the tensors end at %#x, the file at %#x", end, d.size))
 	case end < d.size:
-		return d.fail("data", end, wire.ErrTrailing.With("%d bytes belong to no tensor", d.size-end))
+		return d.fail("data", end, wire.ErrTrailing.By("safetensors.data-trailing").With("%d bytes belong to no tensor", d.size-end))
 	}
 	d.b.Drop(int64(cap(d.places)) * 4)
 	d.places = nil

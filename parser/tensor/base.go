@@ -21,6 +21,7 @@ type File struct {
 	Closer io.Closer // what Close closes, or nil
 
 	pieces int // of the set that the file is of; 0 for none
+	beside func(*limits.Budget, func(file string, m Model) error) error
 }
 
 // Format returns the container's name.
@@ -73,7 +74,7 @@ func Readable(format string, i *Info) error {
 		return nil
 	}
 	return wire.At(format, "tensor "+wire.Quote(i.Name), i.Span.Off,
-		wire.ErrUnsupported.With("type %s is not known here", wire.Quote(i.Stored)))
+		wire.ErrUnsupported.By("tensor.type-unknown").With("type %s is not known here", wire.Quote(i.Stored)))
 }
 
 // body is a sequential reader with the library's errors: a file that became

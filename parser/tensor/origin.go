@@ -28,11 +28,34 @@ type Piece interface {
 	Pieces() int
 }
 
+// A Neighbor is a model whose folder may hold others. [File] is.
+type Neighbor interface {
+	// Beside says how the others are read; whoever opened the file knows its folder.
+	Beside(read func(*limits.Budget, func(file string, m Model) error) error)
+	// Others calls each with the name of every other file of the format in the
+	// folder and with the model in it, which ends with the call. A file that is no
+	// model is left out. Without a folder there are none.
+	Others(b *limits.Budget, each func(file string, m Model) error) error
+}
+
 // PieceOf implements [Piece].
 func (f *File) PieceOf(files int) { f.pieces = files }
 
 // Pieces implements [Piece].
 func (f *File) Pieces() int { return f.pieces }
+
+// Beside implements [Neighbor].
+func (f *File) Beside(read func(*limits.Budget, func(file string, m Model) error) error) {
+	f.beside = read
+}
+
+// Others implements [Neighbor].
+func (f *File) Others(b *limits.Budget, each func(file string, m Model) error) error {
+	if f.beside == nil {
+		return nil
+	}
+	return f.beside(b, each)
+}
 
 // Place implements [Placer].
 func (f *File) Place(folder fs.FS, c io.Closer) {

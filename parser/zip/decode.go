@@ -153,7 +153,7 @@ func (d *decoder) magic() error {
 	case s == sigLocal[:len(s)] || s == sigEnd[:len(s)]:
 		return d.c.Fail("", wire.ErrTruncated.With("%d bytes are no archive", d.size))
 	default:
-		return d.c.Fail("", wire.ErrMagic.With("a ZIP archive begins with PK 3 4"))
+		return d.c.Fail("", wire.ErrMagic.By("zip.foreign-magic").With("a ZIP archive begins with PK 3 4"))
 	}
 }
 

@@ -152,7 +152,7 @@ func (s *stream) fill(p []byte) (int, error) {
 	if err == io.EOF && n > 0 {
 		err = nil // asked again, or by finish
 	} else if err == io.EOF {
-		err = wire.ErrMismatch.With("stream ends %d bytes before the declared size", s.left)
+		err = wire.ErrMismatch.By("zip.inflated-size").With("stream ends %d bytes before the declared size", s.left)
 	}
 	if err != nil {
 		return n, s.fail(s.place(), err)
@@ -171,16 +171,16 @@ func (s *stream) finish() error {
 		n, err := s.z.read(more[:])
 		switch {
 		case n > 0:
-			return s.fail(s.place(), wire.ErrMismatch.With("more bytes than the declared size %d", s.m.Size))
+			return s.fail(s.place(), wire.ErrMismatch.By("zip.inflated-size").With("more bytes than the declared size %d", s.m.Size))
 		case err != io.EOF:
 			return s.fail(s.place(), err)
 		}
 		if rest := s.m.DataOff + s.m.Comp - s.place(); rest > 0 {
-			return s.fail(s.place(), wire.ErrTrailing.With("%d bytes after the end of the deflate stream", rest))
+			return s.fail(s.place(), wire.ErrTrailing.By("zip.deflate-rest").With("%d bytes after the end of the deflate stream", rest))
 		}
 	}
 	if s.crc != s.m.CRC {
-		return s.fail(s.m.DataOff, wire.ErrChecksum.With("CRC is %08x, the directory says %08x", s.crc, s.m.CRC))
+		return s.fail(s.m.DataOff, wire.ErrChecksum.By("zip.crc").With("CRC is %08x, the directory says %08x", s.crc, s.m.CRC))
 	}
 	return io.EOF
 }
@@ -255,10 +255,10 @@ func (z *inflater) read(p []byte) (int, error) {
 
 func explain(err error) error {
 	if _, bad := errors.AsType[flate.CorruptInputError](err); bad {
-		return wire.ErrSyntax.With("deflate stream is corrupt")
+		return wire.ErrSyntax.By("zip.deflate-corrupt").With("deflate stream is corrupt")
 	}
 	if err == io.ErrUnexpectedEOF {
-		return wire.ErrMismatch.With("deflate stream goes on past its member")
+		return wire.ErrMismatch.By("zip.deflate-beyond").With("deflate stream goes on past its member")
 	}
 	return err
 }

@@ -112,5 +112,24 @@ def main():
         json.dump(index, f, indent=2)
         f.write("\n")
 
+    adapter()
 
-main()
+
+def adapter():
+    """An adapter of PEFT's layout for the model of two files."""
+    os.makedirs(f"{HERE}/adapter", exist_ok=True)
+    rng = np.random.default_rng(11)
+    ranks, tensors = 2, {}
+    for module, (out, into) in {"layers.0.up": (64, 16), "layers.0.down": (16, 64), "layers.1.up": (64, 16)}.items():
+        tensors[f"base_model.model.{module}.lora_A.weight"] = torch.from_numpy(rng.standard_normal((ranks, into), dtype="f4"))
+        tensors[f"base_model.model.{module}.lora_B.weight"] = torch.from_numpy(rng.standard_normal((out, ranks), dtype="f4"))
+    save_file(tensors, f"{HERE}/adapter/adapter_model.safetensors", metadata={"format": "pt"})
+    config = {"base_model_name_or_path": None, "bias": "none", "fan_in_fan_out": False, "init_lora_weights": True, "lora_alpha": 4,
+              "lora_dropout": 0.0, "modules_to_save": None, "peft_type": "LORA", "r": ranks, "target_modules": ["up", "down"], "task_type": None}
+    with open(f"{HERE}/adapter/adapter_config.json", "w") as f:
+        json.dump(config, f, indent=2)
+        f.write("\n")
+
+
+if __name__ == "__main__":
+    main()

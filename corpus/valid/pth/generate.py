@@ -34,6 +34,9 @@ NAMES = {
     torch.quint4x2: "QU4X2", torch.quint2x4: "QU2X4",
 }
 
+# Elements of a byte.
+PACKED = {torch.quint4x2: 2, torch.quint2x4: 4}
+
 # Types of which torch can make a tensor from raw bytes, with their size.
 RAW = {
     torch.bool: 1, torch.uint8: 1, torch.int8: 1, torch.uint16: 2, torch.int16: 2,
@@ -232,6 +235,7 @@ def cases():
     yield Case("root-empty", lambda: {}, commit=True)
     yield Case("buffer", lambda: {"b": torch.nn.Buffer(noise(1, 2))})
     yield Case("storages", lambda: {"s": noise(1, 4)._typed_storage(), "h": noise(2, 4, dtype=torch.float16)._typed_storage()}, commit=True)
+    yield Case("storages-packed", lambda: {n: quantized("float", d).storage() for n, d in (("s", torch.quint4x2), ("t", torch.quint2x4))})
     yield Case("untyped-storage", lambda: {"s": noise(1, 4).untyped_storage()})
     yield Case("nested-tensor", lambda: {"n": torch.nested.nested_tensor([noise(1, 2, 3), noise(2, 1, 3)])}, commit=True)
     yield Case("rebuild-v1", lambda: {"w": Old(torch._utils._rebuild_tensor, noise(1, 6)._typed_storage(), 1, (2, 2), (2, 1))}, commit=True)
@@ -280,7 +284,8 @@ def leaves(obj, plain=(), exact=(), seen=()):
         yield from attribute_leaves(obj, plain, exact, here)
     elif isinstance(obj, (torch.TypedStorage, torch.UntypedStorage)):
         typed = obj if isinstance(obj, torch.TypedStorage) else torch.TypedStorage(wrap_storage=obj, dtype=torch.uint8, _internal=True)
-        yield leaf(plain, exact, typed.dtype, [typed._size()], bytes(typed._untyped_storage))
+        # A storage of packed elements counts bytes, where a tensor counts elements.
+        yield leaf(plain, exact, typed.dtype, [typed._size() * PACKED.get(typed.dtype, 1)], bytes(typed._untyped_storage))
     elif isinstance(obj, dict):
         for k, v in obj.items():
             yield from leaves(v, plain + (text(k),), exact + (exact_key(k),), here)
@@ -292,7 +297,7 @@ def leaves(obj, plain=(), exact=(), seen=()):
 
 def attribute_leaves(obj, plain, exact, seen):
     for k, v in getattr(obj, "__dict__", {}).items():
-        if not k.startswith("_backward"):
+        if not (isinstance(obj, torch.Tensor) and k.startswith("_backward")):
             yield from leaves(v, plain + (k,), exact + ("@" + escape(k),), seen)
 
 
@@ -317,9 +322,8 @@ def leaf(plain, exact, dtype, shape, data, undescribed=False):
 
 def undescribed(t):
     """Packed elements that do not lie side by side, or do not fill the bytes of a row."""
-    per = {torch.quint4x2: 2, torch.quint2x4: 4}.get(t.dtype)
-    if per:
-        return t.shape[-1] % per != 0
+    if t.dtype in PACKED:
+        return t.shape[-1] % PACKED[t.dtype] != 0
     return t.dtype == torch.float4_e2m1fn_x2 and t.dim() > 0 and t.shape[-1] != 1 and t.stride(-1) != 1 and not t.is_contiguous()
 
 
@@ -360,7 +364,7 @@ def shape_of(t):
 def dense(t):
     t = t.detach().resolve_conj().resolve_neg()
     if t.is_quantized:
-        if t.dtype in (torch.quint4x2, torch.quint2x4):
+        if t.dtype in PACKED:
             return bytes(t.untyped_storage())
         t = t.int_repr()
     flat = torch.empty(t.shape, dtype=t.dtype)

@@ -61,6 +61,9 @@ func Pair(b *limits.Budget, s string) (gguf.Entry, error) {
 		return wrong(fmt.Sprintf("%s is no %s", wire.Quote(value), kind))
 	}
 	list, err := Metadata(b, `{"x":{"type":`+strconv.Quote(kind)+`,"value":`+value+`}}`)
+	if e, ok := errors.AsType[*wire.Error](err); ok && wire.ClassOf(err) == wire.Limit {
+		return gguf.Entry{}, fail("key "+wire.Quote(key), e.Err) // the text around the value is ours, and has no places
+	}
 	if err != nil || len(list) != 1 {
 		return wrong(fmt.Sprintf("%s is no %s: kinds are u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 bool string", wire.Quote(value), wire.Quote(kind)))
 	}

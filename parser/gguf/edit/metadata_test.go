@@ -242,3 +242,22 @@ func TestMetadataKeepsToItsAccount(t *testing.T) {
 		t.Errorf("refused under %d limits only: the list alone has 4,008 bytes", refused)
 	}
 }
+
+// The value of a pair has no place in a file.
+func TestAPairBeyondItsAccountHasNoPlace(t *testing.T) {
+	for limit := int64(1); ; limit += 7 {
+		b := limits.Policy{MaxTotalBytes: limit}.Budget(t.Context())
+		_, err := edit.Pair(b, "a:u32=7")
+		b.Close()
+		if err == nil {
+			if limit < 50 {
+				t.Fatalf("a pair cost less than %d bytes", limit)
+			}
+			return
+		}
+		e, ok := errors.AsType[*wire.Error](err)
+		if !ok || e.Off != wire.NoOffset || wire.ClassOf(err) != wire.Limit || strings.Count(err.Error(), "gguf") != 1 {
+			t.Fatalf("%d bytes: %v", limit, err)
+		}
+	}
+}

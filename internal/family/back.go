@@ -1,0 +1,310 @@
+package family
+
+import (
+	"io/fs"
+	"math"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
+	"github.com/anamnesis-go/anamnesis/internal/strictjson"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// A Folder is a model of llama.cpp as transformers knows it.
+type Folder struct {
+	Tensors []Tensor
+	Files   fs.FS    // config.json, the tokenizer, chat templates
+	Left    []string // what could not be made again, and why
+}
+
+// Back plans the way from a GGUF file to a folder of transformers, by the row that
+// leads there. What the row does not explain is refused: a tensor, a key of the
+// architecture, a shape that the keys do not give. dtype is what config.json says
+// that the weights are.
+func Back(b *limits.Budget, m tensor.Model, dtype string) (*Folder, error) {
+	s, err := newSettings(b, m)
+	if err != nil {
+		return nil, err
+	}
+	arch, _ := s.keys["general.architecture"].(string)
+	if s.row = rowOf(arch, s.keys); s.row == nil {
+		return nil, wire.At(m.Format(), "key general.architecture", wire.NoOffset, wire.ErrUnsupported.With("no folder of transformers is known for %s", wire.Quote(arch)))
+	}
+	s.put("torch_dtype", `"`+dtype+`"`)
+	files := &memory{}
+	p, err := s.planner(m, files)
+	if err != nil {
+		return nil, err
+	}
+	names, err := p.back()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.complete(names); err != nil {
+		return nil, err
+	}
+	f := &Folder{Tensors: p.Tensors, Files: files}
+	f.Left, err = s.tokenizer(files)
+	return f, err
+}
+
+// rowOf finds the row of an architecture; a mixture of Llama's is Mixtral.
+func rowOf(arch string, keys map[string]any) *row {
+	n, _ := number(keys[arch+".expert_count"])
+	for _, r := range rows {
+		if r.arch == arch && r.back != nil && (r != &llamaRow || n == 0) {
+			return r
+		}
+	}
+	return nil
+}
+
+// planner writes config.json, and reads it as the way to llama.cpp does.
+func (s *settings) planner(m tensor.Model, files *memory) (*planner, error) {
+	p := &planner{Plan: &Plan{Arch: s.row.arch}, b: s.b, m: m}
+	p.naming = p.target
+	scaled := s.tensors["rope_freqs.weight"]
+	text, err := s.config()
+	if err != nil {
+		return nil, err
+	}
+	if p.c, err = s.read(text); err != nil {
+		return nil, err
+	}
+	if scaled != nil {
+		if err := p.llama3Of(s, scaled); err != nil {
+			return nil, wire.At(m.Format(), "tensor rope_freqs.weight", scaled.Span.Off, err)
+		}
+		if text, err = s.written(); err != nil {
+			return nil, err
+		}
+	}
+	files.add(configName, text)
+	return p, nil
+}
+
+// read is config.json as it was written.
+func (s *settings) read(text []byte) (*config, error) {
+	root, err := parsed(s.b, string(text))
+	if err != nil {
+		return nil, err
+	}
+	c, err := configOf(root)
+	if err == nil && c.row != s.row {
+		err = wire.ErrInternal.With("another row")
+	}
+	return c, wire.At("gguf", "", wire.NoOffset, err)
+}
+
+// llama3Of finds what Llama 3 scales its frequencies by: the published numbers of
+// which these very factors come.
+func (p *planner) llama3Of(s *settings, i *tensor.Info) error {
+	dim := p.c.headDim()
+	if i.DType != tensor.F32 || i.Elements() != dim/2 || dim%2 != 0 {
+		return wire.ErrUnsupported.With("it is %s of %v, for heads of %d", i.TypeName(), i.Shape, dim)
+	}
+	r, direct := p.m.At(*i)
+	if !direct {
+		return wire.ErrUnsupported.With("it cannot be read at an offset")
+	}
+	have, err := limits.Make[byte](p.b, int(2*dim))
+	if err != nil {
+		return err
+	}
+	if err := wire.ReadFull(r, have, 0); err != nil {
+		return err
+	}
+	if i.Order != tensor.Little {
+		for k := 0; k < len(have); k += 4 {
+			have[k], have[k+1], have[k+2], have[k+3] = have[k+3], have[k+2], have[k+1], have[k]
+		}
+	}
+	last := math.Float32frombits(uint32(have[len(have)-4]) | uint32(have[len(have)-3])<<8 | uint32(have[len(have)-2])<<16 | uint32(have[len(have)-1])<<24)
+	if !(last >= 1 && last <= 1024) {
+		return wire.ErrUnsupported.With("its last number is %v", last)
+	}
+	// Of the published models Llama 3.1 to 3.3 and what is made of them have 8192.
+	for _, old := range []string{"8192", "4096", "2048", "16384", "32768", "65536", "131072", "1024", "512", "256", "128", "64"} {
+		text := `{"rope_type": "llama3", "rope_theta": ` + s.theta() + `, "factor": ` + asJSON(float64(last)) +
+			`, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": ` + old + "}"
+		params, err := parsed(p.b, text)
+		if err != nil {
+			return err
+		}
+		want, err := p.llama3(rope{kind: "llama3", theta: params.Get("rope_theta"), params: params})
+		if err != nil {
+			return err
+		}
+		if string(want) == string(have) {
+			s.put("rope_scaling", text)
+			return s.err
+		}
+	}
+	return wire.ErrUnsupported.With("its numbers come of no published scaling of Llama 3")
+}
+
+// parsed reads a text of our own.
+func parsed(b *limits.Budget, text string) (v jsontree.Value, err error) {
+	err = strictjson.Decode(b, strictjson.Text{Format: configName, Body: text, Whole: true}, func(d *strictjson.Decoder) (err error) {
+		v, err = jsontree.Decode(b, d)
+		return err
+	})
+	return v, err
+}
+
+// back plans every tensor; what it gives are the names of the source.
+func (p *planner) back() (*wire.NameSet, error) {
+	infos, err := limits.Make[tensor.Info](p.b, p.m.Len())
+	if err != nil {
+		return nil, err
+	}
+	names, err := wire.NewNameSet(p.b, p.m.Len(), func(i int) string { return infos[i].Name })
+	if err != nil {
+		return nil, err
+	}
+	n := 0
+	for i := range p.m.Tensors() {
+		infos[n] = i
+		if _, added, err := names.Add(n); err != nil {
+			return nil, err
+		} else if !added {
+			return nil, wire.At(p.m.Format(), "tensor "+wire.Quote(i.Name), i.Span.Off, wire.ErrDuplicate)
+		}
+		n++
+		if i.Name == "rope_freqs.weight" {
+			continue // it became a member of config.json
+		}
+		if err := p.source(&i); err != nil {
+			return nil, wire.At(p.m.Format(), "tensor "+wire.Quote(i.Name), i.Span.Off, err)
+		}
+	}
+	return names, nil
+}
+
+// place finds the row of a name of llama.cpp.
+func (p *planner) place(full string) (place, bool) {
+	r := p.c.row
+	at := place{expert: -1, outer: true}
+	list, rest := r.outer, full
+	if tail, ok := strings.CutPrefix(full, "blk."); ok {
+		number, tail, _ := strings.Cut(tail, ".")
+		n, ok := index(number)
+		if !ok {
+			return at, false
+		}
+		at.outer, at.layer, list, rest = false, n, r.layers, tail
+	}
+	stem := strings.TrimSuffix(rest, ".weight")
+	if s, ok := strings.CutSuffix(rest, ".bias"); ok {
+		stem, at.bias = s, true
+	}
+	for i := range list {
+		switch n := &list[i]; {
+		case n.gguf == stem && stem != rest:
+			at.name, at.index = n, i
+			return at, true
+		case n.gguf == rest: // a bias by itself
+			at.name, at.index, at.bias = n, i, false
+			return at, true
+		}
+	}
+	return at, false
+}
+
+// source plans one tensor of the file.
+func (p *planner) source(i *tensor.Info) error {
+	at, ok := p.place(i.Name)
+	switch {
+	case !ok:
+		return wire.ErrUnsupported.With("%s of transformers has no tensor for it", p.c.row.names[0])
+	case !at.outer && at.layer >= p.c.layers():
+		return wire.ErrMismatch.With("the keys state %d layers", p.c.layers())
+	case i.DType == tensor.Unknown:
+		return wire.ErrUnsupported.With("it is %s", i.TypeName())
+	}
+	shape, err := p.shape(&at)
+	if err != nil {
+		return err
+	}
+	want := shape
+	switch {
+	case at.name.how == stack:
+		if at.bias {
+			return wire.ErrUnsupported.With("a bias of experts")
+		}
+		want = append([]int64{p.c.experts()}, shape...)
+	case at.name.how == transpose && !at.bias:
+		want = []int64{shape[1], shape[0]}
+	}
+	if err := sameShape(i.Shape, want); err != nil {
+		return err
+	}
+	if at.name.how == stack {
+		return p.unstack(i, &at, shape)
+	}
+	return p.whole(i, &at, shape)
+}
+
+// original is the name that transformers has.
+func (at *place) original(layer string) string {
+	name := at.name.hf
+	if !at.outer {
+		name = strings.ReplaceAll(layer, "#", itoa(at.layer)) + name
+	}
+	switch {
+	case at.name.bare:
+		return name
+	case at.bias:
+		return name + ".bias"
+	}
+	return name + ".weight"
+}
+
+// whole plans a tensor that comes of one.
+func (p *planner) whole(i *tensor.Info, at *place, shape []int64) error {
+	t := Tensor{Name: at.original(p.c.row.layer), Shape: shape, DType: i.DType, Wide: i.DType == tensor.F32 && Wide(i)}
+	part := Part{Info: *i}
+	g, _ := i.DType.Geometry()
+	switch at.name.how {
+	case permuteQ, permuteK:
+		part.Head, part.Back = p.c.headDim(), true
+		if part.Head%2 != 0 {
+			return wire.ErrUnsupported.With("heads of %d numbers", part.Head)
+		}
+	case addOne:
+		if at.bias {
+			break
+		}
+		if i.DType != tensor.F32 {
+			return wire.ErrUnsupported.With("a norm of the type %s", i.TypeName())
+		}
+		t.Add = -1
+	case transpose:
+		if at.bias {
+			break
+		}
+		if g.Elems != 1 || i.Strides != nil {
+			return wire.ErrUnsupported.With("it is to be transposed, and is %s: decode the file first, to GGUF of F32, F16 or BF16", i.TypeName())
+		}
+		part.Info.Shape, part.Info.Strides = shape, []int64{1, shape[0]}
+	}
+	t.Parts = []Part{part}
+	return p.add(t)
+}
+
+// unstack plans the experts of a tensor that holds all of them.
+func (p *planner) unstack(i *tensor.Info, at *place, shape []int64) error {
+	before, after, _ := strings.Cut(at.original(p.c.row.layer), "*")
+	for e := range p.c.experts() {
+		if err := p.b.Step(1); err != nil {
+			return err
+		}
+		part := Part{Info: *i, From: e, Rows: 1}
+		if err := p.add(Tensor{Name: before + itoa(e) + after, Shape: shape, DType: i.DType, Parts: []Part{part}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,197 @@
+package family
+
+// What the keys of each architecture say of a configuration of transformers. A key
+// that a function does not ask for refuses the file.
+
+func llamaBack(s *settings) {
+	_, _, head := s.common()
+	s.rotations(head)
+	s.biases("attention_bias", s.layers(), attention...)
+	s.biases("mlp_bias", s.layers(), feed...)
+	s.put("hidden_act", `"silu"`)
+}
+
+func smollm3Back(s *settings) {
+	llamaBack(s)
+	s.put("no_rope_layer_interval", "4") // as llama.cpp has it
+	s.put("use_sliding_window", "false")
+}
+
+func mixtralBack(s *settings) {
+	_, _, head := s.common()
+	s.rotations(head)
+	s.need("num_local_experts", "expert_count")
+	s.need("num_experts_per_tok", "expert_used_count")
+	s.put("hidden_act", `"silu"`)
+	s.put("sliding_window", "null")
+}
+
+func graniteBack(s *settings) {
+	llamaBack(s)
+	for _, m := range [][2]string{
+		{"attention_multiplier", "attention.scale"}, {"embedding_multiplier", "embedding_scale"},
+		{"residual_multiplier", "residual_scale"}, {"logits_scaling", "logit_scale"},
+	} {
+		if !s.may(m[0], m[1]) {
+			s.fail("granite."+m[1], "it is missing, and %s has no value without it", m[0])
+		}
+	}
+}
+
+func qwen2Back(s *settings) {
+	_, _, head := s.common()
+	s.rotations(head)
+	s.biases("", s.layers(), attention[:3]...)
+	s.put("hidden_act", `"silu"`)
+	s.put("use_sliding_window", "false")
+}
+
+func qwen3Back(s *settings) {
+	_, _, head := s.common()
+	s.rotations(head)
+	s.biases("attention_bias", s.layers(), attention...)
+	s.put("hidden_act", `"silu"`)
+	s.put("use_sliding_window", "false")
+}
+
+// mixture are the members of Qwen's experts; every layer has them.
+func (s *settings) mixture(normed bool) {
+	s.need("num_experts", "expert_count")
+	s.need("num_experts_per_tok", "expert_used_count")
+	s.need("moe_intermediate_size", "expert_feed_forward_length")
+	s.put("norm_topk_prob", truth(normed)) // as llama.cpp has it
+	s.put("decoder_sparse_step", "1")
+	s.put("mlp_only_layers", "[]")
+}
+
+func qwen2moeBack(s *settings) {
+	_, _, head := s.common()
+	s.rotations(head)
+	s.biases("qkv_bias", s.layers(), attention[:3]...)
+	s.mixture(false)
+	s.need("shared_expert_intermediate_size", "expert_shared_feed_forward_length")
+	s.put("hidden_act", `"silu"`)
+	s.put("use_sliding_window", "false")
+}
+
+func qwen3moeBack(s *settings) {
+	qwen3Back(s)
+	s.mixture(true)
+	s.is("expert_shared_feed_forward_length", 0)
+}
+
+func gemmaBack(s *settings) {
+	_, _, head := s.common()
+	s.rotations(head)
+	s.biases("attention_bias", s.layers(), attention...)
+	s.put("hidden_activation", `"gelu_pytorch_tanh"`)
+	s.put("hidden_act", `"gelu_pytorch_tanh"`)
+}
+
+// scale is what queries are divided by, the root of it: the width of a head, but for
+// the largest, which llama.cpp knows by its layers.
+func (s *settings) scale(hidden, heads, head, largest int64) {
+	if s.layers() == largest && heads > 0 {
+		head = hidden / heads
+	}
+	s.putInt("query_pre_attn_scalar", head)
+}
+
+func gemma2Back(s *settings) {
+	hidden, heads, head := s.common()
+	s.rotations(head)
+	s.biases("attention_bias", s.layers(), attention...)
+	s.scale(hidden, heads, head, 46)
+	s.window(4096)
+	for _, m := range [][2]string{{"attn_logit_softcapping", "50.0"}, {"final_logit_softcapping", "30.0"}} {
+		if !s.may(m[0], m[0]) {
+			s.put(m[0], m[1])
+		}
+	}
+	s.put("hidden_activation", `"gelu_pytorch_tanh"`)
+	s.put("hidden_act", `"gelu_pytorch_tanh"`)
+}
+
+// window is how far layers with a window see.
+func (s *settings) window(otherwise int64) {
+	n, ok := s.int("attention.sliding_window")
+	if !ok {
+		n = otherwise
+	}
+	if n == 0 {
+		s.put("sliding_window", "null")
+		return
+	}
+	s.putInt("sliding_window", n)
+}
+
+func gemma3Back(s *settings) {
+	hidden, heads, head := s.common()
+	s.rotations(head)
+	s.biases("attention_bias", s.layers(), attention...)
+	s.scale(hidden, heads, head, 62)
+	if n, ok := s.int("attention.sliding_window"); !ok || n == 0 {
+		s.fail("gemma3.attention.sliding_window", "there is none, and Gemma 3 of transformers has layers with one")
+	}
+	s.window(0)
+	s.is("attention.sliding_window_pattern", 6)
+	s.put("sliding_window_pattern", "6")
+	if !s.may("rope_local_base_freq", "rope.freq_base_swa") {
+		s.put("rope_local_base_freq", "10000.0")
+	}
+	s.put("attn_logit_softcapping", "null")
+	if !s.may("final_logit_softcapping", "final_logit_softcapping") {
+		s.put("final_logit_softcapping", "null")
+	}
+	s.put("hidden_activation", `"gelu_pytorch_tanh"`)
+	s.put("hidden_act", `"gelu_pytorch_tanh"`)
+}
+
+func phi3Back(s *settings) {
+	_, _, head := s.common()
+	n, ok := s.int("rope.dimension_count")
+	switch {
+	case !ok || n == head:
+		n = head
+	case head == 0 || n > head || n%2 != 0:
+		s.fail("phi3.rope.dimension_count", "its value is %d, of heads of %d", n, head)
+	default:
+		s.put("partial_rotary_factor", asJSON(float64(float32(n)/float32(head))))
+	}
+	s.rotations(n)
+	if n, ok := s.int("rope.scaling.original_context_length"); ok {
+		s.putInt("original_max_position_embeddings", n)
+	}
+	s.window(0)
+	s.put("hidden_act", `"silu"`)
+}
+
+func olmo2Back(s *settings) {
+	_, _, head := s.common()
+	s.rotations(head)
+	s.biases("attention_bias", s.layers(), attention...)
+	s.put("hidden_act", `"silu"`)
+}
+
+func starcoder2Back(s *settings) {
+	_, _, head := s.common()
+	s.rotations(head)
+	s.may("norm_epsilon", "attention.layer_norm_epsilon")
+	s.biases("use_bias", s.layers(), "attn_q", "attn_k", "attn_v", "attn_output", "ffn_up", "ffn_down")
+	s.biases("", s.layers(), "attn_norm", "ffn_norm")
+	s.put("hidden_act", `"gelu_pytorch_tanh"`)
+	s.put("sliding_window", "null")
+}
+
+func gpt2Back(s *settings) {
+	hidden := s.need("n_embd", "embedding_length")
+	s.need("n_layer", "block_count")
+	heads := s.need("n_head", "attention.head_count")
+	s.need("n_positions", "context_length")
+	s.is("feed_forward_length", float64(4*hidden))
+	s.may("layer_norm_epsilon", "attention.layer_norm_epsilon")
+	s.is("attention.head_count_kv", float64(heads))
+	s.vocabulary()
+	s.biases("", s.layers(), "attn_norm", "attn_qkv", "attn_output", "ffn_norm", "ffn_up", "ffn_down")
+	s.put("activation_function", `"gelu_new"`)
+}

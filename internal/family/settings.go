@@ -1,0 +1,364 @@
+package family
+
+import (
+	"iter"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// An array is a list of values in a GGUF file, which is read when it is asked for.
+type array interface {
+	Len() int64
+	Strings(*limits.Budget) iter.Seq2[string, error]
+	Ints(*limits.Budget) iter.Seq2[int64, error]
+	Floats(*limits.Budget) iter.Seq2[float64, error]
+}
+
+// settings are the keys of a GGUF file, which become the members of config.json.
+// The first error stays.
+type settings struct {
+	b       *limits.Budget
+	row     *row
+	keys    map[string]any
+	used    map[string]bool
+	tensors map[string]*tensor.Info
+	list    []preset
+	err     error
+}
+
+// maxKeys bounds the keys of a file: published ones have some dozens.
+const maxKeys = 4096
+
+func newSettings(b *limits.Budget, m tensor.Model) (*settings, error) {
+	s := &settings{b: b, keys: map[string]any{}, used: map[string]bool{}, tensors: map[string]*tensor.Info{}}
+	for k, v := range m.Meta() {
+		if len(s.keys) == maxKeys {
+			return nil, wire.ErrUnsupported.With("more than %d keys", maxKeys)
+		}
+		if err := b.Hold(128); err != nil {
+			return nil, err
+		}
+		s.keys[k] = v
+	}
+	for i := range m.Tensors() {
+		if err := b.Hold(256); err != nil {
+			return nil, err
+		}
+		s.tensors[i.Name] = &i
+	}
+	return s, nil
+}
+
+func (s *settings) fail(key, want string, args ...any) {
+	if s.err == nil {
+		s.err = wire.At("gguf", "key "+wire.Quote(key), wire.NoOffset, wire.ErrUnsupported.With(want, args...))
+	}
+}
+
+// own is the value of a key of the architecture, which is known from here on.
+func (s *settings) own(key string) (any, bool) {
+	key = s.row.arch + "." + key
+	s.used[key] = true
+	v, ok := s.keys[key]
+	return v, ok
+}
+
+// number is a number of any kind.
+func number(v any) (float64, bool) {
+	switch n := v.(type) {
+	case uint8:
+		return float64(n), true
+	case int8:
+		return float64(n), true
+	case uint16:
+		return float64(n), true
+	case int16:
+		return float64(n), true
+	case uint32:
+		return float64(n), true
+	case int32:
+		return float64(n), true
+	case uint64:
+		return float64(n), true
+	case int64:
+		return float64(n), true
+	case float32:
+		return float64(n), true
+	case float64:
+		return n, true
+	}
+	return 0, false
+}
+
+// int is a whole number; ok is false where the key is not there.
+func (s *settings) int(key string) (int64, bool) {
+	v, there := s.own(key)
+	if !there {
+		return 0, false
+	}
+	n, ok := number(v)
+	if !ok || n != math.Trunc(n) || n < 0 || n > math.MaxUint32 {
+		s.fail(s.row.arch+"."+key, "its value is no whole number of 32 bits")
+		return 0, false
+	}
+	return int64(n), true
+}
+
+// float is a number as JSON has it: the shortest that gives the same float32.
+func (s *settings) float(key string) (string, bool) {
+	v, there := s.own(key)
+	if !there {
+		return "", false
+	}
+	n, ok := number(v)
+	if !ok || math.IsNaN(n) || math.IsInf(n, 0) {
+		s.fail(s.row.arch+"."+key, "its value is no number")
+		return "", false
+	}
+	return asJSON(n), true
+}
+
+// asJSON writes a float32 that stands in a float64.
+func asJSON(n float64) string {
+	text := strconv.FormatFloat(n, 'g', -1, 32)
+	if !strings.ContainsAny(text, ".e") {
+		text += ".0"
+	}
+	return text
+}
+
+// put adds a member of config.json, its value as JSON.
+func (s *settings) put(member, value string) {
+	if s.err == nil {
+		s.list, s.err = limits.Append(s.b, s.list, preset{member, value})
+	}
+}
+
+func (s *settings) putInt(member string, n int64) { s.put(member, itoa(n)) }
+
+// need adds a whole number that has to be there.
+func (s *settings) need(member, key string) int64 {
+	n, ok := s.int(key)
+	if !ok {
+		s.fail(s.row.arch+"."+key, "it is missing, and %s has no value without it", member)
+	}
+	s.putInt(member, n)
+	return n
+}
+
+// may adds a number that may be missing.
+func (s *settings) may(member, key string) bool {
+	text, ok := s.float(key)
+	if ok {
+		s.put(member, text)
+	}
+	return ok
+}
+
+// is asks that a key, if it is there, says what the architecture always does.
+func (s *settings) is(key string, want float64) {
+	v, there := s.own(key)
+	if !there {
+		return
+	}
+	n, ok := number(v)
+	if truth, is := v.(bool); is {
+		n, ok = map[bool]float64{true: 1}[truth], true
+	}
+	if !ok || n != want {
+		s.fail(s.row.arch+"."+key, "its value is %v, and config.json has no member for another one than %v", v, want)
+	}
+}
+
+// rows is the first dimension of a matrix.
+func (s *settings) rows(name string) int64 {
+	i := s.tensors[name]
+	if i == nil || len(i.Shape) != 2 {
+		if s.err == nil {
+			s.err = wire.At("gguf", "", wire.NoOffset, wire.ErrMissing.With("there is no matrix %s", wire.Quote(name)))
+		}
+		return 0
+	}
+	return i.Shape[0]
+}
+
+// common are the members that most configurations have. It gives the width, the
+// heads, and the width of one.
+func (s *settings) common() (hidden, heads, head int64) {
+	hidden = s.need("hidden_size", "embedding_length")
+	s.need("num_hidden_layers", "block_count")
+	heads = s.need("num_attention_heads", "attention.head_count")
+	kv, ok := s.int("attention.head_count_kv")
+	if !ok {
+		kv = heads
+	}
+	s.putInt("num_key_value_heads", kv)
+	s.need("intermediate_size", "feed_forward_length")
+	s.need("max_position_embeddings", "context_length")
+	s.may("rms_norm_eps", "attention.layer_norm_rms_epsilon")
+	s.vocabulary()
+	if heads > 0 {
+		head = hidden / heads
+	}
+	if n, ok := s.int("attention.key_length"); ok {
+		head = n
+	}
+	s.is("attention.value_length", float64(head))
+	s.is("attention.causal", 1)
+	s.putInt("head_dim", head)
+	return hidden, heads, head
+}
+
+// vocabulary is how many tokens there are, and whether the head is their table.
+func (s *settings) vocabulary() {
+	n := s.rows("token_embd.weight")
+	s.is("vocab_size", float64(n))
+	s.putInt("vocab_size", n)
+	s.put("tie_word_embeddings", truth(s.tensors["output.weight"] == nil))
+}
+
+func truth(is bool) string { return strconv.FormatBool(is) }
+
+// rotations are the members of rotary embeddings of dims numbers, that is all of a
+// head.
+func (s *settings) rotations(dims int64) {
+	s.is("rope.dimension_count", float64(dims))
+	s.base()
+	_, _ = s.own("rope.scaling.finetuned") // what was done, not what is to be done
+	kind, there := s.own("rope.scaling.type")
+	freqs := s.tensors["rope_freqs.weight"]
+	switch {
+	case freqs != nil && there:
+		s.fail(s.row.arch+".rope.scaling.type", "rotations are scaled by rope_freqs.weight too")
+	case freqs != nil:
+		return // the tensor says how: see llama3Of
+	case !there || kind == "none":
+	case kind == "linear":
+		factor, _ := s.float("rope.scaling.factor")
+		s.put("rope_scaling", `{"rope_type": "linear", "factor": `+factor+"}")
+	case kind == "yarn":
+		s.yarn()
+	default:
+		s.fail(s.row.arch+".rope.scaling.type", "its value is %v", kind)
+	}
+}
+
+// theta is the base of rotations that was added.
+func (s *settings) theta() string {
+	for _, m := range s.list {
+		if m.name == "rope_theta" {
+			return m.value
+		}
+	}
+	return ""
+}
+
+// base adds the base of rotations; 10000 is what llama.cpp takes.
+func (s *settings) base() {
+	base, ok := s.float("rope.freq_base")
+	if !ok {
+		base = "10000.0"
+	}
+	s.put("rope_theta", base)
+}
+
+func (s *settings) yarn() {
+	factor, ok := s.float("rope.scaling.factor")
+	old, known := s.int("rope.scaling.original_context_length")
+	if !ok || !known {
+		s.fail(s.row.arch+".rope.scaling.type", "it is yarn, of which the factor or the length before is missing")
+	}
+	text := `{"rope_type": "yarn", "rope_theta": ` + s.theta() + `, "factor": ` + factor + `, "original_max_position_embeddings": ` + itoa(old)
+	for _, o := range [][2]string{{"extrapolation_factor", "ext"}, {"attention_factor", "attn"}} {
+		if f, ok := s.float("rope.scaling.yarn_" + o[1] + "_factor"); ok {
+			text += `, "` + o[0] + `": ` + f
+		}
+	}
+	for _, name := range []string{"beta_fast", "beta_slow"} {
+		if f, ok := s.float("rope.scaling.yarn_" + name); ok {
+			text += `, "` + name + `": ` + f
+		}
+	}
+	s.put("rope_scaling", text+"}")
+}
+
+// biases adds a member that says whether the named modules of all layers have a
+// bias; with "" all of them must.
+func (s *settings) biases(member string, layers int64, names ...string) {
+	n := int64(0)
+	for l := range layers {
+		for _, name := range names {
+			if s.tensors["blk."+itoa(l)+"."+name+".bias"] != nil {
+				n++
+			}
+		}
+	}
+	all := layers * int64(len(names))
+	if (n != 0 || member == "") && n != all && s.err == nil {
+		s.err = wire.At("gguf", "", wire.NoOffset, wire.ErrMismatch.With("%d of %d modules (%s) have a bias", n, all, strings.Join(names, ", ")))
+	}
+	if member != "" {
+		s.put(member, truth(n > 0))
+	}
+}
+
+var (
+	attention = []string{"attn_q", "attn_k", "attn_v", "attn_output"}
+	feed      = []string{"ffn_gate", "ffn_up", "ffn_down"}
+)
+
+// layers is how many there are; configOf bounds it.
+func (s *settings) layers() int64 {
+	n, _ := s.int("block_count")
+	return min(n, maxLayers)
+}
+
+// known refuses keys of the architecture that nothing was made of.
+func (s *settings) known() error {
+	for _, key := range slices.Sorted(maps.Keys(s.keys)) {
+		if strings.HasPrefix(key, s.row.arch+".") && !s.used[key] {
+			s.fail(key, "no member of config.json is known for it")
+		}
+	}
+	return s.err
+}
+
+// config is config.json.
+func (s *settings) config() ([]byte, error) {
+	s.row.back(s)
+	if err := s.known(); err != nil {
+		return nil, err
+	}
+	return s.written()
+}
+
+// written is what the members are so far.
+func (s *settings) written() ([]byte, error) {
+	w := jsontree.NewText(s.b)
+	w.Put("{\n  \"architectures\": [\"", s.row.names[0], "\"],\n  \"model_type\": \"", s.row.model, "\"")
+	for _, m := range slices.Concat(s.list, s.tokens()) {
+		w.Put(",\n  ")
+		w.Quote(m.name)
+		w.Put(": ", m.value)
+	}
+	w.Put("\n}\n")
+	return w.Done()
+}
+
+// tokens are the numbers of tokens with a purpose.
+func (s *settings) tokens() (list []preset) {
+	for _, name := range []string{"bos", "eos", "pad"} {
+		if n, ok := number(s.keys["tokenizer.ggml."+specialKeys[name]+"_token_id"]); ok && n >= 0 && n == math.Trunc(n) {
+			list = append(list, preset{name + "_token_id", itoa(int64(n))})
+		}
+	}
+	return list
+}

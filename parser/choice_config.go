@@ -1,0 +1,69 @@
+package parser
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/strictjson"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// weightsMember of config.json names the weights. Where it is there, transformers (since
+// 5.0: modeling_utils, _get_resolved_checkpoint_files) looks for no other file.
+const weightsMember = "transformers_weights"
+
+// configName is transformers' description of a model.
+const configName = "config.json"
+
+// configured is the name of weights in config.json, "" where it has none.
+func configured(b *limits.Budget, d *folder) (name string, err error) {
+	if !d.has(configName) {
+		return "", nil
+	}
+	b = b.Probe()
+	defer b.Close()
+	h, err := tensor.OpenFile(d, configName)
+	if err != nil {
+		return "", err
+	}
+	defer h.Close()
+	body, err := strictjson.ReadAt(b, h, 0, h.Size)
+	if err != nil {
+		return "", wire.At(detection, configName, wire.NoOffset, err)
+	}
+	doc := strictjson.Text{Format: configName, Body: body, Whole: true}
+	err = strictjson.Decode(b, doc, func(t *strictjson.Decoder) error {
+		return t.Object(func(member string) error {
+			kind, err := t.Kind()
+			if err != nil || member != weightsMember || kind == strictjson.Null {
+				return errors.Join(err, t.Skip())
+			}
+			text, err := t.String()
+			name = cmp.Or(strings.Clone(text), ".") // an empty one is no file either
+			return err
+		})
+	})
+	if err != nil && !strings.Contains(body, weightsMember) && !strings.Contains(body, `\u`) {
+		return "", nil // it does not speak of weights; who reads the rest says what is wrong
+	}
+	return name, err
+}
+
+// byConfig is the entry of the weights that config.json names.
+func byConfig(d *folder, all []entry, name string) ([]entry, *tensor.Finding, error) {
+	index := strings.HasSuffix(name, ".safetensors.index.json")
+	if !index && !strings.HasSuffix(name, ".safetensors") || !fs.ValidPath(name) || strings.ContainsAny(name, `/\`) || !d.has(name) {
+		return nil, nil, wire.At(detection, configName, wire.NoOffset, wire.ErrUnsupported.By("detect.no-model").With(
+			"%s says that the weights are %s, which is no safetensors file of the folder", weightsMember, wire.Quote(name)))
+	}
+	f := family{library: "transformers"}
+	if i := slices.IndexFunc(all, func(e entry) bool { return e.name == name && e.shards == nil }); i >= 0 {
+		return all[i : i+1], f.note(all, name), nil
+	}
+	return []entry{{name: name}}, f.note(all, name), nil
+}

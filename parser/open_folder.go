@@ -1,0 +1,76 @@
+package parser
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// A Folder is the files of a folder, confined as those of a model are: no link leads out
+// of it, but in the hub's cache to the blobs of its model.
+type Folder struct {
+	*folder
+	// Path is where it is: in the hub's cache that of the snapshot.
+	Path string
+}
+
+// OpenFolder opens a folder for what lies in it besides a model. The caller closes it.
+func OpenFolder(b *limits.Budget, path string) (*Folder, error) {
+	s, err := at(path)
+	if err != nil {
+		return nil, err
+	}
+	if s.entry.name != "." || s.folder == "" {
+		return nil, wire.At(detection, "", wire.NoOffset, wire.ErrUsage.With("it is no folder"))
+	}
+	d, err := confine(b, s.folder, "", "")
+	if err != nil {
+		return nil, err
+	}
+	return &Folder{d, s.folder}, nil
+}
+
+// ConfigsFrom gives a model from [Open], [OpenFS] or a [Source] the files beside it of
+// another folder: its configuration is that one's. The model closes the folder.
+func ConfigsFrom(b *limits.Budget, m tensor.Model, path string) error {
+	p, ok := m.(tensor.Placer)
+	if !ok {
+		return wire.At(detection, "", wire.NoOffset, wire.ErrInternal.With("model of %s takes no files", m.Format()))
+	}
+	d, err := OpenFolder(b, path)
+	if err != nil {
+		return err
+	}
+	own, ok := p.Placed().(*folder)
+	if !ok { // of one file that was opened by another
+		p.Place(d.folder, d.folder)
+		return nil
+	}
+	own.also = both{own.also, d.folder}
+	p.Place(d.folder, own)
+	return nil
+}
+
+// both closes two things; the first may be nil.
+type both struct{ a, b io.Closer }
+
+func (c both) Close() error {
+	if c.a == nil {
+		return c.b.Close()
+	}
+	return errors.Join(c.a.Close(), c.b.Close())
+}
+
+// pipelineName is where diffusers lists the components of a pipeline.
+const pipelineName = "model_index.json"
+
+// IsPipeline reports the folder of a pipeline of diffusers: each of its components is a
+// folder in it, of a model or of what a model needs.
+func IsPipeline(files fs.FS) bool {
+	info, err := fs.Stat(files, pipelineName)
+	return err == nil && info.Mode().IsRegular()
+}

@@ -1,0 +1,33 @@
+package zip
+
+import (
+	"encoding/binary"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// CheckBeginning refuses an archive by the local header of its first member, as far
+// as it is there: the directory at the end of the file must say the same. What it
+// refuses, [Decode] refuses.
+func CheckBeginning(b *limits.Budget, head []byte) error {
+	if len(head) < localLen || string(head[:sigLen]) != sigLocal {
+		return nil
+	}
+	le := binary.LittleEndian
+	flags, method := le.Uint16(head[6:]), Method(le.Uint16(head[8:]))
+	fail := func(off int64, err error) error { return wire.At("zip", "member 0", off, err) }
+	d := decoder{b: b}
+	if err := d.checkFlags(&Member{Flags: flags, Method: method}); err != nil {
+		return fail(6, err)
+	}
+	if method != Store && method != Deflate {
+		return fail(8, wire.ErrUnsupported.By("zip.method").With("compression method %d (%s)", method, methodName(method)))
+	}
+	if n := int(le.Uint16(head[26:])); len(head)-localLen >= n {
+		if err := checkName(string(head[localLen:localLen+n]), flags); err != nil {
+			return fail(localLen, err)
+		}
+	}
+	return nil
+}

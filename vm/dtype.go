@@ -1,0 +1,244 @@
+package vm
+
+import (
+	"math"
+	"strings"
+)
+
+// What numpy.dtype.__setstate__ is given describes memory that NumPy reads
+// without a further look: fields beyond the end of an element, or flags that make
+// bytes into pointers. (2.4.6 takes both.) Of other states it says that it cannot
+// read them, or leaves them out. So a state must be one that NumPy itself would
+// write: numpy/_core/src/multiarray/descriptor.c.
+
+// The parts of a state.
+const (
+	dtypeVersion = iota
+	dtypeOrder
+	dtypeSubarray
+	dtypeNames
+	dtypeFields
+	dtypeSize
+	dtypeAlignment
+	dtypeFlag
+	dtypeMeta
+)
+
+// The flags of a dtype without objects. The others are of references and pointers.
+const (
+	needsInit     = 0x08 // of U, and of what holds one
+	needsPyAPI    = 0x10 // of structures, since NumPy 1.7
+	alignedStruct = 0x80
+)
+
+// isDTypeState reports what numpy.dtype.__setstate__ takes: version, order,
+// subarray, names, fields, size, alignment, flags and metadata.
+func (m *machine) isDTypeState(n *node) bool {
+	part := func(i uint32) ref { return m.g.elem(n.a + i) }
+	if n.n != dtypeMeta && n.n != dtypeMeta+1 {
+		return false
+	}
+	for _, i := range []uint32{dtypeVersion, dtypeSize, dtypeAlignment, dtypeFlag} {
+		if m.g.kind(part(i)) != KindInt || !m.g.isInt64(part(i)) {
+			return false
+		}
+	}
+	// The fourth version has metadata.
+	if version, _ := m.g.int64(part(dtypeVersion)); version != 3 && n.n == dtypeMeta || version != 4 && n.n > dtypeMeta {
+		return false
+	}
+	names := func(r ref) bool { return m.g.kind(r) == KindText }
+	return m.fits("x", part(dtypeOrder), refAbsent) &&
+		(part(dtypeSubarray) == refNone || m.isSubarray(part(dtypeSubarray))) &&
+		(part(dtypeNames) == refNone || m.g.kind(part(dtypeNames)) == KindTuple && m.all(part(dtypeNames), names)) &&
+		(part(dtypeFields) == refNone || m.isFields(part(dtypeFields)))
+}
+
+// isSubarray reports (dtype, shape).
+func (m *machine) isSubarray(r ref) bool {
+	return m.g.kind(r) == KindTuple &&
+		(m.takesOne("JI", m.g.node(r)) || m.takesOne("Ji", m.g.node(r)))
+}
+
+// isFields reports {name: (dtype, offset[, title])}.
+func (m *machine) isFields(r ref) bool {
+	if m.g.kind(r) != KindDict || m.g.id(r) != NoID {
+		return false
+	}
+	n := m.g.node(r)
+	m.toil += int64(n.n)
+	for i := range n.n {
+		field := m.g.elem(n.a + 2*i + 1)
+		if m.g.kind(m.g.elem(n.a+2*i)) != KindText || m.g.kind(field) != KindTuple ||
+			!m.takesOne("Ji?t", m.g.node(field)) {
+			return false
+		}
+	}
+	return true
+}
+
+// dtypeFits reports a state, of the right types, that describes a dtype as its
+// code does: of that size and order, and with every field inside.
+func (m *machine) dtypeFits(dtype, state ref) bool {
+	size, code, ok := m.codeSize(dtype)
+	n := m.g.node(state)
+	part := func(i uint32) ref { return m.g.elem(n.a + i) }
+	if !ok || !m.orderFits(m.g.text(part(dtypeOrder)), code, size) || !m.metaFits(n, code) {
+		return false
+	}
+	stated, _ := m.g.int64(part(dtypeSize))
+	alignment, _ := m.g.int64(part(dtypeAlignment))
+	flags, _ := m.g.int64(part(dtypeFlag))
+	if sized := strings.IndexByte(flexible, code) < 0; sized {
+		if stated != -1 || alignment != -1 {
+			return false
+		}
+	} else if stated != int64(size) || alignment < 1 || alignment > 64 || alignment&(alignment-1) != 0 {
+		return false
+	}
+	structure := part(dtypeFields) != refNone
+	if structure != (part(dtypeNames) != refNone) {
+		return false
+	}
+	switch {
+	case code != 'V':
+		return (flags == 0 || flags == needsInit && code == 'U') && part(dtypeSubarray) == refNone && !structure
+	case structure:
+		return flags&^(needsInit|needsPyAPI|alignedStruct) == 0 && part(dtypeSubarray) == refNone &&
+			m.fieldsFit(part(dtypeFields), size) && m.namesFit(part(dtypeNames), part(dtypeFields))
+	default:
+		return (flags == 0 || flags == needsInit && part(dtypeSubarray) != refNone) && m.subarrayFits(part(dtypeSubarray), size)
+	}
+}
+
+// orderFits reports the mark that NumPy writes: of more than one byte, that of the
+// machine which wrote it. It takes "=" too, which says nothing on another machine.
+func (m *machine) orderFits(order string, code byte, size uint64) bool {
+	if code == 'S' || code == 'V' || size == 1 {
+		return order == "|"
+	}
+	return order == "<" || order == ">"
+}
+
+// metaFits reports metadata: of types of time with their unit, of others a dict.
+func (m *machine) metaFits(n *node, code byte) bool {
+	isTime := code == 'm' || code == 'M'
+	if n.n == dtypeMeta {
+		return !isTime
+	}
+	meta := m.g.elem(n.a + dtypeMeta)
+	if isTime {
+		return m.g.kind(meta) == KindTuple && m.isTimeUnit(meta)
+	}
+	return m.g.kind(meta) == KindDict
+}
+
+// isTimeUnit reports (metadata, (unit, number, 1, 1)), which NumPy pickles of types
+// of time.
+func (m *machine) isTimeUnit(r ref) bool {
+	n := m.g.node(r)
+	if n.n != 2 || m.g.kind(m.g.elem(n.a+1)) != KindTuple {
+		return false
+	}
+	unit := m.g.elem(n.a + 1)
+	if !m.takesOne("xiii", m.g.node(unit)) || !strings.Contains(timeUnits, " "+m.g.text(m.arg(unit, 0))+" ") {
+		return false
+	}
+	for i := uint32(1); i < 4; i++ {
+		k, _ := m.g.int64(m.arg(unit, i))
+		if k < 1 || k > math.MaxInt32 || i > 1 && k != 1 {
+			return false
+		}
+	}
+	return m.g.kind(m.g.elem(n.a)) == KindNone || m.g.kind(m.g.elem(n.a)) == KindDict
+}
+
+// timeUnits are NumPy's: numpy/_core/src/multiarray/datetime.c.
+const timeUnits = " Y M W D h m s ms us \u03bcs ns ps fs as generic "
+
+// subarrayFits reports (dtype, shape) that has just the size of the element.
+func (m *machine) subarrayFits(r ref, size uint64) bool {
+	if r == refNone {
+		return true
+	}
+	n := m.g.node(r)
+	all, _, ok := m.codeSize(m.g.elem(n.a))
+	if !ok || m.isSubarrayType(m.g.elem(n.a)) {
+		return false
+	}
+	shape := m.g.elem(n.a + 1)
+	if m.g.kind(shape) != KindTuple {
+		d, ok := m.g.int64(shape)
+		return ok && d >= 0 && d <= mostElements && all*uint64(d) == size
+	}
+	count, ok := m.elements(shape)
+	return ok && all*count == size
+}
+
+// isSubarrayType reports a dtype of subarrays, which no array has: NumPy makes their
+// shape a part of its own.
+func (m *machine) isSubarrayType(dtype ref) bool {
+	state := m.g.state(dtype)
+	return state != refAbsent && m.g.kind(state) == KindTuple && m.g.node(state).n > dtypeSubarray &&
+		m.arg(state, dtypeSubarray) != refNone
+}
+
+// fieldsFit reports fields that lie inside of an element.
+func (m *machine) fieldsFit(r ref, size uint64) bool {
+	n := m.g.node(r)
+	m.toil += int64(n.n)
+	for i := range n.n {
+		field := m.g.node(m.g.elem(n.a + 2*i + 1))
+		one, _, ok := m.codeSize(m.g.elem(field.a))
+		at, _ := m.g.int64(m.g.elem(field.a + 1))
+		if !ok || at < 0 || one > size || uint64(at) > size-one {
+			return false
+		}
+	}
+	return true
+}
+
+// fewFields is how many fields are looked up in any order: Python 2 wrote dicts
+// by their hashes.
+const fewFields = 128
+
+// namesFit reports names that are those of the fields, each once. A field with a
+// title stands in the dict under that too.
+func (m *machine) namesFit(names, fields ref) bool {
+	n, f := m.g.node(names), m.g.node(fields)
+	m.toil += int64(n.n)
+	key := func(i uint32) string { return m.g.text(m.g.elem(f.a + 2*i)) }
+	isTitle := func(i uint32) bool {
+		field := m.g.node(m.g.elem(f.a + 2*i + 1))
+		return field.n == 3 && m.g.text(m.g.elem(field.a+2)) == key(i)
+	}
+	at, inOrder := uint32(0), true
+	for i := range f.n {
+		if isTitle(i) {
+			continue
+		}
+		inOrder = inOrder && at < n.n && m.g.text(m.g.elem(n.a+at)) == key(i)
+		at++
+	}
+	if at != n.n || inOrder || n.n > fewFields {
+		return at == n.n && inOrder
+	}
+	var seen [fewFields]bool
+	for i := range n.n {
+		found, place := false, 0
+		for k := range f.n {
+			if isTitle(k) {
+				continue
+			}
+			if !seen[place] && key(k) == m.g.text(m.g.elem(n.a+i)) {
+				seen[place], found = true, true
+				break
+			}
+			place++
+		}
+		if m.toil += int64(f.n); !found {
+			return false
+		}
+	}
+	return true
+}
