@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"crypto/sha256"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/sidecar"
@@ -13,11 +14,31 @@ func (j *judgement) aside() {
 	if !strings.HasSuffix(j.Harmless, "text") || j.policy.Sidecars == SidecarsSkip {
 		return
 	}
-	found, err := sidecar.Check(j.account, sidecar.Text{Name: j.hint.Name, R: j.r, Size: j.Size, Beside: j.hint.near})
+	text := sidecar.Text{Name: j.hint.Name, R: j.r, Size: j.Size, Beside: j.hint.near}
+	if j.gate.Digest {
+		text.Template = j.template
+	}
+	found, err := sidecar.Check(j.account, text)
 	if err != nil {
 		j.Err = wire.At("sidecar", "", wire.NoOffset, err)
 	}
 	if j.Findings = found; err != nil || len(found) > 0 {
 		j.Harmless = ""
+	}
+}
+
+// A Template is a chat template of a text beside a model.
+type Template struct {
+	Where  string // in its file, "" for all of it
+	Bytes  int64
+	SHA256 [sha256.Size]byte // of the text, escapes resolved
+}
+
+// maxTemplates bounds those of one file.
+const maxTemplates = 64
+
+func (j *judgement) template(where, text string) {
+	if len(j.Templates) < maxTemplates {
+		j.Templates = append(j.Templates, Template{where, int64(len(text)), sha256.Sum256([]byte(text))})
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/pth"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/parser/zip"
 )
 
 // A beginning is a file of which no more is there yet.
@@ -34,9 +35,6 @@ func (r *beginning) ReadAt(p []byte, off int64) (int, error) {
 	return copy(p, r.head[off:]), nil
 }
 
-// sniffLen is how much of a file tells what it begins as.
-const sniffLen = 64
-
 // unknownSize stands for that of a file whose sender did not say: no limit that
 // follows the size is reached sooner in a shorter file.
 const unknownSize = 1 << 62
@@ -52,8 +50,8 @@ func (j *judgement) early(b *limits.Budget, head []byte, sized bool) (more bool,
 	}
 	r := &beginning{head: head}
 	switch format {
-	case "zip":
-		return false, nil // its directory stands at its end
+	case "zip": // its directory stands at its end
+		return false, zip.CheckBeginning(b, head)
 	case "safetensors":
 		size := j.Size
 		if !sized {
@@ -116,18 +114,37 @@ func sure(err error, sized bool) error {
 // first bytes tell it.
 func (j *judgement) unwanted(format string) error {
 	switch {
-	case format == "", format == "zip":
+	case format == "":
 		return nil
+	case format == "zip":
+		return j.unwantedZip()
 	case j.Promised != "" && j.Promised != format:
 		return otherThanPromised(j.Promised, format)
 	}
 	return j.policy.allowsFormat(format)
 }
 
+// unwantedZip refuses an archive where none is taken, whatever is in it.
+func (j *judgement) unwantedZip() error {
+	taken := []string{"pth", "npz", j.packed(&wrap.Kind{Name: "zip"})}
+	if promises(j.hint.Name) { // it is not unpacked
+		taken = taken[:2]
+	}
+	for _, format := range taken {
+		if (j.Promised == "" || j.Promised == format) && j.policy.allowsFormat(format) == nil {
+			return nil
+		}
+	}
+	if j.Promised != "" && j.policy.allowsFormat(j.Promised) == nil {
+		return otherThanPromised(j.Promised, "zip")
+	}
+	return disallow(formatRule, "zip", "", "the policy refuses ZIP archives, and checkpoints and arrays in them")
+}
+
 // earlyOther is for what begins as a pickle, or as nothing that is read.
 func (j *judgement) earlyOther(b *limits.Budget, r *beginning, sized bool) (more bool, err error) {
-	if !promises(j.hint.Name) && wrap.Sniff(r.head[:min(len(r.head), wrap.HeadLen)]) != nil {
-		return false, nil // each content is judged once all of it is there
+	if k := wrap.Sniff(r.head[:min(len(r.head), wrap.HeadLen)]); k != nil && !promises(j.hint.Name) {
+		return j.earlyPacked(b, k, r, sized)
 	}
 	kind, _ := pth.Sniff(r.head[:min(len(r.head), pth.SniffLen)])
 	is := kind == pth.KindPickle || kind == pth.KindLegacy
@@ -172,14 +189,17 @@ func (j *judgement) asked(found *pth.Report) error {
 // themselves: it goes before what stands behind them, so that a file is refused for
 // the same reason while it comes and when it is whole.
 func (j *judgement) byHead(b *limits.Budget) error {
-	var buf [sniffLen]byte
-	head := buf[:min(j.Size, sniffLen)]
+	var buf [firstLook]byte // what [Stream] looks at first
+	head := buf[:min(j.Size, firstLook)]
 	if j.Size < 0 || wire.ReadFull(j.r, head, 0) != nil {
 		return nil
 	}
 	format := parser.Beginning(head)
 	if err := j.unwanted(format); err != nil {
 		return err
+	}
+	if format == "zip" {
+		return zip.CheckBeginning(b, head)
 	}
 	if e, ok := errors.AsType[*parser.Error](j.Err); ok && e.Format == "detect" {
 		return j.decodeHead(b, format, j.r)

@@ -130,14 +130,14 @@ func TestNamesThatAreDigestsAreHeldAgainstTheContent(t *testing.T) {
 				files[file] = content
 			}
 			got := walked(t, gate.New(gate.Policy{}), filepath.Join(lay(t, files), root))
-			bad := strings.Contains(strings.Join(got, " "), "gate.checksum")
+			bad := strings.Contains(strings.Join(got, " "), "gate.digest-name")
 			if bad != (content == other) || bad && strings.Contains(got[0], "text") {
 				t.Errorf("%s: %q", name, got)
 			}
 		}
 	}
 	v, _ := check(t, gate.Gate{}, tarred(t, member{"blobs/sha256/" + sum(right), other}), gate.Hint{Name: "layout.tar"})
-	if list := v.Refusals(); len(list) != 1 || list[0].Rule != "gate.checksum" {
+	if list := v.Refusals(); len(list) != 1 || list[0].Rule != "gate.digest-name" {
 		t.Errorf("in an archive: %v", list)
 	}
 }

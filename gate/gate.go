@@ -27,7 +27,8 @@ type Gate struct {
 	Today string
 	// Version of the program, for the report.
 	Version string
-	// Digest asks for the SHA-256 of each file: it is read once more.
+	// Digest asks for the SHA-256 of each file, made while its bodies are read; what is
+	// read for nothing else is read for that.
 	Digest bool
 	// Exclude, where it is set, reports files of a folder that [Gate.CheckPath] does
 	// not look at, by their paths below the folder, with slashes.
@@ -72,9 +73,14 @@ func (g *Gate) Check(b *limits.Budget, r io.ReaderAt, size int64, h Hint) (*Verd
 	j := &judgement{Verdict: g.verdict(h.Name), r: r, hint: h}
 	j.Promised, j.Size = h.Promised, size
 	j.stored = h.stored
+	r = j.summing(r)
+	j.r = r
 	if err := j.judge(b); err != nil {
 		j.Close()
 		return nil, err
+	}
+	if j.openings = j.opens(b); j.openings == nil {
+		j.openings = []Opening{}
 	}
 	return j.Verdict, g.finish(b, j.Verdict, r)
 }
@@ -89,6 +95,20 @@ func (g *Gate) verdict(name string) *Verdict {
 func (g *Gate) CheckModel(b *limits.Budget, name string, bodies bool, open func() (tensor.Model, error)) (*Verdict, error) {
 	return g.checkModel(b, g.verdict(name), bodies, open, nil)
 }
+
+// CheckOpened judges what the caller has come to: a model that it opened and goes on
+// holding, or the error that says why there is none. r is the file of size bytes that a
+// digest is of, nil for none. Bodies are not read.
+func (g *Gate) CheckOpened(b *limits.Budget, name string, m tensor.Model, err error, r io.ReaderAt, size int64) (*Verdict, error) {
+	v := g.verdict(name)
+	v.Size = size
+	return g.checkModel(b, v, false, func() (tensor.Model, error) { return held{m}, err }, r)
+}
+
+// held is a model that its owner closes.
+type held struct{ tensor.Model }
+
+func (held) Close() error { return nil }
 
 // checkModel judges a model; r, if any, is the file that a digest is of.
 func (g *Gate) checkModel(b *limits.Budget, v *Verdict, bodies bool, open func() (tensor.Model, error), r io.ReaderAt) (*Verdict, error) {
@@ -137,8 +157,9 @@ type judgement struct {
 
 	r     io.ReaderAt
 	hint  Hint
-	layer int    // of wrappers around it
-	outer string // the path to its contents
+	layer int        // of wrappers around it
+	outer string     // the path to its contents
+	begun *beginning // of a wrapper that still comes
 }
 
 // judge looks at the file as a model and, if it has pickles, at those.
@@ -171,6 +192,10 @@ func (j *judgement) judge(b *limits.Budget) error {
 			return err
 		}
 	case asWrapper:
+		if j.Err = j.policy.allowsFormat(j.packed(k)); j.Err != nil {
+			j.Format = k.Name
+			return nil
+		}
 		return j.unpack(k)
 	case asONNX:
 		j.onnx()
@@ -356,7 +381,7 @@ func (j *judgement) misnamed(format string) error {
 	}
 	const code = "detect.name"
 	if j.policy.Limits.RefusesFinding(code) {
-		return wire.At("detect", "", wire.NoOffset, wire.ErrForbidden.With("the policy refuses finding %s", code))
+		return wire.At("detect", "", wire.NoOffset, wire.ErrForbidden.By(code).With("the policy refuses finding %s", code))
 	}
 	j.Findings = append(slices.Clip(j.Findings), tensor.Finding{
 		Code: code, Severity: tensor.Warning, Off: wire.NoOffset, Text: "the name promises " + name + ", but the content is " + format,

@@ -67,7 +67,7 @@ func TestVerdicts(t *testing.T) {
 		{"code in a file of a folder", evil, gate.Hint{Name: "notes", Beside: true}, "forbidden", "pickle.global"},
 		{"half a header", empty[:9], gate.Hint{Name: "m.safetensors"}, "truncated", "safetensors.truncated"},
 		{"a text beside", "a note\n", gate.Hint{Name: "README", Beside: true}, "ok", ""},
-		{"a text alone", "a note\n", gate.Hint{Name: "README"}, "unsupported", "detect.unsupported"},
+		{"a text alone", "a note\n", gate.Hint{Name: "README"}, "unsupported", "detect.foreign"},
 		{"packed", packed, gate.Hint{Name: "x.pkl.xz", Beside: true}, "unsupported", "gate.unlooked"},
 		{"a limit", empty, gate.Hint{Name: "m.safetensors"}, "limit", "limit.steps"},
 	} {

@@ -225,7 +225,7 @@ func (p *Policy) noPickles() error {
 	if p.Pickle != PickleRefuse {
 		return nil
 	}
-	return disallow(pickleRule, "scan", "", "the policy refuses pickles")
+	return disallow(noPickleRule, "scan", "", "the policy refuses pickles")
 }
 
 // asksTooMuch is why a pickle is refused by the policy, beyond what it asks for.

@@ -29,6 +29,7 @@ type jsonVerdict struct {
 	Expired     []jsonException `json:"expired,omitempty"`
 	Allowed     []string        `json:"allowed_globals,omitempty"`
 	Loaders     []string        `json:"loaders"`
+	Opens       []Opening       `json:"opens"`
 	Safe        *bool           `json:"safe,omitempty"`
 	WeightsOnly string          `json:"weights_only,omitempty"` // yes, no or unsure
 	Bodies      string          `json:"bodies"`
@@ -52,6 +53,7 @@ type jsonContent struct {
 
 type jsonReason struct {
 	Rule     string `json:"rule"`
+	Group    string `json:"group,omitempty"`
 	Severity string `json:"severity"`
 	Advice   string `json:"advice,omitempty"`
 	Page     string `json:"page,omitempty"`
@@ -81,7 +83,7 @@ func (v *Verdict) MarshalJSON() ([]byte, error) {
 	out := jsonVerdict{
 		Schema: Schema, Name: wire.Clean(v.Name, 1024), Size: v.Size, SHA256: v.SHA256, Promised: wire.Clean(v.Promised, 64), Format: v.Format,
 		Accepted: v.Accepted(), Class: v.Class().String(), Exit: v.Class().ExitCode(), Status: v.Class().HTTPStatus(),
-		Refusals: reasons(v.Refusals()), Findings: []jsonReason{}, Loaders: append([]string{}, v.Loaders()...), Bodies: v.Bodies(),
+		Refusals: reasons(v.Refusals()), Findings: []jsonReason{}, Loaders: append([]string{}, v.Loaders()...), Opens: append([]Opening{}, v.Opens()...), Bodies: v.Bodies(),
 		Totals: jsonTotals(v.Totals), Harmless: v.Harmless, Excluded: v.Excluded, Unlooked: wire.Text(v.Unlooked, 512), Policy: digest, Version: v.gate.Version,
 	}
 	if len(v.Ignored) > 0 {
@@ -120,6 +122,7 @@ func reasons(list []Refusal) []jsonReason {
 	out := []jsonReason{}
 	for _, r := range list {
 		one := reason(r.Rule, "", r.Where, r.Off, r.Text)
+		one.Group = r.Group
 		if r.Exception != nil {
 			one.Reason, one.Expires = r.Exception.Reason, r.Exception.Expires
 		}

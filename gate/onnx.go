@@ -13,9 +13,12 @@ import (
 // onnx judges the structure of an ONNX model. Its data are not decoded.
 func (j *judgement) onnx() {
 	j.Format = onnx.Format
+	if j.Err = j.policy.allowsFormat(onnx.Format); j.Err != nil {
+		return
+	}
 	what, off, err := unwrap.Alias(j.r, j.Size, nil)
 	if err == nil && what != "" {
-		err = wire.ErrUnsupported.With("an ONNX model by its name, and %s: what is seen depends on who opens it", what)
+		err = wire.ErrUnsupported.By("onnx.two-formats").With("an ONNX model by its name, and %s: what is seen depends on who opens it", what)
 	}
 	if err != nil {
 		j.Err = wire.At(onnx.Format, "", off, err)

@@ -38,8 +38,8 @@ func TestModelsOfONNX(t *testing.T) {
 		{"data that are a pickle", map[string]string{"m.onnx": outside, "outside.onnx.data": evil}, "m.onnx: ok\noutside.onnx.data: forbidden pickle.global pickle.call"},
 		{"data that are another format", map[string]string{"m.onnx": outside, "outside.onnx.data": "\x89HDF\r\n\x1a\n\x00"}, "m.onnx: ok\noutside.onnx.data: unsupported gate.unlooked"},
 		{"a pickle by the name", map[string]string{"m.onnx": evil}, "m.onnx: forbidden pickle.global pickle.call"},
-		{"a text by the name", map[string]string{"m.onnx": "a note\n"}, "m.onnx: unsupported onnx.unsupported"},
-		{"an archive behind it", map[string]string{"m.onnx": seed(t, "onnx", "small.onnx") + zipped(t, member{"a", evil})}, "m.onnx: unsupported onnx.unsupported"},
+		{"a text by the name", map[string]string{"m.onnx": "a note\n"}, "m.onnx: unsupported onnx.field-unknown"},
+		{"an archive behind it", map[string]string{"m.onnx": seed(t, "onnx", "small.onnx") + zipped(t, member{"a", evil})}, "m.onnx: unsupported onnx.two-formats"},
 	} {
 		if got := strings.Join(walked(t, gate.New(gate.Policy{}), lay(t, c.files)), "\n"); got != c.want {
 			t.Errorf("%s: %q, want %q", c.what, got, c.want)
@@ -55,11 +55,21 @@ func TestModelsOfONNX(t *testing.T) {
 func TestArchivesWithCode(t *testing.T) {
 	lambda := `{"module": "keras.layers", "class_name": "Lambda", "config": {"function": {"class_name": "__lambda__", "config": {"code": "4w=="}}}}`
 	dense := `{"module": "keras.layers", "class_name": "Dense", "config": {"units": 1}}`
+	words := `{"module": "keras.layers", "class_name": "StringLookup", "config": {"vocabulary": "/etc/passwd"}}`
 	weights := member{"model.weights.h5", "\x89HDF\r\n\x1a\n\x00\x00"}
 	for _, c := range []struct{ what, name, data, class, rule string }{
 		{"a Lambda layer", "m.keras", zipped(t, member{"metadata.json", "{}"}, member{"config.json", lambda}, weights), "forbidden", "sidecar.keras-code"},
 		{"honest layers", "m.keras", zipped(t, member{"metadata.json", "{}"}, member{"config.json", dense}, weights), "ok", ""},
 		{"other weights", "m.keras", zipped(t, member{"config.json", dense}, member{"other.h5", weights.data}), "unsupported", "gate.unlooked"},
+		{"a handler of TorchServe's, and Python of its name", "m.mar", zipped(t, member{"MAR-INF/MANIFEST.json", `{"model": {"handler": "image_classifier"}}`}, member{"image_classifier.py", "pass\n"}), "forbidden", "sidecar.mar-handler"},
+		{"Python of any name", "m.zip", zipped(t, member{"sitecustomize.py", "pass\n"}, member{"MAR-INF/MANIFEST.json", `{"model": {"handler": "image_classifier"}}`}), "forbidden", "sidecar.mar-handler"},
+		{"below a folder", "m.zip", zipped(t, member{"m/MAR-INF/MANIFEST.json", `{}`}, member{"m/a/b.PY", "pass\n"}), "forbidden", "sidecar.mar-handler"},
+		{"nothing to run", "m.mar", zipped(t, member{"MAR-INF/MANIFEST.json", `{"model": {"handler": "image_classifier"}}`}, member{"index_to_name.json", "{}"}), "ok", ""},
+		{"Python beside no manifest", "m.zip", zipped(t, member{"m/modeling.py", "pass\n"}, member{"n/MAR-INF/MANIFEST.json", "{}"}), "ok", ""},
+		{"below a folder that looks like an archive's name", "m.zip", zipped(t, member{"m!/MAR-INF/MANIFEST.json", `{}`}, member{"m!/b.py", "pass\n"}), "forbidden", "sidecar.mar-handler"},
+		{"an archive in another", "m.zip", zipped(t, member{"m.mar", zipped(t, member{"MAR-INF/MANIFEST.json", "{}"}, member{"b.py", "pass\n"})}, member{"c.py", "pass\n"}), "forbidden", "sidecar.mar-handler"},
+		{"Python beside the archive", "m.zip", zipped(t, member{"m.mar", zipped(t, member{"MAR-INF/MANIFEST.json", "{}"})}, member{"c.py", "pass\n"}), "ok", ""},
+		{"words out of a file", "m.keras", zipped(t, member{"metadata.json", "{}"}, member{"config.json", words}, weights), "forbidden", "sidecar.keras-file"},
 		{"a handler", "m.mar", zipped(t, member{"MAR-INF/MANIFEST.json", `{"model": {"handler": "h.py"}}`}, member{"h.py", "pass\n"}), "forbidden", "sidecar.mar-handler"},
 	} {
 		v, text := check(t, gate.Gate{}, c.data, gate.Hint{Name: c.name, Beside: true})

@@ -289,8 +289,8 @@ func (g *Gate) exception(v *Verdict, r *Refusal) *Exception {
 	for i := range g.Policy.Ignore {
 		e := &g.Policy.Ignore[i]
 		switch {
-		case !match(e.Rule, r.Rule), e.Path == "" && e.SHA256 == "":
-		case e.SHA256 == "" && !byName(r.Rule):
+		case !match(e.Rule, r.Rule) && !match(e.Rule, r.Group), e.Path == "" && e.SHA256 == "":
+		case e.SHA256 == "" && !byName(r):
 		case e.Path != "" && !matchPath(e.Path, v.Name), e.SHA256 != "" && e.SHA256 != v.SHA256:
 		case e.Expires != "" && (g.Today == "" || g.Today > e.Expires):
 			if !slices.Contains(v.Expired, *e) {
@@ -311,12 +311,18 @@ func (g *Gate) knownByDigest(name string) bool {
 	})
 }
 
-// byName reports a rule that an exception may set aside by the name of a file.
-func byName(rule string) bool { return rule == unlookedRule || limits.IsFinding(rule) }
+// byName reports a refusal that an exception may set aside by the name of a file. A
+// finding for which the reader itself refused ended the judgement.
+func byName(r *Refusal) bool {
+	return r.Rule == unlookedRule || r.Group == "" && limits.IsFinding(r.Rule)
+}
 
 // Formats lists the formats that a policy may allow: those that are read, plain
-// pickles, and pickles of joblib.
-func Formats() []string { return append(limits.Formats(), PickleFormat, JoblibFormat) }
+// pickles, pickles of joblib, ONNX, and what any of them may be packed in, of which
+// each content is held to the policy by itself.
+func Formats() []string {
+	return append(append(limits.Formats(), PickleFormat, JoblibFormat), packedFormats()...)
+}
 
 // Validate reports the first member that no policy may hold.
 func (p *Policy) Validate() error {

@@ -287,7 +287,7 @@ func checkGlob(pattern string) error {
 // onlyByName reports a pattern of rules that all may be set aside by a name.
 func onlyByName(pattern string) bool {
 	for _, r := range Rules() {
-		if match(pattern, r.ID) && !byName(r.ID) {
+		if match(pattern, r.ID) && r.Kind != "finding" && r.ID != unlookedRule {
 			return false
 		}
 	}

@@ -23,10 +23,10 @@ func Remote(text []byte) (*Verdict, error) {
 	}
 	v := &Verdict{
 		Name: in.Name, Size: in.Size, SHA256: in.SHA256, Promised: in.Promised, Format: in.Format, Harmless: in.Harmless, Excluded: in.Excluded,
-		Unlooked: in.Unlooked, Verified: in.Bodies == "verified", Totals: Totals(in.Totals), gate: &Gate{}, remote: text,
+		Unlooked: in.Unlooked, Verified: in.Bodies == "verified", Totals: Totals(in.Totals), gate: &Gate{}, remote: text, openings: in.Opens,
 	}
 	for _, r := range in.Refusals {
-		one := Refusal{Rule: r.Rule, Class: class, Where: r.Where, Off: wire.NoOffset, Text: r.Text}
+		one := Refusal{Rule: r.Rule, Group: r.Group, Class: class, Where: r.Where, Off: wire.NoOffset, Text: r.Text}
 		if r.Offset != nil {
 			one.Off = *r.Offset
 		}

@@ -11,11 +11,15 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/vm"
 )
 
 // A Refusal is one reason why a file is refused.
 type Refusal struct {
-	Rule  string
+	Rule string
+	// Group is the format and the kind of cause, "zip.duplicate": it names the rule
+	// together with others, "" for a rule that belongs to none.
+	Group string
 	Class wire.Class
 	Where string // place in the file's own words
 	Off   int64  // offset, or -1
@@ -47,7 +51,8 @@ func (v *Verdict) Refusals() (list []Refusal) {
 			excused := v.policy.excused(p.Report)
 			for _, why := range p.Report.Safe.Reasons {
 				if !p.Report.Safe.OK && !excused[why.Off] {
-					list = append(list, Refusal{Rule: "pickle." + why.Code, Class: wire.Forbidden, Where: p.Name, Off: why.Off, Text: why.Text})
+					rule, group := pickleRule(p.Report, why)
+					list = append(list, Refusal{Rule: rule, Group: group, Class: wire.Forbidden, Where: p.Name, Off: why.Off, Text: why.Text})
 				}
 			}
 		}
@@ -55,24 +60,44 @@ func (v *Verdict) Refusals() (list []Refusal) {
 	if len(list) > 0 {
 		return list
 	}
-	one := Refusal{Class: v.Class(), Off: wire.NoOffset, Text: v.Err.Error(), Rule: v.rule()}
+	one := Refusal{Class: v.Class(), Off: wire.NoOffset, Text: v.Err.Error()}
+	one.Rule, one.Group = v.rule()
 	if e, ok := errors.AsType[*parser.Error](v.Err); ok {
 		one.Where, one.Off, one.Text = e.Where, e.Off, e.Err.Error()
 	}
 	return []Refusal{one}
 }
 
-// rule is the identifier of the rule that ended the judgement.
-func (v *Verdict) rule() string {
+// pickleRule is the rule of a reason that speaks against a pickle, and its group: what
+// ended the reading names its rule itself.
+func pickleRule(r *vm.Report, why vm.Reason) (rule, group string) {
+	rule = "pickle." + why.Code
+	if named := wire.RuleOf(r.Err); named != "" && IsRule(named) && why.Code == wire.ClassOf(r.Err).String() {
+		return named, rule
+	}
+	return rule, ""
+}
+
+// rule is the identifier of the rule that ended the judgement, and of its group.
+func (v *Verdict) rule() (rule, group string) {
 	if _, ok := errors.AsType[*unlooked](v.Err); ok {
-		return unlookedRule
+		return unlookedRule, ""
 	}
 	if e, ok := errors.AsType[*disallowed](v.Err); ok {
-		return e.rule
+		return e.rule, ""
 	}
 	if e, ok := errors.AsType[*limits.Error](v.Err); ok {
-		return "limit." + e.Axis.String()
+		return "limit." + e.Axis.String(), ""
 	}
+	group = v.group()
+	if rule = wire.RuleOf(v.Err); rule != "" && IsRule(rule) {
+		return rule, group
+	}
+	return group, ""
+}
+
+// group is the place and the kind of cause of the error that ended the judgement.
+func (v *Verdict) group() string {
 	format := "gate"
 	if e, ok := errors.AsType[*parser.Error](v.Err); ok && slices.Contains(places, e.Format) {
 		format = e.Format
@@ -93,7 +118,7 @@ const (
 	formatRule      = "gate.format"
 	dtypeRule       = "gate.dtype"
 	schemeRule      = "gate.scheme"
-	pickleRule      = "gate.pickle"
+	noPickleRule    = "gate.pickle"
 	weightsOnlyRule = "gate.weights-only"
 	promiseRule     = "gate.promise"
 )
@@ -103,8 +128,10 @@ var places = append([]string{"detect", "gguf", "npy", "npz", "ollama", "onnx", "
 
 // A Rule is what a refusal or a finding is named by.
 type Rule struct {
-	ID   string
-	Kind string // "refusal" or "finding"
+	ID string
+	// Kind is "refusal", "finding", or "group": all refusals of a format for one kind
+	// of cause, as policies may name them together.
+	Kind string
 	// Severity says how bad it is, of a finding before the policy changes it, where it
 	// comes in several the worst. Every refusal refuses, whatever its severity.
 	Severity tensor.Severity
@@ -115,6 +142,9 @@ type Rule struct {
 // Page is where the rule is described, in the repository.
 func (r *Rule) Page() string {
 	group, _, _ := strings.Cut(r.ID, ".")
+	if r.Kind == "group" {
+		return "docs/rules/" + group + ".md#groups"
+	}
 	return "docs/rules/" + group + ".md#" + strings.ReplaceAll(r.ID, ".", "")
 }
 
@@ -129,8 +159,15 @@ func Rules() []Rule {
 	}
 	for _, place := range slices.Concat(places, []string{"gate"}) {
 		for _, c := range causes {
-			add("refusal", place+".", c.row)
+			kind := "group"
+			if c.err == wire.ErrTruncated || c.err == wire.ErrInternal {
+				kind = "refusal" // that is all there is to say
+			}
+			add(kind, place+".", c.row)
 		}
+	}
+	for _, r := range slices.Concat(archivesRefusals, formatsRefusals, pytorchRefusals) {
+		add("refusal", "", row{r.id, r.severity, r.title, r.advice})
 	}
 	for _, a := range limits.Axes() {
 		add("refusal", "", limitRow(a))

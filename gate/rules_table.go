@@ -23,10 +23,23 @@ const (
 	doNotLoad  = "Do not load it. Ask for the model as safetensors or GGUF, from a source that you know."
 	fetchAgain = "Fetch it again and compare its SHA-256 with the publisher's. If it is the same, tell the publisher: loaders read it differently, or not at all."
 	writeAgain = "Write the file again with a current version of the library that made it."
+	sideBySide = "Put the files of the model side by side, as they were published."
+	fetchWhole = "The download is not finished: fetch it again."
+	asItSays   = "The message names it and says what to do."
 	readText   = "Read the template. If it is what you expect, make an exception with a reason; if not, do not use the model."
 )
 
-// causes are the kinds of what may be wrong, in every format.
+// A refusalRow is the row of what a reader refuses, and the cause that it is a case
+// of. The reader names the rule where it refuses ([wire.Cause.As]).
+type refusalRow struct {
+	id            string
+	of            *wire.Cause
+	severity      tensor.Severity
+	title, advice string
+}
+
+// causes are the kinds of what may be wrong, in every format: with it they name a
+// group of refusals.
 var causes = [...]struct {
 	row
 	err error
@@ -43,9 +56,9 @@ var causes = [...]struct {
 	{row{"trailing", warning, "Bytes follow the end: they could be another file.", fetchAgain}, wire.ErrTrailing},
 	{row{"text", warning, "A text is not valid UTF-8, or not what the format allows.", writeAgain}, wire.ErrText},
 	{row{"checksum", warning, "A checksum is not that of the bytes.", fetchAgain}, wire.ErrChecksum},
-	{row{"missing", warning, "A part that the file refers to is not there.", "Put the files of the model side by side, as they were published."}, wire.ErrMissing},
-	{row{"truncated", note, "The file ends before what it states.", "The download is not finished: fetch it again."}, wire.ErrTruncated},
-	{row{"unsupported", note, "Something legal that is not read here.", "The message names it and says what to do."}, wire.ErrUnsupported},
+	{row{"missing", warning, "A part that the file refers to is not there.", sideBySide}, wire.ErrMissing},
+	{row{"truncated", note, "The file ends before what it states.", fetchWhole}, wire.ErrTruncated},
+	{row{"unsupported", note, "Something legal that is not read here.", asItSays}, wire.ErrUnsupported},
 	{row{"forbidden", danger, "It asks its loader for something that is not data, or the policy refuses it.", doNotLoad}, wire.ErrForbidden},
 	{row{"internal", warning, "It could not be read, or the program has a bug: never accepted.", "Look whether the file can be read; if it can, report the bug with the file."}, wire.ErrInternal},
 }
@@ -61,8 +74,8 @@ var pickleReasons = [...]row{
 	{"limit", warning, "A limit was reached while it was read.", "Raise the limit that the message names, if you know the file."},
 	{"malformed", warning, "The pickle is malformed.", fetchAgain},
 	{"opcode", warning, "An instruction that the loader does not have.", writeAgain},
-	{"truncated", note, "The pickle ends too early.", "The download is not finished: fetch it again."},
-	{"unsupported", note, "Something that is not read here.", "The message names it and says what to do."},
+	{"truncated", note, "The pickle ends too early.", fetchWhole},
+	{"unsupported", note, "Something that is not read here.", asItSays},
 }
 
 // ownRules are those of a gate.
@@ -71,7 +84,7 @@ var ownRules = [...]row{
 	{formatRule, danger, "The policy refuses files of this format.", "Convert it to a format that the policy allows."},
 	{dtypeRule, danger, "The policy refuses a type of tensors.", "Convert it to a type that the policy allows."},
 	{schemeRule, danger, "The policy refuses a scheme of quantization.", "Use the model in a scheme that the policy allows."},
-	{pickleRule, danger, "The policy refuses pickles.", "Convert it to safetensors where pickles may be read."},
+	{noPickleRule, danger, "The policy refuses pickles.", "Convert it to safetensors where pickles may be read."},
 	{weightsOnlyRule, danger, "PyTorch's restricted loader would refuse it, and the policy asks for that.", "Save it again as tensors and plain containers, or convert it to safetensors."},
 	{promiseRule, danger, "It is of another format than its sender promised.", "Send it as what it is."},
 }
@@ -141,15 +154,18 @@ var found = [...]row{
 	{"pth.index-extra", warning, "Shards hold tensors that the index does not name.", "Ask for an index that is complete."},
 	{"pth.index-size", note, "The size that the index states is not that of the shards.", "Harmless to loaders."},
 	{"pth.name-collision", note, "Two tensors would have one name: their names are written out.", "Harmless."},
+	{"pth.not-understood", warning, "A checkpoint holds more than tensors and plain data, which was passed over at the caller's word.", "Take only the tensors: write them as safetensors."},
 	{"safetensors.alias-dangling", warning, "A name is said to mean a tensor that is not there.", writeAgain},
 	{"safetensors.dtype-unknown", note, "Tensors of types that are not known here.", "Use a newer version, or do not use these tensors."},
 	{"safetensors.index-extra", warning, "Shards hold tensors that the index does not name.", "Ask for an index that is complete."},
 	{"safetensors.index-size", note, "The size that the index states is not that of the shards.", "Harmless to loaders."},
 	{"sidecar.auto-map", warning, "A configuration names code of its own for the model.", "Read that code before you load the model with trust_remote_code, or use a class of the library."},
 	{"sidecar.keras-code", danger, "A Keras configuration holds code, such as a Lambda layer.", doNotLoad},
+	{"sidecar.keras-file", danger, "A Keras configuration names a file that a layer takes its vocabulary from.", "Save the vocabulary in the model."},
 	{"sidecar.keras-weights", warning, "The weights of a Keras archive are in a format that is not read here.", "Save them as safetensors or npz with Keras."},
 	{"sidecar.keras-module", danger, "A Keras configuration names a module that is not Keras'.", doNotLoad},
-	{"sidecar.mar-handler", danger, "TorchServe runs a handler that the archive brings along.", "Read the handler, or serve the model with one of TorchServe's own."},
+	{"sidecar.mar-handler", danger, "TorchServe runs a handler or another module that the archive brings along.", "Read the code, or serve the model with a handler of TorchServe's own."},
+	{"sidecar.mar-requirements", warning, "TorchServe may install packages that the archive names.", "Leave install_py_dep_per_model off, or read the list."},
 	{"sidecar.skops-node", danger, "A skops schema names a kind of node that loads more than data.", doNotLoad},
 	{"sidecar.skops-type", danger, "A skops schema names a type outside of the libraries that it is for.", doNotLoad},
 	{"sidecar.syntax", warning, "A JSON text that Python's json does not read.", fetchAgain},
@@ -185,7 +201,8 @@ func limitRow(a limits.Axis) row {
 		limits.Items: "More tensors, keys, members or values than the policy allows.", limits.InflateRatio: "It inflates to more than the policy allows: a bomb does.",
 		limits.ExpandRatio: "Its tensors decode to more than the policy allows for a file of this size.", limits.Depth: "It nests deeper than the policy allows.",
 		limits.StepCount: "It takes more steps to read than the policy allows.", limits.WorkingSet: "Its pickles need more working memory than the policy allows.",
-		limits.OpenFiles: "It needs more open files than the policy allows.", limits.Time: "It takes longer to read than the policy allows.",
+		limits.OpenFiles: "It needs more open files than the policy allows.", limits.Requests: "It takes more requests to read than the policy allows.",
+		limits.Fetched: "More of it would be fetched than the policy allows.", limits.Time: "It takes longer to read than the policy allows.",
 	}[a]
 	return row{"limit." + a.String(), warning, what, limitAdvice}
 }

@@ -1,9 +1,6 @@
 package gate
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"hash"
 	"io"
 	"math"
 
@@ -42,6 +39,9 @@ type Verdict struct {
 	Pickles  []pth.Pickle
 	// Contents are those of an archive or a compressed file, nil for any other.
 	Contents []Content
+	// Templates are the chat templates of a text beside a model, where [Gate.Digest] asks
+	// for digests.
+	Templates []Template
 	// Allowed are the globals of its pickles that the policy allows, beyond our list.
 	Allowed []string
 	// Ignored are refusals that an exception of the policy sets aside, and findings
@@ -51,6 +51,7 @@ type Verdict struct {
 	Expired []Exception
 
 	gate     *Gate
+	openings []Opening
 	proven   bool           // bodies were held to checksums
 	account  *limits.Budget // what pickles hold
 	refusals []Refusal      // of contents
@@ -168,37 +169,30 @@ func (v *Verdict) what() string {
 	return v.Format
 }
 
-// hash reads the file once more.
+// hash is the SHA-256 of the file.
 func (v *Verdict) hash(b *limits.Budget, r io.ReaderAt) error {
-	h := sha256.New()
-	ok, err := v.read(b, r, h)
-	if ok {
-		v.SHA256 = hex.EncodeToString(h.Sum(nil))
+	if v.SHA256 != "" {
+		return nil
 	}
-	return err
+	s, ok := r.(*summed)
+	if !ok {
+		s = newSummed(r, v.Size)
+	}
+	sum, err := s.sum(b)
+	v.SHA256 = sum
+	return v.unread(b, err)
 }
 
-// read gives the whole file to h; false where it cannot be read, which the verdict
-// says, or where the context ended, which is the error.
-func (v *Verdict) read(b *limits.Budget, r io.ReaderAt, h hash.Hash) (bool, error) {
-	buf := make([]byte, 64<<10)
-	for off := int64(0); off < v.Size; {
-		if err := b.Err(); err != nil {
-			if lost := lost(b, err); lost != nil {
-				return false, lost
-			}
-			v.Err = wire.At("gate", "", wire.NoOffset, err)
-			return false, nil
-		}
-		p := buf[:min(v.Size-off, int64(len(buf)))]
-		if err := wire.ReadFull(r, p, off); err != nil {
-			v.Err = wire.At("gate", "", off, err)
-			return false, nil
-		}
-		h.Write(p)
-		off += int64(len(p))
+// unread is why the rest of a file could not be read: the verdict says so, unless the
+// context ended, which is the error.
+func (v *Verdict) unread(b *limits.Budget, err error) error {
+	if lost := lost(b, err); lost != nil {
+		return lost
 	}
-	return true, nil
+	if err != nil {
+		v.Err = err
+	}
+	return nil
 }
 
 // Safe is our verdict about all pickles: that of the first one that is refused, if
@@ -231,16 +225,3 @@ func (v *Verdict) first(of func(*pth.Pickle) (vm.Verdict, bool)) (out vm.Verdict
 	}
 	return out
 }
-
-// loaders are those that open files of a format.
-var loaders = map[string][]string{
-	"safetensors": {"safetensors"}, "gguf": {"ggml", "llama.cpp", "gguf-py", "ollama"}, "pth": {"torch.load"},
-	"npy": {"numpy.load"}, "npz": {"numpy.load"}, "onnx": {"onnx.load", "onnxruntime"},
-	"zip": {"zipfile"}, "tar": {"tarfile"}, "gzip": {"gzip", "joblib.load"}, "bzip2": {"bz2", "joblib.load"}, "zlib": {"zlib", "joblib.load"}, "zstd": {"zstd"},
-	PickleFormat: {"pickle.load", "joblib.load"},
-	JoblibFormat: {"joblib.load"},
-}
-
-// Loaders are those that would open a file of this format, whether or not it is
-// accepted.
-func (v *Verdict) Loaders() []string { return loaders[v.Format] }

@@ -1,11 +1,13 @@
 package gate
 
 import (
+	"cmp"
 	"errors"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/sidecar"
 	"github.com/anamnesis-go/anamnesis/internal/unwrap"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/internal/wrap"
@@ -67,9 +69,46 @@ func (j *judgement) unpack(k *wrap.Kind) error {
 			return lost
 		}
 		j.Err = err
+	default:
+		j.Err = cmp.Or(j.Err, wire.At(k.Name, "", wire.NoOffset, j.served()))
 	}
 	if j.Err != nil {
 		j.Verified = false
+	}
+	return nil
+}
+
+// served finds Python below the folder of a manifest for TorchServe.
+func (j *judgement) served() error {
+	if slices.ContainsFunc(j.Findings, func(f tensor.Finding) bool { return f.Code == "sidecar.mar-handler" }) {
+		return nil // of its manifest, or of an archive in it
+	}
+	roots := map[string]bool{}
+	for _, c := range j.Contents {
+		if err := j.account.Step(1); err != nil {
+			return err
+		}
+		if root, ok := strings.CutSuffix(c.Name, sidecar.Manifest); ok {
+			if err := j.account.Alloc(int64(len(root))); err != nil {
+				return err
+			}
+			roots[root] = true
+		}
+	}
+	for _, c := range j.Contents {
+		if len(roots) == 0 || !strings.EqualFold(path.Ext(c.Name), ".py") {
+			continue
+		}
+		if err := j.account.Step(int64(strings.Count(c.Name, "/") + 1)); err != nil {
+			return err
+		}
+		for at := len(c.Name); at > 0; at = strings.LastIndexAny(c.Name[:at], "/!") {
+			if root := c.Name[:at]; roots[root+"/"] || roots[root+"!"] {
+				j.Findings = slices.Insert(j.Findings, j.mine, sidecar.Served(c.Name[at+1:]))
+				j.mine++
+				return nil
+			}
+		}
 	}
 	return nil
 }
@@ -111,25 +150,25 @@ func (j *judgement) twice(k *wrap.Kind) error {
 	case err != nil:
 		return wire.At(k.Name, "", off, err)
 	case what != "":
-		return wire.At(k.Name, "", off, wire.ErrUnsupported.With("%s, and %s too: what is seen depends on who opens it", k.Title, what))
+		return wire.At(k.Name, "", off, wire.ErrUnsupported.By("gate.two-formats").With("%s, and %s too: what is seen depends on who opens it", k.Title, what))
 	}
 	return nil
 }
 
+// path is what the names of contents begin with.
+func (j *judgement) path() string {
+	switch {
+	case j.outer != "":
+		return j.outer
+	case j.hint.Beside && j.hint.Name != "":
+		return j.hint.Name
+	}
+	return path.Base(j.hint.Name)
+}
+
 // content judges one content.
 func (j *judgement) content(k *wrap.Kind, i wrap.Item) error {
-	outer := j.outer
-	if outer == "" {
-		outer = path.Base(j.hint.Name)
-		if j.hint.Beside && j.hint.Name != "" {
-			outer = j.hint.Name
-		}
-	}
-	name := outer + "!" + i.Name
-	next := name
-	if k.Stream {
-		name, next = outer+"!"+k.Inner(path.Base(strings.ReplaceAll(j.hint.Name, "!", "/"))), outer
-	}
+	name, next := j.names(k, i)
 	if i.R == nil {
 		return j.take(j.gate.Unseen(name, i.Why))
 	}
@@ -142,6 +181,9 @@ func (j *judgement) content(k *wrap.Kind, i wrap.Item) error {
 	defer c.Close()
 	if err := c.judge(b); err != nil {
 		return err
+	}
+	if j.begun != nil && j.begun.missed {
+		return errNotThere // nor is what follows
 	}
 	if err := c.named(b, i.R); err != nil {
 		return err

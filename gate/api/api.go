@@ -152,13 +152,16 @@ func (a *API) ready(w http.ResponseWriter, _ *http.Request) {
 
 func rules(w http.ResponseWriter, _ *http.Request) {
 	type rule struct {
-		ID    string `json:"id"`
-		Kind  string `json:"kind"`
-		Title string `json:"title"`
+		ID       string `json:"id"`
+		Kind     string `json:"kind"`
+		Severity string `json:"severity"`
+		Title    string `json:"title"`
+		Advice   string `json:"advice"`
+		Page     string `json:"page"`
 	}
 	list := []rule{}
 	for _, r := range gate.Rules() {
-		list = append(list, rule{r.ID, r.Kind, r.Title})
+		list = append(list, rule{r.ID, r.Kind, r.Severity.String(), r.Title, r.Advice, r.Page()})
 	}
 	writeJSON(w, map[string]any{"schema": "amn.rules/1", "rules": list})
 }

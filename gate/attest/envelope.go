@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
@@ -70,6 +71,9 @@ func Open(text []byte, key crypto.PublicKey) ([]byte, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if err := d.Decode(&outer); err != nil {
 		return nil, wire.ErrSyntax.With("no envelope: %s", wire.Text(err.Error(), 256))
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, wire.ErrTrailing.With("after the envelope")
 	}
 	e := outer.envelope
 	if outer.Inner != nil {

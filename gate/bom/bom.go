@@ -1,7 +1,8 @@
 // Package bom writes what a gate has seen as a bill of materials of CycloneDX 1.6: a
 // component for each file with its SHA-256 and verdict, of a model the architecture
 // and licence that it states, and a component for each tensor and chat template with
-// type, shape, size and SHA-256.
+// type, shape, size and SHA-256; of tokenizer_config.json and other texts beside a
+// model one for each chat template.
 //
 //	w := bom.New(out, "1.2.0")
 //	g.Seen = func(b *limits.Budget, _ *gate.Verdict, m tensor.Model) (err error) {
@@ -164,7 +165,14 @@ func (w *Writer) Add(path string, v *gate.Verdict, m *Model) error {
 		c.Hashes = []sum{{"SHA-256", v.SHA256}}
 	}
 	c.Properties = properties(v)
-	if v.Format == "" || m == nil {
+	switch {
+	case v.Format != "" && m != nil:
+	case len(v.Templates) > 0:
+		w.open(c)
+		w.parts(&Model{Templates: beside(v.Templates)})
+		w.w.WriteString("]}")
+		return w.w.Flush()
+	default:
 		w.put(c)
 		return w.w.Flush()
 	}
@@ -180,6 +188,18 @@ func (w *Writer) Add(path string, v *gate.Verdict, m *Model) error {
 	w.parts(m)
 	w.w.WriteString("]}")
 	return w.w.Flush()
+}
+
+// beside are the templates of a text beside a model.
+func beside(list []gate.Template) (out []Template) {
+	for _, t := range list {
+		key := t.Where
+		if key == "" {
+			key = "chat_template"
+		}
+		out = append(out, Template{key, t.Bytes, t.SHA256})
+	}
+	return out
 }
 
 // parts writes the tensors and templates of a model.

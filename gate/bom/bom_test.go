@@ -3,6 +3,7 @@ package bom_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -117,4 +118,32 @@ func Example() {
 		fmt.Println(t.Name, t.Type, t.Shape, t.Sum)
 	}
 	// Output: w U8 [4] 88d4266fd4e6338d13b845fcf289579d209c897823b9217da3e161936f031589
+}
+
+// A chat template beside a model has the digest of its text, wherever it stands.
+func TestTemplatesBesideAModelHaveTheirDigest(t *testing.T) {
+	const template = "{{ messages }}\n"
+	want := fmt.Sprintf("%x", sha256.Sum256([]byte(template)))
+	for name, data := range map[string]string{
+		"tokenizer_config.json": `{"chat_template":"{{ messages }}\n"}`,
+		"chat_template.jinja":   template,
+		"chat_template.json":    `{"chat_template":"\u007b\u007b messages }}\n"}`,
+	} {
+		b := limits.Policy{}.Budget(t.Context())
+		g := gate.Gate{Digest: true}
+		v, err := g.Check(b, strings.NewReader(data), int64(len(data)), gate.Hint{Name: name, Beside: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		w := bom.New(&out, "1.2.0")
+		if err := errors.Join(w.Add(name, v, nil), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if !json.Valid([]byte(out.String())) || !strings.Contains(out.String(), `"name":"chat_template","hashes":[{"alg":"SHA-256","content":"`+want) {
+			t.Errorf("%s: %s", name, out.String())
+		}
+		v.Close()
+		b.Close()
+	}
 }

@@ -16,6 +16,8 @@ type body struct {
 	// bound.
 	bound  bool
 	header int64
+
+	came, ended bool // something was read, and all of it
 }
 
 // errHeader is a part of a form that begins with too much.
@@ -33,6 +35,7 @@ func (b *body) Read(p []byte) (int, error) {
 	}
 	n, err := b.r.Read(p)
 	b.header -= int64(n)
+	b.came, b.ended = b.came || n > 0, b.ended || err == io.EOF
 	return n, err
 }
 

@@ -33,6 +33,11 @@ type Options struct {
 
 	MaxFiles    int           // files of one form; 16 unless set
 	IdleTimeout time.Duration // how long a client may send nothing; 30 s unless set
+	// DiscardBytes and DiscardTime bound what is read and thrown away of a body that is
+	// refused before all of it has come, so that its client gets the answer: 4 MiB and
+	// 2 s unless set, nothing where one is negative.
+	DiscardBytes int64
+	DiscardTime  time.Duration
 
 	// Log takes a record for each upload: accepted, refused, or busy.
 	Log *slog.Logger
@@ -56,6 +61,12 @@ func New(next http.Handler, o Options) (*Handler, error) {
 	}
 	if o.IdleTimeout == 0 {
 		o.IdleTimeout = 30 * time.Second
+	}
+	if o.DiscardBytes == 0 {
+		o.DiscardBytes = discardBytes
+	}
+	if o.DiscardTime == 0 {
+		o.DiscardTime = discardTime
 	}
 	if o.MaxFiles < 0 || o.IdleTimeout < 0 {
 		return nil, errors.New("handler: MaxFiles or IdleTimeout is negative")
@@ -156,6 +167,7 @@ func (q *request) close() {
 			q.o.Log.LogAttrs(q.r.Context(), slog.LevelError, "spooled file not removed", slog.String("error", err.Error()))
 		}
 	}
+	q.uploads = nil
 }
 
 // take reads and judges what comes, and gives the request for the next handler.

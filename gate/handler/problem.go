@@ -113,7 +113,14 @@ func (q *request) refuse(err error) {
 	} else if p.Detail = "the file could not be judged"; status < 500 {
 		p.Detail = wire.Text(readError(err).Error(), wire.MaxMessage)
 	}
+	unread := q.unread(status)
+	if unread {
+		q.w.Header().Set("Connection", "close")
+	}
 	q.o.Answer(q.w, q.r, &p)
+	if q.close(); unread { // what it was given is others' while the rest comes
+		q.discard()
+	}
 }
 
 // WriteProblem answers with application/problem+json.

@@ -98,7 +98,7 @@ func New(o Options) (*Host, error) {
 	h := &Host{o: o, tenants: map[string]*tenant{}, slots: make(chan struct{}, o.Slots)}
 	h.idle = sync.NewCond(&h.mu)
 	h.account = limits.Policy{
-		MaxTotalBytes: o.Memory, MaxItems: most, MaxOpenFiles: most, Timeout: limits.NoTimeout,
+		MaxTotalBytes: o.Memory, MaxItems: most, MaxOpenFiles: most, MaxRequests: most, MaxFetched: most, Timeout: limits.NoTimeout,
 	}.Budget(context.Background())
 	return h, nil
 }
@@ -170,7 +170,7 @@ func (h *Host) Begin(name string) (*Upload, error) {
 		return nil, err
 	}
 	if t == nil {
-		t = &tenant{account: h.account.Child(limits.Policy{MaxTotalBytes: h.o.TenantMemory, MaxItems: most, MaxOpenFiles: most, Timeout: limits.NoTimeout})}
+		t = &tenant{account: h.account.Child(limits.Policy{MaxTotalBytes: h.o.TenantMemory, MaxItems: most, MaxOpenFiles: most, MaxRequests: most, MaxFetched: most, Timeout: limits.NoTimeout})}
 		h.tenants[name] = t
 	}
 	t.uploads++

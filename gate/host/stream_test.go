@@ -35,7 +35,7 @@ func TestRubbishIsNotTakenIn(t *testing.T) {
 			t.Fatal(err)
 		}
 		v, err := u.Judge(t.Context())
-		if err != nil || v.Accepted() || v.Refusals()[0].Rule != "detect.unsupported" {
+		if err != nil || v.Accepted() || v.Refusals()[0].Rule != "detect.foreign" {
 			t.Errorf("%+v, %v", v, err)
 		}
 		if in.read > 64<<10 {

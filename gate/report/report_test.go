@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"strings"
 	"testing"
@@ -59,7 +60,10 @@ func TestSARIFHasWhatGitHubAndGitLabAsk(t *testing.T) {
 			Tool struct {
 				Driver struct {
 					Name, Version string
-					Rules         []struct{ ID string }
+					Rules         []struct {
+						ID, HelpURI string
+						Help        struct{ Text string }
+					}
 				}
 			}
 			Results []struct {
@@ -86,6 +90,9 @@ func TestSARIFHasWhatGitHubAndGitLabAsk(t *testing.T) {
 	listed := map[string]bool{}
 	for _, r := range doc.Runs[0].Tool.Driver.Rules {
 		listed[r.ID] = true
+		if u, err := url.Parse(r.HelpURI); err != nil || u.Scheme != "https" || u.Fragment == "" || r.Help.Text == "" {
+			t.Errorf("%+v: %v", r, err)
+		}
 	}
 	if len(doc.Runs[0].Results) < 2 {
 		t.Fatalf("%d results", len(doc.Runs[0].Results))

@@ -20,6 +20,7 @@ type sarifRule struct {
 	Short      sarifText       `json:"shortDescription"`
 	Full       sarifText       `json:"fullDescription"`
 	Help       sarifText       `json:"help"`
+	HelpURI    string          `json:"helpUri"`
 	Properties sarifProperties `json:"properties"`
 }
 
@@ -60,6 +61,9 @@ type sarifRegion struct {
 	ByteLength *int64 `json:"byteLength,omitempty"`
 }
 
+// repository is where the pages of rules are read.
+const repository = "https://github.com/anamnesis-go/anamnesis/blob/main/"
+
 func (s *sarif) begin(w *bufio.Writer, version string) {
 	rules := []sarifRule{}
 	for _, r := range gate.Rules() {
@@ -67,8 +71,8 @@ func (s *sarif) begin(w *bufio.Writer, version string) {
 		if r.Kind == "finding" {
 			severity = "4.0"
 		}
-		help := sarifText{r.Title + " The message says where and what. A policy may set it aside, with a reason and a last day."}
-		rules = append(rules, sarifRule{r.ID, title, title, help, sarifProperties{[]string{"security"}, severity}})
+		help := sarifText{r.Title + " The message says where and what. " + r.Advice + " A policy may set it aside, with a reason and a last day."}
+		rules = append(rules, sarifRule{r.ID, title, title, help, repository + r.Page(), sarifProperties{[]string{"security"}, severity}})
 	}
 	w.WriteString(`{"$schema":"https://json.schemastore.org/sarif-2.1.0.json","version":"2.1.0","runs":[{"tool":{"driver":{"name":"amn","version":` + quoted(version) + `,"rules":`)
 	w.Write(encoded(rules))

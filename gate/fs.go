@@ -1,0 +1,86 @@
+package gate
+
+import (
+	"errors"
+	"io/fs"
+	"iter"
+	"path"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// CheckFS judges what a name means in a file system, such as that of an archive or of a
+// repository elsewhere: a file, or every file of a folder and of those below it, as
+// [Gate.CheckPath] does. The path of a verdict is root, a slash, and the name.
+func (g *Gate) CheckFS(b *limits.Budget, fsys fs.FS, name, root string) iter.Seq2[*Verdict, error] {
+	return func(yield func(*Verdict, error) bool) {
+		w := &walkFS{walk{g: g, b: b, root: name, yield: yield}, fsys, strings.TrimSuffix(root, "/")}
+		err := fs.WalkDir(fsys, name, func(file string, e fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return w.give(w.path(file), g.Failed(file, err))
+			case e.IsDir():
+				return nil
+			}
+			return w.entry(file, e)
+		})
+		if err != nil && !errors.Is(err, errEnough) {
+			yield(nil, err)
+		}
+	}
+}
+
+// A walkFS is one call of [Gate.CheckFS].
+type walkFS struct {
+	walk
+	fsys fs.FS
+	at   string
+}
+
+func (w *walkFS) path(file string) string {
+	if file == w.root {
+		return w.at
+	}
+	return w.at + "/" + file
+}
+
+func (w *walkFS) entry(file string, e fs.DirEntry) error {
+	switch {
+	case w.g.Exclude != nil && w.g.Exclude(file):
+		v := w.g.verdict(file)
+		v.Excluded = true
+		return w.give(w.path(file), v)
+	case !e.Type().IsRegular():
+		return w.give(w.path(file), w.g.Unseen(file, "no regular file: never opened"))
+	}
+	h, err := tensor.OpenFile(w.fsys, file)
+	if err != nil {
+		if wire.ClassOf(err) != wire.Internal {
+			err = wire.At("scan", "", wire.NoOffset, err)
+		}
+		return w.give(w.path(file), w.g.Failed(file, err))
+	}
+	defer h.Close()
+	if isIndex(file) {
+		return w.judged(w.path(file), func(b *limits.Budget) (*Verdict, error) {
+			v := w.g.verdict(file)
+			v.Size = h.Size
+			return w.g.checkModel(b, v, file == w.root, func() (tensor.Model, error) { return parser.OpenFS(b, w.fsys, file) }, h)
+		})
+	}
+	r, err := w.take(h)
+	if err != nil {
+		return w.give(w.path(file), w.g.Failed(file, err))
+	}
+	near := func(name string) bool {
+		_, err := fs.Stat(w.fsys, path.Join(path.Dir(file), path.Base(name)))
+		return err == nil
+	}
+	return w.judged(w.path(file), func(b *limits.Budget) (*Verdict, error) {
+		return w.g.Check(b, r, h.Size, Hint{Name: file, Beside: file != w.root || w.g.Beside, near: near})
+	})
+}

@@ -1,0 +1,91 @@
+package gate
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"hash"
+	"io"
+	"sync"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// summed makes the SHA-256 of a file from what is read of it anyway: each byte is
+// taken when it comes in the order of the file, so that bodies which are held to
+// their checksums are not read again. What nobody reads, sum reads.
+type summed struct {
+	r    io.ReaderAt
+	size int64
+
+	mu   sync.Mutex
+	h    hash.Hash
+	next int64 // of the bytes before it the sum is made
+}
+
+// betweenBodies is how much is read at once of what lies between two bodies: the
+// headers of an archive. A reader that is further ahead looks at the end of the
+// file, or has passed over a body.
+const betweenBodies = 64 << 10
+
+func newSummed(r io.ReaderAt, size int64) *summed {
+	return &summed{r: r, size: size, h: sha256.New()}
+}
+
+// ReadAt reads the file.
+func (s *summed) ReadAt(p []byte, off int64) (int, error) {
+	n, err := s.r.ReadAt(p, off)
+	if n > 0 && off >= 0 {
+		s.take(p[:n], off)
+	}
+	return n, err
+}
+
+// take adds the bytes at an offset to the sum, if those before them are there.
+func (s *summed) take(p []byte, off int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	end := off + int64(len(p))
+	if end <= s.next || off-s.next > betweenBodies {
+		return
+	}
+	if off > s.next {
+		gap := make([]byte, off-s.next)
+		if wire.ReadFull(s.r, gap, s.next) != nil {
+			return // whoever wants these bytes says so
+		}
+		s.h.Write(gap)
+		s.next = off
+	}
+	s.h.Write(p[s.next-off:])
+	s.next = end
+}
+
+// sum reads the rest, and is the sum in hex, or "" where an error says why there is
+// none.
+func (s *summed) sum(b *limits.Budget) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := readAll(b, s.r, s.next, s.size, s.h); err != nil {
+		return "", err
+	}
+	s.next = s.size
+	return hex.EncodeToString(s.h.Sum(nil)), nil
+}
+
+// readAll gives the bytes from off to the end to h.
+func readAll(b *limits.Budget, r io.ReaderAt, off, end int64, h hash.Hash) error {
+	buf := make([]byte, min(max(end-off, 0), 256<<10))
+	for off < end {
+		if err := b.Err(); err != nil {
+			return wire.At("gate", "", wire.NoOffset, err)
+		}
+		p := buf[:min(end-off, int64(len(buf)))]
+		if err := wire.ReadFull(r, p, off); err != nil {
+			return wire.At("gate", "", off, err)
+		}
+		h.Write(p)
+		off += int64(len(p))
+	}
+	return nil
+}
