@@ -23,6 +23,9 @@ func permute(model *kong.Application, args []string) []string {
 			i = len(args)
 		case a == "-" || !strings.HasPrefix(a, "-"):
 			words = append(words, a)
+		case a == "--report" && i+1 < len(args) && (isPage(args[i+1]) || isJSON(args[i+1])):
+			flags = append(flags, a+"="+args[i+1]) // the one flag whose value may be left out
+			i++
 		case takesValue(model.Node, a) && i+1 < len(args):
 			flags = append(flags, a, args[i+1])
 			i++

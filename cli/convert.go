@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/convert/mix"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
@@ -18,6 +19,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
+	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
 // convertCmd writes a model in another format.
@@ -25,39 +27,48 @@ type convertCmd struct {
 	writeFlags  `embed:""`
 	schemeFlags `embed:""`
 
-	To           string `placeholder:"FORMAT" help:"What to write: safetensors (or bf16), gguf, npz, bnb-nf4 (or nf4), bnb-fp4, bnb-int8; safetensors with --cast."`
+	To           string `placeholder:"FORMAT" help:"What to write: safetensors (or bf16), gguf, hf, mlx, npz, bnb-nf4 (or nf4), bnb-fp4, bnb-int8; safetensors with --cast."`
 	OutDtype     string `help:"Type that quantized weights are decoded to: bf16, f16, f32." enum:"bf16,f16,f32," default:"" placeholder:"bf16"`
-	Cast         string `help:"Round all other floating-point tensors to this type too: bf16, f16, f32. Vectors of norms keep a wider one." enum:"bf16,f16,f32," default:"" placeholder:"TYPE"`
+	Cast         string `help:"Round all other floating-point tensors to this type too: bf16, f16, f32, or f8 (E4M3, saturated) and f8e5m2, without a scale. Vectors of norms keep a wider one." enum:"bf16,f16,f32,f8,f8e5m2," default:"" placeholder:"TYPE"`
 	CastAll      bool   `help:"With --cast: norms as well."`
 	AsIs         bool   `help:"Copy quantized weights as they are stored, where the format has their types."`
 	GGUFMetadata word   `name:"gguf-metadata" placeholder:"FILE" help:"A JSON object of keys to lay over those of the source."`
 	GGUFKV       []word `name:"gguf-kv" sep:"none" placeholder:"KEY=VALUE" help:"One key and its value, over all others, of the kind that llama.cpp asks of it, or KEY:u32=VALUE. May be given several times."`
-	RawNames     bool   `help:"Write a GGUF file that no architecture of llama.cpp has the names for."`
+	Quant        string `placeholder:"TYPE" help:"With --to gguf: quantize weights to a mix of llama.cpp, such as q4_k_m, as amn forget --to does (amn formats lists them). With --to mlx: to mlx_4, mlx_8, mlx_mxfp4, ..."`
+	nameFlags    `embed:""`
+	RawNames     bool `help:"Write a GGUF file that no architecture of llama.cpp has the names for."`
 
-	bnbFlags `embed:""`
+	bnbFlags  `embed:""`
+	ggmlFlags `embed:""`
 }
 
 func (convertCmd) Help() string {
 	return `Reads any format and writes another. Quantized weights are decoded on the way; other
 tensors keep their type and their bytes, or the row-major, little-endian form of them. A
 type or a name that the target does not have is an error, never a change. The targets of
-bitsandbytes are those of amn forget, which says what is quantized.
+bitsandbytes are those of amn forget, which says what is quantized, as are --quant and the flags
+that go with it.
 
 GGUF keeps the keys of a GGUF source, but for those that the conversion makes untrue: its
 file type, its split, its alignment. A folder of transformers becomes what llama.cpp runs, as its
 own converter writes it: names, the order of rows, keys and vocabulary, by the architecture in
-config.json. Another source has no keys for llama.cpp (--raw-names).`
+config.json. Another source has no keys for llama.cpp (--raw-names). The way back, a GGUF file of
+such an architecture to a folder of transformers, is --to hf. --to mlx writes the folder that
+mlx_lm.convert writes, of a folder of transformers or of such a GGUF file.`
 }
 
 func (convertCmd) examples() []example {
 	return []example{
 		{"amn convert --to safetensors checkpoint.pt", "Out of a pickle: writes checkpoint.safetensors."},
+		{"amn convert --to safetensors --tensors-only --select state_dict --strip-prefix model. lightning.pt", "The model out of what a trainer saved, under its own names."},
+		{"amn convert --to safetensors --tensors-only --dry-run --rename '2.*=head.*' whole.pt", "A whole module: what would be written, by both names."},
 		{"amn convert --cast f16 model.safetensors", "Rounded to F16: writes model-f16.safetensors."},
 		{"amn convert --to npz tiny.gguf", "For NumPy: writes tiny-npz.npz."},
 		{"amn convert --to gguf --out-dtype f16 tiny.gguf", "Blocks decoded to F16, the keys kept."},
 		{"amn convert --to gguf --as-is -o joined.gguf split/tiny-00001-of-00002.gguf", "One file of several, as they are."},
 		{"amn convert --to gguf --gguf-kv general.name=mine -o named.gguf tiny.gguf", "Another name in its metadata."},
-		{"amn convert --to bnb-nf4 tiny.gguf", "Quantized anew: writes tiny-bnb-nf4.safetensors."},
+		{"amn convert --to bnb-nf4 --allow-requantize tiny.gguf", "Quantized anew: writes tiny-bnb-nf4.safetensors."},
+		{"amn convert --to gguf --quant q8_0 --allow-requantize -o small.gguf tiny.gguf", "Quantized as llama-quantize does it."},
 		{"amn convert --to gguf --raw-names weights.npz", "For programs that read names as they are."},
 	}
 }
@@ -68,6 +79,10 @@ type convertTarget struct {
 	ext   string
 	sink  func(c *convertCmd, from string) convert.Sink
 	bnb   string // what weights are quantized to, as amn forget does it
+	// folder says that a folder is written, of a GGUF file that transformers has no
+	// names for.
+	folder bool
+	mlx    bool // under the names of mlx-lm
 }
 
 var convertTargets = []convertTarget{
@@ -75,6 +90,8 @@ var convertTargets = []convertTarget{
 	{names: []string{"gguf"}, ext: ".gguf", sink: func(c *convertCmd, from string) convert.Sink {
 		return convert.GGUF{RawNames: c.RawNames || from == gguf.Format}
 	}},
+	{names: []string{"hf", "transformers"}, sink: toSafetensors, folder: true},
+	{names: []string{"mlx"}, sink: toSafetensors, folder: true, mlx: true},
 	{names: []string{"npz"}, ext: ".npz", sink: func(*convertCmd, string) convert.Sink { return convert.NPZ{} }},
 	{names: []string{"bnb-nf4", "bnb_nf4", "nf4"}, ext: ".safetensors", sink: toSafetensors, bnb: "nf4"},
 	{names: []string{"bnb-fp4", "bnb_fp4", "fp4"}, ext: ".safetensors", sink: toSafetensors, bnb: "fp4"},
@@ -107,6 +124,15 @@ func (c *convertCmd) Validate() error {
 	if err != nil {
 		return err
 	}
+	switch {
+	case c.Quant != "" && t.mlx:
+		return c.checkMLX()
+	case c.Quant != "":
+		return c.checkQuant(t)
+	}
+	if flag := c.ggmlFlags.given(); flag != "" {
+		return fmt.Errorf("%s goes with --to gguf --quant TYPE", flag)
+	}
 	if err := c.bnbFlags.check(t.bnb); err != nil {
 		return err
 	}
@@ -121,10 +147,42 @@ func (c *convertCmd) Validate() error {
 	if c.AsIs && t.bnb != "" {
 		return errors.New("--as-is: weights are quantized anew")
 	}
+	if _, err := c.nameFlags.names(); err != nil {
+		return err
+	}
 	if err := c.writeFlags.Validate(); err != nil {
 		return err
 	}
 	return c.schemeFlags.Validate()
+}
+
+// checkQuant refuses what does not go with a mix.
+func (c *convertCmd) checkQuant(t *convertTarget) error {
+	switch {
+	case t.names[0] != gguf.Format:
+		return errors.New("--quant goes with --to gguf")
+	case c.Cast != "" || c.AsIs || c.RawNames:
+		return errors.New("--quant goes with none of --cast, --as-is and --raw-names")
+	case c.DoubleQuant || len(c.BlockSize)%2 == 1 || len(c.Include) > 0:
+		return errors.New("--double-quant, --block-size N and --include do not go with mixes of GGUF")
+	}
+	m, err := mixOf("--quant", c.Quant)
+	if err == nil {
+		_, err = c.ggmlFlags.quantizer(m)
+	}
+	return errors.Join(err, c.writeFlags.Validate(), c.schemeFlags.Validate())
+}
+
+// checkMLX refuses what does not go with a format of MLX.
+func (c *convertCmd) checkMLX() error {
+	f, ok := scaled.FindGroups(c.Quant)
+	switch {
+	case !ok || f.Library != scaled.MLX:
+		return fmt.Errorf("--quant: %q is no format of MLX: mlx_2 to mlx_8, mlx_mxfp4, mlx_mxfp8, mlx_nvfp4", c.Quant)
+	case c.Cast != "" || c.AsIs || c.DoubleQuant || len(c.Include) > 0 || c.ggmlFlags.given() != "":
+		return errors.New("--quant with --to mlx goes with none of --cast, --as-is, --double-quant, --include and the flags of GGUF")
+	}
+	return errors.Join(c.writeFlags.Validate(), c.schemeFlags.Validate())
 }
 
 // unquantized cuts what says how a model is quantized off the stem of a path.
@@ -198,6 +256,37 @@ func forLlamaCPP(b *limits.Budget, w *written, to convert.LlamaCPP) error {
 	return err
 }
 
+// forTransformers makes a model of llama.cpp a folder of transformers.
+func (c *convertCmd) forTransformers(b *limits.Budget, o *conversion) error {
+	if c.GGUFMetadata != "" || len(c.GGUFKV) > 0 {
+		return usage{"--gguf-metadata and --gguf-kv go with --to gguf"}
+	}
+	o.inFolder = true
+	m, err := convert.Transformers{Target: o.opts.Quant.Target}.Model(b, o.model)
+	if err == nil {
+		o.model = m
+	}
+	return err
+}
+
+// forMLX makes a model of transformers or of llama.cpp a folder of mlx-lm, which casts
+// all numbers to the type that config.json names.
+func (c *convertCmd) forMLX(b *limits.Budget, o *conversion) error {
+	if c.GGUFMetadata != "" || len(c.GGUFKV) > 0 {
+		return usage{"--gguf-metadata and --gguf-kv go with --to gguf"}
+	}
+	o.inFolder = true
+	m, cast, err := convert.MLX{Quant: o.opts.Quant}.Model(b, o.model)
+	if err != nil {
+		return err
+	}
+	o.model = m
+	if cast != nil && o.opts.Cast == nil {
+		o.opts.Quant.Target, o.opts.Cast = *cast, func(*tensor.Info) bool { return true }
+	}
+	return nil
+}
+
 // preTokenizer is the key of that name, which decides where llama.cpp's table does
 // not.
 func (c *convertCmd) preTokenizer() string {
@@ -239,7 +328,15 @@ func readSmall(b *limits.Budget, path string) (string, error) {
 }
 
 // decodesTo is the type that weights are decoded to.
-func (c *convertCmd) decodesTo() string { return cmp.Or(c.Cast, c.OutDtype, "bf16") }
+func (c *convertCmd) decodesTo() string {
+	if castTypes[c.Cast] != tensor.Unknown {
+		return cmp.Or(c.OutDtype, "bf16")
+	}
+	return cmp.Or(c.Cast, c.OutDtype, "bf16")
+}
+
+// castTypes are those that --cast alone knows.
+var castTypes = map[string]tensor.DType{"f8": tensor.F8E4M3, "f8e5m2": tensor.F8E5M2}
 
 // cast chooses what --cast rounds.
 func (c *convertCmd) cast() func(*tensor.Info) bool {
@@ -251,10 +348,31 @@ func (c *convertCmd) cast() func(*tensor.Info) bool {
 
 // admitType refuses a type that nothing is written in.
 func (c *convertCmd) admitType(w *written) error {
-	if c.OutDtype != "" && c.Cast == "" && len(w.plan.Weights) == 0 {
+	if c.OutDtype != "" && c.Cast == "" && len(w.plan.Weights) == 0 && len(w.plan.Read) == 0 {
 		return usage{"--out-dtype: nothing that is written is quantized, so it has no effect; --cast rounds plain tensors"}
 	}
 	return nil
+}
+
+// prepare makes of the source what the target knows it as.
+func (c *convertCmd) prepare(b *limits.Budget, o *conversion, t *convertTarget) error {
+	if err := c.nameFlags.take(b, &o.written); err != nil {
+		return err
+	}
+	o.opts.Sink = t.sink(c, o.model.Format())
+	switch {
+	case t.mlx:
+		return c.forMLX(b, o)
+	case t.folder:
+		return c.forTransformers(b, o)
+	}
+	if err := c.keys(b, o); err != nil || t.names[0] != gguf.Format || c.RawNames {
+		return err
+	}
+	if c.AsIs && convert.Stated(o.model) && quant.Any(o.model) {
+		return usage{"--as-is: a quantized folder is decoded for llama.cpp; --raw-names writes it as it is"}
+	}
+	return forLlamaCPP(b, &o.written, convert.LlamaCPP{Pre: c.preTokenizer(), Quant: o.opts.Quant})
 }
 
 // Run implements the command.
@@ -264,33 +382,42 @@ func (c *convertCmd) Run(ctx context.Context, s *session) error {
 		return usage{err.Error()}
 	}
 	run := &conversion{
-		schema: "amn.convert/1",
-		verb:   "converting",
-		flags:  &c.writeFlags,
-		opts:   convert.Options{Quant: *c.options(c.decodesTo(), c.sourceBlock()), AsIs: c.AsIs, Cast: c.cast()},
-		admit:  c.admitType,
-		prepare: func(b *limits.Budget, o *conversion) error {
-			o.opts.Sink = t.sink(c, o.model.Format())
-			if err := c.keys(b, o); err != nil || t.names[0] != gguf.Format || c.RawNames {
-				return err
-			}
-			return forLlamaCPP(b, &o.written, convert.LlamaCPP{Pre: c.preTokenizer()})
-		},
+		schema:  "amn.convert/1",
+		verb:    "converting",
+		flags:   &c.writeFlags,
+		opts:    convert.Options{Quant: *c.options(c.decodesTo(), c.sourceBlock()), AsIs: c.AsIs, Cast: c.cast(), CastTo: castTypes[c.Cast], Requantize: c.AllowRequantize, NaN: c.nan()},
+		admit:   c.admitType,
+		prepare: func(b *limits.Budget, o *conversion) error { return c.prepare(b, o, t) },
 		target: func(w *written) string {
 			suffix := "-" + t.names[0]
 			if t.names[0] == safetensors.Format && len(w.plan.Weights) > 0 {
-				suffix = "-" + c.decodesTo()
+				suffix = "-" + cmp.Or(c.Cast, c.decodesTo())
 			} else if t.names[0] == safetensors.Format && w.model.Format() != safetensors.Format {
 				suffix = "" // the types are the source's own
 			}
 			if w.folder {
-				return derived(unquantized(w.path), suffix, "")
+				path := unquantized(w.path)
+				if t.folder {
+					path = strings.TrimSuffix(path, filepath.Ext(path))
+				}
+				return derived(path, suffix, "")
 			}
 			return derived(unquantized(w.path), suffix, t.ext)
 		},
 	}
+	if t.mlx && c.Quant != "" {
+		run.opts.Quantize, run.admit, run.report = c.bnbFlags.scaled(c.Quant), admitQuantized, c.Report.on
+	} else if c.Quant != "" {
+		m, _ := mix.Find(c.Quant)
+		q, err := c.ggmlFlags.chosen(m, &c.bnbFlags)
+		if err != nil {
+			return err
+		}
+		c.ggmlFlags.mixed(run, &q, c.Quant, nil)
+		run.admit, run.report, run.page = nil, c.Report.on, string(c.Report.page)
+	}
 	if kind, ok := convert.ParseBnbType(t.bnb); ok {
-		run.opts.Quantize, run.admit, run.report = c.quantizer(kind), admitQuantized, c.Report.on
+		run.opts.Quantize, run.admit, run.report = c.bnbFlags.quantizer(kind), admitQuantized, c.Report.on
 	}
 	return s.convert(ctx, run)
 }

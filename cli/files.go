@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
-	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -22,7 +22,8 @@ type fileArgs struct {
 // source is one model to report about.
 type source struct {
 	path string
-	err  error // it cannot even be looked for
+	err  error  // it cannot even be looked for
+	name string // below the folder that was named
 	open func(*limits.Budget) (tensor.Model, error)
 	read func(tensor.Model) (done, size int64) // for progress
 }
@@ -31,28 +32,38 @@ type source struct {
 // is wrong with a file is in its report; each returns only what ends the command.
 func (s *session) each(ctx context.Context, args *fileArgs, opts reportOptions, print func(*report) error) error {
 	for i, arg := range args.Paths {
-		path := string(arg)
-		if path == "-" {
-			if err := s.one(ctx, s.stdin(ctx), opts, i > 0 || len(args.Paths) > 1, print); err != nil {
-				return err
-			}
-			continue
+		err := s.argument(ctx, args, i, opts, print)
+		if late, ok := errors.AsType[*outOfTime](err); ok {
+			err = s.one(context.WithoutCancel(ctx), source{path: string(arg), err: late}, opts, len(args.Paths) > 1, print)
 		}
-		if open, ok := s.fetches(ctx, path); ok {
-			one := source{path: path, open: open, read: parser.Progress}
-			if err := s.one(ctx, one, opts, len(args.Paths) > 1, print); err != nil {
-				return err
-			}
-			continue
-		}
-		for src, err := range parser.Find(path, args.Recursive) {
-			one := source{path: src.Path, err: err, open: src.Open, read: parser.Progress}
-			if err := s.one(ctx, one, opts, len(args.Paths) > 1 || src.Path != path, print); err != nil {
-				return err
-			}
+		if err != nil {
+			return err
 		}
 	}
 	s.summary()
+	return nil
+}
+
+// argument reports about every model that one argument names.
+func (s *session) argument(ctx context.Context, args *fileArgs, i int, opts reportOptions, print func(*report) error) error {
+	path, several := string(args.Paths[i]), len(args.Paths) > 1
+	if path == "-" {
+		return s.one(ctx, s.stdin(ctx), opts, several, print)
+	}
+	if open, ok := s.fetches(ctx, path); ok {
+		return s.one(ctx, source{path: path, open: open, read: parser.Progress}, opts, several, print)
+	}
+	for src, err := range parser.Find(path, args.Recursive || isPipeline(path)) {
+		one := source{path: src.Path, err: err, open: src.Open, read: parser.Progress}
+		if rel, err := filepath.Rel(path, src.Path); err == nil && rel != "." && filepath.IsLocal(rel) {
+			if one.name = filepath.ToSlash(rel); opts.exclude != nil && opts.exclude(one.name) {
+				continue
+			}
+		}
+		if err := s.one(ctx, one, opts, several || src.Path != path, print); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -75,32 +86,57 @@ func (s *session) one(ctx context.Context, src source, opts reportOptions, named
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	r := &report{path: src.path, named: named, err: src.err}
-	if r.err == nil {
+	r := &report{path: src.path, name: src.name, named: named, err: src.err}
+	if r.err == nil || opts.judge != nil {
 		p := &s.policy
 		if opts.verify {
 			p = s.longPolicy()
 		}
 		b := p.Budget(ctx)
 		defer b.Close()
-		s.fill(b, r, src, opts)
+		if r.err == nil {
+			s.fill(b, r, src, opts)
+		}
 		if r.model != nil {
 			defer r.model.Close()
+		}
+		if err := r.judged(b, opts); err != nil {
+			return err
 		}
 	}
 	if err, ok := errors.AsType[interrupted](r.err); ok {
 		return err
 	}
-	s.note(r.err)
-	s.count[wire.ClassOf(r.err)]++
+	s.worst = max(s.worst, r.class())
+	s.count[r.class()]++
 	if err := print(r); err != nil {
 		return err
 	}
 	if r.err != nil {
 		s.complain(src.path, r.err)
+	}
+	return errors.Join(s.out.Flush(), s.aside(r))
+}
+
+// judged asks a gate, where the command has one, about what was opened or was not.
+func (r *report) judged(b *limits.Budget, opts reportOptions) error {
+	if opts.judge == nil || errors.As(r.err, new(interrupted)) {
 		return nil
 	}
-	return s.out.Flush()
+	return opts.judge(b, r)
+}
+
+// aside says what an exception of the policy did for a file.
+func (s *session) aside(r *report) error {
+	if r.verdict == nil || s.json {
+		return nil
+	}
+	for _, line := range asideOf(r.verdict) {
+		if _, err := fmt.Fprintf(s.err, "     %s\n", line); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // fill opens the model and sums it up; bodies are read if that was asked for.
@@ -138,6 +174,7 @@ func (s *session) fill(b *limits.Budget, r *report, src source, opts reportOptio
 	if opts.quant != nil {
 		r.plan(b, *opts.quant)
 	}
+	r.remembers(b, opts.tokens, opts.batch)
 }
 
 // summary says how many files there were of each class, if there were several.

@@ -23,11 +23,12 @@ type forgetCmd struct {
 	writeFlags  `embed:""`
 	schemeFlags `embed:""`
 
-	To       string `help:"How weights are stored: nf4, fp4, int8 (bitsandbytes); fp8 (DeepSeek's blocks); fp8_tensor, fp8_dynamic, fp8_block, mxfp8, mxfp4, nvfp4, w8a8, w8a16, w4a16, w8a16_asym, w4a16_asym (compressed-tensors); modelopt_nvfp4; mlx_2 to mlx_8, mlx_mxfp4, mlx_mxfp8, mlx_nvfp4; gptq, gptq_8, awq; or a mix of llama.cpp for a GGUF model: q4_k_m, q8_0, ... (amn formats lists them)." default:"nf4" placeholder:"nf4"`
+	To       string `help:"How weights are stored: nf4, fp4, int8 (bitsandbytes); fp8 (DeepSeek's blocks); fp8_tensor, fp8_dynamic, fp8_block, mxfp8, mxfp4, nvfp4, w8a8, w8a16, w4a16, w8a16_asym, w4a16_asym (compressed-tensors); modelopt_fp8, modelopt_fp8_channel, modelopt_fp8_block, modelopt_nvfp4, modelopt_mxfp8; torchao_fp8, torchao_fp8_e5m2 (_group, _tensor), torchao_int8; gpt_oss; mlx_2 to mlx_8, mlx_mxfp4, mlx_mxfp8, mlx_nvfp4; gptq_2, gptq_3, gptq, gptq_8, awq; or a mix of llama.cpp for a GGUF model: q4_k_m, q8_0, ... (amn formats lists them)." default:"nf4" placeholder:"nf4"`
 	OutDtype string `help:"Type of quantized weights that are decoded and not quantized again: bf16, f16, f32." enum:"bf16,f16,f32" default:"bf16" placeholder:"bf16"`
 
-	Compare string `placeholder:"TARGET,..." help:"Measure several targets and write none: size against error, as text, --json, and a page with --report=FILE.html."`
+	Compare string `placeholder:"TARGET,..." help:"Measure several targets in one pass and write none: size against error, as text, --json, and a page with --report FILE.html."`
 	Budget  string `placeholder:"SIZE" help:"Choose the type of each tensor of a GGUF model so that the error is small: 4.5bpw is bits by quantized number, 12GB a size of the file. Types of --tensor-type stay."`
+	Types   string `placeholder:"TYPE,..." help:"What --budget chooses from: any types of blocks that a mix may have, f16 and bf16; q2_k,q3_k,q4_k,q5_k,q6_k,q8_0."`
 
 	bnbFlags  `embed:""`
 	ggmlFlags `embed:""`
@@ -35,11 +36,16 @@ type forgetCmd struct {
 
 // bnbFlags are those of targets of bitsandbytes.
 type bnbFlags struct {
-	DoubleQuant bool       `help:"Quantize the scales too (nf4, fp4)."`
-	BlockSize   []int64    `placeholder:"N" help:"Numbers that share a scale in what is written (nf4, fp4): 32 to 4096, a power of two (64). ROWS,COLS is the blocks under an FP8 scale of the source, where it does not say; ROWS,COLS,N both."`
-	Include     []word     `sep:"none" placeholder:"GLOB" help:"Quantize matrices whose name matches, whatever the rule says of them. May be given several times."`
-	Exclude     []word     `sep:"none" placeholder:"GLOB" help:"Leave tensors alone whose name matches. May be given several times."`
-	Report      reportFlag `help:"Measure what is lost: compare each weight with what it decodes to. --report=FILE.html draws it in a page of its own too."`
+	DoubleQuant bool    `help:"Quantize the scales too (nf4, fp4)."`
+	BlockSize   []int64 `placeholder:"N" help:"Numbers that share a scale in what is written (nf4, fp4): 32 to 4096, a power of two (64). ROWS,COLS is the blocks under an FP8 scale of the source, where it does not say; ROWS,COLS,N both."`
+	Include     []word  `sep:"none" placeholder:"GLOB" help:"Quantize matrices whose name matches, whatever the rule says of them. May be given several times."`
+	Exclude     []word  `sep:"none" placeholder:"GLOB" help:"Leave tensors alone whose name matches. May be given several times."`
+
+	AllowRequantize bool `help:"Decode what is quantized already and quantize it anew, which loses more than quantizing the original."`
+
+	NaN string `name:"nan" help:"What becomes of weights that hold NaN or infinity: refuse them; keep them as they are (each weight is read twice); zero what is none." enum:"refuse,keep,zero" default:"refuse" placeholder:"refuse"`
+
+	Report reportFlag `placeholder:"[FILE]" help:"Measure what is lost: compare each weight with what it decodes to. A FILE.html draws it in a page of its own, FILE.json has it as --json prints it (not FILE.index.json, which is a model)."`
 }
 
 func (forgetCmd) Help() string {
@@ -53,11 +59,13 @@ with a scale per matrix, row or block (fp8_tensor, fp8_dynamic, fp8_block), INT8
 row (w8a8), integers of 8 or 4 bits in groups of 128 (w8a16, w4a16, with zero points where
 _asym follows), rounded to nearest under the scales of its min-max observer, and mxfp8, mxfp4
 and nvfp4, whose number over all scales is one for the matrices that loaders put together.
-modelopt_nvfp4 is the same in ModelOpt's layout.
+Those that begin with modelopt_ are ModelOpt's, those with torchao_ TorchAO's, with a scale per
+matrix, row or group. gpt_oss is OpenAI's own layout: of a gpt_oss folder the experts become
+MXFP4, and nothing else.
 
 mlx_4 and its like are what mlx-lm writes: integers of 2, 3, 4, 5, 6 or 8 bits in groups of 64, or
-its modes of small floats; embeddings and heads are quantized too. gptq, gptq_8 and awq
-have the layouts of GPTQ and AWQ, but their codes are rounded to nearest: no data is used to
+its modes of small floats; embeddings and heads are quantized too. gptq (4 bits), gptq_2,
+gptq_3, gptq_8 and awq have the layouts of GPTQ and AWQ, but their codes are rounded to nearest: no data is used to
 choose them. All have the bits of their library's own quantizer on a processor.
 
 A GGUF model is quantized to a mix of llama.cpp, such as q4_k_m or q8_0: the types that
@@ -65,19 +73,22 @@ llama-quantize chooses, the bytes of ggml's reference encoders on every machine.
 have their type already are copied.
 
 For all but GGUF the weights of linear modules are quantized, as transformers chooses them: embeddings, norms,
-heads, routers and fused experts are copied, and listed in config.json. A model that is
-quantized is decoded on the way. Numbers that are not finite are refused: no block can hold
-them.
+heads, routers and fused experts are copied, and listed in config.json. Weights that are
+quantized already are refused, since quantizing twice loses more than quantizing the original;
+--allow-requantize decodes them on the way. Numbers that are not finite are refused: no block can hold
+them; --nan keep leaves their weights alone, --nan zero makes them zeros.
 
 --report measures by weight and in all the mean and the largest error, the root mean square
 error relative to that of the numbers, the cosine, and the ratio of signal to noise.
---report=FILE.html draws it: the error by layer and kind, bytes by type, the worst weights.
---compare measures several targets one after the other and writes none of them.
+--report FILE.html draws it: the error by layer and kind, bytes by type, the worst weights.
+--compare measures several targets and writes none of them: the model is read once, and once
+more for each number over all scales (nvfp4, fp8_tensor, --double-quant) and for mixes of a folder.
 
---budget measures a GGUF model in Q2_K, Q3_K, Q4_K, Q5_K, Q6_K and Q8_0 and chooses for each
-tensor. The error of a tensor is its squared error over its power, times its numbers; from the
-smallest types on it takes the step that lessens the error most for its bytes, while one
-fits. An importance matrix weighs the encoders, not that sum.`
+--budget measures a GGUF model in each of --types and chooses for each tensor. The error of a
+tensor is its squared error over its power, times its numbers; with --imatrix both sums count
+each number as its column's importance says. From the smallest types on it takes the step that
+lessens the error most for its bytes, while one fits; of equal steps that of the first name.
+The choice is the same on every machine, for any number of workers.`
 }
 
 func (forgetCmd) examples() []example {
@@ -85,7 +96,7 @@ func (forgetCmd) examples() []example {
 		{"amn forget model.safetensors", "To NF4: writes model-nf4.safetensors."},
 		{"amn forget --double-quant --report -o small.safetensors model.safetensors", "With quantized scales, and what is lost."},
 		{"amn forget --to int8 --exclude 'layers.0.*' model.safetensors", "LLM.int8(), but for one layer."},
-		{"amn forget --dry-run llama-fp8", "A model's folder: what would be written."},
+		{"amn forget --dry-run --allow-requantize llama-fp8", "A folder that is FP8 already: what would be written."},
 		{"amn forget --to q5_0 --allow-requantize tiny.gguf", "A GGUF model: writes tiny-q5_0.gguf."},
 		{"amn forget --compare nf4,fp8_tensor,mlx_4,mlx_8 model.safetensors", "What would each take?"},
 	}
@@ -100,6 +111,8 @@ func (c *forgetCmd) Validate() error {
 		return err
 	}
 	switch {
+	case c.Types != "" && c.Budget == "":
+		return errors.New("--types goes with --budget")
 	case c.Compare != "" && c.Budget != "":
 		return errors.New("--compare and --budget are two things: one measures, the other writes")
 	case c.Compare != "":
@@ -122,17 +135,14 @@ func (c *forgetCmd) Validate() error {
 		}
 		return nil
 	}
-	m, ok := mix.Find(c.To)
-	if !ok {
-		return fmt.Errorf("--to: %q is none of nf4, fp4, int8, %s, %s", c.To, strings.Join(scaledNames(), ", "), strings.Join(mixNames(), ", "))
-	}
-	if err := (convert.GGML{Mix: m}).Check(); err != nil {
-		return fmt.Errorf("--to %s: %w", c.To, err)
+	m, err := mixOf("--to", c.To, append([]string{"nf4", "fp4", "int8"}, scaledNames()...)...)
+	if err != nil {
+		return err
 	}
 	if c.DoubleQuant || len(c.BlockSize)%2 == 1 || len(c.Include) > 0 {
 		return errors.New("--double-quant, --block-size N and --include do not go with mixes of GGUF")
 	}
-	_, err := c.ggmlFlags.quantizer(m)
+	_, err = c.ggmlFlags.quantizer(m)
 	return err
 }
 
@@ -150,12 +160,17 @@ func (f *bnbFlags) block() int64 {
 // sourceBlock is the rows and columns under a scale of the source, if given.
 func (f *bnbFlags) sourceBlock() []int64 { return f.BlockSize[:len(f.BlockSize)/2*2] }
 
+// nan is what --nan says.
+func (f *bnbFlags) nan() convert.NaN {
+	return map[string]convert.NaN{"keep": convert.KeepNaN, "zero": convert.ZeroNaN}[f.NaN]
+}
+
 // check refuses flags that do not go together; to is empty where nothing is
 // quantized.
 func (f *bnbFlags) check(to string) error {
 	four := to != convert.INT8.String()
-	if to == "" && (f.DoubleQuant || len(f.BlockSize)%2 == 1 || len(f.Include) > 0 || len(f.Exclude) > 0 || f.Report.on) {
-		return errors.New("--double-quant, --block-size N, --include, --exclude and --report go with --to bnb-nf4, bnb-fp4 and bnb-int8")
+	if to == "" && (f.DoubleQuant || len(f.BlockSize)%2 == 1 || len(f.Include) > 0 || len(f.Exclude) > 0 || f.Report.on || f.AllowRequantize || f.NaN != "refuse") {
+		return errors.New("--double-quant, --block-size N, --include, --exclude, --allow-requantize, --nan and --report go with --to bnb-nf4, bnb-fp4 and bnb-int8")
 	}
 	block, source := f.block(), f.sourceBlock()
 	if len(f.BlockSize) > 3 || len(source) == 2 && min(source[0], source[1]) < 1 || block != int64(int(block)) {
@@ -197,7 +212,7 @@ func (c *forgetCmd) Run(ctx context.Context, s *session) error {
 		schema: "amn.forget/1",
 		verb:   "forgetting",
 		flags:  &c.writeFlags,
-		opts:   convert.Options{Quant: *c.options(c.OutDtype, c.sourceBlock()), Quantize: q},
+		opts:   convert.Options{Quant: *c.options(c.OutDtype, c.sourceBlock()), Quantize: q, Requantize: c.AllowRequantize, NaN: c.nan()},
 		report: c.Report.on, page: string(c.Report.page),
 		admit: admitQuantized,
 		target: func(w *written) string {
@@ -216,39 +231,26 @@ func (c *forgetCmd) toGGUF(ctx context.Context, s *session) error {
 		name = "q4_k_m" // until the types are chosen
 	}
 	m, _ := mix.Find(name)
-	q, err := c.ggmlFlags.quantizer(m)
+	q, err := c.ggmlFlags.chosen(m, &c.bnbFlags)
 	if err != nil {
-		return usage{err.Error()}
+		return err
 	}
-	q.Measure = c.Report.on
-	if len(c.Exclude) > 0 {
-		q.Exclude = globs(c.Exclude).match
-	}
-	return s.convert(ctx, &conversion{
+	run := &conversion{
 		schema: "amn.forget/1",
 		verb:   "forgetting",
 		flags:  &c.writeFlags,
-		opts:   convert.Options{Quant: *c.options(c.OutDtype, c.sourceBlock()), Sink: convert.GGUF{RawNames: true}},
+		opts:   convert.Options{Quant: *c.options(c.OutDtype, c.sourceBlock()), Sink: convert.GGUF{RawNames: true}, Requantize: c.AllowRequantize, NaN: c.nan()},
 		prepare: func(b *limits.Budget, o *conversion) error {
-			if err := c.ggmlFlags.readMatrix(b, &q); err != nil {
-				return err
-			}
-			if err := forLlamaCPP(b, &o.written, convert.LlamaCPP{}); err != nil {
-				return err
-			}
-			if c.Budget != "" {
-				if err := c.fit(s, b, o, &q); err != nil {
-					return err
-				}
-			}
-			o.opts.Quantize = q
-			return nil
+			return forLlamaCPP(b, &o.written, convert.LlamaCPP{Quant: o.opts.Quant})
 		},
 		report: c.Report.on, page: string(c.Report.page),
-		target: func(w *written) string {
-			return derived(unquantized(w.path), "-"+strings.ToLower(cmp.Or(c.Budget, c.To)), ".gguf")
-		},
-	})
+	}
+	var choose func(*limits.Budget, *conversion) error
+	if c.Budget != "" {
+		choose = func(b *limits.Budget, o *conversion) error { return c.fit(s, b, o, &q) }
+	}
+	c.ggmlFlags.mixed(run, &q, cmp.Or(c.Budget, c.To), choose)
+	return s.convert(ctx, run)
 }
 
 // quantizer is what the flags say, as package convert takes it.
@@ -316,16 +318,24 @@ func (s *session) printQuantized(c *conversion) {
 		before, after = addCap(before, e.Weights[i].Before), addCap(after, e.Weights[i].After)
 	}
 	s.fact("", "Quantized", fmt.Sprintf("%s, %s -> %s (%s)", plural(int64(len(e.Weights)), "weight"), formatBytes(before), formatBytes(after), e.Layout))
-	if c.opts.Sink != nil {
+	if c.opts.Sink != nil && len(e.Weights) > 0 {
 		s.fact("", "Types", typesOf(e.Weights))
 	}
 	if n := int64(len(e.Kept)); n > 0 {
 		s.fact("", "Kept", matrices(n)+reasons(e.Kept))
 	}
-	if e.ByName {
+	if n, weights := e.Zeroed(); n > 0 {
+		s.fact("", "Zeroed", fmt.Sprintf("%s in %s, which were NaN or infinite", plural(n, "number"), plural(weights, "weight")))
+	}
+	switch {
+	case e.ByName && c.opts.Sink != nil:
+		s.fact("", "Chosen", fmt.Sprintf("by names: llama.cpp has no architecture %q, so the rules of the mix for all others were used", tidy(e.Type, 64)))
+	case e.ByName && e.Type == "":
+		s.fact("", "Chosen", "by names: the configuration has no model_type, so look at what was kept")
+	case e.ByName:
 		s.fact("", "Chosen", fmt.Sprintf("by names: transformers has no model_type %q that is known here, so look at what was kept", tidy(e.Type, 64)))
 	}
-	if !c.report || c.result == nil {
+	if !c.report || c.result == nil || len(e.Weights) == 0 {
 		return
 	}
 	width := len("in all")
@@ -413,6 +423,9 @@ func jsonQuantized(o *jsonObject, c *conversion) {
 					o.numbers("shape", w.Shape)
 					o.number("before", w.Before)
 					o.number("after", w.After)
+					if w.Zeroed > 0 {
+						o.number("zeroed", w.Zeroed)
+					}
 					jsonLost(o, &w.Lost)
 				})
 			}

@@ -13,10 +13,30 @@ import (
 	"github.com/anamnesis-go/anamnesis/convert/mix"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant"
 )
 
 // budgetTypes are those that --budget chooses from.
-var budgetTypes = []tensor.DType{tensor.Q2_K, tensor.Q3_K, tensor.Q4_K, tensor.Q5_K, tensor.Q6_K, tensor.Q8_0}
+func (c *forgetCmd) budgetTypes() ([]tensor.DType, error) {
+	if c.Types == "" {
+		return []tensor.DType{tensor.Q2_K, tensor.Q3_K, tensor.Q4_K, tensor.Q5_K, tensor.Q6_K, tensor.Q8_0}, nil
+	}
+	var list []tensor.DType
+	for _, name := range strings.Split(c.Types, ",") {
+		t, err := blockType("--types", name)
+		if x, ok := quant.CodecOf(t); err == nil && (!ok || t != tensor.F16 && t != tensor.BF16 && !(x.Blocks && x.Encodes())) {
+			err = fmt.Errorf("--types: %q is no type of blocks that is written, nor f16 or bf16", name)
+		}
+		if err == nil && slices.Contains(list, t) {
+			err = fmt.Errorf("--types: %q stands twice", name)
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, t)
+	}
+	return list, nil
+}
 
 // parseBudget reads "4.5bpw", bits by quantized number, or a size of the file.
 func parseBudget(text string) (bits float64, size int64, err error) {
@@ -43,9 +63,10 @@ type step struct {
 
 // A ladder is the types of one tensor, each larger than the one before and better.
 type ladder struct {
-	name  string
-	steps []step
-	at    int
+	name    string
+	numbers int64
+	steps   []step
+	at      int
 }
 
 // chooseTypes gives each tensor its type so that all take at most so many bytes.
@@ -93,12 +114,48 @@ func (l *ladder) climb() {
 	l.steps = kept
 }
 
+// stepOf takes the error by importance where there is a matrix for the weight.
 func stepOf(w *convert.QuantizedWeight) step {
-	loss := 0.0
-	if w.Lost.Square > 0 {
-		loss = w.Lost.Square / w.Lost.Before * float64(w.Elements)
+	loss, lost := 0.0, &w.Lost
+	if w.Weighed.Before > 0 {
+		lost = &w.Weighed
+	}
+	if lost.Square > 0 {
+		loss = lost.Square / lost.Before * float64(w.Elements)
 	}
 	return step{w.Type, w.After, loss}
+}
+
+// laddersOf are those of all tensors that some type quantizes, and the bytes of a file
+// beside them. Where a tensor has a type already it is copied, and loses nothing.
+func laddersOf(plans []*convert.Plan) (list []*ladder, rest int64) {
+	ladders := map[string]*ladder{}
+	for _, p := range plans {
+		for i := range p.Quantized.Weights {
+			w := &p.Quantized.Weights[i]
+			l := ladders[w.Name]
+			if l == nil {
+				l = &ladder{name: strings.Clone(w.Name), numbers: w.Elements}
+				ladders[l.name], list = l, append(list, l)
+			}
+			l.steps = append(l.steps, stepOf(w))
+		}
+	}
+	for _, p := range plans {
+		rest = p.Size
+		for i := range p.Outs {
+			o := &p.Outs[i]
+			l := ladders[o.Name]
+			if l == nil {
+				continue
+			}
+			rest -= o.Size
+			if !slices.ContainsFunc(l.steps, func(s step) bool { return s.to == o.DType }) {
+				l.steps = append(l.steps, step{o.DType, o.Size, 0})
+			}
+		}
+	}
+	return list, rest
 }
 
 // fit measures the model in each type, and sets the types that --budget chooses.
@@ -108,34 +165,35 @@ func (c *forgetCmd) fit(s *session, b *limits.Budget, o *conversion, q *convert.
 	if err != nil {
 		return err
 	}
-	ladders := map[string]*ladder{}
-	var list []*ladder
-	var numbers, rest int64
-	for i, t := range budgetTypes {
+	types, err := c.budgetTypes()
+	if err != nil {
+		return err
+	}
+	all := convert.NewComparison(b)
+	for _, t := range types {
 		one, opts := *q, o.opts
 		one.Measure = true
 		one.Options.Override = func(string) tensor.DType { return t }
 		opts.Quantize, opts.Alone = one, true
-		probe := b.Probe()
-		p, err := s.measured(probe, &o.written, t.String(), opts)
-		if err != nil {
-			probe.Close()
-			return err
+		if err := all.Add(o.model, opts); err != nil {
+			return fmt.Errorf("%v: %w", t, err)
 		}
-		rest = p.Size
-		for j := range p.Quantized.Weights {
-			w := &p.Quantized.Weights[j]
-			l := ladders[w.Name]
-			if l == nil {
-				l = &ladder{name: strings.Clone(w.Name)}
-				ladders[l.name], list = l, append(list, l)
-			}
-			if rest -= w.After; i == 0 {
-				numbers += w.Elements
-			}
-			l.steps = append(l.steps, stepOf(w))
-		}
-		probe.Close()
+	}
+	done := s.progress("measuring "+showPath(o.path), all.Progress)
+	err = all.Measure()
+	done()
+	if err != nil {
+		return err
+	}
+	list, rest := laddersOf(all.Plans)
+	ladders, stay := map[string]*ladder{}, map[string]tensor.DType{}
+	var numbers int64
+	for _, l := range list {
+		ladders[l.name], numbers = l, numbers+l.numbers
+	}
+	for i := range all.Plans[0].Outs { // what has each of the types already, or none
+		out := &all.Plans[0].Outs[i]
+		stay[strings.Clone(out.Name)] = out.DType
 	}
 	for _, l := range list {
 		l.climb()
@@ -156,21 +214,21 @@ func (c *forgetCmd) fit(s *session, b *limits.Budget, o *conversion, q *convert.
 		if l := ladders[name]; l != nil {
 			return l.steps[l.at].to
 		}
-		return tensor.Unknown
+		return stay[name]
 	}
-	q.Mix = mostUsed(list, q.Mix)
+	q.Mix = mostUsed(list, types, q.Mix)
 	return nil
 }
 
 // mostUsed is the mix whose name says best what a file holds: that of the type which
 // takes the most bytes.
-func mostUsed(list []*ladder, otherwise mix.Mix) mix.Mix {
+func mostUsed(list []*ladder, types []tensor.DType, otherwise mix.Mix) mix.Mix {
 	sizes := map[tensor.DType]int64{}
 	for _, l := range list {
 		sizes[l.steps[l.at].to] += l.steps[l.at].bytes
 	}
 	most := int64(0)
-	for _, t := range budgetTypes {
+	for _, t := range types {
 		if m, ok := mix.Find(t.String()); ok && sizes[t] > most {
 			otherwise, most = m, sizes[t]
 		}
@@ -183,8 +241,11 @@ func (c *forgetCmd) checkBudget() error {
 	if _, _, err := parseBudget(c.Budget); err != nil {
 		return err
 	}
+	if _, err := c.budgetTypes(); err != nil {
+		return err
+	}
 	if c.To != "nf4" || c.Pure || c.DoubleQuant || len(c.BlockSize)%2 == 1 || len(c.Include) > 0 || c.OutputTensorType != "" || c.TokenEmbeddingType != "" {
-		return errors.New("--budget chooses the types itself: it goes with --imatrix, --tensor-type, --exclude and --allow-requantize alone")
+		return errors.New("--budget chooses the types itself: it goes with --types, --imatrix, --tensor-type, --exclude and --allow-requantize alone")
 	}
 	m, _ := mix.Find("q4_k_m")
 	_, err := c.ggmlFlags.quantizer(m)

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"io"
 	"math"
 	"strings"
 
@@ -23,13 +22,9 @@ type compared struct {
 	lost         quant.Distortion
 }
 
-// nowhere takes what is written only to be measured.
-type nowhere struct{}
-
-func (nowhere) WriteAt(p []byte, _ int64) (int, error) { return len(p), nil }
-
-// quantizerOf is the quantizer and the sink of a target by its name.
-func (c *forgetCmd) quantizerOf(b *limits.Budget, name string) (convert.Quantizer, convert.Sink, error) {
+// quantizerOf is the quantizer and the sink of a target by its name; matrix is the
+// importance matrix, or nil.
+func (c *forgetCmd) quantizerOf(name string, matrix *convert.Importance) (convert.Quantizer, convert.Sink, error) {
 	if kind, ok := convert.ParseBnbType(name); ok {
 		return c.bnbFlags.quantizer(kind), nil, nil
 	}
@@ -40,34 +35,17 @@ func (c *forgetCmd) quantizerOf(b *limits.Budget, name string) (convert.Quantize
 	if !ok {
 		return nil, nil, usage{fmt.Sprintf("--compare: %q is no target (amn formats lists them)", name)}
 	}
-	q, err := c.ggmlFlags.quantizer(m)
+	q, err := c.ggmlFlags.chosen(m, &c.bnbFlags)
 	if err != nil {
-		return nil, nil, usage{err.Error()}
+		return nil, nil, err
 	}
-	q.Measure = true
-	if len(c.Exclude) > 0 {
-		q.Exclude = globs(c.Exclude).match
-	}
-	return q, convert.GGUF{RawNames: true}, c.ggmlFlags.readMatrix(b, &q)
-}
-
-// measured plans a target and encodes the model to nowhere.
-func (s *session) measured(b *limits.Budget, w *written, what string, o convert.Options) (*convert.Plan, error) {
-	p, err := convert.NewPlan(b, w.model, o)
-	if err != nil {
-		return nil, err
-	}
-	files := make([]io.WriterAt, 0, 1)
-	for range p.Files {
-		files = append(files, nowhere{})
-	}
-	defer s.progress("measuring "+what, p.Progress)()
-	_, err = p.Stream(files...)
-	return p, err
+	q.Measure, q.Matrix = true, matrix
+	return q, convert.GGUF{RawNames: true}, nil
 }
 
 // compare measures what several targets take, and writes no model.
 func (c *forgetCmd) compare(ctx context.Context, s *session) error {
+	c.grant(s)
 	b := s.longPolicy().Budget(ctx)
 	defer b.Close()
 	w := &written{path: string(c.Path)}
@@ -99,15 +77,26 @@ func (c *forgetCmd) compareAll(ctx context.Context, s *session, b *limits.Budget
 		return nil, err
 	}
 	c.Report.on = true
-	var list []compared
-	for _, name := range strings.Split(c.Compare, ",") {
-		one := b.Probe() // what a target needs is given back
-		r, err := c.compareOne(s, one, w, name)
-		one.Close()
-		if err != nil {
+	all := convert.NewComparison(b)
+	var matrix convert.GGML
+	if err := c.ggmlFlags.readMatrix(b, &matrix); err != nil {
+		return nil, err
+	}
+	names, llama := strings.Split(c.Compare, ","), written{path: w.path, model: w.model}
+	for _, name := range names {
+		if err := c.addTarget(b, all, w, &llama, name, matrix.Matrix); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		list = append(list, r)
+	}
+	done := s.progress("measuring "+showPath(w.path), all.Progress)
+	err := all.Measure()
+	done()
+	if err != nil {
+		return nil, err
+	}
+	var list []compared
+	for i, p := range all.Plans {
+		list = append(list, comparedOf(names[i], p))
 	}
 	if c.Report.page == "" {
 		return list, nil
@@ -117,20 +106,38 @@ func (c *forgetCmd) compareAll(ctx context.Context, s *session, b *limits.Budget
 		return nil, err
 	}
 	defer m.close()
-	writeComparedPage(m.w, w, list)
+	if isJSON(string(c.Report.page)) {
+		writeComparedJSON(m.w, w, list)
+	} else {
+		writeComparedPage(m.w, w, list)
+	}
 	return list, m.done()
 }
 
-func (c *forgetCmd) compareOne(s *session, b *limits.Budget, w *written, name string) (compared, error) {
-	q, sink, err := c.quantizerOf(b, name)
+// addTarget plans a target. Mixes are of the model as llama.cpp runs it, which is made
+// once.
+func (c *forgetCmd) addTarget(b *limits.Budget, all *convert.Comparison, w, llama *written, name string, matrix *convert.Importance) error {
+	q, sink, err := c.quantizerOf(name, matrix)
 	if err != nil {
-		return compared{}, err
+		return err
 	}
-	o := convert.Options{Quant: *c.options(c.OutDtype, c.sourceBlock()), Quantize: q, Sink: sink, Alone: true, Keep: c.keep(), Threads: c.Threads}
-	p, err := s.measured(b, w, name, o)
-	if err != nil {
-		return compared{}, err
+	m := w.model
+	if sink != nil {
+		if llama.model == w.model {
+			if err := forLlamaCPP(b, llama, convert.LlamaCPP{Quant: *c.options(c.OutDtype, c.sourceBlock())}); err != nil {
+				return err
+			}
+		}
+		m = llama.model
 	}
+	return all.Add(m, convert.Options{
+		Quant: *c.options(c.OutDtype, c.sourceBlock()), Quantize: q, Requantize: c.AllowRequantize, NaN: c.nan(), Sink: sink,
+		Alone: true, Keep: c.keep(), Threads: c.Threads,
+	})
+}
+
+// comparedOf sums up what was measured of a target.
+func comparedOf(name string, p *convert.Plan) compared {
 	e := p.Quantized
 	r := compared{name: name, layout: e.Layout, size: p.Size, weights: len(e.Weights), lost: e.Lost()}
 	var numbers, after int64
@@ -140,11 +147,16 @@ func (c *forgetCmd) compareOne(s *session, b *limits.Budget, w *written, name st
 	if numbers > 0 {
 		r.bits = 8 * float64(after) / float64(numbers)
 	}
-	return r, nil
+	return r
 }
 
 func (s *session) printComparedJSON(w *written, list []compared) error {
-	object(s.out, func(o *jsonObject) {
+	writeComparedJSON(s.out, w, list)
+	return s.out.Flush()
+}
+
+func writeComparedJSON(out *bufio.Writer, w *written, list []compared) {
+	object(out, func(o *jsonObject) {
 		o.field("schema", "amn.compare/1")
 		o.text("path", w.path)
 		o.list("targets", func(add func(func(*jsonObject))) {
@@ -161,10 +173,7 @@ func (s *session) printComparedJSON(w *written, list []compared) error {
 			}
 		})
 	})
-	if err := s.out.WriteByte('\n'); err != nil {
-		return err
-	}
-	return s.out.Flush()
+	out.WriteByte('\n') // the writer keeps the error
 }
 
 // writeComparedPage draws size against error.

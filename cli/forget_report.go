@@ -9,7 +9,9 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// A reportFlag is --report, which may name a page: --report=FILE.html.
+// A reportFlag is --report, which may name a file for what was measured: a page, or
+// JSON. Nothing else that follows it can have such a name: a model's index ends with
+// .index.json.
 type reportFlag struct {
 	on   bool
 	page word
@@ -25,11 +27,21 @@ func (r *reportFlag) Decode(ctx *kong.DecodeContext) error {
 		return nil
 	}
 	name, _ := ctx.Scan.Pop().Value.(string)
-	if ext := strings.ToLower(filepath.Ext(name)); ext != ".html" && ext != ".htm" {
-		return errors.New("--report=FILE: give a name that ends with .html")
+	if !isPage(name) && !isJSON(name) {
+		return errors.New("--report FILE: give a name that ends with .html or .json")
 	}
 	r.page = word(name)
 	return nil
+}
+
+func isPage(name string) bool {
+	ext := strings.ToLower(filepath.Ext(name))
+	return ext == ".html" || ext == ".htm"
+}
+
+func isJSON(name string) bool {
+	name = strings.ToLower(name)
+	return filepath.Ext(name) == ".json" && !strings.HasSuffix(name, ".index.json")
 }
 
 // admitPage refuses to replace a page that is there, before anything is written.
@@ -45,7 +57,7 @@ func admitPage(path string, force bool) error {
 	return nil
 }
 
-// drawPage writes the page of what was lost.
+// drawPage writes the file of what was lost.
 func (c *conversion) drawPage() error {
 	if c.page == "" || c.plan.Quantized == nil {
 		return nil
@@ -55,6 +67,10 @@ func (c *conversion) drawPage() error {
 		return err
 	}
 	defer m.close()
-	writeQuantizedPage(m.w, c)
+	if isJSON(c.page) {
+		writeWrittenJSON(m.w, c)
+	} else {
+		writeQuantizedPage(m.w, c)
+	}
 	return m.done()
 }

@@ -126,6 +126,45 @@ func TestWhatIsNotForgotten(t *testing.T) {
 	}
 }
 
+// PEFT reads no quantized adapter, and nothing is written of one.
+func TestAnAdapterIsNotForgotten(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out")
+	r := amn(t, nil, "forget", "--to", "nf4", "../testdata/demo/adapter", "-o", out)
+	if r.code != 5 || !strings.Contains(r.err, "adapter of PEFT") {
+		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
+	}
+	if _, err := os.Stat(out); err == nil {
+		t.Error("it was written")
+	}
+}
+
+// What is quantized already is quantized again where that is asked for, whatever it
+// was and is to be.
+func TestQuantizingTwiceIsAskedFor(t *testing.T) {
+	t.Chdir(workplace(t))
+	for _, args := range []string{
+		"forget llama-fp8", "forget --to fp8_tensor llama-fp8", "forget --to mxfp8 llama-fp8", "forget --compare nf4,int8 llama-fp8",
+		"forget --include *.weight tiny.gguf", "forget --to q4_k_m tiny.gguf", "convert --to bnb-nf4 llama-fp8", "convert --to bnb-int8 --include *.weight tiny.gguf",
+	} {
+		refused := amn(t, nil, append(strings.Fields(args), "-o", "out")...)
+		if refused.code != 5 || !strings.Contains(refused.err, "already, and quantizing it again as") || !strings.Contains(refused.err, "--allow-requantize does it all the same") {
+			t.Errorf("%s: exit %d, %s", args, refused.code, refused.err)
+		}
+		if _, err := os.Stat("out"); err == nil {
+			t.Fatal(args, "wrote")
+		}
+		if r := amn(t, nil, append(strings.Fields(args), "-o", "out", "--allow-requantize")...); r.code != 0 {
+			t.Errorf("%s --allow-requantize: exit %d, %s", args, r.code, r.err)
+		}
+		if err := os.RemoveAll("out"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r := amn(t, nil, "convert", "--to", "npz", "--allow-requantize", "tiny.gguf"); r.code != 2 {
+		t.Errorf("a flag without effect: %+v", r)
+	}
+}
+
 // Converting to a target of bitsandbytes is forgetting.
 func TestConvertingToBitsandbytesIsForgetting(t *testing.T) {
 	dir := tinyModel(t)
@@ -155,6 +194,137 @@ func TestConvertingToBitsandbytesIsForgetting(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, "model-bnb-nf4.safetensors")); err != nil {
 		t.Error(err)
+	}
+}
+
+// Quantizing while converting to GGUF is forgetting too.
+func TestConvertingToAMixIsForgetting(t *testing.T) {
+	dir := t.TempDir()
+	one, two := filepath.Join(dir, "one.gguf"), filepath.Join(dir, "two.gguf")
+	tiny := filepath.Join(demo, "tiny.gguf")
+	for _, flags := range [][]string{nil, {"--pure"}, {"--output-tensor-type", "q8_0", "--token-embedding-type", "q5_0"}, {"--tensor-type", "*attn*=q5_1"}, {"--exclude", "*attn*"}} {
+		flags = append(flags, "-f", "--allow-requantize")
+		r := amn(t, nil, append([]string{"convert", "--json", "--to", "gguf", "--quant", "q4_0", "-o", one, tiny}, flags...)...)
+		if r.code != 0 {
+			t.Fatal(r)
+		}
+		valid(t, "convert", r.out)
+		if r := amn(t, nil, append([]string{"forget", "-q", "--to", "q4_0", "-o", two, tiny}, flags...)...); r.code != 0 {
+			t.Fatal(r)
+		}
+		if load(t, one) != load(t, two) {
+			t.Errorf("%v: other bytes", flags)
+		}
+	}
+	for _, c := range []struct {
+		args []string
+		text string
+	}{
+		{[]string{"--to", "npz", "--quant", "q4_0"}, "goes with --to gguf"},
+		{[]string{"--to", "gguf", "--quant", "q4_9"}, "is none of"},
+		{[]string{"--to", "gguf", "--pure"}, "goes with --to gguf --quant"},
+		{[]string{"--to", "gguf", "--quant", "q4_0", "--as-is"}, "goes with none of"},
+		{[]string{"--to", "gguf", "--quant", "q4_0", "--include", "x"}, "do not go with mixes"},
+		{[]string{"--to", "gguf", "--quant", "q4_0", "--keep-split"}, "no GGUF model of several files"},
+		{[]string{"--to", "gguf", "--quant", "q4_0", "--exclude", "["}, "is no pattern"},
+	} {
+		if r := amn(t, nil, append([]string{"convert", tiny}, c.args...)...); r.code != 2 || !strings.Contains(r.err, c.text) {
+			t.Errorf("%v: %+v", c.args, r)
+		}
+	}
+	out := filepath.Join(dir, "kept")
+	r := amn(t, nil, "forget", "--to", "q8_0", "--keep-split", "--allow-requantize", "-o", out, filepath.Join(demo, "split", "tiny-00001-of-00002.gguf"))
+	if r.code != 0 {
+		t.Fatal(r)
+	}
+	for _, name := range []string{"tiny-q8_0-00001-of-00002.gguf", "tiny-q8_0-00002-of-00002.gguf"} {
+		if _, err := os.Stat(filepath.Join(out, name)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// What holds NaN is refused, kept or made finite, and a scratch run waits for no disk.
+func TestWeightsWithNaNAreForgottenAsAsked(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "m.safetensors")
+	numbers := strings.Repeat("\x00\x3c", 2*4096)
+	numbers = numbers[:2000] + "\xff\x7f\x80\xff" + numbers[2004:] // NaN and -infinity in BF16
+	write(t, path, build(`"a.weight":{"dtype":"BF16","shape":[64,64],"data_offsets":[0,8192]}`, `"b.weight":{"dtype":"BF16","shape":[64,64],"data_offsets":[8192,16384]}`)+numbers)
+	for _, to := range []string{"nf4", "fp8_dynamic", "mlx_4", "nvfp4"} {
+		out := filepath.Join(dir, to+".safetensors")
+		if r := amn(t, nil, "forget", "--to", to, "-o", out, path); r.code != 5 || !strings.Contains(r.err, "a.weight") || !strings.Contains(r.err, "1000") || !strings.Contains(r.err, "--nan") {
+			t.Errorf("%s: %+v", to, r)
+		}
+		r := amn(t, nil, "forget", "--json", "--nan", "keep", "--no-sync", "--to", to, "-o", out, path)
+		valid(t, "forget", r.out)
+		if r.code != 0 || !strings.Contains(r.out, `"why":"NaN or infinity"`) || strings.Contains(r.out, "zeroed") || !strings.Contains(r.out, `"sync_seconds":0`) {
+			t.Errorf("%s: %+v", to, r)
+		}
+		r = amn(t, nil, "forget", "-f", "--json", "--nan", "zero", "--to", to, "-o", out, path)
+		valid(t, "forget", r.out)
+		if r.code != 0 || strings.Count(r.out, `"zeroed":2`) != 1 {
+			t.Errorf("%s: %+v", to, r)
+		}
+		r = amn(t, nil, "forget", "-f", "--nan", "zero", "--no-sync", "--to", to, "-o", out, path)
+		if r.code != 0 || !strings.Contains(r.out, "2 numbers in 1 weight") || !strings.Contains(r.out, "Not synced") {
+			t.Errorf("%s: %+v", to, r)
+		}
+	}
+}
+
+// A report is a page or JSON, after a space or an equals sign, and no model.
+func TestReportsAreNamedAfterTheFlag(t *testing.T) {
+	dir := tinyModel(t)
+	out, model := filepath.Join(t.TempDir(), "out"), filepath.Join(dir, "model.safetensors")
+	for _, name := range []string{"r.html", "r.HTM", "r.json"} {
+		file := filepath.Join(t.TempDir(), name)
+		for _, args := range [][]string{{"--report", file, model}, {model, "--report=" + file}} {
+			if r := amn(t, nil, append([]string{"forget", "-f", "-o", out}, args...)...); r.code != 0 {
+				t.Fatal(r)
+			}
+			if text := load(t, file); name == "r.json" {
+				valid(t, "forget", text)
+			} else if !strings.HasSuffix(text, "</html>\n") {
+				t.Error(text)
+			}
+		}
+	}
+	file := filepath.Join(t.TempDir(), "compared.json")
+	if r := amn(t, nil, "forget", "--compare", "nf4,int8", "--report", file, model); r.code != 0 {
+		t.Fatal(r)
+	}
+	valid(t, "compare", load(t, file))
+	if r := amn(t, nil, "forget", "--report", filepath.Join(dir, "model.safetensors.index.json"), "-o", out); r.code == 0 || strings.Contains(r.err, "path") && strings.Contains(r.err, "expected") {
+		t.Errorf("an index is no report: %+v", r)
+	}
+	if r := amn(t, nil, "forget", "--report=r.txt", model); r.code != 2 {
+		t.Error(r)
+	}
+}
+
+// Types are chosen from the list, and those that a tensor has already lose nothing.
+func TestABudgetChoosesFromTheTypesGiven(t *testing.T) {
+	out, tiny := filepath.Join(t.TempDir(), "out.gguf"), filepath.Join(demo, "tiny.gguf")
+	for _, c := range []struct {
+		args, text string
+		code       int
+	}{
+		{"--budget 6bpw --types q4_0,q5_0,q8_0", `"type":"Q5_0"`, 0},
+		{"--budget 6bpw --types Q5_1", `"type":"Q5_1"`, 0},
+		{"--budget 16bpw --types q8_0,f16", `"forgotten"`, 0},
+		{"--budget 1bpw --types q8_0", `"weights":[],"kept":[]`, 0}, // what it is already
+		{"--budget 1bpw --types q5_1", "the smallest types take", 2},
+		{"--budget 6bpw --types q4_0,q4_0", "stands twice", 2},
+		{"--budget 6bpw --types q4_0,f32", "is no type of blocks", 2},
+		{"--budget 6bpw --types q8_1", "is no type of blocks", 2},
+		{"--types q4_0", "goes with --budget", 2},
+		{"--compare q8_0,q4_0", `"target":"q4_0"`, 0},
+	} {
+		r := amn(t, nil, append(strings.Fields(c.args), "forget", "--json", "-f", "--allow-requantize", "-o", out, tiny)...)
+		if r.code != c.code || !strings.Contains(r.out+r.err, c.text) {
+			t.Errorf("%s: %+v", c.args, r)
+		}
 	}
 }
 

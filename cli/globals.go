@@ -45,6 +45,8 @@ type axisFlags struct {
 	StepCount    string `name:"max-steps" placeholder:"N" help:"Most steps of a parser."`
 	WorkingSet   string `name:"max-working-set" placeholder:"SIZE" help:"Most memory of the pickle machine."`
 	OpenFiles    string `name:"max-open-files" placeholder:"N" help:"Most files of a model that are open at once."`
+	Requests     string `name:"max-requests" placeholder:"N" help:"Most requests to servers, where a model is read from an address."`
+	Fetched      string `name:"max-fetched" placeholder:"SIZE" help:"Most bytes of their answers."`
 	Time         string `name:"timeout" placeholder:"TIME" help:"Longest time for one file: 60s, 5m, none. Without it 60s, and none for what reads or writes all bytes of a model, but for scan."`
 }
 
@@ -53,7 +55,8 @@ func (f *axisFlags) given() map[limits.Axis]string {
 	return map[limits.Axis]string{
 		limits.SingleAlloc: f.SingleAlloc, limits.Total: f.Total, limits.Items: f.Items,
 		limits.InflateRatio: f.InflateRatio, limits.ExpandRatio: f.ExpandRatio, limits.Depth: f.Depth,
-		limits.StepCount: f.StepCount, limits.WorkingSet: f.WorkingSet, limits.OpenFiles: f.OpenFiles, limits.Time: f.Time,
+		limits.StepCount: f.StepCount, limits.WorkingSet: f.WorkingSet, limits.OpenFiles: f.OpenFiles,
+		limits.Requests: f.Requests, limits.Fetched: f.Fetched, limits.Time: f.Time,
 	}
 }
 

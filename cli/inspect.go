@@ -7,15 +7,20 @@ import (
 
 // inspectCmd sums a file up.
 type inspectCmd struct {
-	fileArgs  `embed:""`
-	planFlags `embed:""`
-	wireFlags `embed:""`
+	listedArgs   `embed:""`
+	judgingFlags `embed:""`
+	planFlags    `embed:""`
+	wireFlags    `embed:""`
+
+	tensorsFlag `embed:""`
 
 	sandboxFlags `embed:""`
 
-	Verify bool `help:"Read the bodies too: checksums, real lengths, text."`
-	Usage  bool `help:"Print what the file took of each limit."`
-	HTML   word `name:"html" placeholder:"FILE" help:"Write a page for a browser instead, with the verdict of a scan: one file that asks nothing of a network."`
+	Verify  bool   `help:"Read the bodies too: checksums, real lengths, text."`
+	Usage   bool   `help:"Print what the file took of each limit."`
+	Context string `placeholder:"TOKENS" help:"Say what weights and cache take in memory for so many tokens, from config.json."`
+	Batch   string `placeholder:"N" default:"1" help:"With --context: for so many sequences at once."`
+	HTML    word   `name:"html" placeholder:"FILE" help:"Write a page for a browser instead, with the verdict of a scan: one file that asks nothing of a network."`
 }
 
 func (inspectCmd) Help() string {
@@ -23,7 +28,8 @@ func (inspectCmd) Help() string {
 read unless --verify or --limits asks for it, but for the few that say how quantized
 weights are stored; their size once decoded is given for the type of --to. The exit
 code is the class of the worst file: 0 ok, 1 I/O or internal, 2 usage, 3 malformed,
-4 truncated, 5 unsupported, 6 limit, 7 forbidden.`
+4 truncated, 5 unsupported, 6 limit, 7 forbidden. Reports (--format, --output), exceptions and
+--baseline are those of amn scan, which reads all of a file, and so finds more.`
 }
 
 func (inspectCmd) examples() []example {
@@ -33,13 +39,24 @@ func (inspectCmd) examples() []example {
 		{"amn inspect --limits strict --json upload.npz", "A verdict for a program; exit 0 is accepted."},
 		{"amn inspect --to f32 tiny.gguf", "What it stores, and its size in full precision."},
 		{"cat weights.npz | amn inspect -", "From a pipe."},
+		{"amn inspect --context 8192 --batch 4 llama-fp8", "What it takes in memory while it runs."},
 		{"amn inspect -r models", "Every model in a folder and below."},
+		{"amn inspect --fail-on warning --output sarif=inspect.sarif --output junit=inspect.xml model.safetensors", "As a step of a pipeline, with reports for it."},
 		{"amn inspect --html report.html model.safetensors", "As a page, to look at or to pass on."},
 	}
 }
 
 // Run implements the command.
 func (c *inspectCmd) Run(ctx context.Context, s *session) error {
+	c.grant(s)
+	if (c.HTML != "" || c.Wire) && c.asks() {
+		return usage{"--html and --wire have a form of their own: flags of reports do not go with them"}
+	}
+	ctx, j, err := c.judging(ctx, s, &c.listedArgs)
+	if err != nil {
+		return err
+	}
+	defer j.close()
 	needs := readsOf(c.Paths, true)
 	if c.HTML != "" {
 		needs.Write = append(needs.Write, filepath.Dir(string(c.HTML)))
@@ -50,13 +67,13 @@ func (c *inspectCmd) Run(ctx context.Context, s *session) error {
 	if c.HTML != "" {
 		return s.writePage(ctx, c)
 	}
+	tokens, batch, err := c.sizes()
+	if err != nil {
+		return err
+	}
 	if c.Wire {
 		return s.dumpFiles(ctx, c.Paths)
 	}
-	return s.each(ctx, &c.fileArgs, reportOptions{verify: c.Verify, usage: c.Usage, quant: c.options()}, func(r *report) error {
-		if s.json {
-			return s.printJSON("amn.inspect/1", r, tensorsOf(r))
-		}
-		return s.printInspect(r)
-	})
+	opts := reportOptions{verify: c.Verify, usage: c.Usage, quant: c.options(), tokens: tokens, batch: batch}
+	return j.each(ctx, &c.listedArgs, opts, "amn.inspect/1", s.printInspect)
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/sandbox"
 	"github.com/anamnesis-go/anamnesis/internal/spool"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
 )
 
 // judgeCmd judges one file in a process of its own: what serve --isolate starts.
@@ -76,7 +78,7 @@ func (c *judgeCmd) Run(ctx context.Context, s *session) error {
 	g := gate.Gate{Policy: h.Policy, Today: h.Today, Version: h.Version, Digest: h.Digest}
 	b := g.Policy.Limits.Budget(ctx)
 	defer b.Close()
-	v, err := g.Check(b, r, h.Size, gate.Hint{Name: h.Name, Promised: h.Promised, Beside: h.Beside})
+	v, err := judgeOne(&g, b, r, h.Size, gate.Hint{Name: h.Name, Promised: h.Promised, Beside: h.Beside})
 	if err != nil {
 		return err
 	}
@@ -88,6 +90,9 @@ func (c *judgeCmd) Run(ctx context.Context, s *session) error {
 	_, err = s.out.Write(answer)
 	return err
 }
+
+// judgeOne is what a child does; a test puts a bug in its place.
+var judgeOne = (*gate.Gate).Check
 
 // childMemory is what a child takes besides what its file is charged.
 const childMemory = 256 << 20
@@ -121,8 +126,11 @@ func (f *sandboxFlags) isolated(ctx context.Context, g *gate.Gate, r io.ReaderAt
 	var out, errs bounded
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+		switch cause := context.Cause(ctx); {
+		case errors.Is(cause, limits.ErrLimit): // its time is over here before it says so itself
+			return g.Failed(h.Name, cause), nil
+		case cause != nil:
+			return nil, cause
 		}
 		return nil, fmt.Errorf("the process that judged it ended: %w: %s", err, tidy(errs.String(), 512))
 	}

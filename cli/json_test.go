@@ -222,6 +222,8 @@ func TestOutputFollowsTheSchemas(t *testing.T) {
 	valid(t, "stats", amn(t, nil, "stats", "--json", demo+"/sharded").out)
 	valid(t, "stats", amn(t, nil, "stats", "--json", "../stats/testdata/numbers.npz").out)
 	valid(t, "version", amn(t, nil, "version", "--json").out)
+	valid(t, "convert", amn(t, nil, "edit", "--json", "--dry-run", "--set", "a=b", "--rename", "layers.*=blocks.*", demo+"/model.safetensors").out)
+	valid(t, "convert", amn(t, nil, "merge-lora", "--json", "-o", t.TempDir()+"/merged", demo+"/sharded", demo+"/adapter").out)
 	for _, profile := range limits.Profiles() {
 		valid(t, "policy", amn(t, nil, "limits", "show", profile).out)
 	}

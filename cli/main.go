@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"strings"
@@ -34,6 +35,8 @@ type Stdio struct {
 	// Remote opens the model at an address, such as https://host/file; nil where the
 	// program opens no connection.
 	Remote func(ctx context.Context, b *limits.Budget, address string) (tensor.Model, error)
+	// RemoteFiles lists the files at such an address, and says which of them it means.
+	RemoteFiles func(ctx context.Context, b *limits.Budget, address string) (fs.FS, string, error)
 }
 
 // app is every command and flag.
@@ -48,18 +51,21 @@ type app struct {
 	Stats    statsCmd    `cmd:"" help:"Say what numbers a model holds: ranges, means, zeros, NaN."`
 	Verify   verifyCmd   `cmd:"" help:"Read all that files hold, and check what can be checked."`
 	Remember rememberCmd `cmd:"" aliases:"dequantize" help:"Recover the precision of a quantized model."`
-	Forget   forgetCmd   `cmd:"" aliases:"quantize" help:"Quantize a model as bitsandbytes does."`
+	Forget   forgetCmd   `cmd:"" aliases:"quantize" help:"Quantize a model: GGUF types and mixes, FP8, MXFP4, INT4, MLX, bitsandbytes."`
 
-	Convert convertCmd `cmd:"" help:"Write a model in another format."`
-	Split   splitCmd   `cmd:"" help:"Write a model's file as several."`
-	Join    joinCmd    `cmd:"" help:"Write the files of a model as one."`
-	Formats formatsCmd `cmd:"" help:"List the formats that are read, and what is refused by name."`
-	Limits  limitsCmd  `cmd:"" help:"Show the limits that a file is held to."`
-	Policy  policyCmd  `cmd:"" help:"Show, check and explain what a gate holds files to."`
-	Serve   serveCmd   `cmd:"" help:"Judge uploads, by HTTP or in the place of clamd."`
-	Rules   rulesCmd   `cmd:"" help:"List the rules by which files are refused."`
-	Judge   judgeCmd   `cmd:"" name:"judge-one" hidden:"" help:"Judge one file for amn serve --isolate."`
-	Version versionCmd `cmd:"" help:"Print the version."`
+	Convert   convertCmd   `cmd:"" help:"Write a model in another format."`
+	Edit      editCmd      `cmd:"" help:"Change metadata and the names of tensors, in a new file or in place."`
+	Merge     mergeCmd     `cmd:"" help:"Merge models, as a recipe says."`
+	MergeLoRA mergeLoRACmd `cmd:"" name:"merge-lora" help:"Merge adapters into the model that they were trained on."`
+	Split     splitCmd     `cmd:"" help:"Write a model's file as several."`
+	Join      joinCmd      `cmd:"" help:"Write the files of a model as one."`
+	Formats   formatsCmd   `cmd:"" help:"List the formats that are read, and what is refused by name."`
+	Limits    limitsCmd    `cmd:"" help:"Show the limits that a file is held to."`
+	Policy    policyCmd    `cmd:"" help:"Show, check and explain what a gate holds files to."`
+	Serve     serveCmd     `cmd:"" help:"Judge uploads, by HTTP or in the place of clamd."`
+	Rules     rulesCmd     `cmd:"" help:"List the rules by which files are refused."`
+	Judge     judgeCmd     `cmd:"" name:"judge-one" hidden:"" help:"Judge one file for amn serve --isolate."`
+	Version   versionCmd   `cmd:"" help:"Print the version."`
 
 	Completion completionCmd `cmd:"" help:"Print what makes a shell complete commands, flags, files and tensors."`
 	Man        manCmd        `cmd:"" help:"Print a page for man."`

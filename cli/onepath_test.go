@@ -284,7 +284,7 @@ func asFlags(p limits.Policy) ([]string, bool) {
 		v    int64
 	}{
 		{"single-alloc", p.MaxSingleAlloc}, {"total", p.MaxTotalBytes}, {"items", p.MaxItems}, {"inflate-ratio", p.MaxInflateRatio},
-		{"expand-ratio", p.MaxExpandRatio}, {"depth", p.MaxDepth}, {"steps", p.MaxSteps}, {"working-set", p.MaxWorkingSet}, {"open-files", p.MaxOpenFiles},
+		{"expand-ratio", p.MaxExpandRatio}, {"depth", p.MaxDepth}, {"steps", p.MaxSteps}, {"working-set", p.MaxWorkingSet}, {"open-files", p.MaxOpenFiles}, {"requests", p.MaxRequests}, {"fetched", p.MaxFetched},
 	} {
 		if f.v != 0 {
 			flags = append(flags, fmt.Sprintf("--max-%s=%d", f.name, f.v))

@@ -20,7 +20,7 @@ func (s *session) writePage(ctx context.Context, c *inspectCmd) error {
 		return usage{"--html: name one file or one model's folder"}
 	}
 	path, pages := string(c.Paths[0]), 0
-	return s.each(ctx, &c.fileArgs, reportOptions{}, func(r *report) error {
+	return s.each(ctx, &fileArgs{c.Paths, c.Recursive}, reportOptions{}, func(r *report) error {
 		if pages++; pages > 1 {
 			return usage{"--html: " + showPath(path) + " holds several models: name one"}
 		}

@@ -14,6 +14,7 @@ import (
 type parseCmd struct {
 	fileArgs      `embed:""`
 	metadataFlags `embed:""`
+	tensorsFlag   `embed:""`
 
 	Tensor []word `sep:"none" placeholder:"GLOB" help:"List only tensors whose name matches: * any text, ? one character, [a-z] one of a range. May be given several times."`
 	Sort   string `enum:"file,name,size" default:"file" help:"Order of the list."`
@@ -37,6 +38,7 @@ func (parseCmd) examples() []example {
 
 // Run implements the command.
 func (c *parseCmd) Run(ctx context.Context, s *session) (err error) {
+	c.grant(s)
 	if c.Pickle {
 		return s.listPickles(ctx, c.Paths)
 	}

@@ -9,7 +9,9 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/convert/mix"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -17,9 +19,9 @@ import (
 type ggmlFlags struct {
 	Imatrix            word   `placeholder:"FILE" help:"Importance of columns, as llama-imatrix writes it (mixes of GGUF)."`
 	Pure               bool   `help:"One type for all weights instead of the mix (GGUF)."`
-	AllowRequantize    bool   `help:"Decode blocks of other types and quantize them anew (GGUF)."`
 	OutputTensorType   string `placeholder:"TYPE" help:"Type of output.weight (GGUF)."`
 	TokenEmbeddingType string `placeholder:"TYPE" help:"Type of token_embd.weight (GGUF)."`
+	KeepSplit          bool   `help:"Write a folder of as many files as a split source has, each tensor in that of its number (GGUF)."`
 	TensorType         []word `sep:"none" placeholder:"GLOB=TYPE" help:"Type of tensors whose name matches, before the mix (GGUF). May be given several times."`
 }
 
@@ -29,8 +31,8 @@ func (f *ggmlFlags) given() string {
 		name string
 		is   bool
 	}{
-		{"--imatrix", f.Imatrix != ""}, {"--pure", f.Pure}, {"--allow-requantize", f.AllowRequantize}, {"--output-tensor-type", f.OutputTensorType != ""},
-		{"--token-embedding-type", f.TokenEmbeddingType != ""}, {"--tensor-type", len(f.TensorType) > 0},
+		{"--imatrix", f.Imatrix != ""}, {"--pure", f.Pure}, {"--output-tensor-type", f.OutputTensorType != ""},
+		{"--token-embedding-type", f.TokenEmbeddingType != ""}, {"--tensor-type", len(f.TensorType) > 0}, {"--keep-split", f.KeepSplit},
 	} {
 		if g.is {
 			return g.name
@@ -51,6 +53,43 @@ func mixNames() []string {
 	return list
 }
 
+// mixOf finds a mix that can be written; others are names that the flag takes besides.
+func mixOf(flag, name string, others ...string) (mix.Mix, error) {
+	m, ok := mix.Find(name)
+	if !ok {
+		return m, fmt.Errorf("%s: %q is none of %s", flag, name, strings.Join(append(others, mixNames()...), ", "))
+	}
+	if err := (convert.GGML{Mix: m}).Check(); err != nil {
+		return m, fmt.Errorf("%s %s: %w", flag, name, err)
+	}
+	return m, nil
+}
+
+// mixed is what a conversion to a mix has besides its flags: name is how the mix is
+// called in what is written, and choose may change q once the model is open.
+func (f *ggmlFlags) mixed(c *conversion, q *convert.GGML, name string, choose func(*limits.Budget, *conversion) error) {
+	prepare := c.prepare
+	c.prepare = func(b *limits.Budget, o *conversion) (err error) {
+		if err := f.readMatrix(b, q); err != nil {
+			return err
+		}
+		if o.opts.Split, err = f.splitOf(&o.written, strings.ToLower(name)); err != nil {
+			return err
+		}
+		if err := prepare(b, o); err != nil {
+			return err
+		}
+		if choose != nil {
+			if err := choose(b, o); err != nil {
+				return err
+			}
+		}
+		o.opts.Quantize = *q
+		return nil
+	}
+	c.target = func(w *written) string { return mixTarget(w, name) }
+}
+
 // blockType reads the name of a type that a tensor may get.
 func blockType(flag, name string) (tensor.DType, error) {
 	if name == "" {
@@ -65,7 +104,7 @@ func blockType(flag, name string) (tensor.DType, error) {
 
 // quantizer is what the flags say, but for the matrix, which is read on the account.
 func (f *ggmlFlags) quantizer(m mix.Mix) (q convert.GGML, err error) {
-	q = convert.GGML{Mix: m, Requantize: f.AllowRequantize}
+	q = convert.GGML{Mix: m}
 	q.Options.Pure = f.Pure
 	if q.Options.Output, err = blockType("--output-tensor-type", f.OutputTensorType); err != nil {
 		return q, err
@@ -102,6 +141,52 @@ func (f *ggmlFlags) quantizer(m mix.Mix) (q convert.GGML, err error) {
 		return tensor.Unknown
 	}
 	return q, nil
+}
+
+// chosen is the same with what stands among the flags of other targets.
+func (f *ggmlFlags) chosen(m mix.Mix, others *bnbFlags) (convert.GGML, error) {
+	q, err := f.quantizer(m)
+	if err != nil {
+		return q, usage{err.Error()}
+	}
+	q.Measure = others.Report.on
+	if len(others.Exclude) > 0 {
+		q.Exclude = globs(others.Exclude).match
+	}
+	return q, globs(others.Exclude).check()
+}
+
+// splitOf is the files of a source that is split, as they are kept.
+func (f *ggmlFlags) splitOf(w *written, target string) (*convert.Split, error) {
+	if !f.KeepSplit {
+		return nil, nil
+	}
+	for key, v := range w.model.Meta() {
+		if n, ok := wire.Integer(v); key == "split.count" && ok && n > 1 && w.model.Format() == gguf.Format {
+			return &convert.Split{Stem: filepath.Base(unsplit(w.path)) + "-" + target, Kept: true}, nil
+		}
+	}
+	return nil, usage{"--keep-split: the model is no GGUF model of several files"}
+}
+
+// unsplit is the path of a model without the number of its file and without .gguf.
+func unsplit(path string) string {
+	if prefix, _, _, ok := gguf.IsSplitName(path); ok {
+		return filepath.Join(filepath.Dir(path), prefix)
+	}
+	return strings.TrimSuffix(path, ".gguf")
+}
+
+// mixTarget is the name of a model that is quantized to a mix.
+func mixTarget(w *written, name string) string {
+	path, ext := unquantized(w.path), ".gguf"
+	if unsplit(path) != path {
+		path = unsplit(path) + ".gguf"
+	}
+	if w.folder {
+		ext = ""
+	}
+	return derived(path, "-"+strings.ToLower(name), ext)
 }
 
 // readMatrix reads the importance matrix, if one was given.

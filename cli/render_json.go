@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"errors"
 	"iter"
 
@@ -11,7 +12,12 @@ import (
 
 // printJSON prints a report as one line: what cli/schema describes.
 func (s *session) printJSON(schema string, r *report, list iter.Seq[tensor.Info]) error {
-	object(s.out, func(o *jsonObject) {
+	writeJSON(s.out, schema, r, list)
+	return nil
+}
+
+func writeJSON(w *bufio.Writer, schema string, r *report, list iter.Seq[tensor.Info]) {
+	object(w, func(o *jsonObject) {
 		o.field("schema", schema)
 		o.text("path", r.path)
 		o.field("format", r.format())
@@ -25,8 +31,14 @@ func (s *session) printJSON(schema string, r *report, list iter.Seq[tensor.Info]
 		if r.usage != nil {
 			jsonUsage(o, r.usage)
 		}
+		if r.verdict != nil {
+			if r.verdict.Err != nil {
+				o.field("rules", rulesOf(r.verdict))
+			}
+			jsonAside(o, r.verdict)
+		}
 	})
-	return s.out.WriteByte('\n')
+	w.WriteByte('\n')
 }
 
 // jsonError writes a refusal; what does not apply is left out.
@@ -86,6 +98,7 @@ func jsonModel(o *jsonObject, r *report, list iter.Seq[tensor.Info]) {
 		}
 	})
 	jsonPlan(o, r.planned)
+	jsonMemory(o, r)
 	o.list("findings", func(add func(func(*jsonObject))) {
 		for _, f := range r.model.Findings() {
 			add(func(o *jsonObject) { jsonFinding(o, &f) })

@@ -103,6 +103,8 @@ func (s *session) printInspect(r *report) error {
 		s.fact("", f.label, f.value)
 	}
 	s.printPlan(r.planned)
+	s.printParameters(r)
+	s.printMemory(r)
 	if meta := metadata(r.model, &v); meta != "" {
 		s.cutFact("", "Metadata", meta)
 	}
@@ -253,6 +255,9 @@ func (s *session) printParse(r *report, list iter.Seq[tensor.Info]) error {
 	}
 	if v.shape != nil && r.total.Tensors > 0 {
 		s.fact("  ", "Shapes", "fastest dimension first")
+	}
+	if text := otherValues(r.model); text != "" {
+		s.cutFact("  ", "Values", text)
 	}
 	s.printFindings("  ", r)
 	if r.total.Tensors > 0 {

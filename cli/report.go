@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
@@ -17,21 +18,28 @@ import (
 // A report is what is known of one model, or why nothing is.
 type report struct {
 	path     string
-	named    bool // print the path: there may be more than one
+	name     string // in the folder that was named, "" for a file that was
+	named    bool   // print the path: there may be more than one
 	err      error
 	model    tensor.Model // nil if it could not be opened
 	verified bool
 	total    group
 	groups   []group
+	memory   *memoryUse         // of the running model, if it was asked for
 	planned  *planned           // what quantized weights come to, if there are any
 	usage    []limits.AxisUsage // if it was asked for
+	verdict  *gate.Verdict      // of a gate that was asked
 }
 
 // reportOptions are what a command wants to know.
 type reportOptions struct {
 	verify, usage bool
 	finite        bool           // numbers are looked at too
+	tokens, batch int64          // of which the memory is asked
 	quant         *quant.Options // bind quantized weights, if not nil
+
+	judge   func(*limits.Budget, *report) error
+	exclude func(name string) bool // of a folder
 }
 
 // A group is the tensors that are stored alike.
@@ -94,7 +102,15 @@ func placed(err error) (parser.Error, bool) {
 }
 
 // class is what the model came to.
-func (r *report) class() wire.Class { return wire.ClassOf(r.err) }
+func (r *report) class() wire.Class {
+	if r.excused() {
+		return wire.OK
+	}
+	return wire.ClassOf(r.err)
+}
+
+// excused reports an error that an exception of the policy sets aside.
+func (r *report) excused() bool { return r.verdict != nil && r.verdict.Err == nil }
 
 // format is the container's name, "" if that is not known.
 func (r *report) format() string {

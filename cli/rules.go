@@ -7,8 +7,8 @@ type rulesCmd struct{}
 
 func (rulesCmd) Help() string {
 	return `Lists the rules by which a scan refuses files and names findings, with their identifiers: those
-that a policy's "ignore" and "rules" name, and that reports carry. docs/rules has a page for each group.
---json adds what can be done, and the page.`
+that a policy's "ignore" and "rules" name, and that reports carry. A group stands for all refusals of a format
+for one kind of cause, such as zip.duplicate: a policy may name it in their place. docs/rules has the pages. --json adds what can be done, and the page.`
 }
 
 func (rulesCmd) examples() []example {

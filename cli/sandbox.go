@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -14,7 +12,7 @@ import (
 
 // sandboxFlags say what is taken from the program before it reads a file.
 type sandboxFlags struct {
-	Sandbox string `enum:"auto,on,off" default:"auto" help:"Give up what a judgement does not need, before the first byte of a file is read (Linux: Landlock, seccomp): auto says what the system lacks, on ends the program then, off gives up nothing."`
+	Sandbox string `enum:"auto,on,off" default:"auto" help:"Give up what a judgement does not need, before the first byte of a file is read (Linux: Landlock, seccomp): auto gives up what the system can (amn version says what it lacks), on ends the program where anything is missing, off gives up nothing."`
 }
 
 // lock gives it up for good.
@@ -34,10 +32,16 @@ func (f *sandboxFlags) lock(s *session, n sandbox.Needs) error {
 	case len(missing) == 0:
 	case f.Sandbox == "on":
 		return usage{"--sandbox on: the system lacks " + strings.Join(missing, ", ")}
-	case runtime.GOOS == "linux" && !s.quiet:
-		fmt.Fprintf(s.err, "amn: the sandbox is without %s\n", strings.Join(missing, ", "))
 	}
 	return nil
+}
+
+// sandboxed says in one line what a lock would be.
+func sandboxed() string {
+	if missing := sandbox.Missing(); len(missing) > 0 {
+		return "without " + strings.Join(missing, ", ")
+	}
+	return "Landlock, seccomp"
 }
 
 // maxRules bounds how many files get a rule of their own; of more, their folders.

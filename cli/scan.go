@@ -15,13 +15,13 @@ import (
 
 // scanCmd judges files: what they ask of a loader, and whether they are sound.
 type scanCmd struct {
-	Paths    []word   `arg:"" optional:"" name:"path" help:"Files and folders, or - for standard input."`
-	All      bool     `help:"List every global, call, state and persistent id, the allowed ones too."`
-	Format   string   `enum:"text,json,sarif,junit,markdown,github,gitlab" default:"text" help:"What is printed: text, json (as --json), sarif, junit, markdown, github (annotations of its runners), or gitlab (its report of code quality)."`
-	Output   []string `placeholder:"FORMAT=FILE" help:"Write a report to a file too: sarif=scan.sarif; also json, and baseline for --baseline. May be given several times."`
-	FailOn   string   `enum:"danger,warning,note,never," default:"" placeholder:"SEVERITY" help:"Least severity of a finding that refuses a file: danger (unless a policy says otherwise), warning, note, or never."`
-	Unlooked string   `enum:"refuse,report," default:"" placeholder:"refuse" help:"What a file of a folder comes to that could hold a model and was not looked at: refuse (exit code 5) or report."`
+	Paths    []word `arg:"" optional:"" name:"path" help:"Files and folders, or - for standard input."`
+	All      bool   `help:"List every global, call, state and persistent id, the allowed ones too."`
+	FailOn   string `enum:"danger,warning,note,never," default:"" placeholder:"SEVERITY" help:"Least severity of a finding that refuses a file: danger (unless a policy says otherwise), warning, note, or never."`
+	Unlooked string `enum:"refuse,report," default:"" placeholder:"refuse" help:"What a file of a folder comes to that could hold a model and was not looked at: refuse (exit code 5) or report."`
+	Beside   bool   `help:"Judge files that are named like those of a folder: they need not be models."`
 
+	reportFlags   `embed:""`
 	pipelineFlags `embed:""`
 	evidenceFlags `embed:""`
 	sandboxFlags  `embed:""`
@@ -40,7 +40,7 @@ What models are packed in is opened, layer by layer, and each content is judged 
 alone; it is named as outer.tar.gz!inner/model.bin: ` + strings.Join(gate.Wrappers(), ", ") + `.
 Everything else could hold a model and is refused as not looked at: other archives and
 compressed data, other formats, links that leave the folder, what is no regular file. A link that is
-named on the command line is followed. Plain pickles (.pkl, joblib) are
+named on the command line is followed. Files of a list (--files-from) are judged like those of a folder. Plain pickles (.pkl, joblib) are
 judged like checkpoints, ONNX models (.onnx) by their structure. A finding of severity danger refuses a file (exit code 7), such as
 a chat template that reaches outside of itself; --fail-on chooses another severity. A policy file (--limits) may say both, and exceptions
 ("ignore") with a rule of amn rules, a path or sha256, a reason, and the last day ("expires").
@@ -81,7 +81,7 @@ func (c *scanCmd) Run(ctx context.Context, s *session) error {
 			return err
 		}
 	}
-	if err := sc.reports.open(s, c.Format, c.Output, append(slices.Clone(paths), c.Baseline)); err != nil {
+	if err := sc.reports.open(s, &c.reportFlags, append(slices.Clone(paths), c.Baseline)); err != nil {
 		return err
 	}
 	defer sc.reports.abandon()
@@ -129,8 +129,7 @@ func (c *scanCmd) gate(s *session) (gate.Gate, error) {
 		g.Policy.Everywhere("unlooked")
 	}
 	err := c.lay(&g)
-	g.Digest = slices.ContainsFunc(g.Policy.Ignore, func(e gate.Exception) bool { return e.SHA256 != "" }) ||
-		slices.ContainsFunc(c.Output, func(o string) bool { return strings.HasPrefix(o, "baseline=") })
+	g.Digest = asksDigest(&g.Policy) || c.keeps()
 	return g, err
 }
 
@@ -151,13 +150,7 @@ func (sc *scanner) finish(paths []word) error {
 	s := sc.s
 	judged := sc.count.total()
 	if judged == 0 && !(sc.gate.Beside && len(paths) > 0) {
-		err := wire.At("scan", "", wire.NoOffset, wire.ErrUnsupported.With("no tensor file and no pickle: nothing was judged"))
-		if len(paths) == 1 {
-			s.complain(string(paths[0]), err)
-		} else {
-			s.complain("", err)
-		}
-		s.note(err)
+		s.nothing(paths)
 		return nil
 	}
 	if s.quiet || judged+sc.skipped == 1 {
@@ -175,4 +168,15 @@ func (sc *scanner) finish(paths []word) error {
 	}
 	fmt.Fprintln(s.err, text)
 	return nil
+}
+
+// nothing says that none of the paths led to anything.
+func (s *session) nothing(paths []word) {
+	err := wire.At("scan", "", wire.NoOffset, wire.ErrUnsupported.With("no tensor file and no pickle: nothing was judged"))
+	path := ""
+	if len(paths) == 1 {
+		path = string(paths[0])
+	}
+	s.complain(path, err)
+	s.note(err)
 }

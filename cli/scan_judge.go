@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"slices"
+
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/vm"
@@ -17,6 +19,18 @@ type scanReport struct {
 
 // class is what the file came to.
 func (rep *scanReport) class() wire.Class { return rep.Class() }
+
+// rules are those by which the file is refused.
+func (rep *scanReport) rules() []string { return rulesOf(rep.Verdict) }
+
+func rulesOf(v *gate.Verdict) (list []string) {
+	for _, r := range v.Refusals() {
+		if !slices.Contains(list, r.Rule) {
+			list = append(list, r.Rule)
+		}
+	}
+	return list
+}
 
 // callsOf counts what a pickle asks its loader to do.
 func callsOf(p *vm.Report) (called, stored int64) {

@@ -49,7 +49,7 @@ func (sc *scanner) report(ctx context.Context, rep *scanReport) error {
 		object(w, func(o *jsonObject) { sc.json(o, rep) })
 		w.WriteByte('\n')
 	}
-	if err := errors.Join(sc.reports.add(rep, json), sc.evidence.add(rep)); err != nil {
+	if err := errors.Join(sc.reports.add(rep.path, rep.Verdict, json), sc.evidence.add(rep)); err != nil {
 		return err
 	}
 	switch {
@@ -84,6 +84,10 @@ func (sc *scanner) text(rep *scanReport) {
 		sc.detail("%s", tidy(message(rep.path, rep.Err), wire.MaxMessage))
 		if hint := hintFor(rep.Err, &s.policy); hint != "" {
 			sc.detail("%s", hint)
+		}
+		if rules := rep.rules(); rep.class() != wire.Internal {
+			rule, _ := gate.RuleOf(rules[0])
+			sc.detail("rule %s: %s", strings.Join(rules, ", "), rule.Advice)
 		}
 	}
 	sc.detail("looked at: %s", rep.looked())
@@ -122,18 +126,26 @@ func (sc *scanner) contents(rep *scanReport) {
 
 // aside prints what the policy sets aside, and what it no longer does.
 func (sc *scanner) aside(rep *scanReport) {
-	for _, r := range rep.Ignored {
+	for _, line := range asideOf(rep.Verdict) {
+		sc.detail("%s", line)
+	}
+}
+
+// asideOf says what the policy sets aside, and what it no longer does.
+func asideOf(v *gate.Verdict) (list []string) {
+	for _, r := range v.Ignored {
 		why := "the policy turns the rule off"
 		if r.Exception != nil {
 			if why = "excepted: " + tidy(r.Exception.Reason, 256); r.Exception.Expires != "" {
 				why += " (until " + r.Exception.Expires + ")"
 			}
 		}
-		sc.detail("ignored: %s: %s", r.Rule, why)
+		list = append(list, "ignored: "+r.Rule+": "+why)
 	}
-	for _, e := range rep.Expired {
-		sc.detail("expired: the exception for %s ran out on %s: %s", tidy(e.Rule, 64), e.Expires, tidy(e.Reason, 256))
+	for _, e := range v.Expired {
+		list = append(list, fmt.Sprintf("expired: the exception for %s ran out on %s: %s", tidy(e.Rule, 64), e.Expires, tidy(e.Reason, 256)))
 	}
+	return list
 }
 
 func (sc *scanner) detail(format string, args ...any) {
@@ -268,7 +280,7 @@ func (sc *scanner) json(o *jsonObject, rep *scanReport) {
 	if rep.Unlooked != "" {
 		o.field("unlooked", tidy(rep.Unlooked, 512))
 	}
-	sc.jsonAside(o, rep)
+	jsonAside(o, rep.Verdict)
 	if rep.skipped != "" {
 		o.field("skipped", tidy(rep.skipped, 512))
 		return
@@ -278,9 +290,13 @@ func (sc *scanner) json(o *jsonObject, rep *scanReport) {
 	o.field("exit", rep.class().ExitCode())
 	if rep.Err != nil {
 		o.object("error", func(o *jsonObject) { jsonError(o, rep.Err) })
+		o.field("rules", rep.rules())
 	}
 	o.number("size", rep.Size)
 	o.field("bodies", rep.Bodies())
+	if list := rep.Opens(); len(list) > 0 {
+		o.field("opens", list)
+	}
 	o.object("totals", func(o *jsonObject) {
 		jsonGroup(o, &group{Tensors: rep.Totals.Tensors, Elements: rep.Totals.Elements, Bytes: rep.Totals.Bytes})
 	})
@@ -323,7 +339,7 @@ func jsonContent(o *jsonObject, c *gate.Content) {
 }
 
 // jsonAside writes what the policy allows, sets aside, and no longer does.
-func (sc *scanner) jsonAside(o *jsonObject, rep *scanReport) {
+func jsonAside(o *jsonObject, rep *gate.Verdict) {
 	if len(rep.Ignored) > 0 {
 		o.list("ignored", func(add func(func(*jsonObject))) {
 			for _, r := range rep.Ignored {

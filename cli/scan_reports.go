@@ -9,10 +9,22 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/gate"
 	gatereport "github.com/anamnesis-go/anamnesis/gate/report"
 )
 
-// reports are what a scan writes beside its text, or in its place.
+// reportFlags say in which formats a command reports, and where to.
+type reportFlags struct {
+	Format string   `enum:"text,json,sarif,junit,markdown,github,gitlab" default:"text" help:"What is printed: text, json (as --json), sarif, junit, markdown, github (annotations of its runners), or gitlab (its report of code quality)."`
+	Output []string `placeholder:"FORMAT=FILE" help:"Write a report to a file too: sarif=report.sarif; also json, and baseline for --baseline. May be given several times."`
+}
+
+// keeps reports a baseline among the files: it knows them by their digests.
+func (f *reportFlags) keeps() bool {
+	return slices.ContainsFunc(f.Output, func(o string) bool { return strings.HasPrefix(o, "baseline=") })
+}
+
+// reports are what a command writes beside its text, or in its place.
 type reports struct {
 	print   bool // one of them goes to standard output, in place of the text
 	writers []*gatereport.Writer
@@ -21,7 +33,8 @@ type reports struct {
 }
 
 // open begins the reports that the flags ask for.
-func (r *reports) open(s *session, format string, outputs []string, inputs []word) error {
+func (r *reports) open(s *session, flags *reportFlags, inputs []word) error {
+	format := flags.Format
 	version := buildOf(debug.ReadBuildInfo()).version
 	switch {
 	case format == "json":
@@ -35,7 +48,7 @@ func (r *reports) open(s *session, format string, outputs []string, inputs []wor
 		}
 		r.print, r.writers = true, append(r.writers, w)
 	}
-	for _, o := range outputs {
+	for _, o := range flags.Output {
 		name, path, ok := strings.Cut(o, "=")
 		if !ok || path == "" {
 			return usage{fmt.Sprintf("--output %s: give a format and a file: sarif=scan.sarif", o)}
@@ -44,7 +57,7 @@ func (r *reports) open(s *session, format string, outputs []string, inputs []wor
 			return usage{fmt.Sprintf("--output %s: the format is one of json, %s", o, strings.Join(gatereport.Formats(), ", "))}
 		}
 		if isOneOf(path, inputs) {
-			return usage{fmt.Sprintf("--output %s: that is a file to be scanned", o)}
+			return usage{fmt.Sprintf("--output %s: that is a file to be read", o)}
 		}
 		f, err := os.Create(path)
 		if err != nil {
@@ -74,9 +87,9 @@ func isOneOf(path string, names []word) bool {
 }
 
 // add reports one file; json writes it in one line.
-func (r *reports) add(rep *scanReport, json func(*bufio.Writer)) error {
+func (r *reports) add(path string, v *gate.Verdict, json func(*bufio.Writer)) error {
 	for _, w := range r.writers {
-		if err := w.Add(rep.path, rep.Verdict); err != nil {
+		if err := w.Add(path, v); err != nil {
 			return err
 		}
 	}

@@ -30,7 +30,15 @@ func (sc *scanner) named(ctx context.Context, path string) error {
 	p.Timeout = limits.NoTimeout
 	b := p.Budget(ctx)
 	defer b.Close()
-	for v, err := range sc.gate.CheckPath(b, path) {
+	all := sc.gate.CheckPath(b, path)
+	if sc.s.remoteFiles != nil && isAddress(path) {
+		files, name, err := sc.s.remoteFiles(ctx, b, path)
+		if err != nil {
+			return sc.report(ctx, &scanReport{Verdict: sc.gate.Failed(path, err), path: path, given: true})
+		}
+		all = sc.gate.CheckFS(b, files, name, path)
+	}
+	for v, err := range all {
 		if err != nil {
 			return err
 		}

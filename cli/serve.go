@@ -100,6 +100,9 @@ func (c *serveCmd) Run(ctx context.Context, s *session) error {
 			return errors.Join(err, v.shut())
 		}
 	}
+	if c.Sandbox == "auto" {
+		o.Log.Info("sandbox", "has", sandboxed())
+	}
 	for _, start := range v.start {
 		start()
 	}

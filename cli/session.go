@@ -18,6 +18,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant/bnb"
 )
 
 // A session is one run of the program: its flags resolved, its streams, and the
@@ -33,6 +34,8 @@ type session struct {
 	columns int // of the terminal that is written to, 0 if it is none
 	workers int
 	remote  func(context.Context, *limits.Budget, string) (tensor.Model, error)
+
+	remoteFiles func(context.Context, *limits.Budget, string) (fs.FS, string, error)
 
 	flags       *globals
 	json, quiet bool
@@ -71,7 +74,7 @@ func (c *classes) total() (n int64) {
 }
 
 func newSession(stdio Stdio) *session {
-	s := &session{in: stdio.In, out: bufio.NewWriterSize(stdio.Out, 64<<10), err: stdio.Err, columns: stdio.Columns, workers: stdio.Workers, ownProcess: stdio.OwnProcess, remote: stdio.Remote}
+	s := &session{in: stdio.In, out: bufio.NewWriterSize(stdio.Out, 64<<10), err: stdio.Err, columns: stdio.Columns, workers: stdio.Workers, ownProcess: stdio.OwnProcess, remote: stdio.Remote, remoteFiles: stdio.RemoteFiles}
 	if f, ok := stdio.Out.(*os.File); ok && s.columns == 0 {
 		s.columns = columnsOf(f)
 		s.colours = s.columns > 0 && wantsColours(os.Getenv)
@@ -120,6 +123,9 @@ func hintFor(err error, p *limits.Policy) string {
 			also = ", and the system's limit (ulimit -n) bounds it"
 		}
 		return fmt.Sprintf("%s raises it; it is %s%s", axisFlag(e.Axis), flagText(e.Axis, p.Limit(e.Axis)), also)
+	}
+	if _, ok := errors.AsType[*bnb.NotFinite](err); ok {
+		return "--nan keep leaves its weight alone, --nan zero makes it 0"
 	}
 	if _, ok := errors.AsType[*convert.RequantizeError](err); ok {
 		return "--allow-requantize does it all the same"

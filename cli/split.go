@@ -15,7 +15,12 @@ import (
 
 // partFlags are those of commands that change how a model lies in files.
 type partFlags struct {
-	Path    word   `arg:"" name:"path" help:"A file, or a model's folder."`
+	Path     word `arg:"" name:"path" help:"A file, or a model's folder."`
+	outFlags `embed:""`
+}
+
+// outFlags say how a model is written.
+type outFlags struct {
 	Output  word   `short:"o" placeholder:"PATH" help:"What to write; by default a name beside the input."`
 	Force   bool   `short:"f" help:"Replace what is there."`
 	DryRun  bool   `help:"Say what would be written, and write nothing."`
@@ -24,8 +29,11 @@ type partFlags struct {
 }
 
 // write gives the flags as those of a conversion.
-func (f *partFlags) write(size string) *writeFlags {
-	return &writeFlags{Path: f.Path, Output: f.Output, Force: f.Force, DryRun: f.DryRun, Threads: f.Threads, Memory: f.Memory, MaxShardSize: size, KeepScales: true}
+func (f *partFlags) write(size string) *writeFlags { return f.of(f.Path, size) }
+
+// of gives the flags as those of a conversion of a path.
+func (f *outFlags) of(path word, size string) *writeFlags {
+	return &writeFlags{Path: path, Output: f.Output, Force: f.Force, DryRun: f.DryRun, Threads: f.Threads, Memory: f.Memory, MaxShardSize: size, KeepScales: true}
 }
 
 // splitCmd writes several files.

@@ -7,7 +7,8 @@ import (
 
 // verifyCmd reads everything that a file holds.
 type verifyCmd struct {
-	fileArgs `embed:""`
+	listedArgs   `embed:""`
+	judgingFlags `embed:""`
 
 	Finite  bool `help:"Decode all numbers, and refuse a model that holds NaN or an infinity (exit 7)."`
 	Against word `placeholder:"MODEL" help:"Compare the one model that is named with another, bit by bit, as amn diff does."`
@@ -33,6 +34,7 @@ func (verifyCmd) examples() []example {
 		{"amn verify -r models", "Every model in a folder and below."},
 		{"amn verify --attestation model.att --key key.pub model.safetensors", "Is it what a gate has accepted?"},
 		{"amn verify --finite model.safetensors", "And is every number of it finite?"},
+		{"amn verify --output junit=verify.xml model.safetensors weights.npz", "With a report for a pipeline."},
 		{"amn verify --against model.safetensors sharded", "Does it hold what the other holds?"},
 	}
 }
@@ -44,6 +46,9 @@ func (c *verifyCmd) Validate() error {
 	}
 	if c.Against == "" && (c.Values || c.Tolerance != "") {
 		return errors.New("--values and --tolerance go with --against")
+	}
+	if (c.Against != "" || c.Attestation != "") && c.asks() {
+		return errors.New("--against and --attestation give one answer: flags of reports do not go with them")
 	}
 	if (c.Attestation == "") != (c.Key == "") {
 		return errors.New("--attestation and --key go together")
@@ -65,10 +70,17 @@ func (c *verifyCmd) Run(ctx context.Context, s *session) error {
 		}
 		return s.diff(ctx, [2]string{string(c.Against), string(c.Paths[0])}, &c.compareFlags, true)
 	}
-	return s.each(ctx, &c.fileArgs, reportOptions{verify: true, finite: c.Finite}, func(r *report) error {
-		if s.json {
-			return s.printJSON("amn.verify/1", r, tensorsOf(r))
-		}
+	return c.files(ctx, s)
+}
+
+// files reads each file whole.
+func (c *verifyCmd) files(ctx context.Context, s *session) error {
+	ctx, j, err := c.judging(ctx, s, &c.listedArgs)
+	if err != nil {
+		return err
+	}
+	defer j.close()
+	return j.each(ctx, &c.listedArgs, reportOptions{verify: true, finite: c.Finite}, "amn.verify/1", func(r *report) error {
 		if r.err == nil {
 			s.prose(4, "%s: %s, %s, %s, bodies %s", showPath(r.path), viewOf(r.model).title,
 				plural(r.total.Tensors, "tensor"), formatBytes(r.total.Bytes), r.bodies())

@@ -7,13 +7,14 @@ import (
 	"runtime/debug"
 
 	"github.com/anamnesis-go/anamnesis/asm"
+	"github.com/anamnesis-go/anamnesis/internal/sandbox"
 )
 
 // versionCmd prints the version.
 type versionCmd struct{}
 
 func (versionCmd) examples() []example {
-	return []example{{"amn version", "Version, commit, Go, platform and the level of the kernels."}}
+	return []example{{"amn version", "Version, commit, Go, platform, the level of the kernels, and what the sandbox has here."}}
 }
 
 // version is what the linker was told (-X), else that of the module.
@@ -57,6 +58,7 @@ func (versionCmd) Run(s *session) error {
 			o.field("go", runtime.Version())
 			o.field("platform", platform)
 			o.field("kernels", asm.Best().Level().String())
+			o.field("sandbox_lacks", append([]string{}, sandbox.Missing()...))
 		})
 		return s.out.WriteByte('\n')
 	}
@@ -70,5 +72,6 @@ func (versionCmd) Run(s *session) error {
 	}
 	s.fact("", "Built with", fmt.Sprintf("%s for %s", runtime.Version(), platform))
 	s.fact("", "Kernels", asm.Best().Level().String())
+	s.fact("", "Sandbox", sandboxed())
 	return nil
 }

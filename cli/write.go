@@ -23,18 +23,23 @@ import (
 type writeFlags struct {
 	Path word `arg:"" name:"path" help:"A file, a model's folder, ollama:NAME, or - for standard input."`
 
-	Output  word   `short:"o" placeholder:"PATH" help:"What to write; by default a name beside the input."`
-	Force   bool   `short:"f" help:"Replace what is there."`
-	DryRun  bool   `help:"Say what would be written, and write nothing."`
-	Weights word   `placeholder:"FILE" help:"Which weights of a folder are meant: a file or an index in it, where its library would read others."`
+	Output     word `short:"o" placeholder:"PATH" help:"What to write; by default a name beside the input."`
+	Force      bool `short:"f" help:"Replace what is there."`
+	DryRun     bool `help:"Say what would be written, and write nothing."`
+	Weights    word `placeholder:"FILE" help:"Which weights of a folder are meant: a file or an index in it, where its library would read others."`
+	ConfigFrom word `placeholder:"DIR" help:"Read config.json and what else stands beside weights from this folder, not from the model's own: of a file too, which then becomes a folder."`
+
 	Threads int    `placeholder:"N" help:"Most workers (all processors)."`
 	Memory  string `placeholder:"SIZE" help:"Most memory for buffers; fewer workers run where it is short."`
+
+	tensorsFlag `embed:""`
 
 	MaxShardSize string `placeholder:"SIZE" help:"Write a folder of safetensors files of at most this size each, and their index; 5GB for folders."`
 	CopyCode     bool   `help:"Copy the .py files of a folder too, which auto_map in config.json may run."`
 
 	Tensor         []word `sep:"none" placeholder:"GLOB" help:"Write only tensors whose name matches: * any text, ? one character, [a-z] one of a range. May be given several times."`
 	KeepScales     bool   `help:"Write scales that only a runtime needs too: of activations and of the cache."`
+	NoSync         bool   `help:"Do not wait until the disk has what was written: faster, for what may be lost with the machine."`
 	FailOnOverflow bool   `help:"Write nothing and fail if a finite number becomes infinite in the type that is written."`
 }
 
@@ -111,11 +116,17 @@ type conversion struct {
 	verb   string // "remembering"
 	flags  *writeFlags
 	opts   convert.Options
+	// source opens what is read, where that is not the path itself, or nil.
+	source func(*limits.Budget, *conversion) error
 	// prepare completes the options once the model is open, or nil.
 	prepare func(*limits.Budget, *conversion) error
-	whole   bool   // one file is written, of a folder too
-	report  bool   // print what was lost by weight
-	page    string // and draw it in this file
+	whole   bool // one file is written, of a folder too
+	// inFolder says that a folder is written, of a file too.
+	inFolder bool
+	report   bool          // print what was lost by weight
+	page     string        // and draw it in this file
+	merged   *merged       // adapters or models were merged
+	edited   *convert.Edit // keys were changed
 	// admit says why the plan is not to be carried out, or nil.
 	admit func(*written) error
 	// target derives the path that is written.
@@ -129,6 +140,7 @@ type written struct {
 	path   string // of the source
 	folder bool   // a model's folder is written
 	model  tensor.Model
+	names  *convert.Renamed // the model under other names, or nil
 	plan   *convert.Plan
 	target string
 	result *convert.Result
@@ -148,7 +160,11 @@ func (s *session) convert(ctx context.Context, c *conversion) error {
 	if c.flags.Output == "-" {
 		return usage{"-o -: a model is not written in one pass, so not to standard output: name a file (./- for one of that name)"}
 	}
+	c.flags.grant(s)
 	c.path = string(c.flags.Path)
+	if isPipeline(c.path) {
+		return s.convertPipeline(ctx, c)
+	}
 	b := s.longPolicy().Budget(ctx)
 	defer b.Close()
 	c.err = s.carryOut(ctx, b, c)
@@ -180,12 +196,20 @@ func (s *session) carryOut(ctx context.Context, b *limits.Budget, c *conversion)
 	if c.opts.Source != "" && c.opts.Alone {
 		return usage{"--weights: the path is no folder"}
 	}
-	if err := s.openFor(ctx, b, &c.written, c.opts.Source); err != nil {
+	if c.source != nil {
+		err = c.source(b, c)
+	} else {
+		err = s.openFor(ctx, b, &c.written, c.opts.Source)
+	}
+	if err == nil && c.flags.ConfigFrom != "" {
+		err = c.configFrom(b)
+	}
+	if err != nil {
 		return err
 	}
 	c.opts.Threads, c.opts.Keep = cmp.Or(c.flags.Threads, s.workers), c.flags.keep()
 	c.opts.Memory, _ = c.flags.memory()
-	c.opts.Quant.KeepScales, c.opts.FailOnOverflow = c.flags.KeepScales, c.flags.FailOnOverflow
+	c.opts.Quant.KeepScales, c.opts.FailOnOverflow, c.opts.NoSync = c.flags.KeepScales, c.flags.FailOnOverflow, c.flags.NoSync
 	if c.prepare != nil {
 		if err := c.prepare(b, c); err != nil {
 			return err
@@ -221,6 +245,23 @@ func (s *session) carryOut(ctx context.Context, b *limits.Budget, c *conversion)
 	return s.write(c)
 }
 
+// configFrom takes what stands beside the weights from another folder.
+func (c *conversion) configFrom(b *limits.Budget) error {
+	if f := c.model.Format(); f != safetensors.Format && f != "pth" {
+		return usage{"--config-from: " + f + " takes nothing from a folder"}
+	}
+	dir := string(c.flags.ConfigFrom)
+	if err := parser.ConfigsFrom(b, c.model, dir); err != nil {
+		return fmt.Errorf("--config-from %s: %w", showPath(dir), err)
+	}
+	from, err := os.Stat(dir)
+	if to, lost := os.Stat(string(c.flags.Output)); err == nil && lost == nil && os.SameFile(from, to) {
+		return usage{"the target is the folder of --config-from: choose another"}
+	}
+	c.opts.Alone = false
+	return err
+}
+
 // checkName refuses a target whose name promises another format: programs that go
 // by names, as most do, would not load it.
 func (c *conversion) checkName() error {
@@ -229,11 +270,20 @@ func (c *conversion) checkName() error {
 		format = c.opts.Sink.Name()
 	}
 	for _, f := range parser.Formats() {
-		if !c.folder && f.Name != format && slices.Contains(f.Extensions, ext) {
+		switch {
+		case !slices.Contains(f.Extensions, ext):
+		case c.folder && c.flags.Output != "" && !isFolder(c.written.target):
+			return usage{fmt.Sprintf("target %q: its name promises a file, but a folder is written", showPath(c.written.target))}
+		case !c.folder && f.Name != format:
 			return usage{fmt.Sprintf("target %q: its name promises %s, but %s is written", showPath(c.written.target), f.Name, format)}
 		}
 	}
 	return nil
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // rehearse asks what would become of the target.
@@ -259,19 +309,29 @@ func (c *conversion) toFolder() bool {
 	if c.opts.Sink != nil && c.opts.Sink.Name() != safetensors.Format {
 		return false
 	}
+	if c.namesFile() && !c.inFolder && c.flags.MaxShardSize == "" {
+		return false
+	}
 	f := c.model.Format()
-	return c.flags.MaxShardSize != "" || !c.opts.Alone && (f == safetensors.Format || f == "pth")
+	return c.inFolder || c.flags.MaxShardSize != "" || !c.opts.Alone && (f == safetensors.Format || f == "pth")
+}
+
+// namesFile reports a target whose name is that of one file.
+func (c *conversion) namesFile() bool {
+	to := string(c.flags.Output)
+	return strings.EqualFold(filepath.Ext(to), ".safetensors") && !isFolder(to)
 }
 
 // openFor opens the source, or the named weights of it, and verifies it if a policy
 // was asked for.
 func (s *session) openFor(ctx context.Context, b *limits.Budget, w *written, weights string) error {
-	path := w.path
-	if weights != "" {
-		path = filepath.Join(path, weights)
-	}
 	src := source{path: w.path, read: parser.Progress}
-	src.open = func(b *limits.Budget) (tensor.Model, error) { return parser.Open(b, path) }
+	src.open = func(b *limits.Budget) (tensor.Model, error) {
+		if weights != "" {
+			return parser.OpenWeights(b, w.path, weights)
+		}
+		return parser.Open(b, w.path)
+	}
 	if w.path == "-" {
 		src = s.stdin(ctx)
 	} else if open, ok := s.fetches(ctx, w.path); ok {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"fmt"
 	"time"
 
@@ -19,7 +20,7 @@ func (c *conversion) planOf() *planned {
 			decoded = append(decoded, w)
 		}
 	}
-	p.group(decoded)
+	p.group(append(decoded, c.plan.Read...))
 	return p
 }
 
@@ -49,11 +50,16 @@ func (s *session) printWritten(c *conversion) {
 		s.printSchemes(p)
 	}
 	if n := c.plan.Cast; n.Tensors > 0 {
-		s.fact("", "Cast", fmt.Sprintf("%s -> %s (%v)", plural(int64(n.Tensors), "tensor"), formatBytes(n.Bytes), p.target))
+		s.fact("", "Cast", fmt.Sprintf("%s -> %s (%v)", plural(int64(n.Tensors), "tensor"), formatBytes(n.Bytes), castName(c, p)))
 	}
-	if n := c.plan.Copied; n.Tensors > 0 {
+	s.printEdited(c.edited)
+	if c.merged != nil {
+		s.printMerged(c.merged, c.plan)
+	} else if n := c.plan.Copied; n.Tensors > 0 {
 		s.fact("", "Passthrough", fmt.Sprintf("%s, %s", plural(int64(n.Tensors), "tensor"), formatBytes(n.Bytes)))
 	}
+	s.printRenamed(c)
+	s.printLeftBehind(c.model)
 	s.printLeftOut(c.plan.LeftOut)
 	s.printIgnored(c.plan.Ignored)
 	if p.total.Weights > 0 {
@@ -77,9 +83,24 @@ func (s *session) printWritten(c *conversion) {
 	}
 	s.fact("", label, fmt.Sprintf("%s (%s)%s", showPath(c.written.target), formatBytes(c.plan.Size), note))
 	if c.result != nil && c.took >= time.Second {
-		s.fact("", "Took", fmt.Sprintf("%s, %s/s, %s", c.took.Round(100*time.Millisecond),
-			formatBytes(int64(float64(c.plan.Size)/c.took.Seconds())), plural(int64(c.result.Workers), "worker")))
+		sync := fmt.Sprintf("of it %s until the disk had it", c.result.Synced.Round(100*time.Millisecond))
+		if c.flags.NoSync {
+			sync = "not synced"
+		}
+		s.fact("", "Took", fmt.Sprintf("%s, %s/s, %s, %s", c.took.Round(100*time.Millisecond),
+			formatBytes(int64(float64(c.plan.Size)/c.took.Seconds())), plural(int64(c.result.Workers), "worker"), sync))
 	}
+	if c.result != nil && c.flags.NoSync {
+		s.fact("", "Not synced", "a crash of the machine within the next minute may lose it")
+	}
+}
+
+// castName is the type that tensors were cast to.
+func castName(c *conversion, p *planned) string {
+	if c.opts.CastTo != tensor.Unknown {
+		return c.opts.CastTo.String()
+	}
+	return p.target.String()
 }
 
 // printSpecial lists weights that hold what is no number.
@@ -120,7 +141,12 @@ func (s *session) printBeside(r *convert.Result) {
 
 // printWrittenJSON prints the same for programs: what cli/schema describes.
 func (s *session) printWrittenJSON(c *conversion) error {
-	object(s.out, func(o *jsonObject) {
+	writeWrittenJSON(s.out, c)
+	return s.out.Flush()
+}
+
+func writeWrittenJSON(out *bufio.Writer, c *conversion) {
+	object(out, func(o *jsonObject) {
 		o.field("schema", c.schema)
 		o.text("path", c.path)
 		r := report{model: c.model, err: c.err}
@@ -134,7 +160,7 @@ func (s *session) printWrittenJSON(c *conversion) error {
 			jsonWritten(o, c)
 		}
 	})
-	return s.out.WriteByte('\n')
+	out.WriteByte('\n') // the writer keeps the error
 }
 
 func jsonWritten(o *jsonObject, c *conversion) {
@@ -147,6 +173,8 @@ func jsonWritten(o *jsonObject, c *conversion) {
 	if text := chosen(c.model); text != "" {
 		o.text("chosen", text)
 	}
+	jsonRenamed(o, c)
+	jsonLeftBehind(o, c.model)
 	o.number("bytes", c.plan.Size)
 	o.field("target", p.target.String())
 	o.number("weights", p.total.Weights)
@@ -168,11 +196,14 @@ func jsonWritten(o *jsonObject, c *conversion) {
 		}
 	})
 	jsonQuantized(o, c)
+	jsonMerged(o, c.merged)
+	jsonEdited(o, c.edited)
 	if c.result == nil {
 		return
 	}
 	o.number("workers", int64(c.result.Workers))
 	o.float("seconds", c.took.Seconds(), 64)
+	o.float("sync_seconds", c.result.Synced.Seconds(), 64)
 	o.list("special", func(add func(func(*jsonObject))) {
 		for _, x := range c.result.Special {
 			add(func(o *jsonObject) {

@@ -119,7 +119,7 @@ func TestATargetIsCalledWhatItIs(t *testing.T) {
 		{[]string{"forget", "-o", "x.pt", "model.safetensors"}, 2},
 		{[]string{"remember", "-o", "x.Safetensors", "tiny.gguf"}, 0},
 		{[]string{"remember", "-o", "x.st", "tiny.gguf"}, 0},
-		{[]string{"remember", "-o", "folder.gguf", "llama-fp8"}, 0},
+		{[]string{"remember", "-o", "folder.gguf", "llama-fp8"}, 2},
 	} {
 		r := amn(t, nil, c.args...)
 		if r.code != c.code || c.code == 2 && !strings.Contains(r.err, "its name promises") {
@@ -221,6 +221,10 @@ func TestTypesThatAreAskedForAreWritten(t *testing.T) {
 		{"convert --cast bf16 --cast-all -o all.safetensors model.safetensors", 0, "all.safetensors"},
 		{"convert --to safetensors checkpoint.pt", 0, "checkpoint.safetensors"},
 		{"convert --to safetensors --out-dtype f32 checkpoint.pt", 2, "--cast"},
+		{"convert --cast f8 -o f8.safetensors model.safetensors", 0, "(F8_E4M3)"},
+		{"convert --cast f8e5m2 -o f85.safetensors model.safetensors", 0, "(F8_E5M2)"},
+		{"convert --cast f8 -o q.safetensors llama-fp8/model.safetensors", 5, "its numbers need scales"},
+		{"convert --cast f8 --out-dtype f16 model.safetensors", 2, "one type"},
 		{"convert --to npz --cast bf16 weights.npz -o b.npz", 0, "NumPy has no BF16"},
 		{"convert model.safetensors", 2, "--to"},
 		{"convert --cast-all --to npz model.safetensors", 2, "goes with --cast"},

@@ -8,9 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
-	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
 // maxBeside bounds a file that is copied beside the weights: the largest
@@ -22,6 +20,9 @@ var besidePatterns = []string{"*.json", "*.txt", "*.model", "*.jinja", "LICENSE*
 
 // quantFiles say how weights were quantized, which is over.
 var quantFiles = []string{"quantize_config.json", "quant_config.json", "hf_quant_config.json", "quantization_config.json"}
+
+// adapterConfig makes a folder one of an adapter, whatever else lies in it.
+const adapterConfig = "adapter_config.json"
 
 // A Beside is the files beside a model, and what becomes of them.
 type Beside struct {
@@ -47,11 +48,14 @@ func (p *Plan) beside(code bool) (*Beside, error) {
 	if err != nil {
 		return nil, err
 	}
+	adapter := p.stem() == adapterStem
 	for _, e := range list {
 		if err := p.b.Items(1); err != nil {
 			return nil, err
 		}
-		if e.IsDir() && slices.Contains(folders, e.Name()) {
+		if e.Name() == adapterConfig && !adapter { // its weights are left, and transformers would look for them
+			err = out.add(p.b, e.Name(), "of an adapter")
+		} else if e.IsDir() && slices.Contains(folders, e.Name()) {
 			err = p.besideModule(out, e.Name())
 		} else if why := leave(files, e, code); why != "weights" {
 			err = out.add(p.b, e.Name(), why)
@@ -59,6 +63,9 @@ func (p *Plan) beside(code bool) (*Beside, error) {
 		if err != nil {
 			return nil, err
 		}
+	}
+	if r, ok := p.m.(*rewritten); ok {
+		out.Left = slices.Concat(out.Left, r.left)
 	}
 	return out, nil
 }
@@ -135,27 +142,5 @@ func isBlob(files fs.FS, name string) bool {
 
 // copyBeside copies one file.
 func (p *Plan) copyBeside(w io.Writer, name string) error {
-	h, err := tensor.OpenFile(p.m.Configs(), name)
-	if err != nil {
-		return err
-	}
-	defer h.Close()
-	if h.Size > maxBeside {
-		return wire.At("convert", "file "+wire.Quote(name), wire.NoOffset, &limits.Error{Axis: limits.SingleAlloc, Want: h.Size, Left: maxBeside})
-	}
-	var buf [32 << 10]byte
-	for off := int64(0); off < h.Size; {
-		if err := p.b.Err(); err != nil {
-			return err
-		}
-		n := min(int64(len(buf)), h.Size-off)
-		if err := wire.ReadFull(h, buf[:n], off); err != nil {
-			return wire.At("convert", "file "+wire.Quote(name), off, err)
-		}
-		if _, err := w.Write(buf[:n]); err != nil {
-			return err
-		}
-		off += n
-	}
-	return nil
+	return copyFile(p.b, w, p.m.Configs(), name)
 }

@@ -77,15 +77,15 @@ func (o Bnb) start(b *limits.Budget, m tensor.Model, opts *Options) (encoder, er
 		return nil, err
 	}
 	o.Block = o.block()
-	e := &bnbEncoder{o: o}
-	e.Layout, e.measures, e.rule = o.layout(), o.Measure, bnbRule{Include: o.Include, Exclude: o.Exclude}
+	e := &bnbEncoder{linearEncoder: linearsIn(o.layout(), o.Measure, bnbRule{Include: o.Include, Exclude: o.Exclude}), o: o}
 	return e, e.begin(b, m, opts)
 }
 
 // encode plans a weight.
 func (e *bnbEncoder) encode(w *quant.Weight) (encoding, error) {
-	if w.Matrix().Transposed() {
-		return nil, wire.ErrUnsupported.With("its scheme stores it transposed: decode the model first")
+	one, err := e.encoding(w)
+	if err != nil {
+		return nil, err
 	}
 	dtype := torchNames[e.target]
 	if floating(w.Parts[0].DType) && len(w.Parts) == 1 {
@@ -95,12 +95,12 @@ func (e *bnbEncoder) encode(w *quant.Weight) (encoding, error) {
 		e.compute = dtype
 	}
 	if e.rule.judge(w.Name, w.Shape).Transposed {
-		var err error
 		if w, err = quant.Transpose(w); err != nil {
 			return nil, err
 		}
+		one.w = w
 	}
-	enc, err := (&bnbEncoding{e.encoding(w), e}).of(dtype)
+	enc, err := (&bnbEncoding{one, e}).of(dtype)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -24,10 +25,10 @@ func (e *bnbEncoder) config() ([]byte, error) {
 	if compute == "" || !four {
 		compute = "float32"
 	}
-	w := text{b: e.b}
-	member := func(name, value string) { w.put("  \"", name, "\": ", value, ",\n") }
+	w := jsontree.NewText(e.b)
+	member := func(name, value string) { w.Put("  \"", name, "\": ", value, ",\n") }
 	truth := map[bool]string{false: "false", true: "true"}
-	w.put("{\n")
+	w.Put("{\n")
 	member("_load_in_4bit", truth[four])
 	member("_load_in_8bit", truth[!four])
 	member("bnb_4bit_compute_dtype", `"`+compute+`"`)
@@ -36,30 +37,14 @@ func (e *bnbEncoder) config() ([]byte, error) {
 	member("bnb_4bit_use_double_quant", truth[e.o.Nested])
 	member("llm_int8_enable_fp32_cpu_offload", "false")
 	member("llm_int8_has_fp16_weight", "false")
-	w.put("  \"llm_int8_skip_modules\": ")
-	w.names(skip)
-	w.put(",\n")
+	w.Put("  \"llm_int8_skip_modules\": ")
+	w.Names(skip)
+	w.Put(",\n")
 	member("llm_int8_threshold", "6.0")
 	member("load_in_4bit", truth[four])
 	member("load_in_8bit", truth[!four])
-	w.put("  \"quant_method\": \"bitsandbytes\"\n}")
-	return w.p, w.err
-}
-
-// names writes a member's list of names, one a line.
-func (t *text) names(list []string) {
-	t.put("[")
-	for i, name := range list {
-		if i > 0 {
-			t.put(",")
-		}
-		t.put("\n    ")
-		t.quote(name)
-	}
-	if len(list) > 0 {
-		t.put("\n  ")
-	}
-	t.put("]")
+	w.Put("  \"quant_method\": \"bitsandbytes\"\n}")
+	return w.Done()
 }
 
 // skipped lists patterns of the modules that are left alone. A pattern is the end

@@ -22,7 +22,7 @@ func (e *bnbEncoder) mean(w *quant.Weight, q bnb.Quantizer) (float32, error) {
 
 // workers is how many go through a weight: one where its bytes come in order, or
 // where every range needs the same ones.
-func (e *linearEncoder) workers(w *quant.Weight, ranges int64) int {
+func (e *passes) workers(w *quant.Weight, ranges int64) int {
 	n := e.threads
 	if n <= 0 {
 		n = runtime.GOMAXPROCS(0)

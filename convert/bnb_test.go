@@ -74,7 +74,7 @@ func forget(t testing.TB, m tensor.Model, o convert.Bnb, threads, tile int) ([]b
 	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(context.Background())
 	t.Cleanup(b.Close)
 	b.Source(1 << 30)
-	p, err := convert.NewPlan(b, m, convert.Options{Quantize: o, Threads: threads, Tile: tile})
+	p, err := convert.NewPlan(b, m, convert.Options{Quantize: o, Requantize: true, Threads: threads, Tile: tile})
 	if err != nil {
 		return nil, nil, err
 	}

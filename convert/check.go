@@ -12,7 +12,7 @@ import (
 // Check says whether [Plan.Write] would replace a file, or why it would refuse
 // the path, and writes nothing.
 func (p *Plan) Check(path string, force bool) (replaces bool, err error) {
-	if err := checkTarget(p.m, path, force); err != nil {
+	if err := p.checkTarget(path, force); err != nil {
 		return false, err
 	}
 	return p.check(path)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"github.com/anamnesis-go/anamnesis/internal/strictjson"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -53,9 +54,9 @@ func (p *Plan) config() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &text{b: p.b}
+	w := jsontree.NewText(p.b)
 	e := configEditor{w: w, body: body}
-	if len(p.Weights) > 0 {
+	if len(p.Weights) > 0 && p.o.CastTo == tensor.Unknown { // torch computes in none of the others
 		e.dtype = torchNames[p.o.Quant.Target]
 	}
 	if p.encoder != nil {
@@ -71,14 +72,35 @@ func (p *Plan) config() ([]byte, error) {
 	if err := strictjson.Decode(p.b, doc, func(d *strictjson.Decoder) error { return e.object(d, "  ", true) }); err != nil {
 		return nil, err
 	}
-	w.put("\n")
-	return w.p, w.err
+	w.Put("\n")
+	return w.Done()
+}
+
+// weightsMember names the weights for transformers, whatever they are called. What is
+// written has the names that it looks for without it.
+const weightsMember = "transformers_weights"
+
+// namesWeights reports a config.json with that member; one that is not understood has
+// none.
+func namesWeights(b *limits.Budget, files fs.FS) (found bool) {
+	body, err := readText(b, files, configName, maxConfig)
+	if err != nil {
+		return false
+	}
+	doc := strictjson.Text{Format: configName, Body: body, Whole: true}
+	err = strictjson.Decode(b, doc, func(d *strictjson.Decoder) error {
+		return d.Object(func(name string) error {
+			found = found || name == weightsMember
+			return d.Skip()
+		})
+	})
+	return found && err == nil
 }
 
 // A configEditor copies an object member by member, as it is written, but for
 // those that decoding changes.
 type configEditor struct {
-	w            *text
+	w            *jsontree.Text
 	body         string
 	dtype        string // empty leaves it as it is
 	quantization []byte // what is added
@@ -87,29 +109,30 @@ type configEditor struct {
 
 // object copies one object; indent is that of its members.
 func (e *configEditor) object(d *strictjson.Decoder, indent string, top bool) error {
-	e.w.put("{")
+	e.w.Put("{")
 	first, typed := true, false
 	member := func(name string) {
 		if !first {
-			e.w.put(",")
+			e.w.Put(",")
 		}
 		first = false
-		e.w.put("\n", indent)
-		e.w.quote(name)
-		e.w.put(": ")
+		e.w.Put("\n", indent)
+		e.w.Quote(name)
+		e.w.Put(": ")
 	}
 	err := d.Object(func(name string) error {
 		kind, err := d.Kind()
 		if err != nil {
 			return err
 		}
+		typed = typed || top && name == "_class_name" // diffusers keeps no type there
 		switch {
-		case slices.Contains(quantMembers, name) && kind == strictjson.Object:
+		case slices.Contains(quantMembers, name) && kind == strictjson.Object, top && name == weightsMember:
 			return d.Skip()
 		case e.dtype != "" && slices.Contains(dtypeMembers, name) && (kind == strictjson.String || kind == strictjson.Null):
 			typed = true
 			member(name)
-			e.w.quote(e.dtype)
+			e.w.Quote(e.dtype)
 			return d.Skip()
 		case top && kind == strictjson.Object:
 			member(name)
@@ -120,8 +143,8 @@ func (e *configEditor) object(d *strictjson.Decoder, indent string, top bool) er
 		if err := d.Skip(); err != nil {
 			return err
 		}
-		e.w.put(e.body[from:d.Off()])
-		return e.w.err
+		e.w.Put(e.body[from:d.Off()])
+		return e.w.Err()
 	})
 	if err != nil {
 		return err
@@ -129,16 +152,16 @@ func (e *configEditor) object(d *strictjson.Decoder, indent string, top bool) er
 	if top && e.quantization != nil {
 		for _, name := range e.under {
 			member(name)
-			e.w.put(strings.ReplaceAll(string(e.quantization), "\n", "\n"+indent))
+			e.w.Put(strings.ReplaceAll(string(e.quantization), "\n", "\n"+indent))
 		}
 	}
 	if top && !typed && e.dtype != "" {
 		member(dtypeMembers[1]) // every version reads it
-		e.w.quote(e.dtype)
+		e.w.Quote(e.dtype)
 	}
 	if !first {
-		e.w.put("\n", indent[2:])
+		e.w.Put("\n", indent[2:])
 	}
-	e.w.put("}")
-	return e.w.err
+	e.w.Put("}")
+	return e.w.Err()
 }

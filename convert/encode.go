@@ -1,6 +1,8 @@
 package convert
 
 import (
+	"sync/atomic"
+
 	"github.com/anamnesis-go/anamnesis/internal/tiles"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -39,7 +41,10 @@ type encodeTask struct {
 	rows int64 // in a unit
 	row  int64 // bytes of a decoded row
 	base int64 // of the weight's rows, the reader's first
-	last bool  // no rows come after the reader's
+	// zeroed counts what is not finite and becomes zero; nil where it is refused.
+	zeroed *atomic.Int64
+	index  int  // of the weight in Quantized.Weights
+	last   bool // no rows come after the reader's
 }
 
 func newEncodeTask(w *rowReader, e encoding, outs []Out, at int32) *encodeTask {
@@ -87,6 +92,9 @@ func (t *encodeTask) run(w *worker, lo, hi int64) error {
 	if err != nil {
 		return err
 	}
+	if t.zeroed != nil {
+		t.zeroed.Add(zero(numbers))
+	}
 	from, to := (t.base+first)*t.w.Cols(), (t.base+last)*t.w.Cols()
 	if err := w.lists(len(t.outs)); err != nil {
 		return err
@@ -119,6 +127,9 @@ func (t *encodeTask) run(w *worker, lo, hi int64) error {
 func (t *encodeTask) finish(w *worker) error {
 	if !t.last {
 		return nil
+	}
+	if t.zeroed != nil {
+		w.s.p.Quantized.Weights[t.index].Zeroed = t.zeroed.Load()
 	}
 	ends, err := t.e.End()
 	if err != nil {

@@ -60,7 +60,9 @@ func (p *Plan) WriteFolder(target string, force, code bool) (*Result, error) {
 	}
 	done = true
 	r.Beside = beside
-	return r, tiles.SyncFolder(parent)
+	err = p.sync(func() error { return tiles.SyncFolder(parent) })
+	r.Synced = p.synced
+	return r, err
 }
 
 // fillFolder writes every file and makes them last.
@@ -69,12 +71,12 @@ func (p *Plan) fillFolder(dir string, beside *Beside) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(p.Files) > 1 && p.o.Split == nil {
+	if (len(p.Files) > 1 || p.indexed()) && p.o.Split == nil {
 		index, err := p.index()
 		if err != nil {
 			return nil, err
 		}
-		if err := writeNew(dir, p.stem()+indexEnding, func(f *os.File) error { return writeFull(f, index, 0) }); err != nil {
+		if err := p.writeNew(dir, p.stem()+indexEnding, func(f *os.File) error { return writeFull(f, index, 0) }); err != nil {
 			return nil, err
 		}
 	}
@@ -82,6 +84,7 @@ func (p *Plan) fillFolder(dir string, beside *Beside) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	edited := len(p.Weights) > 0 || p.encoder != nil || namesWeights(p.b, p.m.Configs())
 	for _, name := range beside.Copied {
 		if sub := path.Dir(name); sub != "." {
 			if err := os.Mkdir(filepath.Join(dir, sub), 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -89,14 +92,14 @@ func (p *Plan) fillFolder(dir string, beside *Beside) (*Result, error) {
 			}
 		}
 		write := func(f *os.File) error { return p.copyBeside(f, name) }
-		if name == configName && (len(p.Weights) > 0 || p.encoder != nil) {
+		if name == configName && edited {
 			write = func(f *os.File) error { return writeFull(f, config, 0) }
 		}
-		if err := writeNew(dir, name, write); err != nil {
+		if err := p.writeNew(dir, name, write); err != nil {
 			return nil, err
 		}
 	}
-	return r, syncFolders(dir, beside.Copied)
+	return r, p.sync(func() error { return syncFolders(dir, beside.Copied) })
 }
 
 // syncFolders makes a folder last, and those of it that hold the named files.
@@ -134,7 +137,7 @@ func (p *Plan) fillWeights(dir string) (r *Result, err error) {
 		return nil, err
 	}
 	for _, f := range open {
-		if err := f.Sync(); err != nil {
+		if err := p.sync(f.Sync); err != nil {
 			return nil, err
 		}
 	}
@@ -146,14 +149,14 @@ func create(dir, name string) (*os.File, error) {
 }
 
 // writeNew writes one small file.
-func writeNew(dir, name string, write func(*os.File) error) error {
+func (p *Plan) writeNew(dir, name string, write func(*os.File) error) error {
 	f, err := create(dir, name)
 	if err != nil {
 		return err
 	}
 	err = write(f)
 	if err == nil {
-		err = f.Sync()
+		err = p.sync(f.Sync)
 	}
 	return errors.Join(err, f.Close())
 }
@@ -182,7 +185,7 @@ func checkFolder(m tensor.Model, path string, force, code bool, subs []string) e
 	for _, e := range list {
 		info, err := os.Stat(filepath.Join(path, e.Name()))
 		switch {
-		case err == nil && parser.Reads(m, info):
+		case err == nil && m != nil && parser.Reads(m, info):
 			return refused(path, "it is the input")
 		case !force:
 			return refused(path, "it exists; %s replaces it", wire.OptionForce)

@@ -287,22 +287,25 @@ func TestAFolderKeepsItsModulesAndNames(t *testing.T) {
 	dir := t.TempDir()
 	weights := string(read(t, decoded))
 	for name, body := range map[string]string{
-		"st/model.safetensors":                     weights,
-		"st/config.json":                           "{}",
-		"st/modules.json":                          `[{"idx":0,"path":""},{"idx":1,"path":"1_Pooling"},{"idx":2,"path":"2_Dense"},{"idx":3,"path":"../up"},{"idx":4,"path":"3_Old"}]`,
-		"st/1_Pooling/config.json":                 `{"pooling_mode":"mean"}`,
-		"st/2_Dense/config.json":                   "{}",
-		"st/2_Dense/model.safetensors":             weights,
-		"st/2_Dense/code.py":                       "",
-		"st/3_Old/pytorch_model.bin":               "x",
-		"st/onnx/model.onnx":                       "x",
-		"unet/config.json":                         "{}",
-		"unet/diffusion_pytorch_model.safetensors": weights,
-		"adapter/adapter_config.json":              "{}",
-		"adapter/adapter_model.safetensors":        weights,
-		"both/config.json":                         "{}",
-		"both/model.safetensors":                   weights,
-		"both/adapter_model.safetensors":           weights,
+		"st/model.safetensors":                      weights,
+		"st/config.json":                            "{}",
+		"st/modules.json":                           `[{"idx":0,"path":""},{"idx":1,"path":"1_Pooling"},{"idx":2,"path":"2_Dense"},{"idx":3,"path":"../up"},{"idx":4,"path":"3_Old"}]`,
+		"st/1_Pooling/config.json":                  `{"pooling_mode":"mean"}`,
+		"st/2_Dense/config.json":                    "{}",
+		"st/2_Dense/model.safetensors":              weights,
+		"st/2_Dense/code.py":                        "",
+		"st/3_Old/pytorch_model.bin":                "x",
+		"st/onnx/model.onnx":                        "x",
+		"unet/config.json":                          "{}",
+		"unet/diffusion_pytorch_model.safetensors":  weights,
+		"adapter/adapter_config.json":               "{}",
+		"adapter/adapter_model.safetensors":         weights,
+		"both/config.json":                          "{}",
+		"both/model.safetensors":                    weights,
+		"both/adapter_model.safetensors":            weights,
+		"both/adapter_config.json":                  "{}",
+		"named/config.json":                         `{"transformers_weights":"diffusion_pytorch_model.safetensors","a":1}`,
+		"named/diffusion_pytorch_model.safetensors": weights,
 	} {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
@@ -314,11 +317,14 @@ func TestAFolderKeepsItsModulesAndNames(t *testing.T) {
 	}
 	for from, want := range map[string]string{
 		"unet": "config.json diffusion_pytorch_model.safetensors", "adapter": "adapter_config.json adapter_model.safetensors",
-		"both": "config.json model.safetensors",
+		"both": "config.json model.safetensors", "named": "config.json model.safetensors",
 	} {
 		to, _ := remember(t, filepath.Join(dir, from), folderOptions, false)
 		if got := strings.Join(names(t, to), " "); got != want {
 			t.Errorf("%s: %s", from, got)
+		}
+		if from == "named" && string(read(t, to, "config.json")) != "{\n  \"a\": 1\n}\n" {
+			t.Errorf("config.json: %s", read(t, to, "config.json"))
 		}
 	}
 	small := folderOptions

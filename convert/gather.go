@@ -13,7 +13,9 @@ import (
 type gather struct {
 	r    io.ReaderAt
 	part *family.Part
-	size int64 // bytes of an element
+	// whole is room for all rows of a head, where reading them one by one is slow: those
+	// of a weight that is decoded.
+	whole []byte
 }
 
 // read fills p with bytes of the part, from off on.
@@ -22,7 +24,7 @@ func (g *gather) read(p []byte, off int64) error {
 	if len(g.part.Info.Shape) > 0 {
 		rows = max(1, g.part.Info.Shape[0])
 	}
-	row := g.part.Info.Elements() / rows * g.size
+	row := g.part.Info.Bytes() / rows
 	if g.part.Head == 0 {
 		return wire.ReadFull(g.r, p, off+g.part.From*row)
 	}
@@ -31,7 +33,7 @@ func (g *gather) read(p []byte, off int64) error {
 		within := off % head
 		n := min(int64(len(p)), head-within)
 		var err error
-		if row < shortRead && head <= DefaultTile {
+		if int64(len(g.whole)) >= head || row < shortRead && head <= DefaultTile {
 			err = g.small(p[:n], off-within, within, row)
 		} else {
 			err = g.large(p[:n], off-within, within, row)
@@ -68,8 +70,12 @@ func (g *gather) large(p []byte, base, within, row int64) error {
 
 // small reads pieces of a head that hold several rows each.
 func (g *gather) small(p []byte, base, within, row int64) error {
-	var buf [16 << 10]byte
-	per := max(1, int64(len(buf))/row)
+	var own [16 << 10]byte
+	buf := own[:]
+	if len(g.whole) > 0 {
+		buf = g.whole
+	}
+	per := min(max(1, int64(len(buf))/row), g.part.Head)
 	half := g.part.Head / 2
 	for lo := int64(0); lo < g.part.Head; lo += per {
 		hi := min(lo+per, g.part.Head)

@@ -21,9 +21,6 @@ type GGML struct {
 	Options mix.Options
 	// Matrix holds the importance of columns; nil encodes without.
 	Matrix *Importance
-	// Requantize decodes weights that are blocks of another type and encodes them
-	// anew. Without it they are refused.
-	Requantize bool
 	// Exclude leaves tensors as they are, by name; nil leaves none.
 	Exclude func(name string) bool
 	// Measure compares each weight with what it decodes to.
@@ -35,6 +32,7 @@ type ggml struct {
 	Quantized
 
 	o       GGML
+	again   bool // blocks of other types are encoded anew
 	b       *limits.Budget
 	choices map[string]*mix.Tensor
 	tables  []tensor.DType // whose encoders' tables are charged
@@ -76,9 +74,11 @@ func (o GGML) start(b *limits.Budget, m tensor.Model, opts *Options) (encoder, e
 		return nil, err
 	}
 	model.Matrix = o.Matrix != nil
-	e := &ggml{o: o, b: b, choices: map[string]*mix.Tensor{}}
-	e.Layout = o.Mix.Name
-	return e, e.choose(m, model)
+	e := &ggml{o: o, again: opts.Requantize, b: b, choices: map[string]*mix.Tensor{}}
+	e.Layout, e.Type, e.ByName = o.Mix.Name, model.Arch, !gguf.Knows(model.Arch)
+	how := o.Options
+	how.Listed = how.Listed || opts.Split != nil && opts.Split.Kept
+	return e, e.choose(m, model, how)
 }
 
 // mixModel reads what the mix asks of the model's keys.
@@ -141,8 +141,8 @@ func wholeNumber(v any) int {
 	return int(n)
 }
 
-// choose asks the mix for the type of each tensor.
-func (e *ggml) choose(m tensor.Model, model mix.Model) error {
+// choose asks the mix for the type of each tensor; o is the options, completed.
+func (e *ggml) choose(m tensor.Model, model mix.Model, o mix.Options) error {
 	list, err := limits.Make[mix.Tensor](e.b, m.Len())
 	if err != nil {
 		return err
@@ -160,7 +160,7 @@ func (e *ggml) choose(m tensor.Model, model mix.Model) error {
 	if !weighted {
 		return wire.ErrMismatch.With("none of the %d weights of the importance matrix is in the model", e.o.Matrix.Len())
 	}
-	if err := mix.Choose(e.b, e.o.Mix, model, e.o.Options, list[:n]); err != nil {
+	if err := mix.Choose(e.b, e.o.Mix, model, o, list[:n]); err != nil {
 		return err
 	}
 	if err := e.b.Hold(int64(n) * 64); err != nil { // the map's buckets
@@ -188,8 +188,8 @@ func (e *ggml) takes(name string, shape []int64) (verdict, error) {
 	switch {
 	case !ok:
 		return copyIt, nil
-	case c.Blocks && !e.o.Requantize:
-		return 0, &RequantizeError{t.From, t.To}
+	case c.Blocks && !e.again:
+		return 0, &RequantizeError{t.From.String(), t.To.String()}
 	}
 	if _, err := rowEncoder(t.To); err != nil {
 		return 0, err
@@ -201,15 +201,15 @@ func (e *ggml) takes(name string, shape []int64) (verdict, error) {
 	return encodeIt, nil
 }
 
-// A RequantizeError refuses to decode blocks and encode them anew, which loses more
-// than encoding the original; [GGML.Requantize] does it all the same.
-type RequantizeError struct{ From, To tensor.DType }
+// A RequantizeError refuses to decode what is quantized and to encode it anew, which
+// loses more than encoding the original; [Options.Requantize] does it all the same.
+type RequantizeError struct{ From, To string }
 
 func (e *RequantizeError) Error() string { return e.Unwrap().Error() }
 
 // Unwrap gives the class.
 func (e *RequantizeError) Unwrap() error {
-	return wire.ErrUnsupported.With("it is %v already, and quantizing it again as %v loses more than quantizing the original", e.From, e.To)
+	return wire.ErrUnsupported.With("it is %s already, and quantizing it again as %s loses more than quantizing the original", e.From, e.To)
 }
 
 // needsMatrix reports types that llama-quantize refuses to write without a matrix:

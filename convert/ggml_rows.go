@@ -3,6 +3,7 @@ package convert
 import (
 	"math"
 
+	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
@@ -21,6 +22,7 @@ type ggmlRows struct {
 	row    int64     // bytes of one encoded row
 	matrix []float32 // of each stack's columns in turn, or nil
 	sums   quant.Distortions
+	weighs quant.Distortions // the same by importance, where there is a matrix
 }
 
 // Weight is what is read.
@@ -37,11 +39,17 @@ func (r *ggmlRows) Hold() int64 {
 	if !r.e.o.Measure {
 		return 0
 	}
+	if r.matrix != nil {
+		return 2 * r.w.Rows() * quant.DistortionBytes
+	}
 	return r.w.Rows() * quant.DistortionBytes
 }
 
 // Open implements encoding.
-func (r *ggmlRows) Open(memory []byte) { r.sums = quant.NewDistortions(memory) }
+func (r *ggmlRows) Open(memory []byte) {
+	n := min(int64(len(memory)), r.w.Rows()*quant.DistortionBytes)
+	r.sums, r.weighs = quant.NewDistortions(memory[:n]), quant.NewDistortions(memory[n:])
+}
 
 // Span implements encoding.
 func (r *ggmlRows) Span(_ int, lo, hi int64) tensor.Span {
@@ -79,12 +87,18 @@ func (r *ggmlRows) importance(row int64) []float32 {
 // finite refuses the first number of a row that is none, and gives the largest
 // magnitude.
 func finite(x []float32, at int64) (largest float32, err error) {
+	if len(x) == 0 {
+		return 0, nil
+	}
+	var most [1]float32
+	asm.Best().Absmax(most[:], x, len(x))
+	if largest = most[0]; largest-largest == 0 {
+		return largest, nil
+	}
 	for i, v := range x {
-		b := math.Float32bits(v) &^ (1 << 31)
-		if b >= 0x7F800000 {
+		if v-v != 0 {
 			return 0, &bnb.NotFinite{Index: at + int64(i), Value: v}
 		}
-		largest = max(largest, math.Float32frombits(b))
 	}
 	return largest, nil
 }
@@ -100,7 +114,8 @@ func (r *ggmlRows) check(row int64, x []float32, encoded []byte, largest float32
 	}
 	g, _ := r.codec.Type.Geometry()
 	var room [256]float32
-	var sum quant.Distortion
+	var sum, weighed quant.Distortion
+	importance := r.importance(row)
 	elems, size := int(g.Elems), int(g.Bytes)
 	for i := 0; i < len(x); i += len(room) { // a multiple of the blocks of every type
 		n := min(len(room), len(x)-i)
@@ -112,9 +127,15 @@ func (r *ggmlRows) check(row int64, x []float32, encoded []byte, largest float32
 			}
 		}
 		sum.Add(x[i:][:n], back)
+		if r.e.o.Measure && importance != nil {
+			weighed.AddWeighted(x[i:][:n], back, importance[i:][:n])
+		}
 	}
 	if r.e.o.Measure {
 		r.sums.Set(row, &sum)
+		if importance != nil {
+			r.weighs.Set(row, &weighed)
+		}
 	}
 	return nil
 }
@@ -122,7 +143,7 @@ func (r *ggmlRows) check(row int64, x []float32, encoded []byte, largest float32
 // End implements encoding.
 func (r *ggmlRows) End() ([][]byte, error) {
 	if r.e.o.Measure {
-		r.e.Weights[r.index].Lost = r.sums.Sum()
+		r.e.Weights[r.index].Lost, r.e.Weights[r.index].Weighed = r.sums.Sum(), r.weighs.Sum()
 	}
 	return nil, nil
 }

@@ -36,6 +36,23 @@ func tinyLlama(t *testing.T, b *limits.Budget, n int, cols int64) tensor.Model {
 		{Key: "general.architecture", Value: "llama"}, {Key: "llama.block_count", Value: uint32(n)},
 		{Key: "llama.attention.head_count", Value: uint32(4)}, {Key: "llama.attention.head_count_kv", Value: uint32(4)},
 	}
+	return ggufWith(t, b, infos, meta, func(i tensor.Info) []float32 { return scaledBy(0.1, wave(int(i.Elements()))) })
+}
+
+// ggufWith is a model in memory, of F32.
+func ggufWith(t *testing.T, b *limits.Budget, infos []tensor.Info, meta []gguf.Entry, numbers func(tensor.Info) []float32) tensor.Model {
+	t.Helper()
+	data := ggufBytes(t, b, infos, meta, numbers)
+	m, err := gguf.Decode(b, bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// ggufBytes is the file of one.
+func ggufBytes(t *testing.T, b *limits.Budget, infos []tensor.Info, meta []gguf.Entry, numbers func(tensor.Info) []float32) []byte {
+	t.Helper()
 	p, err := gguf.Layout(b, infos, meta, gguf.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -43,15 +60,18 @@ func tinyLlama(t *testing.T, b *limits.Budget, n int, cols int64) tensor.Model {
 	data := make([]byte, p.Size)
 	copy(data, p.Header)
 	for i, info := range infos {
-		for k, v := range wave(int(info.Elements())) {
-			putFloat(data[p.Offsets[i]+int64(4*k):], v*0.1)
+		for k, v := range numbers(info) {
+			putFloat(data[p.Offsets[i]+int64(4*k):], v)
 		}
 	}
-	m, err := gguf.Decode(b, bytes.NewReader(data), int64(len(data)))
-	if err != nil {
-		t.Fatal(err)
+	return data
+}
+
+func scaledBy(f float32, list []float32) []float32 {
+	for i := range list {
+		list[i] *= f
 	}
-	return m
+	return list
 }
 
 func putFloat(p []byte, v float32) {
@@ -135,8 +155,8 @@ func matrixOf(t *testing.T, b *limits.Budget, name string, cols int) *convert.Im
 	p = append(p, name...)
 	number(1)
 	number(cols)
-	for range cols {
-		number(int(math.Float32bits(1)))
+	for i := range cols {
+		number(int(math.Float32bits(float32(1 + i%3))))
 	}
 	m, err := convert.ReadImportance(b, bytes.NewReader(p), int64(len(p)))
 	if err != nil {
@@ -220,6 +240,37 @@ func TestAnEmptyMatrixIsCopied(t *testing.T) {
 		}
 		if p, _, _ := quantized(t, b, m, convert.GGML{Mix: named(t, "q8_0")}, 0, 0); len(p.Quantized.Weights) != 0 {
 			t.Errorf("%v: %d weights", shape, len(p.Quantized.Weights))
+		}
+	}
+}
+
+// A weight with NaN is refused, left as it is, or made finite.
+func TestBlocksOfWhatHoldsNaN(t *testing.T) {
+	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(context.Background())
+	defer b.Close()
+	b.Source(1 << 30)
+	numbers := wave(32 * 256)
+	numbers[700] = float32(math.Inf(1))
+	infos := []tensor.Info{{Name: "output.weight", DType: tensor.F32, Shape: []int64{32, 256}}, {Name: "token_embd.weight", DType: tensor.F32, Shape: []int64{32, 256}}}
+	m := ggufWith(t, b, infos, []gguf.Entry{{Key: "general.architecture", Value: "llama"}}, func(i tensor.Info) []float32 {
+		if i.Name == "output.weight" {
+			return wave(32 * 256)
+		}
+		return numbers
+	})
+	for _, nan := range []convert.NaN{convert.RefuseNaN, convert.KeepNaN, convert.ZeroNaN} {
+		p, err := convert.NewPlan(b, m, convert.Options{Sink: convert.GGUF{RawNames: true}, Quantize: convert.GGML{Mix: named(t, "q8_0")}, NaN: nan, Threads: 2, Tile: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = p.Stream(&inMemory{make([]byte, p.Size)})
+		if refused := wire.ClassOf(err) == wire.Unsupported && strings.Contains(err.Error(), "element 700"); refused != (nan == convert.RefuseNaN) || !refused && err != nil {
+			t.Errorf("%d: %v", nan, err)
+		}
+		numbers, weights := p.Quantized.Zeroed()
+		kept := len(p.Quantized.Kept) == 1 && p.Quantized.Kept[0].Name == "token_embd.weight" && p.Outs[1].DType == tensor.F32
+		if kept != (nan == convert.KeepNaN) || (numbers == 1 && weights == 1) != (nan == convert.ZeroNaN) {
+			t.Errorf("%d: %d numbers of %d weights, kept %v", nan, numbers, weights, p.Quantized.Kept)
 		}
 	}
 }

@@ -75,11 +75,12 @@ var fileTypes = map[tensor.DType]uint32{tensor.F32: 0, tensor.F16: 1, tensor.BF1
 // ggufMeta is the keys of a GGUF file as they are in another: one file, aligned
 // as the format's default, its weights decoded.
 func (p *Plan) ggufMeta() (meta []Entry, err error) {
+	_, made := p.m.(*rewritten) // llama.cpp's converter writes the version whatever the types
 	for k, v := range p.m.Meta() {
 		switch {
 		case strings.HasPrefix(k, "split."), k == "general.alignment":
 			continue
-		case len(p.Weights) > 0 && k == "general.quantization_version":
+		case len(p.Weights) > 0 && !made && k == "general.quantization_version":
 			continue
 		case len(p.Weights) > 0 && k == "general.file_type":
 			v = fileTypes[p.o.Quant.Target.DType()]

@@ -28,6 +28,8 @@ type groupedEncoder struct {
 	linearEncoder
 
 	f     scaled.Groups
+	mlx   *mlxModules         // of a model of mlx-lm
+	eight []string            // its modules that have 8 bits
 	overs map[string]*float32 // the numbers over all scales, of matrices that share one
 }
 
@@ -43,40 +45,56 @@ func (o Grouped) start(b *limits.Budget, m tensor.Model, opts *Options) (encoder
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
-	e := &groupedEncoder{f: o.Format, overs: map[string]*float32{}}
-	e.Layout, e.measures, e.rule = o.Format.Layout, o.Measure, bnbRule{Include: o.Include, Exclude: o.Exclude}
+	rule := bnbRule{Include: o.Include, Exclude: o.Exclude}
+	e := &groupedEncoder{linearEncoder: linearsIn(o.Format.Layout, o.Measure, rule), f: o.Format, overs: map[string]*float32{}}
+	if r, ok := m.(*rewritten); ok && r.mlx != nil {
+		if o.Format.Library != scaled.MLX {
+			return nil, wire.ErrUsage.With("mlx-lm has its own formats, and %s is none", o.Format.Name)
+		}
+		e.mlx = &mlxModules{r.mlx, opts.Cast != nil}
+	}
 	return e, e.begin(b, m, opts)
 }
 
 // takes decides about a tensor. MLX quantizes embeddings and heads too.
 func (e *groupedEncoder) takes(name string, shape []int64) (verdict, error) {
-	v := e.rule.judge(name, shape)
-	also := e.f.Library == scaled.MLX && (v.Why == whyEmbedding || v.Why == whyHead)
-	why := ""
-	switch {
-	case !v.Quantize && !also:
-		return e.linearEncoder.takes(name, shape)
-	case v.Transposed:
-		why = "stored transposed, which its loaders do not take"
-	case !e.f.Fits(shape[0], shape[1]):
-		why = "its rows or columns are no whole number of groups"
-	default:
-		return encodeIt, nil
+	if e.mlx != nil {
+		if _, ok := e.mlx.of(e.f, name, shape); ok && (e.rule.Exclude == nil || !e.rule.Exclude(name)) {
+			return encodeIt, nil
+		}
+		return decodeIt, nil
 	}
-	return decodeIt, e.keep(name, why)
+	if e.f.Library == scaled.GptOss {
+		return e.takesOss(name, shape)
+	}
+	also := func(why string) bool { return e.f.Library == scaled.MLX && (why == whyEmbedding || why == whyHead) }
+	return e.takesAligned(name, shape, also, e.f.Fits, "groups")
 }
 
 // encode plans a weight.
 func (e *groupedEncoder) encode(w *quant.Weight) (encoding, error) {
-	if w.Matrix().Transposed() {
-		return nil, wire.ErrUnsupported.With("its scheme stores it transposed: decode the model first")
+	one, err := e.encoding(w)
+	if err != nil {
+		return nil, err
 	}
-	t := &groupedEncoding{linearEncoding: e.encoding(w), f: &e.f, d: kinds[e.target], rounds: true}
-	if d, ok := floatTypes[w.Parts[0].DType]; ok && len(w.Parts) == 1 {
-		t.d, t.rounds = d, false
+	if e.f.Library == scaled.GptOss {
+		if w, err = quant.Transpose(w); err != nil {
+			return nil, err
+		}
+		one.w = w
 	}
-	if e.f.Half && t.d != asm.F16 {
+	t := &groupedEncoding{linearEncoding: one, f: &e.f}
+	t.d, t.rounds = e.computed(w)
+	if e.mlx != nil {
+		if err := e.asModule(t); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case e.f.Half && t.d != asm.F16:
 		t.d, t.rounds = asm.F16, true
+	case e.f.Bfloat && t.d != asm.BF16:
+		t.d, t.rounds = asm.BF16, true
 	}
 	if err := e.number(t); err != nil {
 		return nil, err
@@ -85,6 +103,21 @@ func (e *groupedEncoder) encode(w *quant.Weight) (encoding, error) {
 		return nil, err
 	}
 	return t, e.planned(w, t)
+}
+
+// asModule gives a weight the format that mlx-lm has for its module.
+func (e *groupedEncoder) asModule(t *groupedEncoding) (err error) {
+	f, _ := e.mlx.of(e.f, t.w.Name, t.w.Shape)
+	t.f = &f
+	if module := strings.TrimSuffix(t.w.Name, ".weight"); e.mlx.plan.Eight(module) {
+		if e.eight, err = limits.Append(e.b, e.eight, module); err != nil {
+			return err
+		}
+	}
+	if e.mlx.casts && t.d != kinds[e.target] {
+		t.d, t.rounds = kinds[e.target], true
+	}
+	return nil
 }
 
 // number finds the number over all scales of a weight.

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"strconv"
 	"strings"
 
@@ -19,14 +20,24 @@ func (e *groupedEncoder) members() []string {
 // config is the quantization_config of what was planned, as the format's library
 // writes it.
 func (e *groupedEncoder) config() ([]byte, error) {
-	w := text{b: e.b}
+	w := jsontree.NewText(e.b)
 	size := strconv.FormatInt(e.f.Size, 10)
 	switch e.f.Library {
 	case scaled.MLX:
-		w.put("{\n  \"group_size\": ", size, ",\n  \"bits\": ", strconv.Itoa(e.f.Bits), ",\n  \"mode\": \"", e.f.Mode, "\"\n}")
-		return w.p, w.err
+		w.Put("{\n  \"group_size\": ", size, ",\n  \"bits\": ", strconv.Itoa(e.f.Bits), ",\n  \"mode\": \"", e.f.Mode, "\"")
+		for _, module := range e.eight {
+			w.Put(",\n  ")
+			w.Quote(module)
+			w.Put(": {\n    \"group_size\": 64,\n    \"bits\": 8\n  }")
+		}
+		w.Put("\n}")
+		return w.Done()
 	case scaled.GPTQModel:
 		return e.gptqConfig()
+	case scaled.GptOss:
+		return e.ossConfig()
+	case scaled.TorchAO:
+		return e.torchaoConfig(scaled.E5M2, wholeMatrix)
 	}
 	var names []string
 	var err error
@@ -40,23 +51,46 @@ func (e *groupedEncoder) config() ([]byte, error) {
 	}
 	switch e.f.Library {
 	case scaled.AutoAWQ:
-		w.put("{\n  \"backend\": \"autoawq\",\n  \"bits\": 4,\n  \"do_fuse\": false,\n  \"group_size\": ", size, ",\n  \"modules_to_not_convert\": ")
-		w.names(names)
-		w.put(",\n  \"quant_method\": \"awq\",\n  \"version\": \"gemm\",\n  \"zero_point\": true\n}")
+		w.Put("{\n  \"backend\": \"autoawq\",\n  \"bits\": 4,\n  \"do_fuse\": false,\n  \"group_size\": ", size, ",\n  \"modules_to_not_convert\": ")
+		w.Names(names)
+		w.Put(",\n  \"quant_method\": \"awq\",\n  \"version\": \"gemm\",\n  \"zero_point\": true\n}")
 	case scaled.ModelOpt:
-		w.put("{\n  \"config_groups\": {\n    \"group_0\": {\n      \"targets\": [\n        \"Linear\"\n      ],\n      \"weights\": {\n        \"dynamic\": false,\n")
-		w.put("        \"group_size\": ", size, ",\n        \"num_bits\": 4,\n        \"type\": \"float\"\n      }\n    }\n  },\n  \"ignore\": ")
-		w.names(names)
-		w.put(",\n  \"producer\": {\n    \"name\": \"modelopt\"\n  },\n  \"quant_algo\": \"W4A16_NVFP4\",\n  \"quant_method\": \"modelopt\"\n}")
+		e.modelOpt(w, names)
 	default:
-		e.compressed(&w, names)
+		e.compressed(w, names)
 	}
-	return w.p, w.err
+	return w.Done()
+}
+
+// modelOpt is ModelOpt's configuration of one group. Inputs of layers of eight bits are
+// quantized in the same groups while the model runs.
+func (e *groupedEncoder) modelOpt(w *jsontree.Text, ignored []string) {
+	size := ""
+	if e.f.Size > 0 {
+		size = "        \"group_size\": " + strconv.FormatInt(e.f.Size, 10) + ",\n"
+	}
+	arguments := "{\n        \"dynamic\": false,\n" + size + "        \"num_bits\": " + strconv.Itoa(e.f.Bits) + ",\n        \"type\": \"float\"\n      }"
+	algo, activations := "W4A16_NVFP4", ""
+	if e.f.Bits == 8 {
+		algo, activations = "MXFP8", "      \"input_activations\": "+arguments+",\n"
+	}
+	if e.f.Size == 0 {
+		algo = "FP8"
+	}
+	groups := "  \"config_groups\": {\n    \"group_0\": {\n" + activations + "      \"targets\": [\n        \"Linear\"\n      ],\n      \"weights\": " + arguments + "\n    }\n  },\n"
+	modelOptConfig(w, algo, groups, ignored)
+}
+
+// modelOptConfig is what ModelOpt's configurations have in common.
+func modelOptConfig(w *jsontree.Text, algo, groups string, ignored []string) {
+	w.Put("{\n", groups, "  \"ignore\": ")
+	w.Names(ignored)
+	w.Put(",\n  \"producer\": {\n    \"name\": \"modelopt\"\n  },\n  \"quant_algo\": \"", algo, "\",\n  \"quant_method\": \"modelopt\"\n}")
 }
 
 // compressed is one group of compressed-tensors. Activations are quantized while the
 // model runs where the weights are FP8.
-func (e *groupedEncoder) compressed(w *text, ignored []string) {
+func (e *groupedEncoder) compressed(w *jsontree.Text, ignored []string) {
 	format := map[string]string{"fp8_tensor": "float-quantized", "mxfp8": "mxfp8-quantized", "mxfp4": "mxfp4-pack-quantized", "nvfp4": "nvfp4-pack-quantized"}[e.f.Name]
 	if format == "" {
 		format = "pack-quantized"
@@ -84,12 +118,12 @@ func (e *groupedEncoder) compressed(w *text, ignored []string) {
 	if e.f.Size == 0 {
 		activations = "{\n        \"dynamic\": true,\n        \"group_size\": null,\n        \"num_bits\": 8,\n        \"strategy\": \"token\",\n        \"symmetric\": true,\n        \"type\": \"float\"\n      }"
 	}
-	w.put("{\n  \"config_groups\": {\n    \"group_0\": {\n      \"input_activations\": ", activations, ",\n      \"output_activations\": null,\n")
-	w.put("      \"targets\": [\n        \"Linear\"\n      ],\n      \"weights\": {\n        \"dynamic\": false,\n        \"group_size\": ", size)
-	w.put(",\n        \"num_bits\": ", strconv.Itoa(e.f.Bits), ",", scale, "\n        \"strategy\": \"", strategy, "\",\n        \"symmetric\": ", symmetric)
-	w.put(",\n        \"type\": \"", kind, "\"\n      }\n    }\n  },\n  \"format\": \"", format, "\",\n  \"ignore\": ")
-	w.names(ignored)
-	w.put(",\n  \"kv_cache_scheme\": null,\n  \"quant_method\": \"compressed-tensors\",\n  \"quantization_status\": \"compressed\"\n}")
+	w.Put("{\n  \"config_groups\": {\n    \"group_0\": {\n      \"input_activations\": ", activations, ",\n      \"output_activations\": null,\n")
+	w.Put("      \"targets\": [\n        \"Linear\"\n      ],\n      \"weights\": {\n        \"dynamic\": false,\n        \"group_size\": ", size)
+	w.Put(",\n        \"num_bits\": ", strconv.Itoa(e.f.Bits), ",", scale, "\n        \"strategy\": \"", strategy, "\",\n        \"symmetric\": ", symmetric)
+	w.Put(",\n        \"type\": \"", kind, "\"\n      }\n    }\n  },\n  \"format\": \"", format, "\",\n  \"ignore\": ")
+	w.Names(ignored)
+	w.Put(",\n  \"kv_cache_scheme\": null,\n  \"quant_method\": \"compressed-tensors\",\n  \"quantization_status\": \"compressed\"\n}")
 }
 
 // gptqConfig is GPTQModel's. A module that is left alone is one whose name matches a
@@ -107,20 +141,20 @@ func (e *groupedEncoder) gptqConfig() ([]byte, error) {
 			return nil, err
 		}
 	}
-	w := text{b: e.b}
-	w.put("{\n  \"bits\": ", strconv.Itoa(e.f.Bits), ",\n  \"checkpoint_format\": \"gptq\",\n  \"desc_act\": false,\n")
+	w := jsontree.NewText(e.b)
+	w.Put("{\n  \"bits\": ", strconv.Itoa(e.f.Bits), ",\n  \"checkpoint_format\": \"gptq\",\n  \"desc_act\": false,\n")
 	if len(alone) > 0 {
-		w.put("  \"dynamic\": {")
+		w.Put("  \"dynamic\": {")
 		for i, name := range alone {
 			if i > 0 {
-				w.put(",")
+				w.Put(",")
 			}
-			w.put("\n    ")
-			w.quote(name)
-			w.put(": {}")
+			w.Put("\n    ")
+			w.Quote(name)
+			w.Put(": {}")
 		}
-		w.put("\n  },\n")
+		w.Put("\n  },\n")
 	}
-	w.put("  \"group_size\": ", strconv.FormatInt(e.f.Size, 10), ",\n  \"lm_head\": false,\n  \"pack_dtype\": \"int32\",\n  \"quant_method\": \"gptq\",\n  \"sym\": true\n}")
-	return w.p, w.err
+	w.Put("  \"group_size\": ", strconv.FormatInt(e.f.Size, 10), ",\n  \"lm_head\": false,\n  \"pack_dtype\": \"int32\",\n  \"quant_method\": \"gptq\",\n  \"sym\": true\n}")
+	return w.Done()
 }

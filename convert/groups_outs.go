@@ -3,6 +3,7 @@ package convert
 import (
 	"encoding/binary"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/asm"
@@ -67,9 +68,16 @@ func (e *groupedEncoding) planCompressed() error {
 	_, scale := e.scaleType()
 	count := e.f.Count(cols)
 	switch {
+	case e.f.Library == scaled.GptOss:
+		experts, outs := e.w.Shape[0], e.w.Shape[1]
+		return errors.Join(e.out(&p.codes, name+"_blocks", tensor.U8, experts, outs, count, e.f.Size/2), e.out(&p.scales, name+"_scales", scale, experts, outs, count))
+	case e.f.Library == scaled.TorchAO:
+		return errors.Join(e.out(&p.codes, torchaoName(name, "_qdata"), tensor.F8E5M2, rows, cols), e.out(&p.over, torchaoName(name, "_scale"), tensor.F32, 1, 1))
+	case e.f.Size == 0 && e.f.Library == scaled.ModelOpt:
+		return errors.Join(e.out(&p.codes, name, tensor.F8E4M3, rows, cols), e.out(&p.over, name+"_scale", tensor.F32))
 	case e.f.Size == 0:
 		return errors.Join(e.out(&p.codes, name, tensor.F8E4M3, rows, cols), e.out(&p.over, name+"_scale", scale, 1))
-	case e.f.Library == scaled.ModelOpt:
+	case e.f.Library == scaled.ModelOpt && e.f.Global:
 		return errors.Join(e.out(&p.codes, name, tensor.U8, rows, cols/2), e.out(&p.scales, name+"_scale", scale, rows, count), e.out(&p.over, name+"_scale_2", tensor.F32))
 	case e.f.Second == scaled.ZeroPoint:
 		lines := e.f.Lines()
@@ -87,11 +95,13 @@ func (e *groupedEncoding) planCompressed() error {
 
 // planMLX is the names of MLX: words, and beside them scales and biases.
 func (e *groupedEncoding) planMLX() error {
-	p, stem, rows, cols := &e.parts, strings.TrimSuffix(e.w.Name, "weight"), e.w.Rows(), e.w.Cols()
+	p, stem, cols := &e.parts, strings.TrimSuffix(e.w.Name, "weight"), e.w.Cols()
 	_, scale := e.scaleType()
-	err := errors.Join(e.out(&p.codes, e.w.Name, tensor.U32, rows, e.f.RowBytes(cols)/4), e.out(&p.scales, stem+"scales", scale, rows, e.f.Count(cols)))
+	rows := e.w.Shape[:len(e.w.Shape)-1] // and of a stack its matrices
+	each := func(n int64) []int64 { return append(slices.Clone(rows), n) }
+	err := errors.Join(e.out(&p.codes, e.w.Name, tensor.U32, each(e.f.RowBytes(cols)/4)...), e.out(&p.scales, stem+"scales", scale, each(e.f.Count(cols))...))
 	if e.f.Second == scaled.Bias {
-		err = errors.Join(err, e.out(&p.seconds, stem+"biases", scale, rows, e.f.Count(cols)))
+		err = errors.Join(err, e.out(&p.seconds, stem+"biases", scale, each(e.f.Count(cols))...))
 	}
 	return err
 }
@@ -184,27 +194,33 @@ var awqOrder = [8]int64{0, 4, 1, 5, 2, 6, 3, 7}
 func (e *groupedEncoding) putColumn(out, at, count int64, c *scaled.Coded) {
 	outs, bits, group := e.w.Rows(), int64(e.f.Bits), at/e.f.Size
 	codes, zeros, scales := e.column(e.parts.codes), e.column(e.parts.seconds), e.column(e.parts.scales)
-	per := 32 / bits
-	field := out % per * bits
-	zero := uint32(c.Second)
+	words := outs * bits / 32 // of one row of zero points, or of AWQ's codes
 	if e.f.Library == scaled.AutoAWQ {
-		field = awqOrder[out%8] * bits
+		field := out/8*32 + awqOrder[out%8]*bits
 		for i, code := range c.Codes {
-			addBits(codes[((at+int64(i))*(outs/per)+out/per)*4:], uint32(code)<<field)
+			addBits(codes[(at+int64(i))*words*4:], field, 1, uint32(code))
 		}
+		addBits(zeros[group*words*4:], field, 1, uint32(c.Second))
 	} else {
-		zero-- // as the first version of GPTQ's layout has it
 		for i, code := range c.Codes {
-			in := at + int64(i)
-			addBits(codes[(in/per*outs+out)*4:], uint32(code)<<(in%per*bits))
+			addBits(codes[out*4:], (at+int64(i))*bits, outs, uint32(code))
 		}
+		addBits(zeros[group*words*4:], out*bits, 1, uint32(c.Second)-1) // as the first version of GPTQ's layout has it
 	}
-	addBits(zeros[(group*(outs/per)+out/per)*4:], zero<<field)
 	e.putScale(scales[(group*outs+out)*2:], c.Scale)
 }
 
-func addBits(p []byte, bits uint32) {
-	binary.LittleEndian.PutUint32(p, binary.LittleEndian.Uint32(p)|bits)
+// addBits puts a code at a bit of words that lie so many words apart: one of three
+// bits may end in the next.
+func addBits(p []byte, bit, apart int64, code uint32) {
+	add := func(word int64, bits uint32) {
+		at := p[word*apart*4:]
+		binary.LittleEndian.PutUint32(at, binary.LittleEndian.Uint32(at)|bits)
+	}
+	add(bit/32, code<<(bit%32))
+	if rest := code >> (32 - bit%32); rest != 0 {
+		add(bit/32+1, rest)
+	}
 }
 
 // column is the memory of an out that is stored by columns.
@@ -237,7 +253,7 @@ func (e *groupedEncoding) End() ([][]byte, error) {
 	if i := e.parts.over; i >= 0 {
 		var p [4]byte
 		t := asm.F32
-		if e.f.Size == 0 {
+		if e.outs[i].DType != tensor.F32 {
 			t = e.d
 		}
 		asm.Best().Put(t, p[:t.Size()], []float32{*e.over})

@@ -2,6 +2,7 @@ package convert
 
 import (
 	"encoding/binary"
+	"errors"
 	"io"
 	"math"
 	"strings"
@@ -41,26 +42,34 @@ func ReadImportance(b *limits.Budget, r io.ReaderAt, size int64) (*Importance, e
 	if err := read(b, r, size); err != nil {
 		return nil, wire.At(importance, "", wire.NoOffset, err)
 	}
-	for name, list := range m.columns {
-		if err := b.Step(int64(len(list))); err != nil {
-			return nil, wire.At(importance, "", wire.NoOffset, err)
-		}
-		if _, err := finite(list, 0); err != nil {
-			return nil, wire.At(importance, "tensor "+wire.Quote(name), wire.NoOffset, err)
-		}
-	}
 	return m, nil
 }
 
-// add keeps the columns of one weight.
+// add keeps the columns of one weight: means of squares.
 func (m *Importance) add(b *limits.Budget, name string, list []float32) error {
 	if _, there := m.columns[name]; there {
 		return wire.ErrDuplicate.With("tensor %s", wire.Quote(name))
 	}
-	if err := b.Hold(64); err != nil {
+	if err := errors.Join(b.Step(int64(len(list))), b.Hold(64)); err != nil {
 		return err
 	}
+	if err := squares(list); err != nil {
+		return wire.At(importance, "tensor "+wire.Quote(name), wire.NoOffset, err)
+	}
 	m.columns[name] = list
+	return nil
+}
+
+// squares refuses what no sum of squares is.
+func squares(list []float32) error {
+	if _, err := finite(list, 0); err != nil {
+		return err
+	}
+	for i, v := range list {
+		if v < 0 {
+			return wire.ErrUnsupported.With("element %d is %v, and no square is negative", i, v)
+		}
+	}
 	return nil
 }
 
@@ -133,6 +142,9 @@ func (m *Importance) average(b *limits.Budget, f tensor.Model, sums, counts tens
 	}
 	if len(n) == 0 || len(list)%len(n) != 0 {
 		return nil, wire.ErrMismatch.With("%d sums and %d counts", len(list), len(n))
+	}
+	if err := squares(n); err != nil {
+		return nil, err
 	}
 	cols := len(list) / len(n)
 	for j, v := range n {

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/internal/strictjson"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -16,21 +17,25 @@ import (
 // model's linear modules, as transformers chooses them.
 type linearEncoder struct {
 	Quantized
+	passes
 
-	threads  int
 	rule     bnbRule
-	b        *limits.Budget
 	m        tensor.Model
-	straight *straight // the same, as weights are read
 	target   quant.Target
 	measures bool // each weight is compared with what it decodes to
 }
 
 func (e *linearEncoder) quantized() *Quantized { return &e.Quantized }
 
+// linearsIn is what encoders say of themselves.
+func linearsIn(layout string, measures bool, rule bnbRule) linearEncoder {
+	return linearEncoder{Quantized: Quantized{Layout: layout}, measures: measures, rule: rule}
+}
+
 // begin looks at the model that is to be quantized.
 func (e *linearEncoder) begin(b *limits.Budget, m tensor.Model, o *Options) error {
-	e.threads, e.b, e.m, e.straight, e.target = o.Threads, b, m, &straight{Model: m, b: b}, o.Quant.Target
+	e.passes = passes{threads: o.Threads, b: b, straight: &straight{Model: m, b: b}, zeroes: o.NaN == ZeroNaN}
+	e.m, e.target = m, o.Quant.Target
 	if err := e.names(); err != nil {
 		return err
 	}
@@ -116,6 +121,22 @@ func (e *linearEncoder) takes(name string, shape []int64) (verdict, error) {
 	return decodeIt, e.keep(name, v.Why)
 }
 
+// takesAligned decides by the rule too, of formats whose groups must divide the rows
+// and the columns of a matrix as fits says. also names reasons of the rule that do not
+// hold for the format.
+func (e *linearEncoder) takesAligned(name string, shape []int64, also func(why string) bool, fits func(rows, cols int64) bool, groups string) (verdict, error) {
+	v := e.rule.judge(name, shape)
+	switch {
+	case !v.Quantize && !also(v.Why):
+		return e.takes(name, shape)
+	case v.Transposed:
+		return decodeIt, e.keep(name, "stored transposed, which its loaders do not take")
+	case !fits(shape[0], shape[1]):
+		return decodeIt, e.keep(name, "its rows or columns are no whole number of "+groups)
+	}
+	return encodeIt, nil
+}
+
 // keep notes a matrix that is left alone.
 func (e *linearEncoder) keep(name, why string) (err error) {
 	e.Kept, err = limits.Append(e.b, e.Kept, KeptMatrix{name, why})
@@ -123,13 +144,29 @@ func (e *linearEncoder) keep(name, why string) (err error) {
 }
 
 // encoding begins that of one weight.
-func (e *linearEncoder) encoding(w *quant.Weight) linearEncoding {
-	return linearEncoding{by: e, w: w, index: len(e.Weights)}
+func (e *linearEncoder) encoding(w *quant.Weight) (linearEncoding, error) {
+	if w.Matrix().Transposed() {
+		return linearEncoding{}, wire.ErrUnsupported.With("its scheme stores it transposed: decode the model first")
+	}
+	return linearEncoding{by: e, w: w, index: len(e.Weights)}, nil
+}
+
+// floatTypes are the types that a weight may have before it is quantized.
+var floatTypes = map[tensor.DType]asm.Type{tensor.F32: asm.F32, tensor.F16: asm.F16, tensor.BF16: asm.BF16}
+
+// computed is the type that a library computes in, that of the model's weights, and
+// whether the numbers of this one are rounded to it: those that are decoded are.
+func (e *linearEncoder) computed(w *quant.Weight) (d asm.Type, rounds bool) {
+	if d, ok := floatTypes[w.Parts[0].DType]; ok && len(w.Parts) == 1 {
+		return d, false
+	}
+	return kinds[e.target], true
 }
 
 // planned notes a weight whose stored form is known.
 func (e *linearEncoder) planned(w *quant.Weight, enc encoding) (err error) {
 	one := QuantizedWeight{Name: w.Name, Type: enc.Outs()[0].DType, Shape: w.Shape, Elements: w.Rows() * w.Cols(), Before: w.Stored()}
+	one.from, _ = e.computed(w)
 	for _, o := range enc.Outs() {
 		one.After += o.Size
 	}

@@ -1,7 +1,9 @@
 package convert
 
 import (
+	"cmp"
 	"io"
+	"io/fs"
 	"iter"
 
 	"github.com/anamnesis-go/anamnesis/asm"
@@ -23,6 +25,8 @@ type LlamaCPP struct {
 	Pre string
 	// TensorsAlone leaves keys and vocabulary out: to compare tensors.
 	TensorsAlone bool
+	// Quant says how quantized weights are read, and what they become.
+	Quant quant.Options
 }
 
 // Stated reports that a model lies in a folder of transformers, whose config.json
@@ -42,30 +46,31 @@ func (l LlamaCPP) Model(b *limits.Budget, m tensor.Model) (tensor.Model, error) 
 }
 
 func (l LlamaCPP) model(b *limits.Budget, m tensor.Model) (*rewritten, error) {
-	if quant.Any(m) {
-		return nil, wire.ErrUnsupported.With("the weights are quantized: decode them first, or write names as they are (%s)", wire.OptionRawNames)
-	}
 	if m.Format() == "pth" {
 		if err := parser.Verify(b, m); err != nil {
 			return nil, err
 		}
 	}
-	plan, err := family.New(b, m, family.Options{Name: l.Name, Pre: l.Pre, TensorsAlone: l.TensorsAlone})
+	m, err := unstacked(b, m)
 	if err != nil {
 		return nil, err
 	}
-	r := &rewritten{Model: m, b: b, straight: &straight{Model: m, b: b}, format: gguf.Format, plan: plan}
-	if r.names, err = wire.NewNameSet(b, len(plan.Tensors), func(i int) string { return plan.Tensors[i].Name }); err != nil {
+	o := family.Options{Name: l.Name, Pre: l.Pre, TensorsAlone: l.TensorsAlone}
+	r := &rewritten{Model: m, b: b, files: m.Configs()}
+	if quant.Any(m) {
+		d, err := decode(b, m, l.Quant)
+		if err != nil {
+			return nil, err
+		}
+		r.Model, r.decoded, m = d, d, d
+		o.Decoded = func(i *tensor.Info) (tensor.DType, bool) { return l.Quant.Target.DType(), d.weight(i) != nil }
+	}
+	plan, err := family.New(b, m, o)
+	if err != nil {
 		return nil, err
 	}
-	for i := range plan.Tensors {
-		if _, added, err := r.names.Add(i); err != nil {
-			return nil, err
-		} else if !added {
-			return nil, wire.ErrDuplicate.With("tensor %s", wire.Quote(plan.Tensors[i].Name))
-		}
-	}
-	return r, nil
+	r.straight, r.tensors, r.keys = &straight{Model: m, b: b}, plan.Tensors, plan.Keys
+	return r, r.index()
 }
 
 // rewritten is a model whose tensors are made of another's while they are read.
@@ -73,13 +78,37 @@ type rewritten struct {
 	tensor.Model
 	b        *limits.Budget
 	straight *straight
-	format   string
-	plan     *family.Plan
+	decoded  *decoded // the same as Model, or nil where nothing is quantized
+	tensors  []family.Tensor
+	keys     []family.Key
+	files    fs.FS
+	left     []string // files that could not be made, and why
+	format   string   // that it is of; "" is GGUF
+	mlx      *family.MLX
 	names    *wire.NameSet
 }
 
-func (r *rewritten) Format() string { return r.format }
-func (r *rewritten) Len() int       { return len(r.plan.Tensors) }
+// index finds tensors by their names, of which no two may be equal.
+func (r *rewritten) index() (err error) {
+	if r.names, err = wire.NewNameSet(r.b, len(r.tensors), func(i int) string { return r.tensors[i].Name }); err != nil {
+		return err
+	}
+	for i := range r.tensors {
+		if _, added, err := r.names.Add(i); err != nil {
+			return err
+		} else if !added {
+			return wire.ErrDuplicate.With("tensor %s", wire.Quote(r.tensors[i].Name))
+		}
+	}
+	return nil
+}
+
+// Format is that of either way: what is not GGUF here is so there.
+func (r *rewritten) Format() string { return cmp.Or(r.format, gguf.Format) }
+func (r *rewritten) Len() int       { return len(r.tensors) }
+
+// Configs is the files beside the model, or those that were made of its keys.
+func (r *rewritten) Configs() fs.FS { return r.files }
 
 // Place, Placed and Note are those of the source.
 func (r *rewritten) Placed() io.Closer {
@@ -92,8 +121,8 @@ func (r *rewritten) Placed() io.Closer {
 // Tensors lists what there is to read.
 func (r *rewritten) Tensors() iter.Seq[tensor.Info] {
 	return func(yield func(tensor.Info) bool) {
-		for i := range r.plan.Tensors {
-			if !yield(infoOf(&r.plan.Tensors[i])) {
+		for i := range r.tensors {
+			if !yield(infoOf(&r.tensors[i])) {
 				return
 			}
 		}
@@ -109,7 +138,7 @@ func infoOf(t *family.Tensor) tensor.Info {
 // Meta lists the keys.
 func (r *rewritten) Meta() iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
-		for _, k := range r.plan.Keys {
+		for _, k := range r.keys {
 			if !yield(k.Key, k.Value) {
 				return
 			}
@@ -117,12 +146,22 @@ func (r *rewritten) Meta() iter.Seq2[string, any] {
 	}
 }
 
+// decodes gives the quantized weight that a tensor is made of, nil for one that is
+// made of none.
+func (r *rewritten) decodes(i *tensor.Info) *quant.Weight {
+	t := r.find(*i)
+	if r.decoded == nil || t == nil || len(t.Parts) == 0 {
+		return nil
+	}
+	return r.decoded.weight(&t.Parts[0].Info)
+}
+
 func (r *rewritten) find(i tensor.Info) *family.Tensor {
 	n, ok := r.names.Find(i.Name)
 	if !ok {
 		return nil
 	}
-	return &r.plan.Tensors[n]
+	return &r.tensors[n]
 }
 
 // At reads what is made at any place, if all of which it is made can be.
@@ -173,7 +212,7 @@ func (m *made) ReadAt(p []byte, off int64) (int, error) {
 	done, at := 0, int64(0)
 	for k := range m.t.Parts {
 		part := &m.t.Parts[k]
-		size := partElements(part) * elem
+		size := partBytes(part) / sizeOf(part.Info.DType) * elem
 		if from := off + int64(done) - at; from < size && done < len(p) {
 			n := int(min(size-from, int64(len(p)-done)))
 			if err := m.part(part, p[done:done+n], from/elem); err != nil {
@@ -189,9 +228,9 @@ func (m *made) ReadAt(p []byte, off int64) (int, error) {
 	return done, nil
 }
 
-// partElements is how many numbers a part gives.
-func partElements(p *family.Part) int64 {
-	n := p.Info.Elements()
+// partBytes is how many bytes of the source a part takes.
+func partBytes(p *family.Part) int64 {
+	n := p.Info.Bytes()
 	if p.Rows > 0 {
 		n = n / p.Info.Shape[0] * p.Rows
 	}
@@ -205,7 +244,14 @@ func (m *made) part(part *family.Part, p []byte, first int64) error {
 		return wire.ErrInternal.With("a part that is read in order")
 	}
 	from := sizeOf(part.Info.DType)
-	g := &gather{r: src, part: part, size: from}
+	g := &gather{r: src, part: part}
+	if _, slow := src.(*decodedReader); slow && part.Head > 0 {
+		var err error
+		if g.whole, err = m.r.straight.room(); err != nil {
+			return err
+		}
+		defer m.r.straight.back(g.whole)
+	}
 	if part.Info.DType == m.t.DType && m.t.Add == 0 {
 		return g.read(p, first*from)
 	}
@@ -230,10 +276,12 @@ func (m *made) part(part *family.Part, p []byte, first int64) error {
 	return nil
 }
 
-// cast makes stored numbers those of the tensor's type, which is F32.
+// cast makes stored numbers those of the tensor's type, which is F32, or one that
+// holds them exactly.
 func (m *made) cast(dst, src []byte, from tensor.DType, numbers []float32) error {
 	c, ok := form.CodecOf(from)
-	if !ok || m.t.DType != tensor.F32 {
+	to, narrow := narrower[m.t.DType]
+	if !ok || !(m.t.DType == tensor.F32 || narrow && from == tensor.F32) {
 		return wire.ErrInternal.With("%v is made %v", from, m.t.DType)
 	}
 	c.Decode(numbers, src)
@@ -246,6 +294,11 @@ func (m *made) cast(dst, src []byte, from tensor.DType, numbers []float32) error
 			asm.Best().Cast(asm.F32, asm.F16, src, dst)
 			c.Decode(numbers, src)
 		}
+	}
+	if narrow {
+		putF32(src, numbers)
+		asm.Best().Cast(asm.F32, to, dst, src)
+		return nil
 	}
 	putF32(dst, numbers)
 	return nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -18,6 +19,12 @@ import (
 // llamaOfOneLayer is the tensors of a model of one layer; the rows of the query are
 // numbered.
 func llamaOfOneLayer(t *testing.T, b *limits.Budget, config string, leave string) tensor.Model {
+	return llamaOf(t, b, config, leave, 1)
+}
+
+// llamaOf is the same model, each dimension so many times as large, and its numbers
+// random.
+func llamaOf(t *testing.T, b *limits.Budget, config string, leave string, times uint32) *safetensors.File {
 	t.Helper()
 	var list []string
 	var body []byte
@@ -32,13 +39,22 @@ func llamaOfOneLayer(t *testing.T, b *limits.Budget, config string, leave string
 		}
 		var rows, cols uint32 = 1, 1
 		if n, _ := fmt.Sscanf(shape, "%d,%d", &rows, &cols); n == 1 {
-			cols = 1
+			rows, cols = rows*times, 1
+		} else {
+			rows, cols = rows*times, cols*times
 		}
-		from := len(body)
+		from, dims := len(body), fmt.Sprintf("[%d,%d]", rows, cols)
+		if !strings.Contains(shape, ",") {
+			dims = fmt.Sprintf("[%d]", rows)
+		}
 		for i := range rows * cols {
-			body = binary.LittleEndian.AppendUint32(body, i/cols<<23)
+			bits := i / cols << 23
+			if times > 1 { // numbers that a format has codes for
+				bits = math.Float32bits(float32(int32(i*2654435761)) / (1 << 33))
+			}
+			body = binary.LittleEndian.AppendUint32(body, bits)
 		}
-		list = append(list, fmt.Sprintf(`"%s.weight":{"dtype":"F32","shape":[%s],"data_offsets":[%d,%d]}`, name, shape, from, len(body)))
+		list = append(list, fmt.Sprintf(`"%s.weight":{"dtype":"F32","shape":%s,"data_offsets":[%d,%d]}`, name, dims, from, len(body)))
 	}
 	head := "{" + strings.Join(list, ",") + "}"
 	file := append(append(binary.LittleEndian.AppendUint64(nil, uint64(len(head))), head...), body...)

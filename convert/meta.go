@@ -52,6 +52,11 @@ func (p *Plan) meta() (meta []Entry, err error) {
 	if meta, err = p.withAliases(meta); err != nil {
 		return nil, err
 	}
+	if d, ok := p.encoder.(describer); ok && p.sink.Name() == safetensors.Format {
+		if meta, err = d.describe(p, meta); err != nil {
+			return nil, err
+		}
+	}
 	if p.o.Meta != nil {
 		return p.o.Meta(meta)
 	}

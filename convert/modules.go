@@ -81,8 +81,11 @@ func (p *Plan) besideModule(out *Beside, dir string) error {
 var stems = []struct{ is, begins string }{
 	{"model", "model"}, {"model", "pytorch_model"},
 	{"diffusion_pytorch_model", "diffusion_pytorch_model"},
-	{"adapter_model", "adapter_model"},
+	{adapterStem, adapterStem},
 }
+
+// adapterStem is PEFT's.
+const adapterStem = "adapter_model"
 
 // stem is the name of the weights that are written: that of the source's, if a
 // library asks for it.

@@ -2,6 +2,7 @@ package convert
 
 import (
 	"strings"
+	"time"
 
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
@@ -24,11 +25,26 @@ type Options struct {
 	// Cast chooses tensors of floating-point numbers that are rounded to Quant.Target
 	// although nothing quantized them; nil leaves them all as they are.
 	Cast func(*tensor.Info) bool
+	// CastTo is the type that Cast rounds to where that is none to which weights are
+	// decoded: F8E4M3 or F8E5M2, without a scale. A model that is quantized is refused
+	// then. The zero value is Quant.Target.
+	CastTo tensor.DType
 	// Quantize says how weights are quantized; nil quantizes none.
 	Quantize Quantizer
+	// Requantize decodes weights that are quantized already and quantizes them anew.
+	// Without it they are refused.
+	Requantize bool
+	// NaN says what becomes of weights that are quantized and hold what is not finite.
+	NaN NaN
+	// NoSync leaves it to the system when what was written reaches the disk: after a
+	// crash of the machine the target may be anything.
+	NoSync bool
 	// FailOnOverflow ends a conversion in which a finite number became infinite: its
 	// target stays what it was.
 	FailOnOverflow bool
+	// InPlace lets [Plan.Write] replace the file that the model is read from, once the
+	// new one is whole; it keeps its permissions.
+	InPlace bool
 	// Shard is the most bytes of tensors in one file; 0 is one file for all. Only
 	// safetensors is written in shards.
 	Shard int64
@@ -53,6 +69,7 @@ type Options struct {
 type Result struct {
 	Bytes   int64 // written, headers counted
 	Workers int
+	Synced  time.Duration // what it took until the disk had everything
 	// Special lists the decoded weights that hold numbers which are none.
 	Special []Special
 	// Beside is the files beside the weights, of a folder.

@@ -9,6 +9,7 @@ type Out struct {
 	Shape []int64 // outermost dimension first
 	Size  int64   // bytes
 
+	part int32 // which of the source's files it comes of
 	file int32 // which of the files it is in
 	off  int64 // of its first byte there
 }

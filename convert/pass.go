@@ -11,6 +11,14 @@ import (
 // for the others.
 const passRange = 128 << 10
 
+// passes go through weights before they are encoded.
+type passes struct {
+	threads  int
+	b        *limits.Budget
+	straight *straight // the model, as weights are read
+	zeroes   bool      // what is not finite is zero
+}
+
 // A passWorker goes through ranges of a weight's rows.
 type passWorker struct {
 	rows    *quant.Rows
@@ -18,13 +26,14 @@ type passWorker struct {
 	numbers []float32
 	list    []float32 // what was found in the range
 	lo, hi  int64
+	zeroes  bool
 	err     error
 }
 
 // pass goes through a weight before it is encoded, in ranges of units of rows. look
 // finds something in each range, with room for found numbers, several at once; add
 // is given what was found, in the order of the ranges.
-func (e *linearEncoder) pass(w *quant.Weight, unit int64, found func(n int64) int64, look func(list, numbers []float32, lo int64) error, add func(list []float32)) error {
+func (e *passes) pass(w *quant.Weight, unit int64, found func(n int64) int64, look func(list, numbers []float32, lo int64) error, add func(list []float32)) error {
 	b := e.b.Probe() // what reading it needs is given back
 	defer b.Close()
 	rows := max(1, passRange/(unit*w.Cols())) * unit // of one range
@@ -63,12 +72,12 @@ func (e *linearEncoder) pass(w *quant.Weight, unit int64, found func(n int64) in
 	return nil
 }
 
-func newPassWorker(b *limits.Budget, e *linearEncoder, w *quant.Weight, rows int64, found int) (*passWorker, error) {
+func newPassWorker(b *limits.Budget, e *passes, w *quant.Weight, rows int64, found int) (*passWorker, error) {
 	r, err := quant.NewRows(b, e.straight, w, quant.F32, rows)
 	if err != nil {
 		return nil, err
 	}
-	one := &passWorker{rows: r}
+	one := &passWorker{rows: r, zeroes: e.zeroes}
 	if one.bytes, err = limits.Make[byte](b, int(r.Most())); err != nil {
 		return nil, err
 	}
@@ -92,5 +101,8 @@ func (m *passWorker) run(w *quant.Weight, look func(list, numbers []float32, lo 
 		n += got / 4
 	}
 	getFloats(m.numbers[:n], m.bytes)
+	if m.zeroes {
+		zero(m.numbers[:n])
+	}
 	return look(m.list, m.numbers[:n], m.lo*w.Cols())
 }

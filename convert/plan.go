@@ -2,9 +2,13 @@ package convert
 
 import (
 	"cmp"
+	"io/fs"
 	"slices"
+	"strings"
 	"sync/atomic"
+	"time"
 
+	"github.com/anamnesis-go/anamnesis/internal/family"
 	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -19,6 +23,7 @@ type Plan struct {
 	Size  int64 // bytes of all files
 
 	Weights []*quant.Weight // that are decoded
+	Read    []*quant.Weight // quantized weights that the source decodes while it is read
 	Decoded Count           // what they become
 	Cast    Count           // those of them that were not quantized, only of another type
 	Encoded Count           // tensors that weights are encoded in
@@ -41,6 +46,7 @@ type Plan struct {
 	tasks    []task
 	whole    int64 // most that a task needs in memory
 	done     atomic.Int64
+	synced   time.Duration
 }
 
 // A File is one file that is written.
@@ -76,11 +82,25 @@ func (p *Plan) quantize() (err error) {
 	if p.o.Quantize == nil {
 		return nil
 	}
+	if isAdapter(p.m) {
+		return wire.ErrUnsupported.With("it is an adapter of PEFT, which reads no quantized ones: quantize the base, or merge the adapter into it first")
+	}
 	if p.encoder, err = p.o.Quantize.start(p.b, p.m, &p.o); err != nil {
 		return err
 	}
 	p.Quantized = p.encoder.quantized()
 	return nil
+}
+
+// isAdapter reports the tensors of an adapter of PEFT; a base may lie beside one.
+func isAdapter(m tensor.Model) bool {
+	if _, err := fs.Stat(m.Configs(), "adapter_config.json"); err != nil {
+		return false
+	}
+	for i := range m.Tensors() {
+		return strings.HasPrefix(i.Name, "base_model.")
+	}
+	return false
 }
 
 // Progress is how many bytes of the files were written so far, and how many
@@ -107,6 +127,14 @@ type pick struct {
 	plain  tensor.Info
 }
 
+// part is the file of the source that it is in.
+func (k *pick) part() int32 {
+	if k.weight != nil {
+		return k.weight.Parts[0].Part
+	}
+	return k.plain.Part
+}
+
 // bind decides what is written, in the order of the source.
 func (p *Plan) bind() error {
 	picks, err := p.picks()
@@ -114,7 +142,11 @@ func (p *Plan) bind() error {
 		return err
 	}
 	for i := range picks {
+		first := len(p.Outs)
 		err := p.take(&picks[i])
+		for k := first; k < len(p.Outs); k++ {
+			p.Outs[k].part = picks[i].part()
+		}
 		if err != nil {
 			name := picks[i].plain.Name
 			if w := picks[i].weight; w != nil {
@@ -153,6 +185,10 @@ func (p *Plan) picks() ([]pick, error) {
 		}
 	}
 	p.LeftOut, p.Ignored = bound.LeftOut, bound.Ignored
+	if r, ok := p.m.(*rewritten); ok && r.decoded != nil {
+		p.LeftOut, p.Ignored = r.decoded.bound.LeftOut, r.decoded.bound.Ignored
+		p.Read = r.decoded.bound.Weights
+	}
 	picks, err := limits.Make[pick](p.b, len(bound.Weights)+len(bound.Plain))
 	if err != nil {
 		return nil, err
@@ -184,20 +220,48 @@ func (p *Plan) take(k *pick) (err error) {
 			return err
 		}
 	}
+	eight := isFloat8(p.o.CastTo)
 	if k.weight != nil {
+		if eight {
+			return p.castToFloat8(k.weight)
+		}
 		return p.decode(p.m, k.weight)
 	}
-	if p.o.Cast != nil && k.plain.DType != p.o.Quant.Target.DType() && p.o.Cast(&k.plain) {
+	was := p.decodedFrom(&k.plain)
+	rounds := was != nil && !family.Wide(&k.plain) || p.o.Cast != nil && p.o.Cast(&k.plain)
+	if rounds && k.plain.DType != p.castTarget() {
 		w, err := castable(&k.plain)
 		if err != nil {
 			return err
 		}
+		if w != nil && eight {
+			return p.castToFloat8(w)
+		}
 		if w != nil {
-			p.Cast.add(w.Size(p.o.Quant.Target))
+			if was == nil {
+				p.Cast.add(w.Size(p.o.Quant.Target))
+			}
 			return p.decode(p.straight, w)
 		}
 	}
 	return p.copy(&k.plain)
+}
+
+// decodedFrom is the quantized weight that a tensor is decoded from while it is read,
+// or nil.
+func (p *Plan) decodedFrom(i *tensor.Info) *quant.Weight {
+	if r, ok := p.m.(*rewritten); ok {
+		return r.decodes(i)
+	}
+	return nil
+}
+
+// castTarget is the type that tensors are cast to.
+func (p *Plan) castTarget() tensor.DType {
+	if p.o.CastTo != tensor.Unknown {
+		return p.o.CastTo
+	}
+	return p.o.Quant.Target.DType()
 }
 
 // castable is a tensor as a weight that is rounded to another type, nil for one
@@ -225,10 +289,22 @@ func (p *Plan) encode(k *pick) (done bool, err error) {
 	case v != encodeIt:
 		return false, nil
 	}
+	if w != nil && !p.o.Requantize {
+		return false, &RequantizeError{storedAs(w), p.Quantized.Layout}
+	}
+	if was := p.decodedFrom(&k.plain); was != nil && !p.o.Requantize {
+		return false, &RequantizeError{was.Scheme, p.Quantized.Layout}
+	}
 	if w == nil {
 		if w, err = quant.Cast(&k.plain); w == nil || err != nil {
 			return false, err
 		}
+	}
+	if keep, err := p.keepsNaN(w); keep || err != nil {
+		if _, blocks := p.encoder.(*ggml); blocks && k.weight != nil && err == nil {
+			return true, p.copy(&w.Parts[0])
+		}
+		return false, err
 	}
 	e, err := p.encoder.encode(w)
 	if err != nil {
@@ -240,6 +316,9 @@ func (p *Plan) encode(k *pick) (done bool, err error) {
 	p.recoded = p.recoded || k.weight != nil
 	outs := e.Outs()
 	t := newEncodeTask(newRowReader(p.straight, w, w.Matrix(), 0, w.Rows()), e, outs, int32(len(p.Outs)))
+	if t.index = len(p.Quantized.Weights) - 1; p.o.NaN == ZeroNaN {
+		t.zeroed = new(atomic.Int64)
+	}
 	for _, o := range outs {
 		if err := p.store(o); err != nil {
 			return false, err
@@ -249,11 +328,21 @@ func (p *Plan) encode(k *pick) (done bool, err error) {
 	return true, p.encodeStrips(t, w)
 }
 
+// storedAs is how a quantized weight is stored, in a word: its type of blocks, or its
+// scheme.
+func storedAs(w *quant.Weight) string {
+	if c, ok := quant.CodecOf(w.Parts[0].DType); ok && c.Blocks || w.Scheme == "" {
+		return w.Parts[0].DType.String()
+	}
+	return w.Scheme
+}
+
 // encodeStrips plans the ranges of a weight that is encoded: all rows, or strips
 // of them one after the other where too much would be held.
 func (p *Plan) encodeStrips(t *encodeTask, w *quant.Weight) error {
 	n := w.Rows()
-	if strip := w.Matrix().StripRows(maxHeld); strip > 0 && t.hold > maxHeld && t.direct() {
+	stack := w.Matrix().Group() > 0 // whose rows need all of their matrix
+	if strip := w.Matrix().StripRows(maxHeld); strip > 0 && (stack || t.hold > maxHeld) && t.direct() {
 		unit := t.rows
 		for unit%w.Matrix().StripRows(0) != 0 {
 			unit += t.rows
@@ -293,12 +382,8 @@ func (p *Plan) decode(m tensor.Model, w *quant.Weight) error {
 		return err
 	}
 	p.Decoded.add(o.Size)
-	counts := &specials{}
-	var err error
-	if p.Weights, err = limits.Append(p.b, p.Weights, w); err != nil {
-		return err
-	}
-	if p.counts, err = limits.Append(p.b, p.counts, counts); err != nil {
+	counts, err := p.counted(w)
+	if err != nil {
 		return err
 	}
 	group := w.Matrix().Group()
@@ -320,6 +405,17 @@ func (p *Plan) decode(m tensor.Model, w *quant.Weight) error {
 		}
 	}
 	return nil
+}
+
+// counted adds a weight whose numbers are counted.
+func (p *Plan) counted(w *quant.Weight) (*specials, error) {
+	counts := &specials{}
+	var err error
+	if p.Weights, err = limits.Append(p.b, p.Weights, w); err != nil {
+		return nil, err
+	}
+	p.counts, err = limits.Append(p.b, p.counts, counts)
+	return counts, err
 }
 
 // maxHeld is the bytes of a weight that all its rows need from which it is read

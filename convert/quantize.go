@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
@@ -41,8 +42,9 @@ type Quantized struct {
 	Layout  string // how weights are stored, for people
 	Weights []QuantizedWeight
 	Kept    []KeptMatrix // matrices that are left alone
-	// Type is the model_type of config.json. ByName says that nothing is known of it, so
-	// that names decided which matrices are linear modules.
+	// Type is the model_type of config.json, or the architecture of a GGUF model. ByName
+	// says that nothing is known of it, so that names decided which matrices are linear
+	// modules, or which types they get.
 	Type   string
 	ByName bool
 }
@@ -55,10 +57,16 @@ type QuantizedWeight struct {
 	Elements int64
 	Before   int64 // bytes in the source, or decoded from it
 	After    int64 // bytes of all parts
+	Zeroed   int64 // numbers that were not finite and became zeros, once the plan was written
 	// Lost is what was measured, once the plan was written. It is empty where nothing
 	// was: without Measure, and where scales of a row are quantized with those of
 	// thousands of others.
 	Lost quant.Distortion
+	// Weighed is the same with each number's terms times the importance of its column;
+	// empty without a matrix.
+	Weighed quant.Distortion
+
+	from asm.Type // of its numbers, before it was quantized
 }
 
 // A KeptMatrix is a matrix that is left alone.
@@ -71,6 +79,17 @@ func (q *Quantized) Lost() quant.Distortion {
 		d.Merge(q.Weights[i].Lost)
 	}
 	return d
+}
+
+// Zeroed is how many numbers became zeros because they were not finite, and in how
+// many weights.
+func (q *Quantized) Zeroed() (numbers, weights int64) {
+	for i := range q.Weights {
+		if n := q.Weights[i].Zeroed; n > 0 {
+			numbers, weights = numbers+n, weights+1
+		}
+	}
+	return numbers, weights
 }
 
 // QuantizationConfig is the quantization_config that a model's folder gets in its

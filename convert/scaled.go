@@ -44,8 +44,7 @@ func (o Scaled) start(b *limits.Budget, m tensor.Model, opts *Options) (encoder,
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
-	e := &scaledEncoder{f: o.Format}
-	e.Layout, e.measures, e.rule = o.Format.Layout, o.Measure, bnbRule{Include: o.Include, Exclude: o.Exclude}
+	e := &scaledEncoder{linearsIn(o.Format.Layout, o.Measure, bnbRule{Include: o.Include, Exclude: o.Exclude}), o.Format}
 	return e, e.begin(b, m, opts)
 }
 
@@ -53,46 +52,30 @@ func (o Scaled) start(b *limits.Budget, m tensor.Model, opts *Options) (encoder,
 // class for other modules that are stored transposed, or for blocks that a
 // matrix' edge cuts off.
 func (e *scaledEncoder) takes(name string, shape []int64) (verdict, error) {
-	v := e.rule.judge(name, shape)
-	expert := e.f.Inverse && strings.HasPrefix(v.Why, whyExpert)
-	why := ""
-	switch {
-	case !v.Quantize && !expert:
-		return e.linearEncoder.takes(name, shape)
-	case v.Transposed:
-		why = "stored transposed, which its loaders do not take"
-	case !e.f.Fits(shape[0], shape[1]):
-		why = "its rows or columns are no whole number of blocks"
-	default:
-		return encodeIt, nil
-	}
-	return decodeIt, e.keep(name, why)
+	also := func(why string) bool { return e.f.Inverse && strings.HasPrefix(why, whyExpert) }
+	return e.takesAligned(name, shape, also, e.f.Fits, "blocks")
 }
 
 // encode plans a weight.
 func (e *scaledEncoder) encode(w *quant.Weight) (encoding, error) {
-	if w.Matrix().Transposed() {
-		return nil, wire.ErrUnsupported.With("its scheme stores it transposed: decode the model first")
+	one, err := e.encoding(w)
+	if err != nil {
+		return nil, err
 	}
-	t := &scaledEncoding{linearEncoding: e.encoding(w), f: &e.f, d: kinds[e.target], rounds: true}
-	if d, ok := floatTypes[w.Parts[0].DType]; ok && len(w.Parts) == 1 {
-		t.d, t.rounds = d, false
-	}
+	t := &scaledEncoding{linearEncoding: one, f: &e.f}
+	t.d, t.rounds = e.computed(w)
 	if err := t.plan(); err != nil {
 		return nil, err
 	}
 	return t, e.planned(w, t)
 }
 
-// floatTypes are the types that a weight may have before it is quantized.
-var floatTypes = map[tensor.DType]asm.Type{tensor.F32: asm.F32, tensor.F16: asm.F16, tensor.BF16: asm.BF16}
-
 // scaledEncoding is one weight: codes, scales, and for packed codes the shape.
 type scaledEncoding struct {
 	linearEncoding
 
 	f      *scaled.Format
-	d      asm.Type // of the model's weights, which the library computes in
+	d      asm.Type // of the model's weights
 	rounds bool     // the numbers have another type: they are decoded
 	stored asm.Type // of the scales
 	hold   int64
@@ -103,22 +86,37 @@ func (e *scaledEncoding) plan() error {
 	lines, per := (rows+e.f.Rows-1)/e.f.Rows, e.f.Scales(cols)
 	e.hold = e.measured(e.Block())
 	name, scale := e.w.Name, e.w.Name+"_scale"
-	e.stored = e.d
-	if e.f.Inverse {
-		scale, e.stored = e.w.Name+"_scale_inv", asm.F32
+	if e.stored = e.d; e.f.Wide() {
+		e.stored = asm.F32
 	}
-	scaleType := [...]tensor.DType{asm.F32: tensor.F32, asm.BF16: tensor.BF16, asm.F16: tensor.F16}[e.stored]
+	shape := []int64{lines, per}
+	switch {
+	case e.f.Inverse:
+		scale += "_inv"
+	case e.f.Library == scaled.ModelOpt && e.f.Cols == 0:
+		shape = shape[:1]
+	case e.f.Library == scaled.ModelOpt:
+		shape = []int64{lines, 1, per, 1}
+	case e.f.Library == scaled.TorchAO:
+		name, scale = torchaoName(name, "_qdata"), torchaoName(name, "_scale")
+	}
 	size := lines * per * int64(e.stored.Size())
 	if e.f.Code.Packed() {
 		words := e.f.RowBytes(cols) / 4
 		return errors.Join(e.add(name+"_packed", tensor.I32, rows*words*4, rows, words),
-			e.add(scale, scaleType, size, lines, per), e.add(name+"_shape", tensor.I64, 16, 2))
+			e.add(scale, floatNames[e.stored], size, shape...), e.add(name+"_shape", tensor.I64, 16, 2))
 	}
-	code := tensor.I8
-	if e.f.Code == scaled.E4M3 {
-		code = tensor.F8E4M3
+	code := map[scaled.Code]tensor.DType{scaled.E4M3: tensor.F8E4M3, scaled.E5M2: tensor.F8E5M2, scaled.Int8: tensor.I8}[e.f.Code]
+	err := errors.Join(e.add(name, code, rows*cols, rows, cols), e.add(scale, floatNames[e.stored], size, shape...))
+	if e.zeros() {
+		err = errors.Join(err, e.add(torchaoName(e.w.Name, "_zero_point"), tensor.I8, lines*per, lines, per))
 	}
-	return errors.Join(e.add(name, code, rows*cols, rows, cols), e.add(scale, scaleType, size, lines, per))
+	return err
+}
+
+// zeros says that zero points stand beside the scales, all of them zero.
+func (e *scaledEncoding) zeros() bool {
+	return e.f.Library == scaled.TorchAO && e.f.Code == scaled.Int8
 }
 
 // Block is the numbers of a row of blocks.
@@ -136,6 +134,10 @@ func (e *scaledEncoding) Span(i int, lo, hi int64) tensor.Span {
 		row := e.f.Scales(cols) * int64(e.stored.Size())
 		from, end = from/e.f.Rows, (end+e.f.Rows-1)/e.f.Rows
 		return tensor.Span{Off: from * row, Len: (end - from) * row}
+	case 2:
+		if e.zeros() {
+			return tensor.Span{Off: from * e.f.Scales(cols), Len: (end - from) * e.f.Scales(cols)}
+		}
 	}
 	return tensor.Span{}
 }
@@ -145,6 +147,9 @@ func (e *scaledEncoding) Put(dst [][]byte, lo int64, src []float32) error {
 	cols := e.w.Cols()
 	m := e.meter(lo)
 	codes, out := dst[0], dst[1]
+	if e.zeros() {
+		clear(dst[2])
+	}
 	rowBytes, line := e.f.RowBytes(cols), e.f.Scales(cols)*int64(e.stored.Size())
 	for len(src) > 0 {
 		part := src[:min(e.f.Rows*cols, int64(len(src)))]
@@ -226,7 +231,7 @@ func getTyped(dst []float32, p []byte, t asm.Type) {
 func (e *scaledEncoding) End() ([][]byte, error) {
 	e.finish()
 	if !e.f.Code.Packed() {
-		return make([][]byte, 2), nil
+		return make([][]byte, 3)[:len(e.outs)], nil
 	}
 	var shape [16]byte
 	binary.LittleEndian.PutUint64(shape[:], uint64(e.w.Rows()))

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,26 +13,34 @@ import (
 // config is the quantization_config of what was planned: transformers'
 // FineGrainedFP8Config, or one group of compressed-tensors.
 func (e *scaledEncoder) config() ([]byte, error) {
-	w := text{b: e.b}
+	w := jsontree.NewText(e.b)
 	if e.f.Inverse {
 		skip, err := e.skipped()
 		if err != nil {
 			return nil, err
 		}
-		w.put("{\n  \"activation_scheme\": \"dynamic\",\n  \"fmt\": \"e4m3\",\n  \"modules_to_not_convert\": ")
-		w.names(skip)
-		w.put(",\n  \"quant_method\": \"fp8\",\n  \"weight_block_size\": [\n    ", strconv.FormatInt(e.f.Rows, 10), ",\n    ", strconv.FormatInt(e.f.Cols, 10), "\n  ]\n}")
-		return w.p, w.err
+		w.Put("{\n  \"activation_scheme\": \"dynamic\",\n  \"fmt\": \"e4m3\",\n  \"modules_to_not_convert\": ")
+		w.Names(skip)
+		w.Put(",\n  \"quant_method\": \"fp8\",\n  \"weight_block_size\": [\n    ", strconv.FormatInt(e.f.Rows, 10), ",\n    ", strconv.FormatInt(e.f.Cols, 10), "\n  ]\n}")
+		return w.Done()
+	}
+	if e.f.Library == scaled.TorchAO {
+		return e.torchaoConfig(e.f.Code, e.f.Cols)
 	}
 	ignored, err := e.ignored()
 	if err != nil {
 		return nil, err
 	}
-	w.put("{\n  \"config_groups\": {\n    \"group_0\": {\n      \"input_activations\": ", e.activations(), ",\n      \"output_activations\": null,\n")
-	w.put("      \"targets\": [\n        \"Linear\"\n      ],\n      \"weights\": ", e.weights(), "\n    }\n  },\n  \"format\": \"", e.format(), "\",\n  \"ignore\": ")
-	w.names(ignored)
-	w.put(",\n  \"kv_cache_scheme\": null,\n  \"quant_method\": \"compressed-tensors\",\n  \"quantization_status\": \"compressed\"\n}")
-	return w.p, w.err
+	if e.f.Library == scaled.ModelOpt {
+		algo := map[bool]string{true: "FP8_PER_CHANNEL_PER_TOKEN", false: "FP8_PB_WO"}[e.f.Rows == 1]
+		modelOptConfig(w, algo, "", ignored)
+		return w.Done()
+	}
+	w.Put("{\n  \"config_groups\": {\n    \"group_0\": {\n      \"input_activations\": ", e.activations(), ",\n      \"output_activations\": null,\n")
+	w.Put("      \"targets\": [\n        \"Linear\"\n      ],\n      \"weights\": ", e.weights(), "\n    }\n  },\n  \"format\": \"", e.format(), "\",\n  \"ignore\": ")
+	w.Names(ignored)
+	w.Put(",\n  \"kv_cache_scheme\": null,\n  \"quant_method\": \"compressed-tensors\",\n  \"quantization_status\": \"compressed\"\n}")
+	return w.Done()
 }
 
 // format is what compressed-tensors calls the layout.

@@ -23,6 +23,20 @@ import (
 // by crosscheck/scaled.py.
 const scaledGoldens = "../testdata/forget/scaled"
 
+// layoutGoldens is what ModelOpt, TorchAO and Triton made of models, written by
+// crosscheck/layouts.py.
+const layoutGoldens = "../testdata/forget/layouts"
+
+// goldensOf is the folder of a format.
+func goldensOf(folder, format string) string {
+	for _, layout := range []string{"modelopt_fp8", "torchao_", "gpt_oss"} {
+		if strings.HasPrefix(format, layout) {
+			return layoutGoldens
+		}
+	}
+	return folder
+}
+
 // stored lists the tensors of a model with their bytes.
 func stored(t *testing.T, b *limits.Budget, m tensor.Model) map[string]string {
 	t.Helper()
@@ -57,41 +71,52 @@ func store(t *testing.T, b *limits.Budget, m tensor.Model, q convert.Quantizer, 
 	return got, p, err
 }
 
-func TestCodesUnderScalesAreThoseOfTheLibraries(t *testing.T) {
+// likeTheLibrary stores the models of a folder of goldens in a format, in several
+// ways, and compares with what its library made of them. most is the largest relative
+// error that the format may have.
+func likeTheLibrary(t *testing.T, folder, format string, q convert.Quantizer, tile int, most float64) {
 	for _, kind := range []string{"float32", "float16", "bfloat16"} {
-		for _, f := range scaled.Formats() {
-			t.Run(kind+" "+f.Name, func(t *testing.T) {
-				b := limits.Policy{}.Budget(t.Context())
-				defer b.Close()
-				source, err := parser.Open(b, filepath.Join(scaledGoldens, kind+".safetensors"))
+		t.Run(kind+" "+format, func(t *testing.T) {
+			b := limits.Policy{}.Budget(t.Context())
+			defer b.Close()
+			from := kind + ".safetensors"
+			if format == "gpt_oss" { // whose config.json says which way its experts lie
+				from = kind
+			}
+			source, err := parser.Open(b, filepath.Join(folder, from))
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden, err := parser.Open(b, filepath.Join(folder, kind+"-"+format+".safetensors"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := stored(t, b, golden)
+			for _, way := range []struct{ threads, tile int }{{1, 0}, {3, tile}} {
+				m, p, err := store(t, b, source, q, way.threads, way.tile)
 				if err != nil {
 					t.Fatal(err)
 				}
-				golden, err := parser.Open(b, filepath.Join(scaledGoldens, kind+"-"+f.Name+".safetensors"))
-				if err != nil {
-					t.Fatal(err)
-				}
-				want := stored(t, b, golden)
-				for _, way := range []struct{ threads, tile int }{{1, 0}, {3, 4096}} {
-					m, p, err := store(t, b, source, convert.Scaled{Format: f, Measure: true}, way.threads, way.tile)
-					if err != nil {
-						t.Fatal(err)
-					}
-					got := stored(t, b, m)
-					for name := range want {
-						if got[name] != want[name] {
-							t.Errorf("%+v: %s differs", way, name)
-						}
-					}
-					if len(got) != len(want) {
-						t.Errorf("%d tensors, want %d", len(got), len(want))
-					}
-					if lost := p.Quantized.Lost(); lost.N == 0 || lost.RelativeRMSE() > 0.15 {
-						t.Errorf("relative error %v of %d numbers", lost.RelativeRMSE(), lost.N)
+				got := stored(t, b, m)
+				for name := range want {
+					if got[name] != want[name] {
+						t.Errorf("%+v: %s differs", way, name)
 					}
 				}
-			})
-		}
+				if len(got) != len(want) {
+					t.Errorf("%d tensors, want %d", len(got), len(want))
+				}
+				if lost := p.Quantized.Lost(); lost.N == 0 || lost.RelativeRMSE() > most {
+					t.Errorf("relative error %v of %d numbers", lost.RelativeRMSE(), lost.N)
+				}
+			}
+		})
+	}
+}
+
+func TestCodesUnderScalesAreThoseOfTheLibraries(t *testing.T) {
+	for _, f := range scaled.Formats() {
+		likeTheLibrary(t, goldensOf(scaledGoldens, f.Name), f.Name, convert.Scaled{Format: f, Measure: true}, 4096, 0.15)
 	}
 }
 

@@ -2,6 +2,7 @@ package convert
 
 import (
 	"fmt"
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,7 +17,7 @@ const indexEnding = ".safetensors.index.json"
 
 // stem names the files: "model" unless the source's library asks for another.
 func (p *Plan) stem() string {
-	if p.o.Alone {
+	if p.o.Alone || namesWeights(p.b, p.m.Configs()) {
 		return stems[0].is
 	}
 	return stem(p.m.Configs(), p.o.Source)
@@ -145,66 +146,22 @@ func (p *Plan) index() ([]byte, error) {
 		elements += info.Elements()
 		size += p.Outs[i].Size
 	}
+	if p.indexed() {
+		elements = p.mlxParameters()
+	}
 	slices.SortFunc(order, func(a, b int32) int { return strings.Compare(p.Outs[a].Name, p.Outs[b].Name) })
-	w := text{b: p.b}
-	w.put("{\n  \"metadata\": {\n    \"total_parameters\": ", strconv.FormatInt(elements, 10),
+	w := jsontree.NewText(p.b)
+	w.Put("{\n  \"metadata\": {\n    \"total_parameters\": ", strconv.FormatInt(elements, 10),
 		",\n    \"total_size\": ", strconv.FormatInt(size, 10), "\n  },\n  \"weight_map\": {")
 	for i, o := range order {
 		if i > 0 {
-			w.put(",")
+			w.Put(",")
 		}
-		w.put("\n    ")
-		w.quote(p.Outs[o].Name)
-		w.put(": ")
-		w.quote(p.Files[p.Outs[o].file].Name)
+		w.Put("\n    ")
+		w.Quote(p.Outs[o].Name)
+		w.Put(": ")
+		w.Quote(p.Files[p.Outs[o].file].Name)
 	}
-	w.put("\n  }\n}\n")
-	return w.p, w.err
-}
-
-// text is JSON in the making, on the account.
-type text struct {
-	b   *limits.Budget
-	p   []byte
-	err error
-}
-
-func (t *text) put(parts ...string) {
-	for _, s := range parts {
-		if t.err == nil {
-			t.p, t.err = limits.Grow(t.b, t.p, len(s))
-		}
-		if t.err == nil {
-			t.p = append(t.p, s...)
-		}
-	}
-}
-
-// quote writes a string as Python's json does: ASCII alone, UTF-16 escaped.
-func (t *text) quote(s string) {
-	t.put(`"`)
-	for _, r := range s {
-		switch {
-		case r == '"' || r == '\\':
-			t.put(`\`, string(r))
-		case r == '\n':
-			t.put(`\n`)
-		case r == '\r':
-			t.put(`\r`)
-		case r == '\t':
-			t.put(`\t`)
-		case r == '\b':
-			t.put(`\b`)
-		case r == '\f':
-			t.put(`\f`)
-		case r >= ' ' && r <= '~':
-			t.put(string(r))
-		case r > 0xFFFF:
-			r -= 0x10000
-			t.put(fmt.Sprintf(`\u%04x\u%04x`, 0xD800+r>>10, 0xDC00+r&0x3FF))
-		default:
-			t.put(fmt.Sprintf(`\u%04x`, r))
-		}
-	}
-	t.put(`"`)
+	w.Put("\n  }\n}\n")
+	return w.Done()
 }

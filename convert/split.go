@@ -15,6 +15,9 @@ type Split struct {
 	Bytes   int64  // most of one file's tensors, each padded; 0 is no bound
 	// KeysAlone keeps tensors out of the first file.
 	KeysAlone bool
+	// Kept puts each tensor in the file that has the number of its own in the source,
+	// whatever the bounds.
+	Kept bool
 }
 
 // maxSplit is how many files the key that counts them can state.
@@ -39,6 +42,9 @@ func Joined(tensors int) []Entry { return splitKeys(0, tensors, 0) }
 // splitGGUF puts the outs in files.
 func (p *Plan) splitGGUF() ([][]int32, error) {
 	o := p.o.Split
+	if o.Kept {
+		return p.keptFiles()
+	}
 	var files [][]int32
 	var now []int32
 	var size int64
@@ -72,6 +78,23 @@ func (p *Plan) splitGGUF() ([][]int32, error) {
 	err := end()
 	if len(files) > maxSplit {
 		return nil, wire.ErrUnsupported.With("%d files, at most %d are numbered", len(files), maxSplit)
+	}
+	return files, err
+}
+
+// keptFiles are the files of the source.
+func (p *Plan) keptFiles() ([][]int32, error) {
+	last := int32(0)
+	for i := range p.Outs {
+		last = max(last, p.Outs[i].part)
+	}
+	if last >= maxSplit {
+		return nil, wire.ErrUnsupported.With("%d files, at most %d are numbered", last+1, maxSplit)
+	}
+	files, err := limits.Make[[]int32](p.b, int(last)+1)
+	for i := 0; err == nil && i < len(p.Outs); i++ {
+		f := &files[p.Outs[i].part]
+		*f, err = limits.Append(p.b, *f, int32(i))
 	}
 	return files, err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
 // splitOf is a model of five tensors of 48 to 96 bytes as GGUF.
@@ -77,5 +78,51 @@ func TestATensorThatPassesTheSizeOfAFileIsRefused(t *testing.T) {
 	_, err := convert.NewPlan(b, m, convert.Options{Sink: convert.GGUF{RawNames: true}, AsIs: true, Split: &convert.Split{Bytes: 32}})
 	if wire.ClassOf(err) != wire.Unsupported {
 		t.Error(err)
+	}
+}
+
+// A split model that is quantized keeps its files, each tensor in that of its number,
+// and the mix counts in their order.
+func TestFilesOfASplitModelAreKept(t *testing.T) {
+	b := account(t)
+	whole := tinyLlama(t, b, 8, 256)
+	sink := convert.GGUF{RawNames: true}
+	p, err := convert.NewPlan(b, whole, convert.Options{Sink: sink, AsIs: true, Split: &convert.Split{Stem: "m", Tensors: 5, KeysAlone: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, to := filepath.Join(t.TempDir(), "from"), filepath.Join(t.TempDir(), "to")
+	if _, err := p.WriteFolder(from, false, false); err != nil {
+		t.Fatal(err)
+	}
+	source, b2 := open(t, filepath.Join(from, names(t, from)[0]))
+	q := convert.GGML{Mix: named(t, "q4_k_m")}
+	p, err = convert.NewPlan(b2, source, convert.Options{Sink: sink, Quantize: q, Split: &convert.Split{Stem: "small", Kept: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.WriteFolder(to, false, false); err != nil {
+		t.Fatal(err)
+	}
+	list := names(t, to)
+	if len(list) != len(names(t, from)) || list[0] != "small-00001-of-00005.gguf" {
+		t.Errorf("files %q", list)
+	}
+	got, _ := open(t, filepath.Join(to, list[0]))
+	parts := map[string]int32{}
+	for i := range source.Tensors() {
+		parts[i.Name] = i.Part
+	}
+	quantized := 0
+	for i := range got.Tensors() {
+		if i.Part != parts[i.Name] || i.Part == 0 {
+			t.Errorf("%s is in file %d, and was in %d", i.Name, i.Part, parts[i.Name])
+		}
+		if i.DType != tensor.F32 {
+			quantized++
+		}
+	}
+	if quantized != 2+2*8 {
+		t.Errorf("%d tensors are quantized", quantized)
 	}
 }

@@ -106,7 +106,7 @@ func (p *Plan) overflow(r *Result) error {
 	for i := range r.Special {
 		if x := &r.Special[i]; p.o.FailOnOverflow && x.Overflow > 0 {
 			return wire.At("convert", "tensor "+wire.Quote(x.Name), wire.NoOffset,
-				wire.ErrUnsupported.With("%d numbers pass the range of %v", x.Overflow, p.o.Quant.Target))
+				wire.ErrUnsupported.With("%d numbers pass the range of %v", x.Overflow, p.castTarget()))
 		}
 	}
 	return nil

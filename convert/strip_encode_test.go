@@ -79,7 +79,7 @@ func inLessThanItsCodes(t *testing.T, m tensor.Model, o convert.Bnb) {
 	small := limits.Policy{MaxSingleAlloc: 16900 << 10}.Budget(context.Background())
 	defer small.Close()
 	small.Source(1 << 30)
-	p, err := convert.NewPlan(small, m, convert.Options{Quantize: o, Threads: 1})
+	p, err := convert.NewPlan(small, m, convert.Options{Quantize: o, Requantize: true, Threads: 1})
 	if err == nil {
 		_, err = p.Stream(&inMemory{make([]byte, p.Size)})
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/tiles"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser"
-	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
 // partial ends the names of files that are not finished. The next run for the
@@ -31,7 +30,7 @@ func partialName(path string) string {
 }
 
 // checkTarget refuses places where nothing is written.
-func checkTarget(m tensor.Model, path string, force bool) error {
+func (p *Plan) checkTarget(path string, force bool) error {
 	if err := checkStore(path); err != nil {
 		return err
 	}
@@ -47,7 +46,7 @@ func checkTarget(m tensor.Model, path string, force bool) error {
 		return refused(path, "it is a folder")
 	case !info.Mode().IsRegular():
 		return refused(path, "it is no regular file")
-	case parser.Reads(m, info):
+	case parser.Reads(p.m, info) && !p.o.InPlace:
 		return refused(path, "it is the input")
 	case !force:
 		return refused(path, "it exists; %s replaces it", wire.OptionForce)

@@ -31,6 +31,8 @@ const maxClaims = 16
 // archiveOf is the archive that a model is read from, or nil.
 func archiveOf(m tensor.Model) *zip.Archive {
 	switch f := m.(type) {
+	case *Renamed:
+		return archiveOf(f.model)
 	case *npz.File:
 		return f.Archive
 	case *pth.File:
@@ -42,7 +44,7 @@ func archiveOf(m tensor.Model) *zip.Archive {
 // vouch adds tasks that read what the others do not of an archive's members, and
 // gives those that copy whole ranges the sums to add to.
 func (s *stream) vouch() error {
-	if f, ok := s.p.m.(*pth.File); ok {
+	if f, ok := s.source().(*pth.File); ok {
 		if err := f.VerifyIndices(s.b); err != nil {
 			return err
 		}
@@ -86,6 +88,14 @@ func (s *stream) vouch() error {
 	return nil
 }
 
+// source is the model as it was opened.
+func (s *stream) source() tensor.Model {
+	if r, ok := s.p.m.(*Renamed); ok {
+		return r.model
+	}
+	return s.p.m
+}
+
 // inOrder is the names of the tensors that tasks read in order, to their end.
 func (s *stream) inOrder() (*wire.NameSet, error) {
 	var names []string
@@ -97,7 +107,11 @@ func (s *stream) inOrder() (*wire.NameSet, error) {
 		if _, direct := s.p.m.At(*i); direct || err != nil {
 			return
 		}
-		if names, err = limits.Append(s.b, names, i.Name); err == nil {
+		name := i.Name
+		if r, ok := s.p.m.(*Renamed); ok {
+			name = r.source(*i).Name
+		}
+		if names, err = limits.Append(s.b, names, name); err == nil {
 			_, _, err = set.Add(len(names) - 1)
 		}
 	}

@@ -2,7 +2,9 @@ package convert
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/anamnesis-go/anamnesis/internal/tiles"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -22,7 +24,7 @@ func (p *Plan) write(sys system, path string, force bool) (r *Result, err error)
 	if len(p.Files) != 1 {
 		return nil, refused(path, "the plan has %d files, which need a folder", len(p.Files))
 	}
-	if err := checkTarget(p.m, path, force); err != nil {
+	if err := p.checkTarget(path, force); err != nil {
 		return nil, err
 	}
 	dir, temp := filepath.Dir(path), partialName(path)
@@ -48,7 +50,10 @@ func (p *Plan) write(sys system, path string, force bool) (r *Result, err error)
 	if r, err = p.Stream(f); err != nil {
 		return nil, err
 	}
-	if err := f.Sync(); err != nil {
+	if err := p.sync(f.Sync); err != nil {
+		return nil, err
+	}
+	if err := p.keepMode(temp, path); err != nil {
 		return nil, err
 	}
 	if err := p.lastLook(); err != nil {
@@ -58,7 +63,32 @@ func (p *Plan) write(sys system, path string, force bool) (r *Result, err error)
 		return nil, err
 	}
 	done = true
-	return r, sys.syncFolder(dir)
+	err = p.sync(func() error { return sys.syncFolder(dir) })
+	r.Synced = p.synced
+	return r, err
+}
+
+// sync waits for the disk, unless the caller does without.
+func (p *Plan) sync(wait func() error) error {
+	if p.o.NoSync {
+		return nil
+	}
+	began := time.Now()
+	err := wait()
+	p.synced += time.Since(began)
+	return err
+}
+
+// keepMode gives a file the permissions of the one that it replaces in its place.
+func (p *Plan) keepMode(temp, path string) error {
+	if !p.o.InPlace {
+		return nil
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	return os.Chmod(temp, info.Mode().Perm())
 }
 
 // lastLook is what must still hold when everything is written.

@@ -32,6 +32,22 @@ func (d *Distortion) Add(before, after []float32) {
 	d.N += int64(len(before))
 }
 
+// AddWeighted takes numbers of which each has a weight: its terms count so often. Max
+// is without.
+func (d *Distortion) AddWeighted(before, after, weights []float32) {
+	for i, x := range before {
+		a, b, w := float64(x), float64(after[i]), float64(weights[i])
+		e := math.Abs(a - b)
+		d.Abs += float64(e * w)
+		d.Square += float64(float64(e*e) * w)
+		d.Before += float64(float64(a*a) * w)
+		d.After += float64(float64(b*b) * w)
+		d.Dot += float64(float64(a*b) * w)
+		d.Max = max(d.Max, e)
+	}
+	d.N += int64(len(before))
+}
+
 // Merge adds what another measured, of numbers that come later.
 func (d *Distortion) Merge(o Distortion) {
 	d.N += o.N

@@ -3,27 +3,32 @@ package quant
 import (
 	"errors"
 	"io/fs"
+	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/config"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// elsewhere refuses a tensor whose scale lies in another shard: an index beside
-// the file says so. Who names one shard of a model alone would have the codes
-// taken for numbers.
+// elsewhere refuses a tensor whose scale lies in another file. Who names one
+// shard of a model alone would have the codes taken for numbers.
 func (s *set) elsewhere(info *tensor.Info) error {
-	if err := s.readIndexes(); err != nil {
-		return err
-	}
 	for _, n := range fp8Scales {
 		stem, ok := suffix(info, n.weight)
 		if !ok {
 			continue
 		}
-		if file, ok := s.others[stem+n.scale]; ok {
-			return wire.ErrUnsupported.With("its scale %s is in another shard, %s: name the model's index or its folder", wire.Quote(stem+n.scale), wire.Quote(file))
+		place, err := s.otherFile(info, stem+n.scale)
+		if err != nil {
+			return err
 		}
+		if place != "" {
+			return wire.ErrUnsupported.With("its scale %s is in %s", wire.Quote(stem+n.scale), place)
+		}
+	}
+	if err := s.readOthers(); err != nil {
+		return err
 	}
 	if p, ok := s.m.(tensor.Piece); ok && p.Pieces() > 1 && !s.indexed {
 		return wire.ErrUnsupported.With("one of %d files, and no index beside it says whether its scale is in another: name the folder with all of them", p.Pieces())
@@ -31,22 +36,71 @@ func (s *set) elsewhere(info *tensor.Info) error {
 	return nil
 }
 
-// otherFile is the shard that a tensor is in, by an index beside the file.
-func (s *set) otherFile(name string) (file string, ok bool, err error) {
-	if err := s.readIndexes(); err != nil {
-		return "", false, err
+// otherFile is where a companion of a tensor is, if not in this file, and what to
+// do about it: a shard, by an index beside the file, or another file of the folder
+// that has the companion and not the tensor itself. One that has both is another
+// model.
+func (s *set) otherFile(info *tensor.Info, name string) (place string, err error) {
+	if err := s.readOthers(); err != nil {
+		return "", err
 	}
-	file, ok = s.others[name]
-	return file, ok, nil
+	if file, ok := s.others[name]; ok {
+		return "another shard, " + wire.Quote(file) + ": name the model's index or its folder", nil
+	}
+	for _, o := range s.beside {
+		if err := s.b.Step(1); err != nil {
+			return "", err
+		}
+		if o.names[name] && !o.names[info.Name] {
+			return wire.Quote(o.file) + " beside this file, and no index says whether the two are one model: " +
+				"write one, or take the file out of the folder if it belongs to another model", nil
+		}
+	}
+	return "", nil
+}
+
+// A sibling is a file beside the model's, of the same format.
+type sibling struct {
+	file  string
+	names map[string]bool
+}
+
+// readOthers lists the tensors that this file does not have and others may: those
+// that an index beside it places, or, where none is of this file, those of the
+// files beside it.
+func (s *set) readOthers() error {
+	if s.others == nil {
+		s.others = map[string]string{}
+		s.lost = s.readIndexes()
+		if s.lost == nil && !s.indexed {
+			s.lost = s.readSiblings()
+		}
+	}
+	return s.lost
+}
+
+func (s *set) readSiblings() error {
+	n, ok := s.m.(tensor.Neighbor)
+	if !ok {
+		return nil
+	}
+	return n.Others(s.b, func(file string, m tensor.Model) error {
+		o := sibling{file, map[string]bool{}}
+		for i := range m.Tensors() {
+			if err := s.b.Hold(config.NodeCost + int64(len(i.Name))); err != nil {
+				return err
+			}
+			o.names[strings.Clone(i.Name)] = true
+		}
+		var err error
+		s.beside, err = limits.Append(s.b, s.beside, o)
+		return err
+	})
 }
 
 // readIndexes lists the tensors that the indexes beside a file place, and that it
 // does not have.
 func (s *set) readIndexes() error {
-	if s.others != nil {
-		return nil
-	}
-	s.others = map[string]string{}
 	files := s.m.Configs()
 	if files == nil {
 		return nil
@@ -66,12 +120,12 @@ func (s *set) readIndexes() error {
 		if err != nil {
 			return err
 		}
-		s.indexed = true
 		for _, t := range x.Entries {
 			if err := s.b.Step(1); err != nil {
 				return err
 			}
 			if _, here := s.names.Find(t.Tensor); here {
+				s.indexed = true
 				continue
 			}
 			if err := s.b.Hold(config.NodeCost); err != nil {

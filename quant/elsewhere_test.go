@@ -1,11 +1,13 @@
 package quant_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"testing/fstest"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
 )
@@ -45,5 +47,58 @@ func TestAShardAloneIsNotDecodedWithoutTheOthers(t *testing.T) {
 				t.Errorf("%v, want one that says %s", err, c.says)
 			}
 		})
+	}
+}
+
+// Two files of one folder that no index and no name of a shard ties: the one that
+// has the scale and not the weight belongs to the weight, as far as anyone knows.
+func TestAWeightWhoseScaleLiesInAFileBesideItIsRefused(t *testing.T) {
+	fp8, int8 := ints("m.weight", tensor.F8E4M3, 128, 128), ints("m.weight", tensor.I8, 8, 8)
+	scale := ints("m.weight_scale", tensor.F32, 1)
+	index := `{"weight_map":{"m.weight":"a.safetensors"}}`
+	for name, c := range map[string]struct {
+		codes  stored
+		beside []stored
+		index  string
+		says   string // nothing: it is decoded
+	}{
+		"a scale":                            {fp8, []stored{scale}, "", `"b.safetensors" beside this file`},
+		"the first form's scale":             {fp8, []stored{ints("m.scale_weight", tensor.F32, 1)}, "", `"m.scale_weight" is in "b.safetensors"`},
+		"the scale of another weight":        {fp8, []stored{ints("n.weight_scale", tensor.F32, 1)}, "", ""},
+		"another model of the same weights":  {fp8, []stored{scale, fp8}, "", ""},
+		"an unquantized model":               {fp8, []stored{ints("m.weight", tensor.F16, 4, 4)}, "", ""},
+		"an index of this file alone":        {fp8, []stored{scale}, index, ""},
+		"an index of other files":            {fp8, []stored{scale}, `{"weight_map":{"n.weight":"c.safetensors"}}`, "b.safetensors"},
+		"integers and a scale":               {int8, []stored{scale}, "", `"b.safetensors" beside this file`},
+		"integers that stand for themselves": {int8, []stored{ints("n.weight_scale", tensor.F32, 1)}, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := model("", c.codes)
+			m.Folder = fstest.MapFS{}
+			if c.index != "" {
+				m.Folder = fstest.MapFS{"model.safetensors.index.json": {Data: []byte(c.index)}}
+			}
+			m.Beside(func(_ *limits.Budget, each func(string, tensor.Model) error) error {
+				return each("b.safetensors", model("", c.beside...))
+			})
+			_, _, err := plan(t, m, quant.Options{})
+			switch {
+			case c.says == "" && err != nil:
+				t.Error(err)
+			case c.says != "" && (wire.ClassOf(err) != wire.Unsupported || !strings.Contains(err.Error(), c.says)):
+				t.Errorf("%v, want one that says %s", err, c.says)
+			}
+		})
+	}
+}
+
+// A limit that the files beside the model reach ends the plan, however often
+// they are asked for.
+func TestFilesBesideAModelCountAgainstItsLimits(t *testing.T) {
+	m := model("", ints("m.weight", tensor.F8E4M3, 8, 8), ints("n.weight", tensor.F8E4M3, 8, 8))
+	full := errors.New("full")
+	m.Beside(func(*limits.Budget, func(string, tensor.Model) error) error { return full })
+	if _, _, err := plan(t, m, quant.Options{}); !errors.Is(err, full) {
+		t.Error(err)
 	}
 }

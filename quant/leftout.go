@@ -125,12 +125,12 @@ func (s *set) codesBeside(info *tensor.Info, stem string, companions []string) e
 			return wire.ErrUnsupported.With("%s of shape %v beside %s of %s %v: no scheme here explains them",
 				info.TypeName(), info.Shape, wire.Quote(scale.Name), scale.TypeName(), scale.Shape)
 		}
-		if file, ok, err := s.otherFile(stem + end); ok || err != nil {
-			if err == nil {
-				err = wire.ErrUnsupported.With("%s of shape %v, and %s is in another shard, %s: name the model's index or its folder",
-					info.TypeName(), info.Shape, wire.Quote(stem+end), wire.Quote(file))
-			}
+		place, err := s.otherFile(info, stem+end)
+		if err != nil {
 			return err
+		}
+		if place != "" {
+			return wire.ErrUnsupported.With("%s of shape %v, and %s is in %s", info.TypeName(), info.Shape, wire.Quote(stem+end), place)
 		}
 	}
 	return nil

@@ -24,7 +24,9 @@ type set struct {
 	config   *config.Config
 	known    []*scheme         // those that understand the whole configuration
 	others   map[string]string // tensors that an index beside the file has in other files, once somebody asked
-	indexed  bool              // an index beside the file was read
+	indexed  bool              // an index beside the file places its tensors
+	beside   []sibling         // the other files of its folder, where no index does
+	lost     error             // what kept others and beside from being read
 	ignored  []string          // what nothing knows, and the caller takes for harmless
 	scratch  []byte            // of small
 	texts    map[string]string // of the model's own metadata

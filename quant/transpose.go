@@ -6,15 +6,22 @@ import (
 )
 
 // Transpose is a matrix of floating-point numbers with its rows and columns
-// exchanged. Any range of rows needs all of it.
+// exchanged, or a stack of matrices with those of each. Any range of rows needs all of
+// its matrix.
 func Transpose(w *Weight) (*Weight, error) {
-	if len(w.Shape) != 2 || len(w.Parts) != 1 || form.Numbers[w.Parts[0].DType] == nil || w.Parts[0].Bytes() != w.Stored() {
+	n := len(w.Shape)
+	if n != 2 && n != 3 || len(w.Parts) != 1 || form.Numbers[w.Parts[0].DType] == nil || w.Parts[0].Bytes() != w.Stored() {
 		return nil, wire.ErrUnsupported.With("%s is no matrix of plain numbers, which alone can be transposed", wire.Quote(w.Name))
 	}
 	g, _ := w.Parts[0].DType.Geometry()
-	t := &Weight{Name: w.Name, Shape: []int64{w.Shape[1], w.Shape[0]}, Scheme: w.Scheme, row: w.row, Layout: w.Layout + ", transposed", Parts: w.Parts, rows: w.cols, cols: w.rows}
-	f := &form.Flipped{Rows: w.cols, Cols: w.rows, Size: int64(g.Bytes), Read: form.Numbers[w.Parts[0].DType]}
+	in, out := w.Shape[n-2], w.Shape[n-1]
+	t := &Weight{Name: w.Name, Shape: []int64{out, in}, Scheme: w.Scheme, row: w.row, Layout: w.Layout + ", transposed", Parts: w.Parts, rows: out, cols: in}
+	f := form.Flipped{Rows: out, Cols: in, Size: int64(g.Bytes), Read: form.Numbers[w.Parts[0].DType]}
 	f.As, f.Plain = form.KernelType(w.Parts[0].DType)
-	t.form = f
+	t.form = &f
+	if n == 3 {
+		t.Shape, t.rows = []int64{w.Shape[0], out, in}, w.Shape[0]*out
+		t.form = &form.FlippedStack{Flipped: f, Matrices: w.Shape[0]}
+	}
 	return t, nil
 }

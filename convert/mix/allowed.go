@@ -1,6 +1,9 @@
 package mix
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // neverParts are parts of the names of matrices that are left as they are: gates,
 // positions, what is small, what belongs to images and sound.
@@ -16,9 +19,15 @@ var neverParts = [...]string{
 // neverNames are whole names: positions and token types of BERT.
 var neverNames = [...]string{"position_embd.weight", "token_types.weight"}
 
+// neverGLM5Next are more parts, of one architecture alone.
+var neverGLM5Next = [...]string{
+	"hc_", "indexer.attn_q_b", "indexer.attn_k", "indexer.proj", "indexer_compressor_gate", "indexer_compressor_ape", "ssm_f_a.weight", "ssm_f_b.weight",
+	"ssm_g_a.weight", "ssm_g_b.weight", "ssm_beta.weight", "attn_kv_a_mqa.weight", "attn_k_b.weight", "attn_v_b.weight",
+}
+
 // quantizes reports that a tensor may be quantized: a matrix or a stack of them,
 // whose name ends with weight and has none of the parts above.
-func quantizes(t *Tensor) bool {
+func (m *Model) quantizes(t *Tensor) bool {
 	dims := len(t.Shape)
 	for dims > 1 && t.Shape[len(t.Shape)-dims] == 1 {
 		dims--
@@ -31,10 +40,16 @@ func quantizes(t *Tensor) bool {
 			return false
 		}
 	}
-	for _, p := range neverParts {
-		if strings.Contains(t.Name, p) {
-			return false
-		}
-	}
-	return true
+	return !has(t.Name, neverParts[:]) && !(m.Arch == glm5Next && has(t.Name, neverGLM5Next[:]))
 }
+
+func has(name string, parts []string) bool {
+	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(name, p) })
+}
+
+// Architectures that the rules name.
+const (
+	falconArch  = "falcon"
+	glm5Next    = "glm5-next"
+	bailingMoE3 = "bailingmoe3"
+)

@@ -39,14 +39,19 @@ type Options struct {
 	// Override gives the type of a tensor by name, or Unknown. It comes before the
 	// rules.
 	Override func(name string) tensor.DType
+	// Listed counts tensors in the order of the list, as llama-quantize does where it
+	// keeps the files of a split model, instead of by layer and name.
+	Listed bool
 }
 
 // Choose gives each tensor its type, in the order in which the rules count, and
-// leaves the list sorted so.
+// leaves the list in it.
 func Choose(b *limits.Budget, x Mix, m Model, o Options, list []Tensor) error {
-	slices.SortStableFunc(list, func(a, b Tensor) int {
-		return cmp.Or(cmp.Compare(layerOf(a.Name), layerOf(b.Name)), strings.Compare(a.Name, b.Name))
-	})
+	if !o.Listed {
+		slices.SortStableFunc(list, func(a, b Tensor) int {
+			return cmp.Or(cmp.Compare(layerOf(a.Name), layerOf(b.Name)), strings.Compare(a.Name, b.Name))
+		})
+	}
 	s := state{x: &x, m: &m, o: &o, tied: true}
 	for i := range list {
 		switch roleOf(list[i].Name) {
@@ -94,7 +99,7 @@ type state struct {
 }
 
 func (s *state) choose(t *Tensor) (tensor.DType, error) {
-	if !quantizes(t) {
+	if !s.m.quantizes(t) {
 		return t.From, nil
 	}
 	role := roleOf(t.Name)
@@ -120,12 +125,15 @@ func (s *state) choose(t *Tensor) (tensor.DType, error) {
 
 // byRules is what the mix says, before columns are looked at.
 func (s *state) byRules(t *Tensor, role role, to tensor.DType) (tensor.DType, error) {
+	if s.m.Arch == glm5Next && has(t.Name, []string{"attn_q_a", "attn_q_b", "nextn.eh_proj"}) {
+		return tensor.Q8_0, nil
+	}
 	if role == output || role == tokens && s.tied {
 		return s.ofOutput(t, to), nil
 	}
 	switch {
 	case s.x.Name == moe:
-		if len(t.Shape) > 2 && t.Shape[len(t.Shape)-3] > 1 {
+		if s.isExperts(t, role) {
 			return tensor.MXFP4, nil
 		}
 		return tensor.Q8_0, nil
@@ -152,6 +160,14 @@ func (s *state) byRules(t *Tensor, role role, to tensor.DType) (tensor.DType, er
 	return to, nil
 }
 
+// isExperts goes by the dimensions; one architecture has other stacks too.
+func (s *state) isExperts(t *Tensor, role role) bool {
+	if s.m.Arch == bailingMoE3 && role != ffnUp && role != ffnGate && role != ffnDown {
+		return false
+	}
+	return len(t.Shape) > 2 && t.Shape[len(t.Shape)-3] > 1
+}
+
 // place counts the tensor. In models of experts the matrices of the feed-forward
 // part go by the layer in their names, as they may come in any number.
 func (s *state) place(t *Tensor, role role, to tensor.DType) (*place, error) {
@@ -170,7 +186,7 @@ func (s *state) place(t *Tensor, role role, to tensor.DType) (*place, error) {
 
 func (m *Model) seventyB() bool {
 	switch m.Arch {
-	case "llama":
+	case "llama", "llama-embed":
 		return m.Layers == 80 && m.KVShare != 1
 	case "deci", "olmo", "qwen2":
 		return m.Layers == 80
@@ -184,7 +200,7 @@ func (s *state) ofOutput(t *Tensor, to tensor.DType) tensor.DType {
 	switch {
 	case s.o.Output != tensor.Unknown:
 		return s.o.Output
-	case s.m.Arch == "falcon" || !t.fits(to):
+	case s.m.Arch == falconArch || !t.fits(to):
 		return tensor.Q8_0
 	}
 	return cmp.Or(s.x.output, tensor.Q6_K)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -143,6 +144,28 @@ func TestLayersThatAreNotThere(t *testing.T) {
 		list := []Tensor{{Name: name, Shape: []int64{4, 256, 256}, From: tensor.F16}}
 		if err := Choose(b, x, Model{Arch: "llama", Layers: 4, Experts: 4}, Options{}, list); err == nil {
 			t.Errorf("%s: %v", name, list[0].To)
+		}
+	}
+}
+
+// Where the files of a split model are kept, tensors are counted as they lie there.
+func TestTensorsAreCountedAsTheyAreListed(t *testing.T) {
+	b := limits.Policy{}.Budget(context.Background())
+	defer b.Close()
+	x, _ := Find("Q4_K_S") // whose first four are larger
+	for _, listed := range []bool{false, true} {
+		var list []Tensor
+		for i := range 8 {
+			list = append(list, Tensor{Name: "blk." + strconv.Itoa(7-i) + ".attn_v.weight", Shape: []int64{256, 256}, From: tensor.F16})
+		}
+		if err := Choose(b, x, Model{Arch: "llama", Layers: 8, KVShare: 1}, Options{Listed: listed}, list); err != nil {
+			t.Fatal(err)
+		}
+		first := map[bool]string{false: "blk.0.attn_v.weight", true: "blk.7.attn_v.weight"}[listed]
+		for i, c := range list {
+			if want := map[bool]tensor.DType{true: tensor.Q5_K, false: tensor.Q4_K}[i < 4]; c.To != want || i == 0 && c.Name != first {
+				t.Errorf("listed %t: number %d is %s, %v", listed, i, c.Name, c.To)
+			}
 		}
 	}
 }

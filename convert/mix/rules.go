@@ -72,7 +72,7 @@ func shared(p *place) bool             { return p.m.KVShare >= 4 }
 func sharedOrExperts(p *place) bool    { return p.m.KVShare >= 4 || p.m.Experts >= 4 }
 func eight(p *place) bool              { return p.m.Experts == 8 }
 func matrix(p *place) bool             { return p.m.Matrix }
-func falcon(p *place) bool             { return p.m.Arch == "falcon" }
+func falcon(p *place) bool             { return p.m.Arch == falconArch }
 func middle(p *place) bool             { return p.i >= p.n/8 && p.i < 7*p.n/8 }
 func not(f func(*place) bool) func(*place) bool {
 	return func(p *place) bool { return !f(p) }

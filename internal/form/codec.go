@@ -48,7 +48,8 @@ func (c Codec) Write(o *asm.Ops, dst []byte, to asm.Type, src []byte, tile []flo
 func blocks(t tensor.DType, k asm.Kind) Codec {
 	c := Codec{Dtype: t, Blocks: true, Decode: k.Decode, Kernel: func(o *asm.Ops, to asm.Type, dst, src, _ []byte) { o.Blocks(k, to, dst, src) }}
 	if k.Encodes() {
-		c.EncodeRow, c.NeedsMatrix, c.Tables = k.EncodeRow, k.NeedsMatrix(), k.Tables()
+		c.EncodeRow = func(dst []byte, src, matrix []float32) { asm.Best().EncodeRow(k, dst, src, matrix) }
+		c.NeedsMatrix, c.Tables = k.NeedsMatrix(), k.Tables()
 	}
 	return c
 }

@@ -135,6 +135,7 @@ func directForms() map[string]struct {
 		"packed 3 of words":   {&Scaled{Cols: 250, Codes: WordRow(3, 100, 4), Scales: grid(96, 250, 1, 50)}, 250},
 		"packed 7 of words":   {&Scaled{Cols: 250, Codes: WordRow(7, 252, 64), Scales: grid(96, 250, 1, 50), Seconds: &fifth, Op: asm.Shift, Columns: true}, 250},
 		"transposed BF16":     {&Flipped{Rows: 96, Cols: 130, Size: 2, Read: Numbers[tensor.BF16], As: asm.BF16, Plain: true}, 130},
+		"transposed stack":    {&FlippedStack{Flipped{Rows: 32, Cols: 130, Size: 2, Read: Numbers[tensor.BF16], As: asm.BF16, Plain: true}, 3}, 130},
 		"interleaved":         {&Interleaved{Cols: 101, Lanes: []Lane{{Numbers[tensor.BF16], asm.BF16, 2}, {f32, asm.F32, 4}}}, 202},
 		"one lane":            {&Interleaved{Cols: 128, Lanes: []Lane{{Numbers[tensor.F16], asm.F16, 2}}}, 128},
 		"transposed F32":      {&Flipped{Rows: 96, Cols: 130, Size: 4, Read: f32, As: asm.F32, Plain: true}, 130},

@@ -93,8 +93,23 @@ func (m Matrix) StripRows(most int64) int64 {
 	for _, c := range columns[:m.Parts] {
 		size += c.Size()
 	}
-	n := most / max(1, size) * StripUnit
-	return min(max(n, StripUnit), m.Rows)
+	n := max(most/max(1, size), 1)
+	if p, ok := m.Form.(parted); ok {
+		return wholeStrips(p.within(), n)
+	}
+	return min(n*StripUnit, m.Rows)
+}
+
+// wholeStrips is the most rows, n strip units or fewer, that divide the rows of a
+// matrix of a stack; zero where no units do.
+func wholeStrips(rows, n int64) int64 {
+	if rows%StripUnit != 0 {
+		return 0
+	}
+	units := rows / StripUnit
+	for n = min(n, units); n > 1 && units%n != 0; n-- {
+	}
+	return n * StripUnit
 }
 
 // Strip is some rows as a matrix of their own, and what it takes of each part.

@@ -41,6 +41,10 @@ type striped interface {
 	outputs() int64
 }
 
+// A parted form is a striped one with rows that no strip may go beyond: those of a
+// matrix of a stack.
+type parted interface{ within() int64 }
+
 func (f *GPTQ) outputs() int64 { return f.Out }
 
 func (f *GPTQ) strip(lo, hi int64) (Form, []Columns) {

@@ -20,8 +20,8 @@
 // # Groups
 //
 // [Groups] are formats whose numbers share scales along a row: compressed-tensors' MX
-// formats, NVFP4 and integers with zero points, ModelOpt's NVFP4, MLX's integers and
-// small floats, and the layouts of GPTQ and AWQ with codes that are rounded to
+// formats, NVFP4 and integers with zero points, ModelOpt's NVFP4, the experts of
+// gpt-oss, MLX's integers and small floats, and the layouts of GPTQ and AWQ with codes that are rounded to
 // nearest. Each has a rule with its library's arithmetic on a processor, which
 // crosscheck/groups.py compares. Two things are not the library's: an exponent that
 // MLX' byte cannot say is the smallest one, where MLX wraps around, and a matrix of

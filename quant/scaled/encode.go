@@ -49,19 +49,28 @@ func (f *Format) width(cols int64) int64 {
 // largest takes the magnitudes of a row, which begins at number at, into those of
 // its blocks.
 func largest(line, row []float32, width, at int64) error {
-	for k := range line {
+	var room [64]float32
+	for k := 0; k < len(line); k += len(room) {
+		most := room[:min(len(room), len(line)-k)]
 		lo := int64(k) * width
-		hi := min(lo+width, int64(len(row)))
-		most := line[k]
-		for i, x := range row[lo:hi] {
-			if !isFinite(x) {
-				return &Bad{at + lo + int64(i), x}
+		hi := min(lo+int64(len(most))*width, int64(len(row)))
+		asm.Best().Absmax(most, row[lo:hi], int(width))
+		for i, m := range most {
+			if !isFinite(m) {
+				return firstBad(row, lo+int64(i)*width, at)
 			}
-			most = max(most, abs(x))
+			line[k+i] = max(line[k+i], m)
 		}
-		line[k] = most
 	}
 	return nil
+}
+
+// firstBad is the first number from one of a row on that is not finite.
+func firstBad(row []float32, from, at int64) error {
+	for isFinite(row[from]) {
+		from++
+	}
+	return &Bad{at + from, row[from]}
 }
 
 func abs(x float32) float32 { return math.Float32frombits(math.Float32bits(x) &^ (1 << 31)) }
@@ -74,9 +83,14 @@ func (f *Format) factor(most float32, d asm.Type) float32 {
 		return 1
 	case f.Inverse:
 		return 1 / most * f.Code.halfRange() // torch divides a number by a tensor so
+	case f.Library == ModelOpt:
+		d = asm.F32
 	}
 	scale := round(d, most/f.Code.halfRange())
-	if scale == 0 {
+	switch {
+	case f.Library == TorchAO && f.Code == Int8:
+		return max(scale, epsilon(asm.F32))
+	case scale == 0:
 		return epsilon(d)
 	}
 	return scale
@@ -84,13 +98,23 @@ func (f *Format) factor(most float32, d asm.Type) float32 {
 
 // codes encodes numbers of a row, from number at on.
 func (f *Format) codes(row []byte, at int64, src []float32, factor float32, d asm.Type) {
+	if f.Wide() {
+		d = asm.F32
+	}
+	if f.Code == E4M3 {
+		out := row[at:][:len(src)]
+		if f.Inverse {
+			asm.Best().E4M3Times(out, src, factor)
+		} else {
+			asm.Best().E4M3Over(out, src, factor, d)
+		}
+		return
+	}
 	var list [256]float32
 	for len(src) > 0 {
 		part := list[:min(len(src), len(list))]
-		if f.Inverse {
-			for i := range part {
-				part[i] = src[i] * factor
-			}
+		if f.Library == TorchAO && f.Code == Int8 {
+			times(part, src, 1/factor)
 		} else {
 			divide(part, src, factor, d)
 		}
@@ -117,13 +141,18 @@ func divide(dst, src []float32, factor float32, d asm.Type) {
 	}
 }
 
+func times(dst, src []float32, factor float32) {
+	for i := range dst {
+		dst[i] = src[i] * factor
+	}
+}
+
 // put writes the codes of scaled numbers, from number at of the row on.
 func (c Code) put(row []byte, at int64, list []float32) {
 	switch c {
-	case E4M3:
-		out := row[at:][:len(list)]
+	case E5M2:
 		for i, x := range list {
-			out[i] = ToE4M3(x)
+			row[at+int64(i)] = ToE5M2(min(max(x, -57344), 57344))
 		}
 	case Int4:
 		for i, x := range list {
@@ -155,18 +184,7 @@ func nearest(x, low, high float32) int32 {
 }
 
 // ToE4M3 rounds to nearest and ties to even; what is larger than 448 becomes it.
-func ToE4M3(x float32) byte {
-	bits := math.Float32bits(x)
-	sign, mag := byte(bits>>24&0x80), bits&0x7FFFFFFF
-	switch {
-	case mag >= 0x43E00000:
-		return sign | 0x7E
-	case mag < 0x3C800000: // below 2^-6: count units of 2^-9
-		return sign | byte(nearest(math.Float32frombits(mag)*0x1p9, 0, 8))
-	}
-	mag += 0x7FFFF + mag>>20&1 // the exponent's 8 bits and 3 of the fraction stay
-	return sign | byte(mag>>20-120<<3)
-}
+func ToE4M3(x float32) byte { return asm.ToE4M3(x) }
 
 // FromE4M3 is the number of a code that is no NaN.
 func FromE4M3(c byte) float32 {
@@ -181,11 +199,29 @@ func FromE4M3(c byte) float32 {
 	return float32(x)
 }
 
+// ToE5M2 rounds to nearest and ties to even: it is the upper byte of a float16 of so few
+// bits. What passes the range becomes infinite.
+func ToE5M2(x float32) byte {
+	bits := math.Float32bits(x)
+	sign, mag := byte(bits>>24&0x80), bits&0x7FFFFFFF
+	if mag < 0x38800000 { // below 2^-14: count units of 2^-16
+		const whole = 3 << 22 // numbers from 2^23 on have no fraction, so the addition rounds
+		return sign | byte(math.Float32bits(float32(math.Float32frombits(mag)*0x1p16)+whole)-0x4B400000)
+	}
+	mag += 0xFFFFF + mag>>21&1 // the exponent's 8 bits and 2 of the fraction stay
+	return sign | byte(min(mag>>21-112<<2, 0x7C))
+}
+
+// FromE5M2 is the number of a code, that of a float16 whose upper byte it is.
+func FromE5M2(c byte) float32 { return asm.HalfToFloat(uint16(c) << 8) }
+
 // Decode is the number of code i of a row under a scale, in float32.
 func (f *Format) Decode(codes []byte, i int64, scale float32) float32 {
 	switch f.Code {
 	case E4M3:
 		return FromE4M3(codes[i]) * scale
+	case E5M2:
+		return FromE5M2(codes[i]) * scale
 	case Int4:
 		return float32(int(codes[i/2]>>(i%2*4)&15)-8) * scale
 	case Int8Packed:

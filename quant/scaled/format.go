@@ -15,6 +15,7 @@ type Code uint8
 // half, each plus 8.
 const (
 	E4M3 Code = iota
+	E5M2
 	Int8
 	Int4
 	Int8Packed // as Int4, each plus 128
@@ -32,7 +33,7 @@ func (c Code) Bits() int {
 func (c Code) Packed() bool { return c >= Int4 }
 
 // halfRange is half of the width between the smallest and the largest code.
-func (c Code) halfRange() float32 { return [...]float32{448, 127.5, 7.5, 127.5}[c] }
+func (c Code) halfRange() float32 { return [...]float32{448, 57344, 127.5, 7.5, 127.5}[c] }
 
 // A Format is how a matrix is stored.
 type Format struct {
@@ -42,6 +43,7 @@ type Format struct {
 	// Rows and Cols are the numbers under one scale; Cols 0 is a row's whole length.
 	Rows, Cols int64
 	Inverse    bool // see the package's comment
+	Library    Library
 	// Whole says that blocks must not be cut off by the matrix' edge.
 	Whole bool
 }
@@ -52,6 +54,12 @@ var formats = []Format{
 	{Name: "fp8", Layout: "FP8 E4M3 of DeepSeek, one scale for 128 x 128", Code: E4M3, Rows: 128, Cols: 128, Inverse: true, Whole: true},
 	{Name: "fp8_dynamic", Layout: "FP8 E4M3 of compressed-tensors, one scale per row", Code: E4M3, Rows: 1},
 	{Name: "fp8_block", Layout: "FP8 E4M3 of compressed-tensors, one scale for 128 x 128", Code: E4M3, Rows: 128, Cols: 128},
+	{Name: "modelopt_fp8_channel", Layout: "FP8 E4M3 of ModelOpt, one scale per row", Code: E4M3, Rows: 1, Library: ModelOpt},
+	{Name: "modelopt_fp8_block", Layout: "FP8 E4M3 of ModelOpt, one scale for 128 x 128", Code: E4M3, Rows: 128, Cols: 128, Library: ModelOpt},
+	{Name: "torchao_fp8", Layout: "FP8 E4M3 of TorchAO, one scale per row", Code: E4M3, Rows: 1, Library: TorchAO},
+	{Name: "torchao_fp8_e5m2", Layout: "FP8 E5M2 of TorchAO, one scale per row", Code: E5M2, Rows: 1, Library: TorchAO},
+	{Name: "torchao_fp8_e5m2_group", Layout: "FP8 E5M2 of TorchAO, groups of 128", Code: E5M2, Rows: 1, Cols: 128, Whole: true, Library: TorchAO},
+	{Name: "torchao_int8", Layout: "INT8 of TorchAO, one scale per row", Code: Int8, Rows: 1, Library: TorchAO},
 	{Name: "w8a8", Layout: "INT8 of compressed-tensors, one scale per row", Code: Int8, Rows: 1},
 	{Name: "w8a16", Layout: "INT8 packed by compressed-tensors, groups of 128", Code: Int8Packed, Rows: 1, Cols: 128, Whole: true},
 	{Name: "w4a16", Layout: "INT4 packed by compressed-tensors, groups of 128", Code: Int4, Rows: 1, Cols: 128, Whole: true},
@@ -73,6 +81,10 @@ func Find(name string) (Format, bool) {
 func (f *Format) Fits(rows, cols int64) bool {
 	return !f.Whole || rows%f.Rows == 0 && (f.Cols == 0 || cols%f.Cols == 0)
 }
+
+// Wide says that a library computes codes in float32, whatever type the weights have,
+// and stores its scales so.
+func (f *Format) Wide() bool { return f.Inverse || f.Library != CompressedTensors }
 
 // RowBytes is the bytes of a row's codes.
 func (f *Format) RowBytes(cols int64) int64 {

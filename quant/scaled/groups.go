@@ -16,6 +16,8 @@ const (
 	MLX
 	GPTQModel
 	AutoAWQ
+	TorchAO
+	GptOss // OpenAI's own files of these models, whose experts alone are quantized
 )
 
 // A Number is how a scale is stored.
@@ -50,12 +52,14 @@ type Groups struct {
 	Bits    int
 	Size    int64 // numbers of a group; 0 where the whole matrix has one scale
 	Float   bool  // codes are E2M1 or E4M3
+	E5M2    bool  // of eight bits: codes are E5M2 instead
 	Scale   Number
 	Second  Second
 	Global  bool // a number stands over all scales, or in their place
 	Divides bool // by the number over all scales, instead of multiplying
-	// Half says that the library rounds weights to float16 before it quantizes them.
-	Half bool
+	// Half says that the library rounds weights to float16 before it quantizes them,
+	// Bfloat the same of BF16.
+	Half, Bfloat bool
 	// Columns says that codes are packed along the inputs, so that a row of the
 	// weight is a column of what is stored.
 	Columns bool
@@ -81,7 +85,13 @@ var groups = append([]Groups{
 	{Name: "nvfp4", Layout: "NVFP4 of compressed-tensors, groups of 16", Bits: 4, Size: 16, Float: true, Scale: Float8, Global: true, Divides: true, rule: nvfp4Rule},
 	{Name: "w4a16_asym", Layout: "INT4 packed by compressed-tensors, groups of 128, zero points", Bits: 4, Size: 128, Second: ZeroPoint, rule: pointRule},
 	{Name: "w8a16_asym", Layout: "INT8 packed by compressed-tensors, groups of 128, zero points", Bits: 8, Size: 128, Second: ZeroPoint, rule: pointRule},
+	{Name: "modelopt_fp8", Layout: "FP8 E4M3 of ModelOpt, one scale per matrix", Library: ModelOpt, Bits: 8, Float: true, Scale: Nothing, Global: true, rule: wholeRule},
+	{Name: "torchao_fp8_e5m2_tensor", Layout: "FP8 E5M2 of TorchAO, one scale per matrix", Library: TorchAO, Bits: 8, Float: true, E5M2: true, Scale: Nothing, Global: true, rule: wholeRule},
 	{Name: "modelopt_nvfp4", Layout: "NVFP4 of ModelOpt, groups of 16", Library: ModelOpt, Bits: 4, Size: 16, Float: true, Scale: Float8, Global: true, rule: modelOptRule},
+	{Name: "modelopt_mxfp8", Layout: "MXFP8 of ModelOpt, groups of 32", Library: ModelOpt, Bits: 8, Size: 32, Float: true, Scale: Exponent, rule: modelOptMXRule},
+	{Name: "gpt_oss", Layout: "MXFP4 of gpt-oss, groups of 32", Library: GptOss, Bits: 4, Size: 32, Float: true, Scale: Exponent, Bfloat: true, rule: ossRule},
+	{Name: "gptq_2", Layout: "INT2 as GPTQ packs it, groups of 128, rounded to nearest", Library: GPTQModel, Bits: 2, Size: 128, Scale: Half, Second: ZeroPoint, Columns: true, rule: gptqRule},
+	{Name: "gptq_3", Layout: "INT3 as GPTQ packs it, groups of 128, rounded to nearest", Library: GPTQModel, Bits: 3, Size: 128, Scale: Half, Second: ZeroPoint, Columns: true, rule: gptqRule},
 	{Name: "gptq", Layout: "INT4 as GPTQ packs it, groups of 128, rounded to nearest", Library: GPTQModel, Bits: 4, Size: 128, Scale: Half, Second: ZeroPoint, Columns: true, rule: gptqRule},
 	{Name: "gptq_8", Layout: "INT8 as GPTQ packs it, groups of 128, rounded to nearest", Library: GPTQModel, Bits: 8, Size: 128, Scale: Half, Second: ZeroPoint, Columns: true, rule: gptqRule},
 	{Name: "awq", Layout: "INT4 as AWQ packs it, groups of 128, rounded to nearest", Library: AutoAWQ, Bits: 4, Size: 128, Scale: Half, Second: ZeroPoint, Half: true, Columns: true, rule: awqRule},
@@ -131,12 +141,16 @@ func (f *Groups) Count(cols int64) int64 {
 	return cols / f.Size
 }
 
-// Lines is how many rows are stored together, since their zero points share words.
+// Lines is how many rows are stored together, since their zero points share words: as
+// many as fill whole ones, of three bits too.
 func (f *Groups) Lines() int64 {
-	if f.Second == ZeroPoint {
-		return 32 / int64(f.Bits)
+	switch {
+	case f.Second != ZeroPoint:
+		return 1
+	case f.Bits == 3:
+		return 32
 	}
-	return 1
+	return 32 / int64(f.Bits)
 }
 
 // Fits reports whether a matrix can be cut into groups, and words where that cannot
@@ -152,6 +166,10 @@ func (f *Groups) RowBytes(cols int64) int64 { return cols * int64(f.Bits) / 8 }
 // numbers have the type d.
 func (f *Groups) Over(most float32, d asm.Type) float32 {
 	switch {
+	case f.Size == 0 && f.Library == ModelOpt:
+		return nonzero(most/448, asm.F32)
+	case f.Size == 0 && f.E5M2:
+		return nonzero(round(d, most/57344), d)
 	case f.Size == 0:
 		return nonzero(round(d, most/448), d)
 	case f.Divides:
@@ -228,6 +246,8 @@ func (f *Groups) Decode(dst []float32, c *Coded, over float32) {
 			dst[i] = (float32(code) - c.Second) * scale
 		case f.Bits == 4:
 			dst[i] = e2m1[code] * scale
+		case f.E5M2:
+			dst[i] = FromE5M2(code) * scale
 		default:
 			dst[i] = FromE4M3(code) * scale
 		}

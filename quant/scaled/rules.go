@@ -36,11 +36,16 @@ func largestOf(x []float32) float32 {
 	return max(abs(low), abs(high))
 }
 
-// wholeRule is E4M3 under the scale of the matrix.
+// wholeRule is codes under the scale of the matrix. TorchAO divides in float32.
 func wholeRule(g *group, x []float32) {
-	for i, v := range x {
-		g.codes[i] = ToE4M3(round(g.d, v/g.global))
+	if g.f.E5M2 {
+		for i, v := range x {
+			g.codes[i] = ToE5M2(min(max(v/g.global, -57344), 57344))
+		}
+		g.scale = g.global
+		return
 	}
+	asm.Best().E4M3Over(g.codes[:len(x)], x, g.global, g.d)
 	g.scale = g.global
 }
 
@@ -112,6 +117,46 @@ func modelOptRule(g *group, x []float32) {
 		}
 		g.codes[i] = toE2M1(v)
 	}
+}
+
+// modelOptMXRule takes the least power of two under which no number passes 448, as far
+// as a logarithm in float32 tells.
+func modelOptMXRule(g *group, x []float32) {
+	e := float32(-127)
+	if most := largestOf(x) / 448; most > 0 {
+		e = max(e, float32(math.Ceil(float64(float32(math.Log2(float64(most)))))))
+	}
+	g.scale = power(int(e))
+	factor := power(-int(e))
+	for i, v := range x {
+		g.codes[i] = ToE4M3(v * factor)
+	}
+}
+
+// ossRule is Triton's downcast_to_mxfp, which OpenAI's and transformers' code of gpt-oss
+// call: the least power of two under which no number passes 6, by the bits of the
+// quotient in float32. Zeros keep their sign.
+func ossRule(g *group, x []float32) {
+	g.scale = math.Float32frombits((math.Float32bits(largestOf(x)/6) + 0x7FFFFF) &^ 0x7FFFFF)
+	factor := float32(0)
+	if g.scale > 0 {
+		factor = 1 / g.scale
+	}
+	for i, v := range x {
+		v = float32(v * factor)
+		g.codes[i] = byte(math.Float32bits(v)>>31)<<3 | upward(abs(v))
+	}
+}
+
+// upward is the code of the nearest magnitude, of two the larger one.
+func upward(x float32) byte {
+	n := byte(0)
+	for _, middle := range middles {
+		if x >= middle {
+			n++
+		}
+	}
+	return n
 }
 
 // pointRule is compressed-tensors' asymmetric one: 0 is always in the range, and

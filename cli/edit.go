@@ -1,0 +1,178 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/gguf"
+	"github.com/anamnesis-go/anamnesis/parser/gguf/edit"
+	"github.com/anamnesis-go/anamnesis/parser/safetensors"
+)
+
+// editCmd changes keys and names, and no tensor.
+type editCmd struct {
+	partFlags `embed:""`
+
+	Set     []word `sep:"none" placeholder:"KEY=VALUE" help:"Set a key of the metadata: a text in safetensors; in GGUF of the kind that llama.cpp asks of it, or KEY:u32=VALUE. May be given several times."`
+	Delete  []word `sep:"none" placeholder:"KEY" help:"Delete a key of the metadata, which must be there. May be given several times."`
+	Rename  []word `sep:"none" placeholder:"FROM=TO" help:"Rename tensors: each * of FROM stands for any text, as little as fits, and those of TO for the same in their order. The first that fits a name is used; --dry-run prints both names. May be given several times."`
+	InPlace bool   `help:"Replace the file itself, once the new one is whole."`
+}
+
+func (editCmd) Help() string {
+	return `Writes a safetensors file or folder, or a GGUF file, with other metadata or other names of
+tensors. What tensors hold is copied byte for byte, so that their digests stay (amn hash). The
+order of a safetensors file is that of its reference writer, a GGUF file is of version 3, little
+endian and aligned as by default, whatever it was. With --in-place too there is the old file or the
+whole new one at every moment.`
+}
+
+func (editCmd) examples() []example {
+	return []example{
+		{"amn edit --set general.name=mine --in-place tiny.gguf", "Another name."},
+		{"amn edit --set llama.context_length:u32=64 --delete tokenizer.ggml.pre -o other.gguf tiny.gguf", "A number, and a key less."},
+		{"amn edit --rename 'layers.*=blocks.*' --dry-run model.safetensors", "What would be renamed?"},
+	}
+}
+
+// Validate implements kong's check of flags.
+func (c *editCmd) Validate() error {
+	switch {
+	case len(c.Set)+len(c.Delete)+len(c.Rename) == 0:
+		return errors.New("say what to change: --set, --delete, --rename")
+	case c.InPlace && c.Output != "":
+		return errors.New("-o and --in-place: give one")
+	}
+	names := nameFlags{Rename: c.Rename}
+	if _, err := names.names(); err != nil {
+		return err
+	}
+	return c.write("").Validate()
+}
+
+// edit is what the flags say of a format's keys.
+func (c *editCmd) edit(b *limits.Budget, format string) (*convert.Edit, error) {
+	e := &convert.Edit{}
+	for _, pair := range c.Set {
+		key, value, ok := strings.Cut(string(pair), "=")
+		set := convert.Entry{Key: key, Value: value}
+		if format == gguf.Format {
+			typed, err := edit.Pair(b, string(pair))
+			if err != nil {
+				return nil, fmt.Errorf("--set: %w", err)
+			}
+			set = convert.Entry(typed)
+		} else if !ok {
+			return nil, usage{"--set: " + wire.Quote(string(pair)) + " is not KEY=VALUE"}
+		}
+		e.Set = append(e.Set, set)
+	}
+	for _, key := range c.Delete {
+		e.Delete = append(e.Delete, string(key))
+	}
+	return e, e.Check(format)
+}
+
+// Run implements the command.
+func (c *editCmd) Run(ctx context.Context, s *session) error {
+	flags := c.write("")
+	if c.InPlace {
+		flags.Output, flags.Force = flags.Path, true
+	}
+	return s.convert(ctx, &conversion{
+		schema: "amn.convert/1", verb: "editing", flags: flags, opts: convert.Options{AsIs: true, InPlace: c.InPlace},
+		prepare: c.prepare,
+		target: func(w *written) string {
+			switch {
+			case w.folder:
+				return derived(w.path, "-edited", "")
+			case w.model.Format() == gguf.Format:
+				return derived(w.path, "-edited", ".gguf")
+			default:
+				return derived(w.path, "-edited", ".safetensors")
+			}
+		},
+	})
+}
+
+func (c *editCmd) prepare(b *limits.Budget, o *conversion) error {
+	parts, several := o.model.(interface{ FileNames() []string })
+	several = several && len(parts.FileNames()) > 1
+	switch format := o.model.Format(); {
+	case format != gguf.Format && format != safetensors.Format:
+		return usage{"only GGUF and safetensors are edited; amn convert writes them"}
+	case format == gguf.Format && several:
+		return usage{"this is one file of several: amn join makes one of them"}
+	case format == gguf.Format:
+		o.opts.Sink = convert.GGUF{RawNames: true}
+	case c.InPlace && (several || !o.opts.Alone):
+		return usage{"--in-place: one file is edited, not a folder: name the file, or another folder with -o"}
+	}
+	e, err := c.edit(b, o.model.Format())
+	if err != nil {
+		return err
+	}
+	if len(c.Set)+len(c.Delete) > 0 {
+		o.edited = e
+		o.opts.Meta = func(meta []convert.Entry) ([]convert.Entry, error) { return e.Apply(b, meta) }
+	}
+	files := partSizes(o.model)
+	names := nameFlags{Rename: c.Rename}
+	if err := names.take(b, &o.written); err != nil {
+		return err
+	}
+	if o.names != nil && !renames(o.names) {
+		return usage{"--rename: no tensor has such a name"}
+	}
+	keepFiles(o, files)
+	return nil
+}
+
+// renames reports that a tensor has another name.
+func renames(m *convert.Renamed) bool {
+	for from, to := range m.Renames() {
+		if from != to {
+			return true
+		}
+	}
+	return false
+}
+
+// printEdited says which keys were changed.
+func (s *session) printEdited(e *convert.Edit) {
+	if e == nil {
+		return
+	}
+	for _, set := range e.Set {
+		s.fact("", "Set", nameText(set.Key)+" "+kindText(set.Value)+" "+elementText(set.Value, wire.MaxQuoted))
+	}
+	for _, key := range e.Delete {
+		s.fact("", "Deleted", nameText(key))
+	}
+}
+
+func jsonEdited(o *jsonObject, e *convert.Edit) {
+	if e == nil {
+		return
+	}
+	keys := make([]string, 0, len(e.Set))
+	for _, set := range e.Set {
+		keys = append(keys, set.Key)
+	}
+	jsonNames(o, "set", keys)
+	jsonNames(o, "deleted", e.Delete)
+}
+
+// jsonNames lists names of a file's.
+func jsonNames(o *jsonObject, field string, list []string) {
+	o.list(field, func(add func(func(*jsonObject))) {
+		for _, name := range list {
+			add(func(o *jsonObject) { o.text("name", name) })
+		}
+	})
+}

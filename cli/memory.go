@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/anamnesis-go/anamnesis/internal/memory"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// sizes are the tokens and the sequences that memory is asked for, 0 where it is not.
+func (c *inspectCmd) sizes() (tokens, batch int64, err error) {
+	if c.Context == "" {
+		return 0, 0, nil
+	}
+	if tokens, err = positive(limits.ParseCount(c.Context)); err != nil {
+		return 0, 0, usage{"--context: " + err.Error()}
+	}
+	if batch, err = positive(limits.ParseCount(c.Batch)); err != nil {
+		return 0, 0, usage{"--batch: " + err.Error()}
+	}
+	return tokens, batch, nil
+}
+
+// A memoryUse is what a model takes while it runs, or why that is not known.
+type memoryUse struct {
+	tokens, batch int64
+	cache         memory.Cache
+	err           error
+}
+
+// remembers asks the configuration for the cache.
+func (r *report) remembers(b *limits.Budget, tokens, batch int64) {
+	if tokens == 0 {
+		return
+	}
+	r.memory = &memoryUse{tokens: tokens, batch: batch}
+	r.memory.cache, r.memory.err = memory.Of(b, r.model.Configs(), tokens, batch)
+}
+
+// parameters is how many numbers the model has: those of quantized weights as they are
+// decoded, of others as they are stored.
+func (p *planned) parameters() int64 {
+	n := p.plain.Elements
+	for _, w := range p.weights {
+		n = addCap(n, w.Rows()*w.Cols())
+	}
+	return n
+}
+
+// bits is what one number takes, of what is quantized and of all.
+func (p *planned) bits() (quantized, all float64) {
+	n := p.parameters()
+	if n == p.plain.Elements || n == 0 {
+		return 0, 0
+	}
+	stored := float64(p.total.Stored)
+	return 8 * stored / float64(n-p.plain.Elements), 8 * (stored + float64(p.plain.Bytes)) / float64(n)
+}
+
+func (s *session) printParameters(r *report) {
+	p := r.planned
+	if p == nil || p.err != nil {
+		return
+	}
+	quantized, all := p.bits()
+	s.fact("", "Parameters", fmt.Sprintf("%s, %.3g bits each (%.3g where quantized)", formatCount(p.parameters()), all, quantized))
+}
+
+func (s *session) printMemory(r *report) {
+	m := r.memory
+	if m == nil {
+		return
+	}
+	weights := r.total.Bytes
+	if m.err != nil {
+		s.fact("", "Memory", fmt.Sprintf("%s of weights; of the cache nothing is known: %s", formatBytes(weights), flagged(m.err)))
+		return
+	}
+	s.fact("", "Memory", fmt.Sprintf("%s of weights + %s of cache = %s", formatBytes(weights), formatBytes(m.cache.Bytes), formatBytes(addCap(weights, m.cache.Bytes))))
+	c := &m.cache
+	kept := fmt.Sprintf("2 x %d heads x %d", c.Heads, c.Size)
+	if c.Latent > 0 {
+		kept = fmt.Sprintf("%d numbers of latents", c.Latent)
+	}
+	layers := plural(c.Layers, "layer")
+	if c.Sliding > 0 {
+		layers += fmt.Sprintf(", %d of them with windows of %s", c.Sliding, formatCount(c.Window))
+	}
+	s.line("  %s tokens x %s x %s: %s", formatCount(m.tokens), plural(m.batch, "sequence"), c.Type, kept+", "+layers)
+}
+
+func jsonMemory(o *jsonObject, r *report) {
+	if p := r.planned; p != nil && p.err == nil {
+		quantized, all := p.bits()
+		o.number("parameters", p.parameters())
+		o.float("bits_per_parameter", all, 64)
+		o.float("bits_where_quantized", quantized, 64)
+	}
+	m := r.memory
+	if m == nil {
+		return
+	}
+	o.object("memory", func(o *jsonObject) {
+		o.number("context", m.tokens)
+		o.number("batch", m.batch)
+		o.number("weights", r.total.Bytes)
+		if m.err != nil {
+			o.field("unknown", flagged(m.err))
+			return
+		}
+		o.number("cache", m.cache.Bytes)
+		o.field("type", m.cache.Type)
+	})
+}

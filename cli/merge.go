@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/merge"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// mergeCmd merges models.
+type mergeCmd struct {
+	Recipe word `arg:"" name:"recipe" help:"A JSON file that says what is merged, with the members of mergekit's YAML."`
+	Models word `placeholder:"DIR" help:"The folder in which the recipe's models are; by default that of the recipe."`
+
+	outFlags     `embed:""`
+	MaxShardSize string `placeholder:"SIZE" help:"Write a folder of safetensors files of at most this size each; by default the files of the first model's folder."`
+	CopyCode     bool   `help:"Copy the .py files of a folder too, which auto_map in config.json may run."`
+}
+
+func (mergeCmd) Help() string {
+	return `Makes one model of several with the same tensors, as a recipe says: linear, slerp,
+task_arithmetic, ties, dare_linear, dare_ties, or passthrough of layers. Methods, parameters and
+defaults are mergekit's, numbers are computed in float32, and random ones are a stream of amn's own, of
+the recipe's seed, the same on every machine.
+
+The first model, which is the base where there is one, gives the configuration, the tokenizer
+and the types (out_dtype chooses another). Members and parameters that a method does not take
+refuse the recipe; so do models whose tensors differ in names or shapes.`
+}
+
+func (mergeCmd) examples() []example {
+	return []example{{"amn merge recipe.json -o blend", "Merge the models that recipe.json names: writes the folder blend."}}
+}
+
+// Validate implements kong's check of flags.
+func (c *mergeCmd) Validate() error { return c.of(c.Recipe, c.MaxShardSize).Validate() }
+
+// Run implements the command.
+func (c *mergeCmd) Run(ctx context.Context, s *session) error {
+	flags := c.of(c.Recipe, c.MaxShardSize)
+	flags.CopyCode = c.CopyCode
+	return s.convert(ctx, &conversion{
+		schema: "amn.convert/1", verb: "merging", flags: flags, opts: convert.Options{AsIs: true},
+		source: func(b *limits.Budget, o *conversion) error { return c.open(ctx, b, s, o) },
+		target: mergedName,
+	})
+}
+
+// open opens the models of the recipe, and makes one of them.
+func (c *mergeCmd) open(ctx context.Context, b *limits.Budget, s *session, o *conversion) error {
+	text, err := readSmall(b, string(c.Recipe))
+	if err != nil {
+		return err
+	}
+	recipe, err := merge.ReadRecipe(b, text)
+	if err != nil {
+		return err
+	}
+	dir := string(c.Models)
+	if dir == "" {
+		dir = filepath.Dir(string(c.Recipe))
+	}
+	out := &merged{what: "model"}
+	var files map[int32]int64
+	m, err := merge.Merge(b, recipe, func(name string) (tensor.Model, error) {
+		if !filepath.IsLocal(name) {
+			return nil, wire.At("recipe", "model "+wire.Quote(name), wire.NoOffset, wire.ErrUnsupported.With("it is no path below %s; --models names another folder", wire.Quote(dir)))
+		}
+		w := written{path: filepath.Join(dir, filepath.FromSlash(name))}
+		if err := s.openFor(ctx, b, &w, ""); err != nil {
+			return nil, about(w.path, err)
+		}
+		if len(out.sources) == 0 {
+			info, err := os.Stat(w.path)
+			o.opts.Alone, files = err != nil || !info.IsDir(), partSizes(w.model)
+		}
+		out.sources = append(out.sources, word(w.path))
+		return w.model, nil
+	})
+	if err != nil {
+		return err
+	}
+	out.changed = m.Computed
+	o.model, o.merged = m, out
+	keepFiles(o, files)
+	return nil
+}

@@ -1,0 +1,209 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"strconv"
+
+	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/merge/lora"
+	"github.com/anamnesis-go/anamnesis/parser/gguf"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// mergeLoRACmd merges adapters into their base.
+type mergeLoRACmd struct {
+	Base     word     `arg:"" name:"base" help:"The model that the adapters were trained on: a folder or a file."`
+	Adapters []word   `arg:"" name:"adapter" help:"Adapters in the order in which they are merged: folders of PEFT, or GGUF files for a GGUF base."`
+	Weight   []string `sep:"none" placeholder:"X" help:"How much of an adapter is merged, as PEFT's set_scale takes it: 1 is what was trained. Give one for each adapter, in their order."`
+
+	outFlags     `embed:""`
+	MaxShardSize string `placeholder:"SIZE" help:"Write a folder of safetensors files of at most this size each; by default the files of the base's folder."`
+	CopyCode     bool   `help:"Copy the .py files of a folder too, which auto_map in config.json may run."`
+}
+
+func (mergeLoRACmd) Help() string {
+	return `Writes the base with LoRA adapters added to its weights, as merge_and_unload of PEFT makes it,
+and keeps everything else: types, names, files, configuration. Sums are those of float32 in
+PEFT's order, rounded to the base's type after each adapter; from PEFT's own they differ where
+its matrix product adds in another order, by the last bit at most in BF16 and F16.
+
+Ranks and alphas by pattern, rsLoRA, DoRA, layers of Conv1D, convolutions, embeddings, biases,
+parameters of experts and modules_to_save are merged. Whatever else an adapter's configuration
+asks for, and every tensor that nothing explains, refuses the adapter by name. A quantized base
+is to be decoded first (amn dequantize).`
+}
+
+func (mergeLoRACmd) examples() []example {
+	return []example{
+		{"amn merge-lora models/tiny adapter -o merged", "Merge an adapter of PEFT: writes the folder merged."},
+		{"amn merge-lora models/tiny adapter adapter --weight=0.5 --weight=-0.25 -o half", "Two, one after the other, each with a weight."},
+	}
+}
+
+// Validate implements kong's check of flags.
+func (c *mergeLoRACmd) Validate() error {
+	if _, err := c.weights(); err != nil {
+		return fmt.Errorf("--weight: %w", err)
+	}
+	return c.of(c.Base, c.MaxShardSize).Validate()
+}
+
+// weights are those of the adapters.
+func (c *mergeLoRACmd) weights() ([]float64, error) {
+	if len(c.Weight) > 0 && len(c.Weight) != len(c.Adapters) {
+		return nil, fmt.Errorf("%d for %s", len(c.Weight), plural(int64(len(c.Adapters)), "adapter"))
+	}
+	list := make([]float64, len(c.Adapters))
+	for i := range list {
+		list[i] = 1
+		if len(c.Weight) == 0 {
+			continue
+		}
+		f, err := strconv.ParseFloat(c.Weight[i], 64)
+		if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
+			return nil, fmt.Errorf("%q is no number", c.Weight[i])
+		}
+		list[i] = f
+	}
+	return list, nil
+}
+
+// Run implements the command.
+func (c *mergeLoRACmd) Run(ctx context.Context, s *session) error {
+	flags := c.of(c.Base, c.MaxShardSize)
+	flags.CopyCode = c.CopyCode
+	return s.convert(ctx, &conversion{
+		schema: "amn.convert/1", verb: "merging into", flags: flags, opts: convert.Options{AsIs: true},
+		prepare: func(b *limits.Budget, o *conversion) error { return c.prepare(ctx, b, s, o) },
+		target:  mergedName,
+	})
+}
+
+// mergedName is where a result goes that nobody named.
+func mergedName(w *written) string {
+	switch {
+	case w.folder:
+		return derived(w.path, "-merged", "")
+	case w.model.Format() == gguf.Format:
+		return derived(w.path, "-merged", ".gguf")
+	default:
+		return derived(w.path, "-merged", ".safetensors")
+	}
+}
+
+// prepare puts the merged model in the place of the base.
+func (c *mergeLoRACmd) prepare(ctx context.Context, b *limits.Budget, s *session, o *conversion) error {
+	if !o.opts.Alone {
+		if _, err := fs.Stat(o.model.Configs(), "adapter_config.json"); err == nil {
+			return wire.At("merge", "folder "+wire.Quote(o.path), wire.NoOffset, wire.ErrUnsupported.With("it holds an adapter beside the base, which the result would too: give the base a folder of its own"))
+		}
+	}
+	weights, err := c.weights()
+	if err != nil {
+		return usage{err.Error()}
+	}
+	files := partSizes(o.model)
+	var adapters []lora.Adapter
+	for i, path := range c.Adapters {
+		w := written{path: string(path)}
+		if err := s.openFor(ctx, b, &w, ""); err != nil {
+			return about(w.path, errors.Join(err, closeAll(adapters)))
+		}
+		adapters = append(adapters, lora.Adapter{Model: w.model, Weight: weights[i]})
+	}
+	m, err := lora.Merge(b, o.model, adapters)
+	if err != nil {
+		return errors.Join(err, closeAll(adapters))
+	}
+	o.model, o.opts.Sink = m, m.Sink()
+	o.merged = &merged{what: "adapter", sources: c.Adapters, changed: m.Adapted, replaced: m.Replaced, added: m.Added}
+	keepFiles(o, files)
+	return nil
+}
+
+// keepFiles makes the files of the result those of the source: one file stays one,
+// and several hold at most what the largest of them does.
+func keepFiles(o *conversion, source map[int32]int64) {
+	if o.flags.MaxShardSize != "" || o.opts.Alone || o.namesFile() || o.model.Format() == gguf.Format {
+		return
+	}
+	var most, all int64
+	for _, n := range source {
+		most = max(most, n)
+	}
+	for i := range o.model.Tensors() {
+		all = addCap(all, i.Bytes())
+	}
+	if len(source) < 2 {
+		most = all
+	}
+	o.flags.MaxShardSize = strconv.FormatInt(max(most, 1), 10)
+}
+
+// about says which of several files an error is about.
+func about(path string, err error) error { return fmt.Errorf("%s: %w", showPath(path), err) }
+
+func closeAll(list []lora.Adapter) (err error) {
+	for _, a := range list {
+		err = errors.Join(err, a.Model.Close())
+	}
+	return err
+}
+
+// partSizes is the bytes of tensors in each file of a model.
+func partSizes(m tensor.Model) map[int32]int64 {
+	sizes := map[int32]int64{}
+	for i := range m.Tensors() {
+		sizes[i.Part] = addCap(sizes[i.Part], i.Bytes())
+	}
+	return sizes
+}
+
+// merged is what was made of several models.
+type merged struct {
+	what            string // the sources are
+	sources         []word
+	changed         int
+	replaced, added []string
+}
+
+// printMerged says what became of the base.
+func (s *session) printMerged(m *merged, p *convert.Plan) {
+	s.fact("", "Merged", fmt.Sprintf("%s into %s of %s, %s", plural(int64(len(m.sources)), m.what),
+		plural(int64(m.changed), "tensor"), formatCount(int64(p.Copied.Tensors)), formatBytes(p.Copied.Bytes)))
+	for _, list := range []struct {
+		label string
+		names []string
+	}{{"Replaced", m.replaced}, {"Added", m.added}} {
+		for i, name := range list.names {
+			if i == maxSpecial {
+				s.line("  and %s", plural(int64(len(list.names)-i), "more tensor"))
+				break
+			}
+			s.fact("", list.label, tidy(name, 256))
+		}
+	}
+}
+
+// jsonMerged says the same to programs.
+func jsonMerged(o *jsonObject, m *merged) {
+	if m == nil {
+		return
+	}
+	o.object("merged", func(o *jsonObject) {
+		o.list("sources", func(add func(func(*jsonObject))) {
+			for _, path := range m.sources {
+				add(func(o *jsonObject) { o.text("path", string(path)) })
+			}
+		})
+		o.number("changed", int64(m.changed))
+		jsonNames(o, "replaced", m.replaced)
+		jsonNames(o, "added", m.added)
+	})
+}

@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/pth"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// tensorsFlag reads checkpoints whose pickles hold more than data.
+type tensorsFlag struct {
+	TensorsOnly bool `help:"Read the tensors of a checkpoint whose pickle names classes and calls that are not allowed: nothing is run, what is not understood is listed. A scan refuses such a file all the same."`
+}
+
+// grant grants the leniency to what the command opens.
+func (f *tensorsFlag) grant(s *session) {
+	if f.TensorsOnly {
+		s.policy.Quirks = append(s.policy.Quirks, pth.QuirkTensorsOnly)
+	}
+}
+
+// nameFlags choose tensors and rename them, in the order in which they stand here.
+type nameFlags struct {
+	Select      string `placeholder:"PATH" help:"Take the tensors below this path alone, and leave it out of their names: state_dict, ema (what trainers call these is found too) or any other."`
+	Keep        []word `sep:"none" placeholder:"GLOB" help:"Then take only those whose name matches. May be given several times."`
+	Drop        []word `sep:"none" placeholder:"GLOB" help:"And none of those. May be given several times."`
+	StripPrefix word   `placeholder:"TEXT" help:"Cut this off the names that begin with it."`
+	Rename      []word `sep:"none" placeholder:"FROM=TO" help:"Rename: each * of FROM stands for any text, as little as fits, and those of TO for the same in their order. The first that fits a name is used; --dry-run prints both names. May be given several times."`
+}
+
+// names is what the flags say.
+func (f *nameFlags) names() (convert.Names, error) {
+	n := convert.Names{Select: f.Select, Strip: string(f.StripPrefix)}
+	for _, g := range []struct {
+		flag  string
+		list  globs
+		match *func(string) bool
+	}{{"--keep", f.Keep, &n.Keep}, {"--drop", f.Drop, &n.Drop}} {
+		if g.list.check() != nil {
+			return n, fmt.Errorf("%s: * is any text, ? one character, [a-z] one of a range", g.flag)
+		}
+		if len(g.list) > 0 {
+			*g.match = g.list.match
+		}
+	}
+	for _, text := range f.Rename {
+		r, err := convert.ParseRenaming(string(text))
+		if err != nil {
+			return n, fmt.Errorf("--rename: %w", err)
+		}
+		n.Rename = append(n.Rename, r)
+	}
+	return n, nil
+}
+
+// take gives the model the names that were asked for.
+func (f *nameFlags) take(b *limits.Budget, w *written) error {
+	n, err := f.names()
+	if err != nil || n.IsZero() {
+		return err
+	}
+	m, err := n.Model(b, w.model)
+	if err != nil {
+		return err
+	}
+	w.model, w.names = m, m
+	return nil
+}
+
+// printRenamed says what was chosen and renamed.
+func (s *session) printRenamed(c *conversion) {
+	m := c.names
+	if m == nil {
+		return
+	}
+	n := int64(0)
+	for range m.Renames() {
+		n++
+	}
+	text := plural(n, "tensor")
+	if m.Left > 0 {
+		text += fmt.Sprintf("; %s not taken", formatCount(int64(m.Left)))
+	}
+	s.fact("", "Renamed", text)
+	if !c.rehearsed {
+		return
+	}
+	for from, to := range m.Renames() {
+		s.line("  %s -> %s", nameText(from), nameText(to))
+	}
+}
+
+func jsonRenamed(o *jsonObject, c *conversion) {
+	m := c.names
+	if m == nil {
+		return
+	}
+	o.number("not_taken", int64(m.Left))
+	o.list("renamed", func(add func(func(*jsonObject))) {
+		for from, to := range m.Renames() {
+			add(func(o *jsonObject) {
+				o.text("from", from)
+				o.text("to", to)
+			})
+		}
+	})
+}
+
+// otherValues sums up what a checkpoint holds that is no tensor, "" for nothing.
+func otherValues(m tensor.Model) string {
+	if m.Format() != "pth" {
+		return ""
+	}
+	v := viewOf(m)
+	return metadata(m, &v)
+}
+
+// notUnderstood lists what was passed over.
+func notUnderstood(m tensor.Model) []string {
+	var list []string
+	for _, f := range m.Findings() {
+		if f.Code == "pth.not-understood" {
+			list = append(list, tidy(f.Text, wire.MaxMessage))
+		}
+	}
+	return list
+}
+
+// printLeftBehind says what of a checkpoint is not written.
+func (s *session) printLeftBehind(m tensor.Model) {
+	if text := otherValues(m); text != "" {
+		s.cutFact("", "Values", "not written, since they are no tensors: "+text)
+	}
+	list := notUnderstood(m)
+	if len(list) == 0 {
+		return
+	}
+	s.fact("", "Passed over", plural(int64(len(list)), "thing")+" of the pickle; nothing was run")
+	for k, text := range list {
+		if k == maxLeftOut {
+			s.line("  and %d more", len(list)-k)
+			break
+		}
+		s.line("  %s", strings.TrimSpace(text))
+	}
+}
+
+func jsonLeftBehind(o *jsonObject, m tensor.Model) {
+	if m.Format() == "pth" {
+		n := int64(0)
+		for range m.Meta() {
+			n++
+		}
+		o.number("values", n)
+	}
+	if list := notUnderstood(m); len(list) > 0 {
+		o.list("not_understood", func(add func(func(*jsonObject))) {
+			for _, text := range list {
+				add(func(o *jsonObject) { o.field("text", text) })
+			}
+		})
+	}
+}

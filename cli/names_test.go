@@ -1,0 +1,150 @@
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// checkpoints are files whose pickles hold more than data.
+const checkpoints = "../testdata/pth/tensors-only/"
+
+// What torch finds in a checkpoint whose pickle holds code, is written without running
+// any of it. testdata/pth/tensors_only.py made the files.
+func TestTensorsAreTakenOutOfAnyCheckpoint(t *testing.T) {
+	files, err := filepath.Glob(checkpoints + "*.pt")
+	if err != nil || len(files) < 5 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		out := filepath.Join(t.TempDir(), "out.safetensors")
+		if r := amn(t, nil, "convert", "--to", "safetensors", "-o", out, file); r.code != 7 {
+			t.Errorf("%s: exit %d without the flag", file, r.code)
+		}
+		r := amn(t, nil, "convert", "--json", "--to", "safetensors", "--tensors-only", "-o", out, file)
+		valid(t, "convert", r.out)
+		if r.code != 0 || !strings.Contains(r.out, `"not_understood":[{"text":`) {
+			t.Errorf("%s: exit %d, %s%s", file, r.code, r.out, r.err)
+		}
+		if r := amn(t, nil, "diff", "--values", out, strings.TrimSuffix(file, ".pt")+".safetensors"); r.code != 0 {
+			t.Errorf("%s: %s%s", file, r.out, r.err)
+		}
+		for _, args := range [][]string{{"inspect", "--tensors-only"}, {"parse", "--tensors-only"}, {"remember", "--dry-run", "--force", "--tensors-only"}} {
+			if r := amn(t, nil, append(args, file)...); r.code != 0 || !strings.Contains(r.out, "is not understood") {
+				t.Errorf("%v %s: exit %d, %s%s", args, file, r.code, r.out, r.err)
+			}
+		}
+		if r := amn(t, nil, "scan", file); r.code != 7 {
+			t.Errorf("scan %s: exit %d", file, r.code)
+		}
+	}
+}
+
+// The part that is taken has the names that the model's own code asks for.
+func TestTensorsAreChosenAndRenamed(t *testing.T) {
+	whole := checkpoints + "whole.safetensors"
+	for _, c := range []struct {
+		args string
+		code int
+		has  string // "" for the tensors of whole.pt
+	}{
+		{"lightning.pt --tensors-only --select state_dict --strip-prefix model.", 0, ""},
+		{"lightning.pt --tensors-only --rename state_dict.model.*=*", 0, ""},
+		{"ema.pt --tensors-only --select state_dict", 0, ""},
+		{"ema.pt --tensors-only --select model", 0, ""},
+		{"called.pt --tensors-only --keep state_dict.[0-9]* --strip-prefix state_dict.", 0, ""},
+		{"ema.pt --tensors-only --select ema --drop *num_batches* --dry-run", 0, "ema.0.weight -> 0.weight"},
+		{"ema.pt --tensors-only --select ema --drop *num_batches*", 0, "Renamed:     7 tensors; 9 not taken"},
+		{"ema.pt --tensors-only --rename *.0.weight=first.*", 0, "Renamed"},
+		{"whole.pt --tensors-only --rename *.weight=w", 3, `"0.weight" and "1.weight" would both be called "w"`},
+		{"ema.pt --tensors-only --rename ema.*=* --rename model.*=*", 3, "would both be called"},
+		{"whole.pt --tensors-only --select state_dict", 2, "no tensor lies below"},
+		{"whole.pt --tensors-only --strip-prefix x.", 2, "no name begins with"},
+		{"whole.pt --tensors-only --rename x*=y", 2, "no name fits"},
+		{"whole.pt --tensors-only --strip-prefix 0.weight", 2, "would have no name"},
+		{"whole.pt --tensors-only --keep x", 2, "no tensor is left"},
+		{"whole.pt --rename x", 2, "is not FROM=TO"},
+		{"whole.pt --rename x=*", 2, "more * after"},
+		{"whole.pt --drop [", 2, "--drop"},
+	} {
+		file, flags, _ := strings.Cut(c.args, " ")
+		out := filepath.Join(t.TempDir(), "out.safetensors")
+		r := amn(t, nil, append([]string{"convert", "--to", "safetensors", "-o", out, checkpoints + file}, strings.Fields(flags)...)...)
+		if r.code != c.code || !strings.Contains(r.out+r.err, c.has) {
+			t.Errorf("%s: exit %d, %s%s", c.args, r.code, r.out, r.err)
+			continue
+		}
+		if _, err := os.Stat(out); (err == nil) != (c.code == 0 && !strings.Contains(c.args, "--dry-run")) {
+			t.Errorf("%s: %v", c.args, err)
+		}
+		if c.has == "" {
+			if r := amn(t, nil, "diff", "--values", out, whole); r.code != 0 {
+				t.Errorf("%s: %s%s", c.args, r.out, r.err)
+			}
+		}
+	}
+}
+
+// Names are chosen in any format, before weights are decoded and before GGUF asks for
+// its own.
+func TestTensorsOfEachFormatAreRenamed(t *testing.T) {
+	t.Chdir(workplace(t))
+	for _, args := range []string{
+		"--to npz --drop blk.0.attn* tiny.gguf", "--to gguf --as-is --rename blk.*=layer.* tiny.gguf",
+		"--to safetensors --select model --rename layers.*=h.* llama-fp8", "--to safetensors --rename *=x.* weights.npz",
+	} {
+		r := amn(t, nil, append([]string{"convert", "-o", "out", "--json"}, strings.Fields(args)...)...)
+		if r.code != 0 || !strings.Contains(r.out, `"renamed":[`) {
+			t.Errorf("%s: exit %d, %s%s", args, r.code, r.out, r.err)
+		}
+		if err := os.RemoveAll("out"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Each command of the page does what it says.
+func TestTheCommandsOfTheCheckpointsPageRun(t *testing.T) {
+	page := load(t, "../docs/checkpoints.md")
+	t.Chdir(workplace(t))
+	n := 0
+	for line := range strings.Lines(page) {
+		command, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "    ")
+		if !ok {
+			continue
+		}
+		n++
+		if strings.HasPrefix(command, "amn convert") { // some have the output of one before
+			command += " --force"
+		}
+		s := &transcript{t: t}
+		if out := s.run(command); s.last != 0 {
+			t.Errorf("%s: exit %d\n%s", command, s.last, out)
+		}
+	}
+	if n < 8 {
+		t.Errorf("only %d commands", n)
+	}
+}
+
+// What a model takes is stated for people and for programs, or why not.
+func TestMemoryIsStated(t *testing.T) {
+	dir := workplace(t)
+	r := amn(t, nil, "inspect", "--json", "--context", "1024", "--batch", "2", filepath.Join(dir, "llama-fp8"))
+	valid(t, "inspect", r.out)
+	// 2 layers, 1 head of keys and values, of 16 numbers.
+	if want := `"cache":262144,"type":"bfloat16"`; r.code != 0 || !strings.Contains(r.out, want) || !strings.Contains(r.out, `"parameters":19616`) {
+		t.Errorf("exit %d, %s%s", r.code, r.out, r.err)
+	}
+	r = amn(t, nil, "inspect", "--json", "--context", "1024", filepath.Join(dir, "model.safetensors"))
+	valid(t, "inspect", r.out)
+	if r.code != 0 || !strings.Contains(r.out, `"unknown":"not supported: there is no config.json beside it"`) {
+		t.Errorf("exit %d, %s%s", r.code, r.out, r.err)
+	}
+	for _, args := range [][]string{{"--context", "0"}, {"--context", "x"}, {"--context", "1", "--batch", "-1"}} {
+		if r := amn(t, nil, append([]string{"inspect", filepath.Join(dir, "llama-fp8")}, args...)...); r.code != 2 {
+			t.Errorf("%v: exit %d", args, r.code)
+		}
+	}
+}

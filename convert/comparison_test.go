@@ -1,0 +1,116 @@
+package convert_test
+
+import (
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/quant/scaled"
+)
+
+// nested is the one of every whose scales are quantized.
+const nested = 1
+
+// every is all ways to quantize what is no GGUF model.
+func every() (list []convert.Quantizer) {
+	list = append(list, convert.Bnb{Type: convert.NF4, Measure: true}, convert.Bnb{Type: convert.FP4, Nested: true, Block: 256, Measure: true}, convert.Bnb{Type: convert.INT8, Measure: true})
+	for _, f := range scaled.Formats() {
+		list = append(list, convert.Scaled{Format: f, Measure: true})
+	}
+	for _, f := range scaled.GroupFormats() {
+		list = append(list, convert.Grouped{Format: f, Measure: true})
+	}
+	return list
+}
+
+// All ways measured in one pass have the errors that each has when it is written.
+func TestWhatIsComparedIsWhatIsWritten(t *testing.T) {
+	b := limits.Policy{}.Budget(t.Context())
+	defer b.Close()
+	shapes := map[string][]int64{"a.weight": {128, 256}, "b.weight": {33, 40}, "c.q_proj.weight": {384, 128}, "d.weight": {0, 8}, "e": {7}}
+	numbers := map[string][]float32{}
+	for name, shape := range shapes {
+		n := int64(1)
+		for _, d := range shape {
+			n *= d
+		}
+		numbers[name] = wave(int(n))
+	}
+	m := bnbSource(t, numbers, shapes)
+	for _, threads := range []int{1, 3} {
+		all := convert.NewComparison(b)
+		for _, q := range every() {
+			if err := all.Add(m, convert.Options{Quantize: q, Threads: threads}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := all.Measure(); err != nil {
+			t.Fatal(err)
+		}
+		if done, size := all.Progress(); done != size || size != 4*(128*256+33*40+384*128) {
+			t.Errorf("%d of %d bytes", done, size)
+		}
+		for i, q := range every() {
+			_, p, err := store(t, b, m, q, 2, 3000)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for k, w := range p.Quantized.Weights {
+				if got := all.Plans[i].Quantized.Weights[k]; got.Lost != w.Lost || got.Name != w.Name || w.Elements > 0 && got.Lost.N == 0 && i != nested {
+					t.Errorf("%s, %s: %+v, written %+v", p.Quantized.Layout, w.Name, got.Lost, w.Lost)
+				}
+			}
+		}
+	}
+}
+
+// Mixes of a GGUF model weigh the error by importance where there is a matrix.
+func TestComparedMixes(t *testing.T) {
+	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(t.Context())
+	defer b.Close()
+	b.Source(1 << 30)
+	m := tinyLlama(t, b, 2, 256)
+	matrix := matrixOf(t, b, "blk.1.ffn_down.weight", 256)
+	var list []convert.GGML
+	all := convert.NewComparison(b)
+	for _, name := range []string{"q4_k_m", "iq4_xs", "q8_0"} {
+		for _, x := range []*convert.Importance{nil, matrix} {
+			q := convert.GGML{Mix: named(t, name), Matrix: x, Measure: true}
+			if err := all.Add(m, convert.Options{Sink: convert.GGUF{RawNames: true}, Quantize: q}); err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, q)
+		}
+	}
+	if err := all.Measure(); err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range all.Plans {
+		want, _, _ := quantized(t, b, m, list[i], 3, 1)
+		for k, w := range want.Quantized.Weights {
+			got := p.Quantized.Weights[k]
+			weighed := i%2 == 1 && w.Name == "blk.1.ffn_down.weight"
+			if got.Lost != w.Lost || got.Weighed != w.Weighed || (w.Weighed.N > 0) != weighed || weighed && w.Weighed.Square == w.Lost.Square {
+				t.Errorf("%d, %s: %+v, written %+v", i, w.Name, got, w)
+			}
+		}
+	}
+}
+
+func TestComparedNaNIsNamed(t *testing.T) {
+	b := limits.Policy{}.Budget(t.Context())
+	defer b.Close()
+	numbers := wave(64 * 64)
+	numbers[100] /= 0 * numbers[0]
+	m := bnbSource(t, map[string][]float32{"m.weight": numbers}, map[string][]int64{"m.weight": {64, 64}})
+	for _, nan := range []convert.NaN{convert.RefuseNaN, convert.ZeroNaN} {
+		all := convert.NewComparison(b)
+		if err := all.Add(m, convert.Options{Quantize: convert.Bnb{Measure: true}, NaN: nan}); err != nil {
+			t.Fatal(err)
+		}
+		if err := all.Measure(); (wire.ClassOf(err) == wire.Unsupported) != (nan == convert.RefuseNaN) {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package convert_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/gguf"
+	"github.com/anamnesis-go/anamnesis/parser/safetensors"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant"
+	"github.com/anamnesis-go/anamnesis/quant/scaled"
+)
+
+// wideConfig is that of llamaOf with each dimension 64 times as large.
+var wideConfig = strings.NewReplacer(`_size": 3`, `_size": 192`, `_size": 4`, `_size": 256`, `_size": 6`, `_size": 384`, `_dim": 4`, `_dim": 256`).Replace(llamaConfig)
+
+// folderOf writes a model with its config.json and opens it again.
+func folderOf(t *testing.T, b *limits.Budget, m tensor.Model, o convert.Options) tensor.Model {
+	t.Helper()
+	p, err := convert.NewPlan(b, m, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir() + "/out"
+	if _, err := p.WriteFolder(dir, false, false); err != nil {
+		t.Fatal(err)
+	}
+	f, err := parser.Open(b, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+func groups(t *testing.T, name string) convert.Quantizer {
+	t.Helper()
+	f, ok := scaled.FindGroups(name)
+	if !ok {
+		t.Fatal(name)
+	}
+	return convert.Grouped{Format: f}
+}
+
+// A folder that is quantized becomes in one step what it becomes in two: its weights
+// decoded first.
+func TestQuantizedFoldersBecomeGGUFInOneStep(t *testing.T) {
+	fp8, _ := scaled.Find("fp8")
+	for name, q := range map[string]convert.Quantizer{
+		"FP8 in blocks": convert.Scaled{Format: fp8},
+		"GPTQ":          groups(t, "gptq"),
+		"AWQ":           groups(t, "awq"),
+		"MLX":           groups(t, "mlx_4"),
+		"NF4":           convert.Bnb{Type: convert.NF4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := account(t)
+			source := folderOf(t, b, llamaOf(t, b, wideConfig, "", 64), convert.Options{Quantize: q, Shard: 1 << 30})
+			plain := folderOf(t, b, source, convert.Options{Quant: quant.Options{Folder: true, Target: quant.F16}, Shard: 1 << 30})
+			for _, threads := range []int{1, 3} {
+				o := convert.Options{Sink: convert.GGUF{}, Threads: threads, Tile: 1000 * threads, Quant: quant.Options{Target: quant.F16}}
+				m, err := convert.LlamaCPP{Pre: "default", Quant: o.Quant}.Model(b, source)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want, err := convert.LlamaCPP{Pre: "default"}.Model(b, plain)
+				if err != nil {
+					t.Fatal(err)
+				}
+				once, twice := run(t, b, m, o), run(t, b, want, o)
+				if diff := cmp.Diff(bodiesOf(t, b, twice), bodiesOf(t, b, once)); diff != "" {
+					t.Error(diff)
+				}
+				if got := keyOf(t, b, once, "general.quantization_version"); got != uint32(2) {
+					t.Errorf("general.quantization_version: %v", got)
+				}
+			}
+		})
+	}
+}
+
+// bodiesOf reads the tensors of a GGUF file.
+func bodiesOf(t *testing.T, b *limits.Budget, file []byte) map[string]string {
+	t.Helper()
+	f, err := gguf.Decode(b, bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stored(t, b, f)
+}
+
+// keyOf is a value of a GGUF file.
+func keyOf(t *testing.T, b *limits.Budget, file []byte, key string) any {
+	t.Helper()
+	f, err := gguf.Decode(b, bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, v := range f.Meta() {
+		if k == key {
+			return v
+		}
+	}
+	return nil
+}
+
+// Weights that are quantized already are quantized anew at the caller's word alone.
+func TestADecodedFolderIsQuantizedAnewAtTheCallersWord(t *testing.T) {
+	b := account(t)
+	fp8, _ := scaled.Find("fp8")
+	source := folderOf(t, b, llamaOf(t, b, wideConfig, "", 64), convert.Options{Quantize: convert.Scaled{Format: fp8}, Shard: 1 << 30})
+	m, err := convert.LlamaCPP{Pre: "default"}.Model(b, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := convert.Options{Sink: convert.GGUF{}, Quantize: convert.GGML{Mix: named(t, "q4_k_m")}}
+	if _, err := convert.NewPlan(b, m, o); wire.ClassOf(err) != wire.Unsupported || !strings.Contains(err.Error(), "FP8 already") {
+		t.Error(err)
+	}
+	o.Requantize = true
+	p, err := convert.NewPlan(b, m, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !p.Stores(tensor.Q4_K) || len(p.Read) != 7 {
+		t.Errorf("%d weights are decoded", len(p.Read))
+	}
+}
+
+// What a file says of a quantized folder's parts is held to the same rules: a scale
+// that is missing refuses it.
+func TestAQuantizedFolderWithoutAScaleIsRefused(t *testing.T) {
+	b := account(t)
+	fp8, _ := scaled.Find("fp8")
+	keep := func(name string) bool { return name != "model.layers.0.mlp.up_proj.weight_scale_inv" }
+	whole := folderOf(t, b, llamaOf(t, b, wideConfig, "", 64), convert.Options{Quantize: convert.Scaled{Format: fp8}, Shard: 1 << 30})
+	p, err := convert.NewPlan(b, whole, convert.Options{AsIs: true, Keep: keep})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := &inMemory{make([]byte, p.Size)}
+	if _, err := p.Stream(out); err != nil {
+		t.Fatal(err)
+	}
+	f, err := safetensors.Decode(b, bytes.NewReader(out.p), int64(len(out.p)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Folder = whole.Configs()
+	if _, err := (convert.LlamaCPP{Pre: "default"}).Model(b, f); wire.ClassOf(err) != wire.Malformed {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,70 @@
+package convert
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/gguf"
+)
+
+// An Edit changes metadata: what [Options.Meta] is given.
+type Edit struct {
+	Set    []Entry // a key that is there keeps its place, others follow in their order
+	Delete []string
+}
+
+// ours reports keys that say how a GGUF file is laid out: the writer's.
+func ours(key string) bool { return key == "general.alignment" || strings.HasPrefix(key, "split.") }
+
+// Check refuses an edit that contradicts itself, or changes what the writer of a
+// format decides.
+func (e *Edit) Check(format string) error {
+	var keys []string
+	for _, s := range e.Set {
+		keys = append(keys, s.Key)
+	}
+	for i, key := range append(keys, e.Delete...) {
+		where := "key " + wire.Quote(key)
+		switch {
+		case slices.Contains(keys[:min(i, len(keys))], key) || i >= len(keys) && slices.Contains(e.Delete[:i-len(keys)], key):
+			return wire.At("edit", where, wire.NoOffset, wire.ErrUsage.With("it is named twice"))
+		case key == "":
+			return wire.At("edit", where, wire.NoOffset, wire.ErrUsage.With("a key is not empty"))
+		case format == gguf.Format && ours(key):
+			return wire.At("edit", where, wire.NoOffset, wire.ErrUsage.With("it says how the file is laid out, which its writer does"))
+		}
+	}
+	return nil
+}
+
+// Apply changes metadata. A key that is to be deleted and is not there is an error.
+func (e *Edit) Apply(b *limits.Budget, meta []Entry) ([]Entry, error) {
+	out, err := limits.Clone(b, meta)
+	if err != nil {
+		return nil, err
+	}
+	at := func(key string) int { return slices.IndexFunc(out, func(m Entry) bool { return m.Key == key }) }
+	for _, key := range e.Delete {
+		i := at(key)
+		if err := b.Step(int64(len(out)) + 1); err != nil {
+			return nil, err
+		}
+		if i < 0 {
+			return nil, wire.At("edit", "key "+wire.Quote(key), wire.NoOffset, wire.ErrUsage.With("there is none of that name to delete"))
+		}
+		out = slices.Delete(out, i, i+1)
+	}
+	for _, s := range e.Set {
+		if err := b.Step(int64(len(out)) + 1); err != nil {
+			return nil, err
+		}
+		if i := at(s.Key); i >= 0 {
+			out[i] = s
+		} else if out, err = limits.Append(b, out, s); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}

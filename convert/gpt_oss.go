@@ -1,0 +1,71 @@
+package convert
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// ossStacks are the experts' parameters of gpt-oss, [E, in, out] in transformers, which
+// [E, out, in] stand for in the quantized file.
+var ossStacks = []string{".mlp.experts.gate_up_proj", ".mlp.experts.down_proj"}
+
+// ossExperts is the module of a stack of experts.
+func ossExperts(name string) (module string, ok bool) {
+	for _, s := range ossStacks {
+		if strings.HasSuffix(name, s) {
+			return name[:strings.LastIndexByte(name, '.')], true
+		}
+	}
+	return "", false
+}
+
+// takesOss decides about a tensor of gpt-oss: its experts are quantized, nothing else is.
+func (e *groupedEncoder) takesOss(name string, shape []int64) (verdict, error) {
+	_, experts := ossExperts(name)
+	switch {
+	case experts && len(shape) == 3 && e.rule.Exclude != nil && e.rule.Exclude(name):
+		return decodeIt, e.keep(name, "excluded")
+	case experts && len(shape) == 3 && e.Type != "gpt_oss":
+		return decodeIt, e.keep(name, "which way it lies only config.json of a gpt_oss model says")
+	case experts && len(shape) == 3 && (shape[0] == 0 || !e.f.Fits(shape[2], shape[1]) || shape[1] == 0 || shape[2] == 0):
+		return decodeIt, e.keep(name, "its rows or columns are no whole number of groups")
+	case experts && len(shape) == 3:
+		return encodeIt, nil
+	case len(shape) != 2 || !strings.HasSuffix(name, ".weight"):
+		return decodeIt, nil
+	}
+	return decodeIt, e.keep(name, "no stack of experts, which alone gpt-oss quantizes")
+}
+
+// ossConfig is the configuration of OpenAI's files. Modules of experts that are left
+// alone are added by name: both of their stacks must be.
+func (e *groupedEncoder) ossConfig() ([]byte, error) {
+	alone := []string{"model.layers.*.self_attn", "model.layers.*.mlp.router", "model.embed_tokens", "lm_head"}
+	for i := range e.Kept {
+		module, ok := ossExperts(e.Kept[i].Name)
+		if !ok || slices.Contains(alone, module) {
+			continue
+		}
+		for k := range e.Weights {
+			if err := e.b.Step(1); err != nil {
+				return nil, err
+			}
+			if other, _ := ossExperts(e.Weights[k].Name); other == module {
+				return nil, wire.ErrUnsupported.With("%s is left alone (%s), but the other stack of its experts is not: transformers has both quantized or none", wire.Quote(e.Kept[i].Name), e.Kept[i].Why)
+			}
+		}
+		var err error
+		if alone, err = limits.Append(e.b, alone, module); err != nil {
+			return nil, err
+		}
+	}
+	w := jsontree.NewText(e.b)
+	w.Put("{\n  \"modules_to_not_convert\": ")
+	w.Names(alone)
+	w.Put(",\n  \"quant_method\": \"mxfp4\"\n}")
+	return w.Done()
+}

@@ -1,0 +1,88 @@
+package convert_test
+
+import (
+	"fmt"
+	"io/fs"
+	"math"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant/scaled"
+)
+
+// ossModel is a layer of gpt-oss whose stacks have the shape, with a config.json or
+// without.
+func ossModel(t *testing.T, config string, shape ...int64) tensor.Model {
+	t.Helper()
+	numbers := wave(int(shape[0] * shape[1] * shape[2]))
+	const stem = "model.layers.0.mlp.experts."
+	m := bnbSource(t, map[string][]float32{stem + "gate_up_proj": numbers, stem + "down_proj": numbers, "model.layers.0.mlp.router.weight": wave(64)},
+		map[string][]int64{stem + "gate_up_proj": shape, stem + "down_proj": shape, "model.layers.0.mlp.router.weight": {2, 32}})
+	if config == "" {
+		return m
+	}
+	return withConfigs{m, config}
+}
+
+func TestWhatGptOssLeavesAlone(t *testing.T) {
+	b := limits.Policy{}.Budget(t.Context())
+	defer b.Close()
+	f, _ := scaled.FindGroups("gpt_oss")
+	const oss = `{"model_type": "gpt_oss"}`
+	for name, test := range map[string]struct {
+		m     tensor.Model
+		taken int
+		why   string
+	}{
+		"a gpt-oss model":            {ossModel(t, oss, 2, 32, 64), 2, "no stack of experts"},
+		"no config.json":             {ossModel(t, "", 2, 32, 64), 0, "only config.json"},
+		"another type":               {ossModel(t, `{"model_type": "llama4"}`, 2, 32, 64), 0, "only config.json"},
+		"rows that no group divides": {ossModel(t, oss, 2, 40, 64), 0, "no whole number"},
+		"no experts":                 {ossModel(t, oss, 0, 32, 64), 0, "no whole number"},
+	} {
+		_, p, err := store(t, b, test.m, convert.Grouped{Format: f, Measure: true}, 2, 0)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if n := len(p.Quantized.Weights); n != test.taken || !strings.Contains(fmt.Sprint(p.Quantized.Kept), test.why) {
+			t.Errorf("%s: %d weights, kept %v", name, n, p.Quantized.Kept)
+		}
+	}
+	half := func(name string) bool { return strings.HasSuffix(name, "down_proj") }
+	_, p, err := store(t, b, ossModel(t, oss, 2, 32, 64), convert.Grouped{Format: f, Exclude: half}, 1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.QuantizationConfig(); wire.ClassOf(err) != wire.Unsupported {
+		t.Errorf("one of two stacks: %v", err)
+	}
+}
+
+func TestExpertsThatAreNotFiniteAreRefused(t *testing.T) {
+	b := limits.Policy{}.Budget(t.Context())
+	defer b.Close()
+	f, _ := scaled.FindGroups("gpt_oss")
+	numbers := wave(2 * 32 * 64)
+	numbers[70] = float32(math.NaN())
+	m := bnbSource(t, map[string][]float32{"l.mlp.experts.down_proj": numbers}, map[string][]int64{"l.mlp.experts.down_proj": {2, 32, 64}})
+	_, _, err := store(t, b, withConfigs{m, `{"model_type": "gpt_oss"}`}, convert.Grouped{Format: f}, 1, 0)
+	if wire.ClassOf(err) != wire.Unsupported || !strings.Contains(err.Error(), "NaN") {
+		t.Errorf("NaN: %v", err)
+	}
+}
+
+// withConfigs is a model with a config.json beside it.
+type withConfigs struct {
+	tensor.Model
+	config string
+}
+
+func (m withConfigs) Configs() fs.FS {
+	return fstest.MapFS{"config.json": {Data: []byte(m.config)}}
+}

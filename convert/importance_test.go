@@ -1,0 +1,153 @@
+package convert_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/gguf"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// legacyMatrix is a matrix in the format before GGUF, of entries of so many columns.
+func legacyMatrix(names []string, cols int, value float32) []byte {
+	var p []byte
+	number := func(n uint32) { p = binary.LittleEndian.AppendUint32(p, n) }
+	number(uint32(len(names)))
+	for _, name := range names {
+		number(uint32(len(name)))
+		p = append(p, name...)
+		number(3)
+		number(uint32(cols))
+		for range cols {
+			number(math.Float32bits(value))
+		}
+	}
+	return p
+}
+
+// newMatrix is one in GGUF.
+func newMatrix(t *testing.T, b *limits.Budget, kind string, tensors map[string][]float32) []byte {
+	t.Helper()
+	var infos []tensor.Info
+	for name, list := range tensors {
+		infos = append(infos, tensor.Info{Name: name, DType: tensor.F32, Shape: []int64{int64(len(list))}})
+	}
+	return ggufBytes(t, b, infos, []gguf.Entry{{Key: "general.type", Value: kind}}, func(i tensor.Info) []float32 { return tensors[i.Name] })
+}
+
+// Matrices that do not say how important each column is are refused by class, before
+// anything is written.
+func TestMatricesThatAreRefused(t *testing.T) {
+	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(t.Context())
+	defer b.Close()
+	b.Source(1 << 30)
+	m := tinyLlama(t, b, 2, 256)
+	all := []string{"output.weight", "blk.0.attn_v.weight", "blk.0.ffn_down.weight", "blk.1.attn_v.weight", "blk.1.ffn_down.weight", "token_embd.weight"}
+	good := legacyMatrix(all, 256, 2)
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	sums := func(v float32) []float32 { return scaledBy(v, slicesOf(256)) }
+	for _, c := range []struct {
+		name, mix, text string
+		data            []byte
+		class           wire.Class
+	}{
+		{"good", "iq2_xs", "", good, wire.OK},
+		{"another model's", "q4_k_m", "none of the 1 weights", legacyMatrix([]string{"blk.7.attn_v.weight"}, 256, 2), wire.Malformed},
+		{"other columns", "q4_k_m", "it is of another model", legacyMatrix(all, 512, 2), wire.Malformed},
+		{"too few weights", "iq2_xs", "wants an importance matrix", legacyMatrix(all[:2], 256, 2), wire.Unsupported},
+		{"too few weights for what needs none", "q4_k_m", "", legacyMatrix(all[:2], 256, 2), wire.OK},
+		{"NaN", "q4_k_m", "element 0 is NaN", legacyMatrix(all, 256, nan), wire.Unsupported},
+		{"infinity", "q4_k_m", "element 0 is +Inf", legacyMatrix(all, 256, inf), wire.Unsupported},
+		{"a negative square", "q4_k_m", "no square is negative", legacyMatrix(all, 256, -1), wire.Unsupported},
+		{"a weight twice", "q4_k_m", "output.weight", legacyMatrix([]string{all[0], all[0]}, 256, 2), wire.Malformed},
+		{"cut off", "q4_k_m", "", good[:len(good)-1], wire.Truncated},
+		{"cut off in a name", "q4_k_m", "", good[:1070], wire.Truncated},
+		{"fewer bytes than entries", "q4_k_m", "it is no importance matrix", good[:10], wire.Malformed},
+		{"empty", "q4_k_m", "", nil, wire.Truncated},
+		{"a million entries in four bytes", "q4_k_m", "it is no importance matrix", binary.LittleEndian.AppendUint32(nil, 1_000_000), wire.Malformed},
+		{"two thousand million columns", "q4_k_m", "", append(legacyMatrix([]string{"a"}, 0, 0)[:13], 0xff, 0xff, 0xff, 0x7f), wire.Truncated},
+		{"GGUF", "q4_k_m", "", newMatrix(t, b, "imatrix", map[string][]float32{"output.weight.in_sum2": sums(3), "output.weight.counts": {7}}), wire.OK},
+		{"GGUF of a model", "q4_k_m", "not imatrix", newMatrix(t, b, "model", map[string][]float32{"output.weight.in_sum2": sums(3), "output.weight.counts": {7}}), wire.Malformed},
+		{"GGUF without counts", "q4_k_m", "there are no counts", newMatrix(t, b, "imatrix", map[string][]float32{"output.weight.in_sum2": sums(3)}), wire.Malformed},
+		{"GGUF without sums", "q4_k_m", "there is no sum", newMatrix(t, b, "imatrix", map[string][]float32{"output.weight.counts": {7}}), wire.Malformed},
+		{"GGUF with NaN counts", "q4_k_m", "NaN", newMatrix(t, b, "imatrix", map[string][]float32{"output.weight.in_sum2": sums(3), "output.weight.counts": {nan}}), wire.Unsupported},
+		{"GGUF with counts that do not divide", "q4_k_m", "256 sums and 3 counts", newMatrix(t, b, "imatrix", map[string][]float32{"output.weight.in_sum2": sums(3), "output.weight.counts": {1, 1, 1}}), wire.Malformed},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			matrix, err := convert.ReadImportance(b, bytes.NewReader(c.data), int64(len(c.data)))
+			if err == nil {
+				_, err = convert.NewPlan(b, m, convert.Options{Sink: convert.GGUF{RawNames: true}, Quantize: convert.GGML{Mix: named(t, c.mix), Matrix: matrix}})
+			}
+			if wire.ClassOf(err) != c.class || err != nil && !strings.Contains(err.Error(), c.text) {
+				t.Errorf("%v: %v, want %v with %q", wire.ClassOf(err), err, c.class, c.text)
+			}
+		})
+	}
+}
+
+func slicesOf(n int) []float32 {
+	list := make([]float32, n)
+	for i := range list {
+		list[i] = 1
+	}
+	return list
+}
+
+// A matrix of a million weights is read, or refused by the account, and never for long.
+func TestAMatrixOfAMillionEntries(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes 60 MB")
+	}
+	names := make([]string, 1_000_000)
+	for i := range names {
+		names[i] = fmt.Sprintf("blk.%d.ffn_down.weight", i)
+	}
+	data := legacyMatrix(names, 1, 1)
+	for tight, policy := range []limits.Policy{{}, {MaxTotalBytes: 32 << 20}, {MaxSteps: 1000}} {
+		b := policy.Budget(t.Context())
+		m, err := convert.ReadImportance(b, bytes.NewReader(data), int64(len(data)))
+		if (tight > 0) != (wire.ClassOf(err) == wire.Limit) || tight == 0 && m.Len() != len(names) {
+			t.Errorf("%+v: %v", policy, err)
+		}
+		b.Close()
+	}
+}
+
+// Columns that no block divides, and an architecture that llama.cpp does not have.
+func TestModelsThatAMixDoesNotFit(t *testing.T) {
+	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(t.Context())
+	defer b.Close()
+	b.Source(1 << 30)
+	one := func(arch string, cols int64) tensor.Model {
+		return ggufWith(t, b, []tensor.Info{{Name: "blk.0.ffn_up.weight", DType: tensor.F32, Shape: []int64{8, cols}}}, []gguf.Entry{{Key: "general.architecture", Value: arch}}, func(i tensor.Info) []float32 { return wave(int(i.Elements())) })
+	}
+	for _, c := range []struct {
+		name, mix string
+		m         tensor.Model
+		to        tensor.DType
+		unknown   bool
+		class     wire.Class
+	}{
+		{"whole blocks", "q4_k_m", one("llama", 512), tensor.Q4_K, false, wire.OK},
+		{"blocks of 32", "q4_k_m", one("llama", 96), tensor.Q5_0, false, wire.OK},
+		{"odd columns", "q4_k_m", one("llama", 33), tensor.F16, false, wire.OK},
+		{"odd columns of what has no smaller type", "q1_0", one("llama", 33), 0, false, wire.Unsupported},
+		{"an unknown architecture", "q4_k_m", one("unheard-of", 512), tensor.Q4_K, true, wire.OK},
+		{"no architecture", "q4_k_m", one("", 512), 0, false, wire.Unsupported},
+	} {
+		p, err := convert.NewPlan(b, c.m, convert.Options{Sink: convert.GGUF{RawNames: true}, Quantize: convert.GGML{Mix: named(t, c.mix)}})
+		if wire.ClassOf(err) != c.class {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if err == nil && (p.Outs[0].DType != c.to || p.Quantized.ByName != c.unknown) {
+			t.Errorf("%s: %v, by name %t", c.name, p.Outs[0].DType, p.Quantized.ByName)
+		}
+	}
+}

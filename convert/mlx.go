@@ -1,0 +1,126 @@
+package convert
+
+import (
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/family"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/gguf"
+	"github.com/anamnesis-go/anamnesis/parser/safetensors"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant"
+	"github.com/anamnesis-go/anamnesis/quant/scaled"
+)
+
+// MLX says how a model becomes a folder of mlx-lm.
+type MLX struct {
+	// Quant says how quantized weights are read, and what they become.
+	Quant quant.Options
+}
+
+// Model gives a model as mlx-lm knows it: the names of transformers, and the experts of
+// a layer as one tensor. A GGUF file of llama.cpp goes the way back to transformers
+// first. What is given takes m over. The target, if there is one, is what mlx-lm casts
+// all numbers to.
+func (o MLX) Model(b *limits.Budget, m tensor.Model) (tensor.Model, *quant.Target, error) {
+	r, err := o.model(b, m)
+	if err != nil {
+		return nil, nil, wire.At("convert", "", wire.NoOffset, err)
+	}
+	if r.mlx.DType == tensor.Unknown {
+		return r, nil, nil
+	}
+	to := targetOf(r.mlx.DType)
+	return r, &to, nil
+}
+
+func (o MLX) model(b *limits.Budget, m tensor.Model) (*rewritten, error) {
+	var left []string
+	if m.Format() == gguf.Format {
+		r, err := (Transformers{Target: o.Quant.Target}).model(b, m)
+		if err != nil {
+			return nil, err
+		}
+		m, left = r, r.left
+	} else if !Stated(m) {
+		return nil, wire.ErrUnsupported.With("only a folder of transformers and a GGUF file are made a folder of mlx-lm: there is no config.json")
+	}
+	r := &rewritten{Model: m, b: b, files: m.Configs(), left: left, format: safetensors.Format}
+	if left == nil && m.Format() != gguf.Format && quant.Any(m) {
+		d, err := decode(b, m, o.Quant)
+		if err != nil {
+			return nil, err
+		}
+		r.Model, r.decoded, m = d, d, d
+	}
+	plan, err := family.ToMLX(b, m)
+	if err != nil {
+		return nil, err
+	}
+	r.straight, r.tensors, r.mlx = &straight{Model: m, b: b}, plan.Tensors, plan
+	r.keys = []family.Key{{Key: "format", Value: "mlx"}}
+	return r, r.index()
+}
+
+// ofMLX reports a folder of mlx-lm.
+func ofMLX(m tensor.Model) bool {
+	if m.Format() != safetensors.Format || !Stated(m) {
+		return false
+	}
+	for k, v := range m.Meta() {
+		if k == "format" && v == "mlx" {
+			return true
+		}
+	}
+	return false
+}
+
+// unstacked gives the experts of mlx-lm one by one, as transformers has them; other
+// models stay what they are.
+func unstacked(b *limits.Budget, m tensor.Model) (tensor.Model, error) {
+	if !family.Stacked(m) || quant.Any(m) { // stacks of codes come apart where they are decoded
+		return m, nil
+	}
+	list, err := family.FromMLX(b, m)
+	if err != nil {
+		return nil, err
+	}
+	r := &rewritten{Model: m, b: b, straight: &straight{Model: m, b: b}, tensors: list, files: m.Configs(), format: safetensors.Format}
+	r.keys = []family.Key{{Key: "format", Value: "pt"}}
+	return r, r.index()
+}
+
+// mlxModules is the rule of mlx-lm: every matrix that groups fit is quantized, those of
+// embeddings, routers and stacks of experts too.
+type mlxModules struct {
+	plan  *family.MLX
+	casts bool // to the type that decoded weights have
+}
+
+// of gives the format of a weight, or says that it is none.
+func (x *mlxModules) of(f scaled.Groups, name string, shape []int64) (scaled.Groups, bool) {
+	module, isWeight := strings.CutSuffix(name, ".weight")
+	if !isWeight || len(shape) < 2 || shape[len(shape)-1]%f.Size != 0 {
+		return f, false
+	}
+	if x.plan.Eight(module) {
+		return scaled.FindGroups("mlx_8")
+	}
+	return f, true
+}
+
+// indexed reports a folder that has an index for one file too: mlx-lm's.
+func (p *Plan) indexed() bool {
+	r, ok := p.m.(*rewritten)
+	return ok && r.mlx != nil
+}
+
+// mlxParameters is how many numbers the model has: mlx-lm counts those that words and
+// scales stand for.
+func (p *Plan) mlxParameters() (n int64) {
+	for i := range p.m.Tensors() {
+		n += i.Elements()
+	}
+	return n
+}

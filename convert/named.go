@@ -1,0 +1,374 @@
+package convert
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"iter"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// Names chooses tensors of a model and gives them other names, in the order of the
+// fields. The zero value changes nothing.
+type Names struct {
+	// Select is the path of the part that is taken, such as "state_dict": tensors below
+	// it, without it and the dot. "state_dict" and "ema" also find what trainers call
+	// these; see [Names.Model].
+	Select string
+	// Keep and Drop choose by the names that are left then; nil keeps all and drops none.
+	Keep, Drop func(string) bool
+	// Strip is cut off the names that begin with it.
+	Strip string
+	// Rename are patterns for whole names; the first that fits gives the name.
+	Rename []Renaming
+}
+
+// IsZero reports that nothing is asked for.
+func (n *Names) IsZero() bool {
+	return n.Select == "" && n.Keep == nil && n.Drop == nil && n.Strip == "" && len(n.Rename) == 0
+}
+
+// A Renaming gives names that fit a pattern another form.
+type Renaming struct{ from, to []string }
+
+// ParseRenaming reads FROM=TO. Each * of FROM stands for any text, as little as fits;
+// those of TO stand for the same, in their order.
+func ParseRenaming(text string) (Renaming, error) {
+	from, to, ok := strings.Cut(text, "=")
+	r := Renaming{strings.Split(from, "*"), strings.Split(to, "*")}
+	switch {
+	case !ok || from == "" || to == "":
+		return r, wire.ErrUsage.With("%s is not FROM=TO", wire.Quote(text))
+	case len(r.to) > len(r.from):
+		return r, wire.ErrUsage.With("%s has more * after the = than before it", wire.Quote(text))
+	}
+	return r, nil
+}
+
+// apply gives the new name of one that fits.
+func (r *Renaming) apply(name string) (string, bool) {
+	rest, ok := strings.CutPrefix(name, r.from[0])
+	last := len(r.from) - 1
+	if !ok || last == 0 {
+		return r.to[0], ok && rest == ""
+	}
+	out := r.to[0]
+	for i := 1; i <= last; i++ {
+		at := strings.Index(rest, r.from[i])
+		if i == last {
+			at = len(rest) - len(r.from[i])
+		}
+		if at < 0 || rest[at:at+len(r.from[i])] != r.from[i] {
+			return "", false
+		}
+		if i < len(r.to) {
+			out += rest[:at] + r.to[i]
+		}
+		rest = rest[at+len(r.from[i]):]
+	}
+	return out, true
+}
+
+// parts are what trainers call the part of a checkpoint that Select names.
+var parts = map[string][]string{
+	"state_dict": {"state_dict", "model_state_dict", "model_state", "model", "module", "net"},
+	"ema":        {"ema", "ema_state_dict", "state_dict_ema", "model_ema", "ema_model", "params_ema", "module_ema"},
+}
+
+// selected finds the path that Select means: what is called so, else the one part with
+// a name that trainers give it.
+func (n *Names) selected(m tensor.Model) (string, error) {
+	is := func(path string) bool {
+		for i := range m.Tensors() {
+			if strings.HasPrefix(i.Name, path+".") {
+				return true
+			}
+		}
+		return false
+	}
+	if is(n.Select) {
+		return n.Select, nil
+	}
+	found := ""
+	for _, path := range parts[n.Select] {
+		switch {
+		case !is(path):
+		case found != "":
+			return "", wire.ErrUsage.With("both %s and %s could be meant by %s: name one", wire.Quote(found), wire.Quote(path), wire.Quote(n.Select))
+		default:
+			found = path
+		}
+	}
+	if found == "" {
+		return "", wire.ErrUsage.With("no tensor lies below %s", wire.Quote(n.Select))
+	}
+	return found, nil
+}
+
+// Model gives the tensors that are chosen, under their new names. What is given takes m
+// over: closing it closes m. Names that collide, and options that fit no tensor, are
+// refused.
+func (n *Names) Model(b *limits.Budget, m tensor.Model) (*Renamed, error) {
+	r, err := n.model(b, m)
+	if err != nil {
+		return nil, wire.At("convert", "", wire.NoOffset, err)
+	}
+	return r, nil
+}
+
+func (n *Names) model(b *limits.Budget, m tensor.Model) (*Renamed, error) {
+	one := *n
+	if n.Select != "" {
+		path, err := n.selected(m)
+		if err != nil {
+			return nil, err
+		}
+		one.Select = path
+	}
+	r := &Renamed{model: m, rule: one}
+	var err error
+	if r.list, err = limits.Make[renamedTensor](b, m.Len()); err != nil {
+		return nil, err
+	}
+	r.list = r.list[:0]
+	if r.names, err = wire.NewNameSet(b, m.Len(), func(i int) string { return r.list[i].info.Name }); err != nil {
+		return nil, err
+	}
+	for i := range m.Tensors() {
+		if err := r.add(b, i); err != nil {
+			return nil, err
+		}
+	}
+	if len(r.list) == 0 {
+		return nil, wire.ErrUsage.With("no tensor is left by the names that were chosen")
+	}
+	if err := n.fits(r); err != nil {
+		return nil, err
+	}
+	return r, r.tie(b)
+}
+
+// fits refuses what has changed no name.
+func (n *Names) fits(r *Renamed) error {
+	switch {
+	case n.Strip != "" && !r.stripped:
+		return wire.ErrUsage.With("no name begins with %s", wire.Quote(n.Strip))
+	case len(n.Rename) > 0 && !r.renamed:
+		return wire.ErrUsage.With("no name fits a pattern that renames")
+	}
+	return nil
+}
+
+// A Renamed is a model of which some tensors are taken, under other names.
+type Renamed struct {
+	model tensor.Model
+	rule  Names
+	list  []renamedTensor
+	names *wire.NameSet
+	tied  map[string]Entry // entries of metadata that are names, by their key
+	// Left is how many tensors were not taken.
+	Left int
+
+	stripped, renamed bool
+}
+
+type renamedTensor struct {
+	info tensor.Info
+	was  string
+}
+
+// add takes one tensor, if it is chosen.
+func (r *Renamed) add(b *limits.Budget, i tensor.Info) error {
+	was := i.Name
+	name, ok := r.name(was)
+	if !ok {
+		r.Left++
+		return nil
+	}
+	if name == "" {
+		return wire.ErrUsage.With("tensor %s would have no name", wire.Quote(was))
+	}
+	if err := b.Hold(int64(len(name))); err != nil {
+		return err
+	}
+	i.Name = name
+	r.list = append(r.list, renamedTensor{i, was})
+	at, added, err := r.names.Add(len(r.list) - 1)
+	if err == nil && !added {
+		err = wire.ErrDuplicate.With("tensors %s and %s would both be called %s", wire.Quote(r.list[at].was), wire.Quote(was), wire.Quote(name))
+	}
+	return err
+}
+
+// name is the new name of a tensor, false for one that is not taken.
+func (r *Renamed) name(name string) (string, bool) {
+	n := &r.rule
+	if n.Select != "" {
+		below, ok := strings.CutPrefix(name, n.Select+".")
+		if !ok {
+			return "", false
+		}
+		name = below
+	}
+	if n.Keep != nil && !n.Keep(name) || n.Drop != nil && n.Drop(name) {
+		return "", false
+	}
+	if n.Strip != "" {
+		short, ok := strings.CutPrefix(name, n.Strip)
+		r.stripped = r.stripped || ok
+		name = short
+	}
+	for i := range n.Rename {
+		if to, ok := n.Rename[i].apply(name); ok {
+			r.renamed = true
+			return to, true
+		}
+	}
+	return name, true
+}
+
+// Renames lists the tensors whose names have changed: what each was called, and is.
+func (r *Renamed) Renames() iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		for i := range r.list {
+			if t := &r.list[i]; t.was != t.info.Name && !yield(t.was, t.info.Name) {
+				return
+			}
+		}
+	}
+}
+
+// source is a tensor as the source knows it.
+func (r *Renamed) source(i tensor.Info) tensor.Info {
+	if at, ok := r.names.Find(i.Name); ok {
+		i.Name = r.list[at].was
+	}
+	return i
+}
+
+// Format is that of the source.
+func (r *Renamed) Format() string { return r.model.Format() }
+
+// Len is the number of tensors that were taken.
+func (r *Renamed) Len() int { return len(r.list) }
+
+// Tensors lists them.
+func (r *Renamed) Tensors() iter.Seq[tensor.Info] {
+	return func(yield func(tensor.Info) bool) {
+		for i := range r.list {
+			if !yield(r.list[i].info) {
+				return
+			}
+		}
+	}
+}
+
+// Meta is that of the source, but for entries that name tied tensors: they have the
+// new names, or are gone with their tensor.
+func (r *Renamed) Meta() iter.Seq2[string, any] {
+	return func(yield func(string, any) bool) {
+		for k, v := range r.model.Meta() {
+			if e, tied := r.tied[k]; tied {
+				if k, v = e.Key, e.Value; k == "" {
+					continue
+				}
+			}
+			if !yield(k, v) {
+				return
+			}
+		}
+	}
+}
+
+// tie gives the entries of metadata new names that stand for tied tensors.
+func (r *Renamed) tie(b *limits.Budget) error {
+	m, ok := r.model.(interface {
+		Aliases() iter.Seq2[string, string]
+	})
+	if !ok {
+		return nil
+	}
+	r.tied = map[string]Entry{}
+	for name, kept := range m.Aliases() {
+		var e Entry
+		to, taken := r.name(kept)
+		if also, its := r.name(name); taken && its {
+			e = Entry{also, to}
+		}
+		if err := b.Hold(int64(len(name)+len(kept)) + 128); err != nil {
+			return err
+		}
+		r.tied[name] = e
+	}
+	return nil
+}
+
+// Findings are those of the source.
+func (r *Renamed) Findings() []tensor.Finding { return r.model.Findings() }
+
+// Configs are the files beside the source.
+func (r *Renamed) Configs() fs.FS { return r.model.Configs() }
+
+// At reads a tensor by its new name.
+func (r *Renamed) At(i tensor.Info) (io.ReaderAt, bool) { return r.model.At(r.source(i)) }
+
+// Body reads one in order.
+func (r *Renamed) Body(b *limits.Budget, i tensor.Info) (io.ReadCloser, error) {
+	return r.model.Body(b, r.source(i))
+}
+
+// Close closes the source.
+func (r *Renamed) Close() error { return r.model.Close() }
+
+// Unwrap gives the source.
+func (r *Renamed) Unwrap() tensor.Model { return r.model }
+
+// Verify reads the bodies of the source.
+func (r *Renamed) Verify(b *limits.Budget) error {
+	if v, ok := r.model.(tensor.Verifier); ok {
+		return v.Verify(b)
+	}
+	return nil
+}
+
+// Place implements [tensor.Placer], as do Placed and Note.
+func (r *Renamed) Place(folder fs.FS, c io.Closer) {
+	if p, ok := r.model.(tensor.Placer); ok {
+		p.Place(folder, c)
+	}
+}
+
+// Placed is what the source was given to close.
+func (r *Renamed) Placed() io.Closer {
+	if p, ok := r.model.(tensor.Placer); ok {
+		return p.Placed()
+	}
+	return nil
+}
+
+// Note adds a finding to those of the source.
+func (r *Renamed) Note(b *limits.Budget, f tensor.Finding) error {
+	if p, ok := r.model.(tensor.Placer); ok {
+		return p.Note(b, f)
+	}
+	return errors.ErrUnsupported
+}
+
+// PieceOf implements [tensor.Piece].
+func (r *Renamed) PieceOf(files int) {
+	if p, ok := r.model.(tensor.Piece); ok {
+		p.PieceOf(files)
+	}
+}
+
+// Pieces is the number of files of which the source is one.
+func (r *Renamed) Pieces() int {
+	if p, ok := r.model.(tensor.Piece); ok {
+		return p.Pieces()
+	}
+	return 0
+}

@@ -1,0 +1,133 @@
+package merge
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
+	"github.com/anamnesis-go/anamnesis/internal/strictjson"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// configName is transformers' description of a model.
+const configName = "config.json"
+
+const maxConfig = 16 << 20
+
+// layerCounts are the members that say how many layers a model has.
+var layerCounts = []string{"num_hidden_layers", "n_layer", "n_layers", "num_layers"}
+
+// dtypes are the members that say in which type a model is loaded.
+var dtypes = []string{"dtype", "torch_dtype"}
+
+// A splice is a part of a text that becomes another.
+type splice struct {
+	from, to int64
+	text     string
+}
+
+// config is config.json where the result has other layers or another type than the
+// first model, "" where it stays as it is.
+func (x *merger) config() (string, error) {
+	if x.out.Layers == 0 && x.r.out == tensor.Unknown {
+		return "", nil
+	}
+	body, err := jsontree.ReadText(x.b, x.opened[0].Configs(), configName, maxConfig)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	var list []splice
+	err = strictjson.Decode(x.b, strictjson.Text{Format: configName, Body: body, Whole: true}, func(d *strictjson.Decoder) error {
+		return d.Object(func(name string) error {
+			s, err := x.member(d, body, name)
+			if err == nil && s != nil {
+				list, err = limits.Append(x.b, list, *s)
+			}
+			return err
+		})
+	})
+	if err != nil || len(list) == 0 {
+		return "", err
+	}
+	out, at := strings.Builder{}, int64(0)
+	for _, s := range list {
+		if err := x.b.Hold(2 * (s.from - at + int64(len(s.text)))); err != nil {
+			return "", err
+		}
+		out.WriteString(body[at:s.from])
+		out.WriteString(s.text)
+		at = s.to
+	}
+	if err := x.b.Hold(2 * (int64(len(body)) - at)); err != nil {
+		return "", err
+	}
+	out.WriteString(body[at:])
+	return out.String(), nil
+}
+
+// member is what becomes of one member, nil where it stays.
+func (x *merger) member(d *strictjson.Decoder, body, name string) (*splice, error) {
+	kind, err := d.Kind()
+	if err != nil {
+		return nil, err
+	}
+	var parts []splice
+	s := &splice{from: d.Off()}
+	if kind == strictjson.Array {
+		err = d.Array(func(int) error {
+			one := splice{from: d.Off()}
+			if err := d.Skip(); err != nil {
+				return err
+			}
+			one.to = d.Off()
+			var err error
+			parts, err = limits.Append(x.b, parts, one)
+			return err
+		})
+	} else {
+		err = d.Skip()
+	}
+	s.to = d.Off()
+	switch {
+	case err != nil:
+		return nil, err
+	case x.r.out != tensor.Unknown && slices.Contains(dtypes, name) && kind == strictjson.String:
+		for text, t := range outTypes {
+			if t == x.r.out {
+				s.text = strconv.Quote(text)
+			}
+		}
+		return s, nil
+	case x.out.Layers > 0 && slices.Contains(layerCounts, name) && kind == strictjson.Number:
+		s.text = strconv.FormatInt(x.out.Layers, 10)
+		return s, nil
+	case x.out.Layers > 0 && len(parts) > 0 && int64(len(parts)) == x.models[0].layers:
+		return s, x.perLayer(s, body, parts)
+	}
+	return nil, nil
+}
+
+// perLayer takes of a list with an element for each layer those of the layers that
+// the result has.
+func (x *merger) perLayer(s *splice, body string, parts []splice) error {
+	var out []string
+	for k := range x.r.slices {
+		one := &x.r.slices[k].sources[0]
+		for n := one.from; n < min(one.to, int64(len(parts))); n++ {
+			text := body[parts[n].from:parts[n].to]
+			if err := x.b.Hold(int64(len(text)) + 32); err != nil {
+				return err
+			}
+			out = append(out, text)
+		}
+	}
+	s.text = "[" + strings.Join(out, ", ") + "]"
+	return nil
+}

@@ -1,0 +1,98 @@
+package merge
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// A model is one that is merged.
+type model struct {
+	name   string
+	m      tensor.Model // row-major
+	infos  []tensor.Info
+	names  *wire.NameSet
+	layers int64  // how many there are
+	stack  string // what stands before their number
+}
+
+// layerOf cuts a name at its first number that is a part by itself.
+func layerOf(name string) (before string, layer int64, after string, ok bool) {
+	for at := 0; at < len(name); {
+		end := strings.IndexByte(name[at:], '.')
+		if end < 0 {
+			end = len(name) - at
+		}
+		part := name[at : at+end]
+		if n, err := strconv.ParseUint(part, 10, 31); err == nil && strconv.FormatUint(n, 10) == part {
+			return name[:at], int64(n), name[at+end:], true
+		}
+		at += end + 1
+	}
+	return name, 0, "", false
+}
+
+func layerName(stack string, layer int64, after string) string {
+	return stack + strconv.FormatInt(layer, 10) + after
+}
+
+// list lists a model's tensors, and finds its layers.
+func (x *model) list(b *limits.Budget) error {
+	var err error
+	if x.infos, err = limits.Make[tensor.Info](b, x.m.Len()); err != nil {
+		return err
+	}
+	x.infos = x.infos[:0]
+	if x.names, err = wire.NewNameSet(b, x.m.Len(), func(i int) string { return x.infos[i].Name }); err != nil {
+		return err
+	}
+	for i := range x.m.Tensors() {
+		x.infos = append(x.infos, i)
+		if _, added, err := x.names.Add(len(x.infos) - 1); err != nil {
+			return err
+		} else if !added {
+			return wire.ErrDuplicate.With("tensor %s", wire.Quote(i.Name))
+		}
+		stack, n, _, ok := layerOf(i.Name)
+		if !ok {
+			continue
+		}
+		if err := b.Step(1); err != nil {
+			return err
+		}
+		if x.layers > 0 && stack != x.stack {
+			x.stack = "" // several: there are no layers that could be told
+			x.layers = -1
+		}
+		if x.layers >= 0 {
+			x.stack, x.layers = stack, max(x.layers, n+1)
+		}
+	}
+	return nil
+}
+
+// position is where along the layers a tensor is: 0 is the first of them, 1 the last.
+func (x *model) position(name string) float64 {
+	stack, n, _, ok := layerOf(name)
+	switch {
+	case !ok || x.layers < 1 || stack != x.stack:
+		return 0
+	case x.layers == 1:
+		return 1
+	default:
+		return float64(n) / float64(x.layers-1)
+	}
+}
+
+// isEmbedding knows tensors that stand before the first layer by their names.
+func isEmbedding(name string) bool {
+	for part := range strings.SplitSeq(strings.ToLower(name), ".") {
+		if strings.Contains(part, "embed") || part == "wte" || part == "wpe" {
+			return true
+		}
+	}
+	return false
+}

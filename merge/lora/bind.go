@@ -1,0 +1,363 @@
+package lora
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/derive"
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/gguf"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// A binder finds the base's tensors.
+type binder struct {
+	b        *limits.Budget
+	base     tensor.Model
+	infos    []tensor.Info
+	names    *wire.NameSet
+	storages map[string]int  // how many tensors share one
+	targets  map[int]*target // by the base's tensor
+	order    []int           // of targets
+	added    []derive.Tensor
+	most     int // products of one target
+}
+
+// A target is a tensor of the base that adapters change.
+type target struct {
+	whole    tensor.Info // what replaces it first, without a name where nothing does
+	from     int         // the adapter of whole
+	products []*product
+}
+
+func newBinder(b *limits.Budget, base tensor.Model) (*binder, error) {
+	x := &binder{b: b, base: base, storages: map[string]int{}, targets: map[int]*target{}}
+	var err error
+	if x.infos, err = limits.Make[tensor.Info](b, base.Len()); err != nil {
+		return nil, err
+	}
+	x.infos = x.infos[:0]
+	if x.names, err = wire.NewNameSet(b, base.Len(), func(i int) string { return x.infos[i].Name }); err != nil {
+		return nil, err
+	}
+	for i := range base.Tensors() {
+		x.infos = append(x.infos, i)
+		if _, added, err := x.names.Add(len(x.infos) - 1); err != nil {
+			return nil, err
+		} else if !added {
+			return nil, wire.ErrDuplicate.With("tensor %s", wire.Quote(i.Name))
+		}
+		if err := b.Hold(64); err != nil { // its place among the storages
+			return nil, err
+		}
+		if i.Storage != "" {
+			x.storages[i.Storage]++
+		}
+	}
+	return x, nil
+}
+
+// needed lists the names that an adapter's matrices are for.
+func (a *adapter) needed(b *limits.Budget) (list []string, err error) {
+	for _, m := range a.modules {
+		if err := b.Step(1); err != nil {
+			return nil, err
+		}
+		names := []string{m.name + ".weight"}
+		if a.config == nil {
+			names = []string{m.name}
+		} else if own := a.parametersOf(m.name); own != nil {
+			names = own
+		}
+		for _, name := range names {
+			if err := b.Hold(int64(len(name))); err != nil {
+				return nil, err
+			}
+			if list, err = limits.Append(b, list, name); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return list, nil
+}
+
+// A renaming is how a model's names become those of its checkpoint: transformers
+// leaves the model's own prefix out, or adds it (base_model_prefix).
+type renaming struct{ cut, add string }
+
+func (r renaming) of(name string) string {
+	if short, ok := strings.CutPrefix(name, r.cut); ok {
+		return r.add + short
+	}
+	return name
+}
+
+// renaming finds the one under which the base has all that an adapter needs.
+func (x *binder) renaming(a *adapter) (renaming, error) {
+	needed, err := a.needed(x.b)
+	if err != nil || len(needed) == 0 {
+		return renaming{}, err
+	}
+	missing, err := x.missing(renaming{}, needed)
+	if missing == "" || err != nil || a.config == nil {
+		return renaming{}, cmp.Or(err, absent(missing))
+	}
+	ways := []renaming{{cut: beginning(needed[0])}}
+	for i := range x.infos {
+		r := renaming{add: beginning(x.infos[i].Name)}
+		if err := x.b.Step(1); err != nil {
+			return r, err
+		}
+		if len(ways) < 8 && r.add != "" && !slices.Contains(ways, r) {
+			ways = append(ways, r)
+		}
+	}
+	var found []renaming
+	for _, r := range ways {
+		lacks, err := x.missing(r, needed)
+		if err != nil {
+			return r, err
+		}
+		if lacks == "" {
+			found = append(found, r)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return renaming{}, absent(missing)
+	case 1:
+		return found[0], nil
+	default:
+		return renaming{}, wire.ErrUnsupported.With("the base has the adapter's names under %s and under %s", wire.Quote(found[0].add), wire.Quote(found[1].add))
+	}
+}
+
+func beginning(name string) string { return name[:strings.IndexByte(name, '.')+1] }
+
+// absent refuses a tensor that the base has not, "" for none.
+func absent(name string) error {
+	if name == "" {
+		return nil
+	}
+	return wire.ErrMissing.With("the base has no tensor %s (one that is tied to another is not merged: the other would change too)", wire.Quote(name))
+}
+
+// missing is the first name that the base has not.
+func (x *binder) missing(r renaming, needed []string) (string, error) {
+	for _, name := range needed {
+		if err := x.b.Step(1); err != nil {
+			return "", err
+		}
+		if _, ok := x.names.Find(r.of(name)); !ok {
+			return name, nil
+		}
+	}
+	return "", nil
+}
+
+// find is one tensor of the base.
+func (x *binder) find(name string) (int, *tensor.Info, error) {
+	i, ok := x.names.Find(name)
+	if !ok {
+		return 0, nil, absent(name)
+	}
+	return i, &x.infos[i], nil
+}
+
+// target is one tensor of the base that is changed.
+func (x *binder) target(i int) (*target, error) {
+	t := x.targets[i]
+	if t != nil {
+		return t, nil
+	}
+	info := &x.infos[i]
+	if !derive.Computes(info.DType) {
+		return nil, wire.ErrUnsupported.With("tensor %s of the base is %s: adapters are merged into F32, F16 and BF16, so decode the base first", wire.Quote(info.Name), wire.Quote(info.TypeName()))
+	}
+	if info.Storage != "" && x.storages[info.Storage] > 1 {
+		return nil, wire.ErrUnsupported.With("tensor %s of the base shares its bytes with another, which would change too: write the base as safetensors first", wire.Quote(info.Name))
+	}
+	if err := x.b.Hold(512); err != nil { // the target, and its place in the map
+		return nil, err
+	}
+	t = &target{}
+	x.targets[i] = t
+	var err error
+	x.order, err = limits.Append(x.b, x.order, i)
+	return t, err
+}
+
+func (x *binder) add(i, from int, list ...*product) error {
+	t, err := x.target(i)
+	if err != nil {
+		return err
+	}
+	for _, p := range list {
+		if n := len(t.products); n > 0 && t.products[n-1].adapter == from {
+			return wire.ErrDuplicate.With("tensor %s of the base is adapted twice by one adapter", wire.Quote(x.infos[i].Name))
+		}
+		p.adapter = from
+		if t.products, err = limits.Append(x.b, t.products, p); err != nil {
+			return err
+		}
+	}
+	x.most = max(x.most, len(t.products))
+	return nil
+}
+
+// bind finds what an adapter changes.
+func (x *binder) bind(at int, a *adapter) error {
+	r, err := x.renaming(a)
+	if err != nil {
+		return err
+	}
+	for _, i := range a.whole {
+		if err := x.replace(at, a, i, r); err != nil {
+			return wire.At("adapter", "tensor "+wire.Quote(i.Name), wire.NoOffset, err)
+		}
+	}
+	v := &votes{}
+	stacks := map[string][]*module{}
+	for _, m := range a.modules {
+		if err := x.b.Hold(128); err != nil { // a place in the map, and the product
+			return err
+		}
+		if a.config != nil && a.parametersOf(m.name) != nil {
+			stacks[m.name] = append(stacks[m.name], m)
+			if err := x.stack(at, a, m.name, stacks[m.name], r); err != nil {
+				return m.in(err)
+			}
+			continue
+		}
+		if err := x.one(at, a, m, v, r); err != nil {
+			return m.in(err)
+		}
+	}
+	for name, wrappers := range stacks {
+		if len(wrappers) != len(a.parametersOf(name)) {
+			return wrappers[0].in(wire.ErrMissing.With("target_parameters names %d of its parameters, the adapter has %d", len(a.parametersOf(name)), len(wrappers)))
+		}
+	}
+	return a.settle(v)
+}
+
+// one binds a module with one weight.
+func (x *binder) one(at int, a *adapter, m *module, v *votes, r renaming) error {
+	name := m.name
+	if a.config != nil {
+		name += ".weight"
+	}
+	i, w, err := x.find(r.of(name))
+	if err != nil {
+		return err
+	}
+	var p *product
+	if a.config == nil {
+		p, err = a.shapeGGUF(m, w)
+	} else {
+		p, err = a.shape(m, w, v)
+	}
+	if err == nil {
+		err = x.add(i, at, p)
+	}
+	if err != nil || m.part[partBias].Name == "" {
+		return err
+	}
+	i, w, err = x.find(r.of(m.name + ".bias"))
+	if err != nil {
+		return err
+	}
+	n := m.part[partBias].Elements()
+	if len(w.Shape) != 1 || w.Shape[0] != n {
+		return wire.ErrMismatch.With("a bias of %v for one of %v", m.part[partBias].Shape, w.Shape)
+	}
+	return x.add(i, at, &product{b: m.part[partBias], kind: vector, batch: 1, rows: 1, cols: n, rank: 1, scale: p.scale})
+}
+
+// stack binds a module whose parameters are adapted by themselves, once all of its
+// wrappers are there.
+func (x *binder) stack(at int, a *adapter, name string, wrappers []*module, r renaming) error {
+	full := a.parametersOf(name)
+	if len(wrappers) < len(full) {
+		return nil
+	}
+	if a.dora || a.loraBias {
+		return wire.ErrUnsupported.With("parameters by themselves go with neither use_dora nor lora_bias")
+	}
+	var ws []parameter
+	var places []int
+	for _, f := range full {
+		i, w, err := x.find(r.of(f))
+		if err != nil {
+			return err
+		}
+		ws, places = append(ws, parameter{w, a.rankFor(f), a.scale(f, a.Weight)}), append(places, i)
+	}
+	list, err := stacked(wrappers, ws)
+	if err != nil {
+		return err
+	}
+	for k, p := range list {
+		if err := x.add(places[k], at, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replace takes a tensor that an adapter has whole.
+func (x *binder) replace(at int, a *adapter, i tensor.Info, r renaming) error {
+	if !derive.Computes(i.DType) {
+		return wire.ErrUnsupported.With("its type is %s", wire.Quote(i.TypeName()))
+	}
+	full := strings.TrimPrefix(i.Name, prefix)
+	short := strings.Replace(full, wrapped+".", ".", 1)
+	owner := short[:max(strings.LastIndexByte(short, '.'), 0)]
+	if ends(embeddings, owner) {
+		tied, err := x.tied()
+		if err != nil {
+			return err
+		}
+		if tied {
+			return wire.ErrUnsupported.With("the base ties its embeddings, so the other of the two would have to be another model's")
+		}
+	}
+	n, w, err := x.find(r.of(short))
+	if errors.Is(err, wire.ErrMissing) && (ends(a.saved, owner) || a.within(owner)) {
+		x.added, err = limits.Append(x.b, x.added, derive.Same(a.Model, i, short))
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	if !slices.Equal(w.Shape, i.Shape) {
+		return wire.ErrMismatch.With("its shape is %v, the base's %v", i.Shape, w.Shape)
+	}
+	t, err := x.target(n)
+	if err != nil {
+		return err
+	}
+	if t.whole.Name != "" || len(t.products) > 0 {
+		return wire.ErrUnsupported.With("an adapter before it changes the same tensor of the base")
+	}
+	t.whole, t.from = i, at
+	return nil
+}
+
+// tied reports a model of one tensor for what goes in and what comes out.
+func (x *binder) tied() (bool, error) {
+	v, err := jsontree.Read(x.b, x.base.Configs(), "config.json", maxConfig)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	if tied, ok := v.Get("tie_word_embeddings").Bool(); ok {
+		return tied, nil
+	}
+	_, head := x.names.Find("lm_head.weight")
+	return !head && x.base.Format() != gguf.Format, nil
+}

@@ -1,0 +1,178 @@
+package lora
+
+import (
+	"io/fs"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
+	"github.com/anamnesis-go/anamnesis/internal/strictjson"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// configName is PEFT's description of an adapter.
+const configName = "adapter_config.json"
+
+// maxConfig bounds it: one that names every module of a large model has a megabyte.
+const maxConfig = 16 << 20
+
+// config is what an adapter's configuration comes to.
+type config struct {
+	rank           int64
+	alpha          float64
+	rankOf         []pattern
+	alphaOf        []pattern
+	expressions    int64 // instructions of the patterns that are no names: what a character costs
+	plain          int64 // patterns that are names
+	rooted         bool  // alpha/sqrt(r) in place of alpha/r
+	dora           bool
+	transposed     bool // fan_in_fan_out
+	biases         bool // some are trained, which replace the base's
+	loraBias       bool
+	saved, targets []string
+	parameters     []string
+}
+
+// ignored are keys that say nothing about the weights: where the adapter comes from,
+// how it was trained, and what made its first numbers.
+var ignored = []string{
+	"auto_mapping", "base_model_name_or_path", "eva_config", "exclude_modules", "inference_mode", "layers_pattern", "layers_to_transform",
+	"lora_dropout", "loftq_config", "megatron_core", "peft_version", "qalora_group_size", "revision", "runtime_config", "task_type",
+	"ensure_weight_tying",
+}
+
+// defaults are keys of methods that are not computed here: anything but null, false or
+// nothing is refused.
+var defaults = []string{
+	"alora_invocation_tokens", "arrow_config", "corda_config", "kasa_config", "layer_replication", "lora_ga_config", "megatron_config",
+	"monteclora_config", "trainable_token_indices", "use_bdlora", "use_qalora", "velora_config",
+}
+
+// harmlessStarts are the values of init_lora_weights that leave the base as it is;
+// the others (PiSSA, OLoRA, CorDA, LoftQ, LoRA-GA) change it too, before training.
+var harmlessStarts = []string{"gaussian", "orthogonal", "eva"}
+
+// readConfig reads adapter_config.json.
+func readConfig(b *limits.Budget, files fs.FS) (*config, error) {
+	v, err := jsontree.Read(b, files, configName, maxConfig)
+	if err != nil {
+		return nil, err
+	}
+	if !v.There {
+		return nil, wire.ErrMissing.With("%s beside the adapter's tensors", configName)
+	}
+	if v.Kind != strictjson.Object {
+		return nil, wire.ErrSyntax.With("%s is no object", configName)
+	}
+	if kind := v.Get("peft_type").String(); kind != "LORA" {
+		return nil, wire.ErrUnsupported.With("peft_type %s: only LORA is merged here, other types by PEFT itself", wire.Quote(kind))
+	}
+	c := &config{rank: 8, alpha: 8}
+	for m := range v.Members() {
+		if err := b.Step(1); err != nil {
+			return nil, err
+		}
+		if err := c.member(b, m.Name, m.Value); err != nil {
+			return nil, wire.At(configName, "key "+wire.Quote(m.Name), m.Value.Off(), err)
+		}
+	}
+	return c, nil
+}
+
+// member reads one key.
+func (c *config) member(b *limits.Budget, name string, v jsontree.Value) (err error) {
+	if slices.Contains(ignored, name) || name == "peft_type" {
+		return nil
+	}
+	if v.Kind == strictjson.Null && !slices.Contains([]string{"r", "lora_alpha"}, name) {
+		return nil // not asked for
+	}
+	ok := true
+	switch name {
+	case "r":
+		c.rank, ok = v.Int()
+		ok = ok && c.rank > 0
+	case "lora_alpha":
+		c.alpha, ok = finite(v)
+	case "use_rslora":
+		c.rooted, ok = v.Bool()
+	case "use_dora":
+		c.dora, ok = v.Bool()
+	case "fan_in_fan_out":
+		c.transposed, ok = v.Bool()
+	case "lora_bias":
+		c.loraBias, ok = v.Bool()
+	case "bias":
+		c.biases = v.String() == "all" || v.String() == "lora_only"
+		ok = c.biases || v.String() == "none"
+	case "init_lora_weights":
+		if text := v.String(); v.IsString() && !slices.Contains(harmlessStarts, text) {
+			return wire.ErrUnsupported.With("%s changed the base before training: PEFT can save the adapter for the plain base (path_initial_model_for_weight_conversion)", wire.Quote(text))
+		}
+	case "rank_pattern":
+		c.rankOf, err = c.patterns(b, v)
+	case "alpha_pattern":
+		c.alphaOf, err = c.patterns(b, v)
+	case "modules_to_save":
+		c.saved, err = names(b, v)
+	case "target_modules":
+		if !v.IsString() { // a pattern, or "all-linear"
+			c.targets, err = names(b, v)
+		}
+	case "target_parameters":
+		c.parameters, err = names(b, v)
+	default:
+		if truth, is := v.Bool(); slices.Contains(defaults, name) && is && !truth {
+			return nil
+		} else if slices.Contains(defaults, name) {
+			return wire.ErrUnsupported.With("what it asks for is not merged here, only by PEFT itself")
+		}
+		return wire.ErrUnsupported.With("it is not known, and may change what the adapter means")
+	}
+	if err == nil && !ok {
+		err = wire.ErrRange.With("its value is none that PEFT writes")
+	}
+	return err
+}
+
+func finite(v jsontree.Value) (float64, bool) {
+	f, ok := v.Float()
+	return f, ok && !math.IsInf(f, 0)
+}
+
+// names reads a list of texts.
+func names(b *limits.Budget, v jsontree.Value) (list []string, err error) {
+	if v.Kind != strictjson.Array {
+		return nil, wire.ErrRange.With("it is no list")
+	}
+	for _, one := range v.List() {
+		if !one.IsString() {
+			return nil, wire.ErrRange.With("it is no list of names")
+		}
+		if err := b.Step(1); err != nil {
+			return nil, err
+		}
+		if list, err = limits.Append(b, list, one.String()); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+func (c *config) rankFor(module string) int64 { return int64(first(c.rankOf, module, float64(c.rank))) }
+
+// scale is what an adapter's product is multiplied with.
+func (c *config) scale(module string, weight float64) float32 {
+	alpha, r := first(c.alphaOf, module, c.alpha), float64(c.rankFor(module))
+	if c.rooted {
+		r = math.Sqrt(r)
+	}
+	return float32(weight * alpha / r)
+}
+
+// ends reports a module that one of a list names: whole, or its last parts.
+func ends(list []string, module string) bool {
+	return slices.ContainsFunc(list, func(n string) bool { return module == n || strings.HasSuffix(module, "."+n) })
+}

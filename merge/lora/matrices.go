@@ -1,0 +1,208 @@
+package lora
+
+import (
+	"math"
+
+	"github.com/anamnesis-go/anamnesis/internal/derive"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// matrices are what a product is made of: for each of the batch, left has a row of
+// rank numbers for each row of the weight, right a row of its columns for each rank.
+type matrices struct {
+	*product
+	left, right []float32
+	factor      []float32 // DoRA's: magnitude over norm, of each row or column
+}
+
+// load reads the matrices of a product.
+func (p *product) load(b *limits.Budget, m tensor.Model, rooms *derive.Rooms) (*matrices, error) {
+	x := &matrices{product: p}
+	var err error
+	if x.left, err = floats(b, p.batch*p.rows, p.rank); err != nil {
+		return nil, err
+	}
+	if x.right, err = floats(b, p.batch*p.rank, p.cols); err != nil {
+		return nil, err
+	}
+	e, rank := p.batch, p.rank
+	into := func(dst []float32, i tensor.Info, place func(x, y int64) int64) error {
+		return spread(b, rooms, m, i, dst, place)
+	}
+	switch p.kind {
+	case vector:
+		x.left[0] = 1
+		return x, into(x.right, p.b, nil)
+	case plain:
+		err = into(x.left, p.b, nil)
+		if err == nil {
+			err = into(x.right, p.a, nil)
+		}
+	case transposed, rowsOfA:
+		var turn func(x, y int64) int64
+		if p.kind == transposed {
+			turn = func(r, row int64) int64 { return row*rank + r }
+		}
+		err = into(x.left, p.a, turn)
+		if err == nil {
+			err = into(x.right, p.b, func(col, r int64) int64 { return r*p.cols + col })
+		}
+	case experts:
+		err = into(x.right, p.a, nil)
+		if err == nil {
+			err = into(x.left, p.b, func(row, k int64) int64 { return (k%e*p.rows+row)*rank + k/e })
+		}
+	case expertsTransposed:
+		err = into(x.left, p.a, func(k, row int64) int64 { return (k/rank*p.rows+row)*rank + k%rank })
+		if err == nil {
+			err = into(x.right, p.b, func(col, k int64) int64 { return (k%e*rank+k/e)*p.cols + col })
+		}
+	}
+	return x, err
+}
+
+// floats makes room for a matrix.
+func floats(b *limits.Budget, rows, cols int64) ([]float32, error) {
+	n, ok := wire.Mul(uint64(rows), uint64(cols))
+	size, fits := wire.Int(n, wire.MaxSize/4)
+	if !ok || !fits {
+		return nil, wire.ErrUnsupported.With("a matrix of %d by %d numbers", rows, cols)
+	}
+	return limits.Make[float32](b, size)
+}
+
+// spread reads a tensor into a matrix: the number in row x and column y, of its last
+// dimension, goes where place says, or keeps its place.
+func spread(b *limits.Budget, rooms *derive.Rooms, m tensor.Model, i tensor.Info, dst []float32, place func(x, y int64) int64) error {
+	numbers, err := derive.NewNumbers(m, i)
+	if err == nil && i.Elements() != int64(len(dst)) {
+		err = wire.ErrInternal.With("%d numbers for %d", i.Elements(), len(dst))
+	}
+	if err != nil {
+		return wire.At("adapter", "tensor "+wire.Quote(i.Name), wire.NoOffset, err)
+	}
+	read, err := rooms.Take()
+	if err != nil {
+		return err
+	}
+	defer rooms.Back(read)
+	raw, err := rooms.Take()
+	if err != nil {
+		return err
+	}
+	defer rooms.Back(raw)
+	cols := int64(1)
+	if len(i.Shape) == 2 {
+		cols = i.Shape[1]
+	}
+	for at := int64(0); at < int64(len(dst)); {
+		if err := b.Step(1); err != nil {
+			return err
+		}
+		n := min(int64(len(read)), int64(len(dst))-at)
+		if err := numbers.Read(read[:n], bytesOf(raw), at); err != nil {
+			return err
+		}
+		for k, f := range read[:n] {
+			if f-f != 0 {
+				return wire.At("adapter", "tensor "+wire.Quote(i.Name), wire.NoOffset, wire.ErrRange.With("element %d is no finite number", at+int64(k)))
+			}
+			to := at + int64(k)
+			if place != nil {
+				to = place(to/cols, to%cols)
+			}
+			dst[to] = f
+		}
+		at += n
+	}
+	return nil
+}
+
+// norms makes DoRA's factors: magnitudes over the norms of the rows, or columns, of
+// the base's weight with what is added.
+func (x *matrices) norms(b *limits.Budget, m tensor.Model, w *weight, rooms *derive.Rooms) error {
+	n := x.rows
+	if x.byColumn() {
+		n = x.cols
+	}
+	var err error
+	if x.factor, err = floats(b, n, 1); err != nil {
+		return err
+	}
+	sums, err := limits.Make[float64](b, len(x.factor))
+	if err != nil {
+		return err
+	}
+	if err := spread(b, rooms, m, x.magnitude, x.factor, nil); err != nil {
+		return err
+	}
+	r, err := w.take()
+	if err != nil {
+		return err
+	}
+	defer r.back()
+	for at := int64(0); at < w.elements; at += int64(len(r.w)) {
+		if err := b.Step(1); err != nil {
+			return err
+		}
+		n := min(int64(len(r.w)), w.elements-at)
+		if err := w.base(r.w[:n], r, at); err != nil {
+			return err
+		}
+		x.add(r.sum[:n], at)
+		for k, f := range r.w[:n] {
+			to := (at + int64(k)) / x.cols
+			if x.byColumn() {
+				to = (at + int64(k)) % x.cols
+			}
+			v := float64(f + r.sum[k])
+			sums[to] += float64(v * v)
+		}
+	}
+	for k := range x.factor {
+		x.factor[k] /= float32(math.Sqrt(sums[k]))
+	}
+	return nil
+}
+
+// add gives the numbers of the product from one place of the weight on, scaled.
+func (x *matrices) add(dst []float32, first int64) {
+	for len(dst) > 0 {
+		row, col := first/x.cols, first%x.cols
+		n := min(int64(len(dst)), x.cols-col)
+		left := x.left[row*x.rank:][:x.rank]
+		right := x.right[row/x.rows*x.rank*x.cols:][:x.rank*x.cols]
+		accumulate(dst[:n], left, right[col:], x.cols)
+		for k := range dst[:n] {
+			dst[k] *= x.scale
+		}
+		dst, first = dst[n:], first+n
+	}
+}
+
+// accumulate is the sum of rows of right, stride numbers apart, each times one of
+// left, in their order; every product is rounded by itself.
+func accumulate(dst, left, right []float32, stride int64) {
+	clear(dst)
+	r := 0
+	for ; r+4 <= len(left); r += 4 {
+		at := int64(r) * stride
+		a, b, c, d := left[r], left[r+1], left[r+2], left[r+3]
+		p, q := right[at:][:len(dst)], right[at+stride:][:len(dst)]
+		s, t := right[at+2*stride:][:len(dst)], right[at+3*stride:][:len(dst)]
+		for k := range dst {
+			sum := dst[k] + float32(a*p[k])
+			sum += float32(b * q[k])
+			sum += float32(c * s[k])
+			dst[k] = sum + float32(d*t[k])
+		}
+	}
+	for ; r < len(left); r++ {
+		p := right[int64(r)*stride:][:len(dst)]
+		for k := range dst {
+			dst[k] += float32(left[r] * p[k])
+		}
+	}
+}

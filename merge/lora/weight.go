@@ -1,0 +1,152 @@
+package lora
+
+import (
+	"github.com/anamnesis-go/anamnesis/asm"
+	"github.com/anamnesis-go/anamnesis/internal/derive"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+func bytesOf(f []float32) []byte { return asm.Raw(f) }
+
+// A weight is a tensor of the result that is made while it is read.
+type weight struct {
+	info     tensor.Info // the base's
+	elements int64
+	source   *derive.Numbers // the base's, or those that replace them
+	same     bool            // and they are of its type
+	products []int           // of all
+	held     *derive.Held[*matrices]
+	rooms    *derive.Rooms
+}
+
+// A room is what one reader computes in.
+type room struct {
+	rooms        *derive.Rooms
+	w, sum, also []float32
+}
+
+func (w *weight) take() (*room, error) {
+	r := &room{rooms: w.rooms}
+	for _, to := range []*[]float32{&r.w, &r.sum, &r.also} {
+		var err error
+		if *to, err = w.rooms.Take(); err != nil {
+			r.back()
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+func (r *room) back() {
+	for _, one := range [][]float32{r.w, r.sum, r.also} {
+		if one != nil {
+			r.rooms.Back(one)
+		}
+	}
+}
+
+// base reads what is adapted, from one place on, in the base's type.
+func (w *weight) base(dst []float32, r *room, first int64) error {
+	if err := w.source.Read(dst, bytesOf(r.also), first); err != nil {
+		return err
+	}
+	if !w.same {
+		w.round(dst, r)
+	}
+	return nil
+}
+
+// round rounds numbers to the base's type.
+func (w *weight) round(f []float32, r *room) {
+	if w.info.DType == tensor.F32 {
+		return
+	}
+	raw := bytesOf(r.also)[:int64(len(f))*derive.Size(w.info.DType)]
+	derive.Round(raw, w.info.DType, f)
+	derive.Widen(f, w.info.DType, raw)
+}
+
+// ReadAt implements [io.ReaderAt]; ranges are of whole elements.
+func (w *weight) ReadAt(p []byte, off int64) (int, error) {
+	size := derive.Size(w.info.DType)
+	if off%size != 0 || int64(len(p))%size != 0 {
+		return 0, wire.ErrInternal.With("an element is read in parts")
+	}
+	r, err := w.take()
+	if err != nil {
+		return 0, err
+	}
+	defer r.back()
+	for done := 0; done < len(p); {
+		n := min(len(r.w), (len(p)-done)/int(size))
+		if err := w.piece(p[done:done+n*int(size)], r, (off+int64(done))/size); err != nil {
+			return done, err
+		}
+		done += n * int(size)
+	}
+	return len(p), nil
+}
+
+// piece makes as many numbers as a room has.
+func (w *weight) piece(p []byte, r *room, first int64) error {
+	n := int64(len(p)) / derive.Size(w.info.DType)
+	f, sum := r.w[:n], r.sum[:n]
+	if err := w.base(f, r, first); err != nil {
+		return err
+	}
+	for k, i := range w.products {
+		x, done, err := w.held.Use(i)
+		if err != nil {
+			return err
+		}
+		x.add(sum, first)
+		if x.twice {
+			w.round(sum, r)
+		}
+		for k := range f {
+			f[k] += sum[k]
+		}
+		x.times(f, first)
+		done()
+		if k+1 < len(w.products) {
+			w.round(f, r)
+		}
+	}
+	derive.Round(p, w.info.DType, f)
+	return nil
+}
+
+// times multiplies with DoRA's factors, if there are any.
+func (x *matrices) times(f []float32, first int64) {
+	for k := 0; x.factor != nil && k < len(f); {
+		row, col := (first+int64(k))/x.cols, (first+int64(k))%x.cols
+		n := int(min(int64(len(f)-k), x.cols-col))
+		if x.byColumn() {
+			for j := range f[k : k+n] {
+				f[k+j] *= x.factor[col+int64(j)]
+			}
+		} else {
+			for j := range f[k : k+n] {
+				f[k+j] *= x.factor[row]
+			}
+		}
+		k += n
+	}
+}
+
+// newWeight makes one tensor of the result.
+func newWeight(b *limits.Budget, x *binder, i int, t *target, sources []tensor.Model) (*weight, error) {
+	w := &weight{info: x.infos[i], elements: x.infos[i].Elements(), same: true}
+	from, info := sources[0], w.info
+	if t.whole.Name != "" {
+		from, info, w.same = sources[1+t.from], t.whole, t.whole.DType == w.info.DType
+	}
+	if err := b.Hold(512); err != nil {
+		return nil, err
+	}
+	var err error
+	w.source, err = derive.NewNumbers(from, info)
+	return w, err
+}

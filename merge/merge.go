@@ -1,0 +1,378 @@
+package merge
+
+import (
+	"bytes"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/internal/derive"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/safetensors"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// A Merged is the result of a recipe.
+type Merged struct {
+	*derive.Model
+	Computed int   // tensors that are made of several, or scaled
+	Layers   int64 // of the result, 0 where slices name none
+}
+
+// Merge gives the model that a recipe describes. open opens a model by its name in the
+// recipe, once for each; what is given takes them over: closing it closes them.
+func Merge(b *limits.Budget, r *Recipe, open func(name string) (tensor.Model, error)) (*Merged, error) {
+	x := &merger{b: b, r: r, rooms: derive.NewRooms(b, derive.PieceElements), out: &Merged{}}
+	err := x.open(open)
+	if err == nil {
+		err = x.plan()
+	}
+	if err == nil {
+		err = x.finish()
+	}
+	if err != nil {
+		for _, m := range x.opened {
+			m.Close()
+		}
+		return nil, wire.At("merge", "", wire.NoOffset, err)
+	}
+	return x.out, nil
+}
+
+// A merger is a merge in the making.
+type merger struct {
+	b       *limits.Budget
+	r       *Recipe
+	opened  []tensor.Model
+	models  []*model
+	rooms   *derive.Rooms
+	held    *derive.Held[*work]
+	groups  []*group // whose work is held
+	tensors []derive.Tensor
+	out     *Merged
+}
+
+func (x *merger) open(open func(name string) (tensor.Model, error)) error {
+	for _, name := range x.r.models {
+		m, err := open(name)
+		if err != nil {
+			return err
+		}
+		x.opened = append(x.opened, m)
+		one := &model{name: name, m: convert.RowMajor(x.b, m)}
+		switch {
+		case m.Format() == x.opened[0].Format() && (m.Format() == safetensors.Format || m.Format() == "pth"):
+		default:
+			return wire.At("merge", "model "+wire.Quote(name), wire.NoOffset, wire.ErrUnsupported.With("it is %s: models are safetensors, or checkpoints of PyTorch, all alike", m.Format()))
+		}
+		err = derive.Plain(x.b, m)
+		if err == nil {
+			err = derive.Whole(x.b, m)
+		}
+		if err == nil {
+			err = one.list(x.b)
+		}
+		if err != nil {
+			return wire.At("merge", "model "+wire.Quote(name), wire.NoOffset, err)
+		}
+		x.models = append(x.models, one)
+	}
+	x.held = derive.NewHeld(x.b, 2, func(b *limits.Budget, i int) (*work, error) {
+		g := x.groups[i]
+		keep, err := limits.Make[kept](b, len(g.inputs))
+		if err != nil {
+			return nil, err
+		}
+		w := &work{keep: keep}
+		return w, g.method.prepare(g, w)
+	})
+	return nil
+}
+
+func (x *merger) model(name string) *model {
+	return x.models[slices.IndexFunc(x.models, func(m *model) bool { return m.name == name })]
+}
+
+// plan lists the tensors of the result.
+func (x *merger) plan() error {
+	first := x.models[0]
+	if x.r.whole {
+		s := &x.r.slices[0]
+		if err := x.agree(s); err != nil {
+			return err
+		}
+		for i := range first.infos {
+			name := first.infos[i].Name
+			if err := x.add(s, name, first.position(name), func(source) string { return name }); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return x.planSlices(first)
+}
+
+// agree refuses models whose tensors have other names.
+func (x *merger) agree(s *slice) error {
+	for _, one := range s.sources {
+		m := x.model(one.model)
+		for i := range m.infos {
+			if err := x.b.Step(1); err != nil {
+				return err
+			}
+			if _, ok := x.models[0].names.Find(m.infos[i].Name); !ok {
+				return wire.ErrMismatch.With("model %s has the tensor %s, model %s has not", wire.Quote(m.name), wire.Quote(m.infos[i].Name), wire.Quote(x.models[0].name))
+			}
+		}
+	}
+	return nil
+}
+
+// planSlices lists the layers of slices, and the tensors that are in none.
+func (x *merger) planSlices(first *model) error {
+	if first.layers < 1 {
+		return wire.ErrUnsupported.With("model %s has no layers, or several stacks of them: slices say nothing then", wire.Quote(first.name))
+	}
+	all := x.r.slices
+	for i := range first.infos {
+		name := first.infos[i].Name
+		if _, _, _, ok := layerOf(name); ok {
+			continue
+		}
+		s := &all[len(all)-1]
+		if isEmbedding(name) {
+			s = &all[0]
+		}
+		if err := x.add(s, name, 0, func(source) string { return name }); err != nil {
+			return err
+		}
+	}
+	for k := range all {
+		s := &all[k]
+		n := s.sources[0].to - s.sources[0].from
+		for _, one := range s.sources {
+			if m := x.model(one.model); one.to > m.layers || m.stack != first.stack {
+				return wire.ErrMismatch.With("model %s has the layers 0 to %d of %s, not up to %d", wire.Quote(m.name), m.layers-1, wire.Quote(m.stack), one.to-1)
+			}
+		}
+		for at := range n {
+			t := 1.0
+			if n > 1 {
+				t = float64(at) / float64(n-1)
+			}
+			if err := x.layer(s, at, t); err != nil {
+				return err
+			}
+			x.out.Layers++
+		}
+	}
+	return nil
+}
+
+// layer adds the tensors of one layer of a slice.
+func (x *merger) layer(s *slice, at int64, t float64) error {
+	lead := x.model(s.sources[0].model)
+	for i := range lead.infos {
+		stack, n, after, ok := layerOf(lead.infos[i].Name)
+		if err := x.b.Step(1); err != nil {
+			return err
+		}
+		if !ok || n != s.sources[0].from+at {
+			continue
+		}
+		name := layerName(stack, x.out.Layers, after)
+		if err := x.b.Hold(int64(len(name))); err != nil {
+			return err
+		}
+		if err := x.add(s, name, t, func(one source) string { return layerName(stack, one.from+at, after) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add plans one tensor of the result.
+func (x *merger) add(s *slice, name string, t float64, of func(source) string) error {
+	err := x.b.Items(1)
+	if err == nil {
+		err = x.b.Step(int64(1+len(s.sources)) * x.r.cost)
+	}
+	if err == nil {
+		err = x.b.Hold(512 + 128*int64(len(s.sources)))
+	}
+	if err == nil {
+		err = x.group(s, name, t, of)
+	}
+	return wire.At("merge", "tensor "+wire.Quote(name), wire.NoOffset, err)
+}
+
+func (x *merger) group(s *slice, name string, t float64, of func(source) string) error {
+	g := &group{method: x.r.method, base: -1, rooms: x.rooms, held: x.held, shared: map[string]float64{}}
+	var lead tensor.Info
+	var infos []tensor.Info
+	var from []*model
+	for k, one := range s.sources {
+		m := x.model(one.model)
+		at, ok := m.names.Find(of(one))
+		if !ok {
+			return wire.ErrMissing.With("model %s has no tensor %s", wire.Quote(m.name), wire.Quote(of(one)))
+		}
+		info := m.infos[at]
+		if k == 0 || one.model == s.base {
+			lead = info
+		}
+		if one.model == s.base && g.method.needsBase {
+			g.base = k
+		}
+		if k > 0 && !slices.Equal(info.Shape, infos[0].Shape) {
+			return wire.ErrMismatch.With("its shape is %v in model %s, %v in model %s", infos[0].Shape, wire.Quote(from[0].name), info.Shape, wire.Quote(m.name))
+		}
+		infos, from = append(infos, info), append(from, m)
+	}
+	if slices.ContainsFunc(infos, func(i tensor.Info) bool { return !derive.Computes(i.DType) }) {
+		if err := x.equal(from, infos); err != nil {
+			return err
+		}
+		x.tensors = append(x.tensors, derive.Same(from[0].m, infos[0], name))
+		return nil
+	}
+	out := x.r.out
+	if out == tensor.Unknown {
+		out = lead.DType
+	}
+	for k := range s.sources {
+		numbers, err := derive.NewNumbers(from[k].m, infos[k])
+		if err != nil {
+			return err
+		}
+		g.inputs = append(g.inputs, input{numbers: numbers, model: from[k].name, key: keyOf(x.r.seed, from[k].name+"\x00"+name)})
+	}
+	if err := x.set(g, s, name, t); err != nil {
+		return err
+	}
+	if len(g.inputs) == 1 && g.method.name == "passthrough" && g.inputs[0].scale == 1 && out == lead.DType {
+		x.tensors = append(x.tensors, derive.Same(x.opened[slices.Index(x.models, from[0])], infos[0], name))
+		return nil
+	}
+	made := derive.Made(name, out, lead.Shape, g)
+	g.info, g.elements, g.index = made.Info, made.Elements(), len(x.groups)
+	x.groups, x.tensors = append(x.groups, g), append(x.tensors, made)
+	x.out.Computed++
+	return nil
+}
+
+// set finds the settings of one tensor.
+func (x *merger) set(g *group, s *slice, name string, t float64) error {
+	value := func(p *parameter, own params) (float64, error) {
+		for _, given := range []params{own, s.params, x.r.params} {
+			if f, ok := given[p.name].at(name, t); ok {
+				return f, nil
+			}
+		}
+		if p.required {
+			return 0, wire.ErrMissing.With("parameter %s", p.name)
+		}
+		return p.other, nil
+	}
+	var total float32
+	for _, p := range g.method.takes {
+		if p.shared {
+			f, err := value(&p, nil)
+			if err != nil {
+				return err
+			}
+			g.shared[p.name] = f
+			continue
+		}
+		for k := range g.inputs {
+			if k == g.base && g.method.needsBase {
+				continue
+			}
+			f, err := value(&p, s.sources[k].params)
+			if err != nil {
+				return err
+			}
+			switch p.name {
+			case "weight":
+				g.inputs[k].weight = float32(f)
+				total += float32(f)
+			case "density":
+				g.inputs[k].density = f
+			case "scale":
+				g.inputs[k].scale = float32(f)
+			}
+		}
+	}
+	if g.method.name == "linear" && g.shared["normalize"] != 0 && total == 0 {
+		return wire.ErrRange.With("its weights add up to 0, by which nothing is divided")
+	}
+	return nil
+}
+
+// equal refuses tensors that are no floating-point numbers and not the same in all
+// models: nothing is computed of them.
+func (x *merger) equal(from []*model, infos []tensor.Info) error {
+	for k := range infos {
+		if infos[k].DType != infos[0].DType {
+			return wire.ErrMismatch.With("it is %s in one model and %s in another", wire.Quote(infos[0].TypeName()), wire.Quote(infos[k].TypeName()))
+		}
+		if k == 0 || slices.Contains(from[:k], from[k]) {
+			continue
+		}
+		same, err := x.sameBytes(from[0].m, infos[0], from[k].m, infos[k])
+		if err != nil {
+			return err
+		}
+		if !same {
+			return wire.ErrUnsupported.With("it is %s, which is not merged, and differs between models %s and %s", wire.Quote(infos[0].TypeName()), wire.Quote(from[0].name), wire.Quote(from[k].name))
+		}
+	}
+	return nil
+}
+
+func (x *merger) sameBytes(m tensor.Model, i tensor.Info, n tensor.Model, j tensor.Info) (bool, error) {
+	first, err := m.Body(x.b, i)
+	if err != nil {
+		return false, err
+	}
+	defer first.Close()
+	second, err := n.Body(x.b, j)
+	if err != nil {
+		return false, err
+	}
+	defer second.Close()
+	var a, c [4096]byte
+	for {
+		if err := x.b.Step(1); err != nil {
+			return false, err
+		}
+		k, err := io.ReadFull(first, a[:])
+		l, also := io.ReadFull(second, c[:])
+		if !bytes.Equal(a[:k], c[:l]) {
+			return false, nil
+		}
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
+			return also == err, nil
+		}
+		if err != nil || also != nil {
+			return false, err
+		}
+	}
+}
+
+// finish makes the model.
+func (x *merger) finish() error {
+	m, err := derive.New(x.b, x.opened[0], x.tensors, x.opened[1:]...)
+	if err != nil {
+		return err
+	}
+	m.Also = x.held
+	x.out.Model = m
+	text, err := x.config()
+	if text != "" {
+		m.Siblings = derive.Overlay{FS: x.opened[0].Configs(), Name: configName, Text: strings.Clone(text)}
+	}
+	return err
+}

@@ -1,0 +1,120 @@
+package merge
+
+import (
+	"math"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
+	"github.com/anamnesis-go/anamnesis/internal/strictjson"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// params are settings by name.
+type params map[string]setting
+
+// A setting is a number, numbers along the layers, or one of several by a text in a
+// tensor's name: the first that fits.
+type setting []choice
+
+type choice struct {
+	filter string // empty and * fit every name
+	values []float64
+	truth  bool // it is true or false, as 1 or 0
+}
+
+// at is the setting for a tensor; t goes from 0 in the first layer to 1 in the last.
+func (s setting) at(name string, t float64) (float64, bool) {
+	for _, c := range s {
+		if c.filter != "" && c.filter != "*" && !strings.Contains(name, c.filter) {
+			continue
+		}
+		n := len(c.values) - 1
+		scaled := t * float64(n)
+		i := int(scaled)
+		part := scaled - float64(i)
+		return float64((1-part)*c.values[i]) + float64(part*c.values[min(n, i+1)]), true
+	}
+	return 0, false
+}
+
+func readParams(b *limits.Budget, v jsontree.Value) (params, error) {
+	p := params{}
+	err := members(b, v, "parameters", func(name string, v jsontree.Value) error {
+		if len(p) == maxParts {
+			return wire.ErrRange.With("too many")
+		}
+		if err := b.Hold(128); err != nil { // a place in the map
+			return err
+		}
+		s, err := readSetting(b, v)
+		p[name] = s
+		return err
+	})
+	return p, err
+}
+
+func readSetting(b *limits.Budget, v jsontree.Value) (setting, error) {
+	first := v
+	if l := v.List(); len(l) > 0 {
+		first = l[0]
+	}
+	if first.Kind != strictjson.Object {
+		c, err := readChoice(b, v)
+		return setting{c}, err
+	}
+	if v.Kind == strictjson.Object {
+		c, err := readFiltered(b, v)
+		return setting{c}, err
+	}
+	var s setting
+	err := list(v, "parameters", func(v jsontree.Value) error {
+		c, err := readFiltered(b, v)
+		if err == nil {
+			s, err = limits.Append(b, s, c)
+		}
+		return err
+	})
+	return s, err
+}
+
+func readFiltered(b *limits.Budget, v jsontree.Value) (c choice, err error) {
+	for m := range v.Members() {
+		switch {
+		case m.Name == "filter" && m.Value.IsString():
+		case m.Name == "value":
+		default:
+			return c, wire.ErrUnsupported.With("a setting has value and filter, not %s", wire.Quote(m.Name))
+		}
+	}
+	c, err = readChoice(b, v.Get("value"))
+	c.filter = v.Get("filter").String()
+	return c, err
+}
+
+func readChoice(b *limits.Budget, v jsontree.Value) (c choice, err error) {
+	if truth, ok := v.Bool(); ok {
+		c.truth, c.values = true, []float64{0}
+		if truth {
+			c.values[0] = 1
+		}
+		return c, nil
+	}
+	all := v.List()
+	if v.Kind != strictjson.Array {
+		all = []jsontree.Value{v}
+	}
+	if len(all) == 0 || len(all) > maxParts {
+		return c, wire.ErrRange.With("from 1 to %d numbers are read", maxParts)
+	}
+	for _, e := range all {
+		f, ok := e.Float()
+		if !ok || math.Abs(f) > math.MaxFloat32 {
+			return c, wire.ErrRange.With("a setting is true, false, a number or numbers")
+		}
+		if c.values, err = limits.Append(b, c.values, f); err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}

@@ -1,0 +1,312 @@
+package merge
+
+import (
+	"math"
+	"slices"
+
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
+	"github.com/anamnesis-go/anamnesis/internal/strictjson"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// where errors of a recipe stand.
+const recipeName = "recipe"
+
+// maxParts bounds slices, sources and settings: each is asked for every tensor.
+const maxParts = 256
+
+// A Recipe says which models are merged, and how.
+type Recipe struct {
+	method *method
+	base   string
+	slices []slice
+	whole  bool // the one slice is all layers
+	params params
+	out    tensor.DType // Unknown: each tensor's own
+	seed   uint64
+	models []string
+	cost   int64 // settings that a tensor is held against
+}
+
+// A slice is some layers of the result, and what they are made of.
+type slice struct {
+	base    string
+	sources []source
+	params  params
+}
+
+// A source is some layers of one model.
+type source struct {
+	model    string
+	from, to int64 // to is -1 for all
+	params   params
+}
+
+// outTypes are the names of types that results are written in.
+var outTypes = map[string]tensor.DType{"float32": tensor.F32, "float16": tensor.F16, "bfloat16": tensor.BF16}
+
+// notTaken are members of mergekit's recipes that mean something else here, or
+// nothing.
+var notTaken = map[string]string{
+	"modules": "only the one stack of layers of a model is merged", "tokenizer_source": "the tokenizer is the first model's, unchanged",
+	"tokenizer": "the tokenizer is the first model's, unchanged", "chat_template": "the template is the first model's, unchanged",
+}
+
+// ReadRecipe reads a recipe from JSON whose members are those of mergekit's YAML.
+// The caller has charged the text.
+func ReadRecipe(b *limits.Budget, text string) (*Recipe, error) {
+	r := &Recipe{}
+	err := strictjson.Decode(b, strictjson.Text{Format: recipeName, Body: text, Whole: true}, func(d *strictjson.Decoder) error {
+		v, err := jsontree.Decode(b, d)
+		if err != nil {
+			return err
+		}
+		return r.read(b, v)
+	})
+	if err != nil {
+		return nil, wire.At(recipeName, "", wire.NoOffset, err)
+	}
+	return r, nil
+}
+
+// Models lists the models that are to be opened: the first is the one whose
+// configuration and files the result has.
+func (r *Recipe) Models() []string { return r.models }
+
+func failAt(v jsontree.Value, where string, err error) error {
+	return wire.At(recipeName, where, v.Off(), err)
+}
+
+// members reads an object of known members.
+func members(b *limits.Budget, v jsontree.Value, where string, one func(name string, v jsontree.Value) error) error {
+	if v.Kind != strictjson.Object {
+		return failAt(v, where, wire.ErrSyntax.With("it is no object"))
+	}
+	for m := range v.Members() {
+		if err := b.Step(1); err != nil {
+			return err
+		}
+		if err := one(m.Name, m.Value); err != nil {
+			return failAt(m.Value, "member "+wire.Quote(m.Name), err)
+		}
+	}
+	return nil
+}
+
+var errUnknown = wire.ErrUnsupported.With("it is not known")
+
+func (r *Recipe) read(b *limits.Budget, v jsontree.Value) error {
+	name := v.Get("merge_method").String()
+	for i := range methods {
+		if methods[i].name == name {
+			r.method = &methods[i]
+		}
+	}
+	if r.method == nil {
+		return failAt(v, "merge_method", wire.ErrUnsupported.With("%s is none of %v", wire.Quote(name), Methods()))
+	}
+	var models, parts jsontree.Value
+	err := members(b, v, "", func(name string, v jsontree.Value) (err error) {
+		switch name {
+		case "merge_method":
+		case "base_model":
+			r.base, err = modelName(v)
+		case "models":
+			models = v
+		case "slices":
+			parts = v
+		case "parameters":
+			r.params, err = readParams(b, v)
+		case "dtype":
+			if v.String() != "float32" {
+				return wire.ErrUnsupported.With("numbers are computed in float32; out_dtype says what they are written in")
+			}
+		case "out_dtype":
+			var ok bool
+			if r.out, ok = outTypes[v.String()]; !ok {
+				return wire.ErrUnsupported.With("%s is none of float32, float16, bfloat16", wire.Quote(v.String()))
+			}
+		case "seed":
+			n, ok := v.Int()
+			if !ok || n < 0 {
+				return wire.ErrRange.With("a seed is a whole number from 0 on")
+			}
+			r.seed = uint64(n)
+		default:
+			if why := notTaken[name]; why != "" {
+				return wire.ErrUnsupported.With("%s", why)
+			}
+			return errUnknown
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case models.There == parts.There:
+		return failAt(v, "", wire.ErrMissing.With("one of models and slices"))
+	case models.There:
+		err = r.readModels(b, models)
+	default:
+		err = r.readSlices(b, parts)
+	}
+	if err == nil {
+		err = r.check()
+	}
+	return err
+}
+
+// modelName is a name that may be a path below the recipe's folder; whoever opens it
+// decides.
+func modelName(v jsontree.Value) (string, error) {
+	if v.String() == "" {
+		return "", wire.ErrSyntax.With("it is no name of a model")
+	}
+	return v.String(), nil
+}
+
+func (r *Recipe) readModels(b *limits.Budget, v jsontree.Value) error {
+	one := slice{base: r.base}
+	err := list(v, "models", func(v jsontree.Value) error {
+		s := source{to: -1}
+		if err := r.readSource(b, v, &s, false); err != nil {
+			return err
+		}
+		if slices.ContainsFunc(one.sources, func(o source) bool { return o.model == s.model }) {
+			return failAt(v, "", wire.ErrDuplicate.With("model %s", wire.Quote(s.model)))
+		}
+		var err error
+		one.sources, err = limits.Append(b, one.sources, s)
+		return err
+	})
+	if r.base != "" && r.method.needsBase && !slices.ContainsFunc(one.sources, func(o source) bool { return o.model == r.base }) {
+		one.sources = append(one.sources, source{model: r.base, to: -1})
+	}
+	r.slices, r.whole = []slice{one}, true
+	return err
+}
+
+func (r *Recipe) readSlices(b *limits.Budget, v jsontree.Value) error {
+	return list(v, "slices", func(v jsontree.Value) error {
+		s := slice{base: r.base}
+		err := members(b, v, "slices", func(name string, v jsontree.Value) (err error) {
+			switch name {
+			case "base_model":
+				s.base, err = modelName(v)
+			case "parameters":
+				s.params, err = readParams(b, v)
+			case "sources":
+				err = list(v, "sources", func(v jsontree.Value) error {
+					one := source{from: -1}
+					if err := r.readSource(b, v, &one, true); err != nil {
+						return err
+					}
+					if one.from < 0 {
+						return failAt(v, "sources", wire.ErrMissing.With("layer_range"))
+					}
+					s.sources, err = limits.Append(b, s.sources, one)
+					return err
+				})
+			default:
+				err = errUnknown
+			}
+			return err
+		})
+		for _, one := range s.sources {
+			if one.to-one.from != s.sources[0].to-s.sources[0].from {
+				return failAt(v, "slices", wire.ErrMismatch.With("the sources of a slice have as many layers each"))
+			}
+		}
+		if len(s.sources) == 0 && err == nil {
+			err = failAt(v, "slices", wire.ErrMissing.With("sources"))
+		}
+		if err == nil {
+			r.slices, err = limits.Append(b, r.slices, s)
+		}
+		return err
+	})
+}
+
+// list reads an array of at most so many elements, one at least.
+func list(v jsontree.Value, what string, one func(v jsontree.Value) error) error {
+	all := v.List()
+	if len(all) == 0 || len(all) > maxParts {
+		return failAt(v, what, wire.ErrRange.With("from 1 to %d elements are read", maxParts))
+	}
+	for _, e := range all {
+		if err := one(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Recipe) readSource(b *limits.Budget, v jsontree.Value, s *source, ranged bool) error {
+	err := members(b, v, "source", func(name string, v jsontree.Value) (err error) {
+		switch {
+		case name == "model":
+			s.model, err = modelName(v)
+		case name == "parameters":
+			s.params, err = readParams(b, v)
+		case name == "layer_range" && ranged:
+			ends := v.List()
+			if len(ends) != 2 {
+				return wire.ErrRange.With("a range is two numbers")
+			}
+			from, ok := ends[0].Int()
+			to, fits := ends[1].Int()
+			if !ok || !fits || from < 0 || to <= from || to > math.MaxInt32 {
+				return wire.ErrRange.With("a range is two whole numbers, the first less than the second")
+			}
+			s.from, s.to = from, to
+		default:
+			err = errUnknown
+		}
+		return err
+	})
+	if err == nil && s.model == "" {
+		err = failAt(v, "source", wire.ErrMissing.With("model"))
+	}
+	return err
+}
+
+// check holds the recipe to what its method takes, and lists the models.
+func (r *Recipe) check() error {
+	if r.base != "" {
+		r.models = append(r.models, r.base)
+	}
+	given := []params{r.params}
+	for _, s := range r.slices {
+		given = append(given, s.params)
+		for _, one := range s.sources {
+			if !slices.Contains(r.models, one.model) {
+				r.models = append(r.models, one.model)
+			}
+			if len(r.models) > maxParts {
+				return wire.ErrRange.With("more than %d models", maxParts)
+			}
+			if r.method.needsBase && one.model == s.base && len(one.params) > 0 {
+				return wire.ErrUnsupported.With("parameters of the base model %s have no effect", wire.Quote(one.model))
+			}
+			if err := r.method.knows(one.params, false); err != nil {
+				return err
+			}
+			given = append(given, one.params)
+		}
+		if err := r.method.fits(&s); err != nil {
+			return err
+		}
+	}
+	r.cost = 1
+	for _, p := range given {
+		for _, s := range p {
+			r.cost += int64(len(s))
+		}
+		if err := r.method.knows(p, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
