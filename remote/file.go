@@ -1,11 +1,11 @@
 package remote
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -13,10 +13,10 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// A piece of a file is asked for as it is read: the first is small, those that follow
-// one another grow.
+// A piece of a file is asked for as it is read. Who reads on from its end is given a
+// stream: one answer that is read as long as reading goes on.
 const (
-	firstPiece = 128 << 10
+	onePiece   = 128 << 10
 	maxPiece   = 8 << 20
 	keptPieces = 6
 )
@@ -24,16 +24,15 @@ const (
 // A file is read by ranges of one address.
 type file struct {
 	c    *client
-	ctx  context.Context
-	b    *limits.Budget
 	url  *url.URL
 	size int64 // -1 until the first answer
+	long bool  // its header is, so that a stream begins with it
 
-	mu     sync.Mutex
-	etag   string
-	pieces []*piece // the last used is the last
-	next   int64    // where the last piece ended, so that reading on is seen
-	grow   int64
+	mu      sync.Mutex
+	users   int
+	etag    string
+	pieces  []*piece // the last used is the last
+	streams []*stream
 }
 
 type piece struct {
@@ -41,8 +40,10 @@ type piece struct {
 	data []byte
 }
 
-func newFile(ctx context.Context, b *limits.Budget, c *client, u *url.URL, size int64) *file {
-	return &file{c: c, ctx: ctx, b: b, url: u, size: size, grow: firstPiece}
+func (p *piece) end() int64 { return p.off + int64(len(p.data)) }
+
+func newFile(c *client, u *url.URL, size int64) *file {
+	return &file{c: c, url: u, size: size, long: strings.HasSuffix(u.Path, ".gguf")}
 }
 
 // ReadAt implements io.ReaderAt.
@@ -67,72 +68,122 @@ func (f *file) ReadAt(p []byte, off int64) (int, error) {
 // at gives bytes from an offset on, at least one.
 func (f *file) at(off, want int64) ([]byte, error) {
 	for i, p := range f.pieces {
-		if off >= p.off && off < p.off+int64(len(p.data)) {
+		if off >= p.off && off < p.end() {
 			f.pieces = append(append(f.pieces[:i:i], f.pieces[i+1:]...), p)
 			return p.data[off-p.off:], nil
 		}
 	}
-	ask := max(want, firstPiece)
-	if off == f.next && off > 0 { // on from the last one
-		f.grow = min(2*f.grow, maxPiece)
-		ask = max(want, f.grow)
+	if off == 0 {
+		if ok, err := f.ends(); err != nil {
+			return nil, err
+		} else if ok {
+			return f.pieces[0].data, nil
+		}
 	}
-	ask = min(ask, maxPiece)
+	ask := min(max(want, onePiece), maxPiece)
+	if f.size >= 0 && f.size <= onePiece+tail {
+		ask = f.size // at one go
+	}
 	if f.size >= 0 {
 		ask = min(ask, f.size-off)
 	}
-	p, err := f.fetch(off, ask)
+	p, err := f.next(off, ask)
 	if err != nil {
 		return nil, err
 	}
 	if len(f.pieces) == keptPieces {
-		f.b.Drop(int64(cap(f.pieces[0].data)))
+		f.c.b.Drop(int64(cap(f.pieces[0].data)))
 		f.pieces = f.pieces[1:]
 	}
 	f.pieces = append(f.pieces, p)
-	f.next = off + int64(len(p.data))
 	return p.data, nil
 }
 
-// fetch asks for a range, and holds the answer to what earlier ones said of the file.
-func (f *file) fetch(off, n int64) (p *piece, err error) {
+// next fetches the piece at an offset: from the stream that is there, from a new one
+// where the offset is the end of a piece, else alone.
+func (f *file) next(off, n int64) (*piece, error) {
+	for _, s := range f.streams {
+		if !s.reaches(off) {
+			continue
+		}
+		p, err := s.piece(off, n)
+		if err == nil {
+			return p, nil
+		}
+		f.drop(s)
+		if _, cut := err.(*retryable); !cut {
+			return nil, err
+		}
+		return f.stream(off, n)
+	}
+	if off == 0 && f.long || slices.ContainsFunc(f.pieces, func(p *piece) bool { return p.end() == off }) {
+		return f.stream(off, n)
+	}
+	var p *piece
+	err := f.ask(off, n, func(resp *http.Response, n int64) (err error) {
+		p, err = f.take(resp.Body, off, n)
+		return err
+	})
+	return p, err
+}
+
+// ask asks for a range, holds the answer to what earlier ones said of the file, and
+// gives it to take with the number of bytes that it has.
+func (f *file) ask(off, n int64, take func(resp *http.Response, n int64) error) error {
 	header := http.Header{"Range": {fmt.Sprintf("bytes=%d-%d", off, off+n-1)}, "Accept-Encoding": {"identity"}}
 	if f.etag != "" {
 		header.Set("If-Match", f.etag)
 	}
-	err = f.c.get(f.ctx, f.url, header, func(resp *http.Response) error {
+	return f.c.get(f.url, header, func(resp *http.Response) error {
 		switch resp.StatusCode {
 		case http.StatusPartialContent:
 		case http.StatusPreconditionFailed:
-			return fmt.Errorf("%s: %w", f.url.Redacted(), ErrChanged)
+			return fmt.Errorf("%s: %w", shown(f.url), ErrChanged)
 		case http.StatusOK:
-			return fmt.Errorf("%s: the server has no ranges: fetch the file first", f.url.Redacted())
+			return fmt.Errorf("%s: the server has no ranges: fetch the file first", shown(f.url))
 		default:
-			return fmt.Errorf("%s: %s", f.url.Redacted(), resp.Status)
+			return fmt.Errorf("%s: %s", shown(f.url), resp.Status)
 		}
 		begin, end, size, ok := contentRange(resp.Header.Get("Content-Range"))
 		switch {
 		case !ok, begin != off, end > off+n, end <= off:
-			return fmt.Errorf("%s: an answer of another range than the one asked for", f.url.Redacted())
-		case f.size >= 0 && size != f.size, f.etag != "" && resp.Header.Get("ETag") != f.etag:
-			return fmt.Errorf("%s: %w", f.url.Redacted(), ErrChanged)
+			return fmt.Errorf("%s: an answer of another range than the one asked for", shown(f.url))
+		case f.size >= 0 && size != f.size, f.etag != "" && strong(resp.Header.Get("ETag")) != f.etag:
+			return fmt.Errorf("%s: %w", shown(f.url), ErrChanged)
 		}
-		data, err := limits.Make[byte](f.b, int(end-begin))
-		if err != nil {
+		if err := take(resp, end-begin); err != nil {
 			return err
 		}
-		if err := f.c.read(data, resp.Body); err != nil {
-			f.b.Drop(int64(len(data)))
-			return err
-		}
-		if tag := resp.Header.Get("ETag"); !strings.HasPrefix(tag, "W/") { // a weak one tells little, and If-Match never holds it
-			f.etag = tag
-		}
-		f.size, p = size, &piece{off, data}
+		f.etag = strong(resp.Header.Get("ETag"))
+		f.size = size
 		return nil
 	})
-	return p, err
 }
+
+// take reads a piece of n bytes.
+func (f *file) take(body io.Reader, off, n int64) (*piece, error) {
+	data, err := limits.Make[byte](f.c.b, int(n))
+	if err != nil {
+		return nil, err
+	}
+	if err := f.c.read(data, body); err != nil {
+		f.c.b.Drop(n)
+		return nil, err
+	}
+	return &piece{off, data}, nil
+}
+
+// strong is an ETag that says something: a weak one tells little, and If-Match never
+// holds it.
+func strong(tag string) string {
+	if strings.HasPrefix(tag, "W/") {
+		return ""
+	}
+	return tag
+}
+
+// shown is an address for people, without what is asked of it: a signature.
+func shown(u *url.URL) string { return u.Scheme + "://" + u.Host + u.EscapedPath() }
 
 // contentRange reads "bytes 0-99/1234": the first byte, that behind the last, the size.
 func contentRange(s string) (begin, end, size int64, ok bool) {

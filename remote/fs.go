@@ -1,27 +1,59 @@
 package remote
 
 import (
-	"context"
+	"bytes"
 	"io"
 	"io/fs"
 	"net/url"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"time"
-
-	"github.com/anamnesis-go/anamnesis/limits"
 )
 
 // A tree is the files of a repository, as a file system whose files are fetched when
-// they are read. Its folders are not looked into.
+// they are read.
 type tree struct {
-	ctx   context.Context
-	b     *limits.Budget
 	c     *client
-	files map[string]int64 // sizes, by path
-	at    func(name string) *url.URL
-	open  map[string]*file
+	files map[string]entry // by path
+
+	mu   sync.Mutex
+	open map[string]*file
+}
+
+// An entry is a file at an address, or one whose text is known already.
+type entry struct {
+	size int64
+	url  *url.URL
+	text []byte
+}
+
+func newTree(c *client) *tree {
+	return &tree{c: c, files: map[string]entry{}, open: map[string]*file{}}
+}
+
+// add takes a file whose name can be one.
+func (t *tree) add(name string, e entry) error {
+	if err := t.c.b.Items(1); err != nil {
+		return err
+	}
+	if fs.ValidPath(name) && name != "." && e.size >= 0 {
+		t.files[name] = e
+	}
+	return nil
+}
+
+// file is the one at an address.
+func (t *tree) file(name string) *file {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	f := t.open[name]
+	if f == nil {
+		f = newFile(t.c, t.files[name].url, t.files[name].size)
+		t.open[name] = f
+	}
+	return f
 }
 
 // Open implements fs.FS.
@@ -29,13 +61,16 @@ func (t *tree) Open(name string) (fs.File, error) {
 	if !fs.ValidPath(name) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 	}
-	if size, ok := t.files[name]; ok {
-		f := t.open[name]
-		if f == nil {
-			f = newFile(t.ctx, t.b, t.c, t.at(name), size)
-			t.open[name] = f
+	if e, ok := t.files[name]; ok {
+		h := &handle{info: info{path.Base(name), e.size, 0o444}}
+		if e.url == nil {
+			h.ReaderAt, h.done = bytes.NewReader(e.text), func() {}
+			return h, nil
 		}
-		return &handle{file: f, info: info{path.Base(name), size, 0o444}}, nil
+		f := t.file(name)
+		f.hold()
+		h.ReaderAt, h.done = f, sync.OnceFunc(f.release)
+		return h, nil
 	}
 	list := t.list(name)
 	if name != "." && len(list) == 0 {
@@ -51,7 +86,7 @@ func (t *tree) list(name string) []fs.DirEntry {
 		prefix = name + "/"
 	}
 	found := map[string]info{}
-	for file, size := range t.files {
+	for file, e := range t.files {
 		rest, ok := strings.CutPrefix(file, prefix)
 		if !ok {
 			continue
@@ -60,7 +95,7 @@ func (t *tree) list(name string) []fs.DirEntry {
 		if deeper {
 			found[first] = info{first, 0, fs.ModeDir | 0o555}
 		} else {
-			found[first] = info{first, size, 0o444}
+			found[first] = info{first, e.size, 0o444}
 		}
 	}
 	var list []fs.DirEntry
@@ -89,13 +124,18 @@ func (i info) Info() (fs.FileInfo, error) { return i, nil }
 
 // A handle is an open file.
 type handle struct {
-	*file
+	io.ReaderAt
 	info info
 	pos  int64
+	done func()
 }
 
 func (h *handle) Stat() (fs.FileInfo, error) { return h.info, nil }
-func (h *handle) Close() error               { return nil }
+
+func (h *handle) Close() error {
+	h.done()
+	return nil
+}
 
 // Read implements io.Reader.
 func (h *handle) Read(p []byte) (int, error) {

@@ -2,121 +2,150 @@ package remote
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/ollama"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// maxListing is the longest answer of the hub about a repository.
-const maxListing = 16 << 20
+// One row per scheme: how an address behind it becomes files, and the name of the model
+// among them.
+var schemes = []struct {
+	prefix string
+	files  func(c *client, rest string) (t *tree, name string, err error)
+}{
+	{"hf://", hubFiles},
+	{"s3://", s3Files},
+	{"gs://", gsFiles},
+	{"oci://", ociFiles},
+	{"ollama://", ollamaFiles},
+	{"https://", func(c *client, rest string) (*tree, string, error) { return oneFile(c, "https://"+rest) }},
+	{"http://", func(c *client, rest string) (*tree, string, error) { return oneFile(c, "http://"+rest) }},
+}
 
 // Is reports an argument that this package opens.
 func Is(address string) bool {
-	return strings.HasPrefix(address, "hf://") || strings.HasPrefix(address, "https://") || strings.HasPrefix(address, "http://")
+	for _, s := range schemes {
+		if strings.HasPrefix(address, s.prefix) {
+			return true
+		}
+	}
+	return false
 }
 
-// Open opens the model at an address: hf://owner/repo[@revision][/path], or https:// and
-// the place of one file. The context holds until the model is closed.
+// Open opens the model at an address. The context holds until the model is closed.
+//
+//	hf://OWNER/REPO[@REVISION][/PATH]     a repository of the hub, at the commit that the revision is now
+//	https://HOST/PATH                     one file
+//	s3://BUCKET/KEY, gs://BUCKET/KEY      an object, or the objects below a prefix
+//	oci://HOST/REPO[:TAG|@DIGEST][#NAME]  an artifact of a registry
+//	ollama://[HOST/][NAMESPACE/]MODEL[:TAG]
 func Open(ctx context.Context, b *limits.Budget, address string, o Options) (tensor.Model, error) {
-	c := newClient(o)
-	if rest, ok := strings.CutPrefix(address, "hf://"); ok {
-		return c.openHub(ctx, b, rest)
+	t, name, err := files(ctx, b, address, o)
+	if err != nil {
+		return nil, err
 	}
+	if n, ok := strings.CutPrefix(address, "ollama://"); ok {
+		parsed, err := ollama.ParseName(n)
+		if err != nil {
+			return nil, err
+		}
+		return ollama.Open(b, t, parsed, parser.Decode)
+	}
+	t.ahead(name)
+	return parser.OpenFS(b, t, name)
+}
+
+// Files lists what lies at an address, as a file system that fetches what is read of it,
+// and the name in it that the address means.
+func Files(ctx context.Context, b *limits.Budget, address string, o Options) (fs.FS, string, error) {
+	t, name, err := files(ctx, b, address, o)
+	if err != nil {
+		return nil, "", err
+	}
+	return t, name, nil
+}
+
+func files(ctx context.Context, b *limits.Budget, address string, o Options) (*tree, string, error) {
+	for _, s := range schemes {
+		if rest, ok := strings.CutPrefix(address, s.prefix); ok {
+			c := newClient(ctx, b, o)
+			defer c.settle()
+			return s.files(c, rest)
+		}
+	}
+	return nil, "", fmt.Errorf("%w: no scheme that is known", ErrForbidden)
+}
+
+// oneFile is that of an address.
+func oneFile(c *client, address string) (*tree, string, error) {
 	u, err := url.Parse(address)
 	if err != nil {
-		return nil, fmt.Errorf("%w: no address", ErrForbidden)
+		return nil, "", fmt.Errorf("%w: no address", ErrForbidden)
 	}
 	if err := c.check(u); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	u.Fragment = ""
-	f := newFile(ctx, b, c, u, -1)
+	c.signHub() // an address at the hub itself, such as one of resolve
+	return c.single(u)
+}
+
+// single is a tree of one file, whose first bytes say how long it is.
+func (c *client) single(u *url.URL) (*tree, string, error) {
+	f := newFile(c, u, -1)
 	if _, err := f.ReadAt(make([]byte, 1), 0); err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
+		return nil, "", err
 	}
 	name := path.Base(u.Path)
 	if !fs.ValidPath(name) || name == "." {
 		name = "model"
 	}
-	t := &tree{ctx: ctx, b: b, c: c, files: map[string]int64{name: f.size}, open: map[string]*file{name: f}}
-	return parser.OpenFS(b, t, name)
+	t := newTree(c)
+	t.files[name], t.open[name] = entry{size: f.size, url: u}, f
+	return t, name, nil
 }
 
-// A repo is what the hub says of one, at a revision.
-type repo struct {
-	SHA      string `json:"sha"`
-	Siblings []struct {
-		Name string `json:"rfilename"`
-		Size int64  `json:"size"`
-	} `json:"siblings"`
-}
+// Shards are asked for this many at a time, before they are read one after another.
+const (
+	aheadAtOnce = 8
+	maxAhead    = 256
+)
 
-// openHub opens a model of the hub, at the commit that its revision is now.
-func (c *client) openHub(ctx context.Context, b *limits.Budget, rest string) (tensor.Model, error) {
-	owner, rest, _ := strings.Cut(rest, "/")
-	name, inside, _ := strings.Cut(rest, "/")
-	name, revision, pinned := strings.Cut(name, "@")
-	if !pinned {
-		revision = "main"
+// ahead fetches the first piece of each shard of the model. What fails is met again
+// when the shard is read.
+func (t *tree) ahead(name string) {
+	folder := name
+	if _, ok := t.files[name]; ok {
+		folder = path.Dir(name)
 	}
-	if owner == "" || name == "" || revision == "" || strings.ContainsAny(owner+name, "?#%\\") || strings.Trim(owner, ".") == "" || strings.Trim(name, ".") == "" || inside != "" && !fs.ValidPath(inside) {
-		return nil, fmt.Errorf("%w: hf://owner/repo[@revision][/path] names a repository", ErrForbidden)
-	}
-	r, err := c.listing(ctx, b, owner, name, revision)
-	if err != nil {
-		return nil, err
-	}
-	t := &tree{ctx: ctx, b: b, c: c, files: map[string]int64{}, open: map[string]*file{}}
-	for _, s := range r.Siblings {
-		if err := b.Items(1); err != nil {
-			return nil, err
-		}
-		if fs.ValidPath(s.Name) && s.Name != "." && s.Size >= 0 {
-			t.files[s.Name] = s.Size
+	var shards []string
+	for file, e := range t.files {
+		if e.url != nil && path.Dir(file) == folder && (strings.Contains(path.Base(file), "-of-") || strings.HasSuffix(file, ".index.json")) {
+			shards = append(shards, file)
 		}
 	}
-	t.at = func(file string) *url.URL { return c.hub().JoinPath(owner, name, "resolve", r.SHA, file) }
-	if inside == "" {
-		inside = "."
+	if len(shards) > maxAhead || !slices.ContainsFunc(shards, func(s string) bool { return s == name || folder == name }) {
+		return
 	}
-	return parser.OpenFS(b, t, inside)
-}
-
-// listing asks for the files of a repository and their sizes.
-func (c *client) listing(ctx context.Context, b *limits.Budget, owner, name, revision string) (*repo, error) {
-	u := c.hub().JoinPath("api", "models", owner, name, "revision", url.PathEscape(revision))
-	u.RawQuery = "blobs=true"
-	var r repo
-	err := c.get(ctx, u, nil, func(resp *http.Response) error {
-		if resp.StatusCode != http.StatusOK {
-			return fmt.Errorf("the hub: %s/%s@%s: %s", owner, name, revision, resp.Status)
-		}
-		if err := b.Alloc(maxListing); err != nil {
-			return err
-		}
-		defer b.Drop(maxListing)
-		text, err := io.ReadAll(io.LimitReader(resp.Body, maxListing))
-		if err != nil {
-			return &retryable{err: err}
-		}
-		c.bytes.Add(int64(len(text)))
-		return json.Unmarshal(text, &r)
-	})
-	if err != nil {
-		return nil, err
+	slots := make(chan struct{}, aheadAtOnce)
+	var all sync.WaitGroup
+	for _, s := range shards {
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			_, _ = t.file(s).ReadAt(make([]byte, 1), 0)
+		})
 	}
-	if len(r.SHA) != 40 || strings.Trim(r.SHA, "0123456789abcdef") != "" {
-		return nil, errors.New("the hub: an answer without a commit")
-	}
-	return &r, nil
+	all.Wait()
 }

@@ -52,12 +52,12 @@ func newHub(t *testing.T, dir string) *hub {
 		if strings.HasPrefix(r.URL.Path, "/api/models/me/model/revision/") {
 			fmt.Fprintf(w, `{"sha":%q,"siblings":[`, sha)
 			entries, _ := os.ReadDir(dir)
-			for i, e := range entries {
-				info, _ := e.Info()
-				if i > 0 {
-					io.WriteString(w, ",")
+			comma := ""
+			for _, e := range entries {
+				if info, _ := e.Info(); info.Mode().IsRegular() {
+					fmt.Fprintf(w, `%s{"rfilename":%q,"size":%d}`, comma, e.Name(), info.Size())
+					comma = ","
 				}
-				fmt.Fprintf(w, `{"rfilename":%q,"size":%d}`, e.Name(), info.Size())
 			}
 			io.WriteString(w, "]}")
 			return
@@ -72,10 +72,14 @@ func newHub(t *testing.T, dir string) *hub {
 			return
 		}
 		w.Header().Set("ETag", h.etag(n))
-		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(data))
+		serve(w, r, data)
 	}))
 	t.Cleanup(h.Close)
 	return h
+}
+
+func serve(w http.ResponseWriter, r *http.Request, data []byte) {
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(data))
 }
 
 func (h *hub) count() int {
@@ -86,7 +90,12 @@ func (h *hub) count() int {
 
 func open(t *testing.T, address string, o remote.Options) (tensor.Model, error) {
 	t.Helper()
-	b := limits.Policy{}.Budget(context.Background())
+	return openUnder(t, limits.Policy{}, address, o)
+}
+
+func openUnder(t *testing.T, p limits.Policy, address string, o remote.Options) (tensor.Model, error) {
+	t.Helper()
+	b := p.Budget(context.Background())
 	t.Cleanup(b.Close)
 	m, err := remote.Open(t.Context(), b, address, o)
 	if err == nil {
@@ -102,7 +111,7 @@ func TestModelsOfTheHub(t *testing.T) {
 	}{
 		{"a file of a repository", demo, "/tiny.gguf", 4, 1},
 		{"a checkpoint, whose directory is at its end", demo, "/checkpoint.pt", 24, 1},
-		{"a repository that is one model", demo + "llama-fp8", "", 35, 1},
+		{"a repository that is one model, with its config", demo + "llama-fp8", "", 35, 2},
 		{"shards with an index", demo + "sharded", "", 24, 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -141,7 +150,7 @@ func TestAddressesThatAreRefused(t *testing.T) {
 		"https://192.168.1.1/a", "https://100.64.0.1/a", "https://[fe80::1]/a", "https://[fc00::1]/a", "https://[64:ff9b::7f00:1]/a", "https://2130706433/a",
 		"https://user:secret@example.com/a", "hf://me", "hf:///x", "hf://../..", "hf://me/model/../../x",
 	} {
-		_, err := open(t, address, remote.Options{MaxRequests: 1})
+		_, err := openUnder(t, limits.Policy{MaxRequests: 1}, address, remote.Options{})
 		if err == nil {
 			t.Errorf("%s is opened", address)
 			continue
@@ -291,10 +300,10 @@ func TestATokenGoesToTheHubAlone(t *testing.T) {
 
 func TestBoundsOfWhatIsFetched(t *testing.T) {
 	h := newHub(t, demo)
-	for _, o := range []remote.Options{{MaxRequests: 1}, {MaxBytes: 1000}} {
-		o.AllowPrivate, o.Hub = true, h.URL
-		if _, err := open(t, "hf://me/model/tiny.gguf", o); !errors.Is(err, limits.ErrLimit) {
-			t.Errorf("%+v: %v", o, err)
+	for _, p := range []limits.Policy{{MaxRequests: 1}, {MaxFetched: 1000}} {
+		_, err := openUnder(t, p, "hf://me/model/tiny.gguf", remote.Options{AllowPrivate: true, Hub: h.URL})
+		if !errors.Is(err, limits.ErrLimit) {
+			t.Errorf("%+v: %v", p, err)
 		}
 	}
 }

@@ -1,13 +1,13 @@
 // Amn, with addresses: what the program of the core does with files, this one does with
-// hf://owner/repo[@revision][/path] and https:// too. See package cli.
+// hf://, https://, s3://, gs://, oci:// and ollama:// too. See package cli, and
+// remote.Open for the forms.
 package main
 
 import (
 	"context"
+	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/anamnesis-go/anamnesis/cli"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -20,33 +20,15 @@ const allowPrivate = "--allow-private"
 
 func main() {
 	args := slices.DeleteFunc(slices.Clone(os.Args[1:]), func(a string) bool { return a == allowPrivate })
-	o := remote.Options{AllowPrivate: len(args) < len(os.Args)-1, Hub: os.Getenv("HF_ENDPOINT"), Token: token()}
-	open := func(ctx context.Context, b *limits.Budget, address string) (tensor.Model, error) {
-		return remote.Open(ctx, b, address, o)
-	}
-	os.Exit(cli.Main(context.Background(), args, cli.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Remote: open}))
-}
-
-// token is the hub's, from where its own tools keep it. It is never printed.
-func token() string {
-	if t := os.Getenv("HF_TOKEN"); t != "" {
-		return t
-	}
-	file := os.Getenv("HF_TOKEN_PATH")
-	if file == "" {
-		home := os.Getenv("HF_HOME")
-		if home == "" {
-			cache, err := os.UserHomeDir()
-			if err != nil {
-				return ""
-			}
-			home = filepath.Join(cache, ".cache", "huggingface")
-		}
-		file = filepath.Join(home, "token")
-	}
-	text, err := os.ReadFile(file)
-	if err != nil || len(text) > 4096 {
-		return ""
-	}
-	return strings.TrimSpace(string(text))
+	o := remote.FromEnv()
+	o.AllowPrivate = len(args) < len(os.Args)-1
+	os.Exit(cli.Main(context.Background(), args, cli.Stdio{
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
+		Remote: func(ctx context.Context, b *limits.Budget, address string) (tensor.Model, error) {
+			return remote.Open(ctx, b, address, o)
+		},
+		RemoteFiles: func(ctx context.Context, b *limits.Budget, address string) (fs.FS, string, error) {
+			return remote.Files(ctx, b, address, o)
+		},
+	}))
 }

@@ -1,0 +1,62 @@
+package remote
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"slices"
+	"syscall"
+)
+
+// ErrForbidden is why an address is not fetched from.
+var ErrForbidden = errors.New("forbidden address")
+
+// admit is asked with the resolved address, before the first packet is sent to it.
+func (c *client) admit(_, address string, _ syscall.RawConn) error {
+	if c.o.AllowPrivate {
+		return nil
+	}
+	at, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return fmt.Errorf("%w: %s", ErrForbidden, address)
+	}
+	if ip := at.Addr().Unmap(); !public(ip) {
+		return fmt.Errorf("%w: %s is not a public address", ErrForbidden, ip)
+	}
+	return nil
+}
+
+// notPublic are ranges that netip's own questions do not know: shared addresses of
+// providers, benchmarks, documentation, what is reserved, and those that carry an IPv4
+// address inside (IANA's registries of special addresses).
+var notPublic = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
+	netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("198.51.100.0/24"),
+	netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("240.0.0.0/4"),
+	netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("100::/64"),
+	netip.MustParsePrefix("2001::/23"), netip.MustParsePrefix("2001:db8::/32"), netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("fec0::/10"),
+}
+
+func public(ip netip.Addr) bool {
+	if !ip.IsGlobalUnicast() || ip.IsPrivate() {
+		return false
+	}
+	return !slices.ContainsFunc(notPublic, func(p netip.Prefix) bool { return p.Contains(ip) })
+}
+
+// check refuses an address by its text.
+func (c *client) check(u *url.URL) error {
+	switch {
+	case u.Scheme != "https" && !(u.Scheme == "http" && c.o.AllowPrivate):
+		return fmt.Errorf("%w: %q is not https", ErrForbidden, u.Scheme)
+	case u.User != nil:
+		return fmt.Errorf("%w: it holds a name and a password", ErrForbidden)
+	case u.Hostname() == "":
+		return fmt.Errorf("%w: it names no host", ErrForbidden)
+	}
+	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && !c.o.AllowPrivate && !public(ip.Unmap()) {
+		return fmt.Errorf("%w: %s is not a public address", ErrForbidden, ip)
+	}
+	return nil
+}

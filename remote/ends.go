@@ -1,0 +1,80 @@
+package remote
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+)
+
+// tail is what is read at the end of each file, to see whether it is an archive too:
+// the longest end record of a zip.
+const tail = 64<<10 + 22
+
+// maxBetween is what may stand around two ranges: boundaries and their headers.
+const maxBetween = 8 << 10
+
+// errOneRange is an answer that holds something else than the two ranges.
+var errOneRange = errors.New("two ranges were asked for, and not given")
+
+// ends asks for the beginning and the tail of a file in one request. It reports false,
+// and asks no more, where the server does not answer with both.
+func (f *file) ends() (bool, error) {
+	if f.long || f.size <= onePiece+tail || len(f.pieces) > 0 || f.c.oneRange.Load() {
+		return false, nil
+	}
+	header := http.Header{"Range": {fmt.Sprintf("bytes=0-%d,%d-%d", onePiece-1, f.size-tail, f.size-1)}, "Accept-Encoding": {"identity"}}
+	err := f.c.get(f.url, header, func(resp *http.Response) error {
+		kind, p, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+		if resp.StatusCode != http.StatusPartialContent || err != nil || kind != "multipart/byteranges" {
+			return errOneRange
+		}
+		parts := multipart.NewReader(io.LimitReader(resp.Body, onePiece+tail+maxBetween), p["boundary"])
+		for _, want := range []struct{ off, n int64 }{{0, onePiece}, {f.size - tail, tail}} {
+			if err := f.part(parts, want.off, want.n); err != nil {
+				f.forget()
+				return err
+			}
+		}
+		f.etag = strong(resp.Header.Get("ETag"))
+		return nil
+	})
+	if errors.Is(err, errOneRange) {
+		f.c.oneRange.Store(true)
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// part takes the next part, which is to be one range.
+func (f *file) part(parts *multipart.Reader, off, n int64) error {
+	part, err := parts.NextRawPart()
+	if err == io.EOF {
+		return errOneRange
+	}
+	if err != nil {
+		return &retryable{err: err}
+	}
+	begin, end, size, ok := contentRange(part.Header.Get("Content-Range"))
+	switch {
+	case !ok, begin != off, end != off+n:
+		return errOneRange
+	case size != f.size:
+		return fmt.Errorf("%s: %w", shown(f.url), ErrChanged)
+	}
+	p, err := f.take(part, off, n)
+	if err == nil {
+		f.pieces = append(f.pieces, p)
+	}
+	return err
+}
+
+// forget gives the pieces back.
+func (f *file) forget() {
+	for _, p := range f.pieces {
+		f.c.b.Drop(int64(len(p.data)))
+	}
+	f.pieces = nil
+}

@@ -1,0 +1,96 @@
+package remote
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// FromEnv takes what other tools of the hub, of buckets and of registries take from the
+// environment and from their files. Nothing of it is ever printed.
+//
+//	HF_ENDPOINT, HF_TOKEN, HF_TOKEN_PATH, HF_HOME
+//	AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, AWS_ENDPOINT_URL_S3
+//	GS_ACCESS_KEY_ID, GS_SECRET_ACCESS_KEY: an HMAC key
+//	DOCKER_CONFIG: the folder of config.json
+//	HTTPS_PROXY
+func FromEnv() Options {
+	o := Options{
+		Hub: os.Getenv("HF_ENDPOINT"), Token: hubToken(),
+		S3: S3{
+			Endpoint:  cmp.Or(os.Getenv("AWS_ENDPOINT_URL_S3"), os.Getenv("AWS_ENDPOINT_URL")),
+			Region:    cmp.Or(os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION")),
+			AccessKey: os.Getenv("AWS_ACCESS_KEY_ID"), SecretKey: os.Getenv("AWS_SECRET_ACCESS_KEY"), Token: os.Getenv("AWS_SESSION_TOKEN"),
+			GSAccessKey: os.Getenv("GS_ACCESS_KEY_ID"), GSSecretKey: os.Getenv("GS_SECRET_ACCESS_KEY"),
+		},
+		Login: dockerLogin,
+	}
+	if u, err := url.Parse(cmp.Or(os.Getenv("HTTPS_PROXY"), os.Getenv("https_proxy"))); err == nil && u.Host != "" {
+		o.Proxy = u
+	}
+	return o
+}
+
+// small reads a file of configuration, or nothing.
+func small(path string) []byte {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() > 1<<20 {
+		return nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+func home(parts ...string) string {
+	dir, err := os.UserHomeDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(append([]string{dir}, parts...)...)
+}
+
+// hubToken is the hub's, from where its own tools keep it.
+func hubToken() string {
+	if t := os.Getenv("HF_TOKEN"); t != "" {
+		return t
+	}
+	file := cmp.Or(os.Getenv("HF_TOKEN_PATH"), filepath.Join(cmp.Or(os.Getenv("HF_HOME"), home(".cache", "huggingface")), "token"))
+	return strings.TrimSpace(string(small(file)))
+}
+
+// dockerLogin is what docker login wrote down for a host. Helper programs, which keep
+// passwords elsewhere, are not started.
+func dockerLogin(host string) (name, password string, ok bool) {
+	var config struct {
+		Auths map[string]struct {
+			Auth string `json:"auth"`
+		} `json:"auths"`
+	}
+	if json.Unmarshal(small(filepath.Join(cmp.Or(os.Getenv("DOCKER_CONFIG"), home(".docker")), "config.json")), &config) != nil {
+		return "", "", false
+	}
+	for _, key := range slices.Sorted(maps.Keys(config.Auths)) {
+		at, _, _ := strings.Cut(strings.TrimPrefix(key, "https://"), "/")
+		if at != host && !(ofDocker(at) && ofDocker(host)) {
+			continue
+		}
+		if text, err := base64.StdEncoding.DecodeString(config.Auths[key].Auth); err == nil {
+			if name, password, ok := strings.Cut(string(text), ":"); ok {
+				return name, password, true
+			}
+		}
+	}
+	return "", "", false
+}
+
+// ofDocker reports a host of Docker's own registry, whose logins stand under another
+// name than its files.
+func ofDocker(host string) bool { return host == "docker.io" || strings.HasSuffix(host, ".docker.io") }

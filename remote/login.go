@@ -1,0 +1,115 @@
+package remote
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+// login meets a registry's challenge: with name and password, or with a token from the
+// service that it names.
+// https://distribution.github.io/distribution/spec/auth/token/
+func (r *registry) login(challenge string) error {
+	scheme, rest, _ := strings.Cut(challenge, " ")
+	host := r.base.Host
+	basic := ""
+	if r.c.o.Login != nil {
+		if name, password, ok := r.c.o.Login(host); ok {
+			basic = "Basic " + base64.StdEncoding.EncodeToString([]byte(name+":"+password))
+		}
+	}
+	switch strings.ToLower(scheme) {
+	case "basic":
+		if basic == "" {
+			return fmt.Errorf("the registry %s asks for a name and a password: docker login keeps them", host)
+		}
+		r.auth = basic
+		return nil
+	case "bearer":
+		return r.token(parameters(rest), basic)
+	}
+	return fmt.Errorf("the registry %s asks for a login of a kind that is not known", host)
+}
+
+// token asks for one. The password goes along where that service is the registry's own.
+func (r *registry) token(p map[string]string, basic string) error {
+	u, err := url.Parse(p["realm"])
+	if err != nil {
+		return fmt.Errorf("%w: the place of tokens", ErrForbidden)
+	}
+	q := url.Values{"scope": {"repository:" + strings.TrimPrefix(r.base.Path, "/v2/") + ":pull"}}
+	if p["service"] != "" {
+		q.Set("service", p["service"])
+	}
+	u.RawQuery = q.Encode()
+	header := http.Header{}
+	if basic != "" && ownRealm(r.base.Hostname(), u.Hostname()) {
+		header.Set("Authorization", basic)
+	}
+	var answer struct {
+		Token       string `json:"token"`
+		AccessToken string `json:"access_token"`
+	}
+	err = r.c.get(u, header, func(resp *http.Response) error {
+		if resp.StatusCode != http.StatusOK {
+			return fmt.Errorf("%s: %s", shown(u), resp.Status)
+		}
+		text, err := r.c.text(resp)
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(text, &answer)
+	})
+	if answer.Token == "" {
+		answer.Token = answer.AccessToken
+	}
+	if err == nil && answer.Token == "" {
+		err = fmt.Errorf("%s: an answer without a token", shown(u))
+	}
+	r.auth = "Bearer " + answer.Token
+	return err
+}
+
+// ownRealm reports a service of tokens that belongs to a registry: the same host, one
+// that it lies below, or Docker's.
+func ownRealm(registry, realm string) bool {
+	if _, err := netip.ParseAddr(realm); err == nil {
+		return realm == registry
+	}
+	return realm == registry || strings.Contains(realm, ".") && strings.HasSuffix(registry, "."+realm) ||
+		registry == "registry-1.docker.io" && realm == "auth.docker.io"
+}
+
+// isLoopback reports a host of this machine, with or without a port.
+func isLoopback(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+// parameters reads name="value" pairs that commas separate.
+func parameters(s string) map[string]string {
+	out := map[string]string{}
+	for s != "" {
+		name, rest, ok := strings.Cut(s, "=")
+		if !ok {
+			break
+		}
+		name = strings.ToLower(strings.Trim(name, " ,"))
+		value := ""
+		if quoted, ok := strings.CutPrefix(rest, `"`); ok {
+			value, s, _ = strings.Cut(quoted, `"`)
+		} else {
+			value, s, _ = strings.Cut(rest, ",")
+		}
+		out[name] = value
+	}
+	return out
+}

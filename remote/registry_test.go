@@ -1,0 +1,217 @@
+package remote_test
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/remote"
+)
+
+// An artifact is what a registry holds: manifests by tag and by digest, blobs by digest.
+type artifact struct {
+	*httptest.Server
+
+	manifests map[string][]byte
+	blobs     map[string][]byte
+	elsewhere string // where blobs are redirected to
+	asked     []*http.Request
+}
+
+func digest(data []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(data)) }
+
+type layer struct {
+	MediaType   string            `json:"mediaType"`
+	Digest      string            `json:"digest"`
+	Size        int               `json:"size"`
+	Annotations map[string]string `json:"annotations,omitempty"`
+}
+
+// newRegistry serves files under a repository, to those who bring the token that name
+// and password get.
+func newRegistry(t *testing.T, repository string, layers func(name string, l *layer), files ...string) *artifact {
+	a := &artifact{manifests: map[string][]byte{}, blobs: map[string][]byte{}}
+	m := struct {
+		SchemaVersion int     `json:"schemaVersion"`
+		MediaType     string  `json:"mediaType"`
+		Config        layer   `json:"config"`
+		Layers        []layer `json:"layers"`
+	}{SchemaVersion: 2, MediaType: "application/vnd.oci.image.manifest.v1+json"}
+	config := []byte("{}")
+	a.blobs[digest(config)] = config
+	m.Config = layer{MediaType: "application/vnd.oci.empty.v1+json", Digest: digest(config), Size: len(config)}
+	for _, f := range files {
+		data, err := os.ReadFile(filepath.Join(demo, f))
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := layer{MediaType: "application/octet-stream", Digest: digest(data), Size: len(data)}
+		layers(filepath.Base(f), &l)
+		a.blobs[l.Digest] = data
+		m.Layers = append(m.Layers, l)
+	}
+	text, _ := json.Marshal(m)
+	a.manifests["latest"], a.manifests[digest(text)] = text, text
+	a.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { a.answer(w, r, repository) }))
+	t.Cleanup(a.Close)
+	return a
+}
+
+func (a *artifact) answer(w http.ResponseWriter, r *http.Request, repository string) {
+	a.asked = append(a.asked, r)
+	if r.URL.Path == "/token" {
+		if name, password, _ := r.BasicAuth(); name != "me" || password != "secret" || r.URL.Query().Get("scope") != "repository:"+repository+":pull" {
+			http.Error(w, "", http.StatusForbidden)
+			return
+		}
+		fmt.Fprint(w, `{"token":"abc"}`)
+		return
+	}
+	if r.Header.Get("Authorization") != "Bearer abc" {
+		w.Header().Set("WWW-Authenticate", fmt.Sprintf(`Bearer realm="%s/token",service="here",scope="repository:%s:pull"`, a.URL, repository))
+		http.Error(w, "", http.StatusUnauthorized)
+		return
+	}
+	rest := strings.TrimPrefix(r.URL.Path, "/v2/"+repository+"/")
+	if m, ok := a.manifests[strings.TrimPrefix(rest, "manifests/")]; ok {
+		w.Write(m)
+		return
+	}
+	blob, ok := a.blobs[strings.TrimPrefix(rest, "blobs/")]
+	switch {
+	case !ok:
+		http.NotFound(w, r)
+	case a.elsewhere != "":
+		http.Redirect(w, r, a.elsewhere, http.StatusTemporaryRedirect)
+	default:
+		serve(w, r, blob)
+	}
+}
+
+func (a *artifact) options() remote.Options {
+	return remote.Options{AllowPrivate: true, Login: func(string) (string, string, bool) { return "me", "secret", true }}
+}
+
+func (a *artifact) host() string { return strings.TrimPrefix(a.URL, "http://") }
+
+func titled(name string, l *layer) {
+	l.Annotations = map[string]string{"org.opencontainers.image.title": name}
+}
+
+func TestModelsOfARegistry(t *testing.T) {
+	a := newRegistry(t, "team/llama", titled, "tiny.gguf")
+	for _, name := range []string{"", ":latest", "@" + digest(a.manifests["latest"]), "#tiny.gguf"} {
+		m, err := open(t, "oci://"+a.host()+"/team/llama"+name, a.options())
+		if err != nil {
+			t.Errorf("%q: %v", name, err)
+			continue
+		}
+		if m.Len() != 4 {
+			t.Errorf("%q: %d tensors", name, m.Len())
+		}
+	}
+	sharded := newRegistry(t, "team/llama", titled, "sharded/model.safetensors.index.json", "sharded/model-00001-of-00002.safetensors", "sharded/model-00002-of-00002.safetensors")
+	if m, err := open(t, "oci://"+sharded.host()+"/team/llama", sharded.options()); err != nil || m.Len() != 24 {
+		t.Errorf("sharded: %v", err)
+	}
+	docker := newRegistry(t, "ai/llama", func(_ string, l *layer) { l.MediaType = "application/vnd.docker.ai.gguf.v3" }, "tiny.gguf")
+	if m, err := open(t, "oci://"+docker.host()+"/ai/llama", docker.options()); err != nil || m.Len() != 4 {
+		t.Errorf("a model of Docker's runner: %v", err)
+	}
+	store := newRegistry(t, "library/tiny", func(_ string, l *layer) { l.MediaType = "application/vnd.ollama.image.model" }, "tiny.gguf")
+	if m, err := open(t, "ollama://"+store.host()+"/library/tiny", store.options()); err != nil || m.Len() != 4 {
+		t.Errorf("a model of ollama's registry: %v", err)
+	}
+}
+
+func TestRegistriesThatLie(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoil func(a *artifact)
+		at    string
+		says  string
+	}{
+		"another manifest": {func(a *artifact) {
+			for tag := range a.manifests {
+				a.manifests[tag] = append(a.manifests[tag], ' ')
+			}
+		}, "@", "another digest"},
+		"a digest that leads away": {func(a *artifact) {
+			a.manifests["latest"] = []byte(`{"layers":[{"digest":"sha256:../../x","size":1}]}`)
+		}, "", "no SHA-256"},
+		"a size below nothing": {func(a *artifact) {
+			a.manifests["latest"] = []byte(`{"layers":[{"digest":"` + digest(nil) + `","size":-1,"annotations":{"org.opencontainers.image.title":"a.gguf"}}]}`)
+		}, "", "no weight files"},
+		"two manifests": {func(a *artifact) { a.manifests["latest"] = []byte(`{"manifests":[{},{}]}`) }, "", "an index of 2 manifests"},
+		"a shorter file": {func(a *artifact) {
+			for d, blob := range a.blobs {
+				if len(blob) > 100 {
+					a.blobs[d] = blob[:len(blob)-1]
+				}
+			}
+		}, "", "changed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newRegistry(t, "team/llama", titled, "tiny.gguf")
+			at := c.at
+			if at == "@" {
+				at += digest(a.manifests["latest"])
+			}
+			c.spoil(a)
+			if _, err := open(t, "oci://"+a.host()+"/team/llama"+at, a.options()); err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%v, want %q", err, c.says)
+			}
+		})
+	}
+}
+
+// Name and password reach the registry's own service of tokens, and a token its
+// registry, and nobody else.
+func TestSecretsOfARegistryStayThere(t *testing.T) {
+	stranger := newRegistry(t, "x/y", titled, "tiny.gguf")
+	a := newRegistry(t, "team/llama", titled, "tiny.gguf")
+	a.elsewhere = strings.Replace(stranger.URL, "127.0.0.1", "localhost", 1) + "/blob"
+	if _, err := open(t, "oci://"+a.host()+"/team/llama", a.options()); !errors.Is(err, remote.ErrForbidden) {
+		t.Errorf("a redirect to a stranger: %v", err)
+	}
+	o := a.options()
+	o.Redirects = []string{"localhost"}
+	_, _ = open(t, "oci://"+a.host()+"/team/llama", o)
+	if len(stranger.asked) == 0 {
+		t.Fatal("the redirect was not followed")
+	}
+	for _, r := range stranger.asked {
+		if r.Header.Get("Authorization") != "" {
+			t.Error("another host got the token")
+		}
+	}
+	phish := newRegistry(t, "x/y", titled, "tiny.gguf")
+	phish.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="`+strings.Replace(stranger.URL, "127.0.0.1", "localhost", 1)+`/token"`)
+		http.Error(w, "", http.StatusUnauthorized)
+	})
+	stranger.asked = nil
+	if _, err := open(t, "oci://"+phish.host()+"/x/y", a.options()); err == nil {
+		t.Error("a token was given without a password")
+	}
+	if len(stranger.asked) == 0 || stranger.asked[0].Header.Get("Authorization") != "" {
+		t.Error("a stranger's service of tokens got the password")
+	}
+}
+
+func TestNamesOfArtifactsThatAreRefused(t *testing.T) {
+	for _, address := range []string{
+		"oci://", "oci://host", "oci://host/", "oci://host/../x", "oci://host/a//b", "oci://user:pw@host/a", "oci://host/a?x", "oci://127.0.0.1/a",
+		"oci://localhost/a", "oci://10.0.0.1:5000/a", "oci://host/a:t/u",
+	} {
+		if _, err := open(t, address, remote.Options{}); !errors.Is(err, remote.ErrForbidden) {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package remote
+
+import (
+	"cmp"
+	"encoding/xml"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+)
+
+// S3 says where buckets are, and has the key to them.
+type S3 struct {
+	// Endpoint is the address of a service that speaks S3, with the bucket in its path;
+	// where it is empty, s3:// is at Amazon and gs:// at Google.
+	Endpoint string
+	// Region is us-east-1 where it is empty.
+	Region string
+	// AccessKey, SecretKey and Token sign requests to s3://; without them what is public
+	// is read. GSAccessKey and GSSecretKey are an HMAC key for gs://.
+	AccessKey, SecretKey, Token string
+	GSAccessKey, GSSecretKey    string
+}
+
+const google = "https://storage.googleapis.com"
+
+func s3Files(c *client, rest string) (*tree, string, error) {
+	o := c.o.S3
+	k := key{region: cmp.Or(o.Region, "us-east-1"), access: o.AccessKey, secret: o.SecretKey, token: o.Token}
+	bucket, _, _ := strings.Cut(rest, "/")
+	base := o.Endpoint
+	if base == "" && !strings.Contains(bucket, ".") { // a certificate holds for one label
+		return bucketFiles(c, "https://"+bucket+".s3."+k.region+".amazonaws.com", "", rest, k)
+	}
+	return bucketFiles(c, cmp.Or(base, "https://s3."+k.region+".amazonaws.com"), bucket, rest, k)
+}
+
+func gsFiles(c *client, rest string) (*tree, string, error) {
+	bucket, _, _ := strings.Cut(rest, "/")
+	return bucketFiles(c, google, bucket, rest, key{region: "auto", access: c.o.S3.GSAccessKey, secret: c.o.S3.GSSecretKey})
+}
+
+// validBucket is the rule of names, which also keeps a bucket from being a host.
+func validBucket(s string) bool {
+	return len(s) >= 3 && len(s) <= 222 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-._") == "" && !strings.Contains(s, "..") && s[0] != '-' && s[0] != '.'
+}
+
+// bucketFiles lists what lies at a key, or below it. inPath is the bucket where the
+// host does not name it.
+func bucketFiles(c *client, base, inPath, rest string, k key) (*tree, string, error) {
+	bucket, name, _ := strings.Cut(rest, "/")
+	at, err := url.Parse(base)
+	if err != nil || !validBucket(bucket) {
+		return nil, "", fmt.Errorf("%w: s3://bucket/key names an object, or what begins with it", ErrForbidden)
+	}
+	at.Path = path.Join("/", at.Path, inPath)
+	c.sign = func(req *http.Request) {
+		if req.URL.Host == at.Host && req.URL.Scheme == at.Scheme {
+			k.sign(req)
+		}
+	}
+	s := bucketAt{c: c, at: at, name: bucket}
+	if folder := strings.TrimSuffix(name, "/"); folder != name || name == "" {
+		return s.below(folder)
+	}
+	dir, base := path.Split(name)
+	t := newTree(c)
+	err = s.list(t, dir, "/")
+	if status, ok := err.(refusedListing); ok && status == http.StatusForbidden {
+		return c.single(s.object(name)) // it may be read and its neighbours not listed
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	if _, ok := t.files[base]; ok {
+		return t, base, nil
+	}
+	return s.below(name)
+}
+
+// A bucketAt is a bucket and its address.
+type bucketAt struct {
+	c    *client
+	at   *url.URL
+	name string
+}
+
+// object is the address of a key.
+func (s *bucketAt) object(key string) *url.URL {
+	u := *s.at
+	u.Path = strings.TrimSuffix(u.Path, "/") + "/" + key
+	u.RawPath = escape(u.Path)
+	return &u
+}
+
+// below lists all that begins with a folder.
+func (s *bucketAt) below(folder string) (*tree, string, error) {
+	t := newTree(s.c)
+	if folder != "" {
+		folder += "/"
+	}
+	if err := s.list(t, folder, ""); err != nil {
+		return nil, "", err
+	}
+	if len(t.files) == 0 {
+		return nil, "", fmt.Errorf("the bucket %s has nothing at %s", s.name, folder)
+	}
+	return t, ".", nil
+}
+
+// refusedListing is the status of an answer that is no list.
+type refusedListing int
+
+func (r refusedListing) Error() string {
+	return fmt.Sprintf("the bucket's listing: %d %s", int(r), http.StatusText(int(r)))
+}
+
+// list adds the objects of a prefix, under their names behind it: all, or up to the
+// next slash.
+func (s *bucketAt) list(t *tree, prefix, delimiter string) error {
+	next := ""
+	for {
+		q := url.Values{"list-type": {"2"}, "prefix": {prefix}}
+		if delimiter != "" {
+			q.Set("delimiter", delimiter)
+		}
+		if next != "" {
+			q.Set("continuation-token", next)
+		}
+		u := *s.at
+		u.RawQuery = strings.ReplaceAll(q.Encode(), "+", "%20")
+		var page struct {
+			Contents []struct {
+				Key  string
+				Size int64
+			}
+			IsTruncated           bool
+			NextContinuationToken string
+		}
+		err := s.c.get(&u, nil, func(resp *http.Response) error {
+			if r := resp.Header.Get("X-Amz-Bucket-Region"); resp.StatusCode == http.StatusMovedPermanently && r != "" {
+				return fmt.Errorf("the bucket %s is in the region %q: set AWS_REGION", s.name, r)
+			}
+			if resp.StatusCode != http.StatusOK {
+				return refusedListing(resp.StatusCode)
+			}
+			text, err := s.c.text(resp)
+			if err != nil {
+				return err
+			}
+			return xml.Unmarshal(text, &page)
+		})
+		if err != nil {
+			return err
+		}
+		for _, o := range page.Contents {
+			name, ok := strings.CutPrefix(o.Key, prefix)
+			if !ok {
+				return fmt.Errorf("the bucket %s lists what was not asked for", s.name)
+			}
+			if err := t.add(name, entry{size: o.Size, url: s.object(o.Key)}); err != nil {
+				return err
+			}
+		}
+		if !page.IsTruncated || page.NextContinuationToken == "" {
+			return nil
+		}
+		next = page.NextContinuationToken
+		s.c.settle()
+	}
+}

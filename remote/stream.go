@@ -1,0 +1,106 @@
+package remote
+
+import (
+	"io"
+	"net/http"
+	"slices"
+)
+
+// A stream asks for this much at first, and for twice as much each time that reading
+// goes on behind its end.
+const (
+	firstStream = 16 << 20
+	maxStream   = 1 << 30
+	maxStreams  = 4 // of one file: as many as read different tensors at once
+)
+
+// A stream is an answer that is still being read.
+type stream struct {
+	f    *file
+	body io.ReadCloser
+	off  int64 // of its next byte
+	end  int64
+	span int64 // what was asked for
+}
+
+// stream begins one, and reads its first piece.
+func (f *file) stream(off, n int64) (*piece, error) {
+	span := int64(firstStream)
+	for _, s := range f.streams { // one that has ended here
+		if s.end == off {
+			span = min(2*s.span, maxStream)
+			f.drop(s)
+			break
+		}
+	}
+	if len(f.streams) == maxStreams {
+		f.drop(f.streams[0])
+	}
+	ask := max(span, n)
+	if f.size >= 0 {
+		ask = min(ask, f.size-off)
+	}
+	s := &stream{f: f, off: off, span: span}
+	var p *piece
+	err := f.ask(off, ask, func(resp *http.Response, got int64) (err error) {
+		s.body, s.off, s.end = resp.Body, off, off+got
+		if p, err = s.piece(off, n); err == nil {
+			resp.Body = http.NoBody // which the caller closes instead
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	f.streams = append(f.streams, s)
+	return p, nil
+}
+
+// maxSkip is how much of a stream is read and left, rather than asked for anew.
+const maxSkip = 2 << 20
+
+// reaches reports an offset that the stream comes to soon.
+func (s *stream) reaches(off int64) bool { return off >= s.off && off < s.end && off <= s.off+maxSkip }
+
+// piece reads n bytes from an offset on, or what is left.
+func (s *stream) piece(off, n int64) (*piece, error) {
+	if skip := off - s.off; skip > 0 {
+		if err := s.f.c.b.Fetch(skip); err != nil {
+			return nil, err
+		}
+		k, err := io.CopyN(io.Discard, s.body, skip)
+		s.off += k
+		if err != nil {
+			return nil, &retryable{err: err}
+		}
+	}
+	n = min(n, s.end-off)
+	p, err := s.f.take(s.body, off, n)
+	if err == nil {
+		s.off += n
+	}
+	return p, err
+}
+
+// drop ends a stream.
+func (f *file) drop(s *stream) {
+	s.body.Close()
+	f.streams = slices.DeleteFunc(f.streams, func(o *stream) bool { return o == s })
+}
+
+// hold and release count who has the file open: nobody reads on when the last is gone.
+func (f *file) hold() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.users++
+}
+
+func (f *file) release() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.users--; f.users == 0 {
+		for len(f.streams) > 0 {
+			f.drop(f.streams[0])
+		}
+	}
+}
