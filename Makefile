@@ -14,9 +14,12 @@ DEADCODE    = golang.org/x/tools/cmd/deadcode@v0.40.0
 FUZZ_COUNTS = \
 	FuzzArrival=6000 \
 	FuzzArch=4000 \
+	FuzzAttest=20000 \
+	FuzzBack=4000 \
 	FuzzBind=6000 \
 	FuzzClamd=400 \
 	FuzzCodec=20000 \
+	FuzzEdit=6000 \
 	FuzzEncode=12000 \
 	FuzzForget=1000 \
 	FuzzGate=5000 \
@@ -24,15 +27,19 @@ FUZZ_COUNTS = \
 	FuzzImportance=20000 \
 	FuzzIndex=16000 \
 	FuzzLegacy=1500 \
+	FuzzLoRA=4000 \
 	FuzzMetadata=10000 \
 	FuzzMatrix=3000 \
+	FuzzMix=40000 \
 	FuzzNPY=20000 \
 	FuzzNPZ=6000 \
 	FuzzOllama=20000 \
 	FuzzPTH=2000 \
+	FuzzTensorsOnly=2000 \
 	FuzzPolicy=40000 \
 	FuzzONNX=8000 \
 	FuzzPickle=12000 \
+	FuzzRecipe=4000 \
 	FuzzRow=20000 \
 	FuzzSafetensors=16000 \
 	FuzzScan=5000 \
@@ -66,9 +73,10 @@ FORMATS ?= pth pickle npz npy safetensors gguf zip
 INPUTS ?= 100000
 SEED ?= 1
 FOUND ?= differential-out
+LEDGER ?=
 
 .PHONY: api deadcode systems qemu neon avx512 must-have check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
-	bench bench-kernels bench-peers bench-gate bench-hostile bench-convert nested web release release-check python wheels memory golden crosscheck watch differential corpus recipe cover cover-corpus
+	skips bench bench-kernels bench-encode bench-peers bench-gate bench-merge bench-hostile bench-convert nested web release release-check python wheels memory golden crosscheck watch differential corpus recipe cover cover-corpus
 
 check: fmt vet lint test purego gen-check cross
 
@@ -86,8 +94,12 @@ deadcode: ## functions that nothing reaches, tests included
 	@out=$$($(GO) run $(DEADCODE) -test ./...) || exit 1; \
 	if [ -n "$$out" ]; then echo "$$out"; exit 1; fi
 
-test: ## README's command, so that the second of them finds the results of the first
+test: ## README's command
 	MUST_HAVE=$(MUST_HAVE) $(GO) test ./...
+
+# Its results are kept for those who ask for -json too, as CI does for README's command.
+skips: ## the same, which fails where a test is skipped for a reason that .ci/skips.txt does not have
+	MUST_HAVE=$(MUST_HAVE) $(GO) test -json ./... | $(GO) run ./internal/skips .ci/skips.txt
 
 must-have: ## the levels that tests fail without here
 	@echo $(MUST_HAVE)
@@ -166,8 +178,14 @@ bench-kernels: ## kernels by level, from caches and from memory: make bench-kern
 bench-peers: ## our kernels and their peers in one run: make bench-peers PYTHON=.venv/bin/python
 	$(PYTHON) crosscheck/peers/run.py
 
+bench-encode: ## our encoders beside ggml's and bitsandbytes' in one run: make bench-encode PYTHON=.venv/bin/python
+	$(PYTHON) crosscheck/benchencode/run.py
+
 bench-gate: ## amn scan and serve beside other scanners, over 2,000 files; installs them in .venv/gatebench
 	python3 crosscheck/gatebench/run.py
+
+bench-merge: ## amn merge-lora, merge and edit beside PEFT, mergekit and safetensors, on models above 1 GB: make bench-merge PYTHON=.venv/bin/python
+	$(GO) build -o amn-merge-bench ./cli/amn && CROSSCHECK_AMN=./amn-merge-bench PYTHONPATH=.venv/merge:.venv/quant $(PYTHON) crosscheck/mergebench/run.py; status=$$?; rm -f amn-merge-bench; exit $$status
 
 bench-hostile: ## what hostile files cost
 	$(GO) test ./... -run '^$$' -bench Hostile -benchmem -cpu 1 | grep -v -e 'no test files' -e '^PASS'
@@ -197,7 +215,8 @@ crosscheck: ## installs the reference libraries, compares all that both read; ma
 	python3 crosscheck/run.py --elements $(ELEMENTS) $(PART)
 
 differential: ## files that we and a loader read differently: make differential FORMATS=pth INPUTS=1000000 SEED=2
-	python3 crosscheck/differential/run.py --formats $(FORMATS) --count $(INPUTS) --seed $(SEED) --out $(FOUND)
+	python3 crosscheck/differential/run.py --formats $(FORMATS) --seed $(SEED) --out $(FOUND) \
+		$(if $(LEDGER),--until $(INPUTS) --ledger $(LEDGER),--count $(INPUTS))
 
 corpus: ## every recipe as a file, with a manifest: make corpus OUT=dir
 	$(GO) run ./corpus/amn-corpus write $(OUT)
@@ -218,10 +237,10 @@ python: python/.venv/bin/python ## the Python package: wheel, types, tests
 	cd python && .venv/bin/python -m mypy && .venv/bin/python -m pytest -q
 
 # Modules of their own, so that what they need is no dependency of the core.
-NESTED = $(patsubst %/go.mod,%,$(wildcard web/go.mod remote/go.mod adapters/go.mod))
+NESTED = $(patsubst %/go.mod,%,$(wildcard web/go.mod remote/go.mod adapters/*/go.mod))
 
 nested: ## the modules beside the core: build, vet, test
-	@for m in $(NESTED); do echo "$$m"; (cd $$m && $(GO) build ./... && $(GO) vet ./... && $(GO) test ./...) || exit 1; done
+	@for m in $(NESTED); do echo "$$m"; (cd $$m && $(GO) build ./... && $(GO) vet ./... && $(GO) test -json ./... | $(GO) run -C $(CURDIR) ./internal/skips .ci/skips.txt) || exit 1; done
 	cd web && GOOS=js GOARCH=wasm $(GO) vet ./wasm
 
 web: ## the page that reads files in a browser: web/dist/index.html

@@ -84,7 +84,7 @@ func forget(b *limits.Budget, r io.ReaderAt, size int64, f forgetting, look bool
 		return "", err
 	}
 	defer m.Close()
-	p, err := convert.NewPlan(b, m, convert.Options{Quantize: f.options(), Threads: f.threads, Tile: f.tile})
+	p, err := convert.NewPlan(b, m, convert.Options{Quantize: f.options(), Requantize: true, Threads: f.threads, Tile: f.tile})
 	if err != nil {
 		return "", err
 	}

@@ -259,24 +259,29 @@ func (p *Pickle) parameter() {
 	p.call(3)
 }
 
-// dtype writes numpy.dtype with its state, of elements of four bytes.
+// dtype writes numpy.dtype with its state as NumPy does, of elements of four bytes.
 func (p *Pickle) dtype() {
 	if p.replay(dtypeKind) {
 		return
 	}
 	p.global("numpy", "dtype")
-	p.text([]string{"f4", "i4", "u4", "V4"}[p.byte()%4])
+	code := []string{"f4", "i4", "u4", "V4"}[p.byte()%4]
+	order, size, alignment := "<", int64(-1), int64(-1)
+	if code == "V4" {
+		order, size, alignment = "|", 4, 1
+	}
+	p.text(code)
 	p.op("\x89")
 	p.op("\x88")
 	p.call(3)
 	p.op("(")
 	p.integer(3)
-	p.text("<")
+	p.text(order)
 	p.op("N")
 	p.op("N")
 	p.op("N")
-	p.integer(4)
-	p.integer(1)
+	p.integer(size)
+	p.integer(alignment)
 	p.integer(0)
 	p.op("t")
 	p.op("b")

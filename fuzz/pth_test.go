@@ -12,6 +12,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/pth"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/vm"
 )
 
@@ -149,4 +150,43 @@ func bytesOf(seed uint64, n int) []byte {
 		out[i] = byte(seed >> 56)
 	}
 	return out
+}
+
+// FuzzTensorsOnly reads the tensors of checkpoints whose pickles may ask for anything.
+// What is accepted without that leniency has the same tensors with it.
+func FuzzTensorsOnly(f *testing.F) {
+	corpus.Seeds(f, "pth")
+	policy := fuzz.Ceilings
+	policy.Quirks = []string{pth.QuirkTensorsOnly}
+	target := pthTarget
+	target.Policy = &policy
+	same := func(t *testing.T, data []byte) {
+		target.Check(t, data)
+		var found [2][]tensor.Info
+		for i, p := range [...]*limits.Policy{&fuzz.Ceilings, &policy} {
+			b := p.Budget(t.Context())
+			defer b.Close()
+			m, err := pth.Decode(b, bytes.NewReader(data), int64(len(data)))
+			if err != nil {
+				if i == 1 && wire.ClassOf(err) != wire.Limit {
+					t.Fatalf("accepted, and refused where more is taken: %v", err)
+				}
+				return
+			}
+			found[i] = slices.Collect(m.Tensors())
+		}
+		if diff := cmp.Diff(found[0], found[1]); diff != "" {
+			t.Fatalf("without the leniency -, with it +:\n%s", diff)
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		same(t, data)
+		plan := fuzz.NewCheckpoint(data, control(data)&1 != 0)
+		if control(data)&1 != 0 {
+			same(t, plan.Legacy())
+		} else {
+			same(t, build(t, plan.Archive(control(data))))
+		}
+		same(t, fuzz.Archive(t, data, records(plan.Pickle)))
+	})
 }

@@ -20,6 +20,7 @@ func FuzzSidecar(f *testing.F) {
 	f.Add("{{ ''.__class__ }}", uint8(0))
 	f.Add(`{"a": [NaN, {"chat_template": "{{ x.\u005f_class__ }}"}], "auto_map": {"A": "b.C"}}`, uint8(1))
 	f.Add(`{"chat_template": "{{ ''.__class__ }}"}`, uint8(1))
+	f.Add(`{"ChAt_templAte": "{#00000000"}`, uint8(1))
 	f.Add(`{"class_name": "Lambda", "module": "os", "config": {}}`, uint8(1))
 	f.Add("a:\n  _target_: os.system\n", uint8(2))
 	f.Fuzz(func(t *testing.T, text string, kind uint8) {
@@ -45,12 +46,12 @@ func FuzzSidecar(f *testing.F) {
 		if again := look(name, text); !slices.Equal(first, again) {
 			t.Fatalf("%v, then %v", first, again)
 		}
-		var config struct {
-			Template string `json:"chat_template"`
+		var config map[string]any // a struct would take names of other cases, as no reader of models does
+		if name != "tokenizer_config.json" || json.Unmarshal([]byte(text), &config) != nil {
+			return
 		}
-		if name == "tokenizer_config.json" && json.Valid([]byte(text)) && json.Unmarshal([]byte(text), &config) == nil &&
-			len(look("x.jinja", config.Template)) > 0 && len(first) == 0 {
-			t.Errorf("%q holds what is found in %q alone", text, config.Template)
+		if template, ok := config["chat_template"].(string); ok && len(look("x.jinja", template)) > 0 && len(first) == 0 {
+			t.Errorf("%q holds what is found in %q alone", text, template)
 		}
 	})
 }

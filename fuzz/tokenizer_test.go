@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"testing"
 	"testing/fstest"
 
@@ -15,7 +17,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/tokenizer"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
+	"github.com/anamnesis-go/anamnesis/quant"
 )
 
 // A tokenizer.json that is accepted encodes the probe text, or says why not, within
@@ -151,4 +155,55 @@ func FuzzArch(f *testing.F) {
 		f.Add(fmt.Appendf(nil, tinyLlama, rope))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) { archTarget.Check(t, data) })
+}
+
+// A GGUF file that is accepted becomes a folder whose files read back, and which is
+// planned the same way whatever pieces the reader gives; any other is refused.
+var backTarget = fuzz.Target{
+	Read: func(b *limits.Budget, r io.ReaderAt, size int64) (fuzz.Answer, error) {
+		f, err := gguf.Decode(b, r, size)
+		if err != nil {
+			return fuzz.Answer{}, err
+		}
+		m, err := convert.Transformers{Target: quant.BF16}.Model(b, f)
+		if err != nil {
+			return fuzz.Answer{}, err
+		}
+		p, err := convert.NewPlan(b, m, convert.Options{})
+		if err != nil {
+			return fuzz.Answer{}, err
+		}
+		text, err := fs.ReadFile(m.Configs(), "config.json")
+		return fuzz.Text(fmt.Sprint(p.Size, string(text))), err
+	},
+}
+
+func FuzzBack(f *testing.F) {
+	b := limits.Policy{}.Budget(f.Context())
+	defer b.Close()
+	m, err := safetensors.Decode(b, bytes.NewReader(llamaTensors), int64(len(llamaTensors)))
+	if err != nil {
+		f.Fatal(err)
+	}
+	m.Folder = fstest.MapFS{
+		"config.json": {Data: fmt.Appendf(nil, tinyLlama, "null")}, "tokenizer.json": {Data: fmt.Appendf(nil, tinyBPE, "null")},
+	}
+	to, err := convert.LlamaCPP{Name: "x", Pre: "gpt-2"}.Model(b, m)
+	if err != nil {
+		f.Fatal(err)
+	}
+	p, err := convert.NewPlan(b, to, convert.Options{Sink: convert.GGUF{}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	path := f.TempDir() + "/seed.gguf"
+	if _, err := p.Write(path, false); err != nil {
+		f.Fatal(err)
+	}
+	seed, err := os.ReadFile(path)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(seed)
+	f.Fuzz(func(t *testing.T, data []byte) { backTarget.Check(t, data) })
 }

@@ -10,6 +10,8 @@ var unpaid = map[string][]string{
 		convert: enc.Outs()
 		convert: e.outs
 		convert: t.outs
+		convert: g.tasks
+		convert: c.readers
 		convert: t.parts
 		convert: w.Parts
 		convert: r.parts
@@ -29,12 +31,21 @@ var unpaid = map[string][]string{
 		quant: pieces
 		quant: wanted
 		quant: list
+		merge: wrappers
+		merge: tree.Sub
 		convert: t.Parts`),
-	"rows of our own tables, or what the caller gave": rows(`
+	"rows of our own tables, a handful of readers that wait, or what the caller gave": rows(`
 		convert: strings.Lines(linearsText)
+		convert: slices.Backward(l.list)
+		internal: eight
 		convert: strings.Fields(types)
 		convert: t.starts
 		convert: linearRows()
+		convert: e.Set
+		convert: append(keys, e.Delete...)
+		internal: h.list
+		internal: m.sources
+		parser: of.Sources()
 		convert: other
 		convert: n.next
 		convert: append([]string{…}, heads...)
@@ -57,6 +68,23 @@ var unpaid = map[string][]string{
 		internal: r.names
 		internal: s.names
 		internal: k.list`),
+	"lists of an adapter's configuration, for which each module pays": rows(`
+		merge: list
+		merge: full
+		merge: a.parameters`),
+	"parts of a recipe, at most 256 of a kind, for which each tensor pays": rows(`
+		merge: r.in
+		merge: g.inputs
+		merge: s.sources
+		merge: g.method.takes
+		merge: slices.Sorted(maps.Keys(given))
+		merge: s
+		merge: p
+		merge: all
+		merge: r.slices
+		merge: given
+		merge: x.opened
+		merge: strings.SplitSeq(strings.ToLower(name), ".")`),
 	"nesting, bounded by MaxDepth": rows(`
 		parser: w.path`),
 	"files of a set or layers of a store, bounded by MaxOpenFiles, or names of one folder": rows(`
@@ -83,6 +111,10 @@ var unpaid = map[string][]string{
 		compare: bound.Plain
 		compare: bound.Weights
 		compare: c.tensors[1]
+		merge: x.infos
+		merge: x.added
+		merge: stacks
+		merge: v.square
 		convert: bound.Plain
 		convert: bound.Weights
 		convert: picks
@@ -130,6 +162,14 @@ var unpaid = map[string][]string{
 		internal: parts
 		internal: added
 		internal: strings.SplitSeq(path, ".")`),
+	"a folder of four files, members of a configuration and keys of a file, of which 4096 are read": rows(`
+		internal: m.files
+		internal: d.m.files[d.at:]
+		internal: s.list
+		internal: slices.Sorted(maps.Keys(s.keys))`),
+	"patterns of the caller, and references of a pickle that its machine has paid for": rows(`
+		convert: n.Rename
+		parser: d.st.ids`),
 }
 
 func rows(text string) []string {
