@@ -6,11 +6,11 @@ and folders that transformers and mlx-lm load.
     python3 crosscheck/run.py groups
     groups.py --golden FOLDER        writes what the Go tests compare with
 """
+import functools
 import json
 import os
 import pathlib
 import random
-import subprocess
 import sys
 import tempfile
 import types
@@ -19,6 +19,7 @@ import warnings
 HERE = pathlib.Path(__file__).resolve().parent
 # The modules torch.py and safetensors.py of this folder must not stand before the libraries.
 sys.path = [p for p in sys.path if pathlib.Path(p or ".").resolve() != HERE]
+sys.path.append(str(HERE / "forget"))
 warnings.filterwarnings("ignore")
 os.environ["GPTQMODEL_DISABLE_PACK_EXT"] = "1"  # it would be compiled
 import compressed_tensors  # noqa: E402
@@ -30,7 +31,8 @@ from compressed_tensors.compressors.base import BaseCompressor  # noqa: E402
 from compressed_tensors.quantization import QuantizationArgs, QuantizationScheme  # noqa: E402
 from compressed_tensors.quantization.quant_scheme import preset_name_to_scheme  # noqa: E402
 from compressed_tensors.quantization.utils import calculate_qparams, generate_gparam  # noqa: E402
-from safetensors.torch import load_file, save_file  # noqa: E402
+from safetensors.torch import save_file  # noqa: E402
+from stored import amn, codes  # noqa: E402
 
 T.logging.set_verbosity_error()
 T.utils.logging.disable_progress_bar()
@@ -38,8 +40,8 @@ COMPRESSED = {"fp8_tensor": "float-quantized", "mxfp8": "mxfp8-quantized", "mxfp
               "w4a16_asym": "pack-quantized", "w8a16_asym": "pack-quantized"}
 PRESETS = {"mxfp8": "MXFP8A16", "mxfp4": "MXFP4A16", "nvfp4": "NVFP4A16", "w4a16_asym": "W4A16_ASYM"}
 MLX = ["mlx_2", "mlx_3", "mlx_4", "mlx_5", "mlx_6", "mlx_8", "mlx_mxfp4", "mlx_mxfp8", "mlx_nvfp4"]
-COLUMNS = ["gptq", "gptq_8", "awq"]
-FORMATS = [*COMPRESSED, "modelopt_nvfp4", *MLX, *COLUMNS]
+COLUMNS = ["gptq_2", "gptq_3", "gptq", "gptq_8", "awq"]
+FORMATS = [*COMPRESSED, "modelopt_nvfp4", "modelopt_mxfp8", *MLX, *COLUMNS]
 SHAPES = [(256, 512), (128, 128), (384, 256), (132, 256), (200, 320), (32, 1280)]
 
 
@@ -97,7 +99,13 @@ def compressed(name, w, to):
     return {name.removesuffix("weight") + k: v for k, v in stored.items()}
 
 
-def modelopt(name, w):
+def modelopt(name, w, to):
+    if to == "modelopt_mxfp8":
+        from modelopt.torch.quantization.qtensor.mxfp8_tensor import MXFP8QTensor
+        if w.shape[1] % 32:
+            return {name: w}
+        scale = MXFP8QTensor.get_weights_scaling_factor(w)
+        return {name: MXFP8QTensor.quantize_with_scale(w, scale), name + "_scale": scale}
     from modelopt.torch.quantization.qtensor.nvfp4_tensor import NVFP4QTensor
     if w.shape[1] % 16:
         return {name: w}
@@ -172,40 +180,8 @@ def quantized(name, w, to):
     if to == "awq":
         return awq(name, w)
     if to.startswith("gptq"):
-        return gptq(name, w, 8 if to == "gptq_8" else 4)
-    return modelopt(name, w)
-
-
-def differ(a, b):
-    """How many bytes of two tensors differ; all, if they are of two kinds."""
-    if a is None or a.dtype != b.dtype or a.shape != b.shape:
-        return max(1, b.numel())
-    a, b = (x.contiguous().reshape(-1).view(torch.uint8) for x in (a, b))
-    return int((a != b).sum())
-
-
-def amn(*args):
-    subprocess.run([os.environ["CROSSCHECK_AMN"], *map(str, args)], check=True, stdout=subprocess.DEVNULL)
-
-
-def codes(g, root, to, elements):
-    n = bad = 0
-    grown = [(a * f, b * f) for f in (1, 3) for a, b in SHAPES]
-    while n < elements:
-        for kind in (torch.bfloat16, torch.float16, torch.float32):
-            model = numbers(g, kind, grown)
-            save_file(model, root / "in.safetensors")
-            amn("forget", "-q", "-f", "--to", to, "-o", root / "out.safetensors", root / "in.safetensors")
-            got = load_file(root / "out.safetensors")
-            for name, w in model.items():
-                n += w.numel()
-                for k, v in quantized(name, w, to).items():
-                    d = differ(got.pop(k, None), v)
-                    if d:
-                        print(f"groups: {to}, {kind}: {k} {tuple(w.shape)}: {d}", file=sys.stderr)
-                    bad += d
-            bad += len(got)
-    return n, bad
+        return gptq(name, w, int(to.partition("_")[2] or 4))
+    return modelopt(name, w, to)
 
 
 SMALL = {"vocab_size": 128, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 4}
@@ -266,7 +242,7 @@ def oracle(to):
         return "compressed-tensors " + compressed_tensors.__version__
     if to in MLX:
         return "mlx " + version("mlx")
-    return {"awq": "autoawq " + version("autoawq"), "modelopt_nvfp4": "nvidia-modelopt " + version("nvidia-modelopt")}.get(to, "gptqmodel 7.7.0")
+    return {"awq": "autoawq " + version("autoawq"), **dict.fromkeys(("modelopt_nvfp4", "modelopt_mxfp8"), "nvidia-modelopt " + version("nvidia-modelopt"))}.get(to, "gptqmodel 7.7.0")
 
 
 def main():
@@ -278,7 +254,8 @@ def main():
     rows = []
     for to in os.environ.get("CROSSCHECK_FORMATS", " ".join(FORMATS)).split():
         with tempfile.TemporaryDirectory() as work:
-            n, bad = codes(torch.Generator().manual_seed(seed), pathlib.Path(work), to, int(os.environ["CROSSCHECK_ELEMENTS"]))
+            g = torch.Generator().manual_seed(seed)
+            n, bad = codes(functools.partial(numbers, g), SHAPES, int(os.environ["CROSSCHECK_ELEMENTS"]), pathlib.Path(work), to, quantized)
         rows.append([f"forget --to {to}", oracle(to), n, bad])
         load = loads if to in COMPRESSED else loads_mlx if to in MLX else None
         if load:

@@ -13,11 +13,12 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 # The module gguf.py of this folder must not stand before the library.
 sys.path = [p for p in sys.path if pathlib.Path(p or ".").resolve() != HERE]
-sys.path += [str(HERE / "ggml"), str(HERE.parent / "testdata" / "mixes")]
+sys.path += [str(HERE / "ggml"), str(HERE / "forget"), str(HERE.parent / "testdata" / "mixes")]
 import numpy as np  # noqa: E402
 
 import generate  # noqa: E402
 import llamacpp  # noqa: E402
+from ggufs import compare  # noqa: E402
 
 MODELS = {
     "llama": generate.model("llama", 3, 8, 2, width=512),
@@ -34,21 +35,6 @@ def weights(shape, kind):
 
 def importance(shape, kind):
     return (rng.exponential(size=shape) + 0.01).astype(kind)
-
-
-def read(amn, path):
-    """Types, bytes and keys of a file, found by amn: gguf-py does not know all types."""
-    listed = json.loads(subprocess.run([amn, "parse", "--json", path], capture_output=True, check=True).stdout)
-    data = pathlib.Path(path).read_bytes()
-    tensors = {t["name"]: (t["dtype"], t["shape"], data[t["offset"]:][:t["length"]]) for t in listed["tensors"]}
-    return tensors, {m["key"] for m in listed["metadata"]}
-
-
-def compare(amn, first, second):
-    """How many numbers were compared, and how many tensors or keys differ."""
-    (a, keys), (b, others) = read(amn, first), read(amn, second)
-    wrong = len(keys ^ others) + sum(a.get(name) != b.get(name) for name in a.keys() | b.keys())
-    return sum(int(np.prod(shape)) for _, shape, _ in a.values()), wrong
 
 
 def run(*command):

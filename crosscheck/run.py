@@ -98,8 +98,14 @@ def run(part, libraries, built, elements):
         elif part == "differential":
             script = ["differential/run.py", "--rows", "--python", libraries.python, "--count", INPUTS, "--seed", seed, "--out", ROOT / "differential-out"]
         else:
-            if part in ("convert", "scaled", "groups", "runs"):
+            if part in ("cache", "checkpoints", "convert", "groups", "layouts", "quantized", "runs", "scaled"):
                 env = libraries.environment(["quant", "gptqmodel"])
+            elif part == "libraries":
+                env = libraries.environment(["libraries", "merge", "quant", "gptqmodel"])
+            elif part == "merge":
+                env = libraries.environment(["merge", "quant"])
+            elif part == "remote":
+                env = libraries.environment(["servers"])
             script = [part + ".py", built / "dump", work]
         command = [libraries.python, HERE / script[0], *script[1:]]
         done = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, text=True, env=env | {"CROSSCHECK_AMN": str(built / "amn"), "CROSSCHECK_ELEMENTS": str(elements)})

@@ -1,6 +1,7 @@
 """Models of transformers as llama.cpp runs them: for each family a tiny random one is
 made, amn and llama.cpp's own converter write it, tensors and keys are compared byte
-for byte, llama.cpp runs amn's file, and its logits are held against transformers'.
+for byte, llama.cpp runs amn's file, and its logits are held against transformers'. Then
+amn makes a folder of its file again, which must be the first one: see runs/back.py.
 
     python3 crosscheck/run.py runs          CROSSCHECK_FAMILIES=llama2,qwen2 for some of them
 
@@ -17,6 +18,7 @@ sys.path = [p for p in sys.path if pathlib.Path(p).resolve() != HERE]  # of gguf
 sys.path[:0] = [str(HERE / "ggml"), str(HERE / "runs")]
 os.environ |= {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
 
+import back  # noqa: E402
 import llamacpp  # noqa: E402
 import models  # noqa: E402
 import numpy as np  # noqa: E402
@@ -53,6 +55,7 @@ def same(what, got, want):
 
 def family(name, converter, run):
     counted = bad = 0
+    again = wrongs = 0
     for kind, dtype in TYPES.items():
         folder = WORK / f"tiny{list(models.FAMILIES).index(name)}-{kind}"  # llama.cpp goes by names: "phi3"
         folder.mkdir()
@@ -68,6 +71,9 @@ def family(name, converter, run):
         bad += same(f"{name} {kind}", got, want)
         if kind == "f32":
             bad += runs(name, model, run, ours)
+        off, numbers = back.check(name, kind, model, folder, ours, amn, WORK, wrong)
+        again, wrongs = again + numbers, wrongs + off
+    rows.append([f"runs: {name}, and back", "transformers: the folder, its logits and tokens", again, wrongs])
     rows.append([f"runs: {name}", f"llama.cpp's converter, and its logits in F32", counted, bad])
 
 
@@ -114,7 +120,7 @@ def splits(tree):
     rows.append(["runs: split and join", "llama-gguf-split", counted, bad])
 
 
-def quantizes(run):
+def quantizes(run, converter):
     """A folder becomes Q4_K_M in one command: the bytes of two, and llama.cpp runs it."""
     folder = WORK / "q4"
     folder.mkdir()
@@ -128,6 +134,11 @@ def quantizes(run):
     if not bad:
         bad += 0 if one.read_bytes() == two.read_bytes() else wrong("q4", "one command and two write other bytes")
         bad += 0 if reference.logits(run, one, [1, 5, 9])[0] is not None else wrong("q4", "llama.cpp does not run it")
+    again = WORK / "q4-back"
+    if why := amn("convert", one, "--to", "hf", "--out-dtype", "f32", "-o", again):
+        rows.append(["runs: Q4_K_M, and back", "gguf-py", 0, wrong("q4", why)])
+    else:
+        rows.append(["runs: Q4_K_M, and back", "gguf-py", *back.decoded(converter.gguf, one, again, {"attn_q": 4, "attn_k": 2}, wrong)])
     rows.append(["runs: folder to Q4_K_M", "amn in two steps, llama.cpp", one.stat().st_size if one.exists() else 0, bad])
 
 
@@ -140,7 +151,8 @@ def main():
         family(name, converter, run)
     if not chosen:
         splits(tree)
-        quantizes(run)
+        quantizes(run, converter)
+        back.vocabularies(converter.gguf, tree, amn, WORK, wrong, rows)
     print(json.dumps(rows))
 
 

@@ -5,11 +5,11 @@ same numbers, and folders that transformers loads.
     python3 crosscheck/run.py scaled
     scaled.py --golden FOLDER        writes what the Go tests compare with
 """
+import functools
 import json
 import os
 import pathlib
 import random
-import subprocess
 import sys
 import tempfile
 import types
@@ -18,6 +18,7 @@ import warnings
 HERE = pathlib.Path(__file__).resolve().parent
 # The modules torch.py and safetensors.py of this folder must not stand before the libraries.
 sys.path = [p for p in sys.path if pathlib.Path(p or ".").resolve() != HERE]
+sys.path.append(str(HERE / "forget"))
 warnings.filterwarnings("ignore")
 import compressed_tensors  # noqa: E402
 import torch  # noqa: E402
@@ -27,6 +28,7 @@ from compressed_tensors.quantization.quant_scheme import preset_name_to_scheme  
 from compressed_tensors.quantization.utils import calculate_qparams  # noqa: E402
 from compressed_tensors.quantization.utils.helpers import maybe_pad_tensor_for_block_quant  # noqa: E402
 from safetensors.torch import load_file, save_file  # noqa: E402
+from stored import amn, codes  # noqa: E402
 from transformers.integrations.finegrained_fp8 import Fp8Quantize  # noqa: E402
 
 
@@ -73,33 +75,6 @@ def quantized(name, w, to):
     scale, _ = calculate_qparams(low, high, scheme.weights)
     stored = BaseCompressor.get_value_from_registry(PRESETS[to]).compress({"weight": w, "weight_scale": scale}, scheme)
     return {name.removesuffix("weight") + k: v for k, v in stored.items()}
-
-
-def differ(a, b):
-    """How many bytes of two tensors differ; all, if they are of two kinds."""
-    if a is None or a.dtype != b.dtype or a.shape != b.shape:
-        return max(1, b.numel())
-    return int((a.contiguous().view(torch.uint8) != b.contiguous().view(torch.uint8)).sum())
-
-
-def amn(*args):
-    subprocess.run([os.environ["CROSSCHECK_AMN"], *map(str, args)], check=True, stdout=subprocess.DEVNULL)
-
-
-def codes(g, root, to, elements):
-    n = bad = 0
-    grown = [(a * f, b * f) for f in (1, 3) for a, b in SHAPES]
-    while n < elements:
-        for kind in (torch.bfloat16, torch.float16, torch.float32):
-            model = numbers(g, kind, grown)
-            save_file(model, root / "in.safetensors")
-            amn("forget", "-q", "-f", "--to", to, "-o", root / "out.safetensors", root / "in.safetensors")
-            got = load_file(root / "out.safetensors")
-            for name, w in model.items():
-                for k, v in quantized(name, w, to).items():
-                    n, bad = n + v.numel(), bad + differ(got.pop(k, None), v)
-            bad += len(got)
-    return n, bad
 
 
 SMALL = {"vocab_size": 128, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 4}
@@ -156,7 +131,8 @@ def main():
     for to in FORMATS:
         oracle = f"transformers {T.__version__}" if to == "fp8" else f"compressed-tensors {compressed_tensors.__version__}"
         with tempfile.TemporaryDirectory() as work:
-            n, bad = codes(torch.Generator().manual_seed(seed), pathlib.Path(work), to, int(os.environ["CROSSCHECK_ELEMENTS"]))
+            g = torch.Generator().manual_seed(seed)
+            n, bad = codes(functools.partial(numbers, g), SHAPES, int(os.environ["CROSSCHECK_ELEMENTS"]), pathlib.Path(work), to, quantized)
         rows.append([f"forget --to {to}", oracle, n, bad])
         for cls, config in MODELS.items():
             if "Moe" in cls and not to.startswith("fp8"):

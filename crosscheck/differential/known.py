@@ -14,8 +14,12 @@ TABLE = [
     ("pth", "refuses", "torch.load.*", "'torch.storage.UntypedStorage' has no attribute 'dtype'", "a storage without a type in a legacy file, which torch.save writes and torch.load does not read"),
     ("pth", "refuses", "torch.load.*", "CUDA in forked subprocess|Found no NVIDIA driver|not compiled with CUDA|device type at start of device string: (npu|mlu|musa|gcu)",
      "a device that is not there"),
+    ("pickle", "refuses", "pickle|joblib", "CUDA in forked subprocess|Found no NVIDIA driver|not compiled with CUDA|device type at start of device string: (npu|mlu|musa|gcu)",
+     "a device that is not there"),
+    ("pickle|pth", "refuses", "pickle|joblib|torch.load.*", "cannot instantiate '(Windows|Posix)Path' on your system|No module named 'pathlib._local'",
+     "a path of another system, or of a newer Python"),
     ("pth", "tensors", "torch.load.*", "we list .*(<object>|<set>)|it does not: .*<(class|function|built-in)", "a key whose repr is not written here: the names below it are ours"),
-    ("npy|npz", "refuses", "numpy.*", "not a valid dtype descriptor: '[<|]f1'", "a type of ml_dtypes, which NumPy reads once that is imported"),
+    ("npy|npz", "refuses", "numpy.*", "not a valid dtype descriptor: '[<|=]f1'", "a type of ml_dtypes, which NumPy reads once that is imported"),
     ("gguf", "refuses", "gguf-py", "version 1 which we cannot", "gguf.version"),
     ("gguf", "tensors", "gguf-py", "values", "gguf.type-internal"),  # Q8_1 has 40 bytes there, 36 in ggml
     ("gguf", "refuses", "ggml", "GGUFv1 is no longer supported", "gguf.version"),
@@ -24,6 +28,8 @@ TABLE = [
     ("gguf", "refuses", "ggml", "has invalid GGUF type 9", "gguf.nested-array"),
     ("gguf", "refuses", "gguf-py", "UnicodeDecodeError", "gguf.nested-array"),  # it takes all inner arrays for such as the first
     ("gguf", "refuses", "gguf-py", "tuple index out of range", "gguf.shape-scalar"),
+    ("gguf", "refuses", "gguf-py", "array is too big", "gguf.shape-empty"),  # no elements, and a product of the other dimensions that NumPy asks for
+    ("gguf", "refuses", "gguf-py", r"np.uint32\(42\) is not a valid GGMLQuantizationType", "Q2_0, which gguf-py 0.19 does not know and ggml does"),
     ("gguf", "refuses", "ggml", "tensor name .* is too long", "gguf.name-long"),
 ]
 

@@ -8,6 +8,7 @@ nothing is imported later).
 import collections
 import importlib
 import logging
+import lzma
 import os
 import pathlib
 import pickle
@@ -170,10 +171,39 @@ def joblib_load(path):
     return [["value", type(joblib.load(path)).__name__, [], None]]
 
 
+PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0")  # gzip, bzip2, xz
+
+
 def tar_open(path):
-    """Everything that Python's tarfile finds, as its plain opening does."""
+    """Everything that Python's tarfile finds, as its plain opening does. It tries
+    four methods in turn, each with an exception of its own: what the first block of
+    each refuses is asked directly, which is five times as fast."""
+    with open(path, "rb") as f:
+        head = f.read(1 << 12)
+    if set(tarfile.TarFile.OPEN_METH) == {"tar", "gz", "bz2", "xz"} and not (
+            begins_tar(head) or head.startswith(PACKED) or begins_lzma(head)):
+        raise tarfile.ReadError("no method opens it")
     with tarfile.open(path) as t:
         return [[m.name, "member", [m.size], None] for m in t.getmembers()]
+
+
+def begins_tar(head):
+    try:
+        tarfile.TarInfo.frombuf(head[:tarfile.BLOCKSIZE], tarfile.ENCODING, "surrogateescape")
+    except (tarfile.EmptyHeaderError, tarfile.TruncatedHeaderError, tarfile.InvalidHeaderError):
+        return False
+    except tarfile.HeaderError:
+        return True  # two blocks of zeros are an archive of nothing
+    return True
+
+
+def begins_lzma(head):
+    """The old format of lzma has no magic."""
+    try:
+        lzma.LZMADecompressor().decompress(head, 1)
+    except lzma.LZMAError:
+        return False
+    return True
 
 
 def zip_open(path):

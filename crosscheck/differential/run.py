@@ -25,12 +25,13 @@ sys.path.insert(0, str(HERE))
 
 import canary  # noqa: E402
 import known  # noqa: E402
+import ledger  # noqa: E402
 import rules  # noqa: E402
 import shrink  # noqa: E402
 from ask import Loaders, Ours  # noqa: E402
 from inputs import GENERATORS, Source  # noqa: E402
 
-BATCH = 1000
+BATCH = 4000  # so that a child of the loaders has work
 
 
 class Group:
@@ -49,8 +50,6 @@ class Search:
     def __init__(self, ours, loaders):
         self.ours, self.loaders = ours, loaders
         self.groups = collections.defaultdict(Group)
-        self.explained = collections.Counter()
-        self.tally = collections.Counter()
 
     def ask(self, inputs):
         """What this module says of each, and what the loaders that it is given to answer."""
@@ -64,18 +63,20 @@ class Search:
         return said, answers
 
     def batch(self, inputs):
+        """Compares, and returns what the ledger counts."""
         said, answers = self.ask(inputs)
+        asked, explained, accepted, differences = collections.Counter(), collections.Counter(), 0, 0
         for data, s, a in zip(inputs, said, answers):
-            self.tally["inputs"] += 1
-            self.tally["accepted"] += s["class"] == "ok"
-            self.tally["asked"] += len(a)
+            accepted += s["class"] == "ok"
+            asked.update(a.keys())
             for d in rules.differences(s, a):
                 why = known.reason(d)
                 if why:
-                    self.explained[why] += 1
+                    explained[why] += 1
                 else:
-                    self.tally["differences"] += 1
+                    differences += 1
                     self.groups[d.signature].add(data, d)
+        return {"inputs": len(inputs), "accepted": accepted, "asked": asked, "explained": explained, "differences": differences}
 
     def same(self, signature):
         """Whether candidates show a difference of one signature."""
@@ -111,14 +112,37 @@ def hash_of(text):
     return zlib.crc32(text.encode())
 
 
-def search_format(search, form, a, corpus):
-    make = Source(form, a.seed, ROOT, corpus)
-    began, i = time.monotonic(), a.first
-    while i < a.first + a.count and (not a.seconds or time.monotonic() - began < a.seconds):
-        n = min(BATCH, a.first + a.count - i)
-        search.batch([make(j) for j in range(i, i + n)])
-        i += n
-    return time.monotonic() - began
+def search_format(search, form, a, corpus, book):
+    """Searches a.count inputs, or until the ledger has a.until that differ. Returns its row."""
+    make, seen = Source(form, a.seed, ROOT, corpus), ledger.Seen(book, form)
+    first = max(a.first, book.next(form, a.seed))
+    began, row = time.monotonic(), book.begin(form, a.seed, first)
+
+    def left():
+        if a.seconds and time.monotonic() - began >= a.seconds:
+            return 0
+        return min(BATCH, a.until - book.total(form)["inputs"] if a.until else a.count - row["made"])
+
+    while (n := left()) > 0:
+        fresh = seen.fresh(make(i) for i in range(first + row["made"], first + row["made"] + n))
+        for k, v in search.batch(fresh).items():
+            row[k] = collections.Counter(row[k]) + v if isinstance(v, collections.Counter) else row[k] + v
+        row["made"] += n
+        row["seconds"] = round(time.monotonic() - began, 1)
+        seen.keep()
+        book.write()
+    return row
+
+
+def tell(form, t, what):
+    """One run, or all of them."""
+    asked = ", ".join(f"{k} {n:,}" for k, n in sorted(t["asked"].items(), key=lambda x: -x[1]))
+    print(f"{form}{what}: {t['made']:,} made, {t['inputs']:,} distinct, {t['accepted']:,} accepted, {t['differences']:,} differences that nothing explains, "
+          f"{sum(t['explained'].values()):,} explained; {t['seconds'] / 3600:.2f} h, {t['made'] / (t['seconds'] or 1):.0f}/s")
+    print(f"  compared with {asked or 'none'}")
+    for why, n in sorted(t["explained"].items(), key=lambda x: -x[1]):
+        print(f"  {n:>7,} explained: {why}")
+    sys.stdout.flush()
 
 
 def build(folder):
@@ -130,6 +154,8 @@ def flags():
     f = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     f.add_argument("--formats", nargs="+", choices=sorted(GENERATORS), default=sorted(GENERATORS))
     f.add_argument("--count", type=int, default=10_000, help="inputs of each format")
+    f.add_argument("--until", type=int, default=0, help="inputs of each format in the ledger, all runs together")
+    f.add_argument("--ledger", default="", help="folder that keeps the numbers of all runs: go on where the last one ended, count no input twice")
     f.add_argument("--seconds", type=float, default=0, help="of each format, at most")
     f.add_argument("--first", type=int, default=0, help="number of the first input")
     f.add_argument("--seed", type=int, default=1)
@@ -165,18 +191,16 @@ def main():
 def all_formats(a, tmp, others, ours, loaders, versions):
     corpus = os.path.join(tmp, "corpus")
     subprocess.run([os.path.join(tmp, "amn-corpus"), "write", corpus], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    rows = []
+    rows, book = [], ledger.Ledger(a.ledger)
     for form in a.formats:
         search = Search(others.get(form, ours), loaders)
-        seconds = search_format(search, form, a, corpus)
-        t = search.tally
-        print(f"{form}: {t['inputs']:,} inputs in {seconds:.0f} s ({t['inputs'] / seconds:.0f}/s), {t['accepted']:,} accepted, {t['asked']:,} answers of loaders, "
-              f"{sum(search.explained.values()):,} explained, {t['differences']:,} differences in {len(search.groups)} groups (seed {a.seed}, from {a.first})", flush=True)
-        for why, n in search.explained.most_common():
-            print(f"  {n:>6} explained: {why}")
+        row = search_format(search, form, a, corpus, book)
+        tell(form, row, f" (seed {a.seed}, from {row['first']:,})")
+        if a.ledger:
+            tell(form, book.total(form), f", all runs under the rules {book.rules}")
         for signature, group in sorted(search.groups.items(), key=lambda g: -g[1].count):
             report(search, group, signature, a.out, a.shrink, os.path.join(tmp, "amn-corpus"))
-        rows.append([f"differential/{form}: {t['inputs']:,} files, {t['accepted']:,} accepted", versions, t["asked"], t["differences"]])
+        rows.append([f"differential/{form}: {row['inputs']:,} files, {row['accepted']:,} accepted", versions, sum(row["asked"].values()), row["differences"]])
     if a.rows:
         print(json.dumps(rows))
     return any(row[3] for row in rows)

@@ -1,12 +1,14 @@
 """The server of the loaders: imports everything once, then forks a child for each
-batch, so that no input sees more than the traces of the few before it.
+thousand inputs, so that none sees more than the traces of the few before it.
 
 A request is a frame of JSON lines on standard input: the number of inputs, then
 for each the names of its loaders and the length of its bytes, which follow. The
 answer is one line of JSON for each input: {loader: {...}}, where each has either
 "rows", or "error" (class and message), or "died"; and "effects", if there were any.
 """
+import gc
 import json
+import mmap
 import os
 import resource
 import select
@@ -15,7 +17,11 @@ import struct
 import sys
 import time
 
-SECONDS = 20       # without an answer to one input
+SECONDS = 30       # without an answer to as many inputs as are answered together
+TOGETHER = 16
+FORK = 1000        # inputs of one child
+PLACE = struct.Struct("<iI")  # input and loader
+NOWHERE = -1
 MEMORY = 4 << 30   # beyond what the libraries take
 NOBODY = 65534
 
@@ -38,10 +44,13 @@ def requests(f):
 
 
 class Child:
-    """A process that answers for the inputs of a batch from the first one on."""
+    """A process that answers for the inputs of a batch from the first one on. died
+    has for an input the loaders that a child died of, which it is not given to again."""
 
-    def __init__(self, loaders, batch, first, folder, skip):
-        self.loaders, self.batch, self.folder = loaders, batch, folder
+    def __init__(self, loaders, batch, first, folder, died):
+        self.loaders, self.batch, self.folder, self.died = loaders, batch, folder, died
+        self.place = mmap.mmap(-1, PLACE.size)  # what it is at, should it die of it
+        self.place[:] = PLACE.pack(NOWHERE, 0)
         self.out, w = os.pipe()
         self.pid = os.fork()
         if self.pid:
@@ -49,26 +58,36 @@ class Child:
             return
         try:
             os.close(self.out)
-            self.work(w, first, skip)
+            self.work(w, first)
         finally:
             os._exit(0)
 
-    def work(self, w, first, skip):
+    def work(self, w, first):
         bounded()
         from audit import Watch
         watch = Watch()
         path = os.path.join(self.folder, "input")
+        lines = []
         for i in range(first, len(self.batch)):
             names, data = self.batch[i]
             with open(path, "wb") as f:
                 f.write(data)
-            for name in names:
-                if i == first and name in skip:
+            answers = dict(self.died.get(i, {}))
+            for k, name in enumerate(names):
+                if name in answers:
                     continue
-                # Which loader has it, should this process die of it.
-                os.write(w, json.dumps([i, name]).encode() + b"\n")
-                answer = ask(watch, self.loaders[name], path)
-                os.write(w, json.dumps([i, name, answer]).encode() + b"\n")
+                self.place[:] = PLACE.pack(i, k)
+                answers[name] = ask(watch, self.loaders[name], path)
+                self.place[:] = PLACE.pack(NOWHERE, 0)
+            lines.append(json.dumps(answers).encode() + b"\n")
+            if len(lines) == TOGETHER or i + 1 == len(self.batch):
+                send(w, b"".join(lines))
+                lines = []
+
+
+def send(w, data):
+    while data:
+        data = data[os.write(w, data):]
 
 
 def bounded():
@@ -101,23 +120,23 @@ def ask(watch, load, path):
 
 
 def serve_batch(loaders, batch, folder):
-    answers = [{} for _ in batch]
-    first, skip = 0, set()
-    while first < len(batch):
-        child = Child(loaders, batch, first, folder, skip)
-        at, ended = follow(child, answers)
-        if at is None:
-            return answers if ended == 0 else [a or {n: {"died": ended} for n in names} for a, (names, _) in zip(answers, batch)]
-        i, name = at
-        answers[i][name] = {"died": ended}
-        first, skip = i, set(answers[i])
+    """The answers, each as a line of JSON."""
+    answers, died = [], {}
+    while len(answers) < len(batch):
+        child = Child(loaders, batch, len(answers), folder, died)
+        i, k, ended = follow(child, answers)
+        if len(answers) == len(batch):
+            break
+        if i == NOWHERE:  # not of a file
+            return answers + [json.dumps({n: {"died": ended} for n in names}).encode() + b"\n" for names, _ in batch[len(answers):]]
+        died.setdefault(i, {})[batch[i][0][k]] = {"died": ended}
     return answers
 
 
 def follow(child, answers):
-    """Takes the answers of a child. Returns the input and loader that it died of,
-    or None, and how it ended."""
-    at, buffer, hung = None, b"", False
+    """Takes the answers of a child. Returns the input and the loader that it died
+    of, and how it ended."""
+    buffer, hung = b"", False
     end = time.monotonic() + SECONDS
     while True:
         if not select.select([child.out], [], [], max(0, end - time.monotonic()))[0]:
@@ -127,17 +146,14 @@ def follow(child, answers):
         part = os.read(child.out, 1 << 16)
         if not part:
             break
-        buffer += part
-        *lines, buffer = buffer.split(b"\n")
-        for line in lines:
-            i, name, *answer = json.loads(line)
-            at = (i, name)
-            if answer:
-                answers[i][name], at = answer[0], None
+        *lines, buffer = (buffer + part).split(b"\n")
+        answers += [line + b"\n" for line in lines]
         end = time.monotonic() + SECONDS
     os.close(child.out)
     _, status = os.waitpid(child.pid, 0)
-    return at, "hangs" if hung else -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+    i, k = PLACE.unpack(child.place[:])
+    child.place.close()
+    return i, k, "hangs" if hung else -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
 
 def main():
@@ -153,13 +169,15 @@ def main():
     os.dup2(errors, 2)
     if os.getuid() == 0:
         os.chown(folder, NOBODY, NOBODY)
+    gc.collect()
+    gc.freeze()  # what is here stays, and no child walks through it
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     out.write(json.dumps([loaders.versions(), sorted(known)]).encode() + b"\n")
     out.flush()
     for batch in requests(sys.stdin.buffer):
-        for answer in serve_batch(known, batch, folder):
-            out.write(json.dumps(answer).encode() + b"\n")
+        for at in range(0, len(batch), FORK):
+            out.writelines(serve_batch(known, batch[at:at + FORK], folder))
         out.flush()
 
 

@@ -6,7 +6,7 @@ import random
 
 import torch
 import transformers as tf
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 VOCAB = 384
 WORDS = "the a model of weights and names is read by its own rules I've told you're we'll 3 33 2026 x=1; // naïve Füße мир 世界 🚀 \n\n\t".split(" ")
@@ -22,10 +22,27 @@ def sizes(**more):
                 max_position_embeddings=256, bos_token_id=1, eos_token_id=2) | more
 
 
-def byte_level(folder, template=None):
+GPT4 = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+
+
+def pre_tokenizer(name):
+    """What the tokenizers of the models with that name of llama.cpp's cut texts by."""
+    level = lambda own: pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=own)  # noqa: E731
+    if name in ("llama-bpe", "smaug-bpe", "dbrx", "qwen2", "exaone4"):
+        expr = GPT4.replace("{1,3}", "") if name == "qwen2" else GPT4
+        return pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(expr), "isolated"), level(False)])
+    if name in ("refact", "starcoder", "command-r"):
+        return pre_tokenizers.Sequence([pre_tokenizers.Digits(individual_digits=True), level(True)])
+    assert name == "gpt-2", name
+    return level(True)
+
+
+def byte_level(folder, pre, template=None):
     """A BPE of bytes, as GPT-2, Llama 3 and Qwen have it."""
-    t = Tokenizer(models.BPE())
-    t.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    t = Tokenizer(models.BPE(ignore_merges=pre == "llama-bpe"))
+    t.pre_tokenizer = pre_tokenizer(pre)
+    if pre in ("qwen2", "command-r"):
+        t.normalizer = normalizers.NFC()
     t.decoder = decoders.ByteLevel()
     t.train_from_iterator(text(200), trainers.BpeTrainer(
         vocab_size=VOCAB - 8, special_tokens=["<|pad|>", "<|begin|>", "<|end|>", "<|endoftext|>"], initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False))
@@ -39,20 +56,22 @@ def byte_level(folder, template=None):
     fast.save_pretrained(folder)
 
 
-def sentencepiece(folder):
+def sentencepiece(folder, _, prefix=True):
     """A sentencepiece BPE with bytes, as Llama 2 and Mistral have it."""
     import sentencepiece as sp
 
     words = pathlib.Path(folder) / "words.txt"
     words.write_text("\n".join(text(300)))
     sp.SentencePieceTrainer.train(input=str(words), model_prefix=str(words.parent / "tokenizer"), vocab_size=VOCAB - 4, model_type="bpe",
-                                  byte_fallback=True, character_coverage=0.999, hard_vocab_limit=False, minloglevel=2)
+                                  byte_fallback=True, character_coverage=0.999, hard_vocab_limit=False, normalization_rule_name="identity",
+                                  remove_extra_whitespaces=False, add_dummy_prefix=prefix, minloglevel=2)
     words.unlink()
+    n = len((words.parent / "tokenizer.vocab").read_text().splitlines())
     (words.parent / "tokenizer.vocab").unlink()
     (words.parent / "tokenizer_config.json").write_text(json.dumps({
         "tokenizer_class": "LlamaTokenizer", "add_bos_token": True, "add_eos_token": False, "legacy": False,
         "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>",
-        "added_tokens_decoder": {str(i): {"content": c, "special": s} for i, c, s in ((0, "<unk>", True), (1, "<s>", True), (2, "</s>", True), (VOCAB - 1, "<|extra|>", False), (VOCAB - 2, "▁added", False))},
+        "added_tokens_decoder": {str(i): {"content": c, "special": s} for i, c, s in ((0, "<unk>", True), (1, "<s>", True), (2, "</s>", True), (n, "<|extra|>", False), (n + 1, "▁added", False))},
         "chat_template": "{% for m in messages %}{{ m['content'] }}{% endfor %}",
     }))
 
@@ -62,7 +81,7 @@ LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_fr
 # name -> (configuration, class, vocabulary, the name of the pre-tokenizer or None)
 FAMILIES = {
     "llama2": lambda: (tf.LlamaConfig(**sizes()), tf.LlamaForCausalLM, sentencepiece, None),
-    "llama3": lambda: (tf.LlamaConfig(**sizes(rope_parameters=LLAMA3, tie_word_embeddings=True)), tf.LlamaForCausalLM, lambda f: byte_level(f, True), "llama-bpe"),
+    "llama3": lambda: (tf.LlamaConfig(**sizes(rope_parameters=LLAMA3, tie_word_embeddings=True)), tf.LlamaForCausalLM, lambda f, p: byte_level(f, p, True), "llama-bpe"),
     "llama-bias": lambda: (tf.LlamaConfig(**sizes(attention_bias=True, num_key_value_heads=4, head_dim=32)), tf.LlamaForCausalLM, byte_level, "llama-bpe"),
     "mistral": lambda: (tf.MistralConfig(**sizes(sliding_window=None)), tf.MistralForCausalLM, sentencepiece, None),
     "smollm3": lambda: (tf.SmolLM3Config(**sizes(num_hidden_layers=4, no_rope_layer_interval=4, pad_token_id=0)), tf.SmolLM3ForCausalLM, byte_level, "smaug-bpe"),
@@ -72,12 +91,25 @@ FAMILIES = {
     "qwen3": lambda: (tf.Qwen3Config(**sizes(head_dim=32)), tf.Qwen3ForCausalLM, byte_level, "qwen2"),
     "qwen2moe": lambda: (tf.Qwen2MoeConfig(**sizes(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=48, shared_expert_intermediate_size=80)), tf.Qwen2MoeForCausalLM, byte_level, "qwen2"),
     "qwen3moe": lambda: (tf.Qwen3MoeConfig(**sizes(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=48, head_dim=32, norm_topk_prob=True)), tf.Qwen3MoeForCausalLM, byte_level, "qwen2"),
-    "gemma": lambda: (tf.GemmaConfig(**sizes(head_dim=32)), tf.GemmaForCausalLM, sentencepiece, None),
-    "gemma2": lambda: (tf.Gemma2Config(**sizes(head_dim=32, query_pre_attn_scalar=32)), tf.Gemma2ForCausalLM, sentencepiece, None),
-    "gemma3": lambda: (tf.Gemma3TextConfig(**sizes(head_dim=32, num_hidden_layers=7, query_pre_attn_scalar=32)), tf.Gemma3ForCausalLM, sentencepiece, None),
+    "gemma": lambda: (tf.GemmaConfig(**sizes(head_dim=32)), tf.GemmaForCausalLM, lambda f, p: sentencepiece(f, p, False), None),
+    "gemma2": lambda: (tf.Gemma2Config(**sizes(head_dim=32, query_pre_attn_scalar=32)), tf.Gemma2ForCausalLM, lambda f, p: sentencepiece(f, p, False), None),
+    "gemma3": lambda: (tf.Gemma3TextConfig(**sizes(head_dim=32, num_hidden_layers=7, query_pre_attn_scalar=32)), tf.Gemma3ForCausalLM, lambda f, p: sentencepiece(f, p, False), None),
     "phi3": lambda: (tf.Phi3Config(**sizes(pad_token_id=0, original_max_position_embeddings=256)), tf.Phi3ForCausalLM, sentencepiece, None),
     "olmo2": lambda: (tf.Olmo2Config(**sizes(pad_token_id=0)), tf.Olmo2ForCausalLM, byte_level, "dbrx"),
     "starcoder2": lambda: (tf.Starcoder2Config(**sizes()), tf.Starcoder2ForCausalLM, byte_level, "starcoder"),
+    "phi3-long": lambda: (tf.Phi3Config(**sizes(pad_token_id=0, max_position_embeddings=512, original_max_position_embeddings=256, rope_parameters={
+        "rope_type": "longrope", "rope_theta": 10000.0, "original_max_position_embeddings": 256, "long_factor": [1.0 + i / 3 for i in range(8)], "short_factor": [1.0 + i / 50 for i in range(8)]})),
+        tf.Phi3ForCausalLM, sentencepiece, None),
+    "cohere": lambda: (tf.CohereConfig(**sizes(logit_scale=0.25)), tf.CohereForCausalLM, byte_level, "command-r"),
+    "cohere2": lambda: (tf.Cohere2Config(**sizes(logit_scale=0.25, rotary_pct=1.0, sliding_window=16, num_hidden_layers=4, head_dim=16)), tf.Cohere2ForCausalLM, byte_level, "command-r"),
+    "olmoe": lambda: (tf.OlmoeConfig(**sizes(num_key_value_heads=4, num_experts=4, num_experts_per_tok=2, pad_token_id=0)), tf.OlmoeForCausalLM, byte_level, "dbrx"),
+    "olmo3": lambda: (tf.Olmo3Config(**sizes(num_hidden_layers=4, sliding_window=16, pad_token_id=0)), tf.Olmo3ForCausalLM, byte_level, "dbrx"),
+    "exaone4": lambda: (tf.Exaone4Config(**sizes(num_hidden_layers=4, sliding_window=None, layer_types=["full_attention"] * 4)), tf.Exaone4ForCausalLM, byte_level, "exaone4"),
+    "seed-oss": lambda: (tf.SeedOssConfig(**sizes(head_dim=32, residual_dropout=0.0, pad_token_id=0)), tf.SeedOssForCausalLM, byte_level, "llama-bpe"),
+    "ernie4.5": lambda: (tf.Ernie4_5Config(**sizes(head_dim=32)), tf.Ernie4_5ForCausalLM, sentencepiece, None),
+    "ministral3": lambda: (tf.Ministral3Config(**sizes(head_dim=32, rope_parameters={
+        "rope_type": "yarn", "rope_theta": 1000000.0, "factor": 4.0, "original_max_position_embeddings": 64, "beta_fast": 32.0, "beta_slow": 1.0, "mscale_all_dim": 1.0, "mscale": 1.0, "llama_4_scaling_beta": 0.1})),
+        tf.Ministral3ForCausalLM, byte_level, "llama-bpe"),
     "gpt2": lambda: (tf.GPT2Config(vocab_size=VOCAB, n_positions=256, n_ctx=256, n_embd=64, n_layer=2, n_head=4, bos_token_id=1, eos_token_id=2), tf.GPT2LMHeadModel, byte_level, "gpt-2"),
 }
 
@@ -95,5 +127,5 @@ def make(name, folder, dtype=torch.float32, seed=0):
         model.tie_weights()
     model = model.to(dtype)
     model.save_pretrained(folder)
-    vocabulary(folder)
+    vocabulary(folder, pre)
     return model, pre

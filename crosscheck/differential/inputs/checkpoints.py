@@ -5,7 +5,7 @@ import dataclasses
 
 import pickles
 
-from . import ops, zips
+from . import calls, ops, zips
 
 
 def member(a):
@@ -80,4 +80,4 @@ def of_grammar_archive(r, seeds):
     return zips.mutate(r, a).bytes() if a else of_grammar(r, seeds)
 
 
-GENERATORS = [(2, of_archive), (3, of_pickle), (1, of_legacy), (1, of_bytes), (4, of_grammar), (1, of_grammar_archive)]
+GENERATORS = [(2, of_archive), (3, of_pickle), (1, of_legacy), (1, of_bytes), (4, of_grammar), (1, of_grammar_archive), (1, calls.of_calls_in_archive)]

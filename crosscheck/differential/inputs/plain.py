@@ -1,5 +1,5 @@
 """Plain pickles: mutants of seeds by instruction or byte."""
-from . import ops, zips
+from . import calls, ops, zips
 
 
 def of_instructions(r, seeds):
@@ -22,4 +22,4 @@ def of_bytes(r, seeds):
     return zips.spoil(r, seeds.pick(r))
 
 
-GENERATORS = [(6, of_instructions), (2, of_two), (2, of_bytes)]
+GENERATORS = [(6, of_instructions), (2, of_two), (2, of_bytes), (6, calls.of_calls)]

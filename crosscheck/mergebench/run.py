@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Times merging beside the Python way, as whole processes, one after the other and
+interleaved, and prints medians, ratios and the most memory that each held.
+
+    CROSSCHECK_AMN=./amn python3 crosscheck/mergebench/run.py [--folder DIR] [--runs 3] [--layers 10]
+
+The models are random ones of Llama's shapes in BF16, above 1 GB; the adapter has rank 16
+on every linear layer. The Python way is what its library documents: PEFT's
+merge_and_unload and save_pretrained, mergekit's run_merge with lazy loading, and
+safetensors' load_file and save_file for an edit. Starting Python and importing is part
+of it, as starting amn is. Run it with a Python that has the packages of
+requirements.txt and with quant and merge laid over it (environment.py).
+"""
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+AMN = os.environ.get("CROSSCHECK_AMN", "./amn")
+
+PEFT = """
+import sys, torch, transformers, peft
+base, adapter, out = sys.argv[1:]
+m = transformers.AutoModelForCausalLM.from_pretrained(base, dtype="auto")
+peft.PeftModel.from_pretrained(m, adapter).merge_and_unload().save_pretrained(out)
+"""
+MERGEKIT = """
+import json, sys
+import mergekit.config, mergekit.merge, mergekit.options
+recipe, out = sys.argv[1:]
+r = json.load(open(recipe))
+import pathlib
+folder = pathlib.Path(recipe).parent
+def absolute(v):
+    if isinstance(v, dict):
+        return {k: str(folder / x) if k in ("model", "base_model") else absolute(x) for k, x in v.items()}
+    return [absolute(x) for x in v] if isinstance(v, list) else v
+r = absolute(r) | {"dtype": "float32", "out_dtype": "bfloat16"}
+mergekit.merge.run_merge(mergekit.config.MergeConfiguration.model_validate(r), out,
+                         mergekit.options.MergeOptions(copy_tokenizer=False, write_model_card=False, quiet=True, lazy_unpickle=True))
+"""
+SAVE = """
+import sys
+from safetensors.torch import load_file, save_file
+source, out = sys.argv[1:]
+save_file(load_file(source), out, metadata={"format": "pt", "name": "mine"})
+"""
+
+
+def make(folder, layers):
+    import peft
+    import torch
+    import transformers
+    torch.manual_seed(1)
+    config = transformers.LlamaConfig(hidden_size=2048, intermediate_size=5632, num_hidden_layers=layers, num_attention_heads=16, num_key_value_heads=16,
+                                      vocab_size=32000, tie_word_embeddings=False)
+    model = transformers.LlamaForCausalLM(config).to(torch.bfloat16)
+    for name in ("base", "a", "b"):
+        model.save_pretrained(folder / name, max_shard_size="50GB")
+        for p in model.parameters():
+            p.data.add_(0.01 * torch.randn_like(p))
+    tuned = peft.get_peft_model(model, peft.LoraConfig(r=16, lora_alpha=32, target_modules="all-linear"))
+    for name, p in tuned.named_parameters():
+        if "lora_B" in name:
+            torch.nn.init.normal_(p, std=0.02)
+    tuned.save_pretrained(folder / "adapter")
+    weight = {"weight": 0.5, "density": 0.3}
+    recipes = {
+        "linear": {"merge_method": "linear", "models": [{"model": m, "parameters": {"weight": 0.5}} for m in ("a", "b")]},
+        "slerp": {"merge_method": "slerp", "base_model": "a", "models": [{"model": "b"}], "parameters": {"t": 0.4}},
+        "ties": {"merge_method": "ties", "base_model": "base", "models": [{"model": m, "parameters": weight} for m in ("a", "b")]},
+        "dare_ties": {"merge_method": "dare_ties", "base_model": "base", "models": [{"model": m, "parameters": weight} for m in ("a", "b")]},
+    }
+    for name, r in recipes.items():
+        if name == "slerp":
+            r["models"] = [{"model": "a"}, {"model": "b"}]
+        (folder / f"{name}.json").write_text(json.dumps(r))
+    return recipes
+
+
+def measure(command):
+    began = time.monotonic()
+    p = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    text = p.stderr.read()
+    _, status, usage = os.wait4(p.pid, 0)
+    p.returncode = status
+    if status:
+        sys.exit(f"{command}: {status}: {text.decode()[-2000:]}")
+    return time.monotonic() - began, usage.ru_maxrss / 1024
+
+
+def main():
+    flags = argparse.ArgumentParser()
+    flags.add_argument("--folder")
+    flags.add_argument("--runs", type=int, default=3)
+    flags.add_argument("--layers", type=int, default=10)
+    a = flags.parse_args()
+    with tempfile.TemporaryDirectory(dir=a.folder) as tmp:
+        folder = pathlib.Path(tmp)
+        # In a process of its own, so that this one stays small.
+        subprocess.run([sys.executable, __file__, "make", folder, str(a.layers)], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        size = sum(f.stat().st_size for f in (folder / "base").iterdir())
+        print(f"models of {size / 1e9:.2f} GB, {os.cpu_count()} processors, {a.runs} runs")
+        jobs = [("merge-lora", [AMN, "merge-lora", "-q", "-f", folder / "base", folder / "adapter", "-o", folder / "o1"],
+                 [sys.executable, "-c", PEFT, folder / "base", folder / "adapter", folder / "o2"])]
+        for name in ("linear", "slerp", "ties", "dare_ties"):
+            jobs.append((f"merge: {name}", [AMN, "merge", "-q", "-f", folder / f"{name}.json", "-o", folder / "o1"],
+                         [sys.executable, "-c", MERGEKIT, folder / f"{name}.json", folder / "o2"]))
+        source = folder / "base" / "model.safetensors"
+        jobs.append(("edit", [AMN, "edit", "-q", "-f", "--set", "name=mine", "-o", folder / "o3.safetensors", source], [sys.executable, "-c", SAVE, source, folder / "o4.safetensors"]))
+        print(f"{'job':<18} {'amn s':>7} {'Python s':>9} {'ratio':>6} {'amn MiB':>8} {'Python MiB':>11}")
+        for name, ours, theirs in jobs:
+            runs = [(measure(ours), measure(theirs)) for _ in range(a.runs)]
+            x, y = (statistics.median(r[k][0] for r in runs) for k in (0, 1))
+            m, n = (max(r[k][1] for r in runs) for k in (0, 1))
+            print(f"{name:<18} {x:>7.2f} {y:>9.2f} {y / x:>6.1f} {m:>8.0f} {n:>11.0f}", flush=True)
+
+
+if sys.argv[1:2] == ["make"]:
+    make(pathlib.Path(sys.argv[2]), int(sys.argv[3]))
+else:
+    main()
