@@ -110,9 +110,26 @@ func usageError(err error) error {
 		if cmd := pe.Context.Selected(); cmd != nil {
 			text = strings.TrimPrefix(text, cmd.Path()+": ") // kong's, with the aliases
 			help = commandPath(cmd) + " --help"
+			text += meantFlag(text, cmd)
 		}
 	}
 	return usage{fmt.Sprintf("%s (%s lists what is there)", text, help)}
+}
+
+// meantFlag is what an unknown flag was perhaps to be; kong offers only what begins
+// alike.
+func meantFlag(text string, cmd *kong.Node) string {
+	given, unknown := strings.CutPrefix(text, "unknown flag --")
+	if !unknown || strings.Contains(given, " ") {
+		return ""
+	}
+	var known []string
+	for _, group := range cmd.AllFlags(true) {
+		for _, f := range group {
+			known = append(known, "--"+f.Name)
+		}
+	}
+	return didYouMean("--"+given, known)
 }
 
 // usual puts what people try with any program in words of this one: "help" with

@@ -248,7 +248,7 @@ func valuesOf(ctx context.Context, node *kong.Node, f *kong.Flag, paths []string
 		return words(tensorNames(ctx, paths)...)
 	}
 	switch {
-	case f.Name == "to" && node.Name == "forget":
+	case f.Name == "to" && node.Name == "quantize":
 		return words(append([]string{"nf4", "fp4", "int8", "fp8", "fp8_dynamic", "fp8_block", "w8a8", "w8a16", "w4a16"}, mixNames()...)...)
 	case f.Name == "to" && node.Name == "convert":
 		return words("safetensors", "bf16", "gguf", "npz", "bnb-nf4", "nf4", "bnb-fp4", "bnb-int8")

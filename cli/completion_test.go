@@ -149,6 +149,38 @@ func TestMistypedCommandsAreGuessedAt(t *testing.T) {
 	}
 }
 
+// A flag is guessed at like a command, among those that the command takes.
+func TestMistypedFlagsAreGuessedAt(t *testing.T) {
+	for line, want := range map[string]string{
+		"convert --treads 2 x":    `unknown flag --treads, did you mean "--threads"?`,
+		"inspect --jsno x":        `unknown flag --jsno, did you mean "--json"?`,
+		"quantize --timeotu 1s x": `unknown flag --timeotu, did you mean "--timeout"?`,
+		"inspect --treads 2 x":    `unknown flag --treads (`,
+		"inspect --zzzzzz x":      `unknown flag --zzzzzz (`,
+	} {
+		var out, errs strings.Builder
+		code := Main(t.Context(), strings.Fields(line), Stdio{In: strings.NewReader(""), Out: &out, Err: &errs})
+		if code != 2 || !strings.Contains(errs.String(), want) {
+			t.Errorf("%s: exit %d, %s", line, code, errs.String())
+		}
+	}
+}
+
+// The plain words are the names; those of the program before still work.
+func TestCommandsHavePlainNamesAndOldOnes(t *testing.T) {
+	m := model(t).Node
+	for old, name := range map[string]string{"remember": "dequantize", "forget": "quantize", "digest": "hash", "info": "inspect"} {
+		node := child(m, old)
+		if node == nil || node.Name != name {
+			t.Errorf("%s is not %s", old, name)
+			continue
+		}
+		if text := helpText(model(t), node, helpWidth); !strings.Contains(text, "also: amn "+old) {
+			t.Errorf("the help of %s does not say %s", name, old)
+		}
+	}
+}
+
 // No text of a command is an instruction to the program that sets the page.
 func TestPagesForMan(t *testing.T) {
 	m := model(t)

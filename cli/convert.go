@@ -34,7 +34,7 @@ type convertCmd struct {
 	AsIs         bool   `help:"Copy quantized weights as they are stored, where the format has their types."`
 	GGUFMetadata word   `name:"gguf-metadata" placeholder:"FILE" help:"A JSON object of keys to lay over those of the source."`
 	GGUFKV       []word `name:"gguf-kv" sep:"none" placeholder:"KEY=VALUE" help:"One key and its value, over all others, of the kind that llama.cpp asks of it, or KEY:u32=VALUE. May be given several times."`
-	Quant        string `placeholder:"TYPE" help:"With --to gguf: quantize weights to a mix of llama.cpp, such as q4_k_m, as amn forget --to does (amn formats lists them). With --to mlx: to mlx_4, mlx_8, mlx_mxfp4, ..."`
+	Quant        string `placeholder:"TYPE" help:"With --to gguf: quantize weights to a mix of llama.cpp, such as q4_k_m, as amn quantize --to does (amn formats lists them). With --to mlx: to mlx_4, mlx_8, mlx_mxfp4, ..."`
 	nameFlags    `embed:""`
 	RawNames     bool `help:"Write a GGUF file that no architecture of llama.cpp has the names for."`
 
@@ -46,7 +46,7 @@ func (convertCmd) Help() string {
 	return `Reads any format and writes another. Quantized weights are decoded on the way; other
 tensors keep their type and their bytes, or the row-major, little-endian form of them. A
 type or a name that the target does not have is an error, never a change. The targets of
-bitsandbytes are those of amn forget, which says what is quantized, as are --quant and the flags
+bitsandbytes are those of amn quantize, which says what is quantized, as are --quant and the flags
 that go with it.
 
 GGUF keeps the keys of a GGUF source, but for those that the conversion makes untrue: its
@@ -78,7 +78,7 @@ type convertTarget struct {
 	names []string // the first is that of the target
 	ext   string
 	sink  func(c *convertCmd, from string) convert.Sink
-	bnb   string // what weights are quantized to, as amn forget does it
+	bnb   string // what weights are quantized to, as amn quantize does it
 	// folder says that a folder is written, of a GGUF file that transformers has no
 	// names for.
 	folder bool

@@ -38,9 +38,9 @@ A manifest is written beside a model or its folder, and its paths are relative t
 
 func (digestCmd) examples() []example {
 	return []example{
-		{"amn digest model.safetensors", "What is in it?"},
-		{"amn digest -r -o manifest.json models", "Keep what is in all models of a folder."},
-		{"amn digest --check manifest.json", "Is it still so?"},
+		{"amn hash model.safetensors", "What is in it?"},
+		{"amn hash -r -o manifest.json models", "Keep what is in all models of a folder."},
+		{"amn hash --check manifest.json", "Is it still so?"},
 	}
 }
 

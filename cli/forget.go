@@ -93,12 +93,12 @@ The choice is the same on every machine, for any number of workers.`
 
 func (forgetCmd) examples() []example {
 	return []example{
-		{"amn forget model.safetensors", "To NF4: writes model-nf4.safetensors."},
-		{"amn forget --double-quant --report -o small.safetensors model.safetensors", "With quantized scales, and what is lost."},
-		{"amn forget --to int8 --exclude 'layers.0.*' model.safetensors", "LLM.int8(), but for one layer."},
-		{"amn forget --dry-run --allow-requantize llama-fp8", "A folder that is FP8 already: what would be written."},
-		{"amn forget --to q5_0 --allow-requantize tiny.gguf", "A GGUF model: writes tiny-q5_0.gguf."},
-		{"amn forget --compare nf4,fp8_tensor,mlx_4,mlx_8 model.safetensors", "What would each take?"},
+		{"amn quantize model.safetensors", "To NF4: writes model-nf4.safetensors."},
+		{"amn quantize --double-quant --report -o small.safetensors model.safetensors", "With quantized scales, and what is lost."},
+		{"amn quantize --to int8 --exclude 'layers.0.*' model.safetensors", "LLM.int8(), but for one layer."},
+		{"amn quantize --dry-run --allow-requantize llama-fp8", "A folder that is FP8 already: what would be written."},
+		{"amn quantize --to q5_0 --allow-requantize tiny.gguf", "A GGUF model: writes tiny-q5_0.gguf."},
+		{"amn quantize --compare nf4,fp8_tensor,mlx_4,mlx_8 model.safetensors", "What would each take?"},
 	}
 }
 
@@ -210,7 +210,7 @@ func (c *forgetCmd) Run(ctx context.Context, s *session) error {
 	}
 	return s.convert(ctx, &conversion{
 		schema: "amn.forget/1",
-		verb:   "forgetting",
+		verb:   "quantizing",
 		flags:  &c.writeFlags,
 		opts:   convert.Options{Quant: *c.options(c.OutDtype, c.sourceBlock()), Quantize: q, Requantize: c.AllowRequantize, NaN: c.nan()},
 		report: c.Report.on, page: string(c.Report.page),
@@ -237,7 +237,7 @@ func (c *forgetCmd) toGGUF(ctx context.Context, s *session) error {
 	}
 	run := &conversion{
 		schema: "amn.forget/1",
-		verb:   "forgetting",
+		verb:   "quantizing",
 		flags:  &c.writeFlags,
 		opts:   convert.Options{Quant: *c.options(c.OutDtype, c.sourceBlock()), Sink: convert.GGUF{RawNames: true}, Requantize: c.AllowRequantize, NaN: c.nan()},
 		prepare: func(b *limits.Budget, o *conversion) error {

@@ -79,7 +79,7 @@ func (s *session) printFormats() {
 	}
 	s.prose(4, "  known and refused: %s", strings.Join(refused, ", "))
 	s.line("")
-	s.line("Written by amn forget --to:")
+	s.line("Written by amn quantize --to:")
 	s.line("  bitsandbytes: nf4, fp4, int8")
 	for _, f := range scaled.Formats() {
 		s.line("  %-26s %s", f.Name, f.Layout)

@@ -43,15 +43,15 @@ type Stdio struct {
 type app struct {
 	globals
 
-	Inspect  inspectCmd  `cmd:"" aliases:"info" help:"Say what a file is and sum it up."`
-	Parse    parseCmd    `cmd:"" help:"List every tensor of a file."`
-	Scan     scanCmd     `cmd:"" help:"Judge files: is it safe to load them, and what do they ask for?"`
-	Diff     diffCmd     `cmd:"" help:"Compare two models: names, shapes, types, bits."`
-	Digest   digestCmd   `cmd:"" aliases:"hash" help:"Hash files and tensors, write and check manifests."`
-	Stats    statsCmd    `cmd:"" help:"Say what numbers a model holds: ranges, means, zeros, NaN."`
-	Verify   verifyCmd   `cmd:"" help:"Read all that files hold, and check what can be checked."`
-	Remember rememberCmd `cmd:"" aliases:"dequantize" help:"Recover the precision of a quantized model."`
-	Forget   forgetCmd   `cmd:"" aliases:"quantize" help:"Quantize a model: GGUF types and mixes, FP8, MXFP4, INT4, MLX, bitsandbytes."`
+	Inspect    inspectCmd  `cmd:"" aliases:"info" help:"Say what a file is and sum it up."`
+	Parse      parseCmd    `cmd:"" help:"List every tensor of a file."`
+	Scan       scanCmd     `cmd:"" help:"Judge files: is it safe to load them, and what do they ask for?"`
+	Diff       diffCmd     `cmd:"" help:"Compare two models: names, shapes, types, bits."`
+	Hash       digestCmd   `cmd:"" aliases:"digest" help:"Hash files and tensors, write and check manifests."`
+	Stats      statsCmd    `cmd:"" help:"Say what numbers a model holds: ranges, means, zeros, NaN."`
+	Verify     verifyCmd   `cmd:"" help:"Read all that files hold, and check what can be checked."`
+	Dequantize rememberCmd `cmd:"" aliases:"remember" help:"Recover the precision of a quantized model."`
+	Quantize   forgetCmd   `cmd:"" aliases:"forget" help:"Quantize a model: GGUF types and mixes, FP8, MXFP4, INT4, MLX, bitsandbytes."`
 
 	Convert   convertCmd   `cmd:"" help:"Write a model in another format."`
 	Edit      editCmd      `cmd:"" help:"Change metadata and the names of tensors, in a new file or in place."`

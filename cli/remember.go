@@ -32,12 +32,12 @@ Archives are held to their checksums. A GGUF file keeps its own names of tensors
 
 func (rememberCmd) examples() []example {
 	return []example{
-		{"amn remember llama-fp8", "A model's folder: writes llama-fp8-bf16, which transformers loads."},
-		{"amn remember --dry-run tiny.gguf", "What it would do."},
-		{"amn remember tiny.gguf", "Decode to BF16: writes tiny.safetensors."},
-		{"amn remember --to f32 -o full.safetensors tiny.gguf", "In full precision, under a name."},
-		{"amn remember --tensor 'blk.0.*' -o block.safetensors tiny.gguf", "A part of the model."},
-		{"amn remember --force --json tiny.gguf", "Replace the output, for a program."},
+		{"amn dequantize llama-fp8", "A model's folder: writes llama-fp8-bf16, which transformers loads."},
+		{"amn dequantize --dry-run tiny.gguf", "What it would do."},
+		{"amn dequantize tiny.gguf", "Decode to BF16: writes tiny.safetensors."},
+		{"amn dequantize --to f32 -o full.safetensors tiny.gguf", "In full precision, under a name."},
+		{"amn dequantize --tensor 'blk.0.*' -o block.safetensors tiny.gguf", "A part of the model."},
+		{"amn dequantize --force --json tiny.gguf", "Replace the output, for a program."},
 	}
 }
 
@@ -54,12 +54,12 @@ func (c *rememberCmd) Run(ctx context.Context, s *session) error {
 	to := cmp.Or(c.To, "bf16")
 	return s.convert(ctx, &conversion{
 		schema: "amn.remember/1",
-		verb:   "remembering",
+		verb:   "dequantizing",
 		flags:  &c.writeFlags,
 		opts:   convert.Options{Quant: *c.options(to)},
 		admit: func(w *written) error {
 			if w.model.Format() == safetensors.Format && len(w.plan.Weights) == 0 && !c.Copy {
-				return usage{"nothing in it is quantized, so there is nothing to remember; --copy writes it all the same"}
+				return usage{"nothing in it is quantized, so there is nothing to dequantize; --copy writes it all the same"}
 			}
 			if c.To != "" && len(w.plan.Weights) == 0 {
 				return usage{"--to: nothing that is written is quantized, so it has no effect; amn convert --cast rounds plain tensors"}

@@ -113,7 +113,7 @@ func (f *writeFlags) keep() func(string) bool {
 // A conversion is one run of a command that writes.
 type conversion struct {
 	schema string
-	verb   string // "remembering"
+	verb   string // "dequantizing"
 	flags  *writeFlags
 	opts   convert.Options
 	// source opens what is read, where that is not the path itself, or nil.

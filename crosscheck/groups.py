@@ -1,4 +1,4 @@
-"""Codes in groups under scales, written by amn forget: every stored tensor with the
+"""Codes in groups under scales, written by amn quantize: every stored tensor with the
 bits that the format's own library makes of the same numbers: compressed-tensors,
 ModelOpt, MLX, GPTQModel (its round-to-nearest quantizer and its packer) and AutoAWQ;
 and folders that transformers and mlx-lm load.

@@ -1,4 +1,4 @@
-"""Layouts of ModelOpt's FP8, TorchAO and gpt-oss, written by amn forget: every stored
+"""Layouts of ModelOpt's FP8, TorchAO and gpt-oss, written by amn quantize: every stored
 tensor with the bits that the library makes of the same numbers, TorchAO's descriptions
 too; and folders that transformers loads, or that ModelOpt exports with the same bytes.
 

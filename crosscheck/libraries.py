@@ -1,5 +1,5 @@
-"""A folder of each library that people have models of goes through `amn remember` and
-`amn forget`, and what comes out is loaded by the same library: no key is missing or left
+"""A folder of each library that people have models of goes through `amn dequantize` and
+`amn quantize`, and what comes out is loaded by the same library: no key is missing or left
 over, and the numbers are compared.
 
     libraries.py DUMP WORK          as crosscheck/run.py calls it

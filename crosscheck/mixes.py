@@ -1,4 +1,4 @@
-"""GGUF models quantized by amn forget and by llama-quantize: tensor by tensor the same
+"""GGUF models quantized by amn quantize and by llama-quantize: tensor by tensor the same
 types and bytes, and the same keys, for every mix that is written, with an importance
 matrix and without. llama-quantize is built from the sources of llama-cpp-python, which
 takes ten minutes of one core once; CROSSCHECK_LLAMA_QUANTIZE names one that is there.

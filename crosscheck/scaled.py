@@ -1,4 +1,4 @@
-"""FP8 and integers under scales, written by amn forget: codes, scales and shapes with
+"""FP8 and integers under scales, written by amn quantize: codes, scales and shapes with
 the bits that transformers' Fp8Quantize and compressed-tensors' compressors make of the
 same numbers, and folders that transformers loads.
 

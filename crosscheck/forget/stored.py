@@ -1,4 +1,4 @@
-"""What groups.py and scaled.py share: models that amn forget stored, beside what a
+"""What groups.py and scaled.py share: models that amn quantize stored, beside what a
 library makes of the same numbers.
 """
 import os

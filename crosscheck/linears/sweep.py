@@ -1,4 +1,4 @@
-"""Holds `amn forget` against what build.py asked transformers, for every class.
+"""Holds `amn quantize` against what build.py asked transformers, for every class.
 
     sweep.py AMN IN.jsonl [OUT.md]
 
@@ -82,7 +82,7 @@ MEANING = {
 
 def page(verdicts, total, worst):
     out = ["# Which weights of a model are quantized", "",
-           "`amn forget` asks a table (`convert/linears.txt`) which weights of a model type are linear modules of transformers 5.23. The table is made of",
+           "`amn quantize` asks a table (`convert/linears.txt`) which weights of a model type are linear modules of transformers 5.23. The table is made of",
            "transformers itself, and every class of it was held against a dry run:", "",
            "    python3 crosscheck/linears/build.py types.jsonl", "    python3 crosscheck/linears/table.py types.jsonl > convert/linears.txt",
            "    python3 crosscheck/linears/sweep.py amn types.jsonl docs/model-types.md", "",

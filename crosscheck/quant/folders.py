@@ -1,5 +1,5 @@
 """Whole models: a tiny random one per scheme, written as its library writes it,
-turned by `amn remember` into a folder that transformers loads. Its state_dict
+turned by `amn dequantize` into a folder that transformers loads. Its state_dict
 must be, name by name and bit by bit, that of transformers' own dequantized
 model, and no name may be missing or too many.
 """

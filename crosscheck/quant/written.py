@@ -1,5 +1,5 @@
 """Whole models that their libraries write and read themselves: folders.py checks
-what `amn remember` makes of them. Libraries compute in the type of the model that
+what `amn dequantize` makes of them. Libraries compute in the type of the model that
 they load, so that is float32; what they decode is rounded once.
 """
 import copy
