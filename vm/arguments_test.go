@@ -73,3 +73,87 @@ func scanned(t *testing.T, p *limits.Policy, pickle string) {
 	defer b.Close()
 	Scan(b, strings.NewReader(pickle), 0, int64(len(pickle)))
 }
+
+// The persistent id of a storage of two numbers.
+const storage = "(U\x07storagectorch\nFloatStorage\nU\x010U\x03cpuK\x02tQ"
+
+// What is honest for a letter of a signature, as the instructions that leave it.
+var honest = map[byte]string{
+	'b': "\x89", 'j': "\x89", 'i': "K\x01", 'z': "N", 'n': "N", 'v': "N", 'f': "G\x3f\xf0\x00\x00\x00\x00\x00\x00", 't': "X\x03\x00\x00\x00cpu", 'l': "X\x06\x00\x00\x00latin1",
+	'u': "X\x05\x00\x00\x00utf-8", 'y': "C\x04abcd", 'w': "C\x04abcd", 'x': "C\x01b", 'e': "]", 'E': "}", 'S': storage, 'I': "K\x02\x85", 'k': "}", 'g': "}", 'h': "}",
+	'A': "}", 'B': "}", 's': "}", 'F': "cbuiltins\nlist\n", 'G': "cargparse\nNamespace\n", 'c': "cbuiltins\nobject\n", 'Z': "C\x0a\x07\xe8\x02\x1c\x17\x3b\x3b\x00\x00\x01",
+	'O': "ctorch\nFloatStorage\n", 'T': "ctorch._utils\n_rebuild_meta_tensor_no_storage\n(ctorch\nfloat32\nK\x02\x85K\x01\x85\x89tR", 'd': "ctorch\nfloat32\n",
+	'C': "ctorch\nTensor\n", 'D': "X\x03\x00\x00\x00cpu", 'L': "ctorch.serialization\n_get_layout\nX\x0d\x00\x00\x00torch.strided\x85R", 'P': ")",
+	'q': "ctorch\nper_tensor_affine\nG\x3f\xf0\x00\x00\x00\x00\x00\x00K\x00\x87", 'R': "ctorch._utils\n_rebuild_tensor\n", '(': "(" + storage + "K\x00K\x02\x85K\x01\x85t",
+	'V': ")", 'W': "(" + storage + "K\x00K\x02\x85K\x01\x85t", 'a': "cnumpy._core.numeric\n_frombuffer\n(C\x04abcdcnumpy\ndtype\nX\x02\x00\x00\x00f4\x89\x88\x87RK\x01\x85X\x01\x00\x00\x00CtR",
+	'N': "cnumpy\nndarray\n", 'J': "cnumpy\ndtype\nX\x02\x00\x00\x00f4\x89\x88\x87R", 'X': "X\x02\x00\x00\x00f4", '0': "K\x00\x85",
+	'Y': "(K\x01\x85cnumpy\ndtype\nX\x02\x00\x00\x00f4\x89\x88\x87R\x89C\x04abcdt", 'K': "(K\x03U\x01<NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00t",
+}
+
+// An object whose call or state was refused stands, in a scan, where one of its
+// class is wanted, with arguments of any sort. Nothing may look into it.
+func TestObjectsOfRefusedCallsAreOfNoClass(t *testing.T) {
+	policy := limits.Policy{}
+	seen, all := map[ID]bool{}, allowlist[:0:0]
+	for _, e := range allowlist {
+		if !seen[e.id] {
+			seen[e.id], all = true, append(all, e)
+		}
+	}
+	for _, e := range all {
+		name := "c" + e.module + "\n" + strings.Fields(e.names)[0] + "\n"
+		var objects []string
+		for i, a := range []string{"K\x05", "J\xff\xff\xff\x7f", "X\x40\x00\x00\x00" + strings.Repeat("a", 64), "C\x01c", "]K\x01a", "}", "N", "cno\nname\n)R", "\x88K\x02\x86"} {
+			if testing.Short() && i > 0 {
+				break
+			}
+			objects = append(objects, name+a+"\x85R", name+a+"\x85\x81")
+			for i, call := range honestCalls(rules[e.id].call) {
+				objects = append(objects, name+"("+strings.Join(call, "")+"tR"+a+"b")
+				if i == 0 {
+					objects = append(objects, name+"("+strings.Join(call, "")+"tR"+a+"\x85b")
+				}
+			}
+		}
+		for _, user := range all {
+			called := "c" + user.module + "\n" + strings.Fields(user.names)[0] + "\n("
+			for _, call := range honestCalls(rules[user.id].call) {
+				for at := range call {
+					for _, o := range objects {
+						scanned(t, &policy, called+strings.Join(call[:at], "")+o+strings.Join(call[at+1:], "")+"tR.")
+					}
+				}
+			}
+		}
+	}
+}
+
+// honestCalls are arguments of each way to call, with what may be left out.
+func honestCalls(signature string) (calls [][]string) {
+	if signature == "-" {
+		return nil
+	}
+	for way := range strings.SplitSeq(signature, "|") {
+		call := []string{}
+		for _, letter := range []byte(strings.NewReplacer("?", "", "*", "").Replace(way)) {
+			call = append(call, honest[letter])
+		}
+		calls = append(calls, call)
+	}
+	return calls
+}
+
+// The values above are taken, each by every rule that has its letter.
+func TestHonestArgumentsAreTaken(t *testing.T) {
+	policy := limits.Policy{}
+	for _, e := range allowlist {
+		for _, call := range honestCalls(rules[e.id].call) {
+			pickle := "c" + e.module + "\n" + strings.Fields(e.names)[0] + "\n(" + strings.Join(call, "") + "tR."
+			b := policy.Budget(t.Context())
+			if report := Scan(b, strings.NewReader(pickle), 0, int64(len(pickle))); report.Err != nil {
+				t.Errorf("%s%s: %v", e.module, e.names, report.Err)
+			}
+			b.Close()
+		}
+	}
+}

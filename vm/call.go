@@ -186,7 +186,11 @@ func (m *machine) opaque(callee, args ref, why string, torch stance) error {
 	if err := m.event(UseCall, callee, args, false); err != nil {
 		return err
 	}
-	return m.object(callee, args)
+	if err := m.object(callee, args); err != nil {
+		return err
+	}
+	m.g.node(m.top()).flags |= flagRefused
+	return nil
 }
 
 // object pushes an object: a callee, its arguments, where it was made, and
@@ -268,7 +272,7 @@ func (m *machine) opBuild() error {
 	if err := m.event(UseBuild, target, state, ok); err != nil {
 		return err
 	}
-	if err := m.setState(target, state); err != nil {
+	if err := m.setState(target, state, ok); err != nil {
 		return err
 	}
 	if err := m.freeze(state); err != nil || !ok {
@@ -313,13 +317,16 @@ func (m *machine) stanceOnState(target, state ref) stance {
 	return unsure
 }
 
-// setState stores the state of a value.
-func (m *machine) setState(target, state ref) error {
+// setState stores the state of a value, which takes it or not.
+func (m *machine) setState(target, state ref, taken bool) error {
 	if err := m.changes(target, []ref{state}); err != nil {
 		return err
 	}
 	if n := m.g.node(target); n.kind == KindObject {
 		*m.g.elems.at(n.a + objState) = state
+		if !taken {
+			n.flags |= flagRefused
+		}
 		return nil
 	}
 	a, has := m.g.attrs[uint32(target)]

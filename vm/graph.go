@@ -83,6 +83,10 @@ const (
 	// integers.
 	flagFrozen = flagBig
 
+	// flagRefused is of objects, which are no texts: a call or a state that was
+	// refused, and that a scan goes on with.
+	flagRefused = flagSide
+
 	flagShift = 6 // the two highest bits are the class of a container
 	flagClass = 3 << flagShift
 )
@@ -172,7 +176,8 @@ func (g *Graph) global(r ref) *Global {
 }
 
 // id is the id of a global, of the global that was called, or of the class of
-// a container.
+// a container. An object of a refused call or with a refused state has none: what it
+// holds has not the form that its class promises.
 func (g *Graph) id(r ref) ID {
 	if r >= inline {
 		return NoID
@@ -183,7 +188,7 @@ func (g *Graph) id(r ref) ID {
 	case KindGlobal:
 		return g.globals[n.a].ID
 	case KindObject:
-		if own := g.global(r); own != nil {
+		if own := g.global(r); own != nil && n.flags&flagRefused == 0 {
 			return own.ID
 		}
 	}

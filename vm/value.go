@@ -188,7 +188,8 @@ func (v Value) shape() (Value, bool) {
 func (v Value) Global() *Global { return v.g.global(v.r) }
 
 // ID is the id of Global, or the class of a container: [OrderedDict], [Deque],
-// [FrozenSet], [ByteArray]; NoID for dict, list, set and bytes.
+// [FrozenSet], [ByteArray]; NoID for dict, list, set and bytes, and for what a
+// refused call gave or a refused state was given to.
 func (v Value) ID() ID { return v.g.id(v.r) }
 
 // Is reports whether ID is this id.
