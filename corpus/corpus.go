@@ -2,6 +2,7 @@ package corpus
 
 import (
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -10,7 +11,7 @@ import (
 	"testing"
 )
 
-//go:embed hostile valid
+//go:embed hostile valid gate
 var files embed.FS
 
 // A Seed is an honest file.
@@ -63,6 +64,35 @@ func hostile(format string) ([]Recipe, error) {
 		r, err := Parse(format, base, string(data), hostileClasses)
 		if err != nil {
 			return fmt.Errorf("corpus/hostile/%s/%s: %w", format, name, err)
+		}
+		out = append(out, *r)
+		return nil
+	})
+	return out, err
+}
+
+// gateFolder is where the recipes of [Gate] stand.
+const gateFolder = "gate"
+
+// Gate returns the recipes for the rules of the gate that are not of a file's bytes
+// alone: by its name, by the files beside it, by a policy. Each names its rule.
+func Gate() []Recipe {
+	list, err := gated()
+	if err != nil {
+		panic("internal error: " + err.Error())
+	}
+	return list
+}
+
+func gated() ([]Recipe, error) {
+	var out []Recipe
+	err := each(gateFolder, func(name string, data []byte) error {
+		r, err := Parse(gateFolder, strings.TrimSuffix(name, ".txt"), string(data), append([]string{"ok"}, hostileClasses...))
+		if err == nil && r.Rule == "" {
+			err = errors.New("no rule: line")
+		}
+		if err != nil {
+			return fmt.Errorf("corpus/%s/%s: %w", gateFolder, name, err)
 		}
 		out = append(out, *r)
 		return nil

@@ -38,6 +38,18 @@ func TestEveryRecipeParsesAndBuilds(t *testing.T) {
 	}
 }
 
+func TestEveryRecipeOfTheGateBuilds(t *testing.T) {
+	list, err := gated()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range list {
+		if _, err := r.Build(); err != nil || len(r.Comment) < 20 {
+			t.Errorf("%s: %v; comment %q", r.Path(), err, r.Comment)
+		}
+	}
+}
+
 func TestBuildingTwiceGivesTheSameFile(t *testing.T) {
 	for _, format := range Formats() {
 		for _, r := range Hostile(format) {

@@ -32,13 +32,23 @@ type Recipe struct {
 	Finds   []string        // findings that an accepted file must have, none else
 	Policy  json.RawMessage // laid over the default policy; nil for none
 
+	// Of the recipes of [Gate] alone.
+	Rule   string // by which the gate refuses it, or of the finding that an accepted file has
+	File   string // its name, or what to judge of the folder
+	Sent   string // the format that its sender promised
+	Folder bool   // the bytes are a ZIP archive of the files of a folder
+	Opened bool   // the folder is opened as one model
+
 	build node
 }
 
 // Path is where the recipe stands in the module.
 func (r *Recipe) Path() string {
 	folder := "hostile"
-	if r.Expect == "ok" {
+	switch {
+	case r.Rule != "":
+		return "corpus/gate/" + r.Name + ".txt"
+	case r.Expect == "ok":
 		folder = "valid"
 	}
 	return "corpus/" + folder + "/" + r.Format + "/" + r.Name + ".txt"
@@ -123,9 +133,9 @@ func (r *Recipe) header(head string, classes []string) error {
 		return errors.New("no comment: say what the file is and what other loaders do with it")
 	case !seen["expect"]:
 		return errors.New("no expect: line")
-	case !seen["offset"] && r.Expect != "ok":
+	case !seen["offset"] && r.Expect != "ok" && r.Rule == "":
 		return errors.New("no offset: line (offset: none, if the error has no place)")
-	case (r.Axis != "") != (r.Expect == "limit"):
+	case (r.Axis != "") != (r.Expect == "limit") && r.Rule == "":
 		return fmt.Errorf("expect: limit and axis: %s belong together", strings.Join(axes, "|"))
 	case len(r.Finds) > 0 && r.Expect != "ok":
 		return errors.New("finds: is for files that are accepted")
@@ -169,8 +179,31 @@ func (r *Recipe) field(key, value string, classes []string) error {
 		if !json.Valid(r.Policy) || !strings.HasPrefix(value, "{") {
 			err = errors.New("policy: not a JSON object")
 		}
+	case "rule", "file", "promised", "as":
+		err = r.gateField(key, value)
 	default:
-		err = fmt.Errorf("unknown header line %q; there are: expect, offset, axis, depth, covers, finds, policy", key)
+		err = fmt.Errorf("unknown header line %q; there are: expect, offset, axis, depth, covers, finds, policy, rule, file, promised, as", key)
 	}
 	return err
+}
+
+// gateField is one of a recipe that the gate judges.
+func (r *Recipe) gateField(key, value string) error {
+	switch {
+	case r.Format != gateFolder:
+		return fmt.Errorf("%s: only of recipes in corpus/%s", key, gateFolder)
+	case key == "rule":
+		r.Rule = value
+	case key == "file":
+		r.File = value
+	case key == "promised":
+		r.Sent = value
+	case value == "folder":
+		r.Folder = true
+	case value == "model":
+		r.Folder, r.Opened = true, true
+	default:
+		return fmt.Errorf("as: %q is neither folder nor model", value)
+	}
+	return nil
 }

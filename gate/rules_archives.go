@@ -50,7 +50,6 @@ var archivesRefusals = []refusalRow{
 	{"zip.extra-length", wire.ErrRange, warning, "An extra field reaches beyond its place.", fetchAgain},
 	{"zip.extra-syntax", wire.ErrSyntax, warning, "The extra fields are none.", fetchAgain},
 	{"zip.flags", wire.ErrRange, warning, "A member has flags that nobody defines.", fetchAgain},
-	{"zip.folder-data", wire.ErrGap, warning, "A folder has bytes of its own.", writeAgain},
 	{"zip.folder-kind", wire.ErrMismatch, warning, "Name, attributes and size of a member disagree about whether it is a folder.", fetchAgain},
 	{"zip.foreign-magic", wire.ErrMagic, warning, "The first bytes are not those of a ZIP archive.", fetchAgain},
 	{"zip.inflated-size", wire.ErrMismatch, warning, "A member inflates to another size than it says.", doNotLoad},

@@ -21,11 +21,6 @@ var update = flag.Bool("update", false, "write docs/rules")
 // An example is a file of the corpus that a rule refuses or is found in.
 type examples map[string][]string
 
-// withoutRecipe is how many refusals no file of the corpus shows: those that several
-// files make together, such as the shards of a model, and those that this package's
-// other tests show. It only shrinks.
-const withoutRecipe = 106
-
 // maxExamples is how many a page names of each rule.
 const maxExamples = 3
 
@@ -69,16 +64,21 @@ func judged(t *testing.T) examples {
 			}
 			data := r.Bytes()
 			if len(data) < 1<<20 {
-				one("corpus/hostile/"+format+"/"+r.Name+".txt", data, h, p)
+				one("`"+r.Path()+"`", data, h, p)
 			}
 			if format == "zip" && len(data) < 1<<20 { // as an archive around models: a checkpoint's own rules come first
-				one("corpus/hostile/"+format+"/"+r.Name+".txt", data, gate.Hint{Name: "file.data"}, p)
+				one("`"+r.Path()+"`", data, gate.Hint{Name: "file.data"}, p)
 			}
 		}
 		for _, s := range corpus.Valid(format) {
-			if s.Recipe == nil || s.Recipe.Policy == nil {
-				one("corpus/valid/"+format+"/"+s.Name, s.Data, gate.Hint{Name: "file." + format}, gate.Policy{FailOn: gate.FailNever})
+			p := gate.Policy{FailOn: gate.FailNever}
+			if s.Recipe != nil && s.Recipe.Policy != nil {
+				var err error
+				if p.Limits, err = limits.ParsePolicy(s.Recipe.Policy); err != nil {
+					t.Fatal(s.Name, err)
+				}
 			}
+			one("`corpus/valid/"+format+"/"+s.Name+"`", s.Data, gate.Hint{Name: "file." + format}, p)
 		}
 	}
 	for _, format := range []string{"gguf", "pth", "npy", "safetensors"} {
@@ -87,10 +87,56 @@ func judged(t *testing.T) examples {
 	return e
 }
 
+// seen says what the pages mean by where a rule is seen.
+const seen = `Each page names files that a rule speaks of: recipes in corpus/, text that builds the file, and small files of libraries (corpus/README.md).
+
+| where | checked by |
+|---|---|
+| corpus/gate | TestRecipesOfTheGate: refused by this rule and no other |
+| corpus/hostile, corpus/valid | TestRulesHaveTheirPages: the rule is among those of the verdict |
+| a reader by itself | TestRulesHaveTheirPages: the reader of that package refuses by it, and the gate by another rule before |
+| a situation | TestRulesOfSituations: no bytes of a file come to it by themselves |
+| nothing | TestReasonsNameRecipes: the reason, and the rule that comes first |
+`
+
+// shownBy is what shows each rule, and the words for it on its page.
+func shownBy(t *testing.T) (e examples, shown func(rule string) string) {
+	e = judged(t)
+	e.shrinking(t)
+	for _, r := range corpus.Gate() {
+		rules, _ := rulesOf(t, r)
+		for _, rule := range rules {
+			e[rule] = slices.Insert(e[rule], 0, "`"+r.Path()+"`")
+		}
+	}
+	alone := e.byReaders(t)
+	for rule, s := range situations {
+		e.add(rule, s.what)
+	}
+	return e, func(rule string) string {
+		list := e[rule]
+		switch {
+		case unreached[rule] != "":
+			return "\nSeen in nothing. " + unreached[rule] + "\n"
+		case len(list) == 0:
+			return ""
+		}
+		text := "\nSeen in:\n\n"
+		for _, name := range list[:min(len(list), maxExamples)] {
+			text += "- " + name
+			if format := alone[rule]; format != "" {
+				text += ", by the reader of " + format + " by itself"
+			}
+			text += "\n"
+		}
+		return text
+	}
+}
+
 // docs/rules has a page for each group of rules, with each rule on it: written by
 // go test ./gate -run Pages -update.
 func TestRulesHaveTheirPages(t *testing.T) {
-	e := judged(t)
+	e, shown := shownBy(t)
 	pages := map[string]*bytes.Buffer{}
 	var order []string
 	groups := map[string]string{}
@@ -109,17 +155,12 @@ func TestRulesHaveTheirPages(t *testing.T) {
 			continue
 		}
 		fmt.Fprintf(p, "\n## %s\n\n%s, %v. %s %s\n", r.ID, strings.ToUpper(r.Kind[:1])+r.Kind[1:], r.Severity, r.Title, r.Advice)
-		if list := e[r.ID]; len(list) > 0 {
-			p.WriteString("\nSeen in:\n\n")
-			for _, name := range list {
-				p.WriteString("- `" + name + "`\n")
-			}
-		}
+		p.WriteString(shown(r.ID))
 	}
 	for group, rows := range groups {
 		pages[group].WriteString("\n## Groups\n\nA policy may name the refusals of one kind together:\n\n| group | what is wrong |\n|---|---|\n" + rows)
 	}
-	index := bytes.NewBufferString("# Rules\n\nEach refusal and each finding names a rule. `amn rules` lists all, `amn rules --json` for programs.\n\n| group | rules |\n|---|---|\n")
+	index := bytes.NewBufferString("# Rules\n\nEach refusal and each finding names a rule. `amn rules` lists all, `amn rules --json` for programs.\n\n" + seen + "\n| group | rules |\n|---|---|\n")
 	for _, group := range order {
 		fmt.Fprintf(index, "| [%s](%s.md) | %d |\n", group, group, strings.Count(pages[group].String(), "\n## "+group+"."))
 	}
@@ -129,14 +170,14 @@ func TestRulesHaveTheirPages(t *testing.T) {
 			t.Errorf("%s is no rule", rule)
 		}
 	}
-	without := 0
 	for _, r := range gate.Rules() {
-		if r.Kind == "refusal" && len(e[r.ID]) == 0 && !strings.HasSuffix(r.ID, ".internal") {
-			without++
+		switch why := unreached[r.ID]; {
+		case r.Kind == "group" || strings.HasSuffix(r.ID, ".internal"):
+		case len(e[r.ID]) == 0 && why == "":
+			t.Errorf("%s has no recipe: a new rule comes with one in corpus/", r.ID)
+		case len(e[r.ID]) > 0 && why != "":
+			t.Errorf("%s is said to be reached by nothing, and is by %q", r.ID, e[r.ID])
 		}
-	}
-	if without > withoutRecipe {
-		t.Errorf("%d refusals have no recipe, %d had none: a new rule comes with one", without, withoutRecipe)
 	}
 	there, err := filepath.Glob("../docs/rules/*.md")
 	if err != nil {

@@ -28,10 +28,7 @@ func (w *walker) zip() error {
 func (w *walker) member(a *zip.Archive, i int) error {
 	m := &a.Members[i]
 	if strings.HasSuffix(m.Name, "/") {
-		if m.Size > 0 {
-			return w.fail(zip.Where(i, m.Name), m.DataOff, wire.ErrGap.By("zip.folder-data").With("a folder with %d bytes", m.Size))
-		}
-		return nil
+		return nil // without bytes: the directory was held to that
 	}
 	if r, ok := a.At(i); ok {
 		if err := w.sum(a, i); err != nil {

@@ -1,0 +1,135 @@
+package gate_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/corpus"
+	"github.com/anamnesis-go/anamnesis/gate"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser"
+)
+
+// laidOut unpacks the archive of a recipe into a folder, links as links.
+func laidOut(t *testing.T, data []byte) string {
+	t.Helper()
+	root := t.TempDir()
+	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range z.File {
+		r, err := f.Open()
+		if err != nil {
+			t.Fatal(f.Name, err)
+		}
+		body, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(f.Name, err)
+		}
+		path := filepath.Join(root, filepath.FromSlash(f.Name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if f.Mode()&fs.ModeSymlink != 0 {
+			err = os.Symlink(string(body), path)
+		} else {
+			err = os.WriteFile(path, body, 0o666)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+// verdictsOf judges the file or the folder of a recipe.
+func verdictsOf(t *testing.T, r corpus.Recipe) (list []*gate.Verdict) {
+	t.Helper()
+	g := gate.Gate{}
+	if r.Policy != nil {
+		var err error
+		if g.Policy, err = gate.ParsePolicy(r.Policy); err != nil {
+			t.Fatal(r.Path(), err)
+		}
+	}
+	if !r.Folder {
+		v, _ := check(t, g, string(r.Bytes()), gate.Hint{Name: r.File, Promised: r.Sent})
+		return []*gate.Verdict{v}
+	}
+	path := laidOut(t, r.Bytes())
+	t.Setenv("OLLAMA_MODELS", path)
+	if strings.Contains(r.File, ":") {
+		path = r.File // of a store
+	} else {
+		path = filepath.Join(path, filepath.FromSlash(r.File))
+	}
+	b := g.Policy.Limits.Budget(t.Context())
+	defer b.Close()
+	if r.Opened {
+		m, err := parser.Open(b, path)
+		v, err := g.CheckOpened(b, r.File, m, err, nil, 0)
+		if err != nil {
+			t.Fatal(r.Path(), err)
+		}
+		if m != nil {
+			defer m.Close()
+		}
+		defer v.Close()
+		return []*gate.Verdict{v}
+	}
+	for v, err := range g.CheckPath(b, path) {
+		if err != nil {
+			t.Fatal(r.Path(), err)
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+// rulesOf are the rules by which the gate refuses what a recipe makes or, where it
+// accepts it, those that it reports, and the worst class.
+func rulesOf(t *testing.T, r corpus.Recipe) (rules []string, class wire.Class) {
+	t.Helper()
+	var found []string
+	for _, v := range verdictsOf(t, r) {
+		class = max(class, v.Class())
+		for _, why := range v.Refusals() {
+			rules = append(rules, why.Rule)
+		}
+		for _, f := range v.Findings {
+			found = append(found, f.Code)
+		}
+	}
+	if class == wire.OK {
+		rules = found
+	}
+	slices.Sort(rules)
+	return slices.Compact(rules), class
+}
+
+// Each recipe of the gate is refused by the rule that it names and by no other.
+func TestRecipesOfTheGate(t *testing.T) {
+	for _, r := range corpus.Gate() {
+		t.Run(r.Name, func(t *testing.T) {
+			if runtime.GOOS == "windows" && r.Folder {
+				t.Skip("names and links of other systems")
+			}
+			rules, class := rulesOf(t, r)
+			if class.String() != r.Expect || len(rules) != 1 || rules[0] != r.Rule {
+				t.Errorf("%v by %q, not %s by %s", class, rules, r.Expect, r.Rule)
+			}
+			if row, ok := gate.RuleOf(r.Rule); !ok || row.Kind == "group" {
+				t.Errorf("%s is no rule of its own", r.Rule)
+			}
+		})
+	}
+}
