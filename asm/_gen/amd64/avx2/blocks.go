@@ -182,7 +182,5 @@ func (g *groups) inRound(m Mem, stride int) Mem {
 
 // of is the scale of group i in all lanes, of several for each group the j-th.
 func (g *groups) of(s scales, each, i, j int) VecVirtual {
-	y := YMM()
-	VBROADCASTSS(g.at(s.at.Offset(4*j), 4*each, i), y)
-	return y
+	return emit.Into(YMM(), VBROADCASTSS, g.at(s.at.Offset(4*j), 4*each, i))
 }

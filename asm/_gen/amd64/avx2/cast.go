@@ -107,8 +107,7 @@ func specialKernels() {
 		}
 		repeat("more", n, func() {
 			for i := range 2 {
-				x := YMM()
-				VPAND(Mem{Base: src, Disp: 32 * i}, magnitude, x)
+				x := emit.Into(YMM(), VPAND, Mem{Base: src, Disp: 32 * i}, magnitude)
 				for j := range 2 {
 					above := YMM()
 					t.isGreater(limits[j], x, above)

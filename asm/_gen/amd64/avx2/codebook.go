@@ -2,6 +2,7 @@ package avx2
 
 import (
 	"fmt"
+	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
@@ -141,24 +142,21 @@ func (c *codebook) twoRuns(high bool) {
 	c.two.Here()
 	CMPQ(k.n, Imm(2))
 	JCS(c.single.Ref())
-	d, second := YMM(), YMM()
 	for i := range 2 {
-		r := GP32()
-		MOVL(Mem{Base: k.a, Disp: 4 * i}, r)
+		r := emit.Into(GP32(), MOVL, Mem{Base: k.a, Disp: 4 * i})
 		and32(r, 0x7FFFFFFF)
 		DECL(r)
 		CMPL(r, c.least)
 		JCS(c.single.Ref())
 	}
-	VBROADCASTSS(Mem{Base: k.a}, d)
-	VBROADCASTSS(Mem{Base: k.a, Disp: 4}, second)
+	d := emit.Into(YMM(), VBROADCASTSS, Mem{Base: k.a})
+	second := emit.Into(YMM(), VBROADCASTSS, Mem{Base: k.a, Disp: 4})
 	VPBLENDD(Imm(0xF0), second, d, d)
 	flipSign(d)
 	var parted [2]VecVirtual
 	for i := range parted {
-		even, odd := YMM(), YMM()
-		VBROADCASTI128(c.v.a.Offset(16*i), even)
-		VBROADCASTI128(c.v.b.Offset(16*i), odd)
+		even := emit.Into(YMM(), VBROADCASTI128, c.v.a.Offset(16*i))
+		odd := emit.Into(YMM(), VBROADCASTI128, c.v.b.Offset(16*i))
 		for _, x := range [2]VecVirtual{even, odd} {
 			VMULPS(d, x, x)
 			k.nearest(x)
@@ -193,8 +191,7 @@ func (k *runs) arrange(codebook, to Mem) values {
 		VMOVUPS(a, to)
 		VMOVUPS(b, to.Offset(32))
 	} else {
-		even := YMM()
-		VSHUFPS(Imm(0x88), b, a, even)
+		even := emit.Into(YMM(), VSHUFPS, Imm(0x88), b, a)
 		VPERMQ(Imm(quads), even, even)
 		VSHUFPS(Imm(0xDD), b, a, a)
 		VPERMQ(Imm(quads), a, a)
@@ -238,9 +235,8 @@ func (k *runs) nibblePairs(high bool, elems int) (out []VecVirtual) {
 	if high {
 		first, second = second, first
 	}
-	a, b := YMM(), YMM()
-	VPUNPCKLBW(second, first, a)
-	VPUNPCKHBW(second, first, b)
+	a := emit.Into(YMM(), VPUNPCKLBW, second, first)
+	b := emit.Into(YMM(), VPUNPCKHBW, second, first)
 	return []VecVirtual{a, b}
 }
 

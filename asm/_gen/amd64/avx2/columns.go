@@ -3,6 +3,7 @@ package avx2
 import (
 	"fmt"
 
+	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -107,11 +108,9 @@ func (k *kernel) timesDoubles(x VecVirtual, scales Mem) {
 	VMOVUPS(x, k.spill)
 	var halves [2]VecVirtual
 	for i := range halves {
-		y := YMM()
-		VCVTPS2PD(k.spill.Offset(16*i), y)
+		y := emit.Into(YMM(), VCVTPS2PD, k.spill.Offset(16*i))
 		VMULPD(scales.Offset(32*i), y, y)
-		halves[i] = XMM()
-		VCVTPD2PSY(y, halves[i])
+		halves[i] = emit.Into(XMM(), VCVTPD2PSY, y)
 	}
 	VINSERTF128(Imm(1), halves[1], halves[0].AsY(), x)
 }
@@ -149,8 +148,7 @@ func transposePairs(p [4]VecVirtual, to lattice) {
 func (k *kernel) transposeHalves(rows [8]VecVirtual, to lattice) {
 	var x [8]VecVirtual
 	for i, y := range rows {
-		x[i] = XMM()
-		VCVTPS2PH(Imm(0), y, x[i])
+		x[i] = emit.Into(XMM(), VCVTPS2PH, Imm(0), y)
 	}
 	transposeWords(x, to)
 }
@@ -167,15 +165,13 @@ func expandKernels() {
 			"src moves on by as many numbers as bits are set.")
 		dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 		last, mask, n := Load(Param("last"), GP64()), Load(Param("mask"), GP64()), Load(Param("n"), GP64())
-		table := GP64()
-		LEAQ(variable("expansions"), table)
+		table := emit.Into(GP64(), LEAQ, variable("expansions"))
 		more, done := newLabel("more"), newLabel("done")
 		more.Here()
 		CMPQ(src, last)
 		JHI(done.Ref())
-		bits, count := GP64(), GP64()
-		MOVBQZX(Mem{Base: mask}, bits)
-		POPCNTQ(bits, count)
+		bits := emit.Into(GP64(), MOVBQZX, Mem{Base: mask})
+		count := emit.Into(GP64(), POPCNTQ, bits)
 		order := Mem{Base: table, Index: bits, Scale: 8}
 		switch size {
 		case 1:

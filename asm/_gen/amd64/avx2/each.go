@@ -1,6 +1,7 @@
 package avx2
 
 import (
+	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -41,7 +42,6 @@ func eachKernels() {
 		e.less = load(dwords(0xFFFFFFFF))
 		e.least = load(dwords((127-eachLeast)<<24 - 1))
 		e.leastScale = load(dwords((127-eachLeast)<<23 - 1))
-		stay := GP64()
 		more, done, one, slow, slowly := newLabel("more"), newLabel("done"), newLabel("one"), newLabel("slow"), newLabel("slowly")
 		more.Here()
 		SUBQ(Imm(2), e.n)
@@ -56,7 +56,7 @@ func eachKernels() {
 		slow.Here()
 		Comment("Rounds in double precision.")
 		ADDQ(Imm(2), e.n)
-		LEAQ(Mem{Base: e.n, Disp: -eachStay}, stay)
+		stay := emit.Into(GP64(), LEAQ, Mem{Base: e.n, Disp: -eachStay})
 		e.add, e.up = load(dwords(roundPlain)), load(dwords(roundPlain+1))
 		slowly.Here()
 		e.anyRound()
@@ -82,8 +82,7 @@ func (e *eachLoops) differences(at int) (x []VecVirtual) {
 	PREFETCHT0(e.from(1024 + at)) // one line, of pages that come next too
 	PREFETCHT0(Mem{Base: e.dst, Disp: 512 + at/4*e.Width()})
 	for i := range 2 {
-		y := YMM()
-		VMOVUPS(e.from(at+32*i), y)
+		y := emit.Into(YMM(), VMOVUPS, e.from(at+32*i))
 		VSUBPS(Mem{Base: e.b, Disp: at + 32*i}, y, y)
 		x = append(x, y)
 	}
@@ -97,8 +96,7 @@ func (e *eachLoops) ordinaryRounds(slow label) {
 	VMOVDQU(e.least, codes)
 	VMOVDQU(Mem{Base: e.a}, scales)
 	for i, y := range x {
-		m := YMM()
-		VPADDD(y, y, m)
+		m := emit.Into(YMM(), VPADDD, y, y)
 		VPADDD(e.less, m, m)
 		VPMINUD(m, codes, codes)
 		if i > 0 {
@@ -142,9 +140,8 @@ func (e *eachLoops) ordinaryRounds(slow label) {
 
 // split16 rounds x to a BF16 in its upper half, as [signedProduct] does.
 func split16(x VecVirtual) {
-	more, left := YMM(), YMM()
-	VMULPS(floats(65537), x, more)
-	VSUBPS(x, more, left)
+	more := emit.Into(YMM(), VMULPS, floats(65537), x)
+	left := emit.Into(YMM(), VSUBPS, x, more)
 	VSUBPS(left, more, x)
 }
 
@@ -158,15 +155,12 @@ func (e *eachLoops) anyRound() {
 		var half [2]VecVirtual
 		for j := range half {
 			at := 32*i + 16*j
-			p, s := YMM(), YMM()
-			VCVTPS2PD(e.apart.Offset(at), p)
-			VCVTPS2PD(Mem{Base: e.a, Disp: at}, s)
+			p := emit.Into(YMM(), VCVTPS2PD, e.apart.Offset(at))
+			s := emit.Into(YMM(), VCVTPS2PD, Mem{Base: e.a, Disp: at})
 			VMULPD(s, p, p)
-			half[j] = XMM()
-			VCVTPD2PSY(p, half[j])
+			half[j] = emit.Into(XMM(), VCVTPD2PSY, p)
 		}
-		x[i] = YMM()
-		VINSERTF128(Imm(1), half[1], half[0].AsY(), x[i])
+		x[i] = emit.Into(YMM(), VINSERTF128, Imm(1), half[1], half[0].AsY())
 		quieted(x[i])
 	}
 	e.store(x, e.target, 0)

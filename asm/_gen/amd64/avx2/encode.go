@@ -1,6 +1,7 @@
 package avx2
 
 import (
+	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	"math"
 
 	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/encode"
@@ -36,8 +37,7 @@ func absmaxKernel() {
 	}
 	chunk.Here()
 	for i := range most {
-		x := YMM()
-		VPAND(Mem{Base: src, Disp: 32 * i}, mask, x)
+		x := emit.Into(YMM(), VPAND, Mem{Base: src, Disp: 32 * i}, mask)
 		VPMAXUD(x, most[i], most[i])
 	}
 	ADDQ(U32(128), src)
@@ -71,8 +71,7 @@ var oneOver, inverseFrom = encode.OneOver, encode.InverseFrom
 
 // inverse127 is 127 over a scale, rounded between. Either may be subnormal.
 func inverse127(scale Mem, x VecVirtual) {
-	most := XMM()
-	VMOVSD(qwords(math.Float64bits(127)), most)
+	most := emit.Into(XMM(), VMOVSD, qwords(math.Float64bits(127)))
 	oneOver(scale, x)
 	VCVTSS2SD(x, most, x)
 	VMULSD(most, x, x)
@@ -132,11 +131,9 @@ func (s *scaledDown) chunk(src Register, x [4]VecVirtual) {
 func doubled(m Mem, inverse, x VecVirtual) {
 	var half [2]VecVirtual
 	for i := range half {
-		y := YMM()
-		VCVTPS2PD(m.Offset(16*i), y)
+		y := emit.Into(YMM(), VCVTPS2PD, m.Offset(16*i))
 		VMULPD(inverse, y, y)
-		half[i] = XMM()
-		VCVTPD2PSY(y, half[i])
+		half[i] = emit.Into(XMM(), VCVTPD2PSY, y)
 	}
 	VINSERTF128(Imm(1), half[1], half[0].AsY(), x)
 }
@@ -158,19 +155,17 @@ func (s *scaledDown) rare(src Register, x [4]VecVirtual) {
 func (s *scaledDown) checked(src Register, x [4]VecVirtual) {
 	s.inCheck.Here()
 	Comment("A chunk whose small products differ: are its numbers zero or large enough?")
-	least, m, ok := YMM(), YMM(), GP32()
 	s.other()
-	VPADDD(s.small, s.small, least)
-	VMOVDQA(least, m)
+	least := emit.Into(YMM(), VPADDD, s.small, s.small)
+	m := emit.Into(YMM(), VMOVDQA, least)
 	for i, y := range x {
 		VMOVDQU(Mem{Base: src, Disp: 32 * i}, y)
-		twice := YMM()
-		VPADDD(y, y, twice)
+		twice := emit.Into(YMM(), VPADDD, y, y)
 		VPADDD(dwords(0xFFFFFFFF), twice, twice)
 		VPMINUD(twice, m, m)
 	}
 	VPCMPEQD(least, m, m)
-	VMOVMSKPS(m, ok)
+	ok := emit.Into(GP32(), VMOVMSKPS, m)
 	CMPL(ok, Imm(0xFF))
 	JNE(s.inDoubles.Ref())
 	for _, y := range x {
@@ -212,8 +207,7 @@ func nearestKernel() {
 			s = newScaledDown()
 		},
 		Inverse: func(scale Mem, x VecVirtual) {
-			most := XMM()
-			VMOVSS(Mem{Base: least}, most)
+			most := emit.Into(XMM(), VMOVSS, Mem{Base: least})
 			inverseFrom(most)(scale, x)
 		},
 		Run: func(scale Mem, x VecVirtual) Register { return s.run(x, scale) },
@@ -231,13 +225,11 @@ func nearestKernel() {
 			VPACKSSWB(n[2], n[0], n[0])
 			VPERMD(n[0], load(dwords(0, 4, 1, 5, 2, 6, 3, 7)), n[0])
 			VPAND(bytes32(0x0F), n[0], n[0])
-			order := YMM()
-			VBROADCASTI128(Mem{Base: table, Disp: 64}, order)
+			order := emit.Into(YMM(), VBROADCASTI128, Mem{Base: table, Disp: 64})
 			VPSHUFB(n[0], order, n[0])
 			// Sixteen times the first and the second: a byte of two codes.
 			VPMADDUBSW(bytes32(16, 1), n[0], n[0])
-			packed := XMM()
-			VEXTRACTI128(Imm(1), n[0], packed)
+			packed := emit.Into(XMM(), VEXTRACTI128, Imm(1), n[0])
 			VPACKUSWB(packed, n[0].AsX(), packed)
 			VMOVDQU(packed, Mem{Base: dst})
 		},
@@ -286,9 +278,8 @@ func int8Kernel() {
 			numbers = src
 			s.chunk(src, n)
 			for _, x := range n {
-				none := YMM()
 				VCVTPS2DQ(x, x)
-				VPCMPEQD(dwords(0x80000000), x, none)
+				none := emit.Into(YMM(), VPCMPEQD, dwords(0x80000000), x)
 				VPANDN(x, none, x)
 			}
 			x := n

@@ -1,6 +1,7 @@
 package avx2
 
 import (
+	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -19,8 +20,7 @@ const (
 // ifHostile leaves where the numbers of the run are not ordinary. Least
 // is what the bits of a scale must be at least; zero, less one, is above all others.
 func (k *runs) ifHostile(o op, least Op, to label) {
-	bits := GP32()
-	MOVL(Mem{Base: k.a}, bits)
+	bits := emit.Into(GP32(), MOVL, Mem{Base: k.a})
 	and32(bits, 0x7FFFFFFF)
 	DECL(bits)
 	CMPL(bits, least)
@@ -77,10 +77,9 @@ func (k *runs) smallScale() *smallProduct {
 // times2to128 multiplies by 2^128 with integers. To a subnormal number the exponent is added
 // too, and the leading one that this counts is taken off: the less of both is right.
 func times2to128(d VecVirtual) {
-	mag, x := YMM(), YMM()
-	VANDPS(dwords(0x7FFFFFFF), d, mag)
+	mag := emit.Into(YMM(), VANDPS, dwords(0x7FFFFFFF), d)
 	VXORPS(mag, d, d)
-	VPADDD(dwords(129<<23), mag, x)
+	x := emit.Into(YMM(), VPADDD, dwords(129<<23), mag)
 	VPADDD(dwords(128<<23), mag, mag)
 	VSUBPS(dwords(129<<23), x, x)
 	VMINPS(x, mag, mag)
@@ -104,8 +103,7 @@ func (s *smallProduct) larger(p, half, x VecVirtual) {
 
 // of multiplies finite numbers below 2^80.
 func (s *smallProduct) of(x VecVirtual) {
-	p := YMM()
-	VMULPS(s.times, x, p)
+	p := emit.Into(YMM(), VMULPS, s.times, x)
 	s.round(p, s.half, x)
 }
 
@@ -145,8 +143,7 @@ func leastForCodebook(a, b VecVirtual) Register {
 
 // rounded rounds x to a BF16 in its upper half; the lower half becomes zero.
 func rounded(x VecVirtual) {
-	less := YMM()
-	VMULPS(floats(65535), x, less)
+	less := emit.Into(YMM(), VMULPS, floats(65535), x)
 	VFMSUB132PS(floats(65536), less, x)
 }
 
@@ -161,8 +158,7 @@ func roundedProduct(d VecVirtual, v ...float32) VecVirtual {
 		}
 		less = append(less, 65535*f)
 	}
-	x := YMM()
-	VMULPS(floats(less...), d, x)
+	x := emit.Into(YMM(), VMULPS, floats(less...), d)
 	VFMSUB231PS(floats(more...), d, x)
 	return x
 }
@@ -174,9 +170,8 @@ func signedProduct(d VecVirtual, v ...float32) VecVirtual {
 	for _, f := range v {
 		more = append(more, 65537*f)
 	}
-	x, left := YMM(), YMM()
-	VMULPS(floats(more...), d, x)
-	VMOVAPS(x, left)
+	x := emit.Into(YMM(), VMULPS, floats(more...), d)
+	left := emit.Into(YMM(), VMOVAPS, x)
 	VFNMADD231PS(floats(v...), d, left)
 	VSUBPS(left, x, x)
 	return x
@@ -187,8 +182,7 @@ func signedProduct(d VecVirtual, v ...float32) VecVirtual {
 func ifHalvesOdd(k *kernel, to label) { ifHalvesOddAt(k.from(0), to) }
 
 func ifHalvesOddAt(m Mem, to label) {
-	r := GP32()
-	MOVL(m, r)
+	r := emit.Into(GP32(), MOVL, m)
 	and32(r, 0x7FFF7FFF)
 	ADDL(U32(0x04000400), r)
 	TESTL(U32(0x80008000), r)
@@ -201,9 +195,8 @@ func ifHalvesOddAt(m Mem, to label) {
 // negative: else scales and minima are finite, and no number is minus zero.
 func ifSignsOddAt(off int) func(*kernel, label) {
 	return func(k *kernel, to label) {
-		r, sum := GP32(), GP32()
-		MOVL(k.from(off), r)
-		LEAL(Mem{Base: r, Disp: 0x04000400}, sum)
+		r := emit.Into(GP32(), MOVL, k.from(off))
+		sum := emit.Into(GP32(), LEAL, Mem{Base: r, Disp: 0x04000400})
 		ORL(sum, r)
 		TESTL(U32(0x80008000), r)
 		JNZ(to.Ref())
@@ -212,8 +205,7 @@ func ifSignsOddAt(off int) func(*kernel, label) {
 
 // ifHalfOdd leaves if a float16 is zero or not finite.
 func ifHalfOdd(m Mem, to label) {
-	r := GP32()
-	MOVWLZX(m, r)
+	r := emit.Into(GP32(), MOVWLZX, m)
 	LEAL(Mem{Base: r, Index: r, Scale: 1, Disp: -1}, r)
 	CMPW(r.As16(), U16(0x7C00*2-1))
 	JCC(to.Ref())
@@ -221,8 +213,7 @@ func ifHalfOdd(m Mem, to label) {
 
 // ifNotFinite leaves if the float16 in front of the block is no finite number.
 func ifNotFinite(k *kernel, to label) {
-	r := GP32()
-	MOVWLZX(k.from(0), r)
+	r := emit.Into(GP32(), MOVWLZX, k.from(0))
 	ANDL(U32(0x7C00), r)
 	CMPL(r, U32(0x7C00))
 	JEQ(to.Ref())

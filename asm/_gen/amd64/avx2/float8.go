@@ -1,6 +1,7 @@
 package avx2
 
 import (
+	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -23,15 +24,11 @@ func topCode(_ *runs, _, mag VecVirtual) VecVirtual { return equal(mag, 0x7F) }
 func minusZero(_ *runs, codes, _ VecVirtual) VecVirtual { return equal(codes, 0x80) }
 
 func aboveInfinity(_ *runs, _, mag VecVirtual) VecVirtual {
-	m := YMM()
-	VPCMPGTB(bytes32(0x7C), mag, m)
-	return m
+	return emit.Into(YMM(), VPCMPGTB, bytes32(0x7C), mag)
 }
 
 func equal(y VecVirtual, v byte) VecVirtual {
-	m := YMM()
-	VPCMPEQB(bytes32(v), y, m)
-	return m
+	return emit.Into(YMM(), VPCMPEQB, bytes32(v), y)
 }
 
 // The least product of a number that is not zero is 2^(1-bias-man) times the
@@ -65,17 +62,14 @@ func (f float8) kernel(t int) {
 	runKernel("float8[%s]["+f.name+"]", "float8"+f.name, ops[0].formula("q"), "", doc, t, false, 32, 32, nil,
 		func(k *runs) {
 			k.begin(false) // leaves registers to the loops
-			scale := YMM()
-			VBROADCASTSS(Mem{Base: k.a}, scale)
-			bits := GP32()
-			MOVL(Mem{Base: k.a}, bits)
+			scale := emit.Into(YMM(), VBROADCASTSS, Mem{Base: k.a})
+			bits := emit.Into(GP32(), MOVL, Mem{Base: k.a})
 			if f.infinite {
-				top, x := GP32(), XMM()
-				MOVL(bits, top)
+				top := emit.Into(GP32(), MOVL, bits)
 				SHRL(Imm(24), top)
 				ORL(Imm(0x7F), top)
 				infinity = YMM()
-				VMOVD(top, x)
+				x := emit.Into(XMM(), VMOVD, top)
 				VPBROADCASTB(x, infinity)
 			}
 			and32(bits, 0x7FFFFFFF)
@@ -143,8 +137,7 @@ func (f float8) exactRun(k *runs) {
 func (f float8) exactWords(k *runs) {
 	small, chunk, smallChunk := newLabel("small"), newLabel("exactChunk"), newLabel("smallChunk")
 	ifBelow(Mem{Base: k.a}, U32(f.least<<23-1), small)
-	scale := YMM()
-	VBROADCASTSS(Mem{Base: k.a}, scale)
+	scale := emit.Into(YMM(), VBROADCASTSS, Mem{Base: k.a})
 	chunk.Here()
 	f.each(k, func(x VecVirtual) { VMULPS(scale, x, x) })
 	k.again(chunk)
@@ -158,8 +151,7 @@ func (f float8) exactWords(k *runs) {
 		w, nan := f.float16s(k, at)
 		x := widenedHalves(w)
 		for _, y := range x {
-			p := YMM()
-			VMULPS(s.times, y, p)
+			p := emit.Into(YMM(), VMULPS, s.times, y)
 			s.larger(p, s.half, y)
 			rounded(y)
 			VPSRLD(Imm(16), y, y)
@@ -227,21 +219,17 @@ func (f float8) byMantissa(k *runs, l tables16, infinity VecVirtual) {
 	VPAND(bytes32(step), index, index)
 	VPAND(bytes32(step-1), codes, low)
 	VPOR(low, index, index)
-	exp := YMM()
-	VPSUBUSB(bytes32(step), mag, exp)
+	exp := emit.Into(YMM(), VPSUBUSB, bytes32(step), mag)
 	VPAND(bytes32(0x80-step), exp, exp)
-	lo, hi := YMM(), YMM()
-	VPSHUFB(index, l[0], lo)
-	VPSHUFB(index, l[1], hi)
+	lo := emit.Into(YMM(), VPSHUFB, index, l[0])
+	hi := emit.Into(YMM(), VPSHUFB, index, l[1])
 	if f.infinite {
-		top := YMM()
-		VPCMPGTB(bytes32(0x7B), mag, top)
+		top := emit.Into(YMM(), VPCMPGTB, bytes32(0x7B), mag)
 		VPBLENDVB(top, bytes32(0x80), lo, lo)
 		VPBLENDVB(top, infinity, hi, hi)
 		VPANDN(exp, top, exp)
 	}
-	sign := YMM()
-	VPAND(bytes32(0x80), codes, sign)
+	sign := emit.Into(YMM(), VPAND, bytes32(0x80), codes)
 	VPXOR(sign, hi, hi)
 	nan := f.nan(k, codes, mag)
 	VPBLENDVB(nan, bytes32(0xC0), lo, lo)
@@ -294,16 +282,14 @@ func (f float8) eachHalf(k *runs, join func(x VecVirtual)) {
 // float16s reads sixteen codes as float16, and says which of them are NaN if they are none
 // as float16.
 func (f float8) float16s(k *runs, at int) (w, nan VecVirtual) {
-	w = YMM()
-	VPMOVSXBW(k.from(at), w)
+	w = emit.Into(YMM(), VPMOVSXBW, k.from(at))
 	if f.infinite {
 		VPSLLW(Imm(8), w, w)
 		return w, nil
 	}
 	nan = YMM()
 	if f.name == "E4M3" {
-		mag := YMM()
-		VPAND(words(0x7F), w, mag)
+		mag := emit.Into(YMM(), VPAND, words(0x7F), w)
 		VPCMPEQW(words(0x7F), mag, nan)
 	} else {
 		VPCMPEQW(words(0xFF80), w, nan)

@@ -1,6 +1,7 @@
 package avx2
 
 import (
+	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -72,8 +73,7 @@ func (k *kernel) foursOfNibbles(off int, from ...byte) VecVirtual {
 			shift, seen[f] = append(shift, n), true
 		}
 	}
-	y := YMM()
-	VBROADCASTI128(k.from(off), y)
+	y := emit.Into(YMM(), VBROADCASTI128, k.from(off))
 	VPSHUFB(data(order), y, y)
 	VPSRLVD(dwords(shift...), y, y)
 	VPAND(k.shared["low"], y, y)

@@ -1,6 +1,7 @@
 package avx2
 
 import (
+	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -36,8 +37,7 @@ func (k *kernel) evenSets(y VecVirtual) Mem {
 	VPSRLW(Imm(4), y, odd)
 	VPXOR(y, odd, odd)
 	VPAND(bytes32(0x0F), odd, odd)
-	table := YMM()
-	VMOVDQU(bytes32(0, 0x80, 0x80, 0, 0x80, 0, 0, 0x80, 0x80, 0, 0, 0x80, 0, 0x80, 0x80, 0), table)
+	table := emit.Into(YMM(), VMOVDQU, bytes32(0, 0x80, 0x80, 0, 0x80, 0, 0, 0x80, 0x80, 0, 0, 0x80, 0, 0x80, 0x80, 0))
 	VPSHUFB(odd, table, odd)
 	VPOR(odd, y, y)
 	VMOVDQU(y, at)
@@ -46,11 +46,9 @@ func (k *kernel) evenSets(y VecVirtual) Mem {
 
 // sevenBits is the four fields of seven bits of each dword, a byte each.
 func sevenBits(words VecVirtual) VecVirtual {
-	y := YMM()
-	VPAND(dwords(0x7F), words, y)
+	y := emit.Into(YMM(), VPAND, dwords(0x7F), words)
 	for i := range 3 {
-		field := YMM()
-		VPSLLD(Imm(uint64(i+1)), words, field)
+		field := emit.Into(YMM(), VPSLLD, Imm(uint64(i+1)), words)
 		VPAND(dwords(0x7F00<<(8*i)), field, field)
 		VPOR(field, y, y)
 	}

@@ -1,6 +1,7 @@
 package avx2
 
 import (
+	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -8,28 +9,23 @@ import (
 
 // table is the address of a variable of the package.
 func table(name string) Register {
-	r := GP64()
-	LEAQ(variable(name), r)
-	return r
+	return emit.Into(GP64(), LEAQ, variable(name))
 }
 
 // rows8 brings four rows of eight bytes into a register, in the order of codes.
 func rows8(base Register, index [4]Register) VecVirtual {
 	at := func(i int) Mem { return Mem{Base: base, Index: index[i], Scale: 8} }
-	low, high, y := XMM(), XMM(), YMM()
-	VMOVQ(at(0), low)
+	low := emit.Into(XMM(), VMOVQ, at(0))
 	VMOVHPS(at(2), low, low)
-	VMOVQ(at(1), high)
+	high := emit.Into(XMM(), VMOVQ, at(1))
 	VMOVHPS(at(3), high, high)
-	VINSERTI128(Imm(1), high, low.AsY(), y)
-	return y
+	return emit.Into(YMM(), VINSERTI128, Imm(1), high, low.AsY())
 }
 
 // loaded takes four bytes of group i, of eight for each group.
 func (g *groups) loaded(m Mem, i int) (out [4]Register) {
 	for j := range out {
-		out[j] = GP64()
-		MOVBQZX(g.at(m.Offset(j), 8, i), out[j])
+		out[j] = emit.Into(GP64(), MOVBQZX, g.at(m.Offset(j), 8, i))
 	}
 	return out
 }
@@ -37,8 +33,7 @@ func (g *groups) loaded(m Mem, i int) (out [4]Register) {
 // words4 takes four words of group i.
 func (g *groups) words4(m Mem, i int) (out [4]Register) {
 	for j := range out {
-		out[j] = GP64()
-		MOVWQZX(g.at(m.Offset(2*j), 8, i), out[j])
+		out[j] = emit.Into(GP64(), MOVWQZX, g.at(m.Offset(2*j), 8, i))
 	}
 	return out
 }
@@ -94,8 +89,7 @@ func (k *kernel) signed(s scales, n int, d VecVirtual, magnitudes ...float32) si
 	if k.Wide {
 		return g
 	}
-	g.minus = YMM()
-	VCMPPS(Imm(7), d, d, g.minus)
+	g.minus = emit.Into(YMM(), VCMPPS, Imm(7), d, d)
 	VPAND(bytes32(0x80), g.minus, g.minus)
 	g.t = k.smallTables(len(magnitudes), n)
 	for i := range n / 8 {
@@ -104,9 +98,7 @@ func (k *kernel) signed(s scales, n int, d VecVirtual, magnitudes ...float32) si
 			if magnitudes[q] == 0 {
 				return nil
 			}
-			x := YMM()
-			VMULPS(floats(-magnitudes[q]), of, x)
-			return x
+			return emit.Into(YMM(), VMULPS, floats(-magnitudes[q]), of)
 		})
 	}
 	return g
@@ -143,9 +135,8 @@ func (k *kernel) signed2(s scales, n int, d VecVirtual) signed {
 
 func iq2XXS(k *kernel) {
 	d, s := k.half(0), k.scales(8)
-	a, b := YMM(), YMM()
-	VMOVUPS(k.from(2), a)
-	VMOVUPS(k.from(34), b)
+	a := emit.Into(YMM(), VMOVUPS, k.from(2))
+	b := emit.Into(YMM(), VMOVUPS, k.from(34))
 	VSHUFPS(Imm(0xDD), b, a, a)
 	VPERMQ(Imm(quads), a, a)
 	sets := k.evenSets(sevenBits(a))
@@ -163,8 +154,7 @@ func (k *kernel) nines(off int) (indices, sets Mem) {
 	indices = k.local(64)
 	for i := range seven {
 		y := load(k.from(off + 32*i))
-		seven[i] = YMM()
-		VPSRLW(Imm(9), y, seven[i])
+		seven[i] = emit.Into(YMM(), VPSRLW, Imm(9), y)
 		VPAND(words(511), y, y)
 		VMOVDQU(y, indices.Offset(32*i))
 	}
@@ -206,9 +196,7 @@ func rows4(base Register, index func(i int) Register) VecVirtual {
 		}
 		halves[i] = x
 	}
-	y := YMM()
-	VINSERTI128(Imm(1), halves[1], halves[0].AsY(), y)
-	return y
+	return emit.Into(YMM(), VINSERTI128, Imm(1), halves[1], halves[0].AsY())
 }
 
 // grid4 is a grid of rows of four: their codes to BF16, else their magnitudes.
@@ -229,9 +217,7 @@ func iq3XXS(k *kernel) {
 	grid, g := k.grid4("iq3xxs"), k.signed(s, 8, d, 4, 12, 20, 28, 36, 44, 52, 62)
 	k.grids(k.roundOfCodes(2), func(r *groups, i int) VecVirtual {
 		return rows4(grid, func(j int) Register {
-			index := GP64()
-			MOVBQZX(r.at(k.from(2+j), 8, i), index)
-			return index
+			return emit.Into(GP64(), MOVBQZX, r.at(k.from(2+j), 8, i))
 		})
 	}, func(r *groups, i int, codes VecVirtual) { g.write(r, i, codes, sets) })
 }
@@ -243,9 +229,7 @@ func iq3S(k *kernel) {
 	grid, g := k.grid4("iq3s"), k.signed(s, 8, d, 1, 3, 5, 7, 9, 11, 13, 15)
 	k.grids(k.roundOfCodes(1), func(r *groups, i int) VecVirtual {
 		return rows4(grid, func(j int) Register {
-			index := GP64()
-			MOVWQZX(r.at(indices.Offset(2*j), 16, i), index)
-			return index
+			return emit.Into(GP64(), MOVWQZX, r.at(indices.Offset(2*j), 16, i))
 		})
 	}, func(r *groups, i int, codes VecVirtual) { g.write(r, i, codes, k.from(74)) })
 }

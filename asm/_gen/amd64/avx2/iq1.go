@@ -1,6 +1,7 @@
 package avx2
 
 import (
+	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -18,10 +19,9 @@ func shifted(codes, eighths VecVirtual) {
 func iq1S(k *kernel) {
 	indices := k.indices(32, 2, 34, fieldsOfWords(), true)
 	d, s := k.half(0), k.scales(8)
-	heads, y, down := YMM(), YMM(), YMM()
-	VPMOVZXWD(k.from(34), heads)
-	VPSLLD(Imm(16), heads, down)
-	VPSRLD(Imm(12), heads, y)
+	heads := emit.Into(YMM(), VPMOVZXWD, k.from(34))
+	down := emit.Into(YMM(), VPSLLD, Imm(16), heads)
+	y := emit.Into(YMM(), VPSRLD, Imm(12), heads)
 	VPAND(dwords(7), y, y)
 	k.dByScale(y, d, 0, 0.125)
 	s.keep(0, y)
@@ -61,14 +61,12 @@ func iq1S(k *kernel) {
 
 func iq1M(k *kernel) {
 	indices := k.indices(32, 0, 32, fieldsOfBytes(2, 4, 7), false)
-	all, r, mask := GP64(), GP64(), GP64()
-	MOVQ(k.from(48), all)
-	MOVQ(U64(0xF000F000F000F000), mask)
-	PEXTQ(mask, all, r)
-	x, d := XMM(), YMM()
-	VMOVD(r.As32(), x)
+	all := emit.Into(GP64(), MOVQ, k.from(48))
+	mask := emit.Into(GP64(), MOVQ, U64(0xF000F000F000F000))
+	r := emit.Into(GP64(), PEXTQ, mask, all)
+	x := emit.Into(XMM(), VMOVD, r.As32())
 	VPBROADCASTW(x, x)
-	VCVTPH2PS(x, d)
+	d := emit.Into(YMM(), VCVTPH2PS, x)
 	MOVQ(U64(0x0FFF0FFF0FFF0FFF), mask)
 	PEXTQ(mask, all, r)
 	s, t := k.scales(16), smallTables{}
@@ -76,8 +74,7 @@ func iq1M(k *kernel) {
 		t = k.smallTables(8, 16)
 	}
 	for i := range 2 {
-		y := YMM()
-		VPMOVZXBD(spread(r, 0x0707070707070707), y)
+		y := emit.Into(YMM(), VPMOVZXBD, spread(r, 0x0707070707070707))
 		k.dByScale(y, d, 0, 0.125)
 		if k.Wide {
 			s.keep(8*i, y)
@@ -86,8 +83,7 @@ func iq1M(k *kernel) {
 				if q%4 == 3 {
 					return nil
 				}
-				x := YMM()
-				VMULPS(floats(float32(8*(1-q%4)-1+q/4*2)), y, x) // as in IQ1_S
+				x := emit.Into(YMM(), VMULPS, floats(float32(8*(1-q%4)-1+q/4*2)), y) // as in IQ1_S
 				return x
 			})
 		}

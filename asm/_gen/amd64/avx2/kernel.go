@@ -36,8 +36,7 @@ type kernel struct {
 // align gives a kernel memory of its own at a multiple of 32: what crosses lines
 // of the cache takes longer to write and to read again.
 func (k *kernel) align() {
-	k.frame = GP64()
-	LEAQ(AllocLocal(32).Offset(31), k.frame)
+	k.frame = emit.Into(GP64(), LEAQ, AllocLocal(32).Offset(31))
 	ANDQ(I8(-32), k.frame)
 }
 
@@ -59,8 +58,7 @@ func (k *kernel) spreadQuads(m Mem, y VecVirtual) {
 
 // storeHalves writes eight numbers as float16, in two steps for the same reason.
 func storeHalves(y VecVirtual, m Mem) {
-	x := XMM()
-	VCVTPS2PH(Imm(0), y, x)
+	x := emit.Into(XMM(), VCVTPS2PH, Imm(0), y)
 	VMOVDQU(x, m)
 }
 
@@ -121,16 +119,14 @@ func flipSign(s VecVirtual) {
 
 // quieted makes every NaN 7FC00000.
 func quieted(s VecVirtual) {
-	nan := YMM()
-	VCMPPS(Imm(3), s, s, nan)
+	nan := emit.Into(YMM(), VCMPPS, Imm(3), s, s)
 	VBLENDVPS(nan, dwords(0x7FC00000), s, s)
 }
 
 // nearest adds what rounds x in its upper half, ties to even: the lowest bit of
 // that half, moved to the sign, says which of two numbers.
 func (k *kernel) nearest(x VecVirtual) {
-	odd := YMM()
-	VPSLLD(Imm(15), x, odd)
+	odd := emit.Into(YMM(), VPSLLD, Imm(15), x)
 	VBLENDVPS(odd, k.up, k.add, odd)
 	VPADDD(odd, x, x)
 }
@@ -302,8 +298,7 @@ func (k *kernel) unsigned(w VecVirtual) {
 	if k.ordinary {
 		return
 	}
-	nan := YMM()
-	VPCMPEQW(words(0xFFC0), w, nan)
+	nan := emit.Into(YMM(), VPCMPEQW, words(0xFFC0), w)
 	VPSLLW(Imm(15), nan, nan)
 	VPXOR(nan, w, w)
 }
@@ -349,8 +344,7 @@ func (k *kernel) prefetch(elems int) {
 // ifBelow leaves where the number at m is above zero and at most as many bits
 // as that.
 func ifBelow(m Mem, most Op, to label) {
-	bits := GP32()
-	MOVL(m, bits)
+	bits := emit.Into(GP32(), MOVL, m)
 	and32(bits, 0x7FFFFFFF)
 	DECL(bits) // zero makes no stalls
 	CMPL(bits, most)

@@ -1,6 +1,7 @@
 package avx2
 
 import (
+	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	"math"
 
 	. "github.com/mmcloughlin/avo/build"
@@ -18,9 +19,7 @@ func (s scales) keep(i int, y VecVirtual) { VMOVUPS(y, s.at.Offset(4*i)) }
 
 // of is scale i in all lanes.
 func (s scales) of(i int) VecVirtual {
-	y := YMM()
-	VBROADCASTSS(s.at.Offset(4*i), y)
-	return y
+	return emit.Into(YMM(), VBROADCASTSS, s.at.Offset(4*i))
 }
 
 // times is eight small integers in dwords, as floats, times d.
@@ -36,9 +35,8 @@ func (k *kernel) sixBits(off int) (d, m VecVirtual) {
 	out := [2]VecVirtual{}
 	low, both := GP32(), GP32()
 	for i := range 2 {
-		own, high := GP32(), GP32()
-		MOVL(k.from(off+4*i), own)
-		MOVL(own, high)
+		own := emit.Into(GP32(), MOVL, k.from(off+4*i))
+		high := emit.Into(GP32(), MOVL, own)
 		SHRL(Imm(2), high)
 		and32(high, 0x30303030)
 		MOVL(k.from(off+8), both)
@@ -49,11 +47,9 @@ func (k *kernel) sixBits(off int) (d, m VecVirtual) {
 		ORL(both, high)
 		MOVL(own, low)
 		and32(low, 0x3F3F3F3F)
-		x := XMM()
-		VMOVD(low, x)
+		x := emit.Into(XMM(), VMOVD, low)
 		VPINSRD(Imm(1), high, x, x)
-		y := YMM()
-		VPMOVZXBD(x, y)
+		y := emit.Into(YMM(), VPMOVZXBD, x)
 		out[i] = y
 	}
 	return out[0], out[1]
@@ -77,8 +73,7 @@ func q45K(high bool) func(*kernel) {
 				return k.table16Twice(counted, joinOf(pair{g.pair(ds, i), g.pair(ms, i)}, false))
 			}, func(g *groups, i int, l tables16) {
 				for half := 0; half < 32; half += 16 {
-					codes := YMM()
-					VBROADCASTI128(g.at(k.from(16+half), 32, i), codes)
+					codes := emit.Into(YMM(), VBROADCASTI128, g.at(k.from(16+half), 32, i))
 					VPSRLVD(dwords(0, 0, 0, 0, 4, 4, 4, 4), codes, codes)
 					VPAND(k.shared["low"], codes, codes)
 					k.lookupTwice(64*i+half, 64*i+32+half, codes, l)
@@ -103,8 +98,7 @@ func q45K(high bool) func(*kernel) {
 				codes := nibble.of(k, g.inRound(k.from(at+i/2*32), 16*round), i%2*4)
 				VPAND(k.shared["low"], codes, codes)
 				if high {
-					bit := YMM()
-					VPSLLW(Imm(uint64(4-i)), fifth, bit)
+					bit := emit.Into(YMM(), VPSLLW, Imm(uint64(4-i)), fifth)
 					VPAND(k.constant(bytes32(0x10)), bit, bit)
 					VPOR(bit, codes, codes)
 				}
@@ -128,8 +122,7 @@ func q2K(k *kernel) {
 	whole := k.halves(80)
 	ds, ms := k.scales(16), k.scales(16)
 	tables := k.smallTables(4, 16)
-	x := XMM()
-	VMOVDQU(k.from(0), x)
+	x := emit.Into(XMM(), VMOVDQU, k.from(0))
 	for i, s := range [2]scales{ds, ms} {
 		part := XMM()
 		if i == 0 {
@@ -139,8 +132,7 @@ func q2K(k *kernel) {
 		}
 		VPAND(bytes32(0x0F), part, part)
 		for j := range 2 {
-			y := YMM()
-			VPMOVZXBD(part, y)
+			y := emit.Into(YMM(), VPMOVZXBD, part)
 			if j == 0 {
 				VPSRLDQ(Imm(8), part, part)
 			}
@@ -157,8 +149,7 @@ func q2K(k *kernel) {
 		}
 		d, m := load(ds.at.Offset(32*i)), load(ms.at.Offset(32*i))
 		tables.build(k, i, false, func(q int) VecVirtual {
-			x := YMM()
-			VMOVUPS(floats(float32(q)), x)
+			x := emit.Into(YMM(), VMOVUPS, floats(float32(q)))
 			pair{d, m}.join(x, false)
 			return x
 		})
@@ -188,9 +179,8 @@ func (k *kernel) q3Scales(off int, d VecVirtual) scales {
 	ORQ(top, high)
 	mask := GP64()
 	for i := range 2 {
-		n, t := GP64(), GP64()
-		MOVQ(low, n)
-		MOVQ(high, t)
+		n := emit.Into(GP64(), MOVQ, low)
+		t := emit.Into(GP64(), MOVQ, high)
 		if i == 1 {
 			SHRQ(Imm(4), n)
 			SHRQ(Imm(4), t)
@@ -201,9 +191,8 @@ func (k *kernel) q3Scales(off int, d VecVirtual) scales {
 		ANDQ(mask, t)
 		SHLQ(Imm(4), t)
 		ORQ(t, n)
-		x, y := XMM(), YMM()
-		VMOVQ(n, x)
-		VPMOVZXBD(x, y)
+		x := emit.Into(XMM(), VMOVQ, n)
+		y := emit.Into(YMM(), VPMOVZXBD, x)
 		VPADDD(dwords(0xFFFFFFE0), y, y)
 		times(y, d)
 		if k.Wide {
@@ -269,8 +258,7 @@ func ofSixes() []Mem { return append(toWords(), bytes32(0x0F), bytes32(0x30)) }
 func q6K(k *kernel) {
 	d, s := k.half(208), k.scales(16)
 	for i := range 2 {
-		y := YMM()
-		VPMOVSXBD(k.from(192+8*i), y)
+		y := emit.Into(YMM(), VPMOVSXBD, k.from(192+8*i))
 		times(y, d)
 		k.negated(y)
 		s.keep(8*i, y)
@@ -335,11 +323,9 @@ func ahead(n int, read func(i int) VecVirtual, write func(i int, codes VecVirtua
 
 // spread puts fields of a register into the bytes of a mask's fields.
 func spread(src Register, mask uint64) VecVirtual {
-	m, r, x := GP64(), GP64(), XMM()
-	MOVQ(U64(mask), m)
-	PDEPQ(m, src, r)
-	VMOVQ(r, x)
-	return x
+	m := emit.Into(GP64(), MOVQ, U64(mask))
+	r := emit.Into(GP64(), PDEPQ, m, src)
+	return emit.Into(XMM(), VMOVQ, r)
 }
 
 func iq4XS(k *kernel) {

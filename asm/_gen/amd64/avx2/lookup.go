@@ -1,6 +1,7 @@
 package avx2
 
 import (
+	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -120,9 +121,8 @@ func (k *kernel) lookupTwo(at int, codes VecVirtual, first, second tables16) {
 			VMOVDQU(words[0], k.to(at+16*half))
 			continue
 		}
-		low, high := YMM(), YMM()
-		VPUNPCKLWD(words[1], words[0], low)
-		VPUNPCKHWD(words[1], words[0], high)
+		low := emit.Into(YMM(), VPUNPCKLWD, words[1], words[0])
+		high := emit.Into(YMM(), VPUNPCKHWD, words[1], words[0])
 		VMOVDQU(low, k.to(at+16*half))
 		VMOVDQU(high, k.to(at+16*half+8))
 	}
@@ -133,16 +133,14 @@ func (k *kernel) lookupTwo(at int, codes VecVirtual, first, second tables16) {
 func (k *kernel) numbersAt(codes VecVirtual, l tables16) (out []VecVirtual) {
 	found := [4]VecVirtual{}
 	for i := range found {
-		found[i] = YMM()
-		VPSHUFB(codes, l[i], found[i])
+		found[i] = emit.Into(YMM(), VPSHUFB, codes, l[i])
 	}
 	for _, join := range []func(...Op){VPUNPCKLBW, VPUNPCKHBW} {
 		low, high := YMM(), YMM()
 		join(found[1], found[0], low)
 		join(found[3], found[2], high)
-		a, b := YMM(), YMM()
-		VPUNPCKLWD(high, low, a)
-		VPUNPCKHWD(high, low, b)
+		a := emit.Into(YMM(), VPUNPCKLWD, high, low)
+		b := emit.Into(YMM(), VPUNPCKHWD, high, low)
 		out = append(out, a, b)
 	}
 	return out
@@ -165,8 +163,7 @@ func (k *kernel) whole(at int, codes VecVirtual, v [16]float32, scale VecVirtual
 	}
 	t := load(bytes32(p...))
 	VPSHUFB(codes, t, codes)
-	d := YMM()
-	VMULPS(floats(-1), scale, d)
+	d := emit.Into(YMM(), VMULPS, floats(-1), scale)
 	k.scaled(at, codes, d, d)
 }
 
@@ -211,10 +208,9 @@ func (t smallTables) build(k *kernel, i int, negated bool, level func(q int) Vec
 			}
 			VPSHUFB(bytes32(0, 2, 1, 3, 4, 6, 5, 7, 8, 10, 9, 11, 12, 14, 13, 15), w[j], w[j])
 		}
-		l, h := YMM(), YMM()
-		VPSLLD(Imm(16), w[1], l)
+		l := emit.Into(YMM(), VPSLLD, Imm(16), w[1])
 		VPBLENDW(Imm(0xAA), l, w[0], l)
-		VPSRLD(Imm(16), w[0], h)
+		h := emit.Into(YMM(), VPSRLD, Imm(16), w[0])
 		VPBLENDW(Imm(0xAA), w[1], h, h)
 		low, high = append(low, l), append(high, h)
 	}
@@ -224,8 +220,7 @@ func (t smallTables) build(k *kernel, i int, negated bool, level func(q int) Vec
 			VMOVDQU(v[0], m)
 			continue
 		}
-		y := YMM()
-		VPUNPCKLDQ(v[1], v[0], y)
+		y := emit.Into(YMM(), VPUNPCKLDQ, v[1], v[0])
 		VMOVDQU(y, m)
 		VPUNPCKHDQ(v[1], v[0], y)
 		VMOVDQU(y, m.Offset(32))
@@ -263,11 +258,10 @@ func (t smallTables) of(g *groups, i int) tables16 {
 
 // lookupSigned is lookup with signs to be changed.
 func (k *kernel) lookupSigned(at int, codes, minus VecVirtual, l tables16) {
-	low, high, w := YMM(), YMM(), YMM()
-	VPSHUFB(codes, l[0], low)
-	VPSHUFB(codes, l[1], high)
+	low := emit.Into(YMM(), VPSHUFB, codes, l[0])
+	high := emit.Into(YMM(), VPSHUFB, codes, l[1])
 	VPXOR(minus, high, high)
-	VPUNPCKLBW(high, low, w)
+	w := emit.Into(YMM(), VPUNPCKLBW, high, low)
 	VMOVDQU(w, k.to(at))
 	VPUNPCKHBW(high, low, w)
 	VMOVDQU(w, k.to(at+16))
@@ -281,7 +275,6 @@ func (k *kernel) by(v values, scale VecVirtual) tables16 {
 
 // canonical makes every NaN among scales FFC00000.
 func canonical(s VecVirtual) {
-	nan := YMM()
-	VCMPPS(Imm(3), s, s, nan)
+	nan := emit.Into(YMM(), VCMPPS, Imm(3), s, s)
 	VBLENDVPS(nan, dwords(0xFFC00000), s, s)
 }

@@ -2,6 +2,7 @@ package avx2
 
 import (
 	"fmt"
+	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
@@ -17,9 +18,8 @@ func limitKernel() {
 	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	step, n := Load(Param("step"), GP64()), Load(Param("n"), GP64())
 	rounds(n, src, step, dst, Imm(64), func() {
-		a, b := YMM(), YMM()
-		VPMOVZXBW(Mem{Base: src}, a)
-		VPMOVZXBW(Mem{Base: src, Disp: 16}, b)
+		a := emit.Into(YMM(), VPMOVZXBW, Mem{Base: src})
+		b := emit.Into(YMM(), VPMOVZXBW, Mem{Base: src, Disp: 16})
 		VMOVDQU(a, Mem{Base: dst})
 		VMOVDQU(b, Mem{Base: dst, Disp: 32})
 	})
@@ -67,9 +67,8 @@ func spreadKernel() {
 	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	n, low := Load(Param("n"), GP64()), load(bytes32(0x0F))
 	rounds(n, src, Imm(16), dst, Imm(32), func() {
-		y, up := YMM(), YMM()
-		VPMOVZXBW(Mem{Base: src}, y)
-		VPSLLW(Imm(4), y, up)
+		y := emit.Into(YMM(), VPMOVZXBW, Mem{Base: src})
+		up := emit.Into(YMM(), VPSLLW, Imm(4), y)
 		VPOR(up, y, y)
 		VPAND(low, y, y)
 		VMOVDQU(y, Mem{Base: dst})
@@ -88,8 +87,7 @@ func swapKernel() {
 	VBROADCASTI128(Mem{Base: Load(Param("order"), GP64())}, order)
 	Load(Param("n"), n)
 	rounds(n, src, Imm(32), dst, Imm(32), func() {
-		y := YMM()
-		VPSHUFB(order, load(Mem{Base: src}), y)
+		y := emit.Into(YMM(), VPSHUFB, order, load(Mem{Base: src}))
 		VMOVDQU(y, Mem{Base: dst})
 	})
 }
@@ -105,12 +103,11 @@ func fieldsKernel() {
 		"byte = (word*factor >> shift) - less, the factor moving its field to the top.")
 	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	tables := Load(Param("tables"), GP64())
-	order, factors, less, down := YMM(), YMM(), YMM(), XMM()
-	VBROADCASTI128(Mem{Base: tables}, order)
-	VBROADCASTI128(Mem{Base: tables, Disp: 16}, factors)
-	VPBROADCASTB(Mem{Base: tables, Disp: 32}, less)
+	order := emit.Into(YMM(), VBROADCASTI128, Mem{Base: tables})
+	factors := emit.Into(YMM(), VBROADCASTI128, Mem{Base: tables, Disp: 16})
+	less := emit.Into(YMM(), VPBROADCASTB, Mem{Base: tables, Disp: 32})
 	from := latticeOf(src, Load(Param("step"), GP64()), 4)
-	VMOVQ(Mem{Base: Load(Param("shift"), GP64())}, down)
+	down := emit.Into(XMM(), VMOVQ, Mem{Base: Load(Param("shift"), GP64())})
 	n := Load(Param("n"), GP64())
 	repeat("more", n, func() {
 		var words [2]Op
@@ -123,8 +120,7 @@ func fieldsKernel() {
 			VPSRLW(down, y, y)
 			words[i] = y
 		}
-		y := YMM()
-		VPACKUSWB(words[1], words[0], y)
+		y := emit.Into(YMM(), VPACKUSWB, words[1], words[0])
 		VPERMQ(Imm(quads), y, y)
 		VPSUBB(less, y, y)
 		VMOVDQU(y, Mem{Base: dst})
@@ -140,15 +136,13 @@ func pickKernel() {
 	function("pickAVX2", "func(dst *byte, src *byte, shift *uint64, mask *uint32, n int)", "takes a field of each of 32 words n times, as bytes.",
 		"For 32 words: byte = word >> shift & mask, packed twice and put in order.")
 	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
-	shift, mask := XMM(), YMM()
-	VMOVQ(Mem{Base: Load(Param("shift"), GP64())}, shift)
-	VPBROADCASTD(Mem{Base: Load(Param("mask"), GP64())}, mask)
+	shift := emit.Into(XMM(), VMOVQ, Mem{Base: Load(Param("shift"), GP64())})
+	mask := emit.Into(YMM(), VPBROADCASTD, Mem{Base: Load(Param("mask"), GP64())})
 	n, order := Load(Param("n"), GP64()), load(dwords(0, 4, 1, 5, 2, 6, 3, 7))
 	rounds(n, src, U32(128), dst, Imm(32), func() {
 		var x [4]VecVirtual
 		for i := range x {
-			x[i] = YMM()
-			VMOVDQU(Mem{Base: src, Disp: 32 * i}, x[i])
+			x[i] = emit.Into(YMM(), VMOVDQU, Mem{Base: src, Disp: 32 * i})
 			VPSRLD(shift, x[i], x[i])
 			VPAND(mask, x[i], x[i])
 		}

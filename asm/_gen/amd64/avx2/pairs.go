@@ -1,6 +1,7 @@
 package avx2
 
 import (
+	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -53,8 +54,7 @@ func pairKernel(t int) {
 
 // negatedPair is both scales, negated.
 func (p *pairLoop) negatedPair() [2]VecVirtual {
-	both := YMM()
-	VPBROADCASTQ(Mem{Base: p.a}, both)
+	both := emit.Into(YMM(), VPBROADCASTQ, Mem{Base: p.a})
 	flipSign(both)
 	return [2]VecVirtual{firsts(both), seconds(both)}
 }
@@ -79,8 +79,7 @@ func (p *pairLoop) setBounds() {
 
 // ifHostilePair leaves where one of the scales is small or zero.
 func (p *pairLoop) ifHostilePair() {
-	r := GP64()
-	MOVQ(Mem{Base: p.a}, r)
+	r := emit.Into(GP64(), MOVQ, Mem{Base: p.a})
 	ANDQ(p.mask, r)
 	ADDQ(p.less, r)
 	ANDNQ(p.sign, r, r)

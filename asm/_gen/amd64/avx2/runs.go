@@ -1,6 +1,7 @@
 package avx2
 
 import (
+	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -161,8 +162,7 @@ func bytesKernel(o op, t int) {
 		func(k *runs) {
 			b.runs = k
 			k.minus = load(k.minus.(Mem))
-			b.mask = YMM()
-			VPBROADCASTB(Mem{Base: Load(Param("flip"), GP64())}, b.mask)
+			b.mask = emit.Into(YMM(), VPBROADCASTB, Mem{Base: Load(Param("flip"), GP64())})
 			if k.Wide {
 				VPMOVSXBD(b.mask.AsX(), b.mask)
 			} else {
@@ -171,12 +171,10 @@ func bytesKernel(o op, t int) {
 			b.bias = Mem{Base: Load(Param("last"), GP64()).(Register)}
 			switch {
 			case o == twice:
-				b.last = YMM()
-				VBROADCASTSS(b.bias, b.last)
+				b.last = emit.Into(YMM(), VBROADCASTSS, b.bias)
 				canonical(b.last)
 			case b.hasBias():
-				b.biased = GP32()
-				MOVL(b.bias, b.biased)
+				b.biased = emit.Into(GP32(), MOVL, b.bias)
 			}
 		},
 		func(k *runs) {
@@ -226,9 +224,8 @@ func (b *byteLoops) rare() {
 		small, half := b.smallScale(), YMM()
 		VMULPS(floats(0.5), b.last, half)
 		join = func(x VecVirtual) {
-			p := YMM()
 			VMULPS(small.times, x, x)
-			VMULPS(b.last, x, p)
+			p := emit.Into(YMM(), VMULPS, b.last, x)
 			small.round(p, half, x)
 		}
 	default:

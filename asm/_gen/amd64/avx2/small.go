@@ -1,6 +1,7 @@
 package avx2
 
 import (
+	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -10,10 +11,8 @@ import (
 
 // half is the float16 at off in all lanes.
 func (k *kernel) half(off int) VecVirtual {
-	x, y := XMM(), YMM()
-	VPBROADCASTW(k.from(off), x)
-	VCVTPH2PS(x, y)
-	return y
+	x := emit.Into(XMM(), VPBROADCASTW, k.from(off))
+	return emit.Into(YMM(), VCVTPH2PS, x)
 }
 
 // q8 is a float16 at the front of a block and 32 signed bytes at its end.
@@ -47,9 +46,8 @@ func setFives(k *kernel) {
 func (k *kernel) nibbles(off int) VecVirtual { return k.nibblesAt(k.from(off)) }
 
 func (k *kernel) nibblesAt(m Mem) VecVirtual {
-	y, other := YMM(), YMM()
-	VPBROADCASTQ(m, y)
-	VPBROADCASTQ(m.Offset(8), other)
+	y := emit.Into(YMM(), VPBROADCASTQ, m)
+	other := emit.Into(YMM(), VPBROADCASTQ, m.Offset(8))
 	VPBLENDD(Imm(0xF0), other, y, y)
 	VPSRLVQ(qwords(0, 4), y, y)
 	VPAND(k.shared["low"], y, y)
@@ -82,8 +80,7 @@ func keepCodebook(k *kernel) {
 	}
 	k.codebook = values{k.local(32), k.local(32)}
 	for i, m := range [2]Mem{k.codebook.a, k.codebook.b} {
-		y := YMM()
-		VPMOVSXBD(codebook.Offset(8*i), y)
+		y := emit.Into(YMM(), VPMOVSXBD, codebook.Offset(8*i))
 		VCVTDQ2PS(y, y)
 		VXORPS(k.minus, y, y)
 		VMOVUPS(y, m)
@@ -115,9 +112,8 @@ func q4_1(k *kernel) {
 
 // halves is a scale and a minimum, two float16 at off.
 func (k *kernel) halves(off int) pair {
-	x, y := XMM(), YMM()
-	VPBROADCASTD(k.from(off), x)
-	VCVTPH2PS(x, y)
+	x := emit.Into(XMM(), VPBROADCASTD, k.from(off))
+	y := emit.Into(YMM(), VCVTPH2PS, x)
 	if !k.ordinary {
 		quieted(y)
 	}

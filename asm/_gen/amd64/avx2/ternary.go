@@ -1,6 +1,7 @@
 package avx2
 
 import (
+	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -36,8 +37,7 @@ func (f few) write(k *kernel, at int, codes VecVirtual) {
 	}
 	VMOVDQU(codes, k.spill)
 	for i := range 4 {
-		x := YMM()
-		VPMOVZXBD(k.spill.Offset(quadAt[i]), x)
+		x := emit.Into(YMM(), VPMOVZXBD, k.spill.Offset(quadAt[i]))
 		VPERMILPS(x, f.four, x)
 		VMOVUPS(x, k.to(at+8*i))
 	}
@@ -55,8 +55,7 @@ func q1(k *kernel) {
 func q2(k *kernel) {
 	f := k.few(k.half(0), -1, 0, 1, 2)
 	for i := range 2 {
-		y := YMM()
-		VPBROADCASTQ(k.from(2+8*i), y)
+		y := emit.Into(YMM(), VPBROADCASTQ, k.from(2+8*i))
 		VPSHUFB(data([]byte{0, 0, 0, 0, 1, 1, 1, 1, 4, 4, 4, 4, 5, 5, 5, 5, 2, 2, 2, 2, 3, 3, 3, 3, 6, 6, 6, 6, 7, 7, 7, 7}), y, y)
 		// Of each four equal bytes keep one pair of bits, then bring it down.
 		high, codes := YMM(), YMM()
@@ -93,8 +92,7 @@ func trit(t VecVirtual) VecVirtual {
 
 // tripled moves to the next digit.
 func tripled(t VecVirtual) {
-	twice := YMM()
-	VPADDB(t, t, twice)
+	twice := emit.Into(YMM(), VPADDB, t, t)
 	VPADDB(twice, t, t)
 }
 
@@ -110,10 +108,8 @@ func tq1(k *kernel) {
 	}
 	// Sixteen bytes of five digits: two digits a run; with the last one go
 	// four bytes of four digits.
-	pairs := YMM()
-	VBROADCASTI128(k.from(32), pairs)
-	upper := YMM()
-	VPADDB(pairs, pairs, upper)
+	pairs := emit.Into(YMM(), VBROADCASTI128, k.from(32))
+	upper := emit.Into(YMM(), VPADDB, pairs, pairs)
 	VPADDB(pairs, upper, upper)
 	VPBLENDD(Imm(0xF0), upper, pairs, pairs)
 	for n := range 2 {
@@ -122,8 +118,7 @@ func tq1(k *kernel) {
 				tripled(pairs)
 			}
 		}
-		codes := YMM()
-		VPERMQ(Imm(quads), pairs, codes)
+		codes := emit.Into(YMM(), VPERMQ, Imm(quads), pairs)
 		f.write(k, 160+32*n, trit(codes))
 	}
 	for range 2 {

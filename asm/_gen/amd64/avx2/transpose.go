@@ -58,8 +58,7 @@ func square(size int, from, to lattice) {
 func bytes16x16(from, to lattice) {
 	var x [8]VecVirtual
 	for i := range x {
-		x[i] = YMM()
-		VBROADCASTI128(from.Row(i), x[i])
+		x[i] = emit.Into(YMM(), VBROADCASTI128, from.Row(i))
 		VINSERTI128(Imm(1), from.Row(i+8), x[i], x[i])
 	}
 	for i, y := range shuffled(x, YMM, VPUNPCKLBW, VPUNPCKHBW) {
@@ -72,8 +71,7 @@ func bytes16x16(from, to lattice) {
 func words8x8(from, to lattice) {
 	var x [8]VecVirtual
 	for i := range x {
-		x[i] = XMM()
-		VMOVDQU(from.Row(i), x[i])
+		x[i] = emit.Into(XMM(), VMOVDQU, from.Row(i))
 	}
 	transposeWords(x, to)
 }
@@ -102,8 +100,7 @@ func shuffled(x [8]VecVirtual, register func() VecVirtual, low, high func(...Op)
 func dwords8x8(from, to lattice) {
 	var x [8]VecVirtual
 	for i := range x {
-		x[i] = YMM()
-		VMOVUPS(from.Row(i), x[i])
+		x[i] = emit.Into(YMM(), VMOVUPS, from.Row(i))
 	}
 	transposeDwords(x, to)
 }
@@ -124,9 +121,8 @@ func transposeDwords(x [8]VecVirtual, to lattice) {
 		}
 	}
 	for i := range 4 {
-		low, high := YMM(), YMM()
-		VPERM2F128(Imm(0x20), x[i+4], x[i], low)
-		VPERM2F128(Imm(0x31), x[i+4], x[i], high)
+		low := emit.Into(YMM(), VPERM2F128, Imm(0x20), x[i+4], x[i])
+		high := emit.Into(YMM(), VPERM2F128, Imm(0x31), x[i+4], x[i])
 		VMOVUPS(low, to.Row(i))
 		VMOVUPS(high, to.Row(i+4))
 	}
@@ -135,8 +131,7 @@ func transposeDwords(x [8]VecVirtual, to lattice) {
 func qwords4x4(from, to lattice) {
 	var x, y [4]VecVirtual
 	for i := range x {
-		x[i] = YMM()
-		VMOVUPS(from.Row(i), x[i])
+		x[i] = emit.Into(YMM(), VMOVUPS, from.Row(i))
 	}
 	for i := 0; i < 4; i += 2 {
 		y[i], y[i+1] = YMM(), YMM()
@@ -144,9 +139,8 @@ func qwords4x4(from, to lattice) {
 		VUNPCKHPD(x[i+1], x[i], y[i+1])
 	}
 	for i := range 2 {
-		low, high := YMM(), YMM()
-		VPERM2F128(Imm(0x20), y[i+2], y[i], low)
-		VPERM2F128(Imm(0x31), y[i+2], y[i], high)
+		low := emit.Into(YMM(), VPERM2F128, Imm(0x20), y[i+2], y[i])
+		high := emit.Into(YMM(), VPERM2F128, Imm(0x31), y[i+2], y[i])
 		VMOVUPS(low, to.Row(i))
 		VMOVUPS(high, to.Row(i+2))
 	}

@@ -1,6 +1,7 @@
 package avx2
 
 import (
+	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -86,31 +87,24 @@ func carry(to, from []VecVirtual) {
 
 // halfPairs is two float16 at a and two at b, alternating.
 func halfPairs(a, b Mem) VecVirtual {
-	x, other, y := XMM(), XMM(), YMM()
-	VPBROADCASTD(a, x)
-	VPBROADCASTD(b, other)
+	x := emit.Into(XMM(), VPBROADCASTD, a)
+	other := emit.Into(XMM(), VPBROADCASTD, b)
 	VPBLENDD(Imm(0x0C), other, x, x)
-	VCVTPH2PS(x, y)
-	return y
+	return emit.Into(YMM(), VCVTPH2PS, x)
 }
 
 // firsts and seconds repeat one of the two.
 func firsts(y VecVirtual) VecVirtual {
-	x := YMM()
-	VMOVSLDUP(y, x)
-	return x
+	return emit.Into(YMM(), VMOVSLDUP, y)
 }
 
 func seconds(y VecVirtual) VecVirtual {
-	x := YMM()
-	VMOVSHDUP(y, x)
-	return x
+	return emit.Into(YMM(), VMOVSHDUP, y)
 }
 
 // join is a in the lower and b in the upper half.
 func join(a, b Mem) VecVirtual {
-	y := YMM()
-	VBROADCASTI128(a, y)
+	y := emit.Into(YMM(), VBROADCASTI128, a)
 	VINSERTI128(Imm(1), b, y, y)
 	return y
 }
@@ -141,12 +135,11 @@ func splitTwice(parted [2]VecVirtual) tables16 {
 // lookupTwice writes sixteen elements of one block and sixteen of another by
 // their codes and tables, which are halves of registers.
 func (k *kernel) lookupTwice(at, other int, codes VecVirtual, l tables16) {
-	low, high, a, b, w := YMM(), YMM(), YMM(), YMM(), YMM()
-	VPSHUFB(codes, l[0], low)
-	VPSHUFB(codes, l[1], high)
-	VPUNPCKLBW(high, low, a)
-	VPUNPCKHBW(high, low, b)
-	VINSERTI128(Imm(1), b.AsX(), a, w)
+	low := emit.Into(YMM(), VPSHUFB, codes, l[0])
+	high := emit.Into(YMM(), VPSHUFB, codes, l[1])
+	a := emit.Into(YMM(), VPUNPCKLBW, high, low)
+	b := emit.Into(YMM(), VPUNPCKHBW, high, low)
+	w := emit.Into(YMM(), VINSERTI128, Imm(1), b.AsX(), a)
 	VMOVDQU(w, k.to(at))
 	VPERM2I128(Imm(0x31), b, a, w)
 	VMOVDQU(w, k.to(other))
@@ -165,8 +158,7 @@ func (k *kernel) nibblesTwice(y VecVirtual) (low, high VecVirtual) {
 // those of the first is of the second.
 func writeTwo(size int) func(k *kernel, l tables16) {
 	return func(k *kernel, l tables16) {
-		y := YMM()
-		VBROADCASTI128(k.from(2*size-16), y)
+		y := emit.Into(YMM(), VBROADCASTI128, k.from(2*size-16))
 		VPBLENDD(Imm(0x0F), k.from(size-16), y, y)
 		low, high := k.nibblesTwice(y)
 		k.lookupTwice(0, 32, low, l)
@@ -208,9 +200,8 @@ var twoQ41 = &two{func(k *kernel, at Register) []VecVirtual {
 
 // pair is the scales of the two groups of pair i, each in a half.
 func (g *groups) pair(s scales, i int) VecVirtual {
-	y, other := YMM(), YMM()
-	VBROADCASTSS(g.at(s.at, 8, i), y)
-	VBROADCASTSS(g.at(s.at.Offset(4), 8, i), other)
+	y := emit.Into(YMM(), VBROADCASTSS, g.at(s.at, 8, i))
+	other := emit.Into(YMM(), VBROADCASTSS, g.at(s.at.Offset(4), 8, i))
 	VPBLENDD(Imm(0xF0), other, y, y)
 	return y
 }
@@ -234,8 +225,7 @@ func timesOf(d VecVirtual, rounded func(d VecVirtual, v ...float32) VecVirtual) 
 // joinOf rounds what [pair.join] makes of values and ordinary numbers.
 func joinOf(p pair, plus bool) func(v ...float32) VecVirtual {
 	return func(v ...float32) VecVirtual {
-		x := YMM()
-		VMOVDQA(p.m, x)
+		x := emit.Into(YMM(), VMOVDQA, p.m)
 		if plus {
 			VFMADD231PS(floats(v...), p.d, x)
 		} else {

@@ -201,8 +201,7 @@ func (l *Layout) places(z *Kernel, places VecVirtual) {
 	}
 	VMOVDQU(Dwords(at[:]...), places)
 	if l.Bytes == 0 {
-		size := YMM()
-		VPBROADCASTD(z.Size.(GPVirtual).As32(), size)
+		size := Into(YMM(), VPBROADCASTD, z.Size.(GPVirtual).As32())
 		VPMULLD(size, places, places)
 	}
 }

@@ -35,8 +35,7 @@ func newFP4(z *Kernel, at, shift func(e int) int) *fp4 {
 
 // row is where the list has a row for the scale at off.
 func (f *fp4) row(off int) Mem {
-	i := GP64()
-	MOVBQZX(f.From(off), i)
+	i := Into(GP64(), MOVBQZX, f.From(off))
 	SHLQ(Imm(5), i)
 	return Mem{Base: f.rows, Index: i, Scale: 1}
 }
@@ -44,8 +43,7 @@ func (f *fp4) row(off int) Mem {
 // write writes 32 elements under two rows, sixteen words each, or one that is
 // there twice.
 func (f *fp4) write(at int, codes, rows VecVirtual) {
-	x := ZMM()
-	VPERMB(codes, f.places, x)
+	x := Into(ZMM(), VPERMB, codes, f.places)
 	VPSRLVD(f.shift, x, x)
 	VPTERNLOGD(Imm(AndOr), f.parts, f.low, x)
 	f.Placed(at, x, Table{rows})

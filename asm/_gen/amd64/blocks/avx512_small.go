@@ -55,8 +55,7 @@ func nibbles(z *Kernel, off, bytes int, s []Scales, numbers func(Scales) VecVirt
 // affine is x times the first scale and the second added. A float16 times a code is
 // exact, so that it is rounded once anyway.
 func affine(s Scales, x VecVirtual) VecVirtual {
-	y := ZMM()
-	VPBROADCASTD(s.At.Offset(4), y)
+	y := Into(ZMM(), VPBROADCASTD, s.At.Offset(4))
 	VFMADD231PS_BCST(s.At, x, y)
 	return y
 }

@@ -82,8 +82,7 @@ func write(name string, j Join, t Target, elems int, bytes bool) {
 	for range k.unit {
 		k.sums = append(k.sums, ZMM())
 	}
-	most := GP64()
-	MOVQ(U32(group), most)
+	most := Into(GP64(), MOVQ, U32(group))
 	groups, run, chunk, odd, exact, next := NewLabel("group"), NewLabel("run"), NewLabel("chunk"), NewLabel("odd"), NewLabel("exact"), NewLabel("next")
 
 	groups.Here()
@@ -188,9 +187,8 @@ func (k *kernel) before() {
 
 // classes sets the bounds of what is ordinary.
 func (k *kernel) classes() {
-	x := ZMM()
 	k.some = K()
-	VPANDD_BCST(Dwords(0x7FFFFFFF), k.codebook, x)
+	x := Into(ZMM(), VPANDD_BCST, Dwords(0x7FFFFFFF), k.codebook)
 	VPTESTMD(x, x, k.some)
 	k.least[0], k.span[0] = Single(OrdinaryScale.From()), Single(OrdinaryScale.Width())
 	if r, ok := OrdinaryOther[k.join]; ok {
@@ -210,11 +208,10 @@ func (k *kernel) look(odd Place) {
 	MOVL(U32(0xFFFF), r)
 	BZHIL(k.runs.(GPVirtual).As32(), r, r)
 	KMOVW(r, every)
-	y, not := ZMM(), K()
-	VMOVDQU32_Z(Mem{Base: k.a}, every, y)
+	y := Into(ZMM(), VMOVDQU32_Z, Mem{Base: k.a}, every)
 	VPANDD_BCST(Dwords(0x7FFFFFFF), y, y)
 	VPSUBD(k.least[0], y, y)
-	VPCMPUD(Imm(5), k.span[0], y, every, not)
+	not := Into(K(), VPCMPUD, Imm(5), k.span[0], y, every)
 	if k.join != JoinScale {
 		s, y, some, also := ZMM(), ZMM(), K(), K()
 		VMOVDQU32_Z(Mem{Base: k.b}, every, s)
@@ -239,9 +236,7 @@ func (k *kernel) look(odd Place) {
 // codes come to that, by way of 2^56, which no number of a codebook changes.
 func (k *kernel) prepare() {
 	load := func(m Mem) VecVirtual {
-		x := ZMM()
-		VMOVDQU32_Z(m, k.every, x)
-		return x
+		return Into(ZMM(), VMOVDQU32_Z, m, k.every)
 	}
 	MOVQ(I64(1), k.exact)
 	LEAQ(k.way, k.kept)
@@ -268,8 +263,7 @@ func (k *kernel) prepare() {
 		VMOVUPS(nothing, k.way.Offset(4*64))
 		VXORPS(signs, nothing, nothing)
 		k.products.Become(Floats(0x1p-56), nothing, huge)
-		k.none = K()
-		KNOTW(k.some, k.none)
+		k.none = Into(K(), KNOTW, k.some)
 	}
 	k.products.Keep(k.way)
 }

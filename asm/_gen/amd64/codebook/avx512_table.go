@@ -25,13 +25,11 @@ func (k *kernel) indices(off int) Codes {
 		VPTERNLOGD(Imm(AndOr), k.parts, k.code, x)
 		return Codes{x}
 	case !k.Words():
-		a, b := ZMM(), ZMM()
-		VPMULTISHIFTQB_BCST(k.From(off), k.order, a)
-		VPMULTISHIFTQB_BCST(k.From(off+8), k.order, b)
+		a := Into(ZMM(), VPMULTISHIFTQB_BCST, k.From(off), k.order)
+		b := Into(ZMM(), VPMULTISHIFTQB_BCST, k.From(off+8), k.order)
 		return Codes{a, b}
 	}
-	x := ZMM()
-	VPBROADCASTQ(k.From(off), x)
+	x := Into(ZMM(), VPBROADCASTQ, k.From(off))
 	VPBROADCASTQ(k.From(off+8), k.upper, x)
 	VPMULTISHIFTQB(x, k.order, x)
 	VPTERNLOGD(Imm(AndOr), k.parts, k.code, x)
@@ -96,8 +94,7 @@ func (k *kernel) rounded(x VecVirtual) {
 	case k.Narrow:
 		VCVTPS2PH(Imm(0), x, x.AsY())
 	case !k.Wide:
-		odd := K()
-		VPTESTMD(k.last, x, odd)
+		odd := Into(K(), VPTESTMD, k.last, x)
 		VPADDD_BCST(Dwords(RoundPlain), x, x)
 		VPADDD(k.one, x, odd, x)
 	}

@@ -34,8 +34,7 @@ func absmax() {
 	}
 	chunk.Here()
 	for i, m := range most {
-		x := ZMM()
-		VPANDD(Mem{Base: src, Disp: 64 * i}, magnitude, x)
+		x := Into(ZMM(), VPANDD, Mem{Base: src, Disp: 64 * i}, magnitude)
 		VPMAXUD(x, m, m)
 	}
 	ADDQ(U32(128), src)
@@ -84,14 +83,13 @@ func newLarge(least, most int) *large {
 // scale takes the bits of a scale. It calls rare with the bits for a scale that is
 // not between the two, which it may change.
 func (l *large) scale(scale Register, rare func(bits Register)) {
-	above, bits, other := GP32(), GP32(), GP32()
 	VMOVDQA64(l.middle, l.now)
-	LEAL(Mem{Base: scale, Disp: -l.least << 23}, above)
+	above := Into(GP32(), LEAL, Mem{Base: scale, Disp: -l.least << 23})
 	CMPL(above, U32((l.most-l.least)<<23))
 	ready := NewLabel("ready")
 	JCS(ready.Ref())
-	MOVL(U32(fromLeast), bits)
-	MOVL(U32(fromMost), other)
+	bits := Into(GP32(), MOVL, U32(fromLeast))
+	other := Into(GP32(), MOVL, U32(fromMost))
 	CMPL(scale, U32(l.most<<23))
 	CMOVLCC(other, bits)
 	rare(bits)
@@ -131,8 +129,7 @@ func nearest() {
 			VBROADCASTI32X4(t.Offset(64), order)
 			VPERMB(order, Load64(Bytes64(func(i int) int { return -i & 15 })), order)
 			middle, low, high = Single(t.Offset(80)), Single(t.Offset(84)), Single(t.Offset(88))
-			strict = GP32()
-			MOVL(t.Offset(92), strict)
+			strict = Into(GP32(), MOVL, t.Offset(92))
 			large = newLarge(-33, 60)
 			for i := range steps {
 				steps[i] = All(8 >> i)
@@ -144,8 +141,7 @@ func nearest() {
 		Inverse: InverseFrom(least),
 		Run: func(scale Mem, x VecVirtual) Register {
 			VBROADCASTSS(x, inverse)
-			bits := GP32()
-			MOVL(scale, bits)
+			bits := Into(GP32(), MOVL, scale)
 			MOVL(strict, careful)
 			VCVTPS2PD(inverse.AsY(), by)
 			large.scale(bits, func(large Register) {
@@ -179,14 +175,12 @@ func nearest() {
 			}
 			search.Here()
 			for i, x := range xs {
-				bound, k := ZMM(), K()
 				n[i] = ZMM()
-				VCMPPS(Imm(17), x, middle, k)
+				k := Into(K(), VCMPPS, Imm(17), x, middle)
 				VMOVDQA32_Z(steps[0], k, n[i])
-				VBLENDMPS(high, low, k, bound)
+				bound := Into(ZMM(), VBLENDMPS, high, low, k)
 				for j, next := range []VecVirtual{third, fourth, nil} {
-					k := K()
-					VCMPPS(Imm(17), x, bound, k)
+					k := Into(K(), VCMPPS, Imm(17), x, bound)
 					VPADDD(steps[j+1], n[i], k, n[i])
 					if next != nil {
 						VPERMPS(next, n[i], bound)
@@ -208,8 +202,7 @@ func nearest() {
 // float32 has is subnormal, and rounds once.
 func products(m Mem, by, x VecVirtual) {
 	for i, half := range [2]VecVirtual{x, ZMM()} {
-		d := ZMM()
-		VCVTPS2PD(m.Offset(32*i), d)
+		d := Into(ZMM(), VCVTPS2PD, m.Offset(32*i))
 		VMULPD(by, d, d)
 		VCVTPD2PS(d, half.AsY())
 		if i == 1 {
@@ -265,9 +258,8 @@ func toBytes() {
 		Chunk: func(src, dst Register) {
 			xs := [2]VecVirtual{ZMM(), ZMM()}
 			for i, x := range xs {
-				some := K()
 				VMOVUPS(Mem{Base: src, Disp: 64 * i}, x)
-				VPTESTMD(x, large.now, some)
+				some := Into(K(), VPTESTMD, x, large.now)
 				VMULPS_Z(x, inverse, some, x)
 			}
 			put(xs, dst)
@@ -275,10 +267,9 @@ func toBytes() {
 		Other: func(src, dst Register) {
 			xs := [2]VecVirtual{Load64(Mem{Base: src}), Load64(Mem{Base: src, Disp: 64})}
 			for _, x := range xs {
-				much, small := ZMM(), K()
-				VPTESTNMD_BCST(Dwords(0x7F800000), x, small)
+				small := Into(K(), VPTESTNMD_BCST, Dwords(0x7F800000), x)
 				VPORD_BCST(Dwords(1<<23), x, small, x)
-				VPANDD_Z(sign, x, small, much)
+				much := Into(ZMM(), VPANDD_Z, sign, x, small)
 				VPXORD(less, much, small, much)
 				VFMSUB213PS(much, inverse, x)
 			}

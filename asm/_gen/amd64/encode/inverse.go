@@ -16,8 +16,7 @@ import (
 // without being it. A division with a subnormal operand or quotient holds up all
 // else.
 func OneOver(s Op, x VecVirtual) {
-	one := XMM()
-	VMOVSD(Qwords(math.Float64bits(1)), one)
+	one := Into(XMM(), VMOVSD, Qwords(math.Float64bits(1)))
 	VCVTSS2SD(s, one, x)
 	VDIVSD(x, one, x)
 	VCVTSD2SS(x, x, x)
@@ -26,8 +25,7 @@ func OneOver(s Op, x VecVirtual) {
 // InverseFrom is one over a scale, of which the least is that.
 func InverseFrom(least VecVirtual) func(scale Mem, x VecVirtual) {
 	return func(scale Mem, x VecVirtual) {
-		most := XMM()
-		VMAXSS(scale, least, most) // the second where one is NaN: the scale
+		most := Into(XMM(), VMAXSS, scale, least) // the second where one is NaN: the scale
 		OneOver(most, x)
 	}
 }

@@ -61,10 +61,9 @@ func each(t Target) {
 	Load(Param("chunks"), f.chunks)
 	if t != ToBF16 {
 		OrdinaryScale.Unless(Mem{Base: f.a}, exact)
-		bits, scale := GP32(), ZMM()
-		MOVL(Mem{Base: f.a}, bits)
+		bits := Into(GP32(), MOVL, Mem{Base: f.a})
 		XORL(U32(0x80000000), bits)
-		VPBROADCASTD(bits, scale)
+		scale := Into(ZMM(), VPBROADCASTD, bits)
 		loop(func(x [2]VecVirtual) {
 			for _, x := range x {
 				VMULPS(scale, x, x)
@@ -96,9 +95,8 @@ func (f *kernel) write(n int, product func(x [2]VecVirtual)) {
 	codes := lookup.Ordered(n, f.From(0), f.order, VPERMD)
 	low, high := f.find(codes, f.lower, f.upper, f.nanUpper, OrAnd)
 	// Dwords in the order that these bring back.
-	a, b := ZMM(), ZMM()
-	VPUNPCKLBW(high, low, a)
-	VPUNPCKHBW(high, low, b)
+	a := Into(ZMM(), VPUNPCKLBW, high, low)
+	b := Into(ZMM(), VPUNPCKHBW, high, low)
 	for i, x := range []VecVirtual{a, b}[:n/32] {
 		both := [2]VecVirtual{ZMM(), ZMM()}
 		VPUNPCKLWD(x, f.zero, both[0])

@@ -36,18 +36,16 @@ func long() {
 
 	run.Here()
 	Comment("The scale: within the range; with the sign; and its sign, for codes.")
-	bits, exponent, sign := GP32(), GP32(), GP32()
-	MOVL(Mem{Base: a}, bits)
-	MOVL(bits, exponent)
+	bits := Into(GP32(), MOVL, Mem{Base: a})
+	exponent := Into(GP32(), MOVL, bits)
 	ANDL(U32(0x7F800000), exponent)
 	SUBL(table.Offset(singles), exponent)
-	times, negate := ZMM(), ZMM()
-	MOVL(bits, sign)
+	sign := Into(GP32(), MOVL, bits)
 	SARL(Imm(31), sign)
 	ANDL(U32(0x80808080), sign)
-	VPBROADCASTD(sign, negate)
+	negate := Into(ZMM(), VPBROADCASTD, sign)
 	ORL(U32(0x80000000), bits)
-	VPBROADCASTD(bits, times)
+	times := Into(ZMM(), VPBROADCASTD, bits)
 	CMPL(exponent, table.Offset(singles+4))
 	JHI(exact.Ref())
 	l.planes(func(m Mem, x VecVirtual) { VMULPS(m, times, x) })
@@ -117,13 +115,12 @@ func newInterleaved() interleaved {
 
 // words rounds as [Kernel.Put] does: a becomes the even words, b the odd ones.
 func (c *interleaved) words(a, b VecVirtual) VecVirtual {
-	w, rest, up := ZMM(), ZMM(), K()
-	VPSRLD(Imm(16), a, w)
-	VPSLLD(Imm(16), b, rest)
+	w := Into(ZMM(), VPSRLD, Imm(16), a)
+	rest := Into(ZMM(), VPSLLD, Imm(16), b)
 	VPTERNLOGD(Imm(OrAnd), c.odd, b, w)
 	VPTERNLOGD(Imm(OrAndNot), c.odd, a, rest)
 	VPTERNLOGD(Imm(OrAnd), c.ones, w, rest)
-	VPCMPUW(Imm(6), c.tops, rest, up)
+	up := Into(K(), VPCMPUW, Imm(6), c.tops, rest)
 	VPADDW(c.ones, w, up, w)
 	return w
 }

@@ -32,9 +32,7 @@ func normal() {
 	numbers, added := Load64(form), Load64(form.Offset(192))
 	places := [2]VecVirtual{Load64(form.Offset(64)), Load64(form.Offset(128))}
 	single := func(i int) VecVirtual {
-		x := ZMM()
-		VPBROADCASTD(form.Offset(singles+4*i), x)
-		return x
+		return Into(ZMM(), VPBROADCASTD, form.Offset(singles+4*i))
 	}
 	shift, exponent, upper := single(0), single(1), single(2) // upper is all bits of it but the lowest
 	numeric := K()                                            // the bytes of what is not NaN, whose word is what is added
@@ -44,16 +42,14 @@ func normal() {
 	left := Load(Param("n"), GP64())
 
 	run.Here()
-	bits := GP32()
-	MOVL(Mem{Base: a}, bits)
+	bits := Into(GP32(), MOVL, Mem{Base: a})
 	ANDL(U32(0x7F800000), bits)
 	SUBL(form.Offset(singles+20), bits)
 	CMPL(bits, form.Offset(singles+24))
 	JHI(stop.Ref())
 	Comment("The tables of a run.")
-	x, odd := ZMM(), K()
-	VMULPS_BCST(Mem{Base: a}, numbers, x)
-	VPTESTMD_BCST(Dwords(0x10000), x, odd)
+	x := Into(ZMM(), VMULPS_BCST, Mem{Base: a}, numbers)
+	odd := Into(K(), VPTESTMD_BCST, Dwords(0x10000), x)
 	VPADDD_BCST(Dwords(RoundPlain), x, x)
 	VPADDD_BCST(Dwords(1), x, odd, x)
 	tables := [2]VecVirtual{ZMM(), ZMM()}
@@ -64,7 +60,6 @@ func normal() {
 
 	chunk.Here()
 	codes, e, w, at := ZMM(), ZMM(), ZMM(), ZMM()
-	special := K()
 	VMOVDQU32(z.From(0), codes.AsY())
 	VPERMB(codes, twice, codes) // both bytes of a word
 	VPERMW(tables[0], codes, w)
@@ -73,7 +68,7 @@ func normal() {
 	VPADDW(e, w, w)
 	VPTERNLOGD(Imm(0x78), sign, codes, w) // w ^ codes & sign
 	VPADDW(least, e, e)
-	VPTESTNMW(upper, e, special)
+	special := Into(K(), VPTESTNMW, upper, e)
 	VPSRLW(Imm(7), codes, at)
 	VPERMW(tables[1], at, special, w)
 	VMOVDQU16(w, z.To(0))

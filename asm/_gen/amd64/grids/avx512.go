@@ -46,8 +46,7 @@ func (z *kernel) signed(rows gridCodes, signs Mem, s VecVirtual) {
 	VPXORD(zero, zero, zero)
 	for j := range 4 {
 		codes, way := rows(j)
-		k := K()
-		KMOVQ(signs.Offset(8*j), k)
+		k := Into(K(), KMOVQ, signs.Offset(8*j))
 		VPSUBB(codes, zero, k, codes)
 		z.Signed16(64*j, codes, way, kept, func(i int) int { return (4*j + i) * 16 / z.per })
 	}
@@ -79,9 +78,7 @@ func nibbleDwords(src VecVirtual) VecVirtual {
 }
 
 func eightBytes(m Mem) VecVirtual {
-	x := ZMM()
-	VPBROADCASTQ(m, x)
-	return x
+	return Into(ZMM(), VPBROADCASTQ, m)
 }
 
 // evenSigned is the sign bytes of sets of seven signs in bytes, whose upper bit
@@ -106,8 +103,7 @@ func (z *kernel) keptSigns(signs VecVirtual) Mem {
 
 // sevens is the four fields of seven bits of each qword, from bit first on.
 func sevens(x VecVirtual, first int) VecVirtual {
-	y := ZMM()
-	VPMULTISHIFTQB(x, Load64(Bytes64(func(i int) int { return first + i%4*7 })), y)
+	y := Into(ZMM(), VPMULTISHIFTQB, x, Load64(Bytes64(func(i int) int { return first + i%4*7 })))
 	return evenSigned(y)
 }
 
@@ -136,8 +132,7 @@ func (z *kernel) iq2XS() {
 
 // indices is 32 words: a byte at off each, and above it what mask has of high.
 func (z *kernel) indices(off int, high VecVirtual, mask uint32) VecVirtual {
-	x := ZMM()
-	VPMOVZXBW(z.From(off), x)
+	x := Into(ZMM(), VPMOVZXBW, z.From(off))
 	VPTERNLOGD(Imm(AndOr), x, All(mask<<16|mask), high)
 	return high
 }
@@ -149,8 +144,7 @@ func (z *kernel) iq2S() {
 	Comment("Indices, signs and scales.")
 	tail := Sixteen(z.From(66))
 	// The byte of four rows, moved so that a row's two bits stand at 8.
-	high := ZMM()
-	VPERMB(tail, Load64(Bytes64(func(i int) int { return i / 8 })), high)
+	high := Into(ZMM(), VPERMB, tail, Load64(Bytes64(func(i int) int { return i / 8 })))
 	VPSLLVW(Words64(func(i int) int { return 8 - i%4*2 }), high, high)
 	index, above := z.indices(2, high, 0x300), ZMM()
 	VPERMB(tail, Load64(Bytes64(func(i int) int { return 8 + i%8 })), above)
@@ -171,9 +165,8 @@ func (z *kernel) iq3XXS() {
 
 func (z *kernel) iq3S() {
 	Comment("Indices, signs and scales.")
-	upper, four := K(), ZMM()
-	KMOVQ(z.From(66), upper)
-	VPBROADCASTD(z.From(106), four)
+	upper := Into(K(), KMOVQ, z.From(66))
+	four := Into(ZMM(), VPBROADCASTD, z.From(106))
 	s := z.byScale(nibbleDwords(four), Half(z.From(0)), 0, 1)
 	z.rows3("iq3s", upper, z.From(74), s)
 }
@@ -183,8 +176,7 @@ func (z *kernel) iq3S() {
 // eighth of the scale is exact.
 func (z *kernel) ternary(rows gridCodes, down Register, s VecVirtual) {
 	next := func(j int) OpmaskVirtual {
-		k := K()
-		KMOVB(down.(GPVirtual).As32(), k)
+		k := Into(K(), KMOVB, down.(GPVirtual).As32())
 		if j < 3 {
 			SHRL(Imm(8), down.(GPVirtual).As32())
 		}
@@ -198,8 +190,7 @@ func (z *kernel) ternary(rows gridCodes, down Register, s VecVirtual) {
 	up, minus, kept := All(0x01010101), All(0xFFFFFFFF), Keep(z.Kernel, s)
 	for j := range 4 {
 		codes, way := rows(j)
-		eighths := ZMM()
-		VPBLENDMQ(minus, up, next(j), eighths)
+		eighths := Into(ZMM(), VPBLENDMQ, minus, up, next(j))
 		for range 3 {
 			VPADDB(codes, codes, codes)
 		}
@@ -213,8 +204,7 @@ func (z *kernel) iq1S() {
 	words, high, s := Sixteen(z.From(34)), ZMM(), ZMM()
 	// The word of four rows, moved so that a row's three bits stand at 8.
 	VPERMB(words, Load64(Words64(func(i int) int { return i/4*0x202 + 0x100 })), high)
-	index := ZMM()
-	VPSRLVW(Words64(func(i int) int { return [4]int{0, 0, 0, 1}[i%4] }), high, index)
+	index := Into(ZMM(), VPSRLVW, Words64(func(i int) int { return [4]int{0, 0, 0, 1}[i%4] }), high)
 	VPSLLVW(Words64(func(i int) int { return [4]int{8, 5, 2, 0}[i%4] }), index, index)
 	kept, k, down := z.indices(2, index, 0x700), K(), GP64()
 	VPMOVW2M(high, k) // four bits of each word are its sign
@@ -229,23 +219,19 @@ func (z *kernel) iq1S() {
 func (z *kernel) iq1M() {
 	Comment("Indices, signs and scales.")
 	tail := Sixteen(z.From(32))
-	high := ZMM()
 	// A byte for two rows: the first's bits move up by eight, the second's by four.
-	VPERMB(tail, Load64(Bytes64(func(i int) int { return i / 4 })), high)
-	index := ZMM()
-	VPSRLVW(Words64(func(i int) int { return i % 2 * 4 }), high, index)
+	high := Into(ZMM(), VPERMB, tail, Load64(Bytes64(func(i int) int { return i / 4 })))
+	index := Into(ZMM(), VPSRLVW, Words64(func(i int) int { return i % 2 * 4 }), high)
 	kept := z.indices(0, index, 0x700)
 	// Bit 3 of a row's four bits is its sign: bit 11 or 15 of two equal bytes.
 	k, down := K(), GP64()
 	VPTESTMW(Words64(func(i int) int { return 0x0808 << (i % 2 * 4) }), high, k)
 	KMOVD(k, down.As32())
-	packed, r, bits := GP64(), GP64(), GP64()
-	MOVQ(z.From(48), packed)
-	MOVQ(U64(0xF000F000F000F000), bits)
-	PEXTQ(bits, packed, r)
-	half, d := YMM(), ZMM()
-	VPBROADCASTW(r.As32(), half)
-	VCVTPH2PS(half, d)
+	packed := Into(GP64(), MOVQ, z.From(48))
+	bits := Into(GP64(), MOVQ, U64(0xF000F000F000F000))
+	r := Into(GP64(), PEXTQ, bits, packed)
+	half := Into(YMM(), VPBROADCASTW, r.As32())
+	d := Into(ZMM(), VCVTPH2PS, half)
 	s := Lanes(eightBytes(z.From(48)), func(i int) int { return i / 4 * 2 }, func(i int) int { return i % 4 * 3 })
 	VPANDD_BCST(Dwords(7), s, s)
 	s = z.byScale(s, d, 0, 0.125)

@@ -50,11 +50,10 @@ func planesOf(name string, index VecVirtual, upper OpmaskVirtual) *planes {
 // plane is the i-th bytes of the rows of a block.
 func (p *planes) plane(i int) VecVirtual {
 	half := func(at int) VecVirtual {
-		x, y := ZMM(), ZMM()
 		m := Mem{Base: p.base, Disp: at}
-		VMOVDQA64(p.index, x)
+		x := Into(ZMM(), VMOVDQA64, p.index)
 		VPERMI2B(m.Offset(64), Load64(m), x)
-		VMOVDQA64(p.index, y)
+		y := Into(ZMM(), VMOVDQA64, p.index)
 		VPERMI2B(m.Offset(192), Load64(m.Offset(128)), y)
 		VMOVDQU8(y, p.high, x)
 		return x
@@ -72,8 +71,7 @@ func (z *kernel) rows4Of(planes string, index VecVirtual, upper OpmaskVirtual) g
 	order := DwordsOf(func(i int) int { return i%4*4 + i/4 })
 	VPERMD(index, order, index)
 	if upper != nil {
-		x := ZMM()
-		VPMOVM2B(upper, x)
+		x := Into(ZMM(), VPMOVM2B, upper)
 		VPERMD(x, order, x)
 		VPMOVB2M(x, upper)
 	}
@@ -82,11 +80,10 @@ func (z *kernel) rows4Of(planes string, index VecVirtual, upper OpmaskVirtual) g
 	for i := range p {
 		p[i], out[i] = found.plane(i), ZMM()
 	}
-	a, b, c, d := ZMM(), ZMM(), ZMM(), ZMM()
-	VPUNPCKLBW(p[1], p[0], a)
-	VPUNPCKHBW(p[1], p[0], b)
-	VPUNPCKLBW(p[3], p[2], c)
-	VPUNPCKHBW(p[3], p[2], d)
+	a := Into(ZMM(), VPUNPCKLBW, p[1], p[0])
+	b := Into(ZMM(), VPUNPCKHBW, p[1], p[0])
+	c := Into(ZMM(), VPUNPCKLBW, p[3], p[2])
+	d := Into(ZMM(), VPUNPCKHBW, p[3], p[2])
 	VPUNPCKLWD(c, a, out[0])
 	VPUNPCKHWD(c, a, out[1])
 	VPUNPCKLWD(d, b, out[2])
@@ -109,8 +106,7 @@ func (z *kernel) rows3(grid string, upper OpmaskVirtual, signs Mem, s VecVirtual
 	VPUNPCKHBW(second, first, halves[1])
 	z.write(func(r int) VecVirtual {
 		// Two bytes a row, eight rows of a quarter.
-		x := ZMM()
-		VPERMB(halves[r%2], Load64(Bytes64(func(i int) int { return r/2*16 + i/8*2 + i/4%2 })), x)
+		x := Into(ZMM(), VPERMB, halves[r%2], Load64(Bytes64(func(i int) int { return r/2*16 + i/8*2 + i/4%2 })))
 		VPSRLVW(Words64(func(i int) int { return i % 2 * 4 }), x, x)
 		return x
 	}, s, &signs)

@@ -1,6 +1,7 @@
 package grids
 
 import (
+	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/zmm"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
@@ -70,8 +71,7 @@ func (z *kernel) tables(s VecVirtual) (out []Table) {
 	}
 	each := 16 / len(z.values)
 	number := func(first int) VecVirtual {
-		x := ZMM()
-		VPERMD(s, DwordsOf(func(i int) int { return first + i/len(z.values) }), x)
+		x := Into(ZMM(), VPERMD, s, DwordsOf(func(i int) int { return first + i/len(z.values) }))
 		VMULPS(Floats64(again), x, x)
 		return x
 	}
@@ -116,15 +116,12 @@ func (z *kernel) doubled(rows gridCodes, change func(j int, codes VecVirtual)) f
 				change(r/2, codes)
 			}
 		}
-		x := ZMM()
-		VPERMB(codes, z.halves[r%2], x)
-		return x
+		return Into(ZMM(), VPERMB, codes, z.halves[r%2])
 	}
 }
 
 // negated gives words the other sign where their bit is set.
 func (z *kernel) negated(x VecVirtual, signs Mem) {
-	k := K()
-	KMOVD(signs, k)
+	k := Into(K(), KMOVD, signs)
 	VPADDW(z.negate, x, k, x)
 }

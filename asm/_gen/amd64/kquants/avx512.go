@@ -33,8 +33,7 @@ type minima struct{ d, m Scales }
 // join is x times scale i less its minimum. A float16 times six bits and five is
 // exact, so that it is rounded once anyway.
 func (p minima) join(x VecVirtual, i int) VecVirtual {
-	y := ZMM()
-	VPBROADCASTD(p.m.At.Offset(4*i), y)
+	y := Into(ZMM(), VPBROADCASTD, p.m.At.Offset(4*i))
 	VFMSUB231PS_BCST(p.d.At.Offset(4*i), x, y)
 	return y
 }
@@ -55,9 +54,8 @@ func sixBits(z *Kernel) minima {
 	top := Lanes(head, func(i int) int { return 4 + i%4 + i/8*4 }, func(int) int { return 2 })
 	VPANDD(Dwords64(func(i int) int { return [2]int{63, 15}[i/4%2] }), own, own)
 	VPTERNLOGD(Imm(AndOr), own, DwordsOf(func(i int) int { return [2]int{0, 0x30}[i/4%2] }), top)
-	whole, h := ZMM(), ZMM()
-	VPERMB(head, Load64(Words64(func(i int) int { return i/8%2*0x202 + 0x100 })), h)
-	VCVTPH2PS(h.AsY(), whole)
+	h := Into(ZMM(), VPERMB, head, Load64(Words64(func(i int) int { return i/8%2*0x202 + 0x100 })))
+	whole := Into(ZMM(), VCVTPH2PS, h.AsY())
 	Times(top, whole)
 	s := Keep(z, top)
 	return minima{s, Scales{At: s.At.Offset(32)}}
@@ -152,11 +150,9 @@ func iq4XS(z *Kernel) func() {
 	codebook := Values(iq4Values)
 	return func() {
 		Comment("Scales.")
-		head := ZMM()
-		VPBROADCASTQ(z.From(0), head)
+		head := Into(ZMM(), VPBROADCASTQ, z.From(0))
 		own := Lanes(head, func(i int) int { return 4 + i/2%4 }, func(i int) int { return i % 2 * 4 })
-		top := ZMM()
-		VPERMB(head, Load64(Bytes64(func(i int) int { return [4]int{2, 2, 3, 3}[i%4] })), top)
+		top := Into(ZMM(), VPERMB, head, Load64(Bytes64(func(i int) int { return [4]int{2, 2, 3, 3}[i%4] })))
 		VPSRLVD(Dwords64(func(i int) int { return [8]int{4, 6, 8, 10, 12, 14, 16, 18}[i%8] }), top, top)
 		VPANDD(All(15), own, own)
 		VPTERNLOGD(Imm(AndOr), own, All(0x30), top)

@@ -59,8 +59,7 @@ func q2K(z *Kernel) func() {
 			return
 		}
 		t := columns(z, 4, func(v int) VecVirtual {
-			x := ZMM()
-			VMULPS_BCST(Floats(float32(v)), d, x)
+			x := Into(ZMM(), VMULPS_BCST, Floats(float32(v)), d)
 			VSUBPS(m, x, x)
 			return x
 		})
@@ -76,8 +75,7 @@ func q2K(z *Kernel) func() {
 func q3Scales(z *Kernel) VecVirtual {
 	tail := Sixteen(z.From(94)) // the scales begin at its byte 2
 	own := Lanes(tail, func(i int) int { return 2 + i%8 }, func(i int) int { return i / 8 * 4 })
-	top := ZMM()
-	VPERMB(tail, Load64(Bytes64(func(i int) int { return 10 + i/4%4 })), top)
+	top := Into(ZMM(), VPERMB, tail, Load64(Bytes64(func(i int) int { return 10 + i/4%4 })))
 	VPSRLVD(Dwords64(func(i int) int { return 4 + i/4*2 }), top, top) // four equal bytes
 	VPANDD(All(15), own, own)
 	VPTERNLOGD(Imm(AndOr), own, All(0x30), top)
@@ -122,8 +120,7 @@ func plainQ3K(z *Kernel, mask VecVirtual) {
 			if i == 1 {
 				KSHIFTRD(Imm(16), set, set)
 			}
-			clear := K()
-			KNOTW(set, clear)
+			clear := Into(K(), KNOTW, set)
 			VPSUBD_BCST(Dwords(4), x, clear, x)
 		}
 		ToFloats(c...)
@@ -134,8 +131,7 @@ func plainQ3K(z *Kernel, mask VecVirtual) {
 // eights is the eight values, -4 to 3, under each of four scales from first on.
 func eights(z *Kernel, d, values VecVirtual, first int) Table {
 	number := func(first int) VecVirtual {
-		x := ZMM()
-		VPERMD(d, DwordsOf(func(i int) int { return first + i/8 }), x)
+		x := Into(ZMM(), VPERMD, d, DwordsOf(func(i int) int { return first + i/8 }))
 		VMULPS(values, x, x)
 		return x
 	}
@@ -144,7 +140,6 @@ func eights(z *Kernel, d, values VecVirtual, first int) Table {
 
 // bit is which of the 32 bytes at the front have bit r set.
 func bit(z *Kernel, k OpmaskVirtual, r int) {
-	y := YMM()
-	VMOVDQU64(z.From(0), y)
+	y := Into(YMM(), VMOVDQU64, z.From(0))
 	VPTESTMB(Bytes32(1<<r), y, k)
 }

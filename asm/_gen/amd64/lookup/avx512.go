@@ -16,12 +16,10 @@ type plane [4]VecVirtual
 // which the places then hold what was found, then the others, which are codes
 // still.
 func find(codes VecVirtual, planes ...plane) (found []VecVirtual) {
-	high, low := K(), K()
-	VPMOVB2M(codes, high)
-	KNOTQ(high, low)
+	high := Into(K(), VPMOVB2M, codes)
+	low := Into(K(), KNOTQ, high)
 	for _, p := range planes {
-		x := ZMM()
-		VMOVDQA64(codes, x)
+		x := Into(ZMM(), VMOVDQA64, codes)
 		VPERMI2B(p[3], p[2], high, x)
 		VPERMI2B(p[1], p[0], low, x)
 		found = append(found, x)
@@ -54,8 +52,7 @@ func AVX512() {
 	even, odd := Load64(Bytes64(func(i int) int { return 2 * i })), Load64(Bytes64(func(i int) int { return 2*i + 1 }))
 	for i := range lower {
 		lower[i] = Load64(table.Offset(128 * i))
-		upper[i] = ZMM()
-		VMOVDQA64(lower[i], upper[i])
+		upper[i] = Into(ZMM(), VMOVDQA64, lower[i])
 		second := Load64(table.Offset(128*i + 64))
 		VPERMT2B(second, even, lower[i])
 		VPERMT2B(second, odd, upper[i])

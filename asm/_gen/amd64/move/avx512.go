@@ -24,14 +24,12 @@ func spread() {
 	order, low := Load64(Bytes64(func(i int) int { return i % 8 * 4 })), All(0x0F0F0F0F)
 	// As numbers of two bytes, the 32 bytes of a step are sixteen.
 	Pairs(z, Load(Param("n"), GP64()), 16, 16, func() {
-		x := ZMM()
-		VPMOVZXDQ(z.From(0), x)
+		x := Into(ZMM(), VPMOVZXDQ, z.From(0))
 		VPMULTISHIFTQB(x, order, x)
 		VPANDD(low, x, x)
 		VMOVDQU64(x, z.To(0))
 	}, func() {
-		x := YMM()
-		VPMOVZXDQ(z.From(0), x)
+		x := Into(YMM(), VPMOVZXDQ, z.From(0))
 		VPMULTISHIFTQB(x, order.AsY(), x)
 		VPANDD(low.AsY(), x, x)
 		VMOVDQU32(x, z.To(0))
@@ -69,8 +67,7 @@ func fields() {
 	BZHIQ(bytes, ones, m)
 	KMOVQ(m, eight)
 	step := func(read OpmaskVirtual) VecVirtual {
-		x := ZMM()
-		VMOVDQU8_Z(z.From(0), read, x)
+		x := Into(ZMM(), VMOVDQU8_Z, z.From(0), read)
 		VPERMB(x, places, x)
 		VPMULTISHIFTQB(x, cuts, x)
 		VPANDD(keep, x, x)
@@ -78,8 +75,7 @@ func fields() {
 		return x
 	}
 	n := Load(Param("n"), GP64())
-	two := GP64()
-	MOVQ(bits, two)
+	two := Into(GP64(), MOVQ, bits)
 	SHLQ(Imm(3), two)
 	SUBQ(Imm(2), n)
 	pair, odd, done := NewLabel("pair"), NewLabel("odd"), NewLabel("done")

@@ -48,10 +48,9 @@ func same() {
 	Frame("castSameAVX512", "func(dst *byte, src *byte, special *[2]uint16, n int)", "copies 32 words n times, each above the first special one as the second.",
 		"For 32 words: copied; special[1] where the magnitude is above special[0].")
 	z := &Kernel{Target: ToBF16, Dst: Load(Param("dst"), GP64()), Src: Load(Param("src"), GP64())}
-	infinity, nan := ZMM(), ZMM()
 	special := Mem{Base: Load(Param("special"), GP64())}
-	VPBROADCASTW(special, infinity)
-	VPBROADCASTW(special.Offset(2), nan)
+	infinity := Into(ZMM(), VPBROADCASTW, special)
+	nan := Into(ZMM(), VPBROADCASTW, special.Offset(2))
 	n := Load(Param("n"), GP64())
 	magnitude := All(0x7FFF7FFF)
 	more := NewLabel("more")

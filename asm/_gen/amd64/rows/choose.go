@@ -30,11 +30,10 @@ func choose() {
 	each(VPMAXSD, low, c, c)
 	each(VPMINSD, high, c, c)
 	each(VPSUBD, low, c, c)
-	out := XMM()
 	y := c.regs[0]
 	VPACKSSDW(c.regs[1], y, y)
 	VPERMQ(Imm(0xD8), y, y)
-	VEXTRACTI128(Imm(1), y, out)
+	out := emit.Into(XMM(), VEXTRACTI128, Imm(1), y)
 	VPACKUSWB(out, y.AsX(), out)
 	VMOVDQU(out, Mem{Base: dst})
 	ADDQ(Imm(16), dst)

@@ -23,8 +23,7 @@ func e4m3() {
 				var signs [4]VecVirtual
 				for i, y := range x {
 					scaled(factor, y)
-					signs[i] = YMM()
-					VPSRLD(Imm(31), y, signs[i])
+					signs[i] = emit.Into(YMM(), VPSRLD, Imm(31), y)
 					VPSLLD(Imm(7), signs[i], signs[i])
 					roundE4M3(y)
 					VPOR(signs[i], y, y)
@@ -38,8 +37,7 @@ func e4m3() {
 	kernel("e4m3OverF32", "over a factor", over)
 	kernel("e4m3OverBF16", "over a factor, rounded to bfloat16,", func(factor, x VecVirtual) {
 		over(factor, x)
-		odd := YMM()
-		VPSRLD(Imm(16), x, odd)
+		odd := emit.Into(YMM(), VPSRLD, Imm(16), x)
 		VPAND(emit.Dwords(1), odd, odd)
 		VPADDD(emit.Dwords(0x7FFF), odd, odd)
 		VPADDD(odd, x, x)

@@ -31,8 +31,7 @@ func eachBlock(name, params, doc string, how []string, elems, bytes int, before 
 // numbers are 32 of a block, from one on.
 func (s small) numbers(from int) (x [4]VecVirtual) {
 	for i := range x {
-		x[i] = YMM()
-		VMOVUPS(Mem{Base: s.src, Disp: 4*from + 32*i}, x[i])
+		x[i] = emit.Into(YMM(), VMOVUPS, Mem{Base: s.src, Disp: 4*from + 32*i})
 	}
 	return x
 }
@@ -67,8 +66,7 @@ func reciprocal(d VecVirtual) VecVirtual {
 
 // putHalf writes a number as float16.
 func (s small) putHalf(d VecVirtual, at int) {
-	h := XMM()
-	VCVTPS2PH(Imm(0), d.AsX(), h)
+	h := emit.Into(XMM(), VCVTPS2PH, Imm(0), d.AsX())
 	VPEXTRW(Imm(0), h, Mem{Base: s.dst, Disp: at})
 }
 
@@ -85,16 +83,14 @@ func packed(x [4]VecVirtual, toBytes func(...Op)) VecVirtual {
 	VPACKSSDW(x[1], x[0], x[0])
 	VPACKSSDW(x[3], x[2], x[2])
 	toBytes(x[2], x[0], x[0])
-	order := YMM()
-	VMOVDQU(emit.Dwords(0, 4, 1, 5, 2, 6, 3, 7), order)
+	order := emit.Into(YMM(), VMOVDQU, emit.Dwords(0, 4, 1, 5, 2, 6, 3, 7))
 	VPERMD(x[0], order, x[0])
 	return x[0]
 }
 
 // putNibbles writes 32 codes below 16, two a byte: i and i+16.
 func (s small) putNibbles(codes VecVirtual, at int) {
-	high := XMM()
-	VEXTRACTI128(Imm(1), codes, high)
+	high := emit.Into(XMM(), VEXTRACTI128, Imm(1), codes)
 	VPSLLW(Imm(4), high, high)
 	VPOR(high, codes.AsX(), high)
 	VMOVDQU(high, Mem{Base: s.dst, Disp: at})
@@ -130,8 +126,7 @@ func q4_0() {
 			m := magnitude(x[:]...)
 			all, bits := GP32(), GP32()
 			for i, y := range x {
-				same := YMM()
-				VANDPS(emit.Dwords(0x7FFFFFFF), y, same)
+				same := emit.Into(YMM(), VANDPS, emit.Dwords(0x7FFFFFFF), y)
 				VPCMPEQD(m, same, same)
 				VMOVMSKPS(same, bits)
 				if i == 0 {
@@ -168,8 +163,7 @@ func q4_0() {
 func fp4(x, halfs [4]VecVirtual) VecVirtual {
 	var signs [4]VecVirtual
 	for i, y := range x {
-		signs[i] = YMM()
-		VMOVDQA(y, signs[i])
+		signs[i] = emit.Into(YMM(), VMOVDQA, y)
 		VANDPS(emit.Dwords(0x7FFFFFFF), y, y)
 		VDIVPS(halfs[i], y, y)
 		VROUNDPS(Imm(10), y, y) // up
@@ -179,8 +173,7 @@ func fp4(x, halfs [4]VecVirtual) VecVirtual {
 	codes, sign, index, more := packed(x, VPACKUSWB), packed(signs, VPACKSSWB), YMM(), YMM()
 	VPMINUB(emit.Bytes32(15), codes, index)
 	VPCMPGTB(emit.Bytes32(20), codes, more)
-	table := YMM()
-	VMOVDQU(emit.Bytes32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 4, 5, 5, 5, 5, 6), table)
+	table := emit.Into(YMM(), VMOVDQU, emit.Bytes32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 4, 5, 5, 5, 5, 6))
 	VPSHUFB(index, table, codes)
 	VPSUBB(more, codes, codes)
 	VPXOR(more, more, more)
@@ -211,8 +204,7 @@ func mxfp4() {
 			SUBL(Imm(2), e)
 			CMOVLLT(none, e)
 			MOVB(e.As8(), Mem{Base: s.dst})
-			half := YMM()
-			VBROADCASTSS(Mem{Base: tables, Index: e.As64(), Scale: 4, Disp: 1024}, half)
+			half := emit.Into(YMM(), VBROADCASTSS, Mem{Base: tables, Index: e.As64(), Scale: 4, Disp: 1024})
 			s.putNibbles(fp4(x, [4]VecVirtual{half, half, half, half}), 1)
 		})
 }
@@ -245,8 +237,7 @@ func nvfp4() {
 func magnitudes(x [4]VecVirtual) VecVirtual {
 	var m [4]VecVirtual
 	for i := range m {
-		m[i] = YMM()
-		VANDPS(emit.Dwords(0x7FFFFFFF), x[i], m[i])
+		m[i] = emit.Into(YMM(), VANDPS, emit.Dwords(0x7FFFFFFF), x[i])
 	}
 	VMAXPS(m[1], m[0], m[0])
 	VMAXPS(m[3], m[2], m[2])
@@ -257,10 +248,8 @@ func magnitudes(x [4]VecVirtual) VecVirtual {
 		VPERMILPS(Imm(order), m[0], m[1])
 		VMAXPS(m[1], m[0], m[0])
 	}
-	both, second := XMM(), XMM()
-	VEXTRACTF128(Imm(1), m[0], second)
-	VUNPCKLPS(second, m[0].AsX(), both)
-	return both
+	second := emit.Into(XMM(), VEXTRACTF128, Imm(1), m[0])
+	return emit.Into(XMM(), VUNPCKLPS, second, m[0].AsX())
 }
 
 // unsignedE4M3 is toUE4M3 of a sixth of magnitudes: from 2^-6 on the bits of exponent and fraction,
@@ -275,8 +264,7 @@ func unsignedE4M3(m VecVirtual) VecVirtual {
 	VPADDD(emit.Dwords(1<<19), m, code)
 	VPSRLD(Imm(20), code, code)
 	VPSUBD(emit.Dwords(960), code, code)
-	most := XMM()
-	VPCMPGTD(emit.Dwords(15<<3-1), code, most)
+	most := emit.Into(XMM(), VPCMPGTD, emit.Dwords(15<<3-1), code)
 	VPBLENDVB(most, emit.Dwords(0x7E), code, code)
 	VPCMPGTD(emit.Dwords(121<<23-1), m, normal)
 	VPBLENDVB(normal, code, tiny, code)

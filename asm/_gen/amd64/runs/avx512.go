@@ -67,8 +67,7 @@ func write(j Join, t Target) {
 	odd.Here()
 	Comment("A run that is not ordinary.")
 	k.InSteps()
-	bits := GP32()
-	MOVL(Mem{Base: k.a}, bits)
+	bits := Into(GP32(), MOVL, Mem{Base: k.a})
 	ADDL(bits, bits)
 	CMPL(bits, U32((127+uint32(OrdinaryScale.Least))<<24))
 	JCS(small.Ref())
@@ -138,8 +137,7 @@ func (k *bytes) inDoubles() {
 // point from 2^80 on.
 func (k *bytes) small(huge Place) func(x [2]VecVirtual) {
 	if k.join == JoinShift {
-		bits := GP32()
-		MOVL(Mem{Base: k.b}, bits)
+		bits := Into(GP32(), MOVL, Mem{Base: k.b})
 		ADDL(bits, bits)
 		CMPL(bits, U32((127+80)<<24))
 		JCC(huge.Ref())
@@ -185,8 +183,7 @@ func (k *bytes) loop(join func(x [2]VecVirtual)) {
 func (k *bytes) before() {
 	const origin = 1 << 23
 	k.a, k.b = Load(Param("a"), GP64()), Load(Param("b"), GP64())
-	k.flip = YMM()
-	VPBROADCASTB(Mem{Base: Load(Param("flip"), GP64())}, k.flip)
+	k.flip = Into(YMM(), VPBROADCASTB, Mem{Base: Load(Param("flip"), GP64())})
 	VPXORD(Bytes32(0x80), k.flip, k.flip)
 	k.base, k.zero = Single(Floats(origin)), Single(Floats(origin+128))
 	k.lastAt = Mem{Base: Load(Param("last"), GP64())}
@@ -235,11 +232,9 @@ func (k *bytes) joined(d, m VecVirtual) func(x [2]VecVirtual) {
 
 // codes is 32 codes as numbers.
 func (k *bytes) codes() (x [2]VecVirtual) {
-	codes := YMM()
-	VPXORD(k.From(0), k.flip, codes)
+	codes := Into(YMM(), VPXORD, k.From(0), k.flip)
 	for i := range x {
-		x[i] = ZMM()
-		VMOVAPS(k.base, x[i])
+		x[i] = Into(ZMM(), VMOVAPS, k.base)
 		VPERMB(codes.AsZ(), k.places[i], k.lowest, x[i])
 		VSUBPS(k.zero, x[i], x[i])
 	}

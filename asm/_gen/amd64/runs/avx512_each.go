@@ -55,8 +55,7 @@ func Each() {
 		VSUBPS(zeros[i], x[i], x[i])
 		VMULPS(s, x[i], x[i])
 	}
-	nan := K()
-	VCMPPS(Imm(3), x[0], x[1], nan)
+	nan := Into(K(), VCMPPS, Imm(3), x[0], x[1])
 	KORTESTW(nan, nan)
 	JNE(careful.Ref())
 	z.Put(0, x[0], x[1])
@@ -67,8 +66,7 @@ func Each() {
 
 	careful.Here()
 	Comment("Rounds in double precision.")
-	rounds := GP64()
-	MOVQ(U32(carefully), rounds)
+	rounds := Into(GP64(), MOVQ, U32(carefully))
 	CMPQ(n, rounds)
 	CMOVQLT(n, rounds)
 	SUBQ(rounds, n)
@@ -78,8 +76,7 @@ func Each() {
 		var d [2]VecVirtual
 		for h := range d {
 			at, y := 32*h, ZMM()
-			d[h] = ZMM()
-			VCVTPS2PD(numbers[i].Offset(at), d[h])
+			d[h] = Into(ZMM(), VCVTPS2PD, numbers[i].Offset(at))
 			VCVTPS2PD(zeros[i].Offset(at), y)
 			VSUBPD(y, d[h], d[h])
 			VCVTPD2PS(d[h], d[h].AsY())

@@ -45,9 +45,8 @@ func q1(z *Kernel) func() {
 		}
 		VPXORD_BCST(Dwords(0x80008000), up, down)
 		for i := range 4 {
-			k, x := K(), ZMM()
-			KMOVD(z.From(2+4*i), k)
-			VPBLENDMW(up, down, k, x)
+			k := Into(K(), KMOVD, z.From(2+4*i))
+			x := Into(ZMM(), VPBLENDMW, up, down, k)
 			VMOVDQU64(x, z.To(32*i))
 		}
 	}
@@ -58,9 +57,8 @@ func q1Floats(z *Kernel) {
 	up, down := Half(z.From(0)), ZMM()
 	VPXORD_BCST(Dwords(0x80000000), up, down)
 	for i := range 8 {
-		k, x := K(), ZMM()
-		KMOVW(z.From(2+2*i), k)
-		VPBLENDMD(up, down, k, x)
+		k := Into(K(), KMOVW, z.From(2+2*i))
+		x := Into(ZMM(), VPBLENDMD, up, down, k)
 		VMOVDQU32(x, z.To(16*i))
 	}
 }
@@ -79,8 +77,7 @@ func q2(z *Kernel) func() {
 	return func() {
 		t := palette(z, 0, -1, 0, 1, 2)
 		for i := range 2 {
-			x := ZMM()
-			VPBROADCASTQ(z.From(2+8*i), x)
+			x := Into(ZMM(), VPBROADCASTQ, z.From(2+8*i))
 			z.Lookup(32*i, z.Picked(x, func(e int) int { return e / 4 }, func(e int) int { return e % 4 * 2 }), t)
 		}
 	}
@@ -113,8 +110,7 @@ func tq1(z *Kernel) func() {
 			z.Lookup(32*n, trits(z, c, func(int) int { return n }), t)
 		}
 		Comment("Sixteen bytes of five digits, and four of four behind them.")
-		rest := ZMM()
-		VBROADCASTI64X4(z.From(22), rest)
+		rest := Into(ZMM(), VBROADCASTI64X4, z.From(22))
 		none := func(int) int { return 0 }
 		c = z.Picked(rest, func(e int) int { return 10 + e%16 }, none)
 		z.Lookup(160, trits(z, c, func(e int) int { return e / 16 }), t)

@@ -1,6 +1,7 @@
 package zmm
 
 import (
+	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -14,8 +15,7 @@ type Codes []VecVirtual
 // Codes widens 32 bytes of memory.
 func (z *Kernel) Codes(m Mem) Codes {
 	if z.Words() {
-		x := ZMM()
-		VPMOVZXBW(m, x)
+		x := Into(ZMM(), VPMOVZXBW, m)
 		return Codes{x}
 	}
 	return Codes{Unsigned(m), Unsigned(m.Offset(16))}
@@ -37,15 +37,11 @@ func (z *Kernel) Above(c Codes, n int) (out Codes) {
 
 // Unsigned widens sixteen bytes to dwords, Signed signed ones.
 func Unsigned(m Mem) VecVirtual {
-	x := ZMM()
-	VPMOVZXBD(m, x)
-	return x
+	return Into(ZMM(), VPMOVZXBD, m)
 }
 
 func Signed(m Mem) VecVirtual {
-	x := ZMM()
-	VPMOVSXBD(m, x)
-	return x
+	return Into(ZMM(), VPMOVSXBD, m)
 }
 
 // ToFloats makes numbers of dwords, in place.
@@ -79,8 +75,7 @@ func (z *Kernel) Moved(c Codes, n int) (out Codes) {
 // put lowest, and what stands shift(i) above comes down. What is above that is
 // anything.
 func Lanes(src VecVirtual, at, shift func(i int) int) VecVirtual {
-	x := ZMM()
-	VPERMB(src, Load64(Bytes64(func(i int) int { return at(i/4) + i%4 })), x)
+	x := Into(ZMM(), VPERMB, src, Load64(Bytes64(func(i int) int { return at(i/4) + i%4 })))
 	VPSRLVD(Dwords64(shift), x, x)
 	return x
 }
@@ -98,8 +93,7 @@ func (z *Kernel) Picked(src VecVirtual, at, shift func(e int) int) Codes {
 	if !z.Words() {
 		return Codes{Lanes(src, at, shift), Lanes(src, func(i int) int { return at(16 + i) }, func(i int) int { return shift(16 + i) })}
 	}
-	x := ZMM()
-	VPERMB(src, Load64(Bytes64(func(i int) int { return at(i/2) + i%2 })), x)
+	x := Into(ZMM(), VPERMB, src, Load64(Bytes64(func(i int) int { return at(i/2) + i%2 })))
 	VPSRLVW(Words64(shift), x, x)
 	return Codes{x}
 }

@@ -30,24 +30,18 @@ func Dwords64(of func(i int) int) Mem {
 
 // All is a dword in all lanes.
 func All(v uint32) VecVirtual {
-	x := ZMM()
-	VPBROADCASTD(Dwords(v), x)
-	return x
+	return Into(ZMM(), VPBROADCASTD, Dwords(v))
 }
 
 // Load64 is 64 bytes of memory.
 func Load64(m Mem) VecVirtual {
-	x := ZMM()
-	VMOVDQU64(m, x)
-	return x
+	return Into(ZMM(), VMOVDQU64, m)
 }
 
 // MaskOf is a mask of constant bits.
 func MaskOf(bits uint64) OpmaskVirtual {
-	r, k := GP64(), K()
-	MOVQ(U64(bits), r)
-	KMOVQ(r, k)
-	return k
+	r := Into(GP64(), MOVQ, U64(bits))
+	return Into(K(), KMOVQ, r)
 }
 
 // Floats64 is sixteen numbers.

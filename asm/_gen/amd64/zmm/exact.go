@@ -45,16 +45,14 @@ func NewProduct(scales VecVirtual) *Product {
 
 // Of is the products of finite numbers, in place.
 func (p *Product) Of(x VecVirtual) {
-	y := ZMM()
-	VMULPS(p.Times, x, y)
+	y := Into(ZMM(), VMULPS, p.Times, x)
 	p.larger(x, y)
 	VPANDND(x, p.two, x)
 }
 
 // OfNegated is the same with the other sign.
 func (p *Product) OfNegated(x VecVirtual) {
-	y := ZMM()
-	VMULPS(p.Times, x, y)
+	y := Into(ZMM(), VMULPS, p.Times, x)
 	p.larger(x, y)
 	VPTERNLOGD(Imm(AndNotXor), p.signs, p.two, x)
 }
@@ -62,8 +60,7 @@ func (p *Product) OfNegated(x VecVirtual) {
 // larger makes x the one of larger magnitude: of the product y, or of what its half is
 // added to.
 func (p *Product) larger(x, y VecVirtual) {
-	t := ZMM()
-	VMOVDQA64(p.two, t)
+	t := Into(ZMM(), VMOVDQA64, p.two)
 	VPTERNLOGD(Imm(OrAnd), p.signs, y, t)
 	VFMADD231PS(p.half, x, t)
 	VPMAXUD(t, y, x)
@@ -136,8 +133,7 @@ func (p *Product) ZeroPoint(zero VecVirtual) {
 // DoublesAt is the sixteen float32 at m in double precision.
 func DoublesAt(m Mem) (d [2]VecVirtual) {
 	for i := range d {
-		d[i] = ZMM()
-		VCVTPS2PD(m.Offset(32*i), d[i])
+		d[i] = Into(ZMM(), VCVTPS2PD, m.Offset(32*i))
 	}
 	return d
 }

@@ -27,8 +27,7 @@ func (z *Kernel) Index(x VecVirtual, second int) VecVirtual {
 
 // Placed writes what a table has for 32 indices.
 func (z *Kernel) Placed(at int, index VecVirtual, t Table) {
-	x := ZMM()
-	VPERMB(t[0], index, x)
+	x := Into(ZMM(), VPERMB, t[0], index)
 	VMOVDQU64(x, z.To(at))
 }
 
@@ -61,8 +60,7 @@ func (z *Kernel) NibblesOf(off int) Codes {
 	if !z.Words() {
 		return z.Picked(Sixteen(z.From(off)), func(e int) int { return e % 16 }, func(e int) int { return e / 16 * 4 })
 	}
-	x := ZMM()
-	VPERMB(Sixteen(z.From(off)), Load64(Bytes64(func(i int) int { return i / 2 % 16 })), x)
+	x := Into(ZMM(), VPERMB, Sixteen(z.From(off)), Load64(Bytes64(func(i int) int { return i / 2 % 16 })))
 	VPROLVD(Dwords64(func(i int) int { return [2]int{1, 32 - 3}[i/8] }), x, x)
 	return Codes{x}
 }

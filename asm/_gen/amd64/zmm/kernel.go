@@ -95,8 +95,7 @@ func Pairs(z *Kernel, chunks Register, in, elems int, two, one func()) {
 
 // Align gives a kernel its local memory.
 func (z *Kernel) Align() {
-	z.frame = GP64()
-	LEAQ(AllocLocal(64).Offset(63), z.frame)
+	z.frame = Into(GP64(), LEAQ, AllocLocal(64).Offset(63))
 	ANDQ(I8(-64), z.frame)
 }
 

@@ -33,12 +33,11 @@ func (z *Kernel) bfloats(a, b VecVirtual) VecVirtual {
 // nearest rounds to nearest and ties to even: up where what is cut off is above
 // one half, or is one half below an odd number.
 func (z *Kernel) nearest(a, b VecVirtual) VecVirtual {
-	high, up := ZMM(), K()
-	VMOVDQA64(a, high)
+	high := Into(ZMM(), VMOVDQA64, a)
 	VPERMT2W(b, z.upper, high)
 	VPERMT2W(b, z.lower, a)
-	VPTERNLOGD(Imm(OrAnd), z.ones, high, a) // a | high & 1
-	VPCMPUW(Imm(6), z.tops, a, up)          // greater
+	VPTERNLOGD(Imm(OrAnd), z.ones, high, a)     // a | high & 1
+	up := Into(K(), VPCMPUW, Imm(6), z.tops, a) // greater
 	VPADDW(z.ones, high, up, high)
 	return high
 }
@@ -49,8 +48,7 @@ const RoundPlain = 0x7FFF
 
 // Quieted makes every NaN 7FC00000.
 func Quieted(x VecVirtual) {
-	k := K()
-	VCMPPS(Imm(3), x, x, k)
+	k := Into(K(), VCMPPS, Imm(3), x, x)
 	VPBROADCASTD(Dwords(0x7FC00000), k, x)
 }
 

@@ -1,6 +1,7 @@
 package zmm
 
 import (
+	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -8,17 +9,13 @@ import (
 
 // Single is the float32 at m in all lanes.
 func Single(m Mem) VecVirtual {
-	x := ZMM()
-	VPBROADCASTD(m, x)
-	return x
+	return Into(ZMM(), VPBROADCASTD, m)
 }
 
 // Half is the float16 at m in all lanes.
 func Half(m Mem) VecVirtual {
-	h, x := YMM(), ZMM()
-	VPBROADCASTW(m, h)
-	VCVTPH2PS(h, x)
-	return x
+	h := Into(YMM(), VPBROADCASTW, m)
+	return Into(ZMM(), VCVTPH2PS, h)
 }
 
 // Times is sixteen small integers in dwords, as floats, times d.
@@ -39,9 +36,7 @@ func Keep(z *Kernel, x VecVirtual) Scales {
 
 // By is x times scale i.
 func (s Scales) By(x VecVirtual, i int) VecVirtual {
-	y := ZMM()
-	VMULPS_BCST(s.At.Offset(4*i), x, y)
-	return y
+	return Into(ZMM(), VMULPS_BCST, s.At.Offset(4*i), x)
 }
 
 // Signed16 writes 64 signed bytes, which go by way of memory to dwords, times
