@@ -223,7 +223,6 @@ func (l *Layout) gather(from Mem, places, x VecVirtual) {
 
 // unlessAllFinite leaves where one of eight or sixteen numbers is not finite.
 func (l *Layout) unlessAllFinite(x VecVirtual, stop Place) {
-
 	k := K()
 	if l.Halves == 1 {
 		VFPCLASSPSY(Imm(NotFinite), x.AsY(), k)

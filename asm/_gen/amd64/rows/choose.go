@@ -25,11 +25,7 @@ func choose() {
 	c := load(value{mem: Mem{Base: x}, step: 32})
 	each(VADDPS, minimum, c, c)
 	each(VDIVPS, scale, c, c)
-	each(VADDPS, magic, c, c)
-	each(VANDPS, bits, c, c)
-	each(VPMAXSD, low, c, c)
-	each(VPMINSD, high, c, c)
-	each(VPSUBD, low, c, c)
+	roundBetween(c, magic, bits, low, high, low)
 	y := c.regs[0]
 	VPACKSSDW(c.regs[1], y, y)
 	VPERMQ(Imm(0xD8), y, y)
@@ -45,4 +41,14 @@ func choose() {
 	DECQ(n)
 	JNZ(group.Ref())
 	emit.End()
+}
+
+// roundBetween makes integers of numbers: the low bits of what magic rounds, between two limits, less
+// another number.
+func roundBetween(c, magic, bits, low, high, less value) {
+	each(VADDPS, magic, c, c)
+	each(VANDPS, bits, c, c)
+	each(VPMAXSD, low, c, c)
+	each(VPMINSD, high, c, c)
+	each(VPSUBD, less, c, c)
 }

@@ -74,11 +74,7 @@ func (f *fit) moveOne(i Register, half func(value) value, xl, ll, moved value) {
 	compare(less, t, newX, mask)
 	each(VMULPS, x, newL, c)
 	each(VDIVPS, newX, c, c)
-	each(VADDPS, number(3<<22), c, c)
-	each(VANDPS, all(1<<23-1), c, c)
-	each(VPMAXSD, all(1<<22-4), c, c)
-	each(VPMINSD, all(1<<22+3), c, c)
-	each(VPSUBD, all(1<<22), c, c)
+	roundBetween(c, number(3<<22), all(1<<23-1), all(1<<22-4), all(1<<22+3), all(1<<22))
 	each(VCVTDQ2PS, c, c)
 	also := func(predicate uint64, a, b value) {
 		compare(predicate, a, b, t)
