@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 
 	"github.com/anamnesis-go/anamnesis/digest"
@@ -214,12 +215,14 @@ func (d *digests) text(s *session, all bool) {
 	if !all {
 		return // a manifest has them
 	}
+	list := slices.Clone(d.tensors)
+	slices.SortStableFunc(list, func(a, b digest.Tensor) int { return wire.Natural(a.Name, b.Name) })
 	width := 0
-	for _, t := range d.tensors {
+	for _, t := range list {
 		width = max(width, columns(tidy(t.Type, 64)+" "+formatShape(t.Shape)))
 	}
-	for _, t := range d.tensors {
-		fmt.Fprintf(s.out, "  %s  %s  %s\n", t.Sum, pad(tidy(t.Type, 64)+" "+formatShape(t.Shape), width), tidy(t.Name, 1024))
+	for _, t := range list {
+		fmt.Fprintf(s.out, "  %s  %s  %s\n", t.Sum, pad(tidy(t.Type, 64)+" "+formatShape(t.Shape), width), s.lastName(nameText(t.Name), 2*len(t.Sum)+width+6))
 	}
 }
 

@@ -395,7 +395,7 @@ func reasons(kept []convert.KeptMatrix) string {
 const distanceWidth = len("    0.001454   0.09249   0.008311   0.995716 20.68")
 
 func (s *session) distance(name string, width int, d *quant.Distortion) {
-	name = pad(cutMiddle(nameText(name), width), width)
+	name = pad(cutName(nameText(name), width), width)
 	if d.N == 0 {
 		s.line("  %s  not measured: its rows and its blocks of scales do not meet", name)
 		return

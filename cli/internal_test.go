@@ -257,6 +257,26 @@ func TestCutMiddle(t *testing.T) {
 	}
 }
 
+func TestNamesAreCutBeforeTheirLayer(t *testing.T) {
+	for _, c := range []struct {
+		s    string
+		n    int
+		want string
+	}{
+		{"model.layers.10.mlp.up_proj.weight", 40, "model.layers.10.mlp.up_proj.weight"},
+		{"model.layers.10.mlp.up_proj.weight", 30, "model.la…10.mlp.up_proj.weight"},
+		{"model.layers.10.mlp.up_proj.weight", 22, "…10.mlp.up_proj.weight"},
+		{"model.layers.10.mlp.up_proj.weight", 20, "model.lay…roj.weight"},
+		{"model.layers.10.mlp.experts.127.w1.weight", 20, "model.…127.w1.weight"},
+		{"10.a.b", 4, "1….b"}, {"a.10.b", 5, "…10.b"}, {"v10.layer2x.weight", 9, "v10…eight"}, {"日.10", 4, "…10"},
+	} {
+		got := cutName(c.s, c.n)
+		if got != c.want || columns(got) > c.n {
+			t.Errorf("cutName(%q, %d) = %q instead of %q", c.s, c.n, got, c.want)
+		}
+	}
+}
+
 func TestBreakColumns(t *testing.T) {
 	for _, c := range []struct {
 		s          string

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/convert"
@@ -89,8 +90,18 @@ func (s *session) printRenamed(c *conversion) {
 	if !c.rehearsed {
 		return
 	}
+	list := make([][2]string, 0, n)
 	for from, to := range m.Renames() {
-		s.line("  %s -> %s", nameText(from), nameText(to))
+		list = append(list, [2]string{from, to})
+	}
+	slices.SortStableFunc(list, func(a, b [2]string) int { return wire.Natural(a[0], b[0]) })
+	for _, r := range list {
+		from, to := nameText(r[0]), nameText(r[1])
+		if s.columns > 0 {
+			half := max((s.columns-6)/2, minLast)
+			from, to = cutName(from, half), cutName(to, half)
+		}
+		s.line("  %s -> %s", from, to)
 	}
 }
 

@@ -17,7 +17,7 @@ type parseCmd struct {
 	tensorsFlag   `embed:""`
 
 	Tensor []word `sep:"none" placeholder:"GLOB" help:"List only tensors whose name matches: * any text, ? one character, [a-z] one of a range. May be given several times."`
-	Sort   string `enum:"file,name,size" default:"file" help:"Order of the list."`
+	Sort   string `enum:"file,name,size," default:"" placeholder:"file|name|size" help:"Order of the list: by name, layer 2 before layer 10 (of text, if nothing is said), as in the file (of JSON), the largest first."`
 	Usage  bool   `help:"Print what the file took of each limit."`
 	Pickle bool   `help:"List the instructions of a checkpoint's pickles, or of a plain pickle, instead."`
 }
@@ -29,7 +29,7 @@ the totals of each type. Totals are of the tensors listed.`
 
 func (parseCmd) examples() []example {
 	return []example{
-		{"amn parse model.safetensors", "Every tensor, in the order of the file."},
+		{"amn parse model.safetensors", "Every tensor, layer by layer."},
 		{"amn parse --sort size --tensor '*.weight' model.safetensors", "The weights, the largest first."},
 		{"amn parse --pickle checkpoint.pt", "What its pickle does, instruction by instruction."},
 		{"amn parse --json weights.npz", "For a program: shapes, offsets, everything."},
@@ -55,19 +55,29 @@ func (c *parseCmd) Run(ctx context.Context, s *session) (err error) {
 		if c.asked() {
 			return c.print(ctx, s, r)
 		}
-		list := c.pick(r)
-		matched = matched || r.total.Tensors > 0 || c.asked()
+		list := c.pick(s, r)
+		matched = matched || r.total.Tensors > 0
 		if s.json {
 			return s.printJSON("amn.parse/1", r, list)
+		}
+		if r.err == nil && r.total.Tensors == 0 && len(c.Tensor) > 0 {
+			return s.printUsage(r) // of the file that has none of them
 		}
 		return s.printParse(r, list)
 	})
 }
 
+// mostSorted is how many tensors are put in order where nobody asks for one.
+const mostSorted = 200_000
+
 // pick selects and orders the tensors of a report, and sums them up anew.
-func (c *parseCmd) pick(r *report) iter.Seq[tensor.Info] {
+func (c *parseCmd) pick(s *session, r *report) iter.Seq[tensor.Info] {
 	all := tensorsOf(r)
-	if r.err != nil || len(c.Tensor) == 0 && c.Sort == "file" {
+	sort := cmp.Or(c.Sort, map[bool]string{true: "file", false: "name"}[s.json])
+	switch {
+	case r.err != nil || len(c.Tensor) == 0 && sort == "file":
+		return all
+	case c.Sort == "" && len(c.Tensor) == 0 && r.model.Len() > mostSorted:
 		return all
 	}
 	var list []tensor.Info
@@ -76,9 +86,9 @@ func (c *parseCmd) pick(r *report) iter.Seq[tensor.Info] {
 			list = append(list, i)
 		}
 	}
-	switch c.Sort {
+	switch sort {
 	case "name":
-		slices.SortStableFunc(list, func(a, b tensor.Info) int { return cmp.Compare(a.Name, b.Name) })
+		slices.SortStableFunc(list, func(a, b tensor.Info) int { return wire.Natural(a.Name, b.Name) })
 	case "size":
 		slices.SortStableFunc(list, func(a, b tensor.Info) int { return cmp.Compare(b.Bytes(), a.Bytes()) })
 	}

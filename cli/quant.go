@@ -182,7 +182,7 @@ func (s *session) printLeftOut(scales []tensor.Info) {
 			s.line("  and %s", plural(int64(len(scales)-k), "more scale"))
 			break
 		}
-		s.line("  %s", tidy(i.Name, 64))
+		s.line("  %s", shortName(i.Name))
 	}
 }
 
@@ -197,7 +197,7 @@ func (s *session) printIgnored(names []string) {
 			s.line("  and %d more", len(names)-k)
 			break
 		}
-		s.line("  %s", tidy(name, 64))
+		s.line("  %s", shortName(name))
 	}
 }
 

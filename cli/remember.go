@@ -52,6 +52,12 @@ func (c *rememberCmd) Validate() error {
 // Run implements the command.
 func (c *rememberCmd) Run(ctx context.Context, s *session) error {
 	to := cmp.Or(c.To, "bf16")
+	suffix := func(w *written) string {
+		if len(w.plan.Weights) == 0 {
+			return "-copy" // the types are the source's own
+		}
+		return "-" + to
+	}
 	return s.convert(ctx, &conversion{
 		schema: "amn.remember/1",
 		verb:   "dequantizing",
@@ -68,10 +74,10 @@ func (c *rememberCmd) Run(ctx context.Context, s *session) error {
 		},
 		target: func(w *written) string {
 			if w.folder {
-				return derived(w.path, "-"+to, "")
+				return derived(w.path, suffix(w), "")
 			}
 			if w.model.Format() == safetensors.Format { // another name than its own
-				return derived(w.path, "-"+to, ".safetensors")
+				return derived(w.path, suffix(w), ".safetensors")
 			}
 			return derived(w.path, "", ".safetensors")
 		},

@@ -286,7 +286,7 @@ const (
 // printTensors prints a row per tensor, in columns as wide as the widest of
 // each, names cut where the terminal ends.
 func (s *session) printTensors(v view, list iter.Seq[tensor.Info]) {
-	name, typ, shape := minName, minType, minShape
+	name, typ, shape := 0, minType, 0
 	shared := map[storage]int{}
 	for i := range list {
 		name = max(name, columns(nameText(i.Name)))
@@ -296,13 +296,17 @@ func (s *session) printTensors(v view, list iter.Seq[tensor.Info]) {
 			shared[storage{i.Part, i.Storage}]++
 		}
 	}
-	if s.columns > 0 {
-		rest := len("    ") + typ + shape + sizeWidth + 1
-		name = max(min(name, s.columns-rest), 12)
+	if rest := len("    ") + typ + shape + sizeWidth + 1; s.columns > 0 && name+rest > s.columns {
+		name = max(s.columns-rest, 12)
+	} else {
+		name, shape = max(name, minName), max(shape, minShape)
+		if s.columns > 0 {
+			name = min(name, max(s.columns-len("    ")-typ-shape-sizeWidth-1, 12))
+		}
 	}
 	for i := range list {
 		s.line("  %s %s %s %s%s",
-			pad(cutMiddle(nameText(i.Name), name), name), pad(typeText(i.TypeName()), typ),
+			pad(cutName(nameText(i.Name), name), name), pad(typeText(i.TypeName()), typ),
 			pad(cutColumns(v.shapeText(&i), shape), shape), padLeft(sizeText(&i), sizeWidth), noteText(&i, shared))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -144,6 +145,8 @@ func (s *session) printStats(path string, m tensor.Model, list []stats.Tensor) {
 	}
 	s.printed = true
 	fmt.Fprintf(s.out, "%s: %s, %s\n", showPath(path), titleOf(m.Format()), plural(int64(len(list)), "tensor"))
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b stats.Tensor) int { return wire.Natural(a.Name, b.Name) })
 	rows := [][]string{statHead}
 	for i := range list {
 		rows = append(rows, statRow(&list[i]))
@@ -154,11 +157,15 @@ func (s *session) printStats(path string, m tensor.Model, list []stats.Tensor) {
 			width[k] = max(width[k], columns(text))
 		}
 	}
+	used := 2 * len(width)
+	for _, w := range width[:len(width)-1] {
+		used += w
+	}
 	for _, row := range rows {
 		for k, text := range row {
 			switch {
 			case k == len(row)-1:
-				fmt.Fprintf(s.out, "  %s\n", text)
+				fmt.Fprintf(s.out, "  %s\n", s.lastName(text, used))
 			case k < 2:
 				fmt.Fprintf(s.out, "  %s", pad(text, width[k]))
 			default:
@@ -174,7 +181,7 @@ func (s *session) printStats(path string, m tensor.Model, list []stats.Tensor) {
 }
 
 func statRow(t *stats.Tensor) []string {
-	row := []string{tidy(t.Type, 64), formatShape(t.Shape), "-", "-", "-", "-", "-", "-", "-", tidy(t.Name, 1024)}
+	row := []string{tidy(t.Type, 64), formatShape(t.Shape), "-", "-", "-", "-", "-", "-", "-", nameText(t.Name)}
 	if !t.Numbers {
 		return row
 	}
@@ -200,7 +207,7 @@ func (s *session) chart(t *stats.Tensor) {
 	if most == 0 {
 		return
 	}
-	fmt.Fprintf(s.out, "\n  %s, by magnitude\n", tidy(t.Name, 1024))
+	fmt.Fprintf(s.out, "\n  %s, by magnitude\n", nameText(t.Name))
 	for k := len(t.Bins) - 1; k >= 0; k-- {
 		b := t.Bins[k]
 		n := b.Negative + b.Positive

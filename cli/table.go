@@ -128,6 +128,50 @@ func cutMiddle(s string, n int) string {
 	return head + s[tail:]
 }
 
+// cutName cuts a tensor's name to n columns and keeps what tells it from others: all
+// from the number of its layer on, or else of its expert, if that fits; what a name
+// begins with is the same in most.
+func cutName(s string, n int) string {
+	if len(s) <= n || columns(s) <= n {
+		return s
+	}
+	for at := 0; at < len(s); at++ {
+		k := digits(s[at:])
+		if k == 0 || at > 0 && s[at-1] != '.' || at+k < len(s) && s[at+k] != '.' {
+			continue
+		}
+		if room := n - columns(s[at:]); room > 0 {
+			return cutColumns(s[:at], room) + s[at:] // with an ellipsis, or all of it
+		}
+		at += k
+	}
+	return cutMiddle(s, n)
+}
+
+// digits is how many digits a text begins with.
+func digits(s string) int {
+	n := 0
+	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+		n++
+	}
+	return n
+}
+
+// shortName is a name in a list.
+func shortName(name string) string { return cutName(nameText(name), 64) }
+
+// minLast is the least that a name in the last column of a table is cut to.
+const minLast = 32
+
+// lastName is a name in the last column of a table. Where the columns before it leave
+// hardly any room it stays whole, and the terminal breaks the line.
+func (s *session) lastName(text string, used int) string {
+	if s.columns-used < minLast {
+		return text
+	}
+	return cutName(text, s.columns-used)
+}
+
 // breakColumns breaks a text at a space, into a line of at most n columns if it
 // can, and the rest.
 func breakColumns(s string, n int) (line, rest string) {

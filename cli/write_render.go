@@ -114,7 +114,7 @@ func (s *session) printSpecial(r *convert.Result) {
 			s.line("  and %s", plural(int64(len(r.Special)-i), "more weight"))
 			break
 		}
-		s.line("  %s  %s overflowed, %s infinite, %s NaN", tidy(x.Name, 64), formatCount(x.Overflow), formatCount(x.Inf), formatCount(x.NaN))
+		s.line("  %s  %s overflowed, %s infinite, %s NaN", shortName(x.Name), formatCount(x.Overflow), formatCount(x.Inf), formatCount(x.NaN))
 	}
 }
 

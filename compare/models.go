@@ -81,7 +81,8 @@ type Result struct {
 	Distance quant.Distortion
 }
 
-// Models compares two models and calls found for each difference, in order. An
+// Models compares two models and calls found for each difference: of the first's
+// tensors in the natural order of names, then of those that only the second has. An
 // error of found ends it.
 func Models(b *limits.Budget, first, second tensor.Model, o Options, found func(*Difference) error) (Result, error) {
 	c := &comparison{b: b, o: o, found: found, models: [2]tensor.Model{first, second}}
@@ -147,6 +148,7 @@ func (c *comparison) list(side int) (err error) {
 			list = append(list, plain(i))
 		}
 	}
+	slices.SortStableFunc(list, func(x, y Tensor) int { return wire.Natural(x.Name, y.Name) })
 	c.tensors[side] = list
 	if side == 0 {
 		return nil

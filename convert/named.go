@@ -131,6 +131,9 @@ func (n *Names) model(b *limits.Budget, m tensor.Model) (*Renamed, error) {
 	}
 	r := &Renamed{model: m, rule: one}
 	var err error
+	if r.used, err = limits.Make[bool](b, len(n.Rename)); err != nil {
+		return nil, err
+	}
 	if r.list, err = limits.Make[renamedTensor](b, m.Len()); err != nil {
 		return nil, err
 	}
@@ -157,8 +160,13 @@ func (n *Names) fits(r *Renamed) error {
 	switch {
 	case n.Strip != "" && !r.stripped:
 		return wire.ErrUsage.With("no name begins with %s", wire.Quote(n.Strip))
-	case len(n.Rename) > 0 && !r.renamed:
-		return wire.ErrUsage.With("no name fits a pattern that renames")
+	case n.Drop != nil && !r.dropped:
+		return wire.ErrUsage.With("no name fits what is to be dropped")
+	}
+	for i := range n.Rename {
+		if !r.used[i] {
+			return wire.ErrUsage.With("no name fits the pattern %s, or each that does fits one before it", wire.Quote(strings.Join(n.Rename[i].from, "*")))
+		}
 	}
 	return nil
 }
@@ -173,7 +181,8 @@ type Renamed struct {
 	// Left is how many tensors were not taken.
 	Left int
 
-	stripped, renamed bool
+	stripped, dropped bool
+	used              []bool // which patterns renamed a tensor
 }
 
 type renamedTensor struct {
@@ -214,7 +223,11 @@ func (r *Renamed) name(name string) (string, bool) {
 		}
 		name = below
 	}
-	if n.Keep != nil && !n.Keep(name) || n.Drop != nil && n.Drop(name) {
+	if n.Keep != nil && !n.Keep(name) {
+		return "", false
+	}
+	if n.Drop != nil && n.Drop(name) {
+		r.dropped = true
 		return "", false
 	}
 	if n.Strip != "" {
@@ -224,7 +237,7 @@ func (r *Renamed) name(name string) (string, bool) {
 	}
 	for i := range n.Rename {
 		if to, ok := n.Rename[i].apply(name); ok {
-			r.renamed = true
+			r.used[i] = true
 			return to, true
 		}
 	}

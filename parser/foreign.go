@@ -21,11 +21,11 @@ const unpack = "unpack it first"
 
 // The first row that fits gives the name. Magic bytes come before text, and
 // what is told by one byte comes last.
-var foreigners = [...]foreign{
+var foreigners = append(modelTexts[:], []foreign{
 	{"a Git LFS pointer, not the file itself", "run `git lfs pull` in its repository", textStart("version https://git-lfs.github.com/spec/", "version https://hawser.github.com/spec/")},
 	{"an HTML page", "the download got a web page instead of the file: check the address and whether it wants a login", textStart("<!doctype html", "<html", "<head", "<body")},
 	{"an XML document", "a storage service answers so when it refuses a download: read it as text", textStart("<?xml", "<error>")},
-	{"a JSON text", "a server may have answered with an error: read it as text (an index of shards is opened by its path, beside its shards)", isJSON},
+	{"a JSON text", "a server may have answered with an error: read it as text", isJSON},
 	{"gzip data", unpack + ": gunzip", magic("\x1f\x8b")},
 	{"zstd data", unpack + ": unzstd", magic("\x28\xb5\x2f\xfd")},
 	{"xz data", unpack + ": unxz", magic("\xfd7zXZ\x00")},
@@ -46,7 +46,7 @@ var foreigners = [...]foreign{
 	{"a pickle that is no PyTorch checkpoint", "loading it in Python runs what it says; a scan judges it and runs nothing", isPickle},
 	{"nothing but zeros at its beginning", "a download that was given its space and not finished: fetch it again", isZero},
 	{"a text", "look for the file itself", func(h *head) bool { return isText(h.p) }},
-}
+}...)
 
 // A Recognition is content that is named but not read.
 type Recognition struct {
