@@ -372,7 +372,7 @@ func (c *convertCmd) prepare(b *limits.Budget, o *conversion, t *convertTarget) 
 	if c.AsIs && convert.Stated(o.model) && quant.Any(o.model) {
 		return usage{"--as-is: a quantized folder is decoded for llama.cpp; --raw-names writes it as it is"}
 	}
-	return forLlamaCPP(b, &o.written, convert.LlamaCPP{Pre: c.preTokenizer(), Quant: o.opts.Quant})
+	return forLlamaCPP(b, &o.written, convert.LlamaCPP{Pre: c.preTokenizer(), Quant: o.opts.Quant, Blocks: c.OutDtype == "" && c.Cast == "" && c.Quant == ""})
 }
 
 // Run implements the command.

@@ -27,6 +27,9 @@ type LlamaCPP struct {
 	TensorsAlone bool
 	// Quant says how quantized weights are read, and what they become.
 	Quant quant.Options
+	// Blocks leaves experts that are stored in blocks of MXFP4 what they are, as
+	// llama.cpp's converter does: the numbers are moved, none is rounded.
+	Blocks bool
 }
 
 // Stated reports that a model lies in a folder of transformers, whose config.json
@@ -64,6 +67,9 @@ func (l LlamaCPP) model(b *limits.Budget, m tensor.Model) (*rewritten, error) {
 		}
 		r.Model, r.decoded, m = d, d, d
 		o.Decoded = func(i *tensor.Info) (tensor.DType, bool) { return l.Quant.Target.DType(), d.weight(i) != nil }
+		if l.Blocks {
+			o.Packed = d.packed
+		}
 	}
 	plan, err := family.New(b, m, o)
 	if err != nil {
@@ -151,7 +157,7 @@ func (r *rewritten) Meta() iter.Seq2[string, any] {
 func (r *rewritten) decodes(i *tensor.Info) *quant.Weight {
 	t := r.find(*i)
 	if r.decoded == nil || t == nil || len(t.Parts) == 0 {
-		return nil
+		return nil // blocks that are moved have no parts
 	}
 	return r.decoded.weight(&t.Parts[0].Info)
 }
@@ -171,6 +177,9 @@ func (r *rewritten) At(i tensor.Info) (io.ReaderAt, bool) {
 		return nil, false
 	}
 	m := &made{r: r, t: t}
+	if t.Packed != nil {
+		return r.packed(t)
+	}
 	for k := range t.Parts {
 		if _, ok := r.straight.At(t.Parts[k].Info); !ok {
 			return nil, false

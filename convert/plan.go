@@ -178,8 +178,8 @@ func (p *Plan) picks() ([]pick, error) {
 		}
 		n++
 	}
-	bound := &quant.Bound{Plain: infos}
-	if !p.o.AsIs && quant.Any(p.m) {
+	bound, moved := p.asBound(infos)
+	if !p.o.AsIs && !moved && quant.Any(p.m) {
 		if bound, err = quant.Plan(p.b, p.m, p.o.Quant); err != nil {
 			return nil, err
 		}

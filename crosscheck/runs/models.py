@@ -28,7 +28,7 @@ GPT4 = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s
 def pre_tokenizer(name):
     """What the tokenizers of the models with that name of llama.cpp's cut texts by."""
     level = lambda own: pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=own)  # noqa: E731
-    if name in ("llama-bpe", "smaug-bpe", "dbrx", "qwen2", "exaone4"):
+    if name in ("llama-bpe", "smaug-bpe", "dbrx", "qwen2", "exaone4", "glm4", "deepseek-v3", "gpt-4o", "llama4"):
         expr = GPT4.replace("{1,3}", "") if name == "qwen2" else GPT4
         return pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(expr), "isolated"), level(False)])
     if name in ("refact", "starcoder", "command-r"):
@@ -37,7 +37,7 @@ def pre_tokenizer(name):
     return level(True)
 
 
-def byte_level(folder, pre, template=None):
+def byte_level(folder, pre, template=None, more=()):
     """A BPE of bytes, as GPT-2, Llama 3 and Qwen have it."""
     t = Tokenizer(models.BPE(ignore_merges=pre == "llama-bpe"))
     t.pre_tokenizer = pre_tokenizer(pre)
@@ -45,8 +45,9 @@ def byte_level(folder, pre, template=None):
         t.normalizer = normalizers.NFC()
     t.decoder = decoders.ByteLevel()
     t.train_from_iterator(text(200), trainers.BpeTrainer(
-        vocab_size=VOCAB - 8, special_tokens=["<|pad|>", "<|begin|>", "<|end|>", "<|endoftext|>"], initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False))
+        vocab_size=VOCAB - 8 - len(more), special_tokens=["<|pad|>", "<|begin|>", "<|end|>", "<|endoftext|>"], initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False))
     t.add_tokens(["<think>", "  "])
+    t.add_special_tokens(list(more))
     if template:
         t.post_processor = processors.TemplateProcessing(single="<|begin|> $A", pair="<|begin|> $A <|begin|> $B", special_tokens=[("<|begin|>", 1)])
     else:
@@ -54,6 +55,11 @@ def byte_level(folder, pre, template=None):
     fast = tf.PreTrainedTokenizerFast(tokenizer_object=t, bos_token="<|begin|>", eos_token="<|end|>", pad_token="<|pad|>")
     fast.chat_template = "{% for m in messages %}<|begin|>{{ m['content'] }}<|end|>{% endfor %}"
     fast.save_pretrained(folder)
+
+
+def glm(folder, pre):
+    """The vocabulary of GLM-4, some of whose tokens the converter knows by their texts."""
+    byte_level(folder, pre, more=["[gMASK]", "<|user|>", "<|observation|>"])
 
 
 def sentencepiece(folder, _, prefix=True):
@@ -77,6 +83,10 @@ def sentencepiece(folder, _, prefix=True):
 
 
 LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 64, "rope_theta": 500000.0}
+
+MLA = dict(num_hidden_layers=3, num_key_value_heads=4, kv_lora_rank=32, qk_nope_head_dim=16, qk_rope_head_dim=8, v_head_dim=24, n_routed_experts=4, num_experts_per_tok=2,
+           moe_intermediate_size=48, first_k_dense_replace=1)
+OSS = {"rope_type": "yarn", "rope_theta": 150000.0, "factor": 4.0, "original_max_position_embeddings": 64, "beta_fast": 32.0, "beta_slow": 1.0, "truncate": True}
 
 # name -> (configuration, class, vocabulary, the name of the pre-tokenizer or None)
 FAMILIES = {
@@ -110,6 +120,14 @@ FAMILIES = {
     "ministral3": lambda: (tf.Ministral3Config(**sizes(head_dim=32, rope_parameters={
         "rope_type": "yarn", "rope_theta": 1000000.0, "factor": 4.0, "original_max_position_embeddings": 64, "beta_fast": 32.0, "beta_slow": 1.0, "mscale_all_dim": 1.0, "mscale": 1.0, "llama_4_scaling_beta": 0.1})),
         tf.Ministral3ForCausalLM, byte_level, "llama-bpe"),
+    "deepseek2": lambda: (tf.DeepseekV2Config(**sizes(**MLA | {"num_hidden_layers": 27}, q_lora_rank=None, n_shared_experts=2)), tf.DeepseekV2ForCausalLM, byte_level, "llama-bpe"),
+    "deepseek3": lambda: (tf.DeepseekV3Config(**sizes(**MLA, q_lora_rank=24, n_shared_experts=1, n_group=2, topk_group=1, scoring_func="sigmoid", num_nextn_predict_layers=0)), tf.DeepseekV3ForCausalLM, byte_level, "llama-bpe"),
+    "glm4": lambda: (tf.Glm4Config(**sizes(head_dim=16, pad_token_id=0)), tf.Glm4ForCausalLM, glm, "glm4"),
+    "glm4moe": lambda: (tf.Glm4MoeConfig(**sizes(num_hidden_layers=3, head_dim=16, n_routed_experts=4, num_experts_per_tok=2, n_shared_experts=1, moe_intermediate_size=48, first_k_dense_replace=1,
+                                                 use_qk_norm=True, num_nextn_predict_layers=0)), tf.Glm4MoeForCausalLM, glm, "glm4"),
+    "gpt-oss": lambda: (tf.GptOssConfig(**sizes(head_dim=16, num_local_experts=4, num_experts_per_tok=2, sliding_window=16, rope_parameters=OSS)), tf.GptOssForCausalLM, byte_level, "llama-bpe"),
+    "llama4": lambda: (tf.Llama4TextConfig(**sizes(num_hidden_layers=4, head_dim=16, num_local_experts=4, num_experts_per_tok=1, intermediate_size_mlp=80, interleave_moe_layer_step=2,
+                                                   attention_chunk_size=8192, pad_token_id=0)), tf.Llama4ForCausalLM, byte_level, "llama-bpe"),
     "gpt2": lambda: (tf.GPT2Config(vocab_size=VOCAB, n_positions=256, n_ctx=256, n_embd=64, n_layer=2, n_head=4, bos_token_id=1, eos_token_id=2), tf.GPT2LMHeadModel, byte_level, "gpt-2"),
 }
 

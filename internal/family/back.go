@@ -29,7 +29,7 @@ func Back(b *limits.Budget, m tensor.Model, dtype string) (*Folder, error) {
 		return nil, err
 	}
 	arch, _ := s.keys["general.architecture"].(string)
-	if s.row = rowOf(arch, s.keys); s.row == nil {
+	if s.row = s.rowOf(arch); s.row == nil {
 		return nil, wire.At(m.Format(), "key general.architecture", wire.NoOffset, wire.ErrUnsupported.With("no folder of transformers is known for %s", wire.Quote(arch)))
 	}
 	s.put("torch_dtype", `"`+dtype+`"`)
@@ -51,10 +51,10 @@ func Back(b *limits.Budget, m tensor.Model, dtype string) (*Folder, error) {
 }
 
 // rowOf finds the row of an architecture; a mixture of Llama's is Mixtral.
-func rowOf(arch string, keys map[string]any) *row {
-	n, _ := number(keys[arch+".expert_count"])
+func (s *settings) rowOf(arch string) *row {
+	n, _ := number(s.keys[arch+".expert_count"])
 	for _, r := range rows {
-		if r.arch == arch && r.back != nil && (r != &llamaRow || n == 0) {
+		if r.arch == arch && r.back != nil && (r != &llamaRow || n == 0) && (r.fits == nil || r.fits(s)) {
 			return r
 		}
 	}
@@ -202,6 +202,13 @@ func (p *planner) place(full string) (place, bool) {
 	}
 	for i := range list {
 		switch n := &list[i]; {
+		case len(n.views) > 0:
+			for at.view = range n.views {
+				if g := n.views[at.view].gguf; g == rest || g == stem && stem != rest {
+					at.name, at.index = n, i
+					return at, true
+				}
+			}
 		case n.gguf == stem && stem != rest:
 			at.name, at.index = n, i
 			return at, true
@@ -223,6 +230,10 @@ func (p *planner) source(i *tensor.Info) error {
 		return wire.ErrMismatch.With("the keys state %d layers", p.c.layers())
 	case i.DType == tensor.Unknown:
 		return wire.ErrUnsupported.With("it is %s", i.TypeName())
+	case !at.there(p.c):
+		return wire.ErrMismatch.With("the keys give layer %d none", at.layer)
+	case len(at.name.views) > 0:
+		return p.unsplit(i, &at)
 	}
 	shape, err := p.shape(&at)
 	if err != nil {

@@ -49,8 +49,8 @@ func ToMLX(b *limits.Budget, m tensor.Model) (*MLX, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.c.row == &gpt2Row {
-		return nil, wire.At(configName, "", wire.NoOffset, wire.ErrUnsupported.With("mlx-lm has the matrices of %s transposed, which is not written", wire.Quote(p.c.row.names[0])))
+	if why := p.c.row.apart; why != "" {
+		return nil, wire.At(configName, "", wire.NoOffset, wire.ErrUnsupported.With("mlx-lm has %s of %s, which is not written", why, wire.Quote(p.c.row.names[0])))
 	}
 	p.naming = func(at *place) string {
 		if at.name.how == stack {

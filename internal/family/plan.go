@@ -21,6 +21,15 @@ type Tensor struct {
 	Data  []byte  // instead of parts: its bytes
 	// Wide says that llama.cpp has it in F32, whatever type the folder had.
 	Wide bool
+	// Packed are the blocks that it is made of, instead of parts.
+	Packed *Packed
+}
+
+// Packed are rows of MXFP4 as OpenAI stores them: blocks of 16 bytes, two numbers in
+// each, and a scale for each block.
+type Packed struct {
+	Blocks, Scales tensor.Info
+	Step, First    int64 // every Step-th row, from First on
 }
 
 // A Part is one tensor of the source, or some rows of it; parts follow each other.
@@ -56,6 +65,8 @@ type Options struct {
 	// Decoded reports a tensor that is quantized, and read as F32, and which type it
 	// will have in the end; nil where none is.
 	Decoded func(*tensor.Info) (tensor.DType, bool)
+	// Packed gives the blocks of a weight that stays what it is; nil where none does.
+	Packed func(*tensor.Info) (blocks, scales tensor.Info, ok bool)
 }
 
 const configName = "config.json"
@@ -130,8 +141,9 @@ type planner struct {
 	drops  func(*place) bool   // what is not, nil where everything is
 	asIs   bool                // rows and numbers stay as they are, and so do types
 
-	stacks map[stackKey]int // the tensor that experts are gathered in
-	first  tensor.DType     // of the first matrix
+	stacks map[stackKey]int           // the tensor that experts are gathered in
+	parted map[stackKey][]tensor.Info // views, until all of a tensor are there
+	first  tensor.DType               // of the first matrix
 }
 
 type stackKey struct {
@@ -143,6 +155,7 @@ type stackKey struct {
 type place struct {
 	name   *name
 	index  int // of the name among its list
+	view   int // of the name's views
 	outer  bool
 	layer  int64
 	expert int64 // or -1
@@ -160,7 +173,7 @@ func (p *planner) tensors() error {
 		if err := p.b.Step(1); err != nil {
 			return err
 		}
-		if p.needless(i.Name) {
+		if p.needless(i.Name) || p.beyond(i.Name) {
 			continue
 		}
 		n := len(p.Tensors)
@@ -186,6 +199,18 @@ func (p *planner) needless(name string) bool {
 		}
 	}
 	return false
+}
+
+// beyond is a tensor of a layer behind the last that is needed.
+func (p *planner) beyond(name string) bool {
+	if !p.c.row.over {
+		return false
+	}
+	before, after, _ := strings.Cut(p.c.row.layer, "#")
+	tail, ok := strings.CutPrefix(name, before)
+	number, _, cut := strings.Cut(tail, after)
+	n, isNumber := index(number)
+	return ok && cut && isNumber && n >= p.c.layers()
 }
 
 // locate finds the row of a name.
@@ -237,6 +262,8 @@ func (p *planner) tensor(i *tensor.Info) error {
 		return wire.ErrMismatch.With("the configuration states %d layers", p.c.layers())
 	case at.expert >= p.c.experts() && at.expert >= 0:
 		return wire.ErrMismatch.With("the configuration states %d experts", p.c.experts())
+	case !at.there(p.c):
+		return wire.ErrMismatch.With("the configuration gives layer %d none", at.layer)
 	}
 	switch i.DType {
 	case tensor.F32, tensor.F16, tensor.BF16:
@@ -264,10 +291,18 @@ func (p *planner) tensor(i *tensor.Info) error {
 	if p.drops != nil && p.drops(&at) {
 		return nil
 	}
-	if at.name.how == stack {
+	switch {
+	case at.name.how == stack:
 		return p.stack(i, &at)
+	case len(at.name.views) > 0 && !p.asIs:
+		return p.split(i, &at)
 	}
 	return p.single(i, &at)
+}
+
+// there reports that a layer has the tensor.
+func (at *place) there(c *config) bool {
+	return at.outer || at.name.only == nil || at.name.only(c, at.layer)
 }
 
 // shape is what the configuration says of a tensor.
@@ -300,6 +335,9 @@ func sameShape(is, want []int64) error {
 // target is the name that llama.cpp has.
 func (p *planner) target(at *place) string {
 	s := at.name.gguf
+	if len(at.name.views) > 0 {
+		s = at.name.views[at.view].gguf
+	}
 	if !at.outer {
 		s = "blk." + itoa(at.layer) + "." + s
 	}
@@ -418,13 +456,14 @@ func (p *planner) complete(names *wire.NameSet) error {
 		}
 	}
 	want := func(at place) error {
-		if err := p.b.Step(1); err != nil || at.name.optional {
+		if err := p.b.Step(1); err != nil || at.name.optional || !at.there(p.c) {
 			return err
 		}
 		if at.name.gguf == "output" && p.c.bool("tie_word_embeddings", p.c.row.tied) {
 			return nil
 		}
-		if name := p.naming(&at); names != nil {
+		for at.view = range max(1, len(at.name.views)) {
+			name := p.naming(&at)
 			if _, ok := names.Find(name); !ok {
 				return wire.At(p.m.Format(), "", wire.NoOffset, wire.ErrMissing.With("there is no tensor for %s, which the configuration asks for", wire.Quote(name)))
 			}

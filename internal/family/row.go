@@ -1,6 +1,9 @@
 package family
 
-import "github.com/anamnesis-go/anamnesis/internal/jsontree"
+import (
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
 
 // A row is one architecture of llama.cpp and the models of transformers that it
 // runs.
@@ -14,9 +17,18 @@ type row struct {
 	outer    []name
 	layers   []name
 	skip     []string // endings of tensors that are not needed
-	keys     func(*keys)
-	vocab    func(*keys) error
-	back     func(*settings) // the members of config.json, out of the keys
+	// depth is how many layers there are, where num_hidden_layers is not all of them.
+	depth func(*config) int64
+	// over says that layers beyond the last are there and not needed: those that
+	// predict further tokens.
+	over bool
+	// fits chooses between rows of one architecture of llama.cpp, on the way back.
+	fits func(*settings) bool
+	// apart says why mlx-lm has other tensors than transformers.
+	apart string
+	keys  func(*keys)
+	vocab func(*keys) error
+	back  func(*settings) // the members of config.json, out of the keys
 }
 
 // A preset is what a member of the configuration is where it is not stated.
@@ -42,7 +54,21 @@ type name struct {
 	shape    string // of the weight: letters of the configuration, see dims
 	how      how
 	optional bool
-	bare     bool // the name has no ending
+	bare     bool                              // the name has no ending
+	only     func(c *config, layer int64) bool // which layers have it; nil is all
+	views    []view                            // what it becomes, instead of gguf
+	join     func(c *config, of []tensor.Info, shape []int64) []Part
+}
+
+// A view is a tensor of llama.cpp that is a part of one of transformers, or all of it
+// in another order.
+type view struct {
+	gguf  string
+	shape func(*config) []int64
+	// strides and the first element, in the tensor of transformers
+	strides func(*config) ([]int64, int64)
+	// rows of a stack of blocks, every step-th from first on
+	step, first int64
 }
 
 // dims are the letters of shapes.
@@ -63,6 +89,17 @@ var dims = map[byte]func(*config) int64{
 	'I': func(c *config) int64 { return c.inner() },
 	'R': func(c *config) int64 { return (c.heads() + 2*c.kvHeads()) * c.headDim() },
 	'G': func(c *config) int64 { return 2 * c.int("intermediate_size") },
+	// of DeepSeek's attention, whose keys and values are latent
+	'q': func(c *config) int64 { return c.heads() * (c.nope() + c.int("qk_rope_head_dim")) },
+	'l': func(c *config) int64 { return c.int("q_lora_rank") },
+	'k': func(c *config) int64 { return c.int("kv_lora_rank") },
+	'a': func(c *config) int64 { return c.int("kv_lora_rank") + c.int("qk_rope_head_dim") },
+	'b': func(c *config) int64 { return c.heads() * (c.nope() + c.int("v_head_dim")) },
+	'w': func(c *config) int64 { return c.heads() * c.int("v_head_dim") },
+	's': func(c *config) int64 { return c.int("n_shared_experts") * c.int("moe_intermediate_size") },
+	'A': func(c *config) int64 { return c.heads() },
+	'y': func(c *config) int64 { return 2 * c.hidden() },
+	'U': func(c *config) int64 { return c.int("intermediate_size_mlp") },
 }
 
 // A config is config.json as its class of transformers reads it.
@@ -98,11 +135,20 @@ func (c *config) int(names ...string) int64 {
 func (c *config) hidden() int64 { return c.int("hidden_size", "n_embd", "dim") }
 func (c *config) heads() int64  { return c.int("num_attention_heads", "n_head", "n_heads") }
 func (c *config) layers() int64 {
+	if c.row.depth != nil {
+		return c.row.depth(c)
+	}
+	return c.hiddenLayers()
+}
+
+func (c *config) hiddenLayers() int64 {
 	return c.int("n_layers", "num_hidden_layers", "n_layer", "num_layers")
 }
 func (c *config) experts() int64 {
 	return c.int("num_local_experts", "num_experts", "n_routed_experts")
 }
+
+func (c *config) nope() int64 { return c.int("qk_nope_head_dim") }
 
 func (c *config) kvHeads() int64 {
 	if n := c.int("num_key_value_heads", "n_kv_heads"); n > 0 {

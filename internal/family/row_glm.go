@@ -1,0 +1,163 @@
+package family
+
+import (
+	"github.com/anamnesis-go/anamnesis/internal/tokenizer"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+)
+
+var glm4Row = row{
+	arch: "glm4", model: "glm4", names: []string{"Glm4ForCausalLM"},
+	defaults: []preset{{"rms_norm_eps", "1.5625e-07"}, {"max_position_embeddings", "131072"}, {"head_dim", "128"}, {"partial_rotary_factor", "0.5"}, {"rope_theta", "10000"}},
+	outer:    outer, layer: decoderLayer,
+	layers: decoder(
+		name{hf: "post_self_attn_layernorm", gguf: "post_attention_norm", shape: "H"},
+		ffnNorm,
+		name{hf: "post_mlp_layernorm", gguf: "post_ffw_norm", shape: "H"},
+		name{hf: "mlp.gate_up_proj", gguf: "ffn_up", shape: "GH"},
+		name{hf: "mlp.down_proj", gguf: "ffn_down", shape: "HF"},
+	),
+	keys: glm4Keys, vocab: glm4Vocab, back: glm4Back,
+}
+
+// glm4Keys rotate a part of a head.
+func glm4Keys(k *keys) {
+	common(k)
+	k.own("rope.dimension_count", uint32(k.c.partly()))
+}
+
+// partly is how many numbers of a head rotate: half of them where nothing else is said.
+func (c *config) partly() int64 {
+	part := 0.5
+	if f, ok := c.rope().fraction.Float(); ok && f > 0 && f <= 1 {
+		part = f
+	}
+	return int64(float64(c.headDim()) * part)
+}
+
+// A told is a purpose, and the added token that has it.
+type told struct{ name, text string }
+
+// glm names tokens by their texts, where nothing else has named one for the purpose.
+func (k *keys) glm(list ...told) error {
+	if err := gpt2Vocab(k); err != nil {
+		return err
+	}
+	t, err := k.readJSON()
+	if err != nil {
+		return err
+	}
+	for _, one := range list {
+		id := int64(-1)
+		for i := range t.Added {
+			if t.Added[i].Text == one.text {
+				id = int64(t.Added[i].ID)
+			}
+		}
+		if id < 0 {
+			return wire.At(tokenizer.FileName, "", wire.NoOffset, wire.ErrMissing.With("there is no added token %s, which is to be %s", wire.Quote(one.text), one.name))
+		}
+		if key := "tokenizer.ggml." + specialKeys[one.name] + "_token_id"; !k.stated(key) {
+			k.put(key, uint32(id))
+		}
+	}
+	return nil
+}
+
+// stated reports a key that is there.
+func (k *keys) stated(name string) bool {
+	for i := range k.list {
+		if k.list[i].Key == name {
+			return true
+		}
+	}
+	return false
+}
+
+func glm4Vocab(k *keys) error {
+	return k.glm(told{"eos", "<|endoftext|>"}, told{"eot", "<|user|>"}, told{"unk", "<|endoftext|>"}, told{"bos", "<|endoftext|>"})
+}
+
+func glm4Back(s *settings) {
+	_, _, head := s.common()
+	s.part(head)
+	s.biases("attention_bias", s.layers(), attention[:3]...)
+	s.put("hidden_act", `"silu"`)
+}
+
+// part is the part of a head that rotates.
+func (s *settings) part(head int64) {
+	n, ok := s.int("rope.dimension_count")
+	if !ok || head == 0 || n > head || n%2 != 0 {
+		s.fail(s.row.arch+".rope.dimension_count", "its value is %d, of heads of %d", n, head)
+		return
+	}
+	s.put("partial_rotary_factor", asJSON(float64(float32(n)/float32(head))))
+	s.rotations(n)
+}
+
+// predicts are tensors of layers that predict further tokens.
+func predicts(c *config, layer int64) bool { return layer >= c.hiddenLayers() }
+
+// GLM-4.5: a mixture, and behind its layers those that predict further tokens.
+var glm4moeRow = row{
+	arch: "glm4moe", model: "glm4_moe", names: []string{"Glm4MoeForCausalLM"},
+	defaults: []preset{{"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "131072"}, {"partial_rotary_factor", "0.5"}, {"rope_theta", "10000"}},
+	depth:    func(c *config) int64 { return c.hiddenLayers() + max(0, c.int("num_nextn_predict_layers")) },
+	outer:    outer, layer: decoderLayer, apart: "no layers that predict further tokens",
+	layers: with(decoder(
+		name{hf: "post_attention_layernorm", gguf: "post_attention_norm", shape: "H"},
+		name{hf: "self_attn.q_norm", gguf: "attn_q_norm", shape: "D", only: normed},
+		name{hf: "self_attn.k_norm", gguf: "attn_k_norm", shape: "D", only: normed},
+		correction,
+		name{hf: "eh_proj", gguf: "nextn.eh_proj", shape: "Hy", only: predicts},
+		name{hf: "enorm", gguf: "nextn.enorm", shape: "H", only: predicts},
+		name{hf: "hnorm", gguf: "nextn.hnorm", shape: "H", only: predicts},
+		name{hf: "embed_tokens", gguf: "nextn.embed_tokens", shape: "VH", only: predicts, optional: true},
+		name{hf: "shared_head.head", gguf: "nextn.shared_head_head", shape: "VH", only: predicts, optional: true},
+		name{hf: "shared_head.norm", gguf: "nextn.shared_head_norm", shape: "H", only: predicts, optional: true},
+	), with(denseMLP, sharing...)...),
+	keys: glm4moeKeys, vocab: glm4moeVocab, back: glm4moeBack,
+}
+
+func normed(c *config, _ int64) bool { return c.bool("use_qk_norm", false) }
+
+func glm4moeKeys(k *keys) {
+	glm4Keys(k)
+	k.mixture()
+	k.u32("leading_dense_block_count", "first_k_dense_replace")
+	k.own("expert_gating_func", uint32(2))
+	if on, ok := k.c.get("norm_topk_prob").Bool(); ok {
+		k.own("expert_weights_norm", on)
+	}
+	k.u32("nextn_predict_layers", "num_nextn_predict_layers")
+}
+
+func glm4moeVocab(k *keys) error {
+	return k.glm(told{"bos", "[gMASK]"}, told{"eot", "<|user|>"}, told{"unk", "<|endoftext|>"}, told{"eom", "<|observation|>"})
+}
+
+func glm4moeBack(s *settings) {
+	_, _, head := s.common()
+	s.part(head)
+	s.biases("attention_bias", s.layers(), attention[:3]...)
+	s.put("use_qk_norm", truth(s.tensors["blk.0.attn_q_norm.weight"] != nil))
+	s.put("hidden_act", `"silu"`)
+	s.chosen()
+	s.is("expert_gating_func", 2)
+	s.ahead()
+}
+
+// ahead takes the layers that predict further tokens from those of the model.
+func (s *settings) ahead() {
+	n, _ := s.int("nextn_predict_layers")
+	all, _ := s.int("block_count")
+	if n >= all && n > 0 {
+		s.fail(s.row.arch+".nextn_predict_layers", "its value is %d, of %d layers", n, all)
+	}
+	for i := range s.list {
+		if s.list[i].name == "num_hidden_layers" {
+			s.list[i].value = itoa(all - n)
+		}
+	}
+	s.putInt("num_nextn_predict_layers", n)
+}

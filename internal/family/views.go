@@ -1,0 +1,80 @@
+package family
+
+import (
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// split plans the tensors that one of transformers becomes.
+func (p *planner) split(i *tensor.Info, at *place) error {
+	if i.Strides != nil {
+		return wire.ErrUnsupported.With("a view that is to be split")
+	}
+	for at.view = range at.name.views {
+		v := &at.name.views[at.view]
+		t := Tensor{Name: p.naming(at), Shape: v.shape(p.c)}
+		t.DType = stored(t.Name, len(t.Shape), i.DType)
+		if p.o.Packed != nil {
+			if blocks, scales, ok := p.o.Packed(i); ok {
+				t.DType, t.Packed = tensor.MXFP4, &Packed{blocks, scales, max(1, v.step), v.first}
+			}
+		}
+		if t.Packed == nil {
+			part := Part{Info: *i}
+			part.Info.Shape = t.Shape
+			part.Info.Strides, part.Info.Offset = v.strides(p.c)
+			t.Parts = []Part{part}
+		}
+		if err := p.add(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unsplit gathers the views of a tensor of transformers; the last of them plans it.
+func (p *planner) unsplit(i *tensor.Info, at *place) error {
+	if at.name.join == nil {
+		return wire.ErrUnsupported.With("%s of transformers is not made again of its parts", wire.Quote(at.name.hf))
+	}
+	want := at.name.views[at.view].shape(p.c)
+	if err := sameShape(i.Shape, want); err != nil {
+		return err
+	}
+	if g, _ := i.DType.Geometry(); g.Elems != 1 || i.Strides != nil {
+		return wire.ErrUnsupported.With("it is to be transposed, and is %s: decode the file first, to GGUF of F32, F16 or BF16", i.TypeName())
+	}
+	if p.parted == nil {
+		p.parted = map[stackKey][]tensor.Info{}
+	}
+	key := stackKey{at.index, at.layer}
+	have := p.parted[key]
+	if have == nil {
+		if err := p.b.Hold(512); err != nil {
+			return err
+		}
+		have = make([]tensor.Info, 2, 2)[:len(at.name.views)]
+	}
+	have[at.view] = *i
+	p.parted[key] = have
+	for k := range have {
+		if have[k].Name == "" {
+			return nil
+		}
+		if have[k].DType != i.DType {
+			return wire.ErrUnsupported.With("its parts are %s and %s", have[k].TypeName(), i.TypeName())
+		}
+	}
+	shape, err := p.shape(at)
+	if err != nil {
+		return err
+	}
+	parts, err := limits.Make[Part](p.b, int(2*p.c.heads()))
+	if err != nil {
+		return err
+	}
+	t := Tensor{Name: at.original(p.c.row.layer), Shape: shape, DType: i.DType}
+	t.Parts = append(parts[:0], at.name.join(p.c, have, shape)...)
+	return p.add(t)
+}
