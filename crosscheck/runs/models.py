@@ -126,10 +126,34 @@ FAMILIES = {
     "glm4moe": lambda: (tf.Glm4MoeConfig(**sizes(num_hidden_layers=3, head_dim=16, n_routed_experts=4, num_experts_per_tok=2, n_shared_experts=1, moe_intermediate_size=48, first_k_dense_replace=1,
                                                  use_qk_norm=True, num_nextn_predict_layers=0)), tf.Glm4MoeForCausalLM, glm, "glm4"),
     "gpt-oss": lambda: (tf.GptOssConfig(**sizes(head_dim=16, num_local_experts=4, num_experts_per_tok=2, sliding_window=16, rope_parameters=OSS)), tf.GptOssForCausalLM, byte_level, "llama-bpe"),
+    "gpt-oss-mxfp4": lambda: (tf.GptOssConfig(**sizes(head_dim=16, num_local_experts=4, num_experts_per_tok=4, sliding_window=16, rope_parameters=OSS)), tf.GptOssForCausalLM, byte_level, "llama-bpe"),
     "llama4": lambda: (tf.Llama4TextConfig(**sizes(num_hidden_layers=4, head_dim=16, num_local_experts=4, num_experts_per_tok=1, intermediate_size_mlp=80, interleave_moe_layer_step=2,
                                                    attention_chunk_size=8192, pad_token_id=0)), tf.Llama4ForCausalLM, byte_level, "llama-bpe"),
     "gpt2": lambda: (tf.GPT2Config(vocab_size=VOCAB, n_positions=256, n_ctx=256, n_embd=64, n_layer=2, n_head=4, bos_token_id=1, eos_token_id=2), tf.GPT2LMHeadModel, byte_level, "gpt-2"),
 }
+
+
+FP4 = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6])
+
+
+def mxfp4(folder, model):
+    """Experts as OpenAI stores them, of random codes; the model gets their numbers."""
+    from safetensors.torch import load_file, save_file
+
+    tensors = load_file(folder / "model.safetensors")
+    parameters = dict(model.named_parameters())
+    for n in [n for n in tensors if n.endswith(("experts.gate_up_proj", "experts.down_proj"))]:
+        experts, cols, rows = tensors.pop(n).shape
+        codes = torch.randint(0, 256, (experts, rows, cols // 32, 16), dtype=torch.uint8)
+        scales = torch.randint(121, 125, (experts, rows, cols // 32), dtype=torch.uint8)
+        tensors[n + "_blocks"], tensors[n + "_scales"] = codes, scales
+        numbers = torch.stack((FP4[(codes & 15).long()], FP4[(codes >> 4).long()]), -1).reshape(experts, rows, cols // 32, 32) * torch.exp2(scales.float() - 127)[..., None]
+        with torch.no_grad():
+            parameters[n].copy_(numbers.reshape(experts, rows, cols).transpose(1, 2))
+    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+    config = json.loads((folder / "config.json").read_text())
+    config["quantization_config"] = {"quant_method": "mxfp4", "modules_to_not_convert": ["model.layers.*.self_attn", "model.layers.*.mlp.router", "model.embed_tokens", "lm_head"]}
+    (folder / "config.json").write_text(json.dumps(config))
 
 
 def make(name, folder, dtype=torch.float32, seed=0):
@@ -145,5 +169,7 @@ def make(name, folder, dtype=torch.float32, seed=0):
         model.tie_weights()
     model = model.to(dtype)
     model.save_pretrained(folder)
+    if name.endswith("mxfp4"):
+        mxfp4(pathlib.Path(folder), model)
     vocabulary(folder, pre)
     return model, pre

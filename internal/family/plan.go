@@ -486,8 +486,13 @@ func (p *planner) complete(names *wire.NameSet) error {
 }
 
 // fileType is general.file_type of a model whose matrices have the type of the
-// first.
+// first; one of blocks that are moved has a number of its own.
 func (p *planner) fileType() uint32 {
+	for i := range p.Tensors {
+		if p.Tensors[i].Packed != nil {
+			return 38
+		}
+	}
 	switch p.first {
 	case tensor.F32:
 		return 0
