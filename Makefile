@@ -5,6 +5,8 @@ GO         ?= go
 # Pinned: a new release of a linter must not fail an old commit.
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 DEADCODE    = golang.org/x/tools/cmd/deadcode@v0.40.0
+VULNCHECK   = golang.org/x/vuln/cmd/govulncheck@v1.9.0
+APIDIFF     = golang.org/x/exp/cmd/apidiff@v0.0.0-20261014143641-f0251eb4aa3e
 
 # One row per fuzz target: how many inputs CI tries, some five seconds of each.
 # That shows that a target works and finds what is near; the search is `make
@@ -75,8 +77,8 @@ SEED ?= 1
 FOUND ?= differential-out
 LEDGER ?=
 
-.PHONY: api deadcode systems qemu neon avx512 must-have check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
-	skips bench bench-kernels bench-encode bench-peers bench-gate bench-merge bench-hostile bench-convert nested web release release-check python wheels memory golden crosscheck watch differential corpus recipe cover cover-corpus
+.PHONY: api apidiff vuln deadcode systems qemu neon avx512 must-have check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
+	skips bench bench-kernels bench-encode bench-peers bench-gate bench-merge bench-hostile bench-convert nested web all-targets release release-check python wheels memory golden crosscheck watch differential corpus recipe cover cover-corpus
 
 check: fmt vet lint test purego gen-check cross
 
@@ -93,6 +95,19 @@ lint:
 deadcode: ## functions that nothing reaches, tests included
 	@out=$$($(GO) run $(DEADCODE) -test ./...) || exit 1; \
 	if [ -n "$$out" ]; then echo "$$out"; exit 1; fi
+
+# VULNDB=file:///folder takes a copy of the database, where there is no network.
+VULNDB ?= https://vuln.go.dev
+vuln: ## advisories of what the modules link and call
+	@for m in . $(NESTED); do echo "$$m"; (cd $$m && $(GO) run $(VULNCHECK) -db $(VULNDB) ./...) || exit 1; done
+
+# It reports; whether a break is meant is said in CHANGELOG.md. The surface itself is api/*.txt.
+BASE ?= main
+apidiff: ## what of the Go surface would break callers since BASE: make apidiff BASE=v0.1.0
+	@d=$$(mktemp -d) && trap 'rm -rf "$$d"' EXIT && mkdir "$$d/old" && git archive $(BASE) | tar x -C "$$d/old" && \
+	(cd "$$d/old" && $(GO) run $(APIDIFF) -m -w "$$d/old.api" github.com/anamnesis-go/anamnesis) && \
+	$(GO) run $(APIDIFF) -m -w "$$d/new.api" github.com/anamnesis-go/anamnesis && \
+	$(GO) run $(APIDIFF) -m -incompatible "$$d/old.api" "$$d/new.api"
 
 test: ## README's command
 	MUST_HAVE=$(MUST_HAVE) $(GO) test ./...
@@ -249,14 +264,24 @@ web: ## the page that reads files in a browser: web/dist/index.html
 VERSION ?= v0.0.0
 TARGETS ?= linux/amd64
 
-release: ## archives, packages, list of what is linked, sums: make release VERSION=v1.2.3
-	python3 release/build.py --version $(VERSION)
+ALL_TARGETS = linux/amd64 linux/arm64 linux/386 linux/arm darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-release-check: ## two builds of TARGETS in two folders have the same bytes
-	@d=$$(mktemp -d) && trap 'rm -rf "$$d"' EXIT && mkdir -p "$$d/a/other" && git archive HEAD | tar x -C "$$d/a/other" && \
-	python3 release/build.py --version $(VERSION) --out "$$d/1" $(TARGETS:%=--only %) && \
+all-targets:
+	@echo $(ALL_TARGETS)
+
+release: ## archives, packages, image, what is linked, provenance, sums: make release VERSION=v1.2.3
+	python3 release/build.py --version $(VERSION) && python3 release/check.py dist
+
+# Of the commit, never of files that differ from it. TARGETS='$(ALL_TARGETS)' is what CI builds.
+release-check: ## two builds of TARGETS from two folders have the same bytes, and hold what they should
+	@d=$$(mktemp -d) && trap 'rm -rf "$$d"' EXIT && mkdir -p "$$d/a/other" "$$d/b" && export COMMIT=$$(git rev-parse HEAD) && \
+	git archive HEAD | tar x -C "$$d/a/other" && git archive HEAD | tar x -C "$$d/b" && \
+	python3 "$$d/b/release/build.py" --version $(VERSION) --out "$$d/1" $(TARGETS:%=--only %) && python3 release/check.py "$$d/1" && \
 	python3 "$$d/a/other/release/build.py" --version $(VERSION) --out "$$d/2" $(TARGETS:%=--only %) >/dev/null && \
-	diff -r "$$d/1" "$$d/2" && echo "the same bytes"
+	diff -r "$$d/1" "$$d/2" && echo "two builds, the same bytes" && \
+	openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$$d/key.pem" 2>/dev/null && openssl pkey -in "$$d/key.pem" -pubout -out "$$d/key.pub" && \
+	$(GO) run ./release/sign --key "$$d/key.pem" "$$d/1" && $(GO) run ./release/sign --verify --key "$$d/key.pub" "$$d/1" && \
+	base64 -d "$$d/1/SHA256SUMS.sig" >"$$d/sig" && openssl dgst -sha256 -verify "$$d/key.pub" -signature "$$d/sig" "$$d/1/SHA256SUMS"
 
 wheels: ## wheels for every platform: make wheels VERSION=v1.2.3
 	python3 python/wheels.py

@@ -18,6 +18,7 @@ import (
 
 const usage = `usage:
   amn-corpus write DIR          every recipe as a file, and DIR/manifest.json
+  amn-corpus seeds DIR          an archive of files for each format, for fuzzers that know no F.Add
   amn-corpus recipe FILE        a draft of a recipe from a crash file or raw bytes
   amn-corpus show FORMAT/NAME   a hex dump of a recipe's file
 `
@@ -36,6 +37,8 @@ func run(args []string, out io.Writer) error {
 	switch args[0] {
 	case "write":
 		return write(args[1])
+	case "seeds":
+		return seeds(args[1])
 	case "recipe":
 		return draft(args[1], out)
 	case "show":

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"archive/zip"
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -87,4 +89,32 @@ func quote(p []byte) string {
 		out.WriteString(`\x` + hex.EncodeToString([]byte{c}))
 	}
 	return out.String() + `"`
+}
+
+func TestSeedsAreTheFilesOfEachFormatOnce(t *testing.T) {
+	dir := t.TempDir()
+	if err := run([]string{"seeds", dir}, os.Stdout); err != nil {
+		t.Fatal(err)
+	}
+	for _, format := range corpus.Formats() {
+		z, err := zip.OpenReader(filepath.Join(dir, format+".zip"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(z.File) == 0 {
+			t.Errorf("%s: no seeds", format)
+		}
+		for _, f := range z.File {
+			r, err := f.Open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			h := sha256.New()
+			if n, err := io.Copy(h, r); err != nil || n > corpus.MaxSeed || hex.EncodeToString(h.Sum(nil)) != f.Name {
+				t.Errorf("%s: %s: %d bytes, %v", format, f.Name, n, err)
+			}
+			r.Close()
+		}
+		z.Close()
+	}
 }

@@ -92,6 +92,7 @@ var mayImport = map[string][]string{
 	"gate/report":         {"gate", "internal/wire", "parser/tensor"},
 	"cli":                 {"limits", "gate", "gate/...", "internal/...", "parser", "parser/...", "vm", "asm", "quant", "quant/bnb", "quant/scaled", "convert", "convert/...", "merge", "merge/...", "compare", "digest", "stats", "cli/...", kong, sys},
 	"cli/amn":             {"cli"},
+	"release/sign":        {"gate/attest"},
 	"examples/...":        {"limits", "gate", "gate/...", "parser", "parser/...", "quant", "convert"},
 	"corpus":              {},
 	"corpus/...":          {"corpus"},
