@@ -26,6 +26,13 @@ type stored struct {
 	data  []byte
 }
 
+// modelOptModel is one beside the file that ModelOpt writes.
+func modelOptModel(config string, tensors ...stored) *tensor.File {
+	f := model("", tensors...)
+	f.Folder = fstest.MapFS{"hf_quant_config.json": {Data: []byte(config)}}
+	return f
+}
+
 // model lays tensors out one after the other.
 func model(config string, tensors ...stored) *tensor.File {
 	var body []byte
@@ -221,6 +228,8 @@ func TestWhatCannotBeBoundIsRefused(t *testing.T) {
 		class wire.Class
 	}{
 		{"a scale that the configuration promises", model(`{"quantization_config":{"quant_method":"fp8"}}`, w8), wire.Malformed},
+		{"a scale that ModelOpt's object promises, which names no method", model(`{"quantization_config":{"quant_algo":"FP8"}}`, w8), wire.Malformed},
+		{"a scale that ModelOpt's own file promises", modelOptModel(`{"quantization":{"quant_algo":"FP8","exclude_modules":["lm_head"]}}`, w8), wire.Malformed},
 		{"a scale of another shape", model("", w8, stored{"m.weight_scale", tensor.F32, []int64{5}, make([]byte, 20)}), wire.Malformed},
 		{"two scales", model("", w8, stored{"m.weight_scale", tensor.F32, nil, f32(1)}, stored{"m.weight_scale_inv", tensor.F32, nil, f32(1)}), wire.Unsupported},
 		{"blocks of unknown size", model("", w8, stored{"m.weight_scale", tensor.F32, []int64{2, 4}, make([]byte, 32)}), wire.Unsupported},

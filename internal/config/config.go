@@ -111,8 +111,15 @@ func readObject(b *limits.Budget, files fs.FS, name string) (*Object, error) {
 	return o, nil
 }
 
-// Method is the quantization's name for itself.
-func (c *Config) Method() string { return c.Quant.Text("quant_method") }
+// Method is the quantization's name for itself, in the first file that says one.
+func (c *Config) Method() string {
+	for i := range c.Sources {
+		if m := c.Sources[i].Method(); m != "" {
+			return m
+		}
+	}
+	return ""
+}
 
 // Since reports that the library that wrote the configuration is of this
 // version or later.
@@ -130,12 +137,14 @@ type Source struct {
 	Object *Object
 }
 
-// Method is the quantization's name: ModelOpt's own file does not say it.
+// Method is the quantization's name. ModelOpt's own file does not say it, nor did
+// its object in config.json, which has a key that no other library writes.
 func (c *Source) Method() string {
-	if c.File == "hf_quant_config.json" {
+	method := c.Object.Text("quant_method")
+	if c.File == "hf_quant_config.json" || method == "" && c.Object.Text("quant_algo") != "" {
 		return "modelopt"
 	}
-	return c.Object.Text("quant_method")
+	return method
 }
 
 // agree compares the files that describe one quantization: of two that differ,
