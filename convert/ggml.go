@@ -89,7 +89,10 @@ func mixModel(b *limits.Budget, m tensor.Model) (mix.Model, error) {
 			out.Arch, _ = v.(string)
 		}
 	}
-	if m.Format() != gguf.Format || out.Arch == "" {
+	if m.Format() == gguf.Format && out.Arch == "" {
+		return out, wire.ErrUnsupported.With("a mix goes by the architecture, and the model has no general.architecture")
+	}
+	if m.Format() != gguf.Format {
 		return out, wire.ErrUnsupported.With("a mix goes by the names and keys of llama.cpp, which only a GGUF model has")
 	}
 	shared, kv := false, 0

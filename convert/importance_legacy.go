@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"errors"
 	"io"
 	"math"
 
@@ -26,7 +27,7 @@ func (m *Importance) readLegacy(b *limits.Budget, src io.ReaderAt, size int64) e
 		return c.FailAt("", 0, wire.ErrRange.With("%d entries in %d bytes: it is no importance matrix", int32(n), size))
 	}
 	for range n {
-		if err := b.Step(1); err != nil {
+		if err := errors.Join(b.Step(1), b.Items(1)); err != nil {
 			return err
 		}
 		name, list, err := legacyEntry(b, &c)

@@ -3,6 +3,7 @@ package quant
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/config"
 	"github.com/anamnesis-go/anamnesis/internal/form"
@@ -41,6 +42,9 @@ func (s *set) scaleGrid(w, scale *tensor.Info) (form.Grid, string, error) {
 		return g, "one scale", nil
 	case len(w.Shape) == 1:
 		return s.blockGrid(g, w, scale, []int64{1, n})
+	case s.o.Block == [2]int64{} && modelOptBlocks(w, scale):
+		g.BlockRows, g.BlockCols, g.Cols = defaultBlock, defaultBlock, scale.Shape[2]
+		return g, fmt.Sprintf("%dx%d blocks", defaultBlock, defaultBlock), nil
 	case n == rows && (len(have) == 1 || lastIsOne(scale.Shape)) && !s.perColumn(w, scale):
 		g.BlockRows = 1
 		return g, "one scale per row", nil
@@ -55,6 +59,16 @@ func (s *set) scaleGrid(w, scale *tensor.Info) (form.Grid, string, error) {
 	default:
 		return form.Grid{}, "", mismatch(w, scale)
 	}
+}
+
+// modelOptBlocks is the form of ModelOpt's blocks of 128 x 128: the scale of a matrix has
+// a row and a column of one beside each number of blocks. As many scales as the
+// weight has rows, of 16,384 columns, are no scales of rows.
+func modelOptBlocks(w, scale *tensor.Info) bool {
+	if len(w.Shape) != 2 || len(scale.Shape) != 4 || scale.Shape[2] == 1 {
+		return false
+	}
+	return shaped(scale.Shape, []int64{form.CeilDiv(w.Shape[0], defaultBlock), 1, form.CeilDiv(w.Shape[1], defaultBlock), 1})
 }
 
 // perColumn is the form of fused experts of Llama-4: the weight is [E, in, out]
@@ -90,37 +104,54 @@ func (s *set) blockGrid(g form.Grid, w, scale *tensor.Info, have []int64) (form.
 	if scale.Elements() != have[0]*have[1]*(w.Elements()/cols/g.MatrixRows) {
 		return form.Grid{}, "", mismatch(w, scale)
 	}
-	block, said := s.blockSize(have, g.MatrixRows, cols)
+	block, said, err := s.blockSize(w, have, g.MatrixRows, cols)
+	if err != nil {
+		return form.Grid{}, "", err
+	}
 	if block[0] > 0 && block[1] > 0 && form.CeilDiv(g.MatrixRows, block[0]) == have[0] && form.CeilDiv(cols, block[1]) == have[1] {
 		g.BlockRows, g.BlockCols, g.Cols = block[0], block[1], have[1]
 		return g, fmt.Sprintf("%dx%d blocks", block[0], block[1]), nil
 	}
-	if said {
-		return form.Grid{}, "", wire.ErrMismatch.With("%s says weight_block_size [%d %d], but %s has shape %v beside %v: %s decides",
-			s.config.File, block[0], block[1], wire.Quote(scale.Name), scale.Shape, w.Shape, wire.OptionBlock)
+	if said != "" {
+		return form.Grid{}, "", wire.ErrMismatch.With("%s says %s [%d %d], but %s has shape %v beside %v: %s decides",
+			s.config.File, said, block[0], block[1], wire.Quote(scale.Name), scale.Shape, w.Shape, wire.OptionBlock)
 	}
 	return form.Grid{}, "", wire.ErrUnsupported.With("%s has shape %v beside %v: %s says the size of its blocks",
 		wire.Quote(scale.Name), scale.Shape, w.Shape, wire.OptionBlock)
 }
 
 // blockSize is the size to believe: the caller's word, else the configuration's
-// (which said reports), else groups of a row that divide it, else the usual
+// (said is its key), else groups of a row that divide it, else the usual
 // square.
-func (s *set) blockSize(have []int64, rows, cols int64) (block [2]int64, said bool) {
+func (s *set) blockSize(w *tensor.Info, have []int64, rows, cols int64) (block [2]int64, said string, err error) {
 	if s.o.Block != block {
-		return s.o.Block, false
+		return s.o.Block, "", nil
 	}
 	if v := s.config.Quant.Get("weight_block_size"); v != nil {
-		if list, _ := v.([]any); len(list) == 2 {
-			block[0], _ = config.WholeOf(list[0])
-			block[1], _ = config.WholeOf(list[1])
+		return twoWhole(v), "weight_block_size", nil
+	}
+	groups, err := s.Groups(strings.TrimSuffix(w.Name, ".weight"))
+	if err != nil {
+		return block, "", err
+	}
+	for _, g := range groups { // of compressed-tensors
+		if of := g.At("weights"); of.Text("strategy") == "block" {
+			return twoWhole(of.Get("block_structure")), "block_structure", nil
 		}
-		return block, true
 	}
 	if have[0] == rows && cols%have[1] == 0 {
-		return [2]int64{1, cols / have[1]}, false
+		return [2]int64{1, cols / have[1]}, "", nil
 	}
-	return [2]int64{defaultBlock, defaultBlock}, false
+	return [2]int64{defaultBlock, defaultBlock}, "", nil
+}
+
+// twoWhole is a list of two whole numbers; what is none is 0.
+func twoWhole(v any) (out [2]int64) {
+	if list, _ := v.([]any); len(list) == 2 {
+		out[0], _ = config.WholeOf(list[0])
+		out[1], _ = config.WholeOf(list[1])
+	}
+	return out
 }
 
 // scaleNumber is how a scale is read; a plain byte is an exponent.

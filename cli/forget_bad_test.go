@@ -1,0 +1,163 @@
+package cli_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/gguf"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// ggufOf is a GGUF model of F32 weights of 16 rows, with an architecture.
+func ggufOf(t *testing.T, arch string, cols int64, names ...string) string {
+	t.Helper()
+	b := limits.Policy{}.Budget(t.Context())
+	defer b.Close()
+	var infos []tensor.Info
+	for _, name := range names {
+		infos = append(infos, tensor.Info{Name: name, DType: tensor.F32, Shape: []int64{16, cols}})
+	}
+	meta := []gguf.Entry{{Key: "general.architecture", Value: arch}, {Key: arch + ".block_count", Value: uint32(1)},
+		{Key: arch + ".attention.head_count", Value: uint32(4)}, {Key: arch + ".attention.head_count_kv", Value: uint32(4)}}
+	p, err := gguf.Layout(b, infos, meta, gguf.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := make([]byte, p.Size)
+	copy(data, p.Header)
+	for _, at := range p.Offsets {
+		for i := range 16 * cols {
+			binary.LittleEndian.PutUint32(data[at+4*i:], math.Float32bits(float32(math.Sin(float64(i)*0.37))/8))
+		}
+	}
+	return string(data)
+}
+
+// matrixOf is an importance matrix in the form before GGUF, all squares alike.
+func matrixOf(cols int, square float32, names ...string) string {
+	var p []byte
+	number := func(n uint32) { p = binary.LittleEndian.AppendUint32(p, n) }
+	number(uint32(len(names)))
+	for _, name := range names {
+		number(uint32(len(name)))
+		p = append(p, name...)
+		number(3)
+		number(uint32(cols))
+		for range cols {
+			number(math.Float32bits(square))
+		}
+	}
+	return string(p)
+}
+
+// What cannot be quantized as it is asked ends with its class, and words that say what
+// is wrong; nothing is written, neither the target nor anything beside it.
+func TestNothingIsWrittenOfBadInput(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, data string) string {
+		path := filepath.Join(dir, "in", name)
+		write(t, path, data)
+		return path
+	}
+	names := []string{"token_embd.weight", "output.weight", "blk.0.attn_v.weight", "blk.0.ffn_down.weight"}
+	model := file("model.gguf", ggufOf(t, "llama", 256, names...))
+	whole := matrixOf(256, 2, names...)
+	many := make([]string, 1_000_000)
+	if testing.Short() {
+		many = many[:10_000]
+	}
+	for i := range many {
+		many[i] = fmt.Sprintf("blk.%d.ffn_up.weight", i)
+	}
+	million := file("million", matrixOf(1, 1, many...))
+	wild := ggufOf(t, "llama", 256, names...)
+	wild = wild[:len(wild)-40] + "\x00\x00\xc0\x7f" + wild[len(wild)-36:]
+	folder := tinyModel(t)
+	quantized := filepath.Join(dir, "in", "quantized.gguf")
+	if r := amn(t, nil, "forget", "-q", "--to", "q4_0", "-o", quantized, model); r.code != 0 {
+		t.Fatal(r)
+	}
+	out := filepath.Join(dir, "out")
+	if err := os.Mkdir(out, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, args, model string
+		code              int
+		texts             []string
+	}{
+		{"a matrix of another model", "--to q4_k_m --imatrix " + file("other", matrixOf(256, 2, "blk.9.attn_v.weight")), model, 3, []string{"importance", "none of the 1 weight"}},
+		{"a matrix of other columns", "--to q4_k_m --imatrix " + file("columns", matrixOf(512, 2, names...)), model, 3, []string{"another model", "output.weight"}},
+		{"a matrix with NaN", "--to q4_k_m --imatrix " + file("nan", matrixOf(256, float32(math.NaN()), names...)), model, 5, []string{"importance", "element 0 is NaN"}},
+		{"a matrix with an infinite square", "--to q4_k_m --imatrix " + file("inf", matrixOf(256, float32(math.Inf(1)), names...)), model, 5, []string{"element 0 is +Inf"}},
+		{"a matrix with a negative square", "--to q4_k_m --imatrix " + file("negative", matrixOf(256, -1, names...)), model, 5, []string{"negative"}},
+		{"a matrix with too few weights", "--to iq2_xs --imatrix " + file("few", matrixOf(256, 2, names[0])), model, 5, []string{"wants an importance matrix"}},
+		{"no matrix, where the type wants one", "--to iq2_xs", model, 5, []string{"wants an importance matrix"}},
+		{"a matrix that is cut off", "--to q4_k_m --imatrix " + file("cut", whole[:len(whole)-9]), model, 4, []string{"--imatrix"}},
+		{"a matrix of no bytes", "--to q4_k_m --imatrix " + file("empty", ""), model, 4, []string{"--imatrix"}},
+		{"a matrix that is a model", "--to q4_k_m --imatrix " + model, model, 3, []string{"not imatrix"}},
+		{"a matrix that is not there", "--to q4_k_m --imatrix " + filepath.Join(dir, "none"), model, 2, []string{"there is no file"}},
+		{"a matrix of a million weights of another model", "--to q4_k_m --imatrix " + million, model, 3, []string{"none of the"}},
+		{"a matrix of a million weights, and a small account", "--max-items 1000 --to q4_k_m --imatrix " + million, model, 6, []string{"items"}},
+		{"columns that no block divides", "--to q1_0", file("odd.gguf", ggufOf(t, "llama", 33, names...)), 5, []string{"rows of 33"}},
+		{"a model that names no architecture", "--to q4_k_m", file("nameless.gguf", ggufOf(t, "", 256, names...)), 5, []string{"general.architecture"}},
+		{"quantized again without the flag", "--to q8_0", quantized, 5, []string{"already, and quantizing it again as", "--allow-requantize"}},
+		{"a type that the file cannot hold", "--to q8_0 --tensor-type *=f8_e4m3", model, 5, []string{"F8_E4M3"}},
+		{"a type that no tensor has", "--to q8_0 --tensor-type *=q77", model, 2, []string{"q77"}},
+		{"a mix of a folder's library", "--to fp8 --pure", folder, 2, []string{"--pure"}},
+		{"blocks of ggml for a file that is no GGUF", "--to q4_k_m", file("alone.safetensors", build(`"a.weight":{"dtype":"F32","shape":[1,32],"data_offsets":[0,128]}`)+strings.Repeat("\x00", 128)), 5, []string{"only a GGUF model has"}},
+		{"NaN among the weights", "--to q8_0", file("wild.gguf", wild), 5, []string{"blk.0.ffn_down.weight", "NaN", "--nan"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, command := range []string{"forget", "convert"} {
+				args := strings.Fields(c.args)
+				if command == "convert" {
+					if strings.Contains(c.args, "--to fp8") {
+						continue
+					}
+					for i, a := range args {
+						if a == "--to" {
+							args[i] = "--quant"
+						}
+					}
+					args = append(args, "--to", "gguf")
+				}
+				r := amn(t, nil, append(append([]string{command, "-o", filepath.Join(out, "new.gguf")}, args...), c.model)...)
+				if r.code != c.code {
+					t.Errorf("%s: exit %d, want %d: %s", command, r.code, c.code, r.err)
+				}
+				for _, text := range c.texts {
+					if !strings.Contains(r.err, text) {
+						t.Errorf("%s: no %q in %s", command, text, r.err)
+					}
+				}
+				if list, err := os.ReadDir(out); err != nil || len(list) > 0 {
+					t.Errorf("%s: %v are left, %v", command, list, err)
+				}
+			}
+		})
+	}
+}
+
+// A mix for an architecture that llama.cpp does not have is chosen by the rules of all
+// others, and the summary says so.
+func TestAMixOfAnUnknownArchitectureSaysItsRule(t *testing.T) {
+	dir := t.TempDir()
+	model := filepath.Join(dir, "m.gguf")
+	write(t, model, ggufOf(t, "unheard-of", 256, "token_embd.weight", "output.weight", "blk.0.attn_v.weight"))
+	for _, args := range []string{"", "--dry-run "} {
+		r := amn(t, nil, append(strings.Fields("forget "+args+"--to q4_k_m -o"), filepath.Join(dir, "out.gguf"), model)...)
+		if r.code != 0 || !strings.Contains(r.out, "unheard-of") {
+			t.Errorf("%s: exit %d\n%s%s", args, r.code, r.out, r.err)
+		}
+		if err := os.Remove(filepath.Join(dir, "out.gguf")); (err != nil) != (args != "") {
+			t.Error(args, err)
+		}
+	}
+}
