@@ -81,7 +81,7 @@ FOUND ?= differential-out
 LEDGER ?=
 
 .PHONY: api apidiff vuln deadcode systems qemu neon avx512 must-have check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
-	skips bench bench-kernels bench-encode bench-peers bench-gate bench-merge bench-hostile bench-convert nested web all-targets release release-check python wheels memory golden crosscheck watch differential corpus recipe cover cover-corpus
+	skips bench bench-kernels bench-encode bench-peers bench-gate bench-merge bench-hostile bench-convert nested site web all-targets release release-check python wheels memory golden crosscheck watch differential corpus recipe cover cover-corpus
 
 check: fmt vet lint test purego gen-check cross
 
@@ -260,6 +260,9 @@ NESTED = $(patsubst %/go.mod,%,$(wildcard web/go.mod remote/go.mod adapters/*/go
 nested: ## the modules beside the core: build, vet, test
 	@for m in $(NESTED); do echo "$$m"; (cd $$m && $(GO) build ./... && $(GO) vet ./... && $(GO) test -json ./... | $(GO) run -C $(CURDIR) ./internal/skips .ci/skips.txt) || exit 1; done
 	cd web && GOOS=js GOARCH=wasm $(GO) vet ./wasm
+
+site: ## the documents as pages: site/index.html
+	$(GO) run ./internal/site site
 
 web: ## the page that reads files in a browser: web/dist/index.html
 	cd web && $(GO) run ./build

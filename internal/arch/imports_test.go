@@ -38,6 +38,7 @@ var mayImport = map[string][]string{
 	"internal/wire":       {"limits"},
 	"internal/strictjson": {"limits", "internal/wire"},
 	"internal/skips":      {},
+	"internal/site":       {},
 	"internal/jinja":      {"limits", "internal/wire"},
 	"internal/jsontree":   format,
 	"internal/tokenizer":  with(format, "internal/jsontree"),

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"html"
+	"regexp"
+	"strings"
+)
+
+var (
+	span   = regexp.MustCompile("(?s)(`+)(.+?)(`+)")
+	link   = regexp.MustCompile(`(?s)\[([^\]]+)\]\(([^)\s]+)\)`)
+	bold   = regexp.MustCompile(`(?s)\*\*(.+?)\*\*`)
+	italic = regexp.MustCompile(`(?s)(^|[\s(])\*([^*\s][^*]*)\*`)
+)
+
+// inline writes a text with its code, links and emphasis. Code is set aside first, since
+// nothing in it means anything.
+func (r *renderer) inline(text string) string {
+	var kept []string
+	keep := func(markup string) string {
+		kept = append(kept, markup)
+		return "\x00" + string(rune(0xE000+len(kept)-1)) + "\x00"
+	}
+	text = span.ReplaceAllStringFunc(text, func(s string) string {
+		m := span.FindStringSubmatch(s)
+		if m[1] != m[3] {
+			return s
+		}
+		return keep("<code>" + html.EscapeString(strings.ReplaceAll(m[2], `\|`, "|")) + "</code>")
+	})
+	text = html.EscapeString(text)
+	text = link.ReplaceAllStringFunc(text, func(s string) string {
+		m := link.FindStringSubmatch(s)
+		to := html.UnescapeString(m[2])
+		r.page.links = append(r.page.links, to)
+		return `<a href="` + html.EscapeString(r.site.target(r.page, to)) + `">` + m[1] + "</a>"
+	})
+	text = bold.ReplaceAllString(text, "<strong>$1</strong>")
+	text = italic.ReplaceAllString(text, "$1<em>$2</em>")
+	text = strings.NewReplacer(`\*`, "*", `\_`, "_", `\[`, "[").Replace(text)
+	for i := len(kept) - 1; i >= 0; i-- {
+		text = strings.Replace(text, "\x00"+string(rune(0xE000+i))+"\x00", kept[i], 1)
+	}
+	return text
+}

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"fmt"
+	"html"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// A renderer turns the Markdown that these documents use into HTML: headings, paragraphs,
+// lists, tables, code, and one line of image for a drawing. What it does not know it
+// prints as text: nothing of a document is taken for HTML.
+type renderer struct {
+	site  *site
+	page  *page
+	lines []string
+	at    int
+	out   strings.Builder
+}
+
+func (r *renderer) render(text string) string {
+	r.lines = strings.Split(strings.TrimRight(text, "\n"), "\n")
+	for r.at < len(r.lines) {
+		line := r.lines[r.at]
+		switch {
+		case strings.TrimSpace(line) == "":
+			r.at++
+		case strings.HasPrefix(line, "```"):
+			r.fence()
+		case strings.HasPrefix(line, "#"):
+			r.heading(line)
+		case strings.HasPrefix(line, "    "):
+			r.indented()
+		case strings.HasPrefix(line, "|"):
+			r.table()
+		case item.MatchString(line):
+			r.list()
+		case drawing.MatchString(line):
+			r.draw(line)
+		case strings.Trim(line, "-") == "" && len(line) >= 3:
+			r.out.WriteString("<hr>\n")
+			r.at++
+		default:
+			r.paragraph()
+		}
+	}
+	return r.out.String()
+}
+
+var (
+	item    = regexp.MustCompile(`^( *)([-*]|\d+\.) +`)
+	drawing = regexp.MustCompile(`^!\[([^\]]*)\]\(([\w./-]+\.svg)\)$`)
+	remark  = regexp.MustCompile(`(^|\s)\s*# `)
+	notSlug = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+)
+
+func (r *renderer) heading(line string) {
+	text := strings.TrimLeft(line, "#")
+	level := len(line) - len(text)
+	text = strings.TrimSpace(text)
+	id := strings.ReplaceAll(notSlug.ReplaceAllString(strings.ToLower(text), ""), " ", "-")
+	r.page.anchors = append(r.page.anchors, id)
+	fmt.Fprintf(&r.out, "<h%d id=\"%s\">%s</h%d>\n", level, html.EscapeString(id), r.inline(text), level)
+	r.at++
+}
+
+// fence is a block of code between two lines of backquotes.
+func (r *renderer) fence() {
+	words := strings.Fields(strings.Trim(r.lines[r.at], "`"))
+	kind := ""
+	if len(words) > 0 {
+		kind = words[0]
+	}
+	var code []string
+	for r.at++; r.at < len(r.lines) && !strings.HasPrefix(r.lines[r.at], "```"); r.at++ {
+		code = append(code, r.lines[r.at])
+	}
+	r.at++
+	r.code(kind, code)
+}
+
+func (r *renderer) indented() {
+	var code []string
+	for ; r.at < len(r.lines) && (strings.HasPrefix(r.lines[r.at], "    ") || r.lines[r.at] == ""); r.at++ {
+		code = append(code, strings.TrimPrefix(r.lines[r.at], "    "))
+	}
+	for len(code) > 0 && code[len(code)-1] == "" {
+		code = code[:len(code)-1]
+	}
+	r.code("", code)
+}
+
+// code writes lines; of a session what was typed stands out, of a shell its comments step back.
+func (r *renderer) code(kind string, lines []string) {
+	r.out.WriteString("<pre tabindex=\"0\"><code>")
+	for _, line := range lines {
+		text := html.EscapeString(line)
+		switch {
+		case kind == "console" && strings.HasPrefix(line, "$ "):
+			text = `<span class="in">` + text + "</span>"
+		case kind == "sh":
+			if at := remark.FindStringIndex(line); at != nil {
+				text = html.EscapeString(line[:at[0]]) + `<span class="no">` + html.EscapeString(line[at[0]:]) + "</span>"
+			}
+		case kind == "diff" && strings.HasPrefix(line, "+"):
+			text = `<span class="add">` + text + "</span>"
+		case kind == "diff" && strings.HasPrefix(line, "-"):
+			text = `<span class="del">` + text + "</span>"
+		}
+		r.out.WriteString(text + "\n")
+	}
+	r.out.WriteString("</code></pre>\n")
+}
+
+func (r *renderer) table() {
+	r.out.WriteString("<div class=\"wide\" tabindex=\"0\"><table>\n")
+	for n := 0; r.at < len(r.lines) && strings.HasPrefix(r.lines[r.at], "|"); r.at, n = r.at+1, n+1 {
+		if n == 1 {
+			continue // the line of dashes
+		}
+		cell := "td"
+		if n == 0 {
+			cell = "th"
+		}
+		r.out.WriteString("<tr>")
+		for _, c := range cells(r.lines[r.at]) {
+			fmt.Fprintf(&r.out, "<%s>%s</%s>", cell, r.inline(c), cell)
+		}
+		r.out.WriteString("</tr>\n")
+	}
+	r.out.WriteString("</table></div>\n")
+}
+
+// cells splits a row at its bars, but for those behind a backslash.
+func cells(row string) []string {
+	row = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(row), "|"), "|")
+	var out []string
+	for _, c := range strings.Split(strings.ReplaceAll(row, `\|`, "\x00"), "|") {
+		out = append(out, strings.ReplaceAll(strings.TrimSpace(c), "\x00", "|"))
+	}
+	return out
+}
+
+// list is one level of items, whose further lines are indented; an item deeper than the
+// first begins a list in its item.
+func (r *renderer) list() {
+	m := item.FindStringSubmatch(r.lines[r.at])
+	depth, tag := len(m[1]), "ul"
+	if m[2] != "-" && m[2] != "*" {
+		tag = "ol"
+	}
+	r.out.WriteString("<" + tag + ">\n")
+	for r.at < len(r.lines) {
+		m := item.FindStringSubmatch(r.lines[r.at])
+		if m == nil || len(m[1]) < depth {
+			break
+		}
+		if len(m[1]) > depth {
+			r.list()
+			continue
+		}
+		text := []string{r.lines[r.at][len(m[0]):]}
+		for r.at++; r.at < len(r.lines); r.at++ {
+			next := r.lines[r.at]
+			if strings.TrimSpace(next) == "" || item.MatchString(next) || !strings.HasPrefix(next, strings.Repeat(" ", depth+2)) {
+				break
+			}
+			text = append(text, strings.TrimSpace(next))
+		}
+		r.out.WriteString("<li>" + r.inline(strings.Join(text, "\n")) + "</li>\n")
+		if r.at+1 < len(r.lines) && r.lines[r.at] == "" && item.MatchString(r.lines[r.at+1]) {
+			r.at++
+		}
+	}
+	r.out.WriteString("</" + tag + ">\n")
+}
+
+// draw puts a drawing of ours into the page: its colours are those of the page's style.
+func (r *renderer) draw(line string) {
+	m := drawing.FindStringSubmatch(line)
+	data, err := os.ReadFile(filepath.Join(r.site.root, filepath.FromSlash(path.Join(path.Dir(r.page.file), m[2]))))
+	if err != nil {
+		r.page.links = append(r.page.links, m[2]) // which the test finds missing
+	}
+	_, svg, _ := strings.Cut(string(data), "<svg")
+	svg, _, _ = strings.Cut(svg, "<style")
+	_, rest, styled := strings.Cut(string(data), "</style>")
+	if styled {
+		svg += rest
+	}
+	r.out.WriteString("<svg role=\"img\" aria-label=\"" + html.EscapeString(m[1]) + "\"" + svg + "\n")
+	r.at++
+}
+
+func (r *renderer) paragraph() {
+	var text []string
+	for ; r.at < len(r.lines); r.at++ {
+		line := r.lines[r.at]
+		if strings.TrimSpace(line) == "" || strings.HasPrefix(line, "```") || strings.HasPrefix(line, "|") || strings.HasPrefix(line, "#") || item.MatchString(line) {
+			break
+		}
+		text = append(text, line)
+	}
+	r.out.WriteString("<p>" + r.inline(strings.Join(text, "\n")) + "</p>\n")
+}
