@@ -2,18 +2,14 @@ package safetensors_test
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"os"
 	"strings"
 	"testing"
-	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -41,57 +37,6 @@ func decode(t testing.TB, data []byte) (*safetensors.File, error) {
 func file(header string, data int) []byte {
 	out := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
 	return append(append(out, header...), make([]byte, data)...)
-}
-
-// said is what the reference library says of one tensor.
-type said struct {
-	DType  string
-	Shape  []int64
-	SHA256 string
-}
-
-func describe(t testing.TB, m tensor.Model) map[string]said {
-	t.Helper()
-	b := account(t, limits.Policy{})
-	out := map[string]said{}
-	for i := range m.Tensors() {
-		h := sha256.New()
-		r, err := m.Body(b, i)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n, err := io.Copy(h, r); err != nil || n != i.Span.Len || n != i.Bytes() {
-			t.Fatalf("%q: %d bytes of %d: %v", i.Name, n, i.Bytes(), err)
-		}
-		r.Close()
-		at, _ := m.At(i)
-		first := make([]byte, i.Span.Len)
-		if err := wire.ReadFull(at, first, 0); err != nil || sha256.Sum256(first) != [32]byte(h.Sum(nil)) {
-			t.Fatalf("%q: random access reads other bytes: %v", i.Name, err)
-		}
-		shape := append([]int64{}, i.Shape...)
-		out[i.Name] = said{i.TypeName(), shape, hex.EncodeToString(h.Sum(nil))}
-	}
-	return out
-}
-
-func texts(m tensor.Model) map[string]string {
-	out := map[string]string{}
-	for k, v := range m.Meta() {
-		out[k] = v.(string)
-	}
-	return out
-}
-
-func readJSON(t testing.TB, name string, v any) {
-	t.Helper()
-	text, err := os.ReadFile(name)
-	if err == nil {
-		err = json.Unmarshal(text, v)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func TestReferenceFilesMeanWhatTheReferenceSays(t *testing.T) {
@@ -294,125 +239,6 @@ func TestShapesOfManySizesShareTheirMemory(t *testing.T) {
 	}
 }
 
-func TestReadsAreAtMostTwoAndOnePer64KiB(t *testing.T) {
-	for _, n := range []int{1, 10, 1000, 5000} {
-		header, size := synthetic(n)
-		r := &counting{ReaderAt: bytes.NewReader(header)}
-		if _, err := safetensors.Decode(account(t, limits.Policy{}), r, size); err != nil {
-			t.Fatal(err)
-		}
-		if r.reads > 2+len(header)/(64<<10) || r.end > int64(len(header)) {
-			t.Errorf("%d reads up to %d, of a header of %d bytes", r.reads, r.end, len(header))
-		}
-	}
-}
-
-// counting counts reads, and where the last byte lay that was asked for.
-type counting struct {
-	io.ReaderAt
-	reads int
-	end   int64
-}
-
-func (c *counting) ReadAt(p []byte, off int64) (int, error) {
-	c.reads++
-	c.end = max(c.end, off+int64(len(p)))
-	return c.ReaderAt.ReadAt(p, off)
-}
-
-func TestAHeaderCostsLessThanThreeTimesItself(t *testing.T) {
-	header, size := synthetic(20_000)
-	b := account(t, limits.Policy{})
-	if _, err := safetensors.Decode(b, bytes.NewReader(header), size); err != nil {
-		t.Fatal(err)
-	}
-	if n := b.Charged(); n > 3*int64(len(header)) {
-		t.Errorf("%d bytes charged for a header of %d", n, len(header))
-	}
-}
-
-func TestDecodeHeaderReadsNoMore(t *testing.T) {
-	for _, s := range corpus.Valid("safetensors") {
-		whole, err := decode(t, s.Data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := bytes.NewReader(s.Data)
-		h, err := safetensors.DecodeHeader(account(t, limits.Policy{}), iotest.HalfReader(r))
-		if err != nil {
-			t.Fatalf("%s: %v", s.Name, err)
-		}
-		if left := int64(len(s.Data)) - h.Len; int64(r.Len()) != left || h.Len != 8+whole.HeaderLen() || h.Data != left {
-			t.Errorf("%s: %d bytes left unread, header of %d, data of %d", s.Name, r.Len(), h.Len, h.Data)
-		}
-		if diff := cmp.Diff(whole.Infos, h.Infos); diff != "" {
-			t.Errorf("%s: %s", s.Name, diff)
-		}
-		if diff := cmp.Diff(texts(whole), maps.Collect(h.Meta())); diff != "" {
-			t.Errorf("%s: %s", s.Name, diff)
-		}
-		if diff := cmp.Diff(maps.Collect(whole.Aliases()), maps.Collect(h.Aliases())); diff != "" {
-			t.Errorf("%s: %s", s.Name, diff)
-		}
-	}
-}
-
-func TestDecodeHeaderOfReadersThatFail(t *testing.T) {
-	data := file(`{"w":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}}`, 4)
-	for n := range 61 {
-		_, err := safetensors.DecodeHeader(account(t, limits.Policy{}), bytes.NewReader(data[:n]))
-		if at, ok := errors.AsType[*wire.Error](err); !ok || !errors.Is(err, wire.ErrTruncated) || at.Off > int64(n) {
-			t.Errorf("cut to %d bytes: %v", n, err)
-		}
-	}
-	disk := errors.New("disk")
-	_, err := safetensors.DecodeHeader(account(t, limits.Policy{}), io.MultiReader(bytes.NewReader(data[:20]), iotest.ErrReader(disk)))
-	if !errors.Is(err, disk) || wire.ClassOf(err) != wire.Internal {
-		t.Error(err)
-	}
-	// A length of 100 MB with nothing behind it costs one piece.
-	b := account(t, limits.Policy{})
-	if _, err := safetensors.DecodeHeader(b, bytes.NewReader(file("", 0)[:8])); err == nil {
-		t.Error("a header of no bytes")
-	}
-	declared := binary.LittleEndian.AppendUint64(nil, safetensors.MaxHeader)
-	if _, err := safetensors.DecodeHeader(b, bytes.NewReader(append(declared, '{'))); !errors.Is(err, wire.ErrTruncated) || b.Charged() > 128<<10 {
-		t.Errorf("%d charged: %v", b.Charged(), err)
-	}
-}
-
-func TestReadersThatFail(t *testing.T) {
-	data := file(`{"w":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}}`, 4)
-	for after := range 61 {
-		_, err := safetensors.Decode(account(t, limits.Policy{}), failing{data, int64(after)}, int64(len(data)))
-		if !errors.Is(err, errDisk) || wire.ClassOf(err) != wire.Internal {
-			t.Errorf("an error after %d bytes: %v", after, err)
-		}
-		_, err = safetensors.Decode(account(t, limits.Policy{}), bytes.NewReader(data[:after]), int64(len(data)))
-		if !errors.Is(err, wire.ErrTruncated) {
-			t.Errorf("an end after %d bytes: %v", after, err)
-		}
-	}
-	// The first byte of a header that is cut is looked at, and may fail too.
-	if _, err := safetensors.Decode(account(t, limits.Policy{}), failing{data[:20], 8}, 20); !errors.Is(err, errDisk) {
-		t.Error(err)
-	}
-}
-
-var errDisk = errors.New("disk")
-
-type failing struct {
-	data  []byte
-	after int64
-}
-
-func (f failing) ReadAt(p []byte, off int64) (int, error) {
-	if off+int64(len(p)) > f.after {
-		return 0, errDisk
-	}
-	return copy(p, f.data[off:]), nil
-}
-
 func TestAnUnknownTypeIsListedAndRefusedOnlyWhenRead(t *testing.T) {
 	f, err := decode(t, file(`{"a":{"dtype":"F2","shape":[3],"data_offsets":[0,1]},"b":{"dtype":"Q4_K","shape":[256],"data_offsets":[1,2]}}`, 2))
 	if err != nil {
@@ -519,34 +345,5 @@ func TestIterationStopsWhenAsked(t *testing.T) {
 	}
 	if n != 2 {
 		t.Errorf("%d steps", n)
-	}
-}
-
-// A charge that fails anywhere ends in class limit with a place, and every
-// larger account reads the file.
-func TestEveryChargeMayFail(t *testing.T) {
-	const tensors = `"b.w":{"dtype":"U8","shape":[1,1],"data_offsets":[1,2]},"a":{"dtype":"F2","shape":[1,1,1,1,1,1,1,1,1],"data_offsets":[0,1]}`
-	data := file(`{"__metadata__":{"\u0061.w":"b.w","c.w":"d.w"},`+tensors+`}`, 2)
-	steps := 0
-	for limit := int64(1); ; limit++ {
-		b := account(t, limits.Policy{MaxTotalBytes: limit})
-		_, err := safetensors.Decode(b, bytes.NewReader(data), int64(len(data)))
-		if err == nil {
-			break
-		}
-		at, ok := errors.AsType[*wire.Error](err)
-		if !ok || wire.ClassOf(err) != wire.Limit || at.Off < wire.NoOffset || at.Off > int64(len(data)) {
-			t.Fatalf("%d bytes: %v", limit, err)
-		}
-		steps++
-	}
-	if steps < 1000 {
-		t.Errorf("only %d bytes needed", steps)
-	}
-	for limit := int64(1); limit < 20; limit++ {
-		b := account(t, limits.Policy{MaxItems: limit})
-		if _, err := safetensors.Decode(b, bytes.NewReader(data), int64(len(data))); err != nil && wire.ClassOf(err) != wire.Limit {
-			t.Errorf("%d items: %v", limit, err)
-		}
 	}
 }

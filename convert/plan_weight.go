@@ -1,0 +1,178 @@
+package convert
+
+import (
+	"sync/atomic"
+
+	"github.com/anamnesis-go/anamnesis/internal/form"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant"
+)
+
+// encode plans a weight that is stored in another form, or says that it is not
+// to be.
+func (p *Plan) encode(k *pick) (done bool, err error) {
+	w := k.weight
+	name, shape := k.plain.Name, k.plain.Shape
+	if w != nil {
+		name, shape = w.Name, w.Shape
+	}
+	switch v, err := p.encoder.takes(name, shape); {
+	case err != nil:
+		return false, err
+	case v == copyIt && w != nil && len(w.Parts) == 1:
+		return true, p.copy(&w.Parts[0])
+	case v != encodeIt:
+		return false, nil
+	}
+	if w != nil && !p.o.Requantize {
+		return false, &RequantizeError{storedAs(w), p.Quantized.Layout}
+	}
+	if was := p.decodedFrom(&k.plain); was != nil && !p.o.Requantize {
+		return false, &RequantizeError{was.Scheme, p.Quantized.Layout}
+	}
+	if w == nil {
+		if w, err = quant.Cast(&k.plain); w == nil || err != nil {
+			return false, err
+		}
+	}
+	if keep, err := p.keepsNaN(w); keep || err != nil {
+		if _, blocks := p.encoder.(*ggml); blocks && k.weight != nil && err == nil {
+			return true, p.copy(&w.Parts[0])
+		}
+		return false, err
+	}
+	e, err := p.encoder.encode(w)
+	if err != nil {
+		return false, err
+	}
+	if t, ok := e.(interface{ Weight() *quant.Weight }); ok {
+		w = t.Weight()
+	}
+	p.recoded = p.recoded || k.weight != nil
+	outs := e.Outs()
+	t := newEncodeTask(newRowReader(p.straight, w, w.Matrix(), 0, w.Rows()), e, outs, int32(len(p.Outs)))
+	if t.index = len(p.Quantized.Weights) - 1; p.o.NaN == ZeroNaN {
+		t.zeroed = new(atomic.Int64)
+	}
+	for _, o := range outs {
+		if err := p.store(o); err != nil {
+			return false, err
+		}
+		p.Encoded.add(o.Size)
+	}
+	return true, p.encodeStrips(t, w)
+}
+
+// storedAs is how a quantized weight is stored, in a word: its type of blocks, or its
+// scheme.
+func storedAs(w *quant.Weight) string {
+	if c, ok := quant.CodecOf(w.Parts[0].DType); ok && c.Blocks || w.Scheme == "" {
+		return w.Parts[0].DType.String()
+	}
+	return w.Scheme
+}
+
+// encodeStrips plans the ranges of a weight that is encoded: all rows, or strips
+// of them one after the other where too much would be held.
+func (p *Plan) encodeStrips(t *encodeTask, w *quant.Weight) error {
+	n := w.Rows()
+	stack := w.Matrix().Group() > 0 // whose rows need all of their matrix
+	if strip := w.Matrix().StripRows(maxHeld); strip > 0 && (stack || t.hold > maxHeld) && t.direct() {
+		unit := t.rows
+		for unit%w.Matrix().StripRows(0) != 0 {
+			unit += t.rows
+		}
+		n = max(strip-strip%unit, unit)
+	}
+	for lo, hi := int64(0), int64(0); lo == 0 || lo < w.Rows(); lo = hi {
+		hi = min(lo+n, w.Rows())
+		one := *t
+		if n < w.Rows() {
+			s, columns, err := p.columns(w, lo, hi)
+			if err != nil {
+				return err
+			}
+			if one.rowReader, err = newStripReader(p.straight, w, s, columns); err != nil {
+				return err
+			}
+		}
+		one.base, one.last = lo, hi == w.Rows()
+		var err error
+		if p.tasks, err = limits.Append(p.b, p.tasks, task(&one)); err != nil {
+			return err
+		}
+		if hi == lo {
+			break // there are no rows
+		}
+	}
+	return nil
+}
+
+// decode plans a weight that is decoded, and read from m.
+func (p *Plan) decode(m tensor.Model, w *quant.Weight) error {
+	to := p.o.Quant.Target
+	o := Out{Name: w.Name, DType: to.DType(), Shape: w.Shape, Size: w.Size(to)}
+	out := int32(len(p.Outs))
+	if err := p.store(o); err != nil {
+		return err
+	}
+	p.Decoded.add(o.Size)
+	counts, err := p.counted(w)
+	if err != nil {
+		return err
+	}
+	group := w.Matrix().Group()
+	if group <= 0 {
+		group = max(1, w.Rows())
+	}
+	for lo, hi := int64(0), int64(0); lo < w.Rows(); lo = hi {
+		hi = min(lo+group, w.Rows())
+		r := newRowReader(m, w, w.Matrix(), lo, hi)
+		t := &weightTask{r, counts, to, out, w.Cols() * int64(to.Size()), 0}
+		if n := w.Matrix().StripRows(maxHeld); n > 0 && r.hold > maxHeld && r.direct() {
+			hi = min(lo+n, w.Rows())
+			if t, err = p.strip(t, w, lo, hi); err != nil {
+				return err
+			}
+		}
+		if p.tasks, err = limits.Append(p.b, p.tasks, task(t)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// counted adds a weight whose numbers are counted.
+func (p *Plan) counted(w *quant.Weight) (*specials, error) {
+	counts := &specials{}
+	var err error
+	if p.Weights, err = limits.Append(p.b, p.Weights, w); err != nil {
+		return nil, err
+	}
+	p.counts, err = limits.Append(p.b, p.counts, counts)
+	return counts, err
+}
+
+// maxHeld is the bytes of a weight that all its rows need from which it is read
+// in strips of columns, each of about as much.
+const maxHeld = 16 << 20
+
+// strip plans some rows by the columns that hold them.
+func (p *Plan) strip(t *weightTask, w *quant.Weight, lo, hi int64) (*weightTask, error) {
+	s, columns, err := p.columns(w, lo, hi)
+	if err != nil {
+		return nil, err
+	}
+	t.rowReader, err = newStripReader(p.m, w, s, columns)
+	t.base = lo
+	return t, err
+}
+
+// columns is some rows as a weight of their own.
+func (p *Plan) columns(w *quant.Weight, lo, hi int64) (form.Matrix, []form.Columns, error) {
+	if err := p.b.Hold(1024); err != nil { // its own account of its parts
+		return form.Matrix{}, nil, err
+	}
+	return w.Matrix().Strip(lo, hi)
+}

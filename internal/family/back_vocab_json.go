@@ -1,0 +1,234 @@
+package family
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+)
+
+func orNull(s string) string { return cmp.Or(s, "null") }
+
+// bytePairs writes a BPE of bytes.
+func (r *rebuilt) bytePairs(w *jsontree.Text, p pre) error {
+	w.Put("{\n \"version\": \"1.0\",\n \"truncation\": null,\n \"padding\": null,\n \"added_tokens\": ")
+	tail := r.added(w)
+	w.Put(",\n \"normalizer\": ", orNull(p.normalizer), ",\n \"pre_tokenizer\": ")
+	bytes := `{"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": ` + truth(p.own) + "}"
+	if p.cut != "" {
+		bytes = `{"type": "Sequence", "pretokenizers": [` + p.cut + ", " + bytes + "]}"
+	}
+	w.Put(bytes, ",\n \"post_processor\": ")
+	if !r.around(w) {
+		w.Put(`{"type": "ByteLevel", "add_prefix_space": true, "trim_offsets": false, "use_regex": true}`)
+	}
+	w.Put(",\n \"decoder\": {\"type\": \"ByteLevel\", \"add_prefix_space\": true, \"trim_offsets\": true, \"use_regex\": true},\n",
+		` "model": {"type": "BPE", "dropout": null, "unk_token": null, "continuing_subword_prefix": null, "end_of_word_suffix": null, "fuse_unk": false, "byte_fallback": false, "ignore_merges": `, truth(p.whole))
+	r.texts(w, tail)
+	w.Put(`, "merges": [`)
+	for i, m := range r.merges {
+		if i > 0 {
+			w.Put(", ")
+		}
+		w.Quote(m)
+	}
+	w.Put("]}\n}\n")
+	return w.Err()
+}
+
+// isAdded reports a token beside the model's.
+func (r *rebuilt) isAdded(i int) bool {
+	return r.v.types[i] == typeControl || r.v.types[i] == typeUserDefined || r.v.types[i] == typeUnknown
+}
+
+// hole reports a number that no token has: the converter fills them.
+func (r *rebuilt) hole(i int) bool {
+	return r.v.types[i] == typeUnused && r.v.texts[i] == "[PAD"+itoa(int64(i))+"]"
+}
+
+// added lists the added tokens. Those that follow each other at the end get their
+// numbers by that; what it gives is where they begin. All others are in the model too.
+func (r *rebuilt) added(w *jsontree.Text) (tail int) {
+	tail = len(r.v.texts)
+	for tail > 0 && (r.isAdded(tail-1) || r.hole(tail-1)) {
+		tail--
+	}
+	free := false // a number below is no token's: the next added one would take it
+	for i := range r.v.types {
+		hole := r.hole(i)
+		if hole && i < tail || free && !hole {
+			tail = len(r.v.texts)
+			break
+		}
+		free = free || hole
+		w.Step()
+	}
+	w.Put("[")
+	first := true
+	for i, text := range r.v.texts {
+		if !r.isAdded(i) {
+			continue
+		}
+		if !first {
+			w.Put(",")
+		}
+		first = false
+		w.Put("\n  {\"id\": ", itoa(int64(i)), ", \"content\": ")
+		w.Quote(text)
+		w.Put(`, "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": `, truth(r.v.types[i] != typeUserDefined), "}")
+	}
+	w.Put("]")
+	return tail
+}
+
+// texts writes the vocabulary of the model.
+func (r *rebuilt) texts(w *jsontree.Text, tail int) {
+	w.Put(`, "vocab": {`)
+	first := true
+	for i, text := range r.v.texts[:tail] {
+		if r.hole(i) {
+			continue
+		}
+		if !first {
+			w.Put(", ")
+		}
+		first = false
+		w.Quote(text)
+		w.Put(": ", itoa(int64(i)))
+	}
+	w.Put("}")
+}
+
+// around writes a post-processor that adds tokens, if any are to be added.
+func (r *rebuilt) around(w *jsontree.Text) bool {
+	if r.bos < 0 && r.eos < 0 {
+		return false
+	}
+	one := func(id int64, kind string) {
+		w.Put(`{"SpecialToken": {"id": `)
+		w.Quote(r.v.texts[id])
+		w.Put(`, "type_id": `, kind, "}}")
+	}
+	text := func(id, kind string) {
+		if r.bos >= 0 {
+			one(r.bos, kind)
+			w.Put(", ")
+		}
+		w.Put(`{"Sequence": {"id": "`, id, `", "type_id": `, kind, "}}")
+		if r.eos >= 0 {
+			w.Put(", ")
+			one(r.eos, kind)
+		}
+	}
+	w.Put(`{"type": "TemplateProcessing", "single": [`)
+	text("A", "0")
+	w.Put(`], "pair": [`)
+	text("A", "0")
+	w.Put(", ")
+	text("B", "1")
+	w.Put(`], "special_tokens": {`)
+	for i, id := range []int64{r.bos, r.eos} {
+		if id < 0 || i == 1 && id == r.bos {
+			continue
+		}
+		if i == 1 && r.bos >= 0 {
+			w.Put(", ")
+		}
+		w.Quote(r.v.texts[id])
+		w.Put(`: {"id": `)
+		w.Quote(r.v.texts[id])
+		w.Put(`, "ids": [`, itoa(id), `], "tokens": [`)
+		w.Quote(r.v.texts[id])
+		w.Put("]}")
+	}
+	w.Put("}}")
+	return true
+}
+
+// config is tokenizer_config.json, with the chat templates.
+func (r *rebuilt) config() ([]byte, error) {
+	w := jsontree.NewText(r.s.b)
+	w.Put("{\n  \"tokenizer_class\": \"PreTrainedTokenizerFast\",\n  \"clean_up_tokenization_spaces\": false")
+	for _, name := range specialNames {
+		if id := r.token(name); id >= 0 && specialKeys[name] != "" {
+			w.Put(",\n  \"", name, "_token\": ")
+			w.Quote(r.v.texts[id])
+		}
+	}
+	for _, name := range []string{"bos", "eos"} {
+		if add, ok := r.s.keys["tokenizer.ggml.add_"+name+"_token"].(bool); ok {
+			w.Put(",\n  \"add_", name, "_token\": ", truth(add))
+		}
+	}
+	if add, ok := r.s.keys["tokenizer.ggml.add_space_prefix"].(bool); ok {
+		w.Put(",\n  \"add_prefix_space\": ", truth(add))
+	}
+	r.decoder(w)
+	if err := r.templates(w); err != nil {
+		return nil, err
+	}
+	w.Put("\n}\n")
+	return w.Done()
+}
+
+// decoder writes added_tokens_decoder.
+func (r *rebuilt) decoder(w *jsontree.Text) {
+	w.Put(",\n  \"added_tokens_decoder\": {")
+	first := true
+	for i, text := range r.v.texts {
+		if !r.isAdded(i) {
+			continue
+		}
+		if !first {
+			w.Put(",")
+		}
+		first = false
+		w.Put("\n    \"", itoa(int64(i)), "\": {\"content\": ")
+		w.Quote(text)
+		w.Put(`, "lstrip": false, "normalized": false, "rstrip": false, "single_word": false, "special": `, truth(r.v.types[i] != typeUserDefined), "}")
+	}
+	w.Put("}")
+}
+
+// templates writes the chat templates: one as a text, several as a list.
+func (r *rebuilt) templates(w *jsontree.Text) error {
+	main, there := r.s.keys["tokenizer.chat_template"].(string)
+	names, _ := r.s.keys["tokenizer.chat_templates"].(array)
+	if names == nil {
+		if there {
+			w.Put(",\n  \"chat_template\": ")
+			w.Quote(main)
+		}
+		return w.Err()
+	}
+	w.Put(",\n  \"chat_template\": [")
+	one := func(first bool, name, text string) {
+		if !first {
+			w.Put(", ")
+		}
+		w.Put(`{"name": `)
+		w.Quote(name)
+		w.Put(`, "template": `)
+		w.Quote(text)
+		w.Put("}")
+	}
+	first := true
+	if there {
+		one(true, "default", main)
+		first = false
+	}
+	for name, err := range names.Strings(r.s.b) {
+		if err != nil {
+			return err
+		}
+		text, ok := r.s.keys["tokenizer.chat_template."+name].(string)
+		if !ok || strings.TrimSpace(name) == "" || name == "default" {
+			return wire.At("gguf", "key "+wire.Quote("tokenizer.chat_templates"), wire.NoOffset, wire.ErrMissing.With("there is no template %s", wire.Quote(name)))
+		}
+		one(first, name, text)
+		first = false
+	}
+	w.Put("]")
+	return w.Err()
+}

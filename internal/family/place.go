@@ -1,0 +1,128 @@
+package family
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+type stackKey struct {
+	name  int
+	layer int64
+}
+
+// A place is which row a tensor of the source has.
+type place struct {
+	name   *name
+	index  int // of the name among its list
+	view   int // of the name's views
+	outer  bool
+	layer  int64
+	expert int64 // or -1
+	bias   bool
+}
+
+// locate finds the row of a name.
+func (p *planner) locate(full string) (place, bool) {
+	r := p.c.row
+	at := place{expert: -1, outer: true}
+	list, rest := r.outer, full
+	before, after, _ := strings.Cut(r.layer, "#")
+	if tail, ok := strings.CutPrefix(full, before); ok {
+		number, tail, _ := strings.Cut(tail, after)
+		if n, ok := index(number); ok {
+			at.outer, at.layer, list, rest = false, n, r.layers, tail
+		}
+	}
+	if i := strings.Index(rest, ".experts."); i >= 0 {
+		number, tail, _ := strings.Cut(rest[i+len(".experts."):], ".")
+		if n, ok := index(number); ok {
+			at.expert, rest = n, rest[:i]+".experts.*."+tail
+		}
+	}
+	stem := strings.TrimSuffix(rest, ".weight")
+	if s, ok := strings.CutSuffix(rest, ".bias"); ok {
+		stem, at.bias = s, true
+	}
+	for i := range list {
+		if n := &list[i]; n.hf == stem && n.bare == (stem == rest) {
+			at.name, at.index = n, i
+			return at, true
+		}
+	}
+	return at, false
+}
+
+// index reads the number of a layer or an expert.
+func index(s string) (int64, bool) {
+	n, err := strconv.ParseUint(s, 10, 16)
+	return int64(n), err == nil && strconv.FormatUint(n, 10) == s
+}
+
+// shape is what the configuration says of a tensor.
+func (p *planner) shape(at *place) ([]int64, error) {
+	letters := at.name.shape
+	if at.bias {
+		letters = letters[:1]
+		if at.name.how == transpose {
+			letters = at.name.shape[1:2]
+		}
+	}
+	list, err := limits.Make[int64](p.b, len(letters))
+	for i := range list {
+		list[i] = dims[letters[i]](p.c)
+	}
+	return list, err
+}
+
+func sameShape(is, want []int64) error {
+	same := len(is) == len(want)
+	for i := 0; same && i < len(is); i++ {
+		same = is[i] == want[i]
+	}
+	if !same {
+		return wire.ErrMismatch.With("its shape is %v, and the configuration gives %v", is, want)
+	}
+	return nil
+}
+
+// target is the name that llama.cpp has.
+func (p *planner) target(at *place) string {
+	s := at.name.gguf
+	if len(at.name.views) > 0 {
+		s = at.name.views[at.view].gguf
+	}
+	if !at.outer {
+		s = "blk." + itoa(at.layer) + "." + s
+	}
+	switch {
+	case at.bias:
+		return s + ".bias"
+	case strings.HasSuffix(s, ".bias"):
+		return s
+	}
+	return s + ".weight"
+}
+
+// wide are matrices that llama.cpp has in F32 always.
+var wide = []string{"ffn_gate_inp.weight", "ffn_gate_inp_shexp.weight", "position_embd.weight", "token_types.weight", "_norm.weight"}
+
+// stored is the type of a tensor of llama.cpp: vectors, and what stands above, are
+// F32, a matrix keeps its type.
+func stored(name string, dimensions int, from tensor.DType) tensor.DType {
+	if dimensions <= 1 || !strings.HasSuffix(name, ".weight") {
+		return tensor.F32
+	}
+	for _, end := range wide {
+		if strings.HasSuffix(name, end) {
+			return tensor.F32
+		}
+	}
+	return from
+}
+
+// Wide reports a tensor of llama.cpp that has F32 whatever the model's type is.
+func Wide(i *tensor.Info) bool { return stored(i.Name, len(i.Shape), tensor.BF16) == tensor.F32 }
