@@ -91,7 +91,7 @@ var honest = map[byte]string{
 }
 
 // An object whose call or state was refused stands, in a scan, where one of its
-// class is wanted, with arguments of any sort. Nothing may look into it.
+// class is wanted, or a key, with arguments of any sort. Nothing may look into it.
 func TestObjectsOfRefusedCallsAreOfNoClass(t *testing.T) {
 	policy := limits.Policy{}
 	seen, all := map[ID]bool{}, allowlist[:0:0]
@@ -114,6 +114,11 @@ func TestObjectsOfRefusedCallsAreOfNoClass(t *testing.T) {
 					objects = append(objects, name+"("+strings.Join(call, "")+"tR"+a+"\x85b")
 				}
 			}
+		}
+		for _, o := range objects {
+			scanned(t, &policy, "}"+o+"Ns.")
+			scanned(t, &policy, "\x8f("+o+"N\x90.")
+			scanned(t, &policy, "}("+o+"\x85N"+o+"N\x88"+o+"u.")
 		}
 		for _, user := range all {
 			called := "c" + user.module + "\n" + strings.Fields(user.names)[0] + "\n("

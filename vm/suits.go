@@ -141,11 +141,11 @@ func (m *machine) isDateTime(class string, args ref) bool {
 	n := m.g.node(args).n
 	switch class {
 	case "date":
-		return n == 1 && m.isMoment(m.arg(args, 0), 4, 2, 12)
+		return n == 1 && m.isMoment(m.arg(args, 0), 4, 2, 12, 0)
 	case "time":
-		return (n == 1 || n == 2 && m.isZone(m.arg(args, 1))) && m.isMoment(m.arg(args, 0), 6, 0, 23)
+		return (n == 1 || n == 2 && m.isZone(m.arg(args, 1))) && m.isMoment(m.arg(args, 0), 6, 0, 23, foldBit)
 	case "datetime":
-		return (n == 1 || n == 2 && m.isZone(m.arg(args, 1))) && m.isMoment(m.arg(args, 0), 10, 2, 12)
+		return (n == 1 || n == 2 && m.isZone(m.arg(args, 1))) && m.isMoment(m.arg(args, 0), 10, 2, 12, foldBit)
 	case "timedelta":
 		_, _, ok := m.timedelta(args)
 		return ok
@@ -154,9 +154,13 @@ func (m *machine) isDateTime(class string, args ref) bool {
 	}
 }
 
-// isMoment reports as many bytes, of which Python looks at one: a month from 1 on,
-// or an hour, whose highest bit says which of two equal times is meant.
-func (m *machine) isMoment(r ref, size, at int, most rune) bool {
+// foldBit of a month or an hour says which of two equal times is meant. A date has
+// none.
+const foldBit = 0x80
+
+// isMoment reports as many bytes, of which Python looks at one without its fold: a
+// month from 1 on, or an hour.
+func (m *machine) isMoment(r ref, size, at int, most, fold rune) bool {
 	var c rune
 	switch m.g.kind(r) {
 	case KindBytes:
@@ -174,7 +178,7 @@ func (m *machine) isMoment(r ref, size, at int, most rune) bool {
 	default:
 		return false
 	}
-	c &= 0x7f
+	c &^= fold
 	return c <= most && (c > 0 || at == 0)
 }
 
@@ -182,8 +186,7 @@ func (m *machine) isZone(r ref) bool {
 	if r == refNone {
 		return true
 	}
-	own := m.g.global(r)
-	return m.g.kind(r) == KindObject && own.ID == DateTime && own.Name == "timezone"
+	return m.g.kind(r) == KindObject && m.g.id(r) == DateTime && m.g.global(r).Name == "timezone"
 }
 
 // Bounds of a timedelta, as Python normalizes it.
@@ -211,8 +214,7 @@ func (m *machine) timedelta(args ref) (days, rest int64, ok bool) {
 
 // isOffset reports a timedelta of less than a day, in either direction.
 func (m *machine) isOffset(r ref) bool {
-	own := m.g.global(r)
-	if m.g.kind(r) != KindObject || own == nil || own.ID != DateTime || own.Name != "timedelta" {
+	if m.g.kind(r) != KindObject || m.g.id(r) != DateTime || m.g.global(r).Name != "timedelta" {
 		return false
 	}
 	days, rest, ok := m.timedelta(m.g.elem(m.g.node(r).a + objArgs))
