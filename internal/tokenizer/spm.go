@@ -146,10 +146,9 @@ func eachField(b *limits.Budget, body string, base int64, do func(field) error) 
 			return err
 		}
 		f := field{off: base + int64(at)}
-		cut := wire.At(SPMName, "", f.off, wire.ErrTruncated.With("a field ends behind its message"))
 		tag, n := varint(body[at:])
 		if n == 0 {
-			return cut
+			return f.cut()
 		}
 		at += n
 		f.number, f.wire = tag>>3, uint8(tag&7)
@@ -160,12 +159,12 @@ func eachField(b *limits.Budget, body string, base int64, do func(field) error) 
 		switch f.wire {
 		case wireVarint:
 			if f.value, n = varint(body[at:]); n == 0 {
-				return cut
+				return f.cut()
 			}
 			at += n
 		case wireBytes:
 			if size, n = varint(body[at:]); n == 0 {
-				return cut
+				return f.cut()
 			}
 			at += n
 		case wire64:
@@ -176,7 +175,7 @@ func eachField(b *limits.Budget, body string, base int64, do func(field) error) 
 			return f.fail("of a type that protobuf has")
 		}
 		if size > uint64(len(body)-at) {
-			return cut
+			return f.cut()
 		}
 		f.text = body[at : at+int(size)]
 		if f.wire == wire32 || f.wire == wire64 {
@@ -193,6 +192,12 @@ func eachField(b *limits.Budget, body string, base int64, do func(field) error) 
 		}
 	}
 	return nil
+}
+
+// cut is the error of a field that the message is too short for; made only where it is
+// returned, for a file has as many fields as its author likes.
+func (f field) cut() error {
+	return wire.At(SPMName, "", f.off, wire.ErrTruncated.With("a field ends behind its message"))
 }
 
 // varint reads a number of at most ten bytes; n is 0 where there is none.
