@@ -18,9 +18,9 @@ type globals struct {
 	JSON  bool `help:"Print JSON: one object per file, one per line."`
 	Quiet bool `short:"q" help:"No progress and no summary, only results and errors."`
 
-	HelpLimits bool `hidden:"" help:"List the flags that set a limit, as amn help limits does."`
+	Limits word `placeholder:"FILE|PROFILE" help:"Policy to hold files to: a profile (server, strict, edge, upload) or a JSON file as amn limits show prints it. Files are then verified."`
 
-	Limits word `placeholder:"FILE|PROFILE" help:"Policy to hold files to: a profile (server, strict, edge, upload) or a JSON file as amn limits show prints it. Files are then verified. amn help limits lists the flags that set a single limit."`
+	HelpLimits bool `help:"List the flags that set a single limit (amn help limits)."`
 
 	Ceilings axisFlags `embed:"" group:"limits"`
 	MaxSpool string    `group:"limits" placeholder:"SIZE" default:"8GiB" help:"Most that is kept of a pipe on standard input, in a temporary file (${default})."`

@@ -40,6 +40,7 @@ func helpText(app *kong.Application, node *kong.Node, width int) string {
 		h.line("%s", app.Help)
 		h.section("Usage:")
 		h.line("  %s <command> [flags] ...", app.Name)
+		h.examples(firstExamples)
 		h.commands(app.Node)
 		h.flags(app.Node.Flags)
 		h.section("amn <command> --help says more about a command.")
@@ -50,6 +51,9 @@ func helpText(app *kong.Application, node *kong.Node, width int) string {
 	h.line("  %s", usageLine(node))
 	if len(node.Aliases) > 0 {
 		h.line("  also: %s %s", app.Name, strings.Join(node.Aliases, ", "))
+	}
+	if e, ok := node.Target.Addr().Interface().(examples); ok {
+		h.examples(e.examples())
 	}
 	h.prose(node.Detail)
 	if len(node.Children) > 0 {
@@ -62,17 +66,24 @@ func helpText(app *kong.Application, node *kong.Node, width int) string {
 		}
 	}
 	h.flags(append(append([]*kong.Flag{}, node.Flags...), app.Node.Flags...))
-	if e, ok := node.Target.Addr().Interface().(examples); ok {
-		h.section("Examples:")
-		for i, e := range e.examples() {
-			if i > 0 {
-				h.line("")
-			}
-			h.line("  # %s", e.what)
-			h.line("  %s", e.command)
-		}
-	}
 	return h.String()
+}
+
+// firstExamples are those of the program: what people come for.
+var firstExamples = []example{
+	{"amn inspect model.safetensors", "What is in it?"},
+	{"amn scan checkpoint.pt", "Is it safe to load?"},
+	{"amn view tiny.gguf", "Look around in it."},
+	{"amn dequantize llama-fp8", "Recover the precision of a quantized model."},
+}
+
+// examples are lines to copy, each on one line, under what they do.
+func (h *helpWriter) examples(list []example) {
+	h.section("Examples:")
+	for _, e := range list {
+		h.line("  # %s", e.what)
+		h.line("  %s", e.command)
+	}
 }
 
 // usageLine is the command with its arguments.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -162,6 +163,24 @@ func TestDocsAreCurrent(t *testing.T) {
 	}
 }
 
+// What people copy stands before what they read, and the limits behind one line.
+func TestHelpLeadsWithExamples(t *testing.T) {
+	m := model(t)
+	for _, c := range append(m.Leaves(true), nil) {
+		text := helpText(m, c, helpWidth)
+		at, flags := strings.Index(text, "\nExamples:\n"), strings.Index(text, "\nFlags:\n")
+		if at < 0 || flags < at {
+			t.Errorf("examples at %d, flags at %d:\n%s", at, flags, text)
+		}
+		if strings.Contains(text, "\n      --max-total ") || strings.Count(text, "\n      --help-limits ") != 1 {
+			t.Errorf("limits:\n%s", text)
+		}
+	}
+	if text := limitsText(m, helpWidth); !strings.Contains(text, "--max-total SIZE") {
+		t.Error(text)
+	}
+}
+
 // HelpCommands lists the commands of the help, for the test that runs them.
 func HelpCommands() []string {
 	k, err := newParser(new(app), newSession(Stdio{Out: io.Discard, Err: io.Discard}))
@@ -169,10 +188,15 @@ func HelpCommands() []string {
 		panic(err)
 	}
 	var list []string
+	for _, e := range firstExamples {
+		list = append(list, e.command)
+	}
 	for _, c := range k.Model.Leaves(true) {
 		if e, ok := c.Target.Addr().Interface().(examples); ok {
 			for _, e := range e.examples() {
-				list = append(list, e.command)
+				if !slices.Contains(list, e.command) {
+					list = append(list, e.command)
+				}
 			}
 		}
 	}
@@ -184,8 +208,10 @@ func TestHelpFitsTheTerminal(t *testing.T) {
 	m := model(t)
 	for _, c := range m.Leaves(true) {
 		for _, width := range []int{80, helpWidth} {
-			text, _, _ := strings.Cut(helpText(m, c, width), "Examples:")
-			for line := range strings.Lines(text) {
+			text := helpText(m, c, width)
+			head, rest, _ := strings.Cut(text, "Examples:\n")
+			_, tail, _ := strings.Cut(rest, "\n\n")
+			for line := range strings.Lines(head + tail) {
 				if n := columns(strings.TrimSuffix(line, "\n")); n > width {
 					t.Errorf("%s at %d: %d columns: %s", c.Path(), width, n, line)
 				}

@@ -45,6 +45,7 @@ type app struct {
 
 	Inspect    inspectCmd  `cmd:"" aliases:"info" help:"Say what a file is and sum it up."`
 	Parse      parseCmd    `cmd:"" help:"List every tensor of a file."`
+	View       browseCmd   `cmd:"" name:"view" help:"Browse tensors, metadata and findings in the terminal."`
 	Scan       scanCmd     `cmd:"" help:"Judge files: is it safe to load them, and what do they ask for?"`
 	Diff       diffCmd     `cmd:"" help:"Compare two models: names, shapes, types, bits."`
 	Hash       digestCmd   `cmd:"" aliases:"digest" help:"Hash files and tensors, write and check manifests."`

@@ -27,6 +27,7 @@ type session struct {
 	in  io.Reader
 	out *bufio.Writer
 	err io.Writer
+	to  io.Writer // what out writes to
 
 	// ownProcess says that nothing else runs in this process, so that it may be locked.
 	ownProcess bool
@@ -74,7 +75,7 @@ func (c *classes) total() (n int64) {
 }
 
 func newSession(stdio Stdio) *session {
-	s := &session{in: stdio.In, out: bufio.NewWriterSize(stdio.Out, 64<<10), err: stdio.Err, columns: stdio.Columns, workers: stdio.Workers, ownProcess: stdio.OwnProcess, remote: stdio.Remote, remoteFiles: stdio.RemoteFiles}
+	s := &session{in: stdio.In, out: bufio.NewWriterSize(stdio.Out, 64<<10), err: stdio.Err, to: stdio.Out, columns: stdio.Columns, workers: stdio.Workers, ownProcess: stdio.OwnProcess, remote: stdio.Remote, remoteFiles: stdio.RemoteFiles}
 	if f, ok := stdio.Out.(*os.File); ok && s.columns == 0 {
 		s.columns = columnsOf(f)
 		s.colours = s.columns > 0 && wantsColours(os.Getenv)

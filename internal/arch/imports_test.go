@@ -44,6 +44,8 @@ var mayImport = map[string][]string{
 	"internal/tokenizer":  with(format, "internal/jsontree"),
 	"internal/memory":     with(format, "internal/jsontree"),
 	"internal/family":     with(format, "internal/jsontree", "internal/tokenizer"),
+	"internal/width":      {},
+	"internal/browse":     {"internal/width", "internal/wire"},
 	"internal/tiles":      {sys},
 	"internal/guard":      {sys},
 	"internal/sandbox":    {sys},

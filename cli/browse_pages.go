@@ -1,0 +1,285 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/gate/page"
+	"github.com/anamnesis-go/anamnesis/internal/browse"
+	stored "github.com/anamnesis-go/anamnesis/internal/elements"
+	"github.com/anamnesis-go/anamnesis/internal/number"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/gguf"
+	"github.com/anamnesis-go/anamnesis/parser/npy"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/stats"
+)
+
+// open shows the page of the row that the cursor stands on.
+func (v *viewer) open(ctx context.Context) {
+	v.leave()
+	tab, row := v.model.Place()
+	if row < 0 {
+		return
+	}
+	switch tab {
+	case tensorsTab:
+		v.openTensor(ctx, row)
+	case metaTab:
+		v.openValue(row)
+	case findingsTab:
+		f := v.found[row]
+		lines := []browse.Line{{Text: f.kind, Style: f.style}, {Text: "Rule:   " + f.rule}}
+		if f.where != "" {
+			lines = append(lines, browse.Line{Text: "Where:  " + f.where})
+		}
+		if f.off >= 0 {
+			lines = append(lines, browse.Line{Text: fmt.Sprintf("Offset: 0x%x", f.off)})
+		}
+		v.model.Show(browse.Page{Title: f.rule, Lines: append(lines, browse.Line{}, browse.Line{Text: f.text})})
+	case summaryTab:
+		v.model.Show(browse.Page{Title: "Summary", Lines: plainLines(v.summary())})
+	}
+}
+
+func plainLines(list []string) (lines []browse.Line) {
+	for _, text := range list {
+		lines = append(lines, browse.Line{Text: text})
+	}
+	return lines
+}
+
+// maxElements is how many elements of an array a page lists.
+const maxElements = 5000
+
+// openValue shows a value of the metadata whole; of a long array the beginning.
+func (v *viewer) openValue(row int) {
+	m := &v.meta[row]
+	var text []string
+	switch value := m.value.(type) {
+	case gguf.Array:
+		n := 0
+		for e, err := range value.All(v.b) {
+			if err != nil {
+				text = append(text, tidy(err.Error(), wire.MaxMessage))
+				break
+			}
+			if n++; n > maxElements {
+				text = append(text, "... (amn parse --key prints all)")
+				break
+			}
+			text = append(text, elementText(e, wire.MaxMessage))
+		}
+	case []any, npy.Fields:
+		if text = elements(value, wire.MaxMessage); len(text) > maxElements {
+			text = append(text[:maxElements], "... (amn parse --key prints all)")
+		}
+	default:
+		text = v.s.captured(func(s *session) { _ = s.wholeValue(v.b, value) })
+	}
+	lines := []browse.Line{{Text: kindText(m.value), Style: browse.Dim}, {}}
+	v.model.Show(browse.Page{Title: nameText(m.key), Lines: append(lines, plainLines(text)...)})
+}
+
+// openTensor shows what is known of a tensor, and reads its numbers beside.
+func (v *viewer) openTensor(ctx context.Context, row int) {
+	i := v.tensors[row]
+	ctx, v.cancel = context.WithCancel(ctx)
+	known := v.facts(&i)
+	first, held := []string{"reading"}, []string{"reading"}
+	show := func() {
+		lines := append(slices.Clone(known), browse.Line{}, browse.Line{Text: "First numbers", Style: browse.Bold})
+		lines = append(append(lines, plainLines(first)...), browse.Line{}, browse.Line{Text: "All numbers", Style: browse.Bold})
+		v.model.Show(browse.Page{Title: nameText(i.Name), Lines: append(lines, plainLines(held)...)})
+	}
+	show()
+	later := func(set *[]string, read func(*limits.Budget) ([]string, error)) {
+		v.aside(ctx, func(b *limits.Budget) func() {
+			text, err := read(b)
+			if err != nil {
+				text = []string{tidy(flagged(err), wire.MaxMessage)}
+			}
+			return func() {
+				if ctx.Err() == nil {
+					*set = text
+					show()
+				}
+			}
+		})
+	}
+	later(&first, func(b *limits.Budget) ([]string, error) { return firstNumbers(b, v.r.model, i) })
+	later(&held, func(b *limits.Budget) ([]string, error) { return v.numbersOf(b, &i) })
+}
+
+// facts are what the container says of a tensor.
+func (v *viewer) facts(i *tensor.Info) []browse.Line {
+	look := viewOf(v.r.model)
+	list := [][2]string{{"Type", typeText(i.TypeName())}}
+	if i.Stored != "" && i.Stored != i.TypeName() {
+		list = append(list, [2]string{"Stored as", wire.Clean(i.Stored, 64)})
+	}
+	list = append(list, [2]string{"Shape", look.shapeText(i)})
+	if look.shape != nil {
+		list = append(list, [2]string{"", "(fastest dimension first)"})
+	}
+	if i.Strides != nil {
+		list = append(list, [2]string{"Strides", fmt.Sprintf("%s, from element %s", formatShape(i.Strides), formatCount(i.Offset))})
+	}
+	list = append(list, [2]string{"Elements", formatCount(i.Elements())}, [2]string{"Size", fmt.Sprintf("%s (%s bytes)", formatBytes(i.Bytes()), formatCount(i.Bytes()))})
+	place := fmt.Sprintf("0x%x, %s bytes", i.Span.Off, formatCount(i.Span.Len))
+	if s, ok := v.r.model.(sharded); ok && int(i.Part) < len(s.FileNames()) {
+		place += " of " + showPath(s.FileNames()[i.Part])
+	}
+	if _, ok := v.r.model.At(*i); !ok {
+		place += ", inflated"
+	}
+	list = append(list, [2]string{"Offset", place})
+	if i.Storage != "" {
+		list = append(list, [2]string{"Storage", wire.Clean(i.Storage, 256)})
+	}
+	if i.Order == tensor.Big {
+		list = append(list, [2]string{"Order", "big-endian"})
+	}
+	var lines []browse.Line
+	for _, f := range list {
+		label := ""
+		if f[0] != "" {
+			label = f[0] + ":"
+		}
+		lines = append(lines, browse.Line{Text: pad(label, labelWidth) + f[1]})
+	}
+	return lines
+}
+
+// firstCount is how many numbers a page begins with.
+const firstCount = 48
+
+// firstNumbers reads the first numbers of a tensor, as they are stored.
+func firstNumbers(b *limits.Budget, m tensor.Model, i tensor.Info) ([]string, error) {
+	load := number.Of(i.DType)
+	if load == nil {
+		return []string{"numbers of this type are not read"}, nil
+	}
+	n := min(i.Elements(), firstCount)
+	if n == 0 {
+		return []string{"none: it is empty"}, nil
+	}
+	src, err := stored.Open(b, m, i)
+	if err != nil {
+		return nil, err
+	}
+	defer src.Close()
+	p := make([]byte, stored.Size(i.DType, n))
+	if err := src.Read(p); err != nil {
+		return nil, err
+	}
+	g, _ := i.DType.Geometry()
+	values, tile := make([]number.Value, n), make([]float32, firstCount+int(g.Elems))
+	load(values, p, tile)
+	var text []string
+	for at := 0; at < len(values); at += 6 {
+		line := ""
+		for _, x := range values[at:min(at+6, len(values))] {
+			line += padLeft(x.Text(nil), 13) + " "
+		}
+		text = append(text, strings.TrimRight(line, " "))
+	}
+	if n < i.Elements() {
+		text = append(text, "...")
+	}
+	return text, nil
+}
+
+// numbersOf reads a tensor whole, and says what it holds.
+func (v *viewer) numbersOf(b *limits.Budget, i *tensor.Info) ([]string, error) {
+	taken := false // of tensors by one name the first
+	list, err := stats.Tensors(b, v.r.model, stats.Options{Stored: true, Keep: func(name string) bool {
+		was := taken
+		taken = taken || name == i.Name
+		return name == i.Name && !was
+	}})
+	if err == nil {
+		err = parser.Unchanged(v.r.model)
+	}
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	t := &list[0]
+	if !t.Numbers {
+		return []string{"none that are read"}, nil
+	}
+	row := statRow(t)
+	var text []string
+	for k := 2; k < len(statHead)-1; k++ {
+		text = append(text, pad(statHead[k]+":", labelWidth)+row[k])
+	}
+	return append(text, v.s.captured(func(s *session) { s.chart(t) })...), nil
+}
+
+// judge asks the gate, beside the loop, and shows what it says among the findings.
+func (v *viewer) judge(ctx context.Context) {
+	if v.r.path == "-" || isAddress(v.r.path) || strings.HasPrefix(v.r.path, "ollama:") {
+		v.model.SetStatus("A verdict needs a file or a folder: amn scan judges others.")
+		return
+	}
+	if v.judging {
+		return
+	}
+	v.judging = true
+	v.model.SetStatus("Judging: all of it is read.")
+	v.aside(ctx, func(b *limits.Budget) func() {
+		verdict, size, err := v.s.judgeOne(b, v.r)
+		if err != nil || verdict == nil {
+			return func() {
+				v.judging = false
+				if err == nil {
+					err = v.r.err
+				}
+				v.model.SetStatus("It cannot be judged: " + tidy(flagged(err), wire.MaxMessage))
+			}
+		}
+		defer verdict.Close()
+		r, err := page.New(b, v.r.path, size, nil, verdict)
+		if err != nil {
+			return func() { v.model.SetStatus(tidy(flagged(err), wire.MaxMessage)) }
+		}
+		class := verdict.Class()
+		return func() {
+			v.s.worst = max(v.s.worst, class)
+			v.judged(r)
+		}
+	})
+}
+
+// judged shows a verdict.
+func (v *viewer) judged(r *page.Report) {
+	row := foundRow{"accepted", browse.Good, r.Verdict.Class, "", -1, "A scan accepts it"}
+	if !r.Verdict.Accepted {
+		row = foundRow{"refused", browse.Bad, r.Verdict.Class, "", -1, "A scan refuses it"}
+	}
+	row.text += ": bodies " + r.Verdict.Bodies
+	if r.Verdict.WeightsOnly != "" {
+		row.text += "; torch.load(weights_only=True): " + r.Verdict.WeightsOnly
+	}
+	if len(r.Verdict.Loaders) > 0 {
+		row.text += "; opened by " + strings.Join(r.Verdict.Loaders, ", ")
+	}
+	styles := map[string]browse.Style{"refusal": browse.Bad, "danger": browse.Bad, "warning": browse.Warning, "note": browse.Note}
+	v.found = []foundRow{row}
+	for _, f := range r.Verdict.Findings {
+		next := foundRow{f.Severity, styles[f.Severity], f.Rule, f.Where, -1, f.Text}
+		if f.Offset != nil {
+			next.off = *f.Offset
+		}
+		v.found = append(v.found, next)
+	}
+	v.model.SetTab(findingsTab, foundList(v.found))
+	if len(r.Globals) > 0 {
+		v.model.SetTab(globalsTab, globalsList(r.Globals))
+	}
+	v.model.SetStatus(row.text)
+}

@@ -1,0 +1,207 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/gate/page"
+	"github.com/anamnesis-go/anamnesis/internal/browse"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// The tabs, in their order; that of globals comes with a verdict about pickles.
+const (
+	tensorsTab = iota
+	metaTab
+	findingsTab
+	summaryTab
+	globalsTab
+)
+
+// A metaRow is an entry of the metadata.
+type metaRow struct {
+	key   string
+	value any
+}
+
+// A foundRow is a finding, a refusal, or the verdict.
+type foundRow struct {
+	kind  string
+	style browse.Style
+	rule  string
+	where string
+	off   int64
+	text  string
+}
+
+// load lists what is browsed, on the account of the model.
+func (v *viewer) load() (err error) {
+	if v.r.model == nil || v.r.err != nil {
+		return nil
+	}
+	for i := range v.r.model.Tensors() {
+		if v.tensors, err = limits.Append(v.b, v.tensors, i); err != nil {
+			return err
+		}
+	}
+	for key, value := range v.r.model.Meta() {
+		if v.meta, err = limits.Append(v.b, v.meta, metaRow{key, value}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// build makes the browser.
+func (v *viewer) build() {
+	title := showPath(v.r.path)
+	if v.r.model != nil && v.r.err == nil {
+		title += "  " + viewOf(v.r.model).title + ", " + plural(v.r.total.Tensors, "tensor") + ", " + formatBytes(v.r.total.Bytes)
+		for _, f := range v.r.model.Findings() {
+			v.found = append(v.found, rowOf(&f))
+		}
+	} else {
+		v.found = []foundRow{refusalRow(v.r.err)}
+	}
+	summary := v.summary()
+	v.model = browse.New(title, []browse.TabOf{
+		tensorsTab: v.tensorsList(), metaTab: v.metaList(), findingsTab: foundList(v.found),
+		summaryTab: {
+			Title: "Summary", Len: len(summary), Columns: []browse.Column{{Title: ""}}, Empty: "Nothing is known of it.",
+			Cell: func(row, _ int) string { return summary[row] }, Search: func(row int) string { return strings.ToLower(summary[row]) },
+		},
+	})
+	if v.r.err != nil {
+		v.model.GoTo(findingsTab)
+	}
+}
+
+// captured is what a session prints, unwrapped and without colours.
+func (s *session) captured(print func(*session)) []string {
+	var text bytes.Buffer
+	sub := *s
+	sub.out, sub.columns, sub.colours, sub.printed = bufio.NewWriter(&text), 0, false, false
+	print(&sub)
+	sub.out.Flush()
+	return strings.Split(strings.TrimRight(text.String(), "\n"), "\n")
+}
+
+// summary is what inspect prints.
+func (v *viewer) summary() []string {
+	if v.r.err != nil {
+		return []string{v.r.path, "Refused: " + tidy(message("", v.r.err), wire.MaxMessage)}
+	}
+	return v.s.captured(func(s *session) { _ = s.printInspect(v.r) })
+}
+
+// firstRows are those that say how wide columns are: of many rows not all are asked.
+const firstRows = 10_000
+
+func (v *viewer) tensorsList() browse.TabOf {
+	look, list := view{}, v.tensors
+	if v.r.model != nil {
+		look = viewOf(v.r.model)
+	}
+	typ, shape := len("Type"), len("Shape ▲")
+	for i := range list[:min(len(list), firstRows)] {
+		typ = max(typ, columns(typeText(list[i].TypeName())))
+		shape = min(max(shape, columns(look.shapeText(&list[i]))), 28)
+	}
+	return browse.TabOf{
+		Title: "Tensors " + formatCount(int64(len(list))), Len: len(list), Empty: "No tensors.",
+		Columns: []browse.Column{
+			{Title: "Name", Names: true, Compare: func(a, b int) int { return wire.Natural(list[a].Name, list[b].Name) }},
+			{Title: "Type", Width: typ + 2, Drop: 1, Compare: func(a, b int) int { return cmp.Compare(list[a].TypeName(), list[b].TypeName()) }},
+			{Title: "Shape", Width: shape, Drop: 2},
+			{Title: "Size", Width: sizeWidth + 1, Right: true, Drop: 3, Compare: func(a, b int) int { return cmp.Compare(list[a].Bytes(), list[b].Bytes()) }},
+		},
+		Cell: func(row, column int) string {
+			i := &list[row]
+			return [...]func() string{
+				func() string { return nameText(i.Name) }, func() string { return typeText(i.TypeName()) },
+				func() string { return look.shapeText(i) }, func() string { return sizeText(i) },
+			}[column]()
+		},
+		Search: func(row int) string { return strings.ToLower(list[row].Name + " " + list[row].TypeName()) },
+	}
+}
+
+func (v *viewer) metaList() browse.TabOf {
+	list, key := v.meta, len("Key")
+	for i := range list[:min(len(list), firstRows)] {
+		key = min(max(key, columns(nameText(list[i].key))), 48)
+	}
+	return browse.TabOf{
+		Title: "Metadata " + formatCount(int64(len(list))), Len: len(list), Empty: "No metadata.",
+		Columns: []browse.Column{{Title: "Key", Width: key, Names: true}, {Title: "Kind", Width: 12, Drop: 1}, {Title: "Value"}},
+		Cell: func(row, column int) string {
+			switch column {
+			case 0:
+				return nameText(list[row].key)
+			case 1:
+				return kindText(list[row].value)
+			}
+			text, err := shortValue(v.b, list[row].value)
+			if err != nil {
+				return err.Error()
+			}
+			return text
+		},
+		Search: func(row int) string {
+			text, _ := list[row].value.(string)
+			return strings.ToLower(list[row].key + " " + text)
+		},
+	}
+}
+
+// severityStyles are the colours of findings, as severityColours are elsewhere.
+var severityStyles = map[tensor.Severity]browse.Style{tensor.Danger: browse.Bad, tensor.Warning: browse.Warning, tensor.Note: browse.Note}
+
+func rowOf(f *tensor.Finding) foundRow {
+	return foundRow{f.Severity.String(), severityStyles[f.Severity], f.Code, f.Where, f.Off, f.Text}
+}
+
+func refusalRow(err error) foundRow {
+	row := foundRow{"refused", browse.Bad, wire.ClassOf(err).String(), "", -1, message("", err)}
+	if e, ok := placed(err); ok {
+		row.where, row.off = e.Where, e.Off
+	}
+	return row
+}
+
+func foundList(list []foundRow) browse.TabOf {
+	return browse.TabOf{
+		Title: "Findings " + formatCount(int64(len(list))), Len: len(list), Empty: "No findings. v judges the file as scan does: reads all of it.",
+		Columns: []browse.Column{
+			{Title: "Severity", Width: 9}, {Title: "Rule", Width: 26, Drop: 1, Names: true}, {Title: "What"},
+		},
+		Cell: func(row, column int) string {
+			return [...]string{list[row].kind, list[row].rule, list[row].text}[column]
+		},
+		Search: func(row int) string {
+			return strings.ToLower(list[row].kind + " " + list[row].rule + " " + list[row].text)
+		},
+		Style: func(row int) browse.Style { return list[row].style },
+	}
+}
+
+// globalStyles are the colours of what pickles name.
+var globalStyles = map[string]browse.Style{"allowed": browse.Good, "dangerous": browse.Bad, "unknown": browse.Warning}
+
+func globalsList(list []page.Global) browse.TabOf {
+	return browse.TabOf{
+		Title: "Globals " + formatCount(int64(len(list))), Len: len(list), Empty: "Its pickles name nothing.",
+		Columns: []browse.Column{{Title: "Status", Width: 10}, {Title: "Global", Names: true}, {Title: "Uses", Width: 8, Right: true, Drop: 1}, {Title: "Place", Width: 24, Drop: 2}},
+		Cell: func(row, column int) string {
+			g := &list[row]
+			return [...]string{g.Status, g.Name, formatCount(g.Uses), fmt.Sprintf("%s 0x%x", g.Pickle, g.Offset)}[column]
+		},
+		Search: func(row int) string { return strings.ToLower(list[row].Status + " " + list[row].Name) },
+		Style:  func(row int) browse.Style { return globalStyles[list[row].Status] },
+	}
+}

@@ -1,0 +1,142 @@
+package browse
+
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
+// A Key is a character, or one of the keys below.
+type Key rune
+
+// Keys that are no characters.
+const (
+	Up Key = -1 - iota
+	Down
+	Left
+	Right
+	PageUp
+	PageDown
+	Home
+	End
+	Enter
+	Escape
+	Tab
+	BackTab
+	Backspace
+	Interrupt // Ctrl-C
+	Suspend   // Ctrl-Z
+	Repaint   // Ctrl-L
+	Erase     // Ctrl-U: the whole line
+	unknown   // a sequence that means nothing here
+)
+
+// controls are keys that send a character without a sign.
+var controls = map[byte]Key{
+	'\r': Enter, '\n': Enter, '\t': Tab, 0x7f: Backspace, 0x08: Backspace, 0x03: Interrupt, 0x04: Interrupt,
+	0x1a: Suspend, 0x0c: Repaint, 0x15: Erase, 0x02: PageUp, 0x06: PageDown, 0x0e: Down, 0x10: Up, 0x01: Home, 0x05: End,
+}
+
+// sequences are what terminals send behind an escape, without parameters: those of
+// xterm, of its application mode, and of the console of Linux.
+var sequences = map[string]Key{
+	"[A": Up, "[B": Down, "[C": Right, "[D": Left, "OA": Up, "OB": Down, "OC": Right, "OD": Left,
+	"[H": Home, "[F": End, "OH": Home, "OF": End, "[1~": Home, "[4~": End, "[7~": Home, "[8~": End,
+	"[5~": PageUp, "[6~": PageDown, "[Z": BackTab, "OM": Enter,
+}
+
+// A Decoder makes keys of what a terminal sends, which may be cut anywhere.
+type Decoder struct{ rest []byte }
+
+// Waiting reports that what came last may be the beginning of a longer sequence: an
+// escape alone is the key only if nothing follows it soon.
+func (d *Decoder) Waiting() bool { return len(d.rest) > 0 }
+
+// Flush takes what waits as keys of its own.
+func (d *Decoder) Flush() (keys []Key) {
+	if len(d.rest) > 0 && d.rest[0] == 0x1b {
+		keys = append(keys, Escape)
+	}
+	d.rest = nil
+	return keys
+}
+
+// longest is where a sequence that does not end is given up.
+const longest = 32
+
+// Feed adds bytes, and gives the keys that they complete.
+func (d *Decoder) Feed(p []byte) (keys []Key) {
+	d.rest = append(d.rest, p...)
+	for len(d.rest) > 0 {
+		k, n := d.next()
+		if n == 0 {
+			return keys
+		}
+		d.rest = d.rest[n:]
+		if k != unknown {
+			keys = append(keys, k)
+		}
+	}
+	d.rest = nil
+	return keys
+}
+
+// next is the first key and its length; 0 where more must come.
+func (d *Decoder) next() (Key, int) {
+	c := d.rest[0]
+	switch {
+	case c == 0x1b:
+		return d.sequence()
+	case c < 0x20 || c == 0x7f:
+		if k, ok := controls[c]; ok {
+			return k, 1
+		}
+		return unknown, 1
+	case !utf8.FullRune(d.rest):
+		return unknown, 0
+	}
+	r, n := utf8.DecodeRune(d.rest)
+	if r == utf8.RuneError {
+		return unknown, n
+	}
+	return Key(r), n
+}
+
+// sequence reads what follows an escape: [ or O, parameters, and a last letter.
+func (d *Decoder) sequence() (Key, int) {
+	p := d.rest
+	if len(p) == 1 {
+		return unknown, 0
+	}
+	if p[1] != '[' && p[1] != 'O' {
+		return Escape, 1
+	}
+	for i := 2; i < len(p); i++ {
+		if i == longest {
+			return unknown, i
+		}
+		if p[i] >= 0x40 && p[i] <= 0x7e && (i > 2 || p[i] != '[') { // the console of Linux sends [[A for F1
+			return named(p[1 : i+1]), i + 1
+		}
+		if p[i] < 0x20 || p[i] > 0x7e { // broken off
+			return unknown, i
+		}
+	}
+	return unknown, 0
+}
+
+// named is the key of a sequence; what was held with it, such as shift, is left out.
+func named(p []byte) Key {
+	if k, ok := sequences[string(p)]; ok {
+		return k
+	}
+	if at := bytes.IndexByte(p, ';'); at > 0 { // "[1;5A", "[5;2~"
+		end := string(p[len(p)-1:])
+		if end == "~" {
+			end = string(p[1:at]) + end
+		}
+		if k, ok := sequences["["+end]; ok {
+			return k
+		}
+	}
+	return unknown
+}
