@@ -74,10 +74,6 @@ func (v *viewer) run(keys, out *os.File) error {
 		if err := c.draw(v.model.Draw()); err != nil {
 			return err
 		}
-		var wait <-chan time.Time
-		if decoder.Waiting() {
-			wait = time.After(escapeWait)
-		}
 		var got []browse.Key
 		select {
 		case <-ctx.Done():
@@ -87,7 +83,7 @@ func (v *viewer) run(keys, out *os.File) error {
 				return nil // the terminal is gone
 			}
 			got = decoder.Feed(p)
-		case <-wait:
+		case <-soon(&decoder):
 			got = decoder.Flush()
 		case <-changes:
 			c.lines = nil
@@ -110,6 +106,14 @@ func (v *viewer) run(keys, out *os.File) error {
 			}
 		}
 	}
+}
+
+// soon comes when an escape that waits for more was the key.
+func soon(d *browse.Decoder) <-chan time.Time {
+	if d.Waiting() {
+		return time.After(escapeWait)
+	}
+	return nil
 }
 
 // stopped gives the terminal back to the shell until the program goes on.
