@@ -71,6 +71,8 @@ func newCutter(b *limits.Budget, kind string, v jsontree.Value) (cutter, error) 
 		return split(b, `\w+|[^\w\s]+`, "Removed", true)
 	case "WhitespaceSplit":
 		return split(b, `\s`, "Removed", false)
+	case "BertPreTokenizer":
+		return bertCut, nil
 	case "Metaspace":
 		return metaspace(b, v)
 	}

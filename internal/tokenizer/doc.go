@@ -20,7 +20,7 @@
 //
 // # Not supported
 //
-// Models other than BPE when a text is encoded. Steps of other kinds than those of
+// Models other than BPE and WordPiece when a text is encoded. Steps of other kinds than those of
 // the tables normalizers, cutters and posts are refused by their names. Unicode
 // normalization is not carried out: Encode takes text that is in form C already.
 package tokenizer

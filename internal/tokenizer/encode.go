@@ -20,7 +20,8 @@ type bpe struct {
 	fuse     bool
 	whole    bool // a piece that is a token is one
 	fallback bool
-	front    []int32 // what the post-processor adds
+	piece    *wordPiece // nil for a BPE
+	front    []int32    // what the post-processor adds
 	back     []int32
 }
 
@@ -35,8 +36,8 @@ func (t *JSON) prepare(b *limits.Budget) (err error) {
 	if t.bpe != nil {
 		return nil
 	}
-	if t.Type != "BPE" {
-		return wire.ErrUnsupported.With("a text is encoded with BPE only, not with %s", wire.Quote(t.Type))
+	if t.Type != "BPE" && t.Type != "WordPiece" {
+		return wire.ErrUnsupported.With("a text is encoded with BPE and WordPiece only, not with %s", wire.Quote(t.Type))
 	}
 	e := &bpe{t: t, pairs: map[[2]int32]merged{}, unknown: -1}
 	if e.normal, err = inOrder(b, t.Rest.Get("normalizer"), "normalizers", 0, normalizer); err != nil {
@@ -59,6 +60,12 @@ func (t *JSON) prepare(b *limits.Budget) (err error) {
 		if *list, err = limits.Append(b, *list, a); err != nil {
 			return err
 		}
+	}
+	if t.Type == "WordPiece" {
+		if e.piece, e.unknown, err = newWordPiece(t, t.Model); err == nil {
+			t.bpe = e
+		}
+		return err
 	}
 	if err := e.options(t.Model); err != nil {
 		return err

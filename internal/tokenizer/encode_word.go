@@ -72,6 +72,9 @@ func isWord(r rune) bool {
 
 // word merges one piece: the pair of the lowest rank first, of several the first.
 func (e *bpe) word(b *limits.Budget, out []int32, w string) ([]int32, error) {
+	if e.piece != nil {
+		return e.pieces(b, out, w)
+	}
 	if id, ok := e.t.find(w); ok && e.whole {
 		return limits.Append(b, out, id)
 	}

@@ -21,6 +21,20 @@ func normalizer(b *limits.Budget, kind string, v jsontree.Value) (step, error) {
 		return func(_ *limits.Budget, text string) (string, error) { return fullwidth.Replace(text), nil }, nil
 	case "Lowercase":
 		return func(_ *limits.Budget, text string) (string, error) { return strings.ToLower(text), nil }, nil
+	case "BertNormalizer":
+		return bertNormalizer(v), nil
+	case "StripAccents":
+		return func(b *limits.Budget, text string) (string, error) {
+			if err := b.Step(int64(len(text))); err != nil {
+				return "", err
+			}
+			return strings.Map(func(r rune) rune {
+				if within(bertMarks, r) {
+					return -1
+				}
+				return r
+			}, text), nil
+		}, nil
 	case "Strip":
 		return func(_ *limits.Budget, text string) (string, error) {
 			if v.Get("strip_left").True() {
