@@ -29,6 +29,7 @@ WORK = pathlib.Path(sys.argv[2])
 AMN = os.environ["CROSSCHECK_AMN"]
 MOST = 1e-3  # of the standard deviation of the logits
 GELU = {"gemma": 1e-2, "gemma2": 1e-2, "gemma3": 1e-2, "starcoder2": 1e-2, "gpt2": 1e-2,  # llama.cpp has GELU as a table of F16,
+        "bert": 1e-2, "distilbert": 1e-2, "roberta": 1e-2, "xlm-roberta": 1e-2, "modern-bert": 1e-2,
         "gpt-oss-mxfp4": 1e-1}  # and rounds what it multiplies blocks with to eight bits
 TYPES = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
 rows = []
@@ -79,9 +80,10 @@ def family(name, converter, run):
 
 
 def runs(name, model, run, path):
-    tokens = [1, *np.random.default_rng(1).integers(3, models.VOCAB - 8, 23)]
+    tokens = [2 if "bert" in name else 1, *np.random.default_rng(1).integers(3, models.VOCAB - 8, 23)]
     with torch.no_grad():
-        want = model(torch.tensor([tokens])).logits[0].float().numpy()
+        out = model(torch.tensor([tokens]))
+        want = (out.last_hidden_state if "bert" in name else out.logits)[0].float().numpy()
     got, why = reference.logits(run, path, tokens)
     if got is None:
         return wrong(name, f"llama.cpp does not run it: {why}")

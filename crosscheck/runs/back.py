@@ -57,7 +57,7 @@ def bits(t):
 
 
 # Families whose GGUF is not led back.
-ONE_WAY = {"phi3-long", "cohere2", "olmo3", "exaone4", "ministral3", "gpt-oss", "gpt-oss-mxfp4", "llama4"}
+ONE_WAY = {"phi3-long", "cohere2", "olmo3", "exaone4", "ministral3", "gpt-oss", "gpt-oss-mxfp4", "llama4", "bert", "distilbert", "roberta", "xlm-roberta", "modern-bert", "nomic-bert"}
 
 
 def check(name, kind, model, folder, path, amn, work, wrong):

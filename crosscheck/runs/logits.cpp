@@ -1,9 +1,11 @@
 // Loads a model as llama.cpp does, and writes the logits of every position of the
-// tokens that stand on its command line: float32, one row for each.
+// tokens that stand on its command line, or what an encoder makes of them: float32, one
+// row for each.
 #include "llama.h"
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
 int main(int argc, char ** argv) {
@@ -28,11 +30,17 @@ int main(int argc, char ** argv) {
     small.n_threads = small.n_threads_batch = 1;
     small.type_k = small.type_v = GGML_TYPE_F32;
     small.flash_attn_type = LLAMA_FLASH_ATTN_TYPE_DISABLED;
+    const llama_vocab * vocab = llama_model_get_vocab(model);
+    char arch[64] = "";
+    llama_model_meta_val_str(model, "general.architecture", arch, sizeof(arch));
+    const bool encodes = strstr(arch, "bert") != nullptr;
+    small.embeddings = encodes;
+    small.pooling_type = encodes ? LLAMA_POOLING_TYPE_NONE : LLAMA_POOLING_TYPE_UNSPECIFIED;
     llama_context * ctx = llama_init_from_model(model, small);
     if (!ctx) {
         return 2;
     }
-    const int n = llama_vocab_n_tokens(llama_model_get_vocab(model));
+    const int n = encodes ? llama_model_n_embd(model) : llama_vocab_n_tokens(vocab);
     llama_batch batch = llama_batch_init(tokens.size(), 0, 1);
     for (size_t i = 0; i < tokens.size(); i++) {
         batch.token[i] = tokens[i];
@@ -46,6 +54,6 @@ int main(int argc, char ** argv) {
         return 3;
     }
     for (size_t i = 0; i < tokens.size(); i++) {
-        fwrite(llama_get_logits_ith(ctx, i), sizeof(float), n, stdout);
+        fwrite(encodes ? llama_get_embeddings_ith(ctx, i) : llama_get_logits_ith(ctx, i), sizeof(float), n, stdout);
     }
 }

@@ -82,6 +82,38 @@ def sentencepiece(folder, _, prefix=True):
     }))
 
 
+def word_pieces(folder, _):
+    """BERT's vocabulary."""
+    from tokenizers import BertWordPieceTokenizer
+
+    t = BertWordPieceTokenizer()
+    t.train_from_iterator(text(200), vocab_size=VOCAB - 20, min_frequency=1, show_progress=False)
+    t._tokenizer.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
+    fast = tf.PreTrainedTokenizerFast(tokenizer_object=t._tokenizer, cls_token="[CLS]", sep_token="[SEP]", pad_token="[PAD]", mask_token="[MASK]", unk_token="[UNK]")
+    fast.save_pretrained(folder)
+    (pathlib.Path(folder) / "1_Pooling").mkdir()
+    (pathlib.Path(folder) / "1_Pooling" / "config.json").write_text(json.dumps({"word_embedding_dimension": 64, "pooling_mode_cls_token": False, "pooling_mode_mean_tokens": True}))
+    (pathlib.Path(folder) / "modules.json").write_text(json.dumps([
+        {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"}, {"idx": 1, "name": "1", "path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}]))
+
+
+def unigram(folder, _):
+    """XLM-R's vocabulary: a unigram model of sentencepiece's."""
+    import sentencepiece as sp
+
+    words = pathlib.Path(folder) / "words.txt"
+    words.write_text("\n".join(text(300)))
+    sp.SentencePieceTrainer.train(input=str(words), model_prefix=str(words.parent / "sentencepiece.bpe"), vocab_size=150, model_type="unigram", hard_vocab_limit=False, minloglevel=2)
+    words.unlink()
+    (words.parent / "sentencepiece.bpe.vocab").unlink()
+    (words.parent / "tokenizer_config.json").write_text(json.dumps({
+        "tokenizer_class": "XLMRobertaTokenizer", "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>", "cls_token": "<s>", "sep_token": "</s>", "pad_token": "<pad>", "mask_token": "<mask>"}))
+
+
+def encoder(**more):
+    return {k: v for k, v in sizes(bos_token_id=None, eos_token_id=None, **more).items() if k != "num_key_value_heads"}
+
+
 LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 64, "rope_theta": 500000.0}
 
 MLA = dict(num_hidden_layers=3, num_key_value_heads=4, kv_lora_rank=32, qk_nope_head_dim=16, qk_rope_head_dim=8, v_head_dim=24, n_routed_experts=4, num_experts_per_tok=2,
@@ -129,6 +161,13 @@ FAMILIES = {
     "gpt-oss-mxfp4": lambda: (tf.GptOssConfig(**sizes(head_dim=16, num_local_experts=4, num_experts_per_tok=4, sliding_window=16, rope_parameters=OSS)), tf.GptOssForCausalLM, byte_level, "llama-bpe"),
     "llama4": lambda: (tf.Llama4TextConfig(**sizes(num_hidden_layers=4, head_dim=16, num_local_experts=4, num_experts_per_tok=1, intermediate_size_mlp=80, interleave_moe_layer_step=2,
                                                    attention_chunk_size=8192, pad_token_id=0)), tf.Llama4ForCausalLM, byte_level, "llama-bpe"),
+    "bert": lambda: (tf.BertConfig(**encoder()), tf.BertModel, word_pieces, "jina-v2-en"),
+    "distilbert": lambda: (tf.DistilBertConfig(vocab_size=VOCAB, dim=64, n_layers=2, n_heads=4, hidden_dim=96, max_position_embeddings=256), tf.DistilBertModel, word_pieces, "jina-v2-en"),
+    "roberta": lambda: (tf.RobertaConfig(**encoder(pad_token_id=1, type_vocab_size=1)), tf.RobertaModel, byte_level, "gpt-2"),
+    "xlm-roberta": lambda: (tf.XLMRobertaConfig(**encoder(pad_token_id=1, type_vocab_size=1)), tf.XLMRobertaModel, unigram, None),
+    "modern-bert": lambda: (tf.ModernBertConfig(vocab_size=VOCAB, hidden_size=64, intermediate_size=96, num_hidden_layers=4, num_attention_heads=4, pad_token_id=0, max_position_embeddings=256, local_attention=16,
+                                                bos_token_id=None, eos_token_id=None, cls_token_id=1, sep_token_id=2, layer_norm_eps=1e-5, global_attn_every_n_layers=3), tf.ModernBertModel, byte_level, "gpt-2"),
+    "nomic-bert": lambda: (tf.NomicBertConfig(vocab_size=VOCAB, hidden_size=64, intermediate_size=96, num_hidden_layers=2, num_attention_heads=4, head_dim=16), tf.NomicBertModel, word_pieces, "jina-v2-en"),
     "gpt2": lambda: (tf.GPT2Config(vocab_size=VOCAB, n_positions=256, n_ctx=256, n_embd=64, n_layer=2, n_head=4, bos_token_id=1, eos_token_id=2), tf.GPT2LMHeadModel, byte_level, "gpt-2"),
 }
 
@@ -169,6 +208,11 @@ def make(name, folder, dtype=torch.float32, seed=0):
         model.tie_weights()
     model = model.to(dtype)
     model.save_pretrained(folder)
+    if name == "nomic-bert":  # whose published configuration has other names
+        (pathlib.Path(folder) / "config.json").write_text(json.dumps({
+            "architectures": ["NomicBertModel"], "activation_function": "swiglu", "causal": False, "layer_norm_epsilon": 1e-12, "max_trained_positions": 2048,
+            "mlp_fc1_bias": False, "mlp_fc2_bias": False, "n_embd": 64, "n_head": 4, "n_inner": 96, "n_layer": 2, "n_positions": 8192, "prenorm": False, "qkv_proj_bias": False, "rotary_emb_base": 1000,
+            "rotary_emb_fraction": 1.0, "rotary_emb_interleaved": False, "rotary_emb_scale_base": None, "type_vocab_size": 2, "vocab_size": VOCAB, "pad_token_id": 0}))
     if name.endswith("mxfp4"):
         mxfp4(pathlib.Path(folder), model)
     vocabulary(folder, pre)

@@ -28,6 +28,7 @@ type place struct {
 // locate finds the row of a name.
 func (p *planner) locate(full string) (place, bool) {
 	r := p.c.row
+	full = r.trimmed(full)
 	at := place{expert: -1, outer: true}
 	list, rest := r.outer, full
 	before, after, _ := strings.Cut(r.layer, "#")
@@ -126,3 +127,20 @@ func stored(name string, dimensions int, from tensor.DType) tensor.DType {
 
 // Wide reports a tensor of llama.cpp that has F32 whatever the model's type is.
 func Wide(i *tensor.Info) bool { return stored(i.Name, len(i.Shape), tensor.BF16) == tensor.F32 }
+
+// beyond is a tensor of a layer behind the last that is needed.
+func (p *planner) beyond(name string) bool {
+	if !p.c.row.over {
+		return false
+	}
+	before, after, _ := strings.Cut(p.c.row.layer, "#")
+	tail, ok := strings.CutPrefix(name, before)
+	number, _, cut := strings.Cut(tail, after)
+	n, isNumber := index(number)
+	return ok && cut && isNumber && n >= p.c.layers()
+}
+
+// there reports that a layer has the tensor.
+func (at *place) there(c *config) bool {
+	return at.outer || at.name.only == nil || at.name.only(c, at.layer)
+}

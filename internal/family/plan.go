@@ -177,24 +177,18 @@ func (p *planner) tensors() error {
 
 // needless are buffers that old checkpoints hold.
 func (p *planner) needless(name string) bool {
+	name = p.c.row.trimmed(name)
+	for _, s := range p.c.row.drop {
+		if strings.HasPrefix(name, s) {
+			return true
+		}
+	}
 	for _, end := range append([]string{".attention.masked_bias", ".attention.bias", ".rotary_emb.inv_freq"}, p.c.row.skip...) {
 		if strings.HasSuffix(name, end) {
 			return true
 		}
 	}
 	return false
-}
-
-// beyond is a tensor of a layer behind the last that is needed.
-func (p *planner) beyond(name string) bool {
-	if !p.c.row.over {
-		return false
-	}
-	before, after, _ := strings.Cut(p.c.row.layer, "#")
-	tail, ok := strings.CutPrefix(name, before)
-	number, _, cut := strings.Cut(tail, after)
-	n, isNumber := index(number)
-	return ok && cut && isNumber && n >= p.c.layers()
 }
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
@@ -245,11 +239,6 @@ func (p *planner) tensor(i *tensor.Info) error {
 		return p.split(i, &at)
 	}
 	return p.single(i, &at)
-}
-
-// there reports that a layer has the tensor.
-func (at *place) there(c *config) bool {
-	return at.outer || at.name.only == nil || at.name.only(c, at.layer)
 }
 
 // single plans a tensor that comes of one.

@@ -17,6 +17,8 @@ type row struct {
 	outer    []name
 	layers   []name
 	skip     []string // endings of tensors that are not needed
+	drop     []string // beginnings of such
+	trim     []string // what may stand before all names
 	// depth is how many layers there are, where num_hidden_layers is not all of them.
 	depth func(*config) int64
 	// over says that layers beyond the last are there and not needed: those that
@@ -98,6 +100,7 @@ var dims = map[byte]func(*config) int64{
 	'w': func(c *config) int64 { return c.heads() * c.int("v_head_dim") },
 	's': func(c *config) int64 { return c.int("n_shared_experts") * c.int("moe_intermediate_size") },
 	'A': func(c *config) int64 { return c.heads() },
+	'd': func(c *config) int64 { return c.int("hidden_dim") },
 	'y': func(c *config) int64 { return 2 * c.hidden() },
 	'U': func(c *config) int64 { return c.int("intermediate_size_mlp") },
 }

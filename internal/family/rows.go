@@ -10,6 +10,7 @@ var rows = []*row{
 	&phi3Row, &olmo2Row, &starcoder2Row, &gpt2Row,
 	&cohereRow, &cohere2Row, &olmoeRow, &olmo3Row, &exaone4Row, &seedossRow, &ernieRow, &ministral3Row,
 	&deepseek2Row, &deepseek3Row, &glm4Row, &glm4moeRow, &gptossRow, &llama4Row,
+	&bertRow, &distilbertRow, &robertaRow, &xlmrobertaRow, &modernbertRow, &nomicbertRow,
 }
 
 // decoder are the tensors of a decoder whose names Llama's are, each family with

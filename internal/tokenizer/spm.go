@@ -37,6 +37,10 @@ type Piece struct {
 type SPM struct {
 	Pieces []Piece
 	Model  int // what it was trained as: 1 unigram, 2 BPE, 3 word, 4 char
+	// Prefix says that a space is put before a text, Squeeze that of several spaces one
+	// is left. Charsmap is what normalizes characters.
+	Prefix, Squeeze bool
+	Charsmap        string
 }
 
 // ReadSPM reads the file of a folder.
@@ -52,13 +56,15 @@ func ReadSPM(b *limits.Budget, files fs.FS, name string) (*SPM, error) {
 // ParseSPM reads a model, whose text the account has paid for: the fields of
 // ModelProto that matter here, the others passed over.
 func ParseSPM(b *limits.Budget, body string) (*SPM, error) {
-	m := &SPM{Model: 1}
+	m := &SPM{Model: 1, Prefix: true, Squeeze: true}
 	err := eachField(b, body, 0, func(f field) error {
 		switch f.number {
 		case 1:
 			return m.piece(b, f)
 		case 2:
 			return m.trainer(b, f)
+		case 3:
+			return m.normalizer(b, f)
 		}
 		return nil
 	})
@@ -112,6 +118,26 @@ func (m *SPM) trainer(b *limits.Budget, f field) error {
 				return g.fail("the kind of model")
 			}
 			m.Model = int(g.value)
+		}
+		return nil
+	})
+}
+
+// normalizer reads what NormalizerSpec does to a text.
+func (m *SPM) normalizer(b *limits.Budget, f field) error {
+	if f.wire != wireBytes {
+		return f.fail("how texts are normalized")
+	}
+	return eachField(b, f.text, f.off, func(g field) error {
+		switch {
+		case g.number == 2 && g.wire == wireBytes:
+			m.Charsmap = g.text
+		case g.number == 3 && g.wire == wireVarint:
+			m.Prefix = g.value != 0
+		case g.number == 4 && g.wire == wireVarint:
+			m.Squeeze = g.value != 0
+		case g.number >= 2 && g.number <= 4:
+			return g.fail("a member of the normalizer")
 		}
 		return nil
 	})

@@ -1,0 +1,250 @@
+package family
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+)
+
+// Encoders, which texts are embedded with. A head that predicts words or a pooling
+// layer is not written: llama.cpp has none, so there is no way back.
+
+// trimmed is a name as the row has it: without what stands before all of them, and
+// with the endings of today.
+func (r *row) trimmed(name string) string {
+	for _, s := range r.trim {
+		if rest, ok := strings.CutPrefix(name, s); ok {
+			name = rest
+			break
+		}
+	}
+	if len(r.trim) == 0 {
+		return name
+	}
+	if s, ok := strings.CutSuffix(name, ".gamma"); ok {
+		return s + ".weight"
+	}
+	if s, ok := strings.CutSuffix(name, ".beta"); ok {
+		return s + ".bias"
+	}
+	return name
+}
+
+var (
+	bertSkip = []string{"embeddings.position_ids", "pooler.dense.weight", "pooler.dense.bias"}
+	bertDrop = []string{"cls.predictions", "cls.seq_relationship"}
+
+	bertOuter = []name{
+		{hf: "embeddings.word_embeddings", gguf: "token_embd", shape: "VH"},
+		{hf: "embeddings.position_embeddings", gguf: "position_embd", shape: "PH"},
+		{hf: "embeddings.token_type_embeddings", gguf: "token_types", shape: "TH"},
+		{hf: "embeddings.LayerNorm", gguf: "token_embd_norm", shape: "H"},
+	}
+	bertLayers = []name{
+		{hf: "attention.self.query", gguf: "attn_q", shape: "HH"},
+		{hf: "attention.self.key", gguf: "attn_k", shape: "HH"},
+		{hf: "attention.self.value", gguf: "attn_v", shape: "HH"},
+		{hf: "attention.output.dense", gguf: "attn_output", shape: "HH"},
+		{hf: "attention.output.LayerNorm", gguf: "attn_output_norm", shape: "H"},
+		{hf: "intermediate.dense", gguf: "ffn_up", shape: "FH"},
+		{hf: "output.dense", gguf: "ffn_down", shape: "HF"},
+		{hf: "output.LayerNorm", gguf: "layer_output_norm", shape: "H"},
+	}
+	bertDefaults = []preset{{"vocab_size", "30522"}, {"max_position_embeddings", "512"}, {"type_vocab_size", "2"}, {"layer_norm_eps", "1e-12"}}
+)
+
+const apartBERT = "no model"
+
+var bertRow = row{
+	arch: "bert", model: "bert", names: []string{"BertModel", "BertForMaskedLM"}, apart: apartBERT,
+	defaults: bertDefaults, outer: bertOuter, layer: "encoder.layer.#.", layers: bertLayers,
+	trim: []string{"bert."}, skip: bertSkip, drop: bertDrop,
+	keys: bertKeys, vocab: bertVocab,
+}
+
+var distilbertRow = row{
+	arch: "bert", model: "distilbert", names: []string{"DistilBertModel", "DistilBertForMaskedLM"}, apart: apartBERT,
+	defaults: []preset{{"vocab_size", "30522"}, {"max_position_embeddings", "512"}},
+	trim:     []string{"distilbert."}, drop: []string{"vocab_"}, skip: bertSkip,
+	outer: []name{bertOuter[0], bertOuter[1], bertOuter[3]}, layer: "transformer.layer.#.",
+	layers: []name{
+		{hf: "attention.q_lin", gguf: "attn_q", shape: "HH"},
+		{hf: "attention.k_lin", gguf: "attn_k", shape: "HH"},
+		{hf: "attention.v_lin", gguf: "attn_v", shape: "HH"},
+		{hf: "attention.out_lin", gguf: "attn_output", shape: "HH"},
+		{hf: "sa_layer_norm", gguf: "attn_output_norm", shape: "H"},
+		{hf: "ffn.lin1", gguf: "ffn_up", shape: "dH"},
+		{hf: "ffn.lin2", gguf: "ffn_down", shape: "Hd"},
+		{hf: "output_layer_norm", gguf: "layer_output_norm", shape: "H"},
+	},
+	keys: func(k *keys) {
+		bertKeys(k)
+		k.own("attention.layer_norm_epsilon", float32(1e-12))
+	}, vocab: bertVocab,
+}
+
+// shiftedPositions are those of RoBERTa, which begin behind the number of the token
+// that pads.
+func (c *config) shiftedPositions() int64 {
+	if n, ok := c.get("pad_token_id").Int(); ok && n >= 0 && n < 1<<20 {
+		return n + 1
+	}
+	return 0
+}
+
+var robertaOuter = slices.Concat(bertOuter[:1], []name{{
+	hf: "embeddings.position_embeddings", shape: "PH",
+	views: []view{{
+		gguf:    "position_embd",
+		shape:   func(c *config) []int64 { return []int64{max(0, dims['P'](c)-c.shiftedPositions()), c.hidden()} },
+		strides: func(c *config) ([]int64, int64) { return []int64{c.hidden(), 1}, c.shiftedPositions() * c.hidden() },
+	}},
+}}, bertOuter[2:])
+
+var robertaDefaults = []preset{{"vocab_size", "50265"}, {"max_position_embeddings", "512"}, {"type_vocab_size", "2"}, {"layer_norm_eps", "1e-12"}, {"pad_token_id", "1"}}
+
+var robertaRow = row{
+	arch: "bert", model: "roberta", names: []string{"RobertaModel"}, apart: apartBERT,
+	defaults: robertaDefaults, outer: robertaOuter, layer: "encoder.layer.#.", layers: bertLayers,
+	trim: []string{"roberta."}, skip: bertSkip, drop: bertDrop,
+	keys: robertaKeys, vocab: robertaVocab,
+}
+
+var xlmrobertaRow = row{
+	arch: "bert", model: "xlm-roberta", names: []string{"XLMRobertaModel"}, apart: apartBERT,
+	defaults: robertaDefaults, outer: robertaOuter, layer: "encoder.layer.#.", layers: bertLayers,
+	trim: []string{"roberta."}, skip: bertSkip, drop: bertDrop,
+	keys: robertaKeys, vocab: unigramVocab,
+}
+
+var modernbertRow = row{
+	arch: "modern-bert", model: "modernbert", names: []string{"ModernBertModel", "ModernBertForMaskedLM"}, apart: apartBERT,
+	defaults: []preset{{"vocab_size", "50368"}, {"max_position_embeddings", "8192"}, {"norm_eps", "1e-05"}, {"local_attention", "128"}},
+	trim:     []string{"model."}, skip: bertSkip, drop: []string{"head.", "decoder."},
+	outer: []name{
+		{hf: "embeddings.tok_embeddings", gguf: "token_embd", shape: "VH"},
+		{hf: "embeddings.norm", gguf: "token_embd_norm", shape: "H"},
+		{hf: "final_norm", gguf: "output_norm", shape: "H"},
+	},
+	layer: "layers.#.",
+	layers: []name{
+		{hf: "attn_norm", gguf: "attn_norm", shape: "H", only: func(_ *config, layer int64) bool { return layer > 0 }},
+		{hf: "attn.Wqkv", gguf: "attn_qkv", shape: "3H"},
+		{hf: "attn.Wo", gguf: "attn_output", shape: "HH"},
+		{hf: "mlp_norm", gguf: "ffn_norm", shape: "H"},
+		{hf: "mlp.Wi", gguf: "ffn_up", shape: "GH"},
+		{hf: "mlp.Wo", gguf: "ffn_down", shape: "HF"},
+	},
+	keys: modernbertKeys, vocab: modernbertVocab,
+}
+
+var nomicbertRow = row{
+	arch: "nomic-bert", model: "nomic_bert", names: []string{"NomicBertModel"}, apart: apartBERT,
+	trim: []string{"bert."}, skip: bertSkip, drop: bertDrop,
+	outer: []name{bertOuter[0], bertOuter[2], {hf: "emb_ln", gguf: "token_embd_norm", shape: "H"}}, layer: "encoder.layers.#.",
+	layers: []name{
+		{hf: "attn.Wqkv", gguf: "attn_qkv", shape: "3H"},
+		{hf: "attn.out_proj", gguf: "attn_output", shape: "HH"},
+		{hf: "norm1", gguf: "attn_output_norm", shape: "H"},
+		{hf: "mlp.fc11", gguf: "ffn_up", shape: "FH"},
+		{hf: "mlp.fc12", gguf: "ffn_gate", shape: "FH"},
+		{hf: "mlp.fc2", gguf: "ffn_down", shape: "HF"},
+		{hf: "norm2", gguf: "layer_output_norm", shape: "H"},
+	},
+	keys: nomicbertKeys, vocab: bertVocab,
+}
+
+func bertKeys(k *keys) {
+	common(k)
+	k.own("attention.causal", false)
+	if err := k.pooling(); err != nil && k.err == nil {
+		k.err = err
+	}
+}
+
+func robertaKeys(k *keys) {
+	bertKeys(k)
+	n := dims['P'](k.c) - k.c.shiftedPositions()
+	if n < 1 || n > 1<<31 {
+		k.fail("max_position_embeddings", k.c.get("max_position_embeddings"), "more than the number of the token that pads")
+		return
+	}
+	k.own("context_length", uint32(n))
+}
+
+func modernbertKeys(k *keys) {
+	bertKeys(k)
+	k.u32("attention.sliding_window", "local_attention")
+	k.u32("attention.sliding_window_pattern", "global_attn_every_n_layers")
+	k.own("rope.scaling.type", "none")
+	k.u32("vocab_size", "vocab_size")
+	if v := k.c.get("hidden_activation"); v.IsString() && v.String() != "" {
+		k.own("hidden_activation", v.String())
+	}
+}
+
+// nomicbertKeys refuse what NomicBertModel of the converter refuses: a model of
+// another kind under that name.
+func nomicbertKeys(k *keys) {
+	bertKeys(k)
+	for name, want := range map[string]string{"activation_function": "swiglu", "causal": "false", "qkv_proj_bias": "false", "mlp_fc1_bias": "false", "mlp_fc2_bias": "false", "prenorm": "false", "rotary_emb_interleaved": "false"} {
+		v := k.c.root.Get(name)
+		truth, isBool := v.Bool()
+		if v.String() != want && !(isBool && want == "false" && !truth) {
+			k.fail(name, v, want)
+		}
+	}
+	if f, ok := k.c.root.Get("rotary_emb_fraction").Float(); !ok || f != 1 || k.c.root.Get("rotary_emb_scale_base").There {
+		k.fail("rotary_emb_fraction", k.c.root.Get("rotary_emb_fraction"), "all of a head, without a scale")
+	}
+	positions, trained := k.c.int("n_positions"), int64(2048)
+	if n, ok := k.c.get("max_trained_positions").Int(); ok {
+		trained = n
+	}
+	if positions != 8192 || trained != 2048 {
+		k.fail("n_positions", k.c.get("n_positions"), "8192, of a model that was trained with 2048")
+	}
+	k.own("context_length", uint32(2048))
+}
+
+// pooling says how sentence-transformers makes one vector of those of the tokens.
+func (k *keys) pooling() error {
+	modules, err := jsontree.Read(k.b, k.files, "modules.json", maxConfig)
+	if err != nil {
+		return err
+	}
+	numbers := map[string]uint32{"mean": 1, "cls": 2, "lasttoken": 3}
+	for _, one := range modules.List() {
+		if !strings.HasSuffix(one.Get("type").String(), "Pooling") {
+			continue
+		}
+		name := path.Join(one.Get("path").String(), configName)
+		v, err := jsontree.Read(k.b, k.files, name, maxConfig)
+		if err != nil {
+			return err
+		}
+		mode := v.Get("pooling_mode").String()
+		for _, m := range [][2]string{{"pooling_mode_lasttoken", "lasttoken"}, {"pooling_mode_cls_token", "cls"}, {"pooling_mode_mean_tokens", "mean"}} {
+			if v.Get(m[0]).True() {
+				mode = m[1]
+			}
+		}
+		n, ok := numbers[mode]
+		if !ok {
+			return wire.At(name, "", v.Off(), wire.ErrUnsupported.With("a kind of pooling that llama.cpp does not have"))
+		}
+		k.own("pooling_type", n)
+		break
+	}
+	if v := k.c.get("classifier_pooling"); v.There {
+		n, ok := numbers[v.String()]
+		if !ok || n == 3 {
+			k.fail("classifier_pooling", v, "cls or mean")
+		}
+		k.own("classifier.pooling_type", n)
+	}
+	return nil
+}
