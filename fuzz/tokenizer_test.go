@@ -44,6 +44,10 @@ const tinyBPE = `{"added_tokens": [{"id": 4, "content": "...", "special": true, 
  "pre_tokenizer": %s, "post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "x", "type_id": 0}}, {"Sequence": {"id": "A"}}], "special_tokens": {"x": {"id": "x", "ids": [1], "tokens": ["x"]}}},
  "decoder": {"type": "ByteLevel"}, "model": {"type": "BPE", "unk_token": "a", "fuse_unk": true, "byte_fallback": true, "ignore_merges": true, "vocab": {"a": 0, "b": 1, "ab": 2, "3": 3}, "merges": ["a b"]}}`
 
+const tinyPieces = `{"added_tokens": [{"id": 0, "content": "[UNK]", "special": true}], "normalizer": %s, "pre_tokenizer": {"type": "BertPreTokenizer"},
+ "post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "x", "type_id": 0}}, {"Sequence": {"id": "A"}}], "special_tokens": {"x": {"id": "x", "ids": [1], "tokens": ["x"]}}},
+ "decoder": {"type": "WordPiece"}, "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 9, "vocab": {"[UNK]": 0, "a": 1, "##b": 2, "33": 3, "##3": 4}}}`
+
 func FuzzTokenizer(f *testing.F) {
 	for _, pre := range []string{
 		"null", `{"type": "ByteLevel"}`, `{"type": "Split", "pattern": {"Regex": "(?i:'s|'t)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"}, "behavior": "Isolated"}`,
@@ -52,6 +56,9 @@ func FuzzTokenizer(f *testing.F) {
 		`{"type": "Whitespace"}`, `{"type": "Split", "pattern": {"String": "a.c"}, "behavior": "Removed"}`,
 	} {
 		f.Add(fmt.Appendf(nil, tinyBPE, pre))
+	}
+	for _, normalizer := range []string{`{"type": "BertNormalizer"}`, `{"type": "BertNormalizer", "clean_text": false, "strip_accents": true, "lowercase": false}`, `{"type": "StripAccents"}`} {
+		f.Add(fmt.Appendf(nil, tinyPieces, normalizer))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) { tokenizerTarget.Check(t, data) })
 }
