@@ -81,7 +81,7 @@ FOUND ?= differential-out
 LEDGER ?=
 
 .PHONY: api apidiff vuln deadcode systems qemu neon avx512 must-have check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
-	skips bench bench-kernels bench-encode bench-peers bench-gate bench-merge bench-hostile bench-convert nested site web all-targets release release-check python wheels memory golden crosscheck watch differential corpus recipe cover cover-corpus
+	skips bench bench-kernels bench-encode bench-peers bench-gate bench-requests bench-merge bench-hostile bench-convert nested site web all-targets release release-check python wheels memory golden crosscheck watch differential corpus recipe cover cover-corpus
 
 check: fmt vet lint test purego gen-check cross
 
@@ -201,6 +201,9 @@ bench-encode: ## our encoders beside ggml's and bitsandbytes' in one run: make b
 
 bench-gate: ## amn scan and serve beside other scanners, over 2,000 files; installs them in .venv/gatebench
 	python3 crosscheck/gatebench/run.py
+
+bench-requests: ## requests and bytes of headers over a network beside huggingface.js, hf-mem and gguf-parser-go; installs them in .venv/requests
+	python3 crosscheck/requests/run.py
 
 bench-merge: ## amn merge-lora, merge and edit beside PEFT, mergekit and safetensors, on models above 1 GB: make bench-merge PYTHON=.venv/bin/python
 	$(GO) build -o amn-merge-bench ./cli/amn && CROSSCHECK_AMN=./amn-merge-bench PYTHONPATH=.venv/merge:.venv/quant $(PYTHON) crosscheck/mergebench/run.py; status=$$?; rm -f amn-merge-bench; exit $$status
