@@ -109,6 +109,7 @@ var formatsRefusals = []refusalRow{
 	{"onnx.external-key", wire.ErrUnsupported, note, "External data are described by a key that ONNX does not have.", asItSays},
 	{"onnx.external-location", wire.ErrMissing, warning, "External data without a path.", sideBySide},
 	{"onnx.external-many", wire.ErrUnsupported, note, "Data lie in more files than are read.", asItSays},
+	{"onnx.external-range", wire.ErrSyntax, warning, "The place of external data in their file is no number.", doNotLoad},
 	{"onnx.external-twice", wire.ErrDuplicate, warning, "Two statements about the place of one tensor's data.", doNotLoad},
 	{"onnx.field-twice", wire.ErrDuplicate, warning, "A field stands twice that may stand once: readers merge it or take the last one.", doNotLoad},
 	{"onnx.field-unknown", wire.ErrUnsupported, note, "A field that ONNX does not have.", asItSays},

@@ -26,7 +26,7 @@ var (
 		"npy.bf16-void", "npy.f8-e5m2", "npy.long-header", "npy.native-order", "npy.python2", "npy.type-lost",
 		"npy.type-unknown",
 		"npz.case", "npz.comment", "npz.member",
-		"onnx.domain", "onnx.external-path", "onnx.python",
+		"onnx.compiled", "onnx.domain", "onnx.external-path", "onnx.python",
 		"pickle.nested", "pickle.py2-bytes",
 		"pth.alignment", "pth.extra-member", "pth.index-extra", "pth.index-size", "pth.name-collision", "pth.not-understood",
 		"safetensors.alias-dangling", "safetensors.dtype-unknown", "safetensors.index-extra",

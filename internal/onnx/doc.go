@@ -9,7 +9,9 @@
 //   - Each field is one of its message, of the type that it has there. A field that may
 //     stand once stands once: readers merge or replace the second.
 //   - Data that stand in the file are as long as type and shape say.
-//   - Data outside of it lie in a file of the same folder or below it.
+//   - Data outside of it lie in a file of the same folder or below it, whose name is the
+//     same on every system, as many bytes as shape and type say.
+//   - No operator runs Python or what was compiled before.
 //
 // # Order
 //

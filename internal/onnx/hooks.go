@@ -3,7 +3,6 @@ package onnx
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -47,6 +46,7 @@ type array struct {
 	hasRaw   bool
 	outside  bool
 	location string
+	ranges   [2]string // offset and length, as they are written
 	keys     []string
 	bad      bool // an entry of external data that is too long, or stands twice
 }
@@ -89,8 +89,14 @@ func (a *array) message(f uint64, of hook) {
 		return
 	}
 	a.bad = a.bad || p.long || slices.Contains(a.keys, p.key) || len(a.keys) > 16
-	if a.keys = append(a.keys, p.key); p.key == "location" {
+	a.keys = append(a.keys, p.key)
+	switch p.key {
+	case "location":
 		a.location = p.value
+	case "offset":
+		a.ranges[0] = p.value
+	case "length":
+		a.ranges[1] = p.value
 	}
 }
 
@@ -128,7 +134,7 @@ func (a *array) end(w *walk, c *wire.Cursor, at int64) error {
 	if !a.outside && len(a.keys) == 0 {
 		return nil
 	}
-	return a.external(w, c, where, at)
+	return a.external(w, c, where, at, size)
 }
 
 func addCap(a, b int64) int64 {
@@ -136,65 +142,6 @@ func addCap(a, b int64) int64 {
 		return s
 	}
 	return wire.MaxSize
-}
-
-// external looks at where data outside of the file lie.
-func (a *array) external(w *walk, c *wire.Cursor, where string, at int64) error {
-	switch {
-	case !a.outside:
-		return c.FailAt(where, at, wire.ErrMismatch.By("onnx.external-both").With("a place of external data, and data inside"))
-	case a.hasRaw:
-		return c.FailAt(where, at, wire.ErrMismatch.By("onnx.external-both").With("data inside of the file, and outside"))
-	case a.bad:
-		return c.FailAt(where, at, wire.ErrDuplicate.By("onnx.external-twice").With("two statements about external data, or one too long"))
-	case a.location == "":
-		return c.FailAt(where, at, wire.ErrMissing.By("onnx.external-location").With("external data without a location"))
-	}
-	for _, k := range a.keys {
-		if k != "location" && k != "offset" && k != "length" && k != "checksum" && k != "basepath" {
-			return c.FailAt(where, at, wire.ErrUnsupported.By("onnx.external-key").With("external data with %s", wire.Quote(k)))
-		}
-	}
-	if why := leaves(a.location); why != "" || slices.Contains(a.keys, "basepath") {
-		if why == "" {
-			why = "with a folder of its own"
-		}
-		return w.found.Add(w.b, Format, tensor.Finding{Code: "onnx.external-path", Severity: tensor.Danger, Where: where, Off: at,
-			Text: "its data are read from " + wire.Quote(a.location) + ", " + why})
-	}
-	if slices.Contains(w.out.External, a.location) {
-		return nil
-	}
-	if len(w.out.External) >= maxExternal {
-		return c.FailAt(where, at, wire.ErrUnsupported.By("onnx.external-many").With("data in more than %d files", maxExternal))
-	}
-	name, err := limits.String(w.b, []byte(a.location))
-	if err != nil {
-		return c.FailAt(where, at, err)
-	}
-	w.out.External = append(w.out.External, name)
-	return nil
-}
-
-// maxExternal bounds the files that hold a model's data.
-const maxExternal = 1024
-
-// leaves says why a path could be one outside of the model's folder.
-func leaves(path string) string {
-	switch {
-	case strings.ContainsAny(path, "\\\x00"):
-		return "a path that systems read in different ways"
-	case strings.HasPrefix(path, "/"), len(path) > 1 && path[1] == ':':
-		return "an absolute path"
-	case strings.Contains(path, "://"):
-		return "an address"
-	}
-	for part := range strings.SplitSeq(path, "/") {
-		if part == ".." {
-			return "outside of its folder"
-		}
-	}
-	return ""
 }
 
 // An operator is a NodeProto.
@@ -229,6 +176,10 @@ func (o *operator) end(w *walk, c *wire.Cursor, at int64) error {
 	if python[o.typ] {
 		return w.found.Add(w.b, Format, tensor.Finding{Code: "onnx.python", Severity: tensor.Danger, Where: "operator " + wire.Quote(o.typ), Off: at,
 			Text: "the operator " + wire.Quote(o.typ) + " runs Python code"})
+	}
+	if o.typ == "EPContext" && o.domain == "com.microsoft" {
+		return w.found.Add(w.b, Format, tensor.Finding{Code: "onnx.compiled", Severity: tensor.Danger, Where: "operator " + wire.Quote(o.typ), Off: at,
+			Text: "the operator " + wire.Quote(o.typ) + " runs what a library of the hardware compiled before, inside of it or in a file that it names"})
 	}
 	if _, seen := w.domains[o.domain]; seen || len(w.domains) >= maxExternal {
 		return nil

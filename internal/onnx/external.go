@@ -1,0 +1,113 @@
+package onnx
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// external looks at where data outside of the file lie.
+func (a *array) external(w *walk, c *wire.Cursor, where string, at, size int64) error {
+	switch {
+	case !a.outside:
+		return c.FailAt(where, at, wire.ErrMismatch.By("onnx.external-both").With("a place of external data, and data inside"))
+	case a.hasRaw:
+		return c.FailAt(where, at, wire.ErrMismatch.By("onnx.external-both").With("data inside of the file, and outside"))
+	case a.bad:
+		return c.FailAt(where, at, wire.ErrDuplicate.By("onnx.external-twice").With("two statements about external data, or one too long"))
+	case a.location == "":
+		return c.FailAt(where, at, wire.ErrMissing.By("onnx.external-location").With("external data without a location"))
+	}
+	for _, k := range a.keys {
+		if k != "location" && k != "offset" && k != "length" && k != "checksum" && k != "basepath" {
+			return c.FailAt(where, at, wire.ErrUnsupported.By("onnx.external-key").With("external data with %s", wire.Quote(k)))
+		}
+	}
+	if err := a.inRange(size); err != nil {
+		return c.FailAt(where, at, err)
+	}
+	if why := leaves(a.location); why != "" || slices.Contains(a.keys, "basepath") {
+		if why == "" {
+			why = "with a folder of its own"
+		}
+		return w.found.Add(w.b, Format, tensor.Finding{Code: "onnx.external-path", Severity: tensor.Danger, Where: where, Off: at,
+			Text: "its data are read from " + wire.Quote(a.location) + ", " + why})
+	}
+	if slices.Contains(w.out.External, a.location) {
+		return nil
+	}
+	if len(w.out.External) >= maxExternal {
+		return c.FailAt(where, at, wire.ErrUnsupported.By("onnx.external-many").With("data in more than %d files", maxExternal))
+	}
+	name, err := limits.String(w.b, []byte(a.location))
+	if err != nil {
+		return c.FailAt(where, at, err)
+	}
+	w.out.External = append(w.out.External, name)
+	return nil
+}
+
+// maxExternal bounds the files that hold a model's data.
+const maxExternal = 1024
+
+// inRange holds the place in the file, where one is stated, against what shape and
+// type say: a number of decimal digits each, as they are
+// written: of other spellings (0x8) ONNX Runtime takes some that onnx refuses.
+func (a *array) inRange(size int64) error {
+	for i, key := range [...]string{"offset", "length"} {
+		if !slices.Contains(a.keys, key) {
+			continue
+		}
+		n, err := strconv.ParseUint(a.ranges[i], 10, 63)
+		switch {
+		case err != nil, a.ranges[i] != strconv.FormatUint(n, 10), key == "offset" && n > uint64(wire.MaxSize-size):
+			return wire.ErrSyntax.By("onnx.external-range").With("%s of external data that is %s", key, wire.Quote(a.ranges[i]))
+		case key == "length" && n != uint64(size):
+			return wire.ErrMismatch.By("onnx.data-size").With("%d bytes of external data, shape and type say %d", n, size)
+		}
+	}
+	return nil
+}
+
+// leaves says why a path could be one outside of the model's folder, or no file in it.
+func leaves(path string) string {
+	switch {
+	case strings.ContainsAny(path, "\\\x00"):
+		return ambiguous
+	case strings.HasPrefix(path, "/"), len(path) > 1 && path[1] == ':':
+		return "an absolute path"
+	case strings.Contains(path, "://"):
+		return "an address"
+	}
+	part := ""
+	for part = range strings.SplitSeq(path, "/") {
+		switch {
+		case part == "..":
+			return "outside of its folder"
+		case part != "." && isOdd(part):
+			return ambiguous
+		}
+	}
+	if part == "." || part == "" {
+		return "a folder"
+	}
+	return ""
+}
+
+const ambiguous = "a path that systems read in different ways"
+
+// isOdd reports a name that is another one on Windows, or a device: it drops dots and
+// spaces at the end, and makes dots of what looks like them.
+func isOdd(part string) bool {
+	stem, _, _ := strings.Cut(part, ".")
+	stem = strings.ToUpper(strings.TrimRight(stem, " "))
+	isPort := len(stem) == 4 && (strings.HasPrefix(stem, "COM") || strings.HasPrefix(stem, "LPT")) && stem[3] >= '0' && stem[3] <= '9'
+	return strings.TrimRight(part, " .") != part || isPort || slices.Contains([]string{"CON", "PRN", "AUX", "NUL"}, stem) ||
+		strings.ContainsFunc(part, func(r rune) bool {
+			return r < ' ' || strings.ContainsRune("<>:\"|?*\u00ad\u2024\u2025\u2026\uff0e\uff0f\uff3c\u2044\u2215", r)
+		})
+}
