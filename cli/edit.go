@@ -81,6 +81,9 @@ func (c *editCmd) edit(b *limits.Budget, format string) (*convert.Edit, error) {
 // Run implements the command.
 func (c *editCmd) Run(ctx context.Context, s *session) error {
 	flags := c.write("")
+	if c.InPlace && c.Path == "-" {
+		return usage{"--in-place: standard input has no place"}
+	}
 	if c.InPlace {
 		flags.Output, flags.Force = flags.Path, true
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -23,7 +24,7 @@ import (
 type writeFlags struct {
 	Path word `arg:"" name:"path" help:"A file, a model's folder, ollama:NAME, or - for standard input."`
 
-	Output     word `short:"o" placeholder:"PATH" help:"What to write; by default a name beside the input."`
+	Output     word `short:"o" placeholder:"PATH" help:"What to write; by default a name beside the input. - is standard output, where that is a pipe or a file and the format is written in one pass."`
 	Force      bool `short:"f" help:"Replace what is there."`
 	DryRun     bool `help:"Say what would be written, and write nothing."`
 	Weights    word `placeholder:"FILE" help:"Which weights of a folder are meant: a file or an index in it, where its library would read others."`
@@ -121,6 +122,8 @@ type conversion struct {
 	// prepare completes the options once the model is open, or nil.
 	prepare func(*limits.Budget, *conversion) error
 	whole   bool // one file is written, of a folder too
+	// pipe is standard output, where the model is written to it, or nil.
+	pipe io.Writer
 	// inFolder says that a folder is written, of a file too.
 	inFolder bool
 	report   bool          // print what was lost by weight
@@ -157,11 +160,13 @@ func (s *session) convert(ctx context.Context, c *conversion) error {
 	if err := globs(c.flags.Tensor).check(); err != nil {
 		return err
 	}
-	if c.flags.Output == "-" {
-		return usage{"-o -: a model is not written in one pass, so not to standard output: name a file (./- for one of that name)"}
-	}
 	c.flags.grant(s)
 	c.path = string(c.flags.Path)
+	if c.flags.Output == "-" {
+		if err := s.toPipe(c); err != nil {
+			return err
+		}
+	}
 	if isPipeline(c.path) {
 		return s.convertPipeline(ctx, c)
 	}
@@ -233,6 +238,9 @@ func (s *session) carryOut(ctx context.Context, b *limits.Budget, c *conversion)
 	if c.written.target = string(c.flags.Output); c.written.target == "" {
 		c.written.target = c.target(&c.written)
 	}
+	if c.pipe != nil && (c.folder || c.inFolder) {
+		return usage{"-o -: a folder is written, which is no stream: name it"}
+	}
 	if c.flags.DryRun {
 		return c.rehearse()
 	}
@@ -288,6 +296,10 @@ func isFolder(path string) bool {
 
 // rehearse asks what would become of the target.
 func (c *conversion) rehearse() (err error) {
+	if c.pipe != nil {
+		c.rehearsed = true
+		return nil
+	}
 	if c.folder {
 		c.replaces, err = c.plan.CheckFolder(c.written.target, c.flags.Force, c.flags.CopyCode)
 	} else {
@@ -355,7 +367,9 @@ func (s *session) write(c *conversion) error {
 	done := s.progress(c.verb+" "+showPath(c.path), c.plan.Progress)
 	var r *convert.Result
 	var err error
-	if c.folder {
+	if c.pipe != nil {
+		r, err = c.plan.Pipe(c.pipe)
+	} else if c.folder {
 		r, err = c.plan.WriteFolder(c.written.target, c.flags.Force, c.flags.CopyCode)
 	} else {
 		r, err = c.plan.Write(c.written.target, c.flags.Force)

@@ -81,7 +81,7 @@ func (s *session) printWritten(c *conversion) {
 	if c.replaces {
 		note = ", replacing what is there"
 	}
-	s.fact("", label, fmt.Sprintf("%s (%s)%s", showPath(c.written.target), formatBytes(c.plan.Size), note))
+	s.fact("", label, fmt.Sprintf("%s (%s)%s", c.targetText(), formatBytes(c.plan.Size), note))
 	if c.result != nil && c.took >= time.Second {
 		sync := fmt.Sprintf("of it %s until the disk had it", c.result.Synced.Round(100*time.Millisecond))
 		if c.flags.NoSync {
@@ -93,6 +93,14 @@ func (s *session) printWritten(c *conversion) {
 	if c.result != nil && c.flags.NoSync {
 		s.fact("", "Not synced", "a crash of the machine within the next minute may lose it")
 	}
+}
+
+// targetText is the target for people.
+func (c *conversion) targetText() string {
+	if c.pipe != nil {
+		return "standard output"
+	}
+	return showPath(c.written.target)
 }
 
 // castName is the type that tensors were cast to.

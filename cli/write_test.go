@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"bytes"
 	"io"
 	"os"
 	"path/filepath"
@@ -128,17 +129,58 @@ func TestATargetIsCalledWhatItIs(t *testing.T) {
 	}
 }
 
-// A target of the name - would be taken for standard output.
-func TestStandardOutputIsNoTarget(t *testing.T) {
+// A target of the name - is standard output, which gets the bytes that a file would.
+func TestStandardOutputGetsWhatAFileWould(t *testing.T) {
 	t.Chdir(workplace(t))
-	if r := amn(t, nil, "remember", "-o", "", "tiny.gguf"); r.code != 2 || !strings.Contains(r.err, "give a path") {
+	if r := amn(t, nil, "dequantize", "-o", "", "tiny.gguf"); r.code != 2 || !strings.Contains(r.err, "give a path") {
 		t.Errorf("no name: exit %d, %s", r.code, r.err)
 	}
-	if r := amn(t, nil, "remember", "-o", "-", "tiny.gguf"); r.code != 2 || !strings.Contains(r.err, "standard output") {
-		t.Errorf("exit %d, %s", r.code, r.err)
-	}
-	if r := amn(t, nil, "remember", "-o", "./-", "tiny.gguf"); r.code != 0 || !strings.Contains(r.out, "./-") {
+	if r := amn(t, nil, "dequantize", "-o", "./-", "tiny.gguf"); r.code != 0 || !strings.Contains(r.out, "./-") {
 		t.Errorf("exit %d, %s%s", r.code, r.out, r.err)
+	}
+	for _, command := range []string{
+		"dequantize tiny.gguf", "dequantize --to f32 llama-fp8", "dequantize --threads 4 tiny.gguf", "convert --to gguf --out-dtype f16 tiny.gguf", "convert --cast f16 model.safetensors",
+		"convert --to safetensors weights.npz", "convert --to gguf --raw-names weights.npz", "convert --to safetensors --tensors-only checkpoint.pt",
+		"edit --set general.name=mine tiny.gguf", "edit --set a=b model.safetensors", "merge recipe.json", "merge-lora sharded adapter", "join sharded",
+		"quantize --to q5_0 --allow-requantize tiny.gguf",
+	} {
+		name := "whole.safetensors"
+		if strings.Contains(command, "--to gguf") || strings.HasPrefix(command, "edit") && strings.HasSuffix(command, "gguf") || strings.Contains(command, "q5_0") {
+			name = "whole.gguf"
+		}
+		whole := amn(t, nil, append(strings.Fields(command), "--force", "-o", name)...)
+		r := amn(t, nil, append(strings.Fields(command), "-o", "-")...)
+		if whole.code != 0 || r.code != 0 || r.out != load(t, name) || !strings.Contains(r.err, "standard output") {
+			t.Errorf("%s: exit %d and %d, %d bytes\n%s%s", command, whole.code, r.code, len(r.out), whole.err, r.err)
+		}
+	}
+	in := strings.NewReader(load(t, "tiny.gguf"))
+	if r := amn(t, in, "dequantize", "-q", "-o", "-", "-"); r.code != 0 || r.err != "" || len(r.out) == 0 {
+		t.Errorf("from standard input: exit %d, %s", r.code, r.err)
+	}
+}
+
+// What is not made from its beginning to its end is refused before a byte is written.
+func TestWhatIsNoStreamIsNotWrittenToStandardOutput(t *testing.T) {
+	t.Chdir(workplace(t))
+	for command, says := range map[string]string{
+		"convert --to npz tiny.gguf": "sums of the tensors before them", "quantize --to nf4 model.safetensors": "not written in one pass",
+		"convert --to mlx llama-fp8": "a folder is written", "dequantize --max-shard-size 5KB llama-fp8": "a folder is written", "edit --in-place --set a=b": "no place",
+	} {
+		args := append(strings.Fields(command), "-o", "-")
+		if strings.HasPrefix(command, "edit") {
+			args = append(strings.Fields(command), "-")
+		}
+		if r := amn(t, nil, args...); r.code != 2 || r.out != "" || !strings.Contains(r.err, says) {
+			t.Errorf("%s: exit %d, %d bytes, %s", command, r.code, len(r.out), r.err)
+		}
+	}
+	if r := wide(t, 80, nil, "dequantize", "-o", "-", "tiny.gguf"); r.code != 2 || r.out != "" || !strings.Contains(r.err, "terminal") {
+		t.Errorf("to a terminal: exit %d, %s", r.code, r.err)
+	}
+	broken := make([]byte, 64)
+	if r := amn(t, bytes.NewReader(broken), "dequantize", "-o", "-", "-"); r.code == 0 || r.out != "" {
+		t.Errorf("of what is no model: exit %d, %d bytes", r.code, len(r.out))
 	}
 }
 

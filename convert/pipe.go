@@ -1,0 +1,90 @@
+package convert
+
+import (
+	"io"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+)
+
+// Pipe writes a plan of one file to w from its beginning to its end, by one worker. It
+// refuses, before anything is written, a plan whose file is not made in that order:
+// a format that has sums of its tensors before them, or an encoding that makes several
+// tensors at once. Who reads w is to take it for whole only if there is no error.
+func (p *Plan) Pipe(w io.Writer) (*Result, error) {
+	if err := p.onePass(); err != nil {
+		return nil, wire.At("convert", "", wire.NoOffset, err)
+	}
+	defer func(n int) { p.o.Threads = n }(p.o.Threads)
+	p.o.Threads = 1
+	s := &sequence{w: w}
+	r, err := p.Stream(s)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.pad(p.Files[0].Size); err != nil {
+		return nil, wire.At("convert", "", wire.NoOffset, err)
+	}
+	return r, p.lastLook()
+}
+
+// onePass reports why the plan is not written from the beginning to the end.
+func (p *Plan) onePass() error {
+	if len(p.Files) != 1 {
+		return wire.ErrUsage.With("the plan has %d files, which need a folder", len(p.Files))
+	}
+	if p.tail() {
+		return wire.ErrUsage.With("%s has sums of the tensors before them, so it is not written in one pass", p.sink.Name())
+	}
+	at, led := int64(0), 0
+	for _, t := range p.tasks {
+		out, off := t.first()
+		o := &p.Outs[out]
+		if o.off+off < at {
+			return wire.ErrUsage.With("tensor %s is not written in one pass", wire.Quote(o.Name))
+		}
+		if at = o.off + off; off == 0 && o.Size > 0 {
+			led++
+		}
+	}
+	for i := range p.Outs {
+		if p.Outs[i].Size > 0 {
+			led--
+		}
+	}
+	if led != 0 {
+		return wire.ErrUsage.With("several tensors are made of one, which is not written in one pass")
+	}
+	return nil
+}
+
+// A sequence takes what is written in the order of the file.
+type sequence struct {
+	w    io.Writer
+	next int64
+}
+
+// WriteAt implements io.WriterAt for writes that follow each other.
+func (s *sequence) WriteAt(p []byte, off int64) (int, error) {
+	if off < s.next {
+		return 0, wire.ErrInternal.With("byte %d is written after byte %d", off, s.next)
+	}
+	if err := s.pad(off); err != nil {
+		return 0, err
+	}
+	n, err := s.w.Write(p)
+	s.next += int64(n)
+	return n, err
+}
+
+// pad writes the zeros between two tensors.
+func (s *sequence) pad(to int64) error {
+	var zeros [4096]byte
+	for s.next < to {
+		n, err := s.w.Write(zeros[:min(to-s.next, int64(len(zeros)))])
+		s.next += int64(n)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
