@@ -3,7 +3,7 @@ package bnb
 import "math/bits"
 
 // A Mean adds numbers up in the order in which torch does it on one thread with
-// ATEN_CPU_CAPABILITY=default (or AVX2), so that the mean has the same bits. torch's order is
+// any ATEN_CPU_CAPABILITY, so that the mean has the same bits. torch's order is
 // in aten/src/ATen/native/cpu/SumKernel.cpp: eight lanes, four rows of them at a
 // time, and four levels of partial sums. With several threads torch adds 32,768
 // numbers or more in another order, which depends on their number.

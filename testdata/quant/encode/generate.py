@@ -8,7 +8,7 @@ leading numbers of "input".
 """
 import os
 
-os.environ["ATEN_CPU_CAPABILITY"] = "default"  # before torch: its order of adding
+os.environ["ATEN_CPU_CAPABILITY"] = "avx2"  # before torch: its dynamic map, and its order of adding
 
 import pathlib
 
