@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Times merging beside the Python way, as whole processes, one after the other and
+"""Times merging and the small jobs beside the Python way, as whole processes, one after the other and
 interleaved, and prints medians, ratios and the most memory that each held.
 
-    CROSSCHECK_AMN=./amn python3 crosscheck/mergebench/run.py [--folder DIR] [--runs 3] [--layers 10]
+    CROSSCHECK_AMN=./amn python3 crosscheck/mergebench/run.py [--folder DIR] [--runs 3] [--layers 10] [JOB ...]
 
 The models are random ones of Llama's shapes in BF16, above 1 GB; the adapter has rank 16
 on every linear layer. The Python way is what its library documents: PEFT's
 merge_and_unload and save_pretrained, mergekit's run_merge with lazy loading, and
-safetensors' load_file and save_file for an edit. Starting Python and importing is part
+safetensors' load_file and save_file for an edit, a cast and new names, torch.load of a checkpoint
+that holds more than tensors, hashlib's SHA-256 of the file and of each tensor, and torch's
+own functions for what numbers there are. Starting Python and importing is part
 of it, as starting amn is. Run it with a Python that has the packages of
 requirements.txt and with quant and merge laid over it (environment.py).
 """
@@ -51,6 +53,45 @@ source, out = sys.argv[1:]
 save_file(load_file(source), out, metadata={"format": "pt", "name": "mine"})
 """
 
+CAST = """
+import sys, torch
+from safetensors.torch import load_file, save_file
+source, out = sys.argv[1:]
+save_file({k: v.to(torch.float16) for k, v in load_file(source).items()}, out, metadata={"format": "pt"})
+"""
+RENAME = """
+import sys
+from safetensors.torch import load_file, save_file
+source, out = sys.argv[1:]
+save_file({k.replace("model.", "net.", 1): v for k, v in load_file(source).items()}, out, metadata={"format": "pt"})
+"""
+UNPACK = """
+import sys, torch
+from safetensors.torch import save_file
+source, out = sys.argv[1:]
+save_file(torch.load(source, map_location="cpu", weights_only=False)["state_dict"], out)
+"""
+HASH = """
+import hashlib, sys, torch
+from safetensors import safe_open
+with open(sys.argv[1], "rb") as f:
+    print(hashlib.file_digest(f, "sha256").hexdigest())
+with safe_open(sys.argv[1], "pt") as f:
+    for name in f.keys():
+        t = f.get_tensor(name)
+        print(name, hashlib.sha256(t.contiguous().view(torch.uint8).numpy()).hexdigest())
+"""
+STATS = """
+import sys, torch
+from safetensors import safe_open
+with safe_open(sys.argv[1], "pt") as f:
+    for name in f.keys():
+        t = f.get_tensor(name).float()
+        n = t[t.isfinite()]
+        e = torch.frexp(n).exponent
+        print(name, n.min(), n.max(), n.double().mean(), n.double().std(), (t == 0).sum(), t.isnan().sum(), t.isinf().sum(), torch.bincount((e + 200).flatten()).nonzero().numel())
+"""
+
 
 def make(folder, layers):
     import peft
@@ -69,6 +110,9 @@ def make(folder, layers):
         if "lora_B" in name:
             torch.nn.init.normal_(p, std=0.02)
     tuned.save_pretrained(folder / "adapter")
+    del tuned
+    from safetensors.torch import load_file
+    torch.save({"state_dict": load_file(folder / "base" / "model.safetensors"), "hyper_parameters": argparse.Namespace(rate=1e-4)}, folder / "last.ckpt")
     weight = {"weight": 0.5, "density": 0.3}
     recipes = {
         "linear": {"merge_method": "linear", "models": [{"model": m, "parameters": {"weight": 0.5}} for m in ("a", "b")]},
@@ -99,6 +143,7 @@ def main():
     flags.add_argument("--folder")
     flags.add_argument("--runs", type=int, default=3)
     flags.add_argument("--layers", type=int, default=10)
+    flags.add_argument("jobs", nargs="*")
     a = flags.parse_args()
     with tempfile.TemporaryDirectory(dir=a.folder) as tmp:
         folder = pathlib.Path(tmp)
@@ -113,6 +158,14 @@ def main():
                          [sys.executable, "-c", MERGEKIT, folder / f"{name}.json", folder / "o2"]))
         source = folder / "base" / "model.safetensors"
         jobs.append(("edit", [AMN, "edit", "-q", "-f", "--set", "name=mine", "-o", folder / "o3.safetensors", source], [sys.executable, "-c", SAVE, source, folder / "o4.safetensors"]))
+        small = [("cast", ["convert", "-q", "-f", "--cast", "f16", "--cast-all", "-o", folder / "o3.safetensors", source], CAST, source),
+                 ("rename", ["edit", "-q", "-f", "--rename", "model.*=net.*", "-o", folder / "o3.safetensors", source], RENAME, source),
+                 ("tensors-only", ["convert", "-q", "-f", "--to", "safetensors", "--tensors-only", "--select", "state_dict", "-o", folder / "o3.safetensors", folder / "last.ckpt"], UNPACK, folder / "last.ckpt")]
+        for name, ours, theirs, of in small:
+            jobs.append((name, [AMN, *ours], [sys.executable, "-c", theirs, of, folder / "o4.safetensors"]))
+        jobs.append(("hash", [AMN, "hash", "-q", source], [sys.executable, "-c", HASH, source]))
+        jobs.append(("stats", [AMN, "stats", "-q", source], [sys.executable, "-c", STATS, source]))
+        jobs = [j for j in jobs if not a.jobs or j[0].split(": ")[-1] in a.jobs]
         print(f"{'job':<18} {'amn s':>7} {'Python s':>9} {'ratio':>6} {'amn MiB':>8} {'Python MiB':>11}")
         for name, ours, theirs in jobs:
             runs = [(measure(ours), measure(theirs)) for _ in range(a.runs)]
