@@ -35,6 +35,7 @@ FUZZ_COUNTS = \
 	FuzzMetadata=10000 \
 	FuzzMatrix=3000 \
 	FuzzMix=40000 \
+	FuzzLZMA=8000 \
 	FuzzNPY=20000 \
 	FuzzNPZ=6000 \
 	FuzzOllama=20000 \

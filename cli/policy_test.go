@@ -81,7 +81,7 @@ func TestPolicyCommands(t *testing.T) {
 			t.Errorf("%v: exit %d\n%s", c.args, r.code, r.out+r.err)
 		}
 	}
-	for _, text := range []string{`{"version": 3}`, `{"formats": ["lzma"]}`, `{"allow_globals": ["os.system"]}`, `{"rules": [{"rule": "no.such", "severity": "off"}]}`, `[`} {
+	for _, text := range []string{`{"version": 3}`, `{"formats": ["lz4"]}`, `{"allow_globals": ["os.system"]}`, `{"rules": [{"rule": "no.such", "severity": "off"}]}`, `[`} {
 		write(t, file, text)
 		if r := amn(t, nil, "policy", "check", file); r.code != 2 || r.out != "" {
 			t.Errorf("%s: exit %d, %s", text, r.code, r.out)
@@ -94,12 +94,12 @@ func TestScanSaysWhatThePolicyDid(t *testing.T) {
 	dir := t.TempDir()
 	policy := filepath.Join(dir, "policy.json")
 	write(t, policy, `{"version": 2, "allow_globals": ["hf-trainer"], "ignore": [
-		{"rule": "gate.unlooked", "path": "old.xz", "reason": "as before", "expires": "2020-01-01"},
-		{"rule": "gate.unlooked", "path": "new.xz", "reason": "judged elsewhere"}]}`)
+		{"rule": "gate.unlooked", "path": "old.lz4", "reason": "as before", "expires": "2020-01-01"},
+		{"rule": "gate.unlooked", "path": "new.lz4", "reason": "judged elsewhere"}]}`)
 	models := t.TempDir()
 	write(t, filepath.Join(models, "training_args.bin"), load(t, "../testdata/gate/trainer/plain.bin"))
-	write(t, filepath.Join(models, "old.xz"), "\xfd7zXZ\x00\x00\x04 and more")
-	write(t, filepath.Join(models, "new.xz"), "\xfd7zXZ\x00\x00\x04 and more")
+	write(t, filepath.Join(models, "old.lz4"), "\x04\"M\x18d@\xa7\x00 and more")
+	write(t, filepath.Join(models, "new.lz4"), "\x04\"M\x18d@\xa7\x00 and more")
 	r := amn(t, nil, "scan", "--limits", policy, "--all", models)
 	for _, text := range []string{
 		"transformers.training_args.TrainingArguments: allowed by the policy", "gate.unlooked: excepted: judged elsewhere",

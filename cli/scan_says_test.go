@@ -169,13 +169,13 @@ func TestScanHoldsToAPolicyOfGates(t *testing.T) {
 	dir, models := t.TempDir(), t.TempDir()
 	policy := filepath.Join(dir, "policy.json")
 	write(t, filepath.Join(models, "model.safetensors"), "\x02\x00\x00\x00\x00\x00\x00\x00{}")
-	write(t, filepath.Join(models, "x.pkl.xz"), "\xfd7zXZ\x00\x00\x04")
+	write(t, filepath.Join(models, "x.pkl.lz4"), "\x04\"M\x18d@\xa7\x00")
 	for text, want := range map[string]int{
 		`{"version": 2}`:                       5,
 		`{"version": 2, "unlooked": "report"}`: 0,
-		`{"version": 2, "ignore": [{"rule": "gate.unlooked", "path": "*.xz", "reason": "judged elsewhere"}]}`:                   0,
-		`{"version": 2, "ignore": [{"rule": "gate.unlooked", "path": "*.xz", "reason": "as before", "expires": "2020-01-01"}]}`: 5,
-		`{"version": 2, "ignore": [{"rule": "gate.nothing", "path": "*.xz", "reason": "no such rule"}]}`:                        2,
+		`{"version": 2, "ignore": [{"rule": "gate.unlooked", "path": "*.lz4", "reason": "judged elsewhere"}]}`:                   0,
+		`{"version": 2, "ignore": [{"rule": "gate.unlooked", "path": "*.lz4", "reason": "as before", "expires": "2020-01-01"}]}`: 5,
+		`{"version": 2, "ignore": [{"rule": "gate.nothing", "path": "*.lz4", "reason": "no such rule"}]}`:                        2,
 		`{"max_depth": 64}`: 5,
 	} {
 		write(t, policy, text)

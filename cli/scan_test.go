@@ -108,7 +108,7 @@ func TestScanTellsPicklesFromOtherFiles(t *testing.T) {
 		"page.pth":          "<!DOCTYPE html><html></html>",
 		"sub/deep.pkl":      "\x80\x02N.",
 		"m.index.json":      "{}",
-		"archive.tar.xz":    "\xfd7zXZ\x00\x00\x04",
+		"archive.tar.lz4":    "\x04\"M\x18d@\xa7\x00",
 		"checkpoint.tar.gz": "\x1f\x8b\x08\x00\x00\x00\x00\x00",
 	} {
 		write(t, filepath.Join(dir, name), data)
@@ -127,7 +127,7 @@ func TestScanTellsPicklesFromOtherFiles(t *testing.T) {
 		"README.md": "skipped", "notes.txt": "skipped", "main.py": "skipped", "config.json": "skipped", "cover.png": "skipped",
 		"protocol0.txt": "forbidden", "broken-tail.dat": "forbidden", "plain.dat": "ok", "several.pkl": "ok", "unknown.pickle": "forbidden",
 		"cut.pkl": "truncated", "empty.bin": "truncated", "page.pth": "unsupported", "sub/deep.pkl": "ok", "m.index.json": "skipped",
-		"archive.tar.xz": "unsupported", "checkpoint.tar.gz": "truncated",
+		"archive.tar.lz4": "unsupported", "checkpoint.tar.gz": "truncated",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("want -, got +:\n%s", diff)
@@ -276,7 +276,7 @@ func TestScanRefusesWhatItDidNotLookAt(t *testing.T) {
 	}{
 		"weights.pkl.gz":  {packed.String(), 7},
 		"weights.pkl.bz2": {"BZh91AY&SY\x00\x00\x00", 4},
-		"weights.pkl.xz":  {"\xfd7zXZ\x00\x00\x04", 5},
+		"weights.pkl.lz4":  {"\x04\"M\x18d@\xa7\x00", 5},
 		"weights.pkl.z":   {"x\x9c\x03\x00\x00\x00\x00\x01", 0},
 		"model.nemo":      {strings.Repeat("\x00", 1024), 5},
 		"model.h5":        {"\x89HDF\r\n\x1a\n\x00", 5},

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"crypto/sha1"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"os"
@@ -49,10 +50,20 @@ func liveFolders(t *testing.T) map[string]map[string]string {
 		"under a hidden name":             {".cache/x": evil},
 		"under the name of a blob":        {"blobs/sha256-" + sum(evil): evil},
 		"behind an image":                 {"cover.png": "\x89PNG\r\n\x1a\n" + zipped(t, member{"archive/data.pkl", evil})},
-		"in xz":                           {"model.pkl.xz": "\xfd7zXZ\x00\x00\x04"},
+		"in xz":                           {"model.pkl.xz": based(t, evilXZ)},
 		"in what is not known":            {"model.h5": "\x89HDF\r\n\x1a\n\x00"},
 		"in a pointer to it":              {"weights.dat": "version https://git-lfs.github.com/spec/v1\noid sha256:" + sum(evil) + "\nsize 21\n"},
 	}
+}
+
+// based decodes base64.
+func based(t *testing.T, text string) string {
+	t.Helper()
+	data, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
 }
 
 // npy is an array of one byte.

@@ -37,7 +37,7 @@ func check(t *testing.T, g gate.Gate, data string, h gate.Hint) (*gate.Verdict, 
 }
 
 const (
-	packed = "\xfd7zXZ\x00\x00\x04"
+	packed = "\x04\"M\x18d@\xa7\x00"
 	evil   = "cos\nsystem\n(S'id'\ntR."
 	empty  = "\x02\x00\x00\x00\x00\x00\x00\x00{}"
 )
@@ -68,7 +68,7 @@ func TestVerdicts(t *testing.T) {
 		{"half a header", empty[:9], gate.Hint{Name: "m.safetensors"}, "truncated", "safetensors.truncated"},
 		{"a text beside", "a note\n", gate.Hint{Name: "README", Beside: true}, "ok", ""},
 		{"a text alone", "a note\n", gate.Hint{Name: "README"}, "unsupported", "detect.foreign"},
-		{"packed", packed, gate.Hint{Name: "x.pkl.xz", Beside: true}, "unsupported", "gate.unlooked"},
+		{"packed", packed, gate.Hint{Name: "x.pkl.lz4", Beside: true}, "unsupported", "gate.unlooked"},
 		{"a limit", empty, gate.Hint{Name: "m.safetensors"}, "limit", "limit.steps"},
 	} {
 		t.Run(tc.what, func(t *testing.T) {
@@ -149,7 +149,7 @@ func TestSeverityRefuses(t *testing.T) {
 
 func TestExceptions(t *testing.T) {
 	const digest = "a3b6cf3acfe8a07a3c5e0d9c0d3fbb6a5f6d0bbcfd2ed0d5f5a3b3c9c0d3fbb6"
-	except := gate.Exception{Rule: "gate.unlooked", Path: "x.pkl.xz", Reason: "judged by another tool", Expires: "2026-12-31"}
+	except := gate.Exception{Rule: "gate.unlooked", Path: "x.pkl.lz4", Reason: "judged by another tool", Expires: "2026-12-31"}
 	for _, tc := range []struct {
 		what  string
 		e     gate.Exception
@@ -157,13 +157,13 @@ func TestExceptions(t *testing.T) {
 		today string
 		ok    bool
 	}{
-		{"it holds", except, "x.pkl.xz", "2026-12-31", true},
-		{"it has run out", except, "x.pkl.xz", "2027-01-01", false},
-		{"no day is known", except, "x.pkl.xz", "", false},
+		{"it holds", except, "x.pkl.lz4", "2026-12-31", true},
+		{"it has run out", except, "x.pkl.lz4", "2027-01-01", false},
+		{"no day is known", except, "x.pkl.lz4", "", false},
 		{"another file", except, "other.gz", "2026-12-01", false},
-		{"another rule", gate.Exception{Rule: "zip.*", Path: "x.pkl.xz", Reason: "r"}, "x.pkl.xz", "", false},
-		{"another digest", gate.Exception{Rule: "gate.*", SHA256: digest, Reason: "r"}, "x.pkl.xz", "", false},
-		{"neither path nor digest", gate.Exception{Rule: "gate.*", Reason: "r"}, "x.pkl.xz", "", false},
+		{"another rule", gate.Exception{Rule: "zip.*", Path: "x.pkl.lz4", Reason: "r"}, "x.pkl.lz4", "", false},
+		{"another digest", gate.Exception{Rule: "gate.*", SHA256: digest, Reason: "r"}, "x.pkl.lz4", "", false},
+		{"neither path nor digest", gate.Exception{Rule: "gate.*", Reason: "r"}, "x.pkl.lz4", "", false},
 	} {
 		g := gate.Gate{Today: tc.today, Digest: true, Policy: gate.Policy{Ignore: []gate.Exception{tc.e}}}
 		v, text := check(t, g, packed, gate.Hint{Name: tc.name, Beside: true})

@@ -158,7 +158,7 @@ func (o *openings) other() {
 	switch o.j.Format {
 	case "tar":
 		o.tar()
-	case "gzip", "bzip2", "zlib", "zstd":
+	case "gzip", "bzip2", "zlib", "zstd", "xz", "lzma":
 		o.compressed()
 	case "onnx":
 		o.add("a model", "onnx.load", "onnxruntime")
@@ -177,7 +177,7 @@ func (o *openings) tar() {
 
 // compressed is for one content. joblib unpacks it and runs it as a pickle.
 func (o *openings) compressed() {
-	module := map[string]string{"gzip": "gzip", "bzip2": "bz2", "zlib": "zlib", "zstd": "compression.zstd"}[o.j.Format]
+	module := map[string]string{"gzip": "gzip", "bzip2": "bz2", "zlib": "zlib", "zstd": "compression.zstd", "xz": "lzma", "lzma": "lzma"}[o.j.Format]
 	o.add("compressed data", module)
 	isPickle := func(c Content) bool { return c.Format == PickleFormat || c.Format == JoblibFormat }
 	if o.j.Format != "zstd" && slices.ContainsFunc(o.j.Contents, isPickle) {

@@ -59,8 +59,8 @@ func walked(t *testing.T, g *gate.Gate, path string) (list []string) {
 
 func TestAFolderIsWalked(t *testing.T) {
 	root := lay(t, map[string]string{
-		"README.md": "a note\n", "m.safetensors": empty, "sub/evil.bin": evil, "sub/x.xz": packed,
-		"link": "-> sub/x.xz", "out": "-> /etc/passwd", "folder": "-> sub", "gone": "-> nothing", "left/a.xz": packed,
+		"README.md": "a note\n", "m.safetensors": empty, "sub/evil.bin": evil, "sub/x.lz4": packed,
+		"link": "-> sub/x.lz4", "out": "-> /etc/passwd", "folder": "-> sub", "gone": "-> nothing", "left/a.lz4": packed,
 	})
 	g := gate.New(gate.Policy{})
 	g.Exclude = func(name string) bool { return strings.HasPrefix(name, "left/") }
@@ -68,12 +68,12 @@ func TestAFolderIsWalked(t *testing.T) {
 		"README.md: ok a text",
 		"folder: ok a link to a folder of this one",
 		"gone: unsupported gate.unlooked",
-		"left/a.xz: ok excluded",
+		"left/a.lz4: ok excluded",
 		"link: unsupported gate.unlooked",
 		"m.safetensors: ok",
 		"out: unsupported gate.unlooked",
 		"sub/evil.bin: forbidden pickle.global pickle.call",
-		"sub/x.xz: unsupported gate.unlooked",
+		"sub/x.lz4: unsupported gate.unlooked",
 	}
 	if d := cmp.Diff(want, walked(t, g, root)); d != "" {
 		t.Error(d)
@@ -92,10 +92,10 @@ func TestAFolderIsWalked(t *testing.T) {
 }
 
 func TestPatternsOfPaths(t *testing.T) {
-	const file = "sub/x.xz"
+	const file = "sub/x.lz4"
 	for pattern, ok := range map[string]bool{
-		"x.xz": true, "*.xz": true, "sub/*.xz": true, "**/x.xz": true, "**/*": true, "sub/**": true, "**/sub/**/x.xz": true,
-		"/x.xz": false, "*/y.xz": false, "*/*/x.xz": false, "**/other/*": false, "sub": false,
+		"x.lz4": true, "*.lz4": true, "sub/*.lz4": true, "**/x.lz4": true, "**/*": true, "sub/**": true, "**/sub/**/x.lz4": true,
+		"/x.lz4": false, "*/y.lz4": false, "*/*/x.lz4": false, "**/other/*": false, "sub": false,
 	} {
 		p := gate.Policy{Ignore: []gate.Exception{{Rule: "gate.unlooked", Path: pattern, Reason: "r"}}}
 		root := lay(t, map[string]string{file: packed})

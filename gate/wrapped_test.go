@@ -104,11 +104,25 @@ func zstded(data string) string {
 // bzip2 -9 of the pickle evil.
 const evilBzip2 = "QlpoOTFBWSZTWR8vIqUAAATTgAAQAMEYAA4ijCAgACIhobRPKYpgACi8jgQkuCV+mTWLuSKcKEgPl5FSgA=="
 
+// evilXZ and evilLZMA are what Python 3.11.7 makes of the same.
+const (
+	evilXZ   = "/Td6WFoAAATm1rRGAgAhARYAAAB0L+WjAQAUY29zCnN5c3RlbQooUydpZCcKdFIuAAAAALWMMK4LlRasAAEtFS8LcW0ftvN9AQAAAAAEWVo="
+	evilLZMA = "XQAAgAD//////////wAxm8rGsnxl39+RWZ+x1n4tcWoFcVZM8vMol///mM4AAA=="
+)
+
 // What packs a pickle that runs something, and what the verdict names.
 func TestWhatIsPackedIsJudgedAsIfItStoodAlone(t *testing.T) {
 	one := member{"inner/model.bin", evil}
 	read := member{"README.md", "a note\n"}
 	bz, err := base64.StdEncoding.DecodeString(evilBzip2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	xz, err := base64.StdEncoding.DecodeString(evilXZ)
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone, err := base64.StdEncoding.DecodeString(evilLZMA)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +136,9 @@ func TestWhatIsPackedIsJudgedAsIfItStoodAlone(t *testing.T) {
 		{"zlib, as joblib packs", "w.joblib", deflated(t, evil), "forbidden", "pickle.global", "w.joblib!w.joblib"},
 		{"zstd", "w.zst", zstded(evil), "forbidden", "pickle.global", "w.zst!w"},
 		{"bzip2", "w.bz2", string(bz), "forbidden", "pickle.global", "w.bz2!w"},
-		{"xz", "w.xz", "\xfd7zXZ\x00\x00\x04", "unsupported", "gate.unlooked", ""},
+		{"xz", "w.xz", string(xz), "forbidden", "pickle.global", "w.xz!w"},
+		{"LZMA, as joblib packs", "w.pkl", string(alone), "forbidden", "pickle.global", "w.pkl!w.pkl"},
+		{"xz that is cut", "w.xz", string(xz[:20]), "truncated", "xz.truncated", ""},
 		{"lz4", "w.lz4", "\x04\x22\x4d\x18\x00\x00", "unsupported", "gate.unlooked", ""},
 		{"a link in an archive", "a.tar", tarred(t, member{"l", "-> /etc/passwd"}), "unsupported", "gate.unlooked", "a.tar!l"},
 		{"an honest archive", "a.tar", tarred(t, read, member{"m.safetensors", empty}), "ok", "", ""},

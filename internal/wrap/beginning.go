@@ -29,7 +29,7 @@ func (k *Kind) Beginning(b *limits.Budget, head []byte, n int) []byte {
 	}
 	defer b.Drop(k.opens.held + inputLen)
 	from := io.NewSectionReader(bytes.NewReader(head), 0, int64(len(head)))
-	z, err := k.opens.open(newSource(from))
+	z, err := k.opens.open(newSource(b, from))
 	if err != nil {
 		return nil
 	}

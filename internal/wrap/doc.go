@@ -1,5 +1,5 @@
 // Package wrap opens what models are packed in, one layer at a time: archives (ZIP,
-// tar) and compressed streams (gzip, zlib, bzip2, zstd). It extracts nothing: each
+// tar) and compressed streams (gzip, zlib, bzip2, zstd, xz, LZMA). It extracts nothing: each
 // content is read where it stands, or inflated again as often as it is read.
 //
 // # What must hold
@@ -8,11 +8,11 @@
 //     and stand once; between and behind them lies nothing; an archive's second
 //     statements of a size or a name agree with the first.
 //   - A stream ends where its file does, and its checksum is right. Every frame of
-//     zstd is data.
+//     zstd is data; headers, index and end of an xz stream agree with its blocks.
 //   - ZIP is read as package zip reads it.
 //
 // What no model is packed as is refused by name: sparse files, devices, encrypted
-// members, dictionaries, xz, lz4, 7z. Links are named and never followed.
+// members, dictionaries, filters of xz, lz4, 7z. Links are named and never followed.
 //
 // # Order
 //
@@ -25,7 +25,8 @@
 // # Limits
 //
 //	MaxItems         one per content
-//	MaxTotalBytes    up to 16 MiB of what was inflated last, and the decoder's tables
+//	MaxTotalBytes    up to 16 MiB of what was inflated last, and the decoder's tables;
+//	                 the dictionary of LZMA as far as it is filled
 //	MaxInflateRatio  each stream and all together while they are read, and all
 //	                 layers against the size of the outermost file
 //	MaxSteps         one per 64 bytes that are inflated, each time that they are;
@@ -34,5 +35,5 @@
 //
 // # Not supported
 //
-// xz, lz4, LZMA, 7z, RAR; archives in several parts; encryption.
+// lz4, lzip, 7z, RAR; archives in several parts; encryption.
 package wrap

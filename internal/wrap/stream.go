@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zlib"
@@ -26,10 +27,11 @@ type source struct {
 	*bufio.Reader
 
 	from *io.SectionReader
+	b    *limits.Budget
 }
 
-func newSource(from *io.SectionReader) *source {
-	return &source{bufio.NewReaderSize(from, inputLen), from}
+func newSource(b *limits.Budget, from *io.SectionReader) *source {
+	return &source{bufio.NewReaderSize(from, inputLen), from, b}
 }
 
 // at is how much of the file was taken.
@@ -64,7 +66,7 @@ func (w *walker) stream(o opener) error {
 	var s *source
 	begin := func() (io.Reader, error) {
 		from := io.NewSectionReader(w.r, 0, w.size)
-		s = newSource(from)
+		s = newSource(w.b, from)
 		z, err := o.open(s)
 		if err != nil {
 			return nil, err

@@ -4,6 +4,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/lzma"
 	"github.com/anamnesis-go/anamnesis/internal/unwrap"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -43,6 +44,8 @@ var kinds = [...]*Kind{
 	{"bzip2", "bzip2 data", true, []string{".bz2"}, isBzip2, streamOf(openBzip2), &openBzip2},
 	{"zstd", "zstd data", true, []string{".zst", ".zstd"}, begins("\x28\xb5\x2f\xfd"), (*walker).zstd, &beginZstd},
 	{"zlib", "zlib data", true, []string{".z", ".zlib"}, isZlib, streamOf(openZlib), &openZlib},
+	{"xz", "xz data", true, []string{".xz"}, begins(xzMagic), (*walker).xz, &beginXZ},
+	{"lzma", "LZMA data", true, []string{".lzma"}, lzma.IsAlone, (*walker).lzma, &beginLZMA},
 }
 
 // Kinds lists the names of the kinds.
@@ -93,7 +96,7 @@ func (k *Kind) Inner(name string) string {
 			return name[:len(name)-len(e)]
 		}
 	}
-	for _, short := range [...]string{".tgz", ".tbz2", ".tzst"} {
+	for _, short := range [...]string{".tgz", ".tbz2", ".tzst", ".txz", ".tlz"} {
 		if stem, ok := strings.CutSuffix(low, short); ok {
 			return name[:len(stem)] + ".tar"
 		}

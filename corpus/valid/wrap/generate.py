@@ -1,12 +1,14 @@
 """Writes the honest archives and streams of this folder.
 
-Written with Python 3.11.7 (tarfile, zipfile, gzip, bz2), joblib 1.6 and
+Written with Python 3.11.7 (tarfile, zipfile, gzip, bz2, lzma of liblzma 5.4), joblib 1.6 and
 zstandard 0.25: python3 generate.py, in this folder.
 """
 import bz2
 import gzip
+import hashlib
 import io
 import json
+import lzma
 import struct
 import tarfile
 import zipfile
@@ -49,3 +51,17 @@ joblib.dump({"a": [1.0, 2.0]}, "joblib.pkl", compress=3)
 with zipfile.ZipFile("deflated.zip", "w", zipfile.ZIP_DEFLATED) as z:
     for name, data in files:
         z.writestr(zipfile.ZipInfo(name), data)
+
+
+# A text of two kinds of runs, so that every kind of match and of literal occurs.
+text = b"".join(b"%d the quick brown fox %s" % (i * 7919 % 1000, b"ab" * (i % 40)) for i in range(400)) + bytes(4000)
+for name, check in [("none", lzma.CHECK_NONE), ("crc32", lzma.CHECK_CRC32), ("crc64", lzma.CHECK_CRC64), ("sha256", lzma.CHECK_SHA256)]:
+    write(name + ".xz", lzma.compress(text, check=check))
+for preset in (0, 9):
+    write("preset-%d.xz" % preset, lzma.compress(text, preset=preset))
+for lc, lp, pb in [(0, 0, 0), (0, 4, 4), (4, 0, 2)]:
+    row = {"lc": lc, "lp": lp, "pb": pb, "dict_size": 4096}
+    write("lc%d-lp%d-pb%d.xz" % (lc, lp, pb), lzma.compress(text, filters=[{"id": lzma.FILTER_LZMA2, **row}]))
+    write("lc%d-lp%d-pb%d.lzma" % (lc, lp, pb), lzma.compress(text, format=lzma.FORMAT_ALONE, filters=[{"id": lzma.FILTER_LZMA1, **row}]))
+noise = b"".join(hashlib.sha256(b"%d" % i).digest() for i in range(400))
+write("two.xz", lzma.compress(noise) + lzma.compress(b"") + lzma.compress(text, check=lzma.CHECK_CRC32) + bytes(8))

@@ -1,0 +1,194 @@
+package wrap
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"hash"
+	"hash/crc32"
+	"hash/crc64"
+	"io"
+
+	"github.com/anamnesis-go/anamnesis/internal/lzma"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+)
+
+// An xzBlock is where one block of an xz file lies, and what it states.
+type xzBlock struct {
+	head, data int64 // offsets of its header and of its chunks
+	packed     int64 // bytes of the chunks
+	size       int64 // of what they inflate to
+	window     int64
+	check      byte
+}
+
+// checkSizes are the bytes of each kind of check; -1 for what is not read here.
+var checkSizes = [16]int64{0, 4, -1, -1, 8, -1, -1, -1, -1, -1, 32, -1, -1, -1, -1, -1}
+
+// xz proves that streams of blocks tile the file and that every block's chunks are as
+// long as headers and index say, and gives what they inflate to. A block's dictionary
+// is never larger than what the block makes.
+//
+// Format: the .xz file format 1.2.1.
+func (w *walker) xz() error {
+	x := &xzWalk{w: w, c: wire.NewCursor(w.b, w.kind, w.r, w.size)}
+	x.c.Order = binary.LittleEndian
+	for again := false; x.c.Left() > 0; again = true {
+		if again {
+			if done, err := x.padding(); done || err != nil {
+				if err != nil {
+					return err
+				}
+				break
+			}
+		}
+		if err := x.stream(); err != nil {
+			return err
+		}
+	}
+	d := lzma.NewDecoder(w.b)
+	defer d.Close()
+	return w.stream(opener{func(s *source) (io.Reader, error) {
+		return &xzReader{s: s, d: d, blocks: x.blocks}, nil
+	}, lzma.Held, false})
+}
+
+// An xzReader inflates the blocks of a file whose structure was proven.
+type xzReader struct {
+	s      *source
+	d      *lzma.Decoder
+	blocks []xzBlock
+	in     *lzma.Chunks
+	sum    hash.Hash
+}
+
+// Read implements io.Reader.
+func (r *xzReader) Read(p []byte) (int, error) {
+	for len(r.blocks) > 0 {
+		b := &r.blocks[0]
+		if r.in == nil {
+			if err := r.open(b); err != nil {
+				return 0, err
+			}
+		}
+		n, err := r.in.Read(p)
+		if r.sum != nil {
+			r.sum.Write(p[:n])
+		}
+		if n > 0 || err != io.EOF {
+			return n, err
+		}
+		if err := r.finish(b); err != nil {
+			return 0, err
+		}
+		r.in, r.blocks = nil, r.blocks[1:]
+	}
+	return 0, io.EOF
+}
+
+func (r *xzReader) open(b *xzBlock) (err error) {
+	if _, err = io.CopyN(io.Discard, r.s, b.data-r.s.at()); err != nil {
+		return ends(err)
+	}
+	switch b.check {
+	case 1:
+		r.sum = crc32.NewIEEE()
+	case 4:
+		r.sum = crc64.New(crc64.MakeTable(crc64.ECMA))
+	case 10:
+		r.sum = sha256.New()
+	default:
+		r.sum = nil
+	}
+	r.in, err = lzma.NewChunks(r.d, r.s, uint64(min(b.window, b.size)))
+	return err
+}
+
+// ends is the error of a file that ends where it did not before.
+func ends(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// finish compares the check behind a block.
+func (r *xzReader) finish(b *xzBlock) error {
+	if r.s.at() != b.data+b.packed {
+		return errChanged
+	}
+	if r.sum == nil {
+		return nil
+	}
+	var buf [32]byte
+	stored := buf[:checkSizes[b.check]]
+	if _, err := io.CopyN(io.Discard, r.s, -b.packed&3); err != nil {
+		return ends(err)
+	}
+	if _, err := io.ReadFull(r.s, stored); err != nil {
+		return ends(err)
+	}
+	sum := r.sum.Sum(nil)
+	if b.check != 10 { // the numbers stand in little endian
+		for i, j := 0, len(sum)-1; i < j; i, j = i+1, j-1 {
+			sum[i], sum[j] = sum[j], sum[i]
+		}
+	}
+	if !bytes.Equal(sum, stored) {
+		return wire.ErrChecksum.By("stream.checksum").With("that of a block is not that of its bytes")
+	}
+	return nil
+}
+
+// lzma inflates an .lzma file.
+func (w *walker) lzma() error {
+	d := lzma.NewDecoder(w.b)
+	defer d.Close()
+	return w.stream(opener{func(s *source) (io.Reader, error) { return lzma.NewAlone(d, s) }, lzma.Held, true})
+}
+
+// A closing reader gives back what its decoder holds.
+type closing struct {
+	io.Reader
+
+	d *lzma.Decoder
+}
+
+func (c closing) Close() error {
+	c.d.Close()
+	return nil
+}
+
+var (
+	beginLZMA = opener{func(s *source) (io.Reader, error) {
+		d := lzma.NewDecoder(s.b)
+		z, err := lzma.NewAlone(d, s)
+		if err != nil {
+			d.Close()
+			return nil, err
+		}
+		return closing{z, d}, nil
+	}, lzma.Held, false}
+
+	// The first block alone: what it begins as is what the file begins as.
+	beginXZ = opener{func(s *source) (io.Reader, error) {
+		head, err := s.Peek(xzHeadLen + maxBlockHead)
+		if len(head) < xzHeadLen {
+			return nil, err
+		}
+		b, n, err := blockHeader(head[xzHeadLen:])
+		if err != nil {
+			return nil, err
+		}
+		if _, err := s.Discard(xzHeadLen + n); err != nil {
+			return nil, err
+		}
+		d := lzma.NewDecoder(s.b)
+		z, err := lzma.NewChunks(d, s, uint64(b.window))
+		if err != nil {
+			d.Close()
+			return nil, err
+		}
+		return closing{z, d}, nil
+	}, lzma.Held, false}
+)

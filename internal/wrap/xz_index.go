@@ -1,0 +1,106 @@
+package wrap
+
+import (
+	"hash/crc32"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+)
+
+// A summed reader reads the index of a stream and sums it up.
+type summed struct {
+	x   *xzWalk
+	sum uint32
+	at  int64
+}
+
+func (s *summed) byte() (byte, error) {
+	c, err := s.x.c.U8()
+	s.sum = crc32.Update(s.sum, crc32.IEEETable, []byte{c})
+	return c, err
+}
+
+func (s *summed) number() (int64, error) {
+	var p [9]byte
+	for i := range p {
+		c, err := s.byte()
+		if err != nil {
+			return 0, err
+		}
+		if p[i] = c; c < 0x80 {
+			v, _, ok := vli(p[:i+1])
+			if !ok {
+				break
+			}
+			return v, nil
+		}
+	}
+	return 0, s.x.fail(s.at, errXZ.With("a number of the index"))
+}
+
+// index holds the list at the end of a stream against its blocks, and returns how long
+// it is.
+func (x *xzWalk) index(blocks []xzBlock) (int64, error) {
+	s := &summed{x: x, at: x.c.Off()}
+	if _, err := s.byte(); err != nil {
+		return 0, err
+	}
+	count, err := s.number()
+	if err != nil {
+		return 0, err
+	}
+	if count != int64(len(blocks)) {
+		return 0, x.fail(s.at, errXZDiffer.With("an index of %d blocks, the stream has %d", count, len(blocks)))
+	}
+	steps := x.w.b.Steps()
+	for _, b := range blocks {
+		if err := steps.Step(); err != nil {
+			return 0, x.fail(s.at, err)
+		}
+		packed, err := s.number()
+		if err != nil {
+			return 0, err
+		}
+		size, err := s.number()
+		if err != nil {
+			return 0, err
+		}
+		if packed != b.data+b.packed-b.head+checkSizes[b.check] || size != b.size {
+			return 0, x.fail(s.at, errXZDiffer.With("the index states other sizes of a block than it has"))
+		}
+	}
+	for (x.c.Off()-s.at)%4 != 0 {
+		c, err := s.byte()
+		if err != nil {
+			return 0, err
+		}
+		if c != 0 {
+			return 0, x.fail(x.c.Off()-1, wire.ErrGap.By("xz.padding").With("padding that is not zero"))
+		}
+	}
+	want := s.sum
+	sum, err := x.c.U32()
+	if err != nil {
+		return 0, err
+	}
+	if sum != want {
+		return 0, x.fail(x.c.Off()-4, errXZSum.With("that of the index is not that of its bytes"))
+	}
+	return x.c.Off() - s.at, nil
+}
+
+// footer asks that the last bytes of a stream say what its header and index are.
+func (x *xzWalk) footer(flags [2]byte, index int64) error {
+	at := x.c.Off()
+	p, err := x.take(xzHeadLen)
+	switch {
+	case err != nil:
+		return err
+	case string(p[10:]) != "YZ":
+		return x.fail(at+10, errXZ.With("no end of a stream"))
+	case crc32.ChecksumIEEE(p[4:10]) != le32(p):
+		return x.fail(at, errXZSum.With("that of a stream's end is not that of its bytes"))
+	case [2]byte(p[8:10]) != flags, 4*(int64(le32(p[4:]))+1) != index:
+		return x.fail(at+4, errXZDiffer.With("the end of a stream contradicts its beginning or its index"))
+	}
+	return nil
+}
