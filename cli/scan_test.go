@@ -108,7 +108,7 @@ func TestScanTellsPicklesFromOtherFiles(t *testing.T) {
 		"page.pth":          "<!DOCTYPE html><html></html>",
 		"sub/deep.pkl":      "\x80\x02N.",
 		"m.index.json":      "{}",
-		"archive.tar.lz4":    "\x04\"M\x18d@\xa7\x00",
+		"archive.tar.lz4":   "\x04\"M\x18d@\xa7\x00",
 		"checkpoint.tar.gz": "\x1f\x8b\x08\x00\x00\x00\x00\x00",
 	} {
 		write(t, filepath.Join(dir, name), data)
@@ -276,7 +276,7 @@ func TestScanRefusesWhatItDidNotLookAt(t *testing.T) {
 	}{
 		"weights.pkl.gz":  {packed.String(), 7},
 		"weights.pkl.bz2": {"BZh91AY&SY\x00\x00\x00", 4},
-		"weights.pkl.lz4":  {"\x04\"M\x18d@\xa7\x00", 5},
+		"weights.pkl.lz4": {"\x04\"M\x18d@\xa7\x00", 5},
 		"weights.pkl.z":   {"x\x9c\x03\x00\x00\x00\x00\x01", 0},
 		"model.nemo":      {strings.Repeat("\x00", 1024), 5},
 		"model.h5":        {"\x89HDF\r\n\x1a\n\x00", 5},

@@ -50,7 +50,7 @@ func FuzzLZMA(f *testing.F) {
 		}
 		out, err := inflate(func(r io.Reader) io.Reader { return r })
 		again, err2 := inflate(iotest.HalfReader)
-		if !bytes.Equal(out, again) || (err == nil) != (err2 == nil) {
+		if (err == nil) != (err2 == nil) || err == nil && !bytes.Equal(out, again) {
 			t.Fatalf("%d bytes, %v; in pieces %d, %v", len(out), err, len(again), err2)
 		}
 		limitstest.NoLeak(t, b)
@@ -81,13 +81,13 @@ func chunksOf(data []byte) (end int, size int64, whole bool) {
 	r := bytes.NewReader(data)
 	for {
 		h, err := lzma.ReadHeader(r.ReadByte)
+		size += int64(h.Size)
 		switch {
 		case err != nil || h.Packed > r.Len():
 			return 0, size, false
 		case h.End:
 			return len(data) - r.Len(), size, true
 		}
-		size += int64(h.Size)
 		r.Seek(int64(h.Packed), io.SeekCurrent)
 	}
 }
