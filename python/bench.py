@@ -1,9 +1,11 @@
 """Time to load, beside torch.load and safetensors, in one run: python bench.py [MB] [tensors].
 
-Each is the best of seven, in this process, with the file in the system's cache. "load" makes the
-tensors; "load and sum" touches every byte of them, as a model that runs does.
+All take turns, seven times, in this process, with the file in the system's cache; the best and the
+median are printed, so that a machine that others keep busy shows. "load" makes the tensors; "load and
+sum" touches every byte of them, as a model that runs does.
 """
 
+import statistics
 import sys
 import tempfile
 import time
@@ -15,13 +17,15 @@ import torch
 import anamnesis
 
 
-def best(f):
-    times = []
-    for _ in range(7):
-        begin = time.perf_counter()
-        f()
-        times.append(time.perf_counter() - begin)
-    return min(times)
+ROUNDS = 7
+
+
+def once(f):
+    begin = time.perf_counter()
+    made = f()
+    took = time.perf_counter() - begin
+    del made
+    return took
 
 
 def summed(load):
@@ -43,8 +47,13 @@ def main(megabytes=512, count=300):
             "anamnesis.load_checkpoint": lambda: anamnesis.load_checkpoint(pickled),
         }
         print(f"{megabytes} MB in {count} tensors; anamnesis {anamnesis.version()}, torch {torch.__version__}, safetensors {safetensors.__version__}")
-        for name, load in rows.items():
-            print(f"{name:30} load {best(load) * 1e3:8.1f} ms   load and sum {best(summed(load)) * 1e3:8.1f} ms")
+        times = {(name, touch): [] for name in rows for touch in (False, True)}
+        for _ in range(ROUNDS):
+            for (name, touch), taken in times.items():
+                taken.append(once(summed(rows[name]) if touch else rows[name]) * 1e3)
+        for name in rows:
+            said = (f"{min(t):8.1f} ms (median {statistics.median(t):8.1f})" for t in (times[name, False], times[name, True]))
+            print(f"{name:30} load {next(said)}   load and sum {next(said)}")
 
 
 if __name__ == "__main__":
