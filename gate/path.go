@@ -13,6 +13,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/ollama"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -93,19 +94,50 @@ func (w *walk) begin() error {
 
 // named judges a model that is no path, such as ollama:NAME.
 func (w *walk) named() error {
+	refused := false
 	for src, err := range parser.Find(w.root, false) {
 		if err == nil {
 			err = w.judged(src.Path, func(b *limits.Budget) (*Verdict, error) {
-				return w.g.CheckModel(b, src.Path, true, func() (tensor.Model, error) { return src.Open(b) })
+				v, err := w.g.CheckModel(b, src.Path, true, func() (tensor.Model, error) { return src.Open(b) })
+				refused = refused || err == nil && v.Err != nil
+				return v, err
 			})
 		} else {
-			err = w.give(src.Path, w.g.Failed(src.Path, err))
+			refused, err = true, w.give(src.Path, w.g.Failed(src.Path, err))
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return nil
+	return w.layers(refused)
+}
+
+// layers judges what a store keeps of a model beside its weights, each as a file of a
+// folder: a runner loads adapters and projectors too. Where the model was refused, that
+// the store cannot be read is known.
+func (w *walk) layers(refused bool) error {
+	var ended error
+	b := w.b.Child(w.g.Policy.Limits)
+	defer b.Close()
+	err := parser.BesideWeights(b, w.root, func(l ollama.Layer, h *tensor.Handle, err error) error {
+		name := "sha256-" + l.Digest
+		if l.Kind == ollama.JSON && fs.ValidPath(l.Name) {
+			name = l.Name
+		}
+		path := w.root + "!" + name
+		if err != nil {
+			ended = w.give(path, w.g.Failed(name, err))
+			return ended
+		}
+		ended = w.judged(path, func(b *limits.Budget) (*Verdict, error) {
+			return w.g.Check(b, h, h.Size, Hint{Name: name, Beside: true, stored: l.Path()})
+		})
+		return ended
+	})
+	if ended != nil || err == nil || refused {
+		return ended
+	}
+	return w.give(w.root, w.g.Failed(w.root, err))
 }
 
 // folder judges every file of a folder and of those below it. A link that is named

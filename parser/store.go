@@ -18,9 +18,18 @@ func isStored(path string) bool { return strings.HasPrefix(path, ollama.Prefix) 
 // openStored opens the model that a name stands for, in the first store that
 // knows it.
 func openStored(b *limits.Budget, path string) (tensor.Model, error) {
-	n, err := ollama.ParseName(path)
+	d, n, err := storeOf(b, path)
 	if err != nil {
 		return nil, err
+	}
+	return openStore(b, d, n)
+}
+
+// storeOf opens the first store that knows a name.
+func storeOf(b *limits.Budget, path string) (*folder, ollama.Name, error) {
+	n, err := ollama.ParseName(path)
+	if err != nil {
+		return nil, n, err
 	}
 	for _, dir := range ollama.Folders() {
 		root, err := os.OpenRoot(dir)
@@ -28,17 +37,54 @@ func openStored(b *limits.Budget, path string) (tensor.Model, error) {
 			continue // the next one may hold it
 		}
 		if err != nil {
-			return nil, err
+			return nil, n, err
 		}
 		d := newFolder(b, root.FS(), root)
 		if _, err := fs.Stat(d, n.Path()); errors.Is(err, fs.ErrNotExist) {
 			d.Close()
 			continue
 		}
-		return openStore(b, d, n)
+		return d, n, nil
 	}
-	return nil, wire.At("ollama", wire.Quote(n.String()), wire.NoOffset,
+	return nil, n, wire.At("ollama", wire.Quote(n.String()), wire.NoOffset,
 		wire.ErrUsage.With("no store holds it: run ollama pull, or set OLLAMA_MODELS to the store's folder"))
+}
+
+// BesideWeights visits the layers of an "ollama:" name that hold no weights of the
+// model which [Open] gives: adapters, projectors, templates, licenses, configurations
+// and what is of no kind that is known. A layer that cannot be opened comes with its
+// error. Of other paths it visits nothing.
+func BesideWeights(b *limits.Budget, path string, visit func(ollama.Layer, *tensor.Handle, error) error) error {
+	if !isStored(path) {
+		return nil
+	}
+	d, n, err := storeOf(b, path)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	layers, err := ollama.Manifest(b, d, n)
+	if err != nil {
+		return err
+	}
+	for _, l := range layers {
+		if l.Kind == ollama.Model || l.Kind == ollama.Tensor {
+			continue
+		}
+		if err := visitLayer(d, l, visit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func visitLayer(store fs.FS, l ollama.Layer, visit func(ollama.Layer, *tensor.Handle, error) error) error {
+	h, err := ollama.Blob(store, l)
+	if err != nil {
+		return visit(l, nil, err)
+	}
+	defer h.Close()
+	return visit(l, h, nil)
 }
 
 // openStore opens a model of one store, which it then owns.

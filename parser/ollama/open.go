@@ -95,6 +95,10 @@ func (m *model) add(b *limits.Budget, l Layer, decode Decoder) error {
 		return errors.Join(wire.At("ollama", "layer "+wire.Quote(l.Name), wire.NoOffset,
 			wire.ErrMismatch.By("ollama.layers").With("a tensor layer holds %s", part.Format())), r.Close())
 	}
+	if len(m.Parts) > 0 && part.Format() != m.Parts[0].Format() {
+		return errors.Join(wire.At("ollama", "layer "+wire.Quote(l.Name), wire.NoOffset,
+			wire.ErrMismatch.By("ollama.layers").With("a layer holds %s, another one %s", part.Format(), m.Parts[0].Format())), r.Close())
+	}
 	m.blobs, err = limits.Append(b, m.blobs, r)
 	if err == nil {
 		m.Parts, err = limits.Append(b, m.Parts, tensor.Model(named{part, l}))
