@@ -81,7 +81,6 @@ type Model struct {
 	// folds are the page's lines, broken for a terminal as wide as foldedAt.
 	folds    []span
 	foldedAt int
-	rows     int // of the page, once wrapped
 
 	searching, helping bool
 	width, height      int

@@ -54,7 +54,7 @@ func (p *planner) unsplit(i *tensor.Info, at *place) error {
 		if err := p.b.Hold(512); err != nil {
 			return err
 		}
-		have = make([]tensor.Info, 2, 2)[:len(at.name.views)]
+		have = make([]tensor.Info, 2)[:len(at.name.views)]
 	}
 	have[at.view] = *i
 	p.parted[key] = have
