@@ -185,15 +185,25 @@ func writeComparedPage(w *bufio.Writer, src *written, list []compared) {
 		bits, loss = math.Max(bits, list[i].bits), math.Max(loss, list[i].lost.RelativeRMSE())
 	}
 	p.put("<h2>Relative RMSE against bits by number</h2>")
-	p.put(`<svg width="760" height="420" role="img"><path d="M50 10V370H740" fill="none" stroke="#888"/>`)
-	p.put(`<text x="640" y="395">bits, to %.3g</text><text x="55" y="20">relative RMSE, to %.4g</text>`, bits, loss)
+	p.draw(760, 420)
+	p.put(`<path d="M50 10V370H740" fill="none" stroke="#888"/><text x="640" y="412">bits by number</text><text x="0" y="8">relative RMSE</text>`)
+	for k := range 5 {
+		part := float64(k) / 4
+		x, y := 50+660*part, 370-340*part
+		p.put(`<path d="M%.1f 370V30M50 %.1fH710" stroke="#e4e4e4"/><text x="%.1f" y="388" text-anchor="middle">%.3g</text><text x="44" y="%.1f" text-anchor="end">%.3g</text>`,
+			x, y, x, bits*part, y+4, loss*part)
+	}
 	for i := range list {
 		r := &list[i]
 		if bits == 0 || loss == 0 {
 			break
 		}
 		x, y := 50+660*r.bits/bits, 370-340*r.lost.RelativeRMSE()/loss
-		p.put(`<circle cx="%.1f" cy="%.1f" r="4" fill="#a50f15"/><text x="%.1f" y="%.1f">%s</text>`, x, y, x+7, y-5, safe(r.name))
+		side, anchor := 7.0, "start"
+		if x > 500 { // a long name would pass the edge
+			side, anchor = -7, "end"
+		}
+		p.put(`<circle cx="%.1f" cy="%.1f" r="4" fill="#a50f15"/><text x="%.1f" y="%.1f" text-anchor="%s">%s</text>`, x, y, x+side, y-5, anchor, safe(r.name))
 	}
 	p.put("</svg>")
 	p.put("<table><tr><th>target</th><th>size</th><th>bits</th><th>mean error</th><th>relative RMSE</th><th>largest</th><th>cosine</th><th>SNR, dB</th></tr>")

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/quant"
@@ -28,14 +29,19 @@ const pageHead = `<!DOCTYPE html>
 <style>
 body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; color: #222; background: #fff }
 h1 { font-size: 1.4rem } h2 { font-size: 1.1rem; margin-top: 2rem }
-table { border-collapse: collapse } td, th { padding: .15rem .7rem; text-align: right; border-bottom: 1px solid #ddd }
-td:first-child, th:first-child { text-align: left } svg text { font: 11px system-ui, sans-serif; fill: #222 }
+table { border-collapse: collapse; display: block; overflow-x: auto } td, th { padding: .15rem .7rem; text-align: right; white-space: nowrap; border-bottom: 1px solid #ddd }
+td:first-child, th:first-child { text-align: left; white-space: normal; min-width: 11rem } svg { max-width: 100%%; height: auto } svg text { font: 11px system-ui, sans-serif; fill: #222 }
 </style></head><body>
 <h1>%s</h1>`
 
 func (p *lossPage) begin(title string) { p.put(pageHead, safe(title), safe(title)) }
 
 func (p *lossPage) end() { p.put("</body></html>") }
+
+// draw begins a drawing, which shrinks where the page is narrower.
+func (p *lossPage) draw(width, height int) {
+	p.put(`<svg width="%d" height="%d" viewBox="0 0 %d %d" role="img">`, width, height, width, height)
+}
 
 // A place is a weight's place: its layer, or -1, and what it is in it.
 type place struct {
@@ -120,9 +126,13 @@ func (p *lossPage) grid(weights []convert.QuantizedWeight) {
 		}
 		layers, most = max(layers, min(at.layer+1, maxDrawn)), max(most, weights[i].Lost.RelativeRMSE())
 	}
-	const cell, left = 16, 260
+	const cell = 16
+	left := 40
+	for _, kind := range kinds {
+		left = max(left, 20+7*utf8.RuneCountInString(cutMiddle(kind, 40)))
+	}
 	p.put("<h2>Relative RMSE by layer and kind (darkest %.4g)</h2>", most)
-	p.put(`<svg width="%d" height="%d" role="img">`, left+cell*(layers+1)+20, cell*(len(kinds)+1)+10)
+	p.draw(left+cell*(layers+1)+20, cell*(len(kinds)+1)+10)
 	for k, kind := range kinds {
 		p.put(`<text x="0" y="%d">%s</text>`, k*cell+12, safe(cutMiddle(kind, 40)))
 	}
@@ -144,7 +154,7 @@ func (p *lossPage) grid(weights []convert.QuantizedWeight) {
 // bars are drawn one under the other.
 func (p *lossPage) bars(labels []string, sizes []float64, text func(i int) string) {
 	most := slices.Max(append([]float64{0}, sizes...))
-	p.put(`<svg width="900" height="%d" role="img">`, 22*len(labels)+4)
+	p.draw(780, 22*len(labels)+4)
 	for i, label := range labels {
 		width := 0.0
 		if most > 0 {
