@@ -372,7 +372,17 @@ func (c *convertCmd) prepare(b *limits.Budget, o *conversion, t *convertTarget) 
 	if c.AsIs && convert.Stated(o.model) && quant.Any(o.model) {
 		return usage{"--as-is: a quantized folder is decoded for llama.cpp; --raw-names writes it as it is"}
 	}
-	return forLlamaCPP(b, &o.written, convert.LlamaCPP{Pre: c.preTokenizer(), Quant: o.opts.Quant, Blocks: c.OutDtype == "" && c.Cast == "" && c.Quant == ""})
+	return forLlamaCPP(b, &o.written, convert.LlamaCPP{Pre: c.preTokenizer(), Quant: o.opts.Quant, Blocks: c.OutDtype == "" && c.Cast == "" && c.Quant == "", All: c.casts(o)})
+}
+
+// casts reports that --out-dtype is what all matrices of a folder become, which
+// llama.cpp then reads.
+func (c *convertCmd) casts(o *conversion) bool {
+	all := c.OutDtype != "" && c.Cast == "" && c.Quant == "" && convert.Stated(o.model)
+	if all {
+		o.admit = nil
+	}
+	return all
 }
 
 // Run implements the command.

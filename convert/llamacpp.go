@@ -30,6 +30,9 @@ type LlamaCPP struct {
 	// Blocks leaves experts that are stored in blocks of MXFP4 what they are, as
 	// llama.cpp's converter does: the numbers are moved, none is rounded.
 	Blocks bool
+	// All makes all matrices Quant.Target, those too that were not quantized, as
+	// --outtype of llama.cpp's converter does.
+	All bool
 }
 
 // Stated reports that a model lies in a folder of transformers, whose config.json
@@ -59,7 +62,10 @@ func (l LlamaCPP) model(b *limits.Budget, m tensor.Model) (*rewritten, error) {
 		return nil, err
 	}
 	o := family.Options{Name: l.Name, Pre: l.Pre, TensorsAlone: l.TensorsAlone}
-	r := &rewritten{Model: m, b: b, files: m.Configs()}
+	r := &rewritten{Model: m, b: b, files: m.Configs(), all: l.All}
+	if l.All {
+		o.Type = l.Quant.Target.DType()
+	}
 	if quant.Any(m) {
 		d, err := decode(b, m, l.Quant)
 		if err != nil {
@@ -91,6 +97,7 @@ type rewritten struct {
 	left     []string // files that could not be made, and why
 	format   string   // that it is of; "" is GGUF
 	mlx      *family.MLX
+	all      bool // matrices are cast, whatever they were
 	names    *wire.NameSet
 }
 

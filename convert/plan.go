@@ -227,7 +227,7 @@ func (p *Plan) take(k *pick) (err error) {
 		return p.decode(p.m, k.weight)
 	}
 	was := p.decodedFrom(&k.plain)
-	rounds := was != nil && !family.Wide(&k.plain) || p.o.Cast != nil && p.o.Cast(&k.plain)
+	rounds := (was != nil || p.castsAll()) && !family.Wide(&k.plain) || p.o.Cast != nil && p.o.Cast(&k.plain)
 	if rounds && k.plain.DType != p.castTarget() {
 		w, err := castable(&k.plain)
 		if err != nil {
@@ -253,6 +253,12 @@ func (p *Plan) decodedFrom(i *tensor.Info) *quant.Weight {
 		return r.decodes(i)
 	}
 	return nil
+}
+
+// castsAll reports that all matrices get one type.
+func (p *Plan) castsAll() bool {
+	r, ok := p.m.(*rewritten)
+	return ok && r.all
 }
 
 // castTarget is the type that tensors are cast to.

@@ -51,7 +51,7 @@ def main():
         return
     with tempfile.TemporaryDirectory() as tmp:
         built = pathlib.Path(tmp)
-        for name, package in (("dump", "./crosscheck/dump"), ("decode", "./crosscheck/quant/decode"), ("amn", "./cli/amn")):
+        for name, package in (("dump", "./crosscheck/dump"), ("decode", "./crosscheck/quant/decode"), ("amn", "./cli/amn"), ("tokens", "./crosscheck/tokens")):
             subprocess.run(["go", "build", "-o", str(built / name), package], cwd=ROOT, check=True)
         sys.exit(0 if table(parts, libraries, built, a.elements) else 1)
 
@@ -108,7 +108,7 @@ def run(part, libraries, built, elements):
                 env = libraries.environment(["servers"])
             script = [part + ".py", built / "dump", work]
         command = [libraries.python, HERE / script[0], *script[1:]]
-        done = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, text=True, env=env | {"CROSSCHECK_AMN": str(built / "amn"), "CROSSCHECK_ELEMENTS": str(elements)})
+        done = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, text=True, env=env | {"CROSSCHECK_AMN": str(built / "amn"), "CROSSCHECK_TOKENS": str(built / "tokens"), "CROSSCHECK_ELEMENTS": str(elements)})
     try:
         last = json.loads(done.stdout.strip().splitlines()[-1])
     except (IndexError, json.JSONDecodeError):

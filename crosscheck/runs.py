@@ -19,7 +19,9 @@ sys.path[:0] = [str(HERE / "ggml"), str(HERE / "runs")]
 os.environ |= {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
 
 import back  # noqa: E402
+import coded  # noqa: E402
 import llamacpp  # noqa: E402
+import mlxlm  # noqa: E402
 import models  # noqa: E402
 import numpy as np  # noqa: E402
 import reference  # noqa: E402
@@ -77,6 +79,80 @@ def family(name, converter, run):
         again, wrongs = again + numbers, wrongs + off
     rows.append([f"runs: {name}, and back", "transformers: the folder, its logits and tokens", again, wrongs])
     rows.append([f"runs: {name}", f"llama.cpp's converter, and its logits in F32", counted, bad])
+
+
+def encoders():
+    """The encoder by which a pre-tokenizer is known: BPE of each kind that is trained
+    here, and WordPiece with each of the options that BERT's normalizer has."""
+    for pre in ("gpt-2", "llama-bpe", "qwen2", "starcoder", "command-r"):
+        folder = WORK / f"encoder-{pre}"
+        folder.mkdir()
+        models.byte_level(folder, pre)
+        rows.append([f"runs: encoder, {pre}", "tokenizers", *back.encodes(os.environ["CROSSCHECK_TOKENS"], pre, folder / "tokenizer.json", wrong)])
+    for i, options in enumerate(({}, {"lowercase": False}, {"strip_accents": False}, {"lowercase": False, "strip_accents": True}, {"clean_text": False}, {"handle_chinese_chars": False})):
+        path = WORK / f"pieces-{i}.json"
+        models.pieces(options, 1200, map(chr, range(33, 0x400))).save(str(path))
+        rows.append([f"runs: encoder, WordPiece {options or ''}".strip(), "tokenizers", *back.encodes(os.environ["CROSSCHECK_TOKENS"], f"WordPiece {options}", path, wrong)])
+
+
+def ofmlx(converter):
+    """Folders of mlx-lm, both ways."""
+    for name in models.FAMILIES:
+        if name in mlxlm.WITHOUT or name == "q4":
+            continue
+        folder = WORK / f"mlx-{name}"
+        folder.mkdir()
+        models.make(name, folder, torch.bfloat16)
+        mlxlm.published(folder)
+        rows.append([f"runs: {name} of MLX, both ways", "mlx-lm: its converter", *mlxlm.check(name, folder, amn, WORK, wrong)])
+
+
+def decodes(converter):
+    """Quantized folders: the tensors that llama.cpp's converter decodes them to."""
+    for name in ("llama3", "qwen3", "mixtral"):
+        for scheme in coded.SCHEMES:
+            folder = WORK / f"{name}-{scheme}"
+            folder.mkdir()
+            _, pre = models.make(name, folder, torch.bfloat16)
+            coded.make(folder, scheme)
+            extra = ["--gguf-kv", f"tokenizer.ggml.pre={pre}"] if pre else []
+            counted = bad = 0
+            for to in TYPES:
+                ours, theirs = (WORK / f"{name}-{scheme}-{to}-{n}.gguf" for n in ("ours", "theirs"))
+                if why := amn("convert", folder, "--to", "gguf", "--out-dtype", to, "-o", ours, *extra):
+                    bad += wrong(f"{name} {scheme}", why)
+                    continue
+                converter.write(folder, theirs, to, pre)
+                got, want = converter.read(ours), converter.read(theirs)
+                counted += sum(int(np.prod(t[1])) for t in want[1].values())
+                bad += same(f"{name} {scheme} {to}", got, want)
+            rows.append([f"runs: {name} in {scheme}", "llama.cpp's converter", counted, bad])
+    folder = WORK / "mlx-eight"
+    folder.mkdir()
+    models.make("llama3", folder, torch.float32)  # mlx-lm decodes BF16 in BF16, amn in F32
+    mlxlm.published(folder)
+    rows.append(["runs: llama3 in MLX's 8 bits", "mlx-lm decodes it", *mlxlm.quantized("llama3", folder, amn, WORK, wrong, converter, same)])
+
+
+def retyped(converter):
+    """All matrices of one type, whatever the folder has: --outtype."""
+    counted = bad = 0
+    for name in ("llama2", "gemma2", "mixtral", "deepseek3", "gpt2"):
+        for kind, dtype in TYPES.items():
+            folder = WORK / f"typed-{name}-{kind}"
+            folder.mkdir()
+            _, pre = models.make(name, folder, dtype)
+            extra = ["--gguf-kv", f"tokenizer.ggml.pre={pre}"] if pre else []
+            for to in TYPES:
+                ours, theirs = (WORK / f"typed-{name}-{kind}-{to}-{n}.gguf" for n in ("ours", "theirs"))
+                if why := amn("convert", folder, "--to", "gguf", "--out-dtype", to, "-o", ours, *extra):
+                    bad += wrong(f"{name} {kind} to {to}", why)
+                    continue
+                converter.write(folder, theirs, to, pre)
+                got, want = converter.read(ours), converter.read(theirs)
+                counted += sum(int(np.prod(t[1])) for t in want[1].values())
+                bad += same(f"{name} {kind} to {to}", got, want)
+    rows.append(["runs: --out-dtype", "llama.cpp's converter with --outtype", counted, bad])
 
 
 def runs(name, model, run, path):
@@ -154,8 +230,12 @@ def main():
         family(name, converter, run)
     if not chosen:
         splits(tree)
+        retyped(converter)
+        decodes(converter)
+        ofmlx(converter)
         quantizes(run, converter)
         back.vocabularies(converter.gguf, tree, amn, WORK, wrong, rows)
+        encoders()
     print(json.dumps(rows))
 
 

@@ -163,3 +163,34 @@ def vocabularies(gguf, tree, amn, work, wrong, rows):
             if want != got:
                 bad += wrong(name, f"{text!r}: {got[:20]}, want {want[:20]}"[:400])
         rows.append([f"runs: tokenizer {name}", "the models' own tokenizers", len(answers), bad])
+
+
+def encoded(exe, path, texts):
+    """What the encoder of the converter makes of texts, by the program of
+    crosscheck/tokens."""
+    import json
+    import subprocess
+
+    lines = "".join(json.dumps(t) + "\n" for t in texts)
+    done = subprocess.run([exe, path], input=lines, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return [json.loads(line.replace(" ", ", ")) for line in done.stdout.splitlines()[1:]], done.stderr.strip()
+
+
+def encodes(exe, name, path, wrong):
+    """Strings that the converter's encoder and the tokenizers package encode otherwise.
+    The encoder takes text in form C where the vocabulary's normalizer makes it so."""
+    import unicodedata
+
+    from tokenizers import Tokenizer
+
+    texts = strings(STRINGS, seed=11)
+    if '"NFC"' in path.read_text()[:100_000]:
+        texts = [unicodedata.normalize("NFC", t) for t in texts]
+    got, why = encoded(exe, path, texts)
+    if len(got) != len(texts):
+        return 0, wrong(name, f"{len(got)} of {len(texts)} strings: {why}"[:300])
+    want = [e.ids for e in Tokenizer.from_file(str(path)).encode_batch(texts)]
+    bad = [(t, a, b) for t, a, b in zip(texts, got, want) if a != b]
+    if bad:
+        wrong(name, f"{len(bad)} of {len(texts)} strings have other tokens: {bad[0]}"[:400])
+    return len(texts), len(bad)

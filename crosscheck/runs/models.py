@@ -82,14 +82,19 @@ def sentencepiece(folder, _, prefix=True):
     }))
 
 
-def word_pieces(folder, _):
-    """BERT's vocabulary."""
+def pieces(options, size=VOCAB - 20, letters=()):
+    """A WordPiece of BERT's kind."""
     from tokenizers import BertWordPieceTokenizer
 
-    t = BertWordPieceTokenizer()
-    t.train_from_iterator(text(200), vocab_size=VOCAB - 20, min_frequency=1, show_progress=False)
+    t = BertWordPieceTokenizer(**options)
+    t.train_from_iterator([*text(200), *letters], vocab_size=size, min_frequency=1, show_progress=False)
     t._tokenizer.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
-    fast = tf.PreTrainedTokenizerFast(tokenizer_object=t._tokenizer, cls_token="[CLS]", sep_token="[SEP]", pad_token="[PAD]", mask_token="[MASK]", unk_token="[UNK]")
+    return t._tokenizer
+
+
+def word_pieces(folder, _):
+    """BERT's vocabulary."""
+    fast = tf.PreTrainedTokenizerFast(tokenizer_object=pieces({}), cls_token="[CLS]", sep_token="[SEP]", pad_token="[PAD]", mask_token="[MASK]", unk_token="[UNK]")
     fast.save_pretrained(folder)
     (pathlib.Path(folder) / "1_Pooling").mkdir()
     (pathlib.Path(folder) / "1_Pooling" / "config.json").write_text(json.dumps({"word_embedding_dimension": 64, "pooling_mode_cls_token": False, "pooling_mode_mean_tokens": True}))

@@ -65,6 +65,8 @@ type Options struct {
 	// Decoded reports a tensor that is quantized, and read as F32, and which type it
 	// will have in the end; nil where none is.
 	Decoded func(*tensor.Info) (tensor.DType, bool)
+	// Type is what all matrices become, where they do not stay what they are.
+	Type tensor.DType
 	// Packed gives the blocks of a weight that stays what it is; nil where none does.
 	Packed func(*tensor.Info) (blocks, scales tensor.Info, ok bool)
 }
@@ -364,7 +366,11 @@ func (p *planner) fileType() uint32 {
 			return 38
 		}
 	}
-	switch p.first {
+	one := p.first
+	if p.o.Type != tensor.Unknown {
+		one = p.o.Type
+	}
+	switch one {
 	case tensor.F32:
 		return 0
 	case tensor.BF16:
