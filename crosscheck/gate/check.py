@@ -6,6 +6,7 @@ import sys
 import traceback
 
 import evidence
+import hosts
 import pipelines
 import sarif
 
@@ -14,7 +15,7 @@ AMN = os.environ["CROSSCHECK_AMN"]
 
 def main():
     work, rows = pathlib.Path(sys.argv[1]), []
-    for module in (sarif, pipelines, evidence):
+    for module in (sarif, pipelines, evidence, hosts):
         folder = work / module.__name__
         folder.mkdir()
         for name, oracle, check in module.CHECKS:

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync/atomic"
 
@@ -60,7 +61,7 @@ func New(o Options) (*API, error) {
 		return nil, err
 	}
 	a.metrics.Load = a.gate.Host().Load
-	a.mux.Handle("/v1/check", a.allowed(a.gate))
+	a.mux.Handle("/v1/check", a.allowed(asked(a.gate)))
 	a.mux.Handle("GET /v1/rules", a.allowed(http.HandlerFunc(rules)))
 	a.mux.Handle("GET /metrics", a.allowed(&a.metrics))
 	a.mux.Handle("GET /openapi.json", a.allowed(fixed("application/json", description)))
@@ -117,6 +118,33 @@ func (a *API) allowed(next http.Handler) http.Handler {
 		if !ok {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			handler.WriteProblem(w, &handler.Problem{Type: "about:blank", Title: "Unauthorized", Status: http.StatusUnauthorized, Detail: "a token is needed"})
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// asked refuses a question that nobody could mean: a parameter that is not known, or
+// that stands twice, since whoever looks on may read it otherwise.
+func asked(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		values, err := url.ParseQuery(r.URL.RawQuery)
+		detail := ""
+		switch {
+		case err != nil:
+			detail = "the parameters cannot be read"
+		case values.Has("format") && values.Get("format") != "modelscan":
+			detail = "the answer has no such format: format is modelscan, or is left out"
+		}
+		for name, list := range values {
+			if name != "name" && name != "promised" && name != "format" {
+				detail = "a parameter is not known: there are name, promised and format"
+			} else if len(list) > 1 {
+				detail = "a parameter stands twice"
+			}
+		}
+		if detail != "" {
+			handler.WriteProblem(w, &handler.Problem{Type: "about:blank", Title: http.StatusText(http.StatusBadRequest), Status: http.StatusBadRequest, Detail: detail})
 			return
 		}
 		next.ServeHTTP(w, r)

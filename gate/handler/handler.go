@@ -176,8 +176,13 @@ func (q *request) take() (*http.Request, error) {
 		q.w.Header().Set("Allow", "PUT, POST")
 		return nil, &problem{status: http.StatusMethodNotAllowed, detail: "a file is sent by PUT or POST"}
 	}
-	if e := q.r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
-		return nil, &problem{status: http.StatusUnsupportedMediaType, detail: "a body is taken as it is, without a Content-Encoding"}
+	for _, e := range q.r.Header.Values("Content-Encoding") {
+		if e != "" && e != "identity" {
+			return nil, &problem{status: http.StatusUnsupportedMediaType, detail: "a body is taken as it is, without a Content-Encoding"}
+		}
+	}
+	if len(q.r.Header.Values("Content-Range")) > 0 { // parts that are each harmless could make a file that is not
+		return nil, &problem{status: http.StatusBadRequest, detail: "a file is taken whole, without a Content-Range"}
 	}
 	q.body = body{r: q.r.Body, control: http.NewResponseController(q.w), idle: q.o.IdleTimeout}
 	kind, params, err := mime.ParseMediaType(q.r.Header.Get("Content-Type"))
