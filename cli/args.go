@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -105,7 +106,7 @@ func commandNames(node *kong.Node) []string {
 
 // usageError is an error of class Usage that says where help is.
 func usageError(err error) error {
-	text, help := err.Error(), "amn --help"
+	text, help := err.Error()+meant(err.Error()), "amn --help"
 	if pe, ok := err.(*kong.ParseError); ok && pe.Context != nil {
 		if cmd := pe.Context.Selected(); cmd != nil {
 			text = strings.TrimPrefix(text, cmd.Path()+": ") // kong's, with the aliases
@@ -130,6 +131,24 @@ func meantFlag(text string, cmd *kong.Node) string {
 		}
 	}
 	return didYouMean("--"+given, known)
+}
+
+// meant finds the word of a list that was mistyped, in kong's words about a flag or an
+// argument with such a list.
+func meant(text string) string {
+	_, list, ok := strings.Cut(text, " must be one of ")
+	list, got, found := strings.Cut(list, " but got ")
+	word, err := strconv.Unquote(got)
+	if !ok || !found || err != nil {
+		return ""
+	}
+	var known []string
+	for k := range strings.SplitSeq(list, ",") {
+		if k, err := strconv.Unquote(k); err == nil && k != "" {
+			known = append(known, k)
+		}
+	}
+	return didYouMean(word, known)
 }
 
 // usual puts what people try with any program in words of this one: "help" with

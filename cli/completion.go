@@ -84,6 +84,9 @@ func (s *session) complete(ctx context.Context, app *kong.Application, words []s
 		last = last[at+1:]
 	}
 	c := completionOf(ctx, app, words)
+	if c.files == "models" && last != "" {
+		c.words = append(c.words, s.schemes()...)
+	}
 	for _, o := range c.words {
 		if strings.HasPrefix(o.word, last) && plainWord(o.word) {
 			fmt.Fprintf(s.out, "%s\t%s\n", o.word, o.what)
@@ -91,6 +94,18 @@ func (s *session) complete(ctx context.Context, app *kong.Application, words []s
 	}
 	_, err := fmt.Fprintf(s.out, ":%s\n", c.files)
 	return err
+}
+
+// schemes are those of models that are no files: of addresses only where the program
+// opens them.
+func (s *session) schemes() []offer {
+	list := []offer{{"ollama:", "a model of an ollama store on this machine"}}
+	if s.remote != nil {
+		list = append(list,
+			offer{"hf://", "OWNER/REPO[@REVISION][/FILE] of a hub"}, offer{"https://", "a file of a server"}, offer{"s3://", "BUCKET/KEY"}, offer{"gs://", "BUCKET/KEY"},
+			offer{"oci://", "REGISTRY/REPOSITORY:TAG"}, offer{"ollama://", "[HOST/]MODEL[:TAG] of a registry"})
+	}
+	return list
 }
 
 // plainWord reports a word that no shell reads otherwise, whatever quotes it stands in.

@@ -34,8 +34,10 @@ _amn() {
             ;;
         esac
     done < <("${COMP_WORDS[0]/#\~/$HOME}" @ASK@ "${whole[@]}" 2>/dev/null)
+    # What stands for a scheme is followed by an address.
+    ((${#COMPREPLY[@]} == 1)) && [[ ${COMPREPLY[0]} == *[:/] ]] && compopt -o nospace 2>/dev/null
     if [[ -n $files ]]; then
-        compopt -o filenames 2>/dev/null
+        ((${#COMPREPLY[@]})) || compopt -o filenames 2>/dev/null
         local on
         on=$(shopt -p extglob)
         shopt -s extglob

@@ -56,6 +56,7 @@ func TestWordsThatMayStandAtAPlace(t *testing.T) {
 		{"a mix", []string{"forget", "--to", "q4_k_"}, []string{"q4_k_m", "q4_k_s"}, ""},
 		{"a scheme", []string{"inspect", "--scheme", "AW"}, []string{"AWQ"}, ""},
 		{"a file", []string{"inspect", "x"}, nil, "models"},
+		{"a file or a scheme", []string{"view", "ol"}, []string{"ollama:"}, "models"},
 		{"a second file", []string{"inspect", "a", ""}, nil, "models"},
 		{"no second file", []string{"remember", "a", ""}, nil, ""},
 		{"no flag behind --", []string{"inspect", "--", "--verify"}, nil, "models"},

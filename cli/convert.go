@@ -115,7 +115,7 @@ func (c *convertCmd) target() (*convertTarget, error) {
 	if c.To == "" {
 		return nil, fmt.Errorf("--to: say what to write: %s", strings.Join(known, ", "))
 	}
-	return nil, fmt.Errorf("--to: %q is none of %s", c.To, strings.Join(known, ", "))
+	return nil, fmt.Errorf("--to: %q is none of %s%s", c.To, strings.Join(known, ", "), didYouMean(c.To, known))
 }
 
 // Validate implements kong's check of flags.

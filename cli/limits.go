@@ -37,7 +37,7 @@ func (c *limitsShowCmd) Run(s *session) error {
 	if c.Profile != "" {
 		var ok bool
 		if p, ok = limits.Profile(c.Profile); !ok {
-			return usage{fmt.Sprintf("%q is no profile: %s", c.Profile, strings.Join(limits.Profiles(), ", "))}
+			return usage{fmt.Sprintf("%q is no profile: %s%s", c.Profile, strings.Join(limits.Profiles(), ", "), didYouMean(c.Profile, append(limits.Profiles(), "show")))}
 		}
 		if s.flags.Limits != "" {
 			return usage{"a profile and --limits say two things: give one"}

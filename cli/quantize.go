@@ -57,7 +57,8 @@ func mixNames() []string {
 func mixOf(flag, name string, others ...string) (mix.Mix, error) {
 	m, ok := mix.Find(name)
 	if !ok {
-		return m, fmt.Errorf("%s: %q is none of %s", flag, name, strings.Join(append(others, mixNames()...), ", "))
+		known := append(others, mixNames()...)
+		return m, fmt.Errorf("%s: %q is none of %s%s", flag, name, strings.Join(known, ", "), didYouMean(name, known))
 	}
 	if err := (convert.GGML{Mix: m}).Check(); err != nil {
 		return m, fmt.Errorf("%s %s: %w", flag, name, err)

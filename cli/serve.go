@@ -43,6 +43,7 @@ type serveCmd struct {
 	Slots      int           `placeholder:"N" default:"0" help:"Files that are judged at once; one for each processor otherwise."`
 	Queue      int           `placeholder:"N" default:"64" help:"Files that wait to be judged before others are told to come back (${default})."`
 	Idle       time.Duration `placeholder:"TIME" default:"30s" help:"How long a client may send nothing (${default})."`
+	UI         bool          `name:"ui" help:"Answer GET / with a page: it takes a file, sends it to this service, and shows what inspect --html shows."`
 	LogJSON    bool          `help:"Log in JSON."`
 
 	Isolate bool `help:"Judge each file in a process of its own, with limits of its own, which the sandbox locks in the place of the service."`
@@ -71,6 +72,7 @@ SIGINT end it: /readyz says no, what runs is finished, sockets are removed.`
 func (serveCmd) examples() []example {
 	return []example{
 		{"amn serve --listen localhost:8080 --limits strict", "A gate for hosts on this machine."},
+		{"amn serve --ui --listen localhost:8080", "With a page to drop files on, at http://localhost:8080/."},
 		{"curl -T model.safetensors 'http://localhost:8080/v1/check?name=model.safetensors'", "Ask it."},
 		{"amn serve --clamd unix:clamd.sock --root models", "In the place of clamd."},
 	}
@@ -142,7 +144,7 @@ func (c *serveCmd) options(s *session) (o api.Options, err error) {
 		o.Judge = c.isolated
 	}
 	o.Version = buildOf(debug.ReadBuildInfo()).version
-	o.Gate.Version = o.Version
+	o.Gate.Version, o.UI = o.Version, c.UI
 	if c.Tokens != "" {
 		text, err := os.ReadFile(c.Tokens)
 		if err != nil {

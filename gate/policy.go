@@ -8,7 +8,6 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
-	"github.com/anamnesis-go/anamnesis/quant"
 )
 
 // A Policy says what is refused of what the formats' rules allow.
@@ -259,19 +258,10 @@ func (p *Policy) allowsModel(b *limits.Budget, m tensor.Model) error {
 			}
 		}
 	}
-	if p.Schemes == nil || !quant.Any(m) {
+	if p.Schemes == nil {
 		return nil
 	}
-	bound, err := quant.Plan(b, m, quant.Options{})
-	if err != nil {
-		return err // what no scheme explains, none that is allowed does
-	}
-	for _, w := range bound.Weights {
-		if !slices.Contains(p.Schemes, w.Scheme) {
-			return disallow(schemeRule, format, "tensor "+wire.Quote(w.Name), "the policy refuses the scheme %s", w.Scheme)
-		}
-	}
-	return nil
+	return p.allowsSchemes(b, m)
 }
 
 // isDisallowed reports a refusal of the policy alone.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
-	"github.com/anamnesis-go/anamnesis/quant"
 )
 
 // A memberOf is what a policy's JSON calls something that a block may change.
@@ -144,14 +143,6 @@ func texts(raw json.RawMessage, into *[]string) error {
 func dtypeNames() (names []string) {
 	for _, t := range tensor.DTypes() {
 		names = append(names, t.String())
-	}
-	return names
-}
-
-func schemeNames() (names []string) {
-	list, _ := quant.Schemes()
-	for _, s := range list {
-		names = append(names, s.Name)
 	}
 	return names
 }

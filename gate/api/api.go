@@ -27,6 +27,8 @@ type Options struct {
 	Tokens []string
 	// Version of the program, for modelscan's form.
 	Version string
+	// UI answers GET / with a page that sends a file and shows the report about it.
+	UI bool
 }
 
 // An API answers requests.
@@ -37,11 +39,12 @@ type API struct {
 	metrics  handler.Metrics
 	tokens   [][sha256.Size]byte
 	draining atomic.Bool
+	reports  chan struct{} // holds one place: reports of the page are made one at a time
 }
 
 // New opens an API; close it when the server has stopped.
 func New(o Options) (*API, error) {
-	a := &API{o: o, mux: http.NewServeMux()}
+	a := &API{o: o, mux: http.NewServeMux(), reports: make(chan struct{}, 1)}
 	for _, t := range o.Tokens {
 		a.tokens = append(a.tokens, sha256.Sum256([]byte(t)))
 	}
@@ -67,6 +70,11 @@ func New(o Options) (*API, error) {
 	a.mux.Handle("GET /openapi.json", a.allowed(fixed("application/json", description)))
 	a.mux.Handle("GET /healthz", fixed("text/plain; charset=utf-8", []byte("ok\n")))
 	a.mux.HandleFunc("GET /readyz", a.ready)
+	if o.UI {
+		if err := a.serveUI(); err != nil {
+			return nil, err
+		}
+	}
 	return a, nil
 }
 
@@ -202,6 +210,8 @@ func (a *API) accepted(w http.ResponseWriter, r *http.Request) {
 		verdicts[i] = u.Verdict
 	}
 	switch {
+	case a.forPage(r):
+		a.shown(w, r, list[0])
 	case forModelscan(r):
 		writeJSON(w, a.modelscan(verdicts...))
 	case r.Method == http.MethodPut:
@@ -213,6 +223,10 @@ func (a *API) accepted(w http.ResponseWriter, r *http.Request) {
 
 // refused answers with a problem, or as modelscan would.
 func (a *API) refused(w http.ResponseWriter, r *http.Request, p *handler.Problem) {
+	if a.forPage(r) && p.Verdict != nil {
+		a.shownRefused(w, r, p.Verdict)
+		return
+	}
 	if forModelscan(r) && p.Verdict != nil {
 		writeJSON(w, a.modelscan(p.Verdict))
 		return

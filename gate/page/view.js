@@ -280,8 +280,37 @@ const anamnesis = (() => {
     button.addEventListener("click", () => set(document.documentElement.dataset.theme !== "dark"));
   }
 
+  const say = (message, part) => {
+    const status = document.getElementById("status");
+    status.replaceChildren(message);
+    if (part !== undefined) {
+      const fill = el("i");
+      fill.style.width = Math.round(part * 100) + "%";
+      status.append(el("div", { class: "bar", role: "progressbar", "aria-valuemin": "0", "aria-valuemax": "100", "aria-valuenow": String(Math.round(part * 100)), "aria-label": "Read" }, fill));
+    }
+  };
+
+  // Takes files that are dropped or chosen; open gets the first, and how many more there are.
+  function takes(lead, note, open) {
+    const drop = document.getElementById("drop");
+    const input = el("input", { type: "file", id: "file", hidden: "" });
+    const choose = el("button", { type: "button", id: "choose", onclick: () => input.click() }, "Choose a file");
+    drop.append(el("p", {}, "Drop a model file here, or ", choose), el("p", { class: "soft" }, "safetensors, GGUF, PyTorch checkpoints, NPY and NPZ, of any size."), el("p", { class: "soft" }, note), input);
+    drop.hidden = false;
+    document.getElementById("lead").textContent = lead;
+    const take = (files) => files.length && open(files[0], files.length - 1);
+    input.addEventListener("change", () => (take([...input.files]), (input.value = "")));
+    for (const kind of ["dragenter", "dragover"]) addEventListener(kind, (e) => (e.preventDefault(), drop.classList.add("over")));
+    addEventListener("dragleave", (e) => e.relatedTarget || drop.classList.remove("over"));
+    addEventListener("drop", (e) => {
+      e.preventDefault();
+      drop.classList.remove("over");
+      take([...e.dataTransfer.files]);
+    });
+  }
+
   theme();
   const report = document.getElementById("report");
   if (report) show(JSON.parse(report.textContent));
-  return { show, el, bytes };
+  return { show, el, bytes, say, takes };
 })();

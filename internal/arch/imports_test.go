@@ -88,7 +88,7 @@ var mayImport = map[string][]string{
 	"gate":                with(bottom, "parser", "parser/...", "vm", "quant", "internal/unwrap", "internal/wrap", "internal/sidecar", "internal/onnx"),
 	"gate/host":           {"limits", "gate", "internal/wire", "internal/spool"},
 	"gate/handler":        {"limits", "gate", "gate/host", "internal/wire"},
-	"gate/api":            {"limits", "gate", "gate/host", "gate/handler", "internal/wire", "vm"},
+	"gate/api":            {"limits", "gate", "gate/host", "gate/handler", "gate/page", "internal/wire", "parser", "parser/tensor", "vm"},
 	"gate/clamd":          {"limits", "gate", "gate/host", "internal/wire", "parser/tensor"},
 	"gate/attest":         {"digest", "internal/wire"},
 	"gate/bom":            {"limits", "gate", "digest", "internal/wire", "parser/tensor"},

@@ -1,28 +1,11 @@
 "use strict";
 // The page that reads files: each by a worker of its own, which is ended with it.
 (() => {
-  const { el, show, bytes } = anamnesis;
-  const drop = document.getElementById("drop");
-  const status = document.getElementById("status");
+  const { show, bytes, say, takes } = anamnesis;
   const text = (id) => Uint8Array.from(atob(document.getElementById(id).textContent), (c) => c.charCodeAt(0));
   const workerURL = URL.createObjectURL(new Blob([text("worker")], { type: "text/javascript" }));
   const module = new Response(new Blob([text("wasm")]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer().then((b) => WebAssembly.compile(b));
   let worker = null;
-
-  const input = el("input", { type: "file", id: "file", hidden: "" });
-  const choose = el("button", { type: "button", id: "choose", onclick: () => input.click() }, "Choose a file");
-  drop.append(el("p", {}, "Drop a model file here, or ", choose), el("p", { class: "soft" }, "safetensors, GGUF, PyTorch checkpoints, NPY and NPZ, of any size."), el("p", { class: "soft" }, "The file stays on this computer: the page cannot reach a network."), input);
-  drop.hidden = false;
-  document.getElementById("lead").textContent = "What a model file is, and whether to trust it. Nothing is uploaded.";
-
-  const say = (message, part) => {
-    status.replaceChildren(message);
-    if (part !== undefined) {
-      const fill = el("i");
-      fill.style.width = Math.round(part * 100) + "%";
-      status.append(el("div", { class: "bar", role: "progressbar", "aria-valuemin": "0", "aria-valuemax": "100", "aria-valuenow": String(Math.round(part * 100)), "aria-label": "Read" }, fill));
-    }
-  };
 
   async function open(file, more) {
     if (worker) worker.terminate();
@@ -52,13 +35,5 @@
     worker.postMessage({ module: compiled, file });
   }
 
-  const take = (files) => files.length && open(files[0], files.length - 1);
-  input.addEventListener("change", () => (take([...input.files]), (input.value = "")));
-  for (const kind of ["dragenter", "dragover"]) addEventListener(kind, (e) => (e.preventDefault(), drop.classList.add("over")));
-  addEventListener("dragleave", (e) => e.relatedTarget || drop.classList.remove("over"));
-  addEventListener("drop", (e) => {
-    e.preventDefault();
-    drop.classList.remove("over");
-    take([...e.dataTransfer.files]);
-  });
+  takes("What a model file is, and whether to trust it. Nothing is uploaded.", "The file stays on this computer: the page cannot reach a network.", open);
 })();

@@ -210,14 +210,20 @@ func (b *browser) until(expression string) {
 	b.t.Fatalf("never: %s; the page says %q; %v", expression, b.text("document.body.innerText"), b.said)
 }
 
-// drop gives a file to the page's input.
+// drop gives a file to the page's input, and waits until it is read.
 func (b *browser) drop(path string) {
+	b.t.Helper()
+	b.choose(path)
+	b.until("/^Read .* in |could not read/.test(document.getElementById('status').textContent)")
+}
+
+// choose gives a file to the page's input.
+func (b *browser) choose(path string) {
 	b.t.Helper()
 	var r struct{ Result struct{ ObjectID string } }
 	b.into(&r, "Runtime.evaluate", map[string]any{"expression": "document.getElementById('file')"})
 	path, _ = filepath.Abs(path)
 	b.call("DOM.setFileInputFiles", map[string]any{"files": []string{path}, "objectId": r.Result.ObjectID})
-	b.until("/^Read .* in |could not read/.test(document.getElementById('status').textContent)")
 }
 
 // shot keeps a picture where PICTURES says.
@@ -239,13 +245,16 @@ func (b *browser) shot(name string) {
 }
 
 // quiet fails if the page complained, or asked for anything of a network.
-func (b *browser) quiet() {
+func (b *browser) quiet() { b.quietBut("file:") }
+
+// quietBut lets it ask for addresses that begin as home does.
+func (b *browser) quietBut(home string) {
 	b.t.Helper()
 	for _, s := range b.said {
 		b.t.Errorf("the page says %s", s)
 	}
 	for _, url := range b.asked {
-		if !strings.HasPrefix(url, "file:") && !strings.HasPrefix(url, "blob:") && !strings.HasPrefix(url, "data:") && url != "about:blank" {
+		if !strings.HasPrefix(url, home) && !strings.HasPrefix(url, "blob:") && !strings.HasPrefix(url, "data:") && url != "about:blank" {
 			b.t.Errorf("the page asks for %s", url)
 		}
 	}
