@@ -11,6 +11,7 @@ where nobody tells it, which config.json does.
 import collections
 import json
 import pathlib
+import re
 import struct
 import subprocess
 import sys
@@ -34,10 +35,12 @@ def folder(dir, kind, patterns):
 def main():
     amn, rows = sys.argv[1], [json.loads(line) for line in open(sys.argv[2])]
     total, types, bad = collections.Counter(), collections.defaultdict(set), []
+    why = collections.defaultdict(dict)
     for row in rows:
         if "error" in row or not row["patterns"]:
             total["classes not built"] += 1
             types[row["type"]].add("not built")
+            why[row["type"]].setdefault("not built", " ".join(row.get("error", "no matrix in it").split())[:100])
             continue
         with tempfile.TemporaryDirectory() as work:
             dir = pathlib.Path(work) / "m"
@@ -55,6 +58,7 @@ def main():
             verdict = "refused"
         total[verdict] += 1
         types[row["type"]].add(verdict)
+        why[row["type"]].setdefault(verdict, reason(row, verdict, sorted(want - got) or sorted(got - want), said))
         if verdict in ("more", "refused"):
             bad.append((row["type"], row["class"], sorted(wrong)[:3], said.get("error")))
         elif verdict == "fewer":
@@ -65,10 +69,14 @@ def main():
     worst = collections.Counter(verdicts.values())
     print("classes", dict(total), "types", dict(worst))
     if len(sys.argv) > 3:
-        pathlib.Path(sys.argv[3]).write_text(page(verdicts, total, worst))
+        out = pathlib.Path(sys.argv[3])
+        text = out.read_text() if out.exists() else ""
+        again = text[text.index(AGAIN):] if AGAIN in text else ""  # what reload.py has said
+        out.write_text(page(verdicts, total, worst, why) + again)
     return 1 if bad else 0
 
 
+AGAIN = "\n## Loaded again\n"
 ORDER = ("more", "refused", "taken apart", "fewer", "extra", "equal")
 MEANING = {
     "equal": "what is quantized is what transformers quantizes",
@@ -80,7 +88,15 @@ MEANING = {
 }
 
 
-def page(verdicts, total, worst):
+def reason(row, verdict, names, said):
+    """Why a class is not equal, in a few words."""
+    if verdict in ("refused", "taken apart"):
+        name = re.search(r'"[^"]+"', said.get("error", {}).get("message", ""))
+        return f"{row['class']}: `{name[0][1:-1]}`" if name else "?"
+    return "" if verdict == "equal" else f"{row['class']}: `{names[0]}`" + (f" and {len(names) - 1} more" if len(names) > 1 else "") if names else ""
+
+
+def page(verdicts, total, worst, why):
     out = ["# Which weights of a model are quantized", "",
            "`amn quantize` asks a table (`convert/linears.txt`) which weights of a model type are linear modules of transformers 5.23. The table is made of",
            "transformers itself, and every class of it was held against a dry run:", "",
@@ -91,7 +107,9 @@ def page(verdicts, total, worst):
         classes = total["classes not built" if v == "not built" else v]
         out.append(f"| {v} | {worst[v]} | {classes} | {MEANING[v]} |")
     for v in ("taken apart", "fewer", "extra", "not built"):
-        out += ["", f"**{v}**: " + ", ".join(sorted(k for k, w in verdicts.items() if w == v)) + "."]
+        out += ["", f"## {v[0].upper()}{v[1:]}", "", "| type | why |", "|---|---|"]
+        out += [f"| {k} | {why[k].get(v, '').replace('|', '/')} |" for k in sorted(k for k, w in verdicts.items() if w == v)]
+    out += ["", "## Equal", "", ", ".join(sorted(k for k, w in verdicts.items() if w == "equal")) + "."]
     return "\n".join(out) + "\n"
 
 
