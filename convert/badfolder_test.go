@@ -44,7 +44,8 @@ func TestHostileFoldersAreRefused(t *testing.T) {
 		{"a piece without a text", "tokenizer.model", "\x0a\x02\x0a\x00", "tokenizer.model", wire.Malformed},
 		{"a group of protobuf's", "tokenizer.model", "\x0b\x0c", "tokenizer.model", wire.Malformed},
 		{"a configuration that is no object", "config.json", `[]`, "config.json", wire.Unsupported},
-		{"a vocabulary of thousands of millions", "config.json", strings.Replace(llamaConfig, `"vocab_size": 3`, `"vocab_size": 4000000000`, 1), "model.embed_tokens", wire.Malformed},
+		{"a vocabulary of thousands of millions", "config.json", strings.Replace(llamaConfig, `"vocab_size": 3`, `"vocab_size": 4000000000`, 1), "config.json", wire.Malformed},
+		{"a width less than nothing", "config.json", strings.Replace(llamaConfig, `"intermediate_size": 6`, `"intermediate_size": -6`, 1), "config.json", wire.Malformed},
 		{"more heads than a model has", "config.json", strings.Replace(llamaConfig, `"num_attention_heads": 2`, `"num_attention_heads": 70000`, 1), "config.json", wire.Malformed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -83,6 +84,26 @@ func TestVocabulariesAreCharged(t *testing.T) {
 			t.Errorf("%+v: %v", p, err)
 		}
 		b.Close()
+	}
+}
+
+// Heads whose parts are together what the tensor has, and are no parts of it.
+func TestPartsLieWithinTheirTensor(t *testing.T) {
+	b := account(t)
+	config := `{"architectures": ["DeepseekV2ForCausalLM"], "hidden_size": 2, "num_attention_heads": 1, "num_hidden_layers": 1, "vocab_size": 2, "intermediate_size": 2,
+		"kv_lora_rank": 2, "qk_rope_head_dim": 2, "qk_nope_head_dim": %d, "v_head_dim": %d, "first_k_dense_replace": 1}`
+	body := `{"model.layers.0.self_attn.kv_b_proj.weight":{"dtype":"F32","shape":[4,2],"data_offsets":[0,32]}}`
+	file := append([]byte{byte(len(body)), 0, 0, 0, 0, 0, 0, 0}, body...)
+	for nope, value := range map[int]int{0: 4, 4: 0, -4: 8, 8: -4} {
+		m, err := safetensors.Decode(b, bytes.NewReader(append(file, make([]byte, 32)...)), int64(len(file))+32)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Folder = fstest.MapFS{"config.json": {Data: fmt.Appendf(nil, config, nope, value)}}
+		_, err = convert.LlamaCPP{Pre: "default"}.Model(b, m)
+		if wire.ClassOf(err) != wire.Malformed || strings.Contains(err.Error(), "there is no tensor") {
+			t.Errorf("%d and %d: %v", nope, value, err)
+		}
 	}
 }
 

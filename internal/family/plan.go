@@ -109,6 +109,13 @@ func New(b *limits.Budget, m tensor.Model, o Options) (*Plan, error) {
 // maxLayers bounds the layers of a model.
 const maxLayers = 512
 
+// sizes are members of which shapes are sums and products: none may be less than
+// nothing.
+var sizes = []string{
+	"intermediate_size", "moe_intermediate_size", "intermediate_size_mlp", "shared_expert_intermediate_size", "n_shared_experts", "first_k_dense_replace",
+	"num_nextn_predict_layers", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim", "kv_lora_rank", "q_lora_rank", "vocab_size", "max_position_embeddings", "n_positions", "n_inner",
+}
+
 // configOf finds the row of a configuration.
 func configOf(root jsontree.Value) (*config, error) {
 	list := root.Get("architectures").List()
@@ -119,8 +126,13 @@ func configOf(root jsontree.Value) (*config, error) {
 	if c.row == nil {
 		return nil, wire.ErrUnsupported.With("the architecture %s is none of those that are known (%s writes names as they are)", wire.Quote(list[0].String()), wire.OptionRawNames)
 	}
+	for _, name := range sizes {
+		if n := c.int(name); n < 0 || n > 1<<31 {
+			return nil, wire.ErrRange.With("%s is %d", name, n)
+		}
+	}
 	switch n := c.layers(); {
-	case n < 1 || n > maxLayers:
+	case n < 1 || n > maxLayers || c.hiddenLayers() < 1:
 		return nil, wire.ErrRange.With("%d layers", n)
 	case c.heads() < 1 || c.heads() > 1<<16 || c.kvHeads() < 1 || c.kvHeads() > 1<<16:
 		return nil, wire.ErrRange.With("%d heads of attention, %d of keys", c.heads(), c.kvHeads())

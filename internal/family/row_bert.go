@@ -190,7 +190,11 @@ func modernbertKeys(k *keys) {
 // another kind under that name.
 func nomicbertKeys(k *keys) {
 	bertKeys(k)
-	for name, want := range map[string]string{"activation_function": "swiglu", "causal": "false", "qkv_proj_bias": "false", "mlp_fc1_bias": "false", "mlp_fc2_bias": "false", "prenorm": "false", "rotary_emb_interleaved": "false"} {
+	for _, m := range [][2]string{
+		{"activation_function", "swiglu"}, {"causal", "false"}, {"qkv_proj_bias", "false"}, {"mlp_fc1_bias", "false"},
+		{"mlp_fc2_bias", "false"}, {"prenorm", "false"}, {"rotary_emb_interleaved", "false"},
+	} {
+		name, want := m[0], m[1]
 		v := k.c.root.Get(name)
 		truth, isBool := v.Bool()
 		if v.String() != want && !(isBool && want == "false" && !truth) {

@@ -192,9 +192,9 @@ func (s *settings) chosen() {
 	v, _ := s.own("expert_weights_norm")
 	normed, _ := v.(bool)
 	s.put("norm_topk_prob", truth(normed))
-	for member, key := range map[string]string{"n_group": "expert_group_count", "topk_group": "expert_group_used_count"} {
-		if n, ok := s.int(key); ok {
-			s.putInt(member, n)
+	for _, m := range [][2]string{{"n_group", "expert_group_count"}, {"topk_group", "expert_group_used_count"}} {
+		if n, ok := s.int(m[1]); ok {
+			s.putInt(m[0], n)
 		}
 	}
 }

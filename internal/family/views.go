@@ -14,6 +14,9 @@ func (p *planner) split(i *tensor.Info, at *place) error {
 	for at.view = range at.name.views {
 		v := &at.name.views[at.view]
 		t := Tensor{Name: p.naming(at), Shape: v.shape(p.c)}
+		if err := lies(i.Elements(), t.Shape, v, p.c); err != nil {
+			return err
+		}
 		t.DType = stored(t.Name, len(t.Shape), i.DType)
 		if p.o.Packed != nil {
 			if blocks, scales, ok := p.o.Packed(i); ok {
@@ -39,6 +42,11 @@ func (p *planner) unsplit(i *tensor.Info, at *place) error {
 		return wire.ErrUnsupported.With("%s of transformers is not made again of its parts", wire.Quote(at.name.hf))
 	}
 	want := at.name.views[at.view].shape(p.c)
+	for _, n := range want {
+		if n < 1 {
+			return wire.ErrMismatch.With("the keys give it the shape %v", want)
+		}
+	}
 	if err := sameShape(i.Shape, want); err != nil {
 		return err
 	}
@@ -77,4 +85,16 @@ func (p *planner) unsplit(i *tensor.Info, at *place) error {
 	t := Tensor{Name: at.original(p.c.row.layer), Shape: shape, DType: i.DType}
 	t.Parts = append(parts[:0], at.name.join(p.c, have, shape)...)
 	return p.add(t)
+}
+
+// lies proves that a view's elements are those of a tensor of so many.
+func lies(elements int64, shape []int64, v *view, c *config) error {
+	strides, last := v.strides(c)
+	for d, n := range shape {
+		if last < 0 || last >= elements || n < 1 || n > elements || strides[d] < 1 || strides[d] > elements || (n-1) > (elements-1-last)/strides[d] {
+			return wire.ErrMismatch.With("the configuration gives the part %s the shape %v", wire.Quote(v.gguf), shape)
+		}
+		last += (n - 1) * strides[d]
+	}
+	return nil
 }
