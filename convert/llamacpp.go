@@ -81,7 +81,7 @@ func (l LlamaCPP) model(b *limits.Budget, m tensor.Model) (*rewritten, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.straight, r.tensors, r.keys = &straight{Model: m, b: b}, plan.Tensors, plan.Keys
+	r.straight, r.tensors, r.keys, r.moved = &straight{Model: m, b: b}, plan.Tensors, plan.Keys, plan.Moved
 	return r, r.index()
 }
 
@@ -97,6 +97,7 @@ type rewritten struct {
 	left     []string // files that could not be made, and why
 	format   string   // that it is of; "" is GGUF
 	mlx      *family.MLX
+	moved    bool // some tensors are blocks that stay what they are
 	all      bool // matrices are cast, whatever they were
 	names    *wire.NameSet
 }

@@ -26,16 +26,6 @@ func (d *decoded) packed(i *tensor.Info) (blocks, scales tensor.Info, ok bool) {
 	return blocks, scales, ok
 }
 
-// moved reports a model some of whose blocks are moved, and stay what they are.
-func (r *rewritten) moved() bool {
-	for i := range r.tensors {
-		if r.tensors[i].Packed != nil {
-			return true
-		}
-	}
-	return false
-}
-
 // mxBlock is a block of 32 numbers in MXFP4 of GGUF: a scale and 16 bytes.
 const mxBlock = 17
 
@@ -102,5 +92,5 @@ func mxMoved(codes []byte, scale byte) (out [mxBlock]byte) {
 // quantized is decoded already.
 func (p *Plan) asBound(infos []tensor.Info) (*quant.Bound, bool) {
 	r, ok := p.m.(*rewritten)
-	return &quant.Bound{Plain: infos}, ok && r.moved()
+	return &quant.Bound{Plain: infos}, ok && r.moved
 }

@@ -38,6 +38,13 @@ var unpaid = map[string][]string{
 		convert: strings.Lines(linearsText)
 		convert: slices.Backward(l.list)
 		internal: eight
+		internal: n.views
+		internal: p.c.row.drop
+		internal: r.trim
+		internal: out
+		internal: have
+		internal: text
+		internal: strings.SplitSeq(text, "\n")
 		convert: strings.Fields(types)
 		convert: t.starts
 		convert: linearRows()

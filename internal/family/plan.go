@@ -54,6 +54,7 @@ type Plan struct {
 	Arch    string
 	Tensors []Tensor
 	Keys    []Key
+	Moved   bool // some tensors are blocks that stay what they are
 }
 
 // Options of a plan.
@@ -130,6 +131,9 @@ func configOf(root jsontree.Value) (*config, error) {
 		if n := c.int(name); n < 0 || n > 1<<31 {
 			return nil, wire.ErrRange.With("%s is %d", name, n)
 		}
+	}
+	if n := len(c.get("moe_layers").List()); n > maxLayers {
+		return nil, wire.ErrRange.With("moe_layers names %d", n)
 	}
 	switch n := c.layers(); {
 	case n < 1 || n > maxLayers || c.hiddenLayers() < 1:
@@ -373,10 +377,8 @@ func (p *planner) complete(names *wire.NameSet) error {
 // fileType is general.file_type of a model whose matrices have the type of the
 // first; one of blocks that are moved has a number of its own.
 func (p *planner) fileType() uint32 {
-	for i := range p.Tensors {
-		if p.Tensors[i].Packed != nil {
-			return 38
-		}
+	if p.Moved {
+		return 38
 	}
 	one := p.first
 	if p.o.Type != tensor.Unknown {

@@ -62,8 +62,9 @@ func gptossKeys(k *keys) {
 // Llama 4 has a mixture in every so many layers, the others are wider.
 func interleaved(c *config, layer int64) bool {
 	if list := c.get("moe_layers"); list.There {
-		for _, v := range list.List() {
-			if n, ok := v.Int(); ok && n == layer {
+		all := list.List()
+		for i := range min(len(all), maxLayers) {
+			if n, ok := all[i].Int(); ok && n == layer {
 				return true
 			}
 		}
@@ -107,6 +108,9 @@ func llama4Keys(k *keys) {
 	k.u32("expert_feed_forward_length", "intermediate_size")
 	kinds := k.c.get("layer_types").List()
 	for _, v := range kinds {
+		if k.err == nil {
+			k.err = k.b.Step(1)
+		}
 		if v.String() != "full_attention" {
 			return
 		}

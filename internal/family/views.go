@@ -20,6 +20,7 @@ func (p *planner) split(i *tensor.Info, at *place) error {
 		t.DType = stored(t.Name, len(t.Shape), i.DType)
 		if p.o.Packed != nil {
 			if blocks, scales, ok := p.o.Packed(i); ok {
+				p.Moved = true
 				t.DType, t.Packed = tensor.MXFP4, &Packed{blocks, scales, max(1, v.step), v.first}
 			}
 		}

@@ -105,6 +105,9 @@ func unigramVocab(k *keys) error {
 		if int64(i)+4 >= size {
 			break
 		}
+		if err := k.b.Step(1); err != nil {
+			return err
+		}
 		v.texts[i+4], v.scores[i+4], v.types[i+4] = p.Text, p.Score, int32(p.Type)
 		if p.Type == tokenizer.UserDefined {
 			v.types[i+4] = typeNormal
