@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant"
+)
+
+// printQuantized says what was quantized, and what that took.
+func (s *session) printQuantized(c *conversion) {
+	if c.plan == nil || c.plan.Quantized == nil {
+		return
+	}
+	e := c.plan.Quantized
+	var before, after int64
+	for i := range e.Weights {
+		before, after = addCap(before, e.Weights[i].Before), addCap(after, e.Weights[i].After)
+	}
+	s.fact("", "Quantized", fmt.Sprintf("%s, %s -> %s (%s)", plural(int64(len(e.Weights)), "weight"), formatBytes(before), formatBytes(after), e.Layout))
+	if c.opts.Sink != nil && len(e.Weights) > 0 {
+		s.fact("", "Types", typesOf(e.Weights))
+	}
+	if n := int64(len(e.Kept)); n > 0 {
+		s.fact("", "Kept", matrices(n)+reasons(e.Kept))
+	}
+	if n, weights := e.Zeroed(); n > 0 {
+		s.fact("", "Zeroed", fmt.Sprintf("%s in %s, which were NaN or infinite", plural(n, "number"), plural(weights, "weight")))
+	}
+	switch {
+	case e.ByName && c.opts.Sink != nil:
+		s.fact("", "Chosen", fmt.Sprintf("by names: llama.cpp has no architecture %q, so the rules of the mix for all others were used", tidy(e.Type, 64)))
+	case e.ByName && e.Type == "":
+		s.fact("", "Chosen", "by names: the configuration has no model_type, so look at what was kept")
+	case e.ByName:
+		s.fact("", "Chosen", fmt.Sprintf("by names: transformers has no model_type %q that is known here, so look at what was kept", tidy(e.Type, 64)))
+	}
+	if !c.report || c.result == nil || len(e.Weights) == 0 {
+		return
+	}
+	width := len("in all")
+	for i := range e.Weights {
+		width = min(max(width, columns(nameText(e.Weights[i].Name))), 48)
+	}
+	if s.columns > 0 {
+		width = max(min(width, s.columns-distanceWidth), len("in all"))
+	}
+	s.fact("", "Error", "by weight: mean, relative RMSE, largest, cosine, SNR in dB")
+	for i := range e.Weights {
+		s.distance(e.Weights[i].Name, width, &e.Weights[i].Lost)
+	}
+	all := e.Lost()
+	s.distance("in all", width, &all)
+}
+
+// typesOf sums up what weights are stored as: "Q4_K (24, 1.2 MB), Q6_K (8, 0.6 MB)".
+func typesOf(weights []convert.QuantizedWeight) string {
+	var order []tensor.DType
+	count, size := map[tensor.DType]int64{}, map[tensor.DType]int64{}
+	for i := range weights {
+		w := &weights[i]
+		if count[w.Type]++; count[w.Type] == 1 {
+			order = append(order, w.Type)
+		}
+		size[w.Type] = addCap(size[w.Type], w.After)
+	}
+	slices.SortStableFunc(order, func(a, b tensor.DType) int { return cmp.Compare(size[b], size[a]) })
+	var list []string
+	for _, t := range order {
+		list = append(list, fmt.Sprintf("%v (%s, %s)", t, formatCount(count[t]), formatBytes(size[t])))
+	}
+	return strings.Join(list, ", ")
+}
+
+// reasons counts why matrices are left alone: " (2 embedding, 1 router)".
+func reasons(kept []convert.KeptMatrix) string {
+	var order []string
+	count := map[string]int{}
+	for _, k := range kept {
+		if count[k.Why]++; count[k.Why] == 1 {
+			order = append(order, k.Why)
+		}
+	}
+	text := ""
+	for i, why := range order {
+		text += [...]string{" (", ", "}[min(i, 1)] + why
+		if count[why] > 1 {
+			text += " x" + strconv.Itoa(count[why])
+		}
+	}
+	return text + ")"
+}
+
+// distanceWidth is what stands beside the name in a row of distances.
+const distanceWidth = len("    0.001454   0.09249   0.008311   0.995716 20.68")
+
+func (s *session) distance(name string, width int, d *quant.Distortion) {
+	name = pad(cutName(nameText(name), width), width)
+	if d.N == 0 {
+		s.line("  %s  not measured: its rows and its blocks of scales do not meet", name)
+		return
+	}
+	s.line("  %s  %-10.4g %-9.4g %-10.4g %.6f %s", name, d.MAE(), d.RelativeRMSE(), d.Max, d.Cosine(), decibels(d))
+}
+
+// jsonQuantized writes the same.
+func jsonQuantized(o *jsonObject, c *conversion) {
+	if c.plan == nil || c.plan.Quantized == nil {
+		return
+	}
+	e := c.plan.Quantized
+	o.object("forgotten", func(o *jsonObject) {
+		o.field("layout", e.Layout)
+		if e.ByName {
+			o.field("by_name", true)
+		}
+		o.list("weights", func(add func(func(*jsonObject))) {
+			for i := range e.Weights {
+				add(func(o *jsonObject) {
+					w := &e.Weights[i]
+					o.text("name", w.Name)
+					o.field("type", w.Type.String())
+					o.numbers("shape", w.Shape)
+					o.number("before", w.Before)
+					o.number("after", w.After)
+					if w.Zeroed > 0 {
+						o.number("zeroed", w.Zeroed)
+					}
+					jsonLost(o, &w.Lost)
+				})
+			}
+		})
+		o.list("kept", func(add func(func(*jsonObject))) {
+			for _, k := range e.Kept {
+				add(func(o *jsonObject) {
+					o.text("name", k.Name)
+					o.field("why", k.Why)
+				})
+			}
+		})
+		all := e.Lost()
+		jsonLost(o, &all)
+	})
+}
+
+func jsonLost(o *jsonObject, d *quant.Distortion) {
+	if d.N == 0 {
+		return
+	}
+	o.object("lost", func(o *jsonObject) {
+		o.number("elements", d.N)
+		o.float("mae", d.MAE(), 64)
+		o.float("relative_rmse", d.RelativeRMSE(), 64)
+		o.float("max", d.Max, 64)
+		o.float("cosine", d.Cosine(), 64)
+		if d.Square > 0 {
+			o.float("snr_db", d.SNR(), 64)
+		}
+	})
+}
+
+func matrices(n int64) string {
+	if n == 1 {
+		return "1 matrix"
+	}
+	return formatCount(n) + " matrices"
+}
