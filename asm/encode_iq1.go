@@ -45,8 +45,8 @@ func (g *iq1Group) sort(x []float32) {
 }
 
 // cut gives the elements before the first place the level 0, those from the second
-// on the level 2. A negative scale turns them round.
-func (g *iq1Group) cut(n, first, second int, turned bool) {
+// on the level 2. Under a negative scale 0 and 2 are exchanged.
+func (g *iq1Group) cut(n, first, second int, negative bool) {
 	for at, i := range g.order[:n] {
 		l := uint8(1)
 		switch {
@@ -55,7 +55,7 @@ func (g *iq1Group) cut(n, first, second int, turned bool) {
 		case at >= second:
 			l = 2
 		}
-		if turned {
+		if negative {
 			l = 2 - l
 		}
 		g.levels[i] = l
@@ -137,7 +137,7 @@ func (g *iq1Group) splitIQ1_S(x []float32) (scale float32, first, second int, sh
 var encodeIQ1_S = eachBlock(256, 50, func(p []byte, x, matrix []float32) {
 	var g iq1Group
 	var scales [8]float32
-	var turned [8]bool
+	var shiftsDown [8]bool
 	clear(p)
 	mean, most := 2*squares(x)/256, float32(0)
 	for b := range scales {
@@ -163,7 +163,7 @@ var encodeIQ1_S = eachBlock(256, 50, func(p []byte, x, matrix []float32) {
 			high |= uint16(i) >> 8 << (3 * k)
 		}
 		binary.LittleEndian.PutUint16(p[34+2*b:], high)
-		scales[b], turned[b] = scale, shift == &down
+		scales[b], shiftsDown[b] = scale, shift == &down
 		most = max(most, scale)
 	}
 	if most == 0 {
@@ -174,7 +174,7 @@ var encodeIQ1_S = eachBlock(256, 50, func(p []byte, x, matrix []float32) {
 	inverse := 1 / d
 	for b, s := range scales {
 		l := threeBits(inverse, s)
-		if turned[b] {
+		if shiftsDown[b] {
 			l |= 8
 		}
 		p[35+2*b] |= byte(l << 4)

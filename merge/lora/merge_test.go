@@ -102,7 +102,7 @@ func TestAdaptersAreAdded(t *testing.T) {
 		}
 		return d
 	}
-	turned := func(l []fixtures.Tensor, row, col int64) float32 { return plain(l, col, row) }
+	transposed := func(l []fixtures.Tensor, row, col int64) float32 { return plain(l, col, row) }
 	for _, c := range []struct {
 		name, config string
 		w            fixtures.Tensor
@@ -111,9 +111,9 @@ func TestAdaptersAreAdded(t *testing.T) {
 		scale        float32
 	}{
 		{"a linear layer", `{"peft_type":"LORA","r":3,"lora_alpha":6}`, fixtures.Whole("m.l.weight", "F32", 5, out, in), pair("m.l", rank, out, in), plain, 2},
-		{"a layer that is transposed", `{"peft_type":"LORA","r":3,"lora_alpha":6}`, fixtures.Whole("m.l.weight", "F32", 5, in, out), pair("m.l", rank, out, in), turned, 2},
+		{"a layer that is transposed", `{"peft_type":"LORA","r":3,"lora_alpha":6}`, fixtures.Whole("m.l.weight", "F32", 5, in, out), pair("m.l", rank, out, in), transposed, 2},
 		{"a square layer", `{"peft_type":"LORA","r":3,"lora_alpha":6}`, fixtures.Whole("m.l.weight", "F32", 5, in, in), pair("m.l", rank, in, in), plain, 2},
-		{"a square layer that the configuration transposes", `{"peft_type":"LORA","r":3,"lora_alpha":6,"fan_in_fan_out":true}`, fixtures.Whole("m.l.weight", "F32", 5, in, in), pair("m.l", rank, in, in), turned, 2},
+		{"a square layer that the configuration transposes", `{"peft_type":"LORA","r":3,"lora_alpha":6,"fan_in_fan_out":true}`, fixtures.Whole("m.l.weight", "F32", 5, in, in), pair("m.l", rank, in, in), transposed, 2},
 		{"alpha by pattern", `{"peft_type":"LORA","r":8,"lora_alpha":6,"alpha_pattern":{"x":1,"l":12},"rank_pattern":{"m\\.l":3}}`, fixtures.Whole("m.l.weight", "F32", 5, out, in), pair("m.l", rank, out, in), plain, 4},
 		{"names without the model's prefix", `{"peft_type":"LORA","r":3,"lora_alpha":6}`, fixtures.Whole("l.weight", "F32", 5, out, in), pair("m.l", rank, out, in), plain, 2},
 		{"names with the model's prefix", `{"peft_type":"LORA","r":3,"lora_alpha":6}`, fixtures.Whole("m.l.weight", "F32", 5, out, in), pair("l", rank, out, in), plain, 2},

@@ -157,7 +157,7 @@ func pack(even, odd VecVirtual) VecVirtual {
 }
 
 // numbers writes 32 elements. The codes are bytes, signed or not; join makes a
-// number of a code and is told which sixteen it belongs to. Turned numbers have
+// number of a code and is told which sixteen it belongs to. Negated numbers have
 // the other sign. Signed codes to BF16 come as 256 times what they are.
 func (k *kernel) numbers(at int, codes VecVirtual, signed, negated bool, join func(half int, x VecVirtual)) {
 	if k.Wide {
