@@ -35,6 +35,14 @@ var unpaid = map[string][]string{
 		merge: tree.Sub
 		convert: t.Parts`),
 	"rows of our own tables, a handful of readers that wait, or what the caller gave": rows(`
+		internal: n.views
+		internal: p.c.row.drop
+		internal: r.trim
+		internal: out
+		internal: have
+		internal: strings.SplitSeq(text, "\n")
+		internal: text
+		parser: bytes.SplitSeq([]byte(any), []byte("|"))
 		convert: strings.Lines(linearsText)
 		convert: slices.Backward(l.list)
 		internal: eight
@@ -95,6 +103,7 @@ var unpaid = map[string][]string{
 	"nesting, bounded by MaxDepth": rows(`
 		parser: w.path`),
 	"files of a set or layers of a store, bounded by MaxOpenFiles, or names of one folder": rows(`
+		parser: ollama.Folders()
 		convert: p.Files
 		convert: out.Copied
 		convert: names
@@ -115,6 +124,11 @@ var unpaid = map[string][]string{
 		parser: open
 		parser: d.open`),
 	"one pass over what MaxItems has counted, a few nanoseconds for each": rows(`
+		convert: r.tensors
+		internal: p.Tensors
+		internal: s.tensors
+		internal: m.Pieces[3:]
+		internal: kinds
 		compare: bound.Plain
 		compare: bound.Weights
 		compare: c.tensors[1]
@@ -174,6 +188,8 @@ var unpaid = map[string][]string{
 		internal: d.m.files[d.at:]
 		internal: s.list
 		internal: slices.Sorted(maps.Keys(s.keys))`),
+	"a list of a configuration, which is asked once for each of 512 layers at most": rows(`
+		internal: list.List()`),
 	"patterns of the caller, and references of a pickle that its machine has paid for": rows(`
 		convert: n.Rename
 		parser: d.st.ids`),
