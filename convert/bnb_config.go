@@ -74,6 +74,9 @@ func (e *linearEncoder) skipped() ([]string, error) {
 			return nil, wire.ErrUnsupported.With("%s of a model of type %s: %s, which it does not beside quantized weights", wire.Quote(k.Name), wire.Quote(e.Type), k.Why)
 		}
 		headed = headed || k.Why == whyHead
+		if k.Why == whyHead && strings.HasSuffix("."+module, ".embed_out") && !q.means("lm_head") {
+			add("lm_head") // as transformers 5 calls it in memory
+		}
 		replaced := k.Why != whyEmbedding && k.Why != whyOther // if nobody says not to
 		switch {
 		case !q.means(module):

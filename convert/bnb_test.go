@@ -305,6 +305,29 @@ func TestWhatCannotBeForgottenIsRefused(t *testing.T) {
 	}
 }
 
+// A head has another name in memory than in the file of gpt_neox.
+func TestAHeadIsLeftAloneUnderBothOfItsNames(t *testing.T) {
+	names := map[string][]int64{"embed_out.weight": {4, 4}, "gpt_neox.layers.0.attention.dense.weight": {4, 4}}
+	m := bnbSource(t, map[string][]float32{"embed_out.weight": wave(16), "gpt_neox.layers.0.attention.dense.weight": wave(16)}, names)
+	_, p, err := forget(t, m, convert.Bnb{}, 1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := p.QuantizationConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var config struct {
+		Skip []string `json:"llm_int8_skip_modules"`
+	}
+	if err := json.Unmarshal(text, &config); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"embed_out", "lm_head"}, config.Skip); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // Patterns for transformers mean what is left alone and nothing that is quantized.
 func TestTheListOfWhatIsLeftAlone(t *testing.T) {
 	shapes := map[string][]int64{
