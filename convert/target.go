@@ -70,14 +70,14 @@ func checkStore(path string) error {
 	parts := strings.Split(filepath.ToSlash(dir), "/")
 	for i, name := range parts {
 		if strings.HasPrefix(name, "models--") || strings.HasPrefix(name, "datasets--") {
-			return refused(path, "this is the cache of the Hugging Face hub, whose files are named by their content: choose another folder with -o")
+			return refused(path, "this is the cache of the Hugging Face hub, whose files are named by their content: choose another folder")
 		}
 		if name != "blobs" && name != "manifests" {
 			continue
 		}
 		store := filepath.FromSlash(strings.Join(parts[:i], "/") + "/")
 		if isDir(filepath.Join(store, "blobs")) && isDir(filepath.Join(store, "manifests")) {
-			return refused(path, "this is a store of ollama, whose files are named by their content: choose another folder with -o")
+			return refused(path, "this is a store of ollama, whose files are named by their content: choose another folder")
 		}
 	}
 	return nil

@@ -55,6 +55,7 @@ var mayImport = map[string][]string{
 	"internal/lzma":       {"limits", "internal/wire"},
 	"internal/wrap":       with(bottom, "internal/lzma", "internal/unwrap", "parser/zip", flate, gzip, zlib, zstd),
 	"internal/fixtures":   {},
+	"internal/faulty":     {},
 	"internal/spool":      {},
 	"internal/corpustest": {"corpus", "limits", "limits/limitstest", "internal/wire"},
 	"internal/arch":       {},

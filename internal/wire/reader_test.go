@@ -6,6 +6,7 @@ import (
 	"io"
 	"testing"
 
+	"github.com/anamnesis-go/anamnesis/internal/faulty"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
@@ -13,8 +14,6 @@ import (
 type readerFunc func(p []byte, off int64) (int, error)
 
 func (f readerFunc) ReadAt(p []byte, off int64) (int, error) { return f(p, off) }
-
-var errDisk = errors.New("the disk is on fire")
 
 // behaviours are readers over one file that do what readers should not, or need
 // not, do. The ones with an error have it at byte 100.
@@ -60,7 +59,7 @@ func behaviours(file []byte) map[string]struct {
 		}), nil},
 		"an end too early":            {upTo(100, io.EOF), wire.ErrTruncated},
 		"an unexpected end too early": {upTo(100, io.ErrUnexpectedEOF), wire.ErrTruncated},
-		"an error of its own":         {upTo(100, errDisk), errDisk},
+		"an error of its own":         {upTo(100, faulty.ErrDisk), faulty.ErrDisk},
 		"nothing for ever":            {upTo(100, nil), io.ErrNoProgress},
 		"more than was asked for": {readerFunc(func(p []byte, off int64) (int, error) {
 			if off+int64(len(p)) > 100 {
@@ -116,7 +115,7 @@ func TestCursorOverFaultyReaders(t *testing.T) {
 			if c.want != wire.ErrInternal && cur.Off() != 100 {
 				t.Errorf("%d bytes were read before the fault", cur.Off())
 			}
-			if c.want == errDisk && wire.ClassOf(err) != wire.Internal {
+			if c.want == faulty.ErrDisk && wire.ClassOf(err) != wire.Internal {
 				t.Errorf("class %v", wire.ClassOf(err))
 			}
 		})

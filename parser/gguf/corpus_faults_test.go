@@ -6,6 +6,7 @@ import (
 	"io"
 	"testing"
 
+	"github.com/anamnesis-go/anamnesis/internal/faulty"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
@@ -82,8 +83,6 @@ func (r *failing) ReadAt(p []byte, off int64) (int, error) {
 	return bytes.NewReader(r.data).ReadAt(p, off)
 }
 
-var errDisk = errors.New("the disk is on fire")
-
 // A reader that fails, at whatever call, ends in its own error or in truncated,
 // and never in an answer about the file that nobody read.
 func TestEachFileOfTheCorpusThroughReadersThatFail(t *testing.T) {
@@ -95,7 +94,7 @@ func TestEachFileOfTheCorpusThroughReadersThatFail(t *testing.T) {
 		if used(b, s.data) != nil {
 			continue
 		}
-		for _, broken := range []error{errDisk, io.EOF} {
+		for _, broken := range []error{faulty.ErrDisk, io.EOF} {
 			for after := range 64 {
 				b := s.policy.Budget(t.Context())
 				r := &failing{s.data, after, broken}
@@ -105,7 +104,7 @@ func TestEachFileOfTheCorpusThroughReadersThatFail(t *testing.T) {
 					break // no call was left to fail
 				}
 				switch {
-				case broken == errDisk && errors.Is(err, errDisk):
+				case broken == faulty.ErrDisk && errors.Is(err, faulty.ErrDisk):
 				case broken == io.EOF && wire.ClassOf(err) == wire.Truncated:
 				default:
 					t.Errorf("%s, %v after %d reads: %v", s.name, broken, after, err)
@@ -130,13 +129,12 @@ func TestEachFileOfTheCorpusWrittenToADiskThatFillsUp(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		size := int64(1 << 20)
-		if err := gguf.Encode(b, full{&size}, f, o); err != nil {
+		large := faulty.Disk{Left: 1 << 20}
+		if err := gguf.Encode(b, &large, f, o); err != nil {
 			t.Fatal(err)
 		}
-		for n := range 1<<20 - size {
-			left := n
-			if err := gguf.Encode(b, full{&left}, f, o); !errors.Is(err, errDisk) {
+		for n := range 1<<20 - large.Left {
+			if err := gguf.Encode(b, &faulty.Disk{Left: n}, f, o); !errors.Is(err, faulty.ErrDisk) {
 				t.Errorf("%s on a disk of %d bytes: %v", s.name, n, err)
 				break
 			}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/anamnesis-go/anamnesis/internal/faulty"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
@@ -89,11 +90,11 @@ func TestDumpsSayWhatGGUFPySays(t *testing.T) {
 
 func TestADumpEndsWithTheErrorOfItsWriter(t *testing.T) {
 	data := seed(t, "llama.gguf")
-	left := int64(100)
-	if err := gguf.Dump(account(t, limits.Policy{}), full{&left}, bytes.NewReader(data), int64(len(data))); !errors.Is(err, errDisk) {
+	disk := &faulty.Disk{Left: 100}
+	if err := gguf.Dump(account(t, limits.Policy{}), disk, bytes.NewReader(data), int64(len(data))); !errors.Is(err, faulty.ErrDisk) {
 		t.Error(err)
 	}
-	if err := gguf.Dump(account(t, limits.Policy{}), full{&left}, bytes.NewReader(data), 100); !errors.Is(err, wire.ErrTruncated) {
+	if err := gguf.Dump(account(t, limits.Policy{}), disk, bytes.NewReader(data), 100); !errors.Is(err, wire.ErrTruncated) {
 		t.Errorf("the file's error comes first: %v", err)
 	}
 }

@@ -195,17 +195,6 @@ func TestEncodesAnyModel(t *testing.T) {
 	}
 }
 
-// full refuses the first write that does not fit.
-type full struct{ left *int64 }
-
-func (w full) Write(p []byte) (int, error) {
-	if int64(len(p)) > *w.left {
-		return 0, errDisk
-	}
-	*w.left -= int64(len(p))
-	return len(p), nil
-}
-
 func TestAnEndedContextEndsEncode(t *testing.T) {
 	b := limits.Policy{}.Budget(t.Context())
 	f := open(t, seed(t, "plain-le.gguf"), b)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/anamnesis-go/anamnesis/internal/faulty"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/npy"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -133,7 +134,7 @@ func TestEncodeWritesJustTheData(t *testing.T) {
 			t.Errorf("body %q: %v", body, err)
 		}
 	}
-	if err := npy.Encode(account(t, nil), full{}, &i, strings.NewReader("abcd")); err != errDisk {
+	if err := npy.Encode(account(t, nil), &faulty.Disk{}, &i, strings.NewReader("abcd")); err != faulty.ErrDisk {
 		t.Errorf("a full disk: %v", err)
 	}
 	if err := npy.Encode(account(t, nil), io.Discard, &tensor.Info{}, nil); wire.ClassOf(err) != wire.Unsupported {
@@ -143,7 +144,3 @@ func TestEncodeWritesJustTheData(t *testing.T) {
 		t.Errorf("no room: %v", err)
 	}
 }
-
-type full struct{}
-
-func (full) Write([]byte) (int, error) { return 0, errDisk }

@@ -8,40 +8,31 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/anamnesis-go/anamnesis/internal/faulty"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/npy"
 )
 
 // The first piece that is read holds most headers whole.
 func TestAHeaderCostsOneReadOrTwo(t *testing.T) {
-	for name, most := range map[string]int{"f4-le.npy": 1, "struct.npy": 2, "long-header.npy": 2} {
+	for name, most := range map[string]int64{"f4-le.npy": 1, "struct.npy": 2, "long-header.npy": 2} {
 		raw, err := os.ReadFile("../../corpus/valid/npy/" + name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := &counting{ReaderAt: bytes.NewReader(raw)}
-		if _, err := npy.Decode(account(t, nil), c, int64(len(raw))); err != nil || c.reads > most {
-			t.Errorf("%s: %d reads, %v", name, c.reads, err)
+		c := &faulty.Counter{ReaderAt: bytes.NewReader(raw)}
+		if _, err := npy.Decode(account(t, nil), c, int64(len(raw))); err != nil || c.Reads > most {
+			t.Errorf("%s: %d reads, %v", name, c.Reads, err)
 		}
 	}
-}
-
-type counting struct {
-	io.ReaderAt
-	reads int
-}
-
-func (c *counting) ReadAt(p []byte, off int64) (int, error) {
-	c.reads++
-	return c.ReaderAt.ReadAt(p, off)
 }
 
 // A reader that never gives a byte, fails, or gives less than the size says.
 func TestErrorsOfTheReaderKeepTheirClass(t *testing.T) {
 	raw := array(1, header("'<f4'", "(2,)")+strings.Repeat(" ", 200), 8)
 	for n := range raw[:len(raw)-8] {
-		_, err := npy.Decode(account(t, nil), broken{raw, int64(n)}, int64(len(raw)))
-		if !errors.Is(err, errDisk) || wire.ClassOf(err) != wire.Internal {
+		_, err := npy.Decode(account(t, nil), faulty.Reader{Data: raw, From: int64(n)}, int64(len(raw)))
+		if !errors.Is(err, faulty.ErrDisk) || wire.ClassOf(err) != wire.Internal {
 			t.Errorf("disk error after %d bytes: %v", n, err)
 		}
 		if _, err := npy.Decode(account(t, nil), bytes.NewReader(raw[:n]), int64(len(raw))); wire.ClassOf(err) != wire.Truncated {
@@ -51,20 +42,6 @@ func TestErrorsOfTheReaderKeepTheirClass(t *testing.T) {
 	if _, err := npy.Decode(account(t, nil), stuck{}, 100); !errors.Is(err, io.ErrNoProgress) {
 		t.Errorf("a reader that never gives a byte: %v", err)
 	}
-}
-
-var errDisk = errors.New("the disk is on fire")
-
-type broken struct {
-	data  []byte
-	after int64
-}
-
-func (b broken) ReadAt(p []byte, off int64) (int, error) {
-	if off+int64(len(p)) > b.after {
-		return 0, errDisk
-	}
-	return bytes.NewReader(b.data).ReadAt(p, off)
 }
 
 type stuck struct{}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/corpus"
+	"github.com/anamnesis-go/anamnesis/internal/faulty"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/npy"
@@ -205,28 +206,17 @@ func TestDecodeReadsHeadersOnly(t *testing.T) {
 		members = append(members, member{fmt.Sprintf("w%d.npy", k), array(make([]byte, 10_000)), store})
 	}
 	data := archive(t, "", members...)
-	c := &counting{Reader: bytes.NewReader(data)}
+	c := &faulty.Counter{ReaderAt: bytes.NewReader(data)}
 	f, err := npz.Decode(account(t, nil), c, int64(len(data)))
 	if err != nil || f.Len() != n {
 		t.Fatal(err)
 	}
-	if c.reads > 2*n+6 {
-		t.Errorf("%d reads", c.reads)
+	if c.Reads > 2*n+6 {
+		t.Errorf("%d reads", c.Reads)
 	}
-	if c.bytes > n*512+64<<10 {
-		t.Errorf("%d bytes of %d read", c.bytes, len(data))
+	if c.Bytes > n*512+64<<10 {
+		t.Errorf("%d bytes of %d read", c.Bytes, len(data))
 	}
-}
-
-type counting struct {
-	*bytes.Reader
-	reads, bytes int
-}
-
-func (c *counting) ReadAt(p []byte, off int64) (int, error) {
-	c.reads++
-	c.bytes += len(p)
-	return c.Reader.ReadAt(p, off)
 }
 
 func TestManyArraysCostLittle(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/anamnesis-go/anamnesis/internal/faulty"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -101,30 +102,15 @@ func TestBodiesThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// failing gives no byte from an offset on.
-type failing struct {
-	data []byte
-	from int64
-}
-
-var errDisk = errors.New("the disk is on fire")
-
-func (f failing) ReadAt(p []byte, off int64) (int, error) {
-	if off+int64(len(p)) > f.from {
-		return 0, errDisk
-	}
-	return copy(p, f.data[off:]), nil
-}
-
 // A reader's own error is neither a verdict on the file nor lost.
 func TestErrorsOfTheReaderStayItsOwn(t *testing.T) {
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
-	f := &File{File: tensor.File{Name: format, Source: failing{make([]byte, 64), 32}}}
+	f := &File{File: tensor.File{Name: format, Source: faulty.Reader{Data: make([]byte, 64), From: 32}}}
 	i := tensor.Info{Name: "s.indices", DType: tensor.I64, Shape: []int64{1, 8}, Storage: "data/0", Span: tensor.Span{Len: 64}}
 	f.Infos = []tensor.Info{i, {Shape: []int64{8}}}
 	f.sparse = []sparseCheck{{layout: &sparseLayouts[0], shape: []int64{9}}}
-	if err := f.Verify(b); !errors.Is(err, errDisk) || wire.ClassOf(err) != wire.Internal {
+	if err := f.Verify(b); !errors.Is(err, faulty.ErrDisk) || wire.ClassOf(err) != wire.Internal {
 		t.Error(err)
 	}
 	r, err := f.Body(b, tensor.Info{DType: tensor.F32, Storage: asNeg + "data/0", Span: tensor.Span{Len: 64}})
@@ -132,7 +118,7 @@ func TestErrorsOfTheReaderStayItsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if _, err := io.ReadAll(r); !errors.Is(err, errDisk) {
+	if _, err := io.ReadAll(r); !errors.Is(err, faulty.ErrDisk) {
 		t.Error(err)
 	}
 }

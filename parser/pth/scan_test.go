@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/anamnesis-go/anamnesis/corpus"
+	"github.com/anamnesis-go/anamnesis/internal/faulty"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/pth"
@@ -190,21 +191,6 @@ func TestScanKeepsToItsAccount(t *testing.T) {
 	}
 }
 
-// burning fails from an offset on.
-type burning struct {
-	data []byte
-	from int64
-}
-
-var errDisk = errors.New("the disk is on fire")
-
-func (r burning) ReadAt(p []byte, off int64) (int, error) {
-	if off+int64(len(p)) > r.from {
-		return 0, errDisk
-	}
-	return copy(p, r.data[off:]), nil
-}
-
 // An error of the reader is never a verdict on the file.
 func TestDecodeKeepsTheReadersErrors(t *testing.T) {
 	for _, name := range []string{"checkpoint.pt", "tied-legacy.pt"} {
@@ -212,13 +198,13 @@ func TestDecodeKeepsTheReadersErrors(t *testing.T) {
 		failed := 0
 		for from := range int64(len(data)) {
 			b := limits.Policy{}.Budget(t.Context())
-			f, err := pth.Decode(b, burning{data, from}, int64(len(data)))
+			f, err := pth.Decode(b, faulty.Reader{Data: data, From: from}, int64(len(data)))
 			if err == nil {
 				err = f.Verify(b)
 			}
 			if err != nil {
 				failed++
-				if !errors.Is(err, errDisk) || wire.ClassOf(err) != wire.Internal {
+				if !errors.Is(err, faulty.ErrDisk) || wire.ClassOf(err) != wire.Internal {
 					t.Fatalf("%s from %d on: %v", name, from, err)
 				}
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/anamnesis-go/anamnesis/corpus"
+	"github.com/anamnesis-go/anamnesis/internal/faulty"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
@@ -161,7 +162,7 @@ func TestEncodeStopsAtTheFirstError(t *testing.T) {
 		t.Fatal(err)
 	}
 	for after := range 96 {
-		if err := safetensors.Encode(account(t, limits.Policy{}), &full{after}, f); !errors.Is(err, errDisk) && after < 92 {
+		if err := safetensors.Encode(account(t, limits.Policy{}), &faulty.Disk{Left: int64(after)}, f); !errors.Is(err, faulty.ErrDisk) && after < 92 {
 			t.Errorf("a disk of %d bytes: %v", after, err)
 		}
 	}
@@ -179,11 +180,11 @@ func TestEncodeStopsAtTheFirstError(t *testing.T) {
 	if failures < 10 {
 		t.Errorf("%d failures", failures)
 	}
-	short, err := safetensors.Decode(account(t, limits.Policy{}), failing{data, int64(len(data)) - 1}, int64(len(data)))
+	short, err := safetensors.Decode(account(t, limits.Policy{}), faulty.Reader{Data: data, From: int64(len(data)) - 1}, int64(len(data)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := safetensors.Encode(account(t, limits.Policy{}), io.Discard, short); !errors.Is(err, errDisk) {
+	if err := safetensors.Encode(account(t, limits.Policy{}), io.Discard, short); !errors.Is(err, faulty.ErrDisk) {
 		t.Error(err)
 	}
 	for _, n := range []int{3, 5} {
@@ -191,17 +192,6 @@ func TestEncodeStopsAtTheFirstError(t *testing.T) {
 			t.Errorf("a body of %d bytes: %v", n, err)
 		}
 	}
-}
-
-// full is a disk with so many bytes left.
-type full struct{ left int }
-
-func (d *full) Write(p []byte) (int, error) {
-	if len(p) > d.left {
-		return d.left, errDisk
-	}
-	d.left -= len(p)
-	return len(p), nil
 }
 
 // lying is a model whose bodies have another length than they should.

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/anamnesis-go/anamnesis/corpus"
+	"github.com/anamnesis-go/anamnesis/internal/faulty"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
@@ -20,27 +21,14 @@ import (
 func TestReadsAreAtMostTwoAndOnePer64KiB(t *testing.T) {
 	for _, n := range []int{1, 10, 1000, 5000} {
 		header, size := synthetic(n)
-		r := &counting{ReaderAt: bytes.NewReader(header)}
+		r := &faulty.Counter{ReaderAt: bytes.NewReader(header)}
 		if _, err := safetensors.Decode(account(t, limits.Policy{}), r, size); err != nil {
 			t.Fatal(err)
 		}
-		if r.reads > 2+len(header)/(64<<10) || r.end > int64(len(header)) {
-			t.Errorf("%d reads up to %d, of a header of %d bytes", r.reads, r.end, len(header))
+		if r.Reads > int64(2+len(header)/(64<<10)) || r.End > int64(len(header)) {
+			t.Errorf("%d reads up to %d, of a header of %d bytes", r.Reads, r.End, len(header))
 		}
 	}
-}
-
-// counting counts reads, and where the last byte lay that was asked for.
-type counting struct {
-	io.ReaderAt
-	reads int
-	end   int64
-}
-
-func (c *counting) ReadAt(p []byte, off int64) (int, error) {
-	c.reads++
-	c.end = max(c.end, off+int64(len(p)))
-	return c.ReaderAt.ReadAt(p, off)
 }
 
 func TestAHeaderCostsLessThanThreeTimesItself(t *testing.T) {
@@ -107,8 +95,8 @@ func TestDecodeHeaderOfReadersThatFail(t *testing.T) {
 func TestReadersThatFail(t *testing.T) {
 	data := file(`{"w":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}}`, 4)
 	for after := range 61 {
-		_, err := safetensors.Decode(account(t, limits.Policy{}), failing{data, int64(after)}, int64(len(data)))
-		if !errors.Is(err, errDisk) || wire.ClassOf(err) != wire.Internal {
+		_, err := safetensors.Decode(account(t, limits.Policy{}), faulty.Reader{Data: data, From: int64(after)}, int64(len(data)))
+		if !errors.Is(err, faulty.ErrDisk) || wire.ClassOf(err) != wire.Internal {
 			t.Errorf("an error after %d bytes: %v", after, err)
 		}
 		_, err = safetensors.Decode(account(t, limits.Policy{}), bytes.NewReader(data[:after]), int64(len(data)))
@@ -117,23 +105,9 @@ func TestReadersThatFail(t *testing.T) {
 		}
 	}
 	// The first byte of a header that is cut is looked at, and may fail too.
-	if _, err := safetensors.Decode(account(t, limits.Policy{}), failing{data[:20], 8}, 20); !errors.Is(err, errDisk) {
+	if _, err := safetensors.Decode(account(t, limits.Policy{}), faulty.Reader{Data: data[:20], From: 8}, 20); !errors.Is(err, faulty.ErrDisk) {
 		t.Error(err)
 	}
-}
-
-var errDisk = errors.New("disk")
-
-type failing struct {
-	data  []byte
-	after int64
-}
-
-func (f failing) ReadAt(p []byte, off int64) (int, error) {
-	if off+int64(len(p)) > f.after {
-		return 0, errDisk
-	}
-	return copy(p, f.data[off:]), nil
 }
 
 // A charge that fails anywhere ends in class limit with a place, and every

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/corpus"
+	"github.com/anamnesis-go/anamnesis/internal/faulty"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/zip"
@@ -231,8 +232,8 @@ func TestDeclaredSizesCostNothing(t *testing.T) {
 func TestErrorsOfTheReaderKeepTheirClass(t *testing.T) {
 	data := build(t, 3, numbered, []byte("some data"), stdzip.Deflate)
 	for n := range data {
-		_, err := zip.Decode(account(t, nil), broken{data, int64(n)}, int64(len(data)), zip.Options{})
-		if err != nil && (!errors.Is(err, errDisk) || wire.ClassOf(err) != wire.Internal) {
+		_, err := zip.Decode(account(t, nil), faulty.Reader{Data: data, From: int64(n)}, int64(len(data)), zip.Options{})
+		if err != nil && (!errors.Is(err, faulty.ErrDisk) || wire.ClassOf(err) != wire.Internal) {
 			t.Errorf("disk error after %d bytes: %v", n, err)
 		}
 		_, err = zip.Decode(account(t, nil), bytes.NewReader(data[:n]), int64(len(data)), zip.Options{})
@@ -240,21 +241,6 @@ func TestErrorsOfTheReaderKeepTheirClass(t *testing.T) {
 			t.Errorf("%d bytes of %d: %v", n, len(data), err)
 		}
 	}
-}
-
-var errDisk = errors.New("the disk is on fire")
-
-// broken reads up to a bad place.
-type broken struct {
-	data  []byte
-	after int64
-}
-
-func (b broken) ReadAt(p []byte, off int64) (int, error) {
-	if off+int64(len(p)) > b.after {
-		return 0, errDisk
-	}
-	return bytes.NewReader(b.data).ReadAt(p, off)
 }
 
 func TestACancelledOperationStops(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/anamnesis-go/anamnesis/internal/faulty"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/zip"
@@ -178,8 +179,8 @@ func TestAStreamReportsWhatTheReaderSays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.err = errDisk
-		if err := a.Verify(account(t, nil)); !errors.Is(err, errDisk) || wire.ClassOf(err) != wire.Internal {
+		r.err = faulty.ErrDisk
+		if err := a.Verify(account(t, nil)); !errors.Is(err, faulty.ErrDisk) || wire.ClassOf(err) != wire.Internal {
 			t.Errorf("method %d: %v", method, err)
 		}
 		r.err = io.EOF
