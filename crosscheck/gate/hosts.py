@@ -1,7 +1,9 @@
 """The services that docs/hosts.md shows, asked by the programs it names, as printed."""
+import os
 import pathlib
 import pickle
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -38,7 +40,8 @@ def wait(ask):
 def folder_of(folder):
     (folder / "honest").mkdir(exist_ok=True)
     (folder / "hostile").mkdir(exist_ok=True)
-    (folder / "honest" / "model.pt").write_bytes(b"\x02\x00\x00\x00\x00\x00\x00\x00{}")
+    for name in ("model.pt", "model.safetensors"):
+        (folder / "honest" / name).write_bytes(b"\x02\x00\x00\x00\x00\x00\x00\x00{}")
     (folder / "hostile" / "model.pt").write_bytes(pickle.dumps(Evil()))
 
 
@@ -90,7 +93,43 @@ def replaced(amn, folder):
     return 2 + len(asked), wrong
 
 
+def proxied(amn, folder):
+    """nginx with the block as printed, a port and a certificate of its own: an honest file, a
+    hostile one, and one that is refused by its first bytes, most of which is never sent."""
+    nginx, path = shutil.which("nginx") or "/usr/sbin/nginx", folder / "http.sock"
+    if not pathlib.Path(nginx).exists():
+        raise RuntimeError("there is no nginx: apt-get install nginx-light")
+    folder_of(folder)
+    with socket.create_server(("127.0.0.1", 0)) as s:
+        port = s.getsockname()[1]
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", folder / "key.pem", "-out", folder / "cert.pem", "-days", "2", "-subj", "/CN=localhost"],
+                   check=True, capture_output=True)
+    block = blocks("nginx")[0].replace("/run/amn/http.sock", str(path))
+    block = block.replace("listen 443 ssl;", f"listen 127.0.0.1:{port} ssl; ssl_certificate {folder}/cert.pem; ssl_certificate_key {folder}/key.pem;")
+    temporary = "".join(f"{name}_temp_path {folder}/{name};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+    (folder / "nginx.conf").write_text(f"daemon off; pid {folder}/pid; error_log {folder}/errors; {'user root;' if os.geteuid() == 0 else ''}"
+                                       f"events {{}} http {{ access_log off; {temporary} {block} }}")
+    service, wrong = serve(amn, "--listen", f"unix:{path}", "--limits", "strict"), []
+    front = subprocess.Popen([nginx, "-c", str(folder / "nginx.conf"), "-p", str(folder)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    rubbish = folder / "rubbish.pt"
+    rubbish.write_bytes(os.urandom(64 << 20))
+    try:
+        wait(lambda: socket.create_connection(("127.0.0.1", port)).close())
+        wait(lambda: socket.socket(socket.AF_UNIX).connect(str(path)))
+        for file, want in ((folder / "honest" / "model.safetensors", "200"), (folder / "hostile" / "model.pt", "403"), (rubbish, "415")):
+            got = subprocess.run(["curl", "-sSk", "-T", file, "-o", folder / "answer", "-w", "%{http_code} %{size_upload}", f"https://127.0.0.1:{port}/v1/check?name={file.name}"], capture_output=True, text=True)
+            code, sent = got.stdout.split()
+            if code != want or file == rubbish and int(sent) > 16 << 20:
+                wrong.append(f"{file.name}: {code}, {sent} bytes sent, {got.stderr}")
+    finally:
+        for p in (front, service):
+            p.terminate()
+            p.wait()
+    return 3, wrong
+
+
 CHECKS = [
+    ("what docs/hosts.md shows for nginx", "nginx", proxied),
     ("what docs/hosts.md shows for requests", "requests 2.34.2", requested),
     ("what docs/hosts.md shows in the place of clamd", "clamd 1.0.2", replaced),
 ]
