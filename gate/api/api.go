@@ -64,7 +64,7 @@ func New(o Options) (*API, error) {
 		return nil, err
 	}
 	a.metrics.Load = a.gate.Host().Load
-	a.mux.Handle("/v1/check", a.allowed(asked(a.gate)))
+	a.mux.Handle("/v1/check", a.allowed(a.asked(a.gate)))
 	a.mux.Handle("GET /v1/rules", a.allowed(http.HandlerFunc(rules)))
 	a.mux.Handle("GET /metrics", a.allowed(&a.metrics))
 	a.mux.Handle("GET /openapi.json", a.allowed(fixed("application/json", description)))
@@ -134,14 +134,14 @@ func (a *API) allowed(next http.Handler) http.Handler {
 
 // asked refuses a question that nobody could mean: a parameter that is not known, or
 // that stands twice, since whoever looks on may read it otherwise.
-func asked(next http.Handler) http.Handler {
+func (a *API) asked(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		values, err := url.ParseQuery(r.URL.RawQuery)
 		detail := ""
 		switch {
 		case err != nil:
 			detail = "the parameters cannot be read"
-		case values.Has("format") && values.Get("format") != "modelscan":
+		case values.Has("format") && values.Get("format") != "modelscan" && !a.forPage(r):
 			detail = "the answer has no such format: format is modelscan, or is left out"
 		}
 		for name, list := range values {

@@ -22,7 +22,8 @@ func TestThePage(t *testing.T) {
 		{"a report", true, "PUT", "/v1/check?name=m.safetensors&format=page", "one", honest, 200, `"schema":"amn.page/1","name":"m.safetensors","size":10,"format":"safetensors"`},
 		{"of what is refused", true, "PUT", "/v1/check?name=m.pkl&format=page", "one", evil, 200, `"accepted":false`},
 		{"not without a token", true, "PUT", "/v1/check?name=m.safetensors&format=page", "", honest, 401, "a token is needed"},
-		{"a verdict where there is no page", false, "PUT", "/v1/check?name=m.pkl&format=page", "one", evil, 403, `"rules":["pickle.global"`},
+		{"no report where there is no page", false, "PUT", "/v1/check?name=m.pkl&format=page", "one", evil, 400, "no such format"},
+		{"nor of a form", true, "POST", "/v1/check?format=page", "one", honest, 400, "no such format"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			a, err := api.New(api.Options{Tokens: []string{"one"}, UI: tc.ui})

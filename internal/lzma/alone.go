@@ -46,9 +46,7 @@ func NewAlone(d *Decoder, r Source) (*Alone, error) {
 	}
 	a := &Alone{d: d, left: binary.LittleEndian.Uint64(head[5:])}
 	a.sized = a.left != noSize
-	if err := d.Reset(uint64(binary.LittleEndian.Uint32(head[1:]))); err != nil {
-		return nil, err
-	}
+	d.Reset(uint64(binary.LittleEndian.Uint32(head[1:])))
 	if err := d.restart(); err != nil {
 		return nil, err
 	}

@@ -21,8 +21,9 @@ type Chunks struct {
 }
 
 // NewChunks begins where the chunks do. r is left behind them.
-func NewChunks(d *Decoder, r Source, dictionary uint64) (*Chunks, error) {
-	return &Chunks{d: d, r: r, needDict: true, needProps: true}, d.Reset(dictionary)
+func NewChunks(d *Decoder, r Source, dictionary uint64) *Chunks {
+	d.Reset(dictionary)
+	return &Chunks{d: d, r: r, needDict: true, needProps: true}
 }
 
 // A ration gives the bytes of one chunk.

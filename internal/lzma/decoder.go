@@ -92,9 +92,9 @@ func NewDecoder(b *limits.Budget) *Decoder { return &Decoder{win: window{b: b}} 
 func (d *Decoder) Close() { d.win.close() }
 
 // Reset begins a stream whose dictionary has this size.
-func (d *Decoder) Reset(dictionary uint64) error {
+func (d *Decoder) Reset(dictionary uint64) {
 	d.left = 0
-	return d.win.resize(dictionary)
+	d.win.resize(dictionary)
 }
 
 // props sets the parameters that a byte states.

@@ -3,7 +3,6 @@ package lzma
 import (
 	"math"
 
-	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
@@ -26,17 +25,14 @@ type window struct {
 }
 
 // resize sets the size that a header states, and empties the window. Less than 4 KiB
-// is taken for that much, as all decoders do.
-func (w *window) resize(size uint64) error {
-	n, ok := wire.Int(max(size, 4<<10), math.MaxInt)
-	if !ok {
-		return &limits.Error{Axis: limits.SingleAlloc, Want: int64(size), Left: math.MaxInt32}
-	}
-	if w.size = n; len(w.buf) > n {
-		w.buf = w.buf[:n]
+// is taken for that much, as all decoders do; more than memory has addresses for is
+// asked for when it is filled so far, and refused then.
+func (w *window) resize(size uint64) {
+	w.size = int(min(max(size, 4<<10), math.MaxInt))
+	if len(w.buf) > w.size {
+		w.buf = w.buf[:w.size]
 	}
 	w.clear()
-	return nil
 }
 
 func (w *window) clear() { w.pos, w.full, w.made = 0, 0, 0 }
@@ -46,7 +42,10 @@ func (w *window) room(n int) error {
 	if len(w.buf) == w.size || w.pos+n <= len(w.buf) {
 		return nil
 	}
-	want := min(max(minWindow, 2*len(w.buf)), w.size)
+	want := w.size
+	if len(w.buf) <= w.size/2 {
+		want = min(max(minWindow, 2*len(w.buf)), w.size)
+	}
 	if want <= cap(w.buf) {
 		w.buf = w.buf[:want]
 		return nil

@@ -100,8 +100,8 @@ func (r *xzReader) open(b *xzBlock) (err error) {
 	default:
 		r.sum = nil
 	}
-	r.in, err = lzma.NewChunks(r.d, r.s, uint64(min(b.window, b.size)))
-	return err
+	r.in = lzma.NewChunks(r.d, r.s, uint64(min(b.window, b.size)))
+	return nil
 }
 
 // ends is the error of a file that ends where it did not before.
@@ -184,11 +184,6 @@ var (
 			return nil, err
 		}
 		d := lzma.NewDecoder(s.b)
-		z, err := lzma.NewChunks(d, s, uint64(b.window))
-		if err != nil {
-			d.Close()
-			return nil, err
-		}
-		return closing{z, d}, nil
+		return closing{lzma.NewChunks(d, s, uint64(b.window)), d}, nil
 	}, lzma.Held, false}
 )
