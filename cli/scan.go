@@ -19,6 +19,7 @@ type scanCmd struct {
 	All      bool   `help:"List every global, call, state and persistent id, the allowed ones too."`
 	FailOn   string `enum:"danger,warning,note,never," default:"" placeholder:"SEVERITY" help:"Least severity of a finding that refuses a file: danger (unless a policy says otherwise), warning, note, or never."`
 	Unlooked string `enum:"refuse,report," default:"" placeholder:"refuse" help:"What a file of a folder comes to that could hold a model and was not looked at: refuse (exit code 5) or report."`
+	Digest   bool   `help:"Say the SHA-256 of each file, made as its bodies are read, and read those that nothing else needs."`
 	Beside   bool   `help:"Judge files that are named like those of a folder: they need not be models."`
 
 	reportFlags   `embed:""`
@@ -28,8 +29,9 @@ type scanCmd struct {
 }
 
 func (scanCmd) Help() string {
-	return `Reads all of each file: structure, bodies, and every pickle to its end, with nothing
-called. Each global that a pickle names is allowed, dangerous (with the reason), or
+	return `Reads the structure of each file, every pickle to its end with nothing called, and the
+bodies that the format gives a checksum (ZIP); safetensors and GGUF have none, so their
+bodies say nothing and are read for --digest alone. Each global that a pickle names is allowed, dangerous (with the reason), or
 unknown, which is refused too. Two verdicts are given: safe (ours) and weights_only (what
 PyTorch's restricted loader would say).
 
@@ -129,7 +131,7 @@ func (c *scanCmd) gate(s *session) (gate.Gate, error) {
 		g.Policy.Everywhere("unlooked")
 	}
 	err := c.lay(&g)
-	g.Digest = asksDigest(&g.Policy) || c.keeps()
+	g.Digest = c.Digest || asksDigest(&g.Policy) || c.keeps()
 	return g, err
 }
 

@@ -26,6 +26,9 @@ func (sc *scanner) json(o *jsonObject, rep *scanReport) {
 		o.field("rules", rep.rules())
 	}
 	o.number("size", rep.Size)
+	if rep.SHA256 != "" {
+		o.field("sha256", rep.SHA256)
+	}
 	o.field("bodies", rep.Bodies())
 	if list := rep.Opens(); len(list) > 0 {
 		o.field("opens", list)

@@ -211,6 +211,22 @@ func hostile(t testing.TB, name string) string {
 	return string(list[i].Bytes())
 }
 
+// The digest is that of the file, whatever of it the judgement reads.
+func TestScanSaysTheDigest(t *testing.T) {
+	dir := t.TempDir()
+	for name, data := range map[string]string{"tied.pt": honest(t, "tied.pt"), "m.safetensors": "\x02\x00\x00\x00\x00\x00\x00\x00{}"} {
+		path := filepath.Join(dir, name)
+		write(t, path, data)
+		list, code := scanned(t, "--digest", path)
+		if want := fmt.Sprintf("%x", sha256.Sum256([]byte(data))); code != 0 || len(list) != 1 || list[0]["sha256"] != want {
+			t.Errorf("%s: exit %d, %v, want %s", name, code, list, want)
+		}
+		if list, _ := scanned(t, path); list[0]["sha256"] != nil {
+			t.Errorf("%s: a digest that nothing asks for: %v", name, list)
+		}
+	}
+}
+
 // Links are followed inside of the folder that is scanned, and nowhere else.
 func TestScanFollowsLinksInsideAlone(t *testing.T) {
 	base := t.TempDir()

@@ -43,6 +43,7 @@ type serveCmd struct {
 	Slots      int           `placeholder:"N" default:"0" help:"Files that are judged at once; one for each processor otherwise."`
 	Queue      int           `placeholder:"N" default:"64" help:"Files that wait to be judged before others are told to come back (${default})."`
 	Idle       time.Duration `placeholder:"TIME" default:"30s" help:"How long a client may send nothing (${default})."`
+	Digest     bool          `default:"true" negatable:"" help:"Answer with the SHA-256 of the file, made as its bodies are read (the default)."`
 	UI         bool          `name:"ui" help:"Answer GET / with a page: it takes a file, sends it to this service, and shows what inspect --html shows."`
 	LogJSON    bool          `help:"Log in JSON."`
 
@@ -144,7 +145,7 @@ func (c *serveCmd) options(s *session) (o api.Options, err error) {
 		o.Judge = c.isolated
 	}
 	o.Version = buildOf(debug.ReadBuildInfo()).version
-	o.Gate.Version, o.UI = o.Version, c.UI
+	o.Gate.Version, o.Gate.Digest, o.UI = o.Version, c.Digest, c.UI
 	if c.Tokens != "" {
 		text, err := os.ReadFile(c.Tokens)
 		if err != nil {

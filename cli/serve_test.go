@@ -46,11 +46,11 @@ func TestServeAnswersAndEnds(t *testing.T) {
 			addr = "127" + rest
 		}
 	}
-	status := put(t, "http://"+addr+"/v1/check?name=m.safetensors", "\x02\x00\x00\x00\x00\x00\x00\x00{}")
-	if status != http.StatusOK {
-		t.Errorf("an honest file: %d", status)
+	status, text := put(t, "http://"+addr+"/v1/check?name=m.safetensors", "\x02\x00\x00\x00\x00\x00\x00\x00{}")
+	if status != http.StatusOK || !strings.Contains(text, `"sha256":"`+emptyModel+`"`) {
+		t.Errorf("an honest file: %d, %s", status, text)
 	}
-	if status := put(t, "http://"+addr+"/v1/check", "cos\nsystem\n(S'id'\ntR."); status != http.StatusForbidden {
+	if status, _ := put(t, "http://"+addr+"/v1/check", "cos\nsystem\n(S'id'\ntR."); status != http.StatusForbidden {
 		t.Errorf("a hostile file: %d", status)
 	}
 	if info, err := os.Stat(socket); err != nil || info.Mode().Perm() != 0o600 {
@@ -79,7 +79,10 @@ func TestServeAnswersAndEnds(t *testing.T) {
 }
 
 // put sends a file with the token.
-func put(t *testing.T, url, data string) int {
+// emptyModel is what sha256sum says of a safetensors file of no tensors.
+const emptyModel = "411a485216e432ece6b9af94fa32154cf79a2a56d4f81266baa50063f45092bd"
+
+func put(t *testing.T, url, data string) (status int, text string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, url, strings.NewReader(data))
 	if err != nil {
@@ -91,7 +94,11 @@ func put(t *testing.T, url, data string) int {
 		t.Fatal(err)
 	}
 	defer res.Body.Close()
-	return res.StatusCode
+	answer, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(answer)
 }
 
 func TestServeRefusesWhatNobodyCouldMean(t *testing.T) {

@@ -4,8 +4,8 @@
 
 2,000 mixed files are made from a seed: checkpoints, pickles, safetensors, GGUF, npy and npz, honest and
 hostile. Each scanner judges the folder once to warm the page cache, then again with a clock; then a part of
-the files, one process for each, which is the time to a first verdict. clamd is measured
-where clamscan is installed. serve is asked by as many connections as there are processors. What is printed
+the files, one process for each, which is the time to a first verdict. clamd, where it is installed, has one
+signature and is asked by its socket, as amn serve --clamd is. serve is asked by as many connections as there are processors. What is printed
 is the table of docs/performance.md. GATEBENCH names a Python that has requirements.txt.
 """
 import argparse
@@ -25,6 +25,9 @@ import time
 import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE))
+import daemon  # noqa: E402
+
 ROOT = HERE.parents[1]
 VENV = ROOT / ".venv" / "gatebench"
 
@@ -107,10 +110,7 @@ def scanners(amn, exe):
         "modelscan": lambda p: [bin_ / "modelscan", "-p", p],
         "modelaudit": lambda p: [bin_ / "modelaudit", "scan", "--format", "json", p],
     }
-    found = {name: f for name, f in list_.items() if shutil.which(str(f("x")[0]))}
-    if shutil.which("clamscan"):
-        found["clamscan"] = lambda p: ["clamscan", "-r", "--quiet", p]
-    return found
+    return {name: f for name, f in list_.items() if shutil.which(str(f("x")[0]))}
 
 
 def percentile(values, q):
@@ -182,6 +182,8 @@ def main():
             first = first or took
             one = [timed(command(p))[0] for p in random.Random(a.seed).sample(made, a.cold * (10 if name == "amn scan" else 1))]
             print(f"| {name} | {len(made) / took:,.0f} | {took / first:.0f}x the time | {memory / 2**20:.0f} MiB | {percentile(one, 0.5) * 1e3:.0f} ms | {percentile(one, 0.99) * 1e3:.0f} ms |", flush=True)
+        for name, rate, peak in daemon.daemons(amn, tmp, a.uploads, safetensors(random.Random(a.seed).randbytes(100_000))):
+            print(f"{name}: {rate:,.0f} streams of 100 kB a second, {peak / 2**20:.0f} MiB resident at most", flush=True)
         rate, peak = serve(amn, a.uploads, 100_000)
         print(f"serve: {rate:,.0f} uploads of 100 kB a second, {peak / 2**20:.0f} MiB resident at most", flush=True)
 
