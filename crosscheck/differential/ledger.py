@@ -98,13 +98,17 @@ class Seen:
                 out.append(data)
         return out
 
-    def keep(self):
-        """Writes the digests, once the inputs were compared."""
+    def take(self):
+        """The digests of what was new since the last call."""
+        new, self.new = self.new, array.array("Q")
+        return new
+
+    def keep(self, digests):
+        """Writes digests, once their inputs were compared."""
         if self.path:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with open(self.path, "ab") as f:
-                self.new.tofile(f)
-        self.new = array.array("Q")
+                digests.tofile(f)
 
 
 def main():

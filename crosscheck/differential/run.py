@@ -11,6 +11,7 @@ are any. See README.md.
 """
 import argparse
 import collections
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -54,17 +55,21 @@ class Search:
     def ask(self, inputs):
         """What this module says of each, and what the loaders that it is given to answer."""
         said = self.ours.ask(inputs)
+        return said, self.read(inputs, said)
+
+    def read(self, inputs, said):
+        """What the loaders answer that each is given to."""
         wanted = [rules.wanted(s) for s in said]
         answers = [{} for _ in inputs]
         asked = [i for i, names in enumerate(wanted) if names]
         there = self.loaders.names
         for i, a in zip(asked, self.loaders.ask([([n for n in wanted[i] if n in there], inputs[i]) for i in asked])):
             answers[i] = a
-        return said, answers
+        return answers
 
-    def batch(self, inputs):
+    def batch(self, inputs, said):
         """Compares, and returns what the ledger counts."""
-        said, answers = self.ask(inputs)
+        answers = self.read(inputs, said)
         asked, explained, accepted, differences = collections.Counter(), collections.Counter(), 0, 0
         for data, s, a in zip(inputs, said, answers):
             accepted += s["class"] == "ok"
@@ -118,19 +123,33 @@ def search_format(search, form, a, corpus, book):
     first = max(a.first, book.next(form, a.seed))
     began, row = time.monotonic(), book.begin(form, a.seed, first)
 
-    def left():
+    def left(made, fresh):
+        """How many to make next, beside those that are being compared."""
         if a.seconds and time.monotonic() - began >= a.seconds:
             return 0
-        return min(BATCH, a.until - book.total(form)["inputs"] if a.until else a.count - row["made"])
+        return min(BATCH, a.until - book.total(form)["inputs"] - fresh if a.until else a.count - row["made"] - made)
 
-    while (n := left()) > 0:
-        fresh = seen.fresh(make(i) for i in range(first + row["made"], first + row["made"] + n))
-        for k, v in search.batch(fresh).items():
-            row[k] = collections.Counter(row[k]) + v if isinstance(v, collections.Counter) else row[k] + v
-        row["made"] += n
-        row["seconds"] = round(time.monotonic() - began, 1)
-        seen.keep()
-        book.write()
+    def prepare(start, n):
+        """Inputs from the number start on, and what this module says of those that are new."""
+        fresh = seen.fresh(make(i) for i in range(start, start + n))
+        return n, fresh, search.ours.ask(fresh)
+
+    # While the loaders answer for one batch, the next is made.
+    with concurrent.futures.ThreadPoolExecutor(1) as aside:
+        def begin(made, fresh):
+            n = left(made, fresh)
+            return aside.submit(prepare, first + row["made"] + made, n) if n > 0 else None
+
+        coming = begin(0, 0)
+        while coming:
+            n, fresh, said = coming.result()
+            digests, coming = seen.take(), begin(n, len(fresh))
+            for k, v in search.batch(fresh, said).items():
+                row[k] = collections.Counter(row[k]) + v if isinstance(v, collections.Counter) else row[k] + v
+            row["made"] += n
+            row["seconds"] = round(time.monotonic() - began, 1)
+            seen.keep(digests)
+            book.write()
     return row
 
 
