@@ -53,6 +53,8 @@ type Hint struct {
 	// holds reports an ONNX model in the same folder whose data the file is said to
 	// hold.
 	holds func(*limits.Budget) bool
+	// leads says why the file at a path below this one's folder is not opened.
+	leads func(string) error
 }
 
 // Check judges a file under the policy of the account, with the zero [Gate].

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/onnx"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -84,6 +85,31 @@ func holds(path string) func(*limits.Budget) bool {
 			}
 		}
 		return false
+	}
+}
+
+// leads says of files that a model names why its loader should not open them, which
+// follows links: they lie outside of what is walked, or are none. A file that is not
+// there harms nobody.
+func (w *walk) leads(path string) func(string) error {
+	folder := filepath.Dir(path)
+	root := w.root
+	if root == path || w.g.Beside {
+		root = folder
+	}
+	return func(name string) error {
+		at := filepath.Join(folder, filepath.FromSlash(name))
+		if _, err := os.Stat(at); err != nil {
+			return nil
+		}
+		mode, why := Follow(root, at)
+		switch {
+		case why != "":
+			return wire.ErrForbidden.By("file.link-outside").With("%s: %s", wire.Quote(name), why)
+		case !mode.IsRegular():
+			return wire.ErrUnsupported.By("file.not-regular").With("%s is not a regular file", wire.Quote(name))
+		}
+		return nil
 	}
 }
 

@@ -27,7 +27,21 @@ func (j *judgement) onnx() {
 	m, err := onnx.Check(j.account, j.r, j.Size)
 	if j.Err = err; err == nil {
 		j.Totals, j.Findings = Totals{m.Tensors, m.Elements, m.Bytes}, m.Findings
+		j.Err = j.external(m.External)
 	}
+}
+
+// external looks at the files in which a model says that its data lie.
+func (j *judgement) external(files []string) error {
+	if j.hint.leads == nil {
+		return nil
+	}
+	for _, name := range files {
+		if err := j.hint.leads(name); err != nil {
+			return wire.At(onnx.Format, "external data", wire.NoOffset, err)
+		}
+	}
+	return nil
 }
 
 // explained reports content that only what lies around it explains: the weights of a

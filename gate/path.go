@@ -234,7 +234,7 @@ func (w *walk) file(path string, given bool) error {
 		return w.give(path, w.g.Failed(w.name(path), err))
 	}
 	return w.judged(path, func(b *limits.Budget) (*Verdict, error) {
-		return w.g.Check(b, r, h.Size, Hint{Name: w.name(path), Beside: !given, stored: storedAt(path), near: near(path), holds: holds(path)})
+		return w.g.Check(b, r, h.Size, Hint{Name: w.name(path), Beside: !given, stored: storedAt(path), near: near(path), holds: holds(path), leads: w.leads(path)})
 	})
 }
 

@@ -141,8 +141,14 @@ func isDigest(name string) bool {
 }
 
 // outside turns the root's own refusal, which is no error of the system, into
-// ours.
+// ours. Where no file can be, there is none: behind a link that comes back to
+// itself, below a file, under a name that is longer than the system's.
 func outside(name string, err error) error {
+	for _, no := range []error{syscall.ELOOP, syscall.ENOTDIR, syscall.ENAMETOOLONG} {
+		if errors.Is(err, no) {
+			return &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+		}
+	}
 	if _, system := errors.AsType[syscall.Errno](err); system || errors.Is(err, fs.ErrClosed) {
 		return err
 	}

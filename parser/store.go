@@ -39,7 +39,8 @@ func storeOf(b *limits.Budget, path string) (*folder, ollama.Name, error) {
 		if err != nil {
 			return nil, n, err
 		}
-		d := newFolder(b, root.FS(), root)
+		c := &confined{root: root}
+		d := newFolder(b, c, c)
 		if _, err := fs.Stat(d, n.Path()); errors.Is(err, fs.ErrNotExist) {
 			d.Close()
 			continue
