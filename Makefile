@@ -268,7 +268,8 @@ nested: ## the modules beside the core: build, vet, test
 site: ## the documents as pages: site/index.html
 	$(GO) run ./internal/site site
 
-web: ## the page that reads files in a browser: web/dist/index.html
+web: ## the page that reads files in a browser: web/dist/index.html; installs xz where it may
+	@command -v xz >/dev/null || (apt-get update && apt-get install -y xz-utils) >/dev/null 2>&1 || true
 	cd web && $(GO) run ./build
 
 VERSION ?= v0.0.0

@@ -217,6 +217,11 @@ const anamnesis = (() => {
       filter();
     };
     search.addEventListener("input", filter);
+    search.addEventListener("keydown", (e) => {
+      // Escape shows all again; down goes to the rows that were found.
+      if (e.key === "Escape" && search.value) (search.value = ""), filter(), e.preventDefault();
+      if (e.key === "ArrowDown" || e.key === "Enter") scroll.focus(), e.preventDefault();
+    });
     let waiting = false;
     scroll.addEventListener("scroll", () => {
       if (!waiting) requestAnimationFrame(() => ((waiting = false), draw()));
@@ -224,8 +229,10 @@ const anamnesis = (() => {
     });
     new ResizeObserver(draw).observe(scroll);
     scroll.addEventListener("keydown", (e) => {
-      const by = { ArrowDown: ROW, ArrowUp: -ROW }[e.key];
-      if (by) scroll.scrollBy(0, by), e.preventDefault();
+      const page = Math.max(ROW, scroll.clientHeight - ROW);
+      const by = { ArrowDown: ROW, ArrowUp: -ROW, PageDown: page, PageUp: -page }[e.key];
+      if (by) scroll.scrollBy(0, by / factor()), e.preventDefault();
+      if (e.key === "Escape") search.focus(), e.preventDefault();
       if (e.key === "Home") (scroll.scrollTop = 0), e.preventDefault();
       if (e.key === "End") (scroll.scrollTop = scroll.scrollHeight), e.preventDefault();
     });

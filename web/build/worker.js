@@ -1,7 +1,19 @@
 "use strict";
-// Runs the parser on one file, and ends with it. The file is read in pieces, by this
-// worker alone: nothing here can reach a network.
-self.onmessage = async ({ data: { module, file } }) => {
+// Unpacks the parser, or runs it on one file, and ends with it. The file is read in
+// pieces, by this worker alone: nothing here can reach a network.
+const unpacked = async ({ lzma, gzip }) => {
+  if (lzma) return WebAssembly.compile(unlzma(lzma));
+  const plain = new Blob([gzip]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return WebAssembly.compile(await new Response(plain).arrayBuffer());
+};
+self.onmessage = async ({ data }) => {
+  const { module, file } = data;
+  if (!module) {
+    return unpacked(data).then(
+      (made) => self.postMessage({ module: made }),
+      (e) => self.postMessage({ error: String((e && e.message) || e) }),
+    );
+  }
   const go = new Go();
   const reader = new FileReaderSync();
   let read = 0;

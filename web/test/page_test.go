@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/gate/page"
@@ -21,14 +22,35 @@ import (
 
 const demo = "../../testdata/demo/"
 
+// built is the page, which all tests share.
 func built(t *testing.T) string {
 	t.Helper()
-	out := filepath.Join(t.TempDir(), "index.html")
-	cmd := exec.Command("go", "run", "../build", "-o", out)
-	if text, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, text)
+	page, err := build()
+	if err != nil {
+		t.Fatal(err)
 	}
-	return out
+	return page
+}
+
+var (
+	folder string // of the page
+	build  = sync.OnceValues(func() (string, error) {
+		out := filepath.Join(folder, "index.html")
+		if text, err := exec.Command("go", "run", "../build", "-o", out).CombinedOutput(); err != nil {
+			return "", fmt.Errorf("%v: %s", err, text)
+		}
+		return out, nil
+	})
+)
+
+func TestMain(m *testing.M) {
+	var err error
+	if folder, err = os.MkdirTemp("", "anamnesis-page-"); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	os.RemoveAll(folder)
+	os.Exit(code)
 }
 
 // write puts a file into a folder of the test.
