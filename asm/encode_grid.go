@@ -10,10 +10,13 @@ import (
 type lattice struct {
 	bits   int            // of a level in a key
 	levels [][8]uint8     // of each point of the grid; those of four elements have four
-	near   []uint16       // the number of a point's neighbours, then each
+	near   []uint16       // the number of a point's neighbours, then the key of each, in eights
 	index  [1 << 16]int16 // by key: the point, or -1
 	first  [1 << 16]int32 // by key: where its neighbours begin
 }
+
+// nearEight is how many neighbours kernels take at once: a list is filled up with its first one.
+const nearEight = 8
 
 // latticeOf builds one at its first use: the neighbours of a point off the grid
 // are those at its shells least distances, in their order.
@@ -69,14 +72,20 @@ func (g *lattice) surround(key int, p [8]uint8, elems, shells int) {
 	}
 	g.first[key] = int32(len(g.near))
 	g.near = append(g.near, 0)
+	n := 0
 	for d := 0; d <= last; d++ {
 		for i, f := range far[:len(g.levels)] {
 			if int(f) == d {
-				g.near = append(g.near, uint16(i))
+				g.near = append(g.near, uint16(g.key(g.levels[i][:elems])))
+				n++
 			}
 		}
 	}
-	g.near[g.first[key]] = uint16(len(g.near)) - uint16(g.first[key]) - 1
+	at := g.first[key]
+	g.near[at] = uint16(n)
+	for ; n%nearEight != 0; n++ {
+		g.near = append(g.near, g.near[at+1])
+	}
 }
 
 func (g *lattice) key(levels []uint8) int {
@@ -87,33 +96,38 @@ func (g *lattice) key(levels []uint8) int {
 	return k
 }
 
-// neighbours are those of a key that is not on the grid.
-func (g *lattice) neighbours(key int) []uint16 {
-	at := g.first[key]
-	return g.near[at+1:][:g.near[at]]
-}
+// level is that of an element in a key.
+func (g *lattice) level(key, element int) int { return key >> (g.bits * element) & (1<<g.bits - 1) }
 
-// settle replaces levels that are not on the grid by those of the neighbour that is
-// nearest to x under a scale. It reports whether they were on it.
-func (g *lattice) settle(levels []uint8, x, weights []float32, scale float32) bool {
-	key := g.key(levels)
-	if g.index[key] >= 0 {
-		return true
+// closest is the key of the neighbour of a point off the grid that is nearest to x, the first
+// of equals: the one with the least sum of w*(scale*value-x)^2. values is what levels stand
+// for, eight of them: where a level has two bits, the same four twice.
+func (g *lattice) closest(s *searchKernels, key int, x, w []float32, values *[8]float32, scale float32) int {
+	at := g.first[key]
+	n := int(g.near[at])
+	near := g.near[at+1:][:n]
+	if kernel := s.near[g.bits]; kernel != nil {
+		return int(near[kernel(&near[0], (n+nearEight-1)/nearEight, &x[0], &w[0], values, scale)])
 	}
-	near := g.neighbours(key)
+	var cost [8][8]float32 // of each element's levels
+	for e, v := range x {
+		for l := range 1 << g.bits {
+			diff := float32(scale*values[l]) - v
+			cost[e][l] = float32(float32(w[e]*diff) * diff)
+		}
+	}
 	best, least := near[0], float32(math.MaxFloat32)
-	for _, i := range near {
-		sum := float32(0)
-		for e := range levels {
-			diff := float32(scale*float32(2*g.levels[i][e]+1)) - x[e]
-			sum += float32(float32(weights[e]*diff) * diff)
+	for _, k := range near {
+		sum, levels := float32(0), k
+		for e := range x {
+			sum += cost[e&7][levels&(1<<g.bits-1)&7]
+			levels >>= g.bits
 		}
 		if sum < least {
-			best, least = i, sum
+			best, least = k, sum
 		}
 	}
-	copy(levels, g.levels[best][:])
-	return false
+	return int(best)
 }
 
 // gridBytes are the levels of a grid whose rows are bytes in rising order.

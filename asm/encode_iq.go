@@ -15,13 +15,31 @@ type gridSearch struct {
 	positive, all bool
 }
 
-// A gridGroup is a group of 32 elements or less, and what was found.
+// A gridGroup is a group of 32 elements or less, and what was found. What comes before points is
+// the memory of kernels, which know where each array lies.
 type gridGroup struct {
-	levels, trial [32]uint8
-	x, w, root    [32]float32 // magnitudes, weights and their roots
-	signs         [4]uint8
-	scale         float32
-	zero          bool // the group is zeros
+	x, w, root [32]float32 // magnitudes, weights and their roots
+	inverses   [32]float32 // of the scales that are tried
+	keys       [256]uint32 // of each try's points; see at
+	sums       [64]float32 // of each try; see sumsAt
+	points     [8]int      // keys
+	signs      [4]uint8
+	scale      float32
+	zero       bool // the group is zeros
+}
+
+// trialEight is how many tries lie side by side.
+const trialEight = 8
+
+// at is where the key of a try's point lies among those of so many points.
+func (g *gridGroup) at(try, point, points int) *uint32 {
+	return &g.keys[(try/trialEight*points+point)*trialEight+try%trialEight]
+}
+
+// sumsAt are the two sums of a try; see fit.
+func (g *gridGroup) sumsAt(try int) (qx, qq *float32) {
+	at := try/trialEight*2*trialEight + try%trialEight
+	return &g.sums[at], &g.sums[at+trialEight]
 }
 
 // split takes magnitudes and signs. Where their number must be even, the element
@@ -55,25 +73,46 @@ func (s *gridSearch) split(g *gridGroup, x []float32) {
 	}
 }
 
-// level is the nearest level of a magnitude.
-func (s *gridSearch) level(inverse, x float32) uint8 {
-	return uint8(clamp(nearest(float32(0.5*(float32(inverse*x)-1))), 0, s.top-1))
+// key is that of the levels nearest to the magnitudes of a point.
+func (s *gridSearch) key(g *lattice, inverse float32, x []float32) (key int) {
+	for e, v := range x {
+		l := clamp(nearest(float32(0.5*(float32(inverse*v)-1))), 0, s.top-1)
+		key |= l << (g.bits * e)
+	}
+	return key
 }
 
-// fit is the sums of which the quotient is the best scale for some levels.
-func (g *gridGroup) fit(levels []uint8) (qx, qq float32) {
-	for i, l := range levels {
-		w, q := g.w[i], float32(2*l+1)
-		qx += float32(float32(w*g.x[i]) * q)
-		qq += float32(float32(w*q) * q)
+// fit is the sums of which the quotient is the best scale for some points.
+func (s *gridSearch) fit(g *gridGroup, grid *lattice, points int, point func(i int) int) (qx, qq float32) {
+	for k := range points {
+		key := point(k)
+		for e := range s.elems {
+			i := k*s.elems + e
+			w, q := g.w[i], float32(2*grid.level(key, e)+1)
+			qx += float32(float32(w*g.x[i]) * q)
+			qq += float32(float32(w*q) * q)
+		}
 	}
 	return qx, qq
 }
 
+// gridLevels is what the levels of two and of three bits stand for.
+var gridLevels = [4][8]float32{2: {1, 3, 5, 7, 1, 3, 5, 7}, 3: {1, 3, 5, 7, 9, 11, 13, 15}}
+
+// settle is a key on the grid: that of the nearest neighbour, under a scale, of one that is not,
+// and whether it was.
+func (s *gridSearch) settle(kernels *searchKernels, g *gridGroup, grid *lattice, point, key int, scale float32) (int, bool) {
+	if grid.index[key] >= 0 {
+		return key, true
+	}
+	at, end := point*s.elems, (point+1)*s.elems
+	return grid.closest(kernels, key, g.x[at:end], g.root[at:end], &gridLevels[grid.bits], scale), false
+}
+
 // find searches a group of n elements, whose weights and magnitudes are there.
-func (s *gridSearch) find(g *gridGroup, n int) {
-	grid, levels, trial := s.lattice(), g.levels[:n], g.trial[:n]
-	clear(levels)
+func (s *gridSearch) find(kernels *searchKernels, g *gridGroup, n int) {
+	grid := s.lattice()
+	clear(g.points[:])
 	g.scale, g.zero = 0, true
 	span := g.x[0]
 	for _, v := range g.x[1:n] {
@@ -85,56 +124,78 @@ func (s *gridSearch) find(g *gridGroup, n int) {
 	widest := float32(2*s.top - 1)
 	scale := span / widest
 	if s.positive {
-		scale = searchPositive(trial, g.x[:n], g.w[:n], s.top+1)
+		var codes [32]uint8
+		scale = searchPositive(codes[:n], g.x[:n], g.w[:n], s.top+1)
 		if span = scale * float32(s.top); span <= 0 {
 			return
 		}
 	}
-	var on, onTrial [8]bool
-	for k := range on {
-		on[k] = !s.all
+	points, tries := n/s.elems, 2*s.tries+1
+	for t := range (tries + trialEight - 1) &^ (trialEight - 1) { // what fills up is not looked at
+		g.inverses[t] = (widest + float32(float32(t-s.tries)*s.step)) / span
 	}
-	best := float32(0)
-	for try := -s.tries; try <= s.tries; try++ {
-		inverse := (widest + float32(float32(try)*s.step)) / span
-		here := 1 / inverse
-		for k := range n / s.elems {
-			at, end := k*s.elems, (k+1)*s.elems
-			for i := at; i < end; i++ {
-				trial[i] = s.level(inverse, g.x[i])
-			}
-			onTrial[k] = grid.settle(trial[at:end], g.x[at:end], g.root[at:end], here)
-		}
-		qx, qq := g.fit(trial)
-		if qq > 0 && float32(qx*qx) > float32(best*qq) {
+	off := s.tryAll(kernels, g, grid, points, tries)
+	best, missed := float32(0), uint8(0)
+	if s.all {
+		missed = ^missed
+	}
+	for t := range tries {
+		x, q := g.sumsAt(t)
+		if qx, qq := *x, *q; qq > 0 && float32(qx*qx) > float32(best*qq) {
 			scale = qx / qq
 			best = float32(scale * qx)
-			copy(levels, trial)
-			on = onTrial
+			missed = off[t]
+			for k := range points {
+				g.points[k] = int(*g.at(t, k, points))
+			}
 		}
 	}
-	s.finish(g, grid, levels, scale, on)
+	s.finish(kernels, g, grid, points, scale, missed)
+}
+
+// tryAll finds the points of each try and their sums; it says which points were off the grid.
+func (s *gridSearch) tryAll(kernels *searchKernels, g *gridGroup, grid *lattice, points, tries int) (off [32]uint8) {
+	eights := (tries + trialEight - 1) / trialEight
+	if kernels.levels != nil {
+		kernels.levels(&g.x[0], points, s.elems, grid.bits, s.top-1, eights)
+	}
+	for t := range tries {
+		inverse := g.inverses[t]
+		here := 1 / inverse
+		for k := range points {
+			at := g.at(t, k, points)
+			if kernels.levels == nil {
+				*at = uint32(s.key(grid, inverse, g.x[k*s.elems:][:s.elems]))
+			}
+			key, is := s.settle(kernels, g, grid, k, int(*at), here)
+			if !is {
+				off[t] |= 1 << k
+				*at = uint32(key)
+			}
+		}
+		if kernels.fits == nil {
+			qx, qq := g.sumsAt(t)
+			*qx, *qq = s.fit(g, grid, points, func(k int) int { return int(*g.at(t, k, points)) })
+		}
+	}
+	if kernels.fits != nil {
+		kernels.fits(&g.x[0], points, s.elems, grid.bits, eights)
+	}
+	return off
 }
 
 // finish finds the points anew under the scale, those that were off the grid or all.
-func (s *gridSearch) finish(g *gridGroup, grid *lattice, levels []uint8, scale float32, on [8]bool) {
-	off := s.positive
-	for _, is := range on[:len(levels)/s.elems] {
-		off = off || !is
-	}
-	if off && scale > 0 {
+func (s *gridSearch) finish(kernels *searchKernels, g *gridGroup, grid *lattice, points int, scale float32, off uint8) {
+	off &= 1<<points - 1
+	if (s.positive || off != 0) && scale > 0 {
 		inverse := 1 / scale
-		for k := range len(levels) / s.elems {
-			if on[k] && !s.all && !s.positive {
-				continue
+		for k := range points {
+			if off>>k&1 == 1 || s.all || s.positive {
+				key := s.key(grid, inverse, g.x[k*s.elems:][:s.elems])
+				g.points[k], _ = s.settle(kernels, g, grid, k, key, scale)
 			}
-			at, end := k*s.elems, (k+1)*s.elems
-			for i := at; i < end; i++ {
-				levels[i] = s.level(inverse, g.x[i])
-			}
-			grid.settle(levels[at:end], g.x[at:end], g.root[at:end], scale)
 		}
-		if qx, qq := g.fit(levels); qq > 0 {
+		if qx, qq := s.fit(g, grid, points, func(k int) int { return g.points[k] }); qq > 0 {
 			scale = qx / qq
 		}
 	}
@@ -181,4 +242,28 @@ func fourBitScales(scales []float32, out []uint8) (d float32) {
 		out[i] = uint8(clamp(nearest(float32(0.5*(float32(inverse*s)-1))), 0, 15))
 	}
 	return d
+}
+
+// noKernels is what the scalar functions search with.
+var noKernels searchKernels
+
+// A gridEncoder writes a block with what is found for its groups in memory that is lent.
+type gridEncoder func(kernels *searchKernels, room *searched, p []byte, x, matrix []float32)
+
+// row is the scalar encoder.
+func (encode gridEncoder) row(size int) rowEncoder {
+	return func(dst []byte, src, matrix []float32) { encode.blocks(&noKernels, size, dst, src, matrix) }
+}
+
+// lanes is the one with kernels.
+func (encode gridEncoder) lanes(size int) func(o *Ops, dst []byte, src, matrix []float32) {
+	return func(o *Ops, dst []byte, src, matrix []float32) { encode.blocks(&o.search, size, dst, src, matrix) }
+}
+
+func (encode gridEncoder) blocks(kernels *searchKernels, size int, dst []byte, src, matrix []float32) {
+	room := searches.Get().(*searched)
+	defer searches.Put(room)
+	for at := 0; at < len(src); at += 256 {
+		encode(kernels, room, dst[at/256*size:][:size], src[at:][:256], columns(matrix, at, 256))
+	}
 }

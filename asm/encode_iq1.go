@@ -7,15 +7,16 @@ import (
 	"slices"
 )
 
-// up and down are the numbers that the levels -1, 0 and 1 of the IQ1 types stand for.
+// up and down are the numbers that the levels -1, 0 and 1 of the IQ1 types stand for, twice: see
+// lattice.closest.
 var (
-	up   = [3]float32{-1 + iq1Delta, iq1Delta, 1 + iq1Delta}
-	down = [3]float32{-1 - iq1Delta, -iq1Delta, 1 - iq1Delta}
+	up   = [8]float32{-1 + iq1Delta, iq1Delta, 1 + iq1Delta, 0, -1 + iq1Delta, iq1Delta, 1 + iq1Delta}
+	down = [8]float32{-1 - iq1Delta, -iq1Delta, 1 - iq1Delta, 0, -1 - iq1Delta, -iq1Delta, 1 - iq1Delta}
 )
 
 // An iq1Group is a group of 32 elements or less.
 type iq1Group struct {
-	w      [32]float32
+	x, w   [32]float32
 	order  [32]int // of the elements, from the smallest
 	levels [32]uint8
 	points [4]int16
@@ -64,29 +65,18 @@ func (g *iq1Group) cut(n, first, second int, negative bool) {
 
 // place finds the points of the levels; those that are not on the grid become the
 // neighbour that is nearest under the scale. Each point has its own shift.
-func (g *iq1Group) place(x []float32, scale float32, shift func(point int) *[3]float32) float32 {
+func (g *iq1Group) place(kernels *searchKernels, x []float32, scale float32, shift func(point int) *[8]float32) float32 {
 	grid, all := iq1Lattice(), true
+	copy(g.x[:], x)
 	for k := range len(x) / 8 {
-		levels, values := g.levels[8*k:][:8], shift(k)
+		levels := g.levels[8*k:][:8]
 		key := grid.key(levels)
-		if g.points[k] = grid.index[key]; g.points[k] >= 0 {
-			continue
+		if grid.index[key] < 0 {
+			all = false
+			key = grid.closest(kernels, key, g.x[8*k:][:8], g.w[8*k:][:8], shift(k), scale)
+			copy(levels, grid.levels[grid.index[key]][:])
 		}
-		all = false
-		near := grid.neighbours(key)
-		best, least := near[0], float32(math.MaxFloat32)
-		for _, i := range near {
-			sum := float32(0)
-			for e, l := range grid.levels[i] {
-				diff := float32(scale*values[l]) - x[8*k+e]
-				sum += float32(float32(g.w[8*k+e]*diff) * diff)
-			}
-			if sum < least {
-				best, least = i, sum
-			}
-		}
-		copy(levels, grid.levels[best][:])
-		g.points[k] = int16(best)
+		g.points[k] = grid.index[key]
 	}
 	if all {
 		return scale
@@ -110,7 +100,7 @@ func threeBits(inverse, scale float32) int {
 }
 
 // splitIQ1_S finds the best two places to cut a group in order at, under both shifts.
-func (g *iq1Group) splitIQ1_S(x []float32) (scale float32, first, second int, shift *[3]float32) {
+func (g *iq1Group) splitIQ1_S(x []float32) (scale float32, first, second int, shift *[8]float32) {
 	var sx, sw [33]float32
 	n := len(x)
 	for j, i := range g.order[:n] {
@@ -120,7 +110,7 @@ func (g *iq1Group) splitIQ1_S(x []float32) (scale float32, first, second int, sh
 	best := float32(-math.MaxFloat32)
 	for a := 0; a <= n; a++ {
 		for b := a; b <= n; b++ {
-			for _, v := range [2]*[3]float32{&up, &down} {
+			for _, v := range [2]*[8]float32{&up, &down} {
 				qx := float32((sx[a]-sx[0])*v[0]) + float32((sx[b]-sx[a])*v[1]) + float32((sx[n]-sx[b])*v[2])
 				qq := float32(float32((sw[a]-sw[0])*v[0])*v[0]) + float32(float32((sw[b]-sw[a])*v[1])*v[1]) + float32(float32((sw[n]-sw[b])*v[2])*v[2])
 				if qq > 0 && float32(qx*qx) > float32(best*qq) {
@@ -134,8 +124,8 @@ func (g *iq1Group) splitIQ1_S(x []float32) (scale float32, first, second int, sh
 	return scale, first, second, shift
 }
 
-var encodeIQ1_S = eachBlock(256, 50, func(p []byte, x, matrix []float32) {
-	var g iq1Group
+var gridIQ1_S gridEncoder = func(kernels *searchKernels, room *searched, p []byte, x, matrix []float32) {
+	g := &room.iq1
 	var scales [8]float32
 	var shiftsDown [8]bool
 	clear(p)
@@ -156,7 +146,7 @@ var encodeIQ1_S = eachBlock(256, 50, func(p []byte, x, matrix []float32) {
 			scale = -scale
 			shift = other(shift)
 		}
-		scale = g.place(run, scale, func(int) *[3]float32 { return shift })
+		scale = g.place(kernels, run, scale, func(int) *[8]float32 { return shift })
 		high := uint16(0)
 		for k, i := range g.points {
 			p[2+4*b+k] = byte(i)
@@ -179,9 +169,9 @@ var encodeIQ1_S = eachBlock(256, 50, func(p []byte, x, matrix []float32) {
 		}
 		p[35+2*b] |= byte(l << 4)
 	}
-})
+}
 
-func other(shift *[3]float32) *[3]float32 {
+func other(shift *[8]float32) *[8]float32 {
 	if shift == &up {
 		return &down
 	}
@@ -189,7 +179,7 @@ func other(shift *[3]float32) *[3]float32 {
 }
 
 // shiftsIQ1_M are the shifts of a group's two points, by the code of both.
-var shiftsIQ1_M = [4][2]*[3]float32{{&up, &up}, {&up, &down}, {&down, &up}, {&down, &down}}
+var shiftsIQ1_M = [4][2]*[8]float32{{&up, &up}, {&up, &down}, {&down, &up}, {&down, &down}}
 
 // splitIQ1_M is splitIQ1_S for groups whose halves have shifts of their own. The
 // levels of both shifts are 1 apart, so that the sum over three parts is that of all
@@ -207,7 +197,7 @@ func (g *iq1Group) splitIQ1_M(x []float32) (scale float32, first, second, code i
 	for a := 0; a <= 16; a++ {
 		for b := a; b <= 16; b++ {
 			var qx, qq [2][2]float32 // by shift and half
-			for s, v := range [2]*[3]float32{&up, &down} {
+			for s, v := range [2]*[8]float32{&up, &down} {
 				c1, c2 := float32(v[0]*v[0])-float32(v[1]*v[1]), float32(v[1]*v[1])-float32(v[2]*v[2])
 				for h := range 2 {
 					qx[s][h] = float32(sx[h][16]*v[2]) - (sx[h][a] + sx[h][b])
@@ -227,8 +217,8 @@ func (g *iq1Group) splitIQ1_M(x []float32) (scale float32, first, second, code i
 	return scale, first, second, code
 }
 
-var encodeIQ1_M = eachBlock(256, 56, func(p []byte, x, matrix []float32) {
-	var g iq1Group
+var gridIQ1_M gridEncoder = func(kernels *searchKernels, room *searched, p []byte, x, matrix []float32) {
+	g := &room.iq1
 	var scales [16]float32
 	var codes [16]int
 	clear(p)
@@ -248,7 +238,7 @@ var encodeIQ1_M = eachBlock(256, 56, func(p []byte, x, matrix []float32) {
 		if scale < 0 {
 			scale, code = -scale, 3-code
 		}
-		scale = g.place(run, scale, func(k int) *[3]float32 { return shiftsIQ1_M[code][k] })
+		scale = g.place(kernels, run, scale, func(k int) *[8]float32 { return shiftsIQ1_M[code][k] })
 		p[2*b], p[2*b+1] = byte(g.points[0]), byte(g.points[1])
 		p[32+b] = byte(g.points[0]>>8) | byte(g.points[1]>>8<<4)
 		scales[b], codes[b] = scale, code
@@ -284,4 +274,4 @@ var encodeIQ1_M = eachBlock(256, 56, func(p []byte, x, matrix []float32) {
 	for i := range 4 {
 		p[49+2*i] |= byte(bits>>(4*i)&15) << 4
 	}
-})
+}

@@ -10,8 +10,8 @@ var (
 
 // Without a matrix, which ggml's encoder demands, all columns count the same; so for
 // IQ2_XS.
-var encodeIQ2_XXS = eachBlock(256, 66, func(p []byte, x, matrix []float32) {
-	var g gridGroup
+var gridIQ2_XXS gridEncoder = func(kernels *searchKernels, room *searched, p []byte, x, matrix []float32) {
+	g := &room.grid
 	var scales [8]float32
 	var units [8]uint8
 	clear(p)
@@ -19,14 +19,14 @@ var encodeIQ2_XXS = eachBlock(256, 66, func(p []byte, x, matrix []float32) {
 	for b := range scales {
 		run := x[32*b:][:32]
 		g.weigh(run, part(matrix, 32*b), mean, func(v float32) float32 { return sqrt32(mean + float32(v*v)) })
-		searchIQ2_XXS.split(&g, run)
-		searchIQ2_XXS.find(&g, 32)
+		searchIQ2_XXS.split(g, run)
+		searchIQ2_XXS.find(kernels, g, 32)
 		if scales[b] = g.scale; g.zero {
 			continue
 		}
 		signs := uint32(0)
 		for k := range 4 {
-			p[2+8*b+k] = byte(grid.index[grid.key(g.levels[8*k:][:8])])
+			p[2+8*b+k] = byte(grid.index[g.points[k]])
 			signs |= uint32(g.signs[k]) << (7 * k)
 		}
 		binary.LittleEndian.PutUint32(p[2+8*b+4:], signs)
@@ -40,10 +40,10 @@ var encodeIQ2_XXS = eachBlock(256, 66, func(p []byte, x, matrix []float32) {
 	for b, l := range units {
 		p[2+8*b+7] |= l << 4
 	}
-})
+}
 
-var encodeIQ2_XS = eachBlock(256, 74, func(p []byte, x, matrix []float32) {
-	var g gridGroup
+var gridIQ2_XS gridEncoder = func(kernels *searchKernels, room *searched, p []byte, x, matrix []float32) {
+	g := &room.grid
 	var scales [16]float32
 	var units [16]uint8
 	clear(p)
@@ -51,13 +51,13 @@ var encodeIQ2_XS = eachBlock(256, 74, func(p []byte, x, matrix []float32) {
 	for b := range scales {
 		run := x[16*b:][:16]
 		g.weigh(run, part(matrix, 16*b), mean, func(v float32) float32 { return sqrt32(mean + float32(v*v)) })
-		searchIQ2_XS.split(&g, run)
-		searchIQ2_XS.find(&g, 16)
+		searchIQ2_XS.split(g, run)
+		searchIQ2_XS.find(kernels, g, 16)
 		if scales[b] = g.scale; g.zero {
 			continue
 		}
 		for k := range 2 {
-			binary.LittleEndian.PutUint16(p[2+4*b+2*k:], uint16(grid.index[grid.key(g.levels[8*k:][:8])])|uint16(g.signs[k])<<9)
+			binary.LittleEndian.PutUint16(p[2+4*b+2*k:], uint16(grid.index[g.points[k]])|uint16(g.signs[k])<<9)
 		}
 	}
 	d := fourBitScales(scales[:], units[:])
@@ -69,10 +69,10 @@ var encodeIQ2_XS = eachBlock(256, 74, func(p []byte, x, matrix []float32) {
 	for b, l := range units {
 		p[66+b/2] |= l << (b % 2 * 4)
 	}
-})
+}
 
-var encodeIQ2_S = eachBlock(256, 82, func(p []byte, x, matrix []float32) {
-	var g gridGroup
+var gridIQ2_S gridEncoder = func(kernels *searchKernels, room *searched, p []byte, x, matrix []float32) {
+	g := &room.grid
 	var scales [16]float32
 	var units [16]uint8
 	clear(p)
@@ -80,13 +80,13 @@ var encodeIQ2_S = eachBlock(256, 82, func(p []byte, x, matrix []float32) {
 	for b := range scales {
 		run := x[16*b:][:16]
 		g.weigh(run, part(matrix, 16*b), mean, func(v float32) float32 { return float32(0.25*mean) + float32(v*v) })
-		searchIQ2_S.split(&g, run)
-		searchIQ2_S.find(&g, 16)
+		searchIQ2_S.split(g, run)
+		searchIQ2_S.find(kernels, g, 16)
 		if scales[b] = g.scale; g.zero {
 			continue
 		}
 		for k := range 2 {
-			at, index := 2*b+k, grid.index[grid.key(g.levels[8*k:][:8])]
+			at, index := 2*b+k, grid.index[g.points[k]]
 			p[2+at], p[34+at] = byte(index), g.signs[k]
 			p[66+at/4] |= byte(index >> 8 << (at % 4 * 2))
 		}
@@ -99,7 +99,7 @@ var encodeIQ2_S = eachBlock(256, 82, func(p []byte, x, matrix []float32) {
 	for b, l := range units {
 		p[74+b/2] |= l << (b % 2 * 4)
 	}
-})
+}
 
 // part is a matrix from a column on, nil for none.
 func part(matrix []float32, from int) []float32 {

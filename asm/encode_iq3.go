@@ -7,8 +7,8 @@ var (
 	searchIQ3_S   = gridSearch{lattice: iq3sLattice, elems: 4, top: 8, tries: 9, step: 0.2, all: true}
 )
 
-var encodeIQ3_XXS = eachBlock(256, 98, func(p []byte, x, matrix []float32) {
-	var g gridGroup
+var gridIQ3_XXS gridEncoder = func(kernels *searchKernels, room *searched, p []byte, x, matrix []float32) {
+	g := &room.grid
 	var scales [8]float32
 	var units [8]uint8
 	clear(p)
@@ -16,13 +16,13 @@ var encodeIQ3_XXS = eachBlock(256, 98, func(p []byte, x, matrix []float32) {
 	for b := range scales {
 		run := x[32*b:][:32]
 		g.weigh(run, part(matrix, 32*b), mean, squared)
-		searchIQ3_XXS.split(&g, run)
-		searchIQ3_XXS.find(&g, 32)
+		searchIQ3_XXS.split(g, run)
+		searchIQ3_XXS.find(kernels, g, 32)
 		if scales[b] = g.scale; g.zero {
 			continue
 		}
 		for k := range 8 {
-			p[2+8*b+k] = byte(grid.index[grid.key(g.levels[4*k:][:4])])
+			p[2+8*b+k] = byte(grid.index[g.points[k]])
 		}
 		signs := uint32(0)
 		for k, s := range g.signs {
@@ -39,12 +39,12 @@ var encodeIQ3_XXS = eachBlock(256, 98, func(p []byte, x, matrix []float32) {
 	for b, l := range units {
 		p[66+4*b+3] |= l << 4
 	}
-})
+}
 
 // Where a group is zeros ggml stores the codes and signs of those after it one place
 // too early, but the high bits of their indices where they belong; so does this.
-var encodeIQ3_S = eachBlock(256, 110, func(p []byte, x, matrix []float32) {
-	var g gridGroup
+var gridIQ3_S gridEncoder = func(kernels *searchKernels, room *searched, p []byte, x, matrix []float32) {
+	g := &room.grid
 	var scales [8]float32
 	var units [8]uint8
 	clear(p)
@@ -52,13 +52,13 @@ var encodeIQ3_S = eachBlock(256, 110, func(p []byte, x, matrix []float32) {
 	for b := range scales {
 		run := x[32*b:][:32]
 		g.weigh(run, part(matrix, 32*b), mean, squared)
-		searchIQ3_S.split(&g, run)
-		searchIQ3_S.find(&g, 32)
+		searchIQ3_S.split(g, run)
+		searchIQ3_S.find(kernels, g, 32)
 		if scales[b] = g.scale; g.zero {
 			continue
 		}
 		for k := range 8 {
-			index := grid.index[grid.key(g.levels[4*k:][:4])]
+			index := grid.index[g.points[k]]
 			p[2+8*at+k] = byte(index)
 			p[66+b] |= byte(index >> 8 << k)
 		}
@@ -73,4 +73,4 @@ var encodeIQ3_S = eachBlock(256, 110, func(p []byte, x, matrix []float32) {
 	for b, l := range units {
 		p[106+b/2] |= l << (b % 2 * 4)
 	}
-})
+}

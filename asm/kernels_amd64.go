@@ -844,6 +844,26 @@ func codebookCodesAVX2(dst *byte, src *float32, inverses *float32, values *float
 //go:noescape
 func chooseAVX2(dst *byte, x *float32, scales *float32, minimums *float32, limits *uint32, steps int, n int)
 
+// gridLevelsAVX2 writes the keys of all tries of a group: gridSearch.key.
+//
+//go:noescape
+func gridLevelsAVX2(group *float32, points int, elems int, bits int, top int, eights int)
+
+// gridFitsAVX2 writes the sums of all tries of a group: gridSearch.fit.
+//
+//go:noescape
+func gridFitsAVX2(group *float32, points int, elems int, bits int, eights int)
+
+// gridNearAVX2 finds the nearest neighbour, the first of equals: lattice.closest.
+//
+//go:noescape
+func gridNearAVX2(near *uint16, eights int, x *float32, w *float32, values *[8]float32, scale float32) int
+
+// gridNearWideAVX2 finds the nearest neighbour, the first of equals: lattice.closest.
+//
+//go:noescape
+func gridNearWideAVX2(near *uint16, eights int, x *float32, w *float32, values *[8]float32, scale float32) int
+
 // encodeQ8_0AVX2 writes n blocks of Q8_0.
 //
 //go:noescape

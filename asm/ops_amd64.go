@@ -27,6 +27,9 @@ func (o *Ops) avx2() {
 		codebook:  codebookSearchAVX2,
 		codes:     codebookCodesAVX2,
 		choose:    chooseAVX2,
+		levels:    gridLevelsAVX2,
+		fits:      gridFitsAVX2,
+		near:      [4]nearKernel{2: gridNearAVX2, 3: gridNearWideAVX2},
 	}
 	o.rows[Q8_0], o.rows[Q4_0], o.rows[NVFP4] = encodeQ8_0AVX2, encodeQ4_0AVX2, encodeNVFP4AVX2
 	o.e4m3Times = e4m3TimesAVX2

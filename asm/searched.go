@@ -8,6 +8,8 @@ type searched struct {
 	lanes     lanes
 	affine    affineBlock
 	symmetric symmetricBlock
+	grid      gridGroup
+	iq1       iq1Group
 }
 
 var searches = sync.Pool{New: func() any { return new(searched) }}
@@ -47,12 +49,20 @@ type searchKernels struct {
 	codebook  func(l, values *float32, elems, trials int)
 	codes     func(dst *byte, x, inverses, values *float32, stride, n int) // of a codebook
 	choose    func(dst *byte, x, scales, minimums *float32, limits *uint32, steps, n int)
+	levels    func(group *float32, points, elems, bits, top, eights int) // keys of all tries; see gridGroup
+	fits      func(group *float32, points, elems, bits, eights int)      // sums of all tries
+	near      [4]nearKernel                                          // by bits of a level
 }
+
+// A nearKernel is the place of the nearest neighbour in eights of them.
+type nearKernel = func(near *uint16, eights int, x, w *float32, values *[8]float32, scale float32) int
 
 // laneEncoders are those that search sixteen groups at once.
 var laneEncoders = [Kinds]func(o *Ops, dst []byte, src, matrix []float32){
 	Q2_K: groupsQ2_K.encodeLanes, Q4_K: groupsQ4_K.encodeLanes, Q5_K: groupsQ5_K.encodeLanes,
 	Q3_K: groupsQ3_K.encodeLanes, Q6_K: groupsQ6_K.encodeLanes, IQ4_NL: lanesIQ4_NL, IQ4_XS: lanesIQ4_XS,
+	IQ1_S: gridIQ1_S.lanes(50), IQ1_M: gridIQ1_M.lanes(56), IQ2_XXS: gridIQ2_XXS.lanes(66), IQ2_XS: gridIQ2_XS.lanes(74),
+	IQ2_S: gridIQ2_S.lanes(82), IQ3_XXS: gridIQ3_XXS.lanes(98), IQ3_S: gridIQ3_S.lanes(110),
 }
 
 // load puts groups of some elements into lanes; those of other lanes stay.

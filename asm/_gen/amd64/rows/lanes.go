@@ -23,6 +23,7 @@ func Kernels() {
 	codebook()
 	codebookCodes()
 	choose()
+	grids()
 	q8_0()
 	q4_0()
 	mxfp4()
@@ -146,11 +147,12 @@ func round(a, to value) {
 	each(func(ops ...Op) { VROUNDPS(Imm(8), ops[0], ops[1]) }, a, to)
 }
 
-// Predicates of VCMPPS: false of NaN, but the last two are true of it.
+// Predicates of VCMPPS: false of NaN, but notLess and other are true of it.
 const (
 	less    = 17
 	notLess = 5
 	other   = 4 // not equal
+	equal   = 0
 )
 
 // compare is ones in the lanes where a < b, or whatever the predicate says.

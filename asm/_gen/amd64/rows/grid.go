@@ -1,0 +1,200 @@
+package rows
+
+import (
+	"math"
+
+	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// Where things lie in the memory of a search on a grid, the Go type gridGroup.
+const (
+	groupX        = 0
+	groupW        = 128
+	groupInverses = 384
+	groupKeys     = 512
+	groupSums     = 1536
+)
+
+// tries is a kernel that takes eight tries of a group at once, while it is written.
+type tries struct {
+	x, inverses, keys, sums Register
+	points, elems, eights   Register
+	bits                    VecVirtual // of a level, as instructions that shift want it
+}
+
+// grids writes the kernels of searches on grids.
+func grids() {
+	gridLevels()
+	gridFits()
+	gridNear(8, 2)
+	gridNear(4, 3)
+}
+
+func beginTries(name, params, doc string, how ...string) *tries {
+	emit.Frame(name+"AVX2", "func(group *float32, points int, elems int, bits int"+params+", eights int)", doc, how...)
+	t := &tries{x: Load(Param("group"), GP64()), points: Load(Param("points"), GP64()), elems: Load(Param("elems"), GP64()),
+		eights: Load(Param("eights"), GP64()), inverses: GP64(), keys: GP64(), sums: GP64(), bits: XMM()}
+	VMOVQ(Load(Param("bits"), GP64()), t.bits)
+	LEAQ(Mem{Base: t.x, Disp: groupInverses}, t.inverses)
+	LEAQ(Mem{Base: t.x, Disp: groupKeys}, t.keys)
+	LEAQ(Mem{Base: t.x, Disp: groupSums}, t.sums)
+	SHLQ(Imm(2), t.elems)
+	return t
+}
+
+// each is the loop over eights of tries, with one over points in it, to the kernel's end.
+func (t *tries) each(before func(), point func(x Register), after func()) {
+	eight, next := emit.NewLabel("tries"), emit.NewLabel("point")
+	x, left := GP64(), GP64()
+	eight.Here()
+	before()
+	MOVQ(t.x, x)
+	MOVQ(t.points, left)
+	next.Here()
+	point(x)
+	ADDQ(Imm(32), t.keys)
+	DECQ(left)
+	JNZ(next.Ref())
+	after()
+	DECQ(t.eights)
+	JNZ(eight.Ref())
+	emit.End()
+}
+
+// gridLevels takes the elements of a point from the last one down, so that the first one's level
+// comes to lie lowest.
+func gridLevels() {
+	t := beginTries("gridLevels", ", top int", "writes the keys of all tries of a group: gridSearch.key.",
+		"For each try and point: key = the levels round((x*inverse-1)/2), 0 to top, the first one's bits lowest.")
+	inverse, top, low, magic, bits := one(), one(), one(), one(), one()
+	VMOVQ(Load(Param("top"), GP64()), top.regs[0].AsX())
+	VPBROADCASTD(top.regs[0].AsX(), top.regs[0])
+	move(all(1<<22), low)
+	each(VPADDD, low, top, top)
+	move(number(3<<22), magic)
+	move(all(1<<23-1), bits)
+	t.each(func() {
+		VMOVUPS(Mem{Base: t.inverses}, inverse.regs[0])
+		ADDQ(Imm(32), t.inverses)
+	}, func(x Register) {
+		key, l, i, next := one(), one(), GP64(), emit.NewLabel("level")
+		each(VXORPS, key, key, key)
+		MOVQ(t.elems, i)
+		next.Here()
+		VBROADCASTSS(Mem{Base: x, Index: i, Scale: 1, Disp: -4}, l.regs[0])
+		each(VMULPS, inverse, l, l)
+		each(VADDPS, number(-1), l, l)
+		each(VMULPS, number(0.5), l, l)
+		roundBetween(l, magic, bits, low, top, low)
+		VPSLLD(t.bits, key.regs[0], key.regs[0])
+		each(VPADDD, l, key, key)
+		SUBQ(Imm(4), i)
+		JNZ(next.Ref())
+		VMOVDQU(key.regs[0], Mem{Base: t.keys})
+		ADDQ(t.elems, x)
+	}, func() {})
+}
+
+func gridFits() {
+	t := beginTries("gridFits", "", "writes the sums of all tries of a group: gridSearch.fit.",
+		"For each try: qx, qq = the sums of w*x*q and w*q*q, q = 2*level+1.")
+	qx, qq, above := one(), one(), one()
+	each(VPCMPEQD, above, above, above)
+	VPSLLD(t.bits, above.regs[0], above.regs[0])
+	t.each(func() {
+		each(VXORPS, qx, qx, qx)
+		each(VXORPS, qq, qq, qq)
+	}, func(x Register) {
+		key, q, w, wx, i, next := one(), one(), one(), one(), GP64(), emit.NewLabel("sum")
+		VMOVDQU(Mem{Base: t.keys}, key.regs[0])
+		MOVQ(t.elems, i)
+		next.Here()
+		VPANDN(key.regs[0], above.regs[0], q.regs[0])
+		VPSRLD(t.bits, key.regs[0], key.regs[0])
+		each(VPADDD, q, q, q)
+		each(VPADDD, all(1), q, q)
+		each(VCVTDQ2PS, q, q)
+		VBROADCASTSS(Mem{Base: x, Disp: groupW}, w.regs[0])
+		VBROADCASTSS(Mem{Base: x}, wx.regs[0])
+		each(VMULPS, w, wx, wx)
+		each(VMULPS, q, wx, wx)
+		each(VADDPS, wx, qx, qx)
+		each(VMULPS, q, w, w)
+		each(VMULPS, q, w, w)
+		each(VADDPS, w, qq, qq)
+		ADDQ(Imm(4), x)
+		SUBQ(Imm(4), i)
+		JNZ(next.Ref())
+	}, func() {
+		VMOVUPS(qx.regs[0], Mem{Base: t.sums})
+		VMOVUPS(qq.regs[0], Mem{Base: t.sums, Disp: 32})
+		ADDQ(Imm(64), t.sums)
+	})
+}
+
+// gridNear has a table of costs for each element, by level, and looks up those of eight neighbours:
+// the lookup takes three bits, of which the third may be the next level's.
+func gridNear(elems, bits int) {
+	name := map[int]string{2: "gridNearAVX2", 3: "gridNearWideAVX2"}[bits]
+	emit.Frame(name, "func(near *uint16, eights int, x *float32, w *float32, values *[8]float32, scale float32) int",
+		"finds the nearest neighbour, the first of equals: lattice.closest.",
+		"For each element: its costs w*(scale*value-x)^2. For each neighbour: their sum.")
+	near, eights := Load(Param("near"), GP64()), Load(Param("eights"), GP64())
+	x, w, values := Load(Param("x"), GP64()), Load(Param("w"), GP64()), Load(Param("values"), GP64())
+	v, scale := one(), one()
+	VBROADCASTSS(Load(Param("scale"), XMM()), scale.regs[0])
+	each(VMULPS, value{mem: Mem{Base: values}}, scale, v)
+	tables := make([]value, elems)
+	for e := range tables {
+		x, w := broadcast(Mem{Base: x, Disp: 4 * e}), broadcast(Mem{Base: w, Disp: 4 * e})
+		each(VSUBPS, x, v, x)
+		each(VMULPS, x, w, w)
+		each(VMULPS, x, w, w)
+		tables[e] = w
+	}
+	least, best, place := load(number(math.MaxFloat32)), one(), load(value{mem: emit.Dwords(0, 1, 2, 3, 4, 5, 6, 7)})
+	each(VXORPS, best, best, best)
+	again := emit.NewLabel("neighbours")
+	again.Here()
+	key, sum, cost := one(), one(), v
+	VPMOVZXWD(Mem{Base: near}, key.regs[0])
+	permuted(key, tables[0], sum)
+	for _, t := range tables[1:] {
+		VPSRLD(Imm(uint64(bits)), key.regs[0], key.regs[0])
+		permuted(key, t, cost)
+		each(VADDPS, cost, sum, sum)
+	}
+	compare(less, sum, least, cost)
+	where(cost, sum, least)
+	where(cost, place, best)
+	each(VPADDD, all(8), place, place)
+	ADDQ(Imm(16), near)
+	DECQ(eights)
+	JNZ(again.Ref())
+	Comment("The least place of the least sum.")
+	other := one()
+	move(least, sum)
+	across(sum, other, VMINPS)
+	compare(equal, least, sum, sum)
+	each(VPCMPEQD, other, other, other)
+	where(sum, best, other)
+	across(other, sum, VPMINUD)
+	out := GP32()
+	VMOVD(other.regs[0].AsX(), out)
+	Store(out.As64(), ReturnIndex(0))
+	emit.End()
+}
+
+// across puts what an instruction makes of all eight numbers into each of them.
+func across(v, t value, instruction func(...Op)) {
+	a, b := v.regs[0], t.regs[0]
+	VPERM2F128(Imm(1), a, a, b)
+	instruction(b, a, a)
+	for _, order := range []uint64{0x4E, 0xB1} {
+		VPERMILPS(Imm(order), a, b)
+		instruction(b, a, a)
+	}
+}
