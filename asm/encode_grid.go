@@ -109,25 +109,37 @@ func (g *lattice) closest(s *searchKernels, key int, x, w []float32, values *[8]
 	if kernel := s.near[g.bits]; kernel != nil {
 		return int(near[kernel(&near[0], (n+nearEight-1)/nearEight, &x[0], &w[0], values, scale)])
 	}
-	var cost [8][8]float32 // of each element's levels
-	for e, v := range x {
-		for l := range 1 << g.bits {
-			diff := float32(scale*values[l]) - v
-			cost[e][l] = float32(float32(w[e]*diff) * diff)
-		}
+	cost := func(e, l int) float32 {
+		diff := float32(scale*values[l]) - x[e]
+		return float32(float32(w[e]*diff) * diff)
 	}
 	best, least := near[0], float32(math.MaxFloat32)
-	for _, k := range near {
-		sum, levels := float32(0), k
-		for e := range x {
-			sum += cost[e&7][levels&(1<<g.bits-1)&7]
-			levels >>= g.bits
+	if g.bits == 3 {
+		for _, k := range near {
+			k := int(k)
+			if sum := cost(0, k&7) + cost(1, k>>3&7) + cost(2, k>>6&7) + cost(3, k>>9&7); sum < least {
+				best, least = uint16(k), sum
+			}
 		}
-		if sum < least {
+		return int(best)
+	}
+	var costs [8][4]float32 // of each element's levels: there are more neighbours than levels
+	for e := range costs {
+		for l := range costs[e] {
+			costs[e][l] = cost(e, l)
+		}
+	}
+	for _, k := range near {
+		if sum := sumOfEight(&costs, uint32(k)); sum < least {
 			best, least = k, sum
 		}
 	}
 	return int(best)
+}
+
+// sumOfEight is what the levels of eight elements cost, of two bits each.
+func sumOfEight(c *[8][4]float32, k uint32) float32 {
+	return c[0][k&3] + c[1][k>>2&3] + c[2][k>>4&3] + c[3][k>>6&3] + c[4][k>>8&3] + c[5][k>>10&3] + c[6][k>>12&3] + c[7][k>>14&3]
 }
 
 // gridBytes are the levels of a grid whose rows are bytes in rising order.

@@ -1,10 +1,8 @@
 package asm
 
 import (
-	"cmp"
 	"encoding/binary"
 	"math"
-	"slices"
 )
 
 // up and down are the numbers that the levels -1, 0 and 1 of the IQ1 types stand for, twice: see
@@ -34,15 +32,13 @@ func (g *iq1Group) weigh(x, matrix []float32, mean float32) {
 
 // sort orders the elements; equal ones keep their order, as a merge sort leaves them.
 func (g *iq1Group) sort(x []float32) {
-	for i := range x {
-		g.order[i] = i
-	}
-	slices.SortStableFunc(g.order[:len(x)], func(a, b int) int {
-		if x[a] == x[b] {
-			return 0
+	for i, v := range x {
+		at := i
+		for ; at > 0 && x[g.order[at-1]] > v; at-- {
+			g.order[at] = g.order[at-1]
 		}
-		return cmp.Compare(x[a], x[b])
-	})
+		g.order[at] = i
+	}
 }
 
 // cut gives the elements before the first place the level 0, those from the second
@@ -107,17 +103,34 @@ func (g *iq1Group) splitIQ1_S(x []float32) (scale float32, first, second int, sh
 		sx[j+1] = sx[j] + float32(g.w[i]*x[i])
 		sw[j+1] = sw[j] + g.w[i]
 	}
+	// What the third part adds depends on the second place alone, and the level of the second
+	// part is the same number under both shifts but for its sign.
+	shifts := [2]*[8]float32{&up, &down}
+	var thirdX, thirdW [2][33]float32
+	for s, v := range shifts {
+		for b := range n + 1 {
+			thirdX[s][b] = float32((sx[n] - sx[b]) * v[2])
+			thirdW[s][b] = float32(float32((sw[n]-sw[b])*v[2]) * v[2])
+		}
+	}
 	best := float32(-math.MaxFloat32)
-	for a := 0; a <= n; a++ {
+	for a := range n + 1 {
+		var firstX, firstW [2]float32
+		for s, v := range shifts {
+			firstX[s] = float32((sx[a] - sx[0]) * v[0])
+			firstW[s] = float32(float32((sw[a]-sw[0])*v[0]) * v[0])
+		}
 		for b := a; b <= n; b++ {
-			for _, v := range [2]*[8]float32{&up, &down} {
-				qx := float32((sx[a]-sx[0])*v[0]) + float32((sx[b]-sx[a])*v[1]) + float32((sx[n]-sx[b])*v[2])
-				qq := float32(float32((sw[a]-sw[0])*v[0])*v[0]) + float32(float32((sw[b]-sw[a])*v[1])*v[1]) + float32(float32((sw[n]-sw[b])*v[2])*v[2])
-				if qq > 0 && float32(qx*qx) > float32(best*qq) {
-					scale = qx / qq
-					best = float32(scale * qx)
-					first, second, shift = a, b, v
-				}
+			x, w := float32((sx[b]-sx[a])*iq1Delta), float32(float32((sw[b]-sw[a])*iq1Delta)*iq1Delta)
+			if qx, qq := firstX[0]+x+thirdX[0][b], firstW[0]+w+thirdW[0][b]; qq > 0 && float32(qx*qx) > float32(best*qq) {
+				scale = qx / qq
+				best = float32(scale * qx)
+				first, second, shift = a, b, &up
+			}
+			if qx, qq := firstX[1]-x+thirdX[1][b], firstW[1]+w+thirdW[1][b]; qq > 0 && float32(qx*qx) > float32(best*qq) {
+				scale = qx / qq
+				best = float32(scale * qx)
+				first, second, shift = a, b, &down
 			}
 		}
 	}
@@ -193,19 +206,32 @@ func (g *iq1Group) splitIQ1_M(x []float32) (scale float32, first, second, code i
 		sw[h][j+1] = sw[h][j] + g.w[i]
 		sw[1-h][j+1] = sw[1-h][j]
 	}
-	best, code := float32(-math.MaxFloat32), -1
-	for a := 0; a <= 16; a++ {
-		for b := a; b <= 16; b++ {
-			var qx, qq [2][2]float32 // by shift and half
-			for s, v := range [2]*[8]float32{&up, &down} {
-				c1, c2 := float32(v[0]*v[0])-float32(v[1]*v[1]), float32(v[1]*v[1])-float32(v[2]*v[2])
-				for h := range 2 {
-					qx[s][h] = float32(sx[h][16]*v[2]) - (sx[h][a] + sx[h][b])
-					qq[s][h] = float32(float32(sw[h][16]*v[2])*v[2]) + float32(sw[h][a]*c1) + float32(sw[h][b]*c2)
-				}
+	var allX, allW [2][2]float32 // by shift and half
+	var firstW, secondW [2][2][17]float32
+	for s, v := range [2]*[8]float32{&up, &down} {
+		c1, c2 := float32(v[0]*v[0])-float32(v[1]*v[1]), float32(v[1]*v[1])-float32(v[2]*v[2])
+		for h := range 2 {
+			allX[s][h], allW[s][h] = float32(sx[h][16]*v[2]), float32(float32(sw[h][16]*v[2])*v[2])
+			for at, w := range sw[h] {
+				firstW[s][h][at], secondW[s][h][at] = float32(w*c1), float32(w*c2)
 			}
+		}
+	}
+	best, code := float32(-math.MaxFloat32), -1
+	for a := range 17 {
+		var untilW [2][2]float32
+		for s := range 2 {
+			for h := range 2 {
+				untilW[s][h] = allW[s][h] + firstW[s][h][a]
+			}
+		}
+		for b := a; b <= 16; b++ {
+			x0, x1 := sx[0][a]+sx[0][b], sx[1][a]+sx[1][b]
+			qx := [2][2]float32{{allX[0][0] - x0, allX[0][1] - x1}, {allX[1][0] - x0, allX[1][1] - x1}}
+			qq := [2][2]float32{{untilW[0][0] + secondW[0][0][b], untilW[0][1] + secondW[0][1][b]},
+				{untilW[1][0] + secondW[1][0][b], untilW[1][1] + secondW[1][1][b]}}
 			for k := range 4 {
-				x, q := qx[k/2][0]+qx[k%2][1], qq[k/2][0]+qq[k%2][1]
+				x, q := qx[k>>1][0]+qx[k&1][1], qq[k>>1][0]+qq[k&1][1]
 				if q > 0 && float32(x*x) > float32(best*q) {
 					scale = x / q
 					best = float32(scale * x)

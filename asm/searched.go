@@ -51,7 +51,7 @@ type searchKernels struct {
 	choose    func(dst *byte, x, scales, minimums *float32, limits *uint32, steps, n int)
 	levels    func(group *float32, points, elems, bits, top, eights int) // keys of all tries; see gridGroup
 	fits      func(group *float32, points, elems, bits, eights int)      // sums of all tries
-	near      [4]nearKernel                                          // by bits of a level
+	near      [4]nearKernel                                              // by bits of a level
 }
 
 // A nearKernel is the place of the nearest neighbour in eights of them.
