@@ -23878,7 +23878,7 @@ sum:
 	RET
 
 // func gridNearAVX2(near *uint16, eights int, x *float32, w *float32, values *[8]float32, scale float32) int
-// Requires: AVX, AVX2, SSE
+// Requires: AVX, AVX2
 TEXT ·gridNearAVX2(SB), NOSPLIT, $0-56
 	// For each element: its costs w*(scale*value-x)^2. For each neighbour: their sum.
 	MOVQ         near+0(FP), AX
@@ -23886,8 +23886,7 @@ TEXT ·gridNearAVX2(SB), NOSPLIT, $0-56
 	MOVQ         x+16(FP), DX
 	MOVQ         w+24(FP), BX
 	MOVQ         values+32(FP), SI
-	MOVSS        scale+40(FP), X0
-	VBROADCASTSS X0, Y0
+	VBROADCASTSS scale+40(FP), Y0
 	VMULPS       (SI), Y0, Y0
 	VBROADCASTSS (DX), Y1
 	VBROADCASTSS (BX), Y2
@@ -24006,7 +24005,7 @@ DATA k196<>+24(SB)/8, $0x0000000800000008
 GLOBL k196<>(SB), RODATA|NOPTR, $32
 
 // func gridNearWideAVX2(near *uint16, eights int, x *float32, w *float32, values *[8]float32, scale float32) int
-// Requires: AVX, AVX2, SSE
+// Requires: AVX, AVX2
 TEXT ·gridNearWideAVX2(SB), NOSPLIT, $0-56
 	// For each element: its costs w*(scale*value-x)^2. For each neighbour: their sum.
 	MOVQ         near+0(FP), AX
@@ -24014,8 +24013,7 @@ TEXT ·gridNearWideAVX2(SB), NOSPLIT, $0-56
 	MOVQ         x+16(FP), DX
 	MOVQ         w+24(FP), BX
 	MOVQ         values+32(FP), SI
-	MOVSS        scale+40(FP), X0
-	VBROADCASTSS X0, Y0
+	VBROADCASTSS scale+40(FP), Y0
 	VMULPS       (SI), Y0, Y0
 	VBROADCASTSS (DX), Y1
 	VBROADCASTSS (BX), Y2

@@ -145,7 +145,7 @@ func gridNear(elems, bits int) {
 	near, eights := Load(Param("near"), GP64()), Load(Param("eights"), GP64())
 	x, w, values := Load(Param("x"), GP64()), Load(Param("w"), GP64()), Load(Param("values"), GP64())
 	v, scale := one(), one()
-	VBROADCASTSS(Load(Param("scale"), XMM()), scale.regs[0])
+	VBROADCASTSS(parameter("scale"), scale.regs[0])
 	each(VMULPS, value{mem: Mem{Base: values}}, scale, v)
 	tables := make([]value, elems)
 	for e := range tables {
@@ -186,6 +186,15 @@ func gridNear(elems, bits int) {
 	VMOVD(other.regs[0].AsX(), out)
 	Store(out.As64(), ReturnIndex(0))
 	emit.End()
+}
+
+// parameter is where a parameter lies: avo loads floats by instructions older than AVX.
+func parameter(name string) Mem {
+	at, err := Param(name).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	return at.Addr
 }
 
 // across puts what an instruction makes of all eight numbers into each of them.
