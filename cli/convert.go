@@ -33,6 +33,7 @@ type convertCmd struct {
 	GGUFKV       []word `name:"gguf-kv" sep:"none" placeholder:"KEY=VALUE" help:"One key and its value, over all others, of the kind that llama.cpp asks of it, or KEY:u32=VALUE. May be given several times."`
 	Quant        string `placeholder:"TYPE" help:"With --to gguf: quantize weights to a mix of llama.cpp, such as q4_k_m, as amn quantize --to does (amn formats lists them). With --to mlx: to mlx_4, mlx_8, mlx_mxfp4, ..."`
 	nameFlags    `embed:""`
+	MMProj       bool `name:"mmproj" help:"With --to gguf: the vision part of the folder, which llama.cpp loads beside the text model."`
 	RawNames     bool `help:"Write a GGUF file that no architecture of llama.cpp has the names for."`
 
 	bnbFlags  `embed:""`
@@ -134,6 +135,8 @@ func (c *convertCmd) Validate() error {
 		return err
 	}
 	switch {
+	case c.MMProj && (t.names[0] != gguf.Format || c.RawNames):
+		return errors.New("--mmproj goes with --to gguf, and not with --raw-names")
 	case c.CastAll && c.Cast == "":
 		return errors.New("--cast-all goes with --cast")
 	case c.Cast != "" && (c.AsIs || t.bnb != ""):
@@ -158,8 +161,8 @@ func (c *convertCmd) checkQuant(t *convertTarget) error {
 	switch {
 	case t.names[0] != gguf.Format:
 		return errors.New("--quant goes with --to gguf")
-	case c.Cast != "" || c.AsIs || c.RawNames:
-		return errors.New("--quant goes with none of --cast, --as-is and --raw-names")
+	case c.Cast != "" || c.AsIs || c.RawNames || c.MMProj:
+		return errors.New("--quant goes with none of --cast, --as-is, --raw-names and --mmproj")
 	case c.DoubleQuant || len(c.BlockSize)%2 == 1 || len(c.Include) > 0:
 		return errors.New("--double-quant, --block-size N and --include do not go with mixes of GGUF")
 	}
@@ -236,10 +239,13 @@ func (c *convertCmd) prepare(b *limits.Budget, o *conversion, t *convertTarget) 
 	if err := c.keys(b, o); err != nil || t.names[0] != gguf.Format || c.RawNames {
 		return err
 	}
+	if c.MMProj && !convert.Stated(o.model) {
+		return usage{"--mmproj: only a folder of transformers has a vision part to write"}
+	}
 	if c.AsIs && convert.Stated(o.model) && quant.Any(o.model) {
 		return usage{"--as-is: a quantized folder is decoded for llama.cpp; --raw-names writes it as it is"}
 	}
-	return forLlamaCPP(b, &o.written, convert.LlamaCPP{Pre: c.preTokenizer(), Quant: o.opts.Quant, Blocks: c.OutDtype == "" && c.Cast == "" && c.Quant == "", All: c.casts(o)})
+	return forLlamaCPP(b, &o.written, convert.LlamaCPP{Pre: c.preTokenizer(), Quant: o.opts.Quant, Blocks: c.OutDtype == "" && c.Cast == "" && c.Quant == "", All: c.casts(o), Projector: c.MMProj})
 }
 
 // casts reports that --out-dtype is what all matrices of a folder become, which

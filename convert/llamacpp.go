@@ -25,6 +25,9 @@ type LlamaCPP struct {
 	Pre string
 	// TensorsAlone leaves keys and vocabulary out: to compare tensors.
 	TensorsAlone bool
+	// Projector writes the vision part of a model instead of its text model: the file that
+	// llama.cpp loads beside the other.
+	Projector bool
 	// Quant says how quantized weights are read, and what they become.
 	Quant quant.Options
 	// Blocks leaves experts that are stored in blocks of MXFP4 what they are, as
@@ -61,7 +64,7 @@ func (l LlamaCPP) model(b *limits.Budget, m tensor.Model) (*rewritten, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := family.Options{Name: l.Name, Pre: l.Pre, TensorsAlone: l.TensorsAlone}
+	o := family.Options{Name: l.Name, Pre: l.Pre, TensorsAlone: l.TensorsAlone, Projector: l.Projector}
 	r := &rewritten{Model: m, b: b, files: m.Configs(), all: l.All}
 	if l.All {
 		o.Type = l.Quant.Target.DType()
@@ -298,7 +301,7 @@ func (m *made) part(part *family.Part, p []byte, first int64) error {
 func (m *made) cast(dst, src []byte, from tensor.DType, numbers []float32) error {
 	c, ok := form.CodecOf(from)
 	to, narrow := narrower[m.t.DType]
-	if !ok || !(m.t.DType == tensor.F32 || narrow && from == tensor.F32) {
+	if !ok || !(m.t.DType == tensor.F32 || narrow) {
 		return wire.ErrInternal.With("%v is made %v", from, m.t.DType)
 	}
 	c.Decode(numbers, src)
@@ -313,8 +316,9 @@ func (m *made) cast(dst, src []byte, from tensor.DType, numbers []float32) error
 		}
 	}
 	if narrow {
-		putF32(src, numbers)
-		asm.Best().Cast(asm.F32, to, dst, src)
+		var wide [4 * 4096]byte
+		putF32(wide[:], numbers)
+		asm.Best().Cast(asm.F32, to, dst, wide[:4*len(numbers)])
 		return nil
 	}
 	putF32(dst, numbers)

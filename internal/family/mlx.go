@@ -45,7 +45,7 @@ var mlxTypes = map[string]tensor.DType{"float16": tensor.F16, "bfloat16": tensor
 // ToMLX plans the way from a folder of transformers to one of mlx-lm. What the row
 // does not explain is refused.
 func ToMLX(b *limits.Budget, m tensor.Model) (*MLX, error) {
-	p, err := reading(b, m)
+	p, err := reading(b, m, false)
 	if err != nil {
 		return nil, err
 	}
@@ -79,12 +79,16 @@ func ToMLX(b *limits.Budget, m tensor.Model) (*MLX, error) {
 }
 
 // reading begins a plan by the configuration.
-func reading(b *limits.Budget, m tensor.Model) (*planner, error) {
+func reading(b *limits.Budget, m tensor.Model, projector bool) (*planner, error) {
 	root, err := jsontree.Read(b, m.Configs(), configName, maxConfig)
 	if err != nil {
 		return nil, err
 	}
-	c, err := configOf(root)
+	read := configOf
+	if projector {
+		read = visionOf
+	}
+	c, err := read(root)
 	if err != nil {
 		return nil, wire.At(configName, "", wire.NoOffset, err)
 	}
@@ -110,7 +114,7 @@ func Stacked(m tensor.Model) bool {
 // FromMLX plans the way back: the experts of a layer one by one. Other tensors are
 // what they are.
 func FromMLX(b *limits.Budget, m tensor.Model) ([]Tensor, error) {
-	p, err := reading(b, m)
+	p, err := reading(b, m, false)
 	if err != nil {
 		return nil, err
 	}

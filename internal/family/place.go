@@ -28,7 +28,7 @@ type place struct {
 // locate finds the row of a name.
 func (p *planner) locate(full string) (place, bool) {
 	r := p.c.row
-	full = r.trimmed(full)
+	full = p.c.named(full)
 	at := place{expert: -1, outer: true}
 	list, rest := r.outer, full
 	before, after, _ := strings.Cut(r.layer, "#")
@@ -97,19 +97,20 @@ func (p *planner) target(at *place) string {
 		s = at.name.views[at.view].gguf
 	}
 	if !at.outer {
-		s = "blk." + itoa(at.layer) + "." + s
+		s = p.c.row.prefix + "blk." + itoa(at.layer) + "." + s
 	}
 	switch {
 	case at.bias:
 		return s + ".bias"
-	case strings.HasSuffix(s, ".bias"):
+	case strings.HasSuffix(s, ".bias"), strings.Contains(s, ".weight"):
 		return s
 	}
 	return s + ".weight"
 }
 
 // wide are matrices that llama.cpp has in F32 always.
-var wide = []string{"ffn_gate_inp.weight", "ffn_gate_inp_shexp.weight", "position_embd.weight", "token_types.weight", "_norm.weight"}
+var wide = []string{"ffn_gate_inp.weight", "ffn_gate_inp_shexp.weight", "position_embd.weight", "token_types.weight", "_norm.weight",
+	"v.patch_embd.weight", "mm.patch_merger.weight", "mm.input_projection.weight"}
 
 // stored is the type of a tensor of llama.cpp: vectors, and what stands above, are
 // F32, a matrix keeps its type.

@@ -63,6 +63,8 @@ type Options struct {
 	Pre  string // the pre-tokenizer where the caller knows it
 	// TensorsAlone leaves the keys out.
 	TensorsAlone bool
+	// Projector plans the vision part of a model, and not the text model.
+	Projector bool
 	// Decoded reports a tensor that is quantized, and read as F32, and which type it
 	// will have in the end; nil where none is.
 	Decoded func(*tensor.Info) (tensor.DType, bool)
@@ -85,7 +87,7 @@ func Stated(files fs.FS) bool {
 
 // New plans a model of transformers; what its row does not explain is refused.
 func New(b *limits.Budget, m tensor.Model, o Options) (*Plan, error) {
-	p, err := reading(b, m)
+	p, err := reading(b, m, o.Projector)
 	if err != nil {
 		return nil, err
 	}
@@ -120,6 +122,9 @@ var sizes = []string{
 // configOf finds the row of a configuration.
 func configOf(root jsontree.Value) (*config, error) {
 	list := root.Get("architectures").List()
+	if own := root.Get("text_config").Get("architectures").List(); len(own) > 0 {
+		list = own
+	}
 	if len(list) != 1 {
 		return nil, wire.ErrUnsupported.With("the configuration names %d architectures: no GGUF that llama.cpp runs can be written (%s writes names as they are)", len(list), wire.OptionRawNames)
 	}
@@ -127,6 +132,11 @@ func configOf(root jsontree.Value) (*config, error) {
 	if c.row == nil {
 		return nil, wire.ErrUnsupported.With("the architecture %s is none of those that are known (%s writes names as they are)", wire.Quote(list[0].String()), wire.OptionRawNames)
 	}
+	return c.bounded()
+}
+
+// bounded refuses sizes that no model has.
+func (c *config) bounded() (*config, error) {
 	for _, name := range sizes {
 		if n := c.int(name); n < 0 || n > 1<<31 {
 			return nil, wire.ErrRange.With("%s is %d", name, n)
@@ -195,7 +205,10 @@ func (p *planner) tensors() error {
 
 // needless are buffers that old checkpoints hold.
 func (p *planner) needless(name string) bool {
-	name = p.c.row.trimmed(name)
+	if p.c.apart(name) {
+		return true
+	}
+	name = p.c.named(name)
 	for _, s := range p.c.row.drop {
 		if strings.HasPrefix(name, s) {
 			return true
@@ -286,7 +299,7 @@ func (p *planner) single(i *tensor.Info, at *place) error {
 		t.Shape = []int64{cols, rows}
 		part.Info.Shape, part.Info.Strides = t.Shape, []int64{1, cols}
 	}
-	t.DType = stored(t.Name, len(t.Shape), i.DType)
+	t.DType = p.typed(at.name, t.Name, len(t.Shape), i.DType)
 	t.Parts = []Part{part}
 	return p.add(t)
 }

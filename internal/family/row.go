@@ -23,7 +23,10 @@ type row struct {
 	depth func(*config) int64
 	// over says that layers beyond the last are there and not needed: those that
 	// predict further tokens.
-	over bool
+	over   bool
+	prefix string // before the name of a layer's tensor, where llama.cpp has one
+	// keep are the beginnings of the tensors that a vision part has.
+	keep []string
 	// fits chooses between rows of one architecture of llama.cpp, on the way back.
 	fits func(*settings) bool
 	// apart says why mlx-lm has other tensors than transformers.
@@ -57,6 +60,7 @@ type name struct {
 	how      how
 	optional bool
 	bare     bool                              // the name has no ending
+	kept     kept                              // its type, where it is not that of the others
 	only     func(c *config, layer int64) bool // which layers have it; nil is all
 	views    []view                            // what it becomes, instead of gguf
 	join     func(c *config, of []tensor.Info, shape []int64) []Part
@@ -103,12 +107,24 @@ var dims = map[byte]func(*config) int64{
 	'd': func(c *config) int64 { return c.int("hidden_dim") },
 	'y': func(c *config) int64 { return 2 * c.hidden() },
 	'U': func(c *config) int64 { return c.int("intermediate_size_mlp") },
+	// of vision parts
+	'h': func(c *config) int64 { return c.textWidth() },
+	'c': func(c *config) int64 { return c.channels() },
+	'p': func(c *config) int64 { return c.patch() },
+	't': func(*config) int64 { return 2 },
+	'n': func(c *config) int64 { return (c.int("image_size") / c.patch()) * (c.int("image_size") / c.patch()) },
+	'm': func(c *config) int64 { return c.merge() * c.merge() * c.width() },
+	'e': func(c *config) int64 { return c.width() },
+	'x': func(c *config) int64 { return 3 * c.width() },
+	'f': func(c *config) int64 { return c.int("mlp_ratio") * c.width() },
 }
 
 // A config is config.json as its class of transformers reads it.
 type config struct {
 	root, text jsontree.Value
 	row        *row
+	whole      jsontree.Value // config.json of which root is the vision part
+	projects   bool           // it is that of a vision part
 }
 
 // get is the first member that is there: stated, or by the class.
@@ -136,7 +152,7 @@ func (c *config) int(names ...string) int64 {
 }
 
 func (c *config) hidden() int64 { return c.int("hidden_size", "n_embd", "dim") }
-func (c *config) heads() int64  { return c.int("num_attention_heads", "n_head", "n_heads") }
+func (c *config) heads() int64  { return c.int("num_attention_heads", "n_head", "n_heads", "num_heads") }
 func (c *config) layers() int64 {
 	if c.row.depth != nil {
 		return c.row.depth(c)
@@ -145,7 +161,7 @@ func (c *config) layers() int64 {
 }
 
 func (c *config) hiddenLayers() int64 {
-	return c.int("n_layers", "num_hidden_layers", "n_layer", "num_layers")
+	return c.int("n_layers", "num_hidden_layers", "n_layer", "num_layers", "depth")
 }
 func (c *config) experts() int64 {
 	return c.int("num_local_experts", "num_experts", "n_routed_experts")

@@ -77,7 +77,7 @@ func interleaved(c *config, layer int64) bool {
 func between(c *config, layer int64) bool { return !interleaved(c, layer) }
 
 var llama4Row = row{
-	arch: "llama4", model: "llama4_text", names: []string{"Llama4ForCausalLM"}, apart: "the experts in another order",
+	arch: "llama4", model: "llama4_text", names: []string{"Llama4ForCausalLM", "Llama4ForConditionalGeneration"}, apart: "the experts in another order",
 	defaults: []preset{
 		{"vocab_size", "202048"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "131072"}, {"head_dim", "128"},
 		{"interleave_moe_layer_step", "1"}, {"num_local_experts", "16"}, {"num_experts_per_tok", "1"}, {"rope_theta", "500000"},

@@ -45,7 +45,7 @@ var gemma2Row = row{
 }
 
 var gemma3Row = row{
-	arch: "gemma3", model: "gemma3_text", names: []string{"Gemma3ForCausalLM"}, tied: true,
+	arch: "gemma3", model: "gemma3_text", names: []string{"Gemma3ForCausalLM", "Gemma3ForConditionalGeneration"}, tied: true,
 	defaults: []preset{
 		{"vocab_size", "262208"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "131072"}, {"head_dim", "256"}, {"sliding_window", "4096"},
 		{"num_key_value_heads", "4"}, {"num_attention_heads", "8"}, {"rope_theta", "1000000"}, {"rope_local_base_freq", "10000"},

@@ -14,10 +14,17 @@ func (p *planner) split(i *tensor.Info, at *place) error {
 	for at.view = range at.name.views {
 		v := &at.name.views[at.view]
 		t := Tensor{Name: p.naming(at), Shape: v.shape(p.c)}
-		if err := lies(i.Elements(), t.Shape, v, p.c); err != nil {
+		strides, first := v.strides(p.c)
+		if at.bias { // a number for each row of the matrix
+			if len(strides) != 2 || strides[0] < 1 {
+				return wire.ErrUnsupported.With("a bias of what has no rows")
+			}
+			t.Shape, strides, first = t.Shape[:1], []int64{1}, first/strides[0]
+		}
+		if err := lies(i.Elements(), t.Shape, strides, first, v); err != nil {
 			return err
 		}
-		t.DType = stored(t.Name, len(t.Shape), i.DType)
+		t.DType = p.typed(at.name, t.Name, len(t.Shape), i.DType)
 		if p.o.Packed != nil {
 			if blocks, scales, ok := p.o.Packed(i); ok {
 				p.Moved = true
@@ -27,7 +34,7 @@ func (p *planner) split(i *tensor.Info, at *place) error {
 		if t.Packed == nil {
 			part := Part{Info: *i}
 			part.Info.Shape = t.Shape
-			part.Info.Strides, part.Info.Offset = v.strides(p.c)
+			part.Info.Strides, part.Info.Offset = strides, first
 			t.Parts = []Part{part}
 		}
 		if err := p.add(t); err != nil {
@@ -89,8 +96,7 @@ func (p *planner) unsplit(i *tensor.Info, at *place) error {
 }
 
 // lies proves that a view's elements are those of a tensor of so many.
-func lies(elements int64, shape []int64, v *view, c *config) error {
-	strides, last := v.strides(c)
+func lies(elements int64, shape, strides []int64, last int64, v *view) error {
 	for d, n := range shape {
 		if last < 0 || last >= elements || n < 1 || n > elements || strides[d] < 1 || strides[d] > elements || (n-1) > (elements-1-last)/strides[d] {
 			return wire.ErrMismatch.With("the configuration gives the part %s the shape %v", wire.Quote(v.gguf), shape)

@@ -1,0 +1,228 @@
+package family
+
+import (
+	"math"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// The vision part of a model is a file of its own, which llama.cpp's mtmd loads
+// beside the text model: convert_hf_to_gguf.py --mmproj writes it. Its rows are those
+// of vision_config; the rest of the folder is the text model's.
+
+// projectors are the models whose vision part can be written.
+var projectors = []*row{&pixtralProjector, &mistral3Projector, &gemma3Projector, &qwen2vlProjector, &qwen25vlProjector}
+
+// A kept says which type a tensor has, where it is not that of the others.
+type kept uint8
+
+const (
+	asOthers kept = iota
+	asHalf        // F16 in a file of F16, F32 in any other
+	alwaysF16
+	alwaysF32
+)
+
+// typed is the type of a tensor that is written.
+func (p *planner) typed(n *name, written string, dimensions int, from tensor.DType) tensor.DType {
+	to := from
+	if p.o.Type != tensor.Unknown {
+		to = p.o.Type
+	}
+	switch {
+	case n.kept == alwaysF16, n.kept == asHalf && to == tensor.F16:
+		return tensor.F16
+	case n.kept != asOthers:
+		return tensor.F32
+	}
+	return stored(written, dimensions, from)
+}
+
+// visionOf is the configuration of the vision part.
+func visionOf(root jsontree.Value) (*config, error) {
+	list := root.Get("architectures").List()
+	if len(list) != 1 {
+		return nil, wire.ErrUnsupported.With("the configuration names %d architectures: no vision part can be written", len(list))
+	}
+	vision := root.Get("vision_config")
+	c := &config{root: vision, text: vision, whole: root, projects: true}
+	for _, r := range projectors {
+		if r.names[0] == list[0].String() {
+			c.row = r
+		}
+	}
+	kind := vision.Get("model_type").String()
+	switch {
+	case !vision.There:
+		return nil, wire.ErrMissing.With("%s has no vision_config: the model has no vision part", wire.Quote(list[0].String()))
+	case c.row == nil:
+		return nil, wire.ErrUnsupported.With("the vision part of %s is none of those that are known", wire.Quote(list[0].String()))
+	case kind != c.row.model && c.row.model != "" && kind != "":
+		return nil, wire.ErrUnsupported.With("a vision part of the type %s, where llama.cpp's %s has %s", wire.Quote(kind), wire.Quote(list[0].String()), wire.Quote(c.row.model))
+	}
+	if n := c.textWidth(); n < 1 || n > 1<<24 {
+		return nil, wire.ErrRange.With("the text model is %d wide", n)
+	}
+	if n := c.merge(); n < 1 || n > 64 {
+		return nil, wire.ErrRange.With("spatial_merge_size is %d", n)
+	}
+	if n := c.patch(); n < 1 || n > 1<<12 {
+		return nil, wire.ErrRange.With("patch_size is %d", n)
+	}
+	if n := c.int("image_size"); n < 0 || n > 1<<20 {
+		return nil, wire.ErrRange.With("image_size is %d", n)
+	}
+	if n := c.channels(); n < 1 || n > 1<<12 {
+		return nil, wire.ErrRange.With("%d channels", n)
+	}
+	if n := c.int("mlp_ratio"); n < 0 || n > 1<<10 {
+		return nil, wire.ErrRange.With("mlp_ratio is %d", n)
+	}
+	if n := c.int("embed_dim"); n < 0 || n > 1<<24 {
+		return nil, wire.ErrRange.With("embed_dim is %d", n)
+	}
+	return c.bounded()
+}
+
+// textWidth is how wide the model is that reads what the vision part makes.
+func (c *config) textWidth() int64 {
+	for _, v := range []jsontree.Value{c.whole.Get("text_config"), c.whole} {
+		if n, ok := v.First("hidden_size", "n_embd").Int(); ok {
+			return n
+		}
+	}
+	for _, d := range c.row.defaults {
+		if d.name == "text hidden_size" {
+			n, _ := jsontree.Preset(d.value).Int()
+			return n
+		}
+	}
+	return 0
+}
+
+func (c *config) patch() int64    { return c.int("patch_size") }
+func (c *config) channels() int64 { return c.int("num_channels", "in_channels", "in_chans") }
+
+// merge is how many patches of a side become one.
+func (c *config) merge() int64 {
+	if n, ok := c.whole.Get("spatial_merge_size").Int(); ok {
+		return n
+	}
+	if n, ok := c.get("spatial_merge_size").Int(); ok {
+		return n
+	}
+	return 1
+}
+
+// vision are the keys of every vision part; MmprojModel's in base.py.
+func vision(k *keys, projector string) {
+	k.put("general.type", "mmproj")
+	k.put("clip.has_vision_encoder", true)
+	k.put("clip.projector_type", projector)
+	k.own("vision.projection_dim", uint32(k.c.textWidth()))
+	k.u32("vision.image_size", "image_size")
+	k.u32("vision.patch_size", "patch_size")
+	k.own("vision.embedding_length", uint32(k.c.hidden()))
+	k.u32("vision.feed_forward_length", "intermediate_size")
+	k.own("vision.block_count", uint32(k.c.layers()))
+	k.own("vision.attention.head_count", uint32(k.c.heads()))
+	for _, name := range []string{"image_mean", "image_std"} {
+		k.colours(name)
+	}
+}
+
+// colours adds three numbers of the file that says how images are prepared.
+func (k *keys) colours(name string) {
+	v, err := k.preprocessor(name)
+	if err != nil && k.err == nil {
+		k.err = err
+	}
+	if k.err != nil {
+		return
+	}
+	list := v.List()
+	if len(list) < 1 || len(list) > 16 {
+		k.err = wire.At(preprocessorName, "member "+wire.Quote(name), v.Off(), wire.ErrMissing.With("%d numbers, where each colour has one", len(list)))
+		return
+	}
+	numbers, err := limits.Make[float32](k.b, len(list))
+	for i := range numbers {
+		f, ok := list[i].Float()
+		if !ok || math.IsNaN(f) || math.IsInf(f, 0) {
+			err = wire.At(preprocessorName, "member "+wire.Quote(name), v.Off(), wire.ErrRange.With("it holds what is no number"))
+			break
+		}
+		numbers[i] = float32(f)
+	}
+	if k.err = err; err == nil {
+		k.own("vision."+name, numbers)
+	}
+}
+
+const (
+	preprocessorName = "preprocessor_config.json"
+	processorName    = "processor_config.json"
+)
+
+// preprocessor is a member of how images are prepared: that of the processor as a
+// whole goes before that of images.
+func (k *keys) preprocessor(name string) (found jsontree.Value, err error) {
+	for _, file := range []string{preprocessorName, processorName} {
+		v, err := jsontree.Read(k.b, k.files, file, maxConfig)
+		if err != nil {
+			return found, err
+		}
+		for _, at := range []jsontree.Value{v.Get(name), v.Get("media_proc_cfg").Get(name), v.Get("image_processor").Get(name)} {
+			if at.There {
+				found = at
+			}
+		}
+	}
+	return found, nil
+}
+
+// epsilon adds that of the norms, or what it is where the configuration is silent.
+func (k *keys) epsilon(v jsontree.Value, otherwise float32) {
+	if !v.There {
+		k.own("vision.attention.layer_norm_epsilon", otherwise)
+		return
+	}
+	k.number("vision.attention.layer_norm_epsilon", "layer_norm_eps", v)
+}
+
+func noVocab(*keys) error { return nil }
+
+// named is a name as the row has it: that of the text model, where there are others.
+func (c *config) named(full string) string {
+	if c.root.Get("vision_config").There {
+		full = strings.Replace(full, "language_model.", "", 1)
+	}
+	return c.row.trimmed(full)
+}
+
+// otherParts are beginnings of tensors of a model that are none of its text model's.
+var otherParts = []string{"vision_tower.", "vision_model.", "multi_modal_projector.", "visual."}
+
+// apart is a tensor of the part of a model that is not written.
+func (c *config) apart(full string) bool {
+	begins := func(list []string) bool {
+		for _, s := range list {
+			if strings.HasPrefix(full, s) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case c.projects:
+		return !begins(c.row.keep)
+	case !c.root.Get("vision_config").There:
+		return false
+	}
+	full = strings.TrimPrefix(full, "model.")
+	return begins(otherParts)
+}

@@ -1,0 +1,272 @@
+package family
+
+// Vision parts, and the text models that are published with one.
+
+// pixtralDefaults are what published configurations of Pixtral leave out.
+var pixtralDefaults = []preset{
+	{"num_channels", "3"}, {"image_size", "1024"}, {"patch_size", "16"}, {"hidden_size", "1024"}, {"intermediate_size", "4096"}, {"num_hidden_layers", "24"},
+	{"num_attention_heads", "16"}, {"text hidden_size", "4096"}, {"hidden_act", `"gelu"`},
+}
+
+var pixtralOuter = []name{
+	{hf: "vision_tower.patch_conv", gguf: "v.patch_embd", shape: "Hcpp", kept: asHalf},
+	{hf: "vision_tower.ln_pre", gguf: "v.pre_ln", shape: "H"},
+	{hf: "multi_modal_projector.linear_1", gguf: "mm.1", shape: "hH"},
+	{hf: "multi_modal_projector.linear_2", gguf: "mm.2", shape: "hh"},
+}
+
+var pixtralLayers = []name{
+	{hf: "attention.q_proj", gguf: "attn_q", shape: "HH", how: permuteQ},
+	{hf: "attention.k_proj", gguf: "attn_k", shape: "HH", how: permuteK},
+	{hf: "attention.v_proj", gguf: "attn_v", shape: "HH"},
+	{hf: "attention.o_proj", gguf: "attn_out", shape: "HH"},
+	{hf: "attention_norm", gguf: "ln1", shape: "H"},
+	{hf: "feed_forward.gate_proj", gguf: "ffn_gate", shape: "FH"},
+	{hf: "feed_forward.up_proj", gguf: "ffn_up", shape: "FH"},
+	{hf: "feed_forward.down_proj", gguf: "ffn_down", shape: "HF"},
+	{hf: "ffn_norm", gguf: "ln2", shape: "H"},
+}
+
+var towerAlone = []string{"vision_tower.", "multi_modal_projector."}
+
+var pixtralProjector = row{
+	arch: "clip", model: "pixtral", names: []string{"LlavaForConditionalGeneration"}, prefix: "v.", keep: towerAlone,
+	defaults: pixtralDefaults, outer: pixtralOuter, layer: "vision_tower.transformer.layers.#.", layers: pixtralLayers,
+	keys: pixtralKeys, vocab: noVocab,
+}
+
+var mistral3Projector = row{
+	arch: "clip", model: "pixtral", names: []string{"Mistral3ForConditionalGeneration"}, prefix: "v.", keep: towerAlone,
+	defaults: append(pixtralDefaults[:len(pixtralDefaults):len(pixtralDefaults)], preset{"spatial_merge_size", "2"}),
+	outer: with(pixtralOuter,
+		name{hf: "multi_modal_projector.norm", gguf: "mm.input_norm", shape: "H"},
+		name{hf: "multi_modal_projector.patch_merger.merging_layer", gguf: "mm.patch_merger", shape: "Hm", kept: asHalf},
+	),
+	layer: "vision_tower.transformer.layers.#.", layers: pixtralLayers,
+	keys: pixtralKeys, vocab: noVocab,
+}
+
+func pixtralKeys(k *keys) {
+	vision(k, "pixtral")
+	k.epsilon(k.c.get("layer_norm_eps"), 1e-5)
+	switch act := k.c.get("hidden_act"); act.String() {
+	case "silu":
+		k.put("clip.use_silu", true)
+	case "gelu":
+		k.put("clip.use_gelu", true)
+	default:
+		k.fail("hidden_act", act, "silu or gelu")
+	}
+	if k.c.whole.Get("spatial_merge_size").There || k.c.get("spatial_merge_size").There {
+		k.own("vision.spatial_merge_size", uint32(k.c.merge()))
+	}
+}
+
+var gemma3Projector = row{
+	arch: "clip", model: "siglip_vision_model", names: []string{"Gemma3ForConditionalGeneration"}, prefix: "v.", keep: towerAlone,
+	defaults: []preset{
+		{"num_channels", "3"}, {"image_size", "224"}, {"patch_size", "16"}, {"hidden_size", "768"}, {"intermediate_size", "3072"}, {"num_hidden_layers", "12"},
+		{"num_attention_heads", "12"}, {"text hidden_size", "2304"},
+	},
+	trim: []string{"vision_tower.vision_model.", "vision_tower."}, drop: []string{"head."},
+	outer: []name{
+		{hf: "embeddings.patch_embedding", gguf: "v.patch_embd", shape: "Hcpp", kept: alwaysF32},
+		{hf: "embeddings.position_embedding", gguf: "v.position_embd", shape: "nH"},
+		{hf: "post_layernorm", gguf: "v.post_ln", shape: "H"},
+		{hf: "multi_modal_projector.mm_input_projection_weight", gguf: "mm.input_projection", shape: "Hh", bare: true, kept: alwaysF16},
+		{hf: "multi_modal_projector.mm_soft_emb_norm", gguf: "mm.soft_emb_norm", shape: "H", how: addOne},
+	},
+	layer: "encoder.layers.#.",
+	layers: []name{
+		{hf: "layer_norm1", gguf: "ln1", shape: "H"},
+		{hf: "layer_norm2", gguf: "ln2", shape: "H"},
+		{hf: "self_attn.q_proj", gguf: "attn_q", shape: "HH"},
+		{hf: "self_attn.k_proj", gguf: "attn_k", shape: "HH"},
+		{hf: "self_attn.v_proj", gguf: "attn_v", shape: "HH"},
+		{hf: "self_attn.out_proj", gguf: "attn_out", shape: "HH"},
+		{hf: "mlp.fc1", gguf: "ffn_up", shape: "FH"},
+		{hf: "mlp.fc2", gguf: "ffn_down", shape: "HF"},
+	},
+	keys: gemma3ProjectorKeys, vocab: noVocab,
+}
+
+func gemma3ProjectorKeys(k *keys) {
+	vision(k, "gemma3")
+	k.epsilon(k.c.get("layer_norm_eps"), 1e-6)
+	k.put("clip.use_gelu", true)
+	tokens := int64(256)
+	v, err := k.preprocessor("image_seq_length")
+	if err != nil && k.err == nil {
+		k.err = err
+	}
+	if v.There {
+		var ok bool
+		if tokens, ok = v.Int(); !ok || tokens < 1 || tokens > 1<<20 {
+			k.fail("image_seq_length", v, "a number of tokens")
+			return
+		}
+	}
+	side := int64(1)
+	for (side+1)*(side+1) <= tokens && side < 1<<10 {
+		side++
+	}
+	if by := k.c.int("image_size") / k.c.patch() / side; by > 0 && by != 4 {
+		k.own("vision.projector.scale_factor", uint32(by))
+	}
+}
+
+// frames are the two halves of a convolution over two frames.
+func frames(gguf string, first int64) view {
+	return view{
+		gguf:  gguf,
+		shape: func(c *config) []int64 { return []int64{c.width(), c.channels(), c.patch(), c.patch()} },
+		strides: func(c *config) ([]int64, int64) {
+			one := c.patch() * c.patch()
+			return []int64{2 * one * c.channels(), 2 * one, c.patch(), 1}, first * one
+		},
+	}
+}
+
+// third makes one of three matrices that stand one after the other.
+func third(gguf string, first int64) view {
+	return view{
+		gguf:  gguf,
+		shape: func(c *config) []int64 { return []int64{c.width(), c.width()} },
+		strides: func(c *config) ([]int64, int64) {
+			return []int64{c.width(), 1}, first * c.width() * c.width()
+		},
+	}
+}
+
+// width is that of Qwen's vision part, which Qwen2-VL calls otherwise.
+func (c *config) width() int64 {
+	if n := c.int("embed_dim"); n > 0 {
+		return n
+	}
+	return c.hidden()
+}
+
+var qwenVision = []name{
+	{hf: "visual.patch_embed.proj", shape: "ectpp", kept: asHalf, views: []view{frames("v.patch_embd.weight", 0), frames("v.patch_embd.weight.1", 1)}},
+	{hf: "visual.merger.ln_q", gguf: "v.post_ln", shape: "e"},
+	{hf: "visual.merger.mlp.0", gguf: "mm.0", shape: "mm"},
+	{hf: "visual.merger.mlp.2", gguf: "mm.2", shape: "hm"},
+}
+
+func qwenBlocks(more ...name) []name {
+	return with([]name{
+		{hf: "attn.qkv", shape: "xe", views: []view{third("attn_q", 0), third("attn_k", 1), third("attn_v", 2)}},
+		{hf: "attn.proj", gguf: "attn_out", shape: "ee"},
+		{hf: "norm1", gguf: "ln1", shape: "e"},
+		{hf: "norm2", gguf: "ln2", shape: "e"},
+	}, more...)
+}
+
+var qwen2vlProjector = row{
+	arch: "clip", names: []string{"Qwen2VLForConditionalGeneration"}, prefix: "v.", keep: []string{"visual."},
+	defaults: []preset{
+		{"in_channels", "3"}, {"image_size", "560"}, {"patch_size", "14"}, {"depth", "32"}, {"embed_dim", "1280"}, {"hidden_size", "3584"}, {"mlp_ratio", "4"},
+		{"num_heads", "16"}, {"spatial_merge_size", "2"}, {"text hidden_size", "8192"}, {"rms_norm_eps", "1e-06"},
+	},
+	outer: qwenVision, layer: "visual.blocks.#.",
+	layers: qwenBlocks(
+		name{hf: "mlp.fc1", gguf: "ffn_up", shape: "fe"},
+		name{hf: "mlp.fc2", gguf: "ffn_down", shape: "ef"},
+	),
+	keys: func(k *keys) {
+		vision(k, "qwen2vl_merger")
+		k.own("vision.embedding_length", uint32(k.c.width()))
+		k.u32("vision.feed_forward_length", "hidden_size") // as the converter states it
+		k.epsilon(k.c.whole.Get("rms_norm_eps"), 1e-6)
+	}, vocab: noVocab,
+}
+
+var qwen25vlProjector = row{
+	arch: "clip", names: []string{"Qwen2_5_VLForConditionalGeneration"}, prefix: "v.", keep: []string{"visual."},
+	defaults: []preset{
+		{"in_channels", "3"}, {"image_size", "560"}, {"patch_size", "14"}, {"depth", "32"}, {"hidden_size", "3584"}, {"intermediate_size", "3420"},
+		{"num_heads", "16"}, {"spatial_merge_size", "2"}, {"text hidden_size", "8192"}, {"fullatt_block_indexes", "[7, 15, 23, 31]"},
+	},
+	outer: qwenVision, layer: "visual.blocks.#.",
+	layers: qwenBlocks(
+		name{hf: "mlp.gate_proj", gguf: "ffn_gate", shape: "Fe"},
+		name{hf: "mlp.up_proj", gguf: "ffn_up", shape: "Fe"},
+		name{hf: "mlp.down_proj", gguf: "ffn_down", shape: "eF"},
+	),
+	keys: qwen25vlKeys, vocab: noVocab,
+}
+
+// qwen25vlKeys say after how many layers one sees all of an image.
+func qwen25vlKeys(k *keys) {
+	vision(k, "qwen2.5vl_merger")
+	k.put("clip.use_silu", true)
+	k.epsilon(k.c.whole.Get("rms_norm_eps"), 1e-6)
+	list := k.c.get("fullatt_block_indexes")
+	before, every := int64(-1), int64(0)
+	for i, v := range list.List() {
+		n, ok := v.Int()
+		if i == 0 {
+			every = n + 1
+		}
+		if !ok || n < 0 || n > maxLayers || n-before != every {
+			k.fail("fullatt_block_indexes", list, "a list of layers, each so many behind the one before")
+			return
+		}
+		before = n
+	}
+	if every == 0 {
+		k.fail("fullatt_block_indexes", list, "a list of layers")
+		return
+	}
+	k.own("vision.n_wa_pattern", uint32(every))
+}
+
+// Text models that are published with a vision part.
+
+var pixtralTextRow = row{
+	arch: "llama", model: "mistral", names: []string{"LlavaForConditionalGeneration"},
+	defaults: []preset{
+		{"vocab_size", "32000"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "131072"}, {"rope_theta", "10000"},
+		{"num_attention_heads", "32"}, {"num_key_value_heads", "8"},
+	},
+	outer: outer, layer: decoderLayer, layers: llamaRow.layers, keys: llamaKeys, vocab: llamaVocab,
+}
+
+var mistral3TextRow = row{
+	arch: "mistral3", model: "mistral3", names: []string{"Mistral3ForConditionalGeneration"},
+	defaults: pixtralTextRow.defaults, outer: outer, layer: decoderLayer, layers: llamaRow.layers,
+	keys: func(k *keys) {
+		if k.c.text.Get("model_type").String() == "ministral3" {
+			ministral3Keys(k)
+			return
+		}
+		llamaKeys(k)
+	}, vocab: llamaVocab,
+}
+
+var qwen2vlRow = row{
+	arch: "qwen2vl", model: "qwen2_vl", names: []string{"Qwen2VLForConditionalGeneration", "Qwen2_5_VLForConditionalGeneration"},
+	defaults: qwenDefaults, outer: outer, layer: decoderLayer,
+	layers: decoder(with(mlp, ffnNorm)...),
+	keys: func(k *keys) {
+		common(k)
+		k.sections()
+	}, vocab: spmOrBytes,
+}
+
+// sections are how many numbers of a head rotate with time, height and width.
+func (k *keys) sections() {
+	list := k.c.rope().params.Get("mrope_section")
+	numbers := make([]int32, 4)
+	for i, v := range list.List() {
+		n, ok := v.Int()
+		if i >= len(numbers) || !ok || n < 0 || n > 1<<20 {
+			k.fail("mrope_section", list, "up to four numbers")
+			return
+		}
+		numbers[i] = int32(n)
+	}
+	if list.There {
+		k.own("rope.dimension_sections", numbers)
+	}
+}
