@@ -26,11 +26,12 @@ import models  # noqa: E402
 import numpy as np  # noqa: E402
 import reference  # noqa: E402
 import torch  # noqa: E402
+import vision  # noqa: E402
 
 WORK = pathlib.Path(sys.argv[2])
 AMN = os.environ["CROSSCHECK_AMN"]
 MOST = 1e-3  # of the standard deviation of the logits
-GELU = {"gemma": 1e-2, "gemma2": 1e-2, "gemma3": 1e-2, "starcoder2": 1e-2, "gpt2": 1e-2,  # llama.cpp has GELU as a table of F16,
+GELU = {"gemma": 1e-2, "gemma3-vision": 1e-2, "gemma2": 1e-2, "gemma3": 1e-2, "starcoder2": 1e-2, "gpt2": 1e-2,  # llama.cpp has GELU as a table of F16,
         "bert": 1e-2, "distilbert": 1e-2, "roberta": 1e-2, "xlm-roberta": 1e-2, "modern-bert": 1e-2,
         "gpt-oss-mxfp4": 1e-1}  # and rounds what it multiplies blocks with to eight bits
 TYPES = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
@@ -226,7 +227,10 @@ def main():
     converter = reference.Converter(tree)
     run = llamacpp.program(tree, llamacpp.library(tree), HERE / "runs" / "logits.cpp")
     chosen = os.environ.get("CROSSCHECK_FAMILIES")
-    for name in chosen.split(",") if chosen else models.FAMILIES:
+    for name in chosen.split(",") if chosen else [*models.FAMILIES, *vision.FAMILIES]:
+        if name in vision.FAMILIES:
+            rows.extend(vision.check(name, WORK, amn, converter, same, wrong, lambda n, model, path: runs(n, model, run, path)))
+            continue
         family(name, converter, run)
     if not chosen:
         splits(tree)

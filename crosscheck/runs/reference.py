@@ -19,22 +19,23 @@ class Converter:
         sys.path[:0] = [str(tree), str(tree / "gguf-py")]
         logging.disable(logging.WARNING)
         import conversion
-        from conversion.base import ModelBase, TextModel
+        from conversion.base import ModelBase, ModelType, TextModel
 
         conversion.load_all_models()
-        self.base, self.text = ModelBase, TextModel
+        self.base, self.text, self.kinds = ModelBase, TextModel, ModelType
         self.known = TextModel.get_vocab_base_pre
         import gguf
 
         self.gguf = gguf
         self.types = {"f32": gguf.LlamaFileType.ALL_F32, "f16": gguf.LlamaFileType.MOSTLY_F16, "bf16": gguf.LlamaFileType.MOSTLY_BF16}
 
-    def write(self, folder, out, kind, pre=None):
+    def write(self, folder, out, kind, pre=None, mmproj=False):
         """As convert_hf_to_gguf.py does; pre stands for the table of digests, which no
         vocabulary that was trained here is in."""
         self.text.get_vocab_base_pre = (lambda *_: pre) if pre else self.known
         hparams = self.base.load_hparams(folder, False)
-        cls = self.base.from_model_architecture(hparams["architectures"][0])
+        which = self.kinds.MMPROJ if mmproj else self.kinds.TEXT
+        cls = self.base.from_model_architecture(hparams["architectures"][0], which)
         cls(folder, self.types[kind], out, eager=True).write()
 
     def read(self, path):

@@ -59,7 +59,7 @@ func ToMLX(b *limits.Budget, m tensor.Model) (*MLX, error) {
 		return at.original(p.c.row.layer)
 	}
 	p.drops = func(at *place) bool {
-		return at.name.gguf == "output" && p.c.bool("tie_word_embeddings", p.c.row.tied)
+		return at.name.gguf == "output" && p.c.tied()
 	}
 	p.asIs = true
 	if err := p.tensors(); err != nil {

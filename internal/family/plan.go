@@ -361,7 +361,7 @@ func (p *planner) complete(names *wire.NameSet) error {
 		if err := p.b.Step(1); err != nil || at.name.optional || !at.there(p.c) {
 			return err
 		}
-		if at.name.gguf == "output" && p.c.bool("tie_word_embeddings", p.c.row.tied) {
+		if at.name.gguf == "output" && p.c.tied() {
 			return nil
 		}
 		for at.view = range max(1, len(at.name.views)) {

@@ -194,6 +194,12 @@ func (c *config) inner() int64 {
 	return 4 * c.hidden()
 }
 
+// tied reports that the head may be the table of tokens; a model with a vision part
+// says so for all of it.
+func (c *config) tied() bool {
+	return c.bool("tie_word_embeddings", c.row.tied) || c.root.Get("vision_config").There && c.root.Get("tie_word_embeddings").True()
+}
+
 // bool is a truth value, or what it is where there is none.
 func (c *config) bool(name string, otherwise bool) bool {
 	if v, ok := c.get(name).Bool(); ok {
