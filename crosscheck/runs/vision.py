@@ -11,7 +11,8 @@ from safetensors.torch import load_file, save_file
 
 TOWER = dict(hidden_size=64, intermediate_size=96, num_hidden_layers=3, num_attention_heads=4, image_size=56, patch_size=14)
 PIXTRAL = TOWER | {"hidden_act": "silu", "head_dim": 16}
-MROPE = {"rope_type": "default", "rope_theta": 1e6, "mrope_section": [2, 3, 3]}
+# llama.cpp does not read Qwen2-VL's epsilon: it is next to nothing here.
+QWEN = dict(rms_norm_eps=1e-12, rope_parameters={"rope_type": "default", "rope_theta": 1e6, "mrope_section": [2, 3, 3]})
 
 
 def mistral():
@@ -32,9 +33,9 @@ FAMILIES = {
     "gemma3-vision": lambda: (tf.Gemma3Config(text_config=tf.Gemma3TextConfig(**models.sizes(head_dim=32, num_hidden_layers=7, query_pre_attn_scalar=32)),
                                               vision_config=tf.SiglipVisionConfig(**TOWER, vision_use_head=False), mm_tokens_per_image=4),
                               tf.Gemma3ForConditionalGeneration, lambda f, p: models.sentencepiece(f, p, False), None),
-    "qwen2-vl": lambda: (tf.Qwen2VLConfig(text_config=models.sizes(rope_parameters=MROPE), vision_config=dict(depth=4, embed_dim=64, hidden_size=64, num_heads=4, mlp_ratio=4, patch_size=14)),
+    "qwen2-vl": lambda: (tf.Qwen2VLConfig(text_config=models.sizes(**QWEN), vision_config=dict(depth=4, embed_dim=64, hidden_size=64, num_heads=4, mlp_ratio=4, patch_size=14)),
                          tf.Qwen2VLForConditionalGeneration, models.byte_level, "qwen2"),
-    "qwen2.5-vl": lambda: (tf.Qwen2_5_VLConfig(text_config=models.sizes(rope_parameters=MROPE), vision_config=dict(
+    "qwen2.5-vl": lambda: (tf.Qwen2_5_VLConfig(text_config=models.sizes(**QWEN), vision_config=dict(
         depth=4, hidden_size=64, out_hidden_size=64, intermediate_size=96, num_heads=4, patch_size=14, fullatt_block_indexes=[1, 3])),
         tf.Qwen2_5_VLForConditionalGeneration, models.byte_level, "qwen2"),
 }
