@@ -229,6 +229,9 @@ func (m *made) ReadAt(p []byte, off int64) (int, error) {
 	if off%elem != 0 || int64(len(p))%elem != 0 {
 		return 0, wire.ErrInternal.With("an element is read in parts")
 	}
+	if m.t.Turns > 0 {
+		return m.turns(p, off/elem)
+	}
 	done, at := 0, int64(0)
 	for k := range m.t.Parts {
 		part := &m.t.Parts[k]
@@ -332,6 +335,7 @@ type madeBody struct {
 	part int
 	at   int64 // bytes that were given
 	body io.ReadCloser
+	all  *inTurns // of a tensor whose parts give some elements each, by turns
 }
 
 // Read gives the next bytes: all of which can be read at any place so, the other
@@ -347,6 +351,9 @@ func (m *madeBody) Read(p []byte) (int, error) {
 		n, err := r.ReadAt(p, m.at)
 		m.at += int64(n)
 		return n, err
+	}
+	if m.t.Turns > 0 {
+		return m.inTurns(p)
 	}
 	for m.part < len(m.t.Parts) {
 		one := &m.t.Parts[m.part]
@@ -375,6 +382,11 @@ func (m *madeBody) Read(p []byte) (int, error) {
 
 // Close ends the part that is being read.
 func (m *madeBody) Close() error {
+	if m.all != nil {
+		all := m.all
+		m.all = nil
+		return all.Close()
+	}
 	if m.body == nil {
 		return nil
 	}

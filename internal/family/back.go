@@ -32,6 +32,9 @@ func Back(b *limits.Budget, m tensor.Model, dtype string) (*Folder, error) {
 	if s.row = s.rowOf(arch); s.row == nil {
 		return nil, wire.At(m.Format(), "key general.architecture", wire.NoOffset, wire.ErrUnsupported.With("no folder of transformers is known for %s", wire.Quote(arch)))
 	}
+	if s.row.back == nil {
+		return nil, wire.At(m.Format(), "key general.architecture", wire.NoOffset, wire.ErrUnsupported.With("%s of transformers is not made again: llama.cpp has not %s", s.row.names[0], s.row.lost))
+	}
 	s.put("torch_dtype", `"`+dtype+`"`)
 	files := &memory{}
 	p, err := s.planner(m, files)
@@ -47,6 +50,9 @@ func Back(b *limits.Budget, m tensor.Model, dtype string) (*Folder, error) {
 	}
 	f := &Folder{Tensors: p.Tensors, Files: files}
 	f.Left, err = s.tokenizer(files)
+	if one := s.pooled(); one != "" {
+		f.Left = append(f.Left, one)
+	}
 	return f, err
 }
 
@@ -54,7 +60,7 @@ func Back(b *limits.Budget, m tensor.Model, dtype string) (*Folder, error) {
 func (s *settings) rowOf(arch string) *row {
 	n, _ := number(s.keys[arch+".expert_count"])
 	for _, r := range rows {
-		if r.arch == arch && r.back != nil && (r != &llamaRow || n == 0) && (r.fits == nil || r.fits(s)) {
+		if r.arch == arch && (r.back != nil || r.lost != "") && (r != &llamaRow || n == 0) && (r.fits == nil || r.fits(s)) {
 			return r
 		}
 	}
@@ -204,7 +210,11 @@ func (p *planner) place(full string) (place, bool) {
 		switch n := &list[i]; {
 		case len(n.views) > 0:
 			for at.view = range n.views {
-				if g := n.views[at.view].gguf; g == rest || g == stem && stem != rest {
+				switch g := n.views[at.view].gguf; {
+				case g == rest: // a bias by itself
+					at.name, at.index, at.bias = n, i, false
+					return at, true
+				case g == stem && stem != rest && !(n.bare && at.bias):
 					at.name, at.index = n, i
 					return at, true
 				}

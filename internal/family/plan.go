@@ -19,6 +19,9 @@ type Tensor struct {
 	Parts []Part
 	Add   float32 // to each number
 	Data  []byte  // instead of parts: its bytes
+	// Turns is how many elements each part gives in its turn, where they do not follow
+	// each other whole.
+	Turns int64
 	// Wide says that llama.cpp has it in F32, whatever type the folder had.
 	Wide bool
 	// Packed are the blocks that it is made of, instead of parts.

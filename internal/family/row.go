@@ -34,6 +34,7 @@ type row struct {
 	keys  func(*keys)
 	vocab func(*keys) error
 	back  func(*settings) // the members of config.json, out of the keys
+	lost  string          // what llama.cpp has not, so that there is no way back
 }
 
 // A preset is what a member of the configuration is where it is not stated.
@@ -63,6 +64,7 @@ type name struct {
 	kept     kept                              // its type, where it is not that of the others
 	only     func(c *config, layer int64) bool // which layers have it; nil is all
 	views    []view                            // what it becomes, instead of gguf
+	merged   *merged                           // the way back of views
 	join     func(c *config, of []tensor.Info, shape []int64) []Part
 }
 
@@ -75,6 +77,13 @@ type view struct {
 	strides func(*config) ([]int64, int64)
 	// rows of a stack of blocks, every step-th from first on
 	step, first int64
+}
+
+// merged says how a tensor of transformers is made of its views again: so many elements
+// of each in turn, read as back says.
+type merged struct {
+	turns func(*config) int64
+	back  func(*config) []int64 // strides, in the view's own tensor
 }
 
 // dims are the letters of shapes.

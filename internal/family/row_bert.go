@@ -10,7 +10,7 @@ import (
 )
 
 // Encoders, which texts are embedded with. A head that predicts words or a pooling
-// layer is not written: llama.cpp has none, so there is no way back.
+// layer is not written: llama.cpp has none, so the way back is without.
 
 // trimmed is a name as the row has it: without what stands before all of them, and
 // with the endings of today.
@@ -62,7 +62,8 @@ var bertRow = row{
 	arch: "bert", model: "bert", names: []string{"BertModel", "BertForMaskedLM"}, apart: apartBERT,
 	defaults: bertDefaults, outer: bertOuter, layer: "encoder.layer.#.", layers: bertLayers,
 	trim: []string{"bert."}, skip: bertSkip, drop: bertDrop,
-	keys: bertKeys, vocab: bertVocab,
+	keys: bertKeys, vocab: bertVocab, back: bertBack,
+	fits: func(s *settings) bool { return s.text("model") == "bert" && s.tensors["token_types.weight"] != nil },
 }
 
 var distilbertRow = row{
@@ -83,7 +84,8 @@ var distilbertRow = row{
 	keys: func(k *keys) {
 		bertKeys(k)
 		k.own("attention.layer_norm_epsilon", float32(1e-12))
-	}, vocab: bertVocab,
+	}, vocab: bertVocab, back: distilbertBack,
+	fits: func(s *settings) bool { return s.text("model") == "bert" && s.tensors["token_types.weight"] == nil },
 }
 
 // shiftedPositions are those of RoBERTa, which begin behind the number of the token
@@ -94,6 +96,8 @@ func (c *config) shiftedPositions() int64 {
 	}
 	return 0
 }
+
+const lostPositions = "the first rows of its positions, which RoBERTa has for the token that pads"
 
 var robertaOuter = slices.Concat(bertOuter[:1], []name{{
 	hf: "embeddings.position_embeddings", shape: "PH",
@@ -110,14 +114,16 @@ var robertaRow = row{
 	arch: "bert", model: "roberta", names: []string{"RobertaModel"}, apart: apartBERT,
 	defaults: robertaDefaults, outer: robertaOuter, layer: "encoder.layer.#.", layers: bertLayers,
 	trim: []string{"roberta."}, skip: bertSkip, drop: bertDrop,
-	keys: robertaKeys, vocab: robertaVocab,
+	keys: robertaKeys, vocab: robertaVocab, lost: lostPositions,
+	fits: func(s *settings) bool { return s.text("model") == "gpt2" },
 }
 
 var xlmrobertaRow = row{
 	arch: "bert", model: "xlm-roberta", names: []string{"XLMRobertaModel"}, apart: apartBERT,
 	defaults: robertaDefaults, outer: robertaOuter, layer: "encoder.layer.#.", layers: bertLayers,
 	trim: []string{"roberta."}, skip: bertSkip, drop: bertDrop,
-	keys: robertaKeys, vocab: unigramVocab,
+	keys: robertaKeys, vocab: unigramVocab, lost: lostPositions,
+	fits: func(s *settings) bool { return s.text("model") == "t5" },
 }
 
 var modernbertRow = row{
@@ -138,7 +144,7 @@ var modernbertRow = row{
 		{hf: "mlp.Wi", gguf: "ffn_up", shape: "GH"},
 		{hf: "mlp.Wo", gguf: "ffn_down", shape: "HF"},
 	},
-	keys: modernbertKeys, vocab: modernbertVocab,
+	keys: modernbertKeys, vocab: modernbertVocab, back: modernbertBack,
 }
 
 var nomicbertRow = row{
@@ -154,7 +160,7 @@ var nomicbertRow = row{
 		{hf: "mlp.fc2", gguf: "ffn_down", shape: "HF"},
 		{hf: "norm2", gguf: "layer_output_norm", shape: "H"},
 	},
-	keys: nomicbertKeys, vocab: bertVocab,
+	keys: nomicbertKeys, vocab: bertVocab, back: nomicbertBack,
 }
 
 func bertKeys(k *keys) {

@@ -16,6 +16,13 @@ func stacked(gguf string, in, out byte, wide func(c *config) int64, step, first 
 	}
 }
 
+// columns leads a stack of experts back: the rows of llama.cpp's are columns.
+func columns(in, out byte, turns func(*config) int64) *merged {
+	return &merged{turns: turns, back: func(c *config) []int64 {
+		return []int64{dims[in](c) * dims[out](c), 1, dims[in](c)}
+	}}
+}
+
 func width(letter byte, times int64) func(*config) int64 {
 	return func(c *config) int64 { return times * dims[letter](c) }
 }
@@ -25,9 +32,10 @@ var ossExperts = []name{
 	{hf: "mlp.router", gguf: "ffn_gate_inp", shape: "EH"},
 	{hf: "mlp.experts.gate_up_proj", shape: "EHG", bare: true, views: []view{
 		stacked("ffn_gate_exps", 'H', 'F', width('F', 2), 2, 0, false), stacked("ffn_up_exps", 'H', 'F', width('F', 2), 2, 1, false),
-	}},
-	{hf: "mlp.experts.gate_up_proj_bias", shape: "EG", bare: true, views: []view{bySteps("ffn_gate_exps.bias", 0), bySteps("ffn_up_exps.bias", 1)}},
-	{hf: "mlp.experts.down_proj", shape: "EFH", bare: true, views: []view{stacked("ffn_down_exps", 'F', 'H', width('H', 1), 1, 0, false)}},
+	}, merged: columns('H', 'F', width('1', 1))},
+	{hf: "mlp.experts.gate_up_proj_bias", shape: "EG", bare: true, views: []view{bySteps("ffn_gate_exps.bias", 0), bySteps("ffn_up_exps.bias", 1)},
+		merged: &merged{turns: width('1', 1), back: func(c *config) []int64 { return []int64{dims['F'](c), 1} }}},
+	{hf: "mlp.experts.down_proj", shape: "EFH", bare: true, views: []view{stacked("ffn_down_exps", 'F', 'H', width('H', 1), 1, 0, false)}, merged: columns('F', 'H', width('1', 1))},
 	{hf: "mlp.experts.down_proj_bias", gguf: "ffn_down_exps.bias", shape: "EH", bare: true},
 }
 
@@ -50,7 +58,7 @@ var gptossRow = row{
 		name{hf: "self_attn.sinks", gguf: "attn_sinks", shape: "A", bare: true},
 		name{hf: "post_attention_layernorm", gguf: "post_attention_norm", shape: "H"},
 	)...),
-	keys: gptossKeys, vocab: gpt2Vocab,
+	keys: gptossKeys, vocab: gpt2Vocab, back: gptossBack,
 }
 
 func gptossKeys(k *keys) {
@@ -92,13 +100,13 @@ var llama4Row = row{
 		{hf: "feed_forward.router", gguf: "ffn_gate_inp", shape: "EH"},
 		{hf: "feed_forward.experts.gate_up_proj", shape: "EHG", bare: true, views: []view{
 			stacked("ffn_gate_exps", 'H', 'F', width('F', 2), 1, 0, true), stacked("ffn_up_exps", 'H', 'F', width('F', 2), 1, 1, true),
-		}},
-		{hf: "feed_forward.experts.down_proj", shape: "EFH", bare: true, views: []view{stacked("ffn_down_exps", 'F', 'H', width('H', 1), 1, 0, false)}},
+		}, merged: columns('H', 'F', width('F', 1))},
+		{hf: "feed_forward.experts.down_proj", shape: "EFH", bare: true, views: []view{stacked("ffn_down_exps", 'F', 'H', width('H', 1), 1, 0, false)}, merged: columns('F', 'H', width('1', 1))},
 		{hf: "feed_forward.shared_expert.gate_proj", gguf: "ffn_gate_shexp", shape: "FH"},
 		{hf: "feed_forward.shared_expert.up_proj", gguf: "ffn_up_shexp", shape: "FH"},
 		{hf: "feed_forward.shared_expert.down_proj", gguf: "ffn_down_shexp", shape: "HF"},
 	})...)...),
-	keys: llama4Keys, vocab: gpt2Vocab,
+	keys: llama4Keys, vocab: gpt2Vocab, back: llama4Back,
 }
 
 func llama4Keys(k *keys) {

@@ -46,7 +46,7 @@ func (p *planner) split(i *tensor.Info, at *place) error {
 
 // unsplit gathers the views of a tensor of transformers; the last of them plans it.
 func (p *planner) unsplit(i *tensor.Info, at *place) error {
-	if at.name.join == nil {
+	if at.name.join == nil && at.name.merged == nil {
 		return wire.ErrUnsupported.With("%s of transformers is not made again of its parts", wire.Quote(at.name.hf))
 	}
 	want := at.name.views[at.view].shape(p.c)
@@ -86,12 +86,38 @@ func (p *planner) unsplit(i *tensor.Info, at *place) error {
 	if err != nil {
 		return err
 	}
+	if at.name.merged != nil {
+		return p.merge(have, at, shape)
+	}
 	parts, err := limits.Make[Part](p.b, int(2*p.c.heads()))
 	if err != nil {
 		return err
 	}
 	t := Tensor{Name: at.original(p.c.row.layer), Shape: shape, DType: i.DType}
 	t.Parts = append(parts[:0], at.name.join(p.c, have, shape)...)
+	return p.add(t)
+}
+
+// merge makes a tensor of all its views by turns.
+func (p *planner) merge(have []tensor.Info, at *place, shape []int64) error {
+	n := len(have)
+	one := append(append([]int64(nil), shape[:len(shape)-1]...), shape[len(shape)-1]/int64(n))
+	strides := at.name.merged.back(p.c)
+	parts, err := limits.Make[Part](p.b, n)
+	if err != nil {
+		return err
+	}
+	for k := range have {
+		if err := lies(have[k].Elements(), one, strides, 0, &at.name.views[k]); err != nil {
+			return err
+		}
+		parts[k] = Part{Info: have[k]}
+		parts[k].Info.Shape, parts[k].Info.Strides = one, strides
+	}
+	t := Tensor{Name: at.original(p.c.row.layer), Shape: shape, DType: have[0].DType, Parts: parts, Wide: have[0].DType == tensor.F32 && Wide(&have[0])}
+	if n > 1 {
+		t.Turns = at.name.merged.turns(p.c)
+	}
 	return p.add(t)
 }
 

@@ -1,0 +1,153 @@
+package family
+
+// set is put for a member that may be there.
+func (s *settings) set(member, value string) {
+	for i := range s.list {
+		if s.list[i].name == member {
+			s.list[i].value = value
+			return
+		}
+	}
+	s.put(member, value)
+}
+
+func gptossBack(s *settings) {
+	_, _, head := s.common()
+	s.rotations(head)
+	s.need("num_local_experts", "expert_count")
+	s.need("num_experts_per_tok", "expert_used_count")
+	wide, _ := s.int("feed_forward_length")
+	s.is("expert_feed_forward_length", float64(wide))
+	s.window(128)
+	s.biases("attention_bias", s.layers(), attention...)
+	s.put("hidden_act", `"silu"`)
+}
+
+func llama4Back(s *settings) {
+	_, _, head := s.common()
+	s.rotations(head)
+	s.need("intermediate_size_mlp", "feed_forward_length")
+	own, ok := s.int("expert_feed_forward_length")
+	if !ok {
+		s.fail("llama4.expert_feed_forward_length", "it is missing, and intermediate_size has no value without it")
+	}
+	s.set("intermediate_size", itoa(own))
+	s.need("num_local_experts", "expert_count")
+	s.need("num_experts_per_tok", "expert_used_count")
+	s.need("interleave_moe_layer_step", "interleave_moe_layer_step")
+	if n, ok := s.int("attention.sliding_window"); ok {
+		if n != 0 {
+			s.fail("llama4.attention.sliding_window", "its value is %d, and config.json has no member for it", n)
+		}
+		kinds := ""
+		for range s.layers() {
+			kinds += `, "full_attention"`
+		}
+		if kinds != "" {
+			s.put("layer_types", "["+kinds[2:]+"]")
+		}
+	}
+	s.biases("attention_bias", s.layers(), attention...)
+	s.put("hidden_act", `"silu"`)
+}
+
+// encoder are the members of every encoder.
+func (s *settings) encoder() {
+	s.need("hidden_size", "embedding_length")
+	s.need("num_hidden_layers", "block_count")
+	s.need("num_attention_heads", "attention.head_count")
+	s.need("intermediate_size", "feed_forward_length")
+	s.need("max_position_embeddings", "context_length")
+	s.may("layer_norm_eps", "attention.layer_norm_epsilon")
+	s.is("attention.causal", 0)
+	_, _ = s.own("pooling_type") // of sentence-transformers: see pooled
+	n := s.rows("token_embd.weight")
+	s.is("vocab_size", float64(n))
+	s.putInt("vocab_size", n)
+	if s.tensors["token_types.weight"] != nil {
+		s.putInt("type_vocab_size", s.rows("token_types.weight"))
+	}
+}
+
+func bertBack(s *settings) {
+	s.encoder()
+	s.biases("", s.layers(), "attn_q", "attn_k", "attn_v", "attn_output", "ffn_up", "ffn_down", "attn_output_norm", "layer_output_norm")
+	s.put("hidden_act", `"gelu"`)
+}
+
+func distilbertBack(s *settings) {
+	s.need("dim", "embedding_length")
+	s.need("n_layers", "block_count")
+	s.need("n_heads", "attention.head_count")
+	s.need("hidden_dim", "feed_forward_length")
+	s.need("max_position_embeddings", "context_length")
+	s.is("attention.layer_norm_epsilon", float64(float32(1e-12)))
+	s.is("attention.causal", 0)
+	_, _ = s.own("pooling_type")
+	s.putInt("vocab_size", s.rows("token_embd.weight"))
+	s.biases("", s.layers(), "attn_q", "attn_k", "attn_v", "attn_output", "ffn_up", "ffn_down", "attn_output_norm", "layer_output_norm")
+	s.put("activation", `"gelu"`)
+}
+
+func modernbertBack(s *settings) {
+	s.encoder()
+	s.may("norm_eps", "attention.layer_norm_rms_epsilon")
+	s.need("local_attention", "attention.sliding_window")
+	if n, ok := s.int("attention.sliding_window_pattern"); ok {
+		s.putInt("global_attn_every_n_layers", n)
+	}
+	if kind, there := s.own("rope.scaling.type"); there && kind != "none" {
+		s.fail("modern-bert.rope.scaling.type", "its value is %v", kind)
+	}
+	s.may("global_rope_theta", "rope.freq_base")
+	s.may("local_rope_theta", "rope.freq_base_swa")
+	act := "gelu"
+	if v, there := s.own("hidden_activation"); there {
+		act, _ = v.(string)
+	}
+	if act != "gelu" && act != "silu" {
+		s.fail("modern-bert.hidden_activation", "its value is none of gelu and silu")
+	}
+	s.put("hidden_activation", `"`+act+`"`)
+	if n, ok := s.int("classifier.pooling_type"); ok {
+		kinds := map[int64]string{1: `"mean"`, 2: `"cls"`}
+		if kinds[n] == "" {
+			s.fail("modern-bert.classifier.pooling_type", "its value is %d", n)
+		}
+		s.put("classifier_pooling", kinds[n])
+	}
+	s.biases("attention_bias", s.layers(), "attn_qkv", "attn_output")
+	s.biases("mlp_bias", s.layers(), "ffn_up", "ffn_down")
+	s.biases("norm_bias", s.layers(), "ffn_norm")
+}
+
+// nomicbertBack has the names of the published configurations, which are GPT-2's.
+func nomicbertBack(s *settings) {
+	s.need("n_embd", "embedding_length")
+	s.need("n_layer", "block_count")
+	s.need("n_head", "attention.head_count")
+	s.need("n_inner", "feed_forward_length")
+	s.is("context_length", 2048)
+	s.may("layer_norm_epsilon", "attention.layer_norm_epsilon")
+	s.may("rotary_emb_base", "rope.freq_base")
+	s.is("attention.causal", 0)
+	_, _ = s.own("pooling_type")
+	s.putInt("vocab_size", s.rows("token_embd.weight"))
+	s.putInt("type_vocab_size", s.rows("token_types.weight"))
+	for _, m := range [][2]string{
+		{"n_positions", "8192"}, {"max_trained_positions", "2048"}, {"activation_function", `"swiglu"`}, {"causal", "false"}, {"qkv_proj_bias", "false"},
+		{"mlp_fc1_bias", "false"}, {"mlp_fc2_bias", "false"}, {"prenorm", "false"}, {"rotary_emb_interleaved", "false"}, {"rotary_emb_fraction", "1.0"}, {"rotary_emb_scale_base", "null"},
+	} {
+		s.put(m[0], m[1])
+	}
+}
+
+// pooled is what sentence-transformers has of a model of its own, and no file of
+// transformers holds.
+func (s *settings) pooled() string {
+	n, ok := number(s.keys[s.row.arch+".pooling_type"])
+	if !ok || n < 1 || n > 3 {
+		return ""
+	}
+	return "modules.json of sentence-transformers (one vector for a text is made by " + map[float64]string{1: "mean", 2: "cls", 3: "lasttoken"}[n] + ")"
+}
