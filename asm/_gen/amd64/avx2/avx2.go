@@ -40,22 +40,13 @@ var (
 	data, bytes32, words, dwords = emit.Data, emit.Bytes32, emit.Words, emit.Dwords
 	qwords, floats               = emit.Qwords, emit.Floats
 	variable, load               = emit.Variable, emit.Load32
-	newLabel                     = emit.NewLabel
+	newLabel, repeat             = emit.NewLabel, emit.Repeat
 	toF32, toBF16, toF16         = emit.ToF32, emit.ToBF16, emit.ToF16
 	targets                      = emit.Targets
 )
 
 // A label belongs to the kernel that made it.
 type label = emit.Place
-
-// repeat is a loop of n passes.
-func repeat(name string, n Register, body func()) {
-	again := newLabel(name)
-	again.Here()
-	body()
-	DECQ(n)
-	JNZ(again.Ref())
-}
 
 // rounds is a kernel's only loop, to its end: a pass moves on by so many bytes.
 func rounds(n, src Register, in Op, dst Register, out Op, body func()) {

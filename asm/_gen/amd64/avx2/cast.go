@@ -32,23 +32,10 @@ func castKernels() {
 func (k *kernel) castPair(from, to emit.Target, at int) {
 	out := [2]VecVirtual{YMM(), YMM()}
 	for i, x := range out {
-		widened(from.Name, k.from((at+8*i)*from.Width()), x)
+		from.Widen(k.from((at+8*i)*from.Width()), x)
 		quieted(x)
 	}
 	k.store(out, to.Name, at)
-}
-
-// widened fills a register with numbers of a type.
-func widened(from string, m Mem, x VecVirtual) {
-	switch from {
-	case "F32":
-		VMOVUPS(m, x)
-	case "BF16":
-		VPMOVZXWD(m, x)
-		VPSLLD(Imm(16), x, x)
-	case "F16":
-		VCVTPH2PS(m, x)
-	}
 }
 
 // store writes sixteen numbers in their order, of which a NaN is 7FC00000.

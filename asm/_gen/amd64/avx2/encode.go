@@ -27,36 +27,33 @@ func absmaxKernel() {
 	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	n, chunks := Load(Param("n"), GP64()), GP64()
 	mask := load(dwords(0x7FFFFFFF))
-	run, chunk := newLabel("run"), newLabel("chunk")
-	run.Here()
-	Load(Param("chunks"), chunks)
-	var most [4]VecVirtual
-	for i := range most {
-		most[i] = YMM()
-		VPXOR(most[i], most[i], most[i])
-	}
-	chunk.Here()
-	for i := range most {
-		x := emit.Into(YMM(), VPAND, Mem{Base: src, Disp: 32 * i}, mask)
-		VPMAXUD(x, most[i], most[i])
-	}
-	ADDQ(U32(128), src)
-	DECQ(chunks)
-	JNZ(chunk.Ref())
-	VPMAXUD(most[1], most[0], most[0])
-	VPMAXUD(most[3], most[2], most[2])
-	VPMAXUD(most[2], most[0], most[0])
-	x, low := XMM(), most[0].AsX()
-	VEXTRACTI128(Imm(1), most[0], x)
-	VPMAXUD(x, low, low)
-	VPSHUFD(Imm(0x4E), low, x)
-	VPMAXUD(x, low, low)
-	VPSHUFD(Imm(0xB1), low, x)
-	VPMAXUD(x, low, low)
-	VMOVD(low, Mem{Base: dst})
-	ADDQ(Imm(4), dst)
-	DECQ(n)
-	JNZ(run.Ref())
+	repeat("run", n, func() {
+		Load(Param("chunks"), chunks)
+		var most [4]VecVirtual
+		for i := range most {
+			most[i] = YMM()
+			VPXOR(most[i], most[i], most[i])
+		}
+		repeat("chunk", chunks, func() {
+			for i := range most {
+				x := emit.Into(YMM(), VPAND, Mem{Base: src, Disp: 32 * i}, mask)
+				VPMAXUD(x, most[i], most[i])
+			}
+			ADDQ(U32(128), src)
+		})
+		VPMAXUD(most[1], most[0], most[0])
+		VPMAXUD(most[3], most[2], most[2])
+		VPMAXUD(most[2], most[0], most[0])
+		x, low := XMM(), most[0].AsX()
+		VEXTRACTI128(Imm(1), most[0], x)
+		VPMAXUD(x, low, low)
+		VPSHUFD(Imm(0x4E), low, x)
+		VPMAXUD(x, low, low)
+		VPSHUFD(Imm(0xB1), low, x)
+		VPMAXUD(x, low, low)
+		VMOVD(low, Mem{Base: dst})
+		ADDQ(Imm(4), dst)
+	})
 	end()
 }
 

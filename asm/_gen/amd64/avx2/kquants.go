@@ -17,11 +17,6 @@ func (k *kernel) scales(n int) scales { return scales{k.local(4 * n)} }
 // keep stores eight scales.
 func (s scales) keep(i int, y VecVirtual) { VMOVUPS(y, s.at.Offset(4*i)) }
 
-// of is scale i in all lanes.
-func (s scales) of(i int) VecVirtual {
-	return emit.Into(YMM(), VBROADCASTSS, s.at.Offset(4*i))
-}
-
 // times is eight small integers in dwords, as floats, times d.
 func times(y, d VecVirtual) {
 	VCVTDQ2PS(y, y)

@@ -52,7 +52,6 @@ func runKernel(row, name, formula, params, doc string, t int, negated bool, in, 
 	k := &runs{kernel: &kernel{Target: target, shared: map[string]VecVirtual{}}, in: in, elems: elems}
 	k.dst, k.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	k.a, k.b = Load(Param("a"), GP64()), Load(Param("b"), GP64())
-	again := newLabel("run")
 	k.chunk, k.exact, k.done, k.end = newLabel("chunk"), newLabel("exact"), newLabel("done"), newLabel("end")
 	k.begin(negated)
 	if before != nil {
@@ -60,18 +59,17 @@ func runKernel(row, name, formula, params, doc string, t int, negated bool, in, 
 	}
 	k.chunks = GP64()
 	k.n = Load(Param("n"), GP64())
-	again.Here()
-	Comment("The numbers of a run, or its table.")
-	Load(Param("chunks"), k.chunks)
-	run(k)
-	k.chunk.Here()
-	chunk(k)
-	k.again(k.chunk)
-	k.done.Here()
-	ADDQ(Imm(4), k.a)
-	ADDQ(Imm(4), k.b)
-	DECQ(k.n)
-	JNZ(again.Ref())
+	repeat("run", k.n, func() {
+		Comment("The numbers of a run, or its table.")
+		Load(Param("chunks"), k.chunks)
+		run(k)
+		k.chunk.Here()
+		chunk(k)
+		k.again(k.chunk)
+		k.done.Here()
+		ADDQ(Imm(4), k.a)
+		ADDQ(Imm(4), k.b)
+	})
 	k.end.Here()
 	end()
 	if k.rare != nil {
@@ -88,14 +86,8 @@ func (k *runs) again(chunk label) {
 	JNZ(chunk.Ref())
 }
 
-// numbersOf brings the two numbers of a run into registers, the first negated
+// numbersInto brings the two numbers of a run into registers, the first negated
 // where products are negated.
-func (k *runs) numbersOf(o op) pair {
-	p := pair{YMM(), YMM()}
-	k.numbersInto(o, p)
-	return p
-}
-
 func (k *runs) numbersInto(o op, p pair) {
 	VBROADCASTSS(Mem{Base: k.a}, p.d)
 	if o.negated {

@@ -84,17 +84,16 @@ func (l *Layout) kernel(t Target) {
 	if l.Small != nil {
 		l.batches(z, n, stop)
 	} else {
-		decode, block, odd, finite := l.Block(z), NewLabel("block"), stop, NewLabel("finite")
+		decode, odd, finite := l.Block(z), stop, NewLabel("finite")
 		if any {
 			odd = NewLabel("odd")
 		}
-		block.Here()
-		l.Scales.unlessFinite(z, odd)
-		finite.Here()
-		decode()
-		z.Advance(l.Bytes, l.Elems)
-		DECQ(n)
-		JNZ(block.Ref())
+		Repeat("block", n, func() {
+			l.Scales.unlessFinite(z, odd)
+			finite.Here()
+			decode()
+			z.Advance(l.Bytes, l.Elems)
+		})
 		if any {
 			JMP(stop.Ref())
 			odd.Here()

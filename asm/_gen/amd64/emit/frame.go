@@ -4,6 +4,8 @@ package emit
 
 import (
 	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
 )
 
 // Frame begins a kernel: its name, its signature, what it does, and how, as comments of
@@ -38,6 +40,19 @@ var (
 
 	Targets = []Target{ToF32, ToBF16, ToF16}
 )
+
+// Widen fills a register with numbers of the type.
+func (t Target) Widen(m Mem, x VecVirtual) {
+	switch t {
+	case ToBF16:
+		VPMOVZXWD(m, x)
+		VPSLLD(Imm(16), x, x)
+	case ToF16:
+		VCVTPH2PS(m, x)
+	default:
+		VMOVUPS(m, x)
+	}
+}
 
 // Width is the bytes of one number written.
 func (t Target) Width() int {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
 )
 
 // A Place is a label of one kernel. Two that ask for the same name get different
@@ -25,6 +26,15 @@ func NewLabel(name string) Place {
 
 // Here is the place.
 func (l Place) Here() { build.Label(string(l)) }
+
+// Repeat is a loop of n passes.
+func Repeat(name string, n reg.Register, body func()) {
+	again := NewLabel(name)
+	again.Here()
+	body()
+	build.DECQ(n)
+	build.JNZ(again.Ref())
+}
 
 // Ref is what jumps name.
 func (l Place) Ref() operand.LabelRef { return operand.LabelRef(l) }

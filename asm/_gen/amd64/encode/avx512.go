@@ -25,36 +25,33 @@ func absmax() {
 	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	n, chunks := Load(Param("n"), GP64()), GP64()
 	magnitude := All(0x7FFFFFFF)
-	run, chunk := NewLabel("run"), NewLabel("chunk")
-	run.Here()
-	Load(Param("chunks"), chunks)
-	most := [2]VecVirtual{ZMM(), ZMM()}
-	for _, m := range most {
-		VPXORD(m, m, m)
-	}
-	chunk.Here()
-	for i, m := range most {
-		x := Into(ZMM(), VPANDD, Mem{Base: src, Disp: 64 * i}, magnitude)
-		VPMAXUD(x, m, m)
-	}
-	ADDQ(U32(128), src)
-	DECQ(chunks)
-	JNZ(chunk.Ref())
-	m, other := most[0], most[1]
-	VPMAXUD(other, m, m)
-	VEXTRACTI64X4(Imm(1), m, other.AsY())
-	VPMAXUD(other.AsY(), m.AsY(), m.AsY())
-	VEXTRACTI32X4(Imm(1), m.AsY(), other.AsX())
-	for _, order := range []uint64{0x4E, 0xB1, 0} {
-		VPMAXUD(other.AsX(), m.AsX(), m.AsX())
-		if order != 0 {
-			VPSHUFD(Imm(order), m.AsX(), other.AsX())
+	Repeat("run", n, func() {
+		Load(Param("chunks"), chunks)
+		most := [2]VecVirtual{ZMM(), ZMM()}
+		for _, m := range most {
+			VPXORD(m, m, m)
 		}
-	}
-	VMOVD(m.AsX(), Mem{Base: dst})
-	ADDQ(Imm(4), dst)
-	DECQ(n)
-	JNZ(run.Ref())
+		Repeat("chunk", chunks, func() {
+			for i, m := range most {
+				x := Into(ZMM(), VPANDD, Mem{Base: src, Disp: 64 * i}, magnitude)
+				VPMAXUD(x, m, m)
+			}
+			ADDQ(U32(128), src)
+		})
+		m, other := most[0], most[1]
+		VPMAXUD(other, m, m)
+		VEXTRACTI64X4(Imm(1), m, other.AsY())
+		VPMAXUD(other.AsY(), m.AsY(), m.AsY())
+		VEXTRACTI32X4(Imm(1), m.AsY(), other.AsX())
+		for _, order := range []uint64{0x4E, 0xB1, 0} {
+			VPMAXUD(other.AsX(), m.AsX(), m.AsX())
+			if order != 0 {
+				VPSHUFD(Imm(order), m.AsX(), other.AsX())
+			}
+		}
+		VMOVD(m.AsX(), Mem{Base: dst})
+		ADDQ(Imm(4), dst)
+	})
 	End()
 }
 

@@ -31,13 +31,11 @@ func (e *Encoder) Write() {
 	x, after := XMM(), GP64()
 	e.Inverse(Mem{Base: scales}, x)
 	loop := func(chunk func(src, dst Register)) {
-		more := NewLabel("chunk")
-		more.Here()
-		chunk(src, dst)
-		ADDQ(U32(128), src)
-		ADDQ(Imm(uint64(e.Out)), dst)
-		DECQ(chunks)
-		JNZ(more.Ref())
+		Repeat("chunk", chunks, func() {
+			chunk(src, dst)
+			ADDQ(U32(128), src)
+			ADDQ(Imm(uint64(e.Out)), dst)
+		})
 	}
 	run.Here()
 	Comment("The scale of a run, and the inverse of the next one's.")

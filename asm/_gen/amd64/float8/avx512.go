@@ -51,42 +51,41 @@ func each(t Target) {
 	VPXORD(f.zero, f.zero, f.zero)
 	n := Load(Param("n"), GP64())
 	tops := All(0x80000000) // All NaN of codes have the sign, and products of the other sign.
-	run, exact, next := NewLabel("run"), NewLabel("exact"), NewLabel("next")
+	exact, next := NewLabel("exact"), NewLabel("next")
 	loop := func(product func(x [2]VecVirtual)) {
 		write := func(codes int) func() { return func() { f.write(codes, product) } }
 		Pairs(f.Kernel, f.chunks, 32, 32, write(64), write(32))
 	}
 
-	run.Here()
-	Load(Param("chunks"), f.chunks)
-	if t != ToBF16 {
-		OrdinaryScale.Unless(Mem{Base: f.a}, exact)
-		bits := Into(GP32(), MOVL, Mem{Base: f.a})
-		XORL(U32(0x80000000), bits)
-		scale := Into(ZMM(), VPBROADCASTD, bits)
+	Repeat("run", n, func() {
+		Load(Param("chunks"), f.chunks)
+		if t != ToBF16 {
+			OrdinaryScale.Unless(Mem{Base: f.a}, exact)
+			bits := Into(GP32(), MOVL, Mem{Base: f.a})
+			XORL(U32(0x80000000), bits)
+			scale := Into(ZMM(), VPBROADCASTD, bits)
+			loop(func(x [2]VecVirtual) {
+				for _, x := range x {
+					VMULPS(scale, x, x)
+					VXORPS(tops, x, x)
+				}
+			})
+			JMP(next.Ref())
+			exact.Here()
+			Comment("A run that is not ordinary.")
+		}
+		scale := Single(Mem{Base: f.a})
+		Quieted(scale)
+		VXORPS(tops, scale, scale)
+		p := NewProduct(scale)
 		loop(func(x [2]VecVirtual) {
 			for _, x := range x {
-				VMULPS(scale, x, x)
-				VXORPS(tops, x, x)
+				p.OfAnyNegated(x)
 			}
 		})
-		JMP(next.Ref())
-		exact.Here()
-		Comment("A run that is not ordinary.")
-	}
-	scale := Single(Mem{Base: f.a})
-	Quieted(scale)
-	VXORPS(tops, scale, scale)
-	p := NewProduct(scale)
-	loop(func(x [2]VecVirtual) {
-		for _, x := range x {
-			p.OfAnyNegated(x)
-		}
+		next.Here()
+		ADDQ(Imm(4), f.a)
 	})
-	next.Here()
-	ADDQ(Imm(4), f.a)
-	DECQ(n)
-	JNZ(run.Ref())
 	End()
 }
 

@@ -24,7 +24,7 @@ func normal() {
 		"For each run, if its scale a is ordinary: what sixteen mantissas come to, rounded,",
 		"as two tables: by the lower bits of a code; and for what is subnormal, infinite or NaN.",
 		"For each chunk: number = table[q] + the exponent of q, or the other table's; its sign.")
-	run, chunk, stop := NewLabel("run"), NewLabel("chunk"), NewLabel("stop")
+	stop := NewLabel("stop")
 	z := &Kernel{Target: ToBF16, Dst: Load(Param("dst"), GP64()), Src: Load(Param("src"), GP64())}
 	a, chunks := Load(Param("a"), GP64()), GP64()
 	form := Mem{Base: Load(Param("form"), GP64())}
@@ -41,43 +41,41 @@ func normal() {
 	twice := Load64(Bytes64(func(i int) int { return i / 2 }))
 	left := Load(Param("n"), GP64())
 
-	run.Here()
-	bits := Into(GP32(), MOVL, Mem{Base: a})
-	ANDL(U32(0x7F800000), bits)
-	SUBL(form.Offset(singles+20), bits)
-	CMPL(bits, form.Offset(singles+24))
-	JHI(stop.Ref())
-	Comment("The tables of a run.")
-	x := Into(ZMM(), VMULPS_BCST, Mem{Base: a}, numbers)
-	odd := Into(K(), VPTESTMD_BCST, Dwords(0x10000), x)
-	VPADDD_BCST(Dwords(RoundPlain), x, x)
-	VPADDD_BCST(Dwords(1), x, odd, x)
-	tables := [2]VecVirtual{ZMM(), ZMM()}
-	VPERMB(x, places[0], tables[0])
-	VPERMB_Z(x, places[1], numeric, tables[1])
-	VPADDW(added, tables[1], tables[1])
-	Load(Param("chunks"), chunks)
+	Repeat("run", left, func() {
+		bits := Into(GP32(), MOVL, Mem{Base: a})
+		ANDL(U32(0x7F800000), bits)
+		SUBL(form.Offset(singles+20), bits)
+		CMPL(bits, form.Offset(singles+24))
+		JHI(stop.Ref())
+		Comment("The tables of a run.")
+		x := Into(ZMM(), VMULPS_BCST, Mem{Base: a}, numbers)
+		odd := Into(K(), VPTESTMD_BCST, Dwords(0x10000), x)
+		VPADDD_BCST(Dwords(RoundPlain), x, x)
+		VPADDD_BCST(Dwords(1), x, odd, x)
+		tables := [2]VecVirtual{ZMM(), ZMM()}
+		VPERMB(x, places[0], tables[0])
+		VPERMB_Z(x, places[1], numeric, tables[1])
+		VPADDW(added, tables[1], tables[1])
+		Load(Param("chunks"), chunks)
 
-	chunk.Here()
-	codes, e, w, at := ZMM(), ZMM(), ZMM(), ZMM()
-	VMOVDQU32(z.From(0), codes.AsY())
-	VPERMB(codes, twice, codes) // both bytes of a word
-	VPERMW(tables[0], codes, w)
-	VPSLLVD(shift, codes, e)
-	VPANDD(exponent, e, e)
-	VPADDW(e, w, w)
-	VPTERNLOGD(Imm(0x78), sign, codes, w) // w ^ codes & sign
-	VPADDW(least, e, e)
-	special := Into(K(), VPTESTNMW, upper, e)
-	VPSRLW(Imm(7), codes, at)
-	VPERMW(tables[1], at, special, w)
-	VMOVDQU16(w, z.To(0))
-	z.Advance(32, 32)
-	DECQ(chunks)
-	JNZ(chunk.Ref())
-	ADDQ(Imm(4), a)
-	DECQ(left)
-	JNZ(run.Ref())
+		Repeat("chunk", chunks, func() {
+			codes, e, w, at := ZMM(), ZMM(), ZMM(), ZMM()
+			VMOVDQU32(z.From(0), codes.AsY())
+			VPERMB(codes, twice, codes) // both bytes of a word
+			VPERMW(tables[0], codes, w)
+			VPSLLVD(shift, codes, e)
+			VPANDD(exponent, e, e)
+			VPADDW(e, w, w)
+			VPTERNLOGD(Imm(0x78), sign, codes, w) // w ^ codes & sign
+			VPADDW(least, e, e)
+			special := Into(K(), VPTESTNMW, upper, e)
+			VPSRLW(Imm(7), codes, at)
+			VPERMW(tables[1], at, special, w)
+			VMOVDQU16(w, z.To(0))
+			z.Advance(32, 32)
+		})
+		ADDQ(Imm(4), a)
+	})
 
 	stop.Here()
 	done := Load(Param("n"), GP64())

@@ -28,17 +28,15 @@ func cast(from, to Target) {
 	z := Begin("cast"+from.Name+"To", to, ", n int", "converts 32 numbers n times.",
 		"For 32 numbers: to float32, a NaN as 7FC00000, then to the target.")
 	n := Load(Param("n"), GP64())
-	more := NewLabel("more")
-	more.Here()
-	x := [2]VecVirtual{ZMM(), ZMM()}
-	for i, x := range x {
-		widened(from, z.From(16*i*from.Width()), x)
-		Quieted(x)
-	}
-	z.Put(0, x[0], x[1])
-	z.Advance(32*from.Width(), 32)
-	DECQ(n)
-	JNZ(more.Ref())
+	Repeat("more", n, func() {
+		x := [2]VecVirtual{ZMM(), ZMM()}
+		for i, x := range x {
+			from.Widen(z.From(16*i*from.Width()), x)
+			Quieted(x)
+		}
+		z.Put(0, x[0], x[1])
+		z.Advance(32*from.Width(), 32)
+	})
 	End()
 }
 
@@ -53,28 +51,13 @@ func same() {
 	nan := Into(ZMM(), VPBROADCASTW, special.Offset(2))
 	n := Load(Param("n"), GP64())
 	magnitude := All(0x7FFF7FFF)
-	more := NewLabel("more")
-	more.Here()
-	x, m, above := Load64(z.From(0)), ZMM(), K()
-	VPANDD(magnitude, x, m)
-	VPCMPUW(Imm(6), infinity, m, above)
-	VMOVDQU16(nan, above, x)
-	VMOVDQU16(x, z.To(0))
-	z.Advance(64, 32)
-	DECQ(n)
-	JNZ(more.Ref())
+	Repeat("more", n, func() {
+		x, m, above := Load64(z.From(0)), ZMM(), K()
+		VPANDD(magnitude, x, m)
+		VPCMPUW(Imm(6), infinity, m, above)
+		VMOVDQU16(nan, above, x)
+		VMOVDQU16(x, z.To(0))
+		z.Advance(64, 32)
+	})
 	End()
-}
-
-// widened fills a register with numbers of a type.
-func widened(from Target, m Mem, x VecVirtual) {
-	switch from {
-	case ToBF16:
-		VPMOVZXWD(m, x)
-		VPSLLD(Imm(16), x, x)
-	case ToF16:
-		VCVTPH2PS(m, x)
-	default:
-		VMOVUPS(m, x)
-	}
 }

@@ -41,13 +41,12 @@ func (f *fit) try(d value) value {
 
 // eachTrial is a loop over the trials, to the kernel's end.
 func (f *fit) eachTrial(body func()) {
-	again, done := emit.NewLabel("trial"), emit.NewLabel("done")
+	done := emit.NewLabel("done")
 	TESTQ(f.trials, f.trials)
 	JZ(done.Ref())
-	again.Here()
-	body()
-	DECQ(f.trials)
-	JNZ(again.Ref())
+	emit.Repeat("trial", f.trials, func() {
+		body()
+	})
 	done.Here()
 	emit.End()
 }

@@ -136,23 +136,21 @@ func codebookCodes() {
 		"For each number: code = how many bounds x*inverse is not below, by halves.")
 	s := small{Load(Param("dst"), GP64()), Load(Param("src"), GP64()), Load(Param("n"), GP64())}
 	inverses, values, stride = Load(Param("inverses"), GP64()), Load(Param("values"), GP64()), Load(Param("stride"), GP64())
-	group := emit.NewLabel("group")
-	group.Here()
-	inverse := broadcast(Mem{Base: inverses})
-	var codes [4]VecVirtual
-	for i, x := range s.numbers(0) {
-		scaled, n := value{regs: []VecVirtual{x}}, one()
-		each(VMULPS, inverse, scaled, scaled)
-		nearest(values, scaled, n, one())
-		codes[i] = n.regs[0]
-	}
-	c := packed(codes, VPACKSSWB)
-	VPABSB(c, c)
-	s.putNibbles(c, 0)
-	ADDQ(Imm(128), s.src)
-	ADDQ(stride, s.dst)
-	ADDQ(Imm(4), inverses)
-	DECQ(s.n)
-	JNZ(group.Ref())
+	emit.Repeat("group", s.n, func() {
+		inverse := broadcast(Mem{Base: inverses})
+		var codes [4]VecVirtual
+		for i, x := range s.numbers(0) {
+			scaled, n := value{regs: []VecVirtual{x}}, one()
+			each(VMULPS, inverse, scaled, scaled)
+			nearest(values, scaled, n, one())
+			codes[i] = n.regs[0]
+		}
+		c := packed(codes, VPACKSSWB)
+		VPABSB(c, c)
+		s.putNibbles(c, 0)
+		ADDQ(Imm(128), s.src)
+		ADDQ(stride, s.dst)
+		ADDQ(Imm(4), inverses)
+	})
 	emit.End()
 }

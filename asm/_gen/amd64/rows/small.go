@@ -18,13 +18,11 @@ func eachBlock(name, params, doc string, how []string, elems, bytes int, before 
 	emit.Frame(name+"AVX2", "func(dst *byte, src *float32"+params+", n int)", doc, how...)
 	s := small{Load(Param("dst"), GP64()), Load(Param("src"), GP64()), Load(Param("n"), GP64())}
 	before()
-	again := emit.NewLabel("block")
-	again.Here()
-	block(s)
-	ADDQ(U32(uint32(4*elems)), s.src)
-	ADDQ(Imm(uint64(bytes)), s.dst)
-	DECQ(s.n)
-	JNZ(again.Ref())
+	emit.Repeat("block", s.n, func() {
+		block(s)
+		ADDQ(U32(uint32(4*elems)), s.src)
+		ADDQ(Imm(uint64(bytes)), s.dst)
+	})
 	emit.End()
 }
 

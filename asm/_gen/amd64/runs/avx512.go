@@ -49,19 +49,17 @@ func write(j Join, t Target) {
 	k.before()
 	n := Load(Param("n"), GP64())
 	k.chunks = GP64()
-	run, odd, small, next := NewLabel("run"), NewLabel("odd"), NewLabel("small"), NewLabel("next")
+	odd, small, next := NewLabel("odd"), NewLabel("small"), NewLabel("next")
 	large, hugeZero := NewLabel("large"), NewLabel("hugeZero")
 
-	run.Here()
-	Comment("The numbers of a run.")
-	Load(Param("chunks"), k.chunks)
-	join := k.numbers(odd)
-	k.loop(join)
-	next.Here()
-	ADDQ(Imm(4), k.a)
-	ADDQ(Imm(4), k.b)
-	DECQ(n)
-	JNZ(run.Ref())
+	Repeat("run", n, func() {
+		Comment("The numbers of a run.")
+		Load(Param("chunks"), k.chunks)
+		k.loop(k.numbers(odd))
+		next.Here()
+		ADDQ(Imm(4), k.a)
+		ADDQ(Imm(4), k.b)
+	})
 	End()
 
 	odd.Here()
@@ -71,7 +69,7 @@ func write(j Join, t Target) {
 	ADDL(bits, bits)
 	CMPL(bits, U32((127+uint32(OrdinaryScale.Least))<<24))
 	JCS(small.Ref())
-	join = k.large(large)
+	join := k.large(large)
 	k.loop(func(x [2]VecVirtual) {
 		join(x)
 		Quieted(x[0])
@@ -170,14 +168,12 @@ func (k *bytes) small(huge Place) func(x [2]VecVirtual) {
 
 // loop is one over the chunks of a run.
 func (k *bytes) loop(join func(x [2]VecVirtual)) {
-	chunk := NewLabel("chunk")
-	chunk.Here()
-	x := k.codes()
-	join(x)
-	k.Put(0, x[0], x[1])
-	k.Advance(32, 32)
-	DECQ(k.chunks)
-	JNZ(chunk.Ref())
+	Repeat("chunk", k.chunks, func() {
+		x := k.codes()
+		join(x)
+		k.Put(0, x[0], x[1])
+		k.Advance(32, 32)
+	})
 }
 
 func (k *bytes) before() {

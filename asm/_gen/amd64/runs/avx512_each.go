@@ -27,7 +27,7 @@ func Each() {
 		"if not ordinary, or NaN, some rounds in double precision.")
 	a, b, n := Load(Param("a"), GP64()), Load(Param("b"), GP64()), Load(Param("n"), GP64())
 	nearZero, leastScale := All(fromMiddle), All(2*(127-31)<<23)
-	more, careful, round := NewLabel("more"), NewLabel("careful"), NewLabel("round")
+	more, careful := NewLabel("more"), NewLabel("careful")
 	numbers, scales, zeros := [2]Mem{z.From(0), z.From(64)}, [2]Mem{{Base: a}, {Base: a, Disp: 64}}, [2]Mem{{Base: b}, {Base: b, Disp: 64}}
 	ahead := func() {
 		PREFETCHT0(z.From(1024))
@@ -70,27 +70,26 @@ func Each() {
 	CMPQ(n, rounds)
 	CMOVQLT(n, rounds)
 	SUBQ(rounds, n)
-	round.Here()
-	ahead()
-	for i := range x {
-		var d [2]VecVirtual
-		for h := range d {
-			at, y := 32*h, ZMM()
-			d[h] = Into(ZMM(), VCVTPS2PD, numbers[i].Offset(at))
-			VCVTPS2PD(zeros[i].Offset(at), y)
-			VSUBPD(y, d[h], d[h])
-			VCVTPD2PS(d[h], d[h].AsY())
-			VCVTPS2PD(d[h].AsY(), d[h])
-			VCVTPS2PD(scales[i].Offset(at), y)
-			VMULPD(y, d[h], d[h])
+	Repeat("round", rounds, func() {
+		ahead()
+		for i := range x {
+			var d [2]VecVirtual
+			for h := range d {
+				at, y := 32*h, ZMM()
+				d[h] = Into(ZMM(), VCVTPS2PD, numbers[i].Offset(at))
+				VCVTPS2PD(zeros[i].Offset(at), y)
+				VSUBPD(y, d[h], d[h])
+				VCVTPD2PS(d[h], d[h].AsY())
+				VCVTPS2PD(d[h].AsY(), d[h])
+				VCVTPS2PD(scales[i].Offset(at), y)
+				VMULPD(y, d[h], d[h])
+			}
+			x[i] = ZMM()
+			InSingles(d, x[i])
 		}
-		x[i] = ZMM()
-		InSingles(d, x[i])
-	}
-	z.Put(0, x[0], x[1])
-	next()
-	DECQ(rounds)
-	JNZ(round.Ref())
+		z.Put(0, x[0], x[1])
+		next()
+	})
 	TESTQ(n, n)
 	JNZ(more.Ref())
 	End()

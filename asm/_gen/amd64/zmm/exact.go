@@ -130,14 +130,6 @@ func (p *Product) ZeroPoint(zero VecVirtual) {
 	VPTERNLOGD(Imm(AndOr), All(least), p.signs, tiny, zero)
 }
 
-// DoublesAt is the sixteen float32 at m in double precision.
-func DoublesAt(m Mem) (d [2]VecVirtual) {
-	for i := range d {
-		d[i] = Into(ZMM(), VCVTPS2PD, m.Offset(32*i))
-	}
-	return d
-}
-
 // InDoubles is sixteen numbers in double precision.
 func InDoubles(x VecVirtual) (d [2]VecVirtual) {
 	d = [2]VecVirtual{ZMM(), ZMM()}
