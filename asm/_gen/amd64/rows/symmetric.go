@@ -1,9 +1,52 @@
 package rows
 
 import (
+	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
 )
+
+// weigh writes the weights of sixteen groups.
+func weigh() {
+	f := begin("importance", "weighs sixteen groups by columns, which lie where the weights come to lie: importance.",
+		"For each element: w = w*sqrt(mean+x^2).")
+	mean := load(f.field(atMean))
+	f.weights(func(i Register, half func(value) value, x value) {
+		each(VMULPS, x, x, x)
+		each(VADDPS, half(mean), x, x)
+		each(VSQRTPS, x, x)
+		each(VMULPS, half(f.element(i, atW)), x, x)
+	})
+	f = begin("squares", "weighs sixteen groups by squares.", "For each element: w = x^2.")
+	f.weights(func(_ Register, _ func(value) value, x value) { each(VMULPS, x, x, x) })
+	f = begin("magnitudes", "weighs sixteen groups by magnitudes.", "For each element: w = |x|.")
+	f.weights(func(_ Register, _ func(value) value, x value) { each(VANDPS, all(0x7FFFFFFF), x, x) })
+	f = begin("near", "weighs sixteen groups of 32 elements: nearGroup.",
+		"For each group: rms = the root of the mean of squares.", "For each element: w = rms+|x|.")
+	sum := zero()
+	elements("squares", 0, f.n, func(i Register, half func(value) value) {
+		x := load(half(f.element(i, atX)))
+		each(VMULPS, x, x, x)
+		each(VADDPS, x, half(sum), half(sum))
+	})
+	each(VMULPS, number(1.0/32), sum, sum)
+	each(VSQRTPS, sum, sum)
+	f.weights(func(_ Register, half func(value) value, x value) {
+		each(VANDPS, all(0x7FFFFFFF), x, x)
+		each(VADDPS, x, half(sum), x)
+	})
+}
+
+// weights writes the weight of each element, made of it in place, and ends the kernel.
+func (f *fit) weights(weight func(i Register, half func(value) value, x value)) {
+	elements("more", 0, f.n, func(i Register, half func(value) value) {
+		x := load(half(f.element(i, atX)))
+		weight(i, half, x)
+		move(x, half(f.element(i, atW)))
+	})
+	emit.End()
+}
 
 // symmetric finds scales.
 func symmetric() {
@@ -45,4 +88,101 @@ func (f *fit) sums(m limits) (xl, ll value) {
 		each(VADDPS, l, half(xl), half(xl))
 	})
 	return xl, ll
+}
+
+// moves finds scales by moving codes of three bits.
+func moves() {
+	f := begin("moves", "searches the scales of sixteen groups: searchByMoves, codes -4 to 3.",
+		"For each group: the number of largest magnitude, the first of equals; weights w = x^2, and w*x.",
+		"inverse = trial/largest; codes l = round(x*inverse); xl, ll = the sums of w*x*l and w*l*l.",
+		"Five times at most, for each element: without it xl' and ll'; c = round(x*ll'/xl'); it becomes the code if xl^2/ll grows.",
+		"The scale is xl/ll.")
+	largest, most := zero(), zero()
+	elements("largest", 0, f.n, func(i Register, half func(value) value) {
+		x, w := load(half(f.element(i, atX))), one()
+		each(VMULPS, x, x, w)
+		move(w, half(f.element(i, atW)))
+		each(VMULPS, x, w, w)
+		move(w, half(f.element(i, atWX)))
+		f.largest(i, half, largest, most)
+	})
+	move(most, f.field(atHigh))
+	m, inverse, xl, ll := f.limits(), f.try(largest), zero(), zero()
+	elements("sums", 0, f.n, func(i Register, half func(value) value) {
+		l, wl := one(), one()
+		m.code(half(f.element(i, atX)), half(inverse), l)
+		move(l, half(f.element(i, atCodes)))
+		each(VMULPS, half(f.element(i, atW)), l, wl)
+		each(VMULPS, l, wl, wl)
+		each(VMULPS, half(f.element(i, atWX)), l, l)
+		each(VADDPS, wl, half(ll), half(ll))
+		each(VADDPS, l, half(xl), half(xl))
+	})
+	done := emit.NewLabel("still")
+	MOVQ(U32(5), f.trials)
+	emit.Repeat("round", f.trials, func() {
+		moved, any := one(), GP32()
+		each(VXORPS, moved, moved, moved)
+		elements("move", 0, f.n, func(i Register, half func(value) value) {
+			f.moveOne(i, half, half(xl), half(ll), moved)
+		})
+		VMOVMSKPS(moved.regs[0], any)
+		TESTL(any, any)
+		JZ(done.Ref())
+	})
+	done.Here()
+	scale, some := zero(), two()
+	compare(less, scale, ll, some)
+	each(VDIVPS, ll, xl, xl)
+	where(some, xl, scale)
+	move(scale, f.field(atScale))
+	emit.End()
+}
+
+// moveOne moves the code of an element in the lanes where that helps.
+func (f *fit) moveOne(i Register, half func(value) value, xl, ll, moved value) {
+	w, wx, x := half(f.element(i, atW)), half(f.element(i, atWX)), half(f.element(i, atX))
+	l, newX, newL, c, mask, t := load(half(f.element(i, atCodes))), load(xl), load(ll), one(), one(), one()
+	without := func(factor, other, from value) { // from less factor*l*other
+		each(VMULPS, factor, l, t)
+		if other.regs != nil {
+			each(VMULPS, other, t, t)
+		}
+		each(VSUBPS, t, from, from)
+	}
+	without(wx, value{}, newX)
+	without(w, l, newL)
+	each(VXORPS, t, t, t)
+	compare(less, t, newX, mask)
+	each(VMULPS, x, newL, c)
+	each(VDIVPS, newX, c, c)
+	roundBetween(c, number(3<<22), all(1<<23-1), all(1<<22-4), all(1<<22+3), all(1<<22))
+	each(VCVTDQ2PS, c, c)
+	also := func(predicate uint64, a, b value) {
+		compare(predicate, a, b, t)
+		each(VANDPS, t, mask, mask)
+	}
+	also(other, c, l)
+	each(VMULPS, wx, c, t)
+	each(VADDPS, t, newX, newX)
+	each(VMULPS, w, c, t)
+	each(VMULPS, c, t, t)
+	each(VADDPS, t, newL, newL)
+	each(VXORPS, t, t, t)
+	also(less, t, newL)
+	where(mask, c, l)
+	fit, best := c, one()
+	each(VMULPS, newX, newX, fit)
+	each(VMULPS, ll, fit, fit)
+	each(VMULPS, xl, xl, best)
+	each(VMULPS, newL, best, best)
+	each(VXORPS, t, t, t)
+	compare(less, best, fit, t)
+	each(VANDPS, mask, t, t)
+	move(load(half(f.element(i, atCodes))), best)
+	each(func(ops ...Op) { VBLENDVPS(ops[0], ops[1], ops[2], ops[2]) }, t, l, best)
+	move(best, half(f.element(i, atCodes)))
+	where(t, newX, xl)
+	where(t, newL, ll)
+	each(VORPS, t, moved, moved)
 }

@@ -97,3 +97,82 @@ func (z *Kernel) Picked(src VecVirtual, at, shift func(e int) int) Codes {
 	VPSRLVW(Words64(shift), x, x)
 	return Codes{x}
 }
+
+// A table of 32 words is looked up by its bytes: VPERMB is an instruction of one
+// port where VPERMW takes two. An index is a word whose bytes have the code from
+// bit 1 on, and in bit 0 which byte of the number they are for.
+
+// SetIndex keeps the mask of four bits from bit 1 on.
+func (z *Kernel) SetIndex() {
+	if z.Words() {
+		z.code = All(0x1E1E1E1E)
+	}
+}
+
+// Index makes an index of codes of four bits, in place: those of the first
+// sixteen numbers of a table, or of the second.
+func (z *Kernel) Index(x VecVirtual, second int) VecVirtual {
+	VPTERNLOGD_BCST(Imm(AndOr), Dwords(0x01000100|uint32(second)*0x20202020), z.code, x)
+	return x
+}
+
+// Placed writes what a table has for 32 indices.
+func (z *Kernel) Placed(at int, index VecVirtual, t Table) {
+	x := Into(ZMM(), VPERMB, t[0], index)
+	VMOVDQU64(x, z.To(at))
+}
+
+// Found writes what a table has for 32 codes of four bits as [Kernel.NibblesOf] gives
+// them.
+func (z *Kernel) Found(at int, c Codes, second int, t Table) {
+	if !z.Words() {
+		z.Lookup(at, c, t)
+		return
+	}
+	z.Placed(at, z.Index(c[0], second), t)
+}
+
+// Couple writes 32 codes under one table of sixteen and 32 under another, and
+// rounds both tables at once.
+func (z *Kernel) Couple(at, next int, c, d Codes, a, b VecVirtual) {
+	if !z.Words() {
+		z.Lookup(at, c, z.Table16(a))
+		z.Lookup(next, d, z.Table16(b))
+		return
+	}
+	t := z.Table32(a, b)
+	z.Found(at, c, 0, t)
+	z.Found(next, d, 1, t)
+}
+
+// NibblesOf is 32 codes of 16 bytes: the low nibbles, then the high ones. To
+// words they stand from bit 1 on in both bytes of each.
+func (z *Kernel) NibblesOf(off int) Codes {
+	if !z.Words() {
+		return z.Picked(Sixteen(z.From(off)), func(e int) int { return e % 16 }, func(e int) int { return e / 16 * 4 })
+	}
+	x := Into(ZMM(), VPERMB, Sixteen(z.From(off)), Load64(Bytes64(func(i int) int { return i / 2 % 16 })))
+	VPROLVD(Dwords64(func(i int) int { return [2]int{1, 32 - 3}[i/8] }), x, x)
+	return Codes{x}
+}
+
+// NibblePair is the low nibbles of 32 bytes, and the high ones, each as nibblesOf
+// gives them.
+func (z *Kernel) NibblePair(off int) (low, high Codes) {
+	if !z.Words() {
+		c := z.Codes(z.From(off))
+		return c, z.Above(c, 4)
+	}
+	x, a, b := Repeated(z.From(off)), ZMM(), ZMM()
+	VPADDW(x, x, a)
+	VPSRLW(Imm(3), x, b)
+	return Codes{a}, Codes{b}
+}
+
+// Repeated is 32 bytes, each in both bytes of a word.
+func Repeated(m Mem) VecVirtual {
+	x := ZMM()
+	VMOVDQU32(m, x.AsY())
+	VPERMB(x, Load64(Bytes64(func(i int) int { return i / 2 })), x)
+	return x
+}
