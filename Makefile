@@ -200,6 +200,9 @@ bench-peers: ## our kernels and their peers in one run: make bench-peers PYTHON=
 bench-encode: ## our encoders beside ggml's and bitsandbytes' in one run: make bench-encode PYTHON=.venv/bin/python
 	$(PYTHON) crosscheck/benchencode/run.py
 
+bench-gguf: ## a folder of 2 GB to GGUF beside llama.cpp's converter, by turns: make bench-gguf PYTHON=.venv/bin/python
+	$(GO) build -o amn-gguf-bench ./cli/amn && CROSSCHECK_AMN=$(CURDIR)/amn-gguf-bench PYTHONPATH=.venv/quant $(PYTHON) crosscheck/benchruns/run.py; status=$$?; rm -f amn-gguf-bench; exit $$status
+
 bench-gate: ## amn scan and serve beside other scanners, over 2,000 files; installs them in .venv/gatebench
 	python3 crosscheck/gatebench/run.py
 

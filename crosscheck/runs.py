@@ -20,6 +20,7 @@ os.environ |= {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
 
 import back  # noqa: E402
 import coded  # noqa: E402
+import jina  # noqa: E402
 import llamacpp  # noqa: E402
 import mlxlm  # noqa: E402
 import models  # noqa: E402
@@ -227,7 +228,10 @@ def main():
     converter = reference.Converter(tree)
     run = llamacpp.program(tree, llamacpp.library(tree), HERE / "runs" / "logits.cpp")
     chosen = os.environ.get("CROSSCHECK_FAMILIES")
-    for name in chosen.split(",") if chosen else [*models.FAMILIES, *vision.FAMILIES]:
+    for name in chosen.split(",") if chosen else [*models.FAMILIES, *vision.FAMILIES, "jina-bert-v2"]:
+        if name == "jina-bert-v2":
+            rows.append(["runs: jina-bert-v2, and back", "llama.cpp's converter; the folder; llama.cpp runs it", *jina.check(WORK, amn, converter, same, wrong, lambda path, t: reference.logits(run, path, t))])
+            continue
         if name in vision.FAMILIES:
             rows.extend(vision.check(name, WORK, amn, converter, same, wrong, lambda n, model, path: runs(n, model, run, path)))
             continue

@@ -162,6 +162,18 @@ func FuzzArch(f *testing.F) {
 	} {
 		f.Add(fmt.Appendf(nil, tinyLlama, rope))
 	}
+	// Of families whose sizes are sums and products of more members, and hostile ones.
+	for _, one := range []string{
+		`"architectures": ["JinaBertForMaskedLM"], "type_vocab_size": -1, "num_attention_heads": 2`,
+		`"architectures": ["Qwen2VLForConditionalGeneration"], "num_attention_heads": 2, "vision_config": {"embed_dim": -9, "depth": 1e9}, "rope_scaling": {"type": "mrope", "mrope_section": [-1, 4294967296, 1, 1, 1]}`,
+		`"architectures": ["Mistral3ForConditionalGeneration"], "text_config": {"architectures": [], "num_attention_heads": 2, "head_dim": -4}, "vision_config": 7`,
+		`"architectures": ["LlavaForConditionalGeneration"], "text_config": {"architectures": ["LlamaForCausalLM", "LlamaForCausalLM"]}, "vision_config": {"patch_size": 0}`,
+		`"architectures": ["Gemma3ForConditionalGeneration"], "vision_config": {"image_size": 9223372036854775807, "patch_size": 1}`,
+		`"architectures": ["Llama4ForConditionalGeneration"], "moe_layers": [0, 0, -1], "intermediate_size_mlp": 4294967296, "vision_config": {}`,
+		`"architectures": ["GptOssForCausalLM"], "num_local_experts": 4096, "num_attention_heads": 65536, "head_dim": 1048576`,
+	} {
+		f.Add([]byte(`{"vocab_size": 5, "hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, ` + one + `}`))
+	}
 	f.Fuzz(func(t *testing.T, data []byte) { archTarget.Check(t, data) })
 }
 

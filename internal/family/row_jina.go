@@ -1,0 +1,45 @@
+package family
+
+import "github.com/anamnesis-go/anamnesis/internal/jsontree"
+
+// Jina's second embeddings are BERT with gated layers, and distances instead of
+// positions. Those for code have other norms, and are refused by their names.
+var jinaRow = row{
+	arch: "jina-bert-v2", model: "bert", names: []string{"JinaBertForMaskedLM", "JinaBertModel"}, apart: apartBERT,
+	defaults: bertDefaults, trim: []string{"bert."}, skip: bertSkip, drop: bertDrop,
+	outer: []name{bertOuter[0], bertOuter[2], bertOuter[3]}, layer: "encoder.layer.#.",
+	layers: with(bertLayers[:5:5],
+		name{hf: "mlp.gated_layers", gguf: "ffn_up", shape: "GH"},
+		name{hf: "mlp.wo", gguf: "ffn_down", shape: "HF"},
+		name{hf: "mlp.layernorm", gguf: "layer_output_norm", shape: "H"},
+	),
+	keys: bertKeys, vocab: jinaVocab, back: jinaBack,
+}
+
+// jinaVocab is the one that the folder says: WordPiece, or a BPE of bytes for two kinds
+// of text.
+func jinaVocab(k *keys) error {
+	config, err := jsontree.Read(k.b, k.files, tokenizerConfig, maxTokenizer)
+	if err != nil {
+		return err
+	}
+	switch class := config.Get("tokenizer_class"); class.String() {
+	case "BertTokenizer", "BertTokenizerFast":
+		return bertVocab(k)
+	case "RobertaTokenizer":
+		err := gpt2Vocab(k)
+		k.put("tokenizer.ggml.token_type_count", uint32(2))
+		return err
+	default:
+		k.fail("tokenizer_class", class, "BertTokenizer or RobertaTokenizer")
+		return k.err
+	}
+}
+
+func jinaBack(s *settings) {
+	s.encoder()
+	s.biases("", s.layers(), "attn_q", "attn_k", "attn_v", "attn_output", "ffn_down", "attn_output_norm", "layer_output_norm")
+	s.put("feed_forward_type", `"geglu"`)
+	s.put("position_embedding_type", `"alibi"`)
+	s.put("hidden_act", `"gelu"`)
+}
