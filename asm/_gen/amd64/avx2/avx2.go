@@ -5,7 +5,7 @@
 package avx2
 
 import (
-	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
+	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -34,26 +34,12 @@ func Kernels() {
 	specialKernels()
 }
 
-// The names by which these kernels ask for what all levels have.
-var (
-	function, end, entry         = emit.Frame, emit.End, emit.Entry
-	data, bytes32, words, dwords = emit.Data, emit.Bytes32, emit.Words, emit.Dwords
-	qwords, floats               = emit.Qwords, emit.Floats
-	variable, load               = emit.Variable, emit.Load32
-	newLabel, repeat             = emit.NewLabel, emit.Repeat
-	toF32, toBF16, toF16         = emit.ToF32, emit.ToBF16, emit.ToF16
-	targets                      = emit.Targets
-)
-
-// A label belongs to the kernel that made it.
-type label = emit.Place
-
 // rounds is a kernel's only loop, to its end: a pass moves on by so many bytes.
 func rounds(n, src Register, in Op, dst Register, out Op, body func()) {
-	repeat("more", n, func() {
+	Repeat("more", n, func() {
 		body()
 		ADDQ(in, src)
 		ADDQ(out, dst)
 	})
-	end()
+	End()
 }

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
+	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -16,9 +16,9 @@ import (
 // done for each block.
 type layout struct {
 	name  string
-	does  [2]string     // what a block holds, and its numbers
-	takes string        // a parameter before the count
-	to    []emit.Target // nil for all
+	does  [2]string // what a block holds, and its numbers
+	takes string    // a parameter before the count
+	to    []Target  // nil for all
 	elems int
 	bytes int  // 0 where the kernel is told
 	plain bool // affine: rounding must not change signs
@@ -26,7 +26,7 @@ type layout struct {
 	block func(*kernel)
 	two   *two
 	rows  []blockRow
-	stops func(*kernel, label) // to BF16: leaves unless the block's scales are ordinary
+	stops func(*kernel, Place) // to BF16: leaves unless the block's scales are ordinary
 }
 
 // A blockRow is a type that the kernel serves, and what it is told then.
@@ -35,7 +35,7 @@ type blockRow struct{ kind, told string }
 func blockKernels() {
 	for _, l := range layouts() {
 		if l.to == nil {
-			l.to = targets
+			l.to = Targets
 		}
 		for _, t := range l.to {
 			blockKernel(l, t.Name, &kernel{Target: t, shared: map[string]VecVirtual{}})
@@ -46,8 +46,8 @@ func blockKernels() {
 func layouts() []layout {
 	return []layout{
 		{name: "q8", does: [2]string{"Q8_0, Q8_1: d float16, ..., 32 signed bytes q", "x = d*q"}, takes: ", size int", rows: []blockRow{{"Q8_0", "34"}, {"Q8_1", "36"}}, elems: 32, set: holding(toWords), block: q8},
-		{name: "codebook", does: [2]string{"d float16, 16 bytes of nibbles q: the low ones, then the high ones", "x = d*codebook[q]"}, takes: ", codebook *int8", rows: []blockRow{{"Q4_0", "&minus8Codebook[0]"}, {"IQ4_NL", "&iq4Codebook[0]"}}, to: []emit.Target{toF32, toF16}, elems: 32, bytes: 18, set: keepCodebook, block: codebookBlock},
-		{name: "q4_0", does: [2]string{"d float16, 16 bytes of nibbles q: the low ones, then the high ones", "table = d*(q-8) for all q, two blocks at once; x = table[q]"}, to: []emit.Target{toBF16}, elems: 32, bytes: 18, set: setNibbles, block: tableBlock(minus8Values), two: twoQ40},
+		{name: "codebook", does: [2]string{"d float16, 16 bytes of nibbles q: the low ones, then the high ones", "x = d*codebook[q]"}, takes: ", codebook *int8", rows: []blockRow{{"Q4_0", "&minus8Codebook[0]"}, {"IQ4_NL", "&iq4Codebook[0]"}}, to: []Target{ToF32, ToF16}, elems: 32, bytes: 18, set: keepCodebook, block: codebookBlock},
+		{name: "q4_0", does: [2]string{"d float16, 16 bytes of nibbles q: the low ones, then the high ones", "table = d*(q-8) for all q, two blocks at once; x = table[q]"}, to: []Target{ToBF16}, elems: 32, bytes: 18, set: setNibbles, block: tableBlock(minus8Values), two: twoQ40},
 		{name: "q4_1", does: [2]string{"d, m float16, 16 bytes of nibbles q", "x = d*q + m"}, elems: 32, bytes: 20, plain: true, set: setNibbles, block: q4_1, two: twoQ41},
 		{name: "q5_0", does: [2]string{"d float16, 32 fifth bits h, 16 bytes of nibbles q", "x = d*(q + 16*h - 16)"}, elems: 32, bytes: 22, set: setFives, block: q5_0},
 		{name: "q5_1", does: [2]string{"d, m float16, 32 fifth bits h, 16 bytes of nibbles q", "x = d*(q + 16*h) + m"}, elems: 32, bytes: 24, plain: true, set: setFives, block: q5_1, stops: ifHalvesOdd},
@@ -56,7 +56,7 @@ func layouts() []layout {
 		{name: "q4_K", does: [2]string{"d, m float16; eight pairs s, t of six bits; 128 bytes of nibbles q", "x = (d*s)*q - m*t for 32 numbers each"}, elems: 256, bytes: 144, plain: true, set: setNibbles, block: q45K(false), stops: ifSignsOddAt(0)},
 		{name: "q5_K", does: [2]string{"d, m float16; eight pairs s, t of six bits; 256 fifth bits h; 128 bytes of nibbles q", "x = (d*s)*(q + 16*h) - m*t for 32 numbers each"}, elems: 256, bytes: 176, plain: true, set: setFives, block: q45K(true), stops: ifSignsOddAt(0)},
 		{name: "q6_K", does: [2]string{"128 bytes of nibbles q; 64 bytes of two bits h; 16 signed bytes s; d float16", "x = d*s * (q + 16*h - 32) for 16 numbers each"}, elems: 256, bytes: 210, set: holding(ofSixes), block: q6K},
-		{name: "iq4_NL", does: [2]string{"d float16, 16 bytes of nibbles q: the low ones, then the high ones", "table = d*codebook[q] for all q, two blocks at once; x = table[q]"}, to: []emit.Target{toBF16}, elems: 32, bytes: 18, set: setNibbles, block: tableBlock(iq4Values), two: twoTables16(iq4Values)},
+		{name: "iq4_NL", does: [2]string{"d float16, 16 bytes of nibbles q: the low ones, then the high ones", "table = d*codebook[q] for all q, two blocks at once; x = table[q]"}, to: []Target{ToBF16}, elems: 32, bytes: 18, set: setNibbles, block: tableBlock(iq4Values), two: twoTables16(iq4Values)},
 		{name: "iq4_XS", does: [2]string{"d float16; eight scales s of six bits; 128 bytes of nibbles q", "x = d*(s-32) * codebook[q] for 32 numbers each"}, elems: 256, bytes: 136, set: setNibbles, block: iq4XS, stops: ifNotFinite},
 		{name: "mxfp4", does: [2]string{"a scale s of eight bits, 16 bytes of nibbles q", "x = mxfp4Tables[s][q]"}, elems: 32, bytes: 17, set: setNibbles, block: mxfp4},
 		{name: "nvfp4", does: [2]string{"four scales s of eight bits, 32 bytes of nibbles q", "x = nvfp4Tables[s][q] for 16 numbers each"}, elems: 64, bytes: 36, set: setNibbles, block: nvfp4},
@@ -88,7 +88,7 @@ func (l layout) enter(name, target string, stops bool) {
 		if !stops {
 			kernel = "takesAll(" + kernel + ")"
 		}
-		entry(kernel, "blocks[%s][%s]", target, r.kind)
+		Entry(kernel, "blocks[%s][%s]", target, r.kind)
 	}
 }
 
@@ -100,7 +100,7 @@ func blockKernel(l layout, target string, k *kernel) {
 		result, doc = " (left int)", "decodes n blocks and says how many are left when it stops, in front of scales that are not ordinary."
 	}
 	l.enter(name, target, k.ordinary)
-	function(name, "func(dst *byte, src *byte"+l.takes+", n int)"+result, doc)
+	Frame(name, "func(dst *byte, src *byte"+l.takes+", n int)"+result, doc)
 	Comment("A block: "+l.does[0]+".", "For each: "+l.does[1]+", rounded to "+target+".")
 	k.dst, k.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	step, n := Op(U32(l.bytes)), Load(Param("n"), GP64())
@@ -113,7 +113,7 @@ func blockKernel(l layout, target string, k *kernel) {
 	if l.set != nil {
 		l.set(k)
 	}
-	block, done := newLabel("block"), newLabel("done")
+	block, done := NewLabel("block"), NewLabel("done")
 	var twos *twoLoop
 	if l.two != nil && !k.Wide {
 		twos = l.two.loop(k, l, n, done)
@@ -138,7 +138,7 @@ func blockKernel(l layout, target string, k *kernel) {
 	if k.ordinary {
 		Store(n, ReturnIndex(0))
 	}
-	end()
+	End()
 }
 
 // A group is what a block of 256 elements repeats: 32 or more elements with their scales.
@@ -156,7 +156,7 @@ func (k *kernel) groupLoop(n, round, unit, elems int, body func(g *groups)) {
 	g := &groups{k, GP64(), round, unit}
 	k.looped = true
 	XORL(g.counter.(GP).As32(), g.counter.(GP).As32())
-	again := newLabel("groups")
+	again := NewLabel("groups")
 	again.Here()
 	Comment("The scales are ready. Groups of the block, " + strconv.Itoa(round) + " in a round.")
 	body(g)
@@ -182,5 +182,5 @@ func (g *groups) inRound(m Mem, stride int) Mem {
 
 // of is the scale of group i in all lanes, of several for each group the j-th.
 func (g *groups) of(s scales, each, i, j int) VecVirtual {
-	return emit.Into(YMM(), VBROADCASTSS, g.at(s.at.Offset(4*j), 4*each, i))
+	return Into(YMM(), VBROADCASTSS, g.at(s.at.Offset(4*j), 4*each, i))
 }

@@ -3,7 +3,7 @@ package avx2
 import (
 	"fmt"
 
-	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
+	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -11,15 +11,15 @@ import (
 
 // castKernels converts between the types of numbers, 32 at a time.
 func castKernels() {
-	for _, f := range targets {
-		for _, t := range targets {
+	for _, f := range Targets {
+		for _, t := range Targets {
 			name := "cast" + f.Name + "To" + t.Name + "AVX2"
-			entry(name, "cast[%s][%s]", f.Name, t.Name)
-			function(name, "func(dst *byte, src *byte, n int)", "converts 32 numbers n times.",
+			Entry(name, "cast[%s][%s]", f.Name, t.Name)
+			Frame(name, "func(dst *byte, src *byte, n int)", "converts 32 numbers n times.",
 				"For 32 numbers: to float32, a NaN as 7FC00000, then to the target.")
 			dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 			n := Load(Param("n"), GP64())
-			k := &kernel{dst: dst, src: src, add: load(dwords(roundPlain)), up: load(dwords(roundPlain + 1))}
+			k := &kernel{dst: dst, src: src, add: Load32(Dwords(roundPlain)), up: Load32(Dwords(roundPlain + 1))}
 			rounds(n, src, U32(32*f.Width()), dst, U32(32*t.Width()), func() {
 				for i := 0; i < 4; i += 2 {
 					k.castPair(f, t, 8*i)
@@ -29,7 +29,7 @@ func castKernels() {
 	}
 }
 
-func (k *kernel) castPair(from, to emit.Target, at int) {
+func (k *kernel) castPair(from, to Target, at int) {
 	out := [2]VecVirtual{YMM(), YMM()}
 	for i, x := range out {
 		from.Widen(k.from((at+8*i)*from.Width()), x)
@@ -69,21 +69,21 @@ func specialKernels() {
 		magnitude                    Mem
 		repeat, add, less, isGreater func(...Op)
 	}{
-		{"32", []string{"F32"}, dwords(0x7FFFFFFF), VPBROADCASTD, VPADDD, VPSUBD, VPCMPGTD},
-		{"16", []string{"BF16", "F16"}, words(0x7FFF), VPBROADCASTW, VPADDW, VPSUBW, VPCMPGTW},
+		{"32", []string{"F32"}, Dwords(0x7FFFFFFF), VPBROADCASTD, VPADDD, VPSUBD, VPCMPGTD},
+		{"16", []string{"BF16", "F16"}, Words(0x7FFF), VPBROADCASTW, VPADDW, VPSUBW, VPCMPGTW},
 	} {
 		name := "special" + t.size + "AVX2"
 		for _, of := range t.types {
-			entry(fmt.Sprintf("with(%s, infinities[%s])", name, of), "special[%s]", of)
+			Entry(fmt.Sprintf("with(%s, infinities[%s])", name, of), "special[%s]", of)
 		}
-		function(name, "func(counts *uint32, src *byte, infinity uint32, n int)", "counts in n times 64 bytes: eight sums of what is no finite number, eight of NaN.",
+		Frame(name, "func(counts *uint32, src *byte, infinity uint32, n int)", "counts in n times 64 bytes: eight sums of what is no finite number, eight of NaN.",
 			"For each number: sums[0] += magnitude > the largest number; sums[1] += magnitude > infinity.")
 		counts, src := Load(Param("counts"), GP64()), Load(Param("src"), GP64())
-		magnitude := load(t.magnitude)
+		magnitude := Load32(t.magnitude)
 		limits := [2]VecVirtual{YMM(), YMM()} // the largest number, and infinity
 		VMOVD(Load(Param("infinity"), GP32()), limits[1].AsX())
 		t.repeat(limits[1].AsX(), limits[1])
-		t.add(dwords(0xFFFFFFFF), limits[1], limits[0])
+		t.add(Dwords(0xFFFFFFFF), limits[1], limits[0])
 		n := Load(Param("n"), GP64())
 		var sums [2][2]VecVirtual
 		for i := range sums {
@@ -92,9 +92,9 @@ func specialKernels() {
 				VPXOR(sums[i][j], sums[i][j], sums[i][j])
 			}
 		}
-		repeat("more", n, func() {
+		Repeat("more", n, func() {
 			for i := range 2 {
-				x := emit.Into(YMM(), VPAND, Mem{Base: src, Disp: 32 * i}, magnitude)
+				x := Into(YMM(), VPAND, Mem{Base: src, Disp: 32 * i}, magnitude)
 				for j := range 2 {
 					above := YMM()
 					t.isGreater(limits[j], x, above)
@@ -106,10 +106,10 @@ func specialKernels() {
 		for j := range 2 {
 			t.add(sums[0][j], sums[1][j], sums[0][j])
 			if t.size == "16" {
-				VPMADDWD(words(1), sums[0][j], sums[0][j])
+				VPMADDWD(Words(1), sums[0][j], sums[0][j])
 			}
 			VMOVDQU(sums[0][j], Mem{Base: counts, Disp: 32 * j})
 		}
-		end()
+		End()
 	}
 }

@@ -2,8 +2,8 @@ package avx2
 
 import (
 	"fmt"
-	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 
+	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -16,9 +16,9 @@ func codebookKernels() {
 			if high && o.name != "Scale" {
 				continue // nobody stores those
 			}
-			for t := range targets {
+			for t := range Targets {
 				codebookKernel(high, o, t, 32)
-				if !targets[t].Wide || targets[t].Narrow || o.name == "Affine" { // else longer chunks are not faster
+				if !Targets[t].Wide || Targets[t].Narrow || o.name == "Affine" { // else longer chunks are not faster
 					codebookKernel(high, o, t, 64)
 				}
 			}
@@ -35,14 +35,14 @@ type codebook struct {
 	p     pair
 	table tables16 // of the run's sixteen numbers
 
-	two, single label // the loop of two runs at once, and that of one
+	two, single Place // the loop of two runs at once, and that of one
 }
 
 // setCodebook copies the codebook at base and looks at its bounds.
 func (c *codebook) setCodebook(base Register) {
 	c.v = c.arrange(Mem{Base: base}, AllocLocal(64))
-	c.declare("low", func(y VecVirtual) { VMOVDQU(bytes32(0x0F), y) })
-	c.least = leastForCodebook(load(c.v.a), load(c.v.b))
+	c.declare("low", func(y VecVirtual) { VMOVDQU(Bytes32(0x0F), y) })
+	c.least = leastForCodebook(Load32(c.v.a), Load32(c.v.b))
 }
 
 // build makes the table of a run; an exact one is made behind the loops.
@@ -67,22 +67,22 @@ func (c *codebook) buildExactly() {
 func codebookKernel(high bool, o op, t int, elems int) {
 	name := map[bool]string{false: "codebookLow", true: "codebookHigh"}[high] + o.name + map[int]string{32: "32", 64: "64"}[elems]
 	c := &codebook{o: o}
-	products := targets[t] == toF32 && elems == 32 // a table for so few costs more than to multiply
-	twos := targets[t] == toBF16 && elems == 32 && o.name == "Scale"
+	products := Targets[t] == ToF32 && elems == 32 // a table for so few costs more than to multiply
+	twos := Targets[t] == ToBF16 && elems == 32 && o.name == "Scale"
 	runKernel(fmt.Sprintf("nibbles[%%s][%d][%s][%d]", map[bool]int{true: 1}[high], o.name, elems/64), name, o.formula("codebook[q]"), ", codebook *float32", "decodes n runs of chunks of that many nibbles.", t, o.negated, elems/2, elems,
 		func(k *runs) {
 			c.runs = k
 			if o.name == "Scale" || !k.Wide { // there is a register left
-				k.minus = load(k.minus.(Mem))
+				k.minus = Load32(k.minus.(Mem))
 			}
 			c.setCodebook(Load(Param("codebook"), GP64()).(Register))
 			if products {
-				c.table = k.planes(load(c.v.a), load(c.v.b))
+				c.table = k.planes(Load32(c.v.a), Load32(c.v.b))
 			}
 		},
 		func(k *runs) {
 			if twos {
-				c.two, c.single = newLabel("two"), newLabel("single")
+				c.two, c.single = NewLabel("two"), NewLabel("single")
 				CMPQ(k.chunks, Imm(1))
 				JEQ(c.two.Ref())
 				c.single.Here()
@@ -126,11 +126,11 @@ func (c *codebook) multiply(codes VecVirtual) {
 // exactRun writes a run by a table, which replaces the codebook's until its end.
 func (c *codebook) exactRun(high bool) {
 	c.buildExactly()
-	chunk := newLabel("exactChunk")
+	chunk := NewLabel("exactChunk")
 	chunk.Here()
 	c.lookup(0, c.nibblePairs(high, 32)[0], c.table)
 	c.again(chunk)
-	carry(c.table, c.planes(load(c.v.a), load(c.v.b)))
+	carry(c.table, c.planes(Load32(c.v.a), Load32(c.v.b)))
 	JMP(c.done.Ref())
 }
 
@@ -143,20 +143,16 @@ func (c *codebook) twoRuns(high bool) {
 	CMPQ(k.n, Imm(2))
 	JCS(c.single.Ref())
 	for i := range 2 {
-		r := emit.Into(GP32(), MOVL, Mem{Base: k.a, Disp: 4 * i})
-		and32(r, 0x7FFFFFFF)
-		DECL(r)
-		CMPL(r, c.least)
-		JCS(c.single.Ref())
+		ifBelow(Mem{Base: k.a, Disp: 4 * i}, c.least, c.single)
 	}
-	d := emit.Into(YMM(), VBROADCASTSS, Mem{Base: k.a})
-	second := emit.Into(YMM(), VBROADCASTSS, Mem{Base: k.a, Disp: 4})
+	d := Into(YMM(), VBROADCASTSS, Mem{Base: k.a})
+	second := Into(YMM(), VBROADCASTSS, Mem{Base: k.a, Disp: 4})
 	VPBLENDD(Imm(0xF0), second, d, d)
 	flipSign(d)
 	var parted [2]VecVirtual
 	for i := range parted {
-		even := emit.Into(YMM(), VBROADCASTI128, c.v.a.Offset(16*i))
-		odd := emit.Into(YMM(), VBROADCASTI128, c.v.b.Offset(16*i))
+		even := Into(YMM(), VBROADCASTI128, c.v.a.Offset(16*i))
+		odd := Into(YMM(), VBROADCASTI128, c.v.b.Offset(16*i))
 		for _, x := range [2]VecVirtual{even, odd} {
 			VMULPS(d, x, x)
 			k.nearest(x)
@@ -164,7 +160,7 @@ func (c *codebook) twoRuns(high bool) {
 		parted[i] = pack(even, odd)
 	}
 	l := splitTwice(parted)
-	low, up := k.nibblesTwice(load(k.from(0)))
+	low, up := k.nibblesTwice(Load32(k.from(0)))
 	if high {
 		low, up = up, low
 	}
@@ -184,14 +180,14 @@ func (c *codebook) twoRuns(high bool) {
 
 // arrange copies a codebook in the order of tables.
 func (k *runs) arrange(codebook, to Mem) values {
-	a, b := load(codebook), load(codebook.Offset(32))
+	a, b := Load32(codebook), Load32(codebook.Offset(32))
 	canonical(a)
 	canonical(b)
 	if k.Wide {
 		VMOVUPS(a, to)
 		VMOVUPS(b, to.Offset(32))
 	} else {
-		even := emit.Into(YMM(), VSHUFPS, Imm(0x88), b, a)
+		even := Into(YMM(), VSHUFPS, Imm(0x88), b, a)
 		VPERMQ(Imm(quads), even, even)
 		VSHUFPS(Imm(0xDD), b, a, a)
 		VPERMQ(Imm(quads), a, a)
@@ -223,10 +219,10 @@ func (k *runs) nibblePairs(high bool, elems int) (out []VecVirtual) {
 	first, second := fours(), YMM()
 	if k.float32() { // pairs of bytes, for fours
 		VMOVDQU(k.from(0), first)
-		VPSHUFB(bytes32(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15), first, first)
+		VPSHUFB(Bytes32(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15), first, first)
 		VPERMQ(Imm(quads), first, first)
 	} else {
-		codes := load(k.from(0))
+		codes := Load32(k.from(0))
 		VPERMD(codes, first, first)
 	}
 	VPSRLW(Imm(4), first, second)
@@ -235,8 +231,8 @@ func (k *runs) nibblePairs(high bool, elems int) (out []VecVirtual) {
 	if high {
 		first, second = second, first
 	}
-	a := emit.Into(YMM(), VPUNPCKLBW, second, first)
-	b := emit.Into(YMM(), VPUNPCKHBW, second, first)
+	a := Into(YMM(), VPUNPCKLBW, second, first)
+	b := Into(YMM(), VPUNPCKHBW, second, first)
 	return []VecVirtual{a, b}
 }
 
@@ -255,13 +251,13 @@ func bytesToWords(fours bool) Mem {
 			}
 		}
 	}
-	return data(order)
+	return Data(order)
 }
 
 // halfBytesKernels is a codebook of sixteen numbers over one nibble of each byte:
 // the upper one where shift is 4.
 func halfBytesKernels() {
-	for t := range targets {
+	for t := range Targets {
 		c := &codebook{o: ops[1]}
 		shift := XMM()
 		runKernel("halfBytes[%s]", "halfBytesShift", ops[1].formula("codebook[q>>shift&15]"), ", codebook *float32, shift *uint64", "decodes n runs of chunks of 32 bytes, a nibble of each.", t, true, 32, 32,

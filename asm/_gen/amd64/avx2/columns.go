@@ -3,7 +3,7 @@ package avx2
 import (
 	"fmt"
 
-	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
+	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -27,14 +27,14 @@ type columned struct {
 	*kernel
 	offsets, scales, zeros Register
 	bits                   int
-	to                     lattice
+	to                     Lattice
 	step, n                Register
 }
 
 func columnsOf(stem string, bits int) {
-	for _, t := range targets {
-		entry(stem+t.Name+"AVX2", "columns[%d][%s]", bits/4-1, t.Name)
-		function(stem+t.Name+"AVX2", columnsParams, "decodes eight codes of each of eight columns, n times.",
+	for _, t := range Targets {
+		Entry(stem+t.Name+"AVX2", "columns[%d][%s]", bits/4-1, t.Name)
+		Frame(stem+t.Name+"AVX2", columnsParams, "decodes eight codes of each of eight columns, n times.",
 			"For each code q of eight columns, eight below each other: number = (q-zero)*scale, of its group and column,",
 			"each step rounded to float32; transposed, so that those of a column are a row.")
 		k := &columned{kernel: &kernel{Target: t, shared: map[string]VecVirtual{}}, bits: bits}
@@ -45,18 +45,18 @@ func columnsOf(stem string, bits int) {
 		}
 		k.offsets = Load(Param("offsets"), GP64())
 		k.scales, k.zeros = Load(Param("scales"), GP64()), Load(Param("zeros"), GP64())
-		k.to = latticeOf(k.dst, Load(Param("dstStride"), GP64()), 8)
+		k.to = LatticeOf(k.dst, Load(Param("dstStride"), GP64()), 8)
 		k.step, k.n = Load(Param("srcStride"), GP64()), Load(Param("n"), GP64())
-		inDoubles := newLabel("doubles")
-		if t == toF32 {
+		inDoubles := NewLabel("doubles")
+		if t == ToF32 {
 			doubles := Load(Param("doubles"), GP8())
 			TESTB(doubles, doubles)
 			JNZ(inDoubles.Ref())
 		}
-		k.loop(newLabel("more"), func(x VecVirtual, at Register) {
+		k.loop(NewLabel("more"), func(x VecVirtual, at Register) {
 			VMULPS(Mem{Base: k.scales, Index: at, Scale: 1}, x, x)
 		})
-		if t == toF32 {
+		if t == ToF32 {
 			Comment("Scales that come as doubles.")
 			k.loop(inDoubles, func(x VecVirtual, at Register) {
 				k.timesDoubles(x, Mem{Base: k.scales, Index: at, Scale: 2})
@@ -66,13 +66,13 @@ func columnsOf(stem string, bits int) {
 }
 
 // loop is one over all words, to the end of the kernel.
-func (k *columned) loop(again label, times func(x VecVirtual, at Register)) {
+func (k *columned) loop(again Place, times func(x VecVirtual, at Register)) {
 	again.Here()
 	var words VecVirtual
 	var x [8]VecVirtual
 	for i := range x {
 		if i*k.bits%32 == 0 {
-			words = load(k.from(0))
+			words = Load32(k.from(0))
 			ADDQ(k.step, k.src)
 		}
 		at := GP64()
@@ -100,19 +100,13 @@ func (k *columned) loop(again label, times func(x VecVirtual, at Register)) {
 	k.to.Advance(U32(8 * k.Width()))
 	DECQ(k.n)
 	JNZ(again.Ref())
-	end()
+	End()
 }
 
 // timesDoubles multiplies by doubles. That memory widens numbers spares a port.
 func (k *kernel) timesDoubles(x VecVirtual, scales Mem) {
 	VMOVUPS(x, k.spill)
-	var halves [2]VecVirtual
-	for i := range halves {
-		y := emit.Into(YMM(), VCVTPS2PD, k.spill.Offset(16*i))
-		VMULPD(scales.Offset(32*i), y, y)
-		halves[i] = emit.Into(XMM(), VCVTPD2PSY, y)
-	}
-	VINSERTF128(Imm(1), halves[1], halves[0].AsY(), x)
+	doubled(k.spill, func(i int) Op { return scales.Offset(32 * i) }, x)
 }
 
 // codeOf is the code at a bit of eight words, as float32.
@@ -123,14 +117,14 @@ func (k *kernel) codeOf(words VecVirtual, bits, at int) VecVirtual {
 		from = y
 	}
 	if at < 32-bits {
-		VPAND(dwords(1<<bits-1), from, y)
+		VPAND(Dwords(1<<bits-1), from, y)
 	}
 	VCVTDQ2PS(y, y)
 	return y
 }
 
 // transposePairs writes four registers of eight pairs of words as eight rows.
-func transposePairs(p [4]VecVirtual, to lattice) {
+func transposePairs(p [4]VecVirtual, to Lattice) {
 	for i, first := range []func(...Op){VPUNPCKLDQ, VPUNPCKHDQ} {
 		a, b := YMM(), YMM()
 		first(p[1], p[0], a)
@@ -145,10 +139,10 @@ func transposePairs(p [4]VecVirtual, to lattice) {
 }
 
 // transposeHalves rounds eight rows to float16 and writes their columns.
-func (k *kernel) transposeHalves(rows [8]VecVirtual, to lattice) {
+func (k *kernel) transposeHalves(rows [8]VecVirtual, to Lattice) {
 	var x [8]VecVirtual
 	for i, y := range rows {
-		x[i] = emit.Into(XMM(), VCVTPS2PH, Imm(0), y)
+		x[i] = Into(XMM(), VCVTPS2PH, Imm(0), y)
 	}
 	transposeWords(x, to)
 }
@@ -159,19 +153,19 @@ func (k *kernel) transposeHalves(rows [8]VecVirtual, to lattice) {
 func expandKernels() {
 	for _, size := range []int{1, 2, 4} {
 		name := fmt.Sprintf("expand%dAVX2", size)
-		entry(name, "expand[%d]", size)
-		function(name, "func(dst *byte, src *byte, last *byte, mask *byte, n int) int", "expands numbers by up to n bytes of a mask and says how many are left.",
+		Entry(name, "expand[%d]", size)
+		Frame(name, "func(dst *byte, src *byte, last *byte, mask *byte, n int) int", "expands numbers by up to n bytes of a mask and says how many are left.",
 			"For each byte of the mask: order = expansions[byte]; eight numbers = src[order], or zero where that is C0;",
 			"src moves on by as many numbers as bits are set.")
 		dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 		last, mask, n := Load(Param("last"), GP64()), Load(Param("mask"), GP64()), Load(Param("n"), GP64())
-		table := emit.Into(GP64(), LEAQ, variable("expansions"))
-		done := newLabel("done")
-		repeat("more", n, func() {
+		table := Into(GP64(), LEAQ, Variable("expansions"))
+		done := NewLabel("done")
+		Repeat("more", n, func() {
 			CMPQ(src, last)
 			JHI(done.Ref())
-			bits := emit.Into(GP64(), MOVBQZX, Mem{Base: mask})
-			count := emit.Into(GP64(), POPCNTQ, bits)
+			bits := Into(GP64(), MOVBQZX, Mem{Base: mask})
+			count := Into(GP64(), POPCNTQ, bits)
 			order := Mem{Base: table, Index: bits, Scale: 8}
 			switch size {
 			case 1:
@@ -183,8 +177,8 @@ func expandKernels() {
 			case 2: // twice the place, and the byte behind it
 				x, p := XMM(), XMM()
 				VPMOVZXBW(order, p)
-				VPMULLW(words(0x0202), p, p)
-				VPADDW(words(0x0100), p, p)
+				VPMULLW(Words(0x0202), p, p)
+				VPADDW(Words(0x0100), p, p)
 				VMOVDQU(Mem{Base: src}, x)
 				VPSHUFB(p, x, x)
 				VMOVDQU(x, Mem{Base: dst})
@@ -203,6 +197,6 @@ func expandKernels() {
 		})
 		done.Here()
 		Store(n, ReturnIndex(0))
-		end()
+		End()
 	}
 }

@@ -1,7 +1,7 @@
 package avx2
 
 import (
-	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
+	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -28,10 +28,10 @@ const (
 )
 
 func eachKernels() {
-	for _, t := range targets {
+	for _, t := range Targets {
 		name := "each" + t.Name + "AVX2"
-		entry(name, "each[%s]", t.Name)
-		function(name, "func(dst *byte, src *float32, a *float32, b *float32, n int)", "joins 16 numbers with their scales n times.",
+		Entry(name, "each[%s]", t.Name)
+		Frame(name, "func(dst *byte, src *float32, a *float32, b *float32, n int)", "joins 16 numbers with their scales n times.",
 			"For 32 numbers q, scales a, zero points b: number = (q-b)*a, each step rounded to float32;",
 			"if they are not ordinary, or one comes to NaN, some rounds in double precision.")
 		e := &eachLoops{kernel: &kernel{Target: t}, target: t.Name}
@@ -39,10 +39,10 @@ func eachKernels() {
 		e.a, e.b, e.n = Load(Param("a"), GP64()), Load(Param("b"), GP64()), Load(Param("n"), GP64())
 		e.align()
 		e.apart = e.local(64)
-		e.less = load(dwords(0xFFFFFFFF))
-		e.least = load(dwords((127-eachLeast)<<24 - 1))
-		e.leastScale = load(dwords((127-eachLeast)<<23 - 1))
-		more, done, one, slow, slowly := newLabel("more"), newLabel("done"), newLabel("one"), newLabel("slow"), newLabel("slowly")
+		e.less = Load32(Dwords(0xFFFFFFFF))
+		e.least = Load32(Dwords((127-eachLeast)<<24 - 1))
+		e.leastScale = Load32(Dwords((127-eachLeast)<<23 - 1))
+		more, done, one, slow, slowly := NewLabel("more"), NewLabel("done"), NewLabel("one"), NewLabel("slow"), NewLabel("slowly")
 		more.Here()
 		SUBQ(Imm(2), e.n)
 		JLT(one.Ref())
@@ -51,13 +51,13 @@ func eachKernels() {
 		TESTQ(e.n, e.n)
 		JNZ(more.Ref())
 		done.Here()
-		end()
+		End()
 		one.Here()
 		slow.Here()
 		Comment("Rounds in double precision.")
 		ADDQ(Imm(2), e.n)
-		stay := emit.Into(GP64(), LEAQ, Mem{Base: e.n, Disp: -eachStay})
-		e.add, e.up = load(dwords(roundPlain)), load(dwords(roundPlain+1))
+		stay := Into(GP64(), LEAQ, Mem{Base: e.n, Disp: -eachStay})
+		e.add, e.up = Load32(Dwords(roundPlain)), Load32(Dwords(roundPlain+1))
 		slowly.Here()
 		e.anyRound()
 		e.next(1)
@@ -82,7 +82,7 @@ func (e *eachLoops) differences(at int) (x []VecVirtual) {
 	PREFETCHT0(e.from(1024 + at)) // one line, of pages that come next too
 	PREFETCHT0(Mem{Base: e.dst, Disp: 512 + at/4*e.Width()})
 	for i := range 2 {
-		y := emit.Into(YMM(), VMOVUPS, e.from(at+32*i))
+		y := Into(YMM(), VMOVUPS, e.from(at+32*i))
 		VSUBPS(Mem{Base: e.b, Disp: at + 32*i}, y, y)
 		x = append(x, y)
 	}
@@ -91,12 +91,12 @@ func (e *eachLoops) differences(at int) (x []VecVirtual) {
 
 // ordinaryRounds writes 32 numbers, or leaves for slow. Twice a magnitude less
 // one is largest for zero.
-func (e *eachLoops) ordinaryRounds(slow label) {
+func (e *eachLoops) ordinaryRounds(slow Place) {
 	x, codes, scales, ok := append(e.differences(0), e.differences(64)...), YMM(), YMM(), GP32()
 	VMOVDQU(e.least, codes)
 	VMOVDQU(Mem{Base: e.a}, scales)
 	for i, y := range x {
-		m := emit.Into(YMM(), VPADDD, y, y)
+		m := Into(YMM(), VPADDD, y, y)
 		VPADDD(e.less, m, m)
 		VPMINUD(m, codes, codes)
 		if i > 0 {
@@ -140,8 +140,8 @@ func (e *eachLoops) ordinaryRounds(slow label) {
 
 // split16 rounds x to a BF16 in its upper half, as [signedProduct] does.
 func split16(x VecVirtual) {
-	more := emit.Into(YMM(), VMULPS, floats(65537), x)
-	left := emit.Into(YMM(), VSUBPS, x, more)
+	more := Into(YMM(), VMULPS, Floats(65537), x)
+	left := Into(YMM(), VSUBPS, x, more)
 	VSUBPS(left, more, x)
 }
 
@@ -155,12 +155,12 @@ func (e *eachLoops) anyRound() {
 		var half [2]VecVirtual
 		for j := range half {
 			at := 32*i + 16*j
-			p := emit.Into(YMM(), VCVTPS2PD, e.apart.Offset(at))
-			s := emit.Into(YMM(), VCVTPS2PD, Mem{Base: e.a, Disp: at})
+			p := Into(YMM(), VCVTPS2PD, e.apart.Offset(at))
+			s := Into(YMM(), VCVTPS2PD, Mem{Base: e.a, Disp: at})
 			VMULPD(s, p, p)
-			half[j] = emit.Into(XMM(), VCVTPD2PSY, p)
+			half[j] = Into(XMM(), VCVTPD2PSY, p)
 		}
-		x[i] = emit.Into(YMM(), VINSERTF128, Imm(1), half[1], half[0].AsY())
+		x[i] = Into(YMM(), VINSERTF128, Imm(1), half[1], half[0].AsY())
 		quieted(x[i])
 	}
 	e.store(x, e.target, 0)

@@ -1,9 +1,9 @@
 package avx2
 
 import (
-	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	"math"
 
+	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/encode"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
@@ -21,22 +21,22 @@ func encodeKernels() {
 // absmaxKernel takes n runs of chunks of 32 float32. Magnitudes compare as
 // integers.
 func absmaxKernel() {
-	entry("absmaxAVX2", "absmax")
-	function("absmaxAVX2", "func(dst *float32, src *byte, chunks int, n int)", "writes the largest magnitude of each of n runs of chunks of 32 numbers.",
+	Entry("absmaxAVX2", "absmax")
+	Frame("absmaxAVX2", "func(dst *float32, src *byte, chunks int, n int)", "writes the largest magnitude of each of n runs of chunks of 32 numbers.",
 		"For each run: the largest of its magnitudes, which compare as integers.")
 	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	n, chunks := Load(Param("n"), GP64()), GP64()
-	mask := load(dwords(0x7FFFFFFF))
-	repeat("run", n, func() {
+	mask := Load32(Dwords(0x7FFFFFFF))
+	Repeat("run", n, func() {
 		Load(Param("chunks"), chunks)
 		var most [4]VecVirtual
 		for i := range most {
 			most[i] = YMM()
 			VPXOR(most[i], most[i], most[i])
 		}
-		repeat("chunk", chunks, func() {
+		Repeat("chunk", chunks, func() {
 			for i := range most {
-				x := emit.Into(YMM(), VPAND, Mem{Base: src, Disp: 32 * i}, mask)
+				x := Into(YMM(), VPAND, Mem{Base: src, Disp: 32 * i}, mask)
 				VPMAXUD(x, most[i], most[i])
 			}
 			ADDQ(U32(128), src)
@@ -54,13 +54,13 @@ func absmaxKernel() {
 		VMOVD(low, Mem{Base: dst})
 		ADDQ(Imm(4), dst)
 	})
-	end()
+	End()
 }
 
 // write makes the encoder an entry of the table, and writes it.
 func write(e encode.Encoder) {
 	e.Level = "AVX2"
-	entry(e.Name+e.Level, e.Name)
+	Entry(e.Name+e.Level, "%s", e.Name)
 	e.Write()
 }
 
@@ -68,7 +68,7 @@ var oneOver, inverseFrom = encode.OneOver, encode.InverseFrom
 
 // inverse127 is 127 over a scale, rounded between. Either may be subnormal.
 func inverse127(scale Mem, x VecVirtual) {
-	most := emit.Into(XMM(), VMOVSD, qwords(math.Float64bits(127)))
+	most := Into(XMM(), VMOVSD, Qwords(math.Float64bits(127)))
 	oneOver(scale, x)
 	VCVTSS2SD(x, most, x)
 	VMULSD(most, x, x)
@@ -85,7 +85,7 @@ type scaledDown struct {
 	inverse, small VecVirtual
 	over           Register // what the scale's bits are above the least
 
-	done, inDoubles, inCheck label // behind the multiplication; numbers of any scale; numbers that may be too small
+	done, inDoubles, inCheck Place // behind the multiplication; numbers of any scale; numbers that may be too small
 }
 
 const (
@@ -94,14 +94,14 @@ const (
 )
 
 func newScaledDown() *scaledDown {
-	return &scaledDown{YMM(), YMM(), GP32(), newLabel("scaled"), newLabel("doubled"), newLabel("checked")}
+	return &scaledDown{YMM(), YMM(), GP32(), NewLabel("scaled"), NewLabel("doubled"), NewLabel("checked")}
 }
 
 // run takes the inverse x of a run and its scale.
 func (s *scaledDown) run(x VecVirtual, scale Mem) (odd Register) {
 	VBROADCASTSS(x, s.inverse)
 	VBROADCASTSS(scale, s.small)
-	VPSUBD(dwords(64<<23), s.small, s.small)
+	VPSUBD(Dwords(64<<23), s.small, s.small)
 	MOVL(scale, s.over)
 	SUBL(U32(leastToScale), s.over)
 	return nil
@@ -123,14 +123,14 @@ func (s *scaledDown) chunk(src Register, x [4]VecVirtual) {
 	s.done.Here()
 }
 
-// doubled multiplies eight numbers, whatever they are: no product of two float32 is
-// rounded in float64.
-func doubled(m Mem, inverse, x VecVirtual) {
+// doubled multiplies eight numbers, whatever they are, by two registers of doubles: no product
+// of two float32 is rounded in float64.
+func doubled(m Mem, by func(i int) Op, x VecVirtual) {
 	var half [2]VecVirtual
 	for i := range half {
-		y := emit.Into(YMM(), VCVTPS2PD, m.Offset(16*i))
-		VMULPD(inverse, y, y)
-		half[i] = emit.Into(XMM(), VCVTPD2PSY, y)
+		y := Into(YMM(), VCVTPS2PD, m.Offset(16*i))
+		VMULPD(by(i), y, y)
+		half[i] = Into(XMM(), VCVTPD2PSY, y)
 	}
 	VINSERTF128(Imm(1), half[1], half[0].AsY(), x)
 }
@@ -142,7 +142,7 @@ func (s *scaledDown) rare(src Register, x [4]VecVirtual) {
 	Comment("A chunk in double precision.")
 	VCVTPS2PD(s.inverse.AsX(), inverse)
 	for i, y := range x {
-		doubled(Mem{Base: src, Disp: 32 * i}, inverse, y)
+		doubled(Mem{Base: src, Disp: 32 * i}, func(int) Op { return inverse }, y)
 	}
 	JMP(s.done.Ref())
 }
@@ -153,16 +153,16 @@ func (s *scaledDown) checked(src Register, x [4]VecVirtual) {
 	s.inCheck.Here()
 	Comment("A chunk whose small products differ: are its numbers zero or large enough?")
 	s.other()
-	least := emit.Into(YMM(), VPADDD, s.small, s.small)
-	m := emit.Into(YMM(), VMOVDQA, least)
+	least := Into(YMM(), VPADDD, s.small, s.small)
+	m := Into(YMM(), VMOVDQA, least)
 	for i, y := range x {
 		VMOVDQU(Mem{Base: src, Disp: 32 * i}, y)
-		twice := emit.Into(YMM(), VPADDD, y, y)
-		VPADDD(dwords(0xFFFFFFFF), twice, twice)
+		twice := Into(YMM(), VPADDD, y, y)
+		VPADDD(Dwords(0xFFFFFFFF), twice, twice)
 		VPMINUD(twice, m, m)
 	}
 	VPCMPEQD(least, m, m)
-	ok := emit.Into(GP32(), VMOVMSKPS, m)
+	ok := Into(GP32(), VMOVMSKPS, m)
 	CMPL(ok, Imm(0xFF))
 	JNE(s.inDoubles.Ref())
 	for _, y := range x {
@@ -195,7 +195,7 @@ func nearestKernel() {
 		Before: func() {
 			table = Load(Param("tables"), GP64())
 			t := Mem{Base: table}
-			third, fourth = load(t), load(t.Offset(32))
+			third, fourth = Load32(t), Load32(t.Offset(32))
 			middle, low, high = YMM(), YMM(), YMM()
 			VBROADCASTSS(t.Offset(80), middle)
 			VBROADCASTSS(t.Offset(84), low)
@@ -204,7 +204,7 @@ func nearestKernel() {
 			s = newScaledDown()
 		},
 		Inverse: func(scale Mem, x VecVirtual) {
-			most := emit.Into(XMM(), VMOVSS, Mem{Base: least})
+			most := Into(XMM(), VMOVSS, Mem{Base: least})
 			inverseFrom(most)(scale, x)
 		},
 		Run: func(scale Mem, x VecVirtual) Register { return s.run(x, scale) },
@@ -220,13 +220,13 @@ func nearestKernel() {
 			VPACKSSDW(n[1], n[0], n[0])
 			VPACKSSDW(n[3], n[2], n[2])
 			VPACKSSWB(n[2], n[0], n[0])
-			VPERMD(n[0], load(dwords(0, 4, 1, 5, 2, 6, 3, 7)), n[0])
-			VPAND(bytes32(0x0F), n[0], n[0])
-			order := emit.Into(YMM(), VBROADCASTI128, Mem{Base: table, Disp: 64})
+			VPERMD(n[0], Load32(Dwords(0, 4, 1, 5, 2, 6, 3, 7)), n[0])
+			VPAND(Bytes32(0x0F), n[0], n[0])
+			order := Into(YMM(), VBROADCASTI128, Mem{Base: table, Disp: 64})
 			VPSHUFB(n[0], order, n[0])
 			// Sixteen times the first and the second: a byte of two codes.
-			VPMADDUBSW(bytes32(16, 1), n[0], n[0])
-			packed := emit.Into(XMM(), VEXTRACTI128, Imm(1), n[0])
+			VPMADDUBSW(Bytes32(16, 1), n[0], n[0])
+			packed := Into(XMM(), VEXTRACTI128, Imm(1), n[0])
 			VPACKUSWB(packed, n[0].AsX(), packed)
 			VMOVDQU(packed, Mem{Base: dst})
 		},
@@ -276,14 +276,14 @@ func int8Kernel() {
 			s.chunk(src, n)
 			for _, x := range n {
 				VCVTPS2DQ(x, x)
-				none := emit.Into(YMM(), VPCMPEQD, dwords(0x80000000), x)
+				none := Into(YMM(), VPCMPEQD, Dwords(0x80000000), x)
 				VPANDN(x, none, x)
 			}
 			x := n
 			VPACKSSDW(x[1], x[0], x[0])
 			VPACKSSDW(x[3], x[2], x[2])
 			VPACKSSWB(x[2], x[0], x[0])
-			VPERMD(x[0], load(dwords(0, 4, 1, 5, 2, 6, 3, 7)), x[0])
+			VPERMD(x[0], Load32(Dwords(0, 4, 1, 5, 2, 6, 3, 7)), x[0])
 			VMOVDQU(x[0], Mem{Base: dst})
 		},
 		Behind: func() { s.rare(numbers, n) },

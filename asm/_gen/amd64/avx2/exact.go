@@ -1,7 +1,7 @@
 package avx2
 
 import (
-	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
+	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -19,12 +19,8 @@ const (
 
 // ifHostile leaves where the numbers of the run are not ordinary. Least
 // is what the bits of a scale must be at least; zero, less one, is above all others.
-func (k *runs) ifHostile(o op, least Op, to label) {
-	bits := emit.Into(GP32(), MOVL, Mem{Base: k.a})
-	and32(bits, 0x7FFFFFFF)
-	DECL(bits)
-	CMPL(bits, least)
-	JCS(to.Ref())
+func (k *runs) ifHostile(o op, least Op, to Place) {
+	ifBelow(Mem{Base: k.a}, least, to)
 	if o.name == "Shift" {
 		ifBelow(Mem{Base: k.b}, U32(leastZero-1), to)
 	}
@@ -67,21 +63,21 @@ const enlargedBit = 1 << 30
 
 // smallScale takes the scale of the run, which is not above 2^-80 and may be zero.
 func (k *runs) smallScale() *smallProduct {
-	s := &smallProduct{YMM(), YMM(), load(dwords(enlargedBit)), dwords(^uint32(enlargedBit))}
+	s := &smallProduct{YMM(), YMM(), Load32(Dwords(enlargedBit)), Dwords(^uint32(enlargedBit))}
 	VBROADCASTSS(Mem{Base: k.a}, s.times)
 	times2to128(s.times)
-	VMULPS(floats(0.5), s.times, s.half)
+	VMULPS(Floats(0.5), s.times, s.half)
 	return s
 }
 
 // times2to128 multiplies by 2^128 with integers. To a subnormal number the exponent is added
 // too, and the leading one that this counts is taken off: the less of both is right.
 func times2to128(d VecVirtual) {
-	mag := emit.Into(YMM(), VANDPS, dwords(0x7FFFFFFF), d)
+	mag := Into(YMM(), VANDPS, Dwords(0x7FFFFFFF), d)
 	VXORPS(mag, d, d)
-	x := emit.Into(YMM(), VPADDD, dwords(129<<23), mag)
-	VPADDD(dwords(128<<23), mag, mag)
-	VSUBPS(dwords(129<<23), x, x)
+	x := Into(YMM(), VPADDD, Dwords(129<<23), mag)
+	VPADDD(Dwords(128<<23), mag, mag)
+	VSUBPS(Dwords(129<<23), x, x)
 	VMINPS(x, mag, mag)
 	VORPS(mag, d, d)
 }
@@ -103,7 +99,7 @@ func (s *smallProduct) larger(p, half, x VecVirtual) {
 
 // of multiplies finite numbers below 2^80.
 func (s *smallProduct) of(x VecVirtual) {
-	p := emit.Into(YMM(), VMULPS, s.times, x)
+	p := Into(YMM(), VMULPS, s.times, x)
 	s.round(p, s.half, x)
 }
 
@@ -114,11 +110,11 @@ func leastForCodebook(a, b VecVirtual) Register {
 	VPXOR(outside, outside, outside)
 	for _, x := range [2]VecVirtual{a, b} {
 		mag, zero, under, over := YMM(), YMM(), YMM(), YMM()
-		VPAND(dwords(0x7FFFFFFF), x, mag)
+		VPAND(Dwords(0x7FFFFFFF), x, mag)
 		VPXOR(zero, zero, zero)
 		VPCMPEQD(zero, mag, zero)
-		VPCMPGTD(mag, load(dwords((127-20)<<23)), under)
-		VPCMPGTD(dwords((127+30)<<23), mag, over)
+		VPCMPGTD(mag, Load32(Dwords((127-20)<<23)), under)
+		VPCMPGTD(Dwords((127+30)<<23), mag, over)
 		VPANDN(under, zero, under)
 		VPOR(under, outside, outside)
 		VPOR(over, outside, outside)
@@ -143,8 +139,8 @@ func leastForCodebook(a, b VecVirtual) Register {
 
 // rounded rounds x to a BF16 in its upper half; the lower half becomes zero.
 func rounded(x VecVirtual) {
-	less := emit.Into(YMM(), VMULPS, floats(65535), x)
-	VFMSUB132PS(floats(65536), less, x)
+	less := Into(YMM(), VMULPS, Floats(65535), x)
+	VFMSUB132PS(Floats(65536), less, x)
 }
 
 // roundedProduct is products with d, which must be exact, rounded: the numbers are
@@ -158,8 +154,8 @@ func roundedProduct(d VecVirtual, v ...float32) VecVirtual {
 		}
 		less = append(less, 65535*f)
 	}
-	x := emit.Into(YMM(), VMULPS, floats(less...), d)
-	VFMSUB231PS(floats(more...), d, x)
+	x := Into(YMM(), VMULPS, Floats(less...), d)
+	VFMSUB231PS(Floats(more...), d, x)
 	return x
 }
 
@@ -170,19 +166,19 @@ func signedProduct(d VecVirtual, v ...float32) VecVirtual {
 	for _, f := range v {
 		more = append(more, 65537*f)
 	}
-	x := emit.Into(YMM(), VMULPS, floats(more...), d)
-	left := emit.Into(YMM(), VMOVAPS, x)
-	VFNMADD231PS(floats(v...), d, left)
+	x := Into(YMM(), VMULPS, Floats(more...), d)
+	left := Into(YMM(), VMOVAPS, x)
+	VFNMADD231PS(Floats(v...), d, left)
 	VSUBPS(left, x, x)
 	return x
 }
 
 // ifHalvesOdd leaves if one of two float16 in front of the block is not finite, or if the
 // second is minus zero, to which a sum of zeros would come.
-func ifHalvesOdd(k *kernel, to label) { ifHalvesOddAt(k.from(0), to) }
+func ifHalvesOdd(k *kernel, to Place) { ifHalvesOddAt(k.from(0), to) }
 
-func ifHalvesOddAt(m Mem, to label) {
-	r := emit.Into(GP32(), MOVL, m)
+func ifHalvesOddAt(m Mem, to Place) {
+	r := Into(GP32(), MOVL, m)
 	and32(r, 0x7FFF7FFF)
 	ADDL(U32(0x04000400), r)
 	TESTL(U32(0x80008000), r)
@@ -193,10 +189,10 @@ func ifHalvesOddAt(m Mem, to label) {
 
 // ifSignsOddAt leaves if one of the two float16 at a byte of the block is not finite, or
 // negative: else scales and minima are finite, and no number is minus zero.
-func ifSignsOddAt(off int) func(*kernel, label) {
-	return func(k *kernel, to label) {
-		r := emit.Into(GP32(), MOVL, k.from(off))
-		sum := emit.Into(GP32(), LEAL, Mem{Base: r, Disp: 0x04000400})
+func ifSignsOddAt(off int) func(*kernel, Place) {
+	return func(k *kernel, to Place) {
+		r := Into(GP32(), MOVL, k.from(off))
+		sum := Into(GP32(), LEAL, Mem{Base: r, Disp: 0x04000400})
 		ORL(sum, r)
 		TESTL(U32(0x80008000), r)
 		JNZ(to.Ref())
@@ -204,16 +200,16 @@ func ifSignsOddAt(off int) func(*kernel, label) {
 }
 
 // ifHalfOdd leaves if a float16 is zero or not finite.
-func ifHalfOdd(m Mem, to label) {
-	r := emit.Into(GP32(), MOVWLZX, m)
+func ifHalfOdd(m Mem, to Place) {
+	r := Into(GP32(), MOVWLZX, m)
 	LEAL(Mem{Base: r, Index: r, Scale: 1, Disp: -1}, r)
 	CMPW(r.As16(), U16(0x7C00*2-1))
 	JCC(to.Ref())
 }
 
 // ifNotFinite leaves if the float16 in front of the block is no finite number.
-func ifNotFinite(k *kernel, to label) {
-	r := emit.Into(GP32(), MOVWLZX, k.from(0))
+func ifNotFinite(k *kernel, to Place) {
+	r := Into(GP32(), MOVWLZX, k.from(0))
 	ANDL(U32(0x7C00), r)
 	CMPL(r, U32(0x7C00))
 	JEQ(to.Ref())

@@ -1,7 +1,9 @@
 package avx2
 
 import (
-	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
+	"math"
+
+	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -24,11 +26,11 @@ func topCode(_ *runs, _, mag VecVirtual) VecVirtual { return equal(mag, 0x7F) }
 func minusZero(_ *runs, codes, _ VecVirtual) VecVirtual { return equal(codes, 0x80) }
 
 func aboveInfinity(_ *runs, _, mag VecVirtual) VecVirtual {
-	return emit.Into(YMM(), VPCMPGTB, bytes32(0x7C), mag)
+	return Into(YMM(), VPCMPGTB, Bytes32(0x7C), mag)
 }
 
 func equal(y VecVirtual, v byte) VecVirtual {
-	return emit.Into(YMM(), VPCMPEQB, bytes32(v), y)
+	return Into(YMM(), VPCMPEQB, Bytes32(v), y)
 }
 
 // The least product of a number that is not zero is 2^(1-bias-man) times the
@@ -41,7 +43,7 @@ var float8s = []float8{
 
 func float8Kernels() {
 	for _, f := range float8s {
-		for t := range targets {
+		for t := range Targets {
 			f.kernel(t)
 		}
 	}
@@ -53,7 +55,7 @@ func float8Kernels() {
 // numbers; all other scales go the exact way.
 func (f float8) kernel(t int) {
 	doc := "decodes n runs of chunks of 32 codes."
-	if targets[t].Wide {
+	if Targets[t].Wide {
 		f.wideKernel(t, doc)
 		return
 	}
@@ -62,14 +64,14 @@ func (f float8) kernel(t int) {
 	runKernel("float8[%s]["+f.name+"]", "float8"+f.name, ops[0].formula("q"), "", doc, t, false, 32, 32, nil,
 		func(k *runs) {
 			k.begin(false) // leaves registers to the loops
-			scale := emit.Into(YMM(), VBROADCASTSS, Mem{Base: k.a})
-			bits := emit.Into(GP32(), MOVL, Mem{Base: k.a})
+			scale := Into(YMM(), VBROADCASTSS, Mem{Base: k.a})
+			bits := Into(GP32(), MOVL, Mem{Base: k.a})
 			if f.infinite {
-				top := emit.Into(GP32(), MOVL, bits)
+				top := Into(GP32(), MOVL, bits)
 				SHRL(Imm(24), top)
 				ORL(Imm(0x7F), top)
 				infinity = YMM()
-				x := emit.Into(XMM(), VMOVD, top)
+				x := Into(XMM(), VMOVD, top)
 				VPBROADCASTB(x, infinity)
 			}
 			and32(bits, 0x7FFFFFFF)
@@ -95,9 +97,9 @@ func (f float8) exactRun(k *runs) {
 		return
 	}
 	s, up := k.smallScale(), pow2(15-f.bias)
-	s.mask = load(dwords(^uint32(enlargedBit)))
+	s.mask = Load32(Dwords(^uint32(enlargedBit)))
 	if !k.Wide {
-		small := newLabel("small")
+		small := NewLabel("small")
 		ifBelow(Mem{Base: k.a}, U32(f.least<<23-1), small)
 		VBROADCASTSS(Mem{Base: k.a}, s.times)
 		VPCMPEQD(s.mask, s.mask, s.mask)
@@ -105,11 +107,11 @@ func (f float8) exactRun(k *runs) {
 		VPXOR(s.two, s.two, s.two)
 		small.Here()
 	}
-	chunk := newLabel("exactChunk")
+	chunk := NewLabel("exactChunk")
 	chunk.Here()
 	f.eachHalf(k, func(x VecVirtual) {
 		if up != 1 {
-			VMULPS(floats(up), x, x)
+			VMULPS(Floats(up), x, x)
 		}
 		product, none := YMM(), YMM()
 		VMULPS(s.times, x, product)
@@ -124,7 +126,7 @@ func (f float8) exactRun(k *runs) {
 		if f.infinite {
 			VBLENDVPS(none, product, x, x)
 		} else {
-			VBLENDVPS(none, dwords(0x7FC00000), x, x)
+			VBLENDVPS(none, Dwords(0x7FC00000), x, x)
 		}
 	})
 	k.again(chunk)
@@ -135,15 +137,15 @@ func (f float8) exactRun(k *runs) {
 // scale, NaN or zero, products are rounded as they are. Under a small one they are, enlarged,
 // normal numbers, which [rounded] takes; the enlarged bit and NaN are settled in words.
 func (f float8) exactWords(k *runs) {
-	small, chunk, smallChunk := newLabel("small"), newLabel("exactChunk"), newLabel("smallChunk")
+	small, chunk, smallChunk := NewLabel("small"), NewLabel("exactChunk"), NewLabel("smallChunk")
 	ifBelow(Mem{Base: k.a}, U32(f.least<<23-1), small)
-	scale := emit.Into(YMM(), VBROADCASTSS, Mem{Base: k.a})
+	scale := Into(YMM(), VBROADCASTSS, Mem{Base: k.a})
 	chunk.Here()
 	f.each(k, func(x VecVirtual) { VMULPS(scale, x, x) })
 	k.again(chunk)
 	JMP(k.done.Ref())
 	small.Here()
-	s, up := k.smallScale(), floats(pow2(15-f.bias))
+	s, up := k.smallScale(), Floats(pow2(15-f.bias))
 	VMULPS(up, s.times, s.times)
 	VMULPS(up, s.half, s.half)
 	smallChunk.Here()
@@ -151,15 +153,15 @@ func (f float8) exactWords(k *runs) {
 		w, nan := f.float16s(k, at)
 		x := widenedHalves(w)
 		for _, y := range x {
-			p := emit.Into(YMM(), VMULPS, s.times, y)
+			p := Into(YMM(), VMULPS, s.times, y)
 			s.larger(p, s.half, y)
 			rounded(y)
 			VPSRLD(Imm(16), y, y)
 		}
 		VPACKUSDW(x[1], x[0], x[0])
 		VPERMQ(Imm(quads), x[0], x[0])
-		VPAND(words(0xFFFF^enlargedBit>>16), x[0], x[0])
-		VPBLENDVB(nan, words(0x7FC0), x[0], x[0])
+		VPAND(Words(0xFFFF^enlargedBit>>16), x[0], x[0])
+		VPBLENDVB(nan, Words(0x7FC0), x[0], x[0])
 		VMOVDQU(x[0], k.to(at))
 	}
 	k.again(smallChunk)
@@ -198,54 +200,38 @@ func (f float8) number(code int) float32 {
 	return float32(m) * pow2(max(e, 1)-f.bias-f.man)
 }
 
-func pow2(e int) float32 {
-	v := float32(1)
-	for ; e > 0; e-- {
-		v *= 2
-	}
-	for ; e < 0; e++ {
-		v /= 2
-	}
-	return v
-}
+func pow2(e int) float32 { return float32(math.Ldexp(1, e)) }
 
 // byMantissa writes 32 elements by the table.
 func (f float8) byMantissa(k *runs, l tables16, infinity VecVirtual) {
 	step := byte(1) << f.man
 	codes, mag, index, low := YMM(), YMM(), YMM(), YMM()
 	k.spreadQuads(k.from(0), codes)
-	VPAND(bytes32(0x7F), codes, mag)
-	VPMINUB(bytes32(step), mag, index)
-	VPAND(bytes32(step), index, index)
-	VPAND(bytes32(step-1), codes, low)
+	VPAND(Bytes32(0x7F), codes, mag)
+	VPMINUB(Bytes32(step), mag, index)
+	VPAND(Bytes32(step), index, index)
+	VPAND(Bytes32(step-1), codes, low)
 	VPOR(low, index, index)
-	exp := emit.Into(YMM(), VPSUBUSB, bytes32(step), mag)
-	VPAND(bytes32(0x80-step), exp, exp)
-	lo := emit.Into(YMM(), VPSHUFB, index, l[0])
-	hi := emit.Into(YMM(), VPSHUFB, index, l[1])
+	exp := Into(YMM(), VPSUBUSB, Bytes32(step), mag)
+	VPAND(Bytes32(0x80-step), exp, exp)
+	lo, hi := k.found(index, l)
 	if f.infinite {
-		top := emit.Into(YMM(), VPCMPGTB, bytes32(0x7B), mag)
-		VPBLENDVB(top, bytes32(0x80), lo, lo)
+		top := Into(YMM(), VPCMPGTB, Bytes32(0x7B), mag)
+		VPBLENDVB(top, Bytes32(0x80), lo, lo)
 		VPBLENDVB(top, infinity, hi, hi)
 		VPANDN(exp, top, exp)
 	}
-	sign := emit.Into(YMM(), VPAND, bytes32(0x80), codes)
+	sign := Into(YMM(), VPAND, Bytes32(0x80), codes)
 	VPXOR(sign, hi, hi)
 	nan := f.nan(k, codes, mag)
-	VPBLENDVB(nan, bytes32(0xC0), lo, lo)
-	VPBLENDVB(nan, bytes32(0x7F), hi, hi)
+	VPBLENDVB(nan, Bytes32(0xC0), lo, lo)
+	VPBLENDVB(nan, Bytes32(0x7F), hi, hi)
 	VPANDN(exp, nan, exp)
-	for i := range 2 {
-		w, e := YMM(), YMM()
-		zero := YMM()
+	for i, unpack := range unpackBytes {
+		w, e, zero := YMM(), YMM(), YMM()
 		VPXOR(zero, zero, zero)
-		if i == 0 {
-			VPUNPCKLBW(hi, lo, w)
-			VPUNPCKLBW(zero, exp, e)
-		} else {
-			VPUNPCKHBW(hi, lo, w)
-			VPUNPCKHBW(zero, exp, e)
-		}
+		unpack(hi, lo, w)
+		unpack(zero, exp, e)
 		VPSLLW(Imm(uint64(7-f.man)), e, e)
 		VPADDW(e, w, w)
 		VMOVDQU(w, k.to(16*i))
@@ -256,7 +242,7 @@ func (f float8) byMantissa(k *runs, l tables16, infinity VecVirtual) {
 func (f float8) each(k *runs, join func(x VecVirtual)) {
 	f.eachHalf(k, func(x VecVirtual) {
 		if up := pow2(15 - f.bias); up != 1 {
-			VMULPS(floats(up), x, x)
+			VMULPS(Floats(up), x, x)
 		}
 		join(x)
 		quieted(x)
@@ -282,20 +268,20 @@ func (f float8) eachHalf(k *runs, join func(x VecVirtual)) {
 // float16s reads sixteen codes as float16, and says which of them are NaN if they are none
 // as float16.
 func (f float8) float16s(k *runs, at int) (w, nan VecVirtual) {
-	w = emit.Into(YMM(), VPMOVSXBW, k.from(at))
+	w = Into(YMM(), VPMOVSXBW, k.from(at))
 	if f.infinite {
 		VPSLLW(Imm(8), w, w)
 		return w, nil
 	}
 	nan = YMM()
 	if f.name == "E4M3" {
-		mag := emit.Into(YMM(), VPAND, words(0x7F), w)
-		VPCMPEQW(words(0x7F), mag, nan)
+		mag := Into(YMM(), VPAND, Words(0x7F), w)
+		VPCMPEQW(Words(0x7F), mag, nan)
 	} else {
-		VPCMPEQW(words(0xFF80), w, nan)
+		VPCMPEQW(Words(0xFF80), w, nan)
 	}
 	VPSLLW(Imm(7), w, w)
-	VPAND(words(0xBF80), w, w)
+	VPAND(Words(0xBF80), w, w)
 	return w, nan
 }
 

@@ -1,7 +1,7 @@
 package avx2
 
 import (
-	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
+	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -13,7 +13,7 @@ import (
 
 // tableOf is the table for the scale at off.
 func (k *kernel) tableOf(variable string, off int) Mem {
-	i, base := GP64(), table(variable)
+	i, base := GP64(), Address(variable)
 	MOVBQZX(k.from(off), i)
 	SHLQ(Imm(5), i)
 	return Mem{Base: base, Index: i, Scale: 1}
@@ -46,7 +46,7 @@ func nvfp4(k *kernel) {
 		}
 		return
 	}
-	low, high := k.nibblesTwice(load(k.from(4)))
+	low, high := k.nibblesTwice(Load32(k.from(4)))
 	for s, unpack := range []func(...Op){VPUNPCKLQDQ, VPUNPCKHQDQ} {
 		codes := YMM()
 		unpack(high, low, codes)
@@ -73,9 +73,9 @@ func (k *kernel) foursOfNibbles(off int, from ...byte) VecVirtual {
 			shift, seen[f] = append(shift, n), true
 		}
 	}
-	y := emit.Into(YMM(), VBROADCASTI128, k.from(off))
-	VPSHUFB(data(order), y, y)
-	VPSRLVD(dwords(shift...), y, y)
+	y := Into(YMM(), VBROADCASTI128, k.from(off))
+	VPSHUFB(Data(order), y, y)
+	VPSRLVD(Dwords(shift...), y, y)
 	VPAND(k.shared["low"], y, y)
 	return y
 }
@@ -102,8 +102,5 @@ func (k *kernel) lookupWidened(at int, codes VecVirtual, first, second tables16)
 
 // found is the low and the high bytes of what codes stand for.
 func (k *kernel) found(codes VecVirtual, l tables16) (low, high VecVirtual) {
-	low, high = YMM(), YMM()
-	VPSHUFB(codes, l[0], low)
-	VPSHUFB(codes, l[1], high)
-	return low, high
+	return Into(YMM(), VPSHUFB, codes, l[0]), Into(YMM(), VPSHUFB, codes, l[1])
 }

@@ -1,7 +1,7 @@
 package avx2
 
 import (
-	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
+	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -13,11 +13,11 @@ import (
 // ofBits is what setBits needs.
 func ofBits() []Mem { return []Mem{byteOfBit(), bitOfByte()} }
 
-func bitOfByte() Mem { return bytes32(1, 2, 4, 8, 16, 32, 64, 128) }
+func bitOfByte() Mem { return Bytes32(1, 2, 4, 8, 16, 32, 64, 128) }
 
 // byteOfBit is the byte that has each element's bit.
 func byteOfBit() Mem {
-	return data([]byte{0, 0, 0, 0, 0, 0, 0, 0, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 3, 3, 3, 3, 3, 3, 3, 3})
+	return Data([]byte{0, 0, 0, 0, 0, 0, 0, 0, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 3, 3, 3, 3, 3, 3, 3, 3})
 }
 
 // setBits is FF for each element whose bit in the 32 at m is set.
@@ -36,8 +36,8 @@ func (k *kernel) evenSets(y VecVirtual) Mem {
 	odd, at := YMM(), k.local(32)
 	VPSRLW(Imm(4), y, odd)
 	VPXOR(y, odd, odd)
-	VPAND(bytes32(0x0F), odd, odd)
-	table := emit.Into(YMM(), VMOVDQU, bytes32(0, 0x80, 0x80, 0, 0x80, 0, 0, 0x80, 0x80, 0, 0, 0x80, 0, 0x80, 0x80, 0))
+	VPAND(Bytes32(0x0F), odd, odd)
+	table := Into(YMM(), VMOVDQU, Bytes32(0, 0x80, 0x80, 0, 0x80, 0, 0, 0x80, 0x80, 0, 0, 0x80, 0, 0x80, 0x80, 0))
 	VPSHUFB(odd, table, odd)
 	VPOR(odd, y, y)
 	VMOVDQU(y, at)
@@ -46,10 +46,10 @@ func (k *kernel) evenSets(y VecVirtual) Mem {
 
 // sevenBits is the four fields of seven bits of each dword, a byte each.
 func sevenBits(words VecVirtual) VecVirtual {
-	y := emit.Into(YMM(), VPAND, dwords(0x7F), words)
+	y := Into(YMM(), VPAND, Dwords(0x7F), words)
 	for i := range 3 {
-		field := emit.Into(YMM(), VPSLLD, Imm(uint64(i+1)), words)
-		VPAND(dwords(0x7F00<<(8*i)), field, field)
+		field := Into(YMM(), VPSLLD, Imm(uint64(i+1)), words)
+		VPAND(Dwords(0x7F00<<(8*i)), field, field)
 		VPOR(field, y, y)
 	}
 	return y
@@ -101,7 +101,7 @@ func (k *kernel) indices(n, low, high int, h highBits, whole bool) Mem {
 	if whole {
 		used++
 	}
-	at, shuffle, factor := k.local(2*n), load(data(order)), load(words(h.factor[:]...))
+	at, shuffle, factor := k.local(2*n), Load32(Data(order)), Load32(Words(h.factor[:]...))
 	for i := 0; i < n; i += 16 {
 		y, up := YMM(), YMM()
 		VPMOVZXBW(k.from(low+i), y)
@@ -115,7 +115,7 @@ func (k *kernel) indices(n, low, high int, h highBits, whole bool) Mem {
 		}
 		VPSHUFB(shuffle, up, up)
 		VPMULLW(factor, up, up)
-		VPAND(words(h.mask), up, up)
+		VPAND(Words(h.mask), up, up)
 		if h.down > 0 {
 			VPSRLW(Imm(h.down), up, up)
 		}

@@ -1,39 +1,29 @@
 package avx2
 
 import (
-	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
+	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// table is the address of a variable of the package.
-func table(name string) Register {
-	return emit.Into(GP64(), LEAQ, variable(name))
-}
-
 // rows8 brings four rows of eight bytes into a register, in the order of codes.
 func rows8(base Register, index [4]Register) VecVirtual {
 	at := func(i int) Mem { return Mem{Base: base, Index: index[i], Scale: 8} }
-	low := emit.Into(XMM(), VMOVQ, at(0))
+	low := Into(XMM(), VMOVQ, at(0))
 	VMOVHPS(at(2), low, low)
-	high := emit.Into(XMM(), VMOVQ, at(1))
+	high := Into(XMM(), VMOVQ, at(1))
 	VMOVHPS(at(3), high, high)
-	return emit.Into(YMM(), VINSERTI128, Imm(1), high, low.AsY())
-}
-
-// loaded takes four bytes of group i, of eight for each group.
-func (g *groups) loaded(m Mem, i int) (out [4]Register) {
-	for j := range out {
-		out[j] = emit.Into(GP64(), MOVBQZX, g.at(m.Offset(j), 8, i))
-	}
-	return out
+	return Into(YMM(), VINSERTI128, Imm(1), high, low.AsY())
 }
 
 // words4 takes four words of group i.
-func (g *groups) words4(m Mem, i int) (out [4]Register) {
+func (g *groups) words4(m Mem, i int) [4]Register { return g.four(m, i, 2, MOVWQZX) }
+
+// four takes four numbers of some bytes, in eight bytes for each group.
+func (g *groups) four(m Mem, i, size int, load func(Op, Op)) (out [4]Register) {
 	for j := range out {
-		out[j] = emit.Into(GP64(), MOVWQZX, g.at(m.Offset(2*j), 8, i))
+		out[j] = Into(GP64(), load, g.at(m.Offset(size*j), 8, i))
 	}
 	return out
 }
@@ -43,15 +33,15 @@ func (g *groups) words4(m Mem, i int) (out [4]Register) {
 func (k *kernel) dByScale(s VecVirtual, d VecVirtual, half, factor float32) {
 	if half == 0 {
 		VPADDD(s, s, s)
-		VPADDD(dwords(1), s, s)
+		VPADDD(Dwords(1), s, s)
 		times(s, d)
 	} else {
 		VCVTDQ2PS(s, s)
-		VADDPS(floats(half), s, s)
+		VADDPS(Floats(half), s, s)
 		VMULPS(d, s, s)
 	}
 	if factor != 1 {
-		VMULPS(floats(factor), s, s)
+		VMULPS(Floats(factor), s, s)
 	}
 	if k.Wide {
 		k.negated(s)
@@ -89,16 +79,16 @@ func (k *kernel) signed(s scales, n int, d VecVirtual, magnitudes ...float32) si
 	if k.Wide {
 		return g
 	}
-	g.minus = emit.Into(YMM(), VCMPPS, Imm(7), d, d)
-	VPAND(bytes32(0x80), g.minus, g.minus)
+	g.minus = Into(YMM(), VCMPPS, Imm(7), d, d)
+	VPAND(Bytes32(0x80), g.minus, g.minus)
 	g.t = k.smallTables(len(magnitudes), n)
 	for i := range n / 8 {
-		of := load(s.at.Offset(32 * i))
+		of := Load32(s.at.Offset(32 * i))
 		g.t.build(k, i, true, func(q int) VecVirtual {
 			if magnitudes[q] == 0 {
 				return nil
 			}
-			return emit.Into(YMM(), VMULPS, floats(-magnitudes[q]), of)
+			return Into(YMM(), VMULPS, Floats(-magnitudes[q]), of)
 		})
 	}
 	return g
@@ -135,16 +125,16 @@ func (k *kernel) signed2(s scales, n int, d VecVirtual) signed {
 
 func iq2XXS(k *kernel) {
 	d, s := k.half(0), k.scales(8)
-	a := emit.Into(YMM(), VMOVUPS, k.from(2))
-	b := emit.Into(YMM(), VMOVUPS, k.from(34))
+	a := Into(YMM(), VMOVUPS, k.from(2))
+	b := Into(YMM(), VMOVUPS, k.from(34))
 	VSHUFPS(Imm(0xDD), b, a, a)
 	VPERMQ(Imm(quads), a, a)
 	sets := k.evenSets(sevenBits(a))
 	VPSRLD(Imm(28), a, a)
 	k.dByScale(a, d, 0.5, 0.25)
 	s.keep(0, a)
-	grid, g := table("iq2xxsGrid"), k.signed2(s, 8, d)
-	k.grids(k.roundOfRows(), func(r *groups, i int) VecVirtual { return rows8(grid, r.loaded(k.from(2), i)) },
+	grid, g := Address("iq2xxsGrid"), k.signed2(s, 8, d)
+	k.grids(k.roundOfRows(), func(r *groups, i int) VecVirtual { return rows8(grid, r.four(k.from(2), i, 1, MOVBQZX)) },
 		func(r *groups, i int, codes VecVirtual) { g.write(r, i, codes, sets) })
 }
 
@@ -153,9 +143,9 @@ func (k *kernel) nines(off int) (indices, sets Mem) {
 	var seven [2]VecVirtual
 	indices = k.local(64)
 	for i := range seven {
-		y := load(k.from(off + 32*i))
-		seven[i] = emit.Into(YMM(), VPSRLW, Imm(9), y)
-		VPAND(words(511), y, y)
+		y := Load32(k.from(off + 32*i))
+		seven[i] = Into(YMM(), VPSRLW, Imm(9), y)
+		VPAND(Words(511), y, y)
 		VMOVDQU(y, indices.Offset(32*i))
 	}
 	VPACKUSWB(seven[1], seven[0], seven[0])
@@ -167,7 +157,7 @@ func iq2XS(k *kernel) {
 	indices, sets := k.nines(2)
 	d := k.half(0)
 	s := k.nibbleScales(66, 16, d, 0.5, 0.25)
-	grid, g := table("iq2xsGrid"), k.signed2(s, 16, d)
+	grid, g := Address("iq2xsGrid"), k.signed2(s, 16, d)
 	k.grids(k.roundOfRows(), func(r *groups, i int) VecVirtual { return rows8(grid, r.words4(indices, i)) },
 		func(r *groups, i int, codes VecVirtual) { g.write(r, i, codes, sets) })
 }
@@ -176,7 +166,7 @@ func iq2S(k *kernel) {
 	indices := k.indices(32, 2, 66, fieldsOfBytes(4, 2, 3), false)
 	d := k.half(0)
 	s := k.nibbleScales(74, 16, d, 0.5, 0.25)
-	grid, g := table("iq2sGrid"), k.signed2(s, 16, d)
+	grid, g := Address("iq2sGrid"), k.signed2(s, 16, d)
 	k.grids(k.roundOfRows(), func(r *groups, i int) VecVirtual { return rows8(grid, r.words4(indices, i)) },
 		func(r *groups, i int, codes VecVirtual) { g.write(r, i, codes, k.from(34)) })
 }
@@ -196,20 +186,20 @@ func rows4(base Register, index func(i int) Register) VecVirtual {
 		}
 		halves[i] = x
 	}
-	return emit.Into(YMM(), VINSERTI128, Imm(1), halves[1], halves[0].AsY())
+	return Into(YMM(), VINSERTI128, Imm(1), halves[1], halves[0].AsY())
 }
 
 // grid4 is a grid of rows of four: their codes to BF16, else their magnitudes.
 func (k *kernel) grid4(name string) Register {
 	if k.Wide {
-		return table(name + "Grid")
+		return Address(name + "Grid")
 	}
-	return table(name + "Codes")
+	return Address(name + "Codes")
 }
 
 func iq3XXS(k *kernel) {
 	d, s := k.half(0), k.scales(8)
-	words := load(k.from(66))
+	words := Load32(k.from(66))
 	sets := k.evenSets(sevenBits(words))
 	VPSRLD(Imm(28), words, words)
 	k.dByScale(words, d, 0.5, 0.5)
@@ -217,7 +207,7 @@ func iq3XXS(k *kernel) {
 	grid, g := k.grid4("iq3xxs"), k.signed(s, 8, d, 4, 12, 20, 28, 36, 44, 52, 62)
 	k.grids(k.roundOfCodes(2), func(r *groups, i int) VecVirtual {
 		return rows4(grid, func(j int) Register {
-			return emit.Into(GP64(), MOVBQZX, r.at(k.from(2+j), 8, i))
+			return Into(GP64(), MOVBQZX, r.at(k.from(2+j), 8, i))
 		})
 	}, func(r *groups, i int, codes VecVirtual) { g.write(r, i, codes, sets) })
 }
@@ -229,7 +219,7 @@ func iq3S(k *kernel) {
 	grid, g := k.grid4("iq3s"), k.signed(s, 8, d, 1, 3, 5, 7, 9, 11, 13, 15)
 	k.grids(k.roundOfCodes(1), func(r *groups, i int) VecVirtual {
 		return rows4(grid, func(j int) Register {
-			return emit.Into(GP64(), MOVWQZX, r.at(indices.Offset(2*j), 16, i))
+			return Into(GP64(), MOVWQZX, r.at(indices.Offset(2*j), 16, i))
 		})
 	}, func(r *groups, i int, codes VecVirtual) { g.write(r, i, codes, k.from(74)) })
 }

@@ -1,7 +1,7 @@
 package avx2
 
 import (
-	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
+	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -19,18 +19,18 @@ func shifted(codes, eighths VecVirtual) {
 func iq1S(k *kernel) {
 	indices := k.indices(32, 2, 34, fieldsOfWords(), true)
 	d, s := k.half(0), k.scales(8)
-	heads := emit.Into(YMM(), VPMOVZXWD, k.from(34))
-	down := emit.Into(YMM(), VPSLLD, Imm(16), heads)
-	y := emit.Into(YMM(), VPSRLD, Imm(12), heads)
-	VPAND(dwords(7), y, y)
+	heads := Into(YMM(), VPMOVZXWD, k.from(34))
+	down := Into(YMM(), VPSLLD, Imm(16), heads)
+	y := Into(YMM(), VPSRLD, Imm(12), heads)
+	VPAND(Dwords(7), y, y)
 	k.dByScale(y, d, 0, 0.125)
 	s.keep(0, y)
-	grid := table("iq1Grid")
+	grid := Address("iq1Grid")
 	rows := func(r *groups, i int) VecVirtual { return rows8(grid, r.words4(indices, i)) }
 	if k.Wide {
 		eighths := k.local(32)
 		VPSRAD(Imm(31), down, down)
-		VPOR(bytes32(1), down, down)
+		VPOR(Bytes32(1), down, down)
 		VMOVDQU(down, eighths)
 		k.grids(4, func(r *groups, i int) VecVirtual {
 			codes, up := rows(r, i), YMM()
@@ -49,24 +49,24 @@ func iq1S(k *kernel) {
 			return nil
 		}
 		x, level := YMM(), float32(8*(1-q)) // in eighths and less than nothing: products are negated
-		VBLENDVPS(down, floats(level+1), load(floats(level-1)), x)
+		VBLENDVPS(down, Floats(level+1), Load32(Floats(level-1)), x)
 		VMULPS(y, x, x)
 		return x
 	})
 	k.grids(1, rows, func(r *groups, i int, codes VecVirtual) {
-		VPADDB(bytes32(1), codes, codes)
+		VPADDB(Bytes32(1), codes, codes)
 		k.lookup(32*i, codes, t.of(r, i))
 	})
 }
 
 func iq1M(k *kernel) {
 	indices := k.indices(32, 0, 32, fieldsOfBytes(2, 4, 7), false)
-	all := emit.Into(GP64(), MOVQ, k.from(48))
-	mask := emit.Into(GP64(), MOVQ, U64(0xF000F000F000F000))
-	r := emit.Into(GP64(), PEXTQ, mask, all)
-	x := emit.Into(XMM(), VMOVD, r.As32())
+	all := Into(GP64(), MOVQ, k.from(48))
+	mask := Into(GP64(), MOVQ, U64(0xF000F000F000F000))
+	r := Into(GP64(), PEXTQ, mask, all)
+	x := Into(XMM(), VMOVD, r.As32())
 	VPBROADCASTW(x, x)
-	d := emit.Into(YMM(), VCVTPH2PS, x)
+	d := Into(YMM(), VCVTPH2PS, x)
 	MOVQ(U64(0x0FFF0FFF0FFF0FFF), mask)
 	PEXTQ(mask, all, r)
 	s, t := k.scales(16), smallTables{}
@@ -74,7 +74,7 @@ func iq1M(k *kernel) {
 		t = k.smallTables(8, 16)
 	}
 	for i := range 2 {
-		y := emit.Into(YMM(), VPMOVZXBD, spread(r, 0x0707070707070707))
+		y := Into(YMM(), VPMOVZXBD, spread(r, 0x0707070707070707))
 		k.dByScale(y, d, 0, 0.125)
 		if k.Wide {
 			s.keep(8*i, y)
@@ -83,7 +83,7 @@ func iq1M(k *kernel) {
 				if q%4 == 3 {
 					return nil
 				}
-				x := emit.Into(YMM(), VMULPS, floats(float32(8*(1-q%4)-1+q/4*2)), y) // as in IQ1_S
+				x := Into(YMM(), VMULPS, Floats(float32(8*(1-q%4)-1+q/4*2)), y) // as in IQ1_S
 				return x
 			})
 		}
@@ -91,21 +91,21 @@ func iq1M(k *kernel) {
 			SHRQ(Imm(24), r)
 		}
 	}
-	grid := table("iq1Grid")
+	grid := Address("iq1Grid")
 	k.grids(4, func(r *groups, i int) VecVirtual {
 		codes, down := rows8(grid, r.words4(indices, i)), YMM()
 		VPBROADCASTW(r.at(k.from(32), 2, i), down)
-		VPSHUFB(data([]byte{0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1}), down, down)
+		VPSHUFB(Data([]byte{0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1}), down, down)
 		own := []byte{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128}
-		VPAND(data(own), down, down)
+		VPAND(Data(own), down, down)
 		if k.Wide {
-			VPCMPEQB(data(own), down, down)
-			VPOR(bytes32(1), down, down)
+			VPCMPEQB(Data(own), down, down)
+			VPOR(Bytes32(1), down, down)
 			shifted(codes, down)
 			return codes
 		}
-		VPMINUB(bytes32(4), down, down) // the tables' upper halves
-		VPADDB(bytes32(1), codes, codes)
+		VPMINUB(Bytes32(4), down, down) // the tables' upper halves
+		VPADDB(Bytes32(1), codes, codes)
 		VPOR(down, codes, codes)
 		return codes
 	}, func(r *groups, i int, codes VecVirtual) {

@@ -1,7 +1,7 @@
 package avx2
 
 import (
-	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
+	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -14,29 +14,29 @@ const quads = 0xD8
 
 // Where words are unpacked once more, to dwords, fours of elements lie in the
 // order 0, 2, 4, 6 | 1, 3, 5, 7.
-func fours() VecVirtual { return load(dwords(0, 2, 4, 6, 1, 3, 5, 7)) }
+func fours() VecVirtual { return Load32(Dwords(0, 2, 4, 6, 1, 3, 5, 7)) }
 
 // A kernel writes one target from blocks or chunks of codes.
 type kernel struct {
-	emit.Target // what it writes; wide numbers stay in their order
-	dst, src    Register
-	size        Register   // of a block, where that is no constant
-	codebook    values     // in memory, where it is none either
-	add         VecVirtual // rounding to BF16, of even numbers; may also change the sign
-	up          Op         // and of odd ones
-	round       uint32     // what add is
-	minus       Op         // minus zero
-	ordinary    bool       // scales are, or the kernel stops
-	looped      bool       // the block's groups are a loop, which moves dst
-	spill       Mem        // 32 codes on their way to dwords
-	shared      map[string]VecVirtual
-	frame       Register // memory of its own, at a multiple of 32
+	Target   // what it writes; wide numbers stay in their order
+	dst, src Register
+	size     Register   // of a block, where that is no constant
+	codebook values     // in memory, where it is none either
+	add      VecVirtual // rounding to BF16, of even numbers; may also change the sign
+	up       Op         // and of odd ones
+	round    uint32     // what add is
+	minus    Op         // minus zero
+	ordinary bool       // scales are, or the kernel stops
+	looped   bool       // the block's groups are a loop, which moves dst
+	spill    Mem        // 32 codes on their way to dwords
+	shared   map[string]VecVirtual
+	frame    Register // memory of its own, at a multiple of 32
 }
 
 // align gives a kernel memory of its own at a multiple of 32: what crosses lines
 // of the cache takes longer to write and to read again.
 func (k *kernel) align() {
-	k.frame = emit.Into(GP64(), LEAQ, AllocLocal(32).Offset(31))
+	k.frame = Into(GP64(), LEAQ, AllocLocal(32).Offset(31))
 	ANDQ(I8(-32), k.frame)
 }
 
@@ -58,7 +58,7 @@ func (k *kernel) spreadQuads(m Mem, y VecVirtual) {
 
 // storeHalves writes eight numbers as float16, in two steps for the same reason.
 func storeHalves(y VecVirtual, m Mem) {
-	x := emit.Into(XMM(), VCVTPS2PH, Imm(0), y)
+	x := Into(XMM(), VCVTPS2PH, Imm(0), y)
 	VMOVDQU(x, m)
 }
 
@@ -84,7 +84,7 @@ const (
 )
 
 func (k *kernel) begin(negated bool) {
-	k.minus = dwords(0x80000000)
+	k.minus = Dwords(0x80000000)
 	if k.Wide {
 		if k.frame == nil {
 			k.align()
@@ -96,7 +96,7 @@ func (k *kernel) begin(negated bool) {
 	if negated {
 		k.round = roundNegated
 	}
-	k.add, k.up = load(dwords(k.round)), load(dwords(k.round+1))
+	k.add, k.up = Load32(Dwords(k.round)), Load32(Dwords(k.round+1))
 }
 
 // negated changes the sign of scales that come of a float16 and makes every NaN
@@ -104,29 +104,29 @@ func (k *kernel) begin(negated bool) {
 // as their upper bytes.
 func (k *kernel) negated(s VecVirtual) {
 	if k.Wide {
-		VMULPS(floats(-1), s, s)
+		VMULPS(Floats(-1), s, s)
 	} else {
-		VMULPS(floats(-1.0/256), s, s)
+		VMULPS(Floats(-1.0/256), s, s)
 	}
 	canonical(s)
 }
 
 // flipSign changes the sign of scales and makes every NaN FFC00000.
 func flipSign(s VecVirtual) {
-	VXORPS(dwords(0x80000000), s, s)
+	VXORPS(Dwords(0x80000000), s, s)
 	canonical(s)
 }
 
 // quieted makes every NaN 7FC00000.
 func quieted(s VecVirtual) {
-	nan := emit.Into(YMM(), VCMPPS, Imm(3), s, s)
-	VBLENDVPS(nan, dwords(0x7FC00000), s, s)
+	nan := Into(YMM(), VCMPPS, Imm(3), s, s)
+	VBLENDVPS(nan, Dwords(0x7FC00000), s, s)
 }
 
 // nearest adds what rounds x in its upper half, ties to even: the lowest bit of
 // that half, moved to the sign, says which of two numbers.
 func (k *kernel) nearest(x VecVirtual) {
-	odd := emit.Into(YMM(), VPSLLD, Imm(15), x)
+	odd := Into(YMM(), VPSLLD, Imm(15), x)
 	VBLENDVPS(odd, k.up, k.add, odd)
 	VPADDD(odd, x, x)
 }
@@ -177,33 +177,47 @@ func (k *kernel) numbers(at int, codes VecVirtual, signed, negated bool, join fu
 		return
 	}
 	for i := range 2 {
-		even, odd := k.dwords(codes, i == 1, signed)
-		for _, x := range [2]VecVirtual{even, odd} {
-			VCVTDQ2PS(x, x)
-			join(i, x)
-			k.toWord(x)
-		}
-		w := pack(even, odd)
-		if !negated {
-			k.unsigned(w)
-		}
-		VMOVDQU(w, k.to(at+16*i))
+		even, odd := k.dwords(codes, unpackBytes[i], signed)
+		k.sixteen(at+16*i, even, odd, negated, func(x VecVirtual) { join(i, x) })
 	}
 }
 
+// sixteen writes sixteen numbers of codes as words.
+func (k *kernel) sixteen(at int, even, odd VecVirtual, negated bool, join func(x VecVirtual)) {
+	for _, x := range [2]VecVirtual{even, odd} {
+		VCVTDQ2PS(x, x)
+		join(x)
+		k.toWord(x)
+	}
+	VMOVDQU(k.packed(even, odd, negated), k.to(at))
+}
+
+// packed is pack where numbers may be negated, or there are no even or no odd ones.
+func (k *kernel) packed(even, odd VecVirtual, negated bool) VecVirtual {
+	w := odd
+	if odd == nil {
+		w = Into(even, VPSRLD, Imm(16), even)
+	} else if even != nil {
+		w = pack(even, odd)
+	}
+	if !negated {
+		k.unsigned(w)
+	}
+	return w
+}
+
+// unpackBytes interleaves the bytes of the lower and of the upper halves of registers.
+var unpackBytes = [2]func(...Op){VPUNPCKLBW, VPUNPCKHBW}
+
 // dwords widens the even and the odd of sixteen codes.
-func (k *kernel) dwords(codes VecVirtual, upper, signed bool) (even, odd VecVirtual) {
+func (k *kernel) dwords(codes VecVirtual, unpack func(...Op), signed bool) (even, odd VecVirtual) {
 	zero, w := YMM(), YMM()
 	VPXOR(zero, zero, zero)
 	a, b := zero, codes
 	if signed {
 		a, b = codes, zero
 	}
-	if upper {
-		VPUNPCKHBW(a, b, w)
-	} else {
-		VPUNPCKLBW(a, b, w)
-	}
+	unpack(a, b, w)
 	return k.halvesOf(w)
 }
 
@@ -211,8 +225,8 @@ func (k *kernel) dwords(codes VecVirtual, upper, signed bool) (even, odd VecVirt
 // by zero and added, which keeps the ports of shifts free.
 func (k *kernel) halvesOf(w VecVirtual) (even, odd VecVirtual) {
 	even, odd = YMM(), YMM()
-	VPMADDWD(k.constant(words(1, 0)), w, even)
-	VPMADDWD(k.constant(words(0, 1)), w, odd)
+	VPMADDWD(k.constant(Words(1, 0)), w, even)
+	VPMADDWD(k.constant(Words(0, 1)), w, odd)
 	return even, odd
 }
 
@@ -246,17 +260,7 @@ func (k *kernel) bytes(at int, codes Mem, flip VecVirtual, signed, negated bool,
 			}
 			continue
 		}
-		even, odd := halves[i/16][0], halves[i/16][1]
-		for _, x := range [2]VecVirtual{even, odd} {
-			VCVTDQ2PS(x, x)
-			join(x)
-			k.nearest(x)
-		}
-		w := pack(even, odd)
-		if !negated {
-			k.unsigned(w)
-		}
-		VMOVDQU(w, k.to(at+i))
+		k.sixteen(at+i, halves[i/16][0], halves[i/16][1], negated, join)
 	}
 }
 
@@ -298,7 +302,7 @@ func (k *kernel) unsigned(w VecVirtual) {
 	if k.ordinary {
 		return
 	}
-	nan := emit.Into(YMM(), VPCMPEQW, words(0xFFC0), w)
+	nan := Into(YMM(), VPCMPEQW, Words(0xFFC0), w)
 	VPSLLW(Imm(15), nan, nan)
 	VPXOR(nan, w, w)
 }
@@ -323,7 +327,7 @@ func holding(constants func() []Mem) func(*kernel) {
 }
 
 // toWords is what codes are widened by, to BF16.
-func toWords() []Mem { return []Mem{words(1, 0), words(0, 1)} }
+func toWords() []Mem { return []Mem{Words(1, 0), Words(0, 1)} }
 
 // constant is a register that holds a constant, or its memory.
 func (k *kernel) constant(m Mem) Op {
@@ -343,8 +347,8 @@ func (k *kernel) prefetch(elems int) {
 
 // ifBelow leaves where the number at m is above zero and at most as many bits
 // as that.
-func ifBelow(m Mem, most Op, to label) {
-	bits := emit.Into(GP32(), MOVL, m)
+func ifBelow(m Mem, most Op, to Place) {
+	bits := Into(GP32(), MOVL, m)
 	and32(bits, 0x7FFFFFFF)
 	DECL(bits) // zero makes no stalls
 	CMPL(bits, most)

@@ -1,9 +1,9 @@
 package avx2
 
 import (
-	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	"math"
 
+	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -30,8 +30,8 @@ func (k *kernel) sixBits(off int) (d, m VecVirtual) {
 	out := [2]VecVirtual{}
 	low, both := GP32(), GP32()
 	for i := range 2 {
-		own := emit.Into(GP32(), MOVL, k.from(off+4*i))
-		high := emit.Into(GP32(), MOVL, own)
+		own := Into(GP32(), MOVL, k.from(off+4*i))
+		high := Into(GP32(), MOVL, own)
 		SHRL(Imm(2), high)
 		and32(high, 0x30303030)
 		MOVL(k.from(off+8), both)
@@ -42,9 +42,9 @@ func (k *kernel) sixBits(off int) (d, m VecVirtual) {
 		ORL(both, high)
 		MOVL(own, low)
 		and32(low, 0x3F3F3F3F)
-		x := emit.Into(XMM(), VMOVD, low)
+		x := Into(XMM(), VMOVD, low)
 		VPINSRD(Imm(1), high, x, x)
-		y := emit.Into(YMM(), VPMOVZXBD, x)
+		y := Into(YMM(), VPMOVZXBD, x)
 		out[i] = y
 	}
 	return out[0], out[1]
@@ -68,8 +68,8 @@ func q45K(high bool) func(*kernel) {
 				return k.table16Twice(counted, joinOf(pair{g.pair(ds, i), g.pair(ms, i)}, false))
 			}, func(g *groups, i int, l tables16) {
 				for half := 0; half < 32; half += 16 {
-					codes := emit.Into(YMM(), VBROADCASTI128, g.at(k.from(16+half), 32, i))
-					VPSRLVD(dwords(0, 0, 0, 0, 4, 4, 4, 4), codes, codes)
+					codes := Into(YMM(), VBROADCASTI128, g.at(k.from(16+half), 32, i))
+					VPSRLVD(Dwords(0, 0, 0, 0, 4, 4, 4, 4), codes, codes)
 					VPAND(k.shared["low"], codes, codes)
 					k.lookupTwice(64*i+half, 64*i+32+half, codes, l)
 				}
@@ -93,8 +93,8 @@ func q45K(high bool) func(*kernel) {
 				codes := nibble.of(k, g.inRound(k.from(at+i/2*32), 16*round), i%2*4)
 				VPAND(k.shared["low"], codes, codes)
 				if high {
-					bit := emit.Into(YMM(), VPSLLW, Imm(uint64(4-i)), fifth)
-					VPAND(k.constant(bytes32(0x10)), bit, bit)
+					bit := Into(YMM(), VPSLLW, Imm(uint64(4-i)), fifth)
+					VPAND(k.constant(Bytes32(0x10)), bit, bit)
 					VPOR(bit, codes, codes)
 				}
 				return codes
@@ -117,7 +117,7 @@ func q2K(k *kernel) {
 	whole := k.halves(80)
 	ds, ms := k.scales(16), k.scales(16)
 	tables := k.smallTables(4, 16)
-	x := emit.Into(XMM(), VMOVDQU, k.from(0))
+	x := Into(XMM(), VMOVDQU, k.from(0))
 	for i, s := range [2]scales{ds, ms} {
 		part := XMM()
 		if i == 0 {
@@ -125,9 +125,9 @@ func q2K(k *kernel) {
 		} else {
 			VPSRLW(Imm(4), x, part)
 		}
-		VPAND(bytes32(0x0F), part, part)
+		VPAND(Bytes32(0x0F), part, part)
 		for j := range 2 {
-			y := emit.Into(YMM(), VPMOVZXBD, part)
+			y := Into(YMM(), VPMOVZXBD, part)
 			if j == 0 {
 				VPSRLDQ(Imm(8), part, part)
 			}
@@ -142,9 +142,9 @@ func q2K(k *kernel) {
 		if k.Wide {
 			break
 		}
-		d, m := load(ds.at.Offset(32*i)), load(ms.at.Offset(32*i))
+		d, m := Load32(ds.at.Offset(32*i)), Load32(ms.at.Offset(32*i))
 		tables.build(k, i, false, func(q int) VecVirtual {
-			x := emit.Into(YMM(), VMOVUPS, floats(float32(q)))
+			x := Into(YMM(), VMOVUPS, Floats(float32(q)))
 			pair{d, m}.join(x, false)
 			return x
 		})
@@ -174,8 +174,8 @@ func (k *kernel) q3Scales(off int, d VecVirtual) scales {
 	ORQ(top, high)
 	mask := GP64()
 	for i := range 2 {
-		n := emit.Into(GP64(), MOVQ, low)
-		t := emit.Into(GP64(), MOVQ, high)
+		n := Into(GP64(), MOVQ, low)
+		t := Into(GP64(), MOVQ, high)
 		if i == 1 {
 			SHRQ(Imm(4), n)
 			SHRQ(Imm(4), t)
@@ -186,9 +186,9 @@ func (k *kernel) q3Scales(off int, d VecVirtual) scales {
 		ANDQ(mask, t)
 		SHLQ(Imm(4), t)
 		ORQ(t, n)
-		x := emit.Into(XMM(), VMOVQ, n)
-		y := emit.Into(YMM(), VPMOVZXBD, x)
-		VPADDD(dwords(0xFFFFFFE0), y, y)
+		x := Into(XMM(), VMOVQ, n)
+		y := Into(YMM(), VPMOVZXBD, x)
+		VPADDD(Dwords(0xFFFFFFE0), y, y)
 		times(y, d)
 		if k.Wide {
 			k.negated(y)
@@ -207,13 +207,13 @@ func q3K(k *kernel) {
 		if k.Wide {
 			break
 		}
-		d := load(s.at.Offset(32 * i))
+		d := Load32(s.at.Offset(32 * i))
 		tables.build(k, i, true, func(q int) VecVirtual {
 			x, level := YMM(), float32(4-q) // less than nothing: products are negated
 			if q == 4 {
 				level = float32(math.Copysign(0, -1))
 			}
-			VMULPS(floats(level), d, x)
+			VMULPS(Floats(level), d, x)
 			return x
 		})
 	}
@@ -222,24 +222,17 @@ func q3K(k *kernel) {
 	k.groupLoop(8, 4, 32, 32, func(g *groups) {
 		bytes := spreads{}
 		for i := range 4 {
-			codes, bit := bytes.twoBits(g, k.from(32), i), YMM()
+			codes := bytes.twoBits(g, k.from(32), i)
 			if !k.Wide {
-				switch {
-				case i < 2:
-					VPSLLW(Imm(uint64(2-i)), third, bit)
-				case i == 2:
-					VMOVDQA(third, bit)
-				default:
-					VPSRLW(Imm(uint64(i-2)), third, bit)
-				}
-				VPAND(bytes32(4), bit, bit)
+				bit := moved(third, i-2)
+				VPAND(Bytes32(4), bit, bit)
 				VPOR(bit, codes, codes)
 				k.lookup(32*i, codes, tables.ofTwo(g, i, codes))
 				continue
 			}
-			VPANDN(bytes32(1<<i), third, bit)
-			VPCMPEQB(bytes32(1<<i), bit, bit)
-			VPAND(bytes32(0xFC), bit, bit) // -4 where the bit is clear
+			bit := Into(YMM(), VPANDN, Bytes32(1<<i), third)
+			VPCMPEQB(Bytes32(1<<i), bit, bit)
+			VPAND(Bytes32(0xFC), bit, bit) // -4 where the bit is clear
 			VPADDB(bit, codes, codes)
 			k.scaled(32*i, codes, g.of(s, 2, i, 0), g.of(s, 2, i, 1))
 		}
@@ -248,12 +241,12 @@ func q3K(k *kernel) {
 }
 
 // ofSixes is what codes of six bits need.
-func ofSixes() []Mem { return append(toWords(), bytes32(0x0F), bytes32(0x30)) }
+func ofSixes() []Mem { return append(toWords(), Bytes32(0x0F), Bytes32(0x30)) }
 
 func q6K(k *kernel) {
 	d, s := k.half(208), k.scales(16)
 	for i := range 2 {
-		y := emit.Into(YMM(), VPMOVSXBD, k.from(192+8*i))
+		y := Into(YMM(), VPMOVSXBD, k.from(192+8*i))
 		times(y, d)
 		k.negated(y)
 		s.keep(8*i, y)
@@ -263,11 +256,11 @@ func q6K(k *kernel) {
 		bytes, low, high := spreads{}, g.inRound(k.from(0), 64), g.inRound(k.from(128), 32)
 		ahead(4, func(i int) VecVirtual {
 			codes := bytes.of(k, low.Offset(i%2*32), i/2*4)
-			VPAND(k.constant(bytes32(0x0F)), codes, codes)
+			VPAND(k.constant(Bytes32(0x0F)), codes, codes)
 			top := bytes.of(k, high, i*2-4)
-			VPAND(k.constant(bytes32(0x30)), top, top)
+			VPAND(k.constant(Bytes32(0x30)), top, top)
 			VPOR(top, codes, codes)
-			VPADDB(bytes32(0xE0), codes, codes)
+			VPADDB(Bytes32(0xE0), codes, codes)
 			return codes
 		}, func(i int, codes VecVirtual) { k.scaled(32*i, codes, g.of(s, 2, i, 0), g.of(s, 2, i, 1)) })
 	})
@@ -283,23 +276,25 @@ func (s spreads) of(k *kernel, m Mem, down int) VecVirtual {
 		s[m] = YMM()
 		k.spreadQuads(m, s[m])
 	}
-	y := YMM()
+	return moved(s[m], down)
+}
+
+// moved is words shifted down, or up.
+func moved(words VecVirtual, down int) VecVirtual {
 	switch {
 	case down > 0:
-		VPSRLW(Imm(uint64(down)), s[m], y)
+		return Into(YMM(), VPSRLW, Imm(uint64(down)), words)
 	case down < 0:
-		VPSLLW(Imm(uint64(-down)), s[m], y)
-	default:
-		VMOVDQA(s[m], y)
+		return Into(YMM(), VPSLLW, Imm(uint64(-down)), words)
 	}
-	return y
+	return Into(YMM(), VMOVDQA, words)
 }
 
 // twoBits is the two-bit codes of group i of a round of four, the layout of the K types:
 // 32 bytes a round from m on.
 func (s spreads) twoBits(g *groups, m Mem, i int) VecVirtual {
 	y := s.of(g.kernel, g.inRound(m, 32), i*2)
-	VPAND(bytes32(3), y, y)
+	VPAND(Bytes32(3), y, y)
 	return y
 }
 
@@ -318,9 +313,9 @@ func ahead(n int, read func(i int) VecVirtual, write func(i int, codes VecVirtua
 
 // spread puts fields of a register into the bytes of a mask's fields.
 func spread(src Register, mask uint64) VecVirtual {
-	m := emit.Into(GP64(), MOVQ, U64(mask))
-	r := emit.Into(GP64(), PDEPQ, m, src)
-	return emit.Into(XMM(), VMOVQ, r)
+	m := Into(GP64(), MOVQ, U64(mask))
+	r := Into(GP64(), PDEPQ, m, src)
+	return Into(XMM(), VMOVQ, r)
 }
 
 func iq4XS(k *kernel) {
@@ -331,7 +326,7 @@ func iq4XS(k *kernel) {
 	sc, top, y := spread(low, 0x0F0F0F0F0F0F0F0F), spread(high, 0x3030303030303030), YMM()
 	VPOR(top, sc, sc)
 	VPMOVZXBD(sc, y)
-	VPADDD(dwords(0xFFFFFFE0), y, y)
+	VPADDD(Dwords(0xFFFFFFE0), y, y)
 	times(y, d)
 	if !k.ordinary {
 		canonical(y)
@@ -341,7 +336,7 @@ func iq4XS(k *kernel) {
 		k.pairs(func(g *groups, i int) tables16 {
 			return k.table16Twice(iq4Values, timesOf(g.pair(s, i), signedProduct))
 		}, func(g *groups, i int, l tables16) {
-			low, high := k.nibblesTwice(load(g.at(k.from(8), 32, i)))
+			low, high := k.nibblesTwice(Load32(g.at(k.from(8), 32, i)))
 			k.lookupTwice(64*i, 64*i+32, low, l)
 			k.lookupTwice(64*i+16, 64*i+48, high, l)
 		})

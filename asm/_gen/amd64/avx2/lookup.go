@@ -1,7 +1,7 @@
 package avx2
 
 import (
-	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
+	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -31,13 +31,13 @@ func (k *kernel) constants(v [16]float32, negated bool) values {
 			b = append(b, f)
 		}
 	}
-	return values{floats(a...), floats(b...)}
+	return values{Floats(a...), Floats(b...)}
 }
 
 // table16 builds a table; join turns values into numbers, of the other sign
 // where negated.
 func (k *kernel) table16(v values, negated bool, join func(x VecVirtual)) tables16 {
-	a, b := load(v.a), load(v.b)
+	a, b := Load32(v.a), Load32(v.b)
 	for _, x := range [2]VecVirtual{a, b} {
 		join(x)
 		if k.Wide {
@@ -56,17 +56,13 @@ func (k *kernel) table16(v values, negated bool, join func(x VecVirtual)) tables
 	if k.Wide {
 		return k.planes(a, b)
 	}
-	w := pack(a, b)
-	if !negated {
-		k.unsigned(w)
-	}
-	return split(w)
+	return split(k.packed(a, b, negated))
 }
 
 // split parts sixteen words: their low bytes in both halves of a register, and
 // their high bytes.
 func split(w VecVirtual) tables16 {
-	VPSHUFB(bytes32(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15), w, w)
+	VPSHUFB(Bytes32(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15), w, w)
 	l := tables16{YMM(), YMM()}
 	VPERMQ(Imm(0x88), w, l[0])
 	VPERMQ(Imm(0xDD), w, l[1])
@@ -76,14 +72,14 @@ func split(w VecVirtual) tables16 {
 // planes parts twice eight dwords into their four bytes, each sixteen in both
 // halves of a register.
 func (k *kernel) planes(a, b VecVirtual) (l tables16) {
-	order := bytes32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15)
+	order := Bytes32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15)
 	VPSHUFB(order, a, a)
 	VPSHUFB(order, b, b)
 	for _, join := range []func(...Op){VPUNPCKLDQ, VPUNPCKHDQ} {
 		p, first := YMM(), YMM()
 		join(b, a, p)
-		VPERMD(p, load(dwords(0, 4, 1, 5)), first)
-		VPERMD(p, load(dwords(2, 6, 3, 7)), p)
+		VPERMD(p, Load32(Dwords(0, 4, 1, 5)), first)
+		VPERMD(p, Load32(Dwords(2, 6, 3, 7)), p)
 		l = append(l, first, p)
 	}
 	return l
@@ -109,20 +105,14 @@ func (k *kernel) lookupTwo(at int, codes VecVirtual, first, second tables16) {
 		}
 		var words []VecVirtual
 		for i := 0; i < len(found); i += 2 {
-			w := YMM()
-			if half == 0 {
-				VPUNPCKLBW(found[i+1], found[i], w)
-			} else {
-				VPUNPCKHBW(found[i+1], found[i], w)
-			}
-			words = append(words, w)
+			words = append(words, Into(YMM(), unpackBytes[half], found[i+1], found[i]))
 		}
 		if len(words) == 1 {
 			VMOVDQU(words[0], k.to(at+16*half))
 			continue
 		}
-		low := emit.Into(YMM(), VPUNPCKLWD, words[1], words[0])
-		high := emit.Into(YMM(), VPUNPCKHWD, words[1], words[0])
+		low := Into(YMM(), VPUNPCKLWD, words[1], words[0])
+		high := Into(YMM(), VPUNPCKHWD, words[1], words[0])
 		VMOVDQU(low, k.to(at+16*half))
 		VMOVDQU(high, k.to(at+16*half+8))
 	}
@@ -133,14 +123,14 @@ func (k *kernel) lookupTwo(at int, codes VecVirtual, first, second tables16) {
 func (k *kernel) numbersAt(codes VecVirtual, l tables16) (out []VecVirtual) {
 	found := [4]VecVirtual{}
 	for i := range found {
-		found[i] = emit.Into(YMM(), VPSHUFB, codes, l[i])
+		found[i] = Into(YMM(), VPSHUFB, codes, l[i])
 	}
 	for _, join := range []func(...Op){VPUNPCKLBW, VPUNPCKHBW} {
 		low, high := YMM(), YMM()
 		join(found[1], found[0], low)
 		join(found[3], found[2], high)
-		a := emit.Into(YMM(), VPUNPCKLWD, high, low)
-		b := emit.Into(YMM(), VPUNPCKHWD, high, low)
+		a := Into(YMM(), VPUNPCKLWD, high, low)
+		b := Into(YMM(), VPUNPCKHWD, high, low)
 		out = append(out, a, b)
 	}
 	return out
@@ -161,9 +151,9 @@ func (k *kernel) whole(at int, codes VecVirtual, v [16]float32, scale VecVirtual
 	for _, f := range v {
 		p = append(p, byte(int8(f)))
 	}
-	t := load(bytes32(p...))
+	t := Load32(Bytes32(p...))
 	VPSHUFB(codes, t, codes)
-	d := emit.Into(YMM(), VMULPS, floats(-1), scale)
+	d := Into(YMM(), VMULPS, Floats(-1), scale)
 	k.scaled(at, codes, d, d)
 }
 
@@ -176,15 +166,6 @@ type smallTables struct {
 
 func (k *kernel) smallTables(levels, scales int) smallTables {
 	return smallTables{levels, k.local(scales * levels), k.local(scales * levels)}
-}
-
-// packSome is pack where there may be no odd elements.
-func packSome(even, odd VecVirtual) VecVirtual {
-	if odd == nil {
-		VPSRLD(Imm(16), even, even)
-		return even
-	}
-	return pack(even, odd)
 }
 
 // build makes the tables of the i-th eight scales; one of two levels that are
@@ -200,17 +181,12 @@ func (t smallTables) build(k *kernel, i int, negated bool, level func(q int) Vec
 					k.toWord(x)
 				}
 			}
-			if w[j] = b; a != nil {
-				w[j] = packSome(a, b)
-			}
-			if !negated {
-				k.unsigned(w[j])
-			}
-			VPSHUFB(bytes32(0, 2, 1, 3, 4, 6, 5, 7, 8, 10, 9, 11, 12, 14, 13, 15), w[j], w[j])
+			w[j] = k.packed(a, b, negated)
+			VPSHUFB(Bytes32(0, 2, 1, 3, 4, 6, 5, 7, 8, 10, 9, 11, 12, 14, 13, 15), w[j], w[j])
 		}
-		l := emit.Into(YMM(), VPSLLD, Imm(16), w[1])
+		l := Into(YMM(), VPSLLD, Imm(16), w[1])
 		VPBLENDW(Imm(0xAA), l, w[0], l)
-		h := emit.Into(YMM(), VPSRLD, Imm(16), w[0])
+		h := Into(YMM(), VPSRLD, Imm(16), w[0])
 		VPBLENDW(Imm(0xAA), w[1], h, h)
 		low, high = append(low, l), append(high, h)
 	}
@@ -220,7 +196,7 @@ func (t smallTables) build(k *kernel, i int, negated bool, level func(q int) Vec
 			VMOVDQU(v[0], m)
 			continue
 		}
-		y := emit.Into(YMM(), VPUNPCKLDQ, v[1], v[0])
+		y := Into(YMM(), VPUNPCKLDQ, v[1], v[0])
 		VMOVDQU(y, m)
 		VPUNPCKHDQ(v[1], v[0], y)
 		VMOVDQU(y, m.Offset(32))
@@ -231,7 +207,7 @@ func (t smallTables) build(k *kernel, i int, negated bool, level func(q int) Vec
 // Those of eight levels lie as they were unpacked, and are for rounds of four groups.
 func (t smallTables) ofTwo(g *groups, i int, codes VecVirtual) tables16 {
 	second := byte(t.levels)
-	VPOR(bytes32(0, 0, 0, 0, 0, 0, 0, 0, second, second, second, second, second, second, second, second), codes, codes)
+	VPOR(Bytes32(0, 0, 0, 0, 0, 0, 0, 0, second, second, second, second, second, second, second, second), codes, codes)
 	l := tables16{YMM(), YMM()}
 	for j, m := range [2]Mem{t.low, t.high} {
 		if t.levels == 4 {
@@ -258,10 +234,9 @@ func (t smallTables) of(g *groups, i int) tables16 {
 
 // lookupSigned is lookup with signs to be changed.
 func (k *kernel) lookupSigned(at int, codes, minus VecVirtual, l tables16) {
-	low := emit.Into(YMM(), VPSHUFB, codes, l[0])
-	high := emit.Into(YMM(), VPSHUFB, codes, l[1])
+	low, high := k.found(codes, l)
 	VPXOR(minus, high, high)
-	w := emit.Into(YMM(), VPUNPCKLBW, high, low)
+	w := Into(YMM(), VPUNPCKLBW, high, low)
 	VMOVDQU(w, k.to(at))
 	VPUNPCKHBW(high, low, w)
 	VMOVDQU(w, k.to(at+16))
@@ -275,6 +250,6 @@ func (k *kernel) by(v values, scale VecVirtual) tables16 {
 
 // canonical makes every NaN among scales FFC00000.
 func canonical(s VecVirtual) {
-	nan := emit.Into(YMM(), VCMPPS, Imm(3), s, s)
-	VBLENDVPS(nan, dwords(0xFFC00000), s, s)
+	nan := Into(YMM(), VCMPPS, Imm(3), s, s)
+	VBLENDVPS(nan, Dwords(0xFFC00000), s, s)
 }

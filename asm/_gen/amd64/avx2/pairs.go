@@ -1,7 +1,7 @@
 package avx2
 
 import (
-	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
+	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -14,11 +14,11 @@ type pairLoop struct {
 	tables           [2]tables16   // but to F32
 	x                [4]VecVirtual // the numbers, to F32
 	mask, less, sign Register
-	write            label // where numbers are written
+	write            Place // where numbers are written
 }
 
 func pairKernels() {
-	for t := range targets {
+	for t := range Targets {
 		pairKernel(t)
 	}
 }
@@ -27,10 +27,10 @@ func pairKernel(t int) {
 	p := &pairLoop{codebook: codebook{o: ops[0]}}
 	runKernel("pairs[%s][0]", "codebookPairs", ops[0].formula("codebook[q]"), ", codebook *float32", "decodes n pairs of runs of 16 nibbles; there is one chunk.", t, true, 16, 32,
 		func(k *runs) {
-			p.runs, p.write = k, newLabel("write")
+			p.runs, p.write = k, NewLabel("write")
 			p.setCodebook(Load(Param("codebook"), GP64()).(Register))
 			if k.float32() {
-				p.table = k.planes(load(p.v.a), load(p.v.b))
+				p.table = k.planes(Load32(p.v.a), Load32(p.v.b))
 			}
 			p.setBounds()
 			k.rare = p.exactPair
@@ -54,7 +54,7 @@ func pairKernel(t int) {
 
 // negatedPair is both scales, negated.
 func (p *pairLoop) negatedPair() [2]VecVirtual {
-	both := emit.Into(YMM(), VPBROADCASTQ, Mem{Base: p.a})
+	both := Into(YMM(), VPBROADCASTQ, Mem{Base: p.a})
 	flipSign(both)
 	return [2]VecVirtual{firsts(both), seconds(both)}
 }
@@ -79,7 +79,7 @@ func (p *pairLoop) setBounds() {
 
 // ifHostilePair leaves where one of the scales is small or zero.
 func (p *pairLoop) ifHostilePair() {
-	r := emit.Into(GP64(), MOVQ, Mem{Base: p.a})
+	r := Into(GP64(), MOVQ, Mem{Base: p.a})
 	ANDQ(p.mask, r)
 	ADDQ(p.less, r)
 	ANDNQ(p.sign, r, r)

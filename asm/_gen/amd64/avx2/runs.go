@@ -1,7 +1,7 @@
 package avx2
 
 import (
-	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
+	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -15,7 +15,7 @@ type runs struct {
 	chunks, n Register
 	in, elems int // bytes and elements of a chunk
 
-	chunk, exact, done, end label  // the loop over chunks; runs that are not ordinary; behind a run, and behind all
+	chunk, exact, done, end Place  // the loop over chunks; runs that are not ordinary; behind a run, and behind all
 	rare                    func() // loops that few runs take, behind all others
 }
 
@@ -44,22 +44,22 @@ var ops = []op{{"Scale", true}, {"Shift", true}, {"Affine", false}}
 // runKernel writes the loops: scale once per run, chunk for each chunk.
 // The kernel is an entry of the table, and is told the target's name.
 func runKernel(row, name, formula, params, doc string, t int, negated bool, in, elems int, before func(*runs), run func(*runs), chunk func(*runs)) {
-	target := targets[t]
+	target := Targets[t]
 	name += target.Name + "AVX2"
-	entry(name, row, target.Name)
-	function(name, "func(dst *byte, src *byte, a *float32, b *float32"+params+", chunks int, n int)", doc)
+	Entry(name, row, target.Name)
+	Frame(name, "func(dst *byte, src *byte, a *float32, b *float32"+params+", chunks int, n int)", doc)
 	Comment("For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:", "x = "+formula+", rounded to "+target.Name+".")
 	k := &runs{kernel: &kernel{Target: target, shared: map[string]VecVirtual{}}, in: in, elems: elems}
 	k.dst, k.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	k.a, k.b = Load(Param("a"), GP64()), Load(Param("b"), GP64())
-	k.chunk, k.exact, k.done, k.end = newLabel("chunk"), newLabel("exact"), newLabel("done"), newLabel("end")
+	k.chunk, k.exact, k.done, k.end = NewLabel("chunk"), NewLabel("exact"), NewLabel("done"), NewLabel("end")
 	k.begin(negated)
 	if before != nil {
 		before(k)
 	}
 	k.chunks = GP64()
 	k.n = Load(Param("n"), GP64())
-	repeat("run", k.n, func() {
+	Repeat("run", k.n, func() {
 		Comment("The numbers of a run, or its table.")
 		Load(Param("chunks"), k.chunks)
 		run(k)
@@ -71,14 +71,14 @@ func runKernel(row, name, formula, params, doc string, t int, negated bool, in, 
 		ADDQ(Imm(4), k.b)
 	})
 	k.end.Here()
-	end()
+	End()
 	if k.rare != nil {
 		k.rare()
 	}
 }
 
 // again ends a loop over the chunks of a run.
-func (k *runs) again(chunk label) {
+func (k *runs) again(chunk Place) {
 	ADDQ(U32(k.in), k.src)
 	k.prefetch(k.elems)
 	ADDQ(U32(k.elems*k.Width()), k.dst)
@@ -123,7 +123,7 @@ func (o op) join(p pair, x VecVirtual) {
 // bytesKernels is codes of a byte each.
 func bytesKernels() {
 	for _, o := range append(ops, twice) {
-		for t := range targets {
+		for t := range Targets {
 			bytesKernel(o, t)
 		}
 	}
@@ -142,7 +142,7 @@ type byteLoops struct {
 	bias       Mem
 	biased     Register // zero where there is no bias
 	p          pair
-	fromZero   label // the loop of biased codes
+	fromZero   Place // the loop of biased codes
 }
 
 func bytesKernel(o op, t int) {
@@ -153,8 +153,8 @@ func bytesKernel(o op, t int) {
 	runKernel("bytes[%s]["+map[bool]string{true: "bytesTwice", false: o.name}[o == twice]+"]", "bytes"+o.name, o.formula("q"), ", flip *byte, last *float32", "decodes n runs of chunks of 32 bytes.", t, o.negated, 32, 32,
 		func(k *runs) {
 			b.runs = k
-			k.minus = load(k.minus.(Mem))
-			b.mask = emit.Into(YMM(), VPBROADCASTB, Mem{Base: Load(Param("flip"), GP64())})
+			k.minus = Load32(k.minus.(Mem))
+			b.mask = Into(YMM(), VPBROADCASTB, Mem{Base: Load(Param("flip"), GP64())})
 			if k.Wide {
 				VPMOVSXBD(b.mask.AsX(), b.mask)
 			} else {
@@ -163,10 +163,10 @@ func bytesKernel(o op, t int) {
 			b.bias = Mem{Base: Load(Param("last"), GP64()).(Register)}
 			switch {
 			case o == twice:
-				b.last = emit.Into(YMM(), VBROADCASTSS, b.bias)
+				b.last = Into(YMM(), VBROADCASTSS, b.bias)
 				canonical(b.last)
 			case b.hasBias():
-				b.biased = emit.Into(GP32(), MOVL, b.bias)
+				b.biased = Into(GP32(), MOVL, b.bias)
 			}
 		},
 		func(k *runs) {
@@ -174,7 +174,7 @@ func bytesKernel(o op, t int) {
 			k.ifHostile(b.first, U32(leastScale-1), k.exact)
 			k.numbersInto(b.first, b.p)
 			if b.hasBias() {
-				b.fromZero = newLabel("fromZero")
+				b.fromZero = NewLabel("fromZero")
 				TESTL(b.biased, b.biased)
 				JNZ(b.fromZero.Ref())
 			}
@@ -214,10 +214,10 @@ func (b *byteLoops) rare() {
 		join = b.smallScale().of
 	case "Twice": // products of whole numbers are multiples of the least number: only the last ones are rounded
 		small, half := b.smallScale(), YMM()
-		VMULPS(floats(0.5), b.last, half)
+		VMULPS(Floats(0.5), b.last, half)
 		join = func(x VecVirtual) {
 			VMULPS(small.times, x, x)
-			p := emit.Into(YMM(), VMULPS, b.last, x)
+			p := Into(YMM(), VMULPS, b.last, x)
 			small.round(p, half, x)
 		}
 	default:
@@ -238,7 +238,7 @@ func (b *byteLoops) rare() {
 			times(x)
 		}
 	}
-	chunk := newLabel("exactChunk")
+	chunk := NewLabel("exactChunk")
 	chunk.Here()
 	b.each(b.mask, func(x VecVirtual) {
 		join(x)

@@ -1,7 +1,7 @@
 package avx2
 
 import (
-	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
+	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -11,8 +11,8 @@ import (
 
 // half is the float16 at off in all lanes.
 func (k *kernel) half(off int) VecVirtual {
-	x := emit.Into(XMM(), VPBROADCASTW, k.from(off))
-	return emit.Into(YMM(), VCVTPH2PS, x)
+	x := Into(XMM(), VPBROADCASTW, k.from(off))
+	return Into(YMM(), VCVTPH2PS, x)
 }
 
 // q8 is a float16 at the front of a block and 32 signed bytes at its end.
@@ -29,7 +29,7 @@ func (k *kernel) signedBytes(at int, codes Mem, d VecVirtual) {
 
 // setNibbles keeps what nibbles needs.
 func setNibbles(k *kernel) {
-	k.declare("low", func(y VecVirtual) { VMOVDQU(bytes32(0x0F), y) })
+	k.declare("low", func(y VecVirtual) { VMOVDQU(Bytes32(0x0F), y) })
 }
 
 // setFives keeps what codes of five bits need.
@@ -46,10 +46,10 @@ func setFives(k *kernel) {
 func (k *kernel) nibbles(off int) VecVirtual { return k.nibblesAt(k.from(off)) }
 
 func (k *kernel) nibblesAt(m Mem) VecVirtual {
-	y := emit.Into(YMM(), VPBROADCASTQ, m)
-	other := emit.Into(YMM(), VPBROADCASTQ, m.Offset(8))
+	y := Into(YMM(), VPBROADCASTQ, m)
+	other := Into(YMM(), VPBROADCASTQ, m.Offset(8))
 	VPBLENDD(Imm(0xF0), other, y, y)
-	VPSRLVQ(qwords(0, 4), y, y)
+	VPSRLVQ(Qwords(0, 4), y, y)
 	VPAND(k.shared["low"], y, y)
 	return y
 }
@@ -80,7 +80,7 @@ func keepCodebook(k *kernel) {
 	}
 	k.codebook = values{k.local(32), k.local(32)}
 	for i, m := range [2]Mem{k.codebook.a, k.codebook.b} {
-		y := emit.Into(YMM(), VPMOVSXBD, codebook.Offset(8*i))
+		y := Into(YMM(), VPMOVSXBD, codebook.Offset(8*i))
 		VCVTDQ2PS(y, y)
 		VXORPS(k.minus, y, y)
 		VMOVUPS(y, m)
@@ -112,8 +112,8 @@ func q4_1(k *kernel) {
 
 // halves is a scale and a minimum, two float16 at off.
 func (k *kernel) halves(off int) pair {
-	x := emit.Into(XMM(), VPBROADCASTD, k.from(off))
-	y := emit.Into(YMM(), VCVTPH2PS, x)
+	x := Into(XMM(), VPBROADCASTD, k.from(off))
+	y := Into(YMM(), VCVTPH2PS, x)
 	if !k.ordinary {
 		quieted(y)
 	}
@@ -134,7 +134,7 @@ func q5_0(k *kernel) {
 	d := k.half(0)
 	k.negated(d)
 	codes, clear := k.nibbles(6), k.unset(2)
-	VPAND(bytes32(0xF0), clear, clear) // -16 where the high bit is clear
+	VPAND(Bytes32(0xF0), clear, clear) // -16 where the high bit is clear
 	VPOR(clear, codes, codes)
 	k.scaled(0, codes, d, d)
 }
@@ -142,7 +142,7 @@ func q5_0(k *kernel) {
 func q5_1(k *kernel) {
 	p := k.halves(0)
 	codes, clear := k.nibbles(8), k.unset(4)
-	VPANDN(bytes32(0x10), clear, clear)
+	VPANDN(Bytes32(0x10), clear, clear)
 	VPOR(clear, codes, codes)
 	k.affine(0, codes, p, p, true)
 }

@@ -1,7 +1,7 @@
 package avx2
 
 import (
-	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
+	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -24,7 +24,7 @@ func (k *kernel) few(d VecVirtual, v ...float32) (f few) {
 		f.l = k.by(k.constants(all, true), d)
 		return f
 	}
-	f.four = load(floats(all[:4]...))
+	f.four = Load32(Floats(all[:4]...))
 	VMULPS(d, f.four, f.four)
 	quieted(f.four)
 	return f
@@ -37,7 +37,7 @@ func (f few) write(k *kernel, at int, codes VecVirtual) {
 	}
 	VMOVDQU(codes, k.spill)
 	for i := range 4 {
-		x := emit.Into(YMM(), VPMOVZXBD, k.spill.Offset(quadAt[i]))
+		x := Into(YMM(), VPMOVZXBD, k.spill.Offset(quadAt[i]))
 		VPERMILPS(x, f.four, x)
 		VMOVUPS(x, k.to(at+8*i))
 	}
@@ -47,7 +47,7 @@ func q1(k *kernel) {
 	f := k.few(k.half(0), 1, -1)
 	for i := range 4 {
 		codes := k.unset(2 + 4*i)
-		VPAND(bytes32(1), codes, codes)
+		VPAND(Bytes32(1), codes, codes)
 		f.write(k, 32*i, codes)
 	}
 }
@@ -55,15 +55,15 @@ func q1(k *kernel) {
 func q2(k *kernel) {
 	f := k.few(k.half(0), -1, 0, 1, 2)
 	for i := range 2 {
-		y := emit.Into(YMM(), VPBROADCASTQ, k.from(2+8*i))
-		VPSHUFB(data([]byte{0, 0, 0, 0, 1, 1, 1, 1, 4, 4, 4, 4, 5, 5, 5, 5, 2, 2, 2, 2, 3, 3, 3, 3, 6, 6, 6, 6, 7, 7, 7, 7}), y, y)
+		y := Into(YMM(), VPBROADCASTQ, k.from(2+8*i))
+		VPSHUFB(Data([]byte{0, 0, 0, 0, 1, 1, 1, 1, 4, 4, 4, 4, 5, 5, 5, 5, 2, 2, 2, 2, 3, 3, 3, 3, 6, 6, 6, 6, 7, 7, 7, 7}), y, y)
 		// Of each four equal bytes keep one pair of bits, then bring it down.
 		high, codes := YMM(), YMM()
 		VPSRLW(Imm(4), y, high)
 		VPBLENDW(Imm(0xAA), high, y, y) // bits 0-3 of a word's bytes: pairs 0, 1 or 2, 3
 		VPSRLW(Imm(2), y, high)
-		VPBLENDVB(load(words(0xFF00)), high, y, codes)
-		VPAND(bytes32(3), codes, codes)
+		VPBLENDVB(Load32(Words(0xFF00)), high, y, codes)
+		VPAND(Bytes32(3), codes, codes)
 		f.write(k, 32*i, codes)
 	}
 }
@@ -82,17 +82,17 @@ func tq2(k *kernel) {
 // 256ths, so the digit is how often 256 goes into three times the byte.
 func trit(t VecVirtual) VecVirtual {
 	codes, flipped, m := YMM(), YMM(), YMM()
-	VPXOR(bytes32(0x80), t, flipped)
-	VPCMPGTB(bytes32(85^0x80), flipped, m)
+	VPXOR(Bytes32(0x80), t, flipped)
+	VPCMPGTB(Bytes32(85^0x80), flipped, m)
 	VPABSB(m, codes)
-	VPCMPGTB(bytes32(170^0x80), flipped, m)
+	VPCMPGTB(Bytes32(170^0x80), flipped, m)
 	VPSUBB(m, codes, codes)
 	return codes
 }
 
 // tripled moves to the next digit.
 func tripled(t VecVirtual) {
-	twice := emit.Into(YMM(), VPADDB, t, t)
+	twice := Into(YMM(), VPADDB, t, t)
 	VPADDB(twice, t, t)
 }
 
@@ -108,8 +108,8 @@ func tq1(k *kernel) {
 	}
 	// Sixteen bytes of five digits: two digits a run; with the last one go
 	// four bytes of four digits.
-	pairs := emit.Into(YMM(), VBROADCASTI128, k.from(32))
-	upper := emit.Into(YMM(), VPADDB, pairs, pairs)
+	pairs := Into(YMM(), VBROADCASTI128, k.from(32))
+	upper := Into(YMM(), VPADDB, pairs, pairs)
 	VPADDB(pairs, upper, upper)
 	VPBLENDD(Imm(0xF0), upper, pairs, pairs)
 	for n := range 2 {
@@ -118,7 +118,7 @@ func tq1(k *kernel) {
 				tripled(pairs)
 			}
 		}
-		codes := emit.Into(YMM(), VPERMQ, Imm(quads), pairs)
+		codes := Into(YMM(), VPERMQ, Imm(quads), pairs)
 		f.write(k, 160+32*n, trit(codes))
 	}
 	for range 2 {
@@ -127,8 +127,8 @@ func tq1(k *kernel) {
 	last := YMM()
 	VPBROADCASTD(k.from(48), last.AsX())
 	VPMOVZXBW(last.AsX(), last)
-	VPMULLW(words(1, 1, 1, 1, 3, 3, 3, 3, 9, 9, 9, 9, 27, 27, 27, 27), last, last)
-	VPAND(words(0xFF), last, last)
+	VPMULLW(Words(1, 1, 1, 1, 3, 3, 3, 3, 9, 9, 9, 9, 27, 27, 27, 27), last, last)
+	VPAND(Words(0xFF), last, last)
 	other := YMM()
 	VEXTRACTI128(Imm(1), last, other.AsX())
 	VPACKUSWB(other.AsX(), last.AsX(), last.AsX())

@@ -3,16 +3,11 @@ package avx2
 import (
 	"fmt"
 
-	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
+	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
 )
-
-// lattice is the rows of a square.
-type lattice = emit.Lattice
-
-var latticeOf = emit.LatticeOf
 
 // sides are how many rows and columns squares have, by the bytes of a number.
 var sides = map[int]int{1: 16, 2: 8, 4: 8, 8: 4}
@@ -23,25 +18,25 @@ func transposeKernels() {
 	for _, size := range []int{1, 2, 4, 8} {
 		side := sides[size]
 		name := fmt.Sprintf("transpose%dAVX2", size)
-		entry(name, "transpose[%d]", size)
-		function(name, "func(dst *byte, src *byte, dstStride int, srcStride int, n int)", fmt.Sprintf("transposes n squares of side %d, numbers of %d bytes.", side, size),
+		Entry(name, "transpose[%d]", size)
+		Frame(name, "func(dst *byte, src *byte, dstStride int, srcStride int, n int)", fmt.Sprintf("transposes n squares of side %d, numbers of %d bytes.", side, size),
 			"For each square: rows are unpacked with rows until registers hold columns, which are written as rows.")
 		dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
-		to := latticeOf(dst, Load(Param("dstStride"), GP64()), side)
-		from := latticeOf(src, Load(Param("srcStride"), GP64()), side)
+		to := LatticeOf(dst, Load(Param("dstStride"), GP64()), side)
+		from := LatticeOf(src, Load(Param("srcStride"), GP64()), side)
 		n, below := Load(Param("n"), GP64()), GP64()
 		MOVQ(from.Stride, below)
 		SHLQ(Imm(map[int]uint64{16: 4, 8: 3, 4: 2}[side]), below)
-		repeat("square", n, func() {
+		Repeat("square", n, func() {
 			square(size, from, to)
 			from.Advance(below)
 			to.Advance(Imm(uint64(side * size)))
 		})
-		end()
+		End()
 	}
 }
 
-func square(size int, from, to lattice) {
+func square(size int, from, to Lattice) {
 	switch size {
 	case 1:
 		bytes16x16(from, to)
@@ -55,10 +50,10 @@ func square(size int, from, to lattice) {
 }
 
 // bytes16x16 has rows i and i+8 in the halves of a register.
-func bytes16x16(from, to lattice) {
+func bytes16x16(from, to Lattice) {
 	var x [8]VecVirtual
 	for i := range x {
-		x[i] = emit.Into(YMM(), VBROADCASTI128, from.Row(i))
+		x[i] = Into(YMM(), VBROADCASTI128, from.Row(i))
 		VINSERTI128(Imm(1), from.Row(i+8), x[i], x[i])
 	}
 	for i, y := range shuffled(x, YMM, VPUNPCKLBW, VPUNPCKHBW) {
@@ -68,16 +63,16 @@ func bytes16x16(from, to lattice) {
 	}
 }
 
-func words8x8(from, to lattice) {
+func words8x8(from, to Lattice) {
 	var x [8]VecVirtual
 	for i := range x {
-		x[i] = emit.Into(XMM(), VMOVDQU, from.Row(i))
+		x[i] = Into(XMM(), VMOVDQU, from.Row(i))
 	}
 	transposeWords(x, to)
 }
 
 // transposeWords writes eight rows of eight words as columns.
-func transposeWords(x [8]VecVirtual, to lattice) {
+func transposeWords(x [8]VecVirtual, to Lattice) {
 	for i, y := range shuffled(x, XMM, VPUNPCKLWD, VPUNPCKHWD) {
 		VMOVDQU(y, to.Row(i))
 	}
@@ -97,22 +92,17 @@ func shuffled(x [8]VecVirtual, register func() VecVirtual, low, high func(...Op)
 	return x
 }
 
-func dwords8x8(from, to lattice) {
+func dwords8x8(from, to Lattice) {
 	var x [8]VecVirtual
 	for i := range x {
-		x[i] = emit.Into(YMM(), VMOVUPS, from.Row(i))
+		x[i] = Into(YMM(), VMOVUPS, from.Row(i))
 	}
 	transposeDwords(x, to)
 }
 
 // transposeDwords writes eight rows of eight dwords as columns.
-func transposeDwords(x [8]VecVirtual, to lattice) {
-	var y [8]VecVirtual
-	for i := 0; i < 8; i += 2 {
-		y[i], y[i+1] = YMM(), YMM()
-		VUNPCKLPS(x[i+1], x[i], y[i])
-		VUNPCKHPS(x[i+1], x[i], y[i+1])
-	}
+func transposeDwords(x [8]VecVirtual, to Lattice) {
+	y := pairwise(x[:], VUNPCKLPS, VUNPCKHPS)
 	for i := 0; i < 8; i += 4 {
 		for j := range 2 {
 			x[i+2*j], x[i+2*j+1] = YMM(), YMM()
@@ -120,28 +110,32 @@ func transposeDwords(x [8]VecVirtual, to lattice) {
 			VUNPCKHPD(y[i+2+j], y[i+j], x[i+2*j+1])
 		}
 	}
-	for i := range 4 {
-		low := emit.Into(YMM(), VPERM2F128, Imm(0x20), x[i+4], x[i])
-		high := emit.Into(YMM(), VPERM2F128, Imm(0x31), x[i+4], x[i])
+	writeHalves(x[:], to)
+}
+
+// pairwise unpacks each two registers that follow each other.
+func pairwise(x []VecVirtual, low, high func(...Op)) (y []VecVirtual) {
+	for i := 0; i < len(x); i += 2 {
+		y = append(y, Into(YMM(), low, x[i+1], x[i]), Into(YMM(), high, x[i+1], x[i]))
+	}
+	return y
+}
+
+// writeHalves writes the halves of registers, the second of which stand in their second half.
+func writeHalves(x []VecVirtual, to Lattice) {
+	n := len(x) / 2
+	for i := range n {
+		low := Into(YMM(), VPERM2F128, Imm(0x20), x[i+n], x[i])
+		high := Into(YMM(), VPERM2F128, Imm(0x31), x[i+n], x[i])
 		VMOVUPS(low, to.Row(i))
-		VMOVUPS(high, to.Row(i+4))
+		VMOVUPS(high, to.Row(i+n))
 	}
 }
 
-func qwords4x4(from, to lattice) {
-	var x, y [4]VecVirtual
+func qwords4x4(from, to Lattice) {
+	var x [4]VecVirtual
 	for i := range x {
-		x[i] = emit.Into(YMM(), VMOVUPS, from.Row(i))
+		x[i] = Into(YMM(), VMOVUPS, from.Row(i))
 	}
-	for i := 0; i < 4; i += 2 {
-		y[i], y[i+1] = YMM(), YMM()
-		VUNPCKLPD(x[i+1], x[i], y[i])
-		VUNPCKHPD(x[i+1], x[i], y[i+1])
-	}
-	for i := range 2 {
-		low := emit.Into(YMM(), VPERM2F128, Imm(0x20), y[i+2], y[i])
-		high := emit.Into(YMM(), VPERM2F128, Imm(0x31), y[i+2], y[i])
-		VMOVUPS(low, to.Row(i))
-		VMOVUPS(high, to.Row(i+2))
-	}
+	writeHalves(pairwise(x[:], VUNPCKLPD, VUNPCKHPD), to)
 }

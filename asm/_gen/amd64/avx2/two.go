@@ -1,7 +1,7 @@
 package avx2
 
 import (
-	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
+	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -17,7 +17,7 @@ import (
 // one pair, the second of the next one, and the first of the one after.
 type two struct {
 	scale func(k *kernel, at Register) []VecVirtual
-	odd   func(scale Mem, to label) // leaves unless that is ordinary
+	odd   func(scale Mem, to Place) // leaves unless that is ordinary
 	table func(k *kernel, scale []VecVirtual) tables16
 	write func(k *kernel, l tables16)
 }
@@ -25,15 +25,15 @@ type two struct {
 // A twoLoop is the loop of pairs of blocks, in front of one of single blocks.
 type twoLoop struct {
 	singles Register // how many blocks are decoded singly before pairs are tried again
-	pairs   label
+	pairs   Place
 }
 
 // loop decodes pairs of n blocks. The block that is left at the end, and pairs that are
 // not ordinary, are left to the loop of single blocks behind it. Scales are read no
 // further than to the last pair, whose are read again.
-func (t *two) loop(k *kernel, l layout, n Register, done label) *twoLoop {
-	at, end, loop, tables := GP64(), GP64(), &twoLoop{GP64(), newLabel("pairs")}, tables16{YMM(), YMM()}
-	pair, next, odd, last := newLabel("pair"), newLabel("tables"), newLabel("odd"), newLabel("last")
+func (t *two) loop(k *kernel, l layout, n Register, done Place) *twoLoop {
+	at, end, loop, tables := GP64(), GP64(), &twoLoop{GP64(), NewLabel("pairs")}, tables16{YMM(), YMM()}
+	pair, next, odd, last := NewLabel("pair"), NewLabel("tables"), NewLabel("odd"), NewLabel("last")
 	loop.pairs.Here()
 	SUBQ(Imm(2), n)
 	JCS(last.Ref())
@@ -71,7 +71,7 @@ func (t *two) loop(k *kernel, l layout, n Register, done label) *twoLoop {
 }
 
 // singleDone ends the loop of single blocks: the flag says whether it was the last one.
-func (l *twoLoop) singleDone(block, done label) {
+func (l *twoLoop) singleDone(block, done Place) {
 	JZ(done.Ref())
 	DECQ(l.singles)
 	JNZ(block.Ref())
@@ -87,24 +87,24 @@ func carry(to, from []VecVirtual) {
 
 // halfPairs is two float16 at a and two at b, alternating.
 func halfPairs(a, b Mem) VecVirtual {
-	x := emit.Into(XMM(), VPBROADCASTD, a)
-	other := emit.Into(XMM(), VPBROADCASTD, b)
+	x := Into(XMM(), VPBROADCASTD, a)
+	other := Into(XMM(), VPBROADCASTD, b)
 	VPBLENDD(Imm(0x0C), other, x, x)
-	return emit.Into(YMM(), VCVTPH2PS, x)
+	return Into(YMM(), VCVTPH2PS, x)
 }
 
 // firsts and seconds repeat one of the two.
 func firsts(y VecVirtual) VecVirtual {
-	return emit.Into(YMM(), VMOVSLDUP, y)
+	return Into(YMM(), VMOVSLDUP, y)
 }
 
 func seconds(y VecVirtual) VecVirtual {
-	return emit.Into(YMM(), VMOVSHDUP, y)
+	return Into(YMM(), VMOVSHDUP, y)
 }
 
 // join is a in the lower and b in the upper half.
 func join(a, b Mem) VecVirtual {
-	y := emit.Into(YMM(), VBROADCASTI128, a)
+	y := Into(YMM(), VBROADCASTI128, a)
 	VINSERTI128(Imm(1), b, y, y)
 	return y
 }
@@ -124,7 +124,7 @@ func (k *kernel) table16Twice(v [16]float32, join func(v ...float32) VecVirtual)
 // high bytes.
 func splitTwice(parted [2]VecVirtual) tables16 {
 	for _, w := range parted {
-		VPSHUFB(bytes32(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15), w, w)
+		VPSHUFB(Bytes32(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15), w, w)
 	}
 	l := tables16{YMM(), YMM()}
 	VPUNPCKLQDQ(parted[1], parted[0], l[0])
@@ -135,11 +135,10 @@ func splitTwice(parted [2]VecVirtual) tables16 {
 // lookupTwice writes sixteen elements of one block and sixteen of another by
 // their codes and tables, which are halves of registers.
 func (k *kernel) lookupTwice(at, other int, codes VecVirtual, l tables16) {
-	low := emit.Into(YMM(), VPSHUFB, codes, l[0])
-	high := emit.Into(YMM(), VPSHUFB, codes, l[1])
-	a := emit.Into(YMM(), VPUNPCKLBW, high, low)
-	b := emit.Into(YMM(), VPUNPCKHBW, high, low)
-	w := emit.Into(YMM(), VINSERTI128, Imm(1), b.AsX(), a)
+	low, high := k.found(codes, l)
+	a := Into(YMM(), VPUNPCKLBW, high, low)
+	b := Into(YMM(), VPUNPCKHBW, high, low)
+	w := Into(YMM(), VINSERTI128, Imm(1), b.AsX(), a)
 	VMOVDQU(w, k.to(at))
 	VPERM2I128(Imm(0x31), b, a, w)
 	VMOVDQU(w, k.to(other))
@@ -158,7 +157,7 @@ func (k *kernel) nibblesTwice(y VecVirtual) (low, high VecVirtual) {
 // those of the first is of the second.
 func writeTwo(size int) func(k *kernel, l tables16) {
 	return func(k *kernel, l tables16) {
-		y := emit.Into(YMM(), VBROADCASTI128, k.from(2*size-16))
+		y := Into(YMM(), VBROADCASTI128, k.from(2*size-16))
 		VPBLENDD(Imm(0x0F), k.from(size-16), y, y)
 		low, high := k.nibblesTwice(y)
 		k.lookupTwice(0, 32, low, l)
@@ -183,10 +182,10 @@ func twoTables16(v [16]float32) *two {
 var twoQ40 = &two{scaleTwo, ifHalfOdd, func(k *kernel, scale []VecVirtual) tables16 {
 	number := timesOf(scale[0], roundedProduct)
 	w, low, high := pack(number(1, 3, 5, 7), number(2, 4, 6, 8)), YMM(), YMM()
-	VPSHUFB(bytes32(14, 12, 10, 8, 6, 4, 2, 0, 0x80, 0, 2, 4, 6, 8, 10, 12), w, low)
-	VPSHUFB(bytes32(15, 13, 11, 9, 7, 5, 3, 1, 1, 1, 3, 5, 7, 9, 11, 13), w, high)
-	VPAND(bytes32(0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x80, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF), high, high)
-	VPXOR(bytes32(0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0, 0, 0, 0, 0, 0, 0, 0), high, high)
+	VPSHUFB(Bytes32(14, 12, 10, 8, 6, 4, 2, 0, 0x80, 0, 2, 4, 6, 8, 10, 12), w, low)
+	VPSHUFB(Bytes32(15, 13, 11, 9, 7, 5, 3, 1, 1, 1, 3, 5, 7, 9, 11, 13), w, high)
+	VPAND(Bytes32(0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x80, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF), high, high)
+	VPXOR(Bytes32(0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0, 0, 0, 0, 0, 0, 0, 0), high, high)
 	return tables16{low, high}
 }, writeTwo(18)}
 
@@ -200,8 +199,8 @@ var twoQ41 = &two{func(k *kernel, at Register) []VecVirtual {
 
 // pair is the scales of the two groups of pair i, each in a half.
 func (g *groups) pair(s scales, i int) VecVirtual {
-	y := emit.Into(YMM(), VBROADCASTSS, g.at(s.at, 8, i))
-	other := emit.Into(YMM(), VBROADCASTSS, g.at(s.at.Offset(4), 8, i))
+	y := Into(YMM(), VBROADCASTSS, g.at(s.at, 8, i))
+	other := Into(YMM(), VBROADCASTSS, g.at(s.at.Offset(4), 8, i))
 	VPBLENDD(Imm(0xF0), other, y, y)
 	return y
 }
@@ -225,11 +224,11 @@ func timesOf(d VecVirtual, rounded func(d VecVirtual, v ...float32) VecVirtual) 
 // joinOf rounds what [pair.join] makes of values and ordinary numbers.
 func joinOf(p pair, plus bool) func(v ...float32) VecVirtual {
 	return func(v ...float32) VecVirtual {
-		x := emit.Into(YMM(), VMOVDQA, p.m)
+		x := Into(YMM(), VMOVDQA, p.m)
 		if plus {
-			VFMADD231PS(floats(v...), p.d, x)
+			VFMADD231PS(Floats(v...), p.d, x)
 		} else {
-			VFMSUB231PS(floats(v...), p.d, x)
+			VFMSUB231PS(Floats(v...), p.d, x)
 		}
 		rounded(x)
 		return x

@@ -38,31 +38,20 @@ func Bytes32(p ...byte) Mem {
 	return Data(out)
 }
 
-func Words(p ...uint16) Mem {
+// repeated repeats little-endian numbers of some bytes.
+func repeated[T uint16 | uint32 | uint64](size int, p []T) Mem {
 	var b []byte
 	for _, w := range p {
-		b = append(b, byte(w), byte(w>>8))
-	}
-	return Bytes32(b...)
-}
-
-func Dwords(p ...uint32) Mem {
-	var b []byte
-	for _, w := range p {
-		b = append(b, byte(w), byte(w>>8), byte(w>>16), byte(w>>24))
-	}
-	return Bytes32(b...)
-}
-
-func Qwords(p ...uint64) Mem {
-	var b []byte
-	for _, w := range p {
-		for i := range 8 {
+		for i := range size {
 			b = append(b, byte(w>>(8*i)))
 		}
 	}
 	return Bytes32(b...)
 }
+
+func Words(p ...uint16) Mem  { return repeated(2, p) }
+func Dwords(p ...uint32) Mem { return repeated(4, p) }
+func Qwords(p ...uint64) Mem { return repeated(8, p) }
 
 func Floats(p ...float32) Mem {
 	var b []uint32

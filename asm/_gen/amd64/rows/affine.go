@@ -39,6 +39,9 @@ func (f *fit) try(d value) value {
 	return inverse
 }
 
+// ofLargest is that over the numbers of largest magnitude.
+func (f *fit) ofLargest() value { return f.try(load(f.field(atLargest))) }
+
 // eachTrial is a loop over the trials, to the kernel's end.
 func (f *fit) eachTrial(body func()) {
 	done := emit.NewLabel("done")
@@ -202,12 +205,20 @@ func (f *fit) affineTrial(m limits, absolute bool) {
 	sum := f.cost(scale, next, absolute)
 	compare(less, sum, f.field(atCost), above)
 	each(VANDPS, above, better, better)
-	for _, v := range []struct {
-		now value
-		at  int
-	}{{sum, atCost}, {scale, atScale}, {next, atLow}} {
-		best := load(f.field(v.at))
-		where(better, v.now, best)
-		move(best, f.field(v.at))
+	f.keep(better, result{sum, atCost}, result{scale, atScale}, result{next, atLow})
+}
+
+// A result is numbers of groups, and where the best of them are.
+type result struct {
+	now value
+	at  int
+}
+
+// keep keeps results in the lanes of a mask.
+func (f *fit) keep(better value, results ...result) {
+	for _, r := range results {
+		best := load(f.field(r.at))
+		where(better, r.now, best)
+		move(best, f.field(r.at))
 	}
 }

@@ -32,7 +32,7 @@ func codebook() {
 	scale, above := zero(), two()
 	compare(less, scale, qq, above)
 	f.first(qx, qq, above, scale)
-	f.eachTrial(func() { f.better(f.values(values, f.try(load(f.field(atLargest))))) })
+	f.eachTrial(func() { f.better(f.values(values, f.ofLargest())) })
 }
 
 // first keeps the scale of two sums where a mask says, else 0, and its fit.
@@ -63,14 +63,7 @@ func (f *fit) better(xl, ll value) {
 	each(VANDPS, least, better, better)
 	each(VDIVPS, ll, xl, ll)
 	each(VMULPS, xl, ll, xl)
-	for _, v := range []struct {
-		now value
-		at  int
-	}{{ll, atScale}, {xl, atCost}} {
-		best := load(f.field(v.at))
-		where(better, v.now, best)
-		move(best, f.field(v.at))
-	}
+	f.keep(better, result{ll, atScale}, result{xl, atCost})
 }
 
 // Where the tables of a codebook lie, in numbers: the values and what lies between them, as

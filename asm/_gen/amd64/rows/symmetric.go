@@ -66,21 +66,22 @@ func symmetric() {
 	move(largest, f.field(atLargest))
 	move(total, f.field(atSum))
 	m := f.limits()
-	xl, ll := f.sums(m)
+	xl, ll := f.sums(m, f.ofLargest(), false)
 	some, scale := zero(), zero()
 	compare(other, ll, some, some)
 	f.first(xl, ll, some, scale)
-	f.eachTrial(func() { f.better(f.sums(m)) })
+	f.eachTrial(func() { f.better(f.sums(m, f.ofLargest(), false)) })
 }
 
-// sums are those of the next trial.
-func (f *fit) sums(m limits) (xl, ll value) {
-	largest := load(f.field(atLargest))
-	inverse := f.try(largest)
+// sums are those of codes l under an inverse, which may be kept: w*x*l and w*l*l.
+func (f *fit) sums(m limits, inverse value, keep bool) (xl, ll value) {
 	xl, ll = zero(), zero()
 	elements("sums", 0, f.n, func(i Register, half func(value) value) {
 		l, wl := one(), one()
 		m.code(half(f.element(i, atX)), half(inverse), l)
+		if keep {
+			move(l, half(f.element(i, atCodes)))
+		}
 		each(VMULPS, half(f.element(i, atW)), l, wl)
 		each(VMULPS, l, wl, wl)
 		each(VMULPS, half(f.element(i, atWX)), l, l)
@@ -107,17 +108,7 @@ func moves() {
 		f.largest(i, half, largest, most)
 	})
 	move(most, f.field(atHigh))
-	m, inverse, xl, ll := f.limits(), f.try(largest), zero(), zero()
-	elements("sums", 0, f.n, func(i Register, half func(value) value) {
-		l, wl := one(), one()
-		m.code(half(f.element(i, atX)), half(inverse), l)
-		move(l, half(f.element(i, atCodes)))
-		each(VMULPS, half(f.element(i, atW)), l, wl)
-		each(VMULPS, l, wl, wl)
-		each(VMULPS, half(f.element(i, atWX)), l, l)
-		each(VADDPS, wl, half(ll), half(ll))
-		each(VADDPS, l, half(xl), half(xl))
-	})
+	xl, ll := f.sums(f.limits(), f.try(largest), true)
 	done := emit.NewLabel("still")
 	MOVQ(U32(5), f.trials)
 	emit.Repeat("round", f.trials, func() {

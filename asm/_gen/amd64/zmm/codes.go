@@ -21,20 +21,6 @@ func (z *Kernel) Codes(m Mem) Codes {
 	return Codes{Unsigned(m), Unsigned(m.Offset(16))}
 }
 
-// Above is the codes moved down by n bits.
-func (z *Kernel) Above(c Codes, n int) (out Codes) {
-	for _, x := range c {
-		y := ZMM()
-		if !z.Words() {
-			VPSRLD(Imm(uint64(n)), x, y)
-		} else {
-			VPSRLW(Imm(uint64(n)), x, y)
-		}
-		out = append(out, y)
-	}
-	return out
-}
-
 // Unsigned widens sixteen bytes to dwords, Signed signed ones.
 func Unsigned(m Mem) VecVirtual {
 	return Into(ZMM(), VPMOVZXBD, m)
@@ -53,20 +39,19 @@ func ToFloats(x ...VecVirtual) {
 
 // Moved is the codes moved down by n bits, or up.
 func (z *Kernel) Moved(c Codes, n int) (out Codes) {
-	if n > 0 {
-		return z.Above(c, n)
-	}
 	if n == 0 {
 		return c
 	}
+	shift := [2]func(...Op){VPSRLD, VPSRLW}
+	if n < 0 {
+		shift, n = [2]func(...Op){VPSLLD, VPSLLW}, -n
+	}
 	for _, x := range c {
-		y := ZMM()
-		if !z.Words() {
-			VPSLLD(Imm(uint64(-n)), x, y)
+		if z.Words() {
+			out = append(out, Into(ZMM(), shift[1], Imm(uint64(n)), x))
 		} else {
-			VPSLLW(Imm(uint64(-n)), x, y)
+			out = append(out, Into(ZMM(), shift[0], Imm(uint64(n)), x))
 		}
-		out = append(out, y)
 	}
 	return out
 }
@@ -161,7 +146,7 @@ func (z *Kernel) NibblesOf(off int) Codes {
 func (z *Kernel) NibblePair(off int) (low, high Codes) {
 	if !z.Words() {
 		c := z.Codes(z.From(off))
-		return c, z.Above(c, 4)
+		return c, z.Moved(c, 4)
 	}
 	x, a, b := Repeated(z.From(off)), ZMM(), ZMM()
 	VPADDW(x, x, a)
