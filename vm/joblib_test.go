@@ -141,6 +141,7 @@ func TestScanOfArraysOfJoblib(t *testing.T) {
 		"a type called with a storage":        {wrapper(class, order, shape("K\x01\x85"), field("dtype", "cnumpy\ndtype\n("+short("storage")+"ctorch\nFloatStorage\n"+short("0")+short("cpu")+"K\x01tQR")) + eight + ".", wire.Forbidden, "numpy.dtype"},
 		"a type whose state is a number":      {wrapper(class, order, shape("K\x01\x85"), field("dtype", dtype("f8", "")+"K\x01b")) + eight + ".", wire.Forbidden, "numpy.dtype"},
 		"a wrapper built twice":               {wrapper(class, order, shape("K\x00\x85"), f8) + "}b.", wire.Forbidden, "NumpyArrayWrapper"},
+		"a wrapper called, not made":          {"cjoblib.numpy_pickle\nNumpyArrayWrapper\n)R.", wire.Forbidden, "NumpyArrayWrapper"},
 		"a wrapper called with arguments":     {"\x80\x02cjoblib.numpy_pickle\nNumpyArrayWrapper\nK\x01\x85\x81.", wire.Forbidden, "NumpyArrayWrapper"},
 		"another class of joblib":             {"\x80\x02cjoblib.numpy_pickle_compat\nNDArrayWrapper\n)\x81.", wire.Forbidden, "NDArrayWrapper"},
 	} {

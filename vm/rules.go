@@ -62,5 +62,5 @@ var rules = [...]rule{
 	NumpyArray:       {"-", "-", ""},
 	NumpyType:        {"-", "-", ""},
 
-	JoblibArray: {"", "", "B"},
+	JoblibArray: {"-", "", "B"}, // whose __init__ wants what BUILD gives
 }

@@ -134,6 +134,9 @@ func (w *walker) scales(c *call, q vm.Value, channels int64) error {
 			return c.fail(wire.ErrMismatch.By("pth.quantizer-differs").With("%d %s for %d channels", count, name, channels))
 		case w.infos[at].Stored != torchDot+types[i]:
 			return c.fail(wire.ErrMismatch.By("pth.quantizer-differs").With("%s of type %s, which torch converts to %s", name, w.infos[at].TypeName(), types[i]))
+		case w.st.parts == legacyParts && count > 1 && w.infos[at].Strides != nil:
+			// The storages of a legacy file are read after its pickle.
+			return c.fail(wire.ErrMismatch.By("pth.quantizer-differs").With("%s that do not follow each other, which torch copies before it has read them", name))
 		}
 	}
 	return nil
