@@ -161,6 +161,7 @@ var found = [...]row{
 	{"safetensors.index-extra", warning, "Shards hold tensors that the index does not name.", "Ask for an index that is complete."},
 	{"safetensors.index-size", note, "The size that the index states is not that of the shards.", "Harmless to loaders."},
 	{"sidecar.auto-map", warning, "A configuration names code of its own for the model.", "Read that code before you load the model with trust_remote_code, or use a class of the library."},
+	{"sidecar.index-path", danger, "An index of shards, of a format that is not read here, leads out of the model's folder.", doNotLoad},
 	{"sidecar.keras-code", danger, "A Keras configuration holds code, such as a Lambda layer.", doNotLoad},
 	{"sidecar.keras-file", danger, "A Keras configuration names a file that a layer takes its vocabulary from.", "Save the vocabulary in the model."},
 	{"sidecar.keras-weights", warning, "The weights of a Keras archive are in a format that is not read here.", "Save them as safetensors or npz with Keras."},
