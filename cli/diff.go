@@ -132,7 +132,7 @@ func (d *differ) match(b *limits.Budget) {
 		}
 		one.model, one.size = m, 0
 		for i := range m.Tensors() {
-			one.size = addCap(one.size, i.Bytes())
+			one.size = wire.AddCap(one.size, i.Bytes())
 		}
 	}
 }
@@ -161,7 +161,7 @@ func (s *session) openSide(ctx context.Context, b *limits.Budget, path string, v
 		return d
 	}
 	for i := range d.model.Tensors() {
-		d.size = addCap(d.size, i.Bytes())
+		d.size = wire.AddCap(d.size, i.Bytes())
 	}
 	if verify || s.gate {
 		done := s.progress("verifying "+showPath(path), func() (int64, int64) { return parser.Progress(d.model) })

@@ -120,10 +120,10 @@ func (c *digestCmd) of(ctx context.Context, s *session, path string, open func(*
 	var total int64
 	d.format = m.Format()
 	for i := range m.Tensors() {
-		total = addCap(total, i.Bytes())
+		total = wire.AddCap(total, i.Bytes())
 	}
 	files, size := filesOf(m, path)
-	total = addCap(total, size)
+	total = wire.AddCap(total, size)
 	done := s.progress("hashing "+showPath(path), func() (int64, int64) { return read.Load(), total })
 	defer done()
 	workers := c.Threads
@@ -166,7 +166,7 @@ func filesOf(m tensor.Model, path string) (list []string, size int64) {
 	}
 	for _, name := range names {
 		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
-			list, size = append(list, name), addCap(size, info.Size())
+			list, size = append(list, name), wire.AddCap(size, info.Size())
 		}
 	}
 	return list, size

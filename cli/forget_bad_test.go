@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/anamnesis-go/anamnesis/internal/fixtures"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -39,23 +40,6 @@ func ggufOf(t *testing.T, arch string, cols int64, names ...string) string {
 	return string(data)
 }
 
-// matrixOf is an importance matrix in the form before GGUF, all squares alike.
-func matrixOf(cols int, square float32, names ...string) string {
-	var p []byte
-	number := func(n uint32) { p = binary.LittleEndian.AppendUint32(p, n) }
-	number(uint32(len(names)))
-	for _, name := range names {
-		number(uint32(len(name)))
-		p = append(p, name...)
-		number(3)
-		number(uint32(cols))
-		for range cols {
-			number(math.Float32bits(square))
-		}
-	}
-	return string(p)
-}
-
 // What cannot be quantized as it is asked ends with its class, and words that say what
 // is wrong; nothing is written, neither the target nor anything beside it.
 func TestNothingIsWrittenOfBadInput(t *testing.T) {
@@ -67,7 +51,10 @@ func TestNothingIsWrittenOfBadInput(t *testing.T) {
 	}
 	names := []string{"token_embd.weight", "output.weight", "blk.0.attn_v.weight", "blk.0.ffn_down.weight"}
 	model := file("model.gguf", ggufOf(t, "llama", 256, names...))
-	whole := matrixOf(256, 2, names...)
+	matrix := func(cols int, square float32, names ...string) string {
+		return string(fixtures.LegacyMatrix(cols, square, names...))
+	}
+	whole := matrix(256, 2, names...)
 	many := make([]string, 1_000_000)
 	if testing.Short() {
 		many = many[:10_000]
@@ -75,7 +62,7 @@ func TestNothingIsWrittenOfBadInput(t *testing.T) {
 	for i := range many {
 		many[i] = fmt.Sprintf("blk.%d.ffn_up.weight", i)
 	}
-	million := file("million", matrixOf(1, 1, many...))
+	million := file("million", matrix(1, 1, many...))
 	wild := ggufOf(t, "llama", 256, names...)
 	wild = wild[:len(wild)-40] + "\x00\x00\xc0\x7f" + wild[len(wild)-36:]
 	folder := tinyModel(t)
@@ -92,12 +79,12 @@ func TestNothingIsWrittenOfBadInput(t *testing.T) {
 		code              int
 		texts             []string
 	}{
-		{"a matrix of another model", "--to q4_k_m --imatrix " + file("other", matrixOf(256, 2, "blk.9.attn_v.weight")), model, 3, []string{"importance", "none of the 1 weight"}},
-		{"a matrix of other columns", "--to q4_k_m --imatrix " + file("columns", matrixOf(512, 2, names...)), model, 3, []string{"another model", "output.weight"}},
-		{"a matrix with NaN", "--to q4_k_m --imatrix " + file("nan", matrixOf(256, float32(math.NaN()), names...)), model, 5, []string{"importance", "element 0 is NaN"}},
-		{"a matrix with an infinite square", "--to q4_k_m --imatrix " + file("inf", matrixOf(256, float32(math.Inf(1)), names...)), model, 5, []string{"element 0 is +Inf"}},
-		{"a matrix with a negative square", "--to q4_k_m --imatrix " + file("negative", matrixOf(256, -1, names...)), model, 5, []string{"negative"}},
-		{"a matrix with too few weights", "--to iq2_xs --imatrix " + file("few", matrixOf(256, 2, names[0])), model, 5, []string{"wants an importance matrix"}},
+		{"a matrix of another model", "--to q4_k_m --imatrix " + file("other", matrix(256, 2, "blk.9.attn_v.weight")), model, 3, []string{"importance", "none of the 1 weight"}},
+		{"a matrix of other columns", "--to q4_k_m --imatrix " + file("columns", matrix(512, 2, names...)), model, 3, []string{"another model", "output.weight"}},
+		{"a matrix with NaN", "--to q4_k_m --imatrix " + file("nan", matrix(256, float32(math.NaN()), names...)), model, 5, []string{"importance", "element 0 is NaN"}},
+		{"a matrix with an infinite square", "--to q4_k_m --imatrix " + file("inf", matrix(256, float32(math.Inf(1)), names...)), model, 5, []string{"element 0 is +Inf"}},
+		{"a matrix with a negative square", "--to q4_k_m --imatrix " + file("negative", matrix(256, -1, names...)), model, 5, []string{"negative"}},
+		{"a matrix with too few weights", "--to iq2_xs --imatrix " + file("few", matrix(256, 2, names[0])), model, 5, []string{"wants an importance matrix"}},
 		{"no matrix, where the type wants one", "--to iq2_xs", model, 5, []string{"wants an importance matrix"}},
 		{"a matrix that is cut off", "--to q4_k_m --imatrix " + file("cut", whole[:len(whole)-9]), model, 4, []string{"--imatrix"}},
 		{"a matrix of no bytes", "--to q4_k_m --imatrix " + file("empty", ""), model, 4, []string{"--imatrix"}},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/convert/mix"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/quant"
 )
@@ -142,7 +143,7 @@ func comparedOf(name string, p *convert.Plan) compared {
 	r := compared{name: name, layout: e.Layout, size: p.Size, weights: len(e.Weights), lost: e.Lost()}
 	var numbers, after int64
 	for i := range e.Weights {
-		numbers, after = addCap(numbers, e.Weights[i].Elements), addCap(after, e.Weights[i].After)
+		numbers, after = wire.AddCap(numbers, e.Weights[i].Elements), wire.AddCap(after, e.Weights[i].After)
 	}
 	if numbers > 0 {
 		r.bits = 8 * float64(after) / float64(numbers)

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
@@ -70,7 +71,7 @@ func writeQuantizedPage(w *bufio.Writer, c *conversion) {
 	all := e.Lost()
 	var before, after int64
 	for i := range e.Weights {
-		before, after = addCap(before, e.Weights[i].Before), addCap(after, e.Weights[i].After)
+		before, after = wire.AddCap(before, e.Weights[i].Before), wire.AddCap(after, e.Weights[i].After)
 	}
 	p.put("<p>%s: %s, %s &rarr; %s.</p>", safe(e.Layout), plural(int64(len(e.Weights)), "weight"), formatBytes(before), formatBytes(after))
 	p.table([]weightLost{{"in all", &all, ""}})

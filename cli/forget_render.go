@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
 )
@@ -20,7 +21,7 @@ func (s *session) printQuantized(c *conversion) {
 	e := c.plan.Quantized
 	var before, after int64
 	for i := range e.Weights {
-		before, after = addCap(before, e.Weights[i].Before), addCap(after, e.Weights[i].After)
+		before, after = wire.AddCap(before, e.Weights[i].Before), wire.AddCap(after, e.Weights[i].After)
 	}
 	s.fact("", "Quantized", fmt.Sprintf("%s, %s -> %s (%s)", plural(int64(len(e.Weights)), "weight"), formatBytes(before), formatBytes(after), e.Layout))
 	if c.opts.Sink != nil && len(e.Weights) > 0 {
@@ -67,7 +68,7 @@ func typesOf(weights []convert.QuantizedWeight) string {
 		if count[w.Type]++; count[w.Type] == 1 {
 			order = append(order, w.Type)
 		}
-		size[w.Type] = addCap(size[w.Type], w.After)
+		size[w.Type] = wire.AddCap(size[w.Type], w.After)
 	}
 	slices.SortStableFunc(order, func(a, b tensor.DType) int { return cmp.Compare(size[b], size[a]) })
 	var list []string

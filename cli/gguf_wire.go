@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"io"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
 )
@@ -18,33 +20,10 @@ func (s *session) dumpFiles(ctx context.Context, paths []word) error {
 	if s.json {
 		return usage{"--wire prints text, not JSON"}
 	}
-	for i, p := range paths {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if len(paths) > 1 {
-			if i > 0 {
-				s.line("")
-			}
-			s.line("%s:", showPath(string(p)))
-		}
-		err := s.dumpFile(ctx, string(p))
-		s.note(err)
-		if err != nil {
-			s.complain(string(p), err)
-		}
-	}
-	return s.out.Flush()
+	return s.eachRaw(ctx, paths, len(paths) > 1, s.dumpFile)
 }
 
-func (s *session) dumpFile(ctx context.Context, path string) error {
-	r, size, closer, err := s.openPickles(ctx, path)
-	if err != nil {
-		return err
-	}
-	defer closer.Close()
-	b := s.policy.Budget(ctx)
-	defer b.Close()
+func (s *session) dumpFile(b *limits.Budget, _ string, r io.ReaderAt, size int64) error {
 	var magic [4]byte
 	if n, _ := r.ReadAt(magic[:], 0); n == 4 && string(magic[:]) != gguf.Magic {
 		format, err := parser.Detect(b, r, size)

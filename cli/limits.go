@@ -46,10 +46,5 @@ func (c *limitsShowCmd) Run(s *session) error {
 			return usage{err.Error()}
 		}
 	}
-	text, err := p.MarshalJSON()
-	if err != nil {
-		return err
-	}
-	s.out.Write(text)
-	return s.out.WriteByte('\n')
+	return s.printPolicy(p)
 }

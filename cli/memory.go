@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/anamnesis-go/anamnesis/internal/memory"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
@@ -42,7 +43,7 @@ func (r *report) remembers(b *limits.Budget, tokens, batch int64) {
 func (p *planned) parameters() int64 {
 	n := p.plain.Elements
 	for _, w := range p.weights {
-		n = addCap(n, w.Rows()*w.Cols())
+		n = wire.AddCap(n, w.Rows()*w.Cols())
 	}
 	return n
 }
@@ -76,7 +77,7 @@ func (s *session) printMemory(r *report) {
 		s.fact("", "Memory", fmt.Sprintf("%s of weights; of the cache nothing is known: %s", formatBytes(weights), flagged(m.err)))
 		return
 	}
-	s.fact("", "Memory", fmt.Sprintf("%s of weights + %s of cache = %s", formatBytes(weights), formatBytes(m.cache.Bytes), formatBytes(addCap(weights, m.cache.Bytes))))
+	s.fact("", "Memory", fmt.Sprintf("%s of weights + %s of cache = %s", formatBytes(weights), formatBytes(m.cache.Bytes), formatBytes(wire.AddCap(weights, m.cache.Bytes))))
 	c := &m.cache
 	kept := fmt.Sprintf("2 x %d heads x %d", c.Heads, c.Size)
 	if c.Latent > 0 {

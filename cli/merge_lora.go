@@ -138,7 +138,7 @@ func keepFiles(o *conversion, source map[int32]int64) {
 		most = max(most, n)
 	}
 	for i := range o.model.Tensors() {
-		all = addCap(all, i.Bytes())
+		all = wire.AddCap(all, i.Bytes())
 	}
 	if len(source) < 2 {
 		most = all
@@ -160,7 +160,7 @@ func closeAll(list []lora.Adapter) (err error) {
 func partSizes(m tensor.Model) map[int32]int64 {
 	sizes := map[int32]int64{}
 	for i := range m.Tensors() {
-		sizes[i.Part] = addCap(sizes[i.Part], i.Bytes())
+		sizes[i.Part] = wire.AddCap(sizes[i.Part], i.Bytes())
 	}
 	return sizes
 }

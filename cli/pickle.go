@@ -14,11 +14,23 @@ import (
 
 // listPickles prints the instructions of every pickle of each file.
 func (s *session) listPickles(ctx context.Context, paths []word) error {
-	for _, p := range paths {
+	return s.eachRaw(ctx, paths, false, s.listFile)
+}
+
+// eachRaw gives the bytes of each file to a listing, on an account of its own. A refusal
+// is reported, and the next file is listed.
+func (s *session) eachRaw(ctx context.Context, paths []word, headed bool, list func(b *limits.Budget, path string, r io.ReaderAt, size int64) error) error {
+	for i, p := range paths {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		err := s.listFile(ctx, string(p))
+		if headed {
+			if i > 0 {
+				s.line("")
+			}
+			s.line("%s:", showPath(string(p)))
+		}
+		err := s.raw(ctx, string(p), list)
 		s.note(err)
 		if err != nil {
 			s.complain(string(p), err)
@@ -27,25 +39,29 @@ func (s *session) listPickles(ctx context.Context, paths []word) error {
 	return s.out.Flush()
 }
 
-func (s *session) listFile(ctx context.Context, path string) error {
-	r, size, closer, err := s.openPickles(ctx, path)
+func (s *session) raw(ctx context.Context, path string, list func(b *limits.Budget, path string, r io.ReaderAt, size int64) error) error {
+	r, size, closer, err := s.openRaw(ctx, path)
 	if err != nil {
 		return err
 	}
 	defer closer.Close()
 	b := s.policy.Budget(ctx)
 	defer b.Close()
+	return list(b, path, r, size)
+}
+
+func (s *session) listFile(b *limits.Budget, path string, r io.ReaderAt, size int64) error {
 	found := pth.Scan(b, r, size)
 	for _, p := range found.Pickles {
-		if err := s.listPickle(ctx, path, r, p); err != nil {
+		if err := s.listPickle(b.Context(), path, r, p); err != nil {
 			return err
 		}
 	}
 	return found.Err
 }
 
-// openPickles opens a regular file, or takes standard input.
-func (s *session) openPickles(ctx context.Context, path string) (io.ReaderAt, int64, io.Closer, error) {
+// openRaw opens a regular file, or takes standard input.
+func (s *session) openRaw(ctx context.Context, path string) (io.ReaderAt, int64, io.Closer, error) {
 	if path == "-" && !s.stdinTaken {
 		s.stdinTaken = true
 		return s.input(ctx)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/anamnesis-go/anamnesis/gate"
@@ -55,6 +56,11 @@ func (c *policyShowCmd) Run(s *session) error {
 	if err != nil {
 		return err
 	}
+	return s.printPolicy(p)
+}
+
+// printPolicy prints a policy as its file.
+func (s *session) printPolicy(p json.Marshaler) error {
 	text, err := p.MarshalJSON()
 	if err != nil {
 		return err

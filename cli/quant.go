@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
@@ -91,8 +92,8 @@ type schemeGroup struct {
 
 func (g *schemeGroup) add(w *quant.Weight, to quant.Target) {
 	g.Weights++
-	g.Stored = addCap(g.Stored, w.Stored())
-	g.Decoded = addCap(g.Decoded, w.Size(to))
+	g.Stored = wire.AddCap(g.Stored, w.Stored())
+	g.Decoded = wire.AddCap(g.Decoded, w.Size(to))
 }
 
 // plan binds the weights of a model that was accepted. What cannot be decoded is
@@ -138,7 +139,7 @@ func (p *planned) group(weights []*quant.Weight) {
 }
 
 // size is what a conversion writes: the decoded weights, and what passes through.
-func (p *planned) size() int64 { return addCap(p.total.Decoded, p.plain.Bytes) }
+func (p *planned) size() int64 { return wire.AddCap(p.total.Decoded, p.plain.Bytes) }
 
 func (s *session) printPlan(p *planned) {
 	if p == nil {

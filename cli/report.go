@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"iter"
-	"math"
 	"slices"
 
 	"github.com/anamnesis-go/anamnesis/gate"
@@ -52,17 +51,8 @@ type group struct {
 
 func (g *group) add(i *tensor.Info) {
 	g.Tensors++
-	g.Elements = addCap(g.Elements, i.Elements())
-	g.Bytes = addCap(g.Bytes, i.Bytes())
-}
-
-// addCap adds, up to the largest number: tensors of no elements may state any
-// shape.
-func addCap(a, b int64) int64 {
-	if a > math.MaxInt64-b {
-		return math.MaxInt64
-	}
-	return a + b
+	g.Elements = wire.AddCap(g.Elements, i.Elements())
+	g.Bytes = wire.AddCap(g.Bytes, i.Bytes())
 }
 
 // sum adds up tensors, by type, the largest group first.

@@ -107,7 +107,7 @@ func (s *session) numbers(b *limits.Budget, doing string, m tensor.Model, o stat
 	var total int64
 	for i := range m.Tensors() {
 		if o.Keep == nil || o.Keep(i.Name) {
-			total = addCap(total, i.Bytes())
+			total = wire.AddCap(total, i.Bytes())
 		}
 	}
 	if o.Done = &read; o.Workers == 0 {

@@ -126,7 +126,7 @@ func hashSome(b *limits.Budget, files []attest.File, paths []string, next, read 
 // find lists the files below a folder as the claim counts them.
 func (f *attestFlags) find(root string, claim *attest.Claim) (files []attest.File, paths []string, size int64, err error) {
 	add := func(name, path string, info fs.FileInfo) {
-		files, paths, size = append(files, attest.File{Name: name, Sum: digest.Sum{}}), append(paths, path), addCap(size, info.Size())
+		files, paths, size = append(files, attest.File{Name: name, Sum: digest.Sum{}}), append(paths, path), wire.AddCap(size, info.Size())
 	}
 	info, err := os.Stat(root)
 	if err != nil {

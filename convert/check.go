@@ -5,8 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"github.com/anamnesis-go/anamnesis/internal/tiles"
 )
 
 // Check says whether [Plan.Write] would replace a file, or why it would refuse
@@ -33,10 +31,7 @@ func (p *Plan) CheckFolder(path string, force, code bool) (replaces bool, err er
 
 func (p *Plan) check(path string) (replaces bool, err error) {
 	dir := filepath.Dir(path)
-	if err := tiles.Writable(dir); err != nil {
-		return false, err
-	}
-	if err := checkSpace(machine{}, dir, p.Size); err != nil {
+	if err := checkRoom(machine{}, dir, p.Size); err != nil {
 		return false, err
 	}
 	if _, err = os.Lstat(path); errors.Is(err, fs.ErrNotExist) {

@@ -30,10 +30,7 @@ func (p *Plan) WriteFolder(target string, force, code bool) (*Result, error) {
 		return nil, err
 	}
 	parent := filepath.Dir(target)
-	if err := tiles.Writable(parent); err != nil {
-		return nil, err
-	}
-	if err := checkSpace(machine{}, parent, p.Size); err != nil {
+	if err := checkRoom(machine{}, parent, p.Size); err != nil {
 		return nil, err
 	}
 	temp := partialName(target)
@@ -163,18 +160,11 @@ func (p *Plan) writeNew(dir, name string, write func(*os.File) error) error {
 
 // checkFolder refuses places where no folder is written.
 func checkFolder(m tensor.Model, path string, force, code bool, subs []string) error {
-	if err := checkStore(path); err != nil {
+	info, err := occupant(path, "folder")
+	if info == nil {
 		return err
 	}
-	info, err := os.Lstat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
-		return err
-	case info.Mode()&fs.ModeSymlink != 0:
-		return refused(path, "it is a link: name the folder that it leads to")
-	case !info.IsDir():
+	if !info.IsDir() {
 		return refused(path, "it is no folder")
 	}
 	list, err := os.ReadDir(path)

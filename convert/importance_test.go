@@ -9,28 +9,12 @@ import (
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/internal/fixtures"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
-
-// legacyMatrix is a matrix in the format before GGUF, of entries of so many columns.
-func legacyMatrix(names []string, cols int, value float32) []byte {
-	var p []byte
-	number := func(n uint32) { p = binary.LittleEndian.AppendUint32(p, n) }
-	number(uint32(len(names)))
-	for _, name := range names {
-		number(uint32(len(name)))
-		p = append(p, name...)
-		number(3)
-		number(uint32(cols))
-		for range cols {
-			number(math.Float32bits(value))
-		}
-	}
-	return p
-}
 
 // newMatrix is one in GGUF.
 func newMatrix(t *testing.T, b *limits.Budget, kind string, tensors map[string][]float32) []byte {
@@ -50,7 +34,7 @@ func TestMatricesThatAreRefused(t *testing.T) {
 	b.Source(1 << 30)
 	m := tinyLlama(t, b, 2, 256)
 	all := []string{"output.weight", "blk.0.attn_v.weight", "blk.0.ffn_down.weight", "blk.1.attn_v.weight", "blk.1.ffn_down.weight", "token_embd.weight"}
-	good := legacyMatrix(all, 256, 2)
+	good := fixtures.LegacyMatrix(256, 2, all...)
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
 	sums := func(v float32) []float32 { return scaledBy(v, slicesOf(256)) }
 	for _, c := range []struct {
@@ -59,20 +43,20 @@ func TestMatricesThatAreRefused(t *testing.T) {
 		class           wire.Class
 	}{
 		{"good", "iq2_xs", "", good, wire.OK},
-		{"another model's", "q4_k_m", "none of the 1 weights", legacyMatrix([]string{"blk.7.attn_v.weight"}, 256, 2), wire.Malformed},
-		{"other columns", "q4_k_m", "it is of another model", legacyMatrix(all, 512, 2), wire.Malformed},
-		{"too few weights", "iq2_xs", "wants an importance matrix", legacyMatrix(all[:2], 256, 2), wire.Unsupported},
-		{"too few weights for what needs none", "q4_k_m", "", legacyMatrix(all[:2], 256, 2), wire.OK},
-		{"NaN", "q4_k_m", "element 0 is NaN", legacyMatrix(all, 256, nan), wire.Unsupported},
-		{"infinity", "q4_k_m", "element 0 is +Inf", legacyMatrix(all, 256, inf), wire.Unsupported},
-		{"a negative square", "q4_k_m", "no square is negative", legacyMatrix(all, 256, -1), wire.Unsupported},
-		{"a weight twice", "q4_k_m", "output.weight", legacyMatrix([]string{all[0], all[0]}, 256, 2), wire.Malformed},
+		{"another model's", "q4_k_m", "none of the 1 weights", fixtures.LegacyMatrix(256, 2, "blk.7.attn_v.weight"), wire.Malformed},
+		{"other columns", "q4_k_m", "it is of another model", fixtures.LegacyMatrix(512, 2, all...), wire.Malformed},
+		{"too few weights", "iq2_xs", "wants an importance matrix", fixtures.LegacyMatrix(256, 2, all[:2]...), wire.Unsupported},
+		{"too few weights for what needs none", "q4_k_m", "", fixtures.LegacyMatrix(256, 2, all[:2]...), wire.OK},
+		{"NaN", "q4_k_m", "element 0 is NaN", fixtures.LegacyMatrix(256, nan, all...), wire.Unsupported},
+		{"infinity", "q4_k_m", "element 0 is +Inf", fixtures.LegacyMatrix(256, inf, all...), wire.Unsupported},
+		{"a negative square", "q4_k_m", "no square is negative", fixtures.LegacyMatrix(256, -1, all...), wire.Unsupported},
+		{"a weight twice", "q4_k_m", "output.weight", fixtures.LegacyMatrix(256, 2, all[0], all[0]), wire.Malformed},
 		{"cut off", "q4_k_m", "", good[:len(good)-1], wire.Truncated},
 		{"cut off in a name", "q4_k_m", "", good[:1070], wire.Truncated},
 		{"fewer bytes than entries", "q4_k_m", "it is no importance matrix", good[:10], wire.Malformed},
 		{"empty", "q4_k_m", "", nil, wire.Truncated},
 		{"a million entries in four bytes", "q4_k_m", "it is no importance matrix", binary.LittleEndian.AppendUint32(nil, 1_000_000), wire.Malformed},
-		{"two thousand million columns", "q4_k_m", "", append(legacyMatrix([]string{"a"}, 0, 0)[:13], 0xff, 0xff, 0xff, 0x7f), wire.Truncated},
+		{"two thousand million columns", "q4_k_m", "", append(fixtures.LegacyMatrix(0, 0, "a")[:13], 0xff, 0xff, 0xff, 0x7f), wire.Truncated},
 		{"GGUF", "q4_k_m", "", newMatrix(t, b, "imatrix", map[string][]float32{"output.weight.in_sum2": sums(3), "output.weight.counts": {7}}), wire.OK},
 		{"GGUF of a model", "q4_k_m", "not imatrix", newMatrix(t, b, "model", map[string][]float32{"output.weight.in_sum2": sums(3), "output.weight.counts": {7}}), wire.Malformed},
 		{"GGUF without counts", "q4_k_m", "there are no counts", newMatrix(t, b, "imatrix", map[string][]float32{"output.weight.in_sum2": sums(3)}), wire.Malformed},
@@ -109,7 +93,7 @@ func TestAMatrixOfAMillionEntries(t *testing.T) {
 	for i := range names {
 		names[i] = fmt.Sprintf("blk.%d.ffn_down.weight", i)
 	}
-	data := legacyMatrix(names, 1, 1)
+	data := fixtures.LegacyMatrix(1, 1, names...)
 	for tight, policy := range []limits.Policy{{}, {MaxTotalBytes: 32 << 20}, {MaxSteps: 1000}} {
 		b := policy.Budget(t.Context())
 		m, err := convert.ReadImportance(b, bytes.NewReader(data), int64(len(data)))

@@ -31,17 +31,11 @@ func partialName(path string) string {
 
 // checkTarget refuses places where nothing is written.
 func (p *Plan) checkTarget(path string, force bool) error {
-	if err := checkStore(path); err != nil {
+	info, err := occupant(path, "file")
+	if info == nil {
 		return err
 	}
-	info, err := os.Lstat(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
-		return err
-	case info.Mode()&fs.ModeSymlink != 0:
-		return refused(path, "it is a link: name the file that it leads to")
 	case info.IsDir():
 		return refused(path, "it is a folder")
 	case !info.Mode().IsRegular():
@@ -52,6 +46,24 @@ func (p *Plan) checkTarget(path string, force bool) error {
 		return refused(path, "it exists; %s replaces it", wire.OptionForce)
 	}
 	return nil
+}
+
+// occupant is what stands where something is to be written, nil where nothing does. A
+// link is refused.
+func occupant(path, kind string) (fs.FileInfo, error) {
+	if err := checkStore(path); err != nil {
+		return nil, err
+	}
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case info.Mode()&fs.ModeSymlink != 0:
+		return nil, refused(path, "it is a link: name the %s that it leads to", kind)
+	}
+	return info, nil
 }
 
 // checkStore refuses the folders of content-addressed stores, whose files are

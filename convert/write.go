@@ -28,10 +28,7 @@ func (p *Plan) write(sys system, path string, force bool) (r *Result, err error)
 		return nil, err
 	}
 	dir, temp := filepath.Dir(path), partialName(path)
-	if err := tiles.Writable(dir); err != nil {
-		return nil, err
-	}
-	if err := checkSpace(sys, dir, p.Size); err != nil {
+	if err := checkRoom(sys, dir, p.Size); err != nil {
 		return nil, err
 	}
 	f, err := sys.claim(temp)
@@ -99,8 +96,12 @@ func (p *Plan) lastLook() error {
 	return parser.Unchanged(p.m)
 }
 
-// checkSpace refuses what the disk has no room for, before anything is written.
-func checkSpace(sys system, dir string, size int64) error {
+// checkRoom refuses a folder that takes no file, or has no room for what is to be
+// written.
+func checkRoom(sys system, dir string, size int64) error {
+	if err := tiles.Writable(dir); err != nil {
+		return err
+	}
 	if free, known := sys.free(dir); known && free < size {
 		return wire.At("convert", "folder "+wire.Quote(dir), wire.NoOffset, fmt.Errorf("no room: %d bytes are needed, %d are free", size, free))
 	}

@@ -224,14 +224,7 @@ func writeValue(b *limits.Budget, w io.Writer, v any) error {
 // ggufFrom builds a file: version, order, alignment, keys and tensors by the
 // bytes of a plan, the layout by the plan too where it says so, then edits.
 func ggufFrom(plan []byte) []byte {
-	next := func() int {
-		if len(plan) == 0 {
-			return 0
-		}
-		c := plan[0]
-		plan = plan[1:]
-		return int(c)
-	}
+	next := (*script)(&plan).next
 	w := &ggufBuilder{version: 1 + next()%3, big: next()%4 == 3}
 	alignment := [...]int{32, 32, 1, 8, 64}[next()%5]
 	keys, tensors := next()%6, next()%5

@@ -58,17 +58,12 @@ func FuzzLoRA(f *testing.F) {
 		if len(config) > 4096 {
 			return
 		}
-		first := ""
+		var same agreement
 		for _, threads := range []int{1, 3} {
 			b := fuzz.Ceilings.Budget(t.Context())
 			answer, err := mergeLoRA(b, bytes.NewReader(data), int64(len(data)), config, threads)
 			b.Close()
-			if answer = fmt.Sprint(answer, wire.ClassOf(err)); first == "" {
-				first = answer
-			}
-			if answer != first {
-				t.Fatalf("%d workers: %s, %v, before %s", threads, answer, err, first)
-			}
+			same.hold(t, threads, answer, err)
 		}
 		fuzz.Target{
 			Read: func(b *limits.Budget, r io.ReaderAt, size int64) (fuzz.Answer, error) {

@@ -50,14 +50,7 @@ var (
 // bytes, then edits of the header, then the data that the shape asks for where
 // the header is still legal.
 func npyFrom(plan []byte) []byte {
-	next := func() int {
-		if len(plan) == 0 {
-			return 0
-		}
-		c := plan[0]
-		plan = plan[1:]
-		return int(c)
-	}
+	next := (*script)(&plan).next
 	version := 1 + next()%3
 	order := [...]string{"False", "True"}[next()%2]
 	head := []byte(fmt.Sprintf("{'descr': %s, 'fortran_order': %s, 'shape': %s, }",

@@ -2,7 +2,6 @@ package gate
 
 import (
 	"io"
-	"math"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -67,17 +66,8 @@ type Totals struct{ Tensors, Elements, Bytes int64 }
 
 func (t *Totals) add(i *tensor.Info) {
 	t.Tensors++
-	t.Elements = addCap(t.Elements, i.Elements())
-	t.Bytes = addCap(t.Bytes, i.Bytes())
-}
-
-// addCap adds, up to the largest number: tensors of no elements may state any
-// shape.
-func addCap(a, b int64) int64 {
-	if a > math.MaxInt64-b {
-		return math.MaxInt64
-	}
-	return a + b
+	t.Elements = wire.AddCap(t.Elements, i.Elements())
+	t.Bytes = wire.AddCap(t.Bytes, i.Bytes())
 }
 
 // Close gives back what the pickles hold.

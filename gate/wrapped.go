@@ -208,7 +208,7 @@ func (j *judgement) take(v *Verdict) (err error) {
 	if err == nil {
 		err = j.account.Alloc(int64(len(v.Name)))
 	}
-	j.Totals = Totals{j.Totals.Tensors + v.Totals.Tensors, addCap(j.Totals.Elements, v.Totals.Elements), addCap(j.Totals.Bytes, v.Totals.Bytes)}
+	j.Totals = Totals{j.Totals.Tensors + v.Totals.Tensors, wire.AddCap(j.Totals.Elements, v.Totals.Elements), wire.AddCap(j.Totals.Bytes, v.Totals.Bytes)}
 	j.Verified = j.Verified && (v.Verified || v.Harmless != "" || v.Format == "" && v.Err == nil)
 	j.proven = j.proven && (v.proven || v.Harmless != "" || v.Format == "" && v.Err == nil)
 	for _, f := range v.Findings {

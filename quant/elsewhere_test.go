@@ -35,17 +35,8 @@ func TestAShardAloneIsNotDecodedWithoutTheOthers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := model("", c.codes)
 			m.PieceOf(c.pieces)
-			m.Folder = fstest.MapFS{}
-			if c.index != "" {
-				m.Folder = fstest.MapFS{"model.safetensors.index.json": {Data: []byte(c.index)}}
-			}
-			_, _, err := plan(t, m, quant.Options{})
-			switch {
-			case c.says == "" && err != nil:
-				t.Error(err)
-			case c.says != "" && (wire.ClassOf(err) != wire.Unsupported || !strings.Contains(err.Error(), c.says)):
-				t.Errorf("%v, want one that says %s", err, c.says)
-			}
+			m.Folder = indexed(c.index)
+			plansOrSays(t, m, c.says)
 		})
 	}
 }
@@ -74,20 +65,11 @@ func TestAWeightWhoseScaleLiesInAFileBesideItIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := model("", c.codes)
-			m.Folder = fstest.MapFS{}
-			if c.index != "" {
-				m.Folder = fstest.MapFS{"model.safetensors.index.json": {Data: []byte(c.index)}}
-			}
+			m.Folder = indexed(c.index)
 			m.Beside(func(_ *limits.Budget, each func(string, tensor.Model) error) error {
 				return each("b.safetensors", model("", c.beside...))
 			})
-			_, _, err := plan(t, m, quant.Options{})
-			switch {
-			case c.says == "" && err != nil:
-				t.Error(err)
-			case c.says != "" && (wire.ClassOf(err) != wire.Unsupported || !strings.Contains(err.Error(), c.says)):
-				t.Errorf("%v, want one that says %s", err, c.says)
-			}
+			plansOrSays(t, m, c.says)
 		})
 	}
 }
@@ -100,5 +82,25 @@ func TestFilesBesideAModelCountAgainstItsLimits(t *testing.T) {
 	m.Beside(func(*limits.Budget, func(string, tensor.Model) error) error { return full })
 	if _, _, err := plan(t, m, quant.Options{}); !errors.Is(err, full) {
 		t.Error(err)
+	}
+}
+
+// indexed is a folder with an index of shards, if there is one.
+func indexed(index string) fstest.MapFS {
+	if index == "" {
+		return fstest.MapFS{}
+	}
+	return fstest.MapFS{"model.safetensors.index.json": {Data: []byte(index)}}
+}
+
+// plansOrSays plans a model, which is refused as unsupported if there is something to say.
+func plansOrSays(t *testing.T, m tensor.Model, says string) {
+	t.Helper()
+	_, _, err := plan(t, m, quant.Options{})
+	switch {
+	case says == "" && err != nil:
+		t.Error(err)
+	case says != "" && (wire.ClassOf(err) != wire.Unsupported || !strings.Contains(err.Error(), says)):
+		t.Errorf("%v, want one that says %s", err, says)
 	}
 }

@@ -123,18 +123,28 @@ func otherGroup(in, groups int64) int64 {
 	return 0
 }
 
-// gptqOrder binds the groups of inputs that were quantized out of order, and
-// proves that each exists.
-func (s *set) gptqOrder(w *Weight, f *form.GPTQ, stem string) error {
-	if _, ok := s.find(stem + ".g_idx"); !ok {
-		return nil
+// groupIndex reads the tensor that names the group of each of n inputs, nil where there
+// is none.
+func (s *set) groupIndex(name string, n int64) (*tensor.Info, []byte, error) {
+	if _, ok := s.find(name); !ok {
+		return nil, nil, nil
 	}
-	index, err := s.companion(stem+".g_idx", []int64{f.In}, tensor.I32)
+	index, err := s.companion(name, []int64{n}, tensor.I32)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	p, err := s.small(index)
 	if err != nil {
+		return nil, nil, err
+	}
+	return index, p, nil
+}
+
+// gptqOrder binds the groups of inputs that were quantized out of order, and
+// proves that each exists.
+func (s *set) gptqOrder(w *Weight, f *form.GPTQ, stem string) error {
+	index, p, err := s.groupIndex(stem+".g_idx", f.In)
+	if index == nil {
 		return err
 	}
 	ordered := true

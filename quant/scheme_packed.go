@@ -168,15 +168,8 @@ func (s *set) packedZeros(w *Weight, f *form.Scaled, stem string, bits int64, lo
 // packedOrder binds the groups of columns that were quantized out of order. A
 // negative entry means that the order was never set.
 func (s *set) packedOrder(w *Weight, f *form.Scaled, stem string, groups int64) error {
-	if _, ok := s.find(stem + ".weight_g_idx"); !ok {
-		return nil
-	}
-	index, err := s.companion(stem+".weight_g_idx", []int64{f.Cols}, tensor.I32)
-	if err != nil {
-		return err
-	}
-	p, err := s.small(index)
-	if err != nil {
+	index, p, err := s.groupIndex(stem+".weight_g_idx", f.Cols)
+	if index == nil {
 		return err
 	}
 	for c := range f.Cols {

@@ -83,22 +83,29 @@ func distances(p []float32, mean float64) float64 {
 func (c *counts) special(p []float32) sum {
 	one := sum{min: math.Inf(1), max: math.Inf(-1)}
 	for k, x := range p {
-		switch f := float64(x); {
-		case f-f == 0:
-			one.finite++
-			one.mean += f
-			one.min, one.max = min(one.min, f), max(one.max, f)
-			continue
-		case f != f:
-			c.nan++
-		default:
-			c.inf++
-		}
-		if c.first < 0 {
-			c.first = c.seen + int64(k)
-		}
+		c.take(&one, float64(x), k)
 	}
 	return one
+}
+
+// take adds the number at k of a piece to its sum, or counts it as one that is not
+// finite.
+func (c *counts) take(one *sum, f float64, k int) (finite bool) {
+	switch {
+	case f-f == 0:
+		one.finite++
+		one.mean += f
+		one.min, one.max = min(one.min, f), max(one.max, f)
+		return true
+	case f != f:
+		c.nan++
+	default:
+		c.inf++
+	}
+	if c.first < 0 {
+		c.first = c.seen + int64(k)
+	}
+	return false
 }
 
 // spread adds the bins of a piece. The bin of exponent 0 has zeros and subnormal
@@ -127,20 +134,7 @@ func (c *counts) values(p []number.Value) {
 	one := sum{min: math.Inf(1), max: math.Inf(-1)}
 	for k := range p {
 		f := p[k].F
-		switch {
-		case f-f == 0:
-			one.finite++
-			one.mean += f
-			one.min, one.max = min(one.min, f), max(one.max, f)
-		case f != f:
-			c.nan++
-		default:
-			c.inf++
-		}
-		if f-f != 0 {
-			if c.first < 0 {
-				c.first = c.seen + int64(k)
-			}
+		if !c.take(&one, f, k) {
 			continue
 		}
 		if f == 0 {

@@ -30,18 +30,25 @@ var classFlags = [...]uint8{
 	ByteArray:   1 << flagShift,
 }
 
-// newDict pushes a dict of a class, filled from a dict or a list of pairs.
-func (m *machine) newDict(id ID, from, extra ref) error {
-	r, err := m.add(node{kind: KindDict, flags: flagNoHash | classFlags[id], depth: 1, size: 1})
+// pushContainer pushes an empty container, with the attribute that its class keeps beside the
+// elements.
+func (m *machine) pushContainer(n node, extra ref) (ref, error) {
+	r, err := m.add(n)
 	if err != nil {
-		return err
+		return r, err
 	}
 	if extra != refAbsent {
 		if err := m.setAttr(r, attr{extra: extra}, false); err != nil {
-			return err
+			return r, err
 		}
 	}
-	if err := m.push(r); err != nil || from == refAbsent {
+	return r, m.push(r)
+}
+
+// newDict pushes a dict of a class, filled from a dict or a list of pairs.
+func (m *machine) newDict(id ID, from, extra ref) error {
+	r, err := m.pushContainer(node{kind: KindDict, flags: flagNoHash | classFlags[id], depth: 1, size: 1}, extra)
+	if err != nil || from == refAbsent {
 		return err
 	}
 	return m.fill(r, from)
@@ -89,16 +96,8 @@ func (m *machine) newSequence(kind Kind, id ID, from, extra ref) error {
 	if id != FrozenSet {
 		flags |= flagNoHash
 	}
-	r, err := m.add(node{kind: kind, flags: flags, depth: 1, size: 1})
-	if err != nil {
-		return err
-	}
-	if extra != refAbsent {
-		if err := m.setAttr(r, attr{extra: extra}, false); err != nil {
-			return err
-		}
-	}
-	if err := m.push(r); err != nil || from == refAbsent {
+	r, err := m.pushContainer(node{kind: kind, flags: flags, depth: 1, size: 1}, extra)
+	if err != nil || from == refAbsent {
 		return err
 	}
 	n := m.g.node(from)

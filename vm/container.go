@@ -282,12 +282,18 @@ func (m *machine) opAppend() error {
 	return m.append(items)
 }
 
-func (m *machine) opAppends() error {
+// itemsOf takes what lies above the mark; a value to which it is given lies below.
+func (m *machine) itemsOf() ([]ref, error) {
 	items, err := m.popMark()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := m.have(1); err != nil {
+	return items, m.have(1)
+}
+
+func (m *machine) opAppends() error {
+	items, err := m.itemsOf()
+	if err != nil {
 		return err
 	}
 	return m.append(items)
@@ -320,11 +326,8 @@ func (m *machine) opSetItem() error {
 }
 
 func (m *machine) opSetItems() error {
-	items, err := m.popMark()
+	items, err := m.itemsOf()
 	if err != nil {
-		return err
-	}
-	if err := m.have(1); err != nil {
 		return err
 	}
 	return m.assign(items)
@@ -347,11 +350,8 @@ func (m *machine) assign(items []ref) error {
 }
 
 func (m *machine) opAddItems() error {
-	items, err := m.popMark()
+	items, err := m.itemsOf()
 	if err != nil {
-		return err
-	}
-	if err := m.have(1); err != nil {
 		return err
 	}
 	target := m.top()

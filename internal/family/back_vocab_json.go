@@ -65,6 +65,17 @@ func (r *rebuilt) added(w *jsontree.Text) (tail int) {
 		w.Step()
 	}
 	w.Put("[")
+	r.eachAdded(w, func(id, text string, special bool) {
+		w.Put("\n  {\"id\": ", id, ", \"content\": ")
+		w.Quote(text)
+		w.Put(`, "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": `, truth(special), "}")
+	})
+	w.Put("]")
+	return tail
+}
+
+// eachAdded writes the tokens that were added, commas between them.
+func (r *rebuilt) eachAdded(w *jsontree.Text, token func(id, text string, special bool)) {
 	first := true
 	for i, text := range r.v.texts {
 		if !r.isAdded(i) {
@@ -74,12 +85,8 @@ func (r *rebuilt) added(w *jsontree.Text) (tail int) {
 			w.Put(",")
 		}
 		first = false
-		w.Put("\n  {\"id\": ", itoa(int64(i)), ", \"content\": ")
-		w.Quote(text)
-		w.Put(`, "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": `, truth(r.v.types[i] != typeUserDefined), "}")
+		token(itoa(int64(i)), text, r.v.types[i] != typeUserDefined)
 	}
-	w.Put("]")
-	return tail
 }
 
 // texts writes the vocabulary of the model.
@@ -175,19 +182,11 @@ func (r *rebuilt) config() ([]byte, error) {
 // decoder writes added_tokens_decoder.
 func (r *rebuilt) decoder(w *jsontree.Text) {
 	w.Put(",\n  \"added_tokens_decoder\": {")
-	first := true
-	for i, text := range r.v.texts {
-		if !r.isAdded(i) {
-			continue
-		}
-		if !first {
-			w.Put(",")
-		}
-		first = false
-		w.Put("\n    \"", itoa(int64(i)), "\": {\"content\": ")
+	r.eachAdded(w, func(id, text string, special bool) {
+		w.Put("\n    \"", id, "\": {\"content\": ")
 		w.Quote(text)
-		w.Put(`, "lstrip": false, "normalized": false, "rstrip": false, "single_word": false, "special": `, truth(r.v.types[i] != typeUserDefined), "}")
-	}
+		w.Put(`, "lstrip": false, "normalized": false, "rstrip": false, "single_word": false, "special": `, truth(special), "}")
+	})
 	w.Put("}")
 }
 

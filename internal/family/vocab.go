@@ -127,18 +127,24 @@ func (k *keys) readJSON() (*tokenizer.JSON, error) {
 	return tokenizer.ReadJSON(k.b, k.files, tokenizer.FileName)
 }
 
-func (k *keys) bytePairs(t *tokenizer.JSON) error {
-	at := func(err error) error { return wire.At(tokenizer.FileName, "", wire.NoOffset, err) }
-	if t.Type != "BPE" {
-		return at(wire.ErrUnsupported.With("a model of the type %s, where BPE is expected", wire.Quote(t.Type)))
+// textsOf gives the tokens of a vocabulary of a type, and what llama.cpp calls the way
+// in which its texts are cut.
+func (k *keys) textsOf(t *tokenizer.JSON, kind string) (pre string, v *vocab, err error) {
+	if t.Type != kind {
+		return "", nil, wire.ErrUnsupported.With("a model of the type %s, where %s is expected", wire.Quote(t.Type), kind)
 	}
-	pre, err := k.o.Pre, error(nil)
-	if pre == "" {
+	if pre = k.o.Pre; pre == "" {
 		if pre, err = t.Pre(k.b); err != nil {
-			return at(err)
+			return "", nil, err
 		}
 	}
-	v, err := k.tokensOf(t)
+	v, err = k.tokensOf(t)
+	return pre, v, err
+}
+
+func (k *keys) bytePairs(t *tokenizer.JSON) error {
+	at := func(err error) error { return wire.At(tokenizer.FileName, "", wire.NoOffset, err) }
+	pre, v, err := k.textsOf(t, "BPE")
 	if err != nil {
 		return at(err)
 	}

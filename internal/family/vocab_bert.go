@@ -15,16 +15,7 @@ func bertVocab(k *keys) error {
 		return err
 	}
 	at := func(err error) error { return wire.At(tokenizer.FileName, "", wire.NoOffset, err) }
-	if t.Type != "WordPiece" {
-		return at(wire.ErrUnsupported.With("a model of the type %s, where WordPiece is expected", wire.Quote(t.Type)))
-	}
-	pre := k.o.Pre
-	if pre == "" {
-		if pre, err = t.Pre(k.b); err != nil {
-			return at(err)
-		}
-	}
-	v, err := k.tokensOf(t)
+	pre, v, err := k.textsOf(t, "WordPiece")
 	if err != nil {
 		return at(err)
 	}

@@ -12,6 +12,15 @@ func Add(a, b uint64) (uint64, bool) {
 	return sum, carry == 0 && sum <= MaxSize
 }
 
+// AddCap adds counts or sizes, up to the largest number: tensors of no elements may state
+// any shape.
+func AddCap(a, b int64) int64 {
+	if a > MaxSize-b {
+		return MaxSize
+	}
+	return a + b
+}
+
 // Mul returns a*b, or false when it passes [MaxSize].
 func Mul(a, b uint64) (uint64, bool) {
 	hi, lo := bits.Mul64(a, b)

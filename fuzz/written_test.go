@@ -1,0 +1,66 @@
+package fuzz_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/fuzz"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+)
+
+// maxOut is the largest output that is looked at.
+const maxOut = 4 << 20
+
+// writtenOut carries out a plan and reads again what was written. What is larger than
+// maxOut is not: there are no data then, and the answer says so.
+func writtenOut(p *convert.Plan) (data []byte, answer string, err error) {
+	if p.Size > maxOut {
+		return nil, fmt.Sprint("large: ", p.Size), nil
+	}
+	out := &inMemory{p: make([]byte, p.Size)}
+	if _, err := p.Stream(out); err != nil {
+		return nil, "", err
+	}
+	if why := isWritten(out.p, p); why != "" {
+		return nil, "", &fuzz.Broken{Property: fuzz.Rewritten, Seen: why}
+	}
+	return out.p, "", nil
+}
+
+// unread carries out a plan whose output nobody looks at.
+func unread(p *convert.Plan) (string, error) {
+	if p.Size > maxOut {
+		return fmt.Sprint("large: ", p.Size), nil
+	}
+	_, err := p.Stream(nowhere{})
+	return "", err
+}
+
+// An agreement is the one answer that several ways to do the same thing have.
+type agreement struct{ first string }
+
+// hold fails if this way has another answer than the ways before it.
+func (a *agreement) hold(t *testing.T, way, sum any, err error) {
+	t.Helper()
+	answer := fmt.Sprint(sum, wire.ClassOf(err))
+	if a.first == "" {
+		a.first = answer
+	}
+	if answer != a.first {
+		t.Fatalf("%+v: %s, %v, before %s", way, answer, err, a.first)
+	}
+}
+
+// A script is the bytes by which a target builds its file.
+type script []byte
+
+// next is the next byte, zero where there is none.
+func (s *script) next() int {
+	if len(*s) == 0 {
+		return 0
+	}
+	c := (*s)[0]
+	*s = (*s)[1:]
+	return int(c)
+}
