@@ -7,6 +7,13 @@
 //	}
 //	result, err := p.Write("out.safetensors", false)
 //
+// A [Plan] binds the tensors of a model to weights and asks a [Sink], which is a format,
+// how it stores them: [Safetensors], [GGUF], [NPZ]. [Options].Quantize takes what to
+// quantize to: [Bnb], [GGML], [Grouped], [Scaled]. [LlamaCPP] makes a folder of
+// transformers a file that llama.cpp runs, [Transformers] the way back. The bytes are the
+// same for any number of workers.
+package convert
+
 // # The way of the data
 //
 // A model's tensors are bound to logical weights by package quant. Each becomes
@@ -53,4 +60,3 @@
 //
 // Quantized weights whose parts are stored big-endian or as views that are not
 // row-major.
-package convert

@@ -12,6 +12,13 @@
 //		http.Error(w, v.Refusals()[0].Text, v.Class().HTTPStatus())
 //	}
 //
+// A [Verdict] is a function of the bytes, the name, the policy and the version: its JSON
+// is the same on every machine. [Rules] lists the identifiers that refusals and findings
+// carry ("zip.overlap", "limit.time"). A [Stream] refuses an upload while it comes.
+//
+// A Gate keeps nothing between calls and may be used by many goroutines at once.
+package gate
+
 // # What is judged
 //
 // Models of every format with their bodies, checkpoints and plain pickles with all
@@ -25,31 +32,8 @@
 // model are looked through for what asks its loader to run code, ONNX models by their
 // structure, and a name that is a digest is held against the content.
 //
-// # What a verdict depends on
-//
-// A [Verdict] is a function of the bytes, the name, the policy and the version: its
-// JSON is the same on every machine. There is no clock in it; whether an exception
-// has run out is asked of the day that [Gate.Today] gives.
-//
 // # Rules
 //
 // Each refusal and each finding carries the identifier of a rule: the code of the
-// finding, or the format and the kind of what is wrong ("zip.overlap"), or the
-// limit that was reached ("limit.time"). [Rules] lists them.
-//
-// # While it comes
-//
-// A [Stream] is given an upload as it comes, and refuses what cannot become a file
-// that is accepted: ten gigabytes of rubbish cost kilobytes.
-//
-//	s := g.Stream(b, r.ContentLength, gate.Hint{Name: name})
-//	defer s.Close()
-//	_, err := io.Copy(io.MultiWriter(s, file), r.Body)
-//	if errors.Is(err, gate.ErrRefused) {
-//		return s.Verdict() // the rest need not come
-//	}
-//
-// # Concurrent use
-//
-// A Gate is safe for concurrent use and keeps nothing between calls.
-package gate
+// finding, or the format and the kind of what is wrong ("zip.overlap"), or the limit
+// that was reached ("limit.time").

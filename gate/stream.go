@@ -27,6 +27,13 @@ var ErrRefused = errors.New("gate: the file is refused by its beginning")
 // reason; for a file whose size is not known, for the reason that one which is long
 // enough has. That it refuses nothing says nothing: the whole file is for Check.
 // A Stream is for one goroutine. How the bytes are cut into pieces does not matter.
+//
+//	s := g.Stream(b, r.ContentLength, gate.Hint{Name: name})
+//	defer s.Close()
+//	_, err := io.Copy(io.MultiWriter(s, file), r.Body)
+//	if errors.Is(err, gate.ErrRefused) {
+//		return s.Verdict() // the rest need not come
+//	}
 type Stream struct {
 	j     *judgement
 	above *limits.Budget

@@ -12,7 +12,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/vm"
 )
 
-// A Verdict is what a gate says of one file.
+// A Verdict is what a gate says of one file. There is no clock in it: whether an exception
+// has run out is asked of the day that [Gate.Today] gives.
 type Verdict struct {
 	Name     string
 	Path     string // where [Gate.CheckPath] found it; the JSON does not say

@@ -11,6 +11,14 @@ import (
 // A Budget is one account: what one operation, or one host, may spend and has
 // spent. Make one with [Policy.Budget] or [Budget.Child], close it when the
 // operation and everything that it returned are done with.
+//
+// Bytes and items of a child are its parent's too; steps, depth, ratios and the
+// deadline belong to one operation and are asked of the child alone. Close returns all
+// that the child holds, so the account of a host never runs dry; closing the host's ends
+// its children.
+//
+// A Budget may be used by many goroutines at once. A [Steps] and a [Workspace] belong to
+// one loop.
 type Budget struct {
 	shared  [5]gauge // by pool: this account's and its ancestors'
 	parent  *Budget

@@ -33,6 +33,13 @@ func decode(b *limits.Budget, r io.ReaderAt, size int64) (tensor.Model, error) {
 // Open opens the file at a path, the one model of a folder, or a name in a store
 // of ollama, such as ollama:llama3.2:1b. Closing the Model closes every file of
 // it.
+//
+// A model's siblings (shards, configuration) are found in the folder that the caller
+// named, and nowhere else: [os.Root] confines them. The cache of the Hugging Face hub is
+// honest input: in models--NAME/snapshots/REVISION a link to a regular file of that
+// model's blobs folder, named by 40 or 64 hex digits, is followed. Any other link out of
+// the folder is refused. The path that the caller gave is the caller's word: links on it
+// are followed. A FIFO or a device is never opened.
 func Open(b *limits.Budget, path string) (tensor.Model, error) {
 	return guarded(b, "open", func() (tensor.Model, error) {
 		s, err := at(path)

@@ -3,6 +3,7 @@ package arch
 import (
 	"bytes"
 	"go/ast"
+	"go/token"
 	"path"
 	"slices"
 	"strings"
@@ -121,16 +122,34 @@ func runs(s *source, d ast.Decl) bool {
 	})
 }
 
-// The page of a package is read in a terminal: what only those who change it want to know
-// stands behind the package clause.
+// The page of a package is read in a terminal, at once: its comment and one line for each
+// name. What only those who change the package want to know stands behind the package
+// clause, what belongs to one type at that type.
 func TestPagesOfPackagesAreShort(t *testing.T) {
-	const most = 60
+	const most = 72
+	pages := map[string]int{}
 	for _, s := range sources(t) {
-		if s.test() || s.in(notPublic...) || s.tree.Doc == nil {
+		if s.test() || s.in(notPublic...) {
 			continue
 		}
-		if n := strings.Count(s.tree.Doc.Text(), "\n"); n > most {
-			t.Errorf("%s: the package comment has %d lines, more than %d", s.path, n, most)
+		if s.tree.Doc != nil {
+			pages[s.dir()] += strings.Count(s.tree.Doc.Text(), "\n")
+		}
+		for _, d := range s.tree.Decls {
+			if g, ok := d.(*ast.GenDecl); ok && (g.Tok == token.CONST || g.Tok == token.VAR) && len(g.Specs) > 1 {
+				pages[s.dir()]++ // listed by its first name
+				continue
+			}
+			for _, line := range exported(d) {
+				if !strings.Contains(line, ", ") && !strings.HasPrefix(line, "func (") {
+					pages[s.dir()]++
+				}
+			}
+		}
+	}
+	for dir, n := range pages {
+		if n > most {
+			t.Errorf("%s: go doc prints some %d lines, more than %d", dir, n, most)
 		}
 	}
 }
