@@ -81,7 +81,7 @@ SEED ?= 1
 FOUND ?= differential-out
 LEDGER ?=
 
-.PHONY: api apidiff vuln deadcode systems qemu neon avx512 must-have check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
+.PHONY: search api apidiff vuln deadcode systems qemu neon avx512 must-have check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
 	skips bench bench-kernels bench-encode bench-peers bench-gate bench-requests bench-merge bench-hostile bench-convert nested site web all-targets release release-check python wheels memory golden crosscheck watch differential corpus recipe cover cover-corpus
 
 check: fmt vet lint test purego gen-check cross
@@ -180,6 +180,9 @@ fuzz-ci: ## every target by count, the same work each time; the test is built on
 	@d=$$(mktemp -d) && trap 'rm -rf "$$d"' EXIT && $(GO) test -c -fuzz . -o "$$d/fuzz.test" ./fuzz && cd fuzz && \
 	for row in $(FUZZ_COUNTS); do \
 	"$$d/fuzz.test" -test.run '^$$' -test.fuzz "^$${row%=*}$$" -test.fuzztime $${row#*=}x -test.fuzzcachedir "$$d/found" || exit 1; done
+
+search: ## tests that try a part of the possible in go test, as far as they can
+	ANAMNESIS_SEARCH=1 $(GO) test -timeout 30m $$(git grep -l 'effort\.' -- '*_test.go' | xargs -n 1 dirname | sort -u | sed 's|^|./|')
 
 fuzz-all: ## every target by time, one after the other
 	@for row in $(FUZZ_COUNTS); do $(MAKE) --no-print-directory fuzz FUZZ=$${row%=*} || exit 1; done

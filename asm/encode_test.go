@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"unsafe"
+
+	"github.com/anamnesis-go/anamnesis/internal/effort"
 )
 
 // Numbers of a model, ties, neighbours of bounds, zeros of both signs, numbers
@@ -117,7 +119,7 @@ func TestE4M3AgreesWithTheScalarFunction(t *testing.T) {
 // A number of no more than 128 and half of it less a bit is rounded away from zero by what Q8_0's kernel
 // adds, and all between them.
 func TestAddingLessThanAHalfRoundsAway(t *testing.T) {
-	step := uint32(1)
+	step := uint32(effort.Of(101, 1))
 	if testing.Short() || raced {
 		step = 1009
 	}

@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/anamnesis-go/anamnesis/internal/effort"
 )
 
 // Scales of every class: each exponent, subnormal, zero, infinite, NaN with
@@ -165,12 +167,12 @@ func TestProductsNearTheMiddleOfTwoAgree(t *testing.T) {
 			scales = append(scales, math.Float32frombits(sign|exponent<<23|s&0x7FFFFF))
 		}
 	}
-	rounds := 100
+	rounds := effort.Of(10, 100)
 	switch {
 	case testing.Short():
 		rounds = 4
 	case raced:
-		rounds = 20
+		rounds = min(rounds, 20)
 	}
 	for range rounds {
 		for mantissa := uint64(1); mantissa < 16; mantissa++ {
@@ -290,7 +292,7 @@ func TestSmallScalesAgreeWithTheScalarFunctions(t *testing.T) {
 		for _, to := range types {
 			t.Run(fmt.Sprintf("%v/to %v", level, to), func(t *testing.T) {
 				lacks(t, o.bytes[to][Scale] == nil)
-				rounds := 16
+				rounds := effort.Of(4, 16)
 				if raced || testing.Short() {
 					rounds = 2
 				}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/anamnesis-go/anamnesis/internal/effort"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -31,9 +32,6 @@ func bigGGUF(t *testing.T, path string, rows int64) {
 	}
 }
 
-// kills is how often the program is killed.
-const kills = 200
-
 // However the program is killed, the target is absent, the old file, or the
 // whole new one, and the next run for it clears what is left.
 func TestAKilledRunLosesNothing(t *testing.T) {
@@ -50,7 +48,7 @@ func TestAKilledRunLosesNothing(t *testing.T) {
 	took := time.Since(start)
 	whole, old := []byte(load(t, target)), []byte("old")
 	count := map[string]int{}
-	for i := range kills {
+	for i := range effort.Of(30, 200) {
 		os.Remove(target)
 		if i%2 == 0 {
 			write(t, target, string(old))

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"context"
 	"flag"
+	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"unicode/utf8"
 
@@ -30,7 +33,36 @@ func TestMain(m *testing.M) {
 	if os.Getenv(runAsProgram) != "" {
 		os.Exit(cli.Main(context.Background(), os.Args[1:], cli.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if theProgram.dir != "" {
+		os.RemoveAll(theProgram.dir)
+	}
+	os.Exit(code)
+}
+
+// theProgram is built once, when the first test asks for it; TestMain removes it.
+var theProgram struct {
+	once sync.Once
+	dir  string
+	err  error
+}
+
+// built is a folder with the program in it.
+func built(t *testing.T) string {
+	t.Helper()
+	p := &theProgram
+	p.once.Do(func() {
+		if p.dir, p.err = os.MkdirTemp("", "amn-test-"); p.err != nil {
+			return
+		}
+		if out, err := exec.Command("go", "build", "-o", filepath.Join(p.dir, "amn"), "./amn").CombinedOutput(); err != nil {
+			p.err = fmt.Errorf("%w: %s", err, out)
+		}
+	})
+	if p.err != nil {
+		t.Fatal(p.err)
+	}
+	return p.dir
 }
 
 // result is what a run of the program left.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/cli"
 	"github.com/anamnesis-go/anamnesis/corpus"
+	"github.com/anamnesis-go/anamnesis/internal/effort"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -134,7 +135,9 @@ func TestOneAnswerWhateverTheWay(t *testing.T) {
 	}
 	fromPaths(t, list)
 	for i, r := range list {
-		fromStdin(t, r, i)
+		if effort.Whole() || i%5 == 0 {
+			fromStdin(t, r, i/5)
+		}
 	}
 }
 

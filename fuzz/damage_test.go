@@ -11,14 +11,15 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/corpus"
 	"github.com/anamnesis-go/anamnesis/fuzz"
+	"github.com/anamnesis-go/anamnesis/internal/effort"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// lengths lists every length below size, or 1,000 of them with both ends dense;
-// fewer where each is dear.
+// lengths lists every length below size, or 1,000 of them with both ends dense, in a
+// whole search; fewer where each is dear.
 func lengths(size int) []int {
-	all, dense, spread := 4096, 200, 800
+	all, dense, spread := effort.Of(256, 4096), effort.Of(64, 200), effort.Of(100, 800)
 	if raceEnabled {
 		all, dense, spread = 100, 20, 60
 	}
@@ -103,10 +104,10 @@ func sameCore(t *testing.T, f format, file file, data []byte, size int64) bool {
 
 // maxFlips bounds the flips of one format; race makes each ten times as dear.
 func maxFlips() int {
-	if raceEnabled || testing.Short() {
+	if raceEnabled {
 		return 2_000
 	}
-	return 20_000
+	return effort.Of(2_000, 20_000)
 }
 
 // flips lists bits to flip: all of a small file, else those of its beginning and
@@ -132,7 +133,7 @@ func TestABitFlipIsRefusedOrMeansWhatItSays(t *testing.T) {
 			if len(data) > corpus.MaxSeed {
 				continue // its header is no other than that of a small one
 			}
-			for _, i := range flips(len(data), max(maxFlips()/len(files), 64)) {
+			for _, i := range flips(len(data), max(maxFlips()/len(files), effort.Of(16, 64))) {
 				data[i/8] ^= 1 << (i % 8)
 				ok, err := flipped(f, data, file.policy)
 				data[i/8] ^= 1 << (i % 8)
@@ -172,7 +173,7 @@ func TestFaultyReadersEndInTruncatedOrTheirOwnError(t *testing.T) {
 		for _, file := range valid(t, name) {
 			size := int64(len(file.data))
 			for _, n := range lengths(len(file.data)) {
-				if n%7 != 0 && n > 64 {
+				if n%effort.Of(17, 7) != 0 && n > 64 {
 					continue
 				}
 				faulty(t, f, file, "an error after n bytes", fuzz.Failing{Data: file.data, After: int64(n)}, size, fuzz.ErrDisk)

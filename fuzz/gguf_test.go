@@ -11,6 +11,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/corpus"
 	"github.com/anamnesis-go/anamnesis/fuzz"
+	"github.com/anamnesis-go/anamnesis/internal/effort"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
@@ -359,6 +360,9 @@ func TestBuiltModelsGetPastTheDoor(t *testing.T) {
 			for alignment := range byte(5) {
 				for kind := range byte(13) {
 					for typ := range byte(len(ggufTypes)) {
+						if !effort.Whole() && (version+order+alignment+kind+typ)%5 != 0 {
+							continue
+						}
 						built++
 						plan := []byte{version, order * 3, alignment, 2, 2, 0, kind, 1, 1, 1, kind, 2, 1, 1}
 						plan = append(plan, slices.Repeat([]byte{typ, typ, 1, 1}, 3)...)

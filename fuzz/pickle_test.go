@@ -11,6 +11,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/corpus"
 	"github.com/anamnesis-go/anamnesis/fuzz"
+	"github.com/anamnesis-go/anamnesis/internal/effort"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/limits/limitstest"
@@ -212,8 +213,8 @@ func events(r *vm.Report) string {
 
 // The corpus alone runs the machine: by a load, a scan and a listing of every
 // file; of the small ones also once for each charge, with a budget that just
-// does not cover it, and cut at every byte. The coverage of this test is that
-// of the corpus:
+// does not cover it, and cut at every byte (every third where the search is not whole).
+// The coverage of this test is that of the corpus:
 //
 //	go test -run CorpusRuns -coverpkg=./vm ./fuzz
 func TestCorpusRunsThePickleMachine(t *testing.T) {
@@ -224,7 +225,7 @@ func TestCorpusRunsThePickleMachine(t *testing.T) {
 				starved(t, file)
 			}
 			if len(file.data) <= 128 && file.recipe != nil {
-				for n := range file.data {
+				for n := 0; n < len(file.data); n += effort.Of(3, 1) {
 					sameRuns(t, file.data[:n], file.policy)
 				}
 			}
@@ -275,7 +276,7 @@ func starved(t *testing.T, file file) {
 				if !ok || limit.Axis != axis || limit.Want <= limit.Left || ceiling > 1<<20 {
 					break
 				}
-				ceiling += max(limit.Want-limit.Left, ceiling/256)
+				ceiling += max(limit.Want-limit.Left, ceiling/int64(effort.Of(16, 256)))
 			}
 		}
 	}
@@ -292,15 +293,16 @@ var pickleCeilings = map[limits.Axis]func(*limits.Policy, int64){
 // some are refused for each reason.
 func TestFragmentsRunAlikeInLoadAndScan(t *testing.T) {
 	ends := map[wire.Class]int{}
-	for seed := range 20000 {
+	total := effort.Of(4000, 20000)
+	for seed := range total {
 		data := fuzz.Fragments(bytesOf(uint64(seed), 2+seed%14))
 		sameRuns(t, data, limits.Policy{})
 		_, err := loadAll(t, data)
 		ends[wire.ClassOf(err)]++
 	}
 	for _, c := range []wire.Class{wire.OK, wire.Malformed, wire.Truncated, wire.Unsupported, wire.Forbidden} {
-		if ends[c] < 50 {
-			t.Errorf("%d of 20000 end as %v", ends[c], c)
+		if ends[c] < total/400 {
+			t.Errorf("%d of %d end as %v", ends[c], total, c)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/anamnesis-go/anamnesis/fuzz"
+	"github.com/anamnesis-go/anamnesis/internal/effort"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/limits/limitstest"
@@ -20,8 +21,8 @@ import (
 
 // A host's account never runs dry: what a request held comes back at its end.
 func TestAHostServesAHundredThousandFiles(t *testing.T) {
-	total := 100_000
-	if raceEnabled || testing.Short() {
+	total := effort.Of(10_000, 100_000)
+	if raceEnabled {
 		total = 10_000
 	}
 	host := limitstest.Host(t, limits.Policy{MaxTotalBytes: 1 << 30, Timeout: limits.NoTimeout})
@@ -57,7 +58,7 @@ func TestSixtyFourGoroutinesShareAHost(t *testing.T) {
 	}
 	host := limitstest.Host(t, limits.Policy{MaxTotalBytes: 1 << 40, MaxItems: 1 << 40, Timeout: limits.NoTimeout})
 	share := len(files)
-	if raceEnabled {
+	if raceEnabled || !effort.Whole() {
 		share /= 4 // of the corpus for each goroutine: sixteen still meet at each file
 	}
 	var all sync.WaitGroup

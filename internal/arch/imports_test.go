@@ -56,6 +56,7 @@ var mayImport = map[string][]string{
 	"internal/wrap":       with(bottom, "internal/lzma", "internal/unwrap", "parser/zip", flate, gzip, zlib, zstd),
 	"internal/fixtures":   {},
 	"internal/faulty":     {},
+	"internal/effort":     {},
 	"internal/spool":      {},
 	"internal/corpustest": {"corpus", "limits", "limits/limitstest", "internal/wire"},
 	"internal/arch":       {},
