@@ -277,7 +277,7 @@ func TestSmallScalesAgreeWithTheScalarFunctions(t *testing.T) {
 	src := make([]byte, run*n)
 	rng.Read(src)
 	lasts := [...]float32{0.007874015718698502, -3, 0x1p-60, -0x1.fffffep-61, 0x1p60, 0x1.000002p60, 0x1p-140, 0, infinite, nan}
-	edges := [...]uint32{1, 2, 0x007FFFFF, 0x00800000, 0x00800001, littleMost - 1, littleMost, littleMost + 1, littleMost | 0x7FFFFF}
+	edges := [...]uint32{1, 2, 0x007FFFFF, 0x00800000, 0x00800001, subnormalBelow - 1, subnormalBelow, subnormalBelow + 1, subnormalBelow | 0x7FFFFF}
 	codebooks := map[string]*[16]float32{
 		"counted": {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
 		"normal":  {-1, -0.6961928, -0.52507305, -0.3949175, -0.28444138, -0.18477343, -0.091050036, 0, 0.0795803, 0.1609302, 0.2461123, 0.33791524, 0.44070983, 0.562617, 0.72295684, 1},
@@ -348,6 +348,6 @@ func TestSmallScalesAgreeWithTheScalarFunctions(t *testing.T) {
 
 var negativeZero = float32(math.Copysign(0, -1))
 
-// littleMost is the scale, as bits, below which kernels look out for products that
+// subnormalBelow is the scale, as bits, below which kernels look out for products that
 // are subnormal.
-const littleMost = (127 - 100) << 23
+const subnormalBelow = (127 - 100) << 23
