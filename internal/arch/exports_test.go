@@ -47,6 +47,38 @@ func TestAsmExportsWhatOthersUse(t *testing.T) {
 	}
 }
 
+// The account carries the context: a function of the surface that takes one takes it
+// first.
+func TestTheAccountIsTheFirstArgument(t *testing.T) {
+	seen := 0
+	for _, s := range sources(t) {
+		if s.test() || s.in(notPublic...) {
+			continue
+		}
+		for _, d := range s.tree.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || !f.Name.IsExported() {
+				continue
+			}
+			for i, p := range f.Type.Params.List {
+				star, ok := p.Type.(*ast.StarExpr)
+				if !ok {
+					continue
+				}
+				if sel, ok := star.X.(*ast.SelectorExpr); ok && sel.Sel.Name == "Budget" {
+					seen++
+					if i > 0 {
+						t.Errorf("%s: %s takes the account as its argument %d", place(f), f.Name.Name, i+1)
+					}
+				}
+			}
+		}
+	}
+	if seen < 50 {
+		t.Errorf("only %d functions with an account were found", seen)
+	}
+}
+
 // exportedName is the name that a line of the surface is about.
 func exportedName(line string) string {
 	if _, field, ok := strings.Cut(line, ", "); ok && strings.HasPrefix(line, "type ") {

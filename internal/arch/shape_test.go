@@ -12,8 +12,7 @@ import (
 
 // Lengths at which a reader loses the thread. Tables have their own files.
 const (
-	maxFile         = 700
-	maxTestFile     = 1000
+	maxFile         = 400
 	maxParserFunc   = 40
 	maxOtherFunc    = 60
 	maxFolderReader = "parser vm internal/wire internal/strictjson internal/jinja"
@@ -25,12 +24,8 @@ func table(s *source) bool {
 
 func TestFilesStayReadable(t *testing.T) {
 	for _, s := range sources(t) {
-		lines, most := bytes.Count(s.text, []byte("\n")), maxFile
-		if s.test() {
-			most = maxTestFile
-		}
-		if lines > most && !table(s) {
-			t.Errorf("%s has %d lines, more than %d: split it", s.path, lines, most)
+		if lines := bytes.Count(s.text, []byte("\n")); lines > maxFile && !table(s) {
+			t.Errorf("%s has %d lines, more than %d: split it", s.path, lines, maxFile)
 		}
 	}
 }
