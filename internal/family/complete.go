@@ -1,0 +1,47 @@
+package family
+
+import (
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+)
+
+// complete refuses a model of which something is missing.
+func (p *planner) complete(names *wire.NameSet) error {
+	for _, n := range p.stacks {
+		for e := range p.Tensors[n].Parts {
+			if err := p.b.Step(1); err != nil {
+				return err
+			}
+			if p.Tensors[n].Parts[e].Info.Name == "" {
+				return wire.At(p.m.Format(), "", wire.NoOffset, wire.ErrMissing.With("expert %d of %s", e, wire.Quote(p.Tensors[n].Name)))
+			}
+		}
+	}
+	want := func(at place) error {
+		if err := p.b.Step(1); err != nil || at.name.optional || !at.there(p.c) {
+			return err
+		}
+		if at.name.gguf == "output" && p.c.tied() {
+			return nil
+		}
+		for at.view = range max(1, len(at.name.views)) {
+			name := p.naming(&at)
+			if _, ok := names.Find(name); !ok {
+				return wire.At(p.m.Format(), "", wire.NoOffset, wire.ErrMissing.With("there is no tensor for %s, which the configuration asks for", wire.Quote(name)))
+			}
+		}
+		return nil
+	}
+	for i := range p.c.row.outer {
+		if err := want(place{name: &p.c.row.outer[i], outer: true}); err != nil {
+			return err
+		}
+	}
+	for l := range p.c.layers() {
+		for i := range p.c.row.layers {
+			if err := want(place{name: &p.c.row.layers[i], layer: l}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
