@@ -41,7 +41,7 @@ var forbidden = []struct {
 	}},
 	{"a write to a package's variable", nil, writesGlobal},
 	{`a panic that does not begin with "internal error:"`, []string{"fuzz"}, loosePanic},
-	{"a door to the system: files, processes, network", slices.Concat(servers, []string{"asm", "cli", "convert", "internal/tiles", "internal/guard", "internal/sandbox", "internal/fixtures", "corpus/amn-corpus", "internal/skips", "release/sign", "internal/site", "crosscheck"}), opens},
+	{"a door to the system: files, processes, network", slices.Concat(servers, []string{"asm", "cli", "convert", "internal/tiles", "internal/guard", "internal/sandbox", "internal/fixtures", "internal/effort", "corpus/amn-corpus", "internal/skips", "release/sign", "internal/site", "crosscheck"}), opens},
 	{"a goroutine", []string{"cli", "convert", "internal/tiles", "fuzz"}, func(_ *checker, _ *source, n ast.Node) bool {
 		_, ok := n.(*ast.GoStmt)
 		return ok
@@ -139,7 +139,7 @@ func prints(c *checker, s *source, n ast.Node) bool {
 
 func depends(c *checker, s *source, n ast.Node) bool {
 	return selects("time", "Now", "Since")(c, s, n) || imports("math/rand")(c, s, n) || imports("math/rand/v2")(c, s, n) ||
-		selects("os", "Getenv", "LookupEnv", "Environ")(c, s, n) && !s.in("internal/fixtures", "parser/ollama", "asm")
+		selects("os", "Getenv", "LookupEnv", "Environ")(c, s, n) && !s.in("internal/fixtures", "internal/effort", "parser/ollama", "asm")
 }
 
 // writesGlobal finds an assignment to a variable of a package, or to a part of
