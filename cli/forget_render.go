@@ -30,6 +30,9 @@ func (s *session) printQuantized(c *conversion) {
 	if n := int64(len(e.Kept)); n > 0 {
 		s.fact("", "Kept", matrices(n)+reasons(e.Kept))
 	}
+	if n := int64(len(e.Widened)); n > 0 {
+		s.fact("", "To F32", plural(n, "tensor")+" that transformers computes with in float32")
+	}
 	if n, weights := e.Zeroed(); n > 0 {
 		s.fact("", "Zeroed", fmt.Sprintf("%s in %s, which were NaN or infinite", plural(n, "number"), plural(weights, "weight")))
 	}
@@ -144,6 +147,16 @@ func jsonQuantized(o *jsonObject, c *conversion) {
 				})
 			}
 		})
+		if len(e.Widened) > 0 {
+			o.list("widened", func(add func(func(*jsonObject))) {
+				for _, k := range e.Widened {
+					add(func(o *jsonObject) {
+						o.text("name", k.Name)
+						o.field("type", k.From.String())
+					})
+				}
+			})
+		}
 		all := e.Lost()
 		jsonLost(o, &all)
 	})

@@ -49,6 +49,8 @@ type bnbEncoder struct {
 
 	o       Bnb
 	compute string // torch's name of the type that the modules compute in
+
+	float32s *linearNode // parameters that are float32 in memory
 }
 
 // Check implements [Quantizer].
@@ -78,7 +80,11 @@ func (o Bnb) start(b *limits.Budget, m tensor.Model, opts *Options) (encoder, er
 	}
 	o.Block = o.block()
 	e := &bnbEncoder{linearEncoder: linearsIn(o.layout(), o.Measure, bnbRule{Include: o.Include, Exclude: o.Exclude}), o: o}
-	return e, e.begin(b, m, opts)
+	if err := e.begin(b, m, opts); err != nil {
+		return nil, err
+	}
+	e.float32s = float32sOf(e.Type)
+	return e, nil
 }
 
 // encode plans a weight.
@@ -93,6 +99,9 @@ func (e *bnbEncoder) encode(w *quant.Weight) (encoding, error) {
 	}
 	if e.compute == "" {
 		e.compute = dtype
+	}
+	if e.isFloat32(w) {
+		dtype = torchNames[quant.F32]
 	}
 	if e.rule.judge(w.Name, w.Shape).Transposed {
 		if w, err = quant.Transpose(w); err != nil {

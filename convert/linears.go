@@ -48,9 +48,12 @@ func linearsOf(modelType string) *linears {
 }
 
 // linearRows are the rows by type: what follows the first bar.
-var linearRows = sync.OnceValue(func() map[string]string {
+var linearRows = sync.OnceValue(func() map[string]string { return rowsByType(linearsText) })
+
+// rowsByType reads lines of types, a bar and what is said of them.
+func rowsByType(text string) map[string]string {
 	rows := map[string]string{}
-	for line := range strings.Lines(linearsText) {
+	for line := range strings.Lines(text) {
 		types, row, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "|")
 		if !ok || strings.HasPrefix(line, "#") {
 			continue
@@ -60,7 +63,7 @@ var linearRows = sync.OnceValue(func() map[string]string {
 		}
 	}
 	return rows
-})
+}
 
 // A linearParser reads "a.(b+ c.d~) e^".
 type linearParser struct{ text string }

@@ -218,6 +218,9 @@ func (p *Plan) take(k *pick) (err error) {
 		if done, err := p.encode(k); done || err != nil {
 			return err
 		}
+		if done, err := p.widen(k); done || err != nil {
+			return err
+		}
 	}
 	eight := isFloat8(p.o.CastTo)
 	if k.weight != nil {

@@ -111,7 +111,39 @@ func (p *Plan) encodeStrips(t *encodeTask, w *quant.Weight) error {
 
 // decode plans a weight that is decoded, and read from m.
 func (p *Plan) decode(m tensor.Model, w *quant.Weight) error {
-	to := p.o.Quant.Target
+	return p.decodeTo(m, w, p.o.Quant.Target)
+}
+
+// widen plans a tensor that becomes float32, or says that it does not.
+func (p *Plan) widen(k *pick) (done bool, err error) {
+	e, ok := p.encoder.(widener)
+	if !ok {
+		return false, nil
+	}
+	if k.weight != nil {
+		to := p.o.Quant.Target.DType()
+		if !e.widens(k.weight.Name, to) {
+			return false, nil
+		}
+		if err := e.widened(k.weight.Name, to); err != nil {
+			return false, err
+		}
+		return true, p.decodeTo(p.m, k.weight, quant.F32)
+	}
+	if !e.widens(k.plain.Name, k.plain.DType) {
+		return false, nil
+	}
+	w, err := castable(&k.plain)
+	if w == nil || err != nil {
+		return false, err
+	}
+	if err := e.widened(w.Name, k.plain.DType); err != nil {
+		return false, err
+	}
+	return true, p.decodeTo(p.straight, w, quant.F32)
+}
+
+func (p *Plan) decodeTo(m tensor.Model, w *quant.Weight, to quant.Target) error {
 	o := Out{Name: w.Name, DType: to.DType(), Shape: w.Shape, Size: w.Size(to)}
 	out := int32(len(p.Outs))
 	if err := p.store(o); err != nil {

@@ -42,6 +42,8 @@ type Quantized struct {
 	Layout  string // how weights are stored, for people
 	Weights []QuantizedWeight
 	Kept    []KeptMatrix // matrices that are left alone
+	// Widened are tensors that become F32 in spite of the type of all others.
+	Widened []WidenedTensor
 	// Type is the model_type of config.json, or the architecture of a GGUF model. ByName
 	// says that nothing is known of it, so that names decided which matrices are linear
 	// modules, or which types they get.
