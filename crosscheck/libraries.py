@@ -360,4 +360,5 @@ def main():
     print(json.dumps(ROWS))
 
 
-main()
+if __name__ == "__main__":  # AutoRound starts processes that import this
+    main()
