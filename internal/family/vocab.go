@@ -134,6 +134,11 @@ func (k *keys) textsOf(t *tokenizer.JSON, kind string) (pre string, v *vocab, er
 		return "", nil, wire.ErrUnsupported.With("a model of the type %s, where %s is expected", wire.Quote(t.Type), kind)
 	}
 	if pre = k.o.Pre; pre == "" {
+		if kind == "BPE" {
+			if err = k.surround(t); err != nil {
+				return "", nil, err
+			}
+		}
 		if pre, err = t.Pre(k.b); err != nil {
 			return "", nil, err
 		}
@@ -154,6 +159,32 @@ func (k *keys) bytePairs(t *tokenizer.JSON) error {
 		return at(err)
 	}
 	return k.special(t, merges, int64(len(v.texts)))
+}
+
+// surround has the probe text encoded with the tokens that transformers 4.57 puts
+// around it: some of its classes go by tokenizer_config.json and by nothing that the
+// post-processor says, and the converter's digests are of what they give. DeepSeek's
+// vocabularies are known by it.
+func (k *keys) surround(t *tokenizer.JSON) error {
+	config, err := jsontree.Read(k.b, k.files, tokenizerConfig, maxTokenizer)
+	if err != nil {
+		return err
+	}
+	switch config.Get("tokenizer_class").String() {
+	case "LlamaTokenizer", "LlamaTokenizerFast", "CodeLlamaTokenizer", "CodeLlamaTokenizerFast", "CohereTokenizer", "CohereTokenizerFast", "GemmaTokenizer", "GemmaTokenizerFast":
+	default:
+		return nil
+	}
+	s := &specialVocab{texts: map[string]string{}}
+	s.read(config)
+	first, last := "", ""
+	if add, ok := config.Get("add_bos_token").Bool(); add || !ok {
+		first = s.texts["bos"]
+	}
+	if config.Get("add_eos_token").True() {
+		last = s.texts["eos"]
+	}
+	return wire.At(tokenizerConfig, "", wire.NoOffset, t.Surround(k.b, first, last))
 }
 
 // tokensOf are the tokens of tokenizer.json: the model's, and those added.

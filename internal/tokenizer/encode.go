@@ -46,7 +46,9 @@ func (t *JSON) prepare(b *limits.Budget) (err error) {
 	if e.cuts, err = inOrder(b, t.Rest.Get("pre_tokenizer"), "pretokenizers", 0, newCutter); err != nil {
 		return err
 	}
-	if err := e.posts(b, t.Rest.Get("post_processor"), 0); err != nil {
+	if t.ends != nil {
+		e.front, e.back = t.ends.front, t.ends.back
+	} else if err := e.posts(b, t.Rest.Get("post_processor"), 0); err != nil {
 		return err
 	}
 	for _, a := range t.Added {

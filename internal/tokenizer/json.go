@@ -30,6 +30,44 @@ type JSON struct {
 
 	texts *wire.NameSet // of Tokens
 	bpe   *bpe          // once a text was encoded
+	ends  *ends         // in the place of what the post-processor adds
+}
+
+// ends are the numbers that stand before and behind a text.
+type ends struct{ front, back []int32 }
+
+// Surround has Encode put these two tokens around a text and nothing that the
+// post-processor adds; an empty text stands for none.
+func (t *JSON) Surround(b *limits.Budget, first, last string) error {
+	e := &ends{}
+	for _, one := range []struct {
+		text string
+		list *[]int32
+	}{{first, &e.front}, {last, &e.back}} {
+		if one.text == "" {
+			continue
+		}
+		id, ok := t.number(one.text)
+		if err := b.Step(int64(1 + len(t.Added))); err != nil {
+			return err
+		}
+		if !ok {
+			return wire.ErrMismatch.With("the token %s, which is put around a text, is not in the vocabulary", wire.Quote(one.text))
+		}
+		*one.list = []int32{id}
+	}
+	t.ends, t.bpe = e, nil
+	return nil
+}
+
+// number is that of a token, of the model or added.
+func (t *JSON) number(text string) (int32, bool) {
+	for i := range t.Added {
+		if t.Added[i].Text == text {
+			return t.Added[i].ID, true
+		}
+	}
+	return t.find(text)
 }
 
 // A Token is one text of the vocabulary.

@@ -1,0 +1,36 @@
+package tokenizer_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/internal/tokenizer"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// What stands around a text is what Surround says, whatever the post-processor does.
+func TestSurround(t *testing.T) {
+	b := limits.Policy{}.Budget(context.Background())
+	defer b.Close()
+	j, err := tokenizer.ParseJSON(b, tokenizer.FileName, `{"added_tokens": [{"id": 2, "content": "<s>"}],
+		"post_processor": {"type": "RobertaProcessing", "cls": ["b", 1], "sep": ["b", 1]}, "model": {"type": "BPE", "vocab": {"a": 0, "b": 1}, "merges": []}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		first, last string
+		want        []int32
+	}{{"<s>", "", []int32{2, 0}}, {"<s>", "b", []int32{2, 0, 1}}, {"", "", []int32{0}}} {
+		if err := j.Surround(b, c.first, c.last); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := j.Encode(b, "a"); err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%q and %q: %v %v, want %v", c.first, c.last, got, err, c.want)
+		}
+	}
+	if err := j.Surround(b, "</s>", ""); wire.ClassOf(err) != wire.Malformed {
+		t.Errorf("a token that is none: %v", err)
+	}
+}
