@@ -7,7 +7,7 @@ from safetensors.torch import load_file
 
 # mlx-lm has other tensors, or no model, or cannot make these tiny ones.
 WITHOUT = {"cohere2", "exaone4", "phi3-long", "gpt2", "deepseek2", "deepseek3", "glm4moe", "gpt-oss", "gpt-oss-mxfp4", "llama4",
-           "bert", "distilbert", "roberta", "xlm-roberta", "modern-bert", "nomic-bert"}
+           "bert", "distilbert", "roberta", "xlm-roberta", "xlm-roberta-json", "modern-bert", "nomic-bert"}
 
 
 def tensors(folder):

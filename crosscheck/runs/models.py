@@ -115,6 +115,31 @@ def unigram(folder, _):
         "tokenizer_class": "XLMRobertaTokenizer", "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>", "cls_token": "<s>", "sep_token": "</s>", "pad_token": "<pad>", "mask_token": "<mask>"}))
 
 
+def unigram_json(folder, _):
+    """The same in tokenizer.json alone, as transformers numbers it."""
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+    import sentencepiece as sp
+    from sentencepiece import sentencepiece_model_pb2 as pb
+
+    words = pathlib.Path(folder) / "words.txt"
+    words.write_text("\n".join(text(300)))
+    sp.SentencePieceTrainer.train(input=str(words), model_prefix=str(words.parent / "m"), vocab_size=150, model_type="unigram", hard_vocab_limit=False, minloglevel=2)
+    m = pb.ModelProto.FromString((words.parent / "m.model").read_bytes())
+    for n in ("words.txt", "m.model", "m.vocab"):
+        (words.parent / n).unlink()
+    names = ["<s>", "<pad>", "</s>", "<unk>"]
+    t = Tokenizer(models.Unigram([(n, 0.0) for n in names] + [(p.piece, p.score) for p in m.pieces[3:]] + [("<mask>", 0.0)], unk_id=3))
+    t.normalizer = normalizers.Precompiled(m.normalizer_spec.precompiled_charsmap)
+    t.pre_tokenizer = pre_tokenizers.Metaspace(replacement="▁", prepend_scheme="always")
+    t.post_processor = processors.TemplateProcessing(single="<s> $A </s>", pair="<s> $A </s> </s> $B </s>", special_tokens=[("<s>", 0), ("</s>", 2)])
+    t.add_special_tokens([*names, "<mask>"])
+    t.add_tokens(["the"])
+    t.save(str(words.parent / "tokenizer.json"))
+    (words.parent / "tokenizer_config.json").write_text(json.dumps({
+        "tokenizer_class": "XLMRobertaTokenizer", "add_prefix_space": True, "clean_up_tokenization_spaces": True,
+        "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>", "cls_token": "<s>", "sep_token": "</s>", "pad_token": "<pad>", "mask_token": "<mask>"}))
+
+
 def encoder(**more):
     return {k: v for k, v in sizes(bos_token_id=None, eos_token_id=None, **more).items() if k != "num_key_value_heads"}
 
@@ -170,6 +195,7 @@ FAMILIES = {
     "distilbert": lambda: (tf.DistilBertConfig(vocab_size=VOCAB, dim=64, n_layers=2, n_heads=4, hidden_dim=96, max_position_embeddings=256), tf.DistilBertModel, word_pieces, "jina-v2-en"),
     "roberta": lambda: (tf.RobertaConfig(**encoder(pad_token_id=1, type_vocab_size=1)), tf.RobertaModel, byte_level, "gpt-2"),
     "xlm-roberta": lambda: (tf.XLMRobertaConfig(**encoder(pad_token_id=1, type_vocab_size=1)), tf.XLMRobertaModel, unigram, None),
+    "xlm-roberta-json": lambda: (tf.XLMRobertaConfig(**encoder(pad_token_id=1, type_vocab_size=1)), tf.XLMRobertaModel, unigram_json, None),
     "modern-bert": lambda: (tf.ModernBertConfig(vocab_size=VOCAB, hidden_size=64, intermediate_size=96, num_hidden_layers=4, num_attention_heads=4, pad_token_id=0, max_position_embeddings=256, local_attention=16,
                                                 bos_token_id=None, eos_token_id=None, cls_token_id=1, sep_token_id=2, layer_norm_eps=1e-5, global_attn_every_n_layers=3), tf.ModernBertModel, byte_level, "gpt-2"),
     "nomic-bert": lambda: (tf.NomicBertConfig(vocab_size=VOCAB, hidden_size=64, intermediate_size=96, num_hidden_layers=2, num_attention_heads=4, head_dim=16), tf.NomicBertModel, word_pieces, "jina-v2-en"),
