@@ -13,13 +13,11 @@ func nibbles(dst []byte, codes []uint8) {
 	}
 }
 
-// fifthBits stores bit 4 of 32 codes.
+// fifthBits stores bit 4 of 32 codes: the product brings that of byte i to bit 56+i.
 func fifthBits(dst []byte, codes []uint8) {
-	bits := uint32(0)
-	for i, c := range codes {
-		bits |= uint32(c) >> 4 & 1 << i
+	for i := range 4 {
+		dst[i] = byte(eight(codes[8*i:]) >> 4 & eachByte * 0x0102040810204080 >> 56)
 	}
-	binary.LittleEndian.PutUint32(dst, bits)
 }
 
 // symmetricCodes is Q4_0's and Q5_0's: code = x/d + half, d = max/-half, so that the

@@ -874,6 +874,16 @@ func encodeQ8_0AVX2(dst *byte, src *float32, n int)
 //go:noescape
 func encodeQ4_0AVX2(dst *byte, src *float32, n int)
 
+// symmetricCodesAVX2 writes a float16 and 32 bytes for each group: symmetricCodes.
+//
+//go:noescape
+func symmetricCodesAVX2(dst *byte, src *float32, rule *uint32, n int)
+
+// affineCodesAVX2 writes two float16 and 32 bytes for each group: affineCodes.
+//
+//go:noescape
+func affineCodesAVX2(dst *byte, src *float32, rule *uint32, n int)
+
 // encodeMXFP4AVX2 writes n blocks of MXFP4: tables is roundsUp, then half of the scale of each exponent.
 //
 //go:noescape

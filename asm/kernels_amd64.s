@@ -24268,6 +24268,196 @@ DATA k200<>+16(SB)/8, $0x4108000041080000
 DATA k200<>+24(SB)/8, $0x4108000041080000
 GLOBL k200<>(SB), RODATA|NOPTR, $32
 
+// func symmetricCodesAVX2(dst *byte, src *float32, rule *uint32, n int)
+// Requires: AVX, AVX2, BMI, F16C
+TEXT ·symmetricCodesAVX2(SB), NOSPLIT, $0-32
+	// d = the number of largest magnitude/-half, the first of equals. For each number: code = the integer part of x/d+half+0.5, by its reciprocal.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+24(FP), DX
+	MOVQ         rule+16(FP), BX
+	VPBROADCASTD 8(BX), Y0
+
+group:
+	VMOVUPS      (CX), Y1
+	VMOVUPS      32(CX), Y2
+	VMOVUPS      64(CX), Y3
+	VMOVUPS      96(CX), Y4
+	VANDPS       k145<>+0(SB), Y1, Y5
+	VANDPS       k145<>+0(SB), Y2, Y6
+	VMAXPS       Y6, Y5, Y5
+	VANDPS       k145<>+0(SB), Y3, Y6
+	VMAXPS       Y6, Y5, Y5
+	VANDPS       k145<>+0(SB), Y4, Y6
+	VMAXPS       Y6, Y5, Y5
+	VPERM2F128   $0x01, Y5, Y5, Y6
+	VMAXPS       Y6, Y5, Y5
+	VPERMILPS    $0x4e, Y5, Y6
+	VMAXPS       Y6, Y5, Y5
+	VPERMILPS    $0xb1, Y5, Y6
+	VMAXPS       Y6, Y5, Y5
+	VANDPS       k145<>+0(SB), Y1, Y6
+	VPCMPEQD     Y5, Y6, Y6
+	VMOVMSKPS    Y6, DI
+	MOVL         DI, SI
+	VANDPS       k145<>+0(SB), Y2, Y6
+	VPCMPEQD     Y5, Y6, Y6
+	VMOVMSKPS    Y6, DI
+	SHLL         $0x08, DI
+	ORL          DI, SI
+	VANDPS       k145<>+0(SB), Y3, Y6
+	VPCMPEQD     Y5, Y6, Y6
+	VMOVMSKPS    Y6, DI
+	SHLL         $0x10, DI
+	ORL          DI, SI
+	VANDPS       k145<>+0(SB), Y4, Y6
+	VPCMPEQD     Y5, Y6, Y6
+	VMOVMSKPS    Y6, DI
+	SHLL         $0x18, DI
+	ORL          DI, SI
+	TZCNTL       SI, SI
+	VBROADCASTSS (CX)(SI*4), Y5
+	VXORPS       Y6, Y6, Y6
+	VADDPS       Y6, Y5, Y5
+	VBROADCASTSS 4(BX), Y6
+	VMULPS       Y6, Y5, Y5
+	VCVTPS2PH    $0x00, X5, X6
+	VPEXTRW      $0x00, X6, (AX)
+	VMOVUPS      k41<>+0(SB), Y7
+	VDIVPS       Y5, Y7, Y7
+	VXORPS       Y6, Y6, Y6
+	VCMPPS       $0x04, Y5, Y6, Y6
+	VANDPS       Y6, Y7, Y7
+	VBROADCASTSS (BX), Y6
+	VADDPS       k120<>+0(SB), Y6, Y6
+	VMULPS       Y7, Y1, Y1
+	VADDPS       Y6, Y1, Y1
+	VCVTTPS2DQ   Y1, Y1
+	VMULPS       Y7, Y2, Y2
+	VADDPS       Y6, Y2, Y2
+	VCVTTPS2DQ   Y2, Y2
+	VMULPS       Y7, Y3, Y3
+	VADDPS       Y6, Y3, Y3
+	VCVTTPS2DQ   Y3, Y3
+	VMULPS       Y7, Y4, Y4
+	VADDPS       Y6, Y4, Y4
+	VCVTTPS2DQ   Y4, Y4
+	VPAND        k176<>+0(SB), Y1, Y1
+	VPAND        k176<>+0(SB), Y2, Y2
+	VPAND        k176<>+0(SB), Y3, Y3
+	VPAND        k176<>+0(SB), Y4, Y4
+	VPACKSSDW    Y2, Y1, Y1
+	VPACKSSDW    Y4, Y3, Y3
+	VPACKUSWB    Y3, Y1, Y1
+	VMOVDQU      k174<>+0(SB), Y2
+	VPERMD       Y1, Y2, Y1
+	VPMINSB      Y0, Y1, Y1
+	VMOVDQU      Y1, 2(AX)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x22, AX
+	DECQ         DX
+	JNZ          group
+	VZEROUPPER
+	RET
+
+// func affineCodesAVX2(dst *byte, src *float32, rule *uint32, n int)
+// Requires: AVX, AVX2, BMI, F16C
+TEXT ·affineCodesAVX2(SB), NOSPLIT, $0-32
+	// low = the least number, the first of equals; d = (the largest-low)/top. For each number: code = the integer part of (x-low)/d+0.5, by the reciprocal.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+24(FP), DX
+	MOVQ         rule+16(FP), BX
+	VPBROADCASTD 8(BX), Y0
+
+group:
+	VMOVUPS      (CX), Y1
+	VMOVUPS      32(CX), Y2
+	VMOVUPS      64(CX), Y3
+	VMOVUPS      96(CX), Y4
+	VMINPS       Y2, Y1, Y5
+	VMAXPS       Y2, Y1, Y6
+	VMINPS       Y3, Y5, Y5
+	VMAXPS       Y3, Y6, Y6
+	VMINPS       Y4, Y5, Y5
+	VMAXPS       Y4, Y6, Y6
+	VPERM2F128   $0x01, Y5, Y5, Y7
+	VMINPS       Y7, Y5, Y5
+	VPERMILPS    $0x4e, Y5, Y7
+	VMINPS       Y7, Y5, Y5
+	VPERMILPS    $0xb1, Y5, Y7
+	VMINPS       Y7, Y5, Y5
+	VPERM2F128   $0x01, Y6, Y6, Y7
+	VMAXPS       Y7, Y6, Y6
+	VPERMILPS    $0x4e, Y6, Y7
+	VMAXPS       Y7, Y6, Y6
+	VPERMILPS    $0xb1, Y6, Y7
+	VMAXPS       Y7, Y6, Y6
+	VCMPPS       $0x00, Y5, Y1, Y7
+	VMOVMSKPS    Y7, DI
+	MOVL         DI, SI
+	VCMPPS       $0x00, Y5, Y2, Y7
+	VMOVMSKPS    Y7, DI
+	SHLL         $0x08, DI
+	ORL          DI, SI
+	VCMPPS       $0x00, Y5, Y3, Y7
+	VMOVMSKPS    Y7, DI
+	SHLL         $0x10, DI
+	ORL          DI, SI
+	VCMPPS       $0x00, Y5, Y4, Y5
+	VMOVMSKPS    Y5, DI
+	SHLL         $0x18, DI
+	ORL          DI, SI
+	TZCNTL       SI, SI
+	VBROADCASTSS (CX)(SI*4), Y7
+	VCVTPS2PH    $0x00, X7, X5
+	VPEXTRW      $0x00, X5, 2(AX)
+	VSUBPS       Y7, Y6, Y6
+	VXORPS       Y5, Y5, Y5
+	VADDPS       Y5, Y6, Y6
+	VBROADCASTSS (BX), Y5
+	VDIVPS       Y5, Y6, Y6
+	VCVTPS2PH    $0x00, X6, X5
+	VPEXTRW      $0x00, X5, (AX)
+	VMOVUPS      k41<>+0(SB), Y5
+	VDIVPS       Y6, Y5, Y5
+	VXORPS       Y8, Y8, Y8
+	VCMPPS       $0x04, Y6, Y8, Y8
+	VANDPS       Y8, Y5, Y5
+	VSUBPS       Y7, Y1, Y1
+	VMULPS       Y5, Y1, Y1
+	VADDPS       k120<>+0(SB), Y1, Y1
+	VCVTTPS2DQ   Y1, Y1
+	VSUBPS       Y7, Y2, Y2
+	VMULPS       Y5, Y2, Y2
+	VADDPS       k120<>+0(SB), Y2, Y2
+	VCVTTPS2DQ   Y2, Y2
+	VSUBPS       Y7, Y3, Y3
+	VMULPS       Y5, Y3, Y3
+	VADDPS       k120<>+0(SB), Y3, Y3
+	VCVTTPS2DQ   Y3, Y3
+	VSUBPS       Y7, Y4, Y4
+	VMULPS       Y5, Y4, Y4
+	VADDPS       k120<>+0(SB), Y4, Y4
+	VCVTTPS2DQ   Y4, Y4
+	VPAND        k176<>+0(SB), Y1, Y1
+	VPAND        k176<>+0(SB), Y2, Y2
+	VPAND        k176<>+0(SB), Y3, Y3
+	VPAND        k176<>+0(SB), Y4, Y4
+	VPACKSSDW    Y2, Y1, Y1
+	VPACKSSDW    Y4, Y3, Y3
+	VPACKUSWB    Y3, Y1, Y1
+	VMOVDQU      k174<>+0(SB), Y2
+	VPERMD       Y1, Y2, Y1
+	VPMINSB      Y0, Y1, Y1
+	VMOVDQU      Y1, 4(AX)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x24, AX
+	DECQ         DX
+	JNZ          group
+	VZEROUPPER
+	RET
+
 // func encodeMXFP4AVX2(dst *byte, src *float32, tables *uint32, n int)
 // Requires: AVX, AVX2, CMOV
 TEXT ·encodeMXFP4AVX2(SB), NOSPLIT, $0-32

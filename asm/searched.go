@@ -10,6 +10,7 @@ type searched struct {
 	symmetric symmetricBlock
 	grid      gridGroup
 	iq1       iq1Group
+	codes     [32 * 36]byte
 }
 
 var searches = sync.Pool{New: func() any { return new(searched) }}

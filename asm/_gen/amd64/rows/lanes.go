@@ -26,6 +26,8 @@ func Kernels() {
 	grids()
 	q8_0()
 	q4_0()
+	symmetricCodes()
+	affineCodes()
 	mxfp4()
 	nvfp4()
 	e4m3()

@@ -122,21 +122,10 @@ func q4_0() {
 		[]string{"d = the number of largest magnitude/-8, the first of equals. For each number: code = the integer part of x/d+8.5, by its reciprocal; 15 at most."}, 32, 18, func() {}, func(s small) {
 			x := s.numbers(0)
 			m := magnitude(x[:]...)
-			all, bits := GP32(), GP32()
-			for i, y := range x {
-				same := emit.Into(YMM(), VANDPS, emit.Dwords(0x7FFFFFFF), y)
+			d, zero := s.first(x, func(y, same VecVirtual) {
+				VANDPS(emit.Dwords(0x7FFFFFFF), y, same)
 				VPCMPEQD(m, same, same)
-				VMOVMSKPS(same, bits)
-				if i == 0 {
-					MOVL(bits, all)
-				} else {
-					SHLL(Imm(uint64(8*i)), bits)
-					ORL(bits, all)
-				}
-			}
-			TZCNTL(all, all)
-			d, zero := YMM(), YMM()
-			VBROADCASTSS(Mem{Base: s.src, Index: all.As64(), Scale: 4}, d)
+			}), YMM()
 			VXORPS(zero, zero, zero)
 			VADDPS(zero, d, d) // zeros are +0
 			VMULPS(emit.Floats(-0.125), d, d)
