@@ -163,11 +163,10 @@ func (c *convertCmd) checkQuant(t *convertTarget) error {
 		return errors.New("--quant goes with --to gguf")
 	case c.Cast != "" || c.AsIs || c.RawNames || c.MMProj:
 		return errors.New("--quant goes with none of --cast, --as-is, --raw-names and --mmproj")
-	case c.DoubleQuant || len(c.BlockSize)%2 == 1 || len(c.Include) > 0:
-		return errors.New("--double-quant, --block-size N and --include do not go with mixes of GGUF")
 	}
-	m, err := mixOf("--quant", c.Quant)
-	if err == nil {
+	err := c.bnbFlags.notOfMixes()
+	m, unknown := mixOf("--quant", c.Quant)
+	if err = errors.Join(err, unknown); err == nil {
 		_, err = c.ggmlFlags.quantizer(m)
 	}
 	return errors.Join(err, c.writeFlags.Validate(), c.schemeFlags.Validate())

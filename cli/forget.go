@@ -135,11 +135,24 @@ func (c *forgetCmd) Validate() error {
 	if err != nil {
 		return err
 	}
-	if c.DoubleQuant || len(c.BlockSize)%2 == 1 || len(c.Include) > 0 {
-		return errors.New("--double-quant, --block-size N and --include do not go with mixes of GGUF")
+	if err := c.bnbFlags.notOfMixes(); err != nil {
+		return err
 	}
 	_, err = c.ggmlFlags.quantizer(m)
 	return err
+}
+
+// notOfMixes refuses what no mix knows.
+func (f *bnbFlags) notOfMixes() error {
+	switch {
+	case f.DoubleQuant:
+		return errors.New("--double-quant goes with nf4 and fp4, not with mixes of GGUF")
+	case len(f.BlockSize)%2 == 1:
+		return errors.New("--block-size N goes with nf4 and fp4, not with mixes of GGUF")
+	case len(f.Include) > 0:
+		return errors.New("--include does not go with mixes of GGUF, which choose by their own rules: --tensor-type GLOB=TYPE gives a tensor a type")
+	}
+	return nil
 }
 
 // defaultBlock is bitsandbytes' own.
@@ -209,7 +222,7 @@ func (c *forgetCmd) Run(ctx context.Context, s *session) error {
 		verb:   "quantizing",
 		flags:  &c.writeFlags,
 		opts:   convert.Options{Quant: *c.options(c.OutDtype, c.sourceBlock()), Quantize: q, Requantize: c.AllowRequantize, NaN: c.nan()},
-		report: c.Report.on, page: string(c.Report.page),
+		report: c.Report.on, page: string(c.Report.page), patterns: c.bnbFlags.patterns(),
 		admit: admitQuantized,
 		target: func(w *written) string {
 			if w.folder {
@@ -239,7 +252,7 @@ func (c *forgetCmd) toGGUF(ctx context.Context, s *session) error {
 		prepare: func(b *limits.Budget, o *conversion) error {
 			return forLlamaCPP(b, &o.written, convert.LlamaCPP{Quant: o.opts.Quant})
 		},
-		report: c.Report.on, page: string(c.Report.page),
+		report: c.Report.on, page: string(c.Report.page), patterns: c.bnbFlags.patterns(),
 	}
 	var choose func(*limits.Budget, *conversion) error
 	if c.Budget != "" {
@@ -270,6 +283,11 @@ func (f *bnbFlags) scaled(name string) convert.Quantizer {
 	}
 	format, _ := scaled.Find(name)
 	return convert.Scaled{Format: format, Measure: f.Report.on, Include: include, Exclude: exclude}
+}
+
+// patterns are those of the flags, each of which must fit a tensor.
+func (f *bnbFlags) patterns() []patterns {
+	return []patterns{{"--include", f.Include}, {"--exclude", f.Exclude}}
 }
 
 // chosen is what names are asked for, nil for none.

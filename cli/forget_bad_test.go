@@ -148,3 +148,41 @@ func TestAMixOfAnUnknownArchitectureSaysItsRule(t *testing.T) {
 		}
 	}
 }
+
+// A pattern that fits no tensor is misspelt: it is refused whatever the target is, and what fits
+// one that would not be quantized anyway is not.
+func TestPatternsOfQuantizeFitSomething(t *testing.T) {
+	dir := t.TempDir()
+	model := filepath.Join(dir, "m.gguf")
+	write(t, model, ggufOf(t, "llama", 256, "token_embd.weight", "output.weight", "blk.0.attn_v.weight"))
+	for _, c := range []struct {
+		args string
+		code int
+		text string
+	}{
+		{"--to q4_k_m --tensor-type blk.1.*=q8_0", 2, `--tensor-type: no tensor has a name that fits "blk.1.*"`},
+		{"--to q4_k_m --exclude attn_v", 2, `--exclude: no tensor has a name that fits "attn_v"`},
+		{"--to nf4 --exclude attn_v", 2, `--exclude: no tensor has a name that fits "attn_v"`},
+		{"--to nf4 --include *ffn*", 2, `--include: no tensor has a name that fits "*ffn*"`},
+		{"--to q4_k_m --tensor-type *attn_v*=q8_0 --exclude output*", 0, ""},
+	} {
+		r := amn(t, nil, append(strings.Fields("forget --dry-run "+c.args), model)...)
+		if r.code != c.code || !strings.Contains(r.err, c.text) {
+			t.Errorf("%s: exit %d\n%s%s", c.args, r.code, r.out, r.err)
+		}
+		if c.code == 0 && (!strings.Contains(r.out, "blk.0.attn_v.weight  [") || !strings.Contains(r.out, " Q8_0 ")) {
+			t.Errorf("%s: the plan is not listed\n%s", c.args, r.out)
+		}
+	}
+}
+
+// What cannot fit is said before anything is measured.
+func TestABudgetBelowTheSmallestTypesIsRefusedAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	model := filepath.Join(dir, "m.gguf")
+	write(t, model, ggufOf(t, "llama", 256, "token_embd.weight", "output.weight", "blk.0.attn_v.weight"))
+	r := amn(t, nil, "forget", "--budget", "1bpw", "-o", filepath.Join(dir, "out.gguf"), model)
+	if r.code != 2 || !strings.Contains(r.err, "the smallest of --types take") || strings.Contains(r.err, "measuring") {
+		t.Errorf("exit %d: %s", r.code, r.err)
+	}
+}

@@ -72,14 +72,11 @@ type ladder struct {
 // chooseTypes gives each tensor its type so that all take at most so many bytes.
 // It begins with the smallest of each, then takes again and again the step that
 // lessens the error most for its bytes, while one fits; of equals the first by name.
-func chooseTypes(list []*ladder, most int64) error {
+func chooseTypes(list []*ladder, most int64) {
 	slices.SortFunc(list, func(a, b *ladder) int { return cmp.Compare(a.name, b.name) })
 	used := int64(0)
 	for _, l := range list {
 		used += l.steps[0].bytes
-	}
-	if used > most {
-		return usage{fmt.Sprintf("--budget: the smallest types take %s bytes, and there are %s for them", formatCount(used), formatCount(max(0, most)))}
 	}
 	for {
 		var best *ladder
@@ -94,7 +91,7 @@ func chooseTypes(list []*ladder, most int64) error {
 			}
 		}
 		if best == nil {
-			return nil
+			return
 		}
 		used += best.steps[to].bytes - best.steps[best.at].bytes
 		best.at = to
@@ -179,17 +176,20 @@ func (c *forgetCmd) fit(s *session, b *limits.Budget, o *conversion, q *convert.
 			return fmt.Errorf("%v: %w", t, err)
 		}
 	}
+	list, rest := laddersOf(all.Plans) // not measured yet, but sizes are known
+	if err := fitsAtAll(list, roomFor(list, rest, bits, most)); err != nil {
+		return err
+	}
 	done := s.progress("measuring "+showPath(o.path), all.Progress)
 	err = all.Measure()
 	done()
 	if err != nil {
 		return err
 	}
-	list, rest := laddersOf(all.Plans)
+	list, rest = laddersOf(all.Plans)
 	ladders, stay := map[string]*ladder{}, map[string]tensor.DType{}
-	var numbers int64
 	for _, l := range list {
-		ladders[l.name], numbers = l, numbers+l.numbers
+		ladders[l.name] = l
 	}
 	for i := range all.Plans[0].Outs { // what has each of the types already, or none
 		out := &all.Plans[0].Outs[i]
@@ -198,12 +198,7 @@ func (c *forgetCmd) fit(s *session, b *limits.Budget, o *conversion, q *convert.
 	for _, l := range list {
 		l.climb()
 	}
-	if most -= rest + 32*int64(len(list)); bits > 0 { // what is aligned may take 31 bytes more
-		most = int64(math.Floor(bits * float64(numbers) / 8))
-	}
-	if err := chooseTypes(list, most); err != nil {
-		return err
-	}
+	chooseTypes(list, roomFor(list, rest, bits, most))
 	given := q.Options.Override
 	q.Options.Override = func(name string) tensor.DType {
 		if given != nil {
@@ -217,6 +212,36 @@ func (c *forgetCmd) fit(s *session, b *limits.Budget, o *conversion, q *convert.
 		return stay[name]
 	}
 	q.Mix = mostUsed(list, types, q.Mix)
+	return nil
+}
+
+// roomFor is the bytes that the tensors may take: so many bits by number, or what else the file
+// has taken off its size.
+func roomFor(list []*ladder, rest int64, bits float64, most int64) int64 {
+	if bits == 0 {
+		return most - rest - 32*int64(len(list)) // what is aligned may take 31 bytes more
+	}
+	var numbers int64
+	for _, l := range list {
+		numbers += l.numbers
+	}
+	return int64(math.Floor(bits * float64(numbers) / 8))
+}
+
+// fitsAtAll refuses a budget that the smallest types exceed, before anything is measured.
+func fitsAtAll(list []*ladder, most int64) error {
+	least, numbers := int64(0), int64(0)
+	for _, l := range list {
+		smallest := l.steps[0].bytes
+		for _, s := range l.steps {
+			smallest = min(smallest, s.bytes)
+		}
+		least, numbers = least+smallest, numbers+l.numbers
+	}
+	if least > most {
+		return usage{fmt.Sprintf("--budget: the smallest of --types take %s bytes, %.3f bits by number, and there are %s for them",
+			formatCount(least), 8*float64(least)/float64(numbers), formatCount(max(0, most)))}
+	}
 	return nil
 }
 

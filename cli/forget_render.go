@@ -27,6 +27,9 @@ func (s *session) printQuantized(c *conversion) {
 	if c.opts.Sink != nil && len(e.Weights) > 0 {
 		s.fact("", "Types", typesOf(e.Weights))
 	}
+	if c.rehearsed {
+		s.printTypes(e.Weights)
+	}
 	if n := int64(len(e.Kept)); n > 0 {
 		s.fact("", "Kept", matrices(n)+reasons(e.Kept))
 	}
@@ -60,6 +63,22 @@ func (s *session) printQuantized(c *conversion) {
 	}
 	all := e.Lost()
 	s.distance("in all", width, &all)
+}
+
+// printTypes lists what each weight would become.
+func (s *session) printTypes(weights []convert.QuantizedWeight) {
+	if len(weights) == 0 {
+		return
+	}
+	width := len("weight")
+	for i := range weights {
+		width = min(max(width, columns(nameText(weights[i].Name))), 48)
+	}
+	s.fact("", "Plan", "by weight: shape, type, bytes now and then")
+	for i := range weights {
+		w := &weights[i]
+		s.line("  %s  %-14s %-7v %9s -> %s", pad(cutName(nameText(w.Name), width), width), formatShape(w.Shape), w.Type, formatBytes(w.Before), formatBytes(w.After))
+	}
 }
 
 // typesOf sums up what weights are stored as: "Q4_K (24, 1.2 MB), Q6_K (8, 0.6 MB)".

@@ -224,7 +224,7 @@ func TestConvertingToAMixIsForgetting(t *testing.T) {
 		{[]string{"--to", "gguf", "--quant", "q4_9"}, "is none of"},
 		{[]string{"--to", "gguf", "--pure"}, "goes with --to gguf --quant"},
 		{[]string{"--to", "gguf", "--quant", "q4_0", "--as-is"}, "goes with none of"},
-		{[]string{"--to", "gguf", "--quant", "q4_0", "--include", "x"}, "do not go with mixes"},
+		{[]string{"--to", "gguf", "--quant", "q4_0", "--include", "x"}, "--include does not go with mixes"},
 		{[]string{"--to", "gguf", "--quant", "q4_0", "--keep-split"}, "no GGUF model of several files"},
 		{[]string{"--to", "gguf", "--quant", "q4_0", "--exclude", "["}, "is no pattern"},
 	} {
@@ -314,7 +314,7 @@ func TestABudgetChoosesFromTheTypesGiven(t *testing.T) {
 		{"--budget 6bpw --types Q5_1", `"type":"Q5_1"`, 0},
 		{"--budget 16bpw --types q8_0,f16", `"forgotten"`, 0},
 		{"--budget 1bpw --types q8_0", `"weights":[],"kept":[]`, 0}, // what it is already
-		{"--budget 1bpw --types q5_1", "the smallest types take", 2},
+		{"--budget 1bpw --types q5_1", "the smallest of --types take", 2},
 		{"--budget 6bpw --types q4_0,q4_0", "stands twice", 2},
 		{"--budget 6bpw --types q4_0,f32", "is no type of blocks", 2},
 		{"--budget 6bpw --types q8_1", "is no type of blocks", 2},

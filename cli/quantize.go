@@ -70,6 +70,10 @@ func mixOf(flag, name string, others ...string) (mix.Mix, error) {
 // called in what is written, and choose may change q once the model is open.
 func (f *ggmlFlags) mixed(c *conversion, q *convert.GGML, name string, choose func(*limits.Budget, *conversion) error) {
 	prepare := c.prepare
+	for _, pair := range f.TensorType {
+		pattern, _, _ := strings.Cut(string(pair), "=")
+		c.patterns = append(c.patterns, patterns{"--tensor-type", globs{word(pattern)}})
+	}
 	c.prepare = func(b *limits.Budget, o *conversion) (err error) {
 		if err := f.readMatrix(b, q); err != nil {
 			return err

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -36,6 +35,7 @@ type conversion struct {
 	inFolder bool
 	report   bool          // print what was lost by weight
 	page     string        // and draw it in this file
+	patterns []patterns    // of flags, each of which must fit a tensor
 	merged   *merged       // adapters or models were merged
 	edited   *convert.Edit // keys were changed
 	// admit says why the plan is not to be carried out, or nil.
@@ -138,6 +138,9 @@ func (s *session) carryOut(ctx context.Context, b *limits.Budget, c *conversion)
 	if len(c.plan.Outs) == 0 && c.opts.Keep != nil {
 		return usage{"--tensor: no tensor has such a name"}
 	}
+	if err := c.fitted(); err != nil {
+		return err
+	}
 	if c.admit != nil {
 		if err := c.admit(&c.written); err != nil {
 			return err
@@ -159,47 +162,6 @@ func (s *session) carryOut(ctx context.Context, b *limits.Budget, c *conversion)
 		return err
 	}
 	return s.write(c)
-}
-
-// configFrom takes what stands beside the weights from another folder.
-func (c *conversion) configFrom(b *limits.Budget) error {
-	if f := c.model.Format(); f != safetensors.Format && f != "pth" {
-		return usage{"--config-from: " + f + " takes nothing from a folder"}
-	}
-	dir := string(c.flags.ConfigFrom)
-	if err := parser.ConfigsFrom(b, c.model, dir); err != nil {
-		return fmt.Errorf("--config-from %s: %w", showPath(dir), err)
-	}
-	from, err := os.Stat(dir)
-	if to, lost := os.Stat(string(c.flags.Output)); err == nil && lost == nil && os.SameFile(from, to) {
-		return usage{"the target is the folder of --config-from: choose another"}
-	}
-	c.opts.Alone = false
-	return err
-}
-
-// checkName refuses a target whose name promises another format: programs that go
-// by names, as most do, would not load it.
-func (c *conversion) checkName() error {
-	ext, format := strings.ToLower(filepath.Ext(c.written.target)), safetensors.Format
-	if c.opts.Sink != nil {
-		format = c.opts.Sink.Name()
-	}
-	for _, f := range parser.Formats() {
-		switch {
-		case !slices.Contains(f.Extensions, ext):
-		case c.folder && c.flags.Output != "" && !isFolder(c.written.target):
-			return usage{fmt.Sprintf("target %q: its name promises a file, but a folder is written", showPath(c.written.target))}
-		case !c.folder && f.Name != format:
-			return usage{fmt.Sprintf("target %q: its name promises %s, but %s is written", showPath(c.written.target), f.Name, format)}
-		}
-	}
-	return nil
-}
-
-func isFolder(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
 }
 
 // rehearse asks what would become of the target.

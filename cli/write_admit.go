@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/safetensors"
+)
+
+// configFrom takes what stands beside the weights from another folder.
+func (c *conversion) configFrom(b *limits.Budget) error {
+	if f := c.model.Format(); f != safetensors.Format && f != "pth" {
+		return usage{"--config-from: " + f + " takes nothing from a folder"}
+	}
+	dir := string(c.flags.ConfigFrom)
+	if err := parser.ConfigsFrom(b, c.model, dir); err != nil {
+		return fmt.Errorf("--config-from %s: %w", showPath(dir), err)
+	}
+	from, err := os.Stat(dir)
+	if to, lost := os.Stat(string(c.flags.Output)); err == nil && lost == nil && os.SameFile(from, to) {
+		return usage{"the target is the folder of --config-from: choose another"}
+	}
+	c.opts.Alone = false
+	return err
+}
+
+// checkName refuses a target whose name promises another format: programs that go
+// by names, as most do, would not load it.
+func (c *conversion) checkName() error {
+	ext, format := strings.ToLower(filepath.Ext(c.written.target)), safetensors.Format
+	if c.opts.Sink != nil {
+		format = c.opts.Sink.Name()
+	}
+	for _, f := range parser.Formats() {
+		switch {
+		case !slices.Contains(f.Extensions, ext):
+		case c.folder && c.flags.Output != "" && !isFolder(c.written.target):
+			return usage{fmt.Sprintf("target %q: its name promises a file, but a folder is written", showPath(c.written.target))}
+		case !c.folder && f.Name != format:
+			return usage{fmt.Sprintf("target %q: its name promises %s, but %s is written", showPath(c.written.target), f.Name, format)}
+		}
+	}
+	return nil
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// patterns are what a flag was given.
+type patterns struct {
+	flag string
+	globs
+}
+
+// fitted refuses a pattern that fits no tensor, under the name that it has in the source or in what
+// is written: it is misspelt, and what it was to change would go on as if nobody had asked.
+func (c *conversion) fitted() error {
+	for _, list := range c.patterns {
+		for _, p := range list.globs {
+			if !c.anyTensor(globs{p}.match) {
+				return usage{fmt.Sprintf("%s: no tensor has a name that fits %q", list.flag, p)}
+			}
+		}
+	}
+	return nil
+}
+
+func (c *conversion) anyTensor(is func(name string) bool) bool {
+	for t := range c.model.Tensors() {
+		if is(t.Name) {
+			return true
+		}
+	}
+	for i := range c.plan.Outs {
+		if is(c.plan.Outs[i].Name) {
+			return true
+		}
+	}
+	q := c.plan.Quantized
+	return q != nil && (slices.ContainsFunc(q.Weights, func(w convert.QuantizedWeight) bool { return is(w.Name) }) ||
+		slices.ContainsFunc(q.Kept, func(k convert.KeptMatrix) bool { return is(k.Name) }))
+}
