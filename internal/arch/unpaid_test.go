@@ -42,8 +42,8 @@ var unpaid = map[string][]string{
 		internal: have
 		internal: strings.SplitSeq(text, "\n")
 		internal: text
+		convert: strings.Lines(text)
 		parser: bytes.SplitSeq([]byte(any), []byte("|"))
-		convert: strings.Lines(linearsText)
 		convert: slices.Backward(l.list)
 		internal: eight
 		internal: n.views
@@ -125,7 +125,6 @@ var unpaid = map[string][]string{
 		parser: d.open`),
 	"one pass over what MaxItems has counted, a few nanoseconds for each": rows(`
 		convert: r.tensors
-		internal: p.Tensors
 		internal: s.tensors
 		internal: m.Pieces[3:]
 		internal: kinds
