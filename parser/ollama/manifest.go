@@ -83,9 +83,13 @@ func (m *manifest) read(d *strictjson.Decoder) error {
 	})
 }
 
+// leaves reports a name that no file of the model's folder has.
+func leaves(name string) bool {
+	return name != "" && (!tensor.IsLocal(name) || name == "." || strings.Contains(name, `\`))
+}
+
 func (m *manifest) layer(d *strictjson.Decoder, i int) error {
-	off := d.Off()
-	where := "layer " + strconv.Itoa(i)
+	off, where := d.Off(), "layer "+strconv.Itoa(i)
 	var l Layer
 	var media, digest string
 	var sized bool
@@ -117,6 +121,9 @@ func (m *manifest) layer(d *strictjson.Decoder, i int) error {
 	l.Kind = strings.TrimPrefix(media, mediaPrefix)
 	if l.Kind == Tensor && l.Name == "" {
 		return d.FailAt(where, off, wire.ErrMissing.By("ollama.layer-incomplete").With("name of the tensor"))
+	}
+	if l.Kind == JSON && leaves(l.Name) {
+		return d.FailAt(where, off, wire.ErrForbidden.By("file.path-escape").With("its name %s leaves the model's folder", wire.Quote(l.Name)))
 	}
 	m.layers, err = limits.Append(m.b, m.layers, l)
 	return err
