@@ -98,13 +98,14 @@ func (c *serveCmd) Run(ctx context.Context, s *session) error {
 	if err := v.open(ctx, o.Version); err != nil {
 		return errors.Join(err, v.shut())
 	}
-	if !c.Isolate { // it starts processes
+	has := sandboxed() // asked of the kernel, which a locked process may not do
+	if !c.Isolate {    // it starts processes
 		if err := c.lock(s, v.needs(o.Dir)); err != nil {
 			return errors.Join(err, v.shut())
 		}
 	}
 	if c.Sandbox == "auto" {
-		o.Log.Info("sandbox", "has", sandboxed())
+		o.Log.Info("sandbox", "has", has)
 	}
 	for _, start := range v.start {
 		start()

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -41,7 +42,11 @@ func TestServeAnswersAndEnds(t *testing.T) {
 	}
 	lines := bufio.NewScanner(log)
 	addr := ""
-	for n := 0; n < 2 && lines.Scan(); n++ {
+	has := regexp.MustCompile(`(?m)^Sandbox: +(.*)$`).FindStringSubmatch(amn(t, nil, "version").out)
+	for n := 0; n < 3 && lines.Scan(); n++ {
+		if strings.Contains(lines.Text(), "msg=sandbox") && (has == nil || !strings.Contains(lines.Text(), has[1])) {
+			t.Errorf("%s, where amn version says %q", lines.Text(), has)
+		}
 		if _, rest, ok := strings.Cut(lines.Text(), "msg=listening address=127"); ok {
 			addr = "127" + rest
 		}
