@@ -17,7 +17,7 @@ import (
 
 func model(t *testing.T) *kong.Application {
 	t.Helper()
-	k, err := newParser(new(app), newSession(Stdio{Out: io.Discard, Err: io.Discard}))
+	k, err := newParser(new(globals), commands, newSession(Stdio{Out: io.Discard, Err: io.Discard}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func TestHelpLeadsWithExamples(t *testing.T) {
 
 // HelpCommands lists the commands of the help, for the test that runs them.
 func HelpCommands() []string {
-	k, err := newParser(new(app), newSession(Stdio{Out: io.Discard, Err: io.Discard}))
+	k, err := newParser(new(globals), commands, newSession(Stdio{Out: io.Discard, Err: io.Discard}))
 	if err != nil {
 		panic(err)
 	}

@@ -39,39 +39,6 @@ type Stdio struct {
 	RemoteFiles func(ctx context.Context, b *limits.Budget, address string) (fs.FS, string, error)
 }
 
-// app is every command and flag.
-type app struct {
-	globals
-
-	Inspect    inspectCmd  `cmd:"" aliases:"info" help:"Say what a file is and sum it up."`
-	Parse      parseCmd    `cmd:"" help:"List every tensor of a file."`
-	View       browseCmd   `cmd:"" name:"view" help:"Browse tensors, metadata and findings in the terminal."`
-	Scan       scanCmd     `cmd:"" help:"Judge files: is it safe to load them, and what do they ask for?"`
-	Diff       diffCmd     `cmd:"" help:"Compare two models: names, shapes, types, bits."`
-	Hash       digestCmd   `cmd:"" aliases:"digest" help:"Hash files and tensors, write and check manifests."`
-	Stats      statsCmd    `cmd:"" help:"Say what numbers a model holds: ranges, means, zeros, NaN."`
-	Verify     verifyCmd   `cmd:"" help:"Read all that files hold, and check what can be checked."`
-	Dequantize rememberCmd `cmd:"" aliases:"remember" help:"Recover the precision of a quantized model."`
-	Quantize   forgetCmd   `cmd:"" aliases:"forget" help:"Quantize a model: GGUF types and mixes, FP8, MXFP4, INT4, MLX, bitsandbytes."`
-
-	Convert   convertCmd   `cmd:"" help:"Write a model in another format."`
-	Edit      editCmd      `cmd:"" help:"Change metadata and the names of tensors, in a new file or in place."`
-	Merge     mergeCmd     `cmd:"" help:"Merge models, as a recipe says."`
-	MergeLoRA mergeLoRACmd `cmd:"" name:"merge-lora" help:"Merge adapters into the model that they were trained on."`
-	Split     splitCmd     `cmd:"" help:"Write a model's file as several."`
-	Join      joinCmd      `cmd:"" help:"Write the files of a model as one."`
-	Formats   formatsCmd   `cmd:"" help:"List the formats that are read, and what is refused by name."`
-	Limits    limitsCmd    `cmd:"" help:"Show the limits that a file is held to."`
-	Policy    policyCmd    `cmd:"" help:"Show, check and explain what a gate holds files to."`
-	Serve     serveCmd     `cmd:"" help:"Judge uploads, by HTTP or in the place of clamd."`
-	Rules     rulesCmd     `cmd:"" help:"List the rules by which files are refused."`
-	Judge     judgeCmd     `cmd:"" name:"judge-one" hidden:"" help:"Judge one file for amn serve --isolate."`
-	Version   versionCmd   `cmd:"" help:"Print the version."`
-
-	Completion completionCmd `cmd:"" help:"Print what makes a shell complete commands, flags, files and tensors."`
-	Man        manCmd        `cmd:"" help:"Print a page for man."`
-}
-
 // grace is how long an interrupted command may take to clean up.
 const grace = 5 * time.Second
 
@@ -160,36 +127,15 @@ func run(ctx context.Context, args []string, stdio Stdio) (code int) {
 // command parses the arguments and runs what they ask for. Errors about files
 // are reported where they occur; what it returns ended the command.
 func (s *session) command(ctx context.Context, args []string) error {
-	var a app
-	k, err := newParser(&a, s)
-	if err != nil {
-		return fmt.Errorf("internal error: %w", err)
+	if len(args) == 0 || args[0] == askForWords || asksForLimits(args) {
+		return s.aboutItself(ctx, args)
 	}
-	if len(args) == 0 {
-		s.usage(k)
-		return nil
-	}
-	if args[0] == askForWords {
-		return s.complete(ctx, k.Model, args[1:])
-	}
-	if asksForLimits(args) {
-		s.out.WriteString(limitsText(k.Model, s.helpWidth()))
-		return nil
-	}
-	args = usual(args)
-	if err := unknownCommand(k.Model, args); err != nil {
+	g := new(globals)
+	parsed, err := s.parse(g, usual(args))
+	if err != nil || parsed == nil { // help was printed
 		return err
 	}
-	exited := false
-	k.Exit = func(int) { exited = true }
-	parsed, err := k.Parse(permute(k.Model, args))
-	switch {
-	case exited: // help was printed
-		return nil
-	case err != nil:
-		return usageError(err)
-	}
-	if err := s.resolve(&a.globals); err != nil {
+	if err := s.resolve(g); err != nil {
 		return usage{err.Error()}
 	}
 	if _, err := asm.Forced(); err != nil {
@@ -199,14 +145,20 @@ func (s *session) command(ctx context.Context, args []string) error {
 	return parsed.Run(s)
 }
 
-func newParser(a *app, s *session) (*kong.Kong, error) {
-	return kong.New(a,
-		kong.Name("amn"),
-		kong.Description("Parse any tensor file and let no hostile byte through."),
-		kong.Writers(s.out, s.err),
-		kong.Help(s.printHelp),
-		kong.ExplicitGroups(flagGroups),
-	)
+// aboutItself answers what is asked about all commands.
+func (s *session) aboutItself(ctx context.Context, args []string) error {
+	k, err := newParser(new(globals), commands, s)
+	switch {
+	case err != nil:
+		return fmt.Errorf("internal error: %w", err)
+	case len(args) == 0:
+		s.usage(k)
+	case args[0] == askForWords:
+		return s.complete(ctx, k.Model, args[1:])
+	default:
+		s.out.WriteString(limitsText(k.Model, s.helpWidth()))
+	}
+	return nil
 }
 
 // usage prints the help to standard error: nothing was asked for.

@@ -26,7 +26,7 @@ func (manCmd) examples() []example {
 
 // Run implements the command.
 func (c *manCmd) Run(s *session) error {
-	k, err := newParser(new(app), s)
+	k, err := newParser(new(globals), commands, s)
 	if err != nil {
 		return fmt.Errorf("internal error: %w", err)
 	}
