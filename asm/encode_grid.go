@@ -1,9 +1,6 @@
 package asm
 
-import (
-	"math"
-	"sync"
-)
+import "math"
 
 // A lattice is what an encoder needs of a grid: which point of whole levels is on
 // it, and which points lie near one that is not. A level l stands for 2*l+1.
@@ -18,73 +15,17 @@ type lattice struct {
 // nearEight is how many neighbours kernels take at once: a list is filled up with its first one.
 const nearEight = 8
 
-// latticeOf builds one at its first use: the neighbours of a point off the grid
-// are those at its shells least distances, in their order.
+// latticeOf gives a grid that is built at its first use: the neighbours of a point off the grid
+// are those at its shells least distances, in their order. All who ask for it meanwhile build it
+// together.
 func latticeOf(elems, bits, levels, shells int, points func(yield func([8]uint8))) func() *lattice {
-	return sync.OnceValue(func() *lattice {
-		g := &lattice{bits: bits}
-		points(func(p [8]uint8) { g.levels = append(g.levels, p) })
-		for k := range g.index {
-			g.index[k] = -1
+	w := &latticeWork{elems: elems, levels: levels, shells: shells}
+	w.g.bits = bits
+	return func() *lattice {
+		if g := w.built.Load(); g != nil {
+			return g
 		}
-		for i, p := range g.levels {
-			g.index[g.key(p[:elems])] = int16(i)
-		}
-		var p [8]uint8
-		for { // all points of so many levels
-			if k := g.key(p[:elems]); g.index[k] < 0 {
-				g.surround(k, p, elems, shells)
-			}
-			at := 0
-			for ; at < elems; at++ {
-				if p[at]++; int(p[at]) < levels {
-					break
-				}
-				p[at] = 0
-			}
-			if at == elems {
-				return g
-			}
-		}
-	})
-}
-
-// surround lists the neighbours of a point.
-func (g *lattice) surround(key int, p [8]uint8, elems, shells int) {
-	var count [256]int32 // of points, by the square of their distance in levels, which bounds it
-	var far [2048]uint8  // as many as the largest grid has points
-	for i, q := range g.levels {
-		d := 0
-		for e := range elems {
-			diff := int(q[e]) - int(p[e])
-			d += diff * diff
-		}
-		far[i] = uint8(min(d, 255))
-		count[min(d, 255)]++
-	}
-	last := 0
-	for d := range count {
-		if count[d] > 0 {
-			if last, shells = d, shells-1; shells == 0 {
-				break
-			}
-		}
-	}
-	g.first[key] = int32(len(g.near))
-	g.near = append(g.near, 0)
-	n := 0
-	for d := 0; d <= last; d++ {
-		for i, f := range far[:len(g.levels)] {
-			if int(f) == d {
-				g.near = append(g.near, uint16(g.key(g.levels[i][:elems])))
-				n++
-			}
-		}
-	}
-	at := g.first[key]
-	g.near[at] = uint16(n)
-	for ; n%nearEight != 0; n++ {
-		g.near = append(g.near, g.near[at+1])
+		return w.take(points)
 	}
 }
 
@@ -159,13 +100,17 @@ func gridBytes[T uint32 | uint64](grid []T, elems int, values string) func(func(
 	}
 }
 
-const twoBitValues, oneBitValues = "\x08\x19\x2b", "\xff\x00\x01"
+const (
+	twoBitValues   = "\x08\x19\x2b"
+	oneBitValues   = "\xff\x00\x01"
+	threeBitValues = "\x04\x0c\x14\x1c\x24\x2c\x34\x3e"
+)
 
 var (
 	iq2xxsLattice = latticeOf(8, 2, 3, 2, gridBytes(iq2xxsGrid[:], 8, twoBitValues))
 	iq2xsLattice  = latticeOf(8, 2, 3, 2, gridBytes(iq2xsGrid[:], 8, twoBitValues))
 	iq2sLattice   = latticeOf(8, 2, 3, 1, gridBytes(iq2sGrid[:], 8, twoBitValues))
 	iq1Lattice    = latticeOf(8, 2, 3, 3, gridBytes(iq1Grid[:], 8, oneBitValues))
-	iq3xxsLattice = latticeOf(4, 3, 8, 2, gridBytes(iq3xxsGrid[:], 4, "\x04\x0c\x14\x1c\x24\x2c\x34\x3e"))
+	iq3xxsLattice = latticeOf(4, 3, 8, 2, gridBytes(iq3xxsGrid[:], 4, threeBitValues))
 	iq3sLattice   = latticeOf(4, 3, 8, 3, gridBytes(iq3sGrid[:], 4, "\x01\x03\x05\x07\x09\x0b\x0d\x0f"))
 )

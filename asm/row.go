@@ -12,8 +12,8 @@ func (k Kind) Encodes() bool { return kinds[k].encode != nil }
 // NeedsMatrix reports that ggml writes rows as blocks of k with a matrix alone.
 func (k Kind) NeedsMatrix() bool { return k == IQ2_XXS || k == IQ2_XS || k == IQ1_S }
 
-// gridTables is more than the tables of one grid take.
-const gridTables = 2 << 20
+// gridTables is more than the tables of one grid take while they are built.
+const gridTables = 3 << 20
 
 // Tables is the bytes of the tables that the first row of a type builds, and that
 // stay; 0 for most types.
