@@ -1,7 +1,7 @@
 """Model files nobody vouches for: what they are, whether they are safe, and their tensors.
 
-The work is done by the program ``amn``, a static binary that the wheel carries. Nothing of
-a file is ever run, and what the program cannot explain is refused: each function raises a
+The work is done by the program ``amn``, a static binary that the wheel carries; only a plain
+safetensors file is opened without it. Nothing of a file is ever run, and what the program cannot explain is refused: each function raises a
 :class:`Refused`, whose class says why.
 
     import anamnesis

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from dataclasses import dataclass
 from typing import Any
@@ -150,12 +151,22 @@ class Torch:
         return tensor if self._device in ("cpu", None) else tensor.to(self._device)
 
 
+@functools.lru_cache(maxsize=None)
+def _numpy() -> NumPy:
+    return NumPy()
+
+
+@functools.lru_cache(maxsize=None)
+def _torch() -> Torch:
+    return Torch()
+
+
 def of(name: str, device: Any = "cpu") -> Any:
     """The framework of a name."""
     if name in ("torch", "pt"):
-        return Torch(device)
+        return _torch() if device == "cpu" else Torch(device)
     if name in ("numpy", "np"):
         if device not in ("cpu", None):
             raise ValueError("numpy has no devices")
-        return NumPy()
+        return _numpy()
     raise ValueError(f"framework {name!r}: give torch or numpy")

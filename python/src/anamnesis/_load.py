@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any, Mapping
 
-from . import _errors, _save
+from . import _errors, _frameworks, _plain, _save
 from ._model import Model
 
 
@@ -15,6 +15,10 @@ def load_file(filename: str | os.PathLike[str], device: Any = "cpu", *, framewor
     Tensors are as they are stored; decode=True puts decoded weights in the place of
     quantized ones, which those of GGUF need.
     """
+    if not decode and not any(flags.values()):
+        plain = _plain.load(filename, _frameworks.of(framework, device))
+        if plain is not None:
+            return plain
     with Model(filename, framework, decode=decode, device=device, **flags) as m:
         return _whole(m, decode)
 

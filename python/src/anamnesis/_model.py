@@ -82,6 +82,7 @@ class Model:
         if decode:
             self._bind()
         self._files: dict[int, _File] = {}
+        self._places: dict[int, str | None] = {}
         self._storages: dict[tuple[int, str], _frameworks.Storage] = {}
         self._share()
         self._closed = False
@@ -179,6 +180,11 @@ class Model:
 
     def _where(self, part: int) -> str | None:
         """The file of a part; None for what has no path of its own, such as a model in a store."""
+        if part not in self._places:
+            self._places[part] = self._place(part)
+        return self._places[part]
+
+    def _place(self, part: int) -> str | None:
         path = self.report.path
         if not self.report.files:
             return path if os.path.isfile(path) else None
