@@ -32,6 +32,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/anamnesis-go/anamnesis/internal/ahead"
 	"github.com/anamnesis-go/anamnesis/internal/elements"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -197,28 +198,25 @@ func Model(list []Tensor) Sum {
 	return Sum(h.Sum(nil))
 }
 
-// Reader hashes the bytes of a file.
+// Reader hashes the bytes of a file. A piece is read while that before it is hashed.
 func Reader(b *limits.Budget, r io.Reader, done *atomic.Int64) (sum Sum, size int64, err error) {
-	buf, err := limits.Make[byte](b, pieceBytes)
-	if err != nil {
-		return sum, 0, err
+	var bufs [2][]byte
+	for i := range bufs {
+		if bufs[i], err = limits.Make[byte](b, pieceBytes); err != nil {
+			return sum, 0, err
+		}
 	}
 	h := sha256.New()
-	for {
-		if err := b.Step(1); err != nil {
-			return sum, size, err
-		}
-		n, err := r.Read(buf)
-		h.Write(buf[:n])
-		size += int64(n)
+	err = ahead.Each(r.Read, bufs, func(p []byte) error {
+		h.Write(p)
+		size += int64(len(p))
 		if done != nil {
-			done.Add(int64(n))
+			done.Add(int64(len(p)))
 		}
-		if err == io.EOF {
-			return Sum(h.Sum(nil)), size, nil
-		}
-		if err != nil {
-			return sum, size, err
-		}
+		return b.Step(1)
+	})
+	if err != nil {
+		return sum, size, err
 	}
+	return Sum(h.Sum(nil)), size, nil
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"sync"
 
+	"github.com/anamnesis-go/anamnesis/internal/ahead"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -73,19 +74,40 @@ func (s *summed) sum(b *limits.Budget) (string, error) {
 	return hex.EncodeToString(s.h.Sum(nil)), nil
 }
 
-// readAll gives the bytes from off to the end to h.
+// hashPiece is how much is read while the piece before it is hashed.
+const hashPiece = 512 << 10
+
+// readAll gives the bytes from off to the end to h. What fits one piece is read at once;
+// of what is longer, the next piece is read while one is hashed.
 func readAll(b *limits.Budget, r io.ReaderAt, off, end int64, h hash.Hash) error {
-	buf := make([]byte, min(max(end-off, 0), 256<<10))
-	for off < end {
+	next := func(p []byte) (int, error) {
+		if off >= end {
+			return 0, io.EOF
+		}
 		if err := b.Err(); err != nil {
-			return wire.At("gate", "", wire.NoOffset, err)
+			return 0, wire.At("gate", "", wire.NoOffset, err)
 		}
-		p := buf[:min(end-off, int64(len(buf)))]
+		p = p[:min(end-off, int64(len(p)))]
 		if err := wire.ReadFull(r, p, off); err != nil {
-			return wire.At("gate", "", off, err)
+			return 0, wire.At("gate", "", off, err)
 		}
-		h.Write(p)
 		off += int64(len(p))
+		return len(p), nil
 	}
-	return nil
+	take := func(p []byte) error {
+		h.Write(p)
+		return nil
+	}
+	if end-off > hashPiece {
+		return ahead.Each(next, [2][]byte{make([]byte, hashPiece), make([]byte, hashPiece)}, take)
+	}
+	buf := make([]byte, max(end-off, 0))
+	n, err := next(buf)
+	if err == io.EOF {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return take(buf[:n])
 }
