@@ -82,7 +82,7 @@ FOUND ?= differential-out
 LEDGER ?=
 
 .PHONY: search api apidiff vuln deadcode systems qemu neon avx512 must-have check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
-	skips bench bench-kernels bench-encode bench-peers bench-gate bench-requests bench-merge bench-hostile bench-convert nested site web all-targets release release-check python wheels memory golden crosscheck watch differential corpus recipe cover cover-corpus
+	skips bench bench-kernels bench-encode bench-peers bench-gate bench-requests bench-merge bench-hostile bench-convert nested site web all-targets release release-check python wheels wheels-check memory golden crosscheck watch differential corpus recipe cover cover-corpus
 
 check: fmt vet lint test purego gen-check cross
 
@@ -302,6 +302,13 @@ release-check: ## two builds of TARGETS from two folders have the same bytes, an
 
 wheels: ## wheels for every platform: make wheels VERSION=v1.2.3
 	python3 python/wheels.py
+
+# VERSION says v0.0.0 where none is given, which a wheel calls 0.0.0.
+wheels-check: ## the wheels of every platform, built twice from two folders, have the same bytes
+	@d=$$(mktemp -d) && trap 'rm -rf "$$d"' EXIT && mkdir -p "$$d/a/other" "$$d/b" && export VERSION=$(VERSION) && \
+	git archive HEAD | tar x -C "$$d/a/other" && git archive HEAD | tar x -C "$$d/b" && \
+	python3 "$$d/b/python/wheels.py" --out "$$d/1" && python3 "$$d/a/other/python/wheels.py" --out "$$d/2" >/dev/null && \
+	diff -r "$$d/1" "$$d/2" && echo "two builds, the same bytes"
 
 cover:
 	$(GO) test ./... -coverpkg=./... -coverprofile cover.out

@@ -38,6 +38,9 @@ func (completionCmd) examples() []example {
 
 // Run implements the command.
 func (c *completionCmd) Run(s *session) error {
+	if s.json {
+		return usage{"amn completion prints a script for a shell, which JSON does not hold"}
+	}
 	extensions := strings.Join(modelExtensions(), "|")
 	_, err := s.out.WriteString(strings.NewReplacer("@ASK@", askForWords, "@EXT@", extensions).Replace(completionScripts[c.Shell]))
 	return err

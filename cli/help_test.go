@@ -181,6 +181,19 @@ func TestHelpLeadsWithExamples(t *testing.T) {
 	}
 }
 
+// CommandPaths lists the commands, by the words that follow "amn".
+func CommandPaths() []string {
+	k, err := newParser(new(globals), commands, newSession(Stdio{Out: io.Discard, Err: io.Discard}))
+	if err != nil {
+		panic(err)
+	}
+	var list []string
+	for _, c := range k.Model.Leaves(true) {
+		list = append(list, strings.TrimPrefix(commandPath(c), "amn "))
+	}
+	return list
+}
+
 // HelpCommands lists the commands of the help, for the test that runs them.
 func HelpCommands() []string {
 	k, err := newParser(new(globals), commands, newSession(Stdio{Out: io.Discard, Err: io.Discard}))

@@ -26,6 +26,9 @@ func (manCmd) examples() []example {
 
 // Run implements the command.
 func (c *manCmd) Run(s *session) error {
+	if s.json {
+		return usage{"amn man prints a page for man, which JSON does not hold"}
+	}
 	k, err := newParser(new(globals), commands, s)
 	if err != nil {
 		return fmt.Errorf("internal error: %w", err)

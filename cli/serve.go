@@ -45,7 +45,7 @@ type serveCmd struct {
 	Idle       time.Duration `placeholder:"TIME" default:"30s" help:"How long a client may send nothing (${default})."`
 	Digest     bool          `default:"true" negatable:"" help:"Answer with the SHA-256 of the file, made as its bodies are read (the default)."`
 	UI         bool          `name:"ui" help:"Answer GET / with a page: it takes a file, sends it to this service, and shows what inspect --html shows."`
-	LogJSON    bool          `help:"Log in JSON."`
+	LogJSON    bool          `help:"Log in JSON, as --json does."`
 
 	Isolate bool `help:"Judge each file in a process of its own, with limits of its own, which the sandbox locks in the place of the service."`
 
@@ -139,7 +139,7 @@ func (c *serveCmd) options(s *session) (o api.Options, err error) {
 	}
 	o.Dir, o.MaxUploads, o.PerTenant, o.Queue, o.IdleTimeout = c.SpoolDir, c.MaxUploads, c.PerTenant, c.Queue, c.Idle
 	o.Log = slog.New(slog.NewTextHandler(s.err, nil))
-	if c.LogJSON {
+	if c.LogJSON || s.json {
 		o.Log = slog.New(slog.NewJSONHandler(s.err, nil))
 	}
 	if c.Isolate {

@@ -128,3 +128,24 @@ func TestServeRefusesWhatNobodyCouldMean(t *testing.T) {
 		}
 	}
 }
+
+// Its log is in objects where JSON is asked for.
+func TestServeSaysInJSONWhatItDoes(t *testing.T) {
+	cmd := process(t, "serve", "--listen", "localhost:0", "--json")
+	log, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	listening := false
+	for lines := bufio.NewScanner(log); !listening && lines.Scan(); {
+		v := object(t, lines.Text())
+		listening = v["msg"] == "listening" && strings.HasPrefix(fmt.Sprint(v["address"]), "127.0.0.1:")
+	}
+	cmd.Process.Signal(syscall.SIGTERM)
+	if err := cmd.Wait(); err != nil || !listening {
+		t.Errorf("%v; listening: %v", err, listening)
+	}
+}
