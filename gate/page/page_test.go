@@ -64,6 +64,9 @@ func TestAReportHoldsWhatIsShown(t *testing.T) {
 	if len(r.Metadata) == 0 || r.Metadata[0].Value != "llama" {
 		t.Errorf("metadata %v", r.Metadata)
 	}
+	if text, err := json.Marshal(r.Metadata); err != nil || !strings.Contains(string(text), `"value":0.00001}`) {
+		t.Errorf("an epsilon of 32 bits: %s", text)
+	}
 }
 
 // What a file says never becomes markup, and no script but the page's own may run.

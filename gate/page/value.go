@@ -14,9 +14,9 @@ func number(value any) any {
 	case nil, bool:
 		return v
 	case float32:
-		return float(float64(v), 32)
+		return float(v, float64(v), 32)
 	case float64:
-		return float(v, 64)
+		return float(v, v, 64)
 	case uint64:
 		return strconv.FormatUint(v, 10)
 	}
@@ -26,9 +26,10 @@ func number(value any) any {
 	return nil
 }
 
-func float(v float64, bits int) any {
+// float keeps the type: JSON has the fewest digits that make its bits.
+func float(value any, v float64, bits int) any {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return strconv.FormatFloat(v, 'g', -1, bits)
 	}
-	return v
+	return value
 }

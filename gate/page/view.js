@@ -168,6 +168,7 @@ const anamnesis = (() => {
     });
     const spacer = el("div", { role: "presentation" });
     const scroll = el("div", { class: "scroll", tabindex: "0", role: "rowgroup", "aria-label": "Tensors, scroll with the arrow keys" }, spacer);
+    scroll.style.height = "min(26rem, " + Math.max(all.length, 2) * ROW + "px)"; // of all: the page does not jump while one searches
     const grid = el("div", { class: "grid", role: "table", "aria-label": "Tensors", "aria-colcount": "5" }, head, scroll);
     const said = el("span", { role: "status", "aria-live": "polite", class: "soft" });
     const search = el("input", { type: "search", placeholder: "Search names and types", "aria-label": "Search names and types" });
