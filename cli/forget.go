@@ -315,7 +315,11 @@ func scaledNames() (names []string) {
 // configuration can say, before anything is written.
 func admitQuantized(w *written) error {
 	if len(w.plan.Quantized.Weights) == 0 {
-		return usage{"no weight in it is quantized by the rule of transformers, which takes matrices of linear modules, called NAME.weight; --include names some of those"}
+		why := ""
+		if kept := w.plan.Quantized.Kept; len(kept) > 0 {
+			why = "; left alone: " + matrices(int64(len(kept))) + reasons(kept)
+		}
+		return usage{"no weight in it is quantized by the rule of transformers, which takes matrices of linear modules, called NAME.weight; --include names some of those" + why}
 	}
 	_, err := w.plan.QuantizationConfig()
 	return err

@@ -125,7 +125,7 @@ func stepOf(w *convert.QuantizedWeight) step {
 
 // laddersOf are those of all tensors that some type quantizes, and the bytes of a file
 // beside them. Where a tensor has a type already it is copied, and loses nothing.
-func laddersOf(plans []*convert.Plan) (list []*ladder, rest int64) {
+func laddersOf(plans []*convert.Plan, types []tensor.DType) (list []*ladder, rest int64) {
 	ladders := map[string]*ladder{}
 	for _, p := range plans {
 		for i := range p.Quantized.Weights {
@@ -147,7 +147,7 @@ func laddersOf(plans []*convert.Plan) (list []*ladder, rest int64) {
 				continue
 			}
 			rest -= o.Size
-			if !slices.ContainsFunc(l.steps, func(s step) bool { return s.to == o.DType }) {
+			if slices.Contains(types, o.DType) && !slices.ContainsFunc(l.steps, func(s step) bool { return s.to == o.DType }) {
 				l.steps = append(l.steps, step{o.DType, o.Size, 0})
 			}
 		}
@@ -167,16 +167,17 @@ func (c *forgetCmd) fit(s *session, b *limits.Budget, o *conversion, q *convert.
 		return err
 	}
 	all := convert.NewComparison(b)
+	bare := slices.ContainsFunc(types, func(t tensor.DType) bool { return !convert.WantsMatrix(t) })
 	for _, t := range types {
 		one, opts := *q, o.opts
-		one.Measure = true
+		one.Measure, one.LeaveUnweighed = true, bare
 		one.Options.Override = func(string) tensor.DType { return t }
 		opts.Quantize, opts.Alone = one, true
 		if err := all.Add(o.model, opts); err != nil {
 			return fmt.Errorf("%v: %w", t, err)
 		}
 	}
-	list, rest := laddersOf(all.Plans) // not measured yet, but sizes are known
+	list, rest := laddersOf(all.Plans, types) // not measured yet, but sizes are known
 	if err := fitsAtAll(list, roomFor(list, rest, bits, most)); err != nil {
 		return err
 	}
@@ -186,7 +187,7 @@ func (c *forgetCmd) fit(s *session, b *limits.Budget, o *conversion, q *convert.
 	if err != nil {
 		return err
 	}
-	list, rest = laddersOf(all.Plans)
+	list, rest = laddersOf(all.Plans, types)
 	ladders, stay := map[string]*ladder{}, map[string]tensor.DType{}
 	for _, l := range list {
 		ladders[l.name] = l

@@ -27,6 +27,7 @@ func (s *session) printQuantized(c *conversion) {
 	if c.opts.Sink != nil && len(e.Weights) > 0 {
 		s.fact("", "Types", typesOf(e.Weights))
 	}
+	s.printChoices(e.Weights)
 	if c.rehearsed {
 		s.printTypes(e.Weights)
 	}
@@ -65,6 +66,35 @@ func (s *session) printQuantized(c *conversion) {
 	s.distance("in all", width, &all)
 }
 
+// printChoices says which weights got another type than the rules chose, and which none of the
+// importance that was given.
+func (s *session) printChoices(weights []convert.QuantizedWeight) {
+	var fell, bare []string
+	for i := range weights {
+		if weights[i].Instead != tensor.Unknown {
+			fell = append(fell, weights[i].Name)
+		}
+		if weights[i].Unweighed {
+			bare = append(bare, weights[i].Name)
+		}
+	}
+	if n := int64(len(fell)); n > 0 {
+		s.fact("", "Fallback", plural(n, "weight")+" whose columns the chosen type's blocks do not divide: "+firstNames(fell))
+	}
+	if n := int64(len(bare)); n > 0 {
+		s.fact("", "Unweighed", plural(n, "weight")+" that the importance matrix does not have: "+firstNames(bare))
+	}
+}
+
+// firstNames is the first of some names, and how many more there are.
+func firstNames(names []string) string {
+	text := cutName(nameText(names[0]), 48)
+	if n := len(names) - 1; n > 0 {
+		text += fmt.Sprintf(" and %s more", formatCount(int64(n)))
+	}
+	return text
+}
+
 // printTypes lists what each weight would become.
 func (s *session) printTypes(weights []convert.QuantizedWeight) {
 	if len(weights) == 0 {
@@ -77,7 +107,11 @@ func (s *session) printTypes(weights []convert.QuantizedWeight) {
 	s.fact("", "Plan", "by weight: shape, type, bytes now and then")
 	for i := range weights {
 		w := &weights[i]
-		s.line("  %s  %-14s %-7v %9s -> %s", pad(cutName(nameText(w.Name), width), width), formatShape(w.Shape), w.Type, formatBytes(w.Before), formatBytes(w.After))
+		instead := ""
+		if w.Instead != tensor.Unknown {
+			instead = fmt.Sprintf(" (for %v)", w.Instead)
+		}
+		s.line("  %s  %-14s %-7v %9s -> %s%s", pad(cutName(nameText(w.Name), width), width), formatShape(w.Shape), w.Type, formatBytes(w.Before), formatBytes(w.After), instead)
 	}
 }
 
@@ -151,6 +185,12 @@ func jsonQuantized(o *jsonObject, c *conversion) {
 					o.numbers("shape", w.Shape)
 					o.number("before", w.Before)
 					o.number("after", w.After)
+					if w.Instead != tensor.Unknown {
+						o.field("instead_of", w.Instead.String())
+					}
+					if w.Unweighed {
+						o.field("unweighed", true)
+					}
 					if w.Zeroed > 0 {
 						o.number("zeroed", w.Zeroed)
 					}

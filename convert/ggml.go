@@ -25,6 +25,9 @@ type GGML struct {
 	Exclude func(name string) bool
 	// Measure compares each weight with what it decodes to.
 	Measure bool
+	// LeaveUnweighed leaves weights as they are whose type wants importance that there is
+	// none of, where the model is refused otherwise.
+	LeaveUnweighed bool
 }
 
 // ggml encodes the weights of one model.
@@ -199,6 +202,9 @@ func (e *ggml) takes(name string, shape []int64) (verdict, error) {
 	}
 	to, _ := quant.CodecOf(t.To)
 	if !e.o.Matrix.has(name) && (to.NeedsMatrix() || needsMatrix(t, &e.o.Mix)) {
+		if e.o.LeaveUnweighed {
+			return copyIt, nil
+		}
 		return 0, wire.ErrUnsupported.With("%v in %s wants an importance matrix for it", t.To, e.o.Mix.Name)
 	}
 	return encodeIt, nil
@@ -215,6 +221,15 @@ func (e *RequantizeError) Unwrap() error {
 	return wire.ErrUnsupported.With("it is %s already, and quantizing it again as %s loses more than quantizing the original", e.From, e.To)
 }
 
+// WantsMatrix reports types that llama-quantize writes with an importance matrix alone.
+func WantsMatrix(d tensor.DType) bool {
+	switch d {
+	case tensor.IQ3_XXS, tensor.IQ2_XXS, tensor.IQ2_XS, tensor.IQ2_S, tensor.IQ1_M, tensor.IQ1_S:
+		return true
+	}
+	return false
+}
+
 // needsMatrix reports types that llama-quantize refuses to write without a matrix:
 // Q2_K only within Q2_K_S.
 func needsMatrix(t *mix.Tensor, x *mix.Mix) bool {
@@ -222,13 +237,7 @@ func needsMatrix(t *mix.Tensor, x *mix.Mix) bool {
 	case "output.weight", "token_embd.weight", "per_layer_token_embd.weight":
 		return false
 	}
-	switch t.To {
-	case tensor.IQ3_XXS, tensor.IQ2_XXS, tensor.IQ2_XS, tensor.IQ2_S, tensor.IQ1_M, tensor.IQ1_S:
-		return true
-	case tensor.Q2_K:
-		return x.Name == "Q2_K_S"
-	}
-	return false
+	return WantsMatrix(t.To) || t.To == tensor.Q2_K && x.Name == "Q2_K_S"
 }
 
 // encode plans a weight.
@@ -258,7 +267,8 @@ func (e *ggml) encode(w *quant.Weight) (encoding, error) {
 	if w.Rows() > 0 {
 		r.row = size / w.Rows()
 	}
-	one := QuantizedWeight{Name: w.Name, Type: t.To, Shape: w.Shape, Elements: w.Rows() * w.Cols(), Before: w.Stored(), After: size}
+	one := QuantizedWeight{Name: w.Name, Type: t.To, Shape: w.Shape, Elements: w.Rows() * w.Cols(), Before: w.Stored(), After: size,
+		Instead: t.Fallback, Unweighed: e.o.Matrix != nil && matrix == nil}
 	e.Weights, err = limits.Append(e.b, e.Weights, one)
 	return r, err
 }

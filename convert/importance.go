@@ -62,12 +62,9 @@ func (m *Importance) add(b *limits.Budget, name string, list []float32) error {
 
 // squares refuses what no sum of squares is.
 func squares(list []float32) error {
-	if _, err := finite(list, 0); err != nil {
-		return err
-	}
 	for i, v := range list {
-		if v < 0 {
-			return wire.ErrUnsupported.With("element %d is %v, and no square is negative", i, v)
+		if !(v >= 0) || v > math.MaxFloat32 {
+			return wire.ErrRange.With("element %d is %v, which no mean of squares is", i, v)
 		}
 	}
 	return nil

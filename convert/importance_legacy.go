@@ -81,6 +81,9 @@ func legacyEntry(b *limits.Budget, c *wire.Cursor) (name string, list []float32,
 	if err != nil {
 		return "", nil, err
 	}
+	if int32(calls) < 0 {
+		return "", nil, c.Fail("", wire.ErrRange.With("%s was called %d times", wire.Quote(name), int32(calls)))
+	}
 	n, err := c.U32()
 	if err != nil {
 		return "", nil, err

@@ -47,9 +47,10 @@ func TestMatricesThatAreRefused(t *testing.T) {
 		{"other columns", "q4_k_m", "it is of another model", fixtures.LegacyMatrix(512, 2, all...), wire.Malformed},
 		{"too few weights", "iq2_xs", "wants an importance matrix", fixtures.LegacyMatrix(256, 2, all[:2]...), wire.Unsupported},
 		{"too few weights for what needs none", "q4_k_m", "", fixtures.LegacyMatrix(256, 2, all[:2]...), wire.OK},
-		{"NaN", "q4_k_m", "element 0 is NaN", fixtures.LegacyMatrix(256, nan, all...), wire.Unsupported},
-		{"infinity", "q4_k_m", "element 0 is +Inf", fixtures.LegacyMatrix(256, inf, all...), wire.Unsupported},
-		{"a negative square", "q4_k_m", "no square is negative", fixtures.LegacyMatrix(256, -1, all...), wire.Unsupported},
+		{"NaN", "q4_k_m", "element 0 is NaN", fixtures.LegacyMatrix(256, nan, all...), wire.Malformed},
+		{"infinity", "q4_k_m", "element 0 is +Inf", fixtures.LegacyMatrix(256, inf, all...), wire.Malformed},
+		{"a negative square", "q4_k_m", "element 0 is -0.333", fixtures.LegacyMatrix(256, -1, all...), wire.Malformed},
+		{"calls below zero", "q4_k_m", "called -1 times", append(append(binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(nil, 1), 1), 'a'), []byte("\xff\xff\xff\xff\x01\x00\x00\x00\x00\x00\x00\x00")...), wire.Malformed},
 		{"a weight twice", "q4_k_m", "output.weight", fixtures.LegacyMatrix(256, 2, all[0], all[0]), wire.Malformed},
 		{"cut off", "q4_k_m", "", good[:len(good)-1], wire.Truncated},
 		{"cut off in a name", "q4_k_m", "", good[:1070], wire.Truncated},
@@ -61,7 +62,7 @@ func TestMatricesThatAreRefused(t *testing.T) {
 		{"GGUF of a model", "q4_k_m", "not imatrix", newMatrix(t, b, "model", map[string][]float32{"output.weight.in_sum2": sums(3), "output.weight.counts": {7}}), wire.Malformed},
 		{"GGUF without counts", "q4_k_m", "there are no counts", newMatrix(t, b, "imatrix", map[string][]float32{"output.weight.in_sum2": sums(3)}), wire.Malformed},
 		{"GGUF without sums", "q4_k_m", "there is no sum", newMatrix(t, b, "imatrix", map[string][]float32{"output.weight.counts": {7}}), wire.Malformed},
-		{"GGUF with NaN counts", "q4_k_m", "NaN", newMatrix(t, b, "imatrix", map[string][]float32{"output.weight.in_sum2": sums(3), "output.weight.counts": {nan}}), wire.Unsupported},
+		{"GGUF with NaN counts", "q4_k_m", "NaN", newMatrix(t, b, "imatrix", map[string][]float32{"output.weight.in_sum2": sums(3), "output.weight.counts": {nan}}), wire.Malformed},
 		{"GGUF with counts that do not divide", "q4_k_m", "256 sums and 3 counts", newMatrix(t, b, "imatrix", map[string][]float32{"output.weight.in_sum2": sums(3), "output.weight.counts": {1, 1, 1}}), wire.Malformed},
 	} {
 		t.Run(c.name, func(t *testing.T) {

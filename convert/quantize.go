@@ -59,7 +59,12 @@ type QuantizedWeight struct {
 	Elements int64
 	Before   int64 // bytes in the source, or decoded from it
 	After    int64 // bytes of all parts
-	Zeroed   int64 // numbers that were not finite and became zeros, once the plan was written
+	// Instead is the type that the rules chose, where its blocks do not divide the columns
+	// and Type took its place; Unknown otherwise.
+	Instead tensor.DType
+	// Unweighed says that an importance matrix was given and has no numbers for it.
+	Unweighed bool
+	Zeroed    int64 // numbers that were not finite and became zeros, once the plan was written
 	// Lost is what was measured, once the plan was written. It is empty where nothing
 	// was: without Measure, and where scales of a row are quantized with those of
 	// thousands of others.
