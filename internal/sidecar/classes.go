@@ -12,6 +12,7 @@ var keptKeys = map[string]bool{
 	"class_name": true, "module": true, "config": true, "registered_name": true, // Keras
 	"vocabulary": true,                                         // of a layer of Keras
 	"__class__":  true, "__module__": true, "__loader__": true, // skops
+	"type": true, "name": true, // Fiddle
 }
 
 // keep remembers a string of an object.
@@ -48,6 +49,9 @@ func (w *walk) object(f *frame) error {
 	}
 	if _, ok := f.kept["class_name"]; ok {
 		return w.keras(f)
+	}
+	if _, ok := f.kept["module"]; ok && (f.kept["type"].text == "pyref" || f.twice == "type") {
+		return w.fiddle(f)
 	}
 	return nil
 }

@@ -7,7 +7,12 @@
 //   - *.jinja, *.jinja2, *.j2: a template, whole.
 //   - *.json: at any depth, the strings under "chat_template"; "auto_map",
 //     "trust_remote_code", "_target_"; the classes that Keras and skops name.
-//   - *.yaml, *.yml: "_target_" of Hydra, tags that construct Python objects.
+//     what sentence-transformers, PEFT, diffusers, mlx-lm, transformers, jsonpickle and
+//     Fiddle import because a configuration names it.
+//   - *.yaml, *.yml: "_target_" of Hydra, tags that construct Python objects, tags of
+//     HyperPyYAML.
+//   - MLmodel of MLflow: the module that loads it, code beside it. config.pbtxt of
+//     Triton: a backend that runs code.
 //
 // What it finds are findings, each with the code of a rule. A text in which there is
 // nothing of that is as harmless as before.

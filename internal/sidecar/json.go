@@ -185,6 +185,11 @@ func (w *walk) key(c byte) error {
 		return err
 	}
 	w.open[len(w.open)-1].key = name
+	if pickled[name] {
+		if err := w.once(codeImport, tensor.Danger, name, w.off, "jsonpickle imports and calls what its members name"); err != nil {
+			return err
+		}
+	}
 	if c, err = w.token(); err == nil && c != ':' {
 		err = errNoJSON
 	}
@@ -341,7 +346,7 @@ func (w *walk) str() error {
 	case key == hydraKey:
 		return w.target(text, at)
 	}
-	return w.keep(key, text, at)
+	return w.imports(key, text, at)
 }
 
 // autoMap is a class of the repository's own code, or of another's.

@@ -45,9 +45,16 @@ var readers = map[string]func(*reader) error{
 	".json": (*reader).json, ".yaml": (*reader).yaml, ".yml": (*reader).yaml,
 }
 
+// readersOf are those of files whose names have no such ending.
+var readersOf = map[string]func(*reader) error{"mlmodel": (*reader).yaml, "config.pbtxt": (*reader).triton}
+
 // Check returns what is found in a text, nothing for one that is not looked at.
 func Check(b *limits.Budget, t Text) ([]tensor.Finding, error) {
+	r := &reader{b: b, t: t}
 	read := readers[strings.ToLower(path.Ext(t.Name))]
+	if read == nil {
+		read = readersOf[r.base()]
+	}
 	if read == nil {
 		return nil, nil
 	}
@@ -55,7 +62,7 @@ func Check(b *limits.Budget, t Text) ([]tensor.Finding, error) {
 		return nil, wire.At(format, "", 0, err)
 	}
 	defer b.Drop(bufLen)
-	r := &reader{b: b, t: t, in: bufio.NewReaderSize(io.NewSectionReader(t.R, 0, t.Size), bufLen), steps: b.Steps()}
+	r.in, r.steps = bufio.NewReaderSize(io.NewSectionReader(t.R, 0, t.Size), bufLen), b.Steps()
 	if err := read(r); err != nil {
 		return nil, wire.At(format, "", r.off, err)
 	}

@@ -133,6 +133,9 @@ func (l *lines) look(line string, most int) error {
 	if err := l.names(line, most, hydraKey, l.hydra); err != nil {
 		return err
 	}
+	if err := l.loads(line, most); err != nil {
+		return err
+	}
 	return l.names(line, most, "target", func(value string, at int64) error {
 		if value == "" || !runsCode(value) {
 			return nil

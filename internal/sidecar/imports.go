@@ -1,0 +1,149 @@
+package sidecar
+
+import (
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// codeImport is the code of what a library imports because a configuration says so.
+const codeImport = "sidecar.import"
+
+// An importer is a rule about strings that a library takes for names of modules.
+type importer struct {
+	who string
+	ok  func(text string) bool
+}
+
+// named reports a class of one of the packages, by its full name.
+func named(packages ...string) func(string) bool {
+	return func(text string) bool {
+		last := text[strings.LastIndexByte(text, '.')+1:]
+		return within(text, packages...) && last != "" && 'A' <= last[0] && last[0] <= 'Z'
+	}
+}
+
+// under reports a module of one of the packages, or such a package.
+func under(packages ...string) func(string) bool {
+	return func(text string) bool { return within(text, packages...) }
+}
+
+// within reports a name in one of the packages from which no way leads to what runs code.
+func within(text string, packages ...string) bool {
+	if !isPath(text) {
+		return false
+	}
+	for _, p := range packages {
+		if rest, ok := strings.CutPrefix(text, p); ok && (rest == "" || rest[0] == '.' && !runsCode(rest[1:])) {
+			return true
+		}
+	}
+	return false
+}
+
+// The names that libraries import and call when they read a configuration, and
+// which of them are explained. Newer versions ask whether the model is trusted:
+// sentence-transformers 6, PEFT 0.18, mlx-lm 0.29, diffusers 0.42.
+var (
+	embedder   = importer{"sentence-transformers before 6.0 imports", named("sentence_transformers", "pylate")}
+	activation = importer{"sentence-transformers imports and calls", named("torch.nn")}
+	parent     = importer{"PEFT imports", under("transformers", "diffusers", "lerobot", "megatron", "timm", "__main__")}
+	megatron   = importer{"PEFT imports", under("megatron")}
+	component  = importer{"diffusers before 0.42 imports", isPipeline}
+	kernel     = importer{"transformers downloads and runs", func(text string) bool { return strings.HasPrefix(text, "kernels-community/") }}
+)
+
+// imports judges a string by what a library does with it.
+func (w *walk) imports(key, text string, at int64) error {
+	file := w.base()
+	switch {
+	case file == "modules.json" && key == "type",
+		key == "tokenizer_class" && strings.Contains(text, "."),
+		(file == "router_config.json" || file == "config.json") && w.below("types") && strings.Contains(text, "."):
+		return w.importOf(embedder, key, text, at)
+	case strings.Contains(text, ".") && (key == "activation_function" || key == "activation_fn" || key == "sbert_ce_default_activation_function"):
+		return w.importOf(activation, key, text, at)
+	case key == "parent_library" && w.below("auto_mapping"):
+		return w.importOf(parent, key, text, at)
+	case key == "megatron_core":
+		return w.importOf(megatron, key, text, at)
+	case key == "model_file" && isCode(text):
+		return w.report(codeImport, tensor.Danger, key, at, "mlx-lm before 0.29 runs "+wire.Quote(text))
+	case key == "transformers_weights" && (!tensor.IsLocal(text) || strings.ContainsAny(text, `\:`)):
+		return w.once("sidecar.index-path", tensor.Danger, "", at, "transformers reads the weights from "+wire.Quote(text))
+	case file == "model_index.json" || file == "modular_model_index.json":
+		return w.component(text, at)
+	case strings.Contains(text, "/") && (w.below("attn_implementation") || w.below("_attn_implementation") || w.below("experts_implementation")):
+		_, name, paged := strings.Cut(text, "|")
+		if !paged {
+			name = text
+		}
+		return w.importOf(kernel, key, name, at)
+	}
+	return w.keep(key, text, at)
+}
+
+func (w *walk) importOf(p importer, key, text string, at int64) error {
+	if p.ok(text) {
+		return nil
+	}
+	return w.report(codeImport, tensor.Danger, key, at, p.who+" "+wire.Quote(text))
+}
+
+// component judges the list of a library and a class that an index of diffusers has
+// for each part of a pipeline.
+func (w *walk) component(text string, at int64) error {
+	if len(w.open) != 2 || !w.open[1].list || w.open[1].key != "" {
+		return nil
+	}
+	key := w.open[0].key
+	if key == "_class_name" {
+		return w.report(codeImport, tensor.Danger, key, at, "diffusers before 0.42 runs "+wire.Quote(text+".py")+" for the pipeline")
+	}
+	return w.importOf(component, key, text, at)
+}
+
+// base is the name of the file without its folder, in small letters as systems
+// that fold case open it.
+func (r *reader) base() string {
+	return strings.ToLower(r.t.Name[strings.LastIndexAny(r.t.Name, "/!")+1:])
+}
+
+// isCode reports the name of a file that Python imports.
+func isCode(name string) bool {
+	name = strings.ToLower(name)
+	for _, end := range [...]string{".py", ".pyc", ".pyw", ".pyd", ".so"} {
+		if strings.HasSuffix(name, end) {
+			return true
+		}
+	}
+	return false
+}
+
+// isPipeline reports a library that diffusers takes parts of pipelines from, or a
+// package of its pipelines.
+func isPipeline(text string) bool { return pipelines[text] }
+
+// pickled are members of JSON by which jsonpickle names what it imports and calls.
+var pickled = map[string]bool{
+	"py/object": true, "py/type": true, "py/function": true, "py/reduce": true, "py/reduce_ex": true, "py/newargs": true, "py/newargsex": true,
+	"py/initargs": true, "py/repr": true, "py/mod": true, "py/state": true, "py/ref": true, "py/seq": true, "py/iterator": true, "py/property": true,
+}
+
+// fiddle judges a reference to something of Python's in a configuration of Fiddle,
+// which NeMo 2 keeps beside its checkpoints: what it names is imported, and called
+// when the model is built.
+func (w *walk) fiddle(f *frame) error {
+	module, name := f.kept["module"], f.kept["name"]
+	text := module.text + "." + name.text
+	switch {
+	case f.twice != "":
+		return w.report("sidecar.target", tensor.Danger, wire.Quote(name.text), module.off, f.ambiguous())
+	case module.text == "builtins" && skopsBuiltins[name.text], within(text, "fiddle", "pathlib"):
+		return nil
+	case within(text, "nemo", "megatron", "torch", "lightning", "transformers", "nemo_run", "torchmetrics"):
+		return w.once("sidecar.target", tensor.Warning, "", module.off, "NeMo calls what its configuration names, such as "+wire.Quote(text))
+	}
+	return w.report("sidecar.target", tensor.Danger, wire.Quote(name.text), module.off, "Fiddle imports "+wire.Quote(text)+", and calls it when the model is built")
+}

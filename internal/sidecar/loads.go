@@ -1,0 +1,229 @@
+package sidecar
+
+import (
+	"io"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// hyper are tags of HyperPyYAML, by which SpeechBrain looks up what they name and
+// mostly calls it.
+var hyper = [...]string{"new:", "name:", "apply:", "applyref:", "module:"}
+
+// seeds are functions that SpeechBrain's recipes call for numbers by chance.
+var seeds = map[string]bool{
+	"torch.manual_seed": true, "torch.cuda.manual_seed_all": true, "torch.cuda.manual_seed": true, "numpy.random.seed": true, "random.seed": true,
+	"speechbrain.utils.seed_everything": true,
+}
+
+// isHyper reports a name that SpeechBrain's own models hold.
+func isHyper(text string) bool {
+	return seeds[text] || within(text, "speechbrain", "torch.nn", "torch.optim", "torchaudio", "sentencepiece", "transformers") && !runsCode(text)
+}
+
+// loads judges what loaders of YAML other than Hydra look up and call.
+func (l *lines) loads(line string, most int) error {
+	if err := l.tags(line, most); err != nil {
+		return err
+	}
+	if strings.Contains(line, "class_path") {
+		if err := l.names(line, most, "class_path", l.classPath); err != nil {
+			return err
+		}
+	}
+	if l.base() != "mlmodel" {
+		return nil
+	}
+	return l.mlflow(line, most)
+}
+
+// classPath is what Lightning's command line imports.
+func (l *lines) classPath(value string, at int64) error {
+	if value == "" || !runsCode(value) {
+		return nil
+	}
+	return l.report(codeImport, tensor.Danger, "class_path", at, "Lightning imports "+wire.Quote(value)+", and calls it with arguments of the file")
+}
+
+// tags judges those of HyperPyYAML; they may stand in < > with another ! before them.
+func (l *lines) tags(line string, most int) error {
+	for from := 0; ; {
+		i := strings.IndexByte(line[from:], '!')
+		if i < 0 || from+i > most {
+			return nil
+		}
+		i += from
+		tag := line[i:]
+		if end := strings.IndexAny(tag, " \t"); end >= 0 {
+			tag = tag[:end]
+		}
+		from = i + max(1, len(tag))
+		if commented(line[:i]) {
+			continue
+		}
+		if err := l.steps.Step(); err != nil {
+			return err
+		}
+		if err := l.tag(strings.Trim(tag, "!<>,]}"), l.at+int64(i)); err != nil {
+			return err
+		}
+	}
+}
+
+func (l *lines) tag(tag string, at int64) error {
+	if file, ok := strings.CutPrefix(tag, "include:"); ok && (!tensor.IsLocal(file) || strings.ContainsAny(file, `\:`)) {
+		return l.report(codeImport, tensor.Danger, "!include", at, "SpeechBrain reads "+wire.Quote(file)+", and calls what it names")
+	}
+	for _, kind := range hyper {
+		text, ok := strings.CutPrefix(tag, kind)
+		switch {
+		case !ok:
+		case isHyper(text):
+			return l.once("sidecar.target", tensor.Warning, "", at, "SpeechBrain calls what its configuration names, such as "+wire.Quote(text))
+		default:
+			return l.report("sidecar.target", tensor.Danger, "!"+kind, at, "SpeechBrain looks up "+wire.Quote(text)+", and calls it with arguments of the file")
+		}
+	}
+	return nil
+}
+
+// mlflowKeys are keys of MLflow's MLmodel that name code.
+var mlflowKeys = [...]struct {
+	key, does string
+	ok        func(value string) bool
+}{
+	{"loader_module", "MLflow imports", func(v string) bool { return within(v, "mlflow") }},
+	{"model_code_path", "MLflow runs", isNull},
+	{"code", "MLflow puts on Python's path", isNull},
+}
+
+func isNull(v string) bool { return v == "null" || v == "~" }
+
+// mlflow judges a line of an MLmodel. Its library writes plain keys; a key that is
+// hidden, or whose value is not on its line, is refused.
+func (l *lines) mlflow(line string, most int) error {
+	for _, k := range mlflowKeys {
+		if hidden := strings.Count(unescaped(line), k.key) != strings.Count(line, k.key); hidden {
+			if err := l.once(codeImport, tensor.Danger, k.key, l.at, "the key "+k.key+" is written with escapes: it is hidden"); err != nil {
+				return err
+			}
+		}
+		err := l.names(line, most, k.key, func(value string, at int64) error {
+			if k.ok(value) || value == "" && k.key == "code" && !isKey(line, k.key) {
+				return nil
+			}
+			return l.once(codeImport, tensor.Danger, k.key, at, k.does+" "+wire.Quote(value)+", which lies beside the model")
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isKey reports a name that could be a key: at the beginning of a line, an explicit
+// one, one with an anchor, or before a colon.
+func isKey(line, name string) bool {
+	if strings.HasPrefix(strings.TrimLeft(line, " \t-?\"'{"), name) || strings.ContainsAny(line, "&*") {
+		return true
+	}
+	for from := 0; ; {
+		i := strings.Index(line[from:], name)
+		if i < 0 {
+			return false
+		}
+		from += i + len(name)
+		if rest := strings.TrimLeft(line[from:], "\"' \t"); strings.HasPrefix(rest, ":") {
+			return true
+		}
+	}
+}
+
+// backends of Triton that run models and no code beside them.
+var backends = map[string]bool{
+	"tensorrt": true, "tensorrtllm": true, "onnxruntime": true, "pytorch": true, "tensorflow": true, "openvino": true, "fil": true, "vllm": true, "identity": true,
+}
+
+// again is in the place of a key whose value was read: no key is written so.
+const again = "+"
+
+// maxTriton is longer than any honest configuration of Triton.
+const maxTriton = 256 << 10
+
+// triton looks through a configuration of Triton, a text of protobuf, for the
+// backend, which is Python where the model is code.
+func (r *reader) triton() error {
+	if r.t.Size > maxTriton {
+		return r.report(codeImport, tensor.Danger, "", 0, "a configuration of Triton of more bytes than any honest one")
+	}
+	var word []byte
+	for key := ""; ; {
+		c, err := r.next()
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		case c == '#':
+			if err := r.comment(); err != nil && err != io.EOF {
+				return err
+			}
+		case inName(c):
+			if len(word) < maxPath {
+				word = append(word, c)
+			}
+			continue
+		case c == '"' || c == '\'':
+			at := r.off - 1
+			text, err := r.quoted(c)
+			if err != nil && err != io.EOF {
+				return err
+			}
+			if key == "backend" {
+				if !backends[text] {
+					return r.report(codeImport, tensor.Danger, "backend", at, "Triton's backend "+wire.Quote(text)+" runs code of the model's folder, or code that is not known here")
+				}
+				key = again
+			} else if key == again {
+				return r.report(codeImport, tensor.Danger, "backend", at, "the name of Triton's backend comes in parts: it is hidden")
+			}
+		case c == ':' || strings.IndexByte(" \t\r\n", c) >= 0:
+		default:
+			key = ""
+		}
+		if len(word) > 0 {
+			key, word = string(word), word[:0]
+		}
+	}
+}
+
+// comment reads to the end of a line.
+func (r *reader) comment() error {
+	for {
+		if c, err := r.next(); err != nil || c == '\n' {
+			return err
+		}
+	}
+}
+
+// quoted reads a text to its quote, at most maxPath bytes of it; one with escapes is
+// no name that is known.
+func (r *reader) quoted(quote byte) (string, error) {
+	var text []byte
+	for {
+		c, err := r.next()
+		if err != nil || c == quote {
+			return string(text), err
+		}
+		if len(text) < maxPath {
+			text = append(text, c)
+		}
+		if c == '\\' {
+			if _, err := r.next(); err != nil {
+				return string(text), err
+			}
+		}
+	}
+}
