@@ -2,6 +2,7 @@ package remote_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -96,7 +97,22 @@ func shards(t *testing.T, n int) string {
 }
 
 func TestShardsAreAskedForTogether(t *testing.T) {
-	h := newHub(t, shards(t, 30))
+	for _, c := range []struct {
+		what  string
+		asked int // besides the listing
+	}{{"", 31}, {"config.json", 32}} {
+		t.Run("beside "+cmp.Or(c.what, "nothing"), func(t *testing.T) {
+			dir := shards(t, 30)
+			if c.what != "" {
+				write(t, filepath.Join(dir, c.what), []byte(`{"model_type": "llama"}`))
+			}
+			together(t, dir, c.asked)
+		})
+	}
+}
+
+func together(t *testing.T, dir string, asked int) {
+	h := newHub(t, dir)
 	var now, most atomic.Int64
 	h.before = func(_ http.ResponseWriter, r *http.Request, _ int) bool {
 		n := now.Add(1)
@@ -110,8 +126,8 @@ func TestShardsAreAskedForTogether(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.Len() != 30 || h.count() != 32 {
-		t.Errorf("%d tensors by %d requests, want 30 by a listing and 31", m.Len(), h.count())
+	if m.Len() != 30 || h.count() != 1+asked {
+		t.Errorf("%d tensors by %d requests, want 30 by a listing and %d", m.Len(), h.count(), asked)
 	}
 	if n := most.Load(); n < 2 || n > 8 {
 		t.Errorf("%d requests at once", n)
