@@ -18,6 +18,8 @@ type bnbRule struct {
 	// Table says what transformers does with the model's own type, nil where it is
 	// not known: names decide then.
 	Table *linears
+	// Inside are the tables of the types in it.
+	Inside []*linears
 	// Include and Exclude choose by name, before the rule; nil chooses none.
 	Include, Exclude func(name string) bool
 	// Has reports whether the model has a tensor.
@@ -50,16 +52,42 @@ func (r *bnbRule) judge(name string, shape []int64) bnbVerdict {
 	if r.Include != nil && r.Include(name) {
 		return v
 	}
+	why := r.notLinear
 	if r.Table != nil {
-		mark := r.Table.mark(module)
-		if mark != markMixed && (mark != 0 || !alwaysLinear()[parts[len(parts)-1]]) {
+		mark := r.mark(module)
+		switch {
+		case mark == markMixed:
+			why = r.kept
+		case mark != 0 || !alwaysLinear()[parts[len(parts)-1]]:
 			return r.listed(mark, module, parts)
 		}
 	}
-	if why := r.notLinear(module, parts); why != "" {
+	if why := why(module, parts); why != "" {
 		return keep(why)
 	}
 	return v
+}
+
+// mark says what becomes of a module of a type that the table has: as its classes are
+// built, as those of the types in it are, or as their sources say of a name that they
+// have under some configurations only.
+func (r *bnbRule) mark(module string) byte {
+	if m := r.Table.mark(module); m != 0 {
+		return m
+	}
+	for _, t := range r.Inside {
+		if m := t.below(module); m != 0 {
+			return m
+		}
+	}
+	m := r.Table.called(module)
+	for i := 0; m == 0 && i < len(r.Inside); i++ {
+		m = r.Inside[i].called(module)
+	}
+	if m == markLinear || m == markConv1D || m == 0 && r.elsewhere(module) {
+		return markMixed // linear wherever it stands: its place decides
+	}
+	return m
 }
 
 // listed is the verdict about a weight of a type that the table has.
@@ -81,7 +109,10 @@ func (r *bnbRule) listed(mark byte, module string, parts []string) bnbVerdict {
 		}
 		return bnbVerdict{Why: whyOther}
 	}
-	why := r.notLinear(module, parts)
+	why := r.kept(module, parts)
+	if mark == 0 {
+		why = r.notLinear(module, parts)
+	}
 	switch {
 	case mark == 0 && why == "":
 		why = "transformers builds no such module for this type"
@@ -121,13 +152,19 @@ func (r *bnbRule) isConv1D(last string) bool {
 
 // notLinear says why a matrix is left alone, "" if it is not.
 func (r *bnbRule) notLinear(module string, parts []string) string {
+	if isEmbedding(parts[len(parts)-1]) {
+		return whyEmbedding
+	}
+	return r.kept(module, parts)
+}
+
+// kept says why a linear module is left alone, "" if it is not.
+func (r *bnbRule) kept(module string, parts []string) string {
 	last := parts[len(parts)-1]
 	under := func(suffixes []string) bool {
 		return slices.ContainsFunc(suffixes, func(s string) bool { return module == s || strings.HasSuffix(module, "."+s) })
 	}
 	switch {
-	case isEmbedding(last):
-		return whyEmbedding
 	case under(heads) || module == "output" || module == "proj_out":
 		return whyHead
 	case last == "gate" || last == "router":

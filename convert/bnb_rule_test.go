@@ -50,8 +50,8 @@ func TestEligibleTensorsAreThoseThatTransformersQuantizes(t *testing.T) {
 				t.Fatal(err)
 			}
 			own, _ := a.Config["model_type"].(string)
-			r := bnbRule{ModelTypes: modelTypes(a.Config), Table: linearsOf(own), Has: func(name string) bool { return a.Tensors[name] != nil }}
-			if r.Table == nil {
+			r := bnbRule{ModelTypes: modelTypes(a.Config), Has: func(name string) bool { return a.Tensors[name] != nil }}
+			if r.tables(own); r.Table == nil {
 				t.Log("by names")
 			}
 			got := []string{}

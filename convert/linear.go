@@ -83,7 +83,7 @@ func (e *linearEncoder) modelTypes() error {
 	if err := strictjson.Decode(e.b, doc, func(d *strictjson.Decoder) error { return e.modelType(d, &e.Type) }); err != nil {
 		return err
 	}
-	e.rule.Table = linearsOf(e.Type)
+	e.rule.tables(e.Type)
 	e.ByName = e.rule.Table == nil
 	return nil
 }
@@ -102,7 +102,7 @@ func (e *linearEncoder) modelType(d *strictjson.Decoder, own *string) error {
 			*own = name
 			e.rule.ModelTypes, err = limits.Append(e.b, e.rule.ModelTypes, name)
 			return err
-		case strings.HasSuffix(key, "_config") && kind == strictjson.Object:
+		case (strings.HasSuffix(key, "_config") || key == "encoder" || key == "decoder") && kind == strictjson.Object:
 			return e.modelType(d, new(string))
 		}
 		return d.Skip()

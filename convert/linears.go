@@ -26,6 +26,10 @@ const (
 type linears struct {
 	starts []string
 	root   linearNode
+	// Names that its modules have under some configurations only: see sometimes.go.
+	sometimes map[string]byte
+	// The last parts of names, once asked for.
+	linear, other map[string]bool
 }
 
 // A linearNode is one part of a name, and what follows it.
@@ -41,7 +45,7 @@ func linearsOf(modelType string) *linears {
 		return nil
 	}
 	starts, tree, _ := strings.Cut(row, "|")
-	t := &linears{starts: strings.Fields(starts)}
+	t := &linears{starts: strings.Fields(starts), sometimes: sometimesRows()[modelType]}
 	p := linearParser{text: tree}
 	p.list(&t.root)
 	return t
@@ -155,7 +159,7 @@ var alwaysLinear = sync.OnceValue(func() map[string]bool {
 		var root linearNode
 		p := linearParser{text: tree}
 		p.list(&root)
-		root.last("", linear, other)
+		root.last("", linear, other, other)
 	}
 	for part := range other {
 		delete(linear, part)
@@ -164,14 +168,16 @@ var alwaysLinear = sync.OnceValue(func() map[string]bool {
 })
 
 // last notes the last parts of names.
-func (n *linearNode) last(part string, linear, other map[string]bool) {
+func (n *linearNode) last(part string, linear, conv, other map[string]bool) {
 	switch n.mark {
 	case markLinear:
 		linear[part] = true
-	case markOther, markConv1D:
+	case markConv1D:
+		conv[part] = true
+	case markOther:
 		other[part] = true
 	}
 	for part, below := range n.next {
-		below.last(part, linear, other)
+		below.last(part, linear, conv, other)
 	}
 }

@@ -1,17 +1,23 @@
-"""Quantizes a tiny random model of each type with `amn quantize` and loads it with transformers.
+"""Quantizes a small random model of each type with `amn quantize` and loads it with transformers.
 
-    reload.py AMN [TYPE ...]
+    reload.py AMN [--out FILE] [TYPE ...]
 
-The model is the type's class for language models, or its bare one, with its default
-configuration made small. transformers quantizes the same folder itself; "equal" is: the
+The model is the type's class for language models, its bare one, or the first that it has,
+with its default configuration made small. transformers quantizes the same folder itself; "equal" is: the
 same modules are quantized, no key is missing or left over, NF4 has the same state_dict bit
 for bit, and of LLM.int8() codes and scales are those of bitsandbytes for the same numbers
 and all else is the same. "other type": the same, but weights that transformers keeps in float32
-are float16 as in the file that was quantized. Other verdicts have their reason. A type whose model is not built
-small, or that transformers does not load again itself, says so.
+are float16 as in the file that was quantized. "nothing": neither quantizes anything.
+Other verdicts have their reason. A type whose model is not built small, or that
+transformers does not load again itself, says so.
+
+A line of FILE is a type that is not asked again, so a sweep goes on where it was stopped.
 """
+import argparse
+import gc
 import json
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -22,6 +28,7 @@ import bitsandbytes.functional as F
 import bitsandbytes.nn.modules
 import torch
 import transformers as T
+from build import SECONDS, classes
 from transformers.models.auto import configuration_auto, modeling_auto
 from transformers.pytorch_utils import Conv1D
 
@@ -30,28 +37,63 @@ T.logging.set_verbosity_error()
 T.utils.logging.disable_progress_bar()
 bitsandbytes.nn.modules.has_avx512bf16 = lambda: False
 torch.set_num_threads(1)
-AMN = sys.argv[1]
-SMALL = {"hidden_size": 64, "d_model": 64, "n_embd": 64, "dim": 64, "emb_dim": 64, "embedding_size": 64, "word_embed_proj_dim": 64, "intermediate_size": 128, "ffn_dim": 128,
-         "d_ff": 128, "encoder_ffn_dim": 128, "decoder_ffn_dim": 128, "moe_intermediate_size": 64, "shared_expert_intermediate_size": 64, "num_hidden_layers": 2, "n_layer": 2, "num_layers": 2,
-         "n_layers": 2, "encoder_layers": 2, "decoder_layers": 2, "num_attention_heads": 4, "n_head": 4, "n_heads": 4, "num_heads": 4, "encoder_attention_heads": 4, "decoder_attention_heads": 4,
-         "num_key_value_heads": 2, "head_dim": 16, "d_kv": 16, "vocab_size": 128, "max_position_embeddings": 64, "n_positions": 64, "num_experts": 4, "num_local_experts": 4,
-         "n_routed_experts": 4, "num_experts_per_tok": 2, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 0}
+PARAMETERS = 60_000_000  # what a small model has at most
+
+# What makes a configuration small. Where all of it does not fit together, less of it is tried.
+LAYERS = {k: 2 for k in ("num_hidden_layers", "n_layer", "num_layers", "n_layers", "encoder_layers", "decoder_layers", "num_encoder_layers", "num_decoder_layers",
+                         "encoder_num_hidden_layers", "decoder_num_hidden_layers", "depth", "mlp_layers")}
+LAYERS |= {"num_experts": 4, "num_local_experts": 4, "n_routed_experts": 4, "num_experts_per_tok": 2}
+TOKENS = {"vocab_size": 128, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 0}
+WIDTHS = {k: 64 for k in ("hidden_size", "d_model", "n_embd", "dim", "emb_dim", "embedding_size", "word_embed_proj_dim", "moe_intermediate_size", "shared_expert_intermediate_size",
+                          "max_position_embeddings", "n_positions")}
+WIDTHS |= {k: 128 for k in ("intermediate_size", "ffn_dim", "d_ff", "encoder_ffn_dim", "decoder_ffn_dim")}
+HEADS = {k: 4 for k in ("num_attention_heads", "n_head", "n_heads", "num_heads", "encoder_attention_heads", "decoder_attention_heads")} | {"num_key_value_heads": 2}
+HEAD = {"head_dim": 16, "d_kv": 16}
+VARIANTS = (LAYERS | TOKENS | WIDTHS | HEADS | HEAD, LAYERS | TOKENS | WIDTHS | HEADS, LAYERS | TOKENS, LAYERS, TOKENS, {})
 
 
-def small(config):
-    values = {k: v for k, v in SMALL.items() if isinstance(getattr(config, k, None), int) and not isinstance(getattr(config, k), bool)}
-    if getattr(config, "num_key_value_heads", None) == getattr(config, "num_attention_heads", 0) and "num_key_value_heads" in values:
-        values["num_key_value_heads"] = 4
-    parts = {k: small(getattr(config, k)).to_dict() for k in getattr(config, "sub_configs", {}) if getattr(config, k, None) is not None}
-    return type(config)(**values, **parts)
+def small(config, values):
+    """A configuration of the same type with as many of the values as it has."""
+    own = {k: v for k, v in values.items() if isinstance(getattr(config, k, None), int) and not isinstance(getattr(config, k), bool)}
+    if getattr(config, "num_key_value_heads", None) == getattr(config, "num_attention_heads", 0) and "num_key_value_heads" in own:
+        own["num_key_value_heads"] = 4
+    parts = {k: small(getattr(config, k), values).to_dict() for k in getattr(config, "sub_configs", {}) if getattr(config, k, None) is not None}
+    return type(config)(**own, **parts)
 
 
 def class_of(kind):
+    names = []
     for mapping in ("MODEL_FOR_CAUSAL_LM_MAPPING_NAMES", "MODEL_FOR_MASKED_LM_MAPPING_NAMES", "MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES", "MODEL_MAPPING_NAMES"):
         name = getattr(modeling_auto, mapping).get(kind)
-        if name:
-            return getattr(T, name if isinstance(name, str) else name[0])
+        names += [name] if isinstance(name, str) else list(name or ())
+    for name in names + classes()[kind]:
+        if hasattr(T, name):
+            return getattr(T, name)
     raise LookupError("no class")
+
+
+def built(kind, cls, folder):
+    """Saves a small model of a class in F16 and loads it again. The first error is that of
+    the smallest configuration, which says most."""
+    first = None
+    for values in VARIANTS:
+        try:
+            config = small(cls.config_class() if cls.config_class.model_type == kind else configuration_auto.CONFIG_MAPPING[kind](), values)
+            with torch.device("meta"):
+                size = sum(p.numel() for p in cls(config).parameters())
+            if size > PARAMETERS:
+                raise ValueError(f"{size // 1_000_000:,} million parameters, with the layers made few")
+            torch.manual_seed(7)
+            cls(config).to(torch.float16).save_pretrained(folder)
+            model, wrong = loads(cls, folder)
+            if wrong:
+                raise ValueError(f"transformers does not load its own folder: {wrong}")
+            return model
+        except TimeoutError:
+            raise
+        except Exception as e:
+            first = first or e
+    raise first
 
 
 def quantized(model):
@@ -67,8 +109,6 @@ def differences(kind, want, got, plain):
     a, b = quantized(want), quantized(got)
     if set(a) != set(b):
         return f"modules {sorted(set(a) ^ set(b))[:3]}"
-    if not a:
-        return "nothing is quantized"
     x, y = want.state_dict(), got.state_dict()
     if set(x) != set(y):
         return f"keys {sorted(set(x) ^ set(y))[:3]}"
@@ -96,48 +136,74 @@ def loads(cls, folder, **more):
     return model, {k: sorted(map(str, v))[:3] for k, v in info.items() if v}
 
 
-def one(kind, cls, root):
+def said(e):
+    return f"{type(e).__name__}: {str(e).strip().splitlines()[0] if str(e).strip() else ''}"[:160]
+
+
+def one(amn, kind, cls, root):
     plain, again, ours = root / "plain", root / "again", root / "ours"
     try:
-        torch.manual_seed(7)
-        cls(small(configuration_auto.CONFIG_MAPPING[kind]())).to(torch.float16).save_pretrained(plain)
-        model, wrong = loads(cls, plain)
-        if wrong:
-            return "not built", f"transformers does not load its own folder: {wrong}"
+        model = built(kind, cls, plain)
     except Exception as e:
-        return "not built", f"{type(e).__name__}: {str(e).splitlines()[0] if str(e) else ''}"[:140]
+        return "not built", said(e)
     for to, q in (("nf4", T.BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=torch.float16)), ("int8", T.BitsAndBytesConfig(load_in_8bit=True))):
+        done = subprocess.run([amn, "quantize", "-q", "-f", "--to", to, "-o", ours, plain], capture_output=True, text=True)
+        refusal = f"{to}: {(done.stderr.strip().splitlines() or ['?'])[0]}".replace(str(plain), "")[-160:]
         try:
             want, _ = loads(cls, plain, quantization_config=q)
+            if not quantized(want):
+                return ("nothing", refusal) if done.returncode else ("WRONG", f"{to}: transformers quantizes nothing")
             want.save_pretrained(again)
             _, wrong = loads(cls, again)
             if wrong:
                 raise ValueError(wrong)
         except Exception as e:
-            return "breaks in transformers", f"{to}: {type(e).__name__}: {str(e).splitlines()[0] if str(e) else ''}"[:140]
-        done = subprocess.run([AMN, "quantize", "-q", "-f", "--to", to, "-o", ours, plain], capture_output=True, text=True)
+            return "breaks in transformers", f"{to}: {said(e)}"
         if done.returncode:
-            return "refused", f"{to}: {done.stderr.strip().splitlines()[0]}"[-160:].replace(str(plain), "")
+            return "refused", refusal
         try:
             got, wrong = loads(cls, ours)
         except Exception as e:
-            return "WRONG", f"{to}: does not load: {type(e).__name__}: {str(e).splitlines()[0] if str(e) else ''}"[:200]
+            return "WRONG", f"{to}: does not load: {said(e)}"
         if wrong := wrong or differences(to, want, got, model):
             return "other type" if str(wrong).startswith("TYPE") else "WRONG", f"{to}: {wrong}".replace("TYPE ", "")
     return "equal", f"{len(quantized(want))} modules"
 
 
+def asked(amn, kind):
+    """The verdict of a type, in bounded time."""
+    def late(*_):
+        raise TimeoutError(f"more than {SECONDS} s")
+    signal.signal(signal.SIGALRM, late)
+    with tempfile.TemporaryDirectory() as tmp:
+        signal.alarm(SECONDS)
+        try:
+            verdict, why = one(amn, kind, class_of(kind), pathlib.Path(tmp))
+        except (LookupError, TimeoutError) as e:
+            verdict, why = "not built", str(e)
+        finally:
+            signal.alarm(0)
+            gc.collect()
+    return {"type": kind, "verdict": verdict, "why": why}
+
+
 def main():
-    bad = 0
-    for kind in sys.argv[2:] or sorted(configuration_auto.CONFIG_MAPPING_NAMES):
-        with tempfile.TemporaryDirectory() as tmp:
-            try:
-                verdict, why = one(kind, class_of(kind), pathlib.Path(tmp))
-            except LookupError as e:
-                verdict, why = "not built", str(e)
-        bad += verdict == "WRONG"
-        print(json.dumps({"type": kind, "verdict": verdict, "why": why}), flush=True)
-    return 1 if bad else 0
+    flags = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    flags.add_argument("amn")
+    flags.add_argument("--out", type=pathlib.Path)
+    flags.add_argument("types", nargs="*")
+    a = flags.parse_args()
+    rows = [json.loads(line) for line in a.out.read_text().splitlines()] if a.out and a.out.exists() else []
+    done = {r["type"] for r in rows}
+    for kind in a.types or sorted(configuration_auto.CONFIG_MAPPING_NAMES):
+        if kind in done:
+            continue
+        rows.append(asked(a.amn, kind))
+        print(json.dumps(rows[-1]), flush=True)
+        if a.out:
+            with a.out.open("a") as out:
+                out.write(json.dumps(rows[-1]) + "\n")
+    return 1 if any(r["verdict"] == "WRONG" for r in rows) else 0
 
 
 if __name__ == "__main__":

@@ -2,12 +2,13 @@
 
 Run: pip install transformers==5.23.0 bitsandbytes==0.50.2 accelerate torch==2.15.0 && python testdata/forget/generate.py
 
-Each file holds what decides of config.json, the names and shapes of a tiny random model as
+Names as arguments write those alone. Each file holds what decides of config.json, the names and shapes of a tiny random model as
 save_pretrained writes it, and the names that are quantized once it was loaded in
 four bits and saved again.
 """
 import json
 import pathlib
+import sys
 import tempfile
 import warnings
 
@@ -23,6 +24,7 @@ SMALL = dict(vocab_size=64, hidden_size=32, intermediate_size=48, num_hidden_lay
              max_position_embeddings=32, head_dim=8, pad_token_id=0, bos_token_id=1, eos_token_id=2)
 BERT = dict(vocab_size=64, hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, max_position_embeddings=32)
 VISION = dict(hidden_size=32, intermediate_size=48, num_hidden_layers=1, num_attention_heads=4, image_size=16, patch_size=8)
+BLT = dict(hidden_size=32, intermediate_size=48, num_hidden_layers=1, num_attention_heads=4, num_key_value_heads=4, max_position_embeddings=32)
 
 MODELS = {
     "llama": ("LlamaForCausalLM", T.LlamaConfig(**SMALL)),
@@ -88,6 +90,13 @@ MODELS = {
     "stablelm": ("StableLmForCausalLM", T.StableLmConfig(**{k: v for k, v in SMALL.items() if k != "head_dim"})),
     "jamba": ("JambaForCausalLM", T.JambaConfig(**{k: v for k, v in SMALL.items() if k != "head_dim"}, num_experts=2, attn_layer_period=2, attn_layer_offset=1, expert_layer_period=2, expert_layer_offset=1, mamba_d_state=4, use_mamba_kernels=False)),
     "mt5": ("MT5ForConditionalGeneration", T.MT5Config(vocab_size=64, d_model=32, d_kv=8, d_ff=48, num_layers=1, num_heads=4, decoder_start_token_id=0)),
+    "blt": ("BltForCausalLM", T.BltConfig(vocab_size=64, max_position_embeddings=32, encoder_hash_byte_group_vocab=16, encoder_hash_byte_group_size=[3], cross_attn_k=2,
+                                          patcher_config=dict(BLT, vocab_size=64), encoder_config=dict(BLT, vocab_size=64), decoder_config=dict(BLT, vocab_size=64, cross_attn_k=2), global_config=dict(BLT))),
+    "deepseek-v2-plain": ("DeepseekV2ForCausalLM", T.DeepseekV2Config(**{k: v for k, v in SMALL.items() if k != "head_dim"}, n_routed_experts=4, num_experts_per_tok=2, moe_intermediate_size=16, q_lora_rank=None, kv_lora_rank=16, qk_rope_head_dim=8, qk_nope_head_dim=8, v_head_dim=8, first_k_dense_replace=1, n_shared_experts=1)),
+    "deberta-v2-relative": ("DebertaV2Model", T.DebertaV2Config(**BERT, relative_attention=True, pos_att_type=["c2p", "p2c"], share_att_key=False)),
+    "llava-dinov2-glm4": ("LlavaForConditionalGeneration", T.LlavaConfig(text_config=T.Glm4Config(**SMALL), vision_config=T.Dinov2Config(**{k: v for k, v in VISION.items() if k != "intermediate_size"}), image_token_index=5)),
+    "vision-encoder-decoder": ("VisionEncoderDecoderModel", T.VisionEncoderDecoderConfig(encoder=dict(VISION, model_type="deit"), decoder=dict(model_type="gpt2", vocab_size=64, n_embd=32, n_layer=1, n_head=4, n_positions=32, add_cross_attention=True))),
+    "encoder-decoder": ("EncoderDecoderModel", T.EncoderDecoderConfig(encoder=dict(BERT, model_type="bert"), decoder=dict(BERT, model_type="roberta", is_decoder=True, add_cross_attention=True))),
 }
 FIELDS = ("model_type", "architectures", "tie_word_embeddings")
 
@@ -111,7 +120,7 @@ def texts(folder):
 
 def few(config):
     """What decides, of the configuration and of those inside it."""
-    return {k: v for k, v in config.items() if k in FIELDS} | {k: few(v) for k, v in config.items() if k.endswith("_config") and isinstance(v, dict)}
+    return {k: v for k, v in config.items() if k in FIELDS} | {k: few(v) for k, v in config.items() if (k.endswith("_config") or k in ("encoder", "decoder")) and isinstance(v, dict)}
 
 
 def one(name, cls, config):
@@ -133,6 +142,8 @@ def one(name, cls, config):
 
 
 for name, (cls, config) in MODELS.items():
+    if sys.argv[1:] and name not in sys.argv[1:]:
+        continue
     try:
         one(name, cls, config)
     except Exception as e:
