@@ -113,7 +113,7 @@ func TestWhatWasFoundNamesItsRecipesAndTests(t *testing.T) {
 			t.Errorf("there is no recipe %s", m[1])
 		}
 	}
-	found, _, _ := strings.Cut(text, "## What looks for the next one")
+	found, _, _ := strings.Cut(text, "## The search for new findings")
 	for row := range strings.Lines(found) {
 		if strings.HasPrefix(row, "| ") && !strings.HasPrefix(row, "| finding") && !regexp.MustCompile("\\.(Test|Fuzz)\\w+`").MatchString(row) {
 			t.Errorf("no test holds %s", row)
