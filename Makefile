@@ -82,7 +82,7 @@ FOUND ?= differential-out
 LEDGER ?=
 
 .PHONY: search api apidiff vuln deadcode systems qemu neon avx512 must-have check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
-	skips bench bench-kernels bench-encode bench-peers bench-gate bench-requests bench-merge bench-hostile bench-convert nested site web all-targets release release-check python wheels wheels-check memory golden crosscheck watch differential corpus recipe cover cover-corpus
+	skips bench bench-kernels bench-encode bench-quantize bench-peers bench-gate bench-requests bench-merge bench-hostile bench-convert nested site web all-targets release release-check python wheels wheels-check memory golden crosscheck watch differential corpus recipe cover cover-corpus
 
 check: fmt vet lint test purego gen-check cross
 
@@ -202,6 +202,9 @@ bench-peers: ## our kernels and their peers in one run: make bench-peers PYTHON=
 
 bench-encode: ## our encoders beside ggml's and bitsandbytes' in one run: make bench-encode PYTHON=.venv/bin/python
 	$(PYTHON) crosscheck/benchencode/run.py
+
+bench-quantize: ## a 7B model to Q4_K_M beside llama-quantize, then bench-encode: make bench-quantize PYTHON=.venv/bin/python (BENCH_DIR= with 22 GB)
+	$(GO) build -o amn-quantize-bench ./cli/amn && CROSSCHECK_AMN=$(CURDIR)/amn-quantize-bench PYTHONPATH=$${PYTHONPATH:-.venv/quant} $(PYTHON) crosscheck/benchquantize/run.py; status=$$?; rm -f amn-quantize-bench; exit $$status
 
 bench-gguf: ## a folder of 2 GB to GGUF beside llama.cpp's converter, by turns: make bench-gguf PYTHON=.venv/bin/python
 	$(GO) build -o amn-gguf-bench ./cli/amn && CROSSCHECK_AMN=$(CURDIR)/amn-gguf-bench PYTHONPATH=.venv/quant $(PYTHON) crosscheck/benchruns/run.py; status=$$?; rm -f amn-gguf-bench; exit $$status
