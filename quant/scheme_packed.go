@@ -1,6 +1,7 @@
 package quant
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/anamnesis-go/anamnesis/asm"
@@ -45,10 +46,11 @@ func bindPacked(s *set, info *tensor.Info) (*Weight, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(scales.Shape) != len(shape) || !shaped(scales.Shape[:len(shape)-1], shape[:len(shape)-1]) {
+	one := shaped(scales.Shape, []int64{1}) && s.oneScale(stem)
+	if !one && (len(scales.Shape) != len(shape) || !shaped(scales.Shape[:len(shape)-1], shape[:len(shape)-1])) {
 		return nil, mismatch(info, scales)
 	}
-	groups := scales.Shape[len(shape)-1]
+	groups := scales.Shape[len(scales.Shape)-1]
 	group, err := s.groupSize(cols, groups)
 	if err != nil {
 		return nil, err
@@ -60,6 +62,9 @@ func bindPacked(s *set, info *tensor.Info) (*Weight, error) {
 		f.Codes = form.WordRow(bits, 4*words, 1<<(bits-1))
 	}
 	w.Layout, w.form = describe(bits, group), f
+	if one {
+		f.Scales, w.Layout = oneNumber(rows, cols, size, read), fmt.Sprintf("%d bits, one scale", bits)
+	}
 	if err := s.packedZeros(w, f, stem, bits, loose, rows, groups); err != nil {
 		return nil, err
 	}
@@ -67,6 +72,25 @@ func bindPacked(s *set, info *tensor.Info) (*Weight, error) {
 		return nil, err
 	}
 	return w, s.packedOrder(w, f, stem, groups)
+}
+
+// oneScale reports that the configuration gives a module one scale for all of it.
+func (s *set) oneScale(stem string) bool {
+	groups, err := s.Groups(stem)
+	if err != nil || len(groups) == 0 {
+		return false
+	}
+	for _, g := range groups {
+		if g.At("weights").Text("strategy") != "tensor" {
+			return false
+		}
+	}
+	return true
+}
+
+// oneNumber is a grid of one number for a whole weight.
+func oneNumber(rows, cols, size int64, read form.Number) form.Grid {
+	return form.Grid{MatrixRows: rows, BlockRows: rows, BlockCols: cols, Cols: 1, Size: size, Read: read}
 }
 
 // packedShape reads the true shape, which the words alone do not tell.
@@ -150,7 +174,13 @@ func (s *set) packedZeros(w *Weight, f *form.Scaled, stem string, bits int64, lo
 	if loose {
 		words = form.CeilDiv(rows, 32/bits)
 	}
+	one := f.Scales.BlockRows == rows && rows > 1
 	switch {
+	case one && info.DType == tensor.I8 && info.Elements() == 1:
+		g := oneNumber(rows, f.Cols, 1, form.Numbers[tensor.I8])
+		f.Seconds = &g
+	case one:
+		return mismatch(&w.Parts[0], info)
 	case info.DType == tensor.I8 && info.Elements() == rows*groups:
 		g := form.GroupGrid(rows, f.Cols, f.Scales.BlockCols, 1, form.Numbers[tensor.I8])
 		g.Bulk, f.Seconds = form.BulkOf(tensor.I8), &g

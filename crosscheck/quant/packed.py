@@ -22,27 +22,31 @@ def cases(g):
     for mode, bits, group in (("mxfp4", 4, 32), ("nvfp4", 4, 16), ("mxfp8", 8, 32)):
         yield from (floats(g, rows, cols, mode, bits, group) for rows, cols in grown((8, 128)))
     yield from (floats(g, rows, cols, "nvfp4", 4, 16, True) for rows, cols in grown((8, 128)))
+    for bits in (4, 8):
+        for symmetric in (True, False):
+            yield packed(g, bits, 33, 70, None, symmetric, one=True)
 
 
-def packed(g, bits, rows, cols, group, symmetric):
+def packed(g, bits, rows, cols, group, symmetric, one=False):
+    """one: one scale, and one zero point, which is not packed, for all of the weight."""
     low, high = -(2 ** (bits - 1)), 2 ** (bits - 1)
     q = torch.randint(low, high, (rows, cols), generator=g, dtype=torch.int32).to(torch.int8)
     groups = cols // (group or cols)
-    s = (torch.rand((rows, groups), generator=g) * 0.1).to(torch.bfloat16)
-    strategy = "group" if group else "channel"
+    s = (torch.rand((1,) if one else (rows, groups), generator=g) * 0.1).to(torch.bfloat16)
+    strategy = "tensor" if one else "group" if group else "channel"
     args = QuantizationArgs(num_bits=bits, type="int", strategy=strategy, group_size=group, symmetric=symmetric)
     scheme = QuantizationScheme(targets=["Linear"], weights=args)
     tensors = {"m.weight_packed": pack_to_int32(q, bits), "m.weight_scale": s, "m.weight_shape": torch.tensor([rows, cols])}
     if not symmetric:
-        z = torch.randint(low, high, (rows, groups), generator=g, dtype=torch.int32).to(torch.int8)
-        tensors["m.weight_zero_point"] = pack_to_int32(z, bits, packed_dim=0).contiguous()
+        z = torch.randint(low, high, s.shape, generator=g, dtype=torch.int32).to(torch.int8)
+        tensors["m.weight_zero_point"] = z if one else pack_to_int32(z, bits, packed_dim=0).contiguous()
     state = {k[2:]: v.clone() for k, v in tensors.items()}
     state["weight_scale"] = s.float()
     want = BaseCompressor.get_value_from_registry("pack-quantized").decompress(state, scheme)["weight"]
     config = {"quantization_config": {"quant_method": "compressed-tensors", "format": "pack-quantized", "version": "0.20.0",
               "config_groups": {"group_0": {"targets": ["Linear"], "weights": {
                   "num_bits": bits, "type": "int", "strategy": strategy, "group_size": group, "symmetric": symmetric}}}}}
-    return Case(f"packed, {bits} bits" + ("" if symmetric else ", zero points"), "compressed-tensors 0.20",
+    return Case(f"packed, {bits} bits" + (", one scale" if one else "") + ("" if symmetric else ", zero points"), "compressed-tensors 0.20",
                 tensors, config, {"m.weight": want.float()})
 
 
