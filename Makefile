@@ -81,13 +81,8 @@ SEED ?= 1
 FOUND ?= differential-out
 LEDGER ?=
 
-<<<<<<< HEAD
-.PHONY: search api apidiff vuln deadcode systems qemu neon avx512 must-have check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
-	skips bench bench-kernels bench-encode bench-quantize bench-peers bench-gate bench-requests bench-merge bench-hostile bench-convert nested site web all-targets release release-check python wheels wheels-check memory golden crosscheck watch differential corpus recipe cover cover-corpus
-=======
 .PHONY: vuln-offline search api apidiff vuln deadcode systems qemu neon avx512 must-have check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
-	skips bench bench-kernels bench-encode bench-peers bench-gate bench-requests bench-merge bench-hostile bench-convert nested site web all-targets release release-check python wheels wheels-check memory golden crosscheck watch differential corpus recipe cover cover-corpus
->>>>>>> 801a294 (release: built by the newest patch of Go; make vuln-offline where the module proxy alone is reached)
+	skips bench bench-kernels bench-encode bench-quantize bench-peers bench-gate bench-requests bench-merge bench-hostile bench-convert nested site web all-targets release release-check python wheels wheels-check memory golden crosscheck watch differential corpus recipe cover cover-corpus
 
 check: fmt vet lint test purego gen-check cross
 
