@@ -134,22 +134,35 @@ var encodeQ1_0 = eachBlock(128, 18, func(p []byte, x, _ []float32) {
 		sum += abs32(v)
 	}
 	putHalf(p, sum/128)
-	clear(p[2:])
-	for i, v := range x {
-		if v >= 0 {
-			p[2+i/8] |= 1 << (i % 8)
+	for i := range 16 {
+		signs := uint8(0)
+		for k, v := range x[8*i:][:8] {
+			bit := uint8(0)
+			if v >= 0 {
+				bit = 1
+			}
+			signs |= bit << k
 		}
+		p[2+i] = signs
 	}
 })
 
 var encodeQ2_0 = eachBlock(64, 18, func(p []byte, x, _ []float32) {
-	_, d := largest(x)
-	inverse := reciprocal(d)
+	d, inverse := ternaryScale(x)
 	putHalf(p, d)
-	clear(p[2:])
-	for i, v := range x {
-		c := clamp(int(truncate(away(float32(v*inverse)))+1), 0, 3)
-		p[2+i/4] |= byte(c << (i % 4 * 2))
+	if inverse > math.MaxFloat32 { // what is no number is the least code
+		for i := range 16 {
+			q := uint8(0)
+			for k, v := range x[4*i:][:4] {
+				q |= uint8(clamp(int(truncate(away(float32(v*inverse)))+1), 0, 3)) << (2 * k)
+			}
+			p[2+i] = q
+		}
+		return
+	}
+	for i := range 16 {
+		v := x[4*i:][:4]
+		p[2+i] = ternary(v[0], inverse) | ternary(v[1], inverse)<<2 | ternary(v[2], inverse)<<4 | ternary(v[3], inverse)<<6
 	}
 })
 
@@ -227,37 +240,74 @@ func toUE4M3(x float32) uint8 {
 	return uint8(code)
 }
 
-// ternary is round(x/d), -1 to 1, plus one.
-func ternary(x, inverse float32) int { return int(truncate(away(float32(x*inverse)))) + 1 }
+// ternaryScale is the largest magnitude of some numbers, and 1 through it.
+func ternaryScale(x []float32) (d, inverse float32) {
+	var most [4]uint32 // magnitudes compare as their bits do
+	for i := 0; i+4 <= len(x); i += 4 {
+		v := x[i:][:4]
+		most[0] = max(most[0], math.Float32bits(v[0])&^signBit)
+		most[1] = max(most[1], math.Float32bits(v[1])&^signBit)
+		most[2] = max(most[2], math.Float32bits(v[2])&^signBit)
+		most[3] = max(most[3], math.Float32bits(v[3])&^signBit)
+	}
+	d = math.Float32frombits(max(most[0], most[1], most[2], most[3]))
+	return d, reciprocal(d)
+}
+
+const signBit = 1 << 31
+
+// ternary is round(x/d), -1 to 1, plus one: a magnitude from a half on is 1. No branch is taken.
+func ternary(x, inverse float32) uint8 {
+	bits := math.Float32bits(x * inverse)
+	one := (bits&^signBit + (signBit - 0x3F000000)) >> 31
+	minus := uint32(int32(bits) >> 31)
+	return uint8((one ^ minus) - minus + 1)
+}
+
+// ternaryDigits are five digits at equal distances, as a fraction of 3^5 in 256ths.
+func ternaryDigits(x []float32, apart int, inverse float32) uint8 {
+	x = x[:4*apart+1]
+	q := uint32(ternary(x[0], inverse))
+	for digit := 1; digit < 5; digit++ {
+		q = 3*q + uint32(ternary(x[digit*apart], inverse))
+	}
+	return uint8((q*256 + 242) / 243)
+}
 
 var encodeTQ1_0 = eachBlock(256, 54, func(p []byte, x, _ []float32) {
-	_, d := largest(x)
-	inverse := reciprocal(d)
+	d, inverse := ternaryScale(x)
 	putHalf(p[52:], d)
-	for _, part := range []struct{ from, bytes, digits int }{{0, 32, 5}, {32, 16, 5}, {48, 4, 4}} {
-		for i := range part.bytes {
-			q := uint8(0)
-			for digit := range 5 {
-				q *= 3
-				if digit < part.digits {
-					q += uint8(ternary(x[i+digit*part.bytes], inverse))
-				}
-			}
-			p[part.from+i] = uint8((uint16(q)*256 + 242) / 243)
+	if inverse > math.MaxFloat32 { // no product is a number: all digits are the middle one
+		for i := range 52 {
+			p[i] = 0x80
 		}
-		x = x[part.bytes*part.digits:]
+		p[48], p[49], p[50], p[51] = 0x7F, 0x7F, 0x7F, 0x7F
+		return
+	}
+	for i := range 32 {
+		p[i] = ternaryDigits(x[i:], 32, inverse)
+	}
+	for i := range 16 {
+		p[32+i] = ternaryDigits(x[160+i:], 16, inverse)
+	}
+	for i := range 4 {
+		v := x[240+i:][:13]
+		q := 27*uint32(ternary(v[0], inverse)) + 9*uint32(ternary(v[4], inverse)) + 3*uint32(ternary(v[8], inverse)) + uint32(ternary(v[12], inverse))
+		p[48+i] = uint8((3*q*256 + 242) / 243)
 	}
 })
 
 var encodeTQ2_0 = eachBlock(256, 66, func(p []byte, x, _ []float32) {
-	_, d := largest(x)
-	inverse := reciprocal(d)
+	d, inverse := ternaryScale(x)
 	putHalf(p[64:], d)
-	for i := range 64 {
-		q := 0
-		for k := range 4 {
-			q |= ternary(x[i/32*128+i%32+32*k], inverse) & 3 << (2 * k)
+	if inverse > math.MaxFloat32 { // no product is a number: all codes are the middle one
+		for i := range 64 {
+			p[i] = 0x55
 		}
-		p[i] = uint8(q)
+		return
+	}
+	for i := range 64 {
+		v := x[i/32*128+i%32:][:97]
+		p[i] = ternary(v[0], inverse) | ternary(v[32], inverse)<<2 | ternary(v[64], inverse)<<4 | ternary(v[96], inverse)<<6
 	}
 })
