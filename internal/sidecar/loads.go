@@ -49,9 +49,12 @@ func (l *lines) classPath(value string, at int64) error {
 
 // tags judges those of HyperPyYAML; they may stand in < > with another ! before them.
 func (l *lines) tags(line string, most int) error {
-	for from := 0; ; {
+	if strings.IndexByte(line, '!') < 0 {
+		return nil
+	}
+	for from, comment := 0, commentAt(line); ; {
 		i := strings.IndexByte(line[from:], '!')
-		if i < 0 || from+i > most {
+		if i < 0 || from+i > most || from+i > comment {
 			return nil
 		}
 		i += from
@@ -60,9 +63,6 @@ func (l *lines) tags(line string, most int) error {
 			tag = tag[:end]
 		}
 		from = i + max(1, len(tag))
-		if commented(line[:i]) {
-			continue
-		}
 		if err := l.steps.Step(); err != nil {
 			return err
 		}
@@ -104,14 +104,20 @@ func isNull(v string) bool { return v == "null" || v == "~" }
 // mlflow judges a line of an MLmodel. Its library writes plain keys; a key that is
 // hidden, or whose value is not on its line, is refused.
 func (l *lines) mlflow(line string, most int) error {
+	plain := unescaped(line)
+	hides := plain != line
 	for _, k := range mlflowKeys {
-		if hidden := strings.Count(unescaped(line), k.key) != strings.Count(line, k.key); hidden {
+		if l.said[codeImport] {
+			return nil
+		}
+		key := isKey(line, k.key)
+		if hides && strings.Count(plain, k.key) != strings.Count(line, k.key) {
 			if err := l.once(codeImport, tensor.Danger, k.key, l.at, "the key "+k.key+" is written with escapes: it is hidden"); err != nil {
 				return err
 			}
 		}
 		err := l.names(line, most, k.key, func(value string, at int64) error {
-			if k.ok(value) || value == "" && k.key == "code" && !isKey(line, k.key) {
+			if k.ok(value) || value == "" && k.key == "code" && !key {
 				return nil
 			}
 			return l.once(codeImport, tensor.Danger, k.key, at, k.does+" "+wire.Quote(value)+", which lies beside the model")

@@ -157,14 +157,17 @@ func (l *lines) hydra(value string, at int64) error {
 
 // names finds a name that stands by itself, and gives what stands behind its colon.
 func (l *lines) names(line string, most int, name string, visit func(value string, at int64) error) error {
-	for from := 0; ; {
+	if !strings.Contains(line, name) {
+		return nil
+	}
+	for from, comment := 0, commentAt(line); ; {
 		i := strings.Index(line[from:], name)
 		if i < 0 || from+i > most {
 			return nil
 		}
 		i += from
 		from = i + len(name)
-		if i > 0 && inName(line[i-1]) || from < len(line) && inName(line[from]) || commented(line[:i]) {
+		if i > 0 && inName(line[i-1]) || from < len(line) && inName(line[from]) || i > comment {
 			continue
 		}
 		if err := l.steps.Step(); err != nil {
@@ -189,10 +192,13 @@ func behind(rest string) string {
 	return v
 }
 
-// commented reports that a comment began, with no quote before it.
-func commented(before string) bool {
-	at := strings.Index(before, " #")
-	return at >= 0 && !strings.ContainsAny(before[:at], `"'`)
+// commentAt is where a comment begins that has no quote before it, or the end.
+func commentAt(line string) int {
+	at := strings.Index(line, " #")
+	if at < 0 || strings.ContainsAny(line[:at], `"'`) {
+		return len(line)
+	}
+	return at
 }
 
 func inName(c byte) bool {
