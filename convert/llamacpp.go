@@ -192,7 +192,7 @@ func (r *rewritten) At(i tensor.Info) (io.ReaderAt, bool) {
 		return r.packed(t)
 	}
 	for k := range t.Parts {
-		if _, ok := r.straight.At(t.Parts[k].Info); !ok {
+		if _, ok := r.straight.At(t.Parts[k].Info); !ok || r.straight.scattered(&t.Parts[k].Info) {
 			return nil, false
 		}
 	}
@@ -326,71 +326,4 @@ func (m *made) cast(dst, src []byte, from tensor.DType, numbers []float32) error
 	}
 	putF32(dst, numbers)
 	return nil
-}
-
-// madeBody reads a tensor in order.
-type madeBody struct {
-	made
-	b    *limits.Budget
-	part int
-	at   int64 // bytes that were given
-	body io.ReadCloser
-	all  *inTurns // of a tensor whose parts give some elements each, by turns
-}
-
-// Read gives the next bytes: all of which can be read at any place so, the other
-// parts one after the other.
-func (m *madeBody) Read(p []byte) (int, error) {
-	info := infoOf(m.t)
-	if m.at >= info.Span.Len {
-		return 0, io.EOF
-	}
-	p = p[:min(int64(len(p)), info.Span.Len-m.at)]
-	if r, ok := m.r.At(info); ok {
-		p = p[:int64(len(p))/sizeOf(m.t.DType)*sizeOf(m.t.DType)]
-		n, err := r.ReadAt(p, m.at)
-		m.at += int64(n)
-		return n, err
-	}
-	if m.t.Turns > 0 {
-		return m.inTurns(p)
-	}
-	for m.part < len(m.t.Parts) {
-		one := &m.t.Parts[m.part]
-		if one.Info.DType != m.t.DType || m.t.Add != 0 || one.Head != 0 || one.Rows != 0 {
-			return 0, wire.ErrUnsupported.With("tensor %s lies in an archive that is compressed, or is too large to be transposed: write it as safetensors first", wire.Quote(one.Info.Name))
-		}
-		if m.body == nil {
-			var err error
-			if m.body, err = m.r.straight.Body(m.b, one.Info); err != nil {
-				return 0, err
-			}
-		}
-		n, err := m.body.Read(p)
-		m.at += int64(n)
-		if err == io.EOF {
-			err = m.Close()
-			m.part++
-			if n == 0 && err == nil {
-				continue
-			}
-		}
-		return n, err
-	}
-	return 0, io.ErrUnexpectedEOF
-}
-
-// Close ends the part that is being read.
-func (m *madeBody) Close() error {
-	if m.all != nil {
-		all := m.all
-		m.all = nil
-		return all.Close()
-	}
-	if m.body == nil {
-		return nil
-	}
-	body := m.body
-	m.body = nil
-	return body.Close()
 }

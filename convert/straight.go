@@ -44,33 +44,26 @@ func (m *straight) At(i tensor.Info) (io.ReaderAt, bool) {
 	return s, true
 }
 
-// Body holds the storage of a view while it is read.
+// Body holds the storage of a view while it is read: one matrix of a stack at a time.
 func (m *straight) Body(b *limits.Budget, i tensor.Info) (io.ReadCloser, error) {
 	body, err := m.Model.Body(b, i)
 	if err != nil || m.plain(&i) {
 		return body, err
 	}
-	defer body.Close()
-	size, ok := wire.Int(uint64(i.Span.Len), wire.MaxSize)
-	if !ok {
-		return nil, wire.ErrOverflow.With("%d bytes", i.Span.Len)
-	}
-	storage, err := limits.Make[byte](b, size)
+	held, err := newHeld(b, body, &i)
 	if err != nil {
-		return nil, err
-	}
-	held := &heldBody{b: b, storage: storage, swap: swapSize(&i), left: i.Bytes()}
-	if _, err := io.ReadFull(body, storage); err != nil {
-		return nil, errors.Join(err, held.Close())
-	}
-	if i.Strides != nil {
-		v, _, err := newView(&i)
-		if err != nil {
-			return nil, errors.Join(err, held.Close())
-		}
-		held.view = &v
+		return nil, errors.Join(err, body.Close())
 	}
 	return held, nil
+}
+
+// scattered reports a view that is faster, or only, read in order.
+func (m *straight) scattered(i *tensor.Info) bool {
+	if i.Strides == nil {
+		return false
+	}
+	v, hold, err := newView(i)
+	return err != nil || hold || v.strip >= 0
 }
 
 // room lends memory to a reader.
@@ -128,42 +121,4 @@ func (s *straightReader) ReadAt(p []byte, off int64) (int, error) {
 	}
 	swapBytes(p, s.swap)
 	return len(p), nil
-}
-
-// heldBody is the elements of a storage in memory.
-type heldBody struct {
-	b       *limits.Budget
-	storage []byte
-	view    *view
-	swap    int64
-	at      int64 // bytes that were read
-	left    int64
-}
-
-// Read gives whole elements.
-func (h *heldBody) Read(p []byte) (int, error) {
-	if h.left == 0 {
-		return 0, io.EOF
-	}
-	n := min(int64(len(p)), h.left)
-	if h.view == nil {
-		n -= n % max(1, h.swap)
-		copy(p[:n], h.storage[h.at:])
-	} else {
-		n -= n % h.view.elem
-		h.view.gather(p[:n], h.storage, 0, h.at/h.view.elem, (h.at+n)/h.view.elem)
-	}
-	if n == 0 {
-		return 0, wire.ErrInternal.With("an element is read in parts")
-	}
-	swapBytes(p[:n], h.swap)
-	h.at, h.left = h.at+n, h.left-n
-	return int(n), nil
-}
-
-// Close gives the memory back.
-func (h *heldBody) Close() error {
-	h.b.Drop(int64(cap(h.storage)))
-	h.storage = nil
-	return nil
 }

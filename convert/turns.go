@@ -85,7 +85,7 @@ func (m *madeBody) inTurns(p []byte) (int, error) {
 	return n, nil
 }
 
-// open begins all parts, each of which may be held in memory.
+// open begins all parts, of each of which a matrix may be held in memory.
 func (m *madeBody) open() (err error) {
 	run := m.t.Turns * sizeOf(m.t.DType)
 	size := max(1, DefaultTile/run) * run
@@ -95,11 +95,7 @@ func (m *madeBody) open() (err error) {
 	t := &inTurns{b: m.b}
 	m.all = t
 	for k := range m.t.Parts {
-		one := &m.t.Parts[k]
-		if one.Info.DType != m.t.DType {
-			return wire.ErrUnsupported.With("tensor %s lies in an archive that is compressed: write it as safetensors first", wire.Quote(one.Info.Name))
-		}
-		body, err := m.r.straight.Body(m.b, one.Info)
+		body, err := m.inOrder(&m.t.Parts[k])
 		if err != nil {
 			return err
 		}

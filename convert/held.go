@@ -1,0 +1,139 @@
+package convert
+
+import (
+	"errors"
+	"io"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// heldBody reads elements in order of a storage that is read in order too: a slab of
+// it is in memory, which is what one index of the first dimension takes of it. A view
+// whose slabs do not lie apart is one slab.
+type heldBody struct {
+	b       *limits.Budget
+	body    io.ReadCloser
+	storage []byte
+	view    *view
+	swap    int64
+	slab    int64 // bytes that are given of one slab
+	at      int64 // bytes that were given
+	left    int64 // bytes that are still to be given
+	unread  int64 // bytes of the storage
+	next    int64 // the slab that is read next
+}
+
+func newHeld(b *limits.Budget, body io.ReadCloser, i *tensor.Info) (*heldBody, error) {
+	h := &heldBody{b: b, body: body, swap: swapSize(i), slab: i.Bytes(), left: i.Bytes(), unread: i.Span.Len}
+	held := i.Span.Len
+	if i.Strides != nil {
+		v, _, err := newView(i)
+		if err != nil {
+			return nil, err
+		}
+		h.view = &v
+		if apart(i) {
+			h.slab /= i.Shape[0]
+			held = min(held, i.Strides[0]*v.elem)
+		}
+	}
+	size, ok := wire.Int(uint64(held), wire.MaxSize)
+	if !ok {
+		return nil, wire.ErrOverflow.With("%d bytes", held)
+	}
+	var err error
+	h.storage, err = limits.Make[byte](b, size)
+	return h, err
+}
+
+// apart reports that what each index of the first dimension has lies behind what the
+// one before it has. The view lies in its storage, so no product overflows.
+func apart(i *tensor.Info) bool {
+	if len(i.Shape) < 2 || i.Bytes() == 0 {
+		return false
+	}
+	last := i.Offset
+	for d := 1; d < len(i.Shape); d++ {
+		last += (i.Shape[d] - 1) * i.Strides[d]
+	}
+	return last < i.Strides[0]
+}
+
+// load reads the next slab.
+func (h *heldBody) load() error {
+	h.storage = h.storage[:min(int64(cap(h.storage)), h.unread)]
+	if _, err := io.ReadFull(h.body, h.storage); err != nil {
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		return err
+	}
+	h.unread -= int64(len(h.storage))
+	h.next++
+	return nil
+}
+
+// Read gives whole elements.
+func (h *heldBody) Read(p []byte) (int, error) {
+	if h.left == 0 {
+		return 0, io.EOF
+	}
+	if h.at == h.next*h.slab {
+		if err := h.load(); err != nil {
+			return 0, err
+		}
+	}
+	n := min(int64(len(p)), h.next*h.slab-h.at)
+	if h.view == nil {
+		n -= n % max(1, h.swap)
+		copy(p[:n], h.storage[h.at:])
+	} else {
+		n -= n % h.view.elem
+		base := int64(0)
+		if h.next > 1 {
+			base = (h.next - 1) * h.view.of.Strides[0]
+		}
+		h.view.gather(p[:n], h.storage, base, h.at/h.view.elem, (h.at+n)/h.view.elem)
+	}
+	if n == 0 {
+		return 0, wire.ErrInternal.With("an element is read in parts")
+	}
+	swapBytes(p[:n], h.swap)
+	h.at, h.left = h.at+n, h.left-n
+	return int(n), nil
+}
+
+// Close gives the memory back.
+func (h *heldBody) Close() error {
+	h.b.Drop(int64(cap(h.storage)))
+	h.storage = nil
+	return errors.Join(h.body.Close())
+}
+
+// castBody reads the numbers of a part in order, as those of the tensor's type.
+type castBody struct {
+	io.ReadCloser
+	m    *made
+	from tensor.DType
+	raw  [8 * 4096]byte
+	nums [4096]float32
+}
+
+// Read gives whole elements.
+func (c *castBody) Read(p []byte) (int, error) {
+	from, to := sizeOf(c.from), sizeOf(c.m.t.DType)
+	n := min(int64(len(p))/to, int64(len(c.nums)))
+	if n == 0 || from > 8 {
+		return 0, wire.ErrInternal.With("an element is read in parts")
+	}
+	got, err := io.ReadFull(c.ReadCloser, c.raw[:n*from])
+	if err == io.ErrUnexpectedEOF && int64(got)%from == 0 {
+		err = nil
+	}
+	if n = int64(got) / from; err != nil || n == 0 {
+		return 0, err
+	}
+	return int(n * to), c.m.cast(p[:n*to], c.raw[:n*from], c.from, c.nums[:n])
+}
