@@ -1,10 +1,10 @@
-// Package cli is the program amn: commands over the library, and nothing that
-// the library does not do.
+// Package cli is the program amn: a command line for the library, with no features of
+// its own.
 //
-// [Main] is the whole of it. A command is one file with a struct of its flags
-// and arguments and a Run method; it fills a report, and a renderer prints it as
-// text or JSON. Data goes to standard output, what is meant for people to
-// standard error. The exit code is the class of the worst file.
+// [Main] runs it. Each command is one file: a struct with its flags and arguments, and a
+// Run method that fills a report, which a renderer prints as text or JSON. Data goes to
+// standard output, messages for people go to standard error. The exit code is the class
+// of the worst file.
 //
 //	main.go args.go help.go globals.go        from arguments to a session
 //	files.go report.go stdin.go progress.go   from a session to reports

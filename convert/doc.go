@@ -1,5 +1,4 @@
-// Package convert writes models: any source to any sink, as large as they are,
-// in bounded memory.
+// Package convert converts models of any size between formats, in bounded memory.
 //
 //	p, err := convert.NewPlan(b, m, convert.Options{Quant: quant.Options{Target: quant.BF16}})
 //	if err != nil {
@@ -7,11 +6,11 @@
 //	}
 //	result, err := p.Write("out.safetensors", false)
 //
-// A [Plan] binds the tensors of a model to weights and asks a [Sink], which is a format,
-// how it stores them: [Safetensors], [GGUF], [NPZ]. [Options].Quantize takes what to
-// quantize to: [Bnb], [GGML], [Grouped], [Scaled]. [LlamaCPP] makes a folder of
-// transformers a file that llama.cpp runs, [Transformers] the way back. The bytes are the
-// same for any number of workers.
+// A [Plan] binds the tensors of a model to weights and asks a [Sink] (an output format:
+// [Safetensors], [GGUF], [NPZ]) how to store them. [Options].Quantize selects a quantized
+// target: [Bnb], [GGML], [Grouped], [Scaled]. [LlamaCPP] converts a transformers folder to
+// a file that llama.cpp runs, and [Transformers] converts back. The output has the same
+// bytes for any number of workers.
 package convert
 
 // # The way of the data

@@ -1,6 +1,6 @@
-// Package gate gives one verdict about a file that nobody vouches for: what it
-// is, whether it is accepted, by which rule it is not, which loaders would open
-// it, and what was not looked at.
+// Package gate judges untrusted files. Its verdict says what a file is, whether it is
+// accepted or by which rule it is refused, which loaders would open it, and which parts
+// were not read.
 //
 //	g := gate.Gate{}
 //	v, err := g.Check(b, file, size, gate.Hint{Name: "model.safetensors"})
@@ -21,19 +21,19 @@ package gate
 
 // # What is judged
 //
-// Models of every format with their bodies, checkpoints and plain pickles with all
-// that they ask of a loader, and what else lies in a folder: a file whose content
-// proves that no loader takes it for a model is harmless; everything else could
-// hold one, and is refused as not looked at unless the policy only reports it.
+// Models of every format with their bodies; checkpoints and plain pickles with every
+// import and call they ask for; and all other files of a folder. A file is harmless if its
+// content proves that no loader takes it for a model. Any other file could hold one, and
+// is refused as not looked at, unless the policy only reports it.
 //
-// Archives and compressed files are opened, layer by layer, under the account of the
-// file: each content is judged as if it stood alone, with a name such as
-// "outer.tar.gz!inner/model.bin", and its refusals are those of the file. Texts beside a
-// model are looked through for what asks its loader to run code, ONNX models by their
-// structure, and a name that is a digest is held against the content.
+// Archives and compressed files are opened layer by layer, under the account of the file.
+// Each content is judged by itself, with a name such as "outer.tar.gz!inner/model.bin",
+// and its refusals count for the file. Texts beside a model are searched for requests to
+// run code, ONNX models are judged by their structure, and a name that is a digest is
+// compared with the content.
 //
 // # Rules
 //
-// Each refusal and each finding carries the identifier of a rule: the code of the
-// finding, or the format and the kind of what is wrong ("zip.overlap"), or the limit
-// that was reached ("limit.time").
+// Each refusal and finding has the identifier of a rule: the code of the finding, the
+// format and the kind of error ("zip.overlap"), or the limit that was reached
+// ("limit.time").

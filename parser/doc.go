@@ -1,5 +1,5 @@
-// Package parser opens model files: it finds out what a file is by its content, decodes
-// it under an account, and says in one of five classes why it will not.
+// Package parser opens model files. It detects the format by the content, decodes the
+// file under an account, and classifies every refusal.
 //
 //	b := limits.Policy{}.Budget(ctx)
 //	defer b.Close()
@@ -9,33 +9,33 @@
 //	}
 //	defer m.Close()
 //
-// [Open] takes a path, a folder that holds one model or a name such as "ollama:llama3";
-// [OpenFS] the same of an [io/fs.FS]; [Decode] any [io.ReaderAt]. No body of a tensor is
-// read before [Verify], or the methods At and Body of the model.
+// [Open] takes a path, a folder that holds one model, or a name such as "ollama:llama3".
+// [OpenFS] does the same in an [io/fs.FS], and [Decode] takes any [io.ReaderAt]. Tensor
+// bodies are read only by [Verify] and by the methods At and Body of the model.
 //
-// [Formats] lists the formats, each a package below this one. The content decides, never
-// the name. A file that is of two formats, or that a loader could take for a pickle, is
-// refused. What is met instead of models (a Git LFS pointer, a web page, see
-// [Recognized]) is refused by name, with what to do.
+// [Formats] lists the formats; each has a package below this one. The content decides,
+// never the name. A file that fits two formats, or that a loader could take for a pickle,
+// is refused. Files often found in place of models (a Git LFS pointer, a web page, see
+// [Recognized]) are refused by name, with advice.
 //
-// An error about a file is an [*Error]: format, place, offset and a cause for
-// [errors.Is], such as [ErrDuplicate]. [ClassOf] gives its class: exit code and HTTP
-// status.
+// An error about a file is an [*Error] with format, place, offset and a cause for
+// [errors.Is], such as [ErrDuplicate]. [ClassOf] returns its class, which has an exit
+// code and an HTTP status.
 //
-// All functions may be called at once, on one account too, and so may the methods of a
-// model except Close. Close the model, then the account; a reader handed to Decode stays
-// open until then.
+// All functions are safe for concurrent use, even on one account; so are the methods of
+// a model, except Close. Close the model first, then the account. A reader passed to
+// Decode must stay open until then.
 package parser
 
 // # Names
 //
-// A name that promises another format than the content is the finding detect.name. A
-// file that is of one format from its beginning and a ZIP or tar archive from its end or
-// its header, or a pickle that names what Python could import, is refused, unless the
-// policy grants the quirk "detect.polyglot", which makes it a finding.
+// A file whose name promises another format than its content has the finding
+// detect.name. A file of one format that is also a ZIP or tar archive, or a pickle that
+// names something Python could import, is refused; with the quirk "detect.polyglot" of
+// the policy it is a finding instead.
 //
 // # Panics
 //
-// A panic inside an operation, ours or a reader's, ends as class Internal: the files
-// that the operation opened are closed. What a failed operation charged is given back
-// when its account closes.
+// A panic inside an operation, in this module or in the reader, becomes an error of class
+// Internal, and the files that the operation opened are closed. Closing the account
+// returns what a failed operation charged.

@@ -1,4 +1,4 @@
-// Package quant decodes what quantized models store to numbers.
+// Package quant decodes the weights of quantized models.
 //
 //	bound, err := quant.Plan(b, m, quant.Options{Target: quant.BF16})
 //	if err != nil {
@@ -8,34 +8,33 @@
 //		// n.Name, n.Shape, n.Data
 //	}
 //
-// A scheme binds the tensors of a model to logical weights: [Plan] asks every
-// row of the table about every tensor, and a [Weight] says which parts it is
-// made of. A [Codec] decodes the blocks of one stored type, and a [Target] rounds
-// the result once. Decoding is the float32 arithmetic of the library that owns the
-// scheme; the bits are the same on every machine.
+// A scheme binds the tensors of a model to logical weights. [Plan] tries every scheme
+// on every tensor; the resulting [Weight] lists its parts. A [Codec] decodes the blocks
+// of one stored type, and a [Target] rounds the result once. Decoding uses the float32
+// arithmetic of the library that owns the scheme; the bits are the same on every machine.
 //
-// [NewRows] gives the rows of a weight in order, some at a time. With [Options].Folder
+// [NewRows] returns the rows of a weight in order, some at a time. With [Options].Folder,
 // names, shapes and rows are those of the unquantized model in transformers.
 //
 // # Limits
 //
-// A configuration file has 32 MiB (MaxConfig), a description in JSON 64 KiB, a pattern of
-// a name 1 KiB, a tensor 2^50 elements. What is held is charged to the account, decoded
-// weights as [limits.Budget.Expand], each weight as an item.
+// A configuration file may have 32 MiB (MaxConfig), a JSON description 64 KiB, a name
+// pattern 1 KiB, a tensor 2^50 elements. Memory is charged to the account; decoded
+// weights are charged with [limits.Budget.Expand], and each weight counts as an item.
 //
 // # Not supported
 //
-// What [Schemes] lists as refused; parts that are views with strides, or big-endian.
+// Schemes that [Schemes] lists as refused; parts that are strided views or big-endian.
 package quant
 
-// The rest of this page is for who changes the package.
+// The rest of this page is for those who change the package.
 //
-// Codecs and weights trust their caller: lengths are checked where parts are bound,
-// before anything is read. Products that meet a sum are converted to float32 first, so
-// that no processor fuses them.
+// Codecs and weights trust their caller: lengths are checked when parts are bound, before
+// anything is read. A product is converted to float32 before it is added to a sum, so
+// that no processor fuses the two operations.
 //
-// The goldens in testdata/quant are written by the libraries that own the
-// schemes; the scripts and versions stand beside them and in crosscheck/quant.
+// The goldens in testdata/quant were written by the libraries that own the schemes. The
+// scripts and versions are beside them and in crosscheck/quant.
 //
 // # Writing a model
 //

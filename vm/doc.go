@@ -4,17 +4,16 @@
 //	g, err := vm.Load(b, r, off, end)
 //	for key, value := range g.Root().Entries() { ... }
 //
-// [Load] reads one pickle and stops at the first global outside the allowlist,
-// at a call with other arguments than that global takes, and at a change of
-// anything but data of our own making. [Scan] goes on with opaque values and
-// reports every global, call, state and persistent id, with two verdicts: ours,
-// and that of PyTorch's restricted loader. [Disassemble] lists the instructions.
-// All three are one machine.
+// [Load] reads one pickle and stops at the first global outside the allowlist, at a call
+// with arguments that the global does not accept, and at a change of anything that the
+// pickle did not build as data. [Scan] continues with opaque values and reports every
+// global, call, state and persistent id, with two verdicts: this machine's, and that of
+// PyTorch's restricted loader. [Disassemble] lists the instructions. All three run on the
+// same machine.
 //
-// A call of an allowed global is an object that remembers callee and arguments
-// ([Value.Global], [Value.Args], [Value.State]); what a tensor is made of is
-// the caller's to decide. Calls that make containers (OrderedDict, set,
-// bytearray, ...) give containers.
+// A call of an allowed global becomes an object that holds callee and arguments
+// ([Value.Global], [Value.Args], [Value.State]); the caller decides how they form a
+// tensor. Calls that make containers (OrderedDict, set, bytearray, ...) return containers.
 //
 // # Limits
 //
@@ -24,9 +23,9 @@
 //
 // # Not supported
 //
-// Protocols above 5, buffers outside of the pickle, persistent ids that are no storage
-// of PyTorch, and the registry of extensions (forbidden: what its numbers stand for,
-// nobody else knows). Refused too is what two loaders read differently.
+// Protocols above 5, out-of-band buffers, persistent ids other than PyTorch's storages,
+// and the extension registry, which is forbidden because its numbers mean nothing outside
+// the program that registered them. A pickle that two loaders read differently is refused.
 package vm
 
 // The rest of this page is for who changes the machine.
