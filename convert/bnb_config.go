@@ -95,6 +95,13 @@ func (e *linearEncoder) skipped() ([]string, error) {
 			}
 		}
 	}
+	if e.rule.Table != nil {
+		e.rule.Table.absent(e.rule.has, func(module string) {
+			if !q.means(module) {
+				add(module)
+			}
+		})
+	}
 	slices.Sort(out)
 	return slices.Compact(out), err
 }

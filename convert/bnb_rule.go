@@ -202,9 +202,10 @@ func isEmbedding(last string) bool {
 	return slices.Contains(lookups, last) || strings.Contains(last, "embed") && !slices.Contains(projections, last) && !slices.Contains(heads, last)
 }
 
-// isExpert reports a module of one expert: "experts.3.w1".
+// isExpert reports a module of one expert: "experts.3.w1". An "experts.3" that has a weight
+// itself is a linear module in a list, which nobody fuses.
 func isExpert(parts []string) bool {
-	for i, p := range parts[:len(parts)-1] {
+	for i, p := range parts[:max(len(parts)-2, 0)] {
 		if p == "experts" && parts[i+1] != "" && strings.Trim(parts[i+1], "0123456789") == "" {
 			return true
 		}

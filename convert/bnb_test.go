@@ -309,6 +309,14 @@ func TestWhatCannotBeForgottenIsRefused(t *testing.T) {
 func TestAHeadIsLeftAloneUnderBothOfItsNames(t *testing.T) {
 	names := map[string][]int64{"embed_out.weight": {4, 4}, "gpt_neox.layers.0.attention.dense.weight": {4, 4}}
 	m := bnbSource(t, map[string][]float32{"embed_out.weight": wave(16), "gpt_neox.layers.0.attention.dense.weight": wave(16)}, names)
+	if diff := cmp.Diff([]string{"embed_out", "lm_head"}, skipped(t, m)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// skipped are the modules that a quantized folder's config.json says are left alone.
+func skipped(t *testing.T, m tensor.Model) []string {
+	t.Helper()
 	_, p, err := forget(t, m, convert.Bnb{}, 1, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -323,8 +331,15 @@ func TestAHeadIsLeftAloneUnderBothOfItsNames(t *testing.T) {
 	if err := json.Unmarshal(text, &config); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"embed_out", "lm_head"}, config.Skip); diff != "" {
-		t.Error(diff)
+	return config.Skip
+}
+
+// A head that is tied is in no file, and in some types called as no other is.
+func TestAHeadThatNoFileHasIsLeftAlone(t *testing.T) {
+	const layer = "model.layers.0.attn.Wo.weight"
+	m := bnbSource(t, map[string][]float32{layer: wave(16)}, map[string][]int64{layer: {4, 4}})
+	if skip := skipped(t, withConfigs{m, `{"model_type": "modernbert"}`}); !slices.Contains(skip, "decoder") {
+		t.Errorf("no decoder in %q", skip)
 	}
 }
 

@@ -86,15 +86,46 @@ func (r *bnbRule) elsewhere(module string) bool {
 	return found && strings.Trim(last, "0123456789") != ""
 }
 
-// mostInside is how many models are looked up that a model has in it: transformers' largest has nine.
+// absent calls add with the modules that are left alone in this type and that a file lacks,
+// since they share another module's numbers: a list of modules by the list's name.
+func (t *linears) absent(has func(name string) bool, add func(module string)) {
+	t.root.kept("", func(module string) {
+		for i := -1; i < len(t.starts); i++ {
+			start := ""
+			if i >= 0 {
+				start = t.starts[i]
+			}
+			if has(start + strings.ReplaceAll(module, "*", "0") + ".weight") {
+				return
+			}
+		}
+		before, _, _ := strings.Cut(module, ".*")
+		add(before)
+	})
+}
+
+// kept calls add with the names of linear modules that are left alone.
+func (n *linearNode) kept(name string, add func(string)) {
+	if n.mark == markKept {
+		add(name)
+	}
+	for part, below := range n.next {
+		if name != "" {
+			part = name + "." + part
+		}
+		below.kept(part, add)
+	}
+}
+
+// mostInside is how many types of a configuration are looked up: transformers' largest has nine.
 const mostInside = 16
 
 // tables finds the rows of the model's own type, nil for none, and of those in it.
 func (r *bnbRule) tables(own string) {
 	r.Table, r.Inside = linearsOf(own), nil
 	seen := map[string]bool{own: true}
-	for _, t := range r.ModelTypes {
-		if row := linearRows()[t]; row != "" && !seen[t] && len(r.Inside) < mostInside {
+	for _, t := range r.ModelTypes[:min(len(r.ModelTypes), mostInside)] {
+		if row := linearRows()[t]; row != "" && !seen[t] {
 			seen[t] = true
 			r.Inside = append(r.Inside, linearsOf(t))
 		}

@@ -98,7 +98,7 @@ def run(part, libraries, built, elements):
         elif part == "differential":
             script = ["differential/run.py", "--rows", "--python", libraries.python, "--count", INPUTS, "--seed", seed, "--out", ROOT / "differential-out"]
         else:
-            if part in ("cache", "checkpoints", "convert", "groups", "layouts", "quantized", "runs", "scaled", "served"):
+            if part in ("cache", "checkpoints", "convert", "groups", "layouts", "quantized", "reload", "runs", "scaled", "served"):
                 env = libraries.environment(["quant", "gptqmodel"])
             elif part == "libraries":
                 env = libraries.environment(["libraries", "merge", "quant", "gptqmodel"])

@@ -1,6 +1,6 @@
 """Quantizes a small random model of each type with `amn quantize` and loads it with transformers.
 
-    reload.py AMN [--out FILE] [TYPE ...]
+    reload.py [--out FILE] [--page PAGE] AMN [TYPE ...]
 
 The model is the type's class for language models, its bare one, or the first that it has,
 with its default configuration made small. transformers quantizes the same folder itself; "equal" is: the
@@ -11,7 +11,7 @@ are float16 as in the file that was quantized. "nothing": neither quantizes anyt
 Other verdicts have their reason. A type whose model is not built small, or that
 transformers does not load again itself, says so.
 
-A line of FILE is a type that is not asked again, so a sweep goes on where it was stopped.
+PAGE is docs/model-types.md, whose last part is written anew from FILE. A line of FILE is a type that is not asked again, so a sweep goes on where it was stopped.
 """
 import argparse
 import gc
@@ -37,7 +37,7 @@ T.logging.set_verbosity_error()
 T.utils.logging.disable_progress_bar()
 bitsandbytes.nn.modules.has_avx512bf16 = lambda: False
 torch.set_num_threads(1)
-PARAMETERS = 60_000_000  # what a small model has at most
+PARAMETERS = 250_000_000  # what a small model has at most
 
 # What makes a configuration small. Where all of it does not fit together, less of it is tried.
 LAYERS = {k: 2 for k in ("num_hidden_layers", "n_layer", "num_layers", "n_layers", "encoder_layers", "decoder_layers", "num_encoder_layers", "num_decoder_layers",
@@ -106,7 +106,7 @@ def bits(t):
 
 
 def differences(kind, want, got, plain):
-    a, b = quantized(want), quantized(got)
+    a, b = ({n: m for n, m in quantized(x).items() if m.weight.numel()} for x in (want, got))  # amn leaves empty ones alone
     if set(a) != set(b):
         return f"modules {sorted(set(a) ^ set(b))[:3]}"
     x, y = want.state_dict(), got.state_dict()
@@ -187,10 +187,43 @@ def asked(amn, kind):
     return {"type": kind, "verdict": verdict, "why": why}
 
 
+AGAIN = "\n## Loaded again\n"
+MEANING = {
+    "equal": "the same modules, keys and bits of the state_dict as transformers' own",
+    "nothing": "no linear module: transformers quantizes nothing, and amn refuses",
+    "other type": "as equal, but some tensors that transformers makes float32 stay float16",
+    "breaks in transformers": "what transformers quantizes and saves it does not load again",
+    "refused": "transformers loads its own, and amn refuses",
+    "WRONG": "modules differ: a difference not mended yet",
+    "not built": "no small model of it",
+}
+
+
+def page(rows):
+    """What the sweep found, type by type, with the reason of all that is not equal."""
+    part = {k for k, r in rows.items() if (r["verdict"], r["why"]) == ("not built", "no class")}
+    of = {v: sorted(k for k, r in rows.items() if r["verdict"] == v and k not in part) for v in MEANING}
+    out = [AGAIN, "A small random model of a type in F16, quantized by amn and by transformers, in NF4 and in LLM.int8(), and loaded by transformers. The verdicts are in",
+           "`crosscheck/linears/reload.jsonl`; a type with a line there is not asked again:", "",
+           "    PYTHONPATH=.venv/quant python3 crosscheck/linears/reload.py --out crosscheck/linears/reload.jsonl --page docs/model-types.md amn",
+           "    make crosscheck PART=reload          those that were wrong once, and others by chance", "",
+           "| verdict | types | meaning |", "|---|---:|---|"]
+    out += [f"| {v} | {len(of[v])} | {MEANING[v]} |" for v in MEANING if of[v]]
+    out += [f"| part of others | {len(part)} | a configuration inside others, that no class of its own has |", "", "**equal**: " + ", ".join(of["equal"]) + ".", "",
+            "| type | verdict | why |", "|---|---|---|"]
+    out += [f"| {k} | {v} | {short(rows[k]['why'])} |" for v in MEANING if v != "equal" for k in of[v]]
+    return "\n".join(out) + "\n\n**part of others**: " + ", ".join(sorted(part)) + ".\n"
+
+
+def short(why):
+    return " ".join(why.replace("|", "/").replace("<", "&lt;").split())[:120]
+
+
 def main():
     flags = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     flags.add_argument("amn")
     flags.add_argument("--out", type=pathlib.Path)
+    flags.add_argument("--page", type=pathlib.Path)
     flags.add_argument("types", nargs="*")
     a = flags.parse_args()
     rows = [json.loads(line) for line in a.out.read_text().splitlines()] if a.out and a.out.exists() else []
@@ -203,6 +236,9 @@ def main():
         if a.out:
             with a.out.open("a") as out:
                 out.write(json.dumps(rows[-1]) + "\n")
+    if a.page:
+        text = a.page.read_text()
+        a.page.write_text(text[:text.index(AGAIN)] + page({r["type"]: r for r in rows}))
     return 1 if any(r["verdict"] == "WRONG" for r in rows) else 0
 
 

@@ -39,12 +39,24 @@ def name(func):
 
 def modules(text):
     """(name, classes) of what the source makes a part of a module."""
-    for node in ast.walk(ast.parse(text)):
+    tree = ast.parse(text)
+    lists = {}  # classes that are lists themselves, and what they add
+    for owner in ast.walk(tree):
+        if isinstance(owner, ast.ClassDef):
+            for node in ast.walk(owner):
+                if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "append" and name(node.func.value) == "self":
+                    lists.setdefault(owner.name, set()).update(*(made(value)[1] for value in node.args))
+    for node in ast.walk(tree):
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 if isinstance(target, ast.Attribute) and getattr(target.value, "id", "") == "self":
                     inside, made_of = made(node.value)
                     yield target.attr + (".*" if inside else ""), made_of
+                    for own in made_of & set(lists):
+                        yield target.attr + ".*", lists[own]
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "append" and name(node.func.value) != "self":
+            for value in node.args:
+                yield name(node.func.value) + ".*", made(value)[1]
 
 
 def mark(made_of):

@@ -54,6 +54,10 @@ var unpaid = map[string][]string{
 		internal: text
 		internal: strings.SplitSeq(text, "\n")
 		convert: strings.Fields(types)
+		convert: strings.Fields(row)
+		convert: rowsByType(sometimesText)
+		convert: r.Inside
+		convert: r.ModelTypes[:min(len(r.ModelTypes), mostInside)]
 		convert: t.starts
 		convert: linearRows()
 		convert: e.Set

@@ -96,6 +96,7 @@ MODELS = {
     "deberta-v2-relative": ("DebertaV2Model", T.DebertaV2Config(**BERT, relative_attention=True, pos_att_type=["c2p", "p2c"], share_att_key=False)),
     "llava-dinov2-glm4": ("LlavaForConditionalGeneration", T.LlavaConfig(text_config=T.Glm4Config(**SMALL), vision_config=T.Dinov2Config(**{k: v for k, v in VISION.items() if k != "intermediate_size"}), image_token_index=5)),
     "vision-encoder-decoder": ("VisionEncoderDecoderModel", T.VisionEncoderDecoderConfig(encoder=dict(VISION, model_type="deit"), decoder=dict(model_type="gpt2", vocab_size=64, n_embd=32, n_layer=1, n_head=4, n_positions=32, add_cross_attention=True))),
+    "vitpose-experts": ("VitPoseBackbone", T.VitPoseBackboneConfig(hidden_size=32, num_hidden_layers=1, num_attention_heads=4, image_size=[16, 16], patch_size=[8, 8], num_experts=2, part_features=8)),
     "encoder-decoder": ("EncoderDecoderModel", T.EncoderDecoderConfig(encoder=dict(BERT, model_type="bert"), decoder=dict(BERT, model_type="roberta", is_decoder=True, add_cross_attention=True))),
 }
 FIELDS = ("model_type", "architectures", "tie_word_embeddings")
