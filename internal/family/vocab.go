@@ -18,6 +18,10 @@ const (
 	maxTokenizer    = 64 << 20
 )
 
+// foreignVocabs are files of other libraries: OpenAI's tiktoken, Qwen's first models, and
+// mistral-common.
+var foreignVocabs = []string{"tiktoken.model", "qwen.tiktoken", "tekken.json"}
+
 // The types of tokens, as llama.cpp numbers them; those of sentencepiece.
 const (
 	typeNormal      = int32(tokenizer.Normal)
@@ -122,6 +126,11 @@ func gpt2Vocab(k *keys) error {
 
 func (k *keys) readJSON() (*tokenizer.JSON, error) {
 	if !k.has(tokenizer.FileName) {
+		for _, name := range foreignVocabs {
+			if k.has(name) {
+				return nil, wire.At(name, "", wire.NoOffset, wire.ErrUnsupported.With("a vocabulary of this kind is not read: %s is needed beside the weights, which transformers' save_pretrained writes", tokenizer.FileName))
+			}
+		}
 		return nil, wire.At(tokenizer.FileName, "", wire.NoOffset, wire.ErrMissing.With("the model has no vocabulary: neither %s nor %s lies beside its weights", tokenizer.SPMName, tokenizer.FileName))
 	}
 	return tokenizer.ReadJSON(k.b, k.files, tokenizer.FileName)
