@@ -1,6 +1,9 @@
 package asm
 
-import "math"
+import (
+	"math"
+	"sync"
+)
 
 // A lattice is what an encoder needs of a grid: which point of whole levels is on
 // it, and which points lie near one that is not. A level l stands for 2*l+1.
@@ -19,9 +22,13 @@ const nearEight = 8
 // are those at its shells least distances, in their order. All who ask for it meanwhile build it
 // together.
 func latticeOf(elems, bits, levels, shells int, points func(yield func([8]uint8))) func() *lattice {
-	w := &latticeWork{elems: elems, levels: levels, shells: shells}
-	w.g.bits = bits
+	work := sync.OnceValue(func() *latticeWork { // 0.4 MB, which no program pays that quantizes nothing
+		w := &latticeWork{elems: elems, levels: levels, shells: shells}
+		w.g.bits = bits
+		return w
+	})
 	return func() *lattice {
+		w := work()
 		if g := w.built.Load(); g != nil {
 			return g
 		}
