@@ -38,8 +38,8 @@ func mlxModel(bits, group int) tensor.Model {
 		ints("m.weight", tensor.U32, 2, 16), ints("m.scales", tensor.BF16, 2, 2), ints("m.biases", tensor.BF16, 2, 2))
 }
 
-func packedModel(bits int) tensor.Model {
-	return model(fmt.Sprintf(`{"quantization_config":{"quant_method":"compressed-tensors","config_groups":{"g":{"targets":["Linear"],"weights":{"num_bits":%d}}}}}`, bits),
+func packedModel(bits any) tensor.Model {
+	return model(fmt.Sprintf(`{"quantization_config":{"quant_method":"compressed-tensors","config_groups":{"g":{"targets":["Linear"],"weights":{"num_bits":%v}}}}}`, bits),
 		ints("m.weight_packed", tensor.I32, 2, 4), ints("m.weight_scale", tensor.BF16, 2, 1),
 		stored{"m.weight_shape", tensor.I64, []int64{2}, []byte{2, 0, 0, 0, 0, 0, 0, 0, 32, 0, 0, 0, 0, 0, 0, 0}})
 }
@@ -81,6 +81,7 @@ func TestBadInputIsRefusedBeforeAnythingIsDecoded(t *testing.T) {
 		{"0 bits in compressed-tensors", packedModel(0), wire.Malformed},
 		{"9 bits in compressed-tensors", packedModel(9), wire.Malformed},
 		{"33 bits in compressed-tensors", packedModel(33), wire.Malformed},
+		{"bits of compressed-tensors as a text, which its library takes for a number", packedModel(`"7"`), wire.Malformed},
 		{"0 bits in GPTQ", gptqModel(`{"quantization_config":{"quant_method":"gptq","bits":0}}`, "m", 0), wire.Malformed},
 		{"9 bits in GPTQ", gptqModel(`{"quantization_config":{"quant_method":"gptq","bits":9}}`, "m", 0), wire.Malformed},
 		{"33 bits in GPTQ", gptqModel(`{"quantization_config":{"quant_method":"gptq","bits":33}}`, "m", 0), wire.Malformed},
