@@ -38,6 +38,18 @@ func mlxModel(bits, group int) tensor.Model {
 		ints("m.weight", tensor.U32, 2, 16), ints("m.scales", tensor.BF16, 2, 2), ints("m.biases", tensor.BF16, 2, 2))
 }
 
+// groupedModel has two groups of 32 columns.
+func groupedModel(size string) tensor.Model {
+	return model(fmt.Sprintf(`{"quantization_config":{"quant_method":"compressed-tensors","config_groups":{"g":{"targets":["Linear"],"weights":{"num_bits":4,"strategy":"group","group_size":%s}}}}}`, size),
+		ints("m.weight_packed", tensor.I32, 2, 8), ints("m.weight_scale", tensor.BF16, 2, 2),
+		stored{"m.weight_shape", tensor.I64, []int64{2}, []byte{2, 0, 0, 0, 0, 0, 0, 0, 64, 0, 0, 0, 0, 0, 0, 0}})
+}
+
+func sdnqModel(rotation int) tensor.Model {
+	return model(fmt.Sprintf(`{"quantization_config":{"quant_method":"sdnq","weights_dtype":"int8","use_hadamard":true,"hadamard_group_size":%d}}`, rotation),
+		ints("m.weight", tensor.I8, 4, 40), ints("m.scale", tensor.F32, 4, 1))
+}
+
 func packedModel(bits any) tensor.Model {
 	return model(fmt.Sprintf(`{"quantization_config":{"quant_method":"compressed-tensors","config_groups":{"g":{"targets":["Linear"],"weights":{"num_bits":%v}}}}}`, bits),
 		ints("m.weight_packed", tensor.I32, 2, 4), ints("m.weight_scale", tensor.BF16, 2, 1),
@@ -82,6 +94,9 @@ func TestBadInputIsRefusedBeforeAnythingIsDecoded(t *testing.T) {
 		{"9 bits in compressed-tensors", packedModel(9), wire.Malformed},
 		{"33 bits in compressed-tensors", packedModel(33), wire.Malformed},
 		{"bits of compressed-tensors as a text, which its library takes for a number", packedModel(`"7"`), wire.Malformed},
+		{"a group size of compressed-tensors as a text", groupedModel(`"32"`), wire.Malformed},
+		{"a configuration that is a list", gptqOf(`{"quantization_config":[{"quant_method":"gptq","bits":4,"checkpoint_format":"gptq_v2"}]}`, zeros, scales, index), wire.Malformed},
+		{"a rotation of SDNQ by 5", sdnqModel(5), wire.Malformed},
 		{"0 bits in GPTQ", gptqModel(`{"quantization_config":{"quant_method":"gptq","bits":0}}`, "m", 0), wire.Malformed},
 		{"9 bits in GPTQ", gptqModel(`{"quantization_config":{"quant_method":"gptq","bits":9}}`, "m", 0), wire.Malformed},
 		{"33 bits in GPTQ", gptqModel(`{"quantization_config":{"quant_method":"gptq","bits":33}}`, "m", 0), wire.Malformed},
@@ -116,7 +131,7 @@ func TestBadInputIsRefusedBeforeAnythingIsDecoded(t *testing.T) {
 		})
 	}
 	t.Run("what is good", func(t *testing.T) {
-		for _, m := range []tensor.Model{bnbModel(good), mlxModel(4, 64), packedModel(4), gptqOf("", zeros, scales, index)} {
+		for _, m := range []tensor.Model{bnbModel(good), mlxModel(4, 64), packedModel(4), groupedModel("32"), sdnqModel(8), gptqOf("", zeros, scales, index)} {
 			if _, _, err := plan(t, m, quant.Options{}); err != nil {
 				t.Error(err)
 			}

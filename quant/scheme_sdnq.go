@@ -240,8 +240,8 @@ func (c *sdnqModule) rest(s *set, w *Weight, stem string) error {
 	size := int64(256)
 	if v := c.get("hadamard_group_size"); v != nil {
 		n, ok := config.WholeOf(v)
-		if !ok || n < 1 {
-			return wire.ErrMismatch.With("hadamard_group_size %v", config.Quoted(v))
+		if !ok || n < 1 || n&(n-1) != 0 {
+			return wire.ErrMismatch.With("hadamard_group_size %v, which is no power of two", config.Quoted(v))
 		}
 		size = n
 	}

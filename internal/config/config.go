@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/strictjson"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -63,7 +64,10 @@ func Load(b *limits.Budget, files fs.FS, zeros string) (*Config, error) {
 				c.Model = root
 			}
 		}
-		o := root.At(place.path...)
+		o, err := objectAt(root, place.file, place.path)
+		if err != nil {
+			return nil, err
+		}
 		if o != nil {
 			var err error
 			if c.Sources, err = limits.Append(b, c.Sources, Source{place.file, o}); err != nil {
@@ -81,6 +85,21 @@ func Load(b *limits.Budget, files fs.FS, zeros string) (*Config, error) {
 		}
 	}
 	return c, nil
+}
+
+// objectAt is the object of a place, or nil. What stands there and is none says
+// something that would be passed over.
+func objectAt(root *Object, file string, path []string) (*Object, error) {
+	if len(path) == 0 {
+		return root, nil
+	}
+	last := len(path) - 1
+	v := root.At(path[:last]...).Get(path[last])
+	o, ok := v.(*Object)
+	if v != nil && !ok {
+		return nil, wire.At("quant", file, wire.NoOffset, wire.ErrSyntax.With("%s is no object", wire.Quote(strings.Join(path, "."))))
+	}
+	return o, nil
 }
 
 func readObject(b *limits.Budget, files fs.FS, name string) (*Object, error) {
