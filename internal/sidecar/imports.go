@@ -44,13 +44,14 @@ func within(text string, packages ...string) bool {
 
 // The names that libraries import and call when they read a configuration, and
 // which of them are explained. Newer versions ask whether the model is trusted:
-// sentence-transformers 6, PEFT 0.18, mlx-lm 0.29, diffusers 0.42.
+// sentence-transformers 6.0, PEFT 0.20 (by a list), mlx-lm 0.32, and diffusers for
+// modules of the folder.
 var (
 	embedder   = importer{"sentence-transformers before 6.0 imports", named("sentence_transformers", "pylate")}
 	activation = importer{"sentence-transformers imports and calls", named("torch.nn")}
-	parent     = importer{"PEFT imports", under("transformers", "diffusers", "lerobot", "megatron", "timm", "__main__")}
+	parent     = importer{"PEFT before 0.20 imports", under("transformers", "diffusers", "lerobot", "megatron", "timm", "__main__")}
 	megatron   = importer{"PEFT imports", under("megatron")}
-	component  = importer{"diffusers before 0.42 imports", isPipeline}
+	component  = importer{"diffusers imports", isPipeline}
 	kernel     = importer{"transformers downloads and runs", func(text string) bool { return strings.HasPrefix(text, "kernels-community/") }}
 )
 
@@ -69,7 +70,7 @@ func (w *walk) imports(key, text string, at int64) error {
 	case key == "megatron_core":
 		return w.importOf(megatron, key, text, at)
 	case key == "model_file" && isCode(text):
-		return w.report(codeImport, tensor.Danger, key, at, "mlx-lm before 0.29 runs "+wire.Quote(text))
+		return w.report(codeImport, tensor.Danger, key, at, "mlx-lm before 0.32 runs "+wire.Quote(text))
 	case key == "transformers_weights" && (!tensor.IsLocal(text) || strings.ContainsAny(text, `\:`)):
 		return w.once("sidecar.index-path", tensor.Danger, "", at, "transformers reads the weights from "+wire.Quote(text))
 	case file == "model_index.json" || file == "modular_model_index.json":
@@ -99,7 +100,7 @@ func (w *walk) component(text string, at int64) error {
 	}
 	key := w.open[0].key
 	if key == "_class_name" {
-		return w.report(codeImport, tensor.Danger, key, at, "diffusers before 0.42 runs "+wire.Quote(text+".py")+" for the pipeline")
+		return w.report(codeImport, tensor.Danger, key, at, "diffusers runs "+wire.Quote(text+".py")+" for the pipeline, older versions without being asked")
 	}
 	return w.importOf(component, key, text, at)
 }
