@@ -17,7 +17,7 @@ var unpaid = map[string][]string{
 		convert: r.parts
 		convert: columns
 		convert: parts
-		convert: parts[:len(parts) - 1]
+		convert: parts[:max(len(parts) - 2, 0)]
 		convert: list
 		internal: pieces
 		internal: args
@@ -128,10 +128,6 @@ var unpaid = map[string][]string{
 		parser: open
 		parser: d.open`),
 	"one pass over what MaxItems has counted, a few nanoseconds for each": rows(`
-		convert: r.tensors
-		internal: s.tensors
-		internal: m.Pieces[3:]
-		internal: kinds
 		compare: bound.Plain
 		compare: bound.Weights
 		compare: c.tensors[1]
