@@ -1,6 +1,7 @@
 package convert_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/convert"
@@ -30,5 +31,14 @@ func TestVisionPartsThatContradictAreRefused(t *testing.T) {
 				t.Errorf("%v, of the class %v", err, class)
 			}
 		})
+	}
+}
+
+func TestLlavaWithoutVisionConfigIsRefusedByName(t *testing.T) {
+	b := limits.Policy{}.Budget(t.Context())
+	defer b.Close()
+	_, err := convert.LlamaCPP{}.Model(b, llamaOfOneLayer(t, b, `{"architectures": ["LlavaForConditionalGeneration"], "text_config": {"model_type": "llama"}}`, ""))
+	if wire.ClassOf(err) != wire.Unsupported || !strings.Contains(err.Error(), "LLaVA 1.5") {
+		t.Errorf("%v", err)
 	}
 }

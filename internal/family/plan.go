@@ -135,6 +135,10 @@ func configOf(root jsontree.Value) (*config, error) {
 	if c.row == nil {
 		return nil, wire.ErrUnsupported.With("the architecture %s is none of those that are known (%s writes names as they are)", wire.Quote(list[0].String()), wire.OptionRawNames)
 	}
+	if c.row == &pixtralTextRow && !root.Get("vision_config").There {
+		// the class takes CLIP's then, as of LLaVA 1.5
+		return nil, wire.ErrUnsupported.With("%s has no vision_config, so its vision part is CLIP (LLaVA 1.5): only Pixtral is known of this architecture (%s writes names as they are)", wire.Quote(list[0].String()), wire.OptionRawNames)
+	}
 	return c.bounded()
 }
 
