@@ -39,7 +39,7 @@ type bnbFlags struct {
 
 	AllowRequantize bool `help:"Decode what is quantized already and quantize it anew, which loses more than quantizing the original."`
 
-	NaN string `name:"nan" help:"What becomes of weights that hold NaN or infinity: refuse them; keep them as they are (each weight is read twice); zero what is none." enum:"refuse,keep,zero" default:"refuse" placeholder:"refuse"`
+	NaN string `name:"nan" help:"What to do with weights that hold NaN or infinity: refuse the model; keep such weights unquantized (each weight is read twice); replace NaN and infinities with zero." enum:"refuse,keep,zero" default:"refuse" placeholder:"refuse"`
 
 	Report reportFlag `placeholder:"[FILE]" help:"Measure what is lost: compare each weight with what it decodes to. A FILE.html draws it in a page of its own, FILE.json has it as --json prints it (not FILE.index.json, which is a model)."`
 }

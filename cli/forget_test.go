@@ -105,7 +105,8 @@ func TestWhatIsNotForgotten(t *testing.T) {
 		{"nothing eligible", []string{"--exclude", "*"}, 2, "no weight in it is quantized"},
 		{"an empty pattern", []string{"--include", "["}, 2, "--include and --exclude"},
 		{"a block of 48", []string{"--block-size", "48"}, 2, "blocks of 48"},
-		{"a type that is none", []string{"--to", "nf5"}, 2, "is none of nf4"},
+		{"a type that is none", []string{"--to", "nf5"}, 2, `is no target, did you mean "nf4"?`},
+		{"a type like no other", []string{"--to", "palette"}, 2, "is none of nf4"},
 		{"nested rows", []string{"--to", "int8", "--double-quant"}, 2, "never quantized"},
 		{"over a limit", []string{"--max-items", "3"}, 6, "items"},
 	} {
@@ -221,7 +222,7 @@ func TestConvertingToAMixIsForgetting(t *testing.T) {
 		text string
 	}{
 		{[]string{"--to", "npz", "--quant", "q4_0"}, "goes with --to gguf"},
-		{[]string{"--to", "gguf", "--quant", "q4_9"}, "is none of"},
+		{[]string{"--to", "gguf", "--quant", "q4_9"}, `"q4_9" is no target, did you mean`},
 		{[]string{"--to", "gguf", "--pure"}, "goes with --to gguf --quant"},
 		{[]string{"--to", "gguf", "--quant", "q4_0", "--as-is"}, "goes with none of"},
 		{[]string{"--to", "gguf", "--quant", "q4_0", "--include", "x"}, "--include does not go with mixes"},

@@ -17,7 +17,7 @@ type inspectCmd struct {
 	sandboxFlags `embed:""`
 
 	Verify  bool   `help:"Read the bodies too: checksums, real lengths, text."`
-	Usage   bool   `help:"Print what the file took of each limit."`
+	Usage   bool   `help:"Print how much of each limit the file used."`
 	Context string `placeholder:"TOKENS" help:"Say what weights and cache take in memory for so many tokens, from config.json."`
 	Batch   string `placeholder:"N" default:"1" help:"With --context: for so many sequences at once."`
 	HTML    word   `name:"html" placeholder:"FILE" help:"Write a page for a browser instead, with the verdict of a scan: one file that asks nothing of a network."`

@@ -27,8 +27,8 @@ func (f *tensorsFlag) grant(s *session) {
 // nameFlags choose tensors and rename them, in the order in which they stand here.
 type nameFlags struct {
 	Select      string `placeholder:"PATH" help:"Take the tensors below this path alone, and leave it out of their names: state_dict, ema (what trainers call these is found too) or any other."`
-	Keep        []word `sep:"none" placeholder:"GLOB" help:"Then take only those whose name matches. May be given several times."`
-	Drop        []word `sep:"none" placeholder:"GLOB" help:"And none of those. May be given several times."`
+	Keep        []word `sep:"none" placeholder:"GLOB" help:"Of those, take only tensors whose name matches. May be given several times."`
+	Drop        []word `sep:"none" placeholder:"GLOB" help:"Leave out tensors whose name matches, those of --keep too. May be given several times."`
 	StripPrefix word   `placeholder:"TEXT" help:"Cut this off the names that begin with it."`
 	Rename      []word `sep:"none" placeholder:"FROM=TO" help:"Rename: each * of FROM stands for any text, as little as fits, and those of TO for the same in their order. The first that fits a name is used; --dry-run prints both names. May be given several times."`
 }

@@ -18,7 +18,7 @@ type parseCmd struct {
 
 	Tensor []word `sep:"none" placeholder:"GLOB" help:"List only tensors whose name matches: * any text, ? one character, [a-z] one of a range. May be given several times."`
 	Sort   string `enum:"file,name,size," default:"" placeholder:"file|name|size" help:"Order of the list: by name, layer 2 before layer 10 (of text, if nothing is said), as in the file (of JSON), the largest first."`
-	Usage  bool   `help:"Print what the file took of each limit."`
+	Usage  bool   `help:"Print how much of each limit the file used."`
 	Pickle bool   `help:"List the instructions of a checkpoint's pickles, or of a plain pickle, instead."`
 }
 

@@ -46,7 +46,7 @@ type schemeFlags struct {
 
 	FoldPreQuantScale bool `help:"Multiply weights by the pre_quant_scale of their inputs."`
 
-	IgnoreUnknown []string `placeholder:"KEY" help:"Keys of a quantization's configuration, and tensors beside weights, that are unknown and do no harm."`
+	IgnoreUnknown []string `placeholder:"KEY" help:"Accept this unknown key of a quantization's configuration, or tensor beside a weight, as one that changes no number. May be given several times."`
 }
 
 // Validate implements kong's check of flags.

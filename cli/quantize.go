@@ -58,7 +58,10 @@ func mixOf(flag, name string, others ...string) (mix.Mix, error) {
 	m, ok := mix.Find(name)
 	if !ok {
 		known := append(others, mixNames()...)
-		return m, fmt.Errorf("%s: %q is none of %s%s", flag, name, strings.Join(known, ", "), didYouMean(name, known))
+		if meant := didYouMean(name, known); meant != "" {
+			return m, fmt.Errorf("%s: %q is no target%s", flag, name, meant)
+		}
+		return m, fmt.Errorf("%s: %q is none of %s", flag, name, strings.Join(known, ", "))
 	}
 	if err := (convert.GGML{Mix: m}).Check(); err != nil {
 		return m, fmt.Errorf("%s %s: %w", flag, name, err)

@@ -18,9 +18,9 @@ type scanCmd struct {
 	Paths    []word `arg:"" optional:"" name:"path" help:"Files and folders, or - for standard input."`
 	All      bool   `help:"List every global, call, state and persistent id, the allowed ones too."`
 	FailOn   string `enum:"danger,warning,note,never," default:"" placeholder:"SEVERITY" help:"Least severity of a finding that refuses a file: danger (unless a policy says otherwise), warning, note, or never."`
-	Unlooked string `enum:"refuse,report," default:"" placeholder:"refuse" help:"What a file of a folder comes to that could hold a model and was not looked at: refuse (exit code 5) or report."`
+	Unlooked string `enum:"refuse,report," default:"" placeholder:"refuse" help:"What to do with a file of a folder that could hold a model and cannot be examined: refuse it (exit code 5), or report it and go on."`
 	Digest   bool   `help:"Say the SHA-256 of each file, made as its bodies are read, and read those that nothing else needs."`
-	Beside   bool   `help:"Judge files that are named like those of a folder: they need not be models."`
+	Beside   bool   `help:"Judge files that the command line names like those of a folder: one that could hold no model is skipped."`
 
 	reportFlags   `embed:""`
 	pipelineFlags `embed:""`

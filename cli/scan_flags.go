@@ -17,7 +17,7 @@ import (
 // pipelineFlags say what a scan looks at, for how long, and what is no news.
 type pipelineFlags struct {
 	FilesFrom    word   `placeholder:"FILE" help:"Read names of files, - from standard input: one on each line, or with a zero byte after each. An empty list is refused (exit code 5)."`
-	Exclude      []word `placeholder:"GLOB" help:"Leave out what a folder has by this name or, with a slash in it, by this path; ** stands for any folders. May be given several times. A file that is named itself is judged."`
+	Exclude      []word `placeholder:"GLOB" help:"Leave out files and folders of this name or, where GLOB has a slash, of this path; ** stands for any folders. May be given several times. A file that the command line names is judged all the same."`
 	Baseline     word   `placeholder:"FILE" help:"Refusals that are known do not fail: an earlier --output baseline=FILE. A file is known by its content."`
 	TotalTimeout string `placeholder:"TIME" help:"Longest time for all files together: 10m. What is not judged by then is refused (exit code 6)."`
 }
