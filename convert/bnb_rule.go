@@ -15,6 +15,9 @@ import (
 type bnbRule struct {
 	// ModelTypes are those of config.json and of the configurations in it.
 	ModelTypes []string
+	// Named are those of them that the rule asks for, each once: a configuration may name
+	// very many, and they are asked for with every tensor.
+	Named []string
 	// Table says what transformers does with the model's own type, nil where it is
 	// not known: names decide then.
 	Table *linears
@@ -142,8 +145,20 @@ var (
 	conv1DModules = []string{"c_attn", "c_proj", "c_fc", "q_attn"}
 )
 
+// Types that keep linear modules in float32, and all that the rule asks for.
+var (
+	keepWo      = []string{"t5", "mt5", "umt5", "pop2piano", "udop"}
+	keepIndexer = []string{"deepseek_v32", "glm_moe_dsa", "axk2", "mistral_large4"}
+	askedTypes  = slices.Concat(conv1DModels, keepWo, keepIndexer, []string{"falcon", "deepseek_v4", "blip-2"})
+)
+
+// asksFor reports a type that the rule asks for and does not know of yet.
+func (r *bnbRule) asksFor(modelType string) bool {
+	return slices.Contains(askedTypes, modelType) && !slices.Contains(r.Named, modelType)
+}
+
 func (r *bnbRule) is(models ...string) bool {
-	return slices.ContainsFunc(models, func(m string) bool { return slices.Contains(r.ModelTypes, m) })
+	return slices.ContainsFunc(models, func(m string) bool { return slices.Contains(r.Named, m) })
 }
 
 func (r *bnbRule) isConv1D(last string) bool {
@@ -232,9 +247,9 @@ func (r *bnbRule) isLast(module, last string) bool {
 // full is transformers' _keep_in_fp32_modules, as far as linear modules are in it.
 func (r *bnbRule) full(module string, under func([]string) bool) bool {
 	switch {
-	case r.is("t5", "mt5", "umt5", "pop2piano", "udop"):
+	case r.is(keepWo...):
 		return under([]string{"wo"})
-	case r.is("deepseek_v32", "glm_moe_dsa", "axk2", "mistral_large4"):
+	case r.is(keepIndexer...):
 		return under([]string{"indexer.weights_proj"})
 	case r.is("deepseek_v4"):
 		return under([]string{"self_attn.compressor.kv_proj", "self_attn.compressor.gate_proj", "self_attn.compressor.indexer.kv_proj",

@@ -51,6 +51,11 @@ func TestEligibleTensorsAreThoseThatTransformersQuantizes(t *testing.T) {
 			}
 			own, _ := a.Config["model_type"].(string)
 			r := bnbRule{ModelTypes: modelTypes(a.Config), Has: func(name string) bool { return a.Tensors[name] != nil }}
+			for _, name := range r.ModelTypes {
+				if r.asksFor(name) {
+					r.Named = append(r.Named, name)
+				}
+			}
 			if r.tables(own); r.Table == nil {
 				t.Log("by names")
 			}
@@ -71,6 +76,24 @@ func TestEligibleTensorsAreThoseThatTransformersQuantizes(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// What is looked up with every tensor does not grow with a configuration's types.
+func TestOnlyTypesThatTheRuleAsksForAreLookedUp(t *testing.T) {
+	var r bnbRule
+	for range 1000 {
+		for _, name := range append([]string{"", "llama", "no type"}, askedTypes...) {
+			if r.asksFor(name) {
+				r.Named = append(r.Named, name)
+			}
+		}
+	}
+	if diff := cmp.Diff(askedTypes, r.Named); diff != "" {
+		t.Error(diff)
+	}
+	if !r.is("falcon") || r.is("llama") {
+		t.Error("wrong types")
 	}
 }
 

@@ -100,7 +100,9 @@ func (e *linearEncoder) modelType(d *strictjson.Decoder, own *string) error {
 				return err
 			}
 			*own = name
-			e.rule.ModelTypes, err = limits.Append(e.b, e.rule.ModelTypes, name)
+			if e.rule.ModelTypes, err = limits.Append(e.b, e.rule.ModelTypes, name); err == nil && e.rule.asksFor(name) {
+				e.rule.Named, err = limits.Append(e.b, e.rule.Named, name)
+			}
 			return err
 		case (strings.HasSuffix(key, "_config") || key == "encoder" || key == "decoder") && kind == strictjson.Object:
 			return e.modelType(d, new(string))
