@@ -75,7 +75,7 @@ func (s *summed) sum(b *limits.Budget) (string, error) {
 }
 
 // hashPiece is how much is read while the piece before it is hashed.
-const hashPiece = 512 << 10
+const hashPiece = 1 << 20
 
 // readAll gives the bytes from off to the end to h. What fits one piece is read at once;
 // of what is longer, the next piece is read while one is hashed.
