@@ -106,10 +106,11 @@ def bits(t):
 
 
 def differences(kind, want, got, plain):
-    a, b = ({n: m for n, m in quantized(x).items() if m.weight.numel()} for x in (want, got))  # amn leaves empty ones alone
+    empty = {n for x in (want, got) for n, m in quantized(x).items() if not m.weight.numel()}  # amn leaves them alone
+    a, b = ({n: m for n, m in quantized(x).items() if n not in empty} for x in (want, got))
     if set(a) != set(b):
         return f"modules {sorted(set(a) ^ set(b))[:3]}"
-    x, y = want.state_dict(), got.state_dict()
+    x, y = ({k: t for k, t in m.state_dict().items() if not any(k.startswith(n + ".") for n in empty)} for m in (want, got))
     if set(x) != set(y):
         return f"keys {sorted(set(x) ^ set(y))[:3]}"
     modules, kept = dict(plain.named_modules()), []
