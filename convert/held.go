@@ -1,7 +1,6 @@
 package convert
 
 import (
-	"errors"
 	"io"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -109,7 +108,7 @@ func (h *heldBody) Read(p []byte) (int, error) {
 func (h *heldBody) Close() error {
 	h.b.Drop(int64(cap(h.storage)))
 	h.storage = nil
-	return errors.Join(h.body.Close())
+	return h.body.Close()
 }
 
 // castBody reads the numbers of a part in order, as those of the tensor's type.

@@ -77,9 +77,18 @@ func (s *summed) sum(b *limits.Budget) (string, error) {
 // hashPiece is how much is read while the piece before it is hashed.
 const hashPiece = 1 << 20
 
-// readAll gives the bytes from off to the end to h. What fits one piece is read at once;
-// of what is longer, the next piece is read while one is hashed.
-func readAll(b *limits.Budget, r io.ReaderAt, off, end int64, h hash.Hash) error {
+// readAll gives the bytes from off to the end to h: of what is longer than one piece,
+// the next is read while one is hashed.
+func readAll(b *limits.Budget, r io.ReaderAt, off, end int64, h hash.Hash) (err error) {
+	account := b.Probe() // what reading needs is given back
+	defer account.Close()
+	var bufs [2][]byte
+	for i := range bufs {
+		size := min(max(end-off-int64(i)*hashPiece, 0), hashPiece)
+		if bufs[i], err = limits.Make[byte](account, int(size)); err != nil {
+			return wire.At("gate", "", wire.NoOffset, err)
+		}
+	}
 	next := func(p []byte) (int, error) {
 		if off >= end {
 			return 0, io.EOF
@@ -94,20 +103,8 @@ func readAll(b *limits.Budget, r io.ReaderAt, off, end int64, h hash.Hash) error
 		off += int64(len(p))
 		return len(p), nil
 	}
-	take := func(p []byte) error {
+	return ahead.Each(next, bufs, func(p []byte) error {
 		h.Write(p)
 		return nil
-	}
-	if end-off > hashPiece {
-		return ahead.Each(next, [2][]byte{make([]byte, hashPiece), make([]byte, hashPiece)}, take)
-	}
-	buf := make([]byte, max(end-off, 0))
-	n, err := next(buf)
-	if err == io.EOF {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return take(buf[:n])
+	})
 }

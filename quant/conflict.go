@@ -1,7 +1,6 @@
 package quant
 
 import (
-	"github.com/anamnesis-go/anamnesis/internal/config"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -43,11 +42,10 @@ func (s *set) says(stem, kind string, group int64, zeros bool, scales *tensor.In
 	for _, g := range groups {
 		weights := g.At("weights")
 		symmetric, known := weights.Get("symmetric").(bool)
-		n, sized := weights.Whole("group_size")
-		size := weights.Get("group_size")
+		n, sized, bad := s.number("group_size", weights.Get("group_size"))
 		switch {
-		case size != nil && !sized:
-			err = wire.ErrRange.With("%s says group_size %v, which is no whole number", s.config.File, config.Quoted(size))
+		case bad != nil:
+			err = bad
 		case known && !symmetric && !zeros:
 			err = wire.ErrMissing.With("its companion %s, which %s promises (symmetric false)", wire.Quote(stem+".weight_zero_point"), s.config.File)
 		case sized && weights.Text("strategy") == "group" && n != group:

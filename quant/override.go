@@ -1,6 +1,7 @@
 package quant
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 
@@ -130,9 +131,13 @@ func (s *set) whole(stem, key string) (n int64, ok bool, err error) {
 	if err != nil {
 		return 0, false, err
 	}
-	v := config.First(own.Get(key), s.config.Quant.Get(key))
+	return s.number(key, config.First(own.Get(key), s.config.Quant.Get(key)))
+}
+
+// number is a value that must be an integer where there is one.
+func (s *set) number(key string, v any) (n int64, ok bool, err error) {
 	if n, ok = config.WholeOf(v); !ok && v != nil {
-		return 0, false, wire.ErrMismatch.With("%s says of %s what is no whole number: %s", s.config.File, wire.Quote(stem), wire.Quote(key))
+		return 0, false, wire.ErrMismatch.With("%s says %s %s, which is no whole number", s.config.File, wire.Quote(key), wire.Quote(fmt.Sprint(v)))
 	}
 	return n, ok, nil
 }

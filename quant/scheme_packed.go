@@ -140,9 +140,9 @@ func (s *set) allowedBits(stem string) (allowed [9]bool, err error) {
 		return allowed, err
 	}
 	for _, g := range groups {
-		n, ok := g.At("weights").Whole("num_bits")
-		if v := g.At("weights").Get("num_bits"); v != nil && !ok {
-			return allowed, wire.ErrRange.With("%s says num_bits %s, which is no whole number", s.config.File, wire.Quote(fmt.Sprint(v)))
+		n, ok, err := s.number("num_bits", g.At("weights").Get("num_bits"))
+		if err != nil {
+			return allowed, err
 		}
 		if ok && (n < 1 || n > 8) {
 			return allowed, wire.ErrRange.With("%s says num_bits %d", s.config.File, n)

@@ -238,10 +238,13 @@ func (c *sdnqModule) rest(s *set, w *Weight, stem string) error {
 		return nil
 	}
 	size := int64(256)
-	if v := c.get("hadamard_group_size"); v != nil {
-		n, ok := config.WholeOf(v)
-		if !ok || n < 1 || n&(n-1) != 0 {
-			return wire.ErrMismatch.With("hadamard_group_size %v, which is no power of two", config.Quoted(v))
+	n, ok, err := s.number("hadamard_group_size", c.get("hadamard_group_size"))
+	if err != nil {
+		return err
+	}
+	if ok {
+		if n < 1 || n&(n-1) != 0 {
+			return wire.ErrMismatch.With("hadamard_group_size %d, which is no power of two", n)
 		}
 		size = n
 	}

@@ -69,7 +69,6 @@ func Load(b *limits.Budget, files fs.FS, zeros string) (*Config, error) {
 			return nil, err
 		}
 		if o != nil {
-			var err error
 			if c.Sources, err = limits.Append(b, c.Sources, Source{place.file, o}); err != nil {
 				return nil, err
 			}
