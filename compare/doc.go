@@ -5,15 +5,15 @@
 // stores them. With [Options.Values] a number counts and not its type: quantized
 // weights are decoded, and a BF16 equals the F32 of the same value.
 //
-// Bits are equal or they are not. Where values are compared, or a tolerance is
-// given, NaN equals NaN whatever its payload and nothing else, an infinity equals
-// itself alone, and the zeros are equal.
+// By default bits are compared. When values are compared, or a tolerance is given, NaN
+// equals any NaN and nothing else, an infinity equals only itself, and both zeros are
+// equal.
 //
 // # Order
 //
 // [Models] lists both sides, sorts the second by name, and goes through the first
-// in file order: present, shape, type, elements. Then it names what the second has
-// alone, in file order. Every step takes one tensor or one piece of one.
+// in file order: present, shape, type, elements. Then it lists the tensors that only
+// the second has, in file order. Every step takes one tensor or one piece of one.
 //
 // # Limits
 //
@@ -21,10 +21,10 @@
 //	strided tensor  its storage is held in memory while it is read
 //	lists           the descriptions of both sides' tensors
 //
-// All is charged to the account that is given.
+// All of this is charged to the account.
 //
 // # Not supported
 //
-// Metadata is not compared. Complex numbers, and types that nothing here decodes,
-// are compared by their bits alone.
+// Metadata is not compared. Complex numbers, and types that cannot be decoded, are
+// compared bit by bit only.
 package compare

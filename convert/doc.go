@@ -13,15 +13,15 @@
 // bytes for any number of workers.
 package convert
 
-// # The way of the data
+// # Data flow
 //
-// A model's tensors are bound to logical weights by package quant. Each becomes
-// an [Out], or several where the target stores a weight in parts: what is
-// written, of which a header knows the size before any of it is read. A [Sink]
-// lays the outs out in files and gives the bytes that stand before, between and
-// after them. Then workers take ranges of the outs: they read what a range needs
-// at its offset, decode it, and write it at its offset. Nobody waits for an
-// order, so the bytes are the same for any number of workers and any tile.
+// Package quant binds the tensors of a model to logical weights. Each weight becomes an
+// [Out], or several if the target stores it in parts. An Out has a size that is known
+// before any body is read. A [Sink] lays the outs out in files and provides the bytes
+// before, between and after them. Then workers take ranges of the outs: each reads the
+// source bytes of its range, decodes them, and writes the result at its offset. The
+// order does not matter, so the bytes are the same for any number of workers and any
+// size of tile.
 //
 //	NewPlan      bind, ask the sink, prove that every size fits
 //	Plan.Stream  ranges to any io.WriterAt
@@ -29,31 +29,30 @@ package convert
 //
 // # Order
 //
-// A plan is a list of tasks. Each task is a number of units (rows, or bytes)
-// that are given out once, in order, so a stream ends when all are done. The
-// first failure in that order is the one that is returned, whatever worker met
-// it first.
+// A plan is a list of tasks. Each task has a number of units (rows, or bytes) that are
+// handed out once, in order, so a stream ends when all are done. The failure that comes
+// first in that order is returned, whichever worker failed first.
 //
-// The members of an archive are held to their CRC as they are copied; what no
-// tensor takes is read for that alone.
+// The CRC of an archive's members is checked while they are copied. Members that no
+// tensor uses are read just for the check.
 //
 // # Limits
 //
 //	MaxTotalBytes   headers and names of what is written; buffers while they live
 //	MaxExpandRatio  decoded weights, at NewPlan
 //
-// A worker holds a tile of input, a tile of output and scratch: at most 3 MiB, but
-// for rows that are longer. Two workers at a time are let into a file, of which
-// the system lets one write. A part of a weight that every range needs whole is
-// held once, for one weight at a time; where rows are columns of what is stored
-// (GPTQ, AWQ) and that is more than 16 MiB, it is read in strips of columns of as
-// much. Workers whose buffers the account does not grant are not started.
+// A worker holds a tile of input, a tile of output and scratch: at most 3 MiB, unless
+// rows are longer. At most two workers write to one file at a time, because the system
+// serializes writes to a file. A part that every range needs whole is held once, for one
+// weight at a time. If the rows of a weight are columns of the stored tensor (GPTQ, AWQ)
+// and it has more than 16 MiB, it is read in strips of columns of 16 MiB. A worker
+// whose buffers do not fit the account is not started.
 //
-// A weight that is encoded in blocks is cut at rows that end with one. Where
-// bitsandbytes' scales are quantized too, that is 16,384 numbers for blocks of
-// 64, and more for rows that fit them badly; past two million its scales are held
-// in memory instead. Such a weight is read twice: the mean of its scales stands in
-// a text whose length the header has to know.
+// A weight that is encoded in blocks is split at rows that end with a block. If
+// bitsandbytes' scales are quantized too, a piece has 16,384 numbers for blocks of 64,
+// and more if blocks and rows do not align; beyond two million numbers the scales are
+// held in memory instead. Such a weight is read twice, because the mean of its scales
+// stands in a text whose length the header needs.
 //
 // # Not supported
 //

@@ -3,9 +3,9 @@
 //
 //	go test -fuzz=FuzzSafetensors ./fuzz
 //
-// [Target.Check] is what every target that reads bytes asks; see [Property] for
-// the list. The cross-cutting tests over the whole corpus stand here too.
+// Every target that reads bytes calls [Target.Check]; [Property] lists what it checks.
+// The tests that run over the whole corpus are here too.
 //
-// It is for this module alone: what it exports serves its own targets and may
+// The package is for this module only: its exported names serve its own targets and may
 // change at any time.
 package fuzz

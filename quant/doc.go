@@ -38,15 +38,15 @@ package quant
 //
 // # Writing a model
 //
-// Package convert, whose workers write ranges in any order, asks [Weight.Matrix] which
-// bytes a range needs. A folder ([Options].Folder) has gpt-oss's experts as [E, in, out],
-// and MLX's stacks one by one or fused as the architecture has them; nothing else
-// changes for the caller.
+// The workers of package convert write ranges in any order and ask [Weight.Matrix] which
+// bytes a range needs. In a folder ([Options].Folder) gpt-oss's experts are [E, in, out],
+// and MLX's stacks are separate or fused as in the architecture; nothing else changes
+// for the caller.
 //
 // # Order
 //
-// Plan reads the configuration files, then takes the tensors in their order:
-// each is asked of every row once, and what is bound is not asked again. Nothing
-// of a body is read but descriptions (bitsandbytes' quant_state, shapes, orders
-// of groups, bit masks), each at most once per weight. Loops run over tensors,
-// rows of the table and bytes of descriptions, which are all there.
+// Plan reads the configuration files and then goes through the tensors in order. Every
+// row of the table of schemes looks at each tensor once; tensors that are bound are
+// skipped. Of bodies it reads only descriptions (bitsandbytes' quant_state, shapes,
+// orders of groups, bit masks), each at most once per weight. All loops run over
+// tensors, rows of the table, or bytes of descriptions.

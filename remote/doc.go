@@ -1,24 +1,23 @@
-// Package remote reads models where they are published, piece by piece: in a repository
-// of the Hugging Face hub, in a bucket, in a registry of artifacts, or as a file at an
-// https address. Nothing is fetched but what a parser asks for. [Open] lists the forms
-// of addresses.
+// Package remote reads models where they are published: in a repository of the Hugging
+// Face hub, in a bucket, in a registry of artifacts, or at an https address. It fetches
+// only the ranges that a parser reads. [Open] lists the forms of addresses.
 //
-// An address comes from whoever names the model, so a program must not be made to fetch
-// for them: private, loopback and link-local addresses are refused when a connection is
-// made, after names were resolved ([Options.AllowPrivate] lifts it); redirects go to
-// https and to hosts of a list; tokens, passwords and signatures go to the host that they
-// are for. A file that changes while it is read is an error. Requests and bytes are
-// charged to the account (MaxRequests, MaxFetched), and so is what is kept in memory.
+// An address may come from an attacker who wants a server to fetch for them. So private,
+// loopback and link-local addresses are refused at the connection, after names are
+// resolved ([Options.AllowPrivate] allows them); redirects lead only to https and to
+// listed hosts; tokens, passwords and signatures are sent only to their own host. A file
+// that changes while it is read is an error. Requests, fetched bytes (MaxRequests,
+// MaxFetched) and cached memory are charged to the account.
 //
 // # Requests
 //
-// A repository is listed once. The beginning of a file and its end are asked for together
-// where the server answers with two ranges; shards eight at a time; and who reads on is
-// given one answer that lasts, so that the header of a GGUF with a vocabulary takes two
-// requests and a body one or a few.
+// A repository is listed once. The beginning and the end of a file are fetched together
+// if the server answers requests for two ranges. Shards are opened eight at a time. A
+// sequential reader continues on one open response, so that the header of a GGUF with a
+// vocabulary takes two requests and a body one or a few.
 //
 // # Not supported
 //
-// Servers without ranges. Keys of s3: that a program or a metadata service hands out.
-// What is read of a blob by ranges cannot be held against its digest.
+// Servers without ranges. Credentials for s3: from a program or a metadata service.
+// A blob that is read by ranges is not checked against its digest.
 package remote

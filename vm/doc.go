@@ -28,46 +28,45 @@
 // the program that registered them. A pickle that two loaders read differently is refused.
 package vm
 
-// The rest of this page is for who changes the machine.
+// The rest of this page is for those who change the machine.
 //
 // Specification: CPython's Lib/pickletools.py and Modules/_pickle.c (3.14), PEP
 // 307, 3154 and 574. PyTorch's rules: torch/_weights_only_unpickler.py (2.15.0).
 //
 // # Values
 //
-// A value is a node of 16 bytes in an arena and refers to others by number, and
-// texts refer to the bytes of the pickle, which are kept as one string. So a
-// replay from the memo costs one word, however much hangs on it, and what a
-// walk of it would cost is a number that is added up and bounded.
+// A value is a node of 16 bytes in an arena and refers to others by number. Texts refer
+// to the bytes of the pickle, which are kept as one string. So a GET from the memo costs
+// one word, however large the value is; the cost of walking the value is added up and
+// bounded.
 //
-// Keys of dicts and elements of sets are one where Python's hash and == hold them
-// for one: True, 1, 1.0, complex(1) and numpy.int8(1); (1,), (True,) and
-// torch.Size([1]); "w" and TorchVersion("w"). What we cannot compare as Python does
-// is refused as a key, or stands in a container once.
+// Two keys of a dict, or elements of a set, are the same if Python's hash and == say so:
+// True, 1, 1.0, complex(1) and numpy.int8(1); (1,), (True,) and torch.Size([1]); "w" and
+// TorchVersion("w"). A value that cannot be compared as Python does is refused as a key,
+// unless it is alone in its container.
 //
-// What a call, a state or a key refers to is frozen when it is used: whoever walks
-// the graph reads the arguments that the call has read.
+// The values that a call, a state or a key refers to are frozen when they are used, so
+// that a walk of the graph reads the arguments that the call has read.
 //
 // # Order
 //
-// One loop: take a step, find where the next instruction begins (in its frame,
-// or behind it), look its byte up in one table, run it. Every instruction
-// consumes at least its own byte, and what an instruction does beyond a constant
-// is bounded by the values that earlier instructions have pushed, or is charged
-// as toil (see the limits). STOP ends the loop. If a container grew after
-// something had referred to it, one walk then finds true depth and size and any
-// value that contains itself; it enters each value once.
+// One loop: take a step, find the next instruction (in its frame or after it), look its
+// byte up in one table, run it. Every instruction consumes at least its own byte. Work
+// beyond a constant is bounded by the values that earlier instructions have pushed, or
+// charged as steps (see the limits). STOP ends the loop. If a container grew after
+// something had referred to it, a final walk finds its real depth and size, and values
+// that contain themselves; it enters each value once.
 //
 // # Limits
 //
 //	what                                          charged to, or bounded by
 //	instructions                                  MaxSteps, one each
-//	looks at arguments, copies of elements        MaxSteps; 8 for each byte of the pickle, and 1,024
+//	visits of arguments, copies of elements       MaxSteps; 8 for each byte of the pickle, and 1,024
 //	values (not integers of 31 bits, None, ...)   MaxItems, MaxWorkingSet: 16 bytes each
 //	elements, stack, marks, memo, tables, texts   MaxWorkingSet and MaxTotalBytes
 //	bytes of the pickle                           MaxSingleAlloc, 2 GiB
 //	depth of containers, open marks               MaxDepth
-//	values that replays make a walk meet again    MaxExpandRatio for each byte, past 1,048,576
+//	values that a walk meets again through GETs   MaxExpandRatio for each byte, past 1,048,576
 //	an index of the memo                          2^32-1; a slice below twice the entries, else a table
 //	distinct globals                              65,536
 //	module and name of a global                   512 bytes each
@@ -79,21 +78,25 @@ package vm
 //
 // # Strictness
 //
-// Refused although some loader takes it, because another one does not, or reads
-// it otherwise: an instruction that crosses its frame, a frame in a frame, or
-// one that goes on after STOP; values or marks that are left at STOP; PROTO in
-// another place than the first; a key or an element that stands twice; a change of
-// what a call, a state or a key has used; attributes that hide a name of their
-// class; hooks; a list for the arguments of a call; numbers in other forms than picklers write; a
-// value that contains itself; a state of a numpy.dtype that NumPy would not write,
-// such as a field beyond the end of its element; an array of NumPy with other
-// bytes than as many as its shape and type say. A scan notes the first of these
-// and goes on as the more lenient loader would.
+// Some pickles are refused although a loader accepts them, because another loader
+// refuses them or reads them differently:
+//
+//   - an instruction that crosses the end of its frame, a frame inside of a frame, a
+//     frame that continues after STOP
+//   - values or marks that are left at STOP; PROTO anywhere but first
+//   - a duplicate key or element; a change of a value that a call, a state or a key has
+//     used; a value that contains itself
+//   - attributes that hide a name of their class; hooks; a list as the arguments of a call
+//   - numbers in forms that picklers do not write
+//   - the state of a numpy.dtype that NumPy would not write, such as a field beyond the
+//     end of its element; a NumPy array whose bytes do not match shape and type
+//
+// A scan records the first of these and continues as the more lenient loader would.
 //
 // # Not supported
 //
-// NEXT_BUFFER and READONLY_BUFFER (what they name is not in the file), PERSID and
-// persistent ids that are no storage of PyTorch (refused by name), EXT1, EXT2
-// and EXT4 (forbidden: what their numbers stand for, nobody else knows),
-// protocols above 5. Arrays of joblib in a checkpoint: [ScanPlain] alone reads
-// them, as joblib 0.10 and later write them without compression.
+// NEXT_BUFFER and READONLY_BUFFER (their data is not in the file), PERSID and persistent
+// ids other than PyTorch's storages (refused by name), EXT1, EXT2 and EXT4 (forbidden:
+// their numbers mean nothing outside of the program that registered them), protocols
+// above 5. Arrays of joblib in a checkpoint: only [ScanPlain] reads them, as joblib 0.10
+// and later write them without compression.

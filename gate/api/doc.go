@@ -7,16 +7,15 @@
 //	GET  /metrics                    counts, in Prometheus' text format
 //	GET  /openapi.json               all of this for a program
 //
-// A file that is accepted is answered with its verdict and 200, one that is refused
-// with a problem and the status of its class; see package handler. With
-// ?format=modelscan, or where the Accept header asks for
-// application/vnd.modelscan+json, both come in the form that modelscan prints, with
-// 200.
+// The answer to an accepted file is its verdict with status 200, the answer to a refused
+// one a problem with the status of its class; see package handler. With
+// ?format=modelscan, or an Accept header of application/vnd.modelscan+json, both
+// answers have status 200 and the form of modelscan's report.
 //
-// # Who may ask
+// # Authorization
 //
-// Where tokens are set, a request carries one as "Authorization: Bearer TOKEN"; its
-// tenant is the token's. /healthz and /readyz are for everybody.
+// If tokens are set, a request carries one as "Authorization: Bearer TOKEN"; the token
+// decides the tenant. /healthz and /readyz need none.
 //
 // # Concurrent use
 //

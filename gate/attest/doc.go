@@ -1,6 +1,6 @@
-// Package attest says of a folder of files that a gate has accepted them, in a form
-// that others can check: a statement of in-toto about the files' digest, signed with
-// a key.
+// Package attest states that a gate has accepted a folder of files, in a form that
+// others can check: an in-toto statement about the digest of the files, signed with a
+// key.
 //
 //	files := []attest.File{{Name: "model.safetensors", Sum: sum}}
 //	text, err := attest.Result{Name: "model", Files: files, Policy: policyDigest, Time: now, Properties: passed}.Statement()
@@ -14,9 +14,9 @@
 //
 // The subject is the root digest of OpenSSF Model Signing 1.0 (serialization by
 // files, SHA-256): the SHA-256 of the files' digests, sorted by the parts of their
-// paths. So it pairs with a model.sig of the same files, and [Open] and [Parse] read
-// that as well. The predicate is the Simple Verification Result of in-toto, version
-// 0.2: who judged by which policy, when, and what holds.
+// paths. A model.sig of the same files has the same subject, and [Open] and [Parse] read
+// it as well. The predicate is in-toto's Simple Verification Result, version 0.2: the
+// verifier, the policy, the time, and the properties that hold.
 //
 // # What is signed
 //
@@ -26,5 +26,5 @@
 // # Not supported
 //
 // Signatures without a key (Sigstore's certificates and log), keys with a password,
-// digests of shards, and other hashes than SHA-256: each is refused by name.
+// digests of shards, and hashes other than SHA-256: each is refused by name.
 package attest

@@ -1,5 +1,5 @@
-// Package clamd speaks the protocol of ClamAV's daemon over a gate: what asks clamd
-// whether a file is clean asks us by a change of the address.
+// Package clamd speaks the protocol of ClamAV's daemon, so that a client of clamd can
+// ask a gate instead by a change of address.
 //
 //	s := clamd.Server{Host: h, Root: root}
 //	err := s.Serve(ctx, listener)
@@ -12,16 +12,16 @@
 //
 // # Answers
 //
-// A file that the gate accepts, or that no loader takes for a model, is OK. One that
-// is refused is FOUND, by the identifier of the rule: "stream:
-// Anamnesis.pickle.global FOUND". Unlike ClamAV, a file over a limit is FOUND, too:
-// what was not looked at is not clean. ERROR is what says nothing about the file:
-// the server is busy, or the path is not below the root.
+// OK means that the gate accepts the file, or that no loader takes it for a model.
+// FOUND means that it is refused, and names the rule: "stream:
+// Anamnesis.pickle.global FOUND". Unlike with ClamAV, a file over a limit is FOUND,
+// too: a file that was not read is not clean. ERROR says nothing about the file: the
+// server is busy, or the path is not below the root.
 //
-// # What is bounded
+// # Limits
 //
-// What package host bounds, and connections, the length of a command, and how long
-// a client may say nothing.
+// Those of package host; also the number of connections, the length of a command, and
+// the time a client may send nothing.
 //
 // # Concurrent use
 //

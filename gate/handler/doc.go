@@ -1,5 +1,5 @@
-// Package handler is a gate in front of an HTTP handler: what is uploaded is
-// spooled, judged, and handed on only if it is accepted.
+// Package handler is a gate in front of an HTTP handler: an upload is spooled, judged,
+// and passed on only if it is accepted.
 //
 //	h, err := handler.New(store, handler.Options{})
 //	http.Handle("PUT /models/{name}", h)
@@ -7,28 +7,28 @@
 // # What a client sends
 //
 // PUT or POST with the file as the body, or POST of multipart/form-data with any
-// number of files. Name and format of a file are what its headers say, and only
-// promise: the content decides.
+// number of files. The headers state the name and the promised format of a file; the
+// content decides what it is.
 //
 // # What the next handler gets
 //
-// A request whose body is the file that was judged, byte for byte, with its
-// [Uploads] in the context. Of a multipart form the files are in the context
-// alone, the other fields in [http.Request.PostForm].
+// A request whose body is the judged file, byte for byte, with its [Uploads] in the
+// context. The files of a multipart form are in the context only, its other fields in
+// [http.Request.PostForm].
 //
 // # What a client gets
 //
 // A refusal is application/problem+json with the identifiers of the rules:
 //
-//	400 a request that is no upload        413 a file over a limit
-//	403 forbidden by a rule or a policy     415 a format that is not taken
+//	400 not an upload                       413 a file over a limit
+//	403 forbidden by a rule or a policy     415 a format that is not accepted
 //	422 malformed, or not what was promised 429, 503 busy, with Retry-After
 //
-// # What is bounded
+// # Limits
 //
-// Everything that package host bounds, and of a request: the number of files and
-// fields of a form, their headers, and how long a client may send nothing. The
-// server's own ReadHeaderTimeout and MaxHeaderBytes bound what comes before.
+// Those of package host; in a request also the number of files and fields of a form,
+// their headers, and the time a client may send nothing. The server's own
+// ReadHeaderTimeout and MaxHeaderBytes cover the time before the handler is called.
 //
 // # Concurrent use
 //

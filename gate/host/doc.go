@@ -1,7 +1,7 @@
-// Package host keeps a server that judges uploads inside of its means: how many
-// uploads are open, what they hold on disk and in memory, how many are judged at
-// once, and which tenant each belongs to. [gate/handler] speaks HTTP over it and
-// [gate/clamd] the protocol of ClamAV's daemon.
+// Package host bounds the resources of a server that judges uploads: how many are open,
+// how much disk and memory they take, how many are judged at once, and all of this for
+// each tenant. [gate/handler] serves HTTP with it, [gate/clamd] the protocol of
+// ClamAV's daemon.
 //
 //	h, err := host.New(host.Options{})
 //	u, err := h.Begin(ctx, "tenant")   // Busy: come back later
@@ -9,19 +9,19 @@
 //	err = u.Spool(body, "model.safetensors", size)
 //	v, err := u.Judge(ctx)
 //
-// # What is bounded
+// # Limits
 //
-// Uploads that are open, in all and of one tenant; bytes of spooled files, in all
-// and of one file; operations that judge, and those that wait for their turn; live
-// memory of all judgements together, and of one tenant's, by accounts of package
-// limits. What the host has no room for is a [Busy], never a verdict: a file is
-// refused for what it is, not for what others do.
+// Open uploads, in all and per tenant; bytes of spooled files, in all and per file;
+// judgements that run, and judgements that wait; live memory of all judgements and of
+// each tenant's, by accounts of package limits. When there is no room the answer is
+// [Busy], never a verdict: the load of a server does not change what it says about a
+// file.
 //
-// # What is left behind
+// # Cleaning up
 //
-// Nothing. A small file stays in memory, under the account; a larger one lies in a
-// temporary file that loses its name at once, where the system allows it. Close
-// gives back both.
+// A small file stays in memory, under the account. A larger one is written to a
+// temporary file, which is unlinked at once where the system allows it. Close frees
+// both.
 //
 // # Concurrent use
 //

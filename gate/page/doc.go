@@ -1,9 +1,9 @@
-// Package page shows a report to people: as one HTML file that asks nothing of a
-// network, with the verdict and its findings, the tensors, where their bytes are, the
-// metadata, the chat template, and what pickles name. A browser that reads files
-// itself (the module web) shows the same view of the same [Report].
+// Package page writes a report as one HTML file that needs no network: the verdict with
+// its findings, the tensors, a map of their bytes, the metadata, the chat template, and
+// the names in pickles. The module web, which reads files in a browser, shows the same
+// view of the same [Report].
 //
-// The file holds its report as data, its script and its style; a policy of the page
-// (Content-Security-Policy) allows these two by their hashes, and nothing else. No text
-// of a model is ever markup: the script writes text nodes alone.
+// The file contains the report as data, one script and one style sheet. Its
+// Content-Security-Policy allows these two by hash and nothing else. Text from a model
+// never becomes markup: the script creates text nodes only.
 package page

@@ -1,17 +1,16 @@
-// Package form decodes stored codes to numbers: how the numbers of one logical
-// weight lie in the tensors that hold it, and the kernels that bring them out. It
-// is for this module alone: package quant decides which tensors make a weight and
-// proves that their sizes fit; package convert asks a [Matrix] for ranges of rows.
+// Package form describes how the numbers of one logical weight are laid out in the
+// tensors that hold it, and decodes them. It is for this module only: package quant
+// decides which tensors belong to a weight and proves that their sizes fit; package
+// convert asks a [Matrix] for ranges of rows.
 //
-// A [Codec] is one stored type, whose blocks hold their own scales. [Scaled] is
-// codes in rows under a [Grid] of scales: most schemes are nothing else, and say
-// which [Codes] they have. What is packed across rows has a form of its own
-// (GPTQ, AWQ, HQQ, bitsandbytes, bit masks), and some forms are made of others
-// (transposed, folded, shifted).
+// A [Codec] is one stored type whose blocks hold their own scales. [Scaled] is rows of
+// codes under a [Grid] of scales; most schemes use it and differ only in their [Codes].
+// Layouts that are packed across rows have forms of their own (GPTQ, AWQ, HQQ,
+// bitsandbytes, bit masks). Some forms wrap another one (transposed, folded, shifted).
 //
-// A form's decode is the specification: float32 arithmetic of the library that
-// owns the scheme, each product rounded by itself. Its direct does the same by
-// package asm, and tests compare the two bit by bit at every level of kernels.
+// The method decode of a form is its specification: the float32 arithmetic of the
+// library that owns the scheme, each product rounded. The method direct does the same
+// with package asm. Tests compare both bit by bit at every level of kernels.
 //
-// Forms trust their caller: lengths are checked where parts are bound.
+// Forms trust their caller: lengths are checked when parts are bound.
 package form

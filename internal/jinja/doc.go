@@ -1,28 +1,27 @@
-// Package jinja looks through a chat template for what a template has no
-// business doing: reaching into the interpreter that renders it, or loading
-// other templates. It renders nothing.
+// Package jinja checks chat templates: a template must not reach into the interpreter
+// that renders it, and must not load other templates. The package renders nothing.
 //
-// Chat templates are Jinja programs that arrive inside model files and are run
-// by servers, some of them outside any sandbox. The check splits the text into
-// the tokens that Jinja itself would see, so that neither an escape in a string
-// nor white space inside an expression hides a name, and reports each place.
+// Chat templates are Jinja programs that arrive inside model files and are run by
+// servers, some of them outside any sandbox. The check splits the text into the same
+// tokens as Jinja, so that neither an escape in a string nor white space inside an
+// expression hides a name, and reports each place.
 //
-// What a template calls must be a function that it is given, a macro of its own or
-// a known method: the result of a subscript or of a call is never called by an
-// honest one. A name that is called may not get another meaning.
+// A template may call a function that it is given, a macro of its own or a known
+// method. Calling the result of a subscript or of a call is an issue; honest templates
+// do not do it. So is giving a name that is called another meaning.
 //
-// Order: two passes over the tokens, the first for names; text, then a tag at a time: statement, expression, comment, raw block.
-// Every step consumes at least one byte.
+// Order: two passes over the tokens, the first for names. A pass reads text, then one tag
+// at a time: statement, expression, comment, raw block. Every step consumes at least one
+// byte.
 //
-// Limits: the caller bounds the text, and pays its length once more for strings
-// with escapes; at most [MaxIssues] places are reported; brackets are followed
-// 1,000 deep.
+// Limits: the caller bounds the text and is charged its length once more for strings
+// with escapes. At most [MaxIssues] places are reported. Brackets nest at most 1,000
+// deep.
 //
-// Not supported: custom delimiters and line statements, which no model file
-// can switch on, and values: a name that is computed from pieces and kept in a
-// variable is not found, unless a piece begins or ends with an underscore and is
-// put to the others by an operator, or in the same tag by join, by a filling, or
-// into a string as a format.
+// Not supported: custom delimiters and line statements, which no model file can switch
+// on. Values are not followed: a name that is built from pieces and kept in a variable is
+// found only if a piece begins or ends with an underscore and is combined by an operator,
+// or in the same tag by join, by a block that fills a variable, or as a format string.
 //
 // Grammar: Jinja 3.1, "Template Designer Documentation".
 package jinja

@@ -1,22 +1,22 @@
-// Package onnx reads the structure of an ONNX model: that every byte of it belongs to
-// a field that ONNX knows, where the data of its tensors lie, and which operators it
-// wants. Nothing of a tensor's data is decoded.
+// Package onnx checks the structure of an ONNX model: every byte belongs to a field that
+// ONNX defines, the data of tensors lie where they may, and the operators are known to
+// be harmless. It decodes no tensor.
 //
-// Format: onnx.proto of ONNX 1.23, ir_version 3 to 14; protobuf's encoding.
+// Format: onnx.proto of ONNX 1.23, ir_version 3 to 14, in protobuf's encoding.
 //
-// # What must hold
+// # Rules
 //
-//   - Each field is one of its message, of the type that it has there. A field that may
-//     stand once stands once: readers merge or replace the second.
-//   - Data that stand in the file are as long as type and shape say.
-//   - Data outside of it lie in a file of the same folder or below it, whose name is the
-//     same on every system, as many bytes as shape and type say.
-//   - No operator runs Python or what was compiled before.
+//   - Each field belongs to its message and has the type defined there. A field that is
+//     not repeated appears once, because readers merge or replace a second one.
+//   - Data in the file are as long as type and shape require.
+//   - External data are in a file of the same folder or below it, whose name means the
+//     same on every system, and are as long as type and shape require.
+//   - No operator runs Python or compiled code.
 //
 // # Order
 //
-// Messages are read from the beginning to the end, each inside of the length that is
-// stated for it; every field moves on by two bytes at least.
+// Messages are read from beginning to end, each within its stated length; every field
+// has at least two bytes.
 //
 // # Limits
 //

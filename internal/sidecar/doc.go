@@ -1,35 +1,33 @@
-// Package sidecar looks through the texts that lie beside a model for what asks
-// whoever loads it to run something: chat templates that reach outside of
-// themselves, classes of other modules, code of the repository.
+// Package sidecar searches the text files beside a model for requests to run code: chat
+// templates that reach into their interpreter, classes of other modules, code in the
+// repository.
 //
-// # What it looks at
+// # What it reads
 //
 //   - *.jinja, *.jinja2, *.j2: a template, whole.
 //   - *.json: at any depth, the strings under "chat_template"; "auto_map",
-//     "trust_remote_code", "_target_"; the classes that Keras and skops name.
-//     what sentence-transformers, PEFT, diffusers, mlx-lm, transformers, jsonpickle and
-//     Fiddle import because a configuration names it.
+//     "trust_remote_code", "_target_"; the classes that Keras and skops name; the names
+//     that sentence-transformers, PEFT, diffusers, mlx-lm, transformers, jsonpickle and
+//     Fiddle import because a configuration holds them.
 //   - *.yaml, *.yml: "_target_" of Hydra, tags that construct Python objects, tags of
 //     HyperPyYAML.
 //   - MLmodel of MLflow: the module that loads it, code beside it. config.pbtxt of
 //     Triton: a backend that runs code.
 //
-// What it finds are findings, each with the code of a rule. A text in which there is
-// nothing of that is as harmless as before.
+// Each request is a finding with the code of a rule.
 //
 // # Order
 //
-// JSON is read once from its beginning to its end, as Python reads it: NaN and
-// names that stand twice are allowed, and each of two such members is looked at. A
-// text that is no JSON is loaded by nobody, and left at the first place that is wrong.
-// YAML is read by lines, since a reader of all of YAML would be larger than what it
-// protects: a name that is found where it means nothing is reported too.
-// Every step consumes a byte at least.
+// JSON is read once from beginning to end, as Python reads it: NaN and duplicate names
+// are allowed, and all members of a duplicate name are checked. No library loads a text
+// that is not JSON, so reading ends at the first error. YAML is searched line by line,
+// because a full YAML parser would be larger than the code it protects; a name is
+// reported even where it has no effect. Every step consumes at least one byte.
 //
 // # Limits
 //
 //	MaxSteps       one per value, and one per 64 bytes of text
 //	MaxDepth       one level per open object or list
-//	MaxTotalBytes  templates of at most 4 MiB, while they are looked through
+//	MaxTotalBytes  templates of at most 4 MiB, while they are checked
 //	MaxItems       one per finding, at most 64 in a file
 package sidecar

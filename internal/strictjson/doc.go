@@ -1,30 +1,30 @@
-// Package strictjson reads JSON that a stranger wrote: every text has one
-// meaning or is refused. It is a pull decoder over a string, so that names
-// without escapes cost nothing but their place in the text.
+// Package strictjson reads untrusted JSON. A text that two readers could interpret
+// differently is refused. It is a pull decoder over a string; names without escapes are
+// slices of the text and cost no memory.
 //
-// The grammar is RFC 8259. Beyond it these are refused, because readers differ
-// on them: a member name that appears twice in one object (escapes resolved),
-// invalid UTF-8, a lone surrogate, bytes after the value. Where an integer is
-// asked for, only its plain digits are one: not 1e3, 1.0, -0 or 01.
+// The grammar is RFC 8259. Also refused, because readers differ on them: a duplicate
+// member name in one object (after escapes are resolved), invalid UTF-8, a lone
+// surrogate, bytes after the value. An integer consists of plain digits: 1e3, 1.0, -0
+// and 01 are not integers.
 //
 // # Order
 //
-// [Decode] calls its function with a [Decoder] that stands before the value.
-// Each method consumes the value that it names, or fails and the decoder is of
-// no more use. A member or an element that a callback leaves unread is skipped,
-// and checked all the same. Every method that succeeds consumes a byte at least,
-// every loop in it too, so work is linear in the text: termination follows.
+// [Decode] calls its function with a [Decoder] that stands before the value. Each method
+// consumes the value that it names; after a failure the decoder cannot be used further.
+// A member or an element that a callback leaves unread is checked and skipped. Every
+// method that succeeds, and every iteration of its loops, consumes at least one byte. So
+// it ends, in time linear in the text.
 //
 // # Limits
 //
 //	depth  one level per open object or array
-//	items  one per object member, one per array element that is no number,
+//	items  one per object member, one per array element that is not a number,
 //	       literal or null; charged 32 at a time
 //	steps  one per value and per member name
-//	bytes  text that an escape makes different from the source; 10 to 40
-//	       per member of an object of more than 8 (the duplicate check)
+//	bytes  text that differs from the source because of escapes; 10 to 40 per member
+//	       of an object of more than 8 (the check for duplicates)
 //
 // # Not supported
 //
-// Comments, trailing commas, NaN and Infinity, a byte order mark: none is JSON.
+// Comments, trailing commas, NaN and Infinity, a byte order mark: none of these is JSON.
 package strictjson

@@ -1,25 +1,25 @@
-// Package unwrap says what bytes are besides a model: an archive, a pickle, a
-// note. It decides where two loaders could take one file for two things, and what
-// may lie beside the parts of a model that a format explains.
+// Package unwrap finds out what else a file is besides a model: an archive, a pickle,
+// harmless content. It detects files that two loaders would open as two different
+// things, and decides which additional members a container may have.
 //
-// # What it decides
+// # Questions
 //
-//   - [Alias]: another loader opens the file as an archive, though it begins as
-//     something else: Python's tarfile by the first block, Python's zipfile or
+//   - [Alias]: does another loader open the file as an archive, although it begins as
+//     something else? Python's tarfile goes by the first block, Python's zipfile and
 //     PyTorch's miniz by a record near the end.
-//   - [TorchRecord]: a name that PyTorch's readers look up in an archive, whatever
-//     the case of its letters.
-//   - [Pickle]: running the bytes as a pickle, with nothing called, comes to a call
-//     or to an end.
-//   - [Harmless]: a text, an image, a vocabulary: content that no loader takes for a
-//     model. [Rules] lists the kinds. It is named by a rule of its own and is neither
-//     an alias nor a pickle; what no rule names could hold a model.
+//   - [TorchRecord]: is this a name that PyTorch's readers look up in an archive,
+//     regardless of case?
+//   - [Pickle]: do the bytes, run as a pickle without calling anything, reach a call or
+//     the end?
+//   - [Harmless]: is this a text, an image, a vocabulary, or other content that no loader
+//     takes for a model? [Rules] lists the kinds. Harmless content matches a rule and is
+//     neither an alias nor a pickle; content that matches no rule could hold a model.
 //
 // # Order and limits
 //
 // Alias reads the first block, then the last 64 KiB in windows, then the few
 // bytes that each end record leads to; nothing is allocated. Harmless reads a text
-// to its end, 64 KiB at a time, one step for 64 bytes, and a vocabulary one step
-// for each piece. Pickle costs what package vm says, under an account of its own.
-// Each loop moves on through the file.
+// to its end, 64 KiB at a time, and charges one step for 64 bytes; of a vocabulary it
+// charges one step for each piece. Pickle charges as package vm does, to an account of
+// its own. Each loop advances through the file.
 package unwrap

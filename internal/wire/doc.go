@@ -1,8 +1,8 @@
-// Package wire is what every binary parser stands on: a bounded cursor over an
-// [io.ReaderAt], checked arithmetic on numbers that a file states, the one
-// error struct, and the one way in which text from a file reaches a person.
+// Package wire is the base of every binary parser: a bounded cursor over an
+// [io.ReaderAt], checked arithmetic on numbers from a file, the error struct, and the
+// quoting of text from a file.
 //
-// A length in a file yields a child cursor ([Cursor.Sub]); code that holds the
-// child cannot see beyond it. A number from a file stays uint64 until [Int] or
-// a comparison has bounded it.
+// A length in a file yields a child cursor ([Cursor.Sub]); code that holds the child
+// cannot read beyond it. A number from a file stays uint64 until [Int] or a comparison
+// has bounded it.
 package wire

@@ -1,37 +1,36 @@
-// Package wrap opens what models are packed in, one layer at a time: archives (ZIP,
-// tar) and compressed streams (gzip, zlib, bzip2, zstd, xz, LZMA). It extracts nothing: each
-// content is read where it stands, or inflated again as often as it is read.
+// Package wrap opens the wrappers of models, one layer at a time: archives (ZIP, tar) and
+// compressed streams (gzip, zlib, bzip2, zstd, xz, LZMA). It extracts nothing: a member is
+// read in place, or inflated again each time it is read.
 //
-// # What must hold
+// # Rules
 //
-//   - All readers see the same contents: names are relative paths that mean one file,
-//     and stand once; between and behind them lies nothing; an archive's second
-//     statements of a size or a name agree with the first.
+//   - All readers see the same members: names are relative paths, each for one file and
+//     unique; there are no bytes between or after the members; where an archive states a
+//     size or a name twice, both agree.
 //   - A stream ends where its file does, and its checksum is right. Every frame of
 //     zstd is data; headers, index and end of an xz stream agree with its blocks.
 //   - ZIP is read as package zip reads it.
 //
-// What no model is packed as is refused by name: sparse files, devices, encrypted
-// members, dictionaries, filters of xz, lz4, 7z. Links are named and never followed.
+// Features that no model uses are refused by name: sparse files, devices, encrypted
+// members, dictionaries, filters of xz, lz4, 7z. Links are reported and never followed.
 //
 // # Order
 //
-// [Sniff] looks at the first bytes. [Walk] goes through a wrapper once from its
-// beginning to its end and gives each content as a reader. A stream is inflated once
-// to its end before it is given, so that its size and its checksum are known; what
-// is read of it later is in memory or inflated again from the beginning. Every read
-// moves on through the file, or pays for the way back.
+// [Sniff] looks at the first bytes. [Walk] goes through a wrapper once, from beginning to
+// end, and gives each member as a reader. A stream is first inflated to its end, to know
+// its size and check its sum; later reads are served from memory or inflate it again from
+// the beginning. Every read advances through the file, or is charged for starting again.
 //
 // # Limits
 //
-//	MaxItems         one per content
-//	MaxTotalBytes    up to 16 MiB of what was inflated last, and the decoder's tables;
-//	                 the dictionary of LZMA as far as it is filled
+//	MaxItems         one per member
+//	MaxTotalBytes    up to 16 MiB of the bytes inflated last, and the decoder's tables;
+//	                 the part of LZMA's dictionary that is filled
 //	MaxInflateRatio  each stream and all together while they are read, and all
 //	                 layers against the size of the outermost file
-//	MaxSteps         one per 64 bytes that are inflated, each time that they are;
+//	MaxSteps         one per 64 inflated bytes, each time they are inflated;
 //	                 one per 512 bytes of a tar
-//	MaxDepth         the caller's: [MaxLayers] at most
+//	MaxDepth         set by the caller: at most [MaxLayers]
 //
 // # Not supported
 //

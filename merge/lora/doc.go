@@ -1,55 +1,55 @@
 // Package lora merges low-rank adapters into the model that they were trained on, as
-// PEFT's merge_and_unload does, without holding either of them.
+// PEFT's merge_and_unload does, in bounded memory.
 //
 //	merged, err := lora.Merge(b, base, []lora.Adapter{{Model: adapter, Weight: 1}})
 //	if err != nil {
-//		return err // nothing has been read but headers and adapter_config.json
+//		return err // only headers and adapter_config.json have been read
 //	}
 //	plan, err := convert.NewPlan(b, merged, convert.Options{AsIs: true, Sink: merged.Sink()})
 //
-// What [Merge] gives is a [tensor.Model]: the base, whose adapted tensors are computed
+// [Merge] returns a [tensor.Model]: the base, with adapted tensors that are computed
 // when they are read.
 //
-// # What is computed
+// # Arithmetic
 //
-// In float32, each operation rounded, for adapter after adapter:
+// Everything is float32 and every operation is rounded. For one adapter after the other:
 //
 //	D = sum of B[o,r]*A[r,i] over r, in that order, each product rounded
 //	W = round(W + D*s)                 a linear layer, a convolution
 //	W = round(W + round(D*s))          an embedding, a parameter of its own
 //	W = round(m/|W0 + D*s| * (W + D*s))  DoRA: m the magnitudes, W0 the base's weight
 //
-// where round is to the base's type and s = weight*alpha/r, or weight*alpha/sqrt(r)
-// with use_rslora, in float64, then rounded: what PEFT's set_scale(adapter, weight)
-// makes it. That is the order of PEFT 0.21 on a CPU with its default
-// autocast_adapter_dtype. The sum of a matrix product has an order of its own in each
-// library for linear algebra: two of them differ in the last bits of D.
+// Here round is to the base's type, and s = weight*alpha/r, or weight*alpha/sqrt(r) with
+// use_rslora, is computed in float64 and then rounded, as by PEFT's
+// set_scale(adapter, weight). This is the order of PEFT 0.21 on a CPU with its default
+// autocast_adapter_dtype. Libraries for linear algebra sum a matrix product in different
+// orders, so D can differ in its last bits.
 //
-// GGUF adapters go onto GGUF models, with s = weight*alpha/r in float32, weight alone
-// where alpha is 0, as llama.cpp has it.
+// A GGUF adapter is merged into a GGUF model, as in llama.cpp: s = weight*alpha/r in
+// float32, or s = weight if alpha is 0.
 //
 // # What is refused
 //
-// Adapters of other types than LORA; every key of adapter_config.json that is not
-// known, or that asks for what is not computed here; every tensor that is no part of
-// an adapted weight, no bias that the configuration trains, and of no module in
-// modules_to_save; an adapted weight that the base has not, or not in that shape, or
-// not in F32, F16 or BF16.
+// Adapters of types other than LORA. Keys of adapter_config.json that are unknown, or
+// that ask for something that is not computed here. Tensors that are neither part of an
+// adapted weight, nor a bias that the configuration trains, nor in modules_to_save. An
+// adapted weight that is missing in the base, or has another shape there, or a type
+// other than F32, F16 or BF16.
 //
 // # Order
 //
-// Tensors are bound in the order of the adapter's file, each once. What reads the
-// result reads the base's tensor in the same ranges.
+// Tensors are bound in the order of the adapter's file, each once. Reading a range of
+// the result reads the same range of the base.
 //
 // # Limits
 //
-//	MaxTotalBytes  names; the matrices of at most two adapted weights at a time and one
-//	               for each worker, as F32, and 128 KiB for each worker
+//	MaxTotalBytes  names; the matrices A and B of at most two adapted weights, and of one
+//	               more for each worker, as F32; 128 KiB for each worker
 //	MaxItems       tensors of the adapters
 //	MaxSteps       one for each tensor and each row of a matrix
 //
 // # Not supported
 //
-// Adapters of layers whose checkpoint has other names than the model has modules;
+// Adapters of layers whose names in the checkpoint differ from the names of the modules;
 // grouped convolutions; quantized bases.
 package lora

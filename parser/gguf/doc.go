@@ -2,12 +2,12 @@
 // in both byte orders, every kind of metadata value, every element type of ggml
 // 0.25, and models split over several files.
 //
-// A type number that ggml has removed, or that only a fork knows, is listed under its
-// name with tensor.Unknown, and only reading it is refused. The byte order of the file is
-// that of its tensors: tensor.Info says so, nothing is swapped. What other readers abort
-// on, refuse or read otherwise is a finding; each code is a constant here and names
-// the readers it is about. An [Array] of any length costs nothing at Decode but the way
-// past it: it is a range of the file, with iterators that read it when asked.
+// A tensor whose type ggml has removed, or that only a fork knows, is listed with
+// tensor.Unknown and the name of the type; it is refused when it is read. Tensors have
+// the byte order of the file; tensor.Info states it, and nothing is swapped. A file that
+// another reader refuses, aborts on or reads differently has a finding; the constants of
+// this package name the readers concerned. An [Array] of any length costs Decode only the
+// time to walk past it: it is a range of the file, and its iterators read on demand.
 //
 // # Limits
 //
@@ -29,52 +29,50 @@
 // in swapped order, tensors of more than 4 dimensions.
 package gguf
 
-// The rest of this page is for who changes the reader.
+// The rest of this page is for those who change the reader.
 //
-// Spec: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md, and where it
-// leaves a question open, what ggml's own reader (gguf.cpp, 0.25) does.
+// Specification: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md. Where it
+// leaves a question open, ggml's own reader (gguf.cpp, 0.25) decides.
 //
-// # What must hold
+// # Rules
 //
 //   - Key and tensor names are unique. Keys are 1 to 65,535 bytes, names up to
 //     65,535; both are UTF-8 without NUL, and so is every text value.
 //   - general.alignment, if there, is a u32 and a power of two.
-//   - A tensor has at most 4 dimensions. Their product, zeros left out, fits 63
-//     bits, and so does the size. Rows are whole blocks.
+//   - A tensor has at most 4 dimensions. The product of those that are not zero fits
+//     63 bits, and so does the size. Rows are whole blocks.
 //   - The offsets tile the data section: each tensor begins where the one before
 //     it ends, padded to the alignment, and the file ends where the last one
-//     does, with or without its padding. This holds whatever the file is opened
-//     for; a file that is cut short is never listed as whole.
-//   - Truth values are 0 or 1. Padding is zero. Elements of arrays follow the
-//     rules of single values. These are asked when an array is read, and of all
-//     by [File.Verify].
+//     does, with or without its padding. Every way of opening a file checks this;
+//     a truncated file is never listed as whole.
+//   - Booleans are 0 or 1. Padding is zero. Elements of arrays follow the rules of
+//     single values. These are checked when an array is read; [File.Verify] checks
+//     all of them.
 //
-// A type number that only a fork knows has a span that runs to the next offset.
+// A tensor of a type that only a fork knows ends where the next tensor begins.
 //
 // # Arrays
 //
-// Arrays of strings are walked by the lengths of their elements, and charge those once.
+// Arrays of strings are walked by the lengths of their elements, which are charged once.
 //
 // # Order
 //
 // [Decode] goes through these stages: magic and version, counts, keys (one per
-// step), alignment, tensors (a window of the file per step), offsets, findings. A key takes at
-// least 10 bytes of the file and a tensor 20, a string in an array 4 and an array
-// in an array 8, so the number of steps is bounded by the size of the file;
-// arrays nest at most MaxDepth deep. Each loop over elements advances the cursor
-// by a length that has been held against the bytes that are left. The later
-// stages walk lists that the earlier ones built.
+// step), alignment, tensors (one window of the file per step), offsets, findings. The file
+// has at least 10 bytes for a key, 20 for a tensor, 4 for a string in an array and 8 for
+// an array in an array, so its size bounds the number of steps. Arrays nest at most
+// MaxDepth deep. Each loop over elements advances the cursor by a length that was
+// compared with the remaining bytes. The later stages walk lists that earlier ones built.
 //
 // # Limits
 //
 //	MaxItems         one per key, tensor, string in an array and array in an array
-//	MaxTotalBytes    72 bytes per key and 168 to 184 per tensor, 4 to 8 of either for
-//	                 the check of duplicates, the text of keys and values, a copy of
-//	                 the rows of the tensors, a window of 64 KiB
+//	MaxTotalBytes    72 bytes per key and 168 to 184 per tensor, 4 to 8 more of each
+//	                 for the check for duplicates, the text of keys and values, a copy
+//	                 of the table of tensors, a window of 64 KiB
 //	MaxSingleAlloc   one text; arrays of numbers are never in memory as a whole
 //	MaxDepth         one per level of arrays
 //	MaxExpandRatio   4 bytes per element of a block type, the bytes of any other
 //	MaxSteps         one per key, tensor, string and array
 //
-// Verify takes 11 to 22 bytes for each token of the vocabulary, given
-// back when it ends.
+// Verify holds 11 to 22 bytes for each token of the vocabulary until it ends.

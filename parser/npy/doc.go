@@ -1,19 +1,19 @@
-// Package npy reads NumPy's array files: one array each, alone in a file or as
-// a member of an npz archive.
+// Package npy reads NumPy's array files, each of which holds one array. An npy file
+// stands alone or is a member of an npz archive.
 //
 // It follows NEP 1 and numpy.lib.format of NumPy 2.4: versions 1.0, 2.0 and
-// 3.0. The header is a Python dict literal; a grammar for just that literal
-// reads it, nothing is evaluated and nothing is found by searching.
+// 3.0. The header is a Python dict literal, parsed by a grammar for this literal
+// alone. Nothing is evaluated, and no key is found by a text search.
 //
 // What is read: b1, i1 to i8, u1 to u8, f2 to f16, c8 to c32, S, U, V, M8, m8
 // and structured types of those, nested, with subarrays, titles and padding;
-// both byte orders; C and Fortran order. Types of numbers that NumPy has no
-// name for are stored as plain bytes by ml_dtypes: V2 is read as BF16 and f1 as
-// F8_E5M2, V1 stays unknown; each is a finding. [File.Fields] lists the fields
-// of a structured type, and so does Meta under "NAME.fields".
+// both byte orders; C and Fortran order. ml_dtypes stores the number types that NumPy
+// has no name for as plain bytes: V2 is read as BF16 and f1 as F8_E5M2, V1 stays
+// unknown; each has a finding. [File.Fields] and Meta ("NAME.fields") list the fields
+// of a structured type.
 //
-// NumPy names the first unnamed array of an archive "arr_0"; the one array of a
-// file has that name here.
+// The array of a file has the name "arr_0", as NumPy names the first unnamed array of
+// an archive.
 //
 // # Order
 //
@@ -35,9 +35,8 @@
 //
 // # Not supported
 //
-// Object types, at any depth: their data is a pickle, which is refused as
-// forbidden without reading a byte of it. Types by name ("float32"), types
-// without a size, an order '|' on a number of several bytes, subarray types
-// outside a field, and shapes with -1: NumPy reads some of those and writes
-// none.
+// Object types, at any depth: their data is a pickle, so the array is refused as
+// forbidden before any of it is read. Types by name ("float32"), types without a size,
+// the byte order '|' of a number of several bytes, subarray types outside of a field,
+// and shapes with -1: NumPy reads some of these and writes none.
 package npy

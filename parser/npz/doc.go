@@ -5,22 +5,22 @@
 // at any offset; deflated ones in order only, and [File.At] says false for
 // them. An empty archive, 22 bytes, is legal.
 //
-// A member that is no array is read, if it is not longer than 1 MiB. A note (what
-// package unwrap calls harmless: a text, an image) is listed under the key
-// "npz.members" of Meta, with a finding; the policy's RefuseUnknownMembers refuses
-// it. Anything else, a pickle or an archive among them, refuses the file. NumPy
-// goes by the first bytes of a member and by its name, so both must agree: a
-// member without ".npy" that begins like an array is refused, and so is one with
-// ".npy" that does not.
+// A member that is not an array is read if it has at most 1 MiB. If its content is
+// harmless (a text, an image; see package unwrap), it is listed under the key
+// "npz.members" of Meta with a finding, which the policy's RefuseUnknownMembers
+// turns into a refusal. Any other content, such as a pickle or an archive, makes the
+// file refused. NumPy looks at the first bytes of a member and at its name, so both
+// must agree: a member without ".npy" that begins like an array is refused, and so
+// is one with ".npy" that does not.
 //
 // # Order
 //
 // [Decode] reads the archive as package zip does, then the header of each
-// member: one step per member, and what package npy needs for its header. No
-// data is read but what shares a read with a header: 128 bytes of a stored
-// member, 16 KiB of a deflated one.
+// member: one step per member, plus the steps of package npy for its header. The
+// first read of a member takes 128 bytes if it is stored and 16 KiB if it is
+// deflated; no other data is read.
 //
-// [File.Verify] reads every member: CRC, real lengths.
+// [File.Verify] reads every member and checks its CRC and its real length.
 //
 // # Limits
 //
@@ -29,6 +29,6 @@
 //
 // # Not supported
 //
-// What packages zip and npy do not read. Object arrays: all members are looked
-// at, then the file is refused as forbidden, naming the arrays.
+// Whatever packages zip and npy do not support. Object arrays: after all members have
+// been read the file is refused as forbidden, and the error names the arrays.
 package npz

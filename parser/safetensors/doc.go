@@ -1,19 +1,18 @@
 // Package safetensors reads and writes safetensors files: eight bytes of
 // length, a JSON header, the data.
 //
-// [Decode] gives a [File], which is a tensor.Model. [DecodeHeader] reads no more
-// than the header of a plain [io.Reader], such as the body of a ranged request.
-// [OpenIndex] and [OpenSharded] read a model of several files. [Layout] plans a
-// file before its data is known, and [Encode] writes a model.
+// [Decode] returns a [File], which is a tensor.Model. [DecodeHeader] reads just the
+// header from an [io.Reader], such as the body of a ranged request. [OpenIndex] and
+// [OpenSharded] read a model of several files. [Layout] plans a file before its data
+// is known, and [Encode] writes a model.
 //
 // # Order
 //
-// One stage after the other, each entered once: the length; the header's text,
-// at most one read per 64 KiB; its JSON, entry by entry (package strictjson
-// consumes a byte at least per step); the layout, one pass over the sorted
-// entries; the aliases, one pass over the metadata and one over the names. So
-// decoding ends, after time linear in the header but for the sort, which the
-// files of today's writers do not need.
+// Each stage is entered once: the length; the header's text, in reads of up to
+// 64 KiB; its JSON, entry by entry (each step of package strictjson consumes a byte);
+// the layout, in one pass over the sorted entries; the aliases, in one pass over the
+// metadata and one over the names. Time is linear in the size of the header, except
+// for the sort, which files in the usual order skip.
 //
 // # Limits
 //
@@ -26,20 +25,20 @@
 //
 // # Strict
 //
-// What the reference library and other readers take differently is refused: a
-// name that appears twice, also where escapes hide it; an entry with unknown
-// fields, or that is no object; a header that does not begin with a brace;
-// anything but spaces after it; numbers that are not plain integers; a shape
-// whose elements overflow beside a dimension of zero; metadata that is neither an
-// object of strings nor null. Tensors tile the data: no hole, no overlap, nothing after.
-// An element type that is not known is listed, and refused only when it is read.
+// Everything that the reference library and other readers interpret differently is
+// refused: a duplicate name, even if escapes hide it; an entry that has unknown fields
+// or is not an object; a header that does not begin with a brace; anything but spaces
+// after it; numbers that are not plain integers; a shape whose product overflows
+// although one dimension is zero; metadata that is neither null nor an object of
+// strings. Tensors tile the data: no hole, no overlap, nothing after the last one.
+// A tensor of an unknown element type is listed, and refused when it is read.
 //
-// Not asked: alignment of the data, which writers such as MLX do not give, and
-// the values of tensors.
+// Not checked: the values of tensors, and the alignment of the data, which writers
+// such as MLX do not keep.
 //
 // # Not supported
 //
-// Nothing of the format to version 0.8, as its reference implementation defines
-// it: https://github.com/huggingface/safetensors (README.md, section Format;
-// safetensors/src/tensor.rs).
+// All of the format up to version 0.8 is supported. The specification is its reference
+// implementation: https://github.com/huggingface/safetensors (README.md, section
+// Format; safetensors/src/tensor.rs).
 package safetensors

@@ -1,11 +1,11 @@
-// Package zip reads the ZIP archives that npz files and PyTorch checkpoints
-// are: strictly, so that no two readers of the same bytes can disagree.
+// Package zip reads ZIP archives, the container of npz files and PyTorch checkpoints. It
+// refuses every archive that two readers could interpret differently.
 //
 // It follows PKWARE's APPNOTE.TXT 6.3.10 for stored and deflated members, with
 // ZIP64, data descriptors and the padding that PyTorch puts into extra fields.
 // Everything else is refused by name.
 //
-// # What must hold
+// # Rules
 //
 //   - A local header or, for an empty archive, the end record stands at offset 0.
 //   - The end record ends the file; its comment is exactly as long as it says.
@@ -17,7 +17,7 @@
 //     sizes and CRC. Flag bits are a subset of 0x80e; the deflate hints (0x6)
 //     stand with method 8 only, unless the policy grants [QuirkHints].
 //   - Names are relative UTF-8 paths without "..", backslash, NUL or control
-//     characters, and unique even when letters are lower-cased.
+//     characters. They are unique even without regard to case.
 //   - A stored member is as long inflated as it is in the file. A deflated one
 //     inflates to exactly the declared bytes from exactly the declared bytes.
 //
@@ -27,15 +27,15 @@
 // directory (one step per entry), order and duplicates, local headers (one step
 // per member). Each step moves on by at least the 46 bytes of a directory entry
 // or by one member, so the number of steps is bounded by the size of the file.
-// Decode reads the end record, the directory, and per member one piece: the
-// descriptor of the member before and the local header, at most 12 bytes of a
-// member's data with them. Inflating consumes compressed bytes that the
-// directory counted, or stops.
+// Decode reads the end record, the directory, and one piece per member: the
+// descriptor of the member before it and its local header, with at most 12 bytes of
+// its data. Inflating ends when the compressed bytes that the directory states are used
+// up.
 //
 // # Limits
 //
 //	MaxItems         one per member
-//	MaxTotalBytes    56 bytes and the name per member, 8 to 16 for the check of
+//	MaxTotalBytes    56 bytes and the name per member, 8 to 16 for the check for
 //	                 duplicates, buffers of at most 340 KiB; 80 KiB while a
 //	                 deflated member is open, 64 KiB during Verify
 //	MaxInflateRatio  each deflated member's declared sizes, at Decode

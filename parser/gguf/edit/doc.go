@@ -1,15 +1,15 @@
-// Package edit reads what a user wants the metadata of a GGUF file to be: a JSON
-// object, or single keys with a text, laid over what a model has.
+// Package edit changes the metadata of a GGUF file: a JSON object, or single keys
+// with a text, replace or extend the keys of a model.
 //
-// Order: [Metadata] reads the members of the object in their order, each through
-// strictjson once, and the value of one that names its kind twice; strictjson's
-// own proof covers both.
+// Order: [Metadata] reads the members of the object in order, each once. A value
+// that names its own type is read a second time. Package strictjson proves that both
+// passes end.
 //
 // Limits:
 //
-//	MaxItems        what strictjson charges
+//	MaxItems        as strictjson charges
 //	MaxTotalBytes   56 bytes per key, and the elements of arrays
-//	MaxSteps        what strictjson charges
+//	MaxSteps        as strictjson charges
 //
 // Not supported: arrays of arrays, null.
 package edit
