@@ -158,7 +158,7 @@ func (m *machine) unpacked(callee, args ref, isNew bool) error {
 		return err
 	}
 	n := m.g.node(args)
-	m.toil += copySteps * int64(n.n)
+	m.cost += copySteps * int64(n.n)
 	if err := m.settle(); err != nil {
 		return err
 	}

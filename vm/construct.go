@@ -57,7 +57,7 @@ func (m *machine) newDict(id ID, from, extra ref) error {
 // fill sets the entries of a dict from another, or from a list of pairs.
 func (m *machine) fill(r, from ref) error {
 	n := m.g.node(from)
-	m.toil += copySteps * int64(n.n)
+	m.cost += copySteps * int64(n.n)
 	if err := m.settle(); err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (m *machine) newSequence(kind Kind, id ID, from, extra ref) error {
 		return err
 	}
 	n := m.g.node(from)
-	m.toil += copySteps * int64(n.n)
+	m.cost += copySteps * int64(n.n)
 	if err := m.settle(); err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (m *machine) encode(from, codec ref) error {
 
 // reads charges a look at every byte of a text.
 func (m *machine) reads(text ref) error {
-	m.toil += int64(m.g.node(text).n / 16)
+	m.cost += int64(m.g.node(text).n / 16)
 	return m.settle()
 }
 

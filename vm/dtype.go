@@ -66,7 +66,7 @@ func (m *machine) isFields(r ref) bool {
 		return false
 	}
 	n := m.g.node(r)
-	m.toil += int64(n.n)
+	m.cost += int64(n.n)
 	for i := range n.n {
 		field := m.g.elem(n.a + 2*i + 1)
 		if m.g.kind(m.g.elem(n.a+2*i)) != KindText || m.g.kind(field) != KindTuple ||
@@ -186,7 +186,7 @@ func (m *machine) isSubarrayType(dtype ref) bool {
 // fieldsFit reports fields that lie inside of an element.
 func (m *machine) fieldsFit(r ref, size uint64) bool {
 	n := m.g.node(r)
-	m.toil += int64(n.n)
+	m.cost += int64(n.n)
 	for i := range n.n {
 		field := m.g.node(m.g.elem(n.a + 2*i + 1))
 		one, _, ok := m.codeSize(m.g.elem(field.a))
@@ -206,7 +206,7 @@ const fewFields = 128
 // title stands in the dict under that too.
 func (m *machine) namesFit(names, fields ref) bool {
 	n, f := m.g.node(names), m.g.node(fields)
-	m.toil += int64(n.n)
+	m.cost += int64(n.n)
 	key := func(i uint32) string { return m.g.text(m.g.elem(f.a + 2*i)) }
 	isTitle := func(i uint32) bool {
 		field := m.g.node(m.g.elem(f.a + 2*i + 1))
@@ -236,7 +236,7 @@ func (m *machine) namesFit(names, fields ref) bool {
 			}
 			place++
 		}
-		if m.toil += int64(f.n); !found {
+		if m.cost += int64(f.n); !found {
 			return false
 		}
 	}

@@ -45,7 +45,7 @@ func (m *machine) takesOne(signature string, args *node) bool {
 }
 
 func (m *machine) takesAll(letter byte, args *node, from uint32) bool {
-	m.toil += int64(args.n - from)
+	m.cost += int64(args.n - from)
 	for i := from; i < args.n; i++ {
 		if !m.fits(string(letter), m.g.elem(args.a+i), refAbsent) {
 			return false
@@ -206,7 +206,7 @@ func (m *machine) isBytes(r ref) bool { return m.g.kind(r) == KindBytes && m.g.i
 // may be longer now than when the memo replayed it, so looking costs steps.
 func (m *machine) all(r ref, pass func(ref) bool) bool {
 	n := m.g.node(r)
-	m.toil += int64(n.n)
+	m.cost += int64(n.n)
 	for i := range n.n {
 		if !pass(m.g.elem(n.a + i)) {
 			return false
@@ -231,7 +231,7 @@ func (m *machine) isInts(r ref) bool {
 // stand for its method, or set what the object is made of.
 func (m *machine) attributes(r ref, owned string) bool {
 	n := m.g.node(r)
-	m.toil += int64(n.n)
+	m.cost += int64(n.n)
 	for i := range n.n {
 		key := m.g.elem(n.a + 2*i)
 		if m.g.kind(key) != KindText || strings.HasPrefix(m.g.text(key), "__") || owns(owned, m.g.text(key)) {

@@ -159,7 +159,7 @@ func withoutFold(state string) string {
 // pathForm is a path of parts as pathlib writes them; others it takes apart.
 func (m *machine) pathForm(g *Global, args *node) keyForm {
 	var out strings.Builder
-	m.toil += int64(args.n)
+	m.cost += int64(args.n)
 	for i := range args.n {
 		part := m.g.text(m.g.elem(args.a + i))
 		if strings.Contains(g.Name, "Windows") || part == "" || part == "." || strings.Contains(part, "/") && (i > 0 || part != "/") {
@@ -261,7 +261,8 @@ func (m *machine) tuple(r ref) (n *node, ok bool) {
 	return m.g.node(r), true
 }
 
-// hash agrees with same: what is the same has one hash. Its cost is toil.
+// hash agrees with same: values that are the same have the same hash. Its steps are
+// charged as those of calls.
 func (m *machine) hash(r ref) (uint64, error) {
 	if r < inline {
 		if n := m.g.node(r); n.kind == KindText {
@@ -278,7 +279,7 @@ func (m *machine) hash(r ref) (uint64, error) {
 	}
 	sum := uint64(n.n)
 	for i := range n.n {
-		m.toil++
+		m.cost++
 		if err := m.settle(); err != nil {
 			return 0, err
 		}
@@ -310,7 +311,7 @@ func (m *machine) same(a, b ref) (bool, error) {
 		return false, nil
 	}
 	for i := range x.n {
-		m.toil++
+		m.cost++
 		if err := m.settle(); err != nil {
 			return false, err
 		}
@@ -340,7 +341,7 @@ func (m *machine) keyed(r ref) error {
 		return nil
 	case n.kind == KindTuple:
 		for i := range n.n {
-			m.toil++
+			m.cost++
 			if err := m.keyed(m.g.elem(n.a + i)); err != nil {
 				return err
 			}

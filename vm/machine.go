@@ -44,7 +44,7 @@ type machine struct {
 	late     bool   // a container grew after something had referred to it
 	doubt    bool   // the error that ends the run may be ours alone
 	replayed uint64 // values that a walk meets once more because of replays
-	toil     int64  // steps that calls cost beyond their instruction
+	cost     int64  // steps that calls cost beyond their instruction
 	paid     int64  // of them, charged
 	unpaid   int64  // values made, not charged yet
 
@@ -162,17 +162,17 @@ func (m *machine) finish() error {
 	return m.replays(m.g.root)
 }
 
-// pay charges values and toil that were not charged yet.
+// pay charges the values and the steps of calls that are not charged yet.
 func (m *machine) pay() error {
 	if err := m.b.Items(m.unpaid); err != nil {
 		return err
 	}
 	m.unpaid = 0
-	if m.toil > m.paid {
-		if err := m.b.Step(m.toil - m.paid); err != nil {
+	if m.cost > m.paid {
+		if err := m.b.Step(m.cost - m.paid); err != nil {
 			return err
 		}
-		m.paid = m.toil
+		m.paid = m.cost
 	}
 	return nil
 }
@@ -181,16 +181,17 @@ func (m *machine) pay() error {
 // far. A call looks at its arguments, and some copy their elements; a pickler
 // writes each element for one call, so that honest files stay below 2 a byte.
 const (
-	toilPerByte = 8
-	freeToil    = 1024
+	costPerByte = 8
+	freeCost    = 1024
 )
 
-// settle charges toil, and asks that it follows the size of the pickle.
+// settle charges the steps of calls, and checks that they are in proportion to the size
+// of the pickle.
 func (m *machine) settle() error {
-	if allowed := toilPerByte*int64(m.pos) + freeToil; m.toil > allowed {
-		return &limits.Error{Axis: limits.StepCount, Want: m.toil, Left: allowed}
+	if allowed := costPerByte*int64(m.pos) + freeCost; m.cost > allowed {
+		return &limits.Error{Axis: limits.StepCount, Want: m.cost, Left: allowed}
 	}
-	if m.toil < m.paid+payEvery {
+	if m.cost < m.paid+payEvery {
 		return nil
 	}
 	return m.pay()

@@ -100,7 +100,7 @@ func (m *machine) elements(shape ref) (uint64, bool) {
 		return 0, false
 	}
 	dims, product := m.g.node(shape), uint64(1)
-	m.toil += int64(dims.n)
+	m.cost += int64(dims.n)
 	if dims.n > maxRank {
 		return 0, false
 	}
@@ -191,7 +191,7 @@ func (m *machine) bytesOf(data ref) (n uint64, ok bool) {
 	if m.g.kind(data) == KindBytes {
 		return uint64(len(s)), true
 	}
-	m.toil += int64(len(s) / 16)
+	m.cost += int64(len(s) / 16)
 	return uint64(utf8.RuneCountInString(s)), isNarrow(s)
 }
 

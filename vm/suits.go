@@ -91,7 +91,7 @@ func (m *machine) hollow(tensor ref) string {
 		default:
 			return ""
 		}
-		m.toil++
+		m.cost++
 	}
 	return ""
 }
