@@ -213,7 +213,7 @@ func BenchmarkEncoders(b *testing.B) {
 
 // walked is the rate from and to memory: the matrix is gone through twice, by
 // pieces of a quarter of a million elements, and nine pieces in ten are not
-// faster. The best whole pass would do on a machine that nobody else uses.
+// faster. The best whole pass would do on an idle machine.
 func walked(elems int, src, dst []byte, e bench, f func(dst, src []byte)) float64 {
 	piece := (1 << 18) / e.elems
 	in, out := piece*e.bytes, piece*e.elems*e.out

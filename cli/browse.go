@@ -14,18 +14,18 @@ import (
 
 // browseCmd browses a model in a terminal.
 type browseCmd struct {
-	Path word `arg:"" name:"path" help:"A file, a model's folder, ollama:NAME, or - for standard input."`
+	Path word `arg:"" name:"path" help:"A file, a model folder, ollama:NAME, or - for standard input."`
 
 	tensorsFlag `embed:""`
 }
 
 func (browseCmd) Help() string {
-	return `Shows tensors, metadata and findings as lists that are scrolled, searched and sorted. Enter
-opens a row: a tensor with its first numbers and what numbers it holds, a value of the metadata
-whole. v judges the file as scan does, which reads all of it. ? lists the keys, q quits.
-A file that is refused is shown with what refuses it.
+	return `Shows tensors, metadata and findings as lists that can be scrolled, searched and sorted. Enter
+opens a row: a tensor with its first numbers and statistics, or a whole value of the metadata.
+v judges the file as amn scan does, which reads all of it. ? lists the keys, q quits. A refused
+file is shown with the reasons.
 
-It needs a terminal; amn inspect, amn parse and amn stats print the same, and take --json.`
+This needs a terminal. amn inspect, amn parse and amn stats print the same, and take --json.`
 }
 
 func (browseCmd) examples() []example {

@@ -19,12 +19,12 @@ import (
 // completionCmd prints what makes a shell complete the words of this program. The
 // script asks the program itself, so it is as new as the program.
 type completionCmd struct {
-	Shell string `arg:"" enum:"bash,zsh,fish,powershell" help:"bash, zsh, fish or powershell."`
+	Shell string `arg:"" enum:"bash,zsh,fish,powershell" help:"The shell: bash, zsh, fish or powershell."`
 }
 
 func (completionCmd) Help() string {
-	return `Completes commands, flags, their values, model files, and the names of tensors of the
-model that the line names. Names with characters that a shell could act on are not offered.`
+	return `Completes commands, flags, their values, model files, and the names of tensors once the line
+names a model. Names with characters that a shell could interpret are not offered.`
 }
 
 func (completionCmd) examples() []example {

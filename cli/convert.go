@@ -24,35 +24,35 @@ type convertCmd struct {
 	writeFlags  `embed:""`
 	schemeFlags `embed:""`
 
-	To           string `placeholder:"FORMAT" help:"What to write: safetensors (or bf16), gguf, hf, mlx, npz, bnb-nf4 (or nf4), bnb-fp4, bnb-int8; safetensors with --cast."`
-	OutDtype     string `help:"Type that quantized weights are decoded to: bf16, f16, f32." enum:"bf16,f16,f32," default:"" placeholder:"bf16"`
-	Cast         string `help:"Round all other floating-point tensors to this type too: bf16, f16, f32, or f8 (E4M3, saturated) and f8e5m2, without a scale. Vectors of norms keep a wider one." enum:"bf16,f16,f32,f8,f8e5m2," default:"" placeholder:"TYPE"`
-	CastAll      bool   `help:"With --cast: norms as well."`
-	AsIs         bool   `help:"Copy quantized weights as they are stored, where the format has their types."`
-	GGUFMetadata word   `name:"gguf-metadata" placeholder:"FILE" help:"A JSON object of keys to lay over those of the source."`
-	GGUFKV       []word `name:"gguf-kv" sep:"none" placeholder:"KEY=VALUE" help:"One key and its value, over all others, of the kind that llama.cpp asks of it, or KEY:u32=VALUE. May be given several times."`
-	Quant        string `placeholder:"TYPE" help:"With --to gguf: quantize weights to a mix of llama.cpp, such as q4_k_m, as amn quantize --to does (amn formats lists them). With --to mlx: to mlx_4, mlx_8, mlx_mxfp4, ..."`
+	To           string `placeholder:"FORMAT" help:"Output format: safetensors (or bf16), gguf, hf, mlx, npz, bnb-nf4 (or nf4), bnb-fp4, bnb-int8. The default with --cast is safetensors."`
+	OutDtype     string `help:"Type to decode quantized weights to: bf16, f16, f32." enum:"bf16,f16,f32," default:"" placeholder:"bf16"`
+	Cast         string `help:"Round all floating-point tensors to this type: bf16, f16, f32, or f8 (E4M3, saturated) and f8e5m2, without a scale. Norms keep a wider type." enum:"bf16,f16,f32,f8,f8e5m2," default:"" placeholder:"TYPE"`
+	CastAll      bool   `help:"With --cast: round norms as well."`
+	AsIs         bool   `help:"Copy quantized weights as they are stored, if the output format has their types."`
+	GGUFMetadata word   `name:"gguf-metadata" placeholder:"FILE" help:"A JSON file with an object of keys that replace or extend those of the source."`
+	GGUFKV       []word `name:"gguf-kv" sep:"none" placeholder:"KEY=VALUE" help:"Set one key, with the type that llama.cpp expects, or a given one: KEY:u32=VALUE. Overrides all other sources. Repeatable."`
+	Quant        string `placeholder:"TYPE" help:"Quantize weights. With --to gguf: to a mix of llama.cpp such as q4_k_m, as amn quantize --to does (amn formats lists them). With --to mlx: to mlx_4, mlx_8, mlx_mxfp4, ..."`
 	nameFlags    `embed:""`
-	MMProj       bool `name:"mmproj" help:"With --to gguf: the vision part of the folder, which llama.cpp loads beside the text model."`
-	RawNames     bool `help:"Write a GGUF file that no architecture of llama.cpp has the names for."`
+	MMProj       bool `name:"mmproj" help:"With --to gguf: write the vision part of the folder, which llama.cpp loads beside the text model."`
+	RawNames     bool `help:"Write a GGUF file with the tensor names of the source. llama.cpp does not run it."`
 
 	bnbFlags  `embed:""`
 	ggmlFlags `embed:""`
 }
 
 func (convertCmd) Help() string {
-	return `Reads any format and writes another. Quantized weights are decoded on the way; other
-tensors keep their type and their bytes, or the row-major, little-endian form of them. A
-type or a name that the target does not have is an error, never a change. The targets of
-bitsandbytes are those of amn quantize, which says what is quantized, as are --quant and the flags
-that go with it.
+	return `Reads any format and writes another. Quantized weights are decoded on the way. Other tensors
+keep their type and their bytes, in row-major and little-endian order. A type or a name that
+the output format does not have is an error; nothing is changed silently. The bitsandbytes
+targets are those of amn quantize, whose help describes them; --quant and its flags are the
+same too.
 
-GGUF keeps the keys of a GGUF source, but for those that the conversion makes untrue: its
-file type, its split, its alignment. A folder of transformers becomes what llama.cpp runs, as its
-own converter writes it: names, the order of rows, keys and vocabulary, by the architecture in
-config.json. Another source has no keys for llama.cpp (--raw-names). The way back, a GGUF file of
-such an architecture to a folder of transformers, is --to hf. --to mlx writes the folder that
-mlx_lm.convert writes, of a folder of transformers or of such a GGUF file.`
+From a GGUF source, GGUF keeps all keys except those that the conversion makes wrong: file type,
+split, alignment. A transformers folder becomes a file that llama.cpp runs, as llama.cpp's own
+converter writes it: names, order of rows, keys and vocabulary, by the architecture in
+config.json. Other sources have no keys for llama.cpp (--raw-names). --to hf is the way back:
+a GGUF file of such an architecture becomes a transformers folder. --to mlx writes the same
+folder as mlx_lm.convert, from a transformers folder or such a GGUF file.`
 }
 
 func (convertCmd) examples() []example {

@@ -20,16 +20,16 @@ import (
 // diffCmd compares two models.
 type diffCmd struct {
 	First  word `arg:"" name:"first" help:"A file, a folder, ollama:NAME, or - for standard input."`
-	Second word `arg:"" name:"second" help:"What to compare it with."`
+	Second word `arg:"" name:"second" help:"The second model."`
 
 	compareFlags `embed:""`
 }
 
 // compareFlags decide what counts as equal.
 type compareFlags struct {
-	Values    bool   `help:"Compare numbers, in whatever type they are stored; quantized weights are decoded."`
-	Tolerance string `placeholder:"X|X%" help:"Compare numbers, which may differ by X, or by so much of the larger one."`
-	Limit     int    `default:"20" placeholder:"N" help:"Most differences to print, 0 for all (${default}). JSON has all."`
+	Values    bool   `help:"Compare numbers regardless of their type. Quantized weights are decoded."`
+	Tolerance string `placeholder:"X|X%" help:"Compare numbers and accept a difference of X, absolute or relative to the larger one."`
+	Limit     int    `default:"20" placeholder:"N" help:"Maximum number of differences to print, 0 for all (${default}). JSON has all."`
 }
 
 // Validate implements kong's check of flags.
@@ -59,12 +59,13 @@ func (f *compareFlags) options() (compare.Options, error) {
 }
 
 func (diffCmd) Help() string {
-	return `Equal models have tensors of the same names, shapes, types and bits; their formats, the
-order of their tensors and their metadata may differ. A folder of transformers beside a GGUF
-file is compared under the names of llama.cpp. Both are read side by side, in bounded memory. The exit code is 8 where they differ, and 0 where not.
+	return `Two models are equal if their tensors have the same names, shapes, types and bits. Formats,
+the order of tensors and metadata may differ. A transformers folder and a GGUF file are
+compared under llama.cpp's names. Both models are read side by side in bounded memory. The exit
+code is 0 if they are equal and 8 if not.
 
-With --values or --tolerance numbers are compared. Then NaN equals NaN alone, whatever its
-payload, an infinity equals itself alone, and the two zeros are equal.`
+--values and --tolerance compare numbers. Then a NaN equals any NaN and nothing else, an
+infinity equals only itself, and the two zeros are equal.`
 }
 
 func (diffCmd) examples() []example {

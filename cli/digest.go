@@ -19,22 +19,22 @@ import (
 
 // digestCmd hashes models: their files, and what their tensors hold.
 type digestCmd struct {
-	Paths     []word `arg:"" optional:"" name:"path" help:"Files, folders with models, ollama:NAME."`
-	Recursive bool   `short:"r" help:"Folders below, too."`
-	Output    word   `short:"o" placeholder:"FILE" help:"Write a manifest: one JSON object for each model, as --json prints them."`
-	Force     bool   `short:"f" help:"Replace a manifest that is there."`
-	Check     word   `placeholder:"FILE" help:"Hold the models of a manifest, or the one model that is named, against it; exit 8 if they differ."`
-	Tensors   bool   `help:"With --check: compare tensors alone, so that a model in another format is the same."`
-	Threads   int    `placeholder:"N" help:"Most workers (all processors)."`
+	Paths     []word `arg:"" optional:"" name:"path" help:"Files, folders of models, or ollama:NAME."`
+	Recursive bool   `short:"r" help:"Include subfolders."`
+	Output    word   `short:"o" placeholder:"FILE" help:"Write a manifest: one JSON object per model, as --json prints it."`
+	Force     bool   `short:"f" help:"Replace an existing manifest."`
+	Check     word   `placeholder:"FILE" help:"Compare the models of a manifest, or the one named model, with it. Exit code 8 if they differ."`
+	Tensors   bool   `help:"With --check: compare only tensors, so that the same model in another format is equal."`
+	Threads   int    `placeholder:"N" help:"Maximum number of workers (default: all processors)."`
 }
 
 func (digestCmd) Help() string {
-	return `Prints the SHA-256 of each file of a model; of each tensor's logical bytes, which are the same
-in safetensors, npz, checkpoints and GGUF; and one of the whole model: of names, types,
-shapes and digests, sorted by name. Logical bytes are the elements in row-major order,
-little-endian; of quantized blocks, what is stored.
+	return `Prints three kinds of SHA-256: of each file of a model; of the logical bytes of each tensor,
+which are the same in safetensors, npz, checkpoints and GGUF; and of the whole model, which
+covers names, types, shapes and digests, sorted by name. Logical bytes are the elements in
+row-major, little-endian order; of quantized blocks, the stored bytes.
 
-A manifest is written beside a model or its folder, and its paths are relative to it.`
+A manifest is written beside a model or its folder. Its paths are relative to it.`
 }
 
 func (digestCmd) examples() []example {

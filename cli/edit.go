@@ -18,18 +18,18 @@ import (
 type editCmd struct {
 	partFlags `embed:""`
 
-	Set     []word `sep:"none" placeholder:"KEY=VALUE" help:"Set a key of the metadata: a text in safetensors; in GGUF of the kind that llama.cpp asks of it, or KEY:u32=VALUE. May be given several times."`
-	Delete  []word `sep:"none" placeholder:"KEY" help:"Delete a key of the metadata, which must be there. May be given several times."`
-	Rename  []word `sep:"none" placeholder:"FROM=TO" help:"Rename tensors: each * of FROM stands for any text, as little as fits, and those of TO for the same in their order. The first that fits a name is used; --dry-run prints both names. May be given several times."`
-	InPlace bool   `help:"Replace the file itself, once the new one is whole."`
+	Set     []word `sep:"none" placeholder:"KEY=VALUE" help:"Set a key of the metadata: a text in safetensors; in GGUF with the type that llama.cpp expects, or a given one: KEY:u32=VALUE. Repeatable."`
+	Delete  []word `sep:"none" placeholder:"KEY" help:"Delete a key of the metadata, which must exist. Repeatable."`
+	Rename  []word `sep:"none" placeholder:"FROM=TO" help:"Rename tensors. Each * in FROM matches any text, as short as possible, and the * in TO stand for the same texts in order. The first matching pattern is used; --dry-run prints both names. Repeatable."`
+	InPlace bool   `help:"Replace the file itself once the new one is complete."`
 }
 
 func (editCmd) Help() string {
-	return `Writes a safetensors file or folder, or a GGUF file, with other metadata or other names of
-tensors. What tensors hold is copied byte for byte, so that their digests stay (amn hash). The
-order of a safetensors file is that of its reference writer, a GGUF file is of version 3, little
-endian and aligned as by default, whatever it was. With --in-place too there is the old file or the
-whole new one at every moment.`
+	return `Writes a safetensors file or folder, or a GGUF file, with changed metadata or renamed tensors.
+The data of tensors is copied byte for byte, so their digests (amn hash) stay the same. A
+safetensors file gets the order of the reference writer. A GGUF file becomes version 3, little
+endian, with the default alignment. With --in-place, too, the path always holds either the whole
+old file or the whole new one.`
 }
 
 func (editCmd) examples() []example {

@@ -16,7 +16,7 @@ import (
 // fileArgs are the arguments of a command that reads files.
 type fileArgs struct {
 	Paths     []word `arg:"" name:"path" help:"Files, folders, ollama:NAME, or - for standard input."`
-	Recursive bool   `short:"r" help:"Go down into folders below."`
+	Recursive bool   `short:"r" help:"Include subfolders."`
 }
 
 // source is one model to report about.

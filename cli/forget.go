@@ -20,11 +20,11 @@ type forgetCmd struct {
 	schemeFlags `embed:""`
 
 	To       string `help:"How weights are stored: nf4, fp4, int8 (bitsandbytes); fp8 (DeepSeek's blocks); fp8_tensor, fp8_dynamic, fp8_block, mxfp8, mxfp4, nvfp4, w8a8, w8a16, w4a16, w8a16_asym, w4a16_asym (compressed-tensors); modelopt_fp8, modelopt_fp8_channel, modelopt_fp8_block, modelopt_nvfp4, modelopt_mxfp8; torchao_fp8, torchao_fp8_e5m2 (_group, _tensor), torchao_int8; gpt_oss; mlx_2 to mlx_8, mlx_mxfp4, mlx_mxfp8, mlx_nvfp4; gptq_2, gptq_3, gptq, gptq_8, awq; or a mix of llama.cpp for a GGUF model: q4_k_m, q8_0, ... (amn formats lists them)." default:"nf4" placeholder:"nf4"`
-	OutDtype string `help:"Type of quantized weights that are decoded and not quantized again: bf16, f16, f32." enum:"bf16,f16,f32" default:"bf16" placeholder:"bf16"`
+	OutDtype string `help:"Type of weights that are decoded and not quantized again: bf16, f16, f32." enum:"bf16,f16,f32" default:"bf16" placeholder:"bf16"`
 
-	Compare string `placeholder:"TARGET,..." help:"Measure several targets in one pass and write none: size against error, as text, --json, and a page with --report FILE.html."`
-	Budget  string `placeholder:"SIZE" help:"Choose the type of each tensor of a GGUF model so that the error is small: 4.5bpw is bits by quantized number, 12GB a size of the file. Types of --tensor-type stay."`
-	Types   string `placeholder:"TYPE,..." help:"What --budget chooses from: any types of blocks that a mix may have, f16 and bf16; q2_k,q3_k,q4_k,q5_k,q6_k,q8_0."`
+	Compare string `placeholder:"TARGET,..." help:"Measure several targets in one pass and write nothing: size against error, as text, --json, or a page with --report FILE.html."`
+	Budget  string `placeholder:"SIZE" help:"Choose the type of each tensor of a GGUF model for the least error within a size: 4.5bpw (bits per quantized number) or 12GB (file). Types of --tensor-type are kept."`
+	Types   string `placeholder:"TYPE,..." help:"The types that --budget chooses from: any block types of a mix, f16 and bf16. Default: q2_k,q3_k,q4_k,q5_k,q6_k,q8_0."`
 
 	bnbFlags  `embed:""`
 	ggmlFlags `embed:""`
@@ -33,58 +33,58 @@ type forgetCmd struct {
 // bnbFlags are those of targets of bitsandbytes.
 type bnbFlags struct {
 	DoubleQuant bool    `help:"Quantize the scales too (nf4, fp4)."`
-	BlockSize   []int64 `placeholder:"N" help:"Numbers that share a scale in what is written (nf4, fp4): 32 to 4096, a power of two (64). ROWS,COLS is the blocks under an FP8 scale of the source, where it does not say; ROWS,COLS,N both."`
-	Include     []word  `sep:"none" placeholder:"GLOB" help:"Quantize matrices whose name matches, whatever the rule says of them. May be given several times."`
-	Exclude     []word  `sep:"none" placeholder:"GLOB" help:"Leave tensors alone whose name matches. May be given several times."`
+	BlockSize   []int64 `placeholder:"N" help:"Numbers per scale in the output (nf4, fp4): a power of two from 32 to 4096 (default 64). ROWS,COLS is the block size of FP8 scales in the source if it does not state one; ROWS,COLS,N sets both."`
+	Include     []word  `sep:"none" placeholder:"GLOB" help:"Quantize matrices whose name matches, even if the rules would not. Repeatable."`
+	Exclude     []word  `sep:"none" placeholder:"GLOB" help:"Do not quantize tensors whose name matches. Repeatable."`
 
-	AllowRequantize bool `help:"Decode what is quantized already and quantize it anew, which loses more than quantizing the original."`
+	AllowRequantize bool `help:"Decode weights that are quantized already and quantize them again. This loses more than quantizing the original."`
 
-	NaN string `name:"nan" help:"What to do with weights that hold NaN or infinity: refuse the model; keep such weights unquantized (each weight is read twice); replace NaN and infinities with zero." enum:"refuse,keep,zero" default:"refuse" placeholder:"refuse"`
+	NaN string `name:"nan" help:"What to do with weights that contain NaN or infinities: refuse the model, keep such weights unquantized (each weight is read twice), or replace these numbers with zero." enum:"refuse,keep,zero" default:"refuse" placeholder:"refuse"`
 
-	Report reportFlag `placeholder:"[FILE]" help:"Measure what is lost: compare each weight with what it decodes to. A FILE.html draws it in a page of its own, FILE.json has it as --json prints it (not FILE.index.json, which is a model)."`
+	Report reportFlag `placeholder:"[FILE]" help:"Measure the loss: compare each weight with its decoded form. FILE.html gets a page with charts, FILE.json the same as --json prints (a FILE.index.json is taken for a model)."`
 }
 
 func (forgetCmd) Help() string {
-	return `For nf4, fp4 and int8 it writes safetensors as bitsandbytes stores them, bit for bit what its
-own quantizer makes of float32 on a processor: NF4 or FP4 in blocks, or LLM.int8() in rows. A
-model's folder becomes a folder that transformers loads: config.json says how.
+	return `nf4, fp4 and int8 write safetensors as bitsandbytes stores them, with the bits of its own
+quantizer for float32 on a CPU: NF4 or FP4 in blocks, or LLM.int8() in rows. A model folder
+becomes a folder that transformers loads; config.json states the quantization.
 
-For fp8 it writes the layout of DeepSeek, FP8 in blocks of 128 x 128 with float32 scales, which
-transformers and vLLM load; the others are presets of compressed-tensors, which vLLM loads: FP8
-with a scale per matrix, row or block (fp8_tensor, fp8_dynamic, fp8_block), INT8 with a scale per
-row (w8a8), integers of 8 or 4 bits in groups of 128 (w8a16, w4a16, with zero points where
-_asym follows), rounded to nearest under the scales of its min-max observer, and mxfp8, mxfp4
-and nvfp4, whose number over all scales is one for the matrices that loaders put together.
-Those that begin with modelopt_ are ModelOpt's, those with torchao_ TorchAO's, with a scale per
-matrix, row or group. gpt_oss is OpenAI's own layout: of a gpt_oss folder the experts become
-MXFP4, and nothing else.
+fp8 writes DeepSeek's layout, FP8 in blocks of 128 x 128 with float32 scales, which transformers
+and vLLM load. Presets of compressed-tensors, which vLLM loads, are: FP8 with a scale per
+matrix, row or block (fp8_tensor, fp8_dynamic, fp8_block); INT8 with a scale per row (w8a8);
+integers of 8 or 4 bits in groups of 128 (w8a16, w4a16; with zero points w8a16_asym, w4a16_asym),
+rounded to nearest with the scales of its min-max observer; mxfp8, mxfp4 and nvfp4. The global
+scale of nvfp4 is shared by the matrices that loaders fuse. modelopt_... are ModelOpt's
+formats; torchao_... are TorchAO's, with a scale per matrix, row or group. gpt_oss is OpenAI's
+own layout: the experts of a gpt_oss folder become MXFP4, and nothing else.
 
-mlx_4 and its like are what mlx-lm writes: integers of 2, 3, 4, 5, 6 or 8 bits in groups of 64, or
-its modes of small floats; embeddings and heads are quantized too. gptq (4 bits), gptq_2,
-gptq_3, gptq_8 and awq have the layouts of GPTQ and AWQ, but their codes are rounded to nearest: no data is used to
-choose them. All have the bits of their library's own quantizer on a processor.
+mlx_... writes what mlx-lm writes: integers of 2, 3, 4, 5, 6 or 8 bits in groups of 64, or its
+modes of small floats; embeddings and heads are quantized too. gptq (4 bits), gptq_2, gptq_3,
+gptq_8 and awq write the layouts of GPTQ and AWQ with codes rounded to nearest; no calibration
+data is used. All targets have the bits of their library's own quantizer on a CPU.
 
-A GGUF model is quantized to a mix of llama.cpp, such as q4_k_m or q8_0: the types that
-llama-quantize chooses, the bytes of ggml's reference encoders on every machine. Blocks that
-have their type already are copied.
+A GGUF model is quantized to a mix of llama.cpp, such as q4_k_m or q8_0: with the types that
+llama-quantize chooses, and the bytes of ggml's reference encoders on every machine. Blocks that
+already have their type are copied.
 
-For all but GGUF the weights of linear modules are quantized, as transformers chooses them: embeddings, norms,
-heads, routers and fused experts are copied, and listed in config.json. Weights that are
-quantized already are refused, since quantizing twice loses more than quantizing the original;
---allow-requantize decodes them on the way. Numbers that are not finite are refused: no block can hold
-them; --nan keep leaves their weights alone, --nan zero makes them zeros.
+For all targets except GGUF the weights of linear modules are quantized, as transformers chooses
+them. Embeddings, norms, heads, routers and fused experts are copied and listed in config.json.
+Weights that are already quantized are refused, because quantizing twice loses more than
+quantizing the original; --allow-requantize decodes them first. Numbers that are not finite are
+refused, because no block can hold them; --nan keep copies such weights, --nan zero replaces the
+numbers with zero.
 
---report measures by weight and in all the mean and the largest error, the root mean square
-error relative to that of the numbers, the cosine, and the ratio of signal to noise.
---report FILE.html draws it: the error by layer and kind, bytes by type, the worst weights.
---compare measures several targets and writes none of them: the model is read once, and once
-more for each number over all scales (nvfp4, fp8_tensor, --double-quant) and for mixes of a folder.
+--report measures for each weight and in total: mean and maximum error, root mean square error
+relative to the numbers, cosine, and signal-to-noise ratio. --report FILE.html draws charts:
+error by layer and kind, bytes by type, the worst weights. --compare measures several targets
+and writes none of them. The model is read once, and once more for each global scale (nvfp4,
+fp8_tensor, --double-quant) and for the mixes of a folder.
 
---budget measures a GGUF model in each of --types and chooses for each tensor. The error of a
-tensor is its squared error over its power, times its numbers; with --imatrix both sums count
-each number as its column's importance says. From the smallest types on it takes the step that
-lessens the error most for its bytes, while one fits; of equal steps that of the first name.
-The choice is the same on every machine, for any number of workers.`
+--budget measures each tensor of a GGUF model in each of --types and chooses one. The error of a
+tensor is its squared error divided by its mean square; --imatrix weights both by the
+importance of columns. Starting with the smallest types, the step with the largest gain per byte
+is taken, as long as one fits; of equal steps the first by name. The choice is the same on every
+machine and for any number of workers.`
 }
 
 func (forgetCmd) examples() []example {

@@ -12,8 +12,8 @@ import (
 type formatsCmd struct{}
 
 func (formatsCmd) Help() string {
-	return `The content of a file decides its format, never its name. What people often have
-instead of a model is refused by name, with what to do about it.`
+	return `The content of a file decides its format, never its name. Files that are often found in place of
+a model are refused by name, with advice.`
 }
 
 func (formatsCmd) examples() []example {

@@ -12,7 +12,7 @@ import (
 
 // wireFlags ask inspect for the bytes.
 type wireFlags struct {
-	Wire bool `help:"Print the header of a GGUF file field by field instead: offset, bytes, meaning. Of a refused file, up to the place of the error."`
+	Wire bool `help:"Print the header of a GGUF file field by field instead: offset, bytes, meaning. A refused file is printed up to the error."`
 }
 
 // dumpFiles prints an annotated dump of each file.

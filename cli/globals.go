@@ -18,12 +18,12 @@ type globals struct {
 	JSON  bool `help:"Print JSON: one object per file, one per line."`
 	Quiet bool `short:"q" help:"No progress and no summary, only results and errors."`
 
-	Limits word `placeholder:"FILE|PROFILE" help:"Policy to hold files to: a profile (server, strict, edge, upload) or a JSON file as amn limits show prints it. Files are then verified."`
+	Limits word `placeholder:"FILE|PROFILE" help:"Policy for files: a profile (server, strict, edge, upload) or a JSON file in the form of amn limits show. With it, files are verified."`
 
 	HelpLimits bool `help:"List the flags that set a single limit (amn help limits)."`
 
 	Ceilings axisFlags `embed:"" group:"limits"`
-	MaxSpool string    `group:"limits" placeholder:"SIZE" default:"8GiB" help:"Most that is kept of a pipe on standard input, in a temporary file (${default})."`
+	MaxSpool string    `group:"limits" placeholder:"SIZE" default:"8GiB" help:"Maximum size of a pipe on standard input, which is kept in a temporary file (${default})."`
 }
 
 // axisFlag is the flag that sets the ceiling of an axis.
@@ -36,18 +36,18 @@ func axisFlag(a limits.Axis) string {
 
 // axisFlags hold the ceilings that were given; empty is not given.
 type axisFlags struct {
-	SingleAlloc  string `name:"max-single-alloc" placeholder:"SIZE" help:"Largest buffer that a file may ask for."`
-	Total        string `name:"max-total" placeholder:"SIZE" help:"Most memory that a file may take."`
-	Items        string `name:"max-items" placeholder:"N" help:"Most tensors, keys, members and values."`
-	InflateRatio string `name:"max-inflate-ratio" placeholder:"N" help:"Most inflated bytes per compressed byte, past 64 MiB."`
-	ExpandRatio  string `name:"max-expand-ratio" placeholder:"N" help:"Most tensor bytes per byte of file, past 64 MiB."`
-	Depth        string `name:"max-depth" placeholder:"N" help:"Deepest nesting."`
-	StepCount    string `name:"max-steps" placeholder:"N" help:"Most steps of a parser."`
-	WorkingSet   string `name:"max-working-set" placeholder:"SIZE" help:"Most memory of the pickle machine."`
-	OpenFiles    string `name:"max-open-files" placeholder:"N" help:"Most files of a model that are open at once."`
-	Requests     string `name:"max-requests" placeholder:"N" help:"Most requests to servers, where a model is read from an address."`
-	Fetched      string `name:"max-fetched" placeholder:"SIZE" help:"Most bytes of their answers."`
-	Time         string `name:"timeout" placeholder:"TIME" help:"Longest time for one file: 60s, 5m, none. Without it 60s, and none for what reads or writes all bytes of a model, but for scan."`
+	SingleAlloc  string `name:"max-single-alloc" placeholder:"SIZE" help:"Largest single buffer that a file may require."`
+	Total        string `name:"max-total" placeholder:"SIZE" help:"Maximum memory for a file."`
+	Items        string `name:"max-items" placeholder:"N" help:"Maximum number of tensors, keys, members and values."`
+	InflateRatio string `name:"max-inflate-ratio" placeholder:"N" help:"Maximum inflated bytes per compressed byte, beyond 64 MiB."`
+	ExpandRatio  string `name:"max-expand-ratio" placeholder:"N" help:"Maximum tensor bytes per byte of the file, beyond 64 MiB."`
+	Depth        string `name:"max-depth" placeholder:"N" help:"Maximum depth of nesting."`
+	StepCount    string `name:"max-steps" placeholder:"N" help:"Maximum number of parser steps."`
+	WorkingSet   string `name:"max-working-set" placeholder:"SIZE" help:"Maximum memory of the pickle machine."`
+	OpenFiles    string `name:"max-open-files" placeholder:"N" help:"Maximum number of open files of a model."`
+	Requests     string `name:"max-requests" placeholder:"N" help:"Maximum number of requests, if a model is read from a server."`
+	Fetched      string `name:"max-fetched" placeholder:"SIZE" help:"Maximum number of bytes fetched from servers."`
+	Time         string `name:"timeout" placeholder:"TIME" help:"Time limit for one file: 60s, 5m, none. Default: 60s; none for commands other than scan that read or write whole models."`
 }
 
 // given lists the ceilings by axis.

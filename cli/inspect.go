@@ -16,20 +16,20 @@ type inspectCmd struct {
 
 	sandboxFlags `embed:""`
 
-	Verify  bool   `help:"Read the bodies too: checksums, real lengths, text."`
-	Usage   bool   `help:"Print how much of each limit the file used."`
-	Context string `placeholder:"TOKENS" help:"Say what weights and cache take in memory for so many tokens, from config.json."`
-	Batch   string `placeholder:"N" default:"1" help:"With --context: for so many sequences at once."`
-	HTML    word   `name:"html" placeholder:"FILE" help:"Write a page for a browser instead, with the verdict of a scan: one file that asks nothing of a network."`
+	Verify  bool   `help:"Also read the bodies: checksums, real lengths, text."`
+	Usage   bool   `help:"Print how much of each limit the file uses."`
+	Context string `placeholder:"TOKENS" help:"Estimate the memory for weights and cache with this many tokens, from config.json."`
+	Batch   string `placeholder:"N" default:"1" help:"With --context: for this many sequences at once."`
+	HTML    word   `name:"html" placeholder:"FILE" help:"Write a page for a browser instead, with the verdict of a scan: one file that needs no network."`
 }
 
 func (inspectCmd) Help() string {
-	return `Reads the header and proves that every tensor lies inside the file. No tensor is
-read unless --verify or --limits asks for it, but for the few that say how quantized
-weights are stored; their size once decoded is given for the type of --to. The exit
-code is the class of the worst file: 0 ok, 1 I/O or internal, 2 usage, 3 malformed,
-4 truncated, 5 unsupported, 6 limit, 7 forbidden. Reports (--format, --output), exceptions and
---baseline are those of amn scan, which reads all of a file, and so finds more.`
+	return `Reads the header and proves that every tensor lies inside the file. No tensor data is read
+without --verify or --limits, except the few tensors that describe how weights are quantized.
+--to sets the type for which decoded sizes are printed. The exit code is the class of the worst
+file: 0 ok, 1 I/O or internal, 2 usage, 3 malformed, 4 truncated, 5 unsupported, 6 limit, 7
+forbidden. Reports (--format, --output), exceptions and --baseline are those of amn scan, which
+reads whole files and so finds more.`
 }
 
 func (inspectCmd) examples() []example {

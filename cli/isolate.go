@@ -23,7 +23,7 @@ type judgeCmd struct {
 	sandboxFlags `embed:""`
 }
 
-func (judgeCmd) Help() string { return "Judges the one file that a service hands over." }
+func (judgeCmd) Help() string { return "Judges one file that amn serve passes on." }
 
 func (judgeCmd) examples() []example { return nil }
 

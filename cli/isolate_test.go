@@ -74,7 +74,7 @@ func TestJudgingInChildren(t *testing.T) {
 	}
 }
 
-// What is handed over by nobody is refused.
+// judge-one without a hand-over is refused.
 func TestOnlyAServiceHandsOver(t *testing.T) {
 	for _, in := range []string{"", "x\n", "{}\n", `{"Policy":{"no":1}}` + "\n"} {
 		if r := amn(t, strings.NewReader(in), "judge-one", "--sandbox", "off"); r.code != 2 {

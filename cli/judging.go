@@ -17,12 +17,12 @@ import (
 // listedArgs are the arguments of a command whose files a list may name.
 type listedArgs struct {
 	Paths     []word `arg:"" optional:"" name:"path" help:"Files, folders, ollama:NAME, or - for standard input."`
-	Recursive bool   `short:"r" help:"Go down into folders below."`
+	Recursive bool   `short:"r" help:"Include subfolders."`
 }
 
 // judgingFlags make a command that opens models a step of a pipeline.
 type judgingFlags struct {
-	FailOn string `enum:"danger,warning,note,never," default:"" placeholder:"SEVERITY" help:"Least severity of a finding that refuses a file: danger, warning, note, or never, as it is without this flag: what a policy says of it is for amn scan."`
+	FailOn string `enum:"danger,warning,note,never," default:"" placeholder:"SEVERITY" help:"Refuse files with a finding of at least this severity: danger, warning, note, or never (the default; the policy's own setting is for amn scan)."`
 
 	reportFlags   `embed:""`
 	pipelineFlags `embed:""`

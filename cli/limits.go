@@ -9,19 +9,19 @@ import (
 
 // limitsCmd holds the commands about limits.
 type limitsCmd struct {
-	Show limitsShowCmd `cmd:"" default:"withargs" help:"Print a policy as JSON, as --limits reads it back."`
+	Show limitsShowCmd `cmd:"" default:"withargs" help:"Print a policy as JSON that --limits reads back."`
 }
 
 // limitsShowCmd prints a policy.
 type limitsShowCmd struct {
-	Profile string `arg:"" optional:"" help:"The profile to print: server (the default), strict, edge or upload. Without it, what --limits and the other flags make."`
+	Profile string `arg:"" optional:"" help:"The profile to print: server, strict, edge or upload. Without it, the result of --limits and the other flags."`
 }
 
 func (limitsShowCmd) Help() string {
-	return `server is for an upload handler and the default. strict is for a gate in front of
-others: it refuses pickle files, unknown archive members and every finding. edge is for
-a small machine: 64 MiB in all. upload is for one request to a host of many tenants: 64 MiB
-for headers and bodies. Flags are laid over the profile.`
+	return `server is the default, for an upload handler. strict is for a gate that protects others: it
+refuses pickle files, unknown archive members and every finding. edge is for a small machine:
+64 MiB in all. upload is for one request to a host with many tenants: 64 MiB for header and
+bodies. Flags override the profile.`
 }
 
 func (limitsShowCmd) examples() []example {

@@ -9,12 +9,12 @@ import (
 
 // manCmd prints pages for man.
 type manCmd struct {
-	Command []string `arg:"" optional:"" help:"The command that the page is about; without one it is about all."`
+	Command []string `arg:"" optional:"" help:"The command to describe; without it, the whole program."`
 }
 
 func (manCmd) Help() string {
-	return `Written from the commands themselves, as the help is. amn man > amn.1 is amn(1), amn man scan
-> amn-scan.1 is amn-scan(1).`
+	return `The pages are made from the commands, like the help. amn man > amn.1 is amn(1), amn man scan >
+amn-scan.1 is amn-scan(1).`
 }
 
 func (manCmd) examples() []example {

@@ -14,23 +14,23 @@ import (
 
 // mergeCmd merges models.
 type mergeCmd struct {
-	Recipe word `arg:"" name:"recipe" help:"A JSON file that says what is merged, with the members of mergekit's YAML."`
-	Models word `placeholder:"DIR" help:"The folder in which the recipe's models are; by default that of the recipe."`
+	Recipe word `arg:"" name:"recipe" help:"A JSON file with the members of mergekit's YAML."`
+	Models word `placeholder:"DIR" help:"The folder of the recipe's models (default: the folder of the recipe)."`
 
 	outFlags     `embed:""`
-	MaxShardSize string `placeholder:"SIZE" help:"Write a folder of safetensors files of at most this size each; by default the files of the first model's folder."`
-	CopyCode     bool   `help:"Copy the .py files of a folder too, which auto_map in config.json may run."`
+	MaxShardSize string `placeholder:"SIZE" help:"Write a folder of safetensors files of at most this size each (default: as many files as the first model has)."`
+	CopyCode     bool   `help:"Also copy .py files, which auto_map in config.json may run."`
 }
 
 func (mergeCmd) Help() string {
-	return `Makes one model of several with the same tensors, as a recipe says: linear, slerp,
-task_arithmetic, ties, dare_linear, dare_ties, or passthrough of layers. Methods, parameters and
-defaults are mergekit's, numbers are computed in float32, and random ones are a stream of amn's own, of
-the recipe's seed, the same on every machine.
+	return `Makes one model of several that have the same tensors: linear, slerp, task_arithmetic, ties,
+dare_linear, dare_ties, or passthrough of layers. Methods, parameters and defaults are those of
+mergekit. Numbers are computed in float32. Random choices depend only on the recipe's seed and
+are the same on every machine; they differ from torch's.
 
-The first model, which is the base where there is one, gives the configuration, the tokenizer
-and the types (out_dtype chooses another). Members and parameters that a method does not take
-refuse the recipe; so do models whose tensors differ in names or shapes.`
+The first model, or the base if there is one, gives the configuration, the tokenizer and the
+types (out_dtype chooses another type). A recipe with members or parameters that its method does
+not take is refused, and so are models whose tensors differ in names or shapes.`
 }
 
 func (mergeCmd) examples() []example {

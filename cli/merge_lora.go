@@ -19,24 +19,24 @@ import (
 // mergeLoRACmd merges adapters into their base.
 type mergeLoRACmd struct {
 	Base     word     `arg:"" name:"base" help:"The model that the adapters were trained on: a folder or a file."`
-	Adapters []word   `arg:"" name:"adapter" help:"Adapters in the order in which they are merged: folders of PEFT, or GGUF files for a GGUF base."`
-	Weight   []string `sep:"none" placeholder:"X" help:"How much of an adapter is merged, as PEFT's set_scale takes it: 1 is what was trained. Give one for each adapter, in their order."`
+	Adapters []word   `arg:"" name:"adapter" help:"Adapters, in the order in which they are merged: PEFT folders, or GGUF files for a GGUF base."`
+	Weight   []string `sep:"none" placeholder:"X" help:"Weight of an adapter, as in PEFT's set_scale: 1 merges it as it was trained. One for each adapter, in order."`
 
 	outFlags     `embed:""`
-	MaxShardSize string `placeholder:"SIZE" help:"Write a folder of safetensors files of at most this size each; by default the files of the base's folder."`
-	CopyCode     bool   `help:"Copy the .py files of a folder too, which auto_map in config.json may run."`
+	MaxShardSize string `placeholder:"SIZE" help:"Write a folder of safetensors files of at most this size each (default: as many files as the base has)."`
+	CopyCode     bool   `help:"Also copy .py files, which auto_map in config.json may run."`
 }
 
 func (mergeLoRACmd) Help() string {
-	return `Writes the base with LoRA adapters added to its weights, as merge_and_unload of PEFT makes it,
-and keeps everything else: types, names, files, configuration. Sums are those of float32 in
-PEFT's order, rounded to the base's type after each adapter; from PEFT's own they differ where
-its matrix product adds in another order, by the last bit at most in BF16 and F16.
+	return `Writes the base with LoRA adapters added to its weights, as PEFT's merge_and_unload does.
+Everything else stays: types, names, files, configuration. Sums are float32 in PEFT's order,
+rounded to the base's type after each adapter. PEFT's own result can differ by the last bit in
+BF16 and F16, because its matrix product adds in another order.
 
-Ranks and alphas by pattern, rsLoRA, DoRA, layers of Conv1D, convolutions, embeddings, biases,
-parameters of experts and modules_to_save are merged. Whatever else an adapter's configuration
-asks for, and every tensor that nothing explains, refuses the adapter by name. A quantized base
-is to be decoded first (amn dequantize).`
+Ranks and alphas by pattern, rsLoRA, DoRA, Conv1D layers, convolutions, embeddings, biases,
+parameters of experts and modules_to_save are merged. An adapter whose configuration asks for
+anything else, or that has a tensor without a known role, is refused by name. Dequantize a
+quantized base first (amn dequantize).`
 }
 
 func (mergeLoRACmd) examples() []example {
@@ -85,7 +85,7 @@ func (c *mergeLoRACmd) Run(ctx context.Context, s *session) error {
 	})
 }
 
-// mergedName is where a result goes that nobody named.
+// mergedName is the default path of the result.
 func mergedName(w *written) string {
 	switch {
 	case w.folder:

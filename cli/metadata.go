@@ -16,8 +16,8 @@ import (
 
 // metadataFlags ask parse for metadata in place of tensors.
 type metadataFlags struct {
-	Metadata bool   `help:"Print the metadata instead: key, kind and value, one key per line, texts and arrays cut."`
-	Key      []word `sep:"none" placeholder:"KEY" help:"Print one key's value whole: a text as it stands, an array with one element per line. May be given several times."`
+	Metadata bool   `help:"Print the metadata instead: key, type and value, one key per line, long texts and arrays cut."`
+	Key      []word `sep:"none" placeholder:"KEY" help:"Print the whole value of a key: a text as it is, an array with one element per line. Repeatable."`
 }
 
 func (f *metadataFlags) asked() bool { return f.Metadata || len(f.Key) > 0 }

@@ -14,7 +14,7 @@ import (
 
 // tensorsFlag reads checkpoints whose pickles hold more than data.
 type tensorsFlag struct {
-	TensorsOnly bool `help:"Read the tensors of a checkpoint whose pickle names classes and calls that are not allowed: nothing is run, what is not understood is listed. A scan refuses such a file all the same."`
+	TensorsOnly bool `help:"Read the tensors of a checkpoint even if its pickle uses classes that are not allowed. Nothing is run; everything that is not understood is listed. amn scan still refuses such a file."`
 }
 
 // grant grants the leniency to what the command opens.
@@ -26,11 +26,11 @@ func (f *tensorsFlag) grant(s *session) {
 
 // nameFlags choose tensors and rename them, in the order in which they stand here.
 type nameFlags struct {
-	Select      string `placeholder:"PATH" help:"Take the tensors below this path alone, and leave it out of their names: state_dict, ema (what trainers call these is found too) or any other."`
-	Keep        []word `sep:"none" placeholder:"GLOB" help:"Of those, take only tensors whose name matches. May be given several times."`
-	Drop        []word `sep:"none" placeholder:"GLOB" help:"Leave out tensors whose name matches, those of --keep too. May be given several times."`
-	StripPrefix word   `placeholder:"TEXT" help:"Cut this off the names that begin with it."`
-	Rename      []word `sep:"none" placeholder:"FROM=TO" help:"Rename: each * of FROM stands for any text, as little as fits, and those of TO for the same in their order. The first that fits a name is used; --dry-run prints both names. May be given several times."`
+	Select      string `placeholder:"PATH" help:"Take only the tensors below this path, and remove it from their names: state_dict, ema (under the names that trainers use), or any path."`
+	Keep        []word `sep:"none" placeholder:"GLOB" help:"Take only tensors whose name matches. Repeatable."`
+	Drop        []word `sep:"none" placeholder:"GLOB" help:"Leave out tensors whose name matches, even if --keep matches. Repeatable."`
+	StripPrefix word   `placeholder:"TEXT" help:"Remove this prefix from names that begin with it."`
+	Rename      []word `sep:"none" placeholder:"FROM=TO" help:"Rename. Each * in FROM matches any text, as short as possible, and the * in TO stand for the same texts in order. The first matching pattern is used; --dry-run prints both names. Repeatable."`
 }
 
 // names is what the flags say.

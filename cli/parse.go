@@ -16,15 +16,16 @@ type parseCmd struct {
 	metadataFlags `embed:""`
 	tensorsFlag   `embed:""`
 
-	Tensor []word `sep:"none" placeholder:"GLOB" help:"List only tensors whose name matches: * any text, ? one character, [a-z] one of a range. May be given several times."`
-	Sort   string `enum:"file,name,size," default:"" placeholder:"file|name|size" help:"Order of the list: by name, layer 2 before layer 10 (of text, if nothing is said), as in the file (of JSON), the largest first."`
-	Usage  bool   `help:"Print how much of each limit the file used."`
+	Tensor []word `sep:"none" placeholder:"GLOB" help:"List only tensors whose name matches: * is any text, ? one character, [a-z] one of a range. Repeatable."`
+	Sort   string `enum:"file,name,size," default:"" placeholder:"file|name|size" help:"Order: by name with layer 2 before layer 10 (default for text), as in the file (default for JSON), or largest first."`
+	Usage  bool   `help:"Print how much of each limit the file uses."`
 	Pickle bool   `help:"List the instructions of a checkpoint's pickles, or of a plain pickle, instead."`
 }
 
 func (parseCmd) Help() string {
-	return `One line per tensor: name, type, shape (outermost dimension first, but for GGUF in the order of its own tools) and size; then
-the totals of each type. Totals are of the tensors listed.`
+	return `Prints one line per tensor with name, type, shape and size, then the totals of each type. Shapes
+begin with the outermost dimension, except for GGUF, where they have the order of its own tools.
+Totals cover the listed tensors.`
 }
 
 func (parseCmd) examples() []example {
@@ -67,7 +68,7 @@ func (c *parseCmd) Run(ctx context.Context, s *session) (err error) {
 	})
 }
 
-// mostSorted is how many tensors are put in order where nobody asks for one.
+// mostSorted is how many tensors are sorted by default.
 const mostSorted = 200_000
 
 // pick selects and orders the tensors of a report, and sums them up anew.

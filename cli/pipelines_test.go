@@ -172,7 +172,7 @@ func TestTheJobForGitLab(t *testing.T) {
 	}
 }
 
-// The image has a program that needs nothing else, and nobody's rights.
+// The image has a program that needs nothing else, and runs as the user nobody.
 func TestTheImageNeedsNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program")

@@ -9,9 +9,9 @@ import (
 
 // policyCmd holds the commands about policies of a gate.
 type policyCmd struct {
-	Show    policyShowCmd    `cmd:"" help:"Print a policy as JSON, every member written out."`
-	Check   policyCheckCmd   `cmd:"" help:"Say whether a file is a policy, and what of it has run out."`
-	Explain policyExplainCmd `cmd:"" help:"Say in words what a policy accepts and refuses."`
+	Show    policyShowCmd    `cmd:"" help:"Print a policy as JSON with all its members."`
+	Check   policyCheckCmd   `cmd:"" help:"Check a policy file, and list its expired exceptions."`
+	Explain policyExplainCmd `cmd:"" help:"Explain in words what a policy accepts and refuses."`
 }
 
 // policyArg names a policy.
@@ -38,9 +38,9 @@ func (a *policyArg) read(s *session) (gate.Policy, error) {
 type policyShowCmd struct{ policyArg }
 
 func (policyShowCmd) Help() string {
-	return `Prints all that scan and serve hold files to: what limits show prints, and the members of a gate
-("version": 2): formats, dtypes, schemes ("*" is all), pickle, allow_globals, fail_on, unlooked, rules, paths,
-ignore. What it prints, --limits reads back.`
+	return `Prints everything that scan and serve check: the members that amn limits show prints, and those
+of a gate ("version": 2): formats, dtypes, schemes ("*" is all), pickle, allow_globals, fail_on,
+unlooked, rules, paths, ignore. --limits reads the output back.`
 }
 
 func (policyShowCmd) examples() []example {
@@ -73,9 +73,9 @@ func (s *session) printPolicy(p json.Marshaler) error {
 type policyCheckCmd struct{ policyArg }
 
 func (policyCheckCmd) Help() string {
-	return `Reads a policy as scan does: an unknown member, a rule, a format, a type or a global that nobody knows, an
-exception without a reason are errors (exit code 2). Exceptions that have run out are listed, which is no
-error: scan reports them where they would hold.`
+	return `Reads a policy as scan does. An unknown member, rule, format, type or global, or an exception
+without a reason, is an error (exit code 2). Expired exceptions are listed; they are not an
+error, and scan reports them where they would have applied.`
 }
 
 func (policyCheckCmd) examples() []example {
@@ -131,11 +131,11 @@ func expired(p *gate.Policy, today string) (out []gate.Exception) {
 type policyExplainCmd struct {
 	policyArg
 
-	Path string `placeholder:"NAME" help:"Explain what holds for a file of this name: blocks of paths are applied."`
+	Path string `placeholder:"NAME" help:"Explain the policy for a file of this name, with its blocks of paths applied."`
 }
 
 func (policyExplainCmd) Help() string {
-	return `One sentence for each thing that the policy decides. With --path, for a file of that name.`
+	return `One sentence for each decision of the policy; with --path, for a file of that name.`
 }
 
 func (policyExplainCmd) examples() []example {

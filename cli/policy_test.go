@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A policy that names what nobody knows, or a number that cannot be, ends before
+// A policy with an unknown name or an impossible number ends the program before
 // any file is read.
 func TestAPolicyThatCannotBeEndsTheProgram(t *testing.T) {
 	dir := t.TempDir()

@@ -14,7 +14,7 @@ import (
 
 // planFlags decide how quantized weights are read, and what sizes are given for.
 type planFlags struct {
-	To          string `help:"Type that decoded sizes are given for: bf16, f16, f32." enum:"bf16,f16,f32" default:"bf16" placeholder:"bf16"`
+	To          string `help:"Type for which decoded sizes are printed: bf16, f16, f32." enum:"bf16,f16,f32" default:"bf16" placeholder:"bf16"`
 	sourceFlags `embed:""`
 }
 
@@ -24,7 +24,7 @@ func (f *planFlags) options() *quant.Options { return f.sourceFlags.options(f.To
 type sourceFlags struct {
 	schemeFlags `embed:""`
 
-	BlockSize []int64 `placeholder:"ROWS,COLS" help:"Size of the blocks under an FP8 scale, where the file does not say."`
+	BlockSize []int64 `placeholder:"ROWS,COLS" help:"Block size of FP8 scales, if the file does not state it."`
 }
 
 // Validate implements kong's check of flags.
@@ -41,12 +41,12 @@ func (f *sourceFlags) options(to string) *quant.Options {
 
 // schemeFlags decide how quantized weights are read.
 type schemeFlags struct {
-	Scheme    string `placeholder:"NAME" help:"Scheme to read a weight by where several could (amn formats lists them)."`
-	GPTQZeros string `name:"gptq-zeros" enum:"v1,v2," default:"" placeholder:"v1|v2" help:"How GPTQ stores zero points, where the file does not say."`
+	Scheme    string `placeholder:"NAME" help:"Quantization scheme, if a weight fits several (amn formats lists them)."`
+	GPTQZeros string `name:"gptq-zeros" enum:"v1,v2," default:"" placeholder:"v1|v2" help:"How GPTQ stores zero points, if the file does not state it."`
 
 	FoldPreQuantScale bool `help:"Multiply weights by the pre_quant_scale of their inputs."`
 
-	IgnoreUnknown []string `placeholder:"KEY" help:"Accept this unknown key of a quantization's configuration, or tensor beside a weight, as one that changes no number. May be given several times."`
+	IgnoreUnknown []string `placeholder:"KEY" help:"Ignore an unknown key of the quantization's configuration, or an unknown tensor beside a weight. Repeatable."`
 }
 
 // Validate implements kong's check of flags.

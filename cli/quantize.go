@@ -17,12 +17,12 @@ import (
 
 // ggmlFlags are those of targets of ggml's blocks.
 type ggmlFlags struct {
-	Imatrix            word   `placeholder:"FILE" help:"Importance of columns, as llama-imatrix writes it (mixes of GGUF)."`
+	Imatrix            word   `placeholder:"FILE" help:"Importance matrix, as llama-imatrix writes it (GGUF)."`
 	Pure               bool   `help:"One type for all weights instead of the mix (GGUF)."`
 	OutputTensorType   string `placeholder:"TYPE" help:"Type of output.weight (GGUF)."`
 	TokenEmbeddingType string `placeholder:"TYPE" help:"Type of token_embd.weight (GGUF)."`
-	KeepSplit          bool   `help:"Write a folder of as many files as a split source has, each tensor in that of its number (GGUF)."`
-	TensorType         []word `sep:"none" placeholder:"GLOB=TYPE" help:"Type of tensors whose name matches, before the mix (GGUF). May be given several times."`
+	KeepSplit          bool   `help:"Write as many files as a split source has, each tensor in the file of the same number (GGUF)."`
+	TensorType         []word `sep:"none" placeholder:"GLOB=TYPE" help:"Type of tensors whose name matches; overrides the mix (GGUF). Repeatable."`
 }
 
 // given names the first flag that was given, or nothing.

@@ -13,21 +13,21 @@ type rememberCmd struct {
 	writeFlags  `embed:""`
 	sourceFlags `embed:""`
 
-	To   string `help:"Type that weights are decoded to: bf16, f16, f32." enum:"bf16,f16,f32," default:"" placeholder:"bf16"`
-	Copy bool   `help:"Write a model in which nothing is quantized too."`
+	To   string `help:"Type to decode weights to: bf16, f16, f32." enum:"bf16,f16,f32," default:"" placeholder:"bf16"`
+	Copy bool   `help:"Write the model even if nothing in it is quantized."`
 }
 
 func (rememberCmd) Help() string {
-	return `Writes safetensors in which every quantized weight is decoded: bit for bit what the
-library that quantized it computes, rounded once. Other tensors are copied byte for byte.
-Memory does not grow with the model. The target appears when it is whole: whatever happens,
-it is what it was before or what it is to be.
+	return `Writes safetensors with every quantized weight decoded, bit for bit as the library that
+quantized it computes, rounded once. Other tensors are copied byte for byte. Memory does not
+grow with the model. The output appears only when it is complete; after a failure the old file,
+if any, is unchanged.
 
-A model's folder becomes a folder that transformers loads: shards and their index,
-config.json without the quantization, and the files that a loader needs beside them. Code,
-pickles and old weights are never copied; what was left is named.
+A model folder becomes a folder that transformers loads: shards and their index, config.json
+without the quantization, and the files that a loader needs beside them. Code, pickles and old
+weights are never copied; files that were left out are listed.
 
-Archives are held to their checksums. A GGUF file keeps its own names of tensors.`
+Checksums of archives are checked. A GGUF file keeps its own tensor names.`
 }
 
 func (rememberCmd) examples() []example {

@@ -6,9 +6,10 @@ import "github.com/anamnesis-go/anamnesis/gate"
 type rulesCmd struct{}
 
 func (rulesCmd) Help() string {
-	return `Lists the rules by which a scan refuses files and names findings, with their identifiers: those
-that a policy's "ignore" and "rules" name, and that reports carry. A group stands for all refusals of a format
-for one kind of cause, such as zip.duplicate: a policy may name it in their place. docs/rules has the pages. --json adds what can be done, and the page.`
+	return `Lists the rules by which a scan refuses files and reports findings, with the identifiers that
+reports carry and that "ignore" and "rules" of a policy name. A group such as zip.duplicate
+covers all refusals of a format with one kind of cause; a policy may name it instead of its
+rules. docs/rules has a page for each. --json adds the advice and the page.`
 }
 
 func (rulesCmd) examples() []example {

@@ -12,7 +12,7 @@ import (
 
 // sandboxFlags say what is taken from the program before it reads a file.
 type sandboxFlags struct {
-	Sandbox string `enum:"auto,on,off" default:"auto" help:"Give up rights that reading does not need, before the first byte of a file is read (Linux: Landlock, seccomp). auto gives up what the system supports (amn version says what it lacks); on fails unless it supports all; off gives up nothing."`
+	Sandbox string `enum:"auto,on,off" default:"auto" help:"Drop privileges before the first byte of a file is read (Linux: Landlock, seccomp). auto uses what the system supports (amn version lists what is missing), on fails if anything is missing, off does nothing."`
 }
 
 // lock gives it up for good.

@@ -16,11 +16,11 @@ import (
 // scanCmd judges files: what they ask of a loader, and whether they are sound.
 type scanCmd struct {
 	Paths    []word `arg:"" optional:"" name:"path" help:"Files and folders, or - for standard input."`
-	All      bool   `help:"List every global, call, state and persistent id, the allowed ones too."`
-	FailOn   string `enum:"danger,warning,note,never," default:"" placeholder:"SEVERITY" help:"Least severity of a finding that refuses a file: danger (unless a policy says otherwise), warning, note, or never."`
-	Unlooked string `enum:"refuse,report," default:"" placeholder:"refuse" help:"What to do with a file of a folder that could hold a model and cannot be examined: refuse it (exit code 5), or report it and go on."`
-	Digest   bool   `help:"Say the SHA-256 of each file, made as its bodies are read, and read those that nothing else needs."`
-	Beside   bool   `help:"Judge files that the command line names like those of a folder: one that could hold no model is skipped."`
+	All      bool   `help:"List every global, call, state and persistent id, including allowed ones."`
+	FailOn   string `enum:"danger,warning,note,never," default:"" placeholder:"SEVERITY" help:"Refuse files with a finding of at least this severity: danger (the default, unless the policy sets another), warning, note, or never."`
+	Unlooked string `enum:"refuse,report," default:"" placeholder:"refuse" help:"What to do with a file of a folder that could hold a model but cannot be examined: refuse it (exit code 5), or report it and continue."`
+	Digest   bool   `help:"Print the SHA-256 of each file. This reads every body."`
+	Beside   bool   `help:"Treat named files like those of a folder: skip a file that cannot be a model."`
 
 	reportFlags   `embed:""`
 	pipelineFlags `embed:""`
@@ -29,25 +29,26 @@ type scanCmd struct {
 }
 
 func (scanCmd) Help() string {
-	return `Reads the structure of each file, every pickle to its end with nothing called, and the
-bodies that the format gives a checksum (ZIP); safetensors and GGUF have none, so their
-bodies say nothing and are read for --digest alone. Each global that a pickle names is allowed, dangerous (with the reason), or
-unknown, which is refused too. Two verdicts are given: safe (ours) and weights_only (what
-PyTorch's restricted loader would say).
+	return `Reads the structure of each file, every pickle to its end without calling anything, and the
+bodies that have a checksum in their format (ZIP). safetensors and GGUF have none, so their
+bodies are read only for --digest. Each global that a pickle names is allowed, dangerous (with
+the reason), or unknown; both of the latter are refused. There are two verdicts: safe (ours), and
+weights_only (that of PyTorch's restricted loader).
 
-A folder is walked. Each tensor or pickle file in it is judged, by its content or because
-its name promises one, and so is each index of shards. Files are skipped whose content
-proves that no loader takes them for a model, whatever their names: ` + strings.Join(unwrap.Rules(), ", ") + `.
-What models are packed in is opened, layer by layer, and each content is judged as if it stood
-alone; it is named as outer.tar.gz!inner/model.bin: ` + strings.Join(gate.Wrappers(), ", ") + `.
-Everything else could hold a model and is refused as not looked at: other archives and
-compressed data, other formats, links that leave the folder, what is no regular file. A link that is
-named on the command line is followed. Files of a list (--files-from) are judged like those of a folder. Plain pickles (.pkl, joblib) are
-judged like checkpoints, ONNX models (.onnx) by their structure. A finding of severity danger refuses a file (exit code 7), such as
-a chat template that reaches outside of itself; --fail-on chooses another severity. A policy file (--limits) may say both, and exceptions
-("ignore") with a rule of amn rules, a path or sha256, a reason, and the last day ("expires").
-The exit code is the class of the worst file; 5 if there was
-nothing to judge.`
+In a folder, every tensor file, pickle file and index of shards is judged; a file is one by its
+content, or because its name promises it. A file is skipped if its content proves that no loader
+takes it for a model, whatever its name: ` + strings.Join(unwrap.Rules(), ", ") + `.
+Wrappers of models are opened layer by layer: ` + strings.Join(gate.Wrappers(), ", ") + `. Each content
+is judged by itself, under a name such as outer.tar.gz!inner/model.bin. Any other file could hold
+a model and is refused as not looked at: other archives and compressed data, other formats,
+links that leave the folder, special files. Links named on the command line are followed.
+Files of a list (--files-from) are judged like those of a folder. Plain pickles (.pkl, joblib) are
+judged like checkpoints, ONNX models (.onnx) by their structure.
+
+A finding of severity danger refuses a file (exit code 7), such as a chat template that reaches
+into its interpreter; --fail-on chooses another severity. A policy file (--limits) can set both,
+and exceptions ("ignore") with a rule of amn rules, a path or sha256, a reason, and a last day
+("expires"). The exit code is the class of the worst file; it is 5 if there was nothing to judge.`
 }
 
 func (scanCmd) examples() []example {

@@ -18,9 +18,9 @@ import (
 
 // evidenceFlags say what a scan leaves for those who were not there.
 type evidenceFlags struct {
-	BOM    word `name:"bom" placeholder:"FILE" help:"Write a bill of materials too (CycloneDX 1.6): each file, tensor and chat template with its SHA-256."`
-	Attest word `placeholder:"FILE" help:"If all of the one folder or file is accepted, write that as a signed statement: in-toto, in an envelope of DSSE; amn verify --attestation reads it."`
-	Key    word `placeholder:"FILE" help:"Private key for --attest: Ed25519 or ECDSA, PEM."`
+	BOM    word `name:"bom" placeholder:"FILE" help:"Also write a bill of materials (CycloneDX 1.6): each file, tensor and chat template with its SHA-256."`
+	Attest word `placeholder:"FILE" help:"If the whole folder or file is accepted, write a signed statement of it (in-toto in a DSSE envelope), which amn verify --attestation reads."`
+	Key    word `placeholder:"FILE" help:"Private key for --attest: Ed25519 or ECDSA, in PEM."`
 }
 
 // check refuses flags that do not go together.

@@ -16,10 +16,10 @@ import (
 
 // pipelineFlags say what a scan looks at, for how long, and what is no news.
 type pipelineFlags struct {
-	FilesFrom    word   `placeholder:"FILE" help:"Read names of files, - from standard input: one on each line, or with a zero byte after each. An empty list is refused (exit code 5)."`
-	Exclude      []word `placeholder:"GLOB" help:"Leave out files and folders of this name or, where GLOB has a slash, of this path; ** stands for any folders. May be given several times. A file that the command line names is judged all the same."`
-	Baseline     word   `placeholder:"FILE" help:"Refusals that are known do not fail: an earlier --output baseline=FILE. A file is known by its content."`
-	TotalTimeout string `placeholder:"TIME" help:"Longest time for all files together: 10m. What is not judged by then is refused (exit code 6)."`
+	FilesFrom    word   `placeholder:"FILE" help:"Read file names from FILE, or - for standard input: one per line, or each ended by a zero byte. An empty list is refused (exit code 5)."`
+	Exclude      []word `placeholder:"GLOB" help:"Leave out files and folders of this name or, if GLOB has a slash, of this path; ** matches any folders. Repeatable. Files named on the command line are still judged."`
+	Baseline     word   `placeholder:"FILE" help:"Do not fail for refusals in this baseline, written earlier with --output baseline=FILE. Files are identified by content."`
+	TotalTimeout string `placeholder:"TIME" help:"Time limit for all files together, such as 10m. Files that are not judged by then are refused (exit code 6)."`
 }
 
 // lay adds to a gate what the flags say.

@@ -15,8 +15,8 @@ import (
 
 // reportFlags say in which formats a command reports, and where to.
 type reportFlags struct {
-	Format string   `enum:"text,json,sarif,junit,markdown,github,gitlab" default:"text" help:"What is printed: text, json (as --json), sarif, junit, markdown, github (annotations of its runners), or gitlab (its report of code quality)."`
-	Output []string `placeholder:"FORMAT=FILE" help:"Write a report to a file too: sarif=report.sarif; also json, and baseline for --baseline. May be given several times."`
+	Format string   `enum:"text,json,sarif,junit,markdown,github,gitlab" default:"text" help:"Form of the output: text, json (same as --json), sarif, junit, markdown, github (annotations) or gitlab (code quality report)."`
+	Output []string `placeholder:"FORMAT=FILE" help:"Also write a report to a file, such as sarif=report.sarif. Formats as above, and baseline for --baseline. Repeatable."`
 }
 
 // keeps reports a baseline among the files: it knows them by their digests.

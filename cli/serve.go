@@ -24,50 +24,50 @@ import (
 
 // serveCmd judges uploads of others, by HTTP and by the protocol of ClamAV's daemon.
 type serveCmd struct {
-	Listen []string `placeholder:"ADDR" help:"Answer HTTP on unix:PATH or HOST:PORT. May be given several times."`
-	Clamd  []string `placeholder:"ADDR" help:"Answer the protocol of clamd on unix:PATH or HOST:PORT. May be given several times."`
-	Root   string   `placeholder:"DIR" help:"Folder below which clamd's SCAN may name paths; none otherwise."`
+	Listen []string `placeholder:"ADDR" help:"Serve HTTP on unix:PATH or HOST:PORT. Repeatable."`
+	Clamd  []string `placeholder:"ADDR" help:"Serve clamd's protocol on unix:PATH or HOST:PORT. Repeatable."`
+	Root   string   `placeholder:"DIR" help:"Folder in which clamd's SCAN may name paths (default: none)."`
 
-	TLSCert    string `name:"tls-cert" placeholder:"FILE" help:"Certificates in PEM form: HTTP over TLS 1.2 and later, HTTP/2 included."`
-	TLSKey     string `name:"tls-key" placeholder:"FILE" help:"Their private key."`
-	Tokens     string `placeholder:"FILE" help:"File of tokens, one on each line: who asks by HTTP carries one (Authorization: Bearer)."`
-	SocketMode string `placeholder:"MODE" default:"0660" help:"Permissions of unix sockets, in octal (${default})."`
-	Anyone     bool   `help:"Answer on an address that others can reach, without tokens or without TLS."`
+	TLSCert    string `name:"tls-cert" placeholder:"FILE" help:"Certificate chain in PEM: serves HTTP/1.1 and HTTP/2 over TLS 1.2 or later."`
+	TLSKey     string `name:"tls-key" placeholder:"FILE" help:"Private key of the certificate."`
+	Tokens     string `placeholder:"FILE" help:"File of tokens, one per line. HTTP requests must carry one (Authorization: Bearer)."`
+	SocketMode string `placeholder:"MODE" default:"0660" help:"Permissions of Unix sockets, in octal (${default})."`
+	Anyone     bool   `help:"Allow an address that other machines can reach without tokens or without TLS."`
 
-	MaxFile    string        `placeholder:"SIZE" default:"16GiB" help:"Largest file that is taken (${default})."`
-	SpoolSize  string        `placeholder:"SIZE" default:"64GiB" help:"Most that all spooled files take on disk (${default})."`
-	SpoolDir   string        `placeholder:"DIR" help:"Folder of spooled files; the system's temporary folder otherwise."`
-	Memory     string        `placeholder:"SIZE" default:"1GiB" help:"Most that all judgements hold in memory (${default})."`
-	MaxUploads int           `placeholder:"N" default:"256" help:"Uploads that are open at once (${default})."`
-	PerTenant  int           `placeholder:"N" default:"0" help:"Of those, by the holder of one token; half of them otherwise."`
-	Slots      int           `placeholder:"N" default:"0" help:"Files that are judged at once; one for each processor otherwise."`
-	Queue      int           `placeholder:"N" default:"64" help:"Files that wait to be judged before others are told to come back (${default})."`
-	Idle       time.Duration `placeholder:"TIME" default:"30s" help:"How long a client may send nothing (${default})."`
-	Digest     bool          `default:"true" negatable:"" help:"Answer with the SHA-256 of the file, made as its bodies are read (the default)."`
-	UI         bool          `name:"ui" help:"Answer GET / with a page: it takes a file, sends it to this service, and shows what inspect --html shows."`
-	LogJSON    bool          `help:"Log in JSON, as --json does."`
+	MaxFile    string        `placeholder:"SIZE" default:"16GiB" help:"Maximum size of a file (${default})."`
+	SpoolSize  string        `placeholder:"SIZE" default:"64GiB" help:"Maximum disk space for spooled files (${default})."`
+	SpoolDir   string        `placeholder:"DIR" help:"Folder of spooled files (default: the system's temporary folder)."`
+	Memory     string        `placeholder:"SIZE" default:"1GiB" help:"Maximum memory for all judgements together (${default})."`
+	MaxUploads int           `placeholder:"N" default:"256" help:"Maximum number of open uploads (${default})."`
+	PerTenant  int           `placeholder:"N" default:"0" help:"Maximum number of open uploads per token (default: half of all)."`
+	Slots      int           `placeholder:"N" default:"0" help:"Maximum number of files judged at once (default: one per processor)."`
+	Queue      int           `placeholder:"N" default:"64" help:"Maximum number of files that wait to be judged; further ones are rejected as busy (${default})."`
+	Idle       time.Duration `placeholder:"TIME" default:"30s" help:"Time a client may be silent (${default})."`
+	Digest     bool          `default:"true" negatable:"" help:"Include the SHA-256 of the file in the answer (on by default)."`
+	UI         bool          `name:"ui" help:"Serve a page at / that uploads a file to this service and shows the same as inspect --html."`
+	LogJSON    bool          `help:"Log as JSON; same as --json."`
 
-	Isolate bool `help:"Judge each file in a process of its own, with limits of its own, which the sandbox locks in the place of the service."`
+	Isolate bool `help:"Judge each file in a separate process with its own limits and its own sandbox."`
 
 	sandboxFlags `embed:""`
 }
 
 func (serveCmd) Help() string {
-	return `Judges what others upload, as scan does, and answers with a verdict. Nothing is
-kept: a file is spooled without a name, judged, and forgotten.
+	return `Judges uploads as amn scan does and answers with a verdict. Nothing is kept: a file is spooled
+without a name, judged, and deleted.
 
-By HTTP (--listen): PUT /v1/check with a file, POST /v1/check with a form of files, GET
-/v1/rules, /metrics, /healthz, /readyz and /openapi.json. A file that is accepted is
-answered with 200 and its verdict; one that is refused with application/problem+json, the
-rules' names in it, and 403, 413, 415 or 422. Uploads beyond --max-uploads or --queue get
-429 or 503 and Retry-After. With ?format=modelscan the answer has modelscan's form.
+HTTP (--listen): PUT /v1/check with a file, POST /v1/check with a form of files, GET /v1/rules,
+/metrics, /healthz, /readyz and /openapi.json. The answer to an accepted file is 200 with its
+verdict; to a refused one it is 403, 413, 415 or 422 with application/problem+json, which names
+the rules. Uploads beyond --max-uploads or --queue get 429 or 503 with Retry-After. With
+?format=modelscan the answer has modelscan's form.
 
-As clamd (--clamd): PING, VERSION, INSTREAM, SCAN and its kin below --root, STATS,
-sessions. A refused file is "Anamnesis.RULE FOUND"; so is one over a limit.
+clamd (--clamd): PING, VERSION, INSTREAM, SCAN and its variants below --root, STATS, sessions. A
+refused file is "Anamnesis.RULE FOUND"; so is a file over a limit.
 
-The policy is that of --limits. An address that others can reach is refused without tokens
-and TLS, unless --anyone says that something before this service sees to both. SIGTERM and
-SIGINT end it: /readyz says no, what runs is finished, sockets are removed.`
+--limits sets the policy. An address that other machines can reach needs tokens and TLS, unless
+--anyone states that something in front of this service provides both. SIGTERM and SIGINT end
+the service: /readyz fails, running checks are finished, sockets are removed.`
 }
 
 func (serveCmd) examples() []example {

@@ -15,17 +15,17 @@ import (
 
 // partFlags are those of commands that change how a model lies in files.
 type partFlags struct {
-	Path     word `arg:"" name:"path" help:"A file, or a model's folder."`
+	Path     word `arg:"" name:"path" help:"A file or a model folder."`
 	outFlags `embed:""`
 }
 
 // outFlags say how a model is written.
 type outFlags struct {
-	Output  word   `short:"o" placeholder:"PATH" help:"What to write; by default a name beside the input."`
-	Force   bool   `short:"f" help:"Replace what is there."`
-	DryRun  bool   `help:"Say what would be written, and write nothing."`
-	Threads int    `placeholder:"N" help:"Most workers (all processors)."`
-	Memory  string `placeholder:"SIZE" help:"Most memory for buffers; fewer workers run where it is short."`
+	Output  word   `short:"o" placeholder:"PATH" help:"Output path (default: a name beside the input)."`
+	Force   bool   `short:"f" help:"Replace existing files."`
+	DryRun  bool   `help:"Print what would be written, and write nothing."`
+	Threads int    `placeholder:"N" help:"Maximum number of workers (default: all processors)."`
+	Memory  string `placeholder:"SIZE" help:"Maximum memory for buffers. If it is small, fewer workers run."`
 }
 
 // write gives the flags as those of a conversion.
@@ -39,15 +39,15 @@ func (f *outFlags) of(path word, size string) *writeFlags {
 // splitCmd writes several files.
 type splitCmd struct {
 	partFlags  `embed:""`
-	MaxTensors int    `placeholder:"N" help:"Most tensors in one file (GGUF; 128 unless a size is given)."`
-	MaxSize    string `placeholder:"SIZE" help:"Most bytes of tensors in one file: 500M and 4G are thousands (5GB for safetensors)."`
-	KeysAlone  bool   `help:"Keep tensors out of the first file (GGUF)."`
+	MaxTensors int    `placeholder:"N" help:"Maximum number of tensors per file (GGUF; default 128 unless a size is given)."`
+	MaxSize    string `placeholder:"SIZE" help:"Maximum tensor bytes per file, in powers of 1000: 500M, 4G (default for safetensors: 5GB)."`
+	KeysAlone  bool   `help:"Write no tensors to the first file (GGUF)."`
 }
 
 func (splitCmd) Help() string {
-	return `Writes a folder: of a GGUF file the files that llama-gguf-split writes, of safetensors the
+	return `Writes a folder: for a GGUF file, the files that llama-gguf-split writes; for safetensors, the
 shards and the index that transformers writes. Tensors keep their bytes. The folder appears
-when it is whole.`
+only when it is complete.`
 }
 
 func (splitCmd) examples() []example {
@@ -116,8 +116,8 @@ type joinCmd struct {
 }
 
 func (joinCmd) Help() string {
-	return `Of a split GGUF model the first file is named, of shards their folder or their index.
-Tensors keep their bytes; a GGUF file is what llama-gguf-split --merge writes.`
+	return `Name the first file of a split GGUF model, or the folder or index of shards. Tensors keep their
+bytes. A GGUF file gets the bytes that llama-gguf-split --merge writes.`
 }
 
 func (joinCmd) examples() []example {

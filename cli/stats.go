@@ -20,20 +20,20 @@ import (
 
 // statsCmd says what numbers a model holds.
 type statsCmd struct {
-	Paths     []word `arg:"" name:"path" help:"Files, folders with models, ollama:NAME."`
-	Recursive bool   `short:"r" help:"Folders below, too."`
-	Tensor    []word `sep:"none" placeholder:"GLOB" help:"Read only tensors whose name matches: * any text, ? one character, [a-z] one of a range. May be given several times."`
-	Stored    bool   `help:"Read tensors as they are stored, codes and scales each by itself, instead of the weights they make."`
-	Threads   int    `placeholder:"N" help:"Most workers (all processors)."`
+	Paths     []word `arg:"" name:"path" help:"Files, folders of models, or ollama:NAME."`
+	Recursive bool   `short:"r" help:"Include subfolders."`
+	Tensor    []word `sep:"none" placeholder:"GLOB" help:"Read only tensors whose name matches: * is any text, ? one character, [a-z] one of a range. Repeatable."`
+	Stored    bool   `help:"Read tensors as they are stored, codes and scales separately, instead of decoded weights."`
+	Threads   int    `placeholder:"N" help:"Maximum number of workers (default: all processors)."`
 
 	sourceFlags `embed:""`
 }
 
 func (statsCmd) Help() string {
-	return `Reads all numbers once, quantized weights decoded, and prints for each tensor: the least, the
-greatest, mean and standard deviation of the finite numbers, the share of zeros, and how many
-are NaN or infinite. For up to three tensors, and with --json, also how many lie between one
-power of two and the next: what a narrower type would lose.`
+	return `Reads all numbers once, with quantized weights decoded, and prints for each tensor: minimum,
+maximum, mean and standard deviation of the finite numbers, the share of zeros, and the counts of
+NaN and infinities. For up to three tensors, and with --json, also a histogram by powers of two,
+which shows what a narrower type would lose.`
 }
 
 func (statsCmd) examples() []example {

@@ -103,7 +103,7 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// A context that ends ends the wait for a pipe that nobody writes to.
+// A context that ends ends the wait for a pipe without a writer.
 func TestStandardInputStopsWithItsContext(t *testing.T) {
 	r, w := io.Pipe()
 	defer w.Close()

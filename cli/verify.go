@@ -10,22 +10,22 @@ type verifyCmd struct {
 	listedArgs   `embed:""`
 	judgingFlags `embed:""`
 
-	Finite  bool `help:"Decode all numbers, and refuse a model that holds NaN or an infinity (exit 7)."`
-	Against word `placeholder:"MODEL" help:"Compare the one model that is named with another, bit by bit, as amn diff does."`
+	Finite  bool `help:"Decode all numbers, and refuse a model that contains NaN or an infinity (exit code 7)."`
+	Against word `placeholder:"MODEL" help:"Compare the model with another one bit by bit, as amn diff does."`
 
 	compareFlags `embed:""`
 	attestFlags  `embed:""`
 }
 
 func (verifyCmd) Help() string {
-	return `Reads the header and all bodies: checksums of archives, the digest of every layer of an
-ollama model, real lengths, texts. What a format has no checksum for is read by its rules
-alone: safetensors and npy files have none. --against compares the tensors with those of a
-model that is known to be good; exit 8 if they differ.
+	return `Reads the header and all bodies: checksums of archives, the digest of every layer of an ollama
+model, real lengths, texts. Formats without checksums, such as safetensors and npy, are only
+checked against their rules. --against compares the tensors with those of a known good model;
+the exit code is 8 if they differ.
 
---attestation compares files with those that somebody signed: by amn scan --attest, which says
-that a gate accepted them, or by Model Signing (model.sig), with a key. Exit 7 if the key's holder has not signed it, 8
-if the files are others.`
+--attestation checks files against a signed statement: of amn scan --attest, which says that a
+gate accepted them, or of Model Signing (model.sig), with a key. The exit code is 7 if the
+signature is not of that key, and 8 if the files differ.`
 }
 
 func (verifyCmd) examples() []example {

@@ -22,8 +22,8 @@ import (
 
 // attestFlags hold a model to a statement about it.
 type attestFlags struct {
-	Attestation word `placeholder:"FILE" help:"Hold all files of the one model or folder to a statement of amn scan --attest, or to a model.sig of Model Signing 1.0."`
-	Key         word `placeholder:"FILE" help:"Public key of who signed: Ed25519 or ECDSA, PEM."`
+	Attestation word `placeholder:"FILE" help:"Check all files of the model or folder against a statement of amn scan --attest, or a model.sig of Model Signing 1.0."`
+	Key         word `placeholder:"FILE" help:"Public key of the signer: Ed25519 or ECDSA, in PEM."`
 }
 
 // verifyClaim checks the signature, then the files.

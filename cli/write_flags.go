@@ -12,26 +12,26 @@ import (
 
 // writeFlags are those of commands that write a model.
 type writeFlags struct {
-	Path word `arg:"" name:"path" help:"A file, a model's folder, ollama:NAME, or - for standard input."`
+	Path word `arg:"" name:"path" help:"A file, a model folder, ollama:NAME, or - for standard input."`
 
-	Output     word `short:"o" placeholder:"PATH" help:"What to write; by default a name beside the input. - is standard output, where that is a pipe or a file and the format is written in one pass."`
-	Force      bool `short:"f" help:"Replace what is there."`
-	DryRun     bool `help:"Say what would be written, and write nothing."`
-	Weights    word `placeholder:"FILE" help:"Which weights of a folder are meant: a file or an index in it, where its library would read others."`
-	ConfigFrom word `placeholder:"DIR" help:"Read config.json and what else stands beside weights from this folder, not from the model's own: of a file too, which then becomes a folder."`
+	Output     word `short:"o" placeholder:"PATH" help:"Output path (default: a name beside the input). - is standard output, if that is a pipe or a file and the format can be written in one pass."`
+	Force      bool `short:"f" help:"Replace existing files."`
+	DryRun     bool `help:"Print what would be written, and write nothing."`
+	Weights    word `placeholder:"FILE" help:"Weights of a folder to use, a file or an index in it, instead of those its library would load."`
+	ConfigFrom word `placeholder:"DIR" help:"Take config.json and the other files from this folder instead of the model's own. With a single file as input the output becomes a folder."`
 
-	Threads int    `placeholder:"N" help:"Most workers (all processors)."`
-	Memory  string `placeholder:"SIZE" help:"Most memory for buffers; fewer workers run where it is short."`
+	Threads int    `placeholder:"N" help:"Maximum number of workers (default: all processors)."`
+	Memory  string `placeholder:"SIZE" help:"Maximum memory for buffers. If it is small, fewer workers run."`
 
 	tensorsFlag `embed:""`
 
-	MaxShardSize string `placeholder:"SIZE" help:"Write a folder of safetensors files of at most this size each, and their index; 5GB for folders."`
-	CopyCode     bool   `help:"Copy the .py files of a folder too, which auto_map in config.json may run."`
+	MaxShardSize string `placeholder:"SIZE" help:"Write safetensors files of at most this size each, with an index, to a folder (default for folders: 5GB)."`
+	CopyCode     bool   `help:"Also copy .py files, which auto_map in config.json may run."`
 
-	Tensor         []word `sep:"none" placeholder:"GLOB" help:"Write only tensors whose name matches: * any text, ? one character, [a-z] one of a range. May be given several times."`
-	KeepScales     bool   `help:"Write scales that only a runtime needs too: of activations and of the cache."`
-	NoSync         bool   `help:"Do not wait until the disk has what was written: faster, for what may be lost with the machine."`
-	FailOnOverflow bool   `help:"Write nothing and fail if a finite number becomes infinite in the type that is written."`
+	Tensor         []word `sep:"none" placeholder:"GLOB" help:"Write only tensors whose name matches: * is any text, ? one character, [a-z] one of a range. Repeatable."`
+	KeepScales     bool   `help:"Also write scales that only a runtime needs, for activations and the cache."`
+	NoSync         bool   `help:"Do not wait for the disk. Faster, but the output may be lost if the machine crashes."`
+	FailOnOverflow bool   `help:"Fail and write nothing if a finite number becomes infinite in the output type."`
 }
 
 // Validate implements kong's check of flags.

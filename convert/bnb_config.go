@@ -77,7 +77,7 @@ func (e *linearEncoder) skipped() ([]string, error) {
 		if k.Why == whyHead && strings.HasSuffix("."+module, ".embed_out") && !q.means("lm_head") {
 			add("lm_head") // as transformers 5 calls it in memory
 		}
-		replaced := k.Why != whyEmbedding && k.Why != whyOther // if nobody says not to
+		replaced := k.Why != whyEmbedding && k.Why != whyOther // unless the configuration says not to
 		switch {
 		case !q.means(module):
 			add(q.shortest(module))

@@ -218,7 +218,7 @@ func isEmbedding(last string) bool {
 }
 
 // isExpert reports a module of one expert: "experts.3.w1". An "experts.3" that has a weight
-// itself is a linear module in a list, which nobody fuses.
+// itself is a linear module in a list, which is never fused.
 func isExpert(parts []string) bool {
 	for i, p := range parts[:max(len(parts)-2, 0)] {
 		if p == "experts" && parts[i+1] != "" && strings.Trim(parts[i+1], "0123456789") == "" {

@@ -160,7 +160,7 @@ type idleRows struct {
 	list []*lineRows
 }
 
-// take gives a reader of a weight that nobody else has.
+// take gives a reader of a weight that is not in use.
 func (l *idleRows) take(b *limits.Budget, m tensor.Model, w *quant.Weight) (*lineRows, error) {
 	l.mu.Lock()
 	for i, r := range slices.Backward(l.list) {

@@ -109,7 +109,7 @@ func TestWhatARowDoesNotExplainIsRefused(t *testing.T) {
 		name, old, new, leave string
 		class                 wire.Class
 	}{
-		{"an architecture that nobody knows", "LlamaForCausalLM", "OtherForCausalLM", "", wire.Unsupported},
+		{"an unknown architecture", "LlamaForCausalLM", "OtherForCausalLM", "", wire.Unsupported},
 		{"no architecture", `["LlamaForCausalLM"]`, `[]`, "", wire.Unsupported},
 		{"a width that the tensors do not have", `"hidden_size": 4`, `"hidden_size": 8`, "", wire.Malformed},
 		{"a layer that is not there", `"num_hidden_layers": 1`, `"num_hidden_layers": 2`, "", wire.Malformed},

@@ -137,7 +137,7 @@ func TestWhatMLXDoesNotExplainIsRefused(t *testing.T) {
 		class wire.Class
 	}{
 		{"no config.json", folder(llamaConfig, func(f *safetensors.File) { f.Folder = fstest.MapFS{} }), wire.Unsupported},
-		{"an architecture that nobody knows", folder(strings.Replace(llamaConfig, "LlamaFor", "OtherFor", 1), nil), wire.Unsupported},
+		{"an unknown architecture", folder(strings.Replace(llamaConfig, "LlamaFor", "OtherFor", 1), nil), wire.Unsupported},
 		{"another width", folder(strings.Replace(llamaConfig, `"hidden_size": 4`, `"hidden_size": 8`, 1), nil), wire.Malformed},
 		{"more layers", folder(strings.Replace(llamaConfig, `layers": 1`, `layers": 2`, 1), nil), wire.Malformed},
 		{"matrices that mlx-lm has transposed", folder(strings.Replace(llamaConfig, "LlamaForCausalLM", "GPT2LMHeadModel", 1), nil), wire.Unsupported},

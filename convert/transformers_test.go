@@ -102,7 +102,7 @@ func TestWhatTheKeysDoNotExplainIsRefused(t *testing.T) {
 		keep   func(string) bool
 		class  wire.Class
 	}{
-		{"an architecture that nobody knows", set("general.architecture", "other"), nil, wire.Unsupported},
+		{"an unknown architecture", set("general.architecture", "other"), nil, wire.Unsupported},
 		{"no architecture", set("general.architecture", nil), nil, wire.Unsupported},
 		{"a key that says what no member of config.json does", set("llama.attention.temperature_length", uint32(8)), nil, wire.Unsupported},
 		{"a width that the tensors do not have", set("llama.embedding_length", uint32(8)), nil, wire.Malformed},

@@ -152,7 +152,7 @@ func (s *stream) claim(t *copyTask) error {
 	return err
 }
 
-// fill adds tasks for what nobody claims of a member.
+// fill adds tasks for the bytes of a member that no copy reads.
 func (s *stream) fill(a *zip.Archive, v *vouched) (err error) {
 	if v.member.Method != zip.Store {
 		s.tasks, err = limits.Append(s.b, s.tasks, task(&checkTask{v: v, a: a, size: 1, ordered: true}))

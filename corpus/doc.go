@@ -5,6 +5,6 @@
 // README.md describes the recipe language. The package imports nothing of this
 // module: a recipe must not share a mistake with the code that it tests.
 //
-// Whoever tests a loader of their own may use it: [Hostile] and [Valid] give the
-// files, and the program amn-corpus beside it writes them to a folder.
+// It may be used to test other loaders: [Hostile] and [Valid] return the files, and the
+// program amn-corpus writes them to a folder.
 package corpus

@@ -38,7 +38,7 @@ func FuzzAttest(f *testing.F) {
 			return
 		}
 		if !bytes.Equal(got, statement) {
-			t.Fatalf("opened %q, which nobody signed", got)
+			t.Fatalf("opened %q, which was not signed", got)
 		}
 		if !json.Valid(text) {
 			t.Fatalf("opened what is no JSON: %q", text)

@@ -17,7 +17,7 @@ import (
 )
 
 // lengths lists every length below size, or 1,000 of them with both ends dense, in a
-// whole search; fewer where each is dear.
+// whole search; fewer if each is slow.
 func lengths(size int) []int {
 	all, dense, spread := effort.Of(256, 4096), effort.Of(64, 200), effort.Of(100, 800)
 	if raceEnabled {
@@ -87,7 +87,7 @@ func sameContents(t *testing.T, f format, file file, data []byte) bool {
 func openEnd(f format) bool { return f.name == "gguf" }
 
 // sameCore asks whether bytes with another end mean what the file means: what is
-// missing or more is padding, or belongs to a tensor whose size nobody knows.
+// missing or more is padding, or belongs to a tensor of unknown size.
 func sameCore(t *testing.T, f format, file file, data []byte, size int64) bool {
 	t.Helper()
 	read := func(data []byte, size int64) string {
@@ -102,7 +102,7 @@ func sameCore(t *testing.T, f format, file file, data []byte, size int64) bool {
 	return read(data, size) == read(file.data, int64(len(file.data)))
 }
 
-// maxFlips bounds the flips of one format; race makes each ten times as dear.
+// maxFlips bounds the flips of one format; race makes each ten times as slow.
 func maxFlips() int {
 	if raceEnabled {
 		return 2_000
@@ -202,7 +202,7 @@ func faulty(t *testing.T, f format, file file, what string, r io.ReaderAt, size 
 }
 
 // A size that is not the reader's: too small is a prefix, too large has an end
-// that nobody can read.
+// that cannot be read.
 func TestAWrongSizeIsRefused(t *testing.T) {
 	for _, f := range formats {
 		name := f.name

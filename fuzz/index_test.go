@@ -13,7 +13,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 )
 
-// Two good shards, beside which an index lies that nobody vouches for.
+// Two good shards, beside an untrusted index.
 const (
 	firstShard  = "model-00001-of-00002.safetensors"
 	secondShard = "model-00002-of-00002.safetensors"

@@ -9,7 +9,7 @@ import (
 // kind, written with any of the instructions that write them, memoized and
 // replayed, framed or not. Every plan gives a pickle that an allowlisting
 // loader takes. [Pickle.Damaged] is the same with instructions moved, and
-// [Pickle.Attack] with a call among them that nobody should make.
+// [Pickle.Attack] with a dangerous call among them.
 type Pickle struct {
 	plan
 	proto int

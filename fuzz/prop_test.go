@@ -50,7 +50,7 @@ func TestCheckFindsEachBrokenProperty(t *testing.T) {
 		{"an error without a class", fuzz.Classed, fuzz.Target{Read: fails(&wire.Error{Format: "toy", Err: errors.New("x")})}},
 		{"an error without a place", fuzz.Classed, fuzz.Target{Read: fails(wire.ErrRange)}},
 		{"an offset past the end", fuzz.Classed, fuzz.Target{Read: fails(&wire.Error{Format: "toy", Off: 5, Err: wire.ErrRange})}},
-		{"an allocation that nobody was asked for", fuzz.Bounded, fuzz.Target{Read: func(b *limits.Budget, r io.ReaderAt, size int64) (fuzz.Answer, error) {
+		{"an allocation that was not charged", fuzz.Bounded, fuzz.Target{Read: func(b *limits.Budget, r io.ReaderAt, size int64) (fuzz.Answer, error) {
 			sink = make([]byte, 1<<20)
 			return toy(b, r, size)
 		}}},

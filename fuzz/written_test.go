@@ -28,7 +28,7 @@ func writtenOut(p *convert.Plan) (data []byte, answer string, err error) {
 	return out.p, "", nil
 }
 
-// unread carries out a plan whose output nobody looks at.
+// unread carries out a plan and drops its output.
 func unread(p *convert.Plan) (string, error) {
 	if p.Size > maxOut {
 		return fmt.Sprint("large: ", p.Size), nil

@@ -7,7 +7,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/gate"
 )
 
-// zeros is a file of a header and of zeros that nobody wrote, as a sparse file is.
+// zeros is a file of a header and of zeros that were never written, as a sparse file is.
 type zeros struct {
 	head string
 	read int64

@@ -37,7 +37,7 @@ func TestArchivesAreRefusedWhileTheyCome(t *testing.T) {
 	}{
 		{"a ZIP archive that is encrypted", flags(zipped(t, noise), 6, 1), "m.zip", nil, "", "zip.encrypted"},
 		{"a path that leaves its folder", zipped(t, member{"../m", rest}), "m.zip", nil, "", "zip.path-escape"},
-		{"a compression that nobody reads", flags(zipped(t, noise), 8, 99), "m.pt", nil, "", "zip.encrypted"},
+		{"an unknown compression", flags(zipped(t, noise), 8, 99), "m.pt", nil, "", "zip.encrypted"},
 		{"a ZIP archive where none is taken", zipped(t, noise), "m.zip", []string{"gguf"}, "", "gate.format"},
 		{"one under the name of a model", zipped(t, noise), "m.safetensors", []string{"zip", "safetensors"}, "", "gate.format"},
 		{"one that was promised to be GGUF", zipped(t, noise), "m.gguf", nil, "gguf", "gate.promise"},

@@ -31,7 +31,7 @@ type openFile struct {
 func (o *openFile) Stat() (fs.FileInfo, error) { return fileInfo{o.j, nil}, nil }
 func (o *openFile) Close() error               { return nil }
 
-// fileInfo is a regular file's. The FileInfo inside answers what nobody asks.
+// fileInfo is a regular file's. The embedded FileInfo has the methods that are never called.
 type fileInfo struct {
 	j *judgement
 	fs.FileInfo

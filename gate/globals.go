@@ -66,7 +66,7 @@ func (s *globalSet) has(g *vm.Global) bool {
 	return ok && slices.Contains(strings.Split(names, " "), g.Name)
 }
 
-// checkGlobals refuses names of globals that nobody could mean, or that are known to
+// checkGlobals refuses names of globals that cannot exist, or that are known to
 // do more than hold data: no policy allows those.
 func checkGlobals(list []string) error {
 	for _, name := range list {

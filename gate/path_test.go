@@ -121,7 +121,7 @@ func TestProfiles(t *testing.T) {
 		}
 	}
 	if _, ok := gate.Profile("none"); ok {
-		t.Error("a profile that nobody knows")
+		t.Error("an unknown profile")
 	}
 	strict, _ := gate.Profile("strict")
 	if strict.FailOn != gate.FailOnWarning || strict.Limits.RefusesFinding("gguf.split") {

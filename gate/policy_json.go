@@ -94,7 +94,7 @@ func (p Policy) MarshalJSON() ([]byte, error) {
 
 // ParsePolicy reads a policy: one object, members left out keep their defaults.
 // What [limits.ParsePolicy] takes is one, too. Unknown and duplicate members, names
-// and rules that nobody knows, and exceptions without a reason are errors.
+// and unknown rules, and exceptions without a reason are errors.
 func ParsePolicy(text []byte) (Policy, error) {
 	p, err := parsePolicy(text)
 	if err != nil {

@@ -245,7 +245,7 @@ func isDay(s string) bool {
 // isDigest reports a SHA-256 in small letters.
 func isDigest(s string) bool { return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == "" }
 
-// check refuses an exception that nobody could mean.
+// check refuses an exception that can match nothing.
 func (e Exception) check() error {
 	switch {
 	case !knownRule(e.Rule):

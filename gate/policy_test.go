@@ -168,7 +168,7 @@ func TestAllowedGlobalsStayData(t *testing.T) {
 		{"a state that is no dict", "\x80\x02" + mine + ")\x81K\x01b.", false},
 		{"it is appended to", "\x80\x02" + mine + ")\x81K\x01a.", false},
 		{"beside one that runs code", mine + "(tR0cos\nsystem\n(S'id'\ntR.", false},
-		{"beside one that nobody allows", mine + "(tR0cmy.module\nOther\n(tR.", false},
+		{"beside one that is not allowed", mine + "(tR0cmy.module\nOther\n(tR.", false},
 		{"a name below it", "cmy.module\nConfig.load\n(tR.", false},
 		{"another module", "cmy.module.Config\nload\n(tR.", false},
 		{"broken behind it", mine + "(tR", false},

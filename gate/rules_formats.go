@@ -13,7 +13,7 @@ var formatsRefusals = []refusalRow{
 	{"detect.two-formats", wire.ErrUnsupported, danger, "Two loaders take the file for files of two formats.", doNotLoad},
 	{"detect.two-models", wire.ErrUnsupported, note, "A folder holds a file and an index of other files, and programs differ in which they take.", "Name the one that is meant."},
 	{"detect.unknown", wire.ErrUnsupported, note, "The content is of no format that is known.", "If it belongs to the model, ask the publisher what it is; if not, keep it out of the folder."},
-	{"file.changed", wire.ErrMismatch, warning, "The file was changed while it was read.", "Scan a copy that nobody writes to."},
+	{"file.changed", wire.ErrMismatch, warning, "The file was changed while it was read.", "Scan a copy that no program writes to."},
 	{"file.link-outside", wire.ErrForbidden, danger, "A link leads out of the model's folder.", "Name the file that it leads to, if you trust it."},
 	{"file.not-regular", wire.ErrUnsupported, note, "It is no regular file, or one that cannot be read at an offset.", "Write it to a regular file first."},
 	{"file.part-end", wire.ErrRange, warning, "A length reaches beyond the part of the file that it stands in.", doNotLoad},

@@ -131,7 +131,7 @@ var found = [...]row{
 	{"gguf.token-id", warning, "A special token lies beyond the vocabulary.", writeAgain},
 	{"gguf.type-internal", warning, "A type that ggml uses in memory and cannot decode.", writeAgain},
 	{"gguf.type-removed", warning, "A type that ggml no longer has.", writeAgain},
-	{"gguf.type-unknown", warning, "A type that nobody knows.", writeAgain},
+	{"gguf.type-unknown", warning, "An unknown type.", writeAgain},
 	{"gguf.version", warning, "A version that most readers refuse.", writeAgain},
 	{"gguf.weight-type", danger, "A matrix of whole numbers or doubles: llama.cpp crashes at the first token.", doNotLoad},
 	{"npy.bf16-void", note, "A type that NumPy has no name for is read as BF16.", "Load it with ml_dtypes."},

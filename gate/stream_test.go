@@ -53,7 +53,7 @@ func TestStreamsRefuseRubbishAtOnce(t *testing.T) {
 		{"the same, of unknown size", long + "\x00", "json.syntax", gate.Hint{}, false},
 		{"a header that ends, and data of another size", header(54, `{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`), "safetensors.data-trailing", gate.Hint{}, true},
 		{"a count that no limit allows", "GGUF\x03\x00\x00\x00\xff\xff\xff\x0f\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00", "limit.items", gate.Hint{}, true},
-		{"a version that nobody wrote", "GGUF\x09\x00\x00\x00", "gguf.version-unknown", gate.Hint{}, true},
+		{"a version that does not exist", "GGUF\x09\x00\x00\x00", "gguf.version-unknown", gate.Hint{}, true},
 		{"an array of objects", "\x93NUMPY\x01\x00\x76\x00" + pad("{'descr': '|O', 'fortran_order': False, 'shape': (1,), }", 117) + "\n", "npy.object", gate.Hint{}, true},
 		{"a pickle that runs code", "\x80\x04\x8c\x02os\x94\x8c\x06system\x94\x93\x94\x8c\x02id\x94\x85\x94R\x94", "pickle.global", gate.Hint{Name: "m.bin"}, true},
 		{"one of protocol 0", "cos\nsystem\n(S'id'\ntR", "pickle.global", gate.Hint{Name: "m.pkl"}, false},

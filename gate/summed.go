@@ -14,7 +14,7 @@ import (
 
 // summed makes the SHA-256 of a file from what is read of it anyway: each byte is
 // taken when it comes in the order of the file, so that bodies which are held to
-// their checksums are not read again. What nobody reads, sum reads.
+// their checksums are not read again. sum reads what the judgement does not.
 type summed struct {
 	r    io.ReaderAt
 	size int64

@@ -241,7 +241,7 @@ func (b *Budget) Request() error      { return b.charge(asked, 1) }
 func (b *Budget) Fetch(n int64) error { return b.charge(fetched, n) }
 
 // charge takes n from the account and from every ancestor, or from none. The
-// account's own ceiling is asked first: what it refuses, nobody else notices. An
+// account's own ceiling is asked first: what it refuses does not reach its ancestors. An
 // operation that has ended is granted nothing, so that whatever takes memory as
 // it goes notices its deadline; but for a file: what is refused says where in it.
 func (b *Budget) charge(p pool, n int64) error {

@@ -54,7 +54,7 @@ func jsonValue(u unit, n int64) string {
 }
 
 // ReadPolicy reads a policy's JSON: one object, fields left out keep their
-// defaults. Unknown and duplicate fields, names that nobody knows, zero, negative
+// defaults. Unknown and duplicate fields, unknown names, zero, negative
 // or overflowing numbers and wrong units are errors that name the field; all are
 // [ErrPolicy].
 func ReadPolicy(r io.Reader) (Policy, error) {

@@ -204,9 +204,9 @@ func TestValidate(t *testing.T) {
 		{"a negative number", `policy: field "max_items": -1 is negative`, limits.Policy{MaxItems: -1}},
 		{"a negative timeout", `policy: field "timeout": -2 is negative`, limits.Policy{Timeout: -2}},
 		{"depth past its ceiling", `policy: field "max_depth": 10001 is more than 10000`, limits.Policy{MaxDepth: 10001}},
-		{"a quirk that nobody knows", `policy: field "quirks": no quirk has the name "gguf.gap" (detect.polyglot, gguf.gaps, gguf.nul, pth.tensors-only, zip.store-hints)`, limits.Policy{Quirks: []string{"gguf.nul", "gguf.gap"}}},
-		{"a format that nobody knows", `policy: field "refuse_formats": no format has the name "PTH" (gguf, npy, npz, pth, safetensors)`, limits.Policy{RefuseFormats: []string{"PTH"}}},
-		{"a finding that nobody knows", `policy: field "refuse_findings": no finding has the name "gguf.\u202e"`, limits.Policy{RefuseFindings: []string{"*", "gguf.\u202e"}}},
+		{"an unknown quirk", `policy: field "quirks": no quirk has the name "gguf.gap" (detect.polyglot, gguf.gaps, gguf.nul, pth.tensors-only, zip.store-hints)`, limits.Policy{Quirks: []string{"gguf.nul", "gguf.gap"}}},
+		{"an unknown format", `policy: field "refuse_formats": no format has the name "PTH" (gguf, npy, npz, pth, safetensors)`, limits.Policy{RefuseFormats: []string{"PTH"}}},
+		{"an unknown finding", `policy: field "refuse_findings": no finding has the name "gguf.\u202e"`, limits.Policy{RefuseFindings: []string{"*", "gguf.\u202e"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := c.p.Validate()

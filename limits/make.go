@@ -32,7 +32,7 @@ func Make[T any](a Account, n int) ([]T, error) {
 
 // Grow returns s with room for n more elements. When it must move, it charges
 // the new array, which is at least twice the old one. A [Workspace] gives the old
-// array back, so nobody else may hold it; a [Budget] keeps it charged.
+// array back, so no one else may hold it; a [Budget] keeps it charged.
 func Grow[T any](a Account, s []T, n int) ([]T, error) {
 	if n <= cap(s)-len(s) {
 		return s, nil

@@ -66,7 +66,7 @@ var lists = [...]struct {
 		func(name string) bool { return name == "*" || IsFinding(name) }},
 }
 
-// checkNames reports the first name that nobody knows.
+// checkNames reports the first unknown name.
 func (p *Policy) checkNames() error {
 	for _, l := range lists {
 		for _, name := range *l.of(p) {

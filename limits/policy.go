@@ -37,7 +37,7 @@ const (
 
 // A Policy is a set of ceilings and refusals. Its zero value is the default of
 // a server; a field left zero keeps its default. A policy with a negative field
-// (except Timeout, where [NoTimeout] means none) or a name that nobody knows is
+// (except Timeout, where [NoTimeout] means none) or an unknown name is
 // not valid ([Policy.Validate]): its account refuses everything with [ErrPolicy].
 type Policy struct {
 	// MaxSingleAlloc bounds one buffer whose size a file declares, in bytes.

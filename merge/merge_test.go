@@ -221,7 +221,7 @@ func TestRefusals(t *testing.T) {
 		{"no object", `[]`, wire.Unsupported, "merge_method"},
 		{"no method", `{` + pair + `}`, wire.Unsupported, "merge_method"},
 		{"another method", `{"merge_method":"della",` + pair + `}`, wire.Unsupported, "della"},
-		{"a member that nobody knows", `{"merge_method":"linear","model":"a",` + pair + `}`, wire.Unsupported, `"model"`},
+		{"an unknown member", `{"merge_method":"linear","model":"a",` + pair + `}`, wire.Unsupported, `"model"`},
 		{"a tokenizer", `{"merge_method":"linear","tokenizer_source":"union",` + pair + `}`, wire.Unsupported, "tokenizer"},
 		{"another type to compute in", `{"merge_method":"linear","dtype":"bfloat16",` + pair + `}`, wire.Unsupported, "out_dtype"},
 		{"another type to write", `{"merge_method":"linear","out_dtype":"int8",` + pair + `}`, wire.Unsupported, "int8"},

@@ -57,7 +57,7 @@ var firstSteps = limits.Policy{MaxTotalBytes: 1 << 20, MaxWorkingSet: 1 << 20, M
 // say "a line of text follows", with the instructions after that line, in a
 // tensor. Such a file names a global; one that goes on by chance, as long as it
 // does, names nothing that Python could import. Nor does a code of the extension
-// registry, with which the length of an honest header may begin: nobody gave it a
+// registry, with which the length of an honest header may begin: it was never given a
 // meaning, and loaders refuse it.
 func (h *head) program() (what string, off int64, err error) {
 	b := firstSteps.Budget(context.Background())

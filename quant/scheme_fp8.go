@@ -116,7 +116,7 @@ func (s *set) fp8Scale(info *tensor.Info) (*tensor.Info, error) {
 	return found, nil
 }
 
-// bindCast is FP8 without a scale: honest where nobody promised one.
+// bindCast is FP8 without a scale: valid if no configuration promises one.
 func (s *set) bindCast(info *tensor.Info, codec asm.Float) (*Weight, error) {
 	if slices.ContainsFunc(fp8Methods, func(m method) bool { return m.name == s.config.Method() }) {
 		if excluded, err := s.excluded(info.Name); err != nil {

@@ -47,7 +47,7 @@ func (s *set) zeroVersion() (version, said string, err error) {
 
 // OldZeros reports zero points of the first version. Symmetric codes have all
 // of them in the middle, so that the stored ones tell the version: where they
-// contradict the configuration nobody but the caller can decide.
+// contradict the configuration only the caller can decide.
 func (s *set) oldZeros(stem string, f *form.GPTQ, zeros *tensor.Info) (bool, error) {
 	if v := s.o.GPTQZeros; v != "" {
 		return v == "v1", nil

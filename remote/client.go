@@ -235,7 +235,7 @@ func (c *client) text(resp *http.Response) ([]byte, error) {
 	return text, err
 }
 
-// settle gives back what answers were charged for that nobody holds any more.
+// settle gives back what answers were charged for that are no longer held.
 func (c *client) settle() {
 	for _, done := range c.answers {
 		done()

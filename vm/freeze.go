@@ -47,7 +47,7 @@ func (m *machine) freezeBelow(r ref, above uint16) error {
 // unfrozen asks that nothing has used a value that is about to change.
 func (m *machine) unfrozen(r ref) error {
 	if m.g.node(r).flags&flagFrozen == 0 || m.opaques && m.unknown(r) {
-		return nil // nobody knows what an unknown call has looked at
+		return nil // an unknown call may have read anything
 	}
 	return m.strict(errChangedLater, "a %s changes after a call, a state or a key took it", r)
 }

@@ -13,7 +13,7 @@ import (
 type memo struct {
 	dense  []ref
 	sparse []uint64 // 0, or index and value
-	spread uint64   // an odd number that nobody outside knows
+	spread uint64   // a random odd number
 	far    int      // entries of sparse
 	count  int      // all entries
 }

@@ -52,7 +52,7 @@ func upload(dir string) (http.Handler, error) {
 	return mux, nil
 }
 
-// store keeps a file that was accepted; nobody sees half of one.
+// store keeps a file that was accepted; a partial file is never visible.
 func store(dir string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		f, err := os.CreateTemp(dir, ".upload-*")

@@ -84,7 +84,7 @@ func (a *API) Gate() *handler.Handler { return a.gate }
 // Metrics are the counts.
 func (a *API) Metrics() *handler.Metrics { return &a.metrics }
 
-// Drain makes /readyz say no, so that nobody sends what would not be judged.
+// Drain makes /readyz say no, so that clients send no more files.
 func (a *API) Drain() { a.draining.Store(true) }
 
 // Close waits for the uploads that are open.
@@ -165,7 +165,7 @@ func fixed(kind string, text []byte) http.Handler {
 
 func write(w http.ResponseWriter, kind string, text []byte) {
 	w.Header().Set("Content-Type", kind)
-	// A client that has left is nobody to tell.
+	// The client has left: there is no one to answer.
 	_, _ = w.Write(text)
 }
 

@@ -80,7 +80,7 @@ func (m *Metrics) String() string {
 // ServeHTTP answers with the counts in Prometheus' text format.
 func (m *Metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	// A client that has left is nobody to tell.
+	// The client has left: there is no one to answer.
 	_, _ = w.Write(m.text())
 }
 

@@ -48,7 +48,7 @@ func readError(err error) error {
 	return err
 }
 
-// statusClosed is what nginx calls a client that left: nobody reads it.
+// statusClosed is what nginx calls a client that left; it is never sent.
 const statusClosed = 499
 
 // statusOf is what a client is answered.
@@ -135,6 +135,6 @@ func WriteProblem(w http.ResponseWriter, p *Problem) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(p.Status)
-	// A client that has left is nobody to tell.
+	// The client has left: there is no one to answer.
 	_, _ = w.Write(append(text, '\n'))
 }

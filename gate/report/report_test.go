@@ -138,7 +138,7 @@ func TestNamesCannotForgeAReport(t *testing.T) {
 		}
 	}
 	if _, err := report.New("pdf", io.Discard, ""); err == nil {
-		t.Error("a format that nobody knows")
+		t.Error("an unknown format")
 	}
 }
 

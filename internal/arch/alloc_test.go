@@ -116,7 +116,7 @@ func TestEveryAxisIsCharged(t *testing.T) {
 			found = found || called[verb]
 		}
 		if !found {
-			t.Errorf("nobody charges %s: no call of %s", axis, verbs)
+			t.Errorf("%s is never charged: no call of %s", axis, verbs)
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 // payers are the functions that charge an account, or ask whether it has ended,
 // by themselves or through what they call. A call through an interface or
-// a value is no payment, since nobody knows here what it calls.
+// a value is no payment, since what it calls is unknown here.
 type payers struct {
 	c     *checker
 	calls map[*types.Func][]*types.Func

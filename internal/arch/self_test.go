@@ -21,7 +21,7 @@ func TestEveryRuleFindsItsCase(t *testing.T) {
 		"a write to a package's variable": "var table [3]struct{ n []int }\nfunc f() { table[1].n[0]++ }",
 		"a door to the system: files, processes, network": `import _ "os"`,
 		"a goroutine":                       "func f() { go f() }",
-		"a recover that is not at the door": "func f() { defer func() { recover() }() }",
+		"a recover that is not at an entry point": "func f() { defer func() { recover() }() }",
 		"printing":                          "import \"fmt\"\nfunc f() { fmt.Println(1) }",
 		"os.Exit":                           "import \"os\"\nfunc f() { os.Exit(1) }",
 		"a note of unfinished work":         "// TO" + "DO: later\nfunc f() {}",

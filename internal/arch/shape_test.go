@@ -51,7 +51,7 @@ func TestFunctionsStayReadable(t *testing.T) {
 	}
 }
 
-// Whoever opens a package finds out what it is.
+// Every package has a comment that says what it is.
 func TestEveryPackageSaysWhatItIs(t *testing.T) {
 	said := map[string]bool{}
 	for _, s := range sources(t) {

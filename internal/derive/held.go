@@ -7,7 +7,7 @@ import (
 )
 
 // Held keeps what tensors are made with while they are being made: each value is
-// loaded when it is first asked for, and the oldest that nobody uses is dropped when
+// loaded when it is first asked for, and the oldest unused one is dropped when
 // another one is.
 type Held[T any] struct {
 	b    *limits.Budget
@@ -26,7 +26,7 @@ type held[T any] struct {
 	err          error
 }
 
-// NewHeld holds at most keep values that nobody uses. load charges what it holds to
+// NewHeld holds at most keep unused values. load charges what it holds to
 // the account that it is given.
 func NewHeld[T any](b *limits.Budget, keep int, load func(b *limits.Budget, i int) (T, error)) *Held[T] {
 	return &Held[T]{b: b, keep: keep, load: load}
@@ -70,7 +70,7 @@ func (h *Held[T]) leave(e *held[T]) {
 	}
 }
 
-// trim drops the oldest values that nobody uses, but for so many.
+// trim drops the oldest unused values, except for so many.
 func (h *Held[T]) trim(keep int) {
 	idle := 0
 	for _, e := range h.list {
@@ -93,7 +93,7 @@ func (h *Held[T]) trim(keep int) {
 	h.list = left
 }
 
-// Close drops what is held; nobody uses it any more.
+// Close drops all values; none may be in use.
 func (h *Held[T]) Close() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -32,7 +32,7 @@ type Text struct {
 	Name string // its path: the ending says what it is
 	R    io.ReaderAt
 	Size int64
-	// Beside reports a file in the same folder; nil where nobody knows.
+	// Beside reports a file in the same folder; nil if that is unknown.
 	Beside func(name string) bool
 	// Template is shown each chat template, escapes resolved, and its place; it may be
 	// nil.

@@ -64,7 +64,7 @@ func TestTheCommandsOfTheGuidesRun(t *testing.T) {
 			if m[1] == "" {
 				blocks = append(blocks, m[2])
 			} else if needs[m[1]] == "" {
-				t.Errorf("%s: a block needs %q: nobody knows what that is", file, m[1])
+				t.Errorf("%s: a block needs %q, which is unknown", file, m[1])
 			} else {
 				left++
 			}

@@ -1,5 +1,5 @@
 // Skips reads what go test -json prints, says what failed and what was skipped, and
-// fails if a test was skipped for a reason that nobody expected:
+// fails if a test was skipped for an unexpected reason:
 //
 //	go test -json ./... | go run ./internal/skips .ci/skips.txt
 //

@@ -80,7 +80,7 @@ func TestClassOfOtherErrors(t *testing.T) {
 		{"a cancellation", context.Canceled, wire.Internal},
 		{"a closed account", limits.ErrClosed, wire.Internal},
 		{"the disk", wire.At("npy", "", 0, &fs.PathError{Op: "read", Path: "x", Err: io.ErrClosedPipe}), wire.Internal},
-		{"an end of file that nobody placed", io.ErrUnexpectedEOF, wire.Internal},
+		{"an end of file without a place", io.ErrUnexpectedEOF, wire.Internal},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := wire.ClassOf(c.err); got != c.want {

@@ -116,7 +116,7 @@ func (c *Cursor) fill(n int) ([]byte, error) {
 }
 
 // load makes the window start at off and hold at least n bytes. What it reads
-// ahead may fail: whoever needs those bytes asks for them.
+// ahead may fail: the bytes are read again when they are needed.
 func (s *source) load(off int64, n int) error {
 	want := Chunk
 	if s.buf == nil && n <= firstChunk {

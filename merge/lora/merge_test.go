@@ -223,7 +223,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"another method", `{"peft_type":"IA3"}`, good, wire.Unsupported, "IA3"},
 		{"no type", `{"r":2}`, good, wire.Unsupported, "peft_type"},
-		{"a key that nobody knows", `{"peft_type":"LORA","r":2,"lora_gamma":2}`, good, wire.Unsupported, "lora_gamma"},
+		{"an unknown key", `{"peft_type":"LORA","r":2,"lora_gamma":2}`, good, wire.Unsupported, "lora_gamma"},
 		{"a method of its own", `{"peft_type":"LORA","r":2,"use_qalora":true}`, good, wire.Unsupported, "use_qalora"},
 		{"layers that are repeated", `{"peft_type":"LORA","r":2,"layer_replication":[[0,1]]}`, good, wire.Unsupported, "layer_replication"},
 		{"a base that changed before", `{"peft_type":"LORA","r":2,"init_lora_weights":"pissa"}`, good, wire.Unsupported, "pissa"},

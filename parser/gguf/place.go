@@ -17,7 +17,7 @@ func place(what string, i int, name string) string {
 	return where
 }
 
-// within says in which key or tensor an error happened, if nobody has yet.
+// within says in which key or tensor an error happened, unless the error says so already.
 func within(where string, off int64, err error) error {
 	if e, ok := errors.AsType[*wire.Error](err); ok && e.Where == "" {
 		return wire.At(Format, where, e.Off, e.Err)
