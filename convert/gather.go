@@ -28,15 +28,15 @@ func (g *gather) read(p []byte, off int64) error {
 	if g.part.Head == 0 {
 		return wire.ReadFull(g.r, p, off+g.part.From*row)
 	}
-	head := g.part.Head * row
+	head, begin := g.part.Head*row, g.part.From*row
 	for len(p) > 0 {
 		within := off % head
 		n := min(int64(len(p)), head-within)
 		var err error
 		if int64(len(g.whole)) >= head || row < shortRead && head <= DefaultTile {
-			err = g.small(p[:n], off-within, within, row)
+			err = g.small(p[:n], begin+off-within, within, row)
 		} else {
-			err = g.large(p[:n], off-within, within, row)
+			err = g.large(p[:n], begin+off-within, within, row)
 		}
 		if err != nil {
 			return err

@@ -32,7 +32,7 @@ import vision  # noqa: E402
 WORK = pathlib.Path(sys.argv[2])
 AMN = os.environ["CROSSCHECK_AMN"]
 MOST = 1e-3  # of the standard deviation of the logits
-GELU = {"gemma": 1e-2, "gemma3-vision": 1e-2, "gemma2": 1e-2, "gemma3": 1e-2, "starcoder2": 1e-2, "gpt2": 1e-2,  # llama.cpp has GELU as a table of F16,
+GELU = {"gemma": 1e-2, "phi2": 1e-2, "gptneox": 1e-2, "bloom": 1e-2, "gemma3-vision": 1e-2, "gemma2": 1e-2, "gemma3": 1e-2, "starcoder2": 1e-2, "gpt2": 1e-2,  # llama.cpp has GELU as a table of F16,
         "bert": 1e-2, "distilbert": 1e-2, "roberta": 1e-2, "xlm-roberta": 1e-2, "xlm-roberta-json": 1e-2, "modern-bert": 1e-2,
         "gpt-oss-mxfp4": 1e-1}  # and rounds what it multiplies blocks with to eight bits
 TYPES = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}

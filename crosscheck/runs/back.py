@@ -9,7 +9,7 @@ from safetensors.torch import load_file
 
 STRINGS = 100_000
 VOCABULARIES = "llama-bpe qwen2 gpt-2 starcoder refact deepseek-coder deepseek-llm command-r mpt llama-spm phi-3".split()
-SHIFTED = ("gemma", "gemma2", "gemma3")  # norms lose what 1 + x - 1 loses in their type; BF16 is added in F32
+SHIFTED = ("gemma", "gemma2", "gemma3", "nemotron")  # norms lose what 1 + x - 1 loses in their type; BF16 is added in F32
 
 
 def strings(n, seed=5):

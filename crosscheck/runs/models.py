@@ -203,6 +203,10 @@ FAMILIES = {
 }
 
 
+import further  # noqa: E402  of these sizes and vocabularies
+
+FAMILIES |= further.FAMILIES
+
 FP4 = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6])
 
 

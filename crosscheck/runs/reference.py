@@ -34,9 +34,12 @@ class Converter:
         vocabulary that was trained here is in."""
         self.text.get_vocab_base_pre = (lambda *_: pre) if pre else self.known
         hparams = self.base.load_hparams(folder, False)
+        more = {}
+        if hparams.get("model_type") == "gpt_neox":  # a member that transformers 5 keeps elsewhere
+            more["hparams"] = hparams | {"rotary_pct": hparams["rope_parameters"]["partial_rotary_factor"]}
         which = self.kinds.MMPROJ if mmproj else self.kinds.TEXT
         cls = self.base.from_model_architecture(hparams["architectures"][0], which)
-        cls(folder, self.types[kind], out, eager=True).write()
+        cls(folder, self.types[kind], out, eager=True, **more).write()
 
     def read(self, path):
         """Keys without those of APART, and tensors: type, shape, bytes."""

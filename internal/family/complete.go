@@ -1,6 +1,8 @@
 package family
 
 import (
+	"cmp"
+
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
@@ -14,6 +16,19 @@ func (p *planner) complete(names *wire.NameSet) error {
 			if p.Tensors[n].Parts[e].Info.Name == "" {
 				return wire.At(p.m.Format(), "", wire.NoOffset, wire.ErrMissing.With("expert %d of %s", e, wire.Quote(p.Tensors[n].Name)))
 			}
+		}
+	}
+	for _, have := range p.parted {
+		known, missing := "", false
+		for i := range have {
+			if err := p.b.Step(1); err != nil {
+				return err
+			}
+			missing = missing || have[i].Name == ""
+			known = cmp.Or(known, have[i].Name)
+		}
+		if missing {
+			return wire.At(p.m.Format(), "tensor "+wire.Quote(known), wire.NoOffset, wire.ErrMissing.With("another part of the tensor that it belongs to"))
 		}
 	}
 	want := func(at place) error {

@@ -89,7 +89,9 @@ func (k *keys) all() error {
 		k.put("general.name", k.o.Name)
 	}
 	k.c.row.keys(k)
-	k.put("general.file_type", k.fileType)
+	if !k.c.row.untyped {
+		k.put("general.file_type", k.fileType)
+	}
 	k.put("general.quantization_version", uint32(2))
 	if k.err != nil {
 		return k.err

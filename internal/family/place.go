@@ -12,6 +12,7 @@ import (
 type stackKey struct {
 	name  int
 	layer int64
+	bias  bool
 }
 
 // A place is which row a tensor of the source has.

@@ -294,7 +294,9 @@ func (p *planner) single(i *tensor.Info, at *place) error {
 			return wire.ErrUnsupported.With("heads of %d numbers", part.Head)
 		}
 	case addOne:
-		t.Add = 1
+		if !at.bias {
+			t.Add = 1
+		}
 	case transpose:
 		if at.bias {
 			break
@@ -322,7 +324,7 @@ func (p *planner) add(t Tensor) (err error) {
 
 // stack gathers one expert.
 func (p *planner) stack(i *tensor.Info, at *place) error {
-	key := stackKey{at.index, at.layer}
+	key := stackKey{at.index, at.layer, at.bias}
 	n, ok := p.stacks[key]
 	if !ok {
 		shape := append([]int64{p.c.experts()}, i.Shape...)

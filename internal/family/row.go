@@ -19,6 +19,7 @@ type row struct {
 	skip     []string // endings of tensors that are not needed
 	drop     []string // beginnings of such
 	trim     []string // what may stand before all names
+	begin    string   // what stands before all names but the head's, and may be left out
 	// depth is how many layers there are, where num_hidden_layers is not all of them.
 	depth func(*config) int64
 	// over says that layers beyond the last are there and not needed: those that
@@ -35,6 +36,8 @@ type row struct {
 	vocab func(*keys) error
 	back  func(*settings) // the members of config.json, out of the keys
 	lost  string          // what llama.cpp has not, so that there is no way back
+	// untyped leaves general.file_type out, as the converter does.
+	untyped bool
 }
 
 // A preset is what a member of the configuration is where it is not stated.
@@ -77,6 +80,9 @@ type view struct {
 	strides func(*config) ([]int64, int64)
 	// rows of a stack of blocks, every step-th from first on
 	step, first int64
+	// cuts are rows of the tensor of transformers, one after the other: instead of a
+	// shape and strides
+	cuts func(*config) []cut
 }
 
 // merged says how a tensor of transformers is made of its views again: so many elements
@@ -160,7 +166,7 @@ func (c *config) int(names ...string) int64 {
 	return n
 }
 
-func (c *config) hidden() int64 { return c.int("hidden_size", "n_embd", "dim") }
+func (c *config) hidden() int64 { return c.int("hidden_size", "n_embd", "n_embed", "dim") }
 func (c *config) heads() int64  { return c.int("num_attention_heads", "n_head", "n_heads", "num_heads") }
 func (c *config) layers() int64 {
 	if c.row.depth != nil {

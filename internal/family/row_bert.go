@@ -22,6 +22,9 @@ func (r *row) trimmed(name string) string {
 		}
 	}
 	if len(r.trim) == 0 {
+		if !strings.HasPrefix(name, r.begin) && !strings.HasPrefix(name, "lm_head.") {
+			return r.begin + name
+		}
 		return name
 	}
 	if s, ok := strings.CutSuffix(name, ".gamma"); ok {

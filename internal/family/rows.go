@@ -11,6 +11,7 @@ var rows = []*row{
 	&cohereRow, &cohere2Row, &olmoeRow, &olmo3Row, &exaone4Row, &seedossRow, &ernieRow, &ministral3Row,
 	&deepseek2Row, &deepseek3Row, &glm4Row, &glm4moeRow, &gptossRow, &llama4Row,
 	&bertRow, &distilbertRow, &robertaRow, &xlmrobertaRow, &modernbertRow, &nomicbertRow,
+	&stablelmRow, &phi2Row, &gptneoxRow, &bloomRow, &olmoRow, &nemotronRow, &arceeRow,
 	&jinaRow, &pixtralTextRow, &mistral3TextRow, &qwen2vlRow,
 }
 

@@ -11,6 +11,9 @@ func (p *planner) split(i *tensor.Info, at *place) error {
 	if i.Strides != nil {
 		return wire.ErrUnsupported.With("a view that is to be split")
 	}
+	if at.name.views[0].cuts != nil {
+		return p.cut(i, at)
+	}
 	for at.view = range at.name.views {
 		v := &at.name.views[at.view]
 		t := Tensor{Name: p.naming(at), Shape: v.shape(p.c)}
@@ -46,10 +49,14 @@ func (p *planner) split(i *tensor.Info, at *place) error {
 
 // unsplit gathers the views of a tensor of transformers; the last of them plans it.
 func (p *planner) unsplit(i *tensor.Info, at *place) error {
-	if at.name.join == nil && at.name.merged == nil {
+	byRows := at.name.views[0].cuts != nil
+	if at.name.join == nil && at.name.merged == nil && !byRows {
 		return wire.ErrUnsupported.With("%s of transformers is not made again of its parts", wire.Quote(at.name.hf))
 	}
-	want := at.name.views[at.view].shape(p.c)
+	want, err := p.viewShape(at)
+	if err != nil {
+		return err
+	}
 	for _, n := range want {
 		if n < 1 {
 			return wire.ErrMismatch.With("the keys give it the shape %v", want)
@@ -58,19 +65,18 @@ func (p *planner) unsplit(i *tensor.Info, at *place) error {
 	if err := sameShape(i.Shape, want); err != nil {
 		return err
 	}
-	if g, _ := i.DType.Geometry(); g.Elems != 1 || i.Strides != nil {
+	if g, _ := i.DType.Geometry(); i.Strides != nil || g.Elems != 1 && !byRows {
 		return wire.ErrUnsupported.With("it is to be transposed, and is %s: decode the file first, to GGUF of F32, F16 or BF16", i.TypeName())
 	}
 	if p.parted == nil {
 		p.parted = map[stackKey][]tensor.Info{}
 	}
-	key := stackKey{at.index, at.layer}
+	key := stackKey{at.index, at.layer, at.bias}
 	have := p.parted[key]
 	if have == nil {
-		if err := p.b.Hold(512); err != nil {
+		if have, err = limits.Make[tensor.Info](p.b, len(at.name.views)); err != nil {
 			return err
 		}
-		have = make([]tensor.Info, 2)[:len(at.name.views)]
 	}
 	have[at.view] = *i
 	p.parted[key] = have
@@ -86,7 +92,10 @@ func (p *planner) unsplit(i *tensor.Info, at *place) error {
 	if err != nil {
 		return err
 	}
-	if at.name.merged != nil {
+	switch {
+	case byRows:
+		return p.uncut(have, at, shape)
+	case at.name.merged != nil:
 		return p.merge(have, at, shape)
 	}
 	parts, err := limits.Make[Part](p.b, int(2*p.c.heads()))

@@ -1,0 +1,145 @@
+package family
+
+import (
+	"slices"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// A cut is rows of a tensor of transformers that follow each other.
+type cut struct {
+	first, rows int64
+	head        int64 // rows of a head whose halves become pairs; 0 leaves them as they are
+}
+
+// bundle are the queries, keys and values of each group of heads in one matrix:
+// queries, a key and a value for each group. llama.cpp has all queries first, then all
+// keys, then all values, in one matrix or in three.
+func bundle(c *config) (q, k, v []cut) {
+	groups, head := c.kvHeads(), c.headDim()
+	each := c.heads() / groups * head
+	for g := range groups {
+		at := g * (each + 2*head)
+		q = append(q, cut{first: at, rows: each})
+		k = append(k, cut{first: at + each, rows: head})
+		v = append(v, cut{first: at + each + head, rows: head})
+	}
+	return q, k, v
+}
+
+// bundled is the view of all of them in one matrix.
+func bundled(gguf string) []view {
+	return []view{{gguf: gguf, cuts: func(c *config) []cut {
+		q, k, v := bundle(c)
+		return slices.Concat(q, k, v)
+	}}}
+}
+
+// cutsOf are the rows of every view of a name. Together they are all rows of the tensor,
+// each of them once.
+func (p *planner) cutsOf(n *name, rows int64) ([][]cut, error) {
+	list, err := limits.Make[[]cut](p.b, len(n.views))
+	if err != nil {
+		return nil, err
+	}
+	all := []cut(nil)
+	for i := range n.views {
+		list[i] = n.views[i].cuts(p.c)
+		if err := p.b.Hold(64 * int64(len(list[i]))); err != nil {
+			return nil, err
+		}
+		all = append(all, list[i]...)
+	}
+	slices.SortFunc(all, func(a, b cut) int { return int(max(-1, min(1, a.first-b.first))) })
+	next := int64(0)
+	for _, one := range all {
+		if err := p.b.Step(1); err != nil {
+			return nil, err
+		}
+		if one.first != next || one.rows < 1 || one.rows > rows-next || one.head < 0 || one.head > 0 && (one.head%2 != 0 || one.rows%one.head != 0) {
+			return nil, wire.ErrMismatch.With("the configuration gives its parts rows that are not those of the tensor, of which there are %d", rows)
+		}
+		next += one.rows
+	}
+	if next != rows {
+		return nil, wire.ErrMismatch.With("the configuration gives its parts %d rows, of %d", next, rows)
+	}
+	return list, nil
+}
+
+// cut plans tensors whose rows are those of one of transformers.
+func (p *planner) cut(i *tensor.Info, at *place) error {
+	list, err := p.cutsOf(at.name, i.Shape[0])
+	if err != nil {
+		return err
+	}
+	for at.view = range at.name.views {
+		shape, err := p.viewShape(at)
+		if err != nil {
+			return err
+		}
+		t := Tensor{Name: p.naming(at), Shape: shape}
+		t.DType = p.typed(at.name, t.Name, len(t.Shape), i.DType)
+		if t.Parts, err = limits.Make[Part](p.b, len(list[at.view])); err != nil {
+			return err
+		}
+		for n, c := range list[at.view] {
+			t.Parts[n] = Part{Info: *i, From: c.first, Rows: c.rows, Head: c.head}
+		}
+		if err := p.add(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// viewShape is the shape of what a view gives.
+func (p *planner) viewShape(at *place) ([]int64, error) {
+	v := &at.name.views[at.view]
+	if v.cuts == nil {
+		return v.shape(p.c), nil
+	}
+	shape, err := p.shape(at)
+	if err != nil {
+		return nil, err
+	}
+	shape[0] = 0
+	for _, c := range v.cuts(p.c) {
+		shape[0] += c.rows
+	}
+	return shape, nil
+}
+
+// uncut makes a tensor of transformers of its rows again.
+func (p *planner) uncut(have []tensor.Info, at *place, shape []int64) error {
+	list, err := p.cutsOf(at.name, shape[0])
+	if err != nil {
+		return err
+	}
+	type placed struct {
+		first int64
+		part  Part
+	}
+	var all []placed
+	for k := range list {
+		from := int64(0)
+		for _, c := range list[k] {
+			if err := p.b.Hold(256); err != nil {
+				return err
+			}
+			all = append(all, placed{c.first, Part{Info: have[k], From: from, Rows: c.rows, Head: c.head, Back: c.head > 0}})
+			from += c.rows
+		}
+	}
+	slices.SortFunc(all, func(a, b placed) int { return int(max(-1, min(1, a.first-b.first))) })
+	t := Tensor{Name: at.original(p.c.row.layer), Shape: shape, DType: have[0].DType, Wide: have[0].DType == tensor.F32 && Wide(&have[0])}
+	if t.Parts, err = limits.Make[Part](p.b, len(all)); err != nil {
+		return err
+	}
+	for n := range all {
+		t.Parts[n] = all[n].part
+	}
+	return p.add(t)
+}

@@ -1,0 +1,87 @@
+package family
+
+// OLMo's norms have no weights.
+var olmoRow = row{
+	arch: "olmo", model: "olmo", names: []string{"OlmoForCausalLM", "OLMoForCausalLM"},
+	defaults: []preset{{"vocab_size", "50304"}, {"max_position_embeddings", "2048"}, {"rope_theta", "10000"}},
+	outer:    []name{outer[0], outer[2]}, layer: decoderLayer,
+	layers: permuted(decoder(mlp...))[1:],
+	keys:   olmoKeys, vocab: gpt2Vocab, back: olmoBack,
+}
+
+func olmoKeys(k *keys) {
+	common(k)
+	k.own("attention.head_count_kv", uint32(k.c.kvHeads()))
+	k.own("attention.layer_norm_epsilon", float32(1e-5))
+	if k.c.get("clip_qkv").There {
+		k.f32("attention.clamp_kqv", "clip_qkv")
+	}
+}
+
+func olmoBack(s *settings) {
+	_, _, head := s.common()
+	s.rotations(head)
+	s.is("attention.layer_norm_epsilon", float64(float32(1e-5)))
+	if !s.may("clip_qkv", "attention.clamp_kqv") {
+		s.put("clip_qkv", "null")
+	}
+	s.biases("attention_bias", s.layers(), attention...)
+	s.put("hidden_act", `"silu"`)
+}
+
+// Nemotron's norms are stored less one, and its feed forward layer has no gate.
+var nemotronRow = row{
+	arch: "nemotron", model: "nemotron", names: []string{"NemotronForCausalLM"},
+	defaults: []preset{{"vocab_size", "256000"}, {"norm_eps", "1e-05"}, {"max_position_embeddings", "4096"}, {"partial_rotary_factor", "0.5"}, {"rope_theta", "10000"}},
+	outer:    shifted(with(outer)), layer: decoderLayer,
+	layers: shifted(decoder(with(mlp[1:], ffnNorm)...)),
+	keys:   nemotronKeys, vocab: nemotronVocab, back: nemotronBack,
+}
+
+func nemotronKeys(k *keys) {
+	common(k)
+	k.own("attention.head_count_kv", uint32(k.c.kvHeads()))
+	k.u32("vocab_size", "vocab_size")
+	k.f32("attention.layer_norm_epsilon", "layer_norm_eps", "layer_norm_epsilon", "norm_epsilon", "norm_eps")
+	k.own("rope.dimension_count", uint32(k.c.share(k.c.hidden(), 0.5)/k.c.heads()))
+	if factor := k.c.rope().params.Get("factor"); factor.There {
+		k.own("rope.scaling.type", "linear")
+		k.number("rope.scaling.factor", "factor", factor)
+		return
+	}
+	k.own("rope.scaling.type", "none")
+}
+
+func nemotronVocab(k *keys) error {
+	err := spmVocab(k)
+	k.put("tokenizer.ggml.padding_token_id", uint32(0))
+	k.put("tokenizer.ggml.unknown_token_id", uint32(1))
+	return err
+}
+
+func nemotronBack(s *settings) {
+	_, _, head := s.common()
+	s.part(head)
+	s.may("norm_eps", "attention.layer_norm_epsilon")
+	s.biases("attention_bias", s.layers(), attention...)
+	s.biases("mlp_bias", s.layers(), feed[1:]...)
+	s.biases("", s.layers(), "attn_norm", "ffn_norm")
+	s.put("hidden_act", `"relu2"`)
+}
+
+// Arcee's feed forward layer has no gate.
+var arceeRow = row{
+	arch: "arcee", model: "arcee", names: []string{"ArceeForCausalLM"},
+	defaults: []preset{{"vocab_size", "32000"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "4096"}, {"rope_theta", "10000"}},
+	outer:    outer, layer: decoderLayer,
+	layers: permuted(decoder(with(mlp[1:], ffnNorm)...)),
+	keys:   llamaKeys, vocab: llamaVocab, back: arceeBack,
+}
+
+func arceeBack(s *settings) {
+	_, _, head := s.common()
+	s.rotations(head)
+	s.biases("attention_bias", s.layers(), attention...)
+	s.biases("mlp_bias", s.layers(), feed[1:]...)
+	s.put("hidden_act", `"relu2"`)
+}
