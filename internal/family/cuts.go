@@ -86,6 +86,9 @@ func (p *planner) cut(i *tensor.Info, at *place) error {
 			return err
 		}
 		for n, c := range list[at.view] {
+			if err := p.b.Step(1); err != nil {
+				return err
+			}
 			t.Parts[n] = Part{Info: *i, From: c.first, Rows: c.rows, Head: c.head}
 		}
 		if err := p.add(t); err != nil {
@@ -107,6 +110,9 @@ func (p *planner) viewShape(at *place) ([]int64, error) {
 	}
 	shape[0] = 0
 	for _, c := range v.cuts(p.c) {
+		if err := p.b.Step(1); err != nil {
+			return nil, err
+		}
 		shape[0] += c.rows
 	}
 	return shape, nil
@@ -139,6 +145,9 @@ func (p *planner) uncut(have []tensor.Info, at *place, shape []int64) error {
 		return err
 	}
 	for n := range all {
+		if err := p.b.Step(1); err != nil {
+			return err
+		}
 		t.Parts[n] = all[n].part
 	}
 	return p.add(t)
