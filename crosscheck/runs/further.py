@@ -5,6 +5,9 @@ from models import VOCAB, byte_level, sentencepiece, sizes
 
 HALF = {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.5}
 
+MOE = dict(num_experts_per_tok=2, moe_intermediate_size=48)
+CONV = ["conv", "full_attention", "conv", "full_attention"]
+GRANITE = dict(num_local_experts=4, num_experts_per_tok=2, embedding_multiplier=2.0, attention_multiplier=0.25, residual_multiplier=0.5, logits_scaling=3.0)
 
 FAMILIES = {
     "stablelm": lambda: (tf.StableLmConfig(**sizes(use_qkv_bias=True, rope_parameters=HALF)), tf.StableLmForCausalLM, byte_level, "gpt-2"),
@@ -15,4 +18,13 @@ FAMILIES = {
     "olmo": lambda: (tf.OlmoConfig(**sizes(pad_token_id=0, clip_qkv=8.0)), tf.OlmoForCausalLM, byte_level, "dbrx"),
     "nemotron": lambda: (tf.NemotronConfig(**sizes(rope_parameters=HALF)), tf.NemotronForCausalLM, sentencepiece, None),
     "arcee": lambda: (tf.ArceeConfig(**sizes()), tf.ArceeForCausalLM, byte_level, "llama-bpe"),
+    "lfm2": lambda: (tf.Lfm2Config(**sizes(num_hidden_layers=4, layer_types=CONV, block_ff_dim=96, block_auto_adjust_ff_dim=False, block_ffn_dim_multiplier=1.0, block_multiple_of=32)), tf.Lfm2ForCausalLM, byte_level, "llama-bpe"),
+    "lfm2moe": lambda: (tf.Lfm2MoeConfig(**sizes(num_hidden_layers=4, layer_types=CONV, num_dense_layers=1, num_experts=4, **MOE)), tf.Lfm2MoeForCausalLM, byte_level, "llama-bpe"),
+    "ernie4.5moe": lambda: (tf.Ernie4_5_MoeConfig(**sizes(num_hidden_layers=3, moe_num_experts=4, moe_k=2, moe_intermediate_size=48, moe_num_shared_experts=2, moe_layer_start_index=1, moe_layer_interval=1)),
+                            tf.Ernie4_5_MoeForCausalLM, sentencepiece, None),
+    "hunyuan": lambda: (tf.HunYuanDenseV1Config(**sizes(head_dim=16, eod_token_id=2)), tf.HunYuanDenseV1ForCausalLM, byte_level, "gpt-2"),
+    "granitemoe": lambda: (tf.GraniteMoeConfig(**sizes(**GRANITE)), tf.GraniteMoeForCausalLM, byte_level, "refact"),
+    "granitemoeshared": lambda: (tf.GraniteMoeSharedConfig(**sizes(shared_intermediate_size=80, **GRANITE)), tf.GraniteMoeSharedForCausalLM, byte_level, "refact"),
+    "minimax-m2": lambda: (tf.MiniMaxM2Config(**sizes(num_local_experts=4, num_experts_per_tok=2, head_dim=32, rotary_dim=16)), tf.MiniMaxM2ForCausalLM, byte_level, "gpt-2"),
+    "dots1": lambda: (tf.Dots1Config(**sizes(num_hidden_layers=3, head_dim=16, n_routed_experts=4, n_shared_experts=1, first_k_dense_replace=1, n_group=1, topk_group=1, norm_topk_prob=True, **MOE)), tf.Dots1ForCausalLM, byte_level, "qwen2"),
 }

@@ -189,6 +189,7 @@ func (k *keys) rope() {
 		k.yarn(r)
 	case r.kind == "su" || r.kind == "longrope":
 		k.own("rope.scaling.type", "longrope")
+	case r.kind == "dynamic" && k.c.row.arch == "hunyuan-dense": // see hunyuanKeys
 	case r.kind == "" || r.kind == "default" || r.kind == "mrope" || strings.EqualFold(r.kind, "llama3"):
 	default:
 		k.fail("rope_scaling", r.params, "of a kind that is known")

@@ -110,7 +110,7 @@ func (p *planner) target(at *place) string {
 }
 
 // wide are matrices that llama.cpp has in F32 always.
-var wide = []string{"ffn_gate_inp.weight", "ffn_gate_inp_shexp.weight", "position_embd.weight", "token_types.weight", "_norm.weight",
+var wide = []string{"ffn_gate_inp.weight", "ffn_gate_inp_shexp.weight", "position_embd.weight", "token_types.weight", "_norm.weight", "shortconv.conv.weight", "ssm_conv1d.weight",
 	"v.patch_embd.weight", "mm.patch_merger.weight", "mm.input_projection.weight"}
 
 // stored is the type of a tensor of llama.cpp: vectors, and what stands above, are

@@ -119,7 +119,7 @@ const maxLayers = 512
 // nothing.
 var sizes = []string{
 	"intermediate_size", "moe_intermediate_size", "intermediate_size_mlp", "shared_expert_intermediate_size", "n_shared_experts", "first_k_dense_replace",
-	"num_nextn_predict_layers", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim", "kv_lora_rank", "q_lora_rank", "vocab_size", "max_position_embeddings", "n_positions", "n_inner",
+	"num_nextn_predict_layers", "moe_num_shared_experts", "shared_intermediate_size", "conv_L_cache", "block_ff_dim", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim", "kv_lora_rank", "q_lora_rank", "vocab_size", "max_position_embeddings", "n_positions", "n_inner",
 }
 
 // configOf finds the row of a configuration.

@@ -117,11 +117,17 @@ var dims = map[byte]func(*config) int64{
 	'a': func(c *config) int64 { return c.int("kv_lora_rank") + c.int("qk_rope_head_dim") },
 	'b': func(c *config) int64 { return c.heads() * (c.nope() + c.int("v_head_dim")) },
 	'w': func(c *config) int64 { return c.heads() * c.int("v_head_dim") },
-	's': func(c *config) int64 { return c.int("n_shared_experts") * c.int("moe_intermediate_size") },
+	's': func(c *config) int64 {
+		return c.int("n_shared_experts", "moe_num_shared_experts") * c.int("moe_intermediate_size")
+	},
 	'A': func(c *config) int64 { return c.heads() },
 	'd': func(c *config) int64 { return c.int("hidden_dim") },
 	'y': func(c *config) int64 { return 2 * c.hidden() },
 	'U': func(c *config) int64 { return c.int("intermediate_size_mlp") },
+	'C': func(c *config) int64 { return c.int("conv_L_cache") },
+	'j': func(c *config) int64 { return c.adjusted() },
+	'Z': func(c *config) int64 { return c.int("shared_intermediate_size") },
+	'g': func(c *config) int64 { return 2 * c.int("shared_intermediate_size") },
 	// of vision parts
 	'h': func(c *config) int64 { return c.textWidth() },
 	'c': func(c *config) int64 { return c.channels() },
@@ -179,7 +185,7 @@ func (c *config) hiddenLayers() int64 {
 	return c.int("n_layers", "num_hidden_layers", "n_layer", "num_layers", "depth")
 }
 func (c *config) experts() int64 {
-	return c.int("num_local_experts", "num_experts", "n_routed_experts")
+	return c.int("num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts")
 }
 
 func (c *config) nope() int64 { return c.int("qk_nope_head_dim") }

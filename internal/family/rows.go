@@ -12,6 +12,7 @@ var rows = []*row{
 	&deepseek2Row, &deepseek3Row, &glm4Row, &glm4moeRow, &gptossRow, &llama4Row,
 	&bertRow, &distilbertRow, &robertaRow, &xlmrobertaRow, &modernbertRow, &nomicbertRow,
 	&stablelmRow, &phi2Row, &gptneoxRow, &bloomRow, &olmoRow, &nemotronRow, &arceeRow,
+	&lfm2Row, &lfm2moeRow, &ernieMoeRow, &hunyuanRow, &graniteMoeRow, &graniteMoeSharedRow, &minimaxRow, &dots1Row,
 	&jinaRow, &pixtralTextRow, &mistral3TextRow, &qwen2vlRow,
 }
 

@@ -102,7 +102,7 @@ func (p *planner) unsplit(i *tensor.Info, at *place) error {
 	if err != nil {
 		return err
 	}
-	t := Tensor{Name: at.original(p.c.row.layer), Shape: shape, DType: i.DType}
+	t := Tensor{Name: at.original(p.c.row.layer), Shape: shape, DType: i.DType, Wide: i.DType == tensor.F32 && Wide(i)}
 	t.Parts = append(parts[:0], at.name.join(p.c, have, shape)...)
 	return p.add(t)
 }

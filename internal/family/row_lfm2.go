@@ -1,0 +1,216 @@
+package family
+
+import (
+	"cmp"
+
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// Liquid's models have layers of attention, and layers of short convolutions.
+
+// attends reports a layer of attention.
+func (c *config) attends(layer int64) bool {
+	if list := c.get("layer_types").List(); layer >= 0 && layer < int64(len(list)) {
+		return list[layer].String() != "conv"
+	}
+	all := c.get("full_attn_idxs").List()
+	for i := range min(len(all), maxLayers) {
+		if n, ok := all[i].Int(); ok && n == layer {
+			return true
+		}
+	}
+	return false
+}
+
+func attending(c *config, layer int64) bool { return c.attends(layer) }
+func convolving(c *config, layer int64) bool {
+	return !c.attends(layer)
+}
+
+// adjusted is the width of LFM2's feed forward layer: two thirds of what is stated,
+// rounded up.
+func (c *config) adjusted() int64 {
+	n := c.int("block_ff_dim", "intermediate_size")
+	if !c.bool("block_auto_adjust_ff_dim", true) {
+		return n
+	}
+	wide := float64(int64(float64(2*n) / 3))
+	if f, ok := c.get("block_ffn_dim_multiplier").Float(); ok && f > 0 && f <= 64 {
+		wide *= f
+	}
+	step := c.int("block_multiple_of")
+	if step < 1 || step > 1<<20 {
+		step = 256
+	}
+	return step * ((int64(wide) + step - 1) / step)
+}
+
+// squeezed leaves out a dimension of one.
+func squeezed(gguf string, rows, cols func(*config) int64) []view {
+	return []view{{
+		gguf:    gguf,
+		shape:   func(c *config) []int64 { return []int64{rows(c), cols(c)} },
+		strides: func(c *config) ([]int64, int64) { return []int64{cols(c), 1}, 0 },
+	}}
+}
+
+// asItIs makes a tensor of its one view.
+func asItIs(_ *config, of []tensor.Info, _ []int64) []Part { return []Part{{Info: of[0]}} }
+
+func lfm2Layers(more ...name) []name {
+	conv := onlyIn(convolving, []name{
+		{hf: "conv.conv", shape: "H1C", views: squeezed("shortconv.conv", dims['H'], dims['C']), join: asItIs},
+		{hf: "conv.in_proj", gguf: "shortconv.in_proj", shape: "3H"},
+		{hf: "conv.out_proj", gguf: "shortconv.out_proj", shape: "HH"},
+	})
+	return with(with(conv, onlyIn(attending, []name{
+		{hf: "self_attn.q_proj", gguf: "attn_q", shape: "QH"},
+		{hf: "self_attn.k_proj", gguf: "attn_k", shape: "KH"},
+		{hf: "self_attn.v_proj", gguf: "attn_v", shape: "KH"},
+		{hf: "self_attn.out_proj", gguf: "attn_output", shape: "HQ"},
+		{hf: "self_attn.q_layernorm", gguf: "attn_q_norm", shape: "D"},
+		{hf: "self_attn.k_layernorm", gguf: "attn_k_norm", shape: "D"},
+	})...), with([]name{
+		{hf: "operator_norm", gguf: "attn_norm", shape: "H"},
+		{hf: "ffn_norm", gguf: "ffn_norm", shape: "H"},
+	}, more...)...)
+}
+
+var lfm2Outer = []name{
+	outer[0],
+	{hf: "model.embedding_norm", gguf: "token_embd_norm", shape: "H"},
+	{hf: "lm_head", gguf: "output", shape: "VH", optional: true},
+}
+
+var lfm2Row = row{
+	arch: "lfm2", model: "lfm2", names: []string{"Lfm2ForCausalLM", "LFM2ForCausalLM"}, tied: true, apart: "the kernels of convolutions in another order",
+	defaults: []preset{{"vocab_size", "65536"}, {"norm_eps", "1e-05"}, {"max_position_embeddings", "128000"}, {"num_key_value_heads", "8"}, {"conv_L_cache", "3"}, {"rope_theta", "1000000"}},
+	outer:    lfm2Outer, layer: decoderLayer,
+	layers: lfm2Layers(
+		name{hf: "feed_forward.w1", gguf: "ffn_gate", shape: "jH"},
+		name{hf: "feed_forward.w3", gguf: "ffn_up", shape: "jH"},
+		name{hf: "feed_forward.w2", gguf: "ffn_down", shape: "Hj"},
+	),
+	keys: func(k *keys) {
+		lfm2Keys(k)
+		k.own("feed_forward_length", uint32(k.c.adjusted()))
+	}, vocab: gpt2Vocab, back: lfm2Back,
+}
+
+func lfm2Keys(k *keys) {
+	common(k)
+	heads, err := limits.Make[int32](k.b, int(k.c.layers()))
+	if k.err != nil || err != nil {
+		k.err = cmp.Or(k.err, err)
+		return
+	}
+	for i := range heads {
+		if k.c.attends(int64(i)) {
+			heads[i] = int32(k.c.kvHeads())
+		}
+	}
+	k.own("attention.head_count_kv", heads)
+	k.u32("vocab_size", "vocab_size")
+	k.u32("shortconv.l_cache", "conv_L_cache")
+}
+
+// convolutions are the members of Liquid's layers.
+func (s *settings) convolutions() {
+	s.need("hidden_size", "embedding_length")
+	s.need("num_hidden_layers", "block_count")
+	s.need("num_attention_heads", "attention.head_count")
+	s.need("max_position_embeddings", "context_length")
+	s.need("conv_L_cache", "shortconv.l_cache")
+	s.may("norm_eps", "attention.layer_norm_rms_epsilon")
+	s.vocabulary()
+	s.base()
+	s.put("conv_bias", "false")
+	most, kinds := int64(0), ""
+	for _, n := range s.perLayer("attention.head_count_kv") {
+		kind := `, "conv"`
+		if n > 0 {
+			kind = `, "full_attention"`
+		}
+		if n > 0 && most > 0 && n != most {
+			s.fail(s.row.arch+".attention.head_count_kv", "layers have %d and %d heads of keys", most, n)
+		}
+		most, kinds = max(most, n), kinds+kind
+	}
+	if kinds != "" {
+		s.put("layer_types", "["+kinds[2:]+"]")
+	}
+	s.putInt("num_key_value_heads", max(1, most))
+}
+
+// perLayer is a whole number for each layer.
+func (s *settings) perLayer(key string) []int64 {
+	v, _ := s.own(key)
+	list, ok := v.(array)
+	if !ok || list.Len() != s.layers() {
+		s.fail(s.row.arch+"."+key, "it is no list with a number for each layer")
+		return nil
+	}
+	out, err := limits.Make[int64](s.b, int(list.Len()))
+	i := 0
+	for n, bad := range list.Ints(s.b) {
+		if err = cmp.Or(err, bad); err != nil || n < 0 || n > 1<<16 || i >= len(out) {
+			s.fail(s.row.arch+"."+key, "its numbers are none of heads")
+			return nil
+		}
+		out[i], i = n, i+1
+	}
+	s.err = cmp.Or(s.err, err)
+	return out
+}
+
+func lfm2Back(s *settings) {
+	s.convolutions()
+	s.need("intermediate_size", "feed_forward_length")
+	s.put("block_auto_adjust_ff_dim", "false")
+}
+
+var lfm2moeRow = row{
+	arch: "lfm2moe", model: "lfm2_moe", names: []string{"Lfm2MoeForCausalLM"}, tied: true, apart: "the kernels of convolutions in another order",
+	defaults: []preset{
+		{"vocab_size", "65536"}, {"norm_eps", "1e-05"}, {"max_position_embeddings", "128000"}, {"num_key_value_heads", "8"}, {"conv_L_cache", "3"},
+		{"num_dense_layers", "2"}, {"num_experts", "32"}, {"num_experts_per_tok", "4"}, {"moe_intermediate_size", "1792"}, {"rope_theta", "1000000"},
+	},
+	outer: lfm2Outer, layer: decoderLayer,
+	layers: lfm2Layers(with(onlyIn(firstDense, []name{
+		{hf: "feed_forward.w1", gguf: "ffn_gate", shape: "FH"},
+		{hf: "feed_forward.w3", gguf: "ffn_up", shape: "FH"},
+		{hf: "feed_forward.w2", gguf: "ffn_down", shape: "HF"},
+	}), onlyIn(laterMixture, []name{
+		{hf: "feed_forward.gate", gguf: "ffn_gate_inp", shape: "EH"},
+		{hf: "feed_forward.expert_bias", gguf: "exp_probs_b.bias", shape: "E", bare: true},
+		{hf: "feed_forward.experts.*.w1", gguf: "ffn_gate_exps", shape: "MH", how: stack},
+		{hf: "feed_forward.experts.*.w3", gguf: "ffn_up_exps", shape: "MH", how: stack},
+		{hf: "feed_forward.experts.*.w2", gguf: "ffn_down_exps", shape: "HM", how: stack},
+	})...)...),
+	keys: func(k *keys) {
+		lfm2Keys(k)
+		k.u32("expert_feed_forward_length", "moe_intermediate_size")
+		k.u32("leading_dense_block_count", "num_dense_layers")
+		k.own("expert_gating_func", uint32(2))
+		if f, ok := k.c.get("routed_scaling_factor").Float(); ok && f != 1 {
+			k.fail("routed_scaling_factor", k.c.get("routed_scaling_factor"), "1, which is what llama.cpp takes for LFM2")
+		}
+	}, vocab: gpt2Vocab, back: lfm2moeBack,
+}
+
+func firstDense(c *config, layer int64) bool   { return layer < c.int("num_dense_layers") }
+func laterMixture(c *config, layer int64) bool { return !firstDense(c, layer) }
+
+func lfm2moeBack(s *settings) {
+	s.convolutions()
+	s.need("intermediate_size", "feed_forward_length")
+	s.need("num_experts", "expert_count")
+	s.need("num_experts_per_tok", "expert_used_count")
+	s.need("moe_intermediate_size", "expert_feed_forward_length")
+	s.need("num_dense_layers", "leading_dense_block_count")
+	s.is("expert_gating_func", 2)
+	s.put("use_expert_bias", "true")
+	s.put("norm_topk_prob", "true")
+	s.put("routed_scaling_factor", "1.0")
+}
