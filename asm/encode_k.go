@@ -224,11 +224,12 @@ const eachByte = 0x0101010101010101
 
 func eight(codes []uint8) uint64 { return binary.LittleEndian.Uint64(codes) }
 
-// twoBitCodes stores codes i, i+32, i+64 and i+96 of each 128 in one byte.
+// twoBitCodes stores the low two bits of codes i, i+32, i+64 and i+96 of each 128 in one byte.
 func twoBitCodes(dst []byte, codes []uint8) {
 	for i := 0; i < len(dst); i += 8 {
-		c := codes[i/32*128+i%32:]
-		binary.LittleEndian.PutUint64(dst[i:], eight(c)|eight(c[32:])<<2|eight(c[64:])<<4|eight(c[96:])<<6)
+		c := codes[i/32*128+i%32:][:104]
+		const low = 3 * eachByte
+		binary.LittleEndian.PutUint64(dst[i:], eight(c)&low|eight(c[32:])&low<<2|eight(c[64:])&low<<4|eight(c[96:])&low<<6)
 	}
 }
 
@@ -248,6 +249,8 @@ type symmetricGroups struct {
 	find func(b *symmetricBlock, g int, x, matrix []float32, mean float32)
 	// head writes the scales and rounds them; false if the block is zeros.
 	head func(p []byte, b *symmetricBlock, matrix bool) bool
+	// put is head without the search of the scales' scale, where a matrix asks for one.
+	put  func(p []byte, b *symmetricBlock)
 	pack func(p []byte, codes *[256]uint8)
 }
 
@@ -255,6 +258,8 @@ type symmetricGroups struct {
 type symmetricBlock struct {
 	scales, sums, rounded [16]float32
 	codes                 [256]uint8
+	sc                    [16]int8 // the integers that scales become, and what they are multiples of
+	d                     float32
 }
 
 // encode writes a row.
@@ -308,7 +313,7 @@ var groupsQ3_K = symmetricGroups{
 		b.sums[g] = total(w[:])
 		b.scales[g] = searchSymmetric(codes, run, w[:], 4)
 	},
-	head: headQ3_K,
+	head: headQ3_K, put: putQ3_K,
 	pack: func(p []byte, codes *[256]uint8) {
 		for i := 0; i < 32; i += 8 {
 			bits := uint64(0)
@@ -317,34 +322,33 @@ var groupsQ3_K = symmetricGroups{
 			}
 			binary.LittleEndian.PutUint64(p[i:], bits)
 		}
-		for i := range codes {
-			codes[i] &= 3
-		}
 		twoBitCodes(p[32:96], codes[:])
 	},
 }
 
 // headQ3_K makes integers of six bits of the scales, plus 32.
 func headQ3_K(p []byte, b *symmetricBlock, matrix bool) bool {
-	var sc [16]int8
-	d := float32(0)
-	if matrix {
-		d = searchSymmetric(sc[:], b.scales[:], b.sums[:], 32)
+	if b.sc, b.d = [16]int8{}, 0; matrix {
+		b.d = searchSymmetric(b.sc[:], b.scales[:], b.sums[:], 32)
 	} else if top, _ := largest(b.scales[:]); top != 0 {
 		inverse := -32 / top
 		for i, s := range b.scales {
-			sc[i] = int8(clamp(nearest(float32(inverse*s)), -32, 31) + 32)
+			b.sc[i] = int8(clamp(nearest(float32(inverse*s)), -32, 31) + 32)
 		}
-		d = 1 / inverse
+		b.d = 1 / inverse
 	}
-	d = putHalf(p[108:], d)
+	putQ3_K(p, b)
+	return true
+}
+
+func putQ3_K(p []byte, b *symmetricBlock) {
+	d := putHalf(p[108:], b.d)
 	clear(p[96:108])
-	for i, c := range sc {
+	for i, c := range b.sc {
 		p[96+i%8] |= byte(c) & 15 << (i / 8 * 4)
 		p[104+i%4] |= byte(c) >> 4 << (i / 4 * 2)
 		b.rounded[i] = d * float32(c-32)
 	}
-	return true
 }
 
 var groupsQ6_K = symmetricGroups{

@@ -844,6 +844,11 @@ func codebookCodesAVX2(dst *byte, src *float32, inverses *float32, values *float
 //go:noescape
 func chooseAVX2(dst *byte, x *float32, scales *float32, minimums *float32, limits *uint32, steps int, n int)
 
+// chooseTimesAVX2 writes the codes of n groups of 16*steps elements: nearest((x+minimum)*scale) between two limits, the least of which is code 0.
+//
+//go:noescape
+func chooseTimesAVX2(dst *byte, x *float32, scales *float32, minimums *float32, limits *uint32, steps int, n int)
+
 // gridLevelsAVX2 writes the keys of all tries of a group: gridSearch.key.
 //
 //go:noescape

@@ -27,6 +27,7 @@ func (o *Ops) avx2() {
 		codebook:  codebookSearchAVX2,
 		codes:     codebookCodesAVX2,
 		choose:    chooseAVX2,
+		times:     chooseTimesAVX2,
 		levels:    gridLevelsAVX2,
 		fits:      gridFitsAVX2,
 		near:      [4]nearKernel{2: gridNearAVX2, 3: gridNearWideAVX2},

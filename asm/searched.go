@@ -8,6 +8,7 @@ type searched struct {
 	lanes     lanes
 	affine    affineBlock
 	symmetric symmetricBlock
+	several   severalBlocks
 	grid      gridGroup
 	iq1       iq1Group
 	codes     [32 * 36]byte
@@ -23,9 +24,13 @@ type lanes struct {
 	bad                                      [16]uint32       // not 0 where a group's codes were out of the kernel's range
 	top, bottom                              [16]float32
 	mean, largest                            [16]float32 //lint:ignore U1000 for the kernels
+	trial, base                              [16]float32 // of the best: codes are round((x-base)*inverse), the inverse trial/largest or trial/(high-base)
 	trials                                   [40]float32
 	limits                                   [2]uint32 // see choose
 }
+
+// A chooseKernel writes codes of groups; see [Ops.choose].
+type chooseKernel = func(dst *byte, x, scales, minimums *float32, limits *uint32, steps, n int)
 
 // A laneKernel takes groups of so many elements in lanes.
 type laneKernel = func(l *float32, elems, trials int)
@@ -49,10 +54,11 @@ type searchKernels struct {
 	moves     laneKernel
 	codebook  func(l, values *float32, elems, trials int)
 	codes     func(dst *byte, x, inverses, values *float32, stride, n int) // of a codebook
-	choose    func(dst *byte, x, scales, minimums *float32, limits *uint32, steps, n int)
-	levels    func(group *float32, points, elems, bits, top, eights int) // keys of all tries; see gridGroup
-	fits      func(group *float32, points, elems, bits, eights int)      // sums of all tries
-	near      [4]nearKernel                                              // by bits of a level
+	choose    chooseKernel                                                 // by scales
+	times     chooseKernel                                                 // by their inverses
+	levels    func(group *float32, points, elems, bits, top, eights int)   // keys of all tries; see gridGroup
+	fits      func(group *float32, points, elems, bits, eights int)        // sums of all tries
+	near      [4]nearKernel                                                // by bits of a level
 }
 
 // A nearKernel is the place of the nearest neighbour in eights of them.
@@ -62,6 +68,7 @@ type nearKernel = func(near *uint16, eights int, x, w *float32, values *[8]float
 var laneEncoders = [Kinds]func(o *Ops, dst []byte, src, matrix []float32){
 	Q2_K: groupsQ2_K.encodeLanes, Q4_K: groupsQ4_K.encodeLanes, Q5_K: groupsQ5_K.encodeLanes,
 	Q3_K: groupsQ3_K.encodeLanes, Q6_K: groupsQ6_K.encodeLanes, IQ4_NL: lanesIQ4_NL, IQ4_XS: lanesIQ4_XS,
+	Q4_0: smallQ4_0.encodeLanes, Q4_1: smallQ4_1.encodeLanes, Q5_0: smallQ5_0.encodeLanes, Q5_1: smallQ5_1.encodeLanes,
 	IQ1_S: gridIQ1_S.lanes(50), IQ1_M: gridIQ1_M.lanes(56), IQ2_XXS: gridIQ2_XXS.lanes(66), IQ2_XS: gridIQ2_XS.lanes(74),
 	IQ2_S: gridIQ2_S.lanes(82), IQ3_XXS: gridIQ3_XXS.lanes(98), IQ3_S: gridIQ3_S.lanes(110),
 }
@@ -87,6 +94,15 @@ func (l *lanes) limit(bottom, top int) {
 	}
 }
 
+// affine sets the trials of affineSearch.find.
+func (l *lanes) affine(s *affineSearch) {
+	l.limit(0, s.top)
+	l.trials[0] = float32(s.top)
+	for step := range s.steps + 1 {
+		l.trials[1+step] = s.first + float32(s.step*float32(step)) + float32(s.top)
+	}
+}
+
 // encodeLanes is encode by kernels.
 func (k *affineGroups) encodeLanes(o *Ops, dst []byte, src, matrix []float32) {
 	room := searches.Get().(*searched)
@@ -96,11 +112,7 @@ func (k *affineGroups) encodeLanes(o *Ops, dst []byte, src, matrix []float32) {
 	if s.absolute {
 		kernel = o.search.affine[1]
 	}
-	l.limit(0, k.top)
-	l.trials[0] = float32(k.top)
-	for step := range s.steps + 1 {
-		l.trials[1+step] = s.first + float32(s.step*float32(step)) + float32(s.top)
-	}
+	l.affine(&s)
 	for at := 0; at < len(src); at += 16 * k.group {
 		x := src[at:min(len(src), at+16*k.group)]
 		m := columns(matrix, at, len(x))
@@ -149,48 +161,101 @@ func (k *affineGroups) finish(o *Ops, p []byte, b *affineBlock, l *lanes, first 
 // choose writes the codes of a block's groups under their scales and minimums, from the least to the
 // largest.
 func (o *Ops) choose(l *lanes, codes *[256]uint8, x []float32, scales, minimums *[16]float32, group, least, largest int) {
-	l.limits = [2]uint32{uint32(0x400000 + least), uint32(0x400000 + largest)} // see nearest
+	l.limits = between(least, largest)
 	o.search.choose(&codes[0], &x[0], &scales[0], &minimums[0], &l.limits[0], group/16, 256/group)
 }
 
-// encodeLanes is encode by kernels.
+// between is the least and the largest code, as integers that nearest has before it takes an offset off.
+func between(least, largest int) [2]uint32 {
+	return [2]uint32{uint32(0x400000 + least), uint32(0x400000 + largest)}
+}
+
+// encodeLanes is encode by kernels. It takes sixteen blocks: each is searched in sixteen lanes, then
+// the scales of all are, a block in each lane.
 func (k *symmetricGroups) encodeLanes(o *Ops, dst []byte, src, matrix []float32) {
 	room := searches.Get().(*searched)
 	defer searches.Put(room)
-	l, b := &room.lanes, &room.symmetric
+	l, b, several := &room.lanes, &room.symmetric, &room.several
 	l.symmetric(k.half)
-	for at := 0; at < len(src); at += 256 {
-		x, m, p := src[at:][:256], columns(matrix, at, 256), dst[at/256*k.size:][:k.size]
-		o.load(&l.x, x, 16)
-		mean, kernel := twiceMean(x, m), o.search.symmetric
-		switch {
-		case m != nil && k.raw:
-			o.load(&l.weights, m, 16)
-		case m == nil && k.moves:
-			kernel = o.search.moves
-		default:
-			for i := range l.mean {
-				l.mean[i] = mean
-			}
-			l.weigh(o, bySquare, m, 16)
-		}
-		kernel(&l.x[0], 16, symmetricTrials)
-		for g := range 16 {
-			b.scales[g], b.sums[g] = l.scale[g], l.sum[g]
-			if l.high[g] < tinyGroup {
-				b.scales[g] = 0
+	for at := 0; at < len(src); at += 16 * 256 {
+		n := min(16, (len(src)-at)/256)
+		for i := range n {
+			from := at + 256*i
+			x, m := src[from:][:256], columns(matrix, from, 256)
+			several.means[i] = twiceMean(x, m)
+			k.searchLanes(o, l, x, m, several.means[i])
+			for g := range 16 {
+				several.scales[16*i+g], several.sums[16*i+g] = l.scale[g], l.sum[g]
+				if l.high[g] < tinyGroup {
+					several.scales[16*i+g] = 0
+				}
 			}
 		}
-		if !k.head(p, b, m != nil) {
-			continue
+		together := matrix != nil && k.put != nil
+		if together {
+			l.searchScales(o, several, n, 32)
+			l.symmetric(k.half)
 		}
-		o.choose(l, &b.codes, x, &b.rounded, &noMinimums, 16, -k.half, k.half-1)
-		for g, d := range b.rounded {
-			if d == 0 {
-				k.find(b, g, x, m, mean)
+		for i := range n {
+			from := at + 256*i
+			x, p := src[from:][:256], dst[from/256*k.size:][:k.size]
+			b.scales, b.sums = [16]float32(several.scales[16*i:]), [16]float32(several.sums[16*i:])
+			if together {
+				b.sc, b.d = [16]int8(signed(several.codes[16*i:])), several.d[i]
+				k.put(p, b)
+			} else if !k.head(p, b, matrix != nil) {
+				continue
 			}
+			o.choose(l, &b.codes, x, &b.rounded, &noMinimums, 16, -k.half, k.half-1)
+			for g, d := range b.rounded {
+				if d == 0 {
+					k.find(b, g, x, columns(matrix, from, 256), several.means[i])
+				}
+			}
+			k.pack(p, &b.codes)
 		}
-		k.pack(p, &b.codes)
+	}
+}
+
+// searchLanes searches the groups of a block.
+func (k *symmetricGroups) searchLanes(o *Ops, l *lanes, x, matrix []float32, mean float32) {
+	kernel := o.search.symmetric
+	o.load(&l.x, x, 16)
+	switch {
+	case matrix != nil && k.raw:
+		o.load(&l.weights, matrix, 16)
+	case matrix == nil && k.moves:
+		kernel = o.search.moves
+	default:
+		for i := range l.mean {
+			l.mean[i] = mean
+		}
+		l.weigh(o, bySquare, matrix, 16)
+	}
+	kernel(&l.x[0], 16, symmetricTrials)
+}
+
+// severalBlocks is what was found for sixteen blocks of sixteen groups.
+type severalBlocks struct {
+	scales, sums [256]float32
+	codes        [256]uint8 // that the scales become
+	means, d     [16]float32
+}
+
+// searchScales searches the scales' scales of n blocks.
+func (l *lanes) searchScales(o *Ops, b *severalBlocks, n, half int) {
+	l.symmetric(half)
+	o.load(&l.x, b.scales[:16*n], 16)
+	o.load(&l.weights, b.sums[:16*n], 16)
+	o.search.symmetric(&l.x[0], 16, symmetricTrials)
+	l.inverses(false)
+	l.limits = between(-half, half-1)
+	o.search.times(&b.codes[0], &b.scales[0], &l.trial[0], &l.base[0], &l.limits[0], 1, n)
+	for i := range n {
+		if b.d[i] = l.scale[i]; l.high[i] < tinyGroup {
+			b.d[i] = 0
+			clear(b.codes[16*i:][:16])
+		}
 	}
 }
 

@@ -12,45 +12,47 @@ type fit struct {
 	s, n   Register // the memory of the search, and the bytes of an array's elements
 	next   Register // the next trial's number, at atTrials
 	trials Register // how many are left
+	parts  int      // registers of a value: two, or one where the halves of the lanes are taken in turn
 }
 
 // begin begins a kernel.
 func begin(name, doc string, how ...string) *fit {
 	emit.Frame(name+"AVX2", "func(s *float32, elems int, trials int)", doc, how...)
-	f := &fit{Load(Param("s"), GP64()), Load(Param("elems"), GP64()), GP64(), Load(Param("trials"), GP64())}
+	f := &fit{Load(Param("s"), GP64()), Load(Param("elems"), GP64()), GP64(), Load(Param("trials"), GP64()), 2}
 	SHLQ(Imm(6), f.n)
 	MOVQ(f.s, f.next)
 	return f
 }
 
 // field is a number of each group.
-func (f *fit) field(offset int) value { return value{mem: Mem{Base: f.s, Disp: offset}, step: 32} }
+func (f *fit) field(offset int) value {
+	return value{mem: Mem{Base: f.s, Disp: offset}, step: 32 * (f.parts - 1)}
+}
 
 // element is element i of each group.
 func (f *fit) element(i Register, offset int) value {
-	return value{mem: Mem{Base: f.s, Index: i, Scale: 1, Disp: offset}, step: 32}
+	return value{mem: Mem{Base: f.s, Index: i, Scale: 1, Disp: offset}, step: 32 * (f.parts - 1)}
 }
 
-// try is the number of the next trial over d.
+// trial is the number of the next trial in all lanes.
+func (f *fit) trial() value { return broadcast(Mem{Base: f.next, Disp: atTrials}) }
+
+// try is that over d.
 func (f *fit) try(d value) value {
-	trial, inverse := broadcast(Mem{Base: f.next, Disp: atTrials}), two()
-	ADDQ(Imm(4), f.next)
-	each(VDIVPS, d, trial, inverse)
+	inverse := f.new()
+	each(VDIVPS, d, f.trial(), inverse)
 	return inverse
 }
 
 // ofLargest is that over the numbers of largest magnitude.
 func (f *fit) ofLargest() value { return f.try(load(f.field(atLargest))) }
 
-// eachTrial is a loop over the trials, to the kernel's end.
+// eachTrial is a loop over the trials but the first, to the kernel's end.
 func (f *fit) eachTrial(body func()) {
-	done := emit.NewLabel("done")
-	TESTQ(f.trials, f.trials)
-	JZ(done.Ref())
 	emit.Repeat("trial", f.trials, func() {
+		ADDQ(Imm(4), f.next)
 		body()
 	})
-	done.Here()
 	emit.End()
 }
 
@@ -66,12 +68,14 @@ func affine(absolute bool) {
 		"the scale and low that fit them best; the sum of w*"+cost+", d = scale*l+low-x. If that is the least yet, they stay.")
 	f.spread()
 	inverse, low := f.inverse()
-	scale := two()
+	scale := f.new()
 	move(number(1), scale)
 	each(VDIVPS, inverse, scale, scale)
 	move(scale, f.field(atScale))
+	move(low, f.field(atBase))
+	move(f.trial(), f.field(atTrial))
 	limits := f.limits()
-	elements("code", 0, f.n, func(i Register, half func(value) value) {
+	f.elements("code", 0, func(i Register, half func(value) value) {
 		c := load(half(f.element(i, atX)))
 		each(VSUBPS, half(low), c, c)
 		limits.code(c, half(inverse), c)
@@ -83,9 +87,9 @@ func affine(absolute bool) {
 
 // spread finds least and largest numbers and the sums of weights: spread.
 func (f *fit) spread() {
-	low, high, sum, sumX := load(f.field(atX)), load(f.field(atX)), load(f.field(atW)), two()
+	low, high, sum, sumX := load(f.field(atX)), load(f.field(atX)), load(f.field(atW)), f.new()
 	each(VMULPS, f.field(atX), sum, sumX)
-	elements("spread", element, f.n, func(i Register, half func(value) value) {
+	f.elements("spread", element, func(i Register, half func(value) value) {
 		x, w := load(half(f.element(i, atX))), load(half(f.element(i, atW)))
 		each(VMINPS, half(low), x, half(low)) // the second where they are equal: what there was
 		each(VMAXPS, half(high), x, half(high))
@@ -97,7 +101,7 @@ func (f *fit) spread() {
 	move(high, f.field(atHigh))
 	move(sum, f.field(atSum))
 	move(sumX, f.field(atSumX))
-	zero := zero()
+	zero := f.zero()
 	move(zero, f.field(atBad))
 	each(VMINPS, low, zero, low)
 	move(low, f.field(atLow))
@@ -142,12 +146,12 @@ func (m limits) code(x, inverse, to value) {
 
 // cost is the sum of weighted errors.
 func (f *fit) cost(scale, low value, absolute bool) value {
-	sum := zero()
+	sum := f.zero()
 	magnitude := value{}
 	if absolute {
 		magnitude = all(0x7FFFFFFF)
 	}
-	elements("cost", 0, f.n, func(i Register, half func(value) value) {
+	f.elements("cost", 0, func(i Register, half func(value) value) {
 		d := one()
 		each(VMULPS, half(f.element(i, atCodes)), half(scale), d)
 		each(VADDPS, half(low), d, d)
@@ -166,8 +170,8 @@ func (f *fit) cost(scale, low value, absolute bool) value {
 // affineTrial tries another inverse.
 func (f *fit) affineTrial(m limits, absolute bool) {
 	inverse, low := f.inverse()
-	sl, sll, sxl := zero(), zero(), zero()
-	elements("sums", 0, f.n, func(i Register, half func(value) value) {
+	sl, sll, sxl := f.zero(), f.zero(), f.zero()
+	f.elements("sums", 0, func(i Register, half func(value) value) {
 		l, wl := load(half(f.element(i, atX))), one()
 		each(VSUBPS, half(low), l, l)
 		m.code(l, half(inverse), l)
@@ -181,7 +185,7 @@ func (f *fit) affineTrial(m limits, absolute bool) {
 	})
 	Comment("d = sw*sll - sl*sl; scale = (sw*sxl - sx*sl)/d; low = (sll*sx - sl*sxl)/d, or 0 and sxl/sll if that is positive.")
 	product := func(a, b value) value {
-		p := two()
+		p := f.new()
 		each(VMULPS, a, b, p)
 		return p
 	}
@@ -195,8 +199,8 @@ func (f *fit) affineTrial(m limits, absolute bool) {
 	next := minus(product(sx, sll), product(sxl, sl))
 	each(VDIVPS, d, scale, scale)
 	each(VDIVPS, d, next, next)
-	zero := zero()
-	better, above := d, two()
+	zero := f.zero()
+	better, above := d, f.new()
 	compare(less, zero, d, better)
 	compare(less, zero, next, above)
 	each(VDIVPS, sll, sxl, sxl)
@@ -205,7 +209,7 @@ func (f *fit) affineTrial(m limits, absolute bool) {
 	sum := f.cost(scale, next, absolute)
 	compare(less, sum, f.field(atCost), above)
 	each(VANDPS, above, better, better)
-	f.keep(better, result{sum, atCost}, result{scale, atScale}, result{next, atLow})
+	f.keep(better, result{sum, atCost}, result{scale, atScale}, result{f.trial(), atTrial}, result{f.field(atLow), atBase}, result{next, atLow})
 }
 
 // A result is numbers of groups, and where the best of them are.

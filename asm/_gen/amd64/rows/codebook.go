@@ -13,23 +13,22 @@ func codebook() {
 		"For each group: the number of largest magnitude, the first of equals.",
 		"For each trial: inverse = trial/largest, the first one 1/(largest/trial); values q nearest to x*inverse; qx, qq = the sums of w*q*x and w*q*q.",
 		"If qx^2/qq is the largest yet, the scale is qx/qq.")
-	f := &fit{s: Load(Param("s"), GP64()), n: Load(Param("elems"), GP64()), next: GP64(), trials: Load(Param("trials"), GP64())}
+	f := &fit{s: Load(Param("s"), GP64()), n: Load(Param("elems"), GP64()), next: GP64(), trials: Load(Param("trials"), GP64()), parts: 2}
 	values := Load(Param("values"), GP64())
 	SHLQ(Imm(6), f.n)
 	MOVQ(f.s, f.next)
-	largest, most := zero(), zero()
-	elements("largest", 0, f.n, func(i Register, half func(value) value) {
+	largest, most := f.zero(), f.zero()
+	f.elements("largest", 0, func(i Register, half func(value) value) {
 		f.largest(i, half, largest, most)
 	})
 	move(most, f.field(atHigh))
 	move(largest, f.field(atLargest))
-	trial, inverse := broadcast(Mem{Base: f.next, Disp: atTrials}), two()
-	ADDQ(Imm(4), f.next)
-	each(VDIVPS, trial, largest, largest)
+	inverse := f.new()
+	each(VDIVPS, f.trial(), largest, largest)
 	move(number(1), inverse)
 	each(VDIVPS, largest, inverse, inverse)
 	qx, qq := f.values(values, inverse)
-	scale, above := zero(), two()
+	scale, above := f.zero(), f.new()
 	compare(less, scale, qq, above)
 	f.first(qx, qq, above, scale)
 	f.eachTrial(func() { f.better(f.values(values, f.ofLargest())) })
@@ -42,6 +41,7 @@ func (f *fit) first(xl, ll, mask, scale value) {
 	each(VMULPS, xl, scale, xl)
 	move(scale, f.field(atScale))
 	move(xl, f.field(atCost))
+	move(f.trial(), f.field(atTrial))
 }
 
 // largest takes an element into the numbers of largest magnitude, and those magnitudes.
@@ -55,15 +55,15 @@ func (f *fit) largest(i Register, half func(value) value, largest, most value) {
 
 // better keeps the scale of two sums where the fit is better than the best, and both are in memory.
 func (f *fit) better(xl, ll value) {
-	square, least, better := two(), two(), two()
+	square, least, better := f.new(), f.new(), f.new()
 	each(VMULPS, xl, xl, square)
 	each(VMULPS, f.field(atCost), ll, least)
 	compare(less, least, square, better)
-	compare(less, zero(), ll, least)
+	compare(less, f.zero(), ll, least)
 	each(VANDPS, least, better, better)
 	each(VDIVPS, ll, xl, ll)
 	each(VMULPS, xl, ll, xl)
-	f.keep(better, result{ll, atScale}, result{xl, atCost})
+	f.keep(better, result{ll, atScale}, result{xl, atCost}, result{f.trial(), atTrial})
 }
 
 // Where the tables of a codebook lie, in numbers: the values and what lies between them, as
@@ -103,8 +103,8 @@ func permuted(index, from, to value) { VPERMPS(from.part(0), index.part(0), to.p
 
 // values is the sums under an inverse.
 func (f *fit) values(values Register, inverse value) (qx, qq value) {
-	qx, qq = zero(), zero()
-	elements("values", 0, f.n, func(i Register, half func(value) value) {
+	qx, qq = f.zero(), f.zero()
+	f.elements("values", 0, func(i Register, half func(value) value) {
 		x, n, upper := one(), one(), one()
 		each(VMULPS, half(f.element(i, atX)), half(inverse), x)
 		nearest(values, x, n, upper)

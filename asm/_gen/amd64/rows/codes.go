@@ -9,10 +9,10 @@ import (
 
 // choose writes the codes of groups under scales and minimums. Integers are clamped, not numbers, as
 // nothing bounds the quotients.
-func choose() {
-	emit.Frame("chooseAVX2", "func(dst *byte, x *float32, scales *float32, minimums *float32, limits *uint32, steps int, n int)",
-		"writes the codes of n groups of 16*steps elements: nearest((x+minimum)/scale) between two limits, the least of which is code 0.",
-		"For each element: code = clamp(the low 23 bits of (x+minimum)/scale+1.5*2^23, low, high) - low.")
+func choose(name, sign string, by func(...Op)) {
+	emit.Frame(name+"AVX2", "func(dst *byte, x *float32, scales *float32, minimums *float32, limits *uint32, steps int, n int)",
+		"writes the codes of n groups of 16*steps elements: nearest((x+minimum)"+sign+"scale) between two limits, the least of which is code 0.",
+		"For each element: code = clamp(the low 23 bits of (x+minimum)"+sign+"scale+1.5*2^23, low, high) - low.")
 	dst, x := Load(Param("dst"), GP64()), Load(Param("x"), GP64())
 	scales, minimums, bounds := Load(Param("scales"), GP64()), Load(Param("minimums"), GP64()), Load(Param("limits"), GP64())
 	steps, n, left := Load(Param("steps"), GP64()), Load(Param("n"), GP64()), GP64()
@@ -24,7 +24,7 @@ func choose() {
 		emit.Repeat("step", left, func() {
 			c := load(value{mem: Mem{Base: x}, step: 32})
 			each(VADDPS, minimum, c, c)
-			each(VDIVPS, scale, c, c)
+			each(by, scale, c, c)
 			roundBetween(c, magic, bits, low, high, low)
 			y := c.regs[0]
 			VPACKSSDW(c.regs[1], y, y)

@@ -22,7 +22,8 @@ func Kernels() {
 	moves()
 	codebook()
 	codebookCodes()
-	choose()
+	choose("choose", "/", VDIVPS)
+	choose("chooseTimes", "*", VMULPS)
 	grids()
 	q8_0()
 	q4_0()
@@ -53,6 +54,8 @@ const (
 	atBottom
 	atMean
 	atLargest
+	atTrial
+	atBase
 	atTrials
 )
 
@@ -61,7 +64,7 @@ const (
 type value struct {
 	regs []VecVirtual
 	mem  Mem
-	step int // from one register's part in memory to the next one's
+	step int // from one register's part in memory to the next one's, where there are two
 }
 
 // part is what an instruction names for the lanes of register i.
@@ -89,9 +92,9 @@ func registers(n int) value {
 	return v
 }
 
-// two is a value of all lanes, and one that of a register's.
-func two() value { return registers(2) }
-func one() value { return registers(1) }
+// new is a value of the lanes that a kernel takes at once, and one that of a register's.
+func (f *fit) new() value { return registers(f.parts) }
+func one() value          { return registers(1) }
 
 // each applies an instruction to all lanes: its last value is where the result goes.
 func each(instruction func(...Op), values ...value) {
@@ -137,9 +140,9 @@ func load(v value) value {
 // move copies to or from memory.
 func move(from, to value) { each(VMOVUPS, from, to) }
 
-// zero is zeros of all lanes.
-func zero() value {
-	out := two()
+// zero is zeros of the lanes that a kernel takes at once.
+func (f *fit) zero() value {
+	out := f.new()
 	each(VXORPS, out, out, out)
 	return out
 }
@@ -167,16 +170,16 @@ func where(mask, yes, to value) {
 	each(func(ops ...Op) { VBLENDVPS(ops[0], ops[1], ops[2], ops[2]) }, mask, yes, to)
 }
 
-// elements is a loop over the elements of the groups, from an offset on, n bytes in all. The
-// body is that of one register of lanes after the other, so that few are in use.
-func elements(name string, from int, n Register, body func(i Register, half func(v value) value)) {
+// elements is a loop over the elements of the groups, from an offset on. The body is that of
+// one register of lanes after the other, so that few are in use.
+func (f *fit) elements(name string, from int, body func(i Register, half func(v value) value)) {
 	i, again := GP64(), emit.NewLabel(name)
 	MOVQ(U32(uint32(from)), i)
 	again.Here()
-	for k := range 2 {
+	for k := range f.parts {
 		body(i, func(v value) value { return v.half(k) })
 	}
 	ADDQ(Imm(element), i)
-	CMPQ(i, n)
+	CMPQ(i, f.n)
 	JCS(again.Ref())
 }

@@ -24,8 +24,8 @@ func weigh() {
 	f.weights(func(_ Register, _ func(value) value, x value) { each(VANDPS, all(0x7FFFFFFF), x, x) })
 	f = begin("near", "weighs sixteen groups of 32 elements: nearGroup.",
 		"For each group: rms = the root of the mean of squares.", "For each element: w = rms+|x|.")
-	sum := zero()
-	elements("squares", 0, f.n, func(i Register, half func(value) value) {
+	sum := f.zero()
+	f.elements("squares", 0, func(i Register, half func(value) value) {
 		x := load(half(f.element(i, atX)))
 		each(VMULPS, x, x, x)
 		each(VADDPS, x, half(sum), half(sum))
@@ -40,7 +40,7 @@ func weigh() {
 
 // weights writes the weight of each element, made of it in place, and ends the kernel.
 func (f *fit) weights(weight func(i Register, half func(value) value, x value)) {
-	elements("more", 0, f.n, func(i Register, half func(value) value) {
+	f.elements("more", 0, func(i Register, half func(value) value) {
 		x := load(half(f.element(i, atX)))
 		weight(i, half, x)
 		move(x, half(f.element(i, atW)))
@@ -54,8 +54,8 @@ func symmetric() {
 		"For each group: the number of largest magnitude, the first of equals; w*x of all.",
 		"For each trial: inverse = trial/largest; codes l = round(x*inverse); xl, ll = the sums of w*x*l and w*l*l.",
 		"If xl^2/ll is the largest yet, the scale is xl/ll.")
-	largest, most, total := zero(), zero(), zero()
-	elements("largest", 0, f.n, func(i Register, half func(value) value) {
+	largest, most, total := f.zero(), f.zero(), f.zero()
+	f.elements("largest", 0, func(i Register, half func(value) value) {
 		w := load(half(f.element(i, atW)))
 		each(VADDPS, w, half(total), half(total))
 		each(VMULPS, half(f.element(i, atX)), w, w)
@@ -67,7 +67,7 @@ func symmetric() {
 	move(total, f.field(atSum))
 	m := f.limits()
 	xl, ll := f.sums(m, f.ofLargest(), false)
-	some, scale := zero(), zero()
+	some, scale := f.zero(), f.zero()
 	compare(other, ll, some, some)
 	f.first(xl, ll, some, scale)
 	f.eachTrial(func() { f.better(f.sums(m, f.ofLargest(), false)) })
@@ -75,8 +75,8 @@ func symmetric() {
 
 // sums are those of codes l under an inverse, which may be kept: w*x*l and w*l*l.
 func (f *fit) sums(m limits, inverse value, keep bool) (xl, ll value) {
-	xl, ll = zero(), zero()
-	elements("sums", 0, f.n, func(i Register, half func(value) value) {
+	xl, ll = f.zero(), f.zero()
+	f.elements("sums", 0, func(i Register, half func(value) value) {
 		l, wl := one(), one()
 		m.code(half(f.element(i, atX)), half(inverse), l)
 		if keep {
@@ -91,49 +91,55 @@ func (f *fit) sums(m limits, inverse value, keep bool) (xl, ll value) {
 	return xl, ll
 }
 
-// moves finds scales by moving codes of three bits.
+// moves finds scales by moving codes of three bits. Few codes move, so that the processor foresees that
+// one stays, and no sum waits for another: the halves of the lanes are taken in turn. What was looked at
+// since a code moved is not looked at again.
 func moves() {
 	f := begin("moves", "searches the scales of sixteen groups: searchByMoves, codes -4 to 3.",
 		"For each group: the number of largest magnitude, the first of equals; weights w = x^2, and w*x.",
 		"inverse = trial/largest; codes l = round(x*inverse); xl, ll = the sums of w*x*l and w*l*l.",
 		"Five times at most, for each element: without it xl' and ll'; c = round(x*ll'/xl'); it becomes the code if xl^2/ll grows.",
 		"The scale is xl/ll.")
-	largest, most := zero(), zero()
-	elements("largest", 0, f.n, func(i Register, half func(value) value) {
-		x, w := load(half(f.element(i, atX))), one()
-		each(VMULPS, x, x, w)
-		move(w, half(f.element(i, atW)))
-		each(VMULPS, x, w, w)
-		move(w, half(f.element(i, atWX)))
-		f.largest(i, half, largest, most)
-	})
-	move(most, f.field(atHigh))
-	xl, ll := f.sums(f.limits(), f.try(largest), true)
-	done := emit.NewLabel("still")
-	MOVQ(U32(5), f.trials)
-	emit.Repeat("round", f.trials, func() {
-		moved, any := one(), GP32()
-		each(VXORPS, moved, moved, moved)
-		elements("move", 0, f.n, func(i Register, half func(value) value) {
-			f.moveOne(i, half, half(xl), half(ll), moved)
+	f.parts = 1
+	halves := GP64()
+	MOVQ(U32(2), halves)
+	emit.Repeat("half", halves, func() {
+		largest, most := f.zero(), f.zero()
+		f.elements("largest", 0, func(i Register, half func(value) value) {
+			x, w := load(f.element(i, atX)), one()
+			each(VMULPS, x, x, w)
+			move(w, f.element(i, atW))
+			each(VMULPS, x, w, w)
+			move(w, f.element(i, atWX))
+			f.largest(i, half, largest, most)
 		})
-		VMOVMSKPS(moved.regs[0], any)
-		TESTL(any, any)
-		JZ(done.Ref())
+		move(most, f.field(atHigh))
+		xl, ll := f.sums(f.limits(), f.try(largest), true)
+		still, left := emit.NewLabel("still"), GP64() // bytes of elements to look at
+		MOVQ(U32(5), f.trials)
+		MOVQ(f.n, left)
+		emit.Repeat("round", f.trials, func() {
+			f.elements("move", 0, func(i Register, _ func(value) value) {
+				f.moveOne(i, xl, ll, left)
+				SUBQ(Imm(element), left)
+				JCS(still.Ref())
+			})
+		})
+		still.Here()
+		scale, some := f.zero(), f.new()
+		compare(less, scale, ll, some)
+		each(VDIVPS, ll, xl, xl)
+		where(some, xl, scale)
+		move(scale, f.field(atScale))
+		ADDQ(Imm(32), f.s)
 	})
-	done.Here()
-	scale, some := zero(), two()
-	compare(less, scale, ll, some)
-	each(VDIVPS, ll, xl, xl)
-	where(some, xl, scale)
-	move(scale, f.field(atScale))
 	emit.End()
 }
 
 // moveOne moves the code of an element in the lanes where that helps.
-func (f *fit) moveOne(i Register, half func(value) value, xl, ll, moved value) {
-	w, wx, x := half(f.element(i, atW)), half(f.element(i, atWX)), half(f.element(i, atX))
-	l, newX, newL, c, mask, t := load(half(f.element(i, atCodes))), load(xl), load(ll), one(), one(), one()
+func (f *fit) moveOne(i Register, xl, ll value, left Register) {
+	w, wx, x := f.element(i, atW), f.element(i, atWX), f.element(i, atX)
+	l, newX, newL, c, mask, t, stay := load(f.element(i, atCodes)), load(xl), load(ll), one(), one(), one(), emit.NewLabel("stay")
 	without := func(factor, other, from value) { // from less factor*l*other
 		each(VMULPS, factor, l, t)
 		if other.regs != nil {
@@ -154,6 +160,8 @@ func (f *fit) moveOne(i Register, half func(value) value, xl, ll, moved value) {
 		each(VANDPS, t, mask, mask)
 	}
 	also(other, c, l)
+	VTESTPS(mask.regs[0], mask.regs[0])
+	JZ(stay.Ref())
 	each(VMULPS, wx, c, t)
 	each(VADDPS, t, newX, newX)
 	each(VMULPS, w, c, t)
@@ -170,10 +178,11 @@ func (f *fit) moveOne(i Register, half func(value) value, xl, ll, moved value) {
 	each(VXORPS, t, t, t)
 	compare(less, best, fit, t)
 	each(VANDPS, mask, t, t)
-	move(load(half(f.element(i, atCodes))), best)
-	each(func(ops ...Op) { VBLENDVPS(ops[0], ops[1], ops[2], ops[2]) }, t, l, best)
-	move(best, half(f.element(i, atCodes)))
+	move(load(f.element(i, atCodes)), best)
+	where(t, l, best)
+	move(best, f.element(i, atCodes))
 	where(t, newX, xl)
 	where(t, newL, ll)
-	each(VORPS, t, moved, moved)
+	MOVQ(f.n, left)
+	stay.Here()
 }
