@@ -879,12 +879,12 @@ func encodeQ8_0AVX2(dst *byte, src *float32, n int)
 //go:noescape
 func encodeQ4_0AVX2(dst *byte, src *float32, n int)
 
-// symmetricCodesAVX2 writes a float16 and 32 bytes for each group: symmetricCodes.
+// symmetricCodesAVX2 writes n blocks of Q5_0: symmetricCodes.
 //
 //go:noescape
 func symmetricCodesAVX2(dst *byte, src *float32, rule *uint32, n int)
 
-// affineCodesAVX2 writes two float16 and 32 bytes for each group: affineCodes.
+// affineCodesAVX2 writes n blocks of Q4_1 or Q5_1: affineCodes.
 //
 //go:noescape
 func affineCodesAVX2(dst *byte, src *float32, rule *uint32, n int)

@@ -24299,6 +24299,7 @@ TEXT ·symmetricCodesAVX2(SB), NOSPLIT, $0-32
 	MOVQ         n+24(FP), DX
 	MOVQ         rule+16(FP), BX
 	VPBROADCASTD 8(BX), Y0
+	MOVL         12(BX), SI
 
 group:
 	VMOVUPS      (CX), Y1
@@ -24320,25 +24321,25 @@ group:
 	VMAXPS       Y6, Y5, Y5
 	VANDPS       k145<>+0(SB), Y1, Y6
 	VPCMPEQD     Y5, Y6, Y6
-	VMOVMSKPS    Y6, DI
-	MOVL         DI, SI
+	VMOVMSKPS    Y6, R8
+	MOVL         R8, DI
 	VANDPS       k145<>+0(SB), Y2, Y6
 	VPCMPEQD     Y5, Y6, Y6
-	VMOVMSKPS    Y6, DI
-	SHLL         $0x08, DI
-	ORL          DI, SI
+	VMOVMSKPS    Y6, R8
+	SHLL         $0x08, R8
+	ORL          R8, DI
 	VANDPS       k145<>+0(SB), Y3, Y6
 	VPCMPEQD     Y5, Y6, Y6
-	VMOVMSKPS    Y6, DI
-	SHLL         $0x10, DI
-	ORL          DI, SI
+	VMOVMSKPS    Y6, R8
+	SHLL         $0x10, R8
+	ORL          R8, DI
 	VANDPS       k145<>+0(SB), Y4, Y6
 	VPCMPEQD     Y5, Y6, Y6
-	VMOVMSKPS    Y6, DI
-	SHLL         $0x18, DI
-	ORL          DI, SI
-	TZCNTL       SI, SI
-	VBROADCASTSS (CX)(SI*4), Y5
+	VMOVMSKPS    Y6, R8
+	SHLL         $0x18, R8
+	ORL          R8, DI
+	TZCNTL       DI, DI
+	VBROADCASTSS (CX)(DI*4), Y5
 	VXORPS       Y6, Y6, Y6
 	VADDPS       Y6, Y5, Y5
 	VBROADCASTSS 4(BX), Y6
@@ -24374,9 +24375,17 @@ group:
 	VMOVDQU      k174<>+0(SB), Y2
 	VPERMD       Y1, Y2, Y1
 	VPMINSB      Y0, Y1, Y1
-	VMOVDQU      Y1, 2(AX)
+	VPSLLW       $0x03, Y1, Y2
+	VPMOVMSKB    Y2, DI
+	MOVL         DI, 2(AX)
+	VPAND        k6<>+0(SB), Y1, Y1
+	ADDQ         SI, AX
+	VEXTRACTI128 $0x01, Y1, X2
+	VPSLLW       $0x04, X2, X2
+	VPOR         X2, X1, X2
+	VMOVDQU      X2, (AX)
 	ADDQ         $0x00000080, CX
-	ADDQ         $0x22, AX
+	ADDQ         $0x10, AX
 	DECQ         DX
 	JNZ          group
 	VZEROUPPER
@@ -24391,6 +24400,7 @@ TEXT ·affineCodesAVX2(SB), NOSPLIT, $0-32
 	MOVQ         n+24(FP), DX
 	MOVQ         rule+16(FP), BX
 	VPBROADCASTD 8(BX), Y0
+	MOVL         12(BX), SI
 
 group:
 	VMOVUPS      (CX), Y1
@@ -24416,22 +24426,22 @@ group:
 	VPERMILPS    $0xb1, Y6, Y7
 	VMAXPS       Y7, Y6, Y6
 	VCMPPS       $0x00, Y5, Y1, Y7
-	VMOVMSKPS    Y7, DI
-	MOVL         DI, SI
+	VMOVMSKPS    Y7, R8
+	MOVL         R8, DI
 	VCMPPS       $0x00, Y5, Y2, Y7
-	VMOVMSKPS    Y7, DI
-	SHLL         $0x08, DI
-	ORL          DI, SI
+	VMOVMSKPS    Y7, R8
+	SHLL         $0x08, R8
+	ORL          R8, DI
 	VCMPPS       $0x00, Y5, Y3, Y7
-	VMOVMSKPS    Y7, DI
-	SHLL         $0x10, DI
-	ORL          DI, SI
+	VMOVMSKPS    Y7, R8
+	SHLL         $0x10, R8
+	ORL          R8, DI
 	VCMPPS       $0x00, Y5, Y4, Y5
-	VMOVMSKPS    Y5, DI
-	SHLL         $0x18, DI
-	ORL          DI, SI
-	TZCNTL       SI, SI
-	VBROADCASTSS (CX)(SI*4), Y7
+	VMOVMSKPS    Y5, R8
+	SHLL         $0x18, R8
+	ORL          R8, DI
+	TZCNTL       DI, DI
+	VBROADCASTSS (CX)(DI*4), Y7
 	VCVTPS2PH    $0x00, X7, X5
 	VPEXTRW      $0x00, X5, 2(AX)
 	VSUBPS       Y7, Y6, Y6
@@ -24472,9 +24482,17 @@ group:
 	VMOVDQU      k174<>+0(SB), Y2
 	VPERMD       Y1, Y2, Y1
 	VPMINSB      Y0, Y1, Y1
-	VMOVDQU      Y1, 4(AX)
+	VPSLLW       $0x03, Y1, Y2
+	VPMOVMSKB    Y2, DI
+	MOVL         DI, 4(AX)
+	VPAND        k6<>+0(SB), Y1, Y1
+	ADDQ         SI, AX
+	VEXTRACTI128 $0x01, Y1, X2
+	VPSLLW       $0x04, X2, X2
+	VPOR         X2, X1, X2
+	VMOVDQU      X2, (AX)
 	ADDQ         $0x00000080, CX
-	ADDQ         $0x24, AX
+	ADDQ         $0x10, AX
 	DECQ         DX
 	JNZ          group
 	VZEROUPPER

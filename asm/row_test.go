@@ -197,7 +197,7 @@ func TestRowsAgreeWithTheScalarFunctions(t *testing.T) {
 				}
 				for _, fill := range rowFills {
 					for round := range rounds {
-						agreesOnRow(t, o, k, rng, fill.name, fill.set, 1+round*3%5)
+						agreesOnRow(t, o, k, rng, fill.name, fill.set, []int{19, 4, 1, 2, 3, 35}[round]) // searches take sixteen at once
 					}
 				}
 			})

@@ -11,7 +11,7 @@ type searched struct {
 	several   severalBlocks
 	grid      gridGroup
 	iq1       iq1Group
-	codes     [32 * 36]byte
+	codes     [16 * 32]byte
 }
 
 var searches = sync.Pool{New: func() any { return new(searched) }}

@@ -7,33 +7,38 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// Codes of a byte, which Go packs: Q5_0 and Q4_1, Q5_1 differ only in how they are stored. What is
-// given to kernels of them is the Go type codesRule.
+// What is given to kernels of Q5_0, and of Q4_1 and Q5_1, which differ only in it: the Go type codesRule.
 const (
-	ruleTop   = 0 // what a scale divides by: half of the codes, or the largest one
-	ruleOver  = 4 // 1 over it, negated
-	ruleLimit = 8 // the largest code, as four bytes
+	ruleTop   = 0  // what a scale divides by: half of the codes, or the largest one
+	ruleOver  = 4  // 1 over it, negated
+	ruleLimit = 8  // the largest code, as four bytes
+	ruleAt    = 12 // where the low bits of codes lie in a block
 )
 
-// eachCodes writes a kernel of n groups of 32 numbers, each with some bytes of scales before its codes.
+// eachCodes writes a kernel of n blocks of 32 numbers, each with some bytes of scales before its codes:
+// the fifth bits, over which the low ones are written where codes have four.
 func eachCodes(name, doc, how string, head int, group func(s small, rule Register) [4]VecVirtual) {
 	emit.Frame(name+"AVX2", "func(dst *byte, src *float32, rule *uint32, n int)", doc, how)
 	s, rule := small{Load(Param("dst"), GP64()), Load(Param("src"), GP64()), Load(Param("n"), GP64())}, Load(Param("rule"), GP64())
 	limit := emit.Into(YMM(), VPBROADCASTD, Mem{Base: rule, Disp: ruleLimit})
-	again := emit.NewLabel("group")
-	again.Here()
-	codes := lowBytes(group(s, rule))
-	VPMINSB(limit, codes, codes)
-	VMOVDQU(codes, Mem{Base: s.dst, Disp: head})
-	ADDQ(U32(128), s.src)
-	ADDQ(Imm(uint64(head+32)), s.dst)
-	DECQ(s.n)
-	JNZ(again.Ref())
+	at := emit.Into(GP32(), MOVL, Mem{Base: rule, Disp: ruleAt})
+	emit.Repeat("group", s.n, func() {
+		codes := lowBytes(group(s, rule))
+		VPMINSB(limit, codes, codes)
+		high, bits := emit.Into(YMM(), VPSLLW, Imm(3), codes), GP32()
+		VPMOVMSKB(high, bits)
+		MOVL(bits, Mem{Base: s.dst, Disp: head})
+		VPAND(emit.Bytes32(15), codes, codes)
+		ADDQ(at.As64(), s.dst)
+		s.putNibbles(codes, 0)
+		ADDQ(U32(128), s.src)
+		ADDQ(Imm(16), s.dst)
+	})
 	emit.End()
 }
 
 func symmetricCodes() {
-	eachCodes("symmetricCodes", "writes a float16 and 32 bytes for each group: symmetricCodes.",
+	eachCodes("symmetricCodes", "writes n blocks of Q5_0: symmetricCodes.",
 		"d = the number of largest magnitude/-half, the first of equals. For each number: code = the integer part of x/d+half+0.5, by its reciprocal.", 2,
 		func(s small, rule Register) [4]VecVirtual {
 			x := s.numbers(0)
@@ -62,7 +67,7 @@ func symmetricCodes() {
 
 // affineCodes takes the least number by its place: of zeros the first one's sign counts.
 func affineCodes() {
-	eachCodes("affineCodes", "writes two float16 and 32 bytes for each group: affineCodes.",
+	eachCodes("affineCodes", "writes n blocks of Q4_1 or Q5_1: affineCodes.",
 		"low = the least number, the first of equals; d = (the largest-low)/top. For each number: code = the integer part of (x-low)/d+0.5, by the reciprocal.", 4,
 		func(s small, rule Register) [4]VecVirtual {
 			x := s.numbers(0)
