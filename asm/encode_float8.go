@@ -16,6 +16,9 @@ func ToE4M3(x float32) byte {
 	return sign | byte(mag>>20-120<<3)
 }
 
+// An e4m3Kernel takes 32 n numbers.
+type e4m3Kernel = func(dst *byte, src *float32, factor float32, n int)
+
 // E4M3Times writes numbers times a factor as E4M3.
 func (o *Ops) E4M3Times(dst []byte, src []float32, factor float32) {
 	o.e4m3(o.e4m3Times, dst, src, factor, func(x float32) float32 { return float32(x * factor) })
@@ -35,13 +38,12 @@ func (o *Ops) E4M3Over(dst []byte, src []float32, factor float32, to Type) {
 	o.e4m3(o.e4m3Over[to], dst, src, factor, scaled)
 }
 
-func (o *Ops) e4m3(kernel func(dst *byte, src, factor *float32, n int), dst []byte, src []float32, factor float32, scaled func(float32) float32) {
+func (o *Ops) e4m3(kernel e4m3Kernel, dst []byte, src []float32, factor float32, scaled func(float32) float32) {
 	want(len(dst) == len(src), "codes and numbers differ in count")
 	apart(dst, Raw(src))
 	done := 0
 	if n := len(src) / encodeChunk; kernel != nil && n > 0 {
-		f := factor
-		kernel(&dst[0], &src[0], &f, n)
+		kernel(&dst[0], &src[0], factor, n)
 		done = n * encodeChunk
 	}
 	for i, x := range src[done:] {

@@ -902,19 +902,19 @@ func encodeNVFP4AVX2(dst *byte, src *float32, n int)
 // e4m3TimesAVX2 writes 32 n numbers times a factor as E4M3.
 //
 //go:noescape
-func e4m3TimesAVX2(dst *byte, src *float32, factor *float32, n int)
+func e4m3TimesAVX2(dst *byte, src *float32, factor float32, n int)
 
 // e4m3OverF32AVX2 writes 32 n numbers over a factor as E4M3.
 //
 //go:noescape
-func e4m3OverF32AVX2(dst *byte, src *float32, factor *float32, n int)
+func e4m3OverF32AVX2(dst *byte, src *float32, factor float32, n int)
 
 // e4m3OverBF16AVX2 writes 32 n numbers over a factor, rounded to bfloat16, as E4M3.
 //
 //go:noescape
-func e4m3OverBF16AVX2(dst *byte, src *float32, factor *float32, n int)
+func e4m3OverBF16AVX2(dst *byte, src *float32, factor float32, n int)
 
 // e4m3OverF16AVX2 writes 32 n numbers over a factor, rounded to float16, as E4M3.
 //
 //go:noescape
-func e4m3OverF16AVX2(dst *byte, src *float32, factor *float32, n int)
+func e4m3OverF16AVX2(dst *byte, src *float32, factor float32, n int)

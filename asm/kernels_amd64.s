@@ -24502,30 +24502,28 @@ group:
 // Requires: AVX, AVX2, CMOV
 TEXT ·encodeMXFP4AVX2(SB), NOSPLIT, $0-32
 	// e = the exponent of the largest magnitude, as log2f rounds it, less 2, or 0. For each number: the code of E2M1 nearest to x/2^e.
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ n+24(FP), DX
-	MOVQ tables+16(FP), BX
-
-block:
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+24(FP), DX
+	MOVQ         tables+16(FP), BX
 	VMOVUPS      (CX), Y0
 	VMOVUPS      32(CX), Y1
 	VMOVUPS      64(CX), Y2
 	VMOVUPS      96(CX), Y3
-	VANDPS       k145<>+0(SB), Y0, Y4
-	VANDPS       k145<>+0(SB), Y1, Y5
-	VMAXPS       Y5, Y4, Y4
-	VANDPS       k145<>+0(SB), Y2, Y5
-	VMAXPS       Y5, Y4, Y4
-	VANDPS       k145<>+0(SB), Y3, Y5
-	VMAXPS       Y5, Y4, Y4
-	VPERM2F128   $0x01, Y4, Y4, Y5
-	VMAXPS       Y5, Y4, Y4
-	VPERMILPS    $0x4e, Y4, Y5
-	VMAXPS       Y5, Y4, Y4
-	VPERMILPS    $0xb1, Y4, Y5
-	VMAXPS       Y5, Y4, Y4
-	VMOVD        X4, SI
+	VANDPS       k145<>+0(SB), Y0, Y0
+	VANDPS       k145<>+0(SB), Y1, Y1
+	VMAXPS       Y1, Y0, Y0
+	VANDPS       k145<>+0(SB), Y2, Y1
+	VMAXPS       Y1, Y0, Y0
+	VANDPS       k145<>+0(SB), Y3, Y1
+	VMAXPS       Y1, Y0, Y0
+	VPERM2F128   $0x01, Y0, Y0, Y1
+	VMAXPS       Y1, Y0, Y0
+	VPERMILPS    $0x4e, Y0, Y1
+	VMAXPS       Y1, Y0, Y0
+	VPERMILPS    $0xb1, Y0, Y1
+	VMAXPS       Y1, Y0, Y0
+	VMOVD        X0, SI
 	MOVL         SI, DI
 	SHRL         $0x17, DI
 	XORL         R8, R8
@@ -24535,57 +24533,96 @@ block:
 	ADDL         R8, DI
 	SUBL         $0x02, DI
 	CMOVLLT      SI, DI
-	MOVB         DI, (AX)
-	VBROADCASTSS 1024(BX)(DI*4), Y4
-	VMOVDQA      Y0, Y5
-	VANDPS       k145<>+0(SB), Y0, Y0
-	VDIVPS       Y4, Y0, Y0
-	VROUNDPS     $0x0a, Y0, Y0
-	VMINPS       k201<>+0(SB), Y0, Y0
-	VCVTTPS2DQ   Y0, Y0
-	VMOVDQA      Y1, Y6
+	VBROADCASTSS 1024(BX)(DI*4), Y0
+
+block:
+	LEAQ         128(CX), SI
+	CMPQ         DX, $0x01
+	CMOVQEQ      CX, SI
+	VMOVUPS      (SI), Y1
+	VMOVUPS      32(SI), Y2
+	VMOVUPS      64(SI), Y3
+	VMOVUPS      96(SI), Y4
 	VANDPS       k145<>+0(SB), Y1, Y1
-	VDIVPS       Y4, Y1, Y1
-	VROUNDPS     $0x0a, Y1, Y1
-	VMINPS       k201<>+0(SB), Y1, Y1
-	VCVTTPS2DQ   Y1, Y1
-	VMOVDQA      Y2, Y7
 	VANDPS       k145<>+0(SB), Y2, Y2
-	VDIVPS       Y4, Y2, Y2
+	VMAXPS       Y2, Y1, Y1
+	VANDPS       k145<>+0(SB), Y3, Y2
+	VMAXPS       Y2, Y1, Y1
+	VANDPS       k145<>+0(SB), Y4, Y2
+	VMAXPS       Y2, Y1, Y1
+	VPERM2F128   $0x01, Y1, Y1, Y2
+	VMAXPS       Y2, Y1, Y1
+	VPERMILPS    $0x4e, Y1, Y2
+	VMAXPS       Y2, Y1, Y1
+	VPERMILPS    $0xb1, Y1, Y2
+	VMAXPS       Y2, Y1, Y1
+	VMOVD        X1, SI
+	MOVL         SI, R8
+	SHRL         $0x17, R8
+	XORL         R9, R9
+	CMPL         SI, (BX)(R8*4)
+	SETCC        R9
+	XORL         SI, SI
+	ADDL         R9, R8
+	SUBL         $0x02, R8
+	CMOVLLT      SI, R8
+	VBROADCASTSS 1024(BX)(R8*4), Y1
+	MOVB         DI, (AX)
+	VMOVUPS      (CX), Y2
+	VMOVUPS      32(CX), Y3
+	VMOVUPS      64(CX), Y4
+	VMOVUPS      96(CX), Y5
+	VMOVDQA      Y2, Y6
+	VANDPS       k145<>+0(SB), Y2, Y2
+	VDIVPS       Y0, Y2, Y2
 	VROUNDPS     $0x0a, Y2, Y2
 	VMINPS       k201<>+0(SB), Y2, Y2
 	VCVTTPS2DQ   Y2, Y2
-	VMOVDQA      Y3, Y8
+	VMOVDQA      Y3, Y7
 	VANDPS       k145<>+0(SB), Y3, Y3
-	VDIVPS       Y4, Y3, Y3
+	VDIVPS       Y0, Y3, Y3
 	VROUNDPS     $0x0a, Y3, Y3
 	VMINPS       k201<>+0(SB), Y3, Y3
 	VCVTTPS2DQ   Y3, Y3
-	VPACKSSDW    Y1, Y0, Y0
+	VMOVDQA      Y4, Y8
+	VANDPS       k145<>+0(SB), Y4, Y4
+	VDIVPS       Y0, Y4, Y4
+	VROUNDPS     $0x0a, Y4, Y4
+	VMINPS       k201<>+0(SB), Y4, Y4
+	VCVTTPS2DQ   Y4, Y4
+	VMOVDQA      Y5, Y9
+	VANDPS       k145<>+0(SB), Y5, Y5
+	VDIVPS       Y0, Y5, Y5
+	VROUNDPS     $0x0a, Y5, Y5
+	VMINPS       k201<>+0(SB), Y5, Y5
+	VCVTTPS2DQ   Y5, Y5
 	VPACKSSDW    Y3, Y2, Y2
-	VPACKUSWB    Y2, Y0, Y0
-	VMOVDQU      k174<>+0(SB), Y1
-	VPERMD       Y0, Y1, Y0
-	VPACKSSDW    Y6, Y5, Y5
-	VPACKSSDW    Y8, Y7, Y7
-	VPACKSSWB    Y7, Y5, Y5
-	VMOVDQU      k174<>+0(SB), Y1
-	VPERMD       Y5, Y1, Y5
-	VPMINUB      k6<>+0(SB), Y0, Y1
-	VPCMPGTB     k202<>+0(SB), Y0, Y2
-	VMOVDQU      k203<>+0(SB), Y0
-	VPSHUFB      Y1, Y0, Y0
-	VPSUBB       Y2, Y0, Y0
-	VPXOR        Y2, Y2, Y2
-	VPCMPGTB     Y2, Y0, Y2
-	VPAND        k85<>+0(SB), Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPSRLW       $0x04, Y5, Y5
-	VPOR         Y5, Y0, Y0
-	VEXTRACTI128 $0x01, Y0, X1
-	VPSLLW       $0x04, X1, X1
-	VPOR         X1, X0, X1
-	VMOVDQU      X1, 1(AX)
+	VPACKSSDW    Y5, Y4, Y4
+	VPACKUSWB    Y4, Y2, Y2
+	VMOVDQU      k174<>+0(SB), Y0
+	VPERMD       Y2, Y0, Y2
+	VPACKSSDW    Y7, Y6, Y6
+	VPACKSSDW    Y9, Y8, Y8
+	VPACKSSWB    Y8, Y6, Y6
+	VMOVDQU      k174<>+0(SB), Y0
+	VPERMD       Y6, Y0, Y6
+	VPMINUB      k6<>+0(SB), Y2, Y0
+	VPCMPGTB     k202<>+0(SB), Y2, Y3
+	VMOVDQU      k203<>+0(SB), Y2
+	VPSHUFB      Y0, Y2, Y2
+	VPSUBB       Y3, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPCMPGTB     Y3, Y2, Y3
+	VPAND        k85<>+0(SB), Y6, Y6
+	VPAND        Y3, Y6, Y6
+	VPSRLW       $0x04, Y6, Y6
+	VPOR         Y6, Y2, Y2
+	VEXTRACTI128 $0x01, Y2, X0
+	VPSLLW       $0x04, X0, X0
+	VPOR         X0, X2, X0
+	VMOVDQU      X0, 1(AX)
+	MOVL         R8, DI
+	VMOVAPS      Y1, Y0
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x11, AX
 	DECQ         DX
@@ -24612,204 +24649,228 @@ DATA k203<>+24(SB)/8, $0x0605050505040404
 GLOBL k203<>(SB), RODATA|NOPTR, $32
 
 // func encodeNVFP4AVX2(dst *byte, src *float32, n int)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, CMOV
 TEXT ·encodeNVFP4AVX2(SB), NOSPLIT, $0-24
 	// For 16 numbers: scale = the largest magnitude/6 in E4M3, halves up. For each number: the code of E2M1 nearest to x/scale.
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ n+16(FP), DX
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+16(FP), DX
+	VMOVUPS      k145<>+0(SB), Y0
+	VANDPS       (CX), Y0, Y2
+	VANDPS       32(CX), Y0, Y1
+	VMAXPS       Y1, Y2, Y2
+	VANDPS       64(CX), Y0, Y3
+	VANDPS       96(CX), Y0, Y1
+	VMAXPS       Y1, Y3, Y3
+	VANDPS       128(CX), Y0, Y4
+	VANDPS       160(CX), Y0, Y1
+	VMAXPS       Y1, Y4, Y4
+	VANDPS       192(CX), Y0, Y5
+	VANDPS       224(CX), Y0, Y1
+	VMAXPS       Y1, Y5, Y5
+	VUNPCKLPS    Y3, Y2, Y1
+	VUNPCKHPS    Y3, Y2, Y2
+	VMAXPS       Y1, Y2, Y2
+	VUNPCKLPS    Y5, Y4, Y1
+	VUNPCKHPS    Y5, Y4, Y4
+	VMAXPS       Y1, Y4, Y4
+	VUNPCKLPD    Y4, Y2, Y1
+	VUNPCKHPD    Y4, Y2, Y2
+	VMAXPS       Y1, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X0
+	VMAXPS       X2, X0, X0
+	VDIVPS       k204<>+0(SB), X0, X0
+	VMULPS       k205<>+0(SB), X0, X2
+	VADDPS       k120<>+0(SB), X2, X2
+	VCVTTPS2DQ   X2, X2
+	VPMINSD      k104<>+0(SB), X2, X2
+	VPADDD       k206<>+0(SB), X0, X1
+	VPSRLD       $0x14, X1, X1
+	VPSUBD       k207<>+0(SB), X1, X1
+	VPCMPGTD     k208<>+0(SB), X1, X3
+	VPBLENDVB    X3, k209<>+0(SB), X1, X1
+	VPCMPGTD     k210<>+0(SB), X0, X0
+	VPBLENDVB    X0, X1, X2, X1
+	VPADDD       k211<>+0(SB), X1, X3
+	VPSLLD       $0x14, X3, X3
+	VCVTDQ2PS    X1, X2
+	VMULPS       k212<>+0(SB), X2, X2
+	VPCMPGTD     k104<>+0(SB), X1, X0
+	VPBLENDVB    X0, X3, X2, X3
+	VPXOR        X2, X2, X2
+	VPCMPEQD     X2, X1, X2
+	VPBLENDVB    X2, k213<>+0(SB), X3, X3
 
 block:
-	VMOVUPS      (CX), Y0
-	VMOVUPS      32(CX), Y1
-	VMOVUPS      64(CX), Y2
-	VMOVUPS      96(CX), Y3
-	VANDPS       k145<>+0(SB), Y0, Y4
-	VANDPS       k145<>+0(SB), Y1, Y5
-	VANDPS       k145<>+0(SB), Y2, Y6
-	VANDPS       k145<>+0(SB), Y3, Y7
-	VMAXPS       Y5, Y4, Y4
-	VMAXPS       Y7, Y6, Y6
-	VPERM2F128   $0x20, Y6, Y4, Y5
-	VPERM2F128   $0x31, Y6, Y4, Y7
-	VMAXPS       Y7, Y5, Y4
-	VPERMILPS    $0x4e, Y4, Y5
-	VMAXPS       Y5, Y4, Y4
-	VPERMILPS    $0xb1, Y4, Y5
-	VMAXPS       Y5, Y4, Y4
-	VEXTRACTF128 $0x01, Y4, X5
-	VUNPCKLPS    X5, X4, X4
-	VDIVPS       k204<>+0(SB), X4, X4
-	VMULPS       k205<>+0(SB), X4, X6
-	VADDPS       k120<>+0(SB), X6, X6
-	VCVTTPS2DQ   X6, X6
-	VPMINSD      k104<>+0(SB), X6, X6
-	VPADDD       k206<>+0(SB), X4, X5
-	VPSRLD       $0x14, X5, X5
-	VPSUBD       k207<>+0(SB), X5, X5
-	VPCMPGTD     k208<>+0(SB), X5, X7
-	VPBLENDVB    X7, k209<>+0(SB), X5, X5
-	VPCMPGTD     k210<>+0(SB), X4, X4
-	VPBLENDVB    X4, X5, X6, X5
-	VPADDD       k211<>+0(SB), X5, X7
-	VPSLLD       $0x14, X7, X7
-	VCVTDQ2PS    X5, X6
-	VMULPS       k212<>+0(SB), X6, X6
-	VPCMPGTD     k104<>+0(SB), X5, X4
-	VPBLENDVB    X4, X7, X6, X7
-	VPXOR        X6, X6, X6
-	VPCMPEQD     X6, X5, X6
-	VPBLENDVB    X6, k213<>+0(SB), X7, X7
-	VBROADCASTSS X7, Y4
-	VPSHUFD      $0x55, X7, X7
-	VBROADCASTSS X7, Y6
-	VPEXTRB      $0x00, X5, (AX)
-	VPEXTRB      $0x04, X5, 1(AX)
-	VMOVDQA      Y0, Y5
-	VANDPS       k145<>+0(SB), Y0, Y0
-	VDIVPS       Y4, Y0, Y0
-	VROUNDPS     $0x0a, Y0, Y0
-	VMINPS       k201<>+0(SB), Y0, Y0
-	VCVTTPS2DQ   Y0, Y0
-	VMOVDQA      Y1, Y7
-	VANDPS       k145<>+0(SB), Y1, Y1
-	VDIVPS       Y4, Y1, Y1
-	VROUNDPS     $0x0a, Y1, Y1
-	VMINPS       k201<>+0(SB), Y1, Y1
-	VCVTTPS2DQ   Y1, Y1
-	VMOVDQA      Y2, Y4
-	VANDPS       k145<>+0(SB), Y2, Y2
-	VDIVPS       Y6, Y2, Y2
-	VROUNDPS     $0x0a, Y2, Y2
-	VMINPS       k201<>+0(SB), Y2, Y2
-	VCVTTPS2DQ   Y2, Y2
+	LEAQ         256(CX), BX
+	CMPQ         DX, $0x01
+	CMOVQEQ      CX, BX
+	VMOVUPS      k145<>+0(SB), Y0
+	VANDPS       (BX), Y0, Y4
+	VANDPS       32(BX), Y0, Y2
+	VMAXPS       Y2, Y4, Y4
+	VANDPS       64(BX), Y0, Y5
+	VANDPS       96(BX), Y0, Y2
+	VMAXPS       Y2, Y5, Y5
+	VANDPS       128(BX), Y0, Y6
+	VANDPS       160(BX), Y0, Y2
+	VMAXPS       Y2, Y6, Y6
+	VANDPS       192(BX), Y0, Y7
+	VANDPS       224(BX), Y0, Y2
+	VMAXPS       Y2, Y7, Y7
+	VUNPCKLPS    Y5, Y4, Y2
+	VUNPCKHPS    Y5, Y4, Y4
+	VMAXPS       Y2, Y4, Y4
+	VUNPCKLPS    Y7, Y6, Y2
+	VUNPCKHPS    Y7, Y6, Y6
+	VMAXPS       Y2, Y6, Y6
+	VUNPCKLPD    Y6, Y4, Y2
+	VUNPCKHPD    Y6, Y4, Y4
+	VMAXPS       Y2, Y4, Y4
+	VEXTRACTF128 $0x01, Y4, X0
+	VMAXPS       X4, X0, X0
+	VDIVPS       k204<>+0(SB), X0, X0
+	VMULPS       k205<>+0(SB), X0, X4
+	VADDPS       k120<>+0(SB), X4, X4
+	VCVTTPS2DQ   X4, X4
+	VPMINSD      k104<>+0(SB), X4, X4
+	VPADDD       k206<>+0(SB), X0, X2
+	VPSRLD       $0x14, X2, X2
+	VPSUBD       k207<>+0(SB), X2, X2
+	VPCMPGTD     k208<>+0(SB), X2, X5
+	VPBLENDVB    X5, k209<>+0(SB), X2, X2
+	VPCMPGTD     k210<>+0(SB), X0, X0
+	VPBLENDVB    X0, X2, X4, X2
+	VPADDD       k211<>+0(SB), X2, X5
+	VPSLLD       $0x14, X5, X5
+	VCVTDQ2PS    X2, X4
+	VMULPS       k212<>+0(SB), X4, X4
+	VPCMPGTD     k104<>+0(SB), X2, X0
+	VPBLENDVB    X0, X5, X4, X5
+	VPXOR        X4, X4, X4
+	VPCMPEQD     X4, X2, X4
+	VPBLENDVB    X4, k213<>+0(SB), X5, X5
+	VPACKSSDW    X1, X1, X1
+	VPACKUSWB    X1, X1, X1
+	VMOVD        X1, (AX)
+	VBROADCASTSS X3, Y0
+	VPSRLDQ      $0x04, X3, X3
+	VBROADCASTSS X3, Y1
+	VPSRLDQ      $0x04, X3, X3
+	VMOVUPS      (CX), Y4
+	VMOVUPS      32(CX), Y6
+	VMOVUPS      64(CX), Y7
+	VMOVUPS      96(CX), Y8
+	VMOVDQA      Y4, Y9
+	VANDPS       k145<>+0(SB), Y4, Y4
+	VDIVPS       Y0, Y4, Y4
+	VROUNDPS     $0x0a, Y4, Y4
+	VMINPS       k201<>+0(SB), Y4, Y4
+	VCVTTPS2DQ   Y4, Y4
+	VMOVDQA      Y6, Y10
+	VANDPS       k145<>+0(SB), Y6, Y6
+	VDIVPS       Y0, Y6, Y6
+	VROUNDPS     $0x0a, Y6, Y6
+	VMINPS       k201<>+0(SB), Y6, Y6
+	VCVTTPS2DQ   Y6, Y6
+	VMOVDQA      Y7, Y0
+	VANDPS       k145<>+0(SB), Y7, Y7
+	VDIVPS       Y1, Y7, Y7
+	VROUNDPS     $0x0a, Y7, Y7
+	VMINPS       k201<>+0(SB), Y7, Y7
+	VCVTTPS2DQ   Y7, Y7
+	VMOVDQA      Y8, Y11
+	VANDPS       k145<>+0(SB), Y8, Y8
+	VDIVPS       Y1, Y8, Y8
+	VROUNDPS     $0x0a, Y8, Y8
+	VMINPS       k201<>+0(SB), Y8, Y8
+	VCVTTPS2DQ   Y8, Y8
+	VPACKSSDW    Y6, Y4, Y4
+	VPACKSSDW    Y8, Y7, Y7
+	VPACKUSWB    Y7, Y4, Y4
+	VMOVDQU      k174<>+0(SB), Y1
+	VPERMD       Y4, Y1, Y4
+	VPACKSSDW    Y10, Y9, Y9
+	VPACKSSDW    Y11, Y0, Y0
+	VPACKSSWB    Y0, Y9, Y9
+	VMOVDQU      k174<>+0(SB), Y0
+	VPERMD       Y9, Y0, Y9
+	VPMINUB      k6<>+0(SB), Y4, Y0
+	VPCMPGTB     k202<>+0(SB), Y4, Y1
+	VMOVDQU      k203<>+0(SB), Y4
+	VPSHUFB      Y0, Y4, Y4
+	VPSUBB       Y1, Y4, Y4
+	VPXOR        Y1, Y1, Y1
+	VPCMPGTB     Y1, Y4, Y1
+	VPAND        k85<>+0(SB), Y9, Y9
+	VPAND        Y1, Y9, Y9
+	VPSRLW       $0x04, Y9, Y9
+	VPOR         Y9, Y4, Y4
+	VPSRLDQ      $0x08, Y4, Y0
+	VPSLLW       $0x04, Y0, Y0
+	VPOR         Y0, Y4, Y4
+	VPERMQ       $0x08, Y4, Y4
+	VMOVDQU      X4, 4(AX)
+	VBROADCASTSS X3, Y0
+	VPSRLDQ      $0x04, X3, X3
+	VBROADCASTSS X3, Y1
+	VPSRLDQ      $0x04, X3, X3
+	VMOVUPS      128(CX), Y3
+	VMOVUPS      160(CX), Y4
+	VMOVUPS      192(CX), Y6
+	VMOVUPS      224(CX), Y7
 	VMOVDQA      Y3, Y8
 	VANDPS       k145<>+0(SB), Y3, Y3
-	VDIVPS       Y6, Y3, Y3
+	VDIVPS       Y0, Y3, Y3
 	VROUNDPS     $0x0a, Y3, Y3
 	VMINPS       k201<>+0(SB), Y3, Y3
 	VCVTTPS2DQ   Y3, Y3
-	VPACKSSDW    Y1, Y0, Y0
-	VPACKSSDW    Y3, Y2, Y2
-	VPACKUSWB    Y2, Y0, Y0
+	VMOVDQA      Y4, Y9
+	VANDPS       k145<>+0(SB), Y4, Y4
+	VDIVPS       Y0, Y4, Y4
+	VROUNDPS     $0x0a, Y4, Y4
+	VMINPS       k201<>+0(SB), Y4, Y4
+	VCVTTPS2DQ   Y4, Y4
+	VMOVDQA      Y6, Y0
+	VANDPS       k145<>+0(SB), Y6, Y6
+	VDIVPS       Y1, Y6, Y6
+	VROUNDPS     $0x0a, Y6, Y6
+	VMINPS       k201<>+0(SB), Y6, Y6
+	VCVTTPS2DQ   Y6, Y6
+	VMOVDQA      Y7, Y10
+	VANDPS       k145<>+0(SB), Y7, Y7
+	VDIVPS       Y1, Y7, Y7
+	VROUNDPS     $0x0a, Y7, Y7
+	VMINPS       k201<>+0(SB), Y7, Y7
+	VCVTTPS2DQ   Y7, Y7
+	VPACKSSDW    Y4, Y3, Y3
+	VPACKSSDW    Y7, Y6, Y6
+	VPACKUSWB    Y6, Y3, Y3
 	VMOVDQU      k174<>+0(SB), Y1
-	VPERMD       Y0, Y1, Y0
-	VPACKSSDW    Y7, Y5, Y5
-	VPACKSSDW    Y8, Y4, Y4
-	VPACKSSWB    Y4, Y5, Y5
-	VMOVDQU      k174<>+0(SB), Y1
-	VPERMD       Y5, Y1, Y5
-	VPMINUB      k6<>+0(SB), Y0, Y1
-	VPCMPGTB     k202<>+0(SB), Y0, Y2
-	VMOVDQU      k203<>+0(SB), Y0
-	VPSHUFB      Y1, Y0, Y0
-	VPSUBB       Y2, Y0, Y0
-	VPXOR        Y2, Y2, Y2
-	VPCMPGTB     Y2, Y0, Y2
-	VPAND        k85<>+0(SB), Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPSRLW       $0x04, Y5, Y5
-	VPOR         Y5, Y0, Y0
-	VPSRLDQ      $0x08, Y0, Y1
-	VPSLLW       $0x04, Y1, Y1
-	VPOR         Y1, Y0, Y0
-	VPERMQ       $0x08, Y0, Y0
-	VMOVDQU      X0, 4(AX)
-	VMOVUPS      128(CX), Y0
-	VMOVUPS      160(CX), Y1
-	VMOVUPS      192(CX), Y2
-	VMOVUPS      224(CX), Y3
-	VANDPS       k145<>+0(SB), Y0, Y4
-	VANDPS       k145<>+0(SB), Y1, Y5
-	VANDPS       k145<>+0(SB), Y2, Y6
-	VANDPS       k145<>+0(SB), Y3, Y7
-	VMAXPS       Y5, Y4, Y4
-	VMAXPS       Y7, Y6, Y6
-	VPERM2F128   $0x20, Y6, Y4, Y5
-	VPERM2F128   $0x31, Y6, Y4, Y7
-	VMAXPS       Y7, Y5, Y4
-	VPERMILPS    $0x4e, Y4, Y5
-	VMAXPS       Y5, Y4, Y4
-	VPERMILPS    $0xb1, Y4, Y5
-	VMAXPS       Y5, Y4, Y4
-	VEXTRACTF128 $0x01, Y4, X5
-	VUNPCKLPS    X5, X4, X4
-	VDIVPS       k204<>+0(SB), X4, X4
-	VMULPS       k205<>+0(SB), X4, X6
-	VADDPS       k120<>+0(SB), X6, X6
-	VCVTTPS2DQ   X6, X6
-	VPMINSD      k104<>+0(SB), X6, X6
-	VPADDD       k206<>+0(SB), X4, X5
-	VPSRLD       $0x14, X5, X5
-	VPSUBD       k207<>+0(SB), X5, X5
-	VPCMPGTD     k208<>+0(SB), X5, X7
-	VPBLENDVB    X7, k209<>+0(SB), X5, X5
-	VPCMPGTD     k210<>+0(SB), X4, X4
-	VPBLENDVB    X4, X5, X6, X5
-	VPADDD       k211<>+0(SB), X5, X7
-	VPSLLD       $0x14, X7, X7
-	VCVTDQ2PS    X5, X6
-	VMULPS       k212<>+0(SB), X6, X6
-	VPCMPGTD     k104<>+0(SB), X5, X4
-	VPBLENDVB    X4, X7, X6, X7
-	VPXOR        X6, X6, X6
-	VPCMPEQD     X6, X5, X6
-	VPBLENDVB    X6, k213<>+0(SB), X7, X7
-	VBROADCASTSS X7, Y4
-	VPSHUFD      $0x55, X7, X7
-	VBROADCASTSS X7, Y6
-	VPEXTRB      $0x00, X5, 2(AX)
-	VPEXTRB      $0x04, X5, 3(AX)
-	VMOVDQA      Y0, Y5
-	VANDPS       k145<>+0(SB), Y0, Y0
-	VDIVPS       Y4, Y0, Y0
-	VROUNDPS     $0x0a, Y0, Y0
-	VMINPS       k201<>+0(SB), Y0, Y0
-	VCVTTPS2DQ   Y0, Y0
-	VMOVDQA      Y1, Y7
-	VANDPS       k145<>+0(SB), Y1, Y1
-	VDIVPS       Y4, Y1, Y1
-	VROUNDPS     $0x0a, Y1, Y1
-	VMINPS       k201<>+0(SB), Y1, Y1
-	VCVTTPS2DQ   Y1, Y1
-	VMOVDQA      Y2, Y4
-	VANDPS       k145<>+0(SB), Y2, Y2
-	VDIVPS       Y6, Y2, Y2
-	VROUNDPS     $0x0a, Y2, Y2
-	VMINPS       k201<>+0(SB), Y2, Y2
-	VCVTTPS2DQ   Y2, Y2
-	VMOVDQA      Y3, Y8
-	VANDPS       k145<>+0(SB), Y3, Y3
-	VDIVPS       Y6, Y3, Y3
-	VROUNDPS     $0x0a, Y3, Y3
-	VMINPS       k201<>+0(SB), Y3, Y3
-	VCVTTPS2DQ   Y3, Y3
-	VPACKSSDW    Y1, Y0, Y0
-	VPACKSSDW    Y3, Y2, Y2
-	VPACKUSWB    Y2, Y0, Y0
-	VMOVDQU      k174<>+0(SB), Y1
-	VPERMD       Y0, Y1, Y0
-	VPACKSSDW    Y7, Y5, Y5
-	VPACKSSDW    Y8, Y4, Y4
-	VPACKSSWB    Y4, Y5, Y5
-	VMOVDQU      k174<>+0(SB), Y1
-	VPERMD       Y5, Y1, Y5
-	VPMINUB      k6<>+0(SB), Y0, Y1
-	VPCMPGTB     k202<>+0(SB), Y0, Y2
-	VMOVDQU      k203<>+0(SB), Y0
-	VPSHUFB      Y1, Y0, Y0
-	VPSUBB       Y2, Y0, Y0
-	VPXOR        Y2, Y2, Y2
-	VPCMPGTB     Y2, Y0, Y2
-	VPAND        k85<>+0(SB), Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPSRLW       $0x04, Y5, Y5
-	VPOR         Y5, Y0, Y0
-	VPSRLDQ      $0x08, Y0, Y1
-	VPSLLW       $0x04, Y1, Y1
-	VPOR         Y1, Y0, Y0
-	VPERMQ       $0x08, Y0, Y0
-	VMOVDQU      X0, 20(AX)
+	VPERMD       Y3, Y1, Y3
+	VPACKSSDW    Y9, Y8, Y8
+	VPACKSSDW    Y10, Y0, Y0
+	VPACKSSWB    Y0, Y8, Y8
+	VMOVDQU      k174<>+0(SB), Y0
+	VPERMD       Y8, Y0, Y8
+	VPMINUB      k6<>+0(SB), Y3, Y0
+	VPCMPGTB     k202<>+0(SB), Y3, Y1
+	VMOVDQU      k203<>+0(SB), Y3
+	VPSHUFB      Y0, Y3, Y3
+	VPSUBB       Y1, Y3, Y3
+	VPXOR        Y1, Y1, Y1
+	VPCMPGTB     Y1, Y3, Y1
+	VPAND        k85<>+0(SB), Y8, Y8
+	VPAND        Y1, Y8, Y8
+	VPSRLW       $0x04, Y8, Y8
+	VPOR         Y8, Y3, Y3
+	VPSRLDQ      $0x08, Y3, Y0
+	VPSLLW       $0x04, Y0, Y0
+	VPOR         Y0, Y3, Y3
+	VPERMQ       $0x08, Y3, Y3
+	VMOVDQU      X3, 20(AX)
+	VMOVAPS      X2, X1
+	VMOVAPS      X5, X3
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x24, AX
 	DECQ         DX
@@ -24877,15 +24938,14 @@ DATA k213<>+16(SB)/8, $0x7f8000007f800000
 DATA k213<>+24(SB)/8, $0x7f8000007f800000
 GLOBL k213<>(SB), RODATA|NOPTR, $32
 
-// func e4m3TimesAVX2(dst *byte, src *float32, factor *float32, n int)
+// func e4m3TimesAVX2(dst *byte, src *float32, factor float32, n int)
 // Requires: AVX, AVX2
 TEXT ·e4m3TimesAVX2(SB), NOSPLIT, $0-32
-	// For each number: 448 at most; from 2^-6 on rounded to three bits of fraction, below it to units of 2^-9.
+	// For each number: 448 at most; rounded to three bits of fraction, below 2^-6 to units of 2^-9.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         n+24(FP), DX
-	MOVQ         factor+16(FP), BX
-	VBROADCASTSS (BX), Y0
+	VBROADCASTSS factor+16(FP), Y0
 
 block:
 	VMOVUPS   (CX), Y1
@@ -24893,72 +24953,59 @@ block:
 	VMOVUPS   64(CX), Y3
 	VMOVUPS   96(CX), Y4
 	VMULPS    Y0, Y1, Y1
-	VPSRLD    $0x1f, Y1, Y5
-	VPSLLD    $0x07, Y5, Y5
+	VMOVDQA   Y1, Y5
 	VPAND     k145<>+0(SB), Y1, Y1
 	VPMINSD   k214<>+0(SB), Y1, Y1
-	VADDPS    k215<>+0(SB), Y1, Y6
-	VPSUBD    k215<>+0(SB), Y6, Y6
-	VPCMPGTD  k210<>+0(SB), Y1, Y8
-	VPSRLD    $0x14, Y1, Y7
-	VPAND     k1<>+0(SB), Y7, Y7
+	VPMAXSD   k215<>+0(SB), Y1, Y6
+	VPAND     k213<>+0(SB), Y6, Y6
+	VPADDD    k216<>+0(SB), Y6, Y6
+	VADDPS    Y6, Y1, Y1
+	VPSRLD    $0x14, Y6, Y7
+	VPSUBD    Y6, Y1, Y1
 	VPADDD    Y7, Y1, Y1
-	VPADDD    k216<>+0(SB), Y1, Y1
-	VPSRLD    $0x14, Y1, Y1
-	VPSUBD    k207<>+0(SB), Y1, Y1
-	VPBLENDVB Y8, Y1, Y6, Y1
-	VPOR      Y5, Y1, Y1
 	VMULPS    Y0, Y2, Y2
-	VPSRLD    $0x1f, Y2, Y5
-	VPSLLD    $0x07, Y5, Y5
+	VMOVDQA   Y2, Y6
 	VPAND     k145<>+0(SB), Y2, Y2
 	VPMINSD   k214<>+0(SB), Y2, Y2
-	VADDPS    k215<>+0(SB), Y2, Y6
-	VPSUBD    k215<>+0(SB), Y6, Y6
-	VPCMPGTD  k210<>+0(SB), Y2, Y8
-	VPSRLD    $0x14, Y2, Y7
-	VPAND     k1<>+0(SB), Y7, Y7
-	VPADDD    Y7, Y2, Y2
-	VPADDD    k216<>+0(SB), Y2, Y2
-	VPSRLD    $0x14, Y2, Y2
-	VPSUBD    k207<>+0(SB), Y2, Y2
-	VPBLENDVB Y8, Y2, Y6, Y2
-	VPOR      Y5, Y2, Y2
+	VPMAXSD   k215<>+0(SB), Y2, Y7
+	VPAND     k213<>+0(SB), Y7, Y7
+	VPADDD    k216<>+0(SB), Y7, Y7
+	VADDPS    Y7, Y2, Y2
+	VPSRLD    $0x14, Y7, Y8
+	VPSUBD    Y7, Y2, Y2
+	VPADDD    Y8, Y2, Y2
 	VMULPS    Y0, Y3, Y3
-	VPSRLD    $0x1f, Y3, Y5
-	VPSLLD    $0x07, Y5, Y5
+	VMOVDQA   Y3, Y7
 	VPAND     k145<>+0(SB), Y3, Y3
 	VPMINSD   k214<>+0(SB), Y3, Y3
-	VADDPS    k215<>+0(SB), Y3, Y6
-	VPSUBD    k215<>+0(SB), Y6, Y6
-	VPCMPGTD  k210<>+0(SB), Y3, Y8
-	VPSRLD    $0x14, Y3, Y7
-	VPAND     k1<>+0(SB), Y7, Y7
-	VPADDD    Y7, Y3, Y3
-	VPADDD    k216<>+0(SB), Y3, Y3
-	VPSRLD    $0x14, Y3, Y3
-	VPSUBD    k207<>+0(SB), Y3, Y3
-	VPBLENDVB Y8, Y3, Y6, Y3
-	VPOR      Y5, Y3, Y3
+	VPMAXSD   k215<>+0(SB), Y3, Y8
+	VPAND     k213<>+0(SB), Y8, Y8
+	VPADDD    k216<>+0(SB), Y8, Y8
+	VADDPS    Y8, Y3, Y3
+	VPSRLD    $0x14, Y8, Y9
+	VPSUBD    Y8, Y3, Y3
+	VPADDD    Y9, Y3, Y3
 	VMULPS    Y0, Y4, Y4
-	VPSRLD    $0x1f, Y4, Y5
-	VPSLLD    $0x07, Y5, Y5
+	VMOVDQA   Y4, Y8
 	VPAND     k145<>+0(SB), Y4, Y4
 	VPMINSD   k214<>+0(SB), Y4, Y4
-	VADDPS    k215<>+0(SB), Y4, Y6
-	VPSUBD    k215<>+0(SB), Y6, Y6
-	VPCMPGTD  k210<>+0(SB), Y4, Y8
-	VPSRLD    $0x14, Y4, Y7
-	VPAND     k1<>+0(SB), Y7, Y7
-	VPADDD    Y7, Y4, Y4
-	VPADDD    k216<>+0(SB), Y4, Y4
-	VPSRLD    $0x14, Y4, Y4
-	VPSUBD    k207<>+0(SB), Y4, Y4
-	VPBLENDVB Y8, Y4, Y6, Y4
-	VPOR      Y5, Y4, Y4
+	VPMAXSD   k215<>+0(SB), Y4, Y9
+	VPAND     k213<>+0(SB), Y9, Y9
+	VPADDD    k216<>+0(SB), Y9, Y9
+	VADDPS    Y9, Y4, Y4
+	VPSRLD    $0x14, Y9, Y10
+	VPSUBD    Y9, Y4, Y4
+	VPADDD    Y10, Y4, Y4
 	VPACKSSDW Y2, Y1, Y1
 	VPACKSSDW Y4, Y3, Y3
+	VPSUBW    k217<>+0(SB), Y1, Y1
+	VPSUBW    k217<>+0(SB), Y3, Y3
 	VPACKUSWB Y3, Y1, Y1
+	VPACKSSDW Y6, Y5, Y5
+	VPACKSSDW Y8, Y7, Y7
+	VPACKSSWB Y7, Y5, Y5
+	VPAND     k85<>+0(SB), Y5, Y5
+	VPOR      Y5, Y1, Y1
 	VMOVDQU   k174<>+0(SB), Y2
 	VPERMD    Y1, Y2, Y1
 	VMOVDQU   Y1, (AX)
@@ -24975,27 +25022,32 @@ DATA k214<>+16(SB)/8, $0x43e0000043e00000
 DATA k214<>+24(SB)/8, $0x43e0000043e00000
 GLOBL k214<>(SB), RODATA|NOPTR, $32
 
-DATA k215<>+0(SB)/8, $0x4680000046800000
-DATA k215<>+8(SB)/8, $0x4680000046800000
-DATA k215<>+16(SB)/8, $0x4680000046800000
-DATA k215<>+24(SB)/8, $0x4680000046800000
+DATA k215<>+0(SB)/8, $0x3c8000003c800000
+DATA k215<>+8(SB)/8, $0x3c8000003c800000
+DATA k215<>+16(SB)/8, $0x3c8000003c800000
+DATA k215<>+24(SB)/8, $0x3c8000003c800000
 GLOBL k215<>(SB), RODATA|NOPTR, $32
 
-DATA k216<>+0(SB)/8, $0x0007ffff0007ffff
-DATA k216<>+8(SB)/8, $0x0007ffff0007ffff
-DATA k216<>+16(SB)/8, $0x0007ffff0007ffff
-DATA k216<>+24(SB)/8, $0x0007ffff0007ffff
+DATA k216<>+0(SB)/8, $0x0a0000000a000000
+DATA k216<>+8(SB)/8, $0x0a0000000a000000
+DATA k216<>+16(SB)/8, $0x0a0000000a000000
+DATA k216<>+24(SB)/8, $0x0a0000000a000000
 GLOBL k216<>(SB), RODATA|NOPTR, $32
 
-// func e4m3OverF32AVX2(dst *byte, src *float32, factor *float32, n int)
+DATA k217<>+0(SB)/8, $0x0468046804680468
+DATA k217<>+8(SB)/8, $0x0468046804680468
+DATA k217<>+16(SB)/8, $0x0468046804680468
+DATA k217<>+24(SB)/8, $0x0468046804680468
+GLOBL k217<>(SB), RODATA|NOPTR, $32
+
+// func e4m3OverF32AVX2(dst *byte, src *float32, factor float32, n int)
 // Requires: AVX, AVX2
 TEXT ·e4m3OverF32AVX2(SB), NOSPLIT, $0-32
-	// For each number: 448 at most; from 2^-6 on rounded to three bits of fraction, below it to units of 2^-9.
+	// For each number: 448 at most; rounded to three bits of fraction, below 2^-6 to units of 2^-9.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         n+24(FP), DX
-	MOVQ         factor+16(FP), BX
-	VBROADCASTSS (BX), Y0
+	VBROADCASTSS factor+16(FP), Y0
 
 block:
 	VMOVUPS   (CX), Y1
@@ -25003,72 +25055,59 @@ block:
 	VMOVUPS   64(CX), Y3
 	VMOVUPS   96(CX), Y4
 	VDIVPS    Y0, Y1, Y1
-	VPSRLD    $0x1f, Y1, Y5
-	VPSLLD    $0x07, Y5, Y5
+	VMOVDQA   Y1, Y5
 	VPAND     k145<>+0(SB), Y1, Y1
 	VPMINSD   k214<>+0(SB), Y1, Y1
-	VADDPS    k215<>+0(SB), Y1, Y6
-	VPSUBD    k215<>+0(SB), Y6, Y6
-	VPCMPGTD  k210<>+0(SB), Y1, Y8
-	VPSRLD    $0x14, Y1, Y7
-	VPAND     k1<>+0(SB), Y7, Y7
+	VPMAXSD   k215<>+0(SB), Y1, Y6
+	VPAND     k213<>+0(SB), Y6, Y6
+	VPADDD    k216<>+0(SB), Y6, Y6
+	VADDPS    Y6, Y1, Y1
+	VPSRLD    $0x14, Y6, Y7
+	VPSUBD    Y6, Y1, Y1
 	VPADDD    Y7, Y1, Y1
-	VPADDD    k216<>+0(SB), Y1, Y1
-	VPSRLD    $0x14, Y1, Y1
-	VPSUBD    k207<>+0(SB), Y1, Y1
-	VPBLENDVB Y8, Y1, Y6, Y1
-	VPOR      Y5, Y1, Y1
 	VDIVPS    Y0, Y2, Y2
-	VPSRLD    $0x1f, Y2, Y5
-	VPSLLD    $0x07, Y5, Y5
+	VMOVDQA   Y2, Y6
 	VPAND     k145<>+0(SB), Y2, Y2
 	VPMINSD   k214<>+0(SB), Y2, Y2
-	VADDPS    k215<>+0(SB), Y2, Y6
-	VPSUBD    k215<>+0(SB), Y6, Y6
-	VPCMPGTD  k210<>+0(SB), Y2, Y8
-	VPSRLD    $0x14, Y2, Y7
-	VPAND     k1<>+0(SB), Y7, Y7
-	VPADDD    Y7, Y2, Y2
-	VPADDD    k216<>+0(SB), Y2, Y2
-	VPSRLD    $0x14, Y2, Y2
-	VPSUBD    k207<>+0(SB), Y2, Y2
-	VPBLENDVB Y8, Y2, Y6, Y2
-	VPOR      Y5, Y2, Y2
+	VPMAXSD   k215<>+0(SB), Y2, Y7
+	VPAND     k213<>+0(SB), Y7, Y7
+	VPADDD    k216<>+0(SB), Y7, Y7
+	VADDPS    Y7, Y2, Y2
+	VPSRLD    $0x14, Y7, Y8
+	VPSUBD    Y7, Y2, Y2
+	VPADDD    Y8, Y2, Y2
 	VDIVPS    Y0, Y3, Y3
-	VPSRLD    $0x1f, Y3, Y5
-	VPSLLD    $0x07, Y5, Y5
+	VMOVDQA   Y3, Y7
 	VPAND     k145<>+0(SB), Y3, Y3
 	VPMINSD   k214<>+0(SB), Y3, Y3
-	VADDPS    k215<>+0(SB), Y3, Y6
-	VPSUBD    k215<>+0(SB), Y6, Y6
-	VPCMPGTD  k210<>+0(SB), Y3, Y8
-	VPSRLD    $0x14, Y3, Y7
-	VPAND     k1<>+0(SB), Y7, Y7
-	VPADDD    Y7, Y3, Y3
-	VPADDD    k216<>+0(SB), Y3, Y3
-	VPSRLD    $0x14, Y3, Y3
-	VPSUBD    k207<>+0(SB), Y3, Y3
-	VPBLENDVB Y8, Y3, Y6, Y3
-	VPOR      Y5, Y3, Y3
+	VPMAXSD   k215<>+0(SB), Y3, Y8
+	VPAND     k213<>+0(SB), Y8, Y8
+	VPADDD    k216<>+0(SB), Y8, Y8
+	VADDPS    Y8, Y3, Y3
+	VPSRLD    $0x14, Y8, Y9
+	VPSUBD    Y8, Y3, Y3
+	VPADDD    Y9, Y3, Y3
 	VDIVPS    Y0, Y4, Y4
-	VPSRLD    $0x1f, Y4, Y5
-	VPSLLD    $0x07, Y5, Y5
+	VMOVDQA   Y4, Y8
 	VPAND     k145<>+0(SB), Y4, Y4
 	VPMINSD   k214<>+0(SB), Y4, Y4
-	VADDPS    k215<>+0(SB), Y4, Y6
-	VPSUBD    k215<>+0(SB), Y6, Y6
-	VPCMPGTD  k210<>+0(SB), Y4, Y8
-	VPSRLD    $0x14, Y4, Y7
-	VPAND     k1<>+0(SB), Y7, Y7
-	VPADDD    Y7, Y4, Y4
-	VPADDD    k216<>+0(SB), Y4, Y4
-	VPSRLD    $0x14, Y4, Y4
-	VPSUBD    k207<>+0(SB), Y4, Y4
-	VPBLENDVB Y8, Y4, Y6, Y4
-	VPOR      Y5, Y4, Y4
+	VPMAXSD   k215<>+0(SB), Y4, Y9
+	VPAND     k213<>+0(SB), Y9, Y9
+	VPADDD    k216<>+0(SB), Y9, Y9
+	VADDPS    Y9, Y4, Y4
+	VPSRLD    $0x14, Y9, Y10
+	VPSUBD    Y9, Y4, Y4
+	VPADDD    Y10, Y4, Y4
 	VPACKSSDW Y2, Y1, Y1
 	VPACKSSDW Y4, Y3, Y3
+	VPSUBW    k217<>+0(SB), Y1, Y1
+	VPSUBW    k217<>+0(SB), Y3, Y3
 	VPACKUSWB Y3, Y1, Y1
+	VPACKSSDW Y6, Y5, Y5
+	VPACKSSDW Y8, Y7, Y7
+	VPACKSSWB Y7, Y5, Y5
+	VPAND     k85<>+0(SB), Y5, Y5
+	VPOR      Y5, Y1, Y1
 	VMOVDQU   k174<>+0(SB), Y2
 	VPERMD    Y1, Y2, Y1
 	VMOVDQU   Y1, (AX)
@@ -25079,15 +25118,14 @@ block:
 	VZEROUPPER
 	RET
 
-// func e4m3OverBF16AVX2(dst *byte, src *float32, factor *float32, n int)
+// func e4m3OverBF16AVX2(dst *byte, src *float32, factor float32, n int)
 // Requires: AVX, AVX2
 TEXT ·e4m3OverBF16AVX2(SB), NOSPLIT, $0-32
-	// For each number: 448 at most; from 2^-6 on rounded to three bits of fraction, below it to units of 2^-9.
+	// For each number: 448 at most; rounded to three bits of fraction, below 2^-6 to units of 2^-9.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         n+24(FP), DX
-	MOVQ         factor+16(FP), BX
-	VBROADCASTSS (BX), Y0
+	VBROADCASTSS factor+16(FP), Y0
 
 block:
 	VMOVUPS   (CX), Y1
@@ -25099,88 +25137,75 @@ block:
 	VPAND     k1<>+0(SB), Y5, Y5
 	VPADDD    k20<>+0(SB), Y5, Y5
 	VPADDD    Y5, Y1, Y1
-	VPAND     k217<>+0(SB), Y1, Y1
-	VPSRLD    $0x1f, Y1, Y5
-	VPSLLD    $0x07, Y5, Y5
+	VPAND     k218<>+0(SB), Y1, Y1
+	VMOVDQA   Y1, Y5
 	VPAND     k145<>+0(SB), Y1, Y1
 	VPMINSD   k214<>+0(SB), Y1, Y1
-	VADDPS    k215<>+0(SB), Y1, Y6
-	VPSUBD    k215<>+0(SB), Y6, Y6
-	VPCMPGTD  k210<>+0(SB), Y1, Y8
-	VPSRLD    $0x14, Y1, Y7
-	VPAND     k1<>+0(SB), Y7, Y7
+	VPMAXSD   k215<>+0(SB), Y1, Y6
+	VPAND     k213<>+0(SB), Y6, Y6
+	VPADDD    k216<>+0(SB), Y6, Y6
+	VADDPS    Y6, Y1, Y1
+	VPSRLD    $0x14, Y6, Y7
+	VPSUBD    Y6, Y1, Y1
 	VPADDD    Y7, Y1, Y1
-	VPADDD    k216<>+0(SB), Y1, Y1
-	VPSRLD    $0x14, Y1, Y1
-	VPSUBD    k207<>+0(SB), Y1, Y1
-	VPBLENDVB Y8, Y1, Y6, Y1
-	VPOR      Y5, Y1, Y1
 	VDIVPS    Y0, Y2, Y2
-	VPSRLD    $0x10, Y2, Y5
-	VPAND     k1<>+0(SB), Y5, Y5
-	VPADDD    k20<>+0(SB), Y5, Y5
-	VPADDD    Y5, Y2, Y2
-	VPAND     k217<>+0(SB), Y2, Y2
-	VPSRLD    $0x1f, Y2, Y5
-	VPSLLD    $0x07, Y5, Y5
+	VPSRLD    $0x10, Y2, Y6
+	VPAND     k1<>+0(SB), Y6, Y6
+	VPADDD    k20<>+0(SB), Y6, Y6
+	VPADDD    Y6, Y2, Y2
+	VPAND     k218<>+0(SB), Y2, Y2
+	VMOVDQA   Y2, Y6
 	VPAND     k145<>+0(SB), Y2, Y2
 	VPMINSD   k214<>+0(SB), Y2, Y2
-	VADDPS    k215<>+0(SB), Y2, Y6
-	VPSUBD    k215<>+0(SB), Y6, Y6
-	VPCMPGTD  k210<>+0(SB), Y2, Y8
-	VPSRLD    $0x14, Y2, Y7
-	VPAND     k1<>+0(SB), Y7, Y7
-	VPADDD    Y7, Y2, Y2
-	VPADDD    k216<>+0(SB), Y2, Y2
-	VPSRLD    $0x14, Y2, Y2
-	VPSUBD    k207<>+0(SB), Y2, Y2
-	VPBLENDVB Y8, Y2, Y6, Y2
-	VPOR      Y5, Y2, Y2
+	VPMAXSD   k215<>+0(SB), Y2, Y7
+	VPAND     k213<>+0(SB), Y7, Y7
+	VPADDD    k216<>+0(SB), Y7, Y7
+	VADDPS    Y7, Y2, Y2
+	VPSRLD    $0x14, Y7, Y8
+	VPSUBD    Y7, Y2, Y2
+	VPADDD    Y8, Y2, Y2
 	VDIVPS    Y0, Y3, Y3
-	VPSRLD    $0x10, Y3, Y5
-	VPAND     k1<>+0(SB), Y5, Y5
-	VPADDD    k20<>+0(SB), Y5, Y5
-	VPADDD    Y5, Y3, Y3
-	VPAND     k217<>+0(SB), Y3, Y3
-	VPSRLD    $0x1f, Y3, Y5
-	VPSLLD    $0x07, Y5, Y5
+	VPSRLD    $0x10, Y3, Y7
+	VPAND     k1<>+0(SB), Y7, Y7
+	VPADDD    k20<>+0(SB), Y7, Y7
+	VPADDD    Y7, Y3, Y3
+	VPAND     k218<>+0(SB), Y3, Y3
+	VMOVDQA   Y3, Y7
 	VPAND     k145<>+0(SB), Y3, Y3
 	VPMINSD   k214<>+0(SB), Y3, Y3
-	VADDPS    k215<>+0(SB), Y3, Y6
-	VPSUBD    k215<>+0(SB), Y6, Y6
-	VPCMPGTD  k210<>+0(SB), Y3, Y8
-	VPSRLD    $0x14, Y3, Y7
-	VPAND     k1<>+0(SB), Y7, Y7
-	VPADDD    Y7, Y3, Y3
-	VPADDD    k216<>+0(SB), Y3, Y3
-	VPSRLD    $0x14, Y3, Y3
-	VPSUBD    k207<>+0(SB), Y3, Y3
-	VPBLENDVB Y8, Y3, Y6, Y3
-	VPOR      Y5, Y3, Y3
+	VPMAXSD   k215<>+0(SB), Y3, Y8
+	VPAND     k213<>+0(SB), Y8, Y8
+	VPADDD    k216<>+0(SB), Y8, Y8
+	VADDPS    Y8, Y3, Y3
+	VPSRLD    $0x14, Y8, Y9
+	VPSUBD    Y8, Y3, Y3
+	VPADDD    Y9, Y3, Y3
 	VDIVPS    Y0, Y4, Y4
-	VPSRLD    $0x10, Y4, Y5
-	VPAND     k1<>+0(SB), Y5, Y5
-	VPADDD    k20<>+0(SB), Y5, Y5
-	VPADDD    Y5, Y4, Y4
-	VPAND     k217<>+0(SB), Y4, Y4
-	VPSRLD    $0x1f, Y4, Y5
-	VPSLLD    $0x07, Y5, Y5
+	VPSRLD    $0x10, Y4, Y8
+	VPAND     k1<>+0(SB), Y8, Y8
+	VPADDD    k20<>+0(SB), Y8, Y8
+	VPADDD    Y8, Y4, Y4
+	VPAND     k218<>+0(SB), Y4, Y4
+	VMOVDQA   Y4, Y8
 	VPAND     k145<>+0(SB), Y4, Y4
 	VPMINSD   k214<>+0(SB), Y4, Y4
-	VADDPS    k215<>+0(SB), Y4, Y6
-	VPSUBD    k215<>+0(SB), Y6, Y6
-	VPCMPGTD  k210<>+0(SB), Y4, Y8
-	VPSRLD    $0x14, Y4, Y7
-	VPAND     k1<>+0(SB), Y7, Y7
-	VPADDD    Y7, Y4, Y4
-	VPADDD    k216<>+0(SB), Y4, Y4
-	VPSRLD    $0x14, Y4, Y4
-	VPSUBD    k207<>+0(SB), Y4, Y4
-	VPBLENDVB Y8, Y4, Y6, Y4
-	VPOR      Y5, Y4, Y4
+	VPMAXSD   k215<>+0(SB), Y4, Y9
+	VPAND     k213<>+0(SB), Y9, Y9
+	VPADDD    k216<>+0(SB), Y9, Y9
+	VADDPS    Y9, Y4, Y4
+	VPSRLD    $0x14, Y9, Y10
+	VPSUBD    Y9, Y4, Y4
+	VPADDD    Y10, Y4, Y4
 	VPACKSSDW Y2, Y1, Y1
 	VPACKSSDW Y4, Y3, Y3
+	VPSUBW    k217<>+0(SB), Y1, Y1
+	VPSUBW    k217<>+0(SB), Y3, Y3
 	VPACKUSWB Y3, Y1, Y1
+	VPACKSSDW Y6, Y5, Y5
+	VPACKSSDW Y8, Y7, Y7
+	VPACKSSWB Y7, Y5, Y5
+	VPAND     k85<>+0(SB), Y5, Y5
+	VPOR      Y5, Y1, Y1
 	VMOVDQU   k174<>+0(SB), Y2
 	VPERMD    Y1, Y2, Y1
 	VMOVDQU   Y1, (AX)
@@ -25191,21 +25216,20 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k217<>+0(SB)/8, $0xffff0000ffff0000
-DATA k217<>+8(SB)/8, $0xffff0000ffff0000
-DATA k217<>+16(SB)/8, $0xffff0000ffff0000
-DATA k217<>+24(SB)/8, $0xffff0000ffff0000
-GLOBL k217<>(SB), RODATA|NOPTR, $32
+DATA k218<>+0(SB)/8, $0xffff0000ffff0000
+DATA k218<>+8(SB)/8, $0xffff0000ffff0000
+DATA k218<>+16(SB)/8, $0xffff0000ffff0000
+DATA k218<>+24(SB)/8, $0xffff0000ffff0000
+GLOBL k218<>(SB), RODATA|NOPTR, $32
 
-// func e4m3OverF16AVX2(dst *byte, src *float32, factor *float32, n int)
+// func e4m3OverF16AVX2(dst *byte, src *float32, factor float32, n int)
 // Requires: AVX, AVX2, F16C
 TEXT ·e4m3OverF16AVX2(SB), NOSPLIT, $0-32
-	// For each number: 448 at most; from 2^-6 on rounded to three bits of fraction, below it to units of 2^-9.
+	// For each number: 448 at most; rounded to three bits of fraction, below 2^-6 to units of 2^-9.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         n+24(FP), DX
-	MOVQ         factor+16(FP), BX
-	VBROADCASTSS (BX), Y0
+	VBROADCASTSS factor+16(FP), Y0
 
 block:
 	VMOVUPS   (CX), Y1
@@ -25215,78 +25239,65 @@ block:
 	VDIVPS    Y0, Y1, Y1
 	VCVTPS2PH $0x00, Y1, X1
 	VCVTPH2PS X1, Y1
-	VPSRLD    $0x1f, Y1, Y5
-	VPSLLD    $0x07, Y5, Y5
+	VMOVDQA   Y1, Y5
 	VPAND     k145<>+0(SB), Y1, Y1
 	VPMINSD   k214<>+0(SB), Y1, Y1
-	VADDPS    k215<>+0(SB), Y1, Y6
-	VPSUBD    k215<>+0(SB), Y6, Y6
-	VPCMPGTD  k210<>+0(SB), Y1, Y8
-	VPSRLD    $0x14, Y1, Y7
-	VPAND     k1<>+0(SB), Y7, Y7
+	VPMAXSD   k215<>+0(SB), Y1, Y6
+	VPAND     k213<>+0(SB), Y6, Y6
+	VPADDD    k216<>+0(SB), Y6, Y6
+	VADDPS    Y6, Y1, Y1
+	VPSRLD    $0x14, Y6, Y7
+	VPSUBD    Y6, Y1, Y1
 	VPADDD    Y7, Y1, Y1
-	VPADDD    k216<>+0(SB), Y1, Y1
-	VPSRLD    $0x14, Y1, Y1
-	VPSUBD    k207<>+0(SB), Y1, Y1
-	VPBLENDVB Y8, Y1, Y6, Y1
-	VPOR      Y5, Y1, Y1
 	VDIVPS    Y0, Y2, Y2
 	VCVTPS2PH $0x00, Y2, X2
 	VCVTPH2PS X2, Y2
-	VPSRLD    $0x1f, Y2, Y5
-	VPSLLD    $0x07, Y5, Y5
+	VMOVDQA   Y2, Y6
 	VPAND     k145<>+0(SB), Y2, Y2
 	VPMINSD   k214<>+0(SB), Y2, Y2
-	VADDPS    k215<>+0(SB), Y2, Y6
-	VPSUBD    k215<>+0(SB), Y6, Y6
-	VPCMPGTD  k210<>+0(SB), Y2, Y8
-	VPSRLD    $0x14, Y2, Y7
-	VPAND     k1<>+0(SB), Y7, Y7
-	VPADDD    Y7, Y2, Y2
-	VPADDD    k216<>+0(SB), Y2, Y2
-	VPSRLD    $0x14, Y2, Y2
-	VPSUBD    k207<>+0(SB), Y2, Y2
-	VPBLENDVB Y8, Y2, Y6, Y2
-	VPOR      Y5, Y2, Y2
+	VPMAXSD   k215<>+0(SB), Y2, Y7
+	VPAND     k213<>+0(SB), Y7, Y7
+	VPADDD    k216<>+0(SB), Y7, Y7
+	VADDPS    Y7, Y2, Y2
+	VPSRLD    $0x14, Y7, Y8
+	VPSUBD    Y7, Y2, Y2
+	VPADDD    Y8, Y2, Y2
 	VDIVPS    Y0, Y3, Y3
 	VCVTPS2PH $0x00, Y3, X3
 	VCVTPH2PS X3, Y3
-	VPSRLD    $0x1f, Y3, Y5
-	VPSLLD    $0x07, Y5, Y5
+	VMOVDQA   Y3, Y7
 	VPAND     k145<>+0(SB), Y3, Y3
 	VPMINSD   k214<>+0(SB), Y3, Y3
-	VADDPS    k215<>+0(SB), Y3, Y6
-	VPSUBD    k215<>+0(SB), Y6, Y6
-	VPCMPGTD  k210<>+0(SB), Y3, Y8
-	VPSRLD    $0x14, Y3, Y7
-	VPAND     k1<>+0(SB), Y7, Y7
-	VPADDD    Y7, Y3, Y3
-	VPADDD    k216<>+0(SB), Y3, Y3
-	VPSRLD    $0x14, Y3, Y3
-	VPSUBD    k207<>+0(SB), Y3, Y3
-	VPBLENDVB Y8, Y3, Y6, Y3
-	VPOR      Y5, Y3, Y3
+	VPMAXSD   k215<>+0(SB), Y3, Y8
+	VPAND     k213<>+0(SB), Y8, Y8
+	VPADDD    k216<>+0(SB), Y8, Y8
+	VADDPS    Y8, Y3, Y3
+	VPSRLD    $0x14, Y8, Y9
+	VPSUBD    Y8, Y3, Y3
+	VPADDD    Y9, Y3, Y3
 	VDIVPS    Y0, Y4, Y4
 	VCVTPS2PH $0x00, Y4, X4
 	VCVTPH2PS X4, Y4
-	VPSRLD    $0x1f, Y4, Y5
-	VPSLLD    $0x07, Y5, Y5
+	VMOVDQA   Y4, Y8
 	VPAND     k145<>+0(SB), Y4, Y4
 	VPMINSD   k214<>+0(SB), Y4, Y4
-	VADDPS    k215<>+0(SB), Y4, Y6
-	VPSUBD    k215<>+0(SB), Y6, Y6
-	VPCMPGTD  k210<>+0(SB), Y4, Y8
-	VPSRLD    $0x14, Y4, Y7
-	VPAND     k1<>+0(SB), Y7, Y7
-	VPADDD    Y7, Y4, Y4
-	VPADDD    k216<>+0(SB), Y4, Y4
-	VPSRLD    $0x14, Y4, Y4
-	VPSUBD    k207<>+0(SB), Y4, Y4
-	VPBLENDVB Y8, Y4, Y6, Y4
-	VPOR      Y5, Y4, Y4
+	VPMAXSD   k215<>+0(SB), Y4, Y9
+	VPAND     k213<>+0(SB), Y9, Y9
+	VPADDD    k216<>+0(SB), Y9, Y9
+	VADDPS    Y9, Y4, Y4
+	VPSRLD    $0x14, Y9, Y10
+	VPSUBD    Y9, Y4, Y4
+	VPADDD    Y10, Y4, Y4
 	VPACKSSDW Y2, Y1, Y1
 	VPACKSSDW Y4, Y3, Y3
+	VPSUBW    k217<>+0(SB), Y1, Y1
+	VPSUBW    k217<>+0(SB), Y3, Y3
 	VPACKUSWB Y3, Y1, Y1
+	VPACKSSDW Y6, Y5, Y5
+	VPACKSSDW Y8, Y7, Y7
+	VPACKSSWB Y7, Y5, Y5
+	VPAND     k85<>+0(SB), Y5, Y5
+	VPOR      Y5, Y1, Y1
 	VMOVDQU   k174<>+0(SB), Y2
 	VPERMD    Y1, Y2, Y1
 	VMOVDQU   Y1, (AX)

@@ -37,8 +37,8 @@ type Ops struct {
 	search  searchKernels
 	rows    [Kinds]rowKernel
 
-	e4m3Times func(dst *byte, src, factor *float32, n int) // 32 each time
-	e4m3Over  [3]func(dst *byte, src, factor *float32, n int)
+	e4m3Times e4m3Kernel
+	e4m3Over  [3]e4m3Kernel
 }
 
 // For fills the table from a set of features, worst level first. It asks

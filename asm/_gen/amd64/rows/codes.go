@@ -56,23 +56,30 @@ func roundBetween(c, magic, bits, low, high, less value) {
 func e4m3() {
 	kernel := func(name, says string, scaled func(factor, x VecVirtual)) {
 		var factor VecVirtual
-		eachBlock(name, ", factor *float32", "writes 32 n numbers "+says+" as E4M3.",
-			[]string{"For each number: 448 at most; from 2^-6 on rounded to three bits of fraction, below it to units of 2^-9."}, 32, 32,
-			func() {
+		eachBlock(name, ", factor float32", "writes 32 n numbers "+says+" as E4M3.",
+			[]string{"For each number: 448 at most; rounded to three bits of fraction, below 2^-6 to units of 2^-9."}, 32, 32,
+			func(small) {
 				factor = YMM()
-				VBROADCASTSS(Mem{Base: Load(Param("factor"), GP64())}, factor)
+				VBROADCASTSS(parameter("factor"), factor)
 			},
 			func(s small) {
 				x := s.numbers(0)
 				var signs [4]VecVirtual
 				for i, y := range x {
 					scaled(factor, y)
-					signs[i] = emit.Into(YMM(), VPSRLD, Imm(31), y)
-					VPSLLD(Imm(7), signs[i], signs[i])
+					signs[i] = emit.Into(YMM(), VMOVDQA, y)
 					roundE4M3(y)
-					VPOR(signs[i], y, y)
 				}
-				VMOVDQU(packed(x, VPACKUSWB), Mem{Base: s.dst})
+				words(x)
+				for _, y := range []VecVirtual{x[0], x[2]} {
+					VPSUBW(emit.Words((147-6)<<3), y, y)
+				}
+				VPACKUSWB(x[2], x[0], x[0])
+				words(signs)
+				VPACKSSWB(signs[2], signs[0], signs[0])
+				VPAND(emit.Bytes32(0x80), signs[0], signs[0])
+				VPOR(signs[0], x[0], x[0])
+				VMOVDQU(inOrder(x[0]), Mem{Base: s.dst})
 			})
 	}
 	times := func(factor, x VecVirtual) { VMULPS(factor, x, x) }
@@ -94,19 +101,18 @@ func e4m3() {
 	})
 }
 
-// roundE4M3 makes the code of each magnitude. Adding 2^14, whose last bit is 2^-9, rounds the small ones.
+// roundE4M3 makes the code of each magnitude, and (147-6)<<3 more. For 2^e, the power of two not above it and
+// at least 2^-6, the last bit of 2^(e+20) is that of a code: adding that rounds. Its exponent, e+147, and what
+// was added to its bits make the code.
 func roundE4M3(x VecVirtual) {
-	tiny, odd, normal := YMM(), YMM(), YMM()
+	power, exponent := YMM(), YMM()
 	VPAND(emit.Dwords(0x7FFFFFFF), x, x)
 	VPMINSD(emit.Dwords(0x43E00000), x, x)
-	VADDPS(emit.Floats(1<<14), x, tiny)
-	VPSUBD(emit.Dwords(0x46800000), tiny, tiny)
-	VPCMPGTD(emit.Dwords(0x3C800000-1), x, normal)
-	VPSRLD(Imm(20), x, odd)
-	VPAND(emit.Dwords(1), odd, odd)
-	VPADDD(odd, x, x)
-	VPADDD(emit.Dwords(0x7FFFF), x, x)
-	VPSRLD(Imm(20), x, x)
-	VPSUBD(emit.Dwords(120<<3), x, x)
-	VPBLENDVB(normal, x, tiny, x)
+	VPMAXSD(emit.Dwords(0x3C800000), x, power)
+	VPAND(emit.Dwords(0x7F800000), power, power)
+	VPADDD(emit.Dwords(20<<23), power, power)
+	VADDPS(power, x, x)
+	VPSRLD(Imm(20), power, exponent)
+	VPSUBD(power, x, x)
+	VPADDD(exponent, x, x)
 }

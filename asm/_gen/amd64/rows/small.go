@@ -14,16 +14,25 @@ type small struct {
 }
 
 // eachBlock writes a kernel that turns n times so many numbers into so many bytes.
-func eachBlock(name, params, doc string, how []string, elems, bytes int, before func(), block func(s small)) {
+func eachBlock(name, params, doc string, how []string, elems, bytes int, before, block func(s small)) {
 	emit.Frame(name+"AVX2", "func(dst *byte, src *float32"+params+", n int)", doc, how...)
 	s := small{Load(Param("dst"), GP64()), Load(Param("src"), GP64()), Load(Param("n"), GP64())}
-	before()
+	before(s)
 	emit.Repeat("block", s.n, func() {
 		block(s)
 		ADDQ(U32(uint32(4*elems)), s.src)
 		ADDQ(Imm(uint64(bytes)), s.dst)
 	})
 	emit.End()
+}
+
+// next is the block behind some bytes of numbers, or this one if it is the last: what its scale takes long to
+// make is made before this one's codes.
+func (s small) next(bytes int) small {
+	src := emit.Into(GP64(), LEAQ, Mem{Base: s.src, Disp: bytes})
+	CMPQ(s.n, Imm(1))
+	CMOVQEQ(s.src, src)
+	return small{s.dst, src, s.n}
 }
 
 // numbers are 32 of a block, from one on.
@@ -78,12 +87,22 @@ func lowBytes(x [4]VecVirtual) VecVirtual {
 
 // packed is 32 dwords as bytes, in order.
 func packed(x [4]VecVirtual, toBytes func(...Op)) VecVirtual {
+	words(x)
+	toBytes(x[2], x[0], x[0])
+	return inOrder(x[0])
+}
+
+// words makes words of dwords: of the first two registers in the first one, of the others in the third.
+func words(x [4]VecVirtual) {
 	VPACKSSDW(x[1], x[0], x[0])
 	VPACKSSDW(x[3], x[2], x[2])
-	toBytes(x[2], x[0], x[0])
+}
+
+// inOrder is bytes that were packed from words of four registers of dwords.
+func inOrder(x VecVirtual) VecVirtual {
 	order := emit.Into(YMM(), VMOVDQU, emit.Dwords(0, 4, 1, 5, 2, 6, 3, 7))
-	VPERMD(x[0], order, x[0])
-	return x[0]
+	VPERMD(x, order, x)
+	return x
 }
 
 // putNibbles writes 32 codes below 16, two a byte: i and i+16.
@@ -98,7 +117,7 @@ func (s small) putNibbles(codes VecVirtual, at int) {
 // below does.
 func q8_0() {
 	eachBlock("encodeQ8_0", "", "writes n blocks of Q8_0.",
-		[]string{"d = the largest magnitude/127. For each number: code = x/d by its reciprocal, rounded, ties away from zero."}, 32, 34, func() {}, func(s small) {
+		[]string{"d = the largest magnitude/127. For each number: code = x/d by its reciprocal, rounded, ties away from zero."}, 32, 34, func(small) {}, func(s small) {
 			x := s.numbers(0)
 			d := magnitude(x[:]...)
 			VDIVPS(emit.Load32(emit.Floats(127)), d, d)
@@ -119,7 +138,7 @@ func q8_0() {
 // q4_0 finds the first number of the largest magnitude by its place.
 func q4_0() {
 	eachBlock("encodeQ4_0", "", "writes n blocks of Q4_0.",
-		[]string{"d = the number of largest magnitude/-8, the first of equals. For each number: code = the integer part of x/d+8.5, by its reciprocal; 15 at most."}, 32, 18, func() {}, func(s small) {
+		[]string{"d = the number of largest magnitude/-8, the first of equals. For each number: code = the integer part of x/d+8.5, by its reciprocal; 15 at most."}, 32, 18, func(small) {}, func(s small) {
 			x := s.numbers(0)
 			m := magnitude(x[:]...)
 			d, zero := s.first(x, func(y, same VecVirtual) {
@@ -175,68 +194,93 @@ func fp4(x, halfs [4]VecVirtual) VecVirtual {
 // mxfp4 is told at which mantissas log2f rounds up to the next exponent, and half of each scale.
 func mxfp4() {
 	var tables Register
+	var exponent GPVirtual
+	var half VecVirtual
+	scale := func(s small) (GPVirtual, VecVirtual) {
+		x := s.numbers(0)
+		m, bits, e, up, none := magnitude(x[:]...), GP32(), GP32(), GP32(), GP32()
+		VMOVD(m.AsX(), bits)
+		MOVL(bits, e)
+		SHRL(Imm(23), e)
+		XORL(up, up)
+		CMPL(bits, Mem{Base: tables, Index: e.As64(), Scale: 4})
+		SETCC(up.As8())
+		XORL(none, none)
+		ADDL(up, e)
+		SUBL(Imm(2), e)
+		CMOVLLT(none, e)
+		return e, emit.Into(YMM(), VBROADCASTSS, Mem{Base: tables, Index: e.As64(), Scale: 4, Disp: 1024})
+	}
 	eachBlock("encodeMXFP4", ", tables *uint32", "writes n blocks of MXFP4: tables is roundsUp, then half of the scale of each exponent.",
 		[]string{"e = the exponent of the largest magnitude, as log2f rounds it, less 2, or 0. For each number: the code of E2M1 nearest to x/2^e."}, 32, 17,
-		func() { tables = Load(Param("tables"), GP64()) }, func(s small) {
-			x := s.numbers(0)
-			m, bits, e, up, none := magnitude(x[:]...), GP32(), GP32(), GP32(), GP32()
-			VMOVD(m.AsX(), bits)
-			MOVL(bits, e)
-			SHRL(Imm(23), e)
-			XORL(up, up)
-			CMPL(bits, Mem{Base: tables, Index: e.As64(), Scale: 4})
-			SETCC(up.As8())
-			XORL(none, none)
-			ADDL(up, e)
-			SUBL(Imm(2), e)
-			CMOVLLT(none, e)
-			MOVB(e.As8(), Mem{Base: s.dst})
-			half := emit.Into(YMM(), VBROADCASTSS, Mem{Base: tables, Index: e.As64(), Scale: 4, Disp: 1024})
-			s.putNibbles(fp4(x, [4]VecVirtual{half, half, half, half}), 1)
+		func(s small) {
+			tables = Load(Param("tables"), GP64())
+			exponent, half = scale(s)
+		}, func(s small) {
+			e, next := scale(s.next(128))
+			MOVB(exponent.As8(), Mem{Base: s.dst})
+			s.putNibbles(fp4(s.numbers(0), [4]VecVirtual{half, half, half, half}), 1)
+			MOVL(e, exponent)
+			VMOVAPS(next, half)
 		})
 }
 
-// nvfp4 makes two scales at once.
+// nvfp4 makes the scales of a block at once.
 func nvfp4() {
+	var code, half VecVirtual
 	eachBlock("encodeNVFP4", "", "writes n blocks of NVFP4.",
-		[]string{"For 16 numbers: scale = the largest magnitude/6 in E4M3, halves up. For each number: the code of E2M1 nearest to x/scale."}, 64, 36, func() {}, func(s small) {
+		[]string{"For 16 numbers: scale = the largest magnitude/6 in E4M3, halves up. For each number: the code of E2M1 nearest to x/scale."}, 64, 36,
+		func(s small) {
+			code = unsignedE4M3(s.magnitudes())
+			half = halfE4M3(code)
+		}, func(s small) {
+			nextCode := unsignedE4M3(s.next(256).magnitudes())
+			nextHalf := halfE4M3(nextCode)
+			VPACKSSDW(code, code, code)
+			VPACKUSWB(code, code, code)
+			VMOVD(code, Mem{Base: s.dst})
 			for part := range 2 {
-				x := s.numbers(32 * part)
-				code := unsignedE4M3(magnitudes(x))
-				half := halfE4M3(code)
-				first, second, high := YMM(), YMM(), YMM()
-				VBROADCASTSS(half, first)
-				VPSHUFD(Imm(0x55), half, half)
-				VBROADCASTSS(half, second)
-				VPEXTRB(Imm(0), code, Mem{Base: s.dst, Disp: 2 * part})
-				VPEXTRB(Imm(4), code, Mem{Base: s.dst, Disp: 2*part + 1})
-				codes := fp4(x, [4]VecVirtual{first, first, second, second})
+				var halfs [4]VecVirtual
+				for i := range halfs {
+					if halfs[i] = YMM(); i%2 == 1 {
+						halfs[i] = halfs[i-1]
+						VPSRLDQ(Imm(4), half, half)
+					} else {
+						VBROADCASTSS(half, halfs[i])
+					}
+				}
+				codes, high := fp4(s.numbers(32*part), halfs), YMM()
 				VPSRLDQ(Imm(8), codes, high)
 				VPSLLW(Imm(4), high, high)
 				VPOR(high, codes, codes)
 				VPERMQ(Imm(8), codes, codes)
 				VMOVDQU(codes.AsX(), Mem{Base: s.dst, Disp: 4 + 16*part})
 			}
+			VMOVAPS(nextCode, code)
+			VMOVAPS(nextHalf, half)
 		})
 }
 
-// magnitudes is the largest of the first two registers, and of the others.
-func magnitudes(x [4]VecVirtual) VecVirtual {
+// magnitudes is the largest of each 16 numbers of a block.
+func (s small) magnitudes() VecVirtual {
 	var m [4]VecVirtual
+	mask, t := emit.Into(YMM(), VMOVUPS, emit.Dwords(0x7FFFFFFF)), YMM()
 	for i := range m {
-		m[i] = emit.Into(YMM(), VANDPS, emit.Dwords(0x7FFFFFFF), x[i])
+		m[i] = emit.Into(YMM(), VANDPS, Mem{Base: s.src, Disp: 64 * i}, mask)
+		VANDPS(Mem{Base: s.src, Disp: 64*i + 32}, mask, t)
+		VMAXPS(t, m[i], m[i])
 	}
-	VMAXPS(m[1], m[0], m[0])
-	VMAXPS(m[3], m[2], m[2])
-	VPERM2F128(Imm(0x20), m[2], m[0], m[1])
-	VPERM2F128(Imm(0x31), m[2], m[0], m[3])
-	VMAXPS(m[3], m[1], m[0])
-	for _, order := range []uint64{0x4E, 0xB1} {
-		VPERMILPS(Imm(order), m[0], m[1])
-		VMAXPS(m[1], m[0], m[0])
+	both := func(a, b VecVirtual, low, high func(...Op)) { // halves of a and of b, the larger of each two
+		low(b, a, t)
+		high(b, a, a)
+		VMAXPS(t, a, a)
 	}
-	second := emit.Into(XMM(), VEXTRACTF128, Imm(1), m[0])
-	return emit.Into(XMM(), VUNPCKLPS, second, m[0].AsX())
+	both(m[0], m[1], VUNPCKLPS, VUNPCKHPS)
+	both(m[2], m[3], VUNPCKLPS, VUNPCKHPS)
+	both(m[0], m[2], VUNPCKLPD, VUNPCKHPD)
+	upper := emit.Into(XMM(), VEXTRACTF128, Imm(1), m[0])
+	VMAXPS(m[0].AsX(), upper, upper)
+	return upper
 }
 
 // unsignedE4M3 is toUE4M3 of a sixth of magnitudes: from 2^-6 on the bits of exponent and fraction,
