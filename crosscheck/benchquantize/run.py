@@ -6,6 +6,8 @@ and the tensors of their files are compared. Then the table of encoders, of cros
 The weights are random and lie in BF16; LAYERS is how many layers there are (32), ROUNDS how often
 each is run (2), TO another mix. TABLE=0 leaves out the table. llama-quantize is built once, ggml's C
 as it is shipped (-O3, no contraction); CROSSCHECK_LLAMA_QUANTIZE names one that is there.
+MODEL names a file for the model, which is made unless it is there, and stays. PREPARE=1 ends when it
+is there and all is built: on a machine with other work only what is measured then has to be alone.
 """
 import os
 import pathlib
@@ -48,10 +50,8 @@ def make(path):
                        (w.add_head_count, HEADS), (w.add_head_count_kv, HEADS), (w.add_layer_norm_rms_eps, 1e-5)):
         add(value)
     plain, half = gguf.GGMLQuantizationType.F32, gguf.GGMLQuantizationType.BF16
-    count = 0
     for name, shape in shapes().items():
         n = int(np.prod(shape))
-        count += n
         bytes_ = [n * 2, n * 4][len(shape) == 1]
         stored = shape if len(shape) == 1 else (shape[0], 2 * shape[1])  # gguf-py asks for bytes
         w.add_tensor_info(name, stored, np.dtype(np.float32) if len(shape) == 1 else np.dtype(np.uint8), bytes_, raw_dtype=[half, plain][len(shape) == 1])
@@ -65,7 +65,6 @@ def make(path):
         else:
             w.write_tensor_data((rng.standard_normal(shape, np.float32) * np.float32(0.02)).view(np.uint32).__rshift__(16).astype(np.uint16).view(np.uint8))
     w.close()
-    return count
 
 
 def timed(out, command):
@@ -96,7 +95,14 @@ def main():
     quantize, threads = quantizer(tree), os.cpu_count()
     with tempfile.TemporaryDirectory(dir=os.environ.get("BENCH_DIR")) as tmp:
         model, ours, theirs = (pathlib.Path(tmp) / n for n in ("model.gguf", "amn.gguf", "llama-quantize.gguf"))
-        count = make(model)
+        model = pathlib.Path(os.environ.get("MODEL", model))
+        count = sum(int(np.prod(shape)) for shape in shapes().values())
+        if not model.exists():
+            unfinished = model.with_suffix(".part")
+            make(unfinished)
+            unfinished.rename(model)
+        if os.environ.get("PREPARE") == "1":
+            sys.exit()
         commands = {"amn": (ours, [amn, "quantize", "-q", "--no-sync", "--to", TO, "--threads", threads, "-o", ours, model]),
                     "llama-quantize": (theirs, [quantize, model, theirs, TO.upper(), threads])}
         took = {name: [] for name in commands}
