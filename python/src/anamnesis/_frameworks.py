@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Callable
 
 from ._report import Tensor
 
@@ -55,6 +55,14 @@ class Storage:
         self.copies: dict[int, Any] = {}
 
 
+Storages = Callable[[Tensor], Storage]
+
+
+def own(t: Tensor) -> Storage:
+    """The storage of a tensor that shares none."""
+    return Storage(t.offset, t.offset + t.length)
+
+
 class NumPy:
     """Views as numpy.ndarray. BF16 and the 8-bit floats need ml_dtypes."""
 
@@ -80,7 +88,7 @@ class NumPy:
             if kind is not None:
                 self.types[name] = Type(numpy.dtype(kind), size)
 
-    def flat(self, buffer: Any, t: Tensor, count: int, storage: Storage) -> Any:
+    def flat(self, buffer: Any, t: Tensor, count: int, storages: Storages) -> Any:
         kind = self.types[t.dtype]
         if t.order == _HOST or kind.size == 1:
             return self._np.frombuffer(buffer, kind.dtype, count, t.offset)
@@ -90,10 +98,7 @@ class NumPy:
 
     def shaped(self, flat: Any, t: Tensor) -> Any:
         if t.strides is None:
-            n = 1
-            for d in t.shape:
-                n *= d
-            return flat[:n].reshape(t.shape)
+            return flat.reshape(t.shape)
         step = flat.dtype.itemsize
         return self._np.ndarray(t.shape, flat.dtype, flat, t.first * step, tuple(s * step for s in t.strides))
 
@@ -113,19 +118,21 @@ class Torch:
         import torch
 
         self._torch, self._device = torch, device
+        self._view = torch.frombuffer
         self.types: dict[str, Type] = {}
         for name, size, _, ours in _NAMES:
             kind = getattr(torch, ours, None)
             if kind is not None:
                 self.types[name] = Type(kind, size)
 
-    def flat(self, buffer: Any, t: Tensor, count: int, storage: Storage) -> Any:
+    def flat(self, buffer: Any, t: Tensor, count: int, storages: Storages) -> Any:
         kind = self.types[t.dtype]
         swap = 0
         if t.order != _HOST:  # torch has no types of the other byte order
             swap = kind.size // 2 if t.dtype in _COMPLEX else kind.size
         if swap <= 1 and t.offset % kind.size == 0:
-            return self._torch.frombuffer(buffer, dtype=kind.dtype, count=count, offset=t.offset)
+            return self._view(buffer, dtype=kind.dtype, count=count, offset=t.offset)
+        storage = storages(t)
         # A processor may refuse a number at such a place. The storage is copied whole, once,
         # so that tensors which share it still do.
         copied = storage.copies.get(swap)
@@ -139,10 +146,7 @@ class Torch:
     def shaped(self, flat: Any, t: Tensor) -> Any:
         if t.strides is not None:
             return flat.as_strided(t.shape, t.strides, t.first)
-        n = 1
-        for d in t.shape:
-            n *= d
-        return flat[:n].view(t.shape)
+        return flat if len(t.shape) == 1 else flat.view(t.shape)
 
     def empty(self, t: Tensor) -> Any:
         return self._torch.empty(t.shape, dtype=self.types[t.dtype].dtype)

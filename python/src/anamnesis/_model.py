@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import math
 import mmap
 import os
 import shutil
@@ -83,17 +84,19 @@ class Model:
             self._bind()
         self._files: dict[int, _File] = {}
         self._places: dict[int, str | None] = {}
-        self._storages: dict[tuple[int, str], _frameworks.Storage] = {}
-        self._share()
+        self._storages: dict[tuple[int, str], _frameworks.Storage] | None = None
         self._closed = False
 
-    def _share(self) -> None:
-        """Find the bytes that tensors of one storage lie in: those of a checkpoint may be tied."""
-        for t in self._tensors.values():
-            if not t.storage or t.inflated:
-                continue
-            s = self._storages.setdefault((t.part, t.storage), _frameworks.Storage(t.offset, t.offset + t.length))
-            s.begin, s.end = min(s.begin, t.offset), max(s.end, t.offset + t.length)
+    def _storage(self, t: Tensor) -> _frameworks.Storage:
+        """The bytes of a tensor and of those that share its storage: the tensors of a checkpoint may be tied."""
+        if self._storages is None:
+            self._storages = {}
+            for o in self._tensors.values():
+                if not o.storage or o.inflated:
+                    continue
+                s = self._storages.setdefault((o.part, o.storage), _frameworks.own(o))
+                s.begin, s.end = min(s.begin, o.offset), max(s.end, o.offset + o.length)
+        return self._storages.get((t.part, t.storage)) or _frameworks.own(t)
 
     def _bind(self) -> None:
         """Put the weights in the place of the tensors that store them."""
@@ -156,7 +159,7 @@ class Model:
 
     def close(self) -> None:
         """Let go of the file. Tensors that were taken stay valid."""
-        self._files, self._storages, self._closed = {}, {}, True
+        self._files, self._storages, self._closed = {}, None, True
 
     def __enter__(self) -> Model:
         return self
@@ -200,21 +203,18 @@ class Model:
             assert where is not None
             file = self._files[t.part] = _File(where, self._marks)
         size = self._lib.types[t.dtype].size
-        count = 1
-        for n in t.shape:
-            count *= n
+        count = math.prod(t.shape)
         if count == 0:
             return self._lib.empty(t)
-        last = count - 1
         if t.strides is not None:
-            last = t.first + sum((n - 1) * s for n, s in zip(t.shape, t.strides))
             if t.first < 0 or min(t.strides, default=0) < 0:
                 raise _errors.Failed(f"{self._path}: the strides of {t.name!r} are negative")
-        end = t.offset + (last + 1) * size
+            last = t.first + sum((n - 1) * s for n, s in zip(t.shape, t.strides))
+            count = max(t.length // size, last + 1)
+        end = t.offset + count * size
         if t.offset < 0 or file.map is None or end > file.size or end > t.offset + t.length:
             raise _errors.Failed(f"{self._path}: {t.name!r} lies outside of the file")
-        storage = self._storages.get((t.part, t.storage)) or _frameworks.Storage(t.offset, t.offset + t.length)
-        return self._lib.shaped(self._lib.flat(file.map, t, t.length // size, storage), t)
+        return self._lib.shaped(self._lib.flat(file.map, t, count, self._storage), t)
 
     def _decoded(self, names: list[str] | None) -> dict[str, Any]:
         """Tensors as the program decodes them, through safetensors in memory; None is all."""

@@ -16,7 +16,7 @@ import re
 import stat
 from typing import Any
 
-from ._frameworks import Storage
+from ._frameworks import own
 from ._report import Tensor
 
 _MOST = 4 << 20  # of a header, in bytes
@@ -56,7 +56,7 @@ def load(path: str | os.PathLike[str], lib: Any) -> dict[str, Any] | None:
     for t in tensors:
         size = lib.types[t.dtype].size
         if t.length:
-            view = lib.shaped(lib.flat(data, t, t.length // size, Storage(t.offset, t.offset + t.length)), t)
+            view = lib.shaped(lib.flat(data, t, t.length // size, own), t)
         else:
             view = lib.empty(t)
         out[t.name] = lib.place(view)

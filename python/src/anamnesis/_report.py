@@ -181,22 +181,28 @@ def finding(o: dict[str, Any]) -> Finding:
 
 
 def _tensor(o: dict[str, Any]) -> Tensor:
-    dtype = _text(o, "dtype")
-    return Tensor(
-        name=_text(o, "name"),
+    """A tensor. A frozen class sets its fields one by one, which would take most of a report's time: they are set at once."""
+    get = o.get
+    name, dtype, strides = get("name"), get("dtype"), get("strides")
+    if dtype is None:
+        dtype = _text(o, "dtype")
+    made: Tensor = object.__new__(Tensor)
+    made.__dict__.update(
+        name=_text(o, "name") if name is None else name,
         dtype=dtype,
-        shape=_ints(o["shape"]),
+        shape=tuple(map(int, o["shape"])),
         nbytes=int(o["bytes"]),
         offset=int(o["offset"]),
         length=int(o["length"]),
-        stored=_text(o, "stored", dtype),
-        strides=_ints(o["strides"]) if "strides" in o else None,
-        first=int(o.get("first", 0)),
-        order=o.get("order", "little"),
-        storage=_text(o, "storage"),
-        part=int(o.get("part", 0)),
-        inflated=bool(o.get("inflated", False)),
+        stored=get("stored") or _text(o, "stored", dtype),
+        strides=None if strides is None else _ints(strides),
+        first=int(get("first", 0)),
+        order=get("order", "little"),
+        storage=get("storage") or _text(o, "storage"),
+        part=int(get("part", 0)),
+        inflated=bool(get("inflated", False)),
     )
+    return made
 
 
 def _quantized(o: dict[str, Any]) -> Quantized:
