@@ -88,7 +88,12 @@ function __amn_complete
     for line in ($program @ASK@ $words "$current" 2>/dev/null)
         switch $line
             case ':models' ':any'
-                __fish_complete_path (string replace -r -- '^--[^=]*=' '' "$current") | while read -l path
+                set -l found (__fish_complete_path (string replace -r -- '^--[^=]*=' '' "$current"))
+                if test $line = ':models'
+                    set -l models (string match -r -- '^[^\t]*(?:/|\.(?:@EXT@))(?:\t.*)?$' $found)
+                    test -n "$models"; and set found $models
+                end
+                for path in $found
                     printf '%s\n' "$prefix$path"
                 end
             case ':*'
