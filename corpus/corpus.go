@@ -156,7 +156,10 @@ func each(folder string, visit func(name string, data []byte) error) error {
 
 // Seeds gives a fuzz target of one []byte the hostile and the honest files of
 // its format, up to [MaxSeed] bytes each.
-func Seeds(f *testing.F, format string) {
+func Seeds(f interface {
+	testing.TB
+	Add(args ...any)
+}, format string) {
 	f.Helper()
 	for _, r := range Hostile(format) {
 		if data := r.Bytes(); len(data) <= MaxSeed {
