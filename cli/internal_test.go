@@ -77,6 +77,15 @@ func TestTidy(t *testing.T) {
 }
 
 // The bar names what is done, of what, how fast, and what is left.
+func TestAnAddressIsSaidOnce(t *testing.T) {
+	const address = "https://example.com/a.gguf"
+	for err, want := range map[string]string{address + ": the server has no ranges": "the server has no ranges", "no such host": "no such host"} {
+		if got := message(address, errors.New(err)); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestTheBarOfATerminal(t *testing.T) {
 	done, size := int64(0), int64(1000<<20)
 	began := time.Now()

@@ -110,7 +110,7 @@ func message(path string, err error) string {
 	if e, ok := placed(err); ok && e.Format == "detect" && e.Where == "" && path != "" {
 		return flagged(e.Err)
 	}
-	return flagged(err)
+	return strings.TrimPrefix(flagged(err), path+": ") // the errors of an address name it
 }
 
 // hintFor says which flag raises the limit that was reached.
