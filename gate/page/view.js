@@ -98,6 +98,13 @@ const anamnesis = (() => {
     }
   }
 
+  // The name of a layer, its number where that alone fits, or nothing.
+  function labelOf(name, width) {
+    const fits = (text) => text.length * 7 + 10 <= width;
+    const number = /\d+$/.exec(name);
+    return width > 60 || fits(name) ? name : number && fits(number[0]) ? number[0] : "";
+  }
+
   function treemap(r) {
     const layers = new Map();
     const types = new Map();
@@ -114,7 +121,7 @@ const anamnesis = (() => {
     }
     const order = [...types.values()].sort((a, b) => b.size - a.size);
     const colour = new Map(order.map((t, i) => [t.type, "c" + Math.min(i, 7)]));
-    let items = [...layers.values()].sort((a, b) => b.size - a.size);
+    let items = [...layers.values()].sort((a, b) => b.size - a.size || a.name.localeCompare(b.name, "en", { numeric: true }));
     if (items.length > 160) {
       const rest = items.slice(159);
       const other = { name: count(rest.length) + " smaller", size: 0, types: new Map() };
@@ -134,7 +141,7 @@ const anamnesis = (() => {
         squares(parts, x, y, w, h, (p, px, py, pw, ph) => {
           const d = el("div", { class: colour.get(p.type), title: layer.name + ": " + r.types[p.type] + ", " + bytes(p.size) });
           Object.assign(d.style, { left: px + "px", top: py + "px", width: pw + "px", height: ph + "px" });
-          if (first && pw > 60 && ph > 18) d.textContent = layer.name;
+          if (first && ph > 18) d.textContent = labelOf(layer.name, pw);
           first = false;
           map.append(d);
         });
