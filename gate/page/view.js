@@ -30,7 +30,7 @@ const anamnesis = (() => {
     box.append(el("strong", {}, word), v.accepted ? "" : " (" + v.class + ")");
     const says = [];
     if (v.safe !== undefined) says.push(v.safe ? "its pickles build data alone" : "its pickles ask for what runs code");
-    if (v.weights_only) says.push("torch.load(weights_only=True): " + v.weights_only);
+    if (v.weights_only) says.push("torch.load(weights_only=True) " + { yes: "loads it", no: "refuses it", unsure: "may load it" }[v.weights_only]);
     if (v.judged) says.push("bodies " + v.bodies);
     if (v.loaders.length) says.push("opened by " + v.loaders.join(", "));
     if (says.length) box.append(el("p", { class: "soft" }, says.join("; ")));
