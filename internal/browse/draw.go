@@ -120,7 +120,7 @@ func (m *Model) foot(s *state, n int) []span {
 	if s.search != "" {
 		place += " /" + s.search
 	}
-	return m.bar(place + "  enter open  / search  s sort  r turn  tab next  ? help  q quit")
+	return m.bar(place + "  enter open  / search  s sort  r reverse  tab next  ? help  q quit")
 }
 
 // least is how narrow the column that takes what is left may get before others go.
