@@ -24,7 +24,7 @@ var quantFiles = []string{"quantize_config.json", "quant_config.json", "hf_quant
 // adapterConfig makes a folder one of an adapter, whatever else lies in it.
 const adapterConfig = "adapter_config.json"
 
-// A Beside is the files beside a model, and what becomes of them.
+// A Beside lists the files beside a model, copied or not.
 type Beside struct {
 	Copied []string
 	Left   []string // not copied, with the reason

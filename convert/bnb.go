@@ -12,7 +12,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant/bnb"
 )
 
-// A BnbType is how bitsandbytes stores a weight.
+// A BnbType is a type in which bitsandbytes stores weights.
 type BnbType uint8
 
 // The types.
@@ -26,7 +26,7 @@ var bnbTypes = [...]string{"nf4", "fp4", "int8"}
 
 func (t BnbType) String() string { return bnbTypes[t] }
 
-// ParseBnbType reads a type's name as the command line spells it.
+// ParseBnbType reads the name of a type: nf4, fp4, int8.
 func ParseBnbType(name string) (BnbType, bool) {
 	i := slices.Index(bnbTypes[:], name)
 	return BnbType(max(0, i)), i >= 0
@@ -35,9 +35,9 @@ func ParseBnbType(name string) (BnbType, bool) {
 // Bnb stores weights as bitsandbytes does. The zero value is NF4 in blocks of 64.
 type Bnb struct {
 	Type   BnbType
-	Block  int  // numbers that share a scale, of the four-bit types; 0 is 64
+	Block  int  // numbers per scale, for the four-bit types; 0 is 64
 	Nested bool // the scales are quantized too
-	// Include and Exclude choose by name, before the rule; nil chooses none.
+	// Include and Exclude choose by name and override the rules; nil chooses none.
 	Include, Exclude func(name string) bool
 	// Measure compares each weight with what it decodes to.
 	Measure bool

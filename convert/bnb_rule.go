@@ -23,7 +23,7 @@ type bnbRule struct {
 	Table *linears
 	// Inside are the tables of the types in it.
 	Inside []*linears
-	// Include and Exclude choose by name, before the rule; nil chooses none.
+	// Include and Exclude choose by name and override the rules; nil chooses none.
 	Include, Exclude func(name string) bool
 	// Has reports whether the model has a tensor.
 	Has func(name string) bool

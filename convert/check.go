@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// Check says whether [Plan.Write] would replace a file, or why it would refuse
-// the path, and writes nothing.
+// Check reports whether [Plan.Write] would replace a file, or why it would refuse the path.
+// It writes nothing.
 func (p *Plan) Check(path string, force bool) (replaces bool, err error) {
 	if err := p.checkTarget(path, force); err != nil {
 		return false, err
@@ -16,7 +16,7 @@ func (p *Plan) Check(path string, force bool) (replaces bool, err error) {
 	return p.check(path)
 }
 
-// CheckFolder is the same for [Plan.WriteFolder].
+// CheckFolder does the same for [Plan.WriteFolder].
 func (p *Plan) CheckFolder(path string, force, code bool) (replaces bool, err error) {
 	path = filepath.Clean(path)
 	beside, err := p.beside(code)

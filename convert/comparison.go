@@ -10,12 +10,12 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// A Comparison measures several ways to quantize a model in one pass: each range of
-// rows is read and decoded once, and encoded in every way. Only formats with a number
-// over all scales go through their weights before that, when they are planned.
+// A Comparison measures several quantization targets in one pass: each range of rows is
+// read and decoded once, and encoded for every target. Only formats with a global scale
+// read their weights once more, when they are planned.
 type Comparison struct {
-	// Plans are those of the ways, in the order in which they were added. Nothing is
-	// written by them.
+	// Plans are the plans of the targets, in the order in which they were added. They write
+	// nothing.
 	Plans []*Plan
 
 	b       *limits.Budget
@@ -33,13 +33,13 @@ type compared struct {
 	tasks []*encodeTask
 }
 
-// NewComparison begins with no way.
+// NewComparison returns a comparison without targets.
 func NewComparison(b *limits.Budget) *Comparison {
 	return &Comparison{b: b, names: map[string]*compared{}}
 }
 
-// Add plans a way to quantize a model, whose [Quantizer] is asked to measure. Ways of
-// the same model share what is read.
+// Add plans a target for a model; its Quantizer must measure. Targets of the same model
+// share the reads.
 func (c *Comparison) Add(m tensor.Model, o Options) error {
 	p, err := NewPlan(c.b, m, o)
 	if err != nil {
@@ -90,10 +90,10 @@ func (c *Comparison) reader(m tensor.Model) int {
 	return len(c.readers) - 1
 }
 
-// Progress is how many bytes of decoded numbers were measured, and how many there are.
+// Progress returns how many bytes of decoded numbers were measured, and the total.
 func (c *Comparison) Progress() (done, size int64) { return 4 * c.done.Load(), 4 * c.size }
 
-// Measure goes through the model. Then [QuantizedWeight.Lost] of all plans is known.
+// Measure reads the model. Afterwards QuantizedWeight.Lost of all plans is set.
 func (c *Comparison) Measure() error {
 	for _, g := range c.groups {
 		if err := c.measure(g); err != nil {

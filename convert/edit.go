@@ -9,7 +9,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
 )
 
-// An Edit changes metadata: what [Options.Meta] is given.
+// An Edit changes metadata; its Apply is for [Options.Meta].
 type Edit struct {
 	Set    []Entry // a key that is there keeps its place, others follow in their order
 	Delete []string
@@ -18,8 +18,8 @@ type Edit struct {
 // ours reports keys that say how a GGUF file is laid out: the writer's.
 func ours(key string) bool { return key == "general.alignment" || strings.HasPrefix(key, "split.") }
 
-// Check refuses an edit that contradicts itself, or changes what the writer of a
-// format decides.
+// Check refuses an edit that contradicts itself, or that sets keys which the writer of the
+// format sets.
 func (e *Edit) Check(format string) error {
 	var keys []string
 	for _, s := range e.Set {
@@ -39,7 +39,7 @@ func (e *Edit) Check(format string) error {
 	return nil
 }
 
-// Apply changes metadata. A key that is to be deleted and is not there is an error.
+// Apply changes metadata. Deleting a key that does not exist is an error.
 func (e *Edit) Apply(b *limits.Budget, meta []Entry) ([]Entry, error) {
 	out, err := limits.Clone(b, meta)
 	if err != nil {

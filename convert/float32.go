@@ -44,7 +44,7 @@ type widener interface {
 	widened(name string, was tensor.DType) error
 }
 
-// A WidenedTensor is stored as float32 since transformers computes with it in that.
+// A WidenedTensor is stored as float32 because transformers computes with it in float32.
 type WidenedTensor struct {
 	Name string
 	From tensor.DType

@@ -15,11 +15,10 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// WriteFolder writes a model's folder: the weights, their index if there are
-// several files, config.json without quantization, and what a loader needs
-// beside them; code only if that is asked for. Like a file, the folder appears
-// when it is whole. By force it replaces a folder that holds nothing but what
-// it would write itself.
+// WriteFolder writes a model folder: the weights, their index if there are several files,
+// config.json without quantization, and the other files that a loader needs; code only if
+// code is true. The folder appears only when it is complete. With force it replaces a
+// folder that contains only files it would write itself.
 func (p *Plan) WriteFolder(target string, force, code bool) (*Result, error) {
 	target = filepath.Clean(target)
 	beside, err := p.beside(code)

@@ -21,12 +21,12 @@ type GGML struct {
 	Options mix.Options
 	// Matrix holds the importance of columns; nil encodes without.
 	Matrix *Importance
-	// Exclude leaves tensors as they are, by name; nil leaves none.
+	// Exclude names tensors that are not quantized; nil for none.
 	Exclude func(name string) bool
 	// Measure compares each weight with what it decodes to.
 	Measure bool
-	// LeaveUnweighed leaves weights as they are whose type wants importance that there is
-	// none of, where the model is refused otherwise.
+	// LeaveUnweighed copies weights whose type needs an importance matrix that is missing.
+	// Without it the model is refused.
 	LeaveUnweighed bool
 }
 
@@ -210,18 +210,18 @@ func (e *ggml) takes(name string, shape []int64) (verdict, error) {
 	return encodeIt, nil
 }
 
-// A RequantizeError refuses to decode what is quantized and to encode it anew, which
-// loses more than encoding the original; [Options.Requantize] does it all the same.
+// A RequantizeError refuses to quantize weights that are already quantized, which loses
+// more than quantizing the original. [Options.Requantize] allows it.
 type RequantizeError struct{ From, To string }
 
 func (e *RequantizeError) Error() string { return e.Unwrap().Error() }
 
-// Unwrap gives the class.
+// Unwrap returns the class.
 func (e *RequantizeError) Unwrap() error {
 	return wire.ErrUnsupported.With("it is %s already, and quantizing it again as %s loses more than quantizing the original", e.From, e.To)
 }
 
-// WantsMatrix reports types that llama-quantize writes with an importance matrix alone.
+// WantsMatrix reports whether llama-quantize writes a type only with an importance matrix.
 func WantsMatrix(d tensor.DType) bool {
 	switch d {
 	case tensor.IQ3_XXS, tensor.IQ2_XXS, tensor.IQ2_XS, tensor.IQ2_S, tensor.IQ1_M, tensor.IQ1_S:

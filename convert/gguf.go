@@ -10,8 +10,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// GGUF writes version 3, little endian. Names and keys that no architecture of
-// llama.cpp has are written only if RawNames says so.
+// GGUF writes version 3, little endian. Names and keys that no architecture of llama.cpp
+// has are written only with RawNames.
 type GGUF struct{ RawNames bool }
 
 // Name implements [Sink].

@@ -13,11 +13,11 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
-// Grouped stores the weights of linear modules as codes in groups under scales, under
-// the names of the library that the format is of.
+// Grouped stores the weights of linear modules as codes in groups with scales, under the
+// names of the format's library.
 type Grouped struct {
 	Format scaled.Groups
-	// Include and Exclude choose by name, before the rule; nil chooses none.
+	// Include and Exclude choose by name and override the rules; nil chooses none.
 	Include, Exclude func(name string) bool
 	// Measure compares each weight with what it decodes to.
 	Measure bool

@@ -14,10 +14,10 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// An Importance is an importance matrix: how much the columns of each weight are
-// used, as llama-imatrix measures it. The zero of it is nil, which has none.
+// An Importance is an importance matrix: for each weight, how much its columns are used, as
+// measured by llama-imatrix. Nil is an empty one.
 type Importance struct {
-	// File, Dataset and Chunks go into the keys of what is written.
+	// File, Dataset and Chunks are written to keys of the output.
 	File, Dataset string
 	Chunks        int64
 
@@ -26,7 +26,7 @@ type Importance struct {
 
 const importance = "importance matrix"
 
-// ReadImportance reads the matrix that r holds: GGUF, or the format before it.
+// ReadImportance reads a matrix from r, in GGUF or in the older format.
 func ReadImportance(b *limits.Budget, r io.ReaderAt, size int64) (*Importance, error) {
 	var magic [4]byte
 	if size >= int64(len(magic)) {
@@ -234,5 +234,5 @@ func (m *Importance) entries() []Entry {
 	return append(list, Entry{"quantize.imatrix.entries_count", uint32(len(m.columns))}, Entry{"quantize.imatrix.chunks_count", uint32(m.Chunks)})
 }
 
-// Len is how many weights it has columns for.
+// Len is the number of weights in it.
 func (m *Importance) Len() int { return len(m.columns) }

@@ -17,35 +17,35 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// LlamaCPP says how a model of transformers becomes one of llama.cpp.
+// LlamaCPP converts a transformers model to llama.cpp's form.
 type LlamaCPP struct {
 	// Name is general.name.
 	Name string
-	// Pre names the pre-tokenizer, where llama.cpp's table does not know it.
+	// Pre names the pre-tokenizer, if llama.cpp's table does not have it.
 	Pre string
 	// TensorsAlone leaves keys and vocabulary out: to compare tensors.
 	TensorsAlone bool
-	// Projector writes the vision part of a model instead of its text model: the file that
-	// llama.cpp loads beside the other.
+	// Projector writes the vision part of a model instead of its text model, for the file
+	// that llama.cpp loads beside the text model.
 	Projector bool
-	// Quant says how quantized weights are read, and what they become.
+	// Quant says how quantized weights are read, and the type they are decoded to.
 	Quant quant.Options
-	// Blocks leaves experts that are stored in blocks of MXFP4 what they are, as
-	// llama.cpp's converter does: the numbers are moved, none is rounded.
+	// Blocks keeps experts that are stored in MXFP4 blocks in this type, as llama.cpp's
+	// converter does: codes are moved and nothing is rounded.
 	Blocks bool
-	// All makes all matrices Quant.Target, those too that were not quantized, as
-	// --outtype of llama.cpp's converter does.
+	// All converts all matrices to Quant.Target, including those that were not quantized,
+	// as --outtype of llama.cpp's converter does.
 	All bool
 }
 
-// Stated reports that a model lies in a folder of transformers, whose config.json
-// says what it is.
+// Stated reports whether a model is in a transformers folder, whose config.json names its
+// architecture.
 func Stated(m tensor.Model) bool { return m.Format() != gguf.Format && family.Stated(m.Configs()) }
 
-// Model gives a model of transformers as llama.cpp knows it: names, the order of
-// rows, stacked experts, tensors that come of the configuration, keys and
-// vocabulary. Nothing of a tensor is read. What is given takes m over: closing it
-// closes m. An architecture that is not known is refused by its name.
+// Model returns a transformers model in the form of llama.cpp: names, order of rows,
+// stacked experts, tensors derived from the configuration, keys and vocabulary. No tensor
+// is read. The result owns m: closing it closes m. An unknown architecture is refused by
+// name.
 func (l LlamaCPP) Model(b *limits.Budget, m tensor.Model) (tensor.Model, error) {
 	r, err := l.model(b, m)
 	if err != nil {

@@ -13,16 +13,16 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
-// MLX says how a model becomes a folder of mlx-lm.
+// MLX converts a model to mlx-lm's form.
 type MLX struct {
-	// Quant says how quantized weights are read, and what they become.
+	// Quant says how quantized weights are read, and the type they are decoded to.
 	Quant quant.Options
 }
 
-// Model gives a model as mlx-lm knows it: the names of transformers, and the experts of
-// a layer as one tensor. A GGUF file of llama.cpp goes the way back to transformers
-// first. What is given takes m over. The target, if there is one, is what mlx-lm casts
-// all numbers to.
+// Model returns a model in the form of mlx-lm: with the names of transformers, and the
+// experts of a layer as one tensor. A GGUF file of llama.cpp is first converted to
+// transformers' form. The result owns m. The target, if not nil, is the type to which
+// mlx-lm casts all numbers.
 func (o MLX) Model(b *limits.Budget, m tensor.Model) (tensor.Model, *quant.Target, error) {
 	r, err := o.model(b, m)
 	if err != nil {

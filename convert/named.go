@@ -12,31 +12,31 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// Names chooses tensors of a model and gives them other names, in the order of the
-// fields. The zero value changes nothing.
+// Names selects tensors of a model and renames them, in the order of the fields. The zero
+// value changes nothing.
 type Names struct {
-	// Select is the path of the part that is taken, such as "state_dict": tensors below
-	// it, without it and the dot. "state_dict" and "ema" also find what trainers call
-	// these; see [Names.Model].
+	// Select is the path of the part that is taken, such as "state_dict": the tensors below
+	// it, with this prefix removed. "state_dict" and "ema" also match the names that
+	// trainers use; see [Names.Model].
 	Select string
-	// Keep and Drop choose by the names that are left then; nil keeps all and drops none.
+	// Keep and Drop choose among the resulting names; nil keeps all and drops none.
 	Keep, Drop func(string) bool
-	// Strip is cut off the names that begin with it.
+	// Strip is removed from names that begin with it.
 	Strip string
-	// Rename are patterns for whole names; the first that fits gives the name.
+	// Rename are patterns for whole names; the first match is applied.
 	Rename []Renaming
 }
 
-// IsZero reports that nothing is asked for.
+// IsZero reports whether n changes nothing.
 func (n *Names) IsZero() bool {
 	return n.Select == "" && n.Keep == nil && n.Drop == nil && n.Strip == "" && len(n.Rename) == 0
 }
 
-// A Renaming gives names that fit a pattern another form.
+// A Renaming changes names that match a pattern.
 type Renaming struct{ from, to []string }
 
-// ParseRenaming reads FROM=TO. Each * of FROM stands for any text, as little as fits;
-// those of TO stand for the same, in their order.
+// ParseRenaming reads FROM=TO. Each * in FROM matches any text, as short as possible; the *
+// in TO stand for the same texts, in order.
 func ParseRenaming(text string) (Renaming, error) {
 	from, to, ok := strings.Cut(text, "=")
 	r := Renaming{strings.Split(from, "*"), strings.Split(to, "*")}
@@ -109,9 +109,8 @@ func (n *Names) selected(m tensor.Model) (string, error) {
 	return found, nil
 }
 
-// Model gives the tensors that are chosen, under their new names. What is given takes m
-// over: closing it closes m. Names that collide, and options that fit no tensor, are
-// refused.
+// Model returns the selected tensors under their new names. The result owns m: closing it
+// closes m. Names that collide, and options that match no tensor, are refused.
 func (n *Names) Model(b *limits.Budget, m tensor.Model) (*Renamed, error) {
 	r, err := n.model(b, m)
 	if err != nil {
@@ -171,7 +170,7 @@ func (n *Names) fits(r *Renamed) error {
 	return nil
 }
 
-// A Renamed is a model of which some tensors are taken, under other names.
+// A Renamed is a model with a selection of tensors of another, under new names.
 type Renamed struct {
 	model tensor.Model
 	rule  Names
@@ -280,8 +279,8 @@ func (r *Renamed) Tensors() iter.Seq[tensor.Info] {
 	}
 }
 
-// Meta is that of the source, but for entries that name tied tensors: they have the
-// new names, or are gone with their tensor.
+// Meta is the metadata of the source. Entries that name tied tensors have the new names, or
+// are dropped with their tensor.
 func (r *Renamed) Meta() iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
 		for k, v := range r.model.Meta() {
@@ -337,7 +336,7 @@ func (r *Renamed) Body(b *limits.Budget, i tensor.Info) (io.ReadCloser, error) {
 // Close closes the source.
 func (r *Renamed) Close() error { return r.model.Close() }
 
-// Unwrap gives the source.
+// Unwrap returns the source.
 func (r *Renamed) Unwrap() tensor.Model { return r.model }
 
 // Verify reads the bodies of the source.

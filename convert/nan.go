@@ -7,11 +7,11 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// A NaN says what becomes of a weight that is to be quantized and holds numbers that
-// are not finite: codes under a scale cannot stand for them.
+// A NaN decides about weights to be quantized that contain numbers which are not finite,
+// because codes with a scale cannot represent these.
 type NaN uint8
 
-// What becomes of it.
+// The decisions about such weights.
 const (
 	RefuseNaN NaN = iota // the conversion is refused, by the weight's name and the place
 	KeepNaN              // it is not quantized; planning reads all weights once for that

@@ -15,68 +15,66 @@ type Options struct {
 	Quant quant.Options
 	// Sink is the format; nil is [Safetensors].
 	Sink Sink
-	// Meta changes the metadata that is written; nil leaves it as it is.
+	// Meta changes the metadata of the output; nil copies it.
 	Meta func([]Entry) ([]Entry, error)
-	// Keep chooses tensors by the names that are written; nil keeps all.
+	// Keep selects tensors by their names in the output; nil keeps all.
 	Keep func(name string) bool
-	// AsIs copies quantized weights as they are stored, where the sink has their
-	// types.
+	// AsIs copies quantized weights as they are stored, if the sink has their types.
 	AsIs bool
-	// Cast chooses tensors of floating-point numbers that are rounded to Quant.Target
-	// although nothing quantized them; nil leaves them all as they are.
+	// Cast selects tensors of floating-point numbers, not quantized, that are rounded to
+	// Quant.Target; nil selects none.
 	Cast func(*tensor.Info) bool
-	// CastTo is the type that Cast rounds to where that is none to which weights are
-	// decoded: F8E4M3 or F8E5M2, without a scale. A model that is quantized is refused
-	// then. The zero value is Quant.Target.
+	// CastTo overrides the type that Cast rounds to: F8E4M3 or F8E5M2, without a scale. A
+	// quantized model is then refused. The zero value is Quant.Target.
 	CastTo tensor.DType
-	// Quantize says how weights are quantized; nil quantizes none.
+	// Quantize is the quantization target; nil quantizes nothing.
 	Quantize Quantizer
-	// Requantize decodes weights that are quantized already and quantizes them anew.
+	// Requantize decodes weights that are already quantized and quantizes them again.
 	// Without it they are refused.
 	Requantize bool
-	// NaN says what becomes of weights that are quantized and hold what is not finite.
+	// NaN decides about weights to be quantized that contain numbers which are not finite.
 	NaN NaN
-	// NoSync leaves it to the system when what was written reaches the disk: after a
-	// crash of the machine the target may be anything.
+	// NoSync does not wait until the output is on the disk. After a crash of the machine
+	// the output may be damaged.
 	NoSync bool
-	// FailOnOverflow ends a conversion in which a finite number became infinite: its
-	// target stays what it was.
+	// FailOnOverflow fails a conversion in which a finite number becomes infinite; an
+	// existing output file stays unchanged.
 	FailOnOverflow bool
-	// InPlace lets [Plan.Write] replace the file that the model is read from, once the
-	// new one is whole; it keeps its permissions.
+	// InPlace lets [Plan.Write] replace the source file once the new file is complete; its
+	// permissions are kept.
 	InPlace bool
-	// Shard is the most bytes of tensors in one file; 0 is one file for all. Only
-	// safetensors is written in shards.
+	// Shard is the maximum size of tensors in one file; 0 writes one file. Only safetensors
+	// is written in shards.
 	Shard int64
-	// Split writes several GGUF files; nil is one.
+	// Split writes several GGUF files; nil writes one.
 	Split *Split
-	// Alone says that the source is a file that was named, not a folder: what lies
-	// beside it belongs to it only if a config.json does too.
+	// Alone says that the source was named as a file, not as a folder. Files beside it
+	// belong to it only if there is a config.json.
 	Alone bool
-	// Source is the name of the weights in the folder, where they are not those that
-	// its library reads: what is written is named after it.
+	// Source is the name of the weights in the folder, if they are not those that its
+	// library reads. Output names are derived from it.
 	Source string
-	// Threads is the most workers; 0 is one for each processor. They are fastest
-	// where GOMAXPROCS is greater: a worker that writes keeps its place then.
+	// Threads is the maximum number of workers; 0 is one per processor. They are fastest if
+	// GOMAXPROCS is greater, because then a worker keeps its processor while it writes.
 	Threads int
-	// Memory is the most bytes of buffers, 0 for what the account grants.
+	// Memory is the maximum size of buffers; 0 for as much as the account allows.
 	Memory int64
-	// Tile is the bytes of output that a worker writes at once; 0 is 1 MiB.
+	// Tile is the number of output bytes that a worker writes at once; 0 is 1 MiB.
 	Tile int
 }
 
-// A Result is what a conversion came to.
+// A Result describes a finished conversion.
 type Result struct {
 	Bytes   int64 // written, headers counted
 	Workers int
 	Synced  time.Duration // what it took until the disk had everything
-	// Special lists the decoded weights that hold numbers which are none.
+	// Special lists the decoded weights that contain NaN or infinities.
 	Special []Special
-	// Beside is the files beside the weights, of a folder.
+	// Beside lists the other files of a folder.
 	Beside *Beside
 }
 
-// A Special counts what is no number in one decoded weight.
+// A Special counts the NaN and infinities of one decoded weight.
 type Special struct {
 	Name string
 	// Overflow is how many finite numbers became infinite in the target's type.
@@ -84,7 +82,7 @@ type Special struct {
 	NaN, Inf int64 // as they were stored
 }
 
-// Failed reports that precision was lost to the range of the target.
+// Failed reports whether a finite number became infinite.
 func (r *Result) Failed() bool {
 	for i := range r.Special {
 		if r.Special[i].Overflow > 0 {
@@ -94,7 +92,7 @@ func (r *Result) Failed() bool {
 	return false
 }
 
-// A Count is tensors and their bytes.
+// A Count is a number of tensors and their bytes.
 type Count struct {
 	Tensors int
 	Bytes   int64
@@ -125,8 +123,8 @@ type task interface {
 	first() (out int32, off int64)
 }
 
-// IsNorm reports the weight or bias of a normalization by its name: a vector, which
-// models keep in full precision.
+// IsNorm reports by name whether a tensor is the weight or bias of a normalization, a
+// vector that models keep in full precision.
 func IsNorm(i *tensor.Info) bool {
 	if len(i.Shape) > 1 {
 		return false

@@ -2,7 +2,7 @@ package convert
 
 import "github.com/anamnesis-go/anamnesis/parser/tensor"
 
-// An Out is one tensor that is written.
+// An Out is one tensor of the output.
 type Out struct {
 	Name  string
 	DType tensor.DType

@@ -6,10 +6,10 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// Pipe writes a plan of one file to w from its beginning to its end, by one worker. It
-// refuses, before anything is written, a plan whose file is not made in that order:
-// a format that has sums of its tensors before them, or an encoding that makes several
-// tensors at once. Who reads w is to take it for whole only if there is no error.
+// Pipe writes a plan of one file to w from beginning to end, with one worker. Before it
+// writes anything, it refuses a plan whose file cannot be written in order: a format with
+// checksums before the tensors, or an encoding that makes several tensors at once. The
+// output is complete only if there is no error.
 func (p *Plan) Pipe(w io.Writer) (*Result, error) {
 	if err := p.onePass(); err != nil {
 		return nil, wire.At("convert", "", wire.NoOffset, err)

@@ -14,9 +14,10 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// CopyFolder copies to a folder that is there what a loader needs of one that is no model,
-// such as the tokenizer of a pipeline: the files that [Plan.WriteFolder] copies beside
-// weights. Weights are left; where the loader would look for them, that is an error.
+// CopyFolder copies the files that a loader needs from a folder without a model, such as
+// the tokenizer of a pipeline, to an existing folder: the files that [Plan.WriteFolder]
+// copies beside weights. Weights are not copied; a weight that the loader would load is an
+// error.
 func CopyFolder(b *limits.Budget, files fs.FS, dir string, code, noWeights bool) (*Beside, error) {
 	list, err := fs.ReadDir(files, ".")
 	if err != nil {
@@ -74,16 +75,16 @@ func copyFile(b *limits.Budget, w io.Writer, files fs.FS, name string) error {
 	return nil
 }
 
-// A Staged is a folder of folders that is filled under another name, and appears when
-// it is whole.
+// A Staged is a folder of folders that is filled under a temporary name and appears only
+// when it is complete.
 type Staged struct {
 	Path   string // where it is filled
 	target string
 	lock   *os.File
 }
 
-// CheckStaged says why no folder with these folders in it may be written to target.
-// By force one is replaced that holds nothing but what would be written.
+// CheckStaged returns an error if a folder with these subfolders may not be written to
+// target. With force, a folder is replaced that contains only files that would be written.
 func CheckStaged(files *parser.Folder, target string, folders []string, force, code bool) error {
 	if err := checkStore(target); err != nil {
 		return err
@@ -98,7 +99,7 @@ func CheckStaged(files *parser.Folder, target string, folders []string, force, c
 	return checkFolder(nil, target, force, code, folders)
 }
 
-// Stage makes the folder, and removes what a killed run left in its place.
+// Stage makes the folder, and removes the remains of a killed run.
 func Stage(target string) (*Staged, error) {
 	target = filepath.Clean(target)
 	if err := tiles.Writable(filepath.Dir(target)); err != nil {
@@ -110,7 +111,7 @@ func Stage(target string) (*Staged, error) {
 	return s, err
 }
 
-// Publish gives it its name.
+// Publish gives the folder its name.
 func (s *Staged) Publish() error {
 	if err := tiles.SyncFolder(s.Path); err != nil {
 		return err
@@ -122,7 +123,7 @@ func (s *Staged) Publish() error {
 	return tiles.SyncFolder(filepath.Dir(s.target))
 }
 
-// Close removes it if it was not published.
+// Close removes the folder if it was not published.
 func (s *Staged) Close() error {
 	var err error
 	if s.Path != "" {

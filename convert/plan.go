@@ -15,7 +15,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// A Plan is a conversion before any tensor was read.
+// A Plan is a conversion that has not read any tensor yet.
 type Plan struct {
 	Outs  []Out
 	Files []File
@@ -29,7 +29,7 @@ type Plan struct {
 	Copied  Count           // tensors that pass through byte for byte
 	LeftOut []tensor.Info   // scales that only a runtime needs
 	Ignored []string        // what was decoded in spite of, at the caller's word
-	// Quantized is what [Options.Quantize] came to; nil where nothing was asked for.
+	// Quantized is the result of [Options.Quantize]; nil if that is nil.
 	Quantized *Quantized
 
 	b        *limits.Budget
@@ -48,7 +48,7 @@ type Plan struct {
 	synced   time.Duration
 }
 
-// A File is one file that is written.
+// A File is one output file.
 type File struct {
 	Name string // in a set of shards, else ""
 	Size int64
@@ -57,8 +57,8 @@ type File struct {
 	layout *Layout
 }
 
-// NewPlan binds the tensors of a model and lays out what is written. The plan
-// holds the account and the model, which stay open as long as it is used.
+// NewPlan binds the tensors of a model and lays out the output. The account and the model
+// must stay open as long as the plan is used.
 func NewPlan(b *limits.Budget, m tensor.Model, o Options) (*Plan, error) {
 	p := &Plan{b: b, m: m, straight: &straight{Model: m, b: b}, o: o, sink: o.Sink, tile: int64(o.Tile)}
 	if p.sink == nil {
@@ -102,11 +102,11 @@ func isAdapter(m tensor.Model) bool {
 	return false
 }
 
-// Progress is how many bytes of the files were written so far, and how many
-// there are. It may be called at any time.
+// Progress returns how many bytes of the files were written so far, and the total. It may
+// be called at any time.
 func (p *Plan) Progress() (done, size int64) { return p.done.Load(), p.Size }
 
-// Stores reports that a tensor of a type is written.
+// Stores reports whether the output has a tensor of this type.
 func (p *Plan) Stores(t tensor.DType) bool {
 	return slices.ContainsFunc(p.Outs, func(o Out) bool { return o.DType == t })
 }

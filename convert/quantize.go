@@ -7,7 +7,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// A Quantizer says, as data, how the weights of a model are stored: [Bnb] is one.
+// A Quantizer is a quantization target, such as [Bnb].
 type Quantizer interface {
 	// Check refuses options that contradict each other.
 	Check() error
@@ -37,21 +37,21 @@ const (
 	copyIt // as it is stored
 )
 
-// Quantized is what became of the matrices of a model.
+// Quantized describes what was done with the matrices of a model.
 type Quantized struct {
 	Layout  string // how weights are stored, for people
 	Weights []QuantizedWeight
 	Kept    []KeptMatrix // matrices that are left alone
-	// Widened are tensors that become F32 in spite of the type of all others.
+	// Widened are tensors that become F32, although the other tensors have another type.
 	Widened []WidenedTensor
 	// Type is the model_type of config.json, or the architecture of a GGUF model. ByName
-	// says that nothing is known of it, so that names decided which matrices are linear
-	// modules, or which types they get.
+	// says that it is unknown, so that names decided which matrices are linear modules, or
+	// which types they get.
 	Type   string
 	ByName bool
 }
 
-// A QuantizedWeight is one that is stored in another form.
+// A QuantizedWeight is a weight that was quantized.
 type QuantizedWeight struct {
 	Name     string
 	Type     tensor.DType // of the tensor that holds its codes
@@ -59,27 +59,25 @@ type QuantizedWeight struct {
 	Elements int64
 	Before   int64 // bytes in the source, or decoded from it
 	After    int64 // bytes of all parts
-	// Instead is the type that the rules chose, where its blocks do not divide the columns
-	// and Type took its place; Unknown otherwise.
+	// Instead is the type that the rules chose, if its blocks do not divide the columns and
+	// Type replaced it; otherwise Unknown.
 	Instead tensor.DType
-	// Unweighed says that an importance matrix was given and has no numbers for it.
+	// Unweighed says that the given importance matrix has no numbers for this weight.
 	Unweighed bool
 	Zeroed    int64 // numbers that were not finite and became zeros, once the plan was written
-	// Lost is what was measured, once the plan was written. It is empty where nothing
-	// was: without Measure, and where scales of a row are quantized with those of
-	// thousands of others.
+	// Lost is the measured loss, once the plan was written. It is empty without Measure,
+	// and if the scales of a row are quantized together with those of thousands of others.
 	Lost quant.Distortion
-	// Weighed is the same with each number's terms times the importance of its column;
-	// empty without a matrix.
+	// Weighed is the loss weighted by the importance of columns; empty without a matrix.
 	Weighed quant.Distortion
 
 	from asm.Type // of its numbers, before it was quantized
 }
 
-// A KeptMatrix is a matrix that is left alone.
+// A KeptMatrix is a matrix that is not quantized.
 type KeptMatrix struct{ Name, Why string }
 
-// Lost sums up what was measured of all weights, in their order.
+// Lost sums up the measured loss of all weights, in order.
 func (q *Quantized) Lost() quant.Distortion {
 	var d quant.Distortion
 	for i := range q.Weights {
@@ -88,8 +86,8 @@ func (q *Quantized) Lost() quant.Distortion {
 	return d
 }
 
-// Zeroed is how many numbers became zeros because they were not finite, and in how
-// many weights.
+// Zeroed returns how many numbers became zero because they were not finite, and in how many
+// weights.
 func (q *Quantized) Zeroed() (numbers, weights int64) {
 	for i := range q.Weights {
 		if n := q.Weights[i].Zeroed; n > 0 {
@@ -99,8 +97,8 @@ func (q *Quantized) Zeroed() (numbers, weights int64) {
 	return numbers, weights
 }
 
-// QuantizationConfig is the quantization_config that a model's folder gets in its
-// config.json; nil where nothing is quantized.
+// QuantizationConfig returns the quantization_config for the config.json of the output
+// folder; nil if nothing is quantized.
 func (p *Plan) QuantizationConfig() ([]byte, error) {
 	if p.encoder == nil {
 		return nil, nil

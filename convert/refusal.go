@@ -6,7 +6,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// A Refusal says why nothing is written to a target. It is of class usage.
+// A Refusal says why nothing is written to a path. Its class is Usage.
 type Refusal struct {
 	Path string
 	Why  string
@@ -16,10 +16,10 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return "target " + wire.Quote(r.Path) + ": " + r.Why }
 
-// Unwrap gives the class.
+// Unwrap returns the class.
 func (r *Refusal) Unwrap() error { return wire.ErrUsage }
 
-// Options lists the options that the reason names.
+// Options lists the options named in the reason.
 func (r *Refusal) Options() []wire.Option { return r.options }
 
 func refused(path, format string, args ...any) error {

@@ -16,7 +16,7 @@ func (Safetensors) Name() string { return safetensors.Format }
 // Stores implements [Sink].
 func (Safetensors) Stores(d tensor.DType) bool { return safetensors.Stores(d) }
 
-// Layout implements [Sink]. Of the metadata only texts are kept: the format has
+// Layout implements [Sink]. Only texts of the metadata are kept, because the format has
 // nothing else.
 func (Safetensors) Layout(b *limits.Budget, outs []Out, meta []Entry) (*Layout, error) {
 	infos, err := infosOf(b, outs)

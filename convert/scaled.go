@@ -14,12 +14,11 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
-// Scaled stores the weights of linear modules as codes under scales: FP8 as
-// DeepSeek and transformers lay it out, or FP8 and integers of compressed-tensors,
-// which vLLM loads.
+// Scaled stores the weights of linear modules as codes with scales: FP8 in the layout of
+// DeepSeek and transformers, or FP8 and integers of compressed-tensors, which vLLM loads.
 type Scaled struct {
 	Format scaled.Format
-	// Include and Exclude choose by name, before the rule; nil chooses none.
+	// Include and Exclude choose by name and override the rules; nil chooses none.
 	Include, Exclude func(name string) bool
 	// Measure compares each weight with what it decodes to.
 	Measure bool

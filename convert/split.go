@@ -7,16 +7,16 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// A Split says how a GGUF file is written as several, as llama-gguf-split does it:
-// each has the keys that number it, and the first has all others.
+// A Split says how a GGUF model is written as several files, as llama-gguf-split does: each
+// has the keys with its number, and the first has all other keys.
 type Split struct {
 	Stem    string // of the files' names
 	Tensors int    // most of one file; 0 is no bound
 	Bytes   int64  // most of one file's tensors, each padded; 0 is no bound
-	// KeysAlone keeps tensors out of the first file.
+	// KeysAlone writes no tensors to the first file.
 	KeysAlone bool
-	// Kept puts each tensor in the file that has the number of its own in the source,
-	// whatever the bounds.
+	// Kept puts each tensor in the file of the same number as in the source, regardless of
+	// the bounds.
 	Kept bool
 }
 
@@ -35,8 +35,8 @@ func splitKeys(no, tensors, count int) []Entry {
 	return []Entry{{splitNo, uint16(no)}, {splitTensors, int32(tensors)}, {splitCount, uint16(count)}}
 }
 
-// Joined are the keys of files that were joined: it counts none, so that nobody
-// looks for others.
+// Joined returns the keys of a file that was joined from several: the count of files is
+// zero, so that no loader looks for more.
 func Joined(tensors int) []Entry { return splitKeys(0, tensors, 0) }
 
 // splitGGUF puts the outs in files.

@@ -20,9 +20,9 @@ type straight struct {
 	free [][]byte // rooms of DefaultTile bytes, one for each reader at a time
 }
 
-// RowMajor gives a model whose tensors are read row-major and little-endian,
-// whatever they are stored as. It holds at most [DefaultTile] bytes for each reader
-// at a time; [tensor.Model.At] is false for a view that would have to be in memory.
+// RowMajor returns a model whose tensors are read in row-major, little-endian order,
+// however they are stored. Each reader holds at most [DefaultTile] bytes; tensor.Model.At
+// is false for a view that would have to be held in memory.
 func RowMajor(b *limits.Budget, m tensor.Model) tensor.Model { return &straight{Model: m, b: b} }
 
 func (m *straight) plain(i *tensor.Info) bool { return i.Strides == nil && swapSize(i) == 0 }

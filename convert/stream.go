@@ -15,8 +15,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser"
 )
 
-// DefaultTile is the bytes of output that a worker writes at once: below it the
-// system's cost of a call shows, above it nothing is gained.
+// DefaultTile is the number of output bytes that a worker writes at once. Smaller tiles
+// cost more system calls; larger ones gain nothing.
 const DefaultTile = 1 << 20
 
 // A stream is one run of a plan.

@@ -13,7 +13,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// Transformers says how a GGUF file of llama.cpp becomes a folder of transformers.
+// Transformers converts a GGUF file of llama.cpp to a transformers folder.
 type Transformers struct {
 	// Target is what quantized weights will be decoded to.
 	Target quant.Target
@@ -22,12 +22,11 @@ type Transformers struct {
 // narrower are the types that vectors have where the folder's weights do.
 var narrower = map[tensor.DType]asm.Type{tensor.F16: asm.F16, tensor.BF16: asm.BF16}
 
-// Model gives a model of llama.cpp as transformers knows it: names, the order of
-// rows, experts one by one, and beside them config.json, the tokenizer and chat
-// templates. Weights stay quantized until they are read. llama.cpp has vectors in
-// F32: where all numbers of one are numbers of the type that the matrices have, it
-// gets that type, else it stays F32. What is given takes m over. A folder of mlx-lm
-// becomes one of transformers too.
+// Model returns a llama.cpp model in the form of transformers: names, order of rows,
+// separate experts, and beside them config.json, the tokenizer and chat templates. Weights
+// stay quantized until they are read. llama.cpp stores vectors in F32; a vector gets the
+// type of the matrices if that holds all its numbers exactly, else it stays F32. The result
+// owns m. A folder of mlx-lm is converted too.
 func (t Transformers) Model(b *limits.Budget, m tensor.Model) (tensor.Model, error) {
 	if ofMLX(m) {
 		back, err := unstacked(b, m)

@@ -11,11 +11,10 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser"
 )
 
-// Write writes a plan of one file to a path. Until it is whole it has another
-// name in the same folder; then it is synced and renamed, so that whatever
-// happens the target is what it was or what it is to be. It replaces a file
-// only by force, and never one that the model is read from. On failure nothing
-// is left behind.
+// Write writes a plan of one file to a path. The file has a temporary name in the same
+// folder until it is complete; then it is synced and renamed, so that the path never holds
+// a partial file. It replaces a file only with force, and never the source. After a failure
+// nothing is left behind.
 func (p *Plan) Write(path string, force bool) (*Result, error) {
 	return p.write(machine{}, path, force)
 }

@@ -27,7 +27,7 @@ func (j *judgement) aside() {
 	}
 }
 
-// A Template is a chat template of a text beside a model.
+// A Template is a chat template in a text beside a model.
 type Template struct {
 	Where  string // in its file, "" for all of it
 	Bytes  int64

@@ -16,18 +16,17 @@ const BaselineSchema = "amn.baseline/1"
 // maxBaseline bounds the text of a baseline.
 const maxBaseline = 64 << 20
 
-// A Known file is one of a baseline: what it was refused for is no news. It is known
-// by its content: the same file by another name is known, another file by the same
-// name is not.
+// A Known file is an entry of a baseline. It is identified by its content: the same file
+// under another name is known, another file under the same name is not.
 type Known struct {
 	Path   string   `json:"path"`
 	SHA256 string   `json:"sha256"`
 	Rules  []string `json:"rules"`
 }
 
-// Known is what a baseline keeps of the verdict. It is false for a file that was
-// accepted, for refusals that no exception sets aside (those of a limit, and of what
-// could not be read), and for what has no digest, such as a link that leads nowhere.
+// Known returns the entry of the file for a baseline. There is none for a file that was
+// accepted, for refusals that no exception can suppress (limits, unreadable files), and for
+// a file without a digest, such as a broken link.
 func (v *Verdict) Known() (Known, bool) {
 	k := Known{Path: wire.Clean(v.Name, 1024), SHA256: v.SHA256}
 	for _, r := range slices.Concat(v.Refusals(), v.Ignored) {
@@ -41,8 +40,7 @@ func (v *Verdict) Known() (Known, bool) {
 	return k, len(k.Rules) > 0
 }
 
-// ReadBaseline reads a baseline as exceptions for a [Policy]. They ask for
-// [Gate.Digest].
+// ReadBaseline reads a baseline as exceptions for a [Policy]. They need [Gate.Digest].
 func ReadBaseline(r io.Reader) ([]Exception, error) {
 	var doc struct {
 		Schema string  `json:"schema"`

@@ -9,8 +9,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// Explain says in sentences what a policy accepts and refuses. The day is that which
-// exceptions are held against.
+// Explain says in sentences what a policy accepts and refuses. today is the date for the
+// expiry of exceptions.
 func (p *Policy) Explain(today string) []string {
 	list := p.sentences()
 	for i := range p.Paths {
@@ -24,8 +24,8 @@ func (p *Policy) Explain(today string) []string {
 	return append(list, p.ceilings()...)
 }
 
-// ExplainFor is Explain for a file of a name: blocks of paths are applied, and
-// exceptions left out that are for other names.
+// ExplainFor is Explain for one file name: blocks of paths are applied, and exceptions for
+// other names are left out.
 func (p *Policy) ExplainFor(name, today string) []string {
 	one := p.For(name)
 	list := one.sentences()

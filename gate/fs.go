@@ -13,9 +13,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// CheckFS judges what a name means in a file system, such as that of an archive or of a
-// repository elsewhere: a file, or every file of a folder and of those below it, as
-// [Gate.CheckPath] does. The path of a verdict is root, a slash, and the name.
+// CheckFS judges a file, or all files of a folder and its subfolders, in a file system such
+// as that of an archive or a remote repository, as [Gate.CheckPath] does. The path of a
+// verdict is root, a slash, and the name.
 func (g *Gate) CheckFS(b *limits.Budget, fsys fs.FS, name, root string) iter.Seq2[*Verdict, error] {
 	return func(yield func(*Verdict, error) bool) {
 		w := &walkFS{walk{g: g, b: b, root: name, yield: yield}, fsys, strings.TrimSuffix(root, "/")}

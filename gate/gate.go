@@ -13,39 +13,39 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A Gate judges files. The zero value refuses findings of severity danger and what
-// could hold a model and was not looked at.
+// A Gate judges files. The zero value refuses findings of severity danger, and files that
+// could hold a model but were not looked at.
 type Gate struct {
 	Policy Policy
-	// Today is the day that exceptions of the policy are held against: "2026-11-23".
-	// Without it every exception that has a last day has run out.
+	// Today is the date for the expiry of exceptions, such as "2026-11-23". Without it
+	// every exception with a last day has expired.
 	Today string
 	// Version of the program, for the report.
 	Version string
-	// Digest asks for the SHA-256 of each file, made while its bodies are read; what is
-	// read for nothing else is read for that.
+	// Digest asks for the SHA-256 of each file. It is computed while the bodies are read,
+	// and makes the gate read all bytes.
 	Digest bool
-	// Exclude, where it is set, reports files of a folder that [Gate.CheckPath] does
-	// not look at, by their paths below the folder, with slashes.
+	// Exclude, if set, reports the files of a folder that [Gate.CheckPath] leaves out, by
+	// their paths below the folder, with slashes.
 	Exclude func(name string) bool
-	// Seen, where it is set, is shown each model whose bodies were read, while it is open;
-	// its error refuses the file.
+	// Seen, if set, is called for each model whose bodies were read, while it is open. Its
+	// error refuses the file.
 	Seen func(b *limits.Budget, v *Verdict, m tensor.Model) error
-	// Beside says that a file which [Gate.CheckPath] is given lies beside others, as
-	// those of a folder do: it need not be a model.
+	// Beside says that a file given to [Gate.CheckPath] is treated like a file of a folder,
+	// which need not be a model.
 	Beside bool
 }
 
-// A Hint is what is known of a file besides its bytes.
+// A Hint is what is known about a file apart from its bytes.
 type Hint struct {
-	// Name is its name, or its path below a folder, with slashes: an extension
-	// promises a format, and patterns of the policy are held against it.
+	// Name is the name of the file, or its path below a folder, with slashes. Its extension
+	// promises a format, and patterns of the policy are matched with it.
 	Name string
-	// Promised is the format that the sender said, "" for none. Another one is
-	// refused.
+	// Promised is the format that the sender stated, "" for none. A file of another format
+	// is refused.
 	Promised string
-	// Beside says that the file lies beside others, as in a folder: unless it is or
-	// promises a model, it need not be one.
+	// Beside says that the file is one of a folder: it need not be a model, unless its name
+	// promises one.
 	Beside bool
 
 	stored string                 // the path of what a link leads to, or its own
@@ -63,9 +63,9 @@ func Check(b *limits.Budget, r io.ReaderAt, size int64, h Hint) (*Verdict, error
 	return g.Check(b, r, size, h)
 }
 
-// Check judges a file. What is wrong with it is in the verdict, whose class is
-// Internal where it could not be read; an error means that the context ended. The
-// caller closes the verdict, which holds what pickles took of the account.
+// Check judges a file. The verdict says what is wrong with it; its class is Internal if the
+// file could not be read. An error means that the context ended. The caller closes the
+// verdict, which holds memory for pickles.
 func (g *Gate) Check(b *limits.Budget, r io.ReaderAt, size int64, h Hint) (*Verdict, error) {
 	j := &judgement{Verdict: g.verdict(h.Name), r: r, hint: h}
 	j.Promised, j.Size = h.Promised, size
@@ -87,15 +87,15 @@ func (g *Gate) verdict(name string) *Verdict {
 	return &Verdict{Name: name, gate: g, policy: g.Policy.For(name)}
 }
 
-// CheckModel judges a model that was found by another way than its bytes: by its
-// name in a store, or as an index of shards. bodies says whether to read them.
+// CheckModel judges a model that was found by a name in a store, or as an index of shards.
+// bodies says whether to read its bodies.
 func (g *Gate) CheckModel(b *limits.Budget, name string, bodies bool, open func() (tensor.Model, error)) (*Verdict, error) {
 	return g.checkModel(b, g.verdict(name), bodies, open, nil)
 }
 
-// CheckOpened judges what the caller has come to: a model that it opened and goes on
-// holding, or the error that says why there is none. r is the file of size bytes that a
-// digest is of, nil for none. Bodies are not read.
+// CheckOpened judges a model that the caller has opened and keeps open, or the error of
+// opening it. r is the file of size bytes for the digest, nil for none. Bodies are not
+// read.
 func (g *Gate) CheckOpened(b *limits.Budget, name string, m tensor.Model, err error, r io.ReaderAt, size int64) (*Verdict, error) {
 	v := g.verdict(name)
 	v.Size = size

@@ -42,8 +42,8 @@ func matchPath(pattern, name string) bool {
 	return fits[len(parts)]
 }
 
-// Exclude makes a [Gate.Exclude] of patterns, of the kind that policies have: a file
-// is left out if one fits it or a folder that it lies in.
+// Exclude makes a [Gate.Exclude] of patterns like those of policies: a file is left out if
+// a pattern matches it or a folder that contains it.
 func Exclude(patterns ...string) (func(name string) bool, error) {
 	for _, p := range patterns {
 		if _, err := path.Match(p, ""); err != nil || p == "" || len(p) > maxGlob {

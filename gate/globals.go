@@ -36,8 +36,7 @@ var globalSets = [...]globalSet{
 	},
 }
 
-// GlobalSets lists the sets of globals that a policy may allow by one name, and the
-// globals of each.
+// GlobalSets returns the named sets of globals that a policy may allow.
 func GlobalSets() map[string][]string {
 	out := map[string][]string{}
 	for i := range globalSets {

@@ -9,7 +9,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/vm"
 )
 
-// Schema is the version of a verdict's JSON; within it members are only added.
+// Schema is the version of a verdict's JSON; within a version members are only added.
 const Schema = "amn.verdict/1"
 
 type jsonVerdict struct {
@@ -106,8 +106,8 @@ func (v *Verdict) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// Taken is a verdict in a word: yes; no; or unsure, where nothing tells that the
-// loader refuses the file, but its values are not ours to tell.
+// Taken is a verdict in one word: yes, no, or unsure if the loader may accept the file but
+// its values are unknown here.
 func Taken(v *vm.Verdict) string {
 	switch {
 	case v.OK:

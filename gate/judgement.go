@@ -28,7 +28,7 @@ const (
 	asONNX
 )
 
-// PickleFormat is what a plain pickle is called.
+// PickleFormat is the format name of a plain pickle.
 const PickleFormat = "pickle"
 
 // pickleNames end names that promise a pickle.
@@ -101,7 +101,7 @@ func (j *judgement) looksPickled() bool {
 	return is || err != nil
 }
 
-// JoblibFormat is what a plain pickle is called whose arrays joblib wrote.
+// JoblibFormat is the format name of a plain pickle with arrays written by joblib.
 const JoblibFormat = "joblib"
 
 // scan adds what the pickles ask for.

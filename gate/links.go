@@ -23,9 +23,9 @@ func (d dir) join(name string) string { return filepath.Join(string(d), name) }
 func (d dir) Open(name string) (fs.File, error)     { return os.Open(d.join(name)) }
 func (d dir) Stat(name string) (fs.FileInfo, error) { return os.Stat(d.join(name)) }
 
-// Follow finds what a link of a folder leads to: only a file inside of the
-// folder, or a blob of the same model in the cache of the Hugging Face hub. why is
-// empty if the link may be followed.
+// Follow resolves a link in a folder. It may lead only to a file in the folder, or to a
+// blob of the same model in the cache of the Hugging Face hub; otherwise why says what is
+// wrong.
 func Follow(root, path string) (mode fs.FileMode, why string) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/zip"
 )
 
-// An Opening is a loader that would open a file, and what it takes the file for: by
-// what that loader itself goes by, whatever we think of the rest. It may still fail
-// at what is wrong with the file. crosscheck/gate/loaders.py asks the loaders.
+// An Opening is a loader that would open a file, and the format it would take the file for,
+// by that loader's own criteria. The loader may still fail later.
+// crosscheck/gate/loaders.py compares this with the loaders.
 type Opening struct {
 	Loader string `json:"loader"`
 	As     string `json:"as"`
@@ -202,8 +202,8 @@ var foundOpens = map[string][]Opening{
 	"pth":         {{"torch.load", "a checkpoint"}},
 }
 
-// Opens are the loaders that would open the file, whether or not it is accepted, and
-// what each takes it for.
+// Opens lists the loaders that would open the file, accepted or not, and the format each
+// takes it for.
 func (v *Verdict) Opens() []Opening {
 	if v.openings == nil {
 		return foundOpens[v.Format]
@@ -211,7 +211,7 @@ func (v *Verdict) Opens() []Opening {
 	return v.openings
 }
 
-// Loaders are the names of those that would open the file.
+// Loaders lists the names of the loaders that would open the file.
 func (v *Verdict) Loaders() (list []string) {
 	for _, o := range v.Opens() {
 		if !slices.Contains(list, o.Loader) {

@@ -17,16 +17,15 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// CheckPath judges what a path names: a file, whatever it is; every file of a folder
-// and of those below it, in the order of their names; an index with the shards that
-// it names; or a model of a store, such as ollama:NAME. A link that the caller names
-// is followed, one of a folder only to a file of this folder, or to a blob of the
-// same model in the cache of the Hugging Face hub.
+// CheckPath judges a path: a file of any kind; all files of a folder and its subfolders, in
+// the order of their names; an index with the shards that it names; or a model of a store,
+// such as ollama:NAME. If the path is a link it is followed. Links in a folder are followed
+// only to files of this folder, or to blobs of the same model in the cache of the Hugging
+// Face hub.
 //
-// What is wrong with a file, or that it could not be opened, is in its verdict. An
-// error ends the walk: the context or the time of b ended. Each file has an account
-// of its own under b, with the limits of the gate's policy, which is closed when the
-// loop goes on.
+// A verdict says what is wrong with a file, or that it could not be opened. An error ends
+// the walk: the context or the time of b ended. Each file has its own account under b, with
+// the limits of the gate's policy; it is closed when the loop continues.
 func (g *Gate) CheckPath(b *limits.Budget, path string) iter.Seq2[*Verdict, error] {
 	return func(yield func(*Verdict, error) bool) {
 		w := &walk{g: g, b: b, root: path, yield: yield}

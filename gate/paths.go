@@ -2,17 +2,17 @@ package gate
 
 import "slices"
 
-// A Block changes a policy for files of some names.
+// A Block changes a policy for files whose names match.
 type Block struct {
 	// Path is a pattern of names, as that of an [Exception].
 	Path string
-	// Policy has what the block says, and Set the names of its members in JSON; all
-	// others are those of the policy around it.
+	// Policy holds the members of the block, and Set their names in JSON. All other members
+	// are inherited from the enclosing policy.
 	Policy Policy
 	Set    []string
 }
 
-// For is the policy that holds for files of a name.
+// For returns the policy for a file name.
 func (p *Policy) For(name string) *Policy {
 	matched := false
 	out := p
@@ -37,7 +37,7 @@ func (p *Policy) copied() *Policy {
 	return &out
 }
 
-// Everywhere makes a member hold for all names: no block changes it.
+// Everywhere makes a member apply to all names: no block changes it.
 func (p *Policy) Everywhere(member string) {
 	p.Paths = slices.Clone(p.Paths)
 	for i := range p.Paths {

@@ -10,37 +10,36 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A Policy says what is refused of what the formats' rules allow.
+// A Policy says which files are refused although the rules of their format allow them.
 type Policy struct {
 	Limits limits.Policy
 
-	// Formats, DTypes and Schemes are what is allowed: formats of [Formats], types of
-	// tensors, schemes of quantization. Nil allows all, an empty list nothing.
+	// Formats, DTypes and Schemes are the allowed formats of [Formats], types of tensors,
+	// and quantization schemes. Nil allows all, an empty list none.
 	Formats, DTypes, Schemes []string
 
 	Pickle Pickle
-	// AllowGlobals are globals outside of the list of data that pickles may name all
-	// the same: "module.name", or a set of [GlobalSets] such as "hf-trainer". Nothing
-	// of them is called here; the loader that trusts this policy will.
+	// AllowGlobals are further globals that pickles may name: "module.name", or a set of
+	// [GlobalSets] such as "hf-trainer". They are not called here, but a loader that trusts
+	// this policy will call them.
 	AllowGlobals []string
 
 	FailOn FailOn
-	// ReportUnlooked accepts what could hold a model and was not looked at.
+	// ReportUnlooked accepts files that could hold a model but were not looked at.
 	ReportUnlooked bool
 	Sidecars       Sidecars
-	// Rules turn findings off, or change their severity; the last one that matches
-	// counts.
+	// Rules turn findings off or change their severity. The last match counts.
 	Rules []Change
-	// Paths change this policy for files of some names, in their order.
+	// Paths change this policy for files whose names match, in order.
 	Paths []Block
 	// Ignore are exceptions, each with its reason.
 	Ignore []Exception
 }
 
-// Pickle says what becomes of files that are or hold pickles.
+// Pickle decides about files that are or contain pickles.
 type Pickle uint8
 
-// What becomes of pickles.
+// The decisions about pickles.
 const (
 	PickleSafe        Pickle = iota // they may ask for data alone, by our list
 	PickleWeightsOnly               // PyTorch's restricted loader must take them, too
@@ -51,10 +50,10 @@ var pickleModes = [...]string{"safe", "weights_only", "refuse"}
 
 func (p Pickle) String() string { return pickleModes[p] }
 
-// Sidecars says what becomes of texts beside models: configurations, chat templates.
+// Sidecars decides about texts beside models: configurations, chat templates.
 type Sidecars uint8
 
-// What becomes of texts beside models.
+// The decisions about texts beside models.
 const (
 	SidecarsJudge Sidecars = iota // what they ask of who loads the model is a finding
 	SidecarsSkip                  // they are harmless by their content, whatever they ask
@@ -96,16 +95,16 @@ type Change struct {
 	Severity string // "off", "note", "warning" or "danger"
 }
 
-// An Exception sets refusals of a rule aside.
+// An Exception suppresses refusals by a rule.
 type Exception struct {
 	Rule string // an identifier, or a pattern such as "gguf.*"
-	// Path is a pattern of names, and SHA256 the digest of a file; at least one is
-	// given. The digest asks for [Gate.Digest]. Without it only findings, and what was
-	// not looked at, are set aside: any other refusal ends the judgement, so that
-	// nothing is known of what the same name could hold tomorrow.
+	// Path is a pattern of names, SHA256 the digest of a file; at least one is given. A
+	// digest needs [Gate.Digest]. Without a digest, only findings and files that were not
+	// looked at can be excepted: any other refusal ends the judgement, so the rest of the
+	// content is unknown.
 	Path, SHA256 string
 	Reason       string
-	// Expires is the last day on which it holds: "2026-12-31"; empty is no end.
+	// Expires is the last day on which it applies, such as "2026-12-31"; empty for no end.
 	Expires string
 }
 
@@ -307,14 +306,14 @@ func byName(r *Refusal) bool {
 	return r.Rule == unlookedRule || r.Group == "" && limits.IsFinding(r.Rule)
 }
 
-// Formats lists the formats that a policy may allow: those that are read, plain
-// pickles, pickles of joblib, ONNX, and what any of them may be packed in, of which
-// each content is held to the policy by itself.
+// Formats lists the formats that a policy may allow: the supported formats, plain pickles,
+// pickles of joblib, ONNX, and wrappers of these. Each content of a wrapper is checked
+// against the policy by itself.
 func Formats() []string {
 	return append(append(limits.Formats(), PickleFormat, JoblibFormat), packedFormats()...)
 }
 
-// Validate reports the first member that no policy may hold.
+// Validate reports the first invalid member.
 func (p *Policy) Validate() error {
 	text, err := p.MarshalJSON()
 	if err == nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// PolicyVersion is that of the JSON which [Policy.MarshalJSON] writes. A text
-// without a version, or of version 1, is one of [limits.ReadPolicy].
+// PolicyVersion is the version of the JSON that [Policy.MarshalJSON] writes. A text without
+// a version, or with version 1, is a policy of limits.ReadPolicy.
 const PolicyVersion = 2
 
 // A pair is a member of an object.
@@ -56,7 +56,7 @@ func object(text []byte) ([]pair, error) {
 	return list, nil
 }
 
-// MarshalJSON writes every member, as [ParsePolicy] reads them back.
+// MarshalJSON writes every member, so that ParsePolicy reads them back.
 func (p Policy) MarshalJSON() ([]byte, error) {
 	limit, err := p.Limits.MarshalJSON()
 	if err != nil {
@@ -92,9 +92,9 @@ func (p Policy) MarshalJSON() ([]byte, error) {
 	return out, err
 }
 
-// ParsePolicy reads a policy: one object, members left out keep their defaults.
-// What [limits.ParsePolicy] takes is one, too. Unknown and duplicate members, names
-// and unknown rules, and exceptions without a reason are errors.
+// ParsePolicy reads a policy from JSON: one object. Missing members keep their defaults. A
+// policy of limits.ParsePolicy is accepted too. Unknown or duplicate members, unknown names
+// and rules, and exceptions without a reason are errors.
 func ParsePolicy(text []byte) (Policy, error) {
 	p, err := parsePolicy(text)
 	if err != nil {

@@ -2,7 +2,7 @@ package gate
 
 import "github.com/anamnesis-go/anamnesis/limits"
 
-// New is a gate of a policy, or of a profile:
+// New returns a gate with a policy, such as that of a profile:
 //
 //	p, _ := gate.Profile("upload")
 //	g := gate.New(p)
@@ -13,13 +13,13 @@ var profiles = map[string]Policy{
 	"strict": {FailOn: FailOnWarning, Pickle: PickleRefuse},
 }
 
-// Profiles lists the names of the profiles, the default first: server; strict, for a
-// gate in front of others, which refuses pickles and findings of severity warning;
-// edge, for a small machine; upload, for a host of many tenants.
+// Profiles lists the names of the profiles, the default first: server; strict, for a gate
+// that protects others, which refuses pickles and findings of severity warning; edge, for a
+// small machine; upload, for a host of many tenants.
 func Profiles() []string { return limits.Profiles() }
 
-// Profile returns a named policy. That of strict leaves notes to be reported: a
-// split file and other honest things never fail.
+// Profile returns a named policy. With strict, notes are only reported: a split file, for
+// example, does not fail.
 func Profile(name string) (Policy, bool) {
 	l, ok := limits.Profile(name)
 	if !ok {

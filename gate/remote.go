@@ -6,9 +6,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// Remote is a verdict that another process came to, from its JSON, which
-// [Verdict.MarshalJSON] gives back. It has no pickles: what their globals are, only
-// the text of a refusal says.
+// Remote makes a verdict from the JSON of another process, which [Verdict.MarshalJSON]
+// returns unchanged. It has no pickles; their globals appear only in the texts of refusals.
 func Remote(text []byte) (*Verdict, error) {
 	var in jsonVerdict
 	if err := json.Unmarshal(text, &in); err != nil {

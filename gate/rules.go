@@ -17,20 +17,20 @@ import (
 // A Refusal is one reason why a file is refused.
 type Refusal struct {
 	Rule string
-	// Group is the format and the kind of cause, "zip.duplicate": it names the rule
-	// together with others, "" for a rule that belongs to none.
+	// Group is the format and the kind of cause, such as "zip.duplicate". It stands for
+	// several rules; "" if the rule is in no group.
 	Group string
 	Class wire.Class
 	Where string // place in the file's own words
 	Off   int64  // offset, or -1
 	Text  string
-	// Exception is what sets it aside, in [Verdict.Ignored]; nil for a finding that is
-	// turned off.
+	// Exception is the exception that suppressed it, in [Verdict.Ignored]; nil for a
+	// finding that is turned off.
 	Exception *Exception
 }
 
-// Refusals are why the file is refused: each thing that its pickles ask for and
-// must not, or the one error that ended the judgement.
+// Refusals are the reasons why the file is refused: every forbidden request of its pickles,
+// or the error that ended the judgement.
 func (v *Verdict) Refusals() (list []Refusal) {
 	if v.Err == nil {
 		return nil
@@ -126,14 +126,14 @@ const (
 // places are what an error may say that it was found in.
 var places = append([]string{"detect", "gguf", "npy", "npz", "ollama", "onnx", "pickle", "pth", "safetensors", "scan", "sidecar"}, wrap.Kinds()...)
 
-// A Rule is what a refusal or a finding is named by.
+// A Rule identifies refusals and findings of one kind.
 type Rule struct {
 	ID string
 	// Kind is "refusal", "finding", or "group": all refusals of a format for one kind
 	// of cause, as policies may name them together.
 	Kind string
-	// Severity says how bad it is, of a finding before the policy changes it, where it
-	// comes in several the worst. Every refusal refuses, whatever its severity.
+	// Severity is the severity, for a finding before the policy changes it, and the worst
+	// one if there are several. A refusal refuses whatever its severity.
 	Severity tensor.Severity
 	Title    string
 	Advice   string // what can be done
@@ -194,7 +194,7 @@ func RuleOf(id string) (Rule, bool) {
 
 var allRules = sync.OnceValue(Rules)
 
-// IsRule reports an identifier of [Rules].
+// IsRule reports whether id is an identifier of Rules.
 func IsRule(id string) bool {
 	_, ok := RuleOf(id)
 	return ok

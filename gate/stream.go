@@ -15,18 +15,17 @@ const (
 	maxHead = 1 << 20
 )
 
-// ErrRefused is what [Stream.Write] returns once the file cannot become one that
-// is accepted. [Stream.Verdict] says why.
+// ErrRefused is returned by [Stream.Write] once the file can no longer be accepted.
+// [Stream.Verdict] says why.
 var ErrRefused = errors.New("gate: the file is refused by its beginning")
 
-// A Stream looks at a file while it comes, so that rubbish is refused before it
-// has come. It keeps the beginning until that is understood, at most a mebibyte,
-// charged to the account.
+// A Stream examines a file while it arrives, so that hopeless uploads are refused early. It
+// buffers the beginning of the file, at most one mebibyte, charged to the account.
 //
-// It refuses what [Gate.Check] would refuse, whatever bytes follow, and for the same
-// reason; for a file whose size is not known, for the reason that one which is long
-// enough has. That it refuses nothing says nothing: the whole file is for Check.
-// A Stream is for one goroutine. How the bytes are cut into pieces does not matter.
+// It refuses a file exactly if [Gate.Check] would refuse it whatever bytes follow, and for
+// the same reason. For a file of unknown size that is the reason for a file that is long
+// enough. If it does not refuse, the file must still be checked as a whole. A Stream
+// belongs to one goroutine. The sizes of the pieces do not matter.
 //
 //	s := g.Stream(b, r.ContentLength, gate.Hint{Name: name})
 //	defer s.Close()
@@ -48,8 +47,8 @@ type Stream struct {
 	looked bool // nothing more is to be learnt
 }
 
-// Stream begins a file of size bytes, or of an unknown number where size is
-// negative. Close the stream when the file has come.
+// Stream begins a file of size bytes, or of unknown size if size is negative. Close the
+// stream when the file is complete.
 func (g *Gate) Stream(b *limits.Budget, size int64, h Hint) *Stream {
 	sized := size >= 0
 	if !sized {
@@ -65,9 +64,9 @@ func (g *Gate) Stream(b *limits.Budget, size int64, h Hint) *Stream {
 	}
 }
 
-// Write takes the next bytes. It returns [ErrRefused] when they make the file one
-// that is refused, and takes no more. Another error is that of a context that ended,
-// or of more bytes than were said to come.
+// Write takes the next bytes. It returns [ErrRefused] once the file is refused, and then
+// takes no more. Any other error means that the context ended, or that more bytes came than
+// were announced.
 func (s *Stream) Write(p []byte) (n int, err error) {
 	if s.Verdict() != nil {
 		return 0, ErrRefused
@@ -154,8 +153,8 @@ func (s *Stream) refuse(err error) {
 	s.stop()
 }
 
-// Verdict is the refusal, or nil as long as the file could be one that is accepted.
-// It is good until [Stream.Close].
+// Verdict is the refusal, or nil as long as the file may still be accepted. It is valid
+// until [Stream.Close].
 func (s *Stream) Verdict() *Verdict {
 	if s.j.Err == nil {
 		return nil

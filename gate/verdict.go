@@ -12,8 +12,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/vm"
 )
 
-// A Verdict is what a gate says of one file. There is no clock in it: whether an exception
-// has run out is asked of the day that [Gate.Today] gives.
+// A Verdict is a gate's judgement of one file. It depends on no clock: exceptions expire by
+// [Gate.Today].
 type Verdict struct {
 	Name     string
 	Path     string // where [Gate.CheckPath] found it; the JSON does not say
@@ -22,32 +22,31 @@ type Verdict struct {
 	SHA256   string // in hex, where [Gate.Digest] asks for it
 	Format   string // what it is, "" if that is not known
 
-	// Err is why it is refused; nil if it is not. ClassOf gives its class.
+	// Err is the reason of the refusal, or nil. parser.ClassOf returns its class.
 	Err error
-	// Harmless is why no loader takes it for a model; such a file is accepted.
+	// Harmless says why no loader takes the file for a model; such a file is accepted.
 	Harmless string
-	// Excluded says that [Gate.Exclude] left it out: it is not judged.
+	// Excluded says that [Gate.Exclude] left the file out; it was not judged.
 	Excluded bool
-	// Unlooked is why it was not looked at, although it could hold a model.
+	// Unlooked says why the file was not looked at although it could hold a model.
 	Unlooked string
-	// Verified says that all was looked at which the format lets be proven; what of
-	// the bodies was read, [Verdict.Bodies] says.
+	// Verified says that everything was checked which the format allows to check.
+	// [Verdict.Bodies] says how much of the bodies was read.
 	Verified bool
 
 	Totals   Totals
 	Findings []tensor.Finding
 	Pickles  []pth.Pickle
-	// Contents are those of an archive or a compressed file, nil for any other.
+	// Contents are the contents of an archive or a compressed file, nil for any other file.
 	Contents []Content
-	// Templates are the chat templates of a text beside a model, where [Gate.Digest] asks
-	// for digests.
+	// Templates are the chat templates of a text beside a model, if [Gate.Digest] is set.
 	Templates []Template
-	// Allowed are the globals of its pickles that the policy allows, beyond our list.
+	// Allowed are the globals of its pickles that only the policy allows.
 	Allowed []string
-	// Ignored are refusals that an exception of the policy sets aside, and findings
-	// whose rule it turns off.
+	// Ignored are refusals suppressed by an exception of the policy, and findings whose
+	// rule it turns off.
 	Ignored []Refusal
-	// Expired are exceptions that would hold if they had not run out.
+	// Expired are exceptions that would apply if they had not expired.
 	Expired []Exception
 
 	gate     *Gate
@@ -62,7 +61,7 @@ type Verdict struct {
 	policy   *Policy        // for files of this name
 }
 
-// Totals are the tensors of a model.
+// Totals sum up the tensors of a model.
 type Totals struct{ Tensors, Elements, Bytes int64 }
 
 func (t *Totals) add(i *tensor.Info) {
@@ -71,23 +70,22 @@ func (t *Totals) add(i *tensor.Info) {
 	t.Bytes = wire.AddCap(t.Bytes, i.Bytes())
 }
 
-// Close gives back what the pickles hold.
+// Close frees the memory of the pickles.
 func (v *Verdict) Close() {
 	if v.account != nil {
 		v.account.Close()
 	}
 }
 
-// Class is what the file came to.
+// Class is the class of the outcome.
 func (v *Verdict) Class() wire.Class { return wire.ClassOf(v.Err) }
 
 // Accepted reports whether the file may pass.
 func (v *Verdict) Accepted() bool { return v.Err == nil }
 
-// Bodies says what is known of tensor data: "verified", all of it was read and held
-// to the checksums of the file; "read", all of it was read for the digest, and the
-// format has nothing to hold it to; or "not read", where the header alone says where
-// it lies, as in safetensors and GGUF.
+// Bodies says what is known about tensor data. "verified": all of it was read and compared
+// with the checksums in the file. "read": all of it was read for the digest, and the format
+// has no checksums. "not read": only the header was read, as for safetensors and GGUF.
 func (v *Verdict) Bodies() string {
 	switch {
 	case v.Verified && v.proven:
@@ -186,14 +184,14 @@ func (v *Verdict) unread(b *limits.Budget, err error) error {
 	return nil
 }
 
-// Safe is our verdict about all pickles: that of the first one that is refused, if
-// any is. It is empty for a file without pickles.
+// Safe is our verdict about all pickles: that of the first refused one, if any. It is empty
+// for a file without pickles.
 func (v *Verdict) Safe() vm.Verdict {
 	return v.first(func(p *pth.Pickle) (vm.Verdict, bool) { return p.Report.Safe, true })
 }
 
-// WeightsOnly is what PyTorch's restricted loader would say. A pickle that
-// lies beside those of a checkpoint it does not read.
+// WeightsOnly is the verdict of PyTorch's restricted loader, which does not read additional
+// pickles in a checkpoint.
 func (v *Verdict) WeightsOnly() vm.Verdict {
 	out := v.first(func(p *pth.Pickle) (vm.Verdict, bool) { return p.Report.WeightsOnly, !p.Beside })
 	if c := v.Class(); out.OK && c != wire.OK && c != wire.Forbidden {

@@ -16,7 +16,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A Content is what was judged inside of an archive or a compressed file.
+// A Content is a file that was judged inside an archive or a compressed file.
 type Content struct {
 	Name     string // with the path to it: "outer.tar.gz!inner/model.bin"
 	Size     int64
@@ -26,7 +26,7 @@ type Content struct {
 	Class    wire.Class
 }
 
-// Wrappers lists what models are packed in that is opened.
+// Wrappers lists the kinds of wrappers that are opened.
 func Wrappers() []string { return wrap.Titles() }
 
 // maxInside is how many refusals of contents a verdict lists.

@@ -1,6 +1,6 @@
 package limits
 
-// An Axis is one thing that a policy bounds.
+// An Axis is one quantity that a policy bounds.
 type Axis uint8
 
 // The axes, in the order in which [Budget.Usage] lists them.

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// A Budget is one account: what one operation, or one host, may spend and has
-// spent. Make one with [Policy.Budget] or [Budget.Child], close it when the
-// operation and everything that it returned are done with.
+// A Budget is the account of one operation, or of one host. Make one with [Policy.Budget]
+// or [Budget.Child]. Close it when the operation and everything that it returned are no
+// longer in use.
 //
-// Bytes and items of a child are its parent's too; steps, depth, ratios and the
-// deadline belong to one operation and are asked of the child alone. Close returns all
-// that the child holds, so the account of a host never runs dry; closing the host's ends
-// its children.
+// Bytes and items of a child are charged to its parent too. Steps, depth, ratios and the
+// deadline belong to one operation and are checked only in the child. Close returns
+// everything that the child holds, so that the account of a host is not used up. Closing
+// the account of a host ends its children.
 //
 // A Budget may be used by many goroutines at once. A [Steps] and a [Workspace] belong to
 // one loop.
@@ -58,15 +58,15 @@ const (
 
 var poolAxis = [...]Axis{held: Total, counted: Items, opened: OpenFiles, asked: Requests, fetched: Fetched}
 
-// Budget opens an account under the policy. The context's end, and the
-// policy's deadline, end the operation within 1,024 steps. The account of a policy
-// that is not valid has ended before it begins, with [ErrPolicy].
+// Budget opens an account under the policy. When the context ends or the deadline passes,
+// the operation ends within 1,024 steps. The account of an invalid policy refuses
+// everything with [ErrPolicy].
 func (p Policy) Budget(ctx context.Context) *Budget { return open(ctx, p, nil) }
 
-// Child opens an account under this one, for a tenant or a request: a charge
-// must fit both. Close returns to the parent all that the child holds. The
-// parent's end is the child's too; its deadline, steps, depth and ratios are
-// not: they belong to one operation.
+// Child opens an account under this one, for a tenant or a request. A charge must fit both.
+// Close returns everything that the child holds to the parent. When the parent ends, the
+// child ends too. Deadline, steps, depth and ratios are the child's own, because they
+// belong to one operation.
 func (b *Budget) Child(p Policy) *Budget {
 	b.children.Add(1)
 	ctx := b.life
@@ -101,9 +101,9 @@ func ended(ctx context.Context, since time.Time) error {
 	return &Error{Time, d, d}
 }
 
-// Probe opens an account for a part of the operation that may be refused without
-// ending it, under the same policy. Once it is closed, [Budget.Usage] of the
-// operation counts the steps, depth and working set that it took.
+// Probe opens an account under the same policy for a part of the operation that may fail
+// without ending it. After it is closed, [Budget.Usage] of the operation includes its
+// steps, depth and working set.
 func (b *Budget) Probe() *Budget {
 	p := b.Child(b.policy)
 	p.probe = true
@@ -133,9 +133,8 @@ func open(ctx context.Context, p Policy, parent *Budget) *Budget {
 	return b
 }
 
-// Close ends the account and returns what it holds to its ancestors; whatever
-// is charged to it or given back later changes nothing. Closing twice is
-// harmless.
+// Close ends the account and returns what it holds to its ancestors; later charges and
+// returns have no effect. Closing twice is harmless.
 func (b *Budget) Close() {
 	if b.closed.Swap(true) {
 		return
@@ -162,7 +161,7 @@ func (b *Budget) Children() int { return int(b.children.Load()) }
 // Policy returns the policy that the account was opened under.
 func (b *Budget) Policy() *Policy { return &b.policy }
 
-// Context carries the operation's cancellation and deadline.
+// Context returns the context of the operation, with its deadline.
 func (b *Budget) Context() context.Context { return b.ctx }
 
 // Err returns why the operation must stop: a deadline as an [*Error],
@@ -194,8 +193,8 @@ func (b *Budget) noteBuffer(n int64) {
 	}
 }
 
-// Hold charges n bytes without asking the ceiling of one buffer: many small
-// things at once, or a buffer that [Budget.Drop] will give back.
+// Hold charges n bytes without checking the ceiling of a single buffer: for many small
+// values at once, or for a buffer that [Budget.Drop] will give back.
 func (b *Budget) Hold(n int64) error { return b.charge(held, n) }
 
 // Drop gives back n bytes that Hold or Alloc charged.
@@ -206,9 +205,8 @@ func (b *Budget) Drop(n int64) {
 	}
 }
 
-// Charged is the sum of all bytes that this account was charged, by accounts below
-// it too, those that were given back counted: what an operation may have allocated
-// in all.
+// Charged is the sum of all bytes ever charged to this account and those below it, even if
+// they were given back: an upper bound of what the operation allocated.
 func (b *Budget) Charged() int64 { return b.shared[held].used() + b.dropped.Load() }
 
 // Lease charges one buffer of n bytes until release is called. Calling release
@@ -236,7 +234,7 @@ func (b *Budget) OpenFile() (closed func(), err error) {
 // Items charges n counted things: tensors, keys, members, values.
 func (b *Budget) Items(n int64) error { return b.charge(counted, n) }
 
-// Request charges a request to a server, and Fetch n bytes of its answer.
+// Request charges one request to a server; Fetch charges n bytes of its answer.
 func (b *Budget) Request() error      { return b.charge(asked, 1) }
 func (b *Budget) Fetch(n int64) error { return b.charge(fetched, n) }
 
@@ -286,8 +284,9 @@ type fromAbove struct {
 
 func (a *fromAbove) Unwrap() error { return a.error }
 
-// Refused reports an error of an account below that this one caused, or one above
-// it: what the others hold leaves no room, which says nothing about the file.
+// Refused reports whether an error of an account below was caused by this account or one
+// above it. Then other operations have used up the room, and the error says nothing about
+// the file.
 func (b *Budget) Refused(err error) bool {
 	e, ok := errors.AsType[*fromAbove](err)
 	for a := b; ok && a != nil; a = a.parent {

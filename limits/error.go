@@ -10,16 +10,16 @@ import (
 // ErrLimit is in the chain of every [*Error].
 var ErrLimit = errors.New("limit reached")
 
-// ErrPolicy is in the chain of every error about a policy itself: a field, a
-// number or a name that cannot be.
+// ErrPolicy is in the chain of every error about a policy itself: an invalid field, number
+// or name.
 var ErrPolicy = errors.New("policy")
 
 // ErrClosed is returned for a charge to an account that has been closed.
 var ErrClosed = errors.New("limits: account is closed")
 
-// An Error says which axis ended, how much was asked for and how much was left.
-// On the Time axis both numbers are nanoseconds; on a ratio axis Want is the
-// ratio that the file reached, rounded up, and Left the ratio allowed.
+// An Error says which limit was reached, how much was wanted and how much was left. On the
+// Time axis both numbers are nanoseconds; on a ratio axis Want is the ratio that the file
+// reached, rounded up, and Left the ratio allowed.
 type Error struct {
 	Axis Axis
 	Want int64

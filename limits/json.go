@@ -11,14 +11,13 @@ import (
 	"unicode/utf8"
 )
 
-// MaxPolicyBytes bounds the text of a policy: it comes from an administrator,
-// but may come over a wire.
+// MaxPolicyBytes bounds the text of a policy, which may come over a network.
 const MaxPolicyBytes = 1 << 20
 
 const unknownMembersField = "refuse_unknown_members"
 
-// MarshalJSON writes every field, defaults filled in, one per line, as
-// [ReadPolicy] reads them back.
+// MarshalJSON writes every field, with defaults filled in, one per line, so that ReadPolicy
+// reads them back.
 func (p Policy) MarshalJSON() ([]byte, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -53,10 +52,9 @@ func jsonValue(u unit, n int64) string {
 	return strconv.Quote(text)
 }
 
-// ReadPolicy reads a policy's JSON: one object, fields left out keep their
-// defaults. Unknown and duplicate fields, unknown names, zero, negative
-// or overflowing numbers and wrong units are errors that name the field; all are
-// [ErrPolicy].
+// ReadPolicy reads a policy from JSON: one object. Missing fields keep their defaults.
+// Unknown and duplicate fields, unknown names, zero, negative or overflowing numbers and
+// wrong units are errors that name the field; all are [ErrPolicy].
 func ReadPolicy(r io.Reader) (Policy, error) {
 	text, err := io.ReadAll(io.LimitReader(r, MaxPolicyBytes+1))
 	if err != nil {

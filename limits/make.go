@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// An Account is what [Make] and its kin charge: a [*Budget] for its whole life,
-// a [*Workspace] until it is closed.
+// An Account is what Make, Grow and the like charge: a *Budget for its lifetime, a
+// *Workspace until it is closed.
 type Account interface {
 	// Alloc charges one buffer.
 	Alloc(n int64) error
@@ -17,8 +17,8 @@ type Account interface {
 	moved(n int64)
 }
 
-// Make returns a slice of n elements after charging their bytes. Code that
-// reads files has no other way to allocate a size that it did not choose.
+// Make returns a slice of n elements after charging their bytes. Code that reads files
+// allocates sizes from a file in no other way.
 func Make[T any](a Account, n int) ([]T, error) {
 	size, err := sizeOf[T](a, n)
 	if err != nil {
@@ -30,9 +30,9 @@ func Make[T any](a Account, n int) ([]T, error) {
 	return make([]T, n), nil
 }
 
-// Grow returns s with room for n more elements. When it must move, it charges
-// the new array, which is at least twice the old one. A [Workspace] gives the old
-// array back, so no one else may hold it; a [Budget] keeps it charged.
+// Grow returns s with room for n more elements. If it must move, it charges the new array,
+// which is at least twice as long. A Workspace gives the old array back, so there may be no
+// other reference to it; a [Budget] keeps it charged.
 func Grow[T any](a Account, s []T, n int) ([]T, error) {
 	if n <= cap(s)-len(s) {
 		return s, nil

@@ -39,7 +39,7 @@ var (
 	}
 )
 
-// Quirks lists the leniencies that a policy may grant.
+// Quirks lists the exceptions to strictness that a policy may grant.
 func Quirks() []string { return slices.Clone(quirks) }
 
 // Formats lists the formats that a policy may refuse.

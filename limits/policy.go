@@ -25,9 +25,8 @@ const (
 	// NoTimeout switches the deadline off: conversions take as long as they take.
 	NoTimeout time.Duration = -1
 
-	// RatioGrace is how much a file may inflate, or decode to, before a ratio
-	// is asked. An honest array of zeros deflates 1,027 times; a small one
-	// costs nobody anything.
+	// RatioGrace is how far a file may inflate, or decode, before its ratio is checked. An
+	// honest array of zeros has the ratio 1,027, and a small one is harmless.
 	RatioGrace = 64 << 20
 
 	// MaxDepthCeiling bounds MaxDepth itself: recursion costs stack, and no
@@ -35,17 +34,17 @@ const (
 	MaxDepthCeiling = 10_000
 )
 
-// A Policy is a set of ceilings and refusals. Its zero value is the default of
-// a server; a field left zero keeps its default. A policy with a negative field
-// (except Timeout, where [NoTimeout] means none) or an unknown name is
-// not valid ([Policy.Validate]): its account refuses everything with [ErrPolicy].
+// A Policy is a set of limits and refusals. Its zero value is the default of a server; a
+// zero field means its default. A policy with a negative field (except Timeout, where
+// [NoTimeout] means none) or an unknown name is not valid ([Policy.Validate]): its account
+// refuses everything with [ErrPolicy].
 type Policy struct {
 	// MaxSingleAlloc bounds one buffer whose size a file declares, in bytes.
 	// Charged by every parser. Default 256 MiB.
 	MaxSingleAlloc int64
-	// MaxTotalBytes bounds the bytes held on the word of the file: headers,
-	// strings, arrays, pickle values, the structs of counted items, and live
-	// leases. Charged by every parser, by quant and by convert. Default 1 GiB.
+	// MaxTotalBytes bounds the memory that a file asks for: headers, strings, arrays,
+	// pickle values, the structs of counted items, and live leases. Charged by every
+	// parser, by quant and by convert. Default 1 GiB.
 	MaxTotalBytes int64
 	// MaxItems bounds tensors, keys, archive members, JSON members, pickle
 	// values and array elements of string type. Default 4,000,000.
@@ -65,18 +64,18 @@ type Policy struct {
 	MaxSteps int64
 	// MaxWorkingSet bounds the live bytes of the pickle machine. Default 512 MiB.
 	MaxWorkingSet int64
-	// MaxOpenFiles bounds the files of a model that are open at once, such as
-	// shards. The process's own limit, less a reserve, bounds it too where the
-	// system tells it. Default 1,024.
+	// MaxOpenFiles bounds the files of a model that are open at once, such as shards. The
+	// limit of the process, less a reserve, bounds it too if the system reports it. Default
+	// 1,024.
 	MaxOpenFiles int64
 	// MaxRequests bounds the requests to servers, and MaxFetched the bytes of their
-	// answers, where a model is read from an address. Default 20,000 and 4 TiB: a
-	// model of that size, read once.
+	// answers, when a model is read over a network. Default 20,000 and 4 TiB: a model of
+	// that size, read once.
 	MaxRequests, MaxFetched int64
 	// Timeout bounds one operation's wall clock. Default 60 s; [NoTimeout] for none.
 	Timeout time.Duration
 
-	// Quirks names leniencies that are granted, such as "gguf.gaps"; [Quirks]
+	// Quirks names exceptions to strictness that are granted, such as "gguf.gaps"; [Quirks]
 	// lists all. None by default.
 	Quirks []string
 	// RefuseFormats names formats that are refused, such as "pth"; [Formats]
@@ -89,9 +88,9 @@ type Policy struct {
 	RefuseUnknownMembers bool
 }
 
-// Limit returns the ceiling in force on one axis, defaults filled in. On the
-// Time axis it is nanoseconds, or -1 for none. A negative field, which
-// [Policy.Validate] refuses, counts as 0.
+// Limit returns the effective ceiling of one axis, with defaults filled in. On the Time
+// axis it is nanoseconds, or -1 for none. A negative field, which [Policy.Validate]
+// refuses, counts as 0.
 func (p *Policy) Limit(a Axis) int64 {
 	if a == Time {
 		return or(int64(p.Timeout), int64(DefaultTimeout))
@@ -146,9 +145,9 @@ func or(v, def int64) int64 {
 	return v
 }
 
-// Set gives an axis the value that the text says, as a flag or a policy's JSON
-// writes it: "64MiB" or a number of bytes, a plain number, "60s" or "none". Zero
-// is refused: in a Policy it means the default.
+// Set sets an axis from text, as written in a flag or in a policy's JSON: "64MiB" or a
+// number of bytes, a plain number, "60s" or "none". Zero is refused: in a Policy it means
+// the default.
 func (p *Policy) Set(a Axis, text string) error {
 	field, _ := p.field(a)
 	if field == nil {
@@ -168,7 +167,7 @@ func (p *Policy) Set(a Axis, text string) error {
 	return nil
 }
 
-// Validate reports the first field that no policy may hold, as an [ErrPolicy].
+// Validate reports the first invalid field, as an [ErrPolicy].
 func (p *Policy) Validate() error {
 	for a := range axisCount {
 		field, _ := p.field(a)
@@ -195,7 +194,7 @@ func (p Policy) Filled() Policy {
 	return p
 }
 
-// Quirk reports whether the policy grants the named leniency.
+// Quirk reports whether the policy grants the named exception.
 func (p *Policy) Quirk(name string) bool { return slices.Contains(p.Quirks, name) }
 
 // RefusesFormat reports whether the policy refuses a format.

@@ -32,11 +32,10 @@ var profiles = [...]struct {
 	}},
 }
 
-// Profiles lists the names of the profiles, the default first: server for an
-// upload handler, strict for a gate in front of others (it also refuses pickle
-// files, unknown archive members and every finding), edge for a small machine
-// (64 MiB in all), upload for one request to a host of many tenants (64 MiB for
-// headers and bodies).
+// Profiles lists the names of the profiles, the default first: server for an upload
+// handler; strict for a gate that protects others (it also refuses pickle files, unknown
+// archive members and every finding); edge for a small machine (64 MiB in all); upload for
+// one request to a host of many tenants (64 MiB for headers and bodies).
 func Profiles() []string {
 	var names []string
 	for _, p := range profiles {

@@ -14,17 +14,17 @@ type ratios struct {
 	unpacked            int64 // of all parts, see [Budget.Whole]
 }
 
-// Source tells the account that n bytes of file stand behind what will be
-// decoded. Each file of a model is told once.
+// Source tells the account that n bytes of a file will be decoded. Call it once for each
+// file of a model.
 func (b *Budget) Source(n int64) {
 	b.ratios.Lock()
 	defer b.ratios.Unlock()
 	b.ratios.source = addCap(b.ratios.source, n)
 }
 
-// Inflate charges one compressed member: in bytes that become out bytes. The
-// ratio is asked of the worst member and of all together, once all together
-// pass [RatioGrace]; the order of the members does not matter.
+// Inflate charges one compressed member: in bytes that inflate to out bytes. The ratio of
+// the worst member and of all together is checked once all together exceed RatioGrace. The
+// order of the members does not matter.
 func (b *Budget) Inflate(in, out int64) error {
 	if err := b.unpacked(out); err != nil {
 		return err
@@ -48,7 +48,7 @@ func (b *Budget) Inflate(in, out int64) error {
 	return nil
 }
 
-// Expand charges n bytes of decoded tensors against the bytes behind them.
+// Expand charges n bytes of decoded tensors, for the ratio of decoded to stored bytes.
 func (b *Budget) Expand(n int64) error {
 	r, allowed := &b.ratios, b.policy.Limit(ExpandRatio)
 	r.Lock()

@@ -13,9 +13,8 @@ var sizeUnits = [...]struct {
 	shift uint
 }{{"PiB", 50}, {"TiB", 40}, {"GiB", 30}, {"MiB", 20}, {"KiB", 10}, {"B", 0}}
 
-// ParseSize reads a number of bytes: "67108864", "64MiB", "64 MiB". The units
-// are B, KiB, MiB, GiB, TiB and PiB; a decimal unit such as MB is refused, since
-// people mean two things by it.
+// ParseSize reads a number of bytes: "67108864", "64MiB", "64 MiB". The units are B, KiB,
+// MiB, GiB, TiB and PiB; decimal units such as MB are refused, because they are ambiguous.
 func ParseSize(s string) (int64, error) {
 	digits := strings.TrimRight(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 	suffix := s[len(digits):]

@@ -1,18 +1,17 @@
 package limits
 
-// StepBatch is how many steps a loop prepays, and so how late it may notice a
-// cancellation.
+// StepBatch is the number of steps that a loop prepays, and so the delay of a cancellation
+// in steps.
 const StepBatch = 1024
 
-// Steps is one loop's prepaid steps. Keep it in the loop's own state; it is not
+// Steps holds the prepaid steps of one loop. Keep it in the state of the loop; it is not
 // safe for concurrent use.
 type Steps struct {
 	b    *Budget
 	left int64
 }
 
-// Steps opens a meter. It prepays whole batches, so open one for a decoder and
-// not one for each of its items.
+// Steps opens a meter. It prepays whole batches, so open one per decoder, not one per item.
 func (b *Budget) Steps() Steps { return Steps{b: b} }
 
 // Step pays for one step. Every [StepBatch] steps it charges the account and

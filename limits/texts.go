@@ -2,9 +2,9 @@ package limits
 
 import "strings"
 
-// Texts copies many short texts into few allocations, each charged before it is
-// made. A text keeps those beside it alive, so they should live equally long.
-// The zero value is ready; it is not safe for concurrent use.
+// Texts copies many short texts into few allocations, each charged before it is made. A
+// text keeps the others of its allocation alive, so all should live equally long. The zero
+// value is ready; it is not safe for concurrent use.
 type Texts struct {
 	out  *strings.Builder
 	size int // of the last piece

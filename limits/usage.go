@@ -2,9 +2,9 @@ package limits
 
 import "time"
 
-// An AxisUsage is one line of [Budget.Usage]: what is held now, the most that
-// was held, by this account or a probe of it, and the ceiling. On the ratio axes the numbers are ratios, on the
-// Time axis nanoseconds (and Limit is -1 for none).
+// An AxisUsage is one line of [Budget.Usage]: the current amount, the maximum so far (of
+// this account or a probe of it), and the ceiling. On the ratio axes the numbers are
+// ratios, on the Time axis nanoseconds (and Limit is -1 for none).
 type AxisUsage struct {
 	Axis              Axis
 	Used, Peak, Limit int64

@@ -1,10 +1,9 @@
 package limits
 
-// Whole opens an account under this one for a file of size bytes together with all
-// that is packed inside of it. Every account opened below it is a part of this one
-// operation: it ends with its deadline, has the steps that are left of it and takes
-// what it used from them when it closes, and all that is inflated in it counts
-// against the size of the file, however deep it was packed.
+// Whole opens an account under this one for a file of size bytes and everything packed
+// inside it. All accounts opened below it are parts of this one operation: they share its
+// deadline and its steps, and everything they inflate counts against the size of the file,
+// at any depth of packing.
 func (b *Budget) Whole(size int64) *Budget {
 	w := b.Child(b.policy)
 	w.whole, w.outer = w, size
@@ -43,8 +42,8 @@ func (b *Budget) unpacked(out int64) error {
 	return &Error{InflateRatio, ratio(r.unpacked, w.outer), allowed}
 }
 
-// An Inflation charges one compressed stream while it is read, as [Budget.Inflate]
-// charges one whose sizes are known before.
+// An Inflation charges one compressed stream while it is read. [Budget.Inflate] charges one
+// whose sizes are known in advance.
 type Inflation struct {
 	b       *Budget
 	in, out int64
@@ -53,7 +52,7 @@ type Inflation struct {
 // Inflation begins a stream.
 func (b *Budget) Inflation() Inflation { return Inflation{b: b} }
 
-// Add charges the next bytes, in that became out.
+// Add charges the next in compressed bytes, which inflated to out bytes.
 func (i *Inflation) Add(in, out int64) error {
 	r, allowed := &i.b.ratios, i.b.policy.Limit(InflateRatio)
 	i.in, i.out = addCap(i.in, in), addCap(i.out, out)

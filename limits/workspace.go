@@ -1,8 +1,8 @@
 package limits
 
-// A Workspace is the working set of one run of the pickle machine: it adds up
-// what was charged to MaxWorkingSet and MaxTotalBytes, so that one Close gives
-// all of it back. It is not safe for concurrent use.
+// A Workspace is the working set of one run of the pickle machine. It adds up the charges
+// to MaxWorkingSet and MaxTotalBytes, so that one Close gives all of them back. It is not
+// safe for concurrent use.
 type Workspace struct {
 	b    *Budget
 	held int64
@@ -52,5 +52,5 @@ func (w *Workspace) Keep() (held int64) {
 	return held
 }
 
-// Close gives everything back that is still held. Closing twice is harmless.
+// Close gives back everything that is still held. Closing twice is harmless.
 func (w *Workspace) Close() { w.Drop(w.held) }

@@ -1,8 +1,8 @@
 package parser
 
-// Beginning tells what a file is by its first bytes alone, of which 16 are enough:
-// a format, "zip" for an archive of any kind, or nothing where they do not tell.
-// [Decode] may still find that the rest is of another format, too, and refuse it.
+// Beginning tells what a file is by its first 16 bytes: a format, "zip" for any archive, or
+// "" if they do not tell. Decode may still find that the file fits another format too, and
+// refuse it.
 func Beginning(first []byte) string {
 	h := &head{p: first[:min(len(first), headLen)]}
 	switch {

@@ -106,7 +106,7 @@ func (c *confined) Lstat(name string) (fs.FileInfo, error) {
 	return c.root.Lstat(filepath.FromSlash(name))
 }
 
-// ReadLink says where a link leads.
+// ReadLink returns the target of a link.
 func (c *confined) ReadLink(name string) (string, error) {
 	if !tensor.IsLocal(name) {
 		return "", &fs.PathError{Op: "readlink", Path: name, Err: fs.ErrInvalid}

@@ -44,8 +44,8 @@ const (
 	yes
 )
 
-// Detect tells the format of the file in r, which holds size bytes, by its
-// content. Content of no known format is an error that says what it is instead.
+// Detect returns the format of the file in r, which has size bytes, by its content. For
+// content of no supported format the error says what it is instead.
 func Detect(b *limits.Budget, r io.ReaderAt, size int64) (string, error) {
 	return guarded(b, "detect", func() (string, error) {
 		f, _, err := detect(b, r, size)

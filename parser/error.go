@@ -10,21 +10,19 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// An Error is what every parser returns. Format, Off (the offset in the file, or
-// -1) and the cause are stable for a program; so is the kind of place that Where
-// begins with (tensor, key, member, shard). The rest of the text is for people
-// and may change.
+// An Error is what every parser returns. A program may rely on Format, Off (the offset in
+// the file, or -1), the cause, and the word with which Where begins (tensor, key, member,
+// shard). All other text is for people and may change.
 type Error = wire.Error
 
-// A Class says what kind of end an operation came to. Its ExitCode and
-// HTTPStatus are stable.
+// A Class is the kind of outcome of an operation. Its ExitCode and HTTPStatus are stable.
 type Class = wire.Class
 
 // The classes, in the order of their exit codes.
 const (
 	OK          = wire.OK
 	Internal    = wire.Internal    // I/O, or a bug: never counts as accepted
-	Usage       = wire.Usage       // what was asked for cannot be
+	Usage       = wire.Usage       // an impossible request
 	Malformed   = wire.Malformed   // no file with this beginning could be valid
 	Truncated   = wire.Truncated   // some longer file with this beginning could be valid
 	Unsupported = wire.Unsupported // legal, but not read here
@@ -52,20 +50,19 @@ var (
 	ErrTruncated   error = wire.ErrTruncated   // the file ends too early
 	ErrUnsupported error = wire.ErrUnsupported // legal, but not read here
 	ErrForbidden   error = wire.ErrForbidden   // code, or what the policy refuses
-	ErrUsage       error = wire.ErrUsage       // what was asked for cannot be
+	ErrUsage       error = wire.ErrUsage       // an impossible request
 	ErrInternal    error = wire.ErrInternal    // a bug
 )
 
-// An Option names what of the caller's own decides, such as
-// "quant.Options.Scheme".
+// An Option names the field of the options that decides, such as "quant.Options.Scheme".
 type Option = wire.Option
 
-// OptionsOf lists the options that a message names, so that a program may say
-// what they are called in it.
+// OptionsOf lists the options that an error names, so that a program can add the names of
+// its flags.
 func OptionsOf(err error) []Option { return wire.OptionsOf(err) }
 
-// ClassOf finds the class of an error; an error that no parser made, such as a
-// reader's own, is Internal.
+// ClassOf returns the class of an error. An error that is not from a parser, such as a
+// reader's, is Internal.
 func ClassOf(err error) Class { return wire.ClassOf(err) }
 
 // guarded runs one operation, unless its policy cannot be. A panic in it ends as

@@ -14,7 +14,7 @@ import (
 
 // A Source is one model that [Find] found.
 type Source struct {
-	// Path is what to call it: the file, or the folder that is the model.
+	// Path is the file, or the folder of the model.
 	Path string
 
 	folder string // where its files are
@@ -64,12 +64,11 @@ func at(path string) (Source, error) {
 	return Source{Path: path, folder: filepath.Dir(path), named: path, entry: entry{name: filepath.Base(path)}}, nil
 }
 
-// Find lists the models of a path: a file stands for itself. A folder is one
-// model if it has one index of shards, else one set of shards, else one weight
-// file; otherwise each is listed in the order of their names, and beside an index
-// what is a whole model by its name. Deep goes down into folders below; links to
-// folders are not followed. Weight files are known by the extensions of
-// [Formats].
+// Find lists the models at a path. A file is one model. A folder is one model if it has one
+// index of shards, else one set of shards, else one weight file. Otherwise all of them are
+// listed by name; beside an index, files whose names are those of a whole model are listed
+// too. With deep it searches subfolders; links to folders are not followed. Weight files
+// are known by the extensions of [Formats].
 func Find(path string, deep bool) iter.Seq2[Source, error] {
 	return func(yield func(Source, error) bool) {
 		s, err := at(path)

@@ -29,7 +29,7 @@ func newFolder(b *limits.Budget, fsys fs.FS, also io.Closer) *folder {
 	return &folder{fs: fsys, b: b, also: also, open: map[*opened]struct{}{}}
 }
 
-// Open opens a file or a folder; what is neither is refused unopened.
+// Open opens a file or a folder. Anything else is refused without being opened.
 func (d *folder) Open(name string) (fs.File, error) {
 	info, err := d.Stat(name)
 	if err != nil {
@@ -83,7 +83,7 @@ func (d *folder) Stat(name string) (fs.FileInfo, error) { return fs.Stat(d.fs, n
 // Lstat describes a file or a link.
 func (d *folder) Lstat(name string) (fs.FileInfo, error) { return fs.Lstat(d.fs, name) }
 
-// ReadLink says where a link leads.
+// ReadLink returns the target of a link.
 func (d *folder) ReadLink(name string) (string, error) { return fs.ReadLink(d.fs, name) }
 
 // ReadDir lists a folder.
@@ -154,8 +154,8 @@ func (o *openedAt) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// Progress tells how many bytes a model from [Open], [OpenFS] or a [Source] has
-// read so far, and how many its open files hold.
+// Progress returns how many bytes a model from Open, OpenFS or a Source has read so far,
+// and the size of its open files.
 func Progress(m tensor.Model) (done, size int64) {
 	p, ok := m.(tensor.Placer)
 	if !ok {

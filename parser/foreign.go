@@ -48,13 +48,14 @@ var foreigners = append(modelTexts[:], []foreign{
 	{"a text", "look for the file itself", func(h *head) bool { return isText(h.p) }},
 }...)
 
-// A Recognition is content that is named but not read.
+// A Recognition is a kind of content that is recognized but not read.
 type Recognition struct {
 	What   string // "gzip data"
 	Advice string // "unpack it first: gunzip"
 }
 
-// Recognized lists what is named when a file is of no format that is read.
+// Recognized lists the kinds of content that an error names if a file has no supported
+// format.
 func Recognized() []Recognition {
 	var list []Recognition
 	for _, f := range foreigners {

@@ -12,8 +12,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// Decode reads the file in r, which holds size bytes, as what its content says
-// it is. The caller keeps r open as long as the Model is used.
+// Decode reads the file in r, which has size bytes, in the format that its content shows.
+// The caller keeps r open as long as the Model is used.
 func Decode(b *limits.Budget, r io.ReaderAt, size int64) (tensor.Model, error) {
 	return guarded(b, "decode", func() (tensor.Model, error) { return decode(b, r, size) })
 }
@@ -34,12 +34,11 @@ func decode(b *limits.Budget, r io.ReaderAt, size int64) (tensor.Model, error) {
 // of ollama, such as ollama:llama3.2:1b. Closing the Model closes every file of
 // it.
 //
-// A model's siblings (shards, configuration) are found in the folder that the caller
-// named, and nowhere else: [os.Root] confines them. The cache of the Hugging Face hub is
-// honest input: in models--NAME/snapshots/REVISION a link to a regular file of that
-// model's blobs folder, named by 40 or 64 hex digits, is followed. Any other link out of
-// the folder is refused. The path that the caller gave is the caller's word: links on it
-// are followed. A FIFO or a device is never opened.
+// The siblings of a model (shards, configuration) are searched only in the folder that the
+// caller named; os.Root confines them. In the cache of the Hugging Face hub, a link in
+// models--NAME/snapshots/REVISION to a regular file in that model's blobs folder, named by
+// 40 or 64 hex digits, is followed. Any other link out of the folder is refused. Links in
+// the path that the caller gave are followed. A FIFO or a device is never opened.
 func Open(b *limits.Budget, path string) (tensor.Model, error) {
 	return guarded(b, "open", func() (tensor.Model, error) {
 		s, err := at(path)
@@ -50,9 +49,8 @@ func Open(b *limits.Budget, path string) (tensor.Model, error) {
 	})
 }
 
-// OpenWeights opens the named weights of a model's folder: a file in it, or an index.
-// The folder is found as [Open] finds it, in the hub's cache too, and the name leads
-// nowhere else.
+// OpenWeights opens the named weights in a model's folder, a file or an index. The folder
+// is found as by Open, also in the hub's cache; the name cannot lead out of it.
 func OpenWeights(b *limits.Budget, folder, name string) (tensor.Model, error) {
 	return guarded(b, "open", func() (tensor.Model, error) {
 		s, err := at(folder)
@@ -73,9 +71,8 @@ func OpenWeights(b *limits.Budget, folder, name string) (tensor.Model, error) {
 	})
 }
 
-// OpenFS opens a file of a file system, or the one model of its folder name.
-// Siblings are looked for in the file system alone. Its files must offer
-// [io.ReaderAt].
+// OpenFS opens a file of a file system, or the one model of its folder name. Siblings are
+// searched only in this file system. Its files must implement io.ReaderAt.
 func OpenFS(b *limits.Budget, fsys fs.FS, name string) (tensor.Model, error) {
 	return guarded(b, "open", func() (tensor.Model, error) {
 		info, err := fs.Stat(fsys, name)
@@ -93,9 +90,8 @@ func OpenFS(b *limits.Budget, fsys fs.FS, name string) (tensor.Model, error) {
 	})
 }
 
-// Verify reads the bodies of a model: checksums, real lengths and ratios of
-// archive members, the text rules of large arrays. A format that has nothing to
-// check passes at once.
+// Verify reads the bodies of a model: checksums, real lengths and ratios of archive
+// members, the text rules of large arrays. A format without such checks passes at once.
 func Verify(b *limits.Budget, m tensor.Model) error {
 	_, err := guarded(b, "verify", func() (struct{}, error) {
 		if v, ok := m.(tensor.Verifier); ok {

@@ -10,15 +10,15 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A Folder is the files of a folder, confined as those of a model are: no link leads out
-// of it, but in the hub's cache to the blobs of its model.
+// A Folder is the files of a folder. No link leads out of it, except in the hub's cache to
+// the blobs of its model.
 type Folder struct {
 	*folder
-	// Path is where it is: in the hub's cache that of the snapshot.
+	// Path is its path; in the hub's cache, the path of the snapshot.
 	Path string
 }
 
-// OpenFolder opens a folder for what lies in it besides a model. The caller closes it.
+// OpenFolder opens a folder to read its other files. The caller closes it.
 func OpenFolder(b *limits.Budget, path string) (*Folder, error) {
 	s, err := at(path)
 	if err != nil {
@@ -34,8 +34,8 @@ func OpenFolder(b *limits.Budget, path string) (*Folder, error) {
 	return &Folder{d, s.folder}, nil
 }
 
-// ConfigsFrom gives a model from [Open], [OpenFS] or a [Source] the files beside it of
-// another folder: its configuration is that one's. The model closes the folder.
+// ConfigsFrom replaces the folder in which a model from Open, OpenFS or a Source finds its
+// configuration and other sibling files. The model closes the folder.
 func ConfigsFrom(b *limits.Budget, m tensor.Model, path string) error {
 	p, ok := m.(tensor.Placer)
 	if !ok {
@@ -68,8 +68,8 @@ func (c both) Close() error {
 // pipelineName is where diffusers lists the components of a pipeline.
 const pipelineName = "model_index.json"
 
-// IsPipeline reports the folder of a pipeline of diffusers: each of its components is a
-// folder in it, of a model or of what a model needs.
+// IsPipeline reports whether a folder is a pipeline of diffusers, in which each component
+// is a folder of its own.
 func IsPipeline(files fs.FS) bool {
 	info, err := fs.Stat(files, pipelineName)
 	return err == nil && info.Mode().IsRegular()

@@ -51,10 +51,10 @@ func storeOf(b *limits.Budget, path string) (*folder, ollama.Name, error) {
 		wire.ErrUsage.With("no store holds it: run ollama pull, or set OLLAMA_MODELS to the store's folder"))
 }
 
-// BesideWeights visits the layers of an "ollama:" name that hold no weights of the
-// model which [Open] gives: adapters, projectors, templates, licenses, configurations
-// and what is of no kind that is known. A layer that cannot be opened comes with its
-// error. Of other paths it visits nothing.
+// BesideWeights visits the layers of an "ollama:" name that are not the weights which Open
+// returns: adapters, projectors, templates, licenses, configurations and layers of unknown
+// kinds. A layer that cannot be opened is visited with its error. For other paths it visits
+// nothing.
 func BesideWeights(b *limits.Budget, path string, visit func(ollama.Layer, *tensor.Handle, error) error) error {
 	if !isStored(path) {
 		return nil

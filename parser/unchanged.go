@@ -8,8 +8,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// Reads reports whether a file, under whatever name, is one that a model from
-// [Open] or a [Source] is read from.
+// Reads reports whether a model from Open or a Source is read from this file, under any
+// name.
 func Reads(m tensor.Model, file fs.FileInfo) bool {
 	found := false
 	eachOpen(m, func(o *opened, now fs.FileInfo, err error) {
@@ -18,9 +18,8 @@ func Reads(m tensor.Model, file fs.FileInfo) bool {
 	return found
 }
 
-// Unchanged fails if a file of a model from [Open] or a [Source] has another
-// size or another time of modification than when it was opened: what was read
-// of it may be of two versions.
+// Unchanged fails if a file of a model from Open or a Source has a different size or
+// modification time than when it was opened: the bytes read may be of two versions.
 func Unchanged(m tensor.Model) error {
 	var failed error
 	eachOpen(m, func(o *opened, now fs.FileInfo, err error) {

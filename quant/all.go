@@ -15,8 +15,8 @@ type Numbers struct {
 	Data []byte
 }
 
-// All decodes the weights of a model one after the other, each in memory that
-// is charged to the account and given back. An error comes last and once.
+// All decodes the weights of a model one after the other. Memory is charged to the account
+// and given back after each. An error ends the iteration.
 func (o *Bound) All(b *limits.Budget, m tensor.Model, to Target) iter.Seq2[Numbers, error] {
 	return func(yield func(Numbers, error) bool) {
 		for _, w := range o.Weights {

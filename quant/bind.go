@@ -10,31 +10,31 @@ import (
 // MaxConfig bounds one configuration file.
 const MaxConfig = config.MaxFile
 
-// Options decide what the tensors and the configuration leave open.
+// Options decide questions that tensors and configuration leave open.
 type Options struct {
 	Target Target
-	// Scheme is the row of the table to prefer where several bind a tensor.
+	// Scheme is the scheme to prefer if several bind a tensor.
 	Scheme string
-	// GPTQZeros says how GPTQ stores zero points: "v1", "v2", or "" to find out.
+	// GPTQZeros says how GPTQ stores zero points: "v1", "v2", or "" to detect it.
 	GPTQZeros string
-	// Block is rows and columns of an FP8 scale's block, or zero to find out.
+	// Block is the rows and columns of the block of an FP8 scale, or zero to detect them.
 	Block [2]int64
-	// FoldPreQuant multiplies weights by what ModelOpt multiplies their inputs
-	// by; without it such a weight is an error.
+	// FoldPreQuant multiplies weights by ModelOpt's pre_quant_scale of their inputs.
+	// Without it such a weight is an error.
 	FoldPreQuant bool
 	// KeepScales passes activation and cache scales through.
 	KeepScales bool
-	// IgnoreUnknown are keys of configurations, and names or ends of names of
-	// tensors, that nothing here knows and the caller takes for harmless.
+	// IgnoreUnknown are unknown keys of configurations, and names or suffixes of unknown
+	// tensors, that the caller knows to be harmless.
 	IgnoreUnknown []string
-	// Folder gives each weight the name, the shape and the orientation that the
-	// unquantized model has in transformers: what a folder is written from. A
-	// single file keeps its own.
+	// Folder gives each weight the name, the shape and the orientation that the unquantized
+	// model has in transformers, for writing a folder. Without it weights are as in the
+	// file.
 	Folder bool
 }
 
-// A Bound is what a model's tensors are: quantized weights, tensors that pass
-// through byte for byte, and scales that the unquantized model has no use for.
+// A Bound divides the tensors of a model into quantized weights, tensors that are copied
+// byte for byte, and scales that the unquantized model does not need.
 type Bound struct {
 	Weights []*Weight
 	Plain   []tensor.Info
@@ -42,8 +42,8 @@ type Bound struct {
 	Ignored []string // what was decoded in spite of, at the caller's word
 }
 
-// Plan binds the tensors of a model, across its shards, to logical weights.
-// Nothing of a body is read but the few parts that say how others are stored.
+// Plan binds the tensors of a model, across its shards, to logical weights. Of tensor data
+// it reads only the few parts that describe how others are stored.
 func Plan(b *limits.Budget, m tensor.Model, o Options) (*Bound, error) {
 	s, err := newSet(b, m, o)
 	if err != nil {

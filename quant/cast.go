@@ -7,9 +7,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// Cast is a tensor of floating-point numbers as a weight that decodes to them,
-// or nil for any other type. Its bytes are counted row-major; whoever reads one
-// that is stored otherwise reorders them.
+// Cast returns a tensor of floating-point numbers as a weight that decodes to them, or nil
+// for any other type. Its bytes count as row-major; the reader of a view with strides
+// reorders them.
 func Cast(info *tensor.Info) (*Weight, error) {
 	if !slices.Contains([]tensor.DType{tensor.F32, tensor.F16, tensor.BF16}, info.DType) {
 		return nil, nil

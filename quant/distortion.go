@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// A Distortion measures what quantizing took: sums over the numbers before and
-// after. The zero Distortion is of nothing.
+// A Distortion measures the loss of quantization, as sums over the numbers before and
+// after. The zero Distortion is that of no numbers.
 type Distortion struct {
 	N      int64
 	Abs    float64 // sum of the magnitudes of the differences
@@ -32,8 +32,8 @@ func (d *Distortion) Add(before, after []float32) {
 	d.N += int64(len(before))
 }
 
-// AddWeighted takes numbers of which each has a weight: its terms count so often. Max
-// is without.
+// AddWeighted takes numbers with weights, by which their terms are multiplied. Max is not
+// weighted.
 func (d *Distortion) AddWeighted(before, after, weights []float32) {
 	for i, x := range before {
 		a, b, w := float64(x), float64(after[i]), float64(weights[i])
@@ -48,7 +48,7 @@ func (d *Distortion) AddWeighted(before, after, weights []float32) {
 	d.N += int64(len(before))
 }
 
-// Merge adds what another measured, of numbers that come later.
+// Merge adds the sums of another Distortion, over numbers that come later.
 func (d *Distortion) Merge(o Distortion) {
 	d.N += o.N
 	d.Abs += o.Abs
@@ -76,8 +76,7 @@ func (d *Distortion) RelativeRMSE() float64 {
 	return math.Sqrt(d.Square / d.Before)
 }
 
-// SNR is the ratio of the numbers' power to that of the differences, in decibels;
-// infinite where nothing was lost.
+// SNR is the signal-to-noise ratio in decibels; infinite if nothing was lost.
 func (d *Distortion) SNR() float64 {
 	if d.Square == 0 {
 		return math.Inf(1)
@@ -85,7 +84,7 @@ func (d *Distortion) SNR() float64 {
 	return 10 * math.Log10(d.Before/d.Square)
 }
 
-// Cosine is that of the angle between before and after, 1 where both are zero.
+// Cosine is the cosine of the angle between before and after, 1 if both are zero.
 func (d *Distortion) Cosine() float64 {
 	if d.Before == 0 && d.After == 0 {
 		return 1
@@ -99,20 +98,20 @@ func (d *Distortion) Cosine() float64 {
 // DistortionBytes is what the sums of one block of [Distortions] take.
 const DistortionBytes = 7 * 8
 
-// Distortions are the sums of a tensor's blocks, in memory of the caller's. Sums
-// of blocks are added in their order, so that workers who share a tensor get the
-// same bits as one who does it alone. Different blocks may be set at once.
+// Distortions are the sums of a tensor's blocks, in memory of the caller. The sums of
+// blocks are added in order, so that any number of workers gets the same bits. Different
+// blocks may be set concurrently.
 type Distortions struct {
 	memory []byte
 }
 
-// NewDistortions takes the blocks from memory.
+// NewDistortions stores the blocks in memory.
 func NewDistortions(memory []byte) Distortions {
 	clear(memory)
 	return Distortions{memory}
 }
 
-// Set keeps the sums of one block.
+// Set stores the sums of one block.
 func (s Distortions) Set(block int64, d *Distortion) {
 	p := s.memory[block*DistortionBytes:][:DistortionBytes]
 	binary.LittleEndian.PutUint64(p, uint64(d.N))

@@ -34,7 +34,7 @@ func (t Target) Size() int { return targets[t].kind.Size() }
 
 func (t Target) String() string { return targets[t].dtype.String() }
 
-// ParseTarget reads a target's name as the command line spells it.
+// ParseTarget reads the name of a target: bf16, f16, f32.
 func ParseTarget(s string) (Target, error) {
 	for t, name := range [...]string{"bf16", "f16", "f32"} {
 		if s == name {
@@ -44,8 +44,8 @@ func ParseTarget(s string) (Target, error) {
 	return 0, fmt.Errorf("target %q is none of bf16, f16, f32", s)
 }
 
-// Put writes src in the target's type, little-endian. A NaN of any payload is
-// written as the one quiet NaN of the type, so that every machine agrees.
+// Put writes src in the target's type, little-endian. Every NaN is written as the same
+// quiet NaN, so that every machine writes the same bits.
 func (t Target) Put(dst []byte, src []float32) {
 	asm.Best().Put(targets[t].kind, dst[:len(src)*t.Size()], src)
 }

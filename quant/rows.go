@@ -25,8 +25,8 @@ type Rows struct {
 // strips of as much.
 const stripBytes = 16 << 20
 
-// NewRows begins a weight, step rows at a time; 0 leaves that to it. What it
-// needs in memory is charged to b. Close ends it.
+// NewRows begins a weight, step rows at a time; 0 chooses a default. Its memory is charged
+// to b. Close ends it.
 func NewRows(b *limits.Budget, m tensor.Model, w *Weight, to Target, step int64) (*Rows, error) {
 	r := &Rows{reader: reader{b: b, m: m, w: w}, to: to, step: step, whole: w}
 	if n := w.Matrix().StripRows(stripBytes); n < w.rows && r.direct() {
@@ -43,7 +43,7 @@ func NewRows(b *limits.Budget, m tensor.Model, w *Weight, to Target, step int64)
 	return r, err
 }
 
-// Goto goes to a row. Going back costs a part that is deflated its beginning.
+// Goto moves to a row. Moving back reads a deflated part again from its beginning.
 func (r *Rows) Goto(row int64) { r.at = row }
 
 // At is the next row.
@@ -52,9 +52,9 @@ func (r *Rows) At() int64 { return r.at }
 // Most is the bytes of the longest piece.
 func (r *Rows) Most() int64 { return min(r.step, r.whole.rows) * r.w.cols * int64(r.to.Size()) }
 
-// Next decodes the next rows into dst, and says how many bytes they take; io.EOF
-// after the last. [Rows.Most] bytes are room for the longest piece; where dst has
-// less, fewer rows come, and at least one.
+// Next decodes the next rows into dst and returns their number of bytes, and io.EOF after
+// the last. [Rows.Most] bytes are enough for every piece; with less, it decodes fewer rows,
+// but at least one.
 func (r *Rows) Next(dst []byte) (int, error) {
 	if r.at >= r.whole.rows {
 		return 0, io.EOF
@@ -118,7 +118,7 @@ func (r *Rows) columns(p int, c form.Columns) error {
 	return c.Read(r.b, at, r.parts[p])
 }
 
-// Close lets go of what is open.
+// Close closes what is open.
 func (r *Rows) Close() {
 	for i := range r.ordered {
 		r.ordered[i].close()

@@ -43,7 +43,7 @@ type Support struct {
 	Name, Stores, Oracle string
 }
 
-// Schemes lists what is decoded, and what is known and refused by name.
+// Schemes lists the schemes that are decoded, and those that are refused by name.
 func Schemes() (decoded []Support, refusedNames []string) {
 	for _, s := range rows.rows {
 		decoded = append(decoded, Support{s.name, s.stores, s.oracle})
@@ -55,8 +55,8 @@ func Schemes() (decoded []Support, refusedNames []string) {
 	return decoded, refusedNames
 }
 
-// Endings lists what publishers append to the name of a quantized model, longer
-// ones first.
+// Endings lists the suffixes that publishers append to the name of a quantized model,
+// longest first.
 func Endings() (all []string) {
 	for _, s := range rows.rows {
 		all = union(all, s.endings)
@@ -65,13 +65,12 @@ func Endings() (all []string) {
 	return all
 }
 
-// Describes reports a key of a file's metadata that says how weights are
-// quantized, and is untrue of the decoded model.
+// Describes reports whether a metadata key describes the quantization of weights, and so
+// does not apply to the decoded model.
 func Describes(key string) bool { return rows.describes(key) }
 
-// Any reports whether a model may hold quantized weights: whether any tensor
-// has a type or a name that a row of the table could take for a main tensor.
-// Where it says no, [Plan] binds nothing, and costs what it costs for nothing.
+// Any reports whether a model may hold quantized weights: whether the type or the name of
+// any tensor fits a main tensor of a scheme. If not, Plan would bind nothing.
 func Any(m tensor.Model) bool {
 	for i := range m.Tensors() {
 		if rows.holdsCodes(&i) {

@@ -5,9 +5,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// Transpose is a matrix of floating-point numbers with its rows and columns
-// exchanged, or a stack of matrices with those of each. Any range of rows needs all of
-// its matrix.
+// Transpose returns a matrix of floating-point numbers, or each matrix of a stack, with
+// rows and columns exchanged. Any range of rows needs its whole matrix.
 func Transpose(w *Weight) (*Weight, error) {
 	n := len(w.Shape)
 	if n != 2 && n != 3 || len(w.Parts) != 1 || form.Numbers[w.Parts[0].DType] == nil || w.Parts[0].Bytes() != w.Stored() {

@@ -25,11 +25,11 @@ type Weight struct {
 	cols int64
 }
 
-// Described reports a weight that the file's metadata describes under its name,
-// which is untrue of the decoded weight.
+// Described reports whether the file's metadata describes the quantization of this weight
+// under its name.
 func (w *Weight) Described() bool { return w.row != nil && w.row.described }
 
-// Rows is how many rows the weight has, those of all its matrices.
+// Rows is the number of rows of all matrices of the weight.
 func (w *Weight) Rows() int64 { return w.rows }
 
 // Cols is the length of a row.
@@ -38,14 +38,14 @@ func (w *Weight) Cols() int64 { return w.cols }
 // Size is the bytes of the decoded weight.
 func (w *Weight) Size(to Target) int64 { return w.rows * w.cols * int64(to.Size()) }
 
-// Matrix is how the rows lie in the parts, for whoever decodes them in ranges: for
-// package convert, and of a type that is this module's alone.
+// Matrix returns the layout of the rows in the parts, to decode ranges of rows. It is for
+// package convert; the type is internal to this module.
 func (w *Weight) Matrix() form.Matrix {
 	return form.Matrix{Form: w.form, Rows: w.rows, Cols: w.cols, Parts: len(w.Parts)}
 }
 
-// Stored is the bytes of all parts, or what the weight has of them where it
-// shares them with others.
+// Stored is the size of all parts, or this weight's share of parts that several weights
+// share.
 func (w *Weight) Stored() int64 {
 	var n int64
 	for p, part := range w.Parts {
@@ -61,8 +61,8 @@ func (w *Weight) Stored() int64 {
 // tileBytes is how much of a weight [Decode] holds as float32 at a time.
 const tileBytes = 1 << 20
 
-// Decode reads the parts of a weight and writes the whole of it to dst, which
-// has [Weight.Size] bytes.
+// Decode reads the parts of a weight and writes the decoded weight to dst, which has
+// [Weight.Size] bytes.
 func Decode(b *limits.Budget, m tensor.Model, w *Weight, dst []byte, to Target) error {
 	if int64(len(dst)) != w.Size(to) {
 		return wire.At("quant", "tensor "+wire.Quote(w.Name), wire.NoOffset,
