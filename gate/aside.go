@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/sidecar"
+	"github.com/anamnesis-go/anamnesis/internal/unwrap"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
@@ -14,7 +15,7 @@ func (j *judgement) aside() {
 	if !strings.HasSuffix(j.Harmless, "text") || j.policy.Sidecars == SidecarsSkip {
 		return
 	}
-	text := sidecar.Text{Name: j.hint.Name, R: j.r, Size: j.Size, Beside: j.hint.near}
+	text := sidecar.Text{Name: j.hint.Name, R: j.r, Size: j.Size, Beside: j.hint.near, JSON: j.Harmless == unwrap.JSONText}
 	if j.gate.Digest {
 		text.Template = j.template
 	}

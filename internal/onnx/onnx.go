@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"cmp"
 	"encoding/binary"
 	"io"
 
@@ -157,7 +158,7 @@ func (w *walk) field(c *wire.Cursor, m *message, f field, tag uint64, h hook) er
 		return nil
 	case h == nil:
 		return c.Skip(n)
-	case n > maxText || m == w.array && id == 9:
+	case n > cmp.Or(m.long, maxText) || m == w.array && id == 9:
 		h.bytes(id, int64(min(n, wire.MaxSize)))
 		return c.Skip(n)
 	}

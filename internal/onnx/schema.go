@@ -23,6 +23,7 @@ type message struct {
 	name   string
 	fields map[uint64]field
 	make   func() hook
+	long   uint64 // how much of a text is kept, 0 for maxText
 }
 
 var (
@@ -47,6 +48,7 @@ func newSchema() schema {
 	sparse, typeMsg, annotation := named("SparseTensorProto"), named("TypeProto"), named("TensorAnnotation")
 	external := &message{name: "StringStringEntryProto", fields: map[uint64]field{1: str, 2: str}}
 	entries := list(&message{name: "StringStringEntryProto", fields: map[uint64]field{1: str, 2: str}})
+	properties := &message{name: "StringStringEntryProto", fields: map[uint64]field{1: str, 2: str}, long: maxProperty}
 	opset := &message{name: "OperatorSetIdProto", fields: map[uint64]field{1: str, 2: one}}
 	segment := &message{name: "Segment", fields: map[uint64]field{1: one, 2: one}}
 	dimension := &message{name: "Dimension", fields: map[uint64]field{1: one, 2: str, 3: str}}
@@ -63,7 +65,7 @@ func newSchema() schema {
 	opaque := &message{name: "Opaque", fields: map[uint64]field{1: str, 2: str}}
 
 	model.fields = map[uint64]field{
-		1: one, 2: str, 3: str, 4: str, 5: one, 6: str, 7: once(graph), 8: list(opset), 14: entries, 20: list(training), 25: list(function), 26: list(device),
+		1: one, 2: str, 3: str, 4: str, 5: one, 6: str, 7: once(graph), 8: list(opset), 14: list(properties), 20: list(training), 25: list(function), 26: list(device),
 	}
 	graph.fields = map[uint64]field{
 		1: list(node), 2: str, 5: list(array), 10: str, 11: list(valueInfo), 12: list(valueInfo), 13: list(valueInfo), 14: list(annotation),
@@ -88,6 +90,7 @@ func newSchema() schema {
 	annotation.fields = map[uint64]field{1: str, 2: entries}
 	array.make = func() hook { return newArray() }
 	external.make = func() hook { return &pair{} }
+	properties.make = func() hook { return &property{} }
 	node.make = func() hook { return &operator{} }
 	function.make = func() hook { return &defined{} }
 	return schema{model, array}

@@ -13,6 +13,7 @@ var keptKeys = map[string]bool{
 	"vocabulary": true,                                         // of a layer of Keras
 	"__class__":  true, "__module__": true, "__loader__": true, // skops
 	"type": true, "name": true, // Fiddle
+	"__kind__": true, "class": true, // GluonTS
 }
 
 // keep remembers a string of an object.
@@ -50,6 +51,9 @@ func (w *walk) object(f *frame) error {
 	if _, ok := f.kept["class_name"]; ok {
 		return w.keras(f)
 	}
+	if _, ok := f.kept["__kind__"]; ok {
+		return w.gluon(f)
+	}
 	if _, ok := f.kept["module"]; ok && (f.kept["type"].text == "pyref" || f.twice == "type") {
 		return w.fiddle(f)
 	}
@@ -60,6 +64,18 @@ func (w *walk) object(f *frame) error {
 func KerasWeights() tensor.Finding {
 	return tensor.Finding{Code: "sidecar.keras-weights", Severity: tensor.Warning,
 		Text: "the weights of a Keras model in HDF5: they are not decoded, and links in them are not looked at"}
+}
+
+// arrays are what GluonTS makes of NumPy and pandas.
+var arrays = setOf("numpy.dtype numpy.array numpy.datetime64 pandas.Timestamp pandas.Period")
+
+// gluon judges an object that GluonTS makes of what its member class names.
+func (w *walk) gluon(f *frame) error {
+	class := f.kept["class"]
+	if f.twice == "" && (arrays[class.text] || within(class.text, "gluonts", "torch.nn", "torch.distributions") || strings.HasPrefix(class.text, "pandas.tseries.offsets.") && isPath(class.text)) {
+		return nil
+	}
+	return w.report(codeImport, tensor.Danger, wire.Quote(class.text), class.off, "GluonTS looks up "+wire.Quote(class.text)+", and calls it with arguments of the file")
 }
 
 // ambiguous says that readers could differ about an object.
@@ -177,7 +193,7 @@ func Served(file string) tensor.Finding {
 func (r *reader) target(text string, at int64) error {
 	s, why := tensor.Danger, "Hydra calls "
 	for _, p := range targets {
-		if strings.HasPrefix(text, p) && isPath(text) && !runsCode(text) {
+		if strings.HasPrefix(text, p) && isPath(text) && !callsCode(text) {
 			s = tensor.Warning
 		}
 	}
@@ -187,37 +203,3 @@ func (r *reader) target(text string, at int64) error {
 // targets are modules of NeMo and PyTorch that its configurations name: what they
 // import can be reached through them, so that they are no more than likely.
 var targets = []string{"nemo.collections.", "nemo.core.", "nemo.lightning.", "torch.nn.", "torch.optim.", "torchmetrics.", "lightning.pytorch.", "pytorch_lightning."}
-
-// isPath reports names with dots between them, and nothing that is put in later.
-func isPath(text string) bool {
-	for i := range len(text) {
-		if !inName(text[i]) && text[i] != '.' {
-			return false
-		}
-	}
-	return len(text) < maxPath
-}
-
-// maxPath is longer than any path of names that is honest.
-const maxPath = 200
-
-// running are modules of Python and others that run, open or import what they are
-// given; most modules import one of them, and are a way to it.
-var running = map[string]bool{
-	"os": true, "posix": true, "nt": true, "sys": true, "subprocess": true, "builtins": true, "importlib": true, "runpy": true, "shutil": true, "pty": true,
-	"pickle": true, "_pickle": true, "cPickle": true, "dill": true, "cloudpickle": true, "joblib": true, "marshal": true, "shelve": true, "yaml": true,
-	"ctypes": true, "socket": true, "urllib": true, "requests": true, "http": true, "webbrowser": true, "multiprocessing": true, "asyncio": true,
-	"pathlib": true, "tempfile": true, "code": true, "codeop": true, "timeit": true, "pdb": true, "hydra": true, "omegaconf": true, "numpy": true, "np": true,
-	"pip": true, "ensurepip": true, "antigravity": true, "commands": true, "popen2": true, "torch": true,
-}
-
-// runsCode reports a path that leads through such a module, or past what Python
-// keeps to itself.
-func runsCode(text string) bool {
-	for i, part := range strings.Split(text, ".") {
-		if running[part] && (i > 0 || part != "torch") || strings.HasPrefix(part, "__") {
-			return true
-		}
-	}
-	return false
-}

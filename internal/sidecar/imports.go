@@ -52,6 +52,8 @@ var (
 	parent     = importer{"PEFT before 0.20 imports", under("transformers", "diffusers", "lerobot", "megatron", "timm", "__main__")}
 	megatron   = importer{"PEFT imports", under("megatron")}
 	component  = importer{"diffusers imports", isPipeline}
+	server     = importer{"MLServer imports", func(text string) bool { return strings.HasPrefix(text, "mlserver") && isPath(text) && !runsCode(text) }}
+	speech     = importer{"Coqui's TTS imports", under("TTS")}
 	kernel     = importer{"transformers downloads and runs", func(text string) bool { return strings.HasPrefix(text, "kernels-community/") }}
 )
 
@@ -73,7 +75,7 @@ func (w *walk) imports(key, text string, at int64) error {
 		return w.report(codeImport, tensor.Danger, key, at, "mlx-lm before 0.32 runs "+wire.Quote(text))
 	case key == "transformers_weights" && (!tensor.IsLocal(text) || strings.ContainsAny(text, `\:`)):
 		return w.once("sidecar.index-path", tensor.Danger, "", at, "transformers reads the weights from "+wire.Quote(text))
-	case file == "model_index.json" || file == "modular_model_index.json":
+	case w.isComponents():
 		return w.component(text, at)
 	case strings.Contains(text, "/") && (w.below("attn_implementation") || w.below("_attn_implementation") || w.below("experts_implementation")):
 		_, name, paged := strings.Cut(text, "|")
@@ -82,7 +84,72 @@ func (w *walk) imports(key, text string, at int64) error {
 		}
 		return w.importOf(kernel, key, name, at)
 	}
+	return w.names(key, text, at)
+}
+
+// names judges what stands behind a key of whatever library.
+func (w *walk) names(key, text string, at int64) error {
+	file := w.base()
+	switch {
+	case file == "model-settings.json" && key == "implementation":
+		return w.importOf(server, key, text, at)
+	case key == "characters_class" || key == "tokenizer_class" && w.below("characters"):
+		return w.importOf(speech, key, text, at)
+	case file == "configuration.json" && w.below("plugins"):
+		return w.once(codeImport, tensor.Danger, "plugins", at, "ModelScope installs and imports "+wire.Quote(text)+", older versions without being asked")
+	case key == "impl" && w.below("custom_pipelines"):
+		return w.autoMap(text, at)
+	case (key == "target" || key == "class_path") && callsCode(text):
+		return w.report("sidecar.target", tensor.Danger, key, at, "loaders of configurations call "+wire.Quote(text)+" with arguments of the file")
+	case w.inObject() && key != "content" && isReach(text) && !w.dangerous():
+		return w.report(codeImport, tensor.Danger, wire.Quote(key), at, "a library that looks up what this names imports "+wire.Quote(text))
+	case w.inObject() && isLibrary(key, text):
+		return w.report("sidecar.library", tensor.Danger, wire.Quote(key), at, "a runtime such as ONNX Runtime loads the library "+wire.Quote(text))
+	}
 	return w.keep(key, text, at)
+}
+
+// inObject reports that the value at hand is that of a member.
+func (w *walk) inObject() bool { return len(w.open) > 0 && !w.open[len(w.open)-1].list }
+
+// libraries are those that come with runtimes, and are named without a folder.
+var libraries = setOf(`QnnHtp.dll QnnCpu.dll QnnGpu.dll libQnnHtp.so libQnnCpu.so libQnnGpu.so`)
+
+// isLibrary reports a file of machine code that a runtime loads.
+func isLibrary(key, text string) bool {
+	if text == "" || libraries[text] {
+		return false
+	}
+	switch key {
+	case "custom_ops_library", "backend_path":
+		return true
+	}
+	low := strings.ToLower(text)
+	for _, end := range [...]string{".so", ".dll", ".dylib", ".pyd"} {
+		if strings.HasSuffix(low, end) && !strings.ContainsAny(text, " \t\n") && len(text) > len(end) {
+			return true
+		}
+	}
+	return false
+}
+
+// member judges the name of a member.
+func (w *walk) member(name string) error {
+	switch {
+	case pickled[name]:
+		return w.once(codeImport, tensor.Danger, name, w.off, "jsonpickle imports and calls what its members name")
+	case name == ":serialized:":
+		return w.once("sidecar.pickle", tensor.Danger, name, w.off, "Stable-Baselines3 unpickles what is kept here in base64")
+	case len(w.open) == 4 && w.open[2].key == "type_hint" && w.isComponents() && !w.dangerous():
+		return w.report(codeImport, tensor.Danger, "type_hint", w.off, component.who+" "+wire.Quote(name))
+	}
+	return nil
+}
+
+// isComponents reports an index of the parts of a pipeline of diffusers.
+func (w *walk) isComponents() bool {
+	file := w.base()
+	return file == "model_index.json" || file == "modular_model_index.json"
 }
 
 func (w *walk) importOf(p importer, key, text string, at int64) error {
@@ -95,7 +162,8 @@ func (w *walk) importOf(p importer, key, text string, at int64) error {
 // component judges the list of a library and a class that an index of diffusers has
 // for each part of a pipeline.
 func (w *walk) component(text string, at int64) error {
-	if len(w.open) != 2 || !w.open[1].list || w.open[1].key != "" {
+	n := len(w.open)
+	if n == 4 && w.open[2].key != "type_hint" || n != 2 && n != 4 || !w.open[n-1].list || w.open[n-1].key != "" {
 		return nil
 	}
 	key := w.open[0].key

@@ -53,6 +53,14 @@ func (r *reader) json() error {
 		r.b.Leave()
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, errNoJSON) {
+		if len(w.open) > 0 { // OmegaConf reads what is called JSON as YAML
+			off := r.off
+			r.begin()
+			if err := r.yaml(); err != nil {
+				return err
+			}
+			r.off = off
+		}
 		if known[r.t.Name[strings.LastIndexAny(r.t.Name, "/!")+1:]] {
 			return r.report("sidecar.syntax", tensor.Warning, "", r.off, "Python's json does not read this")
 		}
@@ -185,10 +193,8 @@ func (w *walk) key(c byte) error {
 		return err
 	}
 	w.open[len(w.open)-1].key = name
-	if pickled[name] {
-		if err := w.once(codeImport, tensor.Danger, name, w.off, "jsonpickle imports and calls what its members name"); err != nil {
-			return err
-		}
+	if err := w.member(name); err != nil {
+		return err
 	}
 	if c, err = w.token(); err == nil && c != ':' {
 		err = errNoJSON
@@ -217,8 +223,12 @@ func (w *walk) word(c byte) (err error) {
 	case err != io.EOF:
 		return err
 	}
-	if key := w.here(); string(text) == "true" && key == "trust_remote_code" {
+	switch key := w.here(); {
+	case string(text) != "true":
+	case key == "trust_remote_code":
 		return w.once("sidecar.trust-remote-code", tensor.Warning, "", at, "it asks whoever loads the model to trust code of its repository")
+	case key == "allow_remote" && w.base() == "configuration.json":
+		return w.report(codeImport, tensor.Danger, key, at, "ModelScope runs ms_wrapper.py of the folder, older versions without being asked")
 	}
 	return nil
 }
@@ -345,6 +355,9 @@ func (w *walk) str() error {
 		return w.manifest(key, text, at)
 	case key == hydraKey:
 		return w.target(text, at)
+	}
+	if is, err := w.expression(key, text, size, at); is || err != nil {
+		return err
 	}
 	return w.imports(key, text, at)
 }

@@ -41,7 +41,7 @@ func (l *lines) loads(line string, most int) error {
 
 // classPath is what Lightning's command line imports.
 func (l *lines) classPath(value string, at int64) error {
-	if value == "" || !runsCode(value) {
+	if value == "" || !callsCode(value) {
 		return nil
 	}
 	return l.report(codeImport, tensor.Danger, "class_path", at, "Lightning imports "+wire.Quote(value)+", and calls it with arguments of the file")

@@ -34,6 +34,8 @@ type Text struct {
 	Size int64
 	// Beside reports a file in the same folder; nil if that is unknown.
 	Beside func(name string) bool
+	// JSON says that it is one, whatever its name.
+	JSON bool
 	// Template is shown each chat template, escapes resolved, and its place; it may be
 	// nil.
 	Template func(where, text string)
@@ -42,31 +44,45 @@ type Text struct {
 // readers by the endings of names.
 var readers = map[string]func(*reader) error{
 	".jinja": (*reader).jinja, ".jinja2": (*reader).jinja, ".j2": (*reader).jinja,
-	".json": (*reader).json, ".yaml": (*reader).yaml, ".yml": (*reader).yaml,
+	".json": (*reader).json, ".yaml": (*reader).yaml, ".yml": (*reader).yaml, ".gin": (*reader).gin, ".prototxt": (*reader).caffe,
+	".txt": (*reader).vocabulary,
 }
 
-// readersOf are those of files whose names have no such ending.
-var readersOf = map[string]func(*reader) error{"mlmodel": (*reader).yaml, "config.pbtxt": (*reader).triton}
+// readersOf are those of files that a library knows by their whole names.
+var readersOf = map[string]func(*reader) error{
+	"mlmodel": (*reader).yaml, "config.pbtxt": (*reader).triton, "type.txt": (*reader).kind, "handler.py": (*reader).handler,
+	"inference.py": (*reader).inference, "model.py": (*reader).model, "pipeline.py": (*reader).pipeline, "generate.py": (*reader).generate,
+}
 
 // Check returns what is found in a text, nothing for one that is not looked at.
 func Check(b *limits.Budget, t Text) ([]tensor.Finding, error) {
 	r := &reader{b: b, t: t}
-	read := readers[strings.ToLower(path.Ext(t.Name))]
+	read := readersOf[r.base()]
 	if read == nil {
-		read = readersOf[r.base()]
+		read = readers[strings.ToLower(path.Ext(t.Name))]
 	}
-	if read == nil {
+	switch {
+	case read == nil && !t.JSON:
 		return nil, nil
+	case read == nil:
+		read = (*reader).json
 	}
 	if err := b.Hold(bufLen); err != nil {
 		return nil, wire.At(format, "", 0, err)
 	}
 	defer b.Drop(bufLen)
-	r.in, r.steps = bufio.NewReaderSize(io.NewSectionReader(t.R, 0, t.Size), bufLen), b.Steps()
+	r.in, r.steps = bufio.NewReaderSize(nil, bufLen), b.Steps()
+	r.begin()
 	if err := read(r); err != nil {
 		return nil, wire.At(format, "", r.off, err)
 	}
 	return r.found.All(), nil
+}
+
+// begin goes to the beginning of the text.
+func (r *reader) begin() {
+	r.in.Reset(io.NewSectionReader(r.t.R, 0, r.t.Size))
+	r.off = 0
 }
 
 // format is what errors carry.
@@ -110,6 +126,16 @@ func (r *reader) report(code string, s tensor.Severity, where string, off int64,
 		return nil
 	}
 	return r.found.Add(r.b, format, tensor.Finding{Code: code, Severity: s, Where: where, Off: off, Text: text})
+}
+
+// dangerous reports that enough was found to refuse the text.
+func (r *reader) dangerous() bool {
+	for _, f := range r.found.All() {
+		if f.Severity == tensor.Danger {
+			return true
+		}
+	}
+	return false
 }
 
 // once is report for what a file need not say twice.

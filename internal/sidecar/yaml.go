@@ -23,6 +23,7 @@ type lines struct {
 	inside  bool   // keep begins within a line
 	joined  bool   // keep is joined with the next line
 	comment bool   // the line at hand is one
+	later   bool   // a text that may be a program begins on the next line
 }
 
 // yaml looks through a YAML text by lines, as PyYAML breaks them.
@@ -133,15 +134,65 @@ func (l *lines) look(line string, most int) error {
 	if err := l.names(line, most, hydraKey, l.hydra); err != nil {
 		return err
 	}
-	if err := l.loads(line, most); err != nil {
+	for _, judge := range [...]func(string, int) error{l.loads, l.evaluated, l.download} {
+		if err := judge(line, most); err != nil {
+			return err
+		}
+	}
+	if err := l.targets(line, most); err != nil || l.dangerous() {
 		return err
 	}
+	return l.reaches(line, most)
+}
+
+// targets judges what loaders of NeMo and of diffusion models call.
+func (l *lines) targets(line string, most int) error {
 	return l.names(line, most, "target", func(value string, at int64) error {
-		if value == "" || !runsCode(value) {
+		if value == "" || !callsCode(value) {
 			return nil
 		}
 		return l.report("sidecar.target", tensor.Danger, "target", at, "loaders of NeMo and of diffusion models call "+wire.Quote(value)+" with arguments of the file")
 	})
+}
+
+// reaches finds values that name something in a module which runs code, whatever
+// their key: pyannote looks up and calls the one of a name.
+func (l *lines) reaches(line string, most int) error {
+	plain := unescaped(line)
+	for from := 0; ; {
+		i := strings.IndexByte(plain[from:], '.')
+		if i < 0 || from+i > most && most < len(line) {
+			return nil
+		}
+		begin, end := from+i, from+i
+		for begin > from && inName(plain[begin-1]) {
+			begin--
+		}
+		for end < len(plain) && (inName(plain[end]) || plain[end] == '.') {
+			end++
+		}
+		from = end
+		if err := l.steps.Step(); err != nil {
+			return err
+		}
+		if isReach(plain[begin:end]) && standsAlone(plain[:begin], plain[end:]) {
+			return l.once(codeImport, tensor.Danger, "", l.at+int64(min(begin, len(line))), "a library that looks up what this names imports "+wire.Quote(plain[begin:end]))
+		}
+	}
+}
+
+// standsAlone reports a plain or quoted value by what stands before and behind it.
+func standsAlone(before, behind string) bool {
+	if behind = strings.TrimLeft(behind, "\"' \t"); behind != "" && strings.IndexByte(",]}#", behind[0]) < 0 {
+		return false
+	}
+	before = strings.TrimRight(before, "\"'")
+	word := strings.TrimRight(before, " \t")
+	if word == "" || strings.IndexByte(":-?[{,|>", word[len(word)-1]) >= 0 {
+		return true
+	}
+	word = word[strings.LastIndexAny(word, " \t")+1:]
+	return word[0] == '&' || word[0] == '!'
 }
 
 // hydraKey is the key whose value Hydra calls.

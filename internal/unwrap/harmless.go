@@ -12,6 +12,9 @@ import (
 // headLen is how much of the beginning the rules look at.
 const headLen = 512
 
+// JSONText is what a text is called that could be JSON.
+const JSONText = "a JSON text"
+
 // A rule is content that no loader takes for a model.
 type rule struct {
 	what string
@@ -23,7 +26,7 @@ type rule struct {
 // file, [Pickle] and [Alias] find.
 var rules = [...]rule{
 	{"an empty file", func(s *source) (bool, error) { return s.size == 0, nil }},
-	{"a JSON text", func(s *source) (bool, error) { return s.text && s.opensJSON(), nil }},
+	{JSONText, func(s *source) (bool, error) { return s.text && s.opensJSON(), nil }},
 	{"a text", func(s *source) (bool, error) { return s.text, nil }},
 	{"a PNG image", begins(0, "\x89PNG\r\n\x1a\n")},
 	{"a JPEG image", begins(0, "\xff\xd8\xff")},
@@ -97,8 +100,8 @@ func (s *source) rule(b *limits.Budget) (string, error) {
 			return "", err
 		}
 	}
-	if s.isPointer() {
-		return "", nil // what it stands for is somewhere else
+	if s.isPointer() || s.isR() {
+		return "", nil // what it stands for is somewhere else, or an object of R
 	}
 	for _, r := range rules {
 		if fits, err := r.fits(s); fits || err != nil {
@@ -126,6 +129,16 @@ func (s *source) isPointer() bool {
 		}
 	}
 	return false
+}
+
+// isR reports data that R wrote as text: reading them can run code.
+func (s *source) isR() bool {
+	head := string(s.head)
+	if rest, ok := strings.CutPrefix(head, "RDA"); ok && len(rest) > 1 && rest[1] == '\n' {
+		return true
+	}
+	rest, ok := strings.CutPrefix(head, "A\n")
+	return ok && len(rest) > 1 && '2' <= rest[0] && rest[0] <= '9' && rest[1] == '\n'
 }
 
 // utf8Start reports a beginning that a text could have: a rune may be cut.

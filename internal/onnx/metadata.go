@@ -1,0 +1,59 @@
+package onnx
+
+import (
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// maxProperty is how much of the metadata is kept: the names of a thousand classes.
+const maxProperty = 64 << 10
+
+// evaluated are keys of metadata that YOLOv5 and older Ultralytics give to Python's
+// eval.
+var evaluated = map[string]bool{"names": true, "imgsz": true, "kpt_shape": true, "kpt_names": true, "channels": true}
+
+// A property is an entry of a model's metadata.
+type property struct{ pair }
+
+func (p *property) end(w *walk, _ *wire.Cursor, at int64) error {
+	if !evaluated[p.key] || !p.long && isLiteral(p.value) {
+		return nil
+	}
+	return w.found.Add(w.b, Format, tensor.Finding{Code: "onnx.expression", Severity: tensor.Danger, Where: "metadata " + wire.Quote(p.key), Off: at,
+		Text: "YOLOv5 evaluates " + wire.Quote(p.value)})
+}
+
+// isLiteral reports an expression of Python that runs nothing: quotes with nothing
+// before them that would make them more than texts, and no parenthesis behind what
+// could be called.
+func isLiteral(text string) bool {
+	var last byte
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case strings.IndexByte(" \t\r\n\f\\", c) >= 0:
+			continue
+		case c == '\'' || c == '"':
+			if isWord(last) {
+				return false
+			}
+			for i++; i < len(text) && text[i] != c; i++ {
+				if text[i] == '\\' {
+					i++
+				}
+			}
+			if i >= len(text) || i+1 < len(text) && text[i+1] == c {
+				return false // it does not end, or three quotes begin it
+			}
+		case c == '(' && (isWord(last) || last != 0 && strings.IndexByte(`)]}"'`, last) >= 0):
+			return false
+		}
+		last = text[i]
+	}
+	return true
+}
+
+func isWord(c byte) bool {
+	return c == '_' || c >= 0x80 || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}

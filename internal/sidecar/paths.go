@@ -1,0 +1,132 @@
+package sidecar
+
+import "strings"
+
+// maxPath is longer than any path of names that is honest.
+const maxPath = 200
+
+// isPath reports names with dots between them, and nothing that is put in later.
+func isPath(text string) bool {
+	for i := range len(text) {
+		if !inName(text[i]) && text[i] != '.' {
+			return false
+		}
+	}
+	return len(text) < maxPath
+}
+
+// setOf makes a set of words.
+func setOf(words string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		set[w] = true
+	}
+	return set
+}
+
+// running are modules that run, open or import what they are given; most modules
+// import one of them, and are a way to it.
+var running = setOf(`os posix nt sys subprocess builtins importlib runpy shutil pty pickle _pickle cPickle dill cloudpickle joblib
+	marshal shelve yaml ctypes socket urllib requests http webbrowser multiprocessing asyncio pathlib tempfile code codeop timeit pdb
+	hydra omegaconf numpy np pip ensurepip antigravity commands popen2 torch inspect pkgutil pydoc`)
+
+// reading are functions that load another file, which can hold a pickle, run what
+// they are given, or look up what a text names; and modules of such functions.
+var reading = setOf(`load loads load_inline load_module load_from_checkpoint restore_from read_pickle unpickle hub cpp_extension
+	collect_env exec eval system popen Popen spawn check_output import_module locate instantiate import_class_by_path cli`)
+
+// runsCode reports a path that leads through such a module or function, or past
+// what Python keeps to itself.
+func runsCode(text string) bool {
+	for i, part := range strings.Split(text, ".") {
+		if running[part] && (i > 0 || part != "torch") || i > 0 && reading[part] || strings.HasPrefix(part, "__") {
+			return true
+		}
+	}
+	return false
+}
+
+// standard are the modules of Python, without those of running.
+var standard = setOf(`abc aifc argparse array ast asynchat asyncore atexit audioop base64 bdb binascii bisect bz2 cProfile calendar cgi
+	cgitb chunk cmath cmd codecs collections colorsys compileall concurrent configparser contextlib contextvars copy copyreg crypt csv
+	curses dataclasses dbm decimal difflib dis distutils doctest email encodings enum errno faulthandler fcntl filecmp fileinput
+	fnmatch fractions ftplib functools gc genericpath getopt getpass gettext glob graphlib grp gzip hashlib heapq hmac html idlelib
+	imaplib imghdr imp io ipaddress itertools json keyword lib2to3 linecache locale logging lzma mailbox mailcap math mimetypes mmap
+	modulefinder msilib msvcrt netrc nis nntplib ntpath nturl2path numbers opcode operator optparse ossaudiodev pickletools pipes
+	platform plistlib poplib posixpath pprint profile pstats pwd py_compile pyclbr pydoc_data pyexpat queue quopri random re readline
+	reprlib resource rlcompleter sched secrets select selectors shlex signal site smtpd smtplib sndhdr socketserver spwd sqlite3
+	sre_compile sre_constants sre_parse ssl stat statistics string stringprep struct sunau symtable sysconfig syslog tabnanny tarfile
+	telnetlib termios textwrap this threading time tkinter token tokenize tomllib trace traceback tracemalloc tty turtle turtledemo
+	types typing unicodedata unittest uu uuid venv warnings wave weakref winreg winsound wsgiref xdrlib xml xmlrpc zipapp zipfile
+	zipimport zlib zoneinfo`)
+
+// plain are names of standard modules that hold numbers and texts.
+var plain = map[string]bool{"datetime.timedelta": true, "datetime.datetime": true, "collections.OrderedDict": true, "pathlib.Path": true, "decimal.Decimal": true}
+
+// tools are libraries that run, evaluate or load what they are given, and of which
+// no model is built.
+var tools = setOf(`psutil pexpect fire plumbum sh invoke fabric paramiko cffi numexpr sympy pandas IPython ipykernel jupyter setuptools
+	pkg_resources distutils wheel ray dask celery gunicorn uvicorn flask tornado twisted gradio streamlit huggingface_hub nltk mako
+	jinja2 cloudpathlib fsspec webdataset`)
+
+// classes are libraries whose functions fetch models and run their code; their
+// classes are built by their own loaders.
+var classes = setOf("transformers diffusers datasets accelerate peft evaluate keras tensorflow tf jax flax scipy sklearn lightning pytorch_lightning")
+
+// layers are parts of PyTorch that compute.
+var layers = setOf(`nn optim distributions fft linalg special amp ao quantization Tensor device Generator dtype tensor zeros ones full arange
+	linspace logspace rand randn tanh sigmoid relu square sqrt exp log abs sum mean cat stack einsum manual_seed strided preserve_format`)
+
+// callsCode reports a path that must not be called with arguments of a file.
+func callsCode(text string) bool {
+	if plain[text] {
+		return false
+	}
+	root, rest, dotted := strings.Cut(text, ".")
+	last := text[strings.LastIndexByte(text, '.')+1:]
+	switch {
+	case !isPath(text) || !dotted:
+		return running[text]
+	case runsCode(text) || strings.Contains(text, "._") || standard[root] || tools[root], last == "from_pretrained":
+		return true
+	case root == "torch":
+		second, _, _ := strings.Cut(rest, ".")
+		return !layers[second] && !isType(second) && !strings.HasPrefix(rest, "utils.data.") && !strings.HasPrefix(rest, "distributed.fsdp.")
+	}
+	return classes[root] && last != "" && (last[0] < 'A' || last[0] > 'Z')
+}
+
+// isType reports names such as float32 and bfloat16.
+func isType(name string) bool {
+	switch strings.TrimRight(name, "0123456789") {
+	case "float", "bfloat", "int", "uint", "complex", "bool", "half", "long", "double":
+		return true
+	}
+	return false
+}
+
+// roots are modules that a configuration has no reason to lead to, whatever the key.
+var roots = setOf(`os posix nt subprocess builtins __builtin__ importlib runpy pty ctypes _ctypes pickle _pickle cPickle dill cloudpickle
+	joblib marshal shelve imp pydoc shutil psutil pexpect webbrowser multiprocessing timeit cProfile profile pdb bdb cffi codeop
+	zipimport ensurepip setuptools distutils IPython numexpr`)
+
+// endings are those of files, which are no names of Python's.
+var endings = setOf(`py pyc json txt md yaml yml toml ini cfg html js ts c h cc cpp rs go java so dll dylib exe zip gz tar pkl pickle joblib
+	bin pt pth onnx npy npz csv tsv png jpg svg pdf log io com org net dev ai`)
+
+// isReach reports a value that is the full name of something in such a module: what
+// some library imports and calls because a configuration says so.
+func isReach(text string) bool {
+	root, rest, dotted := strings.Cut(text, ".")
+	if !dotted || !isPath(text) || strings.HasSuffix(text, ".") || endings[rest] {
+		return false
+	}
+	switch {
+	case roots[root]:
+		return true
+	case root == "torch":
+		second, _, _ := strings.Cut(rest, ".")
+		return second == "hub" || second == "load" || second == "package" || rest == "jit.load" || strings.HasPrefix(rest, "utils.cpp_extension") || strings.HasPrefix(rest, "utils.collect_env")
+	}
+	return false
+}

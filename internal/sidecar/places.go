@@ -1,0 +1,146 @@
+package sidecar
+
+import (
+	"bufio"
+	"io"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// codeHandler is the code of a file that a server runs because of where it lies.
+const codeHandler = "sidecar.handler"
+
+// handler is the file that Hugging Face's servers run for a model.
+func (r *reader) handler() error {
+	return r.report(codeHandler, tensor.Danger, "", 0, "Hugging Face's inference servers run this file for the model beside it")
+}
+
+// pipeline is the file that they ran before, and that diffusers runs when it is told to
+// trust code.
+func (r *reader) pipeline() error {
+	if r.t.Beside == nil || !r.t.Beside("config.json") && !r.t.Beside("model_index.json") {
+		return nil
+	}
+	return r.report("sidecar.auto-map", tensor.Warning, "", 0, "diffusers runs this file, if it is told to trust code of the repository, and older inference servers without being told")
+}
+
+// inference is the file that containers of SageMaker run.
+func (r *reader) inference() error {
+	if r.folder(1) != "code" {
+		return nil
+	}
+	return r.report(codeHandler, tensor.Danger, "", 0, "containers of SageMaker run code/inference.py of a model's archive")
+}
+
+// model is the file that Triton runs for a version of a model.
+func (r *reader) model() error {
+	version := r.folder(1)
+	if version == "" || strings.Trim(version, "0123456789") != "" {
+		return nil
+	}
+	return r.report(codeHandler, tensor.Danger, "", 0, "Triton runs model.py of a version's folder, with or without a configuration")
+}
+
+// generate is the way a repository may generate by code of its own.
+func (r *reader) generate() error {
+	if r.folder(1) != "custom_generate" {
+		return nil
+	}
+	return r.report("sidecar.auto-map", tensor.Warning, "", 0, "transformers runs this file for custom_generate, if it is told to trust code of the repository")
+}
+
+// folder is the name of the folder that a file lies in, or of one above.
+func (r *reader) folder(up int) string {
+	parts := strings.FieldsFunc(r.t.Name, func(c rune) bool { return c == '/' || c == '!' })
+	if up >= len(parts) {
+		return ""
+	}
+	return strings.ToLower(parts[len(parts)-1-up])
+}
+
+// kind is the file by which GluonTS knows what it loads.
+func (r *reader) kind() error {
+	p, err := r.in.Peek(int(min(r.t.Size, maxPath+2)))
+	if err != nil && err != io.EOF {
+		return err
+	}
+	text := strings.TrimSpace(string(p))
+	if !strings.Contains(text, ".") || !isPath(text) || within(text, "gluonts") {
+		return nil
+	}
+	return r.report(codeImport, tensor.Danger, "", 0, "GluonTS imports "+wire.Quote(text)+", and loads the model by it")
+}
+
+// gin judges a configuration of Gin, which imports modules and calls what it names.
+func (r *reader) gin() error {
+	return r.eachLine(func(line string, at int64) error {
+		line = strings.TrimSpace(line)
+		rest, imports := strings.CutPrefix(line, "import")
+		if !imports {
+			rest, imports = strings.CutPrefix(line, "from")
+		}
+		if imports && (rest == "" || !inName(rest[0]) && rest[0] != '.') {
+			module, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
+			root, _, _ := strings.Cut(module, ".")
+			switch {
+			case root == "__gin__":
+				return nil
+			case !isPath(module) || running[root] || standard[root] || tools[root] || roots[root]:
+				return r.report(codeImport, tensor.Danger, "", at, "Gin imports "+wire.Quote(module)+", and calls what the file names")
+			}
+			return r.once("sidecar.target", tensor.Warning, "", at, "Gin imports the modules that the file names, such as "+wire.Quote(module))
+		}
+		for rest := line; ; {
+			_, name, ok := strings.Cut(rest, "@")
+			if !ok {
+				return nil
+			}
+			if err := r.steps.Step(); err != nil {
+				return err
+			}
+			end := 0
+			for end < len(name) && (inName(name[end]) || name[end] == '.') {
+				end++
+			}
+			if isReach(name[:end]) {
+				return r.report(codeImport, tensor.Danger, "", at, "Gin calls "+wire.Quote(name[:end])+" with arguments of the file")
+			}
+			rest = name
+		}
+	})
+}
+
+// caffe judges a network of Caffe, whose layers may be code of Python.
+func (r *reader) caffe() error {
+	return r.eachLine(func(line string, at int64) error {
+		if !strings.Contains(line, "python_param") {
+			return nil
+		}
+		return r.once(codeImport, tensor.Danger, "", at, "Caffe imports the module of a layer that is Python")
+	})
+}
+
+// eachLine gives the lines of a text that has short ones.
+func (r *reader) eachLine(visit func(line string, at int64) error) error {
+	for {
+		if err := r.b.Step(1 + bufLen/64); err != nil {
+			return err
+		}
+		p, err := r.in.ReadSlice('\n')
+		switch {
+		case err == bufio.ErrBufferFull:
+			return r.report(codeImport, tensor.Danger, "", r.off, "a line that is longer than any honest one: it is not looked through")
+		case err != nil && err != io.EOF:
+			return err
+		}
+		if err := visit(string(p), r.off); err != nil {
+			return err
+		}
+		r.off += int64(len(p))
+		if err == io.EOF {
+			return nil
+		}
+	}
+}
