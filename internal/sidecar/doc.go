@@ -5,12 +5,16 @@
 // # What it reads
 //
 //   - *.jinja, *.jinja2, *.j2: a template, whole.
-//   - *.json: at any depth, the strings under "chat_template"; "auto_map",
+//   - *.json, and JSON under any name: at any depth, the strings under "chat_template"; "auto_map",
 //     "trust_remote_code", "_target_"; the classes that Keras and skops name; the names
 //     that sentence-transformers, PEFT, diffusers, mlx-lm, transformers, jsonpickle and
 //     Fiddle import because a configuration holds them.
 //   - *.yaml, *.yml: "_target_" of Hydra, tags that construct Python objects, tags of
-//     HyperPyYAML.
+//     HyperPyYAML; what YOLO and MONAI evaluate.
+//   - Values in both that name something in a module which runs code, whatever the key.
+//   - *.gin: imports and calls. *.prototxt: layers of Python. rwkv_vocab*.txt: lines that
+//     are more than literals. type.txt of GluonTS.
+//   - handler.py, code/inference.py, N/model.py: servers run them for where they lie.
 //   - MLmodel of MLflow: the module that loads it, code beside it. config.pbtxt of
 //     Triton: a backend that runs code.
 //
@@ -19,8 +23,9 @@
 // # Order
 //
 // JSON is read once from beginning to end, as Python reads it: NaN and duplicate names
-// are allowed, and all members of a duplicate name are checked. No library loads a text
-// that is not JSON, so reading ends at the first error. YAML is searched line by line,
+// are allowed, and all members of a duplicate name are checked. Reading
+// ends at the first error; OmegaConf reads such a text as YAML, so it is searched as YAML
+// too. YAML is searched line by line,
 // because a full YAML parser would be larger than the code it protects; a name is
 // reported even where it has no effect. Every step consumes at least one byte.
 //
