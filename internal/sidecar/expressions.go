@@ -14,7 +14,11 @@ const codeExpression = "sidecar.expression"
 
 // calls reports an expression with a call in it: a parenthesis behind something that
 // can be called.
-func calls(text string) bool {
+func calls(text string) bool { return lastCall(text) >= 0 }
+
+// lastCall is where the last such parenthesis stands, -1 if there is none.
+func lastCall(text string) int {
+	at := -1
 	var last byte
 	digits := false // what is called would be a number
 	for i := range len(text) {
@@ -26,11 +30,11 @@ func calls(text string) bool {
 		case strings.IndexByte(" \t\r\n\f\\", c) >= 0:
 			continue
 		case c == '(' && (inName(last) && !digits || last >= 0x80 || last != 0 && strings.IndexByte(`)]}"'`, last) >= 0):
-			return true
+			at = i
 		}
 		last = c
 	}
-	return false
+	return at
 }
 
 // isExpression reports a text that MONAI evaluates, or imports by: a dollar sign
@@ -40,13 +44,18 @@ func isExpression(text string) bool {
 	if !ok {
 		return false
 	}
-	rest = strings.TrimLeft(rest, " \t\r\n\\")
+	return imports(rest) || calls(rest)
+}
+
+// imports reports a text that is an import.
+func imports(text string) bool {
+	text = strings.TrimLeft(text, " \t\r\n\\")
 	for _, word := range [...]string{"import", "from"} {
-		if after, ok := strings.CutPrefix(rest, word); ok && after != "" && strings.IndexByte(" \t\r\n\\", after[0]) >= 0 {
+		if after, ok := strings.CutPrefix(text, word); ok && after != "" && strings.IndexByte(" \t\r\n\\", after[0]) >= 0 {
 			return true
 		}
 	}
-	return calls(rest)
+	return false
 }
 
 // expression judges a string that JSON gives to a library such as MONAI.
@@ -64,7 +73,7 @@ func (l *lines) evaluated(line string, most int) error {
 		return nil
 	}
 	plain := unescaped(line)
-	for from := 0; ; {
+	for from, call := 0, lastCall(plain); ; {
 		i := strings.IndexByte(plain[from:], '$')
 		if i < 0 {
 			break
@@ -77,7 +86,7 @@ func (l *lines) evaluated(line string, most int) error {
 		if err := l.steps.Step(); err != nil {
 			return err
 		}
-		if isExpression(plain[i:min(len(plain), i+maxText)]) {
+		if i < call || imports(plain[from:]) {
 			return l.once(codeExpression, tensor.Danger, "", l.at, "MONAI evaluates "+wire.Quote(plain[i:]))
 		}
 	}

@@ -364,6 +364,9 @@ func (w *walk) str() error {
 
 // autoMap is a class of the repository's own code, or of another's.
 func (w *walk) autoMap(text string, at int64) error {
+	if w.said["sidecar.auto-map"] {
+		return nil
+	}
 	repo, module := "", text
 	for i := 0; i+1 < len(text); i++ {
 		if text[i:i+2] == "--" {
