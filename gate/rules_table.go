@@ -161,6 +161,7 @@ var found = [...]row{
 	{"safetensors.dtype-unknown", note, "Tensors of types that are not known here.", "Use a newer version, or do not use these tensors."},
 	{"safetensors.index-extra", warning, "Shards hold tensors that the index does not name.", "Ask for an index that is complete."},
 	{"safetensors.index-size", note, "The size that the index states is not that of the shards.", "Harmless to loaders."},
+	{"scan.findings", note, "An archive has more findings than are listed.", "Unpack it, and scan what is in it."},
 	{"sidecar.auto-map", warning, "A configuration names code of its own for the model.", "Read that code before you load the model with trust_remote_code, or use a class of the library."},
 	{"sidecar.expression", danger, "A configuration holds an expression that its library evaluates as Python.", "Do not load it. Read the expression."},
 	{"sidecar.handler", danger, "Code lies where a server of models runs it.", "Read the code, or serve the model without it."},

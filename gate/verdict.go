@@ -56,6 +56,7 @@ type Verdict struct {
 	refusals []Refusal      // of contents
 	remote   []byte         // what another process wrote
 	mine     int            // findings before those of contents
+	more     int64          // findings of contents that are not listed
 	stored   string         // where it lies, if not under its name
 	unlisted bool           // there are more of them
 	policy   *Policy        // for files of this name

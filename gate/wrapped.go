@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/sidecar"
@@ -31,6 +32,10 @@ func Wrappers() []string { return wrap.Titles() }
 
 // maxInside is how many refusals of contents a verdict lists.
 const maxInside = 64
+
+// maxFindings is how many findings of contents a verdict lists. Each content was held
+// to the policy by all of its own.
+const maxFindings = 1024
 
 // inside marks the refusal of a wrapper for one of its contents.
 type inside struct{ error }
@@ -74,6 +79,12 @@ func (j *judgement) unpack(k *wrap.Kind) error {
 	}
 	if j.Err != nil {
 		j.Verified = false
+	}
+	if j.more > 0 {
+		j.Findings = slices.Insert(j.Findings, j.mine, tensor.Finding{
+			Code: "scan.findings", Severity: tensor.Note, Off: wire.NoOffset, Text: strconv.FormatInt(j.more, 10) + " more findings of contents are not listed",
+		})
+		j.mine++
 	}
 	return nil
 }
@@ -212,7 +223,10 @@ func (j *judgement) take(v *Verdict) (err error) {
 	j.Verified = j.Verified && (v.Verified || v.Harmless != "" || v.Format == "" && v.Err == nil)
 	j.proven = j.proven && (v.proven || v.Harmless != "" || v.Format == "" && v.Err == nil)
 	for _, f := range v.Findings {
-		if err == nil {
+		switch {
+		case len(j.Findings)-j.mine >= maxFindings:
+			j.more++
+		case err == nil:
 			f.Where = within(v, f.Where)
 			j.Findings, err = limits.Append(j.account, j.Findings, f)
 		}
