@@ -36,7 +36,7 @@ func TestAStatementIsAboutAllFiles(t *testing.T) {
 		code int
 		says string
 	}{
-		{"as they were", func(func(string) string) error { return nil }, 0, "AMN_ACCEPTED, AMN_BODIES_VERIFIED, AMN_ALL_LOOKED_AT, AMN_NO_EXCEPTIONS"},
+		{"as they were", func(func(string) string) error { return nil }, 0, "AMN_ACCEPTED, AMN_BODIES_READ, AMN_ALL_LOOKED_AT, AMN_NO_EXCEPTIONS"},
 		{"what belongs to git", func(p func(string) string) error { return os.WriteFile(p(".git/HEAD"), []byte("x"), 0o666) }, 0, ""},
 		{"a signature beside", func(p func(string) string) error { return os.WriteFile(p("model.sig"), []byte("{}"), 0o666) }, 0, ""},
 		{"one more file", func(p func(string) string) error { return os.WriteFile(p("more.py"), []byte("x"), 0o666) }, 8, ""},

@@ -121,7 +121,8 @@ func (e *evidence) attest(rep *scanReport) {
 	case rep.SHA256 == "":
 		e.missing = rep.path
 	}
-	e.lacks[attest.Verified] = e.lacks[attest.Verified] || rep.Format != "" && !rep.Verified
+	e.lacks[attest.Read] = e.lacks[attest.Read] || rep.Format != "" && rep.Bodies() == "not read"
+	e.lacks[attest.Verified] = e.lacks[attest.Verified] || rep.Format != "" && rep.Bodies() != "verified"
 	e.lacks[attest.LookedAt] = e.lacks[attest.LookedAt] || rep.Unlooked != ""
 	e.lacks[attest.AsIs] = e.lacks[attest.AsIs] || len(rep.Ignored) > 0
 	if sum, ok := digest.ParseSum(rep.SHA256); ok {
@@ -159,7 +160,7 @@ func (e *evidence) close() error {
 		return err
 	}
 	r := attest.Result{Name: filepath.Base(whole), Files: e.files, Policy: policy, Version: buildOf(debug.ReadBuildInfo()).version, Time: time.Now()}
-	for _, p := range []string{attest.Accepted, attest.Verified, attest.LookedAt, attest.AsIs} {
+	for _, p := range []string{attest.Accepted, attest.Read, attest.Verified, attest.LookedAt, attest.AsIs} {
 		if !e.lacks[p] {
 			r.Properties = append(r.Properties, p)
 		}

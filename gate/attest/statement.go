@@ -24,7 +24,8 @@ const (
 // What a [Result] may say of the files; nothing else is meant by these names.
 const (
 	Accepted = "AMN_ACCEPTED"        // by the policy
-	Verified = "AMN_BODIES_VERIFIED" // every tensor was read
+	Read     = "AMN_BODIES_READ"     // of every model, to the end
+	Verified = "AMN_BODIES_VERIFIED" // and held to checksums of the format
 	LookedAt = "AMN_ALL_LOOKED_AT"   // nothing that could hold a model was left out
 	AsIs     = "AMN_NO_EXCEPTIONS"   // no refusal was set aside
 )
