@@ -164,6 +164,9 @@ func (j *judgement) earlyOther(b *limits.Budget, r *beginning, sized bool) (more
 		}
 		return err == nil, err
 	}
+	if j.promisesONNX() {
+		return j.earlyONNX(b, r, sized)
+	}
 	again := &judgement{Verdict: j.gate.verdict(j.Name), r: r, hint: j.hint}
 	again.Promised, again.Size = j.Promised, j.Size
 	ended := again.judge(b)

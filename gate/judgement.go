@@ -50,7 +50,7 @@ func (j *judgement) kind(k *wrap.Kind) way {
 		return asWrapper
 	case j.looksPickled():
 		return asPickle
-	case strings.EqualFold(path.Ext(j.hint.Name), ".onnx"):
+	case j.promisesONNX():
 		return asONNX
 	case !j.hint.Beside || promises(j.hint.Name):
 		return asModel

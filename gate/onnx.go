@@ -1,12 +1,14 @@
 package gate
 
 import (
+	"path"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/onnx"
 	"github.com/anamnesis-go/anamnesis/internal/sidecar"
 	"github.com/anamnesis-go/anamnesis/internal/unwrap"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -14,6 +16,10 @@ import (
 func (j *judgement) onnx() {
 	j.Format = onnx.Format
 	if j.Err = j.policy.allowsFormat(onnx.Format); j.Err != nil {
+		return
+	}
+	m, err := onnx.Check(j.account, j.r, j.Size) // first, as [Stream] does
+	if j.Err = err; err != nil {
 		return
 	}
 	what, off, err := unwrap.Alias(j.r, j.Size, nil)
@@ -24,11 +30,27 @@ func (j *judgement) onnx() {
 		j.Err = wire.At(onnx.Format, "", off, err)
 		return
 	}
-	m, err := onnx.Check(j.account, j.r, j.Size)
-	if j.Err = err; err == nil {
-		j.Totals, j.Findings = Totals{m.Tensors, m.Elements, m.Bytes}, m.Findings
-		j.Err = j.external(m.External)
+	j.Totals, j.Findings = Totals{m.Tensors, m.Elements, m.Bytes}, m.Findings
+	j.Err = j.external(m.External)
+}
+
+func (j *judgement) promisesONNX() bool { return strings.EqualFold(path.Ext(j.hint.Name), ".onnx") }
+
+// earlyONNX is why a file that is ONNX by its name is refused by its beginning.
+func (j *judgement) earlyONNX(b *limits.Budget, r *beginning, sized bool) (more bool, err error) {
+	if err := j.policy.allowsFormat(onnx.Format); err != nil {
+		return false, err
 	}
+	b = b.Probe()
+	defer b.Close()
+	if is, err := unwrap.Pickle(b, r, j.Size); is || err != nil {
+		return r.missed, nil
+	}
+	_, err = onnx.Check(b, r, j.Size)
+	if r.missed {
+		return true, nil
+	}
+	return false, sure(err, sized)
 }
 
 // external looks at the files in which a model says that its data lie.

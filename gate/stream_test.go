@@ -46,6 +46,8 @@ func TestStreamsRefuseRubbishAtOnce(t *testing.T) {
 	}{
 		{"no known magic", "rubbish, and rubbish again", "detect.unknown", gate.Hint{}, true},
 		{"no known magic, of unknown size", "rubbish, and rubbish again", "detect.unknown", gate.Hint{}, false},
+		{"what is called ONNX and is none", "rubbish, and rubbish again", "onnx.field-unknown", gate.Hint{Name: "m.onnx"}, true},
+		{"the same, of unknown size", "\x08\x08\x38\x01", "onnx.wire-type", gate.Hint{Name: "m.ONNX"}, false},
 		{"another format than was promised", "GGUF\x03\x00\x00\x00", "gate.promise", gate.Hint{Promised: "safetensors"}, true},
 		{"a header that is longer than any", header(1<<40, `{"a"`), "safetensors.header-size", gate.Hint{}, true},
 		{"a header that is longer than the limit", header(90<<20, `{"a"`), "limit.single_alloc", gate.Hint{}, true},
