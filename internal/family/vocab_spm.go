@@ -75,19 +75,13 @@ func (k *keys) pieces(asWritten bool) error {
 	if err != nil {
 		return err
 	}
-	for i := range v.scores {
-		v.scores[i] = -10000
-	}
-	for i, p := range m.Pieces {
-		if int64(i) >= size {
-			break
-		}
-		v.texts[i], v.scores[i], v.types[i] = p.Text, p.Score, int32(p.Type)
-		if p.Type == tokenizer.UserDefined {
-			v.types[i] = typeNormal // the converter asks for all other types only
-		}
+	if err := k.lays(v, m.Pieces, 0); err != nil {
+		return err
 	}
 	if err := k.pad(v); err != nil {
+		return err
+	}
+	if err := k.addedBeside(v); err != nil {
 		return err
 	}
 	if err := k.addedTo(v, asWritten); err != nil {
@@ -97,9 +91,29 @@ func (k *keys) pieces(asWritten bool) error {
 	return k.special(nil, nil, size)
 }
 
-// addedTo lays the tokens of added_tokens.json and tokenizer_config.json over those
-// of the model.
-func (k *keys) addedTo(v *vocab, asWritten bool) error {
+// lays puts the pieces of a model down, the first as the token with the number from;
+// what no piece becomes has the score of one that is never taken.
+func (k *keys) lays(v *vocab, pieces []tokenizer.Piece, from int) error {
+	for i := range v.scores {
+		v.scores[i] = -10000
+	}
+	for i, p := range pieces {
+		if err := k.b.Step(1); err != nil {
+			return err
+		}
+		if i+from >= len(v.texts) {
+			break
+		}
+		v.texts[i+from], v.scores[i+from], v.types[i+from] = p.Text, p.Score, int32(p.Type)
+		if p.Type == tokenizer.UserDefined {
+			v.types[i+from] = typeNormal // the converter asks for all other types only
+		}
+	}
+	return nil
+}
+
+// addedBeside lays the tokens of added_tokens.json over those of the model.
+func (k *keys) addedBeside(v *vocab) error {
 	added, err := jsontree.Read(k.b, k.files, addedTokens, maxTokenizer)
 	if err != nil {
 		return err
@@ -117,6 +131,11 @@ func (k *keys) addedTo(v *vocab, asWritten bool) error {
 			v.texts[id], v.scores[id], v.types[id] = text, -1000, typeUserDefined
 		}
 	}
+	return nil
+}
+
+// addedTo lays the tokens of tokenizer_config.json over those of the model.
+func (k *keys) addedTo(v *vocab, asWritten bool) error {
 	config, err := jsontree.Read(k.b, k.files, tokenizerConfig, maxTokenizer)
 	if err != nil {
 		return err

@@ -33,20 +33,8 @@ func unigramVocab(k *keys) error {
 	if size < 5 || len(m.Pieces) < 3 {
 		return wire.At(unigramName, "", wire.NoOffset, wire.ErrRange.With("a vocabulary of %d tokens", size))
 	}
-	for i := range v.scores {
-		v.scores[i] = -10000
-	}
-	for i, p := range m.Pieces[3:] {
-		if int64(i)+4 >= size {
-			break
-		}
-		if err := k.b.Step(1); err != nil {
-			return err
-		}
-		v.texts[i+4], v.scores[i+4], v.types[i+4] = p.Text, p.Score, int32(p.Type)
-		if p.Type == tokenizer.UserDefined {
-			v.types[i+4] = typeNormal
-		}
+	if err := k.lays(v, m.Pieces[3:], 4); err != nil {
+		return err
 	}
 	for i, text := range []string{"<s>", "<pad>", "</s>", "<unk>"} {
 		v.texts[i], v.scores[i], v.types[i] = text, 0, typeControl
@@ -57,16 +45,25 @@ func unigramVocab(k *keys) error {
 		v.texts[i], v.types[i] = "[PAD"+itoa(int64(i)-1)+"]", typeUnused
 	}
 	k.addVocab("t5", "default", v)
-	k.put("tokenizer.ggml.add_space_prefix", m.Prefix)
 	k.typeCount()
-	k.put("tokenizer.ggml.remove_extra_whitespaces", m.Squeeze)
-	if m.Charsmap != "" {
-		if err := k.b.Hold(int64(len(m.Charsmap))); err != nil {
-			return err
-		}
-		k.put("tokenizer.ggml.precompiled_charsmap", []byte(m.Charsmap))
+	if err := k.normalizes(m); err != nil {
+		return err
 	}
 	return k.special(nil, nil, size)
+}
+
+// normalizes says what the model does to a text before it is cut.
+func (k *keys) normalizes(m *tokenizer.SPM) error {
+	k.put("tokenizer.ggml.add_space_prefix", m.Prefix)
+	k.put("tokenizer.ggml.remove_extra_whitespaces", m.Squeeze)
+	if m.Charsmap == "" {
+		return nil
+	}
+	if err := k.b.Hold(int64(len(m.Charsmap))); err != nil {
+		return err
+	}
+	k.put("tokenizer.ggml.precompiled_charsmap", []byte(m.Charsmap))
+	return nil
 }
 
 // unigramJSON is XLM-R's vocabulary where tokenizer.json alone holds it: its numbers
