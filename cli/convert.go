@@ -244,7 +244,7 @@ func (c *convertCmd) prepare(b *limits.Budget, o *conversion, t *convertTarget) 
 	if c.AsIs && convert.Stated(o.model) && quant.Any(o.model) {
 		return usage{"--as-is: a quantized folder is decoded for llama.cpp; --raw-names writes it as it is"}
 	}
-	return forLlamaCPP(b, &o.written, convert.LlamaCPP{Pre: c.preTokenizer(), Quant: o.opts.Quant, Blocks: c.OutDtype == "" && c.Cast == "" && c.Quant == "", All: c.casts(o), Projector: c.MMProj})
+	return forLlamaCPP(b, &o.written, convert.LlamaCPP{Pre: c.stated("tokenizer.ggml.pre"), Template: c.stated("tokenizer.chat_template") != "", Quant: o.opts.Quant, Blocks: c.OutDtype == "" && c.Cast == "" && c.Quant == "", All: c.casts(o), Projector: c.MMProj})
 }
 
 // casts reports that --out-dtype is what all matrices of a folder become, which

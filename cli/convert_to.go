@@ -104,12 +104,12 @@ func (c *convertCmd) forMLX(b *limits.Budget, o *conversion) error {
 	return nil
 }
 
-// preTokenizer is the key of that name, which decides where llama.cpp's table does
-// not.
-func (c *convertCmd) preTokenizer() string {
+// stated is the value that --gguf-kv gives a key: those that decide where llama.cpp's
+// tables do not.
+func (c *convertCmd) stated(key string) string {
 	for _, pair := range c.GGUFKV {
-		if name, ok := strings.CutPrefix(string(pair), "tokenizer.ggml.pre="); ok {
-			return name
+		if value, ok := strings.CutPrefix(string(pair), key+"="); ok {
+			return value
 		}
 	}
 	return ""

@@ -23,6 +23,9 @@ type LlamaCPP struct {
 	Name string
 	// Pre names the pre-tokenizer, if llama.cpp's table does not have it.
 	Pre string
+	// Template says that the caller gives tokenizer.chat_template, so that a vocabulary
+	// for which there is none is not refused.
+	Template bool
 	// TensorsAlone leaves keys and vocabulary out: to compare tensors.
 	TensorsAlone bool
 	// Projector writes the vision part of a model instead of its text model, for the file
@@ -64,7 +67,7 @@ func (l LlamaCPP) model(b *limits.Budget, m tensor.Model) (*rewritten, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := family.Options{Name: l.Name, Pre: l.Pre, TensorsAlone: l.TensorsAlone, Projector: l.Projector}
+	o := family.Options{Name: l.Name, Pre: l.Pre, Template: l.Template, TensorsAlone: l.TensorsAlone, Projector: l.Projector}
 	r := &rewritten{Model: m, b: b, files: m.Configs(), all: l.All}
 	if l.All {
 		o.Type = l.Quant.Target.DType()

@@ -64,6 +64,8 @@ type Plan struct {
 type Options struct {
 	Name string // of the model
 	Pre  string // the pre-tokenizer where the caller knows it
+	// Template says that the caller has a chat template.
+	Template bool
 	// TensorsAlone leaves the keys out.
 	TensorsAlone bool
 	// Projector plans the vision part of a model, and not the text model.

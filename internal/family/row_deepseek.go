@@ -91,7 +91,7 @@ var deepseek2Row = row{
 	arch: "deepseek2", model: "deepseek_v2", names: []string{"DeepseekV2ForCausalLM"}, over: true, apart: "the latent matrices apart",
 	defaults: deepseekDefaults, outer: outer, layer: decoderLayer,
 	layers: mla(with(denseMLP, sharing...)...),
-	keys:   deepseekKeys, vocab: gpt2Vocab, back: deepseek2Back,
+	keys:   deepseekKeys, vocab: deepseekVocab, back: deepseek2Back,
 	fits: func(s *settings) bool { return !s.corrected() },
 }
 
@@ -99,7 +99,7 @@ var deepseek3Row = row{
 	arch: "deepseek2", model: "deepseek_v3", names: []string{"DeepseekV3ForCausalLM"}, over: true, apart: "the latent matrices apart",
 	defaults: deepseekDefaults, outer: outer, layer: decoderLayer,
 	layers: mla(with(with(denseMLP, sharing...), correction)...),
-	keys:   deepseekKeys, vocab: gpt2Vocab, back: deepseek3Back,
+	keys:   deepseekKeys, vocab: deepseekVocab, back: deepseek3Back,
 	fits: (*settings).corrected,
 }
 

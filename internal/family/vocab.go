@@ -1,6 +1,7 @@
 package family
 
 import (
+	"cmp"
 	"io/fs"
 	"strconv"
 	"strings"
@@ -17,10 +18,6 @@ const (
 	maxVocab        = 1 << 24
 	maxTokenizer    = 64 << 20
 )
-
-// foreignVocabs are files of other libraries: OpenAI's tiktoken, Qwen's first models, and
-// mistral-common.
-var foreignVocabs = []string{"tiktoken.model", "qwen.tiktoken", "tekken.json"}
 
 // The types of tokens, as llama.cpp numbers them; those of sentencepiece.
 const (
@@ -126,10 +123,8 @@ func gpt2Vocab(k *keys) error {
 
 func (k *keys) readJSON() (*tokenizer.JSON, error) {
 	if !k.has(tokenizer.FileName) {
-		for _, name := range foreignVocabs {
-			if k.has(name) {
-				return nil, wire.At(name, "", wire.NoOffset, wire.ErrUnsupported.With("a vocabulary of this kind is not read: %s is needed beside the weights, which transformers' save_pretrained writes", tokenizer.FileName))
-			}
+		if name, err := k.foreign(); err != nil || name != "" {
+			return nil, wire.At(name, "", wire.NoOffset, cmp.Or(err, wire.ErrUnsupported.With("a vocabulary of this kind is not read for %s: %s is needed beside the weights, which transformers' save_pretrained writes", wire.Quote(k.c.row.names[0]), tokenizer.FileName)))
 		}
 		return nil, wire.At(tokenizer.FileName, "", wire.NoOffset, wire.ErrMissing.With("the model has no vocabulary: neither %s nor %s lies beside its weights", tokenizer.SPMName, tokenizer.FileName))
 	}

@@ -12,6 +12,9 @@ import (
 // llamaVocab is sentencepiece's model where there is one, else tokenizer.json:
 // a BPE of characters, or of bytes.
 func llamaVocab(k *keys) error {
+	if k.isTekken() {
+		return k.tekken()
+	}
 	config, err := jsontree.Read(k.b, k.files, tokenizerConfig, maxTokenizer)
 	if err != nil {
 		return err

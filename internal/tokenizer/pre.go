@@ -15,6 +15,10 @@ func (t *JSON) Digest(b *limits.Budget) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return digestOf(b, ids)
+}
+
+func digestOf(b *limits.Budget, ids []int32) (string, error) {
 	text, err := limits.Make[byte](b, 12*len(ids)+2)
 	if err != nil {
 		return "", err
@@ -36,9 +40,32 @@ func (t *JSON) Pre(b *limits.Budget) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return named(digest)
+}
+
+func named(digest string) (string, error) {
 	name, ok := pres[digest]
 	if !ok {
 		return "", wire.ErrUnsupported.With("llama.cpp has no name for this pre-tokenizer (digest %s of its probe text); the key tokenizer.ggml.pre says which of its own is the same (%s)", digest, wire.OptionMeta)
 	}
 	return name, nil
+}
+
+// kimiPattern is that of Kimi's tokenization_kimi.py.
+const kimiPattern = `[\p{Han}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|` +
+	`[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|` +
+	`\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
+
+// Kimi is the name that llama.cpp has for the pre-tokenizer, where texts are cut as
+// Kimi's are.
+func (r *Ranks) Kimi(b *limits.Budget) (string, error) {
+	ids, err := r.Encode(b, kimiPattern, Probe)
+	if err != nil {
+		return "", err
+	}
+	digest, err := digestOf(b, ids)
+	if err != nil {
+		return "", err
+	}
+	return named(digest)
 }

@@ -49,6 +49,9 @@ func ReadSPM(b *limits.Budget, files fs.FS, name string) (*SPM, error) {
 	if err != nil {
 		return nil, err
 	}
+	if IsTiktoken(body[:min(len(body), 256)]) {
+		return nil, wire.At(name, "", wire.NoOffset, wire.ErrUnsupported.With("it is a text of tiktoken's and no model of sentencepiece, which llama.cpp's converter asks for: without it, %s is read, which transformers' save_pretrained writes", FileName))
+	}
 	m, err := ParseSPM(b, body)
 	return m, wire.At(name, "", wire.NoOffset, err)
 }

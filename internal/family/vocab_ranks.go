@@ -1,0 +1,163 @@
+package family
+
+import (
+	"io/fs"
+	"strconv"
+
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
+	"github.com/anamnesis-go/anamnesis/internal/tokenizer"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+)
+
+// isTekken reports a folder whose vocabulary Mistral's tekken.json alone holds.
+func (k *keys) isTekken() bool { return k.has(tokenizer.TekkenName) && !k.has(tokenizer.FileName) }
+
+// communityTemplates are what the converter writes for the chat template of a version:
+// names that llama.cpp has templates of its own for.
+var communityTemplates = map[string]string{"v1": "mistral-v1", "v3": "mistral-v3-tekken", "v7": "mistral-v7-tekken"}
+
+// tekken is tekken.json; _set_vocab_mistral in base.py. Merges are every way to cut a
+// token in two.
+func (k *keys) tekken() error {
+	t, err := tokenizer.ReadTekken(k.b, k.files, tokenizer.TekkenName)
+	if err != nil {
+		return err
+	}
+	at := func(err error) error { return wire.At(tokenizer.TekkenName, "", wire.NoOffset, err) }
+	size := len(t.Special) + len(t.Tokens)
+	if n := k.c.int("vocab_size"); n != int64(size) {
+		return at(wire.ErrMismatch.With("it has %d tokens, and the configuration states %d", size, n))
+	}
+	template, ok := communityTemplates[t.Version]
+	if !ok && !k.o.Template {
+		return at(wire.ErrUnsupported.With("version %s, for which the converter writes a chat template that a community keeps; the key tokenizer.chat_template says which (%s)", wire.Quote(t.Version), wire.OptionMeta))
+	}
+	v, err := k.newVocab(int64(size), true)
+	if err != nil {
+		return err
+	}
+	texts, err := t.Texts(k.b)
+	if err != nil {
+		return at(err)
+	}
+	copy(v.texts, t.Special)
+	copy(v.texts[len(t.Special):], texts)
+	for i := range v.types {
+		v.types[i] = typeNormal
+		if i < len(t.Special) {
+			v.types[i] = typeControl
+		}
+	}
+	merges, err := t.Splits(k.b)
+	if err != nil {
+		return at(err)
+	}
+	k.addVocab("gpt2", "tekken", v)
+	k.put("tokenizer.ggml.merges", merges)
+	for _, one := range [][2]string{{"bos", "<s>"}, {"eos", "</s>"}, {"unknown", "<unk>"}, {"padding", "<pad>"}} {
+		id := -1
+		for i, text := range t.Special {
+			if text == one[1] {
+				id = i
+			}
+		}
+		if id < 0 {
+			return at(wire.ErrMissing.With("there is no special token %s", wire.Quote(one[1])))
+		}
+		k.put("tokenizer.ggml."+one[0]+"_token_id", uint32(id))
+	}
+	k.put("tokenizer.ggml.add_bos_token", true)
+	k.put("tokenizer.ggml.add_eos_token", false)
+	if ok {
+		k.put("tokenizer.chat_template", template)
+	}
+	return nil
+}
+
+// kimiReserved is how many numbers behind the vocabulary are tokens with a purpose.
+const kimiReserved = 256
+
+// deepseekVocab is a BPE of bytes out of tokenizer.json, or Kimi's out of tiktoken's
+// file; DeepseekV2Model.set_vocab in deepseek.py.
+func deepseekVocab(k *keys) error {
+	if k.has(tokenizer.FileName) || !k.has(tokenizer.TiktokenName) {
+		return gpt2Vocab(k)
+	}
+	r, err := tokenizer.ReadTiktoken(k.b, k.files, tokenizer.TiktokenName)
+	if err != nil {
+		return err
+	}
+	at := func(err error) error { return wire.At(tokenizer.TiktokenName, "", wire.NoOffset, err) }
+	pre := k.o.Pre
+	if pre == "" {
+		if pre, err = r.Kimi(k.b); err != nil {
+			return at(err)
+		}
+	}
+	if pre != "kimi-k2" {
+		return at(wire.ErrUnsupported.With("the pre-tokenizer %s, where such a file is known of kimi-k2 alone", wire.Quote(pre)))
+	}
+	v, err := k.kimi(r)
+	if err != nil {
+		return err
+	}
+	merges, err := r.Merges(k.b)
+	if err != nil {
+		return at(err)
+	}
+	k.addVocab("gpt2", pre, v)
+	return k.special(nil, merges, int64(len(v.texts)))
+}
+
+// kimi are the tokens: those of the file, and those with a purpose behind them, whose
+// names tokenizer_config.json has or which are reserved.
+func (k *keys) kimi(r *tokenizer.Ranks) (*vocab, error) {
+	at := func(err error) error { return wire.At(tokenizer.TiktokenName, "", wire.NoOffset, err) }
+	size, n := k.c.int("vocab_size"), len(r.Tokens)
+	if size < int64(n) || size > int64(n+kimiReserved) {
+		return nil, at(wire.ErrMismatch.With("it has %d tokens, behind which %d have a purpose, and the configuration states %d", n, kimiReserved, size))
+	}
+	v, err := k.newVocab(size, false)
+	if err != nil {
+		return nil, err
+	}
+	texts, err := r.Texts(k.b)
+	if err != nil {
+		return nil, at(err)
+	}
+	copy(v.texts, texts)
+	config, err := jsontree.Read(k.b, k.files, tokenizerConfig, maxTokenizer)
+	if err != nil {
+		return nil, err
+	}
+	for i := range v.types {
+		if v.types[i] = typeNormal; i < n {
+			continue
+		}
+		text := config.Get("added_tokens_decoder").Get(strconv.Itoa(i)).Get("content")
+		if v.texts[i], v.types[i] = text.String(), typeControl; v.texts[i] == "" {
+			v.texts[i] = "<|reserved_token_" + strconv.Itoa(i) + "|>"
+		}
+		if err := k.b.Hold(32); err != nil {
+			return nil, err
+		}
+	}
+	return v, nil
+}
+
+// foreignVocabs are files of other libraries: OpenAI's tiktoken, and mistral-common.
+var foreignVocabs = []string{tokenizer.TiktokenName, tokenizer.TekkenName}
+
+// foreign is the file of another library that holds a folder's vocabulary, "" for none.
+func (k *keys) foreign() (string, error) {
+	for _, name := range foreignVocabs {
+		if k.has(name) {
+			return name, nil
+		}
+	}
+	names, err := fs.Glob(k.files, "*.tiktoken")
+	if err != nil || len(names) == 0 {
+		return "", err
+	}
+	return names[0], nil
+}

@@ -1,0 +1,65 @@
+package tokenizer
+
+import (
+	"io/fs"
+	"strconv"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// TiktokenName is the file of Kimi's vocabulary.
+const TiktokenName = "tiktoken.model"
+
+// ReadTiktoken reads the file of a folder.
+func ReadTiktoken(b *limits.Budget, files fs.FS, name string) (*Ranks, error) {
+	body, err := jsontree.ReadText(b, files, name, maxBytes)
+	if err != nil {
+		return nil, err
+	}
+	return ParseTiktoken(b, name, body)
+}
+
+// ParseTiktoken reads the text of a file, which the account has paid for: a line for
+// each token, its bytes in base64, a space and its rank. Ranks are those of the lines;
+// tiktoken takes any order, and published files have this one.
+func ParseTiktoken(b *limits.Budget, name, body string) (*Ranks, error) {
+	r, err := newRanks(b)
+	if err != nil {
+		return nil, wire.At(name, "", wire.NoOffset, err)
+	}
+	off := int64(0)
+	for line := range strings.Lines(body) {
+		if err := b.Step(1); err != nil {
+			return nil, wire.At(name, "", off, err)
+		}
+		text := strings.TrimRight(line, "\r\n")
+		coded, number, ok := strings.Cut(text, " ")
+		if text != "" {
+			if rank, err := strconv.ParseUint(number, 10, 31); !ok || err != nil || number != strconv.Itoa(len(r.Tokens)) {
+				if ok && err == nil && rank <= maxID {
+					return nil, wire.At(name, "", off, wire.ErrUnsupported.With("rank %d in the place of rank %d", rank, len(r.Tokens)))
+				}
+				return nil, wire.At(name, "", off, wire.ErrSyntax.With("line %d is not a token and its rank", len(r.Tokens)+1))
+			}
+			if err := r.add(b, coded); err != nil {
+				return nil, wire.At(name, "", off, err)
+			}
+		}
+		off += int64(len(line))
+	}
+	if len(r.Tokens) == 0 {
+		return nil, wire.At(name, "", wire.NoOffset, wire.ErrMissing.With("there are no tokens"))
+	}
+	return r, nil
+}
+
+// IsTiktoken reports a text that begins as a vocabulary of tiktoken's does, which
+// no model of sentencepiece's can: a token in base64, a space, and rank 0.
+func IsTiktoken(head string) bool {
+	line, _, _ := strings.Cut(head, "\n")
+	coded, rank, ok := strings.Cut(strings.TrimRight(line, "\r"), " ")
+	return ok && rank == "0" && coded != "" && strings.Trim(coded, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=") == ""
+}
