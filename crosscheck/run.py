@@ -106,6 +106,8 @@ def run(part, libraries, built, elements):
                 env = libraries.environment(["memory", "quant"])
             elif part == "merge":
                 env = libraries.environment(["merge", "quant"])
+            elif part == "tokens":
+                env = libraries.environment(["tokens", "quant", "gptqmodel"])
             elif part == "remote":
                 env = libraries.environment(["servers"])
             script = [part + ".py", built / "dump", work]

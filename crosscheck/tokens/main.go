@@ -1,6 +1,8 @@
-// Command tokens encodes texts with a tokenizer.json: each line of its input is one,
-// as a JSON string, and each line of its output is the numbers of its tokens. The
-// first line is the name of the pre-tokenizer, or why it has none.
+// Command tokens encodes texts: each line of its input is one, as a JSON string, and each
+// line of its output is the numbers of its tokens.
+//
+//	tokens tokenizer.json        the first line is the name of the pre-tokenizer, or why it has none
+//	tokens FILE EXPRESSION       a vocabulary of tiktoken's, and what cuts its texts
 package main
 
 import (
@@ -15,29 +17,25 @@ import (
 )
 
 func main() {
-	if err := run(os.Args[1]); err != nil {
+	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(path string) error {
+func run(args []string) error {
 	policy := limits.Policy{MaxSteps: 1 << 50, MaxTotalBytes: 1 << 50, MaxItems: 1 << 50, Timeout: -1}
 	b := policy.Budget(context.Background())
 	defer b.Close()
-	body, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	t, err := tokenizer.ParseJSON(b, path, string(body))
+	body, err := os.ReadFile(args[0])
 	if err != nil {
 		return err
 	}
 	out := bufio.NewWriter(os.Stdout)
 	defer out.Flush()
-	name, err := t.Pre(b)
+	encode, name, err := encoder(b, string(body), args)
 	if err != nil {
-		name = err.Error()
+		return err
 	}
 	fmt.Fprintln(out, name)
 	in := bufio.NewScanner(os.Stdin)
@@ -47,11 +45,26 @@ func run(path string) error {
 		if err := json.Unmarshal(in.Bytes(), &text); err != nil {
 			return err
 		}
-		ids, err := t.Encode(b, text)
+		ids, err := encode(text)
 		if err != nil {
 			return err
 		}
 		fmt.Fprintln(out, ids)
 	}
 	return in.Err()
+}
+
+func encoder(b *limits.Budget, body string, args []string) (encode func(string) ([]int32, error), name string, err error) {
+	if len(args) > 1 {
+		r, err := tokenizer.ParseTiktoken(b, args[0], body)
+		return func(text string) ([]int32, error) { return r.Encode(b, args[1], text) }, "", err
+	}
+	t, err := tokenizer.ParseJSON(b, args[0], body)
+	if err != nil {
+		return nil, "", err
+	}
+	if name, err = t.Pre(b); err != nil {
+		name = err.Error()
+	}
+	return func(text string) ([]int32, error) { return t.Encode(b, text) }, name, nil
 }

@@ -1,46 +1,21 @@
 package tokenizer
 
 import (
-	"sort"
 	"strings"
-	"sync"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// within reports a character that is in one of the ranges, which are in order.
-func within(ranges [][2]rune, r rune) bool {
-	i := sort.Search(len(ranges), func(i int) bool { return ranges[i][1] >= r })
-	return i < len(ranges) && ranges[i][0] <= r
-}
-
-// pairsOf reads a list of characters and what each becomes.
-func pairsOf(text string) map[rune]string {
-	m := map[rune]string{}
-	for line := range strings.SplitSeq(text, "\n") {
-		r, n := utf8.DecodeRuneInString(line)
-		m[r] = line[n:]
-	}
-	return m
-}
-
-var (
-	unaccented = sync.OnceValue(func() map[rune]string { return pairsOf(bertBase) })
-	lowered    = sync.OnceValue(func() map[rune]string { return pairsOf(bertLower) })
-)
-
-// bertNormalizer cleans a text as BERT does: a character becomes none, one or a few,
-// whatever stands beside it.
+// bertNormalizer cleans a text as BERT does.
 func bertNormalizer(v jsontree.Value) step {
 	on := func(name string) bool {
 		truth, ok := v.Get(name).Bool()
 		return truth || !ok
 	}
-	clean, chinese, lower := on("clean_text"), on("handle_chinese_chars"), on("lowercase")
-	strip := lower
+	clean, chinese, small := on("clean_text"), on("handle_chinese_chars"), on("lowercase")
+	strip := small
 	if truth, ok := v.Get("strip_accents").Bool(); ok {
 		strip = truth
 	}
@@ -55,64 +30,35 @@ func bertNormalizer(v jsontree.Value) step {
 		for _, r := range text {
 			switch {
 			case clean && within(bertGone, r):
-				continue
 			case clean && isSpace(r):
-				r = ' '
-			}
-			if chinese && within(bertWide, r) {
 				out.WriteByte(' ')
-				bertLetter(&out, r, strip, lower)
-				out.WriteByte(' ')
-				continue
+			case chinese && within(bertWide, r):
+				out.WriteString(" " + string(r) + " ")
+			default:
+				out.WriteRune(r)
 			}
-			bertLetter(&out, r, strip, lower)
 		}
-		return out.String(), nil
+		text = out.String()
+		if strip {
+			var err error
+			if text, err = (form{}).normal(b, text); err != nil {
+				return "", err
+			}
+			text = strings.Map(unmarked, text)
+		}
+		if small {
+			return lowerStep(b, text)
+		}
+		return text, nil
 	}
 }
 
-// The numbers of Hangul, from Unicode's chapter 3.12.
-const (
-	hangul, leads, vowels, tails = 0xAC00, 0x1100, 0x1161, 0x11A7
-	hangulEnd                    = 0xD7A3
-	tailCount, vowelCount        = 28, 21
-)
-
-// bertLetter writes a character without its accents, in lower case.
-func bertLetter(out *strings.Builder, r rune, strip, lower bool) {
-	put := func(r rune) {
-		if text, ok := lowered()[r]; lower && ok {
-			out.WriteString(text)
-			return
-		}
-		if lower {
-			r = unicode.ToLower(r)
-		}
-		out.WriteRune(r)
-	}
-	if !strip {
-		put(r)
-		return
-	}
+// unmarked takes accents away.
+func unmarked(r rune) rune {
 	if within(bertMarks, r) {
-		return
+		return -1
 	}
-	if r >= hangul && r <= hangulEnd {
-		n := r - hangul
-		put(leads + n/tailCount/vowelCount)
-		put(vowels + n/tailCount%vowelCount)
-		if n%tailCount > 0 {
-			put(tails + n%tailCount)
-		}
-		return
-	}
-	if text, ok := unaccented()[r]; ok {
-		for _, one := range text {
-			put(one)
-		}
-		return
-	}
-	put(r)
+	return r
 }
 
 // bertCut cuts at spaces, which go, and around each point.

@@ -1,6 +1,7 @@
 package tokenizer
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -67,13 +68,13 @@ func (r *exprReader) span(s *set) error {
 	if err != nil {
 		return err
 	}
-	if x.table == nil && x.of == nil && r.at+1 < len(r.text) && r.text[r.at] == '-' && r.text[r.at+1] != ']' {
+	if x.of == nil && r.at+1 < len(r.text) && r.text[r.at] == '-' && r.text[r.at+1] != ']' {
 		r.at++
 		to, err := r.character()
 		if err != nil {
 			return err
 		}
-		if to.table != nil || to.of != nil || to.hi < x.lo {
+		if to.of != nil || to.hi < x.lo {
 			return r.unknown("a range")
 		}
 		x.hi = to.hi
@@ -81,9 +82,6 @@ func (r *exprReader) span(s *set) error {
 	s.items = append(s.items, x)
 	return nil
 }
-
-// word is \w: letters, marks, decimal digits, connectors.
-var word = &set{items: []item{{table: unicode.L}, {table: unicode.M}, {table: unicode.Nd}, {table: unicode.Pc}}}
 
 // character reads one character, or an escape that is a set.
 func (r *exprReader) character() (item, error) {
@@ -97,18 +95,13 @@ func (r *exprReader) character() (item, error) {
 	}
 	c = r.text[r.at]
 	r.at++
-	table := func(t *unicode.RangeTable, not bool) item {
-		return item{of: &set{not: not, items: []item{{table: t}}}}
-	}
 	switch c {
 	case 's', 'S':
-		return table(unicode.White_Space, c == 'S'), nil
+		return some(isSpace, c == 'S'), nil
 	case 'd', 'D':
-		return table(unicode.Nd, c == 'D'), nil
-	case 'w':
-		return item{of: word}, nil
-	case 'W':
-		return item{of: &set{not: true, items: []item{{of: word}}}}, nil
+		return ofCategory("Nd", c == 'D'), nil
+	case 'w', 'W':
+		return some(func(r rune) bool { return within(exprWords(), r) }, c == 'W'), nil
 	case 'p', 'P':
 		return r.property(c == 'P')
 	case 'u':
@@ -158,12 +151,23 @@ func (r *exprReader) property(not bool) (item, error) {
 	if !r.take("}") {
 		return item{}, r.unknown("a brace that is not closed")
 	}
-	t, ok := unicode.Categories[name]
-	if !ok {
-		t, ok = unicode.Scripts[name]
+	if _, ok := categoryMask(name); ok {
+		return ofCategory(name, not), nil
 	}
-	if !ok {
+	script := slices.Index(scriptNames, name) + 1
+	if script == 0 {
 		return item{}, r.unknown("a property")
 	}
-	return item{of: &set{not: not, items: []item{{table: t}}}}, nil
+	return some(func(r rune) bool { return int(scriptsOf(r)) == script }, not), nil
+}
+
+// some are the characters that a test accepts, or all others.
+func some(is func(rune) bool, not bool) item {
+	return item{of: &set{not: not, items: []item{{is: is}}}}
+}
+
+// ofCategory are the characters of a category, or all others.
+func ofCategory(name string, not bool) item {
+	mask, _ := categoryMask(name)
+	return some(func(r rune) bool { return mask>>categoryOf(r)&1 != 0 }, not)
 }

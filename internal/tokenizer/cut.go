@@ -10,8 +10,6 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-func isSpace(r rune) bool { return unicode.Is(unicode.White_Space, r) }
-
 // A cutter cuts a text into pieces. first says that the text begins the input.
 type cutter func(b *limits.Budget, text string, first bool) ([]string, error)
 
@@ -57,20 +55,21 @@ func newCutter(b *limits.Budget, kind string, v jsontree.Value) (cutter, error) 
 		}
 		return split(b, expr, v.Get("behavior").String(), v.Get("invert").True())
 	case "Digits":
+		behavior := "Contiguous"
 		if v.Get("individual_digits").True() {
-			return split(b, `\p{N}`, "Isolated", false)
+			behavior = "Isolated"
 		}
-		return split(b, `\p{N}+`, "Isolated", false)
+		return splitBy(func(r rune) bool { return within(cutDigits(), r) }, behavior)
 	case "Punctuation":
 		behavior := "Isolated"
 		if s := v.Get("behavior"); s.IsString() {
 			behavior = s.String()
 		}
-		return split(b, "[!-/:-@\\[-`{-~\\p{P}]", behavior, false)
+		return splitBy(func(r rune) bool { return within(bertPoints, r) }, behavior)
 	case "Whitespace":
-		return split(b, `\w+|[^\w\s]+`, "Removed", true)
+		return whitespace, nil
 	case "WhitespaceSplit":
-		return split(b, `\s`, "Removed", false)
+		return splitBy(isSpace, "Removed")
 	case "BertPreTokenizer":
 		return bertCut, nil
 	case "Metaspace":
@@ -97,16 +96,14 @@ func split(b *limits.Budget, expr, behavior string, invert bool) (cutter, error)
 	if err != nil {
 		return nil, err
 	}
-	switch behavior {
-	case "Isolated", "Removed", "MergedWithPrevious", "MergedWithNext", "Contiguous":
-	default:
-		return nil, wire.ErrUnsupported.With("the behavior %s of a split", wire.Quote(behavior))
+	if err := known(behavior); err != nil {
+		return nil, err
 	}
-	return func(b *limits.Budget, text string, _ bool) (list []string, err error) {
-		if err := b.Hold(4 * int64(len(text))); err != nil {
+	return func(b *limits.Budget, text string, _ bool) ([]string, error) {
+		runes, err := runesOf(b, text)
+		if err != nil {
 			return nil, err
 		}
-		runes := []rune(text)
 		parts, err := p.parts(b, runes)
 		if err != nil {
 			return nil, err
@@ -114,15 +111,7 @@ func split(b *limits.Budget, expr, behavior string, invert bool) (cutter, error)
 		for i := range parts {
 			parts[i].match = parts[i].match != invert
 		}
-		for _, x := range joined(parts, behavior) {
-			if behavior == "Removed" && x.match {
-				continue
-			}
-			if list, err = limits.Append(b, list, string(runes[x.from:x.to])); err != nil {
-				return nil, err
-			}
-		}
-		return list, nil
+		return texts(b, runes, parts, behavior)
 	}, nil
 }
 
@@ -246,4 +235,94 @@ func FromBytes(text string) (out string, ok bool) {
 		s.WriteByte(c)
 	}
 	return strings.ToValidUTF8(s.String(), "�"), true
+}
+
+// splitBy cuts by single characters.
+func splitBy(is func(rune) bool, behavior string) (cutter, error) {
+	if err := known(behavior); err != nil {
+		return nil, err
+	}
+	return func(b *limits.Budget, text string, _ bool) ([]string, error) {
+		var parts []part
+		runes, err := runesOf(b, text)
+		last := 0
+		put := func(x part) {
+			if err == nil && x.from < x.to {
+				parts, err = limits.Append(b, parts, x)
+			}
+		}
+		for at, r := range runes {
+			if is(r) {
+				put(part{last, at, false})
+				put(part{at, at + 1, true})
+				last = at + 1
+			}
+		}
+		put(part{last, len(runes), false})
+		if err != nil {
+			return nil, err
+		}
+		return texts(b, runes, parts, behavior)
+	}, nil
+}
+
+// whitespace gives words, and what is neither word nor space, without what lies between.
+func whitespace(b *limits.Budget, text string, _ bool) ([]string, error) {
+	kind := func(r rune) int {
+		switch {
+		case isWord(r):
+			return 1
+		case isSpace(r):
+			return 0
+		}
+		return 2
+	}
+	runes, err := runesOf(b, text)
+	if err != nil {
+		return nil, err
+	}
+	var list []string
+	for from := 0; from < len(runes); {
+		k, to := kind(runes[from]), from+1
+		for to < len(runes) && kind(runes[to]) == k {
+			to++
+		}
+		if k > 0 {
+			if list, err = limits.Append(b, list, string(runes[from:to])); err != nil {
+				return nil, err
+			}
+		}
+		from = to
+	}
+	return list, nil
+}
+
+// runesOf are the characters of a text, which are paid for.
+func runesOf(b *limits.Budget, text string) ([]rune, error) {
+	if err := b.Step(int64(len(text))); err != nil {
+		return nil, err
+	}
+	return []rune(text), b.Hold(4 * int64(len(text)))
+}
+
+// known refuses a behavior that no split has.
+func known(behavior string) error {
+	switch behavior {
+	case "Isolated", "Removed", "MergedWithPrevious", "MergedWithNext", "Contiguous":
+		return nil
+	}
+	return wire.ErrUnsupported.With("the behavior %s of a split", wire.Quote(behavior))
+}
+
+// texts are the parts of a text, joined as the behavior asks.
+func texts(b *limits.Budget, runes []rune, parts []part, behavior string) (list []string, err error) {
+	for _, x := range joined(parts, behavior) {
+		if behavior == "Removed" && x.match {
+			continue
+		}
+		if list, err = limits.Append(b, list, string(runes[x.from:x.to])); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
 }

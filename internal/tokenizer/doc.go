@@ -20,7 +20,12 @@
 //
 // # Not supported
 //
-// Models other than BPE and WordPiece when a text is encoded. Steps of other kinds than those of
-// the tables normalizers, cutters and posts are refused by their names. Unicode
-// normalization is not carried out: Encode takes text that is in form C already.
+// Models other than BPE and WordPiece when a text is encoded. Steps of other kinds than
+// those of the tables normalizers, cutters and posts are refused by their names.
+//
+// # Characters
+//
+// What is a letter, what an accent stands on and what lower case is depends on the
+// version of Unicode. unicode_table.go and bert_table.go hold what the library answers,
+// asked of each character; Go's tables are not used.
 package tokenizer

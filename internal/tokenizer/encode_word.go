@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -66,9 +65,7 @@ func alone(text string, from, to int) bool {
 	return (from == 0 || !isWord(before)) && (to == len(text) || !isWord(after))
 }
 
-func isWord(r rune) bool {
-	return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.Is(unicode.Nd, r) || unicode.Is(unicode.Pc, r)
-}
+func isWord(r rune) bool { return within(cutWords(), r) }
 
 // word merges one piece: the pair of the lowest rank first, of several the first.
 func (e *bpe) word(b *limits.Budget, out []int32, w string) ([]int32, error) {

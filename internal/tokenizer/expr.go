@@ -2,7 +2,6 @@ package tokenizer
 
 import (
 	"strings"
-	"unicode"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
@@ -17,6 +16,8 @@ const (
 	nodeLook
 	nodeBegin
 	nodeEnd
+	nodeLineBegin
+	nodeLineEnd
 )
 
 // A node is a part of an expression.
@@ -36,25 +37,25 @@ type set struct {
 	within *set
 }
 
-// An item is a range of characters, a table, or a set.
+// An item is a range of characters, those that a test accepts, or a set.
 type item struct {
 	lo, hi rune
-	table  *unicode.RangeTable
+	is     func(rune) bool
 	of     *set
 }
 
+// has reports a character that the set takes. Case counts for nothing before the set is
+// turned into all others.
 func (s *set) has(r rune) bool {
-	if s.one(r) {
-		return true
-	}
-	if s.fold {
-		for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
-			if s.one(f) {
-				return true
+	in := s.in(r)
+	if s.fold && !in {
+		for _, f := range folds()[r] {
+			if in = s.in(f); in {
+				break
 			}
 		}
 	}
-	return false
+	return in != s.not
 }
 
 // weight is how many items are asked about a character at most.
@@ -72,25 +73,23 @@ func weight(s *set) (n int64) {
 	return n
 }
 
-func (s *set) one(r rune) bool {
-	in := false
+// in reports a character of the items, within the other set.
+func (s *set) in(r rune) bool {
 	for i := range s.items {
+		in := false
 		switch x := &s.items[i]; {
 		case x.of != nil:
 			in = x.of.has(r)
-		case x.table != nil:
-			in = unicode.Is(x.table, r)
+		case x.is != nil:
+			in = x.is(r)
 		default:
 			in = x.lo <= r && r <= x.hi
 		}
 		if in {
-			break
+			return s.within == nil || s.within.has(r)
 		}
 	}
-	if in && s.within != nil {
-		in = s.within.has(r)
-	}
-	return in != s.not
+	return false
 }
 
 // An exprReader reads an expression.
@@ -111,6 +110,63 @@ func (r *exprReader) take(s string) bool {
 	return true
 }
 
+// empty reports what may match nothing. Repeating it again and again ends by rules of
+// each library.
+func (n *node) empty() bool {
+	switch n.kind {
+	case nodeSet:
+		return false
+	case nodeSequence:
+		for _, one := range n.list {
+			if !one.empty() {
+				return false
+			}
+		}
+		return true
+	case nodeChoice:
+		for _, one := range n.list {
+			if one.empty() {
+				return true
+			}
+		}
+		return false
+	case nodeRepeat:
+		return n.least == 0 || n.list[0].empty()
+	}
+	return true
+}
+
+// long reports a sequence in which a character, or several side by side, are equal to
+// several others where case counts for nothing: ss and ß.
+func (n *node) long() bool {
+	text := ""
+	for _, one := range n.list {
+		if one.kind == nodeRepeat {
+			one = one.list[0]
+		}
+		if one.kind != nodeSet {
+			text += " "
+			continue
+		}
+		for r := range longFolds() {
+			if !one.set.not && one.set.fold && one.set.in(r) {
+				return true
+			}
+		}
+		if x := one.set.items; len(x) == 1 && x[0].of == nil && x[0].is == nil && x[0].lo == x[0].hi {
+			text += lower(string(x[0].lo))
+		} else {
+			text += " "
+		}
+	}
+	for _, several := range longFolds() {
+		if strings.Contains(text, lower(several)) {
+			return true
+		}
+	}
+	return false
+}
+
 func (r *exprReader) more(stop string) bool {
 	return r.at < len(r.text) && !strings.ContainsRune(stop, r.text[r.at])
 }
@@ -128,6 +184,9 @@ func (r *exprReader) alternatives(depth int, fold bool) (*node, error) {
 				return nil, err
 			}
 			s.list = append(s.list, one)
+		}
+		if fold && s.long() {
+			return nil, r.unknown("a character that is equal to several, without case")
 		}
 		n.list = append(n.list, s)
 		if !r.take("|") {
@@ -159,8 +218,8 @@ func (r *exprReader) repeated(depth int, fold bool) (*node, error) {
 		default:
 			return n, nil
 		}
-		if n.kind == nodeLook || n.kind == nodeBegin || n.kind == nodeEnd || times > 0 {
-			return nil, r.unknown("a repeat of what has no length, or of a repeat")
+		if n.kind >= nodeLook || times > 0 || (most < 0 || most > 1) && n.empty() {
+			return nil, r.unknown("a repeat of what may have no length, or of a repeat")
 		}
 		n = &node{kind: nodeRepeat, least: least, most: most, list: []*node{n}}
 		switch {
@@ -215,9 +274,13 @@ func (r *exprReader) counts() (least, most int, err error) {
 // atom reads one thing.
 func (r *exprReader) atom(depth int, fold bool) (*node, error) {
 	switch {
-	case r.take("^") || r.take(`\A`):
+	case r.take("^"):
+		return &node{kind: nodeLineBegin}, nil
+	case r.take("$"):
+		return &node{kind: nodeLineEnd}, nil
+	case r.take(`\A`):
 		return &node{kind: nodeBegin}, nil
-	case r.take("$") || r.take(`\z`):
+	case r.take(`\z`):
 		return &node{kind: nodeEnd}, nil
 	case r.take("(?!"):
 		return r.look(depth, fold, true)
@@ -245,7 +308,7 @@ func (r *exprReader) atom(depth int, fold bool) (*node, error) {
 		return nil, r.unknown("a repeat of nothing")
 	}
 	x, err := r.character()
-	return &node{set: &set{fold: fold, items: []item{x}}}, err
+	return &node{set: &set{fold: fold && x.of == nil, items: []item{x}}}, err
 }
 
 func (r *exprReader) group(depth int, fold bool) (*node, error) {

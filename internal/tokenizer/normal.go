@@ -11,16 +11,14 @@ import (
 // A step changes a text.
 type step func(b *limits.Budget, text string) (string, error)
 
-// normalizer builds one step. The forms C and D leave the text that the caller
-// gives as it is; see the package's documentation.
+// normalizer builds one step.
 func normalizer(b *limits.Budget, kind string, v jsontree.Value) (step, error) {
+	if f, ok := formNames[kind]; ok {
+		return f.normal, nil
+	}
 	switch kind {
-	case "NFC", "NFD":
-		return func(_ *limits.Budget, text string) (string, error) { return text, nil }, nil
-	case "NFKC", "NFKD":
-		return func(_ *limits.Budget, text string) (string, error) { return fullwidth.Replace(text), nil }, nil
 	case "Lowercase":
-		return func(_ *limits.Budget, text string) (string, error) { return strings.ToLower(text), nil }, nil
+		return lowerStep, nil
 	case "BertNormalizer":
 		return bertNormalizer(v), nil
 	case "StripAccents":
@@ -28,12 +26,7 @@ func normalizer(b *limits.Budget, kind string, v jsontree.Value) (step, error) {
 			if err := b.Step(int64(len(text))); err != nil {
 				return "", err
 			}
-			return strings.Map(func(r rune) rune {
-				if within(bertMarks, r) {
-					return -1
-				}
-				return r
-			}, text), nil
+			return strings.Map(unmarked, text), nil
 		}, nil
 	case "Strip":
 		return func(_ *limits.Budget, text string) (string, error) {
@@ -58,9 +51,13 @@ func normalizer(b *limits.Budget, kind string, v jsontree.Value) (step, error) {
 	return nil, wire.ErrUnsupported.With("the normalizer %s", wire.Quote(kind))
 }
 
-// fullwidth is what compatibility makes of the one character of [Probe] that has
-// such a form.
-var fullwidth = strings.NewReplacer("～", "~")
+// lowerStep is a text in lower case.
+func lowerStep(b *limits.Budget, text string) (string, error) {
+	if err := b.Hold(2 * int64(len(text))); err != nil {
+		return "", err
+	}
+	return lower(text), b.Step(int64(len(text)))
+}
 
 func replacer(b *limits.Budget, v jsontree.Value) (step, error) {
 	content := v.Get("content").String()

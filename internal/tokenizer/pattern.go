@@ -25,6 +25,8 @@ const (
 	opLook // nothing, if the next character is (not) of the set
 	opBegin
 	opEnd
+	opLineBegin
+	opLineEnd
 	opMatch
 )
 
@@ -86,6 +88,10 @@ func (p *pattern) emit(b *limits.Budget, n *node) error {
 		return p.add(b, inst{op: opBegin})
 	case nodeEnd:
 		return p.add(b, inst{op: opEnd})
+	case nodeLineBegin:
+		return p.add(b, inst{op: opLineBegin})
+	case nodeLineEnd:
+		return p.add(b, inst{op: opLineEnd})
 	case nodeSequence:
 		for _, one := range n.list {
 			if err := p.emit(b, one); err != nil {
@@ -253,6 +259,14 @@ func (m *machine) follow(list []int32, pc int32, at int) []int32 {
 			}
 		case opEnd:
 			if at == len(m.text) {
+				m.stack = append(m.stack, pc+1)
+			}
+		case opLineBegin:
+			if at == 0 || at < len(m.text) && m.text[at-1] == '\n' {
+				m.stack = append(m.stack, pc+1)
+			}
+		case opLineEnd:
+			if at == len(m.text) || m.text[at] == '\n' {
 				m.stack = append(m.stack, pc+1)
 			}
 		default:

@@ -28,6 +28,9 @@ func TestPatternsCutAsOnigurumaDoes(t *testing.T) {
 		{"the case of letters within a group alone", `(?i:'s|'ll)|'M`, "'S'LL'm'M", []string{"'S", "'LL", "'m", "'M"}},
 		{"possessive repeats give nothing back", `a?+a|b++b|c`, "aabbc", []string{"aa", "bb", "c"}},
 		{"a class within another", `[\p{L}&&[^\p{Han}]]+`, "ab中c", []string{"ab", "中", "c"}},
+		{"a line begins and ends, and not the text alone", `^a|b$|\Aab|c\z`, "ab\nab\nac", []string{"a", "b", "\n", "a", "b", "\n", "a", "c"}},
+		{"letters that are equal without case, in a class that is turned", `(?i:[^k]|ſ)`, "Kks", []string{"Kk", "s"}},
+		{"a property has no case", `(?i:\p{Lu}+|x)`, "aBcX", []string{"a", "B", "c", "X"}},
 		{"the end", `\s+$|\s`, " a  ", []string{" ", "a", "  "}},
 		{"lazy repeats", `a+?`, "aa", []string{"a", "a"}},
 	} {
@@ -47,7 +50,7 @@ func TestPatternsCutAsOnigurumaDoes(t *testing.T) {
 }
 
 func TestPatternsThatAreNotRegularAreRefused(t *testing.T) {
-	for _, expr := range []string{`(a)\1`, `(?<=a)b`, `(?!ab)c`, `(?>a)`, `a{2,1}`, `a{100}`, `a**`, `[[:alpha:]]`, `\p{Nothing}`, `(a`, `a)`, `[a`, `*`, `\k<a>`, strings.Repeat("(", 100), strings.Repeat("a", 5000)} {
+	for _, expr := range []string{`(a)\1`, `(a*)*b`, `(a?|b)+`, `(?:a*|b)*`, `(?i:ss)`, `(?i:aß)`, `(?i:[à-ÿ])`, `(?<=a)b`, `(?!ab)c`, `(?>a)`, `a{2,1}`, `a{100}`, `a**`, `[[:alpha:]]`, `\p{Nothing}`, `(a`, `a)`, `[a`, `*`, `\k<a>`, strings.Repeat("(", 100), strings.Repeat("a", 5000)} {
 		if _, err := compile(account(t, limits.Policy{}), expr); wire.ClassOf(err) != wire.Unsupported {
 			t.Errorf("%.20q: %v", expr, err)
 		}
@@ -57,7 +60,7 @@ func TestPatternsThatAreNotRegularAreRefused(t *testing.T) {
 // Expressions that take exponential time with backtracking.
 func TestHostilePatternsEndSoon(t *testing.T) {
 	text := strings.Repeat("a", 300)
-	for _, expr := range []string{`(a*)*b`, `(a+a+)+b`, `(a|a)*b`, `(a|aa)+b`, `((a?){30}){30}b`} {
+	for _, expr := range []string{`(a*b?a)*c`, `(a+a+)+b`, `(a|a)*b`, `(a|aa)+b`, `((a?){30}){30}b`} {
 		b := account(t, limits.Policy{})
 		cut, err := split(b, expr, "Isolated", false)
 		if err != nil {

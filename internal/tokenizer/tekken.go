@@ -10,6 +10,10 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
+// maxSpecial bounds the special tokens, most of which have no name: published files have
+// a thousand.
+const maxSpecial = 1 << 16
+
 // TekkenName is the file of Mistral's vocabularies that mistral-common reads.
 const TekkenName = "tekken.json"
 
@@ -126,6 +130,9 @@ func (p *tekkenParser) cut() error {
 	t.Version = p.config.Get("version").String()
 	size, ok := p.config.Get("default_vocab_size").Int()
 	special, is := p.config.Get("default_num_special_tokens").Int()
+	if special > maxSpecial {
+		return wire.ErrUnsupported.With("%d special tokens, at most %d are read", special, maxSpecial)
+	}
 	if !ok || !is || special < 0 || size <= special || size > maxID {
 		return wire.ErrRange.With("the configuration states %d tokens, %d of them special", size, special)
 	}
