@@ -44,6 +44,7 @@ FUZZ_COUNTS = \
 	FuzzPolicy=40000 \
 	FuzzONNX=8000 \
 	FuzzPickle=12000 \
+	FuzzRanks=10000 \
 	FuzzRecipe=4000 \
 	FuzzRow=20000 \
 	FuzzSafetensors=16000 \

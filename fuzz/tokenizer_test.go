@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -83,6 +84,40 @@ func FuzzSPM(f *testing.F) {
 	f.Add([]byte("\x0a\x05\x0a\x03\xe2\x96\x81\x1a\x02\x08\x01"))
 	f.Add(bytes.Repeat([]byte("`\x00"), 4000)) // fields that say nothing cost nothing
 	f.Fuzz(func(t *testing.T, data []byte) { spmTarget.Check(t, data) })
+}
+
+// A vocabulary of tiktoken's or of Mistral's that is accepted gives its merges, or says
+// why not, within the account.
+var ranksTarget = fuzz.Target{
+	Read: func(b *limits.Budget, r io.ReaderAt, size int64) (fuzz.Answer, error) {
+		text, err := strictjson.ReadAt(b, r, 0, size)
+		if err != nil {
+			return fuzz.Answer{}, wire.At(tokenizer.TiktokenName, "", 0, err)
+		}
+		if !strings.HasPrefix(text, "{") {
+			t, err := tokenizer.ParseTiktoken(b, tokenizer.TiktokenName, text)
+			if err != nil {
+				return fuzz.Answer{}, err
+			}
+			merges, err := t.Merges(b)
+			return fuzz.Text(fmt.Sprint(t.Tokens, merges)), wire.At(tokenizer.TiktokenName, "", wire.NoOffset, err)
+		}
+		t, err := tokenizer.ParseTekken(b, tokenizer.TekkenName, text)
+		if err != nil {
+			return fuzz.Answer{}, err
+		}
+		splits, err := t.Splits(b)
+		return fuzz.Text(fmt.Sprint(len(t.Special), t.Tokens, splits)), wire.At(tokenizer.TekkenName, "", wire.NoOffset, err)
+	},
+}
+
+func FuzzRanks(f *testing.F) {
+	f.Add([]byte("YQ== 0\nYg== 1\nYWI= 2\n"))
+	f.Add([]byte("YQ== 0\r\n\nYWE= 1\nYWFh 2"))
+	for _, config := range []string{`"default_vocab_size": 3, "default_num_special_tokens": 1`, `"default_vocab_size": 2, "default_num_special_tokens": 0`, `"default_vocab_size": 65537, "default_num_special_tokens": 65536`} {
+		f.Add([]byte(`{"config": {"version": "v3", ` + config + `}, "vocab": [{"rank": 0, "token_bytes": "AA==", "token_str": null}, {"rank": 1, "token_bytes": "AQ==", "token_str": "\u0001"}], "special_tokens": [{"rank": 0, "token_str": "<s>"}]}`))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) { ranksTarget.Check(t, data) })
 }
 
 // llamaTensors are those of a model of one layer, eight wide.

@@ -24,6 +24,7 @@ FuzzONNX
 FuzzPTH
 FuzzPickle
 FuzzPolicy
+FuzzRanks
 FuzzRecipe
 FuzzSPM
 FuzzSafetensors

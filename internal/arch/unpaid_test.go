@@ -40,8 +40,15 @@ var unpaid = map[string][]string{
 		internal: r.trim
 		internal: out
 		internal: have
+		internal: folds()[r]
+		internal: longFolds()
+		internal: strings.SplitSeq(composed, "\n")
+		internal: strings.SplitSeq(combining, "\n")
+		internal: chars
+		internal: strings.FieldsSeq(table)
+		internal: strings.SplitSeq(folded, "\n")
+		internal: line
 		internal: strings.SplitSeq(text, "\n")
-		internal: text
 		convert: strings.Lines(text)
 		parser: bytes.SplitSeq([]byte(any), []byte("|"))
 		convert: slices.Backward(l.list)
@@ -51,7 +58,6 @@ var unpaid = map[string][]string{
 		internal: r.trim
 		internal: out
 		internal: have
-		internal: text
 		internal: strings.SplitSeq(text, "\n")
 		convert: strings.Fields(types)
 		convert: strings.Fields(row)
@@ -173,13 +179,13 @@ var unpaid = map[string][]string{
 		quant: groups
 		internal: t.Added
 		internal: t.Tokens
-		internal: m.Pieces
 		internal: v.List()
 		internal: s.items
 		internal: n.list
 		internal: v.names
 		internal: v.Get("decoders").List()
 		internal: parts
+		internal: parts[:at]
 		internal: added
 		internal: strings.SplitSeq(path, ".")`),
 	"a folder of four files, members of a configuration and keys of a file, of which 4096 are read": rows(`

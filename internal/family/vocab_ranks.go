@@ -2,6 +2,7 @@ package family
 
 import (
 	"io/fs"
+	"slices"
 	"strconv"
 
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
@@ -55,12 +56,7 @@ func (k *keys) tekken() error {
 	k.addVocab("gpt2", "tekken", v)
 	k.put("tokenizer.ggml.merges", merges)
 	for _, one := range [][2]string{{"bos", "<s>"}, {"eos", "</s>"}, {"unknown", "<unk>"}, {"padding", "<pad>"}} {
-		id := -1
-		for i, text := range t.Special {
-			if text == one[1] {
-				id = i
-			}
-		}
+		id := slices.Index(t.Special, one[1])
 		if id < 0 {
 			return at(wire.ErrMissing.With("there is no special token %s", wire.Quote(one[1])))
 		}

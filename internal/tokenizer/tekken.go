@@ -1,8 +1,8 @@
 package tokenizer
 
 import (
-	"fmt"
 	"io/fs"
+	"strconv"
 
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"github.com/anamnesis-go/anamnesis/internal/strictjson"
@@ -159,7 +159,7 @@ func (p *tekkenParser) cut() error {
 		if err := p.b.Hold(32); err != nil {
 			return err
 		}
-		list[i] = fmt.Sprintf("<SPECIAL_%d>", i)
+		list[i] = "<SPECIAL_" + strconv.Itoa(i) + ">"
 	}
 	t.Special = list
 	// What lies behind is of a larger vocabulary; parts of tokens are looked for in these.
