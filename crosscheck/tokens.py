@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tarfile
 import zipfile
+import zlib
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path = [p for p in sys.path if pathlib.Path(p).resolve() != HERE]  # of gguf.py and others
@@ -107,8 +108,6 @@ def compare(name, path, texts, want, *more):
 
 
 def vocabularies():
-    import zlib
-
     bert(WORK / "bert-bge.json")
     for name in [*NPM, "deepseek_v4", "bert-bge"]:
         path = WORK / "bert-bge.json" if name == "bert-bge" else published(name)
@@ -128,6 +127,37 @@ def bert(path):
     types = fields["tokenizer.ggml.token_type"].contents()
     pieces = [t[1:] if t.startswith("▁") else t if kind == 3 else "##" + t for t, kind in zip(fields["tokenizer.ggml.tokens"].contents(), types)]
     BertWordPieceTokenizer({t: i for i, t in enumerate(pieces)}).save(str(path))
+
+
+def word_pieces_back():
+    """A WordPiece in a GGUF file becomes tokenizer.json again: the numbers of the same strings."""
+    import models as tiny
+    import torch
+    import transformers as tf
+
+    bge = lambda: Tokenizer.from_file(str(WORK / "bert-bge.json"))  # noqa: E731
+    for i, (name, make) in enumerate((("bert-bge", bge), *((f"WordPiece {o or ''}".strip(), lambda o=o: tiny.pieces(o, 1200, map(chr, range(33, 0x400)))) for o in ({}, {"lowercase": False}, {"strip_accents": False}, {"lowercase": False, "strip_accents": True})))):
+        folder, path, again = WORK / f"pieces-{i}", WORK / f"pieces-{i}.gguf", WORK / f"pieces-{i}-back"
+        folder.mkdir()
+        t = make()
+        size = t.get_vocab_size()
+        tiny.FAMILIES["pieces"] = lambda: (tf.BertConfig(**tiny.encoder(vocab_size=size)), tf.BertModel, lambda f, _: words(t, f), "jina-v2-en")  # noqa: B023
+        tiny.make("pieces", folder, torch.float16)
+        done = [subprocess.run([foreign.AMN, "convert", *a], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                for a in ([folder, "--to", "gguf", "-o", path, "--gguf-kv", "tokenizer.ggml.pre=jina-v2-en"], [path, "--to", "hf", "-o", again])]
+        if any(d.returncode for d in done) or not (again / "tokenizer.json").exists():
+            rows.append([f"tokens: {name}, and back", "tokenizers", 0, wrong(name, [d.stdout for d in done])])
+            continue
+        texts = back.strings(STRINGS - STRINGS // 2, i) + hostile(STRINGS // 2, i)
+        want, got = ([e.ids for e in tf.AutoTokenizer.from_pretrained(p).backend_tokenizer.encode_batch(texts)] for p in (folder, again))
+        bad = [(s, a, b) for s, a, b in zip(texts, got, want) if a != b]
+        rows.append([f"tokens: {name}, and back", "tokenizers", len(texts), len(bad) and wrong(name, f"{len(bad)}: {bad[0]}") * len(bad)])
+
+
+def words(t, folder):
+    import transformers as tf
+
+    tf.PreTrainedTokenizerFast(tokenizer_object=t, cls_token="[CLS]", sep_token="[SEP]", pad_token="[PAD]", mask_token="[MASK]", unk_token="[UNK]").save_pretrained(folder)
 
 
 LETTERS = {c: i for i, c in enumerate(sorted(pre_tokenizers.ByteLevel.alphabet()))}
@@ -227,6 +257,7 @@ def main():
     steps()
     expressions(max(25, STRINGS // 50))
     vocabularies()
+    word_pieces_back()
     ranks()
     foreign.check(reference.Converter(llamacpp.sources()), WORK, published, wrong, rows)
     print(json.dumps(rows))

@@ -59,6 +59,7 @@ def short(folder, published, version, special):
     whole = json.loads(published("tekken").read_text())
     whole["config"] |= {"version": version, "default_vocab_size": 700, "default_num_special_tokens": 30}
     whole["vocab"] = whole["vocab"][:900]
+    whole.pop("image", None)  # which asks for tokens of its own
     if special:
         whole["special_tokens"] = [{"rank": i, "token_str": t, "is_control": True} for i, t in enumerate(special)]
     (pathlib.Path(folder) / "tekken.json").write_text(json.dumps(whole))

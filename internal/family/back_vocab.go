@@ -186,6 +186,10 @@ func (r *rebuilt) json() (text []byte, why string, err error) {
 		}
 		r.adds(true, false)
 		err = r.characters(w)
+	case "bert":
+		if why, err = r.wordPieces(w); why != "" {
+			return nil, why, err
+		}
 	default:
 		return nil, "a tokenizer of the kind " + wire.Quote(model), nil
 	}

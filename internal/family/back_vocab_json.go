@@ -142,12 +142,7 @@ func (r *rebuilt) around(w *jsontree.Text) bool {
 		if i == 1 && r.bos >= 0 {
 			w.Put(", ")
 		}
-		w.Quote(r.v.texts[id])
-		w.Put(`: {"id": `)
-		w.Quote(r.v.texts[id])
-		w.Put(`, "ids": [`, itoa(id), `], "tokens": [`)
-		w.Quote(r.v.texts[id])
-		w.Put("]}")
+		r.templated(w, id)
 	}
 	w.Put("}}")
 	return true
@@ -157,8 +152,16 @@ func (r *rebuilt) around(w *jsontree.Text) bool {
 func (r *rebuilt) config() ([]byte, error) {
 	w := jsontree.NewText(r.s.b)
 	w.Put("{\n  \"tokenizer_class\": \"PreTrainedTokenizerFast\",\n  \"clean_up_tokenization_spaces\": false")
+	done := false
 	for _, name := range specialNames {
 		if id := r.token(name); id >= 0 && specialKeys[name] != "" {
+			if r.s.text("model") == "bert" {
+				name = cmp.Or(map[string]string{"bos": "cls", "eos": "sep"}[name], name)
+				if name == "sep" && done {
+					continue
+				}
+				done = done || name == "sep"
+			}
 			w.Put(",\n  \"", name, "_token\": ")
 			w.Quote(r.v.texts[id])
 		}

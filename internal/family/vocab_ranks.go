@@ -8,6 +8,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"github.com/anamnesis-go/anamnesis/internal/tokenizer"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
 )
 
 // isTekken reports a folder whose vocabulary Mistral's tekken.json alone holds.
@@ -33,7 +34,7 @@ func (k *keys) tekken() error {
 	if !ok && !k.o.Template {
 		return at(wire.ErrUnsupported.With("version %s, for which the converter writes a chat template that a community keeps; the key tokenizer.chat_template says which (%s)", wire.Quote(t.Version), wire.OptionMeta))
 	}
-	v, err := k.newVocab(int64(size), true)
+	v, err := k.newVocab(int64(size), false)
 	if err != nil {
 		return err
 	}
@@ -53,7 +54,12 @@ func (k *keys) tekken() error {
 	if err != nil {
 		return at(err)
 	}
+	scores, err := limits.Make[int32](k.b, size) // of whole numbers, as the converter has them here
+	if err != nil {
+		return at(err)
+	}
 	k.addVocab("gpt2", "tekken", v)
+	k.put("tokenizer.ggml.scores", scores)
 	k.put("tokenizer.ggml.merges", merges)
 	for _, one := range [][2]string{{"bos", "<s>"}, {"eos", "</s>"}, {"unknown", "<unk>"}, {"padding", "<pad>"}} {
 		id := slices.Index(t.Special, one[1])
