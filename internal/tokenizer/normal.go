@@ -26,7 +26,12 @@ func normalizer(b *limits.Budget, kind string, v jsontree.Value) (step, error) {
 			if err := b.Step(int64(len(text))); err != nil {
 				return "", err
 			}
-			return strings.Map(unmarked, text), nil
+			return strings.Map(func(r rune) rune {
+				if within(marks(), r) {
+					return -1
+				}
+				return r
+			}, text), nil
 		}, nil
 	case "Strip":
 		return func(_ *limits.Budget, text string) (string, error) {

@@ -66,6 +66,7 @@ var (
 	exprWords  = sync.OnceValue(func() [][2]rune { return readRanges(exprWord) })
 	cutWords   = sync.OnceValue(func() [][2]rune { return readRanges(cutWord) })
 	cutDigits  = sync.OnceValue(func() [][2]rune { return readRanges(cutDigit) })
+	marks      = sync.OnceValue(func() [][2]rune { return readRanges(stripAccents) })
 	lowered    = sync.OnceValue(func() map[rune]string { return pairsOf(lowercase) })
 	folds      = sync.OnceValue(readFolds)
 	longFolds  = sync.OnceValue(func() map[rune]string { return pairsOf(foldedLong) })

@@ -10,7 +10,7 @@ import unicodedata
 
 import tokenizers
 from tokenizers import Regex
-from tokenizers.normalizers import NFC, NFD, NFKD, Lowercase
+from tokenizers.normalizers import NFC, NFD, NFKD, Lowercase, StripAccents
 from tokenizers.pre_tokenizers import Digits, Split, Whitespace, WhitespaceSplit
 
 # Of what lies between, all is alike: the first and the last stand for it.
@@ -140,6 +140,7 @@ assert having(r"\d") == kinds[CATEGORIES.index("Nd")]
 ranges("exprWord", r"are the characters of \w in an expression.", having(r"\w"))
 ranges("cutWord", "are the characters of which Whitespace makes words.", which(lambda c: one(Whitespace(), c) == ["!", c, "!"]))
 ranges("cutDigit", "are those that Digits cuts out.", which(lambda c: one(Digits(), c) == ["!", c, "!"]))
+ranges("stripAccents", "are the characters that StripAccents takes away.", which(lambda c: StripAccents().normalize_str(c) == ""))
 lines = lambda d: quoted("\n".join(a + b for a, b in d.items()))  # noqa: E731
 canonical, compatible, made = forms()
 print("\n// canonical are characters and what they come apart to, one after the other, with a line\n// feed behind each but the last.\nconst canonical = " + lines(canonical))
