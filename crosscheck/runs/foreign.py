@@ -51,7 +51,7 @@ def kinds(published):
     for name in ("tekken", "tekken-v3"):
         yield name, tf.MistralForCausalLM, mistral, 131072, lambda folder, n=name: shutil.copy(published(n), pathlib.Path(folder) / "tekken.json"), None, True
     yield "tekken, of other versions", tf.LlamaForCausalLM, llama, 700, lambda folder: short(folder, published, "v7", None), None, True
-    yield "tekken, with its own", tf.LlamaForCausalLM, llama, 700, lambda folder: short(folder, published, "v3", ["<unk>", "<s>", "</s>", "<pad>", "[X]"]), None, True
+    yield "tekken, with its own", tf.LlamaForCausalLM, llama, 700, lambda folder: short(folder, published, "v3", ["<unk>", "<s>", "</s>", "[INST]", "[/INST]", "[X]", "[TOOL_CALLS]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]", "[TOOL_RESULTS]", "[/TOOL_RESULTS]", "<pad>", "[PREFIX]", "[MIDDLE]", "[SUFFIX]"]), None, True
 
 
 def short(folder, published, version, special):
