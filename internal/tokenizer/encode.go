@@ -1,6 +1,7 @@
 package tokenizer
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
@@ -119,6 +120,11 @@ func (e *bpe) ranks(b *limits.Budget) error {
 // posts finds what the post-processor adds to one text.
 func (e *bpe) posts(b *limits.Budget, v jsontree.Value, depth int) error {
 	kind := v.Get("type").String()
+	// A processor puts its tokens around those of all before it.
+	around := int64(1 + len(e.front) + len(e.back))
+	if err := cmp.Or(b.Step(around), b.Hold(4*around)); err != nil {
+		return err
+	}
 	special := func(name string) (int32, error) {
 		id, ok := v.Get(name).List(), false
 		if len(id) == 2 {

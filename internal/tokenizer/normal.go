@@ -80,7 +80,10 @@ func replacer(b *limits.Budget, v jsontree.Value) (step, error) {
 	}
 	p, err := compile(b, v.At("pattern.Regex").String())
 	return func(b *limits.Budget, text string) (string, error) {
-		runes := []rune(text)
+		runes, err := runesOf(b, text)
+		if err != nil {
+			return "", err
+		}
 		parts, err := p.parts(b, runes)
 		if err != nil {
 			return "", err

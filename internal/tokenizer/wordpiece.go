@@ -14,10 +14,16 @@ type wordPiece struct {
 	longest int64  // characters of a word that is looked at
 }
 
+// maxPrefix bounds the prefix, which is put before each piece that is looked for.
+const maxPrefix = 64
+
 func newWordPiece(t *JSON, m jsontree.Value) (w *wordPiece, unknown int32, err error) {
 	w = &wordPiece{prefix: "##", longest: 100}
 	if v := m.Get("continuing_subword_prefix"); v.IsString() {
 		w.prefix = v.String()
+	}
+	if len(w.prefix) > maxPrefix {
+		return nil, 0, wire.ErrUnsupported.With("a prefix of %d bytes, at most %d are read", len(w.prefix), maxPrefix)
 	}
 	if n, ok := m.Get("max_input_chars_per_word").Int(); ok {
 		w.longest = n
