@@ -9,28 +9,16 @@ import (
 // wordPieces writes a WordPiece: pieces that begin a word lose their mark, the others get
 // theirs back. Cleaning and spaces around ideographs are what llama.cpp does always.
 func (r *rebuilt) wordPieces(w *jsontree.Text) (why string, err error) {
-	cls, sep := r.token("bos"), max(r.token("sep"), r.token("eos"))
-	if r.token("sep") >= 0 {
-		sep = r.token("sep")
+	cls, sep := r.token("bos"), r.token("sep")
+	if sep < 0 {
+		sep = r.token("eos")
 	}
 	unk := r.token("unk")
 	if cls < 0 || sep < 0 || unk < 0 {
 		return "no tokens stand for the beginning, for the end and for what is unknown", nil
 	}
-	for i := range r.v.texts {
-		w.Step()
-		switch text := r.v.texts[i]; {
-		case r.v.types[i] == typeControl || r.hole(i) || int64(i) == unk && r.v.types[i] != typeNormal:
-		case strings.HasPrefix(text, "▁"):
-			r.v.texts[i] = strings.TrimPrefix(text, "▁")
-		case r.v.types[i] == typeUserDefined:
-			return "an added token is the rest of a word", nil
-		default:
-			if err := r.s.b.Hold(int64(len(text)) + 2); err != nil {
-				return "", err
-			}
-			r.v.texts[i] = "##" + text
-		}
+	if why, err := r.marked(w, unk); why != "" || err != nil {
+		return why, err
 	}
 	w.Put("{\n \"version\": \"1.0\",\n \"truncation\": null,\n \"padding\": null,\n \"added_tokens\": ")
 	r.added(w)
@@ -71,6 +59,26 @@ func (r *rebuilt) wordPieces(w *jsontree.Text) (why string, err error) {
 	r.texts(w, len(r.v.texts))
 	w.Put("}\n}\n")
 	return "", w.Err()
+}
+
+// marked gives pieces the marks of a WordPiece.
+func (r *rebuilt) marked(w *jsontree.Text, unk int64) (why string, err error) {
+	for i := range r.v.texts {
+		w.Step()
+		switch text := r.v.texts[i]; {
+		case r.v.types[i] == typeControl || r.hole(i) || int64(i) == unk && r.v.types[i] != typeNormal:
+		case strings.HasPrefix(text, "▁"):
+			r.v.texts[i] = strings.TrimPrefix(text, "▁")
+		case r.v.types[i] == typeUserDefined:
+			return "an added token is the rest of a word", nil
+		default:
+			if err := r.s.b.Hold(int64(len(text)) + 2); err != nil {
+				return "", err
+			}
+			r.v.texts[i] = "##" + text
+		}
+	}
+	return "", nil
 }
 
 // templated writes a token of a template and its number.
