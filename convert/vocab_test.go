@@ -11,7 +11,7 @@ import (
 
 // A vocabulary that only another library reads is named, not missed.
 func TestAForeignVocabularyIsRefusedByItsName(t *testing.T) {
-	for _, name := range []string{"tiktoken.model", "qwen.tiktoken", "tekken.json", ""} {
+	for _, name := range []string{"tiktoken.model", "qwen.tiktoken", "other.tiktoken", "tokenizer.model", ""} {
 		b := account(t)
 		m := llamaOf(t, b, llamaConfig, "", 1)
 		files, class := fstest.MapFS{"config.json": {Data: []byte(llamaConfig)}}, wire.Malformed
