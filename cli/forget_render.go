@@ -47,6 +47,11 @@ func (s *session) printQuantized(c *conversion) {
 		s.fact("", "Chosen", "by names: the configuration has no model_type, so look at what was kept")
 	case e.ByName:
 		s.fact("", "Chosen", fmt.Sprintf("by names: transformers has no model_type %q that is known here, so look at what was kept", tidy(e.Type, 64)))
+	case e.UnknownClass != "":
+		s.fact("", "Chosen", fmt.Sprintf("as all classes of model_type %q have it: the class %q is not known here, and names decide where others differ", tidy(e.Type, 64), tidy(e.UnknownClass, 64)))
+	}
+	if e.Guessed > 0 {
+		s.fact("", "By name", fmt.Sprintf("%s that transformers does not build by default for this class: %s%s", matrices(e.Guessed), cutName(nameText(e.FirstGuessed), 48), more(e.Guessed-1)))
 	}
 	if !c.report || c.result == nil || len(e.Weights) == 0 {
 		return
@@ -88,11 +93,15 @@ func (s *session) printChoices(weights []convert.QuantizedWeight) {
 
 // firstNames is the first of some names, and how many more there are.
 func firstNames(names []string) string {
-	text := cutName(nameText(names[0]), 48)
-	if n := len(names) - 1; n > 0 {
-		text += fmt.Sprintf(" and %s more", formatCount(int64(n)))
+	return cutName(nameText(names[0]), 48) + more(int64(len(names)-1))
+}
+
+// more says that there are n others, if there are.
+func more(n int64) string {
+	if n <= 0 {
+		return ""
 	}
-	return text
+	return fmt.Sprintf(" and %s more", formatCount(n))
 }
 
 // printTypes lists what each weight would become.
@@ -175,6 +184,13 @@ func jsonQuantized(o *jsonObject, c *conversion) {
 		o.field("layout", e.Layout)
 		if e.ByName {
 			o.field("by_name", true)
+		}
+		if e.UnknownClass != "" {
+			o.text("unknown_class", e.UnknownClass)
+		}
+		if e.Guessed > 0 {
+			o.number("guessed", e.Guessed)
+			o.text("first_guessed", e.FirstGuessed)
 		}
 		o.list("weights", func(add func(func(*jsonObject))) {
 			for i := range e.Weights {

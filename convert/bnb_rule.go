@@ -21,6 +21,8 @@ type bnbRule struct {
 	// Table says what transformers does with the model's own type, nil where it is
 	// not known: names decide then.
 	Table *linears
+	// Class is the class of the type that config.json names, "" where it is not known.
+	Class string
 	// Inside are the tables of the types in it.
 	Inside []*linears
 	// Include and Exclude choose by name and override the rules; nil chooses none.
@@ -36,6 +38,8 @@ type bnbVerdict struct {
 	Transposed bool
 	// Why it is left alone.
 	Why string
+	// Guessed says that the type is known and the matrix is not, so its name decides.
+	Guessed bool
 }
 
 // judge decides about one tensor.
@@ -58,15 +62,18 @@ func (r *bnbRule) judge(name string, shape []int64) bnbVerdict {
 	why := r.notLinear
 	if r.Table != nil {
 		mark := r.mark(module)
+		v.Guessed = mark == 0 || mark == markMixed
 		switch {
 		case mark == markMixed:
 			why = r.kept
 		case mark != 0 || !alwaysLinear()[parts[len(parts)-1]]:
-			return r.listed(mark, module, parts)
+			v = r.listed(mark, module, parts)
+			v.Guessed = mark == 0
+			return v
 		}
 	}
 	if why := why(module, parts); why != "" {
-		return keep(why)
+		return bnbVerdict{Why: why, Guessed: v.Guessed}
 	}
 	return v
 }
@@ -96,6 +103,11 @@ func (r *bnbRule) mark(module string) byte {
 // listed is the verdict about a weight of a type that the table has.
 func (r *bnbRule) listed(mark byte, module string, parts []string) bnbVerdict {
 	switch mark {
+	case markLast:
+		if r.inLastLayer(module) {
+			return bnbVerdict{Why: "last module"}
+		}
+		return bnbVerdict{Quantize: true}
 	case markLinear, markConv1D:
 		return bnbVerdict{Quantize: true, Transposed: mark == markConv1D}
 	case markFused:

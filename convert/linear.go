@@ -80,15 +80,20 @@ func (e *linearEncoder) modelTypes() error {
 		return err
 	}
 	doc := strictjson.Text{Format: configName, Body: body, Whole: true}
-	if err := strictjson.Decode(e.b, doc, func(d *strictjson.Decoder) error { return e.modelType(d, &e.Type) }); err != nil {
+	var classes []string
+	if err := strictjson.Decode(e.b, doc, func(d *strictjson.Decoder) error { return e.modelType(d, &e.Type, &classes) }); err != nil {
 		return err
 	}
-	e.rule.tables(e.Type)
+	e.rule.tables(e.Type, classes)
 	e.ByName = e.rule.Table == nil
+	if _, known := classRows()[e.Type]; known && e.rule.Class == "" && len(classes) > 0 {
+		e.UnknownClass = classes[0]
+	}
 	return nil
 }
 
-func (e *linearEncoder) modelType(d *strictjson.Decoder, own *string) error {
+// modelType reads the type of a configuration, and the classes of the whole model's.
+func (e *linearEncoder) modelType(d *strictjson.Decoder, own *string, classes *[]string) error {
 	return d.Object(func(key string) error {
 		kind, err := d.Kind()
 		switch {
@@ -105,7 +110,18 @@ func (e *linearEncoder) modelType(d *strictjson.Decoder, own *string) error {
 			}
 			return err
 		case (strings.HasSuffix(key, "_config") || key == "encoder" || key == "decoder") && kind == strictjson.Object:
-			return e.modelType(d, new(string))
+			return e.modelType(d, new(string), nil)
+		case key == "architectures" && kind == strictjson.Array && classes != nil:
+			return d.Array(func(i int) error {
+				if kind, err := d.Kind(); err != nil || kind != strictjson.String || i >= mostInside {
+					return errors.Join(err, d.Skip())
+				}
+				name, err := d.String()
+				if err == nil {
+					*classes, err = limits.Append(e.b, *classes, name)
+				}
+				return err
+			})
 		}
 		return d.Skip()
 	})
@@ -113,7 +129,22 @@ func (e *linearEncoder) modelType(d *strictjson.Decoder, own *string) error {
 
 // takes decides about a tensor by the rule.
 func (e *linearEncoder) takes(name string, shape []int64) (verdict, error) {
+	return e.chooses(name, shape, e.judge(name, shape))
+}
+
+// judge asks the rule, and counts where names decide since the table does not have a matrix.
+func (e *linearEncoder) judge(name string, shape []int64) bnbVerdict {
 	v := e.rule.judge(name, shape)
+	if v.Guessed {
+		if e.Guessed++; e.Guessed == 1 {
+			e.FirstGuessed = name
+		}
+	}
+	return v
+}
+
+// chooses turns what the rule says into what becomes of a tensor.
+func (e *linearEncoder) chooses(name string, shape []int64, v bnbVerdict) (verdict, error) {
 	switch {
 	case v.Quantize:
 		return encodeIt, nil
@@ -127,10 +158,10 @@ func (e *linearEncoder) takes(name string, shape []int64) (verdict, error) {
 // and the columns of a matrix as fits says. also names reasons of the rule that do not
 // hold for the format.
 func (e *linearEncoder) takesAligned(name string, shape []int64, also func(why string) bool, fits func(rows, cols int64) bool, groups string) (verdict, error) {
-	v := e.rule.judge(name, shape)
+	v := e.judge(name, shape)
 	switch {
 	case !v.Quantize && !also(v.Why):
-		return e.takes(name, shape)
+		return e.chooses(name, shape, v)
 	case v.Transposed:
 		return decodeIt, e.keep(name, "stored transposed, which its loaders do not take")
 	case !fits(shape[0], shape[1]):

@@ -18,6 +18,7 @@ const (
 	markConv1D = '^'
 	markKept   = '~' // linear, and left alone
 	markMixed  = '?' // linear, and left alone in some classes of the type
+	markLast   = '$' // linear, and left alone in the last layer
 	markOther  = '_' // of another kind of module
 	markFused  = '!'
 )
@@ -26,6 +27,7 @@ const (
 type linears struct {
 	starts []string
 	root   linearNode
+	class  *linearNode // what the model's class says of a name that its type does not: see classes.go
 	// Names that its modules have under some configurations only: see sometimes.go.
 	sometimes map[string]byte
 	// The last parts of names, once asked for.
@@ -40,8 +42,8 @@ type linearNode struct {
 
 // linearsOf finds the row of a type, nil for none.
 func linearsOf(modelType string) *linears {
-	row := linearRows()[modelType]
-	if row == "" {
+	row, ok := linearRows()[modelType]
+	if !ok {
 		return nil
 	}
 	starts, tree, _ := strings.Cut(row, "|")
@@ -80,7 +82,7 @@ func (p *linearParser) list(into *linearNode) {
 }
 
 func (p *linearParser) one(into *linearNode) {
-	end := strings.IndexAny(p.text, ".+^~?! ()")
+	end := strings.IndexAny(p.text, ".+^~?!$ ()")
 	if end < 0 {
 		end = len(p.text)
 	}
@@ -90,7 +92,7 @@ func (p *linearParser) one(into *linearNode) {
 	if p.text = p.text[end:]; other {
 		n.mark = markOther
 	}
-	if p.text != "" && strings.IndexByte("+^~?!", p.text[0]) >= 0 {
+	if p.text != "" && strings.IndexByte("+^~?!$", p.text[0]) >= 0 {
 		n.mark, p.text = p.text[0], p.text[1:]
 	}
 	switch {
@@ -117,6 +119,9 @@ func (n *linearNode) child(part string) *linearNode {
 // mark says what becomes of a weight: one of the marks, or 0 for one that the type's
 // models do not have as transformers builds them.
 func (t *linears) mark(module string) byte {
+	if m := t.class.find(module); m != 0 {
+		return m
+	}
 	if m := t.root.find(module); m != 0 {
 		return m
 	}

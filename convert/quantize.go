@@ -49,6 +49,13 @@ type Quantized struct {
 	// which types they get.
 	Type   string
 	ByName bool
+	// UnknownClass is the class that config.json names where the type is known and the class is
+	// not: what all classes of the type say of a weight holds, and names decide where they differ.
+	UnknownClass string
+	// Guessed is how many matrices names decide of although the type is known, since no class
+	// of it has them as transformers builds it by default. FirstGuessed is one.
+	Guessed      int64
+	FirstGuessed string
 }
 
 // A QuantizedWeight is a weight that was quantized.

@@ -121,8 +121,11 @@ func (n *linearNode) kept(name string, add func(string)) {
 const mostInside = 16
 
 // tables finds the rows of the model's own type, nil for none, and of those in it.
-func (r *bnbRule) tables(own string) {
+func (r *bnbRule) tables(own string, architectures []string) {
 	r.Table, r.Inside = linearsOf(own), nil
+	if r.Table != nil {
+		r.Class, r.Table.class = classOf(own, architectures)
+	}
 	seen := map[string]bool{own: true}
 	for _, t := range r.ModelTypes[:min(len(r.ModelTypes), mostInside)] {
 		if row := linearRows()[t]; row != "" && !seen[t] {

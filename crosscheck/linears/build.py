@@ -18,33 +18,18 @@ import pathlib
 import re
 import signal
 import sys
-import warnings
 
 import torch
 from torch import nn
-import transformers as T
+from models import SECONDS, classes, default, named
+from transformers.initialization import TORCH_INIT_FUNCTIONS
 from transformers.core_model_loading import revert_weight_conversion
-from transformers.models.auto import configuration_auto, modeling_auto
 from transformers.pytorch_utils import Conv1D
 from transformers.quantizers.base import HfQuantizer
 from transformers.quantizers.quantizers_utils import should_convert_module
 
-warnings.filterwarnings("ignore")
-T.logging.set_verbosity_error()
-SECONDS = 120
-
-
-def classes():
-    """The classes of each type, in the order of their names."""
-    found = {}
-    for name, mapping in vars(modeling_auto).items():
-        if not name.endswith("_MAPPING_NAMES") or name == "CONFIG_MAPPING_NAMES":
-            continue
-        for kind, cls in mapping.items():
-            for one in cls if isinstance(cls, (list, tuple)) else [cls]:
-                if one:
-                    found.setdefault(kind, set()).add(one)
-    return {kind: sorted(found.get(kind, ())) for kind in sorted(configuration_auto.CONFIG_MAPPING_NAMES)}
+for function in TORCH_INIT_FUNCTIONS:  # nothing is there to be filled
+    setattr(nn.init, function, lambda tensor, *_, **__: tensor)
 
 
 def pattern(name):
@@ -53,10 +38,9 @@ def pattern(name):
 
 def ask(kind, name):
     """The names of weights, as patterns, by what becomes of them."""
-    cls = getattr(T, name)
-    config = cls.config_class() if cls.config_class.model_type == kind else configuration_auto.CONFIG_MAPPING[kind]()
+    cls = named(kind, name)
     with torch.device("meta"):
-        model = cls(config)
+        model = cls(default(kind, cls))
     skip = HfQuantizer.get_modules_to_not_convert(model, None, model._keep_in_fp32_modules)
     kinds = {}
     for at, module in model.named_modules():
@@ -73,7 +57,7 @@ def ask(kind, name):
             continue
         kind, p = of.get(id(v), "fused"), pattern(k)
         if out.setdefault(p, kind) != kind:
-            mixed.add(p)
+            mixed.add(p)  # left alone in the last layer
     return {"patterns": out, "mixed": sorted(mixed)}
 
 

@@ -15,6 +15,7 @@ PAGE is docs/model-types.md, whose last part is written anew from FILE. A line o
 """
 import argparse
 import gc
+import hashlib
 import json
 import pathlib
 import signal
@@ -28,7 +29,7 @@ import bitsandbytes.functional as F
 import bitsandbytes.nn.modules
 import torch
 import transformers as T
-from build import SECONDS, classes
+from models import SECONDS, classes, default, named
 from transformers.models.auto import configuration_auto, modeling_auto
 from transformers.pytorch_utils import Conv1D
 
@@ -54,11 +55,25 @@ VARIANTS = (LAYERS | TOKENS | WIDTHS | HEADS | HEAD, LAYERS | TOKENS | WIDTHS | 
 
 def small(config, values):
     """A configuration of the same type with as many of the values as it has."""
-    own = {k: v for k, v in values.items() if isinstance(getattr(config, k, None), int) and not isinstance(getattr(config, k), bool)}
+    own = {k: v for k, v in values.items() if type(vars(config).get(k, getattr(type(config), k, None))) is int}
+    own |= few(config) if "num_hidden_layers" in own else {}
     if getattr(config, "num_key_value_heads", None) == getattr(config, "num_attention_heads", 0) and "num_key_value_heads" in own:
         own["num_key_value_heads"] = 4
     parts = {k: small(getattr(config, k), values).to_dict() for k in getattr(config, "sub_configs", {}) if getattr(config, k, None) is not None}
     return type(config)(**own, **parts)
+
+
+def few(config):
+    """Layers of each kind that a configuration lists, and no others."""
+    n = config.num_hidden_layers
+    lists = {k: v for k, v in vars(config).items() if isinstance(v, (list, tuple)) and len(v) == n > 2}
+    seen, keep = set(), []
+    for i in range(n):
+        kind = tuple(str(v[i]) for v in lists.values())
+        if lists and (kind not in seen or i == n - 1):
+            seen.add(kind)
+            keep.append(i)
+    return {"num_hidden_layers": len(keep)} | {k: [v[i] for i in keep] for k, v in lists.items()} if lists else {}
 
 
 def class_of(kind):
@@ -67,8 +82,10 @@ def class_of(kind):
         name = getattr(modeling_auto, mapping).get(kind)
         names += [name] if isinstance(name, str) else list(name or ())
     for name in names + classes()[kind]:
-        if hasattr(T, name):
-            return getattr(T, name)
+        try:
+            return named(kind, name)
+        except AttributeError:
+            pass
     raise LookupError("no class")
 
 
@@ -78,16 +95,14 @@ def built(kind, cls, folder):
     first = None
     for values in VARIANTS:
         try:
-            config = small(cls.config_class() if cls.config_class.model_type == kind else configuration_auto.CONFIG_MAPPING[kind](), values)
+            config = small(default(kind, cls), values)
             with torch.device("meta"):
                 size = sum(p.numel() for p in cls(config).parameters())
             if size > PARAMETERS:
                 raise ValueError(f"{size // 1_000_000:,} million parameters, with the layers made few")
             torch.manual_seed(7)
-            cls(config).to(torch.float16).save_pretrained(folder)
-            model, wrong = loads(cls, folder)
-            if wrong:
-                raise ValueError(f"transformers does not load its own folder: {wrong}")
+            model = cls(config).to(torch.float16)
+            model.save_pretrained(folder)
             return model
         except TimeoutError:
             raise
@@ -143,32 +158,41 @@ def said(e):
 
 def one(amn, kind, cls, root):
     plain, again, ours = root / "plain", root / "again", root / "ours"
+    digest = hashlib.sha256()
     try:
         model = built(kind, cls, plain)
     except Exception as e:
-        return "not built", said(e)
+        return "not built", said(e), ""
+    answer = lambda verdict, why: (verdict, why, digest.hexdigest()[:16])
     for to, q in (("nf4", T.BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=torch.float16)), ("int8", T.BitsAndBytesConfig(load_in_8bit=True))):
         done = subprocess.run([amn, "quantize", "-q", "-f", "--to", to, "-o", ours, plain], capture_output=True, text=True)
         refusal = f"{to}: {(done.stderr.strip().splitlines() or ['?'])[0]}".replace(str(plain), "")[-160:]
+        for file in sorted(ours.glob("*")) if not done.returncode else ():
+            digest.update(file.name.encode() + file.read_bytes())
+        broken = ""
         try:
-            want, _ = loads(cls, plain, quantization_config=q)
+            want, wrong = loads(cls, plain, quantization_config=q)
             if not quantized(want):
-                return ("nothing", refusal) if done.returncode else ("WRONG", f"{to}: transformers quantizes nothing")
+                return answer("nothing", refusal) if done.returncode else answer("WRONG", f"{to}: transformers quantizes nothing")
             want.save_pretrained(again)
-            _, wrong = loads(cls, again)
-            if wrong:
-                raise ValueError(wrong)
+            _, lost = loads(cls, again)
+            if wrong != lost:
+                raise ValueError(lost)
         except Exception as e:
-            return "breaks in transformers", f"{to}: {said(e)}"
+            broken = f"{to}: {said(e)}"
+        if broken and done.returncode:
+            return answer("breaks in transformers", broken)
         if done.returncode:
-            return "refused", refusal
+            return answer("refused", refusal)
         try:
-            got, wrong = loads(cls, ours)
+            got, lost = loads(cls, ours)
         except Exception as e:
-            return "WRONG", f"{to}: does not load: {said(e)}"
-        if wrong := wrong or differences(to, want, got, model):
-            return "other type" if str(wrong).startswith("TYPE") else "WRONG", f"{to}: {wrong}".replace("TYPE ", "")
-    return "equal", f"{len(quantized(want))} modules"
+            return answer("WRONG", f"does not load: {said(e)}; transformers' own: {broken}")
+        if broken:
+            return answer("WRONG", f"transformers' own: {broken}; ours: {lost}") if lost else answer("amn alone", broken)
+        if lost := (lost if lost != wrong else None) or differences(to, want, got, model):
+            return answer("other type" if str(lost).startswith("TYPE") else "WRONG", f"{to}: {lost}".replace("TYPE ", ""))
+    return answer("equal", f"{len(quantized(want))} modules")
 
 
 def asked(amn, kind):
@@ -179,13 +203,16 @@ def asked(amn, kind):
     with tempfile.TemporaryDirectory() as tmp:
         signal.alarm(SECONDS)
         try:
-            verdict, why = one(amn, kind, class_of(kind), pathlib.Path(tmp))
-        except (LookupError, TimeoutError) as e:
-            verdict, why = "not built", str(e)
+            kind, _, name = kind.partition("/")
+            cls = named(kind, name) if name else class_of(kind)
+            name = cls.__name__
+            verdict, why, digest = one(amn, kind, cls, pathlib.Path(tmp))
+        except (AttributeError, LookupError, TimeoutError) as e:
+            verdict, why, digest = "not built", str(e), ""
         finally:
             signal.alarm(0)
             gc.collect()
-    return {"type": kind, "verdict": verdict, "why": why}
+    return {"type": kind, "class": name, "verdict": verdict, "why": why, "digest": digest}
 
 
 AGAIN = "\n## Loaded again\n"

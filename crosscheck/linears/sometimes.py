@@ -84,9 +84,9 @@ def ends(tree):
             path.pop()
         elif token not in ". ":
             # A name that ends with _ is told from a mark by what other rows say of it: here both are kept out.
-            for own in {token.rstrip("+^~?!"), token.rstrip("+^~?!_")}:
+            for own in {token.rstrip("+^~?!$"), token.rstrip("+^~?!$_")}:
                 last.add(own if own != "*" else path[-1] + ".*")
-            path = path[:-1] + [token.rstrip("+^~?!_")] if path else [token.rstrip("+^~?!_")]
+            path = path[:-1] + [token.rstrip("+^~?!$_")] if path else [token.rstrip("+^~?!$_")]
     return last
 
 

@@ -2,7 +2,7 @@
 
     sweep.py AMN IN.jsonl [OUT.md]
 
-A model of each class is a folder with its names (one layer of each kind) and its
+A model of each class is a folder with its names (two layers of each kind) and its
 config.json; which weights a dry run would quantize must be those that transformers
 quantizes. To take what is no linear module is an error ("more"): such a model does not
 load. "Fewer" is counted, and "extra": linear modules that transformers leaves alone
@@ -17,9 +17,11 @@ import subprocess
 import sys
 import tempfile
 
+from models import classes
 
-def folder(dir, kind, patterns):
-    names = [p.replace("*", "0") for p in patterns]
+
+def folder(dir, kind, cls, patterns):
+    names = [p.replace("*", i) for p in patterns for i in ("01" if "*" in p else "0")]
     header, at = {}, 0
     for n in names:
         header[n] = {"dtype": "BF16", "shape": [64, 64], "data_offsets": [at, at + 8192]}
@@ -29,40 +31,46 @@ def folder(dir, kind, patterns):
     with open(dir / "model.safetensors", "wb") as f:
         f.write(struct.pack("<Q", len(text)) + text)
         f.truncate(8 + len(text) + at)
-    (dir / "config.json").write_text(json.dumps({"model_type": kind}))
+    (dir / "config.json").write_text(json.dumps({"model_type": kind, "architectures": [cls]}))
 
 
 def main():
     amn, rows = sys.argv[1], [json.loads(line) for line in open(sys.argv[2])]
     total, types, bad = collections.Counter(), collections.defaultdict(set), []
-    why = collections.defaultdict(dict)
+    why, missing = collections.defaultdict(dict), []
     for row in rows:
-        if "error" in row or not row["patterns"]:
-            total["classes not built"] += 1
+        if "error" in row:
+            total["not built"] += 1
             types[row["type"]].add("not built")
-            why[row["type"]].setdefault("not built", " ".join(row.get("error", "no matrix in it").split())[:100])
+            why[row["type"]].setdefault("not built", " ".join(row["error"].split())[:100])
+            missing.append((row["type"], row["class"], " ".join(row["error"].split())[:100]))
             continue
         with tempfile.TemporaryDirectory() as work:
             dir = pathlib.Path(work) / "m"
             dir.mkdir()
-            folder(dir, row["type"], row["patterns"])
+            folder(dir, row["type"], row["class"], row["patterns"])
             done = subprocess.run([amn, "forget", "--dry-run", "--json", "-o", str(pathlib.Path(work) / "out"), str(dir)], capture_output=True, text=True)
         said = json.loads(done.stdout)
         got = {w["name"] for w in said.get("forgotten", {}).get("weights", [])}
-        want = {p.replace("*", "0") for p, k in row["patterns"].items() if k in ("linear", "conv1d") and p not in row.get("mixed", ())}
-        wrong = got & {p.replace("*", "0") for p, k in row["patterns"].items() if k in ("other", "fused")}
+        want = {p.replace("*", i) for p, k in row["patterns"].items() if k in ("linear", "conv1d") or p in row.get("mixed", ())
+                for i in ("0" if p in row.get("mixed", ()) or "*" not in p else "01")}
+        wrong = got & {p.replace("*", i) for i in "01" for p, k in row["patterns"].items() if k in ("other", "fused")}
         verdict = "more" if wrong else "fewer" if want - got else "equal" if got == want else "extra"
-        if done.returncode != 0 and want and "takes it apart" in done.stdout:
+        if said.get("forgotten", {}).get("by_name") or "unknown_class" in said.get("forgotten", {}) or said.get("forgotten", {}).get("guessed"):
+            verdict = "by names"
+        elif done.returncode != 0 and not want and "no weight in it is quantized" in done.stdout:
+            verdict = "nothing"
+        elif done.returncode != 0 and "takes it apart" in done.stdout:
             verdict = "taken apart"
         elif done.returncode != 0 and want:
             verdict = "refused"
         total[verdict] += 1
         types[row["type"]].add(verdict)
         why[row["type"]].setdefault(verdict, reason(row, verdict, sorted(want - got) or sorted(got - want), said))
-        if verdict in ("more", "refused"):
+        if verdict in ("more", "refused", "by names"):
             bad.append((row["type"], row["class"], sorted(wrong)[:3], said.get("error")))
-        elif verdict == "fewer":
-            print("fewer", row["type"], row["class"], *sorted(want - got)[:3])
+        elif verdict in ("fewer", "extra"):
+            print(verdict, row["type"], row["class"], *sorted(want ^ got)[:3])
     for b in bad:
         print("BAD", *b)
     verdicts = {k: next((v for v in ORDER if v in t), "not built") for k, t in types.items()}
@@ -72,19 +80,21 @@ def main():
         out = pathlib.Path(sys.argv[3])
         text = out.read_text() if out.exists() else ""
         again = text[text.index(AGAIN):] if AGAIN in text else ""  # what reload.py has said
-        out.write_text(page(verdicts, total, worst, why) + again)
+        none = {kind for kind, names in classes().items() if not names}
+        out.write_text(page(verdicts, total, worst, why, [m for m in missing if verdicts[m[0]] != "not built"], none) + again)
     return 1 if bad else 0
 
 
 AGAIN = "\n## Loaded again\n"
-ORDER = ("more", "refused", "taken apart", "fewer", "extra", "equal")
+ORDER = ("more", "by names", "refused", "taken apart", "fewer", "extra", "equal", "nothing")
 MEANING = {
     "equal": "what is quantized is what transformers quantizes",
-    "extra": "also linear modules that transformers leaves alone where nobody tells it; config.json tells it",
-    "fewer": "a linear module of some class is left alone, mostly the head of token classification; it loads",
+    "nothing": "no linear module that transformers quantizes: refused",
     "taken apart": "refused: transformers takes a weight apart when it loads, which it does not beside quantized ones",
-    "not built": "no class could be built with its default configuration here: names decide, and the output says so",
-    "more": "a bug", "refused": "a bug",
+    "extra": "also linear modules that transformers leaves alone where nobody tells it; config.json tells it",
+    "fewer": "a linear module is left alone that transformers takes; it loads",
+    "not built": "not built here: names decide, and the output says so",
+    "more": "a bug", "by names": "a bug", "refused": "a bug",
 }
 
 
@@ -96,20 +106,29 @@ def reason(row, verdict, names, said):
     return "" if verdict == "equal" else f"{row['class']}: `{names[0]}`" + (f" and {len(names) - 1} more" if len(names) > 1 else "") if names else ""
 
 
-def page(verdicts, total, worst, why):
+def page(verdicts, total, worst, why, missing, none):
     out = ["# Which weights of a model are quantized", "",
-           "`amn quantize` asks a table (`convert/linears.txt`) which weights of a model type are linear modules of transformers 5.23. The table is made of",
-           "transformers itself, and every class of it was held against a dry run:", "",
-           "    python3 crosscheck/linears/build.py types.jsonl", "    python3 crosscheck/linears/table.py types.jsonl > convert/linears.txt",
+           "`amn quantize` asks tables (`convert/linears.txt`, `convert/classes.txt`) which weights of a model are linear modules of transformers 5.23: by the",
+           "`model_type` of config.json, and by the class in its `architectures` where the classes of a type differ. A class that is not known of the type has what",
+           "all classes of the type agree in, names decide about the rest, and the output says so; so it does of a type without a row, and of matrices that no",
+           "class of the type has with its default configuration. The tables are made of transformers itself, and every class was held against a dry run:", "",
+           "    python3 crosscheck/linears/build.py types.jsonl", "    python3 crosscheck/linears/table.py types.jsonl convert",
            "    python3 crosscheck/linears/sweep.py amn types.jsonl docs/model-types.md", "",
            "| verdict | types | classes | meaning |", "|---|---:|---:|---|"]
-    for v in ("equal", "extra", "fewer", "taken apart", "not built", "more", "refused"):
-        classes = total["classes not built" if v == "not built" else v]
-        out.append(f"| {v} | {worst[v]} | {classes} | {MEANING[v]} |")
+    for v in MEANING:
+        if total[v] or worst[v]:
+            out.append(f"| {v} | {worst[v]} | {total[v]} | {MEANING[v]} |")
+    out += [f"| no class | {len(none)} | | a configuration inside others: transformers has no class for it alone |", "", "A type counts by the worst verdict of its classes."]
     for v in ("taken apart", "fewer", "extra", "not built"):
-        out += ["", f"## {v[0].upper()}{v[1:]}", "", "| type | why |", "|---|---|"]
-        out += [f"| {k} | {why[k].get(v, '').replace('|', '/')} |" for k in sorted(k for k, w in verdicts.items() if w == v)]
-    out += ["", "## Equal", "", ", ".join(sorted(k for k, w in verdicts.items() if w == "equal")) + "."]
+        rows = [f"| {k} | {why[k].get(v, '').replace('|', '/')} |" for k in sorted(k for k, w in verdicts.items() if w == v)]
+        if rows:
+            out += ["", f"## {v[0].upper()}{v[1:]}", "", "| type | why |", "|---|---|", *rows]
+    if missing:
+        out += ["", "Classes that were not built, of types that others stand for:", "", "| type | class | why |", "|---|---|---|"]
+        out += [f"| {k} | {c} | {w.replace('|', '/')} |" for k, c, w in sorted(missing)]
+    for v in ("equal", "nothing"):
+        out += ["", f"## {v[0].upper()}{v[1:]}", "", ", ".join(sorted(k for k, w in verdicts.items() if w == v)) + "."]
+    out += ["", "## No class", "", ", ".join(sorted(none)) + "."]
     return "\n".join(out) + "\n"
 
 

@@ -1,23 +1,34 @@
-"""Makes convert/linears.txt of what build.py asked transformers.
+"""Makes convert/linears.txt and convert/classes.txt of what build.py asked transformers.
 
-    table.py IN.jsonl > convert/linears.txt
+    table.py IN.jsonl FOLDER      FOLDER is convert/
 
-A row is the types that have the same weights, the beginnings that names may have
+A row of linears.txt is the types that have the same weights, the beginnings that names may have
 (classes with a head put their model below one), and the names as a tree: a number
 is *, a leaf says what becomes of the weight. Where classes of one type differ in
-which linear modules they leave alone, the name decides. Types of which no class could be built are left out.
+which linear modules they leave alone, it says so. Types of which no class could be built are left out.
+
+A row of classes.txt is a type and its classes, each with the names of which it says
+something else than the type's row, as a tree below the class. Types that IN does not have
+keep the rows that they have.
 """
 import collections
 import json
+import pathlib
 import sys
 
 MARK = {"linear": "+", "conv1d": "^", "kept": "~", "other": "_", "fused": "!"}
+VERSION = "5.23.0"
+
+
+def marks(row):
+    """What becomes of the weights of a class, by the patterns of their names."""
+    return {p.removesuffix(".weight"): "$" if p in row.get("mixed", ()) else MARK[k] for p, k in row["patterns"].items()}
 
 
 def fold(rows):
     """The names of one type's classes as one dict of marks, without the beginnings
     that are listed."""
-    classes = [{p.removesuffix(".weight"): MARK["kept" if p in r.get("mixed", ()) else k] for p, k in r["patterns"].items()} for r in rows]
+    classes = [marks(r) for r in rows]
     base = min((c for c in classes if c), key=len, default={})
     starts, out = {""}, dict(base)
     for c in classes:
@@ -34,8 +45,16 @@ def fold(rows):
                     p = p[len(s):]
                     break
             was = out.get(p, k)
-            out[p] = k if was == k else "?" if {was, k} <= set("+~?") else MARK["kept"]
+            out[p] = k if was == k else "?" if {was, k} <= set("+~?$") else MARK["kept"]
     return sorted(starts - {""}), out
+
+
+def found(starts, names, p):
+    """What a type's row says of a name, as the program reads it."""
+    for s in ["", *starts]:
+        if p.startswith(s) and p[len(s):] in names:
+            return names[p[len(s):]]
+    return None
 
 
 def tree(names):
@@ -66,20 +85,50 @@ def write(node):
     return " ".join(out)
 
 
+def old(path, types):
+    """The rows of a table, of types that are not asked again."""
+    for line in path.read_text().splitlines() if path.exists() else ():
+        kinds, _, row = line.partition("|")
+        if not line.startswith("#"):
+            yield from ((kind, row) for kind in kinds.split() if kind not in types)
+
+
+def linears(types, before):
+    rows = collections.defaultdict(list)
+    for kind, row in before:
+        rows[row].append(kind)
+    for kind, (starts, names) in types.items():
+        rows[" ".join(starts) + "|" + write(tree(names))].append(kind)
+    yield f"# Which weights transformers quantizes with bitsandbytes, by model_type. Made by crosscheck/linears of transformers {VERSION}."
+    yield "# TYPES | BEGINNINGS | NAMES: + quantized, ^ quantized transposed (Conv1D), ~ kept, ? kept in some classes, $ kept in the last layer, _ not linear, ! fused with others."
+    for row, kinds in sorted(rows.items(), key=lambda r: r[1]):
+        yield " ".join(sorted(kinds)) + "|" + row
+
+
+def classes(types, asked, before):
+    yield f"# The classes of each model_type, and what they say of a name that its row of linears.txt does not. Made by crosscheck/linears of transformers {VERSION}."
+    yield "# TYPE | CLASSES, each with names below it: marks as in linears.txt."
+    rows = dict(before)
+    for kind, (starts, names) in types.items():
+        node = {}
+        for row in asked[kind]:
+            own = {p: m for p, m in marks(row).items() if found(starts, names, p) != m}
+            node[row["class"]] = tree(own)
+        rows[kind] = write(node)
+    yield from (kind + "|" + row for kind, row in sorted(rows.items()))
+
+
 def main():
-    types = collections.defaultdict(list)
+    asked = collections.defaultdict(list)
     for line in open(sys.argv[1]):
         row = json.loads(line)
-        if "error" not in row and row["patterns"]:
-            types[row["type"]].append(row)
-    rows = collections.defaultdict(list)
-    for kind, found in types.items():
-        starts, names = fold(found)
-        rows[" ".join(starts) + "|" + write(tree(names))].append(kind)
-    print("# Which weights transformers quantizes with bitsandbytes, by model_type. Made by crosscheck/linears of transformers 5.23.0.")
-    print("# TYPES | BEGINNINGS | NAMES: + quantized, ^ quantized transposed (Conv1D), ~ kept, ? kept in some classes, _ not linear, ! fused with others.")
-    for row, kinds in sorted(rows.items(), key=lambda r: r[1]):
-        print(" ".join(sorted(kinds)) + "|" + row)
+        if "error" not in row:
+            asked[row["type"]].append(row)
+    types = {kind: fold(rows) for kind, rows in sorted(asked.items())}
+    folder = pathlib.Path(sys.argv[2])
+    names, of = folder / "linears.txt", folder / "classes.txt"
+    names.write_text("\n".join([*linears(types, list(old(names, types)))]) + "\n")
+    of.write_text("\n".join([*classes(types, asked, list(old(of, types)))]) + "\n")
 
 
 if __name__ == "__main__":

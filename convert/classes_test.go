@@ -1,0 +1,79 @@
+package convert_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/anamnesis-go/anamnesis/convert"
+)
+
+// The classes of a type differ in which linear modules transformers leaves alone: what
+// architectures names decides. The names are those of transformers 5.23's own dry run.
+func TestTheClassDecides(t *testing.T) {
+	matrix := typed{shape: []int64{64, 64}, plain: "F16"}
+	for _, c := range []struct {
+		kind, class, name string
+		taken             bool
+	}{
+		{"layoutlmv3", "LayoutLMv3Model", "encoder.rel_pos_y_bias.weight", false},
+		{"layoutlmv3", "LayoutLMv3ForTokenClassification", "layoutlmv3.encoder.rel_pos_y_bias.weight", true},
+		{"llama", "LlamaForTokenClassification", "score.weight", true},
+		{"llama", "LlamaForSequenceClassification", "score.weight", false},
+		{"olmo", "OlmoModel", "layers.0.mlp.down_proj.weight", true},
+		{"olmo", "OlmoModel", "layers.1.mlp.down_proj.weight", false}, // the last module
+		{"olmo", "OlmoForCausalLM", "layers.1.mlp.down_proj.weight", true},
+		{"mobilebert", "MobileBertForMaskedLM", "cls.predictions.dense.weight", false},
+	} {
+		tensors := map[string]typed{c.name: matrix}
+		for _, also := range []string{"layers.0.mlp.down_proj.weight", "layers.1.mlp.down_proj.weight", "encoder.layer.0.attention.self.query.weight"} {
+			tensors[also] = matrix
+		}
+		m := typedModel(t, account(t), c.kind, tensors)
+		m = withConfigs{m.(withConfigs).Model, `{"architectures": ["` + c.class + `"], "model_type": "` + c.kind + `"}`}
+		_, p, err := forget(t, m, convert.Bnb{}, 1, 0)
+		if err != nil {
+			t.Errorf("%s: %v", c.class, err)
+			continue
+		}
+		q := p.Quantized
+		if taken := slices.ContainsFunc(q.Weights, func(w convert.QuantizedWeight) bool { return w.Name == c.name }); taken != c.taken || q.UnknownClass != "" {
+			t.Errorf("%s: %s is quantized: %v, unknown class %q", c.class, c.name, taken, q.UnknownClass)
+		}
+	}
+}
+
+// A class that no table has is said, and so are matrices that a type does not have by default.
+func TestWhatIsNotKnownIsSaid(t *testing.T) {
+	matrix := typed{shape: []int64{64, 64}, plain: "F16"}
+	tensors := map[string]typed{"model.layers.0.self_attn.q_proj.weight": matrix, "model.layers.0.mlp.adapter.up_proj.weight": matrix, "score.weight": matrix}
+	for _, c := range []struct {
+		architectures, unknown string
+		guessed                int64
+	}{
+		{`["LlamaForCausalLM"]`, "", 2},
+		{`["OtherForCausalLM"]`, "OtherForCausalLM", 2},
+		{`["OtherForCausalLM", "LlamaForSequenceClassification"]`, "", 1},
+		{`[1, null, "LlamaForTokenClassification"]`, "", 1},
+		{`[]`, "", 2},
+		{`null`, "", 2},
+	} {
+		m := typedModel(t, account(t), "llama", tensors)
+		m = withConfigs{m.(withConfigs).Model, `{"architectures": ` + c.architectures + `, "model_type": "llama"}`}
+		_, p, err := forget(t, m, convert.Bnb{}, 1, 0)
+		if err != nil {
+			t.Errorf("%s: %v", c.architectures, err)
+			continue
+		}
+		type said struct {
+			Unknown string
+			Guessed int64
+			First   string
+		}
+		want := said{c.unknown, c.guessed, "model.layers.0.mlp.adapter.up_proj.weight"}
+		if diff := cmp.Diff(want, said{p.Quantized.UnknownClass, p.Quantized.Guessed, p.Quantized.FirstGuessed}); diff != "" {
+			t.Errorf("%s: %s", c.architectures, diff)
+		}
+	}
+}
