@@ -221,6 +221,7 @@ MEANING = {
     "nothing": "no linear module: transformers quantizes nothing, and amn refuses",
     "other type": "as equal, but some tensors that transformers makes float32 stay float16",
     "breaks in transformers": "what transformers quantizes and saves it does not load again",
+    "amn alone": "the same, and transformers loads what amn quantizes",
     "refused": "transformers loads its own, and amn refuses",
     "WRONG": "modules differ: a difference not mended yet",
     "not built": "no small model of it",
@@ -232,7 +233,8 @@ def page(rows):
     part = {k for k, r in rows.items() if (r["verdict"], r["why"]) == ("not built", "no class")}
     of = {v: sorted(k for k, r in rows.items() if r["verdict"] == v and k not in part) for v in MEANING}
     out = [AGAIN, "A small random model of a type in F16, quantized by amn and by transformers, in NF4 and in LLM.int8(), and loaded by transformers. The verdicts are in",
-           "`crosscheck/linears/reload.jsonl`; a type with a line there is not asked again:", "",
+           "`crosscheck/linears/reload.jsonl`; a type with a line there is not asked again.",
+           f"{sum('class' in r for r in rows.values())} of the lines name their class: they were measured since the class in `architectures` decides, the others before.", "",
            "    PYTHONPATH=.venv/quant python3 crosscheck/linears/reload.py --out crosscheck/linears/reload.jsonl --page docs/model-types.md amn",
            "    make crosscheck PART=reload          those that were wrong once, and others by chance", "",
            "| verdict | types | meaning |", "|---|---:|---|"]

@@ -81,7 +81,8 @@ def main():
         text = out.read_text() if out.exists() else ""
         again = text[text.index(AGAIN):] if AGAIN in text else ""  # what reload.py has said
         none = {kind for kind, names in classes().items() if not names}
-        out.write_text(page(verdicts, total, worst, why, [m for m in missing if verdicts[m[0]] != "not built"], none) + again)
+        out.write_text(page(verdicts, total, worst, why, [m for m in missing if verdicts[m[0]] != "not built"], none,
+                            {kind for kind, names in classes().items() if names and kind not in types}) + again)
     return 1 if bad else 0
 
 
@@ -106,7 +107,7 @@ def reason(row, verdict, names, said):
     return "" if verdict == "equal" else f"{row['class']}: `{names[0]}`" + (f" and {len(names) - 1} more" if len(names) > 1 else "") if names else ""
 
 
-def page(verdicts, total, worst, why, missing, none):
+def page(verdicts, total, worst, why, missing, none, rest):
     out = ["# Which weights of a model are quantized", "",
            "`amn quantize` asks tables (`convert/linears.txt`, `convert/classes.txt`) which weights of a model are linear modules of transformers 5.23: by the",
            "`model_type` of config.json, and by the class in its `architectures` where the classes of a type differ. A class that is not known of the type has what",
@@ -118,7 +119,9 @@ def page(verdicts, total, worst, why, missing, none):
     for v in MEANING:
         if total[v] or worst[v]:
             out.append(f"| {v} | {worst[v]} | {total[v]} | {MEANING[v]} |")
-    out += [f"| no class | {len(none)} | | a configuration inside others: transformers has no class for it alone |", "", "A type counts by the worst verdict of its classes."]
+    out += [f"| no class | {len(none)} | | a configuration inside others: transformers has no class for it alone |"]
+    out += [f"| not asked | {len(rest)} | | the row of the type is older: of the classes in the auto mappings, folded into one; what its classes differ in names decide |"] if rest else []
+    out += ["", "A type counts by the worst verdict of its classes."]
     for v in ("taken apart", "fewer", "extra", "not built"):
         rows = [f"| {k} | {why[k].get(v, '').replace('|', '/')} |" for k in sorted(k for k, w in verdicts.items() if w == v)]
         if rows:
@@ -128,6 +131,8 @@ def page(verdicts, total, worst, why, missing, none):
         out += [f"| {k} | {c} | {w.replace('|', '/')} |" for k, c, w in sorted(missing)]
     for v in ("equal", "nothing"):
         out += ["", f"## {v[0].upper()}{v[1:]}", "", ", ".join(sorted(k for k, w in verdicts.items() if w == v)) + "."]
+    if rest:
+        out += ["", "## Not asked", "", ", ".join(sorted(rest)) + "."]
     out += ["", "## No class", "", ", ".join(sorted(none)) + "."]
     return "\n".join(out) + "\n"
 
