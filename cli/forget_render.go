@@ -53,6 +53,9 @@ func (s *session) printQuantized(c *conversion) {
 	if e.Guessed > 0 {
 		s.fact("", "By name", fmt.Sprintf("%s that transformers does not build by default for this class: %s%s", matrices(e.Guessed), cutName(nameText(e.FirstGuessed), 48), more(e.Guessed-1)))
 	}
+	if e.BreaksAgain != "" {
+		s.fact("", "Loads", fmt.Sprintf("not certain: transformers does not load its own folders of model_type %q in this format (%s)", tidy(e.Type, 64), e.BreaksAgain))
+	}
 	if !c.report || c.result == nil || len(e.Weights) == 0 {
 		return
 	}
@@ -191,6 +194,9 @@ func jsonQuantized(o *jsonObject, c *conversion) {
 		if e.Guessed > 0 {
 			o.number("guessed", e.Guessed)
 			o.text("first_guessed", e.FirstGuessed)
+		}
+		if e.BreaksAgain != "" {
+			o.field("breaks_again", e.BreaksAgain)
 		}
 		o.list("weights", func(add func(func(*jsonObject))) {
 			for i := range e.Weights {

@@ -84,6 +84,7 @@ func (o Bnb) start(b *limits.Budget, m tensor.Model, opts *Options) (encoder, er
 		return nil, err
 	}
 	e.float32s = float32sOf(e.Type)
+	e.BreaksAgain = breaksAgain[e.Type]
 	return e, nil
 }
 

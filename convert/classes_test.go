@@ -77,3 +77,17 @@ func TestWhatIsNotKnownIsSaid(t *testing.T) {
 		}
 	}
 }
+
+// What transformers does not load again of its own is said, of the format that it was seen in.
+func TestTypesThatTransformersDoesNotLoadAgain(t *testing.T) {
+	matrix := typed{shape: []int64{64, 64}, plain: "F16"}
+	tensors := map[string]typed{"layers.0.self_attn.q_proj.weight": matrix, "layers.0.mlp.down_proj.weight": matrix}
+	for kind, breaks := range map[string]bool{"llama4_text": true, "qwen4_exp_text": true, "llama": false} {
+		_, p, err := forget(t, typedModel(t, account(t), kind, tensors), convert.Bnb{}, 1, 0)
+		if err != nil {
+			t.Errorf("%s: %v", kind, err)
+		} else if q := p.Quantized; breaks != (q.BreaksAgain != "") {
+			t.Errorf("%s: %q", kind, q.BreaksAgain)
+		}
+	}
+}

@@ -56,6 +56,9 @@ type Quantized struct {
 	// of it has them as transformers builds it by default. FirstGuessed is one.
 	Guessed      int64
 	FirstGuessed string
+	// BreaksAgain is what stops transformers where it loads what it quantized and saved itself
+	// in this format of a model of this type; empty where nothing is known to.
+	BreaksAgain string
 }
 
 // A QuantizedWeight is a weight that was quantized.
