@@ -249,7 +249,7 @@ type symmetricGroups struct {
 	find func(b *symmetricBlock, g int, x, matrix []float32, mean float32)
 	// head writes the scales and rounds them; false if the block is zeros.
 	head func(p []byte, b *symmetricBlock, matrix bool) bool
-	// put is head without the search of the scales' scale, where a matrix asks for one.
+	// put is head where the scales' integers are known already, or nil.
 	put  func(p []byte, b *symmetricBlock)
 	pack func(p []byte, codes *[256]uint8)
 }

@@ -191,16 +191,15 @@ func (k *symmetricGroups) encodeLanes(o *Ops, dst []byte, src, matrix []float32)
 				}
 			}
 		}
-		together := matrix != nil && k.put != nil
-		if together {
-			l.searchScales(o, several, n, 32)
+		if k.put != nil {
+			l.integers(o, several, n, 32, matrix != nil)
 			l.symmetric(k.half)
 		}
 		for i := range n {
 			from := at + 256*i
 			x, p := src[from:][:256], dst[from/256*k.size:][:k.size]
 			b.scales, b.sums = [16]float32(several.scales[16*i:]), [16]float32(several.sums[16*i:])
-			if together {
+			if k.put != nil {
 				b.sc, b.d = [16]int8(signed(several.codes[16*i:])), several.d[i]
 				k.put(p, b)
 			} else if !k.head(p, b, matrix != nil) {
@@ -242,17 +241,31 @@ type severalBlocks struct {
 	means, d     [16]float32
 }
 
-// searchScales searches the scales' scales of n blocks.
-func (l *lanes) searchScales(o *Ops, b *severalBlocks, n, half int) {
-	l.symmetric(half)
-	o.load(&l.x, b.scales[:16*n], 16)
-	o.load(&l.weights, b.sums[:16*n], 16)
-	o.search.symmetric(&l.x[0], 16, symmetricTrials)
-	l.inverses(false)
+// integers makes them of the scales of n blocks: multiples of what a search finds where there is a matrix, or
+// else of what makes the largest magnitude the least integer. Blocks of zeros have none.
+func (l *lanes) integers(o *Ops, b *severalBlocks, n, half int, matrix bool) {
+	if matrix {
+		l.symmetric(half)
+		o.load(&l.x, b.scales[:16*n], 16)
+		o.load(&l.weights, b.sums[:16*n], 16)
+		o.search.symmetric(&l.x[0], 16, symmetricTrials)
+		l.inverses(false)
+		b.d = l.scale
+	} else {
+		l.base = [16]float32{}
+		for i := range n {
+			top, magnitude := largest(b.scales[16*i:][:16])
+			l.trial[i] = -float32(half) / top
+			b.d[i] = 1 / l.trial[i]
+			if l.high[i] = 1; magnitude == 0 {
+				l.high[i] = 0
+			}
+		}
+	}
 	l.limits = between(-half, half-1)
 	o.search.times(&b.codes[0], &b.scales[0], &l.trial[0], &l.base[0], &l.limits[0], 1, n)
 	for i := range n {
-		if b.d[i] = l.scale[i]; l.high[i] < tinyGroup {
+		if l.high[i] < tinyGroup {
 			b.d[i] = 0
 			clear(b.codes[16*i:][:16])
 		}
