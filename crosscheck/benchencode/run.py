@@ -22,7 +22,7 @@ CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".ca
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
 GGML = """Q8_0 Q4_0 Q4_1 Q5_0 Q5_1 Q2_K Q3_K Q4_K Q5_K Q6_K IQ4_NL IQ4_XS IQ3_S IQ3_XXS IQ2_S IQ1_M
     MXFP4 NVFP4 TQ1_0 TQ2_0 Q1_0 Q2_0""".split()
-MATRIX = """Q4_0 Q4_1 Q5_0 Q5_1 Q2_K Q3_K Q4_K Q5_K Q6_K IQ4_XS
+MATRIX = """Q4_0 Q4_1 Q5_0 Q5_1 Q2_K Q3_K Q4_K Q5_K Q6_K IQ4_NL IQ4_XS
     IQ3_S IQ3_XXS IQ2_S IQ2_XS IQ2_XXS IQ1_S IQ1_M""".split()
 FAST = "Q8_0 Q4_0 MXFP4 NVFP4".split()
 OTHERS = "FP8-blocks FP8-rows NF4 INT8-rows".split()
