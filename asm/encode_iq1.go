@@ -217,30 +217,36 @@ func (g *iq1Group) splitIQ1_M(x []float32) (scale float32, first, second, code i
 			}
 		}
 	}
-	best, code := float32(-math.MaxFloat32), -1
+	c := cutIQ1_M{best: -math.MaxFloat32, code: -1}
 	for a := range 17 {
-		var untilW [2][2]float32
-		for s := range 2 {
-			for h := range 2 {
-				untilW[s][h] = allW[s][h] + firstW[s][h][a]
-			}
-		}
+		up0, up1 := allW[0][0]+firstW[0][0][a], allW[0][1]+firstW[0][1][a]
+		down0, down1 := allW[1][0]+firstW[1][0][a], allW[1][1]+firstW[1][1][a]
 		for b := a; b <= 16; b++ {
 			x0, x1 := sx[0][a]+sx[0][b], sx[1][a]+sx[1][b]
-			qx := [2][2]float32{{allX[0][0] - x0, allX[0][1] - x1}, {allX[1][0] - x0, allX[1][1] - x1}}
-			qq := [2][2]float32{{untilW[0][0] + secondW[0][0][b], untilW[0][1] + secondW[0][1][b]},
-				{untilW[1][0] + secondW[1][0][b], untilW[1][1] + secondW[1][1][b]}}
-			for k := range 4 {
-				x, q := qx[k>>1][0]+qx[k&1][1], qq[k>>1][0]+qq[k&1][1]
-				if q > 0 && float32(x*x) > float32(best*q) {
-					scale = x / q
-					best = float32(scale * x)
-					first, second, code = a, b, k
-				}
-			}
+			upX0, upX1, downX0, downX1 := allX[0][0]-x0, allX[0][1]-x1, allX[1][0]-x0, allX[1][1]-x1
+			upW0, upW1 := up0+secondW[0][0][b], up1+secondW[0][1][b]
+			downW0, downW1 := down0+secondW[1][0][b], down1+secondW[1][1][b]
+			c.try(upX0+upX1, upW0+upW1, a, b, 0)
+			c.try(upX0+downX1, upW0+downW1, a, b, 1)
+			c.try(downX0+upX1, downW0+upW1, a, b, 2)
+			c.try(downX0+downX1, downW0+downW1, a, b, 3)
 		}
 	}
-	return scale, first, second, code
+	return c.scale, c.first, c.second, c.code
+}
+
+// A cutIQ1_M is the best cut so far.
+type cutIQ1_M struct {
+	best, scale         float32
+	first, second, code int
+}
+
+func (c *cutIQ1_M) try(x, q float32, first, second, code int) {
+	if q > 0 && float32(x*x) > float32(c.best*q) {
+		c.scale = x / q
+		c.best = float32(c.scale * x)
+		c.first, c.second, c.code = first, second, code
+	}
 }
 
 var gridIQ1_M gridEncoder = func(kernels *searchKernels, room *searched, p []byte, x, matrix []float32) {
