@@ -24939,7 +24939,7 @@ DATA k213<>+24(SB)/8, $0x7f8000007f800000
 GLOBL k213<>(SB), RODATA|NOPTR, $32
 
 // func e4m3TimesAVX2(dst *byte, src *float32, factor float32, n int)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·e4m3TimesAVX2(SB), NOSPLIT, $0-32
 	// For each number: 448 at most; rounded to three bits of fraction, below 2^-6 to units of 2^-9.
 	MOVQ         dst+0(FP), AX
@@ -24948,71 +24948,73 @@ TEXT ·e4m3TimesAVX2(SB), NOSPLIT, $0-32
 	VBROADCASTSS factor+16(FP), Y0
 
 block:
-	VMOVUPS   (CX), Y1
-	VMOVUPS   32(CX), Y2
-	VMOVUPS   64(CX), Y3
-	VMOVUPS   96(CX), Y4
-	VMULPS    Y0, Y1, Y1
-	VMOVDQA   Y1, Y5
-	VPAND     k145<>+0(SB), Y1, Y1
-	VPMINSD   k214<>+0(SB), Y1, Y1
-	VPMAXSD   k215<>+0(SB), Y1, Y6
-	VPAND     k213<>+0(SB), Y6, Y6
-	VPADDD    k216<>+0(SB), Y6, Y6
-	VADDPS    Y6, Y1, Y1
-	VPSRLD    $0x14, Y6, Y7
-	VPSUBD    Y6, Y1, Y1
-	VPADDD    Y7, Y1, Y1
-	VMULPS    Y0, Y2, Y2
-	VMOVDQA   Y2, Y6
-	VPAND     k145<>+0(SB), Y2, Y2
-	VPMINSD   k214<>+0(SB), Y2, Y2
-	VPMAXSD   k215<>+0(SB), Y2, Y7
-	VPAND     k213<>+0(SB), Y7, Y7
-	VPADDD    k216<>+0(SB), Y7, Y7
-	VADDPS    Y7, Y2, Y2
-	VPSRLD    $0x14, Y7, Y8
-	VPSUBD    Y7, Y2, Y2
-	VPADDD    Y8, Y2, Y2
-	VMULPS    Y0, Y3, Y3
-	VMOVDQA   Y3, Y7
-	VPAND     k145<>+0(SB), Y3, Y3
-	VPMINSD   k214<>+0(SB), Y3, Y3
-	VPMAXSD   k215<>+0(SB), Y3, Y8
-	VPAND     k213<>+0(SB), Y8, Y8
-	VPADDD    k216<>+0(SB), Y8, Y8
-	VADDPS    Y8, Y3, Y3
-	VPSRLD    $0x14, Y8, Y9
-	VPSUBD    Y8, Y3, Y3
-	VPADDD    Y9, Y3, Y3
-	VMULPS    Y0, Y4, Y4
-	VMOVDQA   Y4, Y8
-	VPAND     k145<>+0(SB), Y4, Y4
-	VPMINSD   k214<>+0(SB), Y4, Y4
-	VPMAXSD   k215<>+0(SB), Y4, Y9
-	VPAND     k213<>+0(SB), Y9, Y9
-	VPADDD    k216<>+0(SB), Y9, Y9
-	VADDPS    Y9, Y4, Y4
-	VPSRLD    $0x14, Y9, Y10
-	VPSUBD    Y9, Y4, Y4
-	VPADDD    Y10, Y4, Y4
-	VPACKSSDW Y2, Y1, Y1
-	VPACKSSDW Y4, Y3, Y3
-	VPSUBW    k217<>+0(SB), Y1, Y1
-	VPSUBW    k217<>+0(SB), Y3, Y3
-	VPACKUSWB Y3, Y1, Y1
-	VPACKSSDW Y6, Y5, Y5
-	VPACKSSDW Y8, Y7, Y7
-	VPACKSSWB Y7, Y5, Y5
-	VPAND     k85<>+0(SB), Y5, Y5
-	VPOR      Y5, Y1, Y1
-	VMOVDQU   k174<>+0(SB), Y2
-	VPERMD    Y1, Y2, Y1
-	VMOVDQU   Y1, (AX)
-	ADDQ      $0x00000080, CX
-	ADDQ      $0x20, AX
-	DECQ      DX
-	JNZ       block
+	VMOVUPS    (CX), Y1
+	VMOVUPS    32(CX), Y2
+	VMOVUPS    64(CX), Y3
+	VMOVUPS    96(CX), Y4
+	PREFETCHT0 16384(CX)
+	PREFETCHT0 16448(CX)
+	VMULPS     Y0, Y1, Y1
+	VMOVDQA    Y1, Y5
+	VPAND      k145<>+0(SB), Y1, Y1
+	VPMINSD    k214<>+0(SB), Y1, Y1
+	VPMAXSD    k215<>+0(SB), Y1, Y6
+	VPAND      k213<>+0(SB), Y6, Y6
+	VPADDD     k216<>+0(SB), Y6, Y6
+	VADDPS     Y6, Y1, Y1
+	VPSRLD     $0x14, Y6, Y7
+	VPSUBD     Y6, Y1, Y1
+	VPADDD     Y7, Y1, Y1
+	VMULPS     Y0, Y2, Y2
+	VMOVDQA    Y2, Y6
+	VPAND      k145<>+0(SB), Y2, Y2
+	VPMINSD    k214<>+0(SB), Y2, Y2
+	VPMAXSD    k215<>+0(SB), Y2, Y7
+	VPAND      k213<>+0(SB), Y7, Y7
+	VPADDD     k216<>+0(SB), Y7, Y7
+	VADDPS     Y7, Y2, Y2
+	VPSRLD     $0x14, Y7, Y8
+	VPSUBD     Y7, Y2, Y2
+	VPADDD     Y8, Y2, Y2
+	VMULPS     Y0, Y3, Y3
+	VMOVDQA    Y3, Y7
+	VPAND      k145<>+0(SB), Y3, Y3
+	VPMINSD    k214<>+0(SB), Y3, Y3
+	VPMAXSD    k215<>+0(SB), Y3, Y8
+	VPAND      k213<>+0(SB), Y8, Y8
+	VPADDD     k216<>+0(SB), Y8, Y8
+	VADDPS     Y8, Y3, Y3
+	VPSRLD     $0x14, Y8, Y9
+	VPSUBD     Y8, Y3, Y3
+	VPADDD     Y9, Y3, Y3
+	VMULPS     Y0, Y4, Y4
+	VMOVDQA    Y4, Y8
+	VPAND      k145<>+0(SB), Y4, Y4
+	VPMINSD    k214<>+0(SB), Y4, Y4
+	VPMAXSD    k215<>+0(SB), Y4, Y9
+	VPAND      k213<>+0(SB), Y9, Y9
+	VPADDD     k216<>+0(SB), Y9, Y9
+	VADDPS     Y9, Y4, Y4
+	VPSRLD     $0x14, Y9, Y10
+	VPSUBD     Y9, Y4, Y4
+	VPADDD     Y10, Y4, Y4
+	VPACKSSDW  Y2, Y1, Y1
+	VPACKSSDW  Y4, Y3, Y3
+	VPSUBW     k217<>+0(SB), Y1, Y1
+	VPSUBW     k217<>+0(SB), Y3, Y3
+	VPACKUSWB  Y3, Y1, Y1
+	VPACKSSDW  Y6, Y5, Y5
+	VPACKSSDW  Y8, Y7, Y7
+	VPACKSSWB  Y7, Y5, Y5
+	VPAND      k85<>+0(SB), Y5, Y5
+	VPOR       Y5, Y1, Y1
+	VMOVDQU    k174<>+0(SB), Y2
+	VPERMD     Y1, Y2, Y1
+	VMOVDQU    Y1, (AX)
+	ADDQ       $0x00000080, CX
+	ADDQ       $0x20, AX
+	DECQ       DX
+	JNZ        block
 	VZEROUPPER
 	RET
 
@@ -25041,7 +25043,7 @@ DATA k217<>+24(SB)/8, $0x0468046804680468
 GLOBL k217<>(SB), RODATA|NOPTR, $32
 
 // func e4m3OverF32AVX2(dst *byte, src *float32, factor float32, n int)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·e4m3OverF32AVX2(SB), NOSPLIT, $0-32
 	// For each number: 448 at most; rounded to three bits of fraction, below 2^-6 to units of 2^-9.
 	MOVQ         dst+0(FP), AX
@@ -25050,76 +25052,78 @@ TEXT ·e4m3OverF32AVX2(SB), NOSPLIT, $0-32
 	VBROADCASTSS factor+16(FP), Y0
 
 block:
-	VMOVUPS   (CX), Y1
-	VMOVUPS   32(CX), Y2
-	VMOVUPS   64(CX), Y3
-	VMOVUPS   96(CX), Y4
-	VDIVPS    Y0, Y1, Y1
-	VMOVDQA   Y1, Y5
-	VPAND     k145<>+0(SB), Y1, Y1
-	VPMINSD   k214<>+0(SB), Y1, Y1
-	VPMAXSD   k215<>+0(SB), Y1, Y6
-	VPAND     k213<>+0(SB), Y6, Y6
-	VPADDD    k216<>+0(SB), Y6, Y6
-	VADDPS    Y6, Y1, Y1
-	VPSRLD    $0x14, Y6, Y7
-	VPSUBD    Y6, Y1, Y1
-	VPADDD    Y7, Y1, Y1
-	VDIVPS    Y0, Y2, Y2
-	VMOVDQA   Y2, Y6
-	VPAND     k145<>+0(SB), Y2, Y2
-	VPMINSD   k214<>+0(SB), Y2, Y2
-	VPMAXSD   k215<>+0(SB), Y2, Y7
-	VPAND     k213<>+0(SB), Y7, Y7
-	VPADDD    k216<>+0(SB), Y7, Y7
-	VADDPS    Y7, Y2, Y2
-	VPSRLD    $0x14, Y7, Y8
-	VPSUBD    Y7, Y2, Y2
-	VPADDD    Y8, Y2, Y2
-	VDIVPS    Y0, Y3, Y3
-	VMOVDQA   Y3, Y7
-	VPAND     k145<>+0(SB), Y3, Y3
-	VPMINSD   k214<>+0(SB), Y3, Y3
-	VPMAXSD   k215<>+0(SB), Y3, Y8
-	VPAND     k213<>+0(SB), Y8, Y8
-	VPADDD    k216<>+0(SB), Y8, Y8
-	VADDPS    Y8, Y3, Y3
-	VPSRLD    $0x14, Y8, Y9
-	VPSUBD    Y8, Y3, Y3
-	VPADDD    Y9, Y3, Y3
-	VDIVPS    Y0, Y4, Y4
-	VMOVDQA   Y4, Y8
-	VPAND     k145<>+0(SB), Y4, Y4
-	VPMINSD   k214<>+0(SB), Y4, Y4
-	VPMAXSD   k215<>+0(SB), Y4, Y9
-	VPAND     k213<>+0(SB), Y9, Y9
-	VPADDD    k216<>+0(SB), Y9, Y9
-	VADDPS    Y9, Y4, Y4
-	VPSRLD    $0x14, Y9, Y10
-	VPSUBD    Y9, Y4, Y4
-	VPADDD    Y10, Y4, Y4
-	VPACKSSDW Y2, Y1, Y1
-	VPACKSSDW Y4, Y3, Y3
-	VPSUBW    k217<>+0(SB), Y1, Y1
-	VPSUBW    k217<>+0(SB), Y3, Y3
-	VPACKUSWB Y3, Y1, Y1
-	VPACKSSDW Y6, Y5, Y5
-	VPACKSSDW Y8, Y7, Y7
-	VPACKSSWB Y7, Y5, Y5
-	VPAND     k85<>+0(SB), Y5, Y5
-	VPOR      Y5, Y1, Y1
-	VMOVDQU   k174<>+0(SB), Y2
-	VPERMD    Y1, Y2, Y1
-	VMOVDQU   Y1, (AX)
-	ADDQ      $0x00000080, CX
-	ADDQ      $0x20, AX
-	DECQ      DX
-	JNZ       block
+	VMOVUPS    (CX), Y1
+	VMOVUPS    32(CX), Y2
+	VMOVUPS    64(CX), Y3
+	VMOVUPS    96(CX), Y4
+	PREFETCHT0 16384(CX)
+	PREFETCHT0 16448(CX)
+	VDIVPS     Y0, Y1, Y1
+	VMOVDQA    Y1, Y5
+	VPAND      k145<>+0(SB), Y1, Y1
+	VPMINSD    k214<>+0(SB), Y1, Y1
+	VPMAXSD    k215<>+0(SB), Y1, Y6
+	VPAND      k213<>+0(SB), Y6, Y6
+	VPADDD     k216<>+0(SB), Y6, Y6
+	VADDPS     Y6, Y1, Y1
+	VPSRLD     $0x14, Y6, Y7
+	VPSUBD     Y6, Y1, Y1
+	VPADDD     Y7, Y1, Y1
+	VDIVPS     Y0, Y2, Y2
+	VMOVDQA    Y2, Y6
+	VPAND      k145<>+0(SB), Y2, Y2
+	VPMINSD    k214<>+0(SB), Y2, Y2
+	VPMAXSD    k215<>+0(SB), Y2, Y7
+	VPAND      k213<>+0(SB), Y7, Y7
+	VPADDD     k216<>+0(SB), Y7, Y7
+	VADDPS     Y7, Y2, Y2
+	VPSRLD     $0x14, Y7, Y8
+	VPSUBD     Y7, Y2, Y2
+	VPADDD     Y8, Y2, Y2
+	VDIVPS     Y0, Y3, Y3
+	VMOVDQA    Y3, Y7
+	VPAND      k145<>+0(SB), Y3, Y3
+	VPMINSD    k214<>+0(SB), Y3, Y3
+	VPMAXSD    k215<>+0(SB), Y3, Y8
+	VPAND      k213<>+0(SB), Y8, Y8
+	VPADDD     k216<>+0(SB), Y8, Y8
+	VADDPS     Y8, Y3, Y3
+	VPSRLD     $0x14, Y8, Y9
+	VPSUBD     Y8, Y3, Y3
+	VPADDD     Y9, Y3, Y3
+	VDIVPS     Y0, Y4, Y4
+	VMOVDQA    Y4, Y8
+	VPAND      k145<>+0(SB), Y4, Y4
+	VPMINSD    k214<>+0(SB), Y4, Y4
+	VPMAXSD    k215<>+0(SB), Y4, Y9
+	VPAND      k213<>+0(SB), Y9, Y9
+	VPADDD     k216<>+0(SB), Y9, Y9
+	VADDPS     Y9, Y4, Y4
+	VPSRLD     $0x14, Y9, Y10
+	VPSUBD     Y9, Y4, Y4
+	VPADDD     Y10, Y4, Y4
+	VPACKSSDW  Y2, Y1, Y1
+	VPACKSSDW  Y4, Y3, Y3
+	VPSUBW     k217<>+0(SB), Y1, Y1
+	VPSUBW     k217<>+0(SB), Y3, Y3
+	VPACKUSWB  Y3, Y1, Y1
+	VPACKSSDW  Y6, Y5, Y5
+	VPACKSSDW  Y8, Y7, Y7
+	VPACKSSWB  Y7, Y5, Y5
+	VPAND      k85<>+0(SB), Y5, Y5
+	VPOR       Y5, Y1, Y1
+	VMOVDQU    k174<>+0(SB), Y2
+	VPERMD     Y1, Y2, Y1
+	VMOVDQU    Y1, (AX)
+	ADDQ       $0x00000080, CX
+	ADDQ       $0x20, AX
+	DECQ       DX
+	JNZ        block
 	VZEROUPPER
 	RET
 
 // func e4m3OverBF16AVX2(dst *byte, src *float32, factor float32, n int)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·e4m3OverBF16AVX2(SB), NOSPLIT, $0-32
 	// For each number: 448 at most; rounded to three bits of fraction, below 2^-6 to units of 2^-9.
 	MOVQ         dst+0(FP), AX
@@ -25128,91 +25132,93 @@ TEXT ·e4m3OverBF16AVX2(SB), NOSPLIT, $0-32
 	VBROADCASTSS factor+16(FP), Y0
 
 block:
-	VMOVUPS   (CX), Y1
-	VMOVUPS   32(CX), Y2
-	VMOVUPS   64(CX), Y3
-	VMOVUPS   96(CX), Y4
-	VDIVPS    Y0, Y1, Y1
-	VPSRLD    $0x10, Y1, Y5
-	VPAND     k1<>+0(SB), Y5, Y5
-	VPADDD    k20<>+0(SB), Y5, Y5
-	VPADDD    Y5, Y1, Y1
-	VPAND     k218<>+0(SB), Y1, Y1
-	VMOVDQA   Y1, Y5
-	VPAND     k145<>+0(SB), Y1, Y1
-	VPMINSD   k214<>+0(SB), Y1, Y1
-	VPMAXSD   k215<>+0(SB), Y1, Y6
-	VPAND     k213<>+0(SB), Y6, Y6
-	VPADDD    k216<>+0(SB), Y6, Y6
-	VADDPS    Y6, Y1, Y1
-	VPSRLD    $0x14, Y6, Y7
-	VPSUBD    Y6, Y1, Y1
-	VPADDD    Y7, Y1, Y1
-	VDIVPS    Y0, Y2, Y2
-	VPSRLD    $0x10, Y2, Y6
-	VPAND     k1<>+0(SB), Y6, Y6
-	VPADDD    k20<>+0(SB), Y6, Y6
-	VPADDD    Y6, Y2, Y2
-	VPAND     k218<>+0(SB), Y2, Y2
-	VMOVDQA   Y2, Y6
-	VPAND     k145<>+0(SB), Y2, Y2
-	VPMINSD   k214<>+0(SB), Y2, Y2
-	VPMAXSD   k215<>+0(SB), Y2, Y7
-	VPAND     k213<>+0(SB), Y7, Y7
-	VPADDD    k216<>+0(SB), Y7, Y7
-	VADDPS    Y7, Y2, Y2
-	VPSRLD    $0x14, Y7, Y8
-	VPSUBD    Y7, Y2, Y2
-	VPADDD    Y8, Y2, Y2
-	VDIVPS    Y0, Y3, Y3
-	VPSRLD    $0x10, Y3, Y7
-	VPAND     k1<>+0(SB), Y7, Y7
-	VPADDD    k20<>+0(SB), Y7, Y7
-	VPADDD    Y7, Y3, Y3
-	VPAND     k218<>+0(SB), Y3, Y3
-	VMOVDQA   Y3, Y7
-	VPAND     k145<>+0(SB), Y3, Y3
-	VPMINSD   k214<>+0(SB), Y3, Y3
-	VPMAXSD   k215<>+0(SB), Y3, Y8
-	VPAND     k213<>+0(SB), Y8, Y8
-	VPADDD    k216<>+0(SB), Y8, Y8
-	VADDPS    Y8, Y3, Y3
-	VPSRLD    $0x14, Y8, Y9
-	VPSUBD    Y8, Y3, Y3
-	VPADDD    Y9, Y3, Y3
-	VDIVPS    Y0, Y4, Y4
-	VPSRLD    $0x10, Y4, Y8
-	VPAND     k1<>+0(SB), Y8, Y8
-	VPADDD    k20<>+0(SB), Y8, Y8
-	VPADDD    Y8, Y4, Y4
-	VPAND     k218<>+0(SB), Y4, Y4
-	VMOVDQA   Y4, Y8
-	VPAND     k145<>+0(SB), Y4, Y4
-	VPMINSD   k214<>+0(SB), Y4, Y4
-	VPMAXSD   k215<>+0(SB), Y4, Y9
-	VPAND     k213<>+0(SB), Y9, Y9
-	VPADDD    k216<>+0(SB), Y9, Y9
-	VADDPS    Y9, Y4, Y4
-	VPSRLD    $0x14, Y9, Y10
-	VPSUBD    Y9, Y4, Y4
-	VPADDD    Y10, Y4, Y4
-	VPACKSSDW Y2, Y1, Y1
-	VPACKSSDW Y4, Y3, Y3
-	VPSUBW    k217<>+0(SB), Y1, Y1
-	VPSUBW    k217<>+0(SB), Y3, Y3
-	VPACKUSWB Y3, Y1, Y1
-	VPACKSSDW Y6, Y5, Y5
-	VPACKSSDW Y8, Y7, Y7
-	VPACKSSWB Y7, Y5, Y5
-	VPAND     k85<>+0(SB), Y5, Y5
-	VPOR      Y5, Y1, Y1
-	VMOVDQU   k174<>+0(SB), Y2
-	VPERMD    Y1, Y2, Y1
-	VMOVDQU   Y1, (AX)
-	ADDQ      $0x00000080, CX
-	ADDQ      $0x20, AX
-	DECQ      DX
-	JNZ       block
+	VMOVUPS    (CX), Y1
+	VMOVUPS    32(CX), Y2
+	VMOVUPS    64(CX), Y3
+	VMOVUPS    96(CX), Y4
+	PREFETCHT0 16384(CX)
+	PREFETCHT0 16448(CX)
+	VDIVPS     Y0, Y1, Y1
+	VPSRLD     $0x10, Y1, Y5
+	VPAND      k1<>+0(SB), Y5, Y5
+	VPADDD     k20<>+0(SB), Y5, Y5
+	VPADDD     Y5, Y1, Y1
+	VPAND      k218<>+0(SB), Y1, Y1
+	VMOVDQA    Y1, Y5
+	VPAND      k145<>+0(SB), Y1, Y1
+	VPMINSD    k214<>+0(SB), Y1, Y1
+	VPMAXSD    k215<>+0(SB), Y1, Y6
+	VPAND      k213<>+0(SB), Y6, Y6
+	VPADDD     k216<>+0(SB), Y6, Y6
+	VADDPS     Y6, Y1, Y1
+	VPSRLD     $0x14, Y6, Y7
+	VPSUBD     Y6, Y1, Y1
+	VPADDD     Y7, Y1, Y1
+	VDIVPS     Y0, Y2, Y2
+	VPSRLD     $0x10, Y2, Y6
+	VPAND      k1<>+0(SB), Y6, Y6
+	VPADDD     k20<>+0(SB), Y6, Y6
+	VPADDD     Y6, Y2, Y2
+	VPAND      k218<>+0(SB), Y2, Y2
+	VMOVDQA    Y2, Y6
+	VPAND      k145<>+0(SB), Y2, Y2
+	VPMINSD    k214<>+0(SB), Y2, Y2
+	VPMAXSD    k215<>+0(SB), Y2, Y7
+	VPAND      k213<>+0(SB), Y7, Y7
+	VPADDD     k216<>+0(SB), Y7, Y7
+	VADDPS     Y7, Y2, Y2
+	VPSRLD     $0x14, Y7, Y8
+	VPSUBD     Y7, Y2, Y2
+	VPADDD     Y8, Y2, Y2
+	VDIVPS     Y0, Y3, Y3
+	VPSRLD     $0x10, Y3, Y7
+	VPAND      k1<>+0(SB), Y7, Y7
+	VPADDD     k20<>+0(SB), Y7, Y7
+	VPADDD     Y7, Y3, Y3
+	VPAND      k218<>+0(SB), Y3, Y3
+	VMOVDQA    Y3, Y7
+	VPAND      k145<>+0(SB), Y3, Y3
+	VPMINSD    k214<>+0(SB), Y3, Y3
+	VPMAXSD    k215<>+0(SB), Y3, Y8
+	VPAND      k213<>+0(SB), Y8, Y8
+	VPADDD     k216<>+0(SB), Y8, Y8
+	VADDPS     Y8, Y3, Y3
+	VPSRLD     $0x14, Y8, Y9
+	VPSUBD     Y8, Y3, Y3
+	VPADDD     Y9, Y3, Y3
+	VDIVPS     Y0, Y4, Y4
+	VPSRLD     $0x10, Y4, Y8
+	VPAND      k1<>+0(SB), Y8, Y8
+	VPADDD     k20<>+0(SB), Y8, Y8
+	VPADDD     Y8, Y4, Y4
+	VPAND      k218<>+0(SB), Y4, Y4
+	VMOVDQA    Y4, Y8
+	VPAND      k145<>+0(SB), Y4, Y4
+	VPMINSD    k214<>+0(SB), Y4, Y4
+	VPMAXSD    k215<>+0(SB), Y4, Y9
+	VPAND      k213<>+0(SB), Y9, Y9
+	VPADDD     k216<>+0(SB), Y9, Y9
+	VADDPS     Y9, Y4, Y4
+	VPSRLD     $0x14, Y9, Y10
+	VPSUBD     Y9, Y4, Y4
+	VPADDD     Y10, Y4, Y4
+	VPACKSSDW  Y2, Y1, Y1
+	VPACKSSDW  Y4, Y3, Y3
+	VPSUBW     k217<>+0(SB), Y1, Y1
+	VPSUBW     k217<>+0(SB), Y3, Y3
+	VPACKUSWB  Y3, Y1, Y1
+	VPACKSSDW  Y6, Y5, Y5
+	VPACKSSDW  Y8, Y7, Y7
+	VPACKSSWB  Y7, Y5, Y5
+	VPAND      k85<>+0(SB), Y5, Y5
+	VPOR       Y5, Y1, Y1
+	VMOVDQU    k174<>+0(SB), Y2
+	VPERMD     Y1, Y2, Y1
+	VMOVDQU    Y1, (AX)
+	ADDQ       $0x00000080, CX
+	ADDQ       $0x20, AX
+	DECQ       DX
+	JNZ        block
 	VZEROUPPER
 	RET
 
@@ -25223,7 +25229,7 @@ DATA k218<>+24(SB)/8, $0xffff0000ffff0000
 GLOBL k218<>(SB), RODATA|NOPTR, $32
 
 // func e4m3OverF16AVX2(dst *byte, src *float32, factor float32, n int)
-// Requires: AVX, AVX2, F16C
+// Requires: AVX, AVX2, F16C, MMX+
 TEXT ·e4m3OverF16AVX2(SB), NOSPLIT, $0-32
 	// For each number: 448 at most; rounded to three bits of fraction, below 2^-6 to units of 2^-9.
 	MOVQ         dst+0(FP), AX
@@ -25232,78 +25238,80 @@ TEXT ·e4m3OverF16AVX2(SB), NOSPLIT, $0-32
 	VBROADCASTSS factor+16(FP), Y0
 
 block:
-	VMOVUPS   (CX), Y1
-	VMOVUPS   32(CX), Y2
-	VMOVUPS   64(CX), Y3
-	VMOVUPS   96(CX), Y4
-	VDIVPS    Y0, Y1, Y1
-	VCVTPS2PH $0x00, Y1, X1
-	VCVTPH2PS X1, Y1
-	VMOVDQA   Y1, Y5
-	VPAND     k145<>+0(SB), Y1, Y1
-	VPMINSD   k214<>+0(SB), Y1, Y1
-	VPMAXSD   k215<>+0(SB), Y1, Y6
-	VPAND     k213<>+0(SB), Y6, Y6
-	VPADDD    k216<>+0(SB), Y6, Y6
-	VADDPS    Y6, Y1, Y1
-	VPSRLD    $0x14, Y6, Y7
-	VPSUBD    Y6, Y1, Y1
-	VPADDD    Y7, Y1, Y1
-	VDIVPS    Y0, Y2, Y2
-	VCVTPS2PH $0x00, Y2, X2
-	VCVTPH2PS X2, Y2
-	VMOVDQA   Y2, Y6
-	VPAND     k145<>+0(SB), Y2, Y2
-	VPMINSD   k214<>+0(SB), Y2, Y2
-	VPMAXSD   k215<>+0(SB), Y2, Y7
-	VPAND     k213<>+0(SB), Y7, Y7
-	VPADDD    k216<>+0(SB), Y7, Y7
-	VADDPS    Y7, Y2, Y2
-	VPSRLD    $0x14, Y7, Y8
-	VPSUBD    Y7, Y2, Y2
-	VPADDD    Y8, Y2, Y2
-	VDIVPS    Y0, Y3, Y3
-	VCVTPS2PH $0x00, Y3, X3
-	VCVTPH2PS X3, Y3
-	VMOVDQA   Y3, Y7
-	VPAND     k145<>+0(SB), Y3, Y3
-	VPMINSD   k214<>+0(SB), Y3, Y3
-	VPMAXSD   k215<>+0(SB), Y3, Y8
-	VPAND     k213<>+0(SB), Y8, Y8
-	VPADDD    k216<>+0(SB), Y8, Y8
-	VADDPS    Y8, Y3, Y3
-	VPSRLD    $0x14, Y8, Y9
-	VPSUBD    Y8, Y3, Y3
-	VPADDD    Y9, Y3, Y3
-	VDIVPS    Y0, Y4, Y4
-	VCVTPS2PH $0x00, Y4, X4
-	VCVTPH2PS X4, Y4
-	VMOVDQA   Y4, Y8
-	VPAND     k145<>+0(SB), Y4, Y4
-	VPMINSD   k214<>+0(SB), Y4, Y4
-	VPMAXSD   k215<>+0(SB), Y4, Y9
-	VPAND     k213<>+0(SB), Y9, Y9
-	VPADDD    k216<>+0(SB), Y9, Y9
-	VADDPS    Y9, Y4, Y4
-	VPSRLD    $0x14, Y9, Y10
-	VPSUBD    Y9, Y4, Y4
-	VPADDD    Y10, Y4, Y4
-	VPACKSSDW Y2, Y1, Y1
-	VPACKSSDW Y4, Y3, Y3
-	VPSUBW    k217<>+0(SB), Y1, Y1
-	VPSUBW    k217<>+0(SB), Y3, Y3
-	VPACKUSWB Y3, Y1, Y1
-	VPACKSSDW Y6, Y5, Y5
-	VPACKSSDW Y8, Y7, Y7
-	VPACKSSWB Y7, Y5, Y5
-	VPAND     k85<>+0(SB), Y5, Y5
-	VPOR      Y5, Y1, Y1
-	VMOVDQU   k174<>+0(SB), Y2
-	VPERMD    Y1, Y2, Y1
-	VMOVDQU   Y1, (AX)
-	ADDQ      $0x00000080, CX
-	ADDQ      $0x20, AX
-	DECQ      DX
-	JNZ       block
+	VMOVUPS    (CX), Y1
+	VMOVUPS    32(CX), Y2
+	VMOVUPS    64(CX), Y3
+	VMOVUPS    96(CX), Y4
+	PREFETCHT0 16384(CX)
+	PREFETCHT0 16448(CX)
+	VDIVPS     Y0, Y1, Y1
+	VCVTPS2PH  $0x00, Y1, X1
+	VCVTPH2PS  X1, Y1
+	VMOVDQA    Y1, Y5
+	VPAND      k145<>+0(SB), Y1, Y1
+	VPMINSD    k214<>+0(SB), Y1, Y1
+	VPMAXSD    k215<>+0(SB), Y1, Y6
+	VPAND      k213<>+0(SB), Y6, Y6
+	VPADDD     k216<>+0(SB), Y6, Y6
+	VADDPS     Y6, Y1, Y1
+	VPSRLD     $0x14, Y6, Y7
+	VPSUBD     Y6, Y1, Y1
+	VPADDD     Y7, Y1, Y1
+	VDIVPS     Y0, Y2, Y2
+	VCVTPS2PH  $0x00, Y2, X2
+	VCVTPH2PS  X2, Y2
+	VMOVDQA    Y2, Y6
+	VPAND      k145<>+0(SB), Y2, Y2
+	VPMINSD    k214<>+0(SB), Y2, Y2
+	VPMAXSD    k215<>+0(SB), Y2, Y7
+	VPAND      k213<>+0(SB), Y7, Y7
+	VPADDD     k216<>+0(SB), Y7, Y7
+	VADDPS     Y7, Y2, Y2
+	VPSRLD     $0x14, Y7, Y8
+	VPSUBD     Y7, Y2, Y2
+	VPADDD     Y8, Y2, Y2
+	VDIVPS     Y0, Y3, Y3
+	VCVTPS2PH  $0x00, Y3, X3
+	VCVTPH2PS  X3, Y3
+	VMOVDQA    Y3, Y7
+	VPAND      k145<>+0(SB), Y3, Y3
+	VPMINSD    k214<>+0(SB), Y3, Y3
+	VPMAXSD    k215<>+0(SB), Y3, Y8
+	VPAND      k213<>+0(SB), Y8, Y8
+	VPADDD     k216<>+0(SB), Y8, Y8
+	VADDPS     Y8, Y3, Y3
+	VPSRLD     $0x14, Y8, Y9
+	VPSUBD     Y8, Y3, Y3
+	VPADDD     Y9, Y3, Y3
+	VDIVPS     Y0, Y4, Y4
+	VCVTPS2PH  $0x00, Y4, X4
+	VCVTPH2PS  X4, Y4
+	VMOVDQA    Y4, Y8
+	VPAND      k145<>+0(SB), Y4, Y4
+	VPMINSD    k214<>+0(SB), Y4, Y4
+	VPMAXSD    k215<>+0(SB), Y4, Y9
+	VPAND      k213<>+0(SB), Y9, Y9
+	VPADDD     k216<>+0(SB), Y9, Y9
+	VADDPS     Y9, Y4, Y4
+	VPSRLD     $0x14, Y9, Y10
+	VPSUBD     Y9, Y4, Y4
+	VPADDD     Y10, Y4, Y4
+	VPACKSSDW  Y2, Y1, Y1
+	VPACKSSDW  Y4, Y3, Y3
+	VPSUBW     k217<>+0(SB), Y1, Y1
+	VPSUBW     k217<>+0(SB), Y3, Y3
+	VPACKUSWB  Y3, Y1, Y1
+	VPACKSSDW  Y6, Y5, Y5
+	VPACKSSDW  Y8, Y7, Y7
+	VPACKSSWB  Y7, Y5, Y5
+	VPAND      k85<>+0(SB), Y5, Y5
+	VPOR       Y5, Y1, Y1
+	VMOVDQU    k174<>+0(SB), Y2
+	VPERMD     Y1, Y2, Y1
+	VMOVDQU    Y1, (AX)
+	ADDQ       $0x00000080, CX
+	ADDQ       $0x20, AX
+	DECQ       DX
+	JNZ        block
 	VZEROUPPER
 	RET

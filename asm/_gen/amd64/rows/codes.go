@@ -64,6 +64,9 @@ func e4m3() {
 			},
 			func(s small) {
 				x := s.numbers(0)
+				for at := range 2 { // of the row behind this one, which was read already for its largest magnitude
+					PREFETCHT0(Mem{Base: s.src, Disp: 16384 + 64*at})
+				}
 				var signs [4]VecVirtual
 				for i, y := range x {
 					scaled(factor, y)
