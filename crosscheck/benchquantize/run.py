@@ -24,6 +24,7 @@ import numpy as np  # noqa: E402
 
 HIDDEN, INNER, HEADS, VOCABULARY = 4096, 11008, 32, 32000
 LAYERS, ROUNDS, TO = int(os.environ.get("LAYERS", "32")), int(os.environ.get("ROUNDS", "2")), os.environ.get("TO", "q4_k_m")
+POOL = (1 << 26) - 5  # random numbers; a divisor of no shape
 # Seconds of the clock and of processors, and the largest resident memory, of one process.
 ONCE = """import resource, subprocess, sys, time
 began = time.monotonic()
@@ -44,7 +45,7 @@ def shapes():
 
 
 def make(path):
-    """Writes one tensor after the other; each has numbers of its own."""
+    """Writes one tensor after the other; each begins at a place of its own in many random numbers."""
     w = gguf.GGUFWriter(path, "llama")
     for add, value in ((w.add_block_count, LAYERS), (w.add_context_length, 4096), (w.add_embedding_length, HIDDEN), (w.add_feed_forward_length, INNER),
                        (w.add_head_count, HEADS), (w.add_head_count_kv, HEADS), (w.add_layer_norm_rms_eps, 1e-5)):
@@ -59,11 +60,12 @@ def make(path):
     w.write_kv_data_to_file()
     w.write_ti_data_to_file()
     rng = np.random.default_rng(1)
+    some = (rng.standard_normal(POOL, np.float32) * np.float32(0.02)).view(np.uint32).__rshift__(16).astype(np.uint16)
     for shape in shapes().values():
         if len(shape) == 1:
             w.write_tensor_data(np.ones(shape, np.float32))
         else:
-            w.write_tensor_data((rng.standard_normal(shape, np.float32) * np.float32(0.02)).view(np.uint32).__rshift__(16).astype(np.uint16).view(np.uint8))
+            w.write_tensor_data(np.resize(np.roll(some, rng.integers(POOL)), shape).view(np.uint8))
     w.close()
 
 
