@@ -54,15 +54,15 @@ func Load(target func(*F)) func(data []byte) {
 
 // WriteSeeds writes what targets add, each file in a folder of the target's name, into the
 // folder that is the program's argument.
-func WriteSeeds(targets map[string]func(*F)) {
+func WriteSeeds(targets map[string]func(*F)) error {
 	for name, target := range targets {
 		f := new(F)
 		target(f)
 		if err := f.write(filepath.Join(os.Args[1], name)); err != nil {
-			fmt.Fprintln(os.Stderr, "seeds:", err)
-			os.Exit(1)
+			return err
 		}
 	}
+	return nil
 }
 
 func (f *F) write(folder string) error {

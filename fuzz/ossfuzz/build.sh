@@ -62,9 +62,9 @@ done
 # What the targets add is written as files: the engine knows no F.Add.
 {
   printf 'package main\n\nimport (\n\t"%s/fuzz/libfuzzer"\n\t"%s/fuzz/targets"\n)\n\n' "$module" "$module"
-  printf 'func main() {\n\tlibfuzzer.WriteSeeds(map[string]func(*libfuzzer.F){\n'
+  printf 'func main() {\n\terr := libfuzzer.WriteSeeds(map[string]func(*libfuzzer.F){\n'
   for target in $targets; do printf '\t\t"%s": targets.%s,\n' "$target" "$target"; done
-  printf '\t})\n}\n'
+  printf '\t})\n\tif err != nil {\n\t\tpanic(err)\n\t}\n}\n'
 } >fuzz/targets/seeds/main.go
 rm -rf "$WORK/seeds"
 (cd fuzz && go run ./targets/seeds "$WORK/seeds")

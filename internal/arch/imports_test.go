@@ -103,6 +103,7 @@ var mayImport = map[string][]string{
 	"examples/...":        {"limits", "gate", "gate/...", "parser", "parser/...", "quant", "convert"},
 	"corpus":              {},
 	"corpus/...":          {"corpus"},
+	"fuzz/libfuzzer":      {},
 	"fuzz":                {"gate", "gate/...", "limits", "limits/limitstest", "internal/...", "parser", "parser/...", "vm", "asm", "quant", "convert", "merge", "merge/...", "compare", "digest", "corpus", diff},
 	"crosscheck/...":      {"limits", "internal/...", "parser", "parser/...", "vm", "asm", "quant", "quant/bnb", "quant/scaled", "convert", "corpus", "crosscheck/values", diff},
 }
