@@ -204,7 +204,7 @@ func loosePanic(c *checker, _ *source, n ast.Node) bool {
 
 // codes finds what reads like the code of a finding: a string of our own that
 // begins with the name of a format and ends in words with hyphens.
-var codes = regexp.MustCompile(`^(detect|gguf|npy|npz|onnx|pickle|pth|safetensors|sidecar|zip)\.[a-z0-9]+(-[a-z0-9]+)*$`)
+var codes = regexp.MustCompile(`^(detect|gguf|npy|npz|onnx|pickle|pth|safetensors|scan|sidecar|zip)\.[a-z0-9]+(-[a-z0-9]+)*$`)
 
 // A finding that no policy may name could not be refused, and a name that no
 // finding has refuses nothing. Codes that are put together from pieces are looked
@@ -213,7 +213,7 @@ func TestPoliciesNameTheFindingsThatExist(t *testing.T) {
 	c := check(t)
 	said := map[string]bool{}
 	for _, s := range sources(t) {
-		if s.test() || !s.in("parser", "vm", "quant", "convert", "cli", "internal/sidecar", "internal/onnx") {
+		if s.test() || !s.in("parser", "vm", "quant", "convert", "cli", "internal/sidecar", "internal/onnx") && s.path != "gate/wrapped.go" {
 			continue
 		}
 		ast.Inspect(s.tree, func(n ast.Node) bool {
