@@ -106,31 +106,33 @@ func commandNames(node *kong.Node) []string {
 
 // usageError is an error of class Usage that says where help is.
 func usageError(err error) error {
-	text, help := err.Error()+meant(err.Error()), "amn --help"
+	text, help := strings.Replace(err.Error(), `,"" but got `, ` but got `, 1), "amn --help" // "" is the flag left out
+	text += meant(text)
 	if pe, ok := err.(*kong.ParseError); ok && pe.Context != nil {
 		if cmd := pe.Context.Selected(); cmd != nil {
 			text = strings.TrimPrefix(text, cmd.Path()+": ") // kong's, with the aliases
 			help = commandPath(cmd) + " --help"
-			text += meantFlag(text, cmd)
+			text = meantFlag(text, cmd)
 		}
 	}
 	return usage{fmt.Sprintf("%s (%s lists what is there)", text, help)}
 }
 
-// meantFlag is what an unknown flag was perhaps to be; kong offers only what begins
-// alike.
+// meantFlag is what an unknown flag was perhaps to be, in the place of kong's guesses:
+// it offers what begins alike, and short flags for anything.
 func meantFlag(text string, cmd *kong.Node) string {
 	given, unknown := strings.CutPrefix(text, "unknown flag --")
-	if !unknown || strings.Contains(given, " ") {
-		return ""
+	if !unknown {
+		return text
 	}
+	given, _, _ = strings.Cut(given, ", did you mean ")
 	var known []string
 	for _, group := range cmd.AllFlags(true) {
 		for _, f := range group {
 			known = append(known, "--"+f.Name)
 		}
 	}
-	return didYouMean("--"+given, known)
+	return "unknown flag --" + given + didYouMean("--"+given, known)
 }
 
 // meant finds the word of a list that was mistyped, in kong's words about a flag or an

@@ -14,6 +14,7 @@ var optionFlags = map[wire.Option]string{
 	wire.OptionBlock:         "--block-size",
 	wire.OptionFoldPreQuant:  "--fold-pre-quant-scale",
 	wire.OptionIgnoreUnknown: "--ignore-unknown",
+	wire.OptionAs:            "--as",
 	wire.OptionTarget:        "--out-dtype",
 	wire.OptionAsIs:          "--as-is",
 	wire.OptionKeep:          "--tensor",

@@ -44,6 +44,8 @@ type schemeFlags struct {
 	Scheme    string `placeholder:"NAME" help:"Quantization scheme, if a weight fits several (amn formats lists them)."`
 	GPTQZeros string `name:"gptq-zeros" enum:"v1,v2," default:"" placeholder:"v1|v2" help:"How GPTQ stores zero points, if the file does not state it."`
 
+	As string `enum:"mlx," default:"" placeholder:"mlx" help:"Decode MLX's integers in the type of their scales, as mx.dequantize does, not in float32 rounded once."`
+
 	FoldPreQuantScale bool `help:"Multiply weights by the pre_quant_scale of their inputs."`
 
 	IgnoreUnknown []string `placeholder:"KEY" help:"Ignore an unknown key of the quantization's configuration, or an unknown tensor beside a weight. Repeatable."`
@@ -66,7 +68,7 @@ func (f *schemeFlags) options(to string, block []int64) *quant.Options {
 	if err != nil {
 		panic("internal error: " + err.Error()) // the flag allows the names alone
 	}
-	o := &quant.Options{Target: target, Scheme: f.Scheme, GPTQZeros: f.GPTQZeros, FoldPreQuant: f.FoldPreQuantScale, IgnoreUnknown: f.IgnoreUnknown}
+	o := &quant.Options{Target: target, Scheme: f.Scheme, GPTQZeros: f.GPTQZeros, As: f.As, FoldPreQuant: f.FoldPreQuantScale, IgnoreUnknown: f.IgnoreUnknown}
 	copy(o.Block[:], block)
 	return o
 }

@@ -184,7 +184,11 @@ func (p *Plan) picks() ([]pick, error) {
 		}
 	}
 	p.LeftOut, p.Ignored = bound.LeftOut, bound.Ignored
-	if r, ok := p.m.(*rewritten); ok && r.decoded != nil {
+	r, ok := p.m.(*rewritten)
+	if p.o.Quant.As != "" && len(bound.Weights) == 0 && (!ok || r.decoded == nil) {
+		return nil, quant.ErrNotMLX
+	}
+	if ok && r.decoded != nil {
 		p.LeftOut, p.Ignored = r.decoded.bound.LeftOut, r.decoded.bound.Ignored
 		p.Read = r.decoded.bound.Weights
 	}

@@ -22,6 +22,8 @@ type Options struct {
 	// FoldPreQuant multiplies weights by ModelOpt's pre_quant_scale of their inputs.
 	// Without it such a weight is an error.
 	FoldPreQuant bool
+	// As is [AsMLX], or "" for float32 rounded once.
+	As string
 	// KeepScales passes activation and cache scales through.
 	KeepScales bool
 	// IgnoreUnknown are unknown keys of configurations, and names or suffixes of unknown
@@ -32,6 +34,14 @@ type Options struct {
 	// file.
 	Folder bool
 }
+
+// AsMLX computes MLX's integers in the type of their scales, BF16 or F16, as
+// mx.dequantize does: the product with the scale is rounded, and so is the sum with
+// the bias. A model without weights of MLX is refused.
+const AsMLX = "mlx"
+
+// ErrNotMLX refuses [AsMLX] for a model without weights of MLX.
+var ErrNotMLX = wire.ErrUsage.With("%s: no weight is quantized by MLX", wire.OptionAs)
 
 // A Bound divides the tensors of a model into quantized weights, tensors that are copied
 // byte for byte, and scales that the unquantized model does not need.
@@ -67,6 +77,9 @@ func Plan(b *limits.Budget, m tensor.Model, o Options) (*Bound, error) {
 		if out.Weights, err = limits.Append(b, out.Weights, w); err != nil {
 			return nil, wire.At("quant", "", wire.NoOffset, err)
 		}
+	}
+	if o.As != "" && !s.ofMLX {
+		return nil, wire.At("quant", "", wire.NoOffset, ErrNotMLX)
 	}
 	if err := s.rest(out); err != nil {
 		return nil, wire.At("quant", "", wire.NoOffset, err)

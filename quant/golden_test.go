@@ -3,6 +3,7 @@ package quant_test
 import (
 	"bytes"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/asm"
@@ -32,7 +33,11 @@ func TestSchemesDecodeAsTheirLibrariesDo(t *testing.T) {
 			if !quant.Any(m) {
 				t.Error("no weight is seen")
 			}
-			bound, err := quant.Plan(b, m, quant.Options{Target: quant.F32})
+			o := quant.Options{Target: quant.F32}
+			if lines := strings.Split(string(read(t, oracle)), "\n"); len(lines) > 3 {
+				o.As = strings.TrimPrefix(lines[2], "as ")
+			}
+			bound, err := quant.Plan(b, m, o)
 			if err != nil {
 				t.Fatal(err)
 			}

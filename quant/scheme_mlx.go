@@ -43,6 +43,7 @@ func bindMLX(s *set, info *tensor.Info) (*Weight, error) {
 	}
 	shape := append(append([]int64(nil), info.Shape[:last]...), cols)
 	rows := info.Elements() / words
+	s.ofMLX = true
 	w := &Weight{Name: info.Name, Shape: shape, Layout: mode + ", " + describe(bits, group), Parts: []tensor.Info{*info, *scales}}
 	if mode != "affine" {
 		return w, s.mlxFloat(w, stem, mode, cols, rows, group, scales)
@@ -89,7 +90,11 @@ func (s *set) mlxAffine(w *Weight, stem string, cols, rows, bits, group int64, s
 	}
 	g := form.GroupGrid(rows, cols, group, size, read)
 	g.Bulk = form.BulkOf(scales.DType)
-	w.form = &form.Scaled{Cols: cols, Codes: form.StreamRow(cols, bits, cols*bits/8, 0), Scales: g, Seconds: &g, Op: asm.Affine}
+	f := &form.Scaled{Cols: cols, Codes: form.StreamRow(cols, bits, cols*bits/8, 0), Scales: g, Seconds: &g, Op: asm.Affine}
+	if s.o.As == AsMLX {
+		f.InSteps(scales.DType)
+	}
+	w.form = f
 	w.Parts = append(w.Parts, *biases)
 	return nil
 }

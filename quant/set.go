@@ -32,6 +32,7 @@ type set struct {
 	texts    map[string]string // of the model's own metadata
 	counts   map[string][]any  // whole numbers of the model's own metadata, HQQ's alone
 	comfy    *config.Object    // layers that ComfyUI's metadata describes, or nil
+	ofMLX    bool              // a weight of MLX was bound
 	hollow   *tensor.Info      // a companion of the tensor at hand that holds nothing
 	patterns map[string]*regexp.Regexp
 	// What the configuration says of modules by name, once somebody asked.

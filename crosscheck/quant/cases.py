@@ -14,8 +14,9 @@ import torch
 from safetensors.torch import save_file
 
 # One weight or several; expect maps their names to float32. A model that is not
-# safetensors writes itself: write(folder) gives the path.
-Case = collections.namedtuple("Case", "scheme oracle tensors config expect write", defaults=[None])
+# safetensors writes itself: write(folder) gives the path. What as_ names is whose
+# arithmetic is asked for, in place of float32 rounded once.
+Case = collections.namedtuple("Case", "scheme oracle tensors config expect write as_", defaults=[None, ""])
 
 # How many elements grown shapes have; 0 leaves them as they are.
 GROWTH = 0
@@ -51,8 +52,10 @@ class Table:
         self.decode(batch)
 
     def decode(self, cases):
-        if not cases:
-            return
+        for as_ in sorted({c.as_ for c in cases}):
+            self.decode_as(as_, [c for c in cases if c.as_ == as_])
+
+    def decode_as(self, as_, cases):
         with tempfile.TemporaryDirectory() as root:
             root = pathlib.Path(root)
             paths = []
@@ -63,7 +66,7 @@ class Table:
             for target, dtype in (("f32", torch.float32), ("bf16", torch.bfloat16), ("f16", torch.float16)):
                 out = root / target
                 out.mkdir()
-                run = subprocess.run([self.binary, target, str(out), *paths], stdout=subprocess.PIPE, text=True, check=True)
+                run = subprocess.run([self.binary, *(["--as", as_] if as_ else []), target, str(out), *paths], stdout=subprocess.PIPE, text=True, check=True)
                 for case, line in zip(cases, run.stdout.splitlines(), strict=True):
                     self.compare(case, json.loads(line), dtype)
 

@@ -28,4 +28,4 @@ for scheme, (_, case) in sorted(smallest.items()):
     store(case, folder)
     for weight, want in case.expect.items():
         (folder / f"{weight}.f32").write_bytes(want.contiguous().float().numpy().astype("<f4").tobytes())
-    (folder / "oracle.txt").write_text(f"{scheme}\n{case.oracle}\n")
+    (folder / "oracle.txt").write_text(f"{scheme}\n{case.oracle}\n" + (f"as {case.as_}\n" if case.as_ else ""))

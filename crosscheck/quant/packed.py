@@ -25,6 +25,10 @@ def cases(g):
     for bits in (4, 8):
         for symmetric in (True, False):
             yield packed(g, bits, 33, 70, None, symmetric, one=True)
+    for kind in (torch.bfloat16, torch.float16):
+        for bits in (2, 3, 4, 5, 6, 8):
+            for rows, cols, group in grown((8, 128, 32), (8, 128, 64), (8, 128, 128)):
+                yield affine(g, rows, cols, bits, group, kind)
 
 
 def packed(g, bits, rows, cols, group, symmetric, one=False):
@@ -55,13 +59,17 @@ def to_torch(a, view=None):
     return t.view(view) if view else t
 
 
-def affine(g, rows, cols, bits, group):
+def affine(g, rows, cols, bits, group, kind=None):
+    """kind: scales of this type, in which MLX computes then, and so does --as mlx."""
     w = mx.array((torch.randn((rows, cols), generator=g) * 0.1).numpy())
+    if kind:
+        w = w.astype({torch.bfloat16: mx.bfloat16, torch.float16: mx.float16}[kind])
     q, s, b = mx.quantize(w, group_size=group, bits=bits)
-    want = torch.from_numpy(np.array(mx.dequantize(q, s, b, group_size=group, bits=bits)))
-    return Case(f"MLX affine, {bits} bits", "mlx 0.32.4",
-                {"m.weight": to_torch(q, torch.uint32), "m.scales": to_torch(s), "m.biases": to_torch(b)},
-                {"quantization": {"group_size": group, "bits": bits}}, {"m.weight": want})
+    want = torch.from_numpy(np.array(mx.dequantize(q, s, b, group_size=group, bits=bits).astype(mx.float32)))
+    s, b = (to_torch(x.astype(mx.float32)).to(kind or torch.float32) for x in (s, b))
+    return Case(f"MLX affine, {bits} bits" + (f", as {str(kind)[6:]}" if kind else ""), "mlx 0.32.4",
+                {"m.weight": to_torch(q, torch.uint32), "m.scales": s, "m.biases": b},
+                {"quantization": {"group_size": group, "bits": bits}}, {"m.weight": want}, as_="mlx" if kind else "")
 
 
 def metal(g, rows, cols, bits, group):

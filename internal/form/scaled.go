@@ -86,6 +86,22 @@ type Scaled struct {
 	Columns bool // the last part is the group of each column, as int32
 	Op      asm.Op
 	Inverse bool // a code is divided by its scale: q/s, and Op is asm.Scale
+	steps   func(float32) float32
+}
+
+// InSteps rounds the product of asm.Affine to a type, and the sum again, as
+// libraries do that compute in the type of the scales. There are no kernels for it.
+// Any type but BF16 and F16 is computed in float32.
+func (f *Scaled) InSteps(t tensor.DType) {
+	switch t {
+	case tensor.BF16:
+		f.steps = func(x float32) float32 { return asm.BfloatToFloat(asm.FloatToBfloat(x)) }
+	case tensor.F16:
+		f.steps = func(x float32) float32 { return asm.HalfToFloat(asm.FloatToHalf(x)) }
+	default:
+		return
+	}
+	f.Codes.under = nil
 }
 
 func (f *Scaled) Need(p int, lo, hi int64) tensor.Span {
@@ -161,6 +177,12 @@ func (f *Scaled) join(block []float32, s, z float32) {
 	if f.Inverse {
 		for i, q := range block {
 			block[i] = q / s
+		}
+		return
+	}
+	if f.steps != nil {
+		for i, q := range block {
+			block[i] = f.steps(f.steps(q*s) + z)
 		}
 		return
 	}

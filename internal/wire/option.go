@@ -15,6 +15,7 @@ const (
 	OptionBlock         Option = "quant.Options.Block"
 	OptionFoldPreQuant  Option = "quant.Options.FoldPreQuant"
 	OptionIgnoreUnknown Option = "quant.Options.IgnoreUnknown"
+	OptionAs            Option = "quant.Options.As"
 	OptionTarget        Option = "quant.Options.Target"
 	OptionAsIs          Option = "convert.Options.AsIs"
 	OptionKeep          Option = "convert.Options.Keep"
@@ -28,7 +29,7 @@ const (
 // Options lists them.
 func Options() []Option {
 	return []Option{
-		OptionScheme, OptionGPTQZeros, OptionBlock, OptionFoldPreQuant, OptionIgnoreUnknown,
+		OptionScheme, OptionGPTQZeros, OptionBlock, OptionFoldPreQuant, OptionIgnoreUnknown, OptionAs,
 		OptionTarget, OptionAsIs, OptionKeep,
 		OptionMeta, OptionRawNames, OptionInclude, OptionExclude, OptionForce,
 	}

@@ -10,6 +10,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -35,19 +36,22 @@ type weight struct {
 }
 
 func main() {
-	if len(os.Args) < 4 {
-		fmt.Fprintln(os.Stderr, "usage: decode bf16|f16|f32 OUT MODEL...")
+	as := flag.String("as", "", "whose arithmetic: mlx")
+	flag.Parse()
+	args := flag.Args()
+	if len(args) < 3 {
+		fmt.Fprintln(os.Stderr, "usage: decode [--as mlx] bf16|f16|f32 OUT MODEL...")
 		os.Exit(2)
 	}
-	target, err := quant.ParseTarget(os.Args[1])
+	target, err := quant.ParseTarget(args[0])
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
 	}
 	out := json.NewEncoder(os.Stdout)
-	for i, path := range os.Args[3:] {
+	for i, path := range args[2:] {
 		r := result{Path: path}
-		if err := r.decode(target, filepath.Join(os.Args[2], fmt.Sprint(i))); err != nil {
+		if err := r.decode(quant.Options{Target: target, As: *as}, filepath.Join(args[1], fmt.Sprint(i))); err != nil {
 			r.Error = err.Error()
 		}
 		if err := out.Encode(r); err != nil {
@@ -57,7 +61,7 @@ func main() {
 	}
 }
 
-func (r *result) decode(target quant.Target, prefix string) error {
+func (r *result) decode(o quant.Options, prefix string) error {
 	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(context.Background())
 	defer b.Close()
 	m, err := parser.Open(b, r.Path)
@@ -65,7 +69,7 @@ func (r *result) decode(target quant.Target, prefix string) error {
 		return err
 	}
 	defer m.Close()
-	bound, err := quant.Plan(b, m, quant.Options{Target: target})
+	bound, err := quant.Plan(b, m, o)
 	if err != nil {
 		return err
 	}
@@ -73,8 +77,8 @@ func (r *result) decode(target quant.Target, prefix string) error {
 		r.Plain = append(r.Plain, i.Name)
 	}
 	for i, w := range bound.Weights {
-		dst := make([]byte, w.Size(target))
-		if err := quant.Decode(b, m, w, dst, target); err != nil {
+		dst := make([]byte, w.Size(o.Target))
+		if err := quant.Decode(b, m, w, dst, o.Target); err != nil {
 			return err
 		}
 		file := fmt.Sprintf("%s-%d.bin", prefix, i)
