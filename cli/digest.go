@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -130,20 +131,17 @@ func (c *digestCmd) of(ctx context.Context, s *session, path string, open func(*
 	if workers == 0 {
 		workers = max(s.workers, 1)
 	}
-	if d.tensors, d.err = digest.Tensors(b, m, digest.Options{Workers: workers, Done: &read}); d.err != nil {
+	beside := hashFiles(b, files, workers, &read)
+	d.tensors, d.err = digest.Tensors(b, m, digest.Options{Workers: workers - beside.workers, Done: &read})
+	if d.err != nil {
+		beside.stop.Store(true)
+	}
+	list, err := beside.wait()
+	if d.err = cmp.Or(d.err, err); d.err != nil {
 		return d
 	}
-	d.model = digest.Model(d.tensors)
-	for _, f := range files {
-		one := fileDigest{name: filepath.Base(f)}
-		if one.sum, one.size, d.err = hashFile(b, f, &read); d.err != nil {
-			return d
-		}
-		d.files = append(d.files, one)
-	}
-	if d.err = parser.Unchanged(m); d.err != nil {
-		return d
-	}
+	d.files, d.model = list, digest.Model(d.tensors)
+	d.err = parser.Unchanged(m)
 	return d
 }
 
@@ -170,17 +168,6 @@ func filesOf(m tensor.Model, path string) (list []string, size int64) {
 		}
 	}
 	return list, size
-}
-
-func hashFile(b *limits.Budget, path string, read *atomic.Int64) (digest.Sum, int64, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return digest.Sum{}, 0, err
-	}
-	defer f.Close()
-	account := b.Probe()
-	defer account.Close()
-	return digest.Reader(account, f, read)
 }
 
 // print shows a model's digests, and adds them to the manifest.

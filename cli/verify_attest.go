@@ -114,7 +114,7 @@ func hashSome(b *limits.Budget, files []attest.File, paths []string, next, read 
 		if i >= len(files) {
 			return nil
 		}
-		sum, _, err := hashFile(b, paths[i], read)
+		sum, _, err := hashFile(b, paths[i], read, new(atomic.Bool))
 		if err != nil {
 			next.Store(int64(len(files))) // the others end, too
 			return err
