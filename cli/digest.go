@@ -101,7 +101,8 @@ type digests struct {
 }
 
 type fileDigest struct {
-	name string
+	name string // below the model's folder
+	path string
 	size int64
 	sum  digest.Sum
 }
@@ -146,25 +147,23 @@ func (c *digestCmd) of(ctx context.Context, s *session, path string, open func(*
 }
 
 // filesOf lists the files of a model that lie in a folder, and their sizes.
-func filesOf(m tensor.Model, path string) (list []string, size int64) {
+func filesOf(m tensor.Model, path string) (list []fileDigest, size int64) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, 0 // of a store
 	}
-	names := []string{path}
+	dir, names := filepath.Dir(path), []string{filepath.Base(path)}
+	if info.IsDir() {
+		dir = path
+	}
 	if set, ok := m.(interface{ FileNames() []string }); ok {
-		dir := path
-		if !info.IsDir() {
-			dir = filepath.Dir(path)
-		}
-		names = nil
-		for _, name := range set.FileNames() {
-			names = append(names, filepath.Join(dir, filepath.FromSlash(name)))
-		}
+		names = set.FileNames()
 	}
 	for _, name := range names {
-		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
-			list, size = append(list, name), wire.AddCap(size, info.Size())
+		f := fileDigest{name: filepath.ToSlash(name), path: filepath.Join(dir, filepath.FromSlash(name))}
+		if info, err := os.Stat(f.path); err == nil && info.Mode().IsRegular() {
+			f.size = info.Size()
+			list, size = append(list, f), wire.AddCap(size, f.size)
 		}
 	}
 	return list, size
@@ -194,9 +193,8 @@ func (d *digests) text(s *session, all bool) {
 		s.out.WriteByte('\n')
 	}
 	s.printed = true
-	dir := filepath.Dir(d.path)
 	for _, f := range d.files {
-		fmt.Fprintf(s.out, "%s  %s\n", f.sum, showPath(filepath.Join(dir, f.name)))
+		fmt.Fprintf(s.out, "%s  %s\n", f.sum, showPath(f.path))
 	}
 	fmt.Fprintf(s.out, "%s  model of %s, %s\n", d.model, showPath(d.path), plural(int64(len(d.tensors)), "tensor"))
 	if !all {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 
@@ -18,26 +17,24 @@ type fileDigests struct {
 	workers int // of files; 0 where the only worker is that of the tensors
 	stop    atomic.Bool
 
-	b     *limits.Budget
-	read  *atomic.Int64
-	paths []string
-	list  []fileDigest
-	errs  []error
-	next  atomic.Int64
-	wg    sync.WaitGroup
+	b    *limits.Budget
+	read *atomic.Int64
+	list []fileDigest
+	errs []error
+	next atomic.Int64
+	wg   sync.WaitGroup
 }
 
 // hashFiles starts half of the workers, one for each file at most.
-func hashFiles(b *limits.Budget, paths []string, workers int, read *atomic.Int64) *fileDigests {
-	f := &fileDigests{workers: min(len(paths), workers/2), b: b, read: read, paths: paths}
-	f.list, f.errs = make([]fileDigest, len(paths)), make([]error, len(paths))
+func hashFiles(b *limits.Budget, list []fileDigest, workers int, read *atomic.Int64) *fileDigests {
+	f := &fileDigests{workers: min(len(list), workers/2), b: b, read: read, list: list, errs: make([]error, len(list))}
 	for range f.workers {
 		f.wg.Go(f.work)
 	}
 	return f
 }
 
-// wait gives the digests in the order of the paths, or the first error in it that
+// wait gives the digests in the order of the files, or the first error in it that
 // stopped the others.
 func (f *fileDigests) wait() ([]fileDigest, error) {
 	if f.workers == 0 {
@@ -56,19 +53,14 @@ func (f *fileDigests) wait() ([]fileDigest, error) {
 func (f *fileDigests) work() {
 	for !f.stop.Load() {
 		i := int(f.next.Add(1)) - 1
-		if i >= len(f.paths) {
+		if i >= len(f.list) {
 			return
 		}
-		if f.list[i], f.errs[i] = f.one(f.paths[i]); f.errs[i] != nil {
+		d := &f.list[i]
+		if d.sum, d.size, f.errs[i] = hashFile(f.b, d.path, f.read, &f.stop); f.errs[i] != nil {
 			f.stop.Store(true)
 		}
 	}
-}
-
-func (f *fileDigests) one(path string) (d fileDigest, err error) {
-	d.name = filepath.Base(path)
-	d.sum, d.size, err = hashFile(f.b, path, f.read, &f.stop)
-	return d, err
 }
 
 // hashFile hashes one file, as long as nobody stops it.

@@ -25,6 +25,7 @@ func TestDigestsAreKeptAndChecked(t *testing.T) {
 		code int
 		has  string
 	}{
+		{"digest sharded", 0, "  sharded/model-00001-of-00002.safetensors\n"},
 		{"digest -q -o m.json model.safetensors sharded", 0, ""},
 		{"digest -q -o m.json model.safetensors", 2, "--force"},
 		{"digest -q --check m.json", 0, "the same, 24 tensors"},

@@ -26,6 +26,7 @@ type outFlags struct {
 	DryRun  bool   `help:"Print what would be written, and write nothing."`
 	Threads int    `placeholder:"N" help:"Maximum number of workers (default: all processors)."`
 	Memory  string `placeholder:"SIZE" help:"Maximum memory for buffers. If it is small, fewer workers run."`
+	NoSync  bool   `help:"Do not wait for the disk. Faster, but the output may be lost if the machine crashes."`
 }
 
 // write gives the flags as those of a conversion.
@@ -33,7 +34,7 @@ func (f *partFlags) write(size string) *writeFlags { return f.of(f.Path, size) }
 
 // of gives the flags as those of a conversion of a path.
 func (f *outFlags) of(path word, size string) *writeFlags {
-	return &writeFlags{Path: path, Output: f.Output, Force: f.Force, DryRun: f.DryRun, Threads: f.Threads, Memory: f.Memory, MaxShardSize: size, KeepScales: true}
+	return &writeFlags{Path: path, Output: f.Output, Force: f.Force, DryRun: f.DryRun, Threads: f.Threads, Memory: f.Memory, MaxShardSize: size, NoSync: f.NoSync, KeepScales: true}
 }
 
 // splitCmd writes several files.

@@ -82,8 +82,12 @@ func (c *verifyCmd) files(ctx context.Context, s *session) error {
 	defer j.close()
 	return j.each(ctx, &c.listedArgs, reportOptions{verify: true, finite: c.Finite}, "amn.verify/1", func(r *report) error {
 		if r.err == nil {
-			s.prose(4, "%s: %s, %s, %s, bodies %s", showPath(r.path), viewOf(r.model).title,
-				plural(r.total.Tensors, "tensor"), formatBytes(r.total.Bytes), r.bodies())
+			finite := ""
+			if c.Finite {
+				finite = ", all numbers finite"
+			}
+			s.prose(4, "%s: %s, %s, %s, bodies %s%s", showPath(r.path), viewOf(r.model).title,
+				plural(r.total.Tensors, "tensor"), formatBytes(r.total.Bytes), r.bodies(), finite)
 		}
 		return nil
 	})

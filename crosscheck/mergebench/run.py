@@ -3,6 +3,7 @@
 interleaved, and prints medians, ratios and the most memory that each held.
 
     CROSSCHECK_AMN=./amn python3 crosscheck/mergebench/run.py [--folder DIR] [--runs 3] [--layers 10] [JOB ...]
+    python3 crosscheck/mergebench/run.py make MADE 10    the models, once; then --made MADE, so that an idle machine is needed for the runs alone
 
 The models are random ones of Llama's shapes in BF16, above 1 GB; the adapter has rank 16
 on every linear layer. The Python way is what its library documents: PEFT's
@@ -10,7 +11,9 @@ merge_and_unload and save_pretrained, mergekit's run_merge with lazy loading, an
 safetensors' load_file and save_file for an edit, a cast and new names, torch.load of a checkpoint
 that holds more than tensors, hashlib's SHA-256 of the file and of each tensor, and torch's
 own functions for what numbers there are. Starting Python and importing is part
-of it, as starting amn is. Run it with a Python that has the packages of
+of it, as starting amn is. Neither waits for the disk: amn runs with --no-sync, as no
+library syncs; "synced" is amn as it runs by default. "of CPU" is the ratio of the processors' time, which a
+busy machine changes less. Run it with a Python that has the packages of
 requirements.txt and with quant and merge laid over it (environment.py).
 """
 import argparse
@@ -135,7 +138,7 @@ def measure(command):
     p.returncode = status
     if status:
         sys.exit(f"{command}: {status}: {text.decode()[-2000:]}")
-    return time.monotonic() - began, usage.ru_maxrss / 1024
+    return time.monotonic() - began, usage.ru_maxrss / 1024, usage.ru_utime + usage.ru_stime
 
 
 def main():
@@ -143,12 +146,13 @@ def main():
     flags.add_argument("--folder")
     flags.add_argument("--runs", type=int, default=3)
     flags.add_argument("--layers", type=int, default=10)
+    flags.add_argument("--made", help="models that were made before")
     flags.add_argument("jobs", nargs="*")
     a = flags.parse_args()
     with tempfile.TemporaryDirectory(dir=a.folder) as tmp:
-        folder = pathlib.Path(tmp)
-        # In a process of its own, so that this one stays small.
-        subprocess.run([sys.executable, __file__, "make", folder, str(a.layers)], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        folder = pathlib.Path(a.made or tmp)
+        if not a.made:  # in a process of its own, so that this one stays small
+            subprocess.run([sys.executable, __file__, "make", folder, str(a.layers)], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         size = sum(f.stat().st_size for f in (folder / "base").iterdir())
         print(f"models of {size / 1e9:.2f} GB, {os.cpu_count()} processors, {a.runs} runs")
         jobs = [("merge-lora", [AMN, "merge-lora", "-q", "-f", folder / "base", folder / "adapter", "-o", folder / "o1"],
@@ -166,12 +170,15 @@ def main():
         jobs.append(("hash", [AMN, "hash", "-q", source], [sys.executable, "-c", HASH, source]))
         jobs.append(("stats", [AMN, "stats", "-q", source], [sys.executable, "-c", STATS, source]))
         jobs = [j for j in jobs if not a.jobs or j[0].split(": ")[-1] in a.jobs]
-        print(f"{'job':<18} {'amn s':>7} {'Python s':>9} {'ratio':>6} {'amn MiB':>8} {'Python MiB':>11}")
+        print(f"{'job':<18} {'amn s':>7} {'Python s':>9} {'ratio':>6} {'of CPU':>7} {'synced s':>9} {'amn MiB':>8} {'Python MiB':>11}")
         for name, ours, theirs in jobs:
-            runs = [(measure(ours), measure(theirs)) for _ in range(a.runs)]
-            x, y = (statistics.median(r[k][0] for r in runs) for k in (0, 1))
+            writes = "-o" in ours
+            runs = [(measure(ours + ["--no-sync"] * writes), measure(theirs), measure(ours) if writes else (0, 0, 0)) for _ in range(a.runs)]
+            x, y, z = (statistics.median(r[k][0] for r in runs) for k in (0, 1, 2))
             m, n = (max(r[k][1] for r in runs) for k in (0, 1))
-            print(f"{name:<18} {x:>7.2f} {y:>9.2f} {y / x:>6.1f} {m:>8.0f} {n:>11.0f}", flush=True)
+            c, d = (statistics.median(r[k][2] for r in runs) for k in (0, 1))
+            synced = f"{z:.2f}" if writes else "-"
+            print(f"{name:<18} {x:>7.2f} {y:>9.2f} {y / x:>6.1f} {d / c:>7.1f} {synced:>9} {m:>8.0f} {n:>11.0f}", flush=True)
 
 
 if sys.argv[1:2] == ["make"]:
