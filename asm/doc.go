@@ -21,8 +21,7 @@
 // The kernels are written by programs, _gen/amd64 and _gen/arm64; the build tag
 // purego leaves them out. In _gen/amd64 emit has what all levels share, avx2 is the
 // kernels of 32-byte registers, a file for each technique, and zmm is what those of 64-byte
-// registers have in common, whose techniques are packages: blocks, kquants, grids, ternary,
-// codebook, runs, float8, lookup, move, encode.
+// registers have in common, whose techniques are packages: blocks, kquants, float8, move, encode.
 // rows is the encoders of whole rows, which all levels from AVX2 on share. The kernels of a
 // text share its constants; a level above another in the same text has only what gains there.
 //
@@ -30,7 +29,8 @@
 //
 // A kernel exists for what published models store and what our encoders write, and
 // stays if it is at least 1.2 times as fast as the level below it on ordinary data, on one of
-// the processors that were measured.
+// the processors that were measured. A technique of AVX-512 must gain as much where a weight is
+// read from memory and written to it: there AVX2 is as fast as plain stores for most types.
 // Data is ordinary if its scales are such as models have: finite, and so large that no
 // factor, product or sum is a subnormal number, which holds up a multiplication for a
 // hundred cycles. All other data is hostile, and takes one exact way for each
@@ -84,10 +84,12 @@
 //
 // # AVX-512
 //
-// The level wants F, BW, VL, DQ and VBMI. A processor that has AVX512_BF16 too
-// has a level above it: kernels to BF16 that are the same but for one instruction
-// that rounds. It takes subnormal numbers for zero, so they are those of blocks
-// whose scales are float16, and of runs whose scales are looked at before.
+// The level wants F, BW, VL, DQ and VBMI. It decodes Q8, Q4, Q5, the K types and IQ4 to the
+// types of two bytes, E4M3 and E5M2 to BF16, and casts and encodes. To float32 it has what its
+// exact way needs: Q2_K, Q4_K, Q5_K, IQ4_XS. AVX2 serves all else. A processor that has
+// AVX512_BF16 too has a level above it: kernels to BF16 that are the same but for one
+// instruction that rounds. It takes subnormal numbers for zero, so they are those of blocks
+// whose scales are float16, and a cast of float16.
 //
 // What has not been run is not shipped, so `make avx512` runs the tests on a
 // processor that has it, or else in Bochs: _emu/run puts the test binary, a

@@ -14,20 +14,10 @@ func q8BF16AVX512(dst *byte, src *byte, size int, n int) (left int)
 //go:noescape
 func q8F16AVX512(dst *byte, src *byte, size int, n int) (left int)
 
-// codebookF32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func codebookF32AVX512(dst *byte, src *byte, codebook *int8, n int) (left int)
-
 // codebookF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
 func codebookF16AVX512(dst *byte, src *byte, codebook *int8, n int) (left int)
-
-// q4_1F32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func q4_1F32AVX512(dst *byte, src *byte, n int) (left int)
 
 // q4_1BF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
@@ -39,11 +29,6 @@ func q4_1BF16AVX512(dst *byte, src *byte, n int) (left int)
 //go:noescape
 func q4_1F16AVX512(dst *byte, src *byte, n int) (left int)
 
-// q5_0F32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func q5_0F32AVX512(dst *byte, src *byte, n int) (left int)
-
 // q5_0BF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
@@ -53,11 +38,6 @@ func q5_0BF16AVX512(dst *byte, src *byte, n int) (left int)
 //
 //go:noescape
 func q5_0F16AVX512(dst *byte, src *byte, n int) (left int)
-
-// q5_1F32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func q5_1F32AVX512(dst *byte, src *byte, n int) (left int)
 
 // q5_1BF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
@@ -83,11 +63,6 @@ func q2_KBF16AVX512(dst *byte, src *byte, n int) (left int)
 //
 //go:noescape
 func q2_KF16AVX512(dst *byte, src *byte, n int) (left int)
-
-// q3_KF32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func q3_KF32AVX512(dst *byte, src *byte, n int) (left int)
 
 // q3_KBF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
@@ -124,11 +99,6 @@ func q5_KF32AVX512(dst *byte, src *byte, any bool, n int) (left int)
 //go:noescape
 func q5_KF16AVX512(dst *byte, src *byte, n int) (left int)
 
-// q6_KF32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func q6_KF32AVX512(dst *byte, src *byte, n int) (left int)
-
 // q6_KBF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
@@ -154,315 +124,10 @@ func iq4_XSBF16AVX512(dst *byte, src *byte, n int) (left int)
 //go:noescape
 func iq4_XSF16AVX512(dst *byte, src *byte, n int) (left int)
 
-// mxfp4F16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func mxfp4F16AVX512(dst *byte, src *byte, rows *byte, n int) (left int)
-
-// nvfp4F16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func nvfp4F16AVX512(dst *byte, src *byte, rows *byte, n int) (left int)
-
-// tq1_0BF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func tq1_0BF16AVX512(dst *byte, src *byte, n int) (left int)
-
-// tq1_0F16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func tq1_0F16AVX512(dst *byte, src *byte, n int) (left int)
-
-// tq2_0F32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func tq2_0F32AVX512(dst *byte, src *byte, n int) (left int)
-
-// tq2_0BF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func tq2_0BF16AVX512(dst *byte, src *byte, n int) (left int)
-
-// tq2_0F16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func tq2_0F16AVX512(dst *byte, src *byte, n int) (left int)
-
-// q1_0F32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func q1_0F32AVX512(dst *byte, src *byte, n int) (left int)
-
-// q1_0BF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func q1_0BF16AVX512(dst *byte, src *byte, n int) (left int)
-
-// q1_0F16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func q1_0F16AVX512(dst *byte, src *byte, n int) (left int)
-
-// q2_0F32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func q2_0F32AVX512(dst *byte, src *byte, n int) (left int)
-
-// q2_0BF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func q2_0BF16AVX512(dst *byte, src *byte, n int) (left int)
-
-// q2_0F16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func q2_0F16AVX512(dst *byte, src *byte, n int) (left int)
-
-// iq1_SF32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func iq1_SF32AVX512(dst *byte, src *byte, n int) (left int)
-
-// iq1_SF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func iq1_SF16AVX512(dst *byte, src *byte, n int) (left int)
-
-// iq1_MF32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func iq1_MF32AVX512(dst *byte, src *byte, n int) (left int)
-
-// iq1_MBF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func iq1_MBF16AVX512(dst *byte, src *byte, n int) (left int)
-
-// iq1_MF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func iq1_MF16AVX512(dst *byte, src *byte, n int) (left int)
-
-// iq2_XXSF32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func iq2_XXSF32AVX512(dst *byte, src *byte, n int) (left int)
-
-// iq2_XXSF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func iq2_XXSF16AVX512(dst *byte, src *byte, n int) (left int)
-
-// iq2_XSF32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func iq2_XSF32AVX512(dst *byte, src *byte, n int) (left int)
-
-// iq2_XSF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func iq2_XSF16AVX512(dst *byte, src *byte, n int) (left int)
-
-// iq2_SF32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func iq2_SF32AVX512(dst *byte, src *byte, n int) (left int)
-
-// iq2_SF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func iq2_SF16AVX512(dst *byte, src *byte, n int) (left int)
-
-// iq3_XXSF32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func iq3_XXSF32AVX512(dst *byte, src *byte, n int) (left int)
-
-// iq3_XXSBF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func iq3_XXSBF16AVX512(dst *byte, src *byte, n int) (left int)
-
-// iq3_XXSF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func iq3_XXSF16AVX512(dst *byte, src *byte, n int) (left int)
-
-// iq3_SF32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func iq3_SF32AVX512(dst *byte, src *byte, n int) (left int)
-
-// iq3_SBF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func iq3_SBF16AVX512(dst *byte, src *byte, n int) (left int)
-
-// iq3_SF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func iq3_SF16AVX512(dst *byte, src *byte, n int) (left int)
-
-// bytesScaleBF16AVX512 decodes n runs of chunks of 32 bytes.
-//
-//go:noescape
-func bytesScaleBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-
-// bytesScaleF16AVX512 decodes n runs of chunks of 32 bytes.
-//
-//go:noescape
-func bytesScaleF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-
-// bytesShiftF32AVX512 decodes n runs of chunks of 32 bytes.
-//
-//go:noescape
-func bytesShiftF32AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-
-// bytesShiftBF16AVX512 decodes n runs of chunks of 32 bytes.
-//
-//go:noescape
-func bytesShiftBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-
-// bytesShiftF16AVX512 decodes n runs of chunks of 32 bytes.
-//
-//go:noescape
-func bytesShiftF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-
-// bytesAffineF32AVX512 decodes n runs of chunks of 32 bytes.
-//
-//go:noescape
-func bytesAffineF32AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-
-// bytesAffineBF16AVX512 decodes n runs of chunks of 32 bytes.
-//
-//go:noescape
-func bytesAffineBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-
-// bytesAffineF16AVX512 decodes n runs of chunks of 32 bytes.
-//
-//go:noescape
-func bytesAffineF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-
-// bytesTwiceBF16AVX512 decodes n runs of chunks of 32 bytes.
-//
-//go:noescape
-func bytesTwiceBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-
-// bytesTwiceF16AVX512 decodes n runs of chunks of 32 bytes.
-//
-//go:noescape
-func bytesTwiceF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-
-// eachBF16AVX512 joins 32 numbers with their scales n times.
-//
-//go:noescape
-func eachBF16AVX512(dst *byte, src *byte, a *float32, b *float32, n int)
-
-// halfBytesShiftF32AVX512 decodes n runs of chunks of that many nibbles.
-//
-//go:noescape
-func halfBytesShiftF32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
-
-// halfBytesShiftBF16AVX512 decodes n runs of chunks of that many nibbles.
-//
-//go:noescape
-func halfBytesShiftBF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
-
-// halfBytesShiftF16AVX512 decodes n runs of chunks of that many nibbles.
-//
-//go:noescape
-func halfBytesShiftF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
-
-// codebookScale16F32AVX512 decodes n runs of chunks of that many nibbles.
-//
-//go:noescape
-func codebookScale16F32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
-
-// codebookScale32F32AVX512 decodes n runs of chunks of that many nibbles.
-//
-//go:noescape
-func codebookScale32F32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
-
-// codebookScale16BF16AVX512 decodes n runs of chunks of that many nibbles.
-//
-//go:noescape
-func codebookScale16BF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
-
-// codebookScale32BF16AVX512 decodes n runs of chunks of that many nibbles.
-//
-//go:noescape
-func codebookScale32BF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
-
-// codebookScale16F16AVX512 decodes n runs of chunks of that many nibbles.
-//
-//go:noescape
-func codebookScale16F16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
-
-// codebookScale32F16AVX512 decodes n runs of chunks of that many nibbles.
-//
-//go:noescape
-func codebookScale32F16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
-
-// codebookShift32F32AVX512 decodes n runs of chunks of that many nibbles.
-//
-//go:noescape
-func codebookShift32F32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
-
-// codebookShift32BF16AVX512 decodes n runs of chunks of that many nibbles.
-//
-//go:noescape
-func codebookShift32BF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
-
-// codebookShift32F16AVX512 decodes n runs of chunks of that many nibbles.
-//
-//go:noescape
-func codebookShift32F16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
-
-// codebookAffine32F32AVX512 decodes n runs of chunks of that many nibbles.
-//
-//go:noescape
-func codebookAffine32F32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
-
-// codebookAffine32BF16AVX512 decodes n runs of chunks of that many nibbles.
-//
-//go:noescape
-func codebookAffine32BF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
-
-// codebookAffine32F16AVX512 decodes n runs of chunks of that many nibbles.
-//
-//go:noescape
-func codebookAffine32F16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
-
-// float8F32AVX512 decodes n runs of chunks of 32 codes.
-//
-//go:noescape
-func float8F32AVX512(dst *byte, src *byte, a *float32, b *float32, table *byte, chunks int, n int)
-
-// float8BF16AVX512 decodes n runs of chunks of 32 codes.
-//
-//go:noescape
-func float8BF16AVX512(dst *byte, src *byte, a *float32, b *float32, table *byte, chunks int, n int)
-
-// float8F16AVX512 decodes n runs of chunks of 32 codes.
-//
-//go:noescape
-func float8F16AVX512(dst *byte, src *byte, a *float32, b *float32, table *byte, chunks int, n int)
-
 // float8NormalAVX512 decodes runs of chunks of 32 codes, at most n, up to the first scale that it does not serve, and returns how many.
 //
 //go:noescape
 func float8NormalAVX512(dst *byte, src *byte, a *float32, form *byte, chunks int, n int) int
-
-// float8LongAVX512 decodes n runs of chunks of 32 codes.
-//
-//go:noescape
-func float8LongAVX512(dst *byte, src *byte, a *float32, table *byte, chunks int, n int)
-
-// lookupAVX512 looks chunks of 32 codes up in a table of 256 words.
-//
-//go:noescape
-func lookupAVX512(dst *byte, src *byte, table *byte, chunks int)
 
 // castF32ToBF16AVX512 converts 32 numbers n times.
 //
@@ -488,16 +153,6 @@ func castF16ToBF16AVX512(dst *byte, src *byte, n int)
 //
 //go:noescape
 func castSameAVX512(dst *byte, src *byte, special *[2]uint16, n int)
-
-// spreadAVX512 gives each of 32 nibbles a byte, n times.
-//
-//go:noescape
-func spreadAVX512(dst *byte, src *byte, n int)
-
-// fieldsAVX512 unpacks 32 fields of step bits n times. The 33rd byte of tables is taken off each.
-//
-//go:noescape
-func fieldsAVX512(dst *byte, src *byte, tables *byte, step int, shift *uint64, n int)
 
 // absmaxAVX512 writes the largest magnitude of each of n runs of chunks of 32 numbers.
 //
@@ -538,21 +193,6 @@ func q5_KBF16AVX512BF16(dst *byte, src *byte, n int) (left int)
 //
 //go:noescape
 func q6_KBF16AVX512BF16(dst *byte, src *byte, n int) (left int)
-
-// bytesScaleBF16AVX512BF16 decodes n runs of chunks of 32 bytes.
-//
-//go:noescape
-func bytesScaleBF16AVX512BF16(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-
-// bytesShiftBF16AVX512BF16 decodes n runs of chunks of 32 bytes.
-//
-//go:noescape
-func bytesShiftBF16AVX512BF16(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-
-// bytesAffineBF16AVX512BF16 decodes n runs of chunks of 32 bytes.
-//
-//go:noescape
-func bytesAffineBF16AVX512BF16(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 
 // castF16ToBF16AVX512BF16 converts 32 numbers n times.
 //

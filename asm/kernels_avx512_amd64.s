@@ -340,212 +340,6 @@ stop:
 	VZEROUPPER
 	RET
 
-// func codebookF32AVX512(dst *byte, src *byte, codebook *int8, n int) (left int)
-// Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, F16C, MMX+
-TEXT ·codebookF32AVX512(SB), NOSPLIT, $128-40
-	// Q4_0, IQ4_NL: d float16, 32 nibbles q
-	// table[q] = codebook[q]*d, for each block
-	// number = table[q]
-	MOVQ       dst+0(FP), AX
-	MOVQ       src+8(FP), CX
-	MOVQ       n+24(FP), DX
-	LEAQ       63(SP), BX
-	ANDQ       $-64, BX
-	MOVQ       codebook+16(FP), SI
-	VPMOVSXBD  (SI), Z0
-	VCVTDQ2PS  Z0, Z0
-	CMPQ       DX, $0x08
-	JLT        stop
-	VMOVDQU    k5<>+0(SB), Y1
-	KXNORB     K0, K0, K1
-	VPXOR      Y2, Y2, Y2
-	VPGATHERDD (CX)(Y1*1), K1, Y2
-	VPMOVDW    Y2, X2
-	VCVTPH2PS  X2, Y2
-
-batch:
-	// The scales of the next batch.
-	VMOVAPS    Z2, Z3
-	CMPQ       DX, $0x10
-	JLT        ready
-	KXNORB     K0, K0, K1
-	VPXOR      Y2, Y2, Y2
-	VPGATHERDD 144(CX)(Y1*1), K1, Y2
-	VPMOVDW    Y2, X2
-	VCVTPH2PS  X2, Y2
-
-ready:
-	VFPCLASSPSY $0x99, Y3, K1
-	KORTESTW    K1, K1
-	JNZ         stop
-	VMOVUPS     Z3, (BX)
-
-	// Two blocks at a time.
-	VMOVDQU32   2(CX), X4
-	VMOVDQU64   k6<>+0(SB), Z3
-	VPERMB      Z4, Z3, Z3
-	VPSRLVD     k7<>+0(SB), Z3, Z3
-	VMOVDQU64   k6<>+0(SB), Z5
-	VPERMB      Z4, Z5, Z5
-	VPSRLVD     k8<>+0(SB), Z5, Z5
-	VMOVDQU32   20(CX), X4
-	VMOVDQU64   k6<>+0(SB), Z6
-	VPERMB      Z4, Z6, Z6
-	VPSRLVD     k7<>+0(SB), Z6, Z6
-	VMOVDQU64   k6<>+0(SB), Z7
-	VPERMB      Z4, Z7, Z7
-	VPSRLVD     k8<>+0(SB), Z7, Z7
-	VMULPS.BCST (BX), Z0, Z8
-	VMULPS.BCST 4(BX), Z0, Z9
-	VPERMD      Z8, Z3, Z3
-	VMOVDQU64   Z3, (AX)
-	VPERMD      Z8, Z5, Z3
-	VMOVDQU64   Z3, 64(AX)
-	VPERMD      Z9, Z6, Z3
-	VMOVDQU64   Z3, 128(AX)
-	VPERMD      Z9, Z7, Z3
-	VMOVDQU64   Z3, 192(AX)
-	PREFETCHT0  1024(AX)
-	PREFETCHT0  1088(AX)
-	PREFETCHT0  1152(AX)
-	PREFETCHT0  1216(AX)
-	ADDQ        $0x00000024, CX
-	ADDQ        $0x00000100, AX
-	VMOVDQU32   2(CX), X4
-	VMOVDQU64   k6<>+0(SB), Z3
-	VPERMB      Z4, Z3, Z3
-	VPSRLVD     k7<>+0(SB), Z3, Z3
-	VMOVDQU64   k6<>+0(SB), Z5
-	VPERMB      Z4, Z5, Z5
-	VPSRLVD     k8<>+0(SB), Z5, Z5
-	VMOVDQU32   20(CX), X4
-	VMOVDQU64   k6<>+0(SB), Z6
-	VPERMB      Z4, Z6, Z6
-	VPSRLVD     k7<>+0(SB), Z6, Z6
-	VMOVDQU64   k6<>+0(SB), Z7
-	VPERMB      Z4, Z7, Z7
-	VPSRLVD     k8<>+0(SB), Z7, Z7
-	VMULPS.BCST 8(BX), Z0, Z8
-	VMULPS.BCST 12(BX), Z0, Z9
-	VPERMD      Z8, Z3, Z3
-	VMOVDQU64   Z3, (AX)
-	VPERMD      Z8, Z5, Z3
-	VMOVDQU64   Z3, 64(AX)
-	VPERMD      Z9, Z6, Z3
-	VMOVDQU64   Z3, 128(AX)
-	VPERMD      Z9, Z7, Z3
-	VMOVDQU64   Z3, 192(AX)
-	PREFETCHT0  1024(AX)
-	PREFETCHT0  1088(AX)
-	PREFETCHT0  1152(AX)
-	PREFETCHT0  1216(AX)
-	ADDQ        $0x00000024, CX
-	ADDQ        $0x00000100, AX
-	VMOVDQU32   2(CX), X4
-	VMOVDQU64   k6<>+0(SB), Z3
-	VPERMB      Z4, Z3, Z3
-	VPSRLVD     k7<>+0(SB), Z3, Z3
-	VMOVDQU64   k6<>+0(SB), Z5
-	VPERMB      Z4, Z5, Z5
-	VPSRLVD     k8<>+0(SB), Z5, Z5
-	VMOVDQU32   20(CX), X4
-	VMOVDQU64   k6<>+0(SB), Z6
-	VPERMB      Z4, Z6, Z6
-	VPSRLVD     k7<>+0(SB), Z6, Z6
-	VMOVDQU64   k6<>+0(SB), Z7
-	VPERMB      Z4, Z7, Z7
-	VPSRLVD     k8<>+0(SB), Z7, Z7
-	VMULPS.BCST 16(BX), Z0, Z8
-	VMULPS.BCST 20(BX), Z0, Z9
-	VPERMD      Z8, Z3, Z3
-	VMOVDQU64   Z3, (AX)
-	VPERMD      Z8, Z5, Z3
-	VMOVDQU64   Z3, 64(AX)
-	VPERMD      Z9, Z6, Z3
-	VMOVDQU64   Z3, 128(AX)
-	VPERMD      Z9, Z7, Z3
-	VMOVDQU64   Z3, 192(AX)
-	PREFETCHT0  1024(AX)
-	PREFETCHT0  1088(AX)
-	PREFETCHT0  1152(AX)
-	PREFETCHT0  1216(AX)
-	ADDQ        $0x00000024, CX
-	ADDQ        $0x00000100, AX
-	VMOVDQU32   2(CX), X4
-	VMOVDQU64   k6<>+0(SB), Z3
-	VPERMB      Z4, Z3, Z3
-	VPSRLVD     k7<>+0(SB), Z3, Z3
-	VMOVDQU64   k6<>+0(SB), Z5
-	VPERMB      Z4, Z5, Z5
-	VPSRLVD     k8<>+0(SB), Z5, Z5
-	VMOVDQU32   20(CX), X4
-	VMOVDQU64   k6<>+0(SB), Z6
-	VPERMB      Z4, Z6, Z6
-	VPSRLVD     k7<>+0(SB), Z6, Z6
-	VMOVDQU64   k6<>+0(SB), Z7
-	VPERMB      Z4, Z7, Z7
-	VPSRLVD     k8<>+0(SB), Z7, Z7
-	VMULPS.BCST 24(BX), Z0, Z8
-	VMULPS.BCST 28(BX), Z0, Z9
-	VPERMD      Z8, Z3, Z3
-	VMOVDQU64   Z3, (AX)
-	VPERMD      Z8, Z5, Z3
-	VMOVDQU64   Z3, 64(AX)
-	VPERMD      Z9, Z6, Z3
-	VMOVDQU64   Z3, 128(AX)
-	VPERMD      Z9, Z7, Z3
-	VMOVDQU64   Z3, 192(AX)
-	PREFETCHT0  1024(AX)
-	PREFETCHT0  1088(AX)
-	PREFETCHT0  1152(AX)
-	PREFETCHT0  1216(AX)
-	ADDQ        $0x00000024, CX
-	ADDQ        $0x00000100, AX
-	SUBQ        $0x08, DX
-	CMPQ        DX, $0x08
-	JGE         batch
-
-stop:
-	MOVQ DX, left+32(FP)
-	VZEROUPPER
-	RET
-
-DATA k5<>+0(SB)/8, $0x0000001200000000
-DATA k5<>+8(SB)/8, $0x0000003600000024
-DATA k5<>+16(SB)/8, $0x0000005a00000048
-DATA k5<>+24(SB)/8, $0x0000007e0000006c
-GLOBL k5<>(SB), RODATA|NOPTR, $32
-
-DATA k6<>+0(SB)/8, $0x0403020103020100
-DATA k6<>+8(SB)/8, $0x0605040305040302
-DATA k6<>+16(SB)/8, $0x0807060507060504
-DATA k6<>+24(SB)/8, $0x0a09080709080706
-DATA k6<>+32(SB)/8, $0x0c0b0a090b0a0908
-DATA k6<>+40(SB)/8, $0x0e0d0c0b0d0c0b0a
-DATA k6<>+48(SB)/8, $0x100f0e0d0f0e0d0c
-DATA k6<>+56(SB)/8, $0x1211100f11100f0e
-GLOBL k6<>(SB), RODATA|NOPTR, $64
-
-DATA k7<>+0(SB)/8, $0x0000000000000000
-DATA k7<>+8(SB)/8, $0x0000000000000000
-DATA k7<>+16(SB)/8, $0x0000000000000000
-DATA k7<>+24(SB)/8, $0x0000000000000000
-DATA k7<>+32(SB)/8, $0x0000000000000000
-DATA k7<>+40(SB)/8, $0x0000000000000000
-DATA k7<>+48(SB)/8, $0x0000000000000000
-DATA k7<>+56(SB)/8, $0x0000000000000000
-GLOBL k7<>(SB), RODATA|NOPTR, $64
-
-DATA k8<>+0(SB)/8, $0x0000000400000004
-DATA k8<>+8(SB)/8, $0x0000000400000004
-DATA k8<>+16(SB)/8, $0x0000000400000004
-DATA k8<>+24(SB)/8, $0x0000000400000004
-DATA k8<>+32(SB)/8, $0x0000000400000004
-DATA k8<>+40(SB)/8, $0x0000000400000004
-DATA k8<>+48(SB)/8, $0x0000000400000004
-DATA k8<>+56(SB)/8, $0x0000000400000004
-GLOBL k8<>(SB), RODATA|NOPTR, $64
-
 // func codebookF16AVX512(dst *byte, src *byte, codebook *int8, n int) (left int)
 // Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, F16C, MMX+
 TEXT ·codebookF16AVX512(SB), NOSPLIT, $128-40
@@ -560,10 +354,10 @@ TEXT ·codebookF16AVX512(SB), NOSPLIT, $128-40
 	MOVQ         codebook+16(FP), SI
 	VPMOVSXBD    (SI), Z0
 	VCVTDQ2PS    Z0, Z0
-	VPBROADCASTD k9<>+0(SB), Z1
+	VPBROADCASTD k5<>+0(SB), Z1
 	CMPQ         DX, $0x08
 	JLT          stop
-	VMOVDQU      k5<>+0(SB), Y2
+	VMOVDQU      k6<>+0(SB), Y2
 	KXNORB       K0, K0, K1
 	VPXOR        Y3, Y3, Y3
 	VPGATHERDD   (CX)(Y2*1), K1, Y3
@@ -589,22 +383,22 @@ ready:
 
 	// Two blocks at a time.
 	VMOVDQU32       2(CX), X5
-	VMOVDQU64       k10<>+0(SB), Z4
+	VMOVDQU64       k7<>+0(SB), Z4
 	VPERMB          Z5, Z4, Z4
-	VPROLVD         k11<>+0(SB), Z4, Z4
+	VPROLVD         k8<>+0(SB), Z4, Z4
 	VMOVDQU32       20(CX), X5
-	VMOVDQU64       k10<>+0(SB), Z6
+	VMOVDQU64       k7<>+0(SB), Z6
 	VPERMB          Z5, Z6, Z6
-	VPROLVD         k11<>+0(SB), Z6, Z6
+	VPROLVD         k8<>+0(SB), Z6, Z6
 	VMULPS.BCST     (BX), Z0, Z7
 	VMULPS.BCST     4(BX), Z0, Z8
 	VCVTPS2PH       $0x00, Z7, Y7
 	VCVTPS2PH       $0x00, Z8, Y8
 	VINSERTI64X4    $0x01, Y8, Z7, Z7
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z1, Z4
+	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z1, Z4
 	VPERMB          Z7, Z4, Z4
 	VMOVDQU64       Z4, (AX)
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z1, Z6
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z1, Z6
 	VPERMB          Z7, Z6, Z4
 	VMOVDQU64       Z4, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -612,22 +406,22 @@ ready:
 	ADDQ            $0x00000024, CX
 	ADDQ            $0x00000080, AX
 	VMOVDQU32       2(CX), X5
-	VMOVDQU64       k10<>+0(SB), Z4
+	VMOVDQU64       k7<>+0(SB), Z4
 	VPERMB          Z5, Z4, Z4
-	VPROLVD         k11<>+0(SB), Z4, Z4
+	VPROLVD         k8<>+0(SB), Z4, Z4
 	VMOVDQU32       20(CX), X5
-	VMOVDQU64       k10<>+0(SB), Z6
+	VMOVDQU64       k7<>+0(SB), Z6
 	VPERMB          Z5, Z6, Z6
-	VPROLVD         k11<>+0(SB), Z6, Z6
+	VPROLVD         k8<>+0(SB), Z6, Z6
 	VMULPS.BCST     8(BX), Z0, Z7
 	VMULPS.BCST     12(BX), Z0, Z8
 	VCVTPS2PH       $0x00, Z7, Y7
 	VCVTPS2PH       $0x00, Z8, Y8
 	VINSERTI64X4    $0x01, Y8, Z7, Z7
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z1, Z4
+	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z1, Z4
 	VPERMB          Z7, Z4, Z4
 	VMOVDQU64       Z4, (AX)
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z1, Z6
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z1, Z6
 	VPERMB          Z7, Z6, Z4
 	VMOVDQU64       Z4, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -635,22 +429,22 @@ ready:
 	ADDQ            $0x00000024, CX
 	ADDQ            $0x00000080, AX
 	VMOVDQU32       2(CX), X5
-	VMOVDQU64       k10<>+0(SB), Z4
+	VMOVDQU64       k7<>+0(SB), Z4
 	VPERMB          Z5, Z4, Z4
-	VPROLVD         k11<>+0(SB), Z4, Z4
+	VPROLVD         k8<>+0(SB), Z4, Z4
 	VMOVDQU32       20(CX), X5
-	VMOVDQU64       k10<>+0(SB), Z6
+	VMOVDQU64       k7<>+0(SB), Z6
 	VPERMB          Z5, Z6, Z6
-	VPROLVD         k11<>+0(SB), Z6, Z6
+	VPROLVD         k8<>+0(SB), Z6, Z6
 	VMULPS.BCST     16(BX), Z0, Z7
 	VMULPS.BCST     20(BX), Z0, Z8
 	VCVTPS2PH       $0x00, Z7, Y7
 	VCVTPS2PH       $0x00, Z8, Y8
 	VINSERTI64X4    $0x01, Y8, Z7, Z7
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z1, Z4
+	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z1, Z4
 	VPERMB          Z7, Z4, Z4
 	VMOVDQU64       Z4, (AX)
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z1, Z6
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z1, Z6
 	VPERMB          Z7, Z6, Z4
 	VMOVDQU64       Z4, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -658,22 +452,22 @@ ready:
 	ADDQ            $0x00000024, CX
 	ADDQ            $0x00000080, AX
 	VMOVDQU32       2(CX), X5
-	VMOVDQU64       k10<>+0(SB), Z4
+	VMOVDQU64       k7<>+0(SB), Z4
 	VPERMB          Z5, Z4, Z4
-	VPROLVD         k11<>+0(SB), Z4, Z4
+	VPROLVD         k8<>+0(SB), Z4, Z4
 	VMOVDQU32       20(CX), X5
-	VMOVDQU64       k10<>+0(SB), Z6
+	VMOVDQU64       k7<>+0(SB), Z6
 	VPERMB          Z5, Z6, Z6
-	VPROLVD         k11<>+0(SB), Z6, Z6
+	VPROLVD         k8<>+0(SB), Z6, Z6
 	VMULPS.BCST     24(BX), Z0, Z7
 	VMULPS.BCST     28(BX), Z0, Z8
 	VCVTPS2PH       $0x00, Z7, Y7
 	VCVTPS2PH       $0x00, Z8, Y8
 	VINSERTI64X4    $0x01, Y8, Z7, Z7
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z1, Z4
+	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z1, Z4
 	VPERMB          Z7, Z4, Z4
 	VMOVDQU64       Z4, (AX)
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z1, Z6
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z1, Z6
 	VPERMB          Z7, Z6, Z4
 	VMOVDQU64       Z4, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -689,224 +483,40 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k9<>+0(SB)/8, $0x1e1e1e1e1e1e1e1e
+DATA k5<>+0(SB)/8, $0x1e1e1e1e1e1e1e1e
+GLOBL k5<>(SB), RODATA|NOPTR, $8
+
+DATA k6<>+0(SB)/8, $0x0000001200000000
+DATA k6<>+8(SB)/8, $0x0000003600000024
+DATA k6<>+16(SB)/8, $0x0000005a00000048
+DATA k6<>+24(SB)/8, $0x0000007e0000006c
+GLOBL k6<>(SB), RODATA|NOPTR, $32
+
+DATA k7<>+0(SB)/8, $0x0303020201010000
+DATA k7<>+8(SB)/8, $0x0707060605050404
+DATA k7<>+16(SB)/8, $0x0b0b0a0a09090808
+DATA k7<>+24(SB)/8, $0x0f0f0e0e0d0d0c0c
+DATA k7<>+32(SB)/8, $0x0303020201010000
+DATA k7<>+40(SB)/8, $0x0707060605050404
+DATA k7<>+48(SB)/8, $0x0b0b0a0a09090808
+DATA k7<>+56(SB)/8, $0x0f0f0e0e0d0d0c0c
+GLOBL k7<>(SB), RODATA|NOPTR, $64
+
+DATA k8<>+0(SB)/8, $0x0000000100000001
+DATA k8<>+8(SB)/8, $0x0000000100000001
+DATA k8<>+16(SB)/8, $0x0000000100000001
+DATA k8<>+24(SB)/8, $0x0000000100000001
+DATA k8<>+32(SB)/8, $0x0000001d0000001d
+DATA k8<>+40(SB)/8, $0x0000001d0000001d
+DATA k8<>+48(SB)/8, $0x0000001d0000001d
+DATA k8<>+56(SB)/8, $0x0000001d0000001d
+GLOBL k8<>(SB), RODATA|NOPTR, $64
+
+DATA k9<>+0(SB)/8, $0x0100010001000100
 GLOBL k9<>(SB), RODATA|NOPTR, $8
 
-DATA k10<>+0(SB)/8, $0x0303020201010000
-DATA k10<>+8(SB)/8, $0x0707060605050404
-DATA k10<>+16(SB)/8, $0x0b0b0a0a09090808
-DATA k10<>+24(SB)/8, $0x0f0f0e0e0d0d0c0c
-DATA k10<>+32(SB)/8, $0x0303020201010000
-DATA k10<>+40(SB)/8, $0x0707060605050404
-DATA k10<>+48(SB)/8, $0x0b0b0a0a09090808
-DATA k10<>+56(SB)/8, $0x0f0f0e0e0d0d0c0c
-GLOBL k10<>(SB), RODATA|NOPTR, $64
-
-DATA k11<>+0(SB)/8, $0x0000000100000001
-DATA k11<>+8(SB)/8, $0x0000000100000001
-DATA k11<>+16(SB)/8, $0x0000000100000001
-DATA k11<>+24(SB)/8, $0x0000000100000001
-DATA k11<>+32(SB)/8, $0x0000001d0000001d
-DATA k11<>+40(SB)/8, $0x0000001d0000001d
-DATA k11<>+48(SB)/8, $0x0000001d0000001d
-DATA k11<>+56(SB)/8, $0x0000001d0000001d
-GLOBL k11<>(SB), RODATA|NOPTR, $64
-
-DATA k12<>+0(SB)/8, $0x0100010001000100
-GLOBL k12<>(SB), RODATA|NOPTR, $8
-
-DATA k13<>+0(SB)/8, $0x2120212021202120
-GLOBL k13<>(SB), RODATA|NOPTR, $8
-
-// func q4_1F32AVX512(dst *byte, src *byte, n int) (left int)
-// Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
-TEXT ·q4_1F32AVX512(SB), NOSPLIT, $128-32
-	// Q4_1: d, m float16, 32 nibbles q
-	// table[q] = q*d + m, for each block
-	// number = table[q]
-	MOVQ       dst+0(FP), AX
-	MOVQ       src+8(FP), CX
-	MOVQ       n+16(FP), DX
-	LEAQ       63(SP), BX
-	ANDQ       $-64, BX
-	VMOVDQU64  k14<>+0(SB), Z0
-	CMPQ       DX, $0x08
-	JLT        stop
-	VMOVDQU    k15<>+0(SB), Y1
-	KXNORB     K0, K0, K1
-	VPXOR      Y2, Y2, Y2
-	VPGATHERDD (CX)(Y1*1), K1, Y2
-	VCVTPH2PS  Y2, Z2
-
-batch:
-	// The scales of the next batch.
-	VMOVAPS    Z2, Z3
-	CMPQ       DX, $0x10
-	JLT        ready
-	KXNORB     K0, K0, K1
-	VPXOR      Y2, Y2, Y2
-	VPGATHERDD 160(CX)(Y1*1), K1, Y2
-	VCVTPH2PS  Y2, Z2
-
-ready:
-	VFPCLASSPSZ $0x99, Z3, K1
-	KORTESTW    K1, K1
-	JNZ         stop
-	VMOVUPS     Z3, (BX)
-
-	// Two blocks at a time.
-	VMOVDQU32        4(CX), X4
-	VMOVDQU64        k6<>+0(SB), Z3
-	VPERMB           Z4, Z3, Z3
-	VPSRLVD          k7<>+0(SB), Z3, Z3
-	VMOVDQU64        k6<>+0(SB), Z5
-	VPERMB           Z4, Z5, Z5
-	VPSRLVD          k8<>+0(SB), Z5, Z5
-	VMOVDQU32        24(CX), X4
-	VMOVDQU64        k6<>+0(SB), Z6
-	VPERMB           Z4, Z6, Z6
-	VPSRLVD          k7<>+0(SB), Z6, Z6
-	VMOVDQU64        k6<>+0(SB), Z7
-	VPERMB           Z4, Z7, Z7
-	VPSRLVD          k8<>+0(SB), Z7, Z7
-	VPBROADCASTD     4(BX), Z8
-	VFMADD231PS.BCST (BX), Z0, Z8
-	VPBROADCASTD     12(BX), Z9
-	VFMADD231PS.BCST 8(BX), Z0, Z9
-	VPERMD           Z8, Z3, Z3
-	VMOVDQU64        Z3, (AX)
-	VPERMD           Z8, Z5, Z3
-	VMOVDQU64        Z3, 64(AX)
-	VPERMD           Z9, Z6, Z3
-	VMOVDQU64        Z3, 128(AX)
-	VPERMD           Z9, Z7, Z3
-	VMOVDQU64        Z3, 192(AX)
-	PREFETCHT0       1024(AX)
-	PREFETCHT0       1088(AX)
-	PREFETCHT0       1152(AX)
-	PREFETCHT0       1216(AX)
-	ADDQ             $0x00000028, CX
-	ADDQ             $0x00000100, AX
-	VMOVDQU32        4(CX), X4
-	VMOVDQU64        k6<>+0(SB), Z3
-	VPERMB           Z4, Z3, Z3
-	VPSRLVD          k7<>+0(SB), Z3, Z3
-	VMOVDQU64        k6<>+0(SB), Z5
-	VPERMB           Z4, Z5, Z5
-	VPSRLVD          k8<>+0(SB), Z5, Z5
-	VMOVDQU32        24(CX), X4
-	VMOVDQU64        k6<>+0(SB), Z6
-	VPERMB           Z4, Z6, Z6
-	VPSRLVD          k7<>+0(SB), Z6, Z6
-	VMOVDQU64        k6<>+0(SB), Z7
-	VPERMB           Z4, Z7, Z7
-	VPSRLVD          k8<>+0(SB), Z7, Z7
-	VPBROADCASTD     20(BX), Z8
-	VFMADD231PS.BCST 16(BX), Z0, Z8
-	VPBROADCASTD     28(BX), Z9
-	VFMADD231PS.BCST 24(BX), Z0, Z9
-	VPERMD           Z8, Z3, Z3
-	VMOVDQU64        Z3, (AX)
-	VPERMD           Z8, Z5, Z3
-	VMOVDQU64        Z3, 64(AX)
-	VPERMD           Z9, Z6, Z3
-	VMOVDQU64        Z3, 128(AX)
-	VPERMD           Z9, Z7, Z3
-	VMOVDQU64        Z3, 192(AX)
-	PREFETCHT0       1024(AX)
-	PREFETCHT0       1088(AX)
-	PREFETCHT0       1152(AX)
-	PREFETCHT0       1216(AX)
-	ADDQ             $0x00000028, CX
-	ADDQ             $0x00000100, AX
-	VMOVDQU32        4(CX), X4
-	VMOVDQU64        k6<>+0(SB), Z3
-	VPERMB           Z4, Z3, Z3
-	VPSRLVD          k7<>+0(SB), Z3, Z3
-	VMOVDQU64        k6<>+0(SB), Z5
-	VPERMB           Z4, Z5, Z5
-	VPSRLVD          k8<>+0(SB), Z5, Z5
-	VMOVDQU32        24(CX), X4
-	VMOVDQU64        k6<>+0(SB), Z6
-	VPERMB           Z4, Z6, Z6
-	VPSRLVD          k7<>+0(SB), Z6, Z6
-	VMOVDQU64        k6<>+0(SB), Z7
-	VPERMB           Z4, Z7, Z7
-	VPSRLVD          k8<>+0(SB), Z7, Z7
-	VPBROADCASTD     36(BX), Z8
-	VFMADD231PS.BCST 32(BX), Z0, Z8
-	VPBROADCASTD     44(BX), Z9
-	VFMADD231PS.BCST 40(BX), Z0, Z9
-	VPERMD           Z8, Z3, Z3
-	VMOVDQU64        Z3, (AX)
-	VPERMD           Z8, Z5, Z3
-	VMOVDQU64        Z3, 64(AX)
-	VPERMD           Z9, Z6, Z3
-	VMOVDQU64        Z3, 128(AX)
-	VPERMD           Z9, Z7, Z3
-	VMOVDQU64        Z3, 192(AX)
-	PREFETCHT0       1024(AX)
-	PREFETCHT0       1088(AX)
-	PREFETCHT0       1152(AX)
-	PREFETCHT0       1216(AX)
-	ADDQ             $0x00000028, CX
-	ADDQ             $0x00000100, AX
-	VMOVDQU32        4(CX), X4
-	VMOVDQU64        k6<>+0(SB), Z3
-	VPERMB           Z4, Z3, Z3
-	VPSRLVD          k7<>+0(SB), Z3, Z3
-	VMOVDQU64        k6<>+0(SB), Z5
-	VPERMB           Z4, Z5, Z5
-	VPSRLVD          k8<>+0(SB), Z5, Z5
-	VMOVDQU32        24(CX), X4
-	VMOVDQU64        k6<>+0(SB), Z6
-	VPERMB           Z4, Z6, Z6
-	VPSRLVD          k7<>+0(SB), Z6, Z6
-	VMOVDQU64        k6<>+0(SB), Z7
-	VPERMB           Z4, Z7, Z7
-	VPSRLVD          k8<>+0(SB), Z7, Z7
-	VPBROADCASTD     52(BX), Z8
-	VFMADD231PS.BCST 48(BX), Z0, Z8
-	VPBROADCASTD     60(BX), Z9
-	VFMADD231PS.BCST 56(BX), Z0, Z9
-	VPERMD           Z8, Z3, Z3
-	VMOVDQU64        Z3, (AX)
-	VPERMD           Z8, Z5, Z3
-	VMOVDQU64        Z3, 64(AX)
-	VPERMD           Z9, Z6, Z3
-	VMOVDQU64        Z3, 128(AX)
-	VPERMD           Z9, Z7, Z3
-	VMOVDQU64        Z3, 192(AX)
-	PREFETCHT0       1024(AX)
-	PREFETCHT0       1088(AX)
-	PREFETCHT0       1152(AX)
-	PREFETCHT0       1216(AX)
-	ADDQ             $0x00000028, CX
-	ADDQ             $0x00000100, AX
-	SUBQ             $0x08, DX
-	CMPQ             DX, $0x08
-	JGE              batch
-
-stop:
-	MOVQ DX, left+24(FP)
-	VZEROUPPER
-	RET
-
-DATA k14<>+0(SB)/8, $0x3f80000000000000
-DATA k14<>+8(SB)/8, $0x4040000040000000
-DATA k14<>+16(SB)/8, $0x40a0000040800000
-DATA k14<>+24(SB)/8, $0x40e0000040c00000
-DATA k14<>+32(SB)/8, $0x4110000041000000
-DATA k14<>+40(SB)/8, $0x4130000041200000
-DATA k14<>+48(SB)/8, $0x4150000041400000
-DATA k14<>+56(SB)/8, $0x4170000041600000
-GLOBL k14<>(SB), RODATA|NOPTR, $64
-
-DATA k15<>+0(SB)/8, $0x0000001400000000
-DATA k15<>+8(SB)/8, $0x0000003c00000028
-DATA k15<>+16(SB)/8, $0x0000006400000050
-DATA k15<>+24(SB)/8, $0x0000008c00000078
-GLOBL k15<>(SB), RODATA|NOPTR, $32
+DATA k10<>+0(SB)/8, $0x2120212021202120
+GLOBL k10<>(SB), RODATA|NOPTR, $8
 
 // func q4_1BF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
@@ -923,11 +533,11 @@ TEXT ·q4_1BF16AVX512(SB), NOSPLIT, $128-32
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k9<>+0(SB), Z4
-	VMOVDQU64    k14<>+0(SB), Z5
+	VPBROADCASTD k5<>+0(SB), Z4
+	VMOVDQU64    k11<>+0(SB), Z5
 	CMPQ         DX, $0x08
 	JLT          stop
-	VMOVDQU      k15<>+0(SB), Y6
+	VMOVDQU      k12<>+0(SB), Y6
 	KXNORB       K0, K0, K1
 	VPXOR        Y7, Y7, Y7
 	VPGATHERDD   (CX)(Y6*1), K1, Y7
@@ -951,13 +561,13 @@ ready:
 
 	// Two blocks at a time.
 	VMOVDQU32        4(CX), X9
-	VMOVDQU64        k10<>+0(SB), Z8
+	VMOVDQU64        k7<>+0(SB), Z8
 	VPERMB           Z9, Z8, Z8
-	VPROLVD          k11<>+0(SB), Z8, Z8
+	VPROLVD          k8<>+0(SB), Z8, Z8
 	VMOVDQU32        24(CX), X9
-	VMOVDQU64        k10<>+0(SB), Z10
+	VMOVDQU64        k7<>+0(SB), Z10
 	VPERMB           Z9, Z10, Z10
-	VPROLVD          k11<>+0(SB), Z10, Z10
+	VPROLVD          k8<>+0(SB), Z10, Z10
 	VPBROADCASTD     4(BX), Z11
 	VFMADD231PS.BCST (BX), Z5, Z11
 	VPBROADCASTD     12(BX), Z12
@@ -968,10 +578,10 @@ ready:
 	VPTERNLOGD       $0xf8, Z1, Z13, Z11
 	VPCMPUW          $0x06, Z0, Z11, K1
 	VPADDW           Z1, Z13, K1, Z13
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z4, Z8
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z4, Z8
 	VPERMB           Z13, Z8, Z8
 	VMOVDQU64        Z8, (AX)
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z4, Z10
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z4, Z10
 	VPERMB           Z13, Z10, Z8
 	VMOVDQU64        Z8, 64(AX)
 	PREFETCHT0       1024(AX)
@@ -979,13 +589,13 @@ ready:
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
 	VMOVDQU32        4(CX), X9
-	VMOVDQU64        k10<>+0(SB), Z8
+	VMOVDQU64        k7<>+0(SB), Z8
 	VPERMB           Z9, Z8, Z8
-	VPROLVD          k11<>+0(SB), Z8, Z8
+	VPROLVD          k8<>+0(SB), Z8, Z8
 	VMOVDQU32        24(CX), X9
-	VMOVDQU64        k10<>+0(SB), Z10
+	VMOVDQU64        k7<>+0(SB), Z10
 	VPERMB           Z9, Z10, Z10
-	VPROLVD          k11<>+0(SB), Z10, Z10
+	VPROLVD          k8<>+0(SB), Z10, Z10
 	VPBROADCASTD     20(BX), Z11
 	VFMADD231PS.BCST 16(BX), Z5, Z11
 	VPBROADCASTD     28(BX), Z12
@@ -996,10 +606,10 @@ ready:
 	VPTERNLOGD       $0xf8, Z1, Z13, Z11
 	VPCMPUW          $0x06, Z0, Z11, K1
 	VPADDW           Z1, Z13, K1, Z13
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z4, Z8
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z4, Z8
 	VPERMB           Z13, Z8, Z8
 	VMOVDQU64        Z8, (AX)
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z4, Z10
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z4, Z10
 	VPERMB           Z13, Z10, Z8
 	VMOVDQU64        Z8, 64(AX)
 	PREFETCHT0       1024(AX)
@@ -1007,13 +617,13 @@ ready:
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
 	VMOVDQU32        4(CX), X9
-	VMOVDQU64        k10<>+0(SB), Z8
+	VMOVDQU64        k7<>+0(SB), Z8
 	VPERMB           Z9, Z8, Z8
-	VPROLVD          k11<>+0(SB), Z8, Z8
+	VPROLVD          k8<>+0(SB), Z8, Z8
 	VMOVDQU32        24(CX), X9
-	VMOVDQU64        k10<>+0(SB), Z10
+	VMOVDQU64        k7<>+0(SB), Z10
 	VPERMB           Z9, Z10, Z10
-	VPROLVD          k11<>+0(SB), Z10, Z10
+	VPROLVD          k8<>+0(SB), Z10, Z10
 	VPBROADCASTD     36(BX), Z11
 	VFMADD231PS.BCST 32(BX), Z5, Z11
 	VPBROADCASTD     44(BX), Z12
@@ -1024,10 +634,10 @@ ready:
 	VPTERNLOGD       $0xf8, Z1, Z13, Z11
 	VPCMPUW          $0x06, Z0, Z11, K1
 	VPADDW           Z1, Z13, K1, Z13
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z4, Z8
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z4, Z8
 	VPERMB           Z13, Z8, Z8
 	VMOVDQU64        Z8, (AX)
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z4, Z10
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z4, Z10
 	VPERMB           Z13, Z10, Z8
 	VMOVDQU64        Z8, 64(AX)
 	PREFETCHT0       1024(AX)
@@ -1035,13 +645,13 @@ ready:
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
 	VMOVDQU32        4(CX), X9
-	VMOVDQU64        k10<>+0(SB), Z8
+	VMOVDQU64        k7<>+0(SB), Z8
 	VPERMB           Z9, Z8, Z8
-	VPROLVD          k11<>+0(SB), Z8, Z8
+	VPROLVD          k8<>+0(SB), Z8, Z8
 	VMOVDQU32        24(CX), X9
-	VMOVDQU64        k10<>+0(SB), Z10
+	VMOVDQU64        k7<>+0(SB), Z10
 	VPERMB           Z9, Z10, Z10
-	VPROLVD          k11<>+0(SB), Z10, Z10
+	VPROLVD          k8<>+0(SB), Z10, Z10
 	VPBROADCASTD     52(BX), Z11
 	VFMADD231PS.BCST 48(BX), Z5, Z11
 	VPBROADCASTD     60(BX), Z12
@@ -1052,10 +662,10 @@ ready:
 	VPTERNLOGD       $0xf8, Z1, Z13, Z11
 	VPCMPUW          $0x06, Z0, Z11, K1
 	VPADDW           Z1, Z13, K1, Z13
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z4, Z8
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z4, Z8
 	VPERMB           Z13, Z8, Z8
 	VMOVDQU64        Z8, (AX)
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z4, Z10
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z4, Z10
 	VPERMB           Z13, Z10, Z8
 	VMOVDQU64        Z8, 64(AX)
 	PREFETCHT0       1024(AX)
@@ -1071,6 +681,22 @@ stop:
 	VZEROUPPER
 	RET
 
+DATA k11<>+0(SB)/8, $0x3f80000000000000
+DATA k11<>+8(SB)/8, $0x4040000040000000
+DATA k11<>+16(SB)/8, $0x40a0000040800000
+DATA k11<>+24(SB)/8, $0x40e0000040c00000
+DATA k11<>+32(SB)/8, $0x4110000041000000
+DATA k11<>+40(SB)/8, $0x4130000041200000
+DATA k11<>+48(SB)/8, $0x4150000041400000
+DATA k11<>+56(SB)/8, $0x4170000041600000
+GLOBL k11<>(SB), RODATA|NOPTR, $64
+
+DATA k12<>+0(SB)/8, $0x0000001400000000
+DATA k12<>+8(SB)/8, $0x0000003c00000028
+DATA k12<>+16(SB)/8, $0x0000006400000050
+DATA k12<>+24(SB)/8, $0x0000008c00000078
+GLOBL k12<>(SB), RODATA|NOPTR, $32
+
 // func q4_1F16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·q4_1F16AVX512(SB), NOSPLIT, $128-32
@@ -1082,11 +708,11 @@ TEXT ·q4_1F16AVX512(SB), NOSPLIT, $128-32
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k9<>+0(SB), Z0
-	VMOVDQU64    k14<>+0(SB), Z1
+	VPBROADCASTD k5<>+0(SB), Z0
+	VMOVDQU64    k11<>+0(SB), Z1
 	CMPQ         DX, $0x08
 	JLT          stop
-	VMOVDQU      k15<>+0(SB), Y2
+	VMOVDQU      k12<>+0(SB), Y2
 	KXNORB       K0, K0, K1
 	VPXOR        Y3, Y3, Y3
 	VPGATHERDD   (CX)(Y2*1), K1, Y3
@@ -1110,13 +736,13 @@ ready:
 
 	// Two blocks at a time.
 	VMOVDQU32        4(CX), X5
-	VMOVDQU64        k10<>+0(SB), Z4
+	VMOVDQU64        k7<>+0(SB), Z4
 	VPERMB           Z5, Z4, Z4
-	VPROLVD          k11<>+0(SB), Z4, Z4
+	VPROLVD          k8<>+0(SB), Z4, Z4
 	VMOVDQU32        24(CX), X5
-	VMOVDQU64        k10<>+0(SB), Z6
+	VMOVDQU64        k7<>+0(SB), Z6
 	VPERMB           Z5, Z6, Z6
-	VPROLVD          k11<>+0(SB), Z6, Z6
+	VPROLVD          k8<>+0(SB), Z6, Z6
 	VPBROADCASTD     4(BX), Z7
 	VFMADD231PS.BCST (BX), Z1, Z7
 	VPBROADCASTD     12(BX), Z8
@@ -1124,10 +750,10 @@ ready:
 	VCVTPS2PH        $0x00, Z7, Y7
 	VCVTPS2PH        $0x00, Z8, Y8
 	VINSERTI64X4     $0x01, Y8, Z7, Z7
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z4
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z0, Z4
 	VPERMB           Z7, Z4, Z4
 	VMOVDQU64        Z4, (AX)
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z6
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z0, Z6
 	VPERMB           Z7, Z6, Z4
 	VMOVDQU64        Z4, 64(AX)
 	PREFETCHT0       1024(AX)
@@ -1135,13 +761,13 @@ ready:
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
 	VMOVDQU32        4(CX), X5
-	VMOVDQU64        k10<>+0(SB), Z4
+	VMOVDQU64        k7<>+0(SB), Z4
 	VPERMB           Z5, Z4, Z4
-	VPROLVD          k11<>+0(SB), Z4, Z4
+	VPROLVD          k8<>+0(SB), Z4, Z4
 	VMOVDQU32        24(CX), X5
-	VMOVDQU64        k10<>+0(SB), Z6
+	VMOVDQU64        k7<>+0(SB), Z6
 	VPERMB           Z5, Z6, Z6
-	VPROLVD          k11<>+0(SB), Z6, Z6
+	VPROLVD          k8<>+0(SB), Z6, Z6
 	VPBROADCASTD     20(BX), Z7
 	VFMADD231PS.BCST 16(BX), Z1, Z7
 	VPBROADCASTD     28(BX), Z8
@@ -1149,10 +775,10 @@ ready:
 	VCVTPS2PH        $0x00, Z7, Y7
 	VCVTPS2PH        $0x00, Z8, Y8
 	VINSERTI64X4     $0x01, Y8, Z7, Z7
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z4
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z0, Z4
 	VPERMB           Z7, Z4, Z4
 	VMOVDQU64        Z4, (AX)
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z6
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z0, Z6
 	VPERMB           Z7, Z6, Z4
 	VMOVDQU64        Z4, 64(AX)
 	PREFETCHT0       1024(AX)
@@ -1160,13 +786,13 @@ ready:
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
 	VMOVDQU32        4(CX), X5
-	VMOVDQU64        k10<>+0(SB), Z4
+	VMOVDQU64        k7<>+0(SB), Z4
 	VPERMB           Z5, Z4, Z4
-	VPROLVD          k11<>+0(SB), Z4, Z4
+	VPROLVD          k8<>+0(SB), Z4, Z4
 	VMOVDQU32        24(CX), X5
-	VMOVDQU64        k10<>+0(SB), Z6
+	VMOVDQU64        k7<>+0(SB), Z6
 	VPERMB           Z5, Z6, Z6
-	VPROLVD          k11<>+0(SB), Z6, Z6
+	VPROLVD          k8<>+0(SB), Z6, Z6
 	VPBROADCASTD     36(BX), Z7
 	VFMADD231PS.BCST 32(BX), Z1, Z7
 	VPBROADCASTD     44(BX), Z8
@@ -1174,10 +800,10 @@ ready:
 	VCVTPS2PH        $0x00, Z7, Y7
 	VCVTPS2PH        $0x00, Z8, Y8
 	VINSERTI64X4     $0x01, Y8, Z7, Z7
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z4
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z0, Z4
 	VPERMB           Z7, Z4, Z4
 	VMOVDQU64        Z4, (AX)
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z6
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z0, Z6
 	VPERMB           Z7, Z6, Z4
 	VMOVDQU64        Z4, 64(AX)
 	PREFETCHT0       1024(AX)
@@ -1185,13 +811,13 @@ ready:
 	ADDQ             $0x00000028, CX
 	ADDQ             $0x00000080, AX
 	VMOVDQU32        4(CX), X5
-	VMOVDQU64        k10<>+0(SB), Z4
+	VMOVDQU64        k7<>+0(SB), Z4
 	VPERMB           Z5, Z4, Z4
-	VPROLVD          k11<>+0(SB), Z4, Z4
+	VPROLVD          k8<>+0(SB), Z4, Z4
 	VMOVDQU32        24(CX), X5
-	VMOVDQU64        k10<>+0(SB), Z6
+	VMOVDQU64        k7<>+0(SB), Z6
 	VPERMB           Z5, Z6, Z6
-	VPROLVD          k11<>+0(SB), Z6, Z6
+	VPROLVD          k8<>+0(SB), Z6, Z6
 	VPBROADCASTD     52(BX), Z7
 	VFMADD231PS.BCST 48(BX), Z1, Z7
 	VPBROADCASTD     60(BX), Z8
@@ -1199,10 +825,10 @@ ready:
 	VCVTPS2PH        $0x00, Z7, Y7
 	VCVTPS2PH        $0x00, Z8, Y8
 	VINSERTI64X4     $0x01, Y8, Z7, Z7
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z4
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z0, Z4
 	VPERMB           Z7, Z4, Z4
 	VMOVDQU64        Z4, (AX)
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z6
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z0, Z6
 	VPERMB           Z7, Z6, Z4
 	VMOVDQU64        Z4, 64(AX)
 	PREFETCHT0       1024(AX)
@@ -1217,269 +843,6 @@ stop:
 	MOVQ DX, left+24(FP)
 	VZEROUPPER
 	RET
-
-// func q5_0F32AVX512(dst *byte, src *byte, n int) (left int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, F16C, MMX+
-TEXT ·q5_0F32AVX512(SB), NOSPLIT, $128-32
-	// Q5_0: d float16, 32 fifth bits, 32 nibbles; q of both
-	// table[q] = (q-16)*d, for each block
-	// number = table[q]
-	MOVQ       dst+0(FP), AX
-	MOVQ       src+8(FP), CX
-	MOVQ       n+16(FP), DX
-	LEAQ       63(SP), BX
-	ANDQ       $-64, BX
-	VMOVDQU64  k16<>+0(SB), Z0
-	VMOVDQU64  k14<>+0(SB), Z1
-	CMPQ       DX, $0x08
-	JLT        stop
-	VMOVDQU    k17<>+0(SB), Y2
-	KXNORB     K0, K0, K1
-	VPXOR      Y3, Y3, Y3
-	VPGATHERDD (CX)(Y2*1), K1, Y3
-	VPMOVDW    Y3, X3
-	VCVTPH2PS  X3, Y3
-
-batch:
-	// The scales of the next batch.
-	VMOVAPS    Z3, Z4
-	CMPQ       DX, $0x10
-	JLT        ready
-	KXNORB     K0, K0, K1
-	VPXOR      Y3, Y3, Y3
-	VPGATHERDD 176(CX)(Y2*1), K1, Y3
-	VPMOVDW    Y3, X3
-	VCVTPH2PS  X3, Y3
-
-ready:
-	VFPCLASSPSY $0x99, Y4, K1
-	KORTESTW    K1, K1
-	JNZ         stop
-	VMOVUPS     Z4, (BX)
-
-	// Two blocks at a time.
-	VMULPS.BCST (BX), Z0, Z4
-	VMULPS.BCST (BX), Z1, Z6
-	VMOVDQU32   6(CX), X5
-	VMOVDQU64   k6<>+0(SB), Z7
-	VPERMB      Z5, Z7, Z7
-	VPSRLVD     k7<>+0(SB), Z7, Z7
-	VMOVDQU64   k6<>+0(SB), Z8
-	VPERMB      Z5, Z8, Z8
-	VPSRLVD     k8<>+0(SB), Z8, Z8
-	KMOVD       2(CX), K1
-	VPANDD.BCST k18<>+0(SB), Z7, Z7
-	VPADDD.BCST k19<>+0(SB), Z7, K1, Z7
-	VPANDD.BCST k18<>+0(SB), Z8, Z8
-	KSHIFTRD    $0x10, K1, K1
-	VPADDD.BCST k19<>+0(SB), Z8, K1, Z8
-	VMOVDQA64   Z7, Z7
-	VPERMI2D    Z6, Z4, Z7
-	VMOVDQU64   Z7, (AX)
-	VMOVDQA64   Z8, Z7
-	VPERMI2D    Z6, Z4, Z7
-	VMOVDQU64   Z7, 64(AX)
-	VMULPS.BCST 4(BX), Z0, Z4
-	VMULPS.BCST 4(BX), Z1, Z6
-	VMOVDQU32   28(CX), X5
-	VMOVDQU64   k6<>+0(SB), Z7
-	VPERMB      Z5, Z7, Z7
-	VPSRLVD     k7<>+0(SB), Z7, Z7
-	VMOVDQU64   k6<>+0(SB), Z8
-	VPERMB      Z5, Z8, Z8
-	VPSRLVD     k8<>+0(SB), Z8, Z8
-	KMOVD       24(CX), K1
-	VPANDD.BCST k18<>+0(SB), Z7, Z7
-	VPADDD.BCST k19<>+0(SB), Z7, K1, Z7
-	VPANDD.BCST k18<>+0(SB), Z8, Z8
-	KSHIFTRD    $0x10, K1, K1
-	VPADDD.BCST k19<>+0(SB), Z8, K1, Z8
-	VMOVDQA64   Z7, Z7
-	VPERMI2D    Z6, Z4, Z7
-	VMOVDQU64   Z7, 128(AX)
-	VMOVDQA64   Z8, Z7
-	VPERMI2D    Z6, Z4, Z7
-	VMOVDQU64   Z7, 192(AX)
-	PREFETCHT0  1024(AX)
-	PREFETCHT0  1088(AX)
-	PREFETCHT0  1152(AX)
-	PREFETCHT0  1216(AX)
-	ADDQ        $0x0000002c, CX
-	ADDQ        $0x00000100, AX
-	VMULPS.BCST 8(BX), Z0, Z4
-	VMULPS.BCST 8(BX), Z1, Z6
-	VMOVDQU32   6(CX), X5
-	VMOVDQU64   k6<>+0(SB), Z7
-	VPERMB      Z5, Z7, Z7
-	VPSRLVD     k7<>+0(SB), Z7, Z7
-	VMOVDQU64   k6<>+0(SB), Z8
-	VPERMB      Z5, Z8, Z8
-	VPSRLVD     k8<>+0(SB), Z8, Z8
-	KMOVD       2(CX), K1
-	VPANDD.BCST k18<>+0(SB), Z7, Z7
-	VPADDD.BCST k19<>+0(SB), Z7, K1, Z7
-	VPANDD.BCST k18<>+0(SB), Z8, Z8
-	KSHIFTRD    $0x10, K1, K1
-	VPADDD.BCST k19<>+0(SB), Z8, K1, Z8
-	VMOVDQA64   Z7, Z7
-	VPERMI2D    Z6, Z4, Z7
-	VMOVDQU64   Z7, (AX)
-	VMOVDQA64   Z8, Z7
-	VPERMI2D    Z6, Z4, Z7
-	VMOVDQU64   Z7, 64(AX)
-	VMULPS.BCST 12(BX), Z0, Z4
-	VMULPS.BCST 12(BX), Z1, Z6
-	VMOVDQU32   28(CX), X5
-	VMOVDQU64   k6<>+0(SB), Z7
-	VPERMB      Z5, Z7, Z7
-	VPSRLVD     k7<>+0(SB), Z7, Z7
-	VMOVDQU64   k6<>+0(SB), Z8
-	VPERMB      Z5, Z8, Z8
-	VPSRLVD     k8<>+0(SB), Z8, Z8
-	KMOVD       24(CX), K1
-	VPANDD.BCST k18<>+0(SB), Z7, Z7
-	VPADDD.BCST k19<>+0(SB), Z7, K1, Z7
-	VPANDD.BCST k18<>+0(SB), Z8, Z8
-	KSHIFTRD    $0x10, K1, K1
-	VPADDD.BCST k19<>+0(SB), Z8, K1, Z8
-	VMOVDQA64   Z7, Z7
-	VPERMI2D    Z6, Z4, Z7
-	VMOVDQU64   Z7, 128(AX)
-	VMOVDQA64   Z8, Z7
-	VPERMI2D    Z6, Z4, Z7
-	VMOVDQU64   Z7, 192(AX)
-	PREFETCHT0  1024(AX)
-	PREFETCHT0  1088(AX)
-	PREFETCHT0  1152(AX)
-	PREFETCHT0  1216(AX)
-	ADDQ        $0x0000002c, CX
-	ADDQ        $0x00000100, AX
-	VMULPS.BCST 16(BX), Z0, Z4
-	VMULPS.BCST 16(BX), Z1, Z6
-	VMOVDQU32   6(CX), X5
-	VMOVDQU64   k6<>+0(SB), Z7
-	VPERMB      Z5, Z7, Z7
-	VPSRLVD     k7<>+0(SB), Z7, Z7
-	VMOVDQU64   k6<>+0(SB), Z8
-	VPERMB      Z5, Z8, Z8
-	VPSRLVD     k8<>+0(SB), Z8, Z8
-	KMOVD       2(CX), K1
-	VPANDD.BCST k18<>+0(SB), Z7, Z7
-	VPADDD.BCST k19<>+0(SB), Z7, K1, Z7
-	VPANDD.BCST k18<>+0(SB), Z8, Z8
-	KSHIFTRD    $0x10, K1, K1
-	VPADDD.BCST k19<>+0(SB), Z8, K1, Z8
-	VMOVDQA64   Z7, Z7
-	VPERMI2D    Z6, Z4, Z7
-	VMOVDQU64   Z7, (AX)
-	VMOVDQA64   Z8, Z7
-	VPERMI2D    Z6, Z4, Z7
-	VMOVDQU64   Z7, 64(AX)
-	VMULPS.BCST 20(BX), Z0, Z4
-	VMULPS.BCST 20(BX), Z1, Z6
-	VMOVDQU32   28(CX), X5
-	VMOVDQU64   k6<>+0(SB), Z7
-	VPERMB      Z5, Z7, Z7
-	VPSRLVD     k7<>+0(SB), Z7, Z7
-	VMOVDQU64   k6<>+0(SB), Z8
-	VPERMB      Z5, Z8, Z8
-	VPSRLVD     k8<>+0(SB), Z8, Z8
-	KMOVD       24(CX), K1
-	VPANDD.BCST k18<>+0(SB), Z7, Z7
-	VPADDD.BCST k19<>+0(SB), Z7, K1, Z7
-	VPANDD.BCST k18<>+0(SB), Z8, Z8
-	KSHIFTRD    $0x10, K1, K1
-	VPADDD.BCST k19<>+0(SB), Z8, K1, Z8
-	VMOVDQA64   Z7, Z7
-	VPERMI2D    Z6, Z4, Z7
-	VMOVDQU64   Z7, 128(AX)
-	VMOVDQA64   Z8, Z7
-	VPERMI2D    Z6, Z4, Z7
-	VMOVDQU64   Z7, 192(AX)
-	PREFETCHT0  1024(AX)
-	PREFETCHT0  1088(AX)
-	PREFETCHT0  1152(AX)
-	PREFETCHT0  1216(AX)
-	ADDQ        $0x0000002c, CX
-	ADDQ        $0x00000100, AX
-	VMULPS.BCST 24(BX), Z0, Z4
-	VMULPS.BCST 24(BX), Z1, Z6
-	VMOVDQU32   6(CX), X5
-	VMOVDQU64   k6<>+0(SB), Z7
-	VPERMB      Z5, Z7, Z7
-	VPSRLVD     k7<>+0(SB), Z7, Z7
-	VMOVDQU64   k6<>+0(SB), Z8
-	VPERMB      Z5, Z8, Z8
-	VPSRLVD     k8<>+0(SB), Z8, Z8
-	KMOVD       2(CX), K1
-	VPANDD.BCST k18<>+0(SB), Z7, Z7
-	VPADDD.BCST k19<>+0(SB), Z7, K1, Z7
-	VPANDD.BCST k18<>+0(SB), Z8, Z8
-	KSHIFTRD    $0x10, K1, K1
-	VPADDD.BCST k19<>+0(SB), Z8, K1, Z8
-	VMOVDQA64   Z7, Z7
-	VPERMI2D    Z6, Z4, Z7
-	VMOVDQU64   Z7, (AX)
-	VMOVDQA64   Z8, Z7
-	VPERMI2D    Z6, Z4, Z7
-	VMOVDQU64   Z7, 64(AX)
-	VMULPS.BCST 28(BX), Z0, Z4
-	VMULPS.BCST 28(BX), Z1, Z6
-	VMOVDQU32   28(CX), X5
-	VMOVDQU64   k6<>+0(SB), Z7
-	VPERMB      Z5, Z7, Z7
-	VPSRLVD     k7<>+0(SB), Z7, Z7
-	VMOVDQU64   k6<>+0(SB), Z8
-	VPERMB      Z5, Z8, Z8
-	VPSRLVD     k8<>+0(SB), Z8, Z8
-	KMOVD       24(CX), K1
-	VPANDD.BCST k18<>+0(SB), Z7, Z7
-	VPADDD.BCST k19<>+0(SB), Z7, K1, Z7
-	VPANDD.BCST k18<>+0(SB), Z8, Z8
-	KSHIFTRD    $0x10, K1, K1
-	VPADDD.BCST k19<>+0(SB), Z8, K1, Z8
-	VMOVDQA64   Z7, Z7
-	VPERMI2D    Z6, Z4, Z7
-	VMOVDQU64   Z7, 128(AX)
-	VMOVDQA64   Z8, Z7
-	VPERMI2D    Z6, Z4, Z7
-	VMOVDQU64   Z7, 192(AX)
-	PREFETCHT0  1024(AX)
-	PREFETCHT0  1088(AX)
-	PREFETCHT0  1152(AX)
-	PREFETCHT0  1216(AX)
-	ADDQ        $0x0000002c, CX
-	ADDQ        $0x00000100, AX
-	SUBQ        $0x08, DX
-	CMPQ        DX, $0x08
-	JGE         batch
-
-stop:
-	MOVQ DX, left+24(FP)
-	VZEROUPPER
-	RET
-
-DATA k16<>+0(SB)/8, $0xc1700000c1800000
-DATA k16<>+8(SB)/8, $0xc1500000c1600000
-DATA k16<>+16(SB)/8, $0xc1300000c1400000
-DATA k16<>+24(SB)/8, $0xc1100000c1200000
-DATA k16<>+32(SB)/8, $0xc0e00000c1000000
-DATA k16<>+40(SB)/8, $0xc0a00000c0c00000
-DATA k16<>+48(SB)/8, $0xc0400000c0800000
-DATA k16<>+56(SB)/8, $0xbf800000c0000000
-GLOBL k16<>(SB), RODATA|NOPTR, $64
-
-DATA k17<>+0(SB)/8, $0x0000001600000000
-DATA k17<>+8(SB)/8, $0x000000420000002c
-DATA k17<>+16(SB)/8, $0x0000006e00000058
-DATA k17<>+24(SB)/8, $0x0000009a00000084
-GLOBL k17<>(SB), RODATA|NOPTR, $32
-
-DATA k18<>+0(SB)/8, $0x0000000f0000000f
-GLOBL k18<>(SB), RODATA|NOPTR, $8
-
-DATA k19<>+0(SB)/8, $0x0000001000000010
-GLOBL k19<>(SB), RODATA|NOPTR, $8
 
 // func q5_0BF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, F16C, MMX+
@@ -1496,12 +859,12 @@ TEXT ·q5_0BF16AVX512(SB), NOSPLIT, $128-32
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VMOVDQU64    k16<>+0(SB), Z4
-	VMOVDQU64    k14<>+0(SB), Z5
-	VPBROADCASTD k9<>+0(SB), Z6
+	VMOVDQU64    k13<>+0(SB), Z4
+	VMOVDQU64    k11<>+0(SB), Z5
+	VPBROADCASTD k5<>+0(SB), Z6
 	CMPQ         DX, $0x08
 	JLT          stop
-	VMOVDQU      k17<>+0(SB), Y7
+	VMOVDQU      k14<>+0(SB), Y7
 	KXNORB       K0, K0, K1
 	VPXOR        Y8, Y8, Y8
 	VPGATHERDD   (CX)(Y7*1), K1, Y8
@@ -1535,12 +898,12 @@ ready:
 	VPCMPUW         $0x06, Z0, Z9, K1
 	VPADDW          Z1, Z12, K1, Z12
 	VMOVDQU32       6(CX), X10
-	VMOVDQU64       k10<>+0(SB), Z9
+	VMOVDQU64       k7<>+0(SB), Z9
 	VPERMB          Z10, Z9, Z9
-	VPROLVD         k11<>+0(SB), Z9, Z9
+	VPROLVD         k8<>+0(SB), Z9, Z9
 	KMOVD           2(CX), K1
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z6, Z9
-	VPADDW          k20<>+0(SB), Z9, K1, Z9
+	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z6, Z9
+	VPADDW          k15<>+0(SB), Z9, K1, Z9
 	VPERMB          Z12, Z9, Z9
 	VMOVDQU64       Z9, (AX)
 	VMULPS.BCST     4(BX), Z4, Z9
@@ -1552,12 +915,12 @@ ready:
 	VPCMPUW         $0x06, Z0, Z9, K1
 	VPADDW          Z1, Z12, K1, Z12
 	VMOVDQU32       28(CX), X10
-	VMOVDQU64       k10<>+0(SB), Z9
+	VMOVDQU64       k7<>+0(SB), Z9
 	VPERMB          Z10, Z9, Z9
-	VPROLVD         k11<>+0(SB), Z9, Z9
+	VPROLVD         k8<>+0(SB), Z9, Z9
 	KMOVD           24(CX), K1
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z6, Z9
-	VPADDW          k20<>+0(SB), Z9, K1, Z9
+	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z6, Z9
+	VPADDW          k15<>+0(SB), Z9, K1, Z9
 	VPERMB          Z12, Z9, Z9
 	VMOVDQU64       Z9, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -1573,12 +936,12 @@ ready:
 	VPCMPUW         $0x06, Z0, Z9, K1
 	VPADDW          Z1, Z12, K1, Z12
 	VMOVDQU32       6(CX), X10
-	VMOVDQU64       k10<>+0(SB), Z9
+	VMOVDQU64       k7<>+0(SB), Z9
 	VPERMB          Z10, Z9, Z9
-	VPROLVD         k11<>+0(SB), Z9, Z9
+	VPROLVD         k8<>+0(SB), Z9, Z9
 	KMOVD           2(CX), K1
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z6, Z9
-	VPADDW          k20<>+0(SB), Z9, K1, Z9
+	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z6, Z9
+	VPADDW          k15<>+0(SB), Z9, K1, Z9
 	VPERMB          Z12, Z9, Z9
 	VMOVDQU64       Z9, (AX)
 	VMULPS.BCST     12(BX), Z4, Z9
@@ -1590,12 +953,12 @@ ready:
 	VPCMPUW         $0x06, Z0, Z9, K1
 	VPADDW          Z1, Z12, K1, Z12
 	VMOVDQU32       28(CX), X10
-	VMOVDQU64       k10<>+0(SB), Z9
+	VMOVDQU64       k7<>+0(SB), Z9
 	VPERMB          Z10, Z9, Z9
-	VPROLVD         k11<>+0(SB), Z9, Z9
+	VPROLVD         k8<>+0(SB), Z9, Z9
 	KMOVD           24(CX), K1
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z6, Z9
-	VPADDW          k20<>+0(SB), Z9, K1, Z9
+	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z6, Z9
+	VPADDW          k15<>+0(SB), Z9, K1, Z9
 	VPERMB          Z12, Z9, Z9
 	VMOVDQU64       Z9, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -1611,12 +974,12 @@ ready:
 	VPCMPUW         $0x06, Z0, Z9, K1
 	VPADDW          Z1, Z12, K1, Z12
 	VMOVDQU32       6(CX), X10
-	VMOVDQU64       k10<>+0(SB), Z9
+	VMOVDQU64       k7<>+0(SB), Z9
 	VPERMB          Z10, Z9, Z9
-	VPROLVD         k11<>+0(SB), Z9, Z9
+	VPROLVD         k8<>+0(SB), Z9, Z9
 	KMOVD           2(CX), K1
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z6, Z9
-	VPADDW          k20<>+0(SB), Z9, K1, Z9
+	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z6, Z9
+	VPADDW          k15<>+0(SB), Z9, K1, Z9
 	VPERMB          Z12, Z9, Z9
 	VMOVDQU64       Z9, (AX)
 	VMULPS.BCST     20(BX), Z4, Z9
@@ -1628,12 +991,12 @@ ready:
 	VPCMPUW         $0x06, Z0, Z9, K1
 	VPADDW          Z1, Z12, K1, Z12
 	VMOVDQU32       28(CX), X10
-	VMOVDQU64       k10<>+0(SB), Z9
+	VMOVDQU64       k7<>+0(SB), Z9
 	VPERMB          Z10, Z9, Z9
-	VPROLVD         k11<>+0(SB), Z9, Z9
+	VPROLVD         k8<>+0(SB), Z9, Z9
 	KMOVD           24(CX), K1
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z6, Z9
-	VPADDW          k20<>+0(SB), Z9, K1, Z9
+	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z6, Z9
+	VPADDW          k15<>+0(SB), Z9, K1, Z9
 	VPERMB          Z12, Z9, Z9
 	VMOVDQU64       Z9, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -1649,12 +1012,12 @@ ready:
 	VPCMPUW         $0x06, Z0, Z9, K1
 	VPADDW          Z1, Z12, K1, Z12
 	VMOVDQU32       6(CX), X10
-	VMOVDQU64       k10<>+0(SB), Z9
+	VMOVDQU64       k7<>+0(SB), Z9
 	VPERMB          Z10, Z9, Z9
-	VPROLVD         k11<>+0(SB), Z9, Z9
+	VPROLVD         k8<>+0(SB), Z9, Z9
 	KMOVD           2(CX), K1
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z6, Z9
-	VPADDW          k20<>+0(SB), Z9, K1, Z9
+	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z6, Z9
+	VPADDW          k15<>+0(SB), Z9, K1, Z9
 	VPERMB          Z12, Z9, Z9
 	VMOVDQU64       Z9, (AX)
 	VMULPS.BCST     28(BX), Z4, Z9
@@ -1666,12 +1029,12 @@ ready:
 	VPCMPUW         $0x06, Z0, Z9, K1
 	VPADDW          Z1, Z12, K1, Z12
 	VMOVDQU32       28(CX), X10
-	VMOVDQU64       k10<>+0(SB), Z9
+	VMOVDQU64       k7<>+0(SB), Z9
 	VPERMB          Z10, Z9, Z9
-	VPROLVD         k11<>+0(SB), Z9, Z9
+	VPROLVD         k8<>+0(SB), Z9, Z9
 	KMOVD           24(CX), K1
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z6, Z9
-	VPADDW          k20<>+0(SB), Z9, K1, Z9
+	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z6, Z9
+	VPADDW          k15<>+0(SB), Z9, K1, Z9
 	VPERMB          Z12, Z9, Z9
 	VMOVDQU64       Z9, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -1687,15 +1050,31 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k20<>+0(SB)/8, $0x2020202020202020
-DATA k20<>+8(SB)/8, $0x2020202020202020
-DATA k20<>+16(SB)/8, $0x2020202020202020
-DATA k20<>+24(SB)/8, $0x2020202020202020
-DATA k20<>+32(SB)/8, $0x2020202020202020
-DATA k20<>+40(SB)/8, $0x2020202020202020
-DATA k20<>+48(SB)/8, $0x2020202020202020
-DATA k20<>+56(SB)/8, $0x2020202020202020
-GLOBL k20<>(SB), RODATA|NOPTR, $64
+DATA k13<>+0(SB)/8, $0xc1700000c1800000
+DATA k13<>+8(SB)/8, $0xc1500000c1600000
+DATA k13<>+16(SB)/8, $0xc1300000c1400000
+DATA k13<>+24(SB)/8, $0xc1100000c1200000
+DATA k13<>+32(SB)/8, $0xc0e00000c1000000
+DATA k13<>+40(SB)/8, $0xc0a00000c0c00000
+DATA k13<>+48(SB)/8, $0xc0400000c0800000
+DATA k13<>+56(SB)/8, $0xbf800000c0000000
+GLOBL k13<>(SB), RODATA|NOPTR, $64
+
+DATA k14<>+0(SB)/8, $0x0000001600000000
+DATA k14<>+8(SB)/8, $0x000000420000002c
+DATA k14<>+16(SB)/8, $0x0000006e00000058
+DATA k14<>+24(SB)/8, $0x0000009a00000084
+GLOBL k14<>(SB), RODATA|NOPTR, $32
+
+DATA k15<>+0(SB)/8, $0x2020202020202020
+DATA k15<>+8(SB)/8, $0x2020202020202020
+DATA k15<>+16(SB)/8, $0x2020202020202020
+DATA k15<>+24(SB)/8, $0x2020202020202020
+DATA k15<>+32(SB)/8, $0x2020202020202020
+DATA k15<>+40(SB)/8, $0x2020202020202020
+DATA k15<>+48(SB)/8, $0x2020202020202020
+DATA k15<>+56(SB)/8, $0x2020202020202020
+GLOBL k15<>(SB), RODATA|NOPTR, $64
 
 // func q5_0F16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, F16C, MMX+
@@ -1708,12 +1087,12 @@ TEXT ·q5_0F16AVX512(SB), NOSPLIT, $128-32
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VMOVDQU64    k16<>+0(SB), Z0
-	VMOVDQU64    k14<>+0(SB), Z1
-	VPBROADCASTD k9<>+0(SB), Z2
+	VMOVDQU64    k13<>+0(SB), Z0
+	VMOVDQU64    k11<>+0(SB), Z1
+	VPBROADCASTD k5<>+0(SB), Z2
 	CMPQ         DX, $0x08
 	JLT          stop
-	VMOVDQU      k17<>+0(SB), Y3
+	VMOVDQU      k14<>+0(SB), Y3
 	KXNORB       K0, K0, K1
 	VPXOR        Y4, Y4, Y4
 	VPGATHERDD   (CX)(Y3*1), K1, Y4
@@ -1744,12 +1123,12 @@ ready:
 	VCVTPS2PH       $0x00, Z7, Y7
 	VINSERTI64X4    $0x01, Y7, Z5, Z5
 	VMOVDQU32       6(CX), X6
-	VMOVDQU64       k10<>+0(SB), Z7
+	VMOVDQU64       k7<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z7
-	VPROLVD         k11<>+0(SB), Z7, Z7
+	VPROLVD         k8<>+0(SB), Z7, Z7
 	KMOVD           2(CX), K1
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z2, Z7
-	VPADDW          k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z2, Z7
+	VPADDW          k15<>+0(SB), Z7, K1, Z7
 	VPERMB          Z5, Z7, Z5
 	VMOVDQU64       Z5, (AX)
 	VMULPS.BCST     4(BX), Z0, Z5
@@ -1758,12 +1137,12 @@ ready:
 	VCVTPS2PH       $0x00, Z7, Y7
 	VINSERTI64X4    $0x01, Y7, Z5, Z5
 	VMOVDQU32       28(CX), X6
-	VMOVDQU64       k10<>+0(SB), Z7
+	VMOVDQU64       k7<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z7
-	VPROLVD         k11<>+0(SB), Z7, Z7
+	VPROLVD         k8<>+0(SB), Z7, Z7
 	KMOVD           24(CX), K1
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z2, Z7
-	VPADDW          k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z2, Z7
+	VPADDW          k15<>+0(SB), Z7, K1, Z7
 	VPERMB          Z5, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -1776,12 +1155,12 @@ ready:
 	VCVTPS2PH       $0x00, Z7, Y7
 	VINSERTI64X4    $0x01, Y7, Z5, Z5
 	VMOVDQU32       6(CX), X6
-	VMOVDQU64       k10<>+0(SB), Z7
+	VMOVDQU64       k7<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z7
-	VPROLVD         k11<>+0(SB), Z7, Z7
+	VPROLVD         k8<>+0(SB), Z7, Z7
 	KMOVD           2(CX), K1
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z2, Z7
-	VPADDW          k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z2, Z7
+	VPADDW          k15<>+0(SB), Z7, K1, Z7
 	VPERMB          Z5, Z7, Z5
 	VMOVDQU64       Z5, (AX)
 	VMULPS.BCST     12(BX), Z0, Z5
@@ -1790,12 +1169,12 @@ ready:
 	VCVTPS2PH       $0x00, Z7, Y7
 	VINSERTI64X4    $0x01, Y7, Z5, Z5
 	VMOVDQU32       28(CX), X6
-	VMOVDQU64       k10<>+0(SB), Z7
+	VMOVDQU64       k7<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z7
-	VPROLVD         k11<>+0(SB), Z7, Z7
+	VPROLVD         k8<>+0(SB), Z7, Z7
 	KMOVD           24(CX), K1
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z2, Z7
-	VPADDW          k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z2, Z7
+	VPADDW          k15<>+0(SB), Z7, K1, Z7
 	VPERMB          Z5, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -1808,12 +1187,12 @@ ready:
 	VCVTPS2PH       $0x00, Z7, Y7
 	VINSERTI64X4    $0x01, Y7, Z5, Z5
 	VMOVDQU32       6(CX), X6
-	VMOVDQU64       k10<>+0(SB), Z7
+	VMOVDQU64       k7<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z7
-	VPROLVD         k11<>+0(SB), Z7, Z7
+	VPROLVD         k8<>+0(SB), Z7, Z7
 	KMOVD           2(CX), K1
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z2, Z7
-	VPADDW          k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z2, Z7
+	VPADDW          k15<>+0(SB), Z7, K1, Z7
 	VPERMB          Z5, Z7, Z5
 	VMOVDQU64       Z5, (AX)
 	VMULPS.BCST     20(BX), Z0, Z5
@@ -1822,12 +1201,12 @@ ready:
 	VCVTPS2PH       $0x00, Z7, Y7
 	VINSERTI64X4    $0x01, Y7, Z5, Z5
 	VMOVDQU32       28(CX), X6
-	VMOVDQU64       k10<>+0(SB), Z7
+	VMOVDQU64       k7<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z7
-	VPROLVD         k11<>+0(SB), Z7, Z7
+	VPROLVD         k8<>+0(SB), Z7, Z7
 	KMOVD           24(CX), K1
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z2, Z7
-	VPADDW          k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z2, Z7
+	VPADDW          k15<>+0(SB), Z7, K1, Z7
 	VPERMB          Z5, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -1840,12 +1219,12 @@ ready:
 	VCVTPS2PH       $0x00, Z7, Y7
 	VINSERTI64X4    $0x01, Y7, Z5, Z5
 	VMOVDQU32       6(CX), X6
-	VMOVDQU64       k10<>+0(SB), Z7
+	VMOVDQU64       k7<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z7
-	VPROLVD         k11<>+0(SB), Z7, Z7
+	VPROLVD         k8<>+0(SB), Z7, Z7
 	KMOVD           2(CX), K1
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z2, Z7
-	VPADDW          k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z2, Z7
+	VPADDW          k15<>+0(SB), Z7, K1, Z7
 	VPERMB          Z5, Z7, Z5
 	VMOVDQU64       Z5, (AX)
 	VMULPS.BCST     28(BX), Z0, Z5
@@ -1854,12 +1233,12 @@ ready:
 	VCVTPS2PH       $0x00, Z7, Y7
 	VINSERTI64X4    $0x01, Y7, Z5, Z5
 	VMOVDQU32       28(CX), X6
-	VMOVDQU64       k10<>+0(SB), Z7
+	VMOVDQU64       k7<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z7
-	VPROLVD         k11<>+0(SB), Z7, Z7
+	VPROLVD         k8<>+0(SB), Z7, Z7
 	KMOVD           24(CX), K1
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z2, Z7
-	VPADDW          k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z2, Z7
+	VPADDW          k15<>+0(SB), Z7, K1, Z7
 	VPERMB          Z5, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -1874,277 +1253,6 @@ stop:
 	MOVQ DX, left+24(FP)
 	VZEROUPPER
 	RET
-
-// func q5_1F32AVX512(dst *byte, src *byte, n int) (left int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
-TEXT ·q5_1F32AVX512(SB), NOSPLIT, $128-32
-	// Q5_1: d, m float16, 32 fifth bits, 32 nibbles; q of both
-	// table[q] = q*d + m, for each block
-	// number = table[q]
-	MOVQ       dst+0(FP), AX
-	MOVQ       src+8(FP), CX
-	MOVQ       n+16(FP), DX
-	LEAQ       63(SP), BX
-	ANDQ       $-64, BX
-	VMOVDQU64  k14<>+0(SB), Z0
-	VMOVDQU64  k21<>+0(SB), Z1
-	CMPQ       DX, $0x08
-	JLT        stop
-	VMOVDQU    k22<>+0(SB), Y2
-	KXNORB     K0, K0, K1
-	VPXOR      Y3, Y3, Y3
-	VPGATHERDD (CX)(Y2*1), K1, Y3
-	VCVTPH2PS  Y3, Z3
-
-batch:
-	// The scales of the next batch.
-	VMOVAPS    Z3, Z4
-	CMPQ       DX, $0x10
-	JLT        ready
-	KXNORB     K0, K0, K1
-	VPXOR      Y3, Y3, Y3
-	VPGATHERDD 192(CX)(Y2*1), K1, Y3
-	VCVTPH2PS  Y3, Z3
-
-ready:
-	VFPCLASSPSZ $0x99, Z4, K1
-	KORTESTW    K1, K1
-	JNZ         stop
-	VMOVUPS     Z4, (BX)
-
-	// Two blocks at a time.
-	VPBROADCASTD     4(BX), Z4
-	VFMADD231PS.BCST (BX), Z0, Z4
-	VPBROADCASTD     4(BX), Z6
-	VFMADD231PS.BCST (BX), Z1, Z6
-	VMOVDQU32        8(CX), X5
-	VMOVDQU64        k6<>+0(SB), Z7
-	VPERMB           Z5, Z7, Z7
-	VPSRLVD          k7<>+0(SB), Z7, Z7
-	VMOVDQU64        k6<>+0(SB), Z8
-	VPERMB           Z5, Z8, Z8
-	VPSRLVD          k8<>+0(SB), Z8, Z8
-	KMOVD            4(CX), K1
-	VPANDD.BCST      k18<>+0(SB), Z7, Z7
-	VPADDD.BCST      k19<>+0(SB), Z7, K1, Z7
-	VPANDD.BCST      k18<>+0(SB), Z8, Z8
-	KSHIFTRD         $0x10, K1, K1
-	VPADDD.BCST      k19<>+0(SB), Z8, K1, Z8
-	VMOVDQA64        Z7, Z7
-	VPERMI2D         Z6, Z4, Z7
-	VMOVDQU64        Z7, (AX)
-	VMOVDQA64        Z8, Z7
-	VPERMI2D         Z6, Z4, Z7
-	VMOVDQU64        Z7, 64(AX)
-	VPBROADCASTD     12(BX), Z4
-	VFMADD231PS.BCST 8(BX), Z0, Z4
-	VPBROADCASTD     12(BX), Z6
-	VFMADD231PS.BCST 8(BX), Z1, Z6
-	VMOVDQU32        32(CX), X5
-	VMOVDQU64        k6<>+0(SB), Z7
-	VPERMB           Z5, Z7, Z7
-	VPSRLVD          k7<>+0(SB), Z7, Z7
-	VMOVDQU64        k6<>+0(SB), Z8
-	VPERMB           Z5, Z8, Z8
-	VPSRLVD          k8<>+0(SB), Z8, Z8
-	KMOVD            28(CX), K1
-	VPANDD.BCST      k18<>+0(SB), Z7, Z7
-	VPADDD.BCST      k19<>+0(SB), Z7, K1, Z7
-	VPANDD.BCST      k18<>+0(SB), Z8, Z8
-	KSHIFTRD         $0x10, K1, K1
-	VPADDD.BCST      k19<>+0(SB), Z8, K1, Z8
-	VMOVDQA64        Z7, Z7
-	VPERMI2D         Z6, Z4, Z7
-	VMOVDQU64        Z7, 128(AX)
-	VMOVDQA64        Z8, Z7
-	VPERMI2D         Z6, Z4, Z7
-	VMOVDQU64        Z7, 192(AX)
-	PREFETCHT0       1024(AX)
-	PREFETCHT0       1088(AX)
-	PREFETCHT0       1152(AX)
-	PREFETCHT0       1216(AX)
-	ADDQ             $0x00000030, CX
-	ADDQ             $0x00000100, AX
-	VPBROADCASTD     20(BX), Z4
-	VFMADD231PS.BCST 16(BX), Z0, Z4
-	VPBROADCASTD     20(BX), Z6
-	VFMADD231PS.BCST 16(BX), Z1, Z6
-	VMOVDQU32        8(CX), X5
-	VMOVDQU64        k6<>+0(SB), Z7
-	VPERMB           Z5, Z7, Z7
-	VPSRLVD          k7<>+0(SB), Z7, Z7
-	VMOVDQU64        k6<>+0(SB), Z8
-	VPERMB           Z5, Z8, Z8
-	VPSRLVD          k8<>+0(SB), Z8, Z8
-	KMOVD            4(CX), K1
-	VPANDD.BCST      k18<>+0(SB), Z7, Z7
-	VPADDD.BCST      k19<>+0(SB), Z7, K1, Z7
-	VPANDD.BCST      k18<>+0(SB), Z8, Z8
-	KSHIFTRD         $0x10, K1, K1
-	VPADDD.BCST      k19<>+0(SB), Z8, K1, Z8
-	VMOVDQA64        Z7, Z7
-	VPERMI2D         Z6, Z4, Z7
-	VMOVDQU64        Z7, (AX)
-	VMOVDQA64        Z8, Z7
-	VPERMI2D         Z6, Z4, Z7
-	VMOVDQU64        Z7, 64(AX)
-	VPBROADCASTD     28(BX), Z4
-	VFMADD231PS.BCST 24(BX), Z0, Z4
-	VPBROADCASTD     28(BX), Z6
-	VFMADD231PS.BCST 24(BX), Z1, Z6
-	VMOVDQU32        32(CX), X5
-	VMOVDQU64        k6<>+0(SB), Z7
-	VPERMB           Z5, Z7, Z7
-	VPSRLVD          k7<>+0(SB), Z7, Z7
-	VMOVDQU64        k6<>+0(SB), Z8
-	VPERMB           Z5, Z8, Z8
-	VPSRLVD          k8<>+0(SB), Z8, Z8
-	KMOVD            28(CX), K1
-	VPANDD.BCST      k18<>+0(SB), Z7, Z7
-	VPADDD.BCST      k19<>+0(SB), Z7, K1, Z7
-	VPANDD.BCST      k18<>+0(SB), Z8, Z8
-	KSHIFTRD         $0x10, K1, K1
-	VPADDD.BCST      k19<>+0(SB), Z8, K1, Z8
-	VMOVDQA64        Z7, Z7
-	VPERMI2D         Z6, Z4, Z7
-	VMOVDQU64        Z7, 128(AX)
-	VMOVDQA64        Z8, Z7
-	VPERMI2D         Z6, Z4, Z7
-	VMOVDQU64        Z7, 192(AX)
-	PREFETCHT0       1024(AX)
-	PREFETCHT0       1088(AX)
-	PREFETCHT0       1152(AX)
-	PREFETCHT0       1216(AX)
-	ADDQ             $0x00000030, CX
-	ADDQ             $0x00000100, AX
-	VPBROADCASTD     36(BX), Z4
-	VFMADD231PS.BCST 32(BX), Z0, Z4
-	VPBROADCASTD     36(BX), Z6
-	VFMADD231PS.BCST 32(BX), Z1, Z6
-	VMOVDQU32        8(CX), X5
-	VMOVDQU64        k6<>+0(SB), Z7
-	VPERMB           Z5, Z7, Z7
-	VPSRLVD          k7<>+0(SB), Z7, Z7
-	VMOVDQU64        k6<>+0(SB), Z8
-	VPERMB           Z5, Z8, Z8
-	VPSRLVD          k8<>+0(SB), Z8, Z8
-	KMOVD            4(CX), K1
-	VPANDD.BCST      k18<>+0(SB), Z7, Z7
-	VPADDD.BCST      k19<>+0(SB), Z7, K1, Z7
-	VPANDD.BCST      k18<>+0(SB), Z8, Z8
-	KSHIFTRD         $0x10, K1, K1
-	VPADDD.BCST      k19<>+0(SB), Z8, K1, Z8
-	VMOVDQA64        Z7, Z7
-	VPERMI2D         Z6, Z4, Z7
-	VMOVDQU64        Z7, (AX)
-	VMOVDQA64        Z8, Z7
-	VPERMI2D         Z6, Z4, Z7
-	VMOVDQU64        Z7, 64(AX)
-	VPBROADCASTD     44(BX), Z4
-	VFMADD231PS.BCST 40(BX), Z0, Z4
-	VPBROADCASTD     44(BX), Z6
-	VFMADD231PS.BCST 40(BX), Z1, Z6
-	VMOVDQU32        32(CX), X5
-	VMOVDQU64        k6<>+0(SB), Z7
-	VPERMB           Z5, Z7, Z7
-	VPSRLVD          k7<>+0(SB), Z7, Z7
-	VMOVDQU64        k6<>+0(SB), Z8
-	VPERMB           Z5, Z8, Z8
-	VPSRLVD          k8<>+0(SB), Z8, Z8
-	KMOVD            28(CX), K1
-	VPANDD.BCST      k18<>+0(SB), Z7, Z7
-	VPADDD.BCST      k19<>+0(SB), Z7, K1, Z7
-	VPANDD.BCST      k18<>+0(SB), Z8, Z8
-	KSHIFTRD         $0x10, K1, K1
-	VPADDD.BCST      k19<>+0(SB), Z8, K1, Z8
-	VMOVDQA64        Z7, Z7
-	VPERMI2D         Z6, Z4, Z7
-	VMOVDQU64        Z7, 128(AX)
-	VMOVDQA64        Z8, Z7
-	VPERMI2D         Z6, Z4, Z7
-	VMOVDQU64        Z7, 192(AX)
-	PREFETCHT0       1024(AX)
-	PREFETCHT0       1088(AX)
-	PREFETCHT0       1152(AX)
-	PREFETCHT0       1216(AX)
-	ADDQ             $0x00000030, CX
-	ADDQ             $0x00000100, AX
-	VPBROADCASTD     52(BX), Z4
-	VFMADD231PS.BCST 48(BX), Z0, Z4
-	VPBROADCASTD     52(BX), Z6
-	VFMADD231PS.BCST 48(BX), Z1, Z6
-	VMOVDQU32        8(CX), X5
-	VMOVDQU64        k6<>+0(SB), Z7
-	VPERMB           Z5, Z7, Z7
-	VPSRLVD          k7<>+0(SB), Z7, Z7
-	VMOVDQU64        k6<>+0(SB), Z8
-	VPERMB           Z5, Z8, Z8
-	VPSRLVD          k8<>+0(SB), Z8, Z8
-	KMOVD            4(CX), K1
-	VPANDD.BCST      k18<>+0(SB), Z7, Z7
-	VPADDD.BCST      k19<>+0(SB), Z7, K1, Z7
-	VPANDD.BCST      k18<>+0(SB), Z8, Z8
-	KSHIFTRD         $0x10, K1, K1
-	VPADDD.BCST      k19<>+0(SB), Z8, K1, Z8
-	VMOVDQA64        Z7, Z7
-	VPERMI2D         Z6, Z4, Z7
-	VMOVDQU64        Z7, (AX)
-	VMOVDQA64        Z8, Z7
-	VPERMI2D         Z6, Z4, Z7
-	VMOVDQU64        Z7, 64(AX)
-	VPBROADCASTD     60(BX), Z4
-	VFMADD231PS.BCST 56(BX), Z0, Z4
-	VPBROADCASTD     60(BX), Z6
-	VFMADD231PS.BCST 56(BX), Z1, Z6
-	VMOVDQU32        32(CX), X5
-	VMOVDQU64        k6<>+0(SB), Z7
-	VPERMB           Z5, Z7, Z7
-	VPSRLVD          k7<>+0(SB), Z7, Z7
-	VMOVDQU64        k6<>+0(SB), Z8
-	VPERMB           Z5, Z8, Z8
-	VPSRLVD          k8<>+0(SB), Z8, Z8
-	KMOVD            28(CX), K1
-	VPANDD.BCST      k18<>+0(SB), Z7, Z7
-	VPADDD.BCST      k19<>+0(SB), Z7, K1, Z7
-	VPANDD.BCST      k18<>+0(SB), Z8, Z8
-	KSHIFTRD         $0x10, K1, K1
-	VPADDD.BCST      k19<>+0(SB), Z8, K1, Z8
-	VMOVDQA64        Z7, Z7
-	VPERMI2D         Z6, Z4, Z7
-	VMOVDQU64        Z7, 128(AX)
-	VMOVDQA64        Z8, Z7
-	VPERMI2D         Z6, Z4, Z7
-	VMOVDQU64        Z7, 192(AX)
-	PREFETCHT0       1024(AX)
-	PREFETCHT0       1088(AX)
-	PREFETCHT0       1152(AX)
-	PREFETCHT0       1216(AX)
-	ADDQ             $0x00000030, CX
-	ADDQ             $0x00000100, AX
-	SUBQ             $0x08, DX
-	CMPQ             DX, $0x08
-	JGE              batch
-
-stop:
-	MOVQ DX, left+24(FP)
-	VZEROUPPER
-	RET
-
-DATA k21<>+0(SB)/8, $0x4188000041800000
-DATA k21<>+8(SB)/8, $0x4198000041900000
-DATA k21<>+16(SB)/8, $0x41a8000041a00000
-DATA k21<>+24(SB)/8, $0x41b8000041b00000
-DATA k21<>+32(SB)/8, $0x41c8000041c00000
-DATA k21<>+40(SB)/8, $0x41d8000041d00000
-DATA k21<>+48(SB)/8, $0x41e8000041e00000
-DATA k21<>+56(SB)/8, $0x41f8000041f00000
-GLOBL k21<>(SB), RODATA|NOPTR, $64
-
-DATA k22<>+0(SB)/8, $0x0000001800000000
-DATA k22<>+8(SB)/8, $0x0000004800000030
-DATA k22<>+16(SB)/8, $0x0000007800000060
-DATA k22<>+24(SB)/8, $0x000000a800000090
-GLOBL k22<>(SB), RODATA|NOPTR, $32
 
 // func q5_1BF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
@@ -2161,12 +1269,12 @@ TEXT ·q5_1BF16AVX512(SB), NOSPLIT, $128-32
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VMOVDQU64    k14<>+0(SB), Z4
-	VMOVDQU64    k21<>+0(SB), Z5
-	VPBROADCASTD k9<>+0(SB), Z6
+	VMOVDQU64    k11<>+0(SB), Z4
+	VMOVDQU64    k16<>+0(SB), Z5
+	VPBROADCASTD k5<>+0(SB), Z6
 	CMPQ         DX, $0x08
 	JLT          stop
-	VMOVDQU      k22<>+0(SB), Y7
+	VMOVDQU      k17<>+0(SB), Y7
 	KXNORB       K0, K0, K1
 	VPXOR        Y8, Y8, Y8
 	VPGATHERDD   (CX)(Y7*1), K1, Y8
@@ -2200,12 +1308,12 @@ ready:
 	VPCMPUW          $0x06, Z0, Z9, K1
 	VPADDW           Z1, Z12, K1, Z12
 	VMOVDQU32        8(CX), X10
-	VMOVDQU64        k10<>+0(SB), Z9
+	VMOVDQU64        k7<>+0(SB), Z9
 	VPERMB           Z10, Z9, Z9
-	VPROLVD          k11<>+0(SB), Z9, Z9
+	VPROLVD          k8<>+0(SB), Z9, Z9
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z6, Z9
-	VPADDW           k20<>+0(SB), Z9, K1, Z9
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z6, Z9
+	VPADDW           k15<>+0(SB), Z9, K1, Z9
 	VPERMB           Z12, Z9, Z9
 	VMOVDQU64        Z9, (AX)
 	VPBROADCASTD     12(BX), Z9
@@ -2219,12 +1327,12 @@ ready:
 	VPCMPUW          $0x06, Z0, Z9, K1
 	VPADDW           Z1, Z12, K1, Z12
 	VMOVDQU32        32(CX), X10
-	VMOVDQU64        k10<>+0(SB), Z9
+	VMOVDQU64        k7<>+0(SB), Z9
 	VPERMB           Z10, Z9, Z9
-	VPROLVD          k11<>+0(SB), Z9, Z9
+	VPROLVD          k8<>+0(SB), Z9, Z9
 	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z6, Z9
-	VPADDW           k20<>+0(SB), Z9, K1, Z9
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z6, Z9
+	VPADDW           k15<>+0(SB), Z9, K1, Z9
 	VPERMB           Z12, Z9, Z9
 	VMOVDQU64        Z9, 64(AX)
 	PREFETCHT0       1024(AX)
@@ -2242,12 +1350,12 @@ ready:
 	VPCMPUW          $0x06, Z0, Z9, K1
 	VPADDW           Z1, Z12, K1, Z12
 	VMOVDQU32        8(CX), X10
-	VMOVDQU64        k10<>+0(SB), Z9
+	VMOVDQU64        k7<>+0(SB), Z9
 	VPERMB           Z10, Z9, Z9
-	VPROLVD          k11<>+0(SB), Z9, Z9
+	VPROLVD          k8<>+0(SB), Z9, Z9
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z6, Z9
-	VPADDW           k20<>+0(SB), Z9, K1, Z9
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z6, Z9
+	VPADDW           k15<>+0(SB), Z9, K1, Z9
 	VPERMB           Z12, Z9, Z9
 	VMOVDQU64        Z9, (AX)
 	VPBROADCASTD     28(BX), Z9
@@ -2261,12 +1369,12 @@ ready:
 	VPCMPUW          $0x06, Z0, Z9, K1
 	VPADDW           Z1, Z12, K1, Z12
 	VMOVDQU32        32(CX), X10
-	VMOVDQU64        k10<>+0(SB), Z9
+	VMOVDQU64        k7<>+0(SB), Z9
 	VPERMB           Z10, Z9, Z9
-	VPROLVD          k11<>+0(SB), Z9, Z9
+	VPROLVD          k8<>+0(SB), Z9, Z9
 	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z6, Z9
-	VPADDW           k20<>+0(SB), Z9, K1, Z9
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z6, Z9
+	VPADDW           k15<>+0(SB), Z9, K1, Z9
 	VPERMB           Z12, Z9, Z9
 	VMOVDQU64        Z9, 64(AX)
 	PREFETCHT0       1024(AX)
@@ -2284,12 +1392,12 @@ ready:
 	VPCMPUW          $0x06, Z0, Z9, K1
 	VPADDW           Z1, Z12, K1, Z12
 	VMOVDQU32        8(CX), X10
-	VMOVDQU64        k10<>+0(SB), Z9
+	VMOVDQU64        k7<>+0(SB), Z9
 	VPERMB           Z10, Z9, Z9
-	VPROLVD          k11<>+0(SB), Z9, Z9
+	VPROLVD          k8<>+0(SB), Z9, Z9
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z6, Z9
-	VPADDW           k20<>+0(SB), Z9, K1, Z9
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z6, Z9
+	VPADDW           k15<>+0(SB), Z9, K1, Z9
 	VPERMB           Z12, Z9, Z9
 	VMOVDQU64        Z9, (AX)
 	VPBROADCASTD     44(BX), Z9
@@ -2303,12 +1411,12 @@ ready:
 	VPCMPUW          $0x06, Z0, Z9, K1
 	VPADDW           Z1, Z12, K1, Z12
 	VMOVDQU32        32(CX), X10
-	VMOVDQU64        k10<>+0(SB), Z9
+	VMOVDQU64        k7<>+0(SB), Z9
 	VPERMB           Z10, Z9, Z9
-	VPROLVD          k11<>+0(SB), Z9, Z9
+	VPROLVD          k8<>+0(SB), Z9, Z9
 	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z6, Z9
-	VPADDW           k20<>+0(SB), Z9, K1, Z9
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z6, Z9
+	VPADDW           k15<>+0(SB), Z9, K1, Z9
 	VPERMB           Z12, Z9, Z9
 	VMOVDQU64        Z9, 64(AX)
 	PREFETCHT0       1024(AX)
@@ -2326,12 +1434,12 @@ ready:
 	VPCMPUW          $0x06, Z0, Z9, K1
 	VPADDW           Z1, Z12, K1, Z12
 	VMOVDQU32        8(CX), X10
-	VMOVDQU64        k10<>+0(SB), Z9
+	VMOVDQU64        k7<>+0(SB), Z9
 	VPERMB           Z10, Z9, Z9
-	VPROLVD          k11<>+0(SB), Z9, Z9
+	VPROLVD          k8<>+0(SB), Z9, Z9
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z6, Z9
-	VPADDW           k20<>+0(SB), Z9, K1, Z9
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z6, Z9
+	VPADDW           k15<>+0(SB), Z9, K1, Z9
 	VPERMB           Z12, Z9, Z9
 	VMOVDQU64        Z9, (AX)
 	VPBROADCASTD     60(BX), Z9
@@ -2345,12 +1453,12 @@ ready:
 	VPCMPUW          $0x06, Z0, Z9, K1
 	VPADDW           Z1, Z12, K1, Z12
 	VMOVDQU32        32(CX), X10
-	VMOVDQU64        k10<>+0(SB), Z9
+	VMOVDQU64        k7<>+0(SB), Z9
 	VPERMB           Z10, Z9, Z9
-	VPROLVD          k11<>+0(SB), Z9, Z9
+	VPROLVD          k8<>+0(SB), Z9, Z9
 	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z6, Z9
-	VPADDW           k20<>+0(SB), Z9, K1, Z9
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z6, Z9
+	VPADDW           k15<>+0(SB), Z9, K1, Z9
 	VPERMB           Z12, Z9, Z9
 	VMOVDQU64        Z9, 64(AX)
 	PREFETCHT0       1024(AX)
@@ -2366,6 +1474,22 @@ stop:
 	VZEROUPPER
 	RET
 
+DATA k16<>+0(SB)/8, $0x4188000041800000
+DATA k16<>+8(SB)/8, $0x4198000041900000
+DATA k16<>+16(SB)/8, $0x41a8000041a00000
+DATA k16<>+24(SB)/8, $0x41b8000041b00000
+DATA k16<>+32(SB)/8, $0x41c8000041c00000
+DATA k16<>+40(SB)/8, $0x41d8000041d00000
+DATA k16<>+48(SB)/8, $0x41e8000041e00000
+DATA k16<>+56(SB)/8, $0x41f8000041f00000
+GLOBL k16<>(SB), RODATA|NOPTR, $64
+
+DATA k17<>+0(SB)/8, $0x0000001800000000
+DATA k17<>+8(SB)/8, $0x0000004800000030
+DATA k17<>+16(SB)/8, $0x0000007800000060
+DATA k17<>+24(SB)/8, $0x000000a800000090
+GLOBL k17<>(SB), RODATA|NOPTR, $32
+
 // func q5_1F16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·q5_1F16AVX512(SB), NOSPLIT, $128-32
@@ -2377,12 +1501,12 @@ TEXT ·q5_1F16AVX512(SB), NOSPLIT, $128-32
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VMOVDQU64    k14<>+0(SB), Z0
-	VMOVDQU64    k21<>+0(SB), Z1
-	VPBROADCASTD k9<>+0(SB), Z2
+	VMOVDQU64    k11<>+0(SB), Z0
+	VMOVDQU64    k16<>+0(SB), Z1
+	VPBROADCASTD k5<>+0(SB), Z2
 	CMPQ         DX, $0x08
 	JLT          stop
-	VMOVDQU      k22<>+0(SB), Y3
+	VMOVDQU      k17<>+0(SB), Y3
 	KXNORB       K0, K0, K1
 	VPXOR        Y4, Y4, Y4
 	VPGATHERDD   (CX)(Y3*1), K1, Y4
@@ -2413,12 +1537,12 @@ ready:
 	VCVTPS2PH        $0x00, Z7, Y7
 	VINSERTI64X4     $0x01, Y7, Z5, Z5
 	VMOVDQU32        8(CX), X6
-	VMOVDQU64        k10<>+0(SB), Z7
+	VMOVDQU64        k7<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k11<>+0(SB), Z7, Z7
+	VPROLVD          k8<>+0(SB), Z7, Z7
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z2, Z7
-	VPADDW           k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z2, Z7
+	VPADDW           k15<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, (AX)
 	VPBROADCASTD     12(BX), Z5
@@ -2429,12 +1553,12 @@ ready:
 	VCVTPS2PH        $0x00, Z7, Y7
 	VINSERTI64X4     $0x01, Y7, Z5, Z5
 	VMOVDQU32        32(CX), X6
-	VMOVDQU64        k10<>+0(SB), Z7
+	VMOVDQU64        k7<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k11<>+0(SB), Z7, Z7
+	VPROLVD          k8<>+0(SB), Z7, Z7
 	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z2, Z7
-	VPADDW           k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z2, Z7
+	VPADDW           k15<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, 64(AX)
 	PREFETCHT0       1024(AX)
@@ -2449,12 +1573,12 @@ ready:
 	VCVTPS2PH        $0x00, Z7, Y7
 	VINSERTI64X4     $0x01, Y7, Z5, Z5
 	VMOVDQU32        8(CX), X6
-	VMOVDQU64        k10<>+0(SB), Z7
+	VMOVDQU64        k7<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k11<>+0(SB), Z7, Z7
+	VPROLVD          k8<>+0(SB), Z7, Z7
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z2, Z7
-	VPADDW           k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z2, Z7
+	VPADDW           k15<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, (AX)
 	VPBROADCASTD     28(BX), Z5
@@ -2465,12 +1589,12 @@ ready:
 	VCVTPS2PH        $0x00, Z7, Y7
 	VINSERTI64X4     $0x01, Y7, Z5, Z5
 	VMOVDQU32        32(CX), X6
-	VMOVDQU64        k10<>+0(SB), Z7
+	VMOVDQU64        k7<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k11<>+0(SB), Z7, Z7
+	VPROLVD          k8<>+0(SB), Z7, Z7
 	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z2, Z7
-	VPADDW           k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z2, Z7
+	VPADDW           k15<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, 64(AX)
 	PREFETCHT0       1024(AX)
@@ -2485,12 +1609,12 @@ ready:
 	VCVTPS2PH        $0x00, Z7, Y7
 	VINSERTI64X4     $0x01, Y7, Z5, Z5
 	VMOVDQU32        8(CX), X6
-	VMOVDQU64        k10<>+0(SB), Z7
+	VMOVDQU64        k7<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k11<>+0(SB), Z7, Z7
+	VPROLVD          k8<>+0(SB), Z7, Z7
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z2, Z7
-	VPADDW           k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z2, Z7
+	VPADDW           k15<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, (AX)
 	VPBROADCASTD     44(BX), Z5
@@ -2501,12 +1625,12 @@ ready:
 	VCVTPS2PH        $0x00, Z7, Y7
 	VINSERTI64X4     $0x01, Y7, Z5, Z5
 	VMOVDQU32        32(CX), X6
-	VMOVDQU64        k10<>+0(SB), Z7
+	VMOVDQU64        k7<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k11<>+0(SB), Z7, Z7
+	VPROLVD          k8<>+0(SB), Z7, Z7
 	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z2, Z7
-	VPADDW           k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z2, Z7
+	VPADDW           k15<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, 64(AX)
 	PREFETCHT0       1024(AX)
@@ -2521,12 +1645,12 @@ ready:
 	VCVTPS2PH        $0x00, Z7, Y7
 	VINSERTI64X4     $0x01, Y7, Z5, Z5
 	VMOVDQU32        8(CX), X6
-	VMOVDQU64        k10<>+0(SB), Z7
+	VMOVDQU64        k7<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k11<>+0(SB), Z7, Z7
+	VPROLVD          k8<>+0(SB), Z7, Z7
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z2, Z7
-	VPADDW           k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z2, Z7
+	VPADDW           k15<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, (AX)
 	VPBROADCASTD     60(BX), Z5
@@ -2537,12 +1661,12 @@ ready:
 	VCVTPS2PH        $0x00, Z7, Y7
 	VINSERTI64X4     $0x01, Y7, Z5, Z5
 	VMOVDQU32        32(CX), X6
-	VMOVDQU64        k10<>+0(SB), Z7
+	VMOVDQU64        k7<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k11<>+0(SB), Z7, Z7
+	VPROLVD          k8<>+0(SB), Z7, Z7
 	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z2, Z7
-	VPADDW           k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z2, Z7
+	VPADDW           k15<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, 64(AX)
 	PREFETCHT0       1024(AX)
@@ -2569,7 +1693,7 @@ TEXT ·q2_KF32AVX512(SB), NOSPLIT, $192-40
 	MOVQ         n+24(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k24<>+0(SB), Z0
+	VPBROADCASTD k19<>+0(SB), Z0
 
 block:
 	MOVL  80(CX), SI
@@ -2583,7 +1707,7 @@ finite:
 	// Scales and minima.
 	VPMOVZXBD        (CX), Z1
 	VPSRLD           $0x04, Z1, Z2
-	VPBROADCASTD     k18<>+0(SB), Z3
+	VPBROADCASTD     k20<>+0(SB), Z3
 	VPANDD           Z3, Z1, Z1
 	VPBROADCASTW     80(CX), Y3
 	VCVTPH2PS        Y3, Z3
@@ -2735,11 +1859,14 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k23<>+0(SB)/8, $0x0030003000300030
-GLOBL k23<>(SB), RODATA|NOPTR, $8
+DATA k18<>+0(SB)/8, $0x0030003000300030
+GLOBL k18<>(SB), RODATA|NOPTR, $8
 
-DATA k24<>+0(SB)/8, $0x0000000300000003
-GLOBL k24<>(SB), RODATA|NOPTR, $8
+DATA k19<>+0(SB)/8, $0x0000000300000003
+GLOBL k19<>(SB), RODATA|NOPTR, $8
+
+DATA k20<>+0(SB)/8, $0x0000000f0000000f
+GLOBL k20<>(SB), RODATA|NOPTR, $8
 
 // func q2_KBF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
@@ -2756,7 +1883,7 @@ TEXT ·q2_KBF16AVX512(SB), NOSPLIT, $64-32
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k23<>+0(SB), Z4
+	VPBROADCASTD k18<>+0(SB), Z4
 
 block:
 	MOVL  80(CX), BX
@@ -2769,7 +1896,7 @@ block:
 	// Scales and minima.
 	VPMOVZXBD    (CX), Z5
 	VPSRLD       $0x04, Z5, Z6
-	VPBROADCASTD k18<>+0(SB), Z7
+	VPBROADCASTD k20<>+0(SB), Z7
 	VPANDD       Z7, Z5, Z5
 	VPBROADCASTW 80(CX), Y7
 	VCVTPH2PS    Y7, Z7
@@ -2779,9 +1906,9 @@ block:
 	VCVTPH2PS    Y7, Z7
 	VCVTDQ2PS    Z6, Z6
 	VMULPS       Z7, Z6, Z6
-	VMULPS.BCST  k25<>+0(SB), Z5, Z7
+	VMULPS.BCST  k21<>+0(SB), Z5, Z7
 	VSUBPS       Z6, Z7, Z7
-	VMULPS.BCST  k26<>+0(SB), Z5, Z8
+	VMULPS.BCST  k22<>+0(SB), Z5, Z8
 	VSUBPS       Z6, Z8, Z8
 	VMOVDQA64    Z7, Z9
 	VPERMT2W     Z8, Z2, Z9
@@ -2789,9 +1916,9 @@ block:
 	VPTERNLOGD   $0xf8, Z1, Z9, Z7
 	VPCMPUW      $0x06, Z0, Z7, K1
 	VPADDW       Z1, Z9, K1, Z9
-	VMULPS.BCST  k27<>+0(SB), Z5, Z7
+	VMULPS.BCST  k23<>+0(SB), Z5, Z7
 	VSUBPS       Z6, Z7, Z7
-	VMULPS.BCST  k28<>+0(SB), Z5, Z5
+	VMULPS.BCST  k24<>+0(SB), Z5, Z5
 	VSUBPS       Z6, Z5, Z5
 	VMOVDQA64    Z7, Z6
 	VPERMT2W     Z5, Z2, Z6
@@ -2801,47 +1928,47 @@ block:
 	VPADDW       Z1, Z6, K1, Z6
 	VPMOVZXBW    16(CX), Z5
 	VPSLLW       $0x04, Z5, Z5
-	VMOVDQU64    k29<>+0(SB), Z7
+	VMOVDQU64    k25<>+0(SB), Z7
 	VPTERNLOGD   $0xea, Z7, Z4, Z5
 	VPERMI2W     Z6, Z9, Z5
 	VMOVDQU64    Z5, (AX)
 	VPMOVZXBW    16(CX), Z5
 	VPSLLW       $0x02, Z5, Z5
-	VMOVDQU64    k30<>+0(SB), Z7
+	VMOVDQU64    k26<>+0(SB), Z7
 	VPTERNLOGD   $0xea, Z7, Z4, Z5
 	VPERMI2W     Z6, Z9, Z5
 	VMOVDQU64    Z5, 64(AX)
 	VPMOVZXBW    16(CX), Z5
-	VMOVDQU64    k31<>+0(SB), Z7
+	VMOVDQU64    k27<>+0(SB), Z7
 	VPTERNLOGD   $0xea, Z7, Z4, Z5
 	VPERMI2W     Z6, Z9, Z5
 	VMOVDQU64    Z5, 128(AX)
 	VPMOVZXBW    16(CX), Z5
 	VPSRLW       $0x02, Z5, Z5
-	VMOVDQU64    k32<>+0(SB), Z7
+	VMOVDQU64    k28<>+0(SB), Z7
 	VPTERNLOGD   $0xea, Z7, Z4, Z5
 	VPERMI2W     Z6, Z9, Z5
 	VMOVDQU64    Z5, 192(AX)
 	VPMOVZXBW    48(CX), Z5
 	VPSLLW       $0x04, Z5, Z5
-	VMOVDQU64    k33<>+0(SB), Z7
+	VMOVDQU64    k29<>+0(SB), Z7
 	VPTERNLOGD   $0xea, Z7, Z4, Z5
 	VPERMI2W     Z6, Z9, Z5
 	VMOVDQU64    Z5, 256(AX)
 	VPMOVZXBW    48(CX), Z5
 	VPSLLW       $0x02, Z5, Z5
-	VMOVDQU64    k34<>+0(SB), Z7
+	VMOVDQU64    k30<>+0(SB), Z7
 	VPTERNLOGD   $0xea, Z7, Z4, Z5
 	VPERMI2W     Z6, Z9, Z5
 	VMOVDQU64    Z5, 320(AX)
 	VPMOVZXBW    48(CX), Z5
-	VMOVDQU64    k35<>+0(SB), Z7
+	VMOVDQU64    k31<>+0(SB), Z7
 	VPTERNLOGD   $0xea, Z7, Z4, Z5
 	VPERMI2W     Z6, Z9, Z5
 	VMOVDQU64    Z5, 384(AX)
 	VPMOVZXBW    48(CX), Z5
 	VPSRLW       $0x02, Z5, Z5
-	VMOVDQU64    k36<>+0(SB), Z7
+	VMOVDQU64    k32<>+0(SB), Z7
 	VPTERNLOGD   $0xea, Z7, Z4, Z5
 	VPERMI2W     Z6, Z9, Z5
 	VMOVDQU64    Z5, 448(AX)
@@ -2863,97 +1990,97 @@ stop:
 	VZEROUPPER
 	RET
 
+DATA k21<>+0(SB)/8, $0x0000000000000000
+GLOBL k21<>(SB), RODATA|NOPTR, $8
+
+DATA k22<>+0(SB)/8, $0x3f8000003f800000
+GLOBL k22<>(SB), RODATA|NOPTR, $8
+
+DATA k23<>+0(SB)/8, $0x4000000040000000
+GLOBL k23<>(SB), RODATA|NOPTR, $8
+
+DATA k24<>+0(SB)/8, $0x4040000040400000
+GLOBL k24<>(SB), RODATA|NOPTR, $8
+
 DATA k25<>+0(SB)/8, $0x0000000000000000
-GLOBL k25<>(SB), RODATA|NOPTR, $8
+DATA k25<>+8(SB)/8, $0x0000000000000000
+DATA k25<>+16(SB)/8, $0x0000000000000000
+DATA k25<>+24(SB)/8, $0x0000000000000000
+DATA k25<>+32(SB)/8, $0x0001000100010001
+DATA k25<>+40(SB)/8, $0x0001000100010001
+DATA k25<>+48(SB)/8, $0x0001000100010001
+DATA k25<>+56(SB)/8, $0x0001000100010001
+GLOBL k25<>(SB), RODATA|NOPTR, $64
 
-DATA k26<>+0(SB)/8, $0x3f8000003f800000
-GLOBL k26<>(SB), RODATA|NOPTR, $8
+DATA k26<>+0(SB)/8, $0x0002000200020002
+DATA k26<>+8(SB)/8, $0x0002000200020002
+DATA k26<>+16(SB)/8, $0x0002000200020002
+DATA k26<>+24(SB)/8, $0x0002000200020002
+DATA k26<>+32(SB)/8, $0x0003000300030003
+DATA k26<>+40(SB)/8, $0x0003000300030003
+DATA k26<>+48(SB)/8, $0x0003000300030003
+DATA k26<>+56(SB)/8, $0x0003000300030003
+GLOBL k26<>(SB), RODATA|NOPTR, $64
 
-DATA k27<>+0(SB)/8, $0x4000000040000000
-GLOBL k27<>(SB), RODATA|NOPTR, $8
+DATA k27<>+0(SB)/8, $0x0004000400040004
+DATA k27<>+8(SB)/8, $0x0004000400040004
+DATA k27<>+16(SB)/8, $0x0004000400040004
+DATA k27<>+24(SB)/8, $0x0004000400040004
+DATA k27<>+32(SB)/8, $0x0005000500050005
+DATA k27<>+40(SB)/8, $0x0005000500050005
+DATA k27<>+48(SB)/8, $0x0005000500050005
+DATA k27<>+56(SB)/8, $0x0005000500050005
+GLOBL k27<>(SB), RODATA|NOPTR, $64
 
-DATA k28<>+0(SB)/8, $0x4040000040400000
-GLOBL k28<>(SB), RODATA|NOPTR, $8
+DATA k28<>+0(SB)/8, $0x0006000600060006
+DATA k28<>+8(SB)/8, $0x0006000600060006
+DATA k28<>+16(SB)/8, $0x0006000600060006
+DATA k28<>+24(SB)/8, $0x0006000600060006
+DATA k28<>+32(SB)/8, $0x0007000700070007
+DATA k28<>+40(SB)/8, $0x0007000700070007
+DATA k28<>+48(SB)/8, $0x0007000700070007
+DATA k28<>+56(SB)/8, $0x0007000700070007
+GLOBL k28<>(SB), RODATA|NOPTR, $64
 
-DATA k29<>+0(SB)/8, $0x0000000000000000
-DATA k29<>+8(SB)/8, $0x0000000000000000
-DATA k29<>+16(SB)/8, $0x0000000000000000
-DATA k29<>+24(SB)/8, $0x0000000000000000
-DATA k29<>+32(SB)/8, $0x0001000100010001
-DATA k29<>+40(SB)/8, $0x0001000100010001
-DATA k29<>+48(SB)/8, $0x0001000100010001
-DATA k29<>+56(SB)/8, $0x0001000100010001
+DATA k29<>+0(SB)/8, $0x0008000800080008
+DATA k29<>+8(SB)/8, $0x0008000800080008
+DATA k29<>+16(SB)/8, $0x0008000800080008
+DATA k29<>+24(SB)/8, $0x0008000800080008
+DATA k29<>+32(SB)/8, $0x0009000900090009
+DATA k29<>+40(SB)/8, $0x0009000900090009
+DATA k29<>+48(SB)/8, $0x0009000900090009
+DATA k29<>+56(SB)/8, $0x0009000900090009
 GLOBL k29<>(SB), RODATA|NOPTR, $64
 
-DATA k30<>+0(SB)/8, $0x0002000200020002
-DATA k30<>+8(SB)/8, $0x0002000200020002
-DATA k30<>+16(SB)/8, $0x0002000200020002
-DATA k30<>+24(SB)/8, $0x0002000200020002
-DATA k30<>+32(SB)/8, $0x0003000300030003
-DATA k30<>+40(SB)/8, $0x0003000300030003
-DATA k30<>+48(SB)/8, $0x0003000300030003
-DATA k30<>+56(SB)/8, $0x0003000300030003
+DATA k30<>+0(SB)/8, $0x000a000a000a000a
+DATA k30<>+8(SB)/8, $0x000a000a000a000a
+DATA k30<>+16(SB)/8, $0x000a000a000a000a
+DATA k30<>+24(SB)/8, $0x000a000a000a000a
+DATA k30<>+32(SB)/8, $0x000b000b000b000b
+DATA k30<>+40(SB)/8, $0x000b000b000b000b
+DATA k30<>+48(SB)/8, $0x000b000b000b000b
+DATA k30<>+56(SB)/8, $0x000b000b000b000b
 GLOBL k30<>(SB), RODATA|NOPTR, $64
 
-DATA k31<>+0(SB)/8, $0x0004000400040004
-DATA k31<>+8(SB)/8, $0x0004000400040004
-DATA k31<>+16(SB)/8, $0x0004000400040004
-DATA k31<>+24(SB)/8, $0x0004000400040004
-DATA k31<>+32(SB)/8, $0x0005000500050005
-DATA k31<>+40(SB)/8, $0x0005000500050005
-DATA k31<>+48(SB)/8, $0x0005000500050005
-DATA k31<>+56(SB)/8, $0x0005000500050005
+DATA k31<>+0(SB)/8, $0x000c000c000c000c
+DATA k31<>+8(SB)/8, $0x000c000c000c000c
+DATA k31<>+16(SB)/8, $0x000c000c000c000c
+DATA k31<>+24(SB)/8, $0x000c000c000c000c
+DATA k31<>+32(SB)/8, $0x000d000d000d000d
+DATA k31<>+40(SB)/8, $0x000d000d000d000d
+DATA k31<>+48(SB)/8, $0x000d000d000d000d
+DATA k31<>+56(SB)/8, $0x000d000d000d000d
 GLOBL k31<>(SB), RODATA|NOPTR, $64
 
-DATA k32<>+0(SB)/8, $0x0006000600060006
-DATA k32<>+8(SB)/8, $0x0006000600060006
-DATA k32<>+16(SB)/8, $0x0006000600060006
-DATA k32<>+24(SB)/8, $0x0006000600060006
-DATA k32<>+32(SB)/8, $0x0007000700070007
-DATA k32<>+40(SB)/8, $0x0007000700070007
-DATA k32<>+48(SB)/8, $0x0007000700070007
-DATA k32<>+56(SB)/8, $0x0007000700070007
+DATA k32<>+0(SB)/8, $0x000e000e000e000e
+DATA k32<>+8(SB)/8, $0x000e000e000e000e
+DATA k32<>+16(SB)/8, $0x000e000e000e000e
+DATA k32<>+24(SB)/8, $0x000e000e000e000e
+DATA k32<>+32(SB)/8, $0x000f000f000f000f
+DATA k32<>+40(SB)/8, $0x000f000f000f000f
+DATA k32<>+48(SB)/8, $0x000f000f000f000f
+DATA k32<>+56(SB)/8, $0x000f000f000f000f
 GLOBL k32<>(SB), RODATA|NOPTR, $64
-
-DATA k33<>+0(SB)/8, $0x0008000800080008
-DATA k33<>+8(SB)/8, $0x0008000800080008
-DATA k33<>+16(SB)/8, $0x0008000800080008
-DATA k33<>+24(SB)/8, $0x0008000800080008
-DATA k33<>+32(SB)/8, $0x0009000900090009
-DATA k33<>+40(SB)/8, $0x0009000900090009
-DATA k33<>+48(SB)/8, $0x0009000900090009
-DATA k33<>+56(SB)/8, $0x0009000900090009
-GLOBL k33<>(SB), RODATA|NOPTR, $64
-
-DATA k34<>+0(SB)/8, $0x000a000a000a000a
-DATA k34<>+8(SB)/8, $0x000a000a000a000a
-DATA k34<>+16(SB)/8, $0x000a000a000a000a
-DATA k34<>+24(SB)/8, $0x000a000a000a000a
-DATA k34<>+32(SB)/8, $0x000b000b000b000b
-DATA k34<>+40(SB)/8, $0x000b000b000b000b
-DATA k34<>+48(SB)/8, $0x000b000b000b000b
-DATA k34<>+56(SB)/8, $0x000b000b000b000b
-GLOBL k34<>(SB), RODATA|NOPTR, $64
-
-DATA k35<>+0(SB)/8, $0x000c000c000c000c
-DATA k35<>+8(SB)/8, $0x000c000c000c000c
-DATA k35<>+16(SB)/8, $0x000c000c000c000c
-DATA k35<>+24(SB)/8, $0x000c000c000c000c
-DATA k35<>+32(SB)/8, $0x000d000d000d000d
-DATA k35<>+40(SB)/8, $0x000d000d000d000d
-DATA k35<>+48(SB)/8, $0x000d000d000d000d
-DATA k35<>+56(SB)/8, $0x000d000d000d000d
-GLOBL k35<>(SB), RODATA|NOPTR, $64
-
-DATA k36<>+0(SB)/8, $0x000e000e000e000e
-DATA k36<>+8(SB)/8, $0x000e000e000e000e
-DATA k36<>+16(SB)/8, $0x000e000e000e000e
-DATA k36<>+24(SB)/8, $0x000e000e000e000e
-DATA k36<>+32(SB)/8, $0x000f000f000f000f
-DATA k36<>+40(SB)/8, $0x000f000f000f000f
-DATA k36<>+48(SB)/8, $0x000f000f000f000f
-DATA k36<>+56(SB)/8, $0x000f000f000f000f
-GLOBL k36<>(SB), RODATA|NOPTR, $64
 
 // func q2_KF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
@@ -2966,7 +2093,7 @@ TEXT ·q2_KF16AVX512(SB), NOSPLIT, $64-32
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k23<>+0(SB), Z0
+	VPBROADCASTD k18<>+0(SB), Z0
 
 block:
 	MOVL  80(CX), BX
@@ -2979,7 +2106,7 @@ block:
 	// Scales and minima.
 	VPMOVZXBD    (CX), Z1
 	VPSRLD       $0x04, Z1, Z2
-	VPBROADCASTD k18<>+0(SB), Z3
+	VPBROADCASTD k20<>+0(SB), Z3
 	VPANDD       Z3, Z1, Z1
 	VPBROADCASTW 80(CX), Y3
 	VCVTPH2PS    Y3, Z3
@@ -2989,63 +2116,63 @@ block:
 	VCVTPH2PS    Y3, Z3
 	VCVTDQ2PS    Z2, Z2
 	VMULPS       Z3, Z2, Z2
-	VMULPS.BCST  k25<>+0(SB), Z1, Z3
+	VMULPS.BCST  k21<>+0(SB), Z1, Z3
 	VSUBPS       Z2, Z3, Z3
-	VMULPS.BCST  k26<>+0(SB), Z1, Z4
+	VMULPS.BCST  k22<>+0(SB), Z1, Z4
 	VSUBPS       Z2, Z4, Z4
 	VCVTPS2PH    $0x00, Z3, Y3
 	VCVTPS2PH    $0x00, Z4, Y4
 	VINSERTI64X4 $0x01, Y4, Z3, Z3
-	VMULPS.BCST  k27<>+0(SB), Z1, Z4
+	VMULPS.BCST  k23<>+0(SB), Z1, Z4
 	VSUBPS       Z2, Z4, Z4
-	VMULPS.BCST  k28<>+0(SB), Z1, Z1
+	VMULPS.BCST  k24<>+0(SB), Z1, Z1
 	VSUBPS       Z2, Z1, Z1
 	VCVTPS2PH    $0x00, Z4, Y4
 	VCVTPS2PH    $0x00, Z1, Y1
 	VINSERTI64X4 $0x01, Y1, Z4, Z4
 	VPMOVZXBW    16(CX), Z1
 	VPSLLW       $0x04, Z1, Z1
-	VMOVDQU64    k29<>+0(SB), Z2
+	VMOVDQU64    k25<>+0(SB), Z2
 	VPTERNLOGD   $0xea, Z2, Z0, Z1
 	VPERMI2W     Z4, Z3, Z1
 	VMOVDQU64    Z1, (AX)
 	VPMOVZXBW    16(CX), Z1
 	VPSLLW       $0x02, Z1, Z1
-	VMOVDQU64    k30<>+0(SB), Z2
+	VMOVDQU64    k26<>+0(SB), Z2
 	VPTERNLOGD   $0xea, Z2, Z0, Z1
 	VPERMI2W     Z4, Z3, Z1
 	VMOVDQU64    Z1, 64(AX)
 	VPMOVZXBW    16(CX), Z1
-	VMOVDQU64    k31<>+0(SB), Z2
+	VMOVDQU64    k27<>+0(SB), Z2
 	VPTERNLOGD   $0xea, Z2, Z0, Z1
 	VPERMI2W     Z4, Z3, Z1
 	VMOVDQU64    Z1, 128(AX)
 	VPMOVZXBW    16(CX), Z1
 	VPSRLW       $0x02, Z1, Z1
-	VMOVDQU64    k32<>+0(SB), Z2
+	VMOVDQU64    k28<>+0(SB), Z2
 	VPTERNLOGD   $0xea, Z2, Z0, Z1
 	VPERMI2W     Z4, Z3, Z1
 	VMOVDQU64    Z1, 192(AX)
 	VPMOVZXBW    48(CX), Z1
 	VPSLLW       $0x04, Z1, Z1
-	VMOVDQU64    k33<>+0(SB), Z2
+	VMOVDQU64    k29<>+0(SB), Z2
 	VPTERNLOGD   $0xea, Z2, Z0, Z1
 	VPERMI2W     Z4, Z3, Z1
 	VMOVDQU64    Z1, 256(AX)
 	VPMOVZXBW    48(CX), Z1
 	VPSLLW       $0x02, Z1, Z1
-	VMOVDQU64    k34<>+0(SB), Z2
+	VMOVDQU64    k30<>+0(SB), Z2
 	VPTERNLOGD   $0xea, Z2, Z0, Z1
 	VPERMI2W     Z4, Z3, Z1
 	VMOVDQU64    Z1, 320(AX)
 	VPMOVZXBW    48(CX), Z1
-	VMOVDQU64    k35<>+0(SB), Z2
+	VMOVDQU64    k31<>+0(SB), Z2
 	VPTERNLOGD   $0xea, Z2, Z0, Z1
 	VPERMI2W     Z4, Z3, Z1
 	VMOVDQU64    Z1, 384(AX)
 	VPMOVZXBW    48(CX), Z1
 	VPSRLW       $0x02, Z1, Z1
-	VMOVDQU64    k36<>+0(SB), Z2
+	VMOVDQU64    k32<>+0(SB), Z2
 	VPTERNLOGD   $0xea, Z2, Z0, Z1
 	VPERMI2W     Z4, Z3, Z1
 	VMOVDQU64    Z1, 448(AX)
@@ -3067,315 +2194,6 @@ stop:
 	VZEROUPPER
 	RET
 
-// func q3_KF32AVX512(dst *byte, src *byte, n int) (left int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
-TEXT ·q3_KF32AVX512(SB), NOSPLIT, $128-32
-	// Q3_K: 256 third bits, 256 codes of 2 bits, 16 scales of 6 bits, d float16
-	// table[q] = (q-4)*(scale-32)*d, for each scale
-	// number = table[q]
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         n+16(FP), DX
-	LEAQ         63(SP), BX
-	ANDQ         $-64, BX
-	VPBROADCASTD k24<>+0(SB), Z0
-
-block:
-	MOVWLZX 108(CX), SI
-	NOTL    SI
-	TESTL   $0x00007c00, SI
-	JZ      stop
-
-	// Scales.
-	VMOVDQU32    94(CX), X1
-	VMOVDQU64    k37<>+0(SB), Z2
-	VPERMB       Z1, Z2, Z2
-	VPSRLVD      k38<>+0(SB), Z2, Z2
-	VMOVDQU64    k39<>+0(SB), Z3
-	VPERMB       Z1, Z3, Z3
-	VPSRLVD      k40<>+0(SB), Z3, Z3
-	VPBROADCASTD k18<>+0(SB), Z4
-	VPANDD       Z4, Z2, Z2
-	VPBROADCASTD k41<>+0(SB), Z4
-	VPTERNLOGD   $0xea, Z2, Z4, Z3
-	VPBROADCASTD k42<>+0(SB), Z2
-	VPSUBD       Z2, Z3, Z3
-	VPBROADCASTW 108(CX), Y2
-	VCVTPH2PS    Y2, Z2
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       Z2, Z3, Z3
-	VMOVUPS      Z3, (BX)
-	VPMOVZXBD    32(CX), Z2
-	VPMOVZXBD    48(CX), Z3
-	VPANDD       Z0, Z2, Z2
-	VPANDD       Z0, Z3, Z3
-	VMOVDQU64    (CX), Y4
-	VPTESTMB     k43<>+0(SB), Y4, K1
-	KNOTW        K1, K2
-	VPSUBD.BCST  k44<>+0(SB), Z2, K2, Z2
-	KSHIFTRD     $0x10, K1, K1
-	KNOTW        K1, K1
-	VPSUBD.BCST  k44<>+0(SB), Z3, K1, Z3
-	VCVTDQ2PS    Z2, Z2
-	VCVTDQ2PS    Z3, Z3
-	VMULPS.BCST  (BX), Z2, Z2
-	VMULPS.BCST  4(BX), Z3, Z3
-	VMOVUPS      Z2, (AX)
-	VMOVUPS      Z3, 64(AX)
-	VPMOVZXBD    32(CX), Z2
-	VPMOVZXBD    48(CX), Z3
-	VPSRLD       $0x02, Z2, Z2
-	VPSRLD       $0x02, Z3, Z3
-	VPANDD       Z0, Z2, Z2
-	VPANDD       Z0, Z3, Z3
-	VMOVDQU64    (CX), Y4
-	VPTESTMB     k45<>+0(SB), Y4, K1
-	KNOTW        K1, K2
-	VPSUBD.BCST  k44<>+0(SB), Z2, K2, Z2
-	KSHIFTRD     $0x10, K1, K1
-	KNOTW        K1, K1
-	VPSUBD.BCST  k44<>+0(SB), Z3, K1, Z3
-	VCVTDQ2PS    Z2, Z2
-	VCVTDQ2PS    Z3, Z3
-	VMULPS.BCST  8(BX), Z2, Z2
-	VMULPS.BCST  12(BX), Z3, Z3
-	VMOVUPS      Z2, 128(AX)
-	VMOVUPS      Z3, 192(AX)
-	VPMOVZXBD    32(CX), Z2
-	VPMOVZXBD    48(CX), Z3
-	VPSRLD       $0x04, Z2, Z2
-	VPSRLD       $0x04, Z3, Z3
-	VPANDD       Z0, Z2, Z2
-	VPANDD       Z0, Z3, Z3
-	VMOVDQU64    (CX), Y4
-	VPTESTMB     k46<>+0(SB), Y4, K1
-	KNOTW        K1, K2
-	VPSUBD.BCST  k44<>+0(SB), Z2, K2, Z2
-	KSHIFTRD     $0x10, K1, K1
-	KNOTW        K1, K1
-	VPSUBD.BCST  k44<>+0(SB), Z3, K1, Z3
-	VCVTDQ2PS    Z2, Z2
-	VCVTDQ2PS    Z3, Z3
-	VMULPS.BCST  16(BX), Z2, Z2
-	VMULPS.BCST  20(BX), Z3, Z3
-	VMOVUPS      Z2, 256(AX)
-	VMOVUPS      Z3, 320(AX)
-	VPMOVZXBD    32(CX), Z2
-	VPMOVZXBD    48(CX), Z3
-	VPSRLD       $0x06, Z2, Z2
-	VPSRLD       $0x06, Z3, Z3
-	VPANDD       Z0, Z2, Z2
-	VPANDD       Z0, Z3, Z3
-	VMOVDQU64    (CX), Y4
-	VPTESTMB     k47<>+0(SB), Y4, K1
-	KNOTW        K1, K2
-	VPSUBD.BCST  k44<>+0(SB), Z2, K2, Z2
-	KSHIFTRD     $0x10, K1, K1
-	KNOTW        K1, K1
-	VPSUBD.BCST  k44<>+0(SB), Z3, K1, Z3
-	VCVTDQ2PS    Z2, Z2
-	VCVTDQ2PS    Z3, Z3
-	VMULPS.BCST  24(BX), Z2, Z2
-	VMULPS.BCST  28(BX), Z3, Z3
-	VMOVUPS      Z2, 384(AX)
-	VMOVUPS      Z3, 448(AX)
-	VPMOVZXBD    64(CX), Z2
-	VPMOVZXBD    80(CX), Z3
-	VPANDD       Z0, Z2, Z2
-	VPANDD       Z0, Z3, Z3
-	VMOVDQU64    (CX), Y4
-	VPTESTMB     k48<>+0(SB), Y4, K1
-	KNOTW        K1, K2
-	VPSUBD.BCST  k44<>+0(SB), Z2, K2, Z2
-	KSHIFTRD     $0x10, K1, K1
-	KNOTW        K1, K1
-	VPSUBD.BCST  k44<>+0(SB), Z3, K1, Z3
-	VCVTDQ2PS    Z2, Z2
-	VCVTDQ2PS    Z3, Z3
-	VMULPS.BCST  32(BX), Z2, Z2
-	VMULPS.BCST  36(BX), Z3, Z3
-	VMOVUPS      Z2, 512(AX)
-	VMOVUPS      Z3, 576(AX)
-	VPMOVZXBD    64(CX), Z2
-	VPMOVZXBD    80(CX), Z3
-	VPSRLD       $0x02, Z2, Z2
-	VPSRLD       $0x02, Z3, Z3
-	VPANDD       Z0, Z2, Z2
-	VPANDD       Z0, Z3, Z3
-	VMOVDQU64    (CX), Y4
-	VPTESTMB     k49<>+0(SB), Y4, K1
-	KNOTW        K1, K2
-	VPSUBD.BCST  k44<>+0(SB), Z2, K2, Z2
-	KSHIFTRD     $0x10, K1, K1
-	KNOTW        K1, K1
-	VPSUBD.BCST  k44<>+0(SB), Z3, K1, Z3
-	VCVTDQ2PS    Z2, Z2
-	VCVTDQ2PS    Z3, Z3
-	VMULPS.BCST  40(BX), Z2, Z2
-	VMULPS.BCST  44(BX), Z3, Z3
-	VMOVUPS      Z2, 640(AX)
-	VMOVUPS      Z3, 704(AX)
-	VPMOVZXBD    64(CX), Z2
-	VPMOVZXBD    80(CX), Z3
-	VPSRLD       $0x04, Z2, Z2
-	VPSRLD       $0x04, Z3, Z3
-	VPANDD       Z0, Z2, Z2
-	VPANDD       Z0, Z3, Z3
-	VMOVDQU64    (CX), Y4
-	VPTESTMB     k50<>+0(SB), Y4, K1
-	KNOTW        K1, K2
-	VPSUBD.BCST  k44<>+0(SB), Z2, K2, Z2
-	KSHIFTRD     $0x10, K1, K1
-	KNOTW        K1, K1
-	VPSUBD.BCST  k44<>+0(SB), Z3, K1, Z3
-	VCVTDQ2PS    Z2, Z2
-	VCVTDQ2PS    Z3, Z3
-	VMULPS.BCST  48(BX), Z2, Z2
-	VMULPS.BCST  52(BX), Z3, Z3
-	VMOVUPS      Z2, 768(AX)
-	VMOVUPS      Z3, 832(AX)
-	VPMOVZXBD    64(CX), Z2
-	VPMOVZXBD    80(CX), Z3
-	VPSRLD       $0x06, Z2, Z2
-	VPSRLD       $0x06, Z3, Z3
-	VPANDD       Z0, Z2, Z2
-	VPANDD       Z0, Z3, Z3
-	VMOVDQU64    (CX), Y4
-	VPTESTMB     k51<>+0(SB), Y4, K1
-	KNOTW        K1, K2
-	VPSUBD.BCST  k44<>+0(SB), Z2, K2, Z2
-	KSHIFTRD     $0x10, K1, K1
-	KNOTW        K1, K1
-	VPSUBD.BCST  k44<>+0(SB), Z3, K1, Z3
-	VCVTDQ2PS    Z2, Z2
-	VCVTDQ2PS    Z3, Z3
-	VMULPS.BCST  56(BX), Z2, Z2
-	VMULPS.BCST  60(BX), Z3, Z3
-	VMOVUPS      Z2, 896(AX)
-	VMOVUPS      Z3, 960(AX)
-	PREFETCHT0   1024(AX)
-	PREFETCHT0   1088(AX)
-	PREFETCHT0   1152(AX)
-	PREFETCHT0   1216(AX)
-	PREFETCHT0   1280(AX)
-	PREFETCHT0   1344(AX)
-	PREFETCHT0   1408(AX)
-	PREFETCHT0   1472(AX)
-	PREFETCHT0   1536(AX)
-	PREFETCHT0   1600(AX)
-	PREFETCHT0   1664(AX)
-	PREFETCHT0   1728(AX)
-	PREFETCHT0   1792(AX)
-	PREFETCHT0   1856(AX)
-	PREFETCHT0   1920(AX)
-	PREFETCHT0   1984(AX)
-	ADDQ         $0x0000006e, CX
-	ADDQ         $0x00000400, AX
-	DECQ         DX
-	JNZ          block
-
-stop:
-	MOVQ DX, left+24(FP)
-	VZEROUPPER
-	RET
-
-DATA k37<>+0(SB)/8, $0x0605040305040302
-DATA k37<>+8(SB)/8, $0x0807060507060504
-DATA k37<>+16(SB)/8, $0x0a09080709080706
-DATA k37<>+24(SB)/8, $0x0c0b0a090b0a0908
-DATA k37<>+32(SB)/8, $0x0605040305040302
-DATA k37<>+40(SB)/8, $0x0807060507060504
-DATA k37<>+48(SB)/8, $0x0a09080709080706
-DATA k37<>+56(SB)/8, $0x0c0b0a090b0a0908
-GLOBL k37<>(SB), RODATA|NOPTR, $64
-
-DATA k38<>+0(SB)/8, $0x0000000000000000
-DATA k38<>+8(SB)/8, $0x0000000000000000
-DATA k38<>+16(SB)/8, $0x0000000000000000
-DATA k38<>+24(SB)/8, $0x0000000000000000
-DATA k38<>+32(SB)/8, $0x0000000400000004
-DATA k38<>+40(SB)/8, $0x0000000400000004
-DATA k38<>+48(SB)/8, $0x0000000400000004
-DATA k38<>+56(SB)/8, $0x0000000400000004
-GLOBL k38<>(SB), RODATA|NOPTR, $64
-
-DATA k39<>+0(SB)/8, $0x0b0b0b0b0a0a0a0a
-DATA k39<>+8(SB)/8, $0x0d0d0d0d0c0c0c0c
-DATA k39<>+16(SB)/8, $0x0b0b0b0b0a0a0a0a
-DATA k39<>+24(SB)/8, $0x0d0d0d0d0c0c0c0c
-DATA k39<>+32(SB)/8, $0x0b0b0b0b0a0a0a0a
-DATA k39<>+40(SB)/8, $0x0d0d0d0d0c0c0c0c
-DATA k39<>+48(SB)/8, $0x0b0b0b0b0a0a0a0a
-DATA k39<>+56(SB)/8, $0x0d0d0d0d0c0c0c0c
-GLOBL k39<>(SB), RODATA|NOPTR, $64
-
-DATA k40<>+0(SB)/8, $0x0000000400000004
-DATA k40<>+8(SB)/8, $0x0000000400000004
-DATA k40<>+16(SB)/8, $0x0000000600000006
-DATA k40<>+24(SB)/8, $0x0000000600000006
-DATA k40<>+32(SB)/8, $0x0000000800000008
-DATA k40<>+40(SB)/8, $0x0000000800000008
-DATA k40<>+48(SB)/8, $0x0000000a0000000a
-DATA k40<>+56(SB)/8, $0x0000000a0000000a
-GLOBL k40<>(SB), RODATA|NOPTR, $64
-
-DATA k41<>+0(SB)/8, $0x0000003000000030
-GLOBL k41<>(SB), RODATA|NOPTR, $8
-
-DATA k42<>+0(SB)/8, $0x0000002000000020
-GLOBL k42<>(SB), RODATA|NOPTR, $8
-
-DATA k43<>+0(SB)/8, $0x0101010101010101
-DATA k43<>+8(SB)/8, $0x0101010101010101
-DATA k43<>+16(SB)/8, $0x0101010101010101
-DATA k43<>+24(SB)/8, $0x0101010101010101
-GLOBL k43<>(SB), RODATA|NOPTR, $32
-
-DATA k44<>+0(SB)/8, $0x0000000400000004
-GLOBL k44<>(SB), RODATA|NOPTR, $8
-
-DATA k45<>+0(SB)/8, $0x0202020202020202
-DATA k45<>+8(SB)/8, $0x0202020202020202
-DATA k45<>+16(SB)/8, $0x0202020202020202
-DATA k45<>+24(SB)/8, $0x0202020202020202
-GLOBL k45<>(SB), RODATA|NOPTR, $32
-
-DATA k46<>+0(SB)/8, $0x0404040404040404
-DATA k46<>+8(SB)/8, $0x0404040404040404
-DATA k46<>+16(SB)/8, $0x0404040404040404
-DATA k46<>+24(SB)/8, $0x0404040404040404
-GLOBL k46<>(SB), RODATA|NOPTR, $32
-
-DATA k47<>+0(SB)/8, $0x0808080808080808
-DATA k47<>+8(SB)/8, $0x0808080808080808
-DATA k47<>+16(SB)/8, $0x0808080808080808
-DATA k47<>+24(SB)/8, $0x0808080808080808
-GLOBL k47<>(SB), RODATA|NOPTR, $32
-
-DATA k48<>+0(SB)/8, $0x1010101010101010
-DATA k48<>+8(SB)/8, $0x1010101010101010
-DATA k48<>+16(SB)/8, $0x1010101010101010
-DATA k48<>+24(SB)/8, $0x1010101010101010
-GLOBL k48<>(SB), RODATA|NOPTR, $32
-
-DATA k49<>+0(SB)/8, $0x2020202020202020
-DATA k49<>+8(SB)/8, $0x2020202020202020
-DATA k49<>+16(SB)/8, $0x2020202020202020
-DATA k49<>+24(SB)/8, $0x2020202020202020
-GLOBL k49<>(SB), RODATA|NOPTR, $32
-
-DATA k50<>+0(SB)/8, $0x4040404040404040
-DATA k50<>+8(SB)/8, $0x4040404040404040
-DATA k50<>+16(SB)/8, $0x4040404040404040
-DATA k50<>+24(SB)/8, $0x4040404040404040
-GLOBL k50<>(SB), RODATA|NOPTR, $32
-
-DATA k51<>+0(SB)/8, $0x8080808080808080
-DATA k51<>+8(SB)/8, $0x8080808080808080
-DATA k51<>+16(SB)/8, $0x8080808080808080
-DATA k51<>+24(SB)/8, $0x8080808080808080
-GLOBL k51<>(SB), RODATA|NOPTR, $32
-
 // func q3_KBF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·q3_KBF16AVX512(SB), NOSPLIT, $64-32
@@ -3391,8 +2209,8 @@ TEXT ·q3_KBF16AVX512(SB), NOSPLIT, $64-32
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k52<>+0(SB), Z4
-	VMOVDQU64    k53<>+0(SB), Z5
+	VPBROADCASTD k33<>+0(SB), Z4
+	VMOVDQU64    k34<>+0(SB), Z5
 
 block:
 	MOVWLZX 108(CX), BX
@@ -3402,26 +2220,26 @@ block:
 
 	// Scales.
 	VMOVDQU32    94(CX), X6
-	VMOVDQU64    k37<>+0(SB), Z7
+	VMOVDQU64    k35<>+0(SB), Z7
 	VPERMB       Z6, Z7, Z7
-	VPSRLVD      k38<>+0(SB), Z7, Z7
-	VMOVDQU64    k39<>+0(SB), Z8
+	VPSRLVD      k36<>+0(SB), Z7, Z7
+	VMOVDQU64    k37<>+0(SB), Z8
 	VPERMB       Z6, Z8, Z8
-	VPSRLVD      k40<>+0(SB), Z8, Z8
-	VPBROADCASTD k18<>+0(SB), Z9
+	VPSRLVD      k38<>+0(SB), Z8, Z8
+	VPBROADCASTD k20<>+0(SB), Z9
 	VPANDD       Z9, Z7, Z7
-	VPBROADCASTD k41<>+0(SB), Z9
+	VPBROADCASTD k39<>+0(SB), Z9
 	VPTERNLOGD   $0xea, Z7, Z9, Z8
-	VPBROADCASTD k42<>+0(SB), Z7
+	VPBROADCASTD k40<>+0(SB), Z7
 	VPSUBD       Z7, Z8, Z8
 	VPBROADCASTW 108(CX), Y7
 	VCVTPH2PS    Y7, Z7
 	VCVTDQ2PS    Z8, Z8
 	VMULPS       Z7, Z8, Z8
-	VMOVDQU64    k54<>+0(SB), Z7
+	VMOVDQU64    k41<>+0(SB), Z7
 	VPERMD       Z8, Z7, Z7
 	VMULPS       Z5, Z7, Z7
-	VMOVDQU64    k55<>+0(SB), Z9
+	VMOVDQU64    k42<>+0(SB), Z9
 	VPERMD       Z8, Z9, Z9
 	VMULPS       Z5, Z9, Z9
 	VMOVDQA64    Z7, Z10
@@ -3431,26 +2249,26 @@ block:
 	VPCMPUW      $0x06, Z0, Z7, K1
 	VPADDW       Z1, Z10, K1, Z10
 	VPMOVZXBW    32(CX), Z7
-	VMOVDQU64    k56<>+0(SB), Z9
+	VMOVDQU64    k43<>+0(SB), Z9
 	VPTERNLOGD   $0xea, Z9, Z4, Z7
 	VMOVDQU64    (CX), Y9
-	VPTESTMB     k43<>+0(SB), Y9, K1
-	VPADDW       k57<>+0(SB), Z7, K1, Z7
+	VPTESTMB     k44<>+0(SB), Y9, K1
+	VPADDW       k45<>+0(SB), Z7, K1, Z7
 	VPERMW       Z10, Z7, Z7
 	VMOVDQU64    Z7, (AX)
 	VPMOVZXBW    32(CX), Z7
 	VPSRLW       $0x02, Z7, Z7
-	VMOVDQU64    k58<>+0(SB), Z9
+	VMOVDQU64    k46<>+0(SB), Z9
 	VPTERNLOGD   $0xea, Z9, Z4, Z7
 	VMOVDQU64    (CX), Y9
-	VPTESTMB     k45<>+0(SB), Y9, K1
-	VPADDW       k57<>+0(SB), Z7, K1, Z7
+	VPTESTMB     k47<>+0(SB), Y9, K1
+	VPADDW       k45<>+0(SB), Z7, K1, Z7
 	VPERMW       Z10, Z7, Z7
 	VMOVDQU64    Z7, 64(AX)
-	VMOVDQU64    k59<>+0(SB), Z7
+	VMOVDQU64    k48<>+0(SB), Z7
 	VPERMD       Z8, Z7, Z7
 	VMULPS       Z5, Z7, Z7
-	VMOVDQU64    k60<>+0(SB), Z9
+	VMOVDQU64    k49<>+0(SB), Z9
 	VPERMD       Z8, Z9, Z9
 	VMULPS       Z5, Z9, Z9
 	VMOVDQA64    Z7, Z10
@@ -3461,26 +2279,26 @@ block:
 	VPADDW       Z1, Z10, K1, Z10
 	VPMOVZXBW    32(CX), Z7
 	VPSRLW       $0x04, Z7, Z7
-	VMOVDQU64    k56<>+0(SB), Z9
+	VMOVDQU64    k43<>+0(SB), Z9
 	VPTERNLOGD   $0xea, Z9, Z4, Z7
 	VMOVDQU64    (CX), Y9
-	VPTESTMB     k46<>+0(SB), Y9, K1
-	VPADDW       k57<>+0(SB), Z7, K1, Z7
+	VPTESTMB     k50<>+0(SB), Y9, K1
+	VPADDW       k45<>+0(SB), Z7, K1, Z7
 	VPERMW       Z10, Z7, Z7
 	VMOVDQU64    Z7, 128(AX)
 	VPMOVZXBW    32(CX), Z7
 	VPSRLW       $0x06, Z7, Z7
-	VMOVDQU64    k58<>+0(SB), Z9
+	VMOVDQU64    k46<>+0(SB), Z9
 	VPTERNLOGD   $0xea, Z9, Z4, Z7
 	VMOVDQU64    (CX), Y9
-	VPTESTMB     k47<>+0(SB), Y9, K1
-	VPADDW       k57<>+0(SB), Z7, K1, Z7
+	VPTESTMB     k51<>+0(SB), Y9, K1
+	VPADDW       k45<>+0(SB), Z7, K1, Z7
 	VPERMW       Z10, Z7, Z7
 	VMOVDQU64    Z7, 192(AX)
-	VMOVDQU64    k61<>+0(SB), Z7
+	VMOVDQU64    k52<>+0(SB), Z7
 	VPERMD       Z8, Z7, Z7
 	VMULPS       Z5, Z7, Z7
-	VMOVDQU64    k62<>+0(SB), Z9
+	VMOVDQU64    k53<>+0(SB), Z9
 	VPERMD       Z8, Z9, Z9
 	VMULPS       Z5, Z9, Z9
 	VMOVDQA64    Z7, Z10
@@ -3490,26 +2308,26 @@ block:
 	VPCMPUW      $0x06, Z0, Z7, K1
 	VPADDW       Z1, Z10, K1, Z10
 	VPMOVZXBW    64(CX), Z7
-	VMOVDQU64    k56<>+0(SB), Z9
+	VMOVDQU64    k43<>+0(SB), Z9
 	VPTERNLOGD   $0xea, Z9, Z4, Z7
 	VMOVDQU64    (CX), Y9
-	VPTESTMB     k48<>+0(SB), Y9, K1
-	VPADDW       k57<>+0(SB), Z7, K1, Z7
+	VPTESTMB     k54<>+0(SB), Y9, K1
+	VPADDW       k45<>+0(SB), Z7, K1, Z7
 	VPERMW       Z10, Z7, Z7
 	VMOVDQU64    Z7, 256(AX)
 	VPMOVZXBW    64(CX), Z7
 	VPSRLW       $0x02, Z7, Z7
-	VMOVDQU64    k58<>+0(SB), Z9
+	VMOVDQU64    k46<>+0(SB), Z9
 	VPTERNLOGD   $0xea, Z9, Z4, Z7
 	VMOVDQU64    (CX), Y9
-	VPTESTMB     k49<>+0(SB), Y9, K1
-	VPADDW       k57<>+0(SB), Z7, K1, Z7
+	VPTESTMB     k55<>+0(SB), Y9, K1
+	VPADDW       k45<>+0(SB), Z7, K1, Z7
 	VPERMW       Z10, Z7, Z7
 	VMOVDQU64    Z7, 320(AX)
-	VMOVDQU64    k63<>+0(SB), Z7
+	VMOVDQU64    k56<>+0(SB), Z7
 	VPERMD       Z8, Z7, Z7
 	VMULPS       Z5, Z7, Z7
-	VMOVDQU64    k64<>+0(SB), Z9
+	VMOVDQU64    k57<>+0(SB), Z9
 	VPERMD       Z8, Z9, Z8
 	VMULPS       Z5, Z8, Z8
 	VMOVDQA64    Z7, Z9
@@ -3520,20 +2338,20 @@ block:
 	VPADDW       Z1, Z9, K1, Z9
 	VPMOVZXBW    64(CX), Z7
 	VPSRLW       $0x04, Z7, Z7
-	VMOVDQU64    k56<>+0(SB), Z8
+	VMOVDQU64    k43<>+0(SB), Z8
 	VPTERNLOGD   $0xea, Z8, Z4, Z7
 	VMOVDQU64    (CX), Y8
-	VPTESTMB     k50<>+0(SB), Y8, K1
-	VPADDW       k57<>+0(SB), Z7, K1, Z7
+	VPTESTMB     k58<>+0(SB), Y8, K1
+	VPADDW       k45<>+0(SB), Z7, K1, Z7
 	VPERMW       Z9, Z7, Z7
 	VMOVDQU64    Z7, 384(AX)
 	VPMOVZXBW    64(CX), Z7
 	VPSRLW       $0x06, Z7, Z7
-	VMOVDQU64    k58<>+0(SB), Z8
+	VMOVDQU64    k46<>+0(SB), Z8
 	VPTERNLOGD   $0xea, Z8, Z4, Z7
 	VMOVDQU64    (CX), Y8
-	VPTESTMB     k51<>+0(SB), Y8, K1
-	VPADDW       k57<>+0(SB), Z7, K1, Z7
+	VPTESTMB     k59<>+0(SB), Y8, K1
+	VPADDW       k45<>+0(SB), Z7, K1, Z7
 	VPERMW       Z9, Z7, Z7
 	VMOVDQU64    Z7, 448(AX)
 	PREFETCHT0   1024(AX)
@@ -3554,128 +2372,222 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k52<>+0(SB)/8, $0x0003000300030003
-GLOBL k52<>(SB), RODATA|NOPTR, $8
+DATA k33<>+0(SB)/8, $0x0003000300030003
+GLOBL k33<>(SB), RODATA|NOPTR, $8
 
-DATA k53<>+0(SB)/8, $0xc0400000c0800000
-DATA k53<>+8(SB)/8, $0xbf800000c0000000
-DATA k53<>+16(SB)/8, $0x3f80000000000000
-DATA k53<>+24(SB)/8, $0x4040000040000000
-DATA k53<>+32(SB)/8, $0xc0400000c0800000
-DATA k53<>+40(SB)/8, $0xbf800000c0000000
-DATA k53<>+48(SB)/8, $0x3f80000000000000
-DATA k53<>+56(SB)/8, $0x4040000040000000
+DATA k34<>+0(SB)/8, $0xc0400000c0800000
+DATA k34<>+8(SB)/8, $0xbf800000c0000000
+DATA k34<>+16(SB)/8, $0x3f80000000000000
+DATA k34<>+24(SB)/8, $0x4040000040000000
+DATA k34<>+32(SB)/8, $0xc0400000c0800000
+DATA k34<>+40(SB)/8, $0xbf800000c0000000
+DATA k34<>+48(SB)/8, $0x3f80000000000000
+DATA k34<>+56(SB)/8, $0x4040000040000000
+GLOBL k34<>(SB), RODATA|NOPTR, $64
+
+DATA k35<>+0(SB)/8, $0x0605040305040302
+DATA k35<>+8(SB)/8, $0x0807060507060504
+DATA k35<>+16(SB)/8, $0x0a09080709080706
+DATA k35<>+24(SB)/8, $0x0c0b0a090b0a0908
+DATA k35<>+32(SB)/8, $0x0605040305040302
+DATA k35<>+40(SB)/8, $0x0807060507060504
+DATA k35<>+48(SB)/8, $0x0a09080709080706
+DATA k35<>+56(SB)/8, $0x0c0b0a090b0a0908
+GLOBL k35<>(SB), RODATA|NOPTR, $64
+
+DATA k36<>+0(SB)/8, $0x0000000000000000
+DATA k36<>+8(SB)/8, $0x0000000000000000
+DATA k36<>+16(SB)/8, $0x0000000000000000
+DATA k36<>+24(SB)/8, $0x0000000000000000
+DATA k36<>+32(SB)/8, $0x0000000400000004
+DATA k36<>+40(SB)/8, $0x0000000400000004
+DATA k36<>+48(SB)/8, $0x0000000400000004
+DATA k36<>+56(SB)/8, $0x0000000400000004
+GLOBL k36<>(SB), RODATA|NOPTR, $64
+
+DATA k37<>+0(SB)/8, $0x0b0b0b0b0a0a0a0a
+DATA k37<>+8(SB)/8, $0x0d0d0d0d0c0c0c0c
+DATA k37<>+16(SB)/8, $0x0b0b0b0b0a0a0a0a
+DATA k37<>+24(SB)/8, $0x0d0d0d0d0c0c0c0c
+DATA k37<>+32(SB)/8, $0x0b0b0b0b0a0a0a0a
+DATA k37<>+40(SB)/8, $0x0d0d0d0d0c0c0c0c
+DATA k37<>+48(SB)/8, $0x0b0b0b0b0a0a0a0a
+DATA k37<>+56(SB)/8, $0x0d0d0d0d0c0c0c0c
+GLOBL k37<>(SB), RODATA|NOPTR, $64
+
+DATA k38<>+0(SB)/8, $0x0000000400000004
+DATA k38<>+8(SB)/8, $0x0000000400000004
+DATA k38<>+16(SB)/8, $0x0000000600000006
+DATA k38<>+24(SB)/8, $0x0000000600000006
+DATA k38<>+32(SB)/8, $0x0000000800000008
+DATA k38<>+40(SB)/8, $0x0000000800000008
+DATA k38<>+48(SB)/8, $0x0000000a0000000a
+DATA k38<>+56(SB)/8, $0x0000000a0000000a
+GLOBL k38<>(SB), RODATA|NOPTR, $64
+
+DATA k39<>+0(SB)/8, $0x0000003000000030
+GLOBL k39<>(SB), RODATA|NOPTR, $8
+
+DATA k40<>+0(SB)/8, $0x0000002000000020
+GLOBL k40<>(SB), RODATA|NOPTR, $8
+
+DATA k41<>+0(SB)/8, $0x0000000000000000
+DATA k41<>+8(SB)/8, $0x0000000000000000
+DATA k41<>+16(SB)/8, $0x0000000000000000
+DATA k41<>+24(SB)/8, $0x0000000000000000
+DATA k41<>+32(SB)/8, $0x0000000100000001
+DATA k41<>+40(SB)/8, $0x0000000100000001
+DATA k41<>+48(SB)/8, $0x0000000100000001
+DATA k41<>+56(SB)/8, $0x0000000100000001
+GLOBL k41<>(SB), RODATA|NOPTR, $64
+
+DATA k42<>+0(SB)/8, $0x0000000200000002
+DATA k42<>+8(SB)/8, $0x0000000200000002
+DATA k42<>+16(SB)/8, $0x0000000200000002
+DATA k42<>+24(SB)/8, $0x0000000200000002
+DATA k42<>+32(SB)/8, $0x0000000300000003
+DATA k42<>+40(SB)/8, $0x0000000300000003
+DATA k42<>+48(SB)/8, $0x0000000300000003
+DATA k42<>+56(SB)/8, $0x0000000300000003
+GLOBL k42<>(SB), RODATA|NOPTR, $64
+
+DATA k43<>+0(SB)/8, $0x0000000000000000
+DATA k43<>+8(SB)/8, $0x0000000000000000
+DATA k43<>+16(SB)/8, $0x0000000000000000
+DATA k43<>+24(SB)/8, $0x0000000000000000
+DATA k43<>+32(SB)/8, $0x0008000800080008
+DATA k43<>+40(SB)/8, $0x0008000800080008
+DATA k43<>+48(SB)/8, $0x0008000800080008
+DATA k43<>+56(SB)/8, $0x0008000800080008
+GLOBL k43<>(SB), RODATA|NOPTR, $64
+
+DATA k44<>+0(SB)/8, $0x0101010101010101
+DATA k44<>+8(SB)/8, $0x0101010101010101
+DATA k44<>+16(SB)/8, $0x0101010101010101
+DATA k44<>+24(SB)/8, $0x0101010101010101
+GLOBL k44<>(SB), RODATA|NOPTR, $32
+
+DATA k45<>+0(SB)/8, $0x0004000400040004
+DATA k45<>+8(SB)/8, $0x0004000400040004
+DATA k45<>+16(SB)/8, $0x0004000400040004
+DATA k45<>+24(SB)/8, $0x0004000400040004
+DATA k45<>+32(SB)/8, $0x0004000400040004
+DATA k45<>+40(SB)/8, $0x0004000400040004
+DATA k45<>+48(SB)/8, $0x0004000400040004
+DATA k45<>+56(SB)/8, $0x0004000400040004
+GLOBL k45<>(SB), RODATA|NOPTR, $64
+
+DATA k46<>+0(SB)/8, $0x0010001000100010
+DATA k46<>+8(SB)/8, $0x0010001000100010
+DATA k46<>+16(SB)/8, $0x0010001000100010
+DATA k46<>+24(SB)/8, $0x0010001000100010
+DATA k46<>+32(SB)/8, $0x0018001800180018
+DATA k46<>+40(SB)/8, $0x0018001800180018
+DATA k46<>+48(SB)/8, $0x0018001800180018
+DATA k46<>+56(SB)/8, $0x0018001800180018
+GLOBL k46<>(SB), RODATA|NOPTR, $64
+
+DATA k47<>+0(SB)/8, $0x0202020202020202
+DATA k47<>+8(SB)/8, $0x0202020202020202
+DATA k47<>+16(SB)/8, $0x0202020202020202
+DATA k47<>+24(SB)/8, $0x0202020202020202
+GLOBL k47<>(SB), RODATA|NOPTR, $32
+
+DATA k48<>+0(SB)/8, $0x0000000400000004
+DATA k48<>+8(SB)/8, $0x0000000400000004
+DATA k48<>+16(SB)/8, $0x0000000400000004
+DATA k48<>+24(SB)/8, $0x0000000400000004
+DATA k48<>+32(SB)/8, $0x0000000500000005
+DATA k48<>+40(SB)/8, $0x0000000500000005
+DATA k48<>+48(SB)/8, $0x0000000500000005
+DATA k48<>+56(SB)/8, $0x0000000500000005
+GLOBL k48<>(SB), RODATA|NOPTR, $64
+
+DATA k49<>+0(SB)/8, $0x0000000600000006
+DATA k49<>+8(SB)/8, $0x0000000600000006
+DATA k49<>+16(SB)/8, $0x0000000600000006
+DATA k49<>+24(SB)/8, $0x0000000600000006
+DATA k49<>+32(SB)/8, $0x0000000700000007
+DATA k49<>+40(SB)/8, $0x0000000700000007
+DATA k49<>+48(SB)/8, $0x0000000700000007
+DATA k49<>+56(SB)/8, $0x0000000700000007
+GLOBL k49<>(SB), RODATA|NOPTR, $64
+
+DATA k50<>+0(SB)/8, $0x0404040404040404
+DATA k50<>+8(SB)/8, $0x0404040404040404
+DATA k50<>+16(SB)/8, $0x0404040404040404
+DATA k50<>+24(SB)/8, $0x0404040404040404
+GLOBL k50<>(SB), RODATA|NOPTR, $32
+
+DATA k51<>+0(SB)/8, $0x0808080808080808
+DATA k51<>+8(SB)/8, $0x0808080808080808
+DATA k51<>+16(SB)/8, $0x0808080808080808
+DATA k51<>+24(SB)/8, $0x0808080808080808
+GLOBL k51<>(SB), RODATA|NOPTR, $32
+
+DATA k52<>+0(SB)/8, $0x0000000800000008
+DATA k52<>+8(SB)/8, $0x0000000800000008
+DATA k52<>+16(SB)/8, $0x0000000800000008
+DATA k52<>+24(SB)/8, $0x0000000800000008
+DATA k52<>+32(SB)/8, $0x0000000900000009
+DATA k52<>+40(SB)/8, $0x0000000900000009
+DATA k52<>+48(SB)/8, $0x0000000900000009
+DATA k52<>+56(SB)/8, $0x0000000900000009
+GLOBL k52<>(SB), RODATA|NOPTR, $64
+
+DATA k53<>+0(SB)/8, $0x0000000a0000000a
+DATA k53<>+8(SB)/8, $0x0000000a0000000a
+DATA k53<>+16(SB)/8, $0x0000000a0000000a
+DATA k53<>+24(SB)/8, $0x0000000a0000000a
+DATA k53<>+32(SB)/8, $0x0000000b0000000b
+DATA k53<>+40(SB)/8, $0x0000000b0000000b
+DATA k53<>+48(SB)/8, $0x0000000b0000000b
+DATA k53<>+56(SB)/8, $0x0000000b0000000b
 GLOBL k53<>(SB), RODATA|NOPTR, $64
 
-DATA k54<>+0(SB)/8, $0x0000000000000000
-DATA k54<>+8(SB)/8, $0x0000000000000000
-DATA k54<>+16(SB)/8, $0x0000000000000000
-DATA k54<>+24(SB)/8, $0x0000000000000000
-DATA k54<>+32(SB)/8, $0x0000000100000001
-DATA k54<>+40(SB)/8, $0x0000000100000001
-DATA k54<>+48(SB)/8, $0x0000000100000001
-DATA k54<>+56(SB)/8, $0x0000000100000001
-GLOBL k54<>(SB), RODATA|NOPTR, $64
+DATA k54<>+0(SB)/8, $0x1010101010101010
+DATA k54<>+8(SB)/8, $0x1010101010101010
+DATA k54<>+16(SB)/8, $0x1010101010101010
+DATA k54<>+24(SB)/8, $0x1010101010101010
+GLOBL k54<>(SB), RODATA|NOPTR, $32
 
-DATA k55<>+0(SB)/8, $0x0000000200000002
-DATA k55<>+8(SB)/8, $0x0000000200000002
-DATA k55<>+16(SB)/8, $0x0000000200000002
-DATA k55<>+24(SB)/8, $0x0000000200000002
-DATA k55<>+32(SB)/8, $0x0000000300000003
-DATA k55<>+40(SB)/8, $0x0000000300000003
-DATA k55<>+48(SB)/8, $0x0000000300000003
-DATA k55<>+56(SB)/8, $0x0000000300000003
-GLOBL k55<>(SB), RODATA|NOPTR, $64
+DATA k55<>+0(SB)/8, $0x2020202020202020
+DATA k55<>+8(SB)/8, $0x2020202020202020
+DATA k55<>+16(SB)/8, $0x2020202020202020
+DATA k55<>+24(SB)/8, $0x2020202020202020
+GLOBL k55<>(SB), RODATA|NOPTR, $32
 
-DATA k56<>+0(SB)/8, $0x0000000000000000
-DATA k56<>+8(SB)/8, $0x0000000000000000
-DATA k56<>+16(SB)/8, $0x0000000000000000
-DATA k56<>+24(SB)/8, $0x0000000000000000
-DATA k56<>+32(SB)/8, $0x0008000800080008
-DATA k56<>+40(SB)/8, $0x0008000800080008
-DATA k56<>+48(SB)/8, $0x0008000800080008
-DATA k56<>+56(SB)/8, $0x0008000800080008
+DATA k56<>+0(SB)/8, $0x0000000c0000000c
+DATA k56<>+8(SB)/8, $0x0000000c0000000c
+DATA k56<>+16(SB)/8, $0x0000000c0000000c
+DATA k56<>+24(SB)/8, $0x0000000c0000000c
+DATA k56<>+32(SB)/8, $0x0000000d0000000d
+DATA k56<>+40(SB)/8, $0x0000000d0000000d
+DATA k56<>+48(SB)/8, $0x0000000d0000000d
+DATA k56<>+56(SB)/8, $0x0000000d0000000d
 GLOBL k56<>(SB), RODATA|NOPTR, $64
 
-DATA k57<>+0(SB)/8, $0x0004000400040004
-DATA k57<>+8(SB)/8, $0x0004000400040004
-DATA k57<>+16(SB)/8, $0x0004000400040004
-DATA k57<>+24(SB)/8, $0x0004000400040004
-DATA k57<>+32(SB)/8, $0x0004000400040004
-DATA k57<>+40(SB)/8, $0x0004000400040004
-DATA k57<>+48(SB)/8, $0x0004000400040004
-DATA k57<>+56(SB)/8, $0x0004000400040004
+DATA k57<>+0(SB)/8, $0x0000000e0000000e
+DATA k57<>+8(SB)/8, $0x0000000e0000000e
+DATA k57<>+16(SB)/8, $0x0000000e0000000e
+DATA k57<>+24(SB)/8, $0x0000000e0000000e
+DATA k57<>+32(SB)/8, $0x0000000f0000000f
+DATA k57<>+40(SB)/8, $0x0000000f0000000f
+DATA k57<>+48(SB)/8, $0x0000000f0000000f
+DATA k57<>+56(SB)/8, $0x0000000f0000000f
 GLOBL k57<>(SB), RODATA|NOPTR, $64
 
-DATA k58<>+0(SB)/8, $0x0010001000100010
-DATA k58<>+8(SB)/8, $0x0010001000100010
-DATA k58<>+16(SB)/8, $0x0010001000100010
-DATA k58<>+24(SB)/8, $0x0010001000100010
-DATA k58<>+32(SB)/8, $0x0018001800180018
-DATA k58<>+40(SB)/8, $0x0018001800180018
-DATA k58<>+48(SB)/8, $0x0018001800180018
-DATA k58<>+56(SB)/8, $0x0018001800180018
-GLOBL k58<>(SB), RODATA|NOPTR, $64
+DATA k58<>+0(SB)/8, $0x4040404040404040
+DATA k58<>+8(SB)/8, $0x4040404040404040
+DATA k58<>+16(SB)/8, $0x4040404040404040
+DATA k58<>+24(SB)/8, $0x4040404040404040
+GLOBL k58<>(SB), RODATA|NOPTR, $32
 
-DATA k59<>+0(SB)/8, $0x0000000400000004
-DATA k59<>+8(SB)/8, $0x0000000400000004
-DATA k59<>+16(SB)/8, $0x0000000400000004
-DATA k59<>+24(SB)/8, $0x0000000400000004
-DATA k59<>+32(SB)/8, $0x0000000500000005
-DATA k59<>+40(SB)/8, $0x0000000500000005
-DATA k59<>+48(SB)/8, $0x0000000500000005
-DATA k59<>+56(SB)/8, $0x0000000500000005
-GLOBL k59<>(SB), RODATA|NOPTR, $64
-
-DATA k60<>+0(SB)/8, $0x0000000600000006
-DATA k60<>+8(SB)/8, $0x0000000600000006
-DATA k60<>+16(SB)/8, $0x0000000600000006
-DATA k60<>+24(SB)/8, $0x0000000600000006
-DATA k60<>+32(SB)/8, $0x0000000700000007
-DATA k60<>+40(SB)/8, $0x0000000700000007
-DATA k60<>+48(SB)/8, $0x0000000700000007
-DATA k60<>+56(SB)/8, $0x0000000700000007
-GLOBL k60<>(SB), RODATA|NOPTR, $64
-
-DATA k61<>+0(SB)/8, $0x0000000800000008
-DATA k61<>+8(SB)/8, $0x0000000800000008
-DATA k61<>+16(SB)/8, $0x0000000800000008
-DATA k61<>+24(SB)/8, $0x0000000800000008
-DATA k61<>+32(SB)/8, $0x0000000900000009
-DATA k61<>+40(SB)/8, $0x0000000900000009
-DATA k61<>+48(SB)/8, $0x0000000900000009
-DATA k61<>+56(SB)/8, $0x0000000900000009
-GLOBL k61<>(SB), RODATA|NOPTR, $64
-
-DATA k62<>+0(SB)/8, $0x0000000a0000000a
-DATA k62<>+8(SB)/8, $0x0000000a0000000a
-DATA k62<>+16(SB)/8, $0x0000000a0000000a
-DATA k62<>+24(SB)/8, $0x0000000a0000000a
-DATA k62<>+32(SB)/8, $0x0000000b0000000b
-DATA k62<>+40(SB)/8, $0x0000000b0000000b
-DATA k62<>+48(SB)/8, $0x0000000b0000000b
-DATA k62<>+56(SB)/8, $0x0000000b0000000b
-GLOBL k62<>(SB), RODATA|NOPTR, $64
-
-DATA k63<>+0(SB)/8, $0x0000000c0000000c
-DATA k63<>+8(SB)/8, $0x0000000c0000000c
-DATA k63<>+16(SB)/8, $0x0000000c0000000c
-DATA k63<>+24(SB)/8, $0x0000000c0000000c
-DATA k63<>+32(SB)/8, $0x0000000d0000000d
-DATA k63<>+40(SB)/8, $0x0000000d0000000d
-DATA k63<>+48(SB)/8, $0x0000000d0000000d
-DATA k63<>+56(SB)/8, $0x0000000d0000000d
-GLOBL k63<>(SB), RODATA|NOPTR, $64
-
-DATA k64<>+0(SB)/8, $0x0000000e0000000e
-DATA k64<>+8(SB)/8, $0x0000000e0000000e
-DATA k64<>+16(SB)/8, $0x0000000e0000000e
-DATA k64<>+24(SB)/8, $0x0000000e0000000e
-DATA k64<>+32(SB)/8, $0x0000000f0000000f
-DATA k64<>+40(SB)/8, $0x0000000f0000000f
-DATA k64<>+48(SB)/8, $0x0000000f0000000f
-DATA k64<>+56(SB)/8, $0x0000000f0000000f
-GLOBL k64<>(SB), RODATA|NOPTR, $64
+DATA k59<>+0(SB)/8, $0x8080808080808080
+DATA k59<>+8(SB)/8, $0x8080808080808080
+DATA k59<>+16(SB)/8, $0x8080808080808080
+DATA k59<>+24(SB)/8, $0x8080808080808080
+GLOBL k59<>(SB), RODATA|NOPTR, $32
 
 // func q3_KF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
@@ -3688,8 +2600,8 @@ TEXT ·q3_KF16AVX512(SB), NOSPLIT, $64-32
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k52<>+0(SB), Z0
-	VMOVDQU64    k53<>+0(SB), Z1
+	VPBROADCASTD k33<>+0(SB), Z0
+	VMOVDQU64    k34<>+0(SB), Z1
 
 block:
 	MOVWLZX 108(CX), BX
@@ -3699,52 +2611,52 @@ block:
 
 	// Scales.
 	VMOVDQU32    94(CX), X2
-	VMOVDQU64    k37<>+0(SB), Z3
+	VMOVDQU64    k35<>+0(SB), Z3
 	VPERMB       Z2, Z3, Z3
-	VPSRLVD      k38<>+0(SB), Z3, Z3
-	VMOVDQU64    k39<>+0(SB), Z4
+	VPSRLVD      k36<>+0(SB), Z3, Z3
+	VMOVDQU64    k37<>+0(SB), Z4
 	VPERMB       Z2, Z4, Z4
-	VPSRLVD      k40<>+0(SB), Z4, Z4
-	VPBROADCASTD k18<>+0(SB), Z5
+	VPSRLVD      k38<>+0(SB), Z4, Z4
+	VPBROADCASTD k20<>+0(SB), Z5
 	VPANDD       Z5, Z3, Z3
-	VPBROADCASTD k41<>+0(SB), Z5
+	VPBROADCASTD k39<>+0(SB), Z5
 	VPTERNLOGD   $0xea, Z3, Z5, Z4
-	VPBROADCASTD k42<>+0(SB), Z3
+	VPBROADCASTD k40<>+0(SB), Z3
 	VPSUBD       Z3, Z4, Z4
 	VPBROADCASTW 108(CX), Y3
 	VCVTPH2PS    Y3, Z3
 	VCVTDQ2PS    Z4, Z4
 	VMULPS       Z3, Z4, Z4
-	VMOVDQU64    k54<>+0(SB), Z3
+	VMOVDQU64    k41<>+0(SB), Z3
 	VPERMD       Z4, Z3, Z3
 	VMULPS       Z1, Z3, Z3
-	VMOVDQU64    k55<>+0(SB), Z5
+	VMOVDQU64    k42<>+0(SB), Z5
 	VPERMD       Z4, Z5, Z5
 	VMULPS       Z1, Z5, Z5
 	VCVTPS2PH    $0x00, Z3, Y3
 	VCVTPS2PH    $0x00, Z5, Y5
 	VINSERTI64X4 $0x01, Y5, Z3, Z3
 	VPMOVZXBW    32(CX), Z5
-	VMOVDQU64    k56<>+0(SB), Z6
+	VMOVDQU64    k43<>+0(SB), Z6
 	VPTERNLOGD   $0xea, Z6, Z0, Z5
 	VMOVDQU64    (CX), Y6
-	VPTESTMB     k43<>+0(SB), Y6, K1
-	VPADDW       k57<>+0(SB), Z5, K1, Z5
+	VPTESTMB     k44<>+0(SB), Y6, K1
+	VPADDW       k45<>+0(SB), Z5, K1, Z5
 	VPERMW       Z3, Z5, Z5
 	VMOVDQU64    Z5, (AX)
 	VPMOVZXBW    32(CX), Z5
 	VPSRLW       $0x02, Z5, Z5
-	VMOVDQU64    k58<>+0(SB), Z6
+	VMOVDQU64    k46<>+0(SB), Z6
 	VPTERNLOGD   $0xea, Z6, Z0, Z5
 	VMOVDQU64    (CX), Y6
-	VPTESTMB     k45<>+0(SB), Y6, K1
-	VPADDW       k57<>+0(SB), Z5, K1, Z5
+	VPTESTMB     k47<>+0(SB), Y6, K1
+	VPADDW       k45<>+0(SB), Z5, K1, Z5
 	VPERMW       Z3, Z5, Z3
 	VMOVDQU64    Z3, 64(AX)
-	VMOVDQU64    k59<>+0(SB), Z3
+	VMOVDQU64    k48<>+0(SB), Z3
 	VPERMD       Z4, Z3, Z3
 	VMULPS       Z1, Z3, Z3
-	VMOVDQU64    k60<>+0(SB), Z5
+	VMOVDQU64    k49<>+0(SB), Z5
 	VPERMD       Z4, Z5, Z5
 	VMULPS       Z1, Z5, Z5
 	VCVTPS2PH    $0x00, Z3, Y3
@@ -3752,52 +2664,52 @@ block:
 	VINSERTI64X4 $0x01, Y5, Z3, Z3
 	VPMOVZXBW    32(CX), Z5
 	VPSRLW       $0x04, Z5, Z5
-	VMOVDQU64    k56<>+0(SB), Z6
+	VMOVDQU64    k43<>+0(SB), Z6
 	VPTERNLOGD   $0xea, Z6, Z0, Z5
 	VMOVDQU64    (CX), Y6
-	VPTESTMB     k46<>+0(SB), Y6, K1
-	VPADDW       k57<>+0(SB), Z5, K1, Z5
+	VPTESTMB     k50<>+0(SB), Y6, K1
+	VPADDW       k45<>+0(SB), Z5, K1, Z5
 	VPERMW       Z3, Z5, Z5
 	VMOVDQU64    Z5, 128(AX)
 	VPMOVZXBW    32(CX), Z5
 	VPSRLW       $0x06, Z5, Z5
-	VMOVDQU64    k58<>+0(SB), Z6
+	VMOVDQU64    k46<>+0(SB), Z6
 	VPTERNLOGD   $0xea, Z6, Z0, Z5
 	VMOVDQU64    (CX), Y6
-	VPTESTMB     k47<>+0(SB), Y6, K1
-	VPADDW       k57<>+0(SB), Z5, K1, Z5
+	VPTESTMB     k51<>+0(SB), Y6, K1
+	VPADDW       k45<>+0(SB), Z5, K1, Z5
 	VPERMW       Z3, Z5, Z3
 	VMOVDQU64    Z3, 192(AX)
-	VMOVDQU64    k61<>+0(SB), Z3
+	VMOVDQU64    k52<>+0(SB), Z3
 	VPERMD       Z4, Z3, Z3
 	VMULPS       Z1, Z3, Z3
-	VMOVDQU64    k62<>+0(SB), Z5
+	VMOVDQU64    k53<>+0(SB), Z5
 	VPERMD       Z4, Z5, Z5
 	VMULPS       Z1, Z5, Z5
 	VCVTPS2PH    $0x00, Z3, Y3
 	VCVTPS2PH    $0x00, Z5, Y5
 	VINSERTI64X4 $0x01, Y5, Z3, Z3
 	VPMOVZXBW    64(CX), Z5
-	VMOVDQU64    k56<>+0(SB), Z6
+	VMOVDQU64    k43<>+0(SB), Z6
 	VPTERNLOGD   $0xea, Z6, Z0, Z5
 	VMOVDQU64    (CX), Y6
-	VPTESTMB     k48<>+0(SB), Y6, K1
-	VPADDW       k57<>+0(SB), Z5, K1, Z5
+	VPTESTMB     k54<>+0(SB), Y6, K1
+	VPADDW       k45<>+0(SB), Z5, K1, Z5
 	VPERMW       Z3, Z5, Z5
 	VMOVDQU64    Z5, 256(AX)
 	VPMOVZXBW    64(CX), Z5
 	VPSRLW       $0x02, Z5, Z5
-	VMOVDQU64    k58<>+0(SB), Z6
+	VMOVDQU64    k46<>+0(SB), Z6
 	VPTERNLOGD   $0xea, Z6, Z0, Z5
 	VMOVDQU64    (CX), Y6
-	VPTESTMB     k49<>+0(SB), Y6, K1
-	VPADDW       k57<>+0(SB), Z5, K1, Z5
+	VPTESTMB     k55<>+0(SB), Y6, K1
+	VPADDW       k45<>+0(SB), Z5, K1, Z5
 	VPERMW       Z3, Z5, Z3
 	VMOVDQU64    Z3, 320(AX)
-	VMOVDQU64    k63<>+0(SB), Z3
+	VMOVDQU64    k56<>+0(SB), Z3
 	VPERMD       Z4, Z3, Z3
 	VMULPS       Z1, Z3, Z3
-	VMOVDQU64    k64<>+0(SB), Z5
+	VMOVDQU64    k57<>+0(SB), Z5
 	VPERMD       Z4, Z5, Z4
 	VMULPS       Z1, Z4, Z4
 	VCVTPS2PH    $0x00, Z3, Y3
@@ -3805,20 +2717,20 @@ block:
 	VINSERTI64X4 $0x01, Y4, Z3, Z3
 	VPMOVZXBW    64(CX), Z4
 	VPSRLW       $0x04, Z4, Z4
-	VMOVDQU64    k56<>+0(SB), Z5
+	VMOVDQU64    k43<>+0(SB), Z5
 	VPTERNLOGD   $0xea, Z5, Z0, Z4
 	VMOVDQU64    (CX), Y5
-	VPTESTMB     k50<>+0(SB), Y5, K1
-	VPADDW       k57<>+0(SB), Z4, K1, Z4
+	VPTESTMB     k58<>+0(SB), Y5, K1
+	VPADDW       k45<>+0(SB), Z4, K1, Z4
 	VPERMW       Z3, Z4, Z4
 	VMOVDQU64    Z4, 384(AX)
 	VPMOVZXBW    64(CX), Z4
 	VPSRLW       $0x06, Z4, Z4
-	VMOVDQU64    k58<>+0(SB), Z5
+	VMOVDQU64    k46<>+0(SB), Z5
 	VPTERNLOGD   $0xea, Z5, Z0, Z4
 	VMOVDQU64    (CX), Y5
-	VPTESTMB     k51<>+0(SB), Y5, K1
-	VPADDW       k57<>+0(SB), Z4, K1, Z4
+	VPTESTMB     k59<>+0(SB), Y5, K1
+	VPADDW       k45<>+0(SB), Z4, K1, Z4
 	VPERMW       Z3, Z4, Z3
 	VMOVDQU64    Z3, 448(AX)
 	PREFETCHT0   1024(AX)
@@ -3850,7 +2762,7 @@ TEXT ·q4_KF32AVX512(SB), NOSPLIT, $128-40
 	MOVQ      n+24(FP), DX
 	LEAQ      63(SP), BX
 	ANDQ      $-64, BX
-	VMOVDQU64 k14<>+0(SB), Z0
+	VMOVDQU64 k11<>+0(SB), Z0
 
 block:
 	MOVL  (CX), SI
@@ -3863,16 +2775,16 @@ block:
 finite:
 	// Scales and minima.
 	VMOVDQU32  (CX), X1
-	VMOVDQU64  k65<>+0(SB), Z2
+	VMOVDQU64  k60<>+0(SB), Z2
 	VPERMB     Z1, Z2, Z2
-	VPSRLVD    k66<>+0(SB), Z2, Z2
-	VMOVDQU64  k67<>+0(SB), Z3
+	VPSRLVD    k61<>+0(SB), Z2, Z2
+	VMOVDQU64  k62<>+0(SB), Z3
 	VPERMB     Z1, Z3, Z3
-	VPSRLVD    k68<>+0(SB), Z3, Z3
-	VPANDD     k69<>+0(SB), Z2, Z2
-	VMOVDQU64  k70<>+0(SB), Z4
+	VPSRLVD    k63<>+0(SB), Z3, Z3
+	VPANDD     k64<>+0(SB), Z2, Z2
+	VMOVDQU64  k65<>+0(SB), Z4
 	VPTERNLOGD $0xea, Z2, Z4, Z3
-	VMOVDQU64  k71<>+0(SB), Z2
+	VMOVDQU64  k66<>+0(SB), Z2
 	VPERMB     Z1, Z2, Z2
 	VCVTPH2PS  Y2, Z2
 	VCVTDQ2PS  Z3, Z3
@@ -3982,75 +2894,75 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k65<>+0(SB)/8, $0x0807060507060504
-DATA k65<>+8(SB)/8, $0x0a09080709080706
-DATA k65<>+16(SB)/8, $0x100f0e0d0f0e0d0c
-DATA k65<>+24(SB)/8, $0x1211100f11100f0e
-DATA k65<>+32(SB)/8, $0x0c0b0a090b0a0908
-DATA k65<>+40(SB)/8, $0x0e0d0c0b0d0c0b0a
-DATA k65<>+48(SB)/8, $0x100f0e0d0f0e0d0c
-DATA k65<>+56(SB)/8, $0x1211100f11100f0e
+DATA k60<>+0(SB)/8, $0x0807060507060504
+DATA k60<>+8(SB)/8, $0x0a09080709080706
+DATA k60<>+16(SB)/8, $0x100f0e0d0f0e0d0c
+DATA k60<>+24(SB)/8, $0x1211100f11100f0e
+DATA k60<>+32(SB)/8, $0x0c0b0a090b0a0908
+DATA k60<>+40(SB)/8, $0x0e0d0c0b0d0c0b0a
+DATA k60<>+48(SB)/8, $0x100f0e0d0f0e0d0c
+DATA k60<>+56(SB)/8, $0x1211100f11100f0e
+GLOBL k60<>(SB), RODATA|NOPTR, $64
+
+DATA k61<>+0(SB)/8, $0x0000000000000000
+DATA k61<>+8(SB)/8, $0x0000000000000000
+DATA k61<>+16(SB)/8, $0x0000000000000000
+DATA k61<>+24(SB)/8, $0x0000000000000000
+DATA k61<>+32(SB)/8, $0x0000000000000000
+DATA k61<>+40(SB)/8, $0x0000000000000000
+DATA k61<>+48(SB)/8, $0x0000000400000004
+DATA k61<>+56(SB)/8, $0x0000000400000004
+GLOBL k61<>(SB), RODATA|NOPTR, $64
+
+DATA k62<>+0(SB)/8, $0x0807060507060504
+DATA k62<>+8(SB)/8, $0x0a09080709080706
+DATA k62<>+16(SB)/8, $0x0807060507060504
+DATA k62<>+24(SB)/8, $0x0a09080709080706
+DATA k62<>+32(SB)/8, $0x0c0b0a090b0a0908
+DATA k62<>+40(SB)/8, $0x0e0d0c0b0d0c0b0a
+DATA k62<>+48(SB)/8, $0x0c0b0a090b0a0908
+DATA k62<>+56(SB)/8, $0x0e0d0c0b0d0c0b0a
+GLOBL k62<>(SB), RODATA|NOPTR, $64
+
+DATA k63<>+0(SB)/8, $0x0000000200000002
+DATA k63<>+8(SB)/8, $0x0000000200000002
+DATA k63<>+16(SB)/8, $0x0000000200000002
+DATA k63<>+24(SB)/8, $0x0000000200000002
+DATA k63<>+32(SB)/8, $0x0000000200000002
+DATA k63<>+40(SB)/8, $0x0000000200000002
+DATA k63<>+48(SB)/8, $0x0000000200000002
+DATA k63<>+56(SB)/8, $0x0000000200000002
+GLOBL k63<>(SB), RODATA|NOPTR, $64
+
+DATA k64<>+0(SB)/8, $0x0000003f0000003f
+DATA k64<>+8(SB)/8, $0x0000003f0000003f
+DATA k64<>+16(SB)/8, $0x0000000f0000000f
+DATA k64<>+24(SB)/8, $0x0000000f0000000f
+DATA k64<>+32(SB)/8, $0x0000003f0000003f
+DATA k64<>+40(SB)/8, $0x0000003f0000003f
+DATA k64<>+48(SB)/8, $0x0000000f0000000f
+DATA k64<>+56(SB)/8, $0x0000000f0000000f
+GLOBL k64<>(SB), RODATA|NOPTR, $64
+
+DATA k65<>+0(SB)/8, $0x0000000000000000
+DATA k65<>+8(SB)/8, $0x0000000000000000
+DATA k65<>+16(SB)/8, $0x0000003000000030
+DATA k65<>+24(SB)/8, $0x0000003000000030
+DATA k65<>+32(SB)/8, $0x0000000000000000
+DATA k65<>+40(SB)/8, $0x0000000000000000
+DATA k65<>+48(SB)/8, $0x0000003000000030
+DATA k65<>+56(SB)/8, $0x0000003000000030
 GLOBL k65<>(SB), RODATA|NOPTR, $64
 
-DATA k66<>+0(SB)/8, $0x0000000000000000
-DATA k66<>+8(SB)/8, $0x0000000000000000
-DATA k66<>+16(SB)/8, $0x0000000000000000
-DATA k66<>+24(SB)/8, $0x0000000000000000
-DATA k66<>+32(SB)/8, $0x0000000000000000
-DATA k66<>+40(SB)/8, $0x0000000000000000
-DATA k66<>+48(SB)/8, $0x0000000400000004
-DATA k66<>+56(SB)/8, $0x0000000400000004
+DATA k66<>+0(SB)/8, $0x0100010001000100
+DATA k66<>+8(SB)/8, $0x0100010001000100
+DATA k66<>+16(SB)/8, $0x0302030203020302
+DATA k66<>+24(SB)/8, $0x0302030203020302
+DATA k66<>+32(SB)/8, $0x0100010001000100
+DATA k66<>+40(SB)/8, $0x0100010001000100
+DATA k66<>+48(SB)/8, $0x0302030203020302
+DATA k66<>+56(SB)/8, $0x0302030203020302
 GLOBL k66<>(SB), RODATA|NOPTR, $64
-
-DATA k67<>+0(SB)/8, $0x0807060507060504
-DATA k67<>+8(SB)/8, $0x0a09080709080706
-DATA k67<>+16(SB)/8, $0x0807060507060504
-DATA k67<>+24(SB)/8, $0x0a09080709080706
-DATA k67<>+32(SB)/8, $0x0c0b0a090b0a0908
-DATA k67<>+40(SB)/8, $0x0e0d0c0b0d0c0b0a
-DATA k67<>+48(SB)/8, $0x0c0b0a090b0a0908
-DATA k67<>+56(SB)/8, $0x0e0d0c0b0d0c0b0a
-GLOBL k67<>(SB), RODATA|NOPTR, $64
-
-DATA k68<>+0(SB)/8, $0x0000000200000002
-DATA k68<>+8(SB)/8, $0x0000000200000002
-DATA k68<>+16(SB)/8, $0x0000000200000002
-DATA k68<>+24(SB)/8, $0x0000000200000002
-DATA k68<>+32(SB)/8, $0x0000000200000002
-DATA k68<>+40(SB)/8, $0x0000000200000002
-DATA k68<>+48(SB)/8, $0x0000000200000002
-DATA k68<>+56(SB)/8, $0x0000000200000002
-GLOBL k68<>(SB), RODATA|NOPTR, $64
-
-DATA k69<>+0(SB)/8, $0x0000003f0000003f
-DATA k69<>+8(SB)/8, $0x0000003f0000003f
-DATA k69<>+16(SB)/8, $0x0000000f0000000f
-DATA k69<>+24(SB)/8, $0x0000000f0000000f
-DATA k69<>+32(SB)/8, $0x0000003f0000003f
-DATA k69<>+40(SB)/8, $0x0000003f0000003f
-DATA k69<>+48(SB)/8, $0x0000000f0000000f
-DATA k69<>+56(SB)/8, $0x0000000f0000000f
-GLOBL k69<>(SB), RODATA|NOPTR, $64
-
-DATA k70<>+0(SB)/8, $0x0000000000000000
-DATA k70<>+8(SB)/8, $0x0000000000000000
-DATA k70<>+16(SB)/8, $0x0000003000000030
-DATA k70<>+24(SB)/8, $0x0000003000000030
-DATA k70<>+32(SB)/8, $0x0000000000000000
-DATA k70<>+40(SB)/8, $0x0000000000000000
-DATA k70<>+48(SB)/8, $0x0000003000000030
-DATA k70<>+56(SB)/8, $0x0000003000000030
-GLOBL k70<>(SB), RODATA|NOPTR, $64
-
-DATA k71<>+0(SB)/8, $0x0100010001000100
-DATA k71<>+8(SB)/8, $0x0100010001000100
-DATA k71<>+16(SB)/8, $0x0302030203020302
-DATA k71<>+24(SB)/8, $0x0302030203020302
-DATA k71<>+32(SB)/8, $0x0100010001000100
-DATA k71<>+40(SB)/8, $0x0100010001000100
-DATA k71<>+48(SB)/8, $0x0302030203020302
-DATA k71<>+56(SB)/8, $0x0302030203020302
-GLOBL k71<>(SB), RODATA|NOPTR, $64
 
 // func q4_KBF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
@@ -4067,8 +2979,8 @@ TEXT ·q4_KBF16AVX512(SB), NOSPLIT, $128-32
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k9<>+0(SB), Z4
-	VMOVDQU64    k14<>+0(SB), Z5
+	VPBROADCASTD k5<>+0(SB), Z4
+	VMOVDQU64    k11<>+0(SB), Z5
 
 block:
 	MOVL  (CX), SI
@@ -4080,16 +2992,16 @@ block:
 
 	// Scales and minima.
 	VMOVDQU32  (CX), X6
-	VMOVDQU64  k65<>+0(SB), Z7
+	VMOVDQU64  k60<>+0(SB), Z7
 	VPERMB     Z6, Z7, Z7
-	VPSRLVD    k66<>+0(SB), Z7, Z7
-	VMOVDQU64  k67<>+0(SB), Z8
+	VPSRLVD    k61<>+0(SB), Z7, Z7
+	VMOVDQU64  k62<>+0(SB), Z8
 	VPERMB     Z6, Z8, Z8
-	VPSRLVD    k68<>+0(SB), Z8, Z8
-	VPANDD     k69<>+0(SB), Z7, Z7
-	VMOVDQU64  k70<>+0(SB), Z9
+	VPSRLVD    k63<>+0(SB), Z8, Z8
+	VPANDD     k64<>+0(SB), Z7, Z7
+	VMOVDQU64  k65<>+0(SB), Z9
 	VPTERNLOGD $0xea, Z7, Z9, Z8
-	VMOVDQU64  k71<>+0(SB), Z7
+	VMOVDQU64  k66<>+0(SB), Z7
 	VPERMB     Z6, Z7, Z7
 	VCVTPH2PS  Y7, Z7
 	VCVTDQ2PS  Z8, Z8
@@ -4098,7 +3010,7 @@ block:
 
 	// 64 elements under two scales.
 	VMOVDQU32        16(CX), Y10
-	VMOVDQU64        k72<>+0(SB), Z7
+	VMOVDQU64        k67<>+0(SB), Z7
 	VPERMB           Z10, Z7, Z10
 	VPADDW           Z10, Z10, Z7
 	VPSRLW           $0x03, Z10, Z8
@@ -4112,16 +3024,16 @@ block:
 	VPTERNLOGD       $0xf8, Z1, Z15, Z9
 	VPCMPUW          $0x06, Z0, Z9, K1
 	VPADDW           Z1, Z15, K1, Z15
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z4, Z7
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z4, Z7
 	VPERMB           Z15, Z7, Z7
 	VMOVDQU64        Z7, (AX)
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z4, Z8
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z4, Z8
 	VPERMB           Z15, Z8, Z7
 	VMOVDQU64        Z7, 64(AX)
 
 	// 64 elements under two scales.
 	VMOVDQU32        48(CX), Y11
-	VMOVDQU64        k72<>+0(SB), Z7
+	VMOVDQU64        k67<>+0(SB), Z7
 	VPERMB           Z11, Z7, Z11
 	VPADDW           Z11, Z11, Z7
 	VPSRLW           $0x03, Z11, Z8
@@ -4135,16 +3047,16 @@ block:
 	VPTERNLOGD       $0xf8, Z1, Z15, Z9
 	VPCMPUW          $0x06, Z0, Z9, K1
 	VPADDW           Z1, Z15, K1, Z15
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z4, Z7
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z4, Z7
 	VPERMB           Z15, Z7, Z7
 	VMOVDQU64        Z7, 128(AX)
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z4, Z8
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z4, Z8
 	VPERMB           Z15, Z8, Z7
 	VMOVDQU64        Z7, 192(AX)
 
 	// 64 elements under two scales.
 	VMOVDQU32        80(CX), Y12
-	VMOVDQU64        k72<>+0(SB), Z7
+	VMOVDQU64        k67<>+0(SB), Z7
 	VPERMB           Z12, Z7, Z12
 	VPADDW           Z12, Z12, Z7
 	VPSRLW           $0x03, Z12, Z8
@@ -4158,16 +3070,16 @@ block:
 	VPTERNLOGD       $0xf8, Z1, Z15, Z9
 	VPCMPUW          $0x06, Z0, Z9, K1
 	VPADDW           Z1, Z15, K1, Z15
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z4, Z7
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z4, Z7
 	VPERMB           Z15, Z7, Z7
 	VMOVDQU64        Z7, 256(AX)
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z4, Z8
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z4, Z8
 	VPERMB           Z15, Z8, Z7
 	VMOVDQU64        Z7, 320(AX)
 
 	// 64 elements under two scales.
 	VMOVDQU32        112(CX), Y13
-	VMOVDQU64        k72<>+0(SB), Z7
+	VMOVDQU64        k67<>+0(SB), Z7
 	VPERMB           Z13, Z7, Z13
 	VPADDW           Z13, Z13, Z7
 	VPSRLW           $0x03, Z13, Z8
@@ -4181,10 +3093,10 @@ block:
 	VPTERNLOGD       $0xf8, Z1, Z15, Z9
 	VPCMPUW          $0x06, Z0, Z9, K1
 	VPADDW           Z1, Z15, K1, Z15
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z4, Z7
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z4, Z7
 	VPERMB           Z15, Z7, Z7
 	VMOVDQU64        Z7, 384(AX)
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z4, Z8
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z4, Z8
 	VPERMB           Z15, Z8, Z7
 	VMOVDQU64        Z7, 448(AX)
 	PREFETCHT0       1024(AX)
@@ -4205,15 +3117,15 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k72<>+0(SB)/8, $0x0303020201010000
-DATA k72<>+8(SB)/8, $0x0707060605050404
-DATA k72<>+16(SB)/8, $0x0b0b0a0a09090808
-DATA k72<>+24(SB)/8, $0x0f0f0e0e0d0d0c0c
-DATA k72<>+32(SB)/8, $0x1313121211111010
-DATA k72<>+40(SB)/8, $0x1717161615151414
-DATA k72<>+48(SB)/8, $0x1b1b1a1a19191818
-DATA k72<>+56(SB)/8, $0x1f1f1e1e1d1d1c1c
-GLOBL k72<>(SB), RODATA|NOPTR, $64
+DATA k67<>+0(SB)/8, $0x0303020201010000
+DATA k67<>+8(SB)/8, $0x0707060605050404
+DATA k67<>+16(SB)/8, $0x0b0b0a0a09090808
+DATA k67<>+24(SB)/8, $0x0f0f0e0e0d0d0c0c
+DATA k67<>+32(SB)/8, $0x1313121211111010
+DATA k67<>+40(SB)/8, $0x1717161615151414
+DATA k67<>+48(SB)/8, $0x1b1b1a1a19191818
+DATA k67<>+56(SB)/8, $0x1f1f1e1e1d1d1c1c
+GLOBL k67<>(SB), RODATA|NOPTR, $64
 
 // func q4_KF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
@@ -4226,8 +3138,8 @@ TEXT ·q4_KF16AVX512(SB), NOSPLIT, $128-32
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k9<>+0(SB), Z0
-	VMOVDQU64    k14<>+0(SB), Z1
+	VPBROADCASTD k5<>+0(SB), Z0
+	VMOVDQU64    k11<>+0(SB), Z1
 
 block:
 	MOVL  (CX), SI
@@ -4239,16 +3151,16 @@ block:
 
 	// Scales and minima.
 	VMOVDQU32  (CX), X2
-	VMOVDQU64  k65<>+0(SB), Z3
+	VMOVDQU64  k60<>+0(SB), Z3
 	VPERMB     Z2, Z3, Z3
-	VPSRLVD    k66<>+0(SB), Z3, Z3
-	VMOVDQU64  k67<>+0(SB), Z4
+	VPSRLVD    k61<>+0(SB), Z3, Z3
+	VMOVDQU64  k62<>+0(SB), Z4
 	VPERMB     Z2, Z4, Z4
-	VPSRLVD    k68<>+0(SB), Z4, Z4
-	VPANDD     k69<>+0(SB), Z3, Z3
-	VMOVDQU64  k70<>+0(SB), Z5
+	VPSRLVD    k63<>+0(SB), Z4, Z4
+	VPANDD     k64<>+0(SB), Z3, Z3
+	VMOVDQU64  k65<>+0(SB), Z5
 	VPTERNLOGD $0xea, Z3, Z5, Z4
-	VMOVDQU64  k71<>+0(SB), Z3
+	VMOVDQU64  k66<>+0(SB), Z3
 	VPERMB     Z2, Z3, Z3
 	VCVTPH2PS  Y3, Z3
 	VCVTDQ2PS  Z4, Z4
@@ -4257,7 +3169,7 @@ block:
 
 	// 64 elements under two scales.
 	VMOVDQU32        16(CX), Y6
-	VMOVDQU64        k72<>+0(SB), Z3
+	VMOVDQU64        k67<>+0(SB), Z3
 	VPERMB           Z6, Z3, Z6
 	VPADDW           Z6, Z6, Z3
 	VPSRLW           $0x03, Z6, Z4
@@ -4268,16 +3180,16 @@ block:
 	VCVTPS2PH        $0x00, Z5, Y5
 	VCVTPS2PH        $0x00, Z10, Y10
 	VINSERTI64X4     $0x01, Y10, Z5, Z5
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z3
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z0, Z3
 	VPERMB           Z5, Z3, Z3
 	VMOVDQU64        Z3, (AX)
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z4
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z0, Z4
 	VPERMB           Z5, Z4, Z3
 	VMOVDQU64        Z3, 64(AX)
 
 	// 64 elements under two scales.
 	VMOVDQU32        48(CX), Y7
-	VMOVDQU64        k72<>+0(SB), Z3
+	VMOVDQU64        k67<>+0(SB), Z3
 	VPERMB           Z7, Z3, Z7
 	VPADDW           Z7, Z7, Z3
 	VPSRLW           $0x03, Z7, Z4
@@ -4288,16 +3200,16 @@ block:
 	VCVTPS2PH        $0x00, Z5, Y5
 	VCVTPS2PH        $0x00, Z10, Y10
 	VINSERTI64X4     $0x01, Y10, Z5, Z5
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z3
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z0, Z3
 	VPERMB           Z5, Z3, Z3
 	VMOVDQU64        Z3, 128(AX)
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z4
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z0, Z4
 	VPERMB           Z5, Z4, Z3
 	VMOVDQU64        Z3, 192(AX)
 
 	// 64 elements under two scales.
 	VMOVDQU32        80(CX), Y8
-	VMOVDQU64        k72<>+0(SB), Z3
+	VMOVDQU64        k67<>+0(SB), Z3
 	VPERMB           Z8, Z3, Z8
 	VPADDW           Z8, Z8, Z3
 	VPSRLW           $0x03, Z8, Z4
@@ -4308,16 +3220,16 @@ block:
 	VCVTPS2PH        $0x00, Z5, Y5
 	VCVTPS2PH        $0x00, Z10, Y10
 	VINSERTI64X4     $0x01, Y10, Z5, Z5
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z3
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z0, Z3
 	VPERMB           Z5, Z3, Z3
 	VMOVDQU64        Z3, 256(AX)
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z4
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z0, Z4
 	VPERMB           Z5, Z4, Z3
 	VMOVDQU64        Z3, 320(AX)
 
 	// 64 elements under two scales.
 	VMOVDQU32        112(CX), Y9
-	VMOVDQU64        k72<>+0(SB), Z3
+	VMOVDQU64        k67<>+0(SB), Z3
 	VPERMB           Z9, Z3, Z9
 	VPADDW           Z9, Z9, Z3
 	VPSRLW           $0x03, Z9, Z4
@@ -4328,10 +3240,10 @@ block:
 	VCVTPS2PH        $0x00, Z5, Y5
 	VCVTPS2PH        $0x00, Z10, Y10
 	VINSERTI64X4     $0x01, Y10, Z5, Z5
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z3
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z0, Z3
 	VPERMB           Z5, Z3, Z3
 	VMOVDQU64        Z3, 384(AX)
-	VPTERNLOGD.BCST  $0xea, k13<>+0(SB), Z0, Z4
+	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z0, Z4
 	VPERMB           Z5, Z4, Z3
 	VMOVDQU64        Z3, 448(AX)
 	PREFETCHT0       1024(AX)
@@ -4363,9 +3275,9 @@ TEXT ·q5_KF32AVX512(SB), NOSPLIT, $128-40
 	MOVQ         n+24(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VMOVDQU64    k14<>+0(SB), Z0
-	VMOVDQU64    k21<>+0(SB), Z1
-	VPBROADCASTD k73<>+0(SB), Z2
+	VMOVDQU64    k11<>+0(SB), Z0
+	VMOVDQU64    k16<>+0(SB), Z1
+	VPBROADCASTD k68<>+0(SB), Z2
 
 block:
 	MOVL  (CX), SI
@@ -4378,16 +3290,16 @@ block:
 finite:
 	// Scales and minima.
 	VMOVDQU32  (CX), X3
-	VMOVDQU64  k65<>+0(SB), Z4
+	VMOVDQU64  k60<>+0(SB), Z4
 	VPERMB     Z3, Z4, Z4
-	VPSRLVD    k66<>+0(SB), Z4, Z4
-	VMOVDQU64  k67<>+0(SB), Z5
+	VPSRLVD    k61<>+0(SB), Z4, Z4
+	VMOVDQU64  k62<>+0(SB), Z5
 	VPERMB     Z3, Z5, Z5
-	VPSRLVD    k68<>+0(SB), Z5, Z5
-	VPANDD     k69<>+0(SB), Z4, Z4
-	VMOVDQU64  k70<>+0(SB), Z6
+	VPSRLVD    k63<>+0(SB), Z5, Z5
+	VPANDD     k64<>+0(SB), Z4, Z4
+	VMOVDQU64  k65<>+0(SB), Z6
 	VPTERNLOGD $0xea, Z4, Z6, Z5
-	VMOVDQU64  k71<>+0(SB), Z4
+	VMOVDQU64  k66<>+0(SB), Z4
 	VPERMB     Z3, Z4, Z4
 	VCVTPH2PS  Y4, Z4
 	VCVTDQ2PS  Z5, Z5
@@ -4561,8 +3473,8 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k73<>+0(SB)/8, $0x0f0f0f0f0f0f0f0f
-GLOBL k73<>(SB), RODATA|NOPTR, $8
+DATA k68<>+0(SB)/8, $0x0f0f0f0f0f0f0f0f
+GLOBL k68<>(SB), RODATA|NOPTR, $8
 
 // func q5_KF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
@@ -4575,10 +3487,10 @@ TEXT ·q5_KF16AVX512(SB), NOSPLIT, $128-32
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k9<>+0(SB), Z0
-	VMOVDQU64    k14<>+0(SB), Z1
-	VMOVDQU64    k21<>+0(SB), Z2
-	VPBROADCASTD k49<>+0(SB), Z3
+	VPBROADCASTD k5<>+0(SB), Z0
+	VMOVDQU64    k11<>+0(SB), Z1
+	VMOVDQU64    k16<>+0(SB), Z2
+	VPBROADCASTD k55<>+0(SB), Z3
 
 block:
 	MOVL  (CX), SI
@@ -4590,28 +3502,28 @@ block:
 
 	// Scales and minima.
 	VMOVDQU32  (CX), X4
-	VMOVDQU64  k65<>+0(SB), Z5
+	VMOVDQU64  k60<>+0(SB), Z5
 	VPERMB     Z4, Z5, Z5
-	VPSRLVD    k66<>+0(SB), Z5, Z5
-	VMOVDQU64  k67<>+0(SB), Z6
+	VPSRLVD    k61<>+0(SB), Z5, Z5
+	VMOVDQU64  k62<>+0(SB), Z6
 	VPERMB     Z4, Z6, Z6
-	VPSRLVD    k68<>+0(SB), Z6, Z6
-	VPANDD     k69<>+0(SB), Z5, Z5
-	VMOVDQU64  k70<>+0(SB), Z7
+	VPSRLVD    k63<>+0(SB), Z6, Z6
+	VPANDD     k64<>+0(SB), Z5, Z5
+	VMOVDQU64  k65<>+0(SB), Z7
 	VPTERNLOGD $0xea, Z5, Z7, Z6
-	VMOVDQU64  k71<>+0(SB), Z5
+	VMOVDQU64  k66<>+0(SB), Z5
 	VPERMB     Z4, Z5, Z5
 	VCVTPH2PS  Y5, Z5
 	VCVTDQ2PS  Z6, Z6
 	VMULPS     Z5, Z6, Z6
 	VMOVUPS    Z6, (BX)
 	VMOVDQU32  16(CX), Y8
-	VMOVDQU64  k72<>+0(SB), Z5
+	VMOVDQU64  k67<>+0(SB), Z5
 	VPERMB     Z8, Z5, Z8
 
 	// 64 elements under two scales.
 	VMOVDQU32        48(CX), Y9
-	VMOVDQU64        k72<>+0(SB), Z5
+	VMOVDQU64        k67<>+0(SB), Z5
 	VPERMB           Z9, Z5, Z9
 	VPADDW           Z9, Z9, Z5
 	VPSRLW           $0x03, Z9, Z6
@@ -4622,7 +3534,7 @@ block:
 	VCVTPS2PH        $0x00, Z7, Y7
 	VCVTPS2PH        $0x00, Z13, Y13
 	VINSERTI64X4     $0x01, Y13, Z7, Z7
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z5
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z0, Z5
 	VPSLLW           $0x05, Z8, Z13
 	VPTERNLOGD       $0xf8, Z13, Z3, Z5
 	VPERMB           Z7, Z5, Z5
@@ -4634,7 +3546,7 @@ block:
 	VCVTPS2PH        $0x00, Z5, Y5
 	VCVTPS2PH        $0x00, Z7, Y7
 	VINSERTI64X4     $0x01, Y7, Z5, Z5
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z6
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z0, Z6
 	VPSLLW           $0x04, Z8, Z7
 	VPTERNLOGD       $0xf8, Z7, Z3, Z6
 	VPERMB           Z5, Z6, Z5
@@ -4642,7 +3554,7 @@ block:
 
 	// 64 elements under two scales.
 	VMOVDQU32        80(CX), Y10
-	VMOVDQU64        k72<>+0(SB), Z5
+	VMOVDQU64        k67<>+0(SB), Z5
 	VPERMB           Z10, Z5, Z10
 	VPADDW           Z10, Z10, Z5
 	VPSRLW           $0x03, Z10, Z6
@@ -4653,7 +3565,7 @@ block:
 	VCVTPS2PH        $0x00, Z7, Y7
 	VCVTPS2PH        $0x00, Z13, Y13
 	VINSERTI64X4     $0x01, Y13, Z7, Z7
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z5
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z0, Z5
 	VPSLLW           $0x03, Z8, Z13
 	VPTERNLOGD       $0xf8, Z13, Z3, Z5
 	VPERMB           Z7, Z5, Z5
@@ -4665,7 +3577,7 @@ block:
 	VCVTPS2PH        $0x00, Z5, Y5
 	VCVTPS2PH        $0x00, Z7, Y7
 	VINSERTI64X4     $0x01, Y7, Z5, Z5
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z6
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z0, Z6
 	VPSLLW           $0x02, Z8, Z7
 	VPTERNLOGD       $0xf8, Z7, Z3, Z6
 	VPERMB           Z5, Z6, Z5
@@ -4673,7 +3585,7 @@ block:
 
 	// 64 elements under two scales.
 	VMOVDQU32        112(CX), Y11
-	VMOVDQU64        k72<>+0(SB), Z5
+	VMOVDQU64        k67<>+0(SB), Z5
 	VPERMB           Z11, Z5, Z11
 	VPADDW           Z11, Z11, Z5
 	VPSRLW           $0x03, Z11, Z6
@@ -4684,7 +3596,7 @@ block:
 	VCVTPS2PH        $0x00, Z7, Y7
 	VCVTPS2PH        $0x00, Z13, Y13
 	VINSERTI64X4     $0x01, Y13, Z7, Z7
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z5
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z0, Z5
 	VPSLLW           $0x01, Z8, Z13
 	VPTERNLOGD       $0xf8, Z13, Z3, Z5
 	VPERMB           Z7, Z5, Z5
@@ -4696,14 +3608,14 @@ block:
 	VCVTPS2PH        $0x00, Z5, Y5
 	VCVTPS2PH        $0x00, Z7, Y7
 	VINSERTI64X4     $0x01, Y7, Z5, Z5
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z6
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z0, Z6
 	VPTERNLOGD       $0xf8, Z8, Z3, Z6
 	VPERMB           Z5, Z6, Z5
 	VMOVDQU64        Z5, 320(AX)
 
 	// 64 elements under two scales.
 	VMOVDQU32        144(CX), Y12
-	VMOVDQU64        k72<>+0(SB), Z5
+	VMOVDQU64        k67<>+0(SB), Z5
 	VPERMB           Z12, Z5, Z12
 	VPADDW           Z12, Z12, Z5
 	VPSRLW           $0x03, Z12, Z6
@@ -4714,7 +3626,7 @@ block:
 	VCVTPS2PH        $0x00, Z7, Y7
 	VCVTPS2PH        $0x00, Z13, Y13
 	VINSERTI64X4     $0x01, Y13, Z7, Z7
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z5
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z0, Z5
 	VPSRLW           $0x01, Z8, Z13
 	VPTERNLOGD       $0xf8, Z13, Z3, Z5
 	VPERMB           Z7, Z5, Z5
@@ -4726,7 +3638,7 @@ block:
 	VCVTPS2PH        $0x00, Z5, Y5
 	VCVTPS2PH        $0x00, Z7, Y7
 	VINSERTI64X4     $0x01, Y7, Z5, Z5
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z6
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z0, Z6
 	VPSRLW           $0x02, Z8, Z7
 	VPTERNLOGD       $0xf8, Z7, Z3, Z6
 	VPERMB           Z5, Z6, Z5
@@ -4749,184 +3661,6 @@ stop:
 	VZEROUPPER
 	RET
 
-// func q6_KF32AVX512(dst *byte, src *byte, n int) (left int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
-TEXT ·q6_KF32AVX512(SB), NOSPLIT, $384-32
-	// Q6_K: 256 nibbles, 256 times 2 bits above them, 16 scales, d float16
-	// number = (q-32)*(scale*d)
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         n+16(FP), DX
-	LEAQ         63(SP), BX
-	ANDQ         $-64, BX
-	VPBROADCASTD k73<>+0(SB), Z0
-	VPBROADCASTD k74<>+0(SB), Z1
-	VPBROADCASTD k49<>+0(SB), Z2
-
-block:
-	MOVWLZX 208(CX), SI
-	NOTL    SI
-	TESTL   $0x00007c00, SI
-	JZ      stop
-
-	// Scales.
-	VPBROADCASTW 208(CX), Y3
-	VCVTPH2PS    Y3, Z3
-	VPMOVSXBD    192(CX), Z4
-	VCVTDQ2PS    Z4, Z4
-	VMULPS       Z3, Z4, Z4
-	VMOVUPS      Z4, (BX)
-
-	// 64 elements.
-	VMOVDQU64       (CX), Z3
-	VBROADCASTI64X4 128(CX), Z4
-	VPSLLVQ         k75<>+0(SB), Z4, Z4
-	VPANDD          Z0, Z3, Z3
-	VPTERNLOGD      $0xea, Z3, Z1, Z4
-	VPSUBB          Z2, Z4, Z4
-	VMOVDQU64       Z4, 64(BX)
-	VPMOVSXBD       64(BX), Z3
-	VPMOVSXBD       80(BX), Z4
-	VCVTDQ2PS       Z3, Z3
-	VCVTDQ2PS       Z4, Z4
-	VMULPS.BCST     (BX), Z3, Z3
-	VMULPS.BCST     4(BX), Z4, Z4
-	VMOVUPS         Z3, (AX)
-	VMOVUPS         Z4, 64(AX)
-	VPMOVSXBD       96(BX), Z3
-	VPMOVSXBD       112(BX), Z4
-	VCVTDQ2PS       Z3, Z3
-	VCVTDQ2PS       Z4, Z4
-	VMULPS.BCST     8(BX), Z3, Z3
-	VMULPS.BCST     12(BX), Z4, Z4
-	VMOVUPS         Z3, 128(AX)
-	VMOVUPS         Z4, 192(AX)
-
-	// 64 elements.
-	VMOVDQU64       (CX), Z3
-	VBROADCASTI64X4 128(CX), Z4
-	VPSRLW          $0x04, Z3, Z3
-	VPSRLVQ         k76<>+0(SB), Z4, Z4
-	VPANDD          Z0, Z3, Z3
-	VPTERNLOGD      $0xea, Z3, Z1, Z4
-	VPSUBB          Z2, Z4, Z4
-	VMOVDQU64       Z4, 128(BX)
-	VPMOVSXBD       128(BX), Z3
-	VPMOVSXBD       144(BX), Z4
-	VCVTDQ2PS       Z3, Z3
-	VCVTDQ2PS       Z4, Z4
-	VMULPS.BCST     16(BX), Z3, Z3
-	VMULPS.BCST     20(BX), Z4, Z4
-	VMOVUPS         Z3, 256(AX)
-	VMOVUPS         Z4, 320(AX)
-	VPMOVSXBD       160(BX), Z3
-	VPMOVSXBD       176(BX), Z4
-	VCVTDQ2PS       Z3, Z3
-	VCVTDQ2PS       Z4, Z4
-	VMULPS.BCST     24(BX), Z3, Z3
-	VMULPS.BCST     28(BX), Z4, Z4
-	VMOVUPS         Z3, 384(AX)
-	VMOVUPS         Z4, 448(AX)
-
-	// 64 elements.
-	VMOVDQU64       64(CX), Z3
-	VBROADCASTI64X4 160(CX), Z4
-	VPSLLVQ         k75<>+0(SB), Z4, Z4
-	VPANDD          Z0, Z3, Z3
-	VPTERNLOGD      $0xea, Z3, Z1, Z4
-	VPSUBB          Z2, Z4, Z4
-	VMOVDQU64       Z4, 192(BX)
-	VPMOVSXBD       192(BX), Z3
-	VPMOVSXBD       208(BX), Z4
-	VCVTDQ2PS       Z3, Z3
-	VCVTDQ2PS       Z4, Z4
-	VMULPS.BCST     32(BX), Z3, Z3
-	VMULPS.BCST     36(BX), Z4, Z4
-	VMOVUPS         Z3, 512(AX)
-	VMOVUPS         Z4, 576(AX)
-	VPMOVSXBD       224(BX), Z3
-	VPMOVSXBD       240(BX), Z4
-	VCVTDQ2PS       Z3, Z3
-	VCVTDQ2PS       Z4, Z4
-	VMULPS.BCST     40(BX), Z3, Z3
-	VMULPS.BCST     44(BX), Z4, Z4
-	VMOVUPS         Z3, 640(AX)
-	VMOVUPS         Z4, 704(AX)
-
-	// 64 elements.
-	VMOVDQU64       64(CX), Z3
-	VBROADCASTI64X4 160(CX), Z4
-	VPSRLW          $0x04, Z3, Z3
-	VPSRLVQ         k76<>+0(SB), Z4, Z4
-	VPANDD          Z0, Z3, Z3
-	VPTERNLOGD      $0xea, Z3, Z1, Z4
-	VPSUBB          Z2, Z4, Z4
-	VMOVDQU64       Z4, 256(BX)
-	VPMOVSXBD       256(BX), Z3
-	VPMOVSXBD       272(BX), Z4
-	VCVTDQ2PS       Z3, Z3
-	VCVTDQ2PS       Z4, Z4
-	VMULPS.BCST     48(BX), Z3, Z3
-	VMULPS.BCST     52(BX), Z4, Z4
-	VMOVUPS         Z3, 768(AX)
-	VMOVUPS         Z4, 832(AX)
-	VPMOVSXBD       288(BX), Z3
-	VPMOVSXBD       304(BX), Z4
-	VCVTDQ2PS       Z3, Z3
-	VCVTDQ2PS       Z4, Z4
-	VMULPS.BCST     56(BX), Z3, Z3
-	VMULPS.BCST     60(BX), Z4, Z4
-	VMOVUPS         Z3, 896(AX)
-	VMOVUPS         Z4, 960(AX)
-	PREFETCHT0      1024(AX)
-	PREFETCHT0      1088(AX)
-	PREFETCHT0      1152(AX)
-	PREFETCHT0      1216(AX)
-	PREFETCHT0      1280(AX)
-	PREFETCHT0      1344(AX)
-	PREFETCHT0      1408(AX)
-	PREFETCHT0      1472(AX)
-	PREFETCHT0      1536(AX)
-	PREFETCHT0      1600(AX)
-	PREFETCHT0      1664(AX)
-	PREFETCHT0      1728(AX)
-	PREFETCHT0      1792(AX)
-	PREFETCHT0      1856(AX)
-	PREFETCHT0      1920(AX)
-	PREFETCHT0      1984(AX)
-	ADDQ            $0x000000d2, CX
-	ADDQ            $0x00000400, AX
-	DECQ            DX
-	JNZ             block
-
-stop:
-	MOVQ DX, left+24(FP)
-	VZEROUPPER
-	RET
-
-DATA k74<>+0(SB)/8, $0x3030303030303030
-GLOBL k74<>(SB), RODATA|NOPTR, $8
-
-DATA k75<>+0(SB)/8, $0x0000000000000004
-DATA k75<>+8(SB)/8, $0x0000000000000004
-DATA k75<>+16(SB)/8, $0x0000000000000004
-DATA k75<>+24(SB)/8, $0x0000000000000004
-DATA k75<>+32(SB)/8, $0x0000000000000002
-DATA k75<>+40(SB)/8, $0x0000000000000002
-DATA k75<>+48(SB)/8, $0x0000000000000002
-DATA k75<>+56(SB)/8, $0x0000000000000002
-GLOBL k75<>(SB), RODATA|NOPTR, $64
-
-DATA k76<>+0(SB)/8, $0x0000000000000000
-DATA k76<>+8(SB)/8, $0x0000000000000000
-DATA k76<>+16(SB)/8, $0x0000000000000000
-DATA k76<>+24(SB)/8, $0x0000000000000000
-DATA k76<>+32(SB)/8, $0x0000000000000002
-DATA k76<>+40(SB)/8, $0x0000000000000002
-DATA k76<>+48(SB)/8, $0x0000000000000002
-DATA k76<>+56(SB)/8, $0x0000000000000002
-GLOBL k76<>(SB), RODATA|NOPTR, $64
-
 // func q6_KBF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
 TEXT ·q6_KBF16AVX512(SB), NOSPLIT, $384-32
@@ -4941,9 +3675,9 @@ TEXT ·q6_KBF16AVX512(SB), NOSPLIT, $384-32
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k73<>+0(SB), Z4
-	VPBROADCASTD k74<>+0(SB), Z5
-	VPBROADCASTD k49<>+0(SB), Z6
+	VPBROADCASTD k68<>+0(SB), Z4
+	VPBROADCASTD k69<>+0(SB), Z5
+	VPBROADCASTD k55<>+0(SB), Z6
 
 block:
 	MOVWLZX 208(CX), SI
@@ -4962,7 +3696,7 @@ block:
 	// 64 elements.
 	VMOVDQU64       (CX), Z7
 	VBROADCASTI64X4 128(CX), Z8
-	VPSLLVQ         k75<>+0(SB), Z8, Z8
+	VPSLLVQ         k70<>+0(SB), Z8, Z8
 	VPANDD          Z4, Z7, Z7
 	VPTERNLOGD      $0xea, Z7, Z5, Z8
 	VPSUBB          Z6, Z8, Z8
@@ -4998,7 +3732,7 @@ block:
 	VMOVDQU64       (CX), Z7
 	VBROADCASTI64X4 128(CX), Z8
 	VPSRLW          $0x04, Z7, Z7
-	VPSRLVQ         k76<>+0(SB), Z8, Z8
+	VPSRLVQ         k71<>+0(SB), Z8, Z8
 	VPANDD          Z4, Z7, Z7
 	VPTERNLOGD      $0xea, Z7, Z5, Z8
 	VPSUBB          Z6, Z8, Z8
@@ -5033,7 +3767,7 @@ block:
 	// 64 elements.
 	VMOVDQU64       64(CX), Z7
 	VBROADCASTI64X4 160(CX), Z8
-	VPSLLVQ         k75<>+0(SB), Z8, Z8
+	VPSLLVQ         k70<>+0(SB), Z8, Z8
 	VPANDD          Z4, Z7, Z7
 	VPTERNLOGD      $0xea, Z7, Z5, Z8
 	VPSUBB          Z6, Z8, Z8
@@ -5069,7 +3803,7 @@ block:
 	VMOVDQU64       64(CX), Z7
 	VBROADCASTI64X4 160(CX), Z8
 	VPSRLW          $0x04, Z7, Z7
-	VPSRLVQ         k76<>+0(SB), Z8, Z8
+	VPSRLVQ         k71<>+0(SB), Z8, Z8
 	VPANDD          Z4, Z7, Z7
 	VPTERNLOGD      $0xea, Z7, Z5, Z8
 	VPSUBB          Z6, Z8, Z8
@@ -5118,6 +3852,29 @@ stop:
 	VZEROUPPER
 	RET
 
+DATA k69<>+0(SB)/8, $0x3030303030303030
+GLOBL k69<>(SB), RODATA|NOPTR, $8
+
+DATA k70<>+0(SB)/8, $0x0000000000000004
+DATA k70<>+8(SB)/8, $0x0000000000000004
+DATA k70<>+16(SB)/8, $0x0000000000000004
+DATA k70<>+24(SB)/8, $0x0000000000000004
+DATA k70<>+32(SB)/8, $0x0000000000000002
+DATA k70<>+40(SB)/8, $0x0000000000000002
+DATA k70<>+48(SB)/8, $0x0000000000000002
+DATA k70<>+56(SB)/8, $0x0000000000000002
+GLOBL k70<>(SB), RODATA|NOPTR, $64
+
+DATA k71<>+0(SB)/8, $0x0000000000000000
+DATA k71<>+8(SB)/8, $0x0000000000000000
+DATA k71<>+16(SB)/8, $0x0000000000000000
+DATA k71<>+24(SB)/8, $0x0000000000000000
+DATA k71<>+32(SB)/8, $0x0000000000000002
+DATA k71<>+40(SB)/8, $0x0000000000000002
+DATA k71<>+48(SB)/8, $0x0000000000000002
+DATA k71<>+56(SB)/8, $0x0000000000000002
+GLOBL k71<>(SB), RODATA|NOPTR, $64
+
 // func q6_KF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
 TEXT ·q6_KF16AVX512(SB), NOSPLIT, $384-32
@@ -5128,9 +3885,9 @@ TEXT ·q6_KF16AVX512(SB), NOSPLIT, $384-32
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k73<>+0(SB), Z0
-	VPBROADCASTD k74<>+0(SB), Z1
-	VPBROADCASTD k49<>+0(SB), Z2
+	VPBROADCASTD k68<>+0(SB), Z0
+	VPBROADCASTD k69<>+0(SB), Z1
+	VPBROADCASTD k55<>+0(SB), Z2
 
 block:
 	MOVWLZX 208(CX), SI
@@ -5149,7 +3906,7 @@ block:
 	// 64 elements.
 	VMOVDQU64       (CX), Z3
 	VBROADCASTI64X4 128(CX), Z4
-	VPSLLVQ         k75<>+0(SB), Z4, Z4
+	VPSLLVQ         k70<>+0(SB), Z4, Z4
 	VPANDD          Z0, Z3, Z3
 	VPTERNLOGD      $0xea, Z3, Z1, Z4
 	VPSUBB          Z2, Z4, Z4
@@ -5175,7 +3932,7 @@ block:
 	VMOVDQU64       (CX), Z3
 	VBROADCASTI64X4 128(CX), Z4
 	VPSRLW          $0x04, Z3, Z3
-	VPSRLVQ         k76<>+0(SB), Z4, Z4
+	VPSRLVQ         k71<>+0(SB), Z4, Z4
 	VPANDD          Z0, Z3, Z3
 	VPTERNLOGD      $0xea, Z3, Z1, Z4
 	VPSUBB          Z2, Z4, Z4
@@ -5200,7 +3957,7 @@ block:
 	// 64 elements.
 	VMOVDQU64       64(CX), Z3
 	VBROADCASTI64X4 160(CX), Z4
-	VPSLLVQ         k75<>+0(SB), Z4, Z4
+	VPSLLVQ         k70<>+0(SB), Z4, Z4
 	VPANDD          Z0, Z3, Z3
 	VPTERNLOGD      $0xea, Z3, Z1, Z4
 	VPSUBB          Z2, Z4, Z4
@@ -5226,7 +3983,7 @@ block:
 	VMOVDQU64       64(CX), Z3
 	VBROADCASTI64X4 160(CX), Z4
 	VPSRLW          $0x04, Z3, Z3
-	VPSRLVQ         k76<>+0(SB), Z4, Z4
+	VPSRLVQ         k71<>+0(SB), Z4, Z4
 	VPANDD          Z0, Z3, Z3
 	VPTERNLOGD      $0xea, Z3, Z1, Z4
 	VPSUBB          Z2, Z4, Z4
@@ -5276,7 +4033,7 @@ TEXT ·iq4_XSF32AVX512(SB), NOSPLIT, $128-40
 	MOVQ      n+24(FP), DX
 	LEAQ      63(SP), BX
 	ANDQ      $-64, BX
-	VMOVDQU64 k77<>+0(SB), Z0
+	VMOVDQU64 k72<>+0(SB), Z0
 
 block:
 	MOVWLZX (CX), SI
@@ -5287,17 +4044,17 @@ block:
 finite:
 	// Scales.
 	VPBROADCASTQ (CX), Z1
-	VMOVDQU64    k78<>+0(SB), Z2
+	VMOVDQU64    k73<>+0(SB), Z2
 	VPERMB       Z1, Z2, Z2
-	VPSRLVD      k79<>+0(SB), Z2, Z2
-	VMOVDQU64    k80<>+0(SB), Z3
+	VPSRLVD      k74<>+0(SB), Z2, Z2
+	VMOVDQU64    k75<>+0(SB), Z3
 	VPERMB       Z1, Z3, Z1
-	VPSRLVD      k81<>+0(SB), Z1, Z1
-	VPBROADCASTD k18<>+0(SB), Z3
+	VPSRLVD      k76<>+0(SB), Z1, Z1
+	VPBROADCASTD k20<>+0(SB), Z3
 	VPANDD       Z3, Z2, Z2
-	VPBROADCASTD k41<>+0(SB), Z3
+	VPBROADCASTD k39<>+0(SB), Z3
 	VPTERNLOGD   $0xea, Z2, Z3, Z1
-	VPBROADCASTD k42<>+0(SB), Z2
+	VPBROADCASTD k40<>+0(SB), Z2
 	VPSUBD       Z2, Z1, Z1
 	VPBROADCASTW (CX), Y2
 	VCVTPH2PS    Y2, Z2
@@ -5305,19 +4062,19 @@ finite:
 	VMULPS       Z2, Z1, Z1
 	VMOVUPS      Z1, (BX)
 	VMOVDQU32    8(CX), X4
-	VMOVDQU64    k6<>+0(SB), Z1
+	VMOVDQU64    k77<>+0(SB), Z1
 	VPERMB       Z4, Z1, Z1
-	VPSRLVD      k7<>+0(SB), Z1, Z1
-	VMOVDQU64    k6<>+0(SB), Z2
+	VPSRLVD      k78<>+0(SB), Z1, Z1
+	VMOVDQU64    k77<>+0(SB), Z2
 	VPERMB       Z4, Z2, Z2
-	VPSRLVD      k8<>+0(SB), Z2, Z2
+	VPSRLVD      k79<>+0(SB), Z2, Z2
 	VMOVDQU32    24(CX), X4
-	VMOVDQU64    k6<>+0(SB), Z3
+	VMOVDQU64    k77<>+0(SB), Z3
 	VPERMB       Z4, Z3, Z3
-	VPSRLVD      k7<>+0(SB), Z3, Z3
-	VMOVDQU64    k6<>+0(SB), Z5
+	VPSRLVD      k78<>+0(SB), Z3, Z3
+	VMOVDQU64    k77<>+0(SB), Z5
 	VPERMB       Z4, Z5, Z5
-	VPSRLVD      k8<>+0(SB), Z5, Z5
+	VPSRLVD      k79<>+0(SB), Z5, Z5
 	VMULPS.BCST  (BX), Z0, Z6
 	VMULPS.BCST  4(BX), Z0, Z7
 	VPERMD       Z6, Z1, Z1
@@ -5329,19 +4086,19 @@ finite:
 	VPERMD       Z7, Z5, Z1
 	VMOVDQU64    Z1, 192(AX)
 	VMOVDQU32    40(CX), X4
-	VMOVDQU64    k6<>+0(SB), Z1
+	VMOVDQU64    k77<>+0(SB), Z1
 	VPERMB       Z4, Z1, Z1
-	VPSRLVD      k7<>+0(SB), Z1, Z1
-	VMOVDQU64    k6<>+0(SB), Z2
+	VPSRLVD      k78<>+0(SB), Z1, Z1
+	VMOVDQU64    k77<>+0(SB), Z2
 	VPERMB       Z4, Z2, Z2
-	VPSRLVD      k8<>+0(SB), Z2, Z2
+	VPSRLVD      k79<>+0(SB), Z2, Z2
 	VMOVDQU32    56(CX), X4
-	VMOVDQU64    k6<>+0(SB), Z3
+	VMOVDQU64    k77<>+0(SB), Z3
 	VPERMB       Z4, Z3, Z3
-	VPSRLVD      k7<>+0(SB), Z3, Z3
-	VMOVDQU64    k6<>+0(SB), Z5
+	VPSRLVD      k78<>+0(SB), Z3, Z3
+	VMOVDQU64    k77<>+0(SB), Z5
 	VPERMB       Z4, Z5, Z5
-	VPSRLVD      k8<>+0(SB), Z5, Z5
+	VPSRLVD      k79<>+0(SB), Z5, Z5
 	VMULPS.BCST  8(BX), Z0, Z6
 	VMULPS.BCST  12(BX), Z0, Z7
 	VPERMD       Z6, Z1, Z1
@@ -5353,19 +4110,19 @@ finite:
 	VPERMD       Z7, Z5, Z1
 	VMOVDQU64    Z1, 448(AX)
 	VMOVDQU32    72(CX), X4
-	VMOVDQU64    k6<>+0(SB), Z1
+	VMOVDQU64    k77<>+0(SB), Z1
 	VPERMB       Z4, Z1, Z1
-	VPSRLVD      k7<>+0(SB), Z1, Z1
-	VMOVDQU64    k6<>+0(SB), Z2
+	VPSRLVD      k78<>+0(SB), Z1, Z1
+	VMOVDQU64    k77<>+0(SB), Z2
 	VPERMB       Z4, Z2, Z2
-	VPSRLVD      k8<>+0(SB), Z2, Z2
+	VPSRLVD      k79<>+0(SB), Z2, Z2
 	VMOVDQU32    88(CX), X4
-	VMOVDQU64    k6<>+0(SB), Z3
+	VMOVDQU64    k77<>+0(SB), Z3
 	VPERMB       Z4, Z3, Z3
-	VPSRLVD      k7<>+0(SB), Z3, Z3
-	VMOVDQU64    k6<>+0(SB), Z5
+	VPSRLVD      k78<>+0(SB), Z3, Z3
+	VMOVDQU64    k77<>+0(SB), Z5
 	VPERMB       Z4, Z5, Z5
-	VPSRLVD      k8<>+0(SB), Z5, Z5
+	VPSRLVD      k79<>+0(SB), Z5, Z5
 	VMULPS.BCST  16(BX), Z0, Z6
 	VMULPS.BCST  20(BX), Z0, Z7
 	VPERMD       Z6, Z1, Z1
@@ -5377,19 +4134,19 @@ finite:
 	VPERMD       Z7, Z5, Z1
 	VMOVDQU64    Z1, 704(AX)
 	VMOVDQU32    104(CX), X4
-	VMOVDQU64    k6<>+0(SB), Z1
+	VMOVDQU64    k77<>+0(SB), Z1
 	VPERMB       Z4, Z1, Z1
-	VPSRLVD      k7<>+0(SB), Z1, Z1
-	VMOVDQU64    k6<>+0(SB), Z2
+	VPSRLVD      k78<>+0(SB), Z1, Z1
+	VMOVDQU64    k77<>+0(SB), Z2
 	VPERMB       Z4, Z2, Z2
-	VPSRLVD      k8<>+0(SB), Z2, Z2
+	VPSRLVD      k79<>+0(SB), Z2, Z2
 	VMOVDQU32    120(CX), X4
-	VMOVDQU64    k6<>+0(SB), Z3
+	VMOVDQU64    k77<>+0(SB), Z3
 	VPERMB       Z4, Z3, Z3
-	VPSRLVD      k7<>+0(SB), Z3, Z3
-	VMOVDQU64    k6<>+0(SB), Z5
+	VPSRLVD      k78<>+0(SB), Z3, Z3
+	VMOVDQU64    k77<>+0(SB), Z5
 	VPERMB       Z4, Z5, Z5
-	VPSRLVD      k8<>+0(SB), Z5, Z5
+	VPSRLVD      k79<>+0(SB), Z5, Z5
 	VMULPS.BCST  24(BX), Z0, Z6
 	VMULPS.BCST  28(BX), Z0, Z7
 	VPERMD       Z6, Z1, Z1
@@ -5432,55 +4189,85 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k77<>+0(SB)/8, $0xc2d00000c2fe0000
-DATA k77<>+8(SB)/8, $0xc2820000c2a60000
-DATA k77<>+16(SB)/8, $0xc20c0000c2440000
-DATA k77<>+24(SB)/8, $0xc1200000c1b00000
-DATA k77<>+32(SB)/8, $0x415000003f800000
-DATA k77<>+40(SB)/8, $0x4218000041c80000
-DATA k77<>+48(SB)/8, $0x428a000042540000
-DATA k77<>+56(SB)/8, $0x42e2000042b20000
+DATA k72<>+0(SB)/8, $0xc2d00000c2fe0000
+DATA k72<>+8(SB)/8, $0xc2820000c2a60000
+DATA k72<>+16(SB)/8, $0xc20c0000c2440000
+DATA k72<>+24(SB)/8, $0xc1200000c1b00000
+DATA k72<>+32(SB)/8, $0x415000003f800000
+DATA k72<>+40(SB)/8, $0x4218000041c80000
+DATA k72<>+48(SB)/8, $0x428a000042540000
+DATA k72<>+56(SB)/8, $0x42e2000042b20000
+GLOBL k72<>(SB), RODATA|NOPTR, $64
+
+DATA k73<>+0(SB)/8, $0x0706050407060504
+DATA k73<>+8(SB)/8, $0x0807060508070605
+DATA k73<>+16(SB)/8, $0x0908070609080706
+DATA k73<>+24(SB)/8, $0x0a0908070a090807
+DATA k73<>+32(SB)/8, $0x0706050407060504
+DATA k73<>+40(SB)/8, $0x0807060508070605
+DATA k73<>+48(SB)/8, $0x0908070609080706
+DATA k73<>+56(SB)/8, $0x0a0908070a090807
+GLOBL k73<>(SB), RODATA|NOPTR, $64
+
+DATA k74<>+0(SB)/8, $0x0000000400000000
+DATA k74<>+8(SB)/8, $0x0000000400000000
+DATA k74<>+16(SB)/8, $0x0000000400000000
+DATA k74<>+24(SB)/8, $0x0000000400000000
+DATA k74<>+32(SB)/8, $0x0000000400000000
+DATA k74<>+40(SB)/8, $0x0000000400000000
+DATA k74<>+48(SB)/8, $0x0000000400000000
+DATA k74<>+56(SB)/8, $0x0000000400000000
+GLOBL k74<>(SB), RODATA|NOPTR, $64
+
+DATA k75<>+0(SB)/8, $0x0303020203030202
+DATA k75<>+8(SB)/8, $0x0303020203030202
+DATA k75<>+16(SB)/8, $0x0303020203030202
+DATA k75<>+24(SB)/8, $0x0303020203030202
+DATA k75<>+32(SB)/8, $0x0303020203030202
+DATA k75<>+40(SB)/8, $0x0303020203030202
+DATA k75<>+48(SB)/8, $0x0303020203030202
+DATA k75<>+56(SB)/8, $0x0303020203030202
+GLOBL k75<>(SB), RODATA|NOPTR, $64
+
+DATA k76<>+0(SB)/8, $0x0000000600000004
+DATA k76<>+8(SB)/8, $0x0000000a00000008
+DATA k76<>+16(SB)/8, $0x0000000e0000000c
+DATA k76<>+24(SB)/8, $0x0000001200000010
+DATA k76<>+32(SB)/8, $0x0000000600000004
+DATA k76<>+40(SB)/8, $0x0000000a00000008
+DATA k76<>+48(SB)/8, $0x0000000e0000000c
+DATA k76<>+56(SB)/8, $0x0000001200000010
+GLOBL k76<>(SB), RODATA|NOPTR, $64
+
+DATA k77<>+0(SB)/8, $0x0403020103020100
+DATA k77<>+8(SB)/8, $0x0605040305040302
+DATA k77<>+16(SB)/8, $0x0807060507060504
+DATA k77<>+24(SB)/8, $0x0a09080709080706
+DATA k77<>+32(SB)/8, $0x0c0b0a090b0a0908
+DATA k77<>+40(SB)/8, $0x0e0d0c0b0d0c0b0a
+DATA k77<>+48(SB)/8, $0x100f0e0d0f0e0d0c
+DATA k77<>+56(SB)/8, $0x1211100f11100f0e
 GLOBL k77<>(SB), RODATA|NOPTR, $64
 
-DATA k78<>+0(SB)/8, $0x0706050407060504
-DATA k78<>+8(SB)/8, $0x0807060508070605
-DATA k78<>+16(SB)/8, $0x0908070609080706
-DATA k78<>+24(SB)/8, $0x0a0908070a090807
-DATA k78<>+32(SB)/8, $0x0706050407060504
-DATA k78<>+40(SB)/8, $0x0807060508070605
-DATA k78<>+48(SB)/8, $0x0908070609080706
-DATA k78<>+56(SB)/8, $0x0a0908070a090807
+DATA k78<>+0(SB)/8, $0x0000000000000000
+DATA k78<>+8(SB)/8, $0x0000000000000000
+DATA k78<>+16(SB)/8, $0x0000000000000000
+DATA k78<>+24(SB)/8, $0x0000000000000000
+DATA k78<>+32(SB)/8, $0x0000000000000000
+DATA k78<>+40(SB)/8, $0x0000000000000000
+DATA k78<>+48(SB)/8, $0x0000000000000000
+DATA k78<>+56(SB)/8, $0x0000000000000000
 GLOBL k78<>(SB), RODATA|NOPTR, $64
 
-DATA k79<>+0(SB)/8, $0x0000000400000000
-DATA k79<>+8(SB)/8, $0x0000000400000000
-DATA k79<>+16(SB)/8, $0x0000000400000000
-DATA k79<>+24(SB)/8, $0x0000000400000000
-DATA k79<>+32(SB)/8, $0x0000000400000000
-DATA k79<>+40(SB)/8, $0x0000000400000000
-DATA k79<>+48(SB)/8, $0x0000000400000000
-DATA k79<>+56(SB)/8, $0x0000000400000000
+DATA k79<>+0(SB)/8, $0x0000000400000004
+DATA k79<>+8(SB)/8, $0x0000000400000004
+DATA k79<>+16(SB)/8, $0x0000000400000004
+DATA k79<>+24(SB)/8, $0x0000000400000004
+DATA k79<>+32(SB)/8, $0x0000000400000004
+DATA k79<>+40(SB)/8, $0x0000000400000004
+DATA k79<>+48(SB)/8, $0x0000000400000004
+DATA k79<>+56(SB)/8, $0x0000000400000004
 GLOBL k79<>(SB), RODATA|NOPTR, $64
-
-DATA k80<>+0(SB)/8, $0x0303020203030202
-DATA k80<>+8(SB)/8, $0x0303020203030202
-DATA k80<>+16(SB)/8, $0x0303020203030202
-DATA k80<>+24(SB)/8, $0x0303020203030202
-DATA k80<>+32(SB)/8, $0x0303020203030202
-DATA k80<>+40(SB)/8, $0x0303020203030202
-DATA k80<>+48(SB)/8, $0x0303020203030202
-DATA k80<>+56(SB)/8, $0x0303020203030202
-GLOBL k80<>(SB), RODATA|NOPTR, $64
-
-DATA k81<>+0(SB)/8, $0x0000000600000004
-DATA k81<>+8(SB)/8, $0x0000000a00000008
-DATA k81<>+16(SB)/8, $0x0000000e0000000c
-DATA k81<>+24(SB)/8, $0x0000001200000010
-DATA k81<>+32(SB)/8, $0x0000000600000004
-DATA k81<>+40(SB)/8, $0x0000000a00000008
-DATA k81<>+48(SB)/8, $0x0000000e0000000c
-DATA k81<>+56(SB)/8, $0x0000001200000010
-GLOBL k81<>(SB), RODATA|NOPTR, $64
 
 // func iq4_XSBF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
@@ -5497,8 +4284,8 @@ TEXT ·iq4_XSBF16AVX512(SB), NOSPLIT, $128-32
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k9<>+0(SB), Z4
-	VMOVDQU64    k77<>+0(SB), Z5
+	VPBROADCASTD k5<>+0(SB), Z4
+	VMOVDQU64    k72<>+0(SB), Z5
 
 block:
 	MOVWLZX (CX), SI
@@ -5508,17 +4295,17 @@ block:
 
 	// Scales.
 	VPBROADCASTQ    (CX), Z6
-	VMOVDQU64       k78<>+0(SB), Z7
+	VMOVDQU64       k73<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z7
-	VPSRLVD         k79<>+0(SB), Z7, Z7
-	VMOVDQU64       k80<>+0(SB), Z8
+	VPSRLVD         k74<>+0(SB), Z7, Z7
+	VMOVDQU64       k75<>+0(SB), Z8
 	VPERMB          Z6, Z8, Z6
-	VPSRLVD         k81<>+0(SB), Z6, Z6
-	VPBROADCASTD    k18<>+0(SB), Z8
+	VPSRLVD         k76<>+0(SB), Z6, Z6
+	VPBROADCASTD    k20<>+0(SB), Z8
 	VPANDD          Z8, Z7, Z7
-	VPBROADCASTD    k41<>+0(SB), Z8
+	VPBROADCASTD    k39<>+0(SB), Z8
 	VPTERNLOGD      $0xea, Z7, Z8, Z6
-	VPBROADCASTD    k42<>+0(SB), Z7
+	VPBROADCASTD    k40<>+0(SB), Z7
 	VPSUBD          Z7, Z6, Z6
 	VPBROADCASTW    (CX), Y7
 	VCVTPH2PS       Y7, Z7
@@ -5526,13 +4313,13 @@ block:
 	VMULPS          Z7, Z6, Z6
 	VMOVUPS         Z6, (BX)
 	VMOVDQU32       8(CX), X9
-	VMOVDQU64       k10<>+0(SB), Z6
+	VMOVDQU64       k7<>+0(SB), Z6
 	VPERMB          Z9, Z6, Z6
-	VPROLVD         k11<>+0(SB), Z6, Z6
+	VPROLVD         k8<>+0(SB), Z6, Z6
 	VMOVDQU32       24(CX), X9
-	VMOVDQU64       k10<>+0(SB), Z7
+	VMOVDQU64       k7<>+0(SB), Z7
 	VPERMB          Z9, Z7, Z7
-	VPROLVD         k11<>+0(SB), Z7, Z7
+	VPROLVD         k8<>+0(SB), Z7, Z7
 	VMULPS.BCST     (BX), Z5, Z8
 	VMULPS.BCST     4(BX), Z5, Z10
 	VMOVDQA64       Z8, Z11
@@ -5541,20 +4328,20 @@ block:
 	VPTERNLOGD      $0xf8, Z1, Z11, Z8
 	VPCMPUW         $0x06, Z0, Z8, K1
 	VPADDW          Z1, Z11, K1, Z11
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z4, Z6
+	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z4, Z6
 	VPERMB          Z11, Z6, Z6
 	VMOVDQU64       Z6, (AX)
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z4, Z7
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z4, Z7
 	VPERMB          Z11, Z7, Z6
 	VMOVDQU64       Z6, 64(AX)
 	VMOVDQU32       40(CX), X9
-	VMOVDQU64       k10<>+0(SB), Z6
+	VMOVDQU64       k7<>+0(SB), Z6
 	VPERMB          Z9, Z6, Z6
-	VPROLVD         k11<>+0(SB), Z6, Z6
+	VPROLVD         k8<>+0(SB), Z6, Z6
 	VMOVDQU32       56(CX), X9
-	VMOVDQU64       k10<>+0(SB), Z7
+	VMOVDQU64       k7<>+0(SB), Z7
 	VPERMB          Z9, Z7, Z7
-	VPROLVD         k11<>+0(SB), Z7, Z7
+	VPROLVD         k8<>+0(SB), Z7, Z7
 	VMULPS.BCST     8(BX), Z5, Z8
 	VMULPS.BCST     12(BX), Z5, Z10
 	VMOVDQA64       Z8, Z11
@@ -5563,20 +4350,20 @@ block:
 	VPTERNLOGD      $0xf8, Z1, Z11, Z8
 	VPCMPUW         $0x06, Z0, Z8, K1
 	VPADDW          Z1, Z11, K1, Z11
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z4, Z6
+	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z4, Z6
 	VPERMB          Z11, Z6, Z6
 	VMOVDQU64       Z6, 128(AX)
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z4, Z7
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z4, Z7
 	VPERMB          Z11, Z7, Z6
 	VMOVDQU64       Z6, 192(AX)
 	VMOVDQU32       72(CX), X9
-	VMOVDQU64       k10<>+0(SB), Z6
+	VMOVDQU64       k7<>+0(SB), Z6
 	VPERMB          Z9, Z6, Z6
-	VPROLVD         k11<>+0(SB), Z6, Z6
+	VPROLVD         k8<>+0(SB), Z6, Z6
 	VMOVDQU32       88(CX), X9
-	VMOVDQU64       k10<>+0(SB), Z7
+	VMOVDQU64       k7<>+0(SB), Z7
 	VPERMB          Z9, Z7, Z7
-	VPROLVD         k11<>+0(SB), Z7, Z7
+	VPROLVD         k8<>+0(SB), Z7, Z7
 	VMULPS.BCST     16(BX), Z5, Z8
 	VMULPS.BCST     20(BX), Z5, Z10
 	VMOVDQA64       Z8, Z11
@@ -5585,20 +4372,20 @@ block:
 	VPTERNLOGD      $0xf8, Z1, Z11, Z8
 	VPCMPUW         $0x06, Z0, Z8, K1
 	VPADDW          Z1, Z11, K1, Z11
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z4, Z6
+	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z4, Z6
 	VPERMB          Z11, Z6, Z6
 	VMOVDQU64       Z6, 256(AX)
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z4, Z7
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z4, Z7
 	VPERMB          Z11, Z7, Z6
 	VMOVDQU64       Z6, 320(AX)
 	VMOVDQU32       104(CX), X9
-	VMOVDQU64       k10<>+0(SB), Z6
+	VMOVDQU64       k7<>+0(SB), Z6
 	VPERMB          Z9, Z6, Z6
-	VPROLVD         k11<>+0(SB), Z6, Z6
+	VPROLVD         k8<>+0(SB), Z6, Z6
 	VMOVDQU32       120(CX), X9
-	VMOVDQU64       k10<>+0(SB), Z7
+	VMOVDQU64       k7<>+0(SB), Z7
 	VPERMB          Z9, Z7, Z7
-	VPROLVD         k11<>+0(SB), Z7, Z7
+	VPROLVD         k8<>+0(SB), Z7, Z7
 	VMULPS.BCST     24(BX), Z5, Z8
 	VMULPS.BCST     28(BX), Z5, Z10
 	VMOVDQA64       Z8, Z11
@@ -5607,10 +4394,10 @@ block:
 	VPTERNLOGD      $0xf8, Z1, Z11, Z8
 	VPCMPUW         $0x06, Z0, Z8, K1
 	VPADDW          Z1, Z11, K1, Z11
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z4, Z6
+	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z4, Z6
 	VPERMB          Z11, Z6, Z6
 	VMOVDQU64       Z6, 384(AX)
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z4, Z7
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z4, Z7
 	VPERMB          Z11, Z7, Z6
 	VMOVDQU64       Z6, 448(AX)
 	PREFETCHT0      1024(AX)
@@ -5642,8 +4429,8 @@ TEXT ·iq4_XSF16AVX512(SB), NOSPLIT, $128-32
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k9<>+0(SB), Z0
-	VMOVDQU64    k77<>+0(SB), Z1
+	VPBROADCASTD k5<>+0(SB), Z0
+	VMOVDQU64    k72<>+0(SB), Z1
 
 block:
 	MOVWLZX (CX), SI
@@ -5653,17 +4440,17 @@ block:
 
 	// Scales.
 	VPBROADCASTQ    (CX), Z2
-	VMOVDQU64       k78<>+0(SB), Z3
+	VMOVDQU64       k73<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z3
-	VPSRLVD         k79<>+0(SB), Z3, Z3
-	VMOVDQU64       k80<>+0(SB), Z4
+	VPSRLVD         k74<>+0(SB), Z3, Z3
+	VMOVDQU64       k75<>+0(SB), Z4
 	VPERMB          Z2, Z4, Z2
-	VPSRLVD         k81<>+0(SB), Z2, Z2
-	VPBROADCASTD    k18<>+0(SB), Z4
+	VPSRLVD         k76<>+0(SB), Z2, Z2
+	VPBROADCASTD    k20<>+0(SB), Z4
 	VPANDD          Z4, Z3, Z3
-	VPBROADCASTD    k41<>+0(SB), Z4
+	VPBROADCASTD    k39<>+0(SB), Z4
 	VPTERNLOGD      $0xea, Z3, Z4, Z2
-	VPBROADCASTD    k42<>+0(SB), Z3
+	VPBROADCASTD    k40<>+0(SB), Z3
 	VPSUBD          Z3, Z2, Z2
 	VPBROADCASTW    (CX), Y3
 	VCVTPH2PS       Y3, Z3
@@ -5671,79 +4458,79 @@ block:
 	VMULPS          Z3, Z2, Z2
 	VMOVUPS         Z2, (BX)
 	VMOVDQU32       8(CX), X5
-	VMOVDQU64       k10<>+0(SB), Z2
+	VMOVDQU64       k7<>+0(SB), Z2
 	VPERMB          Z5, Z2, Z2
-	VPROLVD         k11<>+0(SB), Z2, Z2
+	VPROLVD         k8<>+0(SB), Z2, Z2
 	VMOVDQU32       24(CX), X5
-	VMOVDQU64       k10<>+0(SB), Z3
+	VMOVDQU64       k7<>+0(SB), Z3
 	VPERMB          Z5, Z3, Z3
-	VPROLVD         k11<>+0(SB), Z3, Z3
+	VPROLVD         k8<>+0(SB), Z3, Z3
 	VMULPS.BCST     (BX), Z1, Z4
 	VMULPS.BCST     4(BX), Z1, Z6
 	VCVTPS2PH       $0x00, Z4, Y4
 	VCVTPS2PH       $0x00, Z6, Y6
 	VINSERTI64X4    $0x01, Y6, Z4, Z4
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z0, Z2
+	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z0, Z2
 	VPERMB          Z4, Z2, Z2
 	VMOVDQU64       Z2, (AX)
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z0, Z3
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z0, Z3
 	VPERMB          Z4, Z3, Z2
 	VMOVDQU64       Z2, 64(AX)
 	VMOVDQU32       40(CX), X5
-	VMOVDQU64       k10<>+0(SB), Z2
+	VMOVDQU64       k7<>+0(SB), Z2
 	VPERMB          Z5, Z2, Z2
-	VPROLVD         k11<>+0(SB), Z2, Z2
+	VPROLVD         k8<>+0(SB), Z2, Z2
 	VMOVDQU32       56(CX), X5
-	VMOVDQU64       k10<>+0(SB), Z3
+	VMOVDQU64       k7<>+0(SB), Z3
 	VPERMB          Z5, Z3, Z3
-	VPROLVD         k11<>+0(SB), Z3, Z3
+	VPROLVD         k8<>+0(SB), Z3, Z3
 	VMULPS.BCST     8(BX), Z1, Z4
 	VMULPS.BCST     12(BX), Z1, Z6
 	VCVTPS2PH       $0x00, Z4, Y4
 	VCVTPS2PH       $0x00, Z6, Y6
 	VINSERTI64X4    $0x01, Y6, Z4, Z4
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z0, Z2
+	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z0, Z2
 	VPERMB          Z4, Z2, Z2
 	VMOVDQU64       Z2, 128(AX)
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z0, Z3
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z0, Z3
 	VPERMB          Z4, Z3, Z2
 	VMOVDQU64       Z2, 192(AX)
 	VMOVDQU32       72(CX), X5
-	VMOVDQU64       k10<>+0(SB), Z2
+	VMOVDQU64       k7<>+0(SB), Z2
 	VPERMB          Z5, Z2, Z2
-	VPROLVD         k11<>+0(SB), Z2, Z2
+	VPROLVD         k8<>+0(SB), Z2, Z2
 	VMOVDQU32       88(CX), X5
-	VMOVDQU64       k10<>+0(SB), Z3
+	VMOVDQU64       k7<>+0(SB), Z3
 	VPERMB          Z5, Z3, Z3
-	VPROLVD         k11<>+0(SB), Z3, Z3
+	VPROLVD         k8<>+0(SB), Z3, Z3
 	VMULPS.BCST     16(BX), Z1, Z4
 	VMULPS.BCST     20(BX), Z1, Z6
 	VCVTPS2PH       $0x00, Z4, Y4
 	VCVTPS2PH       $0x00, Z6, Y6
 	VINSERTI64X4    $0x01, Y6, Z4, Z4
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z0, Z2
+	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z0, Z2
 	VPERMB          Z4, Z2, Z2
 	VMOVDQU64       Z2, 256(AX)
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z0, Z3
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z0, Z3
 	VPERMB          Z4, Z3, Z2
 	VMOVDQU64       Z2, 320(AX)
 	VMOVDQU32       104(CX), X5
-	VMOVDQU64       k10<>+0(SB), Z2
+	VMOVDQU64       k7<>+0(SB), Z2
 	VPERMB          Z5, Z2, Z2
-	VPROLVD         k11<>+0(SB), Z2, Z2
+	VPROLVD         k8<>+0(SB), Z2, Z2
 	VMOVDQU32       120(CX), X5
-	VMOVDQU64       k10<>+0(SB), Z3
+	VMOVDQU64       k7<>+0(SB), Z3
 	VPERMB          Z5, Z3, Z3
-	VPROLVD         k11<>+0(SB), Z3, Z3
+	VPROLVD         k8<>+0(SB), Z3, Z3
 	VMULPS.BCST     24(BX), Z1, Z4
 	VMULPS.BCST     28(BX), Z1, Z6
 	VCVTPS2PH       $0x00, Z4, Y4
 	VCVTPS2PH       $0x00, Z6, Y6
 	VINSERTI64X4    $0x01, Y6, Z4, Z4
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z0, Z2
+	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z0, Z2
 	VPERMB          Z4, Z2, Z2
 	VMOVDQU64       Z2, 384(AX)
-	VPTERNLOGD.BCST $0xea, k13<>+0(SB), Z0, Z3
+	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z0, Z3
 	VPERMB          Z4, Z3, Z2
 	VMOVDQU64       Z2, 448(AX)
 	PREFETCHT0      1024(AX)
@@ -5761,10079 +4548,6 @@ block:
 
 stop:
 	MOVQ DX, left+24(FP)
-	VZEROUPPER
-	RET
-
-// func mxfp4F16AVX512(dst *byte, src *byte, rows *byte, n int) (left int)
-// Requires: AVX, AVX512F, AVX512VBMI, AVX512VL, MMX+
-TEXT ·mxfp4F16AVX512(SB), NOSPLIT, $64-40
-	// MXFP4: e E8M0, 32 nibbles q
-	// number = rows[e][q]
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         n+24(FP), DX
-	LEAQ         63(SP), BX
-	ANDQ         $-64, BX
-	MOVQ         rows+16(FP), BX
-	VPBROADCASTD k73<>+0(SB), Z0
-	VMOVDQU64    k10<>+0(SB), Z1
-	VMOVDQU64    k38<>+0(SB), Z2
-	VMOVDQU64    k82<>+0(SB), Z3
-
-block:
-	VMOVDQU32       1(CX), X4
-	MOVBQZX         (CX), SI
-	SHLQ            $0x05, SI
-	VBROADCASTI64X4 (BX)(SI*1), Z5
-	VPERMB          Z4, Z1, Z6
-	VPSRLVD         Z2, Z6, Z6
-	VPTERNLOGD      $0xea, Z3, Z0, Z6
-	VPERMB          Z5, Z6, Z5
-	VMOVDQU64       Z5, (AX)
-	PREFETCHT0      1024(AX)
-	ADDQ            $0x00000011, CX
-	ADDQ            $0x00000040, AX
-	DECQ            DX
-	JNZ             block
-	MOVQ            DX, left+32(FP)
-	VZEROUPPER
-	RET
-
-DATA k82<>+0(SB)/8, $0x1000100010001000
-DATA k82<>+8(SB)/8, $0x1000100010001000
-DATA k82<>+16(SB)/8, $0x1000100010001000
-DATA k82<>+24(SB)/8, $0x1000100010001000
-DATA k82<>+32(SB)/8, $0x3020302030203020
-DATA k82<>+40(SB)/8, $0x3020302030203020
-DATA k82<>+48(SB)/8, $0x3020302030203020
-DATA k82<>+56(SB)/8, $0x3020302030203020
-GLOBL k82<>(SB), RODATA|NOPTR, $64
-
-// func nvfp4F16AVX512(dst *byte, src *byte, rows *byte, n int) (left int)
-// Requires: AVX, AVX512F, AVX512VBMI, AVX512VL, MMX+
-TEXT ·nvfp4F16AVX512(SB), NOSPLIT, $64-40
-	// NVFP4: 4 scales e E4M3 without a sign, 64 nibbles q
-	// number = rows[e][q], a scale for 16 of them
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         n+24(FP), DX
-	LEAQ         63(SP), BX
-	ANDQ         $-64, BX
-	MOVQ         rows+16(FP), BX
-	VPBROADCASTD k73<>+0(SB), Z0
-	VMOVDQU64    k83<>+0(SB), Z1
-	VMOVDQU64    k84<>+0(SB), Z2
-	VMOVDQU64    k82<>+0(SB), Z3
-
-block:
-	VMOVDQU32    4(CX), X4
-	MOVBQZX      (CX), SI
-	SHLQ         $0x05, SI
-	VMOVDQU32    (BX)(SI*1), Y5
-	MOVBQZX      1(CX), SI
-	SHLQ         $0x05, SI
-	VINSERTI64X4 $0x01, (BX)(SI*1), Z5, Z5
-	VPERMB       Z4, Z1, Z6
-	VPSRLVD      Z2, Z6, Z6
-	VPTERNLOGD   $0xea, Z3, Z0, Z6
-	VPERMB       Z5, Z6, Z6
-	VMOVDQU64    Z6, (AX)
-	VMOVDQU32    20(CX), X4
-	MOVBQZX      2(CX), SI
-	SHLQ         $0x05, SI
-	VMOVDQU32    (BX)(SI*1), Y7
-	MOVBQZX      3(CX), SI
-	SHLQ         $0x05, SI
-	VINSERTI64X4 $0x01, (BX)(SI*1), Z7, Z7
-	VPERMB       Z4, Z1, Z6
-	VPSRLVD      Z2, Z6, Z6
-	VPTERNLOGD   $0xea, Z3, Z0, Z6
-	VPERMB       Z7, Z6, Z6
-	VMOVDQU64    Z6, 64(AX)
-	PREFETCHT0   1024(AX)
-	PREFETCHT0   1088(AX)
-	ADDQ         $0x00000024, CX
-	ADDQ         $0x00000080, AX
-	DECQ         DX
-	JNZ          block
-	MOVQ         DX, left+32(FP)
-	VZEROUPPER
-	RET
-
-DATA k83<>+0(SB)/8, $0x0303020201010000
-DATA k83<>+8(SB)/8, $0x0707060605050404
-DATA k83<>+16(SB)/8, $0x0303020201010000
-DATA k83<>+24(SB)/8, $0x0707060605050404
-DATA k83<>+32(SB)/8, $0x0b0b0a0a09090808
-DATA k83<>+40(SB)/8, $0x0f0f0e0e0d0d0c0c
-DATA k83<>+48(SB)/8, $0x0b0b0a0a09090808
-DATA k83<>+56(SB)/8, $0x0f0f0e0e0d0d0c0c
-GLOBL k83<>(SB), RODATA|NOPTR, $64
-
-DATA k84<>+0(SB)/8, $0x0000000000000000
-DATA k84<>+8(SB)/8, $0x0000000000000000
-DATA k84<>+16(SB)/8, $0x0000000400000004
-DATA k84<>+24(SB)/8, $0x0000000400000004
-DATA k84<>+32(SB)/8, $0x0000000000000000
-DATA k84<>+40(SB)/8, $0x0000000000000000
-DATA k84<>+48(SB)/8, $0x0000000400000004
-DATA k84<>+56(SB)/8, $0x0000000400000004
-GLOBL k84<>(SB), RODATA|NOPTR, $64
-
-// func tq1_0BF16AVX512(dst *byte, src *byte, n int) (left int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, MMX+
-TEXT ·tq1_0BF16AVX512(SB), NOSPLIT, $64-32
-	// TQ1_0: 256 digits of base 3, five a byte or four, d float16
-	// table[q] = (q-1)*d
-	// number = table[q]
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ n+16(FP), DX
-	LEAQ 63(SP), BX
-	ANDQ $-64, BX
-
-block:
-	MOVWLZX 52(CX), BX
-	NOTL    BX
-	TESTL   $0x00007c00, BX
-	JZ      stop
-
-	// 160 elements, five digits a byte.
-	VPBROADCASTW  52(CX), Y0
-	VCVTPH2PS     Y0, Z0
-	VMULPS        k85<>+0(SB), Z0, Z0
-	VMOVDQU64     k86<>+0(SB), Z1
-	VPTESTMD.BCST k87<>+0(SB), Z0, K1
-	VPADDD.BCST   k88<>+0(SB), Z0, Z0
-	VPADDD.BCST   k89<>+0(SB), Z0, K1, Z0
-	VPERMW        Z0, Z1, Z1
-	VPMOVZXBW     (CX), Z0
-	VPMULLW       k90<>+0(SB), Z0, Z2
-	VPMULHUW      k91<>+0(SB), Z2, Z2
-	VPERMW        Z1, Z2, Z2
-	VMOVDQU64     Z2, (AX)
-	VPMULLW       k92<>+0(SB), Z0, Z2
-	VPMULHUW      k91<>+0(SB), Z2, Z2
-	VPERMW        Z1, Z2, Z2
-	VMOVDQU64     Z2, 64(AX)
-	VPMULLW       k93<>+0(SB), Z0, Z2
-	VPMULHUW      k91<>+0(SB), Z2, Z2
-	VPERMW        Z1, Z2, Z2
-	VMOVDQU64     Z2, 128(AX)
-	VPMULLW       k94<>+0(SB), Z0, Z2
-	VPMULHUW      k91<>+0(SB), Z2, Z2
-	VPERMW        Z1, Z2, Z2
-	VMOVDQU64     Z2, 192(AX)
-	VPMULLW       k95<>+0(SB), Z0, Z0
-	VPMULHUW      k91<>+0(SB), Z0, Z0
-	VPERMW        Z1, Z0, Z0
-	VMOVDQU64     Z0, 256(AX)
-
-	// Sixteen bytes of five digits, and four of four behind them.
-	VBROADCASTI64X4 22(CX), Z0
-	VMOVDQU64       k96<>+0(SB), Z2
-	VPERMB          Z0, Z2, Z2
-	VPSRLVW         k7<>+0(SB), Z2, Z2
-	VPMULLW         k97<>+0(SB), Z2, Z3
-	VPMULHUW        k91<>+0(SB), Z3, Z3
-	VPERMW          Z1, Z3, Z3
-	VMOVDQU64       Z3, 320(AX)
-	VPMULLW         k98<>+0(SB), Z2, Z2
-	VPMULHUW        k91<>+0(SB), Z2, Z2
-	VPERMW          Z1, Z2, Z2
-	VMOVDQU64       Z2, 384(AX)
-	VMOVDQU64       k99<>+0(SB), Z2
-	VPERMB          Z0, Z2, Z0
-	VPSRLVW         k7<>+0(SB), Z0, Z0
-	VPMULLW         k100<>+0(SB), Z0, Z0
-	VPMULHUW        k91<>+0(SB), Z0, Z0
-	VPERMW          Z1, Z0, Z0
-	VMOVDQU64       Z0, 448(AX)
-	PREFETCHT0      1024(AX)
-	PREFETCHT0      1088(AX)
-	PREFETCHT0      1152(AX)
-	PREFETCHT0      1216(AX)
-	PREFETCHT0      1280(AX)
-	PREFETCHT0      1344(AX)
-	PREFETCHT0      1408(AX)
-	PREFETCHT0      1472(AX)
-	ADDQ            $0x00000036, CX
-	ADDQ            $0x00000200, AX
-	DECQ            DX
-	JNZ             block
-
-stop:
-	MOVQ DX, left+24(FP)
-	VZEROUPPER
-	RET
-
-DATA k85<>+0(SB)/8, $0x00000000bf800000
-DATA k85<>+8(SB)/8, $0x400000003f800000
-DATA k85<>+16(SB)/8, $0x00000000bf800000
-DATA k85<>+24(SB)/8, $0x400000003f800000
-DATA k85<>+32(SB)/8, $0x00000000bf800000
-DATA k85<>+40(SB)/8, $0x400000003f800000
-DATA k85<>+48(SB)/8, $0x00000000bf800000
-DATA k85<>+56(SB)/8, $0x400000003f800000
-GLOBL k85<>(SB), RODATA|NOPTR, $64
-
-DATA k86<>+0(SB)/8, $0x0007000500030001
-DATA k86<>+8(SB)/8, $0x000f000d000b0009
-DATA k86<>+16(SB)/8, $0x0017001500130011
-DATA k86<>+24(SB)/8, $0x001f001d001b0019
-DATA k86<>+32(SB)/8, $0x0007000500030001
-DATA k86<>+40(SB)/8, $0x000f000d000b0009
-DATA k86<>+48(SB)/8, $0x0017001500130011
-DATA k86<>+56(SB)/8, $0x001f001d001b0019
-GLOBL k86<>(SB), RODATA|NOPTR, $64
-
-DATA k87<>+0(SB)/8, $0x0001000000010000
-GLOBL k87<>(SB), RODATA|NOPTR, $8
-
-DATA k88<>+0(SB)/8, $0x00007fff00007fff
-GLOBL k88<>(SB), RODATA|NOPTR, $8
-
-DATA k89<>+0(SB)/8, $0x0000000100000001
-GLOBL k89<>(SB), RODATA|NOPTR, $8
-
-DATA k90<>+0(SB)/8, $0x0100010001000100
-DATA k90<>+8(SB)/8, $0x0100010001000100
-DATA k90<>+16(SB)/8, $0x0100010001000100
-DATA k90<>+24(SB)/8, $0x0100010001000100
-DATA k90<>+32(SB)/8, $0x0100010001000100
-DATA k90<>+40(SB)/8, $0x0100010001000100
-DATA k90<>+48(SB)/8, $0x0100010001000100
-DATA k90<>+56(SB)/8, $0x0100010001000100
-GLOBL k90<>(SB), RODATA|NOPTR, $64
-
-DATA k91<>+0(SB)/8, $0x0003000300030003
-DATA k91<>+8(SB)/8, $0x0003000300030003
-DATA k91<>+16(SB)/8, $0x0003000300030003
-DATA k91<>+24(SB)/8, $0x0003000300030003
-DATA k91<>+32(SB)/8, $0x0003000300030003
-DATA k91<>+40(SB)/8, $0x0003000300030003
-DATA k91<>+48(SB)/8, $0x0003000300030003
-DATA k91<>+56(SB)/8, $0x0003000300030003
-GLOBL k91<>(SB), RODATA|NOPTR, $64
-
-DATA k92<>+0(SB)/8, $0x0300030003000300
-DATA k92<>+8(SB)/8, $0x0300030003000300
-DATA k92<>+16(SB)/8, $0x0300030003000300
-DATA k92<>+24(SB)/8, $0x0300030003000300
-DATA k92<>+32(SB)/8, $0x0300030003000300
-DATA k92<>+40(SB)/8, $0x0300030003000300
-DATA k92<>+48(SB)/8, $0x0300030003000300
-DATA k92<>+56(SB)/8, $0x0300030003000300
-GLOBL k92<>(SB), RODATA|NOPTR, $64
-
-DATA k93<>+0(SB)/8, $0x0900090009000900
-DATA k93<>+8(SB)/8, $0x0900090009000900
-DATA k93<>+16(SB)/8, $0x0900090009000900
-DATA k93<>+24(SB)/8, $0x0900090009000900
-DATA k93<>+32(SB)/8, $0x0900090009000900
-DATA k93<>+40(SB)/8, $0x0900090009000900
-DATA k93<>+48(SB)/8, $0x0900090009000900
-DATA k93<>+56(SB)/8, $0x0900090009000900
-GLOBL k93<>(SB), RODATA|NOPTR, $64
-
-DATA k94<>+0(SB)/8, $0x1b001b001b001b00
-DATA k94<>+8(SB)/8, $0x1b001b001b001b00
-DATA k94<>+16(SB)/8, $0x1b001b001b001b00
-DATA k94<>+24(SB)/8, $0x1b001b001b001b00
-DATA k94<>+32(SB)/8, $0x1b001b001b001b00
-DATA k94<>+40(SB)/8, $0x1b001b001b001b00
-DATA k94<>+48(SB)/8, $0x1b001b001b001b00
-DATA k94<>+56(SB)/8, $0x1b001b001b001b00
-GLOBL k94<>(SB), RODATA|NOPTR, $64
-
-DATA k95<>+0(SB)/8, $0x5100510051005100
-DATA k95<>+8(SB)/8, $0x5100510051005100
-DATA k95<>+16(SB)/8, $0x5100510051005100
-DATA k95<>+24(SB)/8, $0x5100510051005100
-DATA k95<>+32(SB)/8, $0x5100510051005100
-DATA k95<>+40(SB)/8, $0x5100510051005100
-DATA k95<>+48(SB)/8, $0x5100510051005100
-DATA k95<>+56(SB)/8, $0x5100510051005100
-GLOBL k95<>(SB), RODATA|NOPTR, $64
-
-DATA k96<>+0(SB)/8, $0x0e0d0d0c0c0b0b0a
-DATA k96<>+8(SB)/8, $0x12111110100f0f0e
-DATA k96<>+16(SB)/8, $0x1615151414131312
-DATA k96<>+24(SB)/8, $0x1a19191818171716
-DATA k96<>+32(SB)/8, $0x0e0d0d0c0c0b0b0a
-DATA k96<>+40(SB)/8, $0x12111110100f0f0e
-DATA k96<>+48(SB)/8, $0x1615151414131312
-DATA k96<>+56(SB)/8, $0x1a19191818171716
-GLOBL k96<>(SB), RODATA|NOPTR, $64
-
-DATA k97<>+0(SB)/8, $0x0100010001000100
-DATA k97<>+8(SB)/8, $0x0100010001000100
-DATA k97<>+16(SB)/8, $0x0100010001000100
-DATA k97<>+24(SB)/8, $0x0100010001000100
-DATA k97<>+32(SB)/8, $0x0300030003000300
-DATA k97<>+40(SB)/8, $0x0300030003000300
-DATA k97<>+48(SB)/8, $0x0300030003000300
-DATA k97<>+56(SB)/8, $0x0300030003000300
-GLOBL k97<>(SB), RODATA|NOPTR, $64
-
-DATA k98<>+0(SB)/8, $0x0900090009000900
-DATA k98<>+8(SB)/8, $0x0900090009000900
-DATA k98<>+16(SB)/8, $0x0900090009000900
-DATA k98<>+24(SB)/8, $0x0900090009000900
-DATA k98<>+32(SB)/8, $0x1b001b001b001b00
-DATA k98<>+40(SB)/8, $0x1b001b001b001b00
-DATA k98<>+48(SB)/8, $0x1b001b001b001b00
-DATA k98<>+56(SB)/8, $0x1b001b001b001b00
-GLOBL k98<>(SB), RODATA|NOPTR, $64
-
-DATA k99<>+0(SB)/8, $0x0e0d0d0c0c0b0b0a
-DATA k99<>+8(SB)/8, $0x12111110100f0f0e
-DATA k99<>+16(SB)/8, $0x1615151414131312
-DATA k99<>+24(SB)/8, $0x1a19191818171716
-DATA k99<>+32(SB)/8, $0x1e1d1d1c1c1b1b1a
-DATA k99<>+40(SB)/8, $0x1e1d1d1c1c1b1b1a
-DATA k99<>+48(SB)/8, $0x1e1d1d1c1c1b1b1a
-DATA k99<>+56(SB)/8, $0x1e1d1d1c1c1b1b1a
-GLOBL k99<>(SB), RODATA|NOPTR, $64
-
-DATA k100<>+0(SB)/8, $0x5100510051005100
-DATA k100<>+8(SB)/8, $0x5100510051005100
-DATA k100<>+16(SB)/8, $0x5100510051005100
-DATA k100<>+24(SB)/8, $0x5100510051005100
-DATA k100<>+32(SB)/8, $0x0100010001000100
-DATA k100<>+40(SB)/8, $0x0300030003000300
-DATA k100<>+48(SB)/8, $0x0900090009000900
-DATA k100<>+56(SB)/8, $0x1b001b001b001b00
-GLOBL k100<>(SB), RODATA|NOPTR, $64
-
-// func tq1_0F16AVX512(dst *byte, src *byte, n int) (left int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, MMX+
-TEXT ·tq1_0F16AVX512(SB), NOSPLIT, $64-32
-	// TQ1_0: 256 digits of base 3, five a byte or four, d float16
-	// table[q] = (q-1)*d
-	// number = table[q]
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ n+16(FP), DX
-	LEAQ 63(SP), BX
-	ANDQ $-64, BX
-
-block:
-	MOVWLZX 52(CX), BX
-	NOTL    BX
-	TESTL   $0x00007c00, BX
-	JZ      stop
-
-	// 160 elements, five digits a byte.
-	VPBROADCASTW 52(CX), Y0
-	VCVTPH2PS    Y0, Z0
-	VMULPS       k85<>+0(SB), Z0, Z0
-	VCVTPS2PH    $0x00, Z0, Y0
-	VINSERTI64X4 $0x01, Y0, Z0, Z0
-	VPMOVZXBW    (CX), Z1
-	VPMULLW      k90<>+0(SB), Z1, Z2
-	VPMULHUW     k91<>+0(SB), Z2, Z2
-	VPERMW       Z0, Z2, Z2
-	VMOVDQU64    Z2, (AX)
-	VPMULLW      k92<>+0(SB), Z1, Z2
-	VPMULHUW     k91<>+0(SB), Z2, Z2
-	VPERMW       Z0, Z2, Z2
-	VMOVDQU64    Z2, 64(AX)
-	VPMULLW      k93<>+0(SB), Z1, Z2
-	VPMULHUW     k91<>+0(SB), Z2, Z2
-	VPERMW       Z0, Z2, Z2
-	VMOVDQU64    Z2, 128(AX)
-	VPMULLW      k94<>+0(SB), Z1, Z2
-	VPMULHUW     k91<>+0(SB), Z2, Z2
-	VPERMW       Z0, Z2, Z2
-	VMOVDQU64    Z2, 192(AX)
-	VPMULLW      k95<>+0(SB), Z1, Z1
-	VPMULHUW     k91<>+0(SB), Z1, Z1
-	VPERMW       Z0, Z1, Z1
-	VMOVDQU64    Z1, 256(AX)
-
-	// Sixteen bytes of five digits, and four of four behind them.
-	VBROADCASTI64X4 22(CX), Z1
-	VMOVDQU64       k96<>+0(SB), Z2
-	VPERMB          Z1, Z2, Z2
-	VPSRLVW         k7<>+0(SB), Z2, Z2
-	VPMULLW         k97<>+0(SB), Z2, Z3
-	VPMULHUW        k91<>+0(SB), Z3, Z3
-	VPERMW          Z0, Z3, Z3
-	VMOVDQU64       Z3, 320(AX)
-	VPMULLW         k98<>+0(SB), Z2, Z2
-	VPMULHUW        k91<>+0(SB), Z2, Z2
-	VPERMW          Z0, Z2, Z2
-	VMOVDQU64       Z2, 384(AX)
-	VMOVDQU64       k99<>+0(SB), Z2
-	VPERMB          Z1, Z2, Z1
-	VPSRLVW         k7<>+0(SB), Z1, Z1
-	VPMULLW         k100<>+0(SB), Z1, Z1
-	VPMULHUW        k91<>+0(SB), Z1, Z1
-	VPERMW          Z0, Z1, Z0
-	VMOVDQU64       Z0, 448(AX)
-	PREFETCHT0      1024(AX)
-	PREFETCHT0      1088(AX)
-	PREFETCHT0      1152(AX)
-	PREFETCHT0      1216(AX)
-	PREFETCHT0      1280(AX)
-	PREFETCHT0      1344(AX)
-	PREFETCHT0      1408(AX)
-	PREFETCHT0      1472(AX)
-	ADDQ            $0x00000036, CX
-	ADDQ            $0x00000200, AX
-	DECQ            DX
-	JNZ             block
-
-stop:
-	MOVQ DX, left+24(FP)
-	VZEROUPPER
-	RET
-
-// func tq2_0F32AVX512(dst *byte, src *byte, n int) (left int)
-// Requires: AVX, AVX2, AVX512F, MMX+
-TEXT ·tq2_0F32AVX512(SB), NOSPLIT, $64-32
-	// TQ2_0: 256 codes q of 2 bits, d float16
-	// table[q] = (q-1)*d
-	// number = table[q]
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ n+16(FP), DX
-	LEAQ 63(SP), BX
-	ANDQ $-64, BX
-
-block:
-	MOVWLZX      64(CX), BX
-	NOTL         BX
-	TESTL        $0x00007c00, BX
-	JZ           stop
-	VPBROADCASTW 64(CX), Y0
-	VCVTPH2PS    Y0, Z0
-	VMULPS       k85<>+0(SB), Z0, Z0
-	VPMOVZXBD    (CX), Z1
-	VPMOVZXBD    16(CX), Z2
-	VPERMD       Z0, Z1, Z1
-	VMOVDQU64    Z1, (AX)
-	VPERMD       Z0, Z2, Z1
-	VMOVDQU64    Z1, 64(AX)
-	VPMOVZXBD    (CX), Z1
-	VPMOVZXBD    16(CX), Z2
-	VPSRLD       $0x02, Z1, Z1
-	VPSRLD       $0x02, Z2, Z2
-	VPERMD       Z0, Z1, Z1
-	VMOVDQU64    Z1, 128(AX)
-	VPERMD       Z0, Z2, Z1
-	VMOVDQU64    Z1, 192(AX)
-	VPMOVZXBD    (CX), Z1
-	VPMOVZXBD    16(CX), Z2
-	VPSRLD       $0x04, Z1, Z1
-	VPSRLD       $0x04, Z2, Z2
-	VPERMD       Z0, Z1, Z1
-	VMOVDQU64    Z1, 256(AX)
-	VPERMD       Z0, Z2, Z1
-	VMOVDQU64    Z1, 320(AX)
-	VPMOVZXBD    (CX), Z1
-	VPMOVZXBD    16(CX), Z2
-	VPSRLD       $0x06, Z1, Z1
-	VPSRLD       $0x06, Z2, Z2
-	VPERMD       Z0, Z1, Z1
-	VMOVDQU64    Z1, 384(AX)
-	VPERMD       Z0, Z2, Z1
-	VMOVDQU64    Z1, 448(AX)
-	VPMOVZXBD    32(CX), Z1
-	VPMOVZXBD    48(CX), Z2
-	VPERMD       Z0, Z1, Z1
-	VMOVDQU64    Z1, 512(AX)
-	VPERMD       Z0, Z2, Z1
-	VMOVDQU64    Z1, 576(AX)
-	VPMOVZXBD    32(CX), Z1
-	VPMOVZXBD    48(CX), Z2
-	VPSRLD       $0x02, Z1, Z1
-	VPSRLD       $0x02, Z2, Z2
-	VPERMD       Z0, Z1, Z1
-	VMOVDQU64    Z1, 640(AX)
-	VPERMD       Z0, Z2, Z1
-	VMOVDQU64    Z1, 704(AX)
-	VPMOVZXBD    32(CX), Z1
-	VPMOVZXBD    48(CX), Z2
-	VPSRLD       $0x04, Z1, Z1
-	VPSRLD       $0x04, Z2, Z2
-	VPERMD       Z0, Z1, Z1
-	VMOVDQU64    Z1, 768(AX)
-	VPERMD       Z0, Z2, Z1
-	VMOVDQU64    Z1, 832(AX)
-	VPMOVZXBD    32(CX), Z1
-	VPMOVZXBD    48(CX), Z2
-	VPSRLD       $0x06, Z1, Z1
-	VPSRLD       $0x06, Z2, Z2
-	VPERMD       Z0, Z1, Z1
-	VMOVDQU64    Z1, 896(AX)
-	VPERMD       Z0, Z2, Z0
-	VMOVDQU64    Z0, 960(AX)
-	PREFETCHT0   1024(AX)
-	PREFETCHT0   1088(AX)
-	PREFETCHT0   1152(AX)
-	PREFETCHT0   1216(AX)
-	PREFETCHT0   1280(AX)
-	PREFETCHT0   1344(AX)
-	PREFETCHT0   1408(AX)
-	PREFETCHT0   1472(AX)
-	PREFETCHT0   1536(AX)
-	PREFETCHT0   1600(AX)
-	PREFETCHT0   1664(AX)
-	PREFETCHT0   1728(AX)
-	PREFETCHT0   1792(AX)
-	PREFETCHT0   1856(AX)
-	PREFETCHT0   1920(AX)
-	PREFETCHT0   1984(AX)
-	ADDQ         $0x00000042, CX
-	ADDQ         $0x00000400, AX
-	DECQ         DX
-	JNZ          block
-
-stop:
-	MOVQ DX, left+24(FP)
-	VZEROUPPER
-	RET
-
-// func tq2_0BF16AVX512(dst *byte, src *byte, n int) (left int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
-TEXT ·tq2_0BF16AVX512(SB), NOSPLIT, $64-32
-	// TQ2_0: 256 codes q of 2 bits, d float16
-	// table[q] = (q-1)*d
-	// number = table[q]
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ n+16(FP), DX
-	LEAQ 63(SP), BX
-	ANDQ $-64, BX
-
-block:
-	MOVWLZX       64(CX), BX
-	NOTL          BX
-	TESTL         $0x00007c00, BX
-	JZ            stop
-	VPBROADCASTW  64(CX), Y0
-	VCVTPH2PS     Y0, Z0
-	VMULPS        k85<>+0(SB), Z0, Z0
-	VMOVDQU64     k86<>+0(SB), Z1
-	VPTESTMD.BCST k87<>+0(SB), Z0, K1
-	VPADDD.BCST   k88<>+0(SB), Z0, Z0
-	VPADDD.BCST   k89<>+0(SB), Z0, K1, Z0
-	VPERMW        Z0, Z1, Z1
-	VPMOVZXBW     (CX), Z0
-	VPERMW        Z1, Z0, Z0
-	VMOVDQU64     Z0, (AX)
-	VPMOVZXBW     (CX), Z0
-	VPSRLW        $0x02, Z0, Z0
-	VPERMW        Z1, Z0, Z0
-	VMOVDQU64     Z0, 64(AX)
-	VPMOVZXBW     (CX), Z0
-	VPSRLW        $0x04, Z0, Z0
-	VPERMW        Z1, Z0, Z0
-	VMOVDQU64     Z0, 128(AX)
-	VPMOVZXBW     (CX), Z0
-	VPSRLW        $0x06, Z0, Z0
-	VPERMW        Z1, Z0, Z0
-	VMOVDQU64     Z0, 192(AX)
-	VPMOVZXBW     32(CX), Z0
-	VPERMW        Z1, Z0, Z0
-	VMOVDQU64     Z0, 256(AX)
-	VPMOVZXBW     32(CX), Z0
-	VPSRLW        $0x02, Z0, Z0
-	VPERMW        Z1, Z0, Z0
-	VMOVDQU64     Z0, 320(AX)
-	VPMOVZXBW     32(CX), Z0
-	VPSRLW        $0x04, Z0, Z0
-	VPERMW        Z1, Z0, Z0
-	VMOVDQU64     Z0, 384(AX)
-	VPMOVZXBW     32(CX), Z0
-	VPSRLW        $0x06, Z0, Z0
-	VPERMW        Z1, Z0, Z0
-	VMOVDQU64     Z0, 448(AX)
-	PREFETCHT0    1024(AX)
-	PREFETCHT0    1088(AX)
-	PREFETCHT0    1152(AX)
-	PREFETCHT0    1216(AX)
-	PREFETCHT0    1280(AX)
-	PREFETCHT0    1344(AX)
-	PREFETCHT0    1408(AX)
-	PREFETCHT0    1472(AX)
-	ADDQ          $0x00000042, CX
-	ADDQ          $0x00000200, AX
-	DECQ          DX
-	JNZ           block
-
-stop:
-	MOVQ DX, left+24(FP)
-	VZEROUPPER
-	RET
-
-// func tq2_0F16AVX512(dst *byte, src *byte, n int) (left int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
-TEXT ·tq2_0F16AVX512(SB), NOSPLIT, $64-32
-	// TQ2_0: 256 codes q of 2 bits, d float16
-	// table[q] = (q-1)*d
-	// number = table[q]
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ n+16(FP), DX
-	LEAQ 63(SP), BX
-	ANDQ $-64, BX
-
-block:
-	MOVWLZX      64(CX), BX
-	NOTL         BX
-	TESTL        $0x00007c00, BX
-	JZ           stop
-	VPBROADCASTW 64(CX), Y0
-	VCVTPH2PS    Y0, Z0
-	VMULPS       k85<>+0(SB), Z0, Z0
-	VCVTPS2PH    $0x00, Z0, Y0
-	VINSERTI64X4 $0x01, Y0, Z0, Z0
-	VPMOVZXBW    (CX), Z1
-	VPERMW       Z0, Z1, Z1
-	VMOVDQU64    Z1, (AX)
-	VPMOVZXBW    (CX), Z1
-	VPSRLW       $0x02, Z1, Z1
-	VPERMW       Z0, Z1, Z1
-	VMOVDQU64    Z1, 64(AX)
-	VPMOVZXBW    (CX), Z1
-	VPSRLW       $0x04, Z1, Z1
-	VPERMW       Z0, Z1, Z1
-	VMOVDQU64    Z1, 128(AX)
-	VPMOVZXBW    (CX), Z1
-	VPSRLW       $0x06, Z1, Z1
-	VPERMW       Z0, Z1, Z1
-	VMOVDQU64    Z1, 192(AX)
-	VPMOVZXBW    32(CX), Z1
-	VPERMW       Z0, Z1, Z1
-	VMOVDQU64    Z1, 256(AX)
-	VPMOVZXBW    32(CX), Z1
-	VPSRLW       $0x02, Z1, Z1
-	VPERMW       Z0, Z1, Z1
-	VMOVDQU64    Z1, 320(AX)
-	VPMOVZXBW    32(CX), Z1
-	VPSRLW       $0x04, Z1, Z1
-	VPERMW       Z0, Z1, Z1
-	VMOVDQU64    Z1, 384(AX)
-	VPMOVZXBW    32(CX), Z1
-	VPSRLW       $0x06, Z1, Z1
-	VPERMW       Z0, Z1, Z0
-	VMOVDQU64    Z0, 448(AX)
-	PREFETCHT0   1024(AX)
-	PREFETCHT0   1088(AX)
-	PREFETCHT0   1152(AX)
-	PREFETCHT0   1216(AX)
-	PREFETCHT0   1280(AX)
-	PREFETCHT0   1344(AX)
-	PREFETCHT0   1408(AX)
-	PREFETCHT0   1472(AX)
-	ADDQ         $0x00000042, CX
-	ADDQ         $0x00000200, AX
-	DECQ         DX
-	JNZ          block
-
-stop:
-	MOVQ DX, left+24(FP)
-	VZEROUPPER
-	RET
-
-// func q1_0F32AVX512(dst *byte, src *byte, n int) (left int)
-// Requires: AVX, AVX2, AVX512F, MMX+
-TEXT ·q1_0F32AVX512(SB), NOSPLIT, $64-32
-	// Q1_0: d float16, 128 bits
-	// number = d where the bit is set, else -d
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ n+16(FP), DX
-	LEAQ 63(SP), BX
-	ANDQ $-64, BX
-
-block:
-	MOVWLZX      (CX), BX
-	NOTL         BX
-	TESTL        $0x00007c00, BX
-	JZ           stop
-	VPBROADCASTW (CX), Y0
-	VCVTPH2PS    Y0, Z0
-	VPXORD.BCST  k101<>+0(SB), Z0, Z9
-	KMOVW        2(CX), K1
-	VPBLENDMD    Z0, Z9, K1, Z1
-	VMOVDQU32    Z1, (AX)
-	KMOVW        4(CX), K1
-	VPBLENDMD    Z0, Z9, K1, Z2
-	VMOVDQU32    Z2, 64(AX)
-	KMOVW        6(CX), K1
-	VPBLENDMD    Z0, Z9, K1, Z3
-	VMOVDQU32    Z3, 128(AX)
-	KMOVW        8(CX), K1
-	VPBLENDMD    Z0, Z9, K1, Z4
-	VMOVDQU32    Z4, 192(AX)
-	KMOVW        10(CX), K1
-	VPBLENDMD    Z0, Z9, K1, Z5
-	VMOVDQU32    Z5, 256(AX)
-	KMOVW        12(CX), K1
-	VPBLENDMD    Z0, Z9, K1, Z6
-	VMOVDQU32    Z6, 320(AX)
-	KMOVW        14(CX), K1
-	VPBLENDMD    Z0, Z9, K1, Z7
-	VMOVDQU32    Z7, 384(AX)
-	KMOVW        16(CX), K1
-	VPBLENDMD    Z0, Z9, K1, Z8
-	VMOVDQU32    Z8, 448(AX)
-	PREFETCHT0   1024(AX)
-	PREFETCHT0   1088(AX)
-	PREFETCHT0   1152(AX)
-	PREFETCHT0   1216(AX)
-	PREFETCHT0   1280(AX)
-	PREFETCHT0   1344(AX)
-	PREFETCHT0   1408(AX)
-	PREFETCHT0   1472(AX)
-	ADDQ         $0x00000012, CX
-	ADDQ         $0x00000200, AX
-	DECQ         DX
-	JNZ          block
-
-stop:
-	MOVQ DX, left+24(FP)
-	VZEROUPPER
-	RET
-
-DATA k101<>+0(SB)/8, $0x8000000080000000
-GLOBL k101<>(SB), RODATA|NOPTR, $8
-
-// func q1_0BF16AVX512(dst *byte, src *byte, n int) (left int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
-TEXT ·q1_0BF16AVX512(SB), NOSPLIT, $64-32
-	// Q1_0: d float16, 128 bits
-	// number = d where the bit is set, else -d
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ n+16(FP), DX
-	LEAQ 63(SP), BX
-	ANDQ $-64, BX
-
-block:
-	MOVWLZX       (CX), BX
-	NOTL          BX
-	TESTL         $0x00007c00, BX
-	JZ            stop
-	VPBROADCASTW  (CX), Y0
-	VCVTPH2PS     Y0, Z0
-	VMULPS        k102<>+0(SB), Z0, Z0
-	VMOVDQU64     k86<>+0(SB), Z1
-	VPTESTMD.BCST k87<>+0(SB), Z0, K1
-	VPADDD.BCST   k88<>+0(SB), Z0, Z0
-	VPADDD.BCST   k89<>+0(SB), Z0, K1, Z0
-	VPERMW        Z0, Z1, Z1
-	VPXORD.BCST   k0<>+0(SB), Z1, Z0
-	KMOVD         2(CX), K1
-	VPBLENDMW     Z1, Z0, K1, Z2
-	VMOVDQU64     Z2, (AX)
-	KMOVD         6(CX), K1
-	VPBLENDMW     Z1, Z0, K1, Z3
-	VMOVDQU64     Z3, 64(AX)
-	KMOVD         10(CX), K1
-	VPBLENDMW     Z1, Z0, K1, Z4
-	VMOVDQU64     Z4, 128(AX)
-	KMOVD         14(CX), K1
-	VPBLENDMW     Z1, Z0, K1, Z5
-	VMOVDQU64     Z5, 192(AX)
-	PREFETCHT0    1024(AX)
-	PREFETCHT0    1088(AX)
-	PREFETCHT0    1152(AX)
-	PREFETCHT0    1216(AX)
-	ADDQ          $0x00000012, CX
-	ADDQ          $0x00000100, AX
-	DECQ          DX
-	JNZ           block
-
-stop:
-	MOVQ DX, left+24(FP)
-	VZEROUPPER
-	RET
-
-DATA k102<>+0(SB)/8, $0x3f8000003f800000
-DATA k102<>+8(SB)/8, $0x3f8000003f800000
-DATA k102<>+16(SB)/8, $0x3f8000003f800000
-DATA k102<>+24(SB)/8, $0x3f8000003f800000
-DATA k102<>+32(SB)/8, $0x3f8000003f800000
-DATA k102<>+40(SB)/8, $0x3f8000003f800000
-DATA k102<>+48(SB)/8, $0x3f8000003f800000
-DATA k102<>+56(SB)/8, $0x3f8000003f800000
-GLOBL k102<>(SB), RODATA|NOPTR, $64
-
-// func q1_0F16AVX512(dst *byte, src *byte, n int) (left int)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
-TEXT ·q1_0F16AVX512(SB), NOSPLIT, $64-32
-	// Q1_0: d float16, 128 bits
-	// number = d where the bit is set, else -d
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ n+16(FP), DX
-	LEAQ 63(SP), BX
-	ANDQ $-64, BX
-
-block:
-	MOVWLZX      (CX), BX
-	NOTL         BX
-	TESTL        $0x00007c00, BX
-	JZ           stop
-	VPBROADCASTW (CX), Z0
-	VPXORD.BCST  k0<>+0(SB), Z0, Z1
-	KMOVD        2(CX), K1
-	VPBLENDMW    Z0, Z1, K1, Z2
-	VMOVDQU64    Z2, (AX)
-	KMOVD        6(CX), K1
-	VPBLENDMW    Z0, Z1, K1, Z3
-	VMOVDQU64    Z3, 64(AX)
-	KMOVD        10(CX), K1
-	VPBLENDMW    Z0, Z1, K1, Z4
-	VMOVDQU64    Z4, 128(AX)
-	KMOVD        14(CX), K1
-	VPBLENDMW    Z0, Z1, K1, Z5
-	VMOVDQU64    Z5, 192(AX)
-	PREFETCHT0   1024(AX)
-	PREFETCHT0   1088(AX)
-	PREFETCHT0   1152(AX)
-	PREFETCHT0   1216(AX)
-	ADDQ         $0x00000012, CX
-	ADDQ         $0x00000100, AX
-	DECQ         DX
-	JNZ          block
-
-stop:
-	MOVQ DX, left+24(FP)
-	VZEROUPPER
-	RET
-
-// func q2_0F32AVX512(dst *byte, src *byte, n int) (left int)
-// Requires: AVX, AVX2, AVX512F, AVX512VBMI, MMX+
-TEXT ·q2_0F32AVX512(SB), NOSPLIT, $64-32
-	// Q2_0: d float16, 64 codes q of 2 bits
-	// table[q] = (q-1)*d
-	// number = table[q]
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ n+16(FP), DX
-	LEAQ 63(SP), BX
-	ANDQ $-64, BX
-
-block:
-	MOVWLZX      (CX), BX
-	NOTL         BX
-	TESTL        $0x00007c00, BX
-	JZ           stop
-	VPBROADCASTW (CX), Y0
-	VCVTPH2PS    Y0, Z0
-	VMULPS       k85<>+0(SB), Z0, Z0
-	VPBROADCASTQ 2(CX), Z1
-	VMOVDQU64    k103<>+0(SB), Z2
-	VPERMB       Z1, Z2, Z2
-	VPSRLVD      k104<>+0(SB), Z2, Z2
-	VMOVDQU64    k105<>+0(SB), Z3
-	VPERMB       Z1, Z3, Z1
-	VPSRLVD      k104<>+0(SB), Z1, Z1
-	VPERMD       Z0, Z2, Z2
-	VMOVDQU64    Z2, (AX)
-	VPERMD       Z0, Z1, Z1
-	VMOVDQU64    Z1, 64(AX)
-	VPBROADCASTQ 10(CX), Z1
-	VMOVDQU64    k103<>+0(SB), Z2
-	VPERMB       Z1, Z2, Z2
-	VPSRLVD      k104<>+0(SB), Z2, Z2
-	VMOVDQU64    k105<>+0(SB), Z3
-	VPERMB       Z1, Z3, Z1
-	VPSRLVD      k104<>+0(SB), Z1, Z1
-	VPERMD       Z0, Z2, Z2
-	VMOVDQU64    Z2, 128(AX)
-	VPERMD       Z0, Z1, Z0
-	VMOVDQU64    Z0, 192(AX)
-	PREFETCHT0   1024(AX)
-	PREFETCHT0   1088(AX)
-	PREFETCHT0   1152(AX)
-	PREFETCHT0   1216(AX)
-	ADDQ         $0x00000012, CX
-	ADDQ         $0x00000100, AX
-	DECQ         DX
-	JNZ          block
-
-stop:
-	MOVQ DX, left+24(FP)
-	VZEROUPPER
-	RET
-
-DATA k103<>+0(SB)/8, $0x0302010003020100
-DATA k103<>+8(SB)/8, $0x0302010003020100
-DATA k103<>+16(SB)/8, $0x0403020104030201
-DATA k103<>+24(SB)/8, $0x0403020104030201
-DATA k103<>+32(SB)/8, $0x0504030205040302
-DATA k103<>+40(SB)/8, $0x0504030205040302
-DATA k103<>+48(SB)/8, $0x0605040306050403
-DATA k103<>+56(SB)/8, $0x0605040306050403
-GLOBL k103<>(SB), RODATA|NOPTR, $64
-
-DATA k104<>+0(SB)/8, $0x0000000200000000
-DATA k104<>+8(SB)/8, $0x0000000600000004
-DATA k104<>+16(SB)/8, $0x0000000200000000
-DATA k104<>+24(SB)/8, $0x0000000600000004
-DATA k104<>+32(SB)/8, $0x0000000200000000
-DATA k104<>+40(SB)/8, $0x0000000600000004
-DATA k104<>+48(SB)/8, $0x0000000200000000
-DATA k104<>+56(SB)/8, $0x0000000600000004
-GLOBL k104<>(SB), RODATA|NOPTR, $64
-
-DATA k105<>+0(SB)/8, $0x0706050407060504
-DATA k105<>+8(SB)/8, $0x0706050407060504
-DATA k105<>+16(SB)/8, $0x0807060508070605
-DATA k105<>+24(SB)/8, $0x0807060508070605
-DATA k105<>+32(SB)/8, $0x0908070609080706
-DATA k105<>+40(SB)/8, $0x0908070609080706
-DATA k105<>+48(SB)/8, $0x0a0908070a090807
-DATA k105<>+56(SB)/8, $0x0a0908070a090807
-GLOBL k105<>(SB), RODATA|NOPTR, $64
-
-// func q2_0BF16AVX512(dst *byte, src *byte, n int) (left int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, MMX+
-TEXT ·q2_0BF16AVX512(SB), NOSPLIT, $64-32
-	// Q2_0: d float16, 64 codes q of 2 bits
-	// table[q] = (q-1)*d
-	// number = table[q]
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ n+16(FP), DX
-	LEAQ 63(SP), BX
-	ANDQ $-64, BX
-
-block:
-	MOVWLZX       (CX), BX
-	NOTL          BX
-	TESTL         $0x00007c00, BX
-	JZ            stop
-	VPBROADCASTW  (CX), Y0
-	VCVTPH2PS     Y0, Z0
-	VMULPS        k85<>+0(SB), Z0, Z0
-	VMOVDQU64     k86<>+0(SB), Z1
-	VPTESTMD.BCST k87<>+0(SB), Z0, K1
-	VPADDD.BCST   k88<>+0(SB), Z0, Z0
-	VPADDD.BCST   k89<>+0(SB), Z0, K1, Z0
-	VPERMW        Z0, Z1, Z1
-	VPBROADCASTQ  2(CX), Z0
-	VMOVDQU64     k106<>+0(SB), Z2
-	VPERMB        Z0, Z2, Z0
-	VPSRLVW       k107<>+0(SB), Z0, Z0
-	VPERMW        Z1, Z0, Z0
-	VMOVDQU64     Z0, (AX)
-	VPBROADCASTQ  10(CX), Z0
-	VMOVDQU64     k106<>+0(SB), Z2
-	VPERMB        Z0, Z2, Z0
-	VPSRLVW       k107<>+0(SB), Z0, Z0
-	VPERMW        Z1, Z0, Z0
-	VMOVDQU64     Z0, 64(AX)
-	PREFETCHT0    1024(AX)
-	PREFETCHT0    1088(AX)
-	ADDQ          $0x00000012, CX
-	ADDQ          $0x00000080, AX
-	DECQ          DX
-	JNZ           block
-
-stop:
-	MOVQ DX, left+24(FP)
-	VZEROUPPER
-	RET
-
-DATA k106<>+0(SB)/8, $0x0100010001000100
-DATA k106<>+8(SB)/8, $0x0201020102010201
-DATA k106<>+16(SB)/8, $0x0302030203020302
-DATA k106<>+24(SB)/8, $0x0403040304030403
-DATA k106<>+32(SB)/8, $0x0504050405040504
-DATA k106<>+40(SB)/8, $0x0605060506050605
-DATA k106<>+48(SB)/8, $0x0706070607060706
-DATA k106<>+56(SB)/8, $0x0807080708070807
-GLOBL k106<>(SB), RODATA|NOPTR, $64
-
-DATA k107<>+0(SB)/8, $0x0006000400020000
-DATA k107<>+8(SB)/8, $0x0006000400020000
-DATA k107<>+16(SB)/8, $0x0006000400020000
-DATA k107<>+24(SB)/8, $0x0006000400020000
-DATA k107<>+32(SB)/8, $0x0006000400020000
-DATA k107<>+40(SB)/8, $0x0006000400020000
-DATA k107<>+48(SB)/8, $0x0006000400020000
-DATA k107<>+56(SB)/8, $0x0006000400020000
-GLOBL k107<>(SB), RODATA|NOPTR, $64
-
-// func q2_0F16AVX512(dst *byte, src *byte, n int) (left int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, MMX+
-TEXT ·q2_0F16AVX512(SB), NOSPLIT, $64-32
-	// Q2_0: d float16, 64 codes q of 2 bits
-	// table[q] = (q-1)*d
-	// number = table[q]
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ n+16(FP), DX
-	LEAQ 63(SP), BX
-	ANDQ $-64, BX
-
-block:
-	MOVWLZX      (CX), BX
-	NOTL         BX
-	TESTL        $0x00007c00, BX
-	JZ           stop
-	VPBROADCASTW (CX), Y0
-	VCVTPH2PS    Y0, Z0
-	VMULPS       k85<>+0(SB), Z0, Z0
-	VCVTPS2PH    $0x00, Z0, Y0
-	VINSERTI64X4 $0x01, Y0, Z0, Z0
-	VPBROADCASTQ 2(CX), Z1
-	VMOVDQU64    k106<>+0(SB), Z2
-	VPERMB       Z1, Z2, Z1
-	VPSRLVW      k107<>+0(SB), Z1, Z1
-	VPERMW       Z0, Z1, Z1
-	VMOVDQU64    Z1, (AX)
-	VPBROADCASTQ 10(CX), Z1
-	VMOVDQU64    k106<>+0(SB), Z2
-	VPERMB       Z1, Z2, Z1
-	VPSRLVW      k107<>+0(SB), Z1, Z1
-	VPERMW       Z0, Z1, Z0
-	VMOVDQU64    Z0, 64(AX)
-	PREFETCHT0   1024(AX)
-	PREFETCHT0   1088(AX)
-	ADDQ         $0x00000012, CX
-	ADDQ         $0x00000080, AX
-	DECQ         DX
-	JNZ          block
-
-stop:
-	MOVQ DX, left+24(FP)
-	VZEROUPPER
-	RET
-
-// func iq1_SF32AVX512(dst *byte, src *byte, n int) (left int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
-TEXT ·iq1_SF32AVX512(SB), NOSPLIT, $384-32
-	// IQ1_S: d float16; indices of rows, a scale of 3 bits and a sign for 32 elements
-	// table = what a byte of a row comes to under each scale
-	// number = (row[i] +- 1/8) * (2*scale+1)*d
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ n+16(FP), DX
-	LEAQ 63(SP), BX
-	ANDQ $-64, BX
-
-block:
-	MOVWLZX (CX), SI
-	NOTL    SI
-	TESTL   $0x00007c00, SI
-	JZ      stop
-
-	// Indices, signs and scales.
-	VMOVDQU32    34(CX), X0
-	VMOVDQU64    k108<>+0(SB), Z1
-	VPERMB       Z0, Z1, Z1
-	VPSRLVW      k109<>+0(SB), Z1, Z2
-	VPSLLVW      k110<>+0(SB), Z2, Z2
-	VPMOVZXBW    2(CX), Z3
-	VPBROADCASTD k111<>+0(SB), Z4
-	VPTERNLOGD   $0xea, Z3, Z4, Z2
-	VPMOVW2M     Z1, K1
-	KMOVD        K1, SI
-	VPMOVZXWD    Y0, Z1
-	VPSRLD       $0x0c, Z1, Z1
-	VPANDD.BCST  k112<>+0(SB), Z1, Z1
-	VPBROADCASTW (CX), Y3
-	VCVTPH2PS    Y3, Z3
-	VPADDD       Z1, Z1, Z1
-	VPADDD.BCST  k89<>+0(SB), Z1, Z1
-	VCVTDQ2PS    Z1, Z1
-	VMULPS       Z3, Z1, Z1
-	VMULPS.BCST  k113<>+0(SB), Z1, Z1
-	LEAQ         ·iq1Grid+0(SB), DI
-
-	// Rows, 64 elements at a time.
-	VPBROADCASTD k43<>+0(SB), Z3
-	VPBROADCASTD k114<>+0(SB), Z4
-	VMOVUPS      Z1, (BX)
-	MOVQ         $0x0303030303030303, R8
-	KMOVQ        R8, K1
-	VMOVDQU64    k108<>+0(SB), Z1
-	VPERMB.Z     Z2, Z1, K1, Z1
-	KXNORB       K1, K1, K1
-	VPXORD       Z5, Z5, Z5
-	VPGATHERQQ   (DI)(Z1*8), K1, Z5
-	KMOVB        SI, K1
-	SHRL         $0x08, SI
-	VPBLENDMQ    Z4, Z3, K1, Z6
-	VPADDB       Z5, Z5, Z5
-	VPADDB       Z5, Z5, Z5
-	VPADDB       Z5, Z5, Z5
-	VPADDB       Z6, Z5, Z5
-	VMOVDQU64    Z5, 64(BX)
-	VPMOVSXBD    64(BX), Z1
-	VPMOVSXBD    80(BX), Z13
-	VCVTDQ2PS    Z1, Z1
-	VCVTDQ2PS    Z13, Z13
-	VMULPS.BCST  (BX), Z1, Z1
-	VMULPS.BCST  (BX), Z13, Z13
-	VMOVUPS      Z1, (AX)
-	VMOVUPS      Z13, 64(AX)
-	VPMOVSXBD    96(BX), Z1
-	VPMOVSXBD    112(BX), Z13
-	VCVTDQ2PS    Z1, Z1
-	VCVTDQ2PS    Z13, Z13
-	VMULPS.BCST  4(BX), Z1, Z1
-	VMULPS.BCST  4(BX), Z13, Z13
-	VMOVUPS      Z1, 128(AX)
-	VMOVUPS      Z13, 192(AX)
-	MOVQ         $0x0303030303030303, R8
-	KMOVQ        R8, K1
-	VMOVDQU64    k115<>+0(SB), Z1
-	VPERMB.Z     Z2, Z1, K1, Z1
-	KXNORB       K1, K1, K1
-	VPXORD       Z7, Z7, Z7
-	VPGATHERQQ   (DI)(Z1*8), K1, Z7
-	KMOVB        SI, K1
-	SHRL         $0x08, SI
-	VPBLENDMQ    Z4, Z3, K1, Z8
-	VPADDB       Z7, Z7, Z7
-	VPADDB       Z7, Z7, Z7
-	VPADDB       Z7, Z7, Z7
-	VPADDB       Z8, Z7, Z7
-	VMOVDQU64    Z7, 128(BX)
-	VPMOVSXBD    128(BX), Z1
-	VPMOVSXBD    144(BX), Z13
-	VCVTDQ2PS    Z1, Z1
-	VCVTDQ2PS    Z13, Z13
-	VMULPS.BCST  8(BX), Z1, Z1
-	VMULPS.BCST  8(BX), Z13, Z13
-	VMOVUPS      Z1, 256(AX)
-	VMOVUPS      Z13, 320(AX)
-	VPMOVSXBD    160(BX), Z1
-	VPMOVSXBD    176(BX), Z13
-	VCVTDQ2PS    Z1, Z1
-	VCVTDQ2PS    Z13, Z13
-	VMULPS.BCST  12(BX), Z1, Z1
-	VMULPS.BCST  12(BX), Z13, Z13
-	VMOVUPS      Z1, 384(AX)
-	VMOVUPS      Z13, 448(AX)
-	MOVQ         $0x0303030303030303, R8
-	KMOVQ        R8, K1
-	VMOVDQU64    k116<>+0(SB), Z1
-	VPERMB.Z     Z2, Z1, K1, Z1
-	KXNORB       K1, K1, K1
-	VPXORD       Z9, Z9, Z9
-	VPGATHERQQ   (DI)(Z1*8), K1, Z9
-	KMOVB        SI, K1
-	SHRL         $0x08, SI
-	VPBLENDMQ    Z4, Z3, K1, Z10
-	VPADDB       Z9, Z9, Z9
-	VPADDB       Z9, Z9, Z9
-	VPADDB       Z9, Z9, Z9
-	VPADDB       Z10, Z9, Z9
-	VMOVDQU64    Z9, 192(BX)
-	VPMOVSXBD    192(BX), Z1
-	VPMOVSXBD    208(BX), Z13
-	VCVTDQ2PS    Z1, Z1
-	VCVTDQ2PS    Z13, Z13
-	VMULPS.BCST  16(BX), Z1, Z1
-	VMULPS.BCST  16(BX), Z13, Z13
-	VMOVUPS      Z1, 512(AX)
-	VMOVUPS      Z13, 576(AX)
-	VPMOVSXBD    224(BX), Z1
-	VPMOVSXBD    240(BX), Z13
-	VCVTDQ2PS    Z1, Z1
-	VCVTDQ2PS    Z13, Z13
-	VMULPS.BCST  20(BX), Z1, Z1
-	VMULPS.BCST  20(BX), Z13, Z13
-	VMOVUPS      Z1, 640(AX)
-	VMOVUPS      Z13, 704(AX)
-	MOVQ         $0x0303030303030303, R8
-	KMOVQ        R8, K1
-	VMOVDQU64    k117<>+0(SB), Z1
-	VPERMB.Z     Z2, Z1, K1, Z1
-	KXNORB       K1, K1, K1
-	VPXORD       Z11, Z11, Z11
-	VPGATHERQQ   (DI)(Z1*8), K1, Z11
-	KMOVB        SI, K1
-	VPBLENDMQ    Z4, Z3, K1, Z12
-	VPADDB       Z11, Z11, Z11
-	VPADDB       Z11, Z11, Z11
-	VPADDB       Z11, Z11, Z11
-	VPADDB       Z12, Z11, Z11
-	VMOVDQU64    Z11, 256(BX)
-	VPMOVSXBD    256(BX), Z1
-	VPMOVSXBD    272(BX), Z2
-	VCVTDQ2PS    Z1, Z1
-	VCVTDQ2PS    Z2, Z2
-	VMULPS.BCST  24(BX), Z1, Z1
-	VMULPS.BCST  24(BX), Z2, Z2
-	VMOVUPS      Z1, 768(AX)
-	VMOVUPS      Z2, 832(AX)
-	VPMOVSXBD    288(BX), Z1
-	VPMOVSXBD    304(BX), Z2
-	VCVTDQ2PS    Z1, Z1
-	VCVTDQ2PS    Z2, Z2
-	VMULPS.BCST  28(BX), Z1, Z1
-	VMULPS.BCST  28(BX), Z2, Z2
-	VMOVUPS      Z1, 896(AX)
-	VMOVUPS      Z2, 960(AX)
-	PREFETCHT0   1024(AX)
-	PREFETCHT0   1088(AX)
-	PREFETCHT0   1152(AX)
-	PREFETCHT0   1216(AX)
-	PREFETCHT0   1280(AX)
-	PREFETCHT0   1344(AX)
-	PREFETCHT0   1408(AX)
-	PREFETCHT0   1472(AX)
-	PREFETCHT0   1536(AX)
-	PREFETCHT0   1600(AX)
-	PREFETCHT0   1664(AX)
-	PREFETCHT0   1728(AX)
-	PREFETCHT0   1792(AX)
-	PREFETCHT0   1856(AX)
-	PREFETCHT0   1920(AX)
-	PREFETCHT0   1984(AX)
-	ADDQ         $0x00000032, CX
-	ADDQ         $0x00000400, AX
-	DECQ         DX
-	JNZ          block
-
-stop:
-	MOVQ DX, left+24(FP)
-	VZEROUPPER
-	RET
-
-DATA k108<>+0(SB)/8, $0x0100010001000100
-DATA k108<>+8(SB)/8, $0x0302030203020302
-DATA k108<>+16(SB)/8, $0x0504050405040504
-DATA k108<>+24(SB)/8, $0x0706070607060706
-DATA k108<>+32(SB)/8, $0x0908090809080908
-DATA k108<>+40(SB)/8, $0x0b0a0b0a0b0a0b0a
-DATA k108<>+48(SB)/8, $0x0d0c0d0c0d0c0d0c
-DATA k108<>+56(SB)/8, $0x0f0e0f0e0f0e0f0e
-GLOBL k108<>(SB), RODATA|NOPTR, $64
-
-DATA k109<>+0(SB)/8, $0x0001000000000000
-DATA k109<>+8(SB)/8, $0x0001000000000000
-DATA k109<>+16(SB)/8, $0x0001000000000000
-DATA k109<>+24(SB)/8, $0x0001000000000000
-DATA k109<>+32(SB)/8, $0x0001000000000000
-DATA k109<>+40(SB)/8, $0x0001000000000000
-DATA k109<>+48(SB)/8, $0x0001000000000000
-DATA k109<>+56(SB)/8, $0x0001000000000000
-GLOBL k109<>(SB), RODATA|NOPTR, $64
-
-DATA k110<>+0(SB)/8, $0x0000000200050008
-DATA k110<>+8(SB)/8, $0x0000000200050008
-DATA k110<>+16(SB)/8, $0x0000000200050008
-DATA k110<>+24(SB)/8, $0x0000000200050008
-DATA k110<>+32(SB)/8, $0x0000000200050008
-DATA k110<>+40(SB)/8, $0x0000000200050008
-DATA k110<>+48(SB)/8, $0x0000000200050008
-DATA k110<>+56(SB)/8, $0x0000000200050008
-GLOBL k110<>(SB), RODATA|NOPTR, $64
-
-DATA k111<>+0(SB)/8, $0x0700070007000700
-GLOBL k111<>(SB), RODATA|NOPTR, $8
-
-DATA k112<>+0(SB)/8, $0x0000000700000007
-GLOBL k112<>(SB), RODATA|NOPTR, $8
-
-DATA k113<>+0(SB)/8, $0x3e0000003e000000
-GLOBL k113<>(SB), RODATA|NOPTR, $8
-
-DATA k114<>+0(SB)/8, $0xffffffffffffffff
-GLOBL k114<>(SB), RODATA|NOPTR, $8
-
-DATA k115<>+0(SB)/8, $0x1110111011101110
-DATA k115<>+8(SB)/8, $0x1312131213121312
-DATA k115<>+16(SB)/8, $0x1514151415141514
-DATA k115<>+24(SB)/8, $0x1716171617161716
-DATA k115<>+32(SB)/8, $0x1918191819181918
-DATA k115<>+40(SB)/8, $0x1b1a1b1a1b1a1b1a
-DATA k115<>+48(SB)/8, $0x1d1c1d1c1d1c1d1c
-DATA k115<>+56(SB)/8, $0x1f1e1f1e1f1e1f1e
-GLOBL k115<>(SB), RODATA|NOPTR, $64
-
-DATA k116<>+0(SB)/8, $0x2120212021202120
-DATA k116<>+8(SB)/8, $0x2322232223222322
-DATA k116<>+16(SB)/8, $0x2524252425242524
-DATA k116<>+24(SB)/8, $0x2726272627262726
-DATA k116<>+32(SB)/8, $0x2928292829282928
-DATA k116<>+40(SB)/8, $0x2b2a2b2a2b2a2b2a
-DATA k116<>+48(SB)/8, $0x2d2c2d2c2d2c2d2c
-DATA k116<>+56(SB)/8, $0x2f2e2f2e2f2e2f2e
-GLOBL k116<>(SB), RODATA|NOPTR, $64
-
-DATA k117<>+0(SB)/8, $0x3130313031303130
-DATA k117<>+8(SB)/8, $0x3332333233323332
-DATA k117<>+16(SB)/8, $0x3534353435343534
-DATA k117<>+24(SB)/8, $0x3736373637363736
-DATA k117<>+32(SB)/8, $0x3938393839383938
-DATA k117<>+40(SB)/8, $0x3b3a3b3a3b3a3b3a
-DATA k117<>+48(SB)/8, $0x3d3c3d3c3d3c3d3c
-DATA k117<>+56(SB)/8, $0x3f3e3f3e3f3e3f3e
-GLOBL k117<>(SB), RODATA|NOPTR, $64
-
-// func iq1_SF16AVX512(dst *byte, src *byte, n int) (left int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
-TEXT ·iq1_SF16AVX512(SB), NOSPLIT, $320-32
-	// IQ1_S: d float16; indices of rows, a scale of 3 bits and a sign for 32 elements
-	// table = what a byte of a row comes to under each scale
-	// number = (row[i] +- 1/8) * (2*scale+1)*d
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         n+16(FP), DX
-	LEAQ         63(SP), BX
-	ANDQ         $-64, BX
-	VPBROADCASTD k118<>+0(SB), Z0
-	VMOVDQU64    k72<>+0(SB), Z1
-	VMOVDQU64    k119<>+0(SB), Z2
-	VPBROADCASTD k47<>+0(SB), Z3
-
-block:
-	MOVWLZX (CX), BX
-	NOTL    BX
-	TESTL   $0x00007c00, BX
-	JZ      stop
-
-	// Indices, signs and scales.
-	VMOVDQU32    34(CX), X4
-	VMOVDQU64    k108<>+0(SB), Z5
-	VPERMB       Z4, Z5, Z5
-	VPSRLVW      k109<>+0(SB), Z5, Z6
-	VPSLLVW      k110<>+0(SB), Z6, Z6
-	VPMOVZXBW    2(CX), Z7
-	VPBROADCASTD k111<>+0(SB), Z8
-	VPTERNLOGD   $0xea, Z7, Z8, Z6
-	VPMOVW2M     Z5, K1
-	KMOVD        K1, BX
-	VPMOVZXWD    Y4, Z5
-	VPSRLD       $0x0c, Z5, Z5
-	VPANDD.BCST  k112<>+0(SB), Z5, Z5
-	VPBROADCASTW (CX), Y7
-	VCVTPH2PS    Y7, Z7
-	VPADDD       Z5, Z5, Z5
-	VPADDD.BCST  k89<>+0(SB), Z5, Z5
-	VCVTDQ2PS    Z5, Z5
-	VMULPS       Z7, Z5, Z5
-	VMULPS.BCST  k113<>+0(SB), Z5, Z5
-	LEAQ         ·iq1Grid+0(SB), SI
-
-	// Tables under the scales.
-	VMOVDQU64    k54<>+0(SB), Z7
-	VPERMD       Z5, Z7, Z7
-	VMULPS       k120<>+0(SB), Z7, Z7
-	VMOVDQU64    k55<>+0(SB), Z8
-	VPERMD       Z5, Z8, Z8
-	VMULPS       k120<>+0(SB), Z8, Z8
-	VCVTPS2PH    $0x00, Z7, Y7
-	VCVTPS2PH    $0x00, Z8, Y8
-	VINSERTI64X4 $0x01, Y8, Z7, Z7
-	VMOVDQU64    k59<>+0(SB), Z8
-	VPERMD       Z5, Z8, Z8
-	VMULPS       k120<>+0(SB), Z8, Z8
-	VMOVDQU64    k60<>+0(SB), Z13
-	VPERMD       Z5, Z13, Z5
-	VMULPS       k120<>+0(SB), Z5, Z5
-	VCVTPS2PH    $0x00, Z8, Y8
-	VCVTPS2PH    $0x00, Z5, Y5
-	VINSERTI64X4 $0x01, Y5, Z8, Z8
-
-	// Codes of rows, 32 at a time.
-	MOVQ       $0x0303030303030303, DI
-	KMOVQ      DI, K1
-	VMOVDQU64  k108<>+0(SB), Z5
-	VPERMB.Z   Z6, Z5, K1, Z5
-	KXNORB     K1, K1, K1
-	VPXORD     Z9, Z9, Z9
-	VPGATHERQQ (SI)(Z5*8), K1, Z9
-	VPADDB     Z9, Z9, Z9
-	KMOVB      BX, K1
-	SHRL       $0x08, BX
-	VPXORQ     Z3, Z9, K1, Z9
-	VPERMB     Z9, Z1, Z5
-	VPTERNLOGD $0xea, k90<>+0(SB), Z0, Z5
-	VPERMB     Z7, Z5, Z5
-	VMOVDQU64  Z5, (AX)
-	VPERMB     Z9, Z2, Z5
-	VPTERNLOGD $0xea, k121<>+0(SB), Z0, Z5
-	VPERMB     Z7, Z5, Z5
-	VMOVDQU64  Z5, 64(AX)
-	MOVQ       $0x0303030303030303, DI
-	KMOVQ      DI, K1
-	VMOVDQU64  k115<>+0(SB), Z5
-	VPERMB.Z   Z6, Z5, K1, Z5
-	KXNORB     K1, K1, K1
-	VPXORD     Z10, Z10, Z10
-	VPGATHERQQ (SI)(Z5*8), K1, Z10
-	VPADDB     Z10, Z10, Z10
-	KMOVB      BX, K1
-	SHRL       $0x08, BX
-	VPXORQ     Z3, Z10, K1, Z10
-	VPERMB     Z10, Z1, Z5
-	VPTERNLOGD $0xea, k122<>+0(SB), Z0, Z5
-	VPERMB     Z7, Z5, Z5
-	VMOVDQU64  Z5, 128(AX)
-	VPERMB     Z10, Z2, Z5
-	VPTERNLOGD $0xea, k123<>+0(SB), Z0, Z5
-	VPERMB     Z7, Z5, Z5
-	VMOVDQU64  Z5, 192(AX)
-	MOVQ       $0x0303030303030303, DI
-	KMOVQ      DI, K1
-	VMOVDQU64  k116<>+0(SB), Z5
-	VPERMB.Z   Z6, Z5, K1, Z5
-	KXNORB     K1, K1, K1
-	VPXORD     Z11, Z11, Z11
-	VPGATHERQQ (SI)(Z5*8), K1, Z11
-	VPADDB     Z11, Z11, Z11
-	KMOVB      BX, K1
-	SHRL       $0x08, BX
-	VPXORQ     Z3, Z11, K1, Z11
-	VPERMB     Z11, Z1, Z5
-	VPTERNLOGD $0xea, k90<>+0(SB), Z0, Z5
-	VPERMB     Z8, Z5, Z5
-	VMOVDQU64  Z5, 256(AX)
-	VPERMB     Z11, Z2, Z5
-	VPTERNLOGD $0xea, k121<>+0(SB), Z0, Z5
-	VPERMB     Z8, Z5, Z5
-	VMOVDQU64  Z5, 320(AX)
-	MOVQ       $0x0303030303030303, DI
-	KMOVQ      DI, K1
-	VMOVDQU64  k117<>+0(SB), Z5
-	VPERMB.Z   Z6, Z5, K1, Z5
-	KXNORB     K1, K1, K1
-	VPXORD     Z12, Z12, Z12
-	VPGATHERQQ (SI)(Z5*8), K1, Z12
-	VPADDB     Z12, Z12, Z12
-	KMOVB      BX, K1
-	VPXORQ     Z3, Z12, K1, Z12
-	VPERMB     Z12, Z1, Z5
-	VPTERNLOGD $0xea, k122<>+0(SB), Z0, Z5
-	VPERMB     Z8, Z5, Z5
-	VMOVDQU64  Z5, 384(AX)
-	VPERMB     Z12, Z2, Z5
-	VPTERNLOGD $0xea, k123<>+0(SB), Z0, Z5
-	VPERMB     Z8, Z5, Z5
-	VMOVDQU64  Z5, 448(AX)
-	PREFETCHT0 1024(AX)
-	PREFETCHT0 1088(AX)
-	PREFETCHT0 1152(AX)
-	PREFETCHT0 1216(AX)
-	PREFETCHT0 1280(AX)
-	PREFETCHT0 1344(AX)
-	PREFETCHT0 1408(AX)
-	PREFETCHT0 1472(AX)
-	ADDQ       $0x00000032, CX
-	ADDQ       $0x00000200, AX
-	DECQ       DX
-	JNZ        block
-
-stop:
-	MOVQ DX, left+24(FP)
-	VZEROUPPER
-	RET
-
-DATA k118<>+0(SB)/8, $0x0e0e0e0e0e0e0e0e
-GLOBL k118<>(SB), RODATA|NOPTR, $8
-
-DATA k119<>+0(SB)/8, $0x2323222221212020
-DATA k119<>+8(SB)/8, $0x2727262625252424
-DATA k119<>+16(SB)/8, $0x2b2b2a2a29292828
-DATA k119<>+24(SB)/8, $0x2f2f2e2e2d2d2c2c
-DATA k119<>+32(SB)/8, $0x3333323231313030
-DATA k119<>+40(SB)/8, $0x3737363635353434
-DATA k119<>+48(SB)/8, $0x3b3b3a3a39393838
-DATA k119<>+56(SB)/8, $0x3f3f3e3e3d3d3c3c
-GLOBL k119<>(SB), RODATA|NOPTR, $64
-
-DATA k120<>+0(SB)/8, $0x411000003f800000
-DATA k120<>+8(SB)/8, $0xc110000000000000
-DATA k120<>+16(SB)/8, $0x40e00000bf800000
-DATA k120<>+24(SB)/8, $0xc0e0000000000000
-DATA k120<>+32(SB)/8, $0x411000003f800000
-DATA k120<>+40(SB)/8, $0xc110000000000000
-DATA k120<>+48(SB)/8, $0x40e00000bf800000
-DATA k120<>+56(SB)/8, $0xc0e0000000000000
-GLOBL k120<>(SB), RODATA|NOPTR, $64
-
-DATA k121<>+0(SB)/8, $0x1110111011101110
-DATA k121<>+8(SB)/8, $0x1110111011101110
-DATA k121<>+16(SB)/8, $0x1110111011101110
-DATA k121<>+24(SB)/8, $0x1110111011101110
-DATA k121<>+32(SB)/8, $0x1110111011101110
-DATA k121<>+40(SB)/8, $0x1110111011101110
-DATA k121<>+48(SB)/8, $0x1110111011101110
-DATA k121<>+56(SB)/8, $0x1110111011101110
-GLOBL k121<>(SB), RODATA|NOPTR, $64
-
-DATA k122<>+0(SB)/8, $0x2120212021202120
-DATA k122<>+8(SB)/8, $0x2120212021202120
-DATA k122<>+16(SB)/8, $0x2120212021202120
-DATA k122<>+24(SB)/8, $0x2120212021202120
-DATA k122<>+32(SB)/8, $0x2120212021202120
-DATA k122<>+40(SB)/8, $0x2120212021202120
-DATA k122<>+48(SB)/8, $0x2120212021202120
-DATA k122<>+56(SB)/8, $0x2120212021202120
-GLOBL k122<>(SB), RODATA|NOPTR, $64
-
-DATA k123<>+0(SB)/8, $0x3130313031303130
-DATA k123<>+8(SB)/8, $0x3130313031303130
-DATA k123<>+16(SB)/8, $0x3130313031303130
-DATA k123<>+24(SB)/8, $0x3130313031303130
-DATA k123<>+32(SB)/8, $0x3130313031303130
-DATA k123<>+40(SB)/8, $0x3130313031303130
-DATA k123<>+48(SB)/8, $0x3130313031303130
-DATA k123<>+56(SB)/8, $0x3130313031303130
-GLOBL k123<>(SB), RODATA|NOPTR, $64
-
-// func iq1_MF32AVX512(dst *byte, src *byte, n int) (left int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, BMI2, MMX+
-TEXT ·iq1_MF32AVX512(SB), NOSPLIT, $384-32
-	// IQ1_M: d float16; indices of rows, a scale of 3 bits for 16, a sign for 8 elements
-	// table = what a byte of a row comes to under each scale
-	// number = (row[i] +- 1/8) * (2*scale+1)*d
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ n+16(FP), DX
-	LEAQ 63(SP), BX
-	ANDQ $-64, BX
-
-block:
-	MOVL  52(CX), SI
-	NOTL  SI
-	TESTL $0x7000c000, SI
-	JZ    stop
-
-	// Indices, signs and scales.
-	VMOVDQU32    32(CX), X0
-	VMOVDQU64    k124<>+0(SB), Z1
-	VPERMB       Z0, Z1, Z1
-	VPSRLVW      k125<>+0(SB), Z1, Z2
-	VPMOVZXBW    (CX), Z3
-	VPBROADCASTD k111<>+0(SB), Z4
-	VPTERNLOGD   $0xea, Z3, Z4, Z2
-	VPTESTMW     k126<>+0(SB), Z1, K1
-	KMOVD        K1, SI
-	MOVQ         48(CX), DI
-	MOVQ         $0xf000f000f000f000, R8
-	PEXTQ        R8, DI, DI
-	VPBROADCASTW DI, Y1
-	VCVTPH2PS    Y1, Z1
-	VPBROADCASTQ 48(CX), Z3
-	VMOVDQU64    k127<>+0(SB), Z4
-	VPERMB       Z3, Z4, Z3
-	VPSRLVD      k128<>+0(SB), Z3, Z3
-	VPANDD.BCST  k112<>+0(SB), Z3, Z3
-	VPADDD       Z3, Z3, Z3
-	VPADDD.BCST  k89<>+0(SB), Z3, Z3
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       Z1, Z3, Z3
-	VMULPS.BCST  k113<>+0(SB), Z3, Z3
-	LEAQ         ·iq1Grid+0(SB), DI
-
-	// Rows, 64 elements at a time.
-	VPBROADCASTD k43<>+0(SB), Z1
-	VPBROADCASTD k114<>+0(SB), Z4
-	VMOVUPS      Z3, (BX)
-	MOVQ         $0x0303030303030303, R8
-	KMOVQ        R8, K1
-	VMOVDQU64    k108<>+0(SB), Z3
-	VPERMB.Z     Z2, Z3, K1, Z3
-	KXNORB       K1, K1, K1
-	VPXORD       Z5, Z5, Z5
-	VPGATHERQQ   (DI)(Z3*8), K1, Z5
-	KMOVB        SI, K1
-	SHRL         $0x08, SI
-	VPBLENDMQ    Z4, Z1, K1, Z6
-	VPADDB       Z5, Z5, Z5
-	VPADDB       Z5, Z5, Z5
-	VPADDB       Z5, Z5, Z5
-	VPADDB       Z6, Z5, Z5
-	VMOVDQU64    Z5, 64(BX)
-	VPMOVSXBD    64(BX), Z3
-	VPMOVSXBD    80(BX), Z13
-	VCVTDQ2PS    Z3, Z3
-	VCVTDQ2PS    Z13, Z13
-	VMULPS.BCST  (BX), Z3, Z3
-	VMULPS.BCST  4(BX), Z13, Z13
-	VMOVUPS      Z3, (AX)
-	VMOVUPS      Z13, 64(AX)
-	VPMOVSXBD    96(BX), Z3
-	VPMOVSXBD    112(BX), Z13
-	VCVTDQ2PS    Z3, Z3
-	VCVTDQ2PS    Z13, Z13
-	VMULPS.BCST  8(BX), Z3, Z3
-	VMULPS.BCST  12(BX), Z13, Z13
-	VMOVUPS      Z3, 128(AX)
-	VMOVUPS      Z13, 192(AX)
-	MOVQ         $0x0303030303030303, R8
-	KMOVQ        R8, K1
-	VMOVDQU64    k115<>+0(SB), Z3
-	VPERMB.Z     Z2, Z3, K1, Z3
-	KXNORB       K1, K1, K1
-	VPXORD       Z7, Z7, Z7
-	VPGATHERQQ   (DI)(Z3*8), K1, Z7
-	KMOVB        SI, K1
-	SHRL         $0x08, SI
-	VPBLENDMQ    Z4, Z1, K1, Z8
-	VPADDB       Z7, Z7, Z7
-	VPADDB       Z7, Z7, Z7
-	VPADDB       Z7, Z7, Z7
-	VPADDB       Z8, Z7, Z7
-	VMOVDQU64    Z7, 128(BX)
-	VPMOVSXBD    128(BX), Z3
-	VPMOVSXBD    144(BX), Z13
-	VCVTDQ2PS    Z3, Z3
-	VCVTDQ2PS    Z13, Z13
-	VMULPS.BCST  16(BX), Z3, Z3
-	VMULPS.BCST  20(BX), Z13, Z13
-	VMOVUPS      Z3, 256(AX)
-	VMOVUPS      Z13, 320(AX)
-	VPMOVSXBD    160(BX), Z3
-	VPMOVSXBD    176(BX), Z13
-	VCVTDQ2PS    Z3, Z3
-	VCVTDQ2PS    Z13, Z13
-	VMULPS.BCST  24(BX), Z3, Z3
-	VMULPS.BCST  28(BX), Z13, Z13
-	VMOVUPS      Z3, 384(AX)
-	VMOVUPS      Z13, 448(AX)
-	MOVQ         $0x0303030303030303, R8
-	KMOVQ        R8, K1
-	VMOVDQU64    k116<>+0(SB), Z3
-	VPERMB.Z     Z2, Z3, K1, Z3
-	KXNORB       K1, K1, K1
-	VPXORD       Z9, Z9, Z9
-	VPGATHERQQ   (DI)(Z3*8), K1, Z9
-	KMOVB        SI, K1
-	SHRL         $0x08, SI
-	VPBLENDMQ    Z4, Z1, K1, Z10
-	VPADDB       Z9, Z9, Z9
-	VPADDB       Z9, Z9, Z9
-	VPADDB       Z9, Z9, Z9
-	VPADDB       Z10, Z9, Z9
-	VMOVDQU64    Z9, 192(BX)
-	VPMOVSXBD    192(BX), Z3
-	VPMOVSXBD    208(BX), Z13
-	VCVTDQ2PS    Z3, Z3
-	VCVTDQ2PS    Z13, Z13
-	VMULPS.BCST  32(BX), Z3, Z3
-	VMULPS.BCST  36(BX), Z13, Z13
-	VMOVUPS      Z3, 512(AX)
-	VMOVUPS      Z13, 576(AX)
-	VPMOVSXBD    224(BX), Z3
-	VPMOVSXBD    240(BX), Z13
-	VCVTDQ2PS    Z3, Z3
-	VCVTDQ2PS    Z13, Z13
-	VMULPS.BCST  40(BX), Z3, Z3
-	VMULPS.BCST  44(BX), Z13, Z13
-	VMOVUPS      Z3, 640(AX)
-	VMOVUPS      Z13, 704(AX)
-	MOVQ         $0x0303030303030303, R8
-	KMOVQ        R8, K1
-	VMOVDQU64    k117<>+0(SB), Z3
-	VPERMB.Z     Z2, Z3, K1, Z2
-	KXNORB       K1, K1, K1
-	VPXORD       Z11, Z11, Z11
-	VPGATHERQQ   (DI)(Z2*8), K1, Z11
-	KMOVB        SI, K1
-	VPBLENDMQ    Z4, Z1, K1, Z12
-	VPADDB       Z11, Z11, Z11
-	VPADDB       Z11, Z11, Z11
-	VPADDB       Z11, Z11, Z11
-	VPADDB       Z12, Z11, Z11
-	VMOVDQU64    Z11, 256(BX)
-	VPMOVSXBD    256(BX), Z1
-	VPMOVSXBD    272(BX), Z2
-	VCVTDQ2PS    Z1, Z1
-	VCVTDQ2PS    Z2, Z2
-	VMULPS.BCST  48(BX), Z1, Z1
-	VMULPS.BCST  52(BX), Z2, Z2
-	VMOVUPS      Z1, 768(AX)
-	VMOVUPS      Z2, 832(AX)
-	VPMOVSXBD    288(BX), Z1
-	VPMOVSXBD    304(BX), Z2
-	VCVTDQ2PS    Z1, Z1
-	VCVTDQ2PS    Z2, Z2
-	VMULPS.BCST  56(BX), Z1, Z1
-	VMULPS.BCST  60(BX), Z2, Z2
-	VMOVUPS      Z1, 896(AX)
-	VMOVUPS      Z2, 960(AX)
-	PREFETCHT0   1024(AX)
-	PREFETCHT0   1088(AX)
-	PREFETCHT0   1152(AX)
-	PREFETCHT0   1216(AX)
-	PREFETCHT0   1280(AX)
-	PREFETCHT0   1344(AX)
-	PREFETCHT0   1408(AX)
-	PREFETCHT0   1472(AX)
-	PREFETCHT0   1536(AX)
-	PREFETCHT0   1600(AX)
-	PREFETCHT0   1664(AX)
-	PREFETCHT0   1728(AX)
-	PREFETCHT0   1792(AX)
-	PREFETCHT0   1856(AX)
-	PREFETCHT0   1920(AX)
-	PREFETCHT0   1984(AX)
-	ADDQ         $0x00000038, CX
-	ADDQ         $0x00000400, AX
-	DECQ         DX
-	JNZ          block
-
-stop:
-	MOVQ DX, left+24(FP)
-	VZEROUPPER
-	RET
-
-DATA k124<>+0(SB)/8, $0x0101010100000000
-DATA k124<>+8(SB)/8, $0x0303030302020202
-DATA k124<>+16(SB)/8, $0x0505050504040404
-DATA k124<>+24(SB)/8, $0x0707070706060606
-DATA k124<>+32(SB)/8, $0x0909090908080808
-DATA k124<>+40(SB)/8, $0x0b0b0b0b0a0a0a0a
-DATA k124<>+48(SB)/8, $0x0d0d0d0d0c0c0c0c
-DATA k124<>+56(SB)/8, $0x0f0f0f0f0e0e0e0e
-GLOBL k124<>(SB), RODATA|NOPTR, $64
-
-DATA k125<>+0(SB)/8, $0x0004000000040000
-DATA k125<>+8(SB)/8, $0x0004000000040000
-DATA k125<>+16(SB)/8, $0x0004000000040000
-DATA k125<>+24(SB)/8, $0x0004000000040000
-DATA k125<>+32(SB)/8, $0x0004000000040000
-DATA k125<>+40(SB)/8, $0x0004000000040000
-DATA k125<>+48(SB)/8, $0x0004000000040000
-DATA k125<>+56(SB)/8, $0x0004000000040000
-GLOBL k125<>(SB), RODATA|NOPTR, $64
-
-DATA k126<>+0(SB)/8, $0x8080080880800808
-DATA k126<>+8(SB)/8, $0x8080080880800808
-DATA k126<>+16(SB)/8, $0x8080080880800808
-DATA k126<>+24(SB)/8, $0x8080080880800808
-DATA k126<>+32(SB)/8, $0x8080080880800808
-DATA k126<>+40(SB)/8, $0x8080080880800808
-DATA k126<>+48(SB)/8, $0x8080080880800808
-DATA k126<>+56(SB)/8, $0x8080080880800808
-GLOBL k126<>(SB), RODATA|NOPTR, $64
-
-DATA k127<>+0(SB)/8, $0x0302010003020100
-DATA k127<>+8(SB)/8, $0x0302010003020100
-DATA k127<>+16(SB)/8, $0x0504030205040302
-DATA k127<>+24(SB)/8, $0x0504030205040302
-DATA k127<>+32(SB)/8, $0x0706050407060504
-DATA k127<>+40(SB)/8, $0x0706050407060504
-DATA k127<>+48(SB)/8, $0x0908070609080706
-DATA k127<>+56(SB)/8, $0x0908070609080706
-GLOBL k127<>(SB), RODATA|NOPTR, $64
-
-DATA k128<>+0(SB)/8, $0x0000000300000000
-DATA k128<>+8(SB)/8, $0x0000000900000006
-DATA k128<>+16(SB)/8, $0x0000000300000000
-DATA k128<>+24(SB)/8, $0x0000000900000006
-DATA k128<>+32(SB)/8, $0x0000000300000000
-DATA k128<>+40(SB)/8, $0x0000000900000006
-DATA k128<>+48(SB)/8, $0x0000000300000000
-DATA k128<>+56(SB)/8, $0x0000000900000006
-GLOBL k128<>(SB), RODATA|NOPTR, $64
-
-// func iq1_MBF16AVX512(dst *byte, src *byte, n int) (left int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, BMI2, MMX+
-TEXT ·iq1_MBF16AVX512(SB), NOSPLIT, $320-32
-	// IQ1_M: d float16; indices of rows, a scale of 3 bits for 16, a sign for 8 elements
-	// table = what a byte of a row comes to under each scale
-	// number = (row[i] +- 1/8) * (2*scale+1)*d
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k0<>+0(SB), Z0
-	VPBROADCASTD k1<>+0(SB), Z1
-	VMOVDQU64    k2<>+0(SB), Z2
-	VMOVDQU64    k3<>+0(SB), Z3
-	MOVQ         n+16(FP), DX
-	LEAQ         63(SP), BX
-	ANDQ         $-64, BX
-	VPBROADCASTD k118<>+0(SB), Z4
-	VMOVDQU64    k72<>+0(SB), Z5
-	VMOVDQU64    k119<>+0(SB), Z6
-	VPBROADCASTD k47<>+0(SB), Z7
-
-block:
-	MOVL  52(CX), BX
-	NOTL  BX
-	TESTL $0x7000c000, BX
-	JZ    stop
-
-	// Indices, signs and scales.
-	VMOVDQU32    32(CX), X8
-	VMOVDQU64    k124<>+0(SB), Z9
-	VPERMB       Z8, Z9, Z9
-	VPSRLVW      k125<>+0(SB), Z9, Z10
-	VPMOVZXBW    (CX), Z11
-	VPBROADCASTD k111<>+0(SB), Z12
-	VPTERNLOGD   $0xea, Z11, Z12, Z10
-	VPTESTMW     k126<>+0(SB), Z9, K1
-	KMOVD        K1, BX
-	MOVQ         48(CX), SI
-	MOVQ         $0xf000f000f000f000, DI
-	PEXTQ        DI, SI, SI
-	VPBROADCASTW SI, Y9
-	VCVTPH2PS    Y9, Z9
-	VPBROADCASTQ 48(CX), Z11
-	VMOVDQU64    k127<>+0(SB), Z12
-	VPERMB       Z11, Z12, Z11
-	VPSRLVD      k128<>+0(SB), Z11, Z11
-	VPANDD.BCST  k112<>+0(SB), Z11, Z11
-	VPADDD       Z11, Z11, Z11
-	VPADDD.BCST  k89<>+0(SB), Z11, Z11
-	VCVTDQ2PS    Z11, Z11
-	VMULPS       Z9, Z11, Z11
-	VMULPS.BCST  k113<>+0(SB), Z11, Z11
-	LEAQ         ·iq1Grid+0(SB), SI
-
-	// Tables under the scales.
-	VMOVDQU64  k54<>+0(SB), Z9
-	VPERMD     Z11, Z9, Z9
-	VMULPS     k120<>+0(SB), Z9, Z9
-	VMOVDQU64  k55<>+0(SB), Z12
-	VPERMD     Z11, Z12, Z12
-	VMULPS     k120<>+0(SB), Z12, Z12
-	VMOVDQA64  Z9, Z17
-	VPERMT2W   Z12, Z2, Z17
-	VPERMT2W   Z12, Z3, Z9
-	VPTERNLOGD $0xf8, Z1, Z17, Z9
-	VPCMPUW    $0x06, Z0, Z9, K1
-	VPADDW     Z1, Z17, K1, Z17
-	VMOVDQU64  k59<>+0(SB), Z9
-	VPERMD     Z11, Z9, Z9
-	VMULPS     k120<>+0(SB), Z9, Z9
-	VMOVDQU64  k60<>+0(SB), Z12
-	VPERMD     Z11, Z12, Z12
-	VMULPS     k120<>+0(SB), Z12, Z12
-	VMOVDQA64  Z9, Z18
-	VPERMT2W   Z12, Z2, Z18
-	VPERMT2W   Z12, Z3, Z9
-	VPTERNLOGD $0xf8, Z1, Z18, Z9
-	VPCMPUW    $0x06, Z0, Z9, K1
-	VPADDW     Z1, Z18, K1, Z18
-	VMOVDQU64  k61<>+0(SB), Z9
-	VPERMD     Z11, Z9, Z9
-	VMULPS     k120<>+0(SB), Z9, Z9
-	VMOVDQU64  k62<>+0(SB), Z12
-	VPERMD     Z11, Z12, Z12
-	VMULPS     k120<>+0(SB), Z12, Z12
-	VMOVDQA64  Z9, Z19
-	VPERMT2W   Z12, Z2, Z19
-	VPERMT2W   Z12, Z3, Z9
-	VPTERNLOGD $0xf8, Z1, Z19, Z9
-	VPCMPUW    $0x06, Z0, Z9, K1
-	VPADDW     Z1, Z19, K1, Z19
-	VMOVDQU64  k63<>+0(SB), Z9
-	VPERMD     Z11, Z9, Z9
-	VMULPS     k120<>+0(SB), Z9, Z9
-	VMOVDQU64  k64<>+0(SB), Z12
-	VPERMD     Z11, Z12, Z11
-	VMULPS     k120<>+0(SB), Z11, Z11
-	VMOVDQA64  Z9, Z12
-	VPERMT2W   Z11, Z2, Z12
-	VPERMT2W   Z11, Z3, Z9
-	VPTERNLOGD $0xf8, Z1, Z12, Z9
-	VPCMPUW    $0x06, Z0, Z9, K1
-	VPADDW     Z1, Z12, K1, Z12
-
-	// Codes of rows, 32 at a time.
-	MOVQ       $0x0303030303030303, DI
-	KMOVQ      DI, K1
-	VMOVDQU64  k108<>+0(SB), Z9
-	VPERMB.Z   Z10, Z9, K1, Z9
-	KXNORB     K1, K1, K1
-	VPXORD     Z13, Z13, Z13
-	VPGATHERQQ (SI)(Z9*8), K1, Z13
-	VPADDB     Z13, Z13, Z13
-	KMOVB      BX, K1
-	SHRL       $0x08, BX
-	VPXORQ     Z7, Z13, K1, Z13
-	VPERMB     Z13, Z5, Z9
-	VPTERNLOGD $0xea, k129<>+0(SB), Z4, Z9
-	VPERMB     Z17, Z9, Z9
-	VMOVDQU64  Z9, (AX)
-	VPERMB     Z13, Z6, Z9
-	VPTERNLOGD $0xea, k130<>+0(SB), Z4, Z9
-	VPERMB     Z17, Z9, Z9
-	VMOVDQU64  Z9, 64(AX)
-	MOVQ       $0x0303030303030303, DI
-	KMOVQ      DI, K1
-	VMOVDQU64  k115<>+0(SB), Z9
-	VPERMB.Z   Z10, Z9, K1, Z9
-	KXNORB     K1, K1, K1
-	VPXORD     Z14, Z14, Z14
-	VPGATHERQQ (SI)(Z9*8), K1, Z14
-	VPADDB     Z14, Z14, Z14
-	KMOVB      BX, K1
-	SHRL       $0x08, BX
-	VPXORQ     Z7, Z14, K1, Z14
-	VPERMB     Z14, Z5, Z9
-	VPTERNLOGD $0xea, k129<>+0(SB), Z4, Z9
-	VPERMB     Z18, Z9, Z9
-	VMOVDQU64  Z9, 128(AX)
-	VPERMB     Z14, Z6, Z9
-	VPTERNLOGD $0xea, k130<>+0(SB), Z4, Z9
-	VPERMB     Z18, Z9, Z9
-	VMOVDQU64  Z9, 192(AX)
-	MOVQ       $0x0303030303030303, DI
-	KMOVQ      DI, K1
-	VMOVDQU64  k116<>+0(SB), Z9
-	VPERMB.Z   Z10, Z9, K1, Z9
-	KXNORB     K1, K1, K1
-	VPXORD     Z15, Z15, Z15
-	VPGATHERQQ (SI)(Z9*8), K1, Z15
-	VPADDB     Z15, Z15, Z15
-	KMOVB      BX, K1
-	SHRL       $0x08, BX
-	VPXORQ     Z7, Z15, K1, Z15
-	VPERMB     Z15, Z5, Z9
-	VPTERNLOGD $0xea, k129<>+0(SB), Z4, Z9
-	VPERMB     Z19, Z9, Z9
-	VMOVDQU64  Z9, 256(AX)
-	VPERMB     Z15, Z6, Z9
-	VPTERNLOGD $0xea, k130<>+0(SB), Z4, Z9
-	VPERMB     Z19, Z9, Z9
-	VMOVDQU64  Z9, 320(AX)
-	MOVQ       $0x0303030303030303, DI
-	KMOVQ      DI, K1
-	VMOVDQU64  k117<>+0(SB), Z9
-	VPERMB.Z   Z10, Z9, K1, Z9
-	KXNORB     K1, K1, K1
-	VPXORD     Z16, Z16, Z16
-	VPGATHERQQ (SI)(Z9*8), K1, Z16
-	VPADDB     Z16, Z16, Z16
-	KMOVB      BX, K1
-	VPXORQ     Z7, Z16, K1, Z16
-	VPERMB     Z16, Z5, Z9
-	VPTERNLOGD $0xea, k129<>+0(SB), Z4, Z9
-	VPERMB     Z12, Z9, Z9
-	VMOVDQU64  Z9, 384(AX)
-	VPERMB     Z16, Z6, Z9
-	VPTERNLOGD $0xea, k130<>+0(SB), Z4, Z9
-	VPERMB     Z12, Z9, Z9
-	VMOVDQU64  Z9, 448(AX)
-	PREFETCHT0 1024(AX)
-	PREFETCHT0 1088(AX)
-	PREFETCHT0 1152(AX)
-	PREFETCHT0 1216(AX)
-	PREFETCHT0 1280(AX)
-	PREFETCHT0 1344(AX)
-	PREFETCHT0 1408(AX)
-	PREFETCHT0 1472(AX)
-	ADDQ       $0x00000038, CX
-	ADDQ       $0x00000200, AX
-	DECQ       DX
-	JNZ        block
-
-stop:
-	MOVQ DX, left+24(FP)
-	VZEROUPPER
-	RET
-
-DATA k129<>+0(SB)/8, $0x0100010001000100
-DATA k129<>+8(SB)/8, $0x0100010001000100
-DATA k129<>+16(SB)/8, $0x0100010001000100
-DATA k129<>+24(SB)/8, $0x0100010001000100
-DATA k129<>+32(SB)/8, $0x1110111011101110
-DATA k129<>+40(SB)/8, $0x1110111011101110
-DATA k129<>+48(SB)/8, $0x1110111011101110
-DATA k129<>+56(SB)/8, $0x1110111011101110
-GLOBL k129<>(SB), RODATA|NOPTR, $64
-
-DATA k130<>+0(SB)/8, $0x2120212021202120
-DATA k130<>+8(SB)/8, $0x2120212021202120
-DATA k130<>+16(SB)/8, $0x2120212021202120
-DATA k130<>+24(SB)/8, $0x2120212021202120
-DATA k130<>+32(SB)/8, $0x3130313031303130
-DATA k130<>+40(SB)/8, $0x3130313031303130
-DATA k130<>+48(SB)/8, $0x3130313031303130
-DATA k130<>+56(SB)/8, $0x3130313031303130
-GLOBL k130<>(SB), RODATA|NOPTR, $64
-
-// func iq1_MF16AVX512(dst *byte, src *byte, n int) (left int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, BMI2, MMX+
-TEXT ·iq1_MF16AVX512(SB), NOSPLIT, $320-32
-	// IQ1_M: d float16; indices of rows, a scale of 3 bits for 16, a sign for 8 elements
-	// table = what a byte of a row comes to under each scale
-	// number = (row[i] +- 1/8) * (2*scale+1)*d
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         n+16(FP), DX
-	LEAQ         63(SP), BX
-	ANDQ         $-64, BX
-	VPBROADCASTD k118<>+0(SB), Z0
-	VMOVDQU64    k72<>+0(SB), Z1
-	VMOVDQU64    k119<>+0(SB), Z2
-	VPBROADCASTD k47<>+0(SB), Z3
-
-block:
-	MOVL  52(CX), BX
-	NOTL  BX
-	TESTL $0x7000c000, BX
-	JZ    stop
-
-	// Indices, signs and scales.
-	VMOVDQU32    32(CX), X4
-	VMOVDQU64    k124<>+0(SB), Z5
-	VPERMB       Z4, Z5, Z5
-	VPSRLVW      k125<>+0(SB), Z5, Z6
-	VPMOVZXBW    (CX), Z7
-	VPBROADCASTD k111<>+0(SB), Z8
-	VPTERNLOGD   $0xea, Z7, Z8, Z6
-	VPTESTMW     k126<>+0(SB), Z5, K1
-	KMOVD        K1, BX
-	MOVQ         48(CX), SI
-	MOVQ         $0xf000f000f000f000, DI
-	PEXTQ        DI, SI, SI
-	VPBROADCASTW SI, Y5
-	VCVTPH2PS    Y5, Z5
-	VPBROADCASTQ 48(CX), Z7
-	VMOVDQU64    k127<>+0(SB), Z8
-	VPERMB       Z7, Z8, Z7
-	VPSRLVD      k128<>+0(SB), Z7, Z7
-	VPANDD.BCST  k112<>+0(SB), Z7, Z7
-	VPADDD       Z7, Z7, Z7
-	VPADDD.BCST  k89<>+0(SB), Z7, Z7
-	VCVTDQ2PS    Z7, Z7
-	VMULPS       Z5, Z7, Z7
-	VMULPS.BCST  k113<>+0(SB), Z7, Z7
-	LEAQ         ·iq1Grid+0(SB), SI
-
-	// Tables under the scales.
-	VMOVDQU64    k54<>+0(SB), Z5
-	VPERMD       Z7, Z5, Z5
-	VMULPS       k120<>+0(SB), Z5, Z5
-	VMOVDQU64    k55<>+0(SB), Z8
-	VPERMD       Z7, Z8, Z8
-	VMULPS       k120<>+0(SB), Z8, Z8
-	VCVTPS2PH    $0x00, Z5, Y5
-	VCVTPS2PH    $0x00, Z8, Y8
-	VINSERTI64X4 $0x01, Y8, Z5, Z5
-	VMOVDQU64    k59<>+0(SB), Z8
-	VPERMD       Z7, Z8, Z8
-	VMULPS       k120<>+0(SB), Z8, Z8
-	VMOVDQU64    k60<>+0(SB), Z13
-	VPERMD       Z7, Z13, Z13
-	VMULPS       k120<>+0(SB), Z13, Z13
-	VCVTPS2PH    $0x00, Z8, Y8
-	VCVTPS2PH    $0x00, Z13, Y13
-	VINSERTI64X4 $0x01, Y13, Z8, Z8
-	VMOVDQU64    k61<>+0(SB), Z13
-	VPERMD       Z7, Z13, Z13
-	VMULPS       k120<>+0(SB), Z13, Z13
-	VMOVDQU64    k62<>+0(SB), Z14
-	VPERMD       Z7, Z14, Z14
-	VMULPS       k120<>+0(SB), Z14, Z14
-	VCVTPS2PH    $0x00, Z13, Y13
-	VCVTPS2PH    $0x00, Z14, Y14
-	VINSERTI64X4 $0x01, Y14, Z13, Z13
-	VMOVDQU64    k63<>+0(SB), Z14
-	VPERMD       Z7, Z14, Z14
-	VMULPS       k120<>+0(SB), Z14, Z14
-	VMOVDQU64    k64<>+0(SB), Z15
-	VPERMD       Z7, Z15, Z7
-	VMULPS       k120<>+0(SB), Z7, Z7
-	VCVTPS2PH    $0x00, Z14, Y14
-	VCVTPS2PH    $0x00, Z7, Y7
-	VINSERTI64X4 $0x01, Y7, Z14, Z14
-
-	// Codes of rows, 32 at a time.
-	MOVQ       $0x0303030303030303, DI
-	KMOVQ      DI, K1
-	VMOVDQU64  k108<>+0(SB), Z7
-	VPERMB.Z   Z6, Z7, K1, Z7
-	KXNORB     K1, K1, K1
-	VPXORD     Z9, Z9, Z9
-	VPGATHERQQ (SI)(Z7*8), K1, Z9
-	VPADDB     Z9, Z9, Z9
-	KMOVB      BX, K1
-	SHRL       $0x08, BX
-	VPXORQ     Z3, Z9, K1, Z9
-	VPERMB     Z9, Z1, Z7
-	VPTERNLOGD $0xea, k129<>+0(SB), Z0, Z7
-	VPERMB     Z5, Z7, Z7
-	VMOVDQU64  Z7, (AX)
-	VPERMB     Z9, Z2, Z7
-	VPTERNLOGD $0xea, k130<>+0(SB), Z0, Z7
-	VPERMB     Z5, Z7, Z7
-	VMOVDQU64  Z7, 64(AX)
-	MOVQ       $0x0303030303030303, DI
-	KMOVQ      DI, K1
-	VMOVDQU64  k115<>+0(SB), Z5
-	VPERMB.Z   Z6, Z5, K1, Z5
-	KXNORB     K1, K1, K1
-	VPXORD     Z10, Z10, Z10
-	VPGATHERQQ (SI)(Z5*8), K1, Z10
-	VPADDB     Z10, Z10, Z10
-	KMOVB      BX, K1
-	SHRL       $0x08, BX
-	VPXORQ     Z3, Z10, K1, Z10
-	VPERMB     Z10, Z1, Z5
-	VPTERNLOGD $0xea, k129<>+0(SB), Z0, Z5
-	VPERMB     Z8, Z5, Z5
-	VMOVDQU64  Z5, 128(AX)
-	VPERMB     Z10, Z2, Z5
-	VPTERNLOGD $0xea, k130<>+0(SB), Z0, Z5
-	VPERMB     Z8, Z5, Z5
-	VMOVDQU64  Z5, 192(AX)
-	MOVQ       $0x0303030303030303, DI
-	KMOVQ      DI, K1
-	VMOVDQU64  k116<>+0(SB), Z5
-	VPERMB.Z   Z6, Z5, K1, Z5
-	KXNORB     K1, K1, K1
-	VPXORD     Z11, Z11, Z11
-	VPGATHERQQ (SI)(Z5*8), K1, Z11
-	VPADDB     Z11, Z11, Z11
-	KMOVB      BX, K1
-	SHRL       $0x08, BX
-	VPXORQ     Z3, Z11, K1, Z11
-	VPERMB     Z11, Z1, Z5
-	VPTERNLOGD $0xea, k129<>+0(SB), Z0, Z5
-	VPERMB     Z13, Z5, Z5
-	VMOVDQU64  Z5, 256(AX)
-	VPERMB     Z11, Z2, Z5
-	VPTERNLOGD $0xea, k130<>+0(SB), Z0, Z5
-	VPERMB     Z13, Z5, Z5
-	VMOVDQU64  Z5, 320(AX)
-	MOVQ       $0x0303030303030303, DI
-	KMOVQ      DI, K1
-	VMOVDQU64  k117<>+0(SB), Z5
-	VPERMB.Z   Z6, Z5, K1, Z5
-	KXNORB     K1, K1, K1
-	VPXORD     Z12, Z12, Z12
-	VPGATHERQQ (SI)(Z5*8), K1, Z12
-	VPADDB     Z12, Z12, Z12
-	KMOVB      BX, K1
-	VPXORQ     Z3, Z12, K1, Z12
-	VPERMB     Z12, Z1, Z5
-	VPTERNLOGD $0xea, k129<>+0(SB), Z0, Z5
-	VPERMB     Z14, Z5, Z5
-	VMOVDQU64  Z5, 384(AX)
-	VPERMB     Z12, Z2, Z5
-	VPTERNLOGD $0xea, k130<>+0(SB), Z0, Z5
-	VPERMB     Z14, Z5, Z5
-	VMOVDQU64  Z5, 448(AX)
-	PREFETCHT0 1024(AX)
-	PREFETCHT0 1088(AX)
-	PREFETCHT0 1152(AX)
-	PREFETCHT0 1216(AX)
-	PREFETCHT0 1280(AX)
-	PREFETCHT0 1344(AX)
-	PREFETCHT0 1408(AX)
-	PREFETCHT0 1472(AX)
-	ADDQ       $0x00000038, CX
-	ADDQ       $0x00000200, AX
-	DECQ       DX
-	JNZ        block
-
-stop:
-	MOVQ DX, left+24(FP)
-	VZEROUPPER
-	RET
-
-// func iq2_XXSF32AVX512(dst *byte, src *byte, n int) (left int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, MMX+
-TEXT ·iq2_XXSF32AVX512(SB), NOSPLIT, $448-32
-	// IQ2_XXS: d float16; indices of rows, a scale of 4 bits for 32, 7 signs for 8 elements
-	// table = what a byte of a row comes to under each scale
-	// number = +-row[i] * (scale+1/2)*d/4
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ n+16(FP), DX
-	LEAQ 63(SP), BX
-	ANDQ $-64, BX
-
-block:
-	MOVWLZX (CX), SI
-	NOTL    SI
-	TESTL   $0x00007c00, SI
-	JZ      stop
-
-	// Indices, signs and scales.
-	VMOVDQU64      2(CX), Z0
-	VMOVDQU64      k131<>+0(SB), Z1
-	VPMULTISHIFTQB Z0, Z1, Z1
-	VMOVDQU64      k133<>+0(SB), Z8
-	VPERMI2B       k132<>+0(SB), Z8, Z1
-	VPMOVQD        Z1, (BX)
-	VPSRLQ         $0x3c, Z0, Z1
-	VPMOVQD        Z1, Y2
-	VPBROADCASTW   (CX), Y1
-	VCVTPH2PS      Y1, Z1
-	VCVTDQ2PS      Z2, Z2
-	VADDPS.BCST    k134<>+0(SB), Z2, Z2
-	VMULPS         Z1, Z2, Z2
-	VMULPS.BCST    k135<>+0(SB), Z2, Z2
-	LEAQ           ·iq2xxsGrid+0(SB), SI
-
-	// Rows, 64 elements at a time.
-	VMOVUPS     Z2, 64(BX)
-	VPXORD      Z3, Z3, Z3
-	MOVQ        $0x0101010101010101, DI
-	KMOVQ       DI, K1
-	VMOVDQU64   k136<>+0(SB), Z1
-	VPERMB.Z    Z0, Z1, K1, Z1
-	KXNORB      K1, K1, K1
-	VPXORD      Z4, Z4, Z4
-	VPGATHERQQ  (SI)(Z1*8), K1, Z4
-	KMOVQ       (BX), K1
-	VPSUBB      Z4, Z3, K1, Z4
-	VMOVDQU64   Z4, 128(BX)
-	VPMOVSXBD   128(BX), Z1
-	VPMOVSXBD   144(BX), Z8
-	VCVTDQ2PS   Z1, Z1
-	VCVTDQ2PS   Z8, Z8
-	VMULPS.BCST 64(BX), Z1, Z1
-	VMULPS.BCST 64(BX), Z8, Z8
-	VMOVUPS     Z1, (AX)
-	VMOVUPS     Z8, 64(AX)
-	VPMOVSXBD   160(BX), Z1
-	VPMOVSXBD   176(BX), Z8
-	VCVTDQ2PS   Z1, Z1
-	VCVTDQ2PS   Z8, Z8
-	VMULPS.BCST 68(BX), Z1, Z1
-	VMULPS.BCST 68(BX), Z8, Z8
-	VMOVUPS     Z1, 128(AX)
-	VMOVUPS     Z8, 192(AX)
-	MOVQ        $0x0101010101010101, DI
-	KMOVQ       DI, K1
-	VMOVDQU64   k137<>+0(SB), Z1
-	VPERMB.Z    Z0, Z1, K1, Z1
-	KXNORB      K1, K1, K1
-	VPXORD      Z5, Z5, Z5
-	VPGATHERQQ  (SI)(Z1*8), K1, Z5
-	KMOVQ       8(BX), K1
-	VPSUBB      Z5, Z3, K1, Z5
-	VMOVDQU64   Z5, 192(BX)
-	VPMOVSXBD   192(BX), Z1
-	VPMOVSXBD   208(BX), Z8
-	VCVTDQ2PS   Z1, Z1
-	VCVTDQ2PS   Z8, Z8
-	VMULPS.BCST 72(BX), Z1, Z1
-	VMULPS.BCST 72(BX), Z8, Z8
-	VMOVUPS     Z1, 256(AX)
-	VMOVUPS     Z8, 320(AX)
-	VPMOVSXBD   224(BX), Z1
-	VPMOVSXBD   240(BX), Z8
-	VCVTDQ2PS   Z1, Z1
-	VCVTDQ2PS   Z8, Z8
-	VMULPS.BCST 76(BX), Z1, Z1
-	VMULPS.BCST 76(BX), Z8, Z8
-	VMOVUPS     Z1, 384(AX)
-	VMOVUPS     Z8, 448(AX)
-	MOVQ        $0x0101010101010101, DI
-	KMOVQ       DI, K1
-	VMOVDQU64   k138<>+0(SB), Z1
-	VPERMB.Z    Z0, Z1, K1, Z1
-	KXNORB      K1, K1, K1
-	VPXORD      Z6, Z6, Z6
-	VPGATHERQQ  (SI)(Z1*8), K1, Z6
-	KMOVQ       16(BX), K1
-	VPSUBB      Z6, Z3, K1, Z6
-	VMOVDQU64   Z6, 256(BX)
-	VPMOVSXBD   256(BX), Z1
-	VPMOVSXBD   272(BX), Z8
-	VCVTDQ2PS   Z1, Z1
-	VCVTDQ2PS   Z8, Z8
-	VMULPS.BCST 80(BX), Z1, Z1
-	VMULPS.BCST 80(BX), Z8, Z8
-	VMOVUPS     Z1, 512(AX)
-	VMOVUPS     Z8, 576(AX)
-	VPMOVSXBD   288(BX), Z1
-	VPMOVSXBD   304(BX), Z8
-	VCVTDQ2PS   Z1, Z1
-	VCVTDQ2PS   Z8, Z8
-	VMULPS.BCST 84(BX), Z1, Z1
-	VMULPS.BCST 84(BX), Z8, Z8
-	VMOVUPS     Z1, 640(AX)
-	VMOVUPS     Z8, 704(AX)
-	MOVQ        $0x0101010101010101, DI
-	KMOVQ       DI, K1
-	VMOVDQU64   k139<>+0(SB), Z1
-	VPERMB.Z    Z0, Z1, K1, Z0
-	KXNORB      K1, K1, K1
-	VPXORD      Z7, Z7, Z7
-	VPGATHERQQ  (SI)(Z0*8), K1, Z7
-	KMOVQ       24(BX), K1
-	VPSUBB      Z7, Z3, K1, Z7
-	VMOVDQU64   Z7, 320(BX)
-	VPMOVSXBD   320(BX), Z0
-	VPMOVSXBD   336(BX), Z1
-	VCVTDQ2PS   Z0, Z0
-	VCVTDQ2PS   Z1, Z1
-	VMULPS.BCST 88(BX), Z0, Z0
-	VMULPS.BCST 88(BX), Z1, Z1
-	VMOVUPS     Z0, 768(AX)
-	VMOVUPS     Z1, 832(AX)
-	VPMOVSXBD   352(BX), Z0
-	VPMOVSXBD   368(BX), Z1
-	VCVTDQ2PS   Z0, Z0
-	VCVTDQ2PS   Z1, Z1
-	VMULPS.BCST 92(BX), Z0, Z0
-	VMULPS.BCST 92(BX), Z1, Z1
-	VMOVUPS     Z0, 896(AX)
-	VMOVUPS     Z1, 960(AX)
-	PREFETCHT0  1024(AX)
-	PREFETCHT0  1088(AX)
-	PREFETCHT0  1152(AX)
-	PREFETCHT0  1216(AX)
-	PREFETCHT0  1280(AX)
-	PREFETCHT0  1344(AX)
-	PREFETCHT0  1408(AX)
-	PREFETCHT0  1472(AX)
-	PREFETCHT0  1536(AX)
-	PREFETCHT0  1600(AX)
-	PREFETCHT0  1664(AX)
-	PREFETCHT0  1728(AX)
-	PREFETCHT0  1792(AX)
-	PREFETCHT0  1856(AX)
-	PREFETCHT0  1920(AX)
-	PREFETCHT0  1984(AX)
-	ADDQ        $0x00000042, CX
-	ADDQ        $0x00000400, AX
-	DECQ        DX
-	JNZ         block
-
-stop:
-	MOVQ DX, left+24(FP)
-	VZEROUPPER
-	RET
-
-DATA k131<>+0(SB)/8, $0x352e2720352e2720
-DATA k131<>+8(SB)/8, $0x352e2720352e2720
-DATA k131<>+16(SB)/8, $0x352e2720352e2720
-DATA k131<>+24(SB)/8, $0x352e2720352e2720
-DATA k131<>+32(SB)/8, $0x352e2720352e2720
-DATA k131<>+40(SB)/8, $0x352e2720352e2720
-DATA k131<>+48(SB)/8, $0x352e2720352e2720
-DATA k131<>+56(SB)/8, $0x352e2720352e2720
-GLOBL k131<>(SB), RODATA|NOPTR, $64
-
-DATA k132<>+0(SB)/8, $0x47c6c544c34241c0
-DATA k132<>+8(SB)/8, $0xcf4e4dcc4bcac948
-DATA k132<>+16(SB)/8, $0xd75655d453d2d150
-DATA k132<>+24(SB)/8, $0x5fdedd5cdb5a59d8
-DATA k132<>+32(SB)/8, $0xe76665e463e2e160
-DATA k132<>+40(SB)/8, $0x6feeed6ceb6a69e8
-DATA k132<>+48(SB)/8, $0x77f6f574f37271f0
-DATA k132<>+56(SB)/8, $0xff7e7dfc7bfaf978
-GLOBL k132<>(SB), RODATA|NOPTR, $64
-
-DATA k133<>+0(SB)/8, $0x8706058403828100
-DATA k133<>+8(SB)/8, $0x0f8e8d0c8b0a0988
-DATA k133<>+16(SB)/8, $0x1796951493121190
-DATA k133<>+24(SB)/8, $0x9f1e1d9c1b9a9918
-DATA k133<>+32(SB)/8, $0x27a6a524a32221a0
-DATA k133<>+40(SB)/8, $0xaf2e2dac2baaa928
-DATA k133<>+48(SB)/8, $0xb73635b433b2b130
-DATA k133<>+56(SB)/8, $0x3fbebd3cbb3a39b8
-GLOBL k133<>(SB), RODATA|NOPTR, $64
-
-DATA k134<>+0(SB)/8, $0x3f0000003f000000
-GLOBL k134<>(SB), RODATA|NOPTR, $8
-
-DATA k135<>+0(SB)/8, $0x3e8000003e800000
-GLOBL k135<>(SB), RODATA|NOPTR, $8
-
-DATA k136<>+0(SB)/8, $0x0000000000000000
-DATA k136<>+8(SB)/8, $0x0101010101010101
-DATA k136<>+16(SB)/8, $0x0202020202020202
-DATA k136<>+24(SB)/8, $0x0303030303030303
-DATA k136<>+32(SB)/8, $0x0808080808080808
-DATA k136<>+40(SB)/8, $0x0909090909090909
-DATA k136<>+48(SB)/8, $0x0a0a0a0a0a0a0a0a
-DATA k136<>+56(SB)/8, $0x0b0b0b0b0b0b0b0b
-GLOBL k136<>(SB), RODATA|NOPTR, $64
-
-DATA k137<>+0(SB)/8, $0x1010101010101010
-DATA k137<>+8(SB)/8, $0x1111111111111111
-DATA k137<>+16(SB)/8, $0x1212121212121212
-DATA k137<>+24(SB)/8, $0x1313131313131313
-DATA k137<>+32(SB)/8, $0x1818181818181818
-DATA k137<>+40(SB)/8, $0x1919191919191919
-DATA k137<>+48(SB)/8, $0x1a1a1a1a1a1a1a1a
-DATA k137<>+56(SB)/8, $0x1b1b1b1b1b1b1b1b
-GLOBL k137<>(SB), RODATA|NOPTR, $64
-
-DATA k138<>+0(SB)/8, $0x2020202020202020
-DATA k138<>+8(SB)/8, $0x2121212121212121
-DATA k138<>+16(SB)/8, $0x2222222222222222
-DATA k138<>+24(SB)/8, $0x2323232323232323
-DATA k138<>+32(SB)/8, $0x2828282828282828
-DATA k138<>+40(SB)/8, $0x2929292929292929
-DATA k138<>+48(SB)/8, $0x2a2a2a2a2a2a2a2a
-DATA k138<>+56(SB)/8, $0x2b2b2b2b2b2b2b2b
-GLOBL k138<>(SB), RODATA|NOPTR, $64
-
-DATA k139<>+0(SB)/8, $0x3030303030303030
-DATA k139<>+8(SB)/8, $0x3131313131313131
-DATA k139<>+16(SB)/8, $0x3232323232323232
-DATA k139<>+24(SB)/8, $0x3333333333333333
-DATA k139<>+32(SB)/8, $0x3838383838383838
-DATA k139<>+40(SB)/8, $0x3939393939393939
-DATA k139<>+48(SB)/8, $0x3a3a3a3a3a3a3a3a
-DATA k139<>+56(SB)/8, $0x3b3b3b3b3b3b3b3b
-GLOBL k139<>(SB), RODATA|NOPTR, $64
-
-// func iq2_XXSF16AVX512(dst *byte, src *byte, n int) (left int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, MMX+
-TEXT ·iq2_XXSF16AVX512(SB), NOSPLIT, $384-32
-	// IQ2_XXS: d float16; indices of rows, a scale of 4 bits for 32, 7 signs for 8 elements
-	// table = what a byte of a row comes to under each scale
-	// number = +-row[i] * (scale+1/2)*d/4
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         n+16(FP), DX
-	LEAQ         63(SP), BX
-	ANDQ         $-64, BX
-	VPBROADCASTD k140<>+0(SB), Z0
-	VMOVDQU64    k72<>+0(SB), Z1
-	VMOVDQU64    k119<>+0(SB), Z2
-	VPBROADCASTD k0<>+0(SB), Z3
-
-block:
-	MOVWLZX (CX), SI
-	NOTL    SI
-	TESTL   $0x00007c00, SI
-	JZ      stop
-
-	// Indices, signs and scales.
-	VMOVDQU64      2(CX), Z4
-	VMOVDQU64      k131<>+0(SB), Z5
-	VPMULTISHIFTQB Z4, Z5, Z5
-	VMOVDQU64      k133<>+0(SB), Z11
-	VPERMI2B       k132<>+0(SB), Z11, Z5
-	VPMOVQD        Z5, (BX)
-	VPSRLQ         $0x3c, Z4, Z5
-	VPMOVQD        Z5, Y6
-	VPBROADCASTW   (CX), Y5
-	VCVTPH2PS      Y5, Z5
-	VCVTDQ2PS      Z6, Z6
-	VADDPS.BCST    k134<>+0(SB), Z6, Z6
-	VMULPS         Z5, Z6, Z6
-	VMULPS.BCST    k135<>+0(SB), Z6, Z6
-	LEAQ           ·iq2xxsGrid+0(SB), SI
-
-	// Tables under the scales.
-	VMOVDQU64    k141<>+0(SB), Z5
-	VPERMD       Z6, Z5, Z5
-	VMULPS       k142<>+0(SB), Z5, Z5
-	VMOVDQU64    k143<>+0(SB), Z11
-	VPERMD       Z6, Z11, Z11
-	VMULPS       k142<>+0(SB), Z11, Z11
-	VCVTPS2PH    $0x00, Z5, Y5
-	VCVTPS2PH    $0x00, Z11, Y11
-	VINSERTI64X4 $0x01, Y11, Z5, Z5
-
-	// Codes of rows, 32 at a time.
-	MOVQ       $0x0101010101010101, DI
-	KMOVQ      DI, K1
-	VMOVDQU64  k136<>+0(SB), Z11
-	VPERMB.Z   Z4, Z11, K1, Z11
-	KXNORB     K1, K1, K1
-	VPXORD     Z7, Z7, Z7
-	VPGATHERQQ (SI)(Z11*8), K1, Z7
-	VPSRLW     $0x03, Z7, Z7
-	VPERMB     Z7, Z1, Z11
-	VPTERNLOGD $0xea, k90<>+0(SB), Z0, Z11
-	VPERMB     Z5, Z11, Z11
-	KMOVD      (BX), K1
-	VPADDW     Z3, Z11, K1, Z11
-	VMOVDQU64  Z11, (AX)
-	VPERMB     Z7, Z2, Z11
-	VPTERNLOGD $0xea, k144<>+0(SB), Z0, Z11
-	VPERMB     Z5, Z11, Z11
-	KMOVD      4(BX), K1
-	VPADDW     Z3, Z11, K1, Z11
-	VMOVDQU64  Z11, 64(AX)
-	MOVQ       $0x0101010101010101, DI
-	KMOVQ      DI, K1
-	VMOVDQU64  k137<>+0(SB), Z11
-	VPERMB.Z   Z4, Z11, K1, Z11
-	KXNORB     K1, K1, K1
-	VPXORD     Z8, Z8, Z8
-	VPGATHERQQ (SI)(Z11*8), K1, Z8
-	VPSRLW     $0x03, Z8, Z8
-	VPERMB     Z8, Z1, Z11
-	VPTERNLOGD $0xea, k121<>+0(SB), Z0, Z11
-	VPERMB     Z5, Z11, Z11
-	KMOVD      8(BX), K1
-	VPADDW     Z3, Z11, K1, Z11
-	VMOVDQU64  Z11, 128(AX)
-	VPERMB     Z8, Z2, Z11
-	VPTERNLOGD $0xea, k145<>+0(SB), Z0, Z11
-	VPERMB     Z5, Z11, Z11
-	KMOVD      12(BX), K1
-	VPADDW     Z3, Z11, K1, Z11
-	VMOVDQU64  Z11, 192(AX)
-	MOVQ       $0x0101010101010101, DI
-	KMOVQ      DI, K1
-	VMOVDQU64  k138<>+0(SB), Z11
-	VPERMB.Z   Z4, Z11, K1, Z11
-	KXNORB     K1, K1, K1
-	VPXORD     Z9, Z9, Z9
-	VPGATHERQQ (SI)(Z11*8), K1, Z9
-	VPSRLW     $0x03, Z9, Z9
-	VPERMB     Z9, Z1, Z11
-	VPTERNLOGD $0xea, k122<>+0(SB), Z0, Z11
-	VPERMB     Z5, Z11, Z11
-	KMOVD      16(BX), K1
-	VPADDW     Z3, Z11, K1, Z11
-	VMOVDQU64  Z11, 256(AX)
-	VPERMB     Z9, Z2, Z11
-	VPTERNLOGD $0xea, k146<>+0(SB), Z0, Z11
-	VPERMB     Z5, Z11, Z11
-	KMOVD      20(BX), K1
-	VPADDW     Z3, Z11, K1, Z11
-	VMOVDQU64  Z11, 320(AX)
-	MOVQ       $0x0101010101010101, DI
-	KMOVQ      DI, K1
-	VMOVDQU64  k139<>+0(SB), Z11
-	VPERMB.Z   Z4, Z11, K1, Z4
-	KXNORB     K1, K1, K1
-	VPXORD     Z10, Z10, Z10
-	VPGATHERQQ (SI)(Z4*8), K1, Z10
-	VPSRLW     $0x03, Z10, Z10
-	VPERMB     Z10, Z1, Z4
-	VPTERNLOGD $0xea, k123<>+0(SB), Z0, Z4
-	VPERMB     Z5, Z4, Z4
-	KMOVD      24(BX), K1
-	VPADDW     Z3, Z4, K1, Z4
-	VMOVDQU64  Z4, 384(AX)
-	VPERMB     Z10, Z2, Z4
-	VPTERNLOGD $0xea, k147<>+0(SB), Z0, Z4
-	VPERMB     Z5, Z4, Z4
-	KMOVD      28(BX), K1
-	VPADDW     Z3, Z4, K1, Z4
-	VMOVDQU64  Z4, 448(AX)
-	PREFETCHT0 1024(AX)
-	PREFETCHT0 1088(AX)
-	PREFETCHT0 1152(AX)
-	PREFETCHT0 1216(AX)
-	PREFETCHT0 1280(AX)
-	PREFETCHT0 1344(AX)
-	PREFETCHT0 1408(AX)
-	PREFETCHT0 1472(AX)
-	ADDQ       $0x00000042, CX
-	ADDQ       $0x00000200, AX
-	DECQ       DX
-	JNZ        block
-
-stop:
-	MOVQ DX, left+24(FP)
-	VZEROUPPER
-	RET
-
-DATA k140<>+0(SB)/8, $0x0606060606060606
-GLOBL k140<>(SB), RODATA|NOPTR, $8
-
-DATA k141<>+0(SB)/8, $0x0000000000000000
-DATA k141<>+8(SB)/8, $0x0000000000000000
-DATA k141<>+16(SB)/8, $0x0000000100000001
-DATA k141<>+24(SB)/8, $0x0000000100000001
-DATA k141<>+32(SB)/8, $0x0000000200000002
-DATA k141<>+40(SB)/8, $0x0000000200000002
-DATA k141<>+48(SB)/8, $0x0000000300000003
-DATA k141<>+56(SB)/8, $0x0000000300000003
-GLOBL k141<>(SB), RODATA|NOPTR, $64
-
-DATA k142<>+0(SB)/8, $0x41c8000041000000
-DATA k142<>+8(SB)/8, $0x00000000422c0000
-DATA k142<>+16(SB)/8, $0x41c8000041000000
-DATA k142<>+24(SB)/8, $0x00000000422c0000
-DATA k142<>+32(SB)/8, $0x41c8000041000000
-DATA k142<>+40(SB)/8, $0x00000000422c0000
-DATA k142<>+48(SB)/8, $0x41c8000041000000
-DATA k142<>+56(SB)/8, $0x00000000422c0000
-GLOBL k142<>(SB), RODATA|NOPTR, $64
-
-DATA k143<>+0(SB)/8, $0x0000000400000004
-DATA k143<>+8(SB)/8, $0x0000000400000004
-DATA k143<>+16(SB)/8, $0x0000000500000005
-DATA k143<>+24(SB)/8, $0x0000000500000005
-DATA k143<>+32(SB)/8, $0x0000000600000006
-DATA k143<>+40(SB)/8, $0x0000000600000006
-DATA k143<>+48(SB)/8, $0x0000000700000007
-DATA k143<>+56(SB)/8, $0x0000000700000007
-GLOBL k143<>(SB), RODATA|NOPTR, $64
-
-DATA k144<>+0(SB)/8, $0x0908090809080908
-DATA k144<>+8(SB)/8, $0x0908090809080908
-DATA k144<>+16(SB)/8, $0x0908090809080908
-DATA k144<>+24(SB)/8, $0x0908090809080908
-DATA k144<>+32(SB)/8, $0x0908090809080908
-DATA k144<>+40(SB)/8, $0x0908090809080908
-DATA k144<>+48(SB)/8, $0x0908090809080908
-DATA k144<>+56(SB)/8, $0x0908090809080908
-GLOBL k144<>(SB), RODATA|NOPTR, $64
-
-DATA k145<>+0(SB)/8, $0x1918191819181918
-DATA k145<>+8(SB)/8, $0x1918191819181918
-DATA k145<>+16(SB)/8, $0x1918191819181918
-DATA k145<>+24(SB)/8, $0x1918191819181918
-DATA k145<>+32(SB)/8, $0x1918191819181918
-DATA k145<>+40(SB)/8, $0x1918191819181918
-DATA k145<>+48(SB)/8, $0x1918191819181918
-DATA k145<>+56(SB)/8, $0x1918191819181918
-GLOBL k145<>(SB), RODATA|NOPTR, $64
-
-DATA k146<>+0(SB)/8, $0x2928292829282928
-DATA k146<>+8(SB)/8, $0x2928292829282928
-DATA k146<>+16(SB)/8, $0x2928292829282928
-DATA k146<>+24(SB)/8, $0x2928292829282928
-DATA k146<>+32(SB)/8, $0x2928292829282928
-DATA k146<>+40(SB)/8, $0x2928292829282928
-DATA k146<>+48(SB)/8, $0x2928292829282928
-DATA k146<>+56(SB)/8, $0x2928292829282928
-GLOBL k146<>(SB), RODATA|NOPTR, $64
-
-DATA k147<>+0(SB)/8, $0x3938393839383938
-DATA k147<>+8(SB)/8, $0x3938393839383938
-DATA k147<>+16(SB)/8, $0x3938393839383938
-DATA k147<>+24(SB)/8, $0x3938393839383938
-DATA k147<>+32(SB)/8, $0x3938393839383938
-DATA k147<>+40(SB)/8, $0x3938393839383938
-DATA k147<>+48(SB)/8, $0x3938393839383938
-DATA k147<>+56(SB)/8, $0x3938393839383938
-GLOBL k147<>(SB), RODATA|NOPTR, $64
-
-// func iq2_XSF32AVX512(dst *byte, src *byte, n int) (left int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
-TEXT ·iq2_XSF32AVX512(SB), NOSPLIT, $448-32
-	// IQ2_XS: d float16; indices of rows, a scale of 4 bits for 16, 7 signs for 8 elements
-	// table = what a byte of a row comes to under each scale
-	// number = +-row[i] * (scale+1/2)*d/4
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ n+16(FP), DX
-	LEAQ 63(SP), BX
-	ANDQ $-64, BX
-
-block:
-	MOVWLZX (CX), SI
-	NOTL    SI
-	TESTL   $0x00007c00, SI
-	JZ      stop
-
-	// Indices, signs and scales.
-	VMOVDQU64    2(CX), Z0
-	VPBROADCASTD k148<>+0(SB), Z1
-	VPANDD       Z1, Z0, Z1
-	VPSRLW       $0x09, Z0, Z0
-	VPMOVWB      Z0, Y2
-	VMOVDQU64    k133<>+0(SB), Z0
-	VPERMI2B     k132<>+0(SB), Z0, Z2
-	VMOVDQU64    Y2, (BX)
-	VPBROADCASTQ 66(CX), Z0
-	VMOVDQU64    k149<>+0(SB), Z8
-	VPERMB       Z0, Z8, Z0
-	VPSRLVD      k79<>+0(SB), Z0, Z0
-	VPANDD.BCST  k18<>+0(SB), Z0, Z0
-	VPBROADCASTW (CX), Y2
-	VCVTPH2PS    Y2, Z8
-	VCVTDQ2PS    Z0, Z0
-	VADDPS.BCST  k134<>+0(SB), Z0, Z0
-	VMULPS       Z8, Z0, Z0
-	VMULPS.BCST  k135<>+0(SB), Z0, Z0
-	LEAQ         ·iq2xsGrid+0(SB), SI
-
-	// Rows, 64 elements at a time.
-	VMOVUPS     Z0, 64(BX)
-	VPXORD      Z3, Z3, Z3
-	MOVQ        $0x0303030303030303, DI
-	KMOVQ       DI, K1
-	VMOVDQU64   k108<>+0(SB), Z0
-	VPERMB.Z    Z1, Z0, K1, Z0
-	KXNORB      K1, K1, K1
-	VPXORD      Z4, Z4, Z4
-	VPGATHERQQ  (SI)(Z0*8), K1, Z4
-	KMOVQ       (BX), K1
-	VPSUBB      Z4, Z3, K1, Z4
-	VMOVDQU64   Z4, 128(BX)
-	VPMOVSXBD   128(BX), Z0
-	VPMOVSXBD   144(BX), Z8
-	VCVTDQ2PS   Z0, Z0
-	VCVTDQ2PS   Z8, Z8
-	VMULPS.BCST 64(BX), Z0, Z0
-	VMULPS.BCST 68(BX), Z8, Z8
-	VMOVUPS     Z0, (AX)
-	VMOVUPS     Z8, 64(AX)
-	VPMOVSXBD   160(BX), Z0
-	VPMOVSXBD   176(BX), Z8
-	VCVTDQ2PS   Z0, Z0
-	VCVTDQ2PS   Z8, Z8
-	VMULPS.BCST 72(BX), Z0, Z0
-	VMULPS.BCST 76(BX), Z8, Z8
-	VMOVUPS     Z0, 128(AX)
-	VMOVUPS     Z8, 192(AX)
-	MOVQ        $0x0303030303030303, DI
-	KMOVQ       DI, K1
-	VMOVDQU64   k115<>+0(SB), Z0
-	VPERMB.Z    Z1, Z0, K1, Z0
-	KXNORB      K1, K1, K1
-	VPXORD      Z5, Z5, Z5
-	VPGATHERQQ  (SI)(Z0*8), K1, Z5
-	KMOVQ       8(BX), K1
-	VPSUBB      Z5, Z3, K1, Z5
-	VMOVDQU64   Z5, 192(BX)
-	VPMOVSXBD   192(BX), Z0
-	VPMOVSXBD   208(BX), Z8
-	VCVTDQ2PS   Z0, Z0
-	VCVTDQ2PS   Z8, Z8
-	VMULPS.BCST 80(BX), Z0, Z0
-	VMULPS.BCST 84(BX), Z8, Z8
-	VMOVUPS     Z0, 256(AX)
-	VMOVUPS     Z8, 320(AX)
-	VPMOVSXBD   224(BX), Z0
-	VPMOVSXBD   240(BX), Z8
-	VCVTDQ2PS   Z0, Z0
-	VCVTDQ2PS   Z8, Z8
-	VMULPS.BCST 88(BX), Z0, Z0
-	VMULPS.BCST 92(BX), Z8, Z8
-	VMOVUPS     Z0, 384(AX)
-	VMOVUPS     Z8, 448(AX)
-	MOVQ        $0x0303030303030303, DI
-	KMOVQ       DI, K1
-	VMOVDQU64   k116<>+0(SB), Z0
-	VPERMB.Z    Z1, Z0, K1, Z0
-	KXNORB      K1, K1, K1
-	VPXORD      Z6, Z6, Z6
-	VPGATHERQQ  (SI)(Z0*8), K1, Z6
-	KMOVQ       16(BX), K1
-	VPSUBB      Z6, Z3, K1, Z6
-	VMOVDQU64   Z6, 256(BX)
-	VPMOVSXBD   256(BX), Z0
-	VPMOVSXBD   272(BX), Z8
-	VCVTDQ2PS   Z0, Z0
-	VCVTDQ2PS   Z8, Z8
-	VMULPS.BCST 96(BX), Z0, Z0
-	VMULPS.BCST 100(BX), Z8, Z8
-	VMOVUPS     Z0, 512(AX)
-	VMOVUPS     Z8, 576(AX)
-	VPMOVSXBD   288(BX), Z0
-	VPMOVSXBD   304(BX), Z8
-	VCVTDQ2PS   Z0, Z0
-	VCVTDQ2PS   Z8, Z8
-	VMULPS.BCST 104(BX), Z0, Z0
-	VMULPS.BCST 108(BX), Z8, Z8
-	VMOVUPS     Z0, 640(AX)
-	VMOVUPS     Z8, 704(AX)
-	MOVQ        $0x0303030303030303, DI
-	KMOVQ       DI, K1
-	VMOVDQU64   k117<>+0(SB), Z0
-	VPERMB.Z    Z1, Z0, K1, Z0
-	KXNORB      K1, K1, K1
-	VPXORD      Z7, Z7, Z7
-	VPGATHERQQ  (SI)(Z0*8), K1, Z7
-	KMOVQ       24(BX), K1
-	VPSUBB      Z7, Z3, K1, Z7
-	VMOVDQU64   Z7, 320(BX)
-	VPMOVSXBD   320(BX), Z0
-	VPMOVSXBD   336(BX), Z1
-	VCVTDQ2PS   Z0, Z0
-	VCVTDQ2PS   Z1, Z1
-	VMULPS.BCST 112(BX), Z0, Z0
-	VMULPS.BCST 116(BX), Z1, Z1
-	VMOVUPS     Z0, 768(AX)
-	VMOVUPS     Z1, 832(AX)
-	VPMOVSXBD   352(BX), Z0
-	VPMOVSXBD   368(BX), Z1
-	VCVTDQ2PS   Z0, Z0
-	VCVTDQ2PS   Z1, Z1
-	VMULPS.BCST 120(BX), Z0, Z0
-	VMULPS.BCST 124(BX), Z1, Z1
-	VMOVUPS     Z0, 896(AX)
-	VMOVUPS     Z1, 960(AX)
-	PREFETCHT0  1024(AX)
-	PREFETCHT0  1088(AX)
-	PREFETCHT0  1152(AX)
-	PREFETCHT0  1216(AX)
-	PREFETCHT0  1280(AX)
-	PREFETCHT0  1344(AX)
-	PREFETCHT0  1408(AX)
-	PREFETCHT0  1472(AX)
-	PREFETCHT0  1536(AX)
-	PREFETCHT0  1600(AX)
-	PREFETCHT0  1664(AX)
-	PREFETCHT0  1728(AX)
-	PREFETCHT0  1792(AX)
-	PREFETCHT0  1856(AX)
-	PREFETCHT0  1920(AX)
-	PREFETCHT0  1984(AX)
-	ADDQ        $0x0000004a, CX
-	ADDQ        $0x00000400, AX
-	DECQ        DX
-	JNZ         block
-
-stop:
-	MOVQ DX, left+24(FP)
-	VZEROUPPER
-	RET
-
-DATA k148<>+0(SB)/8, $0x01ff01ff01ff01ff
-GLOBL k148<>(SB), RODATA|NOPTR, $8
-
-DATA k149<>+0(SB)/8, $0x0302010003020100
-DATA k149<>+8(SB)/8, $0x0403020104030201
-DATA k149<>+16(SB)/8, $0x0504030205040302
-DATA k149<>+24(SB)/8, $0x0605040306050403
-DATA k149<>+32(SB)/8, $0x0706050407060504
-DATA k149<>+40(SB)/8, $0x0807060508070605
-DATA k149<>+48(SB)/8, $0x0908070609080706
-DATA k149<>+56(SB)/8, $0x0a0908070a090807
-GLOBL k149<>(SB), RODATA|NOPTR, $64
-
-// func iq2_XSF16AVX512(dst *byte, src *byte, n int) (left int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
-TEXT ·iq2_XSF16AVX512(SB), NOSPLIT, $384-32
-	// IQ2_XS: d float16; indices of rows, a scale of 4 bits for 16, 7 signs for 8 elements
-	// table = what a byte of a row comes to under each scale
-	// number = +-row[i] * (scale+1/2)*d/4
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         n+16(FP), DX
-	LEAQ         63(SP), BX
-	ANDQ         $-64, BX
-	VPBROADCASTD k140<>+0(SB), Z0
-	VMOVDQU64    k72<>+0(SB), Z1
-	VMOVDQU64    k119<>+0(SB), Z2
-	VPBROADCASTD k0<>+0(SB), Z3
-
-block:
-	MOVWLZX (CX), SI
-	NOTL    SI
-	TESTL   $0x00007c00, SI
-	JZ      stop
-
-	// Indices, signs and scales.
-	VMOVDQU64    2(CX), Z4
-	VPBROADCASTD k148<>+0(SB), Z5
-	VPANDD       Z5, Z4, Z5
-	VPSRLW       $0x09, Z4, Z4
-	VPMOVWB      Z4, Y6
-	VMOVDQU64    k133<>+0(SB), Z4
-	VPERMI2B     k132<>+0(SB), Z4, Z6
-	VMOVDQU64    Y6, (BX)
-	VPBROADCASTQ 66(CX), Z4
-	VMOVDQU64    k149<>+0(SB), Z11
-	VPERMB       Z4, Z11, Z4
-	VPSRLVD      k79<>+0(SB), Z4, Z4
-	VPANDD.BCST  k18<>+0(SB), Z4, Z4
-	VPBROADCASTW (CX), Y6
-	VCVTPH2PS    Y6, Z11
-	VCVTDQ2PS    Z4, Z4
-	VADDPS.BCST  k134<>+0(SB), Z4, Z4
-	VMULPS       Z11, Z4, Z4
-	VMULPS.BCST  k135<>+0(SB), Z4, Z4
-	LEAQ         ·iq2xsGrid+0(SB), SI
-
-	// Tables under the scales.
-	VMOVDQU64    k141<>+0(SB), Z11
-	VPERMD       Z4, Z11, Z11
-	VMULPS       k142<>+0(SB), Z11, Z11
-	VMOVDQU64    k143<>+0(SB), Z12
-	VPERMD       Z4, Z12, Z12
-	VMULPS       k142<>+0(SB), Z12, Z12
-	VCVTPS2PH    $0x00, Z11, Y11
-	VCVTPS2PH    $0x00, Z12, Y12
-	VINSERTI64X4 $0x01, Y12, Z11, Z11
-	VMOVDQU64    k150<>+0(SB), Z12
-	VPERMD       Z4, Z12, Z12
-	VMULPS       k142<>+0(SB), Z12, Z12
-	VMOVDQU64    k151<>+0(SB), Z13
-	VPERMD       Z4, Z13, Z4
-	VMULPS       k142<>+0(SB), Z4, Z4
-	VCVTPS2PH    $0x00, Z12, Y12
-	VCVTPS2PH    $0x00, Z4, Y4
-	VINSERTI64X4 $0x01, Y4, Z12, Z12
-
-	// Codes of rows, 32 at a time.
-	MOVQ       $0x0303030303030303, DI
-	KMOVQ      DI, K1
-	VMOVDQU64  k108<>+0(SB), Z4
-	VPERMB.Z   Z5, Z4, K1, Z4
-	KXNORB     K1, K1, K1
-	VPXORD     Z7, Z7, Z7
-	VPGATHERQQ (SI)(Z4*8), K1, Z7
-	VPSRLW     $0x03, Z7, Z7
-	VPERMB     Z7, Z1, Z4
-	VPTERNLOGD $0xea, k152<>+0(SB), Z0, Z4
-	VPERMB     Z11, Z4, Z4
-	KMOVD      (BX), K1
-	VPADDW     Z3, Z4, K1, Z4
-	VMOVDQU64  Z4, (AX)
-	VPERMB     Z7, Z2, Z4
-	VPTERNLOGD $0xea, k153<>+0(SB), Z0, Z4
-	VPERMB     Z11, Z4, Z4
-	KMOVD      4(BX), K1
-	VPADDW     Z3, Z4, K1, Z4
-	VMOVDQU64  Z4, 64(AX)
-	MOVQ       $0x0303030303030303, DI
-	KMOVQ      DI, K1
-	VMOVDQU64  k115<>+0(SB), Z4
-	VPERMB.Z   Z5, Z4, K1, Z4
-	KXNORB     K1, K1, K1
-	VPXORD     Z8, Z8, Z8
-	VPGATHERQQ (SI)(Z4*8), K1, Z8
-	VPSRLW     $0x03, Z8, Z8
-	VPERMB     Z8, Z1, Z4
-	VPTERNLOGD $0xea, k154<>+0(SB), Z0, Z4
-	VPERMB     Z11, Z4, Z4
-	KMOVD      8(BX), K1
-	VPADDW     Z3, Z4, K1, Z4
-	VMOVDQU64  Z4, 128(AX)
-	VPERMB     Z8, Z2, Z4
-	VPTERNLOGD $0xea, k155<>+0(SB), Z0, Z4
-	VPERMB     Z11, Z4, Z4
-	KMOVD      12(BX), K1
-	VPADDW     Z3, Z4, K1, Z4
-	VMOVDQU64  Z4, 192(AX)
-	MOVQ       $0x0303030303030303, DI
-	KMOVQ      DI, K1
-	VMOVDQU64  k116<>+0(SB), Z4
-	VPERMB.Z   Z5, Z4, K1, Z4
-	KXNORB     K1, K1, K1
-	VPXORD     Z9, Z9, Z9
-	VPGATHERQQ (SI)(Z4*8), K1, Z9
-	VPSRLW     $0x03, Z9, Z9
-	VPERMB     Z9, Z1, Z4
-	VPTERNLOGD $0xea, k152<>+0(SB), Z0, Z4
-	VPERMB     Z12, Z4, Z4
-	KMOVD      16(BX), K1
-	VPADDW     Z3, Z4, K1, Z4
-	VMOVDQU64  Z4, 256(AX)
-	VPERMB     Z9, Z2, Z4
-	VPTERNLOGD $0xea, k153<>+0(SB), Z0, Z4
-	VPERMB     Z12, Z4, Z4
-	KMOVD      20(BX), K1
-	VPADDW     Z3, Z4, K1, Z4
-	VMOVDQU64  Z4, 320(AX)
-	MOVQ       $0x0303030303030303, DI
-	KMOVQ      DI, K1
-	VMOVDQU64  k117<>+0(SB), Z4
-	VPERMB.Z   Z5, Z4, K1, Z4
-	KXNORB     K1, K1, K1
-	VPXORD     Z10, Z10, Z10
-	VPGATHERQQ (SI)(Z4*8), K1, Z10
-	VPSRLW     $0x03, Z10, Z10
-	VPERMB     Z10, Z1, Z4
-	VPTERNLOGD $0xea, k154<>+0(SB), Z0, Z4
-	VPERMB     Z12, Z4, Z4
-	KMOVD      24(BX), K1
-	VPADDW     Z3, Z4, K1, Z4
-	VMOVDQU64  Z4, 384(AX)
-	VPERMB     Z10, Z2, Z4
-	VPTERNLOGD $0xea, k155<>+0(SB), Z0, Z4
-	VPERMB     Z12, Z4, Z4
-	KMOVD      28(BX), K1
-	VPADDW     Z3, Z4, K1, Z4
-	VMOVDQU64  Z4, 448(AX)
-	PREFETCHT0 1024(AX)
-	PREFETCHT0 1088(AX)
-	PREFETCHT0 1152(AX)
-	PREFETCHT0 1216(AX)
-	PREFETCHT0 1280(AX)
-	PREFETCHT0 1344(AX)
-	PREFETCHT0 1408(AX)
-	PREFETCHT0 1472(AX)
-	ADDQ       $0x0000004a, CX
-	ADDQ       $0x00000200, AX
-	DECQ       DX
-	JNZ        block
-
-stop:
-	MOVQ DX, left+24(FP)
-	VZEROUPPER
-	RET
-
-DATA k150<>+0(SB)/8, $0x0000000800000008
-DATA k150<>+8(SB)/8, $0x0000000800000008
-DATA k150<>+16(SB)/8, $0x0000000900000009
-DATA k150<>+24(SB)/8, $0x0000000900000009
-DATA k150<>+32(SB)/8, $0x0000000a0000000a
-DATA k150<>+40(SB)/8, $0x0000000a0000000a
-DATA k150<>+48(SB)/8, $0x0000000b0000000b
-DATA k150<>+56(SB)/8, $0x0000000b0000000b
-GLOBL k150<>(SB), RODATA|NOPTR, $64
-
-DATA k151<>+0(SB)/8, $0x0000000c0000000c
-DATA k151<>+8(SB)/8, $0x0000000c0000000c
-DATA k151<>+16(SB)/8, $0x0000000d0000000d
-DATA k151<>+24(SB)/8, $0x0000000d0000000d
-DATA k151<>+32(SB)/8, $0x0000000e0000000e
-DATA k151<>+40(SB)/8, $0x0000000e0000000e
-DATA k151<>+48(SB)/8, $0x0000000f0000000f
-DATA k151<>+56(SB)/8, $0x0000000f0000000f
-GLOBL k151<>(SB), RODATA|NOPTR, $64
-
-DATA k152<>+0(SB)/8, $0x0100010001000100
-DATA k152<>+8(SB)/8, $0x0100010001000100
-DATA k152<>+16(SB)/8, $0x0100010001000100
-DATA k152<>+24(SB)/8, $0x0100010001000100
-DATA k152<>+32(SB)/8, $0x0908090809080908
-DATA k152<>+40(SB)/8, $0x0908090809080908
-DATA k152<>+48(SB)/8, $0x0908090809080908
-DATA k152<>+56(SB)/8, $0x0908090809080908
-GLOBL k152<>(SB), RODATA|NOPTR, $64
-
-DATA k153<>+0(SB)/8, $0x1110111011101110
-DATA k153<>+8(SB)/8, $0x1110111011101110
-DATA k153<>+16(SB)/8, $0x1110111011101110
-DATA k153<>+24(SB)/8, $0x1110111011101110
-DATA k153<>+32(SB)/8, $0x1918191819181918
-DATA k153<>+40(SB)/8, $0x1918191819181918
-DATA k153<>+48(SB)/8, $0x1918191819181918
-DATA k153<>+56(SB)/8, $0x1918191819181918
-GLOBL k153<>(SB), RODATA|NOPTR, $64
-
-DATA k154<>+0(SB)/8, $0x2120212021202120
-DATA k154<>+8(SB)/8, $0x2120212021202120
-DATA k154<>+16(SB)/8, $0x2120212021202120
-DATA k154<>+24(SB)/8, $0x2120212021202120
-DATA k154<>+32(SB)/8, $0x2928292829282928
-DATA k154<>+40(SB)/8, $0x2928292829282928
-DATA k154<>+48(SB)/8, $0x2928292829282928
-DATA k154<>+56(SB)/8, $0x2928292829282928
-GLOBL k154<>(SB), RODATA|NOPTR, $64
-
-DATA k155<>+0(SB)/8, $0x3130313031303130
-DATA k155<>+8(SB)/8, $0x3130313031303130
-DATA k155<>+16(SB)/8, $0x3130313031303130
-DATA k155<>+24(SB)/8, $0x3130313031303130
-DATA k155<>+32(SB)/8, $0x3938393839383938
-DATA k155<>+40(SB)/8, $0x3938393839383938
-DATA k155<>+48(SB)/8, $0x3938393839383938
-DATA k155<>+56(SB)/8, $0x3938393839383938
-GLOBL k155<>(SB), RODATA|NOPTR, $64
-
-// func iq2_SF32AVX512(dst *byte, src *byte, n int) (left int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
-TEXT ·iq2_SF32AVX512(SB), NOSPLIT, $384-32
-	// IQ2_S: d float16; indices of rows, a scale of 4 bits for 16, 8 signs for 8 elements
-	// table = what a byte of a row comes to under each scale
-	// number = +-row[i] * (scale+1/2)*d/4
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ n+16(FP), DX
-	LEAQ 63(SP), BX
-	ANDQ $-64, BX
-
-block:
-	MOVWLZX (CX), SI
-	NOTL    SI
-	TESTL   $0x00007c00, SI
-	JZ      stop
-
-	// Indices, signs and scales.
-	VMOVDQU32    66(CX), X0
-	VMOVDQU64    k156<>+0(SB), Z1
-	VPERMB       Z0, Z1, Z1
-	VPSLLVW      k157<>+0(SB), Z1, Z1
-	VPMOVZXBW    2(CX), Z2
-	VPBROADCASTD k158<>+0(SB), Z3
-	VPTERNLOGD   $0xea, Z2, Z3, Z1
-	VMOVDQU64    k159<>+0(SB), Z2
-	VPERMB       Z0, Z2, Z2
-	VMOVDQU64    k149<>+0(SB), Z3
-	VPERMB       Z2, Z3, Z2
-	VPSRLVD      k79<>+0(SB), Z2, Z2
-	VPANDD.BCST  k18<>+0(SB), Z2, Z2
-	VPBROADCASTW (CX), Y3
-	VCVTPH2PS    Y3, Z3
-	VCVTDQ2PS    Z2, Z2
-	VADDPS.BCST  k134<>+0(SB), Z2, Z2
-	VMULPS       Z3, Z2, Z2
-	VMULPS.BCST  k135<>+0(SB), Z2, Z2
-	LEAQ         ·iq2sGrid+0(SB), SI
-
-	// Rows, 64 elements at a time.
-	VMOVUPS     Z2, (BX)
-	VPXORD      Z4, Z4, Z4
-	MOVQ        $0x0303030303030303, DI
-	KMOVQ       DI, K1
-	VMOVDQU64   k108<>+0(SB), Z2
-	VPERMB.Z    Z1, Z2, K1, Z2
-	KXNORB      K1, K1, K1
-	VPXORD      Z5, Z5, Z5
-	VPGATHERQQ  (SI)(Z2*8), K1, Z5
-	KMOVQ       34(CX), K1
-	VPSUBB      Z5, Z4, K1, Z5
-	VMOVDQU64   Z5, 64(BX)
-	VPMOVSXBD   64(BX), Z2
-	VPMOVSXBD   80(BX), Z3
-	VCVTDQ2PS   Z2, Z2
-	VCVTDQ2PS   Z3, Z3
-	VMULPS.BCST (BX), Z2, Z2
-	VMULPS.BCST 4(BX), Z3, Z3
-	VMOVUPS     Z2, (AX)
-	VMOVUPS     Z3, 64(AX)
-	VPMOVSXBD   96(BX), Z2
-	VPMOVSXBD   112(BX), Z3
-	VCVTDQ2PS   Z2, Z2
-	VCVTDQ2PS   Z3, Z3
-	VMULPS.BCST 8(BX), Z2, Z2
-	VMULPS.BCST 12(BX), Z3, Z3
-	VMOVUPS     Z2, 128(AX)
-	VMOVUPS     Z3, 192(AX)
-	MOVQ        $0x0303030303030303, DI
-	KMOVQ       DI, K1
-	VMOVDQU64   k115<>+0(SB), Z2
-	VPERMB.Z    Z1, Z2, K1, Z2
-	KXNORB      K1, K1, K1
-	VPXORD      Z6, Z6, Z6
-	VPGATHERQQ  (SI)(Z2*8), K1, Z6
-	KMOVQ       42(CX), K1
-	VPSUBB      Z6, Z4, K1, Z6
-	VMOVDQU64   Z6, 128(BX)
-	VPMOVSXBD   128(BX), Z2
-	VPMOVSXBD   144(BX), Z3
-	VCVTDQ2PS   Z2, Z2
-	VCVTDQ2PS   Z3, Z3
-	VMULPS.BCST 16(BX), Z2, Z2
-	VMULPS.BCST 20(BX), Z3, Z3
-	VMOVUPS     Z2, 256(AX)
-	VMOVUPS     Z3, 320(AX)
-	VPMOVSXBD   160(BX), Z2
-	VPMOVSXBD   176(BX), Z3
-	VCVTDQ2PS   Z2, Z2
-	VCVTDQ2PS   Z3, Z3
-	VMULPS.BCST 24(BX), Z2, Z2
-	VMULPS.BCST 28(BX), Z3, Z3
-	VMOVUPS     Z2, 384(AX)
-	VMOVUPS     Z3, 448(AX)
-	MOVQ        $0x0303030303030303, DI
-	KMOVQ       DI, K1
-	VMOVDQU64   k116<>+0(SB), Z2
-	VPERMB.Z    Z1, Z2, K1, Z2
-	KXNORB      K1, K1, K1
-	VPXORD      Z7, Z7, Z7
-	VPGATHERQQ  (SI)(Z2*8), K1, Z7
-	KMOVQ       50(CX), K1
-	VPSUBB      Z7, Z4, K1, Z7
-	VMOVDQU64   Z7, 192(BX)
-	VPMOVSXBD   192(BX), Z2
-	VPMOVSXBD   208(BX), Z3
-	VCVTDQ2PS   Z2, Z2
-	VCVTDQ2PS   Z3, Z3
-	VMULPS.BCST 32(BX), Z2, Z2
-	VMULPS.BCST 36(BX), Z3, Z3
-	VMOVUPS     Z2, 512(AX)
-	VMOVUPS     Z3, 576(AX)
-	VPMOVSXBD   224(BX), Z2
-	VPMOVSXBD   240(BX), Z3
-	VCVTDQ2PS   Z2, Z2
-	VCVTDQ2PS   Z3, Z3
-	VMULPS.BCST 40(BX), Z2, Z2
-	VMULPS.BCST 44(BX), Z3, Z3
-	VMOVUPS     Z2, 640(AX)
-	VMOVUPS     Z3, 704(AX)
-	MOVQ        $0x0303030303030303, DI
-	KMOVQ       DI, K1
-	VMOVDQU64   k117<>+0(SB), Z2
-	VPERMB.Z    Z1, Z2, K1, Z1
-	KXNORB      K1, K1, K1
-	VPXORD      Z8, Z8, Z8
-	VPGATHERQQ  (SI)(Z1*8), K1, Z8
-	KMOVQ       58(CX), K1
-	VPSUBB      Z8, Z4, K1, Z8
-	VMOVDQU64   Z8, 256(BX)
-	VPMOVSXBD   256(BX), Z1
-	VPMOVSXBD   272(BX), Z2
-	VCVTDQ2PS   Z1, Z1
-	VCVTDQ2PS   Z2, Z2
-	VMULPS.BCST 48(BX), Z1, Z1
-	VMULPS.BCST 52(BX), Z2, Z2
-	VMOVUPS     Z1, 768(AX)
-	VMOVUPS     Z2, 832(AX)
-	VPMOVSXBD   288(BX), Z1
-	VPMOVSXBD   304(BX), Z2
-	VCVTDQ2PS   Z1, Z1
-	VCVTDQ2PS   Z2, Z2
-	VMULPS.BCST 56(BX), Z1, Z1
-	VMULPS.BCST 60(BX), Z2, Z2
-	VMOVUPS     Z1, 896(AX)
-	VMOVUPS     Z2, 960(AX)
-	PREFETCHT0  1024(AX)
-	PREFETCHT0  1088(AX)
-	PREFETCHT0  1152(AX)
-	PREFETCHT0  1216(AX)
-	PREFETCHT0  1280(AX)
-	PREFETCHT0  1344(AX)
-	PREFETCHT0  1408(AX)
-	PREFETCHT0  1472(AX)
-	PREFETCHT0  1536(AX)
-	PREFETCHT0  1600(AX)
-	PREFETCHT0  1664(AX)
-	PREFETCHT0  1728(AX)
-	PREFETCHT0  1792(AX)
-	PREFETCHT0  1856(AX)
-	PREFETCHT0  1920(AX)
-	PREFETCHT0  1984(AX)
-	ADDQ        $0x00000052, CX
-	ADDQ        $0x00000400, AX
-	DECQ        DX
-	JNZ         block
-
-stop:
-	MOVQ DX, left+24(FP)
-	VZEROUPPER
-	RET
-
-DATA k156<>+0(SB)/8, $0x0000000000000000
-DATA k156<>+8(SB)/8, $0x0101010101010101
-DATA k156<>+16(SB)/8, $0x0202020202020202
-DATA k156<>+24(SB)/8, $0x0303030303030303
-DATA k156<>+32(SB)/8, $0x0404040404040404
-DATA k156<>+40(SB)/8, $0x0505050505050505
-DATA k156<>+48(SB)/8, $0x0606060606060606
-DATA k156<>+56(SB)/8, $0x0707070707070707
-GLOBL k156<>(SB), RODATA|NOPTR, $64
-
-DATA k157<>+0(SB)/8, $0x0002000400060008
-DATA k157<>+8(SB)/8, $0x0002000400060008
-DATA k157<>+16(SB)/8, $0x0002000400060008
-DATA k157<>+24(SB)/8, $0x0002000400060008
-DATA k157<>+32(SB)/8, $0x0002000400060008
-DATA k157<>+40(SB)/8, $0x0002000400060008
-DATA k157<>+48(SB)/8, $0x0002000400060008
-DATA k157<>+56(SB)/8, $0x0002000400060008
-GLOBL k157<>(SB), RODATA|NOPTR, $64
-
-DATA k158<>+0(SB)/8, $0x0300030003000300
-GLOBL k158<>(SB), RODATA|NOPTR, $8
-
-DATA k159<>+0(SB)/8, $0x0f0e0d0c0b0a0908
-DATA k159<>+8(SB)/8, $0x0f0e0d0c0b0a0908
-DATA k159<>+16(SB)/8, $0x0f0e0d0c0b0a0908
-DATA k159<>+24(SB)/8, $0x0f0e0d0c0b0a0908
-DATA k159<>+32(SB)/8, $0x0f0e0d0c0b0a0908
-DATA k159<>+40(SB)/8, $0x0f0e0d0c0b0a0908
-DATA k159<>+48(SB)/8, $0x0f0e0d0c0b0a0908
-DATA k159<>+56(SB)/8, $0x0f0e0d0c0b0a0908
-GLOBL k159<>(SB), RODATA|NOPTR, $64
-
-// func iq2_SF16AVX512(dst *byte, src *byte, n int) (left int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
-TEXT ·iq2_SF16AVX512(SB), NOSPLIT, $320-32
-	// IQ2_S: d float16; indices of rows, a scale of 4 bits for 16, 8 signs for 8 elements
-	// table = what a byte of a row comes to under each scale
-	// number = +-row[i] * (scale+1/2)*d/4
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         n+16(FP), DX
-	LEAQ         63(SP), BX
-	ANDQ         $-64, BX
-	VPBROADCASTD k140<>+0(SB), Z0
-	VMOVDQU64    k72<>+0(SB), Z1
-	VMOVDQU64    k119<>+0(SB), Z2
-	VPBROADCASTD k0<>+0(SB), Z3
-
-block:
-	MOVWLZX (CX), BX
-	NOTL    BX
-	TESTL   $0x00007c00, BX
-	JZ      stop
-
-	// Indices, signs and scales.
-	VMOVDQU32    66(CX), X4
-	VMOVDQU64    k156<>+0(SB), Z5
-	VPERMB       Z4, Z5, Z5
-	VPSLLVW      k157<>+0(SB), Z5, Z5
-	VPMOVZXBW    2(CX), Z6
-	VPBROADCASTD k158<>+0(SB), Z7
-	VPTERNLOGD   $0xea, Z6, Z7, Z5
-	VMOVDQU64    k159<>+0(SB), Z6
-	VPERMB       Z4, Z6, Z6
-	VMOVDQU64    k149<>+0(SB), Z7
-	VPERMB       Z6, Z7, Z6
-	VPSRLVD      k79<>+0(SB), Z6, Z6
-	VPANDD.BCST  k18<>+0(SB), Z6, Z6
-	VPBROADCASTW (CX), Y7
-	VCVTPH2PS    Y7, Z7
-	VCVTDQ2PS    Z6, Z6
-	VADDPS.BCST  k134<>+0(SB), Z6, Z6
-	VMULPS       Z7, Z6, Z6
-	VMULPS.BCST  k135<>+0(SB), Z6, Z6
-	LEAQ         ·iq2sGrid+0(SB), BX
-
-	// Tables under the scales.
-	VMOVDQU64    k141<>+0(SB), Z7
-	VPERMD       Z6, Z7, Z7
-	VMULPS       k142<>+0(SB), Z7, Z7
-	VMOVDQU64    k143<>+0(SB), Z12
-	VPERMD       Z6, Z12, Z12
-	VMULPS       k142<>+0(SB), Z12, Z12
-	VCVTPS2PH    $0x00, Z7, Y7
-	VCVTPS2PH    $0x00, Z12, Y12
-	VINSERTI64X4 $0x01, Y12, Z7, Z7
-	VMOVDQU64    k150<>+0(SB), Z12
-	VPERMD       Z6, Z12, Z12
-	VMULPS       k142<>+0(SB), Z12, Z12
-	VMOVDQU64    k151<>+0(SB), Z13
-	VPERMD       Z6, Z13, Z6
-	VMULPS       k142<>+0(SB), Z6, Z6
-	VCVTPS2PH    $0x00, Z12, Y12
-	VCVTPS2PH    $0x00, Z6, Y6
-	VINSERTI64X4 $0x01, Y6, Z12, Z12
-
-	// Codes of rows, 32 at a time.
-	MOVQ       $0x0303030303030303, SI
-	KMOVQ      SI, K1
-	VMOVDQU64  k108<>+0(SB), Z6
-	VPERMB.Z   Z5, Z6, K1, Z6
-	KXNORB     K1, K1, K1
-	VPXORD     Z8, Z8, Z8
-	VPGATHERQQ (BX)(Z6*8), K1, Z8
-	VPSRLW     $0x03, Z8, Z8
-	VPERMB     Z8, Z1, Z6
-	VPTERNLOGD $0xea, k152<>+0(SB), Z0, Z6
-	VPERMB     Z7, Z6, Z6
-	KMOVD      34(CX), K1
-	VPADDW     Z3, Z6, K1, Z6
-	VMOVDQU64  Z6, (AX)
-	VPERMB     Z8, Z2, Z6
-	VPTERNLOGD $0xea, k153<>+0(SB), Z0, Z6
-	VPERMB     Z7, Z6, Z6
-	KMOVD      38(CX), K1
-	VPADDW     Z3, Z6, K1, Z6
-	VMOVDQU64  Z6, 64(AX)
-	MOVQ       $0x0303030303030303, SI
-	KMOVQ      SI, K1
-	VMOVDQU64  k115<>+0(SB), Z6
-	VPERMB.Z   Z5, Z6, K1, Z6
-	KXNORB     K1, K1, K1
-	VPXORD     Z9, Z9, Z9
-	VPGATHERQQ (BX)(Z6*8), K1, Z9
-	VPSRLW     $0x03, Z9, Z9
-	VPERMB     Z9, Z1, Z6
-	VPTERNLOGD $0xea, k154<>+0(SB), Z0, Z6
-	VPERMB     Z7, Z6, Z6
-	KMOVD      42(CX), K1
-	VPADDW     Z3, Z6, K1, Z6
-	VMOVDQU64  Z6, 128(AX)
-	VPERMB     Z9, Z2, Z6
-	VPTERNLOGD $0xea, k155<>+0(SB), Z0, Z6
-	VPERMB     Z7, Z6, Z6
-	KMOVD      46(CX), K1
-	VPADDW     Z3, Z6, K1, Z6
-	VMOVDQU64  Z6, 192(AX)
-	MOVQ       $0x0303030303030303, SI
-	KMOVQ      SI, K1
-	VMOVDQU64  k116<>+0(SB), Z6
-	VPERMB.Z   Z5, Z6, K1, Z6
-	KXNORB     K1, K1, K1
-	VPXORD     Z10, Z10, Z10
-	VPGATHERQQ (BX)(Z6*8), K1, Z10
-	VPSRLW     $0x03, Z10, Z10
-	VPERMB     Z10, Z1, Z6
-	VPTERNLOGD $0xea, k152<>+0(SB), Z0, Z6
-	VPERMB     Z12, Z6, Z6
-	KMOVD      50(CX), K1
-	VPADDW     Z3, Z6, K1, Z6
-	VMOVDQU64  Z6, 256(AX)
-	VPERMB     Z10, Z2, Z6
-	VPTERNLOGD $0xea, k153<>+0(SB), Z0, Z6
-	VPERMB     Z12, Z6, Z6
-	KMOVD      54(CX), K1
-	VPADDW     Z3, Z6, K1, Z6
-	VMOVDQU64  Z6, 320(AX)
-	MOVQ       $0x0303030303030303, SI
-	KMOVQ      SI, K1
-	VMOVDQU64  k117<>+0(SB), Z6
-	VPERMB.Z   Z5, Z6, K1, Z5
-	KXNORB     K1, K1, K1
-	VPXORD     Z11, Z11, Z11
-	VPGATHERQQ (BX)(Z5*8), K1, Z11
-	VPSRLW     $0x03, Z11, Z11
-	VPERMB     Z11, Z1, Z5
-	VPTERNLOGD $0xea, k154<>+0(SB), Z0, Z5
-	VPERMB     Z12, Z5, Z5
-	KMOVD      58(CX), K1
-	VPADDW     Z3, Z5, K1, Z5
-	VMOVDQU64  Z5, 384(AX)
-	VPERMB     Z11, Z2, Z5
-	VPTERNLOGD $0xea, k155<>+0(SB), Z0, Z5
-	VPERMB     Z12, Z5, Z5
-	KMOVD      62(CX), K1
-	VPADDW     Z3, Z5, K1, Z5
-	VMOVDQU64  Z5, 448(AX)
-	PREFETCHT0 1024(AX)
-	PREFETCHT0 1088(AX)
-	PREFETCHT0 1152(AX)
-	PREFETCHT0 1216(AX)
-	PREFETCHT0 1280(AX)
-	PREFETCHT0 1344(AX)
-	PREFETCHT0 1408(AX)
-	PREFETCHT0 1472(AX)
-	ADDQ       $0x00000052, CX
-	ADDQ       $0x00000200, AX
-	DECQ       DX
-	JNZ        block
-
-stop:
-	MOVQ DX, left+24(FP)
-	VZEROUPPER
-	RET
-
-// func iq3_XXSF32AVX512(dst *byte, src *byte, n int) (left int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, MMX+
-TEXT ·iq3_XXSF32AVX512(SB), NOSPLIT, $448-32
-	// IQ3_XXS: d float16; indices of rows, a scale of 4 bits for 32, 7 signs for 8 elements
-	// table = what a byte of a row comes to under each scale
-	// number = +-row[i] * (scale+1/2)*d/2
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ n+16(FP), DX
-	LEAQ 63(SP), BX
-	ANDQ $-64, BX
-
-block:
-	MOVWLZX (CX), SI
-	NOTL    SI
-	TESTL   $0x00007c00, SI
-	JZ      stop
-
-	// Indices, signs and scales.
-	VPMOVZXDQ      66(CX), Z0
-	VMOVDQU64      k160<>+0(SB), Z2
-	VPMULTISHIFTQB Z0, Z2, Z2
-	VMOVDQU64      k133<>+0(SB), Z3
-	VPERMI2B       k132<>+0(SB), Z3, Z2
-	VPMOVQD        Z2, (BX)
-	VPSRLD         $0x1c, Z0, Z0
-	VPMOVQD        Z0, Y1
-	VPBROADCASTW   (CX), Y0
-	VCVTPH2PS      Y0, Z0
-	VCVTDQ2PS      Z1, Z1
-	VADDPS.BCST    k134<>+0(SB), Z1, Z1
-	VMULPS         Z0, Z1, Z1
-	VMULPS.BCST    k134<>+0(SB), Z1, Z1
-	VMOVDQU64      2(CX), Z0
-	VMOVDQU64      k161<>+0(SB), Z2
-	VPERMD         Z0, Z2, Z0
-	LEAQ           ·iq3xxsPlanes+0(SB), SI
-	VPMOVB2M       Z0, K1
-	VMOVDQA64      Z0, Z2
-	VMOVDQU64      (SI), Z3
-	VPERMI2B       64(SI), Z3, Z2
-	VMOVDQA64      Z0, Z3
-	VMOVDQU64      128(SI), Z5
-	VPERMI2B       192(SI), Z5, Z3
-	VMOVDQU8       Z3, K1, Z2
-	VMOVDQA64      Z0, Z3
-	VMOVDQU64      256(SI), Z5
-	VPERMI2B       320(SI), Z5, Z3
-	VMOVDQA64      Z0, Z5
-	VMOVDQU64      384(SI), Z6
-	VPERMI2B       448(SI), Z6, Z5
-	VMOVDQU8       Z5, K1, Z3
-	VMOVDQA64      Z0, Z5
-	VMOVDQU64      512(SI), Z6
-	VPERMI2B       576(SI), Z6, Z5
-	VMOVDQA64      Z0, Z6
-	VMOVDQU64      640(SI), Z7
-	VPERMI2B       704(SI), Z7, Z6
-	VMOVDQU8       Z6, K1, Z5
-	VMOVDQA64      Z0, Z6
-	VMOVDQU64      768(SI), Z7
-	VPERMI2B       832(SI), Z7, Z6
-	VMOVDQA64      Z0, Z0
-	VMOVDQU64      896(SI), Z7
-	VPERMI2B       960(SI), Z7, Z0
-	VMOVDQU8       Z0, K1, Z6
-	VPUNPCKLBW     Z3, Z2, Z0
-	VPUNPCKHBW     Z3, Z2, Z2
-	VPUNPCKLBW     Z6, Z5, Z3
-	VPUNPCKHBW     Z6, Z5, Z6
-	VPUNPCKLWD     Z3, Z0, Z5
-	VPUNPCKHWD     Z3, Z0, Z0
-	VPUNPCKLWD     Z6, Z2, Z3
-	VPUNPCKHWD     Z6, Z2, Z2
-
-	// Rows, 64 elements at a time.
-	VMOVUPS     Z1, 64(BX)
-	VPXORD      Z4, Z4, Z4
-	KMOVQ       (BX), K1
-	VPSUBB      Z5, Z4, K1, Z5
-	VMOVDQU64   Z5, 128(BX)
-	VPMOVSXBD   128(BX), Z5
-	VPMOVSXBD   144(BX), Z6
-	VCVTDQ2PS   Z5, Z5
-	VCVTDQ2PS   Z6, Z6
-	VMULPS.BCST 64(BX), Z5, Z5
-	VMULPS.BCST 64(BX), Z6, Z6
-	VMOVUPS     Z5, (AX)
-	VMOVUPS     Z6, 64(AX)
-	VPMOVSXBD   160(BX), Z5
-	VPMOVSXBD   176(BX), Z6
-	VCVTDQ2PS   Z5, Z5
-	VCVTDQ2PS   Z6, Z6
-	VMULPS.BCST 68(BX), Z5, Z5
-	VMULPS.BCST 68(BX), Z6, Z6
-	VMOVUPS     Z5, 128(AX)
-	VMOVUPS     Z6, 192(AX)
-	KMOVQ       8(BX), K1
-	VPSUBB      Z0, Z4, K1, Z0
-	VMOVDQU64   Z0, 192(BX)
-	VPMOVSXBD   192(BX), Z0
-	VPMOVSXBD   208(BX), Z5
-	VCVTDQ2PS   Z0, Z0
-	VCVTDQ2PS   Z5, Z5
-	VMULPS.BCST 72(BX), Z0, Z0
-	VMULPS.BCST 72(BX), Z5, Z5
-	VMOVUPS     Z0, 256(AX)
-	VMOVUPS     Z5, 320(AX)
-	VPMOVSXBD   224(BX), Z0
-	VPMOVSXBD   240(BX), Z5
-	VCVTDQ2PS   Z0, Z0
-	VCVTDQ2PS   Z5, Z5
-	VMULPS.BCST 76(BX), Z0, Z0
-	VMULPS.BCST 76(BX), Z5, Z5
-	VMOVUPS     Z0, 384(AX)
-	VMOVUPS     Z5, 448(AX)
-	KMOVQ       16(BX), K1
-	VPSUBB      Z3, Z4, K1, Z3
-	VMOVDQU64   Z3, 256(BX)
-	VPMOVSXBD   256(BX), Z0
-	VPMOVSXBD   272(BX), Z3
-	VCVTDQ2PS   Z0, Z0
-	VCVTDQ2PS   Z3, Z3
-	VMULPS.BCST 80(BX), Z0, Z0
-	VMULPS.BCST 80(BX), Z3, Z3
-	VMOVUPS     Z0, 512(AX)
-	VMOVUPS     Z3, 576(AX)
-	VPMOVSXBD   288(BX), Z0
-	VPMOVSXBD   304(BX), Z3
-	VCVTDQ2PS   Z0, Z0
-	VCVTDQ2PS   Z3, Z3
-	VMULPS.BCST 84(BX), Z0, Z0
-	VMULPS.BCST 84(BX), Z3, Z3
-	VMOVUPS     Z0, 640(AX)
-	VMOVUPS     Z3, 704(AX)
-	KMOVQ       24(BX), K1
-	VPSUBB      Z2, Z4, K1, Z2
-	VMOVDQU64   Z2, 320(BX)
-	VPMOVSXBD   320(BX), Z0
-	VPMOVSXBD   336(BX), Z2
-	VCVTDQ2PS   Z0, Z0
-	VCVTDQ2PS   Z2, Z2
-	VMULPS.BCST 88(BX), Z0, Z0
-	VMULPS.BCST 88(BX), Z2, Z2
-	VMOVUPS     Z0, 768(AX)
-	VMOVUPS     Z2, 832(AX)
-	VPMOVSXBD   352(BX), Z0
-	VPMOVSXBD   368(BX), Z2
-	VCVTDQ2PS   Z0, Z0
-	VCVTDQ2PS   Z2, Z2
-	VMULPS.BCST 92(BX), Z0, Z0
-	VMULPS.BCST 92(BX), Z2, Z2
-	VMOVUPS     Z0, 896(AX)
-	VMOVUPS     Z2, 960(AX)
-	PREFETCHT0  1024(AX)
-	PREFETCHT0  1088(AX)
-	PREFETCHT0  1152(AX)
-	PREFETCHT0  1216(AX)
-	PREFETCHT0  1280(AX)
-	PREFETCHT0  1344(AX)
-	PREFETCHT0  1408(AX)
-	PREFETCHT0  1472(AX)
-	PREFETCHT0  1536(AX)
-	PREFETCHT0  1600(AX)
-	PREFETCHT0  1664(AX)
-	PREFETCHT0  1728(AX)
-	PREFETCHT0  1792(AX)
-	PREFETCHT0  1856(AX)
-	PREFETCHT0  1920(AX)
-	PREFETCHT0  1984(AX)
-	ADDQ        $0x00000062, CX
-	ADDQ        $0x00000400, AX
-	DECQ        DX
-	JNZ         block
-
-stop:
-	MOVQ DX, left+24(FP)
-	VZEROUPPER
-	RET
-
-DATA k160<>+0(SB)/8, $0x150e0700150e0700
-DATA k160<>+8(SB)/8, $0x150e0700150e0700
-DATA k160<>+16(SB)/8, $0x150e0700150e0700
-DATA k160<>+24(SB)/8, $0x150e0700150e0700
-DATA k160<>+32(SB)/8, $0x150e0700150e0700
-DATA k160<>+40(SB)/8, $0x150e0700150e0700
-DATA k160<>+48(SB)/8, $0x150e0700150e0700
-DATA k160<>+56(SB)/8, $0x150e0700150e0700
-GLOBL k160<>(SB), RODATA|NOPTR, $64
-
-DATA k161<>+0(SB)/8, $0x0000000400000000
-DATA k161<>+8(SB)/8, $0x0000000c00000008
-DATA k161<>+16(SB)/8, $0x0000000500000001
-DATA k161<>+24(SB)/8, $0x0000000d00000009
-DATA k161<>+32(SB)/8, $0x0000000600000002
-DATA k161<>+40(SB)/8, $0x0000000e0000000a
-DATA k161<>+48(SB)/8, $0x0000000700000003
-DATA k161<>+56(SB)/8, $0x0000000f0000000b
-GLOBL k161<>(SB), RODATA|NOPTR, $64
-
-// func iq3_XXSBF16AVX512(dst *byte, src *byte, n int) (left int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, MMX+
-TEXT ·iq3_XXSBF16AVX512(SB), NOSPLIT, $128-32
-	// IQ3_XXS: d float16; indices of rows, a scale of 4 bits for 32, 7 signs for 8 elements
-	// table = what a byte of a row comes to under each scale
-	// number = +-row[i] * (scale+1/2)*d/2
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k0<>+0(SB), Z0
-	VPBROADCASTD k1<>+0(SB), Z1
-	VMOVDQU64    k2<>+0(SB), Z2
-	VMOVDQU64    k3<>+0(SB), Z3
-	MOVQ         n+16(FP), DX
-	LEAQ         63(SP), BX
-	ANDQ         $-64, BX
-	VPBROADCASTD k118<>+0(SB), Z4
-	VPBROADCASTD k0<>+0(SB), Z5
-
-block:
-	MOVWLZX (CX), SI
-	NOTL    SI
-	TESTL   $0x00007c00, SI
-	JZ      stop
-
-	// Indices, signs and scales.
-	VPMOVZXDQ      66(CX), Z6
-	VMOVDQU64      k160<>+0(SB), Z8
-	VPMULTISHIFTQB Z6, Z8, Z8
-	VMOVDQU64      k133<>+0(SB), Z9
-	VPERMI2B       k132<>+0(SB), Z9, Z8
-	VPMOVQD        Z8, (BX)
-	VPSRLD         $0x1c, Z6, Z6
-	VPMOVQD        Z6, Y7
-	VPBROADCASTW   (CX), Y6
-	VCVTPH2PS      Y6, Z6
-	VCVTDQ2PS      Z7, Z7
-	VADDPS.BCST    k134<>+0(SB), Z7, Z7
-	VMULPS         Z6, Z7, Z7
-	VMULPS.BCST    k134<>+0(SB), Z7, Z7
-	VMOVDQU64      2(CX), Z6
-	LEAQ           ·iq3xxsPairs+0(SB), SI
-	VPMOVB2M       Z6, K1
-	VMOVDQA64      Z6, Z8
-	VMOVDQU64      (SI), Z9
-	VPERMI2B       64(SI), Z9, Z8
-	VMOVDQA64      Z6, Z9
-	VMOVDQU64      128(SI), Z10
-	VPERMI2B       192(SI), Z10, Z9
-	VMOVDQU8       Z9, K1, Z8
-	VMOVDQA64      Z6, Z9
-	VMOVDQU64      256(SI), Z10
-	VPERMI2B       320(SI), Z10, Z9
-	VMOVDQA64      Z6, Z6
-	VMOVDQU64      384(SI), Z10
-	VPERMI2B       448(SI), Z10, Z6
-	VMOVDQU8       Z6, K1, Z9
-	VPUNPCKLBW     Z9, Z8, Z6
-	VPUNPCKHBW     Z9, Z8, Z8
-
-	// Tables under the scales.
-	VMOVDQU64  k54<>+0(SB), Z9
-	VPERMD     Z7, Z9, Z9
-	VMULPS     k162<>+0(SB), Z9, Z9
-	VMOVDQU64  k55<>+0(SB), Z10
-	VPERMD     Z7, Z10, Z10
-	VMULPS     k162<>+0(SB), Z10, Z10
-	VMOVDQA64  Z9, Z11
-	VPERMT2W   Z10, Z2, Z11
-	VPERMT2W   Z10, Z3, Z9
-	VPTERNLOGD $0xf8, Z1, Z11, Z9
-	VPCMPUW    $0x06, Z0, Z9, K1
-	VPADDW     Z1, Z11, K1, Z11
-	VMOVDQU64  k59<>+0(SB), Z9
-	VPERMD     Z7, Z9, Z9
-	VMULPS     k162<>+0(SB), Z9, Z9
-	VMOVDQU64  k60<>+0(SB), Z10
-	VPERMD     Z7, Z10, Z10
-	VMULPS     k162<>+0(SB), Z10, Z10
-	VMOVDQA64  Z9, Z12
-	VPERMT2W   Z10, Z2, Z12
-	VPERMT2W   Z10, Z3, Z9
-	VPTERNLOGD $0xf8, Z1, Z12, Z9
-	VPCMPUW    $0x06, Z0, Z9, K1
-	VPADDW     Z1, Z12, K1, Z12
-
-	// Codes of rows, 32 at a time.
-	VMOVDQU64  k124<>+0(SB), Z9
-	VPERMB     Z6, Z9, Z9
-	VPSRLVW    k125<>+0(SB), Z9, Z9
-	VPTERNLOGD $0xea, k90<>+0(SB), Z4, Z9
-	VPERMB     Z11, Z9, Z9
-	KMOVD      (BX), K1
-	VPADDW     Z5, Z9, K1, Z9
-	VMOVDQU64  Z9, (AX)
-	VMOVDQU64  k124<>+0(SB), Z9
-	VPERMB     Z8, Z9, Z9
-	VPSRLVW    k125<>+0(SB), Z9, Z9
-	VPTERNLOGD $0xea, k121<>+0(SB), Z4, Z9
-	VPERMB     Z11, Z9, Z9
-	KMOVD      4(BX), K1
-	VPADDW     Z5, Z9, K1, Z9
-	VMOVDQU64  Z9, 64(AX)
-	VMOVDQU64  k163<>+0(SB), Z9
-	VPERMB     Z6, Z9, Z9
-	VPSRLVW    k125<>+0(SB), Z9, Z9
-	VPTERNLOGD $0xea, k122<>+0(SB), Z4, Z9
-	VPERMB     Z11, Z9, Z9
-	KMOVD      8(BX), K1
-	VPADDW     Z5, Z9, K1, Z9
-	VMOVDQU64  Z9, 128(AX)
-	VMOVDQU64  k163<>+0(SB), Z9
-	VPERMB     Z8, Z9, Z9
-	VPSRLVW    k125<>+0(SB), Z9, Z9
-	VPTERNLOGD $0xea, k123<>+0(SB), Z4, Z9
-	VPERMB     Z11, Z9, Z9
-	KMOVD      12(BX), K1
-	VPADDW     Z5, Z9, K1, Z9
-	VMOVDQU64  Z9, 192(AX)
-	VMOVDQU64  k164<>+0(SB), Z9
-	VPERMB     Z6, Z9, Z9
-	VPSRLVW    k125<>+0(SB), Z9, Z9
-	VPTERNLOGD $0xea, k90<>+0(SB), Z4, Z9
-	VPERMB     Z12, Z9, Z9
-	KMOVD      16(BX), K1
-	VPADDW     Z5, Z9, K1, Z9
-	VMOVDQU64  Z9, 256(AX)
-	VMOVDQU64  k164<>+0(SB), Z9
-	VPERMB     Z8, Z9, Z9
-	VPSRLVW    k125<>+0(SB), Z9, Z9
-	VPTERNLOGD $0xea, k121<>+0(SB), Z4, Z9
-	VPERMB     Z12, Z9, Z9
-	KMOVD      20(BX), K1
-	VPADDW     Z5, Z9, K1, Z9
-	VMOVDQU64  Z9, 320(AX)
-	VMOVDQU64  k165<>+0(SB), Z9
-	VPERMB     Z6, Z9, Z6
-	VPSRLVW    k125<>+0(SB), Z6, Z6
-	VPTERNLOGD $0xea, k122<>+0(SB), Z4, Z6
-	VPERMB     Z12, Z6, Z6
-	KMOVD      24(BX), K1
-	VPADDW     Z5, Z6, K1, Z6
-	VMOVDQU64  Z6, 384(AX)
-	VMOVDQU64  k165<>+0(SB), Z6
-	VPERMB     Z8, Z6, Z6
-	VPSRLVW    k125<>+0(SB), Z6, Z6
-	VPTERNLOGD $0xea, k123<>+0(SB), Z4, Z6
-	VPERMB     Z12, Z6, Z6
-	KMOVD      28(BX), K1
-	VPADDW     Z5, Z6, K1, Z6
-	VMOVDQU64  Z6, 448(AX)
-	PREFETCHT0 1024(AX)
-	PREFETCHT0 1088(AX)
-	PREFETCHT0 1152(AX)
-	PREFETCHT0 1216(AX)
-	PREFETCHT0 1280(AX)
-	PREFETCHT0 1344(AX)
-	PREFETCHT0 1408(AX)
-	PREFETCHT0 1472(AX)
-	ADDQ       $0x00000062, CX
-	ADDQ       $0x00000200, AX
-	DECQ       DX
-	JNZ        block
-
-stop:
-	MOVQ DX, left+24(FP)
-	VZEROUPPER
-	RET
-
-DATA k162<>+0(SB)/8, $0x4140000040800000
-DATA k162<>+8(SB)/8, $0x41e0000041a00000
-DATA k162<>+16(SB)/8, $0x4230000042100000
-DATA k162<>+24(SB)/8, $0x4278000042500000
-DATA k162<>+32(SB)/8, $0x4140000040800000
-DATA k162<>+40(SB)/8, $0x41e0000041a00000
-DATA k162<>+48(SB)/8, $0x4230000042100000
-DATA k162<>+56(SB)/8, $0x4278000042500000
-GLOBL k162<>(SB), RODATA|NOPTR, $64
-
-DATA k163<>+0(SB)/8, $0x1111111110101010
-DATA k163<>+8(SB)/8, $0x1313131312121212
-DATA k163<>+16(SB)/8, $0x1515151514141414
-DATA k163<>+24(SB)/8, $0x1717171716161616
-DATA k163<>+32(SB)/8, $0x1919191918181818
-DATA k163<>+40(SB)/8, $0x1b1b1b1b1a1a1a1a
-DATA k163<>+48(SB)/8, $0x1d1d1d1d1c1c1c1c
-DATA k163<>+56(SB)/8, $0x1f1f1f1f1e1e1e1e
-GLOBL k163<>(SB), RODATA|NOPTR, $64
-
-DATA k164<>+0(SB)/8, $0x2121212120202020
-DATA k164<>+8(SB)/8, $0x2323232322222222
-DATA k164<>+16(SB)/8, $0x2525252524242424
-DATA k164<>+24(SB)/8, $0x2727272726262626
-DATA k164<>+32(SB)/8, $0x2929292928282828
-DATA k164<>+40(SB)/8, $0x2b2b2b2b2a2a2a2a
-DATA k164<>+48(SB)/8, $0x2d2d2d2d2c2c2c2c
-DATA k164<>+56(SB)/8, $0x2f2f2f2f2e2e2e2e
-GLOBL k164<>(SB), RODATA|NOPTR, $64
-
-DATA k165<>+0(SB)/8, $0x3131313130303030
-DATA k165<>+8(SB)/8, $0x3333333332323232
-DATA k165<>+16(SB)/8, $0x3535353534343434
-DATA k165<>+24(SB)/8, $0x3737373736363636
-DATA k165<>+32(SB)/8, $0x3939393938383838
-DATA k165<>+40(SB)/8, $0x3b3b3b3b3a3a3a3a
-DATA k165<>+48(SB)/8, $0x3d3d3d3d3c3c3c3c
-DATA k165<>+56(SB)/8, $0x3f3f3f3f3e3e3e3e
-GLOBL k165<>(SB), RODATA|NOPTR, $64
-
-// func iq3_XXSF16AVX512(dst *byte, src *byte, n int) (left int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, MMX+
-TEXT ·iq3_XXSF16AVX512(SB), NOSPLIT, $128-32
-	// IQ3_XXS: d float16; indices of rows, a scale of 4 bits for 32, 7 signs for 8 elements
-	// table = what a byte of a row comes to under each scale
-	// number = +-row[i] * (scale+1/2)*d/2
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         n+16(FP), DX
-	LEAQ         63(SP), BX
-	ANDQ         $-64, BX
-	VPBROADCASTD k118<>+0(SB), Z0
-	VPBROADCASTD k0<>+0(SB), Z1
-
-block:
-	MOVWLZX (CX), SI
-	NOTL    SI
-	TESTL   $0x00007c00, SI
-	JZ      stop
-
-	// Indices, signs and scales.
-	VPMOVZXDQ      66(CX), Z2
-	VMOVDQU64      k160<>+0(SB), Z4
-	VPMULTISHIFTQB Z2, Z4, Z4
-	VMOVDQU64      k133<>+0(SB), Z5
-	VPERMI2B       k132<>+0(SB), Z5, Z4
-	VPMOVQD        Z4, (BX)
-	VPSRLD         $0x1c, Z2, Z2
-	VPMOVQD        Z2, Y3
-	VPBROADCASTW   (CX), Y2
-	VCVTPH2PS      Y2, Z2
-	VCVTDQ2PS      Z3, Z3
-	VADDPS.BCST    k134<>+0(SB), Z3, Z3
-	VMULPS         Z2, Z3, Z3
-	VMULPS.BCST    k134<>+0(SB), Z3, Z3
-	VMOVDQU64      2(CX), Z2
-	LEAQ           ·iq3xxsPairs+0(SB), SI
-	VPMOVB2M       Z2, K1
-	VMOVDQA64      Z2, Z4
-	VMOVDQU64      (SI), Z5
-	VPERMI2B       64(SI), Z5, Z4
-	VMOVDQA64      Z2, Z5
-	VMOVDQU64      128(SI), Z6
-	VPERMI2B       192(SI), Z6, Z5
-	VMOVDQU8       Z5, K1, Z4
-	VMOVDQA64      Z2, Z5
-	VMOVDQU64      256(SI), Z6
-	VPERMI2B       320(SI), Z6, Z5
-	VMOVDQA64      Z2, Z2
-	VMOVDQU64      384(SI), Z6
-	VPERMI2B       448(SI), Z6, Z2
-	VMOVDQU8       Z2, K1, Z5
-	VPUNPCKLBW     Z5, Z4, Z2
-	VPUNPCKHBW     Z5, Z4, Z4
-
-	// Tables under the scales.
-	VMOVDQU64    k54<>+0(SB), Z5
-	VPERMD       Z3, Z5, Z5
-	VMULPS       k162<>+0(SB), Z5, Z5
-	VMOVDQU64    k55<>+0(SB), Z6
-	VPERMD       Z3, Z6, Z6
-	VMULPS       k162<>+0(SB), Z6, Z6
-	VCVTPS2PH    $0x00, Z5, Y5
-	VCVTPS2PH    $0x00, Z6, Y6
-	VINSERTI64X4 $0x01, Y6, Z5, Z5
-	VMOVDQU64    k59<>+0(SB), Z6
-	VPERMD       Z3, Z6, Z6
-	VMULPS       k162<>+0(SB), Z6, Z6
-	VMOVDQU64    k60<>+0(SB), Z7
-	VPERMD       Z3, Z7, Z7
-	VMULPS       k162<>+0(SB), Z7, Z7
-	VCVTPS2PH    $0x00, Z6, Y6
-	VCVTPS2PH    $0x00, Z7, Y7
-	VINSERTI64X4 $0x01, Y7, Z6, Z6
-
-	// Codes of rows, 32 at a time.
-	VMOVDQU64  k124<>+0(SB), Z7
-	VPERMB     Z2, Z7, Z7
-	VPSRLVW    k125<>+0(SB), Z7, Z7
-	VPTERNLOGD $0xea, k90<>+0(SB), Z0, Z7
-	VPERMB     Z5, Z7, Z7
-	KMOVD      (BX), K1
-	VPADDW     Z1, Z7, K1, Z7
-	VMOVDQU64  Z7, (AX)
-	VMOVDQU64  k124<>+0(SB), Z7
-	VPERMB     Z4, Z7, Z7
-	VPSRLVW    k125<>+0(SB), Z7, Z7
-	VPTERNLOGD $0xea, k121<>+0(SB), Z0, Z7
-	VPERMB     Z5, Z7, Z7
-	KMOVD      4(BX), K1
-	VPADDW     Z1, Z7, K1, Z7
-	VMOVDQU64  Z7, 64(AX)
-	VMOVDQU64  k163<>+0(SB), Z7
-	VPERMB     Z2, Z7, Z7
-	VPSRLVW    k125<>+0(SB), Z7, Z7
-	VPTERNLOGD $0xea, k122<>+0(SB), Z0, Z7
-	VPERMB     Z5, Z7, Z7
-	KMOVD      8(BX), K1
-	VPADDW     Z1, Z7, K1, Z7
-	VMOVDQU64  Z7, 128(AX)
-	VMOVDQU64  k163<>+0(SB), Z7
-	VPERMB     Z4, Z7, Z7
-	VPSRLVW    k125<>+0(SB), Z7, Z7
-	VPTERNLOGD $0xea, k123<>+0(SB), Z0, Z7
-	VPERMB     Z5, Z7, Z7
-	KMOVD      12(BX), K1
-	VPADDW     Z1, Z7, K1, Z7
-	VMOVDQU64  Z7, 192(AX)
-	VMOVDQU64  k164<>+0(SB), Z5
-	VPERMB     Z2, Z5, Z5
-	VPSRLVW    k125<>+0(SB), Z5, Z5
-	VPTERNLOGD $0xea, k90<>+0(SB), Z0, Z5
-	VPERMB     Z6, Z5, Z5
-	KMOVD      16(BX), K1
-	VPADDW     Z1, Z5, K1, Z5
-	VMOVDQU64  Z5, 256(AX)
-	VMOVDQU64  k164<>+0(SB), Z5
-	VPERMB     Z4, Z5, Z5
-	VPSRLVW    k125<>+0(SB), Z5, Z5
-	VPTERNLOGD $0xea, k121<>+0(SB), Z0, Z5
-	VPERMB     Z6, Z5, Z5
-	KMOVD      20(BX), K1
-	VPADDW     Z1, Z5, K1, Z5
-	VMOVDQU64  Z5, 320(AX)
-	VMOVDQU64  k165<>+0(SB), Z5
-	VPERMB     Z2, Z5, Z2
-	VPSRLVW    k125<>+0(SB), Z2, Z2
-	VPTERNLOGD $0xea, k122<>+0(SB), Z0, Z2
-	VPERMB     Z6, Z2, Z2
-	KMOVD      24(BX), K1
-	VPADDW     Z1, Z2, K1, Z2
-	VMOVDQU64  Z2, 384(AX)
-	VMOVDQU64  k165<>+0(SB), Z2
-	VPERMB     Z4, Z2, Z2
-	VPSRLVW    k125<>+0(SB), Z2, Z2
-	VPTERNLOGD $0xea, k123<>+0(SB), Z0, Z2
-	VPERMB     Z6, Z2, Z2
-	KMOVD      28(BX), K1
-	VPADDW     Z1, Z2, K1, Z2
-	VMOVDQU64  Z2, 448(AX)
-	PREFETCHT0 1024(AX)
-	PREFETCHT0 1088(AX)
-	PREFETCHT0 1152(AX)
-	PREFETCHT0 1216(AX)
-	PREFETCHT0 1280(AX)
-	PREFETCHT0 1344(AX)
-	PREFETCHT0 1408(AX)
-	PREFETCHT0 1472(AX)
-	ADDQ       $0x00000062, CX
-	ADDQ       $0x00000200, AX
-	DECQ       DX
-	JNZ        block
-
-stop:
-	MOVQ DX, left+24(FP)
-	VZEROUPPER
-	RET
-
-// func iq3_SF32AVX512(dst *byte, src *byte, n int) (left int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, MMX+
-TEXT ·iq3_SF32AVX512(SB), NOSPLIT, $384-32
-	// IQ3_S: d float16; indices of rows, a scale of 4 bits for 32, 8 signs for 8 elements
-	// table = what a byte of a row comes to under each scale
-	// number = +-row[i] * (2*scale+1)*d
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ n+16(FP), DX
-	LEAQ 63(SP), BX
-	ANDQ $-64, BX
-
-block:
-	MOVWLZX (CX), SI
-	NOTL    SI
-	TESTL   $0x00007c00, SI
-	JZ      stop
-
-	// Indices, signs and scales.
-	KMOVQ        66(CX), K1
-	VPBROADCASTD 106(CX), Z0
-	VMOVDQU64    k149<>+0(SB), Z1
-	VPERMB       Z0, Z1, Z0
-	VPSRLVD      k79<>+0(SB), Z0, Z0
-	VPANDD.BCST  k18<>+0(SB), Z0, Z0
-	VPBROADCASTW (CX), Y1
-	VCVTPH2PS    Y1, Z1
-	VPADDD       Z0, Z0, Z0
-	VPADDD.BCST  k89<>+0(SB), Z0, Z0
-	VCVTDQ2PS    Z0, Z0
-	VMULPS       Z1, Z0, Z0
-	VMOVDQU64    2(CX), Z1
-	VMOVDQU64    k161<>+0(SB), Z3
-	VPERMD       Z1, Z3, Z1
-	VPMOVM2B     K1, Z4
-	VPERMD       Z4, Z3, Z4
-	VPMOVB2M     Z4, K1
-	LEAQ         ·iq3sPlanes+0(SB), SI
-	VPMOVB2M     Z1, K2
-	VMOVDQA64    Z1, Z3
-	VMOVDQU64    (SI), Z4
-	VPERMI2B     64(SI), Z4, Z3
-	VMOVDQA64    Z1, Z4
-	VMOVDQU64    128(SI), Z5
-	VPERMI2B     192(SI), Z5, Z4
-	VMOVDQU8     Z4, K2, Z3
-	VMOVDQA64    Z1, Z4
-	VMOVDQU64    256(SI), Z5
-	VPERMI2B     320(SI), Z5, Z4
-	VMOVDQA64    Z1, Z5
-	VMOVDQU64    384(SI), Z6
-	VPERMI2B     448(SI), Z6, Z5
-	VMOVDQU8     Z5, K2, Z4
-	VMOVDQU8     Z4, K1, Z3
-	VMOVDQA64    Z1, Z4
-	VMOVDQU64    512(SI), Z5
-	VPERMI2B     576(SI), Z5, Z4
-	VMOVDQA64    Z1, Z5
-	VMOVDQU64    640(SI), Z6
-	VPERMI2B     704(SI), Z6, Z5
-	VMOVDQU8     Z5, K2, Z4
-	VMOVDQA64    Z1, Z5
-	VMOVDQU64    768(SI), Z6
-	VPERMI2B     832(SI), Z6, Z5
-	VMOVDQA64    Z1, Z6
-	VMOVDQU64    896(SI), Z7
-	VPERMI2B     960(SI), Z7, Z6
-	VMOVDQU8     Z6, K2, Z5
-	VMOVDQU8     Z5, K1, Z4
-	VMOVDQA64    Z1, Z5
-	VMOVDQU64    1024(SI), Z6
-	VPERMI2B     1088(SI), Z6, Z5
-	VMOVDQA64    Z1, Z6
-	VMOVDQU64    1152(SI), Z7
-	VPERMI2B     1216(SI), Z7, Z6
-	VMOVDQU8     Z6, K2, Z5
-	VMOVDQA64    Z1, Z6
-	VMOVDQU64    1280(SI), Z7
-	VPERMI2B     1344(SI), Z7, Z6
-	VMOVDQA64    Z1, Z7
-	VMOVDQU64    1408(SI), Z8
-	VPERMI2B     1472(SI), Z8, Z7
-	VMOVDQU8     Z7, K2, Z6
-	VMOVDQU8     Z6, K1, Z5
-	VMOVDQA64    Z1, Z6
-	VMOVDQU64    1536(SI), Z7
-	VPERMI2B     1600(SI), Z7, Z6
-	VMOVDQA64    Z1, Z7
-	VMOVDQU64    1664(SI), Z8
-	VPERMI2B     1728(SI), Z8, Z7
-	VMOVDQU8     Z7, K2, Z6
-	VMOVDQA64    Z1, Z7
-	VMOVDQU64    1792(SI), Z8
-	VPERMI2B     1856(SI), Z8, Z7
-	VMOVDQA64    Z1, Z1
-	VMOVDQU64    1920(SI), Z8
-	VPERMI2B     1984(SI), Z8, Z1
-	VMOVDQU8     Z1, K2, Z7
-	VMOVDQU8     Z7, K1, Z6
-	VPUNPCKLBW   Z4, Z3, Z1
-	VPUNPCKHBW   Z4, Z3, Z3
-	VPUNPCKLBW   Z6, Z5, Z4
-	VPUNPCKHBW   Z6, Z5, Z6
-	VPUNPCKLWD   Z4, Z1, Z5
-	VPUNPCKHWD   Z4, Z1, Z1
-	VPUNPCKLWD   Z6, Z3, Z4
-	VPUNPCKHWD   Z6, Z3, Z3
-
-	// Rows, 64 elements at a time.
-	VMOVUPS     Z0, (BX)
-	VPXORD      Z2, Z2, Z2
-	KMOVQ       74(CX), K1
-	VPSUBB      Z5, Z2, K1, Z5
-	VMOVDQU64   Z5, 64(BX)
-	VPMOVSXBD   64(BX), Z0
-	VPMOVSXBD   80(BX), Z5
-	VCVTDQ2PS   Z0, Z0
-	VCVTDQ2PS   Z5, Z5
-	VMULPS.BCST (BX), Z0, Z0
-	VMULPS.BCST (BX), Z5, Z5
-	VMOVUPS     Z0, (AX)
-	VMOVUPS     Z5, 64(AX)
-	VPMOVSXBD   96(BX), Z0
-	VPMOVSXBD   112(BX), Z5
-	VCVTDQ2PS   Z0, Z0
-	VCVTDQ2PS   Z5, Z5
-	VMULPS.BCST 4(BX), Z0, Z0
-	VMULPS.BCST 4(BX), Z5, Z5
-	VMOVUPS     Z0, 128(AX)
-	VMOVUPS     Z5, 192(AX)
-	KMOVQ       82(CX), K1
-	VPSUBB      Z1, Z2, K1, Z1
-	VMOVDQU64   Z1, 128(BX)
-	VPMOVSXBD   128(BX), Z0
-	VPMOVSXBD   144(BX), Z1
-	VCVTDQ2PS   Z0, Z0
-	VCVTDQ2PS   Z1, Z1
-	VMULPS.BCST 8(BX), Z0, Z0
-	VMULPS.BCST 8(BX), Z1, Z1
-	VMOVUPS     Z0, 256(AX)
-	VMOVUPS     Z1, 320(AX)
-	VPMOVSXBD   160(BX), Z0
-	VPMOVSXBD   176(BX), Z1
-	VCVTDQ2PS   Z0, Z0
-	VCVTDQ2PS   Z1, Z1
-	VMULPS.BCST 12(BX), Z0, Z0
-	VMULPS.BCST 12(BX), Z1, Z1
-	VMOVUPS     Z0, 384(AX)
-	VMOVUPS     Z1, 448(AX)
-	KMOVQ       90(CX), K1
-	VPSUBB      Z4, Z2, K1, Z4
-	VMOVDQU64   Z4, 192(BX)
-	VPMOVSXBD   192(BX), Z0
-	VPMOVSXBD   208(BX), Z1
-	VCVTDQ2PS   Z0, Z0
-	VCVTDQ2PS   Z1, Z1
-	VMULPS.BCST 16(BX), Z0, Z0
-	VMULPS.BCST 16(BX), Z1, Z1
-	VMOVUPS     Z0, 512(AX)
-	VMOVUPS     Z1, 576(AX)
-	VPMOVSXBD   224(BX), Z0
-	VPMOVSXBD   240(BX), Z1
-	VCVTDQ2PS   Z0, Z0
-	VCVTDQ2PS   Z1, Z1
-	VMULPS.BCST 20(BX), Z0, Z0
-	VMULPS.BCST 20(BX), Z1, Z1
-	VMOVUPS     Z0, 640(AX)
-	VMOVUPS     Z1, 704(AX)
-	KMOVQ       98(CX), K1
-	VPSUBB      Z3, Z2, K1, Z3
-	VMOVDQU64   Z3, 256(BX)
-	VPMOVSXBD   256(BX), Z0
-	VPMOVSXBD   272(BX), Z1
-	VCVTDQ2PS   Z0, Z0
-	VCVTDQ2PS   Z1, Z1
-	VMULPS.BCST 24(BX), Z0, Z0
-	VMULPS.BCST 24(BX), Z1, Z1
-	VMOVUPS     Z0, 768(AX)
-	VMOVUPS     Z1, 832(AX)
-	VPMOVSXBD   288(BX), Z0
-	VPMOVSXBD   304(BX), Z1
-	VCVTDQ2PS   Z0, Z0
-	VCVTDQ2PS   Z1, Z1
-	VMULPS.BCST 28(BX), Z0, Z0
-	VMULPS.BCST 28(BX), Z1, Z1
-	VMOVUPS     Z0, 896(AX)
-	VMOVUPS     Z1, 960(AX)
-	PREFETCHT0  1024(AX)
-	PREFETCHT0  1088(AX)
-	PREFETCHT0  1152(AX)
-	PREFETCHT0  1216(AX)
-	PREFETCHT0  1280(AX)
-	PREFETCHT0  1344(AX)
-	PREFETCHT0  1408(AX)
-	PREFETCHT0  1472(AX)
-	PREFETCHT0  1536(AX)
-	PREFETCHT0  1600(AX)
-	PREFETCHT0  1664(AX)
-	PREFETCHT0  1728(AX)
-	PREFETCHT0  1792(AX)
-	PREFETCHT0  1856(AX)
-	PREFETCHT0  1920(AX)
-	PREFETCHT0  1984(AX)
-	ADDQ        $0x0000006e, CX
-	ADDQ        $0x00000400, AX
-	DECQ        DX
-	JNZ         block
-
-stop:
-	MOVQ DX, left+24(FP)
-	VZEROUPPER
-	RET
-
-// func iq3_SBF16AVX512(dst *byte, src *byte, n int) (left int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, MMX+
-TEXT ·iq3_SBF16AVX512(SB), NOSPLIT, $64-32
-	// IQ3_S: d float16; indices of rows, a scale of 4 bits for 32, 8 signs for 8 elements
-	// table = what a byte of a row comes to under each scale
-	// number = +-row[i] * (2*scale+1)*d
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k0<>+0(SB), Z0
-	VPBROADCASTD k1<>+0(SB), Z1
-	VMOVDQU64    k2<>+0(SB), Z2
-	VMOVDQU64    k3<>+0(SB), Z3
-	MOVQ         n+16(FP), DX
-	LEAQ         63(SP), BX
-	ANDQ         $-64, BX
-	VPBROADCASTD k118<>+0(SB), Z4
-	VPBROADCASTD k0<>+0(SB), Z5
-
-block:
-	MOVWLZX (CX), BX
-	NOTL    BX
-	TESTL   $0x00007c00, BX
-	JZ      stop
-
-	// Indices, signs and scales.
-	KMOVQ        66(CX), K1
-	VPBROADCASTD 106(CX), Z6
-	VMOVDQU64    k149<>+0(SB), Z7
-	VPERMB       Z6, Z7, Z6
-	VPSRLVD      k79<>+0(SB), Z6, Z6
-	VPANDD.BCST  k18<>+0(SB), Z6, Z6
-	VPBROADCASTW (CX), Y7
-	VCVTPH2PS    Y7, Z7
-	VPADDD       Z6, Z6, Z6
-	VPADDD.BCST  k89<>+0(SB), Z6, Z6
-	VCVTDQ2PS    Z6, Z6
-	VMULPS       Z7, Z6, Z6
-	VMOVDQU64    2(CX), Z7
-	LEAQ         ·iq3sPairs+0(SB), BX
-	VPMOVB2M     Z7, K2
-	VMOVDQA64    Z7, Z8
-	VMOVDQU64    (BX), Z9
-	VPERMI2B     64(BX), Z9, Z8
-	VMOVDQA64    Z7, Z9
-	VMOVDQU64    128(BX), Z10
-	VPERMI2B     192(BX), Z10, Z9
-	VMOVDQU8     Z9, K2, Z8
-	VMOVDQA64    Z7, Z9
-	VMOVDQU64    256(BX), Z10
-	VPERMI2B     320(BX), Z10, Z9
-	VMOVDQA64    Z7, Z10
-	VMOVDQU64    384(BX), Z11
-	VPERMI2B     448(BX), Z11, Z10
-	VMOVDQU8     Z10, K2, Z9
-	VMOVDQU8     Z9, K1, Z8
-	VMOVDQA64    Z7, Z9
-	VMOVDQU64    512(BX), Z10
-	VPERMI2B     576(BX), Z10, Z9
-	VMOVDQA64    Z7, Z10
-	VMOVDQU64    640(BX), Z11
-	VPERMI2B     704(BX), Z11, Z10
-	VMOVDQU8     Z10, K2, Z9
-	VMOVDQA64    Z7, Z10
-	VMOVDQU64    768(BX), Z11
-	VPERMI2B     832(BX), Z11, Z10
-	VMOVDQA64    Z7, Z7
-	VMOVDQU64    896(BX), Z11
-	VPERMI2B     960(BX), Z11, Z7
-	VMOVDQU8     Z7, K2, Z10
-	VMOVDQU8     Z10, K1, Z9
-	VPUNPCKLBW   Z9, Z8, Z7
-	VPUNPCKHBW   Z9, Z8, Z8
-
-	// Tables under the scales.
-	VMOVDQU64  k54<>+0(SB), Z9
-	VPERMD     Z6, Z9, Z9
-	VMULPS     k166<>+0(SB), Z9, Z9
-	VMOVDQU64  k55<>+0(SB), Z10
-	VPERMD     Z6, Z10, Z10
-	VMULPS     k166<>+0(SB), Z10, Z10
-	VMOVDQA64  Z9, Z11
-	VPERMT2W   Z10, Z2, Z11
-	VPERMT2W   Z10, Z3, Z9
-	VPTERNLOGD $0xf8, Z1, Z11, Z9
-	VPCMPUW    $0x06, Z0, Z9, K1
-	VPADDW     Z1, Z11, K1, Z11
-	VMOVDQU64  k59<>+0(SB), Z9
-	VPERMD     Z6, Z9, Z9
-	VMULPS     k166<>+0(SB), Z9, Z9
-	VMOVDQU64  k60<>+0(SB), Z10
-	VPERMD     Z6, Z10, Z6
-	VMULPS     k166<>+0(SB), Z6, Z6
-	VMOVDQA64  Z9, Z10
-	VPERMT2W   Z6, Z2, Z10
-	VPERMT2W   Z6, Z3, Z9
-	VPTERNLOGD $0xf8, Z1, Z10, Z9
-	VPCMPUW    $0x06, Z0, Z9, K1
-	VPADDW     Z1, Z10, K1, Z10
-
-	// Codes of rows, 32 at a time.
-	VMOVDQU64  k124<>+0(SB), Z6
-	VPERMB     Z7, Z6, Z6
-	VPSRLVW    k125<>+0(SB), Z6, Z6
-	VPTERNLOGD $0xea, k90<>+0(SB), Z4, Z6
-	VPERMB     Z11, Z6, Z6
-	KMOVD      74(CX), K1
-	VPADDW     Z5, Z6, K1, Z6
-	VMOVDQU64  Z6, (AX)
-	VMOVDQU64  k124<>+0(SB), Z6
-	VPERMB     Z8, Z6, Z6
-	VPSRLVW    k125<>+0(SB), Z6, Z6
-	VPTERNLOGD $0xea, k121<>+0(SB), Z4, Z6
-	VPERMB     Z11, Z6, Z6
-	KMOVD      78(CX), K1
-	VPADDW     Z5, Z6, K1, Z6
-	VMOVDQU64  Z6, 64(AX)
-	VMOVDQU64  k163<>+0(SB), Z6
-	VPERMB     Z7, Z6, Z6
-	VPSRLVW    k125<>+0(SB), Z6, Z6
-	VPTERNLOGD $0xea, k122<>+0(SB), Z4, Z6
-	VPERMB     Z11, Z6, Z6
-	KMOVD      82(CX), K1
-	VPADDW     Z5, Z6, K1, Z6
-	VMOVDQU64  Z6, 128(AX)
-	VMOVDQU64  k163<>+0(SB), Z6
-	VPERMB     Z8, Z6, Z6
-	VPSRLVW    k125<>+0(SB), Z6, Z6
-	VPTERNLOGD $0xea, k123<>+0(SB), Z4, Z6
-	VPERMB     Z11, Z6, Z6
-	KMOVD      86(CX), K1
-	VPADDW     Z5, Z6, K1, Z6
-	VMOVDQU64  Z6, 192(AX)
-	VMOVDQU64  k164<>+0(SB), Z6
-	VPERMB     Z7, Z6, Z6
-	VPSRLVW    k125<>+0(SB), Z6, Z6
-	VPTERNLOGD $0xea, k90<>+0(SB), Z4, Z6
-	VPERMB     Z10, Z6, Z6
-	KMOVD      90(CX), K1
-	VPADDW     Z5, Z6, K1, Z6
-	VMOVDQU64  Z6, 256(AX)
-	VMOVDQU64  k164<>+0(SB), Z6
-	VPERMB     Z8, Z6, Z6
-	VPSRLVW    k125<>+0(SB), Z6, Z6
-	VPTERNLOGD $0xea, k121<>+0(SB), Z4, Z6
-	VPERMB     Z10, Z6, Z6
-	KMOVD      94(CX), K1
-	VPADDW     Z5, Z6, K1, Z6
-	VMOVDQU64  Z6, 320(AX)
-	VMOVDQU64  k165<>+0(SB), Z6
-	VPERMB     Z7, Z6, Z6
-	VPSRLVW    k125<>+0(SB), Z6, Z6
-	VPTERNLOGD $0xea, k122<>+0(SB), Z4, Z6
-	VPERMB     Z10, Z6, Z6
-	KMOVD      98(CX), K1
-	VPADDW     Z5, Z6, K1, Z6
-	VMOVDQU64  Z6, 384(AX)
-	VMOVDQU64  k165<>+0(SB), Z6
-	VPERMB     Z8, Z6, Z6
-	VPSRLVW    k125<>+0(SB), Z6, Z6
-	VPTERNLOGD $0xea, k123<>+0(SB), Z4, Z6
-	VPERMB     Z10, Z6, Z6
-	KMOVD      102(CX), K1
-	VPADDW     Z5, Z6, K1, Z6
-	VMOVDQU64  Z6, 448(AX)
-	PREFETCHT0 1024(AX)
-	PREFETCHT0 1088(AX)
-	PREFETCHT0 1152(AX)
-	PREFETCHT0 1216(AX)
-	PREFETCHT0 1280(AX)
-	PREFETCHT0 1344(AX)
-	PREFETCHT0 1408(AX)
-	PREFETCHT0 1472(AX)
-	ADDQ       $0x0000006e, CX
-	ADDQ       $0x00000200, AX
-	DECQ       DX
-	JNZ        block
-
-stop:
-	MOVQ DX, left+24(FP)
-	VZEROUPPER
-	RET
-
-DATA k166<>+0(SB)/8, $0x404000003f800000
-DATA k166<>+8(SB)/8, $0x40e0000040a00000
-DATA k166<>+16(SB)/8, $0x4130000041100000
-DATA k166<>+24(SB)/8, $0x4170000041500000
-DATA k166<>+32(SB)/8, $0x404000003f800000
-DATA k166<>+40(SB)/8, $0x40e0000040a00000
-DATA k166<>+48(SB)/8, $0x4130000041100000
-DATA k166<>+56(SB)/8, $0x4170000041500000
-GLOBL k166<>(SB), RODATA|NOPTR, $64
-
-// func iq3_SF16AVX512(dst *byte, src *byte, n int) (left int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, MMX+
-TEXT ·iq3_SF16AVX512(SB), NOSPLIT, $64-32
-	// IQ3_S: d float16; indices of rows, a scale of 4 bits for 32, 8 signs for 8 elements
-	// table = what a byte of a row comes to under each scale
-	// number = +-row[i] * (2*scale+1)*d
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         n+16(FP), DX
-	LEAQ         63(SP), BX
-	ANDQ         $-64, BX
-	VPBROADCASTD k118<>+0(SB), Z0
-	VPBROADCASTD k0<>+0(SB), Z1
-
-block:
-	MOVWLZX (CX), BX
-	NOTL    BX
-	TESTL   $0x00007c00, BX
-	JZ      stop
-
-	// Indices, signs and scales.
-	KMOVQ        66(CX), K1
-	VPBROADCASTD 106(CX), Z2
-	VMOVDQU64    k149<>+0(SB), Z3
-	VPERMB       Z2, Z3, Z2
-	VPSRLVD      k79<>+0(SB), Z2, Z2
-	VPANDD.BCST  k18<>+0(SB), Z2, Z2
-	VPBROADCASTW (CX), Y3
-	VCVTPH2PS    Y3, Z3
-	VPADDD       Z2, Z2, Z2
-	VPADDD.BCST  k89<>+0(SB), Z2, Z2
-	VCVTDQ2PS    Z2, Z2
-	VMULPS       Z3, Z2, Z2
-	VMOVDQU64    2(CX), Z3
-	LEAQ         ·iq3sPairs+0(SB), BX
-	VPMOVB2M     Z3, K2
-	VMOVDQA64    Z3, Z4
-	VMOVDQU64    (BX), Z5
-	VPERMI2B     64(BX), Z5, Z4
-	VMOVDQA64    Z3, Z5
-	VMOVDQU64    128(BX), Z6
-	VPERMI2B     192(BX), Z6, Z5
-	VMOVDQU8     Z5, K2, Z4
-	VMOVDQA64    Z3, Z5
-	VMOVDQU64    256(BX), Z6
-	VPERMI2B     320(BX), Z6, Z5
-	VMOVDQA64    Z3, Z6
-	VMOVDQU64    384(BX), Z7
-	VPERMI2B     448(BX), Z7, Z6
-	VMOVDQU8     Z6, K2, Z5
-	VMOVDQU8     Z5, K1, Z4
-	VMOVDQA64    Z3, Z5
-	VMOVDQU64    512(BX), Z6
-	VPERMI2B     576(BX), Z6, Z5
-	VMOVDQA64    Z3, Z6
-	VMOVDQU64    640(BX), Z7
-	VPERMI2B     704(BX), Z7, Z6
-	VMOVDQU8     Z6, K2, Z5
-	VMOVDQA64    Z3, Z6
-	VMOVDQU64    768(BX), Z7
-	VPERMI2B     832(BX), Z7, Z6
-	VMOVDQA64    Z3, Z3
-	VMOVDQU64    896(BX), Z7
-	VPERMI2B     960(BX), Z7, Z3
-	VMOVDQU8     Z3, K2, Z6
-	VMOVDQU8     Z6, K1, Z5
-	VPUNPCKLBW   Z5, Z4, Z3
-	VPUNPCKHBW   Z5, Z4, Z4
-
-	// Tables under the scales.
-	VMOVDQU64    k54<>+0(SB), Z5
-	VPERMD       Z2, Z5, Z5
-	VMULPS       k166<>+0(SB), Z5, Z5
-	VMOVDQU64    k55<>+0(SB), Z6
-	VPERMD       Z2, Z6, Z6
-	VMULPS       k166<>+0(SB), Z6, Z6
-	VCVTPS2PH    $0x00, Z5, Y5
-	VCVTPS2PH    $0x00, Z6, Y6
-	VINSERTI64X4 $0x01, Y6, Z5, Z5
-	VMOVDQU64    k59<>+0(SB), Z6
-	VPERMD       Z2, Z6, Z6
-	VMULPS       k166<>+0(SB), Z6, Z6
-	VMOVDQU64    k60<>+0(SB), Z7
-	VPERMD       Z2, Z7, Z2
-	VMULPS       k166<>+0(SB), Z2, Z2
-	VCVTPS2PH    $0x00, Z6, Y6
-	VCVTPS2PH    $0x00, Z2, Y2
-	VINSERTI64X4 $0x01, Y2, Z6, Z6
-
-	// Codes of rows, 32 at a time.
-	VMOVDQU64  k124<>+0(SB), Z2
-	VPERMB     Z3, Z2, Z2
-	VPSRLVW    k125<>+0(SB), Z2, Z2
-	VPTERNLOGD $0xea, k90<>+0(SB), Z0, Z2
-	VPERMB     Z5, Z2, Z2
-	KMOVD      74(CX), K1
-	VPADDW     Z1, Z2, K1, Z2
-	VMOVDQU64  Z2, (AX)
-	VMOVDQU64  k124<>+0(SB), Z2
-	VPERMB     Z4, Z2, Z2
-	VPSRLVW    k125<>+0(SB), Z2, Z2
-	VPTERNLOGD $0xea, k121<>+0(SB), Z0, Z2
-	VPERMB     Z5, Z2, Z2
-	KMOVD      78(CX), K1
-	VPADDW     Z1, Z2, K1, Z2
-	VMOVDQU64  Z2, 64(AX)
-	VMOVDQU64  k163<>+0(SB), Z2
-	VPERMB     Z3, Z2, Z2
-	VPSRLVW    k125<>+0(SB), Z2, Z2
-	VPTERNLOGD $0xea, k122<>+0(SB), Z0, Z2
-	VPERMB     Z5, Z2, Z2
-	KMOVD      82(CX), K1
-	VPADDW     Z1, Z2, K1, Z2
-	VMOVDQU64  Z2, 128(AX)
-	VMOVDQU64  k163<>+0(SB), Z2
-	VPERMB     Z4, Z2, Z2
-	VPSRLVW    k125<>+0(SB), Z2, Z2
-	VPTERNLOGD $0xea, k123<>+0(SB), Z0, Z2
-	VPERMB     Z5, Z2, Z2
-	KMOVD      86(CX), K1
-	VPADDW     Z1, Z2, K1, Z2
-	VMOVDQU64  Z2, 192(AX)
-	VMOVDQU64  k164<>+0(SB), Z2
-	VPERMB     Z3, Z2, Z2
-	VPSRLVW    k125<>+0(SB), Z2, Z2
-	VPTERNLOGD $0xea, k90<>+0(SB), Z0, Z2
-	VPERMB     Z6, Z2, Z2
-	KMOVD      90(CX), K1
-	VPADDW     Z1, Z2, K1, Z2
-	VMOVDQU64  Z2, 256(AX)
-	VMOVDQU64  k164<>+0(SB), Z2
-	VPERMB     Z4, Z2, Z2
-	VPSRLVW    k125<>+0(SB), Z2, Z2
-	VPTERNLOGD $0xea, k121<>+0(SB), Z0, Z2
-	VPERMB     Z6, Z2, Z2
-	KMOVD      94(CX), K1
-	VPADDW     Z1, Z2, K1, Z2
-	VMOVDQU64  Z2, 320(AX)
-	VMOVDQU64  k165<>+0(SB), Z2
-	VPERMB     Z3, Z2, Z2
-	VPSRLVW    k125<>+0(SB), Z2, Z2
-	VPTERNLOGD $0xea, k122<>+0(SB), Z0, Z2
-	VPERMB     Z6, Z2, Z2
-	KMOVD      98(CX), K1
-	VPADDW     Z1, Z2, K1, Z2
-	VMOVDQU64  Z2, 384(AX)
-	VMOVDQU64  k165<>+0(SB), Z2
-	VPERMB     Z4, Z2, Z2
-	VPSRLVW    k125<>+0(SB), Z2, Z2
-	VPTERNLOGD $0xea, k123<>+0(SB), Z0, Z2
-	VPERMB     Z6, Z2, Z2
-	KMOVD      102(CX), K1
-	VPADDW     Z1, Z2, K1, Z2
-	VMOVDQU64  Z2, 448(AX)
-	PREFETCHT0 1024(AX)
-	PREFETCHT0 1088(AX)
-	PREFETCHT0 1152(AX)
-	PREFETCHT0 1216(AX)
-	PREFETCHT0 1280(AX)
-	PREFETCHT0 1344(AX)
-	PREFETCHT0 1408(AX)
-	PREFETCHT0 1472(AX)
-	ADDQ       $0x0000006e, CX
-	ADDQ       $0x00000200, AX
-	DECQ       DX
-	JNZ        block
-
-stop:
-	MOVQ DX, left+24(FP)
-	VZEROUPPER
-	RET
-
-// func bytesScaleBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
-TEXT ·bytesScaleBF16AVX512(SB), NOSPLIT, $0-64
-	// For each run: are its scale a, and b or last, ordinary?
-	// For each chunk: number = q*a, each step rounded to float32;
-	// if not ordinary as numbers of which none is subnormal.
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k0<>+0(SB), Z0
-	VPBROADCASTD k1<>+0(SB), Z1
-	VMOVDQU64    k2<>+0(SB), Z2
-	VMOVDQU64    k3<>+0(SB), Z3
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         flip+32(FP), SI
-	VPBROADCASTB (SI), Y4
-	VPXORD       k51<>+0(SB), Y4, Y4
-	VPBROADCASTD k167<>+0(SB), Z5
-	VPBROADCASTD k168<>+0(SB), Z6
-	MOVQ         last+40(FP), SI
-	VMOVDQU64    k169<>+0(SB), Z7
-	VMOVDQU64    k170<>+0(SB), Z8
-	MOVQ         $0x1111111111111111, SI
-	KMOVQ        SI, K1
-	MOVQ         n+56(FP), SI
-
-run:
-	// The numbers of a run.
-	MOVQ chunks+48(FP), DI
-	MOVL (DX), R8
-	ADDL R8, R8
-	JZ   zero
-	SUBL $0x2f000000, R8
-	CMPL R8, $0xa0000000
-	JCC  odd
-
-zero:
-	VPBROADCASTD (DX), Z9
-
-chunk:
-	VPXORD     (CX), Y4, Y10
-	VMOVAPS    Z5, Z11
-	VPERMB     Z10, Z7, K1, Z11
-	VSUBPS     Z6, Z11, Z11
-	VMOVAPS    Z5, Z12
-	VPERMB     Z10, Z8, K1, Z12
-	VSUBPS     Z6, Z12, Z12
-	VMULPS     Z9, Z11, Z11
-	VMULPS     Z9, Z12, Z12
-	VMOVDQA64  Z11, Z13
-	VPERMT2W   Z12, Z2, Z13
-	VPERMT2W   Z12, Z3, Z11
-	VPTERNLOGD $0xf8, Z1, Z13, Z11
-	VPCMPUW    $0x06, Z0, Z11, K2
-	VPADDW     Z1, Z13, K2, Z13
-	VMOVDQU16  Z13, (AX)
-	PREFETCHT0 1024(AX)
-	ADDQ       $0x00000020, CX
-	ADDQ       $0x00000040, AX
-	DECQ       DI
-	JNZ        chunk
-
-next:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ SI
-	JNZ  run
-	VZEROUPPER
-	RET
-
-odd:
-	// A run that is not ordinary.
-	MOVL         (DX), R8
-	ADDL         R8, R8
-	CMPL         R8, $0x2f000000
-	JCS          small
-	VPBROADCASTD (DX), Z9
-
-chunk2:
-	VPXORD       (CX), Y4, Y10
-	VMOVAPS      Z5, Z11
-	VPERMB       Z10, Z7, K1, Z11
-	VSUBPS       Z6, Z11, Z11
-	VMOVAPS      Z5, Z12
-	VPERMB       Z10, Z8, K1, Z12
-	VSUBPS       Z6, Z12, Z12
-	VMULPS       Z9, Z11, Z11
-	VMULPS       Z9, Z12, Z12
-	VCMPPS       $0x03, Z11, Z11, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z11
-	VCMPPS       $0x03, Z12, Z12, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z12
-	VMOVDQA64    Z11, Z13
-	VPERMT2W     Z12, Z2, Z13
-	VPERMT2W     Z12, Z3, Z11
-	VPTERNLOGD   $0xf8, Z1, Z13, Z11
-	VPCMPUW      $0x06, Z0, Z11, K2
-	VPADDW       Z1, Z13, K2, Z13
-	VMOVDQU16    Z13, (AX)
-	PREFETCHT0   1024(AX)
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000040, AX
-	DECQ         DI
-	JNZ          chunk2
-	JMP          next
-
-small:
-	// A run under a small scale.
-	VPBROADCASTD   (DX), Z9
-	VPBROADCASTD   k101<>+0(SB), Z13
-	VPANDND        Z9, Z13, Z11
-	VPCMPUD.BCST   $0x01, k172<>+0(SB), Z11, K2
-	VPADDD.BCST    k173<>+0(SB), Z11, Z12
-	VPADDD.BCST    k27<>+0(SB), Z11, Z11
-	VSUBPS.BCST    k173<>+0(SB), Z12, Z12
-	VMINPS         Z12, Z11, Z11
-	VPTERNLOGD     $0xf8, Z13, Z9, Z11
-	VMOVAPS        Z11, K2, Z9
-	VMULPS.BCST.Z  k134<>+0(SB), Z9, K2, Z11
-	VPBROADCASTD.Z k27<>+0(SB), K2, Z12
-
-chunk3:
-	VPXORD      (CX), Y4, Y10
-	VMOVAPS     Z5, Z14
-	VPERMB      Z10, Z7, K1, Z14
-	VSUBPS      Z6, Z14, Z14
-	VMOVAPS     Z5, Z15
-	VPERMB      Z10, Z8, K1, Z15
-	VSUBPS      Z6, Z15, Z15
-	VMULPS      Z9, Z14, Z16
-	VMOVDQA64   Z12, Z17
-	VPTERNLOGD  $0xf8, Z13, Z16, Z17
-	VFMADD231PS Z11, Z14, Z17
-	VPMAXUD     Z17, Z16, Z14
-	VPANDND     Z14, Z12, Z14
-	VMULPS      Z9, Z15, Z16
-	VMOVDQA64   Z12, Z17
-	VPTERNLOGD  $0xf8, Z13, Z16, Z17
-	VFMADD231PS Z11, Z15, Z17
-	VPMAXUD     Z17, Z16, Z15
-	VPANDND     Z15, Z12, Z15
-	VMOVDQA64   Z14, Z16
-	VPERMT2W    Z15, Z2, Z16
-	VPERMT2W    Z15, Z3, Z14
-	VPTERNLOGD  $0xf8, Z1, Z16, Z14
-	VPCMPUW     $0x06, Z0, Z14, K2
-	VPADDW      Z1, Z16, K2, Z16
-	VMOVDQU16   Z16, (AX)
-	PREFETCHT0  1024(AX)
-	ADDQ        $0x00000020, CX
-	ADDQ        $0x00000040, AX
-	DECQ        DI
-	JNZ         chunk3
-	JMP         next
-
-DATA k167<>+0(SB)/8, $0x4b0000004b000000
-GLOBL k167<>(SB), RODATA|NOPTR, $8
-
-DATA k168<>+0(SB)/8, $0x4b0000804b000080
-GLOBL k168<>(SB), RODATA|NOPTR, $8
-
-DATA k169<>+0(SB)/8, $0x0000000100000000
-DATA k169<>+8(SB)/8, $0x0000000300000002
-DATA k169<>+16(SB)/8, $0x0000000500000004
-DATA k169<>+24(SB)/8, $0x0000000700000006
-DATA k169<>+32(SB)/8, $0x0000000900000008
-DATA k169<>+40(SB)/8, $0x0000000b0000000a
-DATA k169<>+48(SB)/8, $0x0000000d0000000c
-DATA k169<>+56(SB)/8, $0x0000000f0000000e
-GLOBL k169<>(SB), RODATA|NOPTR, $64
-
-DATA k170<>+0(SB)/8, $0x0000001100000010
-DATA k170<>+8(SB)/8, $0x0000001300000012
-DATA k170<>+16(SB)/8, $0x0000001500000014
-DATA k170<>+24(SB)/8, $0x0000001700000016
-DATA k170<>+32(SB)/8, $0x0000001900000018
-DATA k170<>+40(SB)/8, $0x0000001b0000001a
-DATA k170<>+48(SB)/8, $0x0000001d0000001c
-DATA k170<>+56(SB)/8, $0x0000001f0000001e
-GLOBL k170<>(SB), RODATA|NOPTR, $64
-
-DATA k171<>+0(SB)/8, $0x7fc000007fc00000
-GLOBL k171<>(SB), RODATA|NOPTR, $8
-
-DATA k172<>+0(SB)/8, $0x1780000017800000
-GLOBL k172<>(SB), RODATA|NOPTR, $8
-
-DATA k173<>+0(SB)/8, $0x4080000040800000
-GLOBL k173<>(SB), RODATA|NOPTR, $8
-
-// func bytesScaleF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
-TEXT ·bytesScaleF16AVX512(SB), NOSPLIT, $0-64
-	// For each run: are its scale a, and b or last, ordinary?
-	// For each chunk: number = q*a, each step rounded to float32;
-	// if not ordinary as numbers of which none is subnormal.
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         flip+32(FP), SI
-	VPBROADCASTB (SI), Y0
-	VPXORD       k51<>+0(SB), Y0, Y0
-	VPBROADCASTD k167<>+0(SB), Z1
-	VPBROADCASTD k168<>+0(SB), Z2
-	MOVQ         last+40(FP), SI
-	VMOVDQU64    k169<>+0(SB), Z3
-	VMOVDQU64    k170<>+0(SB), Z4
-	MOVQ         $0x1111111111111111, SI
-	KMOVQ        SI, K1
-	MOVQ         n+56(FP), SI
-
-run:
-	// The numbers of a run.
-	MOVQ chunks+48(FP), DI
-	MOVL (DX), R8
-	ADDL R8, R8
-	JZ   zero
-	SUBL $0x2f000000, R8
-	CMPL R8, $0xa0000000
-	JCC  odd
-
-zero:
-	VPBROADCASTD (DX), Z5
-
-chunk:
-	VPXORD     (CX), Y0, Y6
-	VMOVAPS    Z1, Z7
-	VPERMB     Z6, Z3, K1, Z7
-	VSUBPS     Z2, Z7, Z7
-	VMOVAPS    Z1, Z8
-	VPERMB     Z6, Z4, K1, Z8
-	VSUBPS     Z2, Z8, Z8
-	VMULPS     Z5, Z7, Z7
-	VMULPS     Z5, Z8, Z8
-	VCVTPS2PH  $0x00, Z7, (AX)
-	VCVTPS2PH  $0x00, Z8, 32(AX)
-	PREFETCHT0 1024(AX)
-	ADDQ       $0x00000020, CX
-	ADDQ       $0x00000040, AX
-	DECQ       DI
-	JNZ        chunk
-
-next:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ SI
-	JNZ  run
-	VZEROUPPER
-	RET
-
-odd:
-	// A run that is not ordinary.
-	MOVL         (DX), R8
-	ADDL         R8, R8
-	CMPL         R8, $0x2f000000
-	JCS          small
-	VPBROADCASTD (DX), Z5
-
-chunk2:
-	VPXORD       (CX), Y0, Y6
-	VMOVAPS      Z1, Z7
-	VPERMB       Z6, Z3, K1, Z7
-	VSUBPS       Z2, Z7, Z7
-	VMOVAPS      Z1, Z8
-	VPERMB       Z6, Z4, K1, Z8
-	VSUBPS       Z2, Z8, Z8
-	VMULPS       Z5, Z7, Z7
-	VMULPS       Z5, Z8, Z8
-	VCMPPS       $0x03, Z7, Z7, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z7
-	VCMPPS       $0x03, Z8, Z8, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z8
-	VCVTPS2PH    $0x00, Z7, (AX)
-	VCVTPS2PH    $0x00, Z8, 32(AX)
-	PREFETCHT0   1024(AX)
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000040, AX
-	DECQ         DI
-	JNZ          chunk2
-	JMP          next
-
-small:
-	// A run under a small scale.
-	VPBROADCASTD   (DX), Z5
-	VPBROADCASTD   k101<>+0(SB), Z9
-	VPANDND        Z5, Z9, Z7
-	VPCMPUD.BCST   $0x01, k172<>+0(SB), Z7, K2
-	VPADDD.BCST    k173<>+0(SB), Z7, Z8
-	VPADDD.BCST    k27<>+0(SB), Z7, Z7
-	VSUBPS.BCST    k173<>+0(SB), Z8, Z8
-	VMINPS         Z8, Z7, Z7
-	VPTERNLOGD     $0xf8, Z9, Z5, Z7
-	VMOVAPS        Z7, K2, Z5
-	VMULPS.BCST.Z  k134<>+0(SB), Z5, K2, Z7
-	VPBROADCASTD.Z k27<>+0(SB), K2, Z8
-
-chunk3:
-	VPXORD      (CX), Y0, Y6
-	VMOVAPS     Z1, Z10
-	VPERMB      Z6, Z3, K1, Z10
-	VSUBPS      Z2, Z10, Z10
-	VMOVAPS     Z1, Z11
-	VPERMB      Z6, Z4, K1, Z11
-	VSUBPS      Z2, Z11, Z11
-	VMULPS      Z5, Z10, Z12
-	VMOVDQA64   Z8, Z13
-	VPTERNLOGD  $0xf8, Z9, Z12, Z13
-	VFMADD231PS Z7, Z10, Z13
-	VPMAXUD     Z13, Z12, Z10
-	VPANDND     Z10, Z8, Z10
-	VMULPS      Z5, Z11, Z12
-	VMOVDQA64   Z8, Z13
-	VPTERNLOGD  $0xf8, Z9, Z12, Z13
-	VFMADD231PS Z7, Z11, Z13
-	VPMAXUD     Z13, Z12, Z11
-	VPANDND     Z11, Z8, Z11
-	VCVTPS2PH   $0x00, Z10, (AX)
-	VCVTPS2PH   $0x00, Z11, 32(AX)
-	PREFETCHT0  1024(AX)
-	ADDQ        $0x00000020, CX
-	ADDQ        $0x00000040, AX
-	DECQ        DI
-	JNZ         chunk3
-	JMP         next
-
-// func bytesShiftF32AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
-TEXT ·bytesShiftF32AVX512(SB), NOSPLIT, $0-64
-	// For each run: are its scale a, and b or last, ordinary?
-	// For each chunk: number = (q-b)*a, each step rounded to float32;
-	// if not ordinary as numbers of which none is subnormal.
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         flip+32(FP), SI
-	VPBROADCASTB (SI), Y0
-	VPXORD       k51<>+0(SB), Y0, Y0
-	VPBROADCASTD k167<>+0(SB), Z1
-	VPBROADCASTD k168<>+0(SB), Z2
-	MOVQ         last+40(FP), SI
-	VPBROADCASTD (SI), Z3
-	VSUBPS       Z3, Z2, Z2
-	VMOVDQU64    k169<>+0(SB), Z3
-	VMOVDQU64    k170<>+0(SB), Z5
-	MOVQ         $0x1111111111111111, SI
-	KMOVQ        SI, K1
-	MOVQ         n+56(FP), SI
-
-run:
-	// The numbers of a run.
-	MOVQ chunks+48(FP), DI
-	MOVL (DX), R8
-	ADDL R8, R8
-	JZ   zero
-	SUBL $0x2f000000, R8
-	CMPL R8, $0xa0000000
-	JCC  odd
-
-zero:
-	VPBROADCASTD (DX), Z6
-	MOVL         (BX), R8
-	ADDL         R8, R8
-	JZ           zero2
-	SUBL         $0x6b000000, R8
-	CMPL         R8, $0x33000000
-	JCC          odd
-
-zero2:
-	VPBROADCASTD (BX), Z7
-
-chunk:
-	VPXORD     (CX), Y0, Y4
-	VMOVAPS    Z1, Z8
-	VPERMB     Z4, Z3, K1, Z8
-	VSUBPS     Z2, Z8, Z8
-	VMOVAPS    Z1, Z9
-	VPERMB     Z4, Z5, K1, Z9
-	VSUBPS     Z2, Z9, Z9
-	VSUBPS     Z7, Z8, Z8
-	VMULPS     Z6, Z8, Z8
-	VSUBPS     Z7, Z9, Z9
-	VMULPS     Z6, Z9, Z9
-	VMOVUPS    Z8, (AX)
-	VMOVUPS    Z9, 64(AX)
-	PREFETCHT0 1024(AX)
-	PREFETCHT0 1088(AX)
-	ADDQ       $0x00000020, CX
-	ADDQ       $0x00000080, AX
-	DECQ       DI
-	JNZ        chunk
-
-next:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ SI
-	JNZ  run
-	VZEROUPPER
-	RET
-
-odd:
-	// A run that is not ordinary.
-	MOVL         (DX), R8
-	ADDL         R8, R8
-	CMPL         R8, $0x2f000000
-	JCS          small
-	VPBROADCASTD (DX), Z6
-	VPBROADCASTD (BX), Z7
-	VPXOR        X4, X4, X4
-	VSUBSS       (BX), X4, X4
-	VCVTSS2SD    X4, X4, X4
-	VMOVSS       (DX), X8
-	VCVTSS2SD    X8, X8, X8
-	VMULSD       X8, X4, X4
-	VCVTSD2SS    X4, X4, X4
-	VBROADCASTSS X4, Z9
-	VPANDD.BCST  k174<>+0(SB), Z7, Z8
-	VPCMPUD.BCST $0x05, k175<>+0(SB), Z8, K2
-	VMOVDQA32.Z  Z7, K2, Z7
-
-large:
-chunk2:
-	VPXORD       (CX), Y0, Y4
-	VMOVAPS      Z1, Z8
-	VPERMB       Z4, Z3, K1, Z8
-	VSUBPS       Z2, Z8, Z8
-	VMOVAPS      Z1, Z10
-	VPERMB       Z4, Z5, K1, Z10
-	VSUBPS       Z2, Z10, Z10
-	VPTESTNMD    Z8, Z8, K2
-	VPTESTNMD    Z10, Z10, K3
-	VSUBPS       Z7, Z8, Z8
-	VMULPS       Z6, Z8, Z8
-	VSUBPS       Z7, Z10, Z10
-	VMULPS       Z6, Z10, Z10
-	VMOVAPS      Z9, K2, Z8
-	VMOVAPS      Z9, K3, Z10
-	VCMPPS       $0x03, Z8, Z8, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z8
-	VCMPPS       $0x03, Z10, Z10, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z10
-	VMOVUPS      Z8, (AX)
-	VMOVUPS      Z10, 64(AX)
-	PREFETCHT0   1024(AX)
-	PREFETCHT0   1088(AX)
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000080, AX
-	DECQ         DI
-	JNZ          chunk2
-	JMP          next
-
-small:
-	// A run under a small scale.
-	MOVL           (BX), R8
-	ADDL           R8, R8
-	CMPL           R8, $0xcf000000
-	JCC            hugeZero
-	VPBROADCASTD   (DX), Z6
-	VPBROADCASTD   k101<>+0(SB), Z9
-	VPANDND        Z6, Z9, Z7
-	VPCMPUD.BCST   $0x01, k172<>+0(SB), Z7, K2
-	VPADDD.BCST    k173<>+0(SB), Z7, Z8
-	VPADDD.BCST    k27<>+0(SB), Z7, Z7
-	VSUBPS.BCST    k173<>+0(SB), Z8, Z8
-	VMINPS         Z8, Z7, Z7
-	VPTERNLOGD     $0xf8, Z9, Z6, Z7
-	VMOVAPS        Z7, K2, Z6
-	VMULPS.BCST.Z  k134<>+0(SB), Z6, K2, Z7
-	VPBROADCASTD.Z k27<>+0(SB), K2, Z8
-	VPBROADCASTD   (BX), Z10
-	VPANDND        Z10, Z9, Z11
-	VPSUBD.BCST    k89<>+0(SB), Z11, Z11
-	VPCMPUD.BCST   $0x01, k176<>+0(SB), Z11, K2
-	VPBROADCASTD   k177<>+0(SB), Z11
-	VPTERNLOGD     $0xea, Z11, Z9, K2, Z10
-
-chunk3:
-	VPXORD      (CX), Y0, Y4
-	VMOVAPS     Z1, Z11
-	VPERMB      Z4, Z3, K1, Z11
-	VSUBPS      Z2, Z11, Z11
-	VMOVAPS     Z1, Z12
-	VPERMB      Z4, Z5, K1, Z12
-	VSUBPS      Z2, Z12, Z12
-	VSUBPS      Z10, Z11, Z11
-	VMULPS      Z6, Z11, Z13
-	VMOVDQA64   Z8, Z14
-	VPTERNLOGD  $0xf8, Z9, Z13, Z14
-	VFMADD231PS Z7, Z11, Z14
-	VPMAXUD     Z14, Z13, Z11
-	VPANDND     Z11, Z8, Z11
-	VSUBPS      Z10, Z12, Z12
-	VMULPS      Z6, Z12, Z13
-	VMOVDQA64   Z8, Z14
-	VPTERNLOGD  $0xf8, Z9, Z13, Z14
-	VFMADD231PS Z7, Z12, Z14
-	VPMAXUD     Z14, Z13, Z12
-	VPANDND     Z12, Z8, Z12
-	VMOVUPS     Z11, (AX)
-	VMOVUPS     Z12, 64(AX)
-	PREFETCHT0  1024(AX)
-	PREFETCHT0  1088(AX)
-	ADDQ        $0x00000020, CX
-	ADDQ        $0x00000080, AX
-	DECQ        DI
-	JNZ         chunk3
-	JMP         next
-
-hugeZero:
-	VPXOR        X4, X4, X4
-	VSUBSS       (BX), X4, X4
-	VCVTSS2SD    X4, X4, X4
-	VMOVSS       (DX), X6
-	VCVTSS2SD    X6, X6, X6
-	VMULSD       X6, X4, X4
-	VCVTSD2SS    X4, X4, X4
-	VBROADCASTSS X4, Z9
-	VMULPS.BCST  k178<>+0(SB), Z9, Z6
-	VBROADCASTSS k179<>+0(SB), Z7
-	JMP          large
-
-DATA k174<>+0(SB)/8, $0x7fffffff7fffffff
-GLOBL k174<>(SB), RODATA|NOPTR, $8
-
-DATA k175<>+0(SB)/8, $0x2880000028800000
-GLOBL k175<>(SB), RODATA|NOPTR, $8
-
-DATA k176<>+0(SB)/8, $0x0d7fffff0d7fffff
-GLOBL k176<>(SB), RODATA|NOPTR, $8
-
-DATA k177<>+0(SB)/8, $0x0d8000000d800000
-GLOBL k177<>(SB), RODATA|NOPTR, $8
-
-DATA k178<>+0(SB)/8, $0x2b8000002b800000
-GLOBL k178<>(SB), RODATA|NOPTR, $8
-
-DATA k179<>+0(SB)/8, $0xd3800000d3800000
-GLOBL k179<>(SB), RODATA|NOPTR, $8
-
-// func bytesShiftBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
-TEXT ·bytesShiftBF16AVX512(SB), NOSPLIT, $0-64
-	// For each run: are its scale a, and b or last, ordinary?
-	// For each chunk: number = (q-b)*a, each step rounded to float32;
-	// if not ordinary as numbers of which none is subnormal.
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k0<>+0(SB), Z0
-	VPBROADCASTD k1<>+0(SB), Z1
-	VMOVDQU64    k2<>+0(SB), Z2
-	VMOVDQU64    k3<>+0(SB), Z3
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         flip+32(FP), SI
-	VPBROADCASTB (SI), Y4
-	VPXORD       k51<>+0(SB), Y4, Y4
-	VPBROADCASTD k167<>+0(SB), Z5
-	VPBROADCASTD k168<>+0(SB), Z6
-	MOVQ         last+40(FP), SI
-	VPBROADCASTD (SI), Z7
-	VSUBPS       Z7, Z6, Z6
-	VMOVDQU64    k169<>+0(SB), Z7
-	VMOVDQU64    k170<>+0(SB), Z9
-	MOVQ         $0x1111111111111111, SI
-	KMOVQ        SI, K1
-	MOVQ         n+56(FP), SI
-
-run:
-	// The numbers of a run.
-	MOVQ chunks+48(FP), DI
-	MOVL (DX), R8
-	ADDL R8, R8
-	JZ   zero
-	SUBL $0x2f000000, R8
-	CMPL R8, $0xa0000000
-	JCC  odd
-
-zero:
-	VPBROADCASTD (DX), Z10
-	MOVL         (BX), R8
-	ADDL         R8, R8
-	JZ           zero2
-	SUBL         $0x6b000000, R8
-	CMPL         R8, $0x33000000
-	JCC          odd
-
-zero2:
-	VPBROADCASTD (BX), Z11
-
-chunk:
-	VPXORD     (CX), Y4, Y8
-	VMOVAPS    Z5, Z12
-	VPERMB     Z8, Z7, K1, Z12
-	VSUBPS     Z6, Z12, Z12
-	VMOVAPS    Z5, Z13
-	VPERMB     Z8, Z9, K1, Z13
-	VSUBPS     Z6, Z13, Z13
-	VSUBPS     Z11, Z12, Z12
-	VMULPS     Z10, Z12, Z12
-	VSUBPS     Z11, Z13, Z13
-	VMULPS     Z10, Z13, Z13
-	VMOVDQA64  Z12, Z14
-	VPERMT2W   Z13, Z2, Z14
-	VPERMT2W   Z13, Z3, Z12
-	VPTERNLOGD $0xf8, Z1, Z14, Z12
-	VPCMPUW    $0x06, Z0, Z12, K2
-	VPADDW     Z1, Z14, K2, Z14
-	VMOVDQU16  Z14, (AX)
-	PREFETCHT0 1024(AX)
-	ADDQ       $0x00000020, CX
-	ADDQ       $0x00000040, AX
-	DECQ       DI
-	JNZ        chunk
-
-next:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ SI
-	JNZ  run
-	VZEROUPPER
-	RET
-
-odd:
-	// A run that is not ordinary.
-	MOVL         (DX), R8
-	ADDL         R8, R8
-	CMPL         R8, $0x2f000000
-	JCS          small
-	VPBROADCASTD (DX), Z10
-	VPBROADCASTD (BX), Z11
-	VPXOR        X8, X8, X8
-	VSUBSS       (BX), X8, X8
-	VCVTSS2SD    X8, X8, X8
-	VMOVSS       (DX), X12
-	VCVTSS2SD    X12, X12, X12
-	VMULSD       X12, X8, X8
-	VCVTSD2SS    X8, X8, X8
-	VBROADCASTSS X8, Z13
-	VPANDD.BCST  k174<>+0(SB), Z11, Z12
-	VPCMPUD.BCST $0x05, k175<>+0(SB), Z12, K2
-	VMOVDQA32.Z  Z11, K2, Z11
-
-large:
-chunk2:
-	VPXORD       (CX), Y4, Y8
-	VMOVAPS      Z5, Z12
-	VPERMB       Z8, Z7, K1, Z12
-	VSUBPS       Z6, Z12, Z12
-	VMOVAPS      Z5, Z14
-	VPERMB       Z8, Z9, K1, Z14
-	VSUBPS       Z6, Z14, Z14
-	VPTESTNMD    Z12, Z12, K2
-	VPTESTNMD    Z14, Z14, K3
-	VSUBPS       Z11, Z12, Z12
-	VMULPS       Z10, Z12, Z12
-	VSUBPS       Z11, Z14, Z14
-	VMULPS       Z10, Z14, Z14
-	VMOVAPS      Z13, K2, Z12
-	VMOVAPS      Z13, K3, Z14
-	VCMPPS       $0x03, Z12, Z12, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z12
-	VCMPPS       $0x03, Z14, Z14, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z14
-	VMOVDQA64    Z12, Z15
-	VPERMT2W     Z14, Z2, Z15
-	VPERMT2W     Z14, Z3, Z12
-	VPTERNLOGD   $0xf8, Z1, Z15, Z12
-	VPCMPUW      $0x06, Z0, Z12, K2
-	VPADDW       Z1, Z15, K2, Z15
-	VMOVDQU16    Z15, (AX)
-	PREFETCHT0   1024(AX)
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000040, AX
-	DECQ         DI
-	JNZ          chunk2
-	JMP          next
-
-small:
-	// A run under a small scale.
-	MOVL           (BX), R8
-	ADDL           R8, R8
-	CMPL           R8, $0xcf000000
-	JCC            hugeZero
-	VPBROADCASTD   (DX), Z10
-	VPBROADCASTD   k101<>+0(SB), Z13
-	VPANDND        Z10, Z13, Z11
-	VPCMPUD.BCST   $0x01, k172<>+0(SB), Z11, K2
-	VPADDD.BCST    k173<>+0(SB), Z11, Z12
-	VPADDD.BCST    k27<>+0(SB), Z11, Z11
-	VSUBPS.BCST    k173<>+0(SB), Z12, Z12
-	VMINPS         Z12, Z11, Z11
-	VPTERNLOGD     $0xf8, Z13, Z10, Z11
-	VMOVAPS        Z11, K2, Z10
-	VMULPS.BCST.Z  k134<>+0(SB), Z10, K2, Z11
-	VPBROADCASTD.Z k27<>+0(SB), K2, Z12
-	VPBROADCASTD   (BX), Z14
-	VPANDND        Z14, Z13, Z15
-	VPSUBD.BCST    k89<>+0(SB), Z15, Z15
-	VPCMPUD.BCST   $0x01, k176<>+0(SB), Z15, K2
-	VPBROADCASTD   k177<>+0(SB), Z15
-	VPTERNLOGD     $0xea, Z15, Z13, K2, Z14
-
-chunk3:
-	VPXORD      (CX), Y4, Y8
-	VMOVAPS     Z5, Z15
-	VPERMB      Z8, Z7, K1, Z15
-	VSUBPS      Z6, Z15, Z15
-	VMOVAPS     Z5, Z16
-	VPERMB      Z8, Z9, K1, Z16
-	VSUBPS      Z6, Z16, Z16
-	VSUBPS      Z14, Z15, Z15
-	VMULPS      Z10, Z15, Z17
-	VMOVDQA64   Z12, Z18
-	VPTERNLOGD  $0xf8, Z13, Z17, Z18
-	VFMADD231PS Z11, Z15, Z18
-	VPMAXUD     Z18, Z17, Z15
-	VPANDND     Z15, Z12, Z15
-	VSUBPS      Z14, Z16, Z16
-	VMULPS      Z10, Z16, Z17
-	VMOVDQA64   Z12, Z18
-	VPTERNLOGD  $0xf8, Z13, Z17, Z18
-	VFMADD231PS Z11, Z16, Z18
-	VPMAXUD     Z18, Z17, Z16
-	VPANDND     Z16, Z12, Z16
-	VMOVDQA64   Z15, Z17
-	VPERMT2W    Z16, Z2, Z17
-	VPERMT2W    Z16, Z3, Z15
-	VPTERNLOGD  $0xf8, Z1, Z17, Z15
-	VPCMPUW     $0x06, Z0, Z15, K2
-	VPADDW      Z1, Z17, K2, Z17
-	VMOVDQU16   Z17, (AX)
-	PREFETCHT0  1024(AX)
-	ADDQ        $0x00000020, CX
-	ADDQ        $0x00000040, AX
-	DECQ        DI
-	JNZ         chunk3
-	JMP         next
-
-hugeZero:
-	VPXOR        X8, X8, X8
-	VSUBSS       (BX), X8, X8
-	VCVTSS2SD    X8, X8, X8
-	VMOVSS       (DX), X10
-	VCVTSS2SD    X10, X10, X10
-	VMULSD       X10, X8, X8
-	VCVTSD2SS    X8, X8, X8
-	VBROADCASTSS X8, Z13
-	VMULPS.BCST  k178<>+0(SB), Z13, Z10
-	VBROADCASTSS k179<>+0(SB), Z11
-	JMP          large
-
-// func bytesShiftF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
-TEXT ·bytesShiftF16AVX512(SB), NOSPLIT, $0-64
-	// For each run: are its scale a, and b or last, ordinary?
-	// For each chunk: number = (q-b)*a, each step rounded to float32;
-	// if not ordinary as numbers of which none is subnormal.
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         flip+32(FP), SI
-	VPBROADCASTB (SI), Y0
-	VPXORD       k51<>+0(SB), Y0, Y0
-	VPBROADCASTD k167<>+0(SB), Z1
-	VPBROADCASTD k168<>+0(SB), Z2
-	MOVQ         last+40(FP), SI
-	VPBROADCASTD (SI), Z3
-	VSUBPS       Z3, Z2, Z2
-	VMOVDQU64    k169<>+0(SB), Z3
-	VMOVDQU64    k170<>+0(SB), Z5
-	MOVQ         $0x1111111111111111, SI
-	KMOVQ        SI, K1
-	MOVQ         n+56(FP), SI
-
-run:
-	// The numbers of a run.
-	MOVQ chunks+48(FP), DI
-	MOVL (DX), R8
-	ADDL R8, R8
-	JZ   zero
-	SUBL $0x2f000000, R8
-	CMPL R8, $0xa0000000
-	JCC  odd
-
-zero:
-	VPBROADCASTD (DX), Z6
-	MOVL         (BX), R8
-	ADDL         R8, R8
-	JZ           zero2
-	SUBL         $0x6b000000, R8
-	CMPL         R8, $0x33000000
-	JCC          odd
-
-zero2:
-	VPBROADCASTD (BX), Z7
-
-chunk:
-	VPXORD     (CX), Y0, Y4
-	VMOVAPS    Z1, Z8
-	VPERMB     Z4, Z3, K1, Z8
-	VSUBPS     Z2, Z8, Z8
-	VMOVAPS    Z1, Z9
-	VPERMB     Z4, Z5, K1, Z9
-	VSUBPS     Z2, Z9, Z9
-	VSUBPS     Z7, Z8, Z8
-	VMULPS     Z6, Z8, Z8
-	VSUBPS     Z7, Z9, Z9
-	VMULPS     Z6, Z9, Z9
-	VCVTPS2PH  $0x00, Z8, (AX)
-	VCVTPS2PH  $0x00, Z9, 32(AX)
-	PREFETCHT0 1024(AX)
-	ADDQ       $0x00000020, CX
-	ADDQ       $0x00000040, AX
-	DECQ       DI
-	JNZ        chunk
-
-next:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ SI
-	JNZ  run
-	VZEROUPPER
-	RET
-
-odd:
-	// A run that is not ordinary.
-	MOVL         (DX), R8
-	ADDL         R8, R8
-	CMPL         R8, $0x2f000000
-	JCS          small
-	VPBROADCASTD (DX), Z6
-	VPBROADCASTD (BX), Z7
-	VPXOR        X4, X4, X4
-	VSUBSS       (BX), X4, X4
-	VCVTSS2SD    X4, X4, X4
-	VMOVSS       (DX), X8
-	VCVTSS2SD    X8, X8, X8
-	VMULSD       X8, X4, X4
-	VCVTSD2SS    X4, X4, X4
-	VBROADCASTSS X4, Z9
-	VPANDD.BCST  k174<>+0(SB), Z7, Z8
-	VPCMPUD.BCST $0x05, k175<>+0(SB), Z8, K2
-	VMOVDQA32.Z  Z7, K2, Z7
-
-large:
-chunk2:
-	VPXORD       (CX), Y0, Y4
-	VMOVAPS      Z1, Z8
-	VPERMB       Z4, Z3, K1, Z8
-	VSUBPS       Z2, Z8, Z8
-	VMOVAPS      Z1, Z10
-	VPERMB       Z4, Z5, K1, Z10
-	VSUBPS       Z2, Z10, Z10
-	VPTESTNMD    Z8, Z8, K2
-	VPTESTNMD    Z10, Z10, K3
-	VSUBPS       Z7, Z8, Z8
-	VMULPS       Z6, Z8, Z8
-	VSUBPS       Z7, Z10, Z10
-	VMULPS       Z6, Z10, Z10
-	VMOVAPS      Z9, K2, Z8
-	VMOVAPS      Z9, K3, Z10
-	VCMPPS       $0x03, Z8, Z8, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z8
-	VCMPPS       $0x03, Z10, Z10, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z10
-	VCVTPS2PH    $0x00, Z8, (AX)
-	VCVTPS2PH    $0x00, Z10, 32(AX)
-	PREFETCHT0   1024(AX)
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000040, AX
-	DECQ         DI
-	JNZ          chunk2
-	JMP          next
-
-small:
-	// A run under a small scale.
-	MOVL           (BX), R8
-	ADDL           R8, R8
-	CMPL           R8, $0xcf000000
-	JCC            hugeZero
-	VPBROADCASTD   (DX), Z6
-	VPBROADCASTD   k101<>+0(SB), Z9
-	VPANDND        Z6, Z9, Z7
-	VPCMPUD.BCST   $0x01, k172<>+0(SB), Z7, K2
-	VPADDD.BCST    k173<>+0(SB), Z7, Z8
-	VPADDD.BCST    k27<>+0(SB), Z7, Z7
-	VSUBPS.BCST    k173<>+0(SB), Z8, Z8
-	VMINPS         Z8, Z7, Z7
-	VPTERNLOGD     $0xf8, Z9, Z6, Z7
-	VMOVAPS        Z7, K2, Z6
-	VMULPS.BCST.Z  k134<>+0(SB), Z6, K2, Z7
-	VPBROADCASTD.Z k27<>+0(SB), K2, Z8
-	VPBROADCASTD   (BX), Z10
-	VPANDND        Z10, Z9, Z11
-	VPSUBD.BCST    k89<>+0(SB), Z11, Z11
-	VPCMPUD.BCST   $0x01, k176<>+0(SB), Z11, K2
-	VPBROADCASTD   k177<>+0(SB), Z11
-	VPTERNLOGD     $0xea, Z11, Z9, K2, Z10
-
-chunk3:
-	VPXORD      (CX), Y0, Y4
-	VMOVAPS     Z1, Z11
-	VPERMB      Z4, Z3, K1, Z11
-	VSUBPS      Z2, Z11, Z11
-	VMOVAPS     Z1, Z12
-	VPERMB      Z4, Z5, K1, Z12
-	VSUBPS      Z2, Z12, Z12
-	VSUBPS      Z10, Z11, Z11
-	VMULPS      Z6, Z11, Z13
-	VMOVDQA64   Z8, Z14
-	VPTERNLOGD  $0xf8, Z9, Z13, Z14
-	VFMADD231PS Z7, Z11, Z14
-	VPMAXUD     Z14, Z13, Z11
-	VPANDND     Z11, Z8, Z11
-	VSUBPS      Z10, Z12, Z12
-	VMULPS      Z6, Z12, Z13
-	VMOVDQA64   Z8, Z14
-	VPTERNLOGD  $0xf8, Z9, Z13, Z14
-	VFMADD231PS Z7, Z12, Z14
-	VPMAXUD     Z14, Z13, Z12
-	VPANDND     Z12, Z8, Z12
-	VCVTPS2PH   $0x00, Z11, (AX)
-	VCVTPS2PH   $0x00, Z12, 32(AX)
-	PREFETCHT0  1024(AX)
-	ADDQ        $0x00000020, CX
-	ADDQ        $0x00000040, AX
-	DECQ        DI
-	JNZ         chunk3
-	JMP         next
-
-hugeZero:
-	VPXOR        X4, X4, X4
-	VSUBSS       (BX), X4, X4
-	VCVTSS2SD    X4, X4, X4
-	VMOVSS       (DX), X6
-	VCVTSS2SD    X6, X6, X6
-	VMULSD       X6, X4, X4
-	VCVTSD2SS    X4, X4, X4
-	VBROADCASTSS X4, Z9
-	VMULPS.BCST  k178<>+0(SB), Z9, Z6
-	VBROADCASTSS k179<>+0(SB), Z7
-	JMP          large
-
-// func bytesAffineF32AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
-TEXT ·bytesAffineF32AVX512(SB), NOSPLIT, $0-64
-	// For each run: are its scale a, and b or last, ordinary?
-	// For each chunk: number = q*a + b, each step rounded to float32;
-	// if not ordinary as numbers of which none is subnormal.
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         flip+32(FP), SI
-	VPBROADCASTB (SI), Y0
-	VPXORD       k51<>+0(SB), Y0, Y0
-	VPBROADCASTD k167<>+0(SB), Z1
-	VPBROADCASTD k168<>+0(SB), Z2
-	MOVQ         last+40(FP), SI
-	VPBROADCASTD (SI), Z3
-	VSUBPS       Z3, Z2, Z2
-	VMOVDQU64    k169<>+0(SB), Z3
-	VMOVDQU64    k170<>+0(SB), Z5
-	MOVQ         $0x1111111111111111, SI
-	KMOVQ        SI, K1
-	MOVQ         n+56(FP), SI
-
-run:
-	// The numbers of a run.
-	MOVQ chunks+48(FP), DI
-	MOVL (DX), R8
-	ADDL R8, R8
-	JZ   zero
-	SUBL $0x2f000000, R8
-	CMPL R8, $0xa0000000
-	JCC  odd
-
-zero:
-	VPBROADCASTD (DX), Z6
-	MOVL         (BX), R8
-	ADDL         R8, R8
-	JZ           zero2
-	SUBL         $0x1b000000, R8
-	CMPL         R8, $0xc8000000
-	JCC          odd
-
-zero2:
-	VPBROADCASTD (BX), Z7
-
-chunk:
-	VPXORD     (CX), Y0, Y4
-	VMOVAPS    Z1, Z8
-	VPERMB     Z4, Z3, K1, Z8
-	VSUBPS     Z2, Z8, Z8
-	VMOVAPS    Z1, Z9
-	VPERMB     Z4, Z5, K1, Z9
-	VSUBPS     Z2, Z9, Z9
-	VMULPS     Z6, Z8, Z8
-	VADDPS     Z7, Z8, Z8
-	VMULPS     Z6, Z9, Z9
-	VADDPS     Z7, Z9, Z9
-	VMOVUPS    Z8, (AX)
-	VMOVUPS    Z9, 64(AX)
-	PREFETCHT0 1024(AX)
-	PREFETCHT0 1088(AX)
-	ADDQ       $0x00000020, CX
-	ADDQ       $0x00000080, AX
-	DECQ       DI
-	JNZ        chunk
-
-next:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ SI
-	JNZ  run
-	VZEROUPPER
-	RET
-
-odd:
-	// A run that is not ordinary.
-	MOVL         (DX), R8
-	ADDL         R8, R8
-	CMPL         R8, $0x2f000000
-	JCS          small
-	VPBROADCASTD (DX), Z6
-	VPBROADCASTD (BX), Z7
-
-chunk2:
-	VPXORD       (CX), Y0, Y4
-	VMOVAPS      Z1, Z8
-	VPERMB       Z4, Z3, K1, Z8
-	VSUBPS       Z2, Z8, Z8
-	VMOVAPS      Z1, Z9
-	VPERMB       Z4, Z5, K1, Z9
-	VSUBPS       Z2, Z9, Z9
-	VMULPS       Z6, Z8, Z8
-	VADDPS       Z7, Z8, Z8
-	VMULPS       Z6, Z9, Z9
-	VADDPS       Z7, Z9, Z9
-	VCMPPS       $0x03, Z8, Z8, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z8
-	VCMPPS       $0x03, Z9, Z9, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z9
-	VMOVUPS      Z8, (AX)
-	VMOVUPS      Z9, 64(AX)
-	PREFETCHT0   1024(AX)
-	PREFETCHT0   1088(AX)
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000080, AX
-	DECQ         DI
-	JNZ          chunk2
-	JMP          next
-
-small:
-	// A run under a small scale.
-	VPBROADCASTD   (DX), Z6
-	VPBROADCASTD   k101<>+0(SB), Z9
-	VPANDND        Z6, Z9, Z7
-	VPCMPUD.BCST   $0x01, k172<>+0(SB), Z7, K2
-	VPADDD.BCST    k173<>+0(SB), Z7, Z8
-	VPADDD.BCST    k27<>+0(SB), Z7, Z7
-	VSUBPS.BCST    k173<>+0(SB), Z8, Z8
-	VMINPS         Z8, Z7, Z7
-	VPTERNLOGD     $0xf8, Z9, Z6, Z7
-	VMOVAPS        Z7, K2, Z6
-	VMULPS.BCST.Z  k134<>+0(SB), Z6, K2, Z7
-	VPBROADCASTD.Z k27<>+0(SB), K2, Z8
-	VPBROADCASTD   (BX), Z10
-	VCMPPS         $0x03, Z10, Z10, K2
-	VPBROADCASTD   k171<>+0(SB), K2, Z10
-
-chunk3:
-	VPXORD      (CX), Y0, Y4
-	VMOVAPS     Z1, Z11
-	VPERMB      Z4, Z3, K1, Z11
-	VSUBPS      Z2, Z11, Z11
-	VMOVAPS     Z1, Z12
-	VPERMB      Z4, Z5, K1, Z12
-	VSUBPS      Z2, Z12, Z12
-	VMULPS      Z6, Z11, Z13
-	VMOVDQA64   Z8, Z14
-	VPTERNLOGD  $0xf8, Z9, Z13, Z14
-	VFMADD231PS Z7, Z11, Z14
-	VPMAXUD     Z14, Z13, Z11
-	VPANDND     Z11, Z8, Z11
-	VADDPS      Z10, Z11, Z11
-	VMULPS      Z6, Z12, Z13
-	VMOVDQA64   Z8, Z14
-	VPTERNLOGD  $0xf8, Z9, Z13, Z14
-	VFMADD231PS Z7, Z12, Z14
-	VPMAXUD     Z14, Z13, Z12
-	VPANDND     Z12, Z8, Z12
-	VADDPS      Z10, Z12, Z12
-	VMOVUPS     Z11, (AX)
-	VMOVUPS     Z12, 64(AX)
-	PREFETCHT0  1024(AX)
-	PREFETCHT0  1088(AX)
-	ADDQ        $0x00000020, CX
-	ADDQ        $0x00000080, AX
-	DECQ        DI
-	JNZ         chunk3
-	JMP         next
-
-// func bytesAffineBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
-TEXT ·bytesAffineBF16AVX512(SB), NOSPLIT, $0-64
-	// For each run: are its scale a, and b or last, ordinary?
-	// For each chunk: number = q*a + b, each step rounded to float32;
-	// if not ordinary as numbers of which none is subnormal.
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k0<>+0(SB), Z0
-	VPBROADCASTD k1<>+0(SB), Z1
-	VMOVDQU64    k2<>+0(SB), Z2
-	VMOVDQU64    k3<>+0(SB), Z3
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         flip+32(FP), SI
-	VPBROADCASTB (SI), Y4
-	VPXORD       k51<>+0(SB), Y4, Y4
-	VPBROADCASTD k167<>+0(SB), Z5
-	VPBROADCASTD k168<>+0(SB), Z6
-	MOVQ         last+40(FP), SI
-	VPBROADCASTD (SI), Z7
-	VSUBPS       Z7, Z6, Z6
-	VMOVDQU64    k169<>+0(SB), Z7
-	VMOVDQU64    k170<>+0(SB), Z9
-	MOVQ         $0x1111111111111111, SI
-	KMOVQ        SI, K1
-	MOVQ         n+56(FP), SI
-
-run:
-	// The numbers of a run.
-	MOVQ chunks+48(FP), DI
-	MOVL (DX), R8
-	ADDL R8, R8
-	JZ   zero
-	SUBL $0x2f000000, R8
-	CMPL R8, $0xa0000000
-	JCC  odd
-
-zero:
-	VPBROADCASTD (DX), Z10
-	MOVL         (BX), R8
-	ADDL         R8, R8
-	JZ           zero2
-	SUBL         $0x1b000000, R8
-	CMPL         R8, $0xc8000000
-	JCC          odd
-
-zero2:
-	VPBROADCASTD (BX), Z11
-
-chunk:
-	VPXORD     (CX), Y4, Y8
-	VMOVAPS    Z5, Z12
-	VPERMB     Z8, Z7, K1, Z12
-	VSUBPS     Z6, Z12, Z12
-	VMOVAPS    Z5, Z13
-	VPERMB     Z8, Z9, K1, Z13
-	VSUBPS     Z6, Z13, Z13
-	VMULPS     Z10, Z12, Z12
-	VADDPS     Z11, Z12, Z12
-	VMULPS     Z10, Z13, Z13
-	VADDPS     Z11, Z13, Z13
-	VMOVDQA64  Z12, Z14
-	VPERMT2W   Z13, Z2, Z14
-	VPERMT2W   Z13, Z3, Z12
-	VPTERNLOGD $0xf8, Z1, Z14, Z12
-	VPCMPUW    $0x06, Z0, Z12, K2
-	VPADDW     Z1, Z14, K2, Z14
-	VMOVDQU16  Z14, (AX)
-	PREFETCHT0 1024(AX)
-	ADDQ       $0x00000020, CX
-	ADDQ       $0x00000040, AX
-	DECQ       DI
-	JNZ        chunk
-
-next:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ SI
-	JNZ  run
-	VZEROUPPER
-	RET
-
-odd:
-	// A run that is not ordinary.
-	MOVL         (DX), R8
-	ADDL         R8, R8
-	CMPL         R8, $0x2f000000
-	JCS          small
-	VPBROADCASTD (DX), Z10
-	VPBROADCASTD (BX), Z11
-
-chunk2:
-	VPXORD       (CX), Y4, Y8
-	VMOVAPS      Z5, Z12
-	VPERMB       Z8, Z7, K1, Z12
-	VSUBPS       Z6, Z12, Z12
-	VMOVAPS      Z5, Z13
-	VPERMB       Z8, Z9, K1, Z13
-	VSUBPS       Z6, Z13, Z13
-	VMULPS       Z10, Z12, Z12
-	VADDPS       Z11, Z12, Z12
-	VMULPS       Z10, Z13, Z13
-	VADDPS       Z11, Z13, Z13
-	VCMPPS       $0x03, Z12, Z12, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z12
-	VCMPPS       $0x03, Z13, Z13, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z13
-	VMOVDQA64    Z12, Z14
-	VPERMT2W     Z13, Z2, Z14
-	VPERMT2W     Z13, Z3, Z12
-	VPTERNLOGD   $0xf8, Z1, Z14, Z12
-	VPCMPUW      $0x06, Z0, Z12, K2
-	VPADDW       Z1, Z14, K2, Z14
-	VMOVDQU16    Z14, (AX)
-	PREFETCHT0   1024(AX)
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000040, AX
-	DECQ         DI
-	JNZ          chunk2
-	JMP          next
-
-small:
-	// A run under a small scale.
-	VPBROADCASTD   (DX), Z10
-	VPBROADCASTD   k101<>+0(SB), Z13
-	VPANDND        Z10, Z13, Z11
-	VPCMPUD.BCST   $0x01, k172<>+0(SB), Z11, K2
-	VPADDD.BCST    k173<>+0(SB), Z11, Z12
-	VPADDD.BCST    k27<>+0(SB), Z11, Z11
-	VSUBPS.BCST    k173<>+0(SB), Z12, Z12
-	VMINPS         Z12, Z11, Z11
-	VPTERNLOGD     $0xf8, Z13, Z10, Z11
-	VMOVAPS        Z11, K2, Z10
-	VMULPS.BCST.Z  k134<>+0(SB), Z10, K2, Z11
-	VPBROADCASTD.Z k27<>+0(SB), K2, Z12
-	VPBROADCASTD   (BX), Z14
-	VCMPPS         $0x03, Z14, Z14, K2
-	VPBROADCASTD   k171<>+0(SB), K2, Z14
-
-chunk3:
-	VPXORD      (CX), Y4, Y8
-	VMOVAPS     Z5, Z15
-	VPERMB      Z8, Z7, K1, Z15
-	VSUBPS      Z6, Z15, Z15
-	VMOVAPS     Z5, Z16
-	VPERMB      Z8, Z9, K1, Z16
-	VSUBPS      Z6, Z16, Z16
-	VMULPS      Z10, Z15, Z17
-	VMOVDQA64   Z12, Z18
-	VPTERNLOGD  $0xf8, Z13, Z17, Z18
-	VFMADD231PS Z11, Z15, Z18
-	VPMAXUD     Z18, Z17, Z15
-	VPANDND     Z15, Z12, Z15
-	VADDPS      Z14, Z15, Z15
-	VMULPS      Z10, Z16, Z17
-	VMOVDQA64   Z12, Z18
-	VPTERNLOGD  $0xf8, Z13, Z17, Z18
-	VFMADD231PS Z11, Z16, Z18
-	VPMAXUD     Z18, Z17, Z16
-	VPANDND     Z16, Z12, Z16
-	VADDPS      Z14, Z16, Z16
-	VMOVDQA64   Z15, Z17
-	VPERMT2W    Z16, Z2, Z17
-	VPERMT2W    Z16, Z3, Z15
-	VPTERNLOGD  $0xf8, Z1, Z17, Z15
-	VPCMPUW     $0x06, Z0, Z15, K2
-	VPADDW      Z1, Z17, K2, Z17
-	VMOVDQU16   Z17, (AX)
-	PREFETCHT0  1024(AX)
-	ADDQ        $0x00000020, CX
-	ADDQ        $0x00000040, AX
-	DECQ        DI
-	JNZ         chunk3
-	JMP         next
-
-// func bytesAffineF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
-TEXT ·bytesAffineF16AVX512(SB), NOSPLIT, $0-64
-	// For each run: are its scale a, and b or last, ordinary?
-	// For each chunk: number = q*a + b, each step rounded to float32;
-	// if not ordinary as numbers of which none is subnormal.
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         flip+32(FP), SI
-	VPBROADCASTB (SI), Y0
-	VPXORD       k51<>+0(SB), Y0, Y0
-	VPBROADCASTD k167<>+0(SB), Z1
-	VPBROADCASTD k168<>+0(SB), Z2
-	MOVQ         last+40(FP), SI
-	VPBROADCASTD (SI), Z3
-	VSUBPS       Z3, Z2, Z2
-	VMOVDQU64    k169<>+0(SB), Z3
-	VMOVDQU64    k170<>+0(SB), Z5
-	MOVQ         $0x1111111111111111, SI
-	KMOVQ        SI, K1
-	MOVQ         n+56(FP), SI
-
-run:
-	// The numbers of a run.
-	MOVQ chunks+48(FP), DI
-	MOVL (DX), R8
-	ADDL R8, R8
-	JZ   zero
-	SUBL $0x2f000000, R8
-	CMPL R8, $0xa0000000
-	JCC  odd
-
-zero:
-	VPBROADCASTD (DX), Z6
-	MOVL         (BX), R8
-	ADDL         R8, R8
-	JZ           zero2
-	SUBL         $0x1b000000, R8
-	CMPL         R8, $0xc8000000
-	JCC          odd
-
-zero2:
-	VPBROADCASTD (BX), Z7
-
-chunk:
-	VPXORD     (CX), Y0, Y4
-	VMOVAPS    Z1, Z8
-	VPERMB     Z4, Z3, K1, Z8
-	VSUBPS     Z2, Z8, Z8
-	VMOVAPS    Z1, Z9
-	VPERMB     Z4, Z5, K1, Z9
-	VSUBPS     Z2, Z9, Z9
-	VMULPS     Z6, Z8, Z8
-	VADDPS     Z7, Z8, Z8
-	VMULPS     Z6, Z9, Z9
-	VADDPS     Z7, Z9, Z9
-	VCVTPS2PH  $0x00, Z8, (AX)
-	VCVTPS2PH  $0x00, Z9, 32(AX)
-	PREFETCHT0 1024(AX)
-	ADDQ       $0x00000020, CX
-	ADDQ       $0x00000040, AX
-	DECQ       DI
-	JNZ        chunk
-
-next:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ SI
-	JNZ  run
-	VZEROUPPER
-	RET
-
-odd:
-	// A run that is not ordinary.
-	MOVL         (DX), R8
-	ADDL         R8, R8
-	CMPL         R8, $0x2f000000
-	JCS          small
-	VPBROADCASTD (DX), Z6
-	VPBROADCASTD (BX), Z7
-
-chunk2:
-	VPXORD       (CX), Y0, Y4
-	VMOVAPS      Z1, Z8
-	VPERMB       Z4, Z3, K1, Z8
-	VSUBPS       Z2, Z8, Z8
-	VMOVAPS      Z1, Z9
-	VPERMB       Z4, Z5, K1, Z9
-	VSUBPS       Z2, Z9, Z9
-	VMULPS       Z6, Z8, Z8
-	VADDPS       Z7, Z8, Z8
-	VMULPS       Z6, Z9, Z9
-	VADDPS       Z7, Z9, Z9
-	VCMPPS       $0x03, Z8, Z8, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z8
-	VCMPPS       $0x03, Z9, Z9, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z9
-	VCVTPS2PH    $0x00, Z8, (AX)
-	VCVTPS2PH    $0x00, Z9, 32(AX)
-	PREFETCHT0   1024(AX)
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000040, AX
-	DECQ         DI
-	JNZ          chunk2
-	JMP          next
-
-small:
-	// A run under a small scale.
-	VPBROADCASTD   (DX), Z6
-	VPBROADCASTD   k101<>+0(SB), Z9
-	VPANDND        Z6, Z9, Z7
-	VPCMPUD.BCST   $0x01, k172<>+0(SB), Z7, K2
-	VPADDD.BCST    k173<>+0(SB), Z7, Z8
-	VPADDD.BCST    k27<>+0(SB), Z7, Z7
-	VSUBPS.BCST    k173<>+0(SB), Z8, Z8
-	VMINPS         Z8, Z7, Z7
-	VPTERNLOGD     $0xf8, Z9, Z6, Z7
-	VMOVAPS        Z7, K2, Z6
-	VMULPS.BCST.Z  k134<>+0(SB), Z6, K2, Z7
-	VPBROADCASTD.Z k27<>+0(SB), K2, Z8
-	VPBROADCASTD   (BX), Z10
-	VCMPPS         $0x03, Z10, Z10, K2
-	VPBROADCASTD   k171<>+0(SB), K2, Z10
-
-chunk3:
-	VPXORD      (CX), Y0, Y4
-	VMOVAPS     Z1, Z11
-	VPERMB      Z4, Z3, K1, Z11
-	VSUBPS      Z2, Z11, Z11
-	VMOVAPS     Z1, Z12
-	VPERMB      Z4, Z5, K1, Z12
-	VSUBPS      Z2, Z12, Z12
-	VMULPS      Z6, Z11, Z13
-	VMOVDQA64   Z8, Z14
-	VPTERNLOGD  $0xf8, Z9, Z13, Z14
-	VFMADD231PS Z7, Z11, Z14
-	VPMAXUD     Z14, Z13, Z11
-	VPANDND     Z11, Z8, Z11
-	VADDPS      Z10, Z11, Z11
-	VMULPS      Z6, Z12, Z13
-	VMOVDQA64   Z8, Z14
-	VPTERNLOGD  $0xf8, Z9, Z13, Z14
-	VFMADD231PS Z7, Z12, Z14
-	VPMAXUD     Z14, Z13, Z12
-	VPANDND     Z12, Z8, Z12
-	VADDPS      Z10, Z12, Z12
-	VCVTPS2PH   $0x00, Z11, (AX)
-	VCVTPS2PH   $0x00, Z12, 32(AX)
-	PREFETCHT0  1024(AX)
-	ADDQ        $0x00000020, CX
-	ADDQ        $0x00000040, AX
-	DECQ        DI
-	JNZ         chunk3
-	JMP         next
-
-// func bytesTwiceBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
-TEXT ·bytesTwiceBF16AVX512(SB), NOSPLIT, $0-64
-	// For each run: are its scale a, and b or last, ordinary?
-	// For each chunk: number = (q*a)*last, each step rounded to float32;
-	// if not ordinary as numbers of which none is subnormal.
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k0<>+0(SB), Z0
-	VPBROADCASTD k1<>+0(SB), Z1
-	VMOVDQU64    k2<>+0(SB), Z2
-	VMOVDQU64    k3<>+0(SB), Z3
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         flip+32(FP), SI
-	VPBROADCASTB (SI), Y4
-	VPXORD       k51<>+0(SB), Y4, Y4
-	VPBROADCASTD k167<>+0(SB), Z5
-	VPBROADCASTD k168<>+0(SB), Z6
-	MOVQ         last+40(FP), SI
-	VPBROADCASTD (SI), Z7
-	VMOVDQU64    k169<>+0(SB), Z8
-	VMOVDQU64    k170<>+0(SB), Z9
-	MOVQ         $0x1111111111111111, DI
-	KMOVQ        DI, K1
-	MOVQ         n+56(FP), DI
-
-run:
-	// The numbers of a run.
-	MOVQ chunks+48(FP), R8
-	MOVL (DX), R9
-	ADDL R9, R9
-	JZ   zero
-	SUBL $0x2f000000, R9
-	CMPL R9, $0xa0000000
-	JCC  odd
-
-zero:
-	VPBROADCASTD (DX), Z10
-	MOVL         (SI), R9
-	ADDL         R9, R9
-	JZ           zero2
-	SUBL         $0x6b000000, R9
-	CMPL         R9, $0x28000000
-	JCC          odd
-
-zero2:
-chunk:
-	VPXORD     (CX), Y4, Y11
-	VMOVAPS    Z5, Z12
-	VPERMB     Z11, Z8, K1, Z12
-	VSUBPS     Z6, Z12, Z12
-	VMOVAPS    Z5, Z13
-	VPERMB     Z11, Z9, K1, Z13
-	VSUBPS     Z6, Z13, Z13
-	VMULPS     Z10, Z12, Z12
-	VMULPS     Z7, Z12, Z12
-	VMULPS     Z10, Z13, Z13
-	VMULPS     Z7, Z13, Z13
-	VMOVDQA64  Z12, Z14
-	VPERMT2W   Z13, Z2, Z14
-	VPERMT2W   Z13, Z3, Z12
-	VPTERNLOGD $0xf8, Z1, Z14, Z12
-	VPCMPUW    $0x06, Z0, Z12, K2
-	VPADDW     Z1, Z14, K2, Z14
-	VMOVDQU16  Z14, (AX)
-	PREFETCHT0 1024(AX)
-	ADDQ       $0x00000020, CX
-	ADDQ       $0x00000040, AX
-	DECQ       R8
-	JNZ        chunk
-
-next:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ DI
-	JNZ  run
-	VZEROUPPER
-	RET
-
-odd:
-	// A run that is not ordinary.
-	MOVL         (DX), R9
-	ADDL         R9, R9
-	CMPL         R9, $0x2f000000
-	JCS          small
-	VPBROADCASTD (DX), Z10
-
-chunk2:
-	VPXORD       (CX), Y4, Y11
-	VMOVAPS      Z5, Z12
-	VPERMB       Z11, Z8, K1, Z12
-	VSUBPS       Z6, Z12, Z12
-	VMOVAPS      Z5, Z13
-	VPERMB       Z11, Z9, K1, Z13
-	VSUBPS       Z6, Z13, Z13
-	VMULPS       Z10, Z12, Z12
-	VMULPS       Z7, Z12, Z12
-	VMULPS       Z10, Z13, Z13
-	VMULPS       Z7, Z13, Z13
-	VCMPPS       $0x03, Z12, Z12, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z12
-	VCMPPS       $0x03, Z13, Z13, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z13
-	VMOVDQA64    Z12, Z14
-	VPERMT2W     Z13, Z2, Z14
-	VPERMT2W     Z13, Z3, Z12
-	VPTERNLOGD   $0xf8, Z1, Z14, Z12
-	VPCMPUW      $0x06, Z0, Z12, K2
-	VPADDW       Z1, Z14, K2, Z14
-	VMOVDQU16    Z14, (AX)
-	PREFETCHT0   1024(AX)
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000040, AX
-	DECQ         R8
-	JNZ          chunk2
-	JMP          next
-
-small:
-	// A run under a small scale.
-	VPBROADCASTD   (DX), Z10
-	VPBROADCASTD   k101<>+0(SB), Z14
-	VPANDND        Z10, Z14, Z12
-	VPCMPUD.BCST   $0x01, k172<>+0(SB), Z12, K2
-	VPADDD.BCST    k173<>+0(SB), Z12, Z13
-	VPADDD.BCST    k27<>+0(SB), Z12, Z12
-	VSUBPS.BCST    k173<>+0(SB), Z13, Z13
-	VMINPS         Z13, Z12, Z12
-	VPTERNLOGD     $0xf8, Z14, Z10, Z12
-	VMOVAPS        Z12, K2, Z10
-	VMULPS.BCST.Z  k134<>+0(SB), Z10, K2, Z12
-	VPBROADCASTD.Z k27<>+0(SB), K2, Z13
-	VMULPS.BCST.Z  k134<>+0(SB), Z7, K2, Z12
-
-chunk3:
-	VPXORD      (CX), Y4, Y11
-	VMOVAPS     Z5, Z15
-	VPERMB      Z11, Z8, K1, Z15
-	VSUBPS      Z6, Z15, Z15
-	VMOVAPS     Z5, Z16
-	VPERMB      Z11, Z9, K1, Z16
-	VSUBPS      Z6, Z16, Z16
-	VMULPS      Z10, Z15, Z15
-	VMULPS      Z7, Z15, Z17
-	VMOVDQA64   Z13, Z18
-	VPTERNLOGD  $0xf8, Z14, Z17, Z18
-	VFMADD231PS Z12, Z15, Z18
-	VPMAXUD     Z18, Z17, Z15
-	VPANDND     Z15, Z13, Z15
-	VMULPS      Z10, Z16, Z16
-	VMULPS      Z7, Z16, Z17
-	VMOVDQA64   Z13, Z18
-	VPTERNLOGD  $0xf8, Z14, Z17, Z18
-	VFMADD231PS Z12, Z16, Z18
-	VPMAXUD     Z18, Z17, Z16
-	VPANDND     Z16, Z13, Z16
-	VMOVDQA64   Z15, Z17
-	VPERMT2W    Z16, Z2, Z17
-	VPERMT2W    Z16, Z3, Z15
-	VPTERNLOGD  $0xf8, Z1, Z17, Z15
-	VPCMPUW     $0x06, Z0, Z15, K2
-	VPADDW      Z1, Z17, K2, Z17
-	VMOVDQU16   Z17, (AX)
-	PREFETCHT0  1024(AX)
-	ADDQ        $0x00000020, CX
-	ADDQ        $0x00000040, AX
-	DECQ        R8
-	JNZ         chunk3
-	JMP         next
-
-// func bytesTwiceF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
-TEXT ·bytesTwiceF16AVX512(SB), NOSPLIT, $0-64
-	// For each run: are its scale a, and b or last, ordinary?
-	// For each chunk: number = (q*a)*last, each step rounded to float32;
-	// if not ordinary as numbers of which none is subnormal.
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         flip+32(FP), SI
-	VPBROADCASTB (SI), Y0
-	VPXORD       k51<>+0(SB), Y0, Y0
-	VPBROADCASTD k167<>+0(SB), Z1
-	VPBROADCASTD k168<>+0(SB), Z2
-	MOVQ         last+40(FP), SI
-	VPBROADCASTD (SI), Z3
-	VMOVDQU64    k169<>+0(SB), Z4
-	VMOVDQU64    k170<>+0(SB), Z5
-	MOVQ         $0x1111111111111111, DI
-	KMOVQ        DI, K1
-	MOVQ         n+56(FP), DI
-
-run:
-	// The numbers of a run.
-	MOVQ chunks+48(FP), R8
-	MOVL (DX), R9
-	ADDL R9, R9
-	JZ   zero
-	SUBL $0x2f000000, R9
-	CMPL R9, $0xa0000000
-	JCC  odd
-
-zero:
-	VPBROADCASTD (DX), Z6
-	MOVL         (SI), R9
-	ADDL         R9, R9
-	JZ           zero2
-	SUBL         $0x6b000000, R9
-	CMPL         R9, $0x28000000
-	JCC          odd
-
-zero2:
-chunk:
-	VPXORD     (CX), Y0, Y7
-	VMOVAPS    Z1, Z8
-	VPERMB     Z7, Z4, K1, Z8
-	VSUBPS     Z2, Z8, Z8
-	VMOVAPS    Z1, Z9
-	VPERMB     Z7, Z5, K1, Z9
-	VSUBPS     Z2, Z9, Z9
-	VMULPS     Z6, Z8, Z8
-	VMULPS     Z3, Z8, Z8
-	VMULPS     Z6, Z9, Z9
-	VMULPS     Z3, Z9, Z9
-	VCVTPS2PH  $0x00, Z8, (AX)
-	VCVTPS2PH  $0x00, Z9, 32(AX)
-	PREFETCHT0 1024(AX)
-	ADDQ       $0x00000020, CX
-	ADDQ       $0x00000040, AX
-	DECQ       R8
-	JNZ        chunk
-
-next:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ DI
-	JNZ  run
-	VZEROUPPER
-	RET
-
-odd:
-	// A run that is not ordinary.
-	MOVL         (DX), R9
-	ADDL         R9, R9
-	CMPL         R9, $0x2f000000
-	JCS          small
-	VPBROADCASTD (DX), Z6
-
-chunk2:
-	VPXORD       (CX), Y0, Y7
-	VMOVAPS      Z1, Z8
-	VPERMB       Z7, Z4, K1, Z8
-	VSUBPS       Z2, Z8, Z8
-	VMOVAPS      Z1, Z9
-	VPERMB       Z7, Z5, K1, Z9
-	VSUBPS       Z2, Z9, Z9
-	VMULPS       Z6, Z8, Z8
-	VMULPS       Z3, Z8, Z8
-	VMULPS       Z6, Z9, Z9
-	VMULPS       Z3, Z9, Z9
-	VCMPPS       $0x03, Z8, Z8, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z8
-	VCMPPS       $0x03, Z9, Z9, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z9
-	VCVTPS2PH    $0x00, Z8, (AX)
-	VCVTPS2PH    $0x00, Z9, 32(AX)
-	PREFETCHT0   1024(AX)
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000040, AX
-	DECQ         R8
-	JNZ          chunk2
-	JMP          next
-
-small:
-	// A run under a small scale.
-	VPBROADCASTD   (DX), Z6
-	VPBROADCASTD   k101<>+0(SB), Z10
-	VPANDND        Z6, Z10, Z8
-	VPCMPUD.BCST   $0x01, k172<>+0(SB), Z8, K2
-	VPADDD.BCST    k173<>+0(SB), Z8, Z9
-	VPADDD.BCST    k27<>+0(SB), Z8, Z8
-	VSUBPS.BCST    k173<>+0(SB), Z9, Z9
-	VMINPS         Z9, Z8, Z8
-	VPTERNLOGD     $0xf8, Z10, Z6, Z8
-	VMOVAPS        Z8, K2, Z6
-	VMULPS.BCST.Z  k134<>+0(SB), Z6, K2, Z8
-	VPBROADCASTD.Z k27<>+0(SB), K2, Z9
-	VMULPS.BCST.Z  k134<>+0(SB), Z3, K2, Z8
-
-chunk3:
-	VPXORD      (CX), Y0, Y7
-	VMOVAPS     Z1, Z11
-	VPERMB      Z7, Z4, K1, Z11
-	VSUBPS      Z2, Z11, Z11
-	VMOVAPS     Z1, Z12
-	VPERMB      Z7, Z5, K1, Z12
-	VSUBPS      Z2, Z12, Z12
-	VMULPS      Z6, Z11, Z11
-	VMULPS      Z3, Z11, Z13
-	VMOVDQA64   Z9, Z14
-	VPTERNLOGD  $0xf8, Z10, Z13, Z14
-	VFMADD231PS Z8, Z11, Z14
-	VPMAXUD     Z14, Z13, Z11
-	VPANDND     Z11, Z9, Z11
-	VMULPS      Z6, Z12, Z12
-	VMULPS      Z3, Z12, Z13
-	VMOVDQA64   Z9, Z14
-	VPTERNLOGD  $0xf8, Z10, Z13, Z14
-	VFMADD231PS Z8, Z12, Z14
-	VPMAXUD     Z14, Z13, Z12
-	VPANDND     Z12, Z9, Z12
-	VCVTPS2PH   $0x00, Z11, (AX)
-	VCVTPS2PH   $0x00, Z12, 32(AX)
-	PREFETCHT0  1024(AX)
-	ADDQ        $0x00000020, CX
-	ADDQ        $0x00000040, AX
-	DECQ        R8
-	JNZ         chunk3
-	JMP         next
-
-// func eachBF16AVX512(dst *byte, src *byte, a *float32, b *float32, n int)
-// Requires: AVX, AVX512BW, AVX512F, CMOV, MMX+
-TEXT ·eachBF16AVX512(SB), NOSPLIT, $0-40
-	// For 32 numbers q, scales a, zero points b: are they ordinary?
-	// number = (q-b)*a, each step rounded to float32;
-	// if not ordinary, or NaN, some rounds in double precision.
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k0<>+0(SB), Z0
-	VPBROADCASTD k1<>+0(SB), Z1
-	VMOVDQU64    k2<>+0(SB), Z2
-	VMOVDQU64    k3<>+0(SB), Z3
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         n+32(FP), SI
-	VPBROADCASTD k180<>+0(SB), Z4
-	VPBROADCASTD k180<>+0(SB), Z5
-
-more:
-	PREFETCHT0 1024(CX)
-	PREFETCHT0 1088(CX)
-	VMOVDQU64  (DX), Z6
-	VMOVDQU64  (CX), Z8
-	VPORD      (BX), Z8, Z7
-	VPTESTNMD  Z4, Z7, K1
-	VPTESTMD   Z7, Z7, K1, K2
-	VPADDD     Z6, Z6, Z7
-	VPCMPUD    $0x01, Z5, Z7, K1
-	KORTESTW   K1, K2
-	JNE        careful
-	VSUBPS     (BX), Z8, Z8
-	VMULPS     Z6, Z8, Z8
-	VMOVDQU64  64(DX), Z6
-	VMOVDQU64  64(CX), Z9
-	VPORD      64(BX), Z9, Z7
-	VPTESTNMD  Z4, Z7, K1
-	VPTESTMD   Z7, Z7, K1, K2
-	VPADDD     Z6, Z6, Z7
-	VPCMPUD    $0x01, Z5, Z7, K1
-	KORTESTW   K1, K2
-	JNE        careful
-	VSUBPS     64(BX), Z9, Z9
-	VMULPS     Z6, Z9, Z9
-	VCMPPS     $0x03, Z8, Z9, K1
-	KORTESTW   K1, K1
-	JNE        careful
-	VMOVDQA64  Z8, Z6
-	VPERMT2W   Z9, Z2, Z6
-	VPERMT2W   Z9, Z3, Z8
-	VPTERNLOGD $0xf8, Z1, Z6, Z8
-	VPCMPUW    $0x06, Z0, Z8, K1
-	VPADDW     Z1, Z6, K1, Z6
-	VMOVDQU16  Z6, (AX)
-	ADDQ       $0x00000080, DX
-	ADDQ       $0x00000080, BX
-	PREFETCHT0 1024(AX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x00000040, AX
-	DECQ       SI
-	JNZ        more
-	VZEROUPPER
-	RET
-
-careful:
-	// Rounds in double precision.
-	MOVQ    $0x00000020, DI
-	CMPQ    SI, DI
-	CMOVQLT SI, DI
-	SUBQ    DI, SI
-
-round:
-	PREFETCHT0   1024(CX)
-	PREFETCHT0   1088(CX)
-	VCVTPS2PD    (CX), Z7
-	VCVTPS2PD    (BX), Z6
-	VSUBPD       Z6, Z7, Z7
-	VCVTPD2PS    Z7, Y7
-	VCVTPS2PD    Y7, Z7
-	VCVTPS2PD    (DX), Z6
-	VMULPD       Z6, Z7, Z7
-	VCVTPS2PD    32(CX), Z8
-	VCVTPS2PD    32(BX), Z6
-	VSUBPD       Z6, Z8, Z8
-	VCVTPD2PS    Z8, Y8
-	VCVTPS2PD    Y8, Z8
-	VCVTPS2PD    32(DX), Z6
-	VMULPD       Z6, Z8, Z8
-	VCVTPD2PS    Z7, Y7
-	VCVTPD2PS    Z8, Y8
-	VINSERTI64X4 $0x01, Y8, Z7, Z6
-	VCMPPS       $0x03, Z6, Z6, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z6
-	VCVTPS2PD    64(CX), Z8
-	VCVTPS2PD    64(BX), Z7
-	VSUBPD       Z7, Z8, Z8
-	VCVTPD2PS    Z8, Y8
-	VCVTPS2PD    Y8, Z8
-	VCVTPS2PD    64(DX), Z7
-	VMULPD       Z7, Z8, Z8
-	VCVTPS2PD    96(CX), Z9
-	VCVTPS2PD    96(BX), Z7
-	VSUBPD       Z7, Z9, Z9
-	VCVTPD2PS    Z9, Y9
-	VCVTPS2PD    Y9, Z9
-	VCVTPS2PD    96(DX), Z7
-	VMULPD       Z7, Z9, Z9
-	VCVTPD2PS    Z8, Y8
-	VCVTPD2PS    Z9, Y9
-	VINSERTI64X4 $0x01, Y9, Z8, Z7
-	VCMPPS       $0x03, Z7, Z7, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z7
-	VMOVDQA64    Z6, Z8
-	VPERMT2W     Z7, Z2, Z8
-	VPERMT2W     Z7, Z3, Z6
-	VPTERNLOGD   $0xf8, Z1, Z8, Z6
-	VPCMPUW      $0x06, Z0, Z6, K1
-	VPADDW       Z1, Z8, K1, Z8
-	VMOVDQU16    Z8, (AX)
-	ADDQ         $0x00000080, DX
-	ADDQ         $0x00000080, BX
-	PREFETCHT0   1024(AX)
-	ADDQ         $0x00000080, CX
-	ADDQ         $0x00000040, AX
-	DECQ         DI
-	JNZ          round
-	TESTQ        SI, SI
-	JNZ          more
-	VZEROUPPER
-	RET
-
-DATA k180<>+0(SB)/8, $0x6000000060000000
-GLOBL k180<>(SB), RODATA|NOPTR, $8
-
-// func halfBytesShiftF32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
-TEXT ·halfBytesShiftF32AVX512(SB), NOSPLIT, $384-64
-	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
-	// For each run: table[q] = (codebook[q]-b)*a, rounded; if not ordinary enlarged by 2^128.
-	// For each chunk: number = table[q].
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         codebook+32(FP), SI
-	VMOVDQU64    (SI), Z0
-	MOVQ         order+40(FP), SI
-	VMOVDQU64    (SI), Z1
-	MOVQ         $0x00000000000000f0, SI
-	KMOVQ        SI, K1
-	VPANDD.BCST  k174<>+0(SB), Z0, Z2
-	VPTESTMD     Z2, Z2, K1
-	VPBROADCASTD k172<>+0(SB), Z2
-	VPBROADCASTD k181<>+0(SB), Z5
-	VPBROADCASTD k182<>+0(SB), Z6
-	VPBROADCASTD k183<>+0(SB), Z7
-	LEAQ         63(SP), R8
-	ANDQ         $-64, R8
-	MOVQ         n+56(FP), R9
-	MOVQ         $0x00000010, R12
-
-group:
-	// Sixteen runs, or what is left.
-	MOVQ        R9, R10
-	CMPQ        R10, R12
-	CMOVQGT     R12, R10
-	SUBQ        R10, R9
-	MOVL        $0x0000ffff, SI
-	BZHIL       R10, SI, SI
-	KMOVW       SI, K3
-	VMOVDQU32.Z (DX), K3, Z8
-	VPANDD.BCST k174<>+0(SB), Z8, Z8
-	VPSUBD      Z2, Z8, Z8
-	VPCMPUD     $0x05, Z5, Z8, K3, K4
-	VMOVDQU32.Z (BX), K3, Z8
-	VPANDD.BCST k174<>+0(SB), Z8, Z8
-	VPTESTMD    Z8, Z8, K5
-	VPSUBD      Z6, Z8, Z8
-	VPCMPUD     $0x05, Z7, Z8, K5, K5
-	KORW        K4, K5, K4
-	XORL        SI, SI
-	KORTESTW    K4, K4
-	JNZ         odd
-	MOVQ        chunks+48(FP), R11
-	CMPQ        R10, $0x10
-	JNE         run
-	CMPQ        R11, $0x01
-	JNE         run
-
-ones:
-	// Four runs of a chunk each.
-	VSUBPS.BCST (BX), Z0, Z8
-	VMULPS.BCST (DX), Z8, Z8
-	VPMOVZXBD   (CX), Z9
-	VPMOVZXBD   16(CX), Z10
-	VPROLVD     Z1, Z9, Z9
-	VPROLVD     Z1, Z10, Z10
-	VPERMD      Z8, Z9, Z9
-	VMOVDQU64   Z9, (AX)
-	VPERMD      Z8, Z10, Z8
-	VMOVDQU64   Z8, 64(AX)
-	VSUBPS.BCST 4(BX), Z0, Z8
-	VMULPS.BCST 4(DX), Z8, Z8
-	VPMOVZXBD   32(CX), Z9
-	VPMOVZXBD   48(CX), Z10
-	VPROLVD     Z1, Z9, Z9
-	VPROLVD     Z1, Z10, Z10
-	VPERMD      Z8, Z9, Z9
-	VMOVDQU64   Z9, 128(AX)
-	VPERMD      Z8, Z10, Z8
-	VMOVDQU64   Z8, 192(AX)
-	VSUBPS.BCST 8(BX), Z0, Z8
-	VMULPS.BCST 8(DX), Z8, Z8
-	VPMOVZXBD   64(CX), Z9
-	VPMOVZXBD   80(CX), Z10
-	VPROLVD     Z1, Z9, Z9
-	VPROLVD     Z1, Z10, Z10
-	VPERMD      Z8, Z9, Z9
-	VMOVDQU64   Z9, 256(AX)
-	VPERMD      Z8, Z10, Z8
-	VMOVDQU64   Z8, 320(AX)
-	VSUBPS.BCST 12(BX), Z0, Z8
-	VMULPS.BCST 12(DX), Z8, Z8
-	VPMOVZXBD   96(CX), Z9
-	VPMOVZXBD   112(CX), Z10
-	VPROLVD     Z1, Z9, Z9
-	VPROLVD     Z1, Z10, Z10
-	VPERMD      Z8, Z9, Z9
-	VMOVDQU64   Z9, 384(AX)
-	VPERMD      Z8, Z10, Z8
-	VMOVDQU64   Z8, 448(AX)
-	PREFETCHT0  1024(AX)
-	PREFETCHT0  1088(AX)
-	PREFETCHT0  1152(AX)
-	PREFETCHT0  1216(AX)
-	PREFETCHT0  1280(AX)
-	PREFETCHT0  1344(AX)
-	PREFETCHT0  1408(AX)
-	PREFETCHT0  1472(AX)
-	ADDQ        $0x00000080, CX
-	ADDQ        $0x00000200, AX
-	ADDQ        $0x10, DX
-	ADDQ        $0x10, BX
-	SUBQ        $0x04, R10
-	JNZ         ones
-	JMP         next
-
-run:
-	// The table of a run.
-	MOVQ        chunks+48(FP), R11
-	TESTQ       SI, SI
-	JNZ         exact
-	VSUBPS.BCST (BX), Z0, Z8
-	VMULPS.BCST (DX), Z8, Z8
-
-chunk:
-	VPMOVZXBD  (CX), Z9
-	VPMOVZXBD  16(CX), Z10
-	VPROLVD    Z1, Z9, Z9
-	VPROLVD    Z1, Z10, Z10
-	VPERMD     Z8, Z9, Z9
-	VMOVDQU64  Z9, (AX)
-	VPERMD     Z8, Z10, Z9
-	VMOVDQU64  Z9, 64(AX)
-	PREFETCHT0 1024(AX)
-	PREFETCHT0 1088(AX)
-	ADDQ       $0x00000020, CX
-	ADDQ       $0x00000080, AX
-	DECQ       R11
-	JNZ        chunk
-	ADDQ       $0x04, DX
-	ADDQ       $0x04, BX
-	SUBQ       $0x01, R10
-	JNZ        run
-
-next:
-	TESTQ R9, R9
-	JNZ   group
-	VZEROUPPER
-	RET
-
-odd:
-	// Sixteen runs that are not all ordinary.
-	MOVQ           $+1, SI
-	LEAQ           (R8), DI
-	SUBQ           DX, DI
-	VMOVDQU32.Z    (DX), K3, Z8
-	VPBROADCASTD   k101<>+0(SB), Z9
-	VCMPPS         $0x03, Z8, Z8, K2
-	VPBROADCASTD   k171<>+0(SB), K2, Z8
-	VXORPS         Z9, Z8, Z8
-	VPBROADCASTD   k101<>+0(SB), Z3
-	VPANDND        Z8, Z3, Z10
-	VPCMPUD.BCST   $0x01, k172<>+0(SB), Z10, K2
-	VPADDD.BCST    k173<>+0(SB), Z10, Z11
-	VPADDD.BCST    k27<>+0(SB), Z10, Z10
-	VSUBPS.BCST    k173<>+0(SB), Z11, Z11
-	VMINPS         Z11, Z10, Z10
-	VPTERNLOGD     $0xf8, Z3, Z8, Z10
-	VMOVAPS        Z10, K2, Z8
-	VMULPS.BCST.Z  k134<>+0(SB), Z8, K2, Z10
-	VPBROADCASTD.Z k27<>+0(SB), K2, Z11
-	VMOVDQU32.Z    (BX), K3, Z12
-	VPXORD         Z4, Z4, Z4
-	VSUBPS         Z12, Z4, Z4
-	VEXTRACTI64X4  $0x01, Z4, Y13
-	VCVTPS2PD      Y4, Z4
-	VCVTPS2PD      Y13, Z13
-	VMOVDQU32.Z    (DX), K3, Z14
-	VEXTRACTI64X4  $0x01, Z14, Y15
-	VCVTPS2PD      Y14, Z14
-	VCVTPS2PD      Y15, Z15
-	VMULPD         Z14, Z4, Z4
-	VMULPD         Z15, Z13, Z13
-	VCVTPD2PS      Z4, Y4
-	VCVTPD2PS      Z13, Y13
-	VINSERTI64X4   $0x01, Y13, Z4, Z4
-	VCMPPS         $0x03, Z4, Z4, K2
-	VPBROADCASTD   k171<>+0(SB), K2, Z4
-	VPANDD.BCST    k174<>+0(SB), Z12, Z13
-	VPCMPUD.BCST   $0x05, k175<>+0(SB), Z13, K2
-	VPCMPUD.BCST   $0x05, k184<>+0(SB), Z13, K3
-	VMOVDQA32.Z    Z12, K2, Z12
-	VPBROADCASTD   k185<>+0(SB), K3, Z12
-	VMOVUPS        Z12, 192(R8)
-	VMOVUPS        Z4, 256(R8)
-	VXORPS         Z9, Z4, Z4
-	VMULPS.BCST    k186<>+0(SB), Z4, K3, Z8
-	VPXORD         Z10, Z10, K3, Z10
-	VPXORD         Z11, Z11, K3, Z11
-	KNOTW          K1, K2
-	VMOVDQU32      Z8, (R8)
-	VMOVDQU32      Z10, 64(R8)
-	VMOVDQU32      Z11, 128(R8)
-	JMP            run
-
-exact:
-	// The table of a run that may not be ordinary.
-	VSUBPS.BCST  192(DX)(DI*1), Z0, Z8
-	VPBROADCASTD (DX)(DI*1), Z9
-	VPBROADCASTD 64(DX)(DI*1), Z10
-	VPBROADCASTD 128(DX)(DI*1), Z11
-	VMULPS       Z9, Z8, Z9
-	VMOVDQA64    Z11, Z12
-	VPTERNLOGD   $0xf8, Z3, Z9, Z12
-	VFMADD231PS  Z10, Z8, Z12
-	VPMAXUD      Z12, Z9, Z8
-	VPTERNLOGD   $0x9a, Z3, Z11, Z8
-	VPBROADCASTD 256(DX)(DI*1), K2, Z8
-	JMP          chunk
-
-DATA k181<>+0(SB)/8, $0x5000000050000000
-GLOBL k181<>(SB), RODATA|NOPTR, $8
-
-DATA k182<>+0(SB)/8, $0x3580000035800000
-GLOBL k182<>(SB), RODATA|NOPTR, $8
-
-DATA k183<>+0(SB)/8, $0x1980000019800000
-GLOBL k183<>(SB), RODATA|NOPTR, $8
-
-DATA k184<>+0(SB)/8, $0x6780000067800000
-GLOBL k184<>(SB), RODATA|NOPTR, $8
-
-DATA k185<>+0(SB)/8, $0xdb800000db800000
-GLOBL k185<>(SB), RODATA|NOPTR, $8
-
-DATA k186<>+0(SB)/8, $0x2380000023800000
-GLOBL k186<>(SB), RODATA|NOPTR, $8
-
-// func halfBytesShiftBF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, BMI2, CMOV, MMX+
-TEXT ·halfBytesShiftBF16AVX512(SB), NOSPLIT, $384-64
-	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
-	// For each run: table[q] = (codebook[q]-b)*a, rounded; if not ordinary enlarged by 2^128.
-	// For each chunk: number = table[q].
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         codebook+32(FP), SI
-	VMOVDQU64    (SI), Z0
-	MOVQ         order+40(FP), SI
-	VMOVDQU64    (SI), Z1
-	MOVQ         $0x00000000000000f0, SI
-	KMOVQ        SI, K1
-	VMOVDQU64    k72<>+0(SB), Z2
-	VPBROADCASTD k187<>+0(SB), Z3
-	VMOVDQU64    k188<>+0(SB), Z4
-	VPBROADCASTD k87<>+0(SB), Z5
-	VPBROADCASTD k89<>+0(SB), Z6
-	MOVQ         $0x3333333333333333, SI
-	KMOVQ        SI, K1
-	VPANDD.BCST  k174<>+0(SB), Z0, Z7
-	VPTESTMD     Z7, Z7, K1
-	VPBROADCASTD k172<>+0(SB), Z7
-	VPBROADCASTD k181<>+0(SB), Z15
-	VPBROADCASTD k182<>+0(SB), Z16
-	VPBROADCASTD k183<>+0(SB), Z17
-	LEAQ         63(SP), R8
-	ANDQ         $-64, R8
-	MOVQ         n+56(FP), R9
-	MOVQ         $0x00000010, R12
-
-group:
-	// Sixteen runs, or what is left.
-	MOVQ        R9, R10
-	CMPQ        R10, R12
-	CMOVQGT     R12, R10
-	SUBQ        R10, R9
-	MOVL        $0x0000ffff, SI
-	BZHIL       R10, SI, SI
-	KMOVW       SI, K3
-	VMOVDQU32.Z (DX), K3, Z18
-	VPANDD.BCST k174<>+0(SB), Z18, Z18
-	VPSUBD      Z7, Z18, Z18
-	VPCMPUD     $0x05, Z15, Z18, K3, K4
-	VMOVDQU32.Z (BX), K3, Z18
-	VPANDD.BCST k174<>+0(SB), Z18, Z18
-	VPTESTMD    Z18, Z18, K5
-	VPSUBD      Z16, Z18, Z18
-	VPCMPUD     $0x05, Z17, Z18, K5, K5
-	KORW        K4, K5, K4
-	XORL        SI, SI
-	KORTESTW    K4, K4
-	JNZ         odd
-	MOVQ        chunks+48(FP), R11
-	CMPQ        R10, $0x10
-	JNE         run
-	CMPQ        R11, $0x01
-	JNE         run
-
-ones:
-	// Four runs of a chunk each.
-	VSUBPS.BCST (BX), Z0, Z18
-	VMULPS.BCST (DX), Z18, Z18
-	VPTESTMD    Z5, Z18, K3
-	VPADDD.BCST k88<>+0(SB), Z18, Z18
-	VPADDD      Z6, Z18, K3, Z18
-	VMOVDQU32   (CX), Y8
-	VPERMB      Z8, Z2, Z8
-	VPROLVD     Z1, Z8, Z8
-	VPTERNLOGD  $0xea, Z4, Z3, Z8
-	VPERMB      Z18, Z8, Z18
-	VMOVDQU64   Z18, (AX)
-	VSUBPS.BCST 4(BX), Z0, Z18
-	VMULPS.BCST 4(DX), Z18, Z18
-	VPTESTMD    Z5, Z18, K3
-	VPADDD.BCST k88<>+0(SB), Z18, Z18
-	VPADDD      Z6, Z18, K3, Z18
-	VMOVDQU32   32(CX), Y9
-	VPERMB      Z9, Z2, Z9
-	VPROLVD     Z1, Z9, Z9
-	VPTERNLOGD  $0xea, Z4, Z3, Z9
-	VPERMB      Z18, Z9, Z18
-	VMOVDQU64   Z18, 64(AX)
-	VSUBPS.BCST 8(BX), Z0, Z18
-	VMULPS.BCST 8(DX), Z18, Z18
-	VPTESTMD    Z5, Z18, K3
-	VPADDD.BCST k88<>+0(SB), Z18, Z18
-	VPADDD      Z6, Z18, K3, Z18
-	VMOVDQU32   64(CX), Y10
-	VPERMB      Z10, Z2, Z10
-	VPROLVD     Z1, Z10, Z10
-	VPTERNLOGD  $0xea, Z4, Z3, Z10
-	VPERMB      Z18, Z10, Z18
-	VMOVDQU64   Z18, 128(AX)
-	VSUBPS.BCST 12(BX), Z0, Z18
-	VMULPS.BCST 12(DX), Z18, Z18
-	VPTESTMD    Z5, Z18, K3
-	VPADDD.BCST k88<>+0(SB), Z18, Z18
-	VPADDD      Z6, Z18, K3, Z18
-	VMOVDQU32   96(CX), Y11
-	VPERMB      Z11, Z2, Z11
-	VPROLVD     Z1, Z11, Z11
-	VPTERNLOGD  $0xea, Z4, Z3, Z11
-	VPERMB      Z18, Z11, Z18
-	VMOVDQU64   Z18, 192(AX)
-	PREFETCHT0  1024(AX)
-	PREFETCHT0  1088(AX)
-	PREFETCHT0  1152(AX)
-	PREFETCHT0  1216(AX)
-	ADDQ        $0x00000080, CX
-	ADDQ        $0x00000100, AX
-	ADDQ        $0x10, DX
-	ADDQ        $0x10, BX
-	SUBQ        $0x04, R10
-	JNZ         ones
-	JMP         next
-
-run:
-	// The table of a run.
-	MOVQ        chunks+48(FP), R11
-	TESTQ       SI, SI
-	JNZ         exact
-	VSUBPS.BCST (BX), Z0, Z18
-	VMULPS.BCST (DX), Z18, Z18
-	VPTESTMD    Z5, Z18, K3
-	VPADDD.BCST k88<>+0(SB), Z18, Z18
-	VPADDD      Z6, Z18, K3, Z18
-
-chunk:
-	VMOVDQU32  (CX), Y12
-	VPERMB     Z12, Z2, Z12
-	VPROLVD    Z1, Z12, Z12
-	VPTERNLOGD $0xea, Z4, Z3, Z12
-	VPERMB     Z18, Z12, Z19
-	VMOVDQU64  Z19, (AX)
-	PREFETCHT0 1024(AX)
-	ADDQ       $0x00000020, CX
-	ADDQ       $0x00000040, AX
-	DECQ       R11
-	JNZ        chunk
-	ADDQ       $0x04, DX
-	ADDQ       $0x04, BX
-	SUBQ       $0x01, R10
-	JNZ        run
-
-next:
-	TESTQ R9, R9
-	JNZ   group
-	VZEROUPPER
-	RET
-
-odd:
-	// Sixteen runs that are not all ordinary.
-	MOVQ           $+1, SI
-	LEAQ           (R8), DI
-	SUBQ           DX, DI
-	VMOVDQU32.Z    (DX), K3, Z18
-	VPBROADCASTD   k101<>+0(SB), Z19
-	VCMPPS         $0x03, Z18, Z18, K2
-	VPBROADCASTD   k171<>+0(SB), K2, Z18
-	VXORPS         Z19, Z18, Z18
-	VPBROADCASTD   k101<>+0(SB), Z13
-	VPANDND        Z18, Z13, Z20
-	VPCMPUD.BCST   $0x01, k172<>+0(SB), Z20, K2
-	VPADDD.BCST    k173<>+0(SB), Z20, Z21
-	VPADDD.BCST    k27<>+0(SB), Z20, Z20
-	VSUBPS.BCST    k173<>+0(SB), Z21, Z21
-	VMINPS         Z21, Z20, Z20
-	VPTERNLOGD     $0xf8, Z13, Z18, Z20
-	VMOVAPS        Z20, K2, Z18
-	VMULPS.BCST.Z  k134<>+0(SB), Z18, K2, Z20
-	VPBROADCASTD.Z k27<>+0(SB), K2, Z21
-	VMOVDQU32.Z    (BX), K3, Z22
-	VPXORD         Z14, Z14, Z14
-	VSUBPS         Z22, Z14, Z14
-	VEXTRACTI64X4  $0x01, Z14, Y23
-	VCVTPS2PD      Y14, Z14
-	VCVTPS2PD      Y23, Z23
-	VMOVDQU32.Z    (DX), K3, Z24
-	VEXTRACTI64X4  $0x01, Z24, Y25
-	VCVTPS2PD      Y24, Z24
-	VCVTPS2PD      Y25, Z25
-	VMULPD         Z24, Z14, Z14
-	VMULPD         Z25, Z23, Z23
-	VCVTPD2PS      Z14, Y14
-	VCVTPD2PS      Z23, Y23
-	VINSERTI64X4   $0x01, Y23, Z14, Z14
-	VCMPPS         $0x03, Z14, Z14, K2
-	VPBROADCASTD   k171<>+0(SB), K2, Z14
-	VPANDD.BCST    k174<>+0(SB), Z22, Z23
-	VPCMPUD.BCST   $0x05, k175<>+0(SB), Z23, K2
-	VPCMPUD.BCST   $0x05, k184<>+0(SB), Z23, K3
-	VMOVDQA32.Z    Z22, K2, Z22
-	VPBROADCASTD   k185<>+0(SB), K3, Z22
-	VMOVUPS        Z22, 192(R8)
-	VMOVUPS        Z14, 256(R8)
-	VXORPS         Z19, Z14, Z14
-	VMULPS.BCST    k186<>+0(SB), Z14, K3, Z18
-	VPXORD         Z20, Z20, K3, Z20
-	VPXORD         Z21, Z21, K3, Z21
-	KNOTW          K1, K2
-	VMOVDQU32      Z18, (R8)
-	VMOVDQU32      Z20, 64(R8)
-	VMOVDQU32      Z21, 128(R8)
-	JMP            run
-
-exact:
-	// The table of a run that may not be ordinary.
-	VSUBPS.BCST  192(DX)(DI*1), Z0, Z18
-	VPBROADCASTD (DX)(DI*1), Z19
-	VPBROADCASTD 64(DX)(DI*1), Z20
-	VPBROADCASTD 128(DX)(DI*1), Z21
-	VMULPS       Z19, Z18, Z19
-	VMOVDQA64    Z21, Z22
-	VPTERNLOGD   $0xf8, Z13, Z19, Z22
-	VFMADD231PS  Z20, Z18, Z22
-	VPMAXUD      Z22, Z19, Z18
-	VPTERNLOGD   $0x9a, Z13, Z21, Z18
-	VPBROADCASTD 256(DX)(DI*1), K2, Z18
-	VPTESTMD     Z5, Z18, K3
-	VPADDD.BCST  k88<>+0(SB), Z18, Z18
-	VPADDD       Z6, Z18, K3, Z18
-	JMP          chunk
-
-DATA k187<>+0(SB)/8, $0x3c3c3c3c3c3c3c3c
-GLOBL k187<>(SB), RODATA|NOPTR, $8
-
-DATA k188<>+0(SB)/8, $0x0302030203020302
-DATA k188<>+8(SB)/8, $0x0302030203020302
-DATA k188<>+16(SB)/8, $0x0302030203020302
-DATA k188<>+24(SB)/8, $0x0302030203020302
-DATA k188<>+32(SB)/8, $0x0302030203020302
-DATA k188<>+40(SB)/8, $0x0302030203020302
-DATA k188<>+48(SB)/8, $0x0302030203020302
-DATA k188<>+56(SB)/8, $0x0302030203020302
-GLOBL k188<>(SB), RODATA|NOPTR, $64
-
-DATA k189<>+0(SB)/8, $0x4780000047800000
-GLOBL k189<>(SB), RODATA|NOPTR, $8
-
-DATA k190<>+0(SB)/8, $0x477fff00477fff00
-GLOBL k190<>(SB), RODATA|NOPTR, $8
-
-DATA k191<>+0(SB)/8, $0x0706070603020302
-DATA k191<>+8(SB)/8, $0x0f0e0f0e0b0a0b0a
-DATA k191<>+16(SB)/8, $0x1716171613121312
-DATA k191<>+24(SB)/8, $0x1f1e1f1e1b1a1b1a
-DATA k191<>+32(SB)/8, $0x2726272623222322
-DATA k191<>+40(SB)/8, $0x2f2e2f2e2b2a2b2a
-DATA k191<>+48(SB)/8, $0x3736373633323332
-DATA k191<>+56(SB)/8, $0x3f3e3f3e3b3a3b3a
-GLOBL k191<>(SB), RODATA|NOPTR, $64
-
-// func halfBytesShiftF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, BMI2, CMOV, MMX+
-TEXT ·halfBytesShiftF16AVX512(SB), NOSPLIT, $384-64
-	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
-	// For each run: table[q] = (codebook[q]-b)*a, rounded; if not ordinary enlarged by 2^128.
-	// For each chunk: number = table[q].
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         codebook+32(FP), SI
-	VMOVDQU64    (SI), Z0
-	MOVQ         order+40(FP), SI
-	VMOVDQU64    (SI), Z1
-	MOVQ         $0x00000000000000f0, SI
-	KMOVQ        SI, K1
-	VMOVDQU64    k72<>+0(SB), Z2
-	VPBROADCASTD k9<>+0(SB), Z3
-	VMOVDQU64    k90<>+0(SB), Z4
-	VPANDD.BCST  k174<>+0(SB), Z0, Z5
-	VPTESTMD     Z5, Z5, K1
-	VPBROADCASTD k172<>+0(SB), Z5
-	VPBROADCASTD k181<>+0(SB), Z13
-	VPBROADCASTD k182<>+0(SB), Z14
-	VPBROADCASTD k183<>+0(SB), Z15
-	LEAQ         63(SP), R8
-	ANDQ         $-64, R8
-	MOVQ         n+56(FP), R9
-	MOVQ         $0x00000010, R12
-
-group:
-	// Sixteen runs, or what is left.
-	MOVQ        R9, R10
-	CMPQ        R10, R12
-	CMOVQGT     R12, R10
-	SUBQ        R10, R9
-	MOVL        $0x0000ffff, SI
-	BZHIL       R10, SI, SI
-	KMOVW       SI, K3
-	VMOVDQU32.Z (DX), K3, Z16
-	VPANDD.BCST k174<>+0(SB), Z16, Z16
-	VPSUBD      Z5, Z16, Z16
-	VPCMPUD     $0x05, Z13, Z16, K3, K4
-	VMOVDQU32.Z (BX), K3, Z16
-	VPANDD.BCST k174<>+0(SB), Z16, Z16
-	VPTESTMD    Z16, Z16, K5
-	VPSUBD      Z14, Z16, Z16
-	VPCMPUD     $0x05, Z15, Z16, K5, K5
-	KORW        K4, K5, K4
-	XORL        SI, SI
-	KORTESTW    K4, K4
-	JNZ         odd
-	MOVQ        chunks+48(FP), R11
-	CMPQ        R10, $0x10
-	JNE         run
-	CMPQ        R11, $0x01
-	JNE         run
-
-ones:
-	// Four runs of a chunk each.
-	VSUBPS.BCST (BX), Z0, Z16
-	VMULPS.BCST (DX), Z16, Z16
-	VCVTPS2PH   $0x00, Z16, Y16
-	VMOVDQU32   (CX), Y6
-	VPERMB      Z6, Z2, Z6
-	VPROLVD     Z1, Z6, Z6
-	VPTERNLOGD  $0xea, Z4, Z3, Z6
-	VPERMB      Z16, Z6, Z16
-	VMOVDQU64   Z16, (AX)
-	VSUBPS.BCST 4(BX), Z0, Z16
-	VMULPS.BCST 4(DX), Z16, Z16
-	VCVTPS2PH   $0x00, Z16, Y16
-	VMOVDQU32   32(CX), Y7
-	VPERMB      Z7, Z2, Z7
-	VPROLVD     Z1, Z7, Z7
-	VPTERNLOGD  $0xea, Z4, Z3, Z7
-	VPERMB      Z16, Z7, Z16
-	VMOVDQU64   Z16, 64(AX)
-	VSUBPS.BCST 8(BX), Z0, Z16
-	VMULPS.BCST 8(DX), Z16, Z16
-	VCVTPS2PH   $0x00, Z16, Y16
-	VMOVDQU32   64(CX), Y8
-	VPERMB      Z8, Z2, Z8
-	VPROLVD     Z1, Z8, Z8
-	VPTERNLOGD  $0xea, Z4, Z3, Z8
-	VPERMB      Z16, Z8, Z16
-	VMOVDQU64   Z16, 128(AX)
-	VSUBPS.BCST 12(BX), Z0, Z16
-	VMULPS.BCST 12(DX), Z16, Z16
-	VCVTPS2PH   $0x00, Z16, Y16
-	VMOVDQU32   96(CX), Y9
-	VPERMB      Z9, Z2, Z9
-	VPROLVD     Z1, Z9, Z9
-	VPTERNLOGD  $0xea, Z4, Z3, Z9
-	VPERMB      Z16, Z9, Z16
-	VMOVDQU64   Z16, 192(AX)
-	PREFETCHT0  1024(AX)
-	PREFETCHT0  1088(AX)
-	PREFETCHT0  1152(AX)
-	PREFETCHT0  1216(AX)
-	ADDQ        $0x00000080, CX
-	ADDQ        $0x00000100, AX
-	ADDQ        $0x10, DX
-	ADDQ        $0x10, BX
-	SUBQ        $0x04, R10
-	JNZ         ones
-	JMP         next
-
-run:
-	// The table of a run.
-	MOVQ        chunks+48(FP), R11
-	TESTQ       SI, SI
-	JNZ         exact
-	VSUBPS.BCST (BX), Z0, Z16
-	VMULPS.BCST (DX), Z16, Z16
-	VCVTPS2PH   $0x00, Z16, Y16
-
-chunk:
-	VMOVDQU32  (CX), Y10
-	VPERMB     Z10, Z2, Z10
-	VPROLVD    Z1, Z10, Z10
-	VPTERNLOGD $0xea, Z4, Z3, Z10
-	VPERMB     Z16, Z10, Z17
-	VMOVDQU64  Z17, (AX)
-	PREFETCHT0 1024(AX)
-	ADDQ       $0x00000020, CX
-	ADDQ       $0x00000040, AX
-	DECQ       R11
-	JNZ        chunk
-	ADDQ       $0x04, DX
-	ADDQ       $0x04, BX
-	SUBQ       $0x01, R10
-	JNZ        run
-
-next:
-	TESTQ R9, R9
-	JNZ   group
-	VZEROUPPER
-	RET
-
-odd:
-	// Sixteen runs that are not all ordinary.
-	MOVQ           $+1, SI
-	LEAQ           (R8), DI
-	SUBQ           DX, DI
-	VMOVDQU32.Z    (DX), K3, Z16
-	VPBROADCASTD   k101<>+0(SB), Z17
-	VCMPPS         $0x03, Z16, Z16, K2
-	VPBROADCASTD   k171<>+0(SB), K2, Z16
-	VXORPS         Z17, Z16, Z16
-	VPBROADCASTD   k101<>+0(SB), Z11
-	VPANDND        Z16, Z11, Z18
-	VPCMPUD.BCST   $0x01, k172<>+0(SB), Z18, K2
-	VPADDD.BCST    k173<>+0(SB), Z18, Z19
-	VPADDD.BCST    k27<>+0(SB), Z18, Z18
-	VSUBPS.BCST    k173<>+0(SB), Z19, Z19
-	VMINPS         Z19, Z18, Z18
-	VPTERNLOGD     $0xf8, Z11, Z16, Z18
-	VMOVAPS        Z18, K2, Z16
-	VMULPS.BCST.Z  k134<>+0(SB), Z16, K2, Z18
-	VPBROADCASTD.Z k27<>+0(SB), K2, Z19
-	VMOVDQU32.Z    (BX), K3, Z20
-	VPXORD         Z12, Z12, Z12
-	VSUBPS         Z20, Z12, Z12
-	VEXTRACTI64X4  $0x01, Z12, Y21
-	VCVTPS2PD      Y12, Z12
-	VCVTPS2PD      Y21, Z21
-	VMOVDQU32.Z    (DX), K3, Z22
-	VEXTRACTI64X4  $0x01, Z22, Y23
-	VCVTPS2PD      Y22, Z22
-	VCVTPS2PD      Y23, Z23
-	VMULPD         Z22, Z12, Z12
-	VMULPD         Z23, Z21, Z21
-	VCVTPD2PS      Z12, Y12
-	VCVTPD2PS      Z21, Y21
-	VINSERTI64X4   $0x01, Y21, Z12, Z12
-	VCMPPS         $0x03, Z12, Z12, K2
-	VPBROADCASTD   k171<>+0(SB), K2, Z12
-	VPANDD.BCST    k174<>+0(SB), Z20, Z21
-	VPCMPUD.BCST   $0x05, k175<>+0(SB), Z21, K2
-	VPCMPUD.BCST   $0x05, k184<>+0(SB), Z21, K3
-	VMOVDQA32.Z    Z20, K2, Z20
-	VPBROADCASTD   k185<>+0(SB), K3, Z20
-	VMOVUPS        Z20, 192(R8)
-	VMOVUPS        Z12, 256(R8)
-	VXORPS         Z17, Z12, Z12
-	VMULPS.BCST    k186<>+0(SB), Z12, K3, Z16
-	VPXORD         Z18, Z18, K3, Z18
-	VPXORD         Z19, Z19, K3, Z19
-	KNOTW          K1, K2
-	VMOVDQU32      Z16, (R8)
-	VMOVDQU32      Z18, 64(R8)
-	VMOVDQU32      Z19, 128(R8)
-	JMP            run
-
-exact:
-	// The table of a run that may not be ordinary.
-	VSUBPS.BCST  192(DX)(DI*1), Z0, Z16
-	VPBROADCASTD (DX)(DI*1), Z17
-	VPBROADCASTD 64(DX)(DI*1), Z18
-	VPBROADCASTD 128(DX)(DI*1), Z19
-	VMULPS       Z17, Z16, Z17
-	VMOVDQA64    Z19, Z20
-	VPTERNLOGD   $0xf8, Z11, Z17, Z20
-	VFMADD231PS  Z18, Z16, Z20
-	VPMAXUD      Z20, Z17, Z16
-	VPTERNLOGD   $0x9a, Z11, Z19, Z16
-	VPBROADCASTD 256(DX)(DI*1), K2, Z16
-	VCVTPS2PH    $0x00, Z16, Y16
-	JMP          chunk
-
-// func codebookScale16F32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
-TEXT ·codebookScale16F32AVX512(SB), NOSPLIT, $384-64
-	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
-	// For each run: table[q] = codebook[q]*a, rounded; if not ordinary enlarged by 2^128.
-	// For each chunk: number = table[q].
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         codebook+32(FP), SI
-	VMOVDQU64    (SI), Z0
-	MOVQ         order+40(FP), SI
-	VMOVDQU64    (SI), Z1
-	MOVQ         $0x00000000000000f0, SI
-	KMOVQ        SI, K1
-	VPANDD.BCST  k174<>+0(SB), Z0, Z2
-	VPTESTMD     Z2, Z2, K1
-	VPBROADCASTD k172<>+0(SB), Z2
-	VPBROADCASTD k181<>+0(SB), Z4
-	LEAQ         63(SP), R8
-	ANDQ         $-64, R8
-	MOVQ         n+56(FP), R9
-	MOVQ         $0x00000010, R12
-
-group:
-	// Sixteen runs, or what is left.
-	MOVQ        R9, R10
-	CMPQ        R10, R12
-	CMOVQGT     R12, R10
-	SUBQ        R10, R9
-	MOVL        $0x0000ffff, SI
-	BZHIL       R10, SI, SI
-	KMOVW       SI, K1
-	VMOVDQU32.Z (DX), K1, Z5
-	VPANDD.BCST k174<>+0(SB), Z5, Z5
-	VPSUBD      Z2, Z5, Z5
-	VPCMPUD     $0x05, Z4, Z5, K1, K2
-	XORL        SI, SI
-	KORTESTW    K2, K2
-	JNZ         odd
-	MOVQ        chunks+48(FP), R11
-	CMPQ        R10, $0x10
-	JNE         run
-	CMPQ        R11, $0x01
-	JNE         run
-
-ones:
-	// Four runs of a chunk each.
-	VMULPS.BCST         (DX), Z0, Z5
-	VMULPS.BCST         4(DX), Z0, Z6
-	VPMULTISHIFTQB.BCST (CX), Z1, Z7
-	VPMULTISHIFTQB.BCST 8(CX), Z1, Z8
-	VPERMD              Z5, Z7, Z5
-	VMOVDQU64           Z5, (AX)
-	VPERMD              Z6, Z8, Z5
-	VMOVDQU64           Z5, 64(AX)
-	VMULPS.BCST         8(DX), Z0, Z5
-	VMULPS.BCST         12(DX), Z0, Z6
-	VPMULTISHIFTQB.BCST 16(CX), Z1, Z7
-	VPMULTISHIFTQB.BCST 24(CX), Z1, Z8
-	VPERMD              Z5, Z7, Z5
-	VMOVDQU64           Z5, 128(AX)
-	VPERMD              Z6, Z8, Z5
-	VMOVDQU64           Z5, 192(AX)
-	PREFETCHT0          1024(AX)
-	PREFETCHT0          1088(AX)
-	PREFETCHT0          1152(AX)
-	PREFETCHT0          1216(AX)
-	ADDQ                $0x00000020, CX
-	ADDQ                $0x00000100, AX
-	ADDQ                $0x10, DX
-	ADDQ                $0x10, BX
-	SUBQ                $0x04, R10
-	JNZ                 ones
-	JMP                 next
-
-run:
-	// The table of a run.
-	MOVQ        chunks+48(FP), R11
-	TESTQ       SI, SI
-	JNZ         exact
-	VMULPS.BCST (DX), Z0, Z5
-	VMULPS.BCST 4(DX), Z0, Z6
-
-chunk:
-	VPMULTISHIFTQB.BCST (CX), Z1, Z7
-	VPMULTISHIFTQB.BCST 8(CX), Z1, Z8
-	VPERMD              Z5, Z7, Z7
-	VMOVDQU64           Z7, (AX)
-	VPERMD              Z6, Z8, Z7
-	VMOVDQU64           Z7, 64(AX)
-	PREFETCHT0          1024(AX)
-	PREFETCHT0          1088(AX)
-	ADDQ                $0x00000010, CX
-	ADDQ                $0x00000080, AX
-	DECQ                R11
-	JNZ                 chunk
-	ADDQ                $0x08, DX
-	ADDQ                $0x08, BX
-	SUBQ                $0x02, R10
-	JNZ                 run
-
-next:
-	TESTQ R9, R9
-	JNZ   group
-	VZEROUPPER
-	RET
-
-odd:
-	// Sixteen runs that are not all ordinary.
-	MOVQ           $+1, SI
-	LEAQ           (R8), DI
-	SUBQ           DX, DI
-	VMOVDQU32.Z    (DX), K1, Z5
-	VPBROADCASTD   k101<>+0(SB), Z3
-	VCMPPS         $0x03, Z5, Z5, K1
-	VPBROADCASTD   k171<>+0(SB), K1, Z5
-	VXORPS         Z3, Z5, Z5
-	VPBROADCASTD   k101<>+0(SB), Z3
-	VPANDND        Z5, Z3, Z6
-	VPCMPUD.BCST   $0x01, k172<>+0(SB), Z6, K1
-	VPADDD.BCST    k173<>+0(SB), Z6, Z7
-	VPADDD.BCST    k27<>+0(SB), Z6, Z6
-	VSUBPS.BCST    k173<>+0(SB), Z7, Z7
-	VMINPS         Z7, Z6, Z6
-	VPTERNLOGD     $0xf8, Z3, Z5, Z6
-	VMOVAPS        Z6, K1, Z5
-	VMULPS.BCST.Z  k134<>+0(SB), Z5, K1, Z6
-	VPBROADCASTD.Z k27<>+0(SB), K1, Z7
-	VMOVDQU32      Z5, (R8)
-	VMOVDQU32      Z6, 64(R8)
-	VMOVDQU32      Z7, 128(R8)
-	JMP            run
-
-exact:
-	// The table of a run that may not be ordinary.
-	VMOVAPS      Z0, Z5
-	VPBROADCASTD (DX)(DI*1), Z6
-	VPBROADCASTD 64(DX)(DI*1), Z7
-	VPBROADCASTD 128(DX)(DI*1), Z8
-	VMULPS       Z6, Z5, Z6
-	VMOVDQA64    Z8, Z9
-	VPTERNLOGD   $0xf8, Z3, Z6, Z9
-	VFMADD231PS  Z7, Z5, Z9
-	VPMAXUD      Z9, Z6, Z5
-	VPTERNLOGD   $0x9a, Z3, Z8, Z5
-	VMOVAPS      Z0, Z6
-	VPBROADCASTD 4(DX)(DI*1), Z7
-	VPBROADCASTD 68(DX)(DI*1), Z8
-	VPBROADCASTD 132(DX)(DI*1), Z9
-	VMULPS       Z7, Z6, Z7
-	VMOVDQA64    Z9, Z10
-	VPTERNLOGD   $0xf8, Z3, Z7, Z10
-	VFMADD231PS  Z8, Z6, Z10
-	VPMAXUD      Z10, Z7, Z6
-	VPTERNLOGD   $0x9a, Z3, Z9, Z6
-	JMP          chunk
-
-// func codebookScale32F32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
-TEXT ·codebookScale32F32AVX512(SB), NOSPLIT, $384-64
-	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
-	// For each run: table[q] = codebook[q]*a, rounded; if not ordinary enlarged by 2^128.
-	// For each chunk: number = table[q].
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         codebook+32(FP), SI
-	VMOVDQU64    (SI), Z0
-	MOVQ         order+40(FP), SI
-	VMOVDQU64    (SI), Z1
-	MOVQ         $0x00000000000000f0, SI
-	KMOVQ        SI, K1
-	VPANDD.BCST  k174<>+0(SB), Z0, Z2
-	VPTESTMD     Z2, Z2, K1
-	VPBROADCASTD k172<>+0(SB), Z2
-	VPBROADCASTD k181<>+0(SB), Z4
-	LEAQ         63(SP), R8
-	ANDQ         $-64, R8
-	MOVQ         n+56(FP), R9
-	MOVQ         $0x00000010, R12
-
-group:
-	// Sixteen runs, or what is left.
-	MOVQ        R9, R10
-	CMPQ        R10, R12
-	CMOVQGT     R12, R10
-	SUBQ        R10, R9
-	MOVL        $0x0000ffff, SI
-	BZHIL       R10, SI, SI
-	KMOVW       SI, K1
-	VMOVDQU32.Z (DX), K1, Z5
-	VPANDD.BCST k174<>+0(SB), Z5, Z5
-	VPSUBD      Z2, Z5, Z5
-	VPCMPUD     $0x05, Z4, Z5, K1, K2
-	XORL        SI, SI
-	KORTESTW    K2, K2
-	JNZ         odd
-	MOVQ        chunks+48(FP), R11
-	CMPQ        R10, $0x10
-	JNE         run
-	CMPQ        R11, $0x01
-	JNE         run
-
-ones:
-	// Four runs of a chunk each.
-	VMULPS.BCST         (DX), Z0, Z5
-	VPMULTISHIFTQB.BCST (CX), Z1, Z6
-	VPMULTISHIFTQB.BCST 8(CX), Z1, Z7
-	VPERMD              Z5, Z6, Z6
-	VMOVDQU64           Z6, (AX)
-	VPERMD              Z5, Z7, Z5
-	VMOVDQU64           Z5, 64(AX)
-	VMULPS.BCST         4(DX), Z0, Z5
-	VPMULTISHIFTQB.BCST 16(CX), Z1, Z6
-	VPMULTISHIFTQB.BCST 24(CX), Z1, Z7
-	VPERMD              Z5, Z6, Z6
-	VMOVDQU64           Z6, 128(AX)
-	VPERMD              Z5, Z7, Z5
-	VMOVDQU64           Z5, 192(AX)
-	VMULPS.BCST         8(DX), Z0, Z5
-	VPMULTISHIFTQB.BCST 32(CX), Z1, Z6
-	VPMULTISHIFTQB.BCST 40(CX), Z1, Z7
-	VPERMD              Z5, Z6, Z6
-	VMOVDQU64           Z6, 256(AX)
-	VPERMD              Z5, Z7, Z5
-	VMOVDQU64           Z5, 320(AX)
-	VMULPS.BCST         12(DX), Z0, Z5
-	VPMULTISHIFTQB.BCST 48(CX), Z1, Z6
-	VPMULTISHIFTQB.BCST 56(CX), Z1, Z7
-	VPERMD              Z5, Z6, Z6
-	VMOVDQU64           Z6, 384(AX)
-	VPERMD              Z5, Z7, Z5
-	VMOVDQU64           Z5, 448(AX)
-	PREFETCHT0          1024(AX)
-	PREFETCHT0          1088(AX)
-	PREFETCHT0          1152(AX)
-	PREFETCHT0          1216(AX)
-	PREFETCHT0          1280(AX)
-	PREFETCHT0          1344(AX)
-	PREFETCHT0          1408(AX)
-	PREFETCHT0          1472(AX)
-	ADDQ                $0x00000040, CX
-	ADDQ                $0x00000200, AX
-	ADDQ                $0x10, DX
-	ADDQ                $0x10, BX
-	SUBQ                $0x04, R10
-	JNZ                 ones
-	JMP                 next
-
-run:
-	// The table of a run.
-	MOVQ        chunks+48(FP), R11
-	TESTQ       SI, SI
-	JNZ         exact
-	VMULPS.BCST (DX), Z0, Z5
-
-chunk:
-	VPMULTISHIFTQB.BCST (CX), Z1, Z6
-	VPMULTISHIFTQB.BCST 8(CX), Z1, Z7
-	VPERMD              Z5, Z6, Z6
-	VMOVDQU64           Z6, (AX)
-	VPERMD              Z5, Z7, Z6
-	VMOVDQU64           Z6, 64(AX)
-	PREFETCHT0          1024(AX)
-	PREFETCHT0          1088(AX)
-	ADDQ                $0x00000010, CX
-	ADDQ                $0x00000080, AX
-	DECQ                R11
-	JNZ                 chunk
-	ADDQ                $0x04, DX
-	ADDQ                $0x04, BX
-	SUBQ                $0x01, R10
-	JNZ                 run
-
-next:
-	TESTQ R9, R9
-	JNZ   group
-	VZEROUPPER
-	RET
-
-odd:
-	// Sixteen runs that are not all ordinary.
-	MOVQ           $+1, SI
-	LEAQ           (R8), DI
-	SUBQ           DX, DI
-	VMOVDQU32.Z    (DX), K1, Z5
-	VPBROADCASTD   k101<>+0(SB), Z3
-	VCMPPS         $0x03, Z5, Z5, K1
-	VPBROADCASTD   k171<>+0(SB), K1, Z5
-	VXORPS         Z3, Z5, Z5
-	VPBROADCASTD   k101<>+0(SB), Z3
-	VPANDND        Z5, Z3, Z6
-	VPCMPUD.BCST   $0x01, k172<>+0(SB), Z6, K1
-	VPADDD.BCST    k173<>+0(SB), Z6, Z7
-	VPADDD.BCST    k27<>+0(SB), Z6, Z6
-	VSUBPS.BCST    k173<>+0(SB), Z7, Z7
-	VMINPS         Z7, Z6, Z6
-	VPTERNLOGD     $0xf8, Z3, Z5, Z6
-	VMOVAPS        Z6, K1, Z5
-	VMULPS.BCST.Z  k134<>+0(SB), Z5, K1, Z6
-	VPBROADCASTD.Z k27<>+0(SB), K1, Z7
-	VMOVDQU32      Z5, (R8)
-	VMOVDQU32      Z6, 64(R8)
-	VMOVDQU32      Z7, 128(R8)
-	JMP            run
-
-exact:
-	// The table of a run that may not be ordinary.
-	VMOVAPS      Z0, Z5
-	VPBROADCASTD (DX)(DI*1), Z6
-	VPBROADCASTD 64(DX)(DI*1), Z7
-	VPBROADCASTD 128(DX)(DI*1), Z8
-	VMULPS       Z6, Z5, Z6
-	VMOVDQA64    Z8, Z9
-	VPTERNLOGD   $0xf8, Z3, Z6, Z9
-	VFMADD231PS  Z7, Z5, Z9
-	VPMAXUD      Z9, Z6, Z5
-	VPTERNLOGD   $0x9a, Z3, Z8, Z5
-	JMP          chunk
-
-// func codebookScale16BF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
-TEXT ·codebookScale16BF16AVX512(SB), NOSPLIT, $384-64
-	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
-	// For each run: table[q] = codebook[q]*a, rounded; if not ordinary enlarged by 2^128.
-	// For each chunk: number = table[q].
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         codebook+32(FP), SI
-	VMOVDQU64    (SI), Z0
-	MOVQ         order+40(FP), SI
-	VMOVDQU64    (SI), Z1
-	MOVQ         $0x00000000000000f0, SI
-	KMOVQ        SI, K1
-	VPBROADCASTD k187<>+0(SB), Z2
-	VMOVDQU64    k192<>+0(SB), Z3
-	VPBROADCASTD k189<>+0(SB), Z4
-	VPBROADCASTD k190<>+0(SB), Z5
-	VPBROADCASTD k87<>+0(SB), Z6
-	VPBROADCASTD k89<>+0(SB), Z7
-	VMOVDQU64    k191<>+0(SB), Z8
-	MOVQ         $0x3333333333333333, SI
-	KMOVQ        SI, K2
-	VPANDD.BCST  k174<>+0(SB), Z0, Z9
-	VPTESTMD     Z9, Z9, K3
-	VPBROADCASTD k172<>+0(SB), Z9
-	VPBROADCASTD k181<>+0(SB), Z11
-	LEAQ         63(SP), R8
-	ANDQ         $-64, R8
-	MOVQ         n+56(FP), R9
-	MOVQ         $0x00000010, R12
-
-group:
-	// Sixteen runs, or what is left.
-	MOVQ        R9, R10
-	CMPQ        R10, R12
-	CMOVQGT     R12, R10
-	SUBQ        R10, R9
-	MOVL        $0x0000ffff, SI
-	BZHIL       R10, SI, SI
-	KMOVW       SI, K4
-	VMOVDQU32.Z (DX), K4, Z12
-	VPANDD.BCST k174<>+0(SB), Z12, Z12
-	VPSUBD      Z9, Z12, Z12
-	VPCMPUD     $0x05, Z11, Z12, K4, K5
-	XORL        SI, SI
-	KORTESTW    K5, K5
-	JNZ         odd
-	MOVQ        chunks+48(FP), R11
-	CMPQ        R10, $0x10
-	JNE         run
-	CMPQ        R11, $0x01
-	JNE         run
-
-ones:
-	// Four runs of a chunk each.
-	VMULPS.BCST    (DX), Z0, Z12
-	VMULPS         Z5, Z12, Z13
-	VFMSUB132PS    Z4, Z13, K3, Z12
-	VMULPS.BCST    4(DX), Z0, Z13
-	VMULPS         Z5, Z13, Z14
-	VFMSUB132PS    Z4, Z14, K3, Z13
-	VPERMB         Z13, Z8, K2, Z12
-	VPBROADCASTQ   (CX), Z13
-	VPBROADCASTQ   8(CX), K1, Z13
-	VPMULTISHIFTQB Z13, Z1, Z13
-	VPTERNLOGD     $0xea, Z3, Z2, Z13
-	VPERMB         Z12, Z13, Z12
-	VMOVDQU64      Z12, (AX)
-	VMULPS.BCST    8(DX), Z0, Z12
-	VMULPS         Z5, Z12, Z13
-	VFMSUB132PS    Z4, Z13, K3, Z12
-	VMULPS.BCST    12(DX), Z0, Z13
-	VMULPS         Z5, Z13, Z14
-	VFMSUB132PS    Z4, Z14, K3, Z13
-	VPERMB         Z13, Z8, K2, Z12
-	VPBROADCASTQ   16(CX), Z13
-	VPBROADCASTQ   24(CX), K1, Z13
-	VPMULTISHIFTQB Z13, Z1, Z13
-	VPTERNLOGD     $0xea, Z3, Z2, Z13
-	VPERMB         Z12, Z13, Z12
-	VMOVDQU64      Z12, 64(AX)
-	PREFETCHT0     1024(AX)
-	PREFETCHT0     1088(AX)
-	ADDQ           $0x00000020, CX
-	ADDQ           $0x00000080, AX
-	ADDQ           $0x10, DX
-	ADDQ           $0x10, BX
-	SUBQ           $0x04, R10
-	JNZ            ones
-	JMP            next
-
-run:
-	// The table of a run.
-	MOVQ        chunks+48(FP), R11
-	TESTQ       SI, SI
-	JNZ         exact
-	VMULPS.BCST (DX), Z0, Z12
-	VMULPS      Z5, Z12, Z13
-	VFMSUB132PS Z4, Z13, K3, Z12
-	VMULPS.BCST 4(DX), Z0, Z13
-	VMULPS      Z5, Z13, Z14
-	VFMSUB132PS Z4, Z14, K3, Z13
-	VPERMB      Z13, Z8, K2, Z12
-
-chunk:
-	VPBROADCASTQ   (CX), Z13
-	VPBROADCASTQ   8(CX), K1, Z13
-	VPMULTISHIFTQB Z13, Z1, Z13
-	VPTERNLOGD     $0xea, Z3, Z2, Z13
-	VPERMB         Z12, Z13, Z13
-	VMOVDQU64      Z13, (AX)
-	PREFETCHT0     1024(AX)
-	ADDQ           $0x00000010, CX
-	ADDQ           $0x00000040, AX
-	DECQ           R11
-	JNZ            chunk
-	ADDQ           $0x08, DX
-	ADDQ           $0x08, BX
-	SUBQ           $0x02, R10
-	JNZ            run
-
-next:
-	TESTQ R9, R9
-	JNZ   group
-	VZEROUPPER
-	RET
-
-odd:
-	// Sixteen runs that are not all ordinary.
-	MOVQ           $+1, SI
-	LEAQ           (R8), DI
-	SUBQ           DX, DI
-	VMOVDQU32.Z    (DX), K4, Z12
-	VPBROADCASTD   k101<>+0(SB), Z10
-	VCMPPS         $0x03, Z12, Z12, K4
-	VPBROADCASTD   k171<>+0(SB), K4, Z12
-	VXORPS         Z10, Z12, Z12
-	VPBROADCASTD   k101<>+0(SB), Z10
-	VPANDND        Z12, Z10, Z13
-	VPCMPUD.BCST   $0x01, k172<>+0(SB), Z13, K4
-	VPADDD.BCST    k173<>+0(SB), Z13, Z14
-	VPADDD.BCST    k27<>+0(SB), Z13, Z13
-	VSUBPS.BCST    k173<>+0(SB), Z14, Z14
-	VMINPS         Z14, Z13, Z13
-	VPTERNLOGD     $0xf8, Z10, Z12, Z13
-	VMOVAPS        Z13, K4, Z12
-	VMULPS.BCST.Z  k134<>+0(SB), Z12, K4, Z13
-	VPBROADCASTD.Z k27<>+0(SB), K4, Z14
-	VMOVDQU32      Z12, (R8)
-	VMOVDQU32      Z13, 64(R8)
-	VMOVDQU32      Z14, 128(R8)
-	JMP            run
-
-exact:
-	// The table of a run that may not be ordinary.
-	VMOVAPS      Z0, Z12
-	VPBROADCASTD (DX)(DI*1), Z13
-	VPBROADCASTD 64(DX)(DI*1), Z14
-	VPBROADCASTD 128(DX)(DI*1), Z15
-	VMULPS       Z13, Z12, Z13
-	VMOVDQA64    Z15, Z16
-	VPTERNLOGD   $0xf8, Z10, Z13, Z16
-	VFMADD231PS  Z14, Z12, Z16
-	VPMAXUD      Z16, Z13, Z12
-	VPTERNLOGD   $0x9a, Z10, Z15, Z12
-	VPTESTMD     Z6, Z12, K4
-	VPADDD.BCST  k88<>+0(SB), Z12, Z12
-	VPADDD       Z7, Z12, K4, Z12
-	VMOVAPS      Z0, Z13
-	VPBROADCASTD 4(DX)(DI*1), Z14
-	VPBROADCASTD 68(DX)(DI*1), Z15
-	VPBROADCASTD 132(DX)(DI*1), Z16
-	VMULPS       Z14, Z13, Z14
-	VMOVDQA64    Z16, Z17
-	VPTERNLOGD   $0xf8, Z10, Z14, Z17
-	VFMADD231PS  Z15, Z13, Z17
-	VPMAXUD      Z17, Z14, Z13
-	VPTERNLOGD   $0x9a, Z10, Z16, Z13
-	VPTESTMD     Z6, Z13, K4
-	VPADDD.BCST  k88<>+0(SB), Z13, Z13
-	VPADDD       Z7, Z13, K4, Z13
-	VPERMB       Z13, Z8, K2, Z12
-	JMP          chunk
-
-DATA k192<>+0(SB)/8, $0x0302030203020302
-DATA k192<>+8(SB)/8, $0x0302030203020302
-DATA k192<>+16(SB)/8, $0x0302030203020302
-DATA k192<>+24(SB)/8, $0x0302030203020302
-DATA k192<>+32(SB)/8, $0x0100010001000100
-DATA k192<>+40(SB)/8, $0x0100010001000100
-DATA k192<>+48(SB)/8, $0x0100010001000100
-DATA k192<>+56(SB)/8, $0x0100010001000100
-GLOBL k192<>(SB), RODATA|NOPTR, $64
-
-// func codebookScale32BF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
-TEXT ·codebookScale32BF16AVX512(SB), NOSPLIT, $384-64
-	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
-	// For each run: table[q] = codebook[q]*a, rounded; if not ordinary enlarged by 2^128.
-	// For each chunk: number = table[q].
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         codebook+32(FP), SI
-	VMOVDQU64    (SI), Z0
-	MOVQ         order+40(FP), SI
-	VMOVDQU64    (SI), Z1
-	MOVQ         $0x00000000000000f0, SI
-	KMOVQ        SI, K1
-	VPBROADCASTD k187<>+0(SB), Z2
-	VMOVDQU64    k188<>+0(SB), Z3
-	VPBROADCASTD k189<>+0(SB), Z4
-	VPBROADCASTD k190<>+0(SB), Z5
-	VPBROADCASTD k87<>+0(SB), Z6
-	VPBROADCASTD k89<>+0(SB), Z7
-	MOVQ         $0x3333333333333333, SI
-	KMOVQ        SI, K2
-	VPANDD.BCST  k174<>+0(SB), Z0, Z8
-	VPTESTMD     Z8, Z8, K2
-	VPBROADCASTD k172<>+0(SB), Z8
-	VPBROADCASTD k181<>+0(SB), Z10
-	LEAQ         63(SP), R8
-	ANDQ         $-64, R8
-	MOVQ         n+56(FP), R9
-	MOVQ         $0x00000010, R12
-
-group:
-	// Sixteen runs, or what is left.
-	MOVQ        R9, R10
-	CMPQ        R10, R12
-	CMOVQGT     R12, R10
-	SUBQ        R10, R9
-	MOVL        $0x0000ffff, SI
-	BZHIL       R10, SI, SI
-	KMOVW       SI, K3
-	VMOVDQU32.Z (DX), K3, Z11
-	VPANDD.BCST k174<>+0(SB), Z11, Z11
-	VPSUBD      Z8, Z11, Z11
-	VPCMPUD     $0x05, Z10, Z11, K3, K4
-	XORL        SI, SI
-	KORTESTW    K4, K4
-	JNZ         odd
-	MOVQ        chunks+48(FP), R11
-	CMPQ        R10, $0x10
-	JNE         run
-	CMPQ        R11, $0x01
-	JNE         run
-
-ones:
-	// Four runs of a chunk each.
-	VMULPS.BCST    (DX), Z0, Z11
-	VMULPS         Z5, Z11, Z12
-	VFMSUB132PS    Z4, Z12, K2, Z11
-	VPBROADCASTQ   (CX), Z12
-	VPBROADCASTQ   8(CX), K1, Z12
-	VPMULTISHIFTQB Z12, Z1, Z12
-	VPTERNLOGD     $0xea, Z3, Z2, Z12
-	VPERMB         Z11, Z12, Z11
-	VMOVDQU64      Z11, (AX)
-	VMULPS.BCST    4(DX), Z0, Z11
-	VMULPS         Z5, Z11, Z12
-	VFMSUB132PS    Z4, Z12, K2, Z11
-	VPBROADCASTQ   16(CX), Z12
-	VPBROADCASTQ   24(CX), K1, Z12
-	VPMULTISHIFTQB Z12, Z1, Z12
-	VPTERNLOGD     $0xea, Z3, Z2, Z12
-	VPERMB         Z11, Z12, Z11
-	VMOVDQU64      Z11, 64(AX)
-	VMULPS.BCST    8(DX), Z0, Z11
-	VMULPS         Z5, Z11, Z12
-	VFMSUB132PS    Z4, Z12, K2, Z11
-	VPBROADCASTQ   32(CX), Z12
-	VPBROADCASTQ   40(CX), K1, Z12
-	VPMULTISHIFTQB Z12, Z1, Z12
-	VPTERNLOGD     $0xea, Z3, Z2, Z12
-	VPERMB         Z11, Z12, Z11
-	VMOVDQU64      Z11, 128(AX)
-	VMULPS.BCST    12(DX), Z0, Z11
-	VMULPS         Z5, Z11, Z12
-	VFMSUB132PS    Z4, Z12, K2, Z11
-	VPBROADCASTQ   48(CX), Z12
-	VPBROADCASTQ   56(CX), K1, Z12
-	VPMULTISHIFTQB Z12, Z1, Z12
-	VPTERNLOGD     $0xea, Z3, Z2, Z12
-	VPERMB         Z11, Z12, Z11
-	VMOVDQU64      Z11, 192(AX)
-	PREFETCHT0     1024(AX)
-	PREFETCHT0     1088(AX)
-	PREFETCHT0     1152(AX)
-	PREFETCHT0     1216(AX)
-	ADDQ           $0x00000040, CX
-	ADDQ           $0x00000100, AX
-	ADDQ           $0x10, DX
-	ADDQ           $0x10, BX
-	SUBQ           $0x04, R10
-	JNZ            ones
-	JMP            next
-
-run:
-	// The table of a run.
-	MOVQ        chunks+48(FP), R11
-	TESTQ       SI, SI
-	JNZ         exact
-	VMULPS.BCST (DX), Z0, Z11
-	VMULPS      Z5, Z11, Z12
-	VFMSUB132PS Z4, Z12, K2, Z11
-
-chunk:
-	VPBROADCASTQ   (CX), Z12
-	VPBROADCASTQ   8(CX), K1, Z12
-	VPMULTISHIFTQB Z12, Z1, Z12
-	VPTERNLOGD     $0xea, Z3, Z2, Z12
-	VPERMB         Z11, Z12, Z12
-	VMOVDQU64      Z12, (AX)
-	PREFETCHT0     1024(AX)
-	ADDQ           $0x00000010, CX
-	ADDQ           $0x00000040, AX
-	DECQ           R11
-	JNZ            chunk
-	ADDQ           $0x04, DX
-	ADDQ           $0x04, BX
-	SUBQ           $0x01, R10
-	JNZ            run
-
-next:
-	TESTQ R9, R9
-	JNZ   group
-	VZEROUPPER
-	RET
-
-odd:
-	// Sixteen runs that are not all ordinary.
-	MOVQ           $+1, SI
-	LEAQ           (R8), DI
-	SUBQ           DX, DI
-	VMOVDQU32.Z    (DX), K3, Z11
-	VPBROADCASTD   k101<>+0(SB), Z9
-	VCMPPS         $0x03, Z11, Z11, K3
-	VPBROADCASTD   k171<>+0(SB), K3, Z11
-	VXORPS         Z9, Z11, Z11
-	VPBROADCASTD   k101<>+0(SB), Z9
-	VPANDND        Z11, Z9, Z12
-	VPCMPUD.BCST   $0x01, k172<>+0(SB), Z12, K3
-	VPADDD.BCST    k173<>+0(SB), Z12, Z13
-	VPADDD.BCST    k27<>+0(SB), Z12, Z12
-	VSUBPS.BCST    k173<>+0(SB), Z13, Z13
-	VMINPS         Z13, Z12, Z12
-	VPTERNLOGD     $0xf8, Z9, Z11, Z12
-	VMOVAPS        Z12, K3, Z11
-	VMULPS.BCST.Z  k134<>+0(SB), Z11, K3, Z12
-	VPBROADCASTD.Z k27<>+0(SB), K3, Z13
-	VMOVDQU32      Z11, (R8)
-	VMOVDQU32      Z12, 64(R8)
-	VMOVDQU32      Z13, 128(R8)
-	JMP            run
-
-exact:
-	// The table of a run that may not be ordinary.
-	VMOVAPS      Z0, Z11
-	VPBROADCASTD (DX)(DI*1), Z12
-	VPBROADCASTD 64(DX)(DI*1), Z13
-	VPBROADCASTD 128(DX)(DI*1), Z14
-	VMULPS       Z12, Z11, Z12
-	VMOVDQA64    Z14, Z15
-	VPTERNLOGD   $0xf8, Z9, Z12, Z15
-	VFMADD231PS  Z13, Z11, Z15
-	VPMAXUD      Z15, Z12, Z11
-	VPTERNLOGD   $0x9a, Z9, Z14, Z11
-	VPTESTMD     Z6, Z11, K3
-	VPADDD.BCST  k88<>+0(SB), Z11, Z11
-	VPADDD       Z7, Z11, K3, Z11
-	JMP          chunk
-
-// func codebookScale16F16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
-TEXT ·codebookScale16F16AVX512(SB), NOSPLIT, $384-64
-	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
-	// For each run: table[q] = codebook[q]*a, rounded; if not ordinary enlarged by 2^128.
-	// For each chunk: number = table[q].
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         codebook+32(FP), SI
-	VMOVDQU64    (SI), Z0
-	MOVQ         order+40(FP), SI
-	VMOVDQU64    (SI), Z1
-	MOVQ         $0x00000000000000f0, SI
-	KMOVQ        SI, K1
-	VPBROADCASTD k9<>+0(SB), Z2
-	VMOVDQU64    k193<>+0(SB), Z3
-	VPANDD.BCST  k174<>+0(SB), Z0, Z4
-	VPTESTMD     Z4, Z4, K2
-	VPBROADCASTD k172<>+0(SB), Z4
-	VPBROADCASTD k181<>+0(SB), Z6
-	LEAQ         63(SP), R8
-	ANDQ         $-64, R8
-	MOVQ         n+56(FP), R9
-	MOVQ         $0x00000010, R12
-
-group:
-	// Sixteen runs, or what is left.
-	MOVQ        R9, R10
-	CMPQ        R10, R12
-	CMOVQGT     R12, R10
-	SUBQ        R10, R9
-	MOVL        $0x0000ffff, SI
-	BZHIL       R10, SI, SI
-	KMOVW       SI, K2
-	VMOVDQU32.Z (DX), K2, Z7
-	VPANDD.BCST k174<>+0(SB), Z7, Z7
-	VPSUBD      Z4, Z7, Z7
-	VPCMPUD     $0x05, Z6, Z7, K2, K3
-	XORL        SI, SI
-	KORTESTW    K3, K3
-	JNZ         odd
-	MOVQ        chunks+48(FP), R11
-	CMPQ        R10, $0x10
-	JNE         run
-	CMPQ        R11, $0x01
-	JNE         run
-
-ones:
-	// Four runs of a chunk each.
-	VMULPS.BCST    (DX), Z0, Z7
-	VCVTPS2PH      $0x00, Z7, Y7
-	VMULPS.BCST    4(DX), Z0, Z8
-	VCVTPS2PH      $0x00, Z8, Y8
-	VINSERTI64X4   $0x01, Y8, Z7, Z7
-	VPBROADCASTQ   (CX), Z8
-	VPBROADCASTQ   8(CX), K1, Z8
-	VPMULTISHIFTQB Z8, Z1, Z8
-	VPTERNLOGD     $0xea, Z3, Z2, Z8
-	VPERMB         Z7, Z8, Z7
-	VMOVDQU64      Z7, (AX)
-	VMULPS.BCST    8(DX), Z0, Z7
-	VCVTPS2PH      $0x00, Z7, Y7
-	VMULPS.BCST    12(DX), Z0, Z8
-	VCVTPS2PH      $0x00, Z8, Y8
-	VINSERTI64X4   $0x01, Y8, Z7, Z7
-	VPBROADCASTQ   16(CX), Z8
-	VPBROADCASTQ   24(CX), K1, Z8
-	VPMULTISHIFTQB Z8, Z1, Z8
-	VPTERNLOGD     $0xea, Z3, Z2, Z8
-	VPERMB         Z7, Z8, Z7
-	VMOVDQU64      Z7, 64(AX)
-	PREFETCHT0     1024(AX)
-	PREFETCHT0     1088(AX)
-	ADDQ           $0x00000020, CX
-	ADDQ           $0x00000080, AX
-	ADDQ           $0x10, DX
-	ADDQ           $0x10, BX
-	SUBQ           $0x04, R10
-	JNZ            ones
-	JMP            next
-
-run:
-	// The table of a run.
-	MOVQ         chunks+48(FP), R11
-	TESTQ        SI, SI
-	JNZ          exact
-	VMULPS.BCST  (DX), Z0, Z7
-	VCVTPS2PH    $0x00, Z7, Y7
-	VMULPS.BCST  4(DX), Z0, Z8
-	VCVTPS2PH    $0x00, Z8, Y8
-	VINSERTI64X4 $0x01, Y8, Z7, Z7
-
-chunk:
-	VPBROADCASTQ   (CX), Z8
-	VPBROADCASTQ   8(CX), K1, Z8
-	VPMULTISHIFTQB Z8, Z1, Z8
-	VPTERNLOGD     $0xea, Z3, Z2, Z8
-	VPERMB         Z7, Z8, Z8
-	VMOVDQU64      Z8, (AX)
-	PREFETCHT0     1024(AX)
-	ADDQ           $0x00000010, CX
-	ADDQ           $0x00000040, AX
-	DECQ           R11
-	JNZ            chunk
-	ADDQ           $0x08, DX
-	ADDQ           $0x08, BX
-	SUBQ           $0x02, R10
-	JNZ            run
-
-next:
-	TESTQ R9, R9
-	JNZ   group
-	VZEROUPPER
-	RET
-
-odd:
-	// Sixteen runs that are not all ordinary.
-	MOVQ           $+1, SI
-	LEAQ           (R8), DI
-	SUBQ           DX, DI
-	VMOVDQU32.Z    (DX), K2, Z7
-	VPBROADCASTD   k101<>+0(SB), Z5
-	VCMPPS         $0x03, Z7, Z7, K2
-	VPBROADCASTD   k171<>+0(SB), K2, Z7
-	VXORPS         Z5, Z7, Z7
-	VPBROADCASTD   k101<>+0(SB), Z5
-	VPANDND        Z7, Z5, Z8
-	VPCMPUD.BCST   $0x01, k172<>+0(SB), Z8, K2
-	VPADDD.BCST    k173<>+0(SB), Z8, Z9
-	VPADDD.BCST    k27<>+0(SB), Z8, Z8
-	VSUBPS.BCST    k173<>+0(SB), Z9, Z9
-	VMINPS         Z9, Z8, Z8
-	VPTERNLOGD     $0xf8, Z5, Z7, Z8
-	VMOVAPS        Z8, K2, Z7
-	VMULPS.BCST.Z  k134<>+0(SB), Z7, K2, Z8
-	VPBROADCASTD.Z k27<>+0(SB), K2, Z9
-	VMOVDQU32      Z7, (R8)
-	VMOVDQU32      Z8, 64(R8)
-	VMOVDQU32      Z9, 128(R8)
-	JMP            run
-
-exact:
-	// The table of a run that may not be ordinary.
-	VMOVAPS      Z0, Z7
-	VPBROADCASTD (DX)(DI*1), Z8
-	VPBROADCASTD 64(DX)(DI*1), Z9
-	VPBROADCASTD 128(DX)(DI*1), Z10
-	VMULPS       Z8, Z7, Z8
-	VMOVDQA64    Z10, Z11
-	VPTERNLOGD   $0xf8, Z5, Z8, Z11
-	VFMADD231PS  Z9, Z7, Z11
-	VPMAXUD      Z11, Z8, Z7
-	VPTERNLOGD   $0x9a, Z5, Z10, Z7
-	VCVTPS2PH    $0x00, Z7, Y7
-	VMOVAPS      Z0, Z8
-	VPBROADCASTD 4(DX)(DI*1), Z9
-	VPBROADCASTD 68(DX)(DI*1), Z10
-	VPBROADCASTD 132(DX)(DI*1), Z11
-	VMULPS       Z9, Z8, Z9
-	VMOVDQA64    Z11, Z12
-	VPTERNLOGD   $0xf8, Z5, Z9, Z12
-	VFMADD231PS  Z10, Z8, Z12
-	VPMAXUD      Z12, Z9, Z8
-	VPTERNLOGD   $0x9a, Z5, Z11, Z8
-	VCVTPS2PH    $0x00, Z8, Y8
-	VINSERTI64X4 $0x01, Y8, Z7, Z7
-	JMP          chunk
-
-DATA k193<>+0(SB)/8, $0x0100010001000100
-DATA k193<>+8(SB)/8, $0x0100010001000100
-DATA k193<>+16(SB)/8, $0x0100010001000100
-DATA k193<>+24(SB)/8, $0x0100010001000100
-DATA k193<>+32(SB)/8, $0x2120212021202120
-DATA k193<>+40(SB)/8, $0x2120212021202120
-DATA k193<>+48(SB)/8, $0x2120212021202120
-DATA k193<>+56(SB)/8, $0x2120212021202120
-GLOBL k193<>(SB), RODATA|NOPTR, $64
-
-// func codebookScale32F16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
-TEXT ·codebookScale32F16AVX512(SB), NOSPLIT, $384-64
-	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
-	// For each run: table[q] = codebook[q]*a, rounded; if not ordinary enlarged by 2^128.
-	// For each chunk: number = table[q].
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         codebook+32(FP), SI
-	VMOVDQU64    (SI), Z0
-	MOVQ         order+40(FP), SI
-	VMOVDQU64    (SI), Z1
-	MOVQ         $0x00000000000000f0, SI
-	KMOVQ        SI, K1
-	VPBROADCASTD k9<>+0(SB), Z2
-	VMOVDQU64    k90<>+0(SB), Z3
-	VPANDD.BCST  k174<>+0(SB), Z0, Z4
-	VPTESTMD     Z4, Z4, K2
-	VPBROADCASTD k172<>+0(SB), Z4
-	VPBROADCASTD k181<>+0(SB), Z6
-	LEAQ         63(SP), R8
-	ANDQ         $-64, R8
-	MOVQ         n+56(FP), R9
-	MOVQ         $0x00000010, R12
-
-group:
-	// Sixteen runs, or what is left.
-	MOVQ        R9, R10
-	CMPQ        R10, R12
-	CMOVQGT     R12, R10
-	SUBQ        R10, R9
-	MOVL        $0x0000ffff, SI
-	BZHIL       R10, SI, SI
-	KMOVW       SI, K2
-	VMOVDQU32.Z (DX), K2, Z7
-	VPANDD.BCST k174<>+0(SB), Z7, Z7
-	VPSUBD      Z4, Z7, Z7
-	VPCMPUD     $0x05, Z6, Z7, K2, K3
-	XORL        SI, SI
-	KORTESTW    K3, K3
-	JNZ         odd
-	MOVQ        chunks+48(FP), R11
-	CMPQ        R10, $0x10
-	JNE         run
-	CMPQ        R11, $0x01
-	JNE         run
-
-ones:
-	// Four runs of a chunk each.
-	VMULPS.BCST    (DX), Z0, Z7
-	VCVTPS2PH      $0x00, Z7, Y7
-	VPBROADCASTQ   (CX), Z8
-	VPBROADCASTQ   8(CX), K1, Z8
-	VPMULTISHIFTQB Z8, Z1, Z8
-	VPTERNLOGD     $0xea, Z3, Z2, Z8
-	VPERMB         Z7, Z8, Z7
-	VMOVDQU64      Z7, (AX)
-	VMULPS.BCST    4(DX), Z0, Z7
-	VCVTPS2PH      $0x00, Z7, Y7
-	VPBROADCASTQ   16(CX), Z8
-	VPBROADCASTQ   24(CX), K1, Z8
-	VPMULTISHIFTQB Z8, Z1, Z8
-	VPTERNLOGD     $0xea, Z3, Z2, Z8
-	VPERMB         Z7, Z8, Z7
-	VMOVDQU64      Z7, 64(AX)
-	VMULPS.BCST    8(DX), Z0, Z7
-	VCVTPS2PH      $0x00, Z7, Y7
-	VPBROADCASTQ   32(CX), Z8
-	VPBROADCASTQ   40(CX), K1, Z8
-	VPMULTISHIFTQB Z8, Z1, Z8
-	VPTERNLOGD     $0xea, Z3, Z2, Z8
-	VPERMB         Z7, Z8, Z7
-	VMOVDQU64      Z7, 128(AX)
-	VMULPS.BCST    12(DX), Z0, Z7
-	VCVTPS2PH      $0x00, Z7, Y7
-	VPBROADCASTQ   48(CX), Z8
-	VPBROADCASTQ   56(CX), K1, Z8
-	VPMULTISHIFTQB Z8, Z1, Z8
-	VPTERNLOGD     $0xea, Z3, Z2, Z8
-	VPERMB         Z7, Z8, Z7
-	VMOVDQU64      Z7, 192(AX)
-	PREFETCHT0     1024(AX)
-	PREFETCHT0     1088(AX)
-	PREFETCHT0     1152(AX)
-	PREFETCHT0     1216(AX)
-	ADDQ           $0x00000040, CX
-	ADDQ           $0x00000100, AX
-	ADDQ           $0x10, DX
-	ADDQ           $0x10, BX
-	SUBQ           $0x04, R10
-	JNZ            ones
-	JMP            next
-
-run:
-	// The table of a run.
-	MOVQ        chunks+48(FP), R11
-	TESTQ       SI, SI
-	JNZ         exact
-	VMULPS.BCST (DX), Z0, Z7
-	VCVTPS2PH   $0x00, Z7, Y7
-
-chunk:
-	VPBROADCASTQ   (CX), Z8
-	VPBROADCASTQ   8(CX), K1, Z8
-	VPMULTISHIFTQB Z8, Z1, Z8
-	VPTERNLOGD     $0xea, Z3, Z2, Z8
-	VPERMB         Z7, Z8, Z8
-	VMOVDQU64      Z8, (AX)
-	PREFETCHT0     1024(AX)
-	ADDQ           $0x00000010, CX
-	ADDQ           $0x00000040, AX
-	DECQ           R11
-	JNZ            chunk
-	ADDQ           $0x04, DX
-	ADDQ           $0x04, BX
-	SUBQ           $0x01, R10
-	JNZ            run
-
-next:
-	TESTQ R9, R9
-	JNZ   group
-	VZEROUPPER
-	RET
-
-odd:
-	// Sixteen runs that are not all ordinary.
-	MOVQ           $+1, SI
-	LEAQ           (R8), DI
-	SUBQ           DX, DI
-	VMOVDQU32.Z    (DX), K2, Z7
-	VPBROADCASTD   k101<>+0(SB), Z5
-	VCMPPS         $0x03, Z7, Z7, K2
-	VPBROADCASTD   k171<>+0(SB), K2, Z7
-	VXORPS         Z5, Z7, Z7
-	VPBROADCASTD   k101<>+0(SB), Z5
-	VPANDND        Z7, Z5, Z8
-	VPCMPUD.BCST   $0x01, k172<>+0(SB), Z8, K2
-	VPADDD.BCST    k173<>+0(SB), Z8, Z9
-	VPADDD.BCST    k27<>+0(SB), Z8, Z8
-	VSUBPS.BCST    k173<>+0(SB), Z9, Z9
-	VMINPS         Z9, Z8, Z8
-	VPTERNLOGD     $0xf8, Z5, Z7, Z8
-	VMOVAPS        Z8, K2, Z7
-	VMULPS.BCST.Z  k134<>+0(SB), Z7, K2, Z8
-	VPBROADCASTD.Z k27<>+0(SB), K2, Z9
-	VMOVDQU32      Z7, (R8)
-	VMOVDQU32      Z8, 64(R8)
-	VMOVDQU32      Z9, 128(R8)
-	JMP            run
-
-exact:
-	// The table of a run that may not be ordinary.
-	VMOVAPS      Z0, Z7
-	VPBROADCASTD (DX)(DI*1), Z8
-	VPBROADCASTD 64(DX)(DI*1), Z9
-	VPBROADCASTD 128(DX)(DI*1), Z10
-	VMULPS       Z8, Z7, Z8
-	VMOVDQA64    Z10, Z11
-	VPTERNLOGD   $0xf8, Z5, Z8, Z11
-	VFMADD231PS  Z9, Z7, Z11
-	VPMAXUD      Z11, Z8, Z7
-	VPTERNLOGD   $0x9a, Z5, Z10, Z7
-	VCVTPS2PH    $0x00, Z7, Y7
-	JMP          chunk
-
-// func codebookShift32F32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
-TEXT ·codebookShift32F32AVX512(SB), NOSPLIT, $384-64
-	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
-	// For each run: table[q] = (codebook[q]-b)*a, rounded; if not ordinary enlarged by 2^128.
-	// For each chunk: number = table[q].
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         codebook+32(FP), SI
-	VMOVDQU64    (SI), Z0
-	MOVQ         order+40(FP), SI
-	VMOVDQU64    (SI), Z1
-	MOVQ         $0x00000000000000f0, SI
-	KMOVQ        SI, K1
-	VPANDD.BCST  k174<>+0(SB), Z0, Z2
-	VPTESTMD     Z2, Z2, K1
-	VPBROADCASTD k172<>+0(SB), Z2
-	VPBROADCASTD k181<>+0(SB), Z5
-	VPBROADCASTD k182<>+0(SB), Z6
-	VPBROADCASTD k183<>+0(SB), Z7
-	LEAQ         63(SP), R8
-	ANDQ         $-64, R8
-	MOVQ         n+56(FP), R9
-	MOVQ         $0x00000010, R12
-
-group:
-	// Sixteen runs, or what is left.
-	MOVQ        R9, R10
-	CMPQ        R10, R12
-	CMOVQGT     R12, R10
-	SUBQ        R10, R9
-	MOVL        $0x0000ffff, SI
-	BZHIL       R10, SI, SI
-	KMOVW       SI, K3
-	VMOVDQU32.Z (DX), K3, Z8
-	VPANDD.BCST k174<>+0(SB), Z8, Z8
-	VPSUBD      Z2, Z8, Z8
-	VPCMPUD     $0x05, Z5, Z8, K3, K4
-	VMOVDQU32.Z (BX), K3, Z8
-	VPANDD.BCST k174<>+0(SB), Z8, Z8
-	VPTESTMD    Z8, Z8, K5
-	VPSUBD      Z6, Z8, Z8
-	VPCMPUD     $0x05, Z7, Z8, K5, K5
-	KORW        K4, K5, K4
-	XORL        SI, SI
-	KORTESTW    K4, K4
-	JNZ         odd
-	MOVQ        chunks+48(FP), R11
-	CMPQ        R10, $0x10
-	JNE         run
-	CMPQ        R11, $0x01
-	JNE         run
-
-ones:
-	// Four runs of a chunk each.
-	VSUBPS.BCST         (BX), Z0, Z8
-	VMULPS.BCST         (DX), Z8, Z8
-	VPMULTISHIFTQB.BCST (CX), Z1, Z9
-	VPMULTISHIFTQB.BCST 8(CX), Z1, Z10
-	VPERMD              Z8, Z9, Z9
-	VMOVDQU64           Z9, (AX)
-	VPERMD              Z8, Z10, Z8
-	VMOVDQU64           Z8, 64(AX)
-	VSUBPS.BCST         4(BX), Z0, Z8
-	VMULPS.BCST         4(DX), Z8, Z8
-	VPMULTISHIFTQB.BCST 16(CX), Z1, Z9
-	VPMULTISHIFTQB.BCST 24(CX), Z1, Z10
-	VPERMD              Z8, Z9, Z9
-	VMOVDQU64           Z9, 128(AX)
-	VPERMD              Z8, Z10, Z8
-	VMOVDQU64           Z8, 192(AX)
-	VSUBPS.BCST         8(BX), Z0, Z8
-	VMULPS.BCST         8(DX), Z8, Z8
-	VPMULTISHIFTQB.BCST 32(CX), Z1, Z9
-	VPMULTISHIFTQB.BCST 40(CX), Z1, Z10
-	VPERMD              Z8, Z9, Z9
-	VMOVDQU64           Z9, 256(AX)
-	VPERMD              Z8, Z10, Z8
-	VMOVDQU64           Z8, 320(AX)
-	VSUBPS.BCST         12(BX), Z0, Z8
-	VMULPS.BCST         12(DX), Z8, Z8
-	VPMULTISHIFTQB.BCST 48(CX), Z1, Z9
-	VPMULTISHIFTQB.BCST 56(CX), Z1, Z10
-	VPERMD              Z8, Z9, Z9
-	VMOVDQU64           Z9, 384(AX)
-	VPERMD              Z8, Z10, Z8
-	VMOVDQU64           Z8, 448(AX)
-	PREFETCHT0          1024(AX)
-	PREFETCHT0          1088(AX)
-	PREFETCHT0          1152(AX)
-	PREFETCHT0          1216(AX)
-	PREFETCHT0          1280(AX)
-	PREFETCHT0          1344(AX)
-	PREFETCHT0          1408(AX)
-	PREFETCHT0          1472(AX)
-	ADDQ                $0x00000040, CX
-	ADDQ                $0x00000200, AX
-	ADDQ                $0x10, DX
-	ADDQ                $0x10, BX
-	SUBQ                $0x04, R10
-	JNZ                 ones
-	JMP                 next
-
-run:
-	// The table of a run.
-	MOVQ        chunks+48(FP), R11
-	TESTQ       SI, SI
-	JNZ         exact
-	VSUBPS.BCST (BX), Z0, Z8
-	VMULPS.BCST (DX), Z8, Z8
-
-chunk:
-	VPMULTISHIFTQB.BCST (CX), Z1, Z9
-	VPMULTISHIFTQB.BCST 8(CX), Z1, Z10
-	VPERMD              Z8, Z9, Z9
-	VMOVDQU64           Z9, (AX)
-	VPERMD              Z8, Z10, Z9
-	VMOVDQU64           Z9, 64(AX)
-	PREFETCHT0          1024(AX)
-	PREFETCHT0          1088(AX)
-	ADDQ                $0x00000010, CX
-	ADDQ                $0x00000080, AX
-	DECQ                R11
-	JNZ                 chunk
-	ADDQ                $0x04, DX
-	ADDQ                $0x04, BX
-	SUBQ                $0x01, R10
-	JNZ                 run
-
-next:
-	TESTQ R9, R9
-	JNZ   group
-	VZEROUPPER
-	RET
-
-odd:
-	// Sixteen runs that are not all ordinary.
-	MOVQ           $+1, SI
-	LEAQ           (R8), DI
-	SUBQ           DX, DI
-	VMOVDQU32.Z    (DX), K3, Z8
-	VPBROADCASTD   k101<>+0(SB), Z9
-	VCMPPS         $0x03, Z8, Z8, K2
-	VPBROADCASTD   k171<>+0(SB), K2, Z8
-	VXORPS         Z9, Z8, Z8
-	VPBROADCASTD   k101<>+0(SB), Z3
-	VPANDND        Z8, Z3, Z10
-	VPCMPUD.BCST   $0x01, k172<>+0(SB), Z10, K2
-	VPADDD.BCST    k173<>+0(SB), Z10, Z11
-	VPADDD.BCST    k27<>+0(SB), Z10, Z10
-	VSUBPS.BCST    k173<>+0(SB), Z11, Z11
-	VMINPS         Z11, Z10, Z10
-	VPTERNLOGD     $0xf8, Z3, Z8, Z10
-	VMOVAPS        Z10, K2, Z8
-	VMULPS.BCST.Z  k134<>+0(SB), Z8, K2, Z10
-	VPBROADCASTD.Z k27<>+0(SB), K2, Z11
-	VMOVDQU32.Z    (BX), K3, Z12
-	VPXORD         Z4, Z4, Z4
-	VSUBPS         Z12, Z4, Z4
-	VEXTRACTI64X4  $0x01, Z4, Y13
-	VCVTPS2PD      Y4, Z4
-	VCVTPS2PD      Y13, Z13
-	VMOVDQU32.Z    (DX), K3, Z14
-	VEXTRACTI64X4  $0x01, Z14, Y15
-	VCVTPS2PD      Y14, Z14
-	VCVTPS2PD      Y15, Z15
-	VMULPD         Z14, Z4, Z4
-	VMULPD         Z15, Z13, Z13
-	VCVTPD2PS      Z4, Y4
-	VCVTPD2PS      Z13, Y13
-	VINSERTI64X4   $0x01, Y13, Z4, Z4
-	VCMPPS         $0x03, Z4, Z4, K2
-	VPBROADCASTD   k171<>+0(SB), K2, Z4
-	VPANDD.BCST    k174<>+0(SB), Z12, Z13
-	VPCMPUD.BCST   $0x05, k175<>+0(SB), Z13, K2
-	VPCMPUD.BCST   $0x05, k184<>+0(SB), Z13, K3
-	VMOVDQA32.Z    Z12, K2, Z12
-	VPBROADCASTD   k185<>+0(SB), K3, Z12
-	VMOVUPS        Z12, 192(R8)
-	VMOVUPS        Z4, 256(R8)
-	VXORPS         Z9, Z4, Z4
-	VMULPS.BCST    k186<>+0(SB), Z4, K3, Z8
-	VPXORD         Z10, Z10, K3, Z10
-	VPXORD         Z11, Z11, K3, Z11
-	KNOTW          K1, K2
-	VMOVDQU32      Z8, (R8)
-	VMOVDQU32      Z10, 64(R8)
-	VMOVDQU32      Z11, 128(R8)
-	JMP            run
-
-exact:
-	// The table of a run that may not be ordinary.
-	VSUBPS.BCST  192(DX)(DI*1), Z0, Z8
-	VPBROADCASTD (DX)(DI*1), Z9
-	VPBROADCASTD 64(DX)(DI*1), Z10
-	VPBROADCASTD 128(DX)(DI*1), Z11
-	VMULPS       Z9, Z8, Z9
-	VMOVDQA64    Z11, Z12
-	VPTERNLOGD   $0xf8, Z3, Z9, Z12
-	VFMADD231PS  Z10, Z8, Z12
-	VPMAXUD      Z12, Z9, Z8
-	VPTERNLOGD   $0x9a, Z3, Z11, Z8
-	VPBROADCASTD 256(DX)(DI*1), K2, Z8
-	JMP          chunk
-
-// func codebookShift32BF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
-TEXT ·codebookShift32BF16AVX512(SB), NOSPLIT, $384-64
-	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
-	// For each run: table[q] = (codebook[q]-b)*a, rounded; if not ordinary enlarged by 2^128.
-	// For each chunk: number = table[q].
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         codebook+32(FP), SI
-	VMOVDQU64    (SI), Z0
-	MOVQ         order+40(FP), SI
-	VMOVDQU64    (SI), Z1
-	MOVQ         $0x00000000000000f0, SI
-	KMOVQ        SI, K1
-	VPBROADCASTD k187<>+0(SB), Z2
-	VMOVDQU64    k188<>+0(SB), Z3
-	VPBROADCASTD k87<>+0(SB), Z4
-	VPBROADCASTD k89<>+0(SB), Z5
-	MOVQ         $0x3333333333333333, SI
-	KMOVQ        SI, K2
-	VPANDD.BCST  k174<>+0(SB), Z0, Z6
-	VPTESTMD     Z6, Z6, K2
-	VPBROADCASTD k172<>+0(SB), Z6
-	VPBROADCASTD k181<>+0(SB), Z9
-	VPBROADCASTD k182<>+0(SB), Z10
-	VPBROADCASTD k183<>+0(SB), Z11
-	LEAQ         63(SP), R8
-	ANDQ         $-64, R8
-	MOVQ         n+56(FP), R9
-	MOVQ         $0x00000010, R12
-
-group:
-	// Sixteen runs, or what is left.
-	MOVQ        R9, R10
-	CMPQ        R10, R12
-	CMOVQGT     R12, R10
-	SUBQ        R10, R9
-	MOVL        $0x0000ffff, SI
-	BZHIL       R10, SI, SI
-	KMOVW       SI, K4
-	VMOVDQU32.Z (DX), K4, Z12
-	VPANDD.BCST k174<>+0(SB), Z12, Z12
-	VPSUBD      Z6, Z12, Z12
-	VPCMPUD     $0x05, Z9, Z12, K4, K5
-	VMOVDQU32.Z (BX), K4, Z12
-	VPANDD.BCST k174<>+0(SB), Z12, Z12
-	VPTESTMD    Z12, Z12, K6
-	VPSUBD      Z10, Z12, Z12
-	VPCMPUD     $0x05, Z11, Z12, K6, K6
-	KORW        K5, K6, K5
-	XORL        SI, SI
-	KORTESTW    K5, K5
-	JNZ         odd
-	MOVQ        chunks+48(FP), R11
-	CMPQ        R10, $0x10
-	JNE         run
-	CMPQ        R11, $0x01
-	JNE         run
-
-ones:
-	// Four runs of a chunk each.
-	VSUBPS.BCST    (BX), Z0, Z12
-	VMULPS.BCST    (DX), Z12, Z12
-	VPTESTMD       Z4, Z12, K4
-	VPADDD.BCST    k88<>+0(SB), Z12, Z12
-	VPADDD         Z5, Z12, K4, Z12
-	VPBROADCASTQ   (CX), Z13
-	VPBROADCASTQ   8(CX), K1, Z13
-	VPMULTISHIFTQB Z13, Z1, Z13
-	VPTERNLOGD     $0xea, Z3, Z2, Z13
-	VPERMB         Z12, Z13, Z12
-	VMOVDQU64      Z12, (AX)
-	VSUBPS.BCST    4(BX), Z0, Z12
-	VMULPS.BCST    4(DX), Z12, Z12
-	VPTESTMD       Z4, Z12, K4
-	VPADDD.BCST    k88<>+0(SB), Z12, Z12
-	VPADDD         Z5, Z12, K4, Z12
-	VPBROADCASTQ   16(CX), Z13
-	VPBROADCASTQ   24(CX), K1, Z13
-	VPMULTISHIFTQB Z13, Z1, Z13
-	VPTERNLOGD     $0xea, Z3, Z2, Z13
-	VPERMB         Z12, Z13, Z12
-	VMOVDQU64      Z12, 64(AX)
-	VSUBPS.BCST    8(BX), Z0, Z12
-	VMULPS.BCST    8(DX), Z12, Z12
-	VPTESTMD       Z4, Z12, K4
-	VPADDD.BCST    k88<>+0(SB), Z12, Z12
-	VPADDD         Z5, Z12, K4, Z12
-	VPBROADCASTQ   32(CX), Z13
-	VPBROADCASTQ   40(CX), K1, Z13
-	VPMULTISHIFTQB Z13, Z1, Z13
-	VPTERNLOGD     $0xea, Z3, Z2, Z13
-	VPERMB         Z12, Z13, Z12
-	VMOVDQU64      Z12, 128(AX)
-	VSUBPS.BCST    12(BX), Z0, Z12
-	VMULPS.BCST    12(DX), Z12, Z12
-	VPTESTMD       Z4, Z12, K4
-	VPADDD.BCST    k88<>+0(SB), Z12, Z12
-	VPADDD         Z5, Z12, K4, Z12
-	VPBROADCASTQ   48(CX), Z13
-	VPBROADCASTQ   56(CX), K1, Z13
-	VPMULTISHIFTQB Z13, Z1, Z13
-	VPTERNLOGD     $0xea, Z3, Z2, Z13
-	VPERMB         Z12, Z13, Z12
-	VMOVDQU64      Z12, 192(AX)
-	PREFETCHT0     1024(AX)
-	PREFETCHT0     1088(AX)
-	PREFETCHT0     1152(AX)
-	PREFETCHT0     1216(AX)
-	ADDQ           $0x00000040, CX
-	ADDQ           $0x00000100, AX
-	ADDQ           $0x10, DX
-	ADDQ           $0x10, BX
-	SUBQ           $0x04, R10
-	JNZ            ones
-	JMP            next
-
-run:
-	// The table of a run.
-	MOVQ        chunks+48(FP), R11
-	TESTQ       SI, SI
-	JNZ         exact
-	VSUBPS.BCST (BX), Z0, Z12
-	VMULPS.BCST (DX), Z12, Z12
-	VPTESTMD    Z4, Z12, K4
-	VPADDD.BCST k88<>+0(SB), Z12, Z12
-	VPADDD      Z5, Z12, K4, Z12
-
-chunk:
-	VPBROADCASTQ   (CX), Z13
-	VPBROADCASTQ   8(CX), K1, Z13
-	VPMULTISHIFTQB Z13, Z1, Z13
-	VPTERNLOGD     $0xea, Z3, Z2, Z13
-	VPERMB         Z12, Z13, Z13
-	VMOVDQU64      Z13, (AX)
-	PREFETCHT0     1024(AX)
-	ADDQ           $0x00000010, CX
-	ADDQ           $0x00000040, AX
-	DECQ           R11
-	JNZ            chunk
-	ADDQ           $0x04, DX
-	ADDQ           $0x04, BX
-	SUBQ           $0x01, R10
-	JNZ            run
-
-next:
-	TESTQ R9, R9
-	JNZ   group
-	VZEROUPPER
-	RET
-
-odd:
-	// Sixteen runs that are not all ordinary.
-	MOVQ           $+1, SI
-	LEAQ           (R8), DI
-	SUBQ           DX, DI
-	VMOVDQU32.Z    (DX), K4, Z12
-	VPBROADCASTD   k101<>+0(SB), Z13
-	VCMPPS         $0x03, Z12, Z12, K3
-	VPBROADCASTD   k171<>+0(SB), K3, Z12
-	VXORPS         Z13, Z12, Z12
-	VPBROADCASTD   k101<>+0(SB), Z7
-	VPANDND        Z12, Z7, Z14
-	VPCMPUD.BCST   $0x01, k172<>+0(SB), Z14, K3
-	VPADDD.BCST    k173<>+0(SB), Z14, Z15
-	VPADDD.BCST    k27<>+0(SB), Z14, Z14
-	VSUBPS.BCST    k173<>+0(SB), Z15, Z15
-	VMINPS         Z15, Z14, Z14
-	VPTERNLOGD     $0xf8, Z7, Z12, Z14
-	VMOVAPS        Z14, K3, Z12
-	VMULPS.BCST.Z  k134<>+0(SB), Z12, K3, Z14
-	VPBROADCASTD.Z k27<>+0(SB), K3, Z15
-	VMOVDQU32.Z    (BX), K4, Z16
-	VPXORD         Z8, Z8, Z8
-	VSUBPS         Z16, Z8, Z8
-	VEXTRACTI64X4  $0x01, Z8, Y17
-	VCVTPS2PD      Y8, Z8
-	VCVTPS2PD      Y17, Z17
-	VMOVDQU32.Z    (DX), K4, Z18
-	VEXTRACTI64X4  $0x01, Z18, Y19
-	VCVTPS2PD      Y18, Z18
-	VCVTPS2PD      Y19, Z19
-	VMULPD         Z18, Z8, Z8
-	VMULPD         Z19, Z17, Z17
-	VCVTPD2PS      Z8, Y8
-	VCVTPD2PS      Z17, Y17
-	VINSERTI64X4   $0x01, Y17, Z8, Z8
-	VCMPPS         $0x03, Z8, Z8, K3
-	VPBROADCASTD   k171<>+0(SB), K3, Z8
-	VPANDD.BCST    k174<>+0(SB), Z16, Z17
-	VPCMPUD.BCST   $0x05, k175<>+0(SB), Z17, K3
-	VPCMPUD.BCST   $0x05, k184<>+0(SB), Z17, K4
-	VMOVDQA32.Z    Z16, K3, Z16
-	VPBROADCASTD   k185<>+0(SB), K4, Z16
-	VMOVUPS        Z16, 192(R8)
-	VMOVUPS        Z8, 256(R8)
-	VXORPS         Z13, Z8, Z8
-	VMULPS.BCST    k186<>+0(SB), Z8, K4, Z12
-	VPXORD         Z14, Z14, K4, Z14
-	VPXORD         Z15, Z15, K4, Z15
-	KNOTW          K2, K3
-	VMOVDQU32      Z12, (R8)
-	VMOVDQU32      Z14, 64(R8)
-	VMOVDQU32      Z15, 128(R8)
-	JMP            run
-
-exact:
-	// The table of a run that may not be ordinary.
-	VSUBPS.BCST  192(DX)(DI*1), Z0, Z12
-	VPBROADCASTD (DX)(DI*1), Z13
-	VPBROADCASTD 64(DX)(DI*1), Z14
-	VPBROADCASTD 128(DX)(DI*1), Z15
-	VMULPS       Z13, Z12, Z13
-	VMOVDQA64    Z15, Z16
-	VPTERNLOGD   $0xf8, Z7, Z13, Z16
-	VFMADD231PS  Z14, Z12, Z16
-	VPMAXUD      Z16, Z13, Z12
-	VPTERNLOGD   $0x9a, Z7, Z15, Z12
-	VPBROADCASTD 256(DX)(DI*1), K3, Z12
-	VPTESTMD     Z4, Z12, K4
-	VPADDD.BCST  k88<>+0(SB), Z12, Z12
-	VPADDD       Z5, Z12, K4, Z12
-	JMP          chunk
-
-// func codebookShift32F16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
-TEXT ·codebookShift32F16AVX512(SB), NOSPLIT, $384-64
-	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
-	// For each run: table[q] = (codebook[q]-b)*a, rounded; if not ordinary enlarged by 2^128.
-	// For each chunk: number = table[q].
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         codebook+32(FP), SI
-	VMOVDQU64    (SI), Z0
-	MOVQ         order+40(FP), SI
-	VMOVDQU64    (SI), Z1
-	MOVQ         $0x00000000000000f0, SI
-	KMOVQ        SI, K1
-	VPBROADCASTD k9<>+0(SB), Z2
-	VMOVDQU64    k90<>+0(SB), Z3
-	VPANDD.BCST  k174<>+0(SB), Z0, Z4
-	VPTESTMD     Z4, Z4, K2
-	VPBROADCASTD k172<>+0(SB), Z4
-	VPBROADCASTD k181<>+0(SB), Z7
-	VPBROADCASTD k182<>+0(SB), Z8
-	VPBROADCASTD k183<>+0(SB), Z9
-	LEAQ         63(SP), R8
-	ANDQ         $-64, R8
-	MOVQ         n+56(FP), R9
-	MOVQ         $0x00000010, R12
-
-group:
-	// Sixteen runs, or what is left.
-	MOVQ        R9, R10
-	CMPQ        R10, R12
-	CMOVQGT     R12, R10
-	SUBQ        R10, R9
-	MOVL        $0x0000ffff, SI
-	BZHIL       R10, SI, SI
-	KMOVW       SI, K3
-	VMOVDQU32.Z (DX), K3, Z10
-	VPANDD.BCST k174<>+0(SB), Z10, Z10
-	VPSUBD      Z4, Z10, Z10
-	VPCMPUD     $0x05, Z7, Z10, K3, K4
-	VMOVDQU32.Z (BX), K3, Z10
-	VPANDD.BCST k174<>+0(SB), Z10, Z10
-	VPTESTMD    Z10, Z10, K5
-	VPSUBD      Z8, Z10, Z10
-	VPCMPUD     $0x05, Z9, Z10, K5, K5
-	KORW        K4, K5, K4
-	XORL        SI, SI
-	KORTESTW    K4, K4
-	JNZ         odd
-	MOVQ        chunks+48(FP), R11
-	CMPQ        R10, $0x10
-	JNE         run
-	CMPQ        R11, $0x01
-	JNE         run
-
-ones:
-	// Four runs of a chunk each.
-	VSUBPS.BCST    (BX), Z0, Z10
-	VMULPS.BCST    (DX), Z10, Z10
-	VCVTPS2PH      $0x00, Z10, Y10
-	VPBROADCASTQ   (CX), Z11
-	VPBROADCASTQ   8(CX), K1, Z11
-	VPMULTISHIFTQB Z11, Z1, Z11
-	VPTERNLOGD     $0xea, Z3, Z2, Z11
-	VPERMB         Z10, Z11, Z10
-	VMOVDQU64      Z10, (AX)
-	VSUBPS.BCST    4(BX), Z0, Z10
-	VMULPS.BCST    4(DX), Z10, Z10
-	VCVTPS2PH      $0x00, Z10, Y10
-	VPBROADCASTQ   16(CX), Z11
-	VPBROADCASTQ   24(CX), K1, Z11
-	VPMULTISHIFTQB Z11, Z1, Z11
-	VPTERNLOGD     $0xea, Z3, Z2, Z11
-	VPERMB         Z10, Z11, Z10
-	VMOVDQU64      Z10, 64(AX)
-	VSUBPS.BCST    8(BX), Z0, Z10
-	VMULPS.BCST    8(DX), Z10, Z10
-	VCVTPS2PH      $0x00, Z10, Y10
-	VPBROADCASTQ   32(CX), Z11
-	VPBROADCASTQ   40(CX), K1, Z11
-	VPMULTISHIFTQB Z11, Z1, Z11
-	VPTERNLOGD     $0xea, Z3, Z2, Z11
-	VPERMB         Z10, Z11, Z10
-	VMOVDQU64      Z10, 128(AX)
-	VSUBPS.BCST    12(BX), Z0, Z10
-	VMULPS.BCST    12(DX), Z10, Z10
-	VCVTPS2PH      $0x00, Z10, Y10
-	VPBROADCASTQ   48(CX), Z11
-	VPBROADCASTQ   56(CX), K1, Z11
-	VPMULTISHIFTQB Z11, Z1, Z11
-	VPTERNLOGD     $0xea, Z3, Z2, Z11
-	VPERMB         Z10, Z11, Z10
-	VMOVDQU64      Z10, 192(AX)
-	PREFETCHT0     1024(AX)
-	PREFETCHT0     1088(AX)
-	PREFETCHT0     1152(AX)
-	PREFETCHT0     1216(AX)
-	ADDQ           $0x00000040, CX
-	ADDQ           $0x00000100, AX
-	ADDQ           $0x10, DX
-	ADDQ           $0x10, BX
-	SUBQ           $0x04, R10
-	JNZ            ones
-	JMP            next
-
-run:
-	// The table of a run.
-	MOVQ        chunks+48(FP), R11
-	TESTQ       SI, SI
-	JNZ         exact
-	VSUBPS.BCST (BX), Z0, Z10
-	VMULPS.BCST (DX), Z10, Z10
-	VCVTPS2PH   $0x00, Z10, Y10
-
-chunk:
-	VPBROADCASTQ   (CX), Z11
-	VPBROADCASTQ   8(CX), K1, Z11
-	VPMULTISHIFTQB Z11, Z1, Z11
-	VPTERNLOGD     $0xea, Z3, Z2, Z11
-	VPERMB         Z10, Z11, Z11
-	VMOVDQU64      Z11, (AX)
-	PREFETCHT0     1024(AX)
-	ADDQ           $0x00000010, CX
-	ADDQ           $0x00000040, AX
-	DECQ           R11
-	JNZ            chunk
-	ADDQ           $0x04, DX
-	ADDQ           $0x04, BX
-	SUBQ           $0x01, R10
-	JNZ            run
-
-next:
-	TESTQ R9, R9
-	JNZ   group
-	VZEROUPPER
-	RET
-
-odd:
-	// Sixteen runs that are not all ordinary.
-	MOVQ           $+1, SI
-	LEAQ           (R8), DI
-	SUBQ           DX, DI
-	VMOVDQU32.Z    (DX), K3, Z10
-	VPBROADCASTD   k101<>+0(SB), Z11
-	VCMPPS         $0x03, Z10, Z10, K4
-	VPBROADCASTD   k171<>+0(SB), K4, Z10
-	VXORPS         Z11, Z10, Z10
-	VPBROADCASTD   k101<>+0(SB), Z5
-	VPANDND        Z10, Z5, Z12
-	VPCMPUD.BCST   $0x01, k172<>+0(SB), Z12, K4
-	VPADDD.BCST    k173<>+0(SB), Z12, Z13
-	VPADDD.BCST    k27<>+0(SB), Z12, Z12
-	VSUBPS.BCST    k173<>+0(SB), Z13, Z13
-	VMINPS         Z13, Z12, Z12
-	VPTERNLOGD     $0xf8, Z5, Z10, Z12
-	VMOVAPS        Z12, K4, Z10
-	VMULPS.BCST.Z  k134<>+0(SB), Z10, K4, Z12
-	VPBROADCASTD.Z k27<>+0(SB), K4, Z13
-	VMOVDQU32.Z    (BX), K3, Z14
-	VPXORD         Z6, Z6, Z6
-	VSUBPS         Z14, Z6, Z6
-	VEXTRACTI64X4  $0x01, Z6, Y15
-	VCVTPS2PD      Y6, Z6
-	VCVTPS2PD      Y15, Z15
-	VMOVDQU32.Z    (DX), K3, Z16
-	VEXTRACTI64X4  $0x01, Z16, Y17
-	VCVTPS2PD      Y16, Z16
-	VCVTPS2PD      Y17, Z17
-	VMULPD         Z16, Z6, Z6
-	VMULPD         Z17, Z15, Z15
-	VCVTPD2PS      Z6, Y6
-	VCVTPD2PS      Z15, Y15
-	VINSERTI64X4   $0x01, Y15, Z6, Z6
-	VCMPPS         $0x03, Z6, Z6, K3
-	VPBROADCASTD   k171<>+0(SB), K3, Z6
-	VPANDD.BCST    k174<>+0(SB), Z14, Z15
-	VPCMPUD.BCST   $0x05, k175<>+0(SB), Z15, K3
-	VPCMPUD.BCST   $0x05, k184<>+0(SB), Z15, K4
-	VMOVDQA32.Z    Z14, K3, Z14
-	VPBROADCASTD   k185<>+0(SB), K4, Z14
-	VMOVUPS        Z14, 192(R8)
-	VMOVUPS        Z6, 256(R8)
-	VXORPS         Z11, Z6, Z6
-	VMULPS.BCST    k186<>+0(SB), Z6, K4, Z10
-	VPXORD         Z12, Z12, K4, Z12
-	VPXORD         Z13, Z13, K4, Z13
-	KNOTW          K2, K6
-	VMOVDQU32      Z10, (R8)
-	VMOVDQU32      Z12, 64(R8)
-	VMOVDQU32      Z13, 128(R8)
-	JMP            run
-
-exact:
-	// The table of a run that may not be ordinary.
-	VSUBPS.BCST  192(DX)(DI*1), Z0, Z10
-	VPBROADCASTD (DX)(DI*1), Z11
-	VPBROADCASTD 64(DX)(DI*1), Z12
-	VPBROADCASTD 128(DX)(DI*1), Z13
-	VMULPS       Z11, Z10, Z11
-	VMOVDQA64    Z13, Z14
-	VPTERNLOGD   $0xf8, Z5, Z11, Z14
-	VFMADD231PS  Z12, Z10, Z14
-	VPMAXUD      Z14, Z11, Z10
-	VPTERNLOGD   $0x9a, Z5, Z13, Z10
-	VPBROADCASTD 256(DX)(DI*1), K6, Z10
-	VCVTPS2PH    $0x00, Z10, Y10
-	JMP          chunk
-
-// func codebookAffine32F32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
-TEXT ·codebookAffine32F32AVX512(SB), NOSPLIT, $384-64
-	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
-	// For each run: table[q] = codebook[q]*a + b, rounded; if not ordinary enlarged by 2^128.
-	// For each chunk: number = table[q].
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         codebook+32(FP), SI
-	VMOVDQU64    (SI), Z0
-	MOVQ         order+40(FP), SI
-	VMOVDQU64    (SI), Z1
-	MOVQ         $0x00000000000000f0, SI
-	KMOVQ        SI, K1
-	VPANDD.BCST  k174<>+0(SB), Z0, Z2
-	VPTESTMD     Z2, Z2, K1
-	VPBROADCASTD k172<>+0(SB), Z2
-	VPBROADCASTD k181<>+0(SB), Z4
-	VPBROADCASTD k177<>+0(SB), Z5
-	VPBROADCASTD k194<>+0(SB), Z6
-	LEAQ         63(SP), R8
-	ANDQ         $-64, R8
-	MOVQ         n+56(FP), R9
-	MOVQ         $0x00000010, R12
-
-group:
-	// Sixteen runs, or what is left.
-	MOVQ        R9, R10
-	CMPQ        R10, R12
-	CMOVQGT     R12, R10
-	SUBQ        R10, R9
-	MOVL        $0x0000ffff, SI
-	BZHIL       R10, SI, SI
-	KMOVW       SI, K1
-	VMOVDQU32.Z (DX), K1, Z7
-	VPANDD.BCST k174<>+0(SB), Z7, Z7
-	VPSUBD      Z2, Z7, Z7
-	VPCMPUD     $0x05, Z4, Z7, K1, K2
-	VMOVDQU32.Z (BX), K1, Z7
-	VPANDD.BCST k174<>+0(SB), Z7, Z8
-	VPTESTMD    Z7, Z7, K3
-	VPSUBD      Z5, Z8, Z8
-	VPCMPUD     $0x05, Z6, Z8, K3, K3
-	KORW        K2, K3, K2
-	XORL        SI, SI
-	KORTESTW    K2, K2
-	JNZ         odd
-	MOVQ        chunks+48(FP), R11
-	CMPQ        R10, $0x10
-	JNE         run
-	CMPQ        R11, $0x01
-	JNE         run
-
-ones:
-	// Four runs of a chunk each.
-	VMULPS.BCST         (DX), Z0, Z7
-	VADDPS.BCST         (BX), Z7, Z7
-	VPMULTISHIFTQB.BCST (CX), Z1, Z8
-	VPMULTISHIFTQB.BCST 8(CX), Z1, Z9
-	VPERMD              Z7, Z8, Z8
-	VMOVDQU64           Z8, (AX)
-	VPERMD              Z7, Z9, Z7
-	VMOVDQU64           Z7, 64(AX)
-	VMULPS.BCST         4(DX), Z0, Z7
-	VADDPS.BCST         4(BX), Z7, Z7
-	VPMULTISHIFTQB.BCST 16(CX), Z1, Z8
-	VPMULTISHIFTQB.BCST 24(CX), Z1, Z9
-	VPERMD              Z7, Z8, Z8
-	VMOVDQU64           Z8, 128(AX)
-	VPERMD              Z7, Z9, Z7
-	VMOVDQU64           Z7, 192(AX)
-	VMULPS.BCST         8(DX), Z0, Z7
-	VADDPS.BCST         8(BX), Z7, Z7
-	VPMULTISHIFTQB.BCST 32(CX), Z1, Z8
-	VPMULTISHIFTQB.BCST 40(CX), Z1, Z9
-	VPERMD              Z7, Z8, Z8
-	VMOVDQU64           Z8, 256(AX)
-	VPERMD              Z7, Z9, Z7
-	VMOVDQU64           Z7, 320(AX)
-	VMULPS.BCST         12(DX), Z0, Z7
-	VADDPS.BCST         12(BX), Z7, Z7
-	VPMULTISHIFTQB.BCST 48(CX), Z1, Z8
-	VPMULTISHIFTQB.BCST 56(CX), Z1, Z9
-	VPERMD              Z7, Z8, Z8
-	VMOVDQU64           Z8, 384(AX)
-	VPERMD              Z7, Z9, Z7
-	VMOVDQU64           Z7, 448(AX)
-	PREFETCHT0          1024(AX)
-	PREFETCHT0          1088(AX)
-	PREFETCHT0          1152(AX)
-	PREFETCHT0          1216(AX)
-	PREFETCHT0          1280(AX)
-	PREFETCHT0          1344(AX)
-	PREFETCHT0          1408(AX)
-	PREFETCHT0          1472(AX)
-	ADDQ                $0x00000040, CX
-	ADDQ                $0x00000200, AX
-	ADDQ                $0x10, DX
-	ADDQ                $0x10, BX
-	SUBQ                $0x04, R10
-	JNZ                 ones
-	JMP                 next
-
-run:
-	// The table of a run.
-	MOVQ        chunks+48(FP), R11
-	TESTQ       SI, SI
-	JNZ         exact
-	VMULPS.BCST (DX), Z0, Z7
-	VADDPS.BCST (BX), Z7, Z7
-
-chunk:
-	VPMULTISHIFTQB.BCST (CX), Z1, Z8
-	VPMULTISHIFTQB.BCST 8(CX), Z1, Z9
-	VPERMD              Z7, Z8, Z8
-	VMOVDQU64           Z8, (AX)
-	VPERMD              Z7, Z9, Z8
-	VMOVDQU64           Z8, 64(AX)
-	PREFETCHT0          1024(AX)
-	PREFETCHT0          1088(AX)
-	ADDQ                $0x00000010, CX
-	ADDQ                $0x00000080, AX
-	DECQ                R11
-	JNZ                 chunk
-	ADDQ                $0x04, DX
-	ADDQ                $0x04, BX
-	SUBQ                $0x01, R10
-	JNZ                 run
-
-next:
-	TESTQ R9, R9
-	JNZ   group
-	VZEROUPPER
-	RET
-
-odd:
-	// Sixteen runs that are not all ordinary.
-	MOVQ           $+1, SI
-	LEAQ           (R8), DI
-	SUBQ           DX, DI
-	VMOVDQU32.Z    (DX), K1, Z7
-	VPBROADCASTD   k101<>+0(SB), Z3
-	VCMPPS         $0x03, Z7, Z7, K1
-	VPBROADCASTD   k171<>+0(SB), K1, Z7
-	VXORPS         Z3, Z7, Z7
-	VPBROADCASTD   k101<>+0(SB), Z3
-	VPANDND        Z7, Z3, Z8
-	VPCMPUD.BCST   $0x01, k172<>+0(SB), Z8, K1
-	VPADDD.BCST    k173<>+0(SB), Z8, Z9
-	VPADDD.BCST    k27<>+0(SB), Z8, Z8
-	VSUBPS.BCST    k173<>+0(SB), Z9, Z9
-	VMINPS         Z9, Z8, Z8
-	VPTERNLOGD     $0xf8, Z3, Z7, Z8
-	VMOVAPS        Z8, K1, Z7
-	VMULPS.BCST.Z  k134<>+0(SB), Z7, K1, Z8
-	VPBROADCASTD.Z k27<>+0(SB), K1, Z9
-	VMOVDQU32      Z7, (R8)
-	VMOVDQU32      Z8, 64(R8)
-	VMOVDQU32      Z9, 128(R8)
-	JMP            run
-
-exact:
-	// The table of a run that may not be ordinary.
-	VMOVAPS      Z0, Z7
-	VPBROADCASTD (DX)(DI*1), Z8
-	VPBROADCASTD 64(DX)(DI*1), Z9
-	VPBROADCASTD 128(DX)(DI*1), Z10
-	VMULPS       Z8, Z7, Z8
-	VMOVDQA64    Z10, Z11
-	VPTERNLOGD   $0xf8, Z3, Z8, Z11
-	VFMADD231PS  Z9, Z7, Z11
-	VPMAXUD      Z11, Z8, Z7
-	VPTERNLOGD   $0x9a, Z3, Z10, Z7
-	VADDPS.BCST  (BX), Z7, Z7
-	VCMPPS       $0x03, Z7, Z7, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z7
-	JMP          chunk
-
-DATA k194<>+0(SB)/8, $0x6400000064000000
-GLOBL k194<>(SB), RODATA|NOPTR, $8
-
-// func codebookAffine32BF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
-TEXT ·codebookAffine32BF16AVX512(SB), NOSPLIT, $384-64
-	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
-	// For each run: table[q] = codebook[q]*a + b, rounded; if not ordinary enlarged by 2^128.
-	// For each chunk: number = table[q].
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         codebook+32(FP), SI
-	VMOVDQU64    (SI), Z0
-	MOVQ         order+40(FP), SI
-	VMOVDQU64    (SI), Z1
-	MOVQ         $0x00000000000000f0, SI
-	KMOVQ        SI, K1
-	VPBROADCASTD k187<>+0(SB), Z2
-	VMOVDQU64    k188<>+0(SB), Z3
-	VPBROADCASTD k189<>+0(SB), Z4
-	VPBROADCASTD k190<>+0(SB), Z5
-	VPBROADCASTD k87<>+0(SB), Z6
-	VPBROADCASTD k89<>+0(SB), Z7
-	MOVQ         $0x3333333333333333, SI
-	KMOVQ        SI, K2
-	VPANDD.BCST  k174<>+0(SB), Z0, Z8
-	VPTESTMD     Z8, Z8, K2
-	VPBROADCASTD k172<>+0(SB), Z8
-	VPBROADCASTD k181<>+0(SB), Z10
-	VPBROADCASTD k177<>+0(SB), Z11
-	VPBROADCASTD k194<>+0(SB), Z12
-	LEAQ         63(SP), R8
-	ANDQ         $-64, R8
-	MOVQ         n+56(FP), R9
-	MOVQ         $0x00000010, R12
-
-group:
-	// Sixteen runs, or what is left.
-	MOVQ        R9, R10
-	CMPQ        R10, R12
-	CMOVQGT     R12, R10
-	SUBQ        R10, R9
-	MOVL        $0x0000ffff, SI
-	BZHIL       R10, SI, SI
-	KMOVW       SI, K2
-	VMOVDQU32.Z (DX), K2, Z13
-	VPANDD.BCST k174<>+0(SB), Z13, Z13
-	VPSUBD      Z8, Z13, Z13
-	VPCMPUD     $0x05, Z10, Z13, K2, K3
-	VMOVDQU32.Z (BX), K2, Z13
-	VPANDD.BCST k174<>+0(SB), Z13, Z14
-	VPTESTMD    Z13, Z13, K4
-	VPSUBD      Z11, Z14, Z14
-	VPCMPUD     $0x05, Z12, Z14, K4, K4
-	KORW        K3, K4, K3
-	XORL        SI, SI
-	KORTESTW    K3, K3
-	JNZ         odd
-	MOVQ        chunks+48(FP), R11
-	CMPQ        R10, $0x10
-	JNE         run
-	CMPQ        R11, $0x01
-	JNE         run
-
-ones:
-	// Four runs of a chunk each.
-	VMULPS.BCST    (DX), Z0, Z13
-	VADDPS.BCST    (BX), Z13, Z13
-	VMULPS         Z5, Z13, Z14
-	VFMSUB132PS    Z4, Z14, Z13
-	VPBROADCASTQ   (CX), Z14
-	VPBROADCASTQ   8(CX), K1, Z14
-	VPMULTISHIFTQB Z14, Z1, Z14
-	VPTERNLOGD     $0xea, Z3, Z2, Z14
-	VPERMB         Z13, Z14, Z13
-	VMOVDQU64      Z13, (AX)
-	VMULPS.BCST    4(DX), Z0, Z13
-	VADDPS.BCST    4(BX), Z13, Z13
-	VMULPS         Z5, Z13, Z14
-	VFMSUB132PS    Z4, Z14, Z13
-	VPBROADCASTQ   16(CX), Z14
-	VPBROADCASTQ   24(CX), K1, Z14
-	VPMULTISHIFTQB Z14, Z1, Z14
-	VPTERNLOGD     $0xea, Z3, Z2, Z14
-	VPERMB         Z13, Z14, Z13
-	VMOVDQU64      Z13, 64(AX)
-	VMULPS.BCST    8(DX), Z0, Z13
-	VADDPS.BCST    8(BX), Z13, Z13
-	VMULPS         Z5, Z13, Z14
-	VFMSUB132PS    Z4, Z14, Z13
-	VPBROADCASTQ   32(CX), Z14
-	VPBROADCASTQ   40(CX), K1, Z14
-	VPMULTISHIFTQB Z14, Z1, Z14
-	VPTERNLOGD     $0xea, Z3, Z2, Z14
-	VPERMB         Z13, Z14, Z13
-	VMOVDQU64      Z13, 128(AX)
-	VMULPS.BCST    12(DX), Z0, Z13
-	VADDPS.BCST    12(BX), Z13, Z13
-	VMULPS         Z5, Z13, Z14
-	VFMSUB132PS    Z4, Z14, Z13
-	VPBROADCASTQ   48(CX), Z14
-	VPBROADCASTQ   56(CX), K1, Z14
-	VPMULTISHIFTQB Z14, Z1, Z14
-	VPTERNLOGD     $0xea, Z3, Z2, Z14
-	VPERMB         Z13, Z14, Z13
-	VMOVDQU64      Z13, 192(AX)
-	PREFETCHT0     1024(AX)
-	PREFETCHT0     1088(AX)
-	PREFETCHT0     1152(AX)
-	PREFETCHT0     1216(AX)
-	ADDQ           $0x00000040, CX
-	ADDQ           $0x00000100, AX
-	ADDQ           $0x10, DX
-	ADDQ           $0x10, BX
-	SUBQ           $0x04, R10
-	JNZ            ones
-	JMP            next
-
-run:
-	// The table of a run.
-	MOVQ        chunks+48(FP), R11
-	TESTQ       SI, SI
-	JNZ         exact
-	VMULPS.BCST (DX), Z0, Z13
-	VADDPS.BCST (BX), Z13, Z13
-	VMULPS      Z5, Z13, Z14
-	VFMSUB132PS Z4, Z14, Z13
-
-chunk:
-	VPBROADCASTQ   (CX), Z14
-	VPBROADCASTQ   8(CX), K1, Z14
-	VPMULTISHIFTQB Z14, Z1, Z14
-	VPTERNLOGD     $0xea, Z3, Z2, Z14
-	VPERMB         Z13, Z14, Z14
-	VMOVDQU64      Z14, (AX)
-	PREFETCHT0     1024(AX)
-	ADDQ           $0x00000010, CX
-	ADDQ           $0x00000040, AX
-	DECQ           R11
-	JNZ            chunk
-	ADDQ           $0x04, DX
-	ADDQ           $0x04, BX
-	SUBQ           $0x01, R10
-	JNZ            run
-
-next:
-	TESTQ R9, R9
-	JNZ   group
-	VZEROUPPER
-	RET
-
-odd:
-	// Sixteen runs that are not all ordinary.
-	MOVQ           $+1, SI
-	LEAQ           (R8), DI
-	SUBQ           DX, DI
-	VMOVDQU32.Z    (DX), K2, Z13
-	VPBROADCASTD   k101<>+0(SB), Z9
-	VCMPPS         $0x03, Z13, Z13, K2
-	VPBROADCASTD   k171<>+0(SB), K2, Z13
-	VXORPS         Z9, Z13, Z13
-	VPBROADCASTD   k101<>+0(SB), Z9
-	VPANDND        Z13, Z9, Z14
-	VPCMPUD.BCST   $0x01, k172<>+0(SB), Z14, K2
-	VPADDD.BCST    k173<>+0(SB), Z14, Z15
-	VPADDD.BCST    k27<>+0(SB), Z14, Z14
-	VSUBPS.BCST    k173<>+0(SB), Z15, Z15
-	VMINPS         Z15, Z14, Z14
-	VPTERNLOGD     $0xf8, Z9, Z13, Z14
-	VMOVAPS        Z14, K2, Z13
-	VMULPS.BCST.Z  k134<>+0(SB), Z13, K2, Z14
-	VPBROADCASTD.Z k27<>+0(SB), K2, Z15
-	VMOVDQU32      Z13, (R8)
-	VMOVDQU32      Z14, 64(R8)
-	VMOVDQU32      Z15, 128(R8)
-	JMP            run
-
-exact:
-	// The table of a run that may not be ordinary.
-	VMOVAPS      Z0, Z13
-	VPBROADCASTD (DX)(DI*1), Z14
-	VPBROADCASTD 64(DX)(DI*1), Z15
-	VPBROADCASTD 128(DX)(DI*1), Z16
-	VMULPS       Z14, Z13, Z14
-	VMOVDQA64    Z16, Z17
-	VPTERNLOGD   $0xf8, Z9, Z14, Z17
-	VFMADD231PS  Z15, Z13, Z17
-	VPMAXUD      Z17, Z14, Z13
-	VPTERNLOGD   $0x9a, Z9, Z16, Z13
-	VADDPS.BCST  (BX), Z13, Z13
-	VCMPPS       $0x03, Z13, Z13, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z13
-	VPTESTMD     Z6, Z13, K2
-	VPADDD.BCST  k88<>+0(SB), Z13, Z13
-	VPADDD       Z7, Z13, K2, Z13
-	JMP          chunk
-
-// func codebookAffine32F16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
-TEXT ·codebookAffine32F16AVX512(SB), NOSPLIT, $384-64
-	// For 16 runs at once: are the scales a, and zero points or minima b, ordinary?
-	// For each run: table[q] = codebook[q]*a + b, rounded; if not ordinary enlarged by 2^128.
-	// For each chunk: number = table[q].
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         codebook+32(FP), SI
-	VMOVDQU64    (SI), Z0
-	MOVQ         order+40(FP), SI
-	VMOVDQU64    (SI), Z1
-	MOVQ         $0x00000000000000f0, SI
-	KMOVQ        SI, K1
-	VPBROADCASTD k9<>+0(SB), Z2
-	VMOVDQU64    k90<>+0(SB), Z3
-	VPANDD.BCST  k174<>+0(SB), Z0, Z4
-	VPTESTMD     Z4, Z4, K2
-	VPBROADCASTD k172<>+0(SB), Z4
-	VPBROADCASTD k181<>+0(SB), Z6
-	VPBROADCASTD k177<>+0(SB), Z7
-	VPBROADCASTD k194<>+0(SB), Z8
-	LEAQ         63(SP), R8
-	ANDQ         $-64, R8
-	MOVQ         n+56(FP), R9
-	MOVQ         $0x00000010, R12
-
-group:
-	// Sixteen runs, or what is left.
-	MOVQ        R9, R10
-	CMPQ        R10, R12
-	CMOVQGT     R12, R10
-	SUBQ        R10, R9
-	MOVL        $0x0000ffff, SI
-	BZHIL       R10, SI, SI
-	KMOVW       SI, K2
-	VMOVDQU32.Z (DX), K2, Z9
-	VPANDD.BCST k174<>+0(SB), Z9, Z9
-	VPSUBD      Z4, Z9, Z9
-	VPCMPUD     $0x05, Z6, Z9, K2, K3
-	VMOVDQU32.Z (BX), K2, Z9
-	VPANDD.BCST k174<>+0(SB), Z9, Z10
-	VPTESTMD    Z9, Z9, K4
-	VPSUBD      Z7, Z10, Z10
-	VPCMPUD     $0x05, Z8, Z10, K4, K4
-	KORW        K3, K4, K3
-	XORL        SI, SI
-	KORTESTW    K3, K3
-	JNZ         odd
-	MOVQ        chunks+48(FP), R11
-	CMPQ        R10, $0x10
-	JNE         run
-	CMPQ        R11, $0x01
-	JNE         run
-
-ones:
-	// Four runs of a chunk each.
-	VMULPS.BCST    (DX), Z0, Z9
-	VADDPS.BCST    (BX), Z9, Z9
-	VCVTPS2PH      $0x00, Z9, Y9
-	VPBROADCASTQ   (CX), Z10
-	VPBROADCASTQ   8(CX), K1, Z10
-	VPMULTISHIFTQB Z10, Z1, Z10
-	VPTERNLOGD     $0xea, Z3, Z2, Z10
-	VPERMB         Z9, Z10, Z9
-	VMOVDQU64      Z9, (AX)
-	VMULPS.BCST    4(DX), Z0, Z9
-	VADDPS.BCST    4(BX), Z9, Z9
-	VCVTPS2PH      $0x00, Z9, Y9
-	VPBROADCASTQ   16(CX), Z10
-	VPBROADCASTQ   24(CX), K1, Z10
-	VPMULTISHIFTQB Z10, Z1, Z10
-	VPTERNLOGD     $0xea, Z3, Z2, Z10
-	VPERMB         Z9, Z10, Z9
-	VMOVDQU64      Z9, 64(AX)
-	VMULPS.BCST    8(DX), Z0, Z9
-	VADDPS.BCST    8(BX), Z9, Z9
-	VCVTPS2PH      $0x00, Z9, Y9
-	VPBROADCASTQ   32(CX), Z10
-	VPBROADCASTQ   40(CX), K1, Z10
-	VPMULTISHIFTQB Z10, Z1, Z10
-	VPTERNLOGD     $0xea, Z3, Z2, Z10
-	VPERMB         Z9, Z10, Z9
-	VMOVDQU64      Z9, 128(AX)
-	VMULPS.BCST    12(DX), Z0, Z9
-	VADDPS.BCST    12(BX), Z9, Z9
-	VCVTPS2PH      $0x00, Z9, Y9
-	VPBROADCASTQ   48(CX), Z10
-	VPBROADCASTQ   56(CX), K1, Z10
-	VPMULTISHIFTQB Z10, Z1, Z10
-	VPTERNLOGD     $0xea, Z3, Z2, Z10
-	VPERMB         Z9, Z10, Z9
-	VMOVDQU64      Z9, 192(AX)
-	PREFETCHT0     1024(AX)
-	PREFETCHT0     1088(AX)
-	PREFETCHT0     1152(AX)
-	PREFETCHT0     1216(AX)
-	ADDQ           $0x00000040, CX
-	ADDQ           $0x00000100, AX
-	ADDQ           $0x10, DX
-	ADDQ           $0x10, BX
-	SUBQ           $0x04, R10
-	JNZ            ones
-	JMP            next
-
-run:
-	// The table of a run.
-	MOVQ        chunks+48(FP), R11
-	TESTQ       SI, SI
-	JNZ         exact
-	VMULPS.BCST (DX), Z0, Z9
-	VADDPS.BCST (BX), Z9, Z9
-	VCVTPS2PH   $0x00, Z9, Y9
-
-chunk:
-	VPBROADCASTQ   (CX), Z10
-	VPBROADCASTQ   8(CX), K1, Z10
-	VPMULTISHIFTQB Z10, Z1, Z10
-	VPTERNLOGD     $0xea, Z3, Z2, Z10
-	VPERMB         Z9, Z10, Z10
-	VMOVDQU64      Z10, (AX)
-	PREFETCHT0     1024(AX)
-	ADDQ           $0x00000010, CX
-	ADDQ           $0x00000040, AX
-	DECQ           R11
-	JNZ            chunk
-	ADDQ           $0x04, DX
-	ADDQ           $0x04, BX
-	SUBQ           $0x01, R10
-	JNZ            run
-
-next:
-	TESTQ R9, R9
-	JNZ   group
-	VZEROUPPER
-	RET
-
-odd:
-	// Sixteen runs that are not all ordinary.
-	MOVQ           $+1, SI
-	LEAQ           (R8), DI
-	SUBQ           DX, DI
-	VMOVDQU32.Z    (DX), K2, Z9
-	VPBROADCASTD   k101<>+0(SB), Z5
-	VCMPPS         $0x03, Z9, Z9, K2
-	VPBROADCASTD   k171<>+0(SB), K2, Z9
-	VXORPS         Z5, Z9, Z9
-	VPBROADCASTD   k101<>+0(SB), Z5
-	VPANDND        Z9, Z5, Z10
-	VPCMPUD.BCST   $0x01, k172<>+0(SB), Z10, K2
-	VPADDD.BCST    k173<>+0(SB), Z10, Z11
-	VPADDD.BCST    k27<>+0(SB), Z10, Z10
-	VSUBPS.BCST    k173<>+0(SB), Z11, Z11
-	VMINPS         Z11, Z10, Z10
-	VPTERNLOGD     $0xf8, Z5, Z9, Z10
-	VMOVAPS        Z10, K2, Z9
-	VMULPS.BCST.Z  k134<>+0(SB), Z9, K2, Z10
-	VPBROADCASTD.Z k27<>+0(SB), K2, Z11
-	VMOVDQU32      Z9, (R8)
-	VMOVDQU32      Z10, 64(R8)
-	VMOVDQU32      Z11, 128(R8)
-	JMP            run
-
-exact:
-	// The table of a run that may not be ordinary.
-	VMOVAPS      Z0, Z9
-	VPBROADCASTD (DX)(DI*1), Z10
-	VPBROADCASTD 64(DX)(DI*1), Z11
-	VPBROADCASTD 128(DX)(DI*1), Z12
-	VMULPS       Z10, Z9, Z10
-	VMOVDQA64    Z12, Z13
-	VPTERNLOGD   $0xf8, Z5, Z10, Z13
-	VFMADD231PS  Z11, Z9, Z13
-	VPMAXUD      Z13, Z10, Z9
-	VPTERNLOGD   $0x9a, Z5, Z12, Z9
-	VADDPS.BCST  (BX), Z9, Z9
-	VCMPPS       $0x03, Z9, Z9, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z9
-	VCVTPS2PH    $0x00, Z9, Y9
-	JMP          chunk
-
-// func float8F32AVX512(dst *byte, src *byte, a *float32, b *float32, table *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
-TEXT ·float8F32AVX512(SB), NOSPLIT, $0-56
-	// For each run: is its scale a ordinary?
-	// For 64 codes q: a bfloat16 each, found by its bytes; number = q*a;
-	// if not ordinary, and to BF16, as numbers of which none is subnormal.
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         table+32(FP), SI
-	VMOVDQU64    (SI), Z0
-	VMOVDQU64    64(SI), Z1
-	VMOVDQU64    128(SI), Z2
-	VMOVDQU64    192(SI), Z3
-	VMOVDQU64    k161<>+0(SB), Z4
-	VPBROADCASTD k51<>+0(SB), Z5
-	VPBROADCASTD k195<>+0(SB), Z7
-	VPBROADCASTB 256(SI), Z6
-	VPBROADCASTD k114<>+0(SB), Z8
-	VPXORD       Z9, Z9, Z9
-	MOVQ         n+48(FP), DI
-	VPBROADCASTD k101<>+0(SB), Z10
-
-run:
-	MOVQ chunks+40(FP), BX
-	MOVL (DX), R8
-	ADDL R8, R8
-	JZ   zero
-	SUBL $0x2f000000, R8
-	CMPL R8, $0xa0000000
-	JCC  exact
-
-zero:
-	MOVL         (DX), R8
-	XORL         $0x80000000, R8
-	VPBROADCASTD R8, Z11
-	SUBQ         $0x02, BX
-	JCS          odd
-
-pair:
-	VPERMD     (CX), Z4, Z12
-	VMOVDQA64  Z12, Z13
-	VMOVDQA64  Z13, Z14
-	VPERMI2B   Z3, Z2, Z14
-	VPTERNLOGD $0xf8, Z5, Z13, Z14
-	VPERMI2B   Z1, Z0, Z13
-	CMPB       256(SI), $-1
-	JEQ        table
-	VPCMPEQB   Z6, Z12, K1
-	VMOVDQU8   Z8, K1, Z14
-	VMOVDQU8   Z7, K1, Z13
-
-table:
-	VPUNPCKLBW Z14, Z13, Z12
-	VPUNPCKHBW Z14, Z13, Z13
-	VPUNPCKLWD Z12, Z9, Z14
-	VPUNPCKHWD Z12, Z9, Z12
-	VMULPS     Z11, Z14, Z14
-	VXORPS     Z10, Z14, Z14
-	VMULPS     Z11, Z12, Z12
-	VXORPS     Z10, Z12, Z12
-	VMOVUPS    Z14, (AX)
-	VMOVUPS    Z12, 64(AX)
-	VPUNPCKLWD Z13, Z9, Z12
-	VPUNPCKHWD Z13, Z9, Z13
-	VMULPS     Z11, Z12, Z12
-	VXORPS     Z10, Z12, Z12
-	VMULPS     Z11, Z13, Z13
-	VXORPS     Z10, Z13, Z13
-	VMOVUPS    Z12, 128(AX)
-	VMOVUPS    Z13, 192(AX)
-	PREFETCHT0 1024(AX)
-	PREFETCHT0 1088(AX)
-	PREFETCHT0 1152(AX)
-	PREFETCHT0 1216(AX)
-	ADDQ       $0x00000040, CX
-	ADDQ       $0x00000100, AX
-	SUBQ       $0x02, BX
-	JCC        pair
-
-odd:
-	ADDQ       $0x02, BX
-	JZ         done
-	VMOVDQU32  (CX), Y15
-	VPERMD     Z15, Z4, Z15
-	VMOVDQA64  Z15, Z12
-	VMOVDQA64  Z12, Z13
-	VPERMI2B   Z3, Z2, Z13
-	VPTERNLOGD $0xf8, Z5, Z12, Z13
-	VPERMI2B   Z1, Z0, Z12
-	CMPB       256(SI), $-1
-	JEQ        table2
-	VPCMPEQB   Z6, Z15, K1
-	VMOVDQU8   Z8, K1, Z13
-	VMOVDQU8   Z7, K1, Z12
-
-table2:
-	VPUNPCKLBW Z13, Z12, Z12
-	VPUNPCKLWD Z12, Z9, Z13
-	VPUNPCKHWD Z12, Z9, Z12
-	VMULPS     Z11, Z13, Z13
-	VXORPS     Z10, Z13, Z13
-	VMULPS     Z11, Z12, Z12
-	VXORPS     Z10, Z12, Z12
-	VMOVUPS    Z13, (AX)
-	VMOVUPS    Z12, 64(AX)
-	PREFETCHT0 1024(AX)
-	PREFETCHT0 1088(AX)
-	ADDQ       $0x00000020, CX
-	ADDQ       $0x00000080, AX
-
-done:
-	JMP next
-
-exact:
-	// A run that is not ordinary.
-	VPBROADCASTD   (DX), Z11
-	VCMPPS         $0x03, Z11, Z11, K1
-	VPBROADCASTD   k171<>+0(SB), K1, Z11
-	VXORPS         Z10, Z11, Z11
-	VPBROADCASTD   k101<>+0(SB), Z14
-	VPANDND        Z11, Z14, Z12
-	VPCMPUD.BCST   $0x01, k172<>+0(SB), Z12, K1
-	VPADDD.BCST    k173<>+0(SB), Z12, Z13
-	VPADDD.BCST    k27<>+0(SB), Z12, Z12
-	VSUBPS.BCST    k173<>+0(SB), Z13, Z13
-	VMINPS         Z13, Z12, Z12
-	VPTERNLOGD     $0xf8, Z14, Z11, Z12
-	VMOVAPS        Z12, K1, Z11
-	VMULPS.BCST.Z  k134<>+0(SB), Z11, K1, Z12
-	VPBROADCASTD.Z k27<>+0(SB), K1, Z13
-	SUBQ           $0x02, BX
-	JCS            odd2
-
-pair2:
-	VPERMD     (CX), Z4, Z17
-	VMOVDQA64  Z17, Z18
-	VMOVDQA64  Z18, Z19
-	VPERMI2B   Z3, Z2, Z19
-	VPTERNLOGD $0xf8, Z5, Z18, Z19
-	VPERMI2B   Z1, Z0, Z18
-	CMPB       256(SI), $-1
-	JEQ        table3
-	VPCMPEQB   Z6, Z17, K1
-	VMOVDQU8   Z8, K1, Z19
-	VMOVDQU8   Z7, K1, Z18
-
-table3:
-	VPUNPCKLBW  Z19, Z18, Z17
-	VPUNPCKHBW  Z19, Z18, Z18
-	VPUNPCKLWD  Z17, Z9, Z19
-	VPUNPCKHWD  Z17, Z9, Z17
-	VMULPS      Z11, Z19, Z20
-	VFPCLASSPSZ $0x99, Z20, K1
-	VMOVDQA64   Z13, Z21
-	VPTERNLOGD  $0xf8, Z14, Z20, Z21
-	VFMADD231PS Z12, Z19, Z21
-	VPMAXUD     Z21, Z20, Z19
-	VPTERNLOGD  $0x9a, Z14, Z13, Z19
-	VPXORD      Z14, Z20, K1, Z19
-	VMULPS      Z11, Z17, Z20
-	VFPCLASSPSZ $0x99, Z20, K1
-	VMOVDQA64   Z13, Z21
-	VPTERNLOGD  $0xf8, Z14, Z20, Z21
-	VFMADD231PS Z12, Z17, Z21
-	VPMAXUD     Z21, Z20, Z17
-	VPTERNLOGD  $0x9a, Z14, Z13, Z17
-	VPXORD      Z14, Z20, K1, Z17
-	VMOVUPS     Z19, (AX)
-	VMOVUPS     Z17, 64(AX)
-	VPUNPCKLWD  Z18, Z9, Z17
-	VPUNPCKHWD  Z18, Z9, Z18
-	VMULPS      Z11, Z17, Z19
-	VFPCLASSPSZ $0x99, Z19, K1
-	VMOVDQA64   Z13, Z20
-	VPTERNLOGD  $0xf8, Z14, Z19, Z20
-	VFMADD231PS Z12, Z17, Z20
-	VPMAXUD     Z20, Z19, Z17
-	VPTERNLOGD  $0x9a, Z14, Z13, Z17
-	VPXORD      Z14, Z19, K1, Z17
-	VMULPS      Z11, Z18, Z19
-	VFPCLASSPSZ $0x99, Z19, K1
-	VMOVDQA64   Z13, Z20
-	VPTERNLOGD  $0xf8, Z14, Z19, Z20
-	VFMADD231PS Z12, Z18, Z20
-	VPMAXUD     Z20, Z19, Z18
-	VPTERNLOGD  $0x9a, Z14, Z13, Z18
-	VPXORD      Z14, Z19, K1, Z18
-	VMOVUPS     Z17, 128(AX)
-	VMOVUPS     Z18, 192(AX)
-	PREFETCHT0  1024(AX)
-	PREFETCHT0  1088(AX)
-	PREFETCHT0  1152(AX)
-	PREFETCHT0  1216(AX)
-	ADDQ        $0x00000040, CX
-	ADDQ        $0x00000100, AX
-	SUBQ        $0x02, BX
-	JCC         pair2
-
-odd2:
-	ADDQ       $0x02, BX
-	JZ         done2
-	VMOVDQU32  (CX), Y16
-	VPERMD     Z16, Z4, Z16
-	VMOVDQA64  Z16, Z17
-	VMOVDQA64  Z17, Z18
-	VPERMI2B   Z3, Z2, Z18
-	VPTERNLOGD $0xf8, Z5, Z17, Z18
-	VPERMI2B   Z1, Z0, Z17
-	CMPB       256(SI), $-1
-	JEQ        table4
-	VPCMPEQB   Z6, Z16, K1
-	VMOVDQU8   Z8, K1, Z18
-	VMOVDQU8   Z7, K1, Z17
-
-table4:
-	VPUNPCKLBW  Z18, Z17, Z17
-	VPUNPCKLWD  Z17, Z9, Z18
-	VPUNPCKHWD  Z17, Z9, Z17
-	VMULPS      Z11, Z18, Z19
-	VFPCLASSPSZ $0x99, Z19, K1
-	VMOVDQA64   Z13, Z20
-	VPTERNLOGD  $0xf8, Z14, Z19, Z20
-	VFMADD231PS Z12, Z18, Z20
-	VPMAXUD     Z20, Z19, Z18
-	VPTERNLOGD  $0x9a, Z14, Z13, Z18
-	VPXORD      Z14, Z19, K1, Z18
-	VMULPS      Z11, Z17, Z11
-	VFPCLASSPSZ $0x99, Z11, K1
-	VMOVDQA64   Z13, Z19
-	VPTERNLOGD  $0xf8, Z14, Z11, Z19
-	VFMADD231PS Z12, Z17, Z19
-	VPMAXUD     Z19, Z11, Z17
-	VPTERNLOGD  $0x9a, Z14, Z13, Z17
-	VPXORD      Z14, Z11, K1, Z17
-	VMOVUPS     Z18, (AX)
-	VMOVUPS     Z17, 64(AX)
-	PREFETCHT0  1024(AX)
-	PREFETCHT0  1088(AX)
-	ADDQ        $0x00000020, CX
-	ADDQ        $0x00000080, AX
-
-done2:
-next:
-	ADDQ $0x04, DX
-	DECQ DI
-	JNZ  run
-	VZEROUPPER
-	RET
-
-DATA k195<>+0(SB)/8, $0xc0c0c0c0c0c0c0c0
-GLOBL k195<>(SB), RODATA|NOPTR, $8
-
-// func float8BF16AVX512(dst *byte, src *byte, a *float32, b *float32, table *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
-TEXT ·float8BF16AVX512(SB), NOSPLIT, $0-56
-	// For each run: is its scale a ordinary?
-	// For 64 codes q: a bfloat16 each, found by its bytes; number = q*a;
-	// if not ordinary, and to BF16, as numbers of which none is subnormal.
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k0<>+0(SB), Z0
-	VPBROADCASTD k1<>+0(SB), Z1
-	VMOVDQU64    k2<>+0(SB), Z2
-	VMOVDQU64    k3<>+0(SB), Z3
-	MOVQ         a+16(FP), DX
-	MOVQ         table+32(FP), SI
-	VMOVDQU64    (SI), Z4
-	VMOVDQU64    64(SI), Z5
-	VMOVDQU64    128(SI), Z6
-	VMOVDQU64    192(SI), Z7
-	VMOVDQU64    k161<>+0(SB), Z8
-	VPBROADCASTD k51<>+0(SB), Z9
-	VPBROADCASTD k195<>+0(SB), Z11
-	VPBROADCASTB 256(SI), Z10
-	VPBROADCASTD k114<>+0(SB), Z12
-	VPXORD       Z13, Z13, Z13
-	MOVQ         n+48(FP), DI
-	VPBROADCASTD k101<>+0(SB), Z14
-
-run:
-	MOVQ           chunks+40(FP), BX
-	VPBROADCASTD   (DX), Z15
-	VCMPPS         $0x03, Z15, Z15, K1
-	VPBROADCASTD   k171<>+0(SB), K1, Z15
-	VXORPS         Z14, Z15, Z15
-	VPBROADCASTD   k101<>+0(SB), Z18
-	VPANDND        Z15, Z18, Z16
-	VPCMPUD.BCST   $0x01, k172<>+0(SB), Z16, K1
-	VPADDD.BCST    k173<>+0(SB), Z16, Z17
-	VPADDD.BCST    k27<>+0(SB), Z16, Z16
-	VSUBPS.BCST    k173<>+0(SB), Z17, Z17
-	VMINPS         Z17, Z16, Z16
-	VPTERNLOGD     $0xf8, Z18, Z15, Z16
-	VMOVAPS        Z16, K1, Z15
-	VMULPS.BCST.Z  k134<>+0(SB), Z15, K1, Z16
-	VPBROADCASTD.Z k27<>+0(SB), K1, Z17
-	SUBQ           $0x02, BX
-	JCS            odd
-
-pair:
-	VPERMD     (CX), Z8, Z19
-	VMOVDQA64  Z19, Z20
-	VMOVDQA64  Z20, Z21
-	VPERMI2B   Z7, Z6, Z21
-	VPTERNLOGD $0xf8, Z9, Z20, Z21
-	VPERMI2B   Z5, Z4, Z20
-	CMPB       256(SI), $-1
-	JEQ        table
-	VPCMPEQB   Z10, Z19, K1
-	VMOVDQU8   Z12, K1, Z21
-	VMOVDQU8   Z11, K1, Z20
-
-table:
-	VPUNPCKLBW  Z21, Z20, Z19
-	VPUNPCKHBW  Z21, Z20, Z20
-	VPUNPCKLWD  Z19, Z13, Z21
-	VPUNPCKHWD  Z19, Z13, Z19
-	VMULPS      Z15, Z21, Z23
-	VFPCLASSPSZ $0x99, Z23, K1
-	VMOVDQA64   Z17, Z24
-	VPTERNLOGD  $0xf8, Z18, Z23, Z24
-	VFMADD231PS Z16, Z21, Z24
-	VPMAXUD     Z24, Z23, Z21
-	VPTERNLOGD  $0x9a, Z18, Z17, Z21
-	VPXORD      Z18, Z23, K1, Z21
-	VMULPS      Z15, Z19, Z23
-	VFPCLASSPSZ $0x99, Z23, K1
-	VMOVDQA64   Z17, Z24
-	VPTERNLOGD  $0xf8, Z18, Z23, Z24
-	VFMADD231PS Z16, Z19, Z24
-	VPMAXUD     Z24, Z23, Z19
-	VPTERNLOGD  $0x9a, Z18, Z17, Z19
-	VPXORD      Z18, Z23, K1, Z19
-	VMOVDQA64   Z21, Z23
-	VPERMT2W    Z19, Z2, Z23
-	VPERMT2W    Z19, Z3, Z21
-	VPTERNLOGD  $0xf8, Z1, Z23, Z21
-	VPCMPUW     $0x06, Z0, Z21, K1
-	VPADDW      Z1, Z23, K1, Z23
-	VMOVDQU16   Z23, (AX)
-	VPUNPCKLWD  Z20, Z13, Z19
-	VPUNPCKHWD  Z20, Z13, Z20
-	VMULPS      Z15, Z19, Z21
-	VFPCLASSPSZ $0x99, Z21, K1
-	VMOVDQA64   Z17, Z23
-	VPTERNLOGD  $0xf8, Z18, Z21, Z23
-	VFMADD231PS Z16, Z19, Z23
-	VPMAXUD     Z23, Z21, Z19
-	VPTERNLOGD  $0x9a, Z18, Z17, Z19
-	VPXORD      Z18, Z21, K1, Z19
-	VMULPS      Z15, Z20, Z21
-	VFPCLASSPSZ $0x99, Z21, K1
-	VMOVDQA64   Z17, Z23
-	VPTERNLOGD  $0xf8, Z18, Z21, Z23
-	VFMADD231PS Z16, Z20, Z23
-	VPMAXUD     Z23, Z21, Z20
-	VPTERNLOGD  $0x9a, Z18, Z17, Z20
-	VPXORD      Z18, Z21, K1, Z20
-	VMOVDQA64   Z19, Z21
-	VPERMT2W    Z20, Z2, Z21
-	VPERMT2W    Z20, Z3, Z19
-	VPTERNLOGD  $0xf8, Z1, Z21, Z19
-	VPCMPUW     $0x06, Z0, Z19, K1
-	VPADDW      Z1, Z21, K1, Z21
-	VMOVDQU16   Z21, 64(AX)
-	PREFETCHT0  1024(AX)
-	PREFETCHT0  1088(AX)
-	ADDQ        $0x00000040, CX
-	ADDQ        $0x00000080, AX
-	SUBQ        $0x02, BX
-	JCC         pair
-
-odd:
-	ADDQ       $0x02, BX
-	JZ         done
-	VMOVDQU32  (CX), Y22
-	VPERMD     Z22, Z8, Z22
-	VMOVDQA64  Z22, Z19
-	VMOVDQA64  Z19, Z20
-	VPERMI2B   Z7, Z6, Z20
-	VPTERNLOGD $0xf8, Z9, Z19, Z20
-	VPERMI2B   Z5, Z4, Z19
-	CMPB       256(SI), $-1
-	JEQ        table2
-	VPCMPEQB   Z10, Z22, K1
-	VMOVDQU8   Z12, K1, Z20
-	VMOVDQU8   Z11, K1, Z19
-
-table2:
-	VPUNPCKLBW  Z20, Z19, Z19
-	VPUNPCKLWD  Z19, Z13, Z20
-	VPUNPCKHWD  Z19, Z13, Z19
-	VMULPS      Z15, Z20, Z21
-	VFPCLASSPSZ $0x99, Z21, K1
-	VMOVDQA64   Z17, Z23
-	VPTERNLOGD  $0xf8, Z18, Z21, Z23
-	VFMADD231PS Z16, Z20, Z23
-	VPMAXUD     Z23, Z21, Z20
-	VPTERNLOGD  $0x9a, Z18, Z17, Z20
-	VPXORD      Z18, Z21, K1, Z20
-	VMULPS      Z15, Z19, Z15
-	VFPCLASSPSZ $0x99, Z15, K1
-	VMOVDQA64   Z17, Z21
-	VPTERNLOGD  $0xf8, Z18, Z15, Z21
-	VFMADD231PS Z16, Z19, Z21
-	VPMAXUD     Z21, Z15, Z19
-	VPTERNLOGD  $0x9a, Z18, Z17, Z19
-	VPXORD      Z18, Z15, K1, Z19
-	VMOVDQA64   Z20, Z15
-	VPERMT2W    Z19, Z2, Z15
-	VPERMT2W    Z19, Z3, Z20
-	VPTERNLOGD  $0xf8, Z1, Z15, Z20
-	VPCMPUW     $0x06, Z0, Z20, K1
-	VPADDW      Z1, Z15, K1, Z15
-	VMOVDQU16   Z15, (AX)
-	PREFETCHT0  1024(AX)
-	ADDQ        $0x00000020, CX
-	ADDQ        $0x00000040, AX
-
-done:
-	ADDQ $0x04, DX
-	DECQ DI
-	JNZ  run
-	VZEROUPPER
-	RET
-
-// func float8F16AVX512(dst *byte, src *byte, a *float32, b *float32, table *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
-TEXT ·float8F16AVX512(SB), NOSPLIT, $0-56
-	// For each run: is its scale a ordinary?
-	// For 64 codes q: a bfloat16 each, found by its bytes; number = q*a;
-	// if not ordinary, and to BF16, as numbers of which none is subnormal.
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         table+32(FP), SI
-	VMOVDQU64    (SI), Z0
-	VMOVDQU64    64(SI), Z1
-	VMOVDQU64    128(SI), Z2
-	VMOVDQU64    192(SI), Z3
-	VMOVDQU64    k161<>+0(SB), Z4
-	VPBROADCASTD k51<>+0(SB), Z5
-	VPBROADCASTD k195<>+0(SB), Z7
-	VPBROADCASTB 256(SI), Z6
-	VPBROADCASTD k114<>+0(SB), Z8
-	VPXORD       Z9, Z9, Z9
-	MOVQ         n+48(FP), DI
-	VPBROADCASTD k101<>+0(SB), Z10
-
-run:
-	MOVQ chunks+40(FP), BX
-	MOVL (DX), R8
-	ADDL R8, R8
-	JZ   zero
-	SUBL $0x2f000000, R8
-	CMPL R8, $0xa0000000
-	JCC  exact
-
-zero:
-	MOVL         (DX), R8
-	XORL         $0x80000000, R8
-	VPBROADCASTD R8, Z11
-	SUBQ         $0x02, BX
-	JCS          odd
-
-pair:
-	VPERMD     (CX), Z4, Z12
-	VMOVDQA64  Z12, Z13
-	VMOVDQA64  Z13, Z14
-	VPERMI2B   Z3, Z2, Z14
-	VPTERNLOGD $0xf8, Z5, Z13, Z14
-	VPERMI2B   Z1, Z0, Z13
-	CMPB       256(SI), $-1
-	JEQ        table
-	VPCMPEQB   Z6, Z12, K1
-	VMOVDQU8   Z8, K1, Z14
-	VMOVDQU8   Z7, K1, Z13
-
-table:
-	VPUNPCKLBW Z14, Z13, Z12
-	VPUNPCKHBW Z14, Z13, Z13
-	VPUNPCKLWD Z12, Z9, Z14
-	VPUNPCKHWD Z12, Z9, Z12
-	VMULPS     Z11, Z14, Z14
-	VXORPS     Z10, Z14, Z14
-	VMULPS     Z11, Z12, Z12
-	VXORPS     Z10, Z12, Z12
-	VCVTPS2PH  $0x00, Z14, (AX)
-	VCVTPS2PH  $0x00, Z12, 32(AX)
-	VPUNPCKLWD Z13, Z9, Z12
-	VPUNPCKHWD Z13, Z9, Z13
-	VMULPS     Z11, Z12, Z12
-	VXORPS     Z10, Z12, Z12
-	VMULPS     Z11, Z13, Z13
-	VXORPS     Z10, Z13, Z13
-	VCVTPS2PH  $0x00, Z12, 64(AX)
-	VCVTPS2PH  $0x00, Z13, 96(AX)
-	PREFETCHT0 1024(AX)
-	PREFETCHT0 1088(AX)
-	ADDQ       $0x00000040, CX
-	ADDQ       $0x00000080, AX
-	SUBQ       $0x02, BX
-	JCC        pair
-
-odd:
-	ADDQ       $0x02, BX
-	JZ         done
-	VMOVDQU32  (CX), Y15
-	VPERMD     Z15, Z4, Z15
-	VMOVDQA64  Z15, Z12
-	VMOVDQA64  Z12, Z13
-	VPERMI2B   Z3, Z2, Z13
-	VPTERNLOGD $0xf8, Z5, Z12, Z13
-	VPERMI2B   Z1, Z0, Z12
-	CMPB       256(SI), $-1
-	JEQ        table2
-	VPCMPEQB   Z6, Z15, K1
-	VMOVDQU8   Z8, K1, Z13
-	VMOVDQU8   Z7, K1, Z12
-
-table2:
-	VPUNPCKLBW Z13, Z12, Z12
-	VPUNPCKLWD Z12, Z9, Z13
-	VPUNPCKHWD Z12, Z9, Z12
-	VMULPS     Z11, Z13, Z13
-	VXORPS     Z10, Z13, Z13
-	VMULPS     Z11, Z12, Z12
-	VXORPS     Z10, Z12, Z12
-	VCVTPS2PH  $0x00, Z13, (AX)
-	VCVTPS2PH  $0x00, Z12, 32(AX)
-	PREFETCHT0 1024(AX)
-	ADDQ       $0x00000020, CX
-	ADDQ       $0x00000040, AX
-
-done:
-	JMP next
-
-exact:
-	// A run that is not ordinary.
-	VPBROADCASTD   (DX), Z11
-	VCMPPS         $0x03, Z11, Z11, K1
-	VPBROADCASTD   k171<>+0(SB), K1, Z11
-	VXORPS         Z10, Z11, Z11
-	VPBROADCASTD   k101<>+0(SB), Z14
-	VPANDND        Z11, Z14, Z12
-	VPCMPUD.BCST   $0x01, k172<>+0(SB), Z12, K1
-	VPADDD.BCST    k173<>+0(SB), Z12, Z13
-	VPADDD.BCST    k27<>+0(SB), Z12, Z12
-	VSUBPS.BCST    k173<>+0(SB), Z13, Z13
-	VMINPS         Z13, Z12, Z12
-	VPTERNLOGD     $0xf8, Z14, Z11, Z12
-	VMOVAPS        Z12, K1, Z11
-	VMULPS.BCST.Z  k134<>+0(SB), Z11, K1, Z12
-	VPBROADCASTD.Z k27<>+0(SB), K1, Z13
-	SUBQ           $0x02, BX
-	JCS            odd2
-
-pair2:
-	VPERMD     (CX), Z4, Z17
-	VMOVDQA64  Z17, Z18
-	VMOVDQA64  Z18, Z19
-	VPERMI2B   Z3, Z2, Z19
-	VPTERNLOGD $0xf8, Z5, Z18, Z19
-	VPERMI2B   Z1, Z0, Z18
-	CMPB       256(SI), $-1
-	JEQ        table3
-	VPCMPEQB   Z6, Z17, K1
-	VMOVDQU8   Z8, K1, Z19
-	VMOVDQU8   Z7, K1, Z18
-
-table3:
-	VPUNPCKLBW  Z19, Z18, Z17
-	VPUNPCKHBW  Z19, Z18, Z18
-	VPUNPCKLWD  Z17, Z9, Z19
-	VPUNPCKHWD  Z17, Z9, Z17
-	VMULPS      Z11, Z19, Z20
-	VFPCLASSPSZ $0x99, Z20, K1
-	VMOVDQA64   Z13, Z21
-	VPTERNLOGD  $0xf8, Z14, Z20, Z21
-	VFMADD231PS Z12, Z19, Z21
-	VPMAXUD     Z21, Z20, Z19
-	VPTERNLOGD  $0x9a, Z14, Z13, Z19
-	VPXORD      Z14, Z20, K1, Z19
-	VMULPS      Z11, Z17, Z20
-	VFPCLASSPSZ $0x99, Z20, K1
-	VMOVDQA64   Z13, Z21
-	VPTERNLOGD  $0xf8, Z14, Z20, Z21
-	VFMADD231PS Z12, Z17, Z21
-	VPMAXUD     Z21, Z20, Z17
-	VPTERNLOGD  $0x9a, Z14, Z13, Z17
-	VPXORD      Z14, Z20, K1, Z17
-	VCVTPS2PH   $0x00, Z19, (AX)
-	VCVTPS2PH   $0x00, Z17, 32(AX)
-	VPUNPCKLWD  Z18, Z9, Z17
-	VPUNPCKHWD  Z18, Z9, Z18
-	VMULPS      Z11, Z17, Z19
-	VFPCLASSPSZ $0x99, Z19, K1
-	VMOVDQA64   Z13, Z20
-	VPTERNLOGD  $0xf8, Z14, Z19, Z20
-	VFMADD231PS Z12, Z17, Z20
-	VPMAXUD     Z20, Z19, Z17
-	VPTERNLOGD  $0x9a, Z14, Z13, Z17
-	VPXORD      Z14, Z19, K1, Z17
-	VMULPS      Z11, Z18, Z19
-	VFPCLASSPSZ $0x99, Z19, K1
-	VMOVDQA64   Z13, Z20
-	VPTERNLOGD  $0xf8, Z14, Z19, Z20
-	VFMADD231PS Z12, Z18, Z20
-	VPMAXUD     Z20, Z19, Z18
-	VPTERNLOGD  $0x9a, Z14, Z13, Z18
-	VPXORD      Z14, Z19, K1, Z18
-	VCVTPS2PH   $0x00, Z17, 64(AX)
-	VCVTPS2PH   $0x00, Z18, 96(AX)
-	PREFETCHT0  1024(AX)
-	PREFETCHT0  1088(AX)
-	ADDQ        $0x00000040, CX
-	ADDQ        $0x00000080, AX
-	SUBQ        $0x02, BX
-	JCC         pair2
-
-odd2:
-	ADDQ       $0x02, BX
-	JZ         done2
-	VMOVDQU32  (CX), Y16
-	VPERMD     Z16, Z4, Z16
-	VMOVDQA64  Z16, Z17
-	VMOVDQA64  Z17, Z18
-	VPERMI2B   Z3, Z2, Z18
-	VPTERNLOGD $0xf8, Z5, Z17, Z18
-	VPERMI2B   Z1, Z0, Z17
-	CMPB       256(SI), $-1
-	JEQ        table4
-	VPCMPEQB   Z6, Z16, K1
-	VMOVDQU8   Z8, K1, Z18
-	VMOVDQU8   Z7, K1, Z17
-
-table4:
-	VPUNPCKLBW  Z18, Z17, Z17
-	VPUNPCKLWD  Z17, Z9, Z18
-	VPUNPCKHWD  Z17, Z9, Z17
-	VMULPS      Z11, Z18, Z19
-	VFPCLASSPSZ $0x99, Z19, K1
-	VMOVDQA64   Z13, Z20
-	VPTERNLOGD  $0xf8, Z14, Z19, Z20
-	VFMADD231PS Z12, Z18, Z20
-	VPMAXUD     Z20, Z19, Z18
-	VPTERNLOGD  $0x9a, Z14, Z13, Z18
-	VPXORD      Z14, Z19, K1, Z18
-	VMULPS      Z11, Z17, Z11
-	VFPCLASSPSZ $0x99, Z11, K1
-	VMOVDQA64   Z13, Z19
-	VPTERNLOGD  $0xf8, Z14, Z11, Z19
-	VFMADD231PS Z12, Z17, Z19
-	VPMAXUD     Z19, Z11, Z17
-	VPTERNLOGD  $0x9a, Z14, Z13, Z17
-	VPXORD      Z14, Z11, K1, Z17
-	VCVTPS2PH   $0x00, Z18, (AX)
-	VCVTPS2PH   $0x00, Z17, 32(AX)
-	PREFETCHT0  1024(AX)
-	ADDQ        $0x00000020, CX
-	ADDQ        $0x00000040, AX
-
-done2:
-next:
-	ADDQ $0x04, DX
-	DECQ DI
-	JNZ  run
 	VZEROUPPER
 	RET
 
@@ -15856,8 +4570,8 @@ TEXT ·float8NormalAVX512(SB), NOSPLIT, $0-56
 	VPBROADCASTD 264(SI), Z6
 	KMOVQ        268(SI), K1
 	VPBROADCASTD k0<>+0(SB), Z7
-	VPBROADCASTD k196<>+0(SB), Z8
-	VMOVDQU64    k72<>+0(SB), Z9
+	VPBROADCASTD k80<>+0(SB), Z8
+	VMOVDQU64    k67<>+0(SB), Z9
 	MOVQ         n+40(FP), DI
 
 run:
@@ -15869,9 +4583,9 @@ run:
 
 	// The tables of a run.
 	VMULPS.BCST   (DX), Z0, Z10
-	VPTESTMD.BCST k87<>+0(SB), Z10, K2
-	VPADDD.BCST   k88<>+0(SB), Z10, Z10
-	VPADDD.BCST   k89<>+0(SB), Z10, K2, Z10
+	VPTESTMD.BCST k81<>+0(SB), Z10, K2
+	VPADDD.BCST   k82<>+0(SB), Z10, Z10
+	VPADDD.BCST   k83<>+0(SB), Z10, K2, Z10
 	VPERMB        Z10, Z2, Z11
 	VPERMB.Z      Z10, Z3, K1, Z10
 	VPADDW        Z1, Z10, Z10
@@ -15906,409 +4620,17 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k196<>+0(SB)/8, $0x0080008000800080
-GLOBL k196<>(SB), RODATA|NOPTR, $8
+DATA k80<>+0(SB)/8, $0x0080008000800080
+GLOBL k80<>(SB), RODATA|NOPTR, $8
 
-// func float8LongAVX512(dst *byte, src *byte, a *float32, table *byte, chunks int, n int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
-TEXT ·float8LongAVX512(SB), NOSPLIT, $0-48
-	// For each run: table[q] = q*a for 128 codes without a sign, rounded;
-	// if not all are normal, made enlarged.
-	// For 64 codes: both bytes of table[q], with its sign.
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         table+24(FP), BX
-	VPBROADCASTD k0<>+0(SB), Z0
-	VPBROADCASTD k1<>+0(SB), Z1
-	VPBROADCASTD k197<>+0(SB), Z2
-	VPBROADCASTD k198<>+0(SB), Z3
-	VPBROADCASTD k51<>+0(SB), Z8
-	VPBROADCASTD k195<>+0(SB), Z10
-	VPBROADCASTB 520(BX), Z9
-	VMOVDQU64    k199<>+0(SB), Z11
-	VPBROADCASTD k200<>+0(SB), Z12
-	MOVQ         n+40(FP), SI
+DATA k81<>+0(SB)/8, $0x0001000000010000
+GLOBL k81<>(SB), RODATA|NOPTR, $8
 
-run:
-	// The scale: within the range; with the sign; and its sign, for codes.
-	MOVL         (DX), DI
-	MOVL         DI, R8
-	ANDL         $0x7f800000, R8
-	SUBL         512(BX), R8
-	MOVL         DI, R9
-	SARL         $0x1f, R9
-	ANDL         $0x80808080, R9
-	VPBROADCASTD R9, Z13
-	ORL          $0x80000000, DI
-	VPBROADCASTD DI, Z7
-	CMPL         R8, 516(BX)
-	JHI          exact
-	VMULPS       (BX), Z7, Z4
-	VMULPS       64(BX), Z7, Z5
-	VPSRLD       $0x10, Z4, Z6
-	VPSLLD       $0x10, Z5, Z14
-	VPTERNLOGD   $0xf8, Z2, Z5, Z6
-	VPTERNLOGD   $0xf4, Z2, Z4, Z14
-	VPTERNLOGD   $0xf8, Z1, Z6, Z14
-	VPCMPUW      $0x06, Z0, Z14, K1
-	VPADDW       Z1, Z6, K1, Z6
-	VMULPS       128(BX), Z7, Z4
-	VMULPS       192(BX), Z7, Z5
-	VPSRLD       $0x10, Z4, Z14
-	VPSLLD       $0x10, Z5, Z15
-	VPTERNLOGD   $0xf8, Z2, Z5, Z14
-	VPTERNLOGD   $0xf4, Z2, Z4, Z15
-	VPTERNLOGD   $0xf8, Z1, Z14, Z15
-	VPCMPUW      $0x06, Z0, Z15, K1
-	VPADDW       Z1, Z14, K1, Z14
-	VPSLLW       $0x08, Z14, Z4
-	VPSRLW       $0x08, Z6, Z5
-	VPTERNLOGD   $0xf8, Z3, Z6, Z4
-	VPTERNLOGD   $0xf4, Z3, Z14, Z5
-	VMULPS       256(BX), Z7, Z6
-	VMULPS       320(BX), Z7, Z15
-	VPSRLD       $0x10, Z6, Z14
-	VPSLLD       $0x10, Z15, Z17
-	VPTERNLOGD   $0xf8, Z2, Z15, Z14
-	VPTERNLOGD   $0xf4, Z2, Z6, Z17
-	VPTERNLOGD   $0xf8, Z1, Z14, Z17
-	VPCMPUW      $0x06, Z0, Z17, K1
-	VPADDW       Z1, Z14, K1, Z14
-	VMULPS       384(BX), Z7, Z6
-	VMULPS       448(BX), Z7, Z7
-	VPSRLD       $0x10, Z6, Z15
-	VPSLLD       $0x10, Z7, Z17
-	VPTERNLOGD   $0xf8, Z2, Z7, Z15
-	VPTERNLOGD   $0xf4, Z2, Z6, Z17
-	VPTERNLOGD   $0xf8, Z1, Z15, Z17
-	VPCMPUW      $0x06, Z0, Z17, K1
-	VPADDW       Z1, Z15, K1, Z15
-	VPSLLW       $0x08, Z15, Z6
-	VPSRLW       $0x08, Z14, Z7
-	VPTERNLOGD   $0xf8, Z3, Z14, Z6
-	VPTERNLOGD   $0xf4, Z3, Z15, Z7
+DATA k82<>+0(SB)/8, $0x00007fff00007fff
+GLOBL k82<>(SB), RODATA|NOPTR, $8
 
-codes:
-	// The codes of a run.
-	MOVQ chunks+32(FP), DI
-	SUBQ $0x02, DI
-	JCS  odd
-
-pair:
-	VPERMQ     (CX), Z11, Z14
-	VMOVDQA64  Z14, Z15
-	VPXORD     Z13, Z14, Z15
-	VMOVDQA64  Z15, Z17
-	VPERMI2B   Z7, Z5, Z17
-	VPTERNLOGD $0xd0, Z8, Z15, Z17
-	VPERMI2B   Z6, Z4, Z15
-	CMPB       520(BX), $-1
-	JEQ        table
-	VPCMPEQB   Z9, Z14, K1
-	VMOVDQU8   Z12, K1, Z17
-	VMOVDQU8   Z10, K1, Z15
-
-table:
-	VPUNPCKLBW Z17, Z15, Z14
-	VMOVDQU64  Z14, (AX)
-	VPUNPCKHBW Z17, Z15, Z14
-	VMOVDQU64  Z14, 64(AX)
-	PREFETCHT0 1024(AX)
-	PREFETCHT0 1088(AX)
-	ADDQ       $0x00000040, CX
-	ADDQ       $0x00000080, AX
-	SUBQ       $0x02, DI
-	JCC        pair
-
-odd:
-	ADDQ       $0x02, DI
-	JZ         done
-	VMOVDQU32  (CX), Y16
-	VPERMQ     Z16, Z11, Z16
-	VMOVDQA64  Z16, Z14
-	VPXORD     Z13, Z16, Z14
-	VMOVDQA64  Z14, Z13
-	VPERMI2B   Z7, Z5, Z13
-	VPTERNLOGD $0xd0, Z8, Z14, Z13
-	VPERMI2B   Z6, Z4, Z14
-	CMPB       520(BX), $-1
-	JEQ        table2
-	VPCMPEQB   Z9, Z16, K1
-	VMOVDQU8   Z12, K1, Z13
-	VMOVDQU8   Z10, K1, Z14
-
-table2:
-	VPUNPCKLBW Z13, Z14, Z4
-	VMOVDQU64  Z4, (AX)
-	PREFETCHT0 1024(AX)
-	ADDQ       $0x00000020, CX
-	ADDQ       $0x00000040, AX
-
-done:
-	ADDQ $0x04, DX
-	DECQ SI
-	JNZ  run
-	VZEROUPPER
-	RET
-
-exact:
-	// The table under a scale that is not ordinary.
-	VPBROADCASTD   k101<>+0(SB), Z19
-	VPANDND        Z7, Z19, Z4
-	VPCMPUD.BCST   $0x01, k172<>+0(SB), Z4, K1
-	VPADDD.BCST    k173<>+0(SB), Z4, Z5
-	VPADDD.BCST    k27<>+0(SB), Z4, Z4
-	VSUBPS.BCST    k173<>+0(SB), Z5, Z5
-	VMINPS         Z5, Z4, Z4
-	VPTERNLOGD     $0xf8, Z19, Z7, Z4
-	VMOVAPS        Z4, K1, Z7
-	VMULPS.BCST.Z  k134<>+0(SB), Z7, K1, Z15
-	VPBROADCASTD.Z k27<>+0(SB), K1, Z18
-	VMOVUPS        (BX), Z4
-	VMULPS         Z7, Z4, Z5
-	VFPCLASSPSZ    $0x99, Z5, K1
-	VMOVDQA64      Z18, Z6
-	VPTERNLOGD     $0xf8, Z19, Z5, Z6
-	VFMADD231PS    Z15, Z4, Z6
-	VPMAXUD        Z6, Z5, Z4
-	VPANDND        Z4, Z18, Z4
-	VMOVAPS        Z5, K1, Z4
-	VCMPPS         $0x03, Z4, Z4, K1
-	VPBROADCASTD   k171<>+0(SB), K1, Z4
-	VMOVUPS        64(BX), Z5
-	VMULPS         Z7, Z5, Z6
-	VFPCLASSPSZ    $0x99, Z6, K1
-	VMOVDQA64      Z18, Z14
-	VPTERNLOGD     $0xf8, Z19, Z6, Z14
-	VFMADD231PS    Z15, Z5, Z14
-	VPMAXUD        Z14, Z6, Z5
-	VPANDND        Z5, Z18, Z5
-	VMOVAPS        Z6, K1, Z5
-	VCMPPS         $0x03, Z5, Z5, K1
-	VPBROADCASTD   k171<>+0(SB), K1, Z5
-	VPSRLD         $0x10, Z4, Z6
-	VPSLLD         $0x10, Z5, Z14
-	VPTERNLOGD     $0xf8, Z2, Z5, Z6
-	VPTERNLOGD     $0xf4, Z2, Z4, Z14
-	VPTERNLOGD     $0xf8, Z1, Z6, Z14
-	VPCMPUW        $0x06, Z0, Z14, K1
-	VPADDW         Z1, Z6, K1, Z6
-	VMOVUPS        128(BX), Z4
-	VMULPS         Z7, Z4, Z5
-	VFPCLASSPSZ    $0x99, Z5, K1
-	VMOVDQA64      Z18, Z14
-	VPTERNLOGD     $0xf8, Z19, Z5, Z14
-	VFMADD231PS    Z15, Z4, Z14
-	VPMAXUD        Z14, Z5, Z4
-	VPANDND        Z4, Z18, Z4
-	VMOVAPS        Z5, K1, Z4
-	VCMPPS         $0x03, Z4, Z4, K1
-	VPBROADCASTD   k171<>+0(SB), K1, Z4
-	VMOVUPS        192(BX), Z5
-	VMULPS         Z7, Z5, Z14
-	VFPCLASSPSZ    $0x99, Z14, K1
-	VMOVDQA64      Z18, Z17
-	VPTERNLOGD     $0xf8, Z19, Z14, Z17
-	VFMADD231PS    Z15, Z5, Z17
-	VPMAXUD        Z17, Z14, Z5
-	VPANDND        Z5, Z18, Z5
-	VMOVAPS        Z14, K1, Z5
-	VCMPPS         $0x03, Z5, Z5, K1
-	VPBROADCASTD   k171<>+0(SB), K1, Z5
-	VPSRLD         $0x10, Z4, Z14
-	VPSLLD         $0x10, Z5, Z17
-	VPTERNLOGD     $0xf8, Z2, Z5, Z14
-	VPTERNLOGD     $0xf4, Z2, Z4, Z17
-	VPTERNLOGD     $0xf8, Z1, Z14, Z17
-	VPCMPUW        $0x06, Z0, Z17, K1
-	VPADDW         Z1, Z14, K1, Z14
-	VPSLLW         $0x08, Z14, Z4
-	VPSRLW         $0x08, Z6, Z5
-	VPTERNLOGD     $0xf8, Z3, Z6, Z4
-	VPTERNLOGD     $0xf4, Z3, Z14, Z5
-	VMOVUPS        256(BX), Z6
-	VMULPS         Z7, Z6, Z14
-	VFPCLASSPSZ    $0x99, Z14, K1
-	VMOVDQA64      Z18, Z17
-	VPTERNLOGD     $0xf8, Z19, Z14, Z17
-	VFMADD231PS    Z15, Z6, Z17
-	VPMAXUD        Z17, Z14, Z6
-	VPANDND        Z6, Z18, Z6
-	VMOVAPS        Z14, K1, Z6
-	VCMPPS         $0x03, Z6, Z6, K1
-	VPBROADCASTD   k171<>+0(SB), K1, Z6
-	VMOVUPS        320(BX), Z17
-	VMULPS         Z7, Z17, Z14
-	VFPCLASSPSZ    $0x99, Z14, K1
-	VMOVDQA64      Z18, Z20
-	VPTERNLOGD     $0xf8, Z19, Z14, Z20
-	VFMADD231PS    Z15, Z17, Z20
-	VPMAXUD        Z20, Z14, Z17
-	VPANDND        Z17, Z18, Z17
-	VMOVAPS        Z14, K1, Z17
-	VCMPPS         $0x03, Z17, Z17, K1
-	VPBROADCASTD   k171<>+0(SB), K1, Z17
-	VPSRLD         $0x10, Z6, Z14
-	VPSLLD         $0x10, Z17, Z20
-	VPTERNLOGD     $0xf8, Z2, Z17, Z14
-	VPTERNLOGD     $0xf4, Z2, Z6, Z20
-	VPTERNLOGD     $0xf8, Z1, Z14, Z20
-	VPCMPUW        $0x06, Z0, Z20, K1
-	VPADDW         Z1, Z14, K1, Z14
-	VMOVUPS        384(BX), Z6
-	VMULPS         Z7, Z6, Z17
-	VFPCLASSPSZ    $0x99, Z17, K1
-	VMOVDQA64      Z18, Z20
-	VPTERNLOGD     $0xf8, Z19, Z17, Z20
-	VFMADD231PS    Z15, Z6, Z20
-	VPMAXUD        Z20, Z17, Z6
-	VPANDND        Z6, Z18, Z6
-	VMOVAPS        Z17, K1, Z6
-	VCMPPS         $0x03, Z6, Z6, K1
-	VPBROADCASTD   k171<>+0(SB), K1, Z6
-	VMOVUPS        448(BX), Z17
-	VMULPS         Z7, Z17, Z7
-	VFPCLASSPSZ    $0x99, Z7, K1
-	VMOVDQA64      Z18, Z20
-	VPTERNLOGD     $0xf8, Z19, Z7, Z20
-	VFMADD231PS    Z15, Z17, Z20
-	VPMAXUD        Z20, Z7, Z17
-	VPANDND        Z17, Z18, Z17
-	VMOVAPS        Z7, K1, Z17
-	VCMPPS         $0x03, Z17, Z17, K1
-	VPBROADCASTD   k171<>+0(SB), K1, Z17
-	VPSRLD         $0x10, Z6, Z15
-	VPSLLD         $0x10, Z17, Z7
-	VPTERNLOGD     $0xf8, Z2, Z17, Z15
-	VPTERNLOGD     $0xf4, Z2, Z6, Z7
-	VPTERNLOGD     $0xf8, Z1, Z15, Z7
-	VPCMPUW        $0x06, Z0, Z7, K1
-	VPADDW         Z1, Z15, K1, Z15
-	VPSLLW         $0x08, Z15, Z6
-	VPSRLW         $0x08, Z14, Z7
-	VPTERNLOGD     $0xf8, Z3, Z14, Z6
-	VPTERNLOGD     $0xf4, Z3, Z15, Z7
-	JMP            codes
-
-DATA k197<>+0(SB)/8, $0xffff0000ffff0000
-GLOBL k197<>(SB), RODATA|NOPTR, $8
-
-DATA k198<>+0(SB)/8, $0x00ff00ff00ff00ff
-GLOBL k198<>(SB), RODATA|NOPTR, $8
-
-DATA k199<>+0(SB)/8, $0x0000000000000000
-DATA k199<>+8(SB)/8, $0x0000000000000004
-DATA k199<>+16(SB)/8, $0x0000000000000001
-DATA k199<>+24(SB)/8, $0x0000000000000005
-DATA k199<>+32(SB)/8, $0x0000000000000002
-DATA k199<>+40(SB)/8, $0x0000000000000006
-DATA k199<>+48(SB)/8, $0x0000000000000003
-DATA k199<>+56(SB)/8, $0x0000000000000007
-GLOBL k199<>(SB), RODATA|NOPTR, $64
-
-DATA k200<>+0(SB)/8, $0x7f7f7f7f7f7f7f7f
-GLOBL k200<>(SB), RODATA|NOPTR, $8
-
-// func lookupAVX512(dst *byte, src *byte, table *byte, chunks int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
-TEXT ·lookupAVX512(SB), NOSPLIT, $0-32
-	// The lower and the upper bytes of 256 words, in eight registers.
-	// For 64 codes: both bytes of word q, found by halves of the table;
-	// unpacked to words.
-	MOVQ      dst+0(FP), AX
-	MOVQ      src+8(FP), CX
-	MOVQ      table+16(FP), DX
-	VMOVDQU64 k201<>+0(SB), Z0
-	VMOVDQU64 k202<>+0(SB), Z1
-	VMOVDQU64 (DX), Z2
-	VMOVDQA64 Z2, Z3
-	VMOVDQU64 64(DX), Z4
-	VPERMT2B  Z4, Z0, Z2
-	VPERMT2B  Z4, Z1, Z3
-	VMOVDQU64 128(DX), Z4
-	VMOVDQA64 Z4, Z6
-	VMOVDQU64 192(DX), Z7
-	VPERMT2B  Z7, Z0, Z4
-	VPERMT2B  Z7, Z1, Z6
-	VMOVDQU64 256(DX), Z7
-	VMOVDQA64 Z7, Z8
-	VMOVDQU64 320(DX), Z9
-	VPERMT2B  Z9, Z0, Z7
-	VPERMT2B  Z9, Z1, Z8
-	VMOVDQU64 384(DX), Z9
-	VMOVDQA64 Z9, Z10
-	VMOVDQU64 448(DX), Z11
-	VPERMT2B  Z11, Z0, Z9
-	VPERMT2B  Z11, Z1, Z10
-	VMOVDQU64 k199<>+0(SB), Z0
-	MOVQ      chunks+24(FP), DX
-	SUBQ      $0x02, DX
-	JCS       odd
-
-pair:
-	VPERMQ     (CX), Z0, Z1
-	VPMOVB2M   Z1, K1
-	KNOTQ      K1, K2
-	VMOVDQA64  Z1, Z11
-	VPERMI2B   Z9, Z7, K1, Z11
-	VPERMI2B   Z4, Z2, K2, Z11
-	VMOVDQA64  Z1, Z1
-	VPERMI2B   Z10, Z8, K1, Z1
-	VPERMI2B   Z6, Z3, K2, Z1
-	VPUNPCKLBW Z1, Z11, Z12
-	VMOVDQU64  Z12, (AX)
-	VPUNPCKHBW Z1, Z11, Z1
-	VMOVDQU64  Z1, 64(AX)
-	PREFETCHT0 1024(AX)
-	PREFETCHT0 1088(AX)
-	ADDQ       $0x00000040, CX
-	ADDQ       $0x00000080, AX
-	SUBQ       $0x02, DX
-	JCC        pair
-
-odd:
-	ADDQ       $0x02, DX
-	JZ         done
-	VMOVDQU32  (CX), Y5
-	VPERMQ     Z5, Z0, Z5
-	VPMOVB2M   Z5, K1
-	KNOTQ      K1, K2
-	VMOVDQA64  Z5, Z0
-	VPERMI2B   Z9, Z7, K1, Z0
-	VPERMI2B   Z4, Z2, K2, Z0
-	VMOVDQA64  Z5, Z1
-	VPERMI2B   Z10, Z8, K1, Z1
-	VPERMI2B   Z6, Z3, K2, Z1
-	VPUNPCKLBW Z1, Z0, Z0
-	VMOVDQU64  Z0, (AX)
-	PREFETCHT0 1024(AX)
-	ADDQ       $0x00000020, CX
-	ADDQ       $0x00000040, AX
-
-done:
-	VZEROUPPER
-	RET
-
-DATA k201<>+0(SB)/8, $0x0e0c0a0806040200
-DATA k201<>+8(SB)/8, $0x1e1c1a1816141210
-DATA k201<>+16(SB)/8, $0x2e2c2a2826242220
-DATA k201<>+24(SB)/8, $0x3e3c3a3836343230
-DATA k201<>+32(SB)/8, $0x4e4c4a4846444240
-DATA k201<>+40(SB)/8, $0x5e5c5a5856545250
-DATA k201<>+48(SB)/8, $0x6e6c6a6866646260
-DATA k201<>+56(SB)/8, $0x7e7c7a7876747270
-GLOBL k201<>(SB), RODATA|NOPTR, $64
-
-DATA k202<>+0(SB)/8, $0x0f0d0b0907050301
-DATA k202<>+8(SB)/8, $0x1f1d1b1917151311
-DATA k202<>+16(SB)/8, $0x2f2d2b2927252321
-DATA k202<>+24(SB)/8, $0x3f3d3b3937353331
-DATA k202<>+32(SB)/8, $0x4f4d4b4947454341
-DATA k202<>+40(SB)/8, $0x5f5d5b5957555351
-DATA k202<>+48(SB)/8, $0x6f6d6b6967656361
-DATA k202<>+56(SB)/8, $0x7f7d7b7977757371
-GLOBL k202<>(SB), RODATA|NOPTR, $64
+DATA k83<>+0(SB)/8, $0x0000000100000001
+GLOBL k83<>(SB), RODATA|NOPTR, $8
 
 // func castF32ToBF16AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512BW, AVX512F, MMX+
@@ -16325,10 +4647,10 @@ TEXT ·castF32ToBF16AVX512(SB), NOSPLIT, $0-24
 more:
 	VMOVUPS      (CX), Z4
 	VCMPPS       $0x03, Z4, Z4, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z4
+	VPBROADCASTD k84<>+0(SB), K1, Z4
 	VMOVUPS      64(CX), Z5
 	VCMPPS       $0x03, Z5, Z5, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z5
+	VPBROADCASTD k84<>+0(SB), K1, Z5
 	VMOVDQA64    Z4, Z6
 	VPERMT2W     Z5, Z2, Z6
 	VPERMT2W     Z5, Z3, Z4
@@ -16344,6 +4666,9 @@ more:
 	VZEROUPPER
 	RET
 
+DATA k84<>+0(SB)/8, $0x7fc000007fc00000
+GLOBL k84<>(SB), RODATA|NOPTR, $8
+
 // func castF32ToF16AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·castF32ToF16AVX512(SB), NOSPLIT, $0-24
@@ -16355,10 +4680,10 @@ TEXT ·castF32ToF16AVX512(SB), NOSPLIT, $0-24
 more:
 	VMOVUPS      (CX), Z0
 	VCMPPS       $0x03, Z0, Z0, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z0
+	VPBROADCASTD k84<>+0(SB), K1, Z0
 	VMOVUPS      64(CX), Z1
 	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z1
+	VPBROADCASTD k84<>+0(SB), K1, Z1
 	VCVTPS2PH    $0x00, Z0, (AX)
 	VCVTPS2PH    $0x00, Z1, 32(AX)
 	PREFETCHT0   1024(AX)
@@ -16381,11 +4706,11 @@ more:
 	VPMOVZXWD    (CX), Z0
 	VPSLLD       $0x10, Z0, Z0
 	VCMPPS       $0x03, Z0, Z0, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z0
+	VPBROADCASTD k84<>+0(SB), K1, Z0
 	VPMOVZXWD    32(CX), Z1
 	VPSLLD       $0x10, Z1, Z1
 	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z1
+	VPBROADCASTD k84<>+0(SB), K1, Z1
 	VCVTPS2PH    $0x00, Z0, (AX)
 	VCVTPS2PH    $0x00, Z1, 32(AX)
 	PREFETCHT0   1024(AX)
@@ -16411,10 +4736,10 @@ TEXT ·castF16ToBF16AVX512(SB), NOSPLIT, $0-24
 more:
 	VCVTPH2PS    (CX), Z4
 	VCMPPS       $0x03, Z4, Z4, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z4
+	VPBROADCASTD k84<>+0(SB), K1, Z4
 	VCVTPH2PS    32(CX), Z5
 	VCMPPS       $0x03, Z5, Z5, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z5
+	VPBROADCASTD k84<>+0(SB), K1, Z5
 	VMOVDQA64    Z4, Z6
 	VPERMT2W     Z5, Z2, Z6
 	VPERMT2W     Z5, Z3, Z4
@@ -16440,7 +4765,7 @@ TEXT ·castSameAVX512(SB), NOSPLIT, $0-32
 	VPBROADCASTW (DX), Z0
 	VPBROADCASTW 2(DX), Z1
 	MOVQ         n+24(FP), DX
-	VPBROADCASTD k203<>+0(SB), Z2
+	VPBROADCASTD k85<>+0(SB), Z2
 
 more:
 	VMOVDQU64  (CX), Z3
@@ -16456,120 +4781,8 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k203<>+0(SB)/8, $0x7fff7fff7fff7fff
-GLOBL k203<>(SB), RODATA|NOPTR, $8
-
-// func spreadAVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2, AVX512F, AVX512VBMI, AVX512VL, MMX+
-TEXT ·spreadAVX512(SB), NOSPLIT, $0-24
-	// For 16 bytes: each four in a qword, of which eight nibbles are cut out.
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VMOVDQU64    k204<>+0(SB), Z0
-	VPBROADCASTD k73<>+0(SB), Z1
-	MOVQ         n+16(FP), DX
-	SUBQ         $0x02, DX
-	JCS          odd
-
-pair:
-	VPMOVZXDQ      (CX), Z2
-	VPMULTISHIFTQB Z2, Z0, Z2
-	VPANDD         Z1, Z2, Z2
-	VMOVDQU64      Z2, (AX)
-	PREFETCHT0     1024(AX)
-	ADDQ           $0x00000020, CX
-	ADDQ           $0x00000040, AX
-	SUBQ           $0x02, DX
-	JCC            pair
-
-odd:
-	ADDQ           $0x02, DX
-	JZ             done
-	VPMOVZXDQ      (CX), Y2
-	VPMULTISHIFTQB Y2, Y0, Y2
-	VPANDD         Y1, Y2, Y2
-	VMOVDQU32      Y2, (AX)
-	PREFETCHT0     1024(AX)
-	ADDQ           $0x00000010, CX
-	ADDQ           $0x00000020, AX
-
-done:
-	VZEROUPPER
-	RET
-
-DATA k204<>+0(SB)/8, $0x1c1814100c080400
-DATA k204<>+8(SB)/8, $0x1c1814100c080400
-DATA k204<>+16(SB)/8, $0x1c1814100c080400
-DATA k204<>+24(SB)/8, $0x1c1814100c080400
-DATA k204<>+32(SB)/8, $0x1c1814100c080400
-DATA k204<>+40(SB)/8, $0x1c1814100c080400
-DATA k204<>+48(SB)/8, $0x1c1814100c080400
-DATA k204<>+56(SB)/8, $0x1c1814100c080400
-GLOBL k204<>(SB), RODATA|NOPTR, $64
-
-// func fieldsAVX512(dst *byte, src *byte, tables *byte, step int, shift *uint64, n int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI2
-TEXT ·fieldsAVX512(SB), NOSPLIT, $0-48
-	// For 32 fields of b bits: eight take b bytes; a qword gets those, each byte of it is cut out.
-	// byte = field - tables[32]
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         tables+16(FP), DX
-	MOVQ         step+24(FP), BX
-	VPBROADCASTB 32(DX), Z0
-	VPBROADCASTW BX, Z1
-	VPMULLW      k156<>+0(SB), Z1, Z2
-	VPADDB       k205<>+0(SB), Z2, Z2
-	VPMULLW      k205<>+0(SB), Z1, Z3
-	MOVQ         $-1, DX
-	BZHIQ        BX, DX, DI
-	VPBROADCASTB DI, Z1
-	LEAQ         8(BX)(BX*2), SI
-	BZHIQ        SI, DX, DI
-	KMOVQ        DI, K1
-	LEAQ         (SI)(BX*4), SI
-	BZHIQ        SI, DX, DI
-	KMOVQ        DI, K2
-	MOVQ         n+40(FP), DX
-	SHLQ         $0x03, BX
-	SUBQ         $0x02, DX
-	JCS          odd
-
-pair:
-	VMOVDQU8.Z     (CX), K2, Z4
-	VPERMB         Z4, Z2, Z4
-	VPMULTISHIFTQB Z4, Z3, Z4
-	VPANDD         Z1, Z4, Z4
-	VPSUBB         Z0, Z4, Z4
-	VMOVDQU64      Z4, (AX)
-	ADDQ           BX, CX
-	ADDQ           $0x40, AX
-	SUBQ           $0x02, DX
-	JCC            pair
-
-odd:
-	ADDQ           $0x02, DX
-	JZ             done
-	VMOVDQU8.Z     (CX), K1, Z4
-	VPERMB         Z4, Z2, Z4
-	VPMULTISHIFTQB Z4, Z3, Z4
-	VPANDD         Z1, Z4, Z4
-	VPSUBB         Z0, Z4, Z4
-	VMOVDQU32      Y4, (AX)
-
-done:
-	VZEROUPPER
-	RET
-
-DATA k205<>+0(SB)/8, $0x0706050403020100
-DATA k205<>+8(SB)/8, $0x0706050403020100
-DATA k205<>+16(SB)/8, $0x0706050403020100
-DATA k205<>+24(SB)/8, $0x0706050403020100
-DATA k205<>+32(SB)/8, $0x0706050403020100
-DATA k205<>+40(SB)/8, $0x0706050403020100
-DATA k205<>+48(SB)/8, $0x0706050403020100
-DATA k205<>+56(SB)/8, $0x0706050403020100
-GLOBL k205<>(SB), RODATA|NOPTR, $64
+DATA k85<>+0(SB)/8, $0x7fff7fff7fff7fff
+GLOBL k85<>(SB), RODATA|NOPTR, $8
 
 // func absmaxAVX512(dst *float32, src *byte, chunks int, n int)
 // Requires: AVX, AVX2, AVX512F, AVX512VL
@@ -16578,7 +4791,7 @@ TEXT ·absmaxAVX512(SB), NOSPLIT, $0-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         n+24(FP), DX
-	VPBROADCASTD k174<>+0(SB), Z0
+	VPBROADCASTD k86<>+0(SB), Z0
 
 run:
 	MOVQ   chunks+16(FP), BX
@@ -16609,6 +4822,9 @@ chunk:
 	VZEROUPPER
 	RET
 
+DATA k86<>+0(SB)/8, $0x7fffffff7fffffff
+GLOBL k86<>(SB), RODATA|NOPTR, $8
+
 // func nearestAVX512(dst *byte, src *byte, scales *float32, tables *byte, least *float32, chunks int, n int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, CMOV
 TEXT ·nearestAVX512(SB), NOSPLIT, $0-56
@@ -16621,28 +4837,28 @@ TEXT ·nearestAVX512(SB), NOSPLIT, $0-56
 	MOVQ            n+48(FP), SI
 	MOVQ            tables+24(FP), AX
 	VBROADCASTF32X8 (AX), Z3
-	VMOVDQU64       k206<>+0(SB), Z0
+	VMOVDQU64       k87<>+0(SB), Z0
 	VPERMPS         Z3, Z0, Z3
 	VBROADCASTF32X8 32(AX), Z4
-	VMOVDQU64       k207<>+0(SB), Z0
+	VMOVDQU64       k88<>+0(SB), Z0
 	VPERMPS         Z4, Z0, Z4
 	VBROADCASTI32X4 64(AX), Z5
-	VMOVDQU64       k208<>+0(SB), Z0
+	VMOVDQU64       k89<>+0(SB), Z0
 	VPERMB          Z5, Z0, Z5
 	VPBROADCASTD    80(AX), Z6
 	VPBROADCASTD    84(AX), Z7
 	VPBROADCASTD    88(AX), Z8
 	MOVL            92(AX), R8
-	VPBROADCASTD    k180<>+0(SB), Z9
-	VPBROADCASTD    k209<>+0(SB), Z11
-	VPBROADCASTD    k44<>+0(SB), Z12
-	VPBROADCASTD    k210<>+0(SB), Z13
-	VPBROADCASTD    k89<>+0(SB), Z14
-	VMOVDQU64       k211<>+0(SB), Z15
+	VPBROADCASTD    k90<>+0(SB), Z9
+	VPBROADCASTD    k91<>+0(SB), Z11
+	VPBROADCASTD    k92<>+0(SB), Z12
+	VPBROADCASTD    k93<>+0(SB), Z13
+	VPBROADCASTD    k83<>+0(SB), Z14
+	VMOVDQU64       k94<>+0(SB), Z15
 	MOVQ            least+32(FP), AX
 	VMOVSS          (AX), X2
 	VMAXSS          (BX), X2, X1
-	VMOVSD          k212<>+0(SB), X0
+	VMOVSD          k95<>+0(SB), X0
 	VCVTSS2SD       X1, X0, X16
 	VDIVSD          X16, X0, X16
 	VCVTSD2SS       X16, X16, X16
@@ -16675,7 +4891,7 @@ ready:
 	CMPQ      SI, $0x01
 	CMOVQNE   R9, BX
 	VMAXSS    (BX), X2, X16
-	VMOVSD    k212<>+0(SB), X17
+	VMOVSD    k95<>+0(SB), X17
 	VCVTSS2SD X16, X17, X16
 	VDIVSD    X16, X17, X16
 	VCVTSD2SS X16, X16, X16
@@ -16745,54 +4961,60 @@ search:
 	VZEROUPPER
 	RET
 
-DATA k206<>+0(SB)/8, $0x0000000000000000
-DATA k206<>+8(SB)/8, $0x0000000000000000
-DATA k206<>+16(SB)/8, $0x0000000700000007
-DATA k206<>+24(SB)/8, $0x0000000700000007
-DATA k206<>+32(SB)/8, $0x0000000600000006
-DATA k206<>+40(SB)/8, $0x0000000600000006
-DATA k206<>+48(SB)/8, $0x0000000500000005
-DATA k206<>+56(SB)/8, $0x0000000500000005
-GLOBL k206<>(SB), RODATA|NOPTR, $64
+DATA k87<>+0(SB)/8, $0x0000000000000000
+DATA k87<>+8(SB)/8, $0x0000000000000000
+DATA k87<>+16(SB)/8, $0x0000000700000007
+DATA k87<>+24(SB)/8, $0x0000000700000007
+DATA k87<>+32(SB)/8, $0x0000000600000006
+DATA k87<>+40(SB)/8, $0x0000000600000006
+DATA k87<>+48(SB)/8, $0x0000000500000005
+DATA k87<>+56(SB)/8, $0x0000000500000005
+GLOBL k87<>(SB), RODATA|NOPTR, $64
 
-DATA k207<>+0(SB)/8, $0x0000000000000000
-DATA k207<>+8(SB)/8, $0x0000000700000007
-DATA k207<>+16(SB)/8, $0x0000000600000006
-DATA k207<>+24(SB)/8, $0x0000000500000005
-DATA k207<>+32(SB)/8, $0x0000000400000004
-DATA k207<>+40(SB)/8, $0x0000000300000003
-DATA k207<>+48(SB)/8, $0x0000000200000002
-DATA k207<>+56(SB)/8, $0x0000000100000001
-GLOBL k207<>(SB), RODATA|NOPTR, $64
+DATA k88<>+0(SB)/8, $0x0000000000000000
+DATA k88<>+8(SB)/8, $0x0000000700000007
+DATA k88<>+16(SB)/8, $0x0000000600000006
+DATA k88<>+24(SB)/8, $0x0000000500000005
+DATA k88<>+32(SB)/8, $0x0000000400000004
+DATA k88<>+40(SB)/8, $0x0000000300000003
+DATA k88<>+48(SB)/8, $0x0000000200000002
+DATA k88<>+56(SB)/8, $0x0000000100000001
+GLOBL k88<>(SB), RODATA|NOPTR, $64
 
-DATA k208<>+0(SB)/8, $0x090a0b0c0d0e0f00
-DATA k208<>+8(SB)/8, $0x0102030405060708
-DATA k208<>+16(SB)/8, $0x090a0b0c0d0e0f00
-DATA k208<>+24(SB)/8, $0x0102030405060708
-DATA k208<>+32(SB)/8, $0x090a0b0c0d0e0f00
-DATA k208<>+40(SB)/8, $0x0102030405060708
-DATA k208<>+48(SB)/8, $0x090a0b0c0d0e0f00
-DATA k208<>+56(SB)/8, $0x0102030405060708
-GLOBL k208<>(SB), RODATA|NOPTR, $64
+DATA k89<>+0(SB)/8, $0x090a0b0c0d0e0f00
+DATA k89<>+8(SB)/8, $0x0102030405060708
+DATA k89<>+16(SB)/8, $0x090a0b0c0d0e0f00
+DATA k89<>+24(SB)/8, $0x0102030405060708
+DATA k89<>+32(SB)/8, $0x090a0b0c0d0e0f00
+DATA k89<>+40(SB)/8, $0x0102030405060708
+DATA k89<>+48(SB)/8, $0x090a0b0c0d0e0f00
+DATA k89<>+56(SB)/8, $0x0102030405060708
+GLOBL k89<>(SB), RODATA|NOPTR, $64
 
-DATA k209<>+0(SB)/8, $0x0000000800000008
-GLOBL k209<>(SB), RODATA|NOPTR, $8
+DATA k90<>+0(SB)/8, $0x6000000060000000
+GLOBL k90<>(SB), RODATA|NOPTR, $8
 
-DATA k210<>+0(SB)/8, $0x0000000200000002
-GLOBL k210<>(SB), RODATA|NOPTR, $8
+DATA k91<>+0(SB)/8, $0x0000000800000008
+GLOBL k91<>(SB), RODATA|NOPTR, $8
 
-DATA k211<>+0(SB)/8, $0x3830282018100800
-DATA k211<>+8(SB)/8, $0x7870686058504840
-DATA k211<>+16(SB)/8, $0x3c342c241c140c04
-DATA k211<>+24(SB)/8, $0x7c746c645c544c44
-DATA k211<>+32(SB)/8, $0x3830282018100800
-DATA k211<>+40(SB)/8, $0x7870686058504840
-DATA k211<>+48(SB)/8, $0x3c342c241c140c04
-DATA k211<>+56(SB)/8, $0x7c746c645c544c44
-GLOBL k211<>(SB), RODATA|NOPTR, $64
+DATA k92<>+0(SB)/8, $0x0000000400000004
+GLOBL k92<>(SB), RODATA|NOPTR, $8
 
-DATA k212<>+0(SB)/8, $0x3ff0000000000000
-GLOBL k212<>(SB), RODATA|NOPTR, $8
+DATA k93<>+0(SB)/8, $0x0000000200000002
+GLOBL k93<>(SB), RODATA|NOPTR, $8
+
+DATA k94<>+0(SB)/8, $0x3830282018100800
+DATA k94<>+8(SB)/8, $0x7870686058504840
+DATA k94<>+16(SB)/8, $0x3c342c241c140c04
+DATA k94<>+24(SB)/8, $0x7c746c645c544c44
+DATA k94<>+32(SB)/8, $0x3830282018100800
+DATA k94<>+40(SB)/8, $0x7870686058504840
+DATA k94<>+48(SB)/8, $0x3c342c241c140c04
+DATA k94<>+56(SB)/8, $0x7c746c645c544c44
+GLOBL k94<>(SB), RODATA|NOPTR, $64
+
+DATA k95<>+0(SB)/8, $0x3ff0000000000000
+GLOBL k95<>(SB), RODATA|NOPTR, $8
 
 // func int8AVX512(dst *byte, src *byte, scales *float32, chunks int, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL, CMOV
@@ -16805,10 +5027,10 @@ TEXT ·int8AVX512(SB), NOSPLIT, $0-40
 	MOVQ         scales+16(FP), DX
 	MOVQ         n+32(FP), BX
 	VPBROADCASTD k0<>+0(SB), Z2
-	VPBROADCASTD k101<>+0(SB), Z3
-	VMOVDQU      k213<>+0(SB), Y4
-	VPBROADCASTD k180<>+0(SB), Z5
-	VMOVSD       k212<>+0(SB), X0
+	VPBROADCASTD k96<>+0(SB), Z3
+	VMOVDQU      k97<>+0(SB), Y4
+	VPBROADCASTD k90<>+0(SB), Z5
+	VMOVSD       k95<>+0(SB), X0
 	VCVTSS2SD    (DX), X0, X7
 	VDIVSD       X7, X0, X7
 	VCVTSD2SS    X7, X7, X7
@@ -16817,12 +5039,12 @@ TEXT ·int8AVX512(SB), NOSPLIT, $0-40
 	CMPL         SI, $0xfd000000
 	JCS          normal
 	VCVTSS2SD    X7, X7, X7
-	VMULSD       k214<>+0(SB), X7, X7
+	VMULSD       k98<>+0(SB), X7, X7
 	VCVTSD2SS    X7, X7, X7
 	JMP          inverted
 
 normal:
-	VMULSS k215<>+0(SB), X7, X7
+	VMULSS k99<>+0(SB), X7, X7
 
 inverted:
 run:
@@ -16842,14 +5064,14 @@ run:
 	CMOVLCC      R10, R9
 	CMPL         DI, $0x14000000
 	SETCS        R8
-	VPSUBD.BCST  k134<>+0(SB), Z0, Z1
+	VPSUBD.BCST  k100<>+0(SB), Z0, Z1
 	VPBROADCASTD R9, Z6
 
 ready:
 	LEAQ      4(DX), DI
 	CMPQ      BX, $0x01
 	CMOVQNE   DI, DX
-	VMOVSD    k212<>+0(SB), X8
+	VMOVSD    k95<>+0(SB), X8
 	VCVTSS2SD (DX), X8, X7
 	VDIVSD    X7, X8, X7
 	VCVTSD2SS X7, X7, X7
@@ -16858,12 +5080,12 @@ ready:
 	CMPL      DI, $0xfd000000
 	JCS       normal2
 	VCVTSS2SD X7, X7, X7
-	VMULSD    k214<>+0(SB), X7, X7
+	VMULSD    k98<>+0(SB), X7, X7
 	VCVTSD2SS X7, X7, X7
 	JMP       inverted2
 
 normal2:
-	VMULSS k215<>+0(SB), X7, X7
+	VMULSS k99<>+0(SB), X7, X7
 
 inverted2:
 	TESTL R8, R8
@@ -16899,13 +5121,13 @@ other:
 chunk2:
 	VMOVDQU64      (CX), Z6
 	VMOVDQU64      64(CX), Z8
-	VPTESTNMD.BCST k216<>+0(SB), Z6, K1
-	VPORD.BCST     k217<>+0(SB), Z6, K1, Z6
+	VPTESTNMD.BCST k101<>+0(SB), Z6, K1
+	VPORD.BCST     k102<>+0(SB), Z6, K1, Z6
 	VPANDD.Z       Z3, Z6, K1, Z9
 	VPXORD         Z1, Z9, K1, Z9
 	VFMSUB213PS    Z9, Z0, Z6
-	VPTESTNMD.BCST k216<>+0(SB), Z8, K1
-	VPORD.BCST     k217<>+0(SB), Z8, K1, Z8
+	VPTESTNMD.BCST k101<>+0(SB), Z8, K1
+	VPORD.BCST     k102<>+0(SB), Z8, K1, Z8
 	VPANDD.Z       Z3, Z8, K1, Z9
 	VPXORD         Z1, Z9, K1, Z9
 	VFMSUB213PS    Z9, Z0, Z8
@@ -16922,23 +5144,29 @@ chunk2:
 	JNZ            chunk2
 	JMP            next
 
-DATA k213<>+0(SB)/8, $0x0000000200000000
-DATA k213<>+8(SB)/8, $0x0000000600000004
-DATA k213<>+16(SB)/8, $0x0000000300000001
-DATA k213<>+24(SB)/8, $0x0000000700000005
-GLOBL k213<>(SB), RODATA|NOPTR, $32
+DATA k96<>+0(SB)/8, $0x8000000080000000
+GLOBL k96<>(SB), RODATA|NOPTR, $8
 
-DATA k214<>+0(SB)/8, $0x405fc00000000000
-GLOBL k214<>(SB), RODATA|NOPTR, $8
+DATA k97<>+0(SB)/8, $0x0000000200000000
+DATA k97<>+8(SB)/8, $0x0000000600000004
+DATA k97<>+16(SB)/8, $0x0000000300000001
+DATA k97<>+24(SB)/8, $0x0000000700000005
+GLOBL k97<>(SB), RODATA|NOPTR, $32
 
-DATA k215<>+0(SB)/8, $0x42fe000042fe0000
-GLOBL k215<>(SB), RODATA|NOPTR, $8
+DATA k98<>+0(SB)/8, $0x405fc00000000000
+GLOBL k98<>(SB), RODATA|NOPTR, $8
 
-DATA k216<>+0(SB)/8, $0x7f8000007f800000
-GLOBL k216<>(SB), RODATA|NOPTR, $8
+DATA k99<>+0(SB)/8, $0x42fe000042fe0000
+GLOBL k99<>(SB), RODATA|NOPTR, $8
 
-DATA k217<>+0(SB)/8, $0x0080000000800000
-GLOBL k217<>(SB), RODATA|NOPTR, $8
+DATA k100<>+0(SB)/8, $0x3f0000003f000000
+GLOBL k100<>(SB), RODATA|NOPTR, $8
+
+DATA k101<>+0(SB)/8, $0x7f8000007f800000
+GLOBL k101<>(SB), RODATA|NOPTR, $8
+
+DATA k102<>+0(SB)/8, $0x0080000000800000
+GLOBL k102<>(SB), RODATA|NOPTR, $8
 
 // func q8BF16AVX512BF16(dst *byte, src *byte, size int, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VL, AVX512_BF16, F16C, MMX+
@@ -17105,12 +5333,12 @@ TEXT ·q5_0BF16AVX512BF16(SB), NOSPLIT, $128-32
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VMOVDQU64    k16<>+0(SB), Z0
-	VMOVDQU64    k14<>+0(SB), Z1
-	VPBROADCASTD k9<>+0(SB), Z2
+	VMOVDQU64    k13<>+0(SB), Z0
+	VMOVDQU64    k11<>+0(SB), Z1
+	VPBROADCASTD k5<>+0(SB), Z2
 	CMPQ         DX, $0x08
 	JLT          stop
-	VMOVDQU      k17<>+0(SB), Y3
+	VMOVDQU      k14<>+0(SB), Y3
 	KXNORB       K0, K0, K1
 	VPXOR        Y4, Y4, Y4
 	VPGATHERDD   (CX)(Y3*1), K1, Y4
@@ -17142,12 +5370,12 @@ ready:
 	LONG            $0x4847f262
 	WORD            $0xed72
 	VMOVDQU32       6(CX), X6
-	VMOVDQU64       k10<>+0(SB), Z7
+	VMOVDQU64       k7<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z7
-	VPROLVD         k11<>+0(SB), Z7, Z7
+	VPROLVD         k8<>+0(SB), Z7, Z7
 	KMOVD           2(CX), K1
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z2, Z7
-	VPADDW          k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z2, Z7
+	VPADDW          k15<>+0(SB), Z7, K1, Z7
 	VPERMB          Z5, Z7, Z5
 	VMOVDQU64       Z5, (AX)
 	VMULPS.BCST     4(BX), Z0, Z5
@@ -17157,12 +5385,12 @@ ready:
 	LONG            $0x4847f262
 	WORD            $0xed72
 	VMOVDQU32       28(CX), X6
-	VMOVDQU64       k10<>+0(SB), Z7
+	VMOVDQU64       k7<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z7
-	VPROLVD         k11<>+0(SB), Z7, Z7
+	VPROLVD         k8<>+0(SB), Z7, Z7
 	KMOVD           24(CX), K1
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z2, Z7
-	VPADDW          k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z2, Z7
+	VPADDW          k15<>+0(SB), Z7, K1, Z7
 	VPERMB          Z5, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -17176,12 +5404,12 @@ ready:
 	LONG            $0x4847f262
 	WORD            $0xed72
 	VMOVDQU32       6(CX), X6
-	VMOVDQU64       k10<>+0(SB), Z7
+	VMOVDQU64       k7<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z7
-	VPROLVD         k11<>+0(SB), Z7, Z7
+	VPROLVD         k8<>+0(SB), Z7, Z7
 	KMOVD           2(CX), K1
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z2, Z7
-	VPADDW          k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z2, Z7
+	VPADDW          k15<>+0(SB), Z7, K1, Z7
 	VPERMB          Z5, Z7, Z5
 	VMOVDQU64       Z5, (AX)
 	VMULPS.BCST     12(BX), Z0, Z5
@@ -17191,12 +5419,12 @@ ready:
 	LONG            $0x4847f262
 	WORD            $0xed72
 	VMOVDQU32       28(CX), X6
-	VMOVDQU64       k10<>+0(SB), Z7
+	VMOVDQU64       k7<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z7
-	VPROLVD         k11<>+0(SB), Z7, Z7
+	VPROLVD         k8<>+0(SB), Z7, Z7
 	KMOVD           24(CX), K1
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z2, Z7
-	VPADDW          k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z2, Z7
+	VPADDW          k15<>+0(SB), Z7, K1, Z7
 	VPERMB          Z5, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -17210,12 +5438,12 @@ ready:
 	LONG            $0x4847f262
 	WORD            $0xed72
 	VMOVDQU32       6(CX), X6
-	VMOVDQU64       k10<>+0(SB), Z7
+	VMOVDQU64       k7<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z7
-	VPROLVD         k11<>+0(SB), Z7, Z7
+	VPROLVD         k8<>+0(SB), Z7, Z7
 	KMOVD           2(CX), K1
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z2, Z7
-	VPADDW          k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z2, Z7
+	VPADDW          k15<>+0(SB), Z7, K1, Z7
 	VPERMB          Z5, Z7, Z5
 	VMOVDQU64       Z5, (AX)
 	VMULPS.BCST     20(BX), Z0, Z5
@@ -17225,12 +5453,12 @@ ready:
 	LONG            $0x4847f262
 	WORD            $0xed72
 	VMOVDQU32       28(CX), X6
-	VMOVDQU64       k10<>+0(SB), Z7
+	VMOVDQU64       k7<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z7
-	VPROLVD         k11<>+0(SB), Z7, Z7
+	VPROLVD         k8<>+0(SB), Z7, Z7
 	KMOVD           24(CX), K1
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z2, Z7
-	VPADDW          k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z2, Z7
+	VPADDW          k15<>+0(SB), Z7, K1, Z7
 	VPERMB          Z5, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -17244,12 +5472,12 @@ ready:
 	LONG            $0x4847f262
 	WORD            $0xed72
 	VMOVDQU32       6(CX), X6
-	VMOVDQU64       k10<>+0(SB), Z7
+	VMOVDQU64       k7<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z7
-	VPROLVD         k11<>+0(SB), Z7, Z7
+	VPROLVD         k8<>+0(SB), Z7, Z7
 	KMOVD           2(CX), K1
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z2, Z7
-	VPADDW          k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z2, Z7
+	VPADDW          k15<>+0(SB), Z7, K1, Z7
 	VPERMB          Z5, Z7, Z5
 	VMOVDQU64       Z5, (AX)
 	VMULPS.BCST     28(BX), Z0, Z5
@@ -17259,12 +5487,12 @@ ready:
 	LONG            $0x4847f262
 	WORD            $0xed72
 	VMOVDQU32       28(CX), X6
-	VMOVDQU64       k10<>+0(SB), Z7
+	VMOVDQU64       k7<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z7
-	VPROLVD         k11<>+0(SB), Z7, Z7
+	VPROLVD         k8<>+0(SB), Z7, Z7
 	KMOVD           24(CX), K1
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z2, Z7
-	VPADDW          k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z2, Z7
+	VPADDW          k15<>+0(SB), Z7, K1, Z7
 	VPERMB          Z5, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -17291,12 +5519,12 @@ TEXT ·q5_1BF16AVX512BF16(SB), NOSPLIT, $128-32
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VMOVDQU64    k14<>+0(SB), Z0
-	VMOVDQU64    k21<>+0(SB), Z1
-	VPBROADCASTD k9<>+0(SB), Z2
+	VMOVDQU64    k11<>+0(SB), Z0
+	VMOVDQU64    k16<>+0(SB), Z1
+	VPBROADCASTD k5<>+0(SB), Z2
 	CMPQ         DX, $0x08
 	JLT          stop
-	VMOVDQU      k22<>+0(SB), Y3
+	VMOVDQU      k17<>+0(SB), Y3
 	KXNORB       K0, K0, K1
 	VPXOR        Y4, Y4, Y4
 	VPGATHERDD   (CX)(Y3*1), K1, Y4
@@ -17328,12 +5556,12 @@ ready:
 	LONG             $0x4847f262
 	WORD             $0xed72
 	VMOVDQU32        8(CX), X6
-	VMOVDQU64        k10<>+0(SB), Z7
+	VMOVDQU64        k7<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k11<>+0(SB), Z7, Z7
+	VPROLVD          k8<>+0(SB), Z7, Z7
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z2, Z7
-	VPADDW           k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z2, Z7
+	VPADDW           k15<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, (AX)
 	VPBROADCASTD     12(BX), Z5
@@ -17345,12 +5573,12 @@ ready:
 	LONG             $0x4847f262
 	WORD             $0xed72
 	VMOVDQU32        32(CX), X6
-	VMOVDQU64        k10<>+0(SB), Z7
+	VMOVDQU64        k7<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k11<>+0(SB), Z7, Z7
+	VPROLVD          k8<>+0(SB), Z7, Z7
 	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z2, Z7
-	VPADDW           k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z2, Z7
+	VPADDW           k15<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, 64(AX)
 	PREFETCHT0       1024(AX)
@@ -17366,12 +5594,12 @@ ready:
 	LONG             $0x4847f262
 	WORD             $0xed72
 	VMOVDQU32        8(CX), X6
-	VMOVDQU64        k10<>+0(SB), Z7
+	VMOVDQU64        k7<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k11<>+0(SB), Z7, Z7
+	VPROLVD          k8<>+0(SB), Z7, Z7
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z2, Z7
-	VPADDW           k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z2, Z7
+	VPADDW           k15<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, (AX)
 	VPBROADCASTD     28(BX), Z5
@@ -17383,12 +5611,12 @@ ready:
 	LONG             $0x4847f262
 	WORD             $0xed72
 	VMOVDQU32        32(CX), X6
-	VMOVDQU64        k10<>+0(SB), Z7
+	VMOVDQU64        k7<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k11<>+0(SB), Z7, Z7
+	VPROLVD          k8<>+0(SB), Z7, Z7
 	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z2, Z7
-	VPADDW           k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z2, Z7
+	VPADDW           k15<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, 64(AX)
 	PREFETCHT0       1024(AX)
@@ -17404,12 +5632,12 @@ ready:
 	LONG             $0x4847f262
 	WORD             $0xed72
 	VMOVDQU32        8(CX), X6
-	VMOVDQU64        k10<>+0(SB), Z7
+	VMOVDQU64        k7<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k11<>+0(SB), Z7, Z7
+	VPROLVD          k8<>+0(SB), Z7, Z7
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z2, Z7
-	VPADDW           k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z2, Z7
+	VPADDW           k15<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, (AX)
 	VPBROADCASTD     44(BX), Z5
@@ -17421,12 +5649,12 @@ ready:
 	LONG             $0x4847f262
 	WORD             $0xed72
 	VMOVDQU32        32(CX), X6
-	VMOVDQU64        k10<>+0(SB), Z7
+	VMOVDQU64        k7<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k11<>+0(SB), Z7, Z7
+	VPROLVD          k8<>+0(SB), Z7, Z7
 	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z2, Z7
-	VPADDW           k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z2, Z7
+	VPADDW           k15<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, 64(AX)
 	PREFETCHT0       1024(AX)
@@ -17442,12 +5670,12 @@ ready:
 	LONG             $0x4847f262
 	WORD             $0xed72
 	VMOVDQU32        8(CX), X6
-	VMOVDQU64        k10<>+0(SB), Z7
+	VMOVDQU64        k7<>+0(SB), Z7
 	VPERMB           Z6, Z7, Z7
-	VPROLVD          k11<>+0(SB), Z7, Z7
+	VPROLVD          k8<>+0(SB), Z7, Z7
 	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z2, Z7
-	VPADDW           k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z2, Z7
+	VPADDW           k15<>+0(SB), Z7, K1, Z7
 	VPERMB           Z5, Z7, Z5
 	VMOVDQU64        Z5, (AX)
 	VPBROADCASTD     60(BX), Z5
@@ -17459,12 +5687,12 @@ ready:
 	LONG            $0x4847f262
 	WORD            $0xed72
 	VMOVDQU32       32(CX), X6
-	VMOVDQU64       k10<>+0(SB), Z7
+	VMOVDQU64       k7<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z7
-	VPROLVD         k11<>+0(SB), Z7, Z7
+	VPROLVD         k8<>+0(SB), Z7, Z7
 	KMOVD           28(CX), K1
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z2, Z7
-	VPADDW          k20<>+0(SB), Z7, K1, Z7
+	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z2, Z7
+	VPADDW          k15<>+0(SB), Z7, K1, Z7
 	VPERMB          Z5, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -17491,10 +5719,10 @@ TEXT ·q5_KBF16AVX512BF16(SB), NOSPLIT, $128-32
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k9<>+0(SB), Z0
-	VMOVDQU64    k14<>+0(SB), Z1
-	VMOVDQU64    k21<>+0(SB), Z2
-	VPBROADCASTD k49<>+0(SB), Z3
+	VPBROADCASTD k5<>+0(SB), Z0
+	VMOVDQU64    k11<>+0(SB), Z1
+	VMOVDQU64    k16<>+0(SB), Z2
+	VPBROADCASTD k55<>+0(SB), Z3
 
 block:
 	MOVL  (CX), SI
@@ -17506,28 +5734,28 @@ block:
 
 	// Scales and minima.
 	VMOVDQU32  (CX), X4
-	VMOVDQU64  k65<>+0(SB), Z5
+	VMOVDQU64  k60<>+0(SB), Z5
 	VPERMB     Z4, Z5, Z5
-	VPSRLVD    k66<>+0(SB), Z5, Z5
-	VMOVDQU64  k67<>+0(SB), Z6
+	VPSRLVD    k61<>+0(SB), Z5, Z5
+	VMOVDQU64  k62<>+0(SB), Z6
 	VPERMB     Z4, Z6, Z6
-	VPSRLVD    k68<>+0(SB), Z6, Z6
-	VPANDD     k69<>+0(SB), Z5, Z5
-	VMOVDQU64  k70<>+0(SB), Z7
+	VPSRLVD    k63<>+0(SB), Z6, Z6
+	VPANDD     k64<>+0(SB), Z5, Z5
+	VMOVDQU64  k65<>+0(SB), Z7
 	VPTERNLOGD $0xea, Z5, Z7, Z6
-	VMOVDQU64  k71<>+0(SB), Z5
+	VMOVDQU64  k66<>+0(SB), Z5
 	VPERMB     Z4, Z5, Z5
 	VCVTPH2PS  Y5, Z5
 	VCVTDQ2PS  Z6, Z6
 	VMULPS     Z5, Z6, Z6
 	VMOVUPS    Z6, (BX)
 	VMOVDQU32  16(CX), Y8
-	VMOVDQU64  k72<>+0(SB), Z5
+	VMOVDQU64  k67<>+0(SB), Z5
 	VPERMB     Z8, Z5, Z8
 
 	// 64 elements under two scales.
 	VMOVDQU32        48(CX), Y9
-	VMOVDQU64        k72<>+0(SB), Z5
+	VMOVDQU64        k67<>+0(SB), Z5
 	VPERMB           Z9, Z5, Z9
 	VPADDW           Z9, Z9, Z5
 	VPSRLW           $0x03, Z9, Z6
@@ -17539,7 +5767,7 @@ block:
 	// VCVTNE2PS2BF16 Z7, Z13, Z7
 	LONG             $0x4817f262
 	WORD             $0xff72
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z5
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z0, Z5
 	VPSLLW           $0x05, Z8, Z13
 	VPTERNLOGD       $0xf8, Z13, Z3, Z5
 	VPERMB           Z7, Z5, Z5
@@ -17552,7 +5780,7 @@ block:
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG            $0x4847f262
 	WORD            $0xed72
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z0, Z6
+	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z0, Z6
 	VPSLLW          $0x04, Z8, Z7
 	VPTERNLOGD      $0xf8, Z7, Z3, Z6
 	VPERMB          Z5, Z6, Z5
@@ -17560,7 +5788,7 @@ block:
 
 	// 64 elements under two scales.
 	VMOVDQU32        80(CX), Y10
-	VMOVDQU64        k72<>+0(SB), Z5
+	VMOVDQU64        k67<>+0(SB), Z5
 	VPERMB           Z10, Z5, Z10
 	VPADDW           Z10, Z10, Z5
 	VPSRLW           $0x03, Z10, Z6
@@ -17572,7 +5800,7 @@ block:
 	// VCVTNE2PS2BF16 Z7, Z13, Z7
 	LONG             $0x4817f262
 	WORD             $0xff72
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z5
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z0, Z5
 	VPSLLW           $0x03, Z8, Z13
 	VPTERNLOGD       $0xf8, Z13, Z3, Z5
 	VPERMB           Z7, Z5, Z5
@@ -17585,7 +5813,7 @@ block:
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG            $0x4847f262
 	WORD            $0xed72
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z0, Z6
+	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z0, Z6
 	VPSLLW          $0x02, Z8, Z7
 	VPTERNLOGD      $0xf8, Z7, Z3, Z6
 	VPERMB          Z5, Z6, Z5
@@ -17593,7 +5821,7 @@ block:
 
 	// 64 elements under two scales.
 	VMOVDQU32        112(CX), Y11
-	VMOVDQU64        k72<>+0(SB), Z5
+	VMOVDQU64        k67<>+0(SB), Z5
 	VPERMB           Z11, Z5, Z11
 	VPADDW           Z11, Z11, Z5
 	VPSRLW           $0x03, Z11, Z6
@@ -17605,7 +5833,7 @@ block:
 	// VCVTNE2PS2BF16 Z7, Z13, Z7
 	LONG             $0x4817f262
 	WORD             $0xff72
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z5
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z0, Z5
 	VPSLLW           $0x01, Z8, Z13
 	VPTERNLOGD       $0xf8, Z13, Z3, Z5
 	VPERMB           Z7, Z5, Z5
@@ -17618,14 +5846,14 @@ block:
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG            $0x4847f262
 	WORD            $0xed72
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z0, Z6
+	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z0, Z6
 	VPTERNLOGD      $0xf8, Z8, Z3, Z6
 	VPERMB          Z5, Z6, Z5
 	VMOVDQU64       Z5, 320(AX)
 
 	// 64 elements under two scales.
 	VMOVDQU32        144(CX), Y12
-	VMOVDQU64        k72<>+0(SB), Z5
+	VMOVDQU64        k67<>+0(SB), Z5
 	VPERMB           Z12, Z5, Z12
 	VPADDW           Z12, Z12, Z5
 	VPSRLW           $0x03, Z12, Z6
@@ -17637,7 +5865,7 @@ block:
 	// VCVTNE2PS2BF16 Z7, Z13, Z7
 	LONG             $0x4817f262
 	WORD             $0xff72
-	VPTERNLOGD.BCST  $0xea, k12<>+0(SB), Z0, Z5
+	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z0, Z5
 	VPSRLW           $0x01, Z8, Z13
 	VPTERNLOGD       $0xf8, Z13, Z3, Z5
 	VPERMB           Z7, Z5, Z5
@@ -17650,7 +5878,7 @@ block:
 	// VCVTNE2PS2BF16 Z5, Z7, Z5
 	LONG            $0x4847f262
 	WORD            $0xed72
-	VPTERNLOGD.BCST $0xea, k12<>+0(SB), Z0, Z6
+	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z0, Z6
 	VPSRLW          $0x02, Z8, Z7
 	VPTERNLOGD      $0xf8, Z7, Z3, Z6
 	VPERMB          Z5, Z6, Z5
@@ -17683,9 +5911,9 @@ TEXT ·q6_KBF16AVX512BF16(SB), NOSPLIT, $384-32
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k73<>+0(SB), Z0
-	VPBROADCASTD k74<>+0(SB), Z1
-	VPBROADCASTD k49<>+0(SB), Z2
+	VPBROADCASTD k68<>+0(SB), Z0
+	VPBROADCASTD k69<>+0(SB), Z1
+	VPBROADCASTD k55<>+0(SB), Z2
 
 block:
 	MOVWLZX 208(CX), SI
@@ -17704,7 +5932,7 @@ block:
 	// 64 elements.
 	VMOVDQU64       (CX), Z3
 	VBROADCASTI64X4 128(CX), Z4
-	VPSLLVQ         k75<>+0(SB), Z4, Z4
+	VPSLLVQ         k70<>+0(SB), Z4, Z4
 	VPANDD          Z0, Z3, Z3
 	VPTERNLOGD      $0xea, Z3, Z1, Z4
 	VPSUBB          Z2, Z4, Z4
@@ -17736,7 +5964,7 @@ block:
 	VMOVDQU64       (CX), Z3
 	VBROADCASTI64X4 128(CX), Z4
 	VPSRLW          $0x04, Z3, Z3
-	VPSRLVQ         k76<>+0(SB), Z4, Z4
+	VPSRLVQ         k71<>+0(SB), Z4, Z4
 	VPANDD          Z0, Z3, Z3
 	VPTERNLOGD      $0xea, Z3, Z1, Z4
 	VPSUBB          Z2, Z4, Z4
@@ -17767,7 +5995,7 @@ block:
 	// 64 elements.
 	VMOVDQU64       64(CX), Z3
 	VBROADCASTI64X4 160(CX), Z4
-	VPSLLVQ         k75<>+0(SB), Z4, Z4
+	VPSLLVQ         k70<>+0(SB), Z4, Z4
 	VPANDD          Z0, Z3, Z3
 	VPTERNLOGD      $0xea, Z3, Z1, Z4
 	VPSUBB          Z2, Z4, Z4
@@ -17799,7 +6027,7 @@ block:
 	VMOVDQU64       64(CX), Z3
 	VBROADCASTI64X4 160(CX), Z4
 	VPSRLW          $0x04, Z3, Z3
-	VPSRLVQ         k76<>+0(SB), Z4, Z4
+	VPSRLVQ         k71<>+0(SB), Z4, Z4
 	VPANDD          Z0, Z3, Z3
 	VPTERNLOGD      $0xea, Z3, Z1, Z4
 	VPSUBB          Z2, Z4, Z4
@@ -17844,543 +6072,6 @@ stop:
 	VZEROUPPER
 	RET
 
-// func bytesScaleBF16AVX512BF16(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16, MMX+
-TEXT ·bytesScaleBF16AVX512BF16(SB), NOSPLIT, $0-64
-	// For each run: are its scale a, and b or last, ordinary?
-	// For each chunk: number = q*a, each step rounded to float32;
-	// if not ordinary as numbers of which none is subnormal.
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k0<>+0(SB), Z0
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         flip+32(FP), SI
-	VPBROADCASTB (SI), Y1
-	VPXORD       k51<>+0(SB), Y1, Y1
-	VPBROADCASTD k167<>+0(SB), Z2
-	VPBROADCASTD k168<>+0(SB), Z3
-	MOVQ         last+40(FP), SI
-	VMOVDQU64    k169<>+0(SB), Z4
-	VMOVDQU64    k170<>+0(SB), Z5
-	MOVQ         $0x1111111111111111, SI
-	KMOVQ        SI, K1
-	MOVQ         n+56(FP), SI
-
-run:
-	// The numbers of a run.
-	MOVQ chunks+48(FP), DI
-	MOVL (DX), R8
-	ADDL R8, R8
-	JZ   zero
-	SUBL $0x2f000000, R8
-	CMPL R8, $0xa0000000
-	JCC  odd
-
-zero:
-	VPBROADCASTD (DX), Z6
-
-chunk:
-	VPXORD  (CX), Y1, Y7
-	VMOVAPS Z2, Z8
-	VPERMB  Z7, Z4, K1, Z8
-	VSUBPS  Z3, Z8, Z8
-	VMOVAPS Z2, Z9
-	VPERMB  Z7, Z5, K1, Z9
-	VSUBPS  Z3, Z9, Z9
-	VMULPS  Z6, Z8, Z8
-	VMULPS  Z6, Z9, Z9
-
-	// VCVTNE2PS2BF16 Z8, Z9, Z8
-	LONG       $0x48375262
-	WORD       $0xc072
-	VMOVDQU16  Z8, (AX)
-	PREFETCHT0 1024(AX)
-	ADDQ       $0x00000020, CX
-	ADDQ       $0x00000040, AX
-	DECQ       DI
-	JNZ        chunk
-
-next:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ SI
-	JNZ  run
-	VZEROUPPER
-	RET
-
-odd:
-	// A run that is not ordinary.
-	VPBROADCASTD k1<>+0(SB), Z6
-	VMOVDQU64    k2<>+0(SB), Z8
-	VMOVDQU64    k3<>+0(SB), Z9
-	MOVL         (DX), R8
-	ADDL         R8, R8
-	CMPL         R8, $0x2f000000
-	JCS          small
-	VPBROADCASTD (DX), Z10
-
-chunk2:
-	VPXORD       (CX), Y1, Y7
-	VMOVAPS      Z2, Z11
-	VPERMB       Z7, Z4, K1, Z11
-	VSUBPS       Z3, Z11, Z11
-	VMOVAPS      Z2, Z12
-	VPERMB       Z7, Z5, K1, Z12
-	VSUBPS       Z3, Z12, Z12
-	VMULPS       Z10, Z11, Z11
-	VMULPS       Z10, Z12, Z12
-	VCMPPS       $0x03, Z11, Z11, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z11
-	VCMPPS       $0x03, Z12, Z12, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z12
-	VMOVDQA64    Z11, Z13
-	VPERMT2W     Z12, Z8, Z13
-	VPERMT2W     Z12, Z9, Z11
-	VPTERNLOGD   $0xf8, Z6, Z13, Z11
-	VPCMPUW      $0x06, Z0, Z11, K2
-	VPADDW       Z6, Z13, K2, Z13
-	VMOVDQU16    Z13, (AX)
-	PREFETCHT0   1024(AX)
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000040, AX
-	DECQ         DI
-	JNZ          chunk2
-	JMP          next
-
-small:
-	// A run under a small scale.
-	VPBROADCASTD   (DX), Z10
-	VPBROADCASTD   k101<>+0(SB), Z13
-	VPANDND        Z10, Z13, Z11
-	VPCMPUD.BCST   $0x01, k172<>+0(SB), Z11, K2
-	VPADDD.BCST    k173<>+0(SB), Z11, Z12
-	VPADDD.BCST    k27<>+0(SB), Z11, Z11
-	VSUBPS.BCST    k173<>+0(SB), Z12, Z12
-	VMINPS         Z12, Z11, Z11
-	VPTERNLOGD     $0xf8, Z13, Z10, Z11
-	VMOVAPS        Z11, K2, Z10
-	VMULPS.BCST.Z  k134<>+0(SB), Z10, K2, Z11
-	VPBROADCASTD.Z k27<>+0(SB), K2, Z12
-
-chunk3:
-	VPXORD      (CX), Y1, Y7
-	VMOVAPS     Z2, Z14
-	VPERMB      Z7, Z4, K1, Z14
-	VSUBPS      Z3, Z14, Z14
-	VMOVAPS     Z2, Z15
-	VPERMB      Z7, Z5, K1, Z15
-	VSUBPS      Z3, Z15, Z15
-	VMULPS      Z10, Z14, Z16
-	VMOVDQA64   Z12, Z17
-	VPTERNLOGD  $0xf8, Z13, Z16, Z17
-	VFMADD231PS Z11, Z14, Z17
-	VPMAXUD     Z17, Z16, Z14
-	VPANDND     Z14, Z12, Z14
-	VMULPS      Z10, Z15, Z16
-	VMOVDQA64   Z12, Z17
-	VPTERNLOGD  $0xf8, Z13, Z16, Z17
-	VFMADD231PS Z11, Z15, Z17
-	VPMAXUD     Z17, Z16, Z15
-	VPANDND     Z15, Z12, Z15
-	VMOVDQA64   Z14, Z16
-	VPERMT2W    Z15, Z8, Z16
-	VPERMT2W    Z15, Z9, Z14
-	VPTERNLOGD  $0xf8, Z6, Z16, Z14
-	VPCMPUW     $0x06, Z0, Z14, K2
-	VPADDW      Z6, Z16, K2, Z16
-	VMOVDQU16   Z16, (AX)
-	PREFETCHT0  1024(AX)
-	ADDQ        $0x00000020, CX
-	ADDQ        $0x00000040, AX
-	DECQ        DI
-	JNZ         chunk3
-	JMP         next
-
-// func bytesShiftBF16AVX512BF16(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16, MMX+
-TEXT ·bytesShiftBF16AVX512BF16(SB), NOSPLIT, $0-64
-	// For each run: are its scale a, and b or last, ordinary?
-	// For each chunk: number = (q-b)*a, each step rounded to float32;
-	// if not ordinary as numbers of which none is subnormal.
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k0<>+0(SB), Z0
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         flip+32(FP), SI
-	VPBROADCASTB (SI), Y1
-	VPXORD       k51<>+0(SB), Y1, Y1
-	VPBROADCASTD k167<>+0(SB), Z2
-	VPBROADCASTD k168<>+0(SB), Z3
-	MOVQ         last+40(FP), SI
-	VPBROADCASTD (SI), Z4
-	VSUBPS       Z4, Z3, Z3
-	VMOVDQU64    k169<>+0(SB), Z4
-	VMOVDQU64    k170<>+0(SB), Z6
-	MOVQ         $0x1111111111111111, SI
-	KMOVQ        SI, K1
-	MOVQ         n+56(FP), SI
-
-run:
-	// The numbers of a run.
-	MOVQ chunks+48(FP), DI
-	MOVL (DX), R8
-	ADDL R8, R8
-	JZ   zero
-	SUBL $0x2f000000, R8
-	CMPL R8, $0xa0000000
-	JCC  odd
-
-zero:
-	VPBROADCASTD (DX), Z7
-	MOVL         (BX), R8
-	ADDL         R8, R8
-	JZ           zero2
-	SUBL         $0x6b000000, R8
-	CMPL         R8, $0x33000000
-	JCC          odd
-
-zero2:
-	VPBROADCASTD (BX), Z8
-
-chunk:
-	VPXORD  (CX), Y1, Y5
-	VMOVAPS Z2, Z9
-	VPERMB  Z5, Z4, K1, Z9
-	VSUBPS  Z3, Z9, Z9
-	VMOVAPS Z2, Z10
-	VPERMB  Z5, Z6, K1, Z10
-	VSUBPS  Z3, Z10, Z10
-	VSUBPS  Z8, Z9, Z9
-	VMULPS  Z7, Z9, Z9
-	VSUBPS  Z8, Z10, Z10
-	VMULPS  Z7, Z10, Z10
-
-	// VCVTNE2PS2BF16 Z9, Z10, Z9
-	LONG       $0x482f5262
-	WORD       $0xc972
-	VMOVDQU16  Z9, (AX)
-	PREFETCHT0 1024(AX)
-	ADDQ       $0x00000020, CX
-	ADDQ       $0x00000040, AX
-	DECQ       DI
-	JNZ        chunk
-
-next:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ SI
-	JNZ  run
-	VZEROUPPER
-	RET
-
-odd:
-	// A run that is not ordinary.
-	VPBROADCASTD k1<>+0(SB), Z7
-	VMOVDQU64    k2<>+0(SB), Z8
-	VMOVDQU64    k3<>+0(SB), Z9
-	MOVL         (DX), R8
-	ADDL         R8, R8
-	CMPL         R8, $0x2f000000
-	JCS          small
-	VPBROADCASTD (DX), Z10
-	VPBROADCASTD (BX), Z11
-	VPXOR        X5, X5, X5
-	VSUBSS       (BX), X5, X5
-	VCVTSS2SD    X5, X5, X5
-	VMOVSS       (DX), X12
-	VCVTSS2SD    X12, X12, X12
-	VMULSD       X12, X5, X5
-	VCVTSD2SS    X5, X5, X5
-	VBROADCASTSS X5, Z13
-	VPANDD.BCST  k174<>+0(SB), Z11, Z12
-	VPCMPUD.BCST $0x05, k175<>+0(SB), Z12, K2
-	VMOVDQA32.Z  Z11, K2, Z11
-
-large:
-chunk2:
-	VPXORD       (CX), Y1, Y5
-	VMOVAPS      Z2, Z12
-	VPERMB       Z5, Z4, K1, Z12
-	VSUBPS       Z3, Z12, Z12
-	VMOVAPS      Z2, Z14
-	VPERMB       Z5, Z6, K1, Z14
-	VSUBPS       Z3, Z14, Z14
-	VPTESTNMD    Z12, Z12, K2
-	VPTESTNMD    Z14, Z14, K3
-	VSUBPS       Z11, Z12, Z12
-	VMULPS       Z10, Z12, Z12
-	VSUBPS       Z11, Z14, Z14
-	VMULPS       Z10, Z14, Z14
-	VMOVAPS      Z13, K2, Z12
-	VMOVAPS      Z13, K3, Z14
-	VCMPPS       $0x03, Z12, Z12, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z12
-	VCMPPS       $0x03, Z14, Z14, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z14
-	VMOVDQA64    Z12, Z15
-	VPERMT2W     Z14, Z8, Z15
-	VPERMT2W     Z14, Z9, Z12
-	VPTERNLOGD   $0xf8, Z7, Z15, Z12
-	VPCMPUW      $0x06, Z0, Z12, K2
-	VPADDW       Z7, Z15, K2, Z15
-	VMOVDQU16    Z15, (AX)
-	PREFETCHT0   1024(AX)
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000040, AX
-	DECQ         DI
-	JNZ          chunk2
-	JMP          next
-
-small:
-	// A run under a small scale.
-	MOVL           (BX), R8
-	ADDL           R8, R8
-	CMPL           R8, $0xcf000000
-	JCC            hugeZero
-	VPBROADCASTD   (DX), Z10
-	VPBROADCASTD   k101<>+0(SB), Z13
-	VPANDND        Z10, Z13, Z11
-	VPCMPUD.BCST   $0x01, k172<>+0(SB), Z11, K2
-	VPADDD.BCST    k173<>+0(SB), Z11, Z12
-	VPADDD.BCST    k27<>+0(SB), Z11, Z11
-	VSUBPS.BCST    k173<>+0(SB), Z12, Z12
-	VMINPS         Z12, Z11, Z11
-	VPTERNLOGD     $0xf8, Z13, Z10, Z11
-	VMOVAPS        Z11, K2, Z10
-	VMULPS.BCST.Z  k134<>+0(SB), Z10, K2, Z11
-	VPBROADCASTD.Z k27<>+0(SB), K2, Z12
-	VPBROADCASTD   (BX), Z14
-	VPANDND        Z14, Z13, Z15
-	VPSUBD.BCST    k89<>+0(SB), Z15, Z15
-	VPCMPUD.BCST   $0x01, k176<>+0(SB), Z15, K2
-	VPBROADCASTD   k177<>+0(SB), Z15
-	VPTERNLOGD     $0xea, Z15, Z13, K2, Z14
-
-chunk3:
-	VPXORD      (CX), Y1, Y5
-	VMOVAPS     Z2, Z15
-	VPERMB      Z5, Z4, K1, Z15
-	VSUBPS      Z3, Z15, Z15
-	VMOVAPS     Z2, Z16
-	VPERMB      Z5, Z6, K1, Z16
-	VSUBPS      Z3, Z16, Z16
-	VSUBPS      Z14, Z15, Z15
-	VMULPS      Z10, Z15, Z17
-	VMOVDQA64   Z12, Z18
-	VPTERNLOGD  $0xf8, Z13, Z17, Z18
-	VFMADD231PS Z11, Z15, Z18
-	VPMAXUD     Z18, Z17, Z15
-	VPANDND     Z15, Z12, Z15
-	VSUBPS      Z14, Z16, Z16
-	VMULPS      Z10, Z16, Z17
-	VMOVDQA64   Z12, Z18
-	VPTERNLOGD  $0xf8, Z13, Z17, Z18
-	VFMADD231PS Z11, Z16, Z18
-	VPMAXUD     Z18, Z17, Z16
-	VPANDND     Z16, Z12, Z16
-	VMOVDQA64   Z15, Z17
-	VPERMT2W    Z16, Z8, Z17
-	VPERMT2W    Z16, Z9, Z15
-	VPTERNLOGD  $0xf8, Z7, Z17, Z15
-	VPCMPUW     $0x06, Z0, Z15, K2
-	VPADDW      Z7, Z17, K2, Z17
-	VMOVDQU16   Z17, (AX)
-	PREFETCHT0  1024(AX)
-	ADDQ        $0x00000020, CX
-	ADDQ        $0x00000040, AX
-	DECQ        DI
-	JNZ         chunk3
-	JMP         next
-
-hugeZero:
-	VPXOR        X5, X5, X5
-	VSUBSS       (BX), X5, X5
-	VCVTSS2SD    X5, X5, X5
-	VMOVSS       (DX), X10
-	VCVTSS2SD    X10, X10, X10
-	VMULSD       X10, X5, X5
-	VCVTSD2SS    X5, X5, X5
-	VBROADCASTSS X5, Z13
-	VMULPS.BCST  k178<>+0(SB), Z13, Z10
-	VBROADCASTSS k179<>+0(SB), Z11
-	JMP          large
-
-// func bytesAffineBF16AVX512BF16(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, AVX512_BF16, MMX+
-TEXT ·bytesAffineBF16AVX512BF16(SB), NOSPLIT, $0-64
-	// For each run: are its scale a, and b or last, ordinary?
-	// For each chunk: number = q*a + b, each step rounded to float32;
-	// if not ordinary as numbers of which none is subnormal.
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k0<>+0(SB), Z0
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	MOVQ         flip+32(FP), SI
-	VPBROADCASTB (SI), Y1
-	VPXORD       k51<>+0(SB), Y1, Y1
-	VPBROADCASTD k167<>+0(SB), Z2
-	VPBROADCASTD k168<>+0(SB), Z3
-	MOVQ         last+40(FP), SI
-	VPBROADCASTD (SI), Z4
-	VSUBPS       Z4, Z3, Z3
-	VMOVDQU64    k169<>+0(SB), Z4
-	VMOVDQU64    k170<>+0(SB), Z6
-	MOVQ         $0x1111111111111111, SI
-	KMOVQ        SI, K1
-	MOVQ         n+56(FP), SI
-
-run:
-	// The numbers of a run.
-	MOVQ chunks+48(FP), DI
-	MOVL (DX), R8
-	ADDL R8, R8
-	JZ   zero
-	SUBL $0x2f000000, R8
-	CMPL R8, $0xa0000000
-	JCC  odd
-
-zero:
-	VPBROADCASTD (DX), Z7
-	MOVL         (BX), R8
-	ADDL         R8, R8
-	JZ           zero2
-	SUBL         $0x1b000000, R8
-	CMPL         R8, $0xc8000000
-	JCC          odd
-
-zero2:
-	VPBROADCASTD (BX), Z8
-
-chunk:
-	VPXORD  (CX), Y1, Y5
-	VMOVAPS Z2, Z9
-	VPERMB  Z5, Z4, K1, Z9
-	VSUBPS  Z3, Z9, Z9
-	VMOVAPS Z2, Z10
-	VPERMB  Z5, Z6, K1, Z10
-	VSUBPS  Z3, Z10, Z10
-	VMULPS  Z7, Z9, Z9
-	VADDPS  Z8, Z9, Z9
-	VMULPS  Z7, Z10, Z10
-	VADDPS  Z8, Z10, Z10
-
-	// VCVTNE2PS2BF16 Z9, Z10, Z9
-	LONG       $0x482f5262
-	WORD       $0xc972
-	VMOVDQU16  Z9, (AX)
-	PREFETCHT0 1024(AX)
-	ADDQ       $0x00000020, CX
-	ADDQ       $0x00000040, AX
-	DECQ       DI
-	JNZ        chunk
-
-next:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ SI
-	JNZ  run
-	VZEROUPPER
-	RET
-
-odd:
-	// A run that is not ordinary.
-	VPBROADCASTD k1<>+0(SB), Z7
-	VMOVDQU64    k2<>+0(SB), Z8
-	VMOVDQU64    k3<>+0(SB), Z9
-	MOVL         (DX), R8
-	ADDL         R8, R8
-	CMPL         R8, $0x2f000000
-	JCS          small
-	VPBROADCASTD (DX), Z10
-	VPBROADCASTD (BX), Z11
-
-chunk2:
-	VPXORD       (CX), Y1, Y5
-	VMOVAPS      Z2, Z12
-	VPERMB       Z5, Z4, K1, Z12
-	VSUBPS       Z3, Z12, Z12
-	VMOVAPS      Z2, Z13
-	VPERMB       Z5, Z6, K1, Z13
-	VSUBPS       Z3, Z13, Z13
-	VMULPS       Z10, Z12, Z12
-	VADDPS       Z11, Z12, Z12
-	VMULPS       Z10, Z13, Z13
-	VADDPS       Z11, Z13, Z13
-	VCMPPS       $0x03, Z12, Z12, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z12
-	VCMPPS       $0x03, Z13, Z13, K2
-	VPBROADCASTD k171<>+0(SB), K2, Z13
-	VMOVDQA64    Z12, Z14
-	VPERMT2W     Z13, Z8, Z14
-	VPERMT2W     Z13, Z9, Z12
-	VPTERNLOGD   $0xf8, Z7, Z14, Z12
-	VPCMPUW      $0x06, Z0, Z12, K2
-	VPADDW       Z7, Z14, K2, Z14
-	VMOVDQU16    Z14, (AX)
-	PREFETCHT0   1024(AX)
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000040, AX
-	DECQ         DI
-	JNZ          chunk2
-	JMP          next
-
-small:
-	// A run under a small scale.
-	VPBROADCASTD   (DX), Z10
-	VPBROADCASTD   k101<>+0(SB), Z13
-	VPANDND        Z10, Z13, Z11
-	VPCMPUD.BCST   $0x01, k172<>+0(SB), Z11, K2
-	VPADDD.BCST    k173<>+0(SB), Z11, Z12
-	VPADDD.BCST    k27<>+0(SB), Z11, Z11
-	VSUBPS.BCST    k173<>+0(SB), Z12, Z12
-	VMINPS         Z12, Z11, Z11
-	VPTERNLOGD     $0xf8, Z13, Z10, Z11
-	VMOVAPS        Z11, K2, Z10
-	VMULPS.BCST.Z  k134<>+0(SB), Z10, K2, Z11
-	VPBROADCASTD.Z k27<>+0(SB), K2, Z12
-	VPBROADCASTD   (BX), Z14
-	VCMPPS         $0x03, Z14, Z14, K2
-	VPBROADCASTD   k171<>+0(SB), K2, Z14
-
-chunk3:
-	VPXORD      (CX), Y1, Y5
-	VMOVAPS     Z2, Z15
-	VPERMB      Z5, Z4, K1, Z15
-	VSUBPS      Z3, Z15, Z15
-	VMOVAPS     Z2, Z16
-	VPERMB      Z5, Z6, K1, Z16
-	VSUBPS      Z3, Z16, Z16
-	VMULPS      Z10, Z15, Z17
-	VMOVDQA64   Z12, Z18
-	VPTERNLOGD  $0xf8, Z13, Z17, Z18
-	VFMADD231PS Z11, Z15, Z18
-	VPMAXUD     Z18, Z17, Z15
-	VPANDND     Z15, Z12, Z15
-	VADDPS      Z14, Z15, Z15
-	VMULPS      Z10, Z16, Z17
-	VMOVDQA64   Z12, Z18
-	VPTERNLOGD  $0xf8, Z13, Z17, Z18
-	VFMADD231PS Z11, Z16, Z18
-	VPMAXUD     Z18, Z17, Z16
-	VPANDND     Z16, Z12, Z16
-	VADDPS      Z14, Z16, Z16
-	VMOVDQA64   Z15, Z17
-	VPERMT2W    Z16, Z8, Z17
-	VPERMT2W    Z16, Z9, Z15
-	VPTERNLOGD  $0xf8, Z7, Z17, Z15
-	VPCMPUW     $0x06, Z0, Z15, K2
-	VPADDW      Z7, Z17, K2, Z17
-	VMOVDQU16   Z17, (AX)
-	PREFETCHT0  1024(AX)
-	ADDQ        $0x00000020, CX
-	ADDQ        $0x00000040, AX
-	DECQ        DI
-	JNZ         chunk3
-	JMP         next
-
 // func castF16ToBF16AVX512BF16(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512_BF16, MMX+
 TEXT ·castF16ToBF16AVX512BF16(SB), NOSPLIT, $0-24
@@ -18392,10 +6083,10 @@ TEXT ·castF16ToBF16AVX512BF16(SB), NOSPLIT, $0-24
 more:
 	VCVTPH2PS    (CX), Z0
 	VCMPPS       $0x03, Z0, Z0, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z0
+	VPBROADCASTD k84<>+0(SB), K1, Z0
 	VCVTPH2PS    32(CX), Z1
 	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k171<>+0(SB), K1, Z1
+	VPBROADCASTD k84<>+0(SB), K1, Z1
 
 	// VCVTNE2PS2BF16 Z0, Z1, Z0
 	LONG       $0x4877f262

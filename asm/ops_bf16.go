@@ -8,6 +8,5 @@ package asm
 func (o *Ops) avx512BF16() {
 	o.level = avx512BF16
 	o.avx512bf16Kernels()
-	o.bytes[BF16] = longBytes(bytesScaleBF16AVX512BF16, bytesShiftBF16AVX512BF16, bytesAffineBF16AVX512BF16, bytesTwiceBF16AVX512)
 	o.cast[F16][BF16] = castF16ToBF16AVX512BF16
 }

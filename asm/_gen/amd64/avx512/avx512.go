@@ -6,27 +6,17 @@ import (
 	"slices"
 
 	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/blocks"
-	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/codebook"
 	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/encode"
 	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/float8"
-	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/grids"
 	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/kquants"
-	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/lookup"
 	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/move"
-	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/runs"
-	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/ternary"
 	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/zmm"
 )
 
 // Kernels writes those of the level avx512.
 func Kernels() {
 	blocks.AVX512(layouts())
-	runs.AVX512()
-	runs.Each()
-	codebook.AVX512()
 	float8.AVX512()
-	lookup.AVX512()
-	move.AVX512Casts()
 	move.AVX512()
 	encode.AVX512()
 }
@@ -35,10 +25,7 @@ func Kernels() {
 func BF16() {
 	zmm.WithBF16()
 	blocks.AVX512(layouts())
-	runs.AVX512()
-	move.AVX512Casts()
+	move.AVX512()
 }
 
-func layouts() []blocks.Layout {
-	return slices.Concat(blocks.Small, kquants.AVX512Layouts, blocks.FP4, ternary.AVX512Layouts, grids.AVX512Layouts)
-}
+func layouts() []blocks.Layout { return slices.Concat(blocks.Small, kquants.AVX512Layouts) }

@@ -3,141 +3,84 @@ package float8
 
 import (
 	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
-	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/lookup"
 	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/zmm"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// A kernel is codes of eight bits that a table of exact numbers explains: the
-// words of codes without a sign as bfloat16, their lower bytes and their upper ones;
-// then a code of NaN, which in some formats is that of minus zero.
-type kernel struct {
-	*Kernel
-	a, chunks    Register
-	lower, upper halfPlane
-	found
-	order, zero VecVirtual
-	nanUpper    VecVirtual // FF
-}
-
-// A halfPlane is 128 bytes by their index, in two registers.
-type halfPlane [2]VecVirtual
-
-func halfPlaneAt(m Mem) halfPlane { return halfPlane{Load64(m), Load64(m.Offset(64))} }
-
-// AVX512 writes kernels that multiply each code by itself: to F32 and F16. To BF16 there are
-// other kernels for ordinary scales, and this one is for what they leave.
+// AVX512 writes what decodes codes of eight bits to BF16 under scales that make all
+// products normal: it stops at the first run of another scale. What a product
+// rounds to depends on the mantissa alone, so those of sixteen codes are rounded
+// once per run. Of them come two tables of 32 words: one by the lower bits of a
+// code, to which the exponent is added, and one for codes whose exponent has all
+// bits clear or all set: they are subnormal, infinite or NaN. Its index is the
+// lower bits of the exponent, the mantissa and the sign.
+//
+// The form is what the formats differ by: sixteen numbers; for each table the
+// places of its bytes among those of the numbers; what is added to the words of
+// the second one; then a few dwords.
 func AVX512() {
-	for _, t := range Targets {
-		each(t)
+	Frame("float8NormalAVX512", "func(dst *byte, src *byte, a *float32, form *byte, chunks int, n int) int", "decodes runs of chunks of 32 codes, at most n, up to the first scale that it does not serve, and returns how many.",
+		"For each run, if its scale a is ordinary: what sixteen mantissas come to, rounded,",
+		"as two tables: by the lower bits of a code; and for what is subnormal, infinite or NaN.",
+		"For each chunk: number = table[q] + the exponent of q, or the other table's; its sign.")
+	stop := NewLabel("stop")
+	z := &Kernel{Target: ToBF16, Dst: Load(Param("dst"), GP64()), Src: Load(Param("src"), GP64())}
+	a, chunks := Load(Param("a"), GP64()), GP64()
+	form := Mem{Base: Load(Param("form"), GP64())}
+	const singles = 4 * 64
+	numbers, added := Load64(form), Load64(form.Offset(192))
+	places := [2]VecVirtual{Load64(form.Offset(64)), Load64(form.Offset(128))}
+	single := func(i int) VecVirtual {
+		return Into(ZMM(), VPBROADCASTD, form.Offset(singles+4*i))
 	}
-	normal()
-	long()
-}
+	shift, exponent, upper := single(0), single(1), single(2) // upper is all bits of it but the lowest
+	numeric := K()                                            // the bytes of what is not NaN, whose word is what is added
+	KMOVQ(form.Offset(singles+12), numeric)
+	sign, least := All(0x80008000), All(0x00800080)
+	twice := Load64(Bytes64(func(i int) int { return i / 2 }))
+	left := Load(Param("n"), GP64())
 
-func each(t Target) {
-	f := &kernel{}
-	f.Kernel = Begin("float8", t, ", a *float32, b *float32, table *byte, chunks int, n int", "decodes n runs of chunks of 32 codes.",
-		"For each run: is its scale a ordinary?",
-		"For 64 codes q: a bfloat16 each, found by its bytes; number = q*a;",
-		"if not ordinary, and to BF16, as numbers of which none is subnormal.")
-	f.a, f.chunks = Load(Param("a"), GP64()), GP64()
-	table := Mem{Base: Load(Param("table"), GP64())}
-	f.lower, f.upper = halfPlaneAt(table), halfPlaneAt(table.Offset(128))
-	f.order = Load64(Dwords64(func(i int) int { return i%4*4 + i/4 }))
-	f.found, f.nanUpper, f.zero = newFound(table.Offset(256)), All(0xFFFFFFFF), ZMM()
-	VPXORD(f.zero, f.zero, f.zero)
-	n := Load(Param("n"), GP64())
-	tops := All(0x80000000) // All NaN of codes have the sign, and products of the other sign.
-	exact, next := NewLabel("exact"), NewLabel("next")
-	loop := func(product func(x [2]VecVirtual)) {
-		write := func(codes int) func() { return func() { f.write(codes, product) } }
-		Pairs(f.Kernel, f.chunks, 32, 32, write(64), write(32))
-	}
+	Repeat("run", left, func() {
+		bits := Into(GP32(), MOVL, Mem{Base: a})
+		ANDL(U32(0x7F800000), bits)
+		SUBL(form.Offset(singles+20), bits)
+		CMPL(bits, form.Offset(singles+24))
+		JHI(stop.Ref())
+		Comment("The tables of a run.")
+		x := Into(ZMM(), VMULPS_BCST, Mem{Base: a}, numbers)
+		odd := Into(K(), VPTESTMD_BCST, Dwords(0x10000), x)
+		VPADDD_BCST(Dwords(RoundPlain), x, x)
+		VPADDD_BCST(Dwords(1), x, odd, x)
+		tables := [2]VecVirtual{ZMM(), ZMM()}
+		VPERMB(x, places[0], tables[0])
+		VPERMB_Z(x, places[1], numeric, tables[1])
+		VPADDW(added, tables[1], tables[1])
+		Load(Param("chunks"), chunks)
 
-	Repeat("run", n, func() {
-		Load(Param("chunks"), f.chunks)
-		if t != ToBF16 {
-			OrdinaryScale.Unless(Mem{Base: f.a}, exact)
-			bits := Into(GP32(), MOVL, Mem{Base: f.a})
-			XORL(U32(0x80000000), bits)
-			scale := Into(ZMM(), VPBROADCASTD, bits)
-			loop(func(x [2]VecVirtual) {
-				for _, x := range x {
-					VMULPS(scale, x, x)
-					VXORPS(tops, x, x)
-				}
-			})
-			JMP(next.Ref())
-			exact.Here()
-			Comment("A run that is not ordinary.")
-		}
-		scale := Single(Mem{Base: f.a})
-		Quieted(scale)
-		VXORPS(tops, scale, scale)
-		p := NewProduct(scale)
-		loop(func(x [2]VecVirtual) {
-			for _, x := range x {
-				p.OfAnyNegated(x)
-			}
+		Repeat("chunk", chunks, func() {
+			codes, e, w, at := ZMM(), ZMM(), ZMM(), ZMM()
+			VMOVDQU32(z.From(0), codes.AsY())
+			VPERMB(codes, twice, codes) // both bytes of a word
+			VPERMW(tables[0], codes, w)
+			VPSLLVD(shift, codes, e)
+			VPANDD(exponent, e, e)
+			VPADDW(e, w, w)
+			VPTERNLOGD(Imm(0x78), sign, codes, w) // w ^ codes & sign
+			VPADDW(least, e, e)
+			special := Into(K(), VPTESTNMW, upper, e)
+			VPSRLW(Imm(7), codes, at)
+			VPERMW(tables[1], at, special, w)
+			VMOVDQU16(w, z.To(0))
+			z.Advance(32, 32)
 		})
-		next.Here()
-		ADDQ(Imm(4), f.a)
+		ADDQ(Imm(4), a)
 	})
+
+	stop.Here()
+	done := Load(Param("n"), GP64())
+	SUBQ(left, done)
+	Store(done, ReturnIndex(0))
 	End()
-}
-
-// write writes 64 numbers, or 32.
-func (f *kernel) write(n int, product func(x [2]VecVirtual)) {
-	codes := lookup.Ordered(n, f.From(0), f.order, VPERMD)
-	low, high := f.find(codes, f.lower, f.upper, f.nanUpper, OrAnd)
-	// Dwords in the order that these bring back.
-	a := Into(ZMM(), VPUNPCKLBW, high, low)
-	b := Into(ZMM(), VPUNPCKHBW, high, low)
-	for i, x := range []VecVirtual{a, b}[:n/32] {
-		both := [2]VecVirtual{ZMM(), ZMM()}
-		VPUNPCKLWD(x, f.zero, both[0])
-		VPUNPCKHWD(x, f.zero, both[1])
-		product(both)
-		f.Put(32*i, both[0], both[1])
-	}
-}
-
-// A found is what looking up codes with a sign takes.
-type found struct {
-	sign, nan, nanLower VecVirtual // of all bytes; the code of NaN; C0
-	code                Mem        // that code
-}
-
-// newFound takes where the code of NaN is that no table has. FF is one that they have.
-func newFound(code Mem) found {
-	f := found{All(0x80808080), ZMM(), All(0xC0C0C0C0), code}
-	VPBROADCASTB(code, f.nan)
-	return f
-}
-
-// find looks 64 codes up: their upper bytes get the sign that codes have,
-// or as signed says keep it there alone. NaN has one already, or none.
-// Codes change their sign first as negate says.
-func (f *found) find(codes VecVirtual, lower, upper halfPlane, nanUpper VecVirtual, signed uint64, negate ...VecVirtual) (low, high VecVirtual) {
-	low, high = ZMM(), ZMM()
-	VMOVDQA64(codes, low)
-	for _, t := range negate {
-		VPXORD(t, codes, low)
-	}
-	VMOVDQA64(low, high)
-	VPERMI2B(upper[1], upper[0], high)
-	VPTERNLOGD(Imm(signed), f.sign, low, high)
-	VPERMI2B(lower[1], lower[0], low)
-	table := NewLabel("table")
-	CMPB(f.code, I8(-1))
-	JEQ(table.Ref())
-	nan := K()
-	VPCMPEQB(f.nan, codes, nan)
-	VMOVDQU8(nanUpper, nan, high)
-	VMOVDQU8(f.nanLower, nan, low)
-	table.Here()
-	return low, high
 }

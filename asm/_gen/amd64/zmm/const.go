@@ -38,17 +38,6 @@ func Load64(m Mem) VecVirtual {
 	return Into(ZMM(), VMOVDQU64, m)
 }
 
-// MaskOf is a mask of constant bits.
-func MaskOf(bits uint64) OpmaskVirtual {
-	r := Into(GP64(), MOVQ, U64(bits))
-	return Into(K(), KMOVQ, r)
-}
-
-// Floats64 is sixteen numbers.
-func Floats64(v [16]float32) Mem {
-	return Dwords64(func(i int) int { return int(math.Float32bits(v[i])) })
-}
-
 // Qwords64 is eight qwords.
 func Qwords64(of func(i int) int) Mem {
 	return Bytes64(func(i int) int { return of(i/8) >> (i % 8 * 8) })
@@ -76,3 +65,6 @@ const (
 	AndNotXor = 0x9A // a &^ b ^ c
 	Choose    = 0xE2 // a where b is set, else c
 )
+
+// NotFinite is the classes of VFPCLASS that are quiet NaN, both infinities, signaling NaN.
+const NotFinite = 0x01 | 0x18 | 0x80

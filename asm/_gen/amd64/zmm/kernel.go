@@ -75,24 +75,6 @@ func (z *Kernel) Advance(in, elems int) {
 	ADDQ(U32(elems*z.Width()), z.Dst)
 }
 
-// Pairs is a loop of two chunks at a time, and the one that may be left.
-func Pairs(z *Kernel, chunks Register, in, elems int, two, one func()) {
-	SUBQ(Imm(2), chunks)
-	pair, odd, done := NewLabel("pair"), NewLabel("odd"), NewLabel("done")
-	JCS(odd.Ref())
-	pair.Here()
-	two()
-	z.Advance(2*in, 2*elems)
-	SUBQ(Imm(2), chunks)
-	JCC(pair.Ref())
-	odd.Here()
-	ADDQ(Imm(2), chunks)
-	JZ(done.Ref())
-	one()
-	z.Advance(in, elems)
-	done.Here()
-}
-
 // Align gives a kernel its local memory.
 func (z *Kernel) Align() {
 	z.frame = Into(GP64(), LEAQ, AllocLocal(64).Offset(63))

@@ -63,15 +63,6 @@ func (z *Kernel) steps() {
 	z.lower = Load64(Words64(func(i int) int { return 2 * i }))
 }
 
-// InSteps turns to rounding that is exact for subnormal numbers too, behind the
-// loops that have none. It loads what that takes.
-func (z *Kernel) InSteps() {
-	if z.bf16 {
-		z.bf16 = false
-		z.steps()
-	}
-}
-
 // AVX512_BF16 has an instruction that rounds 32 numbers to words, to nearest and
 // ties to even whatever is set. It takes subnormal numbers for zero, so a kernel
 // has it only where none can come up: a float16 times an integer is zero, or 2^-24
@@ -79,14 +70,6 @@ func (z *Kernel) InSteps() {
 
 // HasBF16 is set where kernels of that level are written.
 var HasBF16 bool
-
-// LevelTargets is which targets there are kernels for: all, or BF16.
-func LevelTargets() []Target {
-	if HasBF16 {
-		return []Target{ToBF16}
-	}
-	return Targets
-}
 
 const nearestWords = "VCVTNE2PS2BF16"
 
