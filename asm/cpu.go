@@ -13,15 +13,14 @@ type Level uint8
 
 // The levels, worst first. Each processor has Generic.
 const (
-	Generic    Level = iota
-	avx2             // with F16C, FMA, POPCNT, BMI1 and BMI2
-	avx512           // F, BW, VL, DQ and VBMI
-	avx512BF16       // with AVX512_BF16
+	Generic Level = iota
+	avx2          // with F16C, FMA, POPCNT, BMI1 and BMI2
+	avx512        // F, BW, VL, DQ and VBMI
 	neon
 	levels
 )
 
-var levelNames = [levels]string{"generic", "avx2", "avx512", "avx512+bf16", "neon"}
+var levelNames = [levels]string{"generic", "avx2", "avx512", "neon"}
 
 func (l Level) String() string { return levelNames[l] }
 
@@ -44,10 +43,10 @@ func (f Features) has(l Level) bool { return l == Generic || f>>l&1 == 1 }
 func (f Features) with(l Level) Features { return f | 1<<l }
 
 // allLevels lists every level that some processor has.
-func allLevels() []Level { return []Level{Generic, avx2, avx512, avx512BF16, neon} }
+func allLevels() []Level { return []Level{Generic, avx2, avx512, neon} }
 
 // variable is the name of the variable that forces a level: it and those that it
-// stands on, so that avx512 leaves AVX512_BF16 out.
+// stands on.
 const variable = "AMN_CPU"
 
 // Forced reads the variable: the processor's features, or those of the level

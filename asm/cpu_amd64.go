@@ -16,8 +16,5 @@ func featuresOf(supports func(...cpuid.FeatureID) bool) (f Features) {
 	if f.has(avx2) && supports(cpuid.AVX512F, cpuid.AVX512BW, cpuid.AVX512VL, cpuid.AVX512DQ, cpuid.AVX512VBMI) {
 		f = f.with(avx512)
 	}
-	if f.has(avx512) && supports(cpuid.AVX512BF16) {
-		f = f.with(avx512BF16)
-	}
 	return f
 }

@@ -86,10 +86,8 @@
 //
 // The level wants F, BW, VL, DQ and VBMI. It decodes Q8, Q4, Q5, the K types and IQ4 to the
 // types of two bytes, E4M3 and E5M2 to BF16, and casts and encodes. To float32 it has what its
-// exact way needs: Q2_K, Q4_K, Q5_K, IQ4_XS. AVX2 serves all else. A processor that has
-// AVX512_BF16 too has a level above it: kernels to BF16 that are the same but for one
-// instruction that rounds. It takes subnormal numbers for zero, so they are those of blocks
-// whose scales are float16, and a cast of float16.
+// exact way needs: Q2_K, Q4_K, Q5_K, IQ4_XS. AVX2 serves all else. The instruction of AVX512_BF16
+// that rounds is not used: it gains 1.2 to 1.4 from caches, and less from memory.
 //
 // What has not been run is not shipped, so `make avx512` runs the tests on a
 // processor that has it, or else in Bochs: _emu/run puts the test binary, a

@@ -168,33 +168,3 @@ func nearestAVX512(dst *byte, src *byte, scales *float32, tables *byte, least *f
 //
 //go:noescape
 func int8AVX512(dst *byte, src *byte, scales *float32, chunks int, n int)
-
-// q8BF16AVX512BF16 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func q8BF16AVX512BF16(dst *byte, src *byte, size int, n int) (left int)
-
-// q5_0BF16AVX512BF16 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func q5_0BF16AVX512BF16(dst *byte, src *byte, n int) (left int)
-
-// q5_1BF16AVX512BF16 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func q5_1BF16AVX512BF16(dst *byte, src *byte, n int) (left int)
-
-// q5_KBF16AVX512BF16 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func q5_KBF16AVX512BF16(dst *byte, src *byte, n int) (left int)
-
-// q6_KBF16AVX512BF16 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func q6_KBF16AVX512BF16(dst *byte, src *byte, n int) (left int)
-
-// castF16ToBF16AVX512BF16 converts 32 numbers n times.
-//
-//go:noescape
-func castF16ToBF16AVX512BF16(dst *byte, src *byte, n int)

@@ -10,9 +10,6 @@ func (o *Ops) arch(f Features) {
 	if f.has(avx512) {
 		o.avx512()
 	}
-	if f.has(avx512BF16) {
-		o.avx512BF16()
-	}
 }
 
 func (o *Ops) avx2() {

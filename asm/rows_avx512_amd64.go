@@ -38,13 +38,3 @@ func (o *Ops) avx512Kernels() {
 	o.blocks[BF16][IQ4_XS] = iq4_XSBF16AVX512
 	o.blocks[F16][IQ4_XS] = iq4_XSF16AVX512
 }
-
-// avx512bf16Kernels fills the table with the kernels of the level.
-func (o *Ops) avx512bf16Kernels() {
-	o.blocks[BF16][Q8_0] = told(q8BF16AVX512BF16, 34)
-	o.blocks[BF16][Q8_1] = told(q8BF16AVX512BF16, 36)
-	o.blocks[BF16][Q5_0] = q5_0BF16AVX512BF16
-	o.blocks[BF16][Q5_1] = q5_1BF16AVX512BF16
-	o.blocks[BF16][Q5_K] = q5_KBF16AVX512BF16
-	o.blocks[BF16][Q6_K] = q6_KBF16AVX512BF16
-}

@@ -37,7 +37,6 @@ func TestKernelsOfBlocksKeepTheRule(t *testing.T) {
 	}{
 		{"rows_amd64.go", "avx2Kernels", [3]int{F32: 2, BF16: 1, F16: 3}, [3]int{}},
 		{"rows_avx512_amd64.go", "avx512Kernels", [3]int{F32: 6, BF16: 5, F16: 7}, [3]int{F32: 2, BF16: 1, F16: 3}},
-		{"rows_avx512_amd64.go", "avx512bf16Kernels", [3]int{BF16: 4}, [3]int{BF16: 5}},
 	} {
 		text, err := os.ReadFile(level.rows)
 		if err != nil {

@@ -19,7 +19,6 @@ import tempfile
 
 GHZ = 3.7
 MODELS = {
-    "AVX512BF16": ("znver4", "sapphirerapids"),
     "AVX512": ("znver4", "icelake-server", "sapphirerapids"),
     "AVX2": ("znver3", "znver4", "icelake-server", "sapphirerapids"),
 }

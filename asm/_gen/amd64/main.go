@@ -19,7 +19,7 @@ import (
 )
 
 func main() {
-	level := flag.String("level", "avx2", "avx2, or avx512: those with AVX512_BF16 too")
+	level := flag.String("level", "avx2", "avx2 or avx512")
 	fills := flag.String("rows", "", "the file of the functions that fill the tables of the levels")
 	flag.Parse()
 	ConstraintExpr("!purego")
@@ -32,8 +32,6 @@ func main() {
 	case "avx512":
 		emit.Level("avx512")
 		avx512.Kernels()
-		emit.Level("avx512bf16")
-		avx512.BF16()
 	default:
 		log.Fatalf("no level %s", *level)
 	}

@@ -1,5 +1,4 @@
-// Package avx512 is the kernels of two levels: those with registers of 64 bytes, and what
-// of them rounds to BF16 by the instruction for it.
+// Package avx512 is the kernels of the level with registers of 64 bytes.
 package avx512
 
 import (
@@ -10,22 +9,12 @@ import (
 	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/float8"
 	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/kquants"
 	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/move"
-	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/zmm"
 )
 
-// Kernels writes those of the level avx512.
+// Kernels writes them.
 func Kernels() {
-	blocks.AVX512(layouts())
+	blocks.AVX512(slices.Concat(blocks.Small, kquants.AVX512Layouts))
 	float8.AVX512()
 	move.AVX512()
 	encode.AVX512()
 }
-
-// BF16 writes those of the level avx512+bf16.
-func BF16() {
-	zmm.WithBF16()
-	blocks.AVX512(layouts())
-	move.AVX512()
-}
-
-func layouts() []blocks.Layout { return slices.Concat(blocks.Small, kquants.AVX512Layouts) }

@@ -22,7 +22,6 @@ type Layout struct {
 	Takes        string   // a parameter before the count
 	Elems, Bytes int      // of a block; no bytes where the kernel is told
 	To           []Target // those that have a kernel
-	BF16         bool     // AVX512_BF16 has one too
 	Scales       Scaled   // where a block's float16 are
 	// Any is that the kernel to F32 can be told to take any scales: if numbers stay float32,
 	// what is NaN is all that is wrong then, and whoever rounds them makes that one NaN.
@@ -58,13 +57,7 @@ var (
 // AVX512 writes the kernels of the layouts.
 func AVX512(layouts []Layout) {
 	for _, l := range layouts {
-		to := l.To
-		if HasBF16 {
-			if to = nil; l.BF16 {
-				to = []Target{ToBF16}
-			}
-		}
-		for _, t := range to {
+		for _, t := range l.To {
 			l.kernel(t)
 		}
 	}
@@ -110,9 +103,6 @@ func (l *Layout) kernel(t Target) {
 // enter says which entries of the table the kernel serves.
 func (l *Layout) enter(t Target) {
 	name := l.Name + t.Name + "AVX512"
-	if HasBF16 {
-		name += "BF16"
-	}
 	for _, k := range l.Kinds {
 		if l.Any && t == ToF32 {
 			Entry("told("+name+", false)", "blocks[%s][%s]", t.Name, k)

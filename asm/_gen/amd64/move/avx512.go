@@ -11,10 +11,6 @@ import (
 
 // AVX512 converts between the types of numbers, 32 at a time.
 func AVX512() {
-	if HasBF16 {
-		cast(ToF16, ToBF16)
-		return
-	}
 	for _, from := range Targets {
 		for _, to := range Targets {
 			if from != to && to != ToF32 {

@@ -6,8 +6,6 @@
 // codes come to, rounded once for many elements ([Kernel.Table16], [Kernel.Lookup]). An
 // [Exact] joins codes with scales that models do not have. No body of a kernel makes a
 // NaN but that one, so that nothing is tested while it is written.
-//
-// Those of AVX512_BF16 are the same but for how they round to words.
 package zmm
 
 import (
@@ -20,7 +18,6 @@ import (
 // A Kernel writes one target.
 type Kernel struct {
 	Target
-	bf16         bool // rounds to words by one instruction
 	Dst, Src     Register
 	Size         Register   // of a block, where that is no constant
 	tops         VecVirtual // 8000 in each word
@@ -38,18 +35,13 @@ func Begin(name string, t Target, params, doc string, how ...string) *Kernel {
 
 // BeginReturning is Begin of a kernel that returns something.
 func BeginReturning(name string, t Target, params, result, doc string, how ...string) *Kernel {
-	z := &Kernel{Target: t, bf16: HasBF16}
-	name += t.Name + "AVX512"
-	if HasBF16 {
-		name += "BF16"
-	}
-	Frame(name, "func(dst *byte, src *byte"+params+")"+result, doc, how...)
+	z := &Kernel{Target: t}
+	Frame(name+t.Name+"AVX512", "func(dst *byte, src *byte"+params+")"+result, doc, how...)
 	z.Dst, z.Src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	if !z.Wide {
-		z.tops = All(0x80008000)
-		if !z.bf16 {
-			z.steps()
-		}
+		z.tops, z.ones = All(0x80008000), All(0x00010001)
+		z.upper = Load64(Words64(func(i int) int { return 2*i + 1 }))
+		z.lower = Load64(Words64(func(i int) int { return 2 * i }))
 	}
 	return z
 }

@@ -20,9 +20,6 @@ func (z *Kernel) Table16(x VecVirtual) Table {
 		}
 		return Table{x}
 	}
-	if z.bf16 {
-		return z.Table32(x, x)
-	}
 	// One register of dwords: it is rounded by addition, one more where the
 	// upper half is odd.
 	odd, t := K(), Load64(Words64(func(i int) int { return 2*(i%16) + 1 }))
@@ -36,7 +33,7 @@ func (z *Kernel) Table16(x VecVirtual) Table {
 // Table32 rounds 32 numbers, which it destroys.
 func (z *Kernel) Table32(a, b VecVirtual) Table {
 	if !z.Wide {
-		return Table{z.bfloats(a, b)}
+		return Table{z.nearest(a, b)}
 	}
 	if !z.Narrow {
 		return Table{a, b}
