@@ -17630,44 +17630,44 @@ run:
 	VBROADCASTSS (DX), Y0
 
 chunk:
-	VPMOVSXBW    (CX), Y1
-	VPAND        k155<>+0(SB), Y1, Y2
-	VPCMPEQW     k155<>+0(SB), Y2, Y2
-	VPSLLW       $0x07, Y1, Y1
-	VPAND        k156<>+0(SB), Y1, Y1
-	VPOR         Y2, Y1, Y1
-	VCVTPH2PS    X1, Y2
-	VEXTRACTI128 $0x01, Y1, X1
-	VCVTPH2PS    X1, Y1
-	VMULPS       k157<>+0(SB), Y2, Y2
-	VMULPS       Y0, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k19<>+0(SB), Y2, Y2
+	VPMOVSXBW    (CX), Y2
+	VPAND        k155<>+0(SB), Y2, Y1
+	VPCMPEQW     k155<>+0(SB), Y1, Y1
+	VPSLLW       $0x07, Y2, Y2
+	VPAND        k156<>+0(SB), Y2, Y2
+	VPOR         Y1, Y2, Y2
+	VCVTPH2PS    X2, Y1
+	VEXTRACTI128 $0x01, Y2, X2
+	VCVTPH2PS    X2, Y2
 	VMULPS       k157<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k19<>+0(SB), Y1, Y1
-	VMOVUPS      Y2, (AX)
-	VMOVUPS      Y1, 32(AX)
-	VPMOVSXBW    16(CX), Y1
-	VPAND        k155<>+0(SB), Y1, Y2
-	VPCMPEQW     k155<>+0(SB), Y2, Y2
-	VPSLLW       $0x07, Y1, Y1
-	VPAND        k156<>+0(SB), Y1, Y1
-	VPOR         Y2, Y1, Y1
-	VCVTPH2PS    X1, Y2
-	VEXTRACTI128 $0x01, Y1, X1
-	VCVTPH2PS    X1, Y1
 	VMULPS       k157<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k19<>+0(SB), Y2, Y2
+	VMOVUPS      Y1, (AX)
+	VMOVUPS      Y2, 32(AX)
+	VPMOVSXBW    16(CX), Y2
+	VPAND        k155<>+0(SB), Y2, Y1
+	VPCMPEQW     k155<>+0(SB), Y1, Y1
+	VPSLLW       $0x07, Y2, Y2
+	VPAND        k156<>+0(SB), Y2, Y2
+	VPOR         Y1, Y2, Y2
+	VCVTPH2PS    X2, Y1
+	VEXTRACTI128 $0x01, Y2, X2
+	VCVTPH2PS    X2, Y2
 	VMULPS       k157<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k19<>+0(SB), Y1, Y1
-	VMOVUPS      Y2, 64(AX)
-	VMOVUPS      Y1, 96(AX)
+	VMULPS       k157<>+0(SB), Y2, Y2
+	VMULPS       Y0, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k19<>+0(SB), Y2, Y2
+	VMOVUPS      Y1, 64(AX)
+	VMOVUPS      Y2, 96(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
@@ -17698,23 +17698,15 @@ exact:
 	VMOVDQU      k144<>+0(SB), Y3
 
 exactChunk:
-	VPMOVSXBW    (CX), Y4
-	VPAND        k155<>+0(SB), Y4, Y5
-	VPCMPEQW     k155<>+0(SB), Y5, Y5
-	VPSLLW       $0x07, Y4, Y4
-	VPAND        k156<>+0(SB), Y4, Y4
-	VPOR         Y5, Y4, Y4
-	VCVTPH2PS    X4, Y5
-	VEXTRACTI128 $0x01, Y4, X4
-	VCVTPH2PS    X4, Y4
-	VMULPS       k157<>+0(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y6
-	VCMPPS       $0x03, Y6, Y6, Y7
-	VPSIGND      Y6, Y2, Y8
-	VFMADD231PS  Y1, Y5, Y8
-	VPMAXUD      Y6, Y8, Y5
-	VPAND        Y3, Y5, Y5
-	VBLENDVPS    Y7, k19<>+0(SB), Y5, Y5
+	VPMOVSXBW    (CX), Y5
+	VPAND        k155<>+0(SB), Y5, Y4
+	VPCMPEQW     k155<>+0(SB), Y4, Y4
+	VPSLLW       $0x07, Y5, Y5
+	VPAND        k156<>+0(SB), Y5, Y5
+	VPOR         Y4, Y5, Y5
+	VCVTPH2PS    X5, Y4
+	VEXTRACTI128 $0x01, Y5, X5
+	VCVTPH2PS    X5, Y5
 	VMULPS       k157<>+0(SB), Y4, Y4
 	VMULPS       Y0, Y4, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
@@ -17723,17 +17715,6 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y4
 	VPAND        Y3, Y4, Y4
 	VBLENDVPS    Y7, k19<>+0(SB), Y4, Y4
-	VMOVUPS      Y5, (AX)
-	VMOVUPS      Y4, 32(AX)
-	VPMOVSXBW    16(CX), Y4
-	VPAND        k155<>+0(SB), Y4, Y5
-	VPCMPEQW     k155<>+0(SB), Y5, Y5
-	VPSLLW       $0x07, Y4, Y4
-	VPAND        k156<>+0(SB), Y4, Y4
-	VPOR         Y5, Y4, Y4
-	VCVTPH2PS    X4, Y5
-	VEXTRACTI128 $0x01, Y4, X4
-	VCVTPH2PS    X4, Y4
 	VMULPS       k157<>+0(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
@@ -17742,6 +17723,17 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y5
 	VPAND        Y3, Y5, Y5
 	VBLENDVPS    Y7, k19<>+0(SB), Y5, Y5
+	VMOVUPS      Y4, (AX)
+	VMOVUPS      Y5, 32(AX)
+	VPMOVSXBW    16(CX), Y5
+	VPAND        k155<>+0(SB), Y5, Y4
+	VPCMPEQW     k155<>+0(SB), Y4, Y4
+	VPSLLW       $0x07, Y5, Y5
+	VPAND        k156<>+0(SB), Y5, Y5
+	VPOR         Y4, Y5, Y5
+	VCVTPH2PS    X5, Y4
+	VEXTRACTI128 $0x01, Y5, X5
+	VCVTPH2PS    X5, Y5
 	VMULPS       k157<>+0(SB), Y4, Y4
 	VMULPS       Y0, Y4, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
@@ -17750,8 +17742,16 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y4
 	VPAND        Y3, Y4, Y4
 	VBLENDVPS    Y7, k19<>+0(SB), Y4, Y4
-	VMOVUPS      Y5, 64(AX)
-	VMOVUPS      Y4, 96(AX)
+	VMULPS       k157<>+0(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y6
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y5, Y8
+	VPMAXUD      Y6, Y8, Y5
+	VPAND        Y3, Y5, Y5
+	VBLENDVPS    Y7, k19<>+0(SB), Y5, Y5
+	VMOVUPS      Y4, 64(AX)
+	VMOVUPS      Y5, 96(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
@@ -17865,151 +17865,106 @@ done:
 
 exact:
 	// A run that is not ordinary.
+	VMOVDQU      k43<>+0(SB), Y4
+	VBROADCASTSS (DX), Y2
+	VANDPS       k145<>+0(SB), Y2, Y3
+	VXORPS       Y3, Y2, Y2
+	VPADDD       k52<>+0(SB), Y3, Y5
+	VPADDD       k43<>+0(SB), Y3, Y3
+	VSUBPS       k52<>+0(SB), Y5, Y5
+	VMINPS       Y5, Y3, Y3
+	VORPS        Y3, Y2, Y2
+	VMULPS       k120<>+0(SB), Y2, Y3
+	VMOVDQU      k144<>+0(SB), Y5
 	MOVL         (DX), R8
 	ANDL         $0x7fffffff, R8
 	DECL         R8
 	CMPL         R8, $0x04ffffff
 	JCS          small
 	VBROADCASTSS (DX), Y2
+	VPCMPEQD     Y5, Y5, Y5
+	VPXOR        Y3, Y3, Y3
+	VPXOR        Y4, Y4, Y4
 
+small:
 exactChunk:
-	VPMOVSXBW    (CX), Y3
-	VPAND        k155<>+0(SB), Y3, Y4
-	VPCMPEQW     k155<>+0(SB), Y4, Y4
-	VPSLLW       $0x07, Y3, Y3
-	VPAND        k156<>+0(SB), Y3, Y3
-	VPOR         Y4, Y3, Y3
-	VCVTPH2PS    X3, Y4
-	VEXTRACTI128 $0x01, Y3, X3
-	VCVTPH2PS    X3, Y3
-	VMULPS       k157<>+0(SB), Y4, Y4
-	VMULPS       Y2, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k19<>+0(SB), Y4, Y4
-	VMULPS       k157<>+0(SB), Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k19<>+0(SB), Y3, Y3
-	VPSLLD       $0x0f, Y4, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y4, Y4
-	VPSRLD       $0x10, Y4, Y4
-	VPSLLD       $0x0f, Y3, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y3, Y3
-	VPSRLD       $0x10, Y3, Y3
-	VPACKUSDW    Y3, Y4, Y4
-	VPERMQ       $0xd8, Y4, Y4
-	VMOVDQU      Y4, (AX)
-	VPMOVSXBW    16(CX), Y3
-	VPAND        k155<>+0(SB), Y3, Y4
-	VPCMPEQW     k155<>+0(SB), Y4, Y4
-	VPSLLW       $0x07, Y3, Y3
-	VPAND        k156<>+0(SB), Y3, Y3
-	VPOR         Y4, Y3, Y3
-	VCVTPH2PS    X3, Y4
-	VEXTRACTI128 $0x01, Y3, X3
-	VCVTPH2PS    X3, Y3
-	VMULPS       k157<>+0(SB), Y4, Y4
-	VMULPS       Y2, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k19<>+0(SB), Y4, Y4
-	VMULPS       k157<>+0(SB), Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k19<>+0(SB), Y3, Y3
-	VPSLLD       $0x0f, Y4, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y4, Y4
-	VPSRLD       $0x10, Y4, Y4
-	VPSLLD       $0x0f, Y3, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y3, Y3
-	VPSRLD       $0x10, Y3, Y3
-	VPACKUSDW    Y3, Y4, Y4
-	VPERMQ       $0xd8, Y4, Y4
-	VMOVDQU      Y4, 32(AX)
+	VPMOVSXBW    (CX), Y7
+	VPAND        k155<>+0(SB), Y7, Y6
+	VPCMPEQW     k155<>+0(SB), Y6, Y6
+	VPSLLW       $0x07, Y7, Y7
+	VPAND        k156<>+0(SB), Y7, Y7
+	VPOR         Y6, Y7, Y7
+	VCVTPH2PS    X7, Y6
+	VEXTRACTI128 $0x01, Y7, X7
+	VCVTPH2PS    X7, Y7
+	VMULPS       k157<>+0(SB), Y6, Y6
+	VMULPS       Y2, Y6, Y8
+	VCMPPS       $0x03, Y8, Y8, Y9
+	VPSIGND      Y8, Y4, Y10
+	VFMADD231PS  Y3, Y6, Y10
+	VPMAXUD      Y8, Y10, Y6
+	VPAND        Y5, Y6, Y6
+	VBLENDVPS    Y9, k19<>+0(SB), Y6, Y6
+	VMULPS       k157<>+0(SB), Y7, Y7
+	VMULPS       Y2, Y7, Y8
+	VCMPPS       $0x03, Y8, Y8, Y9
+	VPSIGND      Y8, Y4, Y10
+	VFMADD231PS  Y3, Y7, Y10
+	VPMAXUD      Y8, Y10, Y7
+	VPAND        Y5, Y7, Y7
+	VBLENDVPS    Y9, k19<>+0(SB), Y7, Y7
+	VPSLLD       $0x0f, Y6, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y6, Y6
+	VPSRLD       $0x10, Y6, Y6
+	VPSLLD       $0x0f, Y7, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y7, Y7
+	VPSRLD       $0x10, Y7, Y7
+	VPACKUSDW    Y7, Y6, Y6
+	VPERMQ       $0xd8, Y6, Y6
+	VMOVDQU      Y6, (AX)
+	VPMOVSXBW    16(CX), Y7
+	VPAND        k155<>+0(SB), Y7, Y6
+	VPCMPEQW     k155<>+0(SB), Y6, Y6
+	VPSLLW       $0x07, Y7, Y7
+	VPAND        k156<>+0(SB), Y7, Y7
+	VPOR         Y6, Y7, Y7
+	VCVTPH2PS    X7, Y6
+	VEXTRACTI128 $0x01, Y7, X7
+	VCVTPH2PS    X7, Y7
+	VMULPS       k157<>+0(SB), Y6, Y6
+	VMULPS       Y2, Y6, Y8
+	VCMPPS       $0x03, Y8, Y8, Y9
+	VPSIGND      Y8, Y4, Y10
+	VFMADD231PS  Y3, Y6, Y10
+	VPMAXUD      Y8, Y10, Y6
+	VPAND        Y5, Y6, Y6
+	VBLENDVPS    Y9, k19<>+0(SB), Y6, Y6
+	VMULPS       k157<>+0(SB), Y7, Y7
+	VMULPS       Y2, Y7, Y8
+	VCMPPS       $0x03, Y8, Y8, Y9
+	VPSIGND      Y8, Y4, Y10
+	VFMADD231PS  Y3, Y7, Y10
+	VPMAXUD      Y8, Y10, Y7
+	VPAND        Y5, Y7, Y7
+	VBLENDVPS    Y9, k19<>+0(SB), Y7, Y7
+	VPSLLD       $0x0f, Y6, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y6, Y6
+	VPSRLD       $0x10, Y6, Y6
+	VPSLLD       $0x0f, Y7, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y7, Y7
+	VPSRLD       $0x10, Y7, Y7
+	VPACKUSDW    Y7, Y6, Y6
+	VPERMQ       $0xd8, Y6, Y6
+	VMOVDQU      Y6, 32(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000040, AX
 	DECQ         SI
 	JNZ          exactChunk
-	JMP          done
-
-small:
-	VMOVDQU      k43<>+0(SB), Y2
-	VBROADCASTSS (DX), Y0
-	VANDPS       k145<>+0(SB), Y0, Y1
-	VXORPS       Y1, Y0, Y0
-	VPADDD       k52<>+0(SB), Y1, Y3
-	VPADDD       k43<>+0(SB), Y1, Y1
-	VSUBPS       k52<>+0(SB), Y3, Y3
-	VMINPS       Y3, Y1, Y1
-	VORPS        Y1, Y0, Y0
-	VMULPS       k120<>+0(SB), Y0, Y1
-	VMULPS       k157<>+0(SB), Y0, Y0
-	VMULPS       k157<>+0(SB), Y1, Y1
-
-smallChunk:
-	VPMOVSXBW    (CX), Y3
-	VPAND        k155<>+0(SB), Y3, Y4
-	VPCMPEQW     k155<>+0(SB), Y4, Y4
-	VPSLLW       $0x07, Y3, Y3
-	VPAND        k156<>+0(SB), Y3, Y3
-	VCVTPH2PS    X3, Y5
-	VEXTRACTI128 $0x01, Y3, X3
-	VCVTPH2PS    X3, Y3
-	VMULPS       Y0, Y5, Y6
-	VPSIGND      Y6, Y2, Y7
-	VFMADD231PS  Y1, Y5, Y7
-	VPMAXUD      Y6, Y7, Y5
-	VMULPS       k23<>+0(SB), Y5, Y6
-	VFMSUB132PS  k24<>+0(SB), Y6, Y5
-	VPSRLD       $0x10, Y5, Y5
-	VMULPS       Y0, Y3, Y6
-	VPSIGND      Y6, Y2, Y7
-	VFMADD231PS  Y1, Y3, Y7
-	VPMAXUD      Y6, Y7, Y3
-	VMULPS       k23<>+0(SB), Y3, Y6
-	VFMSUB132PS  k24<>+0(SB), Y6, Y3
-	VPSRLD       $0x10, Y3, Y3
-	VPACKUSDW    Y3, Y5, Y5
-	VPERMQ       $0xd8, Y5, Y5
-	VPAND        k164<>+0(SB), Y5, Y5
-	VPBLENDVB    Y4, k165<>+0(SB), Y5, Y5
-	VMOVDQU      Y5, (AX)
-	VPMOVSXBW    16(CX), Y3
-	VPAND        k155<>+0(SB), Y3, Y4
-	VPCMPEQW     k155<>+0(SB), Y4, Y4
-	VPSLLW       $0x07, Y3, Y3
-	VPAND        k156<>+0(SB), Y3, Y3
-	VCVTPH2PS    X3, Y5
-	VEXTRACTI128 $0x01, Y3, X3
-	VCVTPH2PS    X3, Y3
-	VMULPS       Y0, Y5, Y6
-	VPSIGND      Y6, Y2, Y7
-	VFMADD231PS  Y1, Y5, Y7
-	VPMAXUD      Y6, Y7, Y5
-	VMULPS       k23<>+0(SB), Y5, Y6
-	VFMSUB132PS  k24<>+0(SB), Y6, Y5
-	VPSRLD       $0x10, Y5, Y5
-	VMULPS       Y0, Y3, Y6
-	VPSIGND      Y6, Y2, Y7
-	VFMADD231PS  Y1, Y3, Y7
-	VPMAXUD      Y6, Y7, Y3
-	VMULPS       k23<>+0(SB), Y3, Y6
-	VFMSUB132PS  k24<>+0(SB), Y6, Y3
-	VPSRLD       $0x10, Y3, Y3
-	VPACKUSDW    Y3, Y5, Y5
-	VPERMQ       $0xd8, Y5, Y5
-	VPAND        k164<>+0(SB), Y5, Y5
-	VPBLENDVB    Y4, k165<>+0(SB), Y5, Y5
-	VMOVDQU      Y5, 32(AX)
-	ADDQ         $0x00000020, CX
-	PREFETCHT0   1024(AX)
-	ADDQ         $0x00000040, AX
-	DECQ         SI
-	JNZ          smallChunk
 	JMP          done
 
 DATA k158<>+0(SB)/8, $0x3b80000000000000
@@ -18048,18 +18003,6 @@ DATA k163<>+16(SB)/8, $0xc0c0c0c0c0c0c0c0
 DATA k163<>+24(SB)/8, $0xc0c0c0c0c0c0c0c0
 GLOBL k163<>(SB), RODATA|NOPTR, $32
 
-DATA k164<>+0(SB)/8, $0xbfffbfffbfffbfff
-DATA k164<>+8(SB)/8, $0xbfffbfffbfffbfff
-DATA k164<>+16(SB)/8, $0xbfffbfffbfffbfff
-DATA k164<>+24(SB)/8, $0xbfffbfffbfffbfff
-GLOBL k164<>(SB), RODATA|NOPTR, $32
-
-DATA k165<>+0(SB)/8, $0x7fc07fc07fc07fc0
-DATA k165<>+8(SB)/8, $0x7fc07fc07fc07fc0
-DATA k165<>+16(SB)/8, $0x7fc07fc07fc07fc0
-DATA k165<>+24(SB)/8, $0x7fc07fc07fc07fc0
-GLOBL k165<>(SB), RODATA|NOPTR, $32
-
 // func float8E4M3F16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·float8E4M3F16AVX2(SB), NOSPLIT, $64-48
@@ -18084,47 +18027,47 @@ run:
 	VBROADCASTSS (DX), Y0
 
 chunk:
-	VPMOVSXBW    (CX), Y1
-	VPAND        k155<>+0(SB), Y1, Y2
-	VPCMPEQW     k155<>+0(SB), Y2, Y2
-	VPSLLW       $0x07, Y1, Y1
-	VPAND        k156<>+0(SB), Y1, Y1
-	VPOR         Y2, Y1, Y1
-	VCVTPH2PS    X1, Y2
-	VEXTRACTI128 $0x01, Y1, X1
-	VCVTPH2PS    X1, Y1
-	VMULPS       k157<>+0(SB), Y2, Y2
-	VMULPS       Y0, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k19<>+0(SB), Y2, Y2
+	VPMOVSXBW    (CX), Y2
+	VPAND        k155<>+0(SB), Y2, Y1
+	VPCMPEQW     k155<>+0(SB), Y1, Y1
+	VPSLLW       $0x07, Y2, Y2
+	VPAND        k156<>+0(SB), Y2, Y2
+	VPOR         Y1, Y2, Y2
+	VCVTPH2PS    X2, Y1
+	VEXTRACTI128 $0x01, Y2, X2
+	VCVTPH2PS    X2, Y2
 	VMULPS       k157<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k19<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, (AX)
+	VMULPS       k157<>+0(SB), Y2, Y2
+	VMULPS       Y0, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k19<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, (AX)
+	VCVTPS2PH    $0x00, Y2, X1
 	VMOVDQU      X1, 16(AX)
-	VPMOVSXBW    16(CX), Y1
-	VPAND        k155<>+0(SB), Y1, Y2
-	VPCMPEQW     k155<>+0(SB), Y2, Y2
-	VPSLLW       $0x07, Y1, Y1
-	VPAND        k156<>+0(SB), Y1, Y1
-	VPOR         Y2, Y1, Y1
-	VCVTPH2PS    X1, Y2
-	VEXTRACTI128 $0x01, Y1, X1
-	VCVTPH2PS    X1, Y1
-	VMULPS       k157<>+0(SB), Y2, Y2
-	VMULPS       Y0, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k19<>+0(SB), Y2, Y2
+	VPMOVSXBW    16(CX), Y2
+	VPAND        k155<>+0(SB), Y2, Y1
+	VPCMPEQW     k155<>+0(SB), Y1, Y1
+	VPSLLW       $0x07, Y2, Y2
+	VPAND        k156<>+0(SB), Y2, Y2
+	VPOR         Y1, Y2, Y2
+	VCVTPH2PS    X2, Y1
+	VEXTRACTI128 $0x01, Y2, X2
+	VCVTPH2PS    X2, Y2
 	VMULPS       k157<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k19<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 32(AX)
+	VMULPS       k157<>+0(SB), Y2, Y2
+	VMULPS       Y0, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k19<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 32(AX)
+	VCVTPS2PH    $0x00, Y2, X1
 	VMOVDQU      X1, 48(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
@@ -18155,23 +18098,15 @@ exact:
 	VMOVDQU      k144<>+0(SB), Y3
 
 exactChunk:
-	VPMOVSXBW    (CX), Y4
-	VPAND        k155<>+0(SB), Y4, Y5
-	VPCMPEQW     k155<>+0(SB), Y5, Y5
-	VPSLLW       $0x07, Y4, Y4
-	VPAND        k156<>+0(SB), Y4, Y4
-	VPOR         Y5, Y4, Y4
-	VCVTPH2PS    X4, Y5
-	VEXTRACTI128 $0x01, Y4, X4
-	VCVTPH2PS    X4, Y4
-	VMULPS       k157<>+0(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y6
-	VCMPPS       $0x03, Y6, Y6, Y7
-	VPSIGND      Y6, Y2, Y8
-	VFMADD231PS  Y1, Y5, Y8
-	VPMAXUD      Y6, Y8, Y5
-	VPAND        Y3, Y5, Y5
-	VBLENDVPS    Y7, k19<>+0(SB), Y5, Y5
+	VPMOVSXBW    (CX), Y5
+	VPAND        k155<>+0(SB), Y5, Y4
+	VPCMPEQW     k155<>+0(SB), Y4, Y4
+	VPSLLW       $0x07, Y5, Y5
+	VPAND        k156<>+0(SB), Y5, Y5
+	VPOR         Y4, Y5, Y5
+	VCVTPH2PS    X5, Y4
+	VEXTRACTI128 $0x01, Y5, X5
+	VCVTPH2PS    X5, Y5
 	VMULPS       k157<>+0(SB), Y4, Y4
 	VMULPS       Y0, Y4, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
@@ -18180,27 +18115,27 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y4
 	VPAND        Y3, Y4, Y4
 	VBLENDVPS    Y7, k19<>+0(SB), Y4, Y4
-	VCVTPS2PH    $0x00, Y5, X5
-	VMOVDQU      X5, (AX)
+	VMULPS       k157<>+0(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y6
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y5, Y8
+	VPMAXUD      Y6, Y8, Y5
+	VPAND        Y3, Y5, Y5
+	VBLENDVPS    Y7, k19<>+0(SB), Y5, Y5
 	VCVTPS2PH    $0x00, Y4, X4
+	VMOVDQU      X4, (AX)
+	VCVTPS2PH    $0x00, Y5, X4
 	VMOVDQU      X4, 16(AX)
-	VPMOVSXBW    16(CX), Y4
-	VPAND        k155<>+0(SB), Y4, Y5
-	VPCMPEQW     k155<>+0(SB), Y5, Y5
-	VPSLLW       $0x07, Y4, Y4
-	VPAND        k156<>+0(SB), Y4, Y4
-	VPOR         Y5, Y4, Y4
-	VCVTPH2PS    X4, Y5
-	VEXTRACTI128 $0x01, Y4, X4
-	VCVTPH2PS    X4, Y4
-	VMULPS       k157<>+0(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y6
-	VCMPPS       $0x03, Y6, Y6, Y7
-	VPSIGND      Y6, Y2, Y8
-	VFMADD231PS  Y1, Y5, Y8
-	VPMAXUD      Y6, Y8, Y5
-	VPAND        Y3, Y5, Y5
-	VBLENDVPS    Y7, k19<>+0(SB), Y5, Y5
+	VPMOVSXBW    16(CX), Y5
+	VPAND        k155<>+0(SB), Y5, Y4
+	VPCMPEQW     k155<>+0(SB), Y4, Y4
+	VPSLLW       $0x07, Y5, Y5
+	VPAND        k156<>+0(SB), Y5, Y5
+	VPOR         Y4, Y5, Y5
+	VCVTPH2PS    X5, Y4
+	VEXTRACTI128 $0x01, Y5, X5
+	VCVTPH2PS    X5, Y5
 	VMULPS       k157<>+0(SB), Y4, Y4
 	VMULPS       Y0, Y4, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
@@ -18209,9 +18144,17 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y4
 	VPAND        Y3, Y4, Y4
 	VBLENDVPS    Y7, k19<>+0(SB), Y4, Y4
-	VCVTPS2PH    $0x00, Y5, X5
-	VMOVDQU      X5, 32(AX)
+	VMULPS       k157<>+0(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y6
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y5, Y8
+	VPMAXUD      Y6, Y8, Y5
+	VPAND        Y3, Y5, Y5
+	VBLENDVPS    Y7, k19<>+0(SB), Y5, Y5
 	VCVTPS2PH    $0x00, Y4, X4
+	VMOVDQU      X4, 32(AX)
+	VCVTPS2PH    $0x00, Y5, X4
 	VMOVDQU      X4, 48(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
@@ -18244,32 +18187,32 @@ run:
 	VBROADCASTSS (DX), Y0
 
 chunk:
-	VPMOVSXBW    (CX), Y1
-	VPSLLW       $0x08, Y1, Y1
-	VCVTPH2PS    X1, Y2
-	VEXTRACTI128 $0x01, Y1, X1
-	VCVTPH2PS    X1, Y1
-	VMULPS       Y0, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k19<>+0(SB), Y2, Y2
+	VPMOVSXBW    (CX), Y2
+	VPSLLW       $0x08, Y2, Y2
+	VCVTPH2PS    X2, Y1
+	VEXTRACTI128 $0x01, Y2, X2
+	VCVTPH2PS    X2, Y2
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k19<>+0(SB), Y1, Y1
-	VMOVUPS      Y2, (AX)
-	VMOVUPS      Y1, 32(AX)
-	VPMOVSXBW    16(CX), Y1
-	VPSLLW       $0x08, Y1, Y1
-	VCVTPH2PS    X1, Y2
-	VEXTRACTI128 $0x01, Y1, X1
-	VCVTPH2PS    X1, Y1
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k19<>+0(SB), Y2, Y2
+	VMOVUPS      Y1, (AX)
+	VMOVUPS      Y2, 32(AX)
+	VPMOVSXBW    16(CX), Y2
+	VPSLLW       $0x08, Y2, Y2
+	VCVTPH2PS    X2, Y1
+	VEXTRACTI128 $0x01, Y2, X2
+	VCVTPH2PS    X2, Y2
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k19<>+0(SB), Y1, Y1
-	VMOVUPS      Y2, 64(AX)
-	VMOVUPS      Y1, 96(AX)
+	VMULPS       Y0, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k19<>+0(SB), Y2, Y2
+	VMOVUPS      Y1, 64(AX)
+	VMOVUPS      Y2, 96(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
@@ -18300,21 +18243,11 @@ exact:
 	VMOVDQU      k144<>+0(SB), Y3
 
 exactChunk:
-	VPMOVSXBW    (CX), Y4
-	VPSLLW       $0x08, Y4, Y4
-	VCVTPH2PS    X4, Y5
-	VEXTRACTI128 $0x01, Y4, X4
-	VCVTPH2PS    X4, Y4
-	VMULPS       Y0, Y5, Y6
-	VSUBPS       Y6, Y6, Y7
-	VCMPPS       $0x03, Y7, Y7, Y7
-	VCMPPS       $0x03, Y6, Y6, Y8
-	VBLENDVPS    Y8, k19<>+0(SB), Y6, Y6
-	VPSIGND      Y6, Y2, Y8
-	VFMADD231PS  Y1, Y5, Y8
-	VPMAXUD      Y6, Y8, Y5
-	VPAND        Y3, Y5, Y5
-	VBLENDVPS    Y7, Y6, Y5, Y5
+	VPMOVSXBW    (CX), Y5
+	VPSLLW       $0x08, Y5, Y5
+	VCVTPH2PS    X5, Y4
+	VEXTRACTI128 $0x01, Y5, X5
+	VCVTPH2PS    X5, Y5
 	VMULPS       Y0, Y4, Y6
 	VSUBPS       Y6, Y6, Y7
 	VCMPPS       $0x03, Y7, Y7, Y7
@@ -18325,13 +18258,6 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y4
 	VPAND        Y3, Y4, Y4
 	VBLENDVPS    Y7, Y6, Y4, Y4
-	VMOVUPS      Y5, (AX)
-	VMOVUPS      Y4, 32(AX)
-	VPMOVSXBW    16(CX), Y4
-	VPSLLW       $0x08, Y4, Y4
-	VCVTPH2PS    X4, Y5
-	VEXTRACTI128 $0x01, Y4, X4
-	VCVTPH2PS    X4, Y4
 	VMULPS       Y0, Y5, Y6
 	VSUBPS       Y6, Y6, Y7
 	VCMPPS       $0x03, Y7, Y7, Y7
@@ -18342,6 +18268,13 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y5
 	VPAND        Y3, Y5, Y5
 	VBLENDVPS    Y7, Y6, Y5, Y5
+	VMOVUPS      Y4, (AX)
+	VMOVUPS      Y5, 32(AX)
+	VPMOVSXBW    16(CX), Y5
+	VPSLLW       $0x08, Y5, Y5
+	VCVTPH2PS    X5, Y4
+	VEXTRACTI128 $0x01, Y5, X5
+	VCVTPH2PS    X5, Y5
 	VMULPS       Y0, Y4, Y6
 	VSUBPS       Y6, Y6, Y7
 	VCMPPS       $0x03, Y7, Y7, Y7
@@ -18352,8 +18285,18 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y4
 	VPAND        Y3, Y4, Y4
 	VBLENDVPS    Y7, Y6, Y4, Y4
-	VMOVUPS      Y5, 64(AX)
-	VMOVUPS      Y4, 96(AX)
+	VMULPS       Y0, Y5, Y6
+	VSUBPS       Y6, Y6, Y7
+	VCMPPS       $0x03, Y7, Y7, Y7
+	VCMPPS       $0x03, Y6, Y6, Y8
+	VBLENDVPS    Y8, k19<>+0(SB), Y6, Y6
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y5, Y8
+	VPMAXUD      Y6, Y8, Y5
+	VPAND        Y3, Y5, Y5
+	VBLENDVPS    Y7, Y6, Y5, Y5
+	VMOVUPS      Y4, 64(AX)
+	VMOVUPS      Y5, 96(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
@@ -18389,8 +18332,8 @@ run:
 	SUBL         $0x08800000, R8
 	CMPL         R8, $0x6e800000
 	JHI          exact
-	VMOVDQU      k166<>+0(SB), Y4
-	VMOVDQU      k167<>+0(SB), Y5
+	VMOVDQU      k164<>+0(SB), Y4
+	VMOVDQU      k165<>+0(SB), Y5
 	VMULPS       Y2, Y4, Y4
 	VPSLLD       $0x0f, Y4, Y6
 	VBLENDVPS    Y6, Y1, Y0, Y6
@@ -18417,16 +18360,16 @@ chunk:
 	VPAND      k39<>+0(SB), Y2, Y6
 	VPOR       Y6, Y5, Y5
 	VPSUBUSB   k50<>+0(SB), Y4, Y6
-	VPAND      k168<>+0(SB), Y6, Y6
+	VPAND      k166<>+0(SB), Y6, Y6
 	VPSHUFB    Y5, Y0, Y7
 	VPSHUFB    Y5, Y1, Y5
-	VPCMPGTB   k169<>+0(SB), Y4, Y8
+	VPCMPGTB   k167<>+0(SB), Y4, Y8
 	VPBLENDVB  Y8, k85<>+0(SB), Y7, Y7
 	VPBLENDVB  Y8, Y3, Y5, Y5
 	VPANDN     Y6, Y8, Y6
 	VPAND      k85<>+0(SB), Y2, Y2
 	VPXOR      Y2, Y5, Y5
-	VPCMPGTB   k168<>+0(SB), Y4, Y2
+	VPCMPGTB   k166<>+0(SB), Y4, Y2
 	VPBLENDVB  Y2, k163<>+0(SB), Y7, Y7
 	VPBLENDVB  Y2, k160<>+0(SB), Y5, Y5
 	VPANDN     Y6, Y2, Y6
@@ -18481,21 +18424,11 @@ exact:
 
 small:
 exactChunk:
-	VPMOVSXBW    (CX), Y6
-	VPSLLW       $0x08, Y6, Y6
-	VCVTPH2PS    X6, Y7
-	VEXTRACTI128 $0x01, Y6, X6
-	VCVTPH2PS    X6, Y6
-	VMULPS       Y2, Y7, Y8
-	VSUBPS       Y8, Y8, Y9
-	VCMPPS       $0x03, Y9, Y9, Y9
-	VCMPPS       $0x03, Y8, Y8, Y10
-	VBLENDVPS    Y10, k19<>+0(SB), Y8, Y8
-	VPSIGND      Y8, Y4, Y10
-	VFMADD231PS  Y3, Y7, Y10
-	VPMAXUD      Y8, Y10, Y7
-	VPAND        Y5, Y7, Y7
-	VBLENDVPS    Y9, Y8, Y7, Y7
+	VPMOVSXBW    (CX), Y7
+	VPSLLW       $0x08, Y7, Y7
+	VCVTPH2PS    X7, Y6
+	VEXTRACTI128 $0x01, Y7, X7
+	VCVTPH2PS    X7, Y7
 	VMULPS       Y2, Y6, Y8
 	VSUBPS       Y8, Y8, Y9
 	VCMPPS       $0x03, Y9, Y9, Y9
@@ -18506,22 +18439,6 @@ exactChunk:
 	VPMAXUD      Y8, Y10, Y6
 	VPAND        Y5, Y6, Y6
 	VBLENDVPS    Y9, Y8, Y6, Y6
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VPSRLD       $0x10, Y7, Y7
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VPSRLD       $0x10, Y6, Y6
-	VPACKUSDW    Y6, Y7, Y7
-	VPERMQ       $0xd8, Y7, Y7
-	VMOVDQU      Y7, (AX)
-	VPMOVSXBW    16(CX), Y6
-	VPSLLW       $0x08, Y6, Y6
-	VCVTPH2PS    X6, Y7
-	VEXTRACTI128 $0x01, Y6, X6
-	VCVTPH2PS    X6, Y6
 	VMULPS       Y2, Y7, Y8
 	VSUBPS       Y8, Y8, Y9
 	VCMPPS       $0x03, Y9, Y9, Y9
@@ -18532,6 +18449,22 @@ exactChunk:
 	VPMAXUD      Y8, Y10, Y7
 	VPAND        Y5, Y7, Y7
 	VBLENDVPS    Y9, Y8, Y7, Y7
+	VPSLLD       $0x0f, Y6, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y6, Y6
+	VPSRLD       $0x10, Y6, Y6
+	VPSLLD       $0x0f, Y7, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y7, Y7
+	VPSRLD       $0x10, Y7, Y7
+	VPACKUSDW    Y7, Y6, Y6
+	VPERMQ       $0xd8, Y6, Y6
+	VMOVDQU      Y6, (AX)
+	VPMOVSXBW    16(CX), Y7
+	VPSLLW       $0x08, Y7, Y7
+	VCVTPH2PS    X7, Y6
+	VEXTRACTI128 $0x01, Y7, X7
+	VCVTPH2PS    X7, Y7
 	VMULPS       Y2, Y6, Y8
 	VSUBPS       Y8, Y8, Y9
 	VCMPPS       $0x03, Y9, Y9, Y9
@@ -18542,17 +18475,27 @@ exactChunk:
 	VPMAXUD      Y8, Y10, Y6
 	VPAND        Y5, Y6, Y6
 	VBLENDVPS    Y9, Y8, Y6, Y6
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VPSRLD       $0x10, Y7, Y7
+	VMULPS       Y2, Y7, Y8
+	VSUBPS       Y8, Y8, Y9
+	VCMPPS       $0x03, Y9, Y9, Y9
+	VCMPPS       $0x03, Y8, Y8, Y10
+	VBLENDVPS    Y10, k19<>+0(SB), Y8, Y8
+	VPSIGND      Y8, Y4, Y10
+	VFMADD231PS  Y3, Y7, Y10
+	VPMAXUD      Y8, Y10, Y7
+	VPAND        Y5, Y7, Y7
+	VBLENDVPS    Y9, Y8, Y7, Y7
 	VPSLLD       $0x0f, Y6, Y8
 	VBLENDVPS    Y8, Y1, Y0, Y8
 	VPADDD       Y8, Y6, Y6
 	VPSRLD       $0x10, Y6, Y6
-	VPACKUSDW    Y6, Y7, Y7
-	VPERMQ       $0xd8, Y7, Y7
-	VMOVDQU      Y7, 32(AX)
+	VPSLLD       $0x0f, Y7, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y7, Y7
+	VPSRLD       $0x10, Y7, Y7
+	VPACKUSDW    Y7, Y6, Y6
+	VPERMQ       $0xd8, Y6, Y6
+	VMOVDQU      Y6, 32(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000040, AX
@@ -18560,29 +18503,29 @@ exactChunk:
 	JNZ          exactChunk
 	JMP          done
 
-DATA k166<>+0(SB)/8, $0x3800000000000000
-DATA k166<>+8(SB)/8, $0x38c0000038800000
-DATA k166<>+16(SB)/8, $0x3940000039000000
-DATA k166<>+24(SB)/8, $0x39c0000039800000
+DATA k164<>+0(SB)/8, $0x3800000000000000
+DATA k164<>+8(SB)/8, $0x38c0000038800000
+DATA k164<>+16(SB)/8, $0x3940000039000000
+DATA k164<>+24(SB)/8, $0x39c0000039800000
+GLOBL k164<>(SB), RODATA|NOPTR, $32
+
+DATA k165<>+0(SB)/8, $0x3840000037800000
+DATA k165<>+8(SB)/8, $0x38e0000038a00000
+DATA k165<>+16(SB)/8, $0x3960000039200000
+DATA k165<>+24(SB)/8, $0x39e0000039a00000
+GLOBL k165<>(SB), RODATA|NOPTR, $32
+
+DATA k166<>+0(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k166<>+8(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k166<>+16(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k166<>+24(SB)/8, $0x7c7c7c7c7c7c7c7c
 GLOBL k166<>(SB), RODATA|NOPTR, $32
 
-DATA k167<>+0(SB)/8, $0x3840000037800000
-DATA k167<>+8(SB)/8, $0x38e0000038a00000
-DATA k167<>+16(SB)/8, $0x3960000039200000
-DATA k167<>+24(SB)/8, $0x39e0000039a00000
+DATA k167<>+0(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k167<>+8(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k167<>+16(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k167<>+24(SB)/8, $0x7b7b7b7b7b7b7b7b
 GLOBL k167<>(SB), RODATA|NOPTR, $32
-
-DATA k168<>+0(SB)/8, $0x7c7c7c7c7c7c7c7c
-DATA k168<>+8(SB)/8, $0x7c7c7c7c7c7c7c7c
-DATA k168<>+16(SB)/8, $0x7c7c7c7c7c7c7c7c
-DATA k168<>+24(SB)/8, $0x7c7c7c7c7c7c7c7c
-GLOBL k168<>(SB), RODATA|NOPTR, $32
-
-DATA k169<>+0(SB)/8, $0x7b7b7b7b7b7b7b7b
-DATA k169<>+8(SB)/8, $0x7b7b7b7b7b7b7b7b
-DATA k169<>+16(SB)/8, $0x7b7b7b7b7b7b7b7b
-DATA k169<>+24(SB)/8, $0x7b7b7b7b7b7b7b7b
-GLOBL k169<>(SB), RODATA|NOPTR, $32
 
 // func float8E5M2F16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
@@ -18608,35 +18551,35 @@ run:
 	VBROADCASTSS (DX), Y0
 
 chunk:
-	VPMOVSXBW    (CX), Y1
-	VPSLLW       $0x08, Y1, Y1
-	VCVTPH2PS    X1, Y2
-	VEXTRACTI128 $0x01, Y1, X1
-	VCVTPH2PS    X1, Y1
-	VMULPS       Y0, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k19<>+0(SB), Y2, Y2
+	VPMOVSXBW    (CX), Y2
+	VPSLLW       $0x08, Y2, Y2
+	VCVTPH2PS    X2, Y1
+	VEXTRACTI128 $0x01, Y2, X2
+	VCVTPH2PS    X2, Y2
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k19<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, (AX)
+	VMULPS       Y0, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k19<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, (AX)
+	VCVTPS2PH    $0x00, Y2, X1
 	VMOVDQU      X1, 16(AX)
-	VPMOVSXBW    16(CX), Y1
-	VPSLLW       $0x08, Y1, Y1
-	VCVTPH2PS    X1, Y2
-	VEXTRACTI128 $0x01, Y1, X1
-	VCVTPH2PS    X1, Y1
-	VMULPS       Y0, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k19<>+0(SB), Y2, Y2
+	VPMOVSXBW    16(CX), Y2
+	VPSLLW       $0x08, Y2, Y2
+	VCVTPH2PS    X2, Y1
+	VEXTRACTI128 $0x01, Y2, X2
+	VCVTPH2PS    X2, Y2
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k19<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 32(AX)
+	VMULPS       Y0, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k19<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 32(AX)
+	VCVTPS2PH    $0x00, Y2, X1
 	VMOVDQU      X1, 48(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
@@ -18667,21 +18610,11 @@ exact:
 	VMOVDQU      k144<>+0(SB), Y3
 
 exactChunk:
-	VPMOVSXBW    (CX), Y4
-	VPSLLW       $0x08, Y4, Y4
-	VCVTPH2PS    X4, Y5
-	VEXTRACTI128 $0x01, Y4, X4
-	VCVTPH2PS    X4, Y4
-	VMULPS       Y0, Y5, Y6
-	VSUBPS       Y6, Y6, Y7
-	VCMPPS       $0x03, Y7, Y7, Y7
-	VCMPPS       $0x03, Y6, Y6, Y8
-	VBLENDVPS    Y8, k19<>+0(SB), Y6, Y6
-	VPSIGND      Y6, Y2, Y8
-	VFMADD231PS  Y1, Y5, Y8
-	VPMAXUD      Y6, Y8, Y5
-	VPAND        Y3, Y5, Y5
-	VBLENDVPS    Y7, Y6, Y5, Y5
+	VPMOVSXBW    (CX), Y5
+	VPSLLW       $0x08, Y5, Y5
+	VCVTPH2PS    X5, Y4
+	VEXTRACTI128 $0x01, Y5, X5
+	VCVTPH2PS    X5, Y5
 	VMULPS       Y0, Y4, Y6
 	VSUBPS       Y6, Y6, Y7
 	VCMPPS       $0x03, Y7, Y7, Y7
@@ -18692,25 +18625,25 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y4
 	VPAND        Y3, Y4, Y4
 	VBLENDVPS    Y7, Y6, Y4, Y4
-	VCVTPS2PH    $0x00, Y5, X5
-	VMOVDQU      X5, (AX)
+	VMULPS       Y0, Y5, Y6
+	VSUBPS       Y6, Y6, Y7
+	VCMPPS       $0x03, Y7, Y7, Y7
+	VCMPPS       $0x03, Y6, Y6, Y8
+	VBLENDVPS    Y8, k19<>+0(SB), Y6, Y6
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y5, Y8
+	VPMAXUD      Y6, Y8, Y5
+	VPAND        Y3, Y5, Y5
+	VBLENDVPS    Y7, Y6, Y5, Y5
 	VCVTPS2PH    $0x00, Y4, X4
+	VMOVDQU      X4, (AX)
+	VCVTPS2PH    $0x00, Y5, X4
 	VMOVDQU      X4, 16(AX)
-	VPMOVSXBW    16(CX), Y4
-	VPSLLW       $0x08, Y4, Y4
-	VCVTPH2PS    X4, Y5
-	VEXTRACTI128 $0x01, Y4, X4
-	VCVTPH2PS    X4, Y4
-	VMULPS       Y0, Y5, Y6
-	VSUBPS       Y6, Y6, Y7
-	VCMPPS       $0x03, Y7, Y7, Y7
-	VCMPPS       $0x03, Y6, Y6, Y8
-	VBLENDVPS    Y8, k19<>+0(SB), Y6, Y6
-	VPSIGND      Y6, Y2, Y8
-	VFMADD231PS  Y1, Y5, Y8
-	VPMAXUD      Y6, Y8, Y5
-	VPAND        Y3, Y5, Y5
-	VBLENDVPS    Y7, Y6, Y5, Y5
+	VPMOVSXBW    16(CX), Y5
+	VPSLLW       $0x08, Y5, Y5
+	VCVTPH2PS    X5, Y4
+	VEXTRACTI128 $0x01, Y5, X5
+	VCVTPH2PS    X5, Y5
 	VMULPS       Y0, Y4, Y6
 	VSUBPS       Y6, Y6, Y7
 	VCMPPS       $0x03, Y7, Y7, Y7
@@ -18721,9 +18654,19 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y4
 	VPAND        Y3, Y4, Y4
 	VBLENDVPS    Y7, Y6, Y4, Y4
-	VCVTPS2PH    $0x00, Y5, X5
-	VMOVDQU      X5, 32(AX)
+	VMULPS       Y0, Y5, Y6
+	VSUBPS       Y6, Y6, Y7
+	VCMPPS       $0x03, Y7, Y7, Y7
+	VCMPPS       $0x03, Y6, Y6, Y8
+	VBLENDVPS    Y8, k19<>+0(SB), Y6, Y6
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y5, Y8
+	VPMAXUD      Y6, Y8, Y5
+	VPAND        Y3, Y5, Y5
+	VBLENDVPS    Y7, Y6, Y5, Y5
 	VCVTPS2PH    $0x00, Y4, X4
+	VMOVDQU      X4, 32(AX)
+	VCVTPS2PH    $0x00, Y5, X4
 	VMOVDQU      X4, 48(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
@@ -18756,42 +18699,42 @@ run:
 	VBROADCASTSS (DX), Y0
 
 chunk:
-	VPMOVSXBW    (CX), Y1
-	VPCMPEQW     k170<>+0(SB), Y1, Y2
-	VPSLLW       $0x07, Y1, Y1
-	VPAND        k156<>+0(SB), Y1, Y1
-	VPOR         Y2, Y1, Y1
-	VCVTPH2PS    X1, Y2
-	VEXTRACTI128 $0x01, Y1, X1
-	VCVTPH2PS    X1, Y1
-	VMULPS       k171<>+0(SB), Y2, Y2
-	VMULPS       Y0, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k19<>+0(SB), Y2, Y2
-	VMULPS       k171<>+0(SB), Y1, Y1
+	VPMOVSXBW    (CX), Y2
+	VPCMPEQW     k168<>+0(SB), Y2, Y1
+	VPSLLW       $0x07, Y2, Y2
+	VPAND        k156<>+0(SB), Y2, Y2
+	VPOR         Y1, Y2, Y2
+	VCVTPH2PS    X2, Y1
+	VEXTRACTI128 $0x01, Y2, X2
+	VCVTPH2PS    X2, Y2
+	VMULPS       k169<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k19<>+0(SB), Y1, Y1
-	VMOVUPS      Y2, (AX)
-	VMOVUPS      Y1, 32(AX)
-	VPMOVSXBW    16(CX), Y1
-	VPCMPEQW     k170<>+0(SB), Y1, Y2
-	VPSLLW       $0x07, Y1, Y1
-	VPAND        k156<>+0(SB), Y1, Y1
-	VPOR         Y2, Y1, Y1
-	VCVTPH2PS    X1, Y2
-	VEXTRACTI128 $0x01, Y1, X1
-	VCVTPH2PS    X1, Y1
-	VMULPS       k171<>+0(SB), Y2, Y2
+	VMULPS       k169<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k19<>+0(SB), Y2, Y2
-	VMULPS       k171<>+0(SB), Y1, Y1
+	VMOVUPS      Y1, (AX)
+	VMOVUPS      Y2, 32(AX)
+	VPMOVSXBW    16(CX), Y2
+	VPCMPEQW     k168<>+0(SB), Y2, Y1
+	VPSLLW       $0x07, Y2, Y2
+	VPAND        k156<>+0(SB), Y2, Y2
+	VPOR         Y1, Y2, Y2
+	VCVTPH2PS    X2, Y1
+	VEXTRACTI128 $0x01, Y2, X2
+	VCVTPH2PS    X2, Y2
+	VMULPS       k169<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k19<>+0(SB), Y1, Y1
-	VMOVUPS      Y2, 64(AX)
-	VMOVUPS      Y1, 96(AX)
+	VMULPS       k169<>+0(SB), Y2, Y2
+	VMULPS       Y0, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k19<>+0(SB), Y2, Y2
+	VMOVUPS      Y1, 64(AX)
+	VMOVUPS      Y2, 96(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
@@ -18822,23 +18765,15 @@ exact:
 	VMOVDQU      k144<>+0(SB), Y3
 
 exactChunk:
-	VPMOVSXBW    (CX), Y4
-	VPCMPEQW     k170<>+0(SB), Y4, Y5
-	VPSLLW       $0x07, Y4, Y4
-	VPAND        k156<>+0(SB), Y4, Y4
-	VPOR         Y5, Y4, Y4
-	VCVTPH2PS    X4, Y5
-	VEXTRACTI128 $0x01, Y4, X4
-	VCVTPH2PS    X4, Y4
-	VMULPS       k171<>+0(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y6
-	VCMPPS       $0x03, Y6, Y6, Y7
-	VPSIGND      Y6, Y2, Y8
-	VFMADD231PS  Y1, Y5, Y8
-	VPMAXUD      Y6, Y8, Y5
-	VPAND        Y3, Y5, Y5
-	VBLENDVPS    Y7, k19<>+0(SB), Y5, Y5
-	VMULPS       k171<>+0(SB), Y4, Y4
+	VPMOVSXBW    (CX), Y5
+	VPCMPEQW     k168<>+0(SB), Y5, Y4
+	VPSLLW       $0x07, Y5, Y5
+	VPAND        k156<>+0(SB), Y5, Y5
+	VPOR         Y4, Y5, Y5
+	VCVTPH2PS    X5, Y4
+	VEXTRACTI128 $0x01, Y5, X5
+	VCVTPH2PS    X5, Y5
+	VMULPS       k169<>+0(SB), Y4, Y4
 	VMULPS       Y0, Y4, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
@@ -18846,17 +18781,7 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y4
 	VPAND        Y3, Y4, Y4
 	VBLENDVPS    Y7, k19<>+0(SB), Y4, Y4
-	VMOVUPS      Y5, (AX)
-	VMOVUPS      Y4, 32(AX)
-	VPMOVSXBW    16(CX), Y4
-	VPCMPEQW     k170<>+0(SB), Y4, Y5
-	VPSLLW       $0x07, Y4, Y4
-	VPAND        k156<>+0(SB), Y4, Y4
-	VPOR         Y5, Y4, Y4
-	VCVTPH2PS    X4, Y5
-	VEXTRACTI128 $0x01, Y4, X4
-	VCVTPH2PS    X4, Y4
-	VMULPS       k171<>+0(SB), Y5, Y5
+	VMULPS       k169<>+0(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
@@ -18864,7 +18789,17 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y5
 	VPAND        Y3, Y5, Y5
 	VBLENDVPS    Y7, k19<>+0(SB), Y5, Y5
-	VMULPS       k171<>+0(SB), Y4, Y4
+	VMOVUPS      Y4, (AX)
+	VMOVUPS      Y5, 32(AX)
+	VPMOVSXBW    16(CX), Y5
+	VPCMPEQW     k168<>+0(SB), Y5, Y4
+	VPSLLW       $0x07, Y5, Y5
+	VPAND        k156<>+0(SB), Y5, Y5
+	VPOR         Y4, Y5, Y5
+	VCVTPH2PS    X5, Y4
+	VEXTRACTI128 $0x01, Y5, X5
+	VCVTPH2PS    X5, Y5
+	VMULPS       k169<>+0(SB), Y4, Y4
 	VMULPS       Y0, Y4, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
@@ -18872,8 +18807,16 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y4
 	VPAND        Y3, Y4, Y4
 	VBLENDVPS    Y7, k19<>+0(SB), Y4, Y4
-	VMOVUPS      Y5, 64(AX)
-	VMOVUPS      Y4, 96(AX)
+	VMULPS       k169<>+0(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y6
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y5, Y8
+	VPMAXUD      Y6, Y8, Y5
+	VPAND        Y3, Y5, Y5
+	VBLENDVPS    Y7, k19<>+0(SB), Y5, Y5
+	VMOVUPS      Y4, 64(AX)
+	VMOVUPS      Y5, 96(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
@@ -18882,17 +18825,17 @@ exactChunk:
 	JNZ          exactChunk
 	JMP          done
 
-DATA k170<>+0(SB)/8, $0xff80ff80ff80ff80
-DATA k170<>+8(SB)/8, $0xff80ff80ff80ff80
-DATA k170<>+16(SB)/8, $0xff80ff80ff80ff80
-DATA k170<>+24(SB)/8, $0xff80ff80ff80ff80
-GLOBL k170<>(SB), RODATA|NOPTR, $32
+DATA k168<>+0(SB)/8, $0xff80ff80ff80ff80
+DATA k168<>+8(SB)/8, $0xff80ff80ff80ff80
+DATA k168<>+16(SB)/8, $0xff80ff80ff80ff80
+DATA k168<>+24(SB)/8, $0xff80ff80ff80ff80
+GLOBL k168<>(SB), RODATA|NOPTR, $32
 
-DATA k171<>+0(SB)/8, $0x4300000043000000
-DATA k171<>+8(SB)/8, $0x4300000043000000
-DATA k171<>+16(SB)/8, $0x4300000043000000
-DATA k171<>+24(SB)/8, $0x4300000043000000
-GLOBL k171<>(SB), RODATA|NOPTR, $32
+DATA k169<>+0(SB)/8, $0x4300000043000000
+DATA k169<>+8(SB)/8, $0x4300000043000000
+DATA k169<>+16(SB)/8, $0x4300000043000000
+DATA k169<>+24(SB)/8, $0x4300000043000000
+GLOBL k169<>(SB), RODATA|NOPTR, $32
 
 // func float8E4M3FNUZBF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
@@ -18916,8 +18859,8 @@ run:
 	SUBL         $0x05800000, R8
 	CMPL         R8, $0x75000000
 	JHI          exact
-	VMOVDQU      k172<>+0(SB), Y3
-	VMOVDQU      k173<>+0(SB), Y4
+	VMOVDQU      k170<>+0(SB), Y3
+	VMOVDQU      k171<>+0(SB), Y4
 	VMULPS       Y2, Y3, Y3
 	VPSLLD       $0x0f, Y3, Y5
 	VBLENDVPS    Y5, Y1, Y0, Y5
@@ -18981,68 +18924,99 @@ done:
 
 exact:
 	// A run that is not ordinary.
+	VMOVDQU      k43<>+0(SB), Y4
+	VBROADCASTSS (DX), Y2
+	VANDPS       k145<>+0(SB), Y2, Y3
+	VXORPS       Y3, Y2, Y2
+	VPADDD       k52<>+0(SB), Y3, Y5
+	VPADDD       k43<>+0(SB), Y3, Y3
+	VSUBPS       k52<>+0(SB), Y5, Y5
+	VMINPS       Y5, Y3, Y3
+	VORPS        Y3, Y2, Y2
+	VMULPS       k120<>+0(SB), Y2, Y3
+	VMOVDQU      k144<>+0(SB), Y5
 	MOVL         (DX), R8
 	ANDL         $0x7fffffff, R8
 	DECL         R8
 	CMPL         R8, $0x057fffff
 	JCS          small
 	VBROADCASTSS (DX), Y2
+	VPCMPEQD     Y5, Y5, Y5
+	VPXOR        Y3, Y3, Y3
+	VPXOR        Y4, Y4, Y4
 
+small:
 exactChunk:
-	VPMOVSXBW    (CX), Y3
-	VPCMPEQW     k170<>+0(SB), Y3, Y4
-	VPSLLW       $0x07, Y3, Y3
-	VPAND        k156<>+0(SB), Y3, Y3
-	VPOR         Y4, Y3, Y3
-	VCVTPH2PS    X3, Y4
-	VEXTRACTI128 $0x01, Y3, X3
-	VCVTPH2PS    X3, Y3
-	VMULPS       k171<>+0(SB), Y4, Y4
-	VMULPS       Y2, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k19<>+0(SB), Y4, Y4
-	VMULPS       k171<>+0(SB), Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k19<>+0(SB), Y3, Y3
-	VPSLLD       $0x0f, Y4, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y4, Y4
-	VPSRLD       $0x10, Y4, Y4
-	VPSLLD       $0x0f, Y3, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y3, Y3
-	VPSRLD       $0x10, Y3, Y3
-	VPACKUSDW    Y3, Y4, Y4
-	VPERMQ       $0xd8, Y4, Y4
-	VMOVDQU      Y4, (AX)
-	VPMOVSXBW    16(CX), Y3
-	VPCMPEQW     k170<>+0(SB), Y3, Y4
-	VPSLLW       $0x07, Y3, Y3
-	VPAND        k156<>+0(SB), Y3, Y3
-	VPOR         Y4, Y3, Y3
-	VCVTPH2PS    X3, Y4
-	VEXTRACTI128 $0x01, Y3, X3
-	VCVTPH2PS    X3, Y3
-	VMULPS       k171<>+0(SB), Y4, Y4
-	VMULPS       Y2, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k19<>+0(SB), Y4, Y4
-	VMULPS       k171<>+0(SB), Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k19<>+0(SB), Y3, Y3
-	VPSLLD       $0x0f, Y4, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y4, Y4
-	VPSRLD       $0x10, Y4, Y4
-	VPSLLD       $0x0f, Y3, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y3, Y3
-	VPSRLD       $0x10, Y3, Y3
-	VPACKUSDW    Y3, Y4, Y4
-	VPERMQ       $0xd8, Y4, Y4
-	VMOVDQU      Y4, 32(AX)
+	VPMOVSXBW    (CX), Y7
+	VPCMPEQW     k168<>+0(SB), Y7, Y6
+	VPSLLW       $0x07, Y7, Y7
+	VPAND        k156<>+0(SB), Y7, Y7
+	VPOR         Y6, Y7, Y7
+	VCVTPH2PS    X7, Y6
+	VEXTRACTI128 $0x01, Y7, X7
+	VCVTPH2PS    X7, Y7
+	VMULPS       k169<>+0(SB), Y6, Y6
+	VMULPS       Y2, Y6, Y8
+	VCMPPS       $0x03, Y8, Y8, Y9
+	VPSIGND      Y8, Y4, Y10
+	VFMADD231PS  Y3, Y6, Y10
+	VPMAXUD      Y8, Y10, Y6
+	VPAND        Y5, Y6, Y6
+	VBLENDVPS    Y9, k19<>+0(SB), Y6, Y6
+	VMULPS       k169<>+0(SB), Y7, Y7
+	VMULPS       Y2, Y7, Y8
+	VCMPPS       $0x03, Y8, Y8, Y9
+	VPSIGND      Y8, Y4, Y10
+	VFMADD231PS  Y3, Y7, Y10
+	VPMAXUD      Y8, Y10, Y7
+	VPAND        Y5, Y7, Y7
+	VBLENDVPS    Y9, k19<>+0(SB), Y7, Y7
+	VPSLLD       $0x0f, Y6, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y6, Y6
+	VPSRLD       $0x10, Y6, Y6
+	VPSLLD       $0x0f, Y7, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y7, Y7
+	VPSRLD       $0x10, Y7, Y7
+	VPACKUSDW    Y7, Y6, Y6
+	VPERMQ       $0xd8, Y6, Y6
+	VMOVDQU      Y6, (AX)
+	VPMOVSXBW    16(CX), Y7
+	VPCMPEQW     k168<>+0(SB), Y7, Y6
+	VPSLLW       $0x07, Y7, Y7
+	VPAND        k156<>+0(SB), Y7, Y7
+	VPOR         Y6, Y7, Y7
+	VCVTPH2PS    X7, Y6
+	VEXTRACTI128 $0x01, Y7, X7
+	VCVTPH2PS    X7, Y7
+	VMULPS       k169<>+0(SB), Y6, Y6
+	VMULPS       Y2, Y6, Y8
+	VCMPPS       $0x03, Y8, Y8, Y9
+	VPSIGND      Y8, Y4, Y10
+	VFMADD231PS  Y3, Y6, Y10
+	VPMAXUD      Y8, Y10, Y6
+	VPAND        Y5, Y6, Y6
+	VBLENDVPS    Y9, k19<>+0(SB), Y6, Y6
+	VMULPS       k169<>+0(SB), Y7, Y7
+	VMULPS       Y2, Y7, Y8
+	VCMPPS       $0x03, Y8, Y8, Y9
+	VPSIGND      Y8, Y4, Y10
+	VFMADD231PS  Y3, Y7, Y10
+	VPMAXUD      Y8, Y10, Y7
+	VPAND        Y5, Y7, Y7
+	VBLENDVPS    Y9, k19<>+0(SB), Y7, Y7
+	VPSLLD       $0x0f, Y6, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y6, Y6
+	VPSRLD       $0x10, Y6, Y6
+	VPSLLD       $0x0f, Y7, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y7, Y7
+	VPSRLD       $0x10, Y7, Y7
+	VPACKUSDW    Y7, Y6, Y6
+	VPERMQ       $0xd8, Y6, Y6
+	VMOVDQU      Y6, 32(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000040, AX
@@ -19050,91 +19024,17 @@ exactChunk:
 	JNZ          exactChunk
 	JMP          done
 
-small:
-	VMOVDQU      k43<>+0(SB), Y2
-	VBROADCASTSS (DX), Y0
-	VANDPS       k145<>+0(SB), Y0, Y1
-	VXORPS       Y1, Y0, Y0
-	VPADDD       k52<>+0(SB), Y1, Y3
-	VPADDD       k43<>+0(SB), Y1, Y1
-	VSUBPS       k52<>+0(SB), Y3, Y3
-	VMINPS       Y3, Y1, Y1
-	VORPS        Y1, Y0, Y0
-	VMULPS       k120<>+0(SB), Y0, Y1
-	VMULPS       k171<>+0(SB), Y0, Y0
-	VMULPS       k171<>+0(SB), Y1, Y1
+DATA k170<>+0(SB)/8, $0x3b00000000000000
+DATA k170<>+8(SB)/8, $0x3bc000003b800000
+DATA k170<>+16(SB)/8, $0x3c2000003c000000
+DATA k170<>+24(SB)/8, $0x3c6000003c400000
+GLOBL k170<>(SB), RODATA|NOPTR, $32
 
-smallChunk:
-	VPMOVSXBW    (CX), Y3
-	VPCMPEQW     k170<>+0(SB), Y3, Y4
-	VPSLLW       $0x07, Y3, Y3
-	VPAND        k156<>+0(SB), Y3, Y3
-	VCVTPH2PS    X3, Y5
-	VEXTRACTI128 $0x01, Y3, X3
-	VCVTPH2PS    X3, Y3
-	VMULPS       Y0, Y5, Y6
-	VPSIGND      Y6, Y2, Y7
-	VFMADD231PS  Y1, Y5, Y7
-	VPMAXUD      Y6, Y7, Y5
-	VMULPS       k23<>+0(SB), Y5, Y6
-	VFMSUB132PS  k24<>+0(SB), Y6, Y5
-	VPSRLD       $0x10, Y5, Y5
-	VMULPS       Y0, Y3, Y6
-	VPSIGND      Y6, Y2, Y7
-	VFMADD231PS  Y1, Y3, Y7
-	VPMAXUD      Y6, Y7, Y3
-	VMULPS       k23<>+0(SB), Y3, Y6
-	VFMSUB132PS  k24<>+0(SB), Y6, Y3
-	VPSRLD       $0x10, Y3, Y3
-	VPACKUSDW    Y3, Y5, Y5
-	VPERMQ       $0xd8, Y5, Y5
-	VPAND        k164<>+0(SB), Y5, Y5
-	VPBLENDVB    Y4, k165<>+0(SB), Y5, Y5
-	VMOVDQU      Y5, (AX)
-	VPMOVSXBW    16(CX), Y3
-	VPCMPEQW     k170<>+0(SB), Y3, Y4
-	VPSLLW       $0x07, Y3, Y3
-	VPAND        k156<>+0(SB), Y3, Y3
-	VCVTPH2PS    X3, Y5
-	VEXTRACTI128 $0x01, Y3, X3
-	VCVTPH2PS    X3, Y3
-	VMULPS       Y0, Y5, Y6
-	VPSIGND      Y6, Y2, Y7
-	VFMADD231PS  Y1, Y5, Y7
-	VPMAXUD      Y6, Y7, Y5
-	VMULPS       k23<>+0(SB), Y5, Y6
-	VFMSUB132PS  k24<>+0(SB), Y6, Y5
-	VPSRLD       $0x10, Y5, Y5
-	VMULPS       Y0, Y3, Y6
-	VPSIGND      Y6, Y2, Y7
-	VFMADD231PS  Y1, Y3, Y7
-	VPMAXUD      Y6, Y7, Y3
-	VMULPS       k23<>+0(SB), Y3, Y6
-	VFMSUB132PS  k24<>+0(SB), Y6, Y3
-	VPSRLD       $0x10, Y3, Y3
-	VPACKUSDW    Y3, Y5, Y5
-	VPERMQ       $0xd8, Y5, Y5
-	VPAND        k164<>+0(SB), Y5, Y5
-	VPBLENDVB    Y4, k165<>+0(SB), Y5, Y5
-	VMOVDQU      Y5, 32(AX)
-	ADDQ         $0x00000020, CX
-	PREFETCHT0   1024(AX)
-	ADDQ         $0x00000040, AX
-	DECQ         SI
-	JNZ          smallChunk
-	JMP          done
-
-DATA k172<>+0(SB)/8, $0x3b00000000000000
-DATA k172<>+8(SB)/8, $0x3bc000003b800000
-DATA k172<>+16(SB)/8, $0x3c2000003c000000
-DATA k172<>+24(SB)/8, $0x3c6000003c400000
-GLOBL k172<>(SB), RODATA|NOPTR, $32
-
-DATA k173<>+0(SB)/8, $0x3b4000003a800000
-DATA k173<>+8(SB)/8, $0x3be000003ba00000
-DATA k173<>+16(SB)/8, $0x3c3000003c100000
-DATA k173<>+24(SB)/8, $0x3c7000003c500000
-GLOBL k173<>(SB), RODATA|NOPTR, $32
+DATA k171<>+0(SB)/8, $0x3b4000003a800000
+DATA k171<>+8(SB)/8, $0x3be000003ba00000
+DATA k171<>+16(SB)/8, $0x3c3000003c100000
+DATA k171<>+24(SB)/8, $0x3c7000003c500000
+GLOBL k171<>(SB), RODATA|NOPTR, $32
 
 // func float8E4M3FNUZF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
@@ -19160,45 +19060,45 @@ run:
 	VBROADCASTSS (DX), Y0
 
 chunk:
-	VPMOVSXBW    (CX), Y1
-	VPCMPEQW     k170<>+0(SB), Y1, Y2
-	VPSLLW       $0x07, Y1, Y1
-	VPAND        k156<>+0(SB), Y1, Y1
-	VPOR         Y2, Y1, Y1
-	VCVTPH2PS    X1, Y2
-	VEXTRACTI128 $0x01, Y1, X1
-	VCVTPH2PS    X1, Y1
-	VMULPS       k171<>+0(SB), Y2, Y2
-	VMULPS       Y0, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k19<>+0(SB), Y2, Y2
-	VMULPS       k171<>+0(SB), Y1, Y1
+	VPMOVSXBW    (CX), Y2
+	VPCMPEQW     k168<>+0(SB), Y2, Y1
+	VPSLLW       $0x07, Y2, Y2
+	VPAND        k156<>+0(SB), Y2, Y2
+	VPOR         Y1, Y2, Y2
+	VCVTPH2PS    X2, Y1
+	VEXTRACTI128 $0x01, Y2, X2
+	VCVTPH2PS    X2, Y2
+	VMULPS       k169<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k19<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, (AX)
+	VMULPS       k169<>+0(SB), Y2, Y2
+	VMULPS       Y0, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k19<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, (AX)
+	VCVTPS2PH    $0x00, Y2, X1
 	VMOVDQU      X1, 16(AX)
-	VPMOVSXBW    16(CX), Y1
-	VPCMPEQW     k170<>+0(SB), Y1, Y2
-	VPSLLW       $0x07, Y1, Y1
-	VPAND        k156<>+0(SB), Y1, Y1
-	VPOR         Y2, Y1, Y1
-	VCVTPH2PS    X1, Y2
-	VEXTRACTI128 $0x01, Y1, X1
-	VCVTPH2PS    X1, Y1
-	VMULPS       k171<>+0(SB), Y2, Y2
-	VMULPS       Y0, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k19<>+0(SB), Y2, Y2
-	VMULPS       k171<>+0(SB), Y1, Y1
+	VPMOVSXBW    16(CX), Y2
+	VPCMPEQW     k168<>+0(SB), Y2, Y1
+	VPSLLW       $0x07, Y2, Y2
+	VPAND        k156<>+0(SB), Y2, Y2
+	VPOR         Y1, Y2, Y2
+	VCVTPH2PS    X2, Y1
+	VEXTRACTI128 $0x01, Y2, X2
+	VCVTPH2PS    X2, Y2
+	VMULPS       k169<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k19<>+0(SB), Y1, Y1
-	VCVTPS2PH    $0x00, Y2, X2
-	VMOVDQU      X2, 32(AX)
+	VMULPS       k169<>+0(SB), Y2, Y2
+	VMULPS       Y0, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k19<>+0(SB), Y2, Y2
 	VCVTPS2PH    $0x00, Y1, X1
+	VMOVDQU      X1, 32(AX)
+	VCVTPS2PH    $0x00, Y2, X1
 	VMOVDQU      X1, 48(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
@@ -19229,23 +19129,15 @@ exact:
 	VMOVDQU      k144<>+0(SB), Y3
 
 exactChunk:
-	VPMOVSXBW    (CX), Y4
-	VPCMPEQW     k170<>+0(SB), Y4, Y5
-	VPSLLW       $0x07, Y4, Y4
-	VPAND        k156<>+0(SB), Y4, Y4
-	VPOR         Y5, Y4, Y4
-	VCVTPH2PS    X4, Y5
-	VEXTRACTI128 $0x01, Y4, X4
-	VCVTPH2PS    X4, Y4
-	VMULPS       k171<>+0(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y6
-	VCMPPS       $0x03, Y6, Y6, Y7
-	VPSIGND      Y6, Y2, Y8
-	VFMADD231PS  Y1, Y5, Y8
-	VPMAXUD      Y6, Y8, Y5
-	VPAND        Y3, Y5, Y5
-	VBLENDVPS    Y7, k19<>+0(SB), Y5, Y5
-	VMULPS       k171<>+0(SB), Y4, Y4
+	VPMOVSXBW    (CX), Y5
+	VPCMPEQW     k168<>+0(SB), Y5, Y4
+	VPSLLW       $0x07, Y5, Y5
+	VPAND        k156<>+0(SB), Y5, Y5
+	VPOR         Y4, Y5, Y5
+	VCVTPH2PS    X5, Y4
+	VEXTRACTI128 $0x01, Y5, X5
+	VCVTPH2PS    X5, Y5
+	VMULPS       k169<>+0(SB), Y4, Y4
 	VMULPS       Y0, Y4, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
@@ -19253,27 +19145,27 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y4
 	VPAND        Y3, Y4, Y4
 	VBLENDVPS    Y7, k19<>+0(SB), Y4, Y4
-	VCVTPS2PH    $0x00, Y5, X5
-	VMOVDQU      X5, (AX)
+	VMULPS       k169<>+0(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y6
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y5, Y8
+	VPMAXUD      Y6, Y8, Y5
+	VPAND        Y3, Y5, Y5
+	VBLENDVPS    Y7, k19<>+0(SB), Y5, Y5
 	VCVTPS2PH    $0x00, Y4, X4
+	VMOVDQU      X4, (AX)
+	VCVTPS2PH    $0x00, Y5, X4
 	VMOVDQU      X4, 16(AX)
-	VPMOVSXBW    16(CX), Y4
-	VPCMPEQW     k170<>+0(SB), Y4, Y5
-	VPSLLW       $0x07, Y4, Y4
-	VPAND        k156<>+0(SB), Y4, Y4
-	VPOR         Y5, Y4, Y4
-	VCVTPH2PS    X4, Y5
-	VEXTRACTI128 $0x01, Y4, X4
-	VCVTPH2PS    X4, Y4
-	VMULPS       k171<>+0(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y6
-	VCMPPS       $0x03, Y6, Y6, Y7
-	VPSIGND      Y6, Y2, Y8
-	VFMADD231PS  Y1, Y5, Y8
-	VPMAXUD      Y6, Y8, Y5
-	VPAND        Y3, Y5, Y5
-	VBLENDVPS    Y7, k19<>+0(SB), Y5, Y5
-	VMULPS       k171<>+0(SB), Y4, Y4
+	VPMOVSXBW    16(CX), Y5
+	VPCMPEQW     k168<>+0(SB), Y5, Y4
+	VPSLLW       $0x07, Y5, Y5
+	VPAND        k156<>+0(SB), Y5, Y5
+	VPOR         Y4, Y5, Y5
+	VCVTPH2PS    X5, Y4
+	VEXTRACTI128 $0x01, Y5, X5
+	VCVTPH2PS    X5, Y5
+	VMULPS       k169<>+0(SB), Y4, Y4
 	VMULPS       Y0, Y4, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
@@ -19281,9 +19173,17 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y4
 	VPAND        Y3, Y4, Y4
 	VBLENDVPS    Y7, k19<>+0(SB), Y4, Y4
-	VCVTPS2PH    $0x00, Y5, X5
-	VMOVDQU      X5, 32(AX)
+	VMULPS       k169<>+0(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y6
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y5, Y8
+	VPMAXUD      Y6, Y8, Y5
+	VPAND        Y3, Y5, Y5
+	VBLENDVPS    Y7, k19<>+0(SB), Y5, Y5
 	VCVTPS2PH    $0x00, Y4, X4
+	VMOVDQU      X4, 32(AX)
+	VCVTPS2PH    $0x00, Y5, X4
 	VMOVDQU      X4, 48(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
@@ -19583,7 +19483,7 @@ more:
 	VPUNPCKHDQ  Y1, Y0, Y0
 	VPUNPCKLDQ  Y3, Y2, Y1
 	VPUNPCKHDQ  Y3, Y2, Y2
-	VMOVDQU     k174<>+0(SB), Y3
+	VMOVDQU     k172<>+0(SB), Y3
 	VPUNPCKLQDQ Y1, Y4, Y5
 	VPERMD      Y5, Y3, Y5
 	VMOVDQU     Y5, (AX)
@@ -19603,11 +19503,11 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k174<>+0(SB)/8, $0x0000000400000000
-DATA k174<>+8(SB)/8, $0x0000000500000001
-DATA k174<>+16(SB)/8, $0x0000000600000002
-DATA k174<>+24(SB)/8, $0x0000000700000003
-GLOBL k174<>(SB), RODATA|NOPTR, $32
+DATA k172<>+0(SB)/8, $0x0000000400000000
+DATA k172<>+8(SB)/8, $0x0000000500000001
+DATA k172<>+16(SB)/8, $0x0000000600000002
+DATA k172<>+24(SB)/8, $0x0000000700000003
+GLOBL k172<>(SB), RODATA|NOPTR, $32
 
 // func spreadAVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2
@@ -19681,7 +19581,7 @@ TEXT ·pickAVX2(SB), NOSPLIT, $0-40
 	MOVQ         mask+24(FP), DX
 	VPBROADCASTD (DX), Y1
 	MOVQ         n+32(FP), DX
-	VMOVDQU      k174<>+0(SB), Y2
+	VMOVDQU      k172<>+0(SB), Y2
 
 more:
 	VMOVDQU   (CX), Y3
@@ -19754,49 +19654,49 @@ more:
 	VMOVDQU    (CX), Y0
 	ADDQ       R11, CX
 	MOVL       (BX), DX
-	VPAND      k175<>+0(SB), Y0, Y1
+	VPAND      k173<>+0(SB), Y0, Y1
 	VCVTDQ2PS  Y1, Y1
 	VSUBPS     (DI)(DX*1), Y1, Y1
 	VMULPS     (SI)(DX*1), Y1, Y1
 	VXORPS     k0<>+0(SB), Y1, Y1
 	MOVL       4(BX), DX
 	VPSRLD     $0x04, Y0, Y2
-	VPAND      k175<>+0(SB), Y2, Y2
+	VPAND      k173<>+0(SB), Y2, Y2
 	VCVTDQ2PS  Y2, Y2
 	VSUBPS     (DI)(DX*1), Y2, Y2
 	VMULPS     (SI)(DX*1), Y2, Y2
 	VXORPS     k0<>+0(SB), Y2, Y2
 	MOVL       8(BX), DX
 	VPSRLD     $0x08, Y0, Y3
-	VPAND      k175<>+0(SB), Y3, Y3
+	VPAND      k173<>+0(SB), Y3, Y3
 	VCVTDQ2PS  Y3, Y3
 	VSUBPS     (DI)(DX*1), Y3, Y3
 	VMULPS     (SI)(DX*1), Y3, Y3
 	VXORPS     k0<>+0(SB), Y3, Y3
 	MOVL       12(BX), DX
 	VPSRLD     $0x0c, Y0, Y4
-	VPAND      k175<>+0(SB), Y4, Y4
+	VPAND      k173<>+0(SB), Y4, Y4
 	VCVTDQ2PS  Y4, Y4
 	VSUBPS     (DI)(DX*1), Y4, Y4
 	VMULPS     (SI)(DX*1), Y4, Y4
 	VXORPS     k0<>+0(SB), Y4, Y4
 	MOVL       16(BX), DX
 	VPSRLD     $0x10, Y0, Y5
-	VPAND      k175<>+0(SB), Y5, Y5
+	VPAND      k173<>+0(SB), Y5, Y5
 	VCVTDQ2PS  Y5, Y5
 	VSUBPS     (DI)(DX*1), Y5, Y5
 	VMULPS     (SI)(DX*1), Y5, Y5
 	VXORPS     k0<>+0(SB), Y5, Y5
 	MOVL       20(BX), DX
 	VPSRLD     $0x14, Y0, Y6
-	VPAND      k175<>+0(SB), Y6, Y6
+	VPAND      k173<>+0(SB), Y6, Y6
 	VCVTDQ2PS  Y6, Y6
 	VSUBPS     (DI)(DX*1), Y6, Y6
 	VMULPS     (SI)(DX*1), Y6, Y6
 	VXORPS     k0<>+0(SB), Y6, Y6
 	MOVL       24(BX), DX
 	VPSRLD     $0x18, Y0, Y7
-	VPAND      k175<>+0(SB), Y7, Y7
+	VPAND      k173<>+0(SB), Y7, Y7
 	VCVTDQ2PS  Y7, Y7
 	VSUBPS     (DI)(DX*1), Y7, Y7
 	VMULPS     (SI)(DX*1), Y7, Y7
@@ -19852,7 +19752,7 @@ doubles:
 	VMOVDQU     (CX), Y0
 	ADDQ        R11, CX
 	MOVL        (BX), R13
-	VPAND       k175<>+0(SB), Y0, Y1
+	VPAND       k173<>+0(SB), Y0, Y1
 	VCVTDQ2PS   Y1, Y1
 	VSUBPS      (DI)(R13*1), Y1, Y1
 	VMOVUPS     Y1, (DX)
@@ -19866,7 +19766,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y1, Y1
 	MOVL        4(BX), R13
 	VPSRLD      $0x04, Y0, Y3
-	VPAND       k175<>+0(SB), Y3, Y3
+	VPAND       k173<>+0(SB), Y3, Y3
 	VCVTDQ2PS   Y3, Y3
 	VSUBPS      (DI)(R13*1), Y3, Y3
 	VMOVUPS     Y3, (DX)
@@ -19880,7 +19780,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y3, Y3
 	MOVL        8(BX), R13
 	VPSRLD      $0x08, Y0, Y4
-	VPAND       k175<>+0(SB), Y4, Y4
+	VPAND       k173<>+0(SB), Y4, Y4
 	VCVTDQ2PS   Y4, Y4
 	VSUBPS      (DI)(R13*1), Y4, Y4
 	VMOVUPS     Y4, (DX)
@@ -19894,7 +19794,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y4, Y4
 	MOVL        12(BX), R13
 	VPSRLD      $0x0c, Y0, Y5
-	VPAND       k175<>+0(SB), Y5, Y5
+	VPAND       k173<>+0(SB), Y5, Y5
 	VCVTDQ2PS   Y5, Y5
 	VSUBPS      (DI)(R13*1), Y5, Y5
 	VMOVUPS     Y5, (DX)
@@ -19908,7 +19808,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y5, Y5
 	MOVL        16(BX), R13
 	VPSRLD      $0x10, Y0, Y6
-	VPAND       k175<>+0(SB), Y6, Y6
+	VPAND       k173<>+0(SB), Y6, Y6
 	VCVTDQ2PS   Y6, Y6
 	VSUBPS      (DI)(R13*1), Y6, Y6
 	VMOVUPS     Y6, (DX)
@@ -19922,7 +19822,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y6, Y6
 	MOVL        20(BX), R13
 	VPSRLD      $0x14, Y0, Y7
-	VPAND       k175<>+0(SB), Y7, Y7
+	VPAND       k173<>+0(SB), Y7, Y7
 	VCVTDQ2PS   Y7, Y7
 	VSUBPS      (DI)(R13*1), Y7, Y7
 	VMOVUPS     Y7, (DX)
@@ -19936,7 +19836,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y7, Y7
 	MOVL        24(BX), R13
 	VPSRLD      $0x18, Y0, Y8
-	VPAND       k175<>+0(SB), Y8, Y8
+	VPAND       k173<>+0(SB), Y8, Y8
 	VCVTDQ2PS   Y8, Y8
 	VSUBPS      (DI)(R13*1), Y8, Y8
 	VMOVUPS     Y8, (DX)
@@ -20001,11 +19901,11 @@ doubles:
 	VZEROUPPER
 	RET
 
-DATA k175<>+0(SB)/8, $0x0000000f0000000f
-DATA k175<>+8(SB)/8, $0x0000000f0000000f
-DATA k175<>+16(SB)/8, $0x0000000f0000000f
-DATA k175<>+24(SB)/8, $0x0000000f0000000f
-GLOBL k175<>(SB), RODATA|NOPTR, $32
+DATA k173<>+0(SB)/8, $0x0000000f0000000f
+DATA k173<>+8(SB)/8, $0x0000000f0000000f
+DATA k173<>+16(SB)/8, $0x0000000f0000000f
+DATA k173<>+24(SB)/8, $0x0000000f0000000f
+GLOBL k173<>(SB), RODATA|NOPTR, $32
 
 // func columnsBF16AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
 // Requires: AVX, AVX2
@@ -20031,7 +19931,7 @@ more:
 	VMOVDQU      (CX), Y2
 	ADDQ         R10, CX
 	MOVL         (DX), R12
-	VPAND        k175<>+0(SB), Y2, Y3
+	VPAND        k173<>+0(SB), Y2, Y3
 	VCVTDQ2PS    Y3, Y3
 	VSUBPS       (SI)(R12*1), Y3, Y3
 	VMULPS       (BX)(R12*1), Y3, Y3
@@ -20040,7 +19940,7 @@ more:
 	VPADDD       Y4, Y3, Y3
 	MOVL         4(DX), R12
 	VPSRLD       $0x04, Y2, Y4
-	VPAND        k175<>+0(SB), Y4, Y4
+	VPAND        k173<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y4, Y4
 	VSUBPS       (SI)(R12*1), Y4, Y4
 	VMULPS       (BX)(R12*1), Y4, Y4
@@ -20051,7 +19951,7 @@ more:
 	VPBLENDW     $0xaa, Y4, Y3, Y3
 	MOVL         8(DX), R12
 	VPSRLD       $0x08, Y2, Y4
-	VPAND        k175<>+0(SB), Y4, Y4
+	VPAND        k173<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y4, Y4
 	VSUBPS       (SI)(R12*1), Y4, Y4
 	VMULPS       (BX)(R12*1), Y4, Y4
@@ -20060,7 +19960,7 @@ more:
 	VPADDD       Y5, Y4, Y4
 	MOVL         12(DX), R12
 	VPSRLD       $0x0c, Y2, Y5
-	VPAND        k175<>+0(SB), Y5, Y5
+	VPAND        k173<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y5, Y5
 	VSUBPS       (SI)(R12*1), Y5, Y5
 	VMULPS       (BX)(R12*1), Y5, Y5
@@ -20071,7 +19971,7 @@ more:
 	VPBLENDW     $0xaa, Y5, Y4, Y4
 	MOVL         16(DX), R12
 	VPSRLD       $0x10, Y2, Y5
-	VPAND        k175<>+0(SB), Y5, Y5
+	VPAND        k173<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y5, Y5
 	VSUBPS       (SI)(R12*1), Y5, Y5
 	VMULPS       (BX)(R12*1), Y5, Y5
@@ -20080,7 +19980,7 @@ more:
 	VPADDD       Y6, Y5, Y5
 	MOVL         20(DX), R12
 	VPSRLD       $0x14, Y2, Y6
-	VPAND        k175<>+0(SB), Y6, Y6
+	VPAND        k173<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y6, Y6
 	VSUBPS       (SI)(R12*1), Y6, Y6
 	VMULPS       (BX)(R12*1), Y6, Y6
@@ -20091,7 +19991,7 @@ more:
 	VPBLENDW     $0xaa, Y6, Y5, Y5
 	MOVL         24(DX), R12
 	VPSRLD       $0x18, Y2, Y6
-	VPAND        k175<>+0(SB), Y6, Y6
+	VPAND        k173<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y6, Y6
 	VSUBPS       (SI)(R12*1), Y6, Y6
 	VMULPS       (BX)(R12*1), Y6, Y6
@@ -20154,49 +20054,49 @@ more:
 	VMOVDQU    (CX), Y0
 	ADDQ       R10, CX
 	MOVL       (DX), R12
-	VPAND      k175<>+0(SB), Y0, Y1
+	VPAND      k173<>+0(SB), Y0, Y1
 	VCVTDQ2PS  Y1, Y1
 	VSUBPS     (SI)(R12*1), Y1, Y1
 	VMULPS     (BX)(R12*1), Y1, Y1
 	VXORPS     k0<>+0(SB), Y1, Y1
 	MOVL       4(DX), R12
 	VPSRLD     $0x04, Y0, Y2
-	VPAND      k175<>+0(SB), Y2, Y2
+	VPAND      k173<>+0(SB), Y2, Y2
 	VCVTDQ2PS  Y2, Y2
 	VSUBPS     (SI)(R12*1), Y2, Y2
 	VMULPS     (BX)(R12*1), Y2, Y2
 	VXORPS     k0<>+0(SB), Y2, Y2
 	MOVL       8(DX), R12
 	VPSRLD     $0x08, Y0, Y3
-	VPAND      k175<>+0(SB), Y3, Y3
+	VPAND      k173<>+0(SB), Y3, Y3
 	VCVTDQ2PS  Y3, Y3
 	VSUBPS     (SI)(R12*1), Y3, Y3
 	VMULPS     (BX)(R12*1), Y3, Y3
 	VXORPS     k0<>+0(SB), Y3, Y3
 	MOVL       12(DX), R12
 	VPSRLD     $0x0c, Y0, Y4
-	VPAND      k175<>+0(SB), Y4, Y4
+	VPAND      k173<>+0(SB), Y4, Y4
 	VCVTDQ2PS  Y4, Y4
 	VSUBPS     (SI)(R12*1), Y4, Y4
 	VMULPS     (BX)(R12*1), Y4, Y4
 	VXORPS     k0<>+0(SB), Y4, Y4
 	MOVL       16(DX), R12
 	VPSRLD     $0x10, Y0, Y5
-	VPAND      k175<>+0(SB), Y5, Y5
+	VPAND      k173<>+0(SB), Y5, Y5
 	VCVTDQ2PS  Y5, Y5
 	VSUBPS     (SI)(R12*1), Y5, Y5
 	VMULPS     (BX)(R12*1), Y5, Y5
 	VXORPS     k0<>+0(SB), Y5, Y5
 	MOVL       20(DX), R12
 	VPSRLD     $0x14, Y0, Y6
-	VPAND      k175<>+0(SB), Y6, Y6
+	VPAND      k173<>+0(SB), Y6, Y6
 	VCVTDQ2PS  Y6, Y6
 	VSUBPS     (SI)(R12*1), Y6, Y6
 	VMULPS     (BX)(R12*1), Y6, Y6
 	VXORPS     k0<>+0(SB), Y6, Y6
 	MOVL       24(DX), R12
 	VPSRLD     $0x18, Y0, Y7
-	VPAND      k175<>+0(SB), Y7, Y7
+	VPAND      k173<>+0(SB), Y7, Y7
 	VCVTDQ2PS  Y7, Y7
 	VSUBPS     (SI)(R12*1), Y7, Y7
 	VMULPS     (BX)(R12*1), Y7, Y7
@@ -20280,21 +20180,21 @@ more:
 	VMOVDQU    (CX), Y0
 	ADDQ       R11, CX
 	MOVL       (BX), DX
-	VPAND      k176<>+0(SB), Y0, Y1
+	VPAND      k174<>+0(SB), Y0, Y1
 	VCVTDQ2PS  Y1, Y1
 	VSUBPS     (DI)(DX*1), Y1, Y1
 	VMULPS     (SI)(DX*1), Y1, Y1
 	VXORPS     k0<>+0(SB), Y1, Y1
 	MOVL       4(BX), DX
 	VPSRLD     $0x08, Y0, Y2
-	VPAND      k176<>+0(SB), Y2, Y2
+	VPAND      k174<>+0(SB), Y2, Y2
 	VCVTDQ2PS  Y2, Y2
 	VSUBPS     (DI)(DX*1), Y2, Y2
 	VMULPS     (SI)(DX*1), Y2, Y2
 	VXORPS     k0<>+0(SB), Y2, Y2
 	MOVL       8(BX), DX
 	VPSRLD     $0x10, Y0, Y3
-	VPAND      k176<>+0(SB), Y3, Y3
+	VPAND      k174<>+0(SB), Y3, Y3
 	VCVTDQ2PS  Y3, Y3
 	VSUBPS     (DI)(DX*1), Y3, Y3
 	VMULPS     (SI)(DX*1), Y3, Y3
@@ -20308,21 +20208,21 @@ more:
 	VMOVDQU    (CX), Y4
 	ADDQ       R11, CX
 	MOVL       16(BX), DX
-	VPAND      k176<>+0(SB), Y4, Y5
+	VPAND      k174<>+0(SB), Y4, Y5
 	VCVTDQ2PS  Y5, Y5
 	VSUBPS     (DI)(DX*1), Y5, Y5
 	VMULPS     (SI)(DX*1), Y5, Y5
 	VXORPS     k0<>+0(SB), Y5, Y5
 	MOVL       20(BX), DX
 	VPSRLD     $0x08, Y4, Y6
-	VPAND      k176<>+0(SB), Y6, Y6
+	VPAND      k174<>+0(SB), Y6, Y6
 	VCVTDQ2PS  Y6, Y6
 	VSUBPS     (DI)(DX*1), Y6, Y6
 	VMULPS     (SI)(DX*1), Y6, Y6
 	VXORPS     k0<>+0(SB), Y6, Y6
 	MOVL       24(BX), DX
 	VPSRLD     $0x10, Y4, Y7
-	VPAND      k176<>+0(SB), Y7, Y7
+	VPAND      k174<>+0(SB), Y7, Y7
 	VCVTDQ2PS  Y7, Y7
 	VSUBPS     (DI)(DX*1), Y7, Y7
 	VMULPS     (SI)(DX*1), Y7, Y7
@@ -20378,7 +20278,7 @@ doubles:
 	VMOVDQU     (CX), Y0
 	ADDQ        R11, CX
 	MOVL        (BX), R13
-	VPAND       k176<>+0(SB), Y0, Y1
+	VPAND       k174<>+0(SB), Y0, Y1
 	VCVTDQ2PS   Y1, Y1
 	VSUBPS      (DI)(R13*1), Y1, Y1
 	VMOVUPS     Y1, (DX)
@@ -20392,7 +20292,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y1, Y1
 	MOVL        4(BX), R13
 	VPSRLD      $0x08, Y0, Y3
-	VPAND       k176<>+0(SB), Y3, Y3
+	VPAND       k174<>+0(SB), Y3, Y3
 	VCVTDQ2PS   Y3, Y3
 	VSUBPS      (DI)(R13*1), Y3, Y3
 	VMOVUPS     Y3, (DX)
@@ -20406,7 +20306,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y3, Y3
 	MOVL        8(BX), R13
 	VPSRLD      $0x10, Y0, Y4
-	VPAND       k176<>+0(SB), Y4, Y4
+	VPAND       k174<>+0(SB), Y4, Y4
 	VCVTDQ2PS   Y4, Y4
 	VSUBPS      (DI)(R13*1), Y4, Y4
 	VMOVUPS     Y4, (DX)
@@ -20434,7 +20334,7 @@ doubles:
 	VMOVDQU     (CX), Y5
 	ADDQ        R11, CX
 	MOVL        16(BX), R13
-	VPAND       k176<>+0(SB), Y5, Y6
+	VPAND       k174<>+0(SB), Y5, Y6
 	VCVTDQ2PS   Y6, Y6
 	VSUBPS      (DI)(R13*1), Y6, Y6
 	VMOVUPS     Y6, (DX)
@@ -20448,7 +20348,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y6, Y6
 	MOVL        20(BX), R13
 	VPSRLD      $0x08, Y5, Y7
-	VPAND       k176<>+0(SB), Y7, Y7
+	VPAND       k174<>+0(SB), Y7, Y7
 	VCVTDQ2PS   Y7, Y7
 	VSUBPS      (DI)(R13*1), Y7, Y7
 	VMOVUPS     Y7, (DX)
@@ -20462,7 +20362,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y7, Y7
 	MOVL        24(BX), R13
 	VPSRLD      $0x10, Y5, Y8
-	VPAND       k176<>+0(SB), Y8, Y8
+	VPAND       k174<>+0(SB), Y8, Y8
 	VCVTDQ2PS   Y8, Y8
 	VSUBPS      (DI)(R13*1), Y8, Y8
 	VMOVUPS     Y8, (DX)
@@ -20527,11 +20427,11 @@ doubles:
 	VZEROUPPER
 	RET
 
-DATA k176<>+0(SB)/8, $0x000000ff000000ff
-DATA k176<>+8(SB)/8, $0x000000ff000000ff
-DATA k176<>+16(SB)/8, $0x000000ff000000ff
-DATA k176<>+24(SB)/8, $0x000000ff000000ff
-GLOBL k176<>(SB), RODATA|NOPTR, $32
+DATA k174<>+0(SB)/8, $0x000000ff000000ff
+DATA k174<>+8(SB)/8, $0x000000ff000000ff
+DATA k174<>+16(SB)/8, $0x000000ff000000ff
+DATA k174<>+24(SB)/8, $0x000000ff000000ff
+GLOBL k174<>(SB), RODATA|NOPTR, $32
 
 // func byteColumnsBF16AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
 // Requires: AVX, AVX2
@@ -20557,7 +20457,7 @@ more:
 	VMOVDQU      (CX), Y2
 	ADDQ         R10, CX
 	MOVL         (DX), R12
-	VPAND        k176<>+0(SB), Y2, Y3
+	VPAND        k174<>+0(SB), Y2, Y3
 	VCVTDQ2PS    Y3, Y3
 	VSUBPS       (SI)(R12*1), Y3, Y3
 	VMULPS       (BX)(R12*1), Y3, Y3
@@ -20566,7 +20466,7 @@ more:
 	VPADDD       Y4, Y3, Y3
 	MOVL         4(DX), R12
 	VPSRLD       $0x08, Y2, Y4
-	VPAND        k176<>+0(SB), Y4, Y4
+	VPAND        k174<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y4, Y4
 	VSUBPS       (SI)(R12*1), Y4, Y4
 	VMULPS       (BX)(R12*1), Y4, Y4
@@ -20577,7 +20477,7 @@ more:
 	VPBLENDW     $0xaa, Y4, Y3, Y3
 	MOVL         8(DX), R12
 	VPSRLD       $0x10, Y2, Y4
-	VPAND        k176<>+0(SB), Y4, Y4
+	VPAND        k174<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y4, Y4
 	VSUBPS       (SI)(R12*1), Y4, Y4
 	VMULPS       (BX)(R12*1), Y4, Y4
@@ -20597,7 +20497,7 @@ more:
 	VMOVDQU      (CX), Y2
 	ADDQ         R10, CX
 	MOVL         16(DX), R12
-	VPAND        k176<>+0(SB), Y2, Y5
+	VPAND        k174<>+0(SB), Y2, Y5
 	VCVTDQ2PS    Y5, Y5
 	VSUBPS       (SI)(R12*1), Y5, Y5
 	VMULPS       (BX)(R12*1), Y5, Y5
@@ -20606,7 +20506,7 @@ more:
 	VPADDD       Y6, Y5, Y5
 	MOVL         20(DX), R12
 	VPSRLD       $0x08, Y2, Y6
-	VPAND        k176<>+0(SB), Y6, Y6
+	VPAND        k174<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y6, Y6
 	VSUBPS       (SI)(R12*1), Y6, Y6
 	VMULPS       (BX)(R12*1), Y6, Y6
@@ -20617,7 +20517,7 @@ more:
 	VPBLENDW     $0xaa, Y6, Y5, Y5
 	MOVL         24(DX), R12
 	VPSRLD       $0x10, Y2, Y6
-	VPAND        k176<>+0(SB), Y6, Y6
+	VPAND        k174<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y6, Y6
 	VSUBPS       (SI)(R12*1), Y6, Y6
 	VMULPS       (BX)(R12*1), Y6, Y6
@@ -20680,21 +20580,21 @@ more:
 	VMOVDQU    (CX), Y0
 	ADDQ       R10, CX
 	MOVL       (DX), R12
-	VPAND      k176<>+0(SB), Y0, Y1
+	VPAND      k174<>+0(SB), Y0, Y1
 	VCVTDQ2PS  Y1, Y1
 	VSUBPS     (SI)(R12*1), Y1, Y1
 	VMULPS     (BX)(R12*1), Y1, Y1
 	VXORPS     k0<>+0(SB), Y1, Y1
 	MOVL       4(DX), R12
 	VPSRLD     $0x08, Y0, Y2
-	VPAND      k176<>+0(SB), Y2, Y2
+	VPAND      k174<>+0(SB), Y2, Y2
 	VCVTDQ2PS  Y2, Y2
 	VSUBPS     (SI)(R12*1), Y2, Y2
 	VMULPS     (BX)(R12*1), Y2, Y2
 	VXORPS     k0<>+0(SB), Y2, Y2
 	MOVL       8(DX), R12
 	VPSRLD     $0x10, Y0, Y3
-	VPAND      k176<>+0(SB), Y3, Y3
+	VPAND      k174<>+0(SB), Y3, Y3
 	VCVTDQ2PS  Y3, Y3
 	VSUBPS     (SI)(R12*1), Y3, Y3
 	VMULPS     (BX)(R12*1), Y3, Y3
@@ -20708,21 +20608,21 @@ more:
 	VMOVDQU    (CX), Y4
 	ADDQ       R10, CX
 	MOVL       16(DX), R12
-	VPAND      k176<>+0(SB), Y4, Y5
+	VPAND      k174<>+0(SB), Y4, Y5
 	VCVTDQ2PS  Y5, Y5
 	VSUBPS     (SI)(R12*1), Y5, Y5
 	VMULPS     (BX)(R12*1), Y5, Y5
 	VXORPS     k0<>+0(SB), Y5, Y5
 	MOVL       20(DX), R12
 	VPSRLD     $0x08, Y4, Y6
-	VPAND      k176<>+0(SB), Y6, Y6
+	VPAND      k174<>+0(SB), Y6, Y6
 	VCVTDQ2PS  Y6, Y6
 	VSUBPS     (SI)(R12*1), Y6, Y6
 	VMULPS     (BX)(R12*1), Y6, Y6
 	VXORPS     k0<>+0(SB), Y6, Y6
 	MOVL       24(DX), R12
 	VPSRLD     $0x10, Y4, Y7
-	VPAND      k176<>+0(SB), Y7, Y7
+	VPAND      k174<>+0(SB), Y7, Y7
 	VCVTDQ2PS  Y7, Y7
 	VSUBPS     (SI)(R12*1), Y7, Y7
 	VMULPS     (BX)(R12*1), Y7, Y7
@@ -20793,9 +20693,9 @@ TEXT ·eachF32AVX2(SB), NOSPLIT, $96-40
 	MOVQ    n+32(FP), SI
 	LEAQ    31(SP), DI
 	ANDQ    $-32, DI
-	VMOVDQU k177<>+0(SB), Y0
-	VMOVDQU k178<>+0(SB), Y1
-	VMOVDQU k179<>+0(SB), Y2
+	VMOVDQU k175<>+0(SB), Y0
+	VMOVDQU k176<>+0(SB), Y1
+	VMOVDQU k177<>+0(SB), Y2
 
 more:
 	SUBQ       $0x02, SI
@@ -20909,23 +20809,23 @@ slowly:
 	JGT         slowly
 	JMP         more
 
-DATA k177<>+0(SB)/8, $0xffffffffffffffff
-DATA k177<>+8(SB)/8, $0xffffffffffffffff
-DATA k177<>+16(SB)/8, $0xffffffffffffffff
-DATA k177<>+24(SB)/8, $0xffffffffffffffff
+DATA k175<>+0(SB)/8, $0xffffffffffffffff
+DATA k175<>+8(SB)/8, $0xffffffffffffffff
+DATA k175<>+16(SB)/8, $0xffffffffffffffff
+DATA k175<>+24(SB)/8, $0xffffffffffffffff
+GLOBL k175<>(SB), RODATA|NOPTR, $32
+
+DATA k176<>+0(SB)/8, $0x42ffffff42ffffff
+DATA k176<>+8(SB)/8, $0x42ffffff42ffffff
+DATA k176<>+16(SB)/8, $0x42ffffff42ffffff
+DATA k176<>+24(SB)/8, $0x42ffffff42ffffff
+GLOBL k176<>(SB), RODATA|NOPTR, $32
+
+DATA k177<>+0(SB)/8, $0x217fffff217fffff
+DATA k177<>+8(SB)/8, $0x217fffff217fffff
+DATA k177<>+16(SB)/8, $0x217fffff217fffff
+DATA k177<>+24(SB)/8, $0x217fffff217fffff
 GLOBL k177<>(SB), RODATA|NOPTR, $32
-
-DATA k178<>+0(SB)/8, $0x42ffffff42ffffff
-DATA k178<>+8(SB)/8, $0x42ffffff42ffffff
-DATA k178<>+16(SB)/8, $0x42ffffff42ffffff
-DATA k178<>+24(SB)/8, $0x42ffffff42ffffff
-GLOBL k178<>(SB), RODATA|NOPTR, $32
-
-DATA k179<>+0(SB)/8, $0x217fffff217fffff
-DATA k179<>+8(SB)/8, $0x217fffff217fffff
-DATA k179<>+16(SB)/8, $0x217fffff217fffff
-DATA k179<>+24(SB)/8, $0x217fffff217fffff
-GLOBL k179<>(SB), RODATA|NOPTR, $32
 
 // func eachBF16AVX2(dst *byte, src *float32, a *float32, b *float32, n int)
 // Requires: AVX, AVX2, MMX+
@@ -20939,9 +20839,9 @@ TEXT ·eachBF16AVX2(SB), NOSPLIT, $96-40
 	MOVQ    n+32(FP), SI
 	LEAQ    31(SP), DI
 	ANDQ    $-32, DI
-	VMOVDQU k177<>+0(SB), Y0
-	VMOVDQU k178<>+0(SB), Y1
-	VMOVDQU k179<>+0(SB), Y2
+	VMOVDQU k175<>+0(SB), Y0
+	VMOVDQU k176<>+0(SB), Y1
+	VMOVDQU k177<>+0(SB), Y2
 
 more:
 	SUBQ       $0x02, SI
@@ -20982,20 +20882,20 @@ more:
 	CMPL       R8, $0xff
 	JNE        slow
 	VMULPS     (DX), Y3, Y3
-	VMULPS     k180<>+0(SB), Y3, Y7
+	VMULPS     k178<>+0(SB), Y3, Y7
 	VSUBPS     Y3, Y7, Y3
 	VSUBPS     Y3, Y7, Y3
 	VMULPS     32(DX), Y4, Y4
-	VMULPS     k180<>+0(SB), Y4, Y7
+	VMULPS     k178<>+0(SB), Y4, Y7
 	VSUBPS     Y4, Y7, Y4
 	VSUBPS     Y4, Y7, Y4
 	VCMPPS     $0x03, Y4, Y3, Y7
 	VMULPS     64(DX), Y5, Y5
-	VMULPS     k180<>+0(SB), Y5, Y8
+	VMULPS     k178<>+0(SB), Y5, Y8
 	VSUBPS     Y5, Y8, Y5
 	VSUBPS     Y5, Y8, Y5
 	VMULPS     96(DX), Y6, Y6
-	VMULPS     k180<>+0(SB), Y6, Y8
+	VMULPS     k178<>+0(SB), Y6, Y8
 	VSUBPS     Y6, Y8, Y6
 	VSUBPS     Y6, Y8, Y6
 	VCMPPS     $0x03, Y6, Y5, Y8
@@ -21084,11 +20984,11 @@ slowly:
 	JGT         slowly
 	JMP         more
 
-DATA k180<>+0(SB)/8, $0x4780008047800080
-DATA k180<>+8(SB)/8, $0x4780008047800080
-DATA k180<>+16(SB)/8, $0x4780008047800080
-DATA k180<>+24(SB)/8, $0x4780008047800080
-GLOBL k180<>(SB), RODATA|NOPTR, $32
+DATA k178<>+0(SB)/8, $0x4780008047800080
+DATA k178<>+8(SB)/8, $0x4780008047800080
+DATA k178<>+16(SB)/8, $0x4780008047800080
+DATA k178<>+24(SB)/8, $0x4780008047800080
+GLOBL k178<>(SB), RODATA|NOPTR, $32
 
 // func eachF16AVX2(dst *byte, src *float32, a *float32, b *float32, n int)
 // Requires: AVX, AVX2, F16C, MMX+
@@ -21102,9 +21002,9 @@ TEXT ·eachF16AVX2(SB), NOSPLIT, $96-40
 	MOVQ    n+32(FP), SI
 	LEAQ    31(SP), DI
 	ANDQ    $-32, DI
-	VMOVDQU k177<>+0(SB), Y0
-	VMOVDQU k178<>+0(SB), Y1
-	VMOVDQU k179<>+0(SB), Y2
+	VMOVDQU k175<>+0(SB), Y0
+	VMOVDQU k176<>+0(SB), Y1
+	VMOVDQU k177<>+0(SB), Y2
 
 more:
 	SUBQ       $0x02, SI
@@ -21875,7 +21775,7 @@ TEXT ·nearestAVX2(SB), NOSPLIT, $0-56
 	MOVQ         least+32(FP), AX
 	VMOVSS       (AX), X0
 	VMAXSS       (BX), X0, X1
-	VMOVSD       k181<>+0(SB), X0
+	VMOVSD       k179<>+0(SB), X0
 	VCVTSS2SD    X1, X0, X11
 	VDIVSD       X11, X0, X11
 	VCVTSD2SS    X11, X11, X11
@@ -21885,7 +21785,7 @@ run:
 	MOVQ         chunks+40(FP), DI
 	VBROADCASTSS X11, Y9
 	VBROADCASTSS (BX), Y10
-	VPSUBD       k182<>+0(SB), Y10, Y10
+	VPSUBD       k180<>+0(SB), Y10, Y10
 	MOVL         (BX), R9
 	SUBL         $0x2d800000, R9
 	LEAQ         4(BX), R10
@@ -21893,7 +21793,7 @@ run:
 	CMOVQNE      R10, BX
 	VMOVSS       (AX), X0
 	VMAXSS       (BX), X0, X1
-	VMOVSD       k181<>+0(SB), X0
+	VMOVSD       k179<>+0(SB), X0
 	VCVTSS2SD    X1, X0, X11
 	VDIVSD       X11, X0, X11
 	VCVTSD2SS    X11, X11, X11
@@ -21968,12 +21868,12 @@ scaled:
 	VPACKSSDW      Y0, Y12, Y12
 	VPACKSSDW      Y2, Y1, Y1
 	VPACKSSWB      Y1, Y12, Y12
-	VMOVDQU        k174<>+0(SB), Y0
+	VMOVDQU        k172<>+0(SB), Y0
 	VPERMD         Y12, Y0, Y12
 	VPAND          k6<>+0(SB), Y12, Y12
 	VBROADCASTI128 64(R8), Y0
 	VPSHUFB        Y12, Y0, Y12
-	VPMADDUBSW     k183<>+0(SB), Y12, Y12
+	VPMADDUBSW     k181<>+0(SB), Y12, Y12
 	VEXTRACTI128   $0x01, Y12, X0
 	VPACKUSWB      X0, X12, X0
 	VMOVDQU        X0, (CX)
@@ -21994,19 +21894,19 @@ checked:
 	VMOVDQA   Y12, Y13
 	VMOVDQU   (DX), Y0
 	VPADDD    Y0, Y0, Y1
-	VPADDD    k177<>+0(SB), Y1, Y1
+	VPADDD    k175<>+0(SB), Y1, Y1
 	VPMINUD   Y1, Y13, Y13
 	VMOVDQU   32(DX), Y1
 	VPADDD    Y1, Y1, Y2
-	VPADDD    k177<>+0(SB), Y2, Y2
+	VPADDD    k175<>+0(SB), Y2, Y2
 	VPMINUD   Y2, Y13, Y13
 	VMOVDQU   64(DX), Y2
 	VPADDD    Y2, Y2, Y3
-	VPADDD    k177<>+0(SB), Y3, Y3
+	VPADDD    k175<>+0(SB), Y3, Y3
 	VPMINUD   Y3, Y13, Y13
 	VMOVDQU   96(DX), Y3
 	VPADDD    Y3, Y3, Y15
-	VPADDD    k177<>+0(SB), Y15, Y15
+	VPADDD    k175<>+0(SB), Y15, Y15
 	VPMINUD   Y15, Y13, Y13
 	VPCMPEQD  Y12, Y13, Y13
 	VMOVMSKPS Y13, R10
@@ -22051,20 +21951,20 @@ doubled:
 	VINSERTF128 $0x01, X3, Y14, Y3
 	JMP         scaled
 
-DATA k181<>+0(SB)/8, $0x3ff0000000000000
-GLOBL k181<>(SB), RODATA|NOPTR, $8
+DATA k179<>+0(SB)/8, $0x3ff0000000000000
+GLOBL k179<>(SB), RODATA|NOPTR, $8
 
-DATA k182<>+0(SB)/8, $0x2000000020000000
-DATA k182<>+8(SB)/8, $0x2000000020000000
-DATA k182<>+16(SB)/8, $0x2000000020000000
-DATA k182<>+24(SB)/8, $0x2000000020000000
-GLOBL k182<>(SB), RODATA|NOPTR, $32
+DATA k180<>+0(SB)/8, $0x2000000020000000
+DATA k180<>+8(SB)/8, $0x2000000020000000
+DATA k180<>+16(SB)/8, $0x2000000020000000
+DATA k180<>+24(SB)/8, $0x2000000020000000
+GLOBL k180<>(SB), RODATA|NOPTR, $32
 
-DATA k183<>+0(SB)/8, $0x0110011001100110
-DATA k183<>+8(SB)/8, $0x0110011001100110
-DATA k183<>+16(SB)/8, $0x0110011001100110
-DATA k183<>+24(SB)/8, $0x0110011001100110
-GLOBL k183<>(SB), RODATA|NOPTR, $32
+DATA k181<>+0(SB)/8, $0x0110011001100110
+DATA k181<>+8(SB)/8, $0x0110011001100110
+DATA k181<>+16(SB)/8, $0x0110011001100110
+DATA k181<>+24(SB)/8, $0x0110011001100110
+GLOBL k181<>(SB), RODATA|NOPTR, $32
 
 // func int8AVX2(dst *byte, src *byte, scales *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV
@@ -22074,8 +21974,8 @@ TEXT ·int8AVX2(SB), NOSPLIT, $0-40
 	MOVQ      src+8(FP), CX
 	MOVQ      scales+16(FP), DX
 	MOVQ      n+32(FP), BX
-	VMOVSD    k184<>+0(SB), X0
-	VMOVSD    k181<>+0(SB), X1
+	VMOVSD    k182<>+0(SB), X0
+	VMOVSD    k179<>+0(SB), X1
 	VCVTSS2SD (DX), X1, X6
 	VDIVSD    X6, X1, X6
 	VCVTSD2SS X6, X6, X6
@@ -22088,14 +21988,14 @@ run:
 	MOVQ         chunks+24(FP), SI
 	VBROADCASTSS X6, Y4
 	VBROADCASTSS (DX), Y5
-	VPSUBD       k182<>+0(SB), Y5, Y5
+	VPSUBD       k180<>+0(SB), Y5, Y5
 	MOVL         (DX), DI
 	SUBL         $0x2d800000, DI
 	LEAQ         4(DX), R8
 	CMPQ         BX, $0x01
 	CMOVQNE      R8, DX
-	VMOVSD       k184<>+0(SB), X0
-	VMOVSD       k181<>+0(SB), X1
+	VMOVSD       k182<>+0(SB), X0
+	VMOVSD       k179<>+0(SB), X1
 	VCVTSS2SD    (DX), X1, X6
 	VDIVSD       X6, X1, X6
 	VCVTSD2SS    X6, X6, X6
@@ -22131,7 +22031,7 @@ scaled:
 	VPACKSSDW Y1, Y0, Y0
 	VPACKSSDW Y3, Y2, Y2
 	VPACKSSWB Y2, Y0, Y0
-	VMOVDQU   k174<>+0(SB), Y1
+	VMOVDQU   k172<>+0(SB), Y1
 	VPERMD    Y0, Y1, Y0
 	VMOVDQU   Y0, (AX)
 	ADDQ      $0x00000080, CX
@@ -22176,14 +22076,14 @@ doubled:
 	VINSERTF128 $0x01, X3, Y8, Y3
 	JMP         scaled
 
-DATA k184<>+0(SB)/8, $0x405fc00000000000
-GLOBL k184<>(SB), RODATA|NOPTR, $8
+DATA k182<>+0(SB)/8, $0x405fc00000000000
+GLOBL k182<>(SB), RODATA|NOPTR, $8
 
-DATA k185<>+0(SB)/8, $0x7fff7fff7fff7fff
-DATA k185<>+8(SB)/8, $0x7fff7fff7fff7fff
-DATA k185<>+16(SB)/8, $0x7fff7fff7fff7fff
-DATA k185<>+24(SB)/8, $0x7fff7fff7fff7fff
-GLOBL k185<>(SB), RODATA|NOPTR, $32
+DATA k183<>+0(SB)/8, $0x7fff7fff7fff7fff
+DATA k183<>+8(SB)/8, $0x7fff7fff7fff7fff
+DATA k183<>+16(SB)/8, $0x7fff7fff7fff7fff
+DATA k183<>+24(SB)/8, $0x7fff7fff7fff7fff
+GLOBL k183<>(SB), RODATA|NOPTR, $32
 
 // func special32AVX2(counts *uint32, src *byte, infinity uint32, n int)
 // Requires: AVX, AVX2
@@ -22195,7 +22095,7 @@ TEXT ·special32AVX2(SB), NOSPLIT, $0-32
 	MOVL         infinity+16(FP), DX
 	VMOVD        DX, X2
 	VPBROADCASTD X2, Y2
-	VPADDD       k177<>+0(SB), Y2, Y1
+	VPADDD       k175<>+0(SB), Y2, Y1
 	MOVQ         n+24(FP), DX
 	VPXOR        Y3, Y3, Y3
 	VPXOR        Y4, Y4, Y4
@@ -22229,11 +22129,11 @@ TEXT ·special16AVX2(SB), NOSPLIT, $0-32
 	// For each number: sums[0] += magnitude > the largest number; sums[1] += magnitude > infinity.
 	MOVQ         counts+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VMOVDQU      k185<>+0(SB), Y0
+	VMOVDQU      k183<>+0(SB), Y0
 	MOVL         infinity+16(FP), DX
 	VMOVD        DX, X2
 	VPBROADCASTW X2, Y2
-	VPADDW       k177<>+0(SB), Y2, Y1
+	VPADDW       k175<>+0(SB), Y2, Y1
 	MOVQ         n+24(FP), DX
 	VPXOR        Y3, Y3, Y3
 	VPXOR        Y4, Y4, Y4
@@ -22255,19 +22155,19 @@ more:
 	DECQ     DX
 	JNZ      more
 	VPADDW   Y3, Y5, Y3
-	VPMADDWD k186<>+0(SB), Y3, Y3
+	VPMADDWD k184<>+0(SB), Y3, Y3
 	VMOVDQU  Y3, (AX)
 	VPADDW   Y4, Y6, Y4
-	VPMADDWD k186<>+0(SB), Y4, Y4
+	VPMADDWD k184<>+0(SB), Y4, Y4
 	VMOVDQU  Y4, 32(AX)
 	VZEROUPPER
 	RET
 
-DATA k186<>+0(SB)/8, $0x0001000100010001
-DATA k186<>+8(SB)/8, $0x0001000100010001
-DATA k186<>+16(SB)/8, $0x0001000100010001
-DATA k186<>+24(SB)/8, $0x0001000100010001
-GLOBL k186<>(SB), RODATA|NOPTR, $32
+DATA k184<>+0(SB)/8, $0x0001000100010001
+DATA k184<>+8(SB)/8, $0x0001000100010001
+DATA k184<>+16(SB)/8, $0x0001000100010001
+DATA k184<>+24(SB)/8, $0x0001000100010001
+GLOBL k184<>(SB), RODATA|NOPTR, $32
 
 // func importanceAVX2(s *float32, elems int, trials int)
 // Requires: AVX
@@ -22373,8 +22273,8 @@ squares:
 	ADDQ    $0x40, DX
 	CMPQ    DX, CX
 	JCS     squares
-	VMULPS  k187<>+0(SB), Y0, Y0
-	VMULPS  k187<>+0(SB), Y1, Y1
+	VMULPS  k185<>+0(SB), Y0, Y0
+	VMULPS  k185<>+0(SB), Y1, Y1
 	VSQRTPS Y0, Y0
 	VSQRTPS Y1, Y1
 	MOVQ    $0x00000000, DX
@@ -22394,11 +22294,11 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k187<>+0(SB)/8, $0x3d0000003d000000
-DATA k187<>+8(SB)/8, $0x3d0000003d000000
-DATA k187<>+16(SB)/8, $0x3d0000003d000000
-DATA k187<>+24(SB)/8, $0x3d0000003d000000
-GLOBL k187<>(SB), RODATA|NOPTR, $32
+DATA k185<>+0(SB)/8, $0x3d0000003d000000
+DATA k185<>+8(SB)/8, $0x3d0000003d000000
+DATA k185<>+16(SB)/8, $0x3d0000003d000000
+DATA k185<>+24(SB)/8, $0x3d0000003d000000
+GLOBL k185<>(SB), RODATA|NOPTR, $32
 
 // func affineAVX2(s *float32, elems int, trials int)
 // Requires: AVX
@@ -22474,16 +22374,16 @@ spread:
 	VMULPS       Y5, Y7, Y7
 	VANDPS       k145<>+0(SB), Y2, Y2
 	VANDPS       k145<>+0(SB), Y3, Y3
-	VCMPPS       $0x05, k188<>+0(SB), Y2, Y2
-	VCMPPS       $0x05, k188<>+0(SB), Y3, Y3
+	VCMPPS       $0x05, k186<>+0(SB), Y2, Y2
+	VCMPPS       $0x05, k186<>+0(SB), Y3, Y3
 	VORPS        8640(AX), Y2, Y2
 	VORPS        8672(AX), Y3, Y3
 	VMOVUPS      Y2, 8640(AX)
 	VMOVUPS      Y3, 8672(AX)
 	VANDPS       k145<>+0(SB), Y6, Y6
 	VANDPS       k145<>+0(SB), Y7, Y7
-	VCMPPS       $0x05, k188<>+0(SB), Y6, Y6
-	VCMPPS       $0x05, k188<>+0(SB), Y7, Y7
+	VCMPPS       $0x05, k186<>+0(SB), Y6, Y6
+	VCMPPS       $0x05, k186<>+0(SB), Y7, Y7
 	VORPS        8640(AX), Y6, Y6
 	VORPS        8672(AX), Y7, Y7
 	VMOVUPS      Y6, 8640(AX)
@@ -22565,16 +22465,16 @@ trial:
 	VMULPS       Y5, Y9, Y9
 	VANDPS       k145<>+0(SB), Y2, Y2
 	VANDPS       k145<>+0(SB), Y3, Y3
-	VCMPPS       $0x05, k188<>+0(SB), Y2, Y2
-	VCMPPS       $0x05, k188<>+0(SB), Y3, Y3
+	VCMPPS       $0x05, k186<>+0(SB), Y2, Y2
+	VCMPPS       $0x05, k186<>+0(SB), Y3, Y3
 	VORPS        8640(AX), Y2, Y2
 	VORPS        8672(AX), Y3, Y3
 	VMOVUPS      Y2, 8640(AX)
 	VMOVUPS      Y3, 8672(AX)
 	VANDPS       k145<>+0(SB), Y8, Y8
 	VANDPS       k145<>+0(SB), Y9, Y9
-	VCMPPS       $0x05, k188<>+0(SB), Y8, Y8
-	VCMPPS       $0x05, k188<>+0(SB), Y9, Y9
+	VCMPPS       $0x05, k186<>+0(SB), Y8, Y8
+	VCMPPS       $0x05, k186<>+0(SB), Y9, Y9
 	VORPS        8640(AX), Y8, Y8
 	VORPS        8672(AX), Y9, Y9
 	VMOVUPS      Y8, 8640(AX)
@@ -22713,11 +22613,11 @@ cost2:
 	VZEROUPPER
 	RET
 
-DATA k188<>+0(SB)/8, $0x4a8000004a800000
-DATA k188<>+8(SB)/8, $0x4a8000004a800000
-DATA k188<>+16(SB)/8, $0x4a8000004a800000
-DATA k188<>+24(SB)/8, $0x4a8000004a800000
-GLOBL k188<>(SB), RODATA|NOPTR, $32
+DATA k186<>+0(SB)/8, $0x4a8000004a800000
+DATA k186<>+8(SB)/8, $0x4a8000004a800000
+DATA k186<>+16(SB)/8, $0x4a8000004a800000
+DATA k186<>+24(SB)/8, $0x4a8000004a800000
+GLOBL k186<>(SB), RODATA|NOPTR, $32
 
 // func affineAbsoluteAVX2(s *float32, elems int, trials int)
 // Requires: AVX
@@ -22793,16 +22693,16 @@ spread:
 	VMULPS       Y5, Y7, Y7
 	VANDPS       k145<>+0(SB), Y2, Y2
 	VANDPS       k145<>+0(SB), Y3, Y3
-	VCMPPS       $0x05, k188<>+0(SB), Y2, Y2
-	VCMPPS       $0x05, k188<>+0(SB), Y3, Y3
+	VCMPPS       $0x05, k186<>+0(SB), Y2, Y2
+	VCMPPS       $0x05, k186<>+0(SB), Y3, Y3
 	VORPS        8640(AX), Y2, Y2
 	VORPS        8672(AX), Y3, Y3
 	VMOVUPS      Y2, 8640(AX)
 	VMOVUPS      Y3, 8672(AX)
 	VANDPS       k145<>+0(SB), Y6, Y6
 	VANDPS       k145<>+0(SB), Y7, Y7
-	VCMPPS       $0x05, k188<>+0(SB), Y6, Y6
-	VCMPPS       $0x05, k188<>+0(SB), Y7, Y7
+	VCMPPS       $0x05, k186<>+0(SB), Y6, Y6
+	VCMPPS       $0x05, k186<>+0(SB), Y7, Y7
 	VORPS        8640(AX), Y6, Y6
 	VORPS        8672(AX), Y7, Y7
 	VMOVUPS      Y6, 8640(AX)
@@ -22884,16 +22784,16 @@ trial:
 	VMULPS       Y5, Y9, Y9
 	VANDPS       k145<>+0(SB), Y2, Y2
 	VANDPS       k145<>+0(SB), Y3, Y3
-	VCMPPS       $0x05, k188<>+0(SB), Y2, Y2
-	VCMPPS       $0x05, k188<>+0(SB), Y3, Y3
+	VCMPPS       $0x05, k186<>+0(SB), Y2, Y2
+	VCMPPS       $0x05, k186<>+0(SB), Y3, Y3
 	VORPS        8640(AX), Y2, Y2
 	VORPS        8672(AX), Y3, Y3
 	VMOVUPS      Y2, 8640(AX)
 	VMOVUPS      Y3, 8672(AX)
 	VANDPS       k145<>+0(SB), Y8, Y8
 	VANDPS       k145<>+0(SB), Y9, Y9
-	VCMPPS       $0x05, k188<>+0(SB), Y8, Y8
-	VCMPPS       $0x05, k188<>+0(SB), Y9, Y9
+	VCMPPS       $0x05, k186<>+0(SB), Y8, Y8
+	VCMPPS       $0x05, k186<>+0(SB), Y9, Y9
 	VORPS        8640(AX), Y8, Y8
 	VORPS        8672(AX), Y9, Y9
 	VMOVUPS      Y8, 8640(AX)
@@ -23284,11 +23184,11 @@ move:
 	VCMPPS    $0x11, Y1, Y7, Y6
 	VMULPS    (AX)(R8*1), Y2, Y5
 	VDIVPS    Y1, Y5, Y5
-	VADDPS    k189<>+0(SB), Y5, Y5
-	VANDPS    k190<>+0(SB), Y5, Y5
-	VPMAXSD   k191<>+0(SB), Y5, Y5
-	VPMINSD   k192<>+0(SB), Y5, Y5
-	VPSUBD    k193<>+0(SB), Y5, Y5
+	VADDPS    k187<>+0(SB), Y5, Y5
+	VANDPS    k188<>+0(SB), Y5, Y5
+	VPMAXSD   k189<>+0(SB), Y5, Y5
+	VPMINSD   k190<>+0(SB), Y5, Y5
+	VPSUBD    k191<>+0(SB), Y5, Y5
 	VCVTDQ2PS Y5, Y5
 	VCMPPS    $0x04, Y0, Y5, Y7
 	VANDPS    Y7, Y6, Y6
@@ -23339,35 +23239,35 @@ still:
 	VZEROUPPER
 	RET
 
-DATA k189<>+0(SB)/8, $0x4b4000004b400000
-DATA k189<>+8(SB)/8, $0x4b4000004b400000
-DATA k189<>+16(SB)/8, $0x4b4000004b400000
-DATA k189<>+24(SB)/8, $0x4b4000004b400000
+DATA k187<>+0(SB)/8, $0x4b4000004b400000
+DATA k187<>+8(SB)/8, $0x4b4000004b400000
+DATA k187<>+16(SB)/8, $0x4b4000004b400000
+DATA k187<>+24(SB)/8, $0x4b4000004b400000
+GLOBL k187<>(SB), RODATA|NOPTR, $32
+
+DATA k188<>+0(SB)/8, $0x007fffff007fffff
+DATA k188<>+8(SB)/8, $0x007fffff007fffff
+DATA k188<>+16(SB)/8, $0x007fffff007fffff
+DATA k188<>+24(SB)/8, $0x007fffff007fffff
+GLOBL k188<>(SB), RODATA|NOPTR, $32
+
+DATA k189<>+0(SB)/8, $0x003ffffc003ffffc
+DATA k189<>+8(SB)/8, $0x003ffffc003ffffc
+DATA k189<>+16(SB)/8, $0x003ffffc003ffffc
+DATA k189<>+24(SB)/8, $0x003ffffc003ffffc
 GLOBL k189<>(SB), RODATA|NOPTR, $32
 
-DATA k190<>+0(SB)/8, $0x007fffff007fffff
-DATA k190<>+8(SB)/8, $0x007fffff007fffff
-DATA k190<>+16(SB)/8, $0x007fffff007fffff
-DATA k190<>+24(SB)/8, $0x007fffff007fffff
+DATA k190<>+0(SB)/8, $0x0040000300400003
+DATA k190<>+8(SB)/8, $0x0040000300400003
+DATA k190<>+16(SB)/8, $0x0040000300400003
+DATA k190<>+24(SB)/8, $0x0040000300400003
 GLOBL k190<>(SB), RODATA|NOPTR, $32
 
-DATA k191<>+0(SB)/8, $0x003ffffc003ffffc
-DATA k191<>+8(SB)/8, $0x003ffffc003ffffc
-DATA k191<>+16(SB)/8, $0x003ffffc003ffffc
-DATA k191<>+24(SB)/8, $0x003ffffc003ffffc
+DATA k191<>+0(SB)/8, $0x0040000000400000
+DATA k191<>+8(SB)/8, $0x0040000000400000
+DATA k191<>+16(SB)/8, $0x0040000000400000
+DATA k191<>+24(SB)/8, $0x0040000000400000
 GLOBL k191<>(SB), RODATA|NOPTR, $32
-
-DATA k192<>+0(SB)/8, $0x0040000300400003
-DATA k192<>+8(SB)/8, $0x0040000300400003
-DATA k192<>+16(SB)/8, $0x0040000300400003
-DATA k192<>+24(SB)/8, $0x0040000300400003
-GLOBL k192<>(SB), RODATA|NOPTR, $32
-
-DATA k193<>+0(SB)/8, $0x0040000000400000
-DATA k193<>+8(SB)/8, $0x0040000000400000
-DATA k193<>+16(SB)/8, $0x0040000000400000
-DATA k193<>+24(SB)/8, $0x0040000000400000
-GLOBL k193<>(SB), RODATA|NOPTR, $32
 
 // func codebookSearchAVX2(s *float32, values *float32, elems int, trials int)
 // Requires: AVX, AVX2
@@ -23669,7 +23569,7 @@ group:
 	VPACKSSDW    Y1, Y5, Y5
 	VPACKSSDW    Y0, Y2, Y2
 	VPACKSSWB    Y2, Y5, Y5
-	VMOVDQU      k174<>+0(SB), Y0
+	VMOVDQU      k172<>+0(SB), Y0
 	VPERMD       Y5, Y0, Y5
 	VPABSB       Y5, Y5
 	VEXTRACTI128 $0x01, Y5, X0
@@ -23710,10 +23610,10 @@ step:
 	VADDPS       Y3, Y5, Y5
 	VDIVPS       Y2, Y4, Y4
 	VDIVPS       Y2, Y5, Y5
-	VADDPS       k189<>+0(SB), Y4, Y4
-	VADDPS       k189<>+0(SB), Y5, Y5
-	VANDPS       k190<>+0(SB), Y4, Y4
-	VANDPS       k190<>+0(SB), Y5, Y5
+	VADDPS       k187<>+0(SB), Y4, Y4
+	VADDPS       k187<>+0(SB), Y5, Y5
+	VANDPS       k188<>+0(SB), Y4, Y4
+	VANDPS       k188<>+0(SB), Y5, Y5
 	VPMAXSD      Y0, Y4, Y4
 	VPMAXSD      Y0, Y5, Y5
 	VPMINSD      Y1, Y4, Y4
@@ -23762,10 +23662,10 @@ step:
 	VADDPS       Y3, Y5, Y5
 	VMULPS       Y2, Y4, Y4
 	VMULPS       Y2, Y5, Y5
-	VADDPS       k189<>+0(SB), Y4, Y4
-	VADDPS       k189<>+0(SB), Y5, Y5
-	VANDPS       k190<>+0(SB), Y4, Y4
-	VANDPS       k190<>+0(SB), Y5, Y5
+	VADDPS       k187<>+0(SB), Y4, Y4
+	VADDPS       k187<>+0(SB), Y5, Y5
+	VANDPS       k188<>+0(SB), Y4, Y4
+	VANDPS       k188<>+0(SB), Y5, Y5
 	VPMAXSD      Y0, Y4, Y4
 	VPMAXSD      Y0, Y5, Y5
 	VPMINSD      Y1, Y4, Y4
@@ -23805,10 +23705,10 @@ TEXT ·gridLevelsAVX2(SB), NOSPLIT, $0-48
 	MOVQ         top+32(FP), R8
 	VMOVQ        R8, X2
 	VPBROADCASTD X2, Y2
-	VMOVUPS      k193<>+0(SB), Y3
+	VMOVUPS      k191<>+0(SB), Y3
 	VPADDD       Y3, Y2, Y2
-	VMOVUPS      k189<>+0(SB), Y4
-	VMOVUPS      k190<>+0(SB), Y5
+	VMOVUPS      k187<>+0(SB), Y4
+	VMOVUPS      k188<>+0(SB), Y5
 
 tries:
 	VMOVUPS (SI), Y1
@@ -23950,8 +23850,8 @@ TEXT ·gridNearAVX2(SB), NOSPLIT, $0-56
 	VSUBPS       Y1, Y0, Y1
 	VMULPS       Y1, Y9, Y9
 	VMULPS       Y1, Y9, Y9
-	VMOVUPS      k194<>+0(SB), Y1
-	VMOVUPS      k195<>+0(SB), Y11
+	VMOVUPS      k192<>+0(SB), Y1
+	VMOVUPS      k193<>+0(SB), Y11
 	VXORPS       Y10, Y10, Y10
 
 neighbours:
@@ -23981,7 +23881,7 @@ neighbours:
 	VCMPPS    $0x11, Y1, Y13, Y0
 	VBLENDVPS Y0, Y13, Y1, Y1
 	VBLENDVPS Y0, Y11, Y10, Y10
-	VPADDD    k196<>+0(SB), Y11, Y11
+	VPADDD    k194<>+0(SB), Y11, Y11
 	ADDQ      $0x10, AX
 	DECQ      CX
 	JNZ       neighbours
@@ -24008,23 +23908,23 @@ neighbours:
 	VZEROUPPER
 	RET
 
-DATA k194<>+0(SB)/8, $0x7f7fffff7f7fffff
-DATA k194<>+8(SB)/8, $0x7f7fffff7f7fffff
-DATA k194<>+16(SB)/8, $0x7f7fffff7f7fffff
-DATA k194<>+24(SB)/8, $0x7f7fffff7f7fffff
+DATA k192<>+0(SB)/8, $0x7f7fffff7f7fffff
+DATA k192<>+8(SB)/8, $0x7f7fffff7f7fffff
+DATA k192<>+16(SB)/8, $0x7f7fffff7f7fffff
+DATA k192<>+24(SB)/8, $0x7f7fffff7f7fffff
+GLOBL k192<>(SB), RODATA|NOPTR, $32
+
+DATA k193<>+0(SB)/8, $0x0000000100000000
+DATA k193<>+8(SB)/8, $0x0000000300000002
+DATA k193<>+16(SB)/8, $0x0000000500000004
+DATA k193<>+24(SB)/8, $0x0000000700000006
+GLOBL k193<>(SB), RODATA|NOPTR, $32
+
+DATA k194<>+0(SB)/8, $0x0000000800000008
+DATA k194<>+8(SB)/8, $0x0000000800000008
+DATA k194<>+16(SB)/8, $0x0000000800000008
+DATA k194<>+24(SB)/8, $0x0000000800000008
 GLOBL k194<>(SB), RODATA|NOPTR, $32
-
-DATA k195<>+0(SB)/8, $0x0000000100000000
-DATA k195<>+8(SB)/8, $0x0000000300000002
-DATA k195<>+16(SB)/8, $0x0000000500000004
-DATA k195<>+24(SB)/8, $0x0000000700000006
-GLOBL k195<>(SB), RODATA|NOPTR, $32
-
-DATA k196<>+0(SB)/8, $0x0000000800000008
-DATA k196<>+8(SB)/8, $0x0000000800000008
-DATA k196<>+16(SB)/8, $0x0000000800000008
-DATA k196<>+24(SB)/8, $0x0000000800000008
-GLOBL k196<>(SB), RODATA|NOPTR, $32
 
 // func gridNearWideAVX2(near *uint16, eights int, x *float32, w *float32, values *[8]float32, scale float32) int
 // Requires: AVX, AVX2
@@ -24057,8 +23957,8 @@ TEXT ·gridNearWideAVX2(SB), NOSPLIT, $0-56
 	VSUBPS       Y1, Y0, Y1
 	VMULPS       Y1, Y5, Y5
 	VMULPS       Y1, Y5, Y5
-	VMOVUPS      k194<>+0(SB), Y1
-	VMOVUPS      k195<>+0(SB), Y7
+	VMOVUPS      k192<>+0(SB), Y1
+	VMOVUPS      k193<>+0(SB), Y7
 	VXORPS       Y6, Y6, Y6
 
 neighbours:
@@ -24076,7 +23976,7 @@ neighbours:
 	VCMPPS    $0x11, Y1, Y9, Y0
 	VBLENDVPS Y0, Y9, Y1, Y1
 	VBLENDVPS Y0, Y7, Y6, Y6
-	VPADDD    k196<>+0(SB), Y7, Y7
+	VPADDD    k194<>+0(SB), Y7, Y7
 	ADDQ      $0x10, AX
 	DECQ      CX
 	JNZ       neighbours
@@ -24129,7 +24029,7 @@ block:
 	VMAXPS     Y5, Y4, Y4
 	VPERMILPS  $0xb1, Y4, Y5
 	VMAXPS     Y5, Y4, Y4
-	VMOVDQU    k197<>+0(SB), Y5
+	VMOVDQU    k195<>+0(SB), Y5
 	VDIVPS     Y5, Y4, Y4
 	VCVTPS2PH  $0x00, X4, X5
 	VPEXTRW    $0x00, X5, (AX)
@@ -24140,32 +24040,32 @@ block:
 	VANDPS     Y6, Y5, Y5
 	VMULPS     Y5, Y0, Y0
 	VANDPS     k0<>+0(SB), Y0, Y4
-	VORPS      k198<>+0(SB), Y4, Y4
+	VORPS      k196<>+0(SB), Y4, Y4
 	VADDPS     Y4, Y0, Y0
 	VCVTTPS2DQ Y0, Y0
 	VMULPS     Y5, Y1, Y1
 	VANDPS     k0<>+0(SB), Y1, Y4
-	VORPS      k198<>+0(SB), Y4, Y4
+	VORPS      k196<>+0(SB), Y4, Y4
 	VADDPS     Y4, Y1, Y1
 	VCVTTPS2DQ Y1, Y1
 	VMULPS     Y5, Y2, Y2
 	VANDPS     k0<>+0(SB), Y2, Y4
-	VORPS      k198<>+0(SB), Y4, Y4
+	VORPS      k196<>+0(SB), Y4, Y4
 	VADDPS     Y4, Y2, Y2
 	VCVTTPS2DQ Y2, Y2
 	VMULPS     Y5, Y3, Y3
 	VANDPS     k0<>+0(SB), Y3, Y4
-	VORPS      k198<>+0(SB), Y4, Y4
+	VORPS      k196<>+0(SB), Y4, Y4
 	VADDPS     Y4, Y3, Y3
 	VCVTTPS2DQ Y3, Y3
-	VPAND      k176<>+0(SB), Y0, Y0
-	VPAND      k176<>+0(SB), Y1, Y1
-	VPAND      k176<>+0(SB), Y2, Y2
-	VPAND      k176<>+0(SB), Y3, Y3
+	VPAND      k174<>+0(SB), Y0, Y0
+	VPAND      k174<>+0(SB), Y1, Y1
+	VPAND      k174<>+0(SB), Y2, Y2
+	VPAND      k174<>+0(SB), Y3, Y3
 	VPACKSSDW  Y1, Y0, Y0
 	VPACKSSDW  Y3, Y2, Y2
 	VPACKUSWB  Y2, Y0, Y0
-	VMOVDQU    k174<>+0(SB), Y1
+	VMOVDQU    k172<>+0(SB), Y1
 	VPERMD     Y0, Y1, Y0
 	VMOVDQU    Y0, 2(AX)
 	ADDQ       $0x00000080, CX
@@ -24175,17 +24075,17 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k197<>+0(SB)/8, $0x42fe000042fe0000
-DATA k197<>+8(SB)/8, $0x42fe000042fe0000
-DATA k197<>+16(SB)/8, $0x42fe000042fe0000
-DATA k197<>+24(SB)/8, $0x42fe000042fe0000
-GLOBL k197<>(SB), RODATA|NOPTR, $32
+DATA k195<>+0(SB)/8, $0x42fe000042fe0000
+DATA k195<>+8(SB)/8, $0x42fe000042fe0000
+DATA k195<>+16(SB)/8, $0x42fe000042fe0000
+DATA k195<>+24(SB)/8, $0x42fe000042fe0000
+GLOBL k195<>(SB), RODATA|NOPTR, $32
 
-DATA k198<>+0(SB)/8, $0x3effffff3effffff
-DATA k198<>+8(SB)/8, $0x3effffff3effffff
-DATA k198<>+16(SB)/8, $0x3effffff3effffff
-DATA k198<>+24(SB)/8, $0x3effffff3effffff
-GLOBL k198<>(SB), RODATA|NOPTR, $32
+DATA k196<>+0(SB)/8, $0x3effffff3effffff
+DATA k196<>+8(SB)/8, $0x3effffff3effffff
+DATA k196<>+16(SB)/8, $0x3effffff3effffff
+DATA k196<>+24(SB)/8, $0x3effffff3effffff
+GLOBL k196<>(SB), RODATA|NOPTR, $32
 
 // func encodeQ4_0AVX2(dst *byte, src *float32, n int)
 // Requires: AVX, AVX2, BMI, F16C
@@ -24236,7 +24136,7 @@ block:
 	VBROADCASTSS (CX)(BX*4), Y4
 	VXORPS       Y5, Y5, Y5
 	VADDPS       Y5, Y4, Y4
-	VMULPS       k199<>+0(SB), Y4, Y4
+	VMULPS       k197<>+0(SB), Y4, Y4
 	VCVTPS2PH    $0x00, X4, X5
 	VPEXTRW      $0x00, X5, (AX)
 	VMOVUPS      k41<>+0(SB), Y5
@@ -24245,25 +24145,25 @@ block:
 	VCMPPS       $0x04, Y4, Y6, Y6
 	VANDPS       Y6, Y5, Y5
 	VMULPS       Y5, Y0, Y0
-	VADDPS       k200<>+0(SB), Y0, Y0
+	VADDPS       k198<>+0(SB), Y0, Y0
 	VCVTTPS2DQ   Y0, Y0
 	VMULPS       Y5, Y1, Y1
-	VADDPS       k200<>+0(SB), Y1, Y1
+	VADDPS       k198<>+0(SB), Y1, Y1
 	VCVTTPS2DQ   Y1, Y1
 	VMULPS       Y5, Y2, Y2
-	VADDPS       k200<>+0(SB), Y2, Y2
+	VADDPS       k198<>+0(SB), Y2, Y2
 	VCVTTPS2DQ   Y2, Y2
 	VMULPS       Y5, Y3, Y3
-	VADDPS       k200<>+0(SB), Y3, Y3
+	VADDPS       k198<>+0(SB), Y3, Y3
 	VCVTTPS2DQ   Y3, Y3
-	VPAND        k176<>+0(SB), Y0, Y0
-	VPAND        k176<>+0(SB), Y1, Y1
-	VPAND        k176<>+0(SB), Y2, Y2
-	VPAND        k176<>+0(SB), Y3, Y3
+	VPAND        k174<>+0(SB), Y0, Y0
+	VPAND        k174<>+0(SB), Y1, Y1
+	VPAND        k174<>+0(SB), Y2, Y2
+	VPAND        k174<>+0(SB), Y3, Y3
 	VPACKSSDW    Y1, Y0, Y0
 	VPACKSSDW    Y3, Y2, Y2
 	VPACKUSWB    Y2, Y0, Y0
-	VMOVDQU      k174<>+0(SB), Y1
+	VMOVDQU      k172<>+0(SB), Y1
 	VPERMD       Y0, Y1, Y0
 	VPMINSB      k6<>+0(SB), Y0, Y0
 	VPAND        k6<>+0(SB), Y0, Y0
@@ -24278,17 +24178,17 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k199<>+0(SB)/8, $0xbe000000be000000
-DATA k199<>+8(SB)/8, $0xbe000000be000000
-DATA k199<>+16(SB)/8, $0xbe000000be000000
-DATA k199<>+24(SB)/8, $0xbe000000be000000
-GLOBL k199<>(SB), RODATA|NOPTR, $32
+DATA k197<>+0(SB)/8, $0xbe000000be000000
+DATA k197<>+8(SB)/8, $0xbe000000be000000
+DATA k197<>+16(SB)/8, $0xbe000000be000000
+DATA k197<>+24(SB)/8, $0xbe000000be000000
+GLOBL k197<>(SB), RODATA|NOPTR, $32
 
-DATA k200<>+0(SB)/8, $0x4108000041080000
-DATA k200<>+8(SB)/8, $0x4108000041080000
-DATA k200<>+16(SB)/8, $0x4108000041080000
-DATA k200<>+24(SB)/8, $0x4108000041080000
-GLOBL k200<>(SB), RODATA|NOPTR, $32
+DATA k198<>+0(SB)/8, $0x4108000041080000
+DATA k198<>+8(SB)/8, $0x4108000041080000
+DATA k198<>+16(SB)/8, $0x4108000041080000
+DATA k198<>+24(SB)/8, $0x4108000041080000
+GLOBL k198<>(SB), RODATA|NOPTR, $32
 
 // func symmetricCodesAVX2(dst *byte, src *float32, rule *uint32, n int)
 // Requires: AVX, AVX2, BMI, F16C
@@ -24365,14 +24265,14 @@ group:
 	VMULPS       Y7, Y4, Y4
 	VADDPS       Y6, Y4, Y4
 	VCVTTPS2DQ   Y4, Y4
-	VPAND        k176<>+0(SB), Y1, Y1
-	VPAND        k176<>+0(SB), Y2, Y2
-	VPAND        k176<>+0(SB), Y3, Y3
-	VPAND        k176<>+0(SB), Y4, Y4
+	VPAND        k174<>+0(SB), Y1, Y1
+	VPAND        k174<>+0(SB), Y2, Y2
+	VPAND        k174<>+0(SB), Y3, Y3
+	VPAND        k174<>+0(SB), Y4, Y4
 	VPACKSSDW    Y2, Y1, Y1
 	VPACKSSDW    Y4, Y3, Y3
 	VPACKUSWB    Y3, Y1, Y1
-	VMOVDQU      k174<>+0(SB), Y2
+	VMOVDQU      k172<>+0(SB), Y2
 	VPERMD       Y1, Y2, Y1
 	VPMINSB      Y0, Y1, Y1
 	VPSLLW       $0x03, Y1, Y2
@@ -24472,14 +24372,14 @@ group:
 	VMULPS       Y5, Y4, Y4
 	VADDPS       k120<>+0(SB), Y4, Y4
 	VCVTTPS2DQ   Y4, Y4
-	VPAND        k176<>+0(SB), Y1, Y1
-	VPAND        k176<>+0(SB), Y2, Y2
-	VPAND        k176<>+0(SB), Y3, Y3
-	VPAND        k176<>+0(SB), Y4, Y4
+	VPAND        k174<>+0(SB), Y1, Y1
+	VPAND        k174<>+0(SB), Y2, Y2
+	VPAND        k174<>+0(SB), Y3, Y3
+	VPAND        k174<>+0(SB), Y4, Y4
 	VPACKSSDW    Y2, Y1, Y1
 	VPACKSSDW    Y4, Y3, Y3
 	VPACKUSWB    Y3, Y1, Y1
-	VMOVDQU      k174<>+0(SB), Y2
+	VMOVDQU      k172<>+0(SB), Y2
 	VPERMD       Y1, Y2, Y1
 	VPMINSB      Y0, Y1, Y1
 	VPSLLW       $0x03, Y1, Y2
@@ -24576,39 +24476,39 @@ block:
 	VANDPS       k145<>+0(SB), Y2, Y2
 	VDIVPS       Y0, Y2, Y2
 	VROUNDPS     $0x0a, Y2, Y2
-	VMINPS       k201<>+0(SB), Y2, Y2
+	VMINPS       k199<>+0(SB), Y2, Y2
 	VCVTTPS2DQ   Y2, Y2
 	VMOVDQA      Y3, Y7
 	VANDPS       k145<>+0(SB), Y3, Y3
 	VDIVPS       Y0, Y3, Y3
 	VROUNDPS     $0x0a, Y3, Y3
-	VMINPS       k201<>+0(SB), Y3, Y3
+	VMINPS       k199<>+0(SB), Y3, Y3
 	VCVTTPS2DQ   Y3, Y3
 	VMOVDQA      Y4, Y8
 	VANDPS       k145<>+0(SB), Y4, Y4
 	VDIVPS       Y0, Y4, Y4
 	VROUNDPS     $0x0a, Y4, Y4
-	VMINPS       k201<>+0(SB), Y4, Y4
+	VMINPS       k199<>+0(SB), Y4, Y4
 	VCVTTPS2DQ   Y4, Y4
 	VMOVDQA      Y5, Y9
 	VANDPS       k145<>+0(SB), Y5, Y5
 	VDIVPS       Y0, Y5, Y5
 	VROUNDPS     $0x0a, Y5, Y5
-	VMINPS       k201<>+0(SB), Y5, Y5
+	VMINPS       k199<>+0(SB), Y5, Y5
 	VCVTTPS2DQ   Y5, Y5
 	VPACKSSDW    Y3, Y2, Y2
 	VPACKSSDW    Y5, Y4, Y4
 	VPACKUSWB    Y4, Y2, Y2
-	VMOVDQU      k174<>+0(SB), Y0
+	VMOVDQU      k172<>+0(SB), Y0
 	VPERMD       Y2, Y0, Y2
 	VPACKSSDW    Y7, Y6, Y6
 	VPACKSSDW    Y9, Y8, Y8
 	VPACKSSWB    Y8, Y6, Y6
-	VMOVDQU      k174<>+0(SB), Y0
+	VMOVDQU      k172<>+0(SB), Y0
 	VPERMD       Y6, Y0, Y6
 	VPMINUB      k6<>+0(SB), Y2, Y0
-	VPCMPGTB     k202<>+0(SB), Y2, Y3
-	VMOVDQU      k203<>+0(SB), Y2
+	VPCMPGTB     k200<>+0(SB), Y2, Y3
+	VMOVDQU      k201<>+0(SB), Y2
 	VPSHUFB      Y0, Y2, Y2
 	VPSUBB       Y3, Y2, Y2
 	VPXOR        Y3, Y3, Y3
@@ -24630,23 +24530,23 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k201<>+0(SB)/8, $0x41f8000041f80000
-DATA k201<>+8(SB)/8, $0x41f8000041f80000
-DATA k201<>+16(SB)/8, $0x41f8000041f80000
-DATA k201<>+24(SB)/8, $0x41f8000041f80000
+DATA k199<>+0(SB)/8, $0x41f8000041f80000
+DATA k199<>+8(SB)/8, $0x41f8000041f80000
+DATA k199<>+16(SB)/8, $0x41f8000041f80000
+DATA k199<>+24(SB)/8, $0x41f8000041f80000
+GLOBL k199<>(SB), RODATA|NOPTR, $32
+
+DATA k200<>+0(SB)/8, $0x1414141414141414
+DATA k200<>+8(SB)/8, $0x1414141414141414
+DATA k200<>+16(SB)/8, $0x1414141414141414
+DATA k200<>+24(SB)/8, $0x1414141414141414
+GLOBL k200<>(SB), RODATA|NOPTR, $32
+
+DATA k201<>+0(SB)/8, $0x0303020201010000
+DATA k201<>+8(SB)/8, $0x0605050505040404
+DATA k201<>+16(SB)/8, $0x0303020201010000
+DATA k201<>+24(SB)/8, $0x0605050505040404
 GLOBL k201<>(SB), RODATA|NOPTR, $32
-
-DATA k202<>+0(SB)/8, $0x1414141414141414
-DATA k202<>+8(SB)/8, $0x1414141414141414
-DATA k202<>+16(SB)/8, $0x1414141414141414
-DATA k202<>+24(SB)/8, $0x1414141414141414
-GLOBL k202<>(SB), RODATA|NOPTR, $32
-
-DATA k203<>+0(SB)/8, $0x0303020201010000
-DATA k203<>+8(SB)/8, $0x0605050505040404
-DATA k203<>+16(SB)/8, $0x0303020201010000
-DATA k203<>+24(SB)/8, $0x0605050505040404
-GLOBL k203<>(SB), RODATA|NOPTR, $32
 
 // func encodeNVFP4AVX2(dst *byte, src *float32, n int)
 // Requires: AVX, AVX2, CMOV
@@ -24679,27 +24579,27 @@ TEXT ·encodeNVFP4AVX2(SB), NOSPLIT, $0-24
 	VMAXPS       Y1, Y2, Y2
 	VEXTRACTF128 $0x01, Y2, X0
 	VMAXPS       X2, X0, X0
-	VDIVPS       k204<>+0(SB), X0, X0
-	VMULPS       k205<>+0(SB), X0, X2
+	VDIVPS       k202<>+0(SB), X0, X0
+	VMULPS       k203<>+0(SB), X0, X2
 	VADDPS       k120<>+0(SB), X2, X2
 	VCVTTPS2DQ   X2, X2
 	VPMINSD      k104<>+0(SB), X2, X2
-	VPADDD       k206<>+0(SB), X0, X1
+	VPADDD       k204<>+0(SB), X0, X1
 	VPSRLD       $0x14, X1, X1
-	VPSUBD       k207<>+0(SB), X1, X1
-	VPCMPGTD     k208<>+0(SB), X1, X3
-	VPBLENDVB    X3, k209<>+0(SB), X1, X1
-	VPCMPGTD     k210<>+0(SB), X0, X0
+	VPSUBD       k205<>+0(SB), X1, X1
+	VPCMPGTD     k206<>+0(SB), X1, X3
+	VPBLENDVB    X3, k207<>+0(SB), X1, X1
+	VPCMPGTD     k208<>+0(SB), X0, X0
 	VPBLENDVB    X0, X1, X2, X1
-	VPADDD       k211<>+0(SB), X1, X3
+	VPADDD       k209<>+0(SB), X1, X3
 	VPSLLD       $0x14, X3, X3
 	VCVTDQ2PS    X1, X2
-	VMULPS       k212<>+0(SB), X2, X2
+	VMULPS       k210<>+0(SB), X2, X2
 	VPCMPGTD     k104<>+0(SB), X1, X0
 	VPBLENDVB    X0, X3, X2, X3
 	VPXOR        X2, X2, X2
 	VPCMPEQD     X2, X1, X2
-	VPBLENDVB    X2, k213<>+0(SB), X3, X3
+	VPBLENDVB    X2, k211<>+0(SB), X3, X3
 
 block:
 	LEAQ         256(CX), BX
@@ -24729,27 +24629,27 @@ block:
 	VMAXPS       Y2, Y4, Y4
 	VEXTRACTF128 $0x01, Y4, X0
 	VMAXPS       X4, X0, X0
-	VDIVPS       k204<>+0(SB), X0, X0
-	VMULPS       k205<>+0(SB), X0, X4
+	VDIVPS       k202<>+0(SB), X0, X0
+	VMULPS       k203<>+0(SB), X0, X4
 	VADDPS       k120<>+0(SB), X4, X4
 	VCVTTPS2DQ   X4, X4
 	VPMINSD      k104<>+0(SB), X4, X4
-	VPADDD       k206<>+0(SB), X0, X2
+	VPADDD       k204<>+0(SB), X0, X2
 	VPSRLD       $0x14, X2, X2
-	VPSUBD       k207<>+0(SB), X2, X2
-	VPCMPGTD     k208<>+0(SB), X2, X5
-	VPBLENDVB    X5, k209<>+0(SB), X2, X2
-	VPCMPGTD     k210<>+0(SB), X0, X0
+	VPSUBD       k205<>+0(SB), X2, X2
+	VPCMPGTD     k206<>+0(SB), X2, X5
+	VPBLENDVB    X5, k207<>+0(SB), X2, X2
+	VPCMPGTD     k208<>+0(SB), X0, X0
 	VPBLENDVB    X0, X2, X4, X2
-	VPADDD       k211<>+0(SB), X2, X5
+	VPADDD       k209<>+0(SB), X2, X5
 	VPSLLD       $0x14, X5, X5
 	VCVTDQ2PS    X2, X4
-	VMULPS       k212<>+0(SB), X4, X4
+	VMULPS       k210<>+0(SB), X4, X4
 	VPCMPGTD     k104<>+0(SB), X2, X0
 	VPBLENDVB    X0, X5, X4, X5
 	VPXOR        X4, X4, X4
 	VPCMPEQD     X4, X2, X4
-	VPBLENDVB    X4, k213<>+0(SB), X5, X5
+	VPBLENDVB    X4, k211<>+0(SB), X5, X5
 	VPACKSSDW    X1, X1, X1
 	VPACKUSWB    X1, X1, X1
 	VMOVD        X1, (AX)
@@ -24765,39 +24665,39 @@ block:
 	VANDPS       k145<>+0(SB), Y4, Y4
 	VDIVPS       Y0, Y4, Y4
 	VROUNDPS     $0x0a, Y4, Y4
-	VMINPS       k201<>+0(SB), Y4, Y4
+	VMINPS       k199<>+0(SB), Y4, Y4
 	VCVTTPS2DQ   Y4, Y4
 	VMOVDQA      Y6, Y10
 	VANDPS       k145<>+0(SB), Y6, Y6
 	VDIVPS       Y0, Y6, Y6
 	VROUNDPS     $0x0a, Y6, Y6
-	VMINPS       k201<>+0(SB), Y6, Y6
+	VMINPS       k199<>+0(SB), Y6, Y6
 	VCVTTPS2DQ   Y6, Y6
 	VMOVDQA      Y7, Y0
 	VANDPS       k145<>+0(SB), Y7, Y7
 	VDIVPS       Y1, Y7, Y7
 	VROUNDPS     $0x0a, Y7, Y7
-	VMINPS       k201<>+0(SB), Y7, Y7
+	VMINPS       k199<>+0(SB), Y7, Y7
 	VCVTTPS2DQ   Y7, Y7
 	VMOVDQA      Y8, Y11
 	VANDPS       k145<>+0(SB), Y8, Y8
 	VDIVPS       Y1, Y8, Y8
 	VROUNDPS     $0x0a, Y8, Y8
-	VMINPS       k201<>+0(SB), Y8, Y8
+	VMINPS       k199<>+0(SB), Y8, Y8
 	VCVTTPS2DQ   Y8, Y8
 	VPACKSSDW    Y6, Y4, Y4
 	VPACKSSDW    Y8, Y7, Y7
 	VPACKUSWB    Y7, Y4, Y4
-	VMOVDQU      k174<>+0(SB), Y1
+	VMOVDQU      k172<>+0(SB), Y1
 	VPERMD       Y4, Y1, Y4
 	VPACKSSDW    Y10, Y9, Y9
 	VPACKSSDW    Y11, Y0, Y0
 	VPACKSSWB    Y0, Y9, Y9
-	VMOVDQU      k174<>+0(SB), Y0
+	VMOVDQU      k172<>+0(SB), Y0
 	VPERMD       Y9, Y0, Y9
 	VPMINUB      k6<>+0(SB), Y4, Y0
-	VPCMPGTB     k202<>+0(SB), Y4, Y1
-	VMOVDQU      k203<>+0(SB), Y4
+	VPCMPGTB     k200<>+0(SB), Y4, Y1
+	VMOVDQU      k201<>+0(SB), Y4
 	VPSHUFB      Y0, Y4, Y4
 	VPSUBB       Y1, Y4, Y4
 	VPXOR        Y1, Y1, Y1
@@ -24823,39 +24723,39 @@ block:
 	VANDPS       k145<>+0(SB), Y3, Y3
 	VDIVPS       Y0, Y3, Y3
 	VROUNDPS     $0x0a, Y3, Y3
-	VMINPS       k201<>+0(SB), Y3, Y3
+	VMINPS       k199<>+0(SB), Y3, Y3
 	VCVTTPS2DQ   Y3, Y3
 	VMOVDQA      Y4, Y9
 	VANDPS       k145<>+0(SB), Y4, Y4
 	VDIVPS       Y0, Y4, Y4
 	VROUNDPS     $0x0a, Y4, Y4
-	VMINPS       k201<>+0(SB), Y4, Y4
+	VMINPS       k199<>+0(SB), Y4, Y4
 	VCVTTPS2DQ   Y4, Y4
 	VMOVDQA      Y6, Y0
 	VANDPS       k145<>+0(SB), Y6, Y6
 	VDIVPS       Y1, Y6, Y6
 	VROUNDPS     $0x0a, Y6, Y6
-	VMINPS       k201<>+0(SB), Y6, Y6
+	VMINPS       k199<>+0(SB), Y6, Y6
 	VCVTTPS2DQ   Y6, Y6
 	VMOVDQA      Y7, Y10
 	VANDPS       k145<>+0(SB), Y7, Y7
 	VDIVPS       Y1, Y7, Y7
 	VROUNDPS     $0x0a, Y7, Y7
-	VMINPS       k201<>+0(SB), Y7, Y7
+	VMINPS       k199<>+0(SB), Y7, Y7
 	VCVTTPS2DQ   Y7, Y7
 	VPACKSSDW    Y4, Y3, Y3
 	VPACKSSDW    Y7, Y6, Y6
 	VPACKUSWB    Y6, Y3, Y3
-	VMOVDQU      k174<>+0(SB), Y1
+	VMOVDQU      k172<>+0(SB), Y1
 	VPERMD       Y3, Y1, Y3
 	VPACKSSDW    Y9, Y8, Y8
 	VPACKSSDW    Y10, Y0, Y0
 	VPACKSSWB    Y0, Y8, Y8
-	VMOVDQU      k174<>+0(SB), Y0
+	VMOVDQU      k172<>+0(SB), Y0
 	VPERMD       Y8, Y0, Y8
 	VPMINUB      k6<>+0(SB), Y3, Y0
-	VPCMPGTB     k202<>+0(SB), Y3, Y1
-	VMOVDQU      k203<>+0(SB), Y3
+	VPCMPGTB     k200<>+0(SB), Y3, Y1
+	VMOVDQU      k201<>+0(SB), Y3
 	VPSHUFB      Y0, Y3, Y3
 	VPSUBB       Y1, Y3, Y3
 	VPXOR        Y1, Y1, Y1
@@ -24878,65 +24778,65 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k204<>+0(SB)/8, $0x40c0000040c00000
-DATA k204<>+8(SB)/8, $0x40c0000040c00000
-DATA k204<>+16(SB)/8, $0x40c0000040c00000
-DATA k204<>+24(SB)/8, $0x40c0000040c00000
+DATA k202<>+0(SB)/8, $0x40c0000040c00000
+DATA k202<>+8(SB)/8, $0x40c0000040c00000
+DATA k202<>+16(SB)/8, $0x40c0000040c00000
+DATA k202<>+24(SB)/8, $0x40c0000040c00000
+GLOBL k202<>(SB), RODATA|NOPTR, $32
+
+DATA k203<>+0(SB)/8, $0x4400000044000000
+DATA k203<>+8(SB)/8, $0x4400000044000000
+DATA k203<>+16(SB)/8, $0x4400000044000000
+DATA k203<>+24(SB)/8, $0x4400000044000000
+GLOBL k203<>(SB), RODATA|NOPTR, $32
+
+DATA k204<>+0(SB)/8, $0x0008000000080000
+DATA k204<>+8(SB)/8, $0x0008000000080000
+DATA k204<>+16(SB)/8, $0x0008000000080000
+DATA k204<>+24(SB)/8, $0x0008000000080000
 GLOBL k204<>(SB), RODATA|NOPTR, $32
 
-DATA k205<>+0(SB)/8, $0x4400000044000000
-DATA k205<>+8(SB)/8, $0x4400000044000000
-DATA k205<>+16(SB)/8, $0x4400000044000000
-DATA k205<>+24(SB)/8, $0x4400000044000000
+DATA k205<>+0(SB)/8, $0x000003c0000003c0
+DATA k205<>+8(SB)/8, $0x000003c0000003c0
+DATA k205<>+16(SB)/8, $0x000003c0000003c0
+DATA k205<>+24(SB)/8, $0x000003c0000003c0
 GLOBL k205<>(SB), RODATA|NOPTR, $32
 
-DATA k206<>+0(SB)/8, $0x0008000000080000
-DATA k206<>+8(SB)/8, $0x0008000000080000
-DATA k206<>+16(SB)/8, $0x0008000000080000
-DATA k206<>+24(SB)/8, $0x0008000000080000
+DATA k206<>+0(SB)/8, $0x0000007700000077
+DATA k206<>+8(SB)/8, $0x0000007700000077
+DATA k206<>+16(SB)/8, $0x0000007700000077
+DATA k206<>+24(SB)/8, $0x0000007700000077
 GLOBL k206<>(SB), RODATA|NOPTR, $32
 
-DATA k207<>+0(SB)/8, $0x000003c0000003c0
-DATA k207<>+8(SB)/8, $0x000003c0000003c0
-DATA k207<>+16(SB)/8, $0x000003c0000003c0
-DATA k207<>+24(SB)/8, $0x000003c0000003c0
+DATA k207<>+0(SB)/8, $0x0000007e0000007e
+DATA k207<>+8(SB)/8, $0x0000007e0000007e
+DATA k207<>+16(SB)/8, $0x0000007e0000007e
+DATA k207<>+24(SB)/8, $0x0000007e0000007e
 GLOBL k207<>(SB), RODATA|NOPTR, $32
 
-DATA k208<>+0(SB)/8, $0x0000007700000077
-DATA k208<>+8(SB)/8, $0x0000007700000077
-DATA k208<>+16(SB)/8, $0x0000007700000077
-DATA k208<>+24(SB)/8, $0x0000007700000077
+DATA k208<>+0(SB)/8, $0x3c7fffff3c7fffff
+DATA k208<>+8(SB)/8, $0x3c7fffff3c7fffff
+DATA k208<>+16(SB)/8, $0x3c7fffff3c7fffff
+DATA k208<>+24(SB)/8, $0x3c7fffff3c7fffff
 GLOBL k208<>(SB), RODATA|NOPTR, $32
 
-DATA k209<>+0(SB)/8, $0x0000007e0000007e
-DATA k209<>+8(SB)/8, $0x0000007e0000007e
-DATA k209<>+16(SB)/8, $0x0000007e0000007e
-DATA k209<>+24(SB)/8, $0x0000007e0000007e
+DATA k209<>+0(SB)/8, $0x000003b0000003b0
+DATA k209<>+8(SB)/8, $0x000003b0000003b0
+DATA k209<>+16(SB)/8, $0x000003b0000003b0
+DATA k209<>+24(SB)/8, $0x000003b0000003b0
 GLOBL k209<>(SB), RODATA|NOPTR, $32
 
-DATA k210<>+0(SB)/8, $0x3c7fffff3c7fffff
-DATA k210<>+8(SB)/8, $0x3c7fffff3c7fffff
-DATA k210<>+16(SB)/8, $0x3c7fffff3c7fffff
-DATA k210<>+24(SB)/8, $0x3c7fffff3c7fffff
+DATA k210<>+0(SB)/8, $0x3a0000003a000000
+DATA k210<>+8(SB)/8, $0x3a0000003a000000
+DATA k210<>+16(SB)/8, $0x3a0000003a000000
+DATA k210<>+24(SB)/8, $0x3a0000003a000000
 GLOBL k210<>(SB), RODATA|NOPTR, $32
 
-DATA k211<>+0(SB)/8, $0x000003b0000003b0
-DATA k211<>+8(SB)/8, $0x000003b0000003b0
-DATA k211<>+16(SB)/8, $0x000003b0000003b0
-DATA k211<>+24(SB)/8, $0x000003b0000003b0
+DATA k211<>+0(SB)/8, $0x7f8000007f800000
+DATA k211<>+8(SB)/8, $0x7f8000007f800000
+DATA k211<>+16(SB)/8, $0x7f8000007f800000
+DATA k211<>+24(SB)/8, $0x7f8000007f800000
 GLOBL k211<>(SB), RODATA|NOPTR, $32
-
-DATA k212<>+0(SB)/8, $0x3a0000003a000000
-DATA k212<>+8(SB)/8, $0x3a0000003a000000
-DATA k212<>+16(SB)/8, $0x3a0000003a000000
-DATA k212<>+24(SB)/8, $0x3a0000003a000000
-GLOBL k212<>(SB), RODATA|NOPTR, $32
-
-DATA k213<>+0(SB)/8, $0x7f8000007f800000
-DATA k213<>+8(SB)/8, $0x7f8000007f800000
-DATA k213<>+16(SB)/8, $0x7f8000007f800000
-DATA k213<>+24(SB)/8, $0x7f8000007f800000
-GLOBL k213<>(SB), RODATA|NOPTR, $32
 
 // func e4m3TimesAVX2(dst *byte, src *float32, factor float32, n int)
 // Requires: AVX, AVX2, MMX+
@@ -24957,10 +24857,10 @@ block:
 	VMULPS     Y0, Y1, Y1
 	VMOVDQA    Y1, Y5
 	VPAND      k145<>+0(SB), Y1, Y1
-	VPMINSD    k214<>+0(SB), Y1, Y1
-	VPMAXSD    k215<>+0(SB), Y1, Y6
-	VPAND      k213<>+0(SB), Y6, Y6
-	VPADDD     k216<>+0(SB), Y6, Y6
+	VPMINSD    k212<>+0(SB), Y1, Y1
+	VPMAXSD    k213<>+0(SB), Y1, Y6
+	VPAND      k211<>+0(SB), Y6, Y6
+	VPADDD     k214<>+0(SB), Y6, Y6
 	VADDPS     Y6, Y1, Y1
 	VPSRLD     $0x14, Y6, Y7
 	VPSUBD     Y6, Y1, Y1
@@ -24968,10 +24868,10 @@ block:
 	VMULPS     Y0, Y2, Y2
 	VMOVDQA    Y2, Y6
 	VPAND      k145<>+0(SB), Y2, Y2
-	VPMINSD    k214<>+0(SB), Y2, Y2
-	VPMAXSD    k215<>+0(SB), Y2, Y7
-	VPAND      k213<>+0(SB), Y7, Y7
-	VPADDD     k216<>+0(SB), Y7, Y7
+	VPMINSD    k212<>+0(SB), Y2, Y2
+	VPMAXSD    k213<>+0(SB), Y2, Y7
+	VPAND      k211<>+0(SB), Y7, Y7
+	VPADDD     k214<>+0(SB), Y7, Y7
 	VADDPS     Y7, Y2, Y2
 	VPSRLD     $0x14, Y7, Y8
 	VPSUBD     Y7, Y2, Y2
@@ -24979,10 +24879,10 @@ block:
 	VMULPS     Y0, Y3, Y3
 	VMOVDQA    Y3, Y7
 	VPAND      k145<>+0(SB), Y3, Y3
-	VPMINSD    k214<>+0(SB), Y3, Y3
-	VPMAXSD    k215<>+0(SB), Y3, Y8
-	VPAND      k213<>+0(SB), Y8, Y8
-	VPADDD     k216<>+0(SB), Y8, Y8
+	VPMINSD    k212<>+0(SB), Y3, Y3
+	VPMAXSD    k213<>+0(SB), Y3, Y8
+	VPAND      k211<>+0(SB), Y8, Y8
+	VPADDD     k214<>+0(SB), Y8, Y8
 	VADDPS     Y8, Y3, Y3
 	VPSRLD     $0x14, Y8, Y9
 	VPSUBD     Y8, Y3, Y3
@@ -24990,25 +24890,25 @@ block:
 	VMULPS     Y0, Y4, Y4
 	VMOVDQA    Y4, Y8
 	VPAND      k145<>+0(SB), Y4, Y4
-	VPMINSD    k214<>+0(SB), Y4, Y4
-	VPMAXSD    k215<>+0(SB), Y4, Y9
-	VPAND      k213<>+0(SB), Y9, Y9
-	VPADDD     k216<>+0(SB), Y9, Y9
+	VPMINSD    k212<>+0(SB), Y4, Y4
+	VPMAXSD    k213<>+0(SB), Y4, Y9
+	VPAND      k211<>+0(SB), Y9, Y9
+	VPADDD     k214<>+0(SB), Y9, Y9
 	VADDPS     Y9, Y4, Y4
 	VPSRLD     $0x14, Y9, Y10
 	VPSUBD     Y9, Y4, Y4
 	VPADDD     Y10, Y4, Y4
 	VPACKSSDW  Y2, Y1, Y1
 	VPACKSSDW  Y4, Y3, Y3
-	VPSUBW     k217<>+0(SB), Y1, Y1
-	VPSUBW     k217<>+0(SB), Y3, Y3
+	VPSUBW     k215<>+0(SB), Y1, Y1
+	VPSUBW     k215<>+0(SB), Y3, Y3
 	VPACKUSWB  Y3, Y1, Y1
 	VPACKSSDW  Y6, Y5, Y5
 	VPACKSSDW  Y8, Y7, Y7
 	VPACKSSWB  Y7, Y5, Y5
 	VPAND      k85<>+0(SB), Y5, Y5
 	VPOR       Y5, Y1, Y1
-	VMOVDQU    k174<>+0(SB), Y2
+	VMOVDQU    k172<>+0(SB), Y2
 	VPERMD     Y1, Y2, Y1
 	VMOVDQU    Y1, (AX)
 	ADDQ       $0x00000080, CX
@@ -25018,29 +24918,29 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k214<>+0(SB)/8, $0x43e0000043e00000
-DATA k214<>+8(SB)/8, $0x43e0000043e00000
-DATA k214<>+16(SB)/8, $0x43e0000043e00000
-DATA k214<>+24(SB)/8, $0x43e0000043e00000
+DATA k212<>+0(SB)/8, $0x43e0000043e00000
+DATA k212<>+8(SB)/8, $0x43e0000043e00000
+DATA k212<>+16(SB)/8, $0x43e0000043e00000
+DATA k212<>+24(SB)/8, $0x43e0000043e00000
+GLOBL k212<>(SB), RODATA|NOPTR, $32
+
+DATA k213<>+0(SB)/8, $0x3c8000003c800000
+DATA k213<>+8(SB)/8, $0x3c8000003c800000
+DATA k213<>+16(SB)/8, $0x3c8000003c800000
+DATA k213<>+24(SB)/8, $0x3c8000003c800000
+GLOBL k213<>(SB), RODATA|NOPTR, $32
+
+DATA k214<>+0(SB)/8, $0x0a0000000a000000
+DATA k214<>+8(SB)/8, $0x0a0000000a000000
+DATA k214<>+16(SB)/8, $0x0a0000000a000000
+DATA k214<>+24(SB)/8, $0x0a0000000a000000
 GLOBL k214<>(SB), RODATA|NOPTR, $32
 
-DATA k215<>+0(SB)/8, $0x3c8000003c800000
-DATA k215<>+8(SB)/8, $0x3c8000003c800000
-DATA k215<>+16(SB)/8, $0x3c8000003c800000
-DATA k215<>+24(SB)/8, $0x3c8000003c800000
+DATA k215<>+0(SB)/8, $0x0468046804680468
+DATA k215<>+8(SB)/8, $0x0468046804680468
+DATA k215<>+16(SB)/8, $0x0468046804680468
+DATA k215<>+24(SB)/8, $0x0468046804680468
 GLOBL k215<>(SB), RODATA|NOPTR, $32
-
-DATA k216<>+0(SB)/8, $0x0a0000000a000000
-DATA k216<>+8(SB)/8, $0x0a0000000a000000
-DATA k216<>+16(SB)/8, $0x0a0000000a000000
-DATA k216<>+24(SB)/8, $0x0a0000000a000000
-GLOBL k216<>(SB), RODATA|NOPTR, $32
-
-DATA k217<>+0(SB)/8, $0x0468046804680468
-DATA k217<>+8(SB)/8, $0x0468046804680468
-DATA k217<>+16(SB)/8, $0x0468046804680468
-DATA k217<>+24(SB)/8, $0x0468046804680468
-GLOBL k217<>(SB), RODATA|NOPTR, $32
 
 // func e4m3OverF32AVX2(dst *byte, src *float32, factor float32, n int)
 // Requires: AVX, AVX2, MMX+
@@ -25061,10 +24961,10 @@ block:
 	VDIVPS     Y0, Y1, Y1
 	VMOVDQA    Y1, Y5
 	VPAND      k145<>+0(SB), Y1, Y1
-	VPMINSD    k214<>+0(SB), Y1, Y1
-	VPMAXSD    k215<>+0(SB), Y1, Y6
-	VPAND      k213<>+0(SB), Y6, Y6
-	VPADDD     k216<>+0(SB), Y6, Y6
+	VPMINSD    k212<>+0(SB), Y1, Y1
+	VPMAXSD    k213<>+0(SB), Y1, Y6
+	VPAND      k211<>+0(SB), Y6, Y6
+	VPADDD     k214<>+0(SB), Y6, Y6
 	VADDPS     Y6, Y1, Y1
 	VPSRLD     $0x14, Y6, Y7
 	VPSUBD     Y6, Y1, Y1
@@ -25072,10 +24972,10 @@ block:
 	VDIVPS     Y0, Y2, Y2
 	VMOVDQA    Y2, Y6
 	VPAND      k145<>+0(SB), Y2, Y2
-	VPMINSD    k214<>+0(SB), Y2, Y2
-	VPMAXSD    k215<>+0(SB), Y2, Y7
-	VPAND      k213<>+0(SB), Y7, Y7
-	VPADDD     k216<>+0(SB), Y7, Y7
+	VPMINSD    k212<>+0(SB), Y2, Y2
+	VPMAXSD    k213<>+0(SB), Y2, Y7
+	VPAND      k211<>+0(SB), Y7, Y7
+	VPADDD     k214<>+0(SB), Y7, Y7
 	VADDPS     Y7, Y2, Y2
 	VPSRLD     $0x14, Y7, Y8
 	VPSUBD     Y7, Y2, Y2
@@ -25083,10 +24983,10 @@ block:
 	VDIVPS     Y0, Y3, Y3
 	VMOVDQA    Y3, Y7
 	VPAND      k145<>+0(SB), Y3, Y3
-	VPMINSD    k214<>+0(SB), Y3, Y3
-	VPMAXSD    k215<>+0(SB), Y3, Y8
-	VPAND      k213<>+0(SB), Y8, Y8
-	VPADDD     k216<>+0(SB), Y8, Y8
+	VPMINSD    k212<>+0(SB), Y3, Y3
+	VPMAXSD    k213<>+0(SB), Y3, Y8
+	VPAND      k211<>+0(SB), Y8, Y8
+	VPADDD     k214<>+0(SB), Y8, Y8
 	VADDPS     Y8, Y3, Y3
 	VPSRLD     $0x14, Y8, Y9
 	VPSUBD     Y8, Y3, Y3
@@ -25094,25 +24994,25 @@ block:
 	VDIVPS     Y0, Y4, Y4
 	VMOVDQA    Y4, Y8
 	VPAND      k145<>+0(SB), Y4, Y4
-	VPMINSD    k214<>+0(SB), Y4, Y4
-	VPMAXSD    k215<>+0(SB), Y4, Y9
-	VPAND      k213<>+0(SB), Y9, Y9
-	VPADDD     k216<>+0(SB), Y9, Y9
+	VPMINSD    k212<>+0(SB), Y4, Y4
+	VPMAXSD    k213<>+0(SB), Y4, Y9
+	VPAND      k211<>+0(SB), Y9, Y9
+	VPADDD     k214<>+0(SB), Y9, Y9
 	VADDPS     Y9, Y4, Y4
 	VPSRLD     $0x14, Y9, Y10
 	VPSUBD     Y9, Y4, Y4
 	VPADDD     Y10, Y4, Y4
 	VPACKSSDW  Y2, Y1, Y1
 	VPACKSSDW  Y4, Y3, Y3
-	VPSUBW     k217<>+0(SB), Y1, Y1
-	VPSUBW     k217<>+0(SB), Y3, Y3
+	VPSUBW     k215<>+0(SB), Y1, Y1
+	VPSUBW     k215<>+0(SB), Y3, Y3
 	VPACKUSWB  Y3, Y1, Y1
 	VPACKSSDW  Y6, Y5, Y5
 	VPACKSSDW  Y8, Y7, Y7
 	VPACKSSWB  Y7, Y5, Y5
 	VPAND      k85<>+0(SB), Y5, Y5
 	VPOR       Y5, Y1, Y1
-	VMOVDQU    k174<>+0(SB), Y2
+	VMOVDQU    k172<>+0(SB), Y2
 	VPERMD     Y1, Y2, Y1
 	VMOVDQU    Y1, (AX)
 	ADDQ       $0x00000080, CX
@@ -25143,13 +25043,13 @@ block:
 	VPAND      k1<>+0(SB), Y5, Y5
 	VPADDD     k20<>+0(SB), Y5, Y5
 	VPADDD     Y5, Y1, Y1
-	VPAND      k218<>+0(SB), Y1, Y1
+	VPAND      k216<>+0(SB), Y1, Y1
 	VMOVDQA    Y1, Y5
 	VPAND      k145<>+0(SB), Y1, Y1
-	VPMINSD    k214<>+0(SB), Y1, Y1
-	VPMAXSD    k215<>+0(SB), Y1, Y6
-	VPAND      k213<>+0(SB), Y6, Y6
-	VPADDD     k216<>+0(SB), Y6, Y6
+	VPMINSD    k212<>+0(SB), Y1, Y1
+	VPMAXSD    k213<>+0(SB), Y1, Y6
+	VPAND      k211<>+0(SB), Y6, Y6
+	VPADDD     k214<>+0(SB), Y6, Y6
 	VADDPS     Y6, Y1, Y1
 	VPSRLD     $0x14, Y6, Y7
 	VPSUBD     Y6, Y1, Y1
@@ -25159,13 +25059,13 @@ block:
 	VPAND      k1<>+0(SB), Y6, Y6
 	VPADDD     k20<>+0(SB), Y6, Y6
 	VPADDD     Y6, Y2, Y2
-	VPAND      k218<>+0(SB), Y2, Y2
+	VPAND      k216<>+0(SB), Y2, Y2
 	VMOVDQA    Y2, Y6
 	VPAND      k145<>+0(SB), Y2, Y2
-	VPMINSD    k214<>+0(SB), Y2, Y2
-	VPMAXSD    k215<>+0(SB), Y2, Y7
-	VPAND      k213<>+0(SB), Y7, Y7
-	VPADDD     k216<>+0(SB), Y7, Y7
+	VPMINSD    k212<>+0(SB), Y2, Y2
+	VPMAXSD    k213<>+0(SB), Y2, Y7
+	VPAND      k211<>+0(SB), Y7, Y7
+	VPADDD     k214<>+0(SB), Y7, Y7
 	VADDPS     Y7, Y2, Y2
 	VPSRLD     $0x14, Y7, Y8
 	VPSUBD     Y7, Y2, Y2
@@ -25175,13 +25075,13 @@ block:
 	VPAND      k1<>+0(SB), Y7, Y7
 	VPADDD     k20<>+0(SB), Y7, Y7
 	VPADDD     Y7, Y3, Y3
-	VPAND      k218<>+0(SB), Y3, Y3
+	VPAND      k216<>+0(SB), Y3, Y3
 	VMOVDQA    Y3, Y7
 	VPAND      k145<>+0(SB), Y3, Y3
-	VPMINSD    k214<>+0(SB), Y3, Y3
-	VPMAXSD    k215<>+0(SB), Y3, Y8
-	VPAND      k213<>+0(SB), Y8, Y8
-	VPADDD     k216<>+0(SB), Y8, Y8
+	VPMINSD    k212<>+0(SB), Y3, Y3
+	VPMAXSD    k213<>+0(SB), Y3, Y8
+	VPAND      k211<>+0(SB), Y8, Y8
+	VPADDD     k214<>+0(SB), Y8, Y8
 	VADDPS     Y8, Y3, Y3
 	VPSRLD     $0x14, Y8, Y9
 	VPSUBD     Y8, Y3, Y3
@@ -25191,28 +25091,28 @@ block:
 	VPAND      k1<>+0(SB), Y8, Y8
 	VPADDD     k20<>+0(SB), Y8, Y8
 	VPADDD     Y8, Y4, Y4
-	VPAND      k218<>+0(SB), Y4, Y4
+	VPAND      k216<>+0(SB), Y4, Y4
 	VMOVDQA    Y4, Y8
 	VPAND      k145<>+0(SB), Y4, Y4
-	VPMINSD    k214<>+0(SB), Y4, Y4
-	VPMAXSD    k215<>+0(SB), Y4, Y9
-	VPAND      k213<>+0(SB), Y9, Y9
-	VPADDD     k216<>+0(SB), Y9, Y9
+	VPMINSD    k212<>+0(SB), Y4, Y4
+	VPMAXSD    k213<>+0(SB), Y4, Y9
+	VPAND      k211<>+0(SB), Y9, Y9
+	VPADDD     k214<>+0(SB), Y9, Y9
 	VADDPS     Y9, Y4, Y4
 	VPSRLD     $0x14, Y9, Y10
 	VPSUBD     Y9, Y4, Y4
 	VPADDD     Y10, Y4, Y4
 	VPACKSSDW  Y2, Y1, Y1
 	VPACKSSDW  Y4, Y3, Y3
-	VPSUBW     k217<>+0(SB), Y1, Y1
-	VPSUBW     k217<>+0(SB), Y3, Y3
+	VPSUBW     k215<>+0(SB), Y1, Y1
+	VPSUBW     k215<>+0(SB), Y3, Y3
 	VPACKUSWB  Y3, Y1, Y1
 	VPACKSSDW  Y6, Y5, Y5
 	VPACKSSDW  Y8, Y7, Y7
 	VPACKSSWB  Y7, Y5, Y5
 	VPAND      k85<>+0(SB), Y5, Y5
 	VPOR       Y5, Y1, Y1
-	VMOVDQU    k174<>+0(SB), Y2
+	VMOVDQU    k172<>+0(SB), Y2
 	VPERMD     Y1, Y2, Y1
 	VMOVDQU    Y1, (AX)
 	ADDQ       $0x00000080, CX
@@ -25222,11 +25122,11 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k218<>+0(SB)/8, $0xffff0000ffff0000
-DATA k218<>+8(SB)/8, $0xffff0000ffff0000
-DATA k218<>+16(SB)/8, $0xffff0000ffff0000
-DATA k218<>+24(SB)/8, $0xffff0000ffff0000
-GLOBL k218<>(SB), RODATA|NOPTR, $32
+DATA k216<>+0(SB)/8, $0xffff0000ffff0000
+DATA k216<>+8(SB)/8, $0xffff0000ffff0000
+DATA k216<>+16(SB)/8, $0xffff0000ffff0000
+DATA k216<>+24(SB)/8, $0xffff0000ffff0000
+GLOBL k216<>(SB), RODATA|NOPTR, $32
 
 // func e4m3OverF16AVX2(dst *byte, src *float32, factor float32, n int)
 // Requires: AVX, AVX2, F16C, MMX+
@@ -25249,10 +25149,10 @@ block:
 	VCVTPH2PS  X1, Y1
 	VMOVDQA    Y1, Y5
 	VPAND      k145<>+0(SB), Y1, Y1
-	VPMINSD    k214<>+0(SB), Y1, Y1
-	VPMAXSD    k215<>+0(SB), Y1, Y6
-	VPAND      k213<>+0(SB), Y6, Y6
-	VPADDD     k216<>+0(SB), Y6, Y6
+	VPMINSD    k212<>+0(SB), Y1, Y1
+	VPMAXSD    k213<>+0(SB), Y1, Y6
+	VPAND      k211<>+0(SB), Y6, Y6
+	VPADDD     k214<>+0(SB), Y6, Y6
 	VADDPS     Y6, Y1, Y1
 	VPSRLD     $0x14, Y6, Y7
 	VPSUBD     Y6, Y1, Y1
@@ -25262,10 +25162,10 @@ block:
 	VCVTPH2PS  X2, Y2
 	VMOVDQA    Y2, Y6
 	VPAND      k145<>+0(SB), Y2, Y2
-	VPMINSD    k214<>+0(SB), Y2, Y2
-	VPMAXSD    k215<>+0(SB), Y2, Y7
-	VPAND      k213<>+0(SB), Y7, Y7
-	VPADDD     k216<>+0(SB), Y7, Y7
+	VPMINSD    k212<>+0(SB), Y2, Y2
+	VPMAXSD    k213<>+0(SB), Y2, Y7
+	VPAND      k211<>+0(SB), Y7, Y7
+	VPADDD     k214<>+0(SB), Y7, Y7
 	VADDPS     Y7, Y2, Y2
 	VPSRLD     $0x14, Y7, Y8
 	VPSUBD     Y7, Y2, Y2
@@ -25275,10 +25175,10 @@ block:
 	VCVTPH2PS  X3, Y3
 	VMOVDQA    Y3, Y7
 	VPAND      k145<>+0(SB), Y3, Y3
-	VPMINSD    k214<>+0(SB), Y3, Y3
-	VPMAXSD    k215<>+0(SB), Y3, Y8
-	VPAND      k213<>+0(SB), Y8, Y8
-	VPADDD     k216<>+0(SB), Y8, Y8
+	VPMINSD    k212<>+0(SB), Y3, Y3
+	VPMAXSD    k213<>+0(SB), Y3, Y8
+	VPAND      k211<>+0(SB), Y8, Y8
+	VPADDD     k214<>+0(SB), Y8, Y8
 	VADDPS     Y8, Y3, Y3
 	VPSRLD     $0x14, Y8, Y9
 	VPSUBD     Y8, Y3, Y3
@@ -25288,25 +25188,25 @@ block:
 	VCVTPH2PS  X4, Y4
 	VMOVDQA    Y4, Y8
 	VPAND      k145<>+0(SB), Y4, Y4
-	VPMINSD    k214<>+0(SB), Y4, Y4
-	VPMAXSD    k215<>+0(SB), Y4, Y9
-	VPAND      k213<>+0(SB), Y9, Y9
-	VPADDD     k216<>+0(SB), Y9, Y9
+	VPMINSD    k212<>+0(SB), Y4, Y4
+	VPMAXSD    k213<>+0(SB), Y4, Y9
+	VPAND      k211<>+0(SB), Y9, Y9
+	VPADDD     k214<>+0(SB), Y9, Y9
 	VADDPS     Y9, Y4, Y4
 	VPSRLD     $0x14, Y9, Y10
 	VPSUBD     Y9, Y4, Y4
 	VPADDD     Y10, Y4, Y4
 	VPACKSSDW  Y2, Y1, Y1
 	VPACKSSDW  Y4, Y3, Y3
-	VPSUBW     k217<>+0(SB), Y1, Y1
-	VPSUBW     k217<>+0(SB), Y3, Y3
+	VPSUBW     k215<>+0(SB), Y1, Y1
+	VPSUBW     k215<>+0(SB), Y3, Y3
 	VPACKUSWB  Y3, Y1, Y1
 	VPACKSSDW  Y6, Y5, Y5
 	VPACKSSDW  Y8, Y7, Y7
 	VPACKSSWB  Y7, Y5, Y5
 	VPAND      k85<>+0(SB), Y5, Y5
 	VPOR       Y5, Y1, Y1
-	VMOVDQU    k174<>+0(SB), Y2
+	VMOVDQU    k172<>+0(SB), Y2
 	VPERMD     Y1, Y2, Y1
 	VMOVDQU    Y1, (AX)
 	ADDQ       $0x00000080, CX

@@ -124,11 +124,6 @@ func iq4_XSBF16AVX512(dst *byte, src *byte, n int) (left int)
 //go:noescape
 func iq4_XSF16AVX512(dst *byte, src *byte, n int) (left int)
 
-// float8NormalAVX512 decodes runs of chunks of 32 codes, at most n, up to the first scale that it does not serve, and returns how many.
-//
-//go:noescape
-func float8NormalAVX512(dst *byte, src *byte, a *float32, form *byte, chunks int, n int) int
-
 // castF32ToBF16AVX512 converts 32 numbers n times.
 //
 //go:noescape

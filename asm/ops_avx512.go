@@ -2,14 +2,14 @@
 
 package asm
 
-// avx512 overwrites what has a kernel of 64-byte registers; the rest is the
-// level's below.
+// avx512 overwrites what has a kernel of 64-byte registers: blocks, casts to the types of
+// two bytes, encoders. The rest is the level's below, also what only moves bytes.
 func (o *Ops) avx512() {
 	o.level = avx512
 	o.exact = o.blocks
 	o.exact[F16][Q2_K], o.exact[BF16][Q2_K] = nil, nil // they go quicker by way of float32
-	o.runsAVX512()
 	o.avx512Kernels()
+	o.absmax, o.nearest, o.int8 = absmaxAVX512, nearestAVX512, int8AVX512
 }
 
 // told is a kernel of blocks that is given something else too.

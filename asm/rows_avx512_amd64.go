@@ -37,4 +37,10 @@ func (o *Ops) avx512Kernels() {
 	o.any[IQ4_XS] = told(iq4_XSF32AVX512, true)
 	o.blocks[BF16][IQ4_XS] = iq4_XSBF16AVX512
 	o.blocks[F16][IQ4_XS] = iq4_XSF16AVX512
+	o.cast[F32][BF16] = castF32ToBF16AVX512
+	o.cast[F32][F16] = castF32ToF16AVX512
+	o.cast[BF16][F16] = castBF16ToF16AVX512
+	o.cast[F16][BF16] = castF16ToBF16AVX512
+	o.cast[BF16][BF16] = with(castSameAVX512, &[2]uint16{0x7F80, 0x7FC0})
+	o.cast[F16][F16] = with(castSameAVX512, &[2]uint16{0x7C00, 0x7E00})
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/blocks"
 	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/encode"
-	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/float8"
 	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/kquants"
 	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/move"
 )
@@ -14,7 +13,6 @@ import (
 // Kernels writes them.
 func Kernels() {
 	blocks.AVX512(slices.Concat(blocks.Small, kquants.AVX512Layouts))
-	float8.AVX512()
 	move.AVX512()
 	encode.AVX512()
 }

@@ -1,5 +1,5 @@
 // Package blocks is the block types of GGUF: the loops over blocks that all kinds have,
-// the small ones of 32 elements, and those of FP4.
+// and the small ones of 32 elements.
 package blocks
 
 import (

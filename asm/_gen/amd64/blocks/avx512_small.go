@@ -83,18 +83,7 @@ func fifths(z *Kernel, first, bytes, bits int, number func(s Scales, x VecVirtua
 func fiveBits(z *Kernel, at, off int, t Table) {
 	c, k := z.NibblesOf(off+4), K()
 	KMOVD(z.From(off), k)
-	if z.Words() {
-		x := z.Index(c[0], 0)
-		VPADDW(Words64(func(int) int { return 0x2020 }), x, k, x)
-		z.Placed(at, x, t)
-		return
-	}
-	for i, x := range c {
-		VPANDD_BCST(Dwords(15), x, x)
-		if i == 1 {
-			KSHIFTRD(Imm(16), k, k)
-		}
-		VPADDD_BCST(Dwords(16), x, k, x)
-	}
-	z.Lookup(at, c, t)
+	x := z.Index(c[0], 0)
+	VPADDW(Words64(func(int) int { return 0x2020 }), x, k, x)
+	z.Placed(at, x, t)
 }

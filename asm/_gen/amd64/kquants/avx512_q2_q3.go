@@ -85,10 +85,6 @@ func q3Scales(z *Kernel) VecVirtual {
 }
 
 func q3K(z *Kernel) func() {
-	if !z.Words() {
-		mask := All(3)
-		return func() { plainQ3K(z, mask) }
-	}
 	mask := All(0x00030003)
 	values := Values([16]float32{-4, -3, -2, -1, 0, 1, 2, 3, -4, -3, -2, -1, 0, 1, 2, 3})
 	return func() {
@@ -105,26 +101,6 @@ func q3K(z *Kernel) func() {
 			VPADDW(Words64(func(int) int { return 4 }), x, set, x)
 			z.Lookup(32*r, Codes{x}, t)
 		}
-	}
-}
-
-// plainQ3K is a block to F32, each code by itself.
-func plainQ3K(z *Kernel, mask VecVirtual) {
-	Comment("Scales.")
-	d := q3Scales(z)
-	s := Keep(z, d)
-	for r := range 8 {
-		c, set := plainPairs(z, mask, 32, r), K()
-		bit(z, set, r)
-		for i, x := range c {
-			if i == 1 {
-				KSHIFTRD(Imm(16), set, set)
-			}
-			clear := Into(K(), KNOTW, set)
-			VPSUBD_BCST(Dwords(4), x, clear, x)
-		}
-		ToFloats(c...)
-		z.Put(32*r, s.By(c[0], 2*r), s.By(c[1], 2*r+1))
 	}
 }
 

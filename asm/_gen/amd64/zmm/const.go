@@ -58,12 +58,9 @@ func Values(v [16]float32) VecVirtual {
 
 // Immediates of VPTERNLOG, of what it is given last to first.
 const (
-	AndOr     = 0xEA // a & b | c
-	OrAnd     = 0xF8 // a | b & c
-	AndOrNot  = 0xD0 // a & (b | ^c)
-	OrAndNot  = 0xF4 // a | b & ^c
-	AndNotXor = 0x9A // a &^ b ^ c
-	Choose    = 0xE2 // a where b is set, else c
+	AndOr  = 0xEA // a & b | c
+	OrAnd  = 0xF8 // a | b & c
+	Choose = 0xE2 // a where b is set, else c
 )
 
 // NotFinite is the classes of VFPCLASS that are quiet NaN, both infinities, signaling NaN.

@@ -3,9 +3,8 @@
 // float32, or as one of words.
 //
 // A [Kernel] knows its target and where it reads and writes. A [Table] is what few
-// codes come to, rounded once for many elements ([Kernel.Table16], [Kernel.Lookup]). An
-// [Exact] joins codes with scales that models do not have. No body of a kernel makes a
-// NaN but that one, so that nothing is tested while it is written.
+// codes come to, rounded once for many elements ([Kernel.Table16], [Kernel.Lookup]). No body
+// of a kernel makes a NaN, so that nothing is tested while it is written.
 package zmm
 
 import (
