@@ -29,15 +29,15 @@ func q8F16AVX2(dst *byte, src *byte, size int, n int)
 //go:noescape
 func codebookF32AVX2(dst *byte, src *byte, codebook *int8, n int)
 
+// codebookBF16AVX2 decodes n blocks.
+//
+//go:noescape
+func codebookBF16AVX2(dst *byte, src *byte, codebook *int8, n int)
+
 // codebookF16AVX2 decodes n blocks.
 //
 //go:noescape
 func codebookF16AVX2(dst *byte, src *byte, codebook *int8, n int)
-
-// q4_0BF16AVX2 decodes n blocks.
-//
-//go:noescape
-func q4_0BF16AVX2(dst *byte, src *byte, n int)
 
 // q4_1F32AVX2 decodes n blocks.
 //
@@ -158,11 +158,6 @@ func q6_KBF16AVX2(dst *byte, src *byte, n int)
 //
 //go:noescape
 func q6_KF16AVX2(dst *byte, src *byte, n int)
-
-// iq4_NLBF16AVX2 decodes n blocks.
-//
-//go:noescape
-func iq4_NLBF16AVX2(dst *byte, src *byte, n int)
 
 // iq4_XSF32AVX2 decodes n blocks.
 //
@@ -479,110 +474,65 @@ func bytesTwiceBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte
 //go:noescape
 func bytesTwiceF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 
-// codebookLowScale32F32AVX2 decodes n runs of chunks of that many nibbles.
+// codebookLowScaleF32AVX2 decodes n runs of chunks of 32 nibbles.
 //
 //go:noescape
-func codebookLowScale32F32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
+func codebookLowScaleF32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 
-// codebookLowScale32BF16AVX2 decodes n runs of chunks of that many nibbles.
+// codebookLowScaleBF16AVX2 decodes n runs of chunks of 32 nibbles.
 //
 //go:noescape
-func codebookLowScale32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
+func codebookLowScaleBF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 
-// codebookLowScale64BF16AVX2 decodes n runs of chunks of that many nibbles.
+// codebookLowScaleF16AVX2 decodes n runs of chunks of 32 nibbles.
 //
 //go:noescape
-func codebookLowScale64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
+func codebookLowScaleF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 
-// codebookLowScale32F16AVX2 decodes n runs of chunks of that many nibbles.
+// codebookLowShiftF32AVX2 decodes n runs of chunks of 32 nibbles.
 //
 //go:noescape
-func codebookLowScale32F16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
+func codebookLowShiftF32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 
-// codebookLowScale64F16AVX2 decodes n runs of chunks of that many nibbles.
+// codebookLowShiftBF16AVX2 decodes n runs of chunks of 32 nibbles.
 //
 //go:noescape
-func codebookLowScale64F16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
+func codebookLowShiftBF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 
-// codebookLowShift32F32AVX2 decodes n runs of chunks of that many nibbles.
+// codebookLowShiftF16AVX2 decodes n runs of chunks of 32 nibbles.
 //
 //go:noescape
-func codebookLowShift32F32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
+func codebookLowShiftF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 
-// codebookLowShift32BF16AVX2 decodes n runs of chunks of that many nibbles.
+// codebookLowAffineF32AVX2 decodes n runs of chunks of 32 nibbles.
 //
 //go:noescape
-func codebookLowShift32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
+func codebookLowAffineF32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 
-// codebookLowShift64BF16AVX2 decodes n runs of chunks of that many nibbles.
+// codebookLowAffineBF16AVX2 decodes n runs of chunks of 32 nibbles.
 //
 //go:noescape
-func codebookLowShift64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
+func codebookLowAffineBF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 
-// codebookLowShift32F16AVX2 decodes n runs of chunks of that many nibbles.
+// codebookLowAffineF16AVX2 decodes n runs of chunks of 32 nibbles.
 //
 //go:noescape
-func codebookLowShift32F16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
+func codebookLowAffineF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 
-// codebookLowShift64F16AVX2 decodes n runs of chunks of that many nibbles.
+// codebookHighScaleF32AVX2 decodes n runs of chunks of 32 nibbles.
 //
 //go:noescape
-func codebookLowShift64F16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
+func codebookHighScaleF32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 
-// codebookLowAffine32F32AVX2 decodes n runs of chunks of that many nibbles.
+// codebookHighScaleBF16AVX2 decodes n runs of chunks of 32 nibbles.
 //
 //go:noescape
-func codebookLowAffine32F32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
+func codebookHighScaleBF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 
-// codebookLowAffine64F32AVX2 decodes n runs of chunks of that many nibbles.
+// codebookHighScaleF16AVX2 decodes n runs of chunks of 32 nibbles.
 //
 //go:noescape
-func codebookLowAffine64F32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
-
-// codebookLowAffine32BF16AVX2 decodes n runs of chunks of that many nibbles.
-//
-//go:noescape
-func codebookLowAffine32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
-
-// codebookLowAffine64BF16AVX2 decodes n runs of chunks of that many nibbles.
-//
-//go:noescape
-func codebookLowAffine64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
-
-// codebookLowAffine32F16AVX2 decodes n runs of chunks of that many nibbles.
-//
-//go:noescape
-func codebookLowAffine32F16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
-
-// codebookLowAffine64F16AVX2 decodes n runs of chunks of that many nibbles.
-//
-//go:noescape
-func codebookLowAffine64F16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
-
-// codebookHighScale32F32AVX2 decodes n runs of chunks of that many nibbles.
-//
-//go:noescape
-func codebookHighScale32F32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
-
-// codebookHighScale32BF16AVX2 decodes n runs of chunks of that many nibbles.
-//
-//go:noescape
-func codebookHighScale32BF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
-
-// codebookHighScale64BF16AVX2 decodes n runs of chunks of that many nibbles.
-//
-//go:noescape
-func codebookHighScale64BF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
-
-// codebookHighScale32F16AVX2 decodes n runs of chunks of that many nibbles.
-//
-//go:noescape
-func codebookHighScale32F16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
-
-// codebookHighScale64F16AVX2 decodes n runs of chunks of that many nibbles.
-//
-//go:noescape
-func codebookHighScale64F16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
+func codebookHighScaleF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 
 // codebookPairsF32AVX2 decodes n pairs of runs of 16 nibbles; there is one chunk.
 //

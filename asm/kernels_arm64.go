@@ -44,12 +44,12 @@ func float8E4M3BF16NEON(dst *byte, src *byte, a *float32, b *float32, chunks int
 //go:noescape
 func float8E5M2BF16NEON(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 
-// codebookLowScale32BF16NEON works like the scalar function of its entry.
+// codebookLowScaleBF16NEON works like the scalar function of its entry.
 //
 //go:noescape
-func codebookLowScale32BF16NEON(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
+func codebookLowScaleBF16NEON(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 
-// codebookHighScale32BF16NEON works like the scalar function of its entry.
+// codebookHighScaleBF16NEON works like the scalar function of its entry.
 //
 //go:noescape
-func codebookHighScale32BF16NEON(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
+func codebookHighScaleBF16NEON(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)

@@ -1097,8 +1097,8 @@ chunk:
 	BNE run
 	RET
 
-// func codebookLowScale32BF16NEON(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
-TEXT ·codebookLowScale32BF16NEON(SB), NOSPLIT, $0-56
+// func codebookLowScaleBF16NEON(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
+TEXT ·codebookLowScaleBF16NEON(SB), NOSPLIT, $0-56
 	// For each of n runs, with its scale a[r], for each of its chunks: table = codebook*a[r], rounded once; number = table[q].
 	MOVD dst+0(FP), R0
 	MOVD src+8(FP), R1
@@ -1177,8 +1177,8 @@ chunk:
 	BNE run
 	RET
 
-// func codebookHighScale32BF16NEON(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
-TEXT ·codebookHighScale32BF16NEON(SB), NOSPLIT, $0-56
+// func codebookHighScaleBF16NEON(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
+TEXT ·codebookHighScaleBF16NEON(SB), NOSPLIT, $0-56
 	// For each of n runs, with its scale a[r], for each of its chunks: table = codebook*a[r], rounded once; number = table[q].
 	MOVD dst+0(FP), R0
 	MOVD src+8(FP), R1

@@ -14,6 +14,11 @@ func q8BF16AVX512(dst *byte, src *byte, size int, n int) (left int)
 //go:noescape
 func q8F16AVX512(dst *byte, src *byte, size int, n int) (left int)
 
+// codebookBF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
+//
+//go:noescape
+func codebookBF16AVX512(dst *byte, src *byte, codebook *int8, n int) (left int)
+
 // codebookF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape

@@ -13,7 +13,7 @@ type Ops struct {
 	exact   [3][Kinds]blockKernel // else what decodes the blocks that those stop at; to F32 none stops
 	float8  [3][floats8]float8Kernel
 	bytes   [3][bytesTwice + 1]bytesKernel    // by Op
-	nibbles [3][2][opsN][2]codebookKernel     // by order, Op, chunks of 32 or 64
+	nibbles [3][2][opsN]codebookKernel        // by order, Op
 	pairs   [3][2]codebookKernel              // by order, Scale, runs of 16, two each time
 	cast    [3][3]func(dst, src *byte, n int) // by types, 32 numbers each time
 

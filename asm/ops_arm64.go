@@ -16,10 +16,7 @@ func (o *Ops) arch(f Features) {
 	}})
 	o.float8[BF16] = [floats8]float8Kernel{E4M3: float8E4M3BF16NEON, E5M2: float8E5M2BF16NEON}
 	o.bytes[BF16][Scale] = bytesScaleBF16NEON
-	o.nibbles[BF16] = [2][opsN][2]codebookKernel{
-		{Scale: {codebookLowScale32BF16NEON}},
-		{Scale: {codebookHighScale32BF16NEON}},
-	}
+	o.nibbles[BF16] = [2][opsN]codebookKernel{{Scale: codebookLowScaleBF16NEON}, {Scale: codebookHighScaleBF16NEON}}
 }
 
 // allOf is takesAll of each kernel that there is.

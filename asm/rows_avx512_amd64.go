@@ -10,6 +10,8 @@ func (o *Ops) avx512Kernels() {
 	o.blocks[BF16][Q8_1] = told(q8BF16AVX512, 36)
 	o.blocks[F16][Q8_0] = told(q8F16AVX512, 34)
 	o.blocks[F16][Q8_1] = told(q8F16AVX512, 36)
+	o.blocks[BF16][Q4_0] = told(codebookBF16AVX512, &minus8Codebook[0])
+	o.blocks[BF16][IQ4_NL] = told(codebookBF16AVX512, &iq4Codebook[0])
 	o.blocks[F16][Q4_0] = told(codebookF16AVX512, &minus8Codebook[0])
 	o.blocks[F16][IQ4_NL] = told(codebookF16AVX512, &iq4Codebook[0])
 	o.blocks[BF16][Q4_1] = q4_1BF16AVX512

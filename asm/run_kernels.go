@@ -155,16 +155,12 @@ func (o *Ops) Nibbles(c Nibbles, to Type, dst, src []byte, a, b []float32, run i
 		return
 	}
 	var kernel func(r, runs, chunks, at int)
-	chunk, which := 32, 0
-	if run%64 == 0 && o.nibbles[to][high][c.Op][1] != nil {
-		chunk, which = 64, 1
-	}
-	if k := o.nibbles[to][high][c.Op][which]; k != nil {
+	if k := o.nibbles[to][high][c.Op]; k != nil {
 		kernel = func(r, runs, chunks, at int) {
 			k(&dst[at*to.Size()], &src[at/2], &a[r], pointer(b, r, a), &c.Codebook[0], chunks, runs)
 		}
 	}
-	eachRun(elems, run, chunk, 2, kernel, func(r, start, end int) {
+	eachRun(elems, run, kernelChunk, 2, kernel, func(r, start, end int) {
 		z := float32(0)
 		if c.Op != Scale {
 			z = b[r]

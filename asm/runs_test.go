@@ -95,7 +95,7 @@ func TestRunsAgreeWithTheScalarFunctions(t *testing.T) {
 					c := Nibbles{Op: op, High: high, Codebook: new([16]float32)}
 					copy(c.Codebook[:], scalesOf(rng, 16))
 					t.Run(fmt.Sprintf("%v/nibbles %v %v to %v", level, op, high, to), func(t *testing.T) {
-						lacks(t, o.nibbles[to][0][op][0] == nil)
+						lacks(t, o.nibbles[to][0][op] == nil)
 						eachShape(t, o, to, 2, func(o *Ops, dst, src []byte, a, b []float32, run int) { o.Nibbles(c, to, dst, src, a, b, run) })
 					})
 				}
@@ -314,7 +314,7 @@ func TestSmallScalesAgreeWithTheScalarFunctions(t *testing.T) {
 						for _, c := range []Bytes{{Op: op}, {Op: op, Unsigned: true}, {Op: op, Unsigned: true, Less: 128}} {
 							calls[fmt.Sprintf("%+v", c)] = func(o *Ops, dst, src []byte) { o.Bytes(c, to, dst, src, a, b, run) }
 						}
-						if o.nibbles[to][0][op][0] == nil {
+						if o.nibbles[to][0][op] == nil {
 							continue
 						}
 						for name, codebook := range codebooks {

@@ -57,7 +57,7 @@ func runKernels(g *gen) {
 		})
 	}
 	for _, high := range []bool{false, true} {
-		name := map[bool]string{false: "codebookLowScale32", true: "codebookHighScale32"}[high]
+		name := map[bool]string{false: "codebookLowScale", true: "codebookHighScale"}[high]
 		run(g, name, "table = codebook*a[r], rounded once; number = table[q].", "a *float32, b *float32, codebook *float32", 40, func() {
 			g.op("MOVD codebook+32(FP), R9")
 		}, func() {

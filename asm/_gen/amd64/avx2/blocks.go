@@ -18,13 +18,11 @@ type layout struct {
 	name  string
 	does  [2]string // what a block holds, and its numbers
 	takes string    // a parameter before the count
-	to    []Target  // nil for all
 	elems int
 	bytes int  // 0 where the kernel is told
 	plain bool // affine: rounding must not change signs
 	set   func(*kernel)
 	block func(*kernel)
-	two   *two
 	rows  []blockRow
 	stops func(*kernel, Place) // to BF16: leaves unless the block's scales are ordinary
 }
@@ -34,10 +32,7 @@ type blockRow struct{ kind, told string }
 
 func blockKernels() {
 	for _, l := range layouts() {
-		if l.to == nil {
-			l.to = Targets
-		}
-		for _, t := range l.to {
+		for _, t := range Targets {
 			blockKernel(l, t.Name, &kernel{Target: t, shared: map[string]VecVirtual{}})
 		}
 	}
@@ -46,9 +41,8 @@ func blockKernels() {
 func layouts() []layout {
 	return []layout{
 		{name: "q8", does: [2]string{"Q8_0, Q8_1: d float16, ..., 32 signed bytes q", "x = d*q"}, takes: ", size int", rows: []blockRow{{"Q8_0", "34"}, {"Q8_1", "36"}}, elems: 32, set: holding(toWords), block: q8},
-		{name: "codebook", does: [2]string{"d float16, 16 bytes of nibbles q: the low ones, then the high ones", "x = d*codebook[q]"}, takes: ", codebook *int8", rows: []blockRow{{"Q4_0", "&minus8Codebook[0]"}, {"IQ4_NL", "&iq4Codebook[0]"}}, to: []Target{ToF32, ToF16}, elems: 32, bytes: 18, set: keepCodebook, block: codebookBlock},
-		{name: "q4_0", does: [2]string{"d float16, 16 bytes of nibbles q: the low ones, then the high ones", "table = d*(q-8) for all q, two blocks at once; x = table[q]"}, to: []Target{ToBF16}, elems: 32, bytes: 18, set: setNibbles, block: tableBlock(minus8Values), two: twoQ40},
-		{name: "q4_1", does: [2]string{"d, m float16, 16 bytes of nibbles q", "x = d*q + m"}, elems: 32, bytes: 20, plain: true, set: setNibbles, block: q4_1, two: twoQ41},
+		{name: "codebook", does: [2]string{"d float16, 16 bytes of nibbles q: the low ones, then the high ones", "x = d*codebook[q]"}, takes: ", codebook *int8", rows: []blockRow{{"Q4_0", "&minus8Codebook[0]"}, {"IQ4_NL", "&iq4Codebook[0]"}}, elems: 32, bytes: 18, set: keepCodebook, block: codebookBlock},
+		{name: "q4_1", does: [2]string{"d, m float16, 16 bytes of nibbles q", "x = d*q + m"}, elems: 32, bytes: 20, plain: true, set: setNibbles, block: q4_1},
 		{name: "q5_0", does: [2]string{"d float16, 32 fifth bits h, 16 bytes of nibbles q", "x = d*(q + 16*h - 16)"}, elems: 32, bytes: 22, set: setFives, block: q5_0},
 		{name: "q5_1", does: [2]string{"d, m float16, 32 fifth bits h, 16 bytes of nibbles q", "x = d*(q + 16*h) + m"}, elems: 32, bytes: 24, plain: true, set: setFives, block: q5_1, stops: ifHalvesOdd},
 		{name: "q2_K", does: [2]string{"16 pairs of nibbles s, t; 64 bytes of two bits q; d, m float16", "x = (d*s)*q - m*t for 16 numbers each"}, elems: 256, bytes: 84, plain: true, set: setNibbles, block: q2K, stops: ifSignsOddAt(80)},
@@ -56,7 +50,6 @@ func layouts() []layout {
 		{name: "q4_K", does: [2]string{"d, m float16; eight pairs s, t of six bits; 128 bytes of nibbles q", "x = (d*s)*q - m*t for 32 numbers each"}, elems: 256, bytes: 144, plain: true, set: setNibbles, block: q45K(false), stops: ifSignsOddAt(0)},
 		{name: "q5_K", does: [2]string{"d, m float16; eight pairs s, t of six bits; 256 fifth bits h; 128 bytes of nibbles q", "x = (d*s)*(q + 16*h) - m*t for 32 numbers each"}, elems: 256, bytes: 176, plain: true, set: setFives, block: q45K(true), stops: ifSignsOddAt(0)},
 		{name: "q6_K", does: [2]string{"128 bytes of nibbles q; 64 bytes of two bits h; 16 signed bytes s; d float16", "x = d*s * (q + 16*h - 32) for 16 numbers each"}, elems: 256, bytes: 210, set: holding(ofSixes), block: q6K},
-		{name: "iq4_NL", does: [2]string{"d float16, 16 bytes of nibbles q: the low ones, then the high ones", "table = d*codebook[q] for all q, two blocks at once; x = table[q]"}, to: []Target{ToBF16}, elems: 32, bytes: 18, set: setNibbles, block: tableBlock(iq4Values), two: twoTables16(iq4Values)},
 		{name: "iq4_XS", does: [2]string{"d float16; eight scales s of six bits; 128 bytes of nibbles q", "x = d*(s-32) * codebook[q] for 32 numbers each"}, elems: 256, bytes: 136, set: setNibbles, block: iq4XS, stops: ifNotFinite},
 		{name: "mxfp4", does: [2]string{"a scale s of eight bits, 16 bytes of nibbles q", "x = mxfp4Tables[s][q]"}, elems: 32, bytes: 17, set: setNibbles, block: mxfp4},
 		{name: "nvfp4", does: [2]string{"four scales s of eight bits, 32 bytes of nibbles q", "x = nvfp4Tables[s][q] for 16 numbers each"}, elems: 64, bytes: 36, set: setNibbles, block: nvfp4},
@@ -114,10 +107,6 @@ func blockKernel(l layout, target string, k *kernel) {
 		l.set(k)
 	}
 	block, done := NewLabel("block"), NewLabel("done")
-	var twos *twoLoop
-	if l.two != nil && !k.Wide {
-		twos = l.two.loop(k, l, n, done)
-	}
 	block.Here()
 	if k.ordinary {
 		l.stops(k, done)
@@ -129,11 +118,7 @@ func blockKernel(l layout, target string, k *kernel) {
 		ADDQ(U32(l.elems*k.Width()), k.dst)
 	}
 	DECQ(n)
-	if twos != nil {
-		twos.singleDone(block, done)
-	} else {
-		JNZ(block.Ref())
-	}
+	JNZ(block.Ref())
 	done.Here()
 	if k.ordinary {
 		Store(n, ReturnIndex(0))

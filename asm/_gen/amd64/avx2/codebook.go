@@ -17,10 +17,7 @@ func codebookKernels() {
 				continue // nobody stores those
 			}
 			for t := range Targets {
-				codebookKernel(high, o, t, 32)
-				if !Targets[t].Wide || Targets[t].Narrow || o.name == "Affine" { // else longer chunks are not faster
-					codebookKernel(high, o, t, 64)
-				}
+				codebookKernel(high, o, t)
 			}
 		}
 	}
@@ -34,13 +31,14 @@ type codebook struct {
 	least Register // see [leastForCodebook]
 	p     pair
 	table tables16 // of the run's sixteen numbers
-
-	two, single Place // the loop of two runs at once, and that of one
 }
 
 // setCodebook copies the codebook at base and looks at its bounds.
 func (c *codebook) setCodebook(base Register) {
-	c.v = c.arrange(Mem{Base: base}, AllocLocal(64))
+	a, b := Load32(Mem{Base: base}), Load32(Mem{Base: base, Disp: 32})
+	canonical(a)
+	canonical(b)
+	c.v = c.arrange(a, b, AllocLocal(64))
 	c.declare("low", func(y VecVirtual) { VMOVDQU(Bytes32(0x0F), y) })
 	c.least = leastForCodebook(Load32(c.v.a), Load32(c.v.b))
 }
@@ -64,12 +62,11 @@ func (c *codebook) buildExactly() {
 	carry(c.table, c.table16(c.v, c.o.negated, func(x VecVirtual) { c.o.exactly(c.p, x) }))
 }
 
-func codebookKernel(high bool, o op, t int, elems int) {
-	name := map[bool]string{false: "codebookLow", true: "codebookHigh"}[high] + o.name + map[int]string{32: "32", 64: "64"}[elems]
+func codebookKernel(high bool, o op, t int) {
+	name := map[bool]string{false: "codebookLow", true: "codebookHigh"}[high] + o.name
 	c := &codebook{o: o}
-	products := Targets[t] == ToF32 && elems == 32 // a table for so few costs more than to multiply
-	twos := Targets[t] == ToBF16 && elems == 32 && o.name == "Scale"
-	runKernel(fmt.Sprintf("nibbles[%%s][%d][%s][%d]", map[bool]int{true: 1}[high], o.name, elems/64), name, o.formula("codebook[q]"), ", codebook *float32", "decodes n runs of chunks of that many nibbles.", t, o.negated, elems/2, elems,
+	products := Targets[t] == ToF32 // a table of four bytes a number costs more than to multiply
+	runKernel(fmt.Sprintf("nibbles[%%s][%d][%s]", map[bool]int{true: 1}[high], o.name), name, o.formula("codebook[q]"), ", codebook *float32", "decodes n runs of chunks of 32 nibbles.", t, o.negated, 16, 32,
 		func(k *runs) {
 			c.runs = k
 			if o.name == "Scale" || !k.Wide { // there is a register left
@@ -81,34 +78,20 @@ func codebookKernel(high bool, o op, t int, elems int) {
 			}
 		},
 		func(k *runs) {
-			if twos {
-				c.two, c.single = NewLabel("two"), NewLabel("single")
-				CMPQ(k.chunks, Imm(1))
-				JEQ(c.two.Ref())
-				c.single.Here()
-			}
 			if !products {
 				c.build()
-			} else {
-				c.p = pair{YMM(), YMM()}
-				k.ifHostile(o, c.least, c.exact)
-				k.numbersInto(o, c.p)
-				k.rare = func() { c.exactRun(high) }
-			}
-			if build := k.rare; twos {
-				k.rare = func() {
-					build()
-					c.twoRuns(high)
-				}
-			}
-		},
-		func(k *runs) {
-			if products {
-				c.multiply(k.nibblePairs(high, elems)[0])
 				return
 			}
-			for i, codes := range k.nibblePairs(high, elems) {
-				k.lookup(32*i, codes, c.table)
+			c.p = pair{YMM(), YMM()}
+			k.ifHostile(o, c.least, c.exact)
+			k.numbersInto(o, c.p)
+			k.rare = func() { c.exactRun(high) }
+		},
+		func(k *runs) {
+			if codes := k.nibblePairs(high); products {
+				c.multiply(codes)
+			} else {
+				k.lookup(0, codes, c.table)
 			}
 		})
 }
@@ -128,61 +111,14 @@ func (c *codebook) exactRun(high bool) {
 	c.buildExactly()
 	chunk := NewLabel("exactChunk")
 	chunk.Here()
-	c.lookup(0, c.nibblePairs(high, 32)[0], c.table)
+	c.lookup(0, c.nibblePairs(high), c.table)
 	c.again(chunk)
 	carry(c.table, c.planes(Load32(c.v.a), Load32(c.v.b)))
 	JMP(c.done.Ref())
 }
 
-// twoRuns decodes runs of one chunk by twos: the tables of two scales are made at once,
-// as those of blocks are. The last run of an odd number, and two of which one is not
-// ordinary, are left to the loop for single ones.
-func (c *codebook) twoRuns(high bool) {
-	k := c.runs
-	c.two.Here()
-	CMPQ(k.n, Imm(2))
-	JCS(c.single.Ref())
-	for i := range 2 {
-		ifBelow(Mem{Base: k.a, Disp: 4 * i}, c.least, c.single)
-	}
-	d := Into(YMM(), VBROADCASTSS, Mem{Base: k.a})
-	second := Into(YMM(), VBROADCASTSS, Mem{Base: k.a, Disp: 4})
-	VPBLENDD(Imm(0xF0), second, d, d)
-	flipSign(d)
-	var parted [2]VecVirtual
-	for i := range parted {
-		even := Into(YMM(), VBROADCASTI128, c.v.a.Offset(16*i))
-		odd := Into(YMM(), VBROADCASTI128, c.v.b.Offset(16*i))
-		for _, x := range [2]VecVirtual{even, odd} {
-			VMULPS(d, x, x)
-			k.nearest(x)
-		}
-		parted[i] = pack(even, odd)
-	}
-	l := splitTwice(parted)
-	low, up := k.nibblesTwice(Load32(k.from(0)))
-	if high {
-		low, up = up, low
-	}
-	for i, unpack := range []func(...Op){VPUNPCKLBW, VPUNPCKHBW} {
-		codes := YMM()
-		unpack(up, low, codes)
-		k.lookupTwice(16*i, 32+16*i, codes, l)
-	}
-	ADDQ(Imm(8), k.a)
-	ADDQ(Imm(8), k.b)
-	ADDQ(Imm(32), k.src)
-	ADDQ(Imm(64*2), k.dst)
-	SUBQ(Imm(2), k.n)
-	JNZ(c.two.Ref())
-	JMP(k.end.Ref())
-}
-
-// arrange copies a codebook in the order of tables.
-func (k *runs) arrange(codebook, to Mem) values {
-	a, b := Load32(codebook), Load32(codebook.Offset(32))
-	canonical(a)
-	canonical(b)
+// arrange keeps sixteen numbers in the order of tables.
+func (k *kernel) arrange(a, b VecVirtual, to Mem) values {
 	if k.Wide {
 		VMOVUPS(a, to)
 		VMOVUPS(b, to.Offset(32))
@@ -197,43 +133,20 @@ func (k *runs) arrange(codebook, to Mem) values {
 	return values{to, to.Offset(32)}
 }
 
-// nibblePairs unpacks bytes of two elements each, which follow each other.
-func (k *runs) nibblePairs(high bool, elems int) (out []VecVirtual) {
-	low := k.shared["low"]
-	if elems == 32 {
-		codes, shifted := YMM(), YMM()
-		VBROADCASTI128(k.from(0), codes)
-		VPSHUFB(bytesToWords(k.float32()), codes, codes)
-		if high {
-			VPSLLW(Imm(8), codes, shifted)
-			VPSRLW(Imm(4), codes, codes)
-		} else {
-			VPSLLW(Imm(4), codes, shifted)
-		}
-		VPOR(shifted, codes, codes)
-		VPAND(low, codes, codes)
-		return []VecVirtual{codes}
-	}
-	// Dwords in the order of which the halves interleave to two registers of
-	// codes in their order.
-	first, second := fours(), YMM()
-	if k.float32() { // pairs of bytes, for fours
-		VMOVDQU(k.from(0), first)
-		VPSHUFB(Bytes32(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15), first, first)
-		VPERMQ(Imm(quads), first, first)
-	} else {
-		codes := Load32(k.from(0))
-		VPERMD(codes, first, first)
-	}
-	VPSRLW(Imm(4), first, second)
-	VPAND(low, first, first)
-	VPAND(low, second, second)
+// nibblePairs unpacks 16 bytes of two elements each, which follow each other.
+func (k *runs) nibblePairs(high bool) VecVirtual {
+	codes, shifted := YMM(), YMM()
+	VBROADCASTI128(k.from(0), codes)
+	VPSHUFB(bytesToWords(k.float32()), codes, codes)
 	if high {
-		first, second = second, first
+		VPSLLW(Imm(8), codes, shifted)
+		VPSRLW(Imm(4), codes, codes)
+	} else {
+		VPSLLW(Imm(4), codes, shifted)
 	}
-	a := Into(YMM(), VPUNPCKLBW, second, first)
-	b := Into(YMM(), VPUNPCKHBW, second, first)
-	return []VecVirtual{a, b}
+	VPOR(shifted, codes, codes)
+	VPAND(k.shared["low"], codes, codes)
+	return codes
 }
 
 // bytesToWords widens bytes of two elements each, in the order of quads or of fours.

@@ -138,24 +138,8 @@ func rounded(x VecVirtual) {
 	VFMSUB132PS(Floats(65536), less, x)
 }
 
-// roundedProduct is products with d, which must be exact, rounded: the numbers are
-// multiplied by 65535 and 65536 beforehand. Nothing has the sign of d.
-func roundedProduct(d VecVirtual, v ...float32) VecVirtual {
-	var less, more []float32
-	for _, f := range v {
-		more = append(more, 65536*f)
-		if f == 0 {
-			f = -f // of which the difference has that sign
-		}
-		less = append(less, 65535*f)
-	}
-	x := Into(YMM(), VMULPS, Floats(less...), d)
-	VFMSUB231PS(Floats(more...), d, x)
-	return x
-}
-
-// signedProduct is roundedProduct where the scale may be zero too: x is taken off
-// 65537 times x, and what is left off that again, which keeps the sign of x.
+// signedProduct is products with d, which must be exact, rounded, where d may be zero too: x is
+// taken off 65537 times x, and what is left off that again, which keeps the sign of x.
 func signedProduct(d VecVirtual, v ...float32) VecVirtual {
 	var more []float32
 	for _, f := range v {
@@ -170,9 +154,8 @@ func signedProduct(d VecVirtual, v ...float32) VecVirtual {
 
 // ifHalvesOdd leaves if one of two float16 in front of the block is not finite, or if the
 // second is minus zero, to which a sum of zeros would come.
-func ifHalvesOdd(k *kernel, to Place) { ifHalvesOddAt(k.from(0), to) }
-
-func ifHalvesOddAt(m Mem, to Place) {
+func ifHalvesOdd(k *kernel, to Place) {
+	m := k.from(0)
 	r := Into(GP32(), MOVL, m)
 	and32(r, 0x7FFF7FFF)
 	ADDL(U32(0x04000400), r)
@@ -192,14 +175,6 @@ func ifSignsOddAt(off int) func(*kernel, Place) {
 		TESTL(U32(0x80008000), r)
 		JNZ(to.Ref())
 	}
-}
-
-// ifHalfOdd leaves if a float16 is zero or not finite.
-func ifHalfOdd(m Mem, to Place) {
-	r := Into(GP32(), MOVWLZX, m)
-	LEAL(Mem{Base: r, Index: r, Scale: 1, Disp: -1}, r)
-	CMPW(r.As16(), U16(0x7C00*2-1))
-	JCC(to.Ref())
 }
 
 // ifNotFinite leaves if the float16 in front of the block is no finite number.

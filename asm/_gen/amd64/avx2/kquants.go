@@ -65,7 +65,7 @@ func q45K(high bool) func(*kernel) {
 		ms.keep(0, m)
 		if !high && !k.Wide {
 			k.pairs(func(g *groups, i int) tables16 {
-				return k.table16Twice(counted, joinOf(pair{g.pair(ds, i), g.pair(ms, i)}, false))
+				return k.table16Twice(counted, pair{g.pair(ds, i), g.pair(ms, i)}.less)
 			}, func(g *groups, i int, l tables16) {
 				for half := 0; half < 32; half += 16 {
 					codes := Into(YMM(), VBROADCASTI128, g.at(k.from(16+half), 32, i))
@@ -334,7 +334,8 @@ func iq4XS(k *kernel) {
 	s.keep(0, y)
 	if !k.Wide {
 		k.pairs(func(g *groups, i int) tables16 {
-			return k.table16Twice(iq4Values, timesOf(g.pair(s, i), signedProduct))
+			d := g.pair(s, i)
+			return k.table16Twice(iq4Values, func(v ...float32) VecVirtual { return signedProduct(d, v...) })
 		}, func(g *groups, i int, l tables16) {
 			low, high := k.nibblesTwice(Load32(g.at(k.from(8), 32, i)))
 			k.lookupTwice(64*i, 64*i+32, low, l)

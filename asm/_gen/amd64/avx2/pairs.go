@@ -59,7 +59,7 @@ func (p *pairLoop) negatedPair() [2]VecVirtual {
 	return [2]VecVirtual{firsts(both), seconds(both)}
 }
 
-func (p *pairLoop) codes() VecVirtual { return p.nibblePairs(false, 32)[0] }
+func (p *pairLoop) codes() VecVirtual { return p.nibblePairs(false) }
 
 // setBounds sets what two scales at once are compared by: a magnitude that is large
 // enough is carried into the sign, and none is under a codebook out of bounds.

@@ -55,19 +55,9 @@ func (k *kernel) nibblesAt(m Mem) VecVirtual {
 }
 
 var (
-	counted      = [16]float32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
-	minus8Values = [16]float32{-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7}
-	iq4Values    = [16]float32{-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113}
+	counted   = [16]float32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
+	iq4Values = [16]float32{-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113}
 )
-
-// tableBlock is 32 nibbles under a float16.
-func tableBlock(v [16]float32) func(*kernel) {
-	return func(k *kernel) {
-		d := k.half(0)
-		canonical(d)
-		k.lookup(0, k.nibbles(2), k.by(k.constants(v, true), d))
-	}
-}
 
 // keepCodebook keeps the sixteen signed bytes of a codebook; where tables are made of them
 // as numbers, negated.
@@ -78,13 +68,13 @@ func keepCodebook(k *kernel) {
 		k.declare("codebook", func(y VecVirtual) { VBROADCASTI128(codebook, y) })
 		return
 	}
-	k.codebook = values{k.local(32), k.local(32)}
-	for i, m := range [2]Mem{k.codebook.a, k.codebook.b} {
-		y := Into(YMM(), VPMOVSXBD, codebook.Offset(8*i))
-		VCVTDQ2PS(y, y)
-		VXORPS(k.minus, y, y)
-		VMOVUPS(y, m)
+	var v [2]VecVirtual
+	for i := range v {
+		v[i] = Into(YMM(), VPMOVSXBD, codebook.Offset(8*i))
+		VCVTDQ2PS(v[i], v[i])
+		VXORPS(k.minus, v[i], v[i])
 	}
+	k.codebook = k.arrange(v[0], v[1], k.local(64))
 }
 
 // codebookBlock is 32 nibbles, places in a codebook, under a float16: Q4_0 and IQ4_NL.
