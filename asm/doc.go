@@ -21,7 +21,7 @@
 // The kernels are written by programs, _gen/amd64 and _gen/arm64; the build tag
 // purego leaves them out. In _gen/amd64 emit has what all levels share, avx2 is the
 // kernels of 32-byte registers, a file for each technique, and zmm is what those of 64-byte
-// registers have in common, whose techniques are packages: blocks, kquants, float8, move, encode.
+// registers have in common, whose techniques are packages: blocks, kquants, move, encode.
 // rows is the encoders of whole rows, which all levels from AVX2 on share. The kernels of a
 // text share its constants; a level above another in the same text has only what gains there.
 //
@@ -85,7 +85,7 @@
 // # AVX-512
 //
 // The level wants F, BW, VL, DQ and VBMI. It decodes Q8, Q4, Q5, the K types and IQ4 to the
-// types of two bytes, E4M3 and E5M2 to BF16, and casts and encodes. To float32 it has what its
+// types of two bytes, casts to them, and encodes. To float32 it has what its
 // exact way needs: Q2_K, Q4_K, Q5_K, IQ4_XS. AVX2 serves all else. The instruction of AVX512_BF16
 // that rounds is not used: it gains 1.2 to 1.4 from caches, and less from memory.
 //

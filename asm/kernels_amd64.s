@@ -7,7 +7,9 @@
 // func limitAVX2(dst *byte, src *byte, step int, n int)
 // Requires: AVX, AVX2
 TEXT ·limitAVX2(SB), NOSPLIT, $0-32
-	// For 32 bytes: each becomes a word; plain stores.
+	// For 32 bytes:
+	// word i = byte i;
+	// plain stores.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ step+16(FP), DX
@@ -28,8 +30,9 @@ more:
 // func q8F32AVX2(dst *byte, src *byte, size int, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q8F32AVX2(SB), NOSPLIT, $64-32
-	// A block: Q8_0, Q8_1: d float16, ..., 32 signed bytes q.
-	// For each: x = d*q, rounded to F32.
+	// For each block: Q8_0, Q8_1: d float16, ..., 32 signed bytes q:
+	// x = d*q;
+	// dst = x, rounded to F32.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+24(FP), DX
@@ -38,6 +41,7 @@ TEXT ·q8F32AVX2(SB), NOSPLIT, $64-32
 	ANDQ $-32, SI
 
 block:
+	// A block.
 	VPBROADCASTW (CX), X0
 	VCVTPH2PS    X0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
@@ -63,10 +67,10 @@ block:
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 96(AX)
-	ADDQ         BX, CX
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
 	ADDQ         $0x00000080, AX
+	ADDQ         BX, CX
 	DECQ         DX
 	JNZ          block
 	VZEROUPPER
@@ -99,8 +103,9 @@ GLOBL k3<>(SB), RODATA|NOPTR, $32
 // func q8BF16AVX2(dst *byte, src *byte, size int, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q8BF16AVX2(SB), NOSPLIT, $32-32
-	// A block: Q8_0, Q8_1: d float16, ..., 32 signed bytes q.
-	// For each: x = d*q, rounded to BF16.
+	// For each block: Q8_0, Q8_1: d float16, ..., 32 signed bytes q:
+	// x = d*q;
+	// dst = x, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+24(FP), DX
@@ -113,6 +118,7 @@ TEXT ·q8BF16AVX2(SB), NOSPLIT, $32-32
 	VMOVDQU k2<>+0(SB), Y3
 
 block:
+	// A block.
 	VPBROADCASTW (CX), X4
 	VCVTPH2PS    X4, Y4
 	VXORPS       k0<>+0(SB), Y4, Y4
@@ -150,9 +156,9 @@ block:
 	VPSRLD       $0x10, Y8, Y8
 	VPBLENDW     $0xaa, Y7, Y8, Y8
 	VMOVDQU      Y8, 32(AX)
-	ADDQ         BX, CX
 	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000040, AX
+	ADDQ         BX, CX
 	DECQ         DX
 	JNZ          block
 	VZEROUPPER
@@ -173,8 +179,9 @@ GLOBL k5<>(SB), RODATA|NOPTR, $32
 // func q8F16AVX2(dst *byte, src *byte, size int, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q8F16AVX2(SB), NOSPLIT, $64-32
-	// A block: Q8_0, Q8_1: d float16, ..., 32 signed bytes q.
-	// For each: x = d*q, rounded to F16.
+	// For each block: Q8_0, Q8_1: d float16, ..., 32 signed bytes q:
+	// x = d*q;
+	// dst = x, rounded to F16.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+24(FP), DX
@@ -183,6 +190,7 @@ TEXT ·q8F16AVX2(SB), NOSPLIT, $64-32
 	ANDQ $-32, SI
 
 block:
+	// A block.
 	VPBROADCASTW (CX), X0
 	VCVTPH2PS    X0, Y0
 	VXORPS       k0<>+0(SB), Y0, Y0
@@ -212,9 +220,9 @@ block:
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X0
 	VMOVDQU      X0, 48(AX)
-	ADDQ         BX, CX
 	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000040, AX
+	ADDQ         BX, CX
 	DECQ         DX
 	JNZ          block
 	VZEROUPPER
@@ -223,8 +231,9 @@ block:
 // func codebookF32AVX2(dst *byte, src *byte, codebook *int8, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·codebookF32AVX2(SB), NOSPLIT, $64-32
-	// A block: d float16, 16 bytes of nibbles q: the low ones, then the high ones.
-	// For each: x = d*codebook[q], rounded to F32.
+	// For each block: d float16, 16 bytes of nibbles q: the low ones, then the high ones:
+	// x = d*codebook[q];
+	// dst = x, rounded to F32.
 	MOVQ           dst+0(FP), AX
 	MOVQ           src+8(FP), CX
 	MOVQ           n+24(FP), DX
@@ -235,6 +244,7 @@ TEXT ·codebookF32AVX2(SB), NOSPLIT, $64-32
 	VBROADCASTI128 (SI), Y1
 
 block:
+	// A block.
 	VPBROADCASTW (CX), X2
 	VCVTPH2PS    X2, Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
@@ -267,10 +277,10 @@ block:
 	VMULPS       Y2, Y3, Y3
 	VXORPS       k0<>+0(SB), Y3, Y3
 	VMOVUPS      Y3, 96(AX)
-	ADDQ         $0x00000012, CX
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
 	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000012, CX
 	DECQ         DX
 	JNZ          block
 	VZEROUPPER
@@ -291,8 +301,9 @@ GLOBL k7<>(SB), RODATA|NOPTR, $32
 // func codebookBF16AVX2(dst *byte, src *byte, codebook *int8, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·codebookBF16AVX2(SB), NOSPLIT, $96-32
-	// A block: d float16, 16 bytes of nibbles q: the low ones, then the high ones.
-	// For each: x = d*codebook[q], rounded to BF16.
+	// For each block: d float16, 16 bytes of nibbles q: the low ones, then the high ones:
+	// x = d*codebook[q];
+	// dst = x, rounded to BF16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      n+24(FP), DX
@@ -316,6 +327,7 @@ TEXT ·codebookBF16AVX2(SB), NOSPLIT, $96-32
 	VMOVUPS   Y3, 32(BX)
 
 block:
+	// A block.
 	VPBROADCASTW (CX), X3
 	VCVTPH2PS    X3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
@@ -346,9 +358,9 @@ block:
 	VMOVDQU      Y5, (AX)
 	VPUNPCKHBW   Y4, Y3, Y3
 	VMOVDQU      Y3, 32(AX)
-	ADDQ         $0x00000012, CX
 	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000012, CX
 	DECQ         DX
 	JNZ          block
 	VZEROUPPER
@@ -363,8 +375,9 @@ GLOBL k8<>(SB), RODATA|NOPTR, $32
 // func codebookF16AVX2(dst *byte, src *byte, codebook *int8, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·codebookF16AVX2(SB), NOSPLIT, $128-32
-	// A block: d float16, 16 bytes of nibbles q: the low ones, then the high ones.
-	// For each: x = d*codebook[q], rounded to F16.
+	// For each block: d float16, 16 bytes of nibbles q: the low ones, then the high ones:
+	// x = d*codebook[q];
+	// dst = x, rounded to F16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      n+24(FP), DX
@@ -382,6 +395,7 @@ TEXT ·codebookF16AVX2(SB), NOSPLIT, $128-32
 	VMOVUPS   Y2, 64(BX)
 
 block:
+	// A block.
 	VPBROADCASTW (CX), X1
 	VCVTPH2PS    X1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
@@ -409,9 +423,9 @@ block:
 	VMOVDQU      Y3, (AX)
 	VPUNPCKHBW   Y2, Y1, Y1
 	VMOVDQU      Y1, 32(AX)
-	ADDQ         $0x00000012, CX
 	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000012, CX
 	DECQ         DX
 	JNZ          block
 	VZEROUPPER
@@ -420,8 +434,9 @@ block:
 // func q4_1F32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q4_1F32AVX2(SB), NOSPLIT, $64-24
-	// A block: d, m float16, 16 bytes of nibbles q.
-	// For each: x = d*q + m, rounded to F32.
+	// For each block: d, m float16, 16 bytes of nibbles q:
+	// x = d*q + m;
+	// dst = x, rounded to F32.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -430,6 +445,7 @@ TEXT ·q4_1F32AVX2(SB), NOSPLIT, $64-24
 	VMOVDQU k6<>+0(SB), Y0
 
 block:
+	// A block.
 	VPBROADCASTD (CX), X1
 	VCVTPH2PS    X1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
@@ -466,10 +482,10 @@ block:
 	VCMPPS       $0x03, Y3, Y3, Y1
 	VBLENDVPS    Y1, k9<>+0(SB), Y3, Y3
 	VMOVUPS      Y3, 96(AX)
-	ADDQ         $0x00000014, CX
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
 	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000014, CX
 	DECQ         DX
 	JNZ          block
 	VZEROUPPER
@@ -484,8 +500,9 @@ GLOBL k9<>(SB), RODATA|NOPTR, $32
 // func q4_1BF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q4_1BF16AVX2(SB), NOSPLIT, $32-24
-	// A block: d, m float16, 16 bytes of nibbles q.
-	// For each: x = d*q + m, rounded to BF16.
+	// For each block: d, m float16, 16 bytes of nibbles q:
+	// x = d*q + m;
+	// dst = x, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -496,6 +513,7 @@ TEXT ·q4_1BF16AVX2(SB), NOSPLIT, $32-24
 	VMOVDQU k6<>+0(SB), Y2
 
 block:
+	// A block.
 	VPBROADCASTD (CX), X3
 	VCVTPH2PS    X3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
@@ -531,9 +549,9 @@ block:
 	VMOVDQU      Y5, (AX)
 	VPUNPCKHBW   Y4, Y3, Y3
 	VMOVDQU      Y3, 32(AX)
-	ADDQ         $0x00000014, CX
 	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000014, CX
 	DECQ         DX
 	JNZ          block
 	VZEROUPPER
@@ -572,8 +590,9 @@ GLOBL k14<>(SB), RODATA|NOPTR, $32
 // func q4_1F16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q4_1F16AVX2(SB), NOSPLIT, $64-24
-	// A block: d, m float16, 16 bytes of nibbles q.
-	// For each: x = d*q + m, rounded to F16.
+	// For each block: d, m float16, 16 bytes of nibbles q:
+	// x = d*q + m;
+	// dst = x, rounded to F16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -582,6 +601,7 @@ TEXT ·q4_1F16AVX2(SB), NOSPLIT, $64-24
 	VMOVDQU k6<>+0(SB), Y0
 
 block:
+	// A block.
 	VPBROADCASTD (CX), X1
 	VCVTPH2PS    X1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
@@ -613,9 +633,9 @@ block:
 	VMOVDQU      Y3, (AX)
 	VPUNPCKHBW   Y2, Y1, Y1
 	VMOVDQU      Y1, 32(AX)
-	ADDQ         $0x00000014, CX
 	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000014, CX
 	DECQ         DX
 	JNZ          block
 	VZEROUPPER
@@ -636,8 +656,9 @@ GLOBL k16<>(SB), RODATA|NOPTR, $32
 // func q5_0F32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q5_0F32AVX2(SB), NOSPLIT, $64-24
-	// A block: d float16, 32 fifth bits h, 16 bytes of nibbles q.
-	// For each: x = d*(q + 16*h - 16), rounded to F32.
+	// For each block: d float16, 32 fifth bits h, 16 bytes of nibbles q:
+	// x = d*(q + 16*h - 16);
+	// dst = x, rounded to F32.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -648,6 +669,7 @@ TEXT ·q5_0F32AVX2(SB), NOSPLIT, $64-24
 	VMOVDQU k18<>+0(SB), Y2
 
 block:
+	// A block.
 	VPBROADCASTW (CX), X3
 	VCVTPH2PS    X3, Y3
 	VMULPS       k19<>+0(SB), Y3, Y3
@@ -685,10 +707,10 @@ block:
 	VMULPS       Y3, Y4, Y4
 	VXORPS       k0<>+0(SB), Y4, Y4
 	VMOVUPS      Y4, 96(AX)
-	ADDQ         $0x00000016, CX
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
 	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000016, CX
 	DECQ         DX
 	JNZ          block
 	VZEROUPPER
@@ -721,8 +743,9 @@ GLOBL k20<>(SB), RODATA|NOPTR, $32
 // func q5_0BF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q5_0BF16AVX2(SB), NOSPLIT, $32-24
-	// A block: d float16, 32 fifth bits h, 16 bytes of nibbles q.
-	// For each: x = d*(q + 16*h - 16), rounded to BF16.
+	// For each block: d float16, 32 fifth bits h, 16 bytes of nibbles q:
+	// x = d*(q + 16*h - 16);
+	// dst = x, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -737,6 +760,7 @@ TEXT ·q5_0BF16AVX2(SB), NOSPLIT, $32-24
 	VMOVDQU k2<>+0(SB), Y6
 
 block:
+	// A block.
 	VPBROADCASTW (CX), X7
 	VCVTPH2PS    X7, Y7
 	VMULPS       k21<>+0(SB), Y7, Y7
@@ -787,9 +811,9 @@ block:
 	VPSRLD       $0x10, Y9, Y9
 	VPBLENDW     $0xaa, Y8, Y9, Y9
 	VMOVDQU      Y9, 32(AX)
-	ADDQ         $0x00000016, CX
 	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000016, CX
 	DECQ         DX
 	JNZ          block
 	VZEROUPPER
@@ -804,8 +828,9 @@ GLOBL k21<>(SB), RODATA|NOPTR, $32
 // func q5_0F16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q5_0F16AVX2(SB), NOSPLIT, $64-24
-	// A block: d float16, 32 fifth bits h, 16 bytes of nibbles q.
-	// For each: x = d*(q + 16*h - 16), rounded to F16.
+	// For each block: d float16, 32 fifth bits h, 16 bytes of nibbles q:
+	// x = d*(q + 16*h - 16);
+	// dst = x, rounded to F16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -816,6 +841,7 @@ TEXT ·q5_0F16AVX2(SB), NOSPLIT, $64-24
 	VMOVDQU k18<>+0(SB), Y2
 
 block:
+	// A block.
 	VPBROADCASTW (CX), X3
 	VCVTPH2PS    X3, Y3
 	VMULPS       k19<>+0(SB), Y3, Y3
@@ -857,9 +883,9 @@ block:
 	VXORPS       k0<>+0(SB), Y4, Y4
 	VCVTPS2PH    $0x00, Y4, X3
 	VMOVDQU      X3, 48(AX)
-	ADDQ         $0x00000016, CX
 	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000016, CX
 	DECQ         DX
 	JNZ          block
 	VZEROUPPER
@@ -868,8 +894,9 @@ block:
 // func q5_1F32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q5_1F32AVX2(SB), NOSPLIT, $64-24
-	// A block: d, m float16, 32 fifth bits h, 16 bytes of nibbles q.
-	// For each: x = d*(q + 16*h) + m, rounded to F32.
+	// For each block: d, m float16, 32 fifth bits h, 16 bytes of nibbles q:
+	// x = d*(q + 16*h) + m;
+	// dst = x, rounded to F32.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -880,6 +907,7 @@ TEXT ·q5_1F32AVX2(SB), NOSPLIT, $64-24
 	VMOVDQU k18<>+0(SB), Y2
 
 block:
+	// A block.
 	VPBROADCASTD (CX), X3
 	VCVTPH2PS    X3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
@@ -922,10 +950,10 @@ block:
 	VCMPPS       $0x03, Y5, Y5, Y3
 	VBLENDVPS    Y3, k9<>+0(SB), Y5, Y5
 	VMOVUPS      Y5, 96(AX)
-	ADDQ         $0x00000018, CX
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
 	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000018, CX
 	DECQ         DX
 	JNZ          block
 	VZEROUPPER
@@ -940,8 +968,9 @@ GLOBL k22<>(SB), RODATA|NOPTR, $32
 // func q5_1BF16AVX2(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q5_1BF16AVX2(SB), NOSPLIT, $32-32
-	// A block: d, m float16, 32 fifth bits h, 16 bytes of nibbles q.
-	// For each: x = d*(q + 16*h) + m, rounded to BF16.
+	// For each block: d, m float16, 32 fifth bits h, 16 bytes of nibbles q:
+	// x = d*(q + 16*h) + m;
+	// dst = x, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -954,13 +983,15 @@ TEXT ·q5_1BF16AVX2(SB), NOSPLIT, $32-32
 	VMOVDQU k2<>+0(SB), Y4
 
 block:
-	MOVL         (CX), BX
-	ANDL         $0x7fff7fff, BX
-	ADDL         $0x04000400, BX
-	TESTL        $0x80008000, BX
-	JNZ          done
-	CMPW         2(CX), $0x8000
-	JEQ          done
+	MOVL  (CX), BX
+	ANDL  $0x7fff7fff, BX
+	ADDL  $0x04000400, BX
+	TESTL $0x80008000, BX
+	JNZ   done
+	CMPW  2(CX), $0x8000
+	JEQ   done
+
+	// A block.
 	VPBROADCASTD (CX), X5
 	VCVTPH2PS    X5, Y5
 	VMOVSLDUP    Y5, Y6
@@ -1006,9 +1037,9 @@ block:
 	VPSRLD       $0x10, Y8, Y8
 	VPBLENDW     $0xaa, Y7, Y8, Y8
 	VMOVDQU      Y8, 32(AX)
-	ADDQ         $0x00000018, CX
 	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000018, CX
 	DECQ         DX
 	JNZ          block
 
@@ -1032,8 +1063,9 @@ GLOBL k24<>(SB), RODATA|NOPTR, $32
 // func q5_1F16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q5_1F16AVX2(SB), NOSPLIT, $64-24
-	// A block: d, m float16, 32 fifth bits h, 16 bytes of nibbles q.
-	// For each: x = d*(q + 16*h) + m, rounded to F16.
+	// For each block: d, m float16, 32 fifth bits h, 16 bytes of nibbles q:
+	// x = d*(q + 16*h) + m;
+	// dst = x, rounded to F16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -1044,6 +1076,7 @@ TEXT ·q5_1F16AVX2(SB), NOSPLIT, $64-24
 	VMOVDQU k18<>+0(SB), Y2
 
 block:
+	// A block.
 	VPBROADCASTD (CX), X3
 	VCVTPH2PS    X3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
@@ -1090,9 +1123,9 @@ block:
 	VBLENDVPS    Y3, k9<>+0(SB), Y5, Y5
 	VCVTPS2PH    $0x00, Y5, X3
 	VMOVDQU      X3, 48(AX)
-	ADDQ         $0x00000018, CX
 	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000018, CX
 	DECQ         DX
 	JNZ          block
 	VZEROUPPER
@@ -1101,8 +1134,9 @@ block:
 // func q2_KF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q2_KF32AVX2(SB), NOSPLIT, $320-24
-	// A block: 16 pairs of nibbles s, t; 64 bytes of two bits q; d, m float16.
-	// For each: x = (d*s)*q - m*t for 16 numbers each, rounded to F32.
+	// For each block: 16 pairs of nibbles s, t; 64 bytes of two bits q; d, m float16:
+	// x = (d*s)*q - m*t for 16 numbers each;
+	// dst = x, rounded to F32.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -1110,6 +1144,7 @@ TEXT ·q2_KF32AVX2(SB), NOSPLIT, $320-24
 	ANDQ $-32, BX
 
 block:
+	// The scales of a block.
 	VPBROADCASTD 80(CX), X0
 	VCVTPH2PS    X0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
@@ -1304,8 +1339,9 @@ GLOBL k25<>(SB), RODATA|NOPTR, $32
 // func q2_KBF16AVX2(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q2_KBF16AVX2(SB), NOSPLIT, $288-32
-	// A block: 16 pairs of nibbles s, t; 64 bytes of two bits q; d, m float16.
-	// For each: x = (d*s)*q - m*t for 16 numbers each, rounded to BF16.
+	// For each block: 16 pairs of nibbles s, t; 64 bytes of two bits q; d, m float16:
+	// x = (d*s)*q - m*t for 16 numbers each;
+	// dst = x, rounded to BF16.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -1313,11 +1349,13 @@ TEXT ·q2_KBF16AVX2(SB), NOSPLIT, $288-32
 	ANDQ $-32, BX
 
 block:
-	MOVL         80(CX), SI
-	LEAL         67109888(SI), DI
-	ORL          DI, SI
-	TESTL        $0x80008000, SI
-	JNZ          done
+	MOVL  80(CX), SI
+	LEAL  67109888(SI), DI
+	ORL   DI, SI
+	TESTL $0x80008000, SI
+	JNZ   done
+
+	// The scales of a block.
 	VPBROADCASTD 80(CX), X0
 	VCVTPH2PS    X0, Y0
 	VMOVSLDUP    Y0, Y1
@@ -1511,8 +1549,9 @@ GLOBL k31<>(SB), RODATA|NOPTR, $32
 // func q2_KF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q2_KF16AVX2(SB), NOSPLIT, $320-24
-	// A block: 16 pairs of nibbles s, t; 64 bytes of two bits q; d, m float16.
-	// For each: x = (d*s)*q - m*t for 16 numbers each, rounded to F16.
+	// For each block: 16 pairs of nibbles s, t; 64 bytes of two bits q; d, m float16:
+	// x = (d*s)*q - m*t for 16 numbers each;
+	// dst = x, rounded to F16.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -1520,6 +1559,7 @@ TEXT ·q2_KF16AVX2(SB), NOSPLIT, $320-24
 	ANDQ $-32, BX
 
 block:
+	// The scales of a block.
 	VPBROADCASTD 80(CX), X0
 	VCVTPH2PS    X0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
@@ -1720,8 +1760,9 @@ groups:
 // func q3_KF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q3_KF32AVX2(SB), NOSPLIT, $384-24
-	// A block: 256 third bits h; 64 bytes of two bits q; 16 scales s of six bits; d float16.
-	// For each: x = d*(s-32) * (q + 4*h - 4) for 16 numbers each, rounded to F32.
+	// For each block: 256 third bits h; 64 bytes of two bits q; 16 scales s of six bits; d float16:
+	// x = d*(s-32) * (q + 4*h - 4) for 16 numbers each;
+	// dst = x, rounded to F32.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -1729,6 +1770,7 @@ TEXT ·q3_KF32AVX2(SB), NOSPLIT, $384-24
 	ANDQ $-32, BX
 
 block:
+	// The scales of a block.
 	VPBROADCASTW 108(CX), X0
 	VCVTPH2PS    X0, Y0
 	MOVQ         96(CX), SI
@@ -1953,8 +1995,9 @@ GLOBL k37<>(SB), RODATA|NOPTR, $32
 // func q3_KBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q3_KBF16AVX2(SB), NOSPLIT, $352-24
-	// A block: 256 third bits h; 64 bytes of two bits q; 16 scales s of six bits; d float16.
-	// For each: x = d*(s-32) * (q + 4*h - 4) for 16 numbers each, rounded to BF16.
+	// For each block: 256 third bits h; 64 bytes of two bits q; 16 scales s of six bits; d float16:
+	// x = d*(s-32) * (q + 4*h - 4) for 16 numbers each;
+	// dst = x, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -1964,6 +2007,7 @@ TEXT ·q3_KBF16AVX2(SB), NOSPLIT, $352-24
 	VMOVDQU k5<>+0(SB), Y1
 
 block:
+	// The scales of a block.
 	VPBROADCASTW 108(CX), X2
 	VCVTPH2PS    X2, Y2
 	MOVQ         96(CX), SI
@@ -2232,8 +2276,9 @@ GLOBL k41<>(SB), RODATA|NOPTR, $32
 // func q3_KF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q3_KF16AVX2(SB), NOSPLIT, $384-24
-	// A block: 256 third bits h; 64 bytes of two bits q; 16 scales s of six bits; d float16.
-	// For each: x = d*(s-32) * (q + 4*h - 4) for 16 numbers each, rounded to F16.
+	// For each block: 256 third bits h; 64 bytes of two bits q; 16 scales s of six bits; d float16:
+	// x = d*(s-32) * (q + 4*h - 4) for 16 numbers each;
+	// dst = x, rounded to F16.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -2241,6 +2286,7 @@ TEXT ·q3_KF16AVX2(SB), NOSPLIT, $384-24
 	ANDQ $-32, BX
 
 block:
+	// The scales of a block.
 	VPBROADCASTW 108(CX), X0
 	VCVTPH2PS    X0, Y0
 	MOVQ         96(CX), SI
@@ -2441,8 +2487,9 @@ groups:
 // func q4_KF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q4_KF32AVX2(SB), NOSPLIT, $128-24
-	// A block: d, m float16; eight pairs s, t of six bits; 128 bytes of nibbles q.
-	// For each: x = (d*s)*q - m*t for 32 numbers each, rounded to F32.
+	// For each block: d, m float16; eight pairs s, t of six bits; 128 bytes of nibbles q:
+	// x = (d*s)*q - m*t for 32 numbers each;
+	// dst = x, rounded to F32.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -2451,6 +2498,7 @@ TEXT ·q4_KF32AVX2(SB), NOSPLIT, $128-24
 	VMOVDQU k6<>+0(SB), Y0
 
 block:
+	// The scales of a block.
 	MOVL         4(CX), R8
 	MOVL         R8, DI
 	SHRL         $0x02, DI
@@ -2573,8 +2621,9 @@ groups:
 // func q4_KBF16AVX2(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q4_KBF16AVX2(SB), NOSPLIT, $96-32
-	// A block: d, m float16; eight pairs s, t of six bits; 128 bytes of nibbles q.
-	// For each: x = (d*s)*q - m*t for 32 numbers each, rounded to BF16.
+	// For each block: d, m float16; eight pairs s, t of six bits; 128 bytes of nibbles q:
+	// x = (d*s)*q - m*t for 32 numbers each;
+	// dst = x, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -2583,11 +2632,13 @@ TEXT ·q4_KBF16AVX2(SB), NOSPLIT, $96-32
 	VMOVDQU k6<>+0(SB), Y0
 
 block:
-	MOVL         (CX), SI
-	LEAL         67109888(SI), DI
-	ORL          DI, SI
-	TESTL        $0x80008000, SI
-	JNZ          done
+	MOVL  (CX), SI
+	LEAL  67109888(SI), DI
+	ORL   DI, SI
+	TESTL $0x80008000, SI
+	JNZ   done
+
+	// The scales of a block.
 	MOVL         4(CX), R8
 	MOVL         R8, DI
 	SHRL         $0x02, DI
@@ -2781,8 +2832,9 @@ GLOBL k46<>(SB), RODATA|NOPTR, $32
 // func q4_KF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q4_KF16AVX2(SB), NOSPLIT, $128-24
-	// A block: d, m float16; eight pairs s, t of six bits; 128 bytes of nibbles q.
-	// For each: x = (d*s)*q - m*t for 32 numbers each, rounded to F16.
+	// For each block: d, m float16; eight pairs s, t of six bits; 128 bytes of nibbles q:
+	// x = (d*s)*q - m*t for 32 numbers each;
+	// dst = x, rounded to F16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -2791,6 +2843,7 @@ TEXT ·q4_KF16AVX2(SB), NOSPLIT, $128-24
 	VMOVDQU k6<>+0(SB), Y0
 
 block:
+	// The scales of a block.
 	MOVL         4(CX), R8
 	MOVL         R8, DI
 	SHRL         $0x02, DI
@@ -2901,8 +2954,9 @@ groups:
 // func q5_KF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q5_KF32AVX2(SB), NOSPLIT, $128-24
-	// A block: d, m float16; eight pairs s, t of six bits; 256 fifth bits h; 128 bytes of nibbles q.
-	// For each: x = (d*s)*(q + 16*h) - m*t for 32 numbers each, rounded to F32.
+	// For each block: d, m float16; eight pairs s, t of six bits; 256 fifth bits h; 128 bytes of nibbles q:
+	// x = (d*s)*(q + 16*h) - m*t for 32 numbers each;
+	// dst = x, rounded to F32.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -2911,6 +2965,7 @@ TEXT ·q5_KF32AVX2(SB), NOSPLIT, $128-24
 	VMOVDQU k6<>+0(SB), Y0
 
 block:
+	// The scales of a block.
 	MOVL         4(CX), R8
 	MOVL         R8, DI
 	SHRL         $0x02, DI
@@ -3042,8 +3097,9 @@ groups:
 // func q5_KBF16AVX2(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q5_KBF16AVX2(SB), NOSPLIT, $96-32
-	// A block: d, m float16; eight pairs s, t of six bits; 256 fifth bits h; 128 bytes of nibbles q.
-	// For each: x = (d*s)*(q + 16*h) - m*t for 32 numbers each, rounded to BF16.
+	// For each block: d, m float16; eight pairs s, t of six bits; 256 fifth bits h; 128 bytes of nibbles q:
+	// x = (d*s)*(q + 16*h) - m*t for 32 numbers each;
+	// dst = x, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -3054,11 +3110,13 @@ TEXT ·q5_KBF16AVX2(SB), NOSPLIT, $96-32
 	VMOVDQU k2<>+0(SB), Y2
 
 block:
-	MOVL         (CX), SI
-	LEAL         67109888(SI), DI
-	ORL          DI, SI
-	TESTL        $0x80008000, SI
-	JNZ          done
+	MOVL  (CX), SI
+	LEAL  67109888(SI), DI
+	ORL   DI, SI
+	TESTL $0x80008000, SI
+	JNZ   done
+
+	// The scales of a block.
 	MOVL         4(CX), R8
 	MOVL         R8, DI
 	SHRL         $0x02, DI
@@ -3273,8 +3331,9 @@ done:
 // func q5_KF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·q5_KF16AVX2(SB), NOSPLIT, $128-24
-	// A block: d, m float16; eight pairs s, t of six bits; 256 fifth bits h; 128 bytes of nibbles q.
-	// For each: x = (d*s)*(q + 16*h) - m*t for 32 numbers each, rounded to F16.
+	// For each block: d, m float16; eight pairs s, t of six bits; 256 fifth bits h; 128 bytes of nibbles q:
+	// x = (d*s)*(q + 16*h) - m*t for 32 numbers each;
+	// dst = x, rounded to F16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -3283,6 +3342,7 @@ TEXT ·q5_KF16AVX2(SB), NOSPLIT, $128-24
 	VMOVDQU k6<>+0(SB), Y0
 
 block:
+	// The scales of a block.
 	MOVL         4(CX), R8
 	MOVL         R8, DI
 	SHRL         $0x02, DI
@@ -3496,8 +3556,9 @@ groups:
 // func q6_KF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q6_KF32AVX2(SB), NOSPLIT, $128-24
-	// A block: 128 bytes of nibbles q; 64 bytes of two bits h; 16 signed bytes s; d float16.
-	// For each: x = d*s * (q + 16*h - 32) for 16 numbers each, rounded to F32.
+	// For each block: 128 bytes of nibbles q; 64 bytes of two bits h; 16 signed bytes s; d float16:
+	// x = d*s * (q + 16*h - 32) for 16 numbers each;
+	// dst = x, rounded to F32.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -3507,6 +3568,7 @@ TEXT ·q6_KF32AVX2(SB), NOSPLIT, $128-24
 	VMOVDQU k47<>+0(SB), Y1
 
 block:
+	// The scales of a block.
 	VPBROADCASTW 208(CX), X2
 	VCVTPH2PS    X2, Y2
 	VPMOVSXBD    192(CX), Y3
@@ -3682,8 +3744,9 @@ GLOBL k48<>(SB), RODATA|NOPTR, $32
 // func q6_KBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q6_KBF16AVX2(SB), NOSPLIT, $96-24
-	// A block: 128 bytes of nibbles q; 64 bytes of two bits h; 16 signed bytes s; d float16.
-	// For each: x = d*s * (q + 16*h - 32) for 16 numbers each, rounded to BF16.
+	// For each block: 128 bytes of nibbles q; 64 bytes of two bits h; 16 signed bytes s; d float16:
+	// x = d*s * (q + 16*h - 32) for 16 numbers each;
+	// dst = x, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -3697,6 +3760,7 @@ TEXT ·q6_KBF16AVX2(SB), NOSPLIT, $96-24
 	VMOVDQU k47<>+0(SB), Y5
 
 block:
+	// The scales of a block.
 	VPBROADCASTW 208(CX), X6
 	VCVTPH2PS    X6, Y6
 	VPMOVSXBD    192(CX), Y7
@@ -3908,8 +3972,9 @@ groups:
 // func q6_KF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q6_KF16AVX2(SB), NOSPLIT, $128-24
-	// A block: 128 bytes of nibbles q; 64 bytes of two bits h; 16 signed bytes s; d float16.
-	// For each: x = d*s * (q + 16*h - 32) for 16 numbers each, rounded to F16.
+	// For each block: 128 bytes of nibbles q; 64 bytes of two bits h; 16 signed bytes s; d float16:
+	// x = d*s * (q + 16*h - 32) for 16 numbers each;
+	// dst = x, rounded to F16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -3919,6 +3984,7 @@ TEXT ·q6_KF16AVX2(SB), NOSPLIT, $128-24
 	VMOVDQU k47<>+0(SB), Y1
 
 block:
+	// The scales of a block.
 	VPBROADCASTW 208(CX), X2
 	VCVTPH2PS    X2, Y2
 	VPMOVSXBD    192(CX), Y3
@@ -4094,8 +4160,9 @@ groups:
 // func iq4_XSF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C, MMX+
 TEXT ·iq4_XSF32AVX2(SB), NOSPLIT, $96-24
-	// A block: d float16; eight scales s of six bits; 128 bytes of nibbles q.
-	// For each: x = d*(s-32) * codebook[q] for 32 numbers each, rounded to F32.
+	// For each block: d float16; eight scales s of six bits; 128 bytes of nibbles q:
+	// x = d*(s-32) * codebook[q] for 32 numbers each;
+	// dst = x, rounded to F32.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -4104,6 +4171,7 @@ TEXT ·iq4_XSF32AVX2(SB), NOSPLIT, $96-24
 	VMOVDQU k6<>+0(SB), Y0
 
 block:
+	// The scales of a block.
 	VPBROADCASTW (CX), X1
 	VCVTPH2PS    X1, Y1
 	MOVL         4(CX), SI
@@ -4177,8 +4245,9 @@ GLOBL k49<>(SB), RODATA|NOPTR, $32
 // func iq4_XSBF16AVX2(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, BMI2, F16C, FMA3, MMX+
 TEXT ·iq4_XSBF16AVX2(SB), NOSPLIT, $64-32
-	// A block: d float16; eight scales s of six bits; 128 bytes of nibbles q.
-	// For each: x = d*(s-32) * codebook[q] for 32 numbers each, rounded to BF16.
+	// For each block: d float16; eight scales s of six bits; 128 bytes of nibbles q:
+	// x = d*(s-32) * codebook[q] for 32 numbers each;
+	// dst = x, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -4187,10 +4256,12 @@ TEXT ·iq4_XSBF16AVX2(SB), NOSPLIT, $64-32
 	VMOVDQU k6<>+0(SB), Y0
 
 block:
-	MOVWLZX      (CX), SI
-	ANDL         $0x00007c00, SI
-	CMPL         SI, $0x00007c00
-	JEQ          done
+	MOVWLZX (CX), SI
+	ANDL    $0x00007c00, SI
+	CMPL    SI, $0x00007c00
+	JEQ     done
+
+	// The scales of a block.
 	VPBROADCASTW (CX), X1
 	VCVTPH2PS    X1, Y1
 	MOVL         4(CX), SI
@@ -4373,8 +4444,9 @@ GLOBL k57<>(SB), RODATA|NOPTR, $32
 // func iq4_XSF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C, MMX+
 TEXT ·iq4_XSF16AVX2(SB), NOSPLIT, $96-24
-	// A block: d float16; eight scales s of six bits; 128 bytes of nibbles q.
-	// For each: x = d*(s-32) * codebook[q] for 32 numbers each, rounded to F16.
+	// For each block: d float16; eight scales s of six bits; 128 bytes of nibbles q:
+	// x = d*(s-32) * codebook[q] for 32 numbers each;
+	// dst = x, rounded to F16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -4383,6 +4455,7 @@ TEXT ·iq4_XSF16AVX2(SB), NOSPLIT, $96-24
 	VMOVDQU k6<>+0(SB), Y0
 
 block:
+	// The scales of a block.
 	VPBROADCASTW (CX), X1
 	VCVTPH2PS    X1, Y1
 	MOVL         4(CX), SI
@@ -4455,8 +4528,9 @@ GLOBL k59<>(SB), RODATA|NOPTR, $32
 // func mxfp4F32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·mxfp4F32AVX2(SB), NOSPLIT, $64-24
-	// A block: a scale s of eight bits, 16 bytes of nibbles q.
-	// For each: x = mxfp4Tables[s][q], rounded to F32.
+	// For each block: a scale s of eight bits, 16 bytes of nibbles q:
+	// x = mxfp4Tables[s][q];
+	// dst = x, rounded to F32.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -4465,6 +4539,7 @@ TEXT ·mxfp4F32AVX2(SB), NOSPLIT, $64-24
 	VMOVDQU k6<>+0(SB), Y0
 
 block:
+	// A block.
 	LEAQ           ·mxfp4Tables+0(SB), SI
 	MOVBQZX        (CX), BX
 	SHLQ           $0x05, BX
@@ -4487,10 +4562,10 @@ block:
 	VMOVUPS        Y2, 64(AX)
 	VPUNPCKHWD     Y1, Y4, Y1
 	VMOVUPS        Y1, 96(AX)
-	ADDQ           $0x00000011, CX
 	PREFETCHT0     1024(AX)
 	PREFETCHT0     1088(AX)
 	ADDQ           $0x00000080, AX
+	ADDQ           $0x00000011, CX
 	DECQ           DX
 	JNZ            block
 	VZEROUPPER
@@ -4511,8 +4586,9 @@ GLOBL k61<>(SB), RODATA|NOPTR, $32
 // func mxfp4BF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·mxfp4BF16AVX2(SB), NOSPLIT, $32-24
-	// A block: a scale s of eight bits, 16 bytes of nibbles q.
-	// For each: x = mxfp4Tables[s][q], rounded to BF16.
+	// For each block: a scale s of eight bits, 16 bytes of nibbles q:
+	// x = mxfp4Tables[s][q];
+	// dst = x, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -4521,6 +4597,7 @@ TEXT ·mxfp4BF16AVX2(SB), NOSPLIT, $32-24
 	VMOVDQU k6<>+0(SB), Y0
 
 block:
+	// A block.
 	LEAQ           ·mxfp4Tables+0(SB), SI
 	MOVBQZX        (CX), BX
 	SHLQ           $0x05, BX
@@ -4537,9 +4614,9 @@ block:
 	VMOVDQU        Y3, (AX)
 	VPUNPCKHBW     Y2, Y1, Y1
 	VMOVDQU        Y1, 32(AX)
-	ADDQ           $0x00000011, CX
 	PREFETCHT0     1024(AX)
 	ADDQ           $0x00000040, AX
+	ADDQ           $0x00000011, CX
 	DECQ           DX
 	JNZ            block
 	VZEROUPPER
@@ -4548,8 +4625,9 @@ block:
 // func mxfp4F16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·mxfp4F16AVX2(SB), NOSPLIT, $64-24
-	// A block: a scale s of eight bits, 16 bytes of nibbles q.
-	// For each: x = mxfp4Tables[s][q], rounded to F16.
+	// For each block: a scale s of eight bits, 16 bytes of nibbles q:
+	// x = mxfp4Tables[s][q];
+	// dst = x, rounded to F16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -4558,6 +4636,7 @@ TEXT ·mxfp4F16AVX2(SB), NOSPLIT, $64-24
 	VMOVDQU k6<>+0(SB), Y0
 
 block:
+	// A block.
 	LEAQ           ·mxfp4Tables+0(SB), SI
 	MOVBQZX        (CX), BX
 	SHLQ           $0x05, BX
@@ -4584,9 +4663,9 @@ block:
 	VPUNPCKHWD     Y1, Y4, Y1
 	VCVTPS2PH      $0x00, Y1, X1
 	VMOVDQU        X1, 48(AX)
-	ADDQ           $0x00000011, CX
 	PREFETCHT0     1024(AX)
 	ADDQ           $0x00000040, AX
+	ADDQ           $0x00000011, CX
 	DECQ           DX
 	JNZ            block
 	VZEROUPPER
@@ -4595,8 +4674,9 @@ block:
 // func nvfp4F32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·nvfp4F32AVX2(SB), NOSPLIT, $64-24
-	// A block: four scales s of eight bits, 32 bytes of nibbles q.
-	// For each: x = nvfp4Tables[s][q] for 16 numbers each, rounded to F32.
+	// For each block: four scales s of eight bits, 32 bytes of nibbles q:
+	// x = nvfp4Tables[s][q] for 16 numbers each;
+	// dst = x, rounded to F32.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -4605,6 +4685,7 @@ TEXT ·nvfp4F32AVX2(SB), NOSPLIT, $64-24
 	VMOVDQU k6<>+0(SB), Y0
 
 block:
+	// A block.
 	VBROADCASTI128 4(CX), Y1
 	VPSHUFB        k62<>+0(SB), Y1, Y1
 	VPSRLVD        k63<>+0(SB), Y1, Y1
@@ -4663,12 +4744,12 @@ block:
 	VMOVUPS        Y2, 192(AX)
 	VPUNPCKHWD     Y1, Y6, Y1
 	VMOVUPS        Y1, 224(AX)
-	ADDQ           $0x00000024, CX
 	PREFETCHT0     1024(AX)
 	PREFETCHT0     1088(AX)
 	PREFETCHT0     1152(AX)
 	PREFETCHT0     1216(AX)
 	ADDQ           $0x00000100, AX
+	ADDQ           $0x00000024, CX
 	DECQ           DX
 	JNZ            block
 	VZEROUPPER
@@ -4689,8 +4770,9 @@ GLOBL k63<>(SB), RODATA|NOPTR, $32
 // func nvfp4BF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·nvfp4BF16AVX2(SB), NOSPLIT, $32-24
-	// A block: four scales s of eight bits, 32 bytes of nibbles q.
-	// For each: x = nvfp4Tables[s][q] for 16 numbers each, rounded to BF16.
+	// For each block: four scales s of eight bits, 32 bytes of nibbles q:
+	// x = nvfp4Tables[s][q] for 16 numbers each;
+	// dst = x, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -4699,6 +4781,7 @@ TEXT ·nvfp4BF16AVX2(SB), NOSPLIT, $32-24
 	VMOVDQU k6<>+0(SB), Y0
 
 block:
+	// A block.
 	VMOVDQU        4(CX), Y1
 	VPSRLW         $0x04, Y1, Y2
 	VPAND          Y0, Y1, Y1
@@ -4741,10 +4824,10 @@ block:
 	VMOVDQU        Y2, 32(AX)
 	VPERM2I128     $0x31, Y1, Y3, Y2
 	VMOVDQU        Y2, 96(AX)
-	ADDQ           $0x00000024, CX
 	PREFETCHT0     1024(AX)
 	PREFETCHT0     1088(AX)
 	ADDQ           $0x00000080, AX
+	ADDQ           $0x00000024, CX
 	DECQ           DX
 	JNZ            block
 	VZEROUPPER
@@ -4753,8 +4836,9 @@ block:
 // func nvfp4F16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·nvfp4F16AVX2(SB), NOSPLIT, $64-24
-	// A block: four scales s of eight bits, 32 bytes of nibbles q.
-	// For each: x = nvfp4Tables[s][q] for 16 numbers each, rounded to F16.
+	// For each block: four scales s of eight bits, 32 bytes of nibbles q:
+	// x = nvfp4Tables[s][q] for 16 numbers each;
+	// dst = x, rounded to F16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -4763,6 +4847,7 @@ TEXT ·nvfp4F16AVX2(SB), NOSPLIT, $64-24
 	VMOVDQU k6<>+0(SB), Y0
 
 block:
+	// A block.
 	VBROADCASTI128 4(CX), Y1
 	VPSHUFB        k62<>+0(SB), Y1, Y1
 	VPSRLVD        k63<>+0(SB), Y1, Y1
@@ -4829,10 +4914,10 @@ block:
 	VPUNPCKHWD     Y1, Y6, Y1
 	VCVTPS2PH      $0x00, Y1, X1
 	VMOVDQU        X1, 112(AX)
-	ADDQ           $0x00000024, CX
 	PREFETCHT0     1024(AX)
 	PREFETCHT0     1088(AX)
 	ADDQ           $0x00000080, AX
+	ADDQ           $0x00000024, CX
 	DECQ           DX
 	JNZ            block
 	VZEROUPPER
@@ -4841,8 +4926,9 @@ block:
 // func tq1_0F32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·tq1_0F32AVX2(SB), NOSPLIT, $64-24
-	// A block: 52 bytes of five or four digits q in base 3; d float16.
-	// For each: x = d*(q-1), rounded to F32.
+	// For each block: 52 bytes of five or four digits q in base 3; d float16:
+	// x = d*(q-1);
+	// dst = x, rounded to F32.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -4850,6 +4936,7 @@ TEXT ·tq1_0F32AVX2(SB), NOSPLIT, $64-24
 	ANDQ $-32, BX
 
 block:
+	// A block.
 	VPBROADCASTW   52(CX), X0
 	VCVTPH2PS      X0, Y0
 	VCMPPS         $0x03, Y0, Y0, Y1
@@ -5034,7 +5121,6 @@ block:
 	VPMOVZXBD      24(BX), Y0
 	VPERMILPS      Y0, Y1, Y0
 	VMOVUPS        Y0, 992(AX)
-	ADDQ           $0x00000036, CX
 	PREFETCHT0     1024(AX)
 	PREFETCHT0     1088(AX)
 	PREFETCHT0     1152(AX)
@@ -5052,6 +5138,7 @@ block:
 	PREFETCHT0     1920(AX)
 	PREFETCHT0     1984(AX)
 	ADDQ           $0x00000400, AX
+	ADDQ           $0x00000036, CX
 	DECQ           DX
 	JNZ            block
 	VZEROUPPER
@@ -5096,8 +5183,9 @@ GLOBL k69<>(SB), RODATA|NOPTR, $32
 // func tq1_0BF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·tq1_0BF16AVX2(SB), NOSPLIT, $32-24
-	// A block: 52 bytes of five or four digits q in base 3; d float16.
-	// For each: x = d*(q-1), rounded to BF16.
+	// For each block: 52 bytes of five or four digits q in base 3; d float16:
+	// x = d*(q-1);
+	// dst = x, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -5107,6 +5195,7 @@ TEXT ·tq1_0BF16AVX2(SB), NOSPLIT, $32-24
 	VMOVDQU k5<>+0(SB), Y1
 
 block:
+	// A block.
 	VPBROADCASTW   52(CX), X2
 	VCVTPH2PS      X2, Y2
 	VCMPPS         $0x03, Y2, Y2, Y3
@@ -5246,7 +5335,6 @@ block:
 	VMOVDQU        Y4, 448(AX)
 	VPUNPCKHBW     Y3, Y2, Y2
 	VMOVDQU        Y2, 480(AX)
-	ADDQ           $0x00000036, CX
 	PREFETCHT0     1024(AX)
 	PREFETCHT0     1088(AX)
 	PREFETCHT0     1152(AX)
@@ -5256,6 +5344,7 @@ block:
 	PREFETCHT0     1408(AX)
 	PREFETCHT0     1472(AX)
 	ADDQ           $0x00000200, AX
+	ADDQ           $0x00000036, CX
 	DECQ           DX
 	JNZ            block
 	VZEROUPPER
@@ -5270,8 +5359,9 @@ GLOBL k70<>(SB), RODATA|NOPTR, $32
 // func tq1_0F16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·tq1_0F16AVX2(SB), NOSPLIT, $64-24
-	// A block: 52 bytes of five or four digits q in base 3; d float16.
-	// For each: x = d*(q-1), rounded to F16.
+	// For each block: 52 bytes of five or four digits q in base 3; d float16:
+	// x = d*(q-1);
+	// dst = x, rounded to F16.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -5279,6 +5369,7 @@ TEXT ·tq1_0F16AVX2(SB), NOSPLIT, $64-24
 	ANDQ $-32, BX
 
 block:
+	// A block.
 	VPBROADCASTW   52(CX), X0
 	VCVTPH2PS      X0, Y0
 	VCMPPS         $0x03, Y0, Y0, Y1
@@ -5415,7 +5506,6 @@ block:
 	VMOVDQU        Y2, 448(AX)
 	VPUNPCKHBW     Y1, Y0, Y0
 	VMOVDQU        Y0, 480(AX)
-	ADDQ           $0x00000036, CX
 	PREFETCHT0     1024(AX)
 	PREFETCHT0     1088(AX)
 	PREFETCHT0     1152(AX)
@@ -5425,6 +5515,7 @@ block:
 	PREFETCHT0     1408(AX)
 	PREFETCHT0     1472(AX)
 	ADDQ           $0x00000200, AX
+	ADDQ           $0x00000036, CX
 	DECQ           DX
 	JNZ            block
 	VZEROUPPER
@@ -5439,8 +5530,9 @@ GLOBL k71<>(SB), RODATA|NOPTR, $32
 // func tq2_0F32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·tq2_0F32AVX2(SB), NOSPLIT, $64-24
-	// A block: 64 bytes of two bits q; d float16.
-	// For each: x = d*(q-1), rounded to F32.
+	// For each block: 64 bytes of two bits q; d float16:
+	// x = d*(q-1);
+	// dst = x, rounded to F32.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -5448,6 +5540,7 @@ TEXT ·tq2_0F32AVX2(SB), NOSPLIT, $64-24
 	ANDQ $-32, BX
 
 block:
+	// The scales of a block.
 	VPBROADCASTW 64(CX), X0
 	VCVTPH2PS    X0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
@@ -5549,8 +5642,9 @@ GLOBL k72<>(SB), RODATA|NOPTR, $32
 // func tq2_0BF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·tq2_0BF16AVX2(SB), NOSPLIT, $32-24
-	// A block: 64 bytes of two bits q; d float16.
-	// For each: x = d*(q-1), rounded to BF16.
+	// For each block: 64 bytes of two bits q; d float16:
+	// x = d*(q-1);
+	// dst = x, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -5560,6 +5654,7 @@ TEXT ·tq2_0BF16AVX2(SB), NOSPLIT, $32-24
 	VMOVDQU k5<>+0(SB), Y1
 
 block:
+	// The scales of a block.
 	VPBROADCASTW 64(CX), X2
 	VCVTPH2PS    X2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
@@ -5640,8 +5735,9 @@ GLOBL k73<>(SB), RODATA|NOPTR, $32
 // func tq2_0F16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·tq2_0F16AVX2(SB), NOSPLIT, $64-24
-	// A block: 64 bytes of two bits q; d float16.
-	// For each: x = d*(q-1), rounded to F16.
+	// For each block: 64 bytes of two bits q; d float16:
+	// x = d*(q-1);
+	// dst = x, rounded to F16.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -5649,6 +5745,7 @@ TEXT ·tq2_0F16AVX2(SB), NOSPLIT, $64-24
 	ANDQ $-32, BX
 
 block:
+	// The scales of a block.
 	VPBROADCASTW 64(CX), X0
 	VCVTPH2PS    X0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
@@ -5726,8 +5823,9 @@ GLOBL k74<>(SB), RODATA|NOPTR, $32
 // func q1_0F32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q1_0F32AVX2(SB), NOSPLIT, $64-24
-	// A block: d float16, 128 bits q.
-	// For each: x = d if q is set, else -d, rounded to F32.
+	// For each block: d float16, 128 bits q:
+	// x = d if q is set, else -d;
+	// dst = x, rounded to F32.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -5737,6 +5835,7 @@ TEXT ·q1_0F32AVX2(SB), NOSPLIT, $64-24
 	VMOVDQU k18<>+0(SB), Y1
 
 block:
+	// A block.
 	VPBROADCASTW (CX), X2
 	VCVTPH2PS    X2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
@@ -5817,7 +5916,6 @@ block:
 	VPMOVZXBD    24(BX), Y2
 	VPERMILPS    Y2, Y3, Y2
 	VMOVUPS      Y2, 480(AX)
-	ADDQ         $0x00000012, CX
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
 	PREFETCHT0   1152(AX)
@@ -5827,6 +5925,7 @@ block:
 	PREFETCHT0   1408(AX)
 	PREFETCHT0   1472(AX)
 	ADDQ         $0x00000200, AX
+	ADDQ         $0x00000012, CX
 	DECQ         DX
 	JNZ          block
 	VZEROUPPER
@@ -5841,8 +5940,9 @@ GLOBL k75<>(SB), RODATA|NOPTR, $32
 // func q1_0BF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q1_0BF16AVX2(SB), NOSPLIT, $32-24
-	// A block: d float16, 128 bits q.
-	// For each: x = d if q is set, else -d, rounded to BF16.
+	// For each block: d float16, 128 bits q:
+	// x = d if q is set, else -d;
+	// dst = x, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -5854,6 +5954,7 @@ TEXT ·q1_0BF16AVX2(SB), NOSPLIT, $32-24
 	VMOVDQU k18<>+0(SB), Y3
 
 block:
+	// A block.
 	VPBROADCASTW (CX), X4
 	VCVTPH2PS    X4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
@@ -5917,12 +6018,12 @@ block:
 	VMOVDQU      Y6, 192(AX)
 	VPUNPCKHBW   Y5, Y4, Y4
 	VMOVDQU      Y4, 224(AX)
-	ADDQ         $0x00000012, CX
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
 	PREFETCHT0   1152(AX)
 	PREFETCHT0   1216(AX)
 	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000012, CX
 	DECQ         DX
 	JNZ          block
 	VZEROUPPER
@@ -5943,8 +6044,9 @@ GLOBL k77<>(SB), RODATA|NOPTR, $32
 // func q1_0F16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q1_0F16AVX2(SB), NOSPLIT, $64-24
-	// A block: d float16, 128 bits q.
-	// For each: x = d if q is set, else -d, rounded to F16.
+	// For each block: d float16, 128 bits q:
+	// x = d if q is set, else -d;
+	// dst = x, rounded to F16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -5954,6 +6056,7 @@ TEXT ·q1_0F16AVX2(SB), NOSPLIT, $64-24
 	VMOVDQU k18<>+0(SB), Y1
 
 block:
+	// A block.
 	VPBROADCASTW (CX), X2
 	VCVTPH2PS    X2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
@@ -6014,12 +6117,12 @@ block:
 	VMOVDQU      Y4, 192(AX)
 	VPUNPCKHBW   Y3, Y2, Y2
 	VMOVDQU      Y2, 224(AX)
-	ADDQ         $0x00000012, CX
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
 	PREFETCHT0   1152(AX)
 	PREFETCHT0   1216(AX)
 	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000012, CX
 	DECQ         DX
 	JNZ          block
 	VZEROUPPER
@@ -6034,8 +6137,9 @@ GLOBL k78<>(SB), RODATA|NOPTR, $32
 // func q2_0F32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q2_0F32AVX2(SB), NOSPLIT, $64-24
-	// A block: d float16, 16 bytes of two bits q.
-	// For each: x = d*(q-1), rounded to F32.
+	// For each block: d float16, 16 bytes of two bits q:
+	// x = d*(q-1);
+	// dst = x, rounded to F32.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -6043,6 +6147,7 @@ TEXT ·q2_0F32AVX2(SB), NOSPLIT, $64-24
 	ANDQ $-32, BX
 
 block:
+	// A block.
 	VPBROADCASTW (CX), X0
 	VCVTPH2PS    X0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
@@ -6093,12 +6198,12 @@ block:
 	VPMOVZXBD    24(BX), Y0
 	VPERMILPS    Y0, Y1, Y0
 	VMOVUPS      Y0, 224(AX)
-	ADDQ         $0x00000012, CX
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
 	PREFETCHT0   1152(AX)
 	PREFETCHT0   1216(AX)
 	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000012, CX
 	DECQ         DX
 	JNZ          block
 	VZEROUPPER
@@ -6119,8 +6224,9 @@ GLOBL k80<>(SB), RODATA|NOPTR, $32
 // func q2_0BF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q2_0BF16AVX2(SB), NOSPLIT, $32-24
-	// A block: d float16, 16 bytes of two bits q.
-	// For each: x = d*(q-1), rounded to BF16.
+	// For each block: d float16, 16 bytes of two bits q:
+	// x = d*(q-1);
+	// dst = x, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -6130,6 +6236,7 @@ TEXT ·q2_0BF16AVX2(SB), NOSPLIT, $32-24
 	VMOVDQU k5<>+0(SB), Y1
 
 block:
+	// A block.
 	VPBROADCASTW (CX), X2
 	VCVTPH2PS    X2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
@@ -6177,10 +6284,10 @@ block:
 	VMOVDQU      Y4, 64(AX)
 	VPUNPCKHBW   Y3, Y2, Y2
 	VMOVDQU      Y2, 96(AX)
-	ADDQ         $0x00000012, CX
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
 	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000012, CX
 	DECQ         DX
 	JNZ          block
 	VZEROUPPER
@@ -6189,8 +6296,9 @@ block:
 // func q2_0F16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·q2_0F16AVX2(SB), NOSPLIT, $64-24
-	// A block: d float16, 16 bytes of two bits q.
-	// For each: x = d*(q-1), rounded to F16.
+	// For each block: d float16, 16 bytes of two bits q:
+	// x = d*(q-1);
+	// dst = x, rounded to F16.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -6198,6 +6306,7 @@ TEXT ·q2_0F16AVX2(SB), NOSPLIT, $64-24
 	ANDQ $-32, BX
 
 block:
+	// A block.
 	VPBROADCASTW (CX), X0
 	VCVTPH2PS    X0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
@@ -6242,10 +6351,10 @@ block:
 	VMOVDQU      Y2, 64(AX)
 	VPUNPCKHBW   Y1, Y0, Y0
 	VMOVDQU      Y0, 96(AX)
-	ADDQ         $0x00000012, CX
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
 	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000012, CX
 	DECQ         DX
 	JNZ          block
 	VZEROUPPER
@@ -6254,8 +6363,9 @@ block:
 // func iq1_SF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·iq1_SF32AVX2(SB), NOSPLIT, $192-24
-	// A block: d float16; 32 low bytes of indices i; eight words: high bits, a scale s of three bits, a sign.
-	// For each: x = d*(2s+1) * (iq1Grid[i] +- 1/8), eight numbers for each i, rounded to F32.
+	// For each block: d float16; 32 low bytes of indices i; eight words: high bits, a scale s of three bits, a sign:
+	// x = d*(2s+1) * (iq1Grid[i] +- 1/8), eight numbers for each i;
+	// dst = x, rounded to F32.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -6263,6 +6373,7 @@ TEXT ·iq1_SF32AVX2(SB), NOSPLIT, $192-24
 	ANDQ $-32, BX
 
 block:
+	// The scales of a block.
 	VMOVDQU      k81<>+0(SB), Y0
 	VMOVDQU      k82<>+0(SB), Y1
 	VPMOVZXBW    2(CX), Y2
@@ -6499,8 +6610,9 @@ GLOBL k85<>(SB), RODATA|NOPTR, $32
 // func iq1_SBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·iq1_SBF16AVX2(SB), NOSPLIT, $192-24
-	// A block: d float16; 32 low bytes of indices i; eight words: high bits, a scale s of three bits, a sign.
-	// For each: x = d*(2s+1) * (iq1Grid[i] +- 1/8), eight numbers for each i, rounded to BF16.
+	// For each block: d float16; 32 low bytes of indices i; eight words: high bits, a scale s of three bits, a sign:
+	// x = d*(2s+1) * (iq1Grid[i] +- 1/8), eight numbers for each i;
+	// dst = x, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -6510,6 +6622,7 @@ TEXT ·iq1_SBF16AVX2(SB), NOSPLIT, $192-24
 	VMOVDQU k5<>+0(SB), Y1
 
 block:
+	// The scales of a block.
 	VMOVDQU      k81<>+0(SB), Y2
 	VMOVDQU      k82<>+0(SB), Y3
 	VPMOVZXBW    2(CX), Y4
@@ -6632,8 +6745,9 @@ GLOBL k89<>(SB), RODATA|NOPTR, $32
 // func iq1_SF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·iq1_SF16AVX2(SB), NOSPLIT, $192-24
-	// A block: d float16; 32 low bytes of indices i; eight words: high bits, a scale s of three bits, a sign.
-	// For each: x = d*(2s+1) * (iq1Grid[i] +- 1/8), eight numbers for each i, rounded to F16.
+	// For each block: d float16; 32 low bytes of indices i; eight words: high bits, a scale s of three bits, a sign:
+	// x = d*(2s+1) * (iq1Grid[i] +- 1/8), eight numbers for each i;
+	// dst = x, rounded to F16.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -6641,6 +6755,7 @@ TEXT ·iq1_SF16AVX2(SB), NOSPLIT, $192-24
 	ANDQ $-32, BX
 
 block:
+	// The scales of a block.
 	VMOVDQU      k81<>+0(SB), Y0
 	VMOVDQU      k82<>+0(SB), Y1
 	VPMOVZXBW    2(CX), Y2
@@ -6859,8 +6974,9 @@ groups:
 // func iq1_MF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C, MMX+
 TEXT ·iq1_MF32AVX2(SB), NOSPLIT, $192-24
-	// A block: 32 low bytes of indices i; 16 bytes of high bits and signs; d and 16 scales s in four words.
-	// For each: x = d*(2s+1) * (iq1Grid[i] +- 1/8), eight numbers for each i, rounded to F32.
+	// For each block: 32 low bytes of indices i; 16 bytes of high bits and signs; d and 16 scales s in four words:
+	// x = d*(2s+1) * (iq1Grid[i] +- 1/8), eight numbers for each i;
+	// dst = x, rounded to F32.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -6868,6 +6984,7 @@ TEXT ·iq1_MF32AVX2(SB), NOSPLIT, $192-24
 	ANDQ $-32, BX
 
 block:
+	// The scales of a block.
 	VMOVDQU      k90<>+0(SB), Y0
 	VMOVDQU      k91<>+0(SB), Y1
 	VPMOVZXBW    (CX), Y2
@@ -7139,8 +7256,9 @@ GLOBL k94<>(SB), RODATA|NOPTR, $32
 // func iq1_MBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C, MMX+
 TEXT ·iq1_MBF16AVX2(SB), NOSPLIT, $416-24
-	// A block: 32 low bytes of indices i; 16 bytes of high bits and signs; d and 16 scales s in four words.
-	// For each: x = d*(2s+1) * (iq1Grid[i] +- 1/8), eight numbers for each i, rounded to BF16.
+	// For each block: 32 low bytes of indices i; 16 bytes of high bits and signs; d and 16 scales s in four words:
+	// x = d*(2s+1) * (iq1Grid[i] +- 1/8), eight numbers for each i;
+	// dst = x, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -7150,6 +7268,7 @@ TEXT ·iq1_MBF16AVX2(SB), NOSPLIT, $416-24
 	VMOVDQU k5<>+0(SB), Y1
 
 block:
+	// The scales of a block.
 	VMOVDQU      k90<>+0(SB), Y2
 	VMOVDQU      k91<>+0(SB), Y3
 	VPMOVZXBW    (CX), Y4
@@ -7415,8 +7534,9 @@ groups:
 // func iq1_MF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C, MMX+
 TEXT ·iq1_MF16AVX2(SB), NOSPLIT, $192-24
-	// A block: 32 low bytes of indices i; 16 bytes of high bits and signs; d and 16 scales s in four words.
-	// For each: x = d*(2s+1) * (iq1Grid[i] +- 1/8), eight numbers for each i, rounded to F16.
+	// For each block: 32 low bytes of indices i; 16 bytes of high bits and signs; d and 16 scales s in four words:
+	// x = d*(2s+1) * (iq1Grid[i] +- 1/8), eight numbers for each i;
+	// dst = x, rounded to F16.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -7424,6 +7544,7 @@ TEXT ·iq1_MF16AVX2(SB), NOSPLIT, $192-24
 	ANDQ $-32, BX
 
 block:
+	// The scales of a block.
 	VMOVDQU      k90<>+0(SB), Y0
 	VMOVDQU      k91<>+0(SB), Y1
 	VPMOVZXBW    (CX), Y2
@@ -7677,8 +7798,9 @@ groups:
 // func iq2_XXSF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·iq2_XXSF32AVX2(SB), NOSPLIT, $128-24
-	// A block: d float16; eight times four indices i, four sets of seven signs, a scale s of four bits.
-	// For each: x = d*(1/2+s)/4 * iq2xxsGrid[i] with the signs, rounded to F32.
+	// For each block: d float16; eight times four indices i, four sets of seven signs, a scale s of four bits:
+	// x = d*(1/2+s)/4 * iq2xxsGrid[i] with the signs;
+	// dst = x, rounded to F32.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -7688,6 +7810,7 @@ TEXT ·iq2_XXSF32AVX2(SB), NOSPLIT, $128-24
 	VMOVDQU k18<>+0(SB), Y1
 
 block:
+	// The scales of a block.
 	VPBROADCASTW (CX), X2
 	VCVTPH2PS    X2, Y2
 	VMOVUPS      2(CX), Y3
@@ -7819,8 +7942,9 @@ GLOBL k101<>(SB), RODATA|NOPTR, $32
 // func iq2_XXSBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·iq2_XXSBF16AVX2(SB), NOSPLIT, $160-24
-	// A block: d float16; eight times four indices i, four sets of seven signs, a scale s of four bits.
-	// For each: x = d*(1/2+s)/4 * iq2xxsGrid[i] with the signs, rounded to BF16.
+	// For each block: d float16; eight times four indices i, four sets of seven signs, a scale s of four bits:
+	// x = d*(1/2+s)/4 * iq2xxsGrid[i] with the signs;
+	// dst = x, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -7832,6 +7956,7 @@ TEXT ·iq2_XXSBF16AVX2(SB), NOSPLIT, $160-24
 	VMOVDQU k18<>+0(SB), Y3
 
 block:
+	// The scales of a block.
 	VPBROADCASTW (CX), X4
 	VCVTPH2PS    X4, Y4
 	VMOVUPS      2(CX), Y5
@@ -7972,8 +8097,9 @@ GLOBL k104<>(SB), RODATA|NOPTR, $32
 // func iq2_XXSF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·iq2_XXSF16AVX2(SB), NOSPLIT, $128-24
-	// A block: d float16; eight times four indices i, four sets of seven signs, a scale s of four bits.
-	// For each: x = d*(1/2+s)/4 * iq2xxsGrid[i] with the signs, rounded to F16.
+	// For each block: d float16; eight times four indices i, four sets of seven signs, a scale s of four bits:
+	// x = d*(1/2+s)/4 * iq2xxsGrid[i] with the signs;
+	// dst = x, rounded to F16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -7983,6 +8109,7 @@ TEXT ·iq2_XXSF16AVX2(SB), NOSPLIT, $128-24
 	VMOVDQU k18<>+0(SB), Y1
 
 block:
+	// The scales of a block.
 	VPBROADCASTW (CX), X2
 	VCVTPH2PS    X2, Y2
 	VMOVUPS      2(CX), Y3
@@ -8117,8 +8244,9 @@ groups:
 // func iq2_XSF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C, MMX+
 TEXT ·iq2_XSF32AVX2(SB), NOSPLIT, $224-24
-	// A block: d float16; 32 words: an index i of nine bits, seven signs; 16 scales s of four bits.
-	// For each: x = d*(1/2+s)/4 * iq2xsGrid[i] with the signs, rounded to F32.
+	// For each block: d float16; 32 words: an index i of nine bits, seven signs; 16 scales s of four bits:
+	// x = d*(1/2+s)/4 * iq2xsGrid[i] with the signs;
+	// dst = x, rounded to F32.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -8128,6 +8256,7 @@ TEXT ·iq2_XSF32AVX2(SB), NOSPLIT, $224-24
 	VMOVDQU k18<>+0(SB), Y1
 
 block:
+	// The scales of a block.
 	VMOVDQU      2(CX), Y2
 	VPSRLW       $0x09, Y2, Y3
 	VPAND        k105<>+0(SB), Y2, Y2
@@ -8237,8 +8366,9 @@ GLOBL k105<>(SB), RODATA|NOPTR, $32
 // func iq2_XSBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C, MMX+
 TEXT ·iq2_XSBF16AVX2(SB), NOSPLIT, $320-24
-	// A block: d float16; 32 words: an index i of nine bits, seven signs; 16 scales s of four bits.
-	// For each: x = d*(1/2+s)/4 * iq2xsGrid[i] with the signs, rounded to BF16.
+	// For each block: d float16; 32 words: an index i of nine bits, seven signs; 16 scales s of four bits:
+	// x = d*(1/2+s)/4 * iq2xsGrid[i] with the signs;
+	// dst = x, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -8250,6 +8380,7 @@ TEXT ·iq2_XSBF16AVX2(SB), NOSPLIT, $320-24
 	VMOVDQU k18<>+0(SB), Y3
 
 block:
+	// The scales of a block.
 	VMOVDQU      2(CX), Y4
 	VPSRLW       $0x09, Y4, Y5
 	VPAND        k105<>+0(SB), Y4, Y4
@@ -8409,8 +8540,9 @@ groups:
 // func iq2_XSF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C, MMX+
 TEXT ·iq2_XSF16AVX2(SB), NOSPLIT, $224-24
-	// A block: d float16; 32 words: an index i of nine bits, seven signs; 16 scales s of four bits.
-	// For each: x = d*(1/2+s)/4 * iq2xsGrid[i] with the signs, rounded to F16.
+	// For each block: d float16; 32 words: an index i of nine bits, seven signs; 16 scales s of four bits:
+	// x = d*(1/2+s)/4 * iq2xsGrid[i] with the signs;
+	// dst = x, rounded to F16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -8420,6 +8552,7 @@ TEXT ·iq2_XSF16AVX2(SB), NOSPLIT, $224-24
 	VMOVDQU k18<>+0(SB), Y1
 
 block:
+	// The scales of a block.
 	VMOVDQU      2(CX), Y2
 	VPSRLW       $0x09, Y2, Y3
 	VPAND        k105<>+0(SB), Y2, Y2
@@ -8569,8 +8702,9 @@ groups:
 // func iq2_SF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C, MMX+
 TEXT ·iq2_SF32AVX2(SB), NOSPLIT, $192-24
-	// A block: d float16; 32 low bytes of indices i; 32 sets of signs; high bits; 16 scales s of four bits.
-	// For each: x = d*(1/2+s)/4 * iq2sGrid[i] with the signs, rounded to F32.
+	// For each block: d float16; 32 low bytes of indices i; 32 sets of signs; high bits; 16 scales s of four bits:
+	// x = d*(1/2+s)/4 * iq2sGrid[i] with the signs;
+	// dst = x, rounded to F32.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -8580,6 +8714,7 @@ TEXT ·iq2_SF32AVX2(SB), NOSPLIT, $192-24
 	VMOVDQU k18<>+0(SB), Y1
 
 block:
+	// The scales of a block.
 	VMOVDQU      k106<>+0(SB), Y2
 	VMOVDQU      k107<>+0(SB), Y3
 	VPMOVZXBW    2(CX), Y4
@@ -8700,8 +8835,9 @@ GLOBL k108<>(SB), RODATA|NOPTR, $32
 // func iq2_SBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C, MMX+
 TEXT ·iq2_SBF16AVX2(SB), NOSPLIT, $288-24
-	// A block: d float16; 32 low bytes of indices i; 32 sets of signs; high bits; 16 scales s of four bits.
-	// For each: x = d*(1/2+s)/4 * iq2sGrid[i] with the signs, rounded to BF16.
+	// For each block: d float16; 32 low bytes of indices i; 32 sets of signs; high bits; 16 scales s of four bits:
+	// x = d*(1/2+s)/4 * iq2sGrid[i] with the signs;
+	// dst = x, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -8713,6 +8849,7 @@ TEXT ·iq2_SBF16AVX2(SB), NOSPLIT, $288-24
 	VMOVDQU k18<>+0(SB), Y3
 
 block:
+	// The scales of a block.
 	VMOVDQU      k106<>+0(SB), Y4
 	VMOVDQU      k107<>+0(SB), Y5
 	VPMOVZXBW    2(CX), Y6
@@ -8871,8 +9008,9 @@ groups:
 // func iq2_SF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C, MMX+
 TEXT ·iq2_SF16AVX2(SB), NOSPLIT, $192-24
-	// A block: d float16; 32 low bytes of indices i; 32 sets of signs; high bits; 16 scales s of four bits.
-	// For each: x = d*(1/2+s)/4 * iq2sGrid[i] with the signs, rounded to F16.
+	// For each block: d float16; 32 low bytes of indices i; 32 sets of signs; high bits; 16 scales s of four bits:
+	// x = d*(1/2+s)/4 * iq2sGrid[i] with the signs;
+	// dst = x, rounded to F16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -8882,6 +9020,7 @@ TEXT ·iq2_SF16AVX2(SB), NOSPLIT, $192-24
 	VMOVDQU k18<>+0(SB), Y1
 
 block:
+	// The scales of a block.
 	VMOVDQU      k106<>+0(SB), Y2
 	VMOVDQU      k107<>+0(SB), Y3
 	VPMOVZXBW    2(CX), Y4
@@ -9030,8 +9169,9 @@ groups:
 // func iq3_XXSF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·iq3_XXSF32AVX2(SB), NOSPLIT, $128-24
-	// A block: d float16; 64 indices i; eight times four sets of seven signs and a scale s of four bits.
-	// For each: x = d*(1/2+s)/2 * iq3xxsGrid[i] with the signs, four numbers for each i, rounded to F32.
+	// For each block: d float16; 64 indices i; eight times four sets of seven signs and a scale s of four bits:
+	// x = d*(1/2+s)/2 * iq3xxsGrid[i] with the signs, four numbers for each i;
+	// dst = x, rounded to F32.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -9041,6 +9181,7 @@ TEXT ·iq3_XXSF32AVX2(SB), NOSPLIT, $128-24
 	VMOVDQU k18<>+0(SB), Y1
 
 block:
+	// The scales of a block.
 	VPBROADCASTW (CX), X2
 	VCVTPH2PS    X2, Y2
 	VMOVDQU      66(CX), Y3
@@ -9182,8 +9323,9 @@ groups:
 // func iq3_XXSBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·iq3_XXSBF16AVX2(SB), NOSPLIT, $224-24
-	// A block: d float16; 64 indices i; eight times four sets of seven signs and a scale s of four bits.
-	// For each: x = d*(1/2+s)/2 * iq3xxsGrid[i] with the signs, four numbers for each i, rounded to BF16.
+	// For each block: d float16; 64 indices i; eight times four sets of seven signs and a scale s of four bits:
+	// x = d*(1/2+s)/2 * iq3xxsGrid[i] with the signs, four numbers for each i;
+	// dst = x, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -9195,6 +9337,7 @@ TEXT ·iq3_XXSBF16AVX2(SB), NOSPLIT, $224-24
 	VMOVDQU k18<>+0(SB), Y3
 
 block:
+	// The scales of a block.
 	VPBROADCASTW (CX), X4
 	VCVTPH2PS    X4, Y4
 	VMOVDQU      66(CX), Y5
@@ -9480,8 +9623,9 @@ GLOBL k116<>(SB), RODATA|NOPTR, $32
 // func iq3_XXSF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·iq3_XXSF16AVX2(SB), NOSPLIT, $128-24
-	// A block: d float16; 64 indices i; eight times four sets of seven signs and a scale s of four bits.
-	// For each: x = d*(1/2+s)/2 * iq3xxsGrid[i] with the signs, four numbers for each i, rounded to F16.
+	// For each block: d float16; 64 indices i; eight times four sets of seven signs and a scale s of four bits:
+	// x = d*(1/2+s)/2 * iq3xxsGrid[i] with the signs, four numbers for each i;
+	// dst = x, rounded to F16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -9491,6 +9635,7 @@ TEXT ·iq3_XXSF16AVX2(SB), NOSPLIT, $128-24
 	VMOVDQU k18<>+0(SB), Y1
 
 block:
+	// The scales of a block.
 	VPBROADCASTW (CX), X2
 	VCVTPH2PS    X2, Y2
 	VMOVDQU      66(CX), Y3
@@ -9638,8 +9783,9 @@ groups:
 // func iq3_SF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C, MMX+
 TEXT ·iq3_SF32AVX2(SB), NOSPLIT, $224-24
-	// A block: d float16; 64 low bytes of indices i; high bits; 32 sets of signs; eight scales s of four bits.
-	// For each: x = d*(2s+1) * iq3sGrid[i] with the signs, four numbers for each i, rounded to F32.
+	// For each block: d float16; 64 low bytes of indices i; high bits; 32 sets of signs; eight scales s of four bits:
+	// x = d*(2s+1) * iq3sGrid[i] with the signs, four numbers for each i;
+	// dst = x, rounded to F32.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -9649,6 +9795,7 @@ TEXT ·iq3_SF32AVX2(SB), NOSPLIT, $224-24
 	VMOVDQU k18<>+0(SB), Y1
 
 block:
+	// The scales of a block.
 	VMOVDQU      k117<>+0(SB), Y2
 	VMOVDQU      k118<>+0(SB), Y3
 	VPMOVZXBW    2(CX), Y4
@@ -9777,8 +9924,9 @@ GLOBL k119<>(SB), RODATA|NOPTR, $32
 // func iq3_SBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C, MMX+
 TEXT ·iq3_SBF16AVX2(SB), NOSPLIT, $320-24
-	// A block: d float16; 64 low bytes of indices i; high bits; 32 sets of signs; eight scales s of four bits.
-	// For each: x = d*(2s+1) * iq3sGrid[i] with the signs, four numbers for each i, rounded to BF16.
+	// For each block: d float16; 64 low bytes of indices i; high bits; 32 sets of signs; eight scales s of four bits:
+	// x = d*(2s+1) * iq3sGrid[i] with the signs, four numbers for each i;
+	// dst = x, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -9790,6 +9938,7 @@ TEXT ·iq3_SBF16AVX2(SB), NOSPLIT, $320-24
 	VMOVDQU k18<>+0(SB), Y3
 
 block:
+	// The scales of a block.
 	VMOVDQU      k117<>+0(SB), Y4
 	VMOVDQU      k118<>+0(SB), Y5
 	VPMOVZXBW    2(CX), Y6
@@ -10067,8 +10216,9 @@ GLOBL k123<>(SB), RODATA|NOPTR, $32
 // func iq3_SF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, BMI2, F16C, MMX+
 TEXT ·iq3_SF16AVX2(SB), NOSPLIT, $224-24
-	// A block: d float16; 64 low bytes of indices i; high bits; 32 sets of signs; eight scales s of four bits.
-	// For each: x = d*(2s+1) * iq3sGrid[i] with the signs, four numbers for each i, rounded to F16.
+	// For each block: d float16; 64 low bytes of indices i; high bits; 32 sets of signs; eight scales s of four bits:
+	// x = d*(2s+1) * iq3sGrid[i] with the signs, four numbers for each i;
+	// dst = x, rounded to F16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -10078,6 +10228,7 @@ TEXT ·iq3_SF16AVX2(SB), NOSPLIT, $224-24
 	VMOVDQU k18<>+0(SB), Y1
 
 block:
+	// The scales of a block.
 	VMOVDQU      k117<>+0(SB), Y2
 	VMOVDQU      k118<>+0(SB), Y3
 	VPMOVZXBW    2(CX), Y4
@@ -10241,7 +10392,9 @@ groups:
 // func castF32ToF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX
 TEXT ·castF32ToF32AVX2(SB), NOSPLIT, $0-24
-	// For 32 numbers: to float32, a NaN as 7FC00000, then to the target.
+	// For 32 numbers:
+	// x = src as float32, a NaN as 7FC00000;
+	// dst = x, rounded to F32.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -10273,7 +10426,9 @@ more:
 // func castF32ToBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2
 TEXT ·castF32ToBF16AVX2(SB), NOSPLIT, $0-24
-	// For 32 numbers: to float32, a NaN as 7FC00000, then to the target.
+	// For 32 numbers:
+	// x = src as float32, a NaN as 7FC00000;
+	// dst = x, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -10325,7 +10480,9 @@ more:
 // func castF32ToF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, F16C
 TEXT ·castF32ToF16AVX2(SB), NOSPLIT, $0-24
-	// For 32 numbers: to float32, a NaN as 7FC00000, then to the target.
+	// For 32 numbers:
+	// x = src as float32, a NaN as 7FC00000;
+	// dst = x, rounded to F16.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -10361,7 +10518,9 @@ more:
 // func castBF16ToF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2
 TEXT ·castBF16ToF32AVX2(SB), NOSPLIT, $0-24
-	// For 32 numbers: to float32, a NaN as 7FC00000, then to the target.
+	// For 32 numbers:
+	// x = src as float32, a NaN as 7FC00000;
+	// dst = x, rounded to F32.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -10397,7 +10556,9 @@ more:
 // func castBF16ToBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2
 TEXT ·castBF16ToBF16AVX2(SB), NOSPLIT, $0-24
-	// For 32 numbers: to float32, a NaN as 7FC00000, then to the target.
+	// For 32 numbers:
+	// x = src as float32, a NaN as 7FC00000;
+	// dst = x, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -10453,7 +10614,9 @@ more:
 // func castBF16ToF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
 TEXT ·castBF16ToF16AVX2(SB), NOSPLIT, $0-24
-	// For 32 numbers: to float32, a NaN as 7FC00000, then to the target.
+	// For 32 numbers:
+	// x = src as float32, a NaN as 7FC00000;
+	// dst = x, rounded to F16.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -10493,7 +10656,9 @@ more:
 // func castF16ToF32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, F16C
 TEXT ·castF16ToF32AVX2(SB), NOSPLIT, $0-24
-	// For 32 numbers: to float32, a NaN as 7FC00000, then to the target.
+	// For 32 numbers:
+	// x = src as float32, a NaN as 7FC00000;
+	// dst = x, rounded to F32.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -10525,7 +10690,9 @@ more:
 // func castF16ToBF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C
 TEXT ·castF16ToBF16AVX2(SB), NOSPLIT, $0-24
-	// For 32 numbers: to float32, a NaN as 7FC00000, then to the target.
+	// For 32 numbers:
+	// x = src as float32, a NaN as 7FC00000;
+	// dst = x, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -10577,7 +10744,9 @@ more:
 // func castF16ToF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, F16C
 TEXT ·castF16ToF16AVX2(SB), NOSPLIT, $0-24
-	// For 32 numbers: to float32, a NaN as 7FC00000, then to the target.
+	// For 32 numbers:
+	// x = src as float32, a NaN as 7FC00000;
+	// dst = x, rounded to F16.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -10613,8 +10782,9 @@ more:
 // func bytesScaleF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·bytesScaleF32AVX2(SB), NOSPLIT, $64-64
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = q*a[r], rounded to F32.
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = q*a[r];
+	// dst = x, rounded to F32.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -10762,8 +10932,9 @@ GLOBL k125<>(SB), RODATA|NOPTR, $32
 // func bytesScaleBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·bytesScaleBF16AVX2(SB), NOSPLIT, $0-64
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = q*a[r], rounded to BF16.
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = q*a[r];
+	// dst = x, rounded to BF16.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -10917,8 +11088,9 @@ exactChunk:
 // func bytesScaleF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·bytesScaleF16AVX2(SB), NOSPLIT, $64-64
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = q*a[r], rounded to F16.
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = q*a[r];
+	// dst = x, rounded to F16.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -11060,8 +11232,9 @@ exactChunk:
 // func bytesShiftF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·bytesShiftF32AVX2(SB), NOSPLIT, $64-64
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = (q - b[r]) * a[r], rounded to F32.
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = (q - b[r]) * a[r];
+	// dst = x, rounded to F32.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -11260,8 +11433,9 @@ exactChunk:
 // func bytesShiftBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·bytesShiftBF16AVX2(SB), NOSPLIT, $0-64
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = (q - b[r]) * a[r], rounded to BF16.
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = (q - b[r]) * a[r];
+	// dst = x, rounded to BF16.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -11488,8 +11662,9 @@ exactChunk:
 // func bytesShiftF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·bytesShiftF16AVX2(SB), NOSPLIT, $64-64
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = (q - b[r]) * a[r], rounded to F16.
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = (q - b[r]) * a[r];
+	// dst = x, rounded to F16.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -11697,8 +11872,9 @@ exactChunk:
 // func bytesAffineF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·bytesAffineF32AVX2(SB), NOSPLIT, $64-64
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = q*a[r] + b[r], rounded to F32.
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = q*a[r] + b[r];
+	// dst = x, rounded to F32.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -11895,8 +12071,9 @@ exactChunk:
 // func bytesAffineBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·bytesAffineBF16AVX2(SB), NOSPLIT, $0-64
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = q*a[r] + b[r], rounded to BF16.
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = q*a[r] + b[r];
+	// dst = x, rounded to BF16.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -12128,8 +12305,9 @@ exactChunk:
 // func bytesAffineF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·bytesAffineF16AVX2(SB), NOSPLIT, $64-64
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = q*a[r] + b[r], rounded to F16.
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = q*a[r] + b[r];
+	// dst = x, rounded to F16.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -12335,8 +12513,9 @@ exactChunk:
 // func bytesTwiceF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·bytesTwiceF32AVX2(SB), NOSPLIT, $64-64
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = q*a[r] * last, rounded to F32.
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = q*a[r] * last;
+	// dst = x, rounded to F32.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -12483,8 +12662,9 @@ exactChunk:
 // func bytesTwiceBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·bytesTwiceBF16AVX2(SB), NOSPLIT, $0-64
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = q*a[r] * last, rounded to BF16.
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = q*a[r] * last;
+	// dst = x, rounded to BF16.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -12649,8 +12829,9 @@ exactChunk:
 // func bytesTwiceF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·bytesTwiceF16AVX2(SB), NOSPLIT, $64-64
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = q*a[r] * last, rounded to F16.
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = q*a[r] * last;
+	// dst = x, rounded to F16.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -12803,8 +12984,9 @@ exactChunk:
 // func codebookLowScaleF32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·codebookLowScaleF32AVX2(SB), NOSPLIT, $128-56
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = codebook[q]*a[r], rounded to F32.
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = codebook[q]*a[r];
+	// dst = x, rounded to F32.
 	MOVQ       dst+0(FP), AX
 	MOVQ       src+8(FP), CX
 	MOVQ       a+16(FP), DX
@@ -13053,8 +13235,9 @@ GLOBL k131<>(SB), RODATA|NOPTR, $32
 // func codebookLowScaleBF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·codebookLowScaleBF16AVX2(SB), NOSPLIT, $64-56
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = codebook[q]*a[r], rounded to BF16.
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = codebook[q]*a[r];
+	// dst = x, rounded to BF16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -13204,8 +13387,9 @@ GLOBL k132<>(SB), RODATA|NOPTR, $32
 // func codebookLowScaleF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·codebookLowScaleF16AVX2(SB), NOSPLIT, $128-56
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = codebook[q]*a[r], rounded to F16.
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = codebook[q]*a[r];
+	// dst = x, rounded to F16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -13340,8 +13524,9 @@ exact:
 // func codebookLowShiftF32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·codebookLowShiftF32AVX2(SB), NOSPLIT, $128-56
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = (codebook[q] - b[r]) * a[r], rounded to F32.
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = (codebook[q] - b[r]) * a[r];
+	// dst = x, rounded to F32.
 	MOVQ       dst+0(FP), AX
 	MOVQ       src+8(FP), CX
 	MOVQ       a+16(FP), DX
@@ -13570,8 +13755,9 @@ exactChunk:
 // func codebookLowShiftBF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·codebookLowShiftBF16AVX2(SB), NOSPLIT, $64-56
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = (codebook[q] - b[r]) * a[r], rounded to BF16.
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = (codebook[q] - b[r]) * a[r];
+	// dst = x, rounded to BF16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -13730,8 +13916,9 @@ exact:
 // func codebookLowShiftF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·codebookLowShiftF16AVX2(SB), NOSPLIT, $128-56
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = (codebook[q] - b[r]) * a[r], rounded to F16.
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = (codebook[q] - b[r]) * a[r];
+	// dst = x, rounded to F16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -13880,8 +14067,9 @@ exact:
 // func codebookLowAffineF32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·codebookLowAffineF32AVX2(SB), NOSPLIT, $128-56
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = codebook[q]*a[r] + b[r], rounded to F32.
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = codebook[q]*a[r] + b[r];
+	// dst = x, rounded to F32.
 	MOVQ       dst+0(FP), AX
 	MOVQ       src+8(FP), CX
 	MOVQ       a+16(FP), DX
@@ -14109,8 +14297,9 @@ exactChunk:
 // func codebookLowAffineBF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·codebookLowAffineBF16AVX2(SB), NOSPLIT, $64-56
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = codebook[q]*a[r] + b[r], rounded to BF16.
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = codebook[q]*a[r] + b[r];
+	// dst = x, rounded to BF16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -14268,8 +14457,9 @@ exact:
 // func codebookLowAffineF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·codebookLowAffineF16AVX2(SB), NOSPLIT, $128-56
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = codebook[q]*a[r] + b[r], rounded to F16.
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = codebook[q]*a[r] + b[r];
+	// dst = x, rounded to F16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -14415,8 +14605,9 @@ exact:
 // func codebookHighScaleF32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·codebookHighScaleF32AVX2(SB), NOSPLIT, $128-56
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = codebook[q]*a[r], rounded to F32.
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = codebook[q]*a[r];
+	// dst = x, rounded to F32.
 	MOVQ       dst+0(FP), AX
 	MOVQ       src+8(FP), CX
 	MOVQ       a+16(FP), DX
@@ -14631,8 +14822,9 @@ exactChunk:
 // func codebookHighScaleBF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·codebookHighScaleBF16AVX2(SB), NOSPLIT, $64-56
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = codebook[q]*a[r], rounded to BF16.
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = codebook[q]*a[r];
+	// dst = x, rounded to BF16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -14777,8 +14969,9 @@ exact:
 // func codebookHighScaleF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·codebookHighScaleF16AVX2(SB), NOSPLIT, $128-56
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = codebook[q]*a[r], rounded to F16.
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = codebook[q]*a[r];
+	// dst = x, rounded to F16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -14914,8 +15107,9 @@ exact:
 // func codebookPairsF32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 // Requires: AVX, AVX2, BMI, MMX+
 TEXT ·codebookPairsF32AVX2(SB), NOSPLIT, $128-56
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = codebook[q]*a[r], rounded to F32.
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = codebook[q]*a[r];
+	// dst = x, rounded to F32.
 	MOVQ       dst+0(FP), AX
 	MOVQ       src+8(FP), CX
 	MOVQ       a+16(FP), DX
@@ -15116,8 +15310,9 @@ exact:
 // func codebookPairsBF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 // Requires: AVX, AVX2, BMI, MMX+
 TEXT ·codebookPairsBF16AVX2(SB), NOSPLIT, $64-56
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = codebook[q]*a[r], rounded to BF16.
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = codebook[q]*a[r];
+	// dst = x, rounded to BF16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -15326,8 +15521,9 @@ exact:
 // func codebookPairsF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 // Requires: AVX, AVX2, BMI, F16C, MMX+
 TEXT ·codebookPairsF16AVX2(SB), NOSPLIT, $128-56
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = codebook[q]*a[r], rounded to F16.
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = codebook[q]*a[r];
+	// dst = x, rounded to F16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -15520,8 +15716,9 @@ exact:
 // func float8E4M3F32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·float8E4M3F32AVX2(SB), NOSPLIT, $64-48
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = q*a[r], rounded to F32.
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = q*a[r];
+	// dst = x, rounded to F32.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -15692,8 +15889,9 @@ GLOBL k135<>(SB), RODATA|NOPTR, $32
 // func float8E4M3BF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·float8E4M3BF16AVX2(SB), NOSPLIT, $0-48
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = q*a[r], rounded to BF16.
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = q*a[r];
+	// dst = x, rounded to BF16.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -15917,8 +16115,9 @@ GLOBL k141<>(SB), RODATA|NOPTR, $32
 // func float8E4M3F16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·float8E4M3F16AVX2(SB), NOSPLIT, $64-48
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = q*a[r], rounded to F16.
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = q*a[r];
+	// dst = x, rounded to F16.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -16077,8 +16276,9 @@ exactChunk:
 // func float8E5M2F32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·float8E5M2F32AVX2(SB), NOSPLIT, $64-48
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = q*a[r], rounded to F32.
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = q*a[r];
+	// dst = x, rounded to F32.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -16219,8 +16419,9 @@ exactChunk:
 // func float8E5M2BF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·float8E5M2BF16AVX2(SB), NOSPLIT, $0-48
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = q*a[r], rounded to BF16.
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = q*a[r];
+	// dst = x, rounded to BF16.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -16441,8 +16642,9 @@ GLOBL k145<>(SB), RODATA|NOPTR, $32
 // func float8E5M2F16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·float8E5M2F16AVX2(SB), NOSPLIT, $64-48
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = q*a[r], rounded to F16.
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = q*a[r];
+	// dst = x, rounded to F16.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -16589,8 +16791,9 @@ exactChunk:
 // func float8E4M3FNUZF32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·float8E4M3FNUZF32AVX2(SB), NOSPLIT, $64-48
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = q*a[r], rounded to F32.
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = q*a[r];
+	// dst = x, rounded to F32.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -16751,8 +16954,9 @@ GLOBL k147<>(SB), RODATA|NOPTR, $32
 // func float8E4M3FNUZBF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·float8E4M3FNUZBF16AVX2(SB), NOSPLIT, $0-48
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = q*a[r], rounded to BF16.
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = q*a[r];
+	// dst = x, rounded to BF16.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -16950,8 +17154,9 @@ GLOBL k149<>(SB), RODATA|NOPTR, $32
 // func float8E4M3FNUZF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·float8E4M3FNUZF16AVX2(SB), NOSPLIT, $64-48
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = q*a[r], rounded to F16.
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = q*a[r];
+	// dst = x, rounded to F16.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -17106,7 +17311,9 @@ exactChunk:
 // func transpose1AVX2(dst *byte, src *byte, dstStride int, srcStride int, n int)
 // Requires: AVX, AVX2
 TEXT ·transpose1AVX2(SB), NOSPLIT, $0-40
-	// For each square: rows are unpacked with rows until registers hold columns, which are written as rows.
+	// For each square:
+	// rows are unpacked with rows until registers hold columns,
+	// which are written as rows.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ dstStride+16(FP), DX
@@ -17204,7 +17411,9 @@ square:
 // func transpose2AVX2(dst *byte, src *byte, dstStride int, srcStride int, n int)
 // Requires: AVX
 TEXT ·transpose2AVX2(SB), NOSPLIT, $0-40
-	// For each square: rows are unpacked with rows until registers hold columns, which are written as rows.
+	// For each square:
+	// rows are unpacked with rows until registers hold columns,
+	// which are written as rows.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ dstStride+16(FP), DX
@@ -17270,7 +17479,9 @@ square:
 // func transpose4AVX2(dst *byte, src *byte, dstStride int, srcStride int, n int)
 // Requires: AVX
 TEXT ·transpose4AVX2(SB), NOSPLIT, $0-40
-	// For each square: rows are unpacked with rows until registers hold columns, which are written as rows.
+	// For each square:
+	// rows are unpacked with rows until registers hold columns,
+	// which are written as rows.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ dstStride+16(FP), DX
@@ -17336,7 +17547,9 @@ square:
 // func transpose8AVX2(dst *byte, src *byte, dstStride int, srcStride int, n int)
 // Requires: AVX
 TEXT ·transpose8AVX2(SB), NOSPLIT, $0-40
-	// For each square: rows are unpacked with rows until registers hold columns, which are written as rows.
+	// For each square:
+	// rows are unpacked with rows until registers hold columns,
+	// which are written as rows.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ dstStride+16(FP), DX
@@ -17374,7 +17587,9 @@ square:
 // func lanesAVX2(dst *byte, src *byte, stride int, n int)
 // Requires: AVX, AVX2
 TEXT ·lanesAVX2(SB), NOSPLIT, $0-32
-	// For 32 dwords: byte i of each goes to stream i, sorted within sixteen bytes, then joined as dwords and qwords.
+	// For 32 dwords:
+	// bytes i of four dwords are brought together, then those of eight and of 32;
+	// stream i = bytes i.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ stride+16(FP), DX
@@ -17423,7 +17638,9 @@ GLOBL k150<>(SB), RODATA|NOPTR, $32
 // func spreadAVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2
 TEXT ·spreadAVX2(SB), NOSPLIT, $0-24
-	// For 16 bytes q: byte 2i = q[i] & 15, byte 2i+1 = q[i] >> 4.
+	// For 16 bytes q:
+	// byte 2i = q[i] & 15,
+	// byte 2i+1 = q[i] >> 4.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+16(FP), DX
@@ -17445,7 +17662,8 @@ more:
 // func fieldsAVX2(dst *byte, src *byte, tables *byte, step int, shift *uint64, n int)
 // Requires: AVX, AVX2
 TEXT ·fieldsAVX2(SB), NOSPLIT, $0-48
-	// For 32 fields of b bits, of which eight take b bytes: word = the two bytes in which the field lies;
+	// For 32 fields of b bits, of which eight take b bytes:
+	// word = the two bytes in which the field lies;
 	// byte = (word*factor >> shift) - less, the factor moving its field to the top.
 	MOVQ           dst+0(FP), AX
 	MOVQ           src+8(FP), CX
@@ -17484,7 +17702,9 @@ more:
 // func pickAVX2(dst *byte, src *byte, shift *uint64, mask *uint32, n int)
 // Requires: AVX, AVX2
 TEXT ·pickAVX2(SB), NOSPLIT, $0-40
-	// For 32 words: byte = word >> shift & mask, packed twice and put in order.
+	// For 32 words:
+	// byte = word >> shift & mask,
+	// packed twice and put in order.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         shift+16(FP), DX
@@ -17522,7 +17742,9 @@ more:
 // func swapAVX2(dst *byte, src *byte, order *byte, n int)
 // Requires: AVX, AVX2
 TEXT ·swapAVX2(SB), NOSPLIT, $0-32
-	// For 16 bytes: byte i = src[order[i]].
+	// For 32 bytes,
+	// each sixteen of them:
+	// byte i = src[order[i]].
 	MOVQ           dst+0(FP), AX
 	MOVQ           src+8(FP), CX
 	MOVQ           order+16(FP), DX
@@ -17543,8 +17765,9 @@ more:
 // func columnsF32AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
 // Requires: AVX, AVX2
 TEXT ·columnsF32AVX2(SB), NOSPLIT, $64-72
-	// For each code q of eight columns, eight below each other: number = (q-zero)*scale, of its group and column,
-	// each step rounded to float32; transposed, so that those of a column are a row.
+	// For each code q of eight columns, eight below each other:
+	// x = (q-zero)*scale, of its group and column, each step rounded to float32;
+	// dst = x, rounded to F32, transposed: those of a column are a row.
 	MOVQ  dst+0(FP), AX
 	MOVQ  src+8(FP), CX
 	LEAQ  31(SP), DX
@@ -17821,8 +18044,9 @@ GLOBL k151<>(SB), RODATA|NOPTR, $32
 // func columnsBF16AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
 // Requires: AVX, AVX2
 TEXT ·columnsBF16AVX2(SB), NOSPLIT, $64-72
-	// For each code q of eight columns, eight below each other: number = (q-zero)*scale, of its group and column,
-	// each step rounded to float32; transposed, so that those of a column are a row.
+	// For each code q of eight columns, eight below each other:
+	// x = (q-zero)*scale, of its group and column, each step rounded to float32;
+	// dst = x, rounded to BF16, transposed: those of a column are a row.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	LEAQ    31(SP), DX
@@ -17946,8 +18170,9 @@ more:
 // func columnsF16AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
 // Requires: AVX, AVX2, F16C
 TEXT ·columnsF16AVX2(SB), NOSPLIT, $64-72
-	// For each code q of eight columns, eight below each other: number = (q-zero)*scale, of its group and column,
-	// each step rounded to float32; transposed, so that those of a column are a row.
+	// For each code q of eight columns, eight below each other:
+	// x = (q-zero)*scale, of its group and column, each step rounded to float32;
+	// dst = x, rounded to F16, transposed: those of a column are a row.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	LEAQ 31(SP), DX
@@ -18069,8 +18294,9 @@ more:
 // func byteColumnsF32AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
 // Requires: AVX, AVX2
 TEXT ·byteColumnsF32AVX2(SB), NOSPLIT, $64-72
-	// For each code q of eight columns, eight below each other: number = (q-zero)*scale, of its group and column,
-	// each step rounded to float32; transposed, so that those of a column are a row.
+	// For each code q of eight columns, eight below each other:
+	// x = (q-zero)*scale, of its group and column, each step rounded to float32;
+	// dst = x, rounded to F32, transposed: those of a column are a row.
 	MOVQ  dst+0(FP), AX
 	MOVQ  src+8(FP), CX
 	LEAQ  31(SP), DX
@@ -18347,8 +18573,9 @@ GLOBL k152<>(SB), RODATA|NOPTR, $32
 // func byteColumnsBF16AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
 // Requires: AVX, AVX2
 TEXT ·byteColumnsBF16AVX2(SB), NOSPLIT, $64-72
-	// For each code q of eight columns, eight below each other: number = (q-zero)*scale, of its group and column,
-	// each step rounded to float32; transposed, so that those of a column are a row.
+	// For each code q of eight columns, eight below each other:
+	// x = (q-zero)*scale, of its group and column, each step rounded to float32;
+	// dst = x, rounded to BF16, transposed: those of a column are a row.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	LEAQ    31(SP), DX
@@ -18472,8 +18699,9 @@ more:
 // func byteColumnsF16AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
 // Requires: AVX, AVX2, F16C
 TEXT ·byteColumnsF16AVX2(SB), NOSPLIT, $64-72
-	// For each code q of eight columns, eight below each other: number = (q-zero)*scale, of its group and column,
-	// each step rounded to float32; transposed, so that those of a column are a row.
+	// For each code q of eight columns, eight below each other:
+	// x = (q-zero)*scale, of its group and column, each step rounded to float32;
+	// dst = x, rounded to F16, transposed: those of a column are a row.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	LEAQ 31(SP), DX
@@ -18595,7 +18823,8 @@ more:
 // func eachF32AVX2(dst *byte, src *float32, a *float32, b *float32, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·eachF32AVX2(SB), NOSPLIT, $96-40
-	// For 32 numbers q, scales a, zero points b: number = (q-b)*a, each step rounded to float32;
+	// For 32 numbers q, scales a, zero points b:
+	// number = (q-b)*a, each step rounded to float32;
 	// if they are not ordinary, or one comes to NaN, some rounds in double precision.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
@@ -18741,7 +18970,8 @@ GLOBL k155<>(SB), RODATA|NOPTR, $32
 // func eachBF16AVX2(dst *byte, src *float32, a *float32, b *float32, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·eachBF16AVX2(SB), NOSPLIT, $96-40
-	// For 32 numbers q, scales a, zero points b: number = (q-b)*a, each step rounded to float32;
+	// For 32 numbers q, scales a, zero points b:
+	// number = (q-b)*a, each step rounded to float32;
 	// if they are not ordinary, or one comes to NaN, some rounds in double precision.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
@@ -18904,7 +19134,8 @@ GLOBL k156<>(SB), RODATA|NOPTR, $32
 // func eachF16AVX2(dst *byte, src *float32, a *float32, b *float32, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·eachF16AVX2(SB), NOSPLIT, $96-40
-	// For 32 numbers q, scales a, zero points b: number = (q-b)*a, each step rounded to float32;
+	// For 32 numbers q, scales a, zero points b:
+	// number = (q-b)*a, each step rounded to float32;
 	// if they are not ordinary, or one comes to NaN, some rounds in double precision.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
@@ -19038,7 +19269,8 @@ slowly:
 // func expand1AVX2(dst *byte, src *byte, last *byte, mask *byte, n int) int
 // Requires: AVX, POPCNT
 TEXT ·expand1AVX2(SB), NOSPLIT, $0-48
-	// For each byte of the mask: order = expansions[byte]; eight numbers = src[order], or zero where that is C0;
+	// For each byte of the mask: order = expansions[byte];
+	// eight numbers = src[order], or zero where that is C0;
 	// src moves on by as many numbers as bits are set.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
@@ -19070,7 +19302,8 @@ done:
 // func expand2AVX2(dst *byte, src *byte, last *byte, mask *byte, n int) int
 // Requires: AVX, POPCNT
 TEXT ·expand2AVX2(SB), NOSPLIT, $0-48
-	// For each byte of the mask: order = expansions[byte]; eight numbers = src[order], or zero where that is C0;
+	// For each byte of the mask: order = expansions[byte];
+	// eight numbers = src[order], or zero where that is C0;
 	// src moves on by as many numbers as bits are set.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
@@ -19104,7 +19337,8 @@ done:
 // func expand4AVX2(dst *byte, src *byte, last *byte, mask *byte, n int) int
 // Requires: AVX, AVX2, POPCNT
 TEXT ·expand4AVX2(SB), NOSPLIT, $0-48
-	// For each byte of the mask: order = expansions[byte]; eight numbers = src[order], or zero where that is C0;
+	// For each byte of the mask: order = expansions[byte];
+	// eight numbers = src[order], or zero where that is C0;
 	// src moves on by as many numbers as bits are set.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
@@ -19138,8 +19372,9 @@ done:
 // func halfBytesShiftF32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, shift *uint64, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·halfBytesShiftF32AVX2(SB), NOSPLIT, $128-64
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = (codebook[q>>shift&15] - b[r]) * a[r], rounded to F32.
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = (codebook[q>>shift&15] - b[r]) * a[r];
+	// dst = x, rounded to F32.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -19321,8 +19556,9 @@ GLOBL k157<>(SB), RODATA|NOPTR, $32
 // func halfBytesShiftBF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, shift *uint64, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·halfBytesShiftBF16AVX2(SB), NOSPLIT, $64-64
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = (codebook[q>>shift&15] - b[r]) * a[r], rounded to BF16.
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = (codebook[q>>shift&15] - b[r]) * a[r];
+	// dst = x, rounded to BF16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -19482,8 +19718,9 @@ exact:
 // func halfBytesShiftF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, shift *uint64, chunks int, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·halfBytesShiftF16AVX2(SB), NOSPLIT, $128-64
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:
-	// x = (codebook[q>>shift&15] - b[r]) * a[r], rounded to F16.
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = (codebook[q>>shift&15] - b[r]) * a[r];
+	// dst = x, rounded to F16.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      a+16(FP), DX
@@ -20005,7 +20242,9 @@ GLOBL k162<>(SB), RODATA|NOPTR, $32
 // func special32AVX2(counts *uint32, src *byte, infinity uint32, n int)
 // Requires: AVX, AVX2
 TEXT ·special32AVX2(SB), NOSPLIT, $0-32
-	// For each number: sums[0] += magnitude > the largest number; sums[1] += magnitude > infinity.
+	// For each number:
+	// sums[0] += magnitude > the largest number;
+	// sums[1] += magnitude > infinity.
 	MOVQ         counts+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VMOVDQU      k125<>+0(SB), Y0
@@ -20043,7 +20282,9 @@ more:
 // func special16AVX2(counts *uint32, src *byte, infinity uint32, n int)
 // Requires: AVX, AVX2
 TEXT ·special16AVX2(SB), NOSPLIT, $0-32
-	// For each number: sums[0] += magnitude > the largest number; sums[1] += magnitude > infinity.
+	// For each number:
+	// sums[0] += magnitude > the largest number;
+	// sums[1] += magnitude > infinity.
 	MOVQ         counts+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VMOVDQU      k162<>+0(SB), Y0

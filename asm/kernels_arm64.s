@@ -6,8 +6,9 @@
 
 // func q8BF16NEON(dst *byte, src *byte, size int, n int)
 TEXT ·q8BF16NEON(SB), NOSPLIT, $0-32
-	// A block: Q8_0, Q8_1: d float16, ..., 32 signed bytes q.
-	// For each: x = d*q.
+	// For each block: Q8_0, Q8_1: d float16, ..., 32 signed bytes q:
+	// x = d*q;
+	// dst = x, rounded to BF16.
 	MOVD dst+0(FP), R0
 	MOVD src+8(FP), R1
 	MOVD size+16(FP), R8
@@ -20,7 +21,8 @@ TEXT ·q8BF16NEON(SB), NOSPLIT, $0-32
 	VDUP R3, V29.S4
 	MOVD $15, R3
 	VDUP R3, V28.B16
-block:
+block1:
+	// A block.
 	MOVHU 0(R1), R3
 	VDUP R3, V16.H4
 	WORD $0x0e217a10 // FCVTL.4S V16, V16
@@ -102,13 +104,14 @@ block:
 	VST1.P [V1.B16, V2.B16], 32(R0)
 	ADD R8, R1
 	SUBS $1, R2
-	BNE block
+	BNE block1
 	RET
 
 // func codebookBF16NEON(dst *byte, src *byte, codebook *int8, n int)
 TEXT ·codebookBF16NEON(SB), NOSPLIT, $0-32
-	// A block: Q4_0, IQ4_NL: d float16, 16 bytes of nibbles q: the low ones, then the high ones.
-	// For each: x = d*codebook[q].
+	// For each block: Q4_0, IQ4_NL: d float16, 16 bytes of nibbles q: the low ones, then the high ones:
+	// x = d*codebook[q];
+	// dst = x, rounded to BF16.
 	MOVD dst+0(FP), R0
 	MOVD src+8(FP), R1
 	MOVD codebook+16(FP), R8
@@ -122,7 +125,8 @@ TEXT ·codebookBF16NEON(SB), NOSPLIT, $0-32
 	MOVD $15, R3
 	VDUP R3, V28.B16
 	VLD1 (R8), [V27.B16]
-block:
+block1:
+	// A block.
 	MOVHU 0(R1), R3
 	VDUP R3, V16.H4
 	WORD $0x0e217a10 // FCVTL.4S V16, V16
@@ -206,13 +210,14 @@ block:
 	VST1.P [V1.B16, V2.B16], 32(R0)
 	ADD $18, R1
 	SUBS $1, R2
-	BNE block
+	BNE block1
 	RET
 
 // func mxfp4BF16NEON(dst *byte, src *byte, n int)
 TEXT ·mxfp4BF16NEON(SB), NOSPLIT, $0-24
-	// A block: a scale s of eight bits, 16 bytes of nibbles q.
-	// For each: x = mxfp4Scales[s]*codebook[q].
+	// For each block: a scale s of eight bits, 16 bytes of nibbles q:
+	// x = mxfp4Scales[s]*codebook[q];
+	// dst = x, rounded to BF16.
 	MOVD dst+0(FP), R0
 	MOVD src+8(FP), R1
 	MOVD n+16(FP), R2
@@ -228,7 +233,8 @@ TEXT ·mxfp4BF16NEON(SB), NOSPLIT, $0-24
 	VMOV R3, V27.D[0]
 	MOVD $0xf4f8fafcfdfeff00, R3
 	VMOV R3, V27.D[1]
-block:
+block1:
+	// A block.
 	MOVD $·mxfp4Scales(SB), R4
 	MOVBU (R1), R3
 	MOVWU (R4)(R3<<2), R3
@@ -311,13 +317,14 @@ block:
 	VST1.P [V1.B16, V2.B16], 32(R0)
 	ADD $17, R1
 	SUBS $1, R2
-	BNE block
+	BNE block1
 	RET
 
 // func q4_KBF16NEON(dst *byte, src *byte, n int)
 TEXT ·q4_KBF16NEON(SB), NOSPLIT, $0-24
-	// A block: d, m float16; eight pairs s, t of six bits; 128 bytes of nibbles q.
-	// For each: x = (d*s)*q - m*t for 32 numbers each.
+	// For each block: d, m float16; eight pairs s, t of six bits; 128 bytes of nibbles q:
+	// x = (d*s)*q - m*t for 32 numbers each;
+	// dst = x, rounded to BF16.
 	MOVD dst+0(FP), R0
 	MOVD src+8(FP), R1
 	MOVD n+16(FP), R2
@@ -329,7 +336,8 @@ TEXT ·q4_KBF16NEON(SB), NOSPLIT, $0-24
 	VDUP R3, V29.S4
 	MOVD $15, R3
 	VDUP R3, V28.B16
-block:
+block1:
+	// A block.
 	MOVWU 4(R1), R5
 	LSR $2, R5, R6
 	AND $0x30303030, R6, R6
@@ -383,7 +391,7 @@ block:
 	WORD $0x6ef21fb7 // BIF.16B V23, V29, V18
 	ADD $16, R1, R9
 	MOVD $4, R10
-codes:
+codes2:
 	VLD1.P 32(R9), [V24.B16, V25.B16]
 	VDUP V20.S[0], V16.S4
 	VDUP V22.S[0], V17.S4
@@ -554,16 +562,17 @@ codes:
 	VEXT $8, V23.B16, V22.B16, V22.B16
 	VEXT $8, V23.B16, V23.B16, V23.B16
 	SUBS $1, R10
-	BNE codes
+	BNE codes2
 	ADD $144, R1
 	SUBS $1, R2
-	BNE block
+	BNE block1
 	RET
 
 // func q6_KBF16NEON(dst *byte, src *byte, n int)
 TEXT ·q6_KBF16NEON(SB), NOSPLIT, $0-24
-	// A block: 128 bytes of nibbles q; 64 bytes of two bits h; 16 signed bytes s; d float16.
-	// For each: x = d*s * (q + 16*h - 32) for 16 numbers each.
+	// For each block: 128 bytes of nibbles q; 64 bytes of two bits h; 16 signed bytes s; d float16:
+	// x = d*s * (q + 16*h - 32) for 16 numbers each;
+	// dst = x, rounded to BF16.
 	MOVD dst+0(FP), R0
 	MOVD src+8(FP), R1
 	MOVD n+16(FP), R2
@@ -579,7 +588,8 @@ TEXT ·q6_KBF16NEON(SB), NOSPLIT, $0-24
 	VDUP R3, V26.B16
 	MOVD $32, R3
 	VDUP R3, V25.B16
-block:
+block1:
+	// A block.
 	MOVHU 208(R1), R3
 	VDUP R3, V17.H4
 	WORD $0x0e217a31 // FCVTL.4S V17, V17
@@ -612,12 +622,12 @@ block:
 	MOVD R1, R9
 	ADD $128, R1, R11
 	MOVD $8, R10
-rounds:
+rounds2:
 	TST $3, R10
-	BNE ready
+	BNE ready3
 	VLD1.P 64(R9), [V8.B16, V9.B16, V10.B16, V11.B16]
 	VLD1.P 32(R11), [V12.B16, V13.B16]
-ready:
+ready3:
 	VDUP V20.S[0], V16.S4
 	VAND V28.B16, V8.B16, V0.B16
 	VAND V26.B16, V12.B16, V3.B16
@@ -713,15 +723,17 @@ ready:
 	VEXT $8, V23.B16, V22.B16, V22.B16
 	VEXT $8, V23.B16, V23.B16, V23.B16
 	SUBS $1, R10
-	BNE rounds
+	BNE rounds2
 	ADD $210, R1
 	SUBS $1, R2
-	BNE block
+	BNE block1
 	RET
 
 // func bytesScaleBF16NEON(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 TEXT ·bytesScaleBF16NEON(SB), NOSPLIT, $0-64
-	// For each of n runs, with its scale a[r], for each of its chunks: number = q*a[r].
+	// For each of n runs, with its scale a[r],
+	// for each of its chunks: x = q*a[r];
+	// dst = x, rounded to BF16.
 	MOVD dst+0(FP), R0
 	MOVD src+8(FP), R1
 	MOVD a+16(FP), R5
@@ -738,14 +750,15 @@ TEXT ·bytesScaleBF16NEON(SB), NOSPLIT, $0-64
 	MOVD flip+32(FP), R9
 	MOVBU (R9), R3
 	VDUP R3, V24.B16
-run:
+run1:
 	// The numbers of a run.
 	MOVWU (R5), R3
 	VDUP R3, V16.S4
 	WORD $0x4e30e612 // FCMEQ.4S V18, V16, V16
 	WORD $0x6ef21fb0 // BIF.16B V16, V29, V18
 	MOVD R6, R7
-chunk:
+chunk2:
+	// A chunk of its codes.
 	VLD1.P 16(R1), [V0.B16]
 	VEOR V24.B16, V0.B16, V0.B16
 	WORD $0x0f08a401 // SXTL.8H V1, V0
@@ -821,15 +834,17 @@ chunk:
 	WORD $0x4f1084e2 // SHRN2.8H #16 V2, V7
 	VST1.P [V1.B16, V2.B16], 32(R0)
 	SUBS $1, R7
-	BNE chunk
+	BNE chunk2
 	ADD $4, R5
 	SUBS $1, R2
-	BNE run
+	BNE run1
 	RET
 
 // func float8E4M3BF16NEON(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 TEXT ·float8E4M3BF16NEON(SB), NOSPLIT, $0-48
-	// For each of n runs, with its scale a[r], for each of its chunks: number = q*a[r]; codes become float16, whose exponent differs by a power of two.
+	// For each of n runs, with its scale a[r],
+	// for each of its chunks: x = q*a[r], of codes as float16, whose exponent differs by a power of two;
+	// dst = x, rounded to BF16.
 	MOVD dst+0(FP), R0
 	MOVD src+8(FP), R1
 	MOVD a+16(FP), R5
@@ -849,12 +864,13 @@ TEXT ·float8E4M3BF16NEON(SB), NOSPLIT, $0-48
 	VDUP R3, V25.H8
 	MOVD $16256, R3
 	VDUP R3, V26.H8
-run:
+run1:
 	// The numbers of a run.
 	MOVWU (R5), R3
 	VDUP R3, V16.S4
 	MOVD R6, R7
-chunk:
+chunk2:
+	// A chunk of its codes.
 	VLD1.P 16(R1), [V0.B16]
 	WORD $0x0f08a401 // SXTL.8H V1, V0
 	WORD $0x4f08a402 // SXTL2.8H V2, V0
@@ -964,15 +980,17 @@ chunk:
 	WORD $0x4f1084e2 // SHRN2.8H #16 V2, V7
 	VST1.P [V1.B16, V2.B16], 32(R0)
 	SUBS $1, R7
-	BNE chunk
+	BNE chunk2
 	ADD $4, R5
 	SUBS $1, R2
-	BNE run
+	BNE run1
 	RET
 
 // func float8E5M2BF16NEON(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 TEXT ·float8E5M2BF16NEON(SB), NOSPLIT, $0-48
-	// For each of n runs, with its scale a[r], for each of its chunks: number = q*a[r]; codes become float16, whose exponent differs by a power of two.
+	// For each of n runs, with its scale a[r],
+	// for each of its chunks: x = q*a[r], of codes as float16, whose exponent differs by a power of two;
+	// dst = x, rounded to BF16.
 	MOVD dst+0(FP), R0
 	MOVD src+8(FP), R1
 	MOVD a+16(FP), R5
@@ -992,12 +1010,13 @@ TEXT ·float8E5M2BF16NEON(SB), NOSPLIT, $0-48
 	VDUP R3, V25.H8
 	MOVD $16256, R3
 	VDUP R3, V26.H8
-run:
+run1:
 	// The numbers of a run.
 	MOVWU (R5), R3
 	VDUP R3, V16.S4
 	MOVD R6, R7
-chunk:
+chunk2:
+	// A chunk of its codes.
 	VLD1.P 16(R1), [V0.B16]
 	WORD $0x0f08a401 // SXTL.8H V1, V0
 	WORD $0x4f08a402 // SXTL2.8H V2, V0
@@ -1091,15 +1110,17 @@ chunk:
 	WORD $0x4f1084e2 // SHRN2.8H #16 V2, V7
 	VST1.P [V1.B16, V2.B16], 32(R0)
 	SUBS $1, R7
-	BNE chunk
+	BNE chunk2
 	ADD $4, R5
 	SUBS $1, R2
-	BNE run
+	BNE run1
 	RET
 
 // func codebookLowScaleBF16NEON(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 TEXT ·codebookLowScaleBF16NEON(SB), NOSPLIT, $0-56
-	// For each of n runs, with its scale a[r], for each of its chunks: table = codebook*a[r], rounded once; number = table[q].
+	// For each of n runs, with its scale a[r],
+	// for each of its chunks: x = table[q], table = codebook*a[r];
+	// dst = x, rounded to BF16.
 	MOVD dst+0(FP), R0
 	MOVD src+8(FP), R1
 	MOVD a+16(FP), R5
@@ -1114,7 +1135,7 @@ TEXT ·codebookLowScaleBF16NEON(SB), NOSPLIT, $0-56
 	MOVD $15, R3
 	VDUP R3, V28.B16
 	MOVD codebook+32(FP), R9
-run:
+run1:
 	// The numbers of a run.
 	VLD1 (R9), [V4.S4, V5.S4, V6.S4, V7.S4]
 	MOVWU (R5), R3
@@ -1154,7 +1175,8 @@ run:
 	VUZP1 V2.B16, V1.B16, V20.B16
 	VUZP2 V2.B16, V1.B16, V21.B16
 	MOVD R6, R7
-chunk:
+chunk2:
+	// A chunk of its codes.
 	VLD1.P 16(R1), [V3.B16]
 	VAND V28.B16, V3.B16, V0.B16
 	VUSHR $4, V3.B16, V1.B16
@@ -1171,15 +1193,17 @@ chunk:
 	VZIP2 V7.B16, V6.B16, V2.B16
 	VST1.P [V1.B16, V2.B16], 32(R0)
 	SUBS $1, R7
-	BNE chunk
+	BNE chunk2
 	ADD $4, R5
 	SUBS $1, R2
-	BNE run
+	BNE run1
 	RET
 
 // func codebookHighScaleBF16NEON(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 TEXT ·codebookHighScaleBF16NEON(SB), NOSPLIT, $0-56
-	// For each of n runs, with its scale a[r], for each of its chunks: table = codebook*a[r], rounded once; number = table[q].
+	// For each of n runs, with its scale a[r],
+	// for each of its chunks: x = table[q], table = codebook*a[r];
+	// dst = x, rounded to BF16.
 	MOVD dst+0(FP), R0
 	MOVD src+8(FP), R1
 	MOVD a+16(FP), R5
@@ -1194,7 +1218,7 @@ TEXT ·codebookHighScaleBF16NEON(SB), NOSPLIT, $0-56
 	MOVD $15, R3
 	VDUP R3, V28.B16
 	MOVD codebook+32(FP), R9
-run:
+run1:
 	// The numbers of a run.
 	VLD1 (R9), [V4.S4, V5.S4, V6.S4, V7.S4]
 	MOVWU (R5), R3
@@ -1234,7 +1258,8 @@ run:
 	VUZP1 V2.B16, V1.B16, V20.B16
 	VUZP2 V2.B16, V1.B16, V21.B16
 	MOVD R6, R7
-chunk:
+chunk2:
+	// A chunk of its codes.
 	VLD1.P 16(R1), [V3.B16]
 	VAND V28.B16, V3.B16, V0.B16
 	VUSHR $4, V3.B16, V1.B16
@@ -1251,8 +1276,8 @@ chunk:
 	VZIP2 V7.B16, V6.B16, V2.B16
 	VST1.P [V1.B16, V2.B16], 32(R0)
 	SUBS $1, R7
-	BNE chunk
+	BNE chunk2
 	ADD $4, R5
 	SUBS $1, R2
-	BNE run
+	BNE run1
 	RET

@@ -8,6 +8,7 @@
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VL, F16C, MMX+
 TEXT ·q8BF16AVX512(SB), NOSPLIT, $128-40
 	// Q8_0, Q8_1: d float16, 32 signed bytes q at the end of a block
+	// d of eight blocks made ready at once
 	// number = q*d
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -214,6 +215,7 @@ GLOBL k4<>(SB), RODATA|NOPTR, $32
 // Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VL, F16C, MMX+
 TEXT ·q8F16AVX512(SB), NOSPLIT, $128-40
 	// Q8_0, Q8_1: d float16, 32 signed bytes q at the end of a block
+	// d of eight blocks made ready at once
 	// number = q*d
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
@@ -3824,7 +3826,8 @@ stop:
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
 TEXT ·q6_KBF16AVX512(SB), NOSPLIT, $384-32
 	// Q6_K: 256 nibbles, 256 times 2 bits above them, 16 scales, d float16
-	// number = (q-32)*(scale*d)
+	// scales = scale*d
+	// number = (q-32)*scales[i], sixteen numbers each
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
@@ -4038,7 +4041,8 @@ GLOBL k71<>(SB), RODATA|NOPTR, $64
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
 TEXT ·q6_KF16AVX512(SB), NOSPLIT, $384-32
 	// Q6_K: 256 nibbles, 256 times 2 bits above them, 16 scales, d float16
-	// number = (q-32)*(scale*d)
+	// scales = scale*d
+	// number = (q-32)*scales[i], sixteen numbers each
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         n+16(FP), DX
@@ -4713,7 +4717,9 @@ stop:
 // func castF32ToBF16AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·castF32ToBF16AVX512(SB), NOSPLIT, $0-24
-	// For 32 numbers: to float32, a NaN as 7FC00000, then to the target.
+	// For 32 numbers:
+	// x = src as float32, a NaN as 7FC00000;
+	// dst = x, rounded to BF16.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
@@ -4750,7 +4756,9 @@ GLOBL k80<>(SB), RODATA|NOPTR, $8
 // func castF32ToF16AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·castF32ToF16AVX512(SB), NOSPLIT, $0-24
-	// For 32 numbers: to float32, a NaN as 7FC00000, then to the target.
+	// For 32 numbers:
+	// x = src as float32, a NaN as 7FC00000;
+	// dst = x, rounded to F16.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -4775,7 +4783,9 @@ more:
 // func castBF16ToF16AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·castBF16ToF16AVX512(SB), NOSPLIT, $0-24
-	// For 32 numbers: to float32, a NaN as 7FC00000, then to the target.
+	// For 32 numbers:
+	// x = src as float32, a NaN as 7FC00000;
+	// dst = x, rounded to F16.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -4802,7 +4812,9 @@ more:
 // func castF16ToBF16AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·castF16ToBF16AVX512(SB), NOSPLIT, $0-24
-	// For 32 numbers: to float32, a NaN as 7FC00000, then to the target.
+	// For 32 numbers:
+	// x = src as float32, a NaN as 7FC00000;
+	// dst = x, rounded to BF16.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
@@ -4836,7 +4848,9 @@ more:
 // func castSameAVX512(dst *byte, src *byte, special *[2]uint16, n int)
 // Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·castSameAVX512(SB), NOSPLIT, $0-32
-	// For 32 words: copied; special[1] where the magnitude is above special[0].
+	// For 32 words:
+	// dst = src,
+	// or special[1] where the magnitude is above special[0].
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         special+16(FP), DX

@@ -33,11 +33,11 @@ type layout struct {
 
 func blockKernels(g *gen) {
 	for _, l := range []layout{
-		{"q8", []string{"A block: Q8_0, Q8_1: d float16, ..., 32 signed bytes q.", "For each: x = d*q."}, "size int, ", "R8", nil, q8},
-		{"codebook", []string{"A block: Q4_0, IQ4_NL: d float16, 16 bytes of nibbles q: the low ones, then the high ones.", "For each: x = d*codebook[q]."}, "codebook *int8, ", "$18", takeCodebook, nibbleBlock(2, (*gen).halfScale)},
-		{"mxfp4", []string{"A block: a scale s of eight bits, 16 bytes of nibbles q.", "For each: x = mxfp4Scales[s]*codebook[q]."}, "", "$17", fp4Codebook, nibbleBlock(1, (*gen).listedScale)},
-		{"q4_K", []string{"A block: d, m float16; eight pairs s, t of six bits; 128 bytes of nibbles q.", "For each: x = (d*s)*q - m*t for 32 numbers each."}, "", "$144", nil, q4K},
-		{"q6_K", []string{"A block: 128 bytes of nibbles q; 64 bytes of two bits h; 16 signed bytes s; d float16.", "For each: x = d*s * (q + 16*h - 32) for 16 numbers each."}, "", "$210", func(g *gen) { g.set(three, "B16", 3); g.set(minus32, "B16", 32) }, q6K},
+		{"q8", []string{"For each block: Q8_0, Q8_1: d float16, ..., 32 signed bytes q:", "x = d*q;", "dst = x, rounded to BF16."}, "size int, ", "R8", nil, q8},
+		{"codebook", []string{"For each block: Q4_0, IQ4_NL: d float16, 16 bytes of nibbles q: the low ones, then the high ones:", "x = d*codebook[q];", "dst = x, rounded to BF16."}, "codebook *int8, ", "$18", takeCodebook, nibbleBlock(2, (*gen).halfScale)},
+		{"mxfp4", []string{"For each block: a scale s of eight bits, 16 bytes of nibbles q:", "x = mxfp4Scales[s]*codebook[q];", "dst = x, rounded to BF16."}, "", "$17", fp4Codebook, nibbleBlock(1, (*gen).listedScale)},
+		{"q4_K", []string{"For each block: d, m float16; eight pairs s, t of six bits; 128 bytes of nibbles q:", "x = (d*s)*q - m*t for 32 numbers each;", "dst = x, rounded to BF16."}, "", "$144", nil, q4K},
+		{"q6_K", []string{"For each block: 128 bytes of nibbles q; 64 bytes of two bits h; 16 signed bytes s; d float16:", "x = d*s * (q + 16*h - 32) for 16 numbers each;", "dst = x, rounded to BF16."}, "", "$210", func(g *gen) { g.set(three, "B16", 3); g.set(minus32, "B16", 32) }, q6K},
 	} {
 		at := 16
 		if l.takes != "" {
@@ -54,11 +54,11 @@ func blockKernels(g *gen) {
 		if l.set != nil {
 			l.set(g)
 		}
-		g.line("block:")
-		l.block(g)
-		g.op("ADD %s, R1", l.bytes)
-		g.op("SUBS $1, R2")
-		g.op("BNE block")
+		g.repeat("block", "R2", func() {
+			g.comment("A block.")
+			l.block(g)
+			g.op("ADD %s, R1", l.bytes)
+		})
 		g.op("RET")
 	}
 }
@@ -229,12 +229,9 @@ func q4K(g *gen) {
 }
 
 // loop repeats what body writes, with its counter in R10.
-func (g *gen) loop(label string, times int, body func()) {
+func (g *gen) loop(name string, times int, body func()) {
 	g.op("MOVD $%d, R10", times)
-	g.line("%s:", label)
-	body()
-	g.op("SUBS $1, R10")
-	g.op("BNE %s", label)
+	g.repeat(name, "R10", body)
 }
 
 // pass takes the first two numbers off a row of them in registers that follow each other.
@@ -256,10 +253,11 @@ func q6K(g *gen) {
 	g.loop("rounds", 8, func() {
 		// A half of the block is 64 bytes of nibbles and 32 of two bits: four rounds.
 		g.op("TST $3, R10")
-		g.op("BNE ready")
+		ready := g.label("ready")
+		g.op("BNE %s", ready)
 		g.op("VLD1.P 64(R9), [V8.B16, V9.B16, V10.B16, V11.B16]")
 		g.op("VLD1.P 32(R11), [V12.B16, V13.B16]")
-		g.line("ready:")
+		g.here(ready)
 		for i := range 2 {
 			g.op("VDUP V20.S[%d], V16.S4", i)
 			g.op("VAND V%d.B16, V%d.B16, V0.B16", low, 8+i)

@@ -31,7 +31,10 @@ func main() {
 
 // A gen collects text. Registers are numbers: R0 is the destination, R1 the
 // source; V24 and above are constants of a kernel.
-type gen struct{ b, stubs strings.Builder }
+type gen struct {
+	b, stubs strings.Builder
+	labels   int // of the kernel
+}
 
 func (g *gen) line(format string, args ...any) { fmt.Fprintf(&g.b, format+"\n", args...) }
 
@@ -39,6 +42,7 @@ func (g *gen) op(format string, args ...any) { g.line("\t"+format, args...) }
 
 // text begins a kernel; how says what it computes.
 func (g *gen) text(name, params string, size int, how ...string) {
+	g.labels = 0
 	g.line("\n// func %s(%s)\nTEXT ·%s(SB), NOSPLIT, $0-%d", name, params, name, size)
 	g.comment(how...)
 	fmt.Fprintf(&g.stubs, "\n// %s works like the scalar function of its entry.\n//\n//go:noescape\nfunc %s(%s)\n", name, name, params)
@@ -48,6 +52,28 @@ func (g *gen) comment(lines ...string) {
 	for _, l := range lines {
 		g.op("// %s", l)
 	}
+}
+
+// A label is a place of one kernel. Its name is the kernel's own: two that are asked for by the
+// same name differ.
+type label string
+
+// label makes one.
+func (g *gen) label(name string) label {
+	g.labels++
+	return label(fmt.Sprintf("%s%d", name, g.labels))
+}
+
+// here is where it stands.
+func (g *gen) here(l label) { g.line("%s:", l) }
+
+// repeat is a loop that counts a register down, to the end of which its label leads.
+func (g *gen) repeat(name, counter string, body func()) {
+	again := g.label(name)
+	g.here(again)
+	body()
+	g.op("SUBS $1, %s", counter)
+	g.op("BNE %s", again)
 }
 
 // set keeps a number in all lanes.

@@ -3,7 +3,7 @@ package main
 // runKernels is codes under scales, chunks of 32: bytes, small floats, and
 // nibbles that a codebook explains.
 func runKernels(g *gen) {
-	run(g, "bytesScale", "number = q*a[r].", "a *float32, b *float32, flip *byte, last *float32", 32+16, func() {
+	run(g, "bytesScale", "x = q*a[r]", "a *float32, b *float32, flip *byte, last *float32", 32+16, func() {
 		g.op("MOVD flip+32(FP), R9")
 		g.op("MOVBU (R9), R3")
 		g.op("VDUP R3, V24.B16")
@@ -24,7 +24,7 @@ func runKernels(g *gen) {
 		up    uint32 // the float32 that a float16 of these bits is multiplied by
 		top   int    // the magnitude that is NaN, or -1
 	}{{"E4M3", 7, 0x43800000, 0x7F}, {"E5M2", 8, 0x3F800000, -1}} {
-		run(g, "float8"+f.name, "number = q*a[r]; codes become float16, whose exponent differs by a power of two.", "a *float32, b *float32", 32, func() {
+		run(g, "float8"+f.name, "x = q*a[r], of codes as float16, whose exponent differs by a power of two", "a *float32, b *float32", 32, func() {
 			g.set(24, "S4", f.up)
 			g.set(25, "H8", 0xBF80)
 			g.set(26, "H8", 0x3F80)
@@ -58,7 +58,7 @@ func runKernels(g *gen) {
 	}
 	for _, high := range []bool{false, true} {
 		name := map[bool]string{false: "codebookLowScale", true: "codebookHighScale"}[high]
-		run(g, name, "table = codebook*a[r], rounded once; number = table[q].", "a *float32, b *float32, codebook *float32", 40, func() {
+		run(g, name, "x = table[q], table = codebook*a[r]", "a *float32, b *float32, codebook *float32", 40, func() {
 			g.op("MOVD codebook+32(FP), R9")
 		}, func() {
 			g.op("VLD1 (R9), [V4.S4, V5.S4, V6.S4, V7.S4]")
@@ -100,7 +100,7 @@ func runKernels(g *gen) {
 // which begin at the given offset of the frame.
 func run(g *gen, name, how, params string, counts int, before, each, chunk func()) {
 	g.text(name+"BF16NEON", "dst *byte, src *byte, "+params+", chunks int, n int", counts+16,
-		"For each of n runs, with its scale a[r], for each of its chunks: "+how)
+		"For each of n runs, with its scale a[r],", "for each of its chunks: "+how+";", "dst = x, rounded to BF16.")
 	g.op("MOVD dst+0(FP), R0")
 	g.op("MOVD src+8(FP), R1")
 	g.op("MOVD a+16(FP), R5")
@@ -108,16 +108,15 @@ func run(g *gen, name, how, params string, counts int, before, each, chunk func(
 	g.op("MOVD n+%d(FP), R2", counts+8)
 	g.constants()
 	before()
-	g.line("run:")
-	g.comment("The numbers of a run.")
-	each()
-	g.op("MOVD R6, R7")
-	g.line("chunk:")
-	chunk()
-	g.op("SUBS $1, R7")
-	g.op("BNE chunk")
-	g.op("ADD $4, R5")
-	g.op("SUBS $1, R2")
-	g.op("BNE run")
+	g.repeat("run", "R2", func() {
+		g.comment("The numbers of a run.")
+		each()
+		g.op("MOVD R6, R7")
+		g.repeat("chunk", "R7", func() {
+			g.comment("A chunk of its codes.")
+			chunk()
+		})
+		g.op("ADD $4, R5")
+	})
 	g.op("RET")
 }

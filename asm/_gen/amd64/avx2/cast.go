@@ -16,7 +16,7 @@ func castKernels() {
 			name := "cast" + f.Name + "To" + t.Name + "AVX2"
 			Entry(name, "cast[%s][%s]", f.Name, t.Name)
 			Frame(name, "func(dst *byte, src *byte, n int)", "converts 32 numbers n times.",
-				"For 32 numbers: to float32, a NaN as 7FC00000, then to the target.")
+				"For 32 numbers:", "x = src as float32, a NaN as 7FC00000;", "dst = x, rounded to "+t.Name+".")
 			dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 			n := Load(Param("n"), GP64())
 			k := &kernel{dst: dst, src: src, add: Load32(Dwords(roundPlain)), up: Load32(Dwords(roundPlain + 1))}
@@ -77,7 +77,7 @@ func specialKernels() {
 			Entry(fmt.Sprintf("with(%s, infinities[%s])", name, of), "special[%s]", of)
 		}
 		Frame(name, "func(counts *uint32, src *byte, infinity uint32, n int)", "counts in n times 64 bytes: eight sums of what is no finite number, eight of NaN.",
-			"For each number: sums[0] += magnitude > the largest number; sums[1] += magnitude > infinity.")
+			"For each number:", "sums[0] += magnitude > the largest number;", "sums[1] += magnitude > infinity.")
 		counts, src := Load(Param("counts"), GP64()), Load(Param("src"), GP64())
 		magnitude := Load32(t.magnitude)
 		limits := [2]VecVirtual{YMM(), YMM()} // the largest number, and infinity

@@ -35,9 +35,10 @@ func columnsOf(stem string, bits int) {
 	for _, t := range Targets {
 		Entry(stem+t.Name+"AVX2", "columns[%d][%s]", bits/4-1, t.Name)
 		Frame(stem+t.Name+"AVX2", columnsParams, "decodes eight codes of each of eight columns, n times.",
-			"For each code q of eight columns, eight below each other: number = (q-zero)*scale, of its group and column,",
-			"each step rounded to float32; transposed, so that those of a column are a row.")
-		k := &columned{kernel: &kernel{Target: t, shared: map[string]VecVirtual{}}, bits: bits}
+			"For each code q of eight columns, eight below each other:",
+			"x = (q-zero)*scale, of its group and column, each step rounded to float32;",
+			"dst = x, rounded to "+t.Name+", transposed: those of a column are a row.")
+		k := &columned{kernel: newKernel(t, false), bits: bits}
 		k.dst, k.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 		k.align()
 		if k.begin(true); !k.Wide {
@@ -155,7 +156,8 @@ func expandKernels() {
 		name := fmt.Sprintf("expand%dAVX2", size)
 		Entry(name, "expand[%d]", size)
 		Frame(name, "func(dst *byte, src *byte, last *byte, mask *byte, n int) int", "expands numbers by up to n bytes of a mask and says how many are left.",
-			"For each byte of the mask: order = expansions[byte]; eight numbers = src[order], or zero where that is C0;",
+			"For each byte of the mask: order = expansions[byte];",
+			"eight numbers = src[order], or zero where that is C0;",
 			"src moves on by as many numbers as bits are set.")
 		dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 		last, mask, n := Load(Param("last"), GP64()), Load(Param("mask"), GP64()), Load(Param("n"), GP64())

@@ -32,7 +32,8 @@ func eachKernels() {
 		name := "each" + t.Name + "AVX2"
 		Entry(name, "each[%s]", t.Name)
 		Frame(name, "func(dst *byte, src *float32, a *float32, b *float32, n int)", "joins 16 numbers with their scales n times.",
-			"For 32 numbers q, scales a, zero points b: number = (q-b)*a, each step rounded to float32;",
+			"For 32 numbers q, scales a, zero points b:",
+			"number = (q-b)*a, each step rounded to float32;",
 			"if they are not ordinary, or one comes to NaN, some rounds in double precision.")
 		e := &eachLoops{kernel: &kernel{Target: t}, target: t.Name}
 		e.dst, e.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())

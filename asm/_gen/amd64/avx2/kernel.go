@@ -26,11 +26,16 @@ type kernel struct {
 	up       Op         // and of odd ones
 	round    uint32     // what add is
 	minus    Op         // minus zero
-	ordinary bool       // scales are, or the kernel stops
-	looped   bool       // the block's groups are a loop, which moves dst
+	ordinary bool       // scales are, since the kernel stops in front of others
 	spill    Mem        // 32 codes on their way to dwords
 	shared   map[string]VecVirtual
 	frame    Register // memory of its own, at a multiple of 32
+}
+
+// newKernel is a kernel before its frame; ordinary says that it stops in front of scales that
+// are not.
+func newKernel(t Target, ordinary bool) *kernel {
+	return &kernel{Target: t, ordinary: ordinary, shared: map[string]VecVirtual{}}
 }
 
 // align gives a kernel memory of its own at a multiple of 32: what crosses lines

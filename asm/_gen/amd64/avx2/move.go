@@ -14,7 +14,7 @@ import (
 // bytes, of 32 that it reads.
 func limitKernel() {
 	Frame("limitAVX2", "func(dst *byte, src *byte, step int, n int)", "writes 32 words n times, from step bytes each. It measures memory.",
-		"For 32 bytes: each becomes a word; plain stores.")
+		"For 32 bytes:", "word i = byte i;", "plain stores.")
 	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	step, n := Load(Param("step"), GP64()), Load(Param("n"), GP64())
 	rounds(n, src, step, dst, Imm(64), func() {
@@ -30,7 +30,7 @@ func limitKernel() {
 func lanesKernel() {
 	Entry("lanesAVX2", "lanes")
 	Frame("lanesAVX2", "func(dst *byte, src *byte, stride int, n int)", "parts 32 dwords n times into four streams of their bytes.",
-		"For 32 dwords: byte i of each goes to stream i, sorted within sixteen bytes, then joined as dwords and qwords.")
+		"For 32 dwords:", "bytes i of four dwords are brought together, then those of eight and of 32;", "stream i = bytes i.")
 	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	to := LatticeOf(dst, Load(Param("stride"), GP64()), 4)
 	n := Load(Param("n"), GP64())
@@ -55,7 +55,7 @@ func lanesKernel() {
 func spreadKernel() {
 	Entry("spreadAVX2", "spread")
 	Frame("spreadAVX2", "func(dst *byte, src *byte, n int)", "gives each of 32 nibbles a byte, n times.",
-		"For 16 bytes q: byte 2i = q[i] & 15, byte 2i+1 = q[i] >> 4.")
+		"For 16 bytes q:", "byte 2i = q[i] & 15,", "byte 2i+1 = q[i] >> 4.")
 	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	n, low := Load(Param("n"), GP64()), Load32(Bytes32(0x0F))
 	rounds(n, src, Imm(16), dst, Imm(32), func() {
@@ -73,7 +73,7 @@ func swapKernel() {
 		Entry(fmt.Sprintf("with(swapAVX2, &swapOrders[%d][0])", size), "swap[%d]", size)
 	}
 	Frame("swapAVX2", "func(dst *byte, src *byte, order *byte, n int)", "puts each sixteen of 32 bytes in an order, n times.",
-		"For 16 bytes: byte i = src[order[i]].")
+		"For 32 bytes,", "each sixteen of them:", "byte i = src[order[i]].")
 	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	order, n := YMM(), GP64()
 	VBROADCASTI128(Mem{Base: Load(Param("order"), GP64())}, order)
@@ -91,7 +91,7 @@ func swapKernel() {
 func fieldsKernel() {
 	Entry("fieldsAVX2", "fields")
 	Frame("fieldsAVX2", "func(dst *byte, src *byte, tables *byte, step int, shift *uint64, n int)", "unpacks 32 fields n times: tables are the bytes of eight fields, their factors, and what is taken off each.",
-		"For 32 fields of b bits, of which eight take b bytes: word = the two bytes in which the field lies;",
+		"For 32 fields of b bits, of which eight take b bytes:", "word = the two bytes in which the field lies;",
 		"byte = (word*factor >> shift) - less, the factor moving its field to the top.")
 	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	tables := Load(Param("tables"), GP64())
@@ -126,7 +126,7 @@ func fieldsKernel() {
 func pickKernel() {
 	Entry("pickAVX2", "pick")
 	Frame("pickAVX2", "func(dst *byte, src *byte, shift *uint64, mask *uint32, n int)", "takes a field of each of 32 words n times, as bytes.",
-		"For 32 words: byte = word >> shift & mask, packed twice and put in order.")
+		"For 32 words:", "byte = word >> shift & mask,", "packed twice and put in order.")
 	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	shift := Into(XMM(), VMOVQ, Mem{Base: Load(Param("shift"), GP64())})
 	mask := Into(YMM(), VPBROADCASTD, Mem{Base: Load(Param("mask"), GP64())})

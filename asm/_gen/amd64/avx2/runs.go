@@ -48,8 +48,8 @@ func runKernel(row, name, formula, params, doc string, t int, negated bool, in, 
 	name += target.Name + "AVX2"
 	Entry(name, row, target.Name)
 	Frame(name, "func(dst *byte, src *byte, a *float32, b *float32"+params+", chunks int, n int)", doc)
-	Comment("For each of n runs, with its scale a[r] and zero point or minimum b[r], for each of its chunks:", "x = "+formula+", rounded to "+target.Name+".")
-	k := &runs{kernel: &kernel{Target: target, shared: map[string]VecVirtual{}}, in: in, elems: elems}
+	Comment("For each of n runs, with its scale a[r] and zero point or minimum b[r],", "for each of its chunks: x = "+formula+";", "dst = x, rounded to "+target.Name+".")
+	k := &runs{kernel: newKernel(target, false), in: in, elems: elems}
 	k.dst, k.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	k.a, k.b = Load(Param("a"), GP64()), Load(Param("b"), GP64())
 	k.chunk, k.exact, k.done, k.end = NewLabel("chunk"), NewLabel("exact"), NewLabel("done"), NewLabel("end")

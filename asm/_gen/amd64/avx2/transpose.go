@@ -20,7 +20,7 @@ func transposeKernels() {
 		name := fmt.Sprintf("transpose%dAVX2", size)
 		Entry(name, "transpose[%d]", size)
 		Frame(name, "func(dst *byte, src *byte, dstStride int, srcStride int, n int)", fmt.Sprintf("transposes n squares of side %d, numbers of %d bytes.", side, size),
-			"For each square: rows are unpacked with rows until registers hold columns, which are written as rows.")
+			"For each square:", "rows are unpacked with rows until registers hold columns,", "which are written as rows.")
 		dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 		to := LatticeOf(dst, Load(Param("dstStride"), GP64()), side)
 		from := LatticeOf(src, Load(Param("srcStride"), GP64()), side)

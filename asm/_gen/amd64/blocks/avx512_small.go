@@ -11,7 +11,7 @@ import (
 // Small is the blocks of 32 elements: bytes, nibbles, and nibbles with fifth bits.
 var Small = []Layout{
 	{Name: "q8", Kinds: []string{"Q8_0=34", "Q8_1=36"}, Takes: ", size int", Elems: 32, To: NotF32, Halves: 1, Small: q8,
-		Says: []string{"Q8_0, Q8_1: d float16, 32 signed bytes q at the end of a block", "number = q*d"}},
+		Says: []string{"Q8_0, Q8_1: d float16, 32 signed bytes q at the end of a block", "d of eight blocks made ready at once", "number = q*d"}},
 	{Name: "codebook", Kinds: []string{"Q4_0=&minus8Codebook[0]", "IQ4_NL=&iq4Codebook[0]"}, Takes: ", codebook *int8", Elems: 32, Bytes: 18, To: NotF32, Halves: 1, Small: codebook,
 		Says: []string{"Q4_0, IQ4_NL: d float16, 32 nibbles q", "table[q] = codebook[q]*d, for each block", "number = table[q]"}},
 	{Name: "q4_1", Kinds: []string{"Q4_1"}, Elems: 32, Bytes: 20, To: NotF32, Halves: 2, Small: q4_1,

@@ -22,7 +22,7 @@ var AVX512Layouts = []Layout{
 	{Name: "q5_K", Kinds: []string{"Q5_K"}, Elems: 256, Bytes: 176, To: NotBF16, Scales: Scaled{At: 0, Exponents: TwoHalves}, Any: true, Block: q5K,
 		Says: []string{"Q5_K: as Q4_K, with 256 fifth bits", "table[q] = q*scale*d - minimum*dmin, for each scale", "number = table[q]"}},
 	{Name: "q6_K", Kinds: []string{"Q6_K"}, Elems: 256, Bytes: 210, To: NotF32, Scales: Scaled{At: 208, Exponents: OneHalf}, Block: q6K,
-		Says: []string{"Q6_K: 256 nibbles, 256 times 2 bits above them, 16 scales, d float16", "number = (q-32)*(scale*d)"}},
+		Says: []string{"Q6_K: 256 nibbles, 256 times 2 bits above them, 16 scales, d float16", "scales = scale*d", "number = (q-32)*scales[i], sixteen numbers each"}},
 	{Name: "iq4_XS", Kinds: []string{"IQ4_XS"}, Elems: 256, Bytes: 136, To: Targets, Scales: Scaled{At: 0, Exponents: OneHalf}, Any: true, Block: iq4XS,
 		Says: []string{"IQ4_XS: d float16, 8 scales of 6 bits, 256 nibbles q", "table[q] = codebook[q]*(scale-32)*d, for each scale", "number = table[q]"}},
 }

@@ -24,7 +24,7 @@ func AVX512() {
 func cast(from, to Target) {
 	Entry("cast"+from.Name+"To"+to.Name+"AVX512", "cast[%s][%s]", from.Name, to.Name)
 	z := Begin("cast"+from.Name+"To", to, ", n int", "converts 32 numbers n times.",
-		"For 32 numbers: to float32, a NaN as 7FC00000, then to the target.")
+		"For 32 numbers:", "x = src as float32, a NaN as 7FC00000;", "dst = x, rounded to "+to.Name+".")
 	n := Load(Param("n"), GP64())
 	Repeat("more", n, func() {
 		x := [2]VecVirtual{ZMM(), ZMM()}
@@ -44,7 +44,7 @@ func same() {
 	Entry("with(castSameAVX512, &[2]uint16{0x7F80, 0x7FC0})", "cast[BF16][BF16]")
 	Entry("with(castSameAVX512, &[2]uint16{0x7C00, 0x7E00})", "cast[F16][F16]")
 	Frame("castSameAVX512", "func(dst *byte, src *byte, special *[2]uint16, n int)", "copies 32 words n times, each above the first special one as the second.",
-		"For 32 words: copied; special[1] where the magnitude is above special[0].")
+		"For 32 words:", "dst = src,", "or special[1] where the magnitude is above special[0].")
 	z := &Kernel{Target: ToBF16, Dst: Load(Param("dst"), GP64()), Src: Load(Param("src"), GP64())}
 	special := Mem{Base: Load(Param("special"), GP64())}
 	infinity := Into(ZMM(), VPBROADCASTW, special)
