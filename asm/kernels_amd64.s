@@ -15105,7 +15105,7 @@ exact:
 	JMP          chunk
 
 // func codebookPairsF32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
-// Requires: AVX, AVX2, BMI, MMX+
+// Requires: AVX, AVX2, MMX+
 TEXT ·codebookPairsF32AVX2(SB), NOSPLIT, $128-56
 	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
 	// for each of its chunks: x = codebook[q]*a[r];
@@ -15166,27 +15166,23 @@ TEXT ·codebookPairsF32AVX2(SB), NOSPLIT, $128-56
 	VPERMD     Y1, Y2, Y2
 	VMOVDQU    k130<>+0(SB), Y5
 	VPERMD     Y1, Y5, Y1
-	MOVQ       $0x7fffffff7fffffff, DI
-	MOVQ       $0x8000000080000000, R8
-	MOVL       SI, R9
-	ANDL       $0x7fffffff, R9
-	MOVL       R9, SI
-	SHLQ       $0x20, R9
-	ORQ        R9, SI
-	NEGQ       SI
-	ADDQ       R8, SI
-	MOVQ       n+48(FP), R10
+	MOVQ       n+48(FP), R8
 
 run:
 	// The numbers of a run, or its table.
-	MOVQ chunks+40(FP), R9
+	MOVQ chunks+40(FP), DI
 
 chunk:
-	MOVQ           (DX), R11
-	ANDQ           DI, R11
-	ADDQ           SI, R11
-	ANDNQ          R8, R11, R11
-	JNZ            exact
+	MOVL           (DX), R9
+	ANDL           $0x7fffffff, R9
+	DECL           R9
+	CMPL           R9, SI
+	JCS            exact
+	MOVL           4(DX), R9
+	ANDL           $0x7fffffff, R9
+	DECL           R9
+	CMPL           R9, SI
+	JCS            exact
 	VPBROADCASTQ   (DX), Y5
 	VXORPS         k0<>+0(SB), Y5, Y5
 	VCMPPS         $0x03, Y5, Y5, Y6
@@ -15229,11 +15225,11 @@ write:
 	PREFETCHT0 1024(AX)
 	PREFETCHT0 1088(AX)
 	ADDQ       $0x00000080, AX
-	DECQ       R9
+	DECQ       DI
 	JNZ        chunk
 	ADDQ       $0x04, DX
 	ADDQ       $0x04, BX
-	DECQ       R10
+	DECQ       R8
 	JNZ        run
 	VZEROUPPER
 	RET
@@ -15308,7 +15304,7 @@ exact:
 	JMP            write
 
 // func codebookPairsBF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
-// Requires: AVX, AVX2, BMI, MMX+
+// Requires: AVX, AVX2, MMX+
 TEXT ·codebookPairsBF16AVX2(SB), NOSPLIT, $64-56
 	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
 	// for each of its chunks: x = codebook[q]*a[r];
@@ -15359,27 +15355,23 @@ TEXT ·codebookPairsBF16AVX2(SB), NOSPLIT, $64-56
 	NEGL      DI
 	SBBL      DI, DI
 	ORL       DI, SI
-	MOVQ      $0x7fffffff7fffffff, DI
-	MOVQ      $0x8000000080000000, R8
-	MOVL      SI, R9
-	ANDL      $0x7fffffff, R9
-	MOVL      R9, SI
-	SHLQ      $0x20, R9
-	ORQ       R9, SI
-	NEGQ      SI
-	ADDQ      R8, SI
-	MOVQ      n+48(FP), R10
+	MOVQ      n+48(FP), R8
 
 run:
 	// The numbers of a run, or its table.
-	MOVQ chunks+40(FP), R9
+	MOVQ chunks+40(FP), DI
 
 chunk:
-	MOVQ         (DX), R11
-	ANDQ         DI, R11
-	ADDQ         SI, R11
-	ANDNQ        R8, R11, R11
-	JNZ          exact
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          exact
+	MOVL         4(DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          exact
 	VPBROADCASTQ (DX), Y3
 	VXORPS       k0<>+0(SB), Y3, Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
@@ -15435,11 +15427,11 @@ write:
 	ADDQ           $0x00000010, CX
 	PREFETCHT0     1024(AX)
 	ADDQ           $0x00000040, AX
-	DECQ           R9
+	DECQ           DI
 	JNZ            chunk
 	ADDQ           $0x04, DX
 	ADDQ           $0x04, BX
-	DECQ           R10
+	DECQ           R8
 	JNZ            run
 	VZEROUPPER
 	RET
@@ -15519,7 +15511,7 @@ exact:
 	JMP          write
 
 // func codebookPairsF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
-// Requires: AVX, AVX2, BMI, F16C, MMX+
+// Requires: AVX, AVX2, F16C, MMX+
 TEXT ·codebookPairsF16AVX2(SB), NOSPLIT, $128-56
 	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
 	// for each of its chunks: x = codebook[q]*a[r];
@@ -15566,27 +15558,23 @@ TEXT ·codebookPairsF16AVX2(SB), NOSPLIT, $128-56
 	NEGL      DI
 	SBBL      DI, DI
 	ORL       DI, SI
-	MOVQ      $0x7fffffff7fffffff, DI
-	MOVQ      $0x8000000080000000, R8
-	MOVL      SI, R9
-	ANDL      $0x7fffffff, R9
-	MOVL      R9, SI
-	SHLQ      $0x20, R9
-	ORQ       R9, SI
-	NEGQ      SI
-	ADDQ      R8, SI
-	MOVQ      n+48(FP), R10
+	MOVQ      n+48(FP), R8
 
 run:
 	// The numbers of a run, or its table.
-	MOVQ chunks+40(FP), R9
+	MOVQ chunks+40(FP), DI
 
 chunk:
-	MOVQ         (DX), R11
-	ANDQ         DI, R11
-	ADDQ         SI, R11
-	ANDNQ        R8, R11, R11
-	JNZ          exact
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          exact
+	MOVL         4(DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          exact
 	VPBROADCASTQ (DX), Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y2
@@ -15636,11 +15624,11 @@ write:
 	ADDQ           $0x00000010, CX
 	PREFETCHT0     1024(AX)
 	ADDQ           $0x00000040, AX
-	DECQ           R9
+	DECQ           DI
 	JNZ            chunk
 	ADDQ           $0x04, DX
 	ADDQ           $0x04, BX
-	DECQ           R10
+	DECQ           R8
 	JNZ            run
 	VZEROUPPER
 	RET

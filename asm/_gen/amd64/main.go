@@ -26,18 +26,16 @@ func main() {
 	pass.Compile = pass.Concat(pass.FunctionPass(emit.Unread), pass.Func(emit.Shorten), pass.Compile)
 	switch *level {
 	case "avx2":
-		emit.Level("avx2")
 		avx2.Kernels()
 		rows.Kernels()
 	case "avx512":
-		emit.Level("avx512")
 		avx512.Kernels()
 	default:
 		log.Fatalf("no level %s", *level)
 	}
 	Generate()
 	if *fills != "" {
-		if err := emit.WriteEntries(*fills); err != nil {
+		if err := emit.WriteEntries(*level, *fills); err != nil {
 			log.Fatal(err)
 		}
 	}

@@ -152,17 +152,10 @@ func (e *eachLoops) anyRound() {
 	for i, y := range x {
 		VMOVUPS(y, e.apart.Offset(32*i))
 	}
-	for i := range x {
-		var half [2]VecVirtual
-		for j := range half {
-			at := 32*i + 16*j
-			p := Into(YMM(), VCVTPS2PD, e.apart.Offset(at))
-			s := Into(YMM(), VCVTPS2PD, Mem{Base: e.a, Disp: at})
-			VMULPD(s, p, p)
-			half[j] = Into(XMM(), VCVTPD2PSY, p)
-		}
-		x[i] = Into(YMM(), VINSERTF128, Imm(1), half[1], half[0].AsY())
-		quieted(x[i])
+	for i, y := range x {
+		scales := func(half int) Op { return Into(YMM(), VCVTPS2PD, Mem{Base: e.a, Disp: 32*i + 16*half}) }
+		doubled(e.apart.Offset(32*i), scales, y)
+		quieted(y)
 	}
 	e.store(x, e.target, 0)
 }

@@ -10,11 +10,10 @@ import (
 // A pairLoop is nibbles of a codebook in runs of sixteen, the low one first: chunks of two runs.
 type pairLoop struct {
 	codebook
-	d                [2]VecVirtual // the scales, negated
-	tables           [2]tables16   // but to F32
-	x                [4]VecVirtual // the numbers, to F32
-	mask, less, sign Register
-	write            Place // where numbers are written
+	d      [2]VecVirtual // the scales, negated
+	tables [2]tables16   // but to F32
+	x      [4]VecVirtual // the numbers, to F32
+	write  Place         // where numbers are written
 }
 
 func pairKernels() {
@@ -32,12 +31,13 @@ func pairKernel(t int) {
 			if k.float32() {
 				p.table = k.planes(Load32(p.v.a), Load32(p.v.b))
 			}
-			p.setBounds()
 			k.rare = p.exactPair
 		},
 		func(*runs) {},
 		func(*runs) {
-			p.ifHostilePair()
+			for i := range p.d {
+				ifBelow(Mem{Base: p.a, Disp: 4 * i}, p.least, p.exact)
+			}
 			p.d = p.negatedPair()
 			p.numbers(func(i int, x VecVirtual) { VMULPS(p.d[i], x, x) })
 			p.write.Here()
@@ -60,31 +60,6 @@ func (p *pairLoop) negatedPair() [2]VecVirtual {
 }
 
 func (p *pairLoop) codes() VecVirtual { return p.nibblePairs(false) }
-
-// setBounds sets what two scales at once are compared by: a magnitude that is large
-// enough is carried into the sign, and none is under a codebook out of bounds.
-func (p *pairLoop) setBounds() {
-	mask, less, sign, high := GP64(), GP64(), GP64(), GP64()
-	MOVQ(U64(0x7FFFFFFF7FFFFFFF), mask)
-	MOVQ(U64(0x8000000080000000), sign)
-	MOVL(p.least, high.As32())
-	and32(high.As32(), 0x7FFFFFFF)
-	MOVL(high.As32(), less.As32())
-	SHLQ(Imm(32), high)
-	ORQ(high, less)
-	NEGQ(less) // the upper one is one less still
-	ADDQ(sign, less)
-	p.mask, p.less, p.sign = mask, less, sign
-}
-
-// ifHostilePair leaves where one of the scales is small or zero.
-func (p *pairLoop) ifHostilePair() {
-	r := Into(GP64(), MOVQ, Mem{Base: p.a})
-	ANDQ(p.mask, r)
-	ADDQ(p.less, r)
-	ANDNQ(p.sign, r, r)
-	JNZ(p.exact.Ref())
-}
 
 // numbers makes the numbers of both runs, or their tables: join multiplies by the scale of
 // run i.

@@ -1,4 +1,4 @@
-package kquants
+package blocks
 
 import (
 	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"

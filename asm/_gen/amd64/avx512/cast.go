@@ -1,5 +1,4 @@
-// Package move is casts between the types of numbers.
-package move
+package avx512
 
 import (
 	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
@@ -9,8 +8,8 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// AVX512 converts between the types of numbers, 32 at a time.
-func AVX512() {
+// casts converts between the types of numbers, 32 at a time.
+func casts() {
 	for _, from := range Targets {
 		for _, to := range Targets {
 			if from != to && to != ToF32 {

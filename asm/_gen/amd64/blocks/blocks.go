@@ -1,8 +1,9 @@
 // Package blocks is the block types of GGUF: the loops over blocks that all kinds have,
-// and the small ones of 32 elements.
+// the small ones of 32 elements, and the K types.
 package blocks
 
 import (
+	"slices"
 	"strings"
 
 	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
@@ -12,17 +13,17 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// A Layout is one block type in registers of 64 bytes. A kernel stops in front of a
+// A layout is one block type in registers of 64 bytes. A kernel stops in front of a
 // block whose scale is infinite or NaN, and says how many blocks are left: the level
 // below decodes it. So nothing in these kernels is NaN.
-type Layout struct {
+type layout struct {
 	Name         string
 	Kinds        []string // entries that it serves, some with what the kernel is told: "Q8_0=34"
 	Says         []string // what is computed, as comments at the top of the text
 	Takes        string   // a parameter before the count
 	Elems, Bytes int      // of a block; no bytes where the kernel is told
 	To           []Target // those that have a kernel
-	Scales       Scaled   // where a block's float16 are
+	Scales       scaled   // where a block's float16 are
 	// Any is that the kernel to F32 can be told to take any scales: if numbers stay float32,
 	// what is NaN is all that is wrong then, and whoever rounds them makes that one NaN.
 	Any bool
@@ -34,36 +35,36 @@ type Layout struct {
 	Halves int // how many float16 a small block has
 }
 
-// Scaled is where the word or dword is that has the exponents of a block's
+// scaled is where the word or dword is that has the exponents of a block's
 // scales, each of them in one mask. Where all its bits are set the scale is
 // infinite or NaN.
-type Scaled struct {
-	At        int
-	Exponents []uint32
+type scaled struct {
+	at        int
+	exponents []uint32
 }
 
 // The exponents of one float16 and of two.
 var (
-	OneHalf   = []uint32{0x7C00}
-	TwoHalves = []uint32{0x7C00, 0x7C000000}
+	oneHalf   = []uint32{0x7C00}
+	twoHalves = []uint32{0x7C00, 0x7C000000}
 )
 
 // What is less than 1.2 times as fast as the level below has no kernel.
 var (
-	NotF32  = []Target{ToBF16, ToF16}
-	NotBF16 = []Target{ToF32, ToF16}
+	notF32  = []Target{ToBF16, ToF16}
+	notBF16 = []Target{ToF32, ToF16}
 )
 
 // AVX512 writes the kernels of the layouts.
-func AVX512(layouts []Layout) {
-	for _, l := range layouts {
+func AVX512() {
+	for _, l := range slices.Concat(small, kquants) {
 		for _, t := range l.To {
 			l.kernel(t)
 		}
 	}
 }
 
-func (l *Layout) kernel(t Target) {
+func (l *layout) kernel(t Target) {
 	takes, any := l.Takes, l.Any && t == ToF32
 	doc := "decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left."
 	if any {
@@ -101,7 +102,7 @@ func (l *Layout) kernel(t Target) {
 }
 
 // enter says which entries of the table the kernel serves.
-func (l *Layout) enter(t Target) {
+func (l *layout) enter(t Target) {
 	name := l.Name + t.Name + "AVX512"
 	for _, k := range l.Kinds {
 		if l.Any && t == ToF32 {
@@ -118,18 +119,18 @@ func (l *Layout) enter(t Target) {
 }
 
 // unlessFinite leaves where a block's scales are not all finite.
-func (s Scaled) unlessFinite(z *Kernel, stop Place) {
-	if s.Exponents == nil {
+func (s scaled) unlessFinite(z *Kernel, stop Place) {
+	if s.exponents == nil {
 		return
 	}
 	r := GP32()
-	if s.Exponents[0] < 1<<16 && len(s.Exponents) == 1 {
-		MOVWLZX(z.From(s.At), r)
+	if s.exponents[0] < 1<<16 && len(s.exponents) == 1 {
+		MOVWLZX(z.From(s.at), r)
 	} else {
-		MOVL(z.From(s.At), r)
+		MOVL(z.From(s.at), r)
 	}
 	NOTL(r)
-	for _, e := range s.Exponents {
+	for _, e := range s.exponents {
 		TESTL(U32(e), r)
 		JZ(stop.Ref())
 	}
@@ -142,7 +143,7 @@ const batch = 8
 
 // batches is a kernel of small blocks. It stops in front of a batch of which some scale
 // is infinite or NaN, and of the last blocks, if they are fewer than a batch.
-func (l *Layout) batches(z *Kernel, n Register, stop Place) {
+func (l *layout) batches(z *Kernel, n Register, stop Place) {
 	if l.Bytes == 0 {
 		z.Size = Load(Param("size"), GP64())
 	}
@@ -183,7 +184,7 @@ func (l *Layout) batches(z *Kernel, n Register, stop Place) {
 }
 
 // places is where the blocks of a batch begin.
-func (l *Layout) places(z *Kernel, places VecVirtual) {
+func (l *layout) places(z *Kernel, places VecVirtual) {
 	var at [batch]uint32
 	for i := range at {
 		at[i] = uint32(i * max(1, l.Bytes))
@@ -196,7 +197,7 @@ func (l *Layout) places(z *Kernel, places VecVirtual) {
 }
 
 // gather is the float16 that eight blocks begin with as float32, one or two of each.
-func (l *Layout) gather(from Mem, places, x VecVirtual) {
+func (l *layout) gather(from Mem, places, x VecVirtual) {
 	y, each := YMM(), K()
 	KXNORB(K0, K0, each)
 	VPXOR(y, y, y)
@@ -211,7 +212,7 @@ func (l *Layout) gather(from Mem, places, x VecVirtual) {
 }
 
 // unlessAllFinite leaves where one of eight or sixteen numbers is not finite.
-func (l *Layout) unlessAllFinite(x VecVirtual, stop Place) {
+func (l *layout) unlessAllFinite(x VecVirtual, stop Place) {
 	k := K()
 	if l.Halves == 1 {
 		VFPCLASSPSY(Imm(NotFinite), x.AsY(), k)

@@ -8,17 +8,17 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// Small is the blocks of 32 elements: bytes, nibbles, and nibbles with fifth bits.
-var Small = []Layout{
-	{Name: "q8", Kinds: []string{"Q8_0=34", "Q8_1=36"}, Takes: ", size int", Elems: 32, To: NotF32, Halves: 1, Small: q8,
+// small is the blocks of 32 elements: bytes, nibbles, and nibbles with fifth bits.
+var small = []layout{
+	{Name: "q8", Kinds: []string{"Q8_0=34", "Q8_1=36"}, Takes: ", size int", Elems: 32, To: notF32, Halves: 1, Small: q8,
 		Says: []string{"Q8_0, Q8_1: d float16, 32 signed bytes q at the end of a block", "d of eight blocks made ready at once", "number = q*d"}},
-	{Name: "codebook", Kinds: []string{"Q4_0=&minus8Codebook[0]", "IQ4_NL=&iq4Codebook[0]"}, Takes: ", codebook *int8", Elems: 32, Bytes: 18, To: NotF32, Halves: 1, Small: codebook,
+	{Name: "codebook", Kinds: []string{"Q4_0=&minus8Codebook[0]", "IQ4_NL=&iq4Codebook[0]"}, Takes: ", codebook *int8", Elems: 32, Bytes: 18, To: notF32, Halves: 1, Small: codebook,
 		Says: []string{"Q4_0, IQ4_NL: d float16, 32 nibbles q", "table[q] = codebook[q]*d, for each block", "number = table[q]"}},
-	{Name: "q4_1", Kinds: []string{"Q4_1"}, Elems: 32, Bytes: 20, To: NotF32, Halves: 2, Small: q4_1,
+	{Name: "q4_1", Kinds: []string{"Q4_1"}, Elems: 32, Bytes: 20, To: notF32, Halves: 2, Small: q4_1,
 		Says: []string{"Q4_1: d, m float16, 32 nibbles q", "table[q] = q*d + m, for each block", "number = table[q]"}},
-	{Name: "q5_0", Kinds: []string{"Q5_0"}, Elems: 32, Bytes: 22, To: NotF32, Halves: 1, Small: q5_0,
+	{Name: "q5_0", Kinds: []string{"Q5_0"}, Elems: 32, Bytes: 22, To: notF32, Halves: 1, Small: q5_0,
 		Says: []string{"Q5_0: d float16, 32 fifth bits, 32 nibbles; q of both", "table[q] = (q-16)*d, for each block", "number = table[q]"}},
-	{Name: "q5_1", Kinds: []string{"Q5_1"}, Elems: 32, Bytes: 24, To: NotF32, Halves: 2, Small: q5_1,
+	{Name: "q5_1", Kinds: []string{"Q5_1"}, Elems: 32, Bytes: 24, To: notF32, Halves: 2, Small: q5_1,
 		Says: []string{"Q5_1: d, m float16, 32 fifth bits, 32 nibbles; q of both", "table[q] = q*d + m, for each block", "number = table[q]"}},
 }
 
@@ -74,13 +74,13 @@ func fifths(z *Kernel, first, bytes, bits int, number func(s Scales, x VecVirtua
 	return func(s ...Scales) {
 		for i, s := range s {
 			t := z.Table32(number(s, codes), number(s, more))
-			fiveBits(z, 32*i, bytes*i+bits, t)
+			fifthBits(z, 32*i, bytes*i+bits, t)
 		}
 	}
 }
 
-// fiveBits writes 32 elements: fifth bits at off, and nibbles behind them.
-func fiveBits(z *Kernel, at, off int, t Table) {
+// fifthBits writes 32 elements: fifth bits at off, and nibbles behind them.
+func fifthBits(z *Kernel, at, off int, t Table) {
 	c, k := z.NibblesOf(off+4), K()
 	KMOVD(z.From(off), k)
 	x := z.Index(c[0], 0)
