@@ -9,20 +9,20 @@ package asm
 //go:noescape
 func limitAVX2(dst *byte, src *byte, step int, n int)
 
-// q8F32AVX2 decodes n blocks.
+// q8_0F32AVX2 decodes n blocks.
 //
 //go:noescape
-func q8F32AVX2(dst *byte, src *byte, size int, n int)
+func q8_0F32AVX2(dst *byte, src *byte, n int)
 
-// q8BF16AVX2 decodes n blocks.
+// q8_0BF16AVX2 decodes n blocks.
 //
 //go:noescape
-func q8BF16AVX2(dst *byte, src *byte, size int, n int)
+func q8_0BF16AVX2(dst *byte, src *byte, n int)
 
-// q8F16AVX2 decodes n blocks.
+// q8_0F16AVX2 decodes n blocks.
 //
 //go:noescape
-func q8F16AVX2(dst *byte, src *byte, size int, n int)
+func q8_0F16AVX2(dst *byte, src *byte, n int)
 
 // codebookF32AVX2 decodes n blocks.
 //
@@ -534,6 +534,21 @@ func codebookHighScaleBF16AVX2(dst *byte, src *byte, a *float32, b *float32, cod
 //go:noescape
 func codebookHighScaleF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 
+// halfBytesShiftF32AVX2 decodes n runs of chunks of 32 bytes, a nibble of each.
+//
+//go:noescape
+func halfBytesShiftF32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, shift *uint64, chunks int, n int)
+
+// halfBytesShiftBF16AVX2 decodes n runs of chunks of 32 bytes, a nibble of each.
+//
+//go:noescape
+func halfBytesShiftBF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, shift *uint64, chunks int, n int)
+
+// halfBytesShiftF16AVX2 decodes n runs of chunks of 32 bytes, a nibble of each.
+//
+//go:noescape
+func halfBytesShiftF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, shift *uint64, chunks int, n int)
+
 // codebookPairsF32AVX2 decodes n pairs of runs of 16 nibbles; there is one chunk.
 //
 //go:noescape
@@ -698,21 +713,6 @@ func expand2AVX2(dst *byte, src *byte, last *byte, mask *byte, n int) int
 //
 //go:noescape
 func expand4AVX2(dst *byte, src *byte, last *byte, mask *byte, n int) int
-
-// halfBytesShiftF32AVX2 decodes n runs of chunks of 32 bytes, a nibble of each.
-//
-//go:noescape
-func halfBytesShiftF32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, shift *uint64, chunks int, n int)
-
-// halfBytesShiftBF16AVX2 decodes n runs of chunks of 32 bytes, a nibble of each.
-//
-//go:noescape
-func halfBytesShiftBF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, shift *uint64, chunks int, n int)
-
-// halfBytesShiftF16AVX2 decodes n runs of chunks of 32 bytes, a nibble of each.
-//
-//go:noescape
-func halfBytesShiftF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, shift *uint64, chunks int, n int)
 
 // absmaxAVX2 writes the largest magnitude of each of n runs of chunks of 32 numbers.
 //

@@ -27,18 +27,17 @@ more:
 	VZEROUPPER
 	RET
 
-// func q8F32AVX2(dst *byte, src *byte, size int, n int)
+// func q8_0F32AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
-TEXT ·q8F32AVX2(SB), NOSPLIT, $64-32
-	// For each block: Q8_0, Q8_1: d float16, ..., 32 signed bytes q:
+TEXT ·q8_0F32AVX2(SB), NOSPLIT, $64-24
+	// For each block: d float16, 32 signed bytes q:
 	// x = d*q;
 	// dst = x, rounded to F32.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
-	MOVQ n+24(FP), DX
-	MOVQ size+16(FP), BX
-	LEAQ 31(SP), SI
-	ANDQ $-32, SI
+	MOVQ n+16(FP), DX
+	LEAQ 31(SP), BX
+	ANDQ $-32, BX
 
 block:
 	// A block.
@@ -47,22 +46,22 @@ block:
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
 	VBLENDVPS    Y1, k3<>+0(SB), Y0, Y0
-	VPMOVSXBD    -32(CX)(BX*1), Y1
+	VPMOVSXBD    2(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, (AX)
-	VPMOVSXBD    -24(CX)(BX*1), Y1
+	VPMOVSXBD    10(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 32(AX)
-	VPMOVSXBD    -16(CX)(BX*1), Y1
+	VPMOVSXBD    18(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 64(AX)
-	VPMOVSXBD    -8(CX)(BX*1), Y1
+	VPMOVSXBD    26(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
@@ -70,7 +69,7 @@ block:
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
 	ADDQ         $0x00000080, AX
-	ADDQ         BX, CX
+	ADDQ         $0x00000022, CX
 	DECQ         DX
 	JNZ          block
 	VZEROUPPER
@@ -100,18 +99,17 @@ DATA k3<>+16(SB)/8, $0xffc00000ffc00000
 DATA k3<>+24(SB)/8, $0xffc00000ffc00000
 GLOBL k3<>(SB), RODATA|NOPTR, $32
 
-// func q8BF16AVX2(dst *byte, src *byte, size int, n int)
+// func q8_0BF16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
-TEXT ·q8BF16AVX2(SB), NOSPLIT, $32-32
-	// For each block: Q8_0, Q8_1: d float16, ..., 32 signed bytes q:
+TEXT ·q8_0BF16AVX2(SB), NOSPLIT, $32-24
+	// For each block: d float16, 32 signed bytes q:
 	// x = d*q;
 	// dst = x, rounded to BF16.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
-	MOVQ    n+24(FP), DX
-	MOVQ    size+16(FP), BX
-	LEAQ    31(SP), SI
-	ANDQ    $-32, SI
+	MOVQ    n+16(FP), DX
+	LEAQ    31(SP), BX
+	ANDQ    $-32, BX
 	VMOVDQU k4<>+0(SB), Y0
 	VMOVDQU k5<>+0(SB), Y1
 	VMOVDQU k1<>+0(SB), Y2
@@ -124,10 +122,10 @@ block:
 	VXORPS       k0<>+0(SB), Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
 	VBLENDVPS    Y5, k3<>+0(SB), Y4, Y4
-	VPMOVSXBW    -32(CX)(BX*1), Y5
+	VPMOVSXBW    2(CX), Y5
 	VPMADDWD     Y2, Y5, Y6
 	VPMADDWD     Y3, Y5, Y5
-	VPMOVSXBW    -16(CX)(BX*1), Y7
+	VPMOVSXBW    18(CX), Y7
 	VPMADDWD     Y2, Y7, Y8
 	VPMADDWD     Y3, Y7, Y7
 	VCVTDQ2PS    Y6, Y6
@@ -158,7 +156,7 @@ block:
 	VMOVDQU      Y8, 32(AX)
 	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000040, AX
-	ADDQ         BX, CX
+	ADDQ         $0x00000022, CX
 	DECQ         DX
 	JNZ          block
 	VZEROUPPER
@@ -176,18 +174,17 @@ DATA k5<>+16(SB)/8, $0x8000800080008000
 DATA k5<>+24(SB)/8, $0x8000800080008000
 GLOBL k5<>(SB), RODATA|NOPTR, $32
 
-// func q8F16AVX2(dst *byte, src *byte, size int, n int)
+// func q8_0F16AVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2, F16C, MMX+
-TEXT ·q8F16AVX2(SB), NOSPLIT, $64-32
-	// For each block: Q8_0, Q8_1: d float16, ..., 32 signed bytes q:
+TEXT ·q8_0F16AVX2(SB), NOSPLIT, $64-24
+	// For each block: d float16, 32 signed bytes q:
 	// x = d*q;
 	// dst = x, rounded to F16.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
-	MOVQ n+24(FP), DX
-	MOVQ size+16(FP), BX
-	LEAQ 31(SP), SI
-	ANDQ $-32, SI
+	MOVQ n+16(FP), DX
+	LEAQ 31(SP), BX
+	ANDQ $-32, BX
 
 block:
 	// A block.
@@ -196,25 +193,25 @@ block:
 	VXORPS       k0<>+0(SB), Y0, Y0
 	VCMPPS       $0x03, Y0, Y0, Y1
 	VBLENDVPS    Y1, k3<>+0(SB), Y0, Y0
-	VPMOVSXBD    -32(CX)(BX*1), Y1
+	VPMOVSXBD    2(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, (AX)
-	VPMOVSXBD    -24(CX)(BX*1), Y1
+	VPMOVSXBD    10(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 16(AX)
-	VPMOVSXBD    -16(CX)(BX*1), Y1
+	VPMOVSXBD    18(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 32(AX)
-	VPMOVSXBD    -8(CX)(BX*1), Y1
+	VPMOVSXBD    26(CX), Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       k0<>+0(SB), Y1, Y1
@@ -222,7 +219,7 @@ block:
 	VMOVDQU      X0, 48(AX)
 	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000040, AX
-	ADDQ         BX, CX
+	ADDQ         $0x00000022, CX
 	DECQ         DX
 	JNZ          block
 	VZEROUPPER
@@ -15104,6 +15101,559 @@ exact:
 	VMOVDQA      Y3, Y3
 	JMP          chunk
 
+// func halfBytesShiftF32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, shift *uint64, chunks int, n int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·halfBytesShiftF32AVX2(SB), NOSPLIT, $128-64
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = (codebook[q>>shift&15] - b[r]) * a[r];
+	// dst = x, rounded to F32.
+	MOVQ       dst+0(FP), AX
+	MOVQ       src+8(FP), CX
+	MOVQ       a+16(FP), DX
+	MOVQ       b+24(FP), BX
+	LEAQ       31(SP), SI
+	ANDQ       $-32, SI
+	MOVQ       codebook+32(FP), SI
+	VMOVDQU    (SI), Y0
+	VMOVDQU    32(SI), Y1
+	VCMPPS     $0x03, Y0, Y0, Y2
+	VBLENDVPS  Y2, k3<>+0(SB), Y0, Y0
+	VCMPPS     $0x03, Y1, Y1, Y2
+	VBLENDVPS  Y2, k3<>+0(SB), Y1, Y1
+	VMOVUPS    Y0, 64(SP)
+	VMOVUPS    Y1, 96(SP)
+	VMOVDQU    k6<>+0(SB), Y0
+	VMOVDQU    64(SP), Y1
+	VMOVDQU    96(SP), Y2
+	VPXOR      Y3, Y3, Y3
+	VPAND      k125<>+0(SB), Y1, Y1
+	VPXOR      Y4, Y4, Y4
+	VPCMPEQD   Y4, Y1, Y4
+	VMOVDQU    k126<>+0(SB), Y5
+	VPCMPGTD   Y1, Y5, Y5
+	VPCMPGTD   k127<>+0(SB), Y1, Y1
+	VPANDN     Y5, Y4, Y5
+	VPOR       Y5, Y3, Y3
+	VPOR       Y1, Y3, Y3
+	VPAND      k125<>+0(SB), Y2, Y1
+	VPXOR      Y2, Y2, Y2
+	VPCMPEQD   Y2, Y1, Y2
+	VMOVDQU    k126<>+0(SB), Y4
+	VPCMPGTD   Y1, Y4, Y4
+	VPCMPGTD   k127<>+0(SB), Y1, Y1
+	VPANDN     Y4, Y2, Y4
+	VPOR       Y4, Y3, Y3
+	VPOR       Y1, Y3, Y3
+	VMOVMSKPS  Y3, DI
+	MOVL       $0x177fffff, SI
+	NEGL       DI
+	SBBL       DI, DI
+	ORL        DI, SI
+	MOVQ       shift+40(FP), DI
+	VMOVQ      (DI), X1
+	VMOVDQU    64(SP), Y2
+	VMOVDQU    96(SP), Y3
+	VPSHUFB    k128<>+0(SB), Y2, Y2
+	VPSHUFB    k128<>+0(SB), Y3, Y3
+	VPUNPCKLDQ Y3, Y2, Y4
+	VMOVDQU    k129<>+0(SB), Y5
+	VPERMD     Y4, Y5, Y5
+	VMOVDQU    k130<>+0(SB), Y6
+	VPERMD     Y4, Y6, Y4
+	VPUNPCKHDQ Y3, Y2, Y2
+	VMOVDQU    k129<>+0(SB), Y3
+	VPERMD     Y2, Y3, Y3
+	VMOVDQU    k130<>+0(SB), Y6
+	VPERMD     Y2, Y6, Y2
+	MOVQ       n+56(FP), R8
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ         chunks+48(FP), DI
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          exact
+	MOVL         (BX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, $0x287fffff
+	JCS          exact
+	VBROADCASTSS (DX), Y6
+	VXORPS       k0<>+0(SB), Y6, Y6
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VBLENDVPS    Y7, k3<>+0(SB), Y6, Y6
+	VBROADCASTSS (BX), Y7
+	VCMPPS       $0x03, Y7, Y7, Y8
+	VBLENDVPS    Y8, k3<>+0(SB), Y7, Y7
+
+chunk:
+	VMOVDQU    (CX), Y8
+	VMOVDQU    k133<>+0(SB), Y9
+	VPERMD     Y8, Y9, Y8
+	VPSRLW     X1, Y8, Y8
+	VPAND      Y0, Y8, Y8
+	VPSHUFB    Y8, Y5, Y9
+	VPSHUFB    Y8, Y4, Y10
+	VPSHUFB    Y8, Y3, Y11
+	VPSHUFB    Y8, Y2, Y8
+	VPUNPCKLBW Y10, Y9, Y12
+	VPUNPCKLBW Y8, Y11, Y13
+	VPUNPCKLWD Y13, Y12, Y14
+	VPUNPCKHWD Y13, Y12, Y12
+	VPUNPCKHBW Y10, Y9, Y9
+	VPUNPCKHBW Y8, Y11, Y8
+	VPUNPCKLWD Y8, Y9, Y10
+	VPUNPCKHWD Y8, Y9, Y8
+	VSUBPS     Y7, Y14, Y14
+	VMULPS     Y6, Y14, Y14
+	VXORPS     k0<>+0(SB), Y14, Y14
+	VMOVUPS    Y14, (AX)
+	VSUBPS     Y7, Y12, Y12
+	VMULPS     Y6, Y12, Y12
+	VXORPS     k0<>+0(SB), Y12, Y12
+	VMOVUPS    Y12, 32(AX)
+	VSUBPS     Y7, Y10, Y10
+	VMULPS     Y6, Y10, Y10
+	VXORPS     k0<>+0(SB), Y10, Y10
+	VMOVUPS    Y10, 64(AX)
+	VSUBPS     Y7, Y8, Y8
+	VMULPS     Y6, Y8, Y8
+	VXORPS     k0<>+0(SB), Y8, Y8
+	VMOVUPS    Y8, 96(AX)
+	ADDQ       $0x00000020, CX
+	PREFETCHT0 1024(AX)
+	PREFETCHT0 1088(AX)
+	ADDQ       $0x00000080, AX
+	DECQ       DI
+	JNZ        chunk
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ R8
+	JNZ  run
+	VZEROUPPER
+	RET
+
+exact:
+	// A run that is not ordinary.
+	VBROADCASTSS (DX), Y6
+	VXORPS       k0<>+0(SB), Y6, Y6
+	VCMPPS       $0x03, Y6, Y6, Y2
+	VBLENDVPS    Y2, k3<>+0(SB), Y6, Y6
+	VBROADCASTSS (BX), Y7
+	VCMPPS       $0x03, Y7, Y7, Y2
+	VBLENDVPS    Y2, k3<>+0(SB), Y7, Y7
+	VCVTPS2PD    X6, Y6
+	VMOVDQU      64(SP), Y2
+	VMOVDQU      96(SP), Y3
+	VSUBPS       Y7, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X4
+	VCVTPS2PD    X2, Y2
+	VMULPD       Y6, Y2, Y2
+	VCVTPD2PSY   Y2, X2
+	VCVTPS2PD    X4, Y4
+	VMULPD       Y6, Y4, Y4
+	VCVTPD2PSY   Y4, X4
+	VINSERTF128  $0x01, X4, Y2, Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VSUBPS       Y7, Y3, Y3
+	VEXTRACTF128 $0x01, Y3, X4
+	VCVTPS2PD    X3, Y3
+	VMULPD       Y6, Y3, Y3
+	VCVTPD2PSY   Y3, X3
+	VCVTPS2PD    X4, Y4
+	VMULPD       Y6, Y4, Y4
+	VCVTPD2PSY   Y4, X4
+	VINSERTF128  $0x01, X4, Y3, Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
+	VPSHUFB      k128<>+0(SB), Y2, Y2
+	VPSHUFB      k128<>+0(SB), Y3, Y3
+	VPUNPCKLDQ   Y3, Y2, Y4
+	VMOVDQU      k129<>+0(SB), Y5
+	VPERMD       Y4, Y5, Y5
+	VMOVDQU      k130<>+0(SB), Y6
+	VPERMD       Y4, Y6, Y4
+	VPUNPCKHDQ   Y3, Y2, Y2
+	VMOVDQU      k129<>+0(SB), Y3
+	VPERMD       Y2, Y3, Y3
+	VMOVDQU      k130<>+0(SB), Y6
+	VPERMD       Y2, Y6, Y2
+	VMOVDQA      Y5, Y5
+	VMOVDQA      Y4, Y4
+	VMOVDQA      Y3, Y3
+	VMOVDQA      Y2, Y2
+
+exactChunk:
+	VMOVDQU    (CX), Y6
+	VMOVDQU    k133<>+0(SB), Y7
+	VPERMD     Y6, Y7, Y6
+	VPSRLW     X1, Y6, Y6
+	VPAND      Y0, Y6, Y6
+	VPSHUFB    Y6, Y5, Y7
+	VPSHUFB    Y6, Y4, Y8
+	VPSHUFB    Y6, Y3, Y9
+	VPSHUFB    Y6, Y2, Y6
+	VPUNPCKLBW Y8, Y7, Y10
+	VPUNPCKLBW Y6, Y9, Y11
+	VPUNPCKLWD Y11, Y10, Y12
+	VPUNPCKHWD Y11, Y10, Y10
+	VMOVDQU    Y12, (AX)
+	VMOVDQU    Y10, 32(AX)
+	VPUNPCKHBW Y8, Y7, Y7
+	VPUNPCKHBW Y6, Y9, Y6
+	VPUNPCKLWD Y6, Y7, Y8
+	VPUNPCKHWD Y6, Y7, Y6
+	VMOVDQU    Y8, 64(AX)
+	VMOVDQU    Y6, 96(AX)
+	ADDQ       $0x00000020, CX
+	PREFETCHT0 1024(AX)
+	PREFETCHT0 1088(AX)
+	ADDQ       $0x00000080, AX
+	DECQ       DI
+	JNZ        exactChunk
+	VMOVDQU    64(SP), Y2
+	VMOVDQU    96(SP), Y3
+	VPSHUFB    k128<>+0(SB), Y2, Y2
+	VPSHUFB    k128<>+0(SB), Y3, Y3
+	VPUNPCKLDQ Y3, Y2, Y4
+	VMOVDQU    k129<>+0(SB), Y5
+	VPERMD     Y4, Y5, Y5
+	VMOVDQU    k130<>+0(SB), Y6
+	VPERMD     Y4, Y6, Y4
+	VPUNPCKHDQ Y3, Y2, Y2
+	VMOVDQU    k129<>+0(SB), Y3
+	VPERMD     Y2, Y3, Y3
+	VMOVDQU    k130<>+0(SB), Y6
+	VPERMD     Y2, Y6, Y2
+	VMOVDQA    Y5, Y5
+	VMOVDQA    Y4, Y4
+	VMOVDQA    Y3, Y3
+	VMOVDQA    Y2, Y2
+	JMP        done
+
+DATA k133<>+0(SB)/8, $0x0000000200000000
+DATA k133<>+8(SB)/8, $0x0000000600000004
+DATA k133<>+16(SB)/8, $0x0000000300000001
+DATA k133<>+24(SB)/8, $0x0000000700000005
+GLOBL k133<>(SB), RODATA|NOPTR, $32
+
+// func halfBytesShiftBF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, shift *uint64, chunks int, n int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·halfBytesShiftBF16AVX2(SB), NOSPLIT, $64-64
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = (codebook[q>>shift&15] - b[r]) * a[r];
+	// dst = x, rounded to BF16.
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	VMOVDQU   k4<>+0(SB), Y0
+	VMOVDQU   k5<>+0(SB), Y1
+	MOVQ      codebook+32(FP), SI
+	VMOVDQU   (SI), Y2
+	VMOVDQU   32(SI), Y3
+	VCMPPS    $0x03, Y2, Y2, Y4
+	VBLENDVPS Y4, k3<>+0(SB), Y2, Y2
+	VCMPPS    $0x03, Y3, Y3, Y4
+	VBLENDVPS Y4, k3<>+0(SB), Y3, Y3
+	VSHUFPS   $0x88, Y3, Y2, Y4
+	VPERMQ    $0xd8, Y4, Y4
+	VSHUFPS   $0xdd, Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VMOVUPS   Y4, (SP)
+	VMOVUPS   Y2, 32(SP)
+	VMOVDQU   k6<>+0(SB), Y2
+	VMOVDQU   (SP), Y3
+	VMOVDQU   32(SP), Y4
+	VPXOR     Y5, Y5, Y5
+	VPAND     k125<>+0(SB), Y3, Y3
+	VPXOR     Y6, Y6, Y6
+	VPCMPEQD  Y6, Y3, Y6
+	VMOVDQU   k126<>+0(SB), Y7
+	VPCMPGTD  Y3, Y7, Y7
+	VPCMPGTD  k127<>+0(SB), Y3, Y3
+	VPANDN    Y7, Y6, Y7
+	VPOR      Y7, Y5, Y5
+	VPOR      Y3, Y5, Y5
+	VPAND     k125<>+0(SB), Y4, Y3
+	VPXOR     Y4, Y4, Y4
+	VPCMPEQD  Y4, Y3, Y4
+	VMOVDQU   k126<>+0(SB), Y6
+	VPCMPGTD  Y3, Y6, Y6
+	VPCMPGTD  k127<>+0(SB), Y3, Y3
+	VPANDN    Y6, Y4, Y6
+	VPOR      Y6, Y5, Y5
+	VPOR      Y3, Y5, Y5
+	VMOVMSKPS Y5, DI
+	MOVL      $0x177fffff, SI
+	NEGL      DI
+	SBBL      DI, DI
+	ORL       DI, SI
+	MOVQ      shift+40(FP), DI
+	VMOVQ     (DI), X3
+	MOVQ      n+56(FP), R8
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ         chunks+48(FP), DI
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          exact
+	MOVL         (BX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, $0x287fffff
+	JCS          exact
+	VBROADCASTSS (DX), Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k3<>+0(SB), Y4, Y4
+	VBROADCASTSS (BX), Y5
+	VCMPPS       $0x03, Y5, Y5, Y6
+	VBLENDVPS    Y6, k3<>+0(SB), Y5, Y5
+	VMOVDQU      (SP), Y6
+	VMOVDQU      32(SP), Y7
+	VSUBPS       Y5, Y6, Y6
+	VMULPS       Y4, Y6, Y6
+	VPSLLD       $0x0f, Y6, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y6, Y6
+	VSUBPS       Y5, Y7, Y7
+	VMULPS       Y4, Y7, Y7
+	VPSLLD       $0x0f, Y7, Y4
+	VBLENDVPS    Y4, Y1, Y0, Y4
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y7, Y6, Y6
+	VPSHUFB      k8<>+0(SB), Y6, Y6
+	VPERMQ       $0x88, Y6, Y4
+	VPERMQ       $0xdd, Y6, Y5
+
+chunk:
+	VMOVDQU    (CX), Y6
+	VPERMQ     $0xd8, Y6, Y6
+	VPSRLW     X3, Y6, Y6
+	VPAND      Y2, Y6, Y6
+	VPSHUFB    Y6, Y4, Y7
+	VPSHUFB    Y6, Y5, Y6
+	VPUNPCKLBW Y6, Y7, Y8
+	VMOVDQU    Y8, (AX)
+	VPUNPCKHBW Y6, Y7, Y6
+	VMOVDQU    Y6, 32(AX)
+	ADDQ       $0x00000020, CX
+	PREFETCHT0 1024(AX)
+	ADDQ       $0x00000040, AX
+	DECQ       DI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       R8
+	JNZ        run
+	VZEROUPPER
+	RET
+
+exact:
+	// A run that is not ordinary.
+	VBROADCASTSS (DX), Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k3<>+0(SB), Y4, Y4
+	VBROADCASTSS (BX), Y5
+	VCMPPS       $0x03, Y5, Y5, Y6
+	VBLENDVPS    Y6, k3<>+0(SB), Y5, Y5
+	VCVTPS2PD    X4, Y4
+	VMOVDQU      (SP), Y6
+	VMOVDQU      32(SP), Y7
+	VSUBPS       Y5, Y6, Y6
+	VEXTRACTF128 $0x01, Y6, X8
+	VCVTPS2PD    X6, Y6
+	VMULPD       Y4, Y6, Y6
+	VCVTPD2PSY   Y6, X6
+	VCVTPS2PD    X8, Y8
+	VMULPD       Y4, Y8, Y8
+	VCVTPD2PSY   Y8, X8
+	VINSERTF128  $0x01, X8, Y6, Y6
+	VPSLLD       $0x0f, Y6, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y6, Y6
+	VSUBPS       Y5, Y7, Y7
+	VEXTRACTF128 $0x01, Y7, X5
+	VCVTPS2PD    X7, Y7
+	VMULPD       Y4, Y7, Y7
+	VCVTPD2PSY   Y7, X7
+	VCVTPS2PD    X5, Y5
+	VMULPD       Y4, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VINSERTF128  $0x01, X5, Y7, Y7
+	VPSLLD       $0x0f, Y7, Y4
+	VBLENDVPS    Y4, Y1, Y0, Y4
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y7, Y6, Y6
+	VPSHUFB      k8<>+0(SB), Y6, Y6
+	VPERMQ       $0x88, Y6, Y4
+	VPERMQ       $0xdd, Y6, Y5
+	VMOVDQA      Y4, Y4
+	VMOVDQA      Y5, Y5
+	JMP          chunk
+
+// func halfBytesShiftF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, shift *uint64, chunks int, n int)
+// Requires: AVX, AVX2, F16C, MMX+
+TEXT ·halfBytesShiftF16AVX2(SB), NOSPLIT, $128-64
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = (codebook[q>>shift&15] - b[r]) * a[r];
+	// dst = x, rounded to F16.
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	LEAQ      31(SP), SI
+	ANDQ      $-32, SI
+	MOVQ      codebook+32(FP), SI
+	VMOVDQU   (SI), Y0
+	VMOVDQU   32(SI), Y1
+	VCMPPS    $0x03, Y0, Y0, Y2
+	VBLENDVPS Y2, k3<>+0(SB), Y0, Y0
+	VCMPPS    $0x03, Y1, Y1, Y2
+	VBLENDVPS Y2, k3<>+0(SB), Y1, Y1
+	VMOVUPS   Y0, 64(SP)
+	VMOVUPS   Y1, 96(SP)
+	VMOVDQU   k6<>+0(SB), Y0
+	VMOVDQU   64(SP), Y1
+	VMOVDQU   96(SP), Y2
+	VPXOR     Y3, Y3, Y3
+	VPAND     k125<>+0(SB), Y1, Y1
+	VPXOR     Y4, Y4, Y4
+	VPCMPEQD  Y4, Y1, Y4
+	VMOVDQU   k126<>+0(SB), Y5
+	VPCMPGTD  Y1, Y5, Y5
+	VPCMPGTD  k127<>+0(SB), Y1, Y1
+	VPANDN    Y5, Y4, Y5
+	VPOR      Y5, Y3, Y3
+	VPOR      Y1, Y3, Y3
+	VPAND     k125<>+0(SB), Y2, Y1
+	VPXOR     Y2, Y2, Y2
+	VPCMPEQD  Y2, Y1, Y2
+	VMOVDQU   k126<>+0(SB), Y4
+	VPCMPGTD  Y1, Y4, Y4
+	VPCMPGTD  k127<>+0(SB), Y1, Y1
+	VPANDN    Y4, Y2, Y4
+	VPOR      Y4, Y3, Y3
+	VPOR      Y1, Y3, Y3
+	VMOVMSKPS Y3, DI
+	MOVL      $0x177fffff, SI
+	NEGL      DI
+	SBBL      DI, DI
+	ORL       DI, SI
+	MOVQ      shift+40(FP), DI
+	VMOVQ     (DI), X1
+	MOVQ      n+56(FP), R8
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ         chunks+48(FP), DI
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          exact
+	MOVL         (BX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, $0x287fffff
+	JCS          exact
+	VBROADCASTSS (DX), Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
+	VBROADCASTSS (BX), Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
+	VMOVDQU      64(SP), Y4
+	VMOVDQU      96(SP), Y5
+	VSUBPS       Y3, Y4, Y4
+	VMULPS       Y2, Y4, Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
+	VSUBPS       Y3, Y5, Y5
+	VMULPS       Y2, Y5, Y5
+	VXORPS       k0<>+0(SB), Y5, Y5
+	VCVTPS2PH    $0x00, Y4, X4
+	VCVTPS2PH    $0x00, Y5, X2
+	VINSERTI128  $0x01, X2, Y4, Y4
+	VPSHUFB      k8<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y2
+	VPERMQ       $0xdd, Y4, Y3
+
+chunk:
+	VMOVDQU    (CX), Y4
+	VPERMQ     $0xd8, Y4, Y4
+	VPSRLW     X1, Y4, Y4
+	VPAND      Y0, Y4, Y4
+	VPSHUFB    Y4, Y2, Y5
+	VPSHUFB    Y4, Y3, Y4
+	VPUNPCKLBW Y4, Y5, Y6
+	VMOVDQU    Y6, (AX)
+	VPUNPCKHBW Y4, Y5, Y4
+	VMOVDQU    Y4, 32(AX)
+	ADDQ       $0x00000020, CX
+	PREFETCHT0 1024(AX)
+	ADDQ       $0x00000040, AX
+	DECQ       DI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       R8
+	JNZ        run
+	VZEROUPPER
+	RET
+
+exact:
+	// A run that is not ordinary.
+	VBROADCASTSS (DX), Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
+	VBROADCASTSS (BX), Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
+	VCVTPS2PD    X2, Y2
+	VMOVDQU      64(SP), Y4
+	VMOVDQU      96(SP), Y5
+	VSUBPS       Y3, Y4, Y4
+	VEXTRACTF128 $0x01, Y4, X6
+	VCVTPS2PD    X4, Y4
+	VMULPD       Y2, Y4, Y4
+	VCVTPD2PSY   Y4, X4
+	VCVTPS2PD    X6, Y6
+	VMULPD       Y2, Y6, Y6
+	VCVTPD2PSY   Y6, X6
+	VINSERTF128  $0x01, X6, Y4, Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
+	VSUBPS       Y3, Y5, Y5
+	VEXTRACTF128 $0x01, Y5, X3
+	VCVTPS2PD    X5, Y5
+	VMULPD       Y2, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VCVTPS2PD    X3, Y3
+	VMULPD       Y2, Y3, Y3
+	VCVTPD2PSY   Y3, X3
+	VINSERTF128  $0x01, X3, Y5, Y5
+	VXORPS       k0<>+0(SB), Y5, Y5
+	VCVTPS2PH    $0x00, Y4, X4
+	VCVTPS2PH    $0x00, Y5, X2
+	VINSERTI128  $0x01, X2, Y4, Y4
+	VPSHUFB      k8<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y2
+	VPERMQ       $0xdd, Y4, Y3
+	VMOVDQA      Y2, Y2
+	VMOVDQA      Y3, Y3
+	JMP          chunk
+
 // func codebookPairsF32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·codebookPairsF32AVX2(SB), NOSPLIT, $128-56
@@ -15727,38 +16277,38 @@ run:
 
 chunk:
 	VPMOVSXBW    (CX), Y2
-	VPAND        k133<>+0(SB), Y2, Y1
-	VPCMPEQW     k133<>+0(SB), Y1, Y1
+	VPAND        k134<>+0(SB), Y2, Y1
+	VPCMPEQW     k134<>+0(SB), Y1, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k134<>+0(SB), Y2, Y2
+	VPAND        k135<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k135<>+0(SB), Y1, Y1
+	VMULPS       k136<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
-	VMULPS       k135<>+0(SB), Y2, Y2
+	VMULPS       k136<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
 	VMOVUPS      Y1, (AX)
 	VMOVUPS      Y2, 32(AX)
 	VPMOVSXBW    16(CX), Y2
-	VPAND        k133<>+0(SB), Y2, Y1
-	VPCMPEQW     k133<>+0(SB), Y1, Y1
+	VPAND        k134<>+0(SB), Y2, Y1
+	VPCMPEQW     k134<>+0(SB), Y1, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k134<>+0(SB), Y2, Y2
+	VPAND        k135<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k135<>+0(SB), Y1, Y1
+	VMULPS       k136<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
-	VMULPS       k135<>+0(SB), Y2, Y2
+	VMULPS       k136<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
@@ -15795,15 +16345,15 @@ exact:
 
 exactChunk:
 	VPMOVSXBW    (CX), Y5
-	VPAND        k133<>+0(SB), Y5, Y4
-	VPCMPEQW     k133<>+0(SB), Y4, Y4
+	VPAND        k134<>+0(SB), Y5, Y4
+	VPCMPEQW     k134<>+0(SB), Y4, Y4
 	VPSLLW       $0x07, Y5, Y5
-	VPAND        k134<>+0(SB), Y5, Y5
+	VPAND        k135<>+0(SB), Y5, Y5
 	VPOR         Y4, Y5, Y5
 	VCVTPH2PS    X5, Y4
 	VEXTRACTI128 $0x01, Y5, X5
 	VCVTPH2PS    X5, Y5
-	VMULPS       k135<>+0(SB), Y4, Y4
+	VMULPS       k136<>+0(SB), Y4, Y4
 	VMULPS       Y0, Y4, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
@@ -15811,7 +16361,7 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y4
 	VPAND        Y3, Y4, Y4
 	VBLENDVPS    Y7, k9<>+0(SB), Y4, Y4
-	VMULPS       k135<>+0(SB), Y5, Y5
+	VMULPS       k136<>+0(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
@@ -15822,15 +16372,15 @@ exactChunk:
 	VMOVUPS      Y4, (AX)
 	VMOVUPS      Y5, 32(AX)
 	VPMOVSXBW    16(CX), Y5
-	VPAND        k133<>+0(SB), Y5, Y4
-	VPCMPEQW     k133<>+0(SB), Y4, Y4
+	VPAND        k134<>+0(SB), Y5, Y4
+	VPCMPEQW     k134<>+0(SB), Y4, Y4
 	VPSLLW       $0x07, Y5, Y5
-	VPAND        k134<>+0(SB), Y5, Y5
+	VPAND        k135<>+0(SB), Y5, Y5
 	VPOR         Y4, Y5, Y5
 	VCVTPH2PS    X5, Y4
 	VEXTRACTI128 $0x01, Y5, X5
 	VCVTPH2PS    X5, Y5
-	VMULPS       k135<>+0(SB), Y4, Y4
+	VMULPS       k136<>+0(SB), Y4, Y4
 	VMULPS       Y0, Y4, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
@@ -15838,7 +16388,7 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y4
 	VPAND        Y3, Y4, Y4
 	VBLENDVPS    Y7, k9<>+0(SB), Y4, Y4
-	VMULPS       k135<>+0(SB), Y5, Y5
+	VMULPS       k136<>+0(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
@@ -15856,23 +16406,23 @@ exactChunk:
 	JNZ          exactChunk
 	JMP          done
 
-DATA k133<>+0(SB)/8, $0x007f007f007f007f
-DATA k133<>+8(SB)/8, $0x007f007f007f007f
-DATA k133<>+16(SB)/8, $0x007f007f007f007f
-DATA k133<>+24(SB)/8, $0x007f007f007f007f
-GLOBL k133<>(SB), RODATA|NOPTR, $32
-
-DATA k134<>+0(SB)/8, $0xbf80bf80bf80bf80
-DATA k134<>+8(SB)/8, $0xbf80bf80bf80bf80
-DATA k134<>+16(SB)/8, $0xbf80bf80bf80bf80
-DATA k134<>+24(SB)/8, $0xbf80bf80bf80bf80
+DATA k134<>+0(SB)/8, $0x007f007f007f007f
+DATA k134<>+8(SB)/8, $0x007f007f007f007f
+DATA k134<>+16(SB)/8, $0x007f007f007f007f
+DATA k134<>+24(SB)/8, $0x007f007f007f007f
 GLOBL k134<>(SB), RODATA|NOPTR, $32
 
-DATA k135<>+0(SB)/8, $0x4380000043800000
-DATA k135<>+8(SB)/8, $0x4380000043800000
-DATA k135<>+16(SB)/8, $0x4380000043800000
-DATA k135<>+24(SB)/8, $0x4380000043800000
+DATA k135<>+0(SB)/8, $0xbf80bf80bf80bf80
+DATA k135<>+8(SB)/8, $0xbf80bf80bf80bf80
+DATA k135<>+16(SB)/8, $0xbf80bf80bf80bf80
+DATA k135<>+24(SB)/8, $0xbf80bf80bf80bf80
 GLOBL k135<>(SB), RODATA|NOPTR, $32
+
+DATA k136<>+0(SB)/8, $0x4380000043800000
+DATA k136<>+8(SB)/8, $0x4380000043800000
+DATA k136<>+16(SB)/8, $0x4380000043800000
+DATA k136<>+24(SB)/8, $0x4380000043800000
+GLOBL k136<>(SB), RODATA|NOPTR, $32
 
 // func float8E4M3BF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
@@ -15897,8 +16447,8 @@ run:
 	SUBL         $0x05000000, R8
 	CMPL         R8, $0x75800000
 	JHI          exact
-	VMOVDQU      k136<>+0(SB), Y3
-	VMOVDQU      k137<>+0(SB), Y4
+	VMOVDQU      k137<>+0(SB), Y3
+	VMOVDQU      k138<>+0(SB), Y4
 	VMULPS       Y2, Y3, Y3
 	VPSLLD       $0x0f, Y3, Y5
 	VBLENDVPS    Y5, Y1, Y0, Y5
@@ -15919,20 +16469,20 @@ run:
 chunk:
 	VMOVDQU    (CX), Y2
 	VPERMQ     $0xd8, Y2, Y2
-	VPAND      k138<>+0(SB), Y2, Y3
+	VPAND      k139<>+0(SB), Y2, Y3
 	VPMINUB    k37<>+0(SB), Y3, Y4
 	VPAND      k37<>+0(SB), Y4, Y4
-	VPAND      k139<>+0(SB), Y2, Y5
+	VPAND      k140<>+0(SB), Y2, Y5
 	VPOR       Y5, Y4, Y4
 	VPSUBUSB   k37<>+0(SB), Y3, Y5
-	VPAND      k140<>+0(SB), Y5, Y5
+	VPAND      k141<>+0(SB), Y5, Y5
 	VPSHUFB    Y4, Y0, Y6
 	VPSHUFB    Y4, Y1, Y4
 	VPAND      k65<>+0(SB), Y2, Y2
 	VPXOR      Y2, Y4, Y4
-	VPCMPEQB   k138<>+0(SB), Y3, Y2
-	VPBLENDVB  Y2, k141<>+0(SB), Y6, Y6
-	VPBLENDVB  Y2, k138<>+0(SB), Y4, Y4
+	VPCMPEQB   k139<>+0(SB), Y3, Y2
+	VPBLENDVB  Y2, k142<>+0(SB), Y6, Y6
+	VPBLENDVB  Y2, k139<>+0(SB), Y4, Y4
 	VPANDN     Y5, Y2, Y5
 	VPXOR      Y3, Y3, Y3
 	VPUNPCKLBW Y4, Y6, Y2
@@ -15986,15 +16536,15 @@ exact:
 small:
 exactChunk:
 	VPMOVSXBW    (CX), Y7
-	VPAND        k133<>+0(SB), Y7, Y6
-	VPCMPEQW     k133<>+0(SB), Y6, Y6
+	VPAND        k134<>+0(SB), Y7, Y6
+	VPCMPEQW     k134<>+0(SB), Y6, Y6
 	VPSLLW       $0x07, Y7, Y7
-	VPAND        k134<>+0(SB), Y7, Y7
+	VPAND        k135<>+0(SB), Y7, Y7
 	VPOR         Y6, Y7, Y7
 	VCVTPH2PS    X7, Y6
 	VEXTRACTI128 $0x01, Y7, X7
 	VCVTPH2PS    X7, Y7
-	VMULPS       k135<>+0(SB), Y6, Y6
+	VMULPS       k136<>+0(SB), Y6, Y6
 	VMULPS       Y2, Y6, Y8
 	VCMPPS       $0x03, Y8, Y8, Y9
 	VPSIGND      Y8, Y4, Y10
@@ -16002,7 +16552,7 @@ exactChunk:
 	VPMAXUD      Y8, Y10, Y6
 	VPAND        Y5, Y6, Y6
 	VBLENDVPS    Y9, k9<>+0(SB), Y6, Y6
-	VMULPS       k135<>+0(SB), Y7, Y7
+	VMULPS       k136<>+0(SB), Y7, Y7
 	VMULPS       Y2, Y7, Y8
 	VCMPPS       $0x03, Y8, Y8, Y9
 	VPSIGND      Y8, Y4, Y10
@@ -16022,15 +16572,15 @@ exactChunk:
 	VPERMQ       $0xd8, Y6, Y6
 	VMOVDQU      Y6, (AX)
 	VPMOVSXBW    16(CX), Y7
-	VPAND        k133<>+0(SB), Y7, Y6
-	VPCMPEQW     k133<>+0(SB), Y6, Y6
+	VPAND        k134<>+0(SB), Y7, Y6
+	VPCMPEQW     k134<>+0(SB), Y6, Y6
 	VPSLLW       $0x07, Y7, Y7
-	VPAND        k134<>+0(SB), Y7, Y7
+	VPAND        k135<>+0(SB), Y7, Y7
 	VPOR         Y6, Y7, Y7
 	VCVTPH2PS    X7, Y6
 	VEXTRACTI128 $0x01, Y7, X7
 	VCVTPH2PS    X7, Y7
-	VMULPS       k135<>+0(SB), Y6, Y6
+	VMULPS       k136<>+0(SB), Y6, Y6
 	VMULPS       Y2, Y6, Y8
 	VCMPPS       $0x03, Y8, Y8, Y9
 	VPSIGND      Y8, Y4, Y10
@@ -16038,7 +16588,7 @@ exactChunk:
 	VPMAXUD      Y8, Y10, Y6
 	VPAND        Y5, Y6, Y6
 	VBLENDVPS    Y9, k9<>+0(SB), Y6, Y6
-	VMULPS       k135<>+0(SB), Y7, Y7
+	VMULPS       k136<>+0(SB), Y7, Y7
 	VMULPS       Y2, Y7, Y8
 	VCMPPS       $0x03, Y8, Y8, Y9
 	VPSIGND      Y8, Y4, Y10
@@ -16064,41 +16614,41 @@ exactChunk:
 	JNZ          exactChunk
 	JMP          done
 
-DATA k136<>+0(SB)/8, $0x3b80000000000000
-DATA k136<>+8(SB)/8, $0x3c4000003c000000
-DATA k136<>+16(SB)/8, $0x3ca000003c800000
-DATA k136<>+24(SB)/8, $0x3ce000003cc00000
-GLOBL k136<>(SB), RODATA|NOPTR, $32
-
-DATA k137<>+0(SB)/8, $0x3bc000003b000000
-DATA k137<>+8(SB)/8, $0x3c6000003c200000
-DATA k137<>+16(SB)/8, $0x3cb000003c900000
-DATA k137<>+24(SB)/8, $0x3cf000003cd00000
+DATA k137<>+0(SB)/8, $0x3b80000000000000
+DATA k137<>+8(SB)/8, $0x3c4000003c000000
+DATA k137<>+16(SB)/8, $0x3ca000003c800000
+DATA k137<>+24(SB)/8, $0x3ce000003cc00000
 GLOBL k137<>(SB), RODATA|NOPTR, $32
 
-DATA k138<>+0(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k138<>+8(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k138<>+16(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k138<>+24(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k138<>+0(SB)/8, $0x3bc000003b000000
+DATA k138<>+8(SB)/8, $0x3c6000003c200000
+DATA k138<>+16(SB)/8, $0x3cb000003c900000
+DATA k138<>+24(SB)/8, $0x3cf000003cd00000
 GLOBL k138<>(SB), RODATA|NOPTR, $32
 
-DATA k139<>+0(SB)/8, $0x0707070707070707
-DATA k139<>+8(SB)/8, $0x0707070707070707
-DATA k139<>+16(SB)/8, $0x0707070707070707
-DATA k139<>+24(SB)/8, $0x0707070707070707
+DATA k139<>+0(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k139<>+8(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k139<>+16(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k139<>+24(SB)/8, $0x7f7f7f7f7f7f7f7f
 GLOBL k139<>(SB), RODATA|NOPTR, $32
 
-DATA k140<>+0(SB)/8, $0x7878787878787878
-DATA k140<>+8(SB)/8, $0x7878787878787878
-DATA k140<>+16(SB)/8, $0x7878787878787878
-DATA k140<>+24(SB)/8, $0x7878787878787878
+DATA k140<>+0(SB)/8, $0x0707070707070707
+DATA k140<>+8(SB)/8, $0x0707070707070707
+DATA k140<>+16(SB)/8, $0x0707070707070707
+DATA k140<>+24(SB)/8, $0x0707070707070707
 GLOBL k140<>(SB), RODATA|NOPTR, $32
 
-DATA k141<>+0(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k141<>+8(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k141<>+16(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k141<>+24(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k141<>+0(SB)/8, $0x7878787878787878
+DATA k141<>+8(SB)/8, $0x7878787878787878
+DATA k141<>+16(SB)/8, $0x7878787878787878
+DATA k141<>+24(SB)/8, $0x7878787878787878
 GLOBL k141<>(SB), RODATA|NOPTR, $32
+
+DATA k142<>+0(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k142<>+8(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k142<>+16(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k142<>+24(SB)/8, $0xc0c0c0c0c0c0c0c0
+GLOBL k142<>(SB), RODATA|NOPTR, $32
 
 // func float8E4M3F16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
@@ -16126,19 +16676,19 @@ run:
 
 chunk:
 	VPMOVSXBW    (CX), Y2
-	VPAND        k133<>+0(SB), Y2, Y1
-	VPCMPEQW     k133<>+0(SB), Y1, Y1
+	VPAND        k134<>+0(SB), Y2, Y1
+	VPCMPEQW     k134<>+0(SB), Y1, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k134<>+0(SB), Y2, Y2
+	VPAND        k135<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k135<>+0(SB), Y1, Y1
+	VMULPS       k136<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
-	VMULPS       k135<>+0(SB), Y2, Y2
+	VMULPS       k136<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
@@ -16147,19 +16697,19 @@ chunk:
 	VCVTPS2PH    $0x00, Y2, X1
 	VMOVDQU      X1, 16(AX)
 	VPMOVSXBW    16(CX), Y2
-	VPAND        k133<>+0(SB), Y2, Y1
-	VPCMPEQW     k133<>+0(SB), Y1, Y1
+	VPAND        k134<>+0(SB), Y2, Y1
+	VPCMPEQW     k134<>+0(SB), Y1, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k134<>+0(SB), Y2, Y2
+	VPAND        k135<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k135<>+0(SB), Y1, Y1
+	VMULPS       k136<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
-	VMULPS       k135<>+0(SB), Y2, Y2
+	VMULPS       k136<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
@@ -16197,15 +16747,15 @@ exact:
 
 exactChunk:
 	VPMOVSXBW    (CX), Y5
-	VPAND        k133<>+0(SB), Y5, Y4
-	VPCMPEQW     k133<>+0(SB), Y4, Y4
+	VPAND        k134<>+0(SB), Y5, Y4
+	VPCMPEQW     k134<>+0(SB), Y4, Y4
 	VPSLLW       $0x07, Y5, Y5
-	VPAND        k134<>+0(SB), Y5, Y5
+	VPAND        k135<>+0(SB), Y5, Y5
 	VPOR         Y4, Y5, Y5
 	VCVTPH2PS    X5, Y4
 	VEXTRACTI128 $0x01, Y5, X5
 	VCVTPH2PS    X5, Y5
-	VMULPS       k135<>+0(SB), Y4, Y4
+	VMULPS       k136<>+0(SB), Y4, Y4
 	VMULPS       Y0, Y4, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
@@ -16213,7 +16763,7 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y4
 	VPAND        Y3, Y4, Y4
 	VBLENDVPS    Y7, k9<>+0(SB), Y4, Y4
-	VMULPS       k135<>+0(SB), Y5, Y5
+	VMULPS       k136<>+0(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
@@ -16226,15 +16776,15 @@ exactChunk:
 	VCVTPS2PH    $0x00, Y5, X4
 	VMOVDQU      X4, 16(AX)
 	VPMOVSXBW    16(CX), Y5
-	VPAND        k133<>+0(SB), Y5, Y4
-	VPCMPEQW     k133<>+0(SB), Y4, Y4
+	VPAND        k134<>+0(SB), Y5, Y4
+	VPCMPEQW     k134<>+0(SB), Y4, Y4
 	VPSLLW       $0x07, Y5, Y5
-	VPAND        k134<>+0(SB), Y5, Y5
+	VPAND        k135<>+0(SB), Y5, Y5
 	VPOR         Y4, Y5, Y5
 	VCVTPH2PS    X5, Y4
 	VEXTRACTI128 $0x01, Y5, X5
 	VCVTPH2PS    X5, Y5
-	VMULPS       k135<>+0(SB), Y4, Y4
+	VMULPS       k136<>+0(SB), Y4, Y4
 	VMULPS       Y0, Y4, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
@@ -16242,7 +16792,7 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y4
 	VPAND        Y3, Y4, Y4
 	VBLENDVPS    Y7, k9<>+0(SB), Y4, Y4
-	VMULPS       k135<>+0(SB), Y5, Y5
+	VMULPS       k136<>+0(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
@@ -16432,8 +16982,8 @@ run:
 	SUBL         $0x08800000, R8
 	CMPL         R8, $0x6e800000
 	JHI          exact
-	VMOVDQU      k142<>+0(SB), Y4
-	VMOVDQU      k143<>+0(SB), Y5
+	VMOVDQU      k143<>+0(SB), Y4
+	VMOVDQU      k144<>+0(SB), Y5
 	VMULPS       Y2, Y4, Y4
 	VPSLLD       $0x0f, Y4, Y6
 	VBLENDVPS    Y6, Y1, Y0, Y6
@@ -16454,24 +17004,24 @@ run:
 chunk:
 	VMOVDQU    (CX), Y2
 	VPERMQ     $0xd8, Y2, Y2
-	VPAND      k138<>+0(SB), Y2, Y4
+	VPAND      k139<>+0(SB), Y2, Y4
 	VPMINUB    k36<>+0(SB), Y4, Y5
 	VPAND      k36<>+0(SB), Y5, Y5
 	VPAND      k25<>+0(SB), Y2, Y6
 	VPOR       Y6, Y5, Y5
 	VPSUBUSB   k36<>+0(SB), Y4, Y6
-	VPAND      k144<>+0(SB), Y6, Y6
+	VPAND      k145<>+0(SB), Y6, Y6
 	VPSHUFB    Y5, Y0, Y7
 	VPSHUFB    Y5, Y1, Y5
-	VPCMPGTB   k145<>+0(SB), Y4, Y8
+	VPCMPGTB   k146<>+0(SB), Y4, Y8
 	VPBLENDVB  Y8, k65<>+0(SB), Y7, Y7
 	VPBLENDVB  Y8, Y3, Y5, Y5
 	VPANDN     Y6, Y8, Y6
 	VPAND      k65<>+0(SB), Y2, Y2
 	VPXOR      Y2, Y5, Y5
-	VPCMPGTB   k144<>+0(SB), Y4, Y2
-	VPBLENDVB  Y2, k141<>+0(SB), Y7, Y7
-	VPBLENDVB  Y2, k138<>+0(SB), Y5, Y5
+	VPCMPGTB   k145<>+0(SB), Y4, Y2
+	VPBLENDVB  Y2, k142<>+0(SB), Y7, Y7
+	VPBLENDVB  Y2, k139<>+0(SB), Y5, Y5
 	VPANDN     Y6, Y2, Y6
 	VPXOR      Y4, Y4, Y4
 	VPUNPCKLBW Y5, Y7, Y2
@@ -16603,29 +17153,29 @@ exactChunk:
 	JNZ          exactChunk
 	JMP          done
 
-DATA k142<>+0(SB)/8, $0x3800000000000000
-DATA k142<>+8(SB)/8, $0x38c0000038800000
-DATA k142<>+16(SB)/8, $0x3940000039000000
-DATA k142<>+24(SB)/8, $0x39c0000039800000
-GLOBL k142<>(SB), RODATA|NOPTR, $32
-
-DATA k143<>+0(SB)/8, $0x3840000037800000
-DATA k143<>+8(SB)/8, $0x38e0000038a00000
-DATA k143<>+16(SB)/8, $0x3960000039200000
-DATA k143<>+24(SB)/8, $0x39e0000039a00000
+DATA k143<>+0(SB)/8, $0x3800000000000000
+DATA k143<>+8(SB)/8, $0x38c0000038800000
+DATA k143<>+16(SB)/8, $0x3940000039000000
+DATA k143<>+24(SB)/8, $0x39c0000039800000
 GLOBL k143<>(SB), RODATA|NOPTR, $32
 
-DATA k144<>+0(SB)/8, $0x7c7c7c7c7c7c7c7c
-DATA k144<>+8(SB)/8, $0x7c7c7c7c7c7c7c7c
-DATA k144<>+16(SB)/8, $0x7c7c7c7c7c7c7c7c
-DATA k144<>+24(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k144<>+0(SB)/8, $0x3840000037800000
+DATA k144<>+8(SB)/8, $0x38e0000038a00000
+DATA k144<>+16(SB)/8, $0x3960000039200000
+DATA k144<>+24(SB)/8, $0x39e0000039a00000
 GLOBL k144<>(SB), RODATA|NOPTR, $32
 
-DATA k145<>+0(SB)/8, $0x7b7b7b7b7b7b7b7b
-DATA k145<>+8(SB)/8, $0x7b7b7b7b7b7b7b7b
-DATA k145<>+16(SB)/8, $0x7b7b7b7b7b7b7b7b
-DATA k145<>+24(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k145<>+0(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k145<>+8(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k145<>+16(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k145<>+24(SB)/8, $0x7c7c7c7c7c7c7c7c
 GLOBL k145<>(SB), RODATA|NOPTR, $32
+
+DATA k146<>+0(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k146<>+8(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k146<>+16(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k146<>+24(SB)/8, $0x7b7b7b7b7b7b7b7b
+GLOBL k146<>(SB), RODATA|NOPTR, $32
 
 // func float8E5M2F16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
@@ -16802,36 +17352,36 @@ run:
 
 chunk:
 	VPMOVSXBW    (CX), Y2
-	VPCMPEQW     k146<>+0(SB), Y2, Y1
+	VPCMPEQW     k147<>+0(SB), Y2, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k134<>+0(SB), Y2, Y2
+	VPAND        k135<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k147<>+0(SB), Y1, Y1
+	VMULPS       k148<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
-	VMULPS       k147<>+0(SB), Y2, Y2
+	VMULPS       k148<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
 	VMOVUPS      Y1, (AX)
 	VMOVUPS      Y2, 32(AX)
 	VPMOVSXBW    16(CX), Y2
-	VPCMPEQW     k146<>+0(SB), Y2, Y1
+	VPCMPEQW     k147<>+0(SB), Y2, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k134<>+0(SB), Y2, Y2
+	VPAND        k135<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k147<>+0(SB), Y1, Y1
+	VMULPS       k148<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
-	VMULPS       k147<>+0(SB), Y2, Y2
+	VMULPS       k148<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
@@ -16868,14 +17418,14 @@ exact:
 
 exactChunk:
 	VPMOVSXBW    (CX), Y5
-	VPCMPEQW     k146<>+0(SB), Y5, Y4
+	VPCMPEQW     k147<>+0(SB), Y5, Y4
 	VPSLLW       $0x07, Y5, Y5
-	VPAND        k134<>+0(SB), Y5, Y5
+	VPAND        k135<>+0(SB), Y5, Y5
 	VPOR         Y4, Y5, Y5
 	VCVTPH2PS    X5, Y4
 	VEXTRACTI128 $0x01, Y5, X5
 	VCVTPH2PS    X5, Y5
-	VMULPS       k147<>+0(SB), Y4, Y4
+	VMULPS       k148<>+0(SB), Y4, Y4
 	VMULPS       Y0, Y4, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
@@ -16883,7 +17433,7 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y4
 	VPAND        Y3, Y4, Y4
 	VBLENDVPS    Y7, k9<>+0(SB), Y4, Y4
-	VMULPS       k147<>+0(SB), Y5, Y5
+	VMULPS       k148<>+0(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
@@ -16894,14 +17444,14 @@ exactChunk:
 	VMOVUPS      Y4, (AX)
 	VMOVUPS      Y5, 32(AX)
 	VPMOVSXBW    16(CX), Y5
-	VPCMPEQW     k146<>+0(SB), Y5, Y4
+	VPCMPEQW     k147<>+0(SB), Y5, Y4
 	VPSLLW       $0x07, Y5, Y5
-	VPAND        k134<>+0(SB), Y5, Y5
+	VPAND        k135<>+0(SB), Y5, Y5
 	VPOR         Y4, Y5, Y5
 	VCVTPH2PS    X5, Y4
 	VEXTRACTI128 $0x01, Y5, X5
 	VCVTPH2PS    X5, Y5
-	VMULPS       k147<>+0(SB), Y4, Y4
+	VMULPS       k148<>+0(SB), Y4, Y4
 	VMULPS       Y0, Y4, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
@@ -16909,7 +17459,7 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y4
 	VPAND        Y3, Y4, Y4
 	VBLENDVPS    Y7, k9<>+0(SB), Y4, Y4
-	VMULPS       k147<>+0(SB), Y5, Y5
+	VMULPS       k148<>+0(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
@@ -16927,17 +17477,17 @@ exactChunk:
 	JNZ          exactChunk
 	JMP          done
 
-DATA k146<>+0(SB)/8, $0xff80ff80ff80ff80
-DATA k146<>+8(SB)/8, $0xff80ff80ff80ff80
-DATA k146<>+16(SB)/8, $0xff80ff80ff80ff80
-DATA k146<>+24(SB)/8, $0xff80ff80ff80ff80
-GLOBL k146<>(SB), RODATA|NOPTR, $32
-
-DATA k147<>+0(SB)/8, $0x4300000043000000
-DATA k147<>+8(SB)/8, $0x4300000043000000
-DATA k147<>+16(SB)/8, $0x4300000043000000
-DATA k147<>+24(SB)/8, $0x4300000043000000
+DATA k147<>+0(SB)/8, $0xff80ff80ff80ff80
+DATA k147<>+8(SB)/8, $0xff80ff80ff80ff80
+DATA k147<>+16(SB)/8, $0xff80ff80ff80ff80
+DATA k147<>+24(SB)/8, $0xff80ff80ff80ff80
 GLOBL k147<>(SB), RODATA|NOPTR, $32
+
+DATA k148<>+0(SB)/8, $0x4300000043000000
+DATA k148<>+8(SB)/8, $0x4300000043000000
+DATA k148<>+16(SB)/8, $0x4300000043000000
+DATA k148<>+24(SB)/8, $0x4300000043000000
+GLOBL k148<>(SB), RODATA|NOPTR, $32
 
 // func float8E4M3FNUZBF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
@@ -16962,8 +17512,8 @@ run:
 	SUBL         $0x05800000, R8
 	CMPL         R8, $0x75000000
 	JHI          exact
-	VMOVDQU      k148<>+0(SB), Y3
-	VMOVDQU      k149<>+0(SB), Y4
+	VMOVDQU      k149<>+0(SB), Y3
+	VMOVDQU      k150<>+0(SB), Y4
 	VMULPS       Y2, Y3, Y3
 	VPSLLD       $0x0f, Y3, Y5
 	VBLENDVPS    Y5, Y1, Y0, Y5
@@ -16984,20 +17534,20 @@ run:
 chunk:
 	VMOVDQU    (CX), Y2
 	VPERMQ     $0xd8, Y2, Y2
-	VPAND      k138<>+0(SB), Y2, Y3
+	VPAND      k139<>+0(SB), Y2, Y3
 	VPMINUB    k37<>+0(SB), Y3, Y4
 	VPAND      k37<>+0(SB), Y4, Y4
-	VPAND      k139<>+0(SB), Y2, Y5
+	VPAND      k140<>+0(SB), Y2, Y5
 	VPOR       Y5, Y4, Y4
 	VPSUBUSB   k37<>+0(SB), Y3, Y3
-	VPAND      k140<>+0(SB), Y3, Y3
+	VPAND      k141<>+0(SB), Y3, Y3
 	VPSHUFB    Y4, Y0, Y5
 	VPSHUFB    Y4, Y1, Y4
 	VPAND      k65<>+0(SB), Y2, Y6
 	VPXOR      Y6, Y4, Y4
 	VPCMPEQB   k65<>+0(SB), Y2, Y2
-	VPBLENDVB  Y2, k141<>+0(SB), Y5, Y5
-	VPBLENDVB  Y2, k138<>+0(SB), Y4, Y4
+	VPBLENDVB  Y2, k142<>+0(SB), Y5, Y5
+	VPBLENDVB  Y2, k139<>+0(SB), Y4, Y4
 	VPANDN     Y3, Y2, Y3
 	VPXOR      Y6, Y6, Y6
 	VPUNPCKLBW Y4, Y5, Y2
@@ -17051,14 +17601,14 @@ exact:
 small:
 exactChunk:
 	VPMOVSXBW    (CX), Y7
-	VPCMPEQW     k146<>+0(SB), Y7, Y6
+	VPCMPEQW     k147<>+0(SB), Y7, Y6
 	VPSLLW       $0x07, Y7, Y7
-	VPAND        k134<>+0(SB), Y7, Y7
+	VPAND        k135<>+0(SB), Y7, Y7
 	VPOR         Y6, Y7, Y7
 	VCVTPH2PS    X7, Y6
 	VEXTRACTI128 $0x01, Y7, X7
 	VCVTPH2PS    X7, Y7
-	VMULPS       k147<>+0(SB), Y6, Y6
+	VMULPS       k148<>+0(SB), Y6, Y6
 	VMULPS       Y2, Y6, Y8
 	VCMPPS       $0x03, Y8, Y8, Y9
 	VPSIGND      Y8, Y4, Y10
@@ -17066,7 +17616,7 @@ exactChunk:
 	VPMAXUD      Y8, Y10, Y6
 	VPAND        Y5, Y6, Y6
 	VBLENDVPS    Y9, k9<>+0(SB), Y6, Y6
-	VMULPS       k147<>+0(SB), Y7, Y7
+	VMULPS       k148<>+0(SB), Y7, Y7
 	VMULPS       Y2, Y7, Y8
 	VCMPPS       $0x03, Y8, Y8, Y9
 	VPSIGND      Y8, Y4, Y10
@@ -17086,14 +17636,14 @@ exactChunk:
 	VPERMQ       $0xd8, Y6, Y6
 	VMOVDQU      Y6, (AX)
 	VPMOVSXBW    16(CX), Y7
-	VPCMPEQW     k146<>+0(SB), Y7, Y6
+	VPCMPEQW     k147<>+0(SB), Y7, Y6
 	VPSLLW       $0x07, Y7, Y7
-	VPAND        k134<>+0(SB), Y7, Y7
+	VPAND        k135<>+0(SB), Y7, Y7
 	VPOR         Y6, Y7, Y7
 	VCVTPH2PS    X7, Y6
 	VEXTRACTI128 $0x01, Y7, X7
 	VCVTPH2PS    X7, Y7
-	VMULPS       k147<>+0(SB), Y6, Y6
+	VMULPS       k148<>+0(SB), Y6, Y6
 	VMULPS       Y2, Y6, Y8
 	VCMPPS       $0x03, Y8, Y8, Y9
 	VPSIGND      Y8, Y4, Y10
@@ -17101,7 +17651,7 @@ exactChunk:
 	VPMAXUD      Y8, Y10, Y6
 	VPAND        Y5, Y6, Y6
 	VBLENDVPS    Y9, k9<>+0(SB), Y6, Y6
-	VMULPS       k147<>+0(SB), Y7, Y7
+	VMULPS       k148<>+0(SB), Y7, Y7
 	VMULPS       Y2, Y7, Y8
 	VCMPPS       $0x03, Y8, Y8, Y9
 	VPSIGND      Y8, Y4, Y10
@@ -17127,17 +17677,17 @@ exactChunk:
 	JNZ          exactChunk
 	JMP          done
 
-DATA k148<>+0(SB)/8, $0x3b00000000000000
-DATA k148<>+8(SB)/8, $0x3bc000003b800000
-DATA k148<>+16(SB)/8, $0x3c2000003c000000
-DATA k148<>+24(SB)/8, $0x3c6000003c400000
-GLOBL k148<>(SB), RODATA|NOPTR, $32
-
-DATA k149<>+0(SB)/8, $0x3b4000003a800000
-DATA k149<>+8(SB)/8, $0x3be000003ba00000
-DATA k149<>+16(SB)/8, $0x3c3000003c100000
-DATA k149<>+24(SB)/8, $0x3c7000003c500000
+DATA k149<>+0(SB)/8, $0x3b00000000000000
+DATA k149<>+8(SB)/8, $0x3bc000003b800000
+DATA k149<>+16(SB)/8, $0x3c2000003c000000
+DATA k149<>+24(SB)/8, $0x3c6000003c400000
 GLOBL k149<>(SB), RODATA|NOPTR, $32
+
+DATA k150<>+0(SB)/8, $0x3b4000003a800000
+DATA k150<>+8(SB)/8, $0x3be000003ba00000
+DATA k150<>+16(SB)/8, $0x3c3000003c100000
+DATA k150<>+24(SB)/8, $0x3c7000003c500000
+GLOBL k150<>(SB), RODATA|NOPTR, $32
 
 // func float8E4M3FNUZF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
@@ -17165,18 +17715,18 @@ run:
 
 chunk:
 	VPMOVSXBW    (CX), Y2
-	VPCMPEQW     k146<>+0(SB), Y2, Y1
+	VPCMPEQW     k147<>+0(SB), Y2, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k134<>+0(SB), Y2, Y2
+	VPAND        k135<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k147<>+0(SB), Y1, Y1
+	VMULPS       k148<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
-	VMULPS       k147<>+0(SB), Y2, Y2
+	VMULPS       k148<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
@@ -17185,18 +17735,18 @@ chunk:
 	VCVTPS2PH    $0x00, Y2, X1
 	VMOVDQU      X1, 16(AX)
 	VPMOVSXBW    16(CX), Y2
-	VPCMPEQW     k146<>+0(SB), Y2, Y1
+	VPCMPEQW     k147<>+0(SB), Y2, Y1
 	VPSLLW       $0x07, Y2, Y2
-	VPAND        k134<>+0(SB), Y2, Y2
+	VPAND        k135<>+0(SB), Y2, Y2
 	VPOR         Y1, Y2, Y2
 	VCVTPH2PS    X2, Y1
 	VEXTRACTI128 $0x01, Y2, X2
 	VCVTPH2PS    X2, Y2
-	VMULPS       k147<>+0(SB), Y1, Y1
+	VMULPS       k148<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
-	VMULPS       k147<>+0(SB), Y2, Y2
+	VMULPS       k148<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
@@ -17234,14 +17784,14 @@ exact:
 
 exactChunk:
 	VPMOVSXBW    (CX), Y5
-	VPCMPEQW     k146<>+0(SB), Y5, Y4
+	VPCMPEQW     k147<>+0(SB), Y5, Y4
 	VPSLLW       $0x07, Y5, Y5
-	VPAND        k134<>+0(SB), Y5, Y5
+	VPAND        k135<>+0(SB), Y5, Y5
 	VPOR         Y4, Y5, Y5
 	VCVTPH2PS    X5, Y4
 	VEXTRACTI128 $0x01, Y5, X5
 	VCVTPH2PS    X5, Y5
-	VMULPS       k147<>+0(SB), Y4, Y4
+	VMULPS       k148<>+0(SB), Y4, Y4
 	VMULPS       Y0, Y4, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
@@ -17249,7 +17799,7 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y4
 	VPAND        Y3, Y4, Y4
 	VBLENDVPS    Y7, k9<>+0(SB), Y4, Y4
-	VMULPS       k147<>+0(SB), Y5, Y5
+	VMULPS       k148<>+0(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
@@ -17262,14 +17812,14 @@ exactChunk:
 	VCVTPS2PH    $0x00, Y5, X4
 	VMOVDQU      X4, 16(AX)
 	VPMOVSXBW    16(CX), Y5
-	VPCMPEQW     k146<>+0(SB), Y5, Y4
+	VPCMPEQW     k147<>+0(SB), Y5, Y4
 	VPSLLW       $0x07, Y5, Y5
-	VPAND        k134<>+0(SB), Y5, Y5
+	VPAND        k135<>+0(SB), Y5, Y5
 	VPOR         Y4, Y5, Y5
 	VCVTPH2PS    X5, Y4
 	VEXTRACTI128 $0x01, Y5, X5
 	VCVTPH2PS    X5, Y5
-	VMULPS       k147<>+0(SB), Y4, Y4
+	VMULPS       k148<>+0(SB), Y4, Y4
 	VMULPS       Y0, Y4, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
@@ -17277,7 +17827,7 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y4
 	VPAND        Y3, Y4, Y4
 	VBLENDVPS    Y7, k9<>+0(SB), Y4, Y4
-	VMULPS       k147<>+0(SB), Y5, Y5
+	VMULPS       k148<>+0(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
@@ -17597,7 +18147,7 @@ more:
 	VPUNPCKHDQ  Y1, Y0, Y0
 	VPUNPCKLDQ  Y3, Y2, Y1
 	VPUNPCKHDQ  Y3, Y2, Y2
-	VMOVDQU     k150<>+0(SB), Y3
+	VMOVDQU     k151<>+0(SB), Y3
 	VPUNPCKLQDQ Y1, Y4, Y5
 	VPERMD      Y5, Y3, Y5
 	VMOVDQU     Y5, (AX)
@@ -17617,11 +18167,11 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k150<>+0(SB)/8, $0x0000000400000000
-DATA k150<>+8(SB)/8, $0x0000000500000001
-DATA k150<>+16(SB)/8, $0x0000000600000002
-DATA k150<>+24(SB)/8, $0x0000000700000003
-GLOBL k150<>(SB), RODATA|NOPTR, $32
+DATA k151<>+0(SB)/8, $0x0000000400000000
+DATA k151<>+8(SB)/8, $0x0000000500000001
+DATA k151<>+16(SB)/8, $0x0000000600000002
+DATA k151<>+24(SB)/8, $0x0000000700000003
+GLOBL k151<>(SB), RODATA|NOPTR, $32
 
 // func spreadAVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2
@@ -17700,7 +18250,7 @@ TEXT ·pickAVX2(SB), NOSPLIT, $0-40
 	MOVQ         mask+24(FP), DX
 	VPBROADCASTD (DX), Y1
 	MOVQ         n+32(FP), DX
-	VMOVDQU      k150<>+0(SB), Y2
+	VMOVDQU      k151<>+0(SB), Y2
 
 more:
 	VMOVDQU   (CX), Y3
@@ -17776,49 +18326,49 @@ more:
 	VMOVDQU    (CX), Y0
 	ADDQ       R11, CX
 	MOVL       (BX), DX
-	VPAND      k151<>+0(SB), Y0, Y1
+	VPAND      k152<>+0(SB), Y0, Y1
 	VCVTDQ2PS  Y1, Y1
 	VSUBPS     (DI)(DX*1), Y1, Y1
 	VMULPS     (SI)(DX*1), Y1, Y1
 	VXORPS     k0<>+0(SB), Y1, Y1
 	MOVL       4(BX), DX
 	VPSRLD     $0x04, Y0, Y2
-	VPAND      k151<>+0(SB), Y2, Y2
+	VPAND      k152<>+0(SB), Y2, Y2
 	VCVTDQ2PS  Y2, Y2
 	VSUBPS     (DI)(DX*1), Y2, Y2
 	VMULPS     (SI)(DX*1), Y2, Y2
 	VXORPS     k0<>+0(SB), Y2, Y2
 	MOVL       8(BX), DX
 	VPSRLD     $0x08, Y0, Y3
-	VPAND      k151<>+0(SB), Y3, Y3
+	VPAND      k152<>+0(SB), Y3, Y3
 	VCVTDQ2PS  Y3, Y3
 	VSUBPS     (DI)(DX*1), Y3, Y3
 	VMULPS     (SI)(DX*1), Y3, Y3
 	VXORPS     k0<>+0(SB), Y3, Y3
 	MOVL       12(BX), DX
 	VPSRLD     $0x0c, Y0, Y4
-	VPAND      k151<>+0(SB), Y4, Y4
+	VPAND      k152<>+0(SB), Y4, Y4
 	VCVTDQ2PS  Y4, Y4
 	VSUBPS     (DI)(DX*1), Y4, Y4
 	VMULPS     (SI)(DX*1), Y4, Y4
 	VXORPS     k0<>+0(SB), Y4, Y4
 	MOVL       16(BX), DX
 	VPSRLD     $0x10, Y0, Y5
-	VPAND      k151<>+0(SB), Y5, Y5
+	VPAND      k152<>+0(SB), Y5, Y5
 	VCVTDQ2PS  Y5, Y5
 	VSUBPS     (DI)(DX*1), Y5, Y5
 	VMULPS     (SI)(DX*1), Y5, Y5
 	VXORPS     k0<>+0(SB), Y5, Y5
 	MOVL       20(BX), DX
 	VPSRLD     $0x14, Y0, Y6
-	VPAND      k151<>+0(SB), Y6, Y6
+	VPAND      k152<>+0(SB), Y6, Y6
 	VCVTDQ2PS  Y6, Y6
 	VSUBPS     (DI)(DX*1), Y6, Y6
 	VMULPS     (SI)(DX*1), Y6, Y6
 	VXORPS     k0<>+0(SB), Y6, Y6
 	MOVL       24(BX), DX
 	VPSRLD     $0x18, Y0, Y7
-	VPAND      k151<>+0(SB), Y7, Y7
+	VPAND      k152<>+0(SB), Y7, Y7
 	VCVTDQ2PS  Y7, Y7
 	VSUBPS     (DI)(DX*1), Y7, Y7
 	VMULPS     (SI)(DX*1), Y7, Y7
@@ -17874,7 +18424,7 @@ doubles:
 	VMOVDQU     (CX), Y0
 	ADDQ        R11, CX
 	MOVL        (BX), R13
-	VPAND       k151<>+0(SB), Y0, Y1
+	VPAND       k152<>+0(SB), Y0, Y1
 	VCVTDQ2PS   Y1, Y1
 	VSUBPS      (DI)(R13*1), Y1, Y1
 	VMOVUPS     Y1, (DX)
@@ -17888,7 +18438,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y1, Y1
 	MOVL        4(BX), R13
 	VPSRLD      $0x04, Y0, Y3
-	VPAND       k151<>+0(SB), Y3, Y3
+	VPAND       k152<>+0(SB), Y3, Y3
 	VCVTDQ2PS   Y3, Y3
 	VSUBPS      (DI)(R13*1), Y3, Y3
 	VMOVUPS     Y3, (DX)
@@ -17902,7 +18452,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y3, Y3
 	MOVL        8(BX), R13
 	VPSRLD      $0x08, Y0, Y4
-	VPAND       k151<>+0(SB), Y4, Y4
+	VPAND       k152<>+0(SB), Y4, Y4
 	VCVTDQ2PS   Y4, Y4
 	VSUBPS      (DI)(R13*1), Y4, Y4
 	VMOVUPS     Y4, (DX)
@@ -17916,7 +18466,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y4, Y4
 	MOVL        12(BX), R13
 	VPSRLD      $0x0c, Y0, Y5
-	VPAND       k151<>+0(SB), Y5, Y5
+	VPAND       k152<>+0(SB), Y5, Y5
 	VCVTDQ2PS   Y5, Y5
 	VSUBPS      (DI)(R13*1), Y5, Y5
 	VMOVUPS     Y5, (DX)
@@ -17930,7 +18480,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y5, Y5
 	MOVL        16(BX), R13
 	VPSRLD      $0x10, Y0, Y6
-	VPAND       k151<>+0(SB), Y6, Y6
+	VPAND       k152<>+0(SB), Y6, Y6
 	VCVTDQ2PS   Y6, Y6
 	VSUBPS      (DI)(R13*1), Y6, Y6
 	VMOVUPS     Y6, (DX)
@@ -17944,7 +18494,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y6, Y6
 	MOVL        20(BX), R13
 	VPSRLD      $0x14, Y0, Y7
-	VPAND       k151<>+0(SB), Y7, Y7
+	VPAND       k152<>+0(SB), Y7, Y7
 	VCVTDQ2PS   Y7, Y7
 	VSUBPS      (DI)(R13*1), Y7, Y7
 	VMOVUPS     Y7, (DX)
@@ -17958,7 +18508,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y7, Y7
 	MOVL        24(BX), R13
 	VPSRLD      $0x18, Y0, Y8
-	VPAND       k151<>+0(SB), Y8, Y8
+	VPAND       k152<>+0(SB), Y8, Y8
 	VCVTDQ2PS   Y8, Y8
 	VSUBPS      (DI)(R13*1), Y8, Y8
 	VMOVUPS     Y8, (DX)
@@ -18023,11 +18573,11 @@ doubles:
 	VZEROUPPER
 	RET
 
-DATA k151<>+0(SB)/8, $0x0000000f0000000f
-DATA k151<>+8(SB)/8, $0x0000000f0000000f
-DATA k151<>+16(SB)/8, $0x0000000f0000000f
-DATA k151<>+24(SB)/8, $0x0000000f0000000f
-GLOBL k151<>(SB), RODATA|NOPTR, $32
+DATA k152<>+0(SB)/8, $0x0000000f0000000f
+DATA k152<>+8(SB)/8, $0x0000000f0000000f
+DATA k152<>+16(SB)/8, $0x0000000f0000000f
+DATA k152<>+24(SB)/8, $0x0000000f0000000f
+GLOBL k152<>(SB), RODATA|NOPTR, $32
 
 // func columnsBF16AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
 // Requires: AVX, AVX2
@@ -18054,7 +18604,7 @@ more:
 	VMOVDQU      (CX), Y2
 	ADDQ         R10, CX
 	MOVL         (DX), R12
-	VPAND        k151<>+0(SB), Y2, Y3
+	VPAND        k152<>+0(SB), Y2, Y3
 	VCVTDQ2PS    Y3, Y3
 	VSUBPS       (SI)(R12*1), Y3, Y3
 	VMULPS       (BX)(R12*1), Y3, Y3
@@ -18063,7 +18613,7 @@ more:
 	VPADDD       Y4, Y3, Y3
 	MOVL         4(DX), R12
 	VPSRLD       $0x04, Y2, Y4
-	VPAND        k151<>+0(SB), Y4, Y4
+	VPAND        k152<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y4, Y4
 	VSUBPS       (SI)(R12*1), Y4, Y4
 	VMULPS       (BX)(R12*1), Y4, Y4
@@ -18074,7 +18624,7 @@ more:
 	VPBLENDW     $0xaa, Y4, Y3, Y3
 	MOVL         8(DX), R12
 	VPSRLD       $0x08, Y2, Y4
-	VPAND        k151<>+0(SB), Y4, Y4
+	VPAND        k152<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y4, Y4
 	VSUBPS       (SI)(R12*1), Y4, Y4
 	VMULPS       (BX)(R12*1), Y4, Y4
@@ -18083,7 +18633,7 @@ more:
 	VPADDD       Y5, Y4, Y4
 	MOVL         12(DX), R12
 	VPSRLD       $0x0c, Y2, Y5
-	VPAND        k151<>+0(SB), Y5, Y5
+	VPAND        k152<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y5, Y5
 	VSUBPS       (SI)(R12*1), Y5, Y5
 	VMULPS       (BX)(R12*1), Y5, Y5
@@ -18094,7 +18644,7 @@ more:
 	VPBLENDW     $0xaa, Y5, Y4, Y4
 	MOVL         16(DX), R12
 	VPSRLD       $0x10, Y2, Y5
-	VPAND        k151<>+0(SB), Y5, Y5
+	VPAND        k152<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y5, Y5
 	VSUBPS       (SI)(R12*1), Y5, Y5
 	VMULPS       (BX)(R12*1), Y5, Y5
@@ -18103,7 +18653,7 @@ more:
 	VPADDD       Y6, Y5, Y5
 	MOVL         20(DX), R12
 	VPSRLD       $0x14, Y2, Y6
-	VPAND        k151<>+0(SB), Y6, Y6
+	VPAND        k152<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y6, Y6
 	VSUBPS       (SI)(R12*1), Y6, Y6
 	VMULPS       (BX)(R12*1), Y6, Y6
@@ -18114,7 +18664,7 @@ more:
 	VPBLENDW     $0xaa, Y6, Y5, Y5
 	MOVL         24(DX), R12
 	VPSRLD       $0x18, Y2, Y6
-	VPAND        k151<>+0(SB), Y6, Y6
+	VPAND        k152<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y6, Y6
 	VSUBPS       (SI)(R12*1), Y6, Y6
 	VMULPS       (BX)(R12*1), Y6, Y6
@@ -18178,49 +18728,49 @@ more:
 	VMOVDQU    (CX), Y0
 	ADDQ       R10, CX
 	MOVL       (DX), R12
-	VPAND      k151<>+0(SB), Y0, Y1
+	VPAND      k152<>+0(SB), Y0, Y1
 	VCVTDQ2PS  Y1, Y1
 	VSUBPS     (SI)(R12*1), Y1, Y1
 	VMULPS     (BX)(R12*1), Y1, Y1
 	VXORPS     k0<>+0(SB), Y1, Y1
 	MOVL       4(DX), R12
 	VPSRLD     $0x04, Y0, Y2
-	VPAND      k151<>+0(SB), Y2, Y2
+	VPAND      k152<>+0(SB), Y2, Y2
 	VCVTDQ2PS  Y2, Y2
 	VSUBPS     (SI)(R12*1), Y2, Y2
 	VMULPS     (BX)(R12*1), Y2, Y2
 	VXORPS     k0<>+0(SB), Y2, Y2
 	MOVL       8(DX), R12
 	VPSRLD     $0x08, Y0, Y3
-	VPAND      k151<>+0(SB), Y3, Y3
+	VPAND      k152<>+0(SB), Y3, Y3
 	VCVTDQ2PS  Y3, Y3
 	VSUBPS     (SI)(R12*1), Y3, Y3
 	VMULPS     (BX)(R12*1), Y3, Y3
 	VXORPS     k0<>+0(SB), Y3, Y3
 	MOVL       12(DX), R12
 	VPSRLD     $0x0c, Y0, Y4
-	VPAND      k151<>+0(SB), Y4, Y4
+	VPAND      k152<>+0(SB), Y4, Y4
 	VCVTDQ2PS  Y4, Y4
 	VSUBPS     (SI)(R12*1), Y4, Y4
 	VMULPS     (BX)(R12*1), Y4, Y4
 	VXORPS     k0<>+0(SB), Y4, Y4
 	MOVL       16(DX), R12
 	VPSRLD     $0x10, Y0, Y5
-	VPAND      k151<>+0(SB), Y5, Y5
+	VPAND      k152<>+0(SB), Y5, Y5
 	VCVTDQ2PS  Y5, Y5
 	VSUBPS     (SI)(R12*1), Y5, Y5
 	VMULPS     (BX)(R12*1), Y5, Y5
 	VXORPS     k0<>+0(SB), Y5, Y5
 	MOVL       20(DX), R12
 	VPSRLD     $0x14, Y0, Y6
-	VPAND      k151<>+0(SB), Y6, Y6
+	VPAND      k152<>+0(SB), Y6, Y6
 	VCVTDQ2PS  Y6, Y6
 	VSUBPS     (SI)(R12*1), Y6, Y6
 	VMULPS     (BX)(R12*1), Y6, Y6
 	VXORPS     k0<>+0(SB), Y6, Y6
 	MOVL       24(DX), R12
 	VPSRLD     $0x18, Y0, Y7
-	VPAND      k151<>+0(SB), Y7, Y7
+	VPAND      k152<>+0(SB), Y7, Y7
 	VCVTDQ2PS  Y7, Y7
 	VSUBPS     (SI)(R12*1), Y7, Y7
 	VMULPS     (BX)(R12*1), Y7, Y7
@@ -18305,21 +18855,21 @@ more:
 	VMOVDQU    (CX), Y0
 	ADDQ       R11, CX
 	MOVL       (BX), DX
-	VPAND      k152<>+0(SB), Y0, Y1
+	VPAND      k153<>+0(SB), Y0, Y1
 	VCVTDQ2PS  Y1, Y1
 	VSUBPS     (DI)(DX*1), Y1, Y1
 	VMULPS     (SI)(DX*1), Y1, Y1
 	VXORPS     k0<>+0(SB), Y1, Y1
 	MOVL       4(BX), DX
 	VPSRLD     $0x08, Y0, Y2
-	VPAND      k152<>+0(SB), Y2, Y2
+	VPAND      k153<>+0(SB), Y2, Y2
 	VCVTDQ2PS  Y2, Y2
 	VSUBPS     (DI)(DX*1), Y2, Y2
 	VMULPS     (SI)(DX*1), Y2, Y2
 	VXORPS     k0<>+0(SB), Y2, Y2
 	MOVL       8(BX), DX
 	VPSRLD     $0x10, Y0, Y3
-	VPAND      k152<>+0(SB), Y3, Y3
+	VPAND      k153<>+0(SB), Y3, Y3
 	VCVTDQ2PS  Y3, Y3
 	VSUBPS     (DI)(DX*1), Y3, Y3
 	VMULPS     (SI)(DX*1), Y3, Y3
@@ -18333,21 +18883,21 @@ more:
 	VMOVDQU    (CX), Y4
 	ADDQ       R11, CX
 	MOVL       16(BX), DX
-	VPAND      k152<>+0(SB), Y4, Y5
+	VPAND      k153<>+0(SB), Y4, Y5
 	VCVTDQ2PS  Y5, Y5
 	VSUBPS     (DI)(DX*1), Y5, Y5
 	VMULPS     (SI)(DX*1), Y5, Y5
 	VXORPS     k0<>+0(SB), Y5, Y5
 	MOVL       20(BX), DX
 	VPSRLD     $0x08, Y4, Y6
-	VPAND      k152<>+0(SB), Y6, Y6
+	VPAND      k153<>+0(SB), Y6, Y6
 	VCVTDQ2PS  Y6, Y6
 	VSUBPS     (DI)(DX*1), Y6, Y6
 	VMULPS     (SI)(DX*1), Y6, Y6
 	VXORPS     k0<>+0(SB), Y6, Y6
 	MOVL       24(BX), DX
 	VPSRLD     $0x10, Y4, Y7
-	VPAND      k152<>+0(SB), Y7, Y7
+	VPAND      k153<>+0(SB), Y7, Y7
 	VCVTDQ2PS  Y7, Y7
 	VSUBPS     (DI)(DX*1), Y7, Y7
 	VMULPS     (SI)(DX*1), Y7, Y7
@@ -18403,7 +18953,7 @@ doubles:
 	VMOVDQU     (CX), Y0
 	ADDQ        R11, CX
 	MOVL        (BX), R13
-	VPAND       k152<>+0(SB), Y0, Y1
+	VPAND       k153<>+0(SB), Y0, Y1
 	VCVTDQ2PS   Y1, Y1
 	VSUBPS      (DI)(R13*1), Y1, Y1
 	VMOVUPS     Y1, (DX)
@@ -18417,7 +18967,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y1, Y1
 	MOVL        4(BX), R13
 	VPSRLD      $0x08, Y0, Y3
-	VPAND       k152<>+0(SB), Y3, Y3
+	VPAND       k153<>+0(SB), Y3, Y3
 	VCVTDQ2PS   Y3, Y3
 	VSUBPS      (DI)(R13*1), Y3, Y3
 	VMOVUPS     Y3, (DX)
@@ -18431,7 +18981,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y3, Y3
 	MOVL        8(BX), R13
 	VPSRLD      $0x10, Y0, Y4
-	VPAND       k152<>+0(SB), Y4, Y4
+	VPAND       k153<>+0(SB), Y4, Y4
 	VCVTDQ2PS   Y4, Y4
 	VSUBPS      (DI)(R13*1), Y4, Y4
 	VMOVUPS     Y4, (DX)
@@ -18459,7 +19009,7 @@ doubles:
 	VMOVDQU     (CX), Y5
 	ADDQ        R11, CX
 	MOVL        16(BX), R13
-	VPAND       k152<>+0(SB), Y5, Y6
+	VPAND       k153<>+0(SB), Y5, Y6
 	VCVTDQ2PS   Y6, Y6
 	VSUBPS      (DI)(R13*1), Y6, Y6
 	VMOVUPS     Y6, (DX)
@@ -18473,7 +19023,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y6, Y6
 	MOVL        20(BX), R13
 	VPSRLD      $0x08, Y5, Y7
-	VPAND       k152<>+0(SB), Y7, Y7
+	VPAND       k153<>+0(SB), Y7, Y7
 	VCVTDQ2PS   Y7, Y7
 	VSUBPS      (DI)(R13*1), Y7, Y7
 	VMOVUPS     Y7, (DX)
@@ -18487,7 +19037,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y7, Y7
 	MOVL        24(BX), R13
 	VPSRLD      $0x10, Y5, Y8
-	VPAND       k152<>+0(SB), Y8, Y8
+	VPAND       k153<>+0(SB), Y8, Y8
 	VCVTDQ2PS   Y8, Y8
 	VSUBPS      (DI)(R13*1), Y8, Y8
 	VMOVUPS     Y8, (DX)
@@ -18552,11 +19102,11 @@ doubles:
 	VZEROUPPER
 	RET
 
-DATA k152<>+0(SB)/8, $0x000000ff000000ff
-DATA k152<>+8(SB)/8, $0x000000ff000000ff
-DATA k152<>+16(SB)/8, $0x000000ff000000ff
-DATA k152<>+24(SB)/8, $0x000000ff000000ff
-GLOBL k152<>(SB), RODATA|NOPTR, $32
+DATA k153<>+0(SB)/8, $0x000000ff000000ff
+DATA k153<>+8(SB)/8, $0x000000ff000000ff
+DATA k153<>+16(SB)/8, $0x000000ff000000ff
+DATA k153<>+24(SB)/8, $0x000000ff000000ff
+GLOBL k153<>(SB), RODATA|NOPTR, $32
 
 // func byteColumnsBF16AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
 // Requires: AVX, AVX2
@@ -18583,7 +19133,7 @@ more:
 	VMOVDQU      (CX), Y2
 	ADDQ         R10, CX
 	MOVL         (DX), R12
-	VPAND        k152<>+0(SB), Y2, Y3
+	VPAND        k153<>+0(SB), Y2, Y3
 	VCVTDQ2PS    Y3, Y3
 	VSUBPS       (SI)(R12*1), Y3, Y3
 	VMULPS       (BX)(R12*1), Y3, Y3
@@ -18592,7 +19142,7 @@ more:
 	VPADDD       Y4, Y3, Y3
 	MOVL         4(DX), R12
 	VPSRLD       $0x08, Y2, Y4
-	VPAND        k152<>+0(SB), Y4, Y4
+	VPAND        k153<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y4, Y4
 	VSUBPS       (SI)(R12*1), Y4, Y4
 	VMULPS       (BX)(R12*1), Y4, Y4
@@ -18603,7 +19153,7 @@ more:
 	VPBLENDW     $0xaa, Y4, Y3, Y3
 	MOVL         8(DX), R12
 	VPSRLD       $0x10, Y2, Y4
-	VPAND        k152<>+0(SB), Y4, Y4
+	VPAND        k153<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y4, Y4
 	VSUBPS       (SI)(R12*1), Y4, Y4
 	VMULPS       (BX)(R12*1), Y4, Y4
@@ -18623,7 +19173,7 @@ more:
 	VMOVDQU      (CX), Y2
 	ADDQ         R10, CX
 	MOVL         16(DX), R12
-	VPAND        k152<>+0(SB), Y2, Y5
+	VPAND        k153<>+0(SB), Y2, Y5
 	VCVTDQ2PS    Y5, Y5
 	VSUBPS       (SI)(R12*1), Y5, Y5
 	VMULPS       (BX)(R12*1), Y5, Y5
@@ -18632,7 +19182,7 @@ more:
 	VPADDD       Y6, Y5, Y5
 	MOVL         20(DX), R12
 	VPSRLD       $0x08, Y2, Y6
-	VPAND        k152<>+0(SB), Y6, Y6
+	VPAND        k153<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y6, Y6
 	VSUBPS       (SI)(R12*1), Y6, Y6
 	VMULPS       (BX)(R12*1), Y6, Y6
@@ -18643,7 +19193,7 @@ more:
 	VPBLENDW     $0xaa, Y6, Y5, Y5
 	MOVL         24(DX), R12
 	VPSRLD       $0x10, Y2, Y6
-	VPAND        k152<>+0(SB), Y6, Y6
+	VPAND        k153<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y6, Y6
 	VSUBPS       (SI)(R12*1), Y6, Y6
 	VMULPS       (BX)(R12*1), Y6, Y6
@@ -18707,21 +19257,21 @@ more:
 	VMOVDQU    (CX), Y0
 	ADDQ       R10, CX
 	MOVL       (DX), R12
-	VPAND      k152<>+0(SB), Y0, Y1
+	VPAND      k153<>+0(SB), Y0, Y1
 	VCVTDQ2PS  Y1, Y1
 	VSUBPS     (SI)(R12*1), Y1, Y1
 	VMULPS     (BX)(R12*1), Y1, Y1
 	VXORPS     k0<>+0(SB), Y1, Y1
 	MOVL       4(DX), R12
 	VPSRLD     $0x08, Y0, Y2
-	VPAND      k152<>+0(SB), Y2, Y2
+	VPAND      k153<>+0(SB), Y2, Y2
 	VCVTDQ2PS  Y2, Y2
 	VSUBPS     (SI)(R12*1), Y2, Y2
 	VMULPS     (BX)(R12*1), Y2, Y2
 	VXORPS     k0<>+0(SB), Y2, Y2
 	MOVL       8(DX), R12
 	VPSRLD     $0x10, Y0, Y3
-	VPAND      k152<>+0(SB), Y3, Y3
+	VPAND      k153<>+0(SB), Y3, Y3
 	VCVTDQ2PS  Y3, Y3
 	VSUBPS     (SI)(R12*1), Y3, Y3
 	VMULPS     (BX)(R12*1), Y3, Y3
@@ -18735,21 +19285,21 @@ more:
 	VMOVDQU    (CX), Y4
 	ADDQ       R10, CX
 	MOVL       16(DX), R12
-	VPAND      k152<>+0(SB), Y4, Y5
+	VPAND      k153<>+0(SB), Y4, Y5
 	VCVTDQ2PS  Y5, Y5
 	VSUBPS     (SI)(R12*1), Y5, Y5
 	VMULPS     (BX)(R12*1), Y5, Y5
 	VXORPS     k0<>+0(SB), Y5, Y5
 	MOVL       20(DX), R12
 	VPSRLD     $0x08, Y4, Y6
-	VPAND      k152<>+0(SB), Y6, Y6
+	VPAND      k153<>+0(SB), Y6, Y6
 	VCVTDQ2PS  Y6, Y6
 	VSUBPS     (SI)(R12*1), Y6, Y6
 	VMULPS     (BX)(R12*1), Y6, Y6
 	VXORPS     k0<>+0(SB), Y6, Y6
 	MOVL       24(DX), R12
 	VPSRLD     $0x10, Y4, Y7
-	VPAND      k152<>+0(SB), Y7, Y7
+	VPAND      k153<>+0(SB), Y7, Y7
 	VCVTDQ2PS  Y7, Y7
 	VSUBPS     (SI)(R12*1), Y7, Y7
 	VMULPS     (BX)(R12*1), Y7, Y7
@@ -18821,9 +19371,9 @@ TEXT ·eachF32AVX2(SB), NOSPLIT, $96-40
 	MOVQ    n+32(FP), SI
 	LEAQ    31(SP), DI
 	ANDQ    $-32, DI
-	VMOVDQU k153<>+0(SB), Y0
-	VMOVDQU k154<>+0(SB), Y1
-	VMOVDQU k155<>+0(SB), Y2
+	VMOVDQU k154<>+0(SB), Y0
+	VMOVDQU k155<>+0(SB), Y1
+	VMOVDQU k156<>+0(SB), Y2
 
 more:
 	SUBQ       $0x02, SI
@@ -18937,23 +19487,23 @@ slowly:
 	JGT         slowly
 	JMP         more
 
-DATA k153<>+0(SB)/8, $0xffffffffffffffff
-DATA k153<>+8(SB)/8, $0xffffffffffffffff
-DATA k153<>+16(SB)/8, $0xffffffffffffffff
-DATA k153<>+24(SB)/8, $0xffffffffffffffff
-GLOBL k153<>(SB), RODATA|NOPTR, $32
-
-DATA k154<>+0(SB)/8, $0x42ffffff42ffffff
-DATA k154<>+8(SB)/8, $0x42ffffff42ffffff
-DATA k154<>+16(SB)/8, $0x42ffffff42ffffff
-DATA k154<>+24(SB)/8, $0x42ffffff42ffffff
+DATA k154<>+0(SB)/8, $0xffffffffffffffff
+DATA k154<>+8(SB)/8, $0xffffffffffffffff
+DATA k154<>+16(SB)/8, $0xffffffffffffffff
+DATA k154<>+24(SB)/8, $0xffffffffffffffff
 GLOBL k154<>(SB), RODATA|NOPTR, $32
 
-DATA k155<>+0(SB)/8, $0x217fffff217fffff
-DATA k155<>+8(SB)/8, $0x217fffff217fffff
-DATA k155<>+16(SB)/8, $0x217fffff217fffff
-DATA k155<>+24(SB)/8, $0x217fffff217fffff
+DATA k155<>+0(SB)/8, $0x42ffffff42ffffff
+DATA k155<>+8(SB)/8, $0x42ffffff42ffffff
+DATA k155<>+16(SB)/8, $0x42ffffff42ffffff
+DATA k155<>+24(SB)/8, $0x42ffffff42ffffff
 GLOBL k155<>(SB), RODATA|NOPTR, $32
+
+DATA k156<>+0(SB)/8, $0x217fffff217fffff
+DATA k156<>+8(SB)/8, $0x217fffff217fffff
+DATA k156<>+16(SB)/8, $0x217fffff217fffff
+DATA k156<>+24(SB)/8, $0x217fffff217fffff
+GLOBL k156<>(SB), RODATA|NOPTR, $32
 
 // func eachBF16AVX2(dst *byte, src *float32, a *float32, b *float32, n int)
 // Requires: AVX, AVX2, MMX+
@@ -18968,9 +19518,9 @@ TEXT ·eachBF16AVX2(SB), NOSPLIT, $96-40
 	MOVQ    n+32(FP), SI
 	LEAQ    31(SP), DI
 	ANDQ    $-32, DI
-	VMOVDQU k153<>+0(SB), Y0
-	VMOVDQU k154<>+0(SB), Y1
-	VMOVDQU k155<>+0(SB), Y2
+	VMOVDQU k154<>+0(SB), Y0
+	VMOVDQU k155<>+0(SB), Y1
+	VMOVDQU k156<>+0(SB), Y2
 
 more:
 	SUBQ       $0x02, SI
@@ -19011,20 +19561,20 @@ more:
 	CMPL       R8, $0xff
 	JNE        slow
 	VMULPS     (DX), Y3, Y3
-	VMULPS     k156<>+0(SB), Y3, Y7
+	VMULPS     k157<>+0(SB), Y3, Y7
 	VSUBPS     Y3, Y7, Y3
 	VSUBPS     Y3, Y7, Y3
 	VMULPS     32(DX), Y4, Y4
-	VMULPS     k156<>+0(SB), Y4, Y7
+	VMULPS     k157<>+0(SB), Y4, Y7
 	VSUBPS     Y4, Y7, Y4
 	VSUBPS     Y4, Y7, Y4
 	VCMPPS     $0x03, Y4, Y3, Y7
 	VMULPS     64(DX), Y5, Y5
-	VMULPS     k156<>+0(SB), Y5, Y8
+	VMULPS     k157<>+0(SB), Y5, Y8
 	VSUBPS     Y5, Y8, Y5
 	VSUBPS     Y5, Y8, Y5
 	VMULPS     96(DX), Y6, Y6
-	VMULPS     k156<>+0(SB), Y6, Y8
+	VMULPS     k157<>+0(SB), Y6, Y8
 	VSUBPS     Y6, Y8, Y6
 	VSUBPS     Y6, Y8, Y6
 	VCMPPS     $0x03, Y6, Y5, Y8
@@ -19113,11 +19663,11 @@ slowly:
 	JGT         slowly
 	JMP         more
 
-DATA k156<>+0(SB)/8, $0x4780008047800080
-DATA k156<>+8(SB)/8, $0x4780008047800080
-DATA k156<>+16(SB)/8, $0x4780008047800080
-DATA k156<>+24(SB)/8, $0x4780008047800080
-GLOBL k156<>(SB), RODATA|NOPTR, $32
+DATA k157<>+0(SB)/8, $0x4780008047800080
+DATA k157<>+8(SB)/8, $0x4780008047800080
+DATA k157<>+16(SB)/8, $0x4780008047800080
+DATA k157<>+24(SB)/8, $0x4780008047800080
+GLOBL k157<>(SB), RODATA|NOPTR, $32
 
 // func eachF16AVX2(dst *byte, src *float32, a *float32, b *float32, n int)
 // Requires: AVX, AVX2, F16C, MMX+
@@ -19132,9 +19682,9 @@ TEXT ·eachF16AVX2(SB), NOSPLIT, $96-40
 	MOVQ    n+32(FP), SI
 	LEAQ    31(SP), DI
 	ANDQ    $-32, DI
-	VMOVDQU k153<>+0(SB), Y0
-	VMOVDQU k154<>+0(SB), Y1
-	VMOVDQU k155<>+0(SB), Y2
+	VMOVDQU k154<>+0(SB), Y0
+	VMOVDQU k155<>+0(SB), Y1
+	VMOVDQU k156<>+0(SB), Y2
 
 more:
 	SUBQ       $0x02, SI
@@ -19357,504 +19907,6 @@ done:
 	VZEROUPPER
 	RET
 
-// func halfBytesShiftF32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, shift *uint64, chunks int, n int)
-// Requires: AVX, AVX2, MMX+
-TEXT ·halfBytesShiftF32AVX2(SB), NOSPLIT, $128-64
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
-	// for each of its chunks: x = (codebook[q>>shift&15] - b[r]) * a[r];
-	// dst = x, rounded to F32.
-	MOVQ      dst+0(FP), AX
-	MOVQ      src+8(FP), CX
-	MOVQ      a+16(FP), DX
-	MOVQ      b+24(FP), BX
-	LEAQ      31(SP), SI
-	ANDQ      $-32, SI
-	MOVQ      codebook+32(FP), SI
-	VMOVDQU   (SI), Y0
-	VMOVDQU   32(SI), Y1
-	VCMPPS    $0x03, Y0, Y0, Y2
-	VBLENDVPS Y2, k3<>+0(SB), Y0, Y0
-	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k3<>+0(SB), Y1, Y1
-	VMOVUPS   Y0, 64(SP)
-	VMOVUPS   Y1, 96(SP)
-	VMOVDQU   k6<>+0(SB), Y1
-	VMOVDQU   64(SP), Y0
-	VMOVDQU   96(SP), Y2
-	VPXOR     Y3, Y3, Y3
-	VPAND     k125<>+0(SB), Y0, Y0
-	VPXOR     Y4, Y4, Y4
-	VPCMPEQD  Y4, Y0, Y4
-	VMOVDQU   k126<>+0(SB), Y5
-	VPCMPGTD  Y0, Y5, Y5
-	VPCMPGTD  k127<>+0(SB), Y0, Y0
-	VPANDN    Y5, Y4, Y5
-	VPOR      Y5, Y3, Y3
-	VPOR      Y0, Y3, Y3
-	VPAND     k125<>+0(SB), Y2, Y0
-	VPXOR     Y2, Y2, Y2
-	VPCMPEQD  Y2, Y0, Y2
-	VMOVDQU   k126<>+0(SB), Y4
-	VPCMPGTD  Y0, Y4, Y4
-	VPCMPGTD  k127<>+0(SB), Y0, Y0
-	VPANDN    Y4, Y2, Y4
-	VPOR      Y4, Y3, Y3
-	VPOR      Y0, Y3, Y3
-	VMOVMSKPS Y3, DI
-	MOVL      $0x177fffff, SI
-	NEGL      DI
-	SBBL      DI, DI
-	ORL       DI, SI
-	MOVQ      shift+40(FP), DI
-	VMOVQ     (DI), X0
-	MOVQ      n+56(FP), R8
-
-run:
-	// The numbers of a run, or its table.
-	MOVQ         chunks+48(FP), DI
-	MOVL         (DX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, SI
-	JCS          exact
-	MOVL         (BX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, $0x287fffff
-	JCS          exact
-	VBROADCASTSS (DX), Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
-	VBROADCASTSS (BX), Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
-	VMOVDQU      64(SP), Y4
-	VMOVDQU      96(SP), Y5
-	VSUBPS       Y3, Y4, Y4
-	VMULPS       Y2, Y4, Y4
-	VXORPS       k0<>+0(SB), Y4, Y4
-	VSUBPS       Y3, Y5, Y5
-	VMULPS       Y2, Y5, Y5
-	VXORPS       k0<>+0(SB), Y5, Y5
-	VPSHUFB      k128<>+0(SB), Y4, Y4
-	VPSHUFB      k128<>+0(SB), Y5, Y5
-	VPUNPCKLDQ   Y5, Y4, Y2
-	VMOVDQU      k129<>+0(SB), Y3
-	VPERMD       Y2, Y3, Y3
-	VMOVDQU      k130<>+0(SB), Y6
-	VPERMD       Y2, Y6, Y2
-	VPUNPCKHDQ   Y5, Y4, Y4
-	VMOVDQU      k129<>+0(SB), Y5
-	VPERMD       Y4, Y5, Y5
-	VMOVDQU      k130<>+0(SB), Y6
-	VPERMD       Y4, Y6, Y4
-
-chunk:
-	VMOVDQU    (CX), Y6
-	VMOVDQU    k157<>+0(SB), Y7
-	VPERMD     Y6, Y7, Y6
-	VPSRLW     X0, Y6, Y6
-	VPAND      Y1, Y6, Y6
-	VPSHUFB    Y6, Y3, Y7
-	VPSHUFB    Y6, Y2, Y8
-	VPSHUFB    Y6, Y5, Y9
-	VPSHUFB    Y6, Y4, Y6
-	VPUNPCKLBW Y8, Y7, Y10
-	VPUNPCKLBW Y6, Y9, Y11
-	VPUNPCKLWD Y11, Y10, Y12
-	VPUNPCKHWD Y11, Y10, Y10
-	VMOVDQU    Y12, (AX)
-	VMOVDQU    Y10, 32(AX)
-	VPUNPCKHBW Y8, Y7, Y7
-	VPUNPCKHBW Y6, Y9, Y6
-	VPUNPCKLWD Y6, Y7, Y8
-	VPUNPCKHWD Y6, Y7, Y6
-	VMOVDQU    Y8, 64(AX)
-	VMOVDQU    Y6, 96(AX)
-	ADDQ       $0x00000020, CX
-	PREFETCHT0 1024(AX)
-	PREFETCHT0 1088(AX)
-	ADDQ       $0x00000080, AX
-	DECQ       DI
-	JNZ        chunk
-	ADDQ       $0x04, DX
-	ADDQ       $0x04, BX
-	DECQ       R8
-	JNZ        run
-	VZEROUPPER
-	RET
-
-exact:
-	// A run that is not ordinary.
-	VBROADCASTSS (DX), Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
-	VBROADCASTSS (BX), Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
-	VCVTPS2PD    X2, Y2
-	VMOVDQU      64(SP), Y4
-	VMOVDQU      96(SP), Y5
-	VSUBPS       Y3, Y4, Y4
-	VEXTRACTF128 $0x01, Y4, X6
-	VCVTPS2PD    X4, Y4
-	VMULPD       Y2, Y4, Y4
-	VCVTPD2PSY   Y4, X4
-	VCVTPS2PD    X6, Y6
-	VMULPD       Y2, Y6, Y6
-	VCVTPD2PSY   Y6, X6
-	VINSERTF128  $0x01, X6, Y4, Y4
-	VXORPS       k0<>+0(SB), Y4, Y4
-	VSUBPS       Y3, Y5, Y5
-	VEXTRACTF128 $0x01, Y5, X3
-	VCVTPS2PD    X5, Y5
-	VMULPD       Y2, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VCVTPS2PD    X3, Y3
-	VMULPD       Y2, Y3, Y3
-	VCVTPD2PSY   Y3, X3
-	VINSERTF128  $0x01, X3, Y5, Y5
-	VXORPS       k0<>+0(SB), Y5, Y5
-	VPSHUFB      k128<>+0(SB), Y4, Y4
-	VPSHUFB      k128<>+0(SB), Y5, Y5
-	VPUNPCKLDQ   Y5, Y4, Y2
-	VMOVDQU      k129<>+0(SB), Y3
-	VPERMD       Y2, Y3, Y3
-	VMOVDQU      k130<>+0(SB), Y6
-	VPERMD       Y2, Y6, Y2
-	VPUNPCKHDQ   Y5, Y4, Y4
-	VMOVDQU      k129<>+0(SB), Y5
-	VPERMD       Y4, Y5, Y5
-	VMOVDQU      k130<>+0(SB), Y6
-	VPERMD       Y4, Y6, Y4
-	VMOVDQA      Y3, Y3
-	VMOVDQA      Y2, Y2
-	VMOVDQA      Y5, Y5
-	VMOVDQA      Y4, Y4
-	JMP          chunk
-
-DATA k157<>+0(SB)/8, $0x0000000200000000
-DATA k157<>+8(SB)/8, $0x0000000600000004
-DATA k157<>+16(SB)/8, $0x0000000300000001
-DATA k157<>+24(SB)/8, $0x0000000700000005
-GLOBL k157<>(SB), RODATA|NOPTR, $32
-
-// func halfBytesShiftBF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, shift *uint64, chunks int, n int)
-// Requires: AVX, AVX2, MMX+
-TEXT ·halfBytesShiftBF16AVX2(SB), NOSPLIT, $64-64
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
-	// for each of its chunks: x = (codebook[q>>shift&15] - b[r]) * a[r];
-	// dst = x, rounded to BF16.
-	MOVQ      dst+0(FP), AX
-	MOVQ      src+8(FP), CX
-	MOVQ      a+16(FP), DX
-	MOVQ      b+24(FP), BX
-	VMOVDQU   k4<>+0(SB), Y1
-	VMOVDQU   k5<>+0(SB), Y2
-	MOVQ      codebook+32(FP), SI
-	VMOVDQU   (SI), Y0
-	VMOVDQU   32(SI), Y3
-	VCMPPS    $0x03, Y0, Y0, Y4
-	VBLENDVPS Y4, k3<>+0(SB), Y0, Y0
-	VCMPPS    $0x03, Y3, Y3, Y4
-	VBLENDVPS Y4, k3<>+0(SB), Y3, Y3
-	VSHUFPS   $0x88, Y3, Y0, Y4
-	VPERMQ    $0xd8, Y4, Y4
-	VSHUFPS   $0xdd, Y3, Y0, Y0
-	VPERMQ    $0xd8, Y0, Y0
-	VMOVUPS   Y4, (SP)
-	VMOVUPS   Y0, 32(SP)
-	VMOVDQU   k6<>+0(SB), Y3
-	VMOVDQU   (SP), Y0
-	VMOVDQU   32(SP), Y4
-	VPXOR     Y5, Y5, Y5
-	VPAND     k125<>+0(SB), Y0, Y0
-	VPXOR     Y6, Y6, Y6
-	VPCMPEQD  Y6, Y0, Y6
-	VMOVDQU   k126<>+0(SB), Y7
-	VPCMPGTD  Y0, Y7, Y7
-	VPCMPGTD  k127<>+0(SB), Y0, Y0
-	VPANDN    Y7, Y6, Y7
-	VPOR      Y7, Y5, Y5
-	VPOR      Y0, Y5, Y5
-	VPAND     k125<>+0(SB), Y4, Y0
-	VPXOR     Y4, Y4, Y4
-	VPCMPEQD  Y4, Y0, Y4
-	VMOVDQU   k126<>+0(SB), Y6
-	VPCMPGTD  Y0, Y6, Y6
-	VPCMPGTD  k127<>+0(SB), Y0, Y0
-	VPANDN    Y6, Y4, Y6
-	VPOR      Y6, Y5, Y5
-	VPOR      Y0, Y5, Y5
-	VMOVMSKPS Y5, DI
-	MOVL      $0x177fffff, SI
-	NEGL      DI
-	SBBL      DI, DI
-	ORL       DI, SI
-	MOVQ      shift+40(FP), DI
-	VMOVQ     (DI), X0
-	MOVQ      n+56(FP), R8
-
-run:
-	// The numbers of a run, or its table.
-	MOVQ         chunks+48(FP), DI
-	MOVL         (DX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, SI
-	JCS          exact
-	MOVL         (BX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, $0x287fffff
-	JCS          exact
-	VBROADCASTSS (DX), Y4
-	VXORPS       k0<>+0(SB), Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k3<>+0(SB), Y4, Y4
-	VBROADCASTSS (BX), Y5
-	VCMPPS       $0x03, Y5, Y5, Y6
-	VBLENDVPS    Y6, k3<>+0(SB), Y5, Y5
-	VMOVDQU      (SP), Y6
-	VMOVDQU      32(SP), Y7
-	VSUBPS       Y5, Y6, Y6
-	VMULPS       Y4, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y2, Y1, Y8
-	VPADDD       Y8, Y6, Y6
-	VSUBPS       Y5, Y7, Y7
-	VMULPS       Y4, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y4
-	VBLENDVPS    Y4, Y2, Y1, Y4
-	VPADDD       Y4, Y7, Y7
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y7, Y6, Y6
-	VPSHUFB      k8<>+0(SB), Y6, Y6
-	VPERMQ       $0x88, Y6, Y4
-	VPERMQ       $0xdd, Y6, Y5
-
-chunk:
-	VMOVDQU    (CX), Y6
-	VPERMQ     $0xd8, Y6, Y6
-	VPSRLW     X0, Y6, Y6
-	VPAND      Y3, Y6, Y6
-	VPSHUFB    Y6, Y4, Y7
-	VPSHUFB    Y6, Y5, Y6
-	VPUNPCKLBW Y6, Y7, Y8
-	VMOVDQU    Y8, (AX)
-	VPUNPCKHBW Y6, Y7, Y6
-	VMOVDQU    Y6, 32(AX)
-	ADDQ       $0x00000020, CX
-	PREFETCHT0 1024(AX)
-	ADDQ       $0x00000040, AX
-	DECQ       DI
-	JNZ        chunk
-	ADDQ       $0x04, DX
-	ADDQ       $0x04, BX
-	DECQ       R8
-	JNZ        run
-	VZEROUPPER
-	RET
-
-exact:
-	// A run that is not ordinary.
-	VBROADCASTSS (DX), Y4
-	VXORPS       k0<>+0(SB), Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k3<>+0(SB), Y4, Y4
-	VBROADCASTSS (BX), Y5
-	VCMPPS       $0x03, Y5, Y5, Y6
-	VBLENDVPS    Y6, k3<>+0(SB), Y5, Y5
-	VCVTPS2PD    X4, Y4
-	VMOVDQU      (SP), Y6
-	VMOVDQU      32(SP), Y7
-	VSUBPS       Y5, Y6, Y6
-	VEXTRACTF128 $0x01, Y6, X8
-	VCVTPS2PD    X6, Y6
-	VMULPD       Y4, Y6, Y6
-	VCVTPD2PSY   Y6, X6
-	VCVTPS2PD    X8, Y8
-	VMULPD       Y4, Y8, Y8
-	VCVTPD2PSY   Y8, X8
-	VINSERTF128  $0x01, X8, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y2, Y1, Y8
-	VPADDD       Y8, Y6, Y6
-	VSUBPS       Y5, Y7, Y7
-	VEXTRACTF128 $0x01, Y7, X5
-	VCVTPS2PD    X7, Y7
-	VMULPD       Y4, Y7, Y7
-	VCVTPD2PSY   Y7, X7
-	VCVTPS2PD    X5, Y5
-	VMULPD       Y4, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VINSERTF128  $0x01, X5, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y4
-	VBLENDVPS    Y4, Y2, Y1, Y4
-	VPADDD       Y4, Y7, Y7
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y7, Y6, Y6
-	VPSHUFB      k8<>+0(SB), Y6, Y6
-	VPERMQ       $0x88, Y6, Y4
-	VPERMQ       $0xdd, Y6, Y5
-	VMOVDQA      Y4, Y4
-	VMOVDQA      Y5, Y5
-	JMP          chunk
-
-// func halfBytesShiftF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, shift *uint64, chunks int, n int)
-// Requires: AVX, AVX2, F16C, MMX+
-TEXT ·halfBytesShiftF16AVX2(SB), NOSPLIT, $128-64
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
-	// for each of its chunks: x = (codebook[q>>shift&15] - b[r]) * a[r];
-	// dst = x, rounded to F16.
-	MOVQ      dst+0(FP), AX
-	MOVQ      src+8(FP), CX
-	MOVQ      a+16(FP), DX
-	MOVQ      b+24(FP), BX
-	LEAQ      31(SP), SI
-	ANDQ      $-32, SI
-	MOVQ      codebook+32(FP), SI
-	VMOVDQU   (SI), Y0
-	VMOVDQU   32(SI), Y1
-	VCMPPS    $0x03, Y0, Y0, Y2
-	VBLENDVPS Y2, k3<>+0(SB), Y0, Y0
-	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k3<>+0(SB), Y1, Y1
-	VMOVUPS   Y0, 64(SP)
-	VMOVUPS   Y1, 96(SP)
-	VMOVDQU   k6<>+0(SB), Y1
-	VMOVDQU   64(SP), Y0
-	VMOVDQU   96(SP), Y2
-	VPXOR     Y3, Y3, Y3
-	VPAND     k125<>+0(SB), Y0, Y0
-	VPXOR     Y4, Y4, Y4
-	VPCMPEQD  Y4, Y0, Y4
-	VMOVDQU   k126<>+0(SB), Y5
-	VPCMPGTD  Y0, Y5, Y5
-	VPCMPGTD  k127<>+0(SB), Y0, Y0
-	VPANDN    Y5, Y4, Y5
-	VPOR      Y5, Y3, Y3
-	VPOR      Y0, Y3, Y3
-	VPAND     k125<>+0(SB), Y2, Y0
-	VPXOR     Y2, Y2, Y2
-	VPCMPEQD  Y2, Y0, Y2
-	VMOVDQU   k126<>+0(SB), Y4
-	VPCMPGTD  Y0, Y4, Y4
-	VPCMPGTD  k127<>+0(SB), Y0, Y0
-	VPANDN    Y4, Y2, Y4
-	VPOR      Y4, Y3, Y3
-	VPOR      Y0, Y3, Y3
-	VMOVMSKPS Y3, DI
-	MOVL      $0x177fffff, SI
-	NEGL      DI
-	SBBL      DI, DI
-	ORL       DI, SI
-	MOVQ      shift+40(FP), DI
-	VMOVQ     (DI), X0
-	MOVQ      n+56(FP), R8
-
-run:
-	// The numbers of a run, or its table.
-	MOVQ         chunks+48(FP), DI
-	MOVL         (DX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, SI
-	JCS          exact
-	MOVL         (BX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, $0x287fffff
-	JCS          exact
-	VBROADCASTSS (DX), Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
-	VBROADCASTSS (BX), Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
-	VMOVDQU      64(SP), Y4
-	VMOVDQU      96(SP), Y5
-	VSUBPS       Y3, Y4, Y4
-	VMULPS       Y2, Y4, Y4
-	VXORPS       k0<>+0(SB), Y4, Y4
-	VSUBPS       Y3, Y5, Y5
-	VMULPS       Y2, Y5, Y5
-	VXORPS       k0<>+0(SB), Y5, Y5
-	VCVTPS2PH    $0x00, Y4, X4
-	VCVTPS2PH    $0x00, Y5, X2
-	VINSERTI128  $0x01, X2, Y4, Y4
-	VPSHUFB      k8<>+0(SB), Y4, Y4
-	VPERMQ       $0x88, Y4, Y2
-	VPERMQ       $0xdd, Y4, Y3
-
-chunk:
-	VMOVDQU    (CX), Y4
-	VPERMQ     $0xd8, Y4, Y4
-	VPSRLW     X0, Y4, Y4
-	VPAND      Y1, Y4, Y4
-	VPSHUFB    Y4, Y2, Y5
-	VPSHUFB    Y4, Y3, Y4
-	VPUNPCKLBW Y4, Y5, Y6
-	VMOVDQU    Y6, (AX)
-	VPUNPCKHBW Y4, Y5, Y4
-	VMOVDQU    Y4, 32(AX)
-	ADDQ       $0x00000020, CX
-	PREFETCHT0 1024(AX)
-	ADDQ       $0x00000040, AX
-	DECQ       DI
-	JNZ        chunk
-	ADDQ       $0x04, DX
-	ADDQ       $0x04, BX
-	DECQ       R8
-	JNZ        run
-	VZEROUPPER
-	RET
-
-exact:
-	// A run that is not ordinary.
-	VBROADCASTSS (DX), Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
-	VBROADCASTSS (BX), Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
-	VCVTPS2PD    X2, Y2
-	VMOVDQU      64(SP), Y4
-	VMOVDQU      96(SP), Y5
-	VSUBPS       Y3, Y4, Y4
-	VEXTRACTF128 $0x01, Y4, X6
-	VCVTPS2PD    X4, Y4
-	VMULPD       Y2, Y4, Y4
-	VCVTPD2PSY   Y4, X4
-	VCVTPS2PD    X6, Y6
-	VMULPD       Y2, Y6, Y6
-	VCVTPD2PSY   Y6, X6
-	VINSERTF128  $0x01, X6, Y4, Y4
-	VXORPS       k0<>+0(SB), Y4, Y4
-	VSUBPS       Y3, Y5, Y5
-	VEXTRACTF128 $0x01, Y5, X3
-	VCVTPS2PD    X5, Y5
-	VMULPD       Y2, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VCVTPS2PD    X3, Y3
-	VMULPD       Y2, Y3, Y3
-	VCVTPD2PSY   Y3, X3
-	VINSERTF128  $0x01, X3, Y5, Y5
-	VXORPS       k0<>+0(SB), Y5, Y5
-	VCVTPS2PH    $0x00, Y4, X4
-	VCVTPS2PH    $0x00, Y5, X2
-	VINSERTI128  $0x01, X2, Y4, Y4
-	VPSHUFB      k8<>+0(SB), Y4, Y4
-	VPERMQ       $0x88, Y4, Y2
-	VPERMQ       $0xdd, Y4, Y3
-	VMOVDQA      Y2, Y2
-	VMOVDQA      Y3, Y3
-	JMP          chunk
-
 // func absmaxAVX2(dst *float32, src *byte, chunks int, n int)
 // Requires: AVX, AVX2
 TEXT ·absmaxAVX2(SB), NOSPLIT, $0-32
@@ -20010,7 +20062,7 @@ scaled:
 	VPACKSSDW      Y0, Y12, Y12
 	VPACKSSDW      Y2, Y1, Y1
 	VPACKSSWB      Y1, Y12, Y12
-	VMOVDQU        k150<>+0(SB), Y0
+	VMOVDQU        k151<>+0(SB), Y0
 	VPERMD         Y12, Y0, Y12
 	VPAND          k6<>+0(SB), Y12, Y12
 	VBROADCASTI128 64(R8), Y0
@@ -20036,19 +20088,19 @@ checked:
 	VMOVDQA   Y12, Y13
 	VMOVDQU   (DX), Y0
 	VPADDD    Y0, Y0, Y1
-	VPADDD    k153<>+0(SB), Y1, Y1
+	VPADDD    k154<>+0(SB), Y1, Y1
 	VPMINUD   Y1, Y13, Y13
 	VMOVDQU   32(DX), Y1
 	VPADDD    Y1, Y1, Y2
-	VPADDD    k153<>+0(SB), Y2, Y2
+	VPADDD    k154<>+0(SB), Y2, Y2
 	VPMINUD   Y2, Y13, Y13
 	VMOVDQU   64(DX), Y2
 	VPADDD    Y2, Y2, Y3
-	VPADDD    k153<>+0(SB), Y3, Y3
+	VPADDD    k154<>+0(SB), Y3, Y3
 	VPMINUD   Y3, Y13, Y13
 	VMOVDQU   96(DX), Y3
 	VPADDD    Y3, Y3, Y15
-	VPADDD    k153<>+0(SB), Y15, Y15
+	VPADDD    k154<>+0(SB), Y15, Y15
 	VPMINUD   Y15, Y13, Y13
 	VPCMPEQD  Y12, Y13, Y13
 	VMOVMSKPS Y13, R10
@@ -20173,7 +20225,7 @@ scaled:
 	VPACKSSDW Y1, Y0, Y0
 	VPACKSSDW Y3, Y2, Y2
 	VPACKSSWB Y2, Y0, Y0
-	VMOVDQU   k150<>+0(SB), Y1
+	VMOVDQU   k151<>+0(SB), Y1
 	VPERMD    Y0, Y1, Y0
 	VMOVDQU   Y0, (AX)
 	ADDQ      $0x00000080, CX
@@ -20239,7 +20291,7 @@ TEXT ·special32AVX2(SB), NOSPLIT, $0-32
 	MOVL         infinity+16(FP), DX
 	VMOVD        DX, X2
 	VPBROADCASTD X2, Y2
-	VPADDD       k153<>+0(SB), Y2, Y1
+	VPADDD       k154<>+0(SB), Y2, Y1
 	MOVQ         n+24(FP), DX
 	VPXOR        Y3, Y3, Y3
 	VPXOR        Y4, Y4, Y4
@@ -20279,7 +20331,7 @@ TEXT ·special16AVX2(SB), NOSPLIT, $0-32
 	MOVL         infinity+16(FP), DX
 	VMOVD        DX, X2
 	VPBROADCASTW X2, Y2
-	VPADDW       k153<>+0(SB), Y2, Y1
+	VPADDW       k154<>+0(SB), Y2, Y1
 	MOVQ         n+24(FP), DX
 	VPXOR        Y3, Y3, Y3
 	VPXOR        Y4, Y4, Y4
@@ -21715,7 +21767,7 @@ group:
 	VPACKSSDW    Y1, Y5, Y5
 	VPACKSSDW    Y0, Y2, Y2
 	VPACKSSWB    Y2, Y5, Y5
-	VMOVDQU      k150<>+0(SB), Y0
+	VMOVDQU      k151<>+0(SB), Y0
 	VPERMD       Y5, Y0, Y5
 	VPABSB       Y5, Y5
 	VEXTRACTI128 $0x01, Y5, X0
@@ -22204,14 +22256,14 @@ block:
 	VORPS      k175<>+0(SB), Y4, Y4
 	VADDPS     Y4, Y3, Y3
 	VCVTTPS2DQ Y3, Y3
-	VPAND      k152<>+0(SB), Y0, Y0
-	VPAND      k152<>+0(SB), Y1, Y1
-	VPAND      k152<>+0(SB), Y2, Y2
-	VPAND      k152<>+0(SB), Y3, Y3
+	VPAND      k153<>+0(SB), Y0, Y0
+	VPAND      k153<>+0(SB), Y1, Y1
+	VPAND      k153<>+0(SB), Y2, Y2
+	VPAND      k153<>+0(SB), Y3, Y3
 	VPACKSSDW  Y1, Y0, Y0
 	VPACKSSDW  Y3, Y2, Y2
 	VPACKUSWB  Y2, Y0, Y0
-	VMOVDQU    k150<>+0(SB), Y1
+	VMOVDQU    k151<>+0(SB), Y1
 	VPERMD     Y0, Y1, Y0
 	VMOVDQU    Y0, 2(AX)
 	ADDQ       $0x00000080, CX
@@ -22302,14 +22354,14 @@ block:
 	VMULPS       Y5, Y3, Y3
 	VADDPS       k177<>+0(SB), Y3, Y3
 	VCVTTPS2DQ   Y3, Y3
-	VPAND        k152<>+0(SB), Y0, Y0
-	VPAND        k152<>+0(SB), Y1, Y1
-	VPAND        k152<>+0(SB), Y2, Y2
-	VPAND        k152<>+0(SB), Y3, Y3
+	VPAND        k153<>+0(SB), Y0, Y0
+	VPAND        k153<>+0(SB), Y1, Y1
+	VPAND        k153<>+0(SB), Y2, Y2
+	VPAND        k153<>+0(SB), Y3, Y3
 	VPACKSSDW    Y1, Y0, Y0
 	VPACKSSDW    Y3, Y2, Y2
 	VPACKUSWB    Y2, Y0, Y0
-	VMOVDQU      k150<>+0(SB), Y1
+	VMOVDQU      k151<>+0(SB), Y1
 	VPERMD       Y0, Y1, Y0
 	VPMINSB      k6<>+0(SB), Y0, Y0
 	VPAND        k6<>+0(SB), Y0, Y0
@@ -22411,14 +22463,14 @@ group:
 	VMULPS       Y7, Y4, Y4
 	VADDPS       Y6, Y4, Y4
 	VCVTTPS2DQ   Y4, Y4
-	VPAND        k152<>+0(SB), Y1, Y1
-	VPAND        k152<>+0(SB), Y2, Y2
-	VPAND        k152<>+0(SB), Y3, Y3
-	VPAND        k152<>+0(SB), Y4, Y4
+	VPAND        k153<>+0(SB), Y1, Y1
+	VPAND        k153<>+0(SB), Y2, Y2
+	VPAND        k153<>+0(SB), Y3, Y3
+	VPAND        k153<>+0(SB), Y4, Y4
 	VPACKSSDW    Y2, Y1, Y1
 	VPACKSSDW    Y4, Y3, Y3
 	VPACKUSWB    Y3, Y1, Y1
-	VMOVDQU      k150<>+0(SB), Y2
+	VMOVDQU      k151<>+0(SB), Y2
 	VPERMD       Y1, Y2, Y1
 	VPMINSB      Y0, Y1, Y1
 	VPSLLW       $0x03, Y1, Y2
@@ -22518,14 +22570,14 @@ group:
 	VMULPS       Y5, Y4, Y4
 	VADDPS       k100<>+0(SB), Y4, Y4
 	VCVTTPS2DQ   Y4, Y4
-	VPAND        k152<>+0(SB), Y1, Y1
-	VPAND        k152<>+0(SB), Y2, Y2
-	VPAND        k152<>+0(SB), Y3, Y3
-	VPAND        k152<>+0(SB), Y4, Y4
+	VPAND        k153<>+0(SB), Y1, Y1
+	VPAND        k153<>+0(SB), Y2, Y2
+	VPAND        k153<>+0(SB), Y3, Y3
+	VPAND        k153<>+0(SB), Y4, Y4
 	VPACKSSDW    Y2, Y1, Y1
 	VPACKSSDW    Y4, Y3, Y3
 	VPACKUSWB    Y3, Y1, Y1
-	VMOVDQU      k150<>+0(SB), Y2
+	VMOVDQU      k151<>+0(SB), Y2
 	VPERMD       Y1, Y2, Y1
 	VPMINSB      Y0, Y1, Y1
 	VPSLLW       $0x03, Y1, Y2
@@ -22645,12 +22697,12 @@ block:
 	VPACKSSDW    Y3, Y2, Y2
 	VPACKSSDW    Y5, Y4, Y4
 	VPACKUSWB    Y4, Y2, Y2
-	VMOVDQU      k150<>+0(SB), Y0
+	VMOVDQU      k151<>+0(SB), Y0
 	VPERMD       Y2, Y0, Y2
 	VPACKSSDW    Y7, Y6, Y6
 	VPACKSSDW    Y9, Y8, Y8
 	VPACKSSWB    Y8, Y6, Y6
-	VMOVDQU      k150<>+0(SB), Y0
+	VMOVDQU      k151<>+0(SB), Y0
 	VPERMD       Y6, Y0, Y6
 	VPMINUB      k6<>+0(SB), Y2, Y0
 	VPCMPGTB     k179<>+0(SB), Y2, Y3
@@ -22834,12 +22886,12 @@ block:
 	VPACKSSDW    Y6, Y4, Y4
 	VPACKSSDW    Y8, Y7, Y7
 	VPACKUSWB    Y7, Y4, Y4
-	VMOVDQU      k150<>+0(SB), Y1
+	VMOVDQU      k151<>+0(SB), Y1
 	VPERMD       Y4, Y1, Y4
 	VPACKSSDW    Y10, Y9, Y9
 	VPACKSSDW    Y11, Y0, Y0
 	VPACKSSWB    Y0, Y9, Y9
-	VMOVDQU      k150<>+0(SB), Y0
+	VMOVDQU      k151<>+0(SB), Y0
 	VPERMD       Y9, Y0, Y9
 	VPMINUB      k6<>+0(SB), Y4, Y0
 	VPCMPGTB     k179<>+0(SB), Y4, Y1
@@ -22892,12 +22944,12 @@ block:
 	VPACKSSDW    Y4, Y3, Y3
 	VPACKSSDW    Y7, Y6, Y6
 	VPACKUSWB    Y6, Y3, Y3
-	VMOVDQU      k150<>+0(SB), Y1
+	VMOVDQU      k151<>+0(SB), Y1
 	VPERMD       Y3, Y1, Y3
 	VPACKSSDW    Y9, Y8, Y8
 	VPACKSSDW    Y10, Y0, Y0
 	VPACKSSWB    Y0, Y8, Y8
-	VMOVDQU      k150<>+0(SB), Y0
+	VMOVDQU      k151<>+0(SB), Y0
 	VPERMD       Y8, Y0, Y8
 	VPMINUB      k6<>+0(SB), Y3, Y0
 	VPCMPGTB     k179<>+0(SB), Y3, Y1
@@ -23054,7 +23106,7 @@ block:
 	VPACKSSWB  Y7, Y5, Y5
 	VPAND      k65<>+0(SB), Y5, Y5
 	VPOR       Y5, Y1, Y1
-	VMOVDQU    k150<>+0(SB), Y2
+	VMOVDQU    k151<>+0(SB), Y2
 	VPERMD     Y1, Y2, Y1
 	VMOVDQU    Y1, (AX)
 	ADDQ       $0x00000080, CX
@@ -23158,7 +23210,7 @@ block:
 	VPACKSSWB  Y7, Y5, Y5
 	VPAND      k65<>+0(SB), Y5, Y5
 	VPOR       Y5, Y1, Y1
-	VMOVDQU    k150<>+0(SB), Y2
+	VMOVDQU    k151<>+0(SB), Y2
 	VPERMD     Y1, Y2, Y1
 	VMOVDQU    Y1, (AX)
 	ADDQ       $0x00000080, CX
@@ -23258,7 +23310,7 @@ block:
 	VPACKSSWB  Y7, Y5, Y5
 	VPAND      k65<>+0(SB), Y5, Y5
 	VPOR       Y5, Y1, Y1
-	VMOVDQU    k150<>+0(SB), Y2
+	VMOVDQU    k151<>+0(SB), Y2
 	VPERMD     Y1, Y2, Y1
 	VMOVDQU    Y1, (AX)
 	ADDQ       $0x00000080, CX
@@ -23352,7 +23404,7 @@ block:
 	VPACKSSWB  Y7, Y5, Y5
 	VPAND      k65<>+0(SB), Y5, Y5
 	VPOR       Y5, Y1, Y1
-	VMOVDQU    k150<>+0(SB), Y2
+	VMOVDQU    k151<>+0(SB), Y2
 	VPERMD     Y1, Y2, Y1
 	VMOVDQU    Y1, (AX)
 	ADDQ       $0x00000080, CX

@@ -4,10 +4,10 @@
 
 package asm
 
-// q8BF16NEON works like the scalar function of its entry.
+// q8_0BF16NEON works like the scalar function of its entry.
 //
 //go:noescape
-func q8BF16NEON(dst *byte, src *byte, size int, n int)
+func q8_0BF16NEON(dst *byte, src *byte, n int)
 
 // codebookBF16NEON works like the scalar function of its entry.
 //

@@ -4,15 +4,14 @@
 
 #include "textflag.h"
 
-// func q8BF16NEON(dst *byte, src *byte, size int, n int)
-TEXT ·q8BF16NEON(SB), NOSPLIT, $0-32
-	// For each block: Q8_0, Q8_1: d float16, ..., 32 signed bytes q:
+// func q8_0BF16NEON(dst *byte, src *byte, n int)
+TEXT ·q8_0BF16NEON(SB), NOSPLIT, $0-24
+	// For each block: d float16, 32 signed bytes q:
 	// x = d*q;
 	// dst = x, rounded to BF16.
 	MOVD dst+0(FP), R0
 	MOVD src+8(FP), R1
-	MOVD size+16(FP), R8
-	MOVD n+24(FP), R2
+	MOVD n+16(FP), R2
 	MOVD $1, R3
 	VDUP R3, V31.S4
 	MOVD $32767, R3
@@ -28,8 +27,7 @@ block1:
 	WORD $0x0e217a10 // FCVTL.4S V16, V16
 	WORD $0x4e30e612 // FCMEQ.4S V18, V16, V16
 	WORD $0x6ef21fb0 // BIF.16B V16, V29, V18
-	ADD R8, R1, R4
-	SUB $32, R4
+	ADD $2, R1, R4
 	VLD1.P 16(R4), [V0.B16]
 	WORD $0x0f08a401 // SXTL.8H V1, V0
 	WORD $0x4f08a402 // SXTL2.8H V2, V0
@@ -102,7 +100,7 @@ block1:
 	WORD $0x0f1084c2 // SHRN.4H #16 V2, V6
 	WORD $0x4f1084e2 // SHRN2.8H #16 V2, V7
 	VST1.P [V1.B16, V2.B16], 32(R0)
-	ADD R8, R1
+	ADD $34, R1
 	SUBS $1, R2
 	BNE block1
 	RET

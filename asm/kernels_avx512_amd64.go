@@ -4,15 +4,15 @@
 
 package asm
 
-// q8BF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
+// q8_0BF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func q8BF16AVX512(dst *byte, src *byte, size int, n int) (left int)
+func q8_0BF16AVX512(dst *byte, src *byte, n int) (left int)
 
-// q8F16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
+// q8_0F16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
-func q8F16AVX512(dst *byte, src *byte, size int, n int) (left int)
+func q8_0F16AVX512(dst *byte, src *byte, n int) (left int)
 
 // codebookBF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //

@@ -4,10 +4,10 @@
 
 #include "textflag.h"
 
-// func q8BF16AVX512(dst *byte, src *byte, size int, n int) (left int)
+// func q8_0BF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VL, F16C, MMX+
-TEXT ·q8BF16AVX512(SB), NOSPLIT, $128-40
-	// Q8_0, Q8_1: d float16, 32 signed bytes q at the end of a block
+TEXT ·q8_0BF16AVX512(SB), NOSPLIT, $128-32
+	// Q8_0: d float16, 32 signed bytes q
 	// d of eight blocks made ready at once
 	// number = q*d
 	MOVQ         dst+0(FP), AX
@@ -16,15 +16,12 @@ TEXT ·q8BF16AVX512(SB), NOSPLIT, $128-40
 	VPBROADCASTD k1<>+0(SB), Z1
 	VMOVDQU64    k2<>+0(SB), Z2
 	VMOVDQU64    k3<>+0(SB), Z3
-	MOVQ         n+24(FP), DX
+	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	MOVQ         size+16(FP), SI
 	CMPQ         DX, $0x08
 	JLT          stop
 	VMOVDQU      k4<>+0(SB), Y4
-	VPBROADCASTD SI, Y5
-	VPMULLD      Y5, Y4, Y4
 	KXNORB       K0, K0, K1
 	VPXOR        Y5, Y5, Y5
 	VPGATHERDD   (CX)(Y4*1), K1, Y5
@@ -36,10 +33,9 @@ batch:
 	VMOVAPS    Z5, Z6
 	CMPQ       DX, $0x10
 	JLT        ready
-	LEAQ       (CX)(SI*8), DI
 	KXNORB     K0, K0, K1
 	VPXOR      Y5, Y5, Y5
-	VPGATHERDD (DI)(Y4*1), K1, Y5
+	VPGATHERDD 272(CX)(Y4*1), K1, Y5
 	VPMOVDW    Y5, X5
 	VCVTPH2PS  X5, Y5
 
@@ -50,8 +46,8 @@ ready:
 	VMOVUPS     Z6, (BX)
 
 	// Two blocks at a time.
-	VPMOVSXBD   -32(CX)(SI*1), Z6
-	VPMOVSXBD   -16(CX)(SI*1), Z7
+	VPMOVSXBD   2(CX), Z6
+	VPMOVSXBD   18(CX), Z7
 	VCVTDQ2PS   Z6, Z6
 	VCVTDQ2PS   Z7, Z7
 	VMULPS.BCST (BX), Z6, Z6
@@ -63,8 +59,8 @@ ready:
 	VPCMPUW     $0x06, Z0, Z6, K1
 	VPADDW      Z1, Z8, K1, Z8
 	VMOVDQU16   Z8, (AX)
-	VPMOVSXBD   -32(CX)(SI*2), Z6
-	VPMOVSXBD   -16(CX)(SI*2), Z7
+	VPMOVSXBD   36(CX), Z6
+	VPMOVSXBD   52(CX), Z7
 	VCVTDQ2PS   Z6, Z6
 	VCVTDQ2PS   Z7, Z7
 	VMULPS.BCST 4(BX), Z6, Z6
@@ -78,10 +74,10 @@ ready:
 	VMOVDQU16   Z8, 64(AX)
 	PREFETCHT0  1024(AX)
 	PREFETCHT0  1088(AX)
+	ADDQ        $0x00000044, CX
 	ADDQ        $0x00000080, AX
-	LEAQ        (CX)(SI*2), CX
-	VPMOVSXBD   -32(CX)(SI*1), Z6
-	VPMOVSXBD   -16(CX)(SI*1), Z7
+	VPMOVSXBD   2(CX), Z6
+	VPMOVSXBD   18(CX), Z7
 	VCVTDQ2PS   Z6, Z6
 	VCVTDQ2PS   Z7, Z7
 	VMULPS.BCST 8(BX), Z6, Z6
@@ -93,8 +89,8 @@ ready:
 	VPCMPUW     $0x06, Z0, Z6, K1
 	VPADDW      Z1, Z8, K1, Z8
 	VMOVDQU16   Z8, (AX)
-	VPMOVSXBD   -32(CX)(SI*2), Z6
-	VPMOVSXBD   -16(CX)(SI*2), Z7
+	VPMOVSXBD   36(CX), Z6
+	VPMOVSXBD   52(CX), Z7
 	VCVTDQ2PS   Z6, Z6
 	VCVTDQ2PS   Z7, Z7
 	VMULPS.BCST 12(BX), Z6, Z6
@@ -108,10 +104,10 @@ ready:
 	VMOVDQU16   Z8, 64(AX)
 	PREFETCHT0  1024(AX)
 	PREFETCHT0  1088(AX)
+	ADDQ        $0x00000044, CX
 	ADDQ        $0x00000080, AX
-	LEAQ        (CX)(SI*2), CX
-	VPMOVSXBD   -32(CX)(SI*1), Z6
-	VPMOVSXBD   -16(CX)(SI*1), Z7
+	VPMOVSXBD   2(CX), Z6
+	VPMOVSXBD   18(CX), Z7
 	VCVTDQ2PS   Z6, Z6
 	VCVTDQ2PS   Z7, Z7
 	VMULPS.BCST 16(BX), Z6, Z6
@@ -123,8 +119,8 @@ ready:
 	VPCMPUW     $0x06, Z0, Z6, K1
 	VPADDW      Z1, Z8, K1, Z8
 	VMOVDQU16   Z8, (AX)
-	VPMOVSXBD   -32(CX)(SI*2), Z6
-	VPMOVSXBD   -16(CX)(SI*2), Z7
+	VPMOVSXBD   36(CX), Z6
+	VPMOVSXBD   52(CX), Z7
 	VCVTDQ2PS   Z6, Z6
 	VCVTDQ2PS   Z7, Z7
 	VMULPS.BCST 20(BX), Z6, Z6
@@ -138,10 +134,10 @@ ready:
 	VMOVDQU16   Z8, 64(AX)
 	PREFETCHT0  1024(AX)
 	PREFETCHT0  1088(AX)
+	ADDQ        $0x00000044, CX
 	ADDQ        $0x00000080, AX
-	LEAQ        (CX)(SI*2), CX
-	VPMOVSXBD   -32(CX)(SI*1), Z6
-	VPMOVSXBD   -16(CX)(SI*1), Z7
+	VPMOVSXBD   2(CX), Z6
+	VPMOVSXBD   18(CX), Z7
 	VCVTDQ2PS   Z6, Z6
 	VCVTDQ2PS   Z7, Z7
 	VMULPS.BCST 24(BX), Z6, Z6
@@ -153,8 +149,8 @@ ready:
 	VPCMPUW     $0x06, Z0, Z6, K1
 	VPADDW      Z1, Z8, K1, Z8
 	VMOVDQU16   Z8, (AX)
-	VPMOVSXBD   -32(CX)(SI*2), Z6
-	VPMOVSXBD   -16(CX)(SI*2), Z7
+	VPMOVSXBD   36(CX), Z6
+	VPMOVSXBD   52(CX), Z7
 	VCVTDQ2PS   Z6, Z6
 	VCVTDQ2PS   Z7, Z7
 	VMULPS.BCST 28(BX), Z6, Z6
@@ -168,14 +164,14 @@ ready:
 	VMOVDQU16   Z8, 64(AX)
 	PREFETCHT0  1024(AX)
 	PREFETCHT0  1088(AX)
+	ADDQ        $0x00000044, CX
 	ADDQ        $0x00000080, AX
-	LEAQ        (CX)(SI*2), CX
 	SUBQ        $0x08, DX
 	CMPQ        DX, $0x08
 	JGE         batch
 
 stop:
-	MOVQ DX, left+32(FP)
+	MOVQ DX, left+24(FP)
 	VZEROUPPER
 	RET
 
@@ -205,44 +201,40 @@ DATA k3<>+48(SB)/8, $0x0036003400320030
 DATA k3<>+56(SB)/8, $0x003e003c003a0038
 GLOBL k3<>(SB), RODATA|NOPTR, $64
 
-DATA k4<>+0(SB)/8, $0x0000000100000000
-DATA k4<>+8(SB)/8, $0x0000000300000002
-DATA k4<>+16(SB)/8, $0x0000000500000004
-DATA k4<>+24(SB)/8, $0x0000000700000006
+DATA k4<>+0(SB)/8, $0x0000002200000000
+DATA k4<>+8(SB)/8, $0x0000006600000044
+DATA k4<>+16(SB)/8, $0x000000aa00000088
+DATA k4<>+24(SB)/8, $0x000000ee000000cc
 GLOBL k4<>(SB), RODATA|NOPTR, $32
 
-// func q8F16AVX512(dst *byte, src *byte, size int, n int) (left int)
+// func q8_0F16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VL, F16C, MMX+
-TEXT ·q8F16AVX512(SB), NOSPLIT, $128-40
-	// Q8_0, Q8_1: d float16, 32 signed bytes q at the end of a block
+TEXT ·q8_0F16AVX512(SB), NOSPLIT, $128-32
+	// Q8_0: d float16, 32 signed bytes q
 	// d of eight blocks made ready at once
 	// number = q*d
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         n+24(FP), DX
-	LEAQ         63(SP), BX
-	ANDQ         $-64, BX
-	MOVQ         size+16(FP), SI
-	CMPQ         DX, $0x08
-	JLT          stop
-	VMOVDQU      k4<>+0(SB), Y0
-	VPBROADCASTD SI, Y1
-	VPMULLD      Y1, Y0, Y0
-	KXNORB       K0, K0, K1
-	VPXOR        Y1, Y1, Y1
-	VPGATHERDD   (CX)(Y0*1), K1, Y1
-	VPMOVDW      Y1, X1
-	VCVTPH2PS    X1, Y1
+	MOVQ       dst+0(FP), AX
+	MOVQ       src+8(FP), CX
+	MOVQ       n+16(FP), DX
+	LEAQ       63(SP), BX
+	ANDQ       $-64, BX
+	CMPQ       DX, $0x08
+	JLT        stop
+	VMOVDQU    k4<>+0(SB), Y0
+	KXNORB     K0, K0, K1
+	VPXOR      Y1, Y1, Y1
+	VPGATHERDD (CX)(Y0*1), K1, Y1
+	VPMOVDW    Y1, X1
+	VCVTPH2PS  X1, Y1
 
 batch:
 	// The scales of the next batch.
 	VMOVAPS    Z1, Z2
 	CMPQ       DX, $0x10
 	JLT        ready
-	LEAQ       (CX)(SI*8), DI
 	KXNORB     K0, K0, K1
 	VPXOR      Y1, Y1, Y1
-	VPGATHERDD (DI)(Y0*1), K1, Y1
+	VPGATHERDD 272(CX)(Y0*1), K1, Y1
 	VPMOVDW    Y1, X1
 	VCVTPH2PS  X1, Y1
 
@@ -253,16 +245,16 @@ ready:
 	VMOVUPS     Z2, (BX)
 
 	// Two blocks at a time.
-	VPMOVSXBD   -32(CX)(SI*1), Z2
-	VPMOVSXBD   -16(CX)(SI*1), Z3
+	VPMOVSXBD   2(CX), Z2
+	VPMOVSXBD   18(CX), Z3
 	VCVTDQ2PS   Z2, Z2
 	VCVTDQ2PS   Z3, Z3
 	VMULPS.BCST (BX), Z2, Z2
 	VMULPS.BCST (BX), Z3, Z3
 	VCVTPS2PH   $0x00, Z2, (AX)
 	VCVTPS2PH   $0x00, Z3, 32(AX)
-	VPMOVSXBD   -32(CX)(SI*2), Z2
-	VPMOVSXBD   -16(CX)(SI*2), Z3
+	VPMOVSXBD   36(CX), Z2
+	VPMOVSXBD   52(CX), Z3
 	VCVTDQ2PS   Z2, Z2
 	VCVTDQ2PS   Z3, Z3
 	VMULPS.BCST 4(BX), Z2, Z2
@@ -271,18 +263,18 @@ ready:
 	VCVTPS2PH   $0x00, Z3, 96(AX)
 	PREFETCHT0  1024(AX)
 	PREFETCHT0  1088(AX)
+	ADDQ        $0x00000044, CX
 	ADDQ        $0x00000080, AX
-	LEAQ        (CX)(SI*2), CX
-	VPMOVSXBD   -32(CX)(SI*1), Z2
-	VPMOVSXBD   -16(CX)(SI*1), Z3
+	VPMOVSXBD   2(CX), Z2
+	VPMOVSXBD   18(CX), Z3
 	VCVTDQ2PS   Z2, Z2
 	VCVTDQ2PS   Z3, Z3
 	VMULPS.BCST 8(BX), Z2, Z2
 	VMULPS.BCST 8(BX), Z3, Z3
 	VCVTPS2PH   $0x00, Z2, (AX)
 	VCVTPS2PH   $0x00, Z3, 32(AX)
-	VPMOVSXBD   -32(CX)(SI*2), Z2
-	VPMOVSXBD   -16(CX)(SI*2), Z3
+	VPMOVSXBD   36(CX), Z2
+	VPMOVSXBD   52(CX), Z3
 	VCVTDQ2PS   Z2, Z2
 	VCVTDQ2PS   Z3, Z3
 	VMULPS.BCST 12(BX), Z2, Z2
@@ -291,18 +283,18 @@ ready:
 	VCVTPS2PH   $0x00, Z3, 96(AX)
 	PREFETCHT0  1024(AX)
 	PREFETCHT0  1088(AX)
+	ADDQ        $0x00000044, CX
 	ADDQ        $0x00000080, AX
-	LEAQ        (CX)(SI*2), CX
-	VPMOVSXBD   -32(CX)(SI*1), Z2
-	VPMOVSXBD   -16(CX)(SI*1), Z3
+	VPMOVSXBD   2(CX), Z2
+	VPMOVSXBD   18(CX), Z3
 	VCVTDQ2PS   Z2, Z2
 	VCVTDQ2PS   Z3, Z3
 	VMULPS.BCST 16(BX), Z2, Z2
 	VMULPS.BCST 16(BX), Z3, Z3
 	VCVTPS2PH   $0x00, Z2, (AX)
 	VCVTPS2PH   $0x00, Z3, 32(AX)
-	VPMOVSXBD   -32(CX)(SI*2), Z2
-	VPMOVSXBD   -16(CX)(SI*2), Z3
+	VPMOVSXBD   36(CX), Z2
+	VPMOVSXBD   52(CX), Z3
 	VCVTDQ2PS   Z2, Z2
 	VCVTDQ2PS   Z3, Z3
 	VMULPS.BCST 20(BX), Z2, Z2
@@ -311,18 +303,18 @@ ready:
 	VCVTPS2PH   $0x00, Z3, 96(AX)
 	PREFETCHT0  1024(AX)
 	PREFETCHT0  1088(AX)
+	ADDQ        $0x00000044, CX
 	ADDQ        $0x00000080, AX
-	LEAQ        (CX)(SI*2), CX
-	VPMOVSXBD   -32(CX)(SI*1), Z2
-	VPMOVSXBD   -16(CX)(SI*1), Z3
+	VPMOVSXBD   2(CX), Z2
+	VPMOVSXBD   18(CX), Z3
 	VCVTDQ2PS   Z2, Z2
 	VCVTDQ2PS   Z3, Z3
 	VMULPS.BCST 24(BX), Z2, Z2
 	VMULPS.BCST 24(BX), Z3, Z3
 	VCVTPS2PH   $0x00, Z2, (AX)
 	VCVTPS2PH   $0x00, Z3, 32(AX)
-	VPMOVSXBD   -32(CX)(SI*2), Z2
-	VPMOVSXBD   -16(CX)(SI*2), Z3
+	VPMOVSXBD   36(CX), Z2
+	VPMOVSXBD   52(CX), Z3
 	VCVTDQ2PS   Z2, Z2
 	VCVTDQ2PS   Z3, Z3
 	VMULPS.BCST 28(BX), Z2, Z2
@@ -331,14 +323,14 @@ ready:
 	VCVTPS2PH   $0x00, Z3, 96(AX)
 	PREFETCHT0  1024(AX)
 	PREFETCHT0  1088(AX)
+	ADDQ        $0x00000044, CX
 	ADDQ        $0x00000080, AX
-	LEAQ        (CX)(SI*2), CX
 	SUBQ        $0x08, DX
 	CMPQ        DX, $0x08
 	JGE         batch
 
 stop:
-	MOVQ DX, left+32(FP)
+	MOVQ DX, left+24(FP)
 	VZEROUPPER
 	RET
 

@@ -10,7 +10,7 @@ func (o *Ops) arch(f Features) {
 	}
 	o.level = neon
 	o.blocks = allOf([3][Kinds]func(dst, src *byte, n int){BF16: {
-		Q8_0: with(q8BF16NEON, 34), Q8_1: with(q8BF16NEON, 36),
+		Q8_0: q8_0BF16NEON,
 		Q4_0: with(codebookBF16NEON, &minus8Codebook[0]), IQ4_NL: with(codebookBF16NEON, &iq4Codebook[0]), MXFP4: mxfp4BF16NEON,
 		Q4_K: q4_KBF16NEON, Q6_K: q6_KBF16NEON,
 	}})

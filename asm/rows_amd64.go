@@ -6,12 +6,9 @@ package asm
 
 // avx2Kernels fills the table with the kernels of the level.
 func (o *Ops) avx2Kernels() {
-	o.blocks[F32][Q8_0] = takesAll(with(q8F32AVX2, 34))
-	o.blocks[F32][Q8_1] = takesAll(with(q8F32AVX2, 36))
-	o.blocks[BF16][Q8_0] = takesAll(with(q8BF16AVX2, 34))
-	o.blocks[BF16][Q8_1] = takesAll(with(q8BF16AVX2, 36))
-	o.blocks[F16][Q8_0] = takesAll(with(q8F16AVX2, 34))
-	o.blocks[F16][Q8_1] = takesAll(with(q8F16AVX2, 36))
+	o.blocks[F32][Q8_0] = takesAll(q8_0F32AVX2)
+	o.blocks[BF16][Q8_0] = takesAll(q8_0BF16AVX2)
+	o.blocks[F16][Q8_0] = takesAll(q8_0F16AVX2)
 	o.blocks[F32][Q4_0] = takesAll(with(codebookF32AVX2, &minus8Codebook[0]))
 	o.blocks[F32][IQ4_NL] = takesAll(with(codebookF32AVX2, &iq4Codebook[0]))
 	o.blocks[BF16][Q4_0] = takesAll(with(codebookBF16AVX2, &minus8Codebook[0]))
@@ -117,6 +114,9 @@ func (o *Ops) avx2Kernels() {
 	o.nibbles[F32][1][Scale] = codebookHighScaleF32AVX2
 	o.nibbles[BF16][1][Scale] = codebookHighScaleBF16AVX2
 	o.nibbles[F16][1][Scale] = codebookHighScaleF16AVX2
+	o.halfBytes[F32] = halfBytesShiftF32AVX2
+	o.halfBytes[BF16] = halfBytesShiftBF16AVX2
+	o.halfBytes[F16] = halfBytesShiftF16AVX2
 	o.pairs[F32][0] = codebookPairsF32AVX2
 	o.pairs[BF16][0] = codebookPairsBF16AVX2
 	o.pairs[F16][0] = codebookPairsF16AVX2
@@ -152,9 +152,6 @@ func (o *Ops) avx2Kernels() {
 	o.expand[1] = expand1AVX2
 	o.expand[2] = expand2AVX2
 	o.expand[4] = expand4AVX2
-	o.halfBytes[F32] = halfBytesShiftF32AVX2
-	o.halfBytes[BF16] = halfBytesShiftBF16AVX2
-	o.halfBytes[F16] = halfBytesShiftF16AVX2
 	o.absmax = absmaxAVX2
 	o.nearest = nearestAVX2
 	o.int8 = int8AVX2

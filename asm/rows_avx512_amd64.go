@@ -6,10 +6,8 @@ package asm
 
 // avx512Kernels fills the table with the kernels of the level.
 func (o *Ops) avx512Kernels() {
-	o.blocks[BF16][Q8_0] = told(q8BF16AVX512, 34)
-	o.blocks[BF16][Q8_1] = told(q8BF16AVX512, 36)
-	o.blocks[F16][Q8_0] = told(q8F16AVX512, 34)
-	o.blocks[F16][Q8_1] = told(q8F16AVX512, 36)
+	o.blocks[BF16][Q8_0] = q8_0BF16AVX512
+	o.blocks[F16][Q8_0] = q8_0F16AVX512
 	o.blocks[BF16][Q4_0] = told(codebookBF16AVX512, &minus8Codebook[0])
 	o.blocks[BF16][IQ4_NL] = told(codebookBF16AVX512, &iq4Codebook[0])
 	o.blocks[F16][Q4_0] = told(codebookF16AVX512, &minus8Codebook[0])

@@ -33,7 +33,7 @@ type layout struct {
 
 func blockKernels(g *gen) {
 	for _, l := range []layout{
-		{"q8", []string{"For each block: Q8_0, Q8_1: d float16, ..., 32 signed bytes q:", "x = d*q;", "dst = x, rounded to BF16."}, "size int, ", "R8", nil, q8},
+		{"q8_0", []string{"For each block: d float16, 32 signed bytes q:", "x = d*q;", "dst = x, rounded to BF16."}, "", "$34", nil, q8},
 		{"codebook", []string{"For each block: Q4_0, IQ4_NL: d float16, 16 bytes of nibbles q: the low ones, then the high ones:", "x = d*codebook[q];", "dst = x, rounded to BF16."}, "codebook *int8, ", "$18", takeCodebook, nibbleBlock(2, (*gen).halfScale)},
 		{"mxfp4", []string{"For each block: a scale s of eight bits, 16 bytes of nibbles q:", "x = mxfp4Scales[s]*codebook[q];", "dst = x, rounded to BF16."}, "", "$17", fp4Codebook, nibbleBlock(1, (*gen).listedScale)},
 		{"q4_K", []string{"For each block: d, m float16; eight pairs s, t of six bits; 128 bytes of nibbles q:", "x = (d*s)*q - m*t for 32 numbers each;", "dst = x, rounded to BF16."}, "", "$144", nil, q4K},
@@ -134,11 +134,10 @@ func (g *gen) listedScale() {
 	g.op("VDUP R3, V16.S4")
 }
 
-// q8 is a float16 at the front of a block and 32 signed bytes at its end.
+// q8 is a float16 and 32 signed bytes.
 func q8(g *gen) {
 	g.halfScale()
-	g.op("ADD R8, R1, R4")
-	g.op("SUB $32, R4")
+	g.op("ADD $2, R1, R4")
 	for range 2 {
 		g.op("VLD1.P 16(R4), [V0.B16]")
 		g.scaled()

@@ -29,7 +29,6 @@ func Kernels() {
 	columnsKernels()
 	eachKernels()
 	expandKernels()
-	halfBytesKernels()
 	encodeKernels()
 	specialKernels()
 }

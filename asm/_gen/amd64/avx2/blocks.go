@@ -19,7 +19,7 @@ type layout struct {
 	does  [2]string // what a block holds, and its numbers
 	takes string    // a parameter before the count
 	elems int
-	bytes int  // 0 where the kernel is told
+	bytes int
 	plain bool // affine: rounding must not change signs
 	set   func(*kernel)
 	block func(*kernel) // decodes one block,
@@ -41,7 +41,7 @@ func blockKernels() {
 
 func layouts() []layout {
 	return []layout{
-		{name: "q8", does: [2]string{"Q8_0, Q8_1: d float16, ..., 32 signed bytes q", "x = d*q"}, takes: ", size int", rows: []blockRow{{"Q8_0", "34"}, {"Q8_1", "36"}}, elems: 32, set: holding(toWords), block: q8},
+		{name: "q8_0", does: [2]string{"d float16, 32 signed bytes q", "x = d*q"}, elems: 32, bytes: 34, set: holding(toWords), block: q8},
 		{name: "codebook", does: [2]string{"d float16, 16 bytes of nibbles q: the low ones, then the high ones", "x = d*codebook[q]"}, takes: ", codebook *int8", rows: []blockRow{{"Q4_0", "&minus8Codebook[0]"}, {"IQ4_NL", "&iq4Codebook[0]"}}, elems: 32, bytes: 18, set: keepCodebook, block: codebookBlock},
 		{name: "q4_1", does: [2]string{"d, m float16, 16 bytes of nibbles q", "x = d*q + m"}, elems: 32, bytes: 20, plain: true, set: setNibbles, block: q4_1},
 		{name: "q5_0", does: [2]string{"d float16, 32 fifth bits h, 16 bytes of nibbles q", "x = d*(q + 16*h - 16)"}, elems: 32, bytes: 22, set: setFives, block: q5_0},
@@ -96,11 +96,7 @@ func blockKernel(l layout, k *kernel) {
 	Frame(name, "func(dst *byte, src *byte"+l.takes+", n int)"+result, doc)
 	Comment("For each block: "+l.does[0]+":", l.does[1]+";", "dst = x, rounded to "+k.Name+".")
 	k.dst, k.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
-	step, n := Op(U32(l.bytes)), Load(Param("n"), GP64())
-	if l.bytes == 0 {
-		k.size = Load(Param("size"), GP64())
-		step = k.size
-	}
+	n := Load(Param("n"), GP64())
 	k.align()
 	k.begin(!l.plain)
 	if l.set != nil {
@@ -120,7 +116,7 @@ func blockKernel(l layout, k *kernel) {
 		k.prefetch(l.elems)
 		ADDQ(U32(l.elems*k.Width()), k.dst)
 	}
-	ADDQ(step, k.src)
+	ADDQ(U32(l.bytes), k.src)
 	DECQ(n)
 	JNZ(block.Ref())
 	done.Here()

@@ -19,43 +19,39 @@ func castKernels() {
 				"For 32 numbers:", "x = src as float32, a NaN as 7FC00000;", "dst = x, rounded to "+t.Name+".")
 			dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 			n := Load(Param("n"), GP64())
-			k := &kernel{dst: dst, src: src, add: Load32(Dwords(roundPlain)), up: Load32(Dwords(roundPlain + 1))}
+			k := &kernel{Target: t, dst: dst, src: src, add: Load32(Dwords(roundPlain)), up: Load32(Dwords(roundPlain + 1))}
 			rounds(n, src, U32(32*f.Width()), dst, U32(32*t.Width()), func() {
 				for i := 0; i < 4; i += 2 {
-					k.castPair(f, t, 8*i)
+					k.castPair(f, 8*i)
 				}
 			})
 		}
 	}
 }
 
-func (k *kernel) castPair(from, to Target, at int) {
+func (k *kernel) castPair(from Target, at int) {
 	out := [2]VecVirtual{YMM(), YMM()}
 	for i, x := range out {
 		from.Widen(k.from((at+8*i)*from.Width()), x)
 		quieted(x)
 	}
-	k.store(out, to.Name, at)
+	k.store(out, at)
 }
 
 // store writes sixteen numbers in their order, of which a NaN is 7FC00000.
-func (k *kernel) store(x [2]VecVirtual, to string, at int) {
-	if to == "BF16" {
+func (k *kernel) store(x [2]VecVirtual, at int) {
+	if !k.Wide {
 		for _, y := range x {
 			k.nearest(y)
 			VPSRLD(Imm(16), y, y)
 		}
 		VPACKUSDW(x[1], x[0], x[0])
 		VPERMQ(Imm(quads), x[0], x[0])
-		VMOVDQU(x[0], Mem{Base: k.dst, Disp: 2 * at})
+		VMOVDQU(x[0], k.to(at))
 		return
 	}
 	for i, y := range x {
-		if to == "F16" {
-			storeHalves(y, Mem{Base: k.dst, Disp: 2 * (at + 8*i)})
-		} else {
-			VMOVUPS(y, Mem{Base: k.dst, Disp: 4 * (at + 8*i)})
-		}
+		k.store8(y, at+8*i)
 	}
 }
 

@@ -9,7 +9,8 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// codebookKernels is nibbles that a codebook of sixteen numbers explains.
+// codebookKernels is nibbles that a codebook of sixteen numbers explains: two a byte, or one
+// nibble of each byte, the upper one where shift is 4.
 func codebookKernels() {
 	for _, high := range []bool{false, true} {
 		for _, o := range ops {
@@ -17,9 +18,15 @@ func codebookKernels() {
 				continue // nobody stores those
 			}
 			for t := range Targets {
-				codebookKernel(high, o, t)
+				c := &codebook{o: o, codes: func(k *runs) VecVirtual { return k.nibblePairs(high) }}
+				row := fmt.Sprintf("nibbles[%%s][%d][%s]", map[bool]int{true: 1}[high], o.name)
+				c.kernel(row, map[bool]string{false: "codebookLow", true: "codebookHigh"}[high], "codebook[q]", "", "decodes n runs of chunks of 32 nibbles.", t, 16)
 			}
 		}
+	}
+	for t := range Targets {
+		c := &codebook{o: ops[1], codes: (*runs).halfBytes}
+		c.kernel("halfBytes[%s]", "halfBytes", "codebook[q>>shift&15]", ", shift *uint64", "decodes n runs of chunks of 32 bytes, a nibble of each.", t, 32)
 	}
 }
 
@@ -27,6 +34,7 @@ func codebookKernels() {
 type codebook struct {
 	*runs
 	o     op
+	codes func(*runs) VecVirtual // 32 of them
 	v     values
 	least Register // see [leastForCodebook]
 	p     pair
@@ -62,33 +70,35 @@ func (c *codebook) buildExactly() {
 	carry(c.table, c.table16(c.v, c.o.negated, func(x VecVirtual) { c.o.exactly(c.p, x) }))
 }
 
-func codebookKernel(high bool, o op, t int) {
-	name := map[bool]string{false: "codebookLow", true: "codebookHigh"}[high] + o.name
-	c := &codebook{o: o}
-	products := Targets[t] == ToF32 // a table of four bytes a number costs more than to multiply
-	runKernel(fmt.Sprintf("nibbles[%%s][%d][%s]", map[bool]int{true: 1}[high], o.name), name, o.formula("codebook[q]"), ", codebook *float32", "decodes n runs of chunks of 32 nibbles.", t, o.negated, 16, 32,
+// kernel writes the loops. To F32 numbers are found in the codebook and multiplied: a table of
+// four bytes a number costs more.
+func (c *codebook) kernel(row, name, number, params, doc string, t, in int) {
+	runKernel(row, name+c.o.name, c.o.formula(number), ", codebook *float32"+params, doc, t, c.o.negated, in, 32,
 		func(k *runs) {
 			c.runs = k
-			if o.name == "Scale" || !k.Wide { // there is a register left
+			if c.o.name == "Scale" || !k.Wide { // there is a register left
 				k.minus = Load32(k.minus.(Mem))
 			}
 			c.setCodebook(Load(Param("codebook"), GP64()).(Register))
-			if products {
+			if params != "" {
+				k.shift = Into(XMM(), VMOVQ, Mem{Base: Load(Param("shift"), GP64())})
+			}
+			if k.float32() {
 				c.table = k.planes(Load32(c.v.a), Load32(c.v.b))
 			}
 		},
 		func(k *runs) {
-			if !products {
+			if !k.float32() {
 				c.build()
 				return
 			}
 			c.p = pair{YMM(), YMM()}
-			k.ifHostile(o, c.least, c.exact)
-			k.numbersInto(o, c.p)
-			k.rare = func() { c.exactRun(high) }
+			k.ifHostile(c.o, c.least, c.exact)
+			k.numbersInto(c.o, c.p)
+			k.rare = c.exactRun
 		},
 		func(k *runs) {
-			if codes := k.nibblePairs(high); products {
+			if codes := c.codes(k); k.float32() {
 				c.multiply(codes)
 			} else {
 				k.lookup(0, codes, c.table)
@@ -107,11 +117,11 @@ func (c *codebook) multiply(codes VecVirtual) {
 }
 
 // exactRun writes a run by a table, which replaces the codebook's until its end.
-func (c *codebook) exactRun(high bool) {
+func (c *codebook) exactRun() {
 	c.buildExactly()
 	chunk := NewLabel("exactChunk")
 	chunk.Here()
-	c.lookup(0, c.nibblePairs(high), c.table)
+	c.lookup(0, c.codes(c.runs), c.table)
 	c.again(chunk)
 	carry(c.table, c.planes(Load32(c.v.a), Load32(c.v.b)))
 	JMP(c.done.Ref())
@@ -167,30 +177,16 @@ func bytesToWords(fours bool) Mem {
 	return Data(order)
 }
 
-// halfBytesKernels is a codebook of sixteen numbers over one nibble of each byte:
-// the upper one where shift is 4.
-func halfBytesKernels() {
-	for t := range Targets {
-		c := &codebook{o: ops[1]}
-		shift := XMM()
-		runKernel("halfBytes[%s]", "halfBytesShift", ops[1].formula("codebook[q>>shift&15]"), ", codebook *float32, shift *uint64", "decodes n runs of chunks of 32 bytes, a nibble of each.", t, true, 32, 32,
-			func(k *runs) {
-				c.runs = k
-				c.setCodebook(Load(Param("codebook"), GP64()).(Register))
-				VMOVQ(Mem{Base: Load(Param("shift"), GP64())}, shift)
-			},
-			func(*runs) { c.build() },
-			func(k *runs) {
-				codes := YMM()
-				if k.float32() {
-					VMOVDQU(k.from(0), codes)
-					VPERMD(codes, fours(), codes)
-				} else {
-					k.spreadQuads(k.from(0), codes)
-				}
-				VPSRLW(shift, codes, codes)
-				VPAND(k.shared["low"], codes, codes)
-				k.lookup(0, codes, c.table)
-			})
+// halfBytes is a nibble of each of 32 bytes.
+func (k *runs) halfBytes() VecVirtual {
+	codes := YMM()
+	if k.float32() {
+		VMOVDQU(k.from(0), codes)
+		VPERMD(codes, fours(), codes)
+	} else {
+		k.spreadQuads(k.from(0), codes)
 	}
+	VPSRLW(k.shift, codes, codes)
+	VPAND(k.shared["low"], codes, codes)
+	return codes
 }

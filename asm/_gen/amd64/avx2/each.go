@@ -18,7 +18,6 @@ type eachLoops struct {
 	*kernel
 	a, b, n                 Register
 	less, least, leastScale VecVirtual
-	target                  string
 	apart                   Mem
 }
 
@@ -35,7 +34,7 @@ func eachKernels() {
 			"For 32 numbers q, scales a, zero points b:",
 			"number = (q-b)*a, each step rounded to float32;",
 			"if they are not ordinary, or one comes to NaN, some rounds in double precision.")
-		e := &eachLoops{kernel: &kernel{Target: t}, target: t.Name}
+		e := &eachLoops{kernel: newKernel(t, false)}
 		e.dst, e.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 		e.a, e.b, e.n = Load(Param("a"), GP64()), Load(Param("b"), GP64()), Load(Param("n"), GP64())
 		e.align()
@@ -113,7 +112,7 @@ func (e *eachLoops) ordinaryRounds(slow Place) {
 	var nan [2]VecVirtual
 	for i, y := range x {
 		VMULPS(Mem{Base: e.a, Disp: 32 * i}, y, y)
-		if e.target == "BF16" {
+		if !e.Wide {
 			split16(y)
 		}
 		if i%2 == 1 {
@@ -126,8 +125,8 @@ func (e *eachLoops) ordinaryRounds(slow Place) {
 	TESTL(ok, ok)
 	JNZ(slow.Ref())
 	for i := 0; i < len(x); i += 2 {
-		if e.target != "BF16" {
-			e.store([2]VecVirtual(x[i:]), e.target, 8*i)
+		if e.Wide {
+			e.store([2]VecVirtual(x[i:]), 8*i)
 			continue
 		}
 		for _, y := range x[i : i+2] {
@@ -157,5 +156,5 @@ func (e *eachLoops) anyRound() {
 		doubled(e.apart.Offset(32*i), scales, y)
 		quieted(y)
 	}
-	e.store(x, e.target, 0)
+	e.store(x, 0)
 }

@@ -222,7 +222,7 @@ func (f float8) eachHalf(k *runs, join func(x VecVirtual)) {
 		for _, y := range x {
 			join(y)
 		}
-		k.store(x, k.Name, at)
+		k.store(x, at)
 	}
 }
 

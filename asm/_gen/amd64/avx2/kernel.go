@@ -20,7 +20,6 @@ func fours() VecVirtual { return Load32(Dwords(0, 2, 4, 6, 1, 3, 5, 7)) }
 type kernel struct {
 	Target   // what it writes; wide numbers stay in their order
 	dst, src Register
-	size     Register   // of a block, where that is no constant
 	codebook values     // in memory, where it is none either
 	add      VecVirtual // rounding to BF16, of even numbers; may also change the sign
 	up       Op         // and of odd ones

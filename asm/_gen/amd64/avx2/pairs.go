@@ -23,7 +23,7 @@ func pairKernels() {
 }
 
 func pairKernel(t int) {
-	p := &pairLoop{codebook: codebook{o: ops[0]}}
+	p := &pairLoop{codebook: codebook{o: ops[0], codes: func(k *runs) VecVirtual { return k.nibblePairs(false) }}}
 	runKernel("pairs[%s][0]", "codebookPairs", ops[0].formula("codebook[q]"), ", codebook *float32", "decodes n pairs of runs of 16 nibbles; there is one chunk.", t, true, 16, 32,
 		func(k *runs) {
 			p.runs, p.write = k, NewLabel("write")
@@ -46,7 +46,7 @@ func pairKernel(t int) {
 					VMOVUPS(x, p.to(8*i))
 				}
 			} else {
-				p.lookupTwo(0, p.codes(), p.tables[0], p.tables[1])
+				p.lookupTwo(0, p.codes(p.runs), p.tables[0], p.tables[1])
 			}
 			ADDQ(Imm(4), p.a)
 		})
@@ -59,13 +59,11 @@ func (p *pairLoop) negatedPair() [2]VecVirtual {
 	return [2]VecVirtual{firsts(both), seconds(both)}
 }
 
-func (p *pairLoop) codes() VecVirtual { return p.nibblePairs(false) }
-
 // numbers makes the numbers of both runs, or their tables: join multiplies by the scale of
 // run i.
 func (p *pairLoop) numbers(join func(i int, x VecVirtual)) {
 	if p.float32() {
-		x := [4]VecVirtual(p.numbersAt(p.codes(), p.table))
+		x := [4]VecVirtual(p.numbersAt(p.codes(p.runs), p.table))
 		for i, y := range x {
 			join(i/2, y)
 			p.settle(y, true)

@@ -13,7 +13,8 @@ type runs struct {
 	*kernel
 	a, b      Register
 	chunks, n Register
-	in, elems int // bytes and elements of a chunk
+	in, elems int        // bytes and elements of a chunk
+	shift     VecVirtual // of codes that are half a byte
 
 	chunk, exact, done, end Place  // the loop over chunks; runs that are not ordinary; behind a run, and behind all
 	rare                    func() // loops that few runs take, behind all others

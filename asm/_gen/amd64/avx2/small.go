@@ -15,16 +15,11 @@ func (k *kernel) half(off int) VecVirtual {
 	return Into(YMM(), VCVTPH2PS, x)
 }
 
-// q8 is a float16 at the front of a block and 32 signed bytes at its end.
+// q8 is a float16 and 32 signed bytes.
 func q8(k *kernel) {
 	d := k.half(0)
 	flipSign(d)
-	k.signedBytes(0, Mem{Base: k.src, Index: k.size, Scale: 1, Disp: -32}, d)
-}
-
-// signedBytes is 32 signed bytes under a negated scale.
-func (k *kernel) signedBytes(at int, codes Mem, d VecVirtual) {
-	k.bytes(at, codes, nil, true, true, func(x VecVirtual) { VMULPS(d, x, x) })
+	k.bytes(0, k.from(2), nil, true, true, func(x VecVirtual) { VMULPS(d, x, x) })
 }
 
 // setNibbles keeps what nibbles needs.

@@ -22,7 +22,7 @@ func casts() {
 
 func cast(from, to Target) {
 	Entry("cast"+from.Name+"To"+to.Name+"AVX512", "cast[%s][%s]", from.Name, to.Name)
-	z := Begin("cast"+from.Name+"To", to, ", n int", "converts 32 numbers n times.",
+	z := Begin("cast"+from.Name+"To", to, ", n int", "", "converts 32 numbers n times.",
 		"For 32 numbers:", "x = src as float32, a NaN as 7FC00000;", "dst = x, rounded to "+to.Name+".")
 	n := Load(Param("n"), GP64())
 	Repeat("more", n, func() {

@@ -18,12 +18,11 @@ import (
 // below decodes it. So nothing in these kernels is NaN.
 type layout struct {
 	Name         string
-	Kinds        []string // entries that it serves, some with what the kernel is told: "Q8_0=34"
+	Kinds        []string // entries that it serves, some with what the kernel is told: "Q4_0=&minus8Codebook[0]"
 	Says         []string // what is computed, as comments at the top of the text
 	Takes        string   // a parameter before the count
-	Elems, Bytes int      // of a block; no bytes where the kernel is told
+	Elems, Bytes int      // of a block
 	To           []Target // those that have a kernel
-	Scales       scaled   // where a block's float16 are
 	// Any is that the kernel to F32 can be told to take any scales: if numbers stay float32,
 	// what is NaN is all that is wrong then, and whoever rounds them makes that one NaN.
 	Any bool
@@ -32,22 +31,9 @@ type layout struct {
 	// Small is that of blocks that begin with one or two float16, which are made ready
 	// for eight blocks at once. What it returns decodes one block, or two.
 	Small  func(*Kernel) func(s ...Scales)
-	Halves int // how many float16 a small block has
+	Halves int // how many float16 a block has,
+	At     int // from which byte on
 }
-
-// scaled is where the word or dword is that has the exponents of a block's
-// scales, each of them in one mask. Where all its bits are set the scale is
-// infinite or NaN.
-type scaled struct {
-	at        int
-	exponents []uint32
-}
-
-// The exponents of one float16 and of two.
-var (
-	oneHalf   = []uint32{0x7C00}
-	twoHalves = []uint32{0x7C00, 0x7C000000}
-)
 
 // What is less than 1.2 times as fast as the level below has no kernel.
 var (
@@ -71,7 +57,7 @@ func (l *layout) kernel(t Target) {
 		takes = ", any bool"
 		doc += " Told so it takes any scales, and a NaN is any NaN."
 	}
-	z := BeginReturning(l.Name, t, takes+", n int", " (left int)", doc, l.Says...)
+	z := Begin(l.Name, t, takes+", n int", " (left int)", doc, l.Says...)
 	l.enter(t)
 	n, stop := Load(Param("n"), GP64()), NewLabel("stop")
 	z.Align()
@@ -83,7 +69,7 @@ func (l *layout) kernel(t Target) {
 			odd = NewLabel("odd")
 		}
 		Repeat("block", n, func() {
-			l.Scales.unlessFinite(z, odd)
+			l.unlessFinite(z, odd)
 			finite.Here()
 			decode()
 			z.Advance(l.Bytes, l.Elems)
@@ -118,20 +104,17 @@ func (l *layout) enter(t Target) {
 	}
 }
 
-// unlessFinite leaves where a block's scales are not all finite.
-func (s scaled) unlessFinite(z *Kernel, stop Place) {
-	if s.exponents == nil {
-		return
-	}
+// unlessFinite leaves where a block's scales are not all finite: an exponent has all bits set.
+func (l *layout) unlessFinite(z *Kernel, stop Place) {
 	r := GP32()
-	if s.exponents[0] < 1<<16 && len(s.exponents) == 1 {
-		MOVWLZX(z.From(s.at), r)
+	if l.Halves == 1 {
+		MOVWLZX(z.From(l.At), r)
 	} else {
-		MOVL(z.From(s.at), r)
+		MOVL(z.From(l.At), r)
 	}
 	NOTL(r)
-	for _, e := range s.exponents {
-		TESTL(U32(e), r)
+	for i := range l.Halves {
+		TESTL(U32(0x7C00<<(16*i)), r)
 		JZ(stop.Ref())
 	}
 }
@@ -144,14 +127,15 @@ const batch = 8
 // batches is a kernel of small blocks. It stops in front of a batch of which some scale
 // is infinite or NaN, and of the last blocks, if they are fewer than a batch.
 func (l *layout) batches(z *Kernel, n Register, stop Place) {
-	if l.Bytes == 0 {
-		z.Size = Load(Param("size"), GP64())
-	}
 	decode := l.Small(z)
 	CMPQ(n, Imm(batch))
 	JLT(stop.Ref())
 	places, next, x := YMM(), ZMM(), ZMM()
-	l.places(z, places)
+	var at [batch]uint32 // where its blocks begin
+	for i := range at {
+		at[i] = uint32(i * l.Bytes)
+	}
+	VMOVDQU(Dwords(at[:]...), places)
 	l.gather(z.From(0), places, next)
 
 	more, ready := NewLabel("batch"), NewLabel("ready")
@@ -160,12 +144,7 @@ func (l *layout) batches(z *Kernel, n Register, stop Place) {
 	VMOVAPS(next, x)
 	CMPQ(n, Imm(2*batch))
 	JLT(ready.Ref())
-	ahead := z.From(batch * l.Bytes)
-	if l.Bytes == 0 {
-		ahead = Mem{Base: GP64()}
-		LEAQ(Mem{Base: z.Src, Index: z.Size, Scale: batch}, ahead.Base)
-	}
-	l.gather(ahead, places, next)
+	l.gather(z.From(batch*l.Bytes), places, next)
 	ready.Here()
 	l.unlessAllFinite(x, stop)
 	s := Keep(z, x)
@@ -174,26 +153,10 @@ func (l *layout) batches(z *Kernel, n Register, stop Place) {
 	for i := 0; i < batch; i += 2 {
 		decode(of(i), of(i+1))
 		z.Advance(2*l.Bytes, 2*l.Elems)
-		if l.Bytes == 0 {
-			LEAQ(Mem{Base: z.Src, Index: z.Size, Scale: 2}, z.Src)
-		}
 	}
 	SUBQ(Imm(batch), n)
 	CMPQ(n, Imm(batch))
 	JGE(more.Ref())
-}
-
-// places is where the blocks of a batch begin.
-func (l *layout) places(z *Kernel, places VecVirtual) {
-	var at [batch]uint32
-	for i := range at {
-		at[i] = uint32(i * max(1, l.Bytes))
-	}
-	VMOVDQU(Dwords(at[:]...), places)
-	if l.Bytes == 0 {
-		size := Into(YMM(), VPBROADCASTD, z.Size.(GPVirtual).As32())
-		VPMULLD(size, places, places)
-	}
 }
 
 // gather is the float16 that eight blocks begin with as float32, one or two of each.

@@ -11,17 +11,17 @@ import (
 // kquants is the blocks of 256 elements whose scales have four bits or six: Q2_K to Q6_K,
 // and IQ4_XS.
 var kquants = []layout{
-	{Name: "q2_K", Kinds: []string{"Q2_K"}, Elems: 256, Bytes: 84, To: Targets, Scales: scaled{at: 80, exponents: twoHalves}, Any: true, Block: q2K,
+	{Name: "q2_K", Kinds: []string{"Q2_K"}, Elems: 256, Bytes: 84, To: Targets, Halves: 2, At: 80, Any: true, Block: q2K,
 		Says: []string{"Q2_K: 16 scales and minima of 4 bits, 256 codes q of 2 bits, d and dmin float16", "table[q] = q*scale*d - minimum*dmin, for each scale", "number = table[q]"}},
-	{Name: "q3_K", Kinds: []string{"Q3_K"}, Elems: 256, Bytes: 110, To: notF32, Scales: scaled{at: 108, exponents: oneHalf}, Block: q3K,
+	{Name: "q3_K", Kinds: []string{"Q3_K"}, Elems: 256, Bytes: 110, To: notF32, Halves: 1, At: 108, Block: q3K,
 		Says: []string{"Q3_K: 256 third bits, 256 codes of 2 bits, 16 scales of 6 bits, d float16", "table[q] = (q-4)*(scale-32)*d, for each scale", "number = table[q]"}},
-	{Name: "q4_K", Kinds: []string{"Q4_K"}, Elems: 256, Bytes: 144, To: Targets, Scales: scaled{at: 0, exponents: twoHalves}, Any: true, Block: q4K,
+	{Name: "q4_K", Kinds: []string{"Q4_K"}, Elems: 256, Bytes: 144, To: Targets, Halves: 2, At: 0, Any: true, Block: q4K,
 		Says: []string{"Q4_K: d and dmin float16, 8 scales and minima of 6 bits, 256 nibbles q", "table[q] = q*scale*d - minimum*dmin, for each scale", "number = table[q]"}},
-	{Name: "q5_K", Kinds: []string{"Q5_K"}, Elems: 256, Bytes: 176, To: notBF16, Scales: scaled{at: 0, exponents: twoHalves}, Any: true, Block: q5K,
+	{Name: "q5_K", Kinds: []string{"Q5_K"}, Elems: 256, Bytes: 176, To: notBF16, Halves: 2, At: 0, Any: true, Block: q5K,
 		Says: []string{"Q5_K: as Q4_K, with 256 fifth bits", "table[q] = q*scale*d - minimum*dmin, for each scale", "number = table[q]"}},
-	{Name: "q6_K", Kinds: []string{"Q6_K"}, Elems: 256, Bytes: 210, To: notF32, Scales: scaled{at: 208, exponents: oneHalf}, Block: q6K,
+	{Name: "q6_K", Kinds: []string{"Q6_K"}, Elems: 256, Bytes: 210, To: notF32, Halves: 1, At: 208, Block: q6K,
 		Says: []string{"Q6_K: 256 nibbles, 256 times 2 bits above them, 16 scales, d float16", "scales = scale*d", "number = (q-32)*scales[i], sixteen numbers each"}},
-	{Name: "iq4_XS", Kinds: []string{"IQ4_XS"}, Elems: 256, Bytes: 136, To: Targets, Scales: scaled{at: 0, exponents: oneHalf}, Any: true, Block: iq4XS,
+	{Name: "iq4_XS", Kinds: []string{"IQ4_XS"}, Elems: 256, Bytes: 136, To: Targets, Halves: 1, At: 0, Any: true, Block: iq4XS,
 		Says: []string{"IQ4_XS: d float16, 8 scales of 6 bits, 256 nibbles q", "table[q] = codebook[q]*(scale-32)*d, for each scale", "number = table[q]"}},
 }
 

@@ -10,8 +10,8 @@ import (
 
 // small is the blocks of 32 elements: bytes, nibbles, and nibbles with fifth bits.
 var small = []layout{
-	{Name: "q8", Kinds: []string{"Q8_0=34", "Q8_1=36"}, Takes: ", size int", Elems: 32, To: notF32, Halves: 1, Small: q8,
-		Says: []string{"Q8_0, Q8_1: d float16, 32 signed bytes q at the end of a block", "d of eight blocks made ready at once", "number = q*d"}},
+	{Name: "q8_0", Kinds: []string{"Q8_0"}, Elems: 32, Bytes: 34, To: notF32, Halves: 1, Small: q8,
+		Says: []string{"Q8_0: d float16, 32 signed bytes q", "d of eight blocks made ready at once", "number = q*d"}},
 	{Name: "codebook", Kinds: []string{"Q4_0=&minus8Codebook[0]", "IQ4_NL=&iq4Codebook[0]"}, Takes: ", codebook *int8", Elems: 32, Bytes: 18, To: notF32, Halves: 1, Small: codebook,
 		Says: []string{"Q4_0, IQ4_NL: d float16, 32 nibbles q", "table[q] = codebook[q]*d, for each block", "number = table[q]"}},
 	{Name: "q4_1", Kinds: []string{"Q4_1"}, Elems: 32, Bytes: 20, To: notF32, Halves: 2, Small: q4_1,
@@ -25,7 +25,7 @@ var small = []layout{
 func q8(z *Kernel) func(s ...Scales) {
 	return func(s ...Scales) {
 		for i, s := range s {
-			codes := Mem{Base: z.Src, Index: z.Size, Scale: uint8(i + 1), Disp: -32}
+			codes := z.From(34*i + 2)
 			a, b := Signed(codes), Signed(codes.Offset(16))
 			ToFloats(a, b)
 			z.Put(32*i, s.By(a, 0), s.By(b, 0))

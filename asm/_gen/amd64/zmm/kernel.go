@@ -18,7 +18,6 @@ import (
 type Kernel struct {
 	Target
 	Dst, Src     Register
-	Size         Register   // of a block, where that is no constant
 	tops         VecVirtual // 8000 in each word
 	ones         VecVirtual // 1 in each word
 	upper, lower VecVirtual // where the words of two registers of dwords lie
@@ -26,14 +25,9 @@ type Kernel struct {
 	frame        Register   // its local memory, at a multiple of 64
 }
 
-// Begin begins the kernel name for one target: it loads dst, src, and what storing
-// needs.
-func Begin(name string, t Target, params, doc string, how ...string) *Kernel {
-	return BeginReturning(name, t, params, "", doc, how...)
-}
-
-// BeginReturning is Begin of a kernel that returns something.
-func BeginReturning(name string, t Target, params, result, doc string, how ...string) *Kernel {
+// Begin begins the kernel name for one target, which may return something: it loads dst, src,
+// and what storing needs.
+func Begin(name string, t Target, params, result, doc string, how ...string) *Kernel {
 	z := &Kernel{Target: t}
 	Frame(name+t.Name+"AVX512", "func(dst *byte, src *byte"+params+")"+result, doc, how...)
 	z.Dst, z.Src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
