@@ -84,10 +84,10 @@
 //
 // # AVX-512
 //
-// The level wants F, BW, VL, DQ and VBMI. It decodes Q8, Q4, Q5, the K types and IQ4 to the
-// types of two bytes, casts to them, and encodes. To float32 it has what its
-// exact way needs: Q2_K, Q4_K, Q5_K, IQ4_XS. AVX2 serves all else. The instruction of AVX512_BF16
-// that rounds is not used: it gains 1.2 to 1.4 from caches, and less from memory.
+// The level wants F, BW, VL, DQ and VBMI. It decodes Q8_0, Q4_0, Q5_0, the K types
+// and IQ4 to the types of two bytes, casts to them, and encodes. To float32 it has what its exact
+// way needs: Q2_K, Q4_K, Q5_K, IQ4_XS. AVX2 serves all else. The instruction of AVX512_BF16 that
+// rounds is not used: it gains 1.2 to 1.4 from caches, and less from memory.
 //
 // What has not been run is not shipped, so `make avx512` runs the tests on a
 // processor that has it, or else in Bochs: _emu/run puts the test binary, a

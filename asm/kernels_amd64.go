@@ -659,25 +659,25 @@ func swapAVX2(dst *byte, src *byte, order *byte, n int)
 //go:noescape
 func columnsF32AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
 
-// columnsBF16AVX2 decodes eight codes of each of eight columns, n times.
-//
-//go:noescape
-func columnsBF16AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
-
-// columnsF16AVX2 decodes eight codes of each of eight columns, n times.
-//
-//go:noescape
-func columnsF16AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
-
 // byteColumnsF32AVX2 decodes eight codes of each of eight columns, n times.
 //
 //go:noescape
 func byteColumnsF32AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
 
+// columnsBF16AVX2 decodes eight codes of each of eight columns, n times.
+//
+//go:noescape
+func columnsBF16AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
+
 // byteColumnsBF16AVX2 decodes eight codes of each of eight columns, n times.
 //
 //go:noescape
 func byteColumnsBF16AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
+
+// columnsF16AVX2 decodes eight codes of each of eight columns, n times.
+//
+//go:noescape
+func columnsF16AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
 
 // byteColumnsF16AVX2 decodes eight codes of each of eight columns, n times.
 //

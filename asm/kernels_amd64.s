@@ -4543,8 +4543,8 @@ block:
 	VBROADCASTI128 (SI)(BX*1), Y1
 	VBROADCASTI128 16(SI)(BX*1), Y2
 	VBROADCASTI128 1(CX), Y3
-	VPSHUFB        k60<>+0(SB), Y3, Y3
-	VPSRLVD        k61<>+0(SB), Y3, Y3
+	VPSHUFB        k61<>+0(SB), Y3, Y3
+	VPSRLVD        k60<>+0(SB), Y3, Y3
 	VPAND          Y0, Y3, Y3
 	VPXOR          Y4, Y4, Y4
 	VPSHUFB        Y3, Y1, Y1
@@ -4568,16 +4568,16 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k60<>+0(SB)/8, $0x0b0a090803020100
-DATA k60<>+8(SB)/8, $0x0b0a090803020100
-DATA k60<>+16(SB)/8, $0x0f0e0d0c07060504
-DATA k60<>+24(SB)/8, $0x0f0e0d0c07060504
+DATA k60<>+0(SB)/8, $0x0000000000000000
+DATA k60<>+8(SB)/8, $0x0000000400000004
+DATA k60<>+16(SB)/8, $0x0000000000000000
+DATA k60<>+24(SB)/8, $0x0000000400000004
 GLOBL k60<>(SB), RODATA|NOPTR, $32
 
-DATA k61<>+0(SB)/8, $0x0000000000000000
-DATA k61<>+8(SB)/8, $0x0000000400000004
-DATA k61<>+16(SB)/8, $0x0000000000000000
-DATA k61<>+24(SB)/8, $0x0000000400000004
+DATA k61<>+0(SB)/8, $0x0b0a090803020100
+DATA k61<>+8(SB)/8, $0x0b0a090803020100
+DATA k61<>+16(SB)/8, $0x0f0e0d0c07060504
+DATA k61<>+24(SB)/8, $0x0f0e0d0c07060504
 GLOBL k61<>(SB), RODATA|NOPTR, $32
 
 // func mxfp4BF16AVX2(dst *byte, src *byte, n int)
@@ -4640,8 +4640,8 @@ block:
 	VBROADCASTI128 (SI)(BX*1), Y1
 	VBROADCASTI128 16(SI)(BX*1), Y2
 	VBROADCASTI128 1(CX), Y3
-	VPSHUFB        k60<>+0(SB), Y3, Y3
-	VPSRLVD        k61<>+0(SB), Y3, Y3
+	VPSHUFB        k61<>+0(SB), Y3, Y3
+	VPSRLVD        k60<>+0(SB), Y3, Y3
 	VPAND          Y0, Y3, Y3
 	VPXOR          Y4, Y4, Y4
 	VPSHUFB        Y3, Y1, Y1
@@ -4684,8 +4684,8 @@ TEXT ·nvfp4F32AVX2(SB), NOSPLIT, $64-24
 block:
 	// A block.
 	VBROADCASTI128 4(CX), Y1
-	VPSHUFB        k62<>+0(SB), Y1, Y1
-	VPSRLVD        k63<>+0(SB), Y1, Y1
+	VPSHUFB        k63<>+0(SB), Y1, Y1
+	VPSRLVD        k62<>+0(SB), Y1, Y1
 	VPAND          Y0, Y1, Y1
 	LEAQ           ·nvfp4Tables+0(SB), SI
 	MOVBQZX        (CX), BX
@@ -4713,8 +4713,8 @@ block:
 	VPUNPCKHWD     Y1, Y6, Y1
 	VMOVUPS        Y1, 96(AX)
 	VBROADCASTI128 20(CX), Y1
-	VPSHUFB        k62<>+0(SB), Y1, Y1
-	VPSRLVD        k63<>+0(SB), Y1, Y1
+	VPSHUFB        k63<>+0(SB), Y1, Y1
+	VPSRLVD        k62<>+0(SB), Y1, Y1
 	VPAND          Y0, Y1, Y1
 	LEAQ           ·nvfp4Tables+0(SB), SI
 	MOVBQZX        2(CX), BX
@@ -4752,16 +4752,16 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k62<>+0(SB)/8, $0x0302010003020100
-DATA k62<>+8(SB)/8, $0x0b0a09080b0a0908
-DATA k62<>+16(SB)/8, $0x0706050407060504
-DATA k62<>+24(SB)/8, $0x0f0e0d0c0f0e0d0c
+DATA k62<>+0(SB)/8, $0x0000000400000000
+DATA k62<>+8(SB)/8, $0x0000000400000000
+DATA k62<>+16(SB)/8, $0x0000000400000000
+DATA k62<>+24(SB)/8, $0x0000000400000000
 GLOBL k62<>(SB), RODATA|NOPTR, $32
 
-DATA k63<>+0(SB)/8, $0x0000000400000000
-DATA k63<>+8(SB)/8, $0x0000000400000000
-DATA k63<>+16(SB)/8, $0x0000000400000000
-DATA k63<>+24(SB)/8, $0x0000000400000000
+DATA k63<>+0(SB)/8, $0x0302010003020100
+DATA k63<>+8(SB)/8, $0x0b0a09080b0a0908
+DATA k63<>+16(SB)/8, $0x0706050407060504
+DATA k63<>+24(SB)/8, $0x0f0e0d0c0f0e0d0c
 GLOBL k63<>(SB), RODATA|NOPTR, $32
 
 // func nvfp4BF16AVX2(dst *byte, src *byte, n int)
@@ -4846,8 +4846,8 @@ TEXT ·nvfp4F16AVX2(SB), NOSPLIT, $64-24
 block:
 	// A block.
 	VBROADCASTI128 4(CX), Y1
-	VPSHUFB        k62<>+0(SB), Y1, Y1
-	VPSRLVD        k63<>+0(SB), Y1, Y1
+	VPSHUFB        k63<>+0(SB), Y1, Y1
+	VPSRLVD        k62<>+0(SB), Y1, Y1
 	VPAND          Y0, Y1, Y1
 	LEAQ           ·nvfp4Tables+0(SB), SI
 	MOVBQZX        (CX), BX
@@ -4879,8 +4879,8 @@ block:
 	VCVTPS2PH      $0x00, Y1, X1
 	VMOVDQU        X1, 48(AX)
 	VBROADCASTI128 20(CX), Y1
-	VPSHUFB        k62<>+0(SB), Y1, Y1
-	VPSRLVD        k63<>+0(SB), Y1, Y1
+	VPSHUFB        k63<>+0(SB), Y1, Y1
+	VPSRLVD        k62<>+0(SB), Y1, Y1
 	VPAND          Y0, Y1, Y1
 	LEAQ           ·nvfp4Tables+0(SB), SI
 	MOVBQZX        2(CX), BX
@@ -18579,256 +18579,6 @@ DATA k152<>+16(SB)/8, $0x0000000f0000000f
 DATA k152<>+24(SB)/8, $0x0000000f0000000f
 GLOBL k152<>(SB), RODATA|NOPTR, $32
 
-// func columnsBF16AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
-// Requires: AVX, AVX2
-TEXT ·columnsBF16AVX2(SB), NOSPLIT, $64-72
-	// For each code q of eight columns, eight below each other:
-	// x = (q-zero)*scale, of its group and column, each step rounded to float32;
-	// dst = x, rounded to BF16, transposed: those of a column are a row.
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+8(FP), CX
-	LEAQ    31(SP), DX
-	ANDQ    $-32, DX
-	VMOVDQU k4<>+0(SB), Y0
-	VMOVDQU k5<>+0(SB), Y1
-	MOVQ    offsets+16(FP), DX
-	MOVQ    scales+24(FP), BX
-	MOVQ    zeros+32(FP), SI
-	MOVQ    dstStride+40(FP), DI
-	LEAQ    (DI)(DI*2), R8
-	LEAQ    (AX)(DI*4), R9
-	MOVQ    srcStride+48(FP), R10
-	MOVQ    n+64(FP), R11
-
-more:
-	VMOVDQU      (CX), Y2
-	ADDQ         R10, CX
-	MOVL         (DX), R12
-	VPAND        k152<>+0(SB), Y2, Y3
-	VCVTDQ2PS    Y3, Y3
-	VSUBPS       (SI)(R12*1), Y3, Y3
-	VMULPS       (BX)(R12*1), Y3, Y3
-	VPSLLD       $0x0f, Y3, Y4
-	VBLENDVPS    Y4, Y1, Y0, Y4
-	VPADDD       Y4, Y3, Y3
-	MOVL         4(DX), R12
-	VPSRLD       $0x04, Y2, Y4
-	VPAND        k152<>+0(SB), Y4, Y4
-	VCVTDQ2PS    Y4, Y4
-	VSUBPS       (SI)(R12*1), Y4, Y4
-	VMULPS       (BX)(R12*1), Y4, Y4
-	VPSLLD       $0x0f, Y4, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y4, Y4
-	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y4, Y3, Y3
-	MOVL         8(DX), R12
-	VPSRLD       $0x08, Y2, Y4
-	VPAND        k152<>+0(SB), Y4, Y4
-	VCVTDQ2PS    Y4, Y4
-	VSUBPS       (SI)(R12*1), Y4, Y4
-	VMULPS       (BX)(R12*1), Y4, Y4
-	VPSLLD       $0x0f, Y4, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y4, Y4
-	MOVL         12(DX), R12
-	VPSRLD       $0x0c, Y2, Y5
-	VPAND        k152<>+0(SB), Y5, Y5
-	VCVTDQ2PS    Y5, Y5
-	VSUBPS       (SI)(R12*1), Y5, Y5
-	VMULPS       (BX)(R12*1), Y5, Y5
-	VPSLLD       $0x0f, Y5, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y5, Y5
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y5, Y4, Y4
-	MOVL         16(DX), R12
-	VPSRLD       $0x10, Y2, Y5
-	VPAND        k152<>+0(SB), Y5, Y5
-	VCVTDQ2PS    Y5, Y5
-	VSUBPS       (SI)(R12*1), Y5, Y5
-	VMULPS       (BX)(R12*1), Y5, Y5
-	VPSLLD       $0x0f, Y5, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y5, Y5
-	MOVL         20(DX), R12
-	VPSRLD       $0x14, Y2, Y6
-	VPAND        k152<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y6, Y6
-	VSUBPS       (SI)(R12*1), Y6, Y6
-	VMULPS       (BX)(R12*1), Y6, Y6
-	VPSLLD       $0x0f, Y6, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y6, Y6
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y6, Y5, Y5
-	MOVL         24(DX), R12
-	VPSRLD       $0x18, Y2, Y6
-	VPAND        k152<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y6, Y6
-	VSUBPS       (SI)(R12*1), Y6, Y6
-	VMULPS       (BX)(R12*1), Y6, Y6
-	VPSLLD       $0x0f, Y6, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y6, Y6
-	MOVL         28(DX), R12
-	VPSRLD       $0x1c, Y2, Y2
-	VCVTDQ2PS    Y2, Y2
-	VSUBPS       (SI)(R12*1), Y2, Y2
-	VMULPS       (BX)(R12*1), Y2, Y2
-	VPSLLD       $0x0f, Y2, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y2, Y2
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y2, Y6, Y6
-	VPUNPCKLDQ   Y4, Y3, Y2
-	VPUNPCKLDQ   Y6, Y5, Y7
-	VPUNPCKLQDQ  Y7, Y2, Y8
-	VMOVDQU      X8, (AX)
-	VEXTRACTI128 $0x01, Y8, (R9)
-	VPUNPCKHQDQ  Y7, Y2, Y2
-	VMOVDQU      X2, (AX)(DI*1)
-	VEXTRACTI128 $0x01, Y2, (R9)(DI*1)
-	VPUNPCKHDQ   Y4, Y3, Y2
-	VPUNPCKHDQ   Y6, Y5, Y3
-	VPUNPCKLQDQ  Y3, Y2, Y4
-	VMOVDQU      X4, (AX)(DI*2)
-	VEXTRACTI128 $0x01, Y4, (R9)(DI*2)
-	VPUNPCKHQDQ  Y3, Y2, Y2
-	VMOVDQU      X2, (AX)(R8*1)
-	VEXTRACTI128 $0x01, Y2, (R9)(R8*1)
-	ADDQ         $0x20, DX
-	ADDQ         $0x00000010, AX
-	ADDQ         $0x00000010, R9
-	DECQ         R11
-	JNZ          more
-	VZEROUPPER
-	RET
-
-// func columnsF16AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
-// Requires: AVX, AVX2, F16C
-TEXT ·columnsF16AVX2(SB), NOSPLIT, $64-72
-	// For each code q of eight columns, eight below each other:
-	// x = (q-zero)*scale, of its group and column, each step rounded to float32;
-	// dst = x, rounded to F16, transposed: those of a column are a row.
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	LEAQ 31(SP), DX
-	ANDQ $-32, DX
-	MOVQ offsets+16(FP), DX
-	MOVQ scales+24(FP), BX
-	MOVQ zeros+32(FP), SI
-	MOVQ dstStride+40(FP), DI
-	LEAQ (DI)(DI*2), R8
-	LEAQ (AX)(DI*4), R9
-	MOVQ srcStride+48(FP), R10
-	MOVQ n+64(FP), R11
-
-more:
-	VMOVDQU    (CX), Y0
-	ADDQ       R10, CX
-	MOVL       (DX), R12
-	VPAND      k152<>+0(SB), Y0, Y1
-	VCVTDQ2PS  Y1, Y1
-	VSUBPS     (SI)(R12*1), Y1, Y1
-	VMULPS     (BX)(R12*1), Y1, Y1
-	VXORPS     k0<>+0(SB), Y1, Y1
-	MOVL       4(DX), R12
-	VPSRLD     $0x04, Y0, Y2
-	VPAND      k152<>+0(SB), Y2, Y2
-	VCVTDQ2PS  Y2, Y2
-	VSUBPS     (SI)(R12*1), Y2, Y2
-	VMULPS     (BX)(R12*1), Y2, Y2
-	VXORPS     k0<>+0(SB), Y2, Y2
-	MOVL       8(DX), R12
-	VPSRLD     $0x08, Y0, Y3
-	VPAND      k152<>+0(SB), Y3, Y3
-	VCVTDQ2PS  Y3, Y3
-	VSUBPS     (SI)(R12*1), Y3, Y3
-	VMULPS     (BX)(R12*1), Y3, Y3
-	VXORPS     k0<>+0(SB), Y3, Y3
-	MOVL       12(DX), R12
-	VPSRLD     $0x0c, Y0, Y4
-	VPAND      k152<>+0(SB), Y4, Y4
-	VCVTDQ2PS  Y4, Y4
-	VSUBPS     (SI)(R12*1), Y4, Y4
-	VMULPS     (BX)(R12*1), Y4, Y4
-	VXORPS     k0<>+0(SB), Y4, Y4
-	MOVL       16(DX), R12
-	VPSRLD     $0x10, Y0, Y5
-	VPAND      k152<>+0(SB), Y5, Y5
-	VCVTDQ2PS  Y5, Y5
-	VSUBPS     (SI)(R12*1), Y5, Y5
-	VMULPS     (BX)(R12*1), Y5, Y5
-	VXORPS     k0<>+0(SB), Y5, Y5
-	MOVL       20(DX), R12
-	VPSRLD     $0x14, Y0, Y6
-	VPAND      k152<>+0(SB), Y6, Y6
-	VCVTDQ2PS  Y6, Y6
-	VSUBPS     (SI)(R12*1), Y6, Y6
-	VMULPS     (BX)(R12*1), Y6, Y6
-	VXORPS     k0<>+0(SB), Y6, Y6
-	MOVL       24(DX), R12
-	VPSRLD     $0x18, Y0, Y7
-	VPAND      k152<>+0(SB), Y7, Y7
-	VCVTDQ2PS  Y7, Y7
-	VSUBPS     (SI)(R12*1), Y7, Y7
-	VMULPS     (BX)(R12*1), Y7, Y7
-	VXORPS     k0<>+0(SB), Y7, Y7
-	MOVL       28(DX), R12
-	VPSRLD     $0x1c, Y0, Y0
-	VCVTDQ2PS  Y0, Y0
-	VSUBPS     (SI)(R12*1), Y0, Y0
-	VMULPS     (BX)(R12*1), Y0, Y0
-	VXORPS     k0<>+0(SB), Y0, Y0
-	VCVTPS2PH  $0x00, Y1, X1
-	VCVTPS2PH  $0x00, Y2, X2
-	VCVTPS2PH  $0x00, Y3, X3
-	VCVTPS2PH  $0x00, Y4, X4
-	VCVTPS2PH  $0x00, Y5, X5
-	VCVTPS2PH  $0x00, Y6, X6
-	VCVTPS2PH  $0x00, Y7, X7
-	VCVTPS2PH  $0x00, Y0, X0
-	VPUNPCKLWD X5, X1, X8
-	VPUNPCKHWD X5, X1, X1
-	VPUNPCKLWD X6, X2, X5
-	VPUNPCKHWD X6, X2, X2
-	VPUNPCKLWD X7, X3, X6
-	VPUNPCKHWD X7, X3, X3
-	VPUNPCKLWD X0, X4, X7
-	VPUNPCKHWD X0, X4, X0
-	VPUNPCKLWD X6, X8, X4
-	VPUNPCKHWD X6, X8, X6
-	VPUNPCKLWD X3, X1, X8
-	VPUNPCKHWD X3, X1, X1
-	VPUNPCKLWD X7, X5, X3
-	VPUNPCKHWD X7, X5, X5
-	VPUNPCKLWD X0, X2, X7
-	VPUNPCKHWD X0, X2, X0
-	VPUNPCKLWD X3, X4, X2
-	VPUNPCKHWD X3, X4, X3
-	VPUNPCKLWD X5, X6, X4
-	VPUNPCKHWD X5, X6, X5
-	VPUNPCKLWD X7, X8, X6
-	VPUNPCKHWD X7, X8, X7
-	VPUNPCKLWD X0, X1, X8
-	VPUNPCKHWD X0, X1, X0
-	VMOVDQU    X2, (AX)
-	VMOVDQU    X3, (AX)(DI*1)
-	VMOVDQU    X4, (AX)(DI*2)
-	VMOVDQU    X5, (AX)(R8*1)
-	VMOVDQU    X6, (R9)
-	VMOVDQU    X7, (R9)(DI*1)
-	VMOVDQU    X8, (R9)(DI*2)
-	VMOVDQU    X0, (R9)(R8*1)
-	ADDQ       $0x20, DX
-	ADDQ       $0x00000010, AX
-	ADDQ       $0x00000010, R9
-	DECQ       R11
-	JNZ        more
-	VZEROUPPER
-	RET
-
 // func byteColumnsF32AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
 // Requires: AVX, AVX2
 TEXT ·byteColumnsF32AVX2(SB), NOSPLIT, $64-72
@@ -19108,6 +18858,132 @@ DATA k153<>+16(SB)/8, $0x000000ff000000ff
 DATA k153<>+24(SB)/8, $0x000000ff000000ff
 GLOBL k153<>(SB), RODATA|NOPTR, $32
 
+// func columnsBF16AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
+// Requires: AVX, AVX2
+TEXT ·columnsBF16AVX2(SB), NOSPLIT, $64-72
+	// For each code q of eight columns, eight below each other:
+	// x = (q-zero)*scale, of its group and column, each step rounded to float32;
+	// dst = x, rounded to BF16, transposed: those of a column are a row.
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	LEAQ    31(SP), DX
+	ANDQ    $-32, DX
+	VMOVDQU k4<>+0(SB), Y0
+	VMOVDQU k5<>+0(SB), Y1
+	MOVQ    offsets+16(FP), DX
+	MOVQ    scales+24(FP), BX
+	MOVQ    zeros+32(FP), SI
+	MOVQ    dstStride+40(FP), DI
+	LEAQ    (DI)(DI*2), R8
+	LEAQ    (AX)(DI*4), R9
+	MOVQ    srcStride+48(FP), R10
+	MOVQ    n+64(FP), R11
+
+more:
+	VMOVDQU      (CX), Y2
+	ADDQ         R10, CX
+	MOVL         (DX), R12
+	VPAND        k152<>+0(SB), Y2, Y3
+	VCVTDQ2PS    Y3, Y3
+	VSUBPS       (SI)(R12*1), Y3, Y3
+	VMULPS       (BX)(R12*1), Y3, Y3
+	VPSLLD       $0x0f, Y3, Y4
+	VBLENDVPS    Y4, Y1, Y0, Y4
+	VPADDD       Y4, Y3, Y3
+	MOVL         4(DX), R12
+	VPSRLD       $0x04, Y2, Y4
+	VPAND        k152<>+0(SB), Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VSUBPS       (SI)(R12*1), Y4, Y4
+	VMULPS       (BX)(R12*1), Y4, Y4
+	VPSLLD       $0x0f, Y4, Y5
+	VBLENDVPS    Y5, Y1, Y0, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSRLD       $0x10, Y3, Y3
+	VPBLENDW     $0xaa, Y4, Y3, Y3
+	MOVL         8(DX), R12
+	VPSRLD       $0x08, Y2, Y4
+	VPAND        k152<>+0(SB), Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VSUBPS       (SI)(R12*1), Y4, Y4
+	VMULPS       (BX)(R12*1), Y4, Y4
+	VPSLLD       $0x0f, Y4, Y5
+	VBLENDVPS    Y5, Y1, Y0, Y5
+	VPADDD       Y5, Y4, Y4
+	MOVL         12(DX), R12
+	VPSRLD       $0x0c, Y2, Y5
+	VPAND        k152<>+0(SB), Y5, Y5
+	VCVTDQ2PS    Y5, Y5
+	VSUBPS       (SI)(R12*1), Y5, Y5
+	VMULPS       (BX)(R12*1), Y5, Y5
+	VPSLLD       $0x0f, Y5, Y6
+	VBLENDVPS    Y6, Y1, Y0, Y6
+	VPADDD       Y6, Y5, Y5
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y5, Y4, Y4
+	MOVL         16(DX), R12
+	VPSRLD       $0x10, Y2, Y5
+	VPAND        k152<>+0(SB), Y5, Y5
+	VCVTDQ2PS    Y5, Y5
+	VSUBPS       (SI)(R12*1), Y5, Y5
+	VMULPS       (BX)(R12*1), Y5, Y5
+	VPSLLD       $0x0f, Y5, Y6
+	VBLENDVPS    Y6, Y1, Y0, Y6
+	VPADDD       Y6, Y5, Y5
+	MOVL         20(DX), R12
+	VPSRLD       $0x14, Y2, Y6
+	VPAND        k152<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y6, Y6
+	VSUBPS       (SI)(R12*1), Y6, Y6
+	VMULPS       (BX)(R12*1), Y6, Y6
+	VPSLLD       $0x0f, Y6, Y7
+	VBLENDVPS    Y7, Y1, Y0, Y7
+	VPADDD       Y7, Y6, Y6
+	VPSRLD       $0x10, Y5, Y5
+	VPBLENDW     $0xaa, Y6, Y5, Y5
+	MOVL         24(DX), R12
+	VPSRLD       $0x18, Y2, Y6
+	VPAND        k152<>+0(SB), Y6, Y6
+	VCVTDQ2PS    Y6, Y6
+	VSUBPS       (SI)(R12*1), Y6, Y6
+	VMULPS       (BX)(R12*1), Y6, Y6
+	VPSLLD       $0x0f, Y6, Y7
+	VBLENDVPS    Y7, Y1, Y0, Y7
+	VPADDD       Y7, Y6, Y6
+	MOVL         28(DX), R12
+	VPSRLD       $0x1c, Y2, Y2
+	VCVTDQ2PS    Y2, Y2
+	VSUBPS       (SI)(R12*1), Y2, Y2
+	VMULPS       (BX)(R12*1), Y2, Y2
+	VPSLLD       $0x0f, Y2, Y7
+	VBLENDVPS    Y7, Y1, Y0, Y7
+	VPADDD       Y7, Y2, Y2
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y2, Y6, Y6
+	VPUNPCKLDQ   Y4, Y3, Y2
+	VPUNPCKLDQ   Y6, Y5, Y7
+	VPUNPCKLQDQ  Y7, Y2, Y8
+	VMOVDQU      X8, (AX)
+	VEXTRACTI128 $0x01, Y8, (R9)
+	VPUNPCKHQDQ  Y7, Y2, Y2
+	VMOVDQU      X2, (AX)(DI*1)
+	VEXTRACTI128 $0x01, Y2, (R9)(DI*1)
+	VPUNPCKHDQ   Y4, Y3, Y2
+	VPUNPCKHDQ   Y6, Y5, Y3
+	VPUNPCKLQDQ  Y3, Y2, Y4
+	VMOVDQU      X4, (AX)(DI*2)
+	VEXTRACTI128 $0x01, Y4, (R9)(DI*2)
+	VPUNPCKHQDQ  Y3, Y2, Y2
+	VMOVDQU      X2, (AX)(R8*1)
+	VEXTRACTI128 $0x01, Y2, (R9)(R8*1)
+	ADDQ         $0x20, DX
+	ADDQ         $0x00000010, AX
+	ADDQ         $0x00000010, R9
+	DECQ         R11
+	JNZ          more
+	VZEROUPPER
+	RET
+
 // func byteColumnsBF16AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
 // Requires: AVX, AVX2
 TEXT ·byteColumnsBF16AVX2(SB), NOSPLIT, $64-72
@@ -19231,6 +19107,130 @@ more:
 	ADDQ         $0x00000010, R9
 	DECQ         R11
 	JNZ          more
+	VZEROUPPER
+	RET
+
+// func columnsF16AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·columnsF16AVX2(SB), NOSPLIT, $64-72
+	// For each code q of eight columns, eight below each other:
+	// x = (q-zero)*scale, of its group and column, each step rounded to float32;
+	// dst = x, rounded to F16, transposed: those of a column are a row.
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	LEAQ 31(SP), DX
+	ANDQ $-32, DX
+	MOVQ offsets+16(FP), DX
+	MOVQ scales+24(FP), BX
+	MOVQ zeros+32(FP), SI
+	MOVQ dstStride+40(FP), DI
+	LEAQ (DI)(DI*2), R8
+	LEAQ (AX)(DI*4), R9
+	MOVQ srcStride+48(FP), R10
+	MOVQ n+64(FP), R11
+
+more:
+	VMOVDQU    (CX), Y0
+	ADDQ       R10, CX
+	MOVL       (DX), R12
+	VPAND      k152<>+0(SB), Y0, Y1
+	VCVTDQ2PS  Y1, Y1
+	VSUBPS     (SI)(R12*1), Y1, Y1
+	VMULPS     (BX)(R12*1), Y1, Y1
+	VXORPS     k0<>+0(SB), Y1, Y1
+	MOVL       4(DX), R12
+	VPSRLD     $0x04, Y0, Y2
+	VPAND      k152<>+0(SB), Y2, Y2
+	VCVTDQ2PS  Y2, Y2
+	VSUBPS     (SI)(R12*1), Y2, Y2
+	VMULPS     (BX)(R12*1), Y2, Y2
+	VXORPS     k0<>+0(SB), Y2, Y2
+	MOVL       8(DX), R12
+	VPSRLD     $0x08, Y0, Y3
+	VPAND      k152<>+0(SB), Y3, Y3
+	VCVTDQ2PS  Y3, Y3
+	VSUBPS     (SI)(R12*1), Y3, Y3
+	VMULPS     (BX)(R12*1), Y3, Y3
+	VXORPS     k0<>+0(SB), Y3, Y3
+	MOVL       12(DX), R12
+	VPSRLD     $0x0c, Y0, Y4
+	VPAND      k152<>+0(SB), Y4, Y4
+	VCVTDQ2PS  Y4, Y4
+	VSUBPS     (SI)(R12*1), Y4, Y4
+	VMULPS     (BX)(R12*1), Y4, Y4
+	VXORPS     k0<>+0(SB), Y4, Y4
+	MOVL       16(DX), R12
+	VPSRLD     $0x10, Y0, Y5
+	VPAND      k152<>+0(SB), Y5, Y5
+	VCVTDQ2PS  Y5, Y5
+	VSUBPS     (SI)(R12*1), Y5, Y5
+	VMULPS     (BX)(R12*1), Y5, Y5
+	VXORPS     k0<>+0(SB), Y5, Y5
+	MOVL       20(DX), R12
+	VPSRLD     $0x14, Y0, Y6
+	VPAND      k152<>+0(SB), Y6, Y6
+	VCVTDQ2PS  Y6, Y6
+	VSUBPS     (SI)(R12*1), Y6, Y6
+	VMULPS     (BX)(R12*1), Y6, Y6
+	VXORPS     k0<>+0(SB), Y6, Y6
+	MOVL       24(DX), R12
+	VPSRLD     $0x18, Y0, Y7
+	VPAND      k152<>+0(SB), Y7, Y7
+	VCVTDQ2PS  Y7, Y7
+	VSUBPS     (SI)(R12*1), Y7, Y7
+	VMULPS     (BX)(R12*1), Y7, Y7
+	VXORPS     k0<>+0(SB), Y7, Y7
+	MOVL       28(DX), R12
+	VPSRLD     $0x1c, Y0, Y0
+	VCVTDQ2PS  Y0, Y0
+	VSUBPS     (SI)(R12*1), Y0, Y0
+	VMULPS     (BX)(R12*1), Y0, Y0
+	VXORPS     k0<>+0(SB), Y0, Y0
+	VCVTPS2PH  $0x00, Y1, X1
+	VCVTPS2PH  $0x00, Y2, X2
+	VCVTPS2PH  $0x00, Y3, X3
+	VCVTPS2PH  $0x00, Y4, X4
+	VCVTPS2PH  $0x00, Y5, X5
+	VCVTPS2PH  $0x00, Y6, X6
+	VCVTPS2PH  $0x00, Y7, X7
+	VCVTPS2PH  $0x00, Y0, X0
+	VPUNPCKLWD X5, X1, X8
+	VPUNPCKHWD X5, X1, X1
+	VPUNPCKLWD X6, X2, X5
+	VPUNPCKHWD X6, X2, X2
+	VPUNPCKLWD X7, X3, X6
+	VPUNPCKHWD X7, X3, X3
+	VPUNPCKLWD X0, X4, X7
+	VPUNPCKHWD X0, X4, X0
+	VPUNPCKLWD X6, X8, X4
+	VPUNPCKHWD X6, X8, X6
+	VPUNPCKLWD X3, X1, X8
+	VPUNPCKHWD X3, X1, X1
+	VPUNPCKLWD X7, X5, X3
+	VPUNPCKHWD X7, X5, X5
+	VPUNPCKLWD X0, X2, X7
+	VPUNPCKHWD X0, X2, X0
+	VPUNPCKLWD X3, X4, X2
+	VPUNPCKHWD X3, X4, X3
+	VPUNPCKLWD X5, X6, X4
+	VPUNPCKHWD X5, X6, X5
+	VPUNPCKLWD X7, X8, X6
+	VPUNPCKHWD X7, X8, X7
+	VPUNPCKLWD X0, X1, X8
+	VPUNPCKHWD X0, X1, X0
+	VMOVDQU    X2, (AX)
+	VMOVDQU    X3, (AX)(DI*1)
+	VMOVDQU    X4, (AX)(DI*2)
+	VMOVDQU    X5, (AX)(R8*1)
+	VMOVDQU    X6, (R9)
+	VMOVDQU    X7, (R9)(DI*1)
+	VMOVDQU    X8, (R9)(DI*2)
+	VMOVDQU    X0, (R9)(R8*1)
+	ADDQ       $0x20, DX
+	ADDQ       $0x00000010, AX
+	ADDQ       $0x00000010, R9
+	DECQ       R11
+	JNZ        more
 	VZEROUPPER
 	RET
 

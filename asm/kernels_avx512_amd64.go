@@ -24,16 +24,6 @@ func codebookBF16AVX512(dst *byte, src *byte, codebook *int8, n int) (left int)
 //go:noescape
 func codebookF16AVX512(dst *byte, src *byte, codebook *int8, n int) (left int)
 
-// q4_1BF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func q4_1BF16AVX512(dst *byte, src *byte, n int) (left int)
-
-// q4_1F16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func q4_1F16AVX512(dst *byte, src *byte, n int) (left int)
-
 // q5_0BF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
 //
 //go:noescape
@@ -43,16 +33,6 @@ func q5_0BF16AVX512(dst *byte, src *byte, n int) (left int)
 //
 //go:noescape
 func q5_0F16AVX512(dst *byte, src *byte, n int) (left int)
-
-// q5_1BF16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func q5_1BF16AVX512(dst *byte, src *byte, n int) (left int)
-
-// q5_1F16AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left.
-//
-//go:noescape
-func q5_1F16AVX512(dst *byte, src *byte, n int) (left int)
 
 // q2_KF32AVX512 decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left. Told so it takes any scales, and a NaN is any NaN.
 //

@@ -671,332 +671,6 @@ stop:
 	VZEROUPPER
 	RET
 
-// func q4_1BF16AVX512(dst *byte, src *byte, n int) (left int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
-TEXT ·q4_1BF16AVX512(SB), NOSPLIT, $128-32
-	// Q4_1: d, m float16, 32 nibbles q
-	// table[q] = q*d + m, for each block
-	// number = table[q]
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k0<>+0(SB), Z0
-	VPBROADCASTD k1<>+0(SB), Z1
-	VMOVDQU64    k2<>+0(SB), Z2
-	VMOVDQU64    k3<>+0(SB), Z3
-	MOVQ         n+16(FP), DX
-	LEAQ         63(SP), BX
-	ANDQ         $-64, BX
-	VPBROADCASTD k5<>+0(SB), Z4
-	VMOVDQU64    k11<>+0(SB), Z5
-	CMPQ         DX, $0x08
-	JLT          stop
-	VMOVDQU      k12<>+0(SB), Y6
-	KXNORB       K0, K0, K1
-	VPXOR        Y7, Y7, Y7
-	VPGATHERDD   (CX)(Y6*1), K1, Y7
-	VCVTPH2PS    Y7, Z7
-
-batch:
-	// The scales of the next batch.
-	VMOVAPS    Z7, Z8
-	CMPQ       DX, $0x10
-	JLT        ready
-	KXNORB     K0, K0, K1
-	VPXOR      Y7, Y7, Y7
-	VPGATHERDD 160(CX)(Y6*1), K1, Y7
-	VCVTPH2PS  Y7, Z7
-
-ready:
-	VFPCLASSPSZ $0x99, Z8, K1
-	KORTESTW    K1, K1
-	JNZ         stop
-	VMOVUPS     Z8, (BX)
-
-	// Two blocks at a time.
-	VMOVDQU32        4(CX), X9
-	VMOVDQU64        k7<>+0(SB), Z8
-	VPERMB           Z9, Z8, Z8
-	VPROLVD          k8<>+0(SB), Z8, Z8
-	VMOVDQU32        24(CX), X9
-	VMOVDQU64        k7<>+0(SB), Z10
-	VPERMB           Z9, Z10, Z10
-	VPROLVD          k8<>+0(SB), Z10, Z10
-	VPBROADCASTD     4(BX), Z11
-	VFMADD231PS.BCST (BX), Z5, Z11
-	VPBROADCASTD     12(BX), Z12
-	VFMADD231PS.BCST 8(BX), Z5, Z12
-	VMOVDQA64        Z11, Z13
-	VPERMT2W         Z12, Z2, Z13
-	VPERMT2W         Z12, Z3, Z11
-	VPTERNLOGD       $0xf8, Z1, Z13, Z11
-	VPCMPUW          $0x06, Z0, Z11, K1
-	VPADDW           Z1, Z13, K1, Z13
-	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z4, Z8
-	VPERMB           Z13, Z8, Z8
-	VMOVDQU64        Z8, (AX)
-	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z4, Z10
-	VPERMB           Z13, Z10, Z8
-	VMOVDQU64        Z8, 64(AX)
-	PREFETCHT0       1024(AX)
-	PREFETCHT0       1088(AX)
-	ADDQ             $0x00000028, CX
-	ADDQ             $0x00000080, AX
-	VMOVDQU32        4(CX), X9
-	VMOVDQU64        k7<>+0(SB), Z8
-	VPERMB           Z9, Z8, Z8
-	VPROLVD          k8<>+0(SB), Z8, Z8
-	VMOVDQU32        24(CX), X9
-	VMOVDQU64        k7<>+0(SB), Z10
-	VPERMB           Z9, Z10, Z10
-	VPROLVD          k8<>+0(SB), Z10, Z10
-	VPBROADCASTD     20(BX), Z11
-	VFMADD231PS.BCST 16(BX), Z5, Z11
-	VPBROADCASTD     28(BX), Z12
-	VFMADD231PS.BCST 24(BX), Z5, Z12
-	VMOVDQA64        Z11, Z13
-	VPERMT2W         Z12, Z2, Z13
-	VPERMT2W         Z12, Z3, Z11
-	VPTERNLOGD       $0xf8, Z1, Z13, Z11
-	VPCMPUW          $0x06, Z0, Z11, K1
-	VPADDW           Z1, Z13, K1, Z13
-	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z4, Z8
-	VPERMB           Z13, Z8, Z8
-	VMOVDQU64        Z8, (AX)
-	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z4, Z10
-	VPERMB           Z13, Z10, Z8
-	VMOVDQU64        Z8, 64(AX)
-	PREFETCHT0       1024(AX)
-	PREFETCHT0       1088(AX)
-	ADDQ             $0x00000028, CX
-	ADDQ             $0x00000080, AX
-	VMOVDQU32        4(CX), X9
-	VMOVDQU64        k7<>+0(SB), Z8
-	VPERMB           Z9, Z8, Z8
-	VPROLVD          k8<>+0(SB), Z8, Z8
-	VMOVDQU32        24(CX), X9
-	VMOVDQU64        k7<>+0(SB), Z10
-	VPERMB           Z9, Z10, Z10
-	VPROLVD          k8<>+0(SB), Z10, Z10
-	VPBROADCASTD     36(BX), Z11
-	VFMADD231PS.BCST 32(BX), Z5, Z11
-	VPBROADCASTD     44(BX), Z12
-	VFMADD231PS.BCST 40(BX), Z5, Z12
-	VMOVDQA64        Z11, Z13
-	VPERMT2W         Z12, Z2, Z13
-	VPERMT2W         Z12, Z3, Z11
-	VPTERNLOGD       $0xf8, Z1, Z13, Z11
-	VPCMPUW          $0x06, Z0, Z11, K1
-	VPADDW           Z1, Z13, K1, Z13
-	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z4, Z8
-	VPERMB           Z13, Z8, Z8
-	VMOVDQU64        Z8, (AX)
-	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z4, Z10
-	VPERMB           Z13, Z10, Z8
-	VMOVDQU64        Z8, 64(AX)
-	PREFETCHT0       1024(AX)
-	PREFETCHT0       1088(AX)
-	ADDQ             $0x00000028, CX
-	ADDQ             $0x00000080, AX
-	VMOVDQU32        4(CX), X9
-	VMOVDQU64        k7<>+0(SB), Z8
-	VPERMB           Z9, Z8, Z8
-	VPROLVD          k8<>+0(SB), Z8, Z8
-	VMOVDQU32        24(CX), X9
-	VMOVDQU64        k7<>+0(SB), Z10
-	VPERMB           Z9, Z10, Z10
-	VPROLVD          k8<>+0(SB), Z10, Z10
-	VPBROADCASTD     52(BX), Z11
-	VFMADD231PS.BCST 48(BX), Z5, Z11
-	VPBROADCASTD     60(BX), Z12
-	VFMADD231PS.BCST 56(BX), Z5, Z12
-	VMOVDQA64        Z11, Z13
-	VPERMT2W         Z12, Z2, Z13
-	VPERMT2W         Z12, Z3, Z11
-	VPTERNLOGD       $0xf8, Z1, Z13, Z11
-	VPCMPUW          $0x06, Z0, Z11, K1
-	VPADDW           Z1, Z13, K1, Z13
-	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z4, Z8
-	VPERMB           Z13, Z8, Z8
-	VMOVDQU64        Z8, (AX)
-	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z4, Z10
-	VPERMB           Z13, Z10, Z8
-	VMOVDQU64        Z8, 64(AX)
-	PREFETCHT0       1024(AX)
-	PREFETCHT0       1088(AX)
-	ADDQ             $0x00000028, CX
-	ADDQ             $0x00000080, AX
-	SUBQ             $0x08, DX
-	CMPQ             DX, $0x08
-	JGE              batch
-
-stop:
-	MOVQ DX, left+24(FP)
-	VZEROUPPER
-	RET
-
-DATA k11<>+0(SB)/8, $0x3f80000000000000
-DATA k11<>+8(SB)/8, $0x4040000040000000
-DATA k11<>+16(SB)/8, $0x40a0000040800000
-DATA k11<>+24(SB)/8, $0x40e0000040c00000
-DATA k11<>+32(SB)/8, $0x4110000041000000
-DATA k11<>+40(SB)/8, $0x4130000041200000
-DATA k11<>+48(SB)/8, $0x4150000041400000
-DATA k11<>+56(SB)/8, $0x4170000041600000
-GLOBL k11<>(SB), RODATA|NOPTR, $64
-
-DATA k12<>+0(SB)/8, $0x0000001400000000
-DATA k12<>+8(SB)/8, $0x0000003c00000028
-DATA k12<>+16(SB)/8, $0x0000006400000050
-DATA k12<>+24(SB)/8, $0x0000008c00000078
-GLOBL k12<>(SB), RODATA|NOPTR, $32
-
-// func q4_1F16AVX512(dst *byte, src *byte, n int) (left int)
-// Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
-TEXT ·q4_1F16AVX512(SB), NOSPLIT, $128-32
-	// Q4_1: d, m float16, 32 nibbles q
-	// table[q] = q*d + m, for each block
-	// number = table[q]
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         n+16(FP), DX
-	LEAQ         63(SP), BX
-	ANDQ         $-64, BX
-	VPBROADCASTD k5<>+0(SB), Z0
-	VMOVDQU64    k11<>+0(SB), Z1
-	CMPQ         DX, $0x08
-	JLT          stop
-	VMOVDQU      k12<>+0(SB), Y2
-	KXNORB       K0, K0, K1
-	VPXOR        Y3, Y3, Y3
-	VPGATHERDD   (CX)(Y2*1), K1, Y3
-	VCVTPH2PS    Y3, Z3
-
-batch:
-	// The scales of the next batch.
-	VMOVAPS    Z3, Z4
-	CMPQ       DX, $0x10
-	JLT        ready
-	KXNORB     K0, K0, K1
-	VPXOR      Y3, Y3, Y3
-	VPGATHERDD 160(CX)(Y2*1), K1, Y3
-	VCVTPH2PS  Y3, Z3
-
-ready:
-	VFPCLASSPSZ $0x99, Z4, K1
-	KORTESTW    K1, K1
-	JNZ         stop
-	VMOVUPS     Z4, (BX)
-
-	// Two blocks at a time.
-	VMOVDQU32        4(CX), X5
-	VMOVDQU64        k7<>+0(SB), Z4
-	VPERMB           Z5, Z4, Z4
-	VPROLVD          k8<>+0(SB), Z4, Z4
-	VMOVDQU32        24(CX), X5
-	VMOVDQU64        k7<>+0(SB), Z6
-	VPERMB           Z5, Z6, Z6
-	VPROLVD          k8<>+0(SB), Z6, Z6
-	VPBROADCASTD     4(BX), Z7
-	VFMADD231PS.BCST (BX), Z1, Z7
-	VPBROADCASTD     12(BX), Z8
-	VFMADD231PS.BCST 8(BX), Z1, Z8
-	VCVTPS2PH        $0x00, Z7, Y7
-	VCVTPS2PH        $0x00, Z8, Y8
-	VINSERTI64X4     $0x01, Y8, Z7, Z7
-	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z0, Z4
-	VPERMB           Z7, Z4, Z4
-	VMOVDQU64        Z4, (AX)
-	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z0, Z6
-	VPERMB           Z7, Z6, Z4
-	VMOVDQU64        Z4, 64(AX)
-	PREFETCHT0       1024(AX)
-	PREFETCHT0       1088(AX)
-	ADDQ             $0x00000028, CX
-	ADDQ             $0x00000080, AX
-	VMOVDQU32        4(CX), X5
-	VMOVDQU64        k7<>+0(SB), Z4
-	VPERMB           Z5, Z4, Z4
-	VPROLVD          k8<>+0(SB), Z4, Z4
-	VMOVDQU32        24(CX), X5
-	VMOVDQU64        k7<>+0(SB), Z6
-	VPERMB           Z5, Z6, Z6
-	VPROLVD          k8<>+0(SB), Z6, Z6
-	VPBROADCASTD     20(BX), Z7
-	VFMADD231PS.BCST 16(BX), Z1, Z7
-	VPBROADCASTD     28(BX), Z8
-	VFMADD231PS.BCST 24(BX), Z1, Z8
-	VCVTPS2PH        $0x00, Z7, Y7
-	VCVTPS2PH        $0x00, Z8, Y8
-	VINSERTI64X4     $0x01, Y8, Z7, Z7
-	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z0, Z4
-	VPERMB           Z7, Z4, Z4
-	VMOVDQU64        Z4, (AX)
-	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z0, Z6
-	VPERMB           Z7, Z6, Z4
-	VMOVDQU64        Z4, 64(AX)
-	PREFETCHT0       1024(AX)
-	PREFETCHT0       1088(AX)
-	ADDQ             $0x00000028, CX
-	ADDQ             $0x00000080, AX
-	VMOVDQU32        4(CX), X5
-	VMOVDQU64        k7<>+0(SB), Z4
-	VPERMB           Z5, Z4, Z4
-	VPROLVD          k8<>+0(SB), Z4, Z4
-	VMOVDQU32        24(CX), X5
-	VMOVDQU64        k7<>+0(SB), Z6
-	VPERMB           Z5, Z6, Z6
-	VPROLVD          k8<>+0(SB), Z6, Z6
-	VPBROADCASTD     36(BX), Z7
-	VFMADD231PS.BCST 32(BX), Z1, Z7
-	VPBROADCASTD     44(BX), Z8
-	VFMADD231PS.BCST 40(BX), Z1, Z8
-	VCVTPS2PH        $0x00, Z7, Y7
-	VCVTPS2PH        $0x00, Z8, Y8
-	VINSERTI64X4     $0x01, Y8, Z7, Z7
-	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z0, Z4
-	VPERMB           Z7, Z4, Z4
-	VMOVDQU64        Z4, (AX)
-	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z0, Z6
-	VPERMB           Z7, Z6, Z4
-	VMOVDQU64        Z4, 64(AX)
-	PREFETCHT0       1024(AX)
-	PREFETCHT0       1088(AX)
-	ADDQ             $0x00000028, CX
-	ADDQ             $0x00000080, AX
-	VMOVDQU32        4(CX), X5
-	VMOVDQU64        k7<>+0(SB), Z4
-	VPERMB           Z5, Z4, Z4
-	VPROLVD          k8<>+0(SB), Z4, Z4
-	VMOVDQU32        24(CX), X5
-	VMOVDQU64        k7<>+0(SB), Z6
-	VPERMB           Z5, Z6, Z6
-	VPROLVD          k8<>+0(SB), Z6, Z6
-	VPBROADCASTD     52(BX), Z7
-	VFMADD231PS.BCST 48(BX), Z1, Z7
-	VPBROADCASTD     60(BX), Z8
-	VFMADD231PS.BCST 56(BX), Z1, Z8
-	VCVTPS2PH        $0x00, Z7, Y7
-	VCVTPS2PH        $0x00, Z8, Y8
-	VINSERTI64X4     $0x01, Y8, Z7, Z7
-	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z0, Z4
-	VPERMB           Z7, Z4, Z4
-	VMOVDQU64        Z4, (AX)
-	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z0, Z6
-	VPERMB           Z7, Z6, Z4
-	VMOVDQU64        Z4, 64(AX)
-	PREFETCHT0       1024(AX)
-	PREFETCHT0       1088(AX)
-	ADDQ             $0x00000028, CX
-	ADDQ             $0x00000080, AX
-	SUBQ             $0x08, DX
-	CMPQ             DX, $0x08
-	JGE              batch
-
-stop:
-	MOVQ DX, left+24(FP)
-	VZEROUPPER
-	RET
-
 // func q5_0BF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, F16C, MMX+
 TEXT ·q5_0BF16AVX512(SB), NOSPLIT, $128-32
@@ -1012,12 +686,12 @@ TEXT ·q5_0BF16AVX512(SB), NOSPLIT, $128-32
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VMOVDQU64    k13<>+0(SB), Z4
-	VMOVDQU64    k11<>+0(SB), Z5
+	VMOVDQU64    k11<>+0(SB), Z4
+	VMOVDQU64    k12<>+0(SB), Z5
 	VPBROADCASTD k5<>+0(SB), Z6
 	CMPQ         DX, $0x08
 	JLT          stop
-	VMOVDQU      k14<>+0(SB), Y7
+	VMOVDQU      k13<>+0(SB), Y7
 	KXNORB       K0, K0, K1
 	VPXOR        Y8, Y8, Y8
 	VPGATHERDD   (CX)(Y7*1), K1, Y8
@@ -1056,7 +730,7 @@ ready:
 	VPROLVD         k8<>+0(SB), Z9, Z9
 	KMOVD           2(CX), K1
 	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z6, Z9
-	VPADDW          k15<>+0(SB), Z9, K1, Z9
+	VPADDW          k14<>+0(SB), Z9, K1, Z9
 	VPERMB          Z12, Z9, Z9
 	VMOVDQU64       Z9, (AX)
 	VMULPS.BCST     4(BX), Z4, Z9
@@ -1073,7 +747,7 @@ ready:
 	VPROLVD         k8<>+0(SB), Z9, Z9
 	KMOVD           24(CX), K1
 	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z6, Z9
-	VPADDW          k15<>+0(SB), Z9, K1, Z9
+	VPADDW          k14<>+0(SB), Z9, K1, Z9
 	VPERMB          Z12, Z9, Z9
 	VMOVDQU64       Z9, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -1094,7 +768,7 @@ ready:
 	VPROLVD         k8<>+0(SB), Z9, Z9
 	KMOVD           2(CX), K1
 	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z6, Z9
-	VPADDW          k15<>+0(SB), Z9, K1, Z9
+	VPADDW          k14<>+0(SB), Z9, K1, Z9
 	VPERMB          Z12, Z9, Z9
 	VMOVDQU64       Z9, (AX)
 	VMULPS.BCST     12(BX), Z4, Z9
@@ -1111,7 +785,7 @@ ready:
 	VPROLVD         k8<>+0(SB), Z9, Z9
 	KMOVD           24(CX), K1
 	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z6, Z9
-	VPADDW          k15<>+0(SB), Z9, K1, Z9
+	VPADDW          k14<>+0(SB), Z9, K1, Z9
 	VPERMB          Z12, Z9, Z9
 	VMOVDQU64       Z9, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -1132,7 +806,7 @@ ready:
 	VPROLVD         k8<>+0(SB), Z9, Z9
 	KMOVD           2(CX), K1
 	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z6, Z9
-	VPADDW          k15<>+0(SB), Z9, K1, Z9
+	VPADDW          k14<>+0(SB), Z9, K1, Z9
 	VPERMB          Z12, Z9, Z9
 	VMOVDQU64       Z9, (AX)
 	VMULPS.BCST     20(BX), Z4, Z9
@@ -1149,7 +823,7 @@ ready:
 	VPROLVD         k8<>+0(SB), Z9, Z9
 	KMOVD           24(CX), K1
 	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z6, Z9
-	VPADDW          k15<>+0(SB), Z9, K1, Z9
+	VPADDW          k14<>+0(SB), Z9, K1, Z9
 	VPERMB          Z12, Z9, Z9
 	VMOVDQU64       Z9, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -1170,7 +844,7 @@ ready:
 	VPROLVD         k8<>+0(SB), Z9, Z9
 	KMOVD           2(CX), K1
 	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z6, Z9
-	VPADDW          k15<>+0(SB), Z9, K1, Z9
+	VPADDW          k14<>+0(SB), Z9, K1, Z9
 	VPERMB          Z12, Z9, Z9
 	VMOVDQU64       Z9, (AX)
 	VMULPS.BCST     28(BX), Z4, Z9
@@ -1187,7 +861,7 @@ ready:
 	VPROLVD         k8<>+0(SB), Z9, Z9
 	KMOVD           24(CX), K1
 	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z6, Z9
-	VPADDW          k15<>+0(SB), Z9, K1, Z9
+	VPADDW          k14<>+0(SB), Z9, K1, Z9
 	VPERMB          Z12, Z9, Z9
 	VMOVDQU64       Z9, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -1203,31 +877,41 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k13<>+0(SB)/8, $0xc1700000c1800000
-DATA k13<>+8(SB)/8, $0xc1500000c1600000
-DATA k13<>+16(SB)/8, $0xc1300000c1400000
-DATA k13<>+24(SB)/8, $0xc1100000c1200000
-DATA k13<>+32(SB)/8, $0xc0e00000c1000000
-DATA k13<>+40(SB)/8, $0xc0a00000c0c00000
-DATA k13<>+48(SB)/8, $0xc0400000c0800000
-DATA k13<>+56(SB)/8, $0xbf800000c0000000
-GLOBL k13<>(SB), RODATA|NOPTR, $64
+DATA k11<>+0(SB)/8, $0xc1700000c1800000
+DATA k11<>+8(SB)/8, $0xc1500000c1600000
+DATA k11<>+16(SB)/8, $0xc1300000c1400000
+DATA k11<>+24(SB)/8, $0xc1100000c1200000
+DATA k11<>+32(SB)/8, $0xc0e00000c1000000
+DATA k11<>+40(SB)/8, $0xc0a00000c0c00000
+DATA k11<>+48(SB)/8, $0xc0400000c0800000
+DATA k11<>+56(SB)/8, $0xbf800000c0000000
+GLOBL k11<>(SB), RODATA|NOPTR, $64
 
-DATA k14<>+0(SB)/8, $0x0000001600000000
-DATA k14<>+8(SB)/8, $0x000000420000002c
-DATA k14<>+16(SB)/8, $0x0000006e00000058
-DATA k14<>+24(SB)/8, $0x0000009a00000084
-GLOBL k14<>(SB), RODATA|NOPTR, $32
+DATA k12<>+0(SB)/8, $0x3f80000000000000
+DATA k12<>+8(SB)/8, $0x4040000040000000
+DATA k12<>+16(SB)/8, $0x40a0000040800000
+DATA k12<>+24(SB)/8, $0x40e0000040c00000
+DATA k12<>+32(SB)/8, $0x4110000041000000
+DATA k12<>+40(SB)/8, $0x4130000041200000
+DATA k12<>+48(SB)/8, $0x4150000041400000
+DATA k12<>+56(SB)/8, $0x4170000041600000
+GLOBL k12<>(SB), RODATA|NOPTR, $64
 
-DATA k15<>+0(SB)/8, $0x2020202020202020
-DATA k15<>+8(SB)/8, $0x2020202020202020
-DATA k15<>+16(SB)/8, $0x2020202020202020
-DATA k15<>+24(SB)/8, $0x2020202020202020
-DATA k15<>+32(SB)/8, $0x2020202020202020
-DATA k15<>+40(SB)/8, $0x2020202020202020
-DATA k15<>+48(SB)/8, $0x2020202020202020
-DATA k15<>+56(SB)/8, $0x2020202020202020
-GLOBL k15<>(SB), RODATA|NOPTR, $64
+DATA k13<>+0(SB)/8, $0x0000001600000000
+DATA k13<>+8(SB)/8, $0x000000420000002c
+DATA k13<>+16(SB)/8, $0x0000006e00000058
+DATA k13<>+24(SB)/8, $0x0000009a00000084
+GLOBL k13<>(SB), RODATA|NOPTR, $32
+
+DATA k14<>+0(SB)/8, $0x2020202020202020
+DATA k14<>+8(SB)/8, $0x2020202020202020
+DATA k14<>+16(SB)/8, $0x2020202020202020
+DATA k14<>+24(SB)/8, $0x2020202020202020
+DATA k14<>+32(SB)/8, $0x2020202020202020
+DATA k14<>+40(SB)/8, $0x2020202020202020
+DATA k14<>+48(SB)/8, $0x2020202020202020
+DATA k14<>+56(SB)/8, $0x2020202020202020
+GLOBL k14<>(SB), RODATA|NOPTR, $64
 
 // func q5_0F16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, F16C, MMX+
@@ -1240,12 +924,12 @@ TEXT ·q5_0F16AVX512(SB), NOSPLIT, $128-32
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VMOVDQU64    k13<>+0(SB), Z0
-	VMOVDQU64    k11<>+0(SB), Z1
+	VMOVDQU64    k11<>+0(SB), Z0
+	VMOVDQU64    k12<>+0(SB), Z1
 	VPBROADCASTD k5<>+0(SB), Z2
 	CMPQ         DX, $0x08
 	JLT          stop
-	VMOVDQU      k14<>+0(SB), Y3
+	VMOVDQU      k13<>+0(SB), Y3
 	KXNORB       K0, K0, K1
 	VPXOR        Y4, Y4, Y4
 	VPGATHERDD   (CX)(Y3*1), K1, Y4
@@ -1281,7 +965,7 @@ ready:
 	VPROLVD         k8<>+0(SB), Z7, Z7
 	KMOVD           2(CX), K1
 	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z2, Z7
-	VPADDW          k15<>+0(SB), Z7, K1, Z7
+	VPADDW          k14<>+0(SB), Z7, K1, Z7
 	VPERMB          Z5, Z7, Z5
 	VMOVDQU64       Z5, (AX)
 	VMULPS.BCST     4(BX), Z0, Z5
@@ -1295,7 +979,7 @@ ready:
 	VPROLVD         k8<>+0(SB), Z7, Z7
 	KMOVD           24(CX), K1
 	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z2, Z7
-	VPADDW          k15<>+0(SB), Z7, K1, Z7
+	VPADDW          k14<>+0(SB), Z7, K1, Z7
 	VPERMB          Z5, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -1313,7 +997,7 @@ ready:
 	VPROLVD         k8<>+0(SB), Z7, Z7
 	KMOVD           2(CX), K1
 	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z2, Z7
-	VPADDW          k15<>+0(SB), Z7, K1, Z7
+	VPADDW          k14<>+0(SB), Z7, K1, Z7
 	VPERMB          Z5, Z7, Z5
 	VMOVDQU64       Z5, (AX)
 	VMULPS.BCST     12(BX), Z0, Z5
@@ -1327,7 +1011,7 @@ ready:
 	VPROLVD         k8<>+0(SB), Z7, Z7
 	KMOVD           24(CX), K1
 	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z2, Z7
-	VPADDW          k15<>+0(SB), Z7, K1, Z7
+	VPADDW          k14<>+0(SB), Z7, K1, Z7
 	VPERMB          Z5, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -1345,7 +1029,7 @@ ready:
 	VPROLVD         k8<>+0(SB), Z7, Z7
 	KMOVD           2(CX), K1
 	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z2, Z7
-	VPADDW          k15<>+0(SB), Z7, K1, Z7
+	VPADDW          k14<>+0(SB), Z7, K1, Z7
 	VPERMB          Z5, Z7, Z5
 	VMOVDQU64       Z5, (AX)
 	VMULPS.BCST     20(BX), Z0, Z5
@@ -1359,7 +1043,7 @@ ready:
 	VPROLVD         k8<>+0(SB), Z7, Z7
 	KMOVD           24(CX), K1
 	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z2, Z7
-	VPADDW          k15<>+0(SB), Z7, K1, Z7
+	VPADDW          k14<>+0(SB), Z7, K1, Z7
 	VPERMB          Z5, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -1377,7 +1061,7 @@ ready:
 	VPROLVD         k8<>+0(SB), Z7, Z7
 	KMOVD           2(CX), K1
 	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z2, Z7
-	VPADDW          k15<>+0(SB), Z7, K1, Z7
+	VPADDW          k14<>+0(SB), Z7, K1, Z7
 	VPERMB          Z5, Z7, Z5
 	VMOVDQU64       Z5, (AX)
 	VMULPS.BCST     28(BX), Z0, Z5
@@ -1391,7 +1075,7 @@ ready:
 	VPROLVD         k8<>+0(SB), Z7, Z7
 	KMOVD           24(CX), K1
 	VPTERNLOGD.BCST $0xea, k9<>+0(SB), Z2, Z7
-	VPADDW          k15<>+0(SB), Z7, K1, Z7
+	VPADDW          k14<>+0(SB), Z7, K1, Z7
 	VPERMB          Z5, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
 	PREFETCHT0      1024(AX)
@@ -1401,434 +1085,6 @@ ready:
 	SUBQ            $0x08, DX
 	CMPQ            DX, $0x08
 	JGE             batch
-
-stop:
-	MOVQ DX, left+24(FP)
-	VZEROUPPER
-	RET
-
-// func q5_1BF16AVX512(dst *byte, src *byte, n int) (left int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
-TEXT ·q5_1BF16AVX512(SB), NOSPLIT, $128-32
-	// Q5_1: d, m float16, 32 fifth bits, 32 nibbles; q of both
-	// table[q] = q*d + m, for each block
-	// number = table[q]
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k0<>+0(SB), Z0
-	VPBROADCASTD k1<>+0(SB), Z1
-	VMOVDQU64    k2<>+0(SB), Z2
-	VMOVDQU64    k3<>+0(SB), Z3
-	MOVQ         n+16(FP), DX
-	LEAQ         63(SP), BX
-	ANDQ         $-64, BX
-	VMOVDQU64    k11<>+0(SB), Z4
-	VMOVDQU64    k16<>+0(SB), Z5
-	VPBROADCASTD k5<>+0(SB), Z6
-	CMPQ         DX, $0x08
-	JLT          stop
-	VMOVDQU      k17<>+0(SB), Y7
-	KXNORB       K0, K0, K1
-	VPXOR        Y8, Y8, Y8
-	VPGATHERDD   (CX)(Y7*1), K1, Y8
-	VCVTPH2PS    Y8, Z8
-
-batch:
-	// The scales of the next batch.
-	VMOVAPS    Z8, Z9
-	CMPQ       DX, $0x10
-	JLT        ready
-	KXNORB     K0, K0, K1
-	VPXOR      Y8, Y8, Y8
-	VPGATHERDD 192(CX)(Y7*1), K1, Y8
-	VCVTPH2PS  Y8, Z8
-
-ready:
-	VFPCLASSPSZ $0x99, Z9, K1
-	KORTESTW    K1, K1
-	JNZ         stop
-	VMOVUPS     Z9, (BX)
-
-	// Two blocks at a time.
-	VPBROADCASTD     4(BX), Z9
-	VFMADD231PS.BCST (BX), Z4, Z9
-	VPBROADCASTD     4(BX), Z11
-	VFMADD231PS.BCST (BX), Z5, Z11
-	VMOVDQA64        Z9, Z12
-	VPERMT2W         Z11, Z2, Z12
-	VPERMT2W         Z11, Z3, Z9
-	VPTERNLOGD       $0xf8, Z1, Z12, Z9
-	VPCMPUW          $0x06, Z0, Z9, K1
-	VPADDW           Z1, Z12, K1, Z12
-	VMOVDQU32        8(CX), X10
-	VMOVDQU64        k7<>+0(SB), Z9
-	VPERMB           Z10, Z9, Z9
-	VPROLVD          k8<>+0(SB), Z9, Z9
-	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z6, Z9
-	VPADDW           k15<>+0(SB), Z9, K1, Z9
-	VPERMB           Z12, Z9, Z9
-	VMOVDQU64        Z9, (AX)
-	VPBROADCASTD     12(BX), Z9
-	VFMADD231PS.BCST 8(BX), Z4, Z9
-	VPBROADCASTD     12(BX), Z11
-	VFMADD231PS.BCST 8(BX), Z5, Z11
-	VMOVDQA64        Z9, Z12
-	VPERMT2W         Z11, Z2, Z12
-	VPERMT2W         Z11, Z3, Z9
-	VPTERNLOGD       $0xf8, Z1, Z12, Z9
-	VPCMPUW          $0x06, Z0, Z9, K1
-	VPADDW           Z1, Z12, K1, Z12
-	VMOVDQU32        32(CX), X10
-	VMOVDQU64        k7<>+0(SB), Z9
-	VPERMB           Z10, Z9, Z9
-	VPROLVD          k8<>+0(SB), Z9, Z9
-	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z6, Z9
-	VPADDW           k15<>+0(SB), Z9, K1, Z9
-	VPERMB           Z12, Z9, Z9
-	VMOVDQU64        Z9, 64(AX)
-	PREFETCHT0       1024(AX)
-	PREFETCHT0       1088(AX)
-	ADDQ             $0x00000030, CX
-	ADDQ             $0x00000080, AX
-	VPBROADCASTD     20(BX), Z9
-	VFMADD231PS.BCST 16(BX), Z4, Z9
-	VPBROADCASTD     20(BX), Z11
-	VFMADD231PS.BCST 16(BX), Z5, Z11
-	VMOVDQA64        Z9, Z12
-	VPERMT2W         Z11, Z2, Z12
-	VPERMT2W         Z11, Z3, Z9
-	VPTERNLOGD       $0xf8, Z1, Z12, Z9
-	VPCMPUW          $0x06, Z0, Z9, K1
-	VPADDW           Z1, Z12, K1, Z12
-	VMOVDQU32        8(CX), X10
-	VMOVDQU64        k7<>+0(SB), Z9
-	VPERMB           Z10, Z9, Z9
-	VPROLVD          k8<>+0(SB), Z9, Z9
-	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z6, Z9
-	VPADDW           k15<>+0(SB), Z9, K1, Z9
-	VPERMB           Z12, Z9, Z9
-	VMOVDQU64        Z9, (AX)
-	VPBROADCASTD     28(BX), Z9
-	VFMADD231PS.BCST 24(BX), Z4, Z9
-	VPBROADCASTD     28(BX), Z11
-	VFMADD231PS.BCST 24(BX), Z5, Z11
-	VMOVDQA64        Z9, Z12
-	VPERMT2W         Z11, Z2, Z12
-	VPERMT2W         Z11, Z3, Z9
-	VPTERNLOGD       $0xf8, Z1, Z12, Z9
-	VPCMPUW          $0x06, Z0, Z9, K1
-	VPADDW           Z1, Z12, K1, Z12
-	VMOVDQU32        32(CX), X10
-	VMOVDQU64        k7<>+0(SB), Z9
-	VPERMB           Z10, Z9, Z9
-	VPROLVD          k8<>+0(SB), Z9, Z9
-	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z6, Z9
-	VPADDW           k15<>+0(SB), Z9, K1, Z9
-	VPERMB           Z12, Z9, Z9
-	VMOVDQU64        Z9, 64(AX)
-	PREFETCHT0       1024(AX)
-	PREFETCHT0       1088(AX)
-	ADDQ             $0x00000030, CX
-	ADDQ             $0x00000080, AX
-	VPBROADCASTD     36(BX), Z9
-	VFMADD231PS.BCST 32(BX), Z4, Z9
-	VPBROADCASTD     36(BX), Z11
-	VFMADD231PS.BCST 32(BX), Z5, Z11
-	VMOVDQA64        Z9, Z12
-	VPERMT2W         Z11, Z2, Z12
-	VPERMT2W         Z11, Z3, Z9
-	VPTERNLOGD       $0xf8, Z1, Z12, Z9
-	VPCMPUW          $0x06, Z0, Z9, K1
-	VPADDW           Z1, Z12, K1, Z12
-	VMOVDQU32        8(CX), X10
-	VMOVDQU64        k7<>+0(SB), Z9
-	VPERMB           Z10, Z9, Z9
-	VPROLVD          k8<>+0(SB), Z9, Z9
-	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z6, Z9
-	VPADDW           k15<>+0(SB), Z9, K1, Z9
-	VPERMB           Z12, Z9, Z9
-	VMOVDQU64        Z9, (AX)
-	VPBROADCASTD     44(BX), Z9
-	VFMADD231PS.BCST 40(BX), Z4, Z9
-	VPBROADCASTD     44(BX), Z11
-	VFMADD231PS.BCST 40(BX), Z5, Z11
-	VMOVDQA64        Z9, Z12
-	VPERMT2W         Z11, Z2, Z12
-	VPERMT2W         Z11, Z3, Z9
-	VPTERNLOGD       $0xf8, Z1, Z12, Z9
-	VPCMPUW          $0x06, Z0, Z9, K1
-	VPADDW           Z1, Z12, K1, Z12
-	VMOVDQU32        32(CX), X10
-	VMOVDQU64        k7<>+0(SB), Z9
-	VPERMB           Z10, Z9, Z9
-	VPROLVD          k8<>+0(SB), Z9, Z9
-	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z6, Z9
-	VPADDW           k15<>+0(SB), Z9, K1, Z9
-	VPERMB           Z12, Z9, Z9
-	VMOVDQU64        Z9, 64(AX)
-	PREFETCHT0       1024(AX)
-	PREFETCHT0       1088(AX)
-	ADDQ             $0x00000030, CX
-	ADDQ             $0x00000080, AX
-	VPBROADCASTD     52(BX), Z9
-	VFMADD231PS.BCST 48(BX), Z4, Z9
-	VPBROADCASTD     52(BX), Z11
-	VFMADD231PS.BCST 48(BX), Z5, Z11
-	VMOVDQA64        Z9, Z12
-	VPERMT2W         Z11, Z2, Z12
-	VPERMT2W         Z11, Z3, Z9
-	VPTERNLOGD       $0xf8, Z1, Z12, Z9
-	VPCMPUW          $0x06, Z0, Z9, K1
-	VPADDW           Z1, Z12, K1, Z12
-	VMOVDQU32        8(CX), X10
-	VMOVDQU64        k7<>+0(SB), Z9
-	VPERMB           Z10, Z9, Z9
-	VPROLVD          k8<>+0(SB), Z9, Z9
-	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z6, Z9
-	VPADDW           k15<>+0(SB), Z9, K1, Z9
-	VPERMB           Z12, Z9, Z9
-	VMOVDQU64        Z9, (AX)
-	VPBROADCASTD     60(BX), Z9
-	VFMADD231PS.BCST 56(BX), Z4, Z9
-	VPBROADCASTD     60(BX), Z11
-	VFMADD231PS.BCST 56(BX), Z5, Z11
-	VMOVDQA64        Z9, Z12
-	VPERMT2W         Z11, Z2, Z12
-	VPERMT2W         Z11, Z3, Z9
-	VPTERNLOGD       $0xf8, Z1, Z12, Z9
-	VPCMPUW          $0x06, Z0, Z9, K1
-	VPADDW           Z1, Z12, K1, Z12
-	VMOVDQU32        32(CX), X10
-	VMOVDQU64        k7<>+0(SB), Z9
-	VPERMB           Z10, Z9, Z9
-	VPROLVD          k8<>+0(SB), Z9, Z9
-	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z6, Z9
-	VPADDW           k15<>+0(SB), Z9, K1, Z9
-	VPERMB           Z12, Z9, Z9
-	VMOVDQU64        Z9, 64(AX)
-	PREFETCHT0       1024(AX)
-	PREFETCHT0       1088(AX)
-	ADDQ             $0x00000030, CX
-	ADDQ             $0x00000080, AX
-	SUBQ             $0x08, DX
-	CMPQ             DX, $0x08
-	JGE              batch
-
-stop:
-	MOVQ DX, left+24(FP)
-	VZEROUPPER
-	RET
-
-DATA k16<>+0(SB)/8, $0x4188000041800000
-DATA k16<>+8(SB)/8, $0x4198000041900000
-DATA k16<>+16(SB)/8, $0x41a8000041a00000
-DATA k16<>+24(SB)/8, $0x41b8000041b00000
-DATA k16<>+32(SB)/8, $0x41c8000041c00000
-DATA k16<>+40(SB)/8, $0x41d8000041d00000
-DATA k16<>+48(SB)/8, $0x41e8000041e00000
-DATA k16<>+56(SB)/8, $0x41f8000041f00000
-GLOBL k16<>(SB), RODATA|NOPTR, $64
-
-DATA k17<>+0(SB)/8, $0x0000001800000000
-DATA k17<>+8(SB)/8, $0x0000004800000030
-DATA k17<>+16(SB)/8, $0x0000007800000060
-DATA k17<>+24(SB)/8, $0x000000a800000090
-GLOBL k17<>(SB), RODATA|NOPTR, $32
-
-// func q5_1F16AVX512(dst *byte, src *byte, n int) (left int)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, MMX+
-TEXT ·q5_1F16AVX512(SB), NOSPLIT, $128-32
-	// Q5_1: d, m float16, 32 fifth bits, 32 nibbles; q of both
-	// table[q] = q*d + m, for each block
-	// number = table[q]
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         n+16(FP), DX
-	LEAQ         63(SP), BX
-	ANDQ         $-64, BX
-	VMOVDQU64    k11<>+0(SB), Z0
-	VMOVDQU64    k16<>+0(SB), Z1
-	VPBROADCASTD k5<>+0(SB), Z2
-	CMPQ         DX, $0x08
-	JLT          stop
-	VMOVDQU      k17<>+0(SB), Y3
-	KXNORB       K0, K0, K1
-	VPXOR        Y4, Y4, Y4
-	VPGATHERDD   (CX)(Y3*1), K1, Y4
-	VCVTPH2PS    Y4, Z4
-
-batch:
-	// The scales of the next batch.
-	VMOVAPS    Z4, Z5
-	CMPQ       DX, $0x10
-	JLT        ready
-	KXNORB     K0, K0, K1
-	VPXOR      Y4, Y4, Y4
-	VPGATHERDD 192(CX)(Y3*1), K1, Y4
-	VCVTPH2PS  Y4, Z4
-
-ready:
-	VFPCLASSPSZ $0x99, Z5, K1
-	KORTESTW    K1, K1
-	JNZ         stop
-	VMOVUPS     Z5, (BX)
-
-	// Two blocks at a time.
-	VPBROADCASTD     4(BX), Z5
-	VFMADD231PS.BCST (BX), Z0, Z5
-	VPBROADCASTD     4(BX), Z7
-	VFMADD231PS.BCST (BX), Z1, Z7
-	VCVTPS2PH        $0x00, Z5, Y5
-	VCVTPS2PH        $0x00, Z7, Y7
-	VINSERTI64X4     $0x01, Y7, Z5, Z5
-	VMOVDQU32        8(CX), X6
-	VMOVDQU64        k7<>+0(SB), Z7
-	VPERMB           Z6, Z7, Z7
-	VPROLVD          k8<>+0(SB), Z7, Z7
-	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z2, Z7
-	VPADDW           k15<>+0(SB), Z7, K1, Z7
-	VPERMB           Z5, Z7, Z5
-	VMOVDQU64        Z5, (AX)
-	VPBROADCASTD     12(BX), Z5
-	VFMADD231PS.BCST 8(BX), Z0, Z5
-	VPBROADCASTD     12(BX), Z7
-	VFMADD231PS.BCST 8(BX), Z1, Z7
-	VCVTPS2PH        $0x00, Z5, Y5
-	VCVTPS2PH        $0x00, Z7, Y7
-	VINSERTI64X4     $0x01, Y7, Z5, Z5
-	VMOVDQU32        32(CX), X6
-	VMOVDQU64        k7<>+0(SB), Z7
-	VPERMB           Z6, Z7, Z7
-	VPROLVD          k8<>+0(SB), Z7, Z7
-	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z2, Z7
-	VPADDW           k15<>+0(SB), Z7, K1, Z7
-	VPERMB           Z5, Z7, Z5
-	VMOVDQU64        Z5, 64(AX)
-	PREFETCHT0       1024(AX)
-	PREFETCHT0       1088(AX)
-	ADDQ             $0x00000030, CX
-	ADDQ             $0x00000080, AX
-	VPBROADCASTD     20(BX), Z5
-	VFMADD231PS.BCST 16(BX), Z0, Z5
-	VPBROADCASTD     20(BX), Z7
-	VFMADD231PS.BCST 16(BX), Z1, Z7
-	VCVTPS2PH        $0x00, Z5, Y5
-	VCVTPS2PH        $0x00, Z7, Y7
-	VINSERTI64X4     $0x01, Y7, Z5, Z5
-	VMOVDQU32        8(CX), X6
-	VMOVDQU64        k7<>+0(SB), Z7
-	VPERMB           Z6, Z7, Z7
-	VPROLVD          k8<>+0(SB), Z7, Z7
-	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z2, Z7
-	VPADDW           k15<>+0(SB), Z7, K1, Z7
-	VPERMB           Z5, Z7, Z5
-	VMOVDQU64        Z5, (AX)
-	VPBROADCASTD     28(BX), Z5
-	VFMADD231PS.BCST 24(BX), Z0, Z5
-	VPBROADCASTD     28(BX), Z7
-	VFMADD231PS.BCST 24(BX), Z1, Z7
-	VCVTPS2PH        $0x00, Z5, Y5
-	VCVTPS2PH        $0x00, Z7, Y7
-	VINSERTI64X4     $0x01, Y7, Z5, Z5
-	VMOVDQU32        32(CX), X6
-	VMOVDQU64        k7<>+0(SB), Z7
-	VPERMB           Z6, Z7, Z7
-	VPROLVD          k8<>+0(SB), Z7, Z7
-	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z2, Z7
-	VPADDW           k15<>+0(SB), Z7, K1, Z7
-	VPERMB           Z5, Z7, Z5
-	VMOVDQU64        Z5, 64(AX)
-	PREFETCHT0       1024(AX)
-	PREFETCHT0       1088(AX)
-	ADDQ             $0x00000030, CX
-	ADDQ             $0x00000080, AX
-	VPBROADCASTD     36(BX), Z5
-	VFMADD231PS.BCST 32(BX), Z0, Z5
-	VPBROADCASTD     36(BX), Z7
-	VFMADD231PS.BCST 32(BX), Z1, Z7
-	VCVTPS2PH        $0x00, Z5, Y5
-	VCVTPS2PH        $0x00, Z7, Y7
-	VINSERTI64X4     $0x01, Y7, Z5, Z5
-	VMOVDQU32        8(CX), X6
-	VMOVDQU64        k7<>+0(SB), Z7
-	VPERMB           Z6, Z7, Z7
-	VPROLVD          k8<>+0(SB), Z7, Z7
-	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z2, Z7
-	VPADDW           k15<>+0(SB), Z7, K1, Z7
-	VPERMB           Z5, Z7, Z5
-	VMOVDQU64        Z5, (AX)
-	VPBROADCASTD     44(BX), Z5
-	VFMADD231PS.BCST 40(BX), Z0, Z5
-	VPBROADCASTD     44(BX), Z7
-	VFMADD231PS.BCST 40(BX), Z1, Z7
-	VCVTPS2PH        $0x00, Z5, Y5
-	VCVTPS2PH        $0x00, Z7, Y7
-	VINSERTI64X4     $0x01, Y7, Z5, Z5
-	VMOVDQU32        32(CX), X6
-	VMOVDQU64        k7<>+0(SB), Z7
-	VPERMB           Z6, Z7, Z7
-	VPROLVD          k8<>+0(SB), Z7, Z7
-	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z2, Z7
-	VPADDW           k15<>+0(SB), Z7, K1, Z7
-	VPERMB           Z5, Z7, Z5
-	VMOVDQU64        Z5, 64(AX)
-	PREFETCHT0       1024(AX)
-	PREFETCHT0       1088(AX)
-	ADDQ             $0x00000030, CX
-	ADDQ             $0x00000080, AX
-	VPBROADCASTD     52(BX), Z5
-	VFMADD231PS.BCST 48(BX), Z0, Z5
-	VPBROADCASTD     52(BX), Z7
-	VFMADD231PS.BCST 48(BX), Z1, Z7
-	VCVTPS2PH        $0x00, Z5, Y5
-	VCVTPS2PH        $0x00, Z7, Y7
-	VINSERTI64X4     $0x01, Y7, Z5, Z5
-	VMOVDQU32        8(CX), X6
-	VMOVDQU64        k7<>+0(SB), Z7
-	VPERMB           Z6, Z7, Z7
-	VPROLVD          k8<>+0(SB), Z7, Z7
-	KMOVD            4(CX), K1
-	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z2, Z7
-	VPADDW           k15<>+0(SB), Z7, K1, Z7
-	VPERMB           Z5, Z7, Z5
-	VMOVDQU64        Z5, (AX)
-	VPBROADCASTD     60(BX), Z5
-	VFMADD231PS.BCST 56(BX), Z0, Z5
-	VPBROADCASTD     60(BX), Z7
-	VFMADD231PS.BCST 56(BX), Z1, Z7
-	VCVTPS2PH        $0x00, Z5, Y5
-	VCVTPS2PH        $0x00, Z7, Y7
-	VINSERTI64X4     $0x01, Y7, Z5, Z5
-	VMOVDQU32        32(CX), X6
-	VMOVDQU64        k7<>+0(SB), Z7
-	VPERMB           Z6, Z7, Z7
-	VPROLVD          k8<>+0(SB), Z7, Z7
-	KMOVD            28(CX), K1
-	VPTERNLOGD.BCST  $0xea, k9<>+0(SB), Z2, Z7
-	VPADDW           k15<>+0(SB), Z7, K1, Z7
-	VPERMB           Z5, Z7, Z5
-	VMOVDQU64        Z5, 64(AX)
-	PREFETCHT0       1024(AX)
-	PREFETCHT0       1088(AX)
-	ADDQ             $0x00000030, CX
-	ADDQ             $0x00000080, AX
-	SUBQ             $0x08, DX
-	CMPQ             DX, $0x08
-	JGE              batch
 
 stop:
 	MOVQ DX, left+24(FP)
@@ -1846,7 +1102,7 @@ TEXT ·q2_KF32AVX512(SB), NOSPLIT, $192-40
 	MOVQ         n+24(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k19<>+0(SB), Z0
+	VPBROADCASTD k16<>+0(SB), Z0
 
 block:
 	MOVL  80(CX), SI
@@ -1860,7 +1116,7 @@ finite:
 	// Scales and minima.
 	VPMOVZXBD        (CX), Z1
 	VPSRLD           $0x04, Z1, Z2
-	VPBROADCASTD     k20<>+0(SB), Z3
+	VPBROADCASTD     k17<>+0(SB), Z3
 	VPANDD           Z3, Z1, Z1
 	VPBROADCASTW     80(CX), Y3
 	VCVTPH2PS        Y3, Z3
@@ -2012,14 +1268,14 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k18<>+0(SB)/8, $0x0030003000300030
-GLOBL k18<>(SB), RODATA|NOPTR, $8
+DATA k15<>+0(SB)/8, $0x0030003000300030
+GLOBL k15<>(SB), RODATA|NOPTR, $8
 
-DATA k19<>+0(SB)/8, $0x0000000300000003
-GLOBL k19<>(SB), RODATA|NOPTR, $8
+DATA k16<>+0(SB)/8, $0x0000000300000003
+GLOBL k16<>(SB), RODATA|NOPTR, $8
 
-DATA k20<>+0(SB)/8, $0x0000000f0000000f
-GLOBL k20<>(SB), RODATA|NOPTR, $8
+DATA k17<>+0(SB)/8, $0x0000000f0000000f
+GLOBL k17<>(SB), RODATA|NOPTR, $8
 
 // func q2_KBF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
@@ -2036,7 +1292,7 @@ TEXT ·q2_KBF16AVX512(SB), NOSPLIT, $64-32
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k18<>+0(SB), Z4
+	VPBROADCASTD k15<>+0(SB), Z4
 
 block:
 	MOVL  80(CX), BX
@@ -2049,7 +1305,7 @@ block:
 	// Scales and minima.
 	VPMOVZXBD    (CX), Z5
 	VPSRLD       $0x04, Z5, Z6
-	VPBROADCASTD k20<>+0(SB), Z7
+	VPBROADCASTD k17<>+0(SB), Z7
 	VPANDD       Z7, Z5, Z5
 	VPBROADCASTW 80(CX), Y7
 	VCVTPH2PS    Y7, Z7
@@ -2059,9 +1315,9 @@ block:
 	VCVTPH2PS    Y7, Z7
 	VCVTDQ2PS    Z6, Z6
 	VMULPS       Z7, Z6, Z6
-	VMULPS.BCST  k21<>+0(SB), Z5, Z7
+	VMULPS.BCST  k18<>+0(SB), Z5, Z7
 	VSUBPS       Z6, Z7, Z7
-	VMULPS.BCST  k22<>+0(SB), Z5, Z8
+	VMULPS.BCST  k19<>+0(SB), Z5, Z8
 	VSUBPS       Z6, Z8, Z8
 	VMOVDQA64    Z7, Z9
 	VPERMT2W     Z8, Z2, Z9
@@ -2069,9 +1325,9 @@ block:
 	VPTERNLOGD   $0xf8, Z1, Z9, Z7
 	VPCMPUW      $0x06, Z0, Z7, K1
 	VPADDW       Z1, Z9, K1, Z9
-	VMULPS.BCST  k23<>+0(SB), Z5, Z7
+	VMULPS.BCST  k20<>+0(SB), Z5, Z7
 	VSUBPS       Z6, Z7, Z7
-	VMULPS.BCST  k24<>+0(SB), Z5, Z5
+	VMULPS.BCST  k21<>+0(SB), Z5, Z5
 	VSUBPS       Z6, Z5, Z5
 	VMOVDQA64    Z7, Z6
 	VPERMT2W     Z5, Z2, Z6
@@ -2081,47 +1337,47 @@ block:
 	VPADDW       Z1, Z6, K1, Z6
 	VPMOVZXBW    16(CX), Z5
 	VPSLLW       $0x04, Z5, Z5
-	VMOVDQU64    k25<>+0(SB), Z7
+	VMOVDQU64    k22<>+0(SB), Z7
 	VPTERNLOGD   $0xea, Z7, Z4, Z5
 	VPERMI2W     Z6, Z9, Z5
 	VMOVDQU64    Z5, (AX)
 	VPMOVZXBW    16(CX), Z5
 	VPSLLW       $0x02, Z5, Z5
-	VMOVDQU64    k26<>+0(SB), Z7
+	VMOVDQU64    k23<>+0(SB), Z7
 	VPTERNLOGD   $0xea, Z7, Z4, Z5
 	VPERMI2W     Z6, Z9, Z5
 	VMOVDQU64    Z5, 64(AX)
 	VPMOVZXBW    16(CX), Z5
-	VMOVDQU64    k27<>+0(SB), Z7
+	VMOVDQU64    k24<>+0(SB), Z7
 	VPTERNLOGD   $0xea, Z7, Z4, Z5
 	VPERMI2W     Z6, Z9, Z5
 	VMOVDQU64    Z5, 128(AX)
 	VPMOVZXBW    16(CX), Z5
 	VPSRLW       $0x02, Z5, Z5
-	VMOVDQU64    k28<>+0(SB), Z7
+	VMOVDQU64    k25<>+0(SB), Z7
 	VPTERNLOGD   $0xea, Z7, Z4, Z5
 	VPERMI2W     Z6, Z9, Z5
 	VMOVDQU64    Z5, 192(AX)
 	VPMOVZXBW    48(CX), Z5
 	VPSLLW       $0x04, Z5, Z5
-	VMOVDQU64    k29<>+0(SB), Z7
+	VMOVDQU64    k26<>+0(SB), Z7
 	VPTERNLOGD   $0xea, Z7, Z4, Z5
 	VPERMI2W     Z6, Z9, Z5
 	VMOVDQU64    Z5, 256(AX)
 	VPMOVZXBW    48(CX), Z5
 	VPSLLW       $0x02, Z5, Z5
-	VMOVDQU64    k30<>+0(SB), Z7
+	VMOVDQU64    k27<>+0(SB), Z7
 	VPTERNLOGD   $0xea, Z7, Z4, Z5
 	VPERMI2W     Z6, Z9, Z5
 	VMOVDQU64    Z5, 320(AX)
 	VPMOVZXBW    48(CX), Z5
-	VMOVDQU64    k31<>+0(SB), Z7
+	VMOVDQU64    k28<>+0(SB), Z7
 	VPTERNLOGD   $0xea, Z7, Z4, Z5
 	VPERMI2W     Z6, Z9, Z5
 	VMOVDQU64    Z5, 384(AX)
 	VPMOVZXBW    48(CX), Z5
 	VPSRLW       $0x02, Z5, Z5
-	VMOVDQU64    k32<>+0(SB), Z7
+	VMOVDQU64    k29<>+0(SB), Z7
 	VPTERNLOGD   $0xea, Z7, Z4, Z5
 	VPERMI2W     Z6, Z9, Z5
 	VMOVDQU64    Z5, 448(AX)
@@ -2143,97 +1399,97 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k21<>+0(SB)/8, $0x0000000000000000
+DATA k18<>+0(SB)/8, $0x0000000000000000
+GLOBL k18<>(SB), RODATA|NOPTR, $8
+
+DATA k19<>+0(SB)/8, $0x3f8000003f800000
+GLOBL k19<>(SB), RODATA|NOPTR, $8
+
+DATA k20<>+0(SB)/8, $0x4000000040000000
+GLOBL k20<>(SB), RODATA|NOPTR, $8
+
+DATA k21<>+0(SB)/8, $0x4040000040400000
 GLOBL k21<>(SB), RODATA|NOPTR, $8
 
-DATA k22<>+0(SB)/8, $0x3f8000003f800000
-GLOBL k22<>(SB), RODATA|NOPTR, $8
+DATA k22<>+0(SB)/8, $0x0000000000000000
+DATA k22<>+8(SB)/8, $0x0000000000000000
+DATA k22<>+16(SB)/8, $0x0000000000000000
+DATA k22<>+24(SB)/8, $0x0000000000000000
+DATA k22<>+32(SB)/8, $0x0001000100010001
+DATA k22<>+40(SB)/8, $0x0001000100010001
+DATA k22<>+48(SB)/8, $0x0001000100010001
+DATA k22<>+56(SB)/8, $0x0001000100010001
+GLOBL k22<>(SB), RODATA|NOPTR, $64
 
-DATA k23<>+0(SB)/8, $0x4000000040000000
-GLOBL k23<>(SB), RODATA|NOPTR, $8
+DATA k23<>+0(SB)/8, $0x0002000200020002
+DATA k23<>+8(SB)/8, $0x0002000200020002
+DATA k23<>+16(SB)/8, $0x0002000200020002
+DATA k23<>+24(SB)/8, $0x0002000200020002
+DATA k23<>+32(SB)/8, $0x0003000300030003
+DATA k23<>+40(SB)/8, $0x0003000300030003
+DATA k23<>+48(SB)/8, $0x0003000300030003
+DATA k23<>+56(SB)/8, $0x0003000300030003
+GLOBL k23<>(SB), RODATA|NOPTR, $64
 
-DATA k24<>+0(SB)/8, $0x4040000040400000
-GLOBL k24<>(SB), RODATA|NOPTR, $8
+DATA k24<>+0(SB)/8, $0x0004000400040004
+DATA k24<>+8(SB)/8, $0x0004000400040004
+DATA k24<>+16(SB)/8, $0x0004000400040004
+DATA k24<>+24(SB)/8, $0x0004000400040004
+DATA k24<>+32(SB)/8, $0x0005000500050005
+DATA k24<>+40(SB)/8, $0x0005000500050005
+DATA k24<>+48(SB)/8, $0x0005000500050005
+DATA k24<>+56(SB)/8, $0x0005000500050005
+GLOBL k24<>(SB), RODATA|NOPTR, $64
 
-DATA k25<>+0(SB)/8, $0x0000000000000000
-DATA k25<>+8(SB)/8, $0x0000000000000000
-DATA k25<>+16(SB)/8, $0x0000000000000000
-DATA k25<>+24(SB)/8, $0x0000000000000000
-DATA k25<>+32(SB)/8, $0x0001000100010001
-DATA k25<>+40(SB)/8, $0x0001000100010001
-DATA k25<>+48(SB)/8, $0x0001000100010001
-DATA k25<>+56(SB)/8, $0x0001000100010001
+DATA k25<>+0(SB)/8, $0x0006000600060006
+DATA k25<>+8(SB)/8, $0x0006000600060006
+DATA k25<>+16(SB)/8, $0x0006000600060006
+DATA k25<>+24(SB)/8, $0x0006000600060006
+DATA k25<>+32(SB)/8, $0x0007000700070007
+DATA k25<>+40(SB)/8, $0x0007000700070007
+DATA k25<>+48(SB)/8, $0x0007000700070007
+DATA k25<>+56(SB)/8, $0x0007000700070007
 GLOBL k25<>(SB), RODATA|NOPTR, $64
 
-DATA k26<>+0(SB)/8, $0x0002000200020002
-DATA k26<>+8(SB)/8, $0x0002000200020002
-DATA k26<>+16(SB)/8, $0x0002000200020002
-DATA k26<>+24(SB)/8, $0x0002000200020002
-DATA k26<>+32(SB)/8, $0x0003000300030003
-DATA k26<>+40(SB)/8, $0x0003000300030003
-DATA k26<>+48(SB)/8, $0x0003000300030003
-DATA k26<>+56(SB)/8, $0x0003000300030003
+DATA k26<>+0(SB)/8, $0x0008000800080008
+DATA k26<>+8(SB)/8, $0x0008000800080008
+DATA k26<>+16(SB)/8, $0x0008000800080008
+DATA k26<>+24(SB)/8, $0x0008000800080008
+DATA k26<>+32(SB)/8, $0x0009000900090009
+DATA k26<>+40(SB)/8, $0x0009000900090009
+DATA k26<>+48(SB)/8, $0x0009000900090009
+DATA k26<>+56(SB)/8, $0x0009000900090009
 GLOBL k26<>(SB), RODATA|NOPTR, $64
 
-DATA k27<>+0(SB)/8, $0x0004000400040004
-DATA k27<>+8(SB)/8, $0x0004000400040004
-DATA k27<>+16(SB)/8, $0x0004000400040004
-DATA k27<>+24(SB)/8, $0x0004000400040004
-DATA k27<>+32(SB)/8, $0x0005000500050005
-DATA k27<>+40(SB)/8, $0x0005000500050005
-DATA k27<>+48(SB)/8, $0x0005000500050005
-DATA k27<>+56(SB)/8, $0x0005000500050005
+DATA k27<>+0(SB)/8, $0x000a000a000a000a
+DATA k27<>+8(SB)/8, $0x000a000a000a000a
+DATA k27<>+16(SB)/8, $0x000a000a000a000a
+DATA k27<>+24(SB)/8, $0x000a000a000a000a
+DATA k27<>+32(SB)/8, $0x000b000b000b000b
+DATA k27<>+40(SB)/8, $0x000b000b000b000b
+DATA k27<>+48(SB)/8, $0x000b000b000b000b
+DATA k27<>+56(SB)/8, $0x000b000b000b000b
 GLOBL k27<>(SB), RODATA|NOPTR, $64
 
-DATA k28<>+0(SB)/8, $0x0006000600060006
-DATA k28<>+8(SB)/8, $0x0006000600060006
-DATA k28<>+16(SB)/8, $0x0006000600060006
-DATA k28<>+24(SB)/8, $0x0006000600060006
-DATA k28<>+32(SB)/8, $0x0007000700070007
-DATA k28<>+40(SB)/8, $0x0007000700070007
-DATA k28<>+48(SB)/8, $0x0007000700070007
-DATA k28<>+56(SB)/8, $0x0007000700070007
+DATA k28<>+0(SB)/8, $0x000c000c000c000c
+DATA k28<>+8(SB)/8, $0x000c000c000c000c
+DATA k28<>+16(SB)/8, $0x000c000c000c000c
+DATA k28<>+24(SB)/8, $0x000c000c000c000c
+DATA k28<>+32(SB)/8, $0x000d000d000d000d
+DATA k28<>+40(SB)/8, $0x000d000d000d000d
+DATA k28<>+48(SB)/8, $0x000d000d000d000d
+DATA k28<>+56(SB)/8, $0x000d000d000d000d
 GLOBL k28<>(SB), RODATA|NOPTR, $64
 
-DATA k29<>+0(SB)/8, $0x0008000800080008
-DATA k29<>+8(SB)/8, $0x0008000800080008
-DATA k29<>+16(SB)/8, $0x0008000800080008
-DATA k29<>+24(SB)/8, $0x0008000800080008
-DATA k29<>+32(SB)/8, $0x0009000900090009
-DATA k29<>+40(SB)/8, $0x0009000900090009
-DATA k29<>+48(SB)/8, $0x0009000900090009
-DATA k29<>+56(SB)/8, $0x0009000900090009
+DATA k29<>+0(SB)/8, $0x000e000e000e000e
+DATA k29<>+8(SB)/8, $0x000e000e000e000e
+DATA k29<>+16(SB)/8, $0x000e000e000e000e
+DATA k29<>+24(SB)/8, $0x000e000e000e000e
+DATA k29<>+32(SB)/8, $0x000f000f000f000f
+DATA k29<>+40(SB)/8, $0x000f000f000f000f
+DATA k29<>+48(SB)/8, $0x000f000f000f000f
+DATA k29<>+56(SB)/8, $0x000f000f000f000f
 GLOBL k29<>(SB), RODATA|NOPTR, $64
-
-DATA k30<>+0(SB)/8, $0x000a000a000a000a
-DATA k30<>+8(SB)/8, $0x000a000a000a000a
-DATA k30<>+16(SB)/8, $0x000a000a000a000a
-DATA k30<>+24(SB)/8, $0x000a000a000a000a
-DATA k30<>+32(SB)/8, $0x000b000b000b000b
-DATA k30<>+40(SB)/8, $0x000b000b000b000b
-DATA k30<>+48(SB)/8, $0x000b000b000b000b
-DATA k30<>+56(SB)/8, $0x000b000b000b000b
-GLOBL k30<>(SB), RODATA|NOPTR, $64
-
-DATA k31<>+0(SB)/8, $0x000c000c000c000c
-DATA k31<>+8(SB)/8, $0x000c000c000c000c
-DATA k31<>+16(SB)/8, $0x000c000c000c000c
-DATA k31<>+24(SB)/8, $0x000c000c000c000c
-DATA k31<>+32(SB)/8, $0x000d000d000d000d
-DATA k31<>+40(SB)/8, $0x000d000d000d000d
-DATA k31<>+48(SB)/8, $0x000d000d000d000d
-DATA k31<>+56(SB)/8, $0x000d000d000d000d
-GLOBL k31<>(SB), RODATA|NOPTR, $64
-
-DATA k32<>+0(SB)/8, $0x000e000e000e000e
-DATA k32<>+8(SB)/8, $0x000e000e000e000e
-DATA k32<>+16(SB)/8, $0x000e000e000e000e
-DATA k32<>+24(SB)/8, $0x000e000e000e000e
-DATA k32<>+32(SB)/8, $0x000f000f000f000f
-DATA k32<>+40(SB)/8, $0x000f000f000f000f
-DATA k32<>+48(SB)/8, $0x000f000f000f000f
-DATA k32<>+56(SB)/8, $0x000f000f000f000f
-GLOBL k32<>(SB), RODATA|NOPTR, $64
 
 // func q2_KF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
@@ -2246,7 +1502,7 @@ TEXT ·q2_KF16AVX512(SB), NOSPLIT, $64-32
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k18<>+0(SB), Z0
+	VPBROADCASTD k15<>+0(SB), Z0
 
 block:
 	MOVL  80(CX), BX
@@ -2259,7 +1515,7 @@ block:
 	// Scales and minima.
 	VPMOVZXBD    (CX), Z1
 	VPSRLD       $0x04, Z1, Z2
-	VPBROADCASTD k20<>+0(SB), Z3
+	VPBROADCASTD k17<>+0(SB), Z3
 	VPANDD       Z3, Z1, Z1
 	VPBROADCASTW 80(CX), Y3
 	VCVTPH2PS    Y3, Z3
@@ -2269,63 +1525,63 @@ block:
 	VCVTPH2PS    Y3, Z3
 	VCVTDQ2PS    Z2, Z2
 	VMULPS       Z3, Z2, Z2
-	VMULPS.BCST  k21<>+0(SB), Z1, Z3
+	VMULPS.BCST  k18<>+0(SB), Z1, Z3
 	VSUBPS       Z2, Z3, Z3
-	VMULPS.BCST  k22<>+0(SB), Z1, Z4
+	VMULPS.BCST  k19<>+0(SB), Z1, Z4
 	VSUBPS       Z2, Z4, Z4
 	VCVTPS2PH    $0x00, Z3, Y3
 	VCVTPS2PH    $0x00, Z4, Y4
 	VINSERTI64X4 $0x01, Y4, Z3, Z3
-	VMULPS.BCST  k23<>+0(SB), Z1, Z4
+	VMULPS.BCST  k20<>+0(SB), Z1, Z4
 	VSUBPS       Z2, Z4, Z4
-	VMULPS.BCST  k24<>+0(SB), Z1, Z1
+	VMULPS.BCST  k21<>+0(SB), Z1, Z1
 	VSUBPS       Z2, Z1, Z1
 	VCVTPS2PH    $0x00, Z4, Y4
 	VCVTPS2PH    $0x00, Z1, Y1
 	VINSERTI64X4 $0x01, Y1, Z4, Z4
 	VPMOVZXBW    16(CX), Z1
 	VPSLLW       $0x04, Z1, Z1
-	VMOVDQU64    k25<>+0(SB), Z2
+	VMOVDQU64    k22<>+0(SB), Z2
 	VPTERNLOGD   $0xea, Z2, Z0, Z1
 	VPERMI2W     Z4, Z3, Z1
 	VMOVDQU64    Z1, (AX)
 	VPMOVZXBW    16(CX), Z1
 	VPSLLW       $0x02, Z1, Z1
-	VMOVDQU64    k26<>+0(SB), Z2
+	VMOVDQU64    k23<>+0(SB), Z2
 	VPTERNLOGD   $0xea, Z2, Z0, Z1
 	VPERMI2W     Z4, Z3, Z1
 	VMOVDQU64    Z1, 64(AX)
 	VPMOVZXBW    16(CX), Z1
-	VMOVDQU64    k27<>+0(SB), Z2
+	VMOVDQU64    k24<>+0(SB), Z2
 	VPTERNLOGD   $0xea, Z2, Z0, Z1
 	VPERMI2W     Z4, Z3, Z1
 	VMOVDQU64    Z1, 128(AX)
 	VPMOVZXBW    16(CX), Z1
 	VPSRLW       $0x02, Z1, Z1
-	VMOVDQU64    k28<>+0(SB), Z2
+	VMOVDQU64    k25<>+0(SB), Z2
 	VPTERNLOGD   $0xea, Z2, Z0, Z1
 	VPERMI2W     Z4, Z3, Z1
 	VMOVDQU64    Z1, 192(AX)
 	VPMOVZXBW    48(CX), Z1
 	VPSLLW       $0x04, Z1, Z1
-	VMOVDQU64    k29<>+0(SB), Z2
+	VMOVDQU64    k26<>+0(SB), Z2
 	VPTERNLOGD   $0xea, Z2, Z0, Z1
 	VPERMI2W     Z4, Z3, Z1
 	VMOVDQU64    Z1, 256(AX)
 	VPMOVZXBW    48(CX), Z1
 	VPSLLW       $0x02, Z1, Z1
-	VMOVDQU64    k30<>+0(SB), Z2
+	VMOVDQU64    k27<>+0(SB), Z2
 	VPTERNLOGD   $0xea, Z2, Z0, Z1
 	VPERMI2W     Z4, Z3, Z1
 	VMOVDQU64    Z1, 320(AX)
 	VPMOVZXBW    48(CX), Z1
-	VMOVDQU64    k31<>+0(SB), Z2
+	VMOVDQU64    k28<>+0(SB), Z2
 	VPTERNLOGD   $0xea, Z2, Z0, Z1
 	VPERMI2W     Z4, Z3, Z1
 	VMOVDQU64    Z1, 384(AX)
 	VPMOVZXBW    48(CX), Z1
 	VPSRLW       $0x02, Z1, Z1
-	VMOVDQU64    k32<>+0(SB), Z2
+	VMOVDQU64    k29<>+0(SB), Z2
 	VPTERNLOGD   $0xea, Z2, Z0, Z1
 	VPERMI2W     Z4, Z3, Z1
 	VMOVDQU64    Z1, 448(AX)
@@ -2362,8 +1618,8 @@ TEXT ·q3_KBF16AVX512(SB), NOSPLIT, $64-32
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k33<>+0(SB), Z4
-	VMOVDQU64    k34<>+0(SB), Z5
+	VPBROADCASTD k30<>+0(SB), Z4
+	VMOVDQU64    k31<>+0(SB), Z5
 
 block:
 	MOVWLZX 108(CX), BX
@@ -2373,26 +1629,26 @@ block:
 
 	// Scales.
 	VMOVDQU32    94(CX), X6
-	VMOVDQU64    k35<>+0(SB), Z7
+	VMOVDQU64    k32<>+0(SB), Z7
 	VPERMB       Z6, Z7, Z7
-	VPSRLVD      k36<>+0(SB), Z7, Z7
-	VMOVDQU64    k37<>+0(SB), Z8
+	VPSRLVD      k33<>+0(SB), Z7, Z7
+	VMOVDQU64    k34<>+0(SB), Z8
 	VPERMB       Z6, Z8, Z8
-	VPSRLVD      k38<>+0(SB), Z8, Z8
-	VPBROADCASTD k20<>+0(SB), Z9
+	VPSRLVD      k35<>+0(SB), Z8, Z8
+	VPBROADCASTD k17<>+0(SB), Z9
 	VPANDD       Z9, Z7, Z7
-	VPBROADCASTD k39<>+0(SB), Z9
+	VPBROADCASTD k36<>+0(SB), Z9
 	VPTERNLOGD   $0xea, Z7, Z9, Z8
-	VPBROADCASTD k40<>+0(SB), Z7
+	VPBROADCASTD k37<>+0(SB), Z7
 	VPSUBD       Z7, Z8, Z8
 	VPBROADCASTW 108(CX), Y7
 	VCVTPH2PS    Y7, Z7
 	VCVTDQ2PS    Z8, Z8
 	VMULPS       Z7, Z8, Z8
-	VMOVDQU64    k41<>+0(SB), Z7
+	VMOVDQU64    k38<>+0(SB), Z7
 	VPERMD       Z8, Z7, Z7
 	VMULPS       Z5, Z7, Z7
-	VMOVDQU64    k42<>+0(SB), Z9
+	VMOVDQU64    k39<>+0(SB), Z9
 	VPERMD       Z8, Z9, Z9
 	VMULPS       Z5, Z9, Z9
 	VMOVDQA64    Z7, Z10
@@ -2402,26 +1658,26 @@ block:
 	VPCMPUW      $0x06, Z0, Z7, K1
 	VPADDW       Z1, Z10, K1, Z10
 	VPMOVZXBW    32(CX), Z7
-	VMOVDQU64    k43<>+0(SB), Z9
+	VMOVDQU64    k40<>+0(SB), Z9
 	VPTERNLOGD   $0xea, Z9, Z4, Z7
 	VMOVDQU64    (CX), Y9
-	VPTESTMB     k44<>+0(SB), Y9, K1
-	VPADDW       k45<>+0(SB), Z7, K1, Z7
+	VPTESTMB     k41<>+0(SB), Y9, K1
+	VPADDW       k42<>+0(SB), Z7, K1, Z7
 	VPERMW       Z10, Z7, Z7
 	VMOVDQU64    Z7, (AX)
 	VPMOVZXBW    32(CX), Z7
 	VPSRLW       $0x02, Z7, Z7
-	VMOVDQU64    k46<>+0(SB), Z9
+	VMOVDQU64    k43<>+0(SB), Z9
 	VPTERNLOGD   $0xea, Z9, Z4, Z7
 	VMOVDQU64    (CX), Y9
-	VPTESTMB     k47<>+0(SB), Y9, K1
-	VPADDW       k45<>+0(SB), Z7, K1, Z7
+	VPTESTMB     k44<>+0(SB), Y9, K1
+	VPADDW       k42<>+0(SB), Z7, K1, Z7
 	VPERMW       Z10, Z7, Z7
 	VMOVDQU64    Z7, 64(AX)
-	VMOVDQU64    k48<>+0(SB), Z7
+	VMOVDQU64    k45<>+0(SB), Z7
 	VPERMD       Z8, Z7, Z7
 	VMULPS       Z5, Z7, Z7
-	VMOVDQU64    k49<>+0(SB), Z9
+	VMOVDQU64    k46<>+0(SB), Z9
 	VPERMD       Z8, Z9, Z9
 	VMULPS       Z5, Z9, Z9
 	VMOVDQA64    Z7, Z10
@@ -2432,26 +1688,26 @@ block:
 	VPADDW       Z1, Z10, K1, Z10
 	VPMOVZXBW    32(CX), Z7
 	VPSRLW       $0x04, Z7, Z7
-	VMOVDQU64    k43<>+0(SB), Z9
+	VMOVDQU64    k40<>+0(SB), Z9
 	VPTERNLOGD   $0xea, Z9, Z4, Z7
 	VMOVDQU64    (CX), Y9
-	VPTESTMB     k50<>+0(SB), Y9, K1
-	VPADDW       k45<>+0(SB), Z7, K1, Z7
+	VPTESTMB     k47<>+0(SB), Y9, K1
+	VPADDW       k42<>+0(SB), Z7, K1, Z7
 	VPERMW       Z10, Z7, Z7
 	VMOVDQU64    Z7, 128(AX)
 	VPMOVZXBW    32(CX), Z7
 	VPSRLW       $0x06, Z7, Z7
-	VMOVDQU64    k46<>+0(SB), Z9
+	VMOVDQU64    k43<>+0(SB), Z9
 	VPTERNLOGD   $0xea, Z9, Z4, Z7
 	VMOVDQU64    (CX), Y9
-	VPTESTMB     k51<>+0(SB), Y9, K1
-	VPADDW       k45<>+0(SB), Z7, K1, Z7
+	VPTESTMB     k48<>+0(SB), Y9, K1
+	VPADDW       k42<>+0(SB), Z7, K1, Z7
 	VPERMW       Z10, Z7, Z7
 	VMOVDQU64    Z7, 192(AX)
-	VMOVDQU64    k52<>+0(SB), Z7
+	VMOVDQU64    k49<>+0(SB), Z7
 	VPERMD       Z8, Z7, Z7
 	VMULPS       Z5, Z7, Z7
-	VMOVDQU64    k53<>+0(SB), Z9
+	VMOVDQU64    k50<>+0(SB), Z9
 	VPERMD       Z8, Z9, Z9
 	VMULPS       Z5, Z9, Z9
 	VMOVDQA64    Z7, Z10
@@ -2461,26 +1717,26 @@ block:
 	VPCMPUW      $0x06, Z0, Z7, K1
 	VPADDW       Z1, Z10, K1, Z10
 	VPMOVZXBW    64(CX), Z7
-	VMOVDQU64    k43<>+0(SB), Z9
+	VMOVDQU64    k40<>+0(SB), Z9
 	VPTERNLOGD   $0xea, Z9, Z4, Z7
 	VMOVDQU64    (CX), Y9
-	VPTESTMB     k54<>+0(SB), Y9, K1
-	VPADDW       k45<>+0(SB), Z7, K1, Z7
+	VPTESTMB     k51<>+0(SB), Y9, K1
+	VPADDW       k42<>+0(SB), Z7, K1, Z7
 	VPERMW       Z10, Z7, Z7
 	VMOVDQU64    Z7, 256(AX)
 	VPMOVZXBW    64(CX), Z7
 	VPSRLW       $0x02, Z7, Z7
-	VMOVDQU64    k46<>+0(SB), Z9
+	VMOVDQU64    k43<>+0(SB), Z9
 	VPTERNLOGD   $0xea, Z9, Z4, Z7
 	VMOVDQU64    (CX), Y9
-	VPTESTMB     k55<>+0(SB), Y9, K1
-	VPADDW       k45<>+0(SB), Z7, K1, Z7
+	VPTESTMB     k52<>+0(SB), Y9, K1
+	VPADDW       k42<>+0(SB), Z7, K1, Z7
 	VPERMW       Z10, Z7, Z7
 	VMOVDQU64    Z7, 320(AX)
-	VMOVDQU64    k56<>+0(SB), Z7
+	VMOVDQU64    k53<>+0(SB), Z7
 	VPERMD       Z8, Z7, Z7
 	VMULPS       Z5, Z7, Z7
-	VMOVDQU64    k57<>+0(SB), Z9
+	VMOVDQU64    k54<>+0(SB), Z9
 	VPERMD       Z8, Z9, Z8
 	VMULPS       Z5, Z8, Z8
 	VMOVDQA64    Z7, Z9
@@ -2491,20 +1747,20 @@ block:
 	VPADDW       Z1, Z9, K1, Z9
 	VPMOVZXBW    64(CX), Z7
 	VPSRLW       $0x04, Z7, Z7
-	VMOVDQU64    k43<>+0(SB), Z8
+	VMOVDQU64    k40<>+0(SB), Z8
 	VPTERNLOGD   $0xea, Z8, Z4, Z7
 	VMOVDQU64    (CX), Y8
-	VPTESTMB     k58<>+0(SB), Y8, K1
-	VPADDW       k45<>+0(SB), Z7, K1, Z7
+	VPTESTMB     k55<>+0(SB), Y8, K1
+	VPADDW       k42<>+0(SB), Z7, K1, Z7
 	VPERMW       Z9, Z7, Z7
 	VMOVDQU64    Z7, 384(AX)
 	VPMOVZXBW    64(CX), Z7
 	VPSRLW       $0x06, Z7, Z7
-	VMOVDQU64    k46<>+0(SB), Z8
+	VMOVDQU64    k43<>+0(SB), Z8
 	VPTERNLOGD   $0xea, Z8, Z4, Z7
 	VMOVDQU64    (CX), Y8
-	VPTESTMB     k59<>+0(SB), Y8, K1
-	VPADDW       k45<>+0(SB), Z7, K1, Z7
+	VPTESTMB     k56<>+0(SB), Y8, K1
+	VPADDW       k42<>+0(SB), Z7, K1, Z7
 	VPERMW       Z9, Z7, Z7
 	VMOVDQU64    Z7, 448(AX)
 	PREFETCHT0   1024(AX)
@@ -2525,222 +1781,222 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k33<>+0(SB)/8, $0x0003000300030003
-GLOBL k33<>(SB), RODATA|NOPTR, $8
+DATA k30<>+0(SB)/8, $0x0003000300030003
+GLOBL k30<>(SB), RODATA|NOPTR, $8
 
-DATA k34<>+0(SB)/8, $0xc0400000c0800000
-DATA k34<>+8(SB)/8, $0xbf800000c0000000
-DATA k34<>+16(SB)/8, $0x3f80000000000000
-DATA k34<>+24(SB)/8, $0x4040000040000000
-DATA k34<>+32(SB)/8, $0xc0400000c0800000
-DATA k34<>+40(SB)/8, $0xbf800000c0000000
-DATA k34<>+48(SB)/8, $0x3f80000000000000
-DATA k34<>+56(SB)/8, $0x4040000040000000
+DATA k31<>+0(SB)/8, $0xc0400000c0800000
+DATA k31<>+8(SB)/8, $0xbf800000c0000000
+DATA k31<>+16(SB)/8, $0x3f80000000000000
+DATA k31<>+24(SB)/8, $0x4040000040000000
+DATA k31<>+32(SB)/8, $0xc0400000c0800000
+DATA k31<>+40(SB)/8, $0xbf800000c0000000
+DATA k31<>+48(SB)/8, $0x3f80000000000000
+DATA k31<>+56(SB)/8, $0x4040000040000000
+GLOBL k31<>(SB), RODATA|NOPTR, $64
+
+DATA k32<>+0(SB)/8, $0x0605040305040302
+DATA k32<>+8(SB)/8, $0x0807060507060504
+DATA k32<>+16(SB)/8, $0x0a09080709080706
+DATA k32<>+24(SB)/8, $0x0c0b0a090b0a0908
+DATA k32<>+32(SB)/8, $0x0605040305040302
+DATA k32<>+40(SB)/8, $0x0807060507060504
+DATA k32<>+48(SB)/8, $0x0a09080709080706
+DATA k32<>+56(SB)/8, $0x0c0b0a090b0a0908
+GLOBL k32<>(SB), RODATA|NOPTR, $64
+
+DATA k33<>+0(SB)/8, $0x0000000000000000
+DATA k33<>+8(SB)/8, $0x0000000000000000
+DATA k33<>+16(SB)/8, $0x0000000000000000
+DATA k33<>+24(SB)/8, $0x0000000000000000
+DATA k33<>+32(SB)/8, $0x0000000400000004
+DATA k33<>+40(SB)/8, $0x0000000400000004
+DATA k33<>+48(SB)/8, $0x0000000400000004
+DATA k33<>+56(SB)/8, $0x0000000400000004
+GLOBL k33<>(SB), RODATA|NOPTR, $64
+
+DATA k34<>+0(SB)/8, $0x0b0b0b0b0a0a0a0a
+DATA k34<>+8(SB)/8, $0x0d0d0d0d0c0c0c0c
+DATA k34<>+16(SB)/8, $0x0b0b0b0b0a0a0a0a
+DATA k34<>+24(SB)/8, $0x0d0d0d0d0c0c0c0c
+DATA k34<>+32(SB)/8, $0x0b0b0b0b0a0a0a0a
+DATA k34<>+40(SB)/8, $0x0d0d0d0d0c0c0c0c
+DATA k34<>+48(SB)/8, $0x0b0b0b0b0a0a0a0a
+DATA k34<>+56(SB)/8, $0x0d0d0d0d0c0c0c0c
 GLOBL k34<>(SB), RODATA|NOPTR, $64
 
-DATA k35<>+0(SB)/8, $0x0605040305040302
-DATA k35<>+8(SB)/8, $0x0807060507060504
-DATA k35<>+16(SB)/8, $0x0a09080709080706
-DATA k35<>+24(SB)/8, $0x0c0b0a090b0a0908
-DATA k35<>+32(SB)/8, $0x0605040305040302
-DATA k35<>+40(SB)/8, $0x0807060507060504
-DATA k35<>+48(SB)/8, $0x0a09080709080706
-DATA k35<>+56(SB)/8, $0x0c0b0a090b0a0908
+DATA k35<>+0(SB)/8, $0x0000000400000004
+DATA k35<>+8(SB)/8, $0x0000000400000004
+DATA k35<>+16(SB)/8, $0x0000000600000006
+DATA k35<>+24(SB)/8, $0x0000000600000006
+DATA k35<>+32(SB)/8, $0x0000000800000008
+DATA k35<>+40(SB)/8, $0x0000000800000008
+DATA k35<>+48(SB)/8, $0x0000000a0000000a
+DATA k35<>+56(SB)/8, $0x0000000a0000000a
 GLOBL k35<>(SB), RODATA|NOPTR, $64
 
-DATA k36<>+0(SB)/8, $0x0000000000000000
-DATA k36<>+8(SB)/8, $0x0000000000000000
-DATA k36<>+16(SB)/8, $0x0000000000000000
-DATA k36<>+24(SB)/8, $0x0000000000000000
-DATA k36<>+32(SB)/8, $0x0000000400000004
-DATA k36<>+40(SB)/8, $0x0000000400000004
-DATA k36<>+48(SB)/8, $0x0000000400000004
-DATA k36<>+56(SB)/8, $0x0000000400000004
-GLOBL k36<>(SB), RODATA|NOPTR, $64
+DATA k36<>+0(SB)/8, $0x0000003000000030
+GLOBL k36<>(SB), RODATA|NOPTR, $8
 
-DATA k37<>+0(SB)/8, $0x0b0b0b0b0a0a0a0a
-DATA k37<>+8(SB)/8, $0x0d0d0d0d0c0c0c0c
-DATA k37<>+16(SB)/8, $0x0b0b0b0b0a0a0a0a
-DATA k37<>+24(SB)/8, $0x0d0d0d0d0c0c0c0c
-DATA k37<>+32(SB)/8, $0x0b0b0b0b0a0a0a0a
-DATA k37<>+40(SB)/8, $0x0d0d0d0d0c0c0c0c
-DATA k37<>+48(SB)/8, $0x0b0b0b0b0a0a0a0a
-DATA k37<>+56(SB)/8, $0x0d0d0d0d0c0c0c0c
-GLOBL k37<>(SB), RODATA|NOPTR, $64
+DATA k37<>+0(SB)/8, $0x0000002000000020
+GLOBL k37<>(SB), RODATA|NOPTR, $8
 
-DATA k38<>+0(SB)/8, $0x0000000400000004
-DATA k38<>+8(SB)/8, $0x0000000400000004
-DATA k38<>+16(SB)/8, $0x0000000600000006
-DATA k38<>+24(SB)/8, $0x0000000600000006
-DATA k38<>+32(SB)/8, $0x0000000800000008
-DATA k38<>+40(SB)/8, $0x0000000800000008
-DATA k38<>+48(SB)/8, $0x0000000a0000000a
-DATA k38<>+56(SB)/8, $0x0000000a0000000a
+DATA k38<>+0(SB)/8, $0x0000000000000000
+DATA k38<>+8(SB)/8, $0x0000000000000000
+DATA k38<>+16(SB)/8, $0x0000000000000000
+DATA k38<>+24(SB)/8, $0x0000000000000000
+DATA k38<>+32(SB)/8, $0x0000000100000001
+DATA k38<>+40(SB)/8, $0x0000000100000001
+DATA k38<>+48(SB)/8, $0x0000000100000001
+DATA k38<>+56(SB)/8, $0x0000000100000001
 GLOBL k38<>(SB), RODATA|NOPTR, $64
 
-DATA k39<>+0(SB)/8, $0x0000003000000030
-GLOBL k39<>(SB), RODATA|NOPTR, $8
+DATA k39<>+0(SB)/8, $0x0000000200000002
+DATA k39<>+8(SB)/8, $0x0000000200000002
+DATA k39<>+16(SB)/8, $0x0000000200000002
+DATA k39<>+24(SB)/8, $0x0000000200000002
+DATA k39<>+32(SB)/8, $0x0000000300000003
+DATA k39<>+40(SB)/8, $0x0000000300000003
+DATA k39<>+48(SB)/8, $0x0000000300000003
+DATA k39<>+56(SB)/8, $0x0000000300000003
+GLOBL k39<>(SB), RODATA|NOPTR, $64
 
-DATA k40<>+0(SB)/8, $0x0000002000000020
-GLOBL k40<>(SB), RODATA|NOPTR, $8
+DATA k40<>+0(SB)/8, $0x0000000000000000
+DATA k40<>+8(SB)/8, $0x0000000000000000
+DATA k40<>+16(SB)/8, $0x0000000000000000
+DATA k40<>+24(SB)/8, $0x0000000000000000
+DATA k40<>+32(SB)/8, $0x0008000800080008
+DATA k40<>+40(SB)/8, $0x0008000800080008
+DATA k40<>+48(SB)/8, $0x0008000800080008
+DATA k40<>+56(SB)/8, $0x0008000800080008
+GLOBL k40<>(SB), RODATA|NOPTR, $64
 
-DATA k41<>+0(SB)/8, $0x0000000000000000
-DATA k41<>+8(SB)/8, $0x0000000000000000
-DATA k41<>+16(SB)/8, $0x0000000000000000
-DATA k41<>+24(SB)/8, $0x0000000000000000
-DATA k41<>+32(SB)/8, $0x0000000100000001
-DATA k41<>+40(SB)/8, $0x0000000100000001
-DATA k41<>+48(SB)/8, $0x0000000100000001
-DATA k41<>+56(SB)/8, $0x0000000100000001
-GLOBL k41<>(SB), RODATA|NOPTR, $64
+DATA k41<>+0(SB)/8, $0x0101010101010101
+DATA k41<>+8(SB)/8, $0x0101010101010101
+DATA k41<>+16(SB)/8, $0x0101010101010101
+DATA k41<>+24(SB)/8, $0x0101010101010101
+GLOBL k41<>(SB), RODATA|NOPTR, $32
 
-DATA k42<>+0(SB)/8, $0x0000000200000002
-DATA k42<>+8(SB)/8, $0x0000000200000002
-DATA k42<>+16(SB)/8, $0x0000000200000002
-DATA k42<>+24(SB)/8, $0x0000000200000002
-DATA k42<>+32(SB)/8, $0x0000000300000003
-DATA k42<>+40(SB)/8, $0x0000000300000003
-DATA k42<>+48(SB)/8, $0x0000000300000003
-DATA k42<>+56(SB)/8, $0x0000000300000003
+DATA k42<>+0(SB)/8, $0x0004000400040004
+DATA k42<>+8(SB)/8, $0x0004000400040004
+DATA k42<>+16(SB)/8, $0x0004000400040004
+DATA k42<>+24(SB)/8, $0x0004000400040004
+DATA k42<>+32(SB)/8, $0x0004000400040004
+DATA k42<>+40(SB)/8, $0x0004000400040004
+DATA k42<>+48(SB)/8, $0x0004000400040004
+DATA k42<>+56(SB)/8, $0x0004000400040004
 GLOBL k42<>(SB), RODATA|NOPTR, $64
 
-DATA k43<>+0(SB)/8, $0x0000000000000000
-DATA k43<>+8(SB)/8, $0x0000000000000000
-DATA k43<>+16(SB)/8, $0x0000000000000000
-DATA k43<>+24(SB)/8, $0x0000000000000000
-DATA k43<>+32(SB)/8, $0x0008000800080008
-DATA k43<>+40(SB)/8, $0x0008000800080008
-DATA k43<>+48(SB)/8, $0x0008000800080008
-DATA k43<>+56(SB)/8, $0x0008000800080008
+DATA k43<>+0(SB)/8, $0x0010001000100010
+DATA k43<>+8(SB)/8, $0x0010001000100010
+DATA k43<>+16(SB)/8, $0x0010001000100010
+DATA k43<>+24(SB)/8, $0x0010001000100010
+DATA k43<>+32(SB)/8, $0x0018001800180018
+DATA k43<>+40(SB)/8, $0x0018001800180018
+DATA k43<>+48(SB)/8, $0x0018001800180018
+DATA k43<>+56(SB)/8, $0x0018001800180018
 GLOBL k43<>(SB), RODATA|NOPTR, $64
 
-DATA k44<>+0(SB)/8, $0x0101010101010101
-DATA k44<>+8(SB)/8, $0x0101010101010101
-DATA k44<>+16(SB)/8, $0x0101010101010101
-DATA k44<>+24(SB)/8, $0x0101010101010101
+DATA k44<>+0(SB)/8, $0x0202020202020202
+DATA k44<>+8(SB)/8, $0x0202020202020202
+DATA k44<>+16(SB)/8, $0x0202020202020202
+DATA k44<>+24(SB)/8, $0x0202020202020202
 GLOBL k44<>(SB), RODATA|NOPTR, $32
 
-DATA k45<>+0(SB)/8, $0x0004000400040004
-DATA k45<>+8(SB)/8, $0x0004000400040004
-DATA k45<>+16(SB)/8, $0x0004000400040004
-DATA k45<>+24(SB)/8, $0x0004000400040004
-DATA k45<>+32(SB)/8, $0x0004000400040004
-DATA k45<>+40(SB)/8, $0x0004000400040004
-DATA k45<>+48(SB)/8, $0x0004000400040004
-DATA k45<>+56(SB)/8, $0x0004000400040004
+DATA k45<>+0(SB)/8, $0x0000000400000004
+DATA k45<>+8(SB)/8, $0x0000000400000004
+DATA k45<>+16(SB)/8, $0x0000000400000004
+DATA k45<>+24(SB)/8, $0x0000000400000004
+DATA k45<>+32(SB)/8, $0x0000000500000005
+DATA k45<>+40(SB)/8, $0x0000000500000005
+DATA k45<>+48(SB)/8, $0x0000000500000005
+DATA k45<>+56(SB)/8, $0x0000000500000005
 GLOBL k45<>(SB), RODATA|NOPTR, $64
 
-DATA k46<>+0(SB)/8, $0x0010001000100010
-DATA k46<>+8(SB)/8, $0x0010001000100010
-DATA k46<>+16(SB)/8, $0x0010001000100010
-DATA k46<>+24(SB)/8, $0x0010001000100010
-DATA k46<>+32(SB)/8, $0x0018001800180018
-DATA k46<>+40(SB)/8, $0x0018001800180018
-DATA k46<>+48(SB)/8, $0x0018001800180018
-DATA k46<>+56(SB)/8, $0x0018001800180018
+DATA k46<>+0(SB)/8, $0x0000000600000006
+DATA k46<>+8(SB)/8, $0x0000000600000006
+DATA k46<>+16(SB)/8, $0x0000000600000006
+DATA k46<>+24(SB)/8, $0x0000000600000006
+DATA k46<>+32(SB)/8, $0x0000000700000007
+DATA k46<>+40(SB)/8, $0x0000000700000007
+DATA k46<>+48(SB)/8, $0x0000000700000007
+DATA k46<>+56(SB)/8, $0x0000000700000007
 GLOBL k46<>(SB), RODATA|NOPTR, $64
 
-DATA k47<>+0(SB)/8, $0x0202020202020202
-DATA k47<>+8(SB)/8, $0x0202020202020202
-DATA k47<>+16(SB)/8, $0x0202020202020202
-DATA k47<>+24(SB)/8, $0x0202020202020202
+DATA k47<>+0(SB)/8, $0x0404040404040404
+DATA k47<>+8(SB)/8, $0x0404040404040404
+DATA k47<>+16(SB)/8, $0x0404040404040404
+DATA k47<>+24(SB)/8, $0x0404040404040404
 GLOBL k47<>(SB), RODATA|NOPTR, $32
 
-DATA k48<>+0(SB)/8, $0x0000000400000004
-DATA k48<>+8(SB)/8, $0x0000000400000004
-DATA k48<>+16(SB)/8, $0x0000000400000004
-DATA k48<>+24(SB)/8, $0x0000000400000004
-DATA k48<>+32(SB)/8, $0x0000000500000005
-DATA k48<>+40(SB)/8, $0x0000000500000005
-DATA k48<>+48(SB)/8, $0x0000000500000005
-DATA k48<>+56(SB)/8, $0x0000000500000005
-GLOBL k48<>(SB), RODATA|NOPTR, $64
+DATA k48<>+0(SB)/8, $0x0808080808080808
+DATA k48<>+8(SB)/8, $0x0808080808080808
+DATA k48<>+16(SB)/8, $0x0808080808080808
+DATA k48<>+24(SB)/8, $0x0808080808080808
+GLOBL k48<>(SB), RODATA|NOPTR, $32
 
-DATA k49<>+0(SB)/8, $0x0000000600000006
-DATA k49<>+8(SB)/8, $0x0000000600000006
-DATA k49<>+16(SB)/8, $0x0000000600000006
-DATA k49<>+24(SB)/8, $0x0000000600000006
-DATA k49<>+32(SB)/8, $0x0000000700000007
-DATA k49<>+40(SB)/8, $0x0000000700000007
-DATA k49<>+48(SB)/8, $0x0000000700000007
-DATA k49<>+56(SB)/8, $0x0000000700000007
+DATA k49<>+0(SB)/8, $0x0000000800000008
+DATA k49<>+8(SB)/8, $0x0000000800000008
+DATA k49<>+16(SB)/8, $0x0000000800000008
+DATA k49<>+24(SB)/8, $0x0000000800000008
+DATA k49<>+32(SB)/8, $0x0000000900000009
+DATA k49<>+40(SB)/8, $0x0000000900000009
+DATA k49<>+48(SB)/8, $0x0000000900000009
+DATA k49<>+56(SB)/8, $0x0000000900000009
 GLOBL k49<>(SB), RODATA|NOPTR, $64
 
-DATA k50<>+0(SB)/8, $0x0404040404040404
-DATA k50<>+8(SB)/8, $0x0404040404040404
-DATA k50<>+16(SB)/8, $0x0404040404040404
-DATA k50<>+24(SB)/8, $0x0404040404040404
-GLOBL k50<>(SB), RODATA|NOPTR, $32
+DATA k50<>+0(SB)/8, $0x0000000a0000000a
+DATA k50<>+8(SB)/8, $0x0000000a0000000a
+DATA k50<>+16(SB)/8, $0x0000000a0000000a
+DATA k50<>+24(SB)/8, $0x0000000a0000000a
+DATA k50<>+32(SB)/8, $0x0000000b0000000b
+DATA k50<>+40(SB)/8, $0x0000000b0000000b
+DATA k50<>+48(SB)/8, $0x0000000b0000000b
+DATA k50<>+56(SB)/8, $0x0000000b0000000b
+GLOBL k50<>(SB), RODATA|NOPTR, $64
 
-DATA k51<>+0(SB)/8, $0x0808080808080808
-DATA k51<>+8(SB)/8, $0x0808080808080808
-DATA k51<>+16(SB)/8, $0x0808080808080808
-DATA k51<>+24(SB)/8, $0x0808080808080808
+DATA k51<>+0(SB)/8, $0x1010101010101010
+DATA k51<>+8(SB)/8, $0x1010101010101010
+DATA k51<>+16(SB)/8, $0x1010101010101010
+DATA k51<>+24(SB)/8, $0x1010101010101010
 GLOBL k51<>(SB), RODATA|NOPTR, $32
 
-DATA k52<>+0(SB)/8, $0x0000000800000008
-DATA k52<>+8(SB)/8, $0x0000000800000008
-DATA k52<>+16(SB)/8, $0x0000000800000008
-DATA k52<>+24(SB)/8, $0x0000000800000008
-DATA k52<>+32(SB)/8, $0x0000000900000009
-DATA k52<>+40(SB)/8, $0x0000000900000009
-DATA k52<>+48(SB)/8, $0x0000000900000009
-DATA k52<>+56(SB)/8, $0x0000000900000009
-GLOBL k52<>(SB), RODATA|NOPTR, $64
+DATA k52<>+0(SB)/8, $0x2020202020202020
+DATA k52<>+8(SB)/8, $0x2020202020202020
+DATA k52<>+16(SB)/8, $0x2020202020202020
+DATA k52<>+24(SB)/8, $0x2020202020202020
+GLOBL k52<>(SB), RODATA|NOPTR, $32
 
-DATA k53<>+0(SB)/8, $0x0000000a0000000a
-DATA k53<>+8(SB)/8, $0x0000000a0000000a
-DATA k53<>+16(SB)/8, $0x0000000a0000000a
-DATA k53<>+24(SB)/8, $0x0000000a0000000a
-DATA k53<>+32(SB)/8, $0x0000000b0000000b
-DATA k53<>+40(SB)/8, $0x0000000b0000000b
-DATA k53<>+48(SB)/8, $0x0000000b0000000b
-DATA k53<>+56(SB)/8, $0x0000000b0000000b
+DATA k53<>+0(SB)/8, $0x0000000c0000000c
+DATA k53<>+8(SB)/8, $0x0000000c0000000c
+DATA k53<>+16(SB)/8, $0x0000000c0000000c
+DATA k53<>+24(SB)/8, $0x0000000c0000000c
+DATA k53<>+32(SB)/8, $0x0000000d0000000d
+DATA k53<>+40(SB)/8, $0x0000000d0000000d
+DATA k53<>+48(SB)/8, $0x0000000d0000000d
+DATA k53<>+56(SB)/8, $0x0000000d0000000d
 GLOBL k53<>(SB), RODATA|NOPTR, $64
 
-DATA k54<>+0(SB)/8, $0x1010101010101010
-DATA k54<>+8(SB)/8, $0x1010101010101010
-DATA k54<>+16(SB)/8, $0x1010101010101010
-DATA k54<>+24(SB)/8, $0x1010101010101010
-GLOBL k54<>(SB), RODATA|NOPTR, $32
+DATA k54<>+0(SB)/8, $0x0000000e0000000e
+DATA k54<>+8(SB)/8, $0x0000000e0000000e
+DATA k54<>+16(SB)/8, $0x0000000e0000000e
+DATA k54<>+24(SB)/8, $0x0000000e0000000e
+DATA k54<>+32(SB)/8, $0x0000000f0000000f
+DATA k54<>+40(SB)/8, $0x0000000f0000000f
+DATA k54<>+48(SB)/8, $0x0000000f0000000f
+DATA k54<>+56(SB)/8, $0x0000000f0000000f
+GLOBL k54<>(SB), RODATA|NOPTR, $64
 
-DATA k55<>+0(SB)/8, $0x2020202020202020
-DATA k55<>+8(SB)/8, $0x2020202020202020
-DATA k55<>+16(SB)/8, $0x2020202020202020
-DATA k55<>+24(SB)/8, $0x2020202020202020
+DATA k55<>+0(SB)/8, $0x4040404040404040
+DATA k55<>+8(SB)/8, $0x4040404040404040
+DATA k55<>+16(SB)/8, $0x4040404040404040
+DATA k55<>+24(SB)/8, $0x4040404040404040
 GLOBL k55<>(SB), RODATA|NOPTR, $32
 
-DATA k56<>+0(SB)/8, $0x0000000c0000000c
-DATA k56<>+8(SB)/8, $0x0000000c0000000c
-DATA k56<>+16(SB)/8, $0x0000000c0000000c
-DATA k56<>+24(SB)/8, $0x0000000c0000000c
-DATA k56<>+32(SB)/8, $0x0000000d0000000d
-DATA k56<>+40(SB)/8, $0x0000000d0000000d
-DATA k56<>+48(SB)/8, $0x0000000d0000000d
-DATA k56<>+56(SB)/8, $0x0000000d0000000d
-GLOBL k56<>(SB), RODATA|NOPTR, $64
-
-DATA k57<>+0(SB)/8, $0x0000000e0000000e
-DATA k57<>+8(SB)/8, $0x0000000e0000000e
-DATA k57<>+16(SB)/8, $0x0000000e0000000e
-DATA k57<>+24(SB)/8, $0x0000000e0000000e
-DATA k57<>+32(SB)/8, $0x0000000f0000000f
-DATA k57<>+40(SB)/8, $0x0000000f0000000f
-DATA k57<>+48(SB)/8, $0x0000000f0000000f
-DATA k57<>+56(SB)/8, $0x0000000f0000000f
-GLOBL k57<>(SB), RODATA|NOPTR, $64
-
-DATA k58<>+0(SB)/8, $0x4040404040404040
-DATA k58<>+8(SB)/8, $0x4040404040404040
-DATA k58<>+16(SB)/8, $0x4040404040404040
-DATA k58<>+24(SB)/8, $0x4040404040404040
-GLOBL k58<>(SB), RODATA|NOPTR, $32
-
-DATA k59<>+0(SB)/8, $0x8080808080808080
-DATA k59<>+8(SB)/8, $0x8080808080808080
-DATA k59<>+16(SB)/8, $0x8080808080808080
-DATA k59<>+24(SB)/8, $0x8080808080808080
-GLOBL k59<>(SB), RODATA|NOPTR, $32
+DATA k56<>+0(SB)/8, $0x8080808080808080
+DATA k56<>+8(SB)/8, $0x8080808080808080
+DATA k56<>+16(SB)/8, $0x8080808080808080
+DATA k56<>+24(SB)/8, $0x8080808080808080
+GLOBL k56<>(SB), RODATA|NOPTR, $32
 
 // func q3_KF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
@@ -2753,8 +2009,8 @@ TEXT ·q3_KF16AVX512(SB), NOSPLIT, $64-32
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k33<>+0(SB), Z0
-	VMOVDQU64    k34<>+0(SB), Z1
+	VPBROADCASTD k30<>+0(SB), Z0
+	VMOVDQU64    k31<>+0(SB), Z1
 
 block:
 	MOVWLZX 108(CX), BX
@@ -2764,52 +2020,52 @@ block:
 
 	// Scales.
 	VMOVDQU32    94(CX), X2
-	VMOVDQU64    k35<>+0(SB), Z3
+	VMOVDQU64    k32<>+0(SB), Z3
 	VPERMB       Z2, Z3, Z3
-	VPSRLVD      k36<>+0(SB), Z3, Z3
-	VMOVDQU64    k37<>+0(SB), Z4
+	VPSRLVD      k33<>+0(SB), Z3, Z3
+	VMOVDQU64    k34<>+0(SB), Z4
 	VPERMB       Z2, Z4, Z4
-	VPSRLVD      k38<>+0(SB), Z4, Z4
-	VPBROADCASTD k20<>+0(SB), Z5
+	VPSRLVD      k35<>+0(SB), Z4, Z4
+	VPBROADCASTD k17<>+0(SB), Z5
 	VPANDD       Z5, Z3, Z3
-	VPBROADCASTD k39<>+0(SB), Z5
+	VPBROADCASTD k36<>+0(SB), Z5
 	VPTERNLOGD   $0xea, Z3, Z5, Z4
-	VPBROADCASTD k40<>+0(SB), Z3
+	VPBROADCASTD k37<>+0(SB), Z3
 	VPSUBD       Z3, Z4, Z4
 	VPBROADCASTW 108(CX), Y3
 	VCVTPH2PS    Y3, Z3
 	VCVTDQ2PS    Z4, Z4
 	VMULPS       Z3, Z4, Z4
-	VMOVDQU64    k41<>+0(SB), Z3
+	VMOVDQU64    k38<>+0(SB), Z3
 	VPERMD       Z4, Z3, Z3
 	VMULPS       Z1, Z3, Z3
-	VMOVDQU64    k42<>+0(SB), Z5
+	VMOVDQU64    k39<>+0(SB), Z5
 	VPERMD       Z4, Z5, Z5
 	VMULPS       Z1, Z5, Z5
 	VCVTPS2PH    $0x00, Z3, Y3
 	VCVTPS2PH    $0x00, Z5, Y5
 	VINSERTI64X4 $0x01, Y5, Z3, Z3
 	VPMOVZXBW    32(CX), Z5
-	VMOVDQU64    k43<>+0(SB), Z6
+	VMOVDQU64    k40<>+0(SB), Z6
 	VPTERNLOGD   $0xea, Z6, Z0, Z5
 	VMOVDQU64    (CX), Y6
-	VPTESTMB     k44<>+0(SB), Y6, K1
-	VPADDW       k45<>+0(SB), Z5, K1, Z5
+	VPTESTMB     k41<>+0(SB), Y6, K1
+	VPADDW       k42<>+0(SB), Z5, K1, Z5
 	VPERMW       Z3, Z5, Z5
 	VMOVDQU64    Z5, (AX)
 	VPMOVZXBW    32(CX), Z5
 	VPSRLW       $0x02, Z5, Z5
-	VMOVDQU64    k46<>+0(SB), Z6
+	VMOVDQU64    k43<>+0(SB), Z6
 	VPTERNLOGD   $0xea, Z6, Z0, Z5
 	VMOVDQU64    (CX), Y6
-	VPTESTMB     k47<>+0(SB), Y6, K1
-	VPADDW       k45<>+0(SB), Z5, K1, Z5
+	VPTESTMB     k44<>+0(SB), Y6, K1
+	VPADDW       k42<>+0(SB), Z5, K1, Z5
 	VPERMW       Z3, Z5, Z3
 	VMOVDQU64    Z3, 64(AX)
-	VMOVDQU64    k48<>+0(SB), Z3
+	VMOVDQU64    k45<>+0(SB), Z3
 	VPERMD       Z4, Z3, Z3
 	VMULPS       Z1, Z3, Z3
-	VMOVDQU64    k49<>+0(SB), Z5
+	VMOVDQU64    k46<>+0(SB), Z5
 	VPERMD       Z4, Z5, Z5
 	VMULPS       Z1, Z5, Z5
 	VCVTPS2PH    $0x00, Z3, Y3
@@ -2817,52 +2073,52 @@ block:
 	VINSERTI64X4 $0x01, Y5, Z3, Z3
 	VPMOVZXBW    32(CX), Z5
 	VPSRLW       $0x04, Z5, Z5
-	VMOVDQU64    k43<>+0(SB), Z6
+	VMOVDQU64    k40<>+0(SB), Z6
 	VPTERNLOGD   $0xea, Z6, Z0, Z5
 	VMOVDQU64    (CX), Y6
-	VPTESTMB     k50<>+0(SB), Y6, K1
-	VPADDW       k45<>+0(SB), Z5, K1, Z5
+	VPTESTMB     k47<>+0(SB), Y6, K1
+	VPADDW       k42<>+0(SB), Z5, K1, Z5
 	VPERMW       Z3, Z5, Z5
 	VMOVDQU64    Z5, 128(AX)
 	VPMOVZXBW    32(CX), Z5
 	VPSRLW       $0x06, Z5, Z5
-	VMOVDQU64    k46<>+0(SB), Z6
+	VMOVDQU64    k43<>+0(SB), Z6
 	VPTERNLOGD   $0xea, Z6, Z0, Z5
 	VMOVDQU64    (CX), Y6
-	VPTESTMB     k51<>+0(SB), Y6, K1
-	VPADDW       k45<>+0(SB), Z5, K1, Z5
+	VPTESTMB     k48<>+0(SB), Y6, K1
+	VPADDW       k42<>+0(SB), Z5, K1, Z5
 	VPERMW       Z3, Z5, Z3
 	VMOVDQU64    Z3, 192(AX)
-	VMOVDQU64    k52<>+0(SB), Z3
+	VMOVDQU64    k49<>+0(SB), Z3
 	VPERMD       Z4, Z3, Z3
 	VMULPS       Z1, Z3, Z3
-	VMOVDQU64    k53<>+0(SB), Z5
+	VMOVDQU64    k50<>+0(SB), Z5
 	VPERMD       Z4, Z5, Z5
 	VMULPS       Z1, Z5, Z5
 	VCVTPS2PH    $0x00, Z3, Y3
 	VCVTPS2PH    $0x00, Z5, Y5
 	VINSERTI64X4 $0x01, Y5, Z3, Z3
 	VPMOVZXBW    64(CX), Z5
-	VMOVDQU64    k43<>+0(SB), Z6
+	VMOVDQU64    k40<>+0(SB), Z6
 	VPTERNLOGD   $0xea, Z6, Z0, Z5
 	VMOVDQU64    (CX), Y6
-	VPTESTMB     k54<>+0(SB), Y6, K1
-	VPADDW       k45<>+0(SB), Z5, K1, Z5
+	VPTESTMB     k51<>+0(SB), Y6, K1
+	VPADDW       k42<>+0(SB), Z5, K1, Z5
 	VPERMW       Z3, Z5, Z5
 	VMOVDQU64    Z5, 256(AX)
 	VPMOVZXBW    64(CX), Z5
 	VPSRLW       $0x02, Z5, Z5
-	VMOVDQU64    k46<>+0(SB), Z6
+	VMOVDQU64    k43<>+0(SB), Z6
 	VPTERNLOGD   $0xea, Z6, Z0, Z5
 	VMOVDQU64    (CX), Y6
-	VPTESTMB     k55<>+0(SB), Y6, K1
-	VPADDW       k45<>+0(SB), Z5, K1, Z5
+	VPTESTMB     k52<>+0(SB), Y6, K1
+	VPADDW       k42<>+0(SB), Z5, K1, Z5
 	VPERMW       Z3, Z5, Z3
 	VMOVDQU64    Z3, 320(AX)
-	VMOVDQU64    k56<>+0(SB), Z3
+	VMOVDQU64    k53<>+0(SB), Z3
 	VPERMD       Z4, Z3, Z3
 	VMULPS       Z1, Z3, Z3
-	VMOVDQU64    k57<>+0(SB), Z5
+	VMOVDQU64    k54<>+0(SB), Z5
 	VPERMD       Z4, Z5, Z4
 	VMULPS       Z1, Z4, Z4
 	VCVTPS2PH    $0x00, Z3, Y3
@@ -2870,20 +2126,20 @@ block:
 	VINSERTI64X4 $0x01, Y4, Z3, Z3
 	VPMOVZXBW    64(CX), Z4
 	VPSRLW       $0x04, Z4, Z4
-	VMOVDQU64    k43<>+0(SB), Z5
+	VMOVDQU64    k40<>+0(SB), Z5
 	VPTERNLOGD   $0xea, Z5, Z0, Z4
 	VMOVDQU64    (CX), Y5
-	VPTESTMB     k58<>+0(SB), Y5, K1
-	VPADDW       k45<>+0(SB), Z4, K1, Z4
+	VPTESTMB     k55<>+0(SB), Y5, K1
+	VPADDW       k42<>+0(SB), Z4, K1, Z4
 	VPERMW       Z3, Z4, Z4
 	VMOVDQU64    Z4, 384(AX)
 	VPMOVZXBW    64(CX), Z4
 	VPSRLW       $0x06, Z4, Z4
-	VMOVDQU64    k46<>+0(SB), Z5
+	VMOVDQU64    k43<>+0(SB), Z5
 	VPTERNLOGD   $0xea, Z5, Z0, Z4
 	VMOVDQU64    (CX), Y5
-	VPTESTMB     k59<>+0(SB), Y5, K1
-	VPADDW       k45<>+0(SB), Z4, K1, Z4
+	VPTESTMB     k56<>+0(SB), Y5, K1
+	VPADDW       k42<>+0(SB), Z4, K1, Z4
 	VPERMW       Z3, Z4, Z3
 	VMOVDQU64    Z3, 448(AX)
 	PREFETCHT0   1024(AX)
@@ -2915,7 +2171,7 @@ TEXT ·q4_KF32AVX512(SB), NOSPLIT, $128-40
 	MOVQ      n+24(FP), DX
 	LEAQ      63(SP), BX
 	ANDQ      $-64, BX
-	VMOVDQU64 k11<>+0(SB), Z0
+	VMOVDQU64 k12<>+0(SB), Z0
 
 block:
 	MOVL  (CX), SI
@@ -2928,16 +2184,16 @@ block:
 finite:
 	// Scales and minima.
 	VMOVDQU32  (CX), X1
-	VMOVDQU64  k60<>+0(SB), Z2
+	VMOVDQU64  k57<>+0(SB), Z2
 	VPERMB     Z1, Z2, Z2
-	VPSRLVD    k61<>+0(SB), Z2, Z2
-	VMOVDQU64  k62<>+0(SB), Z3
+	VPSRLVD    k58<>+0(SB), Z2, Z2
+	VMOVDQU64  k59<>+0(SB), Z3
 	VPERMB     Z1, Z3, Z3
-	VPSRLVD    k63<>+0(SB), Z3, Z3
-	VPANDD     k64<>+0(SB), Z2, Z2
-	VMOVDQU64  k65<>+0(SB), Z4
+	VPSRLVD    k60<>+0(SB), Z3, Z3
+	VPANDD     k61<>+0(SB), Z2, Z2
+	VMOVDQU64  k62<>+0(SB), Z4
 	VPTERNLOGD $0xea, Z2, Z4, Z3
-	VMOVDQU64  k66<>+0(SB), Z2
+	VMOVDQU64  k63<>+0(SB), Z2
 	VPERMB     Z1, Z2, Z2
 	VCVTPH2PS  Y2, Z2
 	VCVTDQ2PS  Z3, Z3
@@ -3047,75 +2303,75 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k60<>+0(SB)/8, $0x0807060507060504
-DATA k60<>+8(SB)/8, $0x0a09080709080706
-DATA k60<>+16(SB)/8, $0x100f0e0d0f0e0d0c
-DATA k60<>+24(SB)/8, $0x1211100f11100f0e
-DATA k60<>+32(SB)/8, $0x0c0b0a090b0a0908
-DATA k60<>+40(SB)/8, $0x0e0d0c0b0d0c0b0a
-DATA k60<>+48(SB)/8, $0x100f0e0d0f0e0d0c
-DATA k60<>+56(SB)/8, $0x1211100f11100f0e
+DATA k57<>+0(SB)/8, $0x0807060507060504
+DATA k57<>+8(SB)/8, $0x0a09080709080706
+DATA k57<>+16(SB)/8, $0x100f0e0d0f0e0d0c
+DATA k57<>+24(SB)/8, $0x1211100f11100f0e
+DATA k57<>+32(SB)/8, $0x0c0b0a090b0a0908
+DATA k57<>+40(SB)/8, $0x0e0d0c0b0d0c0b0a
+DATA k57<>+48(SB)/8, $0x100f0e0d0f0e0d0c
+DATA k57<>+56(SB)/8, $0x1211100f11100f0e
+GLOBL k57<>(SB), RODATA|NOPTR, $64
+
+DATA k58<>+0(SB)/8, $0x0000000000000000
+DATA k58<>+8(SB)/8, $0x0000000000000000
+DATA k58<>+16(SB)/8, $0x0000000000000000
+DATA k58<>+24(SB)/8, $0x0000000000000000
+DATA k58<>+32(SB)/8, $0x0000000000000000
+DATA k58<>+40(SB)/8, $0x0000000000000000
+DATA k58<>+48(SB)/8, $0x0000000400000004
+DATA k58<>+56(SB)/8, $0x0000000400000004
+GLOBL k58<>(SB), RODATA|NOPTR, $64
+
+DATA k59<>+0(SB)/8, $0x0807060507060504
+DATA k59<>+8(SB)/8, $0x0a09080709080706
+DATA k59<>+16(SB)/8, $0x0807060507060504
+DATA k59<>+24(SB)/8, $0x0a09080709080706
+DATA k59<>+32(SB)/8, $0x0c0b0a090b0a0908
+DATA k59<>+40(SB)/8, $0x0e0d0c0b0d0c0b0a
+DATA k59<>+48(SB)/8, $0x0c0b0a090b0a0908
+DATA k59<>+56(SB)/8, $0x0e0d0c0b0d0c0b0a
+GLOBL k59<>(SB), RODATA|NOPTR, $64
+
+DATA k60<>+0(SB)/8, $0x0000000200000002
+DATA k60<>+8(SB)/8, $0x0000000200000002
+DATA k60<>+16(SB)/8, $0x0000000200000002
+DATA k60<>+24(SB)/8, $0x0000000200000002
+DATA k60<>+32(SB)/8, $0x0000000200000002
+DATA k60<>+40(SB)/8, $0x0000000200000002
+DATA k60<>+48(SB)/8, $0x0000000200000002
+DATA k60<>+56(SB)/8, $0x0000000200000002
 GLOBL k60<>(SB), RODATA|NOPTR, $64
 
-DATA k61<>+0(SB)/8, $0x0000000000000000
-DATA k61<>+8(SB)/8, $0x0000000000000000
-DATA k61<>+16(SB)/8, $0x0000000000000000
-DATA k61<>+24(SB)/8, $0x0000000000000000
-DATA k61<>+32(SB)/8, $0x0000000000000000
-DATA k61<>+40(SB)/8, $0x0000000000000000
-DATA k61<>+48(SB)/8, $0x0000000400000004
-DATA k61<>+56(SB)/8, $0x0000000400000004
+DATA k61<>+0(SB)/8, $0x0000003f0000003f
+DATA k61<>+8(SB)/8, $0x0000003f0000003f
+DATA k61<>+16(SB)/8, $0x0000000f0000000f
+DATA k61<>+24(SB)/8, $0x0000000f0000000f
+DATA k61<>+32(SB)/8, $0x0000003f0000003f
+DATA k61<>+40(SB)/8, $0x0000003f0000003f
+DATA k61<>+48(SB)/8, $0x0000000f0000000f
+DATA k61<>+56(SB)/8, $0x0000000f0000000f
 GLOBL k61<>(SB), RODATA|NOPTR, $64
 
-DATA k62<>+0(SB)/8, $0x0807060507060504
-DATA k62<>+8(SB)/8, $0x0a09080709080706
-DATA k62<>+16(SB)/8, $0x0807060507060504
-DATA k62<>+24(SB)/8, $0x0a09080709080706
-DATA k62<>+32(SB)/8, $0x0c0b0a090b0a0908
-DATA k62<>+40(SB)/8, $0x0e0d0c0b0d0c0b0a
-DATA k62<>+48(SB)/8, $0x0c0b0a090b0a0908
-DATA k62<>+56(SB)/8, $0x0e0d0c0b0d0c0b0a
+DATA k62<>+0(SB)/8, $0x0000000000000000
+DATA k62<>+8(SB)/8, $0x0000000000000000
+DATA k62<>+16(SB)/8, $0x0000003000000030
+DATA k62<>+24(SB)/8, $0x0000003000000030
+DATA k62<>+32(SB)/8, $0x0000000000000000
+DATA k62<>+40(SB)/8, $0x0000000000000000
+DATA k62<>+48(SB)/8, $0x0000003000000030
+DATA k62<>+56(SB)/8, $0x0000003000000030
 GLOBL k62<>(SB), RODATA|NOPTR, $64
 
-DATA k63<>+0(SB)/8, $0x0000000200000002
-DATA k63<>+8(SB)/8, $0x0000000200000002
-DATA k63<>+16(SB)/8, $0x0000000200000002
-DATA k63<>+24(SB)/8, $0x0000000200000002
-DATA k63<>+32(SB)/8, $0x0000000200000002
-DATA k63<>+40(SB)/8, $0x0000000200000002
-DATA k63<>+48(SB)/8, $0x0000000200000002
-DATA k63<>+56(SB)/8, $0x0000000200000002
+DATA k63<>+0(SB)/8, $0x0100010001000100
+DATA k63<>+8(SB)/8, $0x0100010001000100
+DATA k63<>+16(SB)/8, $0x0302030203020302
+DATA k63<>+24(SB)/8, $0x0302030203020302
+DATA k63<>+32(SB)/8, $0x0100010001000100
+DATA k63<>+40(SB)/8, $0x0100010001000100
+DATA k63<>+48(SB)/8, $0x0302030203020302
+DATA k63<>+56(SB)/8, $0x0302030203020302
 GLOBL k63<>(SB), RODATA|NOPTR, $64
-
-DATA k64<>+0(SB)/8, $0x0000003f0000003f
-DATA k64<>+8(SB)/8, $0x0000003f0000003f
-DATA k64<>+16(SB)/8, $0x0000000f0000000f
-DATA k64<>+24(SB)/8, $0x0000000f0000000f
-DATA k64<>+32(SB)/8, $0x0000003f0000003f
-DATA k64<>+40(SB)/8, $0x0000003f0000003f
-DATA k64<>+48(SB)/8, $0x0000000f0000000f
-DATA k64<>+56(SB)/8, $0x0000000f0000000f
-GLOBL k64<>(SB), RODATA|NOPTR, $64
-
-DATA k65<>+0(SB)/8, $0x0000000000000000
-DATA k65<>+8(SB)/8, $0x0000000000000000
-DATA k65<>+16(SB)/8, $0x0000003000000030
-DATA k65<>+24(SB)/8, $0x0000003000000030
-DATA k65<>+32(SB)/8, $0x0000000000000000
-DATA k65<>+40(SB)/8, $0x0000000000000000
-DATA k65<>+48(SB)/8, $0x0000003000000030
-DATA k65<>+56(SB)/8, $0x0000003000000030
-GLOBL k65<>(SB), RODATA|NOPTR, $64
-
-DATA k66<>+0(SB)/8, $0x0100010001000100
-DATA k66<>+8(SB)/8, $0x0100010001000100
-DATA k66<>+16(SB)/8, $0x0302030203020302
-DATA k66<>+24(SB)/8, $0x0302030203020302
-DATA k66<>+32(SB)/8, $0x0100010001000100
-DATA k66<>+40(SB)/8, $0x0100010001000100
-DATA k66<>+48(SB)/8, $0x0302030203020302
-DATA k66<>+56(SB)/8, $0x0302030203020302
-GLOBL k66<>(SB), RODATA|NOPTR, $64
 
 // func q4_KBF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
@@ -3133,7 +2389,7 @@ TEXT ·q4_KBF16AVX512(SB), NOSPLIT, $128-32
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
 	VPBROADCASTD k5<>+0(SB), Z4
-	VMOVDQU64    k11<>+0(SB), Z5
+	VMOVDQU64    k12<>+0(SB), Z5
 
 block:
 	MOVL  (CX), SI
@@ -3145,16 +2401,16 @@ block:
 
 	// Scales and minima.
 	VMOVDQU32  (CX), X6
-	VMOVDQU64  k60<>+0(SB), Z7
+	VMOVDQU64  k57<>+0(SB), Z7
 	VPERMB     Z6, Z7, Z7
-	VPSRLVD    k61<>+0(SB), Z7, Z7
-	VMOVDQU64  k62<>+0(SB), Z8
+	VPSRLVD    k58<>+0(SB), Z7, Z7
+	VMOVDQU64  k59<>+0(SB), Z8
 	VPERMB     Z6, Z8, Z8
-	VPSRLVD    k63<>+0(SB), Z8, Z8
-	VPANDD     k64<>+0(SB), Z7, Z7
-	VMOVDQU64  k65<>+0(SB), Z9
+	VPSRLVD    k60<>+0(SB), Z8, Z8
+	VPANDD     k61<>+0(SB), Z7, Z7
+	VMOVDQU64  k62<>+0(SB), Z9
 	VPTERNLOGD $0xea, Z7, Z9, Z8
-	VMOVDQU64  k66<>+0(SB), Z7
+	VMOVDQU64  k63<>+0(SB), Z7
 	VPERMB     Z6, Z7, Z7
 	VCVTPH2PS  Y7, Z7
 	VCVTDQ2PS  Z8, Z8
@@ -3163,7 +2419,7 @@ block:
 
 	// 64 elements under two scales.
 	VMOVDQU32        16(CX), Y10
-	VMOVDQU64        k67<>+0(SB), Z7
+	VMOVDQU64        k64<>+0(SB), Z7
 	VPERMB           Z10, Z7, Z10
 	VPADDW           Z10, Z10, Z7
 	VPSRLW           $0x03, Z10, Z8
@@ -3186,7 +2442,7 @@ block:
 
 	// 64 elements under two scales.
 	VMOVDQU32        48(CX), Y11
-	VMOVDQU64        k67<>+0(SB), Z7
+	VMOVDQU64        k64<>+0(SB), Z7
 	VPERMB           Z11, Z7, Z11
 	VPADDW           Z11, Z11, Z7
 	VPSRLW           $0x03, Z11, Z8
@@ -3209,7 +2465,7 @@ block:
 
 	// 64 elements under two scales.
 	VMOVDQU32        80(CX), Y12
-	VMOVDQU64        k67<>+0(SB), Z7
+	VMOVDQU64        k64<>+0(SB), Z7
 	VPERMB           Z12, Z7, Z12
 	VPADDW           Z12, Z12, Z7
 	VPSRLW           $0x03, Z12, Z8
@@ -3232,7 +2488,7 @@ block:
 
 	// 64 elements under two scales.
 	VMOVDQU32        112(CX), Y13
-	VMOVDQU64        k67<>+0(SB), Z7
+	VMOVDQU64        k64<>+0(SB), Z7
 	VPERMB           Z13, Z7, Z13
 	VPADDW           Z13, Z13, Z7
 	VPSRLW           $0x03, Z13, Z8
@@ -3270,15 +2526,15 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k67<>+0(SB)/8, $0x0303020201010000
-DATA k67<>+8(SB)/8, $0x0707060605050404
-DATA k67<>+16(SB)/8, $0x0b0b0a0a09090808
-DATA k67<>+24(SB)/8, $0x0f0f0e0e0d0d0c0c
-DATA k67<>+32(SB)/8, $0x1313121211111010
-DATA k67<>+40(SB)/8, $0x1717161615151414
-DATA k67<>+48(SB)/8, $0x1b1b1a1a19191818
-DATA k67<>+56(SB)/8, $0x1f1f1e1e1d1d1c1c
-GLOBL k67<>(SB), RODATA|NOPTR, $64
+DATA k64<>+0(SB)/8, $0x0303020201010000
+DATA k64<>+8(SB)/8, $0x0707060605050404
+DATA k64<>+16(SB)/8, $0x0b0b0a0a09090808
+DATA k64<>+24(SB)/8, $0x0f0f0e0e0d0d0c0c
+DATA k64<>+32(SB)/8, $0x1313121211111010
+DATA k64<>+40(SB)/8, $0x1717161615151414
+DATA k64<>+48(SB)/8, $0x1b1b1a1a19191818
+DATA k64<>+56(SB)/8, $0x1f1f1e1e1d1d1c1c
+GLOBL k64<>(SB), RODATA|NOPTR, $64
 
 // func q4_KF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
@@ -3292,7 +2548,7 @@ TEXT ·q4_KF16AVX512(SB), NOSPLIT, $128-32
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
 	VPBROADCASTD k5<>+0(SB), Z0
-	VMOVDQU64    k11<>+0(SB), Z1
+	VMOVDQU64    k12<>+0(SB), Z1
 
 block:
 	MOVL  (CX), SI
@@ -3304,16 +2560,16 @@ block:
 
 	// Scales and minima.
 	VMOVDQU32  (CX), X2
-	VMOVDQU64  k60<>+0(SB), Z3
+	VMOVDQU64  k57<>+0(SB), Z3
 	VPERMB     Z2, Z3, Z3
-	VPSRLVD    k61<>+0(SB), Z3, Z3
-	VMOVDQU64  k62<>+0(SB), Z4
+	VPSRLVD    k58<>+0(SB), Z3, Z3
+	VMOVDQU64  k59<>+0(SB), Z4
 	VPERMB     Z2, Z4, Z4
-	VPSRLVD    k63<>+0(SB), Z4, Z4
-	VPANDD     k64<>+0(SB), Z3, Z3
-	VMOVDQU64  k65<>+0(SB), Z5
+	VPSRLVD    k60<>+0(SB), Z4, Z4
+	VPANDD     k61<>+0(SB), Z3, Z3
+	VMOVDQU64  k62<>+0(SB), Z5
 	VPTERNLOGD $0xea, Z3, Z5, Z4
-	VMOVDQU64  k66<>+0(SB), Z3
+	VMOVDQU64  k63<>+0(SB), Z3
 	VPERMB     Z2, Z3, Z3
 	VCVTPH2PS  Y3, Z3
 	VCVTDQ2PS  Z4, Z4
@@ -3322,7 +2578,7 @@ block:
 
 	// 64 elements under two scales.
 	VMOVDQU32        16(CX), Y6
-	VMOVDQU64        k67<>+0(SB), Z3
+	VMOVDQU64        k64<>+0(SB), Z3
 	VPERMB           Z6, Z3, Z6
 	VPADDW           Z6, Z6, Z3
 	VPSRLW           $0x03, Z6, Z4
@@ -3342,7 +2598,7 @@ block:
 
 	// 64 elements under two scales.
 	VMOVDQU32        48(CX), Y7
-	VMOVDQU64        k67<>+0(SB), Z3
+	VMOVDQU64        k64<>+0(SB), Z3
 	VPERMB           Z7, Z3, Z7
 	VPADDW           Z7, Z7, Z3
 	VPSRLW           $0x03, Z7, Z4
@@ -3362,7 +2618,7 @@ block:
 
 	// 64 elements under two scales.
 	VMOVDQU32        80(CX), Y8
-	VMOVDQU64        k67<>+0(SB), Z3
+	VMOVDQU64        k64<>+0(SB), Z3
 	VPERMB           Z8, Z3, Z8
 	VPADDW           Z8, Z8, Z3
 	VPSRLW           $0x03, Z8, Z4
@@ -3382,7 +2638,7 @@ block:
 
 	// 64 elements under two scales.
 	VMOVDQU32        112(CX), Y9
-	VMOVDQU64        k67<>+0(SB), Z3
+	VMOVDQU64        k64<>+0(SB), Z3
 	VPERMB           Z9, Z3, Z9
 	VPADDW           Z9, Z9, Z3
 	VPSRLW           $0x03, Z9, Z4
@@ -3428,9 +2684,9 @@ TEXT ·q5_KF32AVX512(SB), NOSPLIT, $128-40
 	MOVQ         n+24(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VMOVDQU64    k11<>+0(SB), Z0
-	VMOVDQU64    k16<>+0(SB), Z1
-	VPBROADCASTD k68<>+0(SB), Z2
+	VMOVDQU64    k12<>+0(SB), Z0
+	VMOVDQU64    k65<>+0(SB), Z1
+	VPBROADCASTD k66<>+0(SB), Z2
 
 block:
 	MOVL  (CX), SI
@@ -3443,16 +2699,16 @@ block:
 finite:
 	// Scales and minima.
 	VMOVDQU32  (CX), X3
-	VMOVDQU64  k60<>+0(SB), Z4
+	VMOVDQU64  k57<>+0(SB), Z4
 	VPERMB     Z3, Z4, Z4
-	VPSRLVD    k61<>+0(SB), Z4, Z4
-	VMOVDQU64  k62<>+0(SB), Z5
+	VPSRLVD    k58<>+0(SB), Z4, Z4
+	VMOVDQU64  k59<>+0(SB), Z5
 	VPERMB     Z3, Z5, Z5
-	VPSRLVD    k63<>+0(SB), Z5, Z5
-	VPANDD     k64<>+0(SB), Z4, Z4
-	VMOVDQU64  k65<>+0(SB), Z6
+	VPSRLVD    k60<>+0(SB), Z5, Z5
+	VPANDD     k61<>+0(SB), Z4, Z4
+	VMOVDQU64  k62<>+0(SB), Z6
 	VPTERNLOGD $0xea, Z4, Z6, Z5
-	VMOVDQU64  k66<>+0(SB), Z4
+	VMOVDQU64  k63<>+0(SB), Z4
 	VPERMB     Z3, Z4, Z4
 	VCVTPH2PS  Y4, Z4
 	VCVTDQ2PS  Z5, Z5
@@ -3626,8 +2882,18 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k68<>+0(SB)/8, $0x0f0f0f0f0f0f0f0f
-GLOBL k68<>(SB), RODATA|NOPTR, $8
+DATA k65<>+0(SB)/8, $0x4188000041800000
+DATA k65<>+8(SB)/8, $0x4198000041900000
+DATA k65<>+16(SB)/8, $0x41a8000041a00000
+DATA k65<>+24(SB)/8, $0x41b8000041b00000
+DATA k65<>+32(SB)/8, $0x41c8000041c00000
+DATA k65<>+40(SB)/8, $0x41d8000041d00000
+DATA k65<>+48(SB)/8, $0x41e8000041e00000
+DATA k65<>+56(SB)/8, $0x41f8000041f00000
+GLOBL k65<>(SB), RODATA|NOPTR, $64
+
+DATA k66<>+0(SB)/8, $0x0f0f0f0f0f0f0f0f
+GLOBL k66<>(SB), RODATA|NOPTR, $8
 
 // func q5_KF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
@@ -3641,9 +2907,9 @@ TEXT ·q5_KF16AVX512(SB), NOSPLIT, $128-32
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
 	VPBROADCASTD k5<>+0(SB), Z0
-	VMOVDQU64    k11<>+0(SB), Z1
-	VMOVDQU64    k16<>+0(SB), Z2
-	VPBROADCASTD k55<>+0(SB), Z3
+	VMOVDQU64    k12<>+0(SB), Z1
+	VMOVDQU64    k65<>+0(SB), Z2
+	VPBROADCASTD k52<>+0(SB), Z3
 
 block:
 	MOVL  (CX), SI
@@ -3655,28 +2921,28 @@ block:
 
 	// Scales and minima.
 	VMOVDQU32  (CX), X4
-	VMOVDQU64  k60<>+0(SB), Z5
+	VMOVDQU64  k57<>+0(SB), Z5
 	VPERMB     Z4, Z5, Z5
-	VPSRLVD    k61<>+0(SB), Z5, Z5
-	VMOVDQU64  k62<>+0(SB), Z6
+	VPSRLVD    k58<>+0(SB), Z5, Z5
+	VMOVDQU64  k59<>+0(SB), Z6
 	VPERMB     Z4, Z6, Z6
-	VPSRLVD    k63<>+0(SB), Z6, Z6
-	VPANDD     k64<>+0(SB), Z5, Z5
-	VMOVDQU64  k65<>+0(SB), Z7
+	VPSRLVD    k60<>+0(SB), Z6, Z6
+	VPANDD     k61<>+0(SB), Z5, Z5
+	VMOVDQU64  k62<>+0(SB), Z7
 	VPTERNLOGD $0xea, Z5, Z7, Z6
-	VMOVDQU64  k66<>+0(SB), Z5
+	VMOVDQU64  k63<>+0(SB), Z5
 	VPERMB     Z4, Z5, Z5
 	VCVTPH2PS  Y5, Z5
 	VCVTDQ2PS  Z6, Z6
 	VMULPS     Z5, Z6, Z6
 	VMOVUPS    Z6, (BX)
 	VMOVDQU32  16(CX), Y8
-	VMOVDQU64  k67<>+0(SB), Z5
+	VMOVDQU64  k64<>+0(SB), Z5
 	VPERMB     Z8, Z5, Z8
 
 	// 64 elements under two scales.
 	VMOVDQU32        48(CX), Y9
-	VMOVDQU64        k67<>+0(SB), Z5
+	VMOVDQU64        k64<>+0(SB), Z5
 	VPERMB           Z9, Z5, Z9
 	VPADDW           Z9, Z9, Z5
 	VPSRLW           $0x03, Z9, Z6
@@ -3707,7 +2973,7 @@ block:
 
 	// 64 elements under two scales.
 	VMOVDQU32        80(CX), Y10
-	VMOVDQU64        k67<>+0(SB), Z5
+	VMOVDQU64        k64<>+0(SB), Z5
 	VPERMB           Z10, Z5, Z10
 	VPADDW           Z10, Z10, Z5
 	VPSRLW           $0x03, Z10, Z6
@@ -3738,7 +3004,7 @@ block:
 
 	// 64 elements under two scales.
 	VMOVDQU32        112(CX), Y11
-	VMOVDQU64        k67<>+0(SB), Z5
+	VMOVDQU64        k64<>+0(SB), Z5
 	VPERMB           Z11, Z5, Z11
 	VPADDW           Z11, Z11, Z5
 	VPSRLW           $0x03, Z11, Z6
@@ -3768,7 +3034,7 @@ block:
 
 	// 64 elements under two scales.
 	VMOVDQU32        144(CX), Y12
-	VMOVDQU64        k67<>+0(SB), Z5
+	VMOVDQU64        k64<>+0(SB), Z5
 	VPERMB           Z12, Z5, Z12
 	VPADDW           Z12, Z12, Z5
 	VPSRLW           $0x03, Z12, Z6
@@ -3829,9 +3095,9 @@ TEXT ·q6_KBF16AVX512(SB), NOSPLIT, $384-32
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k68<>+0(SB), Z4
-	VPBROADCASTD k69<>+0(SB), Z5
-	VPBROADCASTD k55<>+0(SB), Z6
+	VPBROADCASTD k66<>+0(SB), Z4
+	VPBROADCASTD k67<>+0(SB), Z5
+	VPBROADCASTD k52<>+0(SB), Z6
 
 block:
 	MOVWLZX 208(CX), SI
@@ -3850,7 +3116,7 @@ block:
 	// 64 elements.
 	VMOVDQU64       (CX), Z7
 	VBROADCASTI64X4 128(CX), Z8
-	VPSLLVQ         k70<>+0(SB), Z8, Z8
+	VPSLLVQ         k68<>+0(SB), Z8, Z8
 	VPANDD          Z4, Z7, Z7
 	VPTERNLOGD      $0xea, Z7, Z5, Z8
 	VPSUBB          Z6, Z8, Z8
@@ -3886,7 +3152,7 @@ block:
 	VMOVDQU64       (CX), Z7
 	VBROADCASTI64X4 128(CX), Z8
 	VPSRLW          $0x04, Z7, Z7
-	VPSRLVQ         k71<>+0(SB), Z8, Z8
+	VPSRLVQ         k69<>+0(SB), Z8, Z8
 	VPANDD          Z4, Z7, Z7
 	VPTERNLOGD      $0xea, Z7, Z5, Z8
 	VPSUBB          Z6, Z8, Z8
@@ -3921,7 +3187,7 @@ block:
 	// 64 elements.
 	VMOVDQU64       64(CX), Z7
 	VBROADCASTI64X4 160(CX), Z8
-	VPSLLVQ         k70<>+0(SB), Z8, Z8
+	VPSLLVQ         k68<>+0(SB), Z8, Z8
 	VPANDD          Z4, Z7, Z7
 	VPTERNLOGD      $0xea, Z7, Z5, Z8
 	VPSUBB          Z6, Z8, Z8
@@ -3957,7 +3223,7 @@ block:
 	VMOVDQU64       64(CX), Z7
 	VBROADCASTI64X4 160(CX), Z8
 	VPSRLW          $0x04, Z7, Z7
-	VPSRLVQ         k71<>+0(SB), Z8, Z8
+	VPSRLVQ         k69<>+0(SB), Z8, Z8
 	VPANDD          Z4, Z7, Z7
 	VPTERNLOGD      $0xea, Z7, Z5, Z8
 	VPSUBB          Z6, Z8, Z8
@@ -4006,28 +3272,28 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k69<>+0(SB)/8, $0x3030303030303030
-GLOBL k69<>(SB), RODATA|NOPTR, $8
+DATA k67<>+0(SB)/8, $0x3030303030303030
+GLOBL k67<>(SB), RODATA|NOPTR, $8
 
-DATA k70<>+0(SB)/8, $0x0000000000000004
-DATA k70<>+8(SB)/8, $0x0000000000000004
-DATA k70<>+16(SB)/8, $0x0000000000000004
-DATA k70<>+24(SB)/8, $0x0000000000000004
-DATA k70<>+32(SB)/8, $0x0000000000000002
-DATA k70<>+40(SB)/8, $0x0000000000000002
-DATA k70<>+48(SB)/8, $0x0000000000000002
-DATA k70<>+56(SB)/8, $0x0000000000000002
-GLOBL k70<>(SB), RODATA|NOPTR, $64
+DATA k68<>+0(SB)/8, $0x0000000000000004
+DATA k68<>+8(SB)/8, $0x0000000000000004
+DATA k68<>+16(SB)/8, $0x0000000000000004
+DATA k68<>+24(SB)/8, $0x0000000000000004
+DATA k68<>+32(SB)/8, $0x0000000000000002
+DATA k68<>+40(SB)/8, $0x0000000000000002
+DATA k68<>+48(SB)/8, $0x0000000000000002
+DATA k68<>+56(SB)/8, $0x0000000000000002
+GLOBL k68<>(SB), RODATA|NOPTR, $64
 
-DATA k71<>+0(SB)/8, $0x0000000000000000
-DATA k71<>+8(SB)/8, $0x0000000000000000
-DATA k71<>+16(SB)/8, $0x0000000000000000
-DATA k71<>+24(SB)/8, $0x0000000000000000
-DATA k71<>+32(SB)/8, $0x0000000000000002
-DATA k71<>+40(SB)/8, $0x0000000000000002
-DATA k71<>+48(SB)/8, $0x0000000000000002
-DATA k71<>+56(SB)/8, $0x0000000000000002
-GLOBL k71<>(SB), RODATA|NOPTR, $64
+DATA k69<>+0(SB)/8, $0x0000000000000000
+DATA k69<>+8(SB)/8, $0x0000000000000000
+DATA k69<>+16(SB)/8, $0x0000000000000000
+DATA k69<>+24(SB)/8, $0x0000000000000000
+DATA k69<>+32(SB)/8, $0x0000000000000002
+DATA k69<>+40(SB)/8, $0x0000000000000002
+DATA k69<>+48(SB)/8, $0x0000000000000002
+DATA k69<>+56(SB)/8, $0x0000000000000002
+GLOBL k69<>(SB), RODATA|NOPTR, $64
 
 // func q6_KF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
@@ -4040,9 +3306,9 @@ TEXT ·q6_KF16AVX512(SB), NOSPLIT, $384-32
 	MOVQ         n+16(FP), DX
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
-	VPBROADCASTD k68<>+0(SB), Z0
-	VPBROADCASTD k69<>+0(SB), Z1
-	VPBROADCASTD k55<>+0(SB), Z2
+	VPBROADCASTD k66<>+0(SB), Z0
+	VPBROADCASTD k67<>+0(SB), Z1
+	VPBROADCASTD k52<>+0(SB), Z2
 
 block:
 	MOVWLZX 208(CX), SI
@@ -4061,7 +3327,7 @@ block:
 	// 64 elements.
 	VMOVDQU64       (CX), Z3
 	VBROADCASTI64X4 128(CX), Z4
-	VPSLLVQ         k70<>+0(SB), Z4, Z4
+	VPSLLVQ         k68<>+0(SB), Z4, Z4
 	VPANDD          Z0, Z3, Z3
 	VPTERNLOGD      $0xea, Z3, Z1, Z4
 	VPSUBB          Z2, Z4, Z4
@@ -4087,7 +3353,7 @@ block:
 	VMOVDQU64       (CX), Z3
 	VBROADCASTI64X4 128(CX), Z4
 	VPSRLW          $0x04, Z3, Z3
-	VPSRLVQ         k71<>+0(SB), Z4, Z4
+	VPSRLVQ         k69<>+0(SB), Z4, Z4
 	VPANDD          Z0, Z3, Z3
 	VPTERNLOGD      $0xea, Z3, Z1, Z4
 	VPSUBB          Z2, Z4, Z4
@@ -4112,7 +3378,7 @@ block:
 	// 64 elements.
 	VMOVDQU64       64(CX), Z3
 	VBROADCASTI64X4 160(CX), Z4
-	VPSLLVQ         k70<>+0(SB), Z4, Z4
+	VPSLLVQ         k68<>+0(SB), Z4, Z4
 	VPANDD          Z0, Z3, Z3
 	VPTERNLOGD      $0xea, Z3, Z1, Z4
 	VPSUBB          Z2, Z4, Z4
@@ -4138,7 +3404,7 @@ block:
 	VMOVDQU64       64(CX), Z3
 	VBROADCASTI64X4 160(CX), Z4
 	VPSRLW          $0x04, Z3, Z3
-	VPSRLVQ         k71<>+0(SB), Z4, Z4
+	VPSRLVQ         k69<>+0(SB), Z4, Z4
 	VPANDD          Z0, Z3, Z3
 	VPTERNLOGD      $0xea, Z3, Z1, Z4
 	VPSUBB          Z2, Z4, Z4
@@ -4188,7 +3454,7 @@ TEXT ·iq4_XSF32AVX512(SB), NOSPLIT, $128-40
 	MOVQ      n+24(FP), DX
 	LEAQ      63(SP), BX
 	ANDQ      $-64, BX
-	VMOVDQU64 k72<>+0(SB), Z0
+	VMOVDQU64 k70<>+0(SB), Z0
 
 block:
 	MOVWLZX (CX), SI
@@ -4199,17 +3465,17 @@ block:
 finite:
 	// Scales.
 	VPBROADCASTQ (CX), Z1
-	VMOVDQU64    k73<>+0(SB), Z2
+	VMOVDQU64    k71<>+0(SB), Z2
 	VPERMB       Z1, Z2, Z2
-	VPSRLVD      k74<>+0(SB), Z2, Z2
-	VMOVDQU64    k75<>+0(SB), Z3
+	VPSRLVD      k72<>+0(SB), Z2, Z2
+	VMOVDQU64    k73<>+0(SB), Z3
 	VPERMB       Z1, Z3, Z1
-	VPSRLVD      k76<>+0(SB), Z1, Z1
-	VPBROADCASTD k20<>+0(SB), Z3
+	VPSRLVD      k74<>+0(SB), Z1, Z1
+	VPBROADCASTD k17<>+0(SB), Z3
 	VPANDD       Z3, Z2, Z2
-	VPBROADCASTD k39<>+0(SB), Z3
+	VPBROADCASTD k36<>+0(SB), Z3
 	VPTERNLOGD   $0xea, Z2, Z3, Z1
-	VPBROADCASTD k40<>+0(SB), Z2
+	VPBROADCASTD k37<>+0(SB), Z2
 	VPSUBD       Z2, Z1, Z1
 	VPBROADCASTW (CX), Y2
 	VCVTPH2PS    Y2, Z2
@@ -4217,19 +3483,19 @@ finite:
 	VMULPS       Z2, Z1, Z1
 	VMOVUPS      Z1, (BX)
 	VMOVDQU32    8(CX), X4
-	VMOVDQU64    k77<>+0(SB), Z1
+	VMOVDQU64    k75<>+0(SB), Z1
 	VPERMB       Z4, Z1, Z1
-	VPSRLVD      k78<>+0(SB), Z1, Z1
-	VMOVDQU64    k77<>+0(SB), Z2
+	VPSRLVD      k76<>+0(SB), Z1, Z1
+	VMOVDQU64    k75<>+0(SB), Z2
 	VPERMB       Z4, Z2, Z2
-	VPSRLVD      k79<>+0(SB), Z2, Z2
+	VPSRLVD      k77<>+0(SB), Z2, Z2
 	VMOVDQU32    24(CX), X4
-	VMOVDQU64    k77<>+0(SB), Z3
+	VMOVDQU64    k75<>+0(SB), Z3
 	VPERMB       Z4, Z3, Z3
-	VPSRLVD      k78<>+0(SB), Z3, Z3
-	VMOVDQU64    k77<>+0(SB), Z5
+	VPSRLVD      k76<>+0(SB), Z3, Z3
+	VMOVDQU64    k75<>+0(SB), Z5
 	VPERMB       Z4, Z5, Z5
-	VPSRLVD      k79<>+0(SB), Z5, Z5
+	VPSRLVD      k77<>+0(SB), Z5, Z5
 	VMULPS.BCST  (BX), Z0, Z6
 	VMULPS.BCST  4(BX), Z0, Z7
 	VPERMD       Z6, Z1, Z1
@@ -4241,19 +3507,19 @@ finite:
 	VPERMD       Z7, Z5, Z1
 	VMOVDQU64    Z1, 192(AX)
 	VMOVDQU32    40(CX), X4
-	VMOVDQU64    k77<>+0(SB), Z1
+	VMOVDQU64    k75<>+0(SB), Z1
 	VPERMB       Z4, Z1, Z1
-	VPSRLVD      k78<>+0(SB), Z1, Z1
-	VMOVDQU64    k77<>+0(SB), Z2
+	VPSRLVD      k76<>+0(SB), Z1, Z1
+	VMOVDQU64    k75<>+0(SB), Z2
 	VPERMB       Z4, Z2, Z2
-	VPSRLVD      k79<>+0(SB), Z2, Z2
+	VPSRLVD      k77<>+0(SB), Z2, Z2
 	VMOVDQU32    56(CX), X4
-	VMOVDQU64    k77<>+0(SB), Z3
+	VMOVDQU64    k75<>+0(SB), Z3
 	VPERMB       Z4, Z3, Z3
-	VPSRLVD      k78<>+0(SB), Z3, Z3
-	VMOVDQU64    k77<>+0(SB), Z5
+	VPSRLVD      k76<>+0(SB), Z3, Z3
+	VMOVDQU64    k75<>+0(SB), Z5
 	VPERMB       Z4, Z5, Z5
-	VPSRLVD      k79<>+0(SB), Z5, Z5
+	VPSRLVD      k77<>+0(SB), Z5, Z5
 	VMULPS.BCST  8(BX), Z0, Z6
 	VMULPS.BCST  12(BX), Z0, Z7
 	VPERMD       Z6, Z1, Z1
@@ -4265,19 +3531,19 @@ finite:
 	VPERMD       Z7, Z5, Z1
 	VMOVDQU64    Z1, 448(AX)
 	VMOVDQU32    72(CX), X4
-	VMOVDQU64    k77<>+0(SB), Z1
+	VMOVDQU64    k75<>+0(SB), Z1
 	VPERMB       Z4, Z1, Z1
-	VPSRLVD      k78<>+0(SB), Z1, Z1
-	VMOVDQU64    k77<>+0(SB), Z2
+	VPSRLVD      k76<>+0(SB), Z1, Z1
+	VMOVDQU64    k75<>+0(SB), Z2
 	VPERMB       Z4, Z2, Z2
-	VPSRLVD      k79<>+0(SB), Z2, Z2
+	VPSRLVD      k77<>+0(SB), Z2, Z2
 	VMOVDQU32    88(CX), X4
-	VMOVDQU64    k77<>+0(SB), Z3
+	VMOVDQU64    k75<>+0(SB), Z3
 	VPERMB       Z4, Z3, Z3
-	VPSRLVD      k78<>+0(SB), Z3, Z3
-	VMOVDQU64    k77<>+0(SB), Z5
+	VPSRLVD      k76<>+0(SB), Z3, Z3
+	VMOVDQU64    k75<>+0(SB), Z5
 	VPERMB       Z4, Z5, Z5
-	VPSRLVD      k79<>+0(SB), Z5, Z5
+	VPSRLVD      k77<>+0(SB), Z5, Z5
 	VMULPS.BCST  16(BX), Z0, Z6
 	VMULPS.BCST  20(BX), Z0, Z7
 	VPERMD       Z6, Z1, Z1
@@ -4289,19 +3555,19 @@ finite:
 	VPERMD       Z7, Z5, Z1
 	VMOVDQU64    Z1, 704(AX)
 	VMOVDQU32    104(CX), X4
-	VMOVDQU64    k77<>+0(SB), Z1
+	VMOVDQU64    k75<>+0(SB), Z1
 	VPERMB       Z4, Z1, Z1
-	VPSRLVD      k78<>+0(SB), Z1, Z1
-	VMOVDQU64    k77<>+0(SB), Z2
+	VPSRLVD      k76<>+0(SB), Z1, Z1
+	VMOVDQU64    k75<>+0(SB), Z2
 	VPERMB       Z4, Z2, Z2
-	VPSRLVD      k79<>+0(SB), Z2, Z2
+	VPSRLVD      k77<>+0(SB), Z2, Z2
 	VMOVDQU32    120(CX), X4
-	VMOVDQU64    k77<>+0(SB), Z3
+	VMOVDQU64    k75<>+0(SB), Z3
 	VPERMB       Z4, Z3, Z3
-	VPSRLVD      k78<>+0(SB), Z3, Z3
-	VMOVDQU64    k77<>+0(SB), Z5
+	VPSRLVD      k76<>+0(SB), Z3, Z3
+	VMOVDQU64    k75<>+0(SB), Z5
 	VPERMB       Z4, Z5, Z5
-	VPSRLVD      k79<>+0(SB), Z5, Z5
+	VPSRLVD      k77<>+0(SB), Z5, Z5
 	VMULPS.BCST  24(BX), Z0, Z6
 	VMULPS.BCST  28(BX), Z0, Z7
 	VPERMD       Z6, Z1, Z1
@@ -4344,85 +3610,85 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA k72<>+0(SB)/8, $0xc2d00000c2fe0000
-DATA k72<>+8(SB)/8, $0xc2820000c2a60000
-DATA k72<>+16(SB)/8, $0xc20c0000c2440000
-DATA k72<>+24(SB)/8, $0xc1200000c1b00000
-DATA k72<>+32(SB)/8, $0x415000003f800000
-DATA k72<>+40(SB)/8, $0x4218000041c80000
-DATA k72<>+48(SB)/8, $0x428a000042540000
-DATA k72<>+56(SB)/8, $0x42e2000042b20000
+DATA k70<>+0(SB)/8, $0xc2d00000c2fe0000
+DATA k70<>+8(SB)/8, $0xc2820000c2a60000
+DATA k70<>+16(SB)/8, $0xc20c0000c2440000
+DATA k70<>+24(SB)/8, $0xc1200000c1b00000
+DATA k70<>+32(SB)/8, $0x415000003f800000
+DATA k70<>+40(SB)/8, $0x4218000041c80000
+DATA k70<>+48(SB)/8, $0x428a000042540000
+DATA k70<>+56(SB)/8, $0x42e2000042b20000
+GLOBL k70<>(SB), RODATA|NOPTR, $64
+
+DATA k71<>+0(SB)/8, $0x0706050407060504
+DATA k71<>+8(SB)/8, $0x0807060508070605
+DATA k71<>+16(SB)/8, $0x0908070609080706
+DATA k71<>+24(SB)/8, $0x0a0908070a090807
+DATA k71<>+32(SB)/8, $0x0706050407060504
+DATA k71<>+40(SB)/8, $0x0807060508070605
+DATA k71<>+48(SB)/8, $0x0908070609080706
+DATA k71<>+56(SB)/8, $0x0a0908070a090807
+GLOBL k71<>(SB), RODATA|NOPTR, $64
+
+DATA k72<>+0(SB)/8, $0x0000000400000000
+DATA k72<>+8(SB)/8, $0x0000000400000000
+DATA k72<>+16(SB)/8, $0x0000000400000000
+DATA k72<>+24(SB)/8, $0x0000000400000000
+DATA k72<>+32(SB)/8, $0x0000000400000000
+DATA k72<>+40(SB)/8, $0x0000000400000000
+DATA k72<>+48(SB)/8, $0x0000000400000000
+DATA k72<>+56(SB)/8, $0x0000000400000000
 GLOBL k72<>(SB), RODATA|NOPTR, $64
 
-DATA k73<>+0(SB)/8, $0x0706050407060504
-DATA k73<>+8(SB)/8, $0x0807060508070605
-DATA k73<>+16(SB)/8, $0x0908070609080706
-DATA k73<>+24(SB)/8, $0x0a0908070a090807
-DATA k73<>+32(SB)/8, $0x0706050407060504
-DATA k73<>+40(SB)/8, $0x0807060508070605
-DATA k73<>+48(SB)/8, $0x0908070609080706
-DATA k73<>+56(SB)/8, $0x0a0908070a090807
+DATA k73<>+0(SB)/8, $0x0303020203030202
+DATA k73<>+8(SB)/8, $0x0303020203030202
+DATA k73<>+16(SB)/8, $0x0303020203030202
+DATA k73<>+24(SB)/8, $0x0303020203030202
+DATA k73<>+32(SB)/8, $0x0303020203030202
+DATA k73<>+40(SB)/8, $0x0303020203030202
+DATA k73<>+48(SB)/8, $0x0303020203030202
+DATA k73<>+56(SB)/8, $0x0303020203030202
 GLOBL k73<>(SB), RODATA|NOPTR, $64
 
-DATA k74<>+0(SB)/8, $0x0000000400000000
-DATA k74<>+8(SB)/8, $0x0000000400000000
-DATA k74<>+16(SB)/8, $0x0000000400000000
-DATA k74<>+24(SB)/8, $0x0000000400000000
-DATA k74<>+32(SB)/8, $0x0000000400000000
-DATA k74<>+40(SB)/8, $0x0000000400000000
-DATA k74<>+48(SB)/8, $0x0000000400000000
-DATA k74<>+56(SB)/8, $0x0000000400000000
+DATA k74<>+0(SB)/8, $0x0000000600000004
+DATA k74<>+8(SB)/8, $0x0000000a00000008
+DATA k74<>+16(SB)/8, $0x0000000e0000000c
+DATA k74<>+24(SB)/8, $0x0000001200000010
+DATA k74<>+32(SB)/8, $0x0000000600000004
+DATA k74<>+40(SB)/8, $0x0000000a00000008
+DATA k74<>+48(SB)/8, $0x0000000e0000000c
+DATA k74<>+56(SB)/8, $0x0000001200000010
 GLOBL k74<>(SB), RODATA|NOPTR, $64
 
-DATA k75<>+0(SB)/8, $0x0303020203030202
-DATA k75<>+8(SB)/8, $0x0303020203030202
-DATA k75<>+16(SB)/8, $0x0303020203030202
-DATA k75<>+24(SB)/8, $0x0303020203030202
-DATA k75<>+32(SB)/8, $0x0303020203030202
-DATA k75<>+40(SB)/8, $0x0303020203030202
-DATA k75<>+48(SB)/8, $0x0303020203030202
-DATA k75<>+56(SB)/8, $0x0303020203030202
+DATA k75<>+0(SB)/8, $0x0403020103020100
+DATA k75<>+8(SB)/8, $0x0605040305040302
+DATA k75<>+16(SB)/8, $0x0807060507060504
+DATA k75<>+24(SB)/8, $0x0a09080709080706
+DATA k75<>+32(SB)/8, $0x0c0b0a090b0a0908
+DATA k75<>+40(SB)/8, $0x0e0d0c0b0d0c0b0a
+DATA k75<>+48(SB)/8, $0x100f0e0d0f0e0d0c
+DATA k75<>+56(SB)/8, $0x1211100f11100f0e
 GLOBL k75<>(SB), RODATA|NOPTR, $64
 
-DATA k76<>+0(SB)/8, $0x0000000600000004
-DATA k76<>+8(SB)/8, $0x0000000a00000008
-DATA k76<>+16(SB)/8, $0x0000000e0000000c
-DATA k76<>+24(SB)/8, $0x0000001200000010
-DATA k76<>+32(SB)/8, $0x0000000600000004
-DATA k76<>+40(SB)/8, $0x0000000a00000008
-DATA k76<>+48(SB)/8, $0x0000000e0000000c
-DATA k76<>+56(SB)/8, $0x0000001200000010
+DATA k76<>+0(SB)/8, $0x0000000000000000
+DATA k76<>+8(SB)/8, $0x0000000000000000
+DATA k76<>+16(SB)/8, $0x0000000000000000
+DATA k76<>+24(SB)/8, $0x0000000000000000
+DATA k76<>+32(SB)/8, $0x0000000000000000
+DATA k76<>+40(SB)/8, $0x0000000000000000
+DATA k76<>+48(SB)/8, $0x0000000000000000
+DATA k76<>+56(SB)/8, $0x0000000000000000
 GLOBL k76<>(SB), RODATA|NOPTR, $64
 
-DATA k77<>+0(SB)/8, $0x0403020103020100
-DATA k77<>+8(SB)/8, $0x0605040305040302
-DATA k77<>+16(SB)/8, $0x0807060507060504
-DATA k77<>+24(SB)/8, $0x0a09080709080706
-DATA k77<>+32(SB)/8, $0x0c0b0a090b0a0908
-DATA k77<>+40(SB)/8, $0x0e0d0c0b0d0c0b0a
-DATA k77<>+48(SB)/8, $0x100f0e0d0f0e0d0c
-DATA k77<>+56(SB)/8, $0x1211100f11100f0e
+DATA k77<>+0(SB)/8, $0x0000000400000004
+DATA k77<>+8(SB)/8, $0x0000000400000004
+DATA k77<>+16(SB)/8, $0x0000000400000004
+DATA k77<>+24(SB)/8, $0x0000000400000004
+DATA k77<>+32(SB)/8, $0x0000000400000004
+DATA k77<>+40(SB)/8, $0x0000000400000004
+DATA k77<>+48(SB)/8, $0x0000000400000004
+DATA k77<>+56(SB)/8, $0x0000000400000004
 GLOBL k77<>(SB), RODATA|NOPTR, $64
-
-DATA k78<>+0(SB)/8, $0x0000000000000000
-DATA k78<>+8(SB)/8, $0x0000000000000000
-DATA k78<>+16(SB)/8, $0x0000000000000000
-DATA k78<>+24(SB)/8, $0x0000000000000000
-DATA k78<>+32(SB)/8, $0x0000000000000000
-DATA k78<>+40(SB)/8, $0x0000000000000000
-DATA k78<>+48(SB)/8, $0x0000000000000000
-DATA k78<>+56(SB)/8, $0x0000000000000000
-GLOBL k78<>(SB), RODATA|NOPTR, $64
-
-DATA k79<>+0(SB)/8, $0x0000000400000004
-DATA k79<>+8(SB)/8, $0x0000000400000004
-DATA k79<>+16(SB)/8, $0x0000000400000004
-DATA k79<>+24(SB)/8, $0x0000000400000004
-DATA k79<>+32(SB)/8, $0x0000000400000004
-DATA k79<>+40(SB)/8, $0x0000000400000004
-DATA k79<>+48(SB)/8, $0x0000000400000004
-DATA k79<>+56(SB)/8, $0x0000000400000004
-GLOBL k79<>(SB), RODATA|NOPTR, $64
 
 // func iq4_XSBF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
@@ -4440,7 +3706,7 @@ TEXT ·iq4_XSBF16AVX512(SB), NOSPLIT, $128-32
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
 	VPBROADCASTD k5<>+0(SB), Z4
-	VMOVDQU64    k72<>+0(SB), Z5
+	VMOVDQU64    k70<>+0(SB), Z5
 
 block:
 	MOVWLZX (CX), SI
@@ -4450,17 +3716,17 @@ block:
 
 	// Scales.
 	VPBROADCASTQ    (CX), Z6
-	VMOVDQU64       k73<>+0(SB), Z7
+	VMOVDQU64       k71<>+0(SB), Z7
 	VPERMB          Z6, Z7, Z7
-	VPSRLVD         k74<>+0(SB), Z7, Z7
-	VMOVDQU64       k75<>+0(SB), Z8
+	VPSRLVD         k72<>+0(SB), Z7, Z7
+	VMOVDQU64       k73<>+0(SB), Z8
 	VPERMB          Z6, Z8, Z6
-	VPSRLVD         k76<>+0(SB), Z6, Z6
-	VPBROADCASTD    k20<>+0(SB), Z8
+	VPSRLVD         k74<>+0(SB), Z6, Z6
+	VPBROADCASTD    k17<>+0(SB), Z8
 	VPANDD          Z8, Z7, Z7
-	VPBROADCASTD    k39<>+0(SB), Z8
+	VPBROADCASTD    k36<>+0(SB), Z8
 	VPTERNLOGD      $0xea, Z7, Z8, Z6
-	VPBROADCASTD    k40<>+0(SB), Z7
+	VPBROADCASTD    k37<>+0(SB), Z7
 	VPSUBD          Z7, Z6, Z6
 	VPBROADCASTW    (CX), Y7
 	VCVTPH2PS       Y7, Z7
@@ -4585,7 +3851,7 @@ TEXT ·iq4_XSF16AVX512(SB), NOSPLIT, $128-32
 	LEAQ         63(SP), BX
 	ANDQ         $-64, BX
 	VPBROADCASTD k5<>+0(SB), Z0
-	VMOVDQU64    k72<>+0(SB), Z1
+	VMOVDQU64    k70<>+0(SB), Z1
 
 block:
 	MOVWLZX (CX), SI
@@ -4595,17 +3861,17 @@ block:
 
 	// Scales.
 	VPBROADCASTQ    (CX), Z2
-	VMOVDQU64       k73<>+0(SB), Z3
+	VMOVDQU64       k71<>+0(SB), Z3
 	VPERMB          Z2, Z3, Z3
-	VPSRLVD         k74<>+0(SB), Z3, Z3
-	VMOVDQU64       k75<>+0(SB), Z4
+	VPSRLVD         k72<>+0(SB), Z3, Z3
+	VMOVDQU64       k73<>+0(SB), Z4
 	VPERMB          Z2, Z4, Z2
-	VPSRLVD         k76<>+0(SB), Z2, Z2
-	VPBROADCASTD    k20<>+0(SB), Z4
+	VPSRLVD         k74<>+0(SB), Z2, Z2
+	VPBROADCASTD    k17<>+0(SB), Z4
 	VPANDD          Z4, Z3, Z3
-	VPBROADCASTD    k39<>+0(SB), Z4
+	VPBROADCASTD    k36<>+0(SB), Z4
 	VPTERNLOGD      $0xea, Z3, Z4, Z2
-	VPBROADCASTD    k40<>+0(SB), Z3
+	VPBROADCASTD    k37<>+0(SB), Z3
 	VPSUBD          Z3, Z2, Z2
 	VPBROADCASTW    (CX), Y3
 	VCVTPH2PS       Y3, Z3
@@ -4723,10 +3989,10 @@ TEXT ·castF32ToBF16AVX512(SB), NOSPLIT, $0-24
 more:
 	VMOVUPS      (CX), Z4
 	VCMPPS       $0x03, Z4, Z4, K1
-	VPBROADCASTD k80<>+0(SB), K1, Z4
+	VPBROADCASTD k78<>+0(SB), K1, Z4
 	VMOVUPS      64(CX), Z5
 	VCMPPS       $0x03, Z5, Z5, K1
-	VPBROADCASTD k80<>+0(SB), K1, Z5
+	VPBROADCASTD k78<>+0(SB), K1, Z5
 	VMOVDQA64    Z4, Z6
 	VPERMT2W     Z5, Z2, Z6
 	VPERMT2W     Z5, Z3, Z4
@@ -4742,8 +4008,8 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k80<>+0(SB)/8, $0x7fc000007fc00000
-GLOBL k80<>(SB), RODATA|NOPTR, $8
+DATA k78<>+0(SB)/8, $0x7fc000007fc00000
+GLOBL k78<>(SB), RODATA|NOPTR, $8
 
 // func castF32ToF16AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512F, MMX+
@@ -4758,10 +4024,10 @@ TEXT ·castF32ToF16AVX512(SB), NOSPLIT, $0-24
 more:
 	VMOVUPS      (CX), Z0
 	VCMPPS       $0x03, Z0, Z0, K1
-	VPBROADCASTD k80<>+0(SB), K1, Z0
+	VPBROADCASTD k78<>+0(SB), K1, Z0
 	VMOVUPS      64(CX), Z1
 	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k80<>+0(SB), K1, Z1
+	VPBROADCASTD k78<>+0(SB), K1, Z1
 	VCVTPS2PH    $0x00, Z0, (AX)
 	VCVTPS2PH    $0x00, Z1, 32(AX)
 	PREFETCHT0   1024(AX)
@@ -4786,11 +4052,11 @@ more:
 	VPMOVZXWD    (CX), Z0
 	VPSLLD       $0x10, Z0, Z0
 	VCMPPS       $0x03, Z0, Z0, K1
-	VPBROADCASTD k80<>+0(SB), K1, Z0
+	VPBROADCASTD k78<>+0(SB), K1, Z0
 	VPMOVZXWD    32(CX), Z1
 	VPSLLD       $0x10, Z1, Z1
 	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k80<>+0(SB), K1, Z1
+	VPBROADCASTD k78<>+0(SB), K1, Z1
 	VCVTPS2PH    $0x00, Z0, (AX)
 	VCVTPS2PH    $0x00, Z1, 32(AX)
 	PREFETCHT0   1024(AX)
@@ -4818,10 +4084,10 @@ TEXT ·castF16ToBF16AVX512(SB), NOSPLIT, $0-24
 more:
 	VCVTPH2PS    (CX), Z4
 	VCMPPS       $0x03, Z4, Z4, K1
-	VPBROADCASTD k80<>+0(SB), K1, Z4
+	VPBROADCASTD k78<>+0(SB), K1, Z4
 	VCVTPH2PS    32(CX), Z5
 	VCMPPS       $0x03, Z5, Z5, K1
-	VPBROADCASTD k80<>+0(SB), K1, Z5
+	VPBROADCASTD k78<>+0(SB), K1, Z5
 	VMOVDQA64    Z4, Z6
 	VPERMT2W     Z5, Z2, Z6
 	VPERMT2W     Z5, Z3, Z4
@@ -4849,7 +4115,7 @@ TEXT ·castSameAVX512(SB), NOSPLIT, $0-32
 	VPBROADCASTW (DX), Z0
 	VPBROADCASTW 2(DX), Z1
 	MOVQ         n+24(FP), DX
-	VPBROADCASTD k81<>+0(SB), Z2
+	VPBROADCASTD k79<>+0(SB), Z2
 
 more:
 	VMOVDQU64  (CX), Z3
@@ -4865,8 +4131,8 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k81<>+0(SB)/8, $0x7fff7fff7fff7fff
-GLOBL k81<>(SB), RODATA|NOPTR, $8
+DATA k79<>+0(SB)/8, $0x7fff7fff7fff7fff
+GLOBL k79<>(SB), RODATA|NOPTR, $8
 
 // func absmaxAVX512(dst *float32, src *byte, chunks int, n int)
 // Requires: AVX, AVX2, AVX512F, AVX512VL
@@ -4875,7 +4141,7 @@ TEXT ·absmaxAVX512(SB), NOSPLIT, $0-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         n+24(FP), DX
-	VPBROADCASTD k82<>+0(SB), Z0
+	VPBROADCASTD k80<>+0(SB), Z0
 
 run:
 	MOVQ   chunks+16(FP), BX
@@ -4906,8 +4172,8 @@ chunk:
 	VZEROUPPER
 	RET
 
-DATA k82<>+0(SB)/8, $0x7fffffff7fffffff
-GLOBL k82<>(SB), RODATA|NOPTR, $8
+DATA k80<>+0(SB)/8, $0x7fffffff7fffffff
+GLOBL k80<>(SB), RODATA|NOPTR, $8
 
 // func nearestAVX512(dst *byte, src *byte, scales *float32, tables *byte, least *float32, chunks int, n int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, CMOV
@@ -4921,28 +4187,28 @@ TEXT ·nearestAVX512(SB), NOSPLIT, $0-56
 	MOVQ            n+48(FP), SI
 	MOVQ            tables+24(FP), AX
 	VBROADCASTF32X8 (AX), Z3
-	VMOVDQU64       k83<>+0(SB), Z0
+	VMOVDQU64       k81<>+0(SB), Z0
 	VPERMPS         Z3, Z0, Z3
 	VBROADCASTF32X8 32(AX), Z4
-	VMOVDQU64       k84<>+0(SB), Z0
+	VMOVDQU64       k82<>+0(SB), Z0
 	VPERMPS         Z4, Z0, Z4
 	VBROADCASTI32X4 64(AX), Z5
-	VMOVDQU64       k85<>+0(SB), Z0
+	VMOVDQU64       k83<>+0(SB), Z0
 	VPERMB          Z5, Z0, Z5
 	VPBROADCASTD    80(AX), Z6
 	VPBROADCASTD    84(AX), Z7
 	VPBROADCASTD    88(AX), Z8
 	MOVL            92(AX), R8
-	VPBROADCASTD    k86<>+0(SB), Z9
-	VPBROADCASTD    k87<>+0(SB), Z11
-	VPBROADCASTD    k88<>+0(SB), Z12
-	VPBROADCASTD    k89<>+0(SB), Z13
-	VPBROADCASTD    k90<>+0(SB), Z14
-	VMOVDQU64       k91<>+0(SB), Z15
+	VPBROADCASTD    k84<>+0(SB), Z9
+	VPBROADCASTD    k85<>+0(SB), Z11
+	VPBROADCASTD    k86<>+0(SB), Z12
+	VPBROADCASTD    k87<>+0(SB), Z13
+	VPBROADCASTD    k88<>+0(SB), Z14
+	VMOVDQU64       k89<>+0(SB), Z15
 	MOVQ            least+32(FP), AX
 	VMOVSS          (AX), X2
 	VMAXSS          (BX), X2, X1
-	VMOVSD          k92<>+0(SB), X0
+	VMOVSD          k90<>+0(SB), X0
 	VCVTSS2SD       X1, X0, X16
 	VDIVSD          X16, X0, X16
 	VCVTSD2SS       X16, X16, X16
@@ -4975,7 +4241,7 @@ ready:
 	CMPQ      SI, $0x01
 	CMOVQNE   R9, BX
 	VMAXSS    (BX), X2, X16
-	VMOVSD    k92<>+0(SB), X17
+	VMOVSD    k90<>+0(SB), X17
 	VCVTSS2SD X16, X17, X16
 	VDIVSD    X16, X17, X16
 	VCVTSD2SS X16, X16, X16
@@ -5045,63 +4311,63 @@ search:
 	VZEROUPPER
 	RET
 
-DATA k83<>+0(SB)/8, $0x0000000000000000
-DATA k83<>+8(SB)/8, $0x0000000000000000
-DATA k83<>+16(SB)/8, $0x0000000700000007
-DATA k83<>+24(SB)/8, $0x0000000700000007
-DATA k83<>+32(SB)/8, $0x0000000600000006
-DATA k83<>+40(SB)/8, $0x0000000600000006
-DATA k83<>+48(SB)/8, $0x0000000500000005
-DATA k83<>+56(SB)/8, $0x0000000500000005
+DATA k81<>+0(SB)/8, $0x0000000000000000
+DATA k81<>+8(SB)/8, $0x0000000000000000
+DATA k81<>+16(SB)/8, $0x0000000700000007
+DATA k81<>+24(SB)/8, $0x0000000700000007
+DATA k81<>+32(SB)/8, $0x0000000600000006
+DATA k81<>+40(SB)/8, $0x0000000600000006
+DATA k81<>+48(SB)/8, $0x0000000500000005
+DATA k81<>+56(SB)/8, $0x0000000500000005
+GLOBL k81<>(SB), RODATA|NOPTR, $64
+
+DATA k82<>+0(SB)/8, $0x0000000000000000
+DATA k82<>+8(SB)/8, $0x0000000700000007
+DATA k82<>+16(SB)/8, $0x0000000600000006
+DATA k82<>+24(SB)/8, $0x0000000500000005
+DATA k82<>+32(SB)/8, $0x0000000400000004
+DATA k82<>+40(SB)/8, $0x0000000300000003
+DATA k82<>+48(SB)/8, $0x0000000200000002
+DATA k82<>+56(SB)/8, $0x0000000100000001
+GLOBL k82<>(SB), RODATA|NOPTR, $64
+
+DATA k83<>+0(SB)/8, $0x090a0b0c0d0e0f00
+DATA k83<>+8(SB)/8, $0x0102030405060708
+DATA k83<>+16(SB)/8, $0x090a0b0c0d0e0f00
+DATA k83<>+24(SB)/8, $0x0102030405060708
+DATA k83<>+32(SB)/8, $0x090a0b0c0d0e0f00
+DATA k83<>+40(SB)/8, $0x0102030405060708
+DATA k83<>+48(SB)/8, $0x090a0b0c0d0e0f00
+DATA k83<>+56(SB)/8, $0x0102030405060708
 GLOBL k83<>(SB), RODATA|NOPTR, $64
 
-DATA k84<>+0(SB)/8, $0x0000000000000000
-DATA k84<>+8(SB)/8, $0x0000000700000007
-DATA k84<>+16(SB)/8, $0x0000000600000006
-DATA k84<>+24(SB)/8, $0x0000000500000005
-DATA k84<>+32(SB)/8, $0x0000000400000004
-DATA k84<>+40(SB)/8, $0x0000000300000003
-DATA k84<>+48(SB)/8, $0x0000000200000002
-DATA k84<>+56(SB)/8, $0x0000000100000001
-GLOBL k84<>(SB), RODATA|NOPTR, $64
+DATA k84<>+0(SB)/8, $0x6000000060000000
+GLOBL k84<>(SB), RODATA|NOPTR, $8
 
-DATA k85<>+0(SB)/8, $0x090a0b0c0d0e0f00
-DATA k85<>+8(SB)/8, $0x0102030405060708
-DATA k85<>+16(SB)/8, $0x090a0b0c0d0e0f00
-DATA k85<>+24(SB)/8, $0x0102030405060708
-DATA k85<>+32(SB)/8, $0x090a0b0c0d0e0f00
-DATA k85<>+40(SB)/8, $0x0102030405060708
-DATA k85<>+48(SB)/8, $0x090a0b0c0d0e0f00
-DATA k85<>+56(SB)/8, $0x0102030405060708
-GLOBL k85<>(SB), RODATA|NOPTR, $64
+DATA k85<>+0(SB)/8, $0x0000000800000008
+GLOBL k85<>(SB), RODATA|NOPTR, $8
 
-DATA k86<>+0(SB)/8, $0x6000000060000000
+DATA k86<>+0(SB)/8, $0x0000000400000004
 GLOBL k86<>(SB), RODATA|NOPTR, $8
 
-DATA k87<>+0(SB)/8, $0x0000000800000008
+DATA k87<>+0(SB)/8, $0x0000000200000002
 GLOBL k87<>(SB), RODATA|NOPTR, $8
 
-DATA k88<>+0(SB)/8, $0x0000000400000004
+DATA k88<>+0(SB)/8, $0x0000000100000001
 GLOBL k88<>(SB), RODATA|NOPTR, $8
 
-DATA k89<>+0(SB)/8, $0x0000000200000002
-GLOBL k89<>(SB), RODATA|NOPTR, $8
+DATA k89<>+0(SB)/8, $0x3830282018100800
+DATA k89<>+8(SB)/8, $0x7870686058504840
+DATA k89<>+16(SB)/8, $0x3c342c241c140c04
+DATA k89<>+24(SB)/8, $0x7c746c645c544c44
+DATA k89<>+32(SB)/8, $0x3830282018100800
+DATA k89<>+40(SB)/8, $0x7870686058504840
+DATA k89<>+48(SB)/8, $0x3c342c241c140c04
+DATA k89<>+56(SB)/8, $0x7c746c645c544c44
+GLOBL k89<>(SB), RODATA|NOPTR, $64
 
-DATA k90<>+0(SB)/8, $0x0000000100000001
+DATA k90<>+0(SB)/8, $0x3ff0000000000000
 GLOBL k90<>(SB), RODATA|NOPTR, $8
-
-DATA k91<>+0(SB)/8, $0x3830282018100800
-DATA k91<>+8(SB)/8, $0x7870686058504840
-DATA k91<>+16(SB)/8, $0x3c342c241c140c04
-DATA k91<>+24(SB)/8, $0x7c746c645c544c44
-DATA k91<>+32(SB)/8, $0x3830282018100800
-DATA k91<>+40(SB)/8, $0x7870686058504840
-DATA k91<>+48(SB)/8, $0x3c342c241c140c04
-DATA k91<>+56(SB)/8, $0x7c746c645c544c44
-GLOBL k91<>(SB), RODATA|NOPTR, $64
-
-DATA k92<>+0(SB)/8, $0x3ff0000000000000
-GLOBL k92<>(SB), RODATA|NOPTR, $8
 
 // func int8AVX512(dst *byte, src *byte, scales *float32, chunks int, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL, CMOV
@@ -5114,10 +4380,10 @@ TEXT ·int8AVX512(SB), NOSPLIT, $0-40
 	MOVQ         scales+16(FP), DX
 	MOVQ         n+32(FP), BX
 	VPBROADCASTD k0<>+0(SB), Z2
-	VPBROADCASTD k93<>+0(SB), Z3
-	VMOVDQU      k94<>+0(SB), Y4
-	VPBROADCASTD k86<>+0(SB), Z5
-	VMOVSD       k92<>+0(SB), X0
+	VPBROADCASTD k91<>+0(SB), Z3
+	VMOVDQU      k92<>+0(SB), Y4
+	VPBROADCASTD k84<>+0(SB), Z5
+	VMOVSD       k90<>+0(SB), X0
 	VCVTSS2SD    (DX), X0, X7
 	VDIVSD       X7, X0, X7
 	VCVTSD2SS    X7, X7, X7
@@ -5126,12 +4392,12 @@ TEXT ·int8AVX512(SB), NOSPLIT, $0-40
 	CMPL         SI, $0xfd000000
 	JCS          normal
 	VCVTSS2SD    X7, X7, X7
-	VMULSD       k95<>+0(SB), X7, X7
+	VMULSD       k93<>+0(SB), X7, X7
 	VCVTSD2SS    X7, X7, X7
 	JMP          inverted
 
 normal:
-	VMULSS k96<>+0(SB), X7, X7
+	VMULSS k94<>+0(SB), X7, X7
 
 inverted:
 run:
@@ -5151,14 +4417,14 @@ run:
 	CMOVLCC      R10, R9
 	CMPL         DI, $0x14000000
 	SETCS        R8
-	VPSUBD.BCST  k97<>+0(SB), Z0, Z1
+	VPSUBD.BCST  k95<>+0(SB), Z0, Z1
 	VPBROADCASTD R9, Z6
 
 ready:
 	LEAQ      4(DX), DI
 	CMPQ      BX, $0x01
 	CMOVQNE   DI, DX
-	VMOVSD    k92<>+0(SB), X8
+	VMOVSD    k90<>+0(SB), X8
 	VCVTSS2SD (DX), X8, X7
 	VDIVSD    X7, X8, X7
 	VCVTSD2SS X7, X7, X7
@@ -5167,12 +4433,12 @@ ready:
 	CMPL      DI, $0xfd000000
 	JCS       normal2
 	VCVTSS2SD X7, X7, X7
-	VMULSD    k95<>+0(SB), X7, X7
+	VMULSD    k93<>+0(SB), X7, X7
 	VCVTSD2SS X7, X7, X7
 	JMP       inverted2
 
 normal2:
-	VMULSS k96<>+0(SB), X7, X7
+	VMULSS k94<>+0(SB), X7, X7
 
 inverted2:
 	TESTL R8, R8
@@ -5208,13 +4474,13 @@ other:
 chunk2:
 	VMOVDQU64      (CX), Z6
 	VMOVDQU64      64(CX), Z8
-	VPTESTNMD.BCST k98<>+0(SB), Z6, K1
-	VPORD.BCST     k99<>+0(SB), Z6, K1, Z6
+	VPTESTNMD.BCST k96<>+0(SB), Z6, K1
+	VPORD.BCST     k97<>+0(SB), Z6, K1, Z6
 	VPANDD.Z       Z3, Z6, K1, Z9
 	VPXORD         Z1, Z9, K1, Z9
 	VFMSUB213PS    Z9, Z0, Z6
-	VPTESTNMD.BCST k98<>+0(SB), Z8, K1
-	VPORD.BCST     k99<>+0(SB), Z8, K1, Z8
+	VPTESTNMD.BCST k96<>+0(SB), Z8, K1
+	VPORD.BCST     k97<>+0(SB), Z8, K1, Z8
 	VPANDD.Z       Z3, Z8, K1, Z9
 	VPXORD         Z1, Z9, K1, Z9
 	VFMSUB213PS    Z9, Z0, Z8
@@ -5231,26 +4497,26 @@ chunk2:
 	JNZ            chunk2
 	JMP            next
 
-DATA k93<>+0(SB)/8, $0x8000000080000000
+DATA k91<>+0(SB)/8, $0x8000000080000000
+GLOBL k91<>(SB), RODATA|NOPTR, $8
+
+DATA k92<>+0(SB)/8, $0x0000000200000000
+DATA k92<>+8(SB)/8, $0x0000000600000004
+DATA k92<>+16(SB)/8, $0x0000000300000001
+DATA k92<>+24(SB)/8, $0x0000000700000005
+GLOBL k92<>(SB), RODATA|NOPTR, $32
+
+DATA k93<>+0(SB)/8, $0x405fc00000000000
 GLOBL k93<>(SB), RODATA|NOPTR, $8
 
-DATA k94<>+0(SB)/8, $0x0000000200000000
-DATA k94<>+8(SB)/8, $0x0000000600000004
-DATA k94<>+16(SB)/8, $0x0000000300000001
-DATA k94<>+24(SB)/8, $0x0000000700000005
-GLOBL k94<>(SB), RODATA|NOPTR, $32
+DATA k94<>+0(SB)/8, $0x42fe000042fe0000
+GLOBL k94<>(SB), RODATA|NOPTR, $8
 
-DATA k95<>+0(SB)/8, $0x405fc00000000000
+DATA k95<>+0(SB)/8, $0x3f0000003f000000
 GLOBL k95<>(SB), RODATA|NOPTR, $8
 
-DATA k96<>+0(SB)/8, $0x42fe000042fe0000
+DATA k96<>+0(SB)/8, $0x7f8000007f800000
 GLOBL k96<>(SB), RODATA|NOPTR, $8
 
-DATA k97<>+0(SB)/8, $0x3f0000003f000000
+DATA k97<>+0(SB)/8, $0x0080000000800000
 GLOBL k97<>(SB), RODATA|NOPTR, $8
-
-DATA k98<>+0(SB)/8, $0x7f8000007f800000
-GLOBL k98<>(SB), RODATA|NOPTR, $8
-
-DATA k99<>+0(SB)/8, $0x0080000000800000
-GLOBL k99<>(SB), RODATA|NOPTR, $8

@@ -141,10 +141,10 @@ func (o *Ops) avx2Kernels() {
 	o.swap[4] = with(swapAVX2, &swapOrders[4][0])
 	o.swap[8] = with(swapAVX2, &swapOrders[8][0])
 	o.columns[0][F32] = columnsF32AVX2
-	o.columns[0][BF16] = columnsBF16AVX2
-	o.columns[0][F16] = columnsF16AVX2
 	o.columns[1][F32] = byteColumnsF32AVX2
+	o.columns[0][BF16] = columnsBF16AVX2
 	o.columns[1][BF16] = byteColumnsBF16AVX2
+	o.columns[0][F16] = columnsF16AVX2
 	o.columns[1][F16] = byteColumnsF16AVX2
 	o.each[F32] = eachF32AVX2
 	o.each[BF16] = eachBF16AVX2

@@ -15,12 +15,11 @@ import (
 // are negated. To F32 they come as doubles where products may be subnormal: the product
 // is exact, and is rounded once.
 func columnsKernels() {
-	columnsOf("columns", 4)
-	columnsOf("byteColumns", 8)
+	for _, t := range Targets {
+		columnsKernel("columns", 4, t)
+		columnsKernel("byteColumns", 8, t)
+	}
 }
-
-// columnsParams are those of such kernels.
-const columnsParams = "func(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)"
 
 // A columned kernel has loops over words.
 type columned struct {
@@ -31,38 +30,36 @@ type columned struct {
 	step, n                Register
 }
 
-func columnsOf(stem string, bits int) {
-	for _, t := range Targets {
-		Entry(stem+t.Name+"AVX2", "columns[%d][%s]", bits/4-1, t.Name)
-		Frame(stem+t.Name+"AVX2", columnsParams, "decodes eight codes of each of eight columns, n times.",
-			"For each code q of eight columns, eight below each other:",
-			"x = (q-zero)*scale, of its group and column, each step rounded to float32;",
-			"dst = x, rounded to "+t.Name+", transposed: those of a column are a row.")
-		k := &columned{kernel: newKernel(t, false), bits: bits}
-		k.dst, k.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
-		k.align()
-		if k.begin(true); !k.Wide {
-			k.spill = k.local(32)
-		}
-		k.offsets = Load(Param("offsets"), GP64())
-		k.scales, k.zeros = Load(Param("scales"), GP64()), Load(Param("zeros"), GP64())
-		k.to = LatticeOf(k.dst, Load(Param("dstStride"), GP64()), 8)
-		k.step, k.n = Load(Param("srcStride"), GP64()), Load(Param("n"), GP64())
-		inDoubles := NewLabel("doubles")
-		if t == ToF32 {
-			doubles := Load(Param("doubles"), GP8())
-			TESTB(doubles, doubles)
-			JNZ(inDoubles.Ref())
-		}
-		k.loop(NewLabel("more"), func(x VecVirtual, at Register) {
-			VMULPS(Mem{Base: k.scales, Index: at, Scale: 1}, x, x)
+func columnsKernel(stem string, bits int, t Target) {
+	Entry(stem+t.Name+"AVX2", "columns[%d][%s]", bits/4-1, t.Name)
+	Frame(stem+t.Name+"AVX2", "func(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)", "decodes eight codes of each of eight columns, n times.",
+		"For each code q of eight columns, eight below each other:",
+		"x = (q-zero)*scale, of its group and column, each step rounded to float32;",
+		"dst = x, rounded to "+t.Name+", transposed: those of a column are a row.")
+	k := &columned{kernel: newKernel(t, false), bits: bits}
+	k.dst, k.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
+	k.align()
+	if k.begin(true); !k.Wide {
+		k.spill = k.local(32)
+	}
+	k.offsets = Load(Param("offsets"), GP64())
+	k.scales, k.zeros = Load(Param("scales"), GP64()), Load(Param("zeros"), GP64())
+	k.to = LatticeOf(k.dst, Load(Param("dstStride"), GP64()), 8)
+	k.step, k.n = Load(Param("srcStride"), GP64()), Load(Param("n"), GP64())
+	inDoubles := NewLabel("doubles")
+	if t == ToF32 {
+		doubles := Load(Param("doubles"), GP8())
+		TESTB(doubles, doubles)
+		JNZ(inDoubles.Ref())
+	}
+	k.loop(NewLabel("more"), func(x VecVirtual, at Register) {
+		VMULPS(Mem{Base: k.scales, Index: at, Scale: 1}, x, x)
+	})
+	if t == ToF32 {
+		Comment("Scales that come as doubles.")
+		k.loop(inDoubles, func(x VecVirtual, at Register) {
+			k.timesDoubles(x, Mem{Base: k.scales, Index: at, Scale: 2})
 		})
-		if t == ToF32 {
-			Comment("Scales that come as doubles.")
-			k.loop(inDoubles, func(x VecVirtual, at Register) {
-				k.timesDoubles(x, Mem{Base: k.scales, Index: at, Scale: 2})
-			})
-		}
 	}
 }
 

@@ -49,30 +49,27 @@ func float8Kernels() {
 	}
 }
 
-// kernel: to BF16, what a product rounds to depends on the mantissa alone, so the
-// products of the first codes, with exponents 0 and 1, are rounded once per run;
-// of the others the exponent is added. That is right where all products are normal
+// kernel: to F32 and F16, codes become float16, which has room for these formats, and are
+// multiplied: the exponents differ by a power of two. To BF16, what a product rounds to depends
+// on the mantissa alone, so the products of the first codes, with exponents 0 and 1, are rounded
+// once per run; of the others the exponent is added. That is right where all products are normal
 // numbers; all other scales go the exact way.
 func (f float8) kernel(t int) {
-	doc := "decodes n runs of chunks of 32 codes."
-	if Targets[t].Wide {
-		f.wideKernel(t, doc)
-		return
-	}
+	var scale, infinity VecVirtual
 	var l tables16
-	var infinity VecVirtual
-	runKernel("float8[%s]["+f.name+"]", "float8"+f.name, ops[0].formula("q"), "", doc, t, false, 32, 32, nil,
+	runKernel("float8[%s]["+f.name+"]", "float8"+f.name, ops[0].formula("q"), "", "decodes n runs of chunks of 32 codes.", t, false, 32, 32, nil,
 		func(k *runs) {
+			k.rare = func() { f.exactRun(k) }
+			if k.Wide {
+				k.ifHostile(ops[0], U32(f.least<<23-1), k.exact)
+				scale = Into(YMM(), VBROADCASTSS, Mem{Base: k.a})
+				return
+			}
 			k.begin(false) // leaves registers to the loops
-			scale := Into(YMM(), VBROADCASTSS, Mem{Base: k.a})
+			scale = Into(YMM(), VBROADCASTSS, Mem{Base: k.a})
 			bits := Into(GP32(), MOVL, Mem{Base: k.a})
 			if f.infinite {
-				top := Into(GP32(), MOVL, bits)
-				SHRL(Imm(24), top)
-				ORL(Imm(0x7F), top)
-				infinity = YMM()
-				x := Into(XMM(), VMOVD, top)
-				VPBROADCASTB(x, infinity)
+				infinity = f.infinity(bits)
 			}
 			and32(bits, 0x7FFFFFFF)
 			SUBL(U32(f.least<<23), bits)
@@ -81,9 +78,21 @@ func (f float8) kernel(t int) {
 			l = k.table16(f.first(k.kernel), false, func(x VecVirtual) { VMULPS(scale, x, x) })
 		},
 		func(k *runs) {
-			k.rare = func() { f.exactRun(k) }
-			f.byMantissa(k, l, infinity)
+			if k.Wide {
+				f.each(k, func(x VecVirtual) { VMULPS(scale, x, x) })
+			} else {
+				f.byMantissa(k, l, infinity)
+			}
 		})
+}
+
+// infinity is the upper byte of what infinite codes come to: of infinity, with the scale's sign.
+func (f float8) infinity(scale Register) VecVirtual {
+	top := Into(GP32(), MOVL, scale)
+	SHRL(Imm(24), top)
+	ORL(Imm(0x7F), top)
+	x := Into(XMM(), VMOVD, top)
+	return Into(YMM(), VPBROADCASTB, x)
 }
 
 // exactRun is the loop of scales that are not ordinary: small ones, by a [smallProduct],
@@ -127,20 +136,6 @@ func (f float8) exactRun(k *runs) {
 	})
 	k.again(chunk)
 	JMP(k.done.Ref())
-}
-
-// wideKernel: codes become float16, which has room for these formats: the
-// exponents differ by a power of two.
-func (f float8) wideKernel(t int, doc string) {
-	var p pair
-	runKernel("float8[%s]["+f.name+"]", "float8"+f.name, ops[0].formula("q"), "", doc, t, false, 32, 32, nil,
-		func(k *runs) {
-			p = pair{d: YMM()}
-			k.ifHostile(ops[0], U32(f.least<<23-1), k.exact)
-			VBROADCASTSS(Mem{Base: k.a}, p.d)
-			k.rare = func() { f.exactRun(k) }
-		},
-		func(k *runs) { f.each(k, func(x VecVirtual) { ops[0].join(p, x) }) })
 }
 
 // first is what the codes below 16 stand for.

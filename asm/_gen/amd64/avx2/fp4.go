@@ -30,7 +30,7 @@ func both(at Mem) tables16 {
 func mxfp4(k *kernel) {
 	l := both(k.tableOf("mxfp4Tables", 0))
 	if k.Wide {
-		k.lookupWidened(0, k.foursOfNibbles(1, 0, 2, 0, 2), l, l)
+		k.lookupWidened(0, k.foursOfNibbles(1, [4]byte{0, 2, 0, 2}, Dwords(0, 0, 4, 4)), l, l)
 		return
 	}
 	k.lookup(0, k.nibbles(1), l)
@@ -41,7 +41,7 @@ func mxfp4(k *kernel) {
 func nvfp4(k *kernel) {
 	if k.Wide {
 		for s := 0; s < 4; s += 2 {
-			codes := k.foursOfNibbles(4+8*s, 0, 0, 2, 2)
+			codes := k.foursOfNibbles(4+8*s, [4]byte{0, 0, 2, 2}, Dwords(0, 4, 0, 4))
 			k.lookupWidened(16*s, codes, both(k.tableOf("nvfp4Tables", s)), both(k.tableOf("nvfp4Tables", s+1)))
 		}
 		return
@@ -55,27 +55,19 @@ func nvfp4(k *kernel) {
 	}
 }
 
-// foursOfNibbles spreads 16 bytes in the order of fours. The lower half of the
-// register has the given fours of bytes, the upper half those after each; of a
-// four that stands twice the second one has the high nibbles.
-func (k *kernel) foursOfNibbles(off int, from ...byte) VecVirtual {
+// foursOfNibbles spreads 16 bytes in the order of fours. The lower half of the register has
+// the given fours of bytes, moved down by shift, the upper half those after each.
+func (k *kernel) foursOfNibbles(off int, from [4]byte, shift Mem) VecVirtual {
 	var order []byte
-	var shift []uint32
 	for half := range byte(2) {
-		seen := map[byte]bool{}
 		for _, f := range from {
 			first := 4 * (f + half)
 			order = append(order, first, first+1, first+2, first+3)
-			n := uint32(0)
-			if seen[f] {
-				n = 4
-			}
-			shift, seen[f] = append(shift, n), true
 		}
 	}
 	y := Into(YMM(), VBROADCASTI128, k.from(off))
 	VPSHUFB(Data(order), y, y)
-	VPSRLVD(Dwords(shift...), y, y)
+	VPSRLVD(shift, y, y)
 	VPAND(k.shared["low"], y, y)
 	return y
 }

@@ -27,12 +27,12 @@ type layout struct {
 	// what is NaN is all that is wrong then, and whoever rounds them makes that one NaN.
 	Any bool
 	// Block sets what all blocks have in common, and returns what decodes one.
-	Block func(*Kernel) func()
-	// Small is that of blocks that begin with one or two float16, which are made ready
-	// for eight blocks at once. What it returns decodes one block, or two.
-	Small  func(*Kernel) func(s ...Scales)
-	Halves int // how many float16 a block has,
+	Block  func(*Kernel) func()
+	Halves int // how many float16 the block has,
 	At     int // from which byte on
+	// Small is that of blocks that begin with a float16, which is made ready for eight blocks
+	// at once. What it returns decodes one block, or two.
+	Small func(*Kernel) func(s ...Scales)
 }
 
 // What is less than 1.2 times as fast as the level below has no kernel.
@@ -91,16 +91,14 @@ func (l *layout) kernel(t Target) {
 func (l *layout) enter(t Target) {
 	name := l.Name + t.Name + "AVX512"
 	for _, k := range l.Kinds {
-		if l.Any && t == ToF32 {
-			Entry("told("+name+", false)", "blocks[%s][%s]", t.Name, k)
+		kernel, kind := name, k
+		if is, with, told := strings.Cut(k, "="); told {
+			kernel, kind = "told("+name+", "+with+")", is
+		} else if l.Any && t == ToF32 {
+			kernel = "told(" + name + ", false)"
 			Entry("told("+name+", true)", "any[%s]", k)
-			continue
 		}
-		if kind, with, told := strings.Cut(k, "="); told {
-			Entry("told("+name+", "+with+")", "blocks[%s][%s]", t.Name, kind)
-		} else {
-			Entry(name, "blocks[%s][%s]", t.Name, kind)
-		}
+		Entry(kernel, "blocks[%s][%s]", t.Name, kind)
 	}
 }
 
@@ -136,7 +134,7 @@ func (l *layout) batches(z *Kernel, n Register, stop Place) {
 		at[i] = uint32(i * l.Bytes)
 	}
 	VMOVDQU(Dwords(at[:]...), places)
-	l.gather(z.From(0), places, next)
+	gather(z.From(0), places, next)
 
 	more, ready := NewLabel("batch"), NewLabel("ready")
 	more.Here()
@@ -144,11 +142,13 @@ func (l *layout) batches(z *Kernel, n Register, stop Place) {
 	VMOVAPS(next, x)
 	CMPQ(n, Imm(2*batch))
 	JLT(ready.Ref())
-	l.gather(z.From(batch*l.Bytes), places, next)
+	gather(z.From(batch*l.Bytes), places, next)
 	ready.Here()
-	l.unlessAllFinite(x, stop)
+	odd := Into(K(), VFPCLASSPSY, Imm(NotFinite), x.AsY())
+	KORTESTW(odd, odd)
+	JNZ(stop.Ref())
 	s := Keep(z, x)
-	of := func(i int) Scales { return Scales{At: s.At.Offset(4 * i * l.Halves)} }
+	of := func(i int) Scales { return Scales{At: s.At.Offset(4 * i)} }
 	Comment("Two blocks at a time.")
 	for i := 0; i < batch; i += 2 {
 		decode(of(i), of(i+1))
@@ -159,29 +159,13 @@ func (l *layout) batches(z *Kernel, n Register, stop Place) {
 	JGE(more.Ref())
 }
 
-// gather is the float16 that eight blocks begin with as float32, one or two of each.
-func (l *layout) gather(from Mem, places, x VecVirtual) {
+// gather is the float16 that eight blocks begin with as float32.
+func gather(from Mem, places, x VecVirtual) {
 	y, each := YMM(), K()
 	KXNORB(K0, K0, each)
 	VPXOR(y, y, y)
 	from.Index, from.Scale = places, 1
 	VPGATHERDD(from, each, y)
-	if l.Halves == 2 {
-		VCVTPH2PS(y, x)
-		return
-	}
 	VPMOVDW(y, y.AsX())
 	VCVTPH2PS(y.AsX(), x.AsY())
-}
-
-// unlessAllFinite leaves where one of eight or sixteen numbers is not finite.
-func (l *layout) unlessAllFinite(x VecVirtual, stop Place) {
-	k := K()
-	if l.Halves == 1 {
-		VFPCLASSPSY(Imm(NotFinite), x.AsY(), k)
-	} else {
-		VFPCLASSPSZ(Imm(NotFinite), x, k)
-	}
-	KORTESTW(k, k)
-	JNZ(stop.Ref())
 }
