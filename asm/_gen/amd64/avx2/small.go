@@ -19,7 +19,12 @@ func (k *kernel) half(off int) VecVirtual {
 func q8(k *kernel) {
 	d := k.half(0)
 	flipSign(d)
-	k.bytes(0, k.from(2), nil, true, true, func(x VecVirtual) { VMULPS(d, x, x) })
+	k.signedBytes(0, k.from(2), d)
+}
+
+// signedBytes is 32 signed bytes under a negated scale.
+func (k *kernel) signedBytes(at int, codes Mem, d VecVirtual) {
+	k.bytes(at, codes, nil, true, true, func(x VecVirtual) { VMULPS(d, x, x) })
 }
 
 // setNibbles keeps what nibbles needs.
