@@ -63,8 +63,8 @@ type client struct {
 	oneRange atomic.Bool
 }
 
-func newClient(ctx context.Context, b *limits.Budget, o Options) *client {
-	c := &client{ctx: ctx, b: b, o: o, sign: func(*http.Request) {}, hosts: o.Redirects}
+func newClient(b *limits.Budget, o Options) *client {
+	c := &client{ctx: b.Context(), b: b, o: o, sign: func(*http.Request) {}, hosts: o.Redirects}
 	dialer := &net.Dialer{Timeout: 20 * time.Second, Control: c.admit}
 	var proxy func(*http.Request) (*url.URL, error)
 	if o.Proxy != nil {

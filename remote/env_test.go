@@ -45,7 +45,7 @@ func TestAListingIsChargedForWhatItDecodesTo(t *testing.T) {
 	defer s.Close()
 	b := limits.Policy{MaxTotalBytes: 64 << 20}.Budget(context.Background())
 	defer b.Close()
-	_, err := remote.Open(t.Context(), b, "hf://me/model", remote.Options{AllowPrivate: true, Hub: s.URL})
+	_, err := remote.Open(b, "hf://me/model", remote.Options{AllowPrivate: true, Hub: s.URL})
 	if e, ok := errors.AsType[*limits.Error](err); !ok || e.Axis != limits.Total {
 		t.Error(err)
 	}

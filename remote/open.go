@@ -1,7 +1,6 @@
 package remote
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -50,8 +49,8 @@ func Is(address string) bool {
 //	s3://BUCKET/KEY, gs://BUCKET/KEY      an object, or the objects below a prefix
 //	oci://HOST/REPO[:TAG|@DIGEST][#NAME]  an artifact of a registry
 //	ollama://[HOST/][NAMESPACE/]MODEL[:TAG]
-func Open(ctx context.Context, b *limits.Budget, address string, o Options) (tensor.Model, error) {
-	t, name, err := files(ctx, b, address, o)
+func Open(b *limits.Budget, address string, o Options) (tensor.Model, error) {
+	t, name, err := files(b, address, o)
 	if err != nil {
 		return nil, err
 	}
@@ -68,18 +67,18 @@ func Open(ctx context.Context, b *limits.Budget, address string, o Options) (ten
 
 // Files lists what lies at an address, as a file system that fetches what is read of it,
 // and the name in it that the address means.
-func Files(ctx context.Context, b *limits.Budget, address string, o Options) (fs.FS, string, error) {
-	t, name, err := files(ctx, b, address, o)
+func Files(b *limits.Budget, address string, o Options) (fs.FS, string, error) {
+	t, name, err := files(b, address, o)
 	if err != nil {
 		return nil, "", err
 	}
 	return t, name, nil
 }
 
-func files(ctx context.Context, b *limits.Budget, address string, o Options) (*tree, string, error) {
+func files(b *limits.Budget, address string, o Options) (*tree, string, error) {
 	for _, s := range schemes {
 		if rest, ok := strings.CutPrefix(address, s.prefix); ok {
-			c := newClient(ctx, b, o)
+			c := newClient(b, o)
 			defer c.settle()
 			return s.files(c, rest)
 		}

@@ -97,7 +97,7 @@ func openUnder(t *testing.T, p limits.Policy, address string, o remote.Options) 
 	t.Helper()
 	b := p.Budget(context.Background())
 	t.Cleanup(b.Close)
-	m, err := remote.Open(t.Context(), b, address, o)
+	m, err := remote.Open(b, address, o)
 	if err == nil {
 		t.Cleanup(func() { m.Close() })
 	}
@@ -312,8 +312,8 @@ func TestBoundsOfWhatIsFetched(t *testing.T) {
 func TestTheProgramReadsAddresses(t *testing.T) {
 	h := newHub(t, demo)
 	var out, errs bytes.Buffer
-	stdio := cli.Stdio{Out: &out, Err: &errs, Remote: func(ctx context.Context, b *limits.Budget, address string) (tensor.Model, error) {
-		return remote.Open(ctx, b, address, remote.Options{AllowPrivate: true, Hub: h.URL})
+	stdio := cli.Stdio{Out: &out, Err: &errs, Remote: func(_ context.Context, b *limits.Budget, address string) (tensor.Model, error) {
+		return remote.Open(b, address, remote.Options{AllowPrivate: true, Hub: h.URL})
 	}}
 	target := filepath.Join(t.TempDir(), "tiny.safetensors")
 	for _, args := range [][]string{{"inspect", "hf://me/model/tiny.gguf"}, {"parse", "--json", "hf://me/model/tiny.gguf"}, {"remember", "-o", target, "hf://me/model/tiny.gguf"}} {

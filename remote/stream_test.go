@@ -61,7 +61,7 @@ func TestAHeaderTakesTwoRequests(t *testing.T) {
 	h := newHub(t, dir)
 	b := limits.Policy{}.Budget(context.Background())
 	defer b.Close()
-	m, err := remote.Open(t.Context(), b, "hf://me/model/big.gguf", remote.Options{AllowPrivate: true, Hub: h.URL})
+	m, err := remote.Open(b, "hf://me/model/big.gguf", remote.Options{AllowPrivate: true, Hub: h.URL})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func ParseGGUFFileFromHuggingFace(ctx context.Context, repo, file string, opts .
 func fetch(ctx context.Context, address string, o *options) (*GGUFFile, error) {
 	b, done := o.account(ctx)
 	defer done()
-	files, name, err := remote.Files(ctx, b, address, o.remote)
+	files, name, err := remote.Files(b, address, o.remote)
 	if err != nil {
 		return nil, err
 	}

@@ -24,11 +24,11 @@ func main() {
 	o.AllowPrivate = len(args) < len(os.Args)-1
 	os.Exit(cli.Main(context.Background(), args, cli.Stdio{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
-		Remote: func(ctx context.Context, b *limits.Budget, address string) (tensor.Model, error) {
-			return remote.Open(ctx, b, address, o)
+		Remote: func(_ context.Context, b *limits.Budget, address string) (tensor.Model, error) {
+			return remote.Open(b, address, o)
 		},
-		RemoteFiles: func(ctx context.Context, b *limits.Budget, address string) (fs.FS, string, error) {
-			return remote.Files(ctx, b, address, o)
+		RemoteFiles: func(_ context.Context, b *limits.Budget, address string) (fs.FS, string, error) {
+			return remote.Files(b, address, o)
 		},
 	}))
 }
