@@ -16276,44 +16276,44 @@ run:
 	VBROADCASTSS (DX), Y0
 
 chunk:
-	VPMOVSXBW    (CX), Y2
-	VPAND        k134<>+0(SB), Y2, Y1
-	VPCMPEQW     k134<>+0(SB), Y1, Y1
-	VPSLLW       $0x07, Y2, Y2
-	VPAND        k135<>+0(SB), Y2, Y2
-	VPOR         Y1, Y2, Y2
-	VCVTPH2PS    X2, Y1
-	VEXTRACTI128 $0x01, Y2, X2
-	VCVTPH2PS    X2, Y2
-	VMULPS       k136<>+0(SB), Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
+	VPMOVSXBW    (CX), Y1
+	VPAND        k134<>+0(SB), Y1, Y2
+	VPCMPEQW     k134<>+0(SB), Y2, Y2
+	VPSLLW       $0x07, Y1, Y1
+	VPAND        k135<>+0(SB), Y1, Y1
+	VPOR         Y2, Y1, Y1
+	VCVTPH2PS    X1, Y2
+	VEXTRACTI128 $0x01, Y1, X1
+	VCVTPH2PS    X1, Y1
 	VMULPS       k136<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
-	VMOVUPS      Y1, (AX)
-	VMOVUPS      Y2, 32(AX)
-	VPMOVSXBW    16(CX), Y2
-	VPAND        k134<>+0(SB), Y2, Y1
-	VPCMPEQW     k134<>+0(SB), Y1, Y1
-	VPSLLW       $0x07, Y2, Y2
-	VPAND        k135<>+0(SB), Y2, Y2
-	VPOR         Y1, Y2, Y2
-	VCVTPH2PS    X2, Y1
-	VEXTRACTI128 $0x01, Y2, X2
-	VCVTPH2PS    X2, Y2
 	VMULPS       k136<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y1, 32(AX)
+	VPMOVSXBW    16(CX), Y1
+	VPAND        k134<>+0(SB), Y1, Y2
+	VPCMPEQW     k134<>+0(SB), Y2, Y2
+	VPSLLW       $0x07, Y1, Y1
+	VPAND        k135<>+0(SB), Y1, Y1
+	VPOR         Y2, Y1, Y1
+	VCVTPH2PS    X1, Y2
+	VEXTRACTI128 $0x01, Y1, X1
+	VCVTPH2PS    X1, Y1
 	VMULPS       k136<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
-	VMOVUPS      Y1, 64(AX)
-	VMOVUPS      Y2, 96(AX)
+	VMULPS       k136<>+0(SB), Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
+	VMOVUPS      Y2, 64(AX)
+	VMOVUPS      Y1, 96(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
@@ -16344,23 +16344,15 @@ exact:
 	VMOVDQU      k124<>+0(SB), Y3
 
 exactChunk:
-	VPMOVSXBW    (CX), Y5
-	VPAND        k134<>+0(SB), Y5, Y4
-	VPCMPEQW     k134<>+0(SB), Y4, Y4
-	VPSLLW       $0x07, Y5, Y5
-	VPAND        k135<>+0(SB), Y5, Y5
-	VPOR         Y4, Y5, Y5
-	VCVTPH2PS    X5, Y4
-	VEXTRACTI128 $0x01, Y5, X5
-	VCVTPH2PS    X5, Y5
-	VMULPS       k136<>+0(SB), Y4, Y4
-	VMULPS       Y0, Y4, Y6
-	VCMPPS       $0x03, Y6, Y6, Y7
-	VPSIGND      Y6, Y2, Y8
-	VFMADD231PS  Y1, Y4, Y8
-	VPMAXUD      Y6, Y8, Y4
-	VPAND        Y3, Y4, Y4
-	VBLENDVPS    Y7, k9<>+0(SB), Y4, Y4
+	VPMOVSXBW    (CX), Y4
+	VPAND        k134<>+0(SB), Y4, Y5
+	VPCMPEQW     k134<>+0(SB), Y5, Y5
+	VPSLLW       $0x07, Y4, Y4
+	VPAND        k135<>+0(SB), Y4, Y4
+	VPOR         Y5, Y4, Y4
+	VCVTPH2PS    X4, Y5
+	VEXTRACTI128 $0x01, Y4, X4
+	VCVTPH2PS    X4, Y4
 	VMULPS       k136<>+0(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
@@ -16369,17 +16361,6 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y5
 	VPAND        Y3, Y5, Y5
 	VBLENDVPS    Y7, k9<>+0(SB), Y5, Y5
-	VMOVUPS      Y4, (AX)
-	VMOVUPS      Y5, 32(AX)
-	VPMOVSXBW    16(CX), Y5
-	VPAND        k134<>+0(SB), Y5, Y4
-	VPCMPEQW     k134<>+0(SB), Y4, Y4
-	VPSLLW       $0x07, Y5, Y5
-	VPAND        k135<>+0(SB), Y5, Y5
-	VPOR         Y4, Y5, Y5
-	VCVTPH2PS    X5, Y4
-	VEXTRACTI128 $0x01, Y5, X5
-	VCVTPH2PS    X5, Y5
 	VMULPS       k136<>+0(SB), Y4, Y4
 	VMULPS       Y0, Y4, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
@@ -16388,6 +16369,17 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y4
 	VPAND        Y3, Y4, Y4
 	VBLENDVPS    Y7, k9<>+0(SB), Y4, Y4
+	VMOVUPS      Y5, (AX)
+	VMOVUPS      Y4, 32(AX)
+	VPMOVSXBW    16(CX), Y4
+	VPAND        k134<>+0(SB), Y4, Y5
+	VPCMPEQW     k134<>+0(SB), Y5, Y5
+	VPSLLW       $0x07, Y4, Y4
+	VPAND        k135<>+0(SB), Y4, Y4
+	VPOR         Y5, Y4, Y4
+	VCVTPH2PS    X4, Y5
+	VEXTRACTI128 $0x01, Y4, X4
+	VCVTPH2PS    X4, Y4
 	VMULPS       k136<>+0(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
@@ -16396,8 +16388,16 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y5
 	VPAND        Y3, Y5, Y5
 	VBLENDVPS    Y7, k9<>+0(SB), Y5, Y5
-	VMOVUPS      Y4, 64(AX)
-	VMOVUPS      Y5, 96(AX)
+	VMULPS       k136<>+0(SB), Y4, Y4
+	VMULPS       Y0, Y4, Y6
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y4, Y8
+	VPMAXUD      Y6, Y8, Y4
+	VPAND        Y3, Y4, Y4
+	VBLENDVPS    Y7, k9<>+0(SB), Y4, Y4
+	VMOVUPS      Y5, 64(AX)
+	VMOVUPS      Y4, 96(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
@@ -16512,106 +16512,151 @@ done:
 
 exact:
 	// A run that is not ordinary.
-	VMOVDQU      k29<>+0(SB), Y4
-	VBROADCASTSS (DX), Y2
-	VANDPS       k125<>+0(SB), Y2, Y3
-	VXORPS       Y3, Y2, Y2
-	VPADDD       k38<>+0(SB), Y3, Y5
-	VPADDD       k29<>+0(SB), Y3, Y3
-	VSUBPS       k38<>+0(SB), Y5, Y5
-	VMINPS       Y5, Y3, Y3
-	VORPS        Y3, Y2, Y2
-	VMULPS       k100<>+0(SB), Y2, Y3
-	VMOVDQU      k124<>+0(SB), Y5
 	MOVL         (DX), R8
 	ANDL         $0x7fffffff, R8
 	DECL         R8
 	CMPL         R8, $0x04ffffff
 	JCS          small
 	VBROADCASTSS (DX), Y2
-	VPCMPEQD     Y5, Y5, Y5
-	VPXOR        Y3, Y3, Y3
-	VPXOR        Y4, Y4, Y4
 
-small:
 exactChunk:
-	VPMOVSXBW    (CX), Y7
-	VPAND        k134<>+0(SB), Y7, Y6
-	VPCMPEQW     k134<>+0(SB), Y6, Y6
-	VPSLLW       $0x07, Y7, Y7
-	VPAND        k135<>+0(SB), Y7, Y7
-	VPOR         Y6, Y7, Y7
-	VCVTPH2PS    X7, Y6
-	VEXTRACTI128 $0x01, Y7, X7
-	VCVTPH2PS    X7, Y7
-	VMULPS       k136<>+0(SB), Y6, Y6
-	VMULPS       Y2, Y6, Y8
-	VCMPPS       $0x03, Y8, Y8, Y9
-	VPSIGND      Y8, Y4, Y10
-	VFMADD231PS  Y3, Y6, Y10
-	VPMAXUD      Y8, Y10, Y6
-	VPAND        Y5, Y6, Y6
-	VBLENDVPS    Y9, k9<>+0(SB), Y6, Y6
-	VMULPS       k136<>+0(SB), Y7, Y7
-	VMULPS       Y2, Y7, Y8
-	VCMPPS       $0x03, Y8, Y8, Y9
-	VPSIGND      Y8, Y4, Y10
-	VFMADD231PS  Y3, Y7, Y10
-	VPMAXUD      Y8, Y10, Y7
-	VPAND        Y5, Y7, Y7
-	VBLENDVPS    Y9, k9<>+0(SB), Y7, Y7
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VPSRLD       $0x10, Y6, Y6
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VPSRLD       $0x10, Y7, Y7
-	VPACKUSDW    Y7, Y6, Y6
-	VPERMQ       $0xd8, Y6, Y6
-	VMOVDQU      Y6, (AX)
-	VPMOVSXBW    16(CX), Y7
-	VPAND        k134<>+0(SB), Y7, Y6
-	VPCMPEQW     k134<>+0(SB), Y6, Y6
-	VPSLLW       $0x07, Y7, Y7
-	VPAND        k135<>+0(SB), Y7, Y7
-	VPOR         Y6, Y7, Y7
-	VCVTPH2PS    X7, Y6
-	VEXTRACTI128 $0x01, Y7, X7
-	VCVTPH2PS    X7, Y7
-	VMULPS       k136<>+0(SB), Y6, Y6
-	VMULPS       Y2, Y6, Y8
-	VCMPPS       $0x03, Y8, Y8, Y9
-	VPSIGND      Y8, Y4, Y10
-	VFMADD231PS  Y3, Y6, Y10
-	VPMAXUD      Y8, Y10, Y6
-	VPAND        Y5, Y6, Y6
-	VBLENDVPS    Y9, k9<>+0(SB), Y6, Y6
-	VMULPS       k136<>+0(SB), Y7, Y7
-	VMULPS       Y2, Y7, Y8
-	VCMPPS       $0x03, Y8, Y8, Y9
-	VPSIGND      Y8, Y4, Y10
-	VFMADD231PS  Y3, Y7, Y10
-	VPMAXUD      Y8, Y10, Y7
-	VPAND        Y5, Y7, Y7
-	VBLENDVPS    Y9, k9<>+0(SB), Y7, Y7
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VPSRLD       $0x10, Y6, Y6
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VPSRLD       $0x10, Y7, Y7
-	VPACKUSDW    Y7, Y6, Y6
-	VPERMQ       $0xd8, Y6, Y6
-	VMOVDQU      Y6, 32(AX)
+	VPMOVSXBW    (CX), Y3
+	VPAND        k134<>+0(SB), Y3, Y4
+	VPCMPEQW     k134<>+0(SB), Y4, Y4
+	VPSLLW       $0x07, Y3, Y3
+	VPAND        k135<>+0(SB), Y3, Y3
+	VPOR         Y4, Y3, Y3
+	VCVTPH2PS    X3, Y4
+	VEXTRACTI128 $0x01, Y3, X3
+	VCVTPH2PS    X3, Y3
+	VMULPS       k136<>+0(SB), Y4, Y4
+	VMULPS       Y2, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y4, Y4
+	VMULPS       k136<>+0(SB), Y3, Y3
+	VMULPS       Y2, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y3, Y3
+	VPSLLD       $0x0f, Y4, Y5
+	VBLENDVPS    Y5, Y1, Y0, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSRLD       $0x10, Y4, Y4
+	VPSLLD       $0x0f, Y3, Y5
+	VBLENDVPS    Y5, Y1, Y0, Y5
+	VPADDD       Y5, Y3, Y3
+	VPSRLD       $0x10, Y3, Y3
+	VPACKUSDW    Y3, Y4, Y4
+	VPERMQ       $0xd8, Y4, Y4
+	VMOVDQU      Y4, (AX)
+	VPMOVSXBW    16(CX), Y3
+	VPAND        k134<>+0(SB), Y3, Y4
+	VPCMPEQW     k134<>+0(SB), Y4, Y4
+	VPSLLW       $0x07, Y3, Y3
+	VPAND        k135<>+0(SB), Y3, Y3
+	VPOR         Y4, Y3, Y3
+	VCVTPH2PS    X3, Y4
+	VEXTRACTI128 $0x01, Y3, X3
+	VCVTPH2PS    X3, Y3
+	VMULPS       k136<>+0(SB), Y4, Y4
+	VMULPS       Y2, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y4, Y4
+	VMULPS       k136<>+0(SB), Y3, Y3
+	VMULPS       Y2, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y3, Y3
+	VPSLLD       $0x0f, Y4, Y5
+	VBLENDVPS    Y5, Y1, Y0, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSRLD       $0x10, Y4, Y4
+	VPSLLD       $0x0f, Y3, Y5
+	VBLENDVPS    Y5, Y1, Y0, Y5
+	VPADDD       Y5, Y3, Y3
+	VPSRLD       $0x10, Y3, Y3
+	VPACKUSDW    Y3, Y4, Y4
+	VPERMQ       $0xd8, Y4, Y4
+	VMOVDQU      Y4, 32(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000040, AX
 	DECQ         SI
 	JNZ          exactChunk
+	JMP          done
+
+small:
+	VMOVDQU      k29<>+0(SB), Y2
+	VBROADCASTSS (DX), Y0
+	VANDPS       k125<>+0(SB), Y0, Y1
+	VXORPS       Y1, Y0, Y0
+	VPADDD       k38<>+0(SB), Y1, Y3
+	VPADDD       k29<>+0(SB), Y1, Y1
+	VSUBPS       k38<>+0(SB), Y3, Y3
+	VMINPS       Y3, Y1, Y1
+	VORPS        Y1, Y0, Y0
+	VMULPS       k100<>+0(SB), Y0, Y1
+	VMULPS       k136<>+0(SB), Y0, Y0
+	VMULPS       k136<>+0(SB), Y1, Y1
+
+smallChunk:
+	VPMOVSXBW    (CX), Y3
+	VPAND        k134<>+0(SB), Y3, Y4
+	VPCMPEQW     k134<>+0(SB), Y4, Y4
+	VPSLLW       $0x07, Y3, Y3
+	VPAND        k135<>+0(SB), Y3, Y3
+	VCVTPH2PS    X3, Y5
+	VEXTRACTI128 $0x01, Y3, X3
+	VCVTPH2PS    X3, Y3
+	VMULPS       Y0, Y5, Y6
+	VPSIGND      Y6, Y2, Y7
+	VFMADD231PS  Y1, Y5, Y7
+	VPMAXUD      Y6, Y7, Y5
+	VMULPS       k23<>+0(SB), Y5, Y6
+	VFMSUB132PS  k24<>+0(SB), Y6, Y5
+	VPSRLD       $0x10, Y5, Y5
+	VMULPS       Y0, Y3, Y6
+	VPSIGND      Y6, Y2, Y7
+	VFMADD231PS  Y1, Y3, Y7
+	VPMAXUD      Y6, Y7, Y3
+	VMULPS       k23<>+0(SB), Y3, Y6
+	VFMSUB132PS  k24<>+0(SB), Y6, Y3
+	VPSRLD       $0x10, Y3, Y3
+	VPACKUSDW    Y3, Y5, Y5
+	VPERMQ       $0xd8, Y5, Y5
+	VPAND        k143<>+0(SB), Y5, Y5
+	VPBLENDVB    Y4, k144<>+0(SB), Y5, Y5
+	VMOVDQU      Y5, (AX)
+	VPMOVSXBW    16(CX), Y3
+	VPAND        k134<>+0(SB), Y3, Y4
+	VPCMPEQW     k134<>+0(SB), Y4, Y4
+	VPSLLW       $0x07, Y3, Y3
+	VPAND        k135<>+0(SB), Y3, Y3
+	VCVTPH2PS    X3, Y5
+	VEXTRACTI128 $0x01, Y3, X3
+	VCVTPH2PS    X3, Y3
+	VMULPS       Y0, Y5, Y6
+	VPSIGND      Y6, Y2, Y7
+	VFMADD231PS  Y1, Y5, Y7
+	VPMAXUD      Y6, Y7, Y5
+	VMULPS       k23<>+0(SB), Y5, Y6
+	VFMSUB132PS  k24<>+0(SB), Y6, Y5
+	VPSRLD       $0x10, Y5, Y5
+	VMULPS       Y0, Y3, Y6
+	VPSIGND      Y6, Y2, Y7
+	VFMADD231PS  Y1, Y3, Y7
+	VPMAXUD      Y6, Y7, Y3
+	VMULPS       k23<>+0(SB), Y3, Y6
+	VFMSUB132PS  k24<>+0(SB), Y6, Y3
+	VPSRLD       $0x10, Y3, Y3
+	VPACKUSDW    Y3, Y5, Y5
+	VPERMQ       $0xd8, Y5, Y5
+	VPAND        k143<>+0(SB), Y5, Y5
+	VPBLENDVB    Y4, k144<>+0(SB), Y5, Y5
+	VMOVDQU      Y5, 32(AX)
+	ADDQ         $0x00000020, CX
+	PREFETCHT0   1024(AX)
+	ADDQ         $0x00000040, AX
+	DECQ         SI
+	JNZ          smallChunk
 	JMP          done
 
 DATA k137<>+0(SB)/8, $0x3b80000000000000
@@ -16650,6 +16695,18 @@ DATA k142<>+16(SB)/8, $0xc0c0c0c0c0c0c0c0
 DATA k142<>+24(SB)/8, $0xc0c0c0c0c0c0c0c0
 GLOBL k142<>(SB), RODATA|NOPTR, $32
 
+DATA k143<>+0(SB)/8, $0xbfffbfffbfffbfff
+DATA k143<>+8(SB)/8, $0xbfffbfffbfffbfff
+DATA k143<>+16(SB)/8, $0xbfffbfffbfffbfff
+DATA k143<>+24(SB)/8, $0xbfffbfffbfffbfff
+GLOBL k143<>(SB), RODATA|NOPTR, $32
+
+DATA k144<>+0(SB)/8, $0x7fc07fc07fc07fc0
+DATA k144<>+8(SB)/8, $0x7fc07fc07fc07fc0
+DATA k144<>+16(SB)/8, $0x7fc07fc07fc07fc0
+DATA k144<>+24(SB)/8, $0x7fc07fc07fc07fc0
+GLOBL k144<>(SB), RODATA|NOPTR, $32
+
 // func float8E4M3F16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·float8E4M3F16AVX2(SB), NOSPLIT, $64-48
@@ -16675,47 +16732,47 @@ run:
 	VBROADCASTSS (DX), Y0
 
 chunk:
-	VPMOVSXBW    (CX), Y2
-	VPAND        k134<>+0(SB), Y2, Y1
-	VPCMPEQW     k134<>+0(SB), Y1, Y1
-	VPSLLW       $0x07, Y2, Y2
-	VPAND        k135<>+0(SB), Y2, Y2
-	VPOR         Y1, Y2, Y2
-	VCVTPH2PS    X2, Y1
-	VEXTRACTI128 $0x01, Y2, X2
-	VCVTPH2PS    X2, Y2
-	VMULPS       k136<>+0(SB), Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
+	VPMOVSXBW    (CX), Y1
+	VPAND        k134<>+0(SB), Y1, Y2
+	VPCMPEQW     k134<>+0(SB), Y2, Y2
+	VPSLLW       $0x07, Y1, Y1
+	VPAND        k135<>+0(SB), Y1, Y1
+	VPOR         Y2, Y1, Y1
+	VCVTPH2PS    X1, Y2
+	VEXTRACTI128 $0x01, Y1, X1
+	VCVTPH2PS    X1, Y1
 	VMULPS       k136<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
+	VMULPS       k136<>+0(SB), Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y2, X2
+	VMOVDQU      X2, (AX)
 	VCVTPS2PH    $0x00, Y1, X1
-	VMOVDQU      X1, (AX)
-	VCVTPS2PH    $0x00, Y2, X1
 	VMOVDQU      X1, 16(AX)
-	VPMOVSXBW    16(CX), Y2
-	VPAND        k134<>+0(SB), Y2, Y1
-	VPCMPEQW     k134<>+0(SB), Y1, Y1
-	VPSLLW       $0x07, Y2, Y2
-	VPAND        k135<>+0(SB), Y2, Y2
-	VPOR         Y1, Y2, Y2
-	VCVTPH2PS    X2, Y1
-	VEXTRACTI128 $0x01, Y2, X2
-	VCVTPH2PS    X2, Y2
-	VMULPS       k136<>+0(SB), Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
+	VPMOVSXBW    16(CX), Y1
+	VPAND        k134<>+0(SB), Y1, Y2
+	VPCMPEQW     k134<>+0(SB), Y2, Y2
+	VPSLLW       $0x07, Y1, Y1
+	VPAND        k135<>+0(SB), Y1, Y1
+	VPOR         Y2, Y1, Y1
+	VCVTPH2PS    X1, Y2
+	VEXTRACTI128 $0x01, Y1, X1
+	VCVTPH2PS    X1, Y1
 	VMULPS       k136<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
+	VMULPS       k136<>+0(SB), Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y2, X2
+	VMOVDQU      X2, 32(AX)
 	VCVTPS2PH    $0x00, Y1, X1
-	VMOVDQU      X1, 32(AX)
-	VCVTPS2PH    $0x00, Y2, X1
 	VMOVDQU      X1, 48(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
@@ -16746,23 +16803,15 @@ exact:
 	VMOVDQU      k124<>+0(SB), Y3
 
 exactChunk:
-	VPMOVSXBW    (CX), Y5
-	VPAND        k134<>+0(SB), Y5, Y4
-	VPCMPEQW     k134<>+0(SB), Y4, Y4
-	VPSLLW       $0x07, Y5, Y5
-	VPAND        k135<>+0(SB), Y5, Y5
-	VPOR         Y4, Y5, Y5
-	VCVTPH2PS    X5, Y4
-	VEXTRACTI128 $0x01, Y5, X5
-	VCVTPH2PS    X5, Y5
-	VMULPS       k136<>+0(SB), Y4, Y4
-	VMULPS       Y0, Y4, Y6
-	VCMPPS       $0x03, Y6, Y6, Y7
-	VPSIGND      Y6, Y2, Y8
-	VFMADD231PS  Y1, Y4, Y8
-	VPMAXUD      Y6, Y8, Y4
-	VPAND        Y3, Y4, Y4
-	VBLENDVPS    Y7, k9<>+0(SB), Y4, Y4
+	VPMOVSXBW    (CX), Y4
+	VPAND        k134<>+0(SB), Y4, Y5
+	VPCMPEQW     k134<>+0(SB), Y5, Y5
+	VPSLLW       $0x07, Y4, Y4
+	VPAND        k135<>+0(SB), Y4, Y4
+	VPOR         Y5, Y4, Y4
+	VCVTPH2PS    X4, Y5
+	VEXTRACTI128 $0x01, Y4, X4
+	VCVTPH2PS    X4, Y4
 	VMULPS       k136<>+0(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
@@ -16771,27 +16820,27 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y5
 	VPAND        Y3, Y5, Y5
 	VBLENDVPS    Y7, k9<>+0(SB), Y5, Y5
+	VMULPS       k136<>+0(SB), Y4, Y4
+	VMULPS       Y0, Y4, Y6
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y4, Y8
+	VPMAXUD      Y6, Y8, Y4
+	VPAND        Y3, Y4, Y4
+	VBLENDVPS    Y7, k9<>+0(SB), Y4, Y4
+	VCVTPS2PH    $0x00, Y5, X5
+	VMOVDQU      X5, (AX)
 	VCVTPS2PH    $0x00, Y4, X4
-	VMOVDQU      X4, (AX)
-	VCVTPS2PH    $0x00, Y5, X4
 	VMOVDQU      X4, 16(AX)
-	VPMOVSXBW    16(CX), Y5
-	VPAND        k134<>+0(SB), Y5, Y4
-	VPCMPEQW     k134<>+0(SB), Y4, Y4
-	VPSLLW       $0x07, Y5, Y5
-	VPAND        k135<>+0(SB), Y5, Y5
-	VPOR         Y4, Y5, Y5
-	VCVTPH2PS    X5, Y4
-	VEXTRACTI128 $0x01, Y5, X5
-	VCVTPH2PS    X5, Y5
-	VMULPS       k136<>+0(SB), Y4, Y4
-	VMULPS       Y0, Y4, Y6
-	VCMPPS       $0x03, Y6, Y6, Y7
-	VPSIGND      Y6, Y2, Y8
-	VFMADD231PS  Y1, Y4, Y8
-	VPMAXUD      Y6, Y8, Y4
-	VPAND        Y3, Y4, Y4
-	VBLENDVPS    Y7, k9<>+0(SB), Y4, Y4
+	VPMOVSXBW    16(CX), Y4
+	VPAND        k134<>+0(SB), Y4, Y5
+	VPCMPEQW     k134<>+0(SB), Y5, Y5
+	VPSLLW       $0x07, Y4, Y4
+	VPAND        k135<>+0(SB), Y4, Y4
+	VPOR         Y5, Y4, Y4
+	VCVTPH2PS    X4, Y5
+	VEXTRACTI128 $0x01, Y4, X4
+	VCVTPH2PS    X4, Y4
 	VMULPS       k136<>+0(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
@@ -16800,9 +16849,17 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y5
 	VPAND        Y3, Y5, Y5
 	VBLENDVPS    Y7, k9<>+0(SB), Y5, Y5
+	VMULPS       k136<>+0(SB), Y4, Y4
+	VMULPS       Y0, Y4, Y6
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y4, Y8
+	VPMAXUD      Y6, Y8, Y4
+	VPAND        Y3, Y4, Y4
+	VBLENDVPS    Y7, k9<>+0(SB), Y4, Y4
+	VCVTPS2PH    $0x00, Y5, X5
+	VMOVDQU      X5, 32(AX)
 	VCVTPS2PH    $0x00, Y4, X4
-	VMOVDQU      X4, 32(AX)
-	VCVTPS2PH    $0x00, Y5, X4
 	VMOVDQU      X4, 48(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
@@ -16836,32 +16893,32 @@ run:
 	VBROADCASTSS (DX), Y0
 
 chunk:
-	VPMOVSXBW    (CX), Y2
-	VPSLLW       $0x08, Y2, Y2
-	VCVTPH2PS    X2, Y1
-	VEXTRACTI128 $0x01, Y2, X2
-	VCVTPH2PS    X2, Y2
-	VMULPS       Y0, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
+	VPMOVSXBW    (CX), Y1
+	VPSLLW       $0x08, Y1, Y1
+	VCVTPH2PS    X1, Y2
+	VEXTRACTI128 $0x01, Y1, X1
+	VCVTPH2PS    X1, Y1
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
-	VMOVUPS      Y1, (AX)
-	VMOVUPS      Y2, 32(AX)
-	VPMOVSXBW    16(CX), Y2
-	VPSLLW       $0x08, Y2, Y2
-	VCVTPH2PS    X2, Y1
-	VEXTRACTI128 $0x01, Y2, X2
-	VCVTPH2PS    X2, Y2
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y1, 32(AX)
+	VPMOVSXBW    16(CX), Y1
+	VPSLLW       $0x08, Y1, Y1
+	VCVTPH2PS    X1, Y2
+	VEXTRACTI128 $0x01, Y1, X1
+	VCVTPH2PS    X1, Y1
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
-	VMOVUPS      Y1, 64(AX)
-	VMOVUPS      Y2, 96(AX)
+	VMULPS       Y0, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
+	VMOVUPS      Y2, 64(AX)
+	VMOVUPS      Y1, 96(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
@@ -16892,21 +16949,11 @@ exact:
 	VMOVDQU      k124<>+0(SB), Y3
 
 exactChunk:
-	VPMOVSXBW    (CX), Y5
-	VPSLLW       $0x08, Y5, Y5
-	VCVTPH2PS    X5, Y4
-	VEXTRACTI128 $0x01, Y5, X5
-	VCVTPH2PS    X5, Y5
-	VMULPS       Y0, Y4, Y6
-	VSUBPS       Y6, Y6, Y7
-	VCMPPS       $0x03, Y7, Y7, Y7
-	VCMPPS       $0x03, Y6, Y6, Y8
-	VBLENDVPS    Y8, k9<>+0(SB), Y6, Y6
-	VPSIGND      Y6, Y2, Y8
-	VFMADD231PS  Y1, Y4, Y8
-	VPMAXUD      Y6, Y8, Y4
-	VPAND        Y3, Y4, Y4
-	VBLENDVPS    Y7, Y6, Y4, Y4
+	VPMOVSXBW    (CX), Y4
+	VPSLLW       $0x08, Y4, Y4
+	VCVTPH2PS    X4, Y5
+	VEXTRACTI128 $0x01, Y4, X4
+	VCVTPH2PS    X4, Y4
 	VMULPS       Y0, Y5, Y6
 	VSUBPS       Y6, Y6, Y7
 	VCMPPS       $0x03, Y7, Y7, Y7
@@ -16917,13 +16964,6 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y5
 	VPAND        Y3, Y5, Y5
 	VBLENDVPS    Y7, Y6, Y5, Y5
-	VMOVUPS      Y4, (AX)
-	VMOVUPS      Y5, 32(AX)
-	VPMOVSXBW    16(CX), Y5
-	VPSLLW       $0x08, Y5, Y5
-	VCVTPH2PS    X5, Y4
-	VEXTRACTI128 $0x01, Y5, X5
-	VCVTPH2PS    X5, Y5
 	VMULPS       Y0, Y4, Y6
 	VSUBPS       Y6, Y6, Y7
 	VCMPPS       $0x03, Y7, Y7, Y7
@@ -16934,6 +16974,13 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y4
 	VPAND        Y3, Y4, Y4
 	VBLENDVPS    Y7, Y6, Y4, Y4
+	VMOVUPS      Y5, (AX)
+	VMOVUPS      Y4, 32(AX)
+	VPMOVSXBW    16(CX), Y4
+	VPSLLW       $0x08, Y4, Y4
+	VCVTPH2PS    X4, Y5
+	VEXTRACTI128 $0x01, Y4, X4
+	VCVTPH2PS    X4, Y4
 	VMULPS       Y0, Y5, Y6
 	VSUBPS       Y6, Y6, Y7
 	VCMPPS       $0x03, Y7, Y7, Y7
@@ -16944,8 +16991,18 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y5
 	VPAND        Y3, Y5, Y5
 	VBLENDVPS    Y7, Y6, Y5, Y5
-	VMOVUPS      Y4, 64(AX)
-	VMOVUPS      Y5, 96(AX)
+	VMULPS       Y0, Y4, Y6
+	VSUBPS       Y6, Y6, Y7
+	VCMPPS       $0x03, Y7, Y7, Y7
+	VCMPPS       $0x03, Y6, Y6, Y8
+	VBLENDVPS    Y8, k9<>+0(SB), Y6, Y6
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y4, Y8
+	VPMAXUD      Y6, Y8, Y4
+	VPAND        Y3, Y4, Y4
+	VBLENDVPS    Y7, Y6, Y4, Y4
+	VMOVUPS      Y5, 64(AX)
+	VMOVUPS      Y4, 96(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
@@ -16982,8 +17039,8 @@ run:
 	SUBL         $0x08800000, R8
 	CMPL         R8, $0x6e800000
 	JHI          exact
-	VMOVDQU      k143<>+0(SB), Y4
-	VMOVDQU      k144<>+0(SB), Y5
+	VMOVDQU      k145<>+0(SB), Y4
+	VMOVDQU      k146<>+0(SB), Y5
 	VMULPS       Y2, Y4, Y4
 	VPSLLD       $0x0f, Y4, Y6
 	VBLENDVPS    Y6, Y1, Y0, Y6
@@ -17010,16 +17067,16 @@ chunk:
 	VPAND      k25<>+0(SB), Y2, Y6
 	VPOR       Y6, Y5, Y5
 	VPSUBUSB   k36<>+0(SB), Y4, Y6
-	VPAND      k145<>+0(SB), Y6, Y6
+	VPAND      k147<>+0(SB), Y6, Y6
 	VPSHUFB    Y5, Y0, Y7
 	VPSHUFB    Y5, Y1, Y5
-	VPCMPGTB   k146<>+0(SB), Y4, Y8
+	VPCMPGTB   k148<>+0(SB), Y4, Y8
 	VPBLENDVB  Y8, k65<>+0(SB), Y7, Y7
 	VPBLENDVB  Y8, Y3, Y5, Y5
 	VPANDN     Y6, Y8, Y6
 	VPAND      k65<>+0(SB), Y2, Y2
 	VPXOR      Y2, Y5, Y5
-	VPCMPGTB   k145<>+0(SB), Y4, Y2
+	VPCMPGTB   k147<>+0(SB), Y4, Y2
 	VPBLENDVB  Y2, k142<>+0(SB), Y7, Y7
 	VPBLENDVB  Y2, k139<>+0(SB), Y5, Y5
 	VPANDN     Y6, Y2, Y6
@@ -17074,21 +17131,11 @@ exact:
 
 small:
 exactChunk:
-	VPMOVSXBW    (CX), Y7
-	VPSLLW       $0x08, Y7, Y7
-	VCVTPH2PS    X7, Y6
-	VEXTRACTI128 $0x01, Y7, X7
-	VCVTPH2PS    X7, Y7
-	VMULPS       Y2, Y6, Y8
-	VSUBPS       Y8, Y8, Y9
-	VCMPPS       $0x03, Y9, Y9, Y9
-	VCMPPS       $0x03, Y8, Y8, Y10
-	VBLENDVPS    Y10, k9<>+0(SB), Y8, Y8
-	VPSIGND      Y8, Y4, Y10
-	VFMADD231PS  Y3, Y6, Y10
-	VPMAXUD      Y8, Y10, Y6
-	VPAND        Y5, Y6, Y6
-	VBLENDVPS    Y9, Y8, Y6, Y6
+	VPMOVSXBW    (CX), Y6
+	VPSLLW       $0x08, Y6, Y6
+	VCVTPH2PS    X6, Y7
+	VEXTRACTI128 $0x01, Y6, X6
+	VCVTPH2PS    X6, Y6
 	VMULPS       Y2, Y7, Y8
 	VSUBPS       Y8, Y8, Y9
 	VCMPPS       $0x03, Y9, Y9, Y9
@@ -17099,22 +17146,6 @@ exactChunk:
 	VPMAXUD      Y8, Y10, Y7
 	VPAND        Y5, Y7, Y7
 	VBLENDVPS    Y9, Y8, Y7, Y7
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VPSRLD       $0x10, Y6, Y6
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VPSRLD       $0x10, Y7, Y7
-	VPACKUSDW    Y7, Y6, Y6
-	VPERMQ       $0xd8, Y6, Y6
-	VMOVDQU      Y6, (AX)
-	VPMOVSXBW    16(CX), Y7
-	VPSLLW       $0x08, Y7, Y7
-	VCVTPH2PS    X7, Y6
-	VEXTRACTI128 $0x01, Y7, X7
-	VCVTPH2PS    X7, Y7
 	VMULPS       Y2, Y6, Y8
 	VSUBPS       Y8, Y8, Y9
 	VCMPPS       $0x03, Y9, Y9, Y9
@@ -17125,6 +17156,22 @@ exactChunk:
 	VPMAXUD      Y8, Y10, Y6
 	VPAND        Y5, Y6, Y6
 	VBLENDVPS    Y9, Y8, Y6, Y6
+	VPSLLD       $0x0f, Y7, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y7, Y7
+	VPSRLD       $0x10, Y7, Y7
+	VPSLLD       $0x0f, Y6, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y6, Y6
+	VPSRLD       $0x10, Y6, Y6
+	VPACKUSDW    Y6, Y7, Y7
+	VPERMQ       $0xd8, Y7, Y7
+	VMOVDQU      Y7, (AX)
+	VPMOVSXBW    16(CX), Y6
+	VPSLLW       $0x08, Y6, Y6
+	VCVTPH2PS    X6, Y7
+	VEXTRACTI128 $0x01, Y6, X6
+	VCVTPH2PS    X6, Y6
 	VMULPS       Y2, Y7, Y8
 	VSUBPS       Y8, Y8, Y9
 	VCMPPS       $0x03, Y9, Y9, Y9
@@ -17135,17 +17182,27 @@ exactChunk:
 	VPMAXUD      Y8, Y10, Y7
 	VPAND        Y5, Y7, Y7
 	VBLENDVPS    Y9, Y8, Y7, Y7
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VPSRLD       $0x10, Y6, Y6
+	VMULPS       Y2, Y6, Y8
+	VSUBPS       Y8, Y8, Y9
+	VCMPPS       $0x03, Y9, Y9, Y9
+	VCMPPS       $0x03, Y8, Y8, Y10
+	VBLENDVPS    Y10, k9<>+0(SB), Y8, Y8
+	VPSIGND      Y8, Y4, Y10
+	VFMADD231PS  Y3, Y6, Y10
+	VPMAXUD      Y8, Y10, Y6
+	VPAND        Y5, Y6, Y6
+	VBLENDVPS    Y9, Y8, Y6, Y6
 	VPSLLD       $0x0f, Y7, Y8
 	VBLENDVPS    Y8, Y1, Y0, Y8
 	VPADDD       Y8, Y7, Y7
 	VPSRLD       $0x10, Y7, Y7
-	VPACKUSDW    Y7, Y6, Y6
-	VPERMQ       $0xd8, Y6, Y6
-	VMOVDQU      Y6, 32(AX)
+	VPSLLD       $0x0f, Y6, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y6, Y6
+	VPSRLD       $0x10, Y6, Y6
+	VPACKUSDW    Y6, Y7, Y7
+	VPERMQ       $0xd8, Y7, Y7
+	VMOVDQU      Y7, 32(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000040, AX
@@ -17153,29 +17210,29 @@ exactChunk:
 	JNZ          exactChunk
 	JMP          done
 
-DATA k143<>+0(SB)/8, $0x3800000000000000
-DATA k143<>+8(SB)/8, $0x38c0000038800000
-DATA k143<>+16(SB)/8, $0x3940000039000000
-DATA k143<>+24(SB)/8, $0x39c0000039800000
-GLOBL k143<>(SB), RODATA|NOPTR, $32
-
-DATA k144<>+0(SB)/8, $0x3840000037800000
-DATA k144<>+8(SB)/8, $0x38e0000038a00000
-DATA k144<>+16(SB)/8, $0x3960000039200000
-DATA k144<>+24(SB)/8, $0x39e0000039a00000
-GLOBL k144<>(SB), RODATA|NOPTR, $32
-
-DATA k145<>+0(SB)/8, $0x7c7c7c7c7c7c7c7c
-DATA k145<>+8(SB)/8, $0x7c7c7c7c7c7c7c7c
-DATA k145<>+16(SB)/8, $0x7c7c7c7c7c7c7c7c
-DATA k145<>+24(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k145<>+0(SB)/8, $0x3800000000000000
+DATA k145<>+8(SB)/8, $0x38c0000038800000
+DATA k145<>+16(SB)/8, $0x3940000039000000
+DATA k145<>+24(SB)/8, $0x39c0000039800000
 GLOBL k145<>(SB), RODATA|NOPTR, $32
 
-DATA k146<>+0(SB)/8, $0x7b7b7b7b7b7b7b7b
-DATA k146<>+8(SB)/8, $0x7b7b7b7b7b7b7b7b
-DATA k146<>+16(SB)/8, $0x7b7b7b7b7b7b7b7b
-DATA k146<>+24(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k146<>+0(SB)/8, $0x3840000037800000
+DATA k146<>+8(SB)/8, $0x38e0000038a00000
+DATA k146<>+16(SB)/8, $0x3960000039200000
+DATA k146<>+24(SB)/8, $0x39e0000039a00000
 GLOBL k146<>(SB), RODATA|NOPTR, $32
+
+DATA k147<>+0(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k147<>+8(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k147<>+16(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k147<>+24(SB)/8, $0x7c7c7c7c7c7c7c7c
+GLOBL k147<>(SB), RODATA|NOPTR, $32
+
+DATA k148<>+0(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k148<>+8(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k148<>+16(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k148<>+24(SB)/8, $0x7b7b7b7b7b7b7b7b
+GLOBL k148<>(SB), RODATA|NOPTR, $32
 
 // func float8E5M2F16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
@@ -17202,35 +17259,35 @@ run:
 	VBROADCASTSS (DX), Y0
 
 chunk:
-	VPMOVSXBW    (CX), Y2
-	VPSLLW       $0x08, Y2, Y2
-	VCVTPH2PS    X2, Y1
-	VEXTRACTI128 $0x01, Y2, X2
-	VCVTPH2PS    X2, Y2
-	VMULPS       Y0, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
+	VPMOVSXBW    (CX), Y1
+	VPSLLW       $0x08, Y1, Y1
+	VCVTPH2PS    X1, Y2
+	VEXTRACTI128 $0x01, Y1, X1
+	VCVTPH2PS    X1, Y1
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
+	VMULPS       Y0, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y2, X2
+	VMOVDQU      X2, (AX)
 	VCVTPS2PH    $0x00, Y1, X1
-	VMOVDQU      X1, (AX)
-	VCVTPS2PH    $0x00, Y2, X1
 	VMOVDQU      X1, 16(AX)
-	VPMOVSXBW    16(CX), Y2
-	VPSLLW       $0x08, Y2, Y2
-	VCVTPH2PS    X2, Y1
-	VEXTRACTI128 $0x01, Y2, X2
-	VCVTPH2PS    X2, Y2
-	VMULPS       Y0, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
+	VPMOVSXBW    16(CX), Y1
+	VPSLLW       $0x08, Y1, Y1
+	VCVTPH2PS    X1, Y2
+	VEXTRACTI128 $0x01, Y1, X1
+	VCVTPH2PS    X1, Y1
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
+	VMULPS       Y0, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y2, X2
+	VMOVDQU      X2, 32(AX)
 	VCVTPS2PH    $0x00, Y1, X1
-	VMOVDQU      X1, 32(AX)
-	VCVTPS2PH    $0x00, Y2, X1
 	VMOVDQU      X1, 48(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
@@ -17261,21 +17318,11 @@ exact:
 	VMOVDQU      k124<>+0(SB), Y3
 
 exactChunk:
-	VPMOVSXBW    (CX), Y5
-	VPSLLW       $0x08, Y5, Y5
-	VCVTPH2PS    X5, Y4
-	VEXTRACTI128 $0x01, Y5, X5
-	VCVTPH2PS    X5, Y5
-	VMULPS       Y0, Y4, Y6
-	VSUBPS       Y6, Y6, Y7
-	VCMPPS       $0x03, Y7, Y7, Y7
-	VCMPPS       $0x03, Y6, Y6, Y8
-	VBLENDVPS    Y8, k9<>+0(SB), Y6, Y6
-	VPSIGND      Y6, Y2, Y8
-	VFMADD231PS  Y1, Y4, Y8
-	VPMAXUD      Y6, Y8, Y4
-	VPAND        Y3, Y4, Y4
-	VBLENDVPS    Y7, Y6, Y4, Y4
+	VPMOVSXBW    (CX), Y4
+	VPSLLW       $0x08, Y4, Y4
+	VCVTPH2PS    X4, Y5
+	VEXTRACTI128 $0x01, Y4, X4
+	VCVTPH2PS    X4, Y4
 	VMULPS       Y0, Y5, Y6
 	VSUBPS       Y6, Y6, Y7
 	VCMPPS       $0x03, Y7, Y7, Y7
@@ -17286,25 +17333,25 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y5
 	VPAND        Y3, Y5, Y5
 	VBLENDVPS    Y7, Y6, Y5, Y5
+	VMULPS       Y0, Y4, Y6
+	VSUBPS       Y6, Y6, Y7
+	VCMPPS       $0x03, Y7, Y7, Y7
+	VCMPPS       $0x03, Y6, Y6, Y8
+	VBLENDVPS    Y8, k9<>+0(SB), Y6, Y6
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y4, Y8
+	VPMAXUD      Y6, Y8, Y4
+	VPAND        Y3, Y4, Y4
+	VBLENDVPS    Y7, Y6, Y4, Y4
+	VCVTPS2PH    $0x00, Y5, X5
+	VMOVDQU      X5, (AX)
 	VCVTPS2PH    $0x00, Y4, X4
-	VMOVDQU      X4, (AX)
-	VCVTPS2PH    $0x00, Y5, X4
 	VMOVDQU      X4, 16(AX)
-	VPMOVSXBW    16(CX), Y5
-	VPSLLW       $0x08, Y5, Y5
-	VCVTPH2PS    X5, Y4
-	VEXTRACTI128 $0x01, Y5, X5
-	VCVTPH2PS    X5, Y5
-	VMULPS       Y0, Y4, Y6
-	VSUBPS       Y6, Y6, Y7
-	VCMPPS       $0x03, Y7, Y7, Y7
-	VCMPPS       $0x03, Y6, Y6, Y8
-	VBLENDVPS    Y8, k9<>+0(SB), Y6, Y6
-	VPSIGND      Y6, Y2, Y8
-	VFMADD231PS  Y1, Y4, Y8
-	VPMAXUD      Y6, Y8, Y4
-	VPAND        Y3, Y4, Y4
-	VBLENDVPS    Y7, Y6, Y4, Y4
+	VPMOVSXBW    16(CX), Y4
+	VPSLLW       $0x08, Y4, Y4
+	VCVTPH2PS    X4, Y5
+	VEXTRACTI128 $0x01, Y4, X4
+	VCVTPH2PS    X4, Y4
 	VMULPS       Y0, Y5, Y6
 	VSUBPS       Y6, Y6, Y7
 	VCMPPS       $0x03, Y7, Y7, Y7
@@ -17315,9 +17362,19 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y5
 	VPAND        Y3, Y5, Y5
 	VBLENDVPS    Y7, Y6, Y5, Y5
+	VMULPS       Y0, Y4, Y6
+	VSUBPS       Y6, Y6, Y7
+	VCMPPS       $0x03, Y7, Y7, Y7
+	VCMPPS       $0x03, Y6, Y6, Y8
+	VBLENDVPS    Y8, k9<>+0(SB), Y6, Y6
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y4, Y8
+	VPMAXUD      Y6, Y8, Y4
+	VPAND        Y3, Y4, Y4
+	VBLENDVPS    Y7, Y6, Y4, Y4
+	VCVTPS2PH    $0x00, Y5, X5
+	VMOVDQU      X5, 32(AX)
 	VCVTPS2PH    $0x00, Y4, X4
-	VMOVDQU      X4, 32(AX)
-	VCVTPS2PH    $0x00, Y5, X4
 	VMOVDQU      X4, 48(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
@@ -17351,42 +17408,42 @@ run:
 	VBROADCASTSS (DX), Y0
 
 chunk:
-	VPMOVSXBW    (CX), Y2
-	VPCMPEQW     k147<>+0(SB), Y2, Y1
-	VPSLLW       $0x07, Y2, Y2
-	VPAND        k135<>+0(SB), Y2, Y2
-	VPOR         Y1, Y2, Y2
-	VCVTPH2PS    X2, Y1
-	VEXTRACTI128 $0x01, Y2, X2
-	VCVTPH2PS    X2, Y2
-	VMULPS       k148<>+0(SB), Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
-	VMULPS       k148<>+0(SB), Y2, Y2
+	VPMOVSXBW    (CX), Y1
+	VPCMPEQW     k149<>+0(SB), Y1, Y2
+	VPSLLW       $0x07, Y1, Y1
+	VPAND        k135<>+0(SB), Y1, Y1
+	VPOR         Y2, Y1, Y1
+	VCVTPH2PS    X1, Y2
+	VEXTRACTI128 $0x01, Y1, X1
+	VCVTPH2PS    X1, Y1
+	VMULPS       k150<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
-	VMOVUPS      Y1, (AX)
-	VMOVUPS      Y2, 32(AX)
-	VPMOVSXBW    16(CX), Y2
-	VPCMPEQW     k147<>+0(SB), Y2, Y1
-	VPSLLW       $0x07, Y2, Y2
-	VPAND        k135<>+0(SB), Y2, Y2
-	VPOR         Y1, Y2, Y2
-	VCVTPH2PS    X2, Y1
-	VEXTRACTI128 $0x01, Y2, X2
-	VCVTPH2PS    X2, Y2
-	VMULPS       k148<>+0(SB), Y1, Y1
+	VMULPS       k150<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
-	VMULPS       k148<>+0(SB), Y2, Y2
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y1, 32(AX)
+	VPMOVSXBW    16(CX), Y1
+	VPCMPEQW     k149<>+0(SB), Y1, Y2
+	VPSLLW       $0x07, Y1, Y1
+	VPAND        k135<>+0(SB), Y1, Y1
+	VPOR         Y2, Y1, Y1
+	VCVTPH2PS    X1, Y2
+	VEXTRACTI128 $0x01, Y1, X1
+	VCVTPH2PS    X1, Y1
+	VMULPS       k150<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
-	VMOVUPS      Y1, 64(AX)
-	VMOVUPS      Y2, 96(AX)
+	VMULPS       k150<>+0(SB), Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
+	VMOVUPS      Y2, 64(AX)
+	VMOVUPS      Y1, 96(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
@@ -17417,23 +17474,15 @@ exact:
 	VMOVDQU      k124<>+0(SB), Y3
 
 exactChunk:
-	VPMOVSXBW    (CX), Y5
-	VPCMPEQW     k147<>+0(SB), Y5, Y4
-	VPSLLW       $0x07, Y5, Y5
-	VPAND        k135<>+0(SB), Y5, Y5
-	VPOR         Y4, Y5, Y5
-	VCVTPH2PS    X5, Y4
-	VEXTRACTI128 $0x01, Y5, X5
-	VCVTPH2PS    X5, Y5
-	VMULPS       k148<>+0(SB), Y4, Y4
-	VMULPS       Y0, Y4, Y6
-	VCMPPS       $0x03, Y6, Y6, Y7
-	VPSIGND      Y6, Y2, Y8
-	VFMADD231PS  Y1, Y4, Y8
-	VPMAXUD      Y6, Y8, Y4
-	VPAND        Y3, Y4, Y4
-	VBLENDVPS    Y7, k9<>+0(SB), Y4, Y4
-	VMULPS       k148<>+0(SB), Y5, Y5
+	VPMOVSXBW    (CX), Y4
+	VPCMPEQW     k149<>+0(SB), Y4, Y5
+	VPSLLW       $0x07, Y4, Y4
+	VPAND        k135<>+0(SB), Y4, Y4
+	VPOR         Y5, Y4, Y4
+	VCVTPH2PS    X4, Y5
+	VEXTRACTI128 $0x01, Y4, X4
+	VCVTPH2PS    X4, Y4
+	VMULPS       k150<>+0(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
@@ -17441,17 +17490,7 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y5
 	VPAND        Y3, Y5, Y5
 	VBLENDVPS    Y7, k9<>+0(SB), Y5, Y5
-	VMOVUPS      Y4, (AX)
-	VMOVUPS      Y5, 32(AX)
-	VPMOVSXBW    16(CX), Y5
-	VPCMPEQW     k147<>+0(SB), Y5, Y4
-	VPSLLW       $0x07, Y5, Y5
-	VPAND        k135<>+0(SB), Y5, Y5
-	VPOR         Y4, Y5, Y5
-	VCVTPH2PS    X5, Y4
-	VEXTRACTI128 $0x01, Y5, X5
-	VCVTPH2PS    X5, Y5
-	VMULPS       k148<>+0(SB), Y4, Y4
+	VMULPS       k150<>+0(SB), Y4, Y4
 	VMULPS       Y0, Y4, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
@@ -17459,7 +17498,17 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y4
 	VPAND        Y3, Y4, Y4
 	VBLENDVPS    Y7, k9<>+0(SB), Y4, Y4
-	VMULPS       k148<>+0(SB), Y5, Y5
+	VMOVUPS      Y5, (AX)
+	VMOVUPS      Y4, 32(AX)
+	VPMOVSXBW    16(CX), Y4
+	VPCMPEQW     k149<>+0(SB), Y4, Y5
+	VPSLLW       $0x07, Y4, Y4
+	VPAND        k135<>+0(SB), Y4, Y4
+	VPOR         Y5, Y4, Y4
+	VCVTPH2PS    X4, Y5
+	VEXTRACTI128 $0x01, Y4, X4
+	VCVTPH2PS    X4, Y4
+	VMULPS       k150<>+0(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
@@ -17467,8 +17516,16 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y5
 	VPAND        Y3, Y5, Y5
 	VBLENDVPS    Y7, k9<>+0(SB), Y5, Y5
-	VMOVUPS      Y4, 64(AX)
-	VMOVUPS      Y5, 96(AX)
+	VMULPS       k150<>+0(SB), Y4, Y4
+	VMULPS       Y0, Y4, Y6
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y4, Y8
+	VPMAXUD      Y6, Y8, Y4
+	VPAND        Y3, Y4, Y4
+	VBLENDVPS    Y7, k9<>+0(SB), Y4, Y4
+	VMOVUPS      Y5, 64(AX)
+	VMOVUPS      Y4, 96(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
@@ -17477,17 +17534,17 @@ exactChunk:
 	JNZ          exactChunk
 	JMP          done
 
-DATA k147<>+0(SB)/8, $0xff80ff80ff80ff80
-DATA k147<>+8(SB)/8, $0xff80ff80ff80ff80
-DATA k147<>+16(SB)/8, $0xff80ff80ff80ff80
-DATA k147<>+24(SB)/8, $0xff80ff80ff80ff80
-GLOBL k147<>(SB), RODATA|NOPTR, $32
+DATA k149<>+0(SB)/8, $0xff80ff80ff80ff80
+DATA k149<>+8(SB)/8, $0xff80ff80ff80ff80
+DATA k149<>+16(SB)/8, $0xff80ff80ff80ff80
+DATA k149<>+24(SB)/8, $0xff80ff80ff80ff80
+GLOBL k149<>(SB), RODATA|NOPTR, $32
 
-DATA k148<>+0(SB)/8, $0x4300000043000000
-DATA k148<>+8(SB)/8, $0x4300000043000000
-DATA k148<>+16(SB)/8, $0x4300000043000000
-DATA k148<>+24(SB)/8, $0x4300000043000000
-GLOBL k148<>(SB), RODATA|NOPTR, $32
+DATA k150<>+0(SB)/8, $0x4300000043000000
+DATA k150<>+8(SB)/8, $0x4300000043000000
+DATA k150<>+16(SB)/8, $0x4300000043000000
+DATA k150<>+24(SB)/8, $0x4300000043000000
+GLOBL k150<>(SB), RODATA|NOPTR, $32
 
 // func float8E4M3FNUZBF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
@@ -17512,8 +17569,8 @@ run:
 	SUBL         $0x05800000, R8
 	CMPL         R8, $0x75000000
 	JHI          exact
-	VMOVDQU      k149<>+0(SB), Y3
-	VMOVDQU      k150<>+0(SB), Y4
+	VMOVDQU      k151<>+0(SB), Y3
+	VMOVDQU      k152<>+0(SB), Y4
 	VMULPS       Y2, Y3, Y3
 	VPSLLD       $0x0f, Y3, Y5
 	VBLENDVPS    Y5, Y1, Y0, Y5
@@ -17577,99 +17634,68 @@ done:
 
 exact:
 	// A run that is not ordinary.
-	VMOVDQU      k29<>+0(SB), Y4
-	VBROADCASTSS (DX), Y2
-	VANDPS       k125<>+0(SB), Y2, Y3
-	VXORPS       Y3, Y2, Y2
-	VPADDD       k38<>+0(SB), Y3, Y5
-	VPADDD       k29<>+0(SB), Y3, Y3
-	VSUBPS       k38<>+0(SB), Y5, Y5
-	VMINPS       Y5, Y3, Y3
-	VORPS        Y3, Y2, Y2
-	VMULPS       k100<>+0(SB), Y2, Y3
-	VMOVDQU      k124<>+0(SB), Y5
 	MOVL         (DX), R8
 	ANDL         $0x7fffffff, R8
 	DECL         R8
 	CMPL         R8, $0x057fffff
 	JCS          small
 	VBROADCASTSS (DX), Y2
-	VPCMPEQD     Y5, Y5, Y5
-	VPXOR        Y3, Y3, Y3
-	VPXOR        Y4, Y4, Y4
 
-small:
 exactChunk:
-	VPMOVSXBW    (CX), Y7
-	VPCMPEQW     k147<>+0(SB), Y7, Y6
-	VPSLLW       $0x07, Y7, Y7
-	VPAND        k135<>+0(SB), Y7, Y7
-	VPOR         Y6, Y7, Y7
-	VCVTPH2PS    X7, Y6
-	VEXTRACTI128 $0x01, Y7, X7
-	VCVTPH2PS    X7, Y7
-	VMULPS       k148<>+0(SB), Y6, Y6
-	VMULPS       Y2, Y6, Y8
-	VCMPPS       $0x03, Y8, Y8, Y9
-	VPSIGND      Y8, Y4, Y10
-	VFMADD231PS  Y3, Y6, Y10
-	VPMAXUD      Y8, Y10, Y6
-	VPAND        Y5, Y6, Y6
-	VBLENDVPS    Y9, k9<>+0(SB), Y6, Y6
-	VMULPS       k148<>+0(SB), Y7, Y7
-	VMULPS       Y2, Y7, Y8
-	VCMPPS       $0x03, Y8, Y8, Y9
-	VPSIGND      Y8, Y4, Y10
-	VFMADD231PS  Y3, Y7, Y10
-	VPMAXUD      Y8, Y10, Y7
-	VPAND        Y5, Y7, Y7
-	VBLENDVPS    Y9, k9<>+0(SB), Y7, Y7
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VPSRLD       $0x10, Y6, Y6
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VPSRLD       $0x10, Y7, Y7
-	VPACKUSDW    Y7, Y6, Y6
-	VPERMQ       $0xd8, Y6, Y6
-	VMOVDQU      Y6, (AX)
-	VPMOVSXBW    16(CX), Y7
-	VPCMPEQW     k147<>+0(SB), Y7, Y6
-	VPSLLW       $0x07, Y7, Y7
-	VPAND        k135<>+0(SB), Y7, Y7
-	VPOR         Y6, Y7, Y7
-	VCVTPH2PS    X7, Y6
-	VEXTRACTI128 $0x01, Y7, X7
-	VCVTPH2PS    X7, Y7
-	VMULPS       k148<>+0(SB), Y6, Y6
-	VMULPS       Y2, Y6, Y8
-	VCMPPS       $0x03, Y8, Y8, Y9
-	VPSIGND      Y8, Y4, Y10
-	VFMADD231PS  Y3, Y6, Y10
-	VPMAXUD      Y8, Y10, Y6
-	VPAND        Y5, Y6, Y6
-	VBLENDVPS    Y9, k9<>+0(SB), Y6, Y6
-	VMULPS       k148<>+0(SB), Y7, Y7
-	VMULPS       Y2, Y7, Y8
-	VCMPPS       $0x03, Y8, Y8, Y9
-	VPSIGND      Y8, Y4, Y10
-	VFMADD231PS  Y3, Y7, Y10
-	VPMAXUD      Y8, Y10, Y7
-	VPAND        Y5, Y7, Y7
-	VBLENDVPS    Y9, k9<>+0(SB), Y7, Y7
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VPSRLD       $0x10, Y6, Y6
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VPSRLD       $0x10, Y7, Y7
-	VPACKUSDW    Y7, Y6, Y6
-	VPERMQ       $0xd8, Y6, Y6
-	VMOVDQU      Y6, 32(AX)
+	VPMOVSXBW    (CX), Y3
+	VPCMPEQW     k149<>+0(SB), Y3, Y4
+	VPSLLW       $0x07, Y3, Y3
+	VPAND        k135<>+0(SB), Y3, Y3
+	VPOR         Y4, Y3, Y3
+	VCVTPH2PS    X3, Y4
+	VEXTRACTI128 $0x01, Y3, X3
+	VCVTPH2PS    X3, Y3
+	VMULPS       k150<>+0(SB), Y4, Y4
+	VMULPS       Y2, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y4, Y4
+	VMULPS       k150<>+0(SB), Y3, Y3
+	VMULPS       Y2, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y3, Y3
+	VPSLLD       $0x0f, Y4, Y5
+	VBLENDVPS    Y5, Y1, Y0, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSRLD       $0x10, Y4, Y4
+	VPSLLD       $0x0f, Y3, Y5
+	VBLENDVPS    Y5, Y1, Y0, Y5
+	VPADDD       Y5, Y3, Y3
+	VPSRLD       $0x10, Y3, Y3
+	VPACKUSDW    Y3, Y4, Y4
+	VPERMQ       $0xd8, Y4, Y4
+	VMOVDQU      Y4, (AX)
+	VPMOVSXBW    16(CX), Y3
+	VPCMPEQW     k149<>+0(SB), Y3, Y4
+	VPSLLW       $0x07, Y3, Y3
+	VPAND        k135<>+0(SB), Y3, Y3
+	VPOR         Y4, Y3, Y3
+	VCVTPH2PS    X3, Y4
+	VEXTRACTI128 $0x01, Y3, X3
+	VCVTPH2PS    X3, Y3
+	VMULPS       k150<>+0(SB), Y4, Y4
+	VMULPS       Y2, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y4, Y4
+	VMULPS       k150<>+0(SB), Y3, Y3
+	VMULPS       Y2, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y3, Y3
+	VPSLLD       $0x0f, Y4, Y5
+	VBLENDVPS    Y5, Y1, Y0, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSRLD       $0x10, Y4, Y4
+	VPSLLD       $0x0f, Y3, Y5
+	VBLENDVPS    Y5, Y1, Y0, Y5
+	VPADDD       Y5, Y3, Y3
+	VPSRLD       $0x10, Y3, Y3
+	VPACKUSDW    Y3, Y4, Y4
+	VPERMQ       $0xd8, Y4, Y4
+	VMOVDQU      Y4, 32(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000040, AX
@@ -17677,17 +17703,91 @@ exactChunk:
 	JNZ          exactChunk
 	JMP          done
 
-DATA k149<>+0(SB)/8, $0x3b00000000000000
-DATA k149<>+8(SB)/8, $0x3bc000003b800000
-DATA k149<>+16(SB)/8, $0x3c2000003c000000
-DATA k149<>+24(SB)/8, $0x3c6000003c400000
-GLOBL k149<>(SB), RODATA|NOPTR, $32
+small:
+	VMOVDQU      k29<>+0(SB), Y2
+	VBROADCASTSS (DX), Y0
+	VANDPS       k125<>+0(SB), Y0, Y1
+	VXORPS       Y1, Y0, Y0
+	VPADDD       k38<>+0(SB), Y1, Y3
+	VPADDD       k29<>+0(SB), Y1, Y1
+	VSUBPS       k38<>+0(SB), Y3, Y3
+	VMINPS       Y3, Y1, Y1
+	VORPS        Y1, Y0, Y0
+	VMULPS       k100<>+0(SB), Y0, Y1
+	VMULPS       k150<>+0(SB), Y0, Y0
+	VMULPS       k150<>+0(SB), Y1, Y1
 
-DATA k150<>+0(SB)/8, $0x3b4000003a800000
-DATA k150<>+8(SB)/8, $0x3be000003ba00000
-DATA k150<>+16(SB)/8, $0x3c3000003c100000
-DATA k150<>+24(SB)/8, $0x3c7000003c500000
-GLOBL k150<>(SB), RODATA|NOPTR, $32
+smallChunk:
+	VPMOVSXBW    (CX), Y3
+	VPCMPEQW     k149<>+0(SB), Y3, Y4
+	VPSLLW       $0x07, Y3, Y3
+	VPAND        k135<>+0(SB), Y3, Y3
+	VCVTPH2PS    X3, Y5
+	VEXTRACTI128 $0x01, Y3, X3
+	VCVTPH2PS    X3, Y3
+	VMULPS       Y0, Y5, Y6
+	VPSIGND      Y6, Y2, Y7
+	VFMADD231PS  Y1, Y5, Y7
+	VPMAXUD      Y6, Y7, Y5
+	VMULPS       k23<>+0(SB), Y5, Y6
+	VFMSUB132PS  k24<>+0(SB), Y6, Y5
+	VPSRLD       $0x10, Y5, Y5
+	VMULPS       Y0, Y3, Y6
+	VPSIGND      Y6, Y2, Y7
+	VFMADD231PS  Y1, Y3, Y7
+	VPMAXUD      Y6, Y7, Y3
+	VMULPS       k23<>+0(SB), Y3, Y6
+	VFMSUB132PS  k24<>+0(SB), Y6, Y3
+	VPSRLD       $0x10, Y3, Y3
+	VPACKUSDW    Y3, Y5, Y5
+	VPERMQ       $0xd8, Y5, Y5
+	VPAND        k143<>+0(SB), Y5, Y5
+	VPBLENDVB    Y4, k144<>+0(SB), Y5, Y5
+	VMOVDQU      Y5, (AX)
+	VPMOVSXBW    16(CX), Y3
+	VPCMPEQW     k149<>+0(SB), Y3, Y4
+	VPSLLW       $0x07, Y3, Y3
+	VPAND        k135<>+0(SB), Y3, Y3
+	VCVTPH2PS    X3, Y5
+	VEXTRACTI128 $0x01, Y3, X3
+	VCVTPH2PS    X3, Y3
+	VMULPS       Y0, Y5, Y6
+	VPSIGND      Y6, Y2, Y7
+	VFMADD231PS  Y1, Y5, Y7
+	VPMAXUD      Y6, Y7, Y5
+	VMULPS       k23<>+0(SB), Y5, Y6
+	VFMSUB132PS  k24<>+0(SB), Y6, Y5
+	VPSRLD       $0x10, Y5, Y5
+	VMULPS       Y0, Y3, Y6
+	VPSIGND      Y6, Y2, Y7
+	VFMADD231PS  Y1, Y3, Y7
+	VPMAXUD      Y6, Y7, Y3
+	VMULPS       k23<>+0(SB), Y3, Y6
+	VFMSUB132PS  k24<>+0(SB), Y6, Y3
+	VPSRLD       $0x10, Y3, Y3
+	VPACKUSDW    Y3, Y5, Y5
+	VPERMQ       $0xd8, Y5, Y5
+	VPAND        k143<>+0(SB), Y5, Y5
+	VPBLENDVB    Y4, k144<>+0(SB), Y5, Y5
+	VMOVDQU      Y5, 32(AX)
+	ADDQ         $0x00000020, CX
+	PREFETCHT0   1024(AX)
+	ADDQ         $0x00000040, AX
+	DECQ         SI
+	JNZ          smallChunk
+	JMP          done
+
+DATA k151<>+0(SB)/8, $0x3b00000000000000
+DATA k151<>+8(SB)/8, $0x3bc000003b800000
+DATA k151<>+16(SB)/8, $0x3c2000003c000000
+DATA k151<>+24(SB)/8, $0x3c6000003c400000
+GLOBL k151<>(SB), RODATA|NOPTR, $32
+
+DATA k152<>+0(SB)/8, $0x3b4000003a800000
+DATA k152<>+8(SB)/8, $0x3be000003ba00000
+DATA k152<>+16(SB)/8, $0x3c3000003c100000
+DATA k152<>+24(SB)/8, $0x3c7000003c500000
+GLOBL k152<>(SB), RODATA|NOPTR, $32
 
 // func float8E4M3FNUZF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
@@ -17714,45 +17814,45 @@ run:
 	VBROADCASTSS (DX), Y0
 
 chunk:
-	VPMOVSXBW    (CX), Y2
-	VPCMPEQW     k147<>+0(SB), Y2, Y1
-	VPSLLW       $0x07, Y2, Y2
-	VPAND        k135<>+0(SB), Y2, Y2
-	VPOR         Y1, Y2, Y2
-	VCVTPH2PS    X2, Y1
-	VEXTRACTI128 $0x01, Y2, X2
-	VCVTPH2PS    X2, Y2
-	VMULPS       k148<>+0(SB), Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
-	VMULPS       k148<>+0(SB), Y2, Y2
+	VPMOVSXBW    (CX), Y1
+	VPCMPEQW     k149<>+0(SB), Y1, Y2
+	VPSLLW       $0x07, Y1, Y1
+	VPAND        k135<>+0(SB), Y1, Y1
+	VPOR         Y2, Y1, Y1
+	VCVTPH2PS    X1, Y2
+	VEXTRACTI128 $0x01, Y1, X1
+	VCVTPH2PS    X1, Y1
+	VMULPS       k150<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
+	VMULPS       k150<>+0(SB), Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y2, X2
+	VMOVDQU      X2, (AX)
 	VCVTPS2PH    $0x00, Y1, X1
-	VMOVDQU      X1, (AX)
-	VCVTPS2PH    $0x00, Y2, X1
 	VMOVDQU      X1, 16(AX)
-	VPMOVSXBW    16(CX), Y2
-	VPCMPEQW     k147<>+0(SB), Y2, Y1
-	VPSLLW       $0x07, Y2, Y2
-	VPAND        k135<>+0(SB), Y2, Y2
-	VPOR         Y1, Y2, Y2
-	VCVTPH2PS    X2, Y1
-	VEXTRACTI128 $0x01, Y2, X2
-	VCVTPH2PS    X2, Y2
-	VMULPS       k148<>+0(SB), Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
-	VMULPS       k148<>+0(SB), Y2, Y2
+	VPMOVSXBW    16(CX), Y1
+	VPCMPEQW     k149<>+0(SB), Y1, Y2
+	VPSLLW       $0x07, Y1, Y1
+	VPAND        k135<>+0(SB), Y1, Y1
+	VPOR         Y2, Y1, Y1
+	VCVTPH2PS    X1, Y2
+	VEXTRACTI128 $0x01, Y1, X1
+	VCVTPH2PS    X1, Y1
+	VMULPS       k150<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
+	VMULPS       k150<>+0(SB), Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
+	VCVTPS2PH    $0x00, Y2, X2
+	VMOVDQU      X2, 32(AX)
 	VCVTPS2PH    $0x00, Y1, X1
-	VMOVDQU      X1, 32(AX)
-	VCVTPS2PH    $0x00, Y2, X1
 	VMOVDQU      X1, 48(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
@@ -17783,23 +17883,15 @@ exact:
 	VMOVDQU      k124<>+0(SB), Y3
 
 exactChunk:
-	VPMOVSXBW    (CX), Y5
-	VPCMPEQW     k147<>+0(SB), Y5, Y4
-	VPSLLW       $0x07, Y5, Y5
-	VPAND        k135<>+0(SB), Y5, Y5
-	VPOR         Y4, Y5, Y5
-	VCVTPH2PS    X5, Y4
-	VEXTRACTI128 $0x01, Y5, X5
-	VCVTPH2PS    X5, Y5
-	VMULPS       k148<>+0(SB), Y4, Y4
-	VMULPS       Y0, Y4, Y6
-	VCMPPS       $0x03, Y6, Y6, Y7
-	VPSIGND      Y6, Y2, Y8
-	VFMADD231PS  Y1, Y4, Y8
-	VPMAXUD      Y6, Y8, Y4
-	VPAND        Y3, Y4, Y4
-	VBLENDVPS    Y7, k9<>+0(SB), Y4, Y4
-	VMULPS       k148<>+0(SB), Y5, Y5
+	VPMOVSXBW    (CX), Y4
+	VPCMPEQW     k149<>+0(SB), Y4, Y5
+	VPSLLW       $0x07, Y4, Y4
+	VPAND        k135<>+0(SB), Y4, Y4
+	VPOR         Y5, Y4, Y4
+	VCVTPH2PS    X4, Y5
+	VEXTRACTI128 $0x01, Y4, X4
+	VCVTPH2PS    X4, Y4
+	VMULPS       k150<>+0(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
@@ -17807,27 +17899,27 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y5
 	VPAND        Y3, Y5, Y5
 	VBLENDVPS    Y7, k9<>+0(SB), Y5, Y5
+	VMULPS       k150<>+0(SB), Y4, Y4
+	VMULPS       Y0, Y4, Y6
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y4, Y8
+	VPMAXUD      Y6, Y8, Y4
+	VPAND        Y3, Y4, Y4
+	VBLENDVPS    Y7, k9<>+0(SB), Y4, Y4
+	VCVTPS2PH    $0x00, Y5, X5
+	VMOVDQU      X5, (AX)
 	VCVTPS2PH    $0x00, Y4, X4
-	VMOVDQU      X4, (AX)
-	VCVTPS2PH    $0x00, Y5, X4
 	VMOVDQU      X4, 16(AX)
-	VPMOVSXBW    16(CX), Y5
-	VPCMPEQW     k147<>+0(SB), Y5, Y4
-	VPSLLW       $0x07, Y5, Y5
-	VPAND        k135<>+0(SB), Y5, Y5
-	VPOR         Y4, Y5, Y5
-	VCVTPH2PS    X5, Y4
-	VEXTRACTI128 $0x01, Y5, X5
-	VCVTPH2PS    X5, Y5
-	VMULPS       k148<>+0(SB), Y4, Y4
-	VMULPS       Y0, Y4, Y6
-	VCMPPS       $0x03, Y6, Y6, Y7
-	VPSIGND      Y6, Y2, Y8
-	VFMADD231PS  Y1, Y4, Y8
-	VPMAXUD      Y6, Y8, Y4
-	VPAND        Y3, Y4, Y4
-	VBLENDVPS    Y7, k9<>+0(SB), Y4, Y4
-	VMULPS       k148<>+0(SB), Y5, Y5
+	VPMOVSXBW    16(CX), Y4
+	VPCMPEQW     k149<>+0(SB), Y4, Y5
+	VPSLLW       $0x07, Y4, Y4
+	VPAND        k135<>+0(SB), Y4, Y4
+	VPOR         Y5, Y4, Y4
+	VCVTPH2PS    X4, Y5
+	VEXTRACTI128 $0x01, Y4, X4
+	VCVTPH2PS    X4, Y4
+	VMULPS       k150<>+0(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
@@ -17835,9 +17927,17 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y5
 	VPAND        Y3, Y5, Y5
 	VBLENDVPS    Y7, k9<>+0(SB), Y5, Y5
+	VMULPS       k150<>+0(SB), Y4, Y4
+	VMULPS       Y0, Y4, Y6
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y4, Y8
+	VPMAXUD      Y6, Y8, Y4
+	VPAND        Y3, Y4, Y4
+	VBLENDVPS    Y7, k9<>+0(SB), Y4, Y4
+	VCVTPS2PH    $0x00, Y5, X5
+	VMOVDQU      X5, 32(AX)
 	VCVTPS2PH    $0x00, Y4, X4
-	VMOVDQU      X4, 32(AX)
-	VCVTPS2PH    $0x00, Y5, X4
 	VMOVDQU      X4, 48(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
@@ -18147,7 +18247,7 @@ more:
 	VPUNPCKHDQ  Y1, Y0, Y0
 	VPUNPCKLDQ  Y3, Y2, Y1
 	VPUNPCKHDQ  Y3, Y2, Y2
-	VMOVDQU     k151<>+0(SB), Y3
+	VMOVDQU     k153<>+0(SB), Y3
 	VPUNPCKLQDQ Y1, Y4, Y5
 	VPERMD      Y5, Y3, Y5
 	VMOVDQU     Y5, (AX)
@@ -18167,11 +18267,11 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k151<>+0(SB)/8, $0x0000000400000000
-DATA k151<>+8(SB)/8, $0x0000000500000001
-DATA k151<>+16(SB)/8, $0x0000000600000002
-DATA k151<>+24(SB)/8, $0x0000000700000003
-GLOBL k151<>(SB), RODATA|NOPTR, $32
+DATA k153<>+0(SB)/8, $0x0000000400000000
+DATA k153<>+8(SB)/8, $0x0000000500000001
+DATA k153<>+16(SB)/8, $0x0000000600000002
+DATA k153<>+24(SB)/8, $0x0000000700000003
+GLOBL k153<>(SB), RODATA|NOPTR, $32
 
 // func spreadAVX2(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2
@@ -18250,7 +18350,7 @@ TEXT ·pickAVX2(SB), NOSPLIT, $0-40
 	MOVQ         mask+24(FP), DX
 	VPBROADCASTD (DX), Y1
 	MOVQ         n+32(FP), DX
-	VMOVDQU      k151<>+0(SB), Y2
+	VMOVDQU      k153<>+0(SB), Y2
 
 more:
 	VMOVDQU   (CX), Y3
@@ -18326,49 +18426,49 @@ more:
 	VMOVDQU    (CX), Y0
 	ADDQ       R11, CX
 	MOVL       (BX), DX
-	VPAND      k152<>+0(SB), Y0, Y1
+	VPAND      k154<>+0(SB), Y0, Y1
 	VCVTDQ2PS  Y1, Y1
 	VSUBPS     (DI)(DX*1), Y1, Y1
 	VMULPS     (SI)(DX*1), Y1, Y1
 	VXORPS     k0<>+0(SB), Y1, Y1
 	MOVL       4(BX), DX
 	VPSRLD     $0x04, Y0, Y2
-	VPAND      k152<>+0(SB), Y2, Y2
+	VPAND      k154<>+0(SB), Y2, Y2
 	VCVTDQ2PS  Y2, Y2
 	VSUBPS     (DI)(DX*1), Y2, Y2
 	VMULPS     (SI)(DX*1), Y2, Y2
 	VXORPS     k0<>+0(SB), Y2, Y2
 	MOVL       8(BX), DX
 	VPSRLD     $0x08, Y0, Y3
-	VPAND      k152<>+0(SB), Y3, Y3
+	VPAND      k154<>+0(SB), Y3, Y3
 	VCVTDQ2PS  Y3, Y3
 	VSUBPS     (DI)(DX*1), Y3, Y3
 	VMULPS     (SI)(DX*1), Y3, Y3
 	VXORPS     k0<>+0(SB), Y3, Y3
 	MOVL       12(BX), DX
 	VPSRLD     $0x0c, Y0, Y4
-	VPAND      k152<>+0(SB), Y4, Y4
+	VPAND      k154<>+0(SB), Y4, Y4
 	VCVTDQ2PS  Y4, Y4
 	VSUBPS     (DI)(DX*1), Y4, Y4
 	VMULPS     (SI)(DX*1), Y4, Y4
 	VXORPS     k0<>+0(SB), Y4, Y4
 	MOVL       16(BX), DX
 	VPSRLD     $0x10, Y0, Y5
-	VPAND      k152<>+0(SB), Y5, Y5
+	VPAND      k154<>+0(SB), Y5, Y5
 	VCVTDQ2PS  Y5, Y5
 	VSUBPS     (DI)(DX*1), Y5, Y5
 	VMULPS     (SI)(DX*1), Y5, Y5
 	VXORPS     k0<>+0(SB), Y5, Y5
 	MOVL       20(BX), DX
 	VPSRLD     $0x14, Y0, Y6
-	VPAND      k152<>+0(SB), Y6, Y6
+	VPAND      k154<>+0(SB), Y6, Y6
 	VCVTDQ2PS  Y6, Y6
 	VSUBPS     (DI)(DX*1), Y6, Y6
 	VMULPS     (SI)(DX*1), Y6, Y6
 	VXORPS     k0<>+0(SB), Y6, Y6
 	MOVL       24(BX), DX
 	VPSRLD     $0x18, Y0, Y7
-	VPAND      k152<>+0(SB), Y7, Y7
+	VPAND      k154<>+0(SB), Y7, Y7
 	VCVTDQ2PS  Y7, Y7
 	VSUBPS     (DI)(DX*1), Y7, Y7
 	VMULPS     (SI)(DX*1), Y7, Y7
@@ -18424,7 +18524,7 @@ doubles:
 	VMOVDQU     (CX), Y0
 	ADDQ        R11, CX
 	MOVL        (BX), R13
-	VPAND       k152<>+0(SB), Y0, Y1
+	VPAND       k154<>+0(SB), Y0, Y1
 	VCVTDQ2PS   Y1, Y1
 	VSUBPS      (DI)(R13*1), Y1, Y1
 	VMOVUPS     Y1, (DX)
@@ -18438,7 +18538,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y1, Y1
 	MOVL        4(BX), R13
 	VPSRLD      $0x04, Y0, Y3
-	VPAND       k152<>+0(SB), Y3, Y3
+	VPAND       k154<>+0(SB), Y3, Y3
 	VCVTDQ2PS   Y3, Y3
 	VSUBPS      (DI)(R13*1), Y3, Y3
 	VMOVUPS     Y3, (DX)
@@ -18452,7 +18552,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y3, Y3
 	MOVL        8(BX), R13
 	VPSRLD      $0x08, Y0, Y4
-	VPAND       k152<>+0(SB), Y4, Y4
+	VPAND       k154<>+0(SB), Y4, Y4
 	VCVTDQ2PS   Y4, Y4
 	VSUBPS      (DI)(R13*1), Y4, Y4
 	VMOVUPS     Y4, (DX)
@@ -18466,7 +18566,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y4, Y4
 	MOVL        12(BX), R13
 	VPSRLD      $0x0c, Y0, Y5
-	VPAND       k152<>+0(SB), Y5, Y5
+	VPAND       k154<>+0(SB), Y5, Y5
 	VCVTDQ2PS   Y5, Y5
 	VSUBPS      (DI)(R13*1), Y5, Y5
 	VMOVUPS     Y5, (DX)
@@ -18480,7 +18580,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y5, Y5
 	MOVL        16(BX), R13
 	VPSRLD      $0x10, Y0, Y6
-	VPAND       k152<>+0(SB), Y6, Y6
+	VPAND       k154<>+0(SB), Y6, Y6
 	VCVTDQ2PS   Y6, Y6
 	VSUBPS      (DI)(R13*1), Y6, Y6
 	VMOVUPS     Y6, (DX)
@@ -18494,7 +18594,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y6, Y6
 	MOVL        20(BX), R13
 	VPSRLD      $0x14, Y0, Y7
-	VPAND       k152<>+0(SB), Y7, Y7
+	VPAND       k154<>+0(SB), Y7, Y7
 	VCVTDQ2PS   Y7, Y7
 	VSUBPS      (DI)(R13*1), Y7, Y7
 	VMOVUPS     Y7, (DX)
@@ -18508,7 +18608,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y7, Y7
 	MOVL        24(BX), R13
 	VPSRLD      $0x18, Y0, Y8
-	VPAND       k152<>+0(SB), Y8, Y8
+	VPAND       k154<>+0(SB), Y8, Y8
 	VCVTDQ2PS   Y8, Y8
 	VSUBPS      (DI)(R13*1), Y8, Y8
 	VMOVUPS     Y8, (DX)
@@ -18573,11 +18673,11 @@ doubles:
 	VZEROUPPER
 	RET
 
-DATA k152<>+0(SB)/8, $0x0000000f0000000f
-DATA k152<>+8(SB)/8, $0x0000000f0000000f
-DATA k152<>+16(SB)/8, $0x0000000f0000000f
-DATA k152<>+24(SB)/8, $0x0000000f0000000f
-GLOBL k152<>(SB), RODATA|NOPTR, $32
+DATA k154<>+0(SB)/8, $0x0000000f0000000f
+DATA k154<>+8(SB)/8, $0x0000000f0000000f
+DATA k154<>+16(SB)/8, $0x0000000f0000000f
+DATA k154<>+24(SB)/8, $0x0000000f0000000f
+GLOBL k154<>(SB), RODATA|NOPTR, $32
 
 // func byteColumnsF32AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
 // Requires: AVX, AVX2
@@ -18605,21 +18705,21 @@ more:
 	VMOVDQU    (CX), Y0
 	ADDQ       R11, CX
 	MOVL       (BX), DX
-	VPAND      k153<>+0(SB), Y0, Y1
+	VPAND      k155<>+0(SB), Y0, Y1
 	VCVTDQ2PS  Y1, Y1
 	VSUBPS     (DI)(DX*1), Y1, Y1
 	VMULPS     (SI)(DX*1), Y1, Y1
 	VXORPS     k0<>+0(SB), Y1, Y1
 	MOVL       4(BX), DX
 	VPSRLD     $0x08, Y0, Y2
-	VPAND      k153<>+0(SB), Y2, Y2
+	VPAND      k155<>+0(SB), Y2, Y2
 	VCVTDQ2PS  Y2, Y2
 	VSUBPS     (DI)(DX*1), Y2, Y2
 	VMULPS     (SI)(DX*1), Y2, Y2
 	VXORPS     k0<>+0(SB), Y2, Y2
 	MOVL       8(BX), DX
 	VPSRLD     $0x10, Y0, Y3
-	VPAND      k153<>+0(SB), Y3, Y3
+	VPAND      k155<>+0(SB), Y3, Y3
 	VCVTDQ2PS  Y3, Y3
 	VSUBPS     (DI)(DX*1), Y3, Y3
 	VMULPS     (SI)(DX*1), Y3, Y3
@@ -18633,21 +18733,21 @@ more:
 	VMOVDQU    (CX), Y4
 	ADDQ       R11, CX
 	MOVL       16(BX), DX
-	VPAND      k153<>+0(SB), Y4, Y5
+	VPAND      k155<>+0(SB), Y4, Y5
 	VCVTDQ2PS  Y5, Y5
 	VSUBPS     (DI)(DX*1), Y5, Y5
 	VMULPS     (SI)(DX*1), Y5, Y5
 	VXORPS     k0<>+0(SB), Y5, Y5
 	MOVL       20(BX), DX
 	VPSRLD     $0x08, Y4, Y6
-	VPAND      k153<>+0(SB), Y6, Y6
+	VPAND      k155<>+0(SB), Y6, Y6
 	VCVTDQ2PS  Y6, Y6
 	VSUBPS     (DI)(DX*1), Y6, Y6
 	VMULPS     (SI)(DX*1), Y6, Y6
 	VXORPS     k0<>+0(SB), Y6, Y6
 	MOVL       24(BX), DX
 	VPSRLD     $0x10, Y4, Y7
-	VPAND      k153<>+0(SB), Y7, Y7
+	VPAND      k155<>+0(SB), Y7, Y7
 	VCVTDQ2PS  Y7, Y7
 	VSUBPS     (DI)(DX*1), Y7, Y7
 	VMULPS     (SI)(DX*1), Y7, Y7
@@ -18703,7 +18803,7 @@ doubles:
 	VMOVDQU     (CX), Y0
 	ADDQ        R11, CX
 	MOVL        (BX), R13
-	VPAND       k153<>+0(SB), Y0, Y1
+	VPAND       k155<>+0(SB), Y0, Y1
 	VCVTDQ2PS   Y1, Y1
 	VSUBPS      (DI)(R13*1), Y1, Y1
 	VMOVUPS     Y1, (DX)
@@ -18717,7 +18817,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y1, Y1
 	MOVL        4(BX), R13
 	VPSRLD      $0x08, Y0, Y3
-	VPAND       k153<>+0(SB), Y3, Y3
+	VPAND       k155<>+0(SB), Y3, Y3
 	VCVTDQ2PS   Y3, Y3
 	VSUBPS      (DI)(R13*1), Y3, Y3
 	VMOVUPS     Y3, (DX)
@@ -18731,7 +18831,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y3, Y3
 	MOVL        8(BX), R13
 	VPSRLD      $0x10, Y0, Y4
-	VPAND       k153<>+0(SB), Y4, Y4
+	VPAND       k155<>+0(SB), Y4, Y4
 	VCVTDQ2PS   Y4, Y4
 	VSUBPS      (DI)(R13*1), Y4, Y4
 	VMOVUPS     Y4, (DX)
@@ -18759,7 +18859,7 @@ doubles:
 	VMOVDQU     (CX), Y5
 	ADDQ        R11, CX
 	MOVL        16(BX), R13
-	VPAND       k153<>+0(SB), Y5, Y6
+	VPAND       k155<>+0(SB), Y5, Y6
 	VCVTDQ2PS   Y6, Y6
 	VSUBPS      (DI)(R13*1), Y6, Y6
 	VMOVUPS     Y6, (DX)
@@ -18773,7 +18873,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y6, Y6
 	MOVL        20(BX), R13
 	VPSRLD      $0x08, Y5, Y7
-	VPAND       k153<>+0(SB), Y7, Y7
+	VPAND       k155<>+0(SB), Y7, Y7
 	VCVTDQ2PS   Y7, Y7
 	VSUBPS      (DI)(R13*1), Y7, Y7
 	VMOVUPS     Y7, (DX)
@@ -18787,7 +18887,7 @@ doubles:
 	VXORPS      k0<>+0(SB), Y7, Y7
 	MOVL        24(BX), R13
 	VPSRLD      $0x10, Y5, Y8
-	VPAND       k153<>+0(SB), Y8, Y8
+	VPAND       k155<>+0(SB), Y8, Y8
 	VCVTDQ2PS   Y8, Y8
 	VSUBPS      (DI)(R13*1), Y8, Y8
 	VMOVUPS     Y8, (DX)
@@ -18852,11 +18952,11 @@ doubles:
 	VZEROUPPER
 	RET
 
-DATA k153<>+0(SB)/8, $0x000000ff000000ff
-DATA k153<>+8(SB)/8, $0x000000ff000000ff
-DATA k153<>+16(SB)/8, $0x000000ff000000ff
-DATA k153<>+24(SB)/8, $0x000000ff000000ff
-GLOBL k153<>(SB), RODATA|NOPTR, $32
+DATA k155<>+0(SB)/8, $0x000000ff000000ff
+DATA k155<>+8(SB)/8, $0x000000ff000000ff
+DATA k155<>+16(SB)/8, $0x000000ff000000ff
+DATA k155<>+24(SB)/8, $0x000000ff000000ff
+GLOBL k155<>(SB), RODATA|NOPTR, $32
 
 // func columnsBF16AVX2(dst *byte, src *byte, offsets *uint32, scales *float32, zeros *float32, dstStride int, srcStride int, doubles bool, n int)
 // Requires: AVX, AVX2
@@ -18883,7 +18983,7 @@ more:
 	VMOVDQU      (CX), Y2
 	ADDQ         R10, CX
 	MOVL         (DX), R12
-	VPAND        k152<>+0(SB), Y2, Y3
+	VPAND        k154<>+0(SB), Y2, Y3
 	VCVTDQ2PS    Y3, Y3
 	VSUBPS       (SI)(R12*1), Y3, Y3
 	VMULPS       (BX)(R12*1), Y3, Y3
@@ -18892,7 +18992,7 @@ more:
 	VPADDD       Y4, Y3, Y3
 	MOVL         4(DX), R12
 	VPSRLD       $0x04, Y2, Y4
-	VPAND        k152<>+0(SB), Y4, Y4
+	VPAND        k154<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y4, Y4
 	VSUBPS       (SI)(R12*1), Y4, Y4
 	VMULPS       (BX)(R12*1), Y4, Y4
@@ -18903,7 +19003,7 @@ more:
 	VPBLENDW     $0xaa, Y4, Y3, Y3
 	MOVL         8(DX), R12
 	VPSRLD       $0x08, Y2, Y4
-	VPAND        k152<>+0(SB), Y4, Y4
+	VPAND        k154<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y4, Y4
 	VSUBPS       (SI)(R12*1), Y4, Y4
 	VMULPS       (BX)(R12*1), Y4, Y4
@@ -18912,7 +19012,7 @@ more:
 	VPADDD       Y5, Y4, Y4
 	MOVL         12(DX), R12
 	VPSRLD       $0x0c, Y2, Y5
-	VPAND        k152<>+0(SB), Y5, Y5
+	VPAND        k154<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y5, Y5
 	VSUBPS       (SI)(R12*1), Y5, Y5
 	VMULPS       (BX)(R12*1), Y5, Y5
@@ -18923,7 +19023,7 @@ more:
 	VPBLENDW     $0xaa, Y5, Y4, Y4
 	MOVL         16(DX), R12
 	VPSRLD       $0x10, Y2, Y5
-	VPAND        k152<>+0(SB), Y5, Y5
+	VPAND        k154<>+0(SB), Y5, Y5
 	VCVTDQ2PS    Y5, Y5
 	VSUBPS       (SI)(R12*1), Y5, Y5
 	VMULPS       (BX)(R12*1), Y5, Y5
@@ -18932,7 +19032,7 @@ more:
 	VPADDD       Y6, Y5, Y5
 	MOVL         20(DX), R12
 	VPSRLD       $0x14, Y2, Y6
-	VPAND        k152<>+0(SB), Y6, Y6
+	VPAND        k154<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y6, Y6
 	VSUBPS       (SI)(R12*1), Y6, Y6
 	VMULPS       (BX)(R12*1), Y6, Y6
@@ -18943,7 +19043,7 @@ more:
 	VPBLENDW     $0xaa, Y6, Y5, Y5
 	MOVL         24(DX), R12
 	VPSRLD       $0x18, Y2, Y6
-	VPAND        k152<>+0(SB), Y6, Y6
+	VPAND        k154<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y6, Y6
 	VSUBPS       (SI)(R12*1), Y6, Y6
 	VMULPS       (BX)(R12*1), Y6, Y6
@@ -19009,7 +19109,7 @@ more:
 	VMOVDQU      (CX), Y2
 	ADDQ         R10, CX
 	MOVL         (DX), R12
-	VPAND        k153<>+0(SB), Y2, Y3
+	VPAND        k155<>+0(SB), Y2, Y3
 	VCVTDQ2PS    Y3, Y3
 	VSUBPS       (SI)(R12*1), Y3, Y3
 	VMULPS       (BX)(R12*1), Y3, Y3
@@ -19018,7 +19118,7 @@ more:
 	VPADDD       Y4, Y3, Y3
 	MOVL         4(DX), R12
 	VPSRLD       $0x08, Y2, Y4
-	VPAND        k153<>+0(SB), Y4, Y4
+	VPAND        k155<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y4, Y4
 	VSUBPS       (SI)(R12*1), Y4, Y4
 	VMULPS       (BX)(R12*1), Y4, Y4
@@ -19029,7 +19129,7 @@ more:
 	VPBLENDW     $0xaa, Y4, Y3, Y3
 	MOVL         8(DX), R12
 	VPSRLD       $0x10, Y2, Y4
-	VPAND        k153<>+0(SB), Y4, Y4
+	VPAND        k155<>+0(SB), Y4, Y4
 	VCVTDQ2PS    Y4, Y4
 	VSUBPS       (SI)(R12*1), Y4, Y4
 	VMULPS       (BX)(R12*1), Y4, Y4
@@ -19049,7 +19149,7 @@ more:
 	VMOVDQU      (CX), Y2
 	ADDQ         R10, CX
 	MOVL         16(DX), R12
-	VPAND        k153<>+0(SB), Y2, Y5
+	VPAND        k155<>+0(SB), Y2, Y5
 	VCVTDQ2PS    Y5, Y5
 	VSUBPS       (SI)(R12*1), Y5, Y5
 	VMULPS       (BX)(R12*1), Y5, Y5
@@ -19058,7 +19158,7 @@ more:
 	VPADDD       Y6, Y5, Y5
 	MOVL         20(DX), R12
 	VPSRLD       $0x08, Y2, Y6
-	VPAND        k153<>+0(SB), Y6, Y6
+	VPAND        k155<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y6, Y6
 	VSUBPS       (SI)(R12*1), Y6, Y6
 	VMULPS       (BX)(R12*1), Y6, Y6
@@ -19069,7 +19169,7 @@ more:
 	VPBLENDW     $0xaa, Y6, Y5, Y5
 	MOVL         24(DX), R12
 	VPSRLD       $0x10, Y2, Y6
-	VPAND        k153<>+0(SB), Y6, Y6
+	VPAND        k155<>+0(SB), Y6, Y6
 	VCVTDQ2PS    Y6, Y6
 	VSUBPS       (SI)(R12*1), Y6, Y6
 	VMULPS       (BX)(R12*1), Y6, Y6
@@ -19133,49 +19233,49 @@ more:
 	VMOVDQU    (CX), Y0
 	ADDQ       R10, CX
 	MOVL       (DX), R12
-	VPAND      k152<>+0(SB), Y0, Y1
+	VPAND      k154<>+0(SB), Y0, Y1
 	VCVTDQ2PS  Y1, Y1
 	VSUBPS     (SI)(R12*1), Y1, Y1
 	VMULPS     (BX)(R12*1), Y1, Y1
 	VXORPS     k0<>+0(SB), Y1, Y1
 	MOVL       4(DX), R12
 	VPSRLD     $0x04, Y0, Y2
-	VPAND      k152<>+0(SB), Y2, Y2
+	VPAND      k154<>+0(SB), Y2, Y2
 	VCVTDQ2PS  Y2, Y2
 	VSUBPS     (SI)(R12*1), Y2, Y2
 	VMULPS     (BX)(R12*1), Y2, Y2
 	VXORPS     k0<>+0(SB), Y2, Y2
 	MOVL       8(DX), R12
 	VPSRLD     $0x08, Y0, Y3
-	VPAND      k152<>+0(SB), Y3, Y3
+	VPAND      k154<>+0(SB), Y3, Y3
 	VCVTDQ2PS  Y3, Y3
 	VSUBPS     (SI)(R12*1), Y3, Y3
 	VMULPS     (BX)(R12*1), Y3, Y3
 	VXORPS     k0<>+0(SB), Y3, Y3
 	MOVL       12(DX), R12
 	VPSRLD     $0x0c, Y0, Y4
-	VPAND      k152<>+0(SB), Y4, Y4
+	VPAND      k154<>+0(SB), Y4, Y4
 	VCVTDQ2PS  Y4, Y4
 	VSUBPS     (SI)(R12*1), Y4, Y4
 	VMULPS     (BX)(R12*1), Y4, Y4
 	VXORPS     k0<>+0(SB), Y4, Y4
 	MOVL       16(DX), R12
 	VPSRLD     $0x10, Y0, Y5
-	VPAND      k152<>+0(SB), Y5, Y5
+	VPAND      k154<>+0(SB), Y5, Y5
 	VCVTDQ2PS  Y5, Y5
 	VSUBPS     (SI)(R12*1), Y5, Y5
 	VMULPS     (BX)(R12*1), Y5, Y5
 	VXORPS     k0<>+0(SB), Y5, Y5
 	MOVL       20(DX), R12
 	VPSRLD     $0x14, Y0, Y6
-	VPAND      k152<>+0(SB), Y6, Y6
+	VPAND      k154<>+0(SB), Y6, Y6
 	VCVTDQ2PS  Y6, Y6
 	VSUBPS     (SI)(R12*1), Y6, Y6
 	VMULPS     (BX)(R12*1), Y6, Y6
 	VXORPS     k0<>+0(SB), Y6, Y6
 	MOVL       24(DX), R12
 	VPSRLD     $0x18, Y0, Y7
-	VPAND      k152<>+0(SB), Y7, Y7
+	VPAND      k154<>+0(SB), Y7, Y7
 	VCVTDQ2PS  Y7, Y7
 	VSUBPS     (SI)(R12*1), Y7, Y7
 	VMULPS     (BX)(R12*1), Y7, Y7
@@ -19257,21 +19357,21 @@ more:
 	VMOVDQU    (CX), Y0
 	ADDQ       R10, CX
 	MOVL       (DX), R12
-	VPAND      k153<>+0(SB), Y0, Y1
+	VPAND      k155<>+0(SB), Y0, Y1
 	VCVTDQ2PS  Y1, Y1
 	VSUBPS     (SI)(R12*1), Y1, Y1
 	VMULPS     (BX)(R12*1), Y1, Y1
 	VXORPS     k0<>+0(SB), Y1, Y1
 	MOVL       4(DX), R12
 	VPSRLD     $0x08, Y0, Y2
-	VPAND      k153<>+0(SB), Y2, Y2
+	VPAND      k155<>+0(SB), Y2, Y2
 	VCVTDQ2PS  Y2, Y2
 	VSUBPS     (SI)(R12*1), Y2, Y2
 	VMULPS     (BX)(R12*1), Y2, Y2
 	VXORPS     k0<>+0(SB), Y2, Y2
 	MOVL       8(DX), R12
 	VPSRLD     $0x10, Y0, Y3
-	VPAND      k153<>+0(SB), Y3, Y3
+	VPAND      k155<>+0(SB), Y3, Y3
 	VCVTDQ2PS  Y3, Y3
 	VSUBPS     (SI)(R12*1), Y3, Y3
 	VMULPS     (BX)(R12*1), Y3, Y3
@@ -19285,21 +19385,21 @@ more:
 	VMOVDQU    (CX), Y4
 	ADDQ       R10, CX
 	MOVL       16(DX), R12
-	VPAND      k153<>+0(SB), Y4, Y5
+	VPAND      k155<>+0(SB), Y4, Y5
 	VCVTDQ2PS  Y5, Y5
 	VSUBPS     (SI)(R12*1), Y5, Y5
 	VMULPS     (BX)(R12*1), Y5, Y5
 	VXORPS     k0<>+0(SB), Y5, Y5
 	MOVL       20(DX), R12
 	VPSRLD     $0x08, Y4, Y6
-	VPAND      k153<>+0(SB), Y6, Y6
+	VPAND      k155<>+0(SB), Y6, Y6
 	VCVTDQ2PS  Y6, Y6
 	VSUBPS     (SI)(R12*1), Y6, Y6
 	VMULPS     (BX)(R12*1), Y6, Y6
 	VXORPS     k0<>+0(SB), Y6, Y6
 	MOVL       24(DX), R12
 	VPSRLD     $0x10, Y4, Y7
-	VPAND      k153<>+0(SB), Y7, Y7
+	VPAND      k155<>+0(SB), Y7, Y7
 	VCVTDQ2PS  Y7, Y7
 	VSUBPS     (SI)(R12*1), Y7, Y7
 	VMULPS     (BX)(R12*1), Y7, Y7
@@ -19371,9 +19471,9 @@ TEXT ·eachF32AVX2(SB), NOSPLIT, $96-40
 	MOVQ    n+32(FP), SI
 	LEAQ    31(SP), DI
 	ANDQ    $-32, DI
-	VMOVDQU k154<>+0(SB), Y0
-	VMOVDQU k155<>+0(SB), Y1
-	VMOVDQU k156<>+0(SB), Y2
+	VMOVDQU k156<>+0(SB), Y0
+	VMOVDQU k157<>+0(SB), Y1
+	VMOVDQU k158<>+0(SB), Y2
 
 more:
 	SUBQ       $0x02, SI
@@ -19487,23 +19587,23 @@ slowly:
 	JGT         slowly
 	JMP         more
 
-DATA k154<>+0(SB)/8, $0xffffffffffffffff
-DATA k154<>+8(SB)/8, $0xffffffffffffffff
-DATA k154<>+16(SB)/8, $0xffffffffffffffff
-DATA k154<>+24(SB)/8, $0xffffffffffffffff
-GLOBL k154<>(SB), RODATA|NOPTR, $32
-
-DATA k155<>+0(SB)/8, $0x42ffffff42ffffff
-DATA k155<>+8(SB)/8, $0x42ffffff42ffffff
-DATA k155<>+16(SB)/8, $0x42ffffff42ffffff
-DATA k155<>+24(SB)/8, $0x42ffffff42ffffff
-GLOBL k155<>(SB), RODATA|NOPTR, $32
-
-DATA k156<>+0(SB)/8, $0x217fffff217fffff
-DATA k156<>+8(SB)/8, $0x217fffff217fffff
-DATA k156<>+16(SB)/8, $0x217fffff217fffff
-DATA k156<>+24(SB)/8, $0x217fffff217fffff
+DATA k156<>+0(SB)/8, $0xffffffffffffffff
+DATA k156<>+8(SB)/8, $0xffffffffffffffff
+DATA k156<>+16(SB)/8, $0xffffffffffffffff
+DATA k156<>+24(SB)/8, $0xffffffffffffffff
 GLOBL k156<>(SB), RODATA|NOPTR, $32
+
+DATA k157<>+0(SB)/8, $0x42ffffff42ffffff
+DATA k157<>+8(SB)/8, $0x42ffffff42ffffff
+DATA k157<>+16(SB)/8, $0x42ffffff42ffffff
+DATA k157<>+24(SB)/8, $0x42ffffff42ffffff
+GLOBL k157<>(SB), RODATA|NOPTR, $32
+
+DATA k158<>+0(SB)/8, $0x217fffff217fffff
+DATA k158<>+8(SB)/8, $0x217fffff217fffff
+DATA k158<>+16(SB)/8, $0x217fffff217fffff
+DATA k158<>+24(SB)/8, $0x217fffff217fffff
+GLOBL k158<>(SB), RODATA|NOPTR, $32
 
 // func eachBF16AVX2(dst *byte, src *float32, a *float32, b *float32, n int)
 // Requires: AVX, AVX2, MMX+
@@ -19518,9 +19618,9 @@ TEXT ·eachBF16AVX2(SB), NOSPLIT, $96-40
 	MOVQ    n+32(FP), SI
 	LEAQ    31(SP), DI
 	ANDQ    $-32, DI
-	VMOVDQU k154<>+0(SB), Y0
-	VMOVDQU k155<>+0(SB), Y1
-	VMOVDQU k156<>+0(SB), Y2
+	VMOVDQU k156<>+0(SB), Y0
+	VMOVDQU k157<>+0(SB), Y1
+	VMOVDQU k158<>+0(SB), Y2
 
 more:
 	SUBQ       $0x02, SI
@@ -19561,20 +19661,20 @@ more:
 	CMPL       R8, $0xff
 	JNE        slow
 	VMULPS     (DX), Y3, Y3
-	VMULPS     k157<>+0(SB), Y3, Y7
+	VMULPS     k159<>+0(SB), Y3, Y7
 	VSUBPS     Y3, Y7, Y3
 	VSUBPS     Y3, Y7, Y3
 	VMULPS     32(DX), Y4, Y4
-	VMULPS     k157<>+0(SB), Y4, Y7
+	VMULPS     k159<>+0(SB), Y4, Y7
 	VSUBPS     Y4, Y7, Y4
 	VSUBPS     Y4, Y7, Y4
 	VCMPPS     $0x03, Y4, Y3, Y7
 	VMULPS     64(DX), Y5, Y5
-	VMULPS     k157<>+0(SB), Y5, Y8
+	VMULPS     k159<>+0(SB), Y5, Y8
 	VSUBPS     Y5, Y8, Y5
 	VSUBPS     Y5, Y8, Y5
 	VMULPS     96(DX), Y6, Y6
-	VMULPS     k157<>+0(SB), Y6, Y8
+	VMULPS     k159<>+0(SB), Y6, Y8
 	VSUBPS     Y6, Y8, Y6
 	VSUBPS     Y6, Y8, Y6
 	VCMPPS     $0x03, Y6, Y5, Y8
@@ -19663,11 +19763,11 @@ slowly:
 	JGT         slowly
 	JMP         more
 
-DATA k157<>+0(SB)/8, $0x4780008047800080
-DATA k157<>+8(SB)/8, $0x4780008047800080
-DATA k157<>+16(SB)/8, $0x4780008047800080
-DATA k157<>+24(SB)/8, $0x4780008047800080
-GLOBL k157<>(SB), RODATA|NOPTR, $32
+DATA k159<>+0(SB)/8, $0x4780008047800080
+DATA k159<>+8(SB)/8, $0x4780008047800080
+DATA k159<>+16(SB)/8, $0x4780008047800080
+DATA k159<>+24(SB)/8, $0x4780008047800080
+GLOBL k159<>(SB), RODATA|NOPTR, $32
 
 // func eachF16AVX2(dst *byte, src *float32, a *float32, b *float32, n int)
 // Requires: AVX, AVX2, F16C, MMX+
@@ -19682,9 +19782,9 @@ TEXT ·eachF16AVX2(SB), NOSPLIT, $96-40
 	MOVQ    n+32(FP), SI
 	LEAQ    31(SP), DI
 	ANDQ    $-32, DI
-	VMOVDQU k154<>+0(SB), Y0
-	VMOVDQU k155<>+0(SB), Y1
-	VMOVDQU k156<>+0(SB), Y2
+	VMOVDQU k156<>+0(SB), Y0
+	VMOVDQU k157<>+0(SB), Y1
+	VMOVDQU k158<>+0(SB), Y2
 
 more:
 	SUBQ       $0x02, SI
@@ -19969,7 +20069,7 @@ TEXT ·nearestAVX2(SB), NOSPLIT, $0-56
 	MOVQ         least+32(FP), AX
 	VMOVSS       (AX), X0
 	VMAXSS       (BX), X0, X1
-	VMOVSD       k158<>+0(SB), X0
+	VMOVSD       k160<>+0(SB), X0
 	VCVTSS2SD    X1, X0, X11
 	VDIVSD       X11, X0, X11
 	VCVTSD2SS    X11, X11, X11
@@ -19979,7 +20079,7 @@ run:
 	MOVQ         chunks+40(FP), DI
 	VBROADCASTSS X11, Y9
 	VBROADCASTSS (BX), Y10
-	VPSUBD       k159<>+0(SB), Y10, Y10
+	VPSUBD       k161<>+0(SB), Y10, Y10
 	MOVL         (BX), R9
 	SUBL         $0x2d800000, R9
 	LEAQ         4(BX), R10
@@ -19987,7 +20087,7 @@ run:
 	CMOVQNE      R10, BX
 	VMOVSS       (AX), X0
 	VMAXSS       (BX), X0, X1
-	VMOVSD       k158<>+0(SB), X0
+	VMOVSD       k160<>+0(SB), X0
 	VCVTSS2SD    X1, X0, X11
 	VDIVSD       X11, X0, X11
 	VCVTSD2SS    X11, X11, X11
@@ -20062,12 +20162,12 @@ scaled:
 	VPACKSSDW      Y0, Y12, Y12
 	VPACKSSDW      Y2, Y1, Y1
 	VPACKSSWB      Y1, Y12, Y12
-	VMOVDQU        k151<>+0(SB), Y0
+	VMOVDQU        k153<>+0(SB), Y0
 	VPERMD         Y12, Y0, Y12
 	VPAND          k6<>+0(SB), Y12, Y12
 	VBROADCASTI128 64(R8), Y0
 	VPSHUFB        Y12, Y0, Y12
-	VPMADDUBSW     k160<>+0(SB), Y12, Y12
+	VPMADDUBSW     k162<>+0(SB), Y12, Y12
 	VEXTRACTI128   $0x01, Y12, X0
 	VPACKUSWB      X0, X12, X0
 	VMOVDQU        X0, (CX)
@@ -20088,19 +20188,19 @@ checked:
 	VMOVDQA   Y12, Y13
 	VMOVDQU   (DX), Y0
 	VPADDD    Y0, Y0, Y1
-	VPADDD    k154<>+0(SB), Y1, Y1
+	VPADDD    k156<>+0(SB), Y1, Y1
 	VPMINUD   Y1, Y13, Y13
 	VMOVDQU   32(DX), Y1
 	VPADDD    Y1, Y1, Y2
-	VPADDD    k154<>+0(SB), Y2, Y2
+	VPADDD    k156<>+0(SB), Y2, Y2
 	VPMINUD   Y2, Y13, Y13
 	VMOVDQU   64(DX), Y2
 	VPADDD    Y2, Y2, Y3
-	VPADDD    k154<>+0(SB), Y3, Y3
+	VPADDD    k156<>+0(SB), Y3, Y3
 	VPMINUD   Y3, Y13, Y13
 	VMOVDQU   96(DX), Y3
 	VPADDD    Y3, Y3, Y15
-	VPADDD    k154<>+0(SB), Y15, Y15
+	VPADDD    k156<>+0(SB), Y15, Y15
 	VPMINUD   Y15, Y13, Y13
 	VPCMPEQD  Y12, Y13, Y13
 	VMOVMSKPS Y13, R10
@@ -20145,20 +20245,20 @@ doubled:
 	VINSERTF128 $0x01, X3, Y14, Y3
 	JMP         scaled
 
-DATA k158<>+0(SB)/8, $0x3ff0000000000000
-GLOBL k158<>(SB), RODATA|NOPTR, $8
+DATA k160<>+0(SB)/8, $0x3ff0000000000000
+GLOBL k160<>(SB), RODATA|NOPTR, $8
 
-DATA k159<>+0(SB)/8, $0x2000000020000000
-DATA k159<>+8(SB)/8, $0x2000000020000000
-DATA k159<>+16(SB)/8, $0x2000000020000000
-DATA k159<>+24(SB)/8, $0x2000000020000000
-GLOBL k159<>(SB), RODATA|NOPTR, $32
+DATA k161<>+0(SB)/8, $0x2000000020000000
+DATA k161<>+8(SB)/8, $0x2000000020000000
+DATA k161<>+16(SB)/8, $0x2000000020000000
+DATA k161<>+24(SB)/8, $0x2000000020000000
+GLOBL k161<>(SB), RODATA|NOPTR, $32
 
-DATA k160<>+0(SB)/8, $0x0110011001100110
-DATA k160<>+8(SB)/8, $0x0110011001100110
-DATA k160<>+16(SB)/8, $0x0110011001100110
-DATA k160<>+24(SB)/8, $0x0110011001100110
-GLOBL k160<>(SB), RODATA|NOPTR, $32
+DATA k162<>+0(SB)/8, $0x0110011001100110
+DATA k162<>+8(SB)/8, $0x0110011001100110
+DATA k162<>+16(SB)/8, $0x0110011001100110
+DATA k162<>+24(SB)/8, $0x0110011001100110
+GLOBL k162<>(SB), RODATA|NOPTR, $32
 
 // func int8AVX2(dst *byte, src *byte, scales *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV
@@ -20168,8 +20268,8 @@ TEXT ·int8AVX2(SB), NOSPLIT, $0-40
 	MOVQ      src+8(FP), CX
 	MOVQ      scales+16(FP), DX
 	MOVQ      n+32(FP), BX
-	VMOVSD    k161<>+0(SB), X0
-	VMOVSD    k158<>+0(SB), X1
+	VMOVSD    k163<>+0(SB), X0
+	VMOVSD    k160<>+0(SB), X1
 	VCVTSS2SD (DX), X1, X6
 	VDIVSD    X6, X1, X6
 	VCVTSD2SS X6, X6, X6
@@ -20182,14 +20282,14 @@ run:
 	MOVQ         chunks+24(FP), SI
 	VBROADCASTSS X6, Y4
 	VBROADCASTSS (DX), Y5
-	VPSUBD       k159<>+0(SB), Y5, Y5
+	VPSUBD       k161<>+0(SB), Y5, Y5
 	MOVL         (DX), DI
 	SUBL         $0x2d800000, DI
 	LEAQ         4(DX), R8
 	CMPQ         BX, $0x01
 	CMOVQNE      R8, DX
-	VMOVSD       k161<>+0(SB), X0
-	VMOVSD       k158<>+0(SB), X1
+	VMOVSD       k163<>+0(SB), X0
+	VMOVSD       k160<>+0(SB), X1
 	VCVTSS2SD    (DX), X1, X6
 	VDIVSD       X6, X1, X6
 	VCVTSD2SS    X6, X6, X6
@@ -20225,7 +20325,7 @@ scaled:
 	VPACKSSDW Y1, Y0, Y0
 	VPACKSSDW Y3, Y2, Y2
 	VPACKSSWB Y2, Y0, Y0
-	VMOVDQU   k151<>+0(SB), Y1
+	VMOVDQU   k153<>+0(SB), Y1
 	VPERMD    Y0, Y1, Y0
 	VMOVDQU   Y0, (AX)
 	ADDQ      $0x00000080, CX
@@ -20270,14 +20370,14 @@ doubled:
 	VINSERTF128 $0x01, X3, Y8, Y3
 	JMP         scaled
 
-DATA k161<>+0(SB)/8, $0x405fc00000000000
-GLOBL k161<>(SB), RODATA|NOPTR, $8
+DATA k163<>+0(SB)/8, $0x405fc00000000000
+GLOBL k163<>(SB), RODATA|NOPTR, $8
 
-DATA k162<>+0(SB)/8, $0x7fff7fff7fff7fff
-DATA k162<>+8(SB)/8, $0x7fff7fff7fff7fff
-DATA k162<>+16(SB)/8, $0x7fff7fff7fff7fff
-DATA k162<>+24(SB)/8, $0x7fff7fff7fff7fff
-GLOBL k162<>(SB), RODATA|NOPTR, $32
+DATA k164<>+0(SB)/8, $0x7fff7fff7fff7fff
+DATA k164<>+8(SB)/8, $0x7fff7fff7fff7fff
+DATA k164<>+16(SB)/8, $0x7fff7fff7fff7fff
+DATA k164<>+24(SB)/8, $0x7fff7fff7fff7fff
+GLOBL k164<>(SB), RODATA|NOPTR, $32
 
 // func special32AVX2(counts *uint32, src *byte, infinity uint32, n int)
 // Requires: AVX, AVX2
@@ -20291,7 +20391,7 @@ TEXT ·special32AVX2(SB), NOSPLIT, $0-32
 	MOVL         infinity+16(FP), DX
 	VMOVD        DX, X2
 	VPBROADCASTD X2, Y2
-	VPADDD       k154<>+0(SB), Y2, Y1
+	VPADDD       k156<>+0(SB), Y2, Y1
 	MOVQ         n+24(FP), DX
 	VPXOR        Y3, Y3, Y3
 	VPXOR        Y4, Y4, Y4
@@ -20327,11 +20427,11 @@ TEXT ·special16AVX2(SB), NOSPLIT, $0-32
 	// sums[1] += magnitude > infinity.
 	MOVQ         counts+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VMOVDQU      k162<>+0(SB), Y0
+	VMOVDQU      k164<>+0(SB), Y0
 	MOVL         infinity+16(FP), DX
 	VMOVD        DX, X2
 	VPBROADCASTW X2, Y2
-	VPADDW       k154<>+0(SB), Y2, Y1
+	VPADDW       k156<>+0(SB), Y2, Y1
 	MOVQ         n+24(FP), DX
 	VPXOR        Y3, Y3, Y3
 	VPXOR        Y4, Y4, Y4
@@ -20353,19 +20453,19 @@ more:
 	DECQ     DX
 	JNZ      more
 	VPADDW   Y3, Y5, Y3
-	VPMADDWD k163<>+0(SB), Y3, Y3
+	VPMADDWD k165<>+0(SB), Y3, Y3
 	VMOVDQU  Y3, (AX)
 	VPADDW   Y4, Y6, Y4
-	VPMADDWD k163<>+0(SB), Y4, Y4
+	VPMADDWD k165<>+0(SB), Y4, Y4
 	VMOVDQU  Y4, 32(AX)
 	VZEROUPPER
 	RET
 
-DATA k163<>+0(SB)/8, $0x0001000100010001
-DATA k163<>+8(SB)/8, $0x0001000100010001
-DATA k163<>+16(SB)/8, $0x0001000100010001
-DATA k163<>+24(SB)/8, $0x0001000100010001
-GLOBL k163<>(SB), RODATA|NOPTR, $32
+DATA k165<>+0(SB)/8, $0x0001000100010001
+DATA k165<>+8(SB)/8, $0x0001000100010001
+DATA k165<>+16(SB)/8, $0x0001000100010001
+DATA k165<>+24(SB)/8, $0x0001000100010001
+GLOBL k165<>(SB), RODATA|NOPTR, $32
 
 // func importanceAVX2(s *float32, elems int, trials int)
 // Requires: AVX
@@ -20471,8 +20571,8 @@ squares:
 	ADDQ    $0x40, DX
 	CMPQ    DX, CX
 	JCS     squares
-	VMULPS  k164<>+0(SB), Y0, Y0
-	VMULPS  k164<>+0(SB), Y1, Y1
+	VMULPS  k166<>+0(SB), Y0, Y0
+	VMULPS  k166<>+0(SB), Y1, Y1
 	VSQRTPS Y0, Y0
 	VSQRTPS Y1, Y1
 	MOVQ    $0x00000000, DX
@@ -20492,11 +20592,11 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k164<>+0(SB)/8, $0x3d0000003d000000
-DATA k164<>+8(SB)/8, $0x3d0000003d000000
-DATA k164<>+16(SB)/8, $0x3d0000003d000000
-DATA k164<>+24(SB)/8, $0x3d0000003d000000
-GLOBL k164<>(SB), RODATA|NOPTR, $32
+DATA k166<>+0(SB)/8, $0x3d0000003d000000
+DATA k166<>+8(SB)/8, $0x3d0000003d000000
+DATA k166<>+16(SB)/8, $0x3d0000003d000000
+DATA k166<>+24(SB)/8, $0x3d0000003d000000
+GLOBL k166<>(SB), RODATA|NOPTR, $32
 
 // func affineAVX2(s *float32, elems int, trials int)
 // Requires: AVX
@@ -20572,16 +20672,16 @@ spread:
 	VMULPS       Y5, Y7, Y7
 	VANDPS       k125<>+0(SB), Y2, Y2
 	VANDPS       k125<>+0(SB), Y3, Y3
-	VCMPPS       $0x05, k165<>+0(SB), Y2, Y2
-	VCMPPS       $0x05, k165<>+0(SB), Y3, Y3
+	VCMPPS       $0x05, k167<>+0(SB), Y2, Y2
+	VCMPPS       $0x05, k167<>+0(SB), Y3, Y3
 	VORPS        8640(AX), Y2, Y2
 	VORPS        8672(AX), Y3, Y3
 	VMOVUPS      Y2, 8640(AX)
 	VMOVUPS      Y3, 8672(AX)
 	VANDPS       k125<>+0(SB), Y6, Y6
 	VANDPS       k125<>+0(SB), Y7, Y7
-	VCMPPS       $0x05, k165<>+0(SB), Y6, Y6
-	VCMPPS       $0x05, k165<>+0(SB), Y7, Y7
+	VCMPPS       $0x05, k167<>+0(SB), Y6, Y6
+	VCMPPS       $0x05, k167<>+0(SB), Y7, Y7
 	VORPS        8640(AX), Y6, Y6
 	VORPS        8672(AX), Y7, Y7
 	VMOVUPS      Y6, 8640(AX)
@@ -20663,16 +20763,16 @@ trial:
 	VMULPS       Y5, Y9, Y9
 	VANDPS       k125<>+0(SB), Y2, Y2
 	VANDPS       k125<>+0(SB), Y3, Y3
-	VCMPPS       $0x05, k165<>+0(SB), Y2, Y2
-	VCMPPS       $0x05, k165<>+0(SB), Y3, Y3
+	VCMPPS       $0x05, k167<>+0(SB), Y2, Y2
+	VCMPPS       $0x05, k167<>+0(SB), Y3, Y3
 	VORPS        8640(AX), Y2, Y2
 	VORPS        8672(AX), Y3, Y3
 	VMOVUPS      Y2, 8640(AX)
 	VMOVUPS      Y3, 8672(AX)
 	VANDPS       k125<>+0(SB), Y8, Y8
 	VANDPS       k125<>+0(SB), Y9, Y9
-	VCMPPS       $0x05, k165<>+0(SB), Y8, Y8
-	VCMPPS       $0x05, k165<>+0(SB), Y9, Y9
+	VCMPPS       $0x05, k167<>+0(SB), Y8, Y8
+	VCMPPS       $0x05, k167<>+0(SB), Y9, Y9
 	VORPS        8640(AX), Y8, Y8
 	VORPS        8672(AX), Y9, Y9
 	VMOVUPS      Y8, 8640(AX)
@@ -20811,11 +20911,11 @@ cost2:
 	VZEROUPPER
 	RET
 
-DATA k165<>+0(SB)/8, $0x4a8000004a800000
-DATA k165<>+8(SB)/8, $0x4a8000004a800000
-DATA k165<>+16(SB)/8, $0x4a8000004a800000
-DATA k165<>+24(SB)/8, $0x4a8000004a800000
-GLOBL k165<>(SB), RODATA|NOPTR, $32
+DATA k167<>+0(SB)/8, $0x4a8000004a800000
+DATA k167<>+8(SB)/8, $0x4a8000004a800000
+DATA k167<>+16(SB)/8, $0x4a8000004a800000
+DATA k167<>+24(SB)/8, $0x4a8000004a800000
+GLOBL k167<>(SB), RODATA|NOPTR, $32
 
 // func affineAbsoluteAVX2(s *float32, elems int, trials int)
 // Requires: AVX
@@ -20891,16 +20991,16 @@ spread:
 	VMULPS       Y5, Y7, Y7
 	VANDPS       k125<>+0(SB), Y2, Y2
 	VANDPS       k125<>+0(SB), Y3, Y3
-	VCMPPS       $0x05, k165<>+0(SB), Y2, Y2
-	VCMPPS       $0x05, k165<>+0(SB), Y3, Y3
+	VCMPPS       $0x05, k167<>+0(SB), Y2, Y2
+	VCMPPS       $0x05, k167<>+0(SB), Y3, Y3
 	VORPS        8640(AX), Y2, Y2
 	VORPS        8672(AX), Y3, Y3
 	VMOVUPS      Y2, 8640(AX)
 	VMOVUPS      Y3, 8672(AX)
 	VANDPS       k125<>+0(SB), Y6, Y6
 	VANDPS       k125<>+0(SB), Y7, Y7
-	VCMPPS       $0x05, k165<>+0(SB), Y6, Y6
-	VCMPPS       $0x05, k165<>+0(SB), Y7, Y7
+	VCMPPS       $0x05, k167<>+0(SB), Y6, Y6
+	VCMPPS       $0x05, k167<>+0(SB), Y7, Y7
 	VORPS        8640(AX), Y6, Y6
 	VORPS        8672(AX), Y7, Y7
 	VMOVUPS      Y6, 8640(AX)
@@ -20982,16 +21082,16 @@ trial:
 	VMULPS       Y5, Y9, Y9
 	VANDPS       k125<>+0(SB), Y2, Y2
 	VANDPS       k125<>+0(SB), Y3, Y3
-	VCMPPS       $0x05, k165<>+0(SB), Y2, Y2
-	VCMPPS       $0x05, k165<>+0(SB), Y3, Y3
+	VCMPPS       $0x05, k167<>+0(SB), Y2, Y2
+	VCMPPS       $0x05, k167<>+0(SB), Y3, Y3
 	VORPS        8640(AX), Y2, Y2
 	VORPS        8672(AX), Y3, Y3
 	VMOVUPS      Y2, 8640(AX)
 	VMOVUPS      Y3, 8672(AX)
 	VANDPS       k125<>+0(SB), Y8, Y8
 	VANDPS       k125<>+0(SB), Y9, Y9
-	VCMPPS       $0x05, k165<>+0(SB), Y8, Y8
-	VCMPPS       $0x05, k165<>+0(SB), Y9, Y9
+	VCMPPS       $0x05, k167<>+0(SB), Y8, Y8
+	VCMPPS       $0x05, k167<>+0(SB), Y9, Y9
 	VORPS        8640(AX), Y8, Y8
 	VORPS        8672(AX), Y9, Y9
 	VMOVUPS      Y8, 8640(AX)
@@ -21382,11 +21482,11 @@ move:
 	VCMPPS    $0x11, Y1, Y7, Y6
 	VMULPS    (AX)(R8*1), Y2, Y5
 	VDIVPS    Y1, Y5, Y5
-	VADDPS    k166<>+0(SB), Y5, Y5
-	VANDPS    k167<>+0(SB), Y5, Y5
-	VPMAXSD   k168<>+0(SB), Y5, Y5
-	VPMINSD   k169<>+0(SB), Y5, Y5
-	VPSUBD    k170<>+0(SB), Y5, Y5
+	VADDPS    k168<>+0(SB), Y5, Y5
+	VANDPS    k169<>+0(SB), Y5, Y5
+	VPMAXSD   k170<>+0(SB), Y5, Y5
+	VPMINSD   k171<>+0(SB), Y5, Y5
+	VPSUBD    k172<>+0(SB), Y5, Y5
 	VCVTDQ2PS Y5, Y5
 	VCMPPS    $0x04, Y0, Y5, Y7
 	VANDPS    Y7, Y6, Y6
@@ -21437,35 +21537,35 @@ still:
 	VZEROUPPER
 	RET
 
-DATA k166<>+0(SB)/8, $0x4b4000004b400000
-DATA k166<>+8(SB)/8, $0x4b4000004b400000
-DATA k166<>+16(SB)/8, $0x4b4000004b400000
-DATA k166<>+24(SB)/8, $0x4b4000004b400000
-GLOBL k166<>(SB), RODATA|NOPTR, $32
-
-DATA k167<>+0(SB)/8, $0x007fffff007fffff
-DATA k167<>+8(SB)/8, $0x007fffff007fffff
-DATA k167<>+16(SB)/8, $0x007fffff007fffff
-DATA k167<>+24(SB)/8, $0x007fffff007fffff
-GLOBL k167<>(SB), RODATA|NOPTR, $32
-
-DATA k168<>+0(SB)/8, $0x003ffffc003ffffc
-DATA k168<>+8(SB)/8, $0x003ffffc003ffffc
-DATA k168<>+16(SB)/8, $0x003ffffc003ffffc
-DATA k168<>+24(SB)/8, $0x003ffffc003ffffc
+DATA k168<>+0(SB)/8, $0x4b4000004b400000
+DATA k168<>+8(SB)/8, $0x4b4000004b400000
+DATA k168<>+16(SB)/8, $0x4b4000004b400000
+DATA k168<>+24(SB)/8, $0x4b4000004b400000
 GLOBL k168<>(SB), RODATA|NOPTR, $32
 
-DATA k169<>+0(SB)/8, $0x0040000300400003
-DATA k169<>+8(SB)/8, $0x0040000300400003
-DATA k169<>+16(SB)/8, $0x0040000300400003
-DATA k169<>+24(SB)/8, $0x0040000300400003
+DATA k169<>+0(SB)/8, $0x007fffff007fffff
+DATA k169<>+8(SB)/8, $0x007fffff007fffff
+DATA k169<>+16(SB)/8, $0x007fffff007fffff
+DATA k169<>+24(SB)/8, $0x007fffff007fffff
 GLOBL k169<>(SB), RODATA|NOPTR, $32
 
-DATA k170<>+0(SB)/8, $0x0040000000400000
-DATA k170<>+8(SB)/8, $0x0040000000400000
-DATA k170<>+16(SB)/8, $0x0040000000400000
-DATA k170<>+24(SB)/8, $0x0040000000400000
+DATA k170<>+0(SB)/8, $0x003ffffc003ffffc
+DATA k170<>+8(SB)/8, $0x003ffffc003ffffc
+DATA k170<>+16(SB)/8, $0x003ffffc003ffffc
+DATA k170<>+24(SB)/8, $0x003ffffc003ffffc
 GLOBL k170<>(SB), RODATA|NOPTR, $32
+
+DATA k171<>+0(SB)/8, $0x0040000300400003
+DATA k171<>+8(SB)/8, $0x0040000300400003
+DATA k171<>+16(SB)/8, $0x0040000300400003
+DATA k171<>+24(SB)/8, $0x0040000300400003
+GLOBL k171<>(SB), RODATA|NOPTR, $32
+
+DATA k172<>+0(SB)/8, $0x0040000000400000
+DATA k172<>+8(SB)/8, $0x0040000000400000
+DATA k172<>+16(SB)/8, $0x0040000000400000
+DATA k172<>+24(SB)/8, $0x0040000000400000
+GLOBL k172<>(SB), RODATA|NOPTR, $32
 
 // func codebookSearchAVX2(s *float32, values *float32, elems int, trials int)
 // Requires: AVX, AVX2
@@ -21767,7 +21867,7 @@ group:
 	VPACKSSDW    Y1, Y5, Y5
 	VPACKSSDW    Y0, Y2, Y2
 	VPACKSSWB    Y2, Y5, Y5
-	VMOVDQU      k151<>+0(SB), Y0
+	VMOVDQU      k153<>+0(SB), Y0
 	VPERMD       Y5, Y0, Y5
 	VPABSB       Y5, Y5
 	VEXTRACTI128 $0x01, Y5, X0
@@ -21808,10 +21908,10 @@ step:
 	VADDPS       Y3, Y5, Y5
 	VDIVPS       Y2, Y4, Y4
 	VDIVPS       Y2, Y5, Y5
-	VADDPS       k166<>+0(SB), Y4, Y4
-	VADDPS       k166<>+0(SB), Y5, Y5
-	VANDPS       k167<>+0(SB), Y4, Y4
-	VANDPS       k167<>+0(SB), Y5, Y5
+	VADDPS       k168<>+0(SB), Y4, Y4
+	VADDPS       k168<>+0(SB), Y5, Y5
+	VANDPS       k169<>+0(SB), Y4, Y4
+	VANDPS       k169<>+0(SB), Y5, Y5
 	VPMAXSD      Y0, Y4, Y4
 	VPMAXSD      Y0, Y5, Y5
 	VPMINSD      Y1, Y4, Y4
@@ -21860,10 +21960,10 @@ step:
 	VADDPS       Y3, Y5, Y5
 	VMULPS       Y2, Y4, Y4
 	VMULPS       Y2, Y5, Y5
-	VADDPS       k166<>+0(SB), Y4, Y4
-	VADDPS       k166<>+0(SB), Y5, Y5
-	VANDPS       k167<>+0(SB), Y4, Y4
-	VANDPS       k167<>+0(SB), Y5, Y5
+	VADDPS       k168<>+0(SB), Y4, Y4
+	VADDPS       k168<>+0(SB), Y5, Y5
+	VANDPS       k169<>+0(SB), Y4, Y4
+	VANDPS       k169<>+0(SB), Y5, Y5
 	VPMAXSD      Y0, Y4, Y4
 	VPMAXSD      Y0, Y5, Y5
 	VPMINSD      Y1, Y4, Y4
@@ -21903,10 +22003,10 @@ TEXT ·gridLevelsAVX2(SB), NOSPLIT, $0-48
 	MOVQ         top+32(FP), R8
 	VMOVQ        R8, X2
 	VPBROADCASTD X2, Y2
-	VMOVUPS      k170<>+0(SB), Y3
+	VMOVUPS      k172<>+0(SB), Y3
 	VPADDD       Y3, Y2, Y2
-	VMOVUPS      k166<>+0(SB), Y4
-	VMOVUPS      k167<>+0(SB), Y5
+	VMOVUPS      k168<>+0(SB), Y4
+	VMOVUPS      k169<>+0(SB), Y5
 
 tries:
 	VMOVUPS (SI), Y1
@@ -22048,8 +22148,8 @@ TEXT ·gridNearAVX2(SB), NOSPLIT, $0-56
 	VSUBPS       Y1, Y0, Y1
 	VMULPS       Y1, Y9, Y9
 	VMULPS       Y1, Y9, Y9
-	VMOVUPS      k171<>+0(SB), Y1
-	VMOVUPS      k172<>+0(SB), Y11
+	VMOVUPS      k173<>+0(SB), Y1
+	VMOVUPS      k174<>+0(SB), Y11
 	VXORPS       Y10, Y10, Y10
 
 neighbours:
@@ -22079,7 +22179,7 @@ neighbours:
 	VCMPPS    $0x11, Y1, Y13, Y0
 	VBLENDVPS Y0, Y13, Y1, Y1
 	VBLENDVPS Y0, Y11, Y10, Y10
-	VPADDD    k173<>+0(SB), Y11, Y11
+	VPADDD    k175<>+0(SB), Y11, Y11
 	ADDQ      $0x10, AX
 	DECQ      CX
 	JNZ       neighbours
@@ -22106,23 +22206,23 @@ neighbours:
 	VZEROUPPER
 	RET
 
-DATA k171<>+0(SB)/8, $0x7f7fffff7f7fffff
-DATA k171<>+8(SB)/8, $0x7f7fffff7f7fffff
-DATA k171<>+16(SB)/8, $0x7f7fffff7f7fffff
-DATA k171<>+24(SB)/8, $0x7f7fffff7f7fffff
-GLOBL k171<>(SB), RODATA|NOPTR, $32
-
-DATA k172<>+0(SB)/8, $0x0000000100000000
-DATA k172<>+8(SB)/8, $0x0000000300000002
-DATA k172<>+16(SB)/8, $0x0000000500000004
-DATA k172<>+24(SB)/8, $0x0000000700000006
-GLOBL k172<>(SB), RODATA|NOPTR, $32
-
-DATA k173<>+0(SB)/8, $0x0000000800000008
-DATA k173<>+8(SB)/8, $0x0000000800000008
-DATA k173<>+16(SB)/8, $0x0000000800000008
-DATA k173<>+24(SB)/8, $0x0000000800000008
+DATA k173<>+0(SB)/8, $0x7f7fffff7f7fffff
+DATA k173<>+8(SB)/8, $0x7f7fffff7f7fffff
+DATA k173<>+16(SB)/8, $0x7f7fffff7f7fffff
+DATA k173<>+24(SB)/8, $0x7f7fffff7f7fffff
 GLOBL k173<>(SB), RODATA|NOPTR, $32
+
+DATA k174<>+0(SB)/8, $0x0000000100000000
+DATA k174<>+8(SB)/8, $0x0000000300000002
+DATA k174<>+16(SB)/8, $0x0000000500000004
+DATA k174<>+24(SB)/8, $0x0000000700000006
+GLOBL k174<>(SB), RODATA|NOPTR, $32
+
+DATA k175<>+0(SB)/8, $0x0000000800000008
+DATA k175<>+8(SB)/8, $0x0000000800000008
+DATA k175<>+16(SB)/8, $0x0000000800000008
+DATA k175<>+24(SB)/8, $0x0000000800000008
+GLOBL k175<>(SB), RODATA|NOPTR, $32
 
 // func gridNearWideAVX2(near *uint16, eights int, x *float32, w *float32, values *[8]float32, scale float32) int
 // Requires: AVX, AVX2
@@ -22155,8 +22255,8 @@ TEXT ·gridNearWideAVX2(SB), NOSPLIT, $0-56
 	VSUBPS       Y1, Y0, Y1
 	VMULPS       Y1, Y5, Y5
 	VMULPS       Y1, Y5, Y5
-	VMOVUPS      k171<>+0(SB), Y1
-	VMOVUPS      k172<>+0(SB), Y7
+	VMOVUPS      k173<>+0(SB), Y1
+	VMOVUPS      k174<>+0(SB), Y7
 	VXORPS       Y6, Y6, Y6
 
 neighbours:
@@ -22174,7 +22274,7 @@ neighbours:
 	VCMPPS    $0x11, Y1, Y9, Y0
 	VBLENDVPS Y0, Y9, Y1, Y1
 	VBLENDVPS Y0, Y7, Y6, Y6
-	VPADDD    k173<>+0(SB), Y7, Y7
+	VPADDD    k175<>+0(SB), Y7, Y7
 	ADDQ      $0x10, AX
 	DECQ      CX
 	JNZ       neighbours
@@ -22227,7 +22327,7 @@ block:
 	VMAXPS     Y5, Y4, Y4
 	VPERMILPS  $0xb1, Y4, Y5
 	VMAXPS     Y5, Y4, Y4
-	VMOVDQU    k174<>+0(SB), Y5
+	VMOVDQU    k176<>+0(SB), Y5
 	VDIVPS     Y5, Y4, Y4
 	VCVTPS2PH  $0x00, X4, X5
 	VPEXTRW    $0x00, X5, (AX)
@@ -22238,32 +22338,32 @@ block:
 	VANDPS     Y6, Y5, Y5
 	VMULPS     Y5, Y0, Y0
 	VANDPS     k0<>+0(SB), Y0, Y4
-	VORPS      k175<>+0(SB), Y4, Y4
+	VORPS      k177<>+0(SB), Y4, Y4
 	VADDPS     Y4, Y0, Y0
 	VCVTTPS2DQ Y0, Y0
 	VMULPS     Y5, Y1, Y1
 	VANDPS     k0<>+0(SB), Y1, Y4
-	VORPS      k175<>+0(SB), Y4, Y4
+	VORPS      k177<>+0(SB), Y4, Y4
 	VADDPS     Y4, Y1, Y1
 	VCVTTPS2DQ Y1, Y1
 	VMULPS     Y5, Y2, Y2
 	VANDPS     k0<>+0(SB), Y2, Y4
-	VORPS      k175<>+0(SB), Y4, Y4
+	VORPS      k177<>+0(SB), Y4, Y4
 	VADDPS     Y4, Y2, Y2
 	VCVTTPS2DQ Y2, Y2
 	VMULPS     Y5, Y3, Y3
 	VANDPS     k0<>+0(SB), Y3, Y4
-	VORPS      k175<>+0(SB), Y4, Y4
+	VORPS      k177<>+0(SB), Y4, Y4
 	VADDPS     Y4, Y3, Y3
 	VCVTTPS2DQ Y3, Y3
-	VPAND      k153<>+0(SB), Y0, Y0
-	VPAND      k153<>+0(SB), Y1, Y1
-	VPAND      k153<>+0(SB), Y2, Y2
-	VPAND      k153<>+0(SB), Y3, Y3
+	VPAND      k155<>+0(SB), Y0, Y0
+	VPAND      k155<>+0(SB), Y1, Y1
+	VPAND      k155<>+0(SB), Y2, Y2
+	VPAND      k155<>+0(SB), Y3, Y3
 	VPACKSSDW  Y1, Y0, Y0
 	VPACKSSDW  Y3, Y2, Y2
 	VPACKUSWB  Y2, Y0, Y0
-	VMOVDQU    k151<>+0(SB), Y1
+	VMOVDQU    k153<>+0(SB), Y1
 	VPERMD     Y0, Y1, Y0
 	VMOVDQU    Y0, 2(AX)
 	ADDQ       $0x00000080, CX
@@ -22273,17 +22373,17 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k174<>+0(SB)/8, $0x42fe000042fe0000
-DATA k174<>+8(SB)/8, $0x42fe000042fe0000
-DATA k174<>+16(SB)/8, $0x42fe000042fe0000
-DATA k174<>+24(SB)/8, $0x42fe000042fe0000
-GLOBL k174<>(SB), RODATA|NOPTR, $32
+DATA k176<>+0(SB)/8, $0x42fe000042fe0000
+DATA k176<>+8(SB)/8, $0x42fe000042fe0000
+DATA k176<>+16(SB)/8, $0x42fe000042fe0000
+DATA k176<>+24(SB)/8, $0x42fe000042fe0000
+GLOBL k176<>(SB), RODATA|NOPTR, $32
 
-DATA k175<>+0(SB)/8, $0x3effffff3effffff
-DATA k175<>+8(SB)/8, $0x3effffff3effffff
-DATA k175<>+16(SB)/8, $0x3effffff3effffff
-DATA k175<>+24(SB)/8, $0x3effffff3effffff
-GLOBL k175<>(SB), RODATA|NOPTR, $32
+DATA k177<>+0(SB)/8, $0x3effffff3effffff
+DATA k177<>+8(SB)/8, $0x3effffff3effffff
+DATA k177<>+16(SB)/8, $0x3effffff3effffff
+DATA k177<>+24(SB)/8, $0x3effffff3effffff
+GLOBL k177<>(SB), RODATA|NOPTR, $32
 
 // func encodeQ4_0AVX2(dst *byte, src *float32, n int)
 // Requires: AVX, AVX2, BMI, F16C
@@ -22334,7 +22434,7 @@ block:
 	VBROADCASTSS (CX)(BX*4), Y4
 	VXORPS       Y5, Y5, Y5
 	VADDPS       Y5, Y4, Y4
-	VMULPS       k176<>+0(SB), Y4, Y4
+	VMULPS       k178<>+0(SB), Y4, Y4
 	VCVTPS2PH    $0x00, X4, X5
 	VPEXTRW      $0x00, X5, (AX)
 	VMOVUPS      k27<>+0(SB), Y5
@@ -22343,25 +22443,25 @@ block:
 	VCMPPS       $0x04, Y4, Y6, Y6
 	VANDPS       Y6, Y5, Y5
 	VMULPS       Y5, Y0, Y0
-	VADDPS       k177<>+0(SB), Y0, Y0
+	VADDPS       k179<>+0(SB), Y0, Y0
 	VCVTTPS2DQ   Y0, Y0
 	VMULPS       Y5, Y1, Y1
-	VADDPS       k177<>+0(SB), Y1, Y1
+	VADDPS       k179<>+0(SB), Y1, Y1
 	VCVTTPS2DQ   Y1, Y1
 	VMULPS       Y5, Y2, Y2
-	VADDPS       k177<>+0(SB), Y2, Y2
+	VADDPS       k179<>+0(SB), Y2, Y2
 	VCVTTPS2DQ   Y2, Y2
 	VMULPS       Y5, Y3, Y3
-	VADDPS       k177<>+0(SB), Y3, Y3
+	VADDPS       k179<>+0(SB), Y3, Y3
 	VCVTTPS2DQ   Y3, Y3
-	VPAND        k153<>+0(SB), Y0, Y0
-	VPAND        k153<>+0(SB), Y1, Y1
-	VPAND        k153<>+0(SB), Y2, Y2
-	VPAND        k153<>+0(SB), Y3, Y3
+	VPAND        k155<>+0(SB), Y0, Y0
+	VPAND        k155<>+0(SB), Y1, Y1
+	VPAND        k155<>+0(SB), Y2, Y2
+	VPAND        k155<>+0(SB), Y3, Y3
 	VPACKSSDW    Y1, Y0, Y0
 	VPACKSSDW    Y3, Y2, Y2
 	VPACKUSWB    Y2, Y0, Y0
-	VMOVDQU      k151<>+0(SB), Y1
+	VMOVDQU      k153<>+0(SB), Y1
 	VPERMD       Y0, Y1, Y0
 	VPMINSB      k6<>+0(SB), Y0, Y0
 	VPAND        k6<>+0(SB), Y0, Y0
@@ -22376,17 +22476,17 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k176<>+0(SB)/8, $0xbe000000be000000
-DATA k176<>+8(SB)/8, $0xbe000000be000000
-DATA k176<>+16(SB)/8, $0xbe000000be000000
-DATA k176<>+24(SB)/8, $0xbe000000be000000
-GLOBL k176<>(SB), RODATA|NOPTR, $32
+DATA k178<>+0(SB)/8, $0xbe000000be000000
+DATA k178<>+8(SB)/8, $0xbe000000be000000
+DATA k178<>+16(SB)/8, $0xbe000000be000000
+DATA k178<>+24(SB)/8, $0xbe000000be000000
+GLOBL k178<>(SB), RODATA|NOPTR, $32
 
-DATA k177<>+0(SB)/8, $0x4108000041080000
-DATA k177<>+8(SB)/8, $0x4108000041080000
-DATA k177<>+16(SB)/8, $0x4108000041080000
-DATA k177<>+24(SB)/8, $0x4108000041080000
-GLOBL k177<>(SB), RODATA|NOPTR, $32
+DATA k179<>+0(SB)/8, $0x4108000041080000
+DATA k179<>+8(SB)/8, $0x4108000041080000
+DATA k179<>+16(SB)/8, $0x4108000041080000
+DATA k179<>+24(SB)/8, $0x4108000041080000
+GLOBL k179<>(SB), RODATA|NOPTR, $32
 
 // func symmetricCodesAVX2(dst *byte, src *float32, rule *uint32, n int)
 // Requires: AVX, AVX2, BMI, F16C
@@ -22463,14 +22563,14 @@ group:
 	VMULPS       Y7, Y4, Y4
 	VADDPS       Y6, Y4, Y4
 	VCVTTPS2DQ   Y4, Y4
-	VPAND        k153<>+0(SB), Y1, Y1
-	VPAND        k153<>+0(SB), Y2, Y2
-	VPAND        k153<>+0(SB), Y3, Y3
-	VPAND        k153<>+0(SB), Y4, Y4
+	VPAND        k155<>+0(SB), Y1, Y1
+	VPAND        k155<>+0(SB), Y2, Y2
+	VPAND        k155<>+0(SB), Y3, Y3
+	VPAND        k155<>+0(SB), Y4, Y4
 	VPACKSSDW    Y2, Y1, Y1
 	VPACKSSDW    Y4, Y3, Y3
 	VPACKUSWB    Y3, Y1, Y1
-	VMOVDQU      k151<>+0(SB), Y2
+	VMOVDQU      k153<>+0(SB), Y2
 	VPERMD       Y1, Y2, Y1
 	VPMINSB      Y0, Y1, Y1
 	VPSLLW       $0x03, Y1, Y2
@@ -22570,14 +22670,14 @@ group:
 	VMULPS       Y5, Y4, Y4
 	VADDPS       k100<>+0(SB), Y4, Y4
 	VCVTTPS2DQ   Y4, Y4
-	VPAND        k153<>+0(SB), Y1, Y1
-	VPAND        k153<>+0(SB), Y2, Y2
-	VPAND        k153<>+0(SB), Y3, Y3
-	VPAND        k153<>+0(SB), Y4, Y4
+	VPAND        k155<>+0(SB), Y1, Y1
+	VPAND        k155<>+0(SB), Y2, Y2
+	VPAND        k155<>+0(SB), Y3, Y3
+	VPAND        k155<>+0(SB), Y4, Y4
 	VPACKSSDW    Y2, Y1, Y1
 	VPACKSSDW    Y4, Y3, Y3
 	VPACKUSWB    Y3, Y1, Y1
-	VMOVDQU      k151<>+0(SB), Y2
+	VMOVDQU      k153<>+0(SB), Y2
 	VPERMD       Y1, Y2, Y1
 	VPMINSB      Y0, Y1, Y1
 	VPSLLW       $0x03, Y1, Y2
@@ -22674,39 +22774,39 @@ block:
 	VANDPS       k125<>+0(SB), Y2, Y2
 	VDIVPS       Y0, Y2, Y2
 	VROUNDPS     $0x0a, Y2, Y2
-	VMINPS       k178<>+0(SB), Y2, Y2
+	VMINPS       k180<>+0(SB), Y2, Y2
 	VCVTTPS2DQ   Y2, Y2
 	VMOVDQA      Y3, Y7
 	VANDPS       k125<>+0(SB), Y3, Y3
 	VDIVPS       Y0, Y3, Y3
 	VROUNDPS     $0x0a, Y3, Y3
-	VMINPS       k178<>+0(SB), Y3, Y3
+	VMINPS       k180<>+0(SB), Y3, Y3
 	VCVTTPS2DQ   Y3, Y3
 	VMOVDQA      Y4, Y8
 	VANDPS       k125<>+0(SB), Y4, Y4
 	VDIVPS       Y0, Y4, Y4
 	VROUNDPS     $0x0a, Y4, Y4
-	VMINPS       k178<>+0(SB), Y4, Y4
+	VMINPS       k180<>+0(SB), Y4, Y4
 	VCVTTPS2DQ   Y4, Y4
 	VMOVDQA      Y5, Y9
 	VANDPS       k125<>+0(SB), Y5, Y5
 	VDIVPS       Y0, Y5, Y5
 	VROUNDPS     $0x0a, Y5, Y5
-	VMINPS       k178<>+0(SB), Y5, Y5
+	VMINPS       k180<>+0(SB), Y5, Y5
 	VCVTTPS2DQ   Y5, Y5
 	VPACKSSDW    Y3, Y2, Y2
 	VPACKSSDW    Y5, Y4, Y4
 	VPACKUSWB    Y4, Y2, Y2
-	VMOVDQU      k151<>+0(SB), Y0
+	VMOVDQU      k153<>+0(SB), Y0
 	VPERMD       Y2, Y0, Y2
 	VPACKSSDW    Y7, Y6, Y6
 	VPACKSSDW    Y9, Y8, Y8
 	VPACKSSWB    Y8, Y6, Y6
-	VMOVDQU      k151<>+0(SB), Y0
+	VMOVDQU      k153<>+0(SB), Y0
 	VPERMD       Y6, Y0, Y6
 	VPMINUB      k6<>+0(SB), Y2, Y0
-	VPCMPGTB     k179<>+0(SB), Y2, Y3
-	VMOVDQU      k180<>+0(SB), Y2
+	VPCMPGTB     k181<>+0(SB), Y2, Y3
+	VMOVDQU      k182<>+0(SB), Y2
 	VPSHUFB      Y0, Y2, Y2
 	VPSUBB       Y3, Y2, Y2
 	VPXOR        Y3, Y3, Y3
@@ -22728,23 +22828,23 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k178<>+0(SB)/8, $0x41f8000041f80000
-DATA k178<>+8(SB)/8, $0x41f8000041f80000
-DATA k178<>+16(SB)/8, $0x41f8000041f80000
-DATA k178<>+24(SB)/8, $0x41f8000041f80000
-GLOBL k178<>(SB), RODATA|NOPTR, $32
-
-DATA k179<>+0(SB)/8, $0x1414141414141414
-DATA k179<>+8(SB)/8, $0x1414141414141414
-DATA k179<>+16(SB)/8, $0x1414141414141414
-DATA k179<>+24(SB)/8, $0x1414141414141414
-GLOBL k179<>(SB), RODATA|NOPTR, $32
-
-DATA k180<>+0(SB)/8, $0x0303020201010000
-DATA k180<>+8(SB)/8, $0x0605050505040404
-DATA k180<>+16(SB)/8, $0x0303020201010000
-DATA k180<>+24(SB)/8, $0x0605050505040404
+DATA k180<>+0(SB)/8, $0x41f8000041f80000
+DATA k180<>+8(SB)/8, $0x41f8000041f80000
+DATA k180<>+16(SB)/8, $0x41f8000041f80000
+DATA k180<>+24(SB)/8, $0x41f8000041f80000
 GLOBL k180<>(SB), RODATA|NOPTR, $32
+
+DATA k181<>+0(SB)/8, $0x1414141414141414
+DATA k181<>+8(SB)/8, $0x1414141414141414
+DATA k181<>+16(SB)/8, $0x1414141414141414
+DATA k181<>+24(SB)/8, $0x1414141414141414
+GLOBL k181<>(SB), RODATA|NOPTR, $32
+
+DATA k182<>+0(SB)/8, $0x0303020201010000
+DATA k182<>+8(SB)/8, $0x0605050505040404
+DATA k182<>+16(SB)/8, $0x0303020201010000
+DATA k182<>+24(SB)/8, $0x0605050505040404
+GLOBL k182<>(SB), RODATA|NOPTR, $32
 
 // func encodeNVFP4AVX2(dst *byte, src *float32, n int)
 // Requires: AVX, AVX2, CMOV
@@ -22777,27 +22877,27 @@ TEXT ·encodeNVFP4AVX2(SB), NOSPLIT, $0-24
 	VMAXPS       Y1, Y2, Y2
 	VEXTRACTF128 $0x01, Y2, X0
 	VMAXPS       X2, X0, X0
-	VDIVPS       k181<>+0(SB), X0, X0
-	VMULPS       k182<>+0(SB), X0, X2
+	VDIVPS       k183<>+0(SB), X0, X0
+	VMULPS       k184<>+0(SB), X0, X2
 	VADDPS       k100<>+0(SB), X2, X2
 	VCVTTPS2DQ   X2, X2
 	VPMINSD      k84<>+0(SB), X2, X2
-	VPADDD       k183<>+0(SB), X0, X1
+	VPADDD       k185<>+0(SB), X0, X1
 	VPSRLD       $0x14, X1, X1
-	VPSUBD       k184<>+0(SB), X1, X1
-	VPCMPGTD     k185<>+0(SB), X1, X3
-	VPBLENDVB    X3, k186<>+0(SB), X1, X1
-	VPCMPGTD     k187<>+0(SB), X0, X0
+	VPSUBD       k186<>+0(SB), X1, X1
+	VPCMPGTD     k187<>+0(SB), X1, X3
+	VPBLENDVB    X3, k188<>+0(SB), X1, X1
+	VPCMPGTD     k189<>+0(SB), X0, X0
 	VPBLENDVB    X0, X1, X2, X1
-	VPADDD       k188<>+0(SB), X1, X3
+	VPADDD       k190<>+0(SB), X1, X3
 	VPSLLD       $0x14, X3, X3
 	VCVTDQ2PS    X1, X2
-	VMULPS       k189<>+0(SB), X2, X2
+	VMULPS       k191<>+0(SB), X2, X2
 	VPCMPGTD     k84<>+0(SB), X1, X0
 	VPBLENDVB    X0, X3, X2, X3
 	VPXOR        X2, X2, X2
 	VPCMPEQD     X2, X1, X2
-	VPBLENDVB    X2, k190<>+0(SB), X3, X3
+	VPBLENDVB    X2, k192<>+0(SB), X3, X3
 
 block:
 	LEAQ         256(CX), BX
@@ -22827,27 +22927,27 @@ block:
 	VMAXPS       Y2, Y4, Y4
 	VEXTRACTF128 $0x01, Y4, X0
 	VMAXPS       X4, X0, X0
-	VDIVPS       k181<>+0(SB), X0, X0
-	VMULPS       k182<>+0(SB), X0, X4
+	VDIVPS       k183<>+0(SB), X0, X0
+	VMULPS       k184<>+0(SB), X0, X4
 	VADDPS       k100<>+0(SB), X4, X4
 	VCVTTPS2DQ   X4, X4
 	VPMINSD      k84<>+0(SB), X4, X4
-	VPADDD       k183<>+0(SB), X0, X2
+	VPADDD       k185<>+0(SB), X0, X2
 	VPSRLD       $0x14, X2, X2
-	VPSUBD       k184<>+0(SB), X2, X2
-	VPCMPGTD     k185<>+0(SB), X2, X5
-	VPBLENDVB    X5, k186<>+0(SB), X2, X2
-	VPCMPGTD     k187<>+0(SB), X0, X0
+	VPSUBD       k186<>+0(SB), X2, X2
+	VPCMPGTD     k187<>+0(SB), X2, X5
+	VPBLENDVB    X5, k188<>+0(SB), X2, X2
+	VPCMPGTD     k189<>+0(SB), X0, X0
 	VPBLENDVB    X0, X2, X4, X2
-	VPADDD       k188<>+0(SB), X2, X5
+	VPADDD       k190<>+0(SB), X2, X5
 	VPSLLD       $0x14, X5, X5
 	VCVTDQ2PS    X2, X4
-	VMULPS       k189<>+0(SB), X4, X4
+	VMULPS       k191<>+0(SB), X4, X4
 	VPCMPGTD     k84<>+0(SB), X2, X0
 	VPBLENDVB    X0, X5, X4, X5
 	VPXOR        X4, X4, X4
 	VPCMPEQD     X4, X2, X4
-	VPBLENDVB    X4, k190<>+0(SB), X5, X5
+	VPBLENDVB    X4, k192<>+0(SB), X5, X5
 	VPACKSSDW    X1, X1, X1
 	VPACKUSWB    X1, X1, X1
 	VMOVD        X1, (AX)
@@ -22863,39 +22963,39 @@ block:
 	VANDPS       k125<>+0(SB), Y4, Y4
 	VDIVPS       Y0, Y4, Y4
 	VROUNDPS     $0x0a, Y4, Y4
-	VMINPS       k178<>+0(SB), Y4, Y4
+	VMINPS       k180<>+0(SB), Y4, Y4
 	VCVTTPS2DQ   Y4, Y4
 	VMOVDQA      Y6, Y10
 	VANDPS       k125<>+0(SB), Y6, Y6
 	VDIVPS       Y0, Y6, Y6
 	VROUNDPS     $0x0a, Y6, Y6
-	VMINPS       k178<>+0(SB), Y6, Y6
+	VMINPS       k180<>+0(SB), Y6, Y6
 	VCVTTPS2DQ   Y6, Y6
 	VMOVDQA      Y7, Y0
 	VANDPS       k125<>+0(SB), Y7, Y7
 	VDIVPS       Y1, Y7, Y7
 	VROUNDPS     $0x0a, Y7, Y7
-	VMINPS       k178<>+0(SB), Y7, Y7
+	VMINPS       k180<>+0(SB), Y7, Y7
 	VCVTTPS2DQ   Y7, Y7
 	VMOVDQA      Y8, Y11
 	VANDPS       k125<>+0(SB), Y8, Y8
 	VDIVPS       Y1, Y8, Y8
 	VROUNDPS     $0x0a, Y8, Y8
-	VMINPS       k178<>+0(SB), Y8, Y8
+	VMINPS       k180<>+0(SB), Y8, Y8
 	VCVTTPS2DQ   Y8, Y8
 	VPACKSSDW    Y6, Y4, Y4
 	VPACKSSDW    Y8, Y7, Y7
 	VPACKUSWB    Y7, Y4, Y4
-	VMOVDQU      k151<>+0(SB), Y1
+	VMOVDQU      k153<>+0(SB), Y1
 	VPERMD       Y4, Y1, Y4
 	VPACKSSDW    Y10, Y9, Y9
 	VPACKSSDW    Y11, Y0, Y0
 	VPACKSSWB    Y0, Y9, Y9
-	VMOVDQU      k151<>+0(SB), Y0
+	VMOVDQU      k153<>+0(SB), Y0
 	VPERMD       Y9, Y0, Y9
 	VPMINUB      k6<>+0(SB), Y4, Y0
-	VPCMPGTB     k179<>+0(SB), Y4, Y1
-	VMOVDQU      k180<>+0(SB), Y4
+	VPCMPGTB     k181<>+0(SB), Y4, Y1
+	VMOVDQU      k182<>+0(SB), Y4
 	VPSHUFB      Y0, Y4, Y4
 	VPSUBB       Y1, Y4, Y4
 	VPXOR        Y1, Y1, Y1
@@ -22921,39 +23021,39 @@ block:
 	VANDPS       k125<>+0(SB), Y3, Y3
 	VDIVPS       Y0, Y3, Y3
 	VROUNDPS     $0x0a, Y3, Y3
-	VMINPS       k178<>+0(SB), Y3, Y3
+	VMINPS       k180<>+0(SB), Y3, Y3
 	VCVTTPS2DQ   Y3, Y3
 	VMOVDQA      Y4, Y9
 	VANDPS       k125<>+0(SB), Y4, Y4
 	VDIVPS       Y0, Y4, Y4
 	VROUNDPS     $0x0a, Y4, Y4
-	VMINPS       k178<>+0(SB), Y4, Y4
+	VMINPS       k180<>+0(SB), Y4, Y4
 	VCVTTPS2DQ   Y4, Y4
 	VMOVDQA      Y6, Y0
 	VANDPS       k125<>+0(SB), Y6, Y6
 	VDIVPS       Y1, Y6, Y6
 	VROUNDPS     $0x0a, Y6, Y6
-	VMINPS       k178<>+0(SB), Y6, Y6
+	VMINPS       k180<>+0(SB), Y6, Y6
 	VCVTTPS2DQ   Y6, Y6
 	VMOVDQA      Y7, Y10
 	VANDPS       k125<>+0(SB), Y7, Y7
 	VDIVPS       Y1, Y7, Y7
 	VROUNDPS     $0x0a, Y7, Y7
-	VMINPS       k178<>+0(SB), Y7, Y7
+	VMINPS       k180<>+0(SB), Y7, Y7
 	VCVTTPS2DQ   Y7, Y7
 	VPACKSSDW    Y4, Y3, Y3
 	VPACKSSDW    Y7, Y6, Y6
 	VPACKUSWB    Y6, Y3, Y3
-	VMOVDQU      k151<>+0(SB), Y1
+	VMOVDQU      k153<>+0(SB), Y1
 	VPERMD       Y3, Y1, Y3
 	VPACKSSDW    Y9, Y8, Y8
 	VPACKSSDW    Y10, Y0, Y0
 	VPACKSSWB    Y0, Y8, Y8
-	VMOVDQU      k151<>+0(SB), Y0
+	VMOVDQU      k153<>+0(SB), Y0
 	VPERMD       Y8, Y0, Y8
 	VPMINUB      k6<>+0(SB), Y3, Y0
-	VPCMPGTB     k179<>+0(SB), Y3, Y1
-	VMOVDQU      k180<>+0(SB), Y3
+	VPCMPGTB     k181<>+0(SB), Y3, Y1
+	VMOVDQU      k182<>+0(SB), Y3
 	VPSHUFB      Y0, Y3, Y3
 	VPSUBB       Y1, Y3, Y3
 	VPXOR        Y1, Y1, Y1
@@ -22976,65 +23076,65 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k181<>+0(SB)/8, $0x40c0000040c00000
-DATA k181<>+8(SB)/8, $0x40c0000040c00000
-DATA k181<>+16(SB)/8, $0x40c0000040c00000
-DATA k181<>+24(SB)/8, $0x40c0000040c00000
-GLOBL k181<>(SB), RODATA|NOPTR, $32
-
-DATA k182<>+0(SB)/8, $0x4400000044000000
-DATA k182<>+8(SB)/8, $0x4400000044000000
-DATA k182<>+16(SB)/8, $0x4400000044000000
-DATA k182<>+24(SB)/8, $0x4400000044000000
-GLOBL k182<>(SB), RODATA|NOPTR, $32
-
-DATA k183<>+0(SB)/8, $0x0008000000080000
-DATA k183<>+8(SB)/8, $0x0008000000080000
-DATA k183<>+16(SB)/8, $0x0008000000080000
-DATA k183<>+24(SB)/8, $0x0008000000080000
+DATA k183<>+0(SB)/8, $0x40c0000040c00000
+DATA k183<>+8(SB)/8, $0x40c0000040c00000
+DATA k183<>+16(SB)/8, $0x40c0000040c00000
+DATA k183<>+24(SB)/8, $0x40c0000040c00000
 GLOBL k183<>(SB), RODATA|NOPTR, $32
 
-DATA k184<>+0(SB)/8, $0x000003c0000003c0
-DATA k184<>+8(SB)/8, $0x000003c0000003c0
-DATA k184<>+16(SB)/8, $0x000003c0000003c0
-DATA k184<>+24(SB)/8, $0x000003c0000003c0
+DATA k184<>+0(SB)/8, $0x4400000044000000
+DATA k184<>+8(SB)/8, $0x4400000044000000
+DATA k184<>+16(SB)/8, $0x4400000044000000
+DATA k184<>+24(SB)/8, $0x4400000044000000
 GLOBL k184<>(SB), RODATA|NOPTR, $32
 
-DATA k185<>+0(SB)/8, $0x0000007700000077
-DATA k185<>+8(SB)/8, $0x0000007700000077
-DATA k185<>+16(SB)/8, $0x0000007700000077
-DATA k185<>+24(SB)/8, $0x0000007700000077
+DATA k185<>+0(SB)/8, $0x0008000000080000
+DATA k185<>+8(SB)/8, $0x0008000000080000
+DATA k185<>+16(SB)/8, $0x0008000000080000
+DATA k185<>+24(SB)/8, $0x0008000000080000
 GLOBL k185<>(SB), RODATA|NOPTR, $32
 
-DATA k186<>+0(SB)/8, $0x0000007e0000007e
-DATA k186<>+8(SB)/8, $0x0000007e0000007e
-DATA k186<>+16(SB)/8, $0x0000007e0000007e
-DATA k186<>+24(SB)/8, $0x0000007e0000007e
+DATA k186<>+0(SB)/8, $0x000003c0000003c0
+DATA k186<>+8(SB)/8, $0x000003c0000003c0
+DATA k186<>+16(SB)/8, $0x000003c0000003c0
+DATA k186<>+24(SB)/8, $0x000003c0000003c0
 GLOBL k186<>(SB), RODATA|NOPTR, $32
 
-DATA k187<>+0(SB)/8, $0x3c7fffff3c7fffff
-DATA k187<>+8(SB)/8, $0x3c7fffff3c7fffff
-DATA k187<>+16(SB)/8, $0x3c7fffff3c7fffff
-DATA k187<>+24(SB)/8, $0x3c7fffff3c7fffff
+DATA k187<>+0(SB)/8, $0x0000007700000077
+DATA k187<>+8(SB)/8, $0x0000007700000077
+DATA k187<>+16(SB)/8, $0x0000007700000077
+DATA k187<>+24(SB)/8, $0x0000007700000077
 GLOBL k187<>(SB), RODATA|NOPTR, $32
 
-DATA k188<>+0(SB)/8, $0x000003b0000003b0
-DATA k188<>+8(SB)/8, $0x000003b0000003b0
-DATA k188<>+16(SB)/8, $0x000003b0000003b0
-DATA k188<>+24(SB)/8, $0x000003b0000003b0
+DATA k188<>+0(SB)/8, $0x0000007e0000007e
+DATA k188<>+8(SB)/8, $0x0000007e0000007e
+DATA k188<>+16(SB)/8, $0x0000007e0000007e
+DATA k188<>+24(SB)/8, $0x0000007e0000007e
 GLOBL k188<>(SB), RODATA|NOPTR, $32
 
-DATA k189<>+0(SB)/8, $0x3a0000003a000000
-DATA k189<>+8(SB)/8, $0x3a0000003a000000
-DATA k189<>+16(SB)/8, $0x3a0000003a000000
-DATA k189<>+24(SB)/8, $0x3a0000003a000000
+DATA k189<>+0(SB)/8, $0x3c7fffff3c7fffff
+DATA k189<>+8(SB)/8, $0x3c7fffff3c7fffff
+DATA k189<>+16(SB)/8, $0x3c7fffff3c7fffff
+DATA k189<>+24(SB)/8, $0x3c7fffff3c7fffff
 GLOBL k189<>(SB), RODATA|NOPTR, $32
 
-DATA k190<>+0(SB)/8, $0x7f8000007f800000
-DATA k190<>+8(SB)/8, $0x7f8000007f800000
-DATA k190<>+16(SB)/8, $0x7f8000007f800000
-DATA k190<>+24(SB)/8, $0x7f8000007f800000
+DATA k190<>+0(SB)/8, $0x000003b0000003b0
+DATA k190<>+8(SB)/8, $0x000003b0000003b0
+DATA k190<>+16(SB)/8, $0x000003b0000003b0
+DATA k190<>+24(SB)/8, $0x000003b0000003b0
 GLOBL k190<>(SB), RODATA|NOPTR, $32
+
+DATA k191<>+0(SB)/8, $0x3a0000003a000000
+DATA k191<>+8(SB)/8, $0x3a0000003a000000
+DATA k191<>+16(SB)/8, $0x3a0000003a000000
+DATA k191<>+24(SB)/8, $0x3a0000003a000000
+GLOBL k191<>(SB), RODATA|NOPTR, $32
+
+DATA k192<>+0(SB)/8, $0x7f8000007f800000
+DATA k192<>+8(SB)/8, $0x7f8000007f800000
+DATA k192<>+16(SB)/8, $0x7f8000007f800000
+DATA k192<>+24(SB)/8, $0x7f8000007f800000
+GLOBL k192<>(SB), RODATA|NOPTR, $32
 
 // func e4m3TimesAVX2(dst *byte, src *float32, factor float32, n int)
 // Requires: AVX, AVX2, MMX+
@@ -23055,10 +23155,10 @@ block:
 	VMULPS     Y0, Y1, Y1
 	VMOVDQA    Y1, Y5
 	VPAND      k125<>+0(SB), Y1, Y1
-	VPMINSD    k191<>+0(SB), Y1, Y1
-	VPMAXSD    k192<>+0(SB), Y1, Y6
-	VPAND      k190<>+0(SB), Y6, Y6
-	VPADDD     k193<>+0(SB), Y6, Y6
+	VPMINSD    k193<>+0(SB), Y1, Y1
+	VPMAXSD    k194<>+0(SB), Y1, Y6
+	VPAND      k192<>+0(SB), Y6, Y6
+	VPADDD     k195<>+0(SB), Y6, Y6
 	VADDPS     Y6, Y1, Y1
 	VPSRLD     $0x14, Y6, Y7
 	VPSUBD     Y6, Y1, Y1
@@ -23066,10 +23166,10 @@ block:
 	VMULPS     Y0, Y2, Y2
 	VMOVDQA    Y2, Y6
 	VPAND      k125<>+0(SB), Y2, Y2
-	VPMINSD    k191<>+0(SB), Y2, Y2
-	VPMAXSD    k192<>+0(SB), Y2, Y7
-	VPAND      k190<>+0(SB), Y7, Y7
-	VPADDD     k193<>+0(SB), Y7, Y7
+	VPMINSD    k193<>+0(SB), Y2, Y2
+	VPMAXSD    k194<>+0(SB), Y2, Y7
+	VPAND      k192<>+0(SB), Y7, Y7
+	VPADDD     k195<>+0(SB), Y7, Y7
 	VADDPS     Y7, Y2, Y2
 	VPSRLD     $0x14, Y7, Y8
 	VPSUBD     Y7, Y2, Y2
@@ -23077,10 +23177,10 @@ block:
 	VMULPS     Y0, Y3, Y3
 	VMOVDQA    Y3, Y7
 	VPAND      k125<>+0(SB), Y3, Y3
-	VPMINSD    k191<>+0(SB), Y3, Y3
-	VPMAXSD    k192<>+0(SB), Y3, Y8
-	VPAND      k190<>+0(SB), Y8, Y8
-	VPADDD     k193<>+0(SB), Y8, Y8
+	VPMINSD    k193<>+0(SB), Y3, Y3
+	VPMAXSD    k194<>+0(SB), Y3, Y8
+	VPAND      k192<>+0(SB), Y8, Y8
+	VPADDD     k195<>+0(SB), Y8, Y8
 	VADDPS     Y8, Y3, Y3
 	VPSRLD     $0x14, Y8, Y9
 	VPSUBD     Y8, Y3, Y3
@@ -23088,25 +23188,25 @@ block:
 	VMULPS     Y0, Y4, Y4
 	VMOVDQA    Y4, Y8
 	VPAND      k125<>+0(SB), Y4, Y4
-	VPMINSD    k191<>+0(SB), Y4, Y4
-	VPMAXSD    k192<>+0(SB), Y4, Y9
-	VPAND      k190<>+0(SB), Y9, Y9
-	VPADDD     k193<>+0(SB), Y9, Y9
+	VPMINSD    k193<>+0(SB), Y4, Y4
+	VPMAXSD    k194<>+0(SB), Y4, Y9
+	VPAND      k192<>+0(SB), Y9, Y9
+	VPADDD     k195<>+0(SB), Y9, Y9
 	VADDPS     Y9, Y4, Y4
 	VPSRLD     $0x14, Y9, Y10
 	VPSUBD     Y9, Y4, Y4
 	VPADDD     Y10, Y4, Y4
 	VPACKSSDW  Y2, Y1, Y1
 	VPACKSSDW  Y4, Y3, Y3
-	VPSUBW     k194<>+0(SB), Y1, Y1
-	VPSUBW     k194<>+0(SB), Y3, Y3
+	VPSUBW     k196<>+0(SB), Y1, Y1
+	VPSUBW     k196<>+0(SB), Y3, Y3
 	VPACKUSWB  Y3, Y1, Y1
 	VPACKSSDW  Y6, Y5, Y5
 	VPACKSSDW  Y8, Y7, Y7
 	VPACKSSWB  Y7, Y5, Y5
 	VPAND      k65<>+0(SB), Y5, Y5
 	VPOR       Y5, Y1, Y1
-	VMOVDQU    k151<>+0(SB), Y2
+	VMOVDQU    k153<>+0(SB), Y2
 	VPERMD     Y1, Y2, Y1
 	VMOVDQU    Y1, (AX)
 	ADDQ       $0x00000080, CX
@@ -23116,29 +23216,29 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k191<>+0(SB)/8, $0x43e0000043e00000
-DATA k191<>+8(SB)/8, $0x43e0000043e00000
-DATA k191<>+16(SB)/8, $0x43e0000043e00000
-DATA k191<>+24(SB)/8, $0x43e0000043e00000
-GLOBL k191<>(SB), RODATA|NOPTR, $32
-
-DATA k192<>+0(SB)/8, $0x3c8000003c800000
-DATA k192<>+8(SB)/8, $0x3c8000003c800000
-DATA k192<>+16(SB)/8, $0x3c8000003c800000
-DATA k192<>+24(SB)/8, $0x3c8000003c800000
-GLOBL k192<>(SB), RODATA|NOPTR, $32
-
-DATA k193<>+0(SB)/8, $0x0a0000000a000000
-DATA k193<>+8(SB)/8, $0x0a0000000a000000
-DATA k193<>+16(SB)/8, $0x0a0000000a000000
-DATA k193<>+24(SB)/8, $0x0a0000000a000000
+DATA k193<>+0(SB)/8, $0x43e0000043e00000
+DATA k193<>+8(SB)/8, $0x43e0000043e00000
+DATA k193<>+16(SB)/8, $0x43e0000043e00000
+DATA k193<>+24(SB)/8, $0x43e0000043e00000
 GLOBL k193<>(SB), RODATA|NOPTR, $32
 
-DATA k194<>+0(SB)/8, $0x0468046804680468
-DATA k194<>+8(SB)/8, $0x0468046804680468
-DATA k194<>+16(SB)/8, $0x0468046804680468
-DATA k194<>+24(SB)/8, $0x0468046804680468
+DATA k194<>+0(SB)/8, $0x3c8000003c800000
+DATA k194<>+8(SB)/8, $0x3c8000003c800000
+DATA k194<>+16(SB)/8, $0x3c8000003c800000
+DATA k194<>+24(SB)/8, $0x3c8000003c800000
 GLOBL k194<>(SB), RODATA|NOPTR, $32
+
+DATA k195<>+0(SB)/8, $0x0a0000000a000000
+DATA k195<>+8(SB)/8, $0x0a0000000a000000
+DATA k195<>+16(SB)/8, $0x0a0000000a000000
+DATA k195<>+24(SB)/8, $0x0a0000000a000000
+GLOBL k195<>(SB), RODATA|NOPTR, $32
+
+DATA k196<>+0(SB)/8, $0x0468046804680468
+DATA k196<>+8(SB)/8, $0x0468046804680468
+DATA k196<>+16(SB)/8, $0x0468046804680468
+DATA k196<>+24(SB)/8, $0x0468046804680468
+GLOBL k196<>(SB), RODATA|NOPTR, $32
 
 // func e4m3OverF32AVX2(dst *byte, src *float32, factor float32, n int)
 // Requires: AVX, AVX2, MMX+
@@ -23159,10 +23259,10 @@ block:
 	VDIVPS     Y0, Y1, Y1
 	VMOVDQA    Y1, Y5
 	VPAND      k125<>+0(SB), Y1, Y1
-	VPMINSD    k191<>+0(SB), Y1, Y1
-	VPMAXSD    k192<>+0(SB), Y1, Y6
-	VPAND      k190<>+0(SB), Y6, Y6
-	VPADDD     k193<>+0(SB), Y6, Y6
+	VPMINSD    k193<>+0(SB), Y1, Y1
+	VPMAXSD    k194<>+0(SB), Y1, Y6
+	VPAND      k192<>+0(SB), Y6, Y6
+	VPADDD     k195<>+0(SB), Y6, Y6
 	VADDPS     Y6, Y1, Y1
 	VPSRLD     $0x14, Y6, Y7
 	VPSUBD     Y6, Y1, Y1
@@ -23170,10 +23270,10 @@ block:
 	VDIVPS     Y0, Y2, Y2
 	VMOVDQA    Y2, Y6
 	VPAND      k125<>+0(SB), Y2, Y2
-	VPMINSD    k191<>+0(SB), Y2, Y2
-	VPMAXSD    k192<>+0(SB), Y2, Y7
-	VPAND      k190<>+0(SB), Y7, Y7
-	VPADDD     k193<>+0(SB), Y7, Y7
+	VPMINSD    k193<>+0(SB), Y2, Y2
+	VPMAXSD    k194<>+0(SB), Y2, Y7
+	VPAND      k192<>+0(SB), Y7, Y7
+	VPADDD     k195<>+0(SB), Y7, Y7
 	VADDPS     Y7, Y2, Y2
 	VPSRLD     $0x14, Y7, Y8
 	VPSUBD     Y7, Y2, Y2
@@ -23181,10 +23281,10 @@ block:
 	VDIVPS     Y0, Y3, Y3
 	VMOVDQA    Y3, Y7
 	VPAND      k125<>+0(SB), Y3, Y3
-	VPMINSD    k191<>+0(SB), Y3, Y3
-	VPMAXSD    k192<>+0(SB), Y3, Y8
-	VPAND      k190<>+0(SB), Y8, Y8
-	VPADDD     k193<>+0(SB), Y8, Y8
+	VPMINSD    k193<>+0(SB), Y3, Y3
+	VPMAXSD    k194<>+0(SB), Y3, Y8
+	VPAND      k192<>+0(SB), Y8, Y8
+	VPADDD     k195<>+0(SB), Y8, Y8
 	VADDPS     Y8, Y3, Y3
 	VPSRLD     $0x14, Y8, Y9
 	VPSUBD     Y8, Y3, Y3
@@ -23192,25 +23292,25 @@ block:
 	VDIVPS     Y0, Y4, Y4
 	VMOVDQA    Y4, Y8
 	VPAND      k125<>+0(SB), Y4, Y4
-	VPMINSD    k191<>+0(SB), Y4, Y4
-	VPMAXSD    k192<>+0(SB), Y4, Y9
-	VPAND      k190<>+0(SB), Y9, Y9
-	VPADDD     k193<>+0(SB), Y9, Y9
+	VPMINSD    k193<>+0(SB), Y4, Y4
+	VPMAXSD    k194<>+0(SB), Y4, Y9
+	VPAND      k192<>+0(SB), Y9, Y9
+	VPADDD     k195<>+0(SB), Y9, Y9
 	VADDPS     Y9, Y4, Y4
 	VPSRLD     $0x14, Y9, Y10
 	VPSUBD     Y9, Y4, Y4
 	VPADDD     Y10, Y4, Y4
 	VPACKSSDW  Y2, Y1, Y1
 	VPACKSSDW  Y4, Y3, Y3
-	VPSUBW     k194<>+0(SB), Y1, Y1
-	VPSUBW     k194<>+0(SB), Y3, Y3
+	VPSUBW     k196<>+0(SB), Y1, Y1
+	VPSUBW     k196<>+0(SB), Y3, Y3
 	VPACKUSWB  Y3, Y1, Y1
 	VPACKSSDW  Y6, Y5, Y5
 	VPACKSSDW  Y8, Y7, Y7
 	VPACKSSWB  Y7, Y5, Y5
 	VPAND      k65<>+0(SB), Y5, Y5
 	VPOR       Y5, Y1, Y1
-	VMOVDQU    k151<>+0(SB), Y2
+	VMOVDQU    k153<>+0(SB), Y2
 	VPERMD     Y1, Y2, Y1
 	VMOVDQU    Y1, (AX)
 	ADDQ       $0x00000080, CX
@@ -23241,13 +23341,13 @@ block:
 	VPAND      k1<>+0(SB), Y5, Y5
 	VPADDD     k10<>+0(SB), Y5, Y5
 	VPADDD     Y5, Y1, Y1
-	VPAND      k195<>+0(SB), Y1, Y1
+	VPAND      k197<>+0(SB), Y1, Y1
 	VMOVDQA    Y1, Y5
 	VPAND      k125<>+0(SB), Y1, Y1
-	VPMINSD    k191<>+0(SB), Y1, Y1
-	VPMAXSD    k192<>+0(SB), Y1, Y6
-	VPAND      k190<>+0(SB), Y6, Y6
-	VPADDD     k193<>+0(SB), Y6, Y6
+	VPMINSD    k193<>+0(SB), Y1, Y1
+	VPMAXSD    k194<>+0(SB), Y1, Y6
+	VPAND      k192<>+0(SB), Y6, Y6
+	VPADDD     k195<>+0(SB), Y6, Y6
 	VADDPS     Y6, Y1, Y1
 	VPSRLD     $0x14, Y6, Y7
 	VPSUBD     Y6, Y1, Y1
@@ -23257,13 +23357,13 @@ block:
 	VPAND      k1<>+0(SB), Y6, Y6
 	VPADDD     k10<>+0(SB), Y6, Y6
 	VPADDD     Y6, Y2, Y2
-	VPAND      k195<>+0(SB), Y2, Y2
+	VPAND      k197<>+0(SB), Y2, Y2
 	VMOVDQA    Y2, Y6
 	VPAND      k125<>+0(SB), Y2, Y2
-	VPMINSD    k191<>+0(SB), Y2, Y2
-	VPMAXSD    k192<>+0(SB), Y2, Y7
-	VPAND      k190<>+0(SB), Y7, Y7
-	VPADDD     k193<>+0(SB), Y7, Y7
+	VPMINSD    k193<>+0(SB), Y2, Y2
+	VPMAXSD    k194<>+0(SB), Y2, Y7
+	VPAND      k192<>+0(SB), Y7, Y7
+	VPADDD     k195<>+0(SB), Y7, Y7
 	VADDPS     Y7, Y2, Y2
 	VPSRLD     $0x14, Y7, Y8
 	VPSUBD     Y7, Y2, Y2
@@ -23273,13 +23373,13 @@ block:
 	VPAND      k1<>+0(SB), Y7, Y7
 	VPADDD     k10<>+0(SB), Y7, Y7
 	VPADDD     Y7, Y3, Y3
-	VPAND      k195<>+0(SB), Y3, Y3
+	VPAND      k197<>+0(SB), Y3, Y3
 	VMOVDQA    Y3, Y7
 	VPAND      k125<>+0(SB), Y3, Y3
-	VPMINSD    k191<>+0(SB), Y3, Y3
-	VPMAXSD    k192<>+0(SB), Y3, Y8
-	VPAND      k190<>+0(SB), Y8, Y8
-	VPADDD     k193<>+0(SB), Y8, Y8
+	VPMINSD    k193<>+0(SB), Y3, Y3
+	VPMAXSD    k194<>+0(SB), Y3, Y8
+	VPAND      k192<>+0(SB), Y8, Y8
+	VPADDD     k195<>+0(SB), Y8, Y8
 	VADDPS     Y8, Y3, Y3
 	VPSRLD     $0x14, Y8, Y9
 	VPSUBD     Y8, Y3, Y3
@@ -23289,28 +23389,28 @@ block:
 	VPAND      k1<>+0(SB), Y8, Y8
 	VPADDD     k10<>+0(SB), Y8, Y8
 	VPADDD     Y8, Y4, Y4
-	VPAND      k195<>+0(SB), Y4, Y4
+	VPAND      k197<>+0(SB), Y4, Y4
 	VMOVDQA    Y4, Y8
 	VPAND      k125<>+0(SB), Y4, Y4
-	VPMINSD    k191<>+0(SB), Y4, Y4
-	VPMAXSD    k192<>+0(SB), Y4, Y9
-	VPAND      k190<>+0(SB), Y9, Y9
-	VPADDD     k193<>+0(SB), Y9, Y9
+	VPMINSD    k193<>+0(SB), Y4, Y4
+	VPMAXSD    k194<>+0(SB), Y4, Y9
+	VPAND      k192<>+0(SB), Y9, Y9
+	VPADDD     k195<>+0(SB), Y9, Y9
 	VADDPS     Y9, Y4, Y4
 	VPSRLD     $0x14, Y9, Y10
 	VPSUBD     Y9, Y4, Y4
 	VPADDD     Y10, Y4, Y4
 	VPACKSSDW  Y2, Y1, Y1
 	VPACKSSDW  Y4, Y3, Y3
-	VPSUBW     k194<>+0(SB), Y1, Y1
-	VPSUBW     k194<>+0(SB), Y3, Y3
+	VPSUBW     k196<>+0(SB), Y1, Y1
+	VPSUBW     k196<>+0(SB), Y3, Y3
 	VPACKUSWB  Y3, Y1, Y1
 	VPACKSSDW  Y6, Y5, Y5
 	VPACKSSDW  Y8, Y7, Y7
 	VPACKSSWB  Y7, Y5, Y5
 	VPAND      k65<>+0(SB), Y5, Y5
 	VPOR       Y5, Y1, Y1
-	VMOVDQU    k151<>+0(SB), Y2
+	VMOVDQU    k153<>+0(SB), Y2
 	VPERMD     Y1, Y2, Y1
 	VMOVDQU    Y1, (AX)
 	ADDQ       $0x00000080, CX
@@ -23320,11 +23420,11 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k195<>+0(SB)/8, $0xffff0000ffff0000
-DATA k195<>+8(SB)/8, $0xffff0000ffff0000
-DATA k195<>+16(SB)/8, $0xffff0000ffff0000
-DATA k195<>+24(SB)/8, $0xffff0000ffff0000
-GLOBL k195<>(SB), RODATA|NOPTR, $32
+DATA k197<>+0(SB)/8, $0xffff0000ffff0000
+DATA k197<>+8(SB)/8, $0xffff0000ffff0000
+DATA k197<>+16(SB)/8, $0xffff0000ffff0000
+DATA k197<>+24(SB)/8, $0xffff0000ffff0000
+GLOBL k197<>(SB), RODATA|NOPTR, $32
 
 // func e4m3OverF16AVX2(dst *byte, src *float32, factor float32, n int)
 // Requires: AVX, AVX2, F16C, MMX+
@@ -23347,10 +23447,10 @@ block:
 	VCVTPH2PS  X1, Y1
 	VMOVDQA    Y1, Y5
 	VPAND      k125<>+0(SB), Y1, Y1
-	VPMINSD    k191<>+0(SB), Y1, Y1
-	VPMAXSD    k192<>+0(SB), Y1, Y6
-	VPAND      k190<>+0(SB), Y6, Y6
-	VPADDD     k193<>+0(SB), Y6, Y6
+	VPMINSD    k193<>+0(SB), Y1, Y1
+	VPMAXSD    k194<>+0(SB), Y1, Y6
+	VPAND      k192<>+0(SB), Y6, Y6
+	VPADDD     k195<>+0(SB), Y6, Y6
 	VADDPS     Y6, Y1, Y1
 	VPSRLD     $0x14, Y6, Y7
 	VPSUBD     Y6, Y1, Y1
@@ -23360,10 +23460,10 @@ block:
 	VCVTPH2PS  X2, Y2
 	VMOVDQA    Y2, Y6
 	VPAND      k125<>+0(SB), Y2, Y2
-	VPMINSD    k191<>+0(SB), Y2, Y2
-	VPMAXSD    k192<>+0(SB), Y2, Y7
-	VPAND      k190<>+0(SB), Y7, Y7
-	VPADDD     k193<>+0(SB), Y7, Y7
+	VPMINSD    k193<>+0(SB), Y2, Y2
+	VPMAXSD    k194<>+0(SB), Y2, Y7
+	VPAND      k192<>+0(SB), Y7, Y7
+	VPADDD     k195<>+0(SB), Y7, Y7
 	VADDPS     Y7, Y2, Y2
 	VPSRLD     $0x14, Y7, Y8
 	VPSUBD     Y7, Y2, Y2
@@ -23373,10 +23473,10 @@ block:
 	VCVTPH2PS  X3, Y3
 	VMOVDQA    Y3, Y7
 	VPAND      k125<>+0(SB), Y3, Y3
-	VPMINSD    k191<>+0(SB), Y3, Y3
-	VPMAXSD    k192<>+0(SB), Y3, Y8
-	VPAND      k190<>+0(SB), Y8, Y8
-	VPADDD     k193<>+0(SB), Y8, Y8
+	VPMINSD    k193<>+0(SB), Y3, Y3
+	VPMAXSD    k194<>+0(SB), Y3, Y8
+	VPAND      k192<>+0(SB), Y8, Y8
+	VPADDD     k195<>+0(SB), Y8, Y8
 	VADDPS     Y8, Y3, Y3
 	VPSRLD     $0x14, Y8, Y9
 	VPSUBD     Y8, Y3, Y3
@@ -23386,25 +23486,25 @@ block:
 	VCVTPH2PS  X4, Y4
 	VMOVDQA    Y4, Y8
 	VPAND      k125<>+0(SB), Y4, Y4
-	VPMINSD    k191<>+0(SB), Y4, Y4
-	VPMAXSD    k192<>+0(SB), Y4, Y9
-	VPAND      k190<>+0(SB), Y9, Y9
-	VPADDD     k193<>+0(SB), Y9, Y9
+	VPMINSD    k193<>+0(SB), Y4, Y4
+	VPMAXSD    k194<>+0(SB), Y4, Y9
+	VPAND      k192<>+0(SB), Y9, Y9
+	VPADDD     k195<>+0(SB), Y9, Y9
 	VADDPS     Y9, Y4, Y4
 	VPSRLD     $0x14, Y9, Y10
 	VPSUBD     Y9, Y4, Y4
 	VPADDD     Y10, Y4, Y4
 	VPACKSSDW  Y2, Y1, Y1
 	VPACKSSDW  Y4, Y3, Y3
-	VPSUBW     k194<>+0(SB), Y1, Y1
-	VPSUBW     k194<>+0(SB), Y3, Y3
+	VPSUBW     k196<>+0(SB), Y1, Y1
+	VPSUBW     k196<>+0(SB), Y3, Y3
 	VPACKUSWB  Y3, Y1, Y1
 	VPACKSSDW  Y6, Y5, Y5
 	VPACKSSDW  Y8, Y7, Y7
 	VPACKSSWB  Y7, Y5, Y5
 	VPAND      k65<>+0(SB), Y5, Y5
 	VPOR       Y5, Y1, Y1
-	VMOVDQU    k151<>+0(SB), Y2
+	VMOVDQU    k153<>+0(SB), Y2
 	VPERMD     Y1, Y2, Y1
 	VMOVDQU    Y1, (AX)
 	ADDQ       $0x00000080, CX

@@ -85,11 +85,16 @@ func times2to128(d VecVirtual) {
 // round makes x the product of x and half of a factor, of which the whole product,
 // enlarged, is p.
 func (s *smallProduct) round(p, half, x VecVirtual) {
+	s.larger(p, half, x)
+	VPAND(s.mask, x, x)
+}
+
+// larger is round but for the enlarged bit.
+func (s *smallProduct) larger(p, half, x VecVirtual) {
 	two := YMM()
 	VPSIGND(p, s.two, two)
 	VFMADD231PS(half, x, two)
 	VPMAXUD(p, two, x)
-	VPAND(s.mask, x, x)
 }
 
 // of multiplies finite numbers below 2^80.

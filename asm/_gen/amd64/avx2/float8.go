@@ -101,6 +101,10 @@ func (f float8) infinity(scale Register) VecVirtual {
 func (f float8) exactRun(k *runs) {
 	k.exact.Here()
 	Comment("A run that is not ordinary.")
+	if !k.Wide && !f.infinite {
+		f.exactWords(k)
+		return
+	}
 	s, up := k.smallScale(), pow2(15-f.bias)
 	s.mask = Load32(Dwords(^uint32(enlargedBit)))
 	if !k.Wide {
@@ -135,6 +139,41 @@ func (f float8) exactRun(k *runs) {
 		}
 	})
 	k.again(chunk)
+	JMP(k.done.Ref())
+}
+
+// exactWords is exactRun to BF16 of a format without infinity, as two loops. Under a large
+// scale, NaN or zero, products are rounded as they are. Under a small one they are, enlarged,
+// normal numbers, which [rounded] takes; the enlarged bit and NaN are settled in words.
+func (f float8) exactWords(k *runs) {
+	small, chunk, smallChunk := NewLabel("small"), NewLabel("exactChunk"), NewLabel("smallChunk")
+	ifBelow(Mem{Base: k.a}, U32(f.least<<23-1), small)
+	scale := Into(YMM(), VBROADCASTSS, Mem{Base: k.a})
+	chunk.Here()
+	f.each(k, func(x VecVirtual) { VMULPS(scale, x, x) })
+	k.again(chunk)
+	JMP(k.done.Ref())
+	small.Here()
+	s, up := k.smallScale(), Floats(pow2(15-f.bias))
+	VMULPS(up, s.times, s.times)
+	VMULPS(up, s.half, s.half)
+	smallChunk.Here()
+	for at := 0; at < 32; at += 16 {
+		w, nan := f.float16s(k, at)
+		x := widenedHalves(w)
+		for _, y := range x {
+			p := Into(YMM(), VMULPS, s.times, y)
+			s.larger(p, s.half, y)
+			rounded(y)
+			VPSRLD(Imm(16), y, y)
+		}
+		VPACKUSDW(x[1], x[0], x[0])
+		VPERMQ(Imm(quads), x[0], x[0])
+		VPAND(Words(0xFFFF^enlargedBit>>16), x[0], x[0])
+		VPBLENDVB(nan, Words(0x7FC0), x[0], x[0])
+		VMOVDQU(x[0], k.to(at))
+	}
+	k.again(smallChunk)
 	JMP(k.done.Ref())
 }
 
@@ -209,11 +248,11 @@ func (f float8) each(k *runs, join func(x VecVirtual)) {
 // have a bias of 15.
 func (f float8) eachHalf(k *runs, join func(x VecVirtual)) {
 	for at := 0; at < 32; at += 16 {
-		x := [2]VecVirtual{YMM(), YMM()}
-		w := f.float16s(k, at)
-		VCVTPH2PS(w.AsX(), x[0])
-		VEXTRACTI128(Imm(1), w, w.AsX())
-		VCVTPH2PS(w.AsX(), x[1])
+		w, nan := f.float16s(k, at)
+		if nan != nil {
+			VPOR(nan, w, w)
+		}
+		x := widenedHalves(w)
 		for _, y := range x {
 			join(y)
 		}
@@ -221,14 +260,15 @@ func (f float8) eachHalf(k *runs, join func(x VecVirtual)) {
 	}
 }
 
-// float16s reads sixteen codes as float16.
-func (f float8) float16s(k *runs, at int) VecVirtual {
-	w := Into(YMM(), VPMOVSXBW, k.from(at))
+// float16s reads sixteen codes as float16, and says which of them are NaN if they are none
+// as float16.
+func (f float8) float16s(k *runs, at int) (w, nan VecVirtual) {
+	w = Into(YMM(), VPMOVSXBW, k.from(at))
 	if f.infinite {
 		VPSLLW(Imm(8), w, w)
-		return w
+		return w, nil
 	}
-	nan := YMM()
+	nan = YMM()
 	if f.name == "E4M3" {
 		mag := Into(YMM(), VPAND, Words(0x7F), w)
 		VPCMPEQW(Words(0x7F), mag, nan)
@@ -237,6 +277,14 @@ func (f float8) float16s(k *runs, at int) VecVirtual {
 	}
 	VPSLLW(Imm(7), w, w)
 	VPAND(Words(0xBF80), w, w)
-	VPOR(nan, w, w)
-	return w
+	return w, nan
+}
+
+// widenedHalves is sixteen float16 as float32.
+func widenedHalves(w VecVirtual) [2]VecVirtual {
+	x := [2]VecVirtual{YMM(), YMM()}
+	VCVTPH2PS(w.AsX(), x[0])
+	VEXTRACTI128(Imm(1), w, w.AsX())
+	VCVTPH2PS(w.AsX(), x[1])
+	return x
 }
