@@ -77,7 +77,7 @@ func (w *walk) imports(key, text string, at int64) error {
 		return w.once("sidecar.index-path", tensor.Danger, "", at, "transformers reads the weights from "+wire.Quote(text))
 	case w.isComponents():
 		return w.component(text, at)
-	case strings.Contains(text, "/") && (w.below("attn_implementation") || w.below("_attn_implementation") || w.below("experts_implementation")):
+	case strings.Contains(text, "/") && (w.below("attn_implementation") || w.below("_attn_implementation") || w.below("experts_implementation") || w.below("_experts_implementation")):
 		_, name, paged := strings.Cut(text, "|")
 		if !paged {
 			name = text

@@ -24,6 +24,7 @@ type lines struct {
 	joined  bool   // keep is joined with the next line
 	comment bool   // the line at hand is one
 	later   bool   // a text that may be a program begins on the next line
+	named   bool   // the name of what is called may stand on the next line
 }
 
 // yaml looks through a YAML text by lines, as PyYAML breaks them.
@@ -147,12 +148,26 @@ func (l *lines) look(line string, most int) error {
 
 // targets judges what loaders of NeMo and of diffusion models call.
 func (l *lines) targets(line string, most int) error {
-	return l.names(line, most, "target", func(value string, at int64) error {
-		if value == "" || !callsCode(value) {
-			return nil
+	plain := unescaped(line)
+	if text := strings.TrimSpace(plain); l.named && text != "" {
+		l.named = false
+		if err := l.called(behind(":"+strings.TrimLeft(text, ":- \t")), l.at); err != nil {
+			return err
 		}
-		return l.report("sidecar.target", tensor.Danger, "target", at, "loaders of NeMo and of diffusion models call "+wire.Quote(value)+" with arguments of the file")
-	})
+	}
+	return l.names(plain, most, "target", l.called)
+}
+
+// called judges a value of a key target, which may stand on the line behind it.
+func (l *lines) called(value string, at int64) error {
+	switch {
+	case value == "" || value[0] == '|' || value[0] == '>':
+		l.named = true
+		return nil
+	case value[0] != '*' && !callsCode(value):
+		return nil
+	}
+	return l.report("sidecar.target", tensor.Danger, "target", at, "loaders of NeMo and of diffusion models call "+wire.Quote(value)+" with arguments of the file")
 }
 
 // reaches finds values that name something in a module which runs code, whatever
@@ -236,7 +251,12 @@ func behind(rest string) string {
 	if !ok {
 		return ""
 	}
-	v := strings.Trim(strings.TrimSpace(rest), `"'`)
+	v := strings.TrimSpace(rest)
+	for v != "" && (v[0] == '&' || v[0] == '!') { // an anchor, a tag
+		_, v, _ = strings.Cut(v, " ")
+		v = strings.TrimSpace(v)
+	}
+	v = strings.Trim(v, `"'`)
 	if end := strings.IndexAny(v, ",} \t#\"'"); end >= 0 {
 		v = v[:end]
 	}
