@@ -77,6 +77,9 @@ func (e *linearEncoder) skipped() ([]string, error) {
 		if k.Why == whyHead && strings.HasSuffix("."+module, ".embed_out") && !q.means("lm_head") {
 			add("lm_head") // as transformers 5 calls it in memory
 		}
+		if module == "cls" && e.Type == "ultrabert" && !q.means("head.decoder") {
+			add("head.decoder") // the same
+		}
 		replaced := k.Why != whyEmbedding && k.Why != whyOther // unless the configuration says not to
 		switch {
 		case !q.means(module):
