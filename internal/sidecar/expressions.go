@@ -72,7 +72,7 @@ func (l *lines) evaluated(line string, most int) error {
 	if l.said[codeExpression] || strings.Contains(l.t.Name, ".github/") {
 		return nil
 	}
-	plain := unescaped(line)
+	plain := l.plain
 	for from, call := 0, lastCall(plain); ; {
 		i := strings.IndexByte(plain[from:], '$')
 		if i < 0 {
@@ -135,7 +135,7 @@ func isLayer(text string) bool {
 // download judges what Ultralytics fetches a set of data by: a text that is no address
 // is run. It may begin on the line behind its key.
 func (l *lines) download(line string, most int) error {
-	plain := unescaped(line)
+	plain := l.plain
 	if text := strings.TrimSpace(plain); l.later && text != "" {
 		l.later = false
 		if isText(text) {

@@ -104,7 +104,7 @@ func isNull(v string) bool { return v == "null" || v == "~" }
 // mlflow judges a line of an MLmodel. Its library writes plain keys; a key that is
 // hidden, or whose value is not on its line, is refused.
 func (l *lines) mlflow(line string, most int) error {
-	plain := unescaped(line)
+	plain := l.plain
 	hides := plain != line
 	for _, k := range mlflowKeys {
 		if l.said[codeImport] {

@@ -24,6 +24,7 @@ type lines struct {
 	joined  bool   // keep is joined with the next line
 	comment bool   // the line at hand is one
 	later   bool   // a text that may be a program begins on the next line
+	plain   string // the line at hand, escapes resolved
 	named   bool   // the name of what is called may stand on the next line
 }
 
@@ -127,7 +128,8 @@ func (l *lines) look(line string, most int) error {
 		}
 	}
 	shown := strings.Count(line, hydraKey)
-	if plain := unescaped(line); strings.Count(plain, hydraKey) != shown {
+	l.plain = unescaped(line)
+	if strings.Count(l.plain, hydraKey) != shown {
 		if err := l.once("sidecar.target", tensor.Danger, "", l.at, "the name "+hydraKey+" is written with escapes: it is hidden"); err != nil {
 			return err
 		}
@@ -148,7 +150,7 @@ func (l *lines) look(line string, most int) error {
 
 // targets judges what loaders of NeMo and of diffusion models call.
 func (l *lines) targets(line string, most int) error {
-	plain := unescaped(line)
+	plain := l.plain
 	if text := strings.TrimSpace(plain); l.named && text != "" {
 		l.named = false
 		if err := l.called(behind(":"+strings.TrimLeft(text, ":- \t")), l.at); err != nil {
@@ -173,7 +175,7 @@ func (l *lines) called(value string, at int64) error {
 // reaches finds values that name something in a module which runs code, whatever
 // their key: pyannote looks up and calls the one of a name.
 func (l *lines) reaches(line string, most int) error {
-	plain := unescaped(line)
+	plain := l.plain
 	for from := 0; ; {
 		i := strings.IndexByte(plain[from:], '.')
 		if i < 0 || from+i > most && most < len(line) {
@@ -308,7 +310,14 @@ func unescaped(line string) string {
 	for i := 0; i < len(line); i++ {
 		width := 0
 		if line[i] == '\\' && i+1 < len(line) {
-			width = map[byte]int{'x': 2, 'u': 4, 'U': 8}[line[i+1]]
+			switch line[i+1] {
+			case 'x':
+				width = 2
+			case 'u':
+				width = 4
+			case 'U':
+				width = 8
+			}
 		}
 		if width > 0 && i+2+width <= len(line) {
 			if n, err := strconv.ParseUint(line[i+2:i+2+width], 16, 31); err == nil {
