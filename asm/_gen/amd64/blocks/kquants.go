@@ -135,7 +135,13 @@ func q6K(z *Kernel) func() {
 			VPANDD(low, codes, codes)
 			VPTERNLOGD(Imm(AndOr), codes, top, high)
 			VPSUBB(less, high, high)
-			z.Signed16(64*i, high, z.Room(64), kept, func(j int) int { return 4*i + j })
+			way := z.Room(64) // signed bytes go by way of memory to dwords
+			VMOVDQU64(high, way)
+			for j := 0; j < 4; j += 2 {
+				a, b := Signed(way.Offset(16*j)), Signed(way.Offset(16*j+16))
+				ToFloats(a, b)
+				z.Put(64*i+16*j, kept.By(a, 4*i+j), kept.By(b, 4*i+j+1))
+			}
 		}
 	}
 }

@@ -72,17 +72,6 @@ func Sixteen(m Mem) VecVirtual {
 	return x
 }
 
-// Picked is 32 codes made of bytes of src: code e is byte at(e), with what
-// stands shift(e) above brought down. What is above that is anything.
-func (z *Kernel) Picked(src VecVirtual, at, shift func(e int) int) Codes {
-	if !z.Words() {
-		return Codes{Lanes(src, at, shift), Lanes(src, func(i int) int { return at(16 + i) }, func(i int) int { return shift(16 + i) })}
-	}
-	x := Into(ZMM(), VPERMB, src, Load64(Bytes64(func(i int) int { return at(i/2) + i%2 })))
-	VPSRLVW(Words64(shift), x, x)
-	return Codes{x}
-}
-
 // A table of 32 words is looked up by its bytes: VPERMB is an instruction of one
 // port where VPERMW takes two. An index is a word whose bytes have the code from
 // bit 1 on, and in bit 0 which byte of the number they are for.
@@ -107,16 +96,6 @@ func (z *Kernel) Placed(at int, index VecVirtual, t Table) {
 	VMOVDQU64(x, z.To(at))
 }
 
-// Found writes what a table has for 32 codes of four bits as [Kernel.NibblesOf] gives
-// them.
-func (z *Kernel) Found(at int, c Codes, second int, t Table) {
-	if !z.Words() {
-		z.Lookup(at, c, t)
-		return
-	}
-	z.Placed(at, z.Index(c[0], second), t)
-}
-
 // Couple writes 32 codes under one table of sixteen and 32 under another, and
 // rounds both tables at once.
 func (z *Kernel) Couple(at, next int, c, d Codes, a, b VecVirtual) {
@@ -126,15 +105,16 @@ func (z *Kernel) Couple(at, next int, c, d Codes, a, b VecVirtual) {
 		return
 	}
 	t := z.Table32(a, b)
-	z.Found(at, c, 0, t)
-	z.Found(next, d, 1, t)
+	z.Placed(at, z.Index(c[0], 0), t)
+	z.Placed(next, z.Index(d[0], 1), t)
 }
 
 // NibblesOf is 32 codes of 16 bytes: the low nibbles, then the high ones. To
 // words they stand from bit 1 on in both bytes of each.
 func (z *Kernel) NibblesOf(off int) Codes {
 	if !z.Words() {
-		return z.Picked(Sixteen(z.From(off)), func(e int) int { return e % 16 }, func(e int) int { return e / 16 * 4 })
+		x, at := Sixteen(z.From(off)), func(i int) int { return i }
+		return Codes{Lanes(x, at, func(int) int { return 0 }), Lanes(x, at, func(int) int { return 4 })}
 	}
 	x := Into(ZMM(), VPERMB, Sixteen(z.From(off)), Load64(Bytes64(func(i int) int { return i / 2 % 16 })))
 	VPROLVD(Dwords64(func(i int) int { return [2]int{1, 32 - 3}[i/8] }), x, x)

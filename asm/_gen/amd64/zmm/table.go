@@ -92,14 +92,3 @@ func Keep(z *Kernel, x VecVirtual) Scales {
 func (s Scales) By(x VecVirtual, i int) VecVirtual {
 	return Into(ZMM(), VMULPS_BCST, s.At.Offset(4*i), x)
 }
-
-// Signed16 writes 64 signed bytes, which go by way of memory to dwords, times
-// their scales: that of the i-th sixteen is scale of(i).
-func (z *Kernel) Signed16(at int, codes VecVirtual, way Mem, s Scales, of func(i int) int) {
-	VMOVDQU64(codes, way)
-	for i := 0; i < 4; i += 2 {
-		a, b := Signed(way.Offset(16*i)), Signed(way.Offset(16*i+16))
-		ToFloats(a, b)
-		z.Put(at+16*i, s.By(a, of(i)), s.By(b, of(i+1)))
-	}
-}
