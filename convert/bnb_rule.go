@@ -38,6 +38,8 @@ type bnbVerdict struct {
 	Transposed bool
 	// Why it is left alone.
 	Why string
+	// Wrong is why a weight that was chosen by name cannot be loaded quantized.
+	Wrong string
 	// Guessed says that the type is known and the matrix is not, so its name decides.
 	Guessed bool
 }
@@ -57,6 +59,9 @@ func (r *bnbRule) judge(name string, shape []int64) bnbVerdict {
 	parts := strings.Split(module, ".")
 	v := bnbVerdict{Quantize: true, Transposed: r.isConv1D(parts[len(parts)-1])}
 	if r.Include != nil && r.Include(name) {
+		if r.Table != nil && r.mark(module) == markOther {
+			v.Wrong = r.listed(markOther, module, parts).Why
+		}
 		return v
 	}
 	why := r.notLinear

@@ -133,3 +133,16 @@ func TestNamesChooseBeforeTheRule(t *testing.T) {
 		}
 	}
 }
+
+// A folder in which an embedding is quantized loads nowhere, so it cannot be chosen; a
+// head, which is left alone by default, can.
+func TestWhatIsChosenMustBeLinear(t *testing.T) {
+	all := func(string) bool { return true }
+	r := bnbRule{Include: all, Has: all}
+	r.tables("llama", []string{"LlamaForCausalLM"})
+	for name, wrong := range map[string]bool{"model.embed_tokens.weight": true, "lm_head.weight": false, "model.layers.0.mlp.up_proj.weight": false} {
+		if v := r.judge(name, []int64{64, 64}); !v.Quantize || (v.Wrong != "") != wrong {
+			t.Errorf("%s: %+v", name, v)
+		}
+	}
+}

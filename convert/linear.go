@@ -146,6 +146,9 @@ func (e *linearEncoder) judge(name string, shape []int64) bnbVerdict {
 // chooses turns what the rule says into what becomes of a tensor.
 func (e *linearEncoder) chooses(name string, shape []int64, v bnbVerdict) (verdict, error) {
 	switch {
+	case v.Wrong != "":
+		return 0, wire.ErrUsage.With("%s: %s is chosen, but %s builds no linear module of it (%s), so that what is written would not load",
+			wire.OptionInclude, wire.Quote(name), wire.Quote(e.Type), v.Wrong)
 	case v.Quantize:
 		return encodeIt, nil
 	case len(shape) != 2 || !strings.HasSuffix(name, ".weight"):
@@ -160,7 +163,7 @@ func (e *linearEncoder) chooses(name string, shape []int64, v bnbVerdict) (verdi
 func (e *linearEncoder) takesAligned(name string, shape []int64, also func(why string) bool, fits func(rows, cols int64) bool, groups string) (verdict, error) {
 	v := e.judge(name, shape)
 	switch {
-	case !v.Quantize && !also(v.Why):
+	case !v.Quantize && !also(v.Why), v.Wrong != "" && !also(v.Wrong):
 		return e.chooses(name, shape, v)
 	case v.Transposed:
 		return decodeIt, e.keep(name, "stored transposed, which its loaders do not take")
