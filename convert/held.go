@@ -3,6 +3,7 @@ package convert
 import (
 	"io"
 
+	"github.com/anamnesis-go/anamnesis/internal/family"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -115,14 +116,14 @@ func (h *heldBody) Close() error {
 type castBody struct {
 	io.ReadCloser
 	m    *made
-	from tensor.DType
+	part *family.Part
 	raw  [8 * 4096]byte
 	nums [4096]float32
 }
 
 // Read gives whole elements.
 func (c *castBody) Read(p []byte) (int, error) {
-	from, to := sizeOf(c.from), sizeOf(c.m.t.DType)
+	from, to := sizeOf(c.part.Info.DType), sizeOf(c.m.t.DType)
 	n := min(int64(len(p))/to, int64(len(c.nums)))
 	if n == 0 || from > 8 {
 		return 0, wire.ErrInternal.With("an element is read in parts")
@@ -134,5 +135,5 @@ func (c *castBody) Read(p []byte) (int, error) {
 	if n = int64(got) / from; err != nil || n == 0 {
 		return 0, err
 	}
-	return int(n * to), c.m.cast(p[:n*to], c.raw[:n*from], c.from, c.nums[:n])
+	return int(n * to), c.m.cast(p[:n*to], c.raw[:n*from], c.part, c.nums[:n])
 }

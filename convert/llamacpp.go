@@ -6,9 +6,7 @@ import (
 	"io/fs"
 	"iter"
 
-	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/internal/family"
-	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
@@ -278,7 +276,7 @@ func (m *made) part(part *family.Part, p []byte, first int64) error {
 		}
 		defer m.r.straight.back(g.whole)
 	}
-	if part.Info.DType == m.t.DType && m.t.Add == 0 {
+	if m.keeps(part) {
 		return g.read(p, first*from)
 	}
 	room, err := m.r.straight.room()
@@ -294,39 +292,10 @@ func (m *made) part(part *family.Part, p []byte, first int64) error {
 		if err := g.read(raw, first*from); err != nil {
 			return err
 		}
-		if err := m.cast(p[:some*to], raw, part.Info.DType, numbers[:some]); err != nil {
+		if err := m.cast(p[:some*to], raw, part, numbers[:some]); err != nil {
 			return err
 		}
 		p, n, first = p[some*to:], n-some, first+some
 	}
-	return nil
-}
-
-// cast makes stored numbers those of the tensor's type, which is F32, or one that
-// holds them exactly.
-func (m *made) cast(dst, src []byte, from tensor.DType, numbers []float32) error {
-	c, ok := form.CodecOf(from)
-	to, narrow := narrower[m.t.DType]
-	if !ok || !(m.t.DType == tensor.F32 || narrow) {
-		return wire.ErrInternal.With("%v is made %v", from, m.t.DType)
-	}
-	c.Decode(numbers, src)
-	if m.t.Add != 0 {
-		for i := range numbers {
-			numbers[i] += m.t.Add
-		}
-		if from == tensor.F16 { // the converter adds in the type that is stored
-			putF32(dst, numbers)
-			asm.Best().Cast(asm.F32, asm.F16, src, dst)
-			c.Decode(numbers, src)
-		}
-	}
-	if narrow {
-		var wide [4 * 4096]byte
-		putF32(wide[:], numbers)
-		asm.Best().Cast(asm.F32, to, dst, wide[:4*len(numbers)])
-		return nil
-	}
-	putF32(dst, numbers)
 	return nil
 }

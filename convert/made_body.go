@@ -63,10 +63,10 @@ func (m *madeBody) inOrder(one *family.Part) (io.ReadCloser, error) {
 		return nil, wire.ErrUnsupported.With("tensor %s lies in an archive that is compressed: write it as safetensors first", wire.Quote(one.Info.Name))
 	}
 	body, err := m.r.straight.Body(m.b, one.Info)
-	if err != nil || one.Info.DType == m.t.DType && m.t.Add == 0 {
+	if err != nil || m.keeps(one) {
 		return body, err
 	}
-	return &castBody{ReadCloser: body, m: &m.made, from: one.Info.DType}, nil
+	return &castBody{ReadCloser: body, m: &m.made, part: one}, nil
 }
 
 // Close ends the part that is being read.

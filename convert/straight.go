@@ -44,8 +44,12 @@ func (m *straight) At(i tensor.Info) (io.ReaderAt, bool) {
 	return s, true
 }
 
-// Body holds the storage of a view while it is read: one matrix of a stack at a time.
+// Body holds the storage of a view while it is read: one matrix of a stack at a time, and
+// of a very large matrix only strips.
 func (m *straight) Body(b *limits.Budget, i tensor.Info) (io.ReadCloser, error) {
+	if body, ok, err := m.stripped(b, &i); ok {
+		return body, err
+	}
 	body, err := m.Model.Body(b, i)
 	if err != nil || m.plain(&i) {
 		return body, err

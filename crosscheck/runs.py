@@ -49,11 +49,20 @@ def wrong(what, why):
     return 1
 
 
+def rounded(name, a, b):
+    """Exponentials: amn rounds them once, and torch's are the float beside for one in a
+    hundred, as it asks Intel's library."""
+    if not name.endswith("ssm_a") or a is None or b is None or a[:2] != b[:2]:
+        return False
+    x, y = (np.frombuffer(t[2], np.int32).astype(np.int64) for t in (a, b))
+    return int(np.abs(x - y).max()) <= 1
+
+
 def same(what, got, want):
     bad = 0
     for kind, a, b in zip(("key", "tensor"), got, want):
         for name in sorted(set(a) | set(b)):
-            if a.get(name) != b.get(name):
+            if a.get(name) != b.get(name) and not (kind == "tensor" and rounded(name, a.get(name), b.get(name))):
                 show = lambda x: "nothing" if x is None else str(x[:2] if kind == "tensor" else x)[:160]  # noqa: E731
                 bad += wrong(what, f"{kind} {name}: {show(a.get(name))}, want {show(b.get(name))}")
     return bad

@@ -205,6 +205,12 @@ func FuzzArch(f *testing.F) {
 		`"architectures": ["LlavaForConditionalGeneration"], "text_config": {"architectures": ["LlamaForCausalLM", "LlamaForCausalLM"]}, "vision_config": {"patch_size": 0}`,
 		`"architectures": ["Gemma3ForConditionalGeneration"], "vision_config": {"image_size": 9223372036854775807, "patch_size": 1}`,
 		`"architectures": ["Llama4ForConditionalGeneration"], "moe_layers": [0, 0, -1], "intermediate_size_mlp": 4294967296, "vision_config": {}`,
+		`"architectures": ["Qwen3NextForCausalLM"], "num_attention_heads": 1, "linear_num_key_heads": 1, "linear_num_value_heads": 4096, "linear_value_head_dim": -1, "layer_types": ["linear_attention"]`,
+		`"architectures": ["Qwen3_5ForConditionalGeneration"], "num_attention_heads": 1, "text_config": {"linear_key_head_dim": 2147483648}, "vision_config": {}`,
+		`"architectures": ["FalconH1ForCausalLM"], "num_attention_heads": 1, "mamba_d_ssm": 2147483648, "mamba_n_groups": 0, "mamba_n_heads": -1, "ssm_multipliers": [1, "2"]`,
+		`"architectures": ["Lfm2ForCausalLM"], "num_attention_heads": 1, "block_ff_dim": 2147483648, "block_ffn_dim_multiplier": 1e308, "block_multiple_of": 0, "full_attn_idxs": [0, -1, 1e99]`,
+		`"architectures": ["BloomForCausalLM"], "num_attention_heads": 65536, "seq_length": -1`,
+		`"architectures": ["GPTNeoXForCausalLM"], "num_attention_heads": 65536, "num_key_value_heads": 3, "rotary_pct": "x"`,
 		`"architectures": ["GptOssForCausalLM"], "num_local_experts": 4096, "num_attention_heads": 65536, "head_dim": 1048576`,
 	} {
 		f.Add([]byte(`{"vocab_size": 5, "hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, ` + one + `}`))

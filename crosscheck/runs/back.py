@@ -57,7 +57,7 @@ def bits(t):
 
 
 # Families whose GGUF is not led back.
-ONE_WAY = {"phi3-long", "cohere2", "olmo3", "exaone4", "ministral3", "gpt-oss-mxfp4", "roberta", "xlm-roberta", "xlm-roberta-json"}
+ONE_WAY = {"phi3-long", "cohere2", "olmo3", "exaone4", "ministral3", "gpt-oss-mxfp4", "roberta", "xlm-roberta", "xlm-roberta-json", "qwen3next", "qwen3.5", "qwen3.5moe", "falcon-h1"}
 ENCODERS = ("bert", "distilbert", "modern-bert", "nomic-bert")  # which come back without the pooling that llama.cpp has not, and without a tokenizer
 
 

@@ -7,6 +7,11 @@ HALF = {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 
 
 MOE = dict(num_experts_per_tok=2, moe_intermediate_size=48)
 CONV = ["conv", "full_attention", "conv", "full_attention"]
+QUARTER = {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.25}
+LINEAR = dict(num_hidden_layers=4, head_dim=32, linear_conv_kernel_dim=4, linear_key_head_dim=16, linear_value_head_dim=16, linear_num_key_heads=2, linear_num_value_heads=6, full_attention_interval=4, rope_parameters=QUARTER)
+SHARED = dict(num_experts=4, shared_expert_intermediate_size=80, **MOE)
+MUP = dict(attention_in_multiplier=0.5, attention_out_multiplier=0.9375, ssm_in_multiplier=1.25, ssm_out_multiplier=0.23570226, mlp_multipliers=[0.8838834764831844, 0.5859375],
+           ssm_multipliers=[0.3535533905932738, 0.25, 0.16666666, 0.5, 0.3125], key_multiplier=0.390625, lm_head_multiplier=0.0390625, embedding_multiplier=5.656854249492381)
 GRANITE = dict(num_local_experts=4, num_experts_per_tok=2, embedding_multiplier=2.0, attention_multiplier=0.25, residual_multiplier=0.5, logits_scaling=3.0)
 
 FAMILIES = {
@@ -26,5 +31,25 @@ FAMILIES = {
     "granitemoe": lambda: (tf.GraniteMoeConfig(**sizes(**GRANITE)), tf.GraniteMoeForCausalLM, byte_level, "refact"),
     "granitemoeshared": lambda: (tf.GraniteMoeSharedConfig(**sizes(shared_intermediate_size=80, **GRANITE)), tf.GraniteMoeSharedForCausalLM, byte_level, "refact"),
     "minimax-m2": lambda: (tf.MiniMaxM2Config(**sizes(num_local_experts=4, num_experts_per_tok=2, head_dim=32, rotary_dim=16)), tf.MiniMaxM2ForCausalLM, byte_level, "gpt-2"),
+    "qwen3next": lambda: (tf.Qwen3NextConfig(**sizes(**LINEAR, **SHARED)), tf.Qwen3NextForCausalLM, byte_level, "qwen2"),
+    "qwen3.5": lambda: (tf.Qwen3_5TextConfig(**sizes(**LINEAR)), tf.Qwen3_5ForCausalLM, byte_level, "qwen2"),
+    "qwen3.5moe": lambda: (tf.Qwen3_5MoeTextConfig(**sizes(**LINEAR, **SHARED)), tf.Qwen3_5MoeForCausalLM, byte_level, "qwen2"),
+    "falcon-h1": lambda: (tf.FalconH1Config(**sizes(head_dim=16, mamba_d_ssm=128, mamba_n_heads=8, mamba_d_head=16, mamba_n_groups=2, mamba_d_state=16, mamba_d_conv=4, mamba_rms_norm=True, **MUP)),
+                          tf.FalconH1ForCausalLM, byte_level, "gpt-2"),
     "dots1": lambda: (tf.Dots1Config(**sizes(num_hidden_layers=3, head_dim=16, n_routed_experts=4, n_shared_experts=1, first_k_dense_replace=1, n_group=1, topk_group=1, norm_topk_prob=True, **MOE)), tf.Dots1ForCausalLM, byte_level, "qwen2"),
 }
+
+
+def ahead(folder):
+    """Tensors of a layer that predicts further tokens, beside those of the model, which
+    has none of it: as published folders have them."""
+    import torch
+    from safetensors.torch import load_file, save_file
+
+    tensors = load_file(folder / "model.safetensors")
+    last = "model.layers.3."
+    more = {"mtp.layers.0." + n.removeprefix(last): torch.randn_like(t) for n, t in tensors.items() if n.startswith(last)}
+    norm = tensors["model.norm.weight"]
+    more |= {f"mtp.{n}.weight": torch.randn_like(norm) for n in ("norm", "pre_fc_norm_embedding", "pre_fc_norm_hidden")}
+    more["mtp.fc.weight"] = torch.randn(len(norm), 2 * len(norm)).to(norm.dtype)
+    save_file(tensors | more, folder / "model.safetensors", metadata={"format": "pt"})

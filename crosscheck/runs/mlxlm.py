@@ -7,7 +7,8 @@ from safetensors.torch import load_file
 
 # mlx-lm has other tensors, or no model, or cannot make these tiny ones.
 WITHOUT = {"cohere2", "exaone4", "phi3-long", "gpt2", "deepseek2", "deepseek3", "glm4moe", "gpt-oss", "gpt-oss-mxfp4", "llama4",
-           "bert", "distilbert", "roberta", "xlm-roberta", "xlm-roberta-json", "modern-bert", "nomic-bert"}
+           "bert", "distilbert", "roberta", "xlm-roberta", "xlm-roberta-json", "modern-bert", "nomic-bert", "gptneox", "bloom", "olmo", "arcee",
+           "lfm2", "lfm2moe", "ernie4.5moe", "granitemoe", "granitemoeshared", "qwen3next", "qwen3.5", "qwen3.5moe", "falcon-h1"}
 
 
 def tensors(folder):

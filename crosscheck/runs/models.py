@@ -250,5 +250,7 @@ def make(name, folder, dtype=torch.float32, seed=0):
             "rotary_emb_fraction": 1.0, "rotary_emb_interleaved": False, "rotary_emb_scale_base": None, "type_vocab_size": 2, "vocab_size": VOCAB, "pad_token_id": 0}))
     if name.endswith("mxfp4"):
         mxfp4(pathlib.Path(folder), model)
+    if name.startswith(("qwen3next", "qwen3.5")):
+        further.ahead(pathlib.Path(folder))
     vocabulary(folder, pre)
     return model, pre

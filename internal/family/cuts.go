@@ -1,6 +1,7 @@
 package family
 
 import (
+	"math"
 	"slices"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -12,6 +13,7 @@ import (
 type cut struct {
 	first, rows int64
 	head        int64 // rows of a head whose halves become pairs; 0 leaves them as they are
+	times       []func(*config) (float64, bool)
 }
 
 // bundle are the queries, keys and values of each group of heads in one matrix:
@@ -80,7 +82,7 @@ func (p *planner) cut(i *tensor.Info, at *place) error {
 		if err != nil {
 			return err
 		}
-		t := Tensor{Name: p.naming(at), Shape: shape}
+		t := Tensor{Name: p.naming(at), Shape: shape, Decay: at.name.how == decay}
 		t.DType = p.typed(at.name, t.Name, len(t.Shape), i.DType)
 		if t.Parts, err = limits.Make[Part](p.b, len(list[at.view])); err != nil {
 			return err
@@ -90,6 +92,9 @@ func (p *planner) cut(i *tensor.Info, at *place) error {
 				return err
 			}
 			t.Parts[n] = Part{Info: *i, From: c.first, Rows: c.rows, Head: c.head}
+			if t.Parts[n].Times, err = p.factors(c.times); err != nil {
+				return err
+			}
 		}
 		if err := p.add(t); err != nil {
 			return err
@@ -114,6 +119,9 @@ func (p *planner) viewShape(at *place) ([]int64, error) {
 			return nil, err
 		}
 		shape[0] += c.rows
+	}
+	if v.flat {
+		shape = slices.DeleteFunc(shape, func(n int64) bool { return n == 1 })
 	}
 	return shape, nil
 }
@@ -151,4 +159,20 @@ func (p *planner) uncut(have []tensor.Info, at *place, shape []int64) error {
 		t.Parts[n] = all[n].part
 	}
 	return p.add(t)
+}
+
+// factors are what the configuration states for numbers that weights are multiplied by.
+func (p *planner) factors(list []func(*config) (float64, bool)) ([]float32, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	out, err := limits.Make[float32](p.b, len(list))
+	for i := range out {
+		f, ok := list[i](p.c)
+		if !ok || math.IsNaN(f) || math.Abs(f) > math.MaxFloat32 {
+			return nil, wire.ErrMissing.With("a number that it is multiplied by is missing in the configuration")
+		}
+		out[i] = float32(f)
+	}
+	return out, err
 }

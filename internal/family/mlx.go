@@ -92,6 +92,9 @@ func reading(b *limits.Budget, m tensor.Model, projector bool) (*planner, error)
 	if err != nil {
 		return nil, wire.At(configName, "", wire.NoOffset, err)
 	}
+	if err := c.lookAhead(b, m); err != nil {
+		return nil, wire.At(configName, "", wire.NoOffset, err)
+	}
 	p := &planner{Plan: &Plan{Arch: c.row.arch}, b: b, c: c, m: m}
 	p.naming = p.target
 	return p, nil

@@ -93,14 +93,16 @@ func sameShape(is, want []int64) error {
 
 // target is the name that llama.cpp has.
 func (p *planner) target(at *place) string {
-	s := at.name.gguf
+	s, naked := at.name.gguf, at.name.naked
 	if len(at.name.views) > 0 {
-		s = at.name.views[at.view].gguf
+		s, naked = at.name.views[at.view].gguf, at.name.views[at.view].naked
 	}
 	if !at.outer {
 		s = p.c.row.prefix + "blk." + itoa(at.layer) + "." + s
 	}
 	switch {
+	case naked:
+		return s
 	case at.bias:
 		return s + ".bias"
 	case strings.HasSuffix(s, ".bias"), strings.Contains(s, ".weight"):

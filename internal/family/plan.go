@@ -18,6 +18,7 @@ type Tensor struct {
 	Shape []int64
 	Parts []Part
 	Add   float32 // to each number
+	Decay bool    // each number is the exponential of one, less than nothing
 	Data  []byte  // instead of parts: its bytes
 	// Turns is how many elements each part gives in its turn, where they do not follow
 	// each other whole.
@@ -44,6 +45,8 @@ type Part struct {
 	Back bool
 	// Rows are those of the source that are taken, where they are not all.
 	From, Rows int64
+	// Times are what each number is multiplied by, one after the other.
+	Times []float32
 }
 
 // A Key is one key of GGUF and its value.
@@ -121,7 +124,8 @@ const maxLayers = 512
 // nothing.
 var sizes = []string{
 	"intermediate_size", "moe_intermediate_size", "intermediate_size_mlp", "shared_expert_intermediate_size", "n_shared_experts", "first_k_dense_replace",
-	"num_nextn_predict_layers", "moe_num_shared_experts", "shared_intermediate_size", "conv_L_cache", "block_ff_dim", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim", "kv_lora_rank", "q_lora_rank", "vocab_size", "max_position_embeddings", "n_positions", "n_inner",
+	"num_nextn_predict_layers", "moe_num_shared_experts", "shared_intermediate_size", "conv_L_cache", "block_ff_dim",
+	"linear_num_key_heads", "linear_key_head_dim", "linear_value_head_dim", "linear_num_value_heads", "linear_conv_kernel_dim", "mamba_d_ssm", "mamba_n_groups", "mamba_d_state", "mamba_n_heads", "mamba_d_conv", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim", "kv_lora_rank", "q_lora_rank", "vocab_size", "max_position_embeddings", "n_positions", "n_inner",
 }
 
 // configOf finds the row of a configuration.
@@ -153,6 +157,9 @@ func (c *config) bounded() (*config, error) {
 	}
 	if n := len(c.get("moe_layers").List()); n > maxLayers {
 		return nil, wire.ErrRange.With("moe_layers names %d", n)
+	}
+	if c.row.rename != nil && (c.keyHeads() < 1 || c.keyHeads() > 1<<12 || c.valueHeads() < 1 || c.valueHeads() > 1<<12 || c.valueHeads()%c.keyHeads() != 0 || c.keyWidth() < 1 || c.valueWidth() < 1) {
+		return nil, wire.ErrRange.With("linear attention with %d heads of %d, and %d of %d", c.keyHeads(), c.keyWidth(), c.valueHeads(), c.valueWidth())
 	}
 	switch n := c.layers(); {
 	case n < 1 || n > maxLayers || c.hiddenLayers() < 1:
@@ -299,6 +306,8 @@ func (p *planner) single(i *tensor.Info, at *place) error {
 		if !at.bias {
 			t.Add = 1
 		}
+	case decay:
+		t.Decay = true
 	case transpose:
 		if at.bias {
 			break
@@ -309,6 +318,10 @@ func (p *planner) single(i *tensor.Info, at *place) error {
 		rows, cols := i.Shape[0], i.Shape[1]
 		t.Shape = []int64{cols, rows}
 		part.Info.Shape, part.Info.Strides = t.Shape, []int64{1, cols}
+	}
+	var err error
+	if part.Times, err = p.factors(at.name.times); err != nil {
+		return err
 	}
 	t.DType = p.typed(at.name, t.Name, len(t.Shape), i.DType)
 	t.Parts = []Part{part}

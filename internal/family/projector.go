@@ -201,6 +201,9 @@ func (c *config) named(full string) string {
 	if c.root.Get("vision_config").There {
 		full = strings.Replace(full, "language_model.", "", 1)
 	}
+	if c.row.rename != nil {
+		full = c.row.rename(c, full)
+	}
 	return c.row.trimmed(full)
 }
 

@@ -16,10 +16,11 @@ type row struct {
 	layer    string   // of tensors of a layer, "#" for its number
 	outer    []name
 	layers   []name
-	skip     []string // endings of tensors that are not needed
-	drop     []string // beginnings of such
-	trim     []string // what may stand before all names
-	begin    string   // what stands before all names but the head's, and may be left out
+	skip     []string                            // endings of tensors that are not needed
+	drop     []string                            // beginnings of such
+	trim     []string                            // what may stand before all names
+	rename   func(c *config, full string) string // of tensors that stand elsewhere
+	begin    string                              // what stands before all names but the head's, and may be left out
 	// depth is how many layers there are, where num_hidden_layers is not all of them.
 	depth func(*config) int64
 	// over says that layers beyond the last are there and not needed: those that
@@ -54,6 +55,7 @@ const (
 	permuteK      // the same, of the key
 	addOne        // to each number
 	transpose     // of rows and columns
+	decay         // the exponential of each number, less than nothing
 	stack         // of all experts, one after the other
 )
 
@@ -64,6 +66,8 @@ type name struct {
 	how      how
 	optional bool
 	bare     bool                              // the name has no ending
+	naked    bool                              // llama.cpp's has none
+	times    []func(*config) (float64, bool)   // what each number is multiplied by, in turn
 	kept     kept                              // its type, where it is not that of the others
 	only     func(c *config, layer int64) bool // which layers have it; nil is all
 	views    []view                            // what it becomes, instead of gguf
@@ -83,6 +87,10 @@ type view struct {
 	// cuts are rows of the tensor of transformers, one after the other: instead of a
 	// shape and strides
 	cuts func(*config) []cut
+	// flat leaves out dimensions of one; naked says that the name has no ending.
+	flat, naked bool
+	// apart is the shape that strides are of, where the tensor has another one.
+	apart func(*config) []int64
 }
 
 // merged says how a tensor of transformers is made of its views again: so many elements
@@ -124,6 +132,21 @@ var dims = map[byte]func(*config) int64{
 	'd': func(c *config) int64 { return c.int("hidden_dim") },
 	'y': func(c *config) int64 { return 2 * c.hidden() },
 	'U': func(c *config) int64 { return c.int("intermediate_size_mlp") },
+	// of linear attention
+	'W': func(c *config) int64 { return c.valueHeads() },
+	'B': func(c *config) int64 { return 2*c.keyHeads()*c.keyWidth() + c.valueHeads()*c.valueWidth() },
+	'J': func(c *config) int64 { return c.int("linear_conv_kernel_dim") },
+	'X': func(c *config) int64 { return 2 * c.keyHeads() * (c.keyWidth() + c.valueWidth()*c.valuesEach()) },
+	'i': func(c *config) int64 { return 2 * c.valueHeads() },
+	'O': func(c *config) int64 { return c.valueHeads() * c.valueWidth() },
+	'v': func(c *config) int64 { return c.valueWidth() },
+	'N': func(c *config) int64 { return 2 * c.heads() * c.headDim() },
+	// of state spaces
+	'r': func(c *config) int64 { return c.states() },
+	'z': func(c *config) int64 { return c.int("mamba_n_heads") },
+	'u': func(c *config) int64 { return c.int("mamba_d_conv") },
+	'L': func(c *config) int64 { return c.states() + 2*c.groupStates() },
+	'o': func(c *config) int64 { return 2*c.states() + 2*c.groupStates() + c.int("mamba_n_heads") },
 	'C': func(c *config) int64 { return c.int("conv_L_cache") },
 	'j': func(c *config) int64 { return c.adjusted() },
 	'Z': func(c *config) int64 { return c.int("shared_intermediate_size") },
@@ -146,6 +169,7 @@ type config struct {
 	row        *row
 	whole      jsontree.Value // config.json of which root is the vision part
 	projects   bool           // it is that of a vision part
+	further    int64          // layers that predict further tokens, of those under "mtp."
 }
 
 // get is the first member that is there: stated, or by the class.

@@ -254,6 +254,15 @@ var qwen2vlRow = row{
 	}, vocab: spmOrBytes,
 }
 
+// sectionsOr are the sections, or what they are where the configuration is silent.
+func (k *keys) sectionsOr(time, height, width int32) {
+	if k.c.rope().params.Get("mrope_section").There {
+		k.sections()
+		return
+	}
+	k.own("rope.dimension_sections", []int32{time, height, width, 0})
+}
+
 // sections are how many numbers of a head rotate with time, height and width.
 func (k *keys) sections() {
 	list := k.c.rope().params.Get("mrope_section")

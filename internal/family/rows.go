@@ -13,6 +13,7 @@ var rows = []*row{
 	&bertRow, &distilbertRow, &robertaRow, &xlmrobertaRow, &modernbertRow, &nomicbertRow,
 	&stablelmRow, &phi2Row, &gptneoxRow, &bloomRow, &olmoRow, &nemotronRow, &arceeRow,
 	&lfm2Row, &lfm2moeRow, &ernieMoeRow, &hunyuanRow, &graniteMoeRow, &graniteMoeSharedRow, &minimaxRow, &dots1Row,
+	&qwen3nextRow, &qwen35Row, &qwen35moeRow, &falconH1Row,
 	&jinaRow, &pixtralTextRow, &mistral3TextRow, &qwen2vlRow,
 }
 

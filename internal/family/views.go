@@ -16,7 +16,7 @@ func (p *planner) split(i *tensor.Info, at *place) error {
 	}
 	for at.view = range at.name.views {
 		v := &at.name.views[at.view]
-		t := Tensor{Name: p.naming(at), Shape: v.shape(p.c)}
+		t := Tensor{Name: p.naming(at), Shape: v.shape(p.c), Decay: at.name.how == decay}
 		strides, first := v.strides(p.c)
 		if at.bias { // a number for each row of the matrix
 			if len(strides) != 2 || strides[0] < 1 {
@@ -24,7 +24,11 @@ func (p *planner) split(i *tensor.Info, at *place) error {
 			}
 			t.Shape, strides, first = t.Shape[:1], []int64{1}, first/strides[0]
 		}
-		if err := lies(i.Elements(), t.Shape, strides, first, v); err != nil {
+		lie := t.Shape
+		if v.apart != nil {
+			lie = v.apart(p.c)
+		}
+		if err := lies(i.Elements(), lie, strides, first, v); err != nil {
 			return err
 		}
 		t.DType = p.typed(at.name, t.Name, len(t.Shape), i.DType)
@@ -36,7 +40,7 @@ func (p *planner) split(i *tensor.Info, at *place) error {
 		}
 		if t.Packed == nil {
 			part := Part{Info: *i}
-			part.Info.Shape = t.Shape
+			part.Info.Shape = lie
 			part.Info.Strides, part.Info.Offset = strides, first
 			t.Parts = []Part{part}
 		}

@@ -1,0 +1,89 @@
+package convert
+
+import (
+	"math"
+
+	"github.com/anamnesis-go/anamnesis/asm"
+	"github.com/anamnesis-go/anamnesis/internal/family"
+	"github.com/anamnesis-go/anamnesis/internal/form"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// keeps reports a part whose bytes are those of the tensor.
+func (m *made) keeps(part *family.Part) bool {
+	return part.Info.DType == m.t.DType && m.t.Add == 0 && !m.t.Decay && part.Times == nil
+}
+
+// cast makes stored numbers those of the tensor's type, which is F32, or one that
+// holds them exactly, or what they are rounded to where they are changed.
+func (m *made) cast(dst, src []byte, part *family.Part, numbers []float32) error {
+	c, ok := form.CodecOf(part.Info.DType)
+	to, narrow := narrower[m.t.DType]
+	if !ok || !(m.t.DType == tensor.F32 || narrow) {
+		return wire.ErrInternal.With("%v is made %v", part.Info.DType, m.t.DType)
+	}
+	c.Decode(numbers, src)
+	m.change(numbers, part, c)
+	if narrow {
+		var wide [4 * 4096]byte
+		putF32(wide[:], numbers)
+		asm.Best().Cast(asm.F32, to, dst, wide[:4*len(numbers)])
+		return nil
+	}
+	putF32(dst, numbers)
+	return nil
+}
+
+// change does what the converter does with numbers: in F32, but in F16 where they are
+// stored so, which rounds after each step.
+func (m *made) change(numbers []float32, part *family.Part, c form.Codec) {
+	rounds := func() {}
+	if part.Info.DType == tensor.F16 {
+		rounds = func() {
+			var wide [4 * 4096]byte
+			var half [2 * 4096]byte
+			putF32(wide[:], numbers)
+			asm.Best().Cast(asm.F32, asm.F16, half[:2*len(numbers)], wide[:4*len(numbers)])
+			c.Decode(numbers, half[:2*len(numbers)])
+		}
+	}
+	for _, t := range part.Times {
+		for i := range numbers {
+			numbers[i] *= t
+		}
+		rounds()
+	}
+	if m.t.Add != 0 {
+		for i := range numbers {
+			numbers[i] += m.t.Add
+		}
+		rounds()
+	}
+	if m.t.Decay {
+		for i := range numbers {
+			numbers[i] = -exponential(numbers[i])
+		}
+		rounds()
+	}
+}
+
+// exponential is e to the x, rounded once: the same on every processor, which
+// [math.Exp] is not.
+func exponential(x float32) float32 {
+	switch {
+	case x != x:
+		return x
+	case x > 89:
+		return float32(math.Inf(1))
+	case x < -104:
+		return 0
+	}
+	k := math.RoundToEven(float64(x) * math.Log2E)
+	r := float64(float64(x)-float64(k*0x1.62e42feep-1)) - float64(k*0x1.a39ef35793c76p-33)
+	sum := 1.0
+	for n := 14.0; n > 0; n-- { // Horner's rule for the series
+		sum = 1 + float64(float64(sum*r)/n)
+	}
+	return float32(math.Ldexp(sum, int(k)))
+}

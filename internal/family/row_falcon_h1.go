@@ -1,0 +1,113 @@
+package family
+
+// Falcon-H1 has attention and a state space side by side in each layer, and numbers that
+// its weights are multiplied by, which llama.cpp has in the weights.
+
+// factor is a number of the configuration, which has to be there.
+func factor(member string, at int) func(*config) (float64, bool) {
+	return func(c *config) (float64, bool) {
+		v := c.get(member)
+		if at >= 0 {
+			list := v.List()
+			if at >= len(list) {
+				return 0, false
+			}
+			v = list[at]
+		}
+		return v.Float()
+	}
+}
+
+// times are factors that a tensor is multiplied by, one after the other.
+func times(list ...func(*config) (float64, bool)) []func(*config) (float64, bool) { return list }
+
+var (
+	intoAttention = factor("attention_in_multiplier", -1)
+	falconMLP     = []name{
+		{hf: "feed_forward.gate_proj", gguf: "ffn_gate", shape: "FH", times: times(factor("mlp_multipliers", 0))},
+		{hf: "feed_forward.up_proj", gguf: "ffn_up", shape: "FH"},
+		{hf: "feed_forward.down_proj", gguf: "ffn_down", shape: "HF", times: times(factor("mlp_multipliers", 1))},
+	}
+)
+
+func (c *config) states() int64      { return c.int("mamba_d_ssm") }
+func (c *config) groupStates() int64 { return c.int("mamba_n_groups") * c.int("mamba_d_state") }
+
+// ssmIn are the rows that make gates, what the state takes in, its two projections, and
+// the steps of time.
+func ssmIn(c *config) (list []cut) {
+	at := int64(0)
+	for i, n := range []int64{c.states(), c.states(), c.groupStates(), c.groupStates(), c.int("mamba_n_heads")} {
+		list = append(list, cut{first: at, rows: n, times: times(factor("ssm_in_multiplier", -1), factor("ssm_multipliers", i))})
+		at += n
+	}
+	return list
+}
+
+// upright has each number in a row of its own.
+func upright(gguf string, of byte) []view {
+	return []view{{
+		gguf: gguf, naked: true,
+		shape:   func(c *config) []int64 { return []int64{dims[of](c), 1} },
+		strides: func(*config) ([]int64, int64) { return []int64{1, 1}, 0 },
+	}}
+}
+
+var falconH1Row = row{
+	arch: "falcon-h1", model: "falcon_h1", names: []string{"FalconH1ForCausalLM"}, lost: "the numbers that weights are multiplied by", apart: "weights that are multiplied",
+	outer: []name{
+		{hf: "model.embed_tokens", gguf: "token_embd", shape: "VH", times: times(factor("embedding_multiplier", -1))},
+		{hf: "model.final_layernorm", gguf: "output_norm", shape: "H"},
+		{hf: "lm_head", gguf: "output", shape: "VH", times: times(factor("lm_head_multiplier", -1))},
+	},
+	layer: decoderLayer,
+	layers: with([]name{
+		{hf: "input_layernorm", gguf: "attn_norm", shape: "H"},
+		{hf: "pre_ff_layernorm", gguf: "ffn_norm", shape: "H", naked: true},
+		{hf: "self_attn.q_proj", gguf: "attn_q", shape: "QH", times: times(intoAttention)},
+		{hf: "self_attn.k_proj", gguf: "attn_k", shape: "KH", times: times(factor("key_multiplier", -1), intoAttention)},
+		{hf: "self_attn.v_proj", gguf: "attn_v", shape: "KH", times: times(intoAttention)},
+		{hf: "self_attn.o_proj", gguf: "attn_output", shape: "HQ", times: times(factor("attention_out_multiplier", -1))},
+		{hf: "mamba.A_log", shape: "z", bare: true, how: decay, views: upright("ssm_a", 'z')},
+		{hf: "mamba.D", shape: "z", bare: true, views: upright("ssm_d", 'z')},
+		{hf: "mamba.dt_bias", gguf: "ssm_dt.bias", shape: "z", bare: true},
+		{hf: "mamba.conv1d", shape: "L1u", views: squeezed("ssm_conv1d", dims['L'], dims['u'])},
+		{hf: "mamba.in_proj", shape: "oH", views: []view{rowsOf("ssm_in", ssmIn)}},
+		{hf: "mamba.out_proj", gguf: "ssm_out", shape: "Hr", times: times(factor("ssm_out_multiplier", -1))},
+		{hf: "mamba.norm", shape: "r", optional: true, views: []view{{
+			gguf: "ssm_norm",
+			shape: func(c *config) []int64 {
+				return []int64{c.int("mamba_n_groups"), c.states() / max(1, c.int("mamba_n_groups"))}
+			},
+			strides: func(c *config) ([]int64, int64) { return []int64{c.states() / max(1, c.int("mamba_n_groups")), 1}, 0 },
+		}}},
+	}, falconMLP...),
+	keys: falconH1Keys, vocab: gpt2Vocab,
+}
+
+func falconH1Keys(k *keys) {
+	head := k.c.int("mamba_d_head")
+	if head < 1 || k.c.states()%head != 0 || !k.c.get("head_dim").There {
+		k.fail("mamba_d_head", k.c.get("mamba_d_head"), "a part of mamba_d_ssm, with head_dim beside it")
+		return
+	}
+	k.u32("context_length", "max_position_embeddings")
+	k.u32("embedding_length", "hidden_size")
+	k.u32("feed_forward_length", "intermediate_size")
+	k.own("block_count", uint32(k.c.layers()))
+	k.u32("vocab_size", "vocab_size")
+	k.own("attention.head_count", uint32(k.c.heads()))
+	k.own("attention.head_count_kv", uint32(k.c.kvHeads()))
+	k.u32("attention.key_length", "head_dim")
+	k.u32("attention.value_length", "head_dim")
+	k.u32("ssm.conv_kernel", "mamba_d_conv")
+	k.u32("ssm.inner_size", "mamba_d_ssm")
+	k.u32("ssm.state_size", "mamba_d_state")
+	k.own("ssm.time_step_rank", uint32(k.c.states()/head))
+	k.u32("ssm.group_count", "mamba_n_groups")
+	k.f32("attention.layer_norm_rms_epsilon", "rms_norm_eps")
+	k.number("rope.freq_base", "rope_theta", k.c.rope().theta)
+	if act := k.c.get("hidden_act"); act.There && act.String() != "silu" {
+		k.fail("hidden_act", act, "silu")
+	}
+}

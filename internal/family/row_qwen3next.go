@@ -1,0 +1,266 @@
+package family
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// Qwen3-Next and Qwen 3.5 have layers of linear attention, and one of full attention in
+// so many. Behind their layers stand those that predict further tokens, under "mtp.".
+
+// sees reports a layer of full attention.
+func (c *config) sees(layer int64) bool {
+	if layer >= c.hiddenLayers() {
+		return true
+	}
+	if list := c.get("layer_types").List(); layer < int64(len(list)) {
+		return list[layer].String() != "linear_attention"
+	}
+	every := c.int("full_attention_interval")
+	return every > 0 && (layer+1)%every == 0
+}
+
+func seeing(c *config, layer int64) bool   { return c.sees(layer) }
+func linearly(c *config, layer int64) bool { return !c.sees(layer) }
+
+// Sizes of linear attention: heads of keys, heads of values for each of them, and how
+// wide they are.
+func (c *config) keyHeads() int64   { return c.int("linear_num_key_heads") }
+func (c *config) keyWidth() int64   { return c.int("linear_key_head_dim") }
+func (c *config) valueWidth() int64 { return c.int("linear_value_head_dim") }
+func (c *config) valueHeads() int64 { return c.int("linear_num_value_heads") }
+func (c *config) valuesEach() int64 {
+	if n := c.keyHeads(); n > 0 {
+		return c.valueHeads() / n
+	}
+	return 0
+}
+
+// tiled are the rows of values, those of all heads of keys by turns, where the folder has
+// all values of a head of keys one after the other.
+func (c *config) tiled(from, wide int64) (list []cut) {
+	for j := range c.valuesEach() {
+		for g := range c.keyHeads() {
+			list = append(list, cut{first: from + (g*c.valuesEach()+j)*wide, rows: wide})
+		}
+	}
+	return list
+}
+
+// grouped are the queries, keys and values of Qwen3-Next, and what lets them pass: the
+// folder has those of each head of keys together.
+func grouped(c *config) (qkv, gate []cut) {
+	k, v := c.keyWidth(), c.valueWidth()*c.valuesEach()
+	one := 2*k + 2*v
+	for _, part := range [][2]int64{{0, k}, {k, k}, {2 * k, v}, {2*k + v, v}} {
+		for g := range c.keyHeads() {
+			if list := &qkv; part[0] != 2*k+v {
+				*list = append(*list, cut{first: g*one + part[0], rows: part[1]})
+			} else {
+				gate = append(gate, cut{first: g*one + part[0], rows: part[1]})
+			}
+		}
+	}
+	return qkv, gate
+}
+
+func rowsOf(gguf string, cuts func(*config) []cut) view { return view{gguf: gguf, cuts: cuts} }
+
+// columnsTiled has the columns of the output in the order of the values.
+var columnsTiled = view{
+	gguf:  "ssm_out",
+	shape: func(c *config) []int64 { return []int64{c.hidden(), c.valueHeads() * c.valueWidth()} },
+	strides: func(c *config) ([]int64, int64) {
+		return []int64{c.valueHeads() * c.valueWidth(), c.valueWidth(), c.valuesEach() * c.valueWidth(), 1}, 0
+	},
+	apart: func(c *config) []int64 {
+		return []int64{c.hidden(), c.valuesEach(), c.keyHeads(), c.valueWidth()}
+	},
+}
+
+// nextAttention are the tensors of Qwen3-Next's layers, but for those that the two kinds
+// of linear attention have.
+func nextAttention(linear []name, more ...name) []name {
+	full := onlyIn(seeing, []name{
+		{hf: "self_attn.q_proj", gguf: "attn_q", shape: "NH"},
+		{hf: "self_attn.k_proj", gguf: "attn_k", shape: "KH"},
+		{hf: "self_attn.v_proj", gguf: "attn_v", shape: "KH"},
+		{hf: "self_attn.o_proj", gguf: "attn_output", shape: "HQ"},
+		{hf: "self_attn.q_norm", gguf: "attn_q_norm", shape: "D", how: addOne},
+		{hf: "self_attn.k_norm", gguf: "attn_k_norm", shape: "D", how: addOne},
+	})
+	ahead := onlyIn(predicts, []name{
+		{hf: "eh_proj", gguf: "nextn.eh_proj", shape: "Hy"},
+		{hf: "enorm", gguf: "nextn.enorm", shape: "H", how: addOne},
+		{hf: "hnorm", gguf: "nextn.hnorm", shape: "H", how: addOne},
+		{hf: "shared_head.norm", gguf: "nextn.shared_head_norm", shape: "H", how: addOne},
+	})
+	return slices.Concat(full, ahead, onlyIn(linearly, linear), []name{
+		{hf: "linear_attn.norm", gguf: "ssm_norm", shape: "v", only: linearly},
+		{hf: "input_layernorm", gguf: "attn_norm", shape: "H", how: addOne},
+		{hf: "post_attention_layernorm", gguf: "post_attention_norm", shape: "H", how: addOne},
+	}, more)
+}
+
+// ofNext are Qwen3-Next's own.
+var ofNext = []name{
+	{hf: "linear_attn.A_log", gguf: "ssm_a", shape: "W", bare: true, naked: true, how: decay},
+	{hf: "linear_attn.dt_bias", gguf: "ssm_dt.bias", shape: "W", bare: true},
+	{hf: "linear_attn.conv1d", shape: "B1J", views: squeezed("ssm_conv1d", dims['B'], dims['J'])},
+	{hf: "linear_attn.in_proj_qkvz", shape: "XH", views: []view{
+		rowsOf("attn_qkv", func(c *config) []cut { qkv, _ := grouped(c); return qkv }),
+		rowsOf("attn_gate", func(c *config) []cut { _, gate := grouped(c); return gate }),
+	}},
+	{hf: "linear_attn.in_proj_ba", gguf: "ssm_ba", shape: "iH"},
+	{hf: "linear_attn.out_proj", gguf: "ssm_out", shape: "HO"},
+}
+
+// of35 are those of Qwen 3.5.
+var of35 = []name{
+	{hf: "linear_attn.A_log", shape: "W", bare: true, how: decay, views: []view{{gguf: "ssm_a", naked: true, cuts: func(c *config) []cut { return c.tiled(0, 1) }}}},
+	{hf: "linear_attn.dt_bias", shape: "W", bare: true, views: []view{rowsOf("ssm_dt.bias", func(c *config) []cut { return c.tiled(0, 1) })}},
+	{hf: "linear_attn.conv1d", shape: "B1J", views: []view{{gguf: "ssm_conv1d", cuts: mixed35, flat: true}}},
+	{hf: "linear_attn.in_proj_qkv", shape: "BH", views: []view{rowsOf("attn_qkv", mixed35)}},
+	{hf: "linear_attn.in_proj_z", shape: "OH", views: []view{rowsOf("attn_gate", func(c *config) []cut { return c.tiled(0, c.valueWidth()) })}},
+	{hf: "linear_attn.in_proj_b", shape: "WH", views: []view{rowsOf("ssm_beta", func(c *config) []cut { return c.tiled(0, 1) })}},
+	{hf: "linear_attn.in_proj_a", shape: "WH", views: []view{rowsOf("ssm_alpha", func(c *config) []cut { return c.tiled(0, 1) })}},
+	{hf: "linear_attn.out_proj", shape: "HO", views: []view{columnsTiled}},
+}
+
+// mixed35 are queries and keys, which stay, and values.
+func mixed35(c *config) []cut {
+	n := 2 * c.keyHeads() * c.keyWidth()
+	return append([]cut{{first: 0, rows: n}}, c.tiled(n, c.valueWidth())...)
+}
+
+var nextPresets = []preset{
+	{"vocab_size", "151936"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "32768"}, {"head_dim", "256"}, {"num_key_value_heads", "2"}, {"full_attention_interval", "4"},
+	{"linear_conv_kernel_dim", "4"}, {"linear_key_head_dim", "128"}, {"linear_value_head_dim", "128"}, {"linear_num_key_heads", "16"}, {"linear_num_value_heads", "32"},
+	{"partial_rotary_factor", "0.25"}, {"rope_theta", "10000"},
+}
+
+const decayLost = "the logarithms of which decay is the exponential"
+
+var nextOuter = shifted(with(outer))
+
+var qwen3nextRow = row{
+	arch: "qwen3next", model: "qwen3_next", names: []string{"Qwen3NextForCausalLM"}, lost: decayLost, apart: "the tensors of linear attention in another order",
+	defaults: append(nextPresets[:len(nextPresets):len(nextPresets)], preset{"num_experts", "512"}, preset{"num_experts_per_tok", "10"}, preset{"moe_intermediate_size", "512"}, preset{"shared_expert_intermediate_size", "512"}),
+	depth:    withAhead, rename: ahead, outer: nextOuter, layer: decoderLayer,
+	layers: nextAttention(ofNext, with(experts, sharedExpert...)...),
+	keys: func(k *keys) {
+		qwenMoeKeys(k)
+		linearKeys(k)
+	}, vocab: gpt2Vocab,
+}
+
+var qwen35Row = row{
+	arch: "qwen35", model: "qwen3_5_text", names: []string{"Qwen3_5ForConditionalGeneration", "Qwen3_5ForCausalLM"}, lost: decayLost, apart: "the tensors of linear attention in another order",
+	defaults: nextPresets, depth: withAhead, rename: ahead, outer: nextOuter, layer: decoderLayer,
+	layers: nextAttention(of35, mlp...),
+	keys: func(k *keys) {
+		common(k)
+		linearKeys(k)
+		k.sectionsOr(11, 11, 10)
+	}, vocab: gpt2Vocab,
+}
+
+var qwen35moeRow = row{
+	arch: "qwen35moe", model: "qwen3_5_moe_text", names: []string{"Qwen3_5MoeForConditionalGeneration", "Qwen3_5MoeForCausalLM"}, lost: decayLost, apart: "the tensors of linear attention in another order",
+	defaults: qwen3nextRow.defaults, depth: withAhead, rename: ahead, outer: nextOuter, layer: decoderLayer,
+	layers: nextAttention(of35, with(experts, sharedExpert...)...),
+	keys: func(k *keys) {
+		qwenMoeKeys(k)
+		linearKeys(k)
+		k.sectionsOr(11, 11, 10)
+	}, vocab: gpt2Vocab,
+}
+
+// withAhead are all layers, those that predict further tokens too.
+func withAhead(c *config) int64 { return c.hiddenLayers() + c.further }
+
+// heads of "mtp." that have other names behind the layers.
+var aheadNames = map[string]string{"fc": "eh_proj", "pre_fc_norm_embedding": "enorm", "pre_fc_norm_hidden": "hnorm", "norm": "shared_head.norm"}
+
+// ahead gives the name that a tensor of the layers that predict further tokens has behind
+// the others.
+func ahead(c *config, full string) string {
+	rest, ok := strings.CutPrefix(strings.TrimPrefix(full, "model."), "mtp.")
+	if !ok {
+		return full
+	}
+	if tail, ok := strings.CutPrefix(rest, "layers."); ok {
+		number, tail, _ := strings.Cut(tail, ".")
+		if n, ok := index(number); ok {
+			return "model.layers." + itoa(c.hiddenLayers()+n) + "." + tail
+		}
+	}
+	stem, end, _ := strings.Cut(rest, ".")
+	if own, ok := aheadNames[stem]; ok {
+		return "model.layers." + itoa(c.hiddenLayers()) + "." + own + "." + end
+	}
+	return full
+}
+
+func linearKeys(k *keys) {
+	k.u32("ssm.conv_kernel", "linear_conv_kernel_dim")
+	k.u32("ssm.state_size", "linear_key_head_dim")
+	k.u32("ssm.group_count", "linear_num_key_heads")
+	k.u32("ssm.time_step_rank", "linear_num_value_heads")
+	k.own("ssm.inner_size", uint32(k.c.valueHeads()*k.c.valueWidth()))
+	k.recurrent()
+	k.u32("full_attention_interval", "full_attention_interval")
+	k.own("rope.dimension_count", uint32(k.c.share(k.c.headDim(), 0.25)))
+	if k.c.further > 0 {
+		k.own("nextn_predict_layers", uint32(k.c.further))
+	}
+}
+
+// recurrent says which layers have linear attention, where the configuration does.
+func (k *keys) recurrent() {
+	kinds := k.c.get("layer_types")
+	if !kinds.There && k.c.int("full_attention_interval") < 1 {
+		return
+	}
+	if n := int64(len(kinds.List())); kinds.There && n != k.c.hiddenLayers() {
+		k.fail("layer_types", kinds, "a kind for each layer")
+		return
+	}
+	list, err := limits.Make[bool](k.b, int(k.c.layers()))
+	if err != nil && k.err == nil {
+		k.err = err
+	}
+	for i := range list {
+		list[i] = !k.c.sees(int64(i))
+	}
+	k.own("attention.recurrent_layers", list)
+}
+
+// lookAhead counts the layers under "mtp.".
+func (c *config) lookAhead(b *limits.Budget, m tensor.Model) error {
+	if c.row.rename == nil {
+		return nil
+	}
+	for i := range m.Tensors() {
+		if err := b.Step(1); err != nil {
+			return err
+		}
+		if rest, ok := strings.CutPrefix(strings.TrimPrefix(i.Name, "model."), "mtp.layers."); ok {
+			number, _, _ := strings.Cut(rest, ".")
+			if n, ok := index(number); ok {
+				c.further = max(c.further, n+1)
+			}
+		}
+	}
+	if n := c.int("mtp_num_hidden_layers"); n > 0 && c.further > 0 && n != c.further {
+		return wire.ErrMismatch.With("mtp_num_hidden_layers is %d, and there are %d", n, c.further)
+	}
+	if c.layers() > maxLayers {
+		return wire.ErrRange.With("%d layers", c.layers())
+	}
+	return nil
+}
