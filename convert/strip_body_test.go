@@ -10,14 +10,14 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// stored is a model of one tensor in memory.
-type stored struct {
+// oneTensor is a model of one tensor in memory.
+type oneTensor struct {
 	tensor.Model
 	data []byte
 }
 
-func (s *stored) At(tensor.Info) (io.ReaderAt, bool) { return bytes.NewReader(s.data), true }
-func (s *stored) Body(*limits.Budget, tensor.Info) (io.ReadCloser, error) {
+func (s *oneTensor) At(tensor.Info) (io.ReaderAt, bool) { return bytes.NewReader(s.data), true }
+func (s *oneTensor) Body(*limits.Budget, tensor.Info) (io.ReadCloser, error) {
 	return io.NopCloser(bytes.NewReader(s.data)), nil
 }
 
@@ -37,7 +37,7 @@ func TestLargeMatricesAreReadInStrips(t *testing.T) {
 		mostHeld = most
 		b := limits.Policy{}.Budget(t.Context())
 		defer b.Close()
-		body, err := (&straight{Model: &stored{data: data}, b: b}).Body(b, i)
+		body, err := (&straight{Model: &oneTensor{data: data}, b: b}).Body(b, i)
 		if err != nil {
 			t.Fatal(err)
 		}
