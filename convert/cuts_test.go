@@ -18,8 +18,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// folderOf is a folder with a configuration and tensors of F32 that count from one on.
-func folderOf(t *testing.T, b *limits.Budget, config string, tensors ...string) *safetensors.File {
+// countedFolder is a folder with a configuration and tensors of F32 that count from one on.
+func countedFolder(t *testing.T, b *limits.Budget, config string, tensors ...string) *safetensors.File {
 	t.Helper()
 	var head []string
 	size := int64(0)
@@ -86,7 +86,7 @@ var neoxTensors = []string{
 // Query, key and value of each head stand together in the folder, and apart in llama.cpp.
 func TestRowsOfHeadsAreGathered(t *testing.T) {
 	b := account(t)
-	m, err := convert.LlamaCPP{TensorsAlone: true}.Model(b, folderOf(t, b, fmt.Sprintf(neox, 2), neoxTensors...))
+	m, err := convert.LlamaCPP{TensorsAlone: true}.Model(b, countedFolder(t, b, fmt.Sprintf(neox, 2), neoxTensors...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestFurtherFamiliesRefuse(t *testing.T) {
 	}{
 		{"a name twice", bloom, "output_norm.weight", []string{"ln_f.weight 2", "transformer.ln_f.weight 2"}, wire.Malformed},
 		{"a prefix twice", bloom, "transformer.transformer.ln_f", []string{"transformer.transformer.ln_f.weight 2"}, wire.Unsupported},
-		{"heads that no rows come of", fmt.Sprintf(neox, 3), "query_key_value", neoxTensors[:1], wire.Malformed},
+		{"heads that no rows come of", fmt.Sprintf(neox, 3), "config.json", neoxTensors[:1], wire.Malformed},
 		{"no heads of keys", fmt.Sprintf(next, 0, 2, 1), "config.json", []string{"model.embed_tokens.weight 1,2"}, wire.Malformed},
 		{"heads of values that fall to no key", fmt.Sprintf(next, 2, 3, 1), "config.json", []string{"model.embed_tokens.weight 1,2"}, wire.Malformed},
 		{"values of no width", fmt.Sprintf(next, 1, 4096, 0), "config.json", []string{"model.embed_tokens.weight 1,2"}, wire.Malformed},
@@ -121,7 +121,7 @@ func TestFurtherFamiliesRefuse(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := account(t)
-			_, err := convert.LlamaCPP{TensorsAlone: true}.Model(b, folderOf(t, b, c.config, c.tensors...))
+			_, err := convert.LlamaCPP{TensorsAlone: true}.Model(b, countedFolder(t, b, c.config, c.tensors...))
 			if err == nil || wire.ClassOf(err) != c.class || !strings.Contains(err.Error(), c.place) {
 				t.Errorf("class %v, want %v at %s: %v", wire.ClassOf(err), c.class, c.place, err)
 			}
