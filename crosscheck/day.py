@@ -142,6 +142,10 @@ def variants(root):
     amn("dequantize", "-q", "--copy", "-o", root / "b", root / "a")
     read = lambda f, **more: D.AutoencoderKL.from_pretrained(f, **more).state_dict()  # noqa: E731
     row("variants: dequantize --copy", oracle, equal(read(root / "a"), read(root / "b")))
+    name = "diffusion_pytorch_model.fp16.safetensors"
+    amn("dequantize", "-q", "--copy", "--weights", name, "-o", root / "c", root / "a")
+    half = dict(torch_dtype=torch.float16)  # what is written has the plain name
+    row(f"variants: --weights {name}", oracle, equal(read(root / "a", variant="fp16", **half), read(root / "c", **half)))
 
 
 @case
@@ -283,6 +287,35 @@ def named(root):
     if not (root / "b.safetensors").is_file():
         raise RuntimeError("b.safetensors is no file")
     row("-o x.safetensors of a folder", "safetensors", equal(model.state_dict(), load_file(root / "b.safetensors")))
+
+
+@case
+def refusals(root):
+    """A plan that transformers cannot load, and quantizing twice, are refused."""
+    llama().save_pretrained(root / "a")
+    for what in ("model.embed_tokens.weight", "model.*"):
+        done = subprocess.run([AMN, "quantize", "--to", "nf4", "--include", what, "-o", root / "b", root / "a"], capture_output=True, text=True)
+        if done.returncode == 0 or (root / "b").exists():
+            raise RuntimeError(f"--include {what}: exit {done.returncode}: {done.stdout}{done.stderr}")
+    amn("quantize", "-q", "--to", "fp8", "-o", root / "c", root / "a")
+    amn("quantize", "-q", "--to", "nf4", "-o", root / "d", root / "c", exits=5)
+    amn("quantize", "-q", "--to", "nf4", "--allow-requantize", "-o", root / "d", root / "c")
+    w = gguf.GGUFWriter(root / "q.gguf", "llama")
+    block = gguf.quantize(torch.randn(64, 128).numpy(), gguf.GGMLQuantizationType.Q8_0)
+    w.add_tensor("blk.0.attn_q.weight", block, raw_dtype=gguf.GGMLQuantizationType.Q8_0)
+    w.write_header_to_file()
+    w.write_kv_data_to_file()
+    w.write_tensors_to_file()
+    w.close()
+    amn("convert", "-q", "--to", "bnb-nf4", "-o", root / "e.safetensors", root / "q.gguf", exits=5)
+    amn("convert", "-q", "--to", "bnb-nf4", "--allow-requantize", "-o", root / "e.safetensors", root / "q.gguf")
+    import bitsandbytes
+    q, state = bitsandbytes.functional.quantize_4bit(torch.from_numpy(gguf.dequantize(block, gguf.GGMLQuantizationType.Q8_0)), quant_type="nf4", blocksize=64)
+    got = load_file(root / "e.safetensors")
+    name = "blk.0.attn_q.weight"
+    row("convert --to bnb-nf4 of a GGUF file, asked for twice", f"bitsandbytes {bitsandbytes.__version__}",
+        equal({name: q, name + ".absmax": state.absmax}, {k: got[k] for k in (name, name + ".absmax")}))
+    row("--include that cannot load, and quantizing again: refused", TRANSFORMERS, equal(llama().state_dict(), load(root / "a")))
 
 
 def main():
