@@ -200,24 +200,7 @@ func jsonQuantized(o *jsonObject, c *conversion) {
 		}
 		o.list("weights", func(add func(func(*jsonObject))) {
 			for i := range e.Weights {
-				add(func(o *jsonObject) {
-					w := &e.Weights[i]
-					o.text("name", w.Name)
-					o.field("type", w.Type.String())
-					o.numbers("shape", w.Shape)
-					o.number("before", w.Before)
-					o.number("after", w.After)
-					if w.Instead != tensor.Unknown {
-						o.field("instead_of", w.Instead.String())
-					}
-					if w.Unweighed {
-						o.field("unweighed", true)
-					}
-					if w.Zeroed > 0 {
-						o.number("zeroed", w.Zeroed)
-					}
-					jsonLost(o, &w.Lost)
-				})
+				add(func(o *jsonObject) { jsonQuantizedWeight(o, &e.Weights[i]) })
 			}
 		})
 		o.list("kept", func(add func(func(*jsonObject))) {
@@ -241,6 +224,24 @@ func jsonQuantized(o *jsonObject, c *conversion) {
 		all := e.Lost()
 		jsonLost(o, &all)
 	})
+}
+
+func jsonQuantizedWeight(o *jsonObject, w *convert.QuantizedWeight) {
+	o.text("name", w.Name)
+	o.field("type", w.Type.String())
+	o.numbers("shape", w.Shape)
+	o.number("before", w.Before)
+	o.number("after", w.After)
+	if w.Instead != tensor.Unknown {
+		o.field("instead_of", w.Instead.String())
+	}
+	if w.Unweighed {
+		o.field("unweighed", true)
+	}
+	if w.Zeroed > 0 {
+		o.number("zeroed", w.Zeroed)
+	}
+	jsonLost(o, &w.Lost)
 }
 
 func jsonLost(o *jsonObject, d *quant.Distortion) {

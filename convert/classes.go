@@ -22,7 +22,7 @@ func classOf(modelType string, architectures []string) (string, *linearNode) {
 	var classes linearNode
 	p := linearParser{text: classRows()[modelType]}
 	p.list(&classes)
-	for _, name := range architectures {
+	for _, name := range architectures[:min(len(architectures), mostInside)] {
 		if n := classes.next[name]; n != nil {
 			return name, n
 		}

@@ -117,7 +117,8 @@ func (n *linearNode) kept(name string, add func(string)) {
 	}
 }
 
-// mostInside is how many types of a configuration are looked up: transformers' largest has nine.
+// mostInside is how many types, and how many architectures, of a configuration are looked up:
+// transformers' largest has nine types.
 const mostInside = 16
 
 // tables finds the rows of the model's own type, nil for none, and of those in it.

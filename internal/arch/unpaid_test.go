@@ -64,6 +64,7 @@ var unpaid = map[string][]string{
 		convert: rowsByType(sometimesText)
 		convert: r.Inside
 		convert: r.ModelTypes[:min(len(r.ModelTypes), mostInside)]
+		convert: architectures[:min(len(architectures), mostInside)]
 		convert: t.starts
 		convert: linearRows()
 		convert: e.Set

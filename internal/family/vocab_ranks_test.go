@@ -64,13 +64,11 @@ func TestTekkenVocabulary(t *testing.T) {
 	for _, key := range []string{"tokenizer.ggml.tokens", "tokenizer.ggml.token_type"} {
 		delete(got, key)
 	}
-	if diff := cmp.Diff(map[string]any{
+	sameKeys(t, got, map[string]any{
 		"tokenizer.ggml.model": "gpt2", "tokenizer.ggml.pre": "tekken", "tokenizer.ggml.scores": make([]int32, 263), "tokenizer.ggml.merges": []string{"a b"},
 		"tokenizer.ggml.bos_token_id": uint32(1), "tokenizer.ggml.eos_token_id": uint32(2), "tokenizer.ggml.unknown_token_id": uint32(0), "tokenizer.ggml.padding_token_id": uint32(3),
 		"tokenizer.ggml.add_bos_token": true, "tokenizer.ggml.add_eos_token": false, "tokenizer.chat_template": "mistral-v7-tekken",
-	}, got); diff != "" {
-		t.Error(diff)
-	}
+	})
 	for _, c := range []struct {
 		name  string
 		o     Options
@@ -99,12 +97,10 @@ func TestKimiVocabulary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(map[string]any{
+	sameKeys(t, got, map[string]any{
 		"tokenizer.ggml.model": "gpt2", "tokenizer.ggml.pre": "kimi-k2", "tokenizer.ggml.tokens": []string{"a", "b", "ab", "<|reserved_token_3|>", "[EOS]", "<|reserved_token_5|>"},
 		"tokenizer.ggml.token_type": []int32{1, 1, 1, 3, 3, 3}, "tokenizer.ggml.merges": []string{"a b"}, "tokenizer.ggml.add_bos_token": false, "tokenizer.chat_template": "x",
-	}, got); diff != "" {
-		t.Error(diff)
-	}
+	})
 	for _, c := range []struct {
 		name, pre string
 		size      int
@@ -121,5 +117,13 @@ func TestKimiVocabulary(t *testing.T) {
 	}
 	if _, err := vocabularyOf(t, llamaVocab, Options{}, 6, files); wire.ClassOf(err) != wire.Unsupported {
 		t.Errorf("Kimi's file in another family: %v", err)
+	}
+}
+
+// sameKeys compares a vocabulary's keys with those that are wanted.
+func sameKeys(t *testing.T, got, want map[string]any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
