@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -84,6 +85,25 @@ func isOneOf(path string, names []word) bool {
 		other, err := os.Stat(string(name))
 		return err == nil && os.SameFile(info, other)
 	})
+}
+
+// leftOut adds to what a gate leaves out below root the files that reports are written to:
+// they are in the making while the folder is judged.
+func (r *reports) leftOut(root string, exclude func(string) bool) func(string) bool {
+	if len(r.files) == 0 {
+		return exclude
+	}
+	return func(name string) bool {
+		if exclude != nil && exclude(name) {
+			return true
+		}
+		for _, f := range r.files {
+			if filepath.Base(f.Name()) == filepath.Base(filepath.FromSlash(name)) && isOneOf(f.Name(), []word{word(filepath.Join(root, filepath.FromSlash(name)))}) {
+				return true
+			}
+		}
+		return false
+	}
 }
 
 // add reports one file; json writes it in one line.

@@ -30,7 +30,9 @@ func (sc *scanner) named(ctx context.Context, path string) error {
 	p.Timeout = limits.NoTimeout
 	b := p.Budget(ctx)
 	defer b.Close()
-	all := sc.gate.CheckPath(b, path)
+	g := sc.gate
+	g.Exclude = sc.reports.leftOut(path, g.Exclude)
+	all := g.CheckPath(b, path)
 	if sc.s.remoteFiles != nil && isAddress(path) {
 		files, name, err := sc.s.remoteFiles(ctx, b, path)
 		if err != nil {

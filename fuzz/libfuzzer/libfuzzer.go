@@ -52,13 +52,13 @@ func Load(target func(*F)) func(data []byte) {
 	return func(data []byte) { input(func(t *T) { body(t, data) }) }
 }
 
-// WriteSeeds writes what targets add, each file in a folder of the target's name, into the
-// folder that is the program's argument.
-func WriteSeeds(targets map[string]func(*F)) error {
+// WriteSeeds writes what targets add into a folder, each file in a folder of the target's
+// name.
+func WriteSeeds(folder string, targets map[string]func(*F)) error {
 	for name, target := range targets {
 		f := new(F)
 		target(f)
-		if err := f.write(filepath.Join(os.Args[1], name)); err != nil {
+		if err := f.write(filepath.Join(folder, name)); err != nil {
 			return err
 		}
 	}

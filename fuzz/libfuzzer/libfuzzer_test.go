@@ -78,19 +78,22 @@ func TestTargetOfMoreThanBytesIsRefused(t *testing.T) {
 }
 
 func TestSeedsAreWritten(t *testing.T) {
-	f, folder := new(F), filepath.Join(t.TempDir(), "FuzzX")
-	f.Add([]byte("one"))
-	f.Add("text", 5)
-	f.Add([]byte{})
-	if err := f.write(folder); err != nil {
+	folder := t.TempDir()
+	if err := WriteSeeds(folder, map[string]func(*F){
+		"FuzzX":    func(f *F) { f.Add([]byte("one")); f.Add("text", 5); f.Add([]byte{}) },
+		"FuzzNone": func(f *F) { f.Add("text") },
+	}); err != nil {
 		t.Fatal(err)
 	}
-	entries, err := os.ReadDir(folder)
+	entries, err := os.ReadDir(filepath.Join(folder, "FuzzX"))
 	if err != nil || len(entries) != 2 {
 		t.Fatalf("%d files, %v", len(entries), err)
 	}
-	if data, err := os.ReadFile(filepath.Join(folder, "0")); err != nil || !bytes.Equal(data, []byte("one")) {
+	if data, err := os.ReadFile(filepath.Join(folder, "FuzzX", "0")); err != nil || !bytes.Equal(data, []byte("one")) {
 		t.Errorf("%q, %v", data, err)
+	}
+	if _, err := os.Stat(filepath.Join(folder, "FuzzNone")); err == nil {
+		t.Error("a folder without seeds")
 	}
 }
 

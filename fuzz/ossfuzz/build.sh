@@ -61,8 +61,8 @@ done
 
 # What the targets add is written as files: the engine knows no F.Add.
 {
-  printf 'package main\n\nimport (\n\t"%s/fuzz/libfuzzer"\n\t"%s/fuzz/targets"\n)\n\n' "$module" "$module"
-  printf 'func main() {\n\terr := libfuzzer.WriteSeeds(map[string]func(*libfuzzer.F){\n'
+  printf 'package main\n\nimport (\n\t"os"\n\n\t"%s/fuzz/libfuzzer"\n\t"%s/fuzz/targets"\n)\n\n' "$module" "$module"
+  printf 'func main() {\n\terr := libfuzzer.WriteSeeds(os.Args[1], map[string]func(*libfuzzer.F){\n'
   for target in $targets; do printf '\t\t"%s": targets.%s,\n' "$target" "$target"; done
   printf '\t})\n\tif err != nil {\n\t\tpanic(err)\n\t}\n}\n'
 } >fuzz/targets/seeds/main.go

@@ -114,6 +114,15 @@ var roots = setOf(`os posix nt subprocess builtins __builtin__ importlib runpy p
 var endings = setOf(`py pyc json txt md yaml yml toml ini cfg html js ts c h cc cpp rs go java so dll dylib exe zip gz tar pkl pickle joblib
 	bin pt pth onnx npy npz csv tsv png jpg svg pdf log io com org net dev ai`)
 
+// attributes are what pickle and profile have, whose names are words of other things too:
+// "pickle.align" is a rule of a scanner, "profile.title" a text of a page.
+var attributes = map[string]map[string]bool{
+	"pickle": setOf(`PickleBuffer Pickler Unpickler PyStringMap _Framer _Pickler _Stop _Unframer _Unpickler _compat_pickle _dump _dumps _extension_cache
+		_extension_registry _getattribute _inverted_registry _load _loads _test _tuplesize2code bytes_types codecs copyreg decode_long
+		dispatch_table dump dumps encode_long io islice load loads maxsize pack partial re struct sys types unpack whichmodule`),
+	"profile": setOf(`Profile _Utils importlib io machinery main marshal optparse os run runctx sys time`),
+}
+
 // isReach reports a value that is the full name of something in such a module: what
 // some library imports and calls because a configuration says so.
 func isReach(text string) bool {
@@ -122,6 +131,9 @@ func isReach(text string) bool {
 		return false
 	}
 	switch {
+	case attributes[root] != nil:
+		first, _, _ := strings.Cut(rest, ".")
+		return attributes[root][first] || strings.HasPrefix(first, "__")
 	case roots[root]:
 		return true
 	case root == "torch":
