@@ -54,8 +54,8 @@ func (r *bnbRule) inLastLayer(module string) bool {
 	return true
 }
 
-// isBeforeHead reports a module that is a model's last only where its head shares the embedding's
-// numbers, as by default: a file with a head has it as the last module instead.
+// isBeforeHead reports the module before a head that shares the embedding's numbers: no file
+// has the head, but transformers leaves it alone as the last module, and not this one.
 func (r *bnbRule) isBeforeHead(module string) bool {
-	return r.Class == "VoxtralRealtimeForConditionalGeneration" && module == "multi_modal_projector.linear_2" && r.has("language_model.lm_head.weight")
+	return r.Class == "VoxtralRealtimeForConditionalGeneration" && module == "multi_modal_projector.linear_2"
 }
