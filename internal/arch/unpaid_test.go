@@ -53,12 +53,6 @@ var unpaid = map[string][]string{
 		parser: bytes.SplitSeq([]byte(any), []byte("|"))
 		convert: slices.Backward(l.list)
 		internal: eight
-		internal: n.views
-		internal: p.c.row.drop
-		internal: r.trim
-		internal: out
-		internal: have
-		internal: strings.SplitSeq(text, "\n")
 		convert: strings.Fields(types)
 		convert: strings.Fields(row)
 		convert: rowsByType(sometimesText)
