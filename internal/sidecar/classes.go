@@ -72,7 +72,7 @@ var arrays = setOf("numpy.dtype numpy.array numpy.datetime64 pandas.Timestamp pa
 // gluon judges an object that GluonTS makes of what its member class names.
 func (w *walk) gluon(f *frame) error {
 	class := f.kept["class"]
-	if f.twice == "" && (arrays[class.text] || within(class.text, "gluonts", "torch.nn", "torch.distributions") || strings.HasPrefix(class.text, "pandas.tseries.offsets.") && isPath(class.text)) {
+	if f.twice == "" && (arrays()[class.text] || within(class.text, "gluonts", "torch.nn", "torch.distributions") || strings.HasPrefix(class.text, "pandas.tseries.offsets.") && isPath(class.text)) {
 		return nil
 	}
 	return w.report(codeImport, tensor.Danger, wire.Quote(class.text), class.off, "GluonTS looks up "+wire.Quote(class.text)+", and calls it with arguments of the file")

@@ -117,7 +117,7 @@ var libraries = setOf(`QnnHtp.dll QnnCpu.dll QnnGpu.dll libQnnHtp.so libQnnCpu.s
 
 // isLibrary reports a file of machine code that a runtime loads.
 func isLibrary(key, text string) bool {
-	if text == "" || libraries[text] {
+	if text == "" || libraries()[text] {
 		return false
 	}
 	switch key {

@@ -1,6 +1,9 @@
 package sidecar
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // maxPath is longer than any path of names that is honest.
 const maxPath = 200
@@ -15,13 +18,15 @@ func isPath(text string) bool {
 	return len(text) < maxPath
 }
 
-// setOf makes a set of words.
-func setOf(words string) map[string]bool {
-	set := map[string]bool{}
-	for _, w := range strings.Fields(words) {
-		set[w] = true
-	}
-	return set
+// setOf makes a set of words when it is first asked for.
+func setOf(words string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool {
+		set := map[string]bool{}
+		for _, w := range strings.Fields(words) {
+			set[w] = true
+		}
+		return set
+	})
 }
 
 // running are modules that run, open or import what they are given; most modules
@@ -39,7 +44,7 @@ var reading = setOf(`load loads load_inline load_module load_from_checkpoint res
 // what Python keeps to itself.
 func runsCode(text string) bool {
 	for i, part := range strings.Split(text, ".") {
-		if running[part] && (i > 0 || part != "torch") || i > 0 && reading[part] || strings.HasPrefix(part, "__") {
+		if running()[part] && (i > 0 || part != "torch") || i > 0 && reading()[part] || strings.HasPrefix(part, "__") {
 			return true
 		}
 	}
@@ -86,14 +91,14 @@ func callsCode(text string) bool {
 	last := text[strings.LastIndexByte(text, '.')+1:]
 	switch {
 	case !isPath(text) || !dotted:
-		return running[text]
-	case runsCode(text) || strings.Contains(text, "._") || standard[root] || tools[root], last == "from_pretrained":
+		return running()[text]
+	case runsCode(text) || strings.Contains(text, "._") || standard()[root] || tools()[root], last == "from_pretrained":
 		return true
 	case root == "torch":
 		second, _, _ := strings.Cut(rest, ".")
-		return !layers[second] && !isType(second) && !strings.HasPrefix(rest, "utils.data.") && !strings.HasPrefix(rest, "distributed.fsdp.")
+		return !layers()[second] && !isType(second) && !strings.HasPrefix(rest, "utils.data.") && !strings.HasPrefix(rest, "distributed.fsdp.")
 	}
-	return classes[root] && last != "" && (last[0] < 'A' || last[0] > 'Z')
+	return classes()[root] && last != "" && (last[0] < 'A' || last[0] > 'Z')
 }
 
 // isType reports names such as float32 and bfloat16.
@@ -116,7 +121,7 @@ var endings = setOf(`py pyc json txt md yaml yml toml ini cfg html js ts c h cc 
 
 // attributes are what pickle and profile have, whose names are words of other things too:
 // "pickle.align" is a rule of a scanner, "profile.title" a text of a page.
-var attributes = map[string]map[string]bool{
+var attributes = map[string]func() map[string]bool{
 	"pickle": setOf(`PickleBuffer Pickler Unpickler PyStringMap _Framer _Pickler _Stop _Unframer _Unpickler _compat_pickle _dump _dumps _extension_cache
 		_extension_registry _getattribute _inverted_registry _load _loads _test _tuplesize2code bytes_types codecs copyreg decode_long
 		dispatch_table dump dumps encode_long io islice load loads maxsize pack partial re struct sys types unpack whichmodule`),
@@ -127,14 +132,14 @@ var attributes = map[string]map[string]bool{
 // some library imports and calls because a configuration says so.
 func isReach(text string) bool {
 	root, rest, dotted := strings.Cut(text, ".")
-	if !dotted || !isPath(text) || strings.HasSuffix(text, ".") || endings[rest] {
+	if !dotted || !isPath(text) || strings.HasSuffix(text, ".") || endings()[rest] {
 		return false
 	}
 	switch {
 	case attributes[root] != nil:
 		first, _, _ := strings.Cut(rest, ".")
-		return attributes[root][first] || strings.HasPrefix(first, "__")
-	case roots[root]:
+		return attributes[root]()[first] || strings.HasPrefix(first, "__")
+	case roots()[root]:
 		return true
 	case root == "torch":
 		second, _, _ := strings.Cut(rest, ".")

@@ -87,7 +87,7 @@ func (r *reader) gin() error {
 			switch {
 			case root == "__gin__":
 				return nil
-			case !isPath(module) || running[root] || standard[root] || tools[root] || roots[root]:
+			case !isPath(module) || running()[root] || standard()[root] || tools()[root] || roots()[root]:
 				return r.report(codeImport, tensor.Danger, "", at, "Gin imports "+wire.Quote(module)+", and calls what the file names")
 			}
 			return r.once("sidecar.target", tensor.Warning, "", at, "Gin imports the modules that the file names, such as "+wire.Quote(module))
