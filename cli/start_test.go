@@ -1,4 +1,4 @@
-//go:build unix && !race
+//go:build unix
 
 package cli_test
 
@@ -11,7 +11,7 @@ import (
 )
 
 // Every run pays for what packages make before main: half a megabyte in all, far from
-// what makes the collector run. The race detector makes values larger, so it is not asked.
+// what makes the collector run.
 func TestStartTakesLittleMemory(t *testing.T) {
 	cmd := process(t, "version")
 	if cmd.Env == nil {

@@ -82,7 +82,7 @@ var unpaid = map[string][]string{
 		internal: append([]string{…}, p.c.row.skip...)
 		internal: list
 		internal: p.c.row.outer
-		internal: p.c.row.layers
+		internal: p.c.row.layers()
 		internal: names
 		internal: c.row.defaults
 		internal: r.names

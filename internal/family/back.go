@@ -200,7 +200,7 @@ func (p *planner) place(full string) (place, bool) {
 		if !ok {
 			return at, false
 		}
-		at.outer, at.layer, list, rest = false, n, r.layers, tail
+		at.outer, at.layer, list, rest = false, n, r.layers(), tail
 	}
 	stem := strings.TrimSuffix(rest, ".weight")
 	if s, ok := strings.CutSuffix(rest, ".bias"); ok {

@@ -52,8 +52,8 @@ func (p *planner) complete(names *wire.NameSet) error {
 		}
 	}
 	for l := range p.c.layers() {
-		for i := range p.c.row.layers {
-			if err := want(place{name: &p.c.row.layers[i], layer: l}); err != nil {
+		for i := range p.c.row.layers() {
+			if err := want(place{name: &p.c.row.layers()[i], layer: l}); err != nil {
 				return err
 			}
 		}

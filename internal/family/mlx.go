@@ -144,8 +144,8 @@ func (p *planner) experts(i *tensor.Info) error {
 	number, rest, _ := strings.Cut(rest, after)
 	layer, isNumber := index(number)
 	rest, isWeight := strings.CutSuffix(rest, ".weight")
-	for k := range p.c.row.layers {
-		n := &p.c.row.layers[k]
+	for k := range p.c.row.layers() {
+		n := &p.c.row.layers()[k]
 		if !inside || !isNumber || !isWeight || n.how != stack || stackName(n.hf) != rest {
 			continue
 		}

@@ -36,7 +36,7 @@ func (p *planner) locate(full string) (place, bool) {
 	if tail, ok := strings.CutPrefix(full, before); ok {
 		number, tail, _ := strings.Cut(tail, after)
 		if n, ok := index(number); ok {
-			at.outer, at.layer, list, rest = false, n, r.layers, tail
+			at.outer, at.layer, list, rest = false, n, r.layers(), tail
 		}
 	}
 	if i := strings.Index(rest, ".experts."); i >= 0 {

@@ -1,6 +1,8 @@
 package family
 
 import (
+	"sync"
+
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -15,7 +17,7 @@ type row struct {
 	tied     bool     // tie_word_embeddings where the configuration is silent
 	layer    string   // of tensors of a layer, "#" for its number
 	outer    []name
-	layers   []name
+	layers   func() []name
 	skip     []string                            // endings of tensors that are not needed
 	drop     []string                            // beginnings of such
 	trim     []string                            // what may stand before all names
@@ -40,6 +42,9 @@ type row struct {
 	// untyped leaves general.file_type out, as the converter does.
 	untyped bool
 }
+
+// lazily makes a list when it is first asked for: no start of the program pays for it.
+func lazily(list func() []name) func() []name { return sync.OnceValue(list) }
 
 // A preset is what a member of the configuration is where it is not stated.
 type preset struct {

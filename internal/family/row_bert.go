@@ -63,7 +63,9 @@ const apartBERT = "no model"
 
 var bertRow = row{
 	arch: "bert", model: "bert", names: []string{"BertModel", "BertForMaskedLM"}, apart: apartBERT,
-	defaults: bertDefaults, outer: bertOuter, layer: "encoder.layer.#.", layers: bertLayers,
+	defaults: bertDefaults, outer: bertOuter, layer: "encoder.layer.#.", layers: lazily(func() []name {
+		return bertLayers
+	}),
 	trim: []string{"bert."}, skip: bertSkip, drop: bertDrop,
 	keys: bertKeys, vocab: bertVocab, back: bertBack,
 	fits: func(s *settings) bool { return s.text("model") == "bert" && s.tensors["token_types.weight"] != nil },
@@ -74,16 +76,18 @@ var distilbertRow = row{
 	defaults: []preset{{"vocab_size", "30522"}, {"max_position_embeddings", "512"}},
 	trim:     []string{"distilbert."}, drop: []string{"vocab_"}, skip: bertSkip,
 	outer: []name{bertOuter[0], bertOuter[1], bertOuter[3]}, layer: "transformer.layer.#.",
-	layers: []name{
-		{hf: "attention.q_lin", gguf: "attn_q", shape: "HH"},
-		{hf: "attention.k_lin", gguf: "attn_k", shape: "HH"},
-		{hf: "attention.v_lin", gguf: "attn_v", shape: "HH"},
-		{hf: "attention.out_lin", gguf: "attn_output", shape: "HH"},
-		{hf: "sa_layer_norm", gguf: "attn_output_norm", shape: "H"},
-		{hf: "ffn.lin1", gguf: "ffn_up", shape: "dH"},
-		{hf: "ffn.lin2", gguf: "ffn_down", shape: "Hd"},
-		{hf: "output_layer_norm", gguf: "layer_output_norm", shape: "H"},
-	},
+	layers: lazily(func() []name {
+		return []name{
+			{hf: "attention.q_lin", gguf: "attn_q", shape: "HH"},
+			{hf: "attention.k_lin", gguf: "attn_k", shape: "HH"},
+			{hf: "attention.v_lin", gguf: "attn_v", shape: "HH"},
+			{hf: "attention.out_lin", gguf: "attn_output", shape: "HH"},
+			{hf: "sa_layer_norm", gguf: "attn_output_norm", shape: "H"},
+			{hf: "ffn.lin1", gguf: "ffn_up", shape: "dH"},
+			{hf: "ffn.lin2", gguf: "ffn_down", shape: "Hd"},
+			{hf: "output_layer_norm", gguf: "layer_output_norm", shape: "H"},
+		}
+	}),
 	keys: func(k *keys) {
 		bertKeys(k)
 		k.own("attention.layer_norm_epsilon", float32(1e-12))
@@ -115,7 +119,9 @@ var robertaDefaults = []preset{{"vocab_size", "50265"}, {"max_position_embedding
 
 var robertaRow = row{
 	arch: "bert", model: "roberta", names: []string{"RobertaModel"}, apart: apartBERT,
-	defaults: robertaDefaults, outer: robertaOuter, layer: "encoder.layer.#.", layers: bertLayers,
+	defaults: robertaDefaults, outer: robertaOuter, layer: "encoder.layer.#.", layers: lazily(func() []name {
+		return bertLayers
+	}),
 	trim: []string{"roberta."}, skip: bertSkip, drop: bertDrop,
 	keys: robertaKeys, vocab: robertaVocab, lost: lostPositions,
 	fits: func(s *settings) bool { return s.text("model") == "gpt2" },
@@ -123,7 +129,9 @@ var robertaRow = row{
 
 var xlmrobertaRow = row{
 	arch: "bert", model: "xlm-roberta", names: []string{"XLMRobertaModel"}, apart: apartBERT,
-	defaults: robertaDefaults, outer: robertaOuter, layer: "encoder.layer.#.", layers: bertLayers,
+	defaults: robertaDefaults, outer: robertaOuter, layer: "encoder.layer.#.", layers: lazily(func() []name {
+		return bertLayers
+	}),
 	trim: []string{"roberta."}, skip: bertSkip, drop: bertDrop,
 	keys: robertaKeys, vocab: unigramVocab, lost: lostPositions,
 	fits: func(s *settings) bool { return s.text("model") == "t5" },
@@ -139,14 +147,16 @@ var modernbertRow = row{
 		{hf: "final_norm", gguf: "output_norm", shape: "H"},
 	},
 	layer: "layers.#.",
-	layers: []name{
-		{hf: "attn_norm", gguf: "attn_norm", shape: "H", only: func(_ *config, layer int64) bool { return layer > 0 }},
-		{hf: "attn.Wqkv", gguf: "attn_qkv", shape: "3H"},
-		{hf: "attn.Wo", gguf: "attn_output", shape: "HH"},
-		{hf: "mlp_norm", gguf: "ffn_norm", shape: "H"},
-		{hf: "mlp.Wi", gguf: "ffn_up", shape: "GH"},
-		{hf: "mlp.Wo", gguf: "ffn_down", shape: "HF"},
-	},
+	layers: lazily(func() []name {
+		return []name{
+			{hf: "attn_norm", gguf: "attn_norm", shape: "H", only: func(_ *config, layer int64) bool { return layer > 0 }},
+			{hf: "attn.Wqkv", gguf: "attn_qkv", shape: "3H"},
+			{hf: "attn.Wo", gguf: "attn_output", shape: "HH"},
+			{hf: "mlp_norm", gguf: "ffn_norm", shape: "H"},
+			{hf: "mlp.Wi", gguf: "ffn_up", shape: "GH"},
+			{hf: "mlp.Wo", gguf: "ffn_down", shape: "HF"},
+		}
+	}),
 	keys: modernbertKeys, vocab: modernbertVocab, back: modernbertBack,
 }
 
@@ -154,15 +164,17 @@ var nomicbertRow = row{
 	arch: "nomic-bert", model: "nomic_bert", names: []string{"NomicBertModel"}, apart: apartBERT,
 	trim: []string{"bert."}, skip: bertSkip, drop: bertDrop,
 	outer: []name{bertOuter[0], bertOuter[2], {hf: "emb_ln", gguf: "token_embd_norm", shape: "H"}}, layer: "encoder.layers.#.",
-	layers: []name{
-		{hf: "attn.Wqkv", gguf: "attn_qkv", shape: "3H"},
-		{hf: "attn.out_proj", gguf: "attn_output", shape: "HH"},
-		{hf: "norm1", gguf: "attn_output_norm", shape: "H"},
-		{hf: "mlp.fc11", gguf: "ffn_up", shape: "FH"},
-		{hf: "mlp.fc12", gguf: "ffn_gate", shape: "FH"},
-		{hf: "mlp.fc2", gguf: "ffn_down", shape: "HF"},
-		{hf: "norm2", gguf: "layer_output_norm", shape: "H"},
-	},
+	layers: lazily(func() []name {
+		return []name{
+			{hf: "attn.Wqkv", gguf: "attn_qkv", shape: "3H"},
+			{hf: "attn.out_proj", gguf: "attn_output", shape: "HH"},
+			{hf: "norm1", gguf: "attn_output_norm", shape: "H"},
+			{hf: "mlp.fc11", gguf: "ffn_up", shape: "FH"},
+			{hf: "mlp.fc12", gguf: "ffn_gate", shape: "FH"},
+			{hf: "mlp.fc2", gguf: "ffn_down", shape: "HF"},
+			{hf: "norm2", gguf: "layer_output_norm", shape: "H"},
+		}
+	}),
 	keys: nomicbertKeys, vocab: bertVocab, back: nomicbertBack,
 }
 

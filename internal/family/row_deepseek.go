@@ -90,16 +90,20 @@ var (
 var deepseek2Row = row{
 	arch: "deepseek2", model: "deepseek_v2", names: []string{"DeepseekV2ForCausalLM"}, over: true, apart: "the latent matrices apart",
 	defaults: deepseekDefaults, outer: outer, layer: decoderLayer,
-	layers: mla(with(denseMLP, sharing...)...),
-	keys:   deepseekKeys, vocab: deepseekVocab, back: deepseek2Back,
+	layers: lazily(func() []name {
+		return mla(with(denseMLP, sharing...)...)
+	}),
+	keys: deepseekKeys, vocab: deepseekVocab, back: deepseek2Back,
 	fits: func(s *settings) bool { return !s.corrected() },
 }
 
 var deepseek3Row = row{
 	arch: "deepseek2", model: "deepseek_v3", names: []string{"DeepseekV3ForCausalLM"}, over: true, apart: "the latent matrices apart",
 	defaults: deepseekDefaults, outer: outer, layer: decoderLayer,
-	layers: mla(with(with(denseMLP, sharing...), correction)...),
-	keys:   deepseekKeys, vocab: deepseekVocab, back: deepseek3Back,
+	layers: lazily(func() []name {
+		return mla(with(with(denseMLP, sharing...), correction)...)
+	}),
+	keys: deepseekKeys, vocab: deepseekVocab, back: deepseek3Back,
 	fits: (*settings).corrected,
 }
 

@@ -54,10 +54,12 @@ var gptossRow = row{
 		{"sliding_window", "128"}, {"num_local_experts", "128"}, {"num_experts_per_tok", "4"}, {"rope_theta", "150000"},
 	},
 	outer: outer, layer: decoderLayer,
-	layers: decoder(with(ossExperts,
-		name{hf: "self_attn.sinks", gguf: "attn_sinks", shape: "A", bare: true},
-		name{hf: "post_attention_layernorm", gguf: "post_attention_norm", shape: "H"},
-	)...),
+	layers: lazily(func() []name {
+		return decoder(with(ossExperts,
+			name{hf: "self_attn.sinks", gguf: "attn_sinks", shape: "A", bare: true},
+			name{hf: "post_attention_layernorm", gguf: "post_attention_norm", shape: "H"},
+		)...)
+	}),
 	keys: gptossKeys, vocab: gpt2Vocab, back: gptossBack,
 }
 
@@ -91,21 +93,23 @@ var llama4Row = row{
 		{"interleave_moe_layer_step", "1"}, {"num_local_experts", "16"}, {"num_experts_per_tok", "1"}, {"rope_theta", "500000"},
 	},
 	outer: outer, layer: decoderLayer,
-	layers: decoder(with([]name{
-		ffnNorm,
-		{hf: "feed_forward.gate_proj", gguf: "ffn_gate", shape: "UH", only: between},
-		{hf: "feed_forward.up_proj", gguf: "ffn_up", shape: "UH", only: between},
-		{hf: "feed_forward.down_proj", gguf: "ffn_down", shape: "HU", only: between},
-	}, onlyIn(interleaved, []name{
-		{hf: "feed_forward.router", gguf: "ffn_gate_inp", shape: "EH"},
-		{hf: "feed_forward.experts.gate_up_proj", shape: "EHG", bare: true, views: []view{
-			stacked("ffn_gate_exps", 'H', 'F', width('F', 2), 1, 0, true), stacked("ffn_up_exps", 'H', 'F', width('F', 2), 1, 1, true),
-		}, merged: columns('H', 'F', width('F', 1))},
-		{hf: "feed_forward.experts.down_proj", shape: "EFH", bare: true, views: []view{stacked("ffn_down_exps", 'F', 'H', width('H', 1), 1, 0, false)}, merged: columns('F', 'H', width('1', 1))},
-		{hf: "feed_forward.shared_expert.gate_proj", gguf: "ffn_gate_shexp", shape: "FH"},
-		{hf: "feed_forward.shared_expert.up_proj", gguf: "ffn_up_shexp", shape: "FH"},
-		{hf: "feed_forward.shared_expert.down_proj", gguf: "ffn_down_shexp", shape: "HF"},
-	})...)...),
+	layers: lazily(func() []name {
+		return decoder(with([]name{
+			ffnNorm,
+			{hf: "feed_forward.gate_proj", gguf: "ffn_gate", shape: "UH", only: between},
+			{hf: "feed_forward.up_proj", gguf: "ffn_up", shape: "UH", only: between},
+			{hf: "feed_forward.down_proj", gguf: "ffn_down", shape: "HU", only: between},
+		}, onlyIn(interleaved, []name{
+			{hf: "feed_forward.router", gguf: "ffn_gate_inp", shape: "EH"},
+			{hf: "feed_forward.experts.gate_up_proj", shape: "EHG", bare: true, views: []view{
+				stacked("ffn_gate_exps", 'H', 'F', width('F', 2), 1, 0, true), stacked("ffn_up_exps", 'H', 'F', width('F', 2), 1, 1, true),
+			}, merged: columns('H', 'F', width('F', 1))},
+			{hf: "feed_forward.experts.down_proj", shape: "EFH", bare: true, views: []view{stacked("ffn_down_exps", 'F', 'H', width('H', 1), 1, 0, false)}, merged: columns('F', 'H', width('1', 1))},
+			{hf: "feed_forward.shared_expert.gate_proj", gguf: "ffn_gate_shexp", shape: "FH"},
+			{hf: "feed_forward.shared_expert.up_proj", gguf: "ffn_up_shexp", shape: "FH"},
+			{hf: "feed_forward.shared_expert.down_proj", gguf: "ffn_down_shexp", shape: "HF"},
+		})...)...)
+	}),
 	keys: llama4Keys, vocab: gpt2Vocab, back: llama4Back,
 }
 

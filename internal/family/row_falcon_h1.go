@@ -61,27 +61,29 @@ var falconH1Row = row{
 		{hf: "lm_head", gguf: "output", shape: "VH", times: times(factor("lm_head_multiplier", -1))},
 	},
 	layer: decoderLayer,
-	layers: with([]name{
-		{hf: "input_layernorm", gguf: "attn_norm", shape: "H"},
-		{hf: "pre_ff_layernorm", gguf: "ffn_norm", shape: "H", naked: true},
-		{hf: "self_attn.q_proj", gguf: "attn_q", shape: "QH", times: times(intoAttention)},
-		{hf: "self_attn.k_proj", gguf: "attn_k", shape: "KH", times: times(factor("key_multiplier", -1), intoAttention)},
-		{hf: "self_attn.v_proj", gguf: "attn_v", shape: "KH", times: times(intoAttention)},
-		{hf: "self_attn.o_proj", gguf: "attn_output", shape: "HQ", times: times(factor("attention_out_multiplier", -1))},
-		{hf: "mamba.A_log", shape: "z", bare: true, how: decay, views: upright("ssm_a", 'z')},
-		{hf: "mamba.D", shape: "z", bare: true, views: upright("ssm_d", 'z')},
-		{hf: "mamba.dt_bias", gguf: "ssm_dt.bias", shape: "z", bare: true},
-		{hf: "mamba.conv1d", shape: "L1u", views: squeezed("ssm_conv1d", dims['L'], dims['u'])},
-		{hf: "mamba.in_proj", shape: "oH", views: []view{rowsOf("ssm_in", ssmIn)}},
-		{hf: "mamba.out_proj", gguf: "ssm_out", shape: "Hr", times: times(factor("ssm_out_multiplier", -1))},
-		{hf: "mamba.norm", shape: "r", optional: true, views: []view{{
-			gguf: "ssm_norm",
-			shape: func(c *config) []int64 {
-				return []int64{c.int("mamba_n_groups"), c.states() / max(1, c.int("mamba_n_groups"))}
-			},
-			strides: func(c *config) ([]int64, int64) { return []int64{c.states() / max(1, c.int("mamba_n_groups")), 1}, 0 },
-		}}},
-	}, falconMLP...),
+	layers: lazily(func() []name {
+		return with([]name{
+			{hf: "input_layernorm", gguf: "attn_norm", shape: "H"},
+			{hf: "pre_ff_layernorm", gguf: "ffn_norm", shape: "H", naked: true},
+			{hf: "self_attn.q_proj", gguf: "attn_q", shape: "QH", times: times(intoAttention)},
+			{hf: "self_attn.k_proj", gguf: "attn_k", shape: "KH", times: times(factor("key_multiplier", -1), intoAttention)},
+			{hf: "self_attn.v_proj", gguf: "attn_v", shape: "KH", times: times(intoAttention)},
+			{hf: "self_attn.o_proj", gguf: "attn_output", shape: "HQ", times: times(factor("attention_out_multiplier", -1))},
+			{hf: "mamba.A_log", shape: "z", bare: true, how: decay, views: upright("ssm_a", 'z')},
+			{hf: "mamba.D", shape: "z", bare: true, views: upright("ssm_d", 'z')},
+			{hf: "mamba.dt_bias", gguf: "ssm_dt.bias", shape: "z", bare: true},
+			{hf: "mamba.conv1d", shape: "L1u", views: squeezed("ssm_conv1d", dims['L'], dims['u'])},
+			{hf: "mamba.in_proj", shape: "oH", views: []view{rowsOf("ssm_in", ssmIn)}},
+			{hf: "mamba.out_proj", gguf: "ssm_out", shape: "Hr", times: times(factor("ssm_out_multiplier", -1))},
+			{hf: "mamba.norm", shape: "r", optional: true, views: []view{{
+				gguf: "ssm_norm",
+				shape: func(c *config) []int64 {
+					return []int64{c.int("mamba_n_groups"), c.states() / max(1, c.int("mamba_n_groups"))}
+				},
+				strides: func(c *config) ([]int64, int64) { return []int64{c.states() / max(1, c.int("mamba_n_groups")), 1}, 0 },
+			}}},
+		}, falconMLP...)
+	}),
 	keys: falconH1Keys, vocab: gpt2Vocab,
 }
 

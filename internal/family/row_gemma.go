@@ -29,8 +29,10 @@ var gemmaRow = row{
 	arch: "gemma", model: "gemma", names: []string{"GemmaForCausalLM"}, tied: true,
 	defaults: []preset{{"vocab_size", "256000"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "8192"}, {"head_dim", "256"}},
 	outer:    gemmaOuter, layer: decoderLayer, skip: gemmaSkip,
-	layers: shifted(decoder(with(mlp, ffnNorm)...)),
-	keys:   gemmaKeys, vocab: gemmaVocab, back: gemmaBack,
+	layers: lazily(func() []name {
+		return shifted(decoder(with(mlp, ffnNorm)...))
+	}),
+	keys: gemmaKeys, vocab: gemmaVocab, back: gemmaBack,
 }
 
 var gemma2Row = row{
@@ -40,8 +42,10 @@ var gemma2Row = row{
 		{"attn_logit_softcapping", "50"}, {"final_logit_softcapping", "30"}, {"sliding_window", "4096"},
 	},
 	outer: gemmaOuter, layer: decoderLayer, skip: gemmaSkip,
-	layers: shifted(decoder(with(mlp, sandwich...)...)),
-	keys:   gemma2Keys, vocab: spmNoPrefix, back: gemma2Back,
+	layers: lazily(func() []name {
+		return shifted(decoder(with(mlp, sandwich...)...))
+	}),
+	keys: gemma2Keys, vocab: spmNoPrefix, back: gemma2Back,
 }
 
 var gemma3Row = row{
@@ -51,8 +55,10 @@ var gemma3Row = row{
 		{"num_key_value_heads", "4"}, {"num_attention_heads", "8"}, {"rope_theta", "1000000"}, {"rope_local_base_freq", "10000"},
 	},
 	outer: gemmaOuter, layer: decoderLayer,
-	layers: shifted(decoder(with(with(mlp, sandwich...), headNorms...)...)),
-	keys:   gemma3Keys, vocab: gemma3Vocab, back: gemma3Back,
+	layers: lazily(func() []name {
+		return shifted(decoder(with(with(mlp, sandwich...), headNorms...)...))
+	}),
+	keys: gemma3Keys, vocab: gemma3Vocab, back: gemma3Back,
 }
 
 func gemmaKeys(k *keys) {

@@ -9,13 +9,15 @@ var glm4Row = row{
 	arch: "glm4", model: "glm4", names: []string{"Glm4ForCausalLM"},
 	defaults: []preset{{"rms_norm_eps", "1.5625e-07"}, {"max_position_embeddings", "131072"}, {"head_dim", "128"}, {"partial_rotary_factor", "0.5"}, {"rope_theta", "10000"}},
 	outer:    outer, layer: decoderLayer,
-	layers: decoder(
-		name{hf: "post_self_attn_layernorm", gguf: "post_attention_norm", shape: "H"},
-		ffnNorm,
-		name{hf: "post_mlp_layernorm", gguf: "post_ffw_norm", shape: "H"},
-		name{hf: "mlp.gate_up_proj", gguf: "ffn_up", shape: "GH"},
-		name{hf: "mlp.down_proj", gguf: "ffn_down", shape: "HF"},
-	),
+	layers: lazily(func() []name {
+		return decoder(
+			name{hf: "post_self_attn_layernorm", gguf: "post_attention_norm", shape: "H"},
+			ffnNorm,
+			name{hf: "post_mlp_layernorm", gguf: "post_ffw_norm", shape: "H"},
+			name{hf: "mlp.gate_up_proj", gguf: "ffn_up", shape: "GH"},
+			name{hf: "mlp.down_proj", gguf: "ffn_down", shape: "HF"},
+		)
+	}),
 	keys: glm4Keys, vocab: glm4Vocab, back: glm4Back,
 }
 
@@ -104,18 +106,20 @@ var glm4moeRow = row{
 	defaults: []preset{{"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "131072"}, {"partial_rotary_factor", "0.5"}, {"rope_theta", "10000"}},
 	depth:    func(c *config) int64 { return c.hiddenLayers() + max(0, c.int("num_nextn_predict_layers")) },
 	outer:    outer, layer: decoderLayer, apart: "no layers that predict further tokens",
-	layers: with(decoder(
-		name{hf: "post_attention_layernorm", gguf: "post_attention_norm", shape: "H"},
-		name{hf: "self_attn.q_norm", gguf: "attn_q_norm", shape: "D", only: normed},
-		name{hf: "self_attn.k_norm", gguf: "attn_k_norm", shape: "D", only: normed},
-		correction,
-		name{hf: "eh_proj", gguf: "nextn.eh_proj", shape: "Hy", only: predicts},
-		name{hf: "enorm", gguf: "nextn.enorm", shape: "H", only: predicts},
-		name{hf: "hnorm", gguf: "nextn.hnorm", shape: "H", only: predicts},
-		name{hf: "embed_tokens", gguf: "nextn.embed_tokens", shape: "VH", only: predicts, optional: true},
-		name{hf: "shared_head.head", gguf: "nextn.shared_head_head", shape: "VH", only: predicts, optional: true},
-		name{hf: "shared_head.norm", gguf: "nextn.shared_head_norm", shape: "H", only: predicts, optional: true},
-	), with(denseMLP, sharing...)...),
+	layers: lazily(func() []name {
+		return with(decoder(
+			name{hf: "post_attention_layernorm", gguf: "post_attention_norm", shape: "H"},
+			name{hf: "self_attn.q_norm", gguf: "attn_q_norm", shape: "D", only: normed},
+			name{hf: "self_attn.k_norm", gguf: "attn_k_norm", shape: "D", only: normed},
+			correction,
+			name{hf: "eh_proj", gguf: "nextn.eh_proj", shape: "Hy", only: predicts},
+			name{hf: "enorm", gguf: "nextn.enorm", shape: "H", only: predicts},
+			name{hf: "hnorm", gguf: "nextn.hnorm", shape: "H", only: predicts},
+			name{hf: "embed_tokens", gguf: "nextn.embed_tokens", shape: "VH", only: predicts, optional: true},
+			name{hf: "shared_head.head", gguf: "nextn.shared_head_head", shape: "VH", only: predicts, optional: true},
+			name{hf: "shared_head.norm", gguf: "nextn.shared_head_norm", shape: "H", only: predicts, optional: true},
+		), with(denseMLP, sharing...)...)
+	}),
 	keys: glm4moeKeys, vocab: glm4moeVocab, back: glm4moeBack,
 }
 

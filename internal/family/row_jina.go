@@ -8,11 +8,13 @@ var jinaRow = row{
 	arch: "jina-bert-v2", model: "bert", names: []string{"JinaBertForMaskedLM", "JinaBertModel"}, apart: apartBERT,
 	defaults: bertDefaults, trim: []string{"bert."}, skip: bertSkip, drop: bertDrop,
 	outer: []name{bertOuter[0], bertOuter[2], bertOuter[3]}, layer: "encoder.layer.#.",
-	layers: with(bertLayers[:5:5],
-		name{hf: "mlp.gated_layers", gguf: "ffn_up", shape: "GH"},
-		name{hf: "mlp.wo", gguf: "ffn_down", shape: "HF"},
-		name{hf: "mlp.layernorm", gguf: "layer_output_norm", shape: "H"},
-	),
+	layers: lazily(func() []name {
+		return with(bertLayers[:5:5],
+			name{hf: "mlp.gated_layers", gguf: "ffn_up", shape: "GH"},
+			name{hf: "mlp.wo", gguf: "ffn_down", shape: "HF"},
+			name{hf: "mlp.layernorm", gguf: "layer_output_norm", shape: "H"},
+		)
+	}),
 	keys: bertKeys, vocab: jinaVocab, back: jinaBack,
 }
 

@@ -87,11 +87,13 @@ var lfm2Row = row{
 	arch: "lfm2", model: "lfm2", names: []string{"Lfm2ForCausalLM", "LFM2ForCausalLM"}, tied: true, apart: "the kernels of convolutions in another order",
 	defaults: []preset{{"vocab_size", "65536"}, {"norm_eps", "1e-05"}, {"max_position_embeddings", "128000"}, {"num_key_value_heads", "8"}, {"conv_L_cache", "3"}, {"rope_theta", "1000000"}},
 	outer:    lfm2Outer, layer: decoderLayer,
-	layers: lfm2Layers(
-		name{hf: "feed_forward.w1", gguf: "ffn_gate", shape: "jH"},
-		name{hf: "feed_forward.w3", gguf: "ffn_up", shape: "jH"},
-		name{hf: "feed_forward.w2", gguf: "ffn_down", shape: "Hj"},
-	),
+	layers: lazily(func() []name {
+		return lfm2Layers(
+			name{hf: "feed_forward.w1", gguf: "ffn_gate", shape: "jH"},
+			name{hf: "feed_forward.w3", gguf: "ffn_up", shape: "jH"},
+			name{hf: "feed_forward.w2", gguf: "ffn_down", shape: "Hj"},
+		)
+	}),
 	keys: func(k *keys) {
 		lfm2Keys(k)
 		k.own("feed_forward_length", uint32(k.c.adjusted()))
@@ -177,17 +179,19 @@ var lfm2moeRow = row{
 		{"num_dense_layers", "2"}, {"num_experts", "32"}, {"num_experts_per_tok", "4"}, {"moe_intermediate_size", "1792"}, {"rope_theta", "1000000"},
 	},
 	outer: lfm2Outer, layer: decoderLayer,
-	layers: lfm2Layers(with(onlyIn(firstDense, []name{
-		{hf: "feed_forward.w1", gguf: "ffn_gate", shape: "FH"},
-		{hf: "feed_forward.w3", gguf: "ffn_up", shape: "FH"},
-		{hf: "feed_forward.w2", gguf: "ffn_down", shape: "HF"},
-	}), onlyIn(laterMixture, []name{
-		{hf: "feed_forward.gate", gguf: "ffn_gate_inp", shape: "EH"},
-		{hf: "feed_forward.expert_bias", gguf: "exp_probs_b.bias", shape: "E", bare: true},
-		{hf: "feed_forward.experts.*.w1", gguf: "ffn_gate_exps", shape: "MH", how: stack},
-		{hf: "feed_forward.experts.*.w3", gguf: "ffn_up_exps", shape: "MH", how: stack},
-		{hf: "feed_forward.experts.*.w2", gguf: "ffn_down_exps", shape: "HM", how: stack},
-	})...)...),
+	layers: lazily(func() []name {
+		return lfm2Layers(with(onlyIn(firstDense, []name{
+			{hf: "feed_forward.w1", gguf: "ffn_gate", shape: "FH"},
+			{hf: "feed_forward.w3", gguf: "ffn_up", shape: "FH"},
+			{hf: "feed_forward.w2", gguf: "ffn_down", shape: "HF"},
+		}), onlyIn(laterMixture, []name{
+			{hf: "feed_forward.gate", gguf: "ffn_gate_inp", shape: "EH"},
+			{hf: "feed_forward.expert_bias", gguf: "exp_probs_b.bias", shape: "E", bare: true},
+			{hf: "feed_forward.experts.*.w1", gguf: "ffn_gate_exps", shape: "MH", how: stack},
+			{hf: "feed_forward.experts.*.w3", gguf: "ffn_up_exps", shape: "MH", how: stack},
+			{hf: "feed_forward.experts.*.w2", gguf: "ffn_down_exps", shape: "HM", how: stack},
+		})...)...)
+	}),
 	keys: func(k *keys) {
 		lfm2Keys(k)
 		k.u32("expert_feed_forward_length", "moe_intermediate_size")

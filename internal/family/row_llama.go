@@ -4,16 +4,20 @@ var llamaRow = row{
 	arch: "llama", model: "llama", names: []string{"LlamaForCausalLM", "LLaMAForCausalLM", "MistralForCausalLM"},
 	defaults: []preset{{"vocab_size", "32000"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "2048"}, {"rope_theta", "10000"}},
 	outer:    outer, layer: decoderLayer,
-	layers: permuted(decoder(with(mlp, ffnNorm)...)),
-	keys:   llamaKeys, vocab: llamaVocab, back: llamaBack,
+	layers: lazily(func() []name {
+		return permuted(decoder(with(mlp, ffnNorm)...))
+	}),
+	keys: llamaKeys, vocab: llamaVocab, back: llamaBack,
 }
 
 var smollm3Row = row{
 	arch: "smollm3", model: "smollm3", names: []string{"SmolLM3ForCausalLM"}, tied: true,
 	defaults: []preset{{"vocab_size", "128256"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "32768"}, {"rope_theta", "2000000"}},
 	outer:    outer, layer: decoderLayer,
-	layers: permuted(decoder(with(mlp, ffnNorm)...)),
-	keys:   smollm3Keys, vocab: llamaVocab, back: smollm3Back,
+	layers: lazily(func() []name {
+		return permuted(decoder(with(mlp, ffnNorm)...))
+	}),
+	keys: smollm3Keys, vocab: llamaVocab, back: smollm3Back,
 }
 
 // llamaKeys are those of LlamaModel in llama.py: its configuration knows the size
@@ -36,12 +40,14 @@ var mixtralRow = row{
 	arch: "llama", model: "mixtral", names: []string{"MixtralForCausalLM"},
 	defaults: []preset{{"vocab_size", "32000"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "131072"}, {"rope_theta", "1000000"}},
 	outer:    outer, layer: decoderLayer,
-	layers: permuted(decoder(ffnNorm,
-		name{hf: "block_sparse_moe.gate", gguf: "ffn_gate_inp", shape: "EH"},
-		name{hf: "block_sparse_moe.experts.*.w1", gguf: "ffn_gate_exps", shape: "FH", how: stack},
-		name{hf: "block_sparse_moe.experts.*.w2", gguf: "ffn_down_exps", shape: "HF", how: stack},
-		name{hf: "block_sparse_moe.experts.*.w3", gguf: "ffn_up_exps", shape: "FH", how: stack},
-	)),
+	layers: lazily(func() []name {
+		return permuted(decoder(ffnNorm,
+			name{hf: "block_sparse_moe.gate", gguf: "ffn_gate_inp", shape: "EH"},
+			name{hf: "block_sparse_moe.experts.*.w1", gguf: "ffn_gate_exps", shape: "FH", how: stack},
+			name{hf: "block_sparse_moe.experts.*.w2", gguf: "ffn_down_exps", shape: "HF", how: stack},
+			name{hf: "block_sparse_moe.experts.*.w3", gguf: "ffn_up_exps", shape: "FH", how: stack},
+		))
+	}),
 	keys: smollm3Keys, vocab: llamaVocab, back: mixtralBack,
 }
 
@@ -49,8 +55,10 @@ var graniteRow = row{
 	arch: "granite", model: "granite", names: []string{"GraniteForCausalLM"},
 	defaults: []preset{{"vocab_size", "32000"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "2048"}, {"rope_theta", "10000"}},
 	outer:    outer, layer: decoderLayer,
-	layers: permuted(decoder(with(mlp, ffnNorm)...)),
-	keys:   graniteKeys, vocab: llamaVocab, back: graniteBack,
+	layers: lazily(func() []name {
+		return permuted(decoder(with(mlp, ffnNorm)...))
+	}),
+	keys: graniteKeys, vocab: llamaVocab, back: graniteBack,
 }
 
 // graniteKeys are Llama's, and what Granite multiplies by.

@@ -25,12 +25,14 @@ var ernieMoeRow = row{
 		{"moe_num_shared_experts", "2"}, {"moe_layer_start_index", "1"}, {"moe_layer_end_index", "-1"}, {"moe_layer_interval", "1"}, {"rope_theta", "500000"},
 	},
 	outer: outer, layer: decoderLayer, drop: []string{"model.mtp_"},
-	layers: decoder(with(with(onlyIn(ernieDense, mlp), ffnNorm), onlyIn(ernieMixed, with(experts,
-		name{hf: "mlp.moe_statics.e_score_correction_bias", gguf: "exp_probs_b.bias", shape: "1E", bare: true},
-		name{hf: "mlp.shared_experts.gate_proj", gguf: "ffn_gate_shexp", shape: "sH"},
-		name{hf: "mlp.shared_experts.up_proj", gguf: "ffn_up_shexp", shape: "sH"},
-		name{hf: "mlp.shared_experts.down_proj", gguf: "ffn_down_shexp", shape: "Hs"},
-	))...)...),
+	layers: lazily(func() []name {
+		return decoder(with(with(onlyIn(ernieDense, mlp), ffnNorm), onlyIn(ernieMixed, with(experts,
+			name{hf: "mlp.moe_statics.e_score_correction_bias", gguf: "exp_probs_b.bias", shape: "1E", bare: true},
+			name{hf: "mlp.shared_experts.gate_proj", gguf: "ffn_gate_shexp", shape: "sH"},
+			name{hf: "mlp.shared_experts.up_proj", gguf: "ffn_up_shexp", shape: "sH"},
+			name{hf: "mlp.shared_experts.down_proj", gguf: "ffn_down_shexp", shape: "Hs"},
+		))...)...)
+	}),
 	keys: ernieMoeKeys, vocab: ernieVocab, back: ernieMoeBack,
 }
 
@@ -67,10 +69,12 @@ var hunyuanRow = row{
 	arch: "hunyuan-dense", model: "hunyuan_v1_dense", names: []string{"HunYuanDenseV1ForCausalLM"},
 	defaults: []preset{{"vocab_size", "290943"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "2048"}, {"eod_token_id", "3"}, {"pad_token_id", "0"}, {"rope_theta", "10000"}},
 	outer:    outer, layer: decoderLayer,
-	layers: decoder(with(with(mlp, ffnNorm),
-		name{hf: "self_attn.query_layernorm", gguf: "attn_q_norm", shape: "D"},
-		name{hf: "self_attn.key_layernorm", gguf: "attn_k_norm", shape: "D"},
-	)...),
+	layers: lazily(func() []name {
+		return decoder(with(with(mlp, ffnNorm),
+			name{hf: "self_attn.query_layernorm", gguf: "attn_q_norm", shape: "D"},
+			name{hf: "self_attn.key_layernorm", gguf: "attn_k_norm", shape: "D"},
+		)...)
+	}),
 	keys: hunyuanKeys, vocab: hunyuanVocab, back: hunyuanBack,
 }
 
@@ -174,15 +178,19 @@ var graniteMoeDefaults = []preset{
 var graniteMoeRow = row{
 	arch: "granitemoe", model: "granitemoe", names: []string{"GraniteMoeForCausalLM"}, apart: "the experts under other names",
 	defaults: graniteMoeDefaults, outer: outer, layer: decoderLayer,
-	layers: permuted(decoder(with(graniteExperts, ffnNorm)...)),
-	keys:   graniteKeys, vocab: llamaVocab, back: graniteMoeBack,
+	layers: lazily(func() []name {
+		return permuted(decoder(with(graniteExperts, ffnNorm)...))
+	}),
+	keys: graniteKeys, vocab: llamaVocab, back: graniteMoeBack,
 	fits: func(s *settings) bool { return s.tensors["blk.0.ffn_gate_shexp.weight"] == nil },
 }
 
 var graniteMoeSharedRow = row{
 	arch: "granitemoe", model: "granitemoeshared", names: []string{"GraniteMoeSharedForCausalLM"}, apart: "the experts under other names",
 	defaults: graniteMoeDefaults, outer: outer, layer: decoderLayer,
-	layers: permuted(decoder(with(with(graniteExperts, ffnNorm), graniteShared...)...)),
+	layers: lazily(func() []name {
+		return permuted(decoder(with(with(graniteExperts, ffnNorm), graniteShared...)...))
+	}),
 	keys: func(k *keys) {
 		graniteKeys(k)
 		k.u32("expert_shared_feed_forward_length", "shared_intermediate_size")
@@ -206,13 +214,15 @@ var minimaxRow = row{
 		{"num_local_experts", "256"}, {"num_experts_per_tok", "8"}, {"rope_theta", "5000000"},
 	},
 	outer: outer, layer: decoderLayer,
-	layers: decoder(with(wideNorms, ffnNorm,
-		name{hf: "block_sparse_moe.gate", gguf: "ffn_gate_inp", shape: "EH"},
-		name{hf: "block_sparse_moe.e_score_correction_bias", gguf: "exp_probs_b.bias", shape: "E", bare: true},
-		name{hf: "block_sparse_moe.experts.*.w1", gguf: "ffn_gate_exps", shape: "FH", how: stack},
-		name{hf: "block_sparse_moe.experts.*.w2", gguf: "ffn_down_exps", shape: "HF", how: stack},
-		name{hf: "block_sparse_moe.experts.*.w3", gguf: "ffn_up_exps", shape: "FH", how: stack},
-	)...),
+	layers: lazily(func() []name {
+		return decoder(with(wideNorms, ffnNorm,
+			name{hf: "block_sparse_moe.gate", gguf: "ffn_gate_inp", shape: "EH"},
+			name{hf: "block_sparse_moe.e_score_correction_bias", gguf: "exp_probs_b.bias", shape: "E", bare: true},
+			name{hf: "block_sparse_moe.experts.*.w1", gguf: "ffn_gate_exps", shape: "FH", how: stack},
+			name{hf: "block_sparse_moe.experts.*.w2", gguf: "ffn_down_exps", shape: "HF", how: stack},
+			name{hf: "block_sparse_moe.experts.*.w3", gguf: "ffn_up_exps", shape: "FH", how: stack},
+		)...)
+	}),
 	keys: minimaxKeys, vocab: gpt2Vocab, back: minimaxBack,
 }
 
@@ -247,7 +257,9 @@ var dots1Row = row{
 	arch: "dots1", model: "dots1", names: []string{"Dots1ForCausalLM"},
 	defaults: []preset{{"vocab_size", "152064"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "2048"}, {"first_k_dense_replace", "0"}, {"n_group", "1"}, {"topk_group", "1"}, {"routed_scaling_factor", "1.0"}, {"norm_topk_prob", "false"}, {"rope_theta", "10000"}},
 	outer:    outer, layer: decoderLayer,
-	layers: decoder(with(with(headNorms, ffnNorm, correction), with(denseMLP, sharing...)...)...),
+	layers: lazily(func() []name {
+		return decoder(with(with(headNorms, ffnNorm, correction), with(denseMLP, sharing...)...)...)
+	}),
 	keys: func(k *keys) {
 		common(k)
 		k.own("attention.head_count_kv", uint32(k.c.kvHeads()))

@@ -16,8 +16,10 @@ var cohereRow = row{
 	arch: "command-r", model: "cohere", names: []string{"CohereForCausalLM"}, tied: true,
 	defaults: []preset{{"vocab_size", "256000"}, {"layer_norm_eps", "1e-05"}, {"max_position_embeddings", "8192"}, {"logit_scale", "0.0625"}, {"rope_theta", "10000"}},
 	outer:    outer[:2], layer: decoderLayer, skip: []string{"lm_head.weight"},
-	layers: decoder(mlp...),
-	keys:   cohereKeys, vocab: gpt2Vocab, back: cohereBack,
+	layers: lazily(func() []name {
+		return decoder(mlp...)
+	}),
+	keys: cohereKeys, vocab: gpt2Vocab, back: cohereBack,
 }
 
 func cohereKeys(k *keys) {
@@ -41,8 +43,10 @@ var cohere2Row = row{
 	arch: "cohere2", model: "cohere2", names: []string{"Cohere2ForCausalLM"}, tied: true,
 	defaults: []preset{{"vocab_size", "256000"}, {"layer_norm_eps", "1e-05"}, {"max_position_embeddings", "8192"}, {"logit_scale", "0.0625"}, {"sliding_window", "4096"}, {"rope_theta", "10000"}},
 	outer:    outer[:2], layer: decoderLayer, skip: []string{"lm_head.weight"},
-	layers: decoder(mlp...),
-	keys:   cohere2Keys, vocab: gpt2Vocab,
+	layers: lazily(func() []name {
+		return decoder(mlp...)
+	}),
+	keys: cohere2Keys, vocab: gpt2Vocab,
 }
 
 func cohere2Keys(k *keys) {
@@ -63,8 +67,10 @@ var olmoeRow = row{
 	arch: "olmoe", model: "olmoe", names: []string{"OlmoeForCausalLM"},
 	defaults: []preset{{"vocab_size", "50304"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "4096"}, {"num_experts", "64"}, {"num_experts_per_tok", "8"}, {"rope_theta", "10000"}},
 	outer:    outer, layer: decoderLayer,
-	layers: decoder(with(with(experts, ffnNorm), wideNorms...)...),
-	keys:   olmoeKeys, vocab: gpt2Vocab, back: olmoeBack,
+	layers: lazily(func() []name {
+		return decoder(with(with(experts, ffnNorm), wideNorms...)...)
+	}),
+	keys: olmoeKeys, vocab: gpt2Vocab, back: olmoeBack,
 }
 
 // wideNorms are of all heads at once.
@@ -126,7 +132,9 @@ func windowed(k *keys, otherwise int64) {
 var olmo3Row = row{
 	arch: "olmo2", model: "olmo3", names: []string{"Olmo3ForCausalLM"},
 	defaults: []preset{{"vocab_size", "50304"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "2048"}, {"sliding_window", "4096"}, {"rope_theta", "10000"}},
-	outer:    outer, layer: decoderLayer, layers: olmo2Row.layers,
+	outer:    outer, layer: decoderLayer, layers: lazily(func() []name {
+		return olmo2Row.layers()
+	}),
 	keys: func(k *keys) {
 		common(k)
 		windowed(k, 4)
@@ -137,7 +145,9 @@ var exaone4Row = row{
 	arch: "exaone4", model: "exaone4", names: []string{"Exaone4ForCausalLM"},
 	defaults: []preset{{"vocab_size", "102400"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "2048"}, {"rope_theta", "10000"}},
 	outer:    outer, layer: decoderLayer,
-	layers: with(decoder(mlp...)[1:], with(headNorms, olmo2Row.layers[7:9]...)...),
+	layers: lazily(func() []name {
+		return with(decoder(mlp...)[1:], with(headNorms, olmo2Row.layers()[7:9]...)...)
+	}),
 	keys: func(k *keys) {
 		common(k)
 		k.u32("vocab_size", "vocab_size")
@@ -149,8 +159,10 @@ var seedossRow = row{
 	arch: "seed_oss", model: "seed_oss", names: []string{"SeedOssForCausalLM"},
 	defaults: []preset{{"vocab_size", "155136"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "524288"}, {"head_dim", "128"}, {"rope_theta", "10000"}},
 	outer:    outer, layer: decoderLayer,
-	layers: decoder(with(mlp, name{hf: "post_attention_layernorm", gguf: "post_attention_norm", shape: "H"})...),
-	keys:   common, vocab: gpt2Vocab, back: seedossBack,
+	layers: lazily(func() []name {
+		return decoder(with(mlp, name{hf: "post_attention_layernorm", gguf: "post_attention_norm", shape: "H"})...)
+	}),
+	keys: common, vocab: gpt2Vocab, back: seedossBack,
 }
 
 func seedossBack(s *settings) {
@@ -167,8 +179,10 @@ var ernieRow = row{
 	arch: "ernie4_5", model: "ernie4_5", names: []string{"Ernie4_5ForCausalLM", "Ernie4_5_ForCausalLM"}, tied: true,
 	defaults: []preset{{"vocab_size", "103424"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "131072"}, {"head_dim", "128"}, {"rope_theta", "500000"}},
 	outer:    outer, layer: decoderLayer,
-	layers: decoder(with(mlp, ffnNorm)...),
-	keys:   common, vocab: ernieVocab, back: ernieBack,
+	layers: lazily(func() []name {
+		return decoder(with(mlp, ffnNorm)...)
+	}),
+	keys: common, vocab: ernieVocab, back: ernieBack,
 }
 
 func ernieVocab(k *keys) error {
@@ -194,7 +208,9 @@ func ernieBack(s *settings) {
 var ministral3Row = row{
 	arch: "mistral3", model: "ministral3", names: []string{"Ministral3ForCausalLM"},
 	defaults: []preset{{"vocab_size", "131072"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "262144"}, {"head_dim", "128"}},
-	outer:    outer, layer: decoderLayer, layers: llamaRow.layers,
+	outer:    outer, layer: decoderLayer, layers: lazily(func() []name {
+		return llamaRow.layers()
+	}),
 	keys: ministral3Keys, vocab: llamaVocab,
 }
 

@@ -6,14 +6,16 @@ var phi3Row = row{
 	arch: "phi3", model: "phi3", names: []string{"Phi3ForCausalLM"},
 	defaults: []preset{{"vocab_size", "32064"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "4096"}, {"original_max_position_embeddings", "4096"}, {"rope_theta", "10000"}},
 	outer:    outer, layer: decoderLayer,
-	layers: []name{
-		{hf: "input_layernorm", gguf: "attn_norm", shape: "H"},
-		{hf: "self_attn.qkv_proj", gguf: "attn_qkv", shape: "RH"},
-		{hf: "self_attn.o_proj", gguf: "attn_output", shape: "HQ"},
-		ffnNorm,
-		{hf: "mlp.gate_up_proj", gguf: "ffn_up", shape: "GH"},
-		{hf: "mlp.down_proj", gguf: "ffn_down", shape: "HF"},
-	},
+	layers: lazily(func() []name {
+		return []name{
+			{hf: "input_layernorm", gguf: "attn_norm", shape: "H"},
+			{hf: "self_attn.qkv_proj", gguf: "attn_qkv", shape: "RH"},
+			{hf: "self_attn.o_proj", gguf: "attn_output", shape: "HQ"},
+			ffnNorm,
+			{hf: "mlp.gate_up_proj", gguf: "ffn_up", shape: "GH"},
+			{hf: "mlp.down_proj", gguf: "ffn_down", shape: "HF"},
+		}
+	}),
 	keys: phi3Keys, vocab: phi3Vocab, back: phi3Back,
 }
 
@@ -60,11 +62,13 @@ var olmo2Row = row{
 	arch: "olmo2", model: "olmo2", names: []string{"Olmo2ForCausalLM"},
 	defaults: []preset{{"vocab_size", "50304"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "2048"}, {"rope_theta", "10000"}},
 	outer:    outer, layer: decoderLayer,
-	layers: with(decoder(mlp...)[1:],
-		name{hf: "post_attention_layernorm", gguf: "post_attention_norm", shape: "H"},
-		name{hf: "post_feedforward_layernorm", gguf: "post_ffw_norm", shape: "H"},
-		wideNorms[0], wideNorms[1],
-	),
+	layers: lazily(func() []name {
+		return with(decoder(mlp...)[1:],
+			name{hf: "post_attention_layernorm", gguf: "post_attention_norm", shape: "H"},
+			name{hf: "post_feedforward_layernorm", gguf: "post_ffw_norm", shape: "H"},
+			wideNorms[0], wideNorms[1],
+		)
+	}),
 	keys: common, vocab: gpt2Vocab, back: olmo2Back,
 }
 
@@ -72,10 +76,12 @@ var starcoder2Row = row{
 	arch: "starcoder2", model: "starcoder2", names: []string{"Starcoder2ForCausalLM"}, tied: true,
 	defaults: []preset{{"vocab_size", "49152"}, {"norm_epsilon", "1e-05"}, {"max_position_embeddings", "4096"}, {"rope_theta", "10000"}},
 	outer:    outer, layer: decoderLayer,
-	layers: decoder(ffnNorm,
-		name{hf: "mlp.c_fc", gguf: "ffn_up", shape: "FH"},
-		name{hf: "mlp.c_proj", gguf: "ffn_down", shape: "HF"},
-	),
+	layers: lazily(func() []name {
+		return decoder(ffnNorm,
+			name{hf: "mlp.c_fc", gguf: "ffn_up", shape: "FH"},
+			name{hf: "mlp.c_proj", gguf: "ffn_down", shape: "HF"},
+		)
+	}),
 	keys: common, vocab: gpt2Vocab, back: starcoder2Back,
 }
 
@@ -89,14 +95,16 @@ var gpt2Row = row{
 		{hf: "lm_head", gguf: "output", shape: "VH", optional: true},
 	},
 	layer: "transformer.h.#.", skip: []string{".attn.bias", ".attn.masked_bias"},
-	layers: []name{
-		{hf: "ln_1", gguf: "attn_norm", shape: "H"},
-		{hf: "attn.c_attn", gguf: "attn_qkv", shape: "H3", how: transpose},
-		{hf: "attn.c_proj", gguf: "attn_output", shape: "HH", how: transpose},
-		{hf: "ln_2", gguf: "ffn_norm", shape: "H"},
-		{hf: "mlp.c_fc", gguf: "ffn_up", shape: "HI", how: transpose},
-		{hf: "mlp.c_proj", gguf: "ffn_down", shape: "IH", how: transpose},
-	},
+	layers: lazily(func() []name {
+		return []name{
+			{hf: "ln_1", gguf: "attn_norm", shape: "H"},
+			{hf: "attn.c_attn", gguf: "attn_qkv", shape: "H3", how: transpose},
+			{hf: "attn.c_proj", gguf: "attn_output", shape: "HH", how: transpose},
+			{hf: "ln_2", gguf: "ffn_norm", shape: "H"},
+			{hf: "mlp.c_fc", gguf: "ffn_up", shape: "HI", how: transpose},
+			{hf: "mlp.c_proj", gguf: "ffn_down", shape: "IH", how: transpose},
+		}
+	}),
 	keys: gpt2Keys, vocab: gpt2Vocab, back: gpt2Back,
 }
 

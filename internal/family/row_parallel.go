@@ -7,8 +7,10 @@ var stablelmRow = row{
 	arch: "stablelm", model: "stablelm", names: []string{"StableLmForCausalLM", "StableLMEpochForCausalLM"},
 	defaults: []preset{{"vocab_size", "50304"}, {"layer_norm_eps", "1e-05"}, {"max_position_embeddings", "4096"}, {"partial_rotary_factor", "0.25"}, {"use_parallel_residual", "false"}},
 	outer:    outer, layer: decoderLayer,
-	layers: decoder(with(mlp, name{hf: "post_attention_layernorm", gguf: "ffn_norm", shape: "H", only: inSequence})...),
-	keys:   stablelmKeys, vocab: gpt2Vocab, back: stablelmBack,
+	layers: lazily(func() []name {
+		return decoder(with(mlp, name{hf: "post_attention_layernorm", gguf: "ffn_norm", shape: "H", only: inSequence})...)
+	}),
+	keys: stablelmKeys, vocab: gpt2Vocab, back: stablelmBack,
 }
 
 func inSequence(c *config, _ int64) bool { return !c.bool("use_parallel_residual", false) }
@@ -70,11 +72,13 @@ var phi2Row = row{
 		{hf: "lm_head", gguf: "output", shape: "VH"},
 	},
 	layer: decoderLayer,
-	layers: with(decoder()[:4],
-		name{hf: "self_attn.dense", gguf: "attn_output", shape: "HQ"},
-		name{hf: "mlp.fc1", gguf: "ffn_up", shape: "FH"},
-		name{hf: "mlp.fc2", gguf: "ffn_down", shape: "HF"},
-	),
+	layers: lazily(func() []name {
+		return with(decoder()[:4],
+			name{hf: "self_attn.dense", gguf: "attn_output", shape: "HQ"},
+			name{hf: "mlp.fc1", gguf: "ffn_up", shape: "FH"},
+			name{hf: "mlp.fc2", gguf: "ffn_down", shape: "HF"},
+		)
+	}),
 	keys: phi2Keys, vocab: phi2Vocab, back: phi2Back,
 }
 
@@ -118,14 +122,16 @@ var gptneoxRow = row{
 		{hf: "embed_out", gguf: "output", shape: "VH"},
 	},
 	layer: "gpt_neox.layers.#.",
-	layers: []name{
-		{hf: "input_layernorm", gguf: "attn_norm", shape: "H"},
-		{hf: "attention.query_key_value", shape: "RH", views: bundled("attn_qkv")},
-		{hf: "attention.dense", gguf: "attn_output", shape: "HQ"},
-		{hf: "post_attention_layernorm", gguf: "ffn_norm", shape: "H"},
-		{hf: "mlp.dense_h_to_4h", gguf: "ffn_up", shape: "FH"},
-		{hf: "mlp.dense_4h_to_h", gguf: "ffn_down", shape: "HF"},
-	},
+	layers: lazily(func() []name {
+		return []name{
+			{hf: "input_layernorm", gguf: "attn_norm", shape: "H"},
+			{hf: "attention.query_key_value", shape: "RH", views: bundled("attn_qkv")},
+			{hf: "attention.dense", gguf: "attn_output", shape: "HQ"},
+			{hf: "post_attention_layernorm", gguf: "ffn_norm", shape: "H"},
+			{hf: "mlp.dense_h_to_4h", gguf: "ffn_up", shape: "FH"},
+			{hf: "mlp.dense_4h_to_h", gguf: "ffn_down", shape: "HF"},
+		}
+	}),
 	keys: gptneoxKeys, vocab: gpt2Vocab, back: gptneoxBack,
 }
 
@@ -178,14 +184,16 @@ var bloomRow = row{
 		{hf: "lm_head", gguf: "output", shape: "VH", optional: true},
 	},
 	layer: "transformer.h.#.",
-	layers: []name{
-		{hf: "input_layernorm", gguf: "attn_norm", shape: "H"},
-		{hf: "self_attention.query_key_value", shape: "RH", views: bundled("attn_qkv")},
-		{hf: "self_attention.dense", gguf: "attn_output", shape: "HH"},
-		{hf: "post_attention_layernorm", gguf: "ffn_norm", shape: "H"},
-		{hf: "mlp.dense_h_to_4h", gguf: "ffn_up", shape: "IH"},
-		{hf: "mlp.dense_4h_to_h", gguf: "ffn_down", shape: "HI"},
-	},
+	layers: lazily(func() []name {
+		return []name{
+			{hf: "input_layernorm", gguf: "attn_norm", shape: "H"},
+			{hf: "self_attention.query_key_value", shape: "RH", views: bundled("attn_qkv")},
+			{hf: "self_attention.dense", gguf: "attn_output", shape: "HH"},
+			{hf: "post_attention_layernorm", gguf: "ffn_norm", shape: "H"},
+			{hf: "mlp.dense_h_to_4h", gguf: "ffn_up", shape: "IH"},
+			{hf: "mlp.dense_4h_to_h", gguf: "ffn_down", shape: "HI"},
+		}
+	}),
 	keys: bloomKeys, vocab: gpt2Vocab, back: bloomBack,
 }
 

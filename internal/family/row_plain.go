@@ -5,8 +5,10 @@ var olmoRow = row{
 	arch: "olmo", model: "olmo", names: []string{"OlmoForCausalLM", "OLMoForCausalLM"}, apart: "the names of the first OLMo",
 	defaults: []preset{{"vocab_size", "50304"}, {"max_position_embeddings", "2048"}, {"rope_theta", "10000"}},
 	outer:    []name{outer[0], outer[2]}, layer: decoderLayer,
-	layers: permuted(decoder(mlp...))[1:],
-	keys:   olmoKeys, vocab: gpt2Vocab, back: olmoBack,
+	layers: lazily(func() []name {
+		return permuted(decoder(mlp...))[1:]
+	}),
+	keys: olmoKeys, vocab: gpt2Vocab, back: olmoBack,
 }
 
 func olmoKeys(k *keys) {
@@ -34,8 +36,10 @@ var nemotronRow = row{
 	arch: "nemotron", model: "nemotron", names: []string{"NemotronForCausalLM"},
 	defaults: []preset{{"vocab_size", "256000"}, {"norm_eps", "1e-05"}, {"max_position_embeddings", "4096"}, {"partial_rotary_factor", "0.5"}, {"rope_theta", "10000"}},
 	outer:    shifted(with(outer)), layer: decoderLayer,
-	layers: shifted(decoder(with(mlp[1:], ffnNorm)...)),
-	keys:   nemotronKeys, vocab: nemotronVocab, back: nemotronBack,
+	layers: lazily(func() []name {
+		return shifted(decoder(with(mlp[1:], ffnNorm)...))
+	}),
+	keys: nemotronKeys, vocab: nemotronVocab, back: nemotronBack,
 }
 
 func nemotronKeys(k *keys) {
@@ -74,8 +78,10 @@ var arceeRow = row{
 	arch: "arcee", model: "arcee", names: []string{"ArceeForCausalLM"}, apart: "no model",
 	defaults: []preset{{"vocab_size", "32000"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "4096"}, {"rope_theta", "10000"}},
 	outer:    outer, layer: decoderLayer,
-	layers: permuted(decoder(with(mlp[1:], ffnNorm)...)),
-	keys:   llamaKeys, vocab: llamaVocab, back: arceeBack,
+	layers: lazily(func() []name {
+		return permuted(decoder(with(mlp[1:], ffnNorm)...))
+	}),
+	keys: llamaKeys, vocab: llamaVocab, back: arceeBack,
 }
 
 func arceeBack(s *settings) {

@@ -24,29 +24,37 @@ var (
 var qwen2Row = row{
 	arch: "qwen2", model: "qwen2", names: []string{"Qwen2ForCausalLM"},
 	defaults: qwenDefaults, outer: outer, layer: decoderLayer,
-	layers: decoder(with(mlp, ffnNorm)...),
-	keys:   common, vocab: spmOrBytes, back: qwen2Back,
+	layers: lazily(func() []name {
+		return decoder(with(mlp, ffnNorm)...)
+	}),
+	keys: common, vocab: spmOrBytes, back: qwen2Back,
 }
 
 var qwen3Row = row{
 	arch: "qwen3", model: "qwen3", names: []string{"Qwen3ForCausalLM"},
 	defaults: qwenPresets(preset{"head_dim", "128"}), outer: outer, layer: decoderLayer,
-	layers: decoder(with(with(mlp, ffnNorm), headNorms...)...),
-	keys:   common, vocab: spmOrBytes, back: qwen3Back,
+	layers: lazily(func() []name {
+		return decoder(with(with(mlp, ffnNorm), headNorms...)...)
+	}),
+	keys: common, vocab: spmOrBytes, back: qwen3Back,
 }
 
 var qwen2moeRow = row{
 	arch: "qwen2moe", model: "qwen2_moe", names: []string{"Qwen2MoeForCausalLM"},
 	defaults: qwenPresets(preset{"num_experts", "60"}, preset{"num_experts_per_tok", "4"}), outer: outer, layer: decoderLayer,
-	layers: decoder(with(with(experts, ffnNorm), sharedExpert...)...),
-	keys:   qwenMoeKeys, vocab: gpt2Vocab, back: qwen2moeBack,
+	layers: lazily(func() []name {
+		return decoder(with(with(experts, ffnNorm), sharedExpert...)...)
+	}),
+	keys: qwenMoeKeys, vocab: gpt2Vocab, back: qwen2moeBack,
 }
 
 var qwen3moeRow = row{
 	arch: "qwen3moe", model: "qwen3_moe", names: []string{"Qwen3MoeForCausalLM"},
 	defaults: qwenPresets(preset{"num_experts", "128"}, preset{"num_experts_per_tok", "8"}), outer: outer, layer: decoderLayer,
-	layers: decoder(with(with(experts, ffnNorm), headNorms...)...),
-	keys:   qwenMoeKeys, vocab: gpt2Vocab, back: qwen3moeBack,
+	layers: lazily(func() []name {
+		return decoder(with(with(experts, ffnNorm), headNorms...)...)
+	}),
+	keys: qwenMoeKeys, vocab: gpt2Vocab, back: qwen3moeBack,
 }
 
 func qwenPresets(more ...preset) []preset {

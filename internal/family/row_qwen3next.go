@@ -151,7 +151,9 @@ var qwen3nextRow = row{
 	arch: "qwen3next", model: "qwen3_next", names: []string{"Qwen3NextForCausalLM"}, lost: decayLost, apart: "the tensors of linear attention in another order",
 	defaults: append(nextPresets[:len(nextPresets):len(nextPresets)], preset{"num_experts", "512"}, preset{"num_experts_per_tok", "10"}, preset{"moe_intermediate_size", "512"}, preset{"shared_expert_intermediate_size", "512"}),
 	depth:    withAhead, rename: ahead, outer: nextOuter, layer: decoderLayer,
-	layers: nextAttention(ofNext, with(experts, sharedExpert...)...),
+	layers: lazily(func() []name {
+		return nextAttention(ofNext, with(experts, sharedExpert...)...)
+	}),
 	keys: func(k *keys) {
 		qwenMoeKeys(k)
 		linearKeys(k)
@@ -161,7 +163,9 @@ var qwen3nextRow = row{
 var qwen35Row = row{
 	arch: "qwen35", model: "qwen3_5_text", names: []string{"Qwen3_5ForConditionalGeneration", "Qwen3_5ForCausalLM"}, lost: decayLost, apart: "the tensors of linear attention in another order",
 	defaults: nextPresets, depth: withAhead, rename: ahead, outer: nextOuter, layer: decoderLayer,
-	layers: nextAttention(of35, mlp...),
+	layers: lazily(func() []name {
+		return nextAttention(of35, mlp...)
+	}),
 	keys: func(k *keys) {
 		common(k)
 		linearKeys(k)
@@ -172,7 +176,9 @@ var qwen35Row = row{
 var qwen35moeRow = row{
 	arch: "qwen35moe", model: "qwen3_5_moe_text", names: []string{"Qwen3_5MoeForConditionalGeneration", "Qwen3_5MoeForCausalLM"}, lost: decayLost, apart: "the tensors of linear attention in another order",
 	defaults: qwen3nextRow.defaults, depth: withAhead, rename: ahead, outer: nextOuter, layer: decoderLayer,
-	layers: nextAttention(of35, with(experts, sharedExpert...)...),
+	layers: lazily(func() []name {
+		return nextAttention(of35, with(experts, sharedExpert...)...)
+	}),
 	keys: func(k *keys) {
 		qwenMoeKeys(k)
 		linearKeys(k)

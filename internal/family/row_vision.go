@@ -31,7 +31,9 @@ var towerAlone = []string{"vision_tower.", "multi_modal_projector."}
 
 var pixtralProjector = row{
 	arch: "clip", model: "pixtral", names: []string{"LlavaForConditionalGeneration"}, prefix: "v.", keep: towerAlone,
-	defaults: pixtralDefaults, outer: pixtralOuter, layer: "vision_tower.transformer.layers.#.", layers: pixtralLayers,
+	defaults: pixtralDefaults, outer: pixtralOuter, layer: "vision_tower.transformer.layers.#.", layers: lazily(func() []name {
+		return pixtralLayers
+	}),
 	keys: pixtralKeys, vocab: noVocab,
 }
 
@@ -42,7 +44,9 @@ var mistral3Projector = row{
 		name{hf: "multi_modal_projector.norm", gguf: "mm.input_norm", shape: "H"},
 		name{hf: "multi_modal_projector.patch_merger.merging_layer", gguf: "mm.patch_merger", shape: "Hm", kept: asHalf},
 	),
-	layer: "vision_tower.transformer.layers.#.", layers: pixtralLayers,
+	layer: "vision_tower.transformer.layers.#.", layers: lazily(func() []name {
+		return pixtralLayers
+	}),
 	keys: pixtralKeys, vocab: noVocab,
 }
 
@@ -77,16 +81,18 @@ var gemma3Projector = row{
 		{hf: "multi_modal_projector.mm_soft_emb_norm", gguf: "mm.soft_emb_norm", shape: "H", how: addOne},
 	},
 	layer: "encoder.layers.#.",
-	layers: []name{
-		{hf: "layer_norm1", gguf: "ln1", shape: "H"},
-		{hf: "layer_norm2", gguf: "ln2", shape: "H"},
-		{hf: "self_attn.q_proj", gguf: "attn_q", shape: "HH"},
-		{hf: "self_attn.k_proj", gguf: "attn_k", shape: "HH"},
-		{hf: "self_attn.v_proj", gguf: "attn_v", shape: "HH"},
-		{hf: "self_attn.out_proj", gguf: "attn_out", shape: "HH"},
-		{hf: "mlp.fc1", gguf: "ffn_up", shape: "FH"},
-		{hf: "mlp.fc2", gguf: "ffn_down", shape: "HF"},
-	},
+	layers: lazily(func() []name {
+		return []name{
+			{hf: "layer_norm1", gguf: "ln1", shape: "H"},
+			{hf: "layer_norm2", gguf: "ln2", shape: "H"},
+			{hf: "self_attn.q_proj", gguf: "attn_q", shape: "HH"},
+			{hf: "self_attn.k_proj", gguf: "attn_k", shape: "HH"},
+			{hf: "self_attn.v_proj", gguf: "attn_v", shape: "HH"},
+			{hf: "self_attn.out_proj", gguf: "attn_out", shape: "HH"},
+			{hf: "mlp.fc1", gguf: "ffn_up", shape: "FH"},
+			{hf: "mlp.fc2", gguf: "ffn_down", shape: "HF"},
+		}
+	}),
 	keys: gemma3ProjectorKeys, vocab: noVocab,
 }
 
@@ -169,10 +175,12 @@ var qwen2vlProjector = row{
 		{"num_heads", "16"}, {"spatial_merge_size", "2"}, {"text hidden_size", "8192"}, {"rms_norm_eps", "1e-06"},
 	},
 	outer: qwenVision, layer: "visual.blocks.#.",
-	layers: qwenBlocks(
-		name{hf: "mlp.fc1", gguf: "ffn_up", shape: "fe"},
-		name{hf: "mlp.fc2", gguf: "ffn_down", shape: "ef"},
-	),
+	layers: lazily(func() []name {
+		return qwenBlocks(
+			name{hf: "mlp.fc1", gguf: "ffn_up", shape: "fe"},
+			name{hf: "mlp.fc2", gguf: "ffn_down", shape: "ef"},
+		)
+	}),
 	keys: func(k *keys) {
 		vision(k, "qwen2vl_merger")
 		k.own("vision.embedding_length", uint32(k.c.width()))
@@ -188,11 +196,13 @@ var qwen25vlProjector = row{
 		{"num_heads", "16"}, {"spatial_merge_size", "2"}, {"text hidden_size", "8192"}, {"fullatt_block_indexes", "[7, 15, 23, 31]"},
 	},
 	outer: qwenVision, layer: "visual.blocks.#.",
-	layers: qwenBlocks(
-		name{hf: "mlp.gate_proj", gguf: "ffn_gate", shape: "Fe"},
-		name{hf: "mlp.up_proj", gguf: "ffn_up", shape: "Fe"},
-		name{hf: "mlp.down_proj", gguf: "ffn_down", shape: "eF"},
-	),
+	layers: lazily(func() []name {
+		return qwenBlocks(
+			name{hf: "mlp.gate_proj", gguf: "ffn_gate", shape: "Fe"},
+			name{hf: "mlp.up_proj", gguf: "ffn_up", shape: "Fe"},
+			name{hf: "mlp.down_proj", gguf: "ffn_down", shape: "eF"},
+		)
+	}),
 	keys: qwen25vlKeys, vocab: noVocab,
 }
 
@@ -229,12 +239,16 @@ var pixtralTextRow = row{
 		{"vocab_size", "32000"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "131072"}, {"rope_theta", "10000"},
 		{"num_attention_heads", "32"}, {"num_key_value_heads", "8"},
 	},
-	outer: outer, layer: decoderLayer, layers: llamaRow.layers, keys: llamaKeys, vocab: llamaVocab,
+	outer: outer, layer: decoderLayer, layers: lazily(func() []name {
+		return llamaRow.layers()
+	}), keys: llamaKeys, vocab: llamaVocab,
 }
 
 var mistral3TextRow = row{
 	arch: "mistral3", model: "mistral3", names: []string{"Mistral3ForConditionalGeneration"},
-	defaults: pixtralTextRow.defaults, outer: outer, layer: decoderLayer, layers: llamaRow.layers,
+	defaults: pixtralTextRow.defaults, outer: outer, layer: decoderLayer, layers: lazily(func() []name {
+		return llamaRow.layers()
+	}),
 	keys: func(k *keys) {
 		if k.c.text.Get("model_type").String() == "ministral3" {
 			ministral3Keys(k)
@@ -247,7 +261,9 @@ var mistral3TextRow = row{
 var qwen2vlRow = row{
 	arch: "qwen2vl", model: "qwen2_vl", names: []string{"Qwen2VLForConditionalGeneration", "Qwen2_5_VLForConditionalGeneration"},
 	defaults: qwenDefaults, outer: outer, layer: decoderLayer,
-	layers: decoder(with(mlp, ffnNorm)...),
+	layers: lazily(func() []name {
+		return decoder(with(mlp, ffnNorm)...)
+	}),
 	keys: func(k *keys) {
 		common(k)
 		k.sections()
