@@ -22,8 +22,8 @@ var ErrRefused = errors.New("gate: the file is refused by its beginning")
 // A Stream examines a file while it arrives, so that hopeless uploads are refused early. It
 // buffers the beginning of the file, at most one mebibyte, charged to the account.
 //
-// It refuses a file exactly if [Gate.Check] would refuse it whatever bytes follow, and for
-// the same reason. For a file of unknown size that is the reason for a file that is long
+// It refuses only files that [Gate.Check] would refuse whatever bytes follow, and for the
+// same reason. For a file of unknown size that is the reason for a file that is long
 // enough. If it does not refuse, the file must still be checked as a whole. A Stream
 // belongs to one goroutine. The sizes of the pieces do not matter.
 //

@@ -42,8 +42,8 @@ package vm
 //
 // Two keys of a dict, or elements of a set, are the same if Python's hash and == say so:
 // True, 1, 1.0, complex(1) and numpy.int8(1); (1,), (True,) and torch.Size([1]); "w" and
-// TorchVersion("w"). A value that cannot be compared as Python does is refused as a key,
-// unless it is alone in its container.
+// TorchVersion("w"). A value that may equal keys of other kinds is refused as a key. Of a
+// kind whose values only Python can tell apart, a container holds at most one.
 //
 // The values that a call, a state or a key refers to are frozen when they are used, so
 // that a walk of the graph reads the arguments that the call has read.
