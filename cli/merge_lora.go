@@ -31,7 +31,8 @@ func (mergeLoRACmd) Help() string {
 	return `Writes the base with LoRA adapters added to its weights, as PEFT's merge_and_unload does.
 Everything else stays: types, names, files, configuration. Sums are float32 in PEFT's order,
 rounded to the base's type after each adapter. PEFT's own result can differ by the last bit in
-BF16 and F16, because its matrix product adds in another order.
+BF16 and F16, because its matrix product adds in another order. GGUF is rounded once, after all
+adapters, as by llama-export-lora.
 
 Ranks and alphas by pattern, rsLoRA, DoRA, Conv1D layers, convolutions, embeddings, biases,
 parameters of experts and modules_to_save are merged. An adapter whose configuration asks for

@@ -1,5 +1,5 @@
 """Merging: adapters that PEFT writes are merged by amn and by PEFT, and models by
-recipe by amn and by mergekit; every tensor is compared.
+recipe by amn and by mergekit, GGUF adapters by amn and by llama.cpp; every tensor is compared.
 
     merge.py DUMP WORK          as crosscheck/run.py calls it
 
@@ -16,9 +16,11 @@ import subprocess
 import sys
 import warnings
 
-sys.path = [p for p in sys.path if pathlib.Path(p).resolve() != pathlib.Path(__file__).resolve().parent]
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path = [p for p in sys.path if pathlib.Path(p).resolve() != HERE] + [str(HERE / "ggml")]
 warnings.simplefilter("ignore")
 
+import adapters as gguf_adapters  # noqa: E402
 import safetensors.torch as st  # noqa: E402
 import torch  # noqa: E402
 import transformers as T  # noqa: E402
@@ -378,9 +380,13 @@ def dare(folder, recipe, out):
 
 
 def main():
-    if not os.environ.get('CROSSCHECK_MODELS'):
+    only = os.environ.get("CROSSCHECK_MERGE", "lora,gguf,models").split(",")
+    if "lora" in only:
         merges()
-    models()
+    if "gguf" in only:
+        gguf_adapters.merges(WORK, amn, Row, compare)
+    if "models" in only:
+        models()
     print(json.dumps(rows))
 
 

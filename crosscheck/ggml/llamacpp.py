@@ -1,4 +1,4 @@
-"""Builds what of llama.cpp gguf.py needs, once.
+"""Builds what of llama.cpp gguf.py and other parts need, once.
 
 The sources are those in the sdist of llama-cpp-python, from PyPI, unpacked and
 built in .venv/llama; CROSSCHECK_LLAMA names sources that lie somewhere else, and
@@ -94,11 +94,17 @@ def tool(tree, name, variable):
 def program(tree, folder, source, *include):
     """Compiles one source file against the library, unless that is done."""
     exe = folder / ("crosscheck-" + source.stem)
-    inputs = [source, HERE / "stub" / "common.h"]
+    inputs = [source, *(HERE / "stub").iterdir()]
     if not exe.exists() or exe.stat().st_mtime < max(p.stat().st_mtime for p in inputs):
         dirs = [*include, tree / "include", tree / "ggml" / "include"]
         run("g++", "-std=c++17", "-O1", *(f"-I{d}" for d in dirs), source, *(folder / lib for lib in LIBS), "-o", exe, "-lpthread", "-lm", "-ldl")
     return exe
+
+
+def export_lora():
+    """llama-export-lora, with a command line of ours (stub/arg.h)."""
+    tree = sources()
+    return program(tree, library(tree), tree / "tools" / "export-lora" / "export-lora.cpp", HERE / "stub")
 
 
 class Tools:

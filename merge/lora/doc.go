@@ -25,8 +25,9 @@
 // autocast_adapter_dtype. Libraries for linear algebra sum a matrix product in different
 // orders, so D can differ in its last bits.
 //
-// A GGUF adapter is merged into a GGUF model, as in llama.cpp: s = weight*alpha/r in
-// float32, or s = weight if alpha is 0.
+// A GGUF adapter is merged into a GGUF model, as llama.cpp's llama-export-lora does:
+// s = weight*alpha/r in float32, or s = weight if alpha is 0, and W is rounded once,
+// after all adapters.
 //
 // # What is refused
 //

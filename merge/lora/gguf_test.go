@@ -18,12 +18,16 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// ggufFile is a GGUF file of F32 tensors.
+// ggufFile is a GGUF file of F32 and BF16 tensors.
 func ggufFile(t *testing.T, b *limits.Budget, keys []gguf.Entry, tensors ...fixtures.Tensor) tensor.Model {
 	t.Helper()
 	var infos []tensor.Info
 	for _, w := range tensors {
-		infos = append(infos, tensor.Info{Name: w.Name, DType: tensor.F32, Shape: w.Shape, Span: tensor.Span{Len: 4 * int64(len(w.Values))}})
+		kind, size := tensor.F32, 4
+		if w.Type == "BF16" {
+			kind, size = tensor.BF16, 2
+		}
+		infos = append(infos, tensor.Info{Name: w.Name, DType: kind, Shape: w.Shape, Span: tensor.Span{Len: int64(size * len(w.Values))}})
 	}
 	p, err := gguf.Layout(b, infos, keys, gguf.Options{})
 	if err != nil {
@@ -32,9 +36,15 @@ func ggufFile(t *testing.T, b *limits.Budget, keys []gguf.Entry, tensors ...fixt
 	data := make([]byte, p.Size)
 	copy(data, p.Header)
 	for i, w := range tensors {
-		for k, f := range w.Values {
-			binary.LittleEndian.PutUint32(data[p.Offsets[i]+4*int64(k):], math.Float32bits(f))
+		var raw []byte
+		for _, f := range w.Values {
+			if w.Type == "BF16" {
+				raw = binary.LittleEndian.AppendUint16(raw, uint16(math.Float32bits(f)>>16))
+			} else {
+				raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(f))
+			}
 		}
+		copy(data[p.Offsets[i]:], raw)
 	}
 	m, err := parser.OpenFS(b, fstest.MapFS{"a.gguf": {Data: data}}, "a.gguf")
 	if err != nil {
@@ -104,6 +114,29 @@ func TestAdaptersOfGGUF(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// llama-export-lora adds all adapters in float32: 256 + 1 + 1 in BF16 is 258, where 257 is no number of BF16.
+func TestGGUFIsRoundedOnce(t *testing.T) {
+	b := limits.Policy{}.Budget(t.Context())
+	t.Cleanup(b.Close)
+	llama := gguf.Entry{Key: "general.architecture", Value: "llama"}
+	keys := []gguf.Entry{{Key: "general.type", Value: "adapter"}, llama, {Key: "adapter.type", Value: "lora"}, {Key: "adapter.lora.alpha", Value: float32(0)}}
+	one := func(name string, shape ...int64) fixtures.Tensor {
+		return fixtures.Tensor{Name: name, Type: "F32", Shape: shape, Values: []float32{1, 1}}
+	}
+	base := ggufFile(t, b, []gguf.Entry{llama}, fixtures.Tensor{Name: "l.weight", Type: "BF16", Shape: []int64{2, 2}, Values: []float32{256, 2, 256, 512}})
+	var adapters []lora.Adapter
+	for range 2 {
+		adapters = append(adapters, lora.Adapter{Model: ggufFile(t, b, keys, one("l.weight.lora_a", 1, 2), one("l.weight.lora_b", 2, 1)), Weight: 1})
+	}
+	m, err := lora.Merge(b, base, adapters)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]float32{258, 4, 258, 512}, numbers(t, m, "l.weight")); diff != "" {
+		t.Errorf("want -, got +:\n%s", diff)
 	}
 }
 

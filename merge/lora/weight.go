@@ -5,6 +5,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/derive"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -16,6 +17,7 @@ type weight struct {
 	elements int64
 	source   *derive.Numbers // the base's, or those that replace them
 	same     bool            // and they are of its type
+	once     bool            // rounded after all adapters, as llama.cpp does, not after each
 	products []int           // of all
 	held     *derive.Held[*matrices]
 	rooms    *derive.Rooms
@@ -110,7 +112,7 @@ func (w *weight) piece(p []byte, r *room, first int64) error {
 		}
 		x.times(f, first)
 		done()
-		if k+1 < len(w.products) {
+		if k+1 < len(w.products) && !w.once {
 			w.round(f, r)
 		}
 	}
@@ -138,7 +140,7 @@ func (x *matrices) times(f []float32, first int64) {
 
 // newWeight makes one tensor of the result.
 func newWeight(b *limits.Budget, x *binder, i int, t *target, sources []tensor.Model) (*weight, error) {
-	w := &weight{info: x.infos[i], elements: x.infos[i].Elements(), same: true}
+	w := &weight{info: x.infos[i], elements: x.infos[i].Elements(), same: true, once: x.base.Format() == gguf.Format}
 	from, info := sources[0], w.info
 	if t.whole.Name != "" {
 		from, info, w.same = sources[1+t.from], t.whole, t.whole.DType == w.info.DType
