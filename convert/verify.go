@@ -9,8 +9,6 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
-	"github.com/anamnesis-go/anamnesis/parser/npz"
-	"github.com/anamnesis-go/anamnesis/parser/pth"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/parser/zip"
 )
@@ -28,15 +26,10 @@ type vouched struct {
 // copied. Files have one; of more, the rest is read twice.
 const maxClaims = 16
 
-// archiveOf is the archive that a model is read from, or nil.
-func archiveOf(m tensor.Model) *zip.Archive {
-	switch f := m.(type) {
-	case *Renamed:
-		return archiveOf(f.model)
-	case *npz.File:
-		return f.Archive
-	case *pth.File:
-		return f.Container()
+// archive is the archive that the model is read from, or nil.
+func (s *stream) archive() *zip.Archive {
+	if m, ok := s.source().(interface{ Container() *zip.Archive }); ok {
+		return m.Container()
 	}
 	return nil
 }
@@ -44,12 +37,12 @@ func archiveOf(m tensor.Model) *zip.Archive {
 // vouch adds tasks that read what the others do not of an archive's members, and
 // gives those that copy whole ranges the sums to add to.
 func (s *stream) vouch() error {
-	if f, ok := s.source().(*pth.File); ok {
+	if f, ok := s.source().(interface{ VerifyIndices(*limits.Budget) error }); ok {
 		if err := f.VerifyIndices(s.b); err != nil {
 			return err
 		}
 	}
-	a := archiveOf(s.p.m)
+	a := s.archive()
 	if a == nil {
 		return nil
 	}

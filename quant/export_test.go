@@ -48,7 +48,7 @@ type tripper struct {
 	trip  *Trip
 }
 
-// Rows takes the rows [lo, hi) there and back.
+// rows takes the rows [lo, hi) there and back.
 func (t *tripper) rows(lo, hi int64) (err error) {
 	n := (hi - lo) * t.w.cols
 	if t.dst == nil {

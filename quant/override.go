@@ -125,7 +125,7 @@ func (s *set) own(stem string) (*config.Object, error) {
 	return q.At(stem), nil
 }
 
-// Whole is an integer property of a module: its own, else the model's.
+// whole is an integer property of a module: its own, else the model's.
 func (s *set) whole(stem, key string) (n int64, ok bool, err error) {
 	own, err := s.own(stem)
 	if err != nil {

@@ -108,7 +108,7 @@ func (r *Rows) enter() error {
 	return nil
 }
 
-// Columns brings those of a part into memory.
+// columns brings those of a part into memory.
 func (r *Rows) columns(p int, c form.Columns) error {
 	if err := r.room(p, c.Size()); err != nil {
 		return err

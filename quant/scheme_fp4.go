@@ -131,7 +131,7 @@ func bindMXFP4(s *set, info *tensor.Info) (*Weight, error) {
 	return nil, nil
 }
 
-// Fp4 matches one way of naming.
+// fp4 matches one way of naming.
 func (s *set) fp4(info *tensor.Info, n fp4Name) (stem string, scales *tensor.Info, ok bool) {
 	stem, ok = suffix(info, n.codes)
 	if !ok || !slices.Contains(n.types, info.DType) || len(info.Shape) < 2 {

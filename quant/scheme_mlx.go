@@ -1,6 +1,7 @@
 package quant
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/asm"
@@ -31,68 +32,72 @@ func bindMLX(s *set, info *tensor.Info) (*Weight, error) {
 	if !shaped(scales.Shape[:last], info.Shape[:last]) {
 		return nil, mismatch(info, scales)
 	}
-	mode, bits, group, err := s.mlxMode(stem)
+	m, err := s.mlxModule(stem)
 	if err != nil {
 		return nil, err
 	}
 	words, groups := info.Shape[last], scales.Shape[last]
-	cols := words * 32 / bits
-	if cols*bits != words*32 || groups == 0 || groups*group != cols {
+	m.cols, m.rows, m.scales = words*32/m.bits, info.Elements()/words, scales
+	if m.cols*m.bits != words*32 || groups == 0 || groups*m.group != m.cols {
 		return nil, wire.ErrMismatch.With("%s has shape %v beside %v, but %s says %d bits in groups of %d",
-			wire.Quote(scales.Name), scales.Shape, info.Shape, s.config.File, bits, group)
+			wire.Quote(scales.Name), scales.Shape, info.Shape, s.config.File, m.bits, m.group)
 	}
-	shape := append(append([]int64(nil), info.Shape[:last]...), cols)
-	rows := info.Elements() / words
+	shape := append(append([]int64(nil), info.Shape[:last]...), m.cols)
 	s.ofMLX = true
-	w := &Weight{Name: info.Name, Shape: shape, Layout: mode + ", " + describe(bits, group), Parts: []tensor.Info{*info, *scales}}
-	if mode != "affine" {
-		return w, s.mlxFloat(w, stem, mode, cols, rows, group, scales)
+	w := &Weight{Name: info.Name, Shape: shape, Layout: m.mode + ", " + describe(m.bits, m.group), Parts: []tensor.Info{*info, *scales}}
+	if m.mode != "affine" {
+		return w, s.mlxFloat(w, m)
 	}
-	return w, s.mlxAffine(w, stem, cols, rows, bits, group, scales)
+	return w, s.mlxAffine(w, m)
 }
 
-// mlxMode reads the mode of a module: its own entry, which stands for itself,
+// An mlxModule is how a module is quantized, and the matrix that its words hold.
+type mlxModule struct {
+	stem, mode  string
+	bits, group int64
+	rows, cols  int64
+	scales      *tensor.Info
+}
+
+// mlxModule reads the mode of a module: its own entry, which stands for itself,
 // else that of the model. Shapes alone give only the ratio of bits to group size.
-func (s *set) mlxMode(stem string) (mode string, bits, group int64, err error) {
+func (s *set) mlxModule(stem string) (m mlxModule, err error) {
 	of := s.config.Quant
 	if whether, ok := of.Get(stem).(bool); ok && !whether {
-		return "", 0, 0, wire.ErrMismatch.With("%s says that %s is not quantized, but it has %s", s.config.File, wire.Quote(stem), wire.Quote(stem+".scales"))
+		return m, wire.ErrMismatch.With("%s says that %s is not quantized, but it has %s", s.config.File, wire.Quote(stem), wire.Quote(stem+".scales"))
 	}
 	if own := of.At(stem); own != nil {
 		of = own
 	}
 	bits, hasBits := of.Whole("bits")
 	group, hasGroup := of.Whole("group_size")
-	if mode = of.Text("mode"); mode == "" {
-		mode = "affine"
-	}
 	if !hasBits || !hasGroup {
-		return "", 0, 0, wire.ErrMissing.With("bits and group_size of MLX: the model's config.json says them under quantization")
+		return m, wire.ErrMissing.With("bits and group_size of MLX: the model's config.json says them under quantization")
 	}
 	if bits < 1 || bits > 8 || bits == 7 || group < 1 || group > 1<<20 {
-		return "", 0, 0, wire.ErrUnsupported.With("%d bits in groups of %d, as %s says", bits, group, s.config.File)
+		return m, wire.ErrUnsupported.With("%d bits in groups of %d, as %s says", bits, group, s.config.File)
 	}
-	return mode, bits, group, nil
+	return mlxModule{stem: stem, mode: cmp.Or(of.Text("mode"), "affine"), bits: bits, group: group}, nil
 }
 
-func (s *set) mlxAffine(w *Weight, stem string, cols, rows, bits, group int64, scales *tensor.Info) error {
-	name := stem + ".biases"
-	if _, ok := s.find(stem + ".qbiases"); ok { // as transformers writes the same
-		name = stem + ".qbiases"
+func (s *set) mlxAffine(w *Weight, m mlxModule) error {
+	name := m.stem + ".biases"
+	if _, ok := s.find(m.stem + ".qbiases"); ok { // as transformers writes the same
+		name = m.stem + ".qbiases"
 	}
-	biases, err := s.companion(name, scales.Shape, scales.DType)
+	biases, err := s.companion(name, m.scales.Shape, m.scales.DType)
 	if err != nil {
 		return err
 	}
-	read, size, err := scaleNumber(scales)
+	read, size, err := scaleNumber(m.scales)
 	if err != nil {
 		return err
 	}
-	g := form.GroupGrid(rows, cols, group, size, read)
-	g.Bulk = form.BulkOf(scales.DType)
-	f := &form.Scaled{Cols: cols, Codes: form.StreamRow(cols, bits, cols*bits/8, 0), Scales: g, Seconds: &g, Op: asm.Affine}
+	g := form.GroupGrid(m.rows, m.cols, m.group, size, read)
+	g.Bulk = form.BulkOf(m.scales.DType)
+	f := &form.Scaled{Cols: m.cols, Codes: form.StreamRow(m.cols, m.bits, m.cols*m.bits/8, 0), Scales: g, Seconds: &g, Op: asm.Affine}
 	if s.o.As == AsMLX {
-		f.InSteps(scales.DType)
+		f.InSteps(m.scales.DType)
 	}
 	w.form = f
 	w.Parts = append(w.Parts, *biases)
@@ -100,23 +105,23 @@ func (s *set) mlxAffine(w *Weight, stem string, cols, rows, bits, group int64, s
 }
 
 // mlxFloat is the modes of small floats: the same words, other codes.
-func (s *set) mlxFloat(w *Weight, stem, mode string, cols, rows, group int64, scales *tensor.Info) error {
-	if scales.DType != tensor.U8 {
-		return wire.ErrUnsupported.With("its scales %s are %s", wire.Quote(scales.Name), scales.TypeName())
+func (s *set) mlxFloat(w *Weight, m mlxModule) error {
+	if m.scales.DType != tensor.U8 {
+		return wire.ErrUnsupported.With("its scales %s are %s", wire.Quote(m.scales.Name), m.scales.TypeName())
 	}
-	f := &form.Scaled{Cols: cols, Scales: form.GroupGrid(rows, cols, group, 1, form.ExponentByte)}
+	f := &form.Scaled{Cols: m.cols, Scales: form.GroupGrid(m.rows, m.cols, m.group, 1, form.ExponentByte)}
 	f.Scales.Bulk = form.BulkOf(tensor.U8)
 	w.form = f
-	switch strings.ToLower(mode) {
+	switch strings.ToLower(m.mode) {
 	case "mxfp4":
-		f.Codes = form.Fp4Row(cols)
+		f.Codes = form.Fp4Row(m.cols)
 	case "nvfp4":
-		f.Codes, f.Scales.Read, f.Scales.Bulk = form.Fp4Row(cols), form.Numbers[tensor.F8E4M3], form.BulkOf(tensor.F8E4M3)
-		return s.mlxGlobal(w, f, stem+".global_scale")
+		f.Codes, f.Scales.Read, f.Scales.Bulk = form.Fp4Row(m.cols), form.Numbers[tensor.F8E4M3], form.BulkOf(tensor.F8E4M3)
+		return s.mlxGlobal(w, f, m.stem+".global_scale")
 	case "mxfp8":
-		f.Codes = form.Float8Row(cols, asm.E4M3)
+		f.Codes = form.Float8Row(m.cols, asm.E4M3)
 	default:
-		return wire.ErrUnsupported.With("MLX mode %s", wire.Quote(mode))
+		return wire.ErrUnsupported.With("MLX mode %s", wire.Quote(m.mode))
 	}
 	return nil
 }

@@ -65,7 +65,7 @@ func bindPacked(s *set, info *tensor.Info) (*Weight, error) {
 	if one {
 		f.Scales, w.Layout = oneNumber(rows, cols, size, read), fmt.Sprintf("%d bits, one scale", bits)
 	}
-	if err := s.packedZeros(w, f, stem, bits, loose, rows, groups); err != nil {
+	if err := s.packedZeros(w, f, packed{stem, bits, loose, rows, groups}); err != nil {
 		return nil, err
 	}
 	if err := s.says(stem, "int", group, f.Seconds != nil, scales); err != nil {
@@ -157,7 +157,7 @@ func (s *set) allowedBits(stem string) (allowed [9]bool, err error) {
 	return allowed, nil
 }
 
-// GroupSize is columns per group, which must divide them: a last group that is
+// groupSize is columns per group, which must divide them: a last group that is
 // shorter has no size that the shapes could tell.
 func (s *set) groupSize(cols, groups int64) (int64, error) {
 	if groups <= 0 || cols%groups != 0 {
@@ -166,16 +166,24 @@ func (s *set) groupSize(cols, groups int64) (int64, error) {
 	return cols / groups, nil
 }
 
+// packed is how the codes of a module are packed, and their zero points with them.
+type packed struct {
+	stem         string
+	bits         int64
+	loose        bool // words have unused bits
+	rows, groups int64
+}
+
 // packedZeros binds zero points, which are packed as the codes are, but along
 // the rows.
-func (s *set) packedZeros(w *Weight, f *form.Scaled, stem string, bits int64, loose bool, rows, groups int64) error {
-	info, ok := s.find(stem + ".weight_zero_point")
+func (s *set) packedZeros(w *Weight, f *form.Scaled, p packed) error {
+	info, ok := s.find(p.stem + ".weight_zero_point")
 	if !ok {
 		return nil
 	}
-	words := form.CeilDiv(rows*bits, 32)
-	if loose {
-		words = form.CeilDiv(rows, 32/bits)
+	rows, words := p.rows, form.CeilDiv(p.rows*p.bits, 32)
+	if p.loose {
+		words = form.CeilDiv(rows, 32/p.bits)
 	}
 	one := f.Scales.BlockRows == rows && rows > 1
 	switch {
@@ -184,11 +192,11 @@ func (s *set) packedZeros(w *Weight, f *form.Scaled, stem string, bits int64, lo
 		f.Seconds = &g
 	case one:
 		return mismatch(&w.Parts[0], info)
-	case info.DType == tensor.I8 && info.Elements() == rows*groups:
+	case info.DType == tensor.I8 && info.Elements() == rows*p.groups:
 		g := form.GroupGrid(rows, f.Cols, f.Scales.BlockCols, 1, form.Numbers[tensor.I8])
 		g.Bulk, f.Seconds = form.BulkOf(tensor.I8), &g
-	case info.DType == tensor.I32 && len(w.Shape) == 2 && shaped(info.Shape, []int64{words, groups}):
-		g := form.PackedZeroGrid(rows, f.Cols, f.Scales.BlockCols, bits, loose)
+	case info.DType == tensor.I32 && len(w.Shape) == 2 && shaped(info.Shape, []int64{words, p.groups}):
+		g := form.PackedZeroGrid(rows, f.Cols, f.Scales.BlockCols, p.bits, p.loose)
 		f.Seconds = &g
 	default:
 		return mismatch(&w.Parts[0], info)

@@ -133,7 +133,7 @@ func (d *reader) open(rows int64) (err error) {
 	return err
 }
 
-// Read brings one span of a part into memory. A deflated part is read from its
+// read brings one span of a part into memory. A deflated part is read from its
 // beginning each time its span moves, which only small parts of archives do.
 func (d *reader) read(p int, span tensor.Span) error {
 	part := d.w.Parts[p]

@@ -45,7 +45,7 @@ func (s *set) zeroVersion() (version, said string, err error) {
 	return "", "", wire.ErrUnsupported.With("checkpoint format %s", wire.Quote(format))
 }
 
-// OldZeros reports zero points of the first version. Symmetric codes have all
+// oldZeros reports zero points of the first version. Symmetric codes have all
 // of them in the middle, so that the stored ones tell the version: where they
 // contradict the configuration only the caller can decide.
 func (s *set) oldZeros(stem string, f *form.GPTQ, zeros *tensor.Info) (bool, error) {

@@ -7,7 +7,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A Bulk reads consecutive numbers of a part by kernels, into the memory of
+// A bulk reads consecutive numbers of a part by kernels, into the memory of
 // float32 numbers: machines that have kernels are little-endian.
 type bulk func(o *asm.Ops, dst []float32, p []byte)
 
@@ -48,12 +48,20 @@ func exponentBytes(dst []float32, p []byte) {
 // fewNumbers are read faster one by one than by a kernel.
 const fewNumbers = 8
 
-// fill reads numbers of a row of the grid, from the k-th on. The room is for
+// A place is the k-th number of the row of a grid that serves row r of the weight, in the
+// bytes p, which begin with what row lo takes.
+type place struct {
+	p        []byte
+	lo, r, k int64
+}
+
+// fill reads numbers of a row of the grid, from a place on. The room is for
 // numbers as they are stored, if need be.
-func (g *Grid) fill(o *asm.Ops, dst []float32, p []byte, lo, r, k int64, room []byte) {
+func (g *Grid) fill(o *asm.Ops, dst []float32, from place, room []byte) {
+	p, r, k := from.p, from.r, from.k
 	at := g.row(r)*g.Cols + k
 	if g.Whole == 0 {
-		at -= g.row(lo) * g.Cols
+		at -= g.row(from.lo) * g.Cols
 	}
 	many := len(dst) > fewNumbers && o.Level() != asm.Generic
 	if bytes := int64(len(dst)) * g.Size; many && g.Bulk != nil && g.line != nil && bytes <= int64(len(room)) {
@@ -73,15 +81,15 @@ func (g *Grid) fill(o *asm.Ops, dst []float32, p []byte, lo, r, k int64, room []
 	}
 }
 
-// fillRows reads as many numbers of each of some rows, from the k-th on, at once.
-// It is false where rows share theirs, or where nothing reads many.
-func (g *Grid) fillRows(o *asm.Ops, dst []float32, p []byte, lo, r, rows, k int64, room []byte) bool {
+// fillRows reads as many numbers of each of some rows at once, each from the k-th on of a
+// place. It is false where rows share theirs, or where nothing reads many.
+func (g *Grid) fillRows(o *asm.Ops, dst []float32, from place, rows int64, room []byte) bool {
 	bytes := int64(len(dst)) * g.Size
 	if g.Bulk == nil || g.line != nil || g.Whole != 0 || g.BlockRows != 1 || bytes > int64(len(room)) || o.Level() == asm.Generic {
 		return false
 	}
 	for i, n := int64(0), bytes/rows; i < rows; i++ {
-		copy(room[i*n:][:n], p[((r+i-lo)*g.Cols+k)*g.Size:])
+		copy(room[i*n:][:n], from.p[((from.r+i-from.lo)*g.Cols+from.k)*g.Size:])
 	}
 	g.Bulk(o, dst, room[:bytes])
 	return true

@@ -29,7 +29,7 @@ type Codec struct {
 	Kernel kernel
 }
 
-// A Kernel does what decoding does, rounded to a type. The room has four bytes for
+// A kernel does what decoding does, rounded to a type. The room has four bytes for
 // each number.
 type kernel func(o *asm.Ops, to asm.Type, dst, src, room []byte)
 
@@ -44,7 +44,7 @@ func (c Codec) Write(o *asm.Ops, dst []byte, to asm.Type, src []byte, tile []flo
 	o.Put(to, dst, tile)
 }
 
-// Blocks is the row of a type of blocks.
+// blocks is the row of a type of blocks.
 func blocks(t tensor.DType, k asm.Kind) Codec {
 	c := Codec{Dtype: t, Blocks: true, Decode: k.Decode, Kernel: func(o *asm.Ops, to asm.Type, dst, src, _ []byte) { o.Blocks(k, to, dst, src) }}
 	if k.Encodes() {
@@ -59,7 +59,7 @@ func casts(t tensor.DType, from asm.Type, decode func([]float32, []byte)) Codec 
 	return Codec{Dtype: t, Decode: decode, Kernel: func(o *asm.Ops, to asm.Type, dst, src, _ []byte) { o.Cast(from, to, dst, src) }}
 }
 
-// Plain is the row of any other type.
+// plain is the row of any other type.
 func plain(t tensor.DType, decode func([]float32, []byte), k kernel) Codec {
 	return Codec{Dtype: t, Decode: decode, Kernel: k}
 }
@@ -136,7 +136,7 @@ func CodecOf(t tensor.DType) (Codec, bool) {
 	return Codec{}, false
 }
 
-// Groups calls decode for each group of n codes in size bytes.
+// groups calls decode for each group of n codes in size bytes.
 func groups(dst []float32, src []byte, n, size int, decode func(y []float32, x []byte)) {
 	for len(src) >= size {
 		decode(dst[:n:n], src[:size:size])
@@ -147,5 +147,5 @@ func groups(dst []float32, src []byte, n, size int, decode func(y []float32, x [
 func u16(p []byte) uint16 { return binary.LittleEndian.Uint16(p) }
 func U32(p []byte) uint32 { return binary.LittleEndian.Uint32(p) }
 
-// Half reads a float16.
+// half reads a float16.
 func half(p []byte) float32 { return asm.HalfToFloat(u16(p)) }

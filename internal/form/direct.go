@@ -147,7 +147,7 @@ func (f *Scaled) direct(q request) bool {
 	return f.rows(q, q.lo)
 }
 
-// Rows decodes the rows [from, hi) by what the rows from lo need.
+// rows decodes the rows [from, hi) by what the rows from lo need.
 func (f *Scaled) rows(q request, from int64) bool {
 	blocks := CeilDiv(f.Cols, f.Scales.BlockCols)
 	room := max(1, f.Codes.rooms) * f.Cols
@@ -172,10 +172,10 @@ func (f *Scaled) rows(q request, from int64) bool {
 // fill reads the numbers of the blocks of a row from the k-th on: what pair
 // gives of each.
 func (f *Scaled) fill(o *asm.Ops, u under, parts [][]byte, lo, r, k int64) {
-	f.Scales.fill(o, u.scales, parts[1], lo, r, k, u.codes)
+	f.Scales.fill(o, u.scales, place{parts[1], lo, r, k}, u.codes)
 	next := 2
 	if f.Seconds != nil {
-		f.Seconds.fill(o, u.seconds, parts[next], lo, r, k, u.codes)
+		f.Seconds.fill(o, u.seconds, place{parts[next], lo, r, k}, u.codes)
 		next++
 	}
 	if f.Global == nil {

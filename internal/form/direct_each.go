@@ -27,7 +27,7 @@ func rowOfScratch(cols, rooms int64, scratch []float32) (w row, ok bool) {
 	return w, true
 }
 
-// Plain decodes the codes of row r as numbers.
+// plain decodes the codes of row r as numbers.
 func (f *Scaled) plain(o *asm.Ops, w *row, parts [][]byte, lo, r int64) bool {
 	if o.Level() == asm.Generic { // of any order of bytes
 		f.Codes.row(w.numbers, parts[0], lo, r)
@@ -37,7 +37,7 @@ func (f *Scaled) plain(o *asm.Ops, w *row, parts [][]byte, lo, r int64) bool {
 	return f.Codes.under(o, asm.F32, asm.Raw(w.numbers), f.stored(parts[0], lo, r), u)
 }
 
-// Stored is the stored row of row r.
+// stored is the stored row of row r.
 func (f *Scaled) stored(p []byte, lo, r int64) []byte {
 	if f.Codes.perRow == 1 {
 		return p[(r-lo)*f.Codes.rowBytes:][:f.Codes.rowBytes]
@@ -45,7 +45,7 @@ func (f *Scaled) stored(p []byte, lo, r int64) []byte {
 	return p[(r/f.Codes.perRow-lo/f.Codes.perRow)*f.Codes.rowBytes:][:f.Codes.rowBytes]
 }
 
-// ByColumn is a scale for each column.
+// byColumn is a scale for each column.
 func (f *Scaled) byColumn(q request) bool {
 	w, ok := rowOfScratch(f.Cols, f.Codes.rooms, q.scratch)
 	if !ok || f.Inverse || f.Op > asm.Shift {

@@ -66,7 +66,7 @@ func (f *HQQ) codebook() (codebook [16]float32) {
 	return codebook
 }
 
-// Numbers reads scales or zero points from the i-th on.
+// numbers reads scales or zero points from the i-th on.
 func (f *HQQ) numbers(o *asm.Ops, dst []float32, p []byte, i int64) {
 	if f.Bulk != nil && o.Level() != asm.Generic {
 		f.Bulk(o, dst, p[i*f.Size:][:int64(len(dst))*f.Size])
@@ -84,13 +84,14 @@ func (f *HQQ) apiece(q request, from, end int64) bool {
 	if most < 1 {
 		return from == end
 	}
-	codebook, size, none := f.codebook(), int64(q.to.Size()), q.scratch[len(q.scratch)-1:]
-	none[0] = 0
+	size, codebook := int64(q.to.Size()), f.codebook()
+	w := hqqRoom{bytes: asm.Raw(q.scratch[3*most:]), none: q.scratch[len(q.scratch)-1:], codebook: &codebook}
+	w.none[0] = 0
 	for i := from; i < end; {
 		row, col := i/f.Width, i%f.Width
 		n := min(most, end-i, f.Width-col)
 		codes, s, z := q.scratch[:n], q.scratch[most:][:n], q.scratch[2*most:][:n]
-		f.plain(q.o, codes, asm.Raw(q.scratch[3*most:]), none, q.parts[0], row, col, &codebook)
+		f.plain(q, w, codes, row, col)
 		if f.ByColumn {
 			f.numbers(q.o, s, q.parts[1], col)
 			f.numbers(q.o, z, q.parts[2], col)
@@ -104,8 +105,17 @@ func (f *HQQ) apiece(q request, from, end int64) bool {
 	return true
 }
 
-// Plain reads codes of a row as numbers.
-func (f *HQQ) plain(o *asm.Ops, dst []float32, room []byte, none []float32, p []byte, row, col int64, codebook *[16]float32) {
+// hqqRoom is what codes take to become numbers: a byte for each, a zero point of zero, and
+// the numbers of codes below a byte.
+type hqqRoom struct {
+	bytes    []byte
+	none     []float32
+	codebook *[16]float32
+}
+
+// plain reads codes of a row, from column col on, as numbers.
+func (f *HQQ) plain(q request, w hqqRoom, dst []float32, row, col int64) {
+	p, o := q.parts[0], q.o
 	if o.Level() == asm.Generic { // of any order of bytes
 		for k := range dst {
 			dst[k] = f.code(p, row, col+int64(k))
@@ -116,12 +126,12 @@ func (f *HQQ) plain(o *asm.Ops, dst []float32, room []byte, none []float32, p []
 	codes, shift := p[(row%f.Stored*f.Width+col)*stored:][:int64(n)*stored], f.shift(row/f.Stored)
 	switch f.Bits {
 	case 3:
-		o.Pick(shift, 3, room[:n], codes)
-		o.Bytes(asm.Bytes{}, asm.F32, asm.Raw(dst), room[:n], unscaled[:], nil, n)
+		o.Pick(shift, 3, w.bytes[:n], codes)
+		o.Bytes(asm.Bytes{}, asm.F32, asm.Raw(dst), w.bytes[:n], unscaled[:], nil, n)
 	case 8:
-		o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, asm.F32, asm.Raw(dst), codes, unscaled[:], none, n)
+		o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, asm.F32, asm.Raw(dst), codes, unscaled[:], w.none, n)
 	default:
-		o.HalfBytes(asm.HalfBytes{From: uint8(shift), Codebook: codebook}, asm.F32, asm.Raw(dst), codes, unscaled[:], none, n)
+		o.HalfBytes(asm.HalfBytes{From: uint8(shift), Codebook: w.codebook}, asm.F32, asm.Raw(dst), codes, unscaled[:], w.none, n)
 	}
 }
 

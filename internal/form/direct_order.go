@@ -37,15 +37,14 @@ func (f *Scaled) indexed(q request, from int64) bool {
 	whole, size := words*32/bits, f.Cols*int64(q.to.Size())
 	for at := from; at < q.hi; at += n {
 		n := min(n, q.hi-at)
-		m := n * groups
-		s, z, room := numbers[:m], numbers[m:2*m], numbers[2*m:5*m]
-		f.groupsOfRows(q.o, s, z, room, q.parts, q.lo, at, n)
+		g := groupNumbersIn(numbers, n*groups)
+		f.groupsOfRows(q, g, at, n)
 		codes, apart := q.parts[0][(at-q.lo)*f.Codes.rowBytes:], f.Codes.rowBytes
 		if bits != f.Codes.bits {
 			codes, apart = f.unpackRows(q.o, asm.Raw(rest), codes, n, 4*stride), 4*stride
 		}
 		q.o.Transpose(4, stream, codes, int(n), int(words), int(4*n), int(apart))
-		c := asm.Columns{Bits: int(bits), Words: int(words), Count: int(n), Groups: index[:whole], Scales: s, Zeros: z, Room: room}
+		c := asm.Columns{Bits: int(bits), Words: int(words), Count: int(n), Groups: index[:whole], Scales: g.scales, Zeros: g.zeros, Room: g.room}
 		out := q.dst[(at-from)*size:][:n*size]
 		q.o.Columns(c, q.to, out, stream[:4*n*words], int(size), int(4*n))
 		for i := int64(0); i < n && whole < f.Cols; i++ {
@@ -58,7 +57,8 @@ func (f *Scaled) indexed(q request, from int64) bool {
 
 // cutIndexed takes some columns, whole words of codes of any width, as a weight of
 // their own.
-func (f *Scaled) cutIndexed(q request, r, rows, col, n int64) bool {
+func (f *Scaled) cutIndexed(q request, a area) bool {
+	col, n := a.col, a.cols
 	if f.Codes.bits == 0 || col%8 != 0 || n%8 != 0 {
 		return false
 	}
@@ -66,7 +66,7 @@ func (f *Scaled) cutIndexed(q request, r, rows, col, n int64) bool {
 	s.Cols = n
 	copy(own[:], q.parts)
 	own[0], own[last] = q.parts[0][col*f.Codes.bits/8:], q.parts[last][4*col:]
-	return s.indexed(q.of(own[:last+1], q.lo, r+rows), r)
+	return s.indexed(q.of(own[:last+1], q.lo, a.row+a.rows), a.row)
 }
 
 // unpackRows gives the codes of n rows a byte each; rows begin stride bytes apart.
@@ -81,19 +81,29 @@ func (f *Scaled) unpackRows(o *asm.Ops, room, src []byte, n, stride int64) []byt
 	return room[:n*stride]
 }
 
-// groupsOfRows fills in the numbers of n rows, those of a group together.
-func (f *Scaled) groupsOfRows(o *asm.Ops, s, z, room []float32, parts [][]byte, lo, at, n int64) {
+// groupNumbers are the scales and zero points of groups, and room for what they are made of.
+type groupNumbers struct {
+	scales, zeros, room []float32
+}
+
+// groupNumbersIn parts memory for n scales, n zero points and the room that is left.
+func groupNumbersIn(p []float32, n int64) groupNumbers {
+	return groupNumbers{p[:n], p[n : 2*n], p[2*n:]}
+}
+
+// groupsOfRows fills in the numbers of n rows from row at on, those of a group together.
+func (f *Scaled) groupsOfRows(q request, to groupNumbers, at, n int64) {
 	groups := f.Scales.Cols
-	scales, seconds := room[:n*groups], room[n*groups:2*n*groups]
+	scales, seconds := to.room[:n*groups], to.room[n*groups:2*n*groups]
 	clear(seconds)
 	for i := range n {
-		f.fill(o, under{scales: scales[i*groups:][:groups], seconds: seconds[i*groups:][:groups]}, parts, lo, at+i, 0)
+		f.fill(q.o, under{scales: scales[i*groups:][:groups], seconds: seconds[i*groups:][:groups]}, q.parts, q.lo, at+i, 0)
 	}
 	for i := range seconds { // both are small whole numbers
 		seconds[i] += float32(f.Codes.bias)
 	}
-	o.Transpose(4, asm.Raw(s), asm.Raw(scales), int(n), int(groups), int(4*n), int(4*groups))
-	o.Transpose(4, asm.Raw(z), asm.Raw(seconds), int(n), int(groups), int(4*n), int(4*groups))
+	q.o.Transpose(4, asm.Raw(to.scales), asm.Raw(scales), int(n), int(groups), int(4*n), int(4*groups))
+	q.o.Transpose(4, asm.Raw(to.zeros), asm.Raw(seconds), int(n), int(groups), int(4*n), int(4*groups))
 }
 
 // outOfOrder decodes columns of words by the group of each input.
@@ -121,14 +131,13 @@ func (f *GPTQ) outOfOrder(q request) bool {
 	numbers, rest := q.scratch[f.In:][:5*n*f.Groups], q.scratch[f.In+5*n*f.Groups:]
 	for at := q.lo; at < q.hi; at += n {
 		n := min(n, q.hi-at)
-		m := n * f.Groups
-		s, z, room := numbers[:m], numbers[m:2*m], numbers[2*m:5*m]
-		f.rowsOfNumbers(q.o, s, z, asm.Raw(room), q.parts, at, n)
+		g := groupNumbersIn(numbers[:5*n*f.Groups], n*f.Groups)
+		f.rowsOfNumbers(q, g, at, n)
 		words, apart := q.parts[gptqWeight][4*at:], f.Out
 		if bits != f.Bits {
 			words, apart = f.byteColumns(q.o, rest, q.parts, at, n), n
 		}
-		c := asm.Columns{Bits: int(bits), Words: int(f.In * bits / 32), Count: int(n), Groups: index, Scales: s, Zeros: z, Room: room}
+		c := asm.Columns{Bits: int(bits), Words: int(f.In * bits / 32), Count: int(n), Groups: index, Scales: g.scales, Zeros: g.zeros, Room: g.room}
 		q.o.Columns(c, q.to, q.dst[(at-q.lo)*size:][:n*size], words, int(size), int(4*apart))
 	}
 	return true
@@ -156,22 +165,22 @@ func (f *GPTQ) byteColumns(o *asm.Ops, room []float32, parts [][]byte, at, n int
 
 // rowsOfNumbers fills in the scales and zero points of n outputs, those of a
 // group together.
-func (f *GPTQ) rowsOfNumbers(o *asm.Ops, s, z []float32, room []byte, parts [][]byte, at, n int64) {
-	whole := f.wholeWords(o, at, n)
+func (f *GPTQ) rowsOfNumbers(q request, to groupNumbers, at, n int64) {
+	scales, zeros, whole := q.parts[gptqScales], q.parts[gptqZeros], f.wholeWords(q.o, at, n)
 	if whole {
-		f.rowsOfZeros(o, z, room, parts[gptqZeros], at, n)
+		f.rowsOfZeros(q.o, to.zeros, asm.Raw(to.room), zeros, at, n)
 	}
 	for g := range f.Groups {
-		row := s[g*n:][:n]
-		if f.Bulk != nil && o.Level() != asm.Generic {
-			f.Bulk(o, row, parts[gptqScales][(g*f.Out+at)*f.ScaleSize:][:n*f.ScaleSize])
+		row := to.scales[g*n:][:n]
+		if f.Bulk != nil && q.o.Level() != asm.Generic {
+			f.Bulk(q.o, row, scales[(g*f.Out+at)*f.ScaleSize:][:n*f.ScaleSize])
 		} else {
 			for i := range row {
-				row[i] = f.Scale(parts[gptqScales], g*f.Out+at+int64(i))
+				row[i] = f.Scale(scales, g*f.Out+at+int64(i))
 			}
 		}
 		for i := int64(0); i < n && !whole; i++ {
-			z[g*n+i] = float32(f.Zero(parts[gptqZeros], g, at+i))
+			to.zeros[g*n+i] = float32(f.Zero(zeros, g, at+i))
 		}
 	}
 }

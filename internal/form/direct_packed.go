@@ -31,13 +31,12 @@ func (f *GPTQ) direct(q request) bool {
 	for at := q.lo; at < q.hi; at += n {
 		n := min(n, q.hi-at)
 		q.o.Transpose(4, stream, q.parts[gptqWeight][4*at:], int(words), int(n), int(4*stride), int(4*f.Out))
-		m := n * f.Groups
-		s, z := numbers[:m], numbers[m:2*m]
-		f.numbers(q.o, s, z, numbers[2*m:4*m], q.parts, at, n)
+		g := groupNumbersIn(numbers[:4*n*f.Groups], n*f.Groups)
+		f.numbers(q, g, at, n)
 		for i := int64(0); i < n; i += rows {
 			k := min(rows, n-i)
 			out := q.dst[(at+i-q.lo)*f.In*int64(q.to.Size()):][:k*f.In*int64(q.to.Size())]
-			f.row(q.o, q.to, out, stream[4*stride*i:][:4*words*k], codes[:k*f.In], s[i*f.Groups:][:k*f.Groups], z[i*f.Groups:][:k*f.Groups])
+			f.row(q.into(out), stream[4*stride*i:][:4*words*k], codes[:k*f.In], g.scales[i*f.Groups:][:k*f.Groups], g.zeros[i*f.Groups:][:k*f.Groups])
 		}
 	}
 	return true
@@ -47,15 +46,15 @@ func (f *GPTQ) direct(q request) bool {
 const shortRow = 512
 
 // row decodes one output, or more whose codes follow each other.
-func (f *GPTQ) row(o *asm.Ops, to asm.Type, dst, stream, codes []byte, s, z []float32) {
+func (f *GPTQ) row(q request, stream, codes []byte, s, z []float32) {
 	switch {
 	case f.Bits == 4 && f.GroupSize%2 == 0:
-		o.Nibbles(asm.Nibbles{Op: asm.Shift, Codebook: &counted}, to, dst, stream, s, z, int(f.GroupSize))
+		q.o.Nibbles(asm.Nibbles{Op: asm.Shift, Codebook: &counted}, q.to, q.dst, stream, s, z, int(f.GroupSize))
 	case f.Bits == 8:
-		o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, to, dst, stream, s, z, int(f.GroupSize))
+		q.o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, q.to, q.dst, stream, s, z, int(f.GroupSize))
 	default:
-		o.Fields(int(f.Bits), 0, codes, stream)
-		o.Bytes(asm.Bytes{Op: asm.Shift}, to, dst, codes, s, z, int(f.GroupSize))
+		q.o.Fields(int(f.Bits), 0, codes, stream)
+		q.o.Bytes(asm.Bytes{Op: asm.Shift}, q.to, q.dst, codes, s, z, int(f.GroupSize))
 	}
 }
 
@@ -72,16 +71,17 @@ func (f *GPTQ) inOrder(index []byte, i, n int64) bool {
 	return true
 }
 
-// Numbers fills in the scales and zero points of the groups of n outputs, those
+// numbers fills in the scales and zero points of the groups of n outputs, those
 // of an output together.
-func (f *GPTQ) numbers(o *asm.Ops, s, z, room []float32, parts [][]byte, at, n int64) {
-	f.matrix().columns(o, s, z, parts[gptqScales], at, n)
-	if rows := room[:len(z)]; f.wholeWords(o, at, n) {
-		f.rowsOfZeros(o, rows, asm.Raw(room[len(z):]), parts[gptqZeros], at, n)
-		o.Transpose(4, asm.Raw(z), asm.Raw(rows), int(f.Groups), int(n), int(4*f.Groups), int(4*n))
+func (f *GPTQ) numbers(q request, to groupNumbers, at, n int64) {
+	zeros, m := to.zeros, len(to.zeros)
+	f.matrix().columns(q.o, to.scales, zeros, q.parts[gptqScales], at, n)
+	if rows := to.room[:m]; f.wholeWords(q.o, at, n) {
+		f.rowsOfZeros(q.o, rows, asm.Raw(to.room[m:]), q.parts[gptqZeros], at, n)
+		q.o.Transpose(4, asm.Raw(zeros), asm.Raw(rows), int(f.Groups), int(n), int(4*f.Groups), int(4*n))
 		return
 	}
-	f.zeros(z, parts[gptqZeros], at, n)
+	f.zeros(zeros, q.parts[gptqZeros], at, n)
 }
 
 // zeros fills in the zero points of n outputs, group by group: those of an output
@@ -122,7 +122,7 @@ func (f *GPTQ) matrix() matrix { return matrix{f.Scale, f.Bulk, f.ScaleSize, f.O
 
 func (f *AWQ) matrix() matrix { return matrix{f.Scale, f.Bulk, f.ScaleSize, f.Out, f.Groups} }
 
-// Columns reads n of a matrix as rows; room is as large as what it fills.
+// columns reads n of a matrix as rows; room is as large as what it fills.
 func (m matrix) columns(o *asm.Ops, dst, room []float32, p []byte, at, n int64) {
 	if m.many != nil && o.Level() != asm.Generic {
 		for g := range m.rows {

@@ -43,7 +43,7 @@ func (f *Sparse) direct(q request) bool {
 			q.o.Cast(f.As, q.to, out, dense)
 			continue
 		}
-		f.Scales.fill(q.o, scales, q.parts[len(q.parts)-1], q.lo, q.lo+r, 0, nil)
+		f.Scales.fill(q.o, scales, place{p: q.parts[len(q.parts)-1], lo: q.lo, r: q.lo + r}, nil)
 		q.o.Float8(f.Float8, q.to, out, dense, scales, int(f.Scales.BlockCols))
 	}
 	return true

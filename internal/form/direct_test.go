@@ -247,7 +247,7 @@ func RandomParts(f Form, name string, rows int64) (parts [][]byte) {
 	return parts
 }
 
-// RandomParts is random masks, half of each row where that is so, and values for
+// randomParts is random masks, half of each row where that is so, and values for
 // their bits.
 func (f *Sparse) randomParts(rng *rand.ChaCha8) [][]byte {
 	var mask, starts []byte

@@ -19,7 +19,7 @@ func (f *Flipped) Need(int, int64, int64) tensor.Span {
 	return tensor.Span{Len: f.Rows * f.Cols * f.Size}
 }
 
-// Decode goes through the stored rows in order, which are read from memory once.
+// decode goes through the stored rows in order, which are read from memory once.
 func (f *Flipped) decode(dst []float32, parts [][]byte, lo, hi int64) {
 	for i := range f.Cols {
 		for r := lo; r < hi; r++ {

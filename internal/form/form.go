@@ -18,7 +18,7 @@ type Form interface {
 	// Need says which bytes of part p the rows [lo, hi) take, counted from the
 	// part's start. A part that every range takes whole is needed whole.
 	Need(p int, lo, hi int64) tensor.Span
-	// Decode fills dst with the rows [lo, hi) from the bytes that need named.
+	// decode fills dst with the rows [lo, hi) from the bytes that Need named.
 	decode(dst []float32, parts [][]byte, lo, hi int64)
 	// direct writes rows by kernels, without a tile of float32 between. It reports
 	// false where it has none for this weight.

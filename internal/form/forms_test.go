@@ -79,7 +79,7 @@ func decodesToBy(t *testing.T, o *asm.Ops, f Form, parts [][]byte, rows, cols in
 	}
 }
 
-// Transposed turns BF16 [in, out] into [out, in].
+// transposed turns BF16 [in, out] into [out, in].
 func transposed(p []byte, in, out int64) []byte {
 	t := make([]byte, len(p))
 	for i := range in {

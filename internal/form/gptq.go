@@ -63,7 +63,7 @@ func (f *GPTQ) slice(dst []float32, parts [][]byte, _, r, col int64) {
 	}
 }
 
-// Number is the number of input i and output o.
+// number is the number of input i and output o.
 func (f *GPTQ) number(parts [][]byte, i, o int64) float32 {
 	g := i / f.GroupSize
 	if len(parts) > gptqIndex {

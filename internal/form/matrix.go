@@ -63,16 +63,16 @@ func (m Matrix) Need(p int, lo, hi int64) tensor.Span { return m.Form.Need(p, lo
 // bytes that [Matrix.Need] named; tile is scratch, see [Matrix.Scratch]. It
 // allocates nothing.
 func (m Matrix) Decode(dst []byte, to asm.Type, parts [][]byte, lo, hi int64, tile []float32) {
-	m.decodeBy(asm.Best(), dst, to, parts, lo, hi, tile)
+	m.decodeBy(request{asm.Best(), dst, to, parts, lo, hi, tile})
 }
 
 // decodeBy is Decode by a table of kernels.
-func (m Matrix) decodeBy(o *asm.Ops, dst []byte, to asm.Type, parts [][]byte, lo, hi int64, tile []float32) {
-	n := (hi - lo) * m.Cols
-	if int64(len(tile)) > n { // rows that are columns take less for long ranges
-		tile = tile[:n]
+func (m Matrix) decodeBy(q request) {
+	n := (q.hi - q.lo) * m.Cols
+	if int64(len(q.scratch)) > n { // rows that are columns take less for long ranges
+		q.scratch = q.scratch[:n]
 	}
-	put(m.Form, request{o, dst[:n*int64(to.Size())], to, parts, lo, hi, tile})
+	put(m.Form, q.into(q.dst[:n*int64(q.to.Size())]))
 }
 
 // Numbers writes the rows [lo, hi) in full precision, by the functions that

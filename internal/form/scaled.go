@@ -135,7 +135,7 @@ func (f *Scaled) slice(dst []float32, parts [][]byte, lo, r, col int64) {
 	f.scale(dst, parts, lo, r, col)
 }
 
-// Scale turns the codes of row r, from column col on, into numbers.
+// scale turns the codes of row r, from column col on, into numbers.
 func (f *Scaled) scale(row []float32, parts [][]byte, lo, r, col int64) {
 	if f.Columns {
 		index := parts[len(parts)-1]

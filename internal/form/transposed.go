@@ -56,13 +56,13 @@ func (f *Transposed) Need(p int, lo, hi int64) tensor.Span {
 	return first.Form.Need(p-first.Part, first.First, last.First+last.Rows)
 }
 
-// Decode is what the interface asks for, number by number: put is how weights
+// decode is what the interface asks for, number by number: put is how weights
 // are written.
 func (f *Transposed) decode(dst []float32, parts [][]byte, lo, hi int64) {
 	f.numbers(dst, parts, lo/f.In*f.Side, lo, hi)
 }
 
-// Numbers is decode where parts begin with what the piece from needs.
+// numbers is decode where parts begin with what the piece from needs.
 func (f *Transposed) numbers(dst []float32, parts [][]byte, from, lo, hi int64) {
 	for ; lo < hi; lo++ {
 		f.columns(dst[:f.Out], parts, from, lo, lo+1)
@@ -70,7 +70,7 @@ func (f *Transposed) numbers(dst []float32, parts [][]byte, from, lo, hi int64) 
 	}
 }
 
-// Columns fills dst with what belongs to the rows [lo, hi) of one matrix, but
+// columns fills dst with what belongs to the rows [lo, hi) of one matrix, but
 // column after column. parts begin with what the piece from needs.
 func (f *Transposed) columns(dst []float32, parts [][]byte, from, lo, hi int64) {
 	n, m := hi-lo, lo/f.In

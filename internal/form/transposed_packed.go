@@ -8,7 +8,8 @@ import "github.com/anamnesis-go/anamnesis/asm"
 // span takes whole words of codes of any width.
 func (f *GPTQ) span(col, n int64) (from, end int64) { return widened(col, n, 32, f.GroupSize, f.In) }
 
-func (f *GPTQ) cut(q request, r, rows, col, n int64) bool {
+func (f *GPTQ) cut(q request, a area) bool {
+	r, rows, col, n := a.row, a.rows, a.col, a.cols
 	if col*f.Bits%32 != 0 || n*f.Bits%32 != 0 {
 		return false
 	}
@@ -30,7 +31,8 @@ func (f *GPTQ) cut(q request, r, rows, col, n int64) bool {
 
 func (f *AWQ) span(col, n int64) (from, end int64) { return widened(col, n, 8, f.GroupSize, f.In) }
 
-func (f *AWQ) cut(q request, r, rows, col, n int64) bool {
+func (f *AWQ) cut(q request, a area) bool {
+	r, rows, col, n := a.row, a.rows, a.col, a.cols
 	first, size, count, ok := spanned(col, n, f.GroupSize)
 	if !ok {
 		return false
@@ -44,7 +46,8 @@ func (f *AWQ) cut(q request, r, rows, col, n int64) bool {
 func (f *Bnb4) span(col, n int64) (from, end int64) { return widened(col, n, 8, f.Block, f.Cols) }
 
 // cut takes blocks that end with the rows, or copies scales.
-func (f *Bnb4) cut(q request, r, rows, col, n int64) bool {
+func (f *Bnb4) cut(q request, a area) bool {
+	r, rows, col, n := a.row, a.rows, a.col, a.cols
 	_, run, per, ok := spanned(col, n, f.Block)
 	words := CeilDiv(rows*n, 8)
 	if !ok || f.Cols%f.Block != 0 || n%run != 0 || run%2 != 0 || col%2 != 0 || f.Cols%2 != 0 {
@@ -67,7 +70,8 @@ func (f *Bnb4) cut(q request, r, rows, col, n int64) bool {
 
 func (f *Bnb8) span(col, n int64) (from, end int64) { return col, col + n }
 
-func (f *Bnb8) cut(q request, r, rows, col, n int64) bool {
+func (f *Bnb8) cut(q request, a area) bool {
+	r, rows, col, n := a.row, a.rows, a.col, a.cols
 	words := CeilDiv(rows*n, 4)
 	if words+rows > int64(len(q.scratch)) {
 		return false

@@ -94,7 +94,7 @@ func takesColumns(t *testing.T, f Slicer, cols int64, name string) bool {
 		return false
 	}
 	_, end := c.span(0, min(24, cols))
-	return c.cut(request{o: asm.Best(), dst: make([]byte, 4*rows*end), to: asm.F32, parts: need, lo: 0, scratch: make([]float32, 2*rows*end)}, 0, rows, 0, end)
+	return c.cut(request{o: asm.Best(), dst: make([]byte, 4*rows*end), to: asm.F32, parts: need, lo: 0, scratch: make([]float32, 2*rows*end)}, area{rows: rows, cols: end})
 }
 
 func turnsRight(t *testing.T, f *Transposed, parts [][]byte) {
@@ -116,7 +116,7 @@ func turnsRight(t *testing.T, f *Transposed, parts [][]byte) {
 			scalar.Put(to, want, numbers)
 			for _, o := range everyLevel() {
 				got := make([]byte, len(want))
-				w.decodeBy(o, got, to, need, lo, hi, make([]float32, w.Scratch(hi-lo)))
+				w.decodeBy(request{o, got, to, need, lo, hi, make([]float32, w.Scratch(hi-lo))})
 				if !bytes.Equal(want, got) {
 					t.Fatalf("%v to %v, rows %v: differs", o.Level(), to, fmt.Sprint(r))
 				}

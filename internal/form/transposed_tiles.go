@@ -32,7 +32,12 @@ const (
 type cutter interface {
 	// span widens columns to those that the kernels take.
 	span(col, n int64) (from, end int64)
-	cut(q request, r, rows, col, n int64) bool
+	cut(q request, a area) bool
+}
+
+// An area is some columns of some rows of a piece.
+type area struct {
+	row, rows, col, cols int64
 }
 
 // direct writes the rows matrix by matrix. The scratch may be smaller than the
@@ -75,7 +80,7 @@ func (t *transposing) put() bool {
 	return true
 }
 
-// Lane writes interleaved pieces, or one, from column at of the rows on.
+// lane writes interleaved pieces, or one, from column at of the rows on.
 func (t *transposing) lane(first, count, at int64) bool {
 	size := int64(t.to.Size())
 	col := t.lo % t.In
@@ -100,7 +105,7 @@ func (t *transposing) lane(first, count, at int64) bool {
 	for r := int64(0); r < t.Pieces[first].Rows; r += rows {
 		n := min(rows, t.Pieces[first].Rows-r)
 		for k := range count {
-			t.decode(one[:n*w*size], first+k, r, n, from, w, scratch)
+			t.decode(one[:n*w*size], first+k, area{r, n, from, w}, scratch)
 			for i := int64(0); i < n && count > 1; i++ {
 				copy(tile[(i*count+k)*w*size:][:w*size], one[i*w*size:])
 			}
@@ -122,16 +127,16 @@ func (t *transposing) span(first, count, col int64) (from, end int64) {
 	return from, end
 }
 
-// Decode writes n columns of some rows of piece k, from row r on.
-func (t *transposing) decode(dst []byte, k, r, rows, col, n int64, scratch []float32) {
+// decode writes an area of piece k.
+func (t *transposing) decode(dst []byte, k int64, a area, scratch []float32) {
 	p := &t.Pieces[k]
 	base, own := p.base(&t.Pieces[t.from+k%t.Side]), t.parts[p.Part:p.Part+p.Parts]
-	if c, ok := p.Form.(cutter); ok && c.cut(request{o: t.o, dst: dst, to: t.to, parts: own, lo: base, scratch: scratch}, p.First+r, rows, col, n) {
+	if c, ok := p.Form.(cutter); ok && c.cut(request{o: t.o, dst: dst, to: t.to, parts: own, lo: base, scratch: scratch}, area{p.First + a.row, a.rows, a.col, a.cols}) {
 		return
 	}
-	numbers := scratch[:rows*n]
-	for i := range rows {
-		p.Form.slice(numbers[i*n:][:n], own, base, p.First+r+i, col)
+	numbers := scratch[:a.rows*a.cols]
+	for i := range a.rows {
+		p.Form.slice(numbers[i*a.cols:][:a.cols], own, base, p.First+a.row+i, a.col)
 	}
 	t.o.Put(t.to, dst, numbers)
 }
@@ -178,10 +183,11 @@ func (f *Scaled) span(col, n int64) (from, end int64) {
 }
 
 // cut brings the codes of the rows together, and decodes them as one.
-func (f *Scaled) cut(q request, r, rows, col, n int64) bool {
+func (f *Scaled) cut(q request, a area) bool {
 	if f.Columns {
-		return f.cutIndexed(q, r, rows, col, n)
+		return f.cutIndexed(q, a)
 	}
+	r, rows, col, n := a.row, a.rows, a.col, a.cols
 	block, bits := f.Scales.BlockCols, f.Codes.bits
 	if bits == 0 || f.Codes.under == nil || f.Inverse || block < 2 || n*bits%8 != 0 || col*bits%8 != 0 {
 		return false
@@ -200,14 +206,14 @@ func (f *Scaled) cut(q request, r, rows, col, n int64) bool {
 	for i := range rows {
 		copy(codes[i*rowBytes:][:rowBytes], q.parts[0][(r+i-q.lo)*f.Codes.rowBytes+col*bits/8:])
 	}
-	f.fillRows(q.o, u, q.parts, q.lo, r, rows, first)
+	f.fillRows(q, u, r, rows, first)
 	return f.Codes.under(q.o, q.to, q.dst, codes, u)
 }
 
-// fillRows is fill for several rows.
-func (f *Scaled) fillRows(o *asm.Ops, u under, parts [][]byte, lo, r, rows, k int64) {
-	if f.Global == nil && f.Scales.fillRows(o, u.scales, parts[1], lo, r, rows, k, u.codes) &&
-		(f.Seconds == nil || f.Seconds.fillRows(o, u.seconds, parts[2], lo, r, rows, k, u.codes)) {
+// fillRows is fill for several rows from row r on.
+func (f *Scaled) fillRows(q request, u under, r, rows, k int64) {
+	if f.Global == nil && f.Scales.fillRows(q.o, u.scales, place{q.parts[1], q.lo, r, k}, rows, u.codes) &&
+		(f.Seconds == nil || f.Seconds.fillRows(q.o, u.seconds, place{q.parts[2], q.lo, r, k}, rows, u.codes)) {
 		return
 	}
 	per := int64(len(u.scales)) / rows
@@ -218,6 +224,6 @@ func (f *Scaled) fillRows(o *asm.Ops, u under, parts [][]byte, lo, r, rows, k in
 			copy(row.seconds, u.seconds[(i-1)*per:])
 			continue
 		}
-		f.fill(o, row, parts, lo, r+i, k)
+		f.fill(q.o, row, q.parts, q.lo, r+i, k)
 	}
 }

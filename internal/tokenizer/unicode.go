@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Runs are characters in order: from each start on, all have the same kind.
+// runs are characters in order: from each start on, all have the same kind.
 type runs struct {
 	starts []rune
 	kinds  []uint8

@@ -22,6 +22,9 @@ type File struct {
 	other  []any         // names of the members that are none, as strings
 }
 
+// Container is the archive that the arrays are members of.
+func (f *File) Container() *zip.Archive { return f.Archive }
+
 // array is what a tensor needs beside its Info.
 type array struct {
 	member uint32

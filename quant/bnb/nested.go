@@ -17,7 +17,7 @@ func EncodeNested(codes []byte, nested, scales []float32, mean float32) {
 	}
 }
 
-// NestedBlock is what bitsandbytes' C does: numbers of [-1, 1] are rounded to one
+// nestedBlock is what bitsandbytes' C does: numbers of [-1, 1] are rounded to one
 // of 65,536 steps, and a step has the code that is nearest to it.
 func nestedBlock(codes []byte, scales []float32, mean float32) float32 {
 	var m float32
