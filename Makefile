@@ -82,7 +82,7 @@ SEED ?= 1
 FOUND ?= differential-out
 LEDGER ?=
 
-.PHONY: vuln-offline search api apidiff vuln deadcode systems qemu neon avx512 must-have check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
+.PHONY: vuln-offline search api apidiff vuln deadcode systems emulated qemu neon avx512 must-have check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
 	skips bench bench-kernels bench-encode bench-quantize bench-peers bench-gate bench-requests bench-merge bench-hostile bench-convert nested site web all-targets release release-check python wheels wheels-check memory golden crosscheck watch differential corpus recipe cover cover-corpus
 
 check: fmt vet lint test purego gen-check cross
@@ -160,6 +160,9 @@ gen-check: ## what is generated is what is committed
 # before, because apt-get does not wait for another of itself.
 cross: qemu ## other systems: build and vet, and kernels under emulation
 	@$(MAKE) --no-print-directory -j3 systems neon avx512
+
+emulated: qemu
+	@$(MAKE) --no-print-directory -j2 neon avx512
 
 systems:
 	@for t in $(CROSS); do echo "$$t"; \
