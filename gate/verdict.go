@@ -6,9 +6,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
-	"github.com/anamnesis-go/anamnesis/parser/npz"
 	"github.com/anamnesis-go/anamnesis/parser/pth"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/parser/zip"
 	"github.com/anamnesis-go/anamnesis/vm"
 )
 
@@ -99,13 +99,8 @@ func (v *Verdict) Bodies() string {
 
 // proves reports a model whose bodies were read and compared with their checksums.
 func proves(m tensor.Model) bool {
-	switch f := m.(type) {
-	case *npz.File:
-		return true
-	case *pth.File:
-		return f.Container() != nil
-	}
-	return false
+	in, ok := m.(interface{ Container() *zip.Archive })
+	return ok && in.Container() != nil
 }
 
 // open decodes a model and reads its bodies.
