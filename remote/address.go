@@ -21,25 +21,31 @@ func (c *client) admit(_, address string, _ syscall.RawConn) error {
 	if err != nil {
 		return fmt.Errorf("%w: %s", ErrForbidden, address)
 	}
-	if ip := at.Addr().Unmap(); !public(ip) {
-		return fmt.Errorf("%w: %s is not a public address", ErrForbidden, ip)
+	if !public(at.Addr()) {
+		return fmt.Errorf("%w: %s is not a public address", ErrForbidden, at.Addr())
 	}
 	return nil
 }
 
+// assigned is what IANA has given out of IPv6: all else is special, or nobody's yet, and
+// so is every way to write an IPv4 address with zeros before it.
+var assigned = netip.MustParsePrefix("2000::/3")
+
 // notPublic are ranges that netip's own questions do not know: shared addresses of
-// providers, benchmarks, documentation, what is reserved, and those that carry an IPv4
-// address inside (IANA's registries of special addresses).
+// providers, benchmarks, documentation, what is reserved, relays and those that carry an
+// IPv4 address inside (IANA's registries of special addresses); and the one public address
+// at which Azure answers its own machines.
 var notPublic = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
 	netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("198.51.100.0/24"),
-	netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("240.0.0.0/4"),
-	netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("100::/64"),
-	netip.MustParsePrefix("2001::/23"), netip.MustParsePrefix("2001:db8::/32"), netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("fec0::/10"),
+	netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("240.0.0.0/4"), netip.MustParsePrefix("192.88.99.0/24"),
+	netip.MustParsePrefix("168.63.129.16/32"),
+	netip.MustParsePrefix("2001::/23"), netip.MustParsePrefix("2001:db8::/32"), netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("3fff::/20"),
 }
 
 func public(ip netip.Addr) bool {
-	if !ip.IsGlobalUnicast() || ip.IsPrivate() {
+	ip = ip.Unmap()
+	if !ip.IsGlobalUnicast() || ip.IsPrivate() || ip.Is6() && !assigned.Contains(ip) {
 		return false
 	}
 	return !slices.ContainsFunc(notPublic, func(p netip.Prefix) bool { return p.Contains(ip) })
@@ -55,7 +61,7 @@ func (c *client) check(u *url.URL) error {
 	case u.Hostname() == "":
 		return fmt.Errorf("%w: it names no host", ErrForbidden)
 	}
-	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && !c.o.AllowPrivate && !public(ip.Unmap()) {
+	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && !c.o.AllowPrivate && !public(ip) {
 		return fmt.Errorf("%w: %s is not a public address", ErrForbidden, ip)
 	}
 	return nil

@@ -24,6 +24,8 @@ type Options struct {
 	// Proxy is the one of the operator, which then resolves names in this package's
 	// place: a name is no longer held against private addresses, an address still is.
 	Proxy *url.URL
+	// NoProxy are hosts that are asked without it, in the form of NO_PROXY.
+	NoProxy []string
 	// Hub is the address of the hub, https://huggingface.co where it is empty.
 	Hub string
 	// Token is sent to the hub alone.
@@ -42,6 +44,7 @@ const (
 	attempts   = 4
 	firstWait  = 200 * time.Millisecond
 	maxHops    = 5
+	maxHeader  = 64 << 10 // of an answer
 )
 
 // ErrChanged is a file that is not what it was when it was first asked for.
@@ -65,23 +68,12 @@ type client struct {
 
 func newClient(b *limits.Budget, o Options) *client {
 	c := &client{ctx: b.Context(), b: b, o: o, sign: func(*http.Request) {}, hosts: o.Redirects}
-	dialer := &net.Dialer{Timeout: 20 * time.Second, Control: c.admit}
-	var proxy func(*http.Request) (*url.URL, error)
-	if o.Proxy != nil {
-		proxy, dialer.Control = http.ProxyURL(o.Proxy), nil
-	}
-	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := dialer.DialContext(ctx, network, address)
-		if err != nil {
-			return nil, err
-		}
-		return &watched{conn}, nil
-	}
 	c.http = &http.Client{
 		CheckRedirect: c.redirect,
 		Transport: &http.Transport{
-			Proxy: proxy, DialContext: dial, TLSHandshakeTimeout: 20 * time.Second, ResponseHeaderTimeout: 30 * time.Second,
+			Proxy: c.proxy, DialContext: c.dial, TLSHandshakeTimeout: 20 * time.Second, ResponseHeaderTimeout: 30 * time.Second,
 			MaxIdleConnsPerHost: 8, IdleConnTimeout: 30 * time.Second, ForceAttemptHTTP2: true, DisableCompression: true,
+			MaxResponseHeaderBytes: maxHeader,
 		},
 	}
 	return c
@@ -112,6 +104,10 @@ func (c *client) redirect(next *http.Request, via []*http.Request) error {
 		return err
 	}
 	first := via[0].URL
+	if first.Scheme == "https" && next.URL.Scheme != "https" {
+		return fmt.Errorf("%w: a redirect from https to %q", ErrForbidden, next.URL.Scheme)
+	}
+	next.Header.Del("Referer") // which has what was asked of the address: a signature
 	if next.URL.Host != first.Host {
 		for name := range next.Header { // no secret goes to another host
 			if name == "Authorization" || strings.HasPrefix(name, "X-Amz-") {
@@ -176,6 +172,9 @@ func (c *client) once(u *url.URL, header http.Header, take func(*http.Response) 
 	c.sign(req)
 	resp, err := c.http.Do(req)
 	if err != nil {
+		if e, ok := errors.AsType[*url.Error](err); ok { // its text is the address with all that is asked of it
+			err = fmt.Errorf("%s: %w", shown(u), e.Err)
+		}
 		if errors.Is(err, ErrForbidden) || c.ctx.Err() != nil {
 			return err
 		}
@@ -183,9 +182,24 @@ func (c *client) once(u *url.URL, header http.Header, take func(*http.Response) 
 	}
 	defer func() { resp.Body.Close() }() // take may have put another in its place
 	if resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode >= 500 {
-		return &retryable{fmt.Errorf("%s: %s", u.Redacted(), resp.Status), retryAfter(resp)}
+		return &retryable{fmt.Errorf("%s: %s", shown(u), resp.Status), retryAfter(resp)}
+	}
+	if resp.StatusCode < 300 && encoded(resp.Header) {
+		return fmt.Errorf("%s: an answer with a Content-Encoding, which was not asked for", shown(u))
 	}
 	return take(resp)
+}
+
+// encoded reports bytes that other clients decode before they use them, so that the file
+// they load is not the one that is read here. Some stores leave aws-chunked behind, which is
+// of an upload and says nothing of an answer.
+func encoded(h http.Header) bool {
+	for coding := range strings.SplitSeq(strings.Join(h.Values("Content-Encoding"), ","), ",") {
+		if coding = strings.TrimSpace(coding); coding != "" && coding != "identity" && coding != "aws-chunked" {
+			return true
+		}
+	}
+	return false
 }
 
 // retryAfter is how long the server asks to wait, within reason.

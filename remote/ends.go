@@ -31,6 +31,9 @@ func (f *file) ends() (bool, error) {
 		if resp.StatusCode != http.StatusPartialContent || err != nil || kind != "multipart/byteranges" {
 			return errOneRange
 		}
+		if f.mark.changed(resp.Header) {
+			return fmt.Errorf("%s: %w", shown(f.url), ErrChanged)
+		}
 		parts := multipart.NewReader(io.LimitReader(resp.Body, onePiece+tail+maxBetween), p["boundary"])
 		for _, want := range []struct{ off, n int64 }{{0, onePiece}, {f.size - tail, tail}} {
 			if err := f.part(parts, want.off, want.n); err != nil {
@@ -38,7 +41,7 @@ func (f *file) ends() (bool, error) {
 				return err
 			}
 		}
-		f.etag = strong(resp.Header.Get("ETag"))
+		f.mark = marked(resp.Header)
 		return nil
 	})
 	if errors.Is(err, errOneRange) {

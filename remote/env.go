@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"maps"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,7 +18,7 @@ import (
 //	AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, AWS_ENDPOINT_URL_S3
 //	GS_ACCESS_KEY_ID, GS_SECRET_ACCESS_KEY: an HMAC key
 //	DOCKER_CONFIG: the folder of config.json
-//	HTTPS_PROXY
+//	HTTPS_PROXY, NO_PROXY
 func FromEnv() Options {
 	o := Options{
 		Hub: os.Getenv("HF_ENDPOINT"), Token: hubToken(),
@@ -31,8 +30,9 @@ func FromEnv() Options {
 		},
 		Login: dockerLogin,
 	}
-	if u, err := url.Parse(cmp.Or(os.Getenv("HTTPS_PROXY"), os.Getenv("https_proxy"))); err == nil && u.Host != "" {
-		o.Proxy = u
+	if value := cmp.Or(os.Getenv("HTTPS_PROXY"), os.Getenv("https_proxy")); value != "" {
+		o.Proxy = proxyOf(value)
+		o.NoProxy = strings.FieldsFunc(cmp.Or(os.Getenv("NO_PROXY"), os.Getenv("no_proxy")), func(r rune) bool { return r == ',' || r == ' ' })
 	}
 	return o
 }
@@ -62,7 +62,7 @@ func hubToken() string {
 	if t := os.Getenv("HF_TOKEN"); t != "" {
 		return t
 	}
-	file := cmp.Or(os.Getenv("HF_TOKEN_PATH"), filepath.Join(cmp.Or(os.Getenv("HF_HOME"), home(".cache", "huggingface")), "token"))
+	file := cmp.Or(os.Getenv("HF_TOKEN_PATH"), filepath.Join(cmp.Or(os.Getenv("HF_HOME"), filepath.Join(cmp.Or(os.Getenv("XDG_CACHE_HOME"), home(".cache")), "huggingface")), "token"))
 	return strings.TrimSpace(string(small(file)))
 }
 

@@ -30,7 +30,7 @@ type file struct {
 
 	mu      sync.Mutex
 	users   int
-	etag    string
+	mark    mark
 	pieces  []*piece // the last used is the last
 	streams []*stream
 }
@@ -131,8 +131,8 @@ func (f *file) next(off, n int64) (*piece, error) {
 // gives it to take with the number of bytes that it has.
 func (f *file) ask(off, n int64, take func(resp *http.Response, n int64) error) error {
 	header := http.Header{"Range": {fmt.Sprintf("bytes=%d-%d", off, off+n-1)}, "Accept-Encoding": {"identity"}}
-	if f.etag != "" {
-		header.Set("If-Match", f.etag)
+	if f.mark.etag != "" {
+		header.Set("If-Match", f.mark.etag)
 	}
 	return f.c.get(f.url, header, func(resp *http.Response) error {
 		switch resp.StatusCode {
@@ -148,13 +148,13 @@ func (f *file) ask(off, n int64, take func(resp *http.Response, n int64) error) 
 		switch {
 		case !ok, begin != off, end > off+n, end <= off:
 			return fmt.Errorf("%s: an answer of another range than the one asked for", shown(f.url))
-		case f.size >= 0 && size != f.size, f.etag != "" && strong(resp.Header.Get("ETag")) != f.etag:
+		case f.size >= 0 && size != f.size, f.mark.changed(resp.Header):
 			return fmt.Errorf("%s: %w", shown(f.url), ErrChanged)
 		}
 		if err := take(resp, end-begin); err != nil {
 			return err
 		}
-		f.etag = strong(resp.Header.Get("ETag"))
+		f.mark = marked(resp.Header)
 		f.size = size
 		return nil
 	})
@@ -173,14 +173,19 @@ func (f *file) take(body io.Reader, off, n int64) (*piece, error) {
 	return &piece{off, data}, nil
 }
 
-// strong is an ETag that says something: a weak one tells little, and If-Match never
-// holds it.
-func strong(tag string) string {
-	if strings.HasPrefix(tag, "W/") {
-		return ""
+// A mark is what a server says of the content that it answers with: a strong ETag, or else
+// a weak one, which If-Match never holds, and when it was written.
+type mark struct{ etag, weak string }
+
+func marked(h http.Header) mark {
+	if tag := h.Get("ETag"); tag != "" && !strings.HasPrefix(tag, "W/") {
+		return mark{etag: tag}
 	}
-	return tag
+	return mark{weak: h.Get("ETag") + h.Get("Last-Modified")}
 }
+
+// changed reports an answer of other content.
+func (m mark) changed(h http.Header) bool { return m != mark{} && marked(h) != m }
 
 // shown is an address for people, without what is asked of it: a signature.
 func shown(u *url.URL) string { return u.Scheme + "://" + u.Host + u.EscapedPath() }

@@ -2,6 +2,7 @@ package remote
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"io/fs"
 	"net/url"
@@ -15,8 +16,9 @@ import (
 // A tree is the files of a repository, as a file system whose files are fetched when
 // they are read.
 type tree struct {
-	c     *client
-	files map[string]entry // by path
+	c       *client
+	files   map[string]entry         // by path
+	folders map[string][]fs.DirEntry // what lies in each, by path
 
 	mu   sync.Mutex
 	open map[string]*file
@@ -30,16 +32,56 @@ type entry struct {
 }
 
 func newTree(c *client) *tree {
-	return &tree{c: c, files: map[string]entry{}, open: map[string]*file{}}
+	return &tree{c: c, files: map[string]entry{}, folders: map[string][]fs.DirEntry{".": nil}, open: map[string]*file{}}
 }
 
-// add takes a file whose name can be one.
+// The longest name of a file, and the most folders that it lies in.
+const (
+	maxName  = 4096
+	maxDepth = 64
+)
+
+// add takes a file. A name that can be none is refused: who lays the files out by these
+// names would have one that was not looked at here.
 func (t *tree) add(name string, e entry) error {
 	if err := t.c.b.Items(1); err != nil {
 		return err
 	}
-	if fs.ValidPath(name) && name != "." && e.size >= 0 {
-		t.files[name] = e
+	if len(name) > maxName || !fs.ValidPath(name) || name == "." || strings.Count(name, "/") > maxDepth {
+		return fmt.Errorf("%.100q is no name of a file", name)
+	}
+	if _, twice := t.files[name]; twice {
+		return fmt.Errorf("%.100q is listed twice", name)
+	}
+	if e.size < 0 {
+		return fmt.Errorf("%.100q has a size below nothing", name)
+	}
+	t.files[name] = e
+	return nil
+}
+
+// place puts every file into its folder.
+func (t *tree) place() error {
+	for name, e := range t.files {
+		entry := info{path.Base(name), e.size, 0o444}
+		for {
+			folder := path.Dir(name)
+			list, known := t.folders[folder]
+			t.folders[folder] = append(list, entry)
+			if known {
+				break
+			}
+			if _, also := t.files[folder]; also {
+				return fmt.Errorf("%.100q is a file and a folder", folder)
+			}
+			if err := t.c.b.Items(1); err != nil {
+				return err
+			}
+			name, entry = folder, info{path.Base(folder), 0, fs.ModeDir | 0o555}
+		}
+	}
+	for _, list := range t.folders {
+		slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	}
 	return nil
 }
@@ -72,38 +114,11 @@ func (t *tree) Open(name string) (fs.File, error) {
 		h.ReaderAt, h.done = f, sync.OnceFunc(f.release)
 		return h, nil
 	}
-	list := t.list(name)
-	if name != "." && len(list) == 0 {
+	list, ok := t.folders[name]
+	if !ok {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	}
 	return &folder{info: info{path.Base(name), 0, fs.ModeDir | 0o555}, list: list}, nil
-}
-
-// list is what lies in a folder.
-func (t *tree) list(name string) []fs.DirEntry {
-	prefix := ""
-	if name != "." {
-		prefix = name + "/"
-	}
-	found := map[string]info{}
-	for file, e := range t.files {
-		rest, ok := strings.CutPrefix(file, prefix)
-		if !ok {
-			continue
-		}
-		first, _, deeper := strings.Cut(rest, "/")
-		if deeper {
-			found[first] = info{first, 0, fs.ModeDir | 0o555}
-		} else {
-			found[first] = info{first, e.size, 0o444}
-		}
-	}
-	var list []fs.DirEntry
-	for _, i := range found {
-		list = append(list, i)
-	}
-	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	return list
 }
 
 // info describes a file or a folder, and is its entry.

@@ -48,7 +48,7 @@ func (r *registry) token(p map[string]string, basic string) error {
 	}
 	u.RawQuery = q.Encode()
 	header := http.Header{}
-	if basic != "" && ownRealm(r.base.Hostname(), u.Hostname()) {
+	if basic != "" && ownRealm(r.base, u) {
 		header.Set("Authorization", basic)
 	}
 	var answer struct {
@@ -76,8 +76,12 @@ func (r *registry) token(p map[string]string, basic string) error {
 }
 
 // ownRealm reports a service of tokens that belongs to a registry: the same host, one
-// that it lies below, or Docker's.
-func ownRealm(registry, realm string) bool {
+// that it lies below, or Docker's; and over https, as the registry is.
+func ownRealm(of, at *url.URL) bool {
+	registry, realm := of.Hostname(), at.Hostname()
+	if of.Scheme == "https" && at.Scheme != "https" {
+		return false
+	}
 	if _, err := netip.ParseAddr(realm); err == nil {
 		return realm == registry
 	}

@@ -80,7 +80,11 @@ func files(b *limits.Budget, address string, o Options) (*tree, string, error) {
 		if rest, ok := strings.CutPrefix(address, s.prefix); ok {
 			c := newClient(b, o)
 			defer c.settle()
-			return s.files(c, rest)
+			t, name, err := s.files(c, rest)
+			if err == nil {
+				err = t.place()
+			}
+			return t, name, err
 		}
 	}
 	return nil, "", fmt.Errorf("%w: no scheme that is known", ErrForbidden)

@@ -182,8 +182,8 @@ var errUnauthorized = errors.New("unauthorized")
 // manifest fetches one, after a login where that is asked for; one that is named by its
 // digest is held against it.
 func (r *registry) manifest(reference string) (text []byte, m manifest, err error) {
-	if reference == "" || strings.ContainsAny(reference, "/?#%\\") {
-		return nil, m, fmt.Errorf("%w: a tag or a digest", ErrForbidden)
+	if reference == "" || strings.ContainsAny(reference, "/?#%\\") || strings.Contains(reference, ":") && !isDigest(reference) {
+		return nil, m, fmt.Errorf("%w: a tag, or a digest of SHA-256", ErrForbidden)
 	}
 	u := r.base.JoinPath("manifests", reference)
 	header := http.Header{"Accept": {strings.Join([]string{ociManifest, dockerManifest, ociIndex, dockerList}, ", ")}}

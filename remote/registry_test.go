@@ -147,7 +147,7 @@ func TestRegistriesThatLie(t *testing.T) {
 		}, "", "no SHA-256"},
 		"a size below nothing": {func(a *artifact) {
 			a.manifests["latest"] = []byte(`{"layers":[{"digest":"` + digest(nil) + `","size":-1,"annotations":{"org.opencontainers.image.title":"a.gguf"}}]}`)
-		}, "", "no weight files"},
+		}, "", "a size below nothing"},
 		"two manifests": {func(a *artifact) { a.manifests["latest"] = []byte(`{"manifests":[{},{}]}`) }, "", "an index of 2 manifests"},
 		"a shorter file": {func(a *artifact) {
 			for d, blob := range a.blobs {

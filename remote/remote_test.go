@@ -171,6 +171,8 @@ func TestPublicAddressesAreToldFromOthers(t *testing.T) {
 	for text, want := range map[string]bool{
 		"1.1.1.1": true, "2606:4700:4700::1111": true, "127.0.0.1": false, "10.1.2.3": false, "172.16.0.1": false, "169.254.1.1": false, "0.0.0.0": false,
 		"255.255.255.255": false, "224.0.0.1": false, "::1": false, "::": false, "fe80::1": false, "fd00::1": false, "ff02::1": false, "2002:7f00:1::": false,
+		"::127.0.0.1": false, "::ffff:127.0.0.1": false, "::ffff:0:7f00:1": false, "64:ff9b::10.0.0.1": false, "2001::7f00:1": false, "3fff::1": false,
+		"4000::1": false, "5f00::1": false, "192.88.99.1": false, "168.63.129.16": false, "fd00:ec2::254": false, "2a00:1450:4001::1": true, "::ffff:1.1.1.1": true,
 	} {
 		if got := remote.Public(netip.MustParseAddr(text)); got != want {
 			t.Errorf("%s: %v", text, got)

@@ -159,6 +159,9 @@ func (s *bucketAt) list(t *tree, prefix, delimiter string) error {
 			if !ok {
 				return fmt.Errorf("the bucket %s lists what was not asked for", s.name)
 			}
+			if (name == "" || strings.HasSuffix(name, "/")) && o.Size == 0 {
+				continue // how consoles make a folder
+			}
 			if err := t.add(name, entry{size: o.Size, url: s.object(o.Key)}); err != nil {
 				return err
 			}

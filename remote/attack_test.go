@@ -1,0 +1,283 @@
+package remote_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/remote"
+)
+
+type answerer = func(w http.ResponseWriter, r *http.Request, n int) bool
+
+// Content-Encoding is what other clients undo: what they load is not what would be read here.
+func TestAnEncodedAnswerIsRefused(t *testing.T) {
+	for _, coding := range []string{"gzip", "br", "identity, gzip", "zstd"} {
+		h := newHub(t, demo)
+		h.before = func(w http.ResponseWriter, _ *http.Request, _ int) bool {
+			w.Header().Set("Content-Encoding", coding)
+			return false
+		}
+		for _, address := range []string{h.URL + "/tiny.gguf", "hf://me/model/tiny.gguf"} {
+			if _, err := open(t, address, remote.Options{AllowPrivate: true, Hub: h.URL}); err == nil || !strings.Contains(err.Error(), "Content-Encoding") {
+				t.Errorf("%s, %s: %v", coding, address, err)
+			}
+		}
+	}
+}
+
+// What an account does not see is bounded too: headers, and bodies that do not end.
+func TestAnswersWithoutEnd(t *testing.T) {
+	endless := func(w http.ResponseWriter) {
+		for block := make([]byte, 64<<10); ; {
+			if _, err := w.Write(block); err != nil {
+				return
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		before answerer
+		says   string
+	}{
+		"headers": {func(w http.ResponseWriter, _ *http.Request, _ int) bool {
+			for i := range 64 {
+				w.Header().Set(fmt.Sprint("X-", i), strings.Repeat("x", 4<<10))
+			}
+			return false
+		}, "headers exceeded"},
+		"a listing": {func(w http.ResponseWriter, _ *http.Request, _ int) bool { endless(w); return true }, "single"},
+		"a status":  {func(w http.ResponseWriter, _ *http.Request, _ int) bool { w.WriteHeader(404); endless(w); return true }, "404"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHub(t, demo)
+			h.before = c.before
+			if _, err := open(t, "hf://me/model/tiny.gguf", remote.Options{AllowPrivate: true, Hub: h.URL}); err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%v, want %q", err, c.says)
+			}
+		})
+	}
+	h := newHub(t, demo)
+	h.before = func(w http.ResponseWriter, _ *http.Request, n int) bool {
+		if n == 1 {
+			return false
+		}
+		w.Header().Set("Content-Range", "bytes 0-131071/9223372036854775807")
+		w.WriteHeader(http.StatusPartialContent)
+		endless(w)
+		return true
+	}
+	if _, err := openUnder(t, limits.Policy{MaxFetched: 1 << 20}, "hf://me/model/tiny.gguf", remote.Options{AllowPrivate: true, Hub: h.URL}); err == nil {
+		t.Error("a file of 2^63 bytes is opened")
+	}
+}
+
+// What is asked of an address may be a signature: no message has it, and no other host gets
+// it as the page that led there.
+func TestWhatIsAskedOfAnAddressIsNotPassedOn(t *testing.T) {
+	for name, before := range map[string]answerer{
+		"busy": func(w http.ResponseWriter, _ *http.Request, _ int) bool { w.WriteHeader(500); return true },
+		"gone": func(w http.ResponseWriter, _ *http.Request, _ int) bool { w.WriteHeader(404); return true },
+		"cut":  func(http.ResponseWriter, *http.Request, int) bool { panic(http.ErrAbortHandler) },
+		"led to nowhere": func(w http.ResponseWriter, r *http.Request, _ int) bool {
+			http.Redirect(w, r, "http://127.0.0.1:1/x?sig=secret", http.StatusFound)
+			return true
+		},
+		"led to a stranger": func(w http.ResponseWriter, r *http.Request, _ int) bool {
+			http.Redirect(w, r, "http://stranger.invalid/x?sig=secret", http.StatusFound)
+			return true
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHub(t, demo)
+			h.before = before
+			_, err := open(t, h.URL+"/tiny.gguf?sig=secret", remote.Options{AllowPrivate: true, Redirects: []string{"127.0.0.1"}})
+			if err == nil || strings.Contains(err.Error(), "secret") {
+				t.Error(err)
+			}
+		})
+	}
+	cdn, h := newHub(t, demo), newHub(t, demo)
+	h.before = func(w http.ResponseWriter, r *http.Request, _ int) bool {
+		http.Redirect(w, r, cdn.URL+"/tiny.gguf", http.StatusFound)
+		return true
+	}
+	if _, err := open(t, h.URL+"/tiny.gguf?sig=secret", remote.Options{AllowPrivate: true, Redirects: []string{"127.0.0.1"}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range cdn.requests {
+		if r.Referer() != "" {
+			t.Errorf("another host got %q", r.Referer())
+		}
+	}
+}
+
+// From https nothing leads to http, not where private addresses are allowed either: what
+// was sent sealed would go on in the open.
+func TestNothingLeadsFromHTTPSToHTTP(t *testing.T) {
+	b := limits.Policy{}.Budget(context.Background())
+	defer b.Close()
+	for to, want := range map[string]bool{"http://a.example/x": false, "https://a.example/x": true} {
+		from := &http.Request{URL: &url.URL{Scheme: "https", Host: "a.example"}, Header: http.Header{}}
+		at, err := url.Parse(to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		next := &http.Request{URL: at, Header: http.Header{"Authorization": {"Bearer x"}}}
+		if err := remote.Redirect(b, remote.Options{AllowPrivate: true}, next, []*http.Request{from}); (err == nil) != want {
+			t.Errorf("%s: %v", to, err)
+		}
+	}
+}
+
+// A server without ETags still says when a file was written.
+func TestAFileThatChangesWithoutAnETag(t *testing.T) {
+	for name, header := range map[string]string{"Last-Modified": "Tue, 01 Dec 2026 00:00:%02d GMT", "ETag": `W/"%d"`} {
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, "a.npy"), npy(1<<20))
+		h := newHub(t, dir)
+		h.etag = func(int) string { return "" }
+		h.before = func(w http.ResponseWriter, r *http.Request, n int) bool {
+			data, _ := os.ReadFile(filepath.Join(dir, "a.npy"))
+			w.Header().Set(name, fmt.Sprintf(header, n))
+			serve(w, r, data)
+			return true
+		}
+		m, err := open(t, h.URL+"/a.npy", remote.Options{AllowPrivate: true})
+		if err == nil {
+			err = readAll(m)
+		}
+		if !errors.Is(err, remote.ErrChanged) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func readAll(m tensor.Model) error {
+	b := limits.Policy{}.Budget(context.Background())
+	defer b.Close()
+	for i := range m.Tensors() {
+		r, err := m.Body(b, i)
+		if err == nil {
+			_, err = io.Copy(io.Discard, r)
+			r.Close()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Names of files come from whoever made the list. What is not a place of its own in a
+// folder is refused, not left out: nobody would have looked at it.
+func TestNamesThatCannotBeFilesBesideEachOther(t *testing.T) {
+	for name, c := range map[string]struct{ a, b, says string }{
+		"out of the folder":   {"tiny.gguf", "../x.pt", "no name of a file"},
+		"from the root":       {"tiny.gguf", "/etc/x.pt", "no name of a file"},
+		"nothing between":     {"tiny.gguf", "a//x.pt", "no name of a file"},
+		"given twice":         {"tiny.gguf", "tiny.gguf", "twice"},
+		"a file and a folder": {"tiny.gguf", "tiny.gguf/x.pt", "a file and a folder"},
+		"a folder and a file": {"tiny.gguf/a/b", "tiny.gguf/a", "a file and a folder"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			names := []string{c.a, c.b}
+			a := newRegistry(t, "team/llama", func(_ string, l *layer) {
+				titled(names[0], l)
+				names = names[1:]
+			}, "tiny.gguf", "checkpoint.pt")
+			if _, err := open(t, "oci://"+a.host()+"/team/llama#"+c.a, a.options()); err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%v, want %q", err, c.says)
+			}
+		})
+	}
+}
+
+// A digest of another kind is not one that is held against the manifest.
+func TestDigestsThatAreNotChecked(t *testing.T) {
+	a := newRegistry(t, "team/llama", titled, "tiny.gguf")
+	for _, at := range []string{"sha512:" + strings.Repeat("0", 128), "SHA256:" + strings.Repeat("0", 64), "sha256:00"} {
+		a.manifests[at] = a.manifests["latest"]
+		if _, err := open(t, "oci://"+a.host()+"/team/llama@"+at, a.options()); !errors.Is(err, remote.ErrForbidden) {
+			t.Errorf("%s: %v", at, err)
+		}
+		a.manifests["list"] = fmt.Appendf(nil, `{"manifests":[{"digest":%q}]}`, at)
+		if _, err := open(t, "oci://"+a.host()+"/team/llama:list", a.options()); !errors.Is(err, remote.ErrForbidden) {
+			t.Errorf("a list with %s: %v", at, err)
+		}
+	}
+}
+
+// A password goes to a service of tokens over https, if the registry is at https.
+func TestAPasswordIsNotSentInTheOpen(t *testing.T) {
+	for _, c := range []struct {
+		registry, realm string
+		want            bool
+	}{
+		{"https://ghcr.io", "https://ghcr.io/token", true},
+		{"https://ghcr.io", "http://ghcr.io/token", false},
+		{"https://registry.team.example", "https://team.example/token", true},
+		{"https://registry.team.example", "https://example.org/token", false},
+		{"http://127.0.0.1:5000", "http://127.0.0.1:5001/token", true},
+	} {
+		registry, _ := url.Parse(c.registry)
+		realm, _ := url.Parse(c.realm)
+		if got := remote.OwnRealm(registry, realm); got != c.want {
+			t.Errorf("%s, %s: %v", c.registry, c.realm, got)
+		}
+	}
+}
+
+// A proxy is named with or without a scheme; one that is misspelt is not passed by.
+func TestProxiesOfTheEnvironment(t *testing.T) {
+	t.Setenv("NO_PROXY", "")
+	stopped := httptest.NewServer(http.NotFoundHandler())
+	stopped.Close()
+	for _, value := range []string{stopped.URL, strings.TrimPrefix(stopped.URL, "http://"), "http://", "gopher://127.0.0.1:1", "http://a b"} {
+		t.Setenv("HTTPS_PROXY", value)
+		o := remote.FromEnv()
+		o.AllowPrivate = true
+		h := newHub(t, demo)
+		if _, err := openUnder(t, limits.Policy{MaxRequests: 1}, h.URL+"/tiny.gguf", o); err == nil || h.count() != 0 {
+			t.Errorf("%q: %v, and %d requests went past it", value, err, h.count())
+		}
+	}
+	h := newHub(t, demo)
+	at, _ := url.Parse(h.URL)
+	t.Setenv("HTTPS_PROXY", stopped.URL)
+	for list, want := range map[string]bool{
+		"127.0.0.1": true, "a.example, 127.0.0.0/8": true, "*": true, at.Host: true, "127.0.0.1:1": false, "example": false, ".0.0.1": false, "128.0.0.0/8": false,
+	} {
+		t.Setenv("NO_PROXY", list)
+		o := remote.FromEnv()
+		o.AllowPrivate = true
+		if _, err := openUnder(t, limits.Policy{MaxRequests: 1}, h.URL+"/tiny.gguf", o); (err == nil) != want {
+			t.Errorf("NO_PROXY=%s: %v", list, err)
+		}
+	}
+	for host, want := range map[string]bool{"https://team.example/x": true, "https://a.team.example/x": true, "https://ateam.example/x": false} {
+		u, _ := url.Parse(host)
+		if got := remote.Direct([]string{".team.example"}, u); got != want {
+			t.Errorf("%s: %v", host, got)
+		}
+	}
+}
+
+// Through no proxy, what is asked directly is held against private addresses as ever.
+func TestWhatIsAskedPastAProxyIsAdmitted(t *testing.T) {
+	h := newHub(t, demo)
+	proxy := &url.URL{Scheme: "http", Host: "proxy.invalid:3128"}
+	_, err := open(t, strings.Replace(h.URL, "http://127.0.0.1", "https://localhost", 1)+"/tiny.gguf", remote.Options{Proxy: proxy, NoProxy: []string{"localhost"}})
+	if !errors.Is(err, remote.ErrForbidden) || h.count() != 0 {
+		t.Errorf("%v, %d requests", err, h.count())
+	}
+}
