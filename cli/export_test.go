@@ -34,3 +34,6 @@ func Misjudge() {
 		return check(g, b, r, size, h)
 	}
 }
+
+// MixNames are the mixes that quantize writes.
+var MixNames = mixNames

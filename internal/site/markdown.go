@@ -116,22 +116,42 @@ func (r *renderer) code(kind string, lines []string) {
 }
 
 func (r *renderer) table() {
+	var rows [][]string
+	for ; r.at < len(r.lines) && strings.HasPrefix(r.lines[r.at], "|"); r.at++ {
+		rows = append(rows, cells(r.lines[r.at]))
+	}
+	if len(rows) > 1 {
+		rows = append(rows[:1], rows[2:]...) // without the line of dashes
+	}
 	r.out.WriteString("<div class=\"wide\" tabindex=\"0\"><table>\n")
-	for n := 0; r.at < len(r.lines) && strings.HasPrefix(r.lines[r.at], "|"); r.at, n = r.at+1, n+1 {
-		if n == 1 {
-			continue // the line of dashes
-		}
+	for n, row := range rows {
 		cell := "td"
 		if n == 0 {
 			cell = "th"
 		}
 		r.out.WriteString("<tr>")
-		for _, c := range cells(r.lines[r.at]) {
-			fmt.Fprintf(&r.out, "<%s>%s</%s>", cell, r.inline(c), cell)
+		for i, c := range row {
+			class := ""
+			if figures(rows[1:], i) {
+				class = ` class="figure"`
+			}
+			fmt.Fprintf(&r.out, "<%s%s>%s</%s>", cell, class, r.inline(c), cell)
 		}
 		r.out.WriteString("</tr>\n")
 	}
 	r.out.WriteString("</table></div>\n")
+}
+
+var figure = regexp.MustCompile(`^(\*\*)?[\d.,]+(\*\*)?( ?(x|%|s|ms|[KMG]i?B|kB))?( \([\d.,]+x?\))?$|^-?$`)
+
+// figures reports a column of numbers, which end below each other.
+func figures(rows [][]string, i int) bool {
+	for _, row := range rows {
+		if i >= len(row) || !figure.MatchString(row[i]) {
+			return false
+		}
+	}
+	return len(rows) > 1
 }
 
 // cells splits a row at its bars, but for those behind a backslash.

@@ -1,0 +1,83 @@
+package cli_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/cli"
+	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/quant"
+	"github.com/anamnesis-go/anamnesis/quant/scaled"
+)
+
+// A page is a document that is made of tables of the program.
+type docPage struct{ strings.Builder }
+
+func (p *docPage) text(s string) { p.WriteString("\n" + s + "\n") }
+
+// table writes rows below their heads.
+func (p *docPage) table(heads []string, rows [][]string) {
+	p.WriteString("\n")
+	line := func(cells []string) {
+		for _, c := range cells {
+			p.WriteString("| " + strings.ReplaceAll(c, "|", `\|`) + " ")
+		}
+		p.WriteString("|\n")
+	}
+	line(heads)
+	p.WriteString(strings.Repeat("|---", len(heads)) + "|\n")
+	for _, r := range rows {
+		line(r)
+	}
+}
+
+func quoted(s string) string { return "`" + s + "`" }
+
+// The page of formats and schemes is the tables that the program reads files with.
+func TestThePageOfFormats(t *testing.T) {
+	var p docPage
+	p.WriteString("# Formats and schemes\n")
+	p.text("The content of a file decides its format, never its name. `amn formats` prints these lists, `amn formats --json` prints them for programs. A test writes this page from the tables that\n" +
+		"the program works with (`go test ./cli -update`).")
+
+	p.text("## Formats")
+	var rows [][]string
+	for _, f := range parser.Formats() {
+		rows = append(rows, []string{quoted(f.Name), f.Title, quoted(strings.Join(f.Extensions, " "))})
+	}
+	p.table([]string{"name", "format", "usual names"}, rows)
+
+	p.text("## Quantized weights that are decoded")
+	p.text("Each is bit for bit what the named library computes. Goldens that it wrote are in the tests; [how it was checked](quantize.md#how-it-was-checked).")
+	schemes, refused := quant.Schemes()
+	rows = nil
+	for _, q := range schemes {
+		rows = append(rows, []string{q.Name, q.Stores, q.Oracle})
+	}
+	p.table([]string{"scheme", "what is read of it", "the same bits as"}, rows)
+	p.text("Known, and refused by name: " + strings.Join(refused, ", ") + ".")
+
+	p.text("## What `amn quantize --to` writes")
+	p.text("`nf4`, `fp4` and `int8` are bitsandbytes' own; [quantizing](quantize.md) says what loads each.")
+	rows = nil
+	for _, f := range scaled.Formats() {
+		rows = append(rows, []string{quoted(f.Name), f.Layout})
+	}
+	for _, f := range scaled.GroupFormats() {
+		rows = append(rows, []string{quoted(f.Name), f.Layout})
+	}
+	p.table([]string{"`--to`", "layout"}, rows)
+	p.text("llama.cpp's mixes, of GGUF models and of [folders of transformers](llamacpp.md): `" + strings.Join(cli.MixNames(), "`, `") + "`.")
+
+	p.text("## Refused by name")
+	p.text("What is often found in the place of a model, and what to do with it:")
+	rows = nil
+	for _, f := range parser.Recognized() {
+		rows = append(rows, []string{f.What, f.Advice})
+	}
+	p.table([]string{"the file is", "do this"}, rows)
+	compare(t, "../docs/formats.md", p.String())
+	if n := strings.Count(p.String(), "\n| "); n < 50 {
+		t.Errorf("%d rows", n)
+	}
+}
