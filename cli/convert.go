@@ -147,7 +147,7 @@ func (c *convertCmd) Validate() error {
 	if c.AsIs && t.bnb != "" {
 		return errors.New("--as-is: weights are quantized anew")
 	}
-	if _, err := c.nameFlags.names(); err != nil {
+	if _, _, err := c.nameFlags.names(); err != nil {
 		return err
 	}
 	if err := c.writeFlags.Validate(); err != nil {

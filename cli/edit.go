@@ -49,7 +49,7 @@ func (c *editCmd) Validate() error {
 		return errors.New("-o and --in-place: give one")
 	}
 	names := nameFlags{Rename: c.Rename}
-	if _, err := names.names(); err != nil {
+	if _, _, err := names.names(); err != nil {
 		return err
 	}
 	return c.write("").Validate()

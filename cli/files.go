@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -53,7 +54,9 @@ func (s *session) argument(ctx context.Context, args *fileArgs, i int, opts repo
 	if open, ok := s.fetches(ctx, path); ok {
 		return s.one(ctx, source{path: path, open: open, read: parser.Progress}, opts, several, print)
 	}
-	for src, err := range parser.Find(path, args.Recursive || isPipeline(path)) {
+	found, deep := 0, args.Recursive || isPipeline(path)
+	for src, err := range parser.Find(path, deep) {
+		found++
 		one := source{path: src.Path, err: err, open: src.Open, read: parser.Progress}
 		if rel, err := filepath.Rel(path, src.Path); err == nil && rel != "." && filepath.IsLocal(rel) {
 			if one.name = filepath.ToSlash(rel); opts.exclude != nil && opts.exclude(one.name) {
@@ -64,7 +67,24 @@ func (s *session) argument(ctx context.Context, args *fileArgs, i int, opts repo
 			return err
 		}
 	}
+	if opts.choice && found > 1 && !deep {
+		s.meant(ctx, path)
+	}
 	return nil
+}
+
+// meant says which of the models of a folder is read where one is asked for, and how to choose.
+func (s *session) meant(ctx context.Context, path string) {
+	b := s.policy.Budget(ctx)
+	defer b.Close()
+	m, err := parser.Open(b, path)
+	if err != nil {
+		return // such a command says why
+	}
+	defer m.Close()
+	if text := chosen(m); text != "" && !s.quiet && s.out.Flush() == nil {
+		fmt.Fprintf(s.err, "amn: %s: %s\n     dequantize, quantize and convert read it; --weights FILE chooses another\n", showPath(path), tidy(text, wire.MaxMessage))
+	}
 }
 
 // fetches opens an address, where the program may open connections.

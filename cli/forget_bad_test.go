@@ -154,7 +154,7 @@ func TestAMixOfAnUnknownArchitectureSaysItsRule(t *testing.T) {
 func TestPatternsOfQuantizeFitSomething(t *testing.T) {
 	dir := t.TempDir()
 	model := filepath.Join(dir, "m.gguf")
-	write(t, model, ggufOf(t, "llama", 256, "token_embd.weight", "output.weight", "blk.0.attn_v.weight"))
+	write(t, model, ggufOf(t, "llama", 256, "token_embd.weight", "output.weight", "blk.0.attn_v.weight", "blk.0.attn_v.bias"))
 	for _, c := range []struct {
 		args string
 		code int
@@ -164,6 +164,8 @@ func TestPatternsOfQuantizeFitSomething(t *testing.T) {
 		{"--to q4_k_m --exclude attn_v", 2, `--exclude: no tensor has a name that fits "attn_v"`},
 		{"--to nf4 --exclude attn_v", 2, `--exclude: no tensor has a name that fits "attn_v"`},
 		{"--to nf4 --include *ffn*", 2, `--include: no tensor has a name that fits "*ffn*"`},
+		{"--to nf4 --include blk.0.attn_v.bias", 2, `--include: nothing that fits "blk.0.attn_v.bias" can be quantized: blk.0.attn_v.bias (no matrix of a linear module)`},
+		{"--to nf4 --include *attn_v* --exclude blk.*", 2, `--include: nothing that fits "*attn_v*" can be quantized: blk.0.attn_v.weight (excluded)`},
 		{"--to q4_k_m --tensor-type *attn_v*=q8_0 --exclude output*", 0, ""},
 	} {
 		r := amn(t, nil, append(strings.Fields("forget --dry-run "+c.args), model)...)

@@ -28,7 +28,7 @@ func TestOtherChoicesAreSaid(t *testing.T) {
 		{"blocks that do not fit", "--to q4_k_m --dry-run " + odd, []string{"Fallback:    3 weights whose columns", "Q5_0", "(for Q4_K)"}},
 		{"the same as JSON", "--to q4_k_m --dry-run --json " + odd, []string{`"type":"Q5_0"`, `"instead_of":"Q4_K"`}},
 		{"blocks that fit", "--to q4_k_m --dry-run " + model, []string{"!Fallback", "!Unweighed", "!(for "}},
-		{"a matrix of some weights", "--to q4_k_m --dry-run --imatrix " + matrix + " " + model, []string{"Unweighed:   2 weights that the importance matrix does not have: token_embd.weight and 1 more"}},
+		{"a matrix of some weights", "--to q4_k_m --dry-run --imatrix " + matrix + " " + model, []string{"Unweighed:   2 weights that the importance matrix does not have: output.weight and 1 more"}},
 		{"the same as JSON", "--to q4_k_m --dry-run --json --imatrix " + matrix + " " + model, []string{`"unweighed":true`}},
 		{"a budget with types that want a matrix", "--budget 3.5bpw --types iq2_xs,q4_k --dry-run --imatrix " + matrix + " " + model, []string{"IQ2_XS (2, ", "Q4_K (2, "}},
 	} {

@@ -24,12 +24,14 @@ func (s *session) printQuantized(c *conversion) {
 		before, after = wire.AddCap(before, e.Weights[i].Before), wire.AddCap(after, e.Weights[i].After)
 	}
 	s.fact("", "Quantized", fmt.Sprintf("%s, %s -> %s (%s)", plural(int64(len(e.Weights)), "weight"), formatBytes(before), formatBytes(after), e.Layout))
-	if c.opts.Sink != nil && len(e.Weights) > 0 {
-		s.fact("", "Types", typesOf(e.Weights))
+	weights := slices.Clone(e.Weights)
+	slices.SortStableFunc(weights, func(a, b convert.QuantizedWeight) int { return wire.Natural(a.Name, b.Name) })
+	if c.opts.Sink != nil && len(weights) > 0 {
+		s.fact("", "Types", typesOf(weights))
 	}
-	s.printChoices(e.Weights)
+	s.printChoices(weights)
 	if c.rehearsed {
-		s.printTypes(e.Weights)
+		s.printTypes(weights)
 	}
 	if n := int64(len(e.Kept)); n > 0 {
 		s.fact("", "Kept", matrices(n)+reasons(e.Kept))
@@ -56,21 +58,24 @@ func (s *session) printQuantized(c *conversion) {
 	if e.BreaksAgain != "" {
 		s.fact("", "Loads", fmt.Sprintf("not certain: transformers does not load its own folders of model_type %q in this format (%s)", tidy(e.Type, 64), e.BreaksAgain))
 	}
-	if !c.report || c.result == nil || len(e.Weights) == 0 {
-		return
+	if c.report && c.result != nil && len(weights) > 0 {
+		s.printErrors(weights, e.Lost())
 	}
+}
+
+// printErrors lists what was lost by weight and in all.
+func (s *session) printErrors(weights []convert.QuantizedWeight, all quant.Distortion) {
 	width := len("in all")
-	for i := range e.Weights {
-		width = min(max(width, columns(nameText(e.Weights[i].Name))), 48)
+	for i := range weights {
+		width = min(max(width, columns(nameText(weights[i].Name))), 48)
 	}
 	if s.columns > 0 {
 		width = max(min(width, s.columns-distanceWidth), len("in all"))
 	}
 	s.fact("", "Error", "by weight: mean, relative RMSE, largest, cosine, SNR in dB")
-	for i := range e.Weights {
-		s.distance(e.Weights[i].Name, width, &e.Weights[i].Lost)
+	for i := range weights {
+		s.distance(weights[i].Name, width, &weights[i].Lost)
 	}
-	all := e.Lost()
 	s.distance("in all", width, &all)
 }
 

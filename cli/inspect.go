@@ -74,6 +74,6 @@ func (c *inspectCmd) Run(ctx context.Context, s *session) error {
 	if c.Wire {
 		return s.dumpFiles(ctx, c.Paths)
 	}
-	opts := reportOptions{verify: c.Verify, usage: c.Usage, quant: c.options(), tokens: tokens, batch: batch}
+	opts := reportOptions{verify: c.Verify, usage: c.Usage, quant: c.options(), tokens: tokens, batch: batch, choice: true}
 	return j.each(ctx, &c.listedArgs, opts, "amn.inspect/1", s.printInspect)
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/memory"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -74,7 +75,7 @@ func (s *session) printMemory(r *report) {
 	}
 	weights := r.total.Bytes
 	if m.err != nil {
-		s.fact("", "Memory", fmt.Sprintf("%s of weights; of the cache nothing is known: %s", formatBytes(weights), flagged(m.err)))
+		s.fact("", "Memory", fmt.Sprintf("%s of weights; cache not computed: %s", formatBytes(weights), unknownCache(m.err)))
 		return
 	}
 	s.fact("", "Memory", fmt.Sprintf("%s of weights + %s of cache = %s", formatBytes(weights), formatBytes(m.cache.Bytes), formatBytes(wire.AddCap(weights, m.cache.Bytes))))
@@ -88,6 +89,11 @@ func (s *session) printMemory(r *report) {
 		layers += fmt.Sprintf(", %d of them with windows of %s", c.Sliding, formatCount(c.Window))
 	}
 	s.line("  %s tokens x %s x %s: %s", formatCount(m.tokens), plural(m.batch, "sequence"), c.Type, kept+", "+layers)
+}
+
+// unknownCache is why the cache is not computed, without the words of an error.
+func unknownCache(err error) string {
+	return strings.TrimPrefix(flagged(err), wire.ErrUnsupported.Error()+": ")
 }
 
 func jsonMemory(o *jsonObject, r *report) {
@@ -106,7 +112,7 @@ func jsonMemory(o *jsonObject, r *report) {
 		o.number("batch", m.batch)
 		o.number("weights", r.total.Bytes)
 		if m.err != nil {
-			o.field("unknown", flagged(m.err))
+			o.field("unknown", unknownCache(m.err))
 			return
 		}
 		o.number("cache", m.cache.Bytes)

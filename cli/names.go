@@ -33,38 +33,82 @@ type nameFlags struct {
 	Rename      []word `sep:"none" placeholder:"FROM=TO" help:"Rename. Each * in FROM matches any text, as short as possible, and the * in TO stand for the same texts in order. The first matching pattern is used; --dry-run prints both names. Repeatable."`
 }
 
-// names is what the flags say.
-func (f *nameFlags) names() (convert.Names, error) {
-	n := convert.Names{Select: f.Select, Strip: string(f.StripPrefix)}
+// askedGlobs are patterns of a flag, and which of them a name has fitted.
+type askedGlobs struct {
+	flag string
+	list globs
+	fits []bool
+}
+
+func (a *askedGlobs) match(name string) bool {
+	any := false
+	for i := range a.list {
+		if a.list[i : i+1].match(name) {
+			a.fits[i], any = true, true
+		}
+	}
+	return any
+}
+
+// all tries every name of a model, and the end of it below each path that may have been selected:
+// where the names were refused, not all of them have been tried.
+func (a *askedGlobs) all(m tensor.Model) {
+	for t := range m.Tensors() {
+		for name, more := t.Name, true; more; _, name, more = strings.Cut(name, ".") {
+			a.match(name)
+		}
+	}
+}
+
+// unused names a pattern that fitted no name: it is misspelt.
+func (a *askedGlobs) unused() error {
+	if i := slices.Index(a.fits, false); i >= 0 {
+		return usage{fmt.Sprintf("%s: no tensor has a name that fits %q", a.flag, a.list[i])}
+	}
+	return nil
+}
+
+// names is what the flags say, and the patterns of them of which each must fit a name.
+func (f *nameFlags) names() (n convert.Names, asked []*askedGlobs, err error) {
+	n = convert.Names{Select: f.Select, Strip: string(f.StripPrefix)}
 	for _, g := range []struct {
 		flag  string
 		list  globs
 		match *func(string) bool
 	}{{"--keep", f.Keep, &n.Keep}, {"--drop", f.Drop, &n.Drop}} {
 		if g.list.check() != nil {
-			return n, fmt.Errorf("%s: * is any text, ? one character, [a-z] one of a range", g.flag)
+			return n, nil, fmt.Errorf("%s: * is any text, ? one character, [a-z] one of a range", g.flag)
 		}
 		if len(g.list) > 0 {
-			*g.match = g.list.match
+			a := &askedGlobs{g.flag, g.list, make([]bool, len(g.list))}
+			asked, *g.match = append(asked, a), a.match
 		}
 	}
 	for _, text := range f.Rename {
 		r, err := convert.ParseRenaming(string(text))
 		if err != nil {
-			return n, fmt.Errorf("--rename: %w", err)
+			return n, nil, fmt.Errorf("--rename: %w", err)
 		}
 		n.Rename = append(n.Rename, r)
 	}
-	return n, nil
+	return n, asked, nil
 }
 
 // take gives the model the names that were asked for.
 func (f *nameFlags) take(b *limits.Budget, w *written) error {
-	n, err := f.names()
+	n, asked, err := f.names()
 	if err != nil || n.IsZero() {
 		return err
 	}
 	m, err := n.Model(b, w.model)
+	for _, a := range asked {
+		if err != nil {
+			a.all(w.model)
+		}
+		if err := a.unused(); err != nil {
+			return err
+		}
+	}
 	if err != nil {
 		return err
 	}

@@ -63,7 +63,10 @@ func TestTensorsAreChosenAndRenamed(t *testing.T) {
 		{"whole.pt --tensors-only --strip-prefix x.", 2, "no name begins with"},
 		{"whole.pt --tensors-only --rename x*=y", 2, "no name fits"},
 		{"whole.pt --tensors-only --strip-prefix 0.weight", 2, "would have no name"},
-		{"whole.pt --tensors-only --keep x", 2, "no tensor is left"},
+		{"whole.pt --tensors-only --keep x", 2, `--keep: no tensor has a name that fits "x"`},
+		{"whole.pt --tensors-only --keep * --drop *", 2, "no tensor is left"},
+		{"whole.pt --tensors-only --drop 0.weight --drop nothing*", 2, `--drop: no tensor has a name that fits "nothing*"`},
+		{"ema.pt --tensors-only --select ema --keep 0.* --keep ema.0.*", 2, `--keep: no tensor has a name that fits "ema.0.*"`},
 		{"whole.pt --rename x", 2, "is not FROM=TO"},
 		{"whole.pt --rename x=*", 2, "more * after"},
 		{"whole.pt --drop [", 2, "--drop"},
@@ -139,7 +142,7 @@ func TestMemoryIsStated(t *testing.T) {
 	}
 	r = amn(t, nil, "inspect", "--json", "--context", "1024", filepath.Join(dir, "model.safetensors"))
 	valid(t, "inspect", r.out)
-	if r.code != 0 || !strings.Contains(r.out, `"unknown":"not supported: there is no config.json beside it"`) {
+	if r.code != 0 || !strings.Contains(r.out, `"unknown":"no config.json beside the weights`) {
 		t.Errorf("exit %d, %s%s", r.code, r.out, r.err)
 	}
 	for _, args := range [][]string{{"--context", "0"}, {"--context", "x"}, {"--context", "1", "--batch", "-1"}} {

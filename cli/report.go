@@ -36,6 +36,7 @@ type reportOptions struct {
 	finite        bool           // numbers are looked at too
 	tokens, batch int64          // of which the memory is asked
 	quant         *quant.Options // bind quantized weights, if not nil
+	choice        bool           // of a folder of several models, say which one is meant
 
 	judge   func(*limits.Budget, *report) error
 	exclude func(name string) bool // of a folder

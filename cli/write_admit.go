@@ -68,9 +68,33 @@ func (c *conversion) fitted() error {
 			if !c.anyTensor(globs{p}.match) {
 				return usage{fmt.Sprintf("%s: no tensor has a name that fits %q", list.flag, p)}
 			}
+			if list.flag == "--include" {
+				if err := c.includes(p); err != nil {
+					return err
+				}
+			}
 		}
 	}
 	return nil
+}
+
+// includes refuses a pattern that chooses nothing: what fits it is no matrix, or is left alone for
+// a reason that choosing it does not remove.
+func (c *conversion) includes(p word) error {
+	q, is := c.plan.Quantized, globs{p}.match
+	if q == nil || slices.ContainsFunc(q.Weights, func(w convert.QuantizedWeight) bool { return is(w.Name) }) {
+		return nil
+	}
+	name, why := "", "no matrix of a linear module"
+	for t := range c.model.Tensors() {
+		if name == "" && is(t.Name) {
+			name = t.Name
+		}
+	}
+	if at := slices.IndexFunc(q.Kept, func(k convert.KeptMatrix) bool { return is(k.Name) }); at >= 0 {
+		name, why = q.Kept[at].Name, q.Kept[at].Why
+	}
+	return usage{fmt.Sprintf("--include: nothing that fits %q can be quantized: %s (%s)", p, nameText(name), why)}
 }
 
 func (c *conversion) anyTensor(is func(name string) bool) bool {

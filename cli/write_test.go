@@ -237,6 +237,10 @@ func TestAFolderOfSeveralModels(t *testing.T) {
 	if r.code != 0 || !strings.Contains(r.out, `Chosen:      "model.safetensors" is the model, as transformers reads the folder; left alone: "adapter_model.safetensors"`) {
 		t.Errorf("exit %d: %s%s", r.code, r.out, r.err)
 	}
+	r = amn(t, nil, "inspect", "base")
+	if r.code != 0 || !strings.Contains(r.err, `left alone: "adapter_model.safetensors"`) || !strings.Contains(r.err, "--weights FILE chooses another") {
+		t.Errorf("exit %d: %s%s", r.code, r.out, r.err)
+	}
 	r = amn(t, nil, "remember", "--copy", "--json", "--weights", "adapter_model.safetensors", "-o", "two", "base")
 	if r.code != 0 || strings.Contains(r.out, `"chosen"`) {
 		t.Errorf("exit %d: %s%s", r.code, r.out, r.err)

@@ -96,7 +96,7 @@ func Of(b *limits.Budget, files fs.FS, context, batch int64) (Cache, error) {
 		return Cache{}, err
 	}
 	if !root.There {
-		return Cache{}, wire.ErrUnsupported.With("there is no config.json beside it")
+		return Cache{}, wire.ErrUnsupported.With("no config.json beside the weights says the layers, heads and type of the model")
 	}
 	model := root
 	if text := root.Get("text_config"); text.Kind == strictjson.Object && !root.Get("num_hidden_layers").There {
@@ -105,7 +105,7 @@ func Of(b *limits.Budget, files fs.FS, context, batch int64) (Cache, error) {
 	name := model.Get("model_type").String()
 	kind, known := types[name]
 	if !known {
-		return Cache{}, wire.ErrUnsupported.With("model type %s is none whose cache is known here", wire.Quote(name))
+		return Cache{}, wire.ErrUnsupported.With("config.json has model_type %s, whose cache is not in the table of amn", wire.Quote(name))
 	}
 	r := &reader{c: model, sized: sized[name]}
 	out := Cache{Layers: r.need("num_hidden_layers")}
