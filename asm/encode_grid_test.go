@@ -1,6 +1,7 @@
 package asm
 
 import (
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -11,6 +12,9 @@ import (
 // Neighbours are the points at so many least distances, the nearest first and equal ones in the
 // grid's order, however many encoders build the lists at once.
 func TestNeighboursOfGrids(t *testing.T) {
+	if os.Getenv("LEVELS") != "" {
+		t.Skip("what builds the lists is no kernel of a level, and takes a minute where each instruction is emulated")
+	}
 	grid := func(elems, bits, levels, shells int, points func(func([8]uint8))) func(t *testing.T) {
 		return func(t *testing.T) {
 			t.Parallel()
