@@ -117,9 +117,15 @@ func (s *session) printTypes(weights []convert.QuantizedWeight) {
 	if len(weights) == 0 {
 		return
 	}
-	width := len("weight")
+	width, shape, kind, before, after := len("weight"), 0, 0, 0, 0
 	for i := range weights {
-		width = min(max(width, columns(nameText(weights[i].Name))), 48)
+		w := &weights[i]
+		width = min(max(width, columns(nameText(w.Name))), 48)
+		shape, kind = max(shape, len(formatShape(w.Shape))), max(kind, len(w.Type.String()))
+		before, after = max(before, len(formatBytes(w.Before))), max(after, len(formatBytes(w.After)))
+	}
+	if s.columns > 0 { // names give way to numbers
+		width = max(min(width, s.columns-len("    "+"  "+"  "+" -> ")-shape-kind-before-after), len("blk.0.weight"))
 	}
 	s.fact("", "Plan", "by weight: shape, type, bytes now and then")
 	for i := range weights {
@@ -128,7 +134,7 @@ func (s *session) printTypes(weights []convert.QuantizedWeight) {
 		if w.Instead != tensor.Unknown {
 			instead = fmt.Sprintf(" (for %v)", w.Instead)
 		}
-		s.line("  %s  %-14s %-7v %9s -> %s%s", pad(cutName(nameText(w.Name), width), width), formatShape(w.Shape), w.Type, formatBytes(w.Before), formatBytes(w.After), instead)
+		s.line("  %s  %-*s  %-*v  %*s -> %s%s", pad(cutName(nameText(w.Name), width), width), shape, formatShape(w.Shape), kind, w.Type, before, formatBytes(w.Before), formatBytes(w.After), instead)
 	}
 }
 

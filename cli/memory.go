@@ -7,6 +7,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/memory"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/gguf"
 )
 
 // sizes are the tokens and the sequences that memory is asked for, 0 where it is not.
@@ -30,12 +31,16 @@ type memoryUse struct {
 	err           error
 }
 
-// remembers asks the configuration for the cache.
+// remembers asks the configuration, or the keys of a GGUF file, for the cache.
 func (r *report) remembers(b *limits.Budget, tokens, batch int64) {
 	if tokens == 0 {
 		return
 	}
 	r.memory = &memoryUse{tokens: tokens, batch: batch}
+	if r.model.Format() == gguf.Format {
+		r.memory.cache, r.memory.err = memory.OfGGUF(b, r.model.Meta(), tokens, batch)
+		return
+	}
 	r.memory.cache, r.memory.err = memory.Of(b, r.model.Configs(), tokens, batch)
 }
 

@@ -141,8 +141,11 @@ func (s *session) printRenamed(c *conversion) {
 	slices.SortStableFunc(list, func(a, b [2]string) int { return wire.Natural(a[0], b[0]) })
 	for _, r := range list {
 		from, to := nameText(r[0]), nameText(r[1])
-		if s.columns > 0 {
-			half := max((s.columns-6)/2, minLast)
+		if half := (s.columns - 6) / 2; s.columns > 0 && half < minLast { // a line for each
+			s.line("  %s", cutName(from, s.columns-2))
+			s.line("    -> %s", cutName(to, s.columns-7))
+			continue
+		} else if s.columns > 0 {
 			from, to = cutName(from, half), cutName(to, half)
 		}
 		s.line("  %s -> %s", from, to)

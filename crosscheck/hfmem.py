@@ -12,7 +12,10 @@ import sys
 
 sys.path = [p for p in sys.path if pathlib.Path(p).resolve() != pathlib.Path(__file__).resolve().parent]  # of safetensors.py
 
+import gguf  # noqa: E402
 import hf_mem  # noqa: E402
+import numpy  # noqa: E402
+from hf_mem.gguf import parse_gguf_metadata  # noqa: E402
 from hf_mem.safetensors.kv_cache import compute_safetensors_kv_cache_size, resolve_kv_cache_dtype  # noqa: E402
 from hf_mem.safetensors.metadata import parse_safetensors_metadata  # noqa: E402
 from transformers import AutoConfig  # noqa: E402
@@ -50,5 +53,32 @@ for name in TYPES:
             if got.get(key) != value:
                 differences += 1
                 print(f"{name}, {context} x {batch}: {key} {got}, hf-mem {value}", file=sys.stderr)
+
+# GGUF: the size of a head is only what hf-mem divides, so no file states another.
+SHAPES = {"llama": (32, 4096, 32, 8), "qwen2": (28, 3584, 28, 4), "qwen3moe": (48, 2048, 32, 4), "gpt2": (12, 768, 12, 12), "starcoder2": (30, 3072, 24, 2)}
+for name, (layers, width, heads, shared) in SHAPES.items():
+    path = WORK / f"{name}.gguf"
+    w = gguf.GGUFWriter(path, name)
+    w.add_block_count(layers)
+    w.add_embedding_length(width)
+    w.add_head_count(heads)
+    w.add_head_count_kv(shared)
+    w.add_context_length(4096)
+    w.add_tensor("token_embd.weight", numpy.zeros((4, 32), numpy.float32))
+    w.add_tensor("output_norm.weight", numpy.zeros(32, numpy.float16))
+    w.write_header_to_file()
+    w.write_kv_data_to_file()
+    w.write_tensors_to_file()
+    w.close()
+    for context, batch in ((8192, 4), (131072, 1), (1, 33)):
+        run = subprocess.run([AMN, "inspect", "--json", "--context", str(context), "--batch", str(batch), str(path)], capture_output=True, text=True)
+        got = json.loads(run.stdout)["memory"]
+        said = parse_gguf_metadata(path.read_bytes(), experimental=True, max_model_len=context, batch_size=batch)
+        want = {"weights": said.bytes_count, "cache": said.kv_cache.cache_size}
+        files, elements = files + 1, elements + want["cache"] // 2
+        for key, value in want.items():
+            if got.get(key) != value:
+                differences += 1
+                print(f"{name}.gguf, {context} x {batch}: {key} {got}, hf-mem {value}", file=sys.stderr)
 
 print(json.dumps({"files": files, "tensors": files, "elements": elements, "differences": differences, "versions": f"hf-mem {hf_mem.__version__ if hasattr(hf_mem, '__version__') else '0.5.6'}"}))

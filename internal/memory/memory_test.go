@@ -1,6 +1,7 @@
 package memory_test
 
 import (
+	"maps"
 	"testing"
 	"testing/fstest"
 
@@ -50,6 +51,45 @@ func TestCachesOfModels(t *testing.T) {
 				files["config.json"] = &fstest.MapFile{Data: []byte(c.config)}
 			}
 			got, err := memory.Of(limitstest.Open(t, limits.Policy{}), files, c.context, c.batch)
+			if wire.ClassOf(err) != c.class || got.Bytes != c.want {
+				t.Errorf("%d bytes, want %d; %v, want %v", got.Bytes, c.want, err, c.class)
+			}
+		})
+	}
+}
+
+// A GGUF file says it in its own keys; crosscheck/hfmem.py compares the figures with hf-mem's.
+func TestCachesOfGGUF(t *testing.T) {
+	llama := map[string]any{"general.architecture": "llama", "llama.block_count": uint32(32), "llama.embedding_length": uint32(4096),
+		"llama.attention.head_count": uint32(32), "llama.attention.head_count_kv": uint32(8)}
+	with := func(pairs ...any) map[string]any {
+		m := maps.Clone(llama)
+		for i := 0; i < len(pairs); i += 2 {
+			m[pairs[i].(string)] = pairs[i+1]
+		}
+		return m
+	}
+	for _, c := range []struct {
+		name  string
+		keys  map[string]any
+		want  int64
+		class wire.Class
+	}{
+		{"Llama 3 8B", llama, 1 << 30, wire.OK},
+		{"heads of their own size", with("llama.attention.key_length", uint64(64), "llama.attention.value_length", uint32(64)), 1 << 29, wire.OK},
+		{"heads that share nothing", with("llama.attention.head_count_kv", uint32(32)), 4 << 30, wire.OK},
+		{"a number for each layer", with("llama.attention.head_count_kv", []uint32{8, 8}), 0, wire.Unsupported},
+		{"values of another size", with("llama.attention.value_length", uint32(64)), 0, wire.Unsupported},
+		{"windows", with("llama.attention.sliding_window", uint32(4096)), 0, wire.Unsupported},
+		{"another architecture", with("general.architecture", "mamba"), 0, wire.Unsupported},
+		{"no architecture", map[string]any{}, 0, wire.Unsupported},
+		{"no layers", with("llama.block_count", uint32(0)), 0, wire.Unsupported},
+		{"too many layers", with("llama.block_count", uint64(1<<62)), 0, wire.Malformed},
+		{"negative heads", with("llama.attention.head_count", int32(-4)), 0, wire.Unsupported},
+		{"more than 64 bits", with("llama.attention.head_count_kv", uint64(1<<62)), 0, wire.Malformed},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := memory.OfGGUF(limitstest.Open(t, limits.Policy{}), maps.All(c.keys), 8192, 1)
 			if wire.ClassOf(err) != c.class || got.Bytes != c.want {
 				t.Errorf("%d bytes, want %d; %v, want %v", got.Bytes, c.want, err, c.class)
 			}

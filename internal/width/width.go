@@ -73,7 +73,12 @@ func Middle(s string, n int) string {
 		return s
 	}
 	head := Cut(s, min(n, max(n/2, 1))) // with its ellipsis
-	left, tail := n-Of(head), len(s)
+	return head + end(s, n-Of(head))
+}
+
+// end is the last n columns of a text.
+func end(s string, n int) string {
+	left, tail := n, len(s)
 	for at := len(s); at > 0 && left >= 0; {
 		r, size := utf8.DecodeLastRuneInString(s[:at])
 		at -= size
@@ -81,16 +86,20 @@ func Middle(s string, n int) string {
 			tail = at
 		}
 	}
-	return head + s[tail:]
+	return s[tail:]
 }
 
+// leastEnd is the least of a name's end that tells names of a layer apart.
+const leastEnd = 12
+
 // Name cuts a tensor's name to n columns and keeps what tells it from others: all
-// from the number of its layer on, or else of its expert, if that fits; what a name
-// begins with is the same in most.
+// from the number of its layer on, or else of its expert, if that fits, or else that
+// number and the end; what a name begins with is the same in most.
 func Name(s string, n int) string {
 	if len(s) <= n || Of(s) <= n {
 		return s
 	}
+	layer := ""
 	for at := 0; at < len(s); at++ {
 		k := digits(s[at:])
 		if k == 0 || at > 0 && s[at-1] != '.' || at+k < len(s) && s[at+k] != '.' {
@@ -99,7 +108,13 @@ func Name(s string, n int) string {
 		if room := n - Of(s[at:]); room > 0 {
 			return Cut(s[:at], room) + s[at:] // with an ellipsis, or all of it
 		}
+		if layer == "" {
+			layer = "…" + s[at:at+k] + "…"
+		}
 		at += k
+	}
+	if room := n - Of(layer); layer != "" && room >= leastEnd {
+		return layer + end(s, room)
 	}
 	return Middle(s, n)
 }

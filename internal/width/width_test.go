@@ -59,7 +59,9 @@ func TestNamesAreCutBeforeTheirLayer(t *testing.T) {
 		{"model.layers.10.mlp.up_proj.weight", 40, "model.layers.10.mlp.up_proj.weight"},
 		{"model.layers.10.mlp.up_proj.weight", 30, "model.la…10.mlp.up_proj.weight"},
 		{"model.layers.10.mlp.up_proj.weight", 22, "…10.mlp.up_proj.weight"},
-		{"model.layers.10.mlp.up_proj.weight", 20, "model.lay…roj.weight"},
+		{"model.layers.10.mlp.up_proj.weight", 20, "…10…p.up_proj.weight"},
+		{"model.layers.10.mlp.up_proj.weight", 16, "…10…_proj.weight"},
+		{"model.layers.10.mlp.up_proj.weight", 15, "model.…j.weight"},
 		{"model.layers.10.mlp.experts.127.w1.weight", 20, "model.…127.w1.weight"},
 		{"10.a.b", 4, "1….b"}, {"a.10.b", 5, "…10.b"}, {"v10.layer2x.weight", 9, "v10…eight"}, {"日.10", 4, "…10"},
 	} {
