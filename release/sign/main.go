@@ -2,9 +2,10 @@
 //
 //	go run ./release/sign --key key.pem dist
 //
-// It writes SHA256SUMS.sig, which `cosign verify-blob --key` and openssl take, and the
-// provenance in an envelope of DSSE, which `cosign verify-blob-attestation` takes. With
-// --verify and a public key it checks both, and every file against its sum.
+// It writes SHA256SUMS.sig, which openssl takes, the provenance in an envelope of DSSE, and
+// both again as bundles of Sigstore, which `cosign verify-blob` and `verify-blob-attestation`
+// take with --key. With --verify and a public key it checks all of them, and every file
+// against its sum.
 package main
 
 import (
@@ -78,10 +79,23 @@ func sign(keyFile, dist string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dist, "provenance.dsse.json"), envelope, 0o644); err != nil {
+	files := map[string][]byte{"provenance.dsse.json": envelope, "SHA256SUMS.sig": []byte(base64.StdEncoding.EncodeToString(sig))}
+	if files[sumsBundle], err = bundle(key.Public(), messageSignature(sums, sig)); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dist, "SHA256SUMS.sig"), []byte(base64.StdEncoding.EncodeToString(sig)), 0o644)
+	inside, err := dsseEnvelope(envelope)
+	if err != nil {
+		return err
+	}
+	if files[provenanceBundle], err = bundle(key.Public(), inside); err != nil {
+		return err
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dist, name), text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // check is what a receiver does.
@@ -119,6 +133,9 @@ func check(keyFile, dist string) error {
 	}
 	if statement, err := provenance(dist); err != nil || !bytes.Equal(inside, statement) {
 		return fmt.Errorf("the signed provenance is another one: %w", err)
+	}
+	if err := bundled(dist, key, sums, sig, envelope); err != nil {
+		return err
 	}
 	return whole(dist, sums)
 }

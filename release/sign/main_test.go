@@ -39,7 +39,7 @@ func TestWhatIsSignedIsCheckedAndWhatIsChangedIsNot(t *testing.T) {
 				t.Fatal(err)
 			}
 			// The place in the envelope is in its payload: a key's identifier is a hint.
-			for file, at := range map[string]int{"a_provenance.json": 9, "SHA256SUMS": 9, "SHA256SUMS.sig": 9, "provenance.dsse.json": 70} {
+			for file, at := range map[string]int{"a_provenance.json": 9, "SHA256SUMS": 9, "SHA256SUMS.sig": 9, "provenance.dsse.json": 70, sumsBundle: 20, provenanceBundle: 70} {
 				path := filepath.Join(dist, file)
 				text, err := os.ReadFile(path)
 				if err != nil {
