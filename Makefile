@@ -70,6 +70,8 @@ MUST_HAVE ?= $(call has,avx2,avx2)$(call has,avx512vbmi,avx512)
 
 FUZZ  ?= FuzzNPY
 TIME  ?= 60s
+RUNS  ?= 300
+ONLY  ?=
 OUT   ?= corpus-out
 BENCH ?= .
 ENTRY ?= .
@@ -83,7 +85,7 @@ FOUND ?= differential-out
 LEDGER ?=
 
 .PHONY: vuln-offline search api apidiff vuln deadcode systems emulated qemu neon avx512 must-have check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
-	skips bench bench-kernels bench-encode bench-quantize bench-peers bench-gate bench-requests bench-merge bench-hostile bench-convert nested site web all-targets release release-check python wheels wheels-check memory golden crosscheck watch differential corpus recipe cover cover-corpus
+	skips bench bench-kernels bench-encode bench-quantize bench-peers bench-gate bench-requests bench-merge bench-hostile bench-convert nested site web all-targets release release-check python wheels wheels-check memory golden crosscheck watch differential corpus recipe cover cover-corpus libfuzzer-check
 
 check: fmt vet lint test purego gen-check cross
 
@@ -195,6 +197,9 @@ search: ## tests that try a part of the possible in go test, as far as they can
 
 fuzz-all: ## every target by time, one after the other
 	@for row in $(FUZZ_COUNTS); do $(MAKE) --no-print-directory fuzz FUZZ=$${row%=*} || exit 1; done
+
+libfuzzer-check: ## OSS-Fuzz's targets, built with clang and run on their seeds and RUNS inputs more: make libfuzzer-check ONLY=FuzzZip
+	@RUNS=$(RUNS) fuzz/ossfuzz/check.sh $(ONLY)
 
 bench: ## one core, so that figures compare; BENCH=Pattern for some
 	$(GO) test ./... -run '^$$' -bench '$(BENCH)' -benchmem -cpu 1 -count 5

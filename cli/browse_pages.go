@@ -155,8 +155,12 @@ func (v *viewer) facts(i *tensor.Info) []browse.Line {
 	return lines
 }
 
-// firstCount is how many numbers a page begins with.
-const firstCount = 48
+// firstCount is how many numbers a page begins with, and perLine how many stand in a line:
+// those of float32 fit in 60 columns.
+const (
+	firstCount = 48
+	perLine    = 4
+)
 
 // firstNumbers reads the first numbers of a tensor, as they are stored.
 func firstNumbers(b *limits.Budget, m tensor.Model, i tensor.Info) ([]string, error) {
@@ -181,9 +185,9 @@ func firstNumbers(b *limits.Budget, m tensor.Model, i tensor.Info) ([]string, er
 	values, tile := make([]number.Value, n), make([]float32, firstCount+int(g.Elems))
 	load(values, p, tile)
 	var text []string
-	for at := 0; at < len(values); at += 6 {
+	for at := 0; at < len(values); at += perLine {
 		line := ""
-		for _, x := range values[at:min(at+6, len(values))] {
+		for _, x := range values[at:min(at+perLine, len(values))] {
 			line += padLeft(x.Text(nil), 13) + " "
 		}
 		text = append(text, strings.TrimRight(line, " "))
