@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import shutil
 import zipfile
 
 import pytest
@@ -101,9 +102,65 @@ def test_wrong_use_is_a_value_error(demo):
 def test_a_path_is_never_a_flag_or_standard_input(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("-", "--help", "-r"):
-        with pytest.raises(Exception) as e:
+        with pytest.raises(FileNotFoundError):
             anamnesis.inspect(name)
-        assert "no such file" in str(e.value)
+        assert "no such file" in str(anamnesis.scan(name).files[0].error)
+
+
+def test_what_the_system_refuses_is_its_own_error(demo, tmp_path):
+    for f in (anamnesis.inspect, anamnesis.verify, anamnesis.open, anamnesis.load_file, anamnesis.load_checkpoint, anamnesis.remember):
+        with pytest.raises(FileNotFoundError):
+            f(tmp_path / "none.safetensors")
+    with pytest.raises(FileNotFoundError):
+        anamnesis.convert(tmp_path / "none.pt", to="safetensors")
+    with pytest.raises(TypeError):
+        anamnesis.inspect(5)
+
+
+def test_a_folder_with_other_files_is_accepted(demo, tmp_path):
+    """What holds no model is skipped, as the program does; a folder of nothing else is not accepted."""
+    shutil.copy(demo / "checkpoint.pt", tmp_path / "model.pt")
+    (tmp_path / "README.md").write_text("# A model\n")
+    verdict = anamnesis.scan(tmp_path)
+    assert verdict and sorted(f.skipped for f in verdict.files) == ["", "a text"]
+    assert "skipped" in verdict._repr_html_()
+    os.remove(tmp_path / "model.pt")
+    verdict = anamnesis.scan(tmp_path)
+    assert not verdict and verdict.files[0].ok and isinstance(verdict.error, anamnesis.Unsupported)
+    with pytest.raises(anamnesis.Unsupported):
+        verdict.raise_refused()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the program of this test is a shell's script")
+def test_a_program_that_was_ended_has_accepted_nothing(demo, tmp_path, monkeypatch):
+    """It may have told of some files before: the others were not looked at."""
+    program = tmp_path / "amn"
+    program.write_text(f'#!/bin/sh\n"{anamnesis.binary()}" "$@" && kill -9 $$\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("ANAMNESIS_AMN", str(program))
+    verdict = anamnesis.scan(demo / "checkpoint.pt")
+    assert verdict.files[0].ok and not verdict and isinstance(verdict.error, anamnesis.Failed)
+    for f in (anamnesis.inspect, anamnesis.verify):
+        with pytest.raises(anamnesis.Failed):
+            f(demo / "checkpoint.pt")
+
+
+def test_paths_may_be_written_in_any_way(demo, tmp_path, monkeypatch):
+    from anamnesis.numpy import load_file
+
+    shutil.copytree(demo / "sharded", tmp_path / "sharded")
+    for name in ("checkpoint.pt", "model.safetensors", "weights.npz"):
+        shutil.copy(demo / name, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    for path in ("checkpoint.pt", "./checkpoint.pt", "sharded/../checkpoint.pt"):
+        assert len(anamnesis.load_checkpoint(path, framework="numpy")) == 24
+    for path in ("model.safetensors", ".//model.safetensors", "weights.npz", "sharded", "sharded/", "./sharded//", "sharded/model.safetensors.index.json"):
+        assert load_file(path), path
+        with anamnesis.open(path, "numpy") as m:
+            assert m.load(), path
+    monkeypatch.chdir(tmp_path / "sharded")
+    for path in (".", "model.safetensors.index.json", "../sharded"):
+        assert len(load_file(path)) == 24
 
 
 def test_a_notebook_shows_text_of_a_file_as_text(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import json
 import os
@@ -67,8 +68,29 @@ def _place(path: str | os.PathLike[str]) -> str:
     return "./-" if text == "-" else text
 
 
+def readable(path: str | os.PathLike[str]) -> None:
+    """Raise FileNotFoundError or PermissionError where the system knows a path as such."""
+    text = _place(path)
+    if "://" in text:
+        return  # the name of a model in a store
+    os.stat(text)
+    if not os.access(text, os.R_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), text)
+
+
 def run(command: str, flags: Iterable[str], paths: Iterable[str | os.PathLike[str]], schema: str) -> list[dict[str, Any]]:
-    """Run a command and return the objects that it prints; what has none raises."""
+    """Run a command and return the objects that it prints; a failure that none of them tells is raised."""
+    objects, error = answers(command, flags, paths, schema)
+    if error is not None:
+        raise error
+    return objects
+
+
+def answers(command: str, flags: Iterable[str], paths: Iterable[str | os.PathLike[str]], schema: str) -> tuple[list[dict[str, Any]], Exception | None]:
+    """The objects that a command prints, and how it failed where none of them says so.
+
+    A program that was killed has told of some files only: its exit code decides.
+    """
     argv = [binary(), *command.split(), "--json", "--quiet", *flags]
     places = [_place(p) for p in paths]
     if places:
@@ -84,6 +106,7 @@ def run(command: str, flags: Iterable[str], paths: Iterable[str | os.PathLike[st
     for o in objects:
         if o.get("schema") != schema:
             raise _errors.Failed(f"the program answers in {o.get('schema')!r}, not in {schema!r}: it is of another version")
-    if not objects:
-        raise _errors.of_exit(done.returncode, said.removeprefix("amn: ") if sys.version_info >= (3, 9) else said)
-    return objects
+    told = {int(o.get("exit", 0)) for o in objects}
+    if objects and (done.returncode == 0 or done.returncode in told):
+        return objects, None
+    return objects, _errors.of_exit(done.returncode, said.rpartition("amn: ")[2])

@@ -51,5 +51,6 @@ def report(r: Report) -> str:
 
 def scan(s: Scan) -> str:
     """A scan as a notebook shows it."""
-    rows = [("accepted" if f.ok else "refused", f.path, f.format, "" if f.error is None else f.error) for f in s.files]
-    return _table(("verdict", "file", "format", "why"), rows)
+    rows = [("skipped" if f.skipped else "accepted" if f.ok else "refused", f.path, f.format, f.skipped or ("" if f.error is None else f.error)) for f in s.files]
+    failed = "" if s.error is None else f"<p><b>refused</b>: {_clean(s.error)}</p>"
+    return failed + _table(("verdict", "file", "format", "why"), rows)

@@ -23,8 +23,8 @@ def _mark(info: os.stat_result) -> tuple[int, int, int, int]:
 
 
 def _marks(path: str) -> dict[str, tuple[int, int, int, int]]:
-    """The marks of a file, or of those in a folder and of those beside an index."""
-    folder = path if os.path.isdir(path) else os.path.dirname(path) or "."
+    """The marks of a file, or of those in a folder and of those beside an index, by whole paths."""
+    folder = os.path.abspath(path if os.path.isdir(path) else os.path.dirname(path))
     out = {}
     try:
         with os.scandir(folder) as entries:
@@ -44,7 +44,7 @@ class _File:
     def __init__(self, path: str, marks: dict[str, tuple[int, int, int, int]]) -> None:
         with builtins.open(path, "rb", buffering=0) as f:
             info = os.fstat(f.fileno())
-            if marks.get(path) != _mark(info):
+            if marks.get(os.path.abspath(path)) != _mark(info):
                 raise _errors.Failed(f"{path} changed while it was opened")
             self.size = info.st_size
             self.map = mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_COPY) if self.size else None

@@ -6,7 +6,7 @@ import os
 from typing import Any, Iterable, Union
 
 from . import _errors, _report
-from ._binary import run
+from ._binary import answers, readable, run
 from ._report import Report, Scan, Scanned, Written
 
 Path = Union[str, "os.PathLike[str]"]
@@ -51,6 +51,7 @@ def inspect(path: Path, **flags: Any) -> Report:
     Flags of ``amn inspect`` are keywords: verify=True, limits="strict", to="f32",
     max_total="64MiB", timeout="5s".
     """
+    readable(path)
     return _only(_reports("inspect", [path], flags), path)
 
 
@@ -61,17 +62,22 @@ def inspect_all(*paths: Path, **flags: Any) -> list[Report]:
 
 def verify(path: Path, **flags: Any) -> Report:
     """Read all that a file holds, and check what can be checked; raises Refused."""
+    readable(path)
     return _only(_reports("verify", [path], flags), path)
 
 
 def scan(*paths: Path, **flags: Any) -> Scan:
     """Judge files and folders: is it safe to load them? True if all were accepted."""
-    return Scan(tuple(_scanned(o) for o in run("scan", options(flags), paths, "amn.scan/1")))
+    objects, error = answers("scan", options(flags), paths, "amn.scan/1")
+    if error is not None and (not objects or isinstance(error, ValueError)):
+        raise error
+    return Scan(tuple(_scanned(o) for o in objects), error)
 
 
 def _scanned(o: dict[str, Any]) -> Scanned:
     path = _report._text(o, "path")
-    error = _errors.of_object(o, path)
+    skipped = _report._text(o, "skipped")
+    error = None if skipped else _errors.of_object(o, path)
     pickles = o.get("pickles", ())
     return Scanned(
         path=path,
@@ -81,12 +87,14 @@ def _scanned(o: dict[str, Any]) -> Scanned:
         weights_only=o.get("weights_only"),
         findings=tuple(_report.finding(f) for f in o.get("findings", ())),
         globals=tuple((f"{_report._text(g, 'module')}.{_report._text(g, 'name')}", g["status"]) for p in pickles for g in p.get("globals", ())),
+        skipped=skipped,
         error=error,
         raw=o,
     )
 
 
 def _write(command: str, path: Path, output: Path | None, given: dict[str, Any]) -> Written:
+    readable(path)
     if output is not None:
         given = {**given, "output": os.fspath(output)}
     objects = run(command, options(given), [path], f"amn.{command}/1")

@@ -134,19 +134,21 @@ class Scanned:
     weights_only: bool | None  #: what PyTorch's restricted loader would say
     findings: tuple[Finding, ...] = ()
     globals: tuple[tuple[str, str], ...] = ()  #: (name, status) of each global that a pickle names
+    skipped: str = ""  #: what a file is that holds no model and was not judged: a text, a picture
     error: Exception | None = None
     raw: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
 class Scan:
-    """The verdict about files; true if all were accepted."""
+    """The verdict about files; true if some were judged and all of those accepted."""
 
     files: tuple[Scanned, ...]
+    error: Exception | None = None  #: why the scan as a whole failed: nothing was judged, the program was ended
 
     @property
     def ok(self) -> bool:
-        return bool(self.files) and all(f.ok for f in self.files)
+        return self.error is None and any(not f.skipped for f in self.files) and all(f.ok for f in self.files)
 
     def __bool__(self) -> bool:
         return self.ok
@@ -156,6 +158,8 @@ class Scan:
         for f in self.files:
             if f.error is not None:
                 raise f.error
+        if self.error is not None:
+            raise self.error
 
     def _repr_html_(self) -> str:
         return _html.scan(self)
