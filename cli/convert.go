@@ -111,7 +111,7 @@ func (c *convertCmd) target() (*convertTarget, error) {
 		known = append(known, t.names[0])
 	}
 	if c.To == "" {
-		return nil, fmt.Errorf("--to: say what to write: %s", strings.Join(known, ", "))
+		return nil, fmt.Errorf("--to: say what to write: %s; or --cast TYPE", strings.Join(known, ", "))
 	}
 	return nil, fmt.Errorf("--to: %q is none of %s%s", c.To, strings.Join(known, ", "), didYouMean(c.To, known))
 }
@@ -225,7 +225,7 @@ func (c *convertCmd) admitType(w *written) error {
 
 // prepare makes of the source what the target knows it as.
 func (c *convertCmd) prepare(b *limits.Budget, o *conversion, t *convertTarget) error {
-	if err := c.nameFlags.take(b, &o.written); err != nil {
+	if err := c.nameFlags.take(b, o); err != nil {
 		return err
 	}
 	o.opts.Sink = t.sink(c, o.model.Format())

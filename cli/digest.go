@@ -75,7 +75,7 @@ func (c *digestCmd) Run(ctx context.Context, s *session) error {
 		if arg == "-" {
 			return usage{"a digest is that of a file: standard input is none"}
 		}
-		for src, err := range parser.Find(string(arg), c.Recursive) {
+		for src, err := range parser.Find(string(arg), c.Recursive || isPipeline(string(arg))) {
 			d := &digests{path: src.Path, err: err}
 			if err == nil {
 				d = c.of(ctx, s, src.Path, func(b *limits.Budget) (tensor.Model, error) { return src.Open(b) })

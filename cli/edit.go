@@ -126,7 +126,7 @@ func (c *editCmd) prepare(b *limits.Budget, o *conversion) error {
 	}
 	files := partSizes(o.model)
 	names := nameFlags{Rename: c.Rename}
-	if err := names.take(b, &o.written); err != nil {
+	if err := names.take(b, o); err != nil {
 		return err
 	}
 	if o.names != nil && !renames(o.names) {

@@ -65,7 +65,7 @@ func TestEveryOptionHasItsFlag(t *testing.T) {
 			}
 		}
 		said := flagged(wire.At("quant", "", wire.NoOffset, wire.ErrUsage.With("%s decides", o)))
-		if want := "quant: cannot be asked for: " + optionFlags[o] + " decides"; said != want {
+		if want := "quant: " + optionFlags[o] + " decides"; said != want {
 			t.Errorf("%s is said as %q", o, said)
 		}
 	}

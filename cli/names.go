@@ -95,15 +95,18 @@ func (f *nameFlags) names() (n convert.Names, asked []*askedGlobs, err error) {
 }
 
 // take gives the model the names that were asked for.
-func (f *nameFlags) take(b *limits.Budget, w *written) error {
+func (f *nameFlags) take(b *limits.Budget, c *conversion) error {
 	n, asked, err := f.names()
 	if err != nil || n.IsZero() {
 		return err
 	}
-	m, err := n.Model(b, w.model)
+	if c.fits != nil {
+		return usage{"a pipeline is converted component by component: name one of them to choose tensors or to rename them"}
+	}
+	m, err := n.Model(b, c.model)
 	for _, a := range asked {
 		if err != nil {
-			a.all(w.model)
+			a.all(c.model)
 		}
 		if err := a.unused(); err != nil {
 			return err
@@ -112,7 +115,7 @@ func (f *nameFlags) take(b *limits.Budget, w *written) error {
 	if err != nil {
 		return err
 	}
-	w.model, w.names = m, m
+	c.model, c.names = m, m
 	return nil
 }
 

@@ -25,9 +25,13 @@ var optionFlags = map[wire.Option]string{
 	wire.OptionForce:         "--force",
 }
 
-// flagged is an error's text with flags where the library names its options.
+// flagged is an error's text with flags where the library names its options, and without the
+// words for a wrong call: what follows them says what is wrong.
 func flagged(err error) string {
 	text := err.Error()
+	if wire.ClassOf(err) == wire.Usage {
+		text = strings.Replace(text, wire.ErrUsage.Error()+": ", "", 1)
+	}
 	for _, o := range wire.OptionsOf(err) {
 		text = strings.ReplaceAll(text, string(o), optionFlags[o])
 	}

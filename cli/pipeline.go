@@ -91,14 +91,15 @@ func (s *session) pipeline(ctx context.Context, c *conversion) error {
 	return staged.Publish()
 }
 
-// components converts each.
+// components converts each. A pattern of a flag has to fit in one of them.
 func (s *session) components(ctx context.Context, c *conversion, root string, folders []string, temp, target string) error {
+	c.fits = fits{}
 	for _, name := range folders {
 		if err := s.component(ctx, c, filepath.Join(root, name), temp, target); err != nil {
 			return err
 		}
 	}
-	return nil
+	return c.fits.all(c.patterns)
 }
 
 // foldersOf lists the folders of a pipeline.
@@ -169,7 +170,7 @@ func (s *session) oneComponent(ctx context.Context, b *limits.Budget, c *convers
 	}
 	if errors.Is(one.err, errNothing) {
 		plain := *c
-		plain.opts.Quantize = nil
+		plain.opts.Quantize, plain.patterns = nil, nil
 		return s.oneComponent(ctx, b, &plain, path, temp, target)
 	}
 	if one.err == nil && (one.opts.Sink != nil && one.opts.Sink.Name() != safetensors.Format || !one.folder) {

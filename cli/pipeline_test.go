@@ -115,3 +115,34 @@ func names(t *testing.T, dir string) string {
 	}
 	return strings.Join(out, " ")
 }
+
+// A pattern fits where one component has such a tensor; one that fits in none is refused.
+func TestPatternsFitInSomeComponent(t *testing.T) {
+	dir := workplace(t)
+	root := pipeline(t, dir)
+	for _, c := range []struct {
+		args string
+		code int
+		says string
+	}{
+		{"quantize --to nf4 --allow-requantize --exclude model.*", 0, "unet:"},
+		{"quantize --to nf4 --allow-requantize --exclude layers.0.attn.* --dry-run", 0, "unet:"},
+		{"quantize --to nf4 --allow-requantize --exclude nothing*", 2, `--exclude: nothing in any component has a name that fits "nothing*"`},
+		{"quantize --to nf4 --allow-requantize --include *norm.bias", 2, `--include: nothing in any component has a name that fits "*norm.bias"`},
+		{"convert --cast f16 --drop model.*", 2, "component by component"},
+	} {
+		out := filepath.Join(t.TempDir(), "out")
+		r := amn(t, nil, append(strings.Fields(c.args), "-o", out, root)...)
+		if r.code != c.code || !strings.Contains(r.out+r.err, c.says) {
+			t.Errorf("%s: exit %d, %s%s", c.args, r.code, r.out, r.err)
+		}
+		if _, err := os.Stat(out); (err == nil) != (c.code == 0 && !strings.Contains(c.args, "dry-run")) {
+			t.Errorf("%s: %v", c.args, err)
+		}
+	}
+	for _, args := range []string{"hash", "stats --tensor model.embed*"} { // unet's file that is none is refused
+		if r := amn(t, nil, append(strings.Fields(args), root)...); r.code != 5 || !strings.Contains(r.out, filepath.Join("text_encoder", "model.safetensors")) {
+			t.Errorf("%s: exit %d, %s%s", args, r.code, r.out, r.err)
+		}
+	}
+}

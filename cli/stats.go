@@ -60,11 +60,12 @@ func (c *statsCmd) Run(ctx context.Context, s *session) error {
 	if err := globs(c.Tensor).check(); err != nil {
 		return err
 	}
+	read, none := 0, 0 // models, and those in which no name fits
 	for _, arg := range c.Paths {
 		if arg == "-" {
 			return usage{"stats reads files: standard input is none"}
 		}
-		for src, err := range parser.Find(string(arg), c.Recursive) {
+		for src, err := range parser.Find(string(arg), c.Recursive || isPipeline(string(arg))) {
 			var list []stats.Tensor
 			var m tensor.Model
 			if err == nil {
@@ -73,13 +74,17 @@ func (c *statsCmd) Run(ctx context.Context, s *session) error {
 			if err, ok := errors.AsType[interrupted](err); ok {
 				return err
 			}
-			if err == nil && len(list) == 0 && len(c.Tensor) > 0 {
-				err = usage{"--tensor: no tensor has such a name"}
+			if read++; err == nil && len(list) == 0 && len(c.Tensor) > 0 {
+				none++
+				continue
 			}
 			if err := c.print(s, src.Path, m, list, err); err != nil {
 				return err
 			}
 		}
+	}
+	if read > 0 && read == none {
+		return usage{"--tensor: no tensor has such a name"}
 	}
 	return nil
 }

@@ -35,6 +35,7 @@ type conversion struct {
 	report   bool          // print what was lost by weight
 	page     string        // and draw it in this file
 	patterns []patterns    // of flags, each of which must fit a tensor
+	fits     fits          // of a pipeline: patterns that fit in a component, or nil
 	merged   *merged       // adapters or models were merged
 	edited   *convert.Edit // keys were changed
 	// admit says why the plan is not to be carried out, or nil.

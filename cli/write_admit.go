@@ -65,13 +65,43 @@ type patterns struct {
 func (c *conversion) fitted() error {
 	for _, list := range c.patterns {
 		for _, p := range list.globs {
-			if !c.anyTensor(globs{p}.match) {
-				return usage{fmt.Sprintf("%s: no tensor has a name that fits %q", list.flag, p)}
+			switch err := c.fit(list.flag, p); {
+			case c.fits == nil && err != nil:
+				return err
+			case err == nil:
+				c.fits.add(list.flag, p)
 			}
-			if list.flag == "--include" {
-				if err := c.includes(p); err != nil {
-					return err
-				}
+		}
+	}
+	return nil
+}
+
+// fit is why a pattern has no effect, nil if it has one.
+func (c *conversion) fit(flag string, p word) error {
+	if !c.anyTensor(globs{p}.match) {
+		return usage{fmt.Sprintf("%s: no tensor has a name that fits %q", flag, p)}
+	}
+	if flag == "--include" {
+		return c.includes(p)
+	}
+	return nil
+}
+
+// fits are patterns that have an effect in a component of a pipeline.
+type fits map[[2]string]bool
+
+func (f fits) add(flag string, p word) {
+	if f != nil {
+		f[[2]string{flag, string(p)}] = true
+	}
+}
+
+// all refuses a pattern that has an effect in none.
+func (f fits) all(list []patterns) error {
+	for _, l := range list {
+		for _, p := range l.globs {
+			if !f[[2]string{l.flag, string(p)}] {
+				return usage{fmt.Sprintf("%s: nothing in any component has a name that fits %q", l.flag, p)}
 			}
 		}
 	}

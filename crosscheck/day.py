@@ -123,7 +123,7 @@ def adapter(root):
     tuned.save_pretrained(root / "a")
     want = {"base": load_file(root / "a" / "model.safetensors"), "adapter": load_file(root / "a" / "adapter_model.safetensors")}
     text = amn("inspect", root / "a")
-    says(text, "model.safetensors", "adapter_model.safetensors")
+    says(text, "model.safetensors", "adapter_model.safetensors", "as transformers reads the folder", "--weights")
     for name, weights in (("base", "model.safetensors"), ("adapter", "adapter_model.safetensors")):
         amn("dequantize", "-q", "--copy", "--weights", weights, "-o", root / name, root / "a")
         got = {k: v for f in (root / name).glob("*.safetensors") for k, v in load_file(f).items()}
@@ -293,7 +293,7 @@ def named(root):
 def refusals(root):
     """A plan that transformers cannot load, and quantizing twice, are refused."""
     llama().save_pretrained(root / "a")
-    for what in ("model.embed_tokens.weight", "model.*"):
+    for what in ("model.embed_tokens.weight", "model.*", "model.norm.weight", "misspelt*"):
         done = subprocess.run([AMN, "quantize", "--to", "nf4", "--include", what, "-o", root / "b", root / "a"], capture_output=True, text=True)
         if done.returncode == 0 or (root / "b").exists():
             raise RuntimeError(f"--include {what}: exit {done.returncode}: {done.stdout}{done.stderr}")
