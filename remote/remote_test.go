@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -37,7 +38,10 @@ type hub struct {
 	requests []*http.Request
 	etag     func(n int) string
 	before   func(w http.ResponseWriter, r *http.Request, n int) bool
+	any      bool // it has every repository, with the same files
 }
+
+var aRepository = regexp.MustCompile(`^(/api/models)?/[^/]+/[^/]+/(revision|resolve)/`)
 
 func newHub(t *testing.T, dir string) *hub {
 	h := &hub{etag: func(int) string { return `"one"` }}
@@ -48,6 +52,9 @@ func newHub(t *testing.T, dir string) *hub {
 		h.mu.Unlock()
 		if h.before != nil && h.before(w, r, n) {
 			return
+		}
+		if h.any {
+			r.URL.Path = aRepository.ReplaceAllString(r.URL.Path, "$1/me/model/$2/")
 		}
 		if strings.HasPrefix(r.URL.Path, "/api/models/me/model/revision/") {
 			fmt.Fprintf(w, `{"sha":%q,"siblings":[`, sha)
