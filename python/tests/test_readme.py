@@ -1,0 +1,28 @@
+"""README's program runs as it stands."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+
+def test_the_program_of_readme_runs(demo, tmp_path, monkeypatch, capsys):
+    text = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    program = re.search(r"```python\n(.*?)```", text, re.S).group(1)
+    monkeypatch.chdir(tmp_path)
+    torch.save(torch.nn.Linear(4, 4).state_dict(), "model.pt")
+    (tmp_path / "downloads").mkdir()
+    shutil.copy(demo / "checkpoint.pt", "downloads")
+    (tmp_path / "downloads" / "README.md").write_text("# A model\n")
+    shutil.copy(demo / "tiny.gguf", "model.gguf")
+    shutil.copy(demo / "model.safetensors", "model.safetensors")
+    shutil.copytree(demo / "llama-fp8", "llama-fp8")
+    names: dict = {}
+    exec(compile(program, "README.md", "exec"), names)
+    assert set(names["state"]) == {"weight", "bias"} and names["weight"].dtype == torch.bfloat16
+    assert "blk.0.attn_q.weight" in capsys.readouterr().out
+    for made in ("copy.safetensors", "llama-bf16", "full.safetensors", "full-nf4.safetensors"):
+        assert (tmp_path / made).exists(), made
