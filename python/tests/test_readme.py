@@ -26,3 +26,27 @@ def test_the_program_of_readme_runs(demo, tmp_path, monkeypatch, capsys):
     assert "blk.0.attn_q.weight" in capsys.readouterr().out
     for made in ("copy.safetensors", "llama-bf16", "full.safetensors", "full-nf4.safetensors"):
         assert (tmp_path / made).exists(), made
+
+
+def blocks(name):
+    text = (Path(__file__).parent.parent.parent / "docs" / name).read_text(encoding="utf-8")
+    return re.findall(r"```python\n(.*?)```", text, re.S)
+
+
+def test_what_the_guides_show_runs(demo, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    layer = torch.nn.Linear(4, 4)
+    torch.save(layer.state_dict(), "model.pt")
+    shutil.copy(demo / "tiny.gguf", "model.gguf")
+    names: dict = {"model": torch.nn.Linear(4, 4)}
+    judge, _, load = blocks("gate-python.md")
+    exec(compile(judge, "gate-python.md", "exec"), names)
+    names["store"]("model.pt")
+    Path("evil.bin").write_bytes(b'cos\nsystem\n(S"id"\ntR.')
+    with pytest.raises(ValueError):
+        names["store"]("evil.bin")
+    exec(compile(load, "gate-python.md", "exec"), names)
+    assert torch.equal(names["model"].weight, layer.weight)
+    (start,) = blocks("start-ml.md")
+    exec(compile(start, "start-ml.md", "exec"), names)
+    assert names["weight"].dtype == torch.bfloat16
