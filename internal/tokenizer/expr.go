@@ -240,6 +240,9 @@ func (r *exprReader) possessive(n *node) (*node, error) {
 	if one.kind != nodeSet || n.most > 1 {
 		return nil, r.unknown("a possessive repeat of more than a character")
 	}
+	if (&node{list: n.list}).long() { // alternatives do not look within what this makes
+		return nil, r.unknown("a character that is equal to several, without case")
+	}
 	none := &node{kind: nodeLook, not: true, set: one.set}
 	if n.most == 1 {
 		return &node{kind: nodeChoice, list: []*node{one, none}}, nil
