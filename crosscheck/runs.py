@@ -25,6 +25,7 @@ import llamacpp  # noqa: E402
 import mlxlm  # noqa: E402
 import models  # noqa: E402
 import numpy as np  # noqa: E402
+import odd  # noqa: E402
 import reference  # noqa: E402
 import torch  # noqa: E402
 import vision  # noqa: E402
@@ -32,9 +33,10 @@ import vision  # noqa: E402
 WORK = pathlib.Path(sys.argv[2])
 AMN = os.environ["CROSSCHECK_AMN"]
 MOST = 1e-3  # of the standard deviation of the logits
-GELU = {"gemma": 1e-2, "phi2": 1e-2, "gptneox": 1e-2, "bloom": 1e-2, "gemma3-vision": 1e-2, "gemma2": 1e-2, "gemma3": 1e-2, "starcoder2": 1e-2, "gpt2": 1e-2,  # llama.cpp has GELU as a table of F16,
+GELU = {"gemma": 1e-2, "gemma4": 1e-2, "gemma4-moe": 1e-2, "phi2": 1e-2, "gptneox": 1e-2, "bloom": 1e-2, "gemma3-vision": 1e-2, "gemma2": 1e-2, "gemma3": 1e-2, "starcoder2": 1e-2, "gpt2": 1e-2,  # llama.cpp has GELU as a table of F16,
+        "bert-classes": 1e-2, "distilbert-classes": 1e-2, "roberta-classes": 1e-2, "xlm-roberta-classes": 1e-2, "modern-bert-classes": 1e-2, "bert-labelled": 1e-2, "embedding-gemma": 1e-2,
         "bert": 1e-2, "distilbert": 1e-2, "roberta": 1e-2, "xlm-roberta": 1e-2, "xlm-roberta-json": 1e-2, "modern-bert": 1e-2,
-        "gpt-oss-mxfp4": 1e-1}  # and rounds what it multiplies blocks with to eight bits
+        "t5-gated": 1e-2, "mt5": 1e-2, "umt5": 1e-2, "t5-encoder": 1e-2, "gpt-oss-mxfp4": 1e-1}  # and rounds what it multiplies blocks with to eight bits
 TYPES = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
 rows = []
 
@@ -169,8 +171,7 @@ def retyped(converter):
 def runs(name, model, run, path):
     tokens = [2 if "bert" in name else 1, *np.random.default_rng(1).integers(3, models.VOCAB - 8, 23)]
     with torch.no_grad():
-        out = model(torch.tensor([tokens]))
-        want = (out.last_hidden_state if "bert" in name else out.logits)[0].float().numpy()
+        want = back.answers(name, model, torch.tensor([tokens]))[0].float().numpy()
     got, why = reference.logits(run, path, tokens)
     if got is None:
         return wrong(name, f"llama.cpp does not run it: {why}")
@@ -237,7 +238,10 @@ def main():
     converter = reference.Converter(tree)
     run = llamacpp.program(tree, llamacpp.library(tree), HERE / "runs" / "logits.cpp")
     chosen = os.environ.get("CROSSCHECK_FAMILIES")
-    for name in chosen.split(",") if chosen else [*models.FAMILIES, *vision.FAMILIES, "jina-bert-v2"]:
+    for name in chosen.split(",") if chosen else [*models.FAMILIES, *vision.FAMILIES, "jina-bert-v2", "odd"]:
+        if name == "odd":
+            rows.extend(odd.check(WORK, amn, converter, same, wrong))
+            continue
         if name == "jina-bert-v2":
             rows.append(["runs: jina-bert-v2, and back", "llama.cpp's converter; the folder; llama.cpp runs it", *jina.check(WORK, amn, converter, same, wrong, lambda path, t: reference.logits(run, path, t))])
             continue

@@ -33,8 +33,14 @@ def tokens(folder, back):
     """How many of the strings the two folders' tokenizers encode otherwise, and one of
     them. For sentencepiece's models it is that library that is asked, without texts
     that look like added tokens."""
-    a, b = (tf.AutoTokenizer.from_pretrained(p) for p in (folder, back))
     texts, bad = strings(STRINGS), []
+    if (folder / "spiece.model").exists():  # T5's, which comes back as that file alone
+        import sentencepiece as sp
+
+        want, got = (sp.SentencePieceProcessor(model_file=str(p / "spiece.model")).encode(texts) for p in (folder, back))
+        bad = [(s, p, q) for s, p, q in zip(texts, want, got) if p != q]
+        return len(bad), bad[:1]
+    a, b = (tf.AutoTokenizer.from_pretrained(p) for p in (folder, back))
     if (folder / "tokenizer.model").exists():
         import sentencepiece as sp
 
@@ -57,8 +63,23 @@ def bits(t):
 
 
 # Families whose GGUF is not led back.
-ONE_WAY = {"phi3-long", "cohere2", "olmo3", "exaone4", "ministral3", "gpt-oss-mxfp4", "roberta", "xlm-roberta", "xlm-roberta-json", "qwen3next", "qwen3.5", "qwen3.5moe", "falcon-h1"}
-ENCODERS = ("bert", "distilbert", "modern-bert", "nomic-bert")  # which come back without the pooling that llama.cpp has not, and without a tokenizer
+ONE_WAY = {"phi3-long", "cohere2", "olmo3", "exaone4", "ministral3", "gpt-oss-mxfp4", "roberta", "xlm-roberta", "xlm-roberta-json", "qwen3next", "qwen3.5", "qwen3.5moe", "falcon-h1",
+           "bert-classes", "distilbert-classes", "roberta-classes", "xlm-roberta-classes", "modern-bert-classes", "embedding-gemma", "gemma4", "gemma4-moe", "granite4", "granite4-dense", "granite4-attention"}
+ENCODERS = ("bert", "bert-labelled", "distilbert", "modern-bert", "nomic-bert", "t5-encoder")  # which come back without the pooling that llama.cpp has not, and without a tokenizer
+
+
+def answers(name, model, ids):
+    """What a model makes of tokens: logits, or what an encoder has in their place. T5's
+    decoder reads the same tokens; llama.cpp does not divide what is before the head by
+    the root of its width, which transformers does of the tied ones."""
+    if "t5" in name and name != "t5-encoder":
+        out = model(input_ids=ids, decoder_input_ids=ids).logits
+        scaled = name == "umt5" or getattr(model.config, "scale_decoder_outputs", False)
+        return out * model.config.d_model ** 0.5 if scaled else out
+    if name.endswith("-classes"):  # which the head makes of what the encoder gives
+        model = model.base_model
+    out = model(ids)
+    return out.last_hidden_state if "bert" in name or name in ("t5-encoder", "embedding-gemma") else out.logits
 
 
 def check(name, kind, model, folder, path, amn, work, wrong):
@@ -72,6 +93,9 @@ def check(name, kind, model, folder, path, amn, work, wrong):
     bad = 0
     want, got = load_file(folder / "model.safetensors"), load_file(back / "model.safetensors")
     counted = sum(t.numel() for t in want.values())
+    if name in ("t5", "t5-encoder"):
+        want.pop("encoder.embed_tokens.weight")  # which is the table of tokens once more
+        want, got = ({n.replace("encoder.embed_tokens", "shared"): t for n, t in x.items()} for x in (want, got))
     for n in sorted(set(want) | set(got)):
         if name in ENCODERS and n.startswith("pooler.") and n not in got:
             continue
@@ -91,11 +115,11 @@ def check(name, kind, model, folder, path, amn, work, wrong):
             bad += wrong(name, f"back: {what}: {sorted(left)[:3]}")
     ids = torch.tensor([[1, *np.random.default_rng(1).integers(3, 300, 23)]])
     with torch.no_grad():
-        x, y = ((out.last_hidden_state if name in ENCODERS else out.logits) for out in (model(ids), loaded.eval()(ids)))
+        x, y = (answers(name, m, ids) for m in (model, loaded.eval()))
     off = float((x - y).abs().max() / x.std())
     if off > (1e-5 if name in SHIFTED else 0):
         bad += wrong(name, f"back: logits differ by {off:.2g}")
-    n, example = tokens(folder, back) if (back / "tokenizer.json").exists() or name not in ENCODERS else (0, "")
+    n, example = tokens(folder, back) if any((back / f).exists() for f in ("tokenizer.json", "spiece.model")) or name not in ENCODERS else (0, "")
     if n:
         bad += wrong(name, f"back: {n} of {STRINGS} strings have other tokens: {example}"[:600])
     return bad, counted + STRINGS

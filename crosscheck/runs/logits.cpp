@@ -33,7 +33,7 @@ int main(int argc, char ** argv) {
     const llama_vocab * vocab = llama_model_get_vocab(model);
     char arch[64] = "";
     llama_model_meta_val_str(model, "general.architecture", arch, sizeof(arch));
-    const bool encodes = strstr(arch, "bert") != nullptr;
+    const bool encodes = strstr(arch, "bert") != nullptr || strcmp(arch, "gemma-embedding") == 0 || strcmp(arch, "t5encoder") == 0;
     small.embeddings = encodes;
     small.pooling_type = encodes ? LLAMA_POOLING_TYPE_NONE : LLAMA_POOLING_TYPE_UNSPECIFIED;
     llama_context * ctx = llama_init_from_model(model, small);
@@ -50,7 +50,10 @@ int main(int argc, char ** argv) {
         batch.logits[i] = 1;
     }
     batch.n_tokens = tokens.size();
-    if (llama_decode(ctx, batch) != 0) {
+    if (strcmp(arch, "t5") == 0 && llama_encode(ctx, batch) != 0) { // and the decoder reads the same tokens
+        return 4;
+    }
+    if ((strcmp(arch, "t5encoder") == 0 ? llama_encode : llama_decode)(ctx, batch) != 0) {
         return 3;
     }
     for (size_t i = 0; i < tokens.size(); i++) {

@@ -204,8 +204,9 @@ FAMILIES = {
 
 
 import further  # noqa: E402  of these sizes and vocabularies
+import pairs  # noqa: E402
 
-FAMILIES |= further.FAMILIES
+FAMILIES |= further.FAMILIES | pairs.FAMILIES
 
 FP4 = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6])
 
@@ -252,5 +253,7 @@ def make(name, folder, dtype=torch.float32, seed=0):
         mxfp4(pathlib.Path(folder), model)
     if name.startswith(("qwen3next", "qwen3.5")):
         further.ahead(pathlib.Path(folder))
+    if name in ("t5", "t5-encoder"):
+        pairs.doubled(pathlib.Path(folder))
     vocabulary(folder, pre)
     return model, pre

@@ -37,6 +37,8 @@ class Converter:
         more = {}
         if hparams.get("model_type") == "gpt_neox":  # a member that transformers 5 keeps elsewhere
             more["hparams"] = hparams | {"rotary_pct": hparams["rope_parameters"]["partial_rotary_factor"]}
+        if hparams.get("model_type") == "granitemoehybrid":  # whose kinds of layers transformers 5 renames
+            more["hparams"] = hparams | {"layer_types": [{"full_attention": "attention", "linear_attention": "mamba"}.get(t, t) for t in hparams["layer_types"]]}
         which = self.kinds.MMPROJ if mmproj else self.kinds.TEXT
         cls = self.base.from_model_architecture(hparams["architectures"][0], which)
         cls(folder, self.types[kind], out, eager=True, **more).write()

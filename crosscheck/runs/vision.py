@@ -14,6 +14,9 @@ PIXTRAL = TOWER | {"hidden_act": "silu", "head_dim": 16}
 # llama.cpp does not read Qwen2-VL's epsilon: it is next to nothing here.
 QWEN = dict(rms_norm_eps=1e-12, rope_parameters={"rope_type": "default", "rope_theta": 1e6, "mrope_section": [2, 3, 3]})
 
+ROTATIONS = dict(rope_parameters={"rope_type": "default", "rope_theta": 5e6, "mrope_section": [6, 5, 5]})
+DEEP = dict(depth=4, hidden_size=64, intermediate_size=96, num_heads=4, patch_size=14, out_hidden_size=64, num_position_embeddings=16, deepstack_visual_indexes=[1, 3])
+
 
 def mistral():
     return tf.MistralConfig(**models.sizes(sliding_window=None))
@@ -35,6 +38,9 @@ FAMILIES = {
                               tf.Gemma3ForConditionalGeneration, lambda f, p: models.sentencepiece(f, p, False), None),
     "qwen2-vl": lambda: (tf.Qwen2VLConfig(text_config=models.sizes(**QWEN), vision_config=dict(depth=4, embed_dim=64, hidden_size=64, num_heads=4, mlp_ratio=4, patch_size=14)),
                          tf.Qwen2VLForConditionalGeneration, models.byte_level, "qwen2"),
+    "qwen3-vl": lambda: (tf.Qwen3VLConfig(text_config=models.sizes(head_dim=32, **ROTATIONS), vision_config=DEEP), tf.Qwen3VLForConditionalGeneration, models.byte_level, "qwen2"),
+    "qwen3-vl-moe": lambda: (tf.Qwen3VLMoeConfig(text_config=models.sizes(head_dim=32, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=48, **ROTATIONS), vision_config=DEEP),
+                             tf.Qwen3VLMoeForConditionalGeneration, models.byte_level, "qwen2"),
     "qwen2.5-vl": lambda: (tf.Qwen2_5_VLConfig(text_config=models.sizes(**QWEN), vision_config=dict(
         depth=4, hidden_size=64, out_hidden_size=64, intermediate_size=96, num_heads=4, patch_size=14, fullatt_block_indexes=[1, 3])),
         tf.Qwen2_5_VLForConditionalGeneration, models.byte_level, "qwen2"),
@@ -58,6 +64,9 @@ def make(name, folder, dtype):
         path = folder / "model.safetensors"
         tensors = load_file(path)
         save_file({n.replace("vision_tower.", "vision_tower.vision_model.") if ".vision_model." not in n else n: t for n, t in tensors.items()}, path, metadata={"format": "pt"})
+    if name == "qwen3-vl-moe":  # whose published folders have what transformers 5 turns
+        path = folder / "model.safetensors"
+        save_file({n: t.transpose(1, 2).contiguous() if ".experts." in n else t for n, t in load_file(path).items()}, path, metadata={"format": "pt"})
     vocabulary(folder, pre)
     (folder / "preprocessor_config.json").write_text(json.dumps({"image_mean": [0.48, 0.45, 0.40], "image_std": [0.26, 0.26, 0.27], "image_seq_length": 4}))
     return model, pre

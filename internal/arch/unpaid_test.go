@@ -36,7 +36,8 @@ var unpaid = map[string][]string{
 		convert: t.Parts`),
 	"rows of our own tables, a handful of readers that wait, or what the caller gave": rows(`
 		internal: n.views
-		internal: p.c.row.drop
+		internal: p.c.towers()
+		internal: more
 		internal: r.trim
 		internal: out
 		internal: have
@@ -184,6 +185,7 @@ var unpaid = map[string][]string{
 		internal: added
 		internal: strings.SplitSeq(path, ".")`),
 	"a folder of four files, members of a configuration and keys of a file, of which 4096 are read": rows(`
+		internal: all
 		internal: m.files
 		internal: d.m.files[d.at:]
 		internal: s.list

@@ -194,47 +194,52 @@ func (p *planner) place(full string) (place, bool) {
 	r := p.c.row
 	at := place{expert: -1, outer: true}
 	list, rest := r.outer, full
-	if tail, ok := strings.CutPrefix(full, "blk."); ok {
-		number, tail, _ := strings.Cut(tail, ".")
-		n, ok := index(number)
-		if !ok {
-			return at, false
+	for _, one := range p.c.towers() {
+		if n, tail, ok := numbered(full, one.prefix+"blk.#."); ok {
+			at.outer, at.layer, list, rest = false, one.number(p.c, n), r.layers(), tail
 		}
-		at.outer, at.layer, list, rest = false, n, r.layers(), tail
 	}
+	for i := range list {
+		if one := at; one.among(&list[i], rest) {
+			at, at.name, at.index = one, &list[i], i
+			if at.there(p.c) {
+				break
+			}
+		}
+	}
+	return at, at.name != nil
+}
+
+// among reports that a tensor of llama.cpp is that of a name, or a part of it, and which.
+func (at *place) among(n *name, rest string) bool {
 	stem := strings.TrimSuffix(rest, ".weight")
 	if s, ok := strings.CutSuffix(rest, ".bias"); ok {
 		stem, at.bias = s, true
 	}
-	for i := range list {
-		switch n := &list[i]; {
-		case len(n.views) > 0:
-			for at.view = range n.views {
-				switch g := n.views[at.view].gguf; {
-				case g == rest: // a bias by itself
-					at.name, at.index, at.bias = n, i, false
-					return at, true
-				case g == stem && stem != rest && !(n.bare && at.bias):
-					at.name, at.index = n, i
-					return at, true
-				}
-			}
-		case n.gguf == stem && stem != rest:
-			at.name, at.index = n, i
-			return at, true
-		case n.gguf == rest: // a bias by itself
-			at.name, at.index, at.bias = n, i, false
-			return at, true
+	if len(n.views) == 0 {
+		if n.gguf == stem && stem != rest {
+			return true
+		}
+		at.bias = at.bias && n.gguf != rest // a bias by itself
+		return n.gguf == rest
+	}
+	for at.view = range n.views {
+		switch g := n.views[at.view].gguf; {
+		case g == rest: // a bias by itself
+			at.bias = false
+			return true
+		case g == stem && stem != rest && !(n.bare && at.bias):
+			return true
 		}
 	}
-	return at, false
+	return false
 }
 
 // source plans one tensor of the file.
 func (p *planner) source(i *tensor.Info) error {
 	at, ok := p.place(i.Name)
 	switch {
-	case !ok:
+	case !ok, at.outer && !at.there(p.c):
 		return wire.ErrUnsupported.With("%s of transformers has no tensor for it", p.c.row.names[0])
 	case !at.outer && at.layer >= p.c.layers():
 		return wire.ErrMismatch.With("the keys state %d layers", p.c.layers())
@@ -269,10 +274,11 @@ func (p *planner) source(i *tensor.Info) error {
 }
 
 // original is the name that transformers has.
-func (at *place) original(layer string) string {
+func (at *place) original(c *config) string {
 	name := at.name.hf
 	if !at.outer {
-		name = strings.ReplaceAll(layer, "#", itoa(at.layer)) + name
+		layer, _, number := c.tower(at.layer)
+		name = strings.ReplaceAll(layer, "#", itoa(number)) + name
 	}
 	switch {
 	case at.name.bare:
@@ -285,7 +291,7 @@ func (at *place) original(layer string) string {
 
 // whole plans a tensor that comes of one.
 func (p *planner) whole(i *tensor.Info, at *place, shape []int64) error {
-	t := Tensor{Name: at.original(p.c.row.layer), Shape: shape, DType: i.DType, Wide: i.DType == tensor.F32 && Wide(i)}
+	t := Tensor{Name: at.original(p.c), Shape: shape, DType: i.DType, Wide: i.DType == tensor.F32 && Wide(i)}
 	part := Part{Info: *i}
 	g, _ := i.DType.Geometry()
 	switch at.name.how {
@@ -317,7 +323,7 @@ func (p *planner) whole(i *tensor.Info, at *place, shape []int64) error {
 
 // unstack plans the experts of a tensor that holds all of them.
 func (p *planner) unstack(i *tensor.Info, at *place, shape []int64) error {
-	before, after, _ := strings.Cut(at.original(p.c.row.layer), "*")
+	before, after, _ := strings.Cut(at.original(p.c), "*")
 	for e := range p.c.experts() {
 		if err := p.b.Step(1); err != nil {
 			return err

@@ -61,6 +61,7 @@ func (s *settings) encoder() {
 	s.may("layer_norm_eps", "attention.layer_norm_epsilon")
 	s.is("attention.causal", 0)
 	_, _ = s.own("pooling_type") // of sentence-transformers: see pooled
+	s.labels()
 	n := s.rows("token_embd.weight")
 	s.is("vocab_size", float64(n))
 	s.putInt("vocab_size", n)
@@ -84,6 +85,7 @@ func distilbertBack(s *settings) {
 	s.is("attention.layer_norm_epsilon", float64(float32(1e-12)))
 	s.is("attention.causal", 0)
 	_, _ = s.own("pooling_type")
+	s.labels()
 	s.putInt("vocab_size", s.rows("token_embd.weight"))
 	s.biases("", s.layers(), "attn_q", "attn_k", "attn_v", "attn_output", "ffn_up", "ffn_down", "attn_output_norm", "layer_output_norm")
 	s.put("activation", `"gelu"`)

@@ -42,12 +42,14 @@ func qwen2Back(s *settings) {
 	_, _, head := s.common()
 	s.rotations(head)
 	s.biases("", s.layers(), attention[:3]...)
+	_, _ = s.own("pooling_type") // of sentence-transformers: see pooled
 	s.put("hidden_act", `"silu"`)
 	s.put("use_sliding_window", "false")
 }
 
 func qwen3Back(s *settings) {
 	_, _, head := s.common()
+	_, _ = s.own("pooling_type")
 	s.rotations(head)
 	s.biases("attention_bias", s.layers(), attention...)
 	s.put("hidden_act", `"silu"`)

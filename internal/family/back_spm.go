@@ -6,11 +6,13 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"github.com/anamnesis-go/anamnesis/internal/tokenizer"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// sentencepiece is tokenizer.model: the pieces up to the last that was none of the
-// added tokens, and how sentencepiece uses them.
-func (r *rebuilt) sentencepiece() ([]byte, error) {
+// sentencepiece is a model of the given kind: the pieces up to the last that was none of
+// the added tokens, and how sentencepiece uses them.
+func (r *rebuilt) sentencepiece(kind uint64) ([]byte, error) {
 	w := jsontree.NewText(r.s.b)
 	n := len(r.v.texts)
 	for n > 0 && (r.hole(n-1) || r.v.types[n-1] == typeUserDefined) {
@@ -19,37 +21,63 @@ func (r *rebuilt) sentencepiece() ([]byte, error) {
 	unk := r.unknown()
 	bytes := false
 	for i := range n {
-		kind := tokenizer.PieceType(r.v.types[i])
+		use := tokenizer.PieceType(r.v.types[i])
 		switch {
 		case i == unk:
-			kind = tokenizer.Unknown
-		case kind < tokenizer.Normal || kind > tokenizer.Byte || kind == tokenizer.Unknown:
-			kind = tokenizer.Normal
+			use = tokenizer.Unknown
+		case use < tokenizer.Normal || use > tokenizer.Byte || use == tokenizer.Unknown:
+			use = tokenizer.Normal
 		}
-		bytes = bytes || kind == tokenizer.Byte
+		bytes = bytes || use == tokenizer.Byte
 		piece := message(1, r.v.texts[i])
 		piece = append(piece, 2<<3|5)
 		piece = binary.LittleEndian.AppendUint32(piece, math.Float32bits(r.v.scores[i]))
-		if kind != tokenizer.Normal {
-			piece = whole(piece, 3, uint64(kind))
+		if use != tokenizer.Normal {
+			piece = whole(piece, 3, uint64(use))
 		}
 		w.Put(string(message(1, string(piece))))
 	}
-	// TrainerSpec: model_type BPE, byte_fallback, and the numbers of tokens.
+	// TrainerSpec: model_type, byte_fallback, and the numbers of tokens.
 	var trainer []byte
-	trainer = whole(trainer, 3, 2)
+	trainer = whole(trainer, 3, kind)
 	trainer = whole(trainer, 35, uint64(flag(bytes)))
 	for i, id := range []int64{int64(unk), r.token("bos"), r.token("eos"), r.token("pad")} {
 		trainer = whole(trainer, uint64(40+i), uint64(id))
 	}
 	w.Put(string(message(2, string(trainer))))
-	// NormalizerSpec: nothing but the space before a text.
+	// NormalizerSpec: of a BPE nothing but the space before a text.
+	charsmap, err := r.charsmap()
+	if err != nil {
+		return nil, err
+	}
 	spec := message(1, "identity")
+	if charsmap != "" {
+		spec = append(message(1, "user_defined"), message(2, charsmap)...)
+	}
+	squeeze, _ := r.s.keys["tokenizer.ggml.remove_extra_whitespaces"].(bool)
 	spec = whole(spec, 3, uint64(flag(r.prefix())))
-	spec = whole(spec, 4, 0)
+	spec = whole(spec, 4, uint64(flag(squeeze)))
 	spec = whole(spec, 5, 1)
 	w.Put(string(message(3, string(spec))))
 	return w.Done()
+}
+
+// charsmap is what normalizes the characters of a text.
+func (r *rebuilt) charsmap() (string, error) {
+	list := r.s.array("precompiled_charsmap")
+	if list == nil {
+		return "", nil
+	}
+	var out []byte
+	for n, err := range list.Ints(r.s.b) {
+		if err == nil {
+			out, err = limits.Append(r.s.b, out, byte(n))
+		}
+		if err != nil {
+			return "", wire.At("gguf", "key tokenizer.ggml.precompiled_charsmap", wire.NoOffset, err)
+		}
+	}
+	return string(out), nil
 }
 
 func flag(on bool) int {

@@ -38,12 +38,16 @@ func (s *settings) tokenizer(files *memory) (left []string, err error) {
 	} else {
 		files.add(tokenizer.FileName, text)
 	}
-	if s.text("model") == "llama" && why == "" {
-		model, err := r.sentencepiece()
+	name, kind := tokenizer.SPMName, uint64(2)
+	if r.isT5() {
+		name, kind, why = spieceName, 1, ""
+	}
+	if kind == 1 || s.text("model") == "llama" && why == "" {
+		model, err := r.sentencepiece(kind)
 		if err != nil {
 			return nil, err
 		}
-		files.add(tokenizer.SPMName, model)
+		files.add(name, model)
 	}
 	config, err := r.config()
 	if err != nil {
@@ -191,6 +195,9 @@ func (r *rebuilt) json() (text []byte, why string, err error) {
 			return nil, why, err
 		}
 	default:
+		if r.isT5() {
+			return nil, spieceName + " has the vocabulary", nil
+		}
 		return nil, "a tokenizer of the kind " + wire.Quote(model), nil
 	}
 	if err != nil {

@@ -151,7 +151,11 @@ func (r *rebuilt) around(w *jsontree.Text) bool {
 // config is tokenizer_config.json, with the chat templates.
 func (r *rebuilt) config() ([]byte, error) {
 	w := jsontree.NewText(r.s.b)
-	w.Put("{\n  \"tokenizer_class\": \"PreTrainedTokenizerFast\",\n  \"clean_up_tokenization_spaces\": false")
+	class := "PreTrainedTokenizerFast"
+	if r.isT5() {
+		class = "T5Tokenizer"
+	}
+	w.Put("{\n  \"tokenizer_class\": \"", class, "\",\n  \"clean_up_tokenization_spaces\": false")
 	done := false
 	for _, name := range specialNames {
 		if id := r.token(name); id >= 0 && specialKeys[name] != "" {

@@ -148,7 +148,7 @@ func (p *planner) uncut(have []tensor.Info, at *place, shape []int64) error {
 		}
 	}
 	slices.SortFunc(all, func(a, b placed) int { return int(max(-1, min(1, a.first-b.first))) })
-	t := Tensor{Name: at.original(p.c.row.layer), Shape: shape, DType: have[0].DType, Wide: have[0].DType == tensor.F32 && Wide(&have[0])}
+	t := Tensor{Name: at.original(p.c), Shape: shape, DType: have[0].DType, Wide: have[0].DType == tensor.F32 && Wide(&have[0])}
 	if t.Parts, err = limits.Make[Part](p.b, len(all)); err != nil {
 		return err
 	}

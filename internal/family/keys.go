@@ -189,6 +189,7 @@ func (k *keys) rope() {
 		k.yarn(r)
 	case r.kind == "su" || r.kind == "longrope":
 		k.own("rope.scaling.type", "longrope")
+	case r.kind == "proportional" && k.c.row.arch == "gemma4":
 	case r.kind == "dynamic" && k.c.row.arch == "hunyuan-dense": // see hunyuanKeys
 	case r.kind == "" || r.kind == "default" || r.kind == "mrope" || strings.EqualFold(r.kind, "llama3"):
 	default:
@@ -223,6 +224,8 @@ func (k *keys) yarn(r rope) {
 func (p *planner) derived() error {
 	r := p.c.rope()
 	switch {
+	case p.c.row.arch == "gemma4":
+		return wire.At(configName, "member rope_parameters", wire.NoOffset, p.proportional(r))
 	case p.c.row.model == "phi3" && r.params.Get("long_factor").There:
 		return wire.At(configName, "member rope_scaling", wire.NoOffset, p.longRope(r))
 	case !strings.EqualFold(r.kind, "llama3"):

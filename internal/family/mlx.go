@@ -49,14 +49,18 @@ func ToMLX(b *limits.Budget, m tensor.Model) (*MLX, error) {
 	if err != nil {
 		return nil, err
 	}
-	if why := p.c.row.apart; why != "" {
+	why := p.c.row.apart
+	if p.c.root.Get("vision_config").There {
+		why = "the vision part too"
+	}
+	if why != "" {
 		return nil, wire.At(configName, "", wire.NoOffset, wire.ErrUnsupported.With("mlx-lm has %s of %s, which is not written", why, wire.Quote(p.c.row.names[0])))
 	}
 	p.naming = func(at *place) string {
 		if at.name.how == stack {
 			return strings.ReplaceAll(p.c.row.layer, "#", itoa(at.layer)) + stackName(at.name.hf) + ".weight"
 		}
-		return at.original(p.c.row.layer)
+		return at.original(p.c)
 	}
 	p.drops = func(at *place) bool {
 		return at.name.gguf == "output" && p.c.tied()

@@ -32,11 +32,9 @@ func (p *planner) locate(full string) (place, bool) {
 	full = p.c.named(full)
 	at := place{expert: -1, outer: true}
 	list, rest := r.outer, full
-	before, after, _ := strings.Cut(r.layer, "#")
-	if tail, ok := strings.CutPrefix(full, before); ok {
-		number, tail, _ := strings.Cut(tail, after)
-		if n, ok := index(number); ok {
-			at.outer, at.layer, list, rest = false, n, r.layers(), tail
+	for _, one := range p.c.towers() {
+		if n, tail, ok := numbered(full, one.layer); ok {
+			at.outer, at.layer, list, rest = false, one.number(p.c, n), r.layers(), tail
 		}
 	}
 	if i := strings.Index(rest, ".experts."); i >= 0 {
@@ -52,10 +50,24 @@ func (p *planner) locate(full string) (place, bool) {
 	for i := range list {
 		if n := &list[i]; n.hf == stem && n.bare == (stem == rest) {
 			at.name, at.index = n, i
-			return at, true
+			if at.there(p.c) {
+				break
+			}
 		}
 	}
-	return at, false
+	return at, at.name != nil
+}
+
+// numbered takes the number of a layer out of a name.
+func numbered(full, layer string) (n int64, rest string, ok bool) {
+	before, after, _ := strings.Cut(layer, "#")
+	tail, ok := strings.CutPrefix(full, before)
+	if !ok {
+		return 0, "", false
+	}
+	number, rest, _ := strings.Cut(tail, after)
+	n, ok = index(number)
+	return n, rest, ok
 }
 
 // index reads the number of a layer or an expert.
@@ -66,6 +78,13 @@ func index(s string) (int64, bool) {
 
 // shape is what the configuration says of a tensor.
 func (p *planner) shape(at *place) ([]int64, error) {
+	if at.name.sized != nil {
+		list := at.name.sized(p.c, at.layer)
+		if at.bias {
+			list = list[:1]
+		}
+		return list, nil
+	}
 	letters := at.name.shape
 	if at.bias {
 		letters = letters[:1]
@@ -97,8 +116,12 @@ func (p *planner) target(at *place) string {
 	if len(at.name.views) > 0 {
 		s, naked = at.name.views[at.view].gguf, at.name.views[at.view].naked
 	}
+	if at.name.number != nil {
+		s = strings.Replace(s, "#", itoa(at.name.number(p.c)), 1)
+	}
 	if !at.outer {
-		s = p.c.row.prefix + "blk." + itoa(at.layer) + "." + s
+		_, prefix, number := p.c.tower(at.layer)
+		s = prefix + "blk." + itoa(number) + "." + s
 	}
 	switch {
 	case naked:
@@ -146,5 +169,5 @@ func (p *planner) beyond(name string) bool {
 
 // there reports that a layer has the tensor.
 func (at *place) there(c *config) bool {
-	return at.outer || at.name.only == nil || at.name.only(c, at.layer)
+	return at.name.only == nil || at.name.only(c, at.layer)
 }

@@ -1,9 +1,9 @@
 package family
 
 import (
+	"cmp"
 	"io/fs"
 	"strconv"
-	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -125,7 +125,8 @@ const maxLayers = 512
 var sizes = []string{
 	"intermediate_size", "moe_intermediate_size", "intermediate_size_mlp", "shared_expert_intermediate_size", "n_shared_experts", "first_k_dense_replace",
 	"num_nextn_predict_layers", "moe_num_shared_experts", "shared_intermediate_size", "conv_L_cache", "block_ff_dim",
-	"linear_num_key_heads", "linear_key_head_dim", "linear_value_head_dim", "linear_num_value_heads", "linear_conv_kernel_dim", "mamba_d_ssm", "mamba_n_groups", "mamba_d_state", "mamba_n_heads", "mamba_d_conv", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim", "kv_lora_rank", "q_lora_rank", "vocab_size", "max_position_embeddings", "n_positions", "n_inner",
+	"linear_num_key_heads", "linear_key_head_dim", "linear_value_head_dim", "linear_num_value_heads", "linear_conv_kernel_dim", "mamba_d_ssm", "mamba_expand", "global_head_dim", "num_global_key_value_heads", "num_kv_shared_layers", "hidden_size_per_layer_input", "vocab_size_per_layer_input", "num_position_embeddings", "mamba_n_groups", "mamba_d_state", "mamba_n_heads", "mamba_d_conv", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim", "kv_lora_rank", "q_lora_rank", "vocab_size", "max_position_embeddings", "n_positions", "n_inner",
+	"d_model", "d_kv", "d_ff", "relative_attention_num_buckets", "num_layers", "num_decoder_layers",
 }
 
 // configOf finds the row of a configuration.
@@ -140,6 +141,9 @@ func configOf(root jsontree.Value) (*config, error) {
 	c := &config{root: root, text: root.Get("text_config"), row: find(list[0].String())}
 	if c.row == nil {
 		return nil, wire.ErrUnsupported.With("the architecture %s is none of those that are known (%s writes names as they are)", wire.Quote(list[0].String()), wire.OptionRawNames)
+	}
+	if c.row.pick != nil {
+		c.row = cmp.Or(c.row.pick(c), c.row)
 	}
 	if c.row == &pixtralTextRow && !root.Get("vision_config").There {
 		// the class takes CLIP's then, as of LLaVA 1.5
@@ -188,6 +192,7 @@ type planner struct {
 	stacks map[stackKey]int           // the tensor that experts are gathered in
 	parted map[stackKey][]tensor.Info // views, until all of a tensor are there
 	first  tensor.DType               // of the first matrix
+	alike  bool                       // one of the row's names of one tensor was read
 }
 
 // tensors finds the place of every tensor, and that none is missing.
@@ -201,7 +206,7 @@ func (p *planner) tensors() error {
 		if err := p.b.Step(1); err != nil {
 			return err
 		}
-		if p.needless(i.Name) || p.beyond(i.Name) {
+		if p.needless(i.Name) || p.beyond(i.Name) || p.again(i.Name) {
 			continue
 		}
 		n := len(p.Tensors)
@@ -217,25 +222,6 @@ func (p *planner) tensors() error {
 		}
 	}
 	return p.complete(names)
-}
-
-// needless are buffers that old checkpoints hold.
-func (p *planner) needless(name string) bool {
-	if p.c.apart(name) {
-		return true
-	}
-	name = p.c.named(name)
-	for _, s := range p.c.row.drop {
-		if strings.HasPrefix(name, s) {
-			return true
-		}
-	}
-	for _, end := range append([]string{".attention.masked_bias", ".attention.bias", ".rotary_emb.inv_freq"}, p.c.row.skip...) {
-		if strings.HasSuffix(name, end) {
-			return true
-		}
-	}
-	return false
 }
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
@@ -278,6 +264,10 @@ func (p *planner) tensor(i *tensor.Info) error {
 	}
 	if p.drops != nil && p.drops(&at) {
 		return nil
+	}
+	if at.bias && at.name.bias != "" {
+		own := name{gguf: at.name.bias, shape: at.name.shape[:1]}
+		at.name = &own
 	}
 	switch {
 	case at.name.how == stack:

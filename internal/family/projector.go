@@ -2,6 +2,7 @@ package family
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
@@ -15,7 +16,7 @@ import (
 // of vision_config; the rest of the folder is the text model's.
 
 // projectors are the models whose vision part can be written.
-var projectors = []*row{&pixtralProjector, &mistral3Projector, &gemma3Projector, &qwen2vlProjector, &qwen25vlProjector}
+var projectors = []*row{&pixtralProjector, &mistral3Projector, &gemma3Projector, &qwen2vlProjector, &qwen25vlProjector, &qwen3vlProjector, &qwen3vlmoeProjector}
 
 // A kept says which type a tensor has, where it is not that of the others.
 type kept uint8
@@ -203,6 +204,9 @@ func (c *config) named(full string) string {
 	}
 	if c.row.rename != nil {
 		full = c.row.rename(c, full)
+	}
+	if slices.Contains(c.row.alike, full) {
+		full = c.row.alike[0]
 	}
 	return c.row.trimmed(full)
 }

@@ -20,6 +20,7 @@ type row struct {
 	layers   func() []name
 	skip     []string                            // endings of tensors that are not needed
 	drop     []string                            // beginnings of such
+	without  []string                            // beginnings of those that only a model that classifies texts needs
 	trim     []string                            // what may stand before all names
 	rename   func(c *config, full string) string // of tensors that stand elsewhere
 	begin    string                              // what stands before all names but the head's, and may be left out
@@ -29,6 +30,13 @@ type row struct {
 	// predict further tokens.
 	over   bool
 	prefix string // before the name of a layer's tensor, where llama.cpp has one
+	// decoder is what layer and prefix are for the layers of a decoder, whose numbers
+	// follow those of the encoder.
+	decoder *tower
+	// pick chooses between rows of one architecture in config.json, by the configuration.
+	pick func(*config) *row
+	// alike are names of one tensor: the first of a file is taken.
+	alike []string
 	// keep are the beginnings of the tensors that a vision part has.
 	keep []string
 	// fits chooses between rows of one architecture of llama.cpp, on the way back.
@@ -41,6 +49,43 @@ type row struct {
 	lost  string          // what llama.cpp has not, so that there is no way back
 	// untyped leaves general.file_type out, as the converter does.
 	untyped bool
+}
+
+// A tower is a stack of layers beside another one.
+type tower struct {
+	layer, prefix string
+	first         func(*config) int64 // how many layers stand before it
+}
+
+// towers are all stacks of layers of the model.
+func (c *config) towers() []tower {
+	one := tower{layer: c.row.layer, prefix: c.row.prefix}
+	if c.row.decoder == nil {
+		return []tower{one}
+	}
+	return []tower{one, *c.row.decoder}
+}
+
+// number is which layer of the model the one with the number n of the tower is.
+func (t *tower) number(c *config, n int64) int64 {
+	switch d := c.row.decoder; {
+	case d == nil:
+		return n
+	case t.first != nil:
+		return n + d.first(c)
+	case n >= d.first(c):
+		return c.layers() // the encoder has it not
+	}
+	return n
+}
+
+// tower is where a layer belongs: what stands before the names of its tensors in
+// transformers and in llama.cpp, and its number there.
+func (c *config) tower(layer int64) (names, prefix string, number int64) {
+	if d := c.row.decoder; d != nil && layer >= d.first(c) {
+		return d.layer, d.prefix, layer - d.first(c)
+	}
+	return c.row.layer, c.row.prefix, layer
 }
 
 // lazily makes a list when it is first asked for: no start of the program pays for it.
@@ -76,7 +121,10 @@ type name struct {
 	kept     kept                              // its type, where it is not that of the others
 	only     func(c *config, layer int64) bool // which layers have it; nil is all
 	views    []view                            // what it becomes, instead of gguf
+	bias     string                            // the name of its bias, where views have only the weight
 	merged   *merged                           // the way back of views
+	sized    func(*config, int64) []int64      // the shape, where it depends on the layer
+	number   func(*config) int64               // what stands for "#" in llama.cpp's
 	join     func(c *config, of []tensor.Info, shape []int64) []Part
 }
 
@@ -109,7 +157,7 @@ type merged struct {
 var dims = map[byte]func(*config) int64{
 	'V': func(c *config) int64 { return c.int("vocab_size") },
 	'H': func(c *config) int64 { return c.hidden() },
-	'F': func(c *config) int64 { return c.int("intermediate_size", "n_inner") },
+	'F': func(c *config) int64 { return c.int("intermediate_size", "n_inner", "d_ff") },
 	'Q': func(c *config) int64 { return c.heads() * c.headDim() },
 	'K': func(c *config) int64 { return c.kvHeads() * c.headDim() },
 	'D': func(c *config) int64 { return c.headDim() },
@@ -154,6 +202,13 @@ var dims = map[byte]func(*config) int64{
 	'o': func(c *config) int64 { return 2*c.states() + 2*c.groupStates() + c.int("mamba_n_heads") },
 	'C': func(c *config) int64 { return c.int("conv_L_cache") },
 	'j': func(c *config) int64 { return c.adjusted() },
+	'Y': func(c *config) int64 { return c.int("relative_attention_num_buckets") },
+	'2': func(c *config) int64 { return 2 * c.int("moe_intermediate_size") },
+	'0': func(c *config) int64 { return c.int("num_position_embeddings") },
+	'4': func(c *config) int64 { return c.labels() },
+	'5': func(c *config) int64 { return c.int("hidden_size_per_layer_input") },
+	'6': func(c *config) int64 { return c.int("vocab_size_per_layer_input") },
+	'7': func(c *config) int64 { return c.layers() * c.int("hidden_size_per_layer_input") },
 	'Z': func(c *config) int64 { return c.int("shared_intermediate_size") },
 	'g': func(c *config) int64 { return 2 * c.int("shared_intermediate_size") },
 	// of vision parts
@@ -201,7 +256,7 @@ func (c *config) int(names ...string) int64 {
 	return n
 }
 
-func (c *config) hidden() int64 { return c.int("hidden_size", "n_embd", "n_embed", "dim") }
+func (c *config) hidden() int64 { return c.int("hidden_size", "n_embd", "n_embed", "dim", "d_model") }
 func (c *config) heads() int64  { return c.int("num_attention_heads", "n_head", "n_heads", "num_heads") }
 func (c *config) layers() int64 {
 	if c.row.depth != nil {
@@ -227,7 +282,7 @@ func (c *config) kvHeads() int64 {
 }
 
 func (c *config) headDim() int64 {
-	if n := c.int("head_dim"); n > 0 {
+	if n := c.int("head_dim", "d_kv"); n > 0 {
 		return n
 	}
 	if c.heads() <= 0 {

@@ -62,8 +62,8 @@ var (
 const apartBERT = "no model"
 
 var bertRow = row{
-	arch: "bert", model: "bert", names: []string{"BertModel", "BertForMaskedLM"}, apart: apartBERT,
-	defaults: bertDefaults, outer: bertOuter, layer: "encoder.layer.#.", layers: lazily(func() []name {
+	arch: "bert", model: "bert", names: []string{"BertModel", "BertForMaskedLM", "BertForSequenceClassification", "CamembertModel"}, apart: apartBERT,
+	defaults: bertDefaults, outer: with(bertOuter, bertHead...), layer: "encoder.layer.#.", layers: lazily(func() []name {
 		return bertLayers
 	}),
 	trim: []string{"bert."}, skip: bertSkip, drop: bertDrop,
@@ -72,10 +72,10 @@ var bertRow = row{
 }
 
 var distilbertRow = row{
-	arch: "bert", model: "distilbert", names: []string{"DistilBertModel", "DistilBertForMaskedLM"}, apart: apartBERT,
+	arch: "bert", model: "distilbert", names: []string{"DistilBertModel", "DistilBertForMaskedLM", "DistilBertForSequenceClassification"}, apart: apartBERT,
 	defaults: []preset{{"vocab_size", "30522"}, {"max_position_embeddings", "512"}},
 	trim:     []string{"distilbert."}, drop: []string{"vocab_"}, skip: bertSkip,
-	outer: []name{bertOuter[0], bertOuter[1], bertOuter[3]}, layer: "transformer.layer.#.",
+	outer: with([]name{bertOuter[0], bertOuter[1], bertOuter[3], {hf: "pre_classifier", gguf: "cls", shape: "HH", only: classifies}}, bertHead...), layer: "transformer.layer.#.",
 	layers: lazily(func() []name {
 		return []name{
 			{hf: "attention.q_lin", gguf: "attn_q", shape: "HH"},
@@ -118,8 +118,8 @@ var robertaOuter = slices.Concat(bertOuter[:1], []name{{
 var robertaDefaults = []preset{{"vocab_size", "50265"}, {"max_position_embeddings", "512"}, {"type_vocab_size", "2"}, {"layer_norm_eps", "1e-12"}, {"pad_token_id", "1"}}
 
 var robertaRow = row{
-	arch: "bert", model: "roberta", names: []string{"RobertaModel"}, apart: apartBERT,
-	defaults: robertaDefaults, outer: robertaOuter, layer: "encoder.layer.#.", layers: lazily(func() []name {
+	arch: "bert", model: "roberta", names: []string{"RobertaModel", "RobertaForSequenceClassification"}, apart: apartBERT,
+	defaults: robertaDefaults, outer: with(robertaOuter, robertaHead...), layer: "encoder.layer.#.", layers: lazily(func() []name {
 		return bertLayers
 	}),
 	trim: []string{"roberta."}, skip: bertSkip, drop: bertDrop,
@@ -128,8 +128,8 @@ var robertaRow = row{
 }
 
 var xlmrobertaRow = row{
-	arch: "bert", model: "xlm-roberta", names: []string{"XLMRobertaModel"}, apart: apartBERT,
-	defaults: robertaDefaults, outer: robertaOuter, layer: "encoder.layer.#.", layers: lazily(func() []name {
+	arch: "bert", model: "xlm-roberta", names: []string{"XLMRobertaModel", "XLMRobertaForSequenceClassification"}, apart: apartBERT,
+	defaults: robertaDefaults, outer: with(robertaOuter, robertaHead...), layer: "encoder.layer.#.", layers: lazily(func() []name {
 		return bertLayers
 	}),
 	trim: []string{"roberta."}, skip: bertSkip, drop: bertDrop,
@@ -138,14 +138,16 @@ var xlmrobertaRow = row{
 }
 
 var modernbertRow = row{
-	arch: "modern-bert", model: "modernbert", names: []string{"ModernBertModel", "ModernBertForMaskedLM"}, apart: apartBERT,
+	arch: "modern-bert", model: "modernbert", names: []string{"ModernBertModel", "ModernBertForMaskedLM", "ModernBertForSequenceClassification"}, apart: apartBERT,
 	defaults: []preset{{"vocab_size", "50368"}, {"max_position_embeddings", "8192"}, {"norm_eps", "1e-05"}, {"local_attention", "128"}},
-	trim:     []string{"model."}, skip: bertSkip, drop: []string{"head.", "decoder."},
-	outer: []name{
+	trim:     []string{"model."}, skip: bertSkip, drop: []string{"decoder."}, without: []string{"head."},
+	outer: with([]name{
 		{hf: "embeddings.tok_embeddings", gguf: "token_embd", shape: "VH"},
 		{hf: "embeddings.norm", gguf: "token_embd_norm", shape: "H"},
 		{hf: "final_norm", gguf: "output_norm", shape: "H"},
-	},
+		{hf: "head.dense", gguf: "cls", shape: "HH", only: classifies},
+		{hf: "head.norm", gguf: "cls.norm", shape: "H", only: classifies},
+	}, bertHead...),
 	layer: "layers.#.",
 	layers: lazily(func() []name {
 		return []name{
@@ -181,6 +183,7 @@ var nomicbertRow = row{
 func bertKeys(k *keys) {
 	common(k)
 	k.own("attention.causal", false)
+	k.classes()
 	if err := k.pooling(); err != nil && k.err == nil {
 		k.err = err
 	}

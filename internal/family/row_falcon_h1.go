@@ -30,7 +30,14 @@ var (
 	}
 )
 
-func (c *config) states() int64      { return c.int("mamba_d_ssm") }
+// states is how wide a state space is.
+func (c *config) states() int64 {
+	if n := c.int("mamba_d_ssm"); n > 0 {
+		return n
+	}
+	return c.int("mamba_expand") * c.hidden()
+}
+
 func (c *config) groupStates() int64 { return c.int("mamba_n_groups") * c.int("mamba_d_state") }
 
 // ssmIn are the rows that make gates, what the state takes in, its two projections, and
@@ -75,13 +82,7 @@ var falconH1Row = row{
 			{hf: "mamba.conv1d", shape: "L1u", views: squeezed("ssm_conv1d", dims['L'], dims['u'])},
 			{hf: "mamba.in_proj", shape: "oH", views: []view{rowsOf("ssm_in", ssmIn)}},
 			{hf: "mamba.out_proj", gguf: "ssm_out", shape: "Hr", times: times(factor("ssm_out_multiplier", -1))},
-			{hf: "mamba.norm", shape: "r", optional: true, views: []view{{
-				gguf: "ssm_norm",
-				shape: func(c *config) []int64 {
-					return []int64{c.int("mamba_n_groups"), c.states() / max(1, c.int("mamba_n_groups"))}
-				},
-				strides: func(c *config) ([]int64, int64) { return []int64{c.states() / max(1, c.int("mamba_n_groups")), 1}, 0 },
-			}}},
+			{hf: "mamba.norm", shape: "r", optional: true, views: []view{groupedNorm}},
 		}, falconMLP...)
 	}),
 	keys: falconH1Keys, vocab: gpt2Vocab,

@@ -61,6 +61,23 @@ var gemma3Row = row{
 	keys: gemma3Keys, vocab: gemma3Vocab, back: gemma3Back,
 }
 
+// EmbeddingGemma reads a text in both directions. The dense layers behind it, which
+// sentence-transformers has, are not written, as the converter leaves them out.
+var embeddingGemmaRow = row{
+	arch: "gemma-embedding", model: "gemma3_text", names: []string{"Gemma3TextModel"}, tied: true, apart: apartBERT, lost: "the dense layers of sentence-transformers",
+	defaults: gemma3Row.defaults, outer: gemmaOuter, layer: decoderLayer, begin: "model.",
+	layers: lazily(func() []name {
+		return gemma3Row.layers()
+	}),
+	keys: func(k *keys) {
+		gemma3Keys(k)
+		k.u32("attention.sliding_window", "sliding_window")
+		if err := k.pooling(); err != nil && k.err == nil {
+			k.err = err
+		}
+	}, vocab: gemma3Vocab,
+}
+
 func gemmaKeys(k *keys) {
 	k.own("context_length", uint32(0))
 	k.u32("context_length", "max_position_embeddings")

@@ -27,7 +27,7 @@ var qwen2Row = row{
 	layers: lazily(func() []name {
 		return decoder(with(mlp, ffnNorm)...)
 	}),
-	keys: common, vocab: spmOrBytes, back: qwen2Back,
+	keys: qwenKeys, vocab: spmOrBytes, back: qwen2Back,
 }
 
 var qwen3Row = row{
@@ -36,7 +36,7 @@ var qwen3Row = row{
 	layers: lazily(func() []name {
 		return decoder(with(with(mlp, ffnNorm), headNorms...)...)
 	}),
-	keys: common, vocab: spmOrBytes, back: qwen3Back,
+	keys: qwenKeys, vocab: spmOrBytes, back: qwen3Back,
 }
 
 var qwen2moeRow = row{
@@ -59,6 +59,15 @@ var qwen3moeRow = row{
 
 func qwenPresets(more ...preset) []preset {
 	return append(qwenDefaults[:len(qwenDefaults):len(qwenDefaults)], more...)
+}
+
+// qwenKeys are those of every decoder, and how a model that embeds texts makes one vector
+// of them.
+func qwenKeys(k *keys) {
+	common(k)
+	if err := k.pooling(); err != nil && k.err == nil {
+		k.err = err
+	}
 }
 
 func qwenMoeKeys(k *keys) {

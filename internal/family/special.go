@@ -285,18 +285,13 @@ func (k *keys) templates(config jsontree.Value) error {
 	if err != nil {
 		return err
 	}
-	if v := config.Get("chat_template"); v.IsString() {
-		list = []named{{"", v.String()}}
-	} else if v.There {
-		list = nil
-		for _, one := range v.List() {
-			if text := one.Get("template"); text.IsString() {
-				list = append(list, named{one.Get("name").String(), text.String()})
-			}
-		}
+	if v := config.Get("chat_template"); v.There {
+		list = listed(v)
 	}
 	if len(list) == 1 && list[0].name == "" {
-		k.put("tokenizer.chat_template", list[0].text)
+		if list[0].text != "" {
+			k.put("tokenizer.chat_template", list[0].text)
+		}
 		return nil
 	}
 	var names []string
@@ -324,14 +319,24 @@ func (k *keys) templates(config jsontree.Value) error {
 	return nil
 }
 
+// listed is a template, or a list of them.
+func listed(v jsontree.Value) (list []named) {
+	if v.IsString() {
+		return []named{{"", v.String()}}
+	}
+	for _, one := range v.List() {
+		if text := one.Get("template"); text.IsString() {
+			list = append(list, named{one.Get("name").String(), text.String()})
+		}
+	}
+	return list
+}
+
 // templateFiles reads templates that have files of their own.
 func (k *keys) templateFiles() ([]named, error) {
 	if !k.has(templateFile) {
 		v, err := jsontree.Read(k.b, k.files, templateJSON, maxTemplate)
-		if text := v.Get("chat_template"); text.IsString() {
-			return []named{{"", text.String()}}, err
-		}
-		return nil, err
+		return listed(v.Get("chat_template")), err
 	}
 	text, err := jsontree.ReadText(k.b, k.files, templateFile, maxTemplate)
 	if err != nil {

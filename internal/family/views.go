@@ -106,7 +106,7 @@ func (p *planner) unsplit(i *tensor.Info, at *place) error {
 	if err != nil {
 		return err
 	}
-	t := Tensor{Name: at.original(p.c.row.layer), Shape: shape, DType: i.DType, Wide: i.DType == tensor.F32 && Wide(i)}
+	t := Tensor{Name: at.original(p.c), Shape: shape, DType: i.DType, Wide: i.DType == tensor.F32 && Wide(i)}
 	t.Parts = append(parts[:0], at.name.join(p.c, have, shape)...)
 	return p.add(t)
 }
@@ -127,7 +127,7 @@ func (p *planner) merge(have []tensor.Info, at *place, shape []int64) error {
 		parts[k] = Part{Info: have[k]}
 		parts[k].Info.Shape, parts[k].Info.Strides = one, strides
 	}
-	t := Tensor{Name: at.original(p.c.row.layer), Shape: shape, DType: have[0].DType, Parts: parts, Wide: have[0].DType == tensor.F32 && Wide(&have[0])}
+	t := Tensor{Name: at.original(p.c), Shape: shape, DType: have[0].DType, Parts: parts, Wide: have[0].DType == tensor.F32 && Wide(&have[0])}
 	if n > 1 {
 		t.Turns = at.name.merged.turns(p.c)
 	}

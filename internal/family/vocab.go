@@ -81,7 +81,9 @@ func (k *keys) addVocab(model, pre string, v *vocab) {
 		k.err = err
 	}
 	k.put("tokenizer.ggml.model", model)
-	k.put("tokenizer.ggml.pre", pre)
+	if pre != "" {
+		k.put("tokenizer.ggml.pre", pre)
+	}
 	k.put("tokenizer.ggml.tokens", v.texts)
 	if v.scores != nil {
 		k.put("tokenizer.ggml.scores", v.scores)

@@ -188,9 +188,19 @@ func (v *vocab) lay(id int, text string, special, asWritten bool) {
 // characters is a sentencepiece BPE that tokenizer.json holds; its scores are lost,
 // and the merges are not written: LlamaHfVocab in gguf's vocab.py.
 func (k *keys) characters(t *tokenizer.JSON) error {
-	config, err := jsontree.Read(k.b, k.files, tokenizerConfig, maxTokenizer)
+	v, err := k.characterTokens(t)
 	if err != nil {
 		return err
+	}
+	k.addVocab("llama", "default", v)
+	return k.special(t, nil, int64(len(v.texts)))
+}
+
+// characterTokens are its tokens, and those that were added behind them.
+func (k *keys) characterTokens(t *tokenizer.JSON) (*vocab, error) {
+	config, err := jsontree.Read(k.b, k.files, tokenizerConfig, maxTokenizer)
+	if err != nil {
+		return nil, err
 	}
 	base := int64(len(t.Tokens))
 	size := base
@@ -201,7 +211,7 @@ func (k *keys) characters(t *tokenizer.JSON) error {
 	}
 	v, err := k.newVocab(size, true)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	special := specials(config)
 	kind := func(text string, otherwise int32) int32 {
@@ -215,7 +225,7 @@ func (k *keys) characters(t *tokenizer.JSON) error {
 	}
 	for _, x := range t.Tokens {
 		if int64(x.ID) >= base {
-			return wire.At(tokenizer.FileName, "", wire.NoOffset, wire.ErrMismatch.With("token %s has the number %d of %d", wire.Quote(x.Text), x.ID, base))
+			return nil, wire.At(tokenizer.FileName, "", wire.NoOffset, wire.ErrMismatch.With("token %s has the number %d of %d", wire.Quote(x.Text), x.ID, base))
 		}
 		v.texts[x.ID], v.types[x.ID] = x.Text, kind(x.Text, typeNormal)
 	}
@@ -226,11 +236,10 @@ func (k *keys) characters(t *tokenizer.JSON) error {
 	}
 	for i := range v.scores {
 		if v.scores[i] = -1000; v.texts[i] == "" {
-			return wire.At(tokenizer.FileName, "", wire.NoOffset, wire.ErrMismatch.With("no token has the number %d", i))
+			return nil, wire.At(tokenizer.FileName, "", wire.NoOffset, wire.ErrMismatch.With("no token has the number %d", i))
 		}
 	}
-	k.addVocab("llama", "default", v)
-	return k.special(t, nil, size)
+	return v, nil
 }
 
 // specials are the tokens that tokenizer_config.json names for a purpose.

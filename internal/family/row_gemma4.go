@@ -1,0 +1,286 @@
+package family
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"github.com/anamnesis-go/anamnesis/internal/tokenizer"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// Gemma 4 has heads of one width in layers with a window and of another in the others,
+// some layers that take keys and values of a layer before, experts beside the feed forward
+// layer, and for each layer a small embedding of its own.
+
+// wholly reports a layer that sees all of a text.
+func wholly(c *config, layer int64) bool {
+	list := c.get("layer_types").List()
+	return layer < int64(len(list)) && list[layer].String() == "full_attention"
+}
+
+// global is a member of layers that see all, which published configurations state by
+// itself, or for each layer that has it.
+func (c *config) global(alone, each string) int64 {
+	if n, ok := c.get(alone).Int(); ok {
+		return n
+	}
+	left := maxLayers
+	for m := range c.get("per_layer_config").Members() {
+		if left--; left < 0 {
+			break
+		}
+		if layer, ok := decimal(m.Name); ok && wholly(c, layer) {
+			if n, ok := m.Value.Get(each).Int(); ok {
+				return n
+			}
+		}
+	}
+	return 0
+}
+
+func (c *config) globalHead() int64 {
+	if n := c.global("global_head_dim", "head_dim"); n != 0 {
+		return n
+	}
+	return 512
+}
+
+// headOf is how wide a head of a layer is.
+func (c *config) headOf(layer int64) int64 {
+	if wholly(c, layer) {
+		return c.globalHead()
+	}
+	return c.headDim()
+}
+
+// groupsOf is how many heads of keys a layer has.
+func (c *config) groupsOf(layer int64) int64 {
+	if n := c.globalGroups(); n > 0 && wholly(c, layer) {
+		return n
+	}
+	return c.kvHeads()
+}
+
+// globalGroups is that of layers that see all, where it is another one.
+func (c *config) globalGroups() int64 {
+	if !c.bool("attention_k_eq_v", false) {
+		return 0
+	}
+	return c.global("num_global_key_value_heads", "num_key_value_heads")
+}
+
+// borrows reports a layer that takes keys and values of one before.
+func borrows(c *config, layer int64) bool { return layer >= c.layers()-c.int("num_kv_shared_layers") }
+
+// feedOf is how wide the feed forward layer of a layer is.
+func (c *config) feedOf(layer int64) int64 {
+	n := c.int("intermediate_size")
+	if c.bool("use_double_wide_mlp", false) && borrows(c, layer) {
+		return 2 * n
+	}
+	return n
+}
+
+// ownLayer reports a model that has embeddings for each layer.
+func ownLayer(c *config, _ int64) bool { return c.int("hidden_size_per_layer_input") > 0 }
+
+// keeps reports a layer that makes keys of its own; values too, where they are others.
+func keeps(c *config, layer int64) bool { return !borrows(c, layer) }
+func values(c *config, layer int64) bool {
+	return keeps(c, layer) && !(c.bool("attention_k_eq_v", false) && wholly(c, layer))
+}
+
+func withExperts(c *config, _ int64) bool { return c.bool("enable_moe_block", false) }
+
+// one of each are shapes of which a dimension depends on the layer.
+func headRows(groups func(*config, int64) int64, turned bool) func(*config, int64) []int64 {
+	return func(c *config, layer int64) []int64 {
+		n := groups(c, layer) * c.headOf(layer)
+		if turned {
+			return []int64{c.hidden(), n}
+		}
+		return []int64{n, c.hidden()}
+	}
+}
+
+func queries(c *config, _ int64) int64 { return c.heads() }
+
+var (
+	gemma4Heads = func(c *config, layer int64) []int64 { return []int64{c.headOf(layer)} }
+	gemma4Up    = func(c *config, layer int64) []int64 { return []int64{c.feedOf(layer), c.hidden()} }
+	gemma4Down  = func(c *config, layer int64) []int64 { return []int64{c.hidden(), c.feedOf(layer)} }
+)
+
+// Keys and values of layers that borrow them are in published folders all the same.
+func borrowed(list []name) []name {
+	more := slices.Clone(list)
+	for i := range more {
+		more[i].only, more[i].optional = borrows, true
+	}
+	return append(list, more...)
+}
+
+func gemma4Layers() []name {
+	return slices.Concat([]name{
+		{hf: "input_layernorm", gguf: "attn_norm", shape: "H"},
+		{hf: "self_attn.q_proj", gguf: "attn_q", shape: "QH", sized: headRows(queries, false)},
+		{hf: "self_attn.o_proj", gguf: "attn_output", shape: "HQ", sized: headRows(queries, true)},
+		{hf: "self_attn.q_norm", gguf: "attn_q_norm", shape: "D", sized: gemma4Heads},
+	}, borrowed([]name{
+		{hf: "self_attn.k_proj", gguf: "attn_k", shape: "KH", sized: headRows((*config).groupsOf, false), only: keeps},
+		{hf: "self_attn.v_proj", gguf: "attn_v", shape: "KH", sized: headRows((*config).groupsOf, false), only: values},
+		{hf: "self_attn.k_norm", gguf: "attn_k_norm", shape: "D", sized: gemma4Heads, only: keeps},
+	}), sandwich, []name{
+		{hf: "mlp.gate_proj", gguf: "ffn_gate", shape: "FH", sized: gemma4Up},
+		{hf: "mlp.up_proj", gguf: "ffn_up", shape: "FH", sized: gemma4Up},
+		{hf: "mlp.down_proj", gguf: "ffn_down", shape: "HF", sized: gemma4Down},
+		{hf: "layer_scalar", gguf: "layer_output_scale.weight", shape: "1", bare: true},
+	}, onlyIn(ownLayer, []name{
+		{hf: "per_layer_input_gate", gguf: "inp_gate", shape: "5H"},
+		{hf: "per_layer_projection", gguf: "proj", shape: "H5"},
+		{hf: "post_per_layer_input_norm", gguf: "post_norm", shape: "H"},
+	}), onlyIn(withExperts, []name{
+		{hf: "router.proj", gguf: "ffn_gate_inp", shape: "EH"},
+		{hf: "router.scale", gguf: "ffn_gate_inp.scale", shape: "H", bare: true, naked: true},
+		{hf: "router.per_expert_scale", gguf: "ffn_down_exps.scale", shape: "E", bare: true, naked: true},
+		{hf: "experts.gate_up_proj", gguf: "ffn_gate_up_exps.weight", shape: "E2H", bare: true},
+		{hf: "experts.down_proj", gguf: "ffn_down_exps.weight", shape: "EHM", bare: true},
+		{hf: "post_feedforward_layernorm_1", gguf: "post_ffw_norm_1", shape: "H"},
+		{hf: "post_feedforward_layernorm_2", gguf: "post_ffw_norm_2", shape: "H"},
+		{hf: "pre_feedforward_layernorm_2", gguf: "pre_ffw_norm_2", shape: "H"},
+	}))
+}
+
+var gemma4Row = row{
+	arch: "gemma4", model: "gemma4_text", names: []string{"Gemma4ForCausalLM", "Gemma4ForConditionalGeneration"}, tied: true, apart: "other shapes for its experts",
+	lost: "what its configuration says of layers",
+	defaults: []preset{
+		{"vocab_size", "262144"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "131072"}, {"head_dim", "256"}, {"sliding_window", "512"}, {"num_key_value_heads", "4"},
+		{"num_attention_heads", "8"}, {"hidden_size_per_layer_input", "256"}, {"vocab_size_per_layer_input", "262144"},
+	},
+	outer: []name{
+		{hf: "model.embed_tokens", gguf: "token_embd", shape: "VH"},
+		{hf: "model.norm", gguf: "output_norm", shape: "H"},
+		{hf: "model.embed_tokens_per_layer", gguf: "per_layer_token_embd", shape: "67", only: ownLayer},
+		{hf: "model.per_layer_model_projection", gguf: "per_layer_model_proj", shape: "7H", only: ownLayer},
+		{hf: "model.per_layer_projection_norm", gguf: "per_layer_proj_norm", shape: "5", only: ownLayer},
+	},
+	layer: decoderLayer, skip: gemmaSkip, drop: []string{"model.embed_vision.", "model.embed_audio.", "model.vision_tower.", "model.audio_tower."},
+	layers: lazily(gemma4Layers),
+	keys:   gemma4Keys, vocab: gemma4Vocab,
+}
+
+func gemma4Keys(k *keys) {
+	c := k.c
+	r := c.rope()
+	full := c.globalHead()
+	if n := int64(len(c.get("layer_types").List())); n != c.layers() || full < 1 || full > 1<<20 || full%2 != 0 {
+		k.fail("layer_types", c.get("layer_types"), "a kind for each layer, with an even global_head_dim beside it")
+		return
+	}
+	if part, ok := r.fraction.Float(); r.kind != "proportional" || !ok || !(part > 0 && part <= 1) {
+		k.fail("rope_parameters", r.params, "of the kind proportional in layers that see all, with the part that rotates")
+		return
+	}
+	gemma3Keys(k)
+	k.own("attention.shared_kv_layers", uint32(c.int("num_kv_shared_layers")))
+	k.own("embedding_length_per_layer_input", uint32(c.int("hidden_size_per_layer_input")))
+	k.own("attention.key_length", uint32(full))
+	k.own("attention.value_length", uint32(full))
+	k.own("attention.key_length_swa", uint32(c.headDim()))
+	k.own("attention.value_length_swa", uint32(c.headDim()))
+	k.own("rope.dimension_count", uint32(full))
+	k.own("rope.dimension_count_swa", uint32(c.headDim()))
+	k.u32("expert_feed_forward_length", "moe_intermediate_size")
+	sees, err := limits.Make[bool](k.b, int(c.layers()))
+	if err == nil {
+		for i := range sees {
+			sees[i] = c.get("layer_types").List()[i].String() == "sliding_attention"
+		}
+		k.own("attention.sliding_window_pattern", sees)
+	}
+	if err == nil && c.bool("use_double_wide_mlp", false) {
+		err = k.each("feed_forward_length", c.feedOf)
+	}
+	if err == nil && c.globalGroups() > 0 {
+		err = k.each("attention.head_count_kv", c.groupsOf)
+	}
+	if err != nil && k.err == nil {
+		k.err = err
+	}
+}
+
+// each adds a number for each layer.
+func (k *keys) each(key string, of func(int64) int64) error {
+	list, err := limits.Make[int32](k.b, int(k.c.layers()))
+	for i := range list {
+		list[i] = int32(of(int64(i)))
+	}
+	k.own(key, list)
+	return err
+}
+
+// proportional are the factors of rotations of layers that see all: a part of a head
+// rotates, the rest does next to nothing.
+func (p *planner) proportional(r rope) error {
+	part, _ := r.fraction.Float()
+	head := p.c.globalHead()
+	if head < 2 || head > 1<<20 || !(part > 0 && part <= 1) {
+		return wire.ErrRange.With("%v of heads of %d rotate", part, head)
+	}
+	turning := int64(float64(head) * part / 2)
+	data, err := limits.Make[byte](p.b, int(4*(head/2)))
+	if err != nil {
+		return err
+	}
+	for i := range head / 2 {
+		f := float32(1)
+		if i >= turning {
+			f = 1e30
+		}
+		binary.LittleEndian.PutUint32(data[4*i:], math.Float32bits(f))
+	}
+	t := Tensor{Name: "rope_freqs.weight", DType: tensor.F32, Shape: []int64{head / 2}, Data: data}
+	p.Tensors, err = limits.Append(p.b, p.Tensors, t)
+	return err
+}
+
+// shown are tokens of Gemma 4 that programs read in what the model writes.
+var shown = []string{"<|channel>", "<channel|>", "<|tool_call>", "<tool_call|>", "<|tool_response>", "<tool_response|>", `<|"|>`}
+
+// gemma4Vocab is a BPE of characters, with its merges.
+func gemma4Vocab(k *keys) error {
+	t, err := k.readJSON()
+	if err != nil {
+		return err
+	}
+	if t.Type != "BPE" || !t.Model.Get("byte_fallback").True() || t.Rest.At("decoder.type").String() != "Sequence" {
+		return wire.At(tokenizer.FileName, "", wire.NoOffset, wire.ErrUnsupported.With("it is no BPE of characters with bytes to fall back on"))
+	}
+	v, err := k.characterTokens(t)
+	if err != nil {
+		return err
+	}
+	for i, text := range v.texts {
+		if slices.Contains(shown, text) {
+			v.types[i] = typeUserDefined
+		}
+		if err := k.b.Step(1); err != nil {
+			return err
+		}
+	}
+	k.addVocab("gemma4", "", v)
+	merges, err := k.merges(t)
+	if err != nil {
+		return err
+	}
+	if err := k.special(t, merges, int64(len(v.texts))); err != nil {
+		return err
+	}
+	k.put("tokenizer.ggml.add_space_prefix", false)
+	k.put("tokenizer.ggml.add_bos_token", true)
+	return nil
+}

@@ -1,0 +1,148 @@
+package family
+
+import (
+	"slices"
+
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// Granite 4 has layers of a state space and layers of attention, with experts and without.
+// Where all layers are of attention it is Granite 3, as llama.cpp has it.
+
+// attends reports a layer of attention.
+func attends(c *config, layer int64) bool {
+	list := c.get("layer_types", "layers_block_type").List()
+	if layer >= int64(len(list)) {
+		return false
+	}
+	kind := list[layer].String()
+	return kind == "attention" || kind == "full_attention"
+}
+
+func remembers(c *config, layer int64) bool { return !attends(c, layer) }
+
+func mixed(c *config, _ int64) bool   { return c.experts() > 0 }
+func unmixed(c *config, _ int64) bool { return c.experts() == 0 }
+
+// graniteDense is the shared expert of a model that has no others.
+var graniteDense = []name{
+	{hf: "shared_mlp.input_linear", shape: "gH", views: []view{
+		{gguf: "ffn_gate", cuts: func(c *config) []cut { return []cut{{first: 0, rows: dims['g'](c) / 2}} }},
+		{gguf: "ffn_up", cuts: func(c *config) []cut { return []cut{{first: dims['g'](c) / 2, rows: dims['g'](c) / 2}} }},
+	}},
+	{hf: "shared_mlp.output_linear", gguf: "ffn_down", shape: "HZ"},
+}
+
+// graniteFeed are the feed forward layers of all kinds.
+func graniteFeed() []name {
+	return slices.Concat(onlyIn(mixed, graniteExperts), onlyIn(mixed, graniteShared), onlyIn(unmixed, graniteDense), []name{ffnNorm})
+}
+
+// groupedNorm is a norm of each group of states.
+var groupedNorm = view{
+	gguf: "ssm_norm",
+	shape: func(c *config) []int64 {
+		return []int64{c.int("mamba_n_groups"), c.states() / max(1, c.int("mamba_n_groups"))}
+	},
+	strides: func(c *config) ([]int64, int64) { return []int64{c.states() / max(1, c.int("mamba_n_groups")), 1}, 0 },
+}
+
+var granite4Defaults = append(graniteMoeDefaults[:len(graniteMoeDefaults):len(graniteMoeDefaults)], preset{"shared_intermediate_size", "1024"}, preset{"mamba_n_heads", "128"},
+	preset{"mamba_n_groups", "1"}, preset{"mamba_d_state", "256"}, preset{"mamba_d_conv", "4"}, preset{"mamba_expand", "2"})
+
+var graniteHybridRow = row{
+	arch: "granitehybrid", model: "granitemoehybrid", names: []string{"GraniteMoeHybridForCausalLM"}, lost: decayLost, apart: "the experts under other names",
+	defaults: granite4Defaults,
+	outer:    outer, layer: decoderLayer, pick: graniteKind,
+	layers: lazily(func() []name {
+		return slices.Concat(decoder()[:1], onlyIn(attends, permuted(decoder())[1:]), onlyIn(remembers, []name{
+			{hf: "mamba.A_log", shape: "z", bare: true, how: decay, views: upright("ssm_a", 'z')},
+			{hf: "mamba.D", shape: "z", bare: true, views: upright("ssm_d", 'z')},
+			{hf: "mamba.dt_bias", gguf: "ssm_dt.bias", shape: "z", bare: true},
+			{hf: "mamba.conv1d", shape: "L1u", views: squeezed("ssm_conv1d", dims['L'], dims['u'])},
+			{hf: "mamba.in_proj", gguf: "ssm_in", shape: "oH"},
+			{hf: "mamba.out_proj", gguf: "ssm_out", shape: "Hr"},
+			{hf: "mamba.norm", shape: "r", views: []view{groupedNorm}},
+		}), graniteFeed())
+	}),
+	keys: graniteHybridKeys, vocab: graniteHybridVocab,
+}
+
+// graniteKind finds Granite 3 in a model of Granite 4, all of whose layers are of
+// attention; nil is what it was taken for.
+func graniteKind(c *config) *row {
+	for l := range min(c.hiddenLayers(), maxLayers) {
+		if !attends(c, l) {
+			return nil
+		}
+	}
+	if c.int("num_experts_per_tok") > 0 {
+		return &graniteAttentiveMoeRow
+	}
+	return &graniteAttentiveRow
+}
+
+var graniteAttentiveRow = row{
+	arch: "granite", model: "granitemoehybrid", defaults: granite4Defaults, outer: outer, layer: decoderLayer, apart: "the feed forward layers under other names",
+	names: []string{"GraniteMoeHybridForCausalLM"},
+	layers: lazily(func() []name {
+		return with(permuted(decoder()), graniteFeed()...)
+	}),
+	keys: graniteAttentiveKeys, vocab: spmOrBytes,
+}
+
+var graniteAttentiveMoeRow = row{
+	arch: "granitemoe", model: "granitemoehybrid", defaults: granite4Defaults, outer: outer, layer: decoderLayer, apart: "the experts under other names",
+	names: []string{"GraniteMoeHybridForCausalLM"},
+	layers: lazily(func() []name {
+		return with(permuted(decoder()), graniteFeed()...)
+	}),
+	keys: graniteAttentiveKeys, vocab: spmOrBytes,
+}
+
+// graniteAttentiveKeys are those of a model that the converter takes for one with a state
+// space first.
+func graniteAttentiveKeys(k *keys) {
+	graniteHybridKeys(k)
+	k.u32("context_length", "max_position_embeddings")
+	k.own("rope.scaling.finetuned", true)
+}
+
+func graniteHybridKeys(k *keys) {
+	graniteKeys(k)
+	if k.c.int("shared_intermediate_size") > 0 {
+		k.u32("expert_shared_feed_forward_length", "shared_intermediate_size")
+	}
+	k.u32("ssm.conv_kernel", "mamba_d_conv")
+	k.u32("ssm.state_size", "mamba_d_state")
+	k.u32("ssm.group_count", "mamba_n_groups")
+	k.own("ssm.inner_size", uint32(k.c.states()))
+	k.u32("ssm.time_step_rank", "mamba_n_heads")
+	heads, err := limits.Make[int32](k.b, int(k.c.layers()))
+	if err != nil && k.err == nil {
+		k.err = err
+	}
+	for i := range heads {
+		if attends(k.c, int64(i)) {
+			heads[i] = int32(k.c.kvHeads())
+		}
+	}
+	k.own("attention.head_count_kv", heads)
+	k.own("rope.scaling.finetuned", false)
+	k.own("context_length", uint32(1<<20))
+	if act := k.c.get("hidden_act"); act.There && act.String() != "silu" {
+		k.fail("hidden_act", act, "silu")
+	}
+	if n := int64(len(k.c.get("layer_types", "layers_block_type").List())); n != k.c.layers() {
+		k.fail("layer_types", k.c.get("layer_types"), "a kind for each layer")
+	}
+}
+
+// graniteHybridVocab has as many tokens as a multiple of eight, which the converter makes
+// of another number without giving the table of tokens rows for them.
+func graniteHybridVocab(k *keys) error {
+	if k.c.int("vocab_size")%8 != 0 {
+		k.fail("vocab_size", k.c.get("vocab_size"), "a multiple of 8")
+	}
+	return spmOrBytes(k)
+}

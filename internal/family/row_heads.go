@@ -1,0 +1,149 @@
+package family
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// Encoders that classify texts: those that say how well an answer fits a question, too.
+
+// classifies reports a model with a head that gives each text a class.
+func (c *config) classifies() bool {
+	list := c.root.Get("architectures").List()
+	return len(list) == 1 && strings.HasSuffix(list[0].String(), "ForSequenceClassification")
+}
+
+func classifies(c *config, _ int64) bool { return c.classifies() }
+
+// classes are the names that a model has for what it tells apart. Two of which the first
+// is LABEL_0 are those that transformers gives where nothing is said.
+func (c *config) classes() (list []string, bad bool) {
+	type class struct {
+		id   int64
+		name string
+	}
+	var all []class
+	for m := range c.get("id2label").Members() {
+		id, ok := decimal(m.Name)
+		if !ok || !m.Value.IsString() || len(all) == maxClasses {
+			return nil, true
+		}
+		all = append(all, class{id, m.Value.String()})
+	}
+	if len(all) == 0 {
+		n, ok := c.get("num_labels").Int()
+		if !ok || n == 2 {
+			return nil, false
+		}
+		for i := range min(max(n, 0), maxClasses) {
+			all = append(all, class{i, "LABEL_" + itoa(i)})
+		}
+	}
+	slices.SortFunc(all, func(a, b class) int { return int(max(-1, min(1, a.id-b.id))) })
+	if len(all) == 2 && all[0].id == 0 && all[0].name == "LABEL_0" {
+		return nil, false
+	}
+	for _, one := range all {
+		list = append(list, one.name)
+	}
+	return list, false
+}
+
+// maxClasses bounds them: published models have some dozens, those that tell apart what
+// a picture shows a thousand.
+const maxClasses = 1 << 12
+
+// decimal reads a number as it is written with digits alone.
+func decimal(s string) (n int64, ok bool) {
+	for _, r := range s {
+		if r < '0' || r > '9' || n > math.MaxInt32 {
+			return 0, false
+		}
+		n = 10*n + int64(r-'0')
+	}
+	return n, s != ""
+}
+
+// labels is how many classes the head has.
+func (c *config) labels() int64 {
+	if list, _ := c.classes(); len(list) > 0 {
+		return int64(len(list))
+	}
+	return 2
+}
+
+// classes adds their names.
+func (k *keys) classes() {
+	list, bad := k.c.classes()
+	if bad {
+		k.fail("id2label", k.c.get("id2label"), "names of classes by their numbers")
+		return
+	}
+	if len(list) == 0 || k.err != nil {
+		return
+	}
+	names, err := limits.Make[string](k.b, len(list))
+	if k.err = err; err == nil {
+		copy(names, list)
+		k.own("classifier.output_labels", names)
+	}
+}
+
+// calls and leaves are models whose classes have names, and those whose have none:
+// llama.cpp has the head of one layer under another name then.
+func calls(c *config, _ int64) bool {
+	list, _ := c.classes()
+	return c.classifies() && len(list) > 0
+}
+
+func leaves(c *config, layer int64) bool { return c.classifies() && !calls(c, layer) }
+
+var (
+	bertHead = []name{
+		{hf: "classifier", gguf: "cls.output", shape: "4H", only: calls},
+		{hf: "classifier", gguf: "cls", shape: "4H", only: leaves},
+	}
+	robertaHead = []name{
+		{hf: "classifier.dense", gguf: "cls", shape: "HH", only: classifies},
+		{hf: "classifier.out_proj", gguf: "cls.output", shape: "4H", only: classifies},
+	}
+)
+
+// labels are the names of classes, which a model without a head has too at times.
+func (s *settings) labels() {
+	v, there := s.own("classifier.output_labels")
+	if !there {
+		return
+	}
+	list, ok := v.(array)
+	if !ok || list.Len() < 1 || list.Len() > maxClasses {
+		s.fail(s.row.arch+".classifier.output_labels", "it is no list of names")
+		return
+	}
+	w := jsontree.NewText(s.b)
+	w.Put("{")
+	n := int64(0)
+	for text, err := range list.Strings(s.b) {
+		if err != nil {
+			s.err = cmp.Or(s.err, err)
+			return
+		}
+		if n > 0 {
+			w.Put(", ")
+		}
+		w.Quote(itoa(n))
+		w.Put(": ")
+		w.Quote(text)
+		n++
+	}
+	w.Put("}")
+	text, err := w.Done()
+	if s.err = cmp.Or(s.err, err); s.err == nil {
+		s.put("id2label", string(text))
+	}
+}

@@ -1,0 +1,62 @@
+package family
+
+import (
+	"github.com/anamnesis-go/anamnesis/internal/tokenizer"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+)
+
+// spieceName is the file of T5's vocabulary in older folders.
+const spieceName = "spiece.model"
+
+// isT5 reports a vocabulary of T5's, which spiece.model holds: transformers makes its own
+// rules of it.
+func (r *rebuilt) isT5() bool {
+	return r.s.text("model") == "t5" && len(r.v.scores) == len(r.v.texts) && (r.s.row.arch == "t5" || r.s.row.arch == "t5encoder")
+}
+
+// t5Vocab is a unigram model of sentencepiece's, its pieces as they are; Pile-T5 has a
+// BPE in its place.
+func t5Vocab(k *keys) error {
+	name := tokenizer.SPMName
+	if !k.has(name) {
+		name = spieceName
+	}
+	if !k.has(name) {
+		return wire.At(name, "", wire.NoOffset, wire.ErrMissing.With("the model has no vocabulary: neither %s nor %s lies beside its weights", tokenizer.SPMName, spieceName))
+	}
+	m, err := tokenizer.ReadSPM(k.b, k.files, name)
+	if err != nil {
+		return err
+	}
+	switch {
+	case m.Model == 2 && name == tokenizer.SPMName:
+		return spmVocab(k)
+	case m.Model != 1:
+		return wire.At(name, "", wire.NoOffset, wire.ErrUnsupported.With("a model that is none of unigrams"))
+	}
+	size := k.c.int("vocab_size")
+	if size == 0 {
+		size = int64(len(m.Pieces))
+	}
+	if size < int64(len(m.Pieces)) {
+		return wire.At(name, "", wire.NoOffset, wire.ErrMismatch.With("it has %d pieces, and the configuration states %d tokens", len(m.Pieces), size))
+	}
+	v, err := k.newVocab(size, true)
+	if err != nil {
+		return err
+	}
+	if err := k.lays(v, m.Pieces, 0); err != nil {
+		return err
+	}
+	if err := k.pad(v); err != nil {
+		return err
+	}
+	if err := k.addedBeside(v); err != nil {
+		return err
+	}
+	k.addVocab("t5", "default", v)
+	if err := k.normalizes(m); err != nil {
+		return err
+	}
+	return k.special(nil, nil, size)
+}
