@@ -85,7 +85,7 @@ FOUND ?= differential-out
 LEDGER ?=
 
 .PHONY: vuln-offline search api apidiff vuln deadcode systems emulated qemu neon avx512 must-have check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
-	skips bench bench-kernels bench-encode bench-quantize bench-peers bench-gate bench-requests bench-merge bench-hostile bench-convert nested site web all-targets release release-check python wheels wheels-check memory golden crosscheck watch differential corpus recipe cover cover-corpus libfuzzer-check
+	skips bench bench-kernels bench-encode bench-quantize bench-peers bench-gate bench-requests bench-merge bench-hostile bench-convert nested site web all-targets release release-check python wheels wheels-check memory golden crosscheck watch differential corpus recipe cover cover-corpus libfuzzer-check versions modules-check
 
 check: fmt vet lint test purego gen-check cross
 
@@ -316,6 +316,12 @@ release-check: ## two builds of TARGETS from two folders have the same bytes, an
 	openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$$d/key.pem" 2>/dev/null && openssl pkey -in "$$d/key.pem" -pubout -out "$$d/key.pub" && \
 	$(GO) run ./release/sign --key "$$d/key.pem" "$$d/1" && $(GO) run ./release/sign --verify --key "$$d/key.pub" "$$d/1" && \
 	base64 -d "$$d/1/SHA256SUMS.sig" >"$$d/sig" && openssl dgst -sha256 -verify "$$d/key.pub" -signature "$$d/sig" "$$d/1/SHA256SUMS"
+
+versions: ## the modules beside the core require each other and it at VERSION, as the commit of a tag has to
+	python3 release/modules.py --version $(VERSION) --write
+
+modules-check: ## what go install and go get give a stranger of this commit, from a proxy in a folder
+	python3 release/modules.py --version $(VERSION)
 
 wheels: ## wheels for every platform: make wheels VERSION=v1.2.3
 	python3 python/wheels.py
