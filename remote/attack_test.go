@@ -202,6 +202,14 @@ func TestNamesThatCannotBeFilesBesideEachOther(t *testing.T) {
 	}
 }
 
+// The same blob twice under one name is one file.
+func TestABlobThatIsListedTwice(t *testing.T) {
+	a := newRegistry(t, "team/llama", titled, "tiny.gguf", "tiny.gguf")
+	if m, err := open(t, "oci://"+a.host()+"/team/llama", a.options()); err != nil || m.Len() != 4 {
+		t.Error(err)
+	}
+}
+
 // A digest of another kind is not one that is held against the manifest.
 func TestDigestsThatAreNotChecked(t *testing.T) {
 	a := newRegistry(t, "team/llama", titled, "tiny.gguf")

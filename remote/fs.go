@@ -50,8 +50,8 @@ func (t *tree) add(name string, e entry) error {
 	if len(name) > maxName || !fs.ValidPath(name) || name == "." || strings.Count(name, "/") > maxDepth {
 		return fmt.Errorf("%.100q is no name of a file", name)
 	}
-	if _, twice := t.files[name]; twice {
-		return fmt.Errorf("%.100q is listed twice", name)
+	if old, twice := t.files[name]; twice && (old.size != e.size || old.url == nil || e.url == nil || *old.url != *e.url) {
+		return fmt.Errorf("%.100q is listed twice", name) // and as one blob it is one file
 	}
 	if e.size < 0 {
 		return fmt.Errorf("%.100q has a size below nothing", name)
