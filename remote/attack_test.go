@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -78,6 +79,27 @@ func TestAnswersWithoutEnd(t *testing.T) {
 	}
 	if _, err := openUnder(t, limits.Policy{MaxFetched: 1 << 20}, "hf://me/model/tiny.gguf", remote.Options{AllowPrivate: true, Hub: h.URL}); err == nil {
 		t.Error("a file of 2^63 bytes is opened")
+	}
+}
+
+// A server that sends a byte now and then ends with the account's time.
+func TestASlowServerEndsAtTheDeadline(t *testing.T) {
+	h := newHub(t, demo)
+	h.before = func(w http.ResponseWriter, r *http.Request, _ int) bool {
+		w.Header().Set("Content-Range", "bytes 0-131071/1000000")
+		w.Header().Set("Content-Length", "131072")
+		w.WriteHeader(http.StatusPartialContent)
+		for r.Context().Err() == nil {
+			if _, err := w.Write([]byte("x")); err != nil || http.NewResponseController(w).Flush() != nil {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		return true
+	}
+	_, err := openUnder(t, limits.Policy{Timeout: 300 * time.Millisecond}, h.URL+"/tiny.gguf", remote.Options{AllowPrivate: true})
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
 	}
 }
 

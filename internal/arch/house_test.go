@@ -47,6 +47,16 @@ func testNames(t *testing.T) []string {
 			}
 		}
 	}
+	// Those of remote, a module of its own.
+	files, err := fs.Glob(os.DirFS(root(t)), "remote/*_test.go")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d files of tests in remote, %v", len(files), err)
+	}
+	for _, file := range files {
+		for _, m := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllStringSubmatch(read(t, file), -1) {
+			names = append(names, "remote."+m[1])
+		}
+	}
 	return names
 }
 
