@@ -4,7 +4,7 @@ import json
 import pathlib
 
 import transformers as tf
-from models import VOCAB, byte_level, encoder, sentencepiece, sizes, unigram, word_pieces
+from models import MLA, VOCAB, byte_level, encoder, glm, sentencepiece, sizes, unigram, word_pieces
 
 HALF = {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.5}
 
@@ -19,6 +19,7 @@ GRANITE = dict(num_local_experts=4, num_experts_per_tok=2, embedding_multiplier=
 DENSE = GRANITE | dict(num_local_experts=0, num_experts_per_tok=0)
 WINDOWS = ["sliding_attention", "full_attention"] * 3
 GEMMA4 = dict(num_hidden_layers=6, head_dim=16, global_head_dim=32, layer_types=WINDOWS, sliding_window=16, final_logit_softcapping=30.0)
+STATES = dict(num_hidden_layers=4, head_dim=16, ssm_state_size=16, mamba_num_heads=8, mamba_head_dim=16, n_groups=2, conv_kernel=4, rms_norm_eps=1e-5)
 
 FAMILIES = {
     "stablelm": lambda: (tf.StableLmConfig(**sizes(use_qkv_bias=True, rope_parameters=HALF)), tf.StableLmForCausalLM, byte_level, "gpt-2"),
@@ -48,6 +49,9 @@ FAMILIES = {
     "gemma4": lambda: (tf.Gemma4TextConfig(**sizes(**GEMMA4, hidden_size_per_layer_input=8, vocab_size_per_layer_input=VOCAB, num_kv_shared_layers=2, use_double_wide_mlp=True)), tf.Gemma4ForCausalLM, characters, None),
     "gemma4-moe": lambda: (tf.Gemma4TextConfig(**sizes(**GEMMA4, hidden_size_per_layer_input=0, attention_k_eq_v=True, num_global_key_value_heads=1, enable_moe_block=True, num_experts=4, top_k_experts=2, moe_intermediate_size=48)),
                            tf.Gemma4ForCausalLM, characters, None),
+    "nemotron-h": lambda: (tf.NemotronHConfig(**sizes(**STATES, layers_block_type=["linear_attention", "mlp", "full_attention", "linear_attention"])), tf.NemotronHForCausalLM, byte_level, "gpt-2"),
+    "nemotron-h-moe": lambda: (tf.NemotronHConfig(**sizes(**STATES, layers_block_type=["linear_attention", "moe", "full_attention", "moe"], n_routed_experts=4, n_shared_experts=1, moe_shared_expert_intermediate_size=80, **MOE)), tf.NemotronHForCausalLM, byte_level, "gpt-2"),
+    "glm4-lite": lambda: (tf.Glm4MoeLiteConfig(**sizes(**MLA, q_lora_rank=24, n_shared_experts=1, num_nextn_predict_layers=0, scoring_func="sigmoid")), tf.Glm4MoeLiteForCausalLM, glm, "glm4"),
     "bert-classes": lambda: (tf.BertConfig(**encoder(num_labels=3)), tf.BertForSequenceClassification, word_pieces, "jina-v2-en"),
     "distilbert-classes": lambda: (tf.DistilBertConfig(vocab_size=VOCAB, dim=64, n_layers=2, n_heads=4, hidden_dim=96, max_position_embeddings=256, id2label={0: "NEGATIVE", 1: "POSITIVE"}), tf.DistilBertForSequenceClassification, word_pieces, "jina-v2-en"),
     "xlm-roberta-classes": lambda: (tf.XLMRobertaConfig(**encoder(pad_token_id=1, type_vocab_size=1, num_labels=1)), tf.XLMRobertaForSequenceClassification, unigram, None),
@@ -86,6 +90,21 @@ def pooled(folder, mode, _):
     (folder / "1_Pooling").mkdir()
     (folder / "1_Pooling" / "config.json").write_text(json.dumps({"word_embedding_dimension": 64, "pooling_mode_" + mode: True}))
     (folder / "modules.json").write_text(json.dumps([{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"}, {"idx": 1, "name": "1", "path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}]))
+
+
+def hybrid(folder):
+    """What published folders of Nemotron-H have: other names, and a letter for each layer."""
+    from safetensors.torch import load_file, save_file
+
+    path = folder / "model.safetensors"
+    save_file({n.replace("model.", "backbone.", 1) if n.startswith("model.") else n: t for n, t in load_file(path).items()}, path, metadata={"format": "pt"})
+    c = json.loads((folder / "config.json").read_text())
+    kinds = c.pop("layers_block_type", None) or c.pop("layer_types")
+    c["hybrid_override_pattern"] = "".join({"linear_attention": "M", "mamba": "M", "mlp": "-", "full_attention": "*", "attention": "*", "moe": "E"}[k] for k in kinds)
+    c["num_hidden_layers"] = len(kinds)
+    if "moe" not in kinds:
+        c = {k: v for k, v in c.items() if "expert" not in k and "moe" not in k and k not in ("n_group", "topk_group", "norm_topk_prob", "routed_scaling_factor")}
+    (folder / "config.json").write_text(json.dumps(c))
 
 
 def ahead(folder):

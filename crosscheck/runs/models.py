@@ -253,6 +253,8 @@ def make(name, folder, dtype=torch.float32, seed=0):
         mxfp4(pathlib.Path(folder), model)
     if name.startswith(("qwen3next", "qwen3.5")):
         further.ahead(pathlib.Path(folder))
+    if name.startswith("nemotron-h"):
+        further.hybrid(pathlib.Path(folder))
     if name in ("t5", "t5-encoder"):
         pairs.doubled(pathlib.Path(folder))
     vocabulary(folder, pre)

@@ -1,4 +1,5 @@
 """llama.cpp's converter and llama.cpp itself, out of its sources."""
+import json
 import logging
 import pathlib
 import subprocess
@@ -39,6 +40,8 @@ class Converter:
             more["hparams"] = hparams | {"rotary_pct": hparams["rope_parameters"]["partial_rotary_factor"]}
         if hparams.get("model_type") == "granitemoehybrid":  # whose kinds of layers transformers 5 renames
             more["hparams"] = hparams | {"layer_types": [{"full_attention": "attention", "linear_attention": "mamba"}.get(t, t) for t in hparams["layer_types"]]}
+        if hparams.get("model_type") == "nemotron_h":  # the configuration of published folders, as it is
+            more["hparams"] = json.loads((folder / "config.json").read_text())
         which = self.kinds.MMPROJ if mmproj else self.kinds.TEXT
         cls = self.base.from_model_architecture(hparams["architectures"][0], which)
         cls(folder, self.types[kind], out, eager=True, **more).write()

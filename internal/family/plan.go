@@ -125,7 +125,7 @@ const maxLayers = 512
 var sizes = []string{
 	"intermediate_size", "moe_intermediate_size", "intermediate_size_mlp", "shared_expert_intermediate_size", "n_shared_experts", "first_k_dense_replace",
 	"num_nextn_predict_layers", "moe_num_shared_experts", "shared_intermediate_size", "conv_L_cache", "block_ff_dim",
-	"linear_num_key_heads", "linear_key_head_dim", "linear_value_head_dim", "linear_num_value_heads", "linear_conv_kernel_dim", "mamba_d_ssm", "mamba_expand", "global_head_dim", "num_global_key_value_heads", "num_kv_shared_layers", "hidden_size_per_layer_input", "vocab_size_per_layer_input", "num_position_embeddings", "mamba_n_groups", "mamba_d_state", "mamba_n_heads", "mamba_d_conv", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim", "kv_lora_rank", "q_lora_rank", "vocab_size", "max_position_embeddings", "n_positions", "n_inner",
+	"linear_num_key_heads", "linear_key_head_dim", "linear_value_head_dim", "linear_num_value_heads", "linear_conv_kernel_dim", "mamba_d_ssm", "mamba_expand", "mamba_num_heads", "mamba_head_dim", "n_groups", "ssm_state_size", "conv_kernel", "moe_shared_expert_intermediate_size", "global_head_dim", "num_global_key_value_heads", "num_kv_shared_layers", "hidden_size_per_layer_input", "vocab_size_per_layer_input", "num_position_embeddings", "mamba_n_groups", "mamba_d_state", "mamba_n_heads", "mamba_d_conv", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim", "kv_lora_rank", "q_lora_rank", "vocab_size", "max_position_embeddings", "n_positions", "n_inner",
 	"d_model", "d_kv", "d_ff", "relative_attention_num_buckets", "num_layers", "num_decoder_layers",
 }
 

@@ -163,7 +163,9 @@ var dims = map[byte]func(*config) int64{
 	'D': func(c *config) int64 { return c.headDim() },
 	'E': func(c *config) int64 { return c.experts() },
 	'M': func(c *config) int64 { return c.int("moe_intermediate_size", "intermediate_size") },
-	'S': func(c *config) int64 { return c.int("shared_expert_intermediate_size") },
+	'S': func(c *config) int64 {
+		return c.int("shared_expert_intermediate_size", "moe_shared_expert_intermediate_size")
+	},
 	'P': func(c *config) int64 { return c.int("max_position_embeddings", "n_positions", "n_ctx") },
 	'T': func(c *config) int64 { return c.int("type_vocab_size") },
 	'1': func(*config) int64 { return 1 },
@@ -196,10 +198,12 @@ var dims = map[byte]func(*config) int64{
 	'N': func(c *config) int64 { return 2 * c.heads() * c.headDim() },
 	// of state spaces
 	'r': func(c *config) int64 { return c.states() },
-	'z': func(c *config) int64 { return c.int("mamba_n_heads") },
-	'u': func(c *config) int64 { return c.int("mamba_d_conv") },
+	'z': func(c *config) int64 { return c.int("mamba_n_heads", "mamba_num_heads") },
+	'u': func(c *config) int64 { return c.int("mamba_d_conv", "conv_kernel") },
 	'L': func(c *config) int64 { return c.states() + 2*c.groupStates() },
-	'o': func(c *config) int64 { return 2*c.states() + 2*c.groupStates() + c.int("mamba_n_heads") },
+	'o': func(c *config) int64 {
+		return 2*c.states() + 2*c.groupStates() + c.int("mamba_n_heads", "mamba_num_heads")
+	},
 	'C': func(c *config) int64 { return c.int("conv_L_cache") },
 	'j': func(c *config) int64 { return c.adjusted() },
 	'Y': func(c *config) int64 { return c.int("relative_attention_num_buckets") },

@@ -35,10 +35,16 @@ func (c *config) states() int64 {
 	if n := c.int("mamba_d_ssm"); n > 0 {
 		return n
 	}
+	if n := c.int("mamba_num_heads"); n > 0 {
+		return n * c.int("mamba_head_dim")
+	}
 	return c.int("mamba_expand") * c.hidden()
 }
 
-func (c *config) groupStates() int64 { return c.int("mamba_n_groups") * c.int("mamba_d_state") }
+// groups are those that states are made in.
+func (c *config) groups() int64 { return c.int("mamba_n_groups", "n_groups") }
+
+func (c *config) groupStates() int64 { return c.groups() * c.int("mamba_d_state", "ssm_state_size") }
 
 // ssmIn are the rows that make gates, what the state takes in, its two projections, and
 // the steps of time.

@@ -1,6 +1,8 @@
 package family
 
 import (
+	"slices"
+
 	"github.com/anamnesis-go/anamnesis/internal/tokenizer"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
@@ -100,6 +102,16 @@ func (s *settings) part(head int64) {
 // predicts are tensors of layers that predict further tokens.
 func predicts(c *config, layer int64) bool { return layer >= c.hiddenLayers() }
 
+// aheadOfGLM are those tensors.
+var aheadOfGLM = []name{
+	{hf: "eh_proj", gguf: "nextn.eh_proj", shape: "Hy", only: predicts},
+	{hf: "enorm", gguf: "nextn.enorm", shape: "H", only: predicts},
+	{hf: "hnorm", gguf: "nextn.hnorm", shape: "H", only: predicts},
+	{hf: "embed_tokens", gguf: "nextn.embed_tokens", shape: "VH", only: predicts, optional: true},
+	{hf: "shared_head.head", gguf: "nextn.shared_head_head", shape: "VH", only: predicts, optional: true},
+	{hf: "shared_head.norm", gguf: "nextn.shared_head_norm", shape: "H", only: predicts, optional: true},
+}
+
 // GLM-4.5: a mixture, and behind its layers those that predict further tokens.
 var glm4moeRow = row{
 	arch: "glm4moe", model: "glm4_moe", names: []string{"Glm4MoeForCausalLM"},
@@ -112,13 +124,7 @@ var glm4moeRow = row{
 			name{hf: "self_attn.q_norm", gguf: "attn_q_norm", shape: "D", only: normed},
 			name{hf: "self_attn.k_norm", gguf: "attn_k_norm", shape: "D", only: normed},
 			correction,
-			name{hf: "eh_proj", gguf: "nextn.eh_proj", shape: "Hy", only: predicts},
-			name{hf: "enorm", gguf: "nextn.enorm", shape: "H", only: predicts},
-			name{hf: "hnorm", gguf: "nextn.hnorm", shape: "H", only: predicts},
-			name{hf: "embed_tokens", gguf: "nextn.embed_tokens", shape: "VH", only: predicts, optional: true},
-			name{hf: "shared_head.head", gguf: "nextn.shared_head_head", shape: "VH", only: predicts, optional: true},
-			name{hf: "shared_head.norm", gguf: "nextn.shared_head_norm", shape: "H", only: predicts, optional: true},
-		), with(denseMLP, sharing...)...)
+		), slices.Concat(aheadOfGLM, denseMLP, sharing)...)
 	}),
 	keys: glm4moeKeys, vocab: glm4moeVocab, back: glm4moeBack,
 }
@@ -164,4 +170,21 @@ func (s *settings) ahead() {
 		}
 	}
 	s.putInt("num_nextn_predict_layers", n)
+}
+
+// GLM-4.7 Flash has DeepSeek's attention and experts, and layers behind its own that
+// predict further tokens.
+var glm4liteRow = row{
+	arch: "deepseek2", model: "glm4_moe_lite", names: []string{"Glm4MoeLiteForCausalLM"}, apart: "the latent matrices apart",
+	defaults: append(deepseekDefaults[1:len(deepseekDefaults):len(deepseekDefaults)], preset{"rms_norm_eps", "1e-05"}, preset{"n_shared_experts", "1"}, preset{"n_group", "1"}, preset{"topk_group", "1"}),
+	depth:    glm4moeRow.depth, outer: outer, layer: decoderLayer,
+	layers: lazily(func() []name {
+		return mla(slices.Concat(denseMLP, sharing, []name{correction}, aheadOfGLM)...)
+	}),
+	keys: func(k *keys) {
+		deepseekKeys(k)
+		if k.c.int("num_nextn_predict_layers") > 0 {
+			k.u32("nextn_predict_layers", "num_nextn_predict_layers")
+		}
+	}, vocab: glm4moeVocab,
 }

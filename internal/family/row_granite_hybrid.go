@@ -3,6 +3,7 @@ package family
 import (
 	"slices"
 
+	"github.com/anamnesis-go/anamnesis/internal/tokenizer"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
@@ -42,9 +43,9 @@ func graniteFeed() []name {
 var groupedNorm = view{
 	gguf: "ssm_norm",
 	shape: func(c *config) []int64 {
-		return []int64{c.int("mamba_n_groups"), c.states() / max(1, c.int("mamba_n_groups"))}
+		return []int64{c.groups(), c.states() / max(1, c.groups())}
 	},
-	strides: func(c *config) ([]int64, int64) { return []int64{c.states() / max(1, c.int("mamba_n_groups")), 1}, 0 },
+	strides: func(c *config) ([]int64, int64) { return []int64{c.states() / max(1, c.groups()), 1}, 0 },
 }
 
 var granite4Defaults = append(graniteMoeDefaults[:len(graniteMoeDefaults):len(graniteMoeDefaults)], preset{"shared_intermediate_size", "1024"}, preset{"mamba_n_heads", "128"},
@@ -138,11 +139,10 @@ func graniteHybridKeys(k *keys) {
 	}
 }
 
-// graniteHybridVocab has as many tokens as a multiple of eight, which the converter makes
-// of another number without giving the table of tokens rows for them.
+// graniteHybridVocab is the same of sentencepiece's, where there is one.
 func graniteHybridVocab(k *keys) error {
-	if k.c.int("vocab_size")%8 != 0 {
-		k.fail("vocab_size", k.c.get("vocab_size"), "a multiple of 8")
+	if k.has(tokenizer.SPMName) && k.c.int("vocab_size")%8 == 0 {
+		return spmVocab(k)
 	}
-	return spmOrBytes(k)
+	return multipleOf8(k)
 }

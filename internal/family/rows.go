@@ -15,7 +15,7 @@ var rows = []*row{
 	&lfm2Row, &lfm2moeRow, &ernieMoeRow, &hunyuanRow, &graniteMoeRow, &graniteMoeSharedRow, &minimaxRow, &dots1Row,
 	&qwen3nextRow, &qwen35Row, &qwen35moeRow, &falconH1Row,
 	&t5Row, &mt5Row, &umt5Row, &t5encoderRow,
-	&qwen3vlRow, &qwen3vlmoeRow, &embeddingGemmaRow, &graniteHybridRow, &gemma4Row,
+	&qwen3vlRow, &qwen3vlmoeRow, &embeddingGemmaRow, &graniteHybridRow, &gemma4Row, &nemotronHRow, &glm4liteRow,
 	&jinaRow, &pixtralTextRow, &mistral3TextRow, &qwen2vlRow,
 }
 

@@ -1,0 +1,178 @@
+package family
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// Nemotron-H has layers of one thing each: a state space, attention, a feed forward layer
+// without a gate, or experts.
+
+// blockOf is what a layer is: the letter of hybrid_override_pattern.
+func blockOf(c *config, layer int64) byte {
+	pattern := c.get("hybrid_override_pattern")
+	if text := pattern.String(); pattern.IsString() {
+		if layer < int64(len(text)) {
+			return text[layer]
+		}
+		return 0
+	}
+	list := c.get("layers_block_type", "layer_types").List()
+	if layer >= int64(len(list)) {
+		return 0
+	}
+	switch list[layer].String() {
+	case "mamba", "linear_attention":
+		return 'M'
+	case "attention", "full_attention":
+		return '*'
+	case "mlp":
+		return '-'
+	case "moe":
+		return 'E'
+	}
+	return 0
+}
+
+func block(kind byte) func(*config, int64) bool {
+	return func(c *config, layer int64) bool { return blockOf(c, layer) == kind }
+}
+
+var nemotronHOuter = []name{
+	{hf: "backbone.embeddings", gguf: "token_embd", shape: "VH"},
+	{hf: "backbone.norm_f", gguf: "output_norm", shape: "H"},
+	{hf: "lm_head", gguf: "output", shape: "VH"},
+}
+
+// nemotronHLayers are those of all kinds of layers.
+func nemotronHLayers() []name {
+	return slices.Concat([]name{
+		{hf: "norm", gguf: "attn_norm", shape: "H"},
+	}, onlyIn(block('M'), []name{
+		{hf: "mixer.A_log", shape: "z", bare: true, how: decay, views: upright("ssm_a", 'z')},
+		{hf: "mixer.D", shape: "z", bare: true, views: upright("ssm_d", 'z')},
+		{hf: "mixer.dt_bias", gguf: "ssm_dt.bias", shape: "z", bare: true},
+		{hf: "mixer.conv1d", shape: "L1u", views: squeezed("ssm_conv1d", dims['L'], dims['u'])},
+		{hf: "mixer.in_proj", gguf: "ssm_in", shape: "oH"},
+		{hf: "mixer.out_proj", gguf: "ssm_out", shape: "Hr"},
+		{hf: "mixer.norm", shape: "r", views: []view{groupedNorm}},
+	}), onlyIn(block('*'), permuted([]name{
+		{hf: "mixer.q_proj", gguf: "attn_q", shape: "QH"},
+		{hf: "mixer.k_proj", gguf: "attn_k", shape: "KH"},
+		{hf: "mixer.v_proj", gguf: "attn_v", shape: "KH"},
+		{hf: "mixer.o_proj", gguf: "attn_output", shape: "HQ"},
+	})), onlyIn(block('-'), []name{
+		{hf: "mixer.up_proj", gguf: "ffn_up", shape: "FH"},
+		{hf: "mixer.down_proj", gguf: "ffn_down", shape: "HF"},
+	}))
+}
+
+var nemotronHExperts = onlyIn(block('E'), []name{
+	{hf: "mixer.gate", gguf: "ffn_gate_inp", shape: "EH"},
+	{hf: "mixer.gate.e_score_correction_bias", gguf: "exp_probs_b.bias", shape: "E", bare: true},
+	{hf: "mixer.experts.*.up_proj", gguf: "ffn_up_exps", shape: "MH", how: stack},
+	{hf: "mixer.experts.*.down_proj", gguf: "ffn_down_exps", shape: "HM", how: stack},
+	{hf: "mixer.shared_experts.up_proj", gguf: "ffn_up_shexp", shape: "SH"},
+	{hf: "mixer.shared_experts.down_proj", gguf: "ffn_down_shexp", shape: "HS"},
+})
+
+const apartNemotronH = "the tensors of state spaces in another order"
+
+var nemotronHRow = row{
+	arch: "nemotron_h", model: "nemotron_h", names: []string{"NemotronHForCausalLM"}, lost: decayLost, apart: apartNemotronH,
+	defaults: []preset{{"vocab_size", "131072"}, {"max_position_embeddings", "4096"}, {"head_dim", "128"}, {"num_key_value_heads", "8"}},
+	outer:    nemotronHOuter, layer: "backbone.layers.#.", pick: nemotronHKind,
+	layers: lazily(nemotronHLayers),
+	keys: func(k *keys) {
+		nemotronHKeys(k)
+		wide := uint32(k.c.int("intermediate_size"))
+		k.blocks("feed_forward_length", '-', wide)
+	}, vocab: multipleOf8,
+}
+
+// nemotronHKind finds a mixture.
+func nemotronHKind(c *config) *row {
+	if c.get("num_experts_per_tok").There {
+		return &nemotronHMoeRow
+	}
+	return nil
+}
+
+var nemotronHMoeRow = row{
+	arch: "nemotron_h_moe", model: "nemotron_h", names: []string{"NemotronHForCausalLM"}, lost: decayLost, apart: apartNemotronH,
+	defaults: []preset{{"vocab_size", "131072"}, {"max_position_embeddings", "4096"}, {"head_dim", "128"}, {"num_key_value_heads", "8"}},
+	outer:    nemotronHOuter, layer: "backbone.layers.#.",
+	layers: lazily(func() []name {
+		return with(nemotronHLayers(), nemotronHExperts...)
+	}),
+	keys: func(k *keys) {
+		nemotronHKeys(k)
+		k.blocks("feed_forward_length", 'E', uint32(k.c.int("moe_intermediate_size")))
+		k.u32("expert_used_count", "num_experts_per_tok")
+		k.u32("expert_feed_forward_length", "moe_intermediate_size")
+		k.u32("expert_shared_feed_forward_length", "moe_shared_expert_intermediate_size")
+		k.u32("expert_count", "n_routed_experts")
+		k.u32("expert_shared_count", "n_shared_experts")
+		k.own("expert_weights_norm", k.c.bool("norm_topk_prob", false))
+		k.f32("expert_weights_scale", "routed_scaling_factor")
+		k.u32("expert_group_count", "n_group")
+		for _, m := range []string{"num_nextn_predict_layers", "moe_latent_size"} {
+			if v := k.c.get(m); k.c.int(m) > 0 {
+				k.fail(m, v, "what is known of this architecture: 0")
+			}
+		}
+	}, vocab: multipleOf8,
+}
+
+// nemotronHKeys are those of Granite 4 without its factors, and the width of a head.
+func nemotronHKeys(k *keys) {
+	c := k.c
+	kinds := c.get("hybrid_override_pattern")
+	n := int64(len(kinds.String()))
+	if !kinds.IsString() {
+		kinds = c.get("layers_block_type", "layer_types")
+		n = int64(len(kinds.List()))
+	}
+	if n != c.layers() || strings.Trim(kinds.String(), "M*-E") != "" {
+		k.fail("hybrid_override_pattern", kinds, "a kind that is known for each layer")
+		return
+	}
+	common(k)
+	k.u32("vocab_size", "vocab_size")
+	k.own("rope.dimension_count", uint32(c.hidden()/c.heads()))
+	k.u32("ssm.conv_kernel", "conv_kernel")
+	k.u32("ssm.state_size", "ssm_state_size")
+	k.own("ssm.group_count", uint32(c.groups()))
+	k.own("ssm.inner_size", uint32(c.states()))
+	k.u32("ssm.time_step_rank", "mamba_num_heads")
+	k.blocks("attention.head_count_kv", '*', uint32(c.kvHeads()))
+	k.own("rope.scaling.finetuned", false)
+	k.own("context_length", uint32(1<<20))
+	k.own("attention.key_length", uint32(c.headDim()))
+	k.own("attention.value_length", uint32(c.headDim()))
+}
+
+// blocks adds a number for each layer: that one where it is of a kind, else 0.
+func (k *keys) blocks(key string, kind byte, n uint32) {
+	list, err := limits.Make[int32](k.b, int(k.c.layers()))
+	if err != nil && k.err == nil {
+		k.err = err
+	}
+	for i := range list {
+		if blockOf(k.c, int64(i)) == kind {
+			list[i] = int32(n)
+		}
+	}
+	k.own(key, list)
+}
+
+// multipleOf8 is a BPE of bytes with as many tokens as a multiple of eight, which the
+// converter makes of another number without giving the table of tokens rows for them.
+func multipleOf8(k *keys) error {
+	if k.c.int("vocab_size")%8 != 0 {
+		k.fail("vocab_size", k.c.get("vocab_size"), "a multiple of 8")
+	}
+	return gpt2Vocab(k)
+}
