@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -154,16 +155,21 @@ func TestAMixOfAnUnknownArchitectureSaysItsRule(t *testing.T) {
 func TestPatternsOfQuantizeFitSomething(t *testing.T) {
 	dir := t.TempDir()
 	model := filepath.Join(dir, "m.gguf")
-	write(t, model, ggufOf(t, "llama", 256, "token_embd.weight", "output.weight", "blk.0.attn_v.weight", "blk.0.attn_v.bias"))
+	write(t, model, ggufOf(t, "llama", 256, "token_embd.weight", "output.weight", "blk.0.attn_v.weight", "blk.0.attn_v.bias", "blk.0.ffn_gate_inp.weight"))
 	for _, c := range []struct {
 		args string
 		code int
 		text string
 	}{
+		{"--to q4_k_m --tensor-type *=q4k", 2, `--tensor-type: "q4k" is none of bf16, f16, f32, iq1_m`},
+		{"--to q4_k_m --tensor-type blk.0.ffn_gate_inp*=q8_0", 2, `"blk.0.ffn_gate_inp*" fits only tensors that are not quantized, such as blk.0.ffn_gate_inp.weight`},
+		{"--to q4_k_m --tensor-type blk.0.ffn_gate_inp*=f32", 0, ""},
+		{"--to q4_k_m --max-shard-size 1MB", 2, "--max-shard-size goes with safetensors"},
+		{"--to f16", 2, "amn convert --to gguf --cast f16"},
 		{"--to q4_k_m --tensor-type blk.1.*=q8_0", 2, `--tensor-type: no tensor has a name that fits "blk.1.*"`},
 		{"--to q4_k_m --exclude attn_v", 2, `--exclude: no tensor has a name that fits "attn_v"`},
 		{"--to nf4 --exclude attn_v", 2, `--exclude: no tensor has a name that fits "attn_v"`},
-		{"--to nf4 --include *ffn*", 2, `--include: no tensor has a name that fits "*ffn*"`},
+		{"--to nf4 --include *ffn_up*", 2, `--include: no tensor has a name that fits "*ffn_up*"`},
 		{"--to nf4 --include blk.0.attn_v.bias", 2, `--include: nothing that fits "blk.0.attn_v.bias" can be quantized: blk.0.attn_v.bias (no matrix of a linear module)`},
 		{"--to nf4 --include *attn_v* --exclude blk.*", 2, `--include: nothing that fits "*attn_v*" can be quantized: blk.0.attn_v.weight (excluded)`},
 		{"--to q4_k_m --tensor-type *attn_v*=q8_0 --exclude output*", 0, ""},
@@ -172,7 +178,7 @@ func TestPatternsOfQuantizeFitSomething(t *testing.T) {
 		if r.code != c.code || !strings.Contains(r.err, c.text) {
 			t.Errorf("%s: exit %d\n%s%s", c.args, r.code, r.out, r.err)
 		}
-		if c.code == 0 && (!strings.Contains(r.out, "blk.0.attn_v.weight  [") || !strings.Contains(r.out, " Q8_0 ")) {
+		if c.code == 0 && (!strings.Contains(r.out, "blk.0.attn_v.weight  [") || strings.Contains(c.args, "q8_0") && !strings.Contains(r.out, " Q8_0 ")) {
 			t.Errorf("%s: the plan is not listed\n%s", c.args, r.out)
 		}
 	}
@@ -186,5 +192,38 @@ func TestABudgetBelowTheSmallestTypesIsRefusedAtOnce(t *testing.T) {
 	r := amn(t, nil, "forget", "--budget", "1bpw", "-o", filepath.Join(dir, "out.gguf"), model)
 	if r.code != 2 || !strings.Contains(r.err, "the smallest of --types take") || strings.Contains(r.err, "measuring") {
 		t.Errorf("exit %d: %s", r.code, r.err)
+	}
+}
+
+// What --tensor-type gives stands in the sum that --budget bounds.
+func TestABudgetCountsTheTypesThatAreGiven(t *testing.T) {
+	dir := t.TempDir()
+	model, out := filepath.Join(dir, "m.gguf"), filepath.Join(dir, "out.gguf")
+	write(t, model, ggufOf(t, "llama", 256, "token_embd.weight", "output.weight", "blk.0.attn_v.weight", "blk.0.ffn_up.weight"))
+	r := amn(t, nil, "forget", "--json", "--budget", "5bpw", "--tensor-type", "*ffn*=q8_0", "-o", out, model)
+	var said struct {
+		Forgotten struct {
+			Weights []struct {
+				Name, Type string
+				After      int64
+				Shape      []int64
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(r.out), &said); err != nil || r.code != 0 {
+		t.Fatal(err, r)
+	}
+	bytes, numbers := int64(0), int64(0)
+	for _, w := range said.Forgotten.Weights {
+		bytes, numbers = bytes+w.After, numbers+w.Shape[0]*w.Shape[1]
+		if strings.Contains(w.Name, "ffn") != (w.Type == "Q8_0") {
+			t.Errorf("%s is %s", w.Name, w.Type)
+		}
+	}
+	if len(said.Forgotten.Weights) != 4 || 8*bytes > 5*numbers {
+		t.Errorf("%d bytes for %d numbers: %s", bytes, numbers, r.out)
+	}
+	if r := amn(t, nil, "forget", "--budget", "3bpw", "--tensor-type", "*=q8_0", "-o", out, model); r.code != 2 || !strings.Contains(r.err, "8.500 bits") {
+		t.Errorf("all is given, and does not fit: %+v", r)
 	}
 }

@@ -166,16 +166,13 @@ func (c *forgetCmd) fit(s *session, b *limits.Budget, o *conversion, q *convert.
 	if err != nil {
 		return err
 	}
-	all := convert.NewComparison(b)
-	bare := slices.ContainsFunc(types, func(t tensor.DType) bool { return !convert.WantsMatrix(t) })
-	for _, t := range types {
-		one, opts := *q, o.opts
-		one.Measure, one.LeaveUnweighed = true, bare
-		one.Options.Override = func(string) tensor.DType { return t }
-		opts.Quantize, opts.Alone = one, true
-		if err := all.Add(o.model, opts); err != nil {
-			return fmt.Errorf("%v: %w", t, err)
-		}
+	given := q.Options.Override
+	if given == nil {
+		given = func(string) tensor.DType { return tensor.Unknown }
+	}
+	all, err := inEachType(b, o, q, types, given)
+	if err != nil {
+		return err
 	}
 	list, rest := laddersOf(all.Plans, types) // not measured yet, but sizes are known
 	if err := fitsAtAll(list, roomFor(list, rest, bits, most)); err != nil {
@@ -188,24 +185,15 @@ func (c *forgetCmd) fit(s *session, b *limits.Budget, o *conversion, q *convert.
 		return err
 	}
 	list, rest = laddersOf(all.Plans, types)
-	ladders, stay := map[string]*ladder{}, map[string]tensor.DType{}
+	ladders, stay := map[string]*ladder{}, stays(all.Plans[0])
 	for _, l := range list {
 		ladders[l.name] = l
-	}
-	for i := range all.Plans[0].Outs { // what has each of the types already, or none
-		out := &all.Plans[0].Outs[i]
-		stay[strings.Clone(out.Name)] = out.DType
-	}
-	for _, l := range list {
 		l.climb()
 	}
 	chooseTypes(list, roomFor(list, rest, bits, most))
-	given := q.Options.Override
 	q.Options.Override = func(name string) tensor.DType {
-		if given != nil {
-			if t := given(name); t != tensor.Unknown {
-				return t
-			}
+		if t := given(name); t != tensor.Unknown {
+			return t
 		}
 		if l := ladders[name]; l != nil {
 			return l.steps[l.at].to
@@ -213,7 +201,50 @@ func (c *forgetCmd) fit(s *session, b *limits.Budget, o *conversion, q *convert.
 		return stay[name]
 	}
 	q.Mix = mostUsed(list, types, q.Mix)
+	o.budget = spent(list)
 	return nil
+}
+
+// inEachType plans the model once for each type, which all tensors get but those of --tensor-type.
+func inEachType(b *limits.Budget, o *conversion, q *convert.GGML, types []tensor.DType, given func(string) tensor.DType) (*convert.Comparison, error) {
+	all := convert.NewComparison(b)
+	bare := slices.ContainsFunc(types, func(t tensor.DType) bool { return !convert.WantsMatrix(t) })
+	for _, t := range types {
+		one, opts := *q, o.opts
+		one.Measure, one.LeaveUnweighed = true, bare
+		one.Options.Override = func(name string) tensor.DType { return cmp.Or(given(name), t) }
+		opts.Quantize, opts.Alone = one, true
+		if err := all.Add(o.model, opts); err != nil {
+			return nil, fmt.Errorf("%v: %w", t, err)
+		}
+	}
+	return all, nil
+}
+
+// stays is the types that tensors keep which no step chooses for: those that have each of the types already,
+// or none. One that is kept for NaN is given a type that it does not have, so that the last plan finds that again.
+func stays(p *convert.Plan) map[string]tensor.DType {
+	stay := map[string]tensor.DType{}
+	for i := range p.Outs {
+		stay[strings.Clone(p.Outs[i].Name)] = p.Outs[i].DType
+	}
+	for _, k := range p.Quantized.Kept {
+		if stay[k.Name] == tensor.F16 {
+			stay[strings.Clone(k.Name)] = tensor.BF16
+		} else {
+			stay[strings.Clone(k.Name)] = tensor.F16
+		}
+	}
+	return stay
+}
+
+// spent is what the chosen types take.
+func spent(list []*ladder) string {
+	var bytes, numbers int64
+	for _, l := range list {
+		bytes, numbers = bytes+l.steps[l.at].bytes, numbers+l.numbers
+	}
+	return fmt.Sprintf("%.3f bits by number, %s in %s", 8*float64(bytes)/float64(max(1, numbers)), formatBytes(bytes), plural(int64(len(list)), "weight"))
 }
 
 // roomFor is the bytes that the tensors may take: so many bits by number, or what else the file

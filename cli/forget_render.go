@@ -19,16 +19,9 @@ func (s *session) printQuantized(c *conversion) {
 		return
 	}
 	e := c.plan.Quantized
-	var before, after int64
-	for i := range e.Weights {
-		before, after = wire.AddCap(before, e.Weights[i].Before), wire.AddCap(after, e.Weights[i].After)
-	}
-	s.fact("", "Quantized", fmt.Sprintf("%s, %s -> %s (%s)", plural(int64(len(e.Weights)), "weight"), formatBytes(before), formatBytes(after), e.Layout))
 	weights := slices.Clone(e.Weights)
 	slices.SortStableFunc(weights, func(a, b convert.QuantizedWeight) int { return wire.Natural(a.Name, b.Name) })
-	if c.opts.Sink != nil && len(weights) > 0 {
-		s.fact("", "Types", typesOf(weights))
-	}
+	s.printSizes(c, weights)
 	s.printChoices(weights)
 	if c.rehearsed {
 		s.printTypes(weights)
@@ -77,6 +70,25 @@ func (s *session) printErrors(weights []convert.QuantizedWeight, all quant.Disto
 		s.distance(weights[i].Name, width, &weights[i].Lost)
 	}
 	s.distance("in all", width, &all)
+}
+
+// printSizes says what the weights took and take, and by which types.
+func (s *session) printSizes(c *conversion, weights []convert.QuantizedWeight) {
+	var before, after int64
+	for i := range weights {
+		before, after = wire.AddCap(before, weights[i].Before), wire.AddCap(after, weights[i].After)
+	}
+	layout := c.plan.Quantized.Layout
+	if c.budget != "" {
+		layout = "types by --budget, file type " + layout
+	}
+	s.fact("", "Quantized", fmt.Sprintf("%s, %s -> %s (%s)", plural(int64(len(weights)), "weight"), formatBytes(before), formatBytes(after), layout))
+	if c.budget != "" {
+		s.fact("", "Budget", c.budget)
+	}
+	if c.opts.Sink != nil && len(weights) > 0 {
+		s.fact("", "Types", typesOf(weights))
+	}
 }
 
 // printChoices says which weights got another type than the rules chose, and which none of the

@@ -13,6 +13,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/quant"
 )
 
 // ggmlFlags are those of targets of ggml's blocks.
@@ -57,6 +58,9 @@ func mixNames() []string {
 func mixOf(flag, name string, others ...string) (mix.Mix, error) {
 	m, ok := mix.Find(name)
 	if !ok {
+		if slices.Contains([]string{"f32", "f16", "bf16"}, strings.ToLower(name)) {
+			return m, fmt.Errorf("%s: %q quantizes nothing: amn convert --to gguf --cast %s writes it", flag, name, strings.ToLower(name))
+		}
 		known := append(others, mixNames()...)
 		if meant := didYouMean(name, known); meant != "" {
 			return m, fmt.Errorf("%s: %q is no target%s", flag, name, meant)
@@ -105,9 +109,21 @@ func blockType(flag, name string) (tensor.DType, error) {
 	}
 	d, ok := tensor.ParseDType(strings.ToUpper(name))
 	if !ok {
-		return d, fmt.Errorf("%s: %q is no type", flag, name)
+		known := storedTypes()
+		return d, fmt.Errorf("%s: %q is none of %s%s", flag, name, strings.Join(known, ", "), didYouMean(name, known))
 	}
 	return d, nil
+}
+
+// storedTypes lists the types that a tensor of a GGUF model may get, in small letters.
+func storedTypes() (names []string) {
+	for _, c := range quant.Codecs() {
+		if (convert.GGML{Mix: mix.Mix{Base: c.Type}}).Check() == nil {
+			names = append(names, strings.ToLower(c.Type.String()))
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // quantizer is what the flags say, but for the matrix, which is read on the account.
@@ -129,10 +145,13 @@ func (f *ggmlFlags) quantizer(m mix.Mix) (q convert.GGML, err error) {
 	}
 	var list []override
 	for _, pair := range f.TensorType {
-		pattern, name, ok := strings.Cut(string(pair), "=")
-		to, err := blockType("--tensor-type", name)
-		if err != nil || !ok || name == "" {
+		pattern, name, _ := strings.Cut(string(pair), "=")
+		if name == "" {
 			return q, fmt.Errorf("--tensor-type: %q is not GLOB=TYPE", pair)
+		}
+		to, err := blockType("--tensor-type", name)
+		if err != nil {
+			return q, err
 		}
 		o := override{globs{word(pattern)}, to}
 		if o.names.check() != nil {

@@ -38,6 +38,7 @@ type conversion struct {
 	fits     fits          // of a pipeline: patterns that fit in a component, or nil
 	merged   *merged       // adapters or models were merged
 	edited   *convert.Edit // keys were changed
+	budget   string        // what types chosen for --budget take, once they are
 	// admit says why the plan is not to be carried out, or nil.
 	admit func(*written) error
 	// target derives the path that is written.

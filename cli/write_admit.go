@@ -61,8 +61,12 @@ type patterns struct {
 }
 
 // fitted refuses a pattern that fits no tensor, under the name that it has in the source or in what
-// is written: it is misspelt, and what it was to change would go on as if nobody had asked.
+// is written: it is misspelt, and what it was to change would go on as if nobody had asked. So would shards of
+// what is one file.
 func (c *conversion) fitted() error {
+	if c.flags.MaxShardSize != "" && !c.folder && !c.whole {
+		return usage{"--max-shard-size goes with safetensors; amn split writes a GGUF model as several files"}
+	}
 	for _, list := range c.patterns {
 		for _, p := range list.globs {
 			switch err := c.fit(list.flag, p); {
@@ -83,6 +87,9 @@ func (c *conversion) fit(flag string, p word) error {
 	}
 	if flag == "--include" {
 		return c.includes(p)
+	}
+	if name, ok := c.unmoved(globs{p}.match); ok && flag == "--tensor-type" {
+		return usage{fmt.Sprintf("--tensor-type: %q fits only tensors that are not quantized, such as %s", p, nameText(name))}
 	}
 	return nil
 }
@@ -125,6 +132,28 @@ func (c *conversion) includes(p word) error {
 		name, why = q.Kept[at].Name, q.Kept[at].Why
 	}
 	return usage{fmt.Sprintf("--include: nothing that fits %q can be quantized: %s (%s)", p, nameText(name), why)}
+}
+
+// unmoved gives a tensor of such names where none of them gets the type that --tensor-type says: mixes leave
+// vectors, routers and others as they are.
+func (c *conversion) unmoved(is func(name string) bool) (name string, ok bool) {
+	q, blocks := c.opts.Quantize.(convert.GGML)
+	to := c.plan.Quantized
+	if !blocks || q.Options.Override == nil || slices.ContainsFunc(to.Weights, func(w convert.QuantizedWeight) bool { return is(w.Name) }) ||
+		slices.ContainsFunc(to.Kept, func(k convert.KeptMatrix) bool { return is(k.Name) }) {
+		return "", false
+	}
+	for i := range c.plan.Outs {
+		o := &c.plan.Outs[i]
+		if !is(o.Name) {
+			continue
+		}
+		if o.DType == q.Options.Override(o.Name) || q.Exclude != nil && q.Exclude(o.Name) {
+			return "", false
+		}
+		name, ok = o.Name, true
+	}
+	return name, ok
 }
 
 func (c *conversion) anyTensor(is func(name string) bool) bool {
