@@ -20052,7 +20052,7 @@ chunk:
 	RET
 
 // func nearestAVX2(dst *byte, src *byte, scales *float32, tables *byte, least *float32, chunks int, n int)
-// Requires: AVX, AVX2, CMOV
+// Requires: AVX, AVX2, CMOV, MMX+
 TEXT ·nearestAVX2(SB), NOSPLIT, $0-56
 	// For each run: inverse = 1/max(scale, least). For 32 numbers x: code = how many of fifteen bounds x*inverse is above, by halves;
 	// x*inverse in double precision where float32 would be subnormal and that counts.
@@ -20093,18 +20093,20 @@ run:
 	VCVTSD2SS    X11, X11, X11
 
 chunk:
-	CMPB   92(R8), $0x00
-	JNE    checked
-	CMPL   R9, $0x51000000
-	JCC    doubled
-	VADDPS (DX), Y10, Y0
-	VMULPS Y9, Y0, Y0
-	VADDPS 32(DX), Y10, Y1
-	VMULPS Y9, Y1, Y1
-	VADDPS 64(DX), Y10, Y2
-	VMULPS Y9, Y2, Y2
-	VADDPS 96(DX), Y10, Y3
-	VMULPS Y9, Y3, Y3
+	PREFETCHT0 16384(DX)
+	PREFETCHT0 16448(DX)
+	CMPB       92(R8), $0x00
+	JNE        checked
+	CMPL       R9, $0x51000000
+	JCC        doubled
+	VADDPS     (DX), Y10, Y0
+	VMULPS     Y9, Y0, Y0
+	VADDPS     32(DX), Y10, Y1
+	VMULPS     Y9, Y1, Y1
+	VADDPS     64(DX), Y10, Y2
+	VMULPS     Y9, Y2, Y2
+	VADDPS     96(DX), Y10, Y3
+	VMULPS     Y9, Y3, Y3
 
 scaled:
 	VCMPPS         $0x11, Y0, Y6, Y12
@@ -20261,7 +20263,7 @@ DATA k162<>+24(SB)/8, $0x0110011001100110
 GLOBL k162<>(SB), RODATA|NOPTR, $32
 
 // func int8AVX2(dst *byte, src *byte, scales *float32, chunks int, n int)
-// Requires: AVX, AVX2, CMOV
+// Requires: AVX, AVX2, CMOV, MMX+
 TEXT ·int8AVX2(SB), NOSPLIT, $0-40
 	// For each run: inverse = 127/scale, rounded between. For 32 numbers x: code = x*inverse, to nearest and ties to even; zero if not finite.
 	MOVQ      dst+0(FP), AX
@@ -20298,16 +20300,18 @@ run:
 	VCVTSD2SS    X6, X6, X6
 
 chunk:
-	CMPL   DI, $0x51000000
-	JCC    doubled
-	VADDPS (CX), Y5, Y0
-	VMULPS Y4, Y0, Y0
-	VADDPS 32(CX), Y5, Y1
-	VMULPS Y4, Y1, Y1
-	VADDPS 64(CX), Y5, Y2
-	VMULPS Y4, Y2, Y2
-	VADDPS 96(CX), Y5, Y3
-	VMULPS Y4, Y3, Y3
+	PREFETCHT0 16384(CX)
+	PREFETCHT0 16448(CX)
+	CMPL       DI, $0x51000000
+	JCC        doubled
+	VADDPS     (CX), Y5, Y0
+	VMULPS     Y4, Y0, Y0
+	VADDPS     32(CX), Y5, Y1
+	VMULPS     Y4, Y1, Y1
+	VADDPS     64(CX), Y5, Y2
+	VMULPS     Y4, Y2, Y2
+	VADDPS     96(CX), Y5, Y3
+	VMULPS     Y4, Y3, Y3
 
 scaled:
 	VCVTPS2DQ Y0, Y0
@@ -22302,70 +22306,105 @@ neighbours:
 	RET
 
 // func encodeQ8_0AVX2(dst *byte, src *float32, n int)
-// Requires: AVX, AVX2, F16C
+// Requires: AVX, AVX2, CMOV, F16C, MMX+
 TEXT ·encodeQ8_0AVX2(SB), NOSPLIT, $0-24
 	// d = the largest magnitude/127. For each number: code = x/d by its reciprocal, rounded, ties away from zero.
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ n+16(FP), DX
-
-block:
+	MOVQ       dst+0(FP), AX
+	MOVQ       src+8(FP), CX
+	MOVQ       n+16(FP), DX
 	VMOVUPS    (CX), Y0
 	VMOVUPS    32(CX), Y1
 	VMOVUPS    64(CX), Y2
 	VMOVUPS    96(CX), Y3
-	VANDPS     k125<>+0(SB), Y0, Y4
-	VANDPS     k125<>+0(SB), Y1, Y5
-	VMAXPS     Y5, Y4, Y4
-	VANDPS     k125<>+0(SB), Y2, Y5
-	VMAXPS     Y5, Y4, Y4
-	VANDPS     k125<>+0(SB), Y3, Y5
-	VMAXPS     Y5, Y4, Y4
-	VPERM2F128 $0x01, Y4, Y4, Y5
-	VMAXPS     Y5, Y4, Y4
-	VPERMILPS  $0x4e, Y4, Y5
-	VMAXPS     Y5, Y4, Y4
-	VPERMILPS  $0xb1, Y4, Y5
-	VMAXPS     Y5, Y4, Y4
-	VMOVDQU    k176<>+0(SB), Y5
-	VDIVPS     Y5, Y4, Y4
-	VCVTPS2PH  $0x00, X4, X5
-	VPEXTRW    $0x00, X5, (AX)
-	VMOVUPS    k27<>+0(SB), Y5
-	VDIVPS     Y4, Y5, Y5
-	VXORPS     Y6, Y6, Y6
-	VCMPPS     $0x04, Y4, Y6, Y6
-	VANDPS     Y6, Y5, Y5
-	VMULPS     Y5, Y0, Y0
-	VANDPS     k0<>+0(SB), Y0, Y4
-	VORPS      k177<>+0(SB), Y4, Y4
-	VADDPS     Y4, Y0, Y0
-	VCVTTPS2DQ Y0, Y0
-	VMULPS     Y5, Y1, Y1
-	VANDPS     k0<>+0(SB), Y1, Y4
-	VORPS      k177<>+0(SB), Y4, Y4
-	VADDPS     Y4, Y1, Y1
-	VCVTTPS2DQ Y1, Y1
-	VMULPS     Y5, Y2, Y2
-	VANDPS     k0<>+0(SB), Y2, Y4
-	VORPS      k177<>+0(SB), Y4, Y4
-	VADDPS     Y4, Y2, Y2
-	VCVTTPS2DQ Y2, Y2
-	VMULPS     Y5, Y3, Y3
-	VANDPS     k0<>+0(SB), Y3, Y4
-	VORPS      k177<>+0(SB), Y4, Y4
-	VADDPS     Y4, Y3, Y3
-	VCVTTPS2DQ Y3, Y3
-	VPAND      k155<>+0(SB), Y0, Y0
-	VPAND      k155<>+0(SB), Y1, Y1
-	VPAND      k155<>+0(SB), Y2, Y2
-	VPAND      k155<>+0(SB), Y3, Y3
-	VPACKSSDW  Y1, Y0, Y0
-	VPACKSSDW  Y3, Y2, Y2
-	VPACKUSWB  Y2, Y0, Y0
-	VMOVDQU    k153<>+0(SB), Y1
-	VPERMD     Y0, Y1, Y0
-	VMOVDQU    Y0, 2(AX)
+	VANDPS     k125<>+0(SB), Y0, Y0
+	VANDPS     k125<>+0(SB), Y1, Y1
+	VMAXPS     Y1, Y0, Y0
+	VANDPS     k125<>+0(SB), Y2, Y1
+	VMAXPS     Y1, Y0, Y0
+	VANDPS     k125<>+0(SB), Y3, Y1
+	VMAXPS     Y1, Y0, Y0
+	VPERM2F128 $0x01, Y0, Y0, Y1
+	VMAXPS     Y1, Y0, Y0
+	VPERMILPS  $0x4e, Y0, Y1
+	VMAXPS     Y1, Y0, Y0
+	VPERMILPS  $0xb1, Y0, Y1
+	VMAXPS     Y1, Y0, Y0
+	VMOVDQU    k176<>+0(SB), Y1
+	VDIVPS     Y1, Y0, Y0
+	VMOVUPS    k27<>+0(SB), Y1
+	VDIVPS     Y0, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VCMPPS     $0x04, Y0, Y2, Y2
+	VANDPS     Y2, Y1, Y1
+
+block:
+	PREFETCHT0 4096(CX)
+	PREFETCHT0 4160(CX)
+	LEAQ       128(CX), BX
+	CMPQ       DX, $0x01
+	CMOVQEQ    CX, BX
+	VMOVUPS    (BX), Y2
+	VMOVUPS    32(BX), Y3
+	VMOVUPS    64(BX), Y4
+	VMOVUPS    96(BX), Y5
+	VANDPS     k125<>+0(SB), Y2, Y2
+	VANDPS     k125<>+0(SB), Y3, Y3
+	VMAXPS     Y3, Y2, Y2
+	VANDPS     k125<>+0(SB), Y4, Y3
+	VMAXPS     Y3, Y2, Y2
+	VANDPS     k125<>+0(SB), Y5, Y3
+	VMAXPS     Y3, Y2, Y2
+	VPERM2F128 $0x01, Y2, Y2, Y3
+	VMAXPS     Y3, Y2, Y2
+	VPERMILPS  $0x4e, Y2, Y3
+	VMAXPS     Y3, Y2, Y2
+	VPERMILPS  $0xb1, Y2, Y3
+	VMAXPS     Y3, Y2, Y2
+	VMOVDQU    k176<>+0(SB), Y3
+	VDIVPS     Y3, Y2, Y2
+	VMOVUPS    k27<>+0(SB), Y3
+	VDIVPS     Y2, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VCMPPS     $0x04, Y2, Y4, Y4
+	VANDPS     Y4, Y3, Y3
+	VMOVUPS    (CX), Y4
+	VMOVUPS    32(CX), Y5
+	VMOVUPS    64(CX), Y6
+	VMOVUPS    96(CX), Y7
+	VCVTPS2PH  $0x00, X0, X0
+	VPEXTRW    $0x00, X0, (AX)
+	VMULPS     Y1, Y4, Y4
+	VANDPS     k0<>+0(SB), Y4, Y0
+	VORPS      k177<>+0(SB), Y0, Y0
+	VADDPS     Y0, Y4, Y4
+	VCVTTPS2DQ Y4, Y4
+	VMULPS     Y1, Y5, Y5
+	VANDPS     k0<>+0(SB), Y5, Y0
+	VORPS      k177<>+0(SB), Y0, Y0
+	VADDPS     Y0, Y5, Y5
+	VCVTTPS2DQ Y5, Y5
+	VMULPS     Y1, Y6, Y6
+	VANDPS     k0<>+0(SB), Y6, Y0
+	VORPS      k177<>+0(SB), Y0, Y0
+	VADDPS     Y0, Y6, Y6
+	VCVTTPS2DQ Y6, Y6
+	VMULPS     Y1, Y7, Y7
+	VANDPS     k0<>+0(SB), Y7, Y0
+	VORPS      k177<>+0(SB), Y0, Y0
+	VADDPS     Y0, Y7, Y7
+	VCVTTPS2DQ Y7, Y7
+	VPAND      k155<>+0(SB), Y4, Y4
+	VPAND      k155<>+0(SB), Y5, Y5
+	VPAND      k155<>+0(SB), Y6, Y6
+	VPAND      k155<>+0(SB), Y7, Y7
+	VPACKSSDW  Y5, Y4, Y4
+	VPACKSSDW  Y7, Y6, Y6
+	VPACKUSWB  Y6, Y4, Y4
+	VMOVDQU    k153<>+0(SB), Y0
+	VPERMD     Y4, Y0, Y4
+	VMOVDQU    Y4, 2(AX)
+	VMOVAPS    Y2, Y0
+	VMOVAPS    Y3, Y1
 	ADDQ       $0x00000080, CX
 	ADDQ       $0x22, AX
 	DECQ       DX
@@ -22386,14 +22425,12 @@ DATA k177<>+24(SB)/8, $0x3effffff3effffff
 GLOBL k177<>(SB), RODATA|NOPTR, $32
 
 // func encodeQ4_0AVX2(dst *byte, src *float32, n int)
-// Requires: AVX, AVX2, BMI, F16C
+// Requires: AVX, AVX2, BMI, CMOV, F16C, MMX+
 TEXT ·encodeQ4_0AVX2(SB), NOSPLIT, $0-24
 	// d = the number of largest magnitude/-8, the first of equals. For each number: code = the integer part of x/d+8.5, by its reciprocal; 15 at most.
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ n+16(FP), DX
-
-block:
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+16(FP), DX
 	VMOVUPS      (CX), Y0
 	VMOVUPS      32(CX), Y1
 	VMOVUPS      64(CX), Y2
@@ -22411,64 +22448,123 @@ block:
 	VMAXPS       Y5, Y4, Y4
 	VPERMILPS    $0xb1, Y4, Y5
 	VMAXPS       Y5, Y4, Y4
-	VANDPS       k125<>+0(SB), Y0, Y5
-	VPCMPEQD     Y4, Y5, Y5
-	VMOVMSKPS    Y5, SI
+	VANDPS       k125<>+0(SB), Y0, Y0
+	VPCMPEQD     Y4, Y0, Y0
+	VMOVMSKPS    Y0, SI
 	MOVL         SI, BX
-	VANDPS       k125<>+0(SB), Y1, Y5
-	VPCMPEQD     Y4, Y5, Y5
-	VMOVMSKPS    Y5, SI
+	VANDPS       k125<>+0(SB), Y1, Y0
+	VPCMPEQD     Y4, Y0, Y0
+	VMOVMSKPS    Y0, SI
 	SHLL         $0x08, SI
 	ORL          SI, BX
-	VANDPS       k125<>+0(SB), Y2, Y5
-	VPCMPEQD     Y4, Y5, Y5
-	VMOVMSKPS    Y5, SI
+	VANDPS       k125<>+0(SB), Y2, Y0
+	VPCMPEQD     Y4, Y0, Y0
+	VMOVMSKPS    Y0, SI
 	SHLL         $0x10, SI
 	ORL          SI, BX
-	VANDPS       k125<>+0(SB), Y3, Y5
-	VPCMPEQD     Y4, Y5, Y5
-	VMOVMSKPS    Y5, SI
+	VANDPS       k125<>+0(SB), Y3, Y0
+	VPCMPEQD     Y4, Y0, Y0
+	VMOVMSKPS    Y0, SI
 	SHLL         $0x18, SI
 	ORL          SI, BX
 	TZCNTL       BX, BX
-	VBROADCASTSS (CX)(BX*4), Y4
-	VXORPS       Y5, Y5, Y5
-	VADDPS       Y5, Y4, Y4
-	VMULPS       k178<>+0(SB), Y4, Y4
-	VCVTPS2PH    $0x00, X4, X5
-	VPEXTRW      $0x00, X5, (AX)
-	VMOVUPS      k27<>+0(SB), Y5
-	VDIVPS       Y4, Y5, Y5
-	VXORPS       Y6, Y6, Y6
-	VCMPPS       $0x04, Y4, Y6, Y6
-	VANDPS       Y6, Y5, Y5
-	VMULPS       Y5, Y0, Y0
-	VADDPS       k179<>+0(SB), Y0, Y0
-	VCVTTPS2DQ   Y0, Y0
-	VMULPS       Y5, Y1, Y1
-	VADDPS       k179<>+0(SB), Y1, Y1
-	VCVTTPS2DQ   Y1, Y1
-	VMULPS       Y5, Y2, Y2
-	VADDPS       k179<>+0(SB), Y2, Y2
-	VCVTTPS2DQ   Y2, Y2
-	VMULPS       Y5, Y3, Y3
-	VADDPS       k179<>+0(SB), Y3, Y3
-	VCVTTPS2DQ   Y3, Y3
-	VPAND        k155<>+0(SB), Y0, Y0
-	VPAND        k155<>+0(SB), Y1, Y1
-	VPAND        k155<>+0(SB), Y2, Y2
-	VPAND        k155<>+0(SB), Y3, Y3
-	VPACKSSDW    Y1, Y0, Y0
-	VPACKSSDW    Y3, Y2, Y2
-	VPACKUSWB    Y2, Y0, Y0
-	VMOVDQU      k153<>+0(SB), Y1
-	VPERMD       Y0, Y1, Y0
-	VPMINSB      k6<>+0(SB), Y0, Y0
-	VPAND        k6<>+0(SB), Y0, Y0
-	VEXTRACTI128 $0x01, Y0, X1
-	VPSLLW       $0x04, X1, X1
-	VPOR         X1, X0, X1
-	VMOVDQU      X1, 2(AX)
+	VBROADCASTSS (CX)(BX*4), Y1
+	VXORPS       Y0, Y0, Y0
+	VADDPS       Y0, Y1, Y1
+	VMULPS       k178<>+0(SB), Y1, Y1
+	VMOVUPS      k27<>+0(SB), Y0
+	VDIVPS       Y1, Y0, Y0
+	VXORPS       Y2, Y2, Y2
+	VCMPPS       $0x04, Y1, Y2, Y2
+	VANDPS       Y2, Y0, Y0
+
+block:
+	PREFETCHT0   4096(CX)
+	PREFETCHT0   4160(CX)
+	LEAQ         128(CX), BX
+	CMPQ         DX, $0x01
+	CMOVQEQ      CX, BX
+	VMOVUPS      (BX), Y2
+	VMOVUPS      32(BX), Y3
+	VMOVUPS      64(BX), Y4
+	VMOVUPS      96(BX), Y5
+	VANDPS       k125<>+0(SB), Y2, Y6
+	VANDPS       k125<>+0(SB), Y3, Y7
+	VMAXPS       Y7, Y6, Y6
+	VANDPS       k125<>+0(SB), Y4, Y7
+	VMAXPS       Y7, Y6, Y6
+	VANDPS       k125<>+0(SB), Y5, Y7
+	VMAXPS       Y7, Y6, Y6
+	VPERM2F128   $0x01, Y6, Y6, Y7
+	VMAXPS       Y7, Y6, Y6
+	VPERMILPS    $0x4e, Y6, Y7
+	VMAXPS       Y7, Y6, Y6
+	VPERMILPS    $0xb1, Y6, Y7
+	VMAXPS       Y7, Y6, Y6
+	VANDPS       k125<>+0(SB), Y2, Y2
+	VPCMPEQD     Y6, Y2, Y2
+	VMOVMSKPS    Y2, DI
+	MOVL         DI, SI
+	VANDPS       k125<>+0(SB), Y3, Y2
+	VPCMPEQD     Y6, Y2, Y2
+	VMOVMSKPS    Y2, DI
+	SHLL         $0x08, DI
+	ORL          DI, SI
+	VANDPS       k125<>+0(SB), Y4, Y2
+	VPCMPEQD     Y6, Y2, Y2
+	VMOVMSKPS    Y2, DI
+	SHLL         $0x10, DI
+	ORL          DI, SI
+	VANDPS       k125<>+0(SB), Y5, Y2
+	VPCMPEQD     Y6, Y2, Y2
+	VMOVMSKPS    Y2, DI
+	SHLL         $0x18, DI
+	ORL          DI, SI
+	TZCNTL       SI, SI
+	VBROADCASTSS (BX)(SI*4), Y3
+	VXORPS       Y2, Y2, Y2
+	VADDPS       Y2, Y3, Y3
+	VMULPS       k178<>+0(SB), Y3, Y3
+	VMOVUPS      k27<>+0(SB), Y2
+	VDIVPS       Y3, Y2, Y2
+	VXORPS       Y4, Y4, Y4
+	VCMPPS       $0x04, Y3, Y4, Y4
+	VANDPS       Y4, Y2, Y2
+	VMOVUPS      (CX), Y4
+	VMOVUPS      32(CX), Y5
+	VMOVUPS      64(CX), Y6
+	VMOVUPS      96(CX), Y7
+	VCVTPS2PH    $0x00, X1, X1
+	VPEXTRW      $0x00, X1, (AX)
+	VMULPS       Y0, Y4, Y4
+	VADDPS       k179<>+0(SB), Y4, Y4
+	VCVTTPS2DQ   Y4, Y4
+	VMULPS       Y0, Y5, Y5
+	VADDPS       k179<>+0(SB), Y5, Y5
+	VCVTTPS2DQ   Y5, Y5
+	VMULPS       Y0, Y6, Y6
+	VADDPS       k179<>+0(SB), Y6, Y6
+	VCVTTPS2DQ   Y6, Y6
+	VMULPS       Y0, Y7, Y7
+	VADDPS       k179<>+0(SB), Y7, Y7
+	VCVTTPS2DQ   Y7, Y7
+	VPAND        k155<>+0(SB), Y4, Y4
+	VPAND        k155<>+0(SB), Y5, Y5
+	VPAND        k155<>+0(SB), Y6, Y6
+	VPAND        k155<>+0(SB), Y7, Y7
+	VPACKSSDW    Y5, Y4, Y4
+	VPACKSSDW    Y7, Y6, Y6
+	VPACKUSWB    Y6, Y4, Y4
+	VMOVDQU      k153<>+0(SB), Y0
+	VPERMD       Y4, Y0, Y4
+	VPMINSB      k6<>+0(SB), Y4, Y4
+	VPAND        k6<>+0(SB), Y4, Y4
+	VEXTRACTI128 $0x01, Y4, X0
+	VPSLLW       $0x04, X0, X0
+	VPOR         X0, X4, X0
+	VMOVDQU      X0, 2(AX)
+	VMOVAPS      Y3, Y1
+	VMOVAPS      Y2, Y0
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x12, AX
 	DECQ         DX
@@ -22697,7 +22793,7 @@ group:
 	RET
 
 // func encodeMXFP4AVX2(dst *byte, src *float32, tables *uint32, n int)
-// Requires: AVX, AVX2, CMOV
+// Requires: AVX, AVX2, CMOV, MMX+
 TEXT ·encodeMXFP4AVX2(SB), NOSPLIT, $0-32
 	// e = the exponent of the largest magnitude, as log2f rounds it, less 2, or 0. For each number: the code of E2M1 nearest to x/2^e.
 	MOVQ         dst+0(FP), AX
@@ -22734,6 +22830,8 @@ TEXT ·encodeMXFP4AVX2(SB), NOSPLIT, $0-32
 	VBROADCASTSS 1024(BX)(DI*4), Y0
 
 block:
+	PREFETCHT0   4096(CX)
+	PREFETCHT0   4160(CX)
 	LEAQ         128(CX), SI
 	CMPQ         DX, $0x01
 	CMOVQEQ      CX, SI
@@ -22847,7 +22945,7 @@ DATA k182<>+24(SB)/8, $0x0605050505040404
 GLOBL k182<>(SB), RODATA|NOPTR, $32
 
 // func encodeNVFP4AVX2(dst *byte, src *float32, n int)
-// Requires: AVX, AVX2, CMOV
+// Requires: AVX, AVX2, CMOV, MMX+
 TEXT ·encodeNVFP4AVX2(SB), NOSPLIT, $0-24
 	// For 16 numbers: scale = the largest magnitude/6 in E4M3, halves up. For each number: the code of E2M1 nearest to x/scale.
 	MOVQ         dst+0(FP), AX
@@ -22900,6 +22998,10 @@ TEXT ·encodeNVFP4AVX2(SB), NOSPLIT, $0-24
 	VPBLENDVB    X2, k192<>+0(SB), X3, X3
 
 block:
+	PREFETCHT0   4096(CX)
+	PREFETCHT0   4160(CX)
+	PREFETCHT0   4224(CX)
+	PREFETCHT0   4288(CX)
 	LEAQ         256(CX), BX
 	CMPQ         DX, $0x01
 	CMOVQEQ      CX, BX
@@ -22927,148 +23029,148 @@ block:
 	VMAXPS       Y2, Y4, Y4
 	VEXTRACTF128 $0x01, Y4, X0
 	VMAXPS       X4, X0, X0
-	VDIVPS       k183<>+0(SB), X0, X0
-	VMULPS       k184<>+0(SB), X0, X4
-	VADDPS       k100<>+0(SB), X4, X4
-	VCVTTPS2DQ   X4, X4
-	VPMINSD      k84<>+0(SB), X4, X4
-	VPADDD       k185<>+0(SB), X0, X2
-	VPSRLD       $0x14, X2, X2
-	VPSUBD       k186<>+0(SB), X2, X2
-	VPCMPGTD     k187<>+0(SB), X2, X5
-	VPBLENDVB    X5, k188<>+0(SB), X2, X2
-	VPCMPGTD     k189<>+0(SB), X0, X0
-	VPBLENDVB    X0, X2, X4, X2
-	VPADDD       k190<>+0(SB), X2, X5
-	VPSLLD       $0x14, X5, X5
-	VCVTDQ2PS    X2, X4
-	VMULPS       k191<>+0(SB), X4, X4
-	VPCMPGTD     k84<>+0(SB), X2, X0
-	VPBLENDVB    X0, X5, X4, X5
-	VPXOR        X4, X4, X4
-	VPCMPEQD     X4, X2, X4
-	VPBLENDVB    X4, k192<>+0(SB), X5, X5
 	VPACKSSDW    X1, X1, X1
 	VPACKUSWB    X1, X1, X1
 	VMOVD        X1, (AX)
-	VBROADCASTSS X3, Y0
-	VPSRLDQ      $0x04, X3, X3
 	VBROADCASTSS X3, Y1
+	VPSRLDQ      $0x04, X3, X3
+	VBROADCASTSS X3, Y2
 	VPSRLDQ      $0x04, X3, X3
 	VMOVUPS      (CX), Y4
-	VMOVUPS      32(CX), Y6
-	VMOVUPS      64(CX), Y7
-	VMOVUPS      96(CX), Y8
-	VMOVDQA      Y4, Y9
+	VMOVUPS      32(CX), Y5
+	VMOVUPS      64(CX), Y6
+	VMOVUPS      96(CX), Y7
+	VMOVDQA      Y4, Y8
 	VANDPS       k125<>+0(SB), Y4, Y4
-	VDIVPS       Y0, Y4, Y4
+	VDIVPS       Y1, Y4, Y4
 	VROUNDPS     $0x0a, Y4, Y4
 	VMINPS       k180<>+0(SB), Y4, Y4
 	VCVTTPS2DQ   Y4, Y4
-	VMOVDQA      Y6, Y10
+	VMOVDQA      Y5, Y9
+	VANDPS       k125<>+0(SB), Y5, Y5
+	VDIVPS       Y1, Y5, Y5
+	VROUNDPS     $0x0a, Y5, Y5
+	VMINPS       k180<>+0(SB), Y5, Y5
+	VCVTTPS2DQ   Y5, Y5
+	VMOVDQA      Y6, Y1
 	VANDPS       k125<>+0(SB), Y6, Y6
-	VDIVPS       Y0, Y6, Y6
-	VROUNDPS     $0x0a, Y6, Y6
-	VMINPS       k180<>+0(SB), Y6, Y6
-	VCVTTPS2DQ   Y6, Y6
-	VMOVDQA      Y7, Y0
-	VANDPS       k125<>+0(SB), Y7, Y7
-	VDIVPS       Y1, Y7, Y7
-	VROUNDPS     $0x0a, Y7, Y7
-	VMINPS       k180<>+0(SB), Y7, Y7
-	VCVTTPS2DQ   Y7, Y7
-	VMOVDQA      Y8, Y11
-	VANDPS       k125<>+0(SB), Y8, Y8
-	VDIVPS       Y1, Y8, Y8
-	VROUNDPS     $0x0a, Y8, Y8
-	VMINPS       k180<>+0(SB), Y8, Y8
-	VCVTTPS2DQ   Y8, Y8
-	VPACKSSDW    Y6, Y4, Y4
-	VPACKSSDW    Y8, Y7, Y7
-	VPACKUSWB    Y7, Y4, Y4
-	VMOVDQU      k153<>+0(SB), Y1
-	VPERMD       Y4, Y1, Y4
-	VPACKSSDW    Y10, Y9, Y9
-	VPACKSSDW    Y11, Y0, Y0
-	VPACKSSWB    Y0, Y9, Y9
-	VMOVDQU      k153<>+0(SB), Y0
-	VPERMD       Y9, Y0, Y9
-	VPMINUB      k6<>+0(SB), Y4, Y0
-	VPCMPGTB     k181<>+0(SB), Y4, Y1
-	VMOVDQU      k182<>+0(SB), Y4
-	VPSHUFB      Y0, Y4, Y4
-	VPSUBB       Y1, Y4, Y4
-	VPXOR        Y1, Y1, Y1
-	VPCMPGTB     Y1, Y4, Y1
-	VPAND        k65<>+0(SB), Y9, Y9
-	VPAND        Y1, Y9, Y9
-	VPSRLW       $0x04, Y9, Y9
-	VPOR         Y9, Y4, Y4
-	VPSRLDQ      $0x08, Y4, Y0
-	VPSLLW       $0x04, Y0, Y0
-	VPOR         Y0, Y4, Y4
-	VPERMQ       $0x08, Y4, Y4
-	VMOVDQU      X4, 4(AX)
-	VBROADCASTSS X3, Y0
-	VPSRLDQ      $0x04, X3, X3
-	VBROADCASTSS X3, Y1
-	VPSRLDQ      $0x04, X3, X3
-	VMOVUPS      128(CX), Y3
-	VMOVUPS      160(CX), Y4
-	VMOVUPS      192(CX), Y6
-	VMOVUPS      224(CX), Y7
-	VMOVDQA      Y3, Y8
-	VANDPS       k125<>+0(SB), Y3, Y3
-	VDIVPS       Y0, Y3, Y3
-	VROUNDPS     $0x0a, Y3, Y3
-	VMINPS       k180<>+0(SB), Y3, Y3
-	VCVTTPS2DQ   Y3, Y3
-	VMOVDQA      Y4, Y9
-	VANDPS       k125<>+0(SB), Y4, Y4
-	VDIVPS       Y0, Y4, Y4
-	VROUNDPS     $0x0a, Y4, Y4
-	VMINPS       k180<>+0(SB), Y4, Y4
-	VCVTTPS2DQ   Y4, Y4
-	VMOVDQA      Y6, Y0
-	VANDPS       k125<>+0(SB), Y6, Y6
-	VDIVPS       Y1, Y6, Y6
+	VDIVPS       Y2, Y6, Y6
 	VROUNDPS     $0x0a, Y6, Y6
 	VMINPS       k180<>+0(SB), Y6, Y6
 	VCVTTPS2DQ   Y6, Y6
 	VMOVDQA      Y7, Y10
 	VANDPS       k125<>+0(SB), Y7, Y7
-	VDIVPS       Y1, Y7, Y7
+	VDIVPS       Y2, Y7, Y7
 	VROUNDPS     $0x0a, Y7, Y7
 	VMINPS       k180<>+0(SB), Y7, Y7
 	VCVTTPS2DQ   Y7, Y7
-	VPACKSSDW    Y4, Y3, Y3
+	VPACKSSDW    Y5, Y4, Y4
 	VPACKSSDW    Y7, Y6, Y6
-	VPACKUSWB    Y6, Y3, Y3
-	VMOVDQU      k153<>+0(SB), Y1
-	VPERMD       Y3, Y1, Y3
+	VPACKUSWB    Y6, Y4, Y4
+	VMOVDQU      k153<>+0(SB), Y2
+	VPERMD       Y4, Y2, Y4
 	VPACKSSDW    Y9, Y8, Y8
-	VPACKSSDW    Y10, Y0, Y0
-	VPACKSSWB    Y0, Y8, Y8
+	VPACKSSDW    Y10, Y1, Y1
+	VPACKSSWB    Y1, Y8, Y8
+	VMOVDQU      k153<>+0(SB), Y1
+	VPERMD       Y8, Y1, Y8
+	VPMINUB      k6<>+0(SB), Y4, Y1
+	VPCMPGTB     k181<>+0(SB), Y4, Y2
+	VMOVDQU      k182<>+0(SB), Y4
+	VPSHUFB      Y1, Y4, Y4
+	VPSUBB       Y2, Y4, Y4
+	VPXOR        Y2, Y2, Y2
+	VPCMPGTB     Y2, Y4, Y2
+	VPAND        k65<>+0(SB), Y8, Y8
+	VPAND        Y2, Y8, Y8
+	VPSRLW       $0x04, Y8, Y8
+	VPOR         Y8, Y4, Y4
+	VPSRLDQ      $0x08, Y4, Y1
+	VPSLLW       $0x04, Y1, Y1
+	VPOR         Y1, Y4, Y4
+	VPERMQ       $0x08, Y4, Y4
+	VMOVDQU      X4, 4(AX)
+	VDIVPS       k183<>+0(SB), X0, X0
+	VMULPS       k184<>+0(SB), X0, X2
+	VADDPS       k100<>+0(SB), X2, X2
+	VCVTTPS2DQ   X2, X2
+	VPMINSD      k84<>+0(SB), X2, X2
+	VPADDD       k185<>+0(SB), X0, X1
+	VPSRLD       $0x14, X1, X1
+	VPSUBD       k186<>+0(SB), X1, X1
+	VPCMPGTD     k187<>+0(SB), X1, X4
+	VPBLENDVB    X4, k188<>+0(SB), X1, X1
+	VPCMPGTD     k189<>+0(SB), X0, X0
+	VPBLENDVB    X0, X1, X2, X1
+	VBROADCASTSS X3, Y0
+	VPSRLDQ      $0x04, X3, X3
+	VBROADCASTSS X3, Y2
+	VPSRLDQ      $0x04, X3, X3
+	VMOVUPS      128(CX), Y3
+	VMOVUPS      160(CX), Y4
+	VMOVUPS      192(CX), Y5
+	VMOVUPS      224(CX), Y6
+	VMOVDQA      Y3, Y7
+	VANDPS       k125<>+0(SB), Y3, Y3
+	VDIVPS       Y0, Y3, Y3
+	VROUNDPS     $0x0a, Y3, Y3
+	VMINPS       k180<>+0(SB), Y3, Y3
+	VCVTTPS2DQ   Y3, Y3
+	VMOVDQA      Y4, Y8
+	VANDPS       k125<>+0(SB), Y4, Y4
+	VDIVPS       Y0, Y4, Y4
+	VROUNDPS     $0x0a, Y4, Y4
+	VMINPS       k180<>+0(SB), Y4, Y4
+	VCVTTPS2DQ   Y4, Y4
+	VMOVDQA      Y5, Y0
+	VANDPS       k125<>+0(SB), Y5, Y5
+	VDIVPS       Y2, Y5, Y5
+	VROUNDPS     $0x0a, Y5, Y5
+	VMINPS       k180<>+0(SB), Y5, Y5
+	VCVTTPS2DQ   Y5, Y5
+	VMOVDQA      Y6, Y9
+	VANDPS       k125<>+0(SB), Y6, Y6
+	VDIVPS       Y2, Y6, Y6
+	VROUNDPS     $0x0a, Y6, Y6
+	VMINPS       k180<>+0(SB), Y6, Y6
+	VCVTTPS2DQ   Y6, Y6
+	VPACKSSDW    Y4, Y3, Y3
+	VPACKSSDW    Y6, Y5, Y5
+	VPACKUSWB    Y5, Y3, Y3
+	VMOVDQU      k153<>+0(SB), Y2
+	VPERMD       Y3, Y2, Y3
+	VPACKSSDW    Y8, Y7, Y7
+	VPACKSSDW    Y9, Y0, Y0
+	VPACKSSWB    Y0, Y7, Y7
 	VMOVDQU      k153<>+0(SB), Y0
-	VPERMD       Y8, Y0, Y8
+	VPERMD       Y7, Y0, Y7
 	VPMINUB      k6<>+0(SB), Y3, Y0
-	VPCMPGTB     k181<>+0(SB), Y3, Y1
+	VPCMPGTB     k181<>+0(SB), Y3, Y2
 	VMOVDQU      k182<>+0(SB), Y3
 	VPSHUFB      Y0, Y3, Y3
-	VPSUBB       Y1, Y3, Y3
-	VPXOR        Y1, Y1, Y1
-	VPCMPGTB     Y1, Y3, Y1
-	VPAND        k65<>+0(SB), Y8, Y8
-	VPAND        Y1, Y8, Y8
-	VPSRLW       $0x04, Y8, Y8
-	VPOR         Y8, Y3, Y3
+	VPSUBB       Y2, Y3, Y3
+	VPXOR        Y2, Y2, Y2
+	VPCMPGTB     Y2, Y3, Y2
+	VPAND        k65<>+0(SB), Y7, Y7
+	VPAND        Y2, Y7, Y7
+	VPSRLW       $0x04, Y7, Y7
+	VPOR         Y7, Y3, Y3
 	VPSRLDQ      $0x08, Y3, Y0
 	VPSLLW       $0x04, Y0, Y0
 	VPOR         Y0, Y3, Y3
 	VPERMQ       $0x08, Y3, Y3
 	VMOVDQU      X3, 20(AX)
-	VMOVAPS      X2, X1
-	VMOVAPS      X5, X3
+	VPADDD       k190<>+0(SB), X1, X3
+	VPSLLD       $0x14, X3, X3
+	VCVTDQ2PS    X1, X2
+	VMULPS       k191<>+0(SB), X2, X2
+	VPCMPGTD     k84<>+0(SB), X1, X0
+	VPBLENDVB    X0, X3, X2, X3
+	VPXOR        X2, X2, X2
+	VPCMPEQD     X2, X1, X2
+	VPBLENDVB    X2, k192<>+0(SB), X3, X3
+	VMOVAPS      X1, X1
+	VMOVAPS      X3, X3
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x24, AX
 	DECQ         DX
@@ -23146,12 +23248,12 @@ TEXT ·e4m3TimesAVX2(SB), NOSPLIT, $0-32
 	VBROADCASTSS factor+16(FP), Y0
 
 block:
+	PREFETCHT0 16384(CX)
+	PREFETCHT0 16448(CX)
 	VMOVUPS    (CX), Y1
 	VMOVUPS    32(CX), Y2
 	VMOVUPS    64(CX), Y3
 	VMOVUPS    96(CX), Y4
-	PREFETCHT0 16384(CX)
-	PREFETCHT0 16448(CX)
 	VMULPS     Y0, Y1, Y1
 	VMOVDQA    Y1, Y5
 	VPAND      k125<>+0(SB), Y1, Y1
@@ -23250,12 +23352,12 @@ TEXT ·e4m3OverF32AVX2(SB), NOSPLIT, $0-32
 	VBROADCASTSS factor+16(FP), Y0
 
 block:
+	PREFETCHT0 16384(CX)
+	PREFETCHT0 16448(CX)
 	VMOVUPS    (CX), Y1
 	VMOVUPS    32(CX), Y2
 	VMOVUPS    64(CX), Y3
 	VMOVUPS    96(CX), Y4
-	PREFETCHT0 16384(CX)
-	PREFETCHT0 16448(CX)
 	VDIVPS     Y0, Y1, Y1
 	VMOVDQA    Y1, Y5
 	VPAND      k125<>+0(SB), Y1, Y1
@@ -23330,20 +23432,19 @@ TEXT ·e4m3OverBF16AVX2(SB), NOSPLIT, $0-32
 	VBROADCASTSS factor+16(FP), Y0
 
 block:
+	PREFETCHT0 16384(CX)
+	PREFETCHT0 16448(CX)
 	VMOVUPS    (CX), Y1
 	VMOVUPS    32(CX), Y2
 	VMOVUPS    64(CX), Y3
 	VMOVUPS    96(CX), Y4
-	PREFETCHT0 16384(CX)
-	PREFETCHT0 16448(CX)
 	VDIVPS     Y0, Y1, Y1
 	VPSRLD     $0x10, Y1, Y5
 	VPAND      k1<>+0(SB), Y5, Y5
 	VPADDD     k10<>+0(SB), Y5, Y5
 	VPADDD     Y5, Y1, Y1
-	VPAND      k197<>+0(SB), Y1, Y1
 	VMOVDQA    Y1, Y5
-	VPAND      k125<>+0(SB), Y1, Y1
+	VPAND      k197<>+0(SB), Y1, Y1
 	VPMINSD    k193<>+0(SB), Y1, Y1
 	VPMAXSD    k194<>+0(SB), Y1, Y6
 	VPAND      k192<>+0(SB), Y6, Y6
@@ -23357,9 +23458,8 @@ block:
 	VPAND      k1<>+0(SB), Y6, Y6
 	VPADDD     k10<>+0(SB), Y6, Y6
 	VPADDD     Y6, Y2, Y2
-	VPAND      k197<>+0(SB), Y2, Y2
 	VMOVDQA    Y2, Y6
-	VPAND      k125<>+0(SB), Y2, Y2
+	VPAND      k197<>+0(SB), Y2, Y2
 	VPMINSD    k193<>+0(SB), Y2, Y2
 	VPMAXSD    k194<>+0(SB), Y2, Y7
 	VPAND      k192<>+0(SB), Y7, Y7
@@ -23373,9 +23473,8 @@ block:
 	VPAND      k1<>+0(SB), Y7, Y7
 	VPADDD     k10<>+0(SB), Y7, Y7
 	VPADDD     Y7, Y3, Y3
-	VPAND      k197<>+0(SB), Y3, Y3
 	VMOVDQA    Y3, Y7
-	VPAND      k125<>+0(SB), Y3, Y3
+	VPAND      k197<>+0(SB), Y3, Y3
 	VPMINSD    k193<>+0(SB), Y3, Y3
 	VPMAXSD    k194<>+0(SB), Y3, Y8
 	VPAND      k192<>+0(SB), Y8, Y8
@@ -23389,9 +23488,8 @@ block:
 	VPAND      k1<>+0(SB), Y8, Y8
 	VPADDD     k10<>+0(SB), Y8, Y8
 	VPADDD     Y8, Y4, Y4
-	VPAND      k197<>+0(SB), Y4, Y4
 	VMOVDQA    Y4, Y8
-	VPAND      k125<>+0(SB), Y4, Y4
+	VPAND      k197<>+0(SB), Y4, Y4
 	VPMINSD    k193<>+0(SB), Y4, Y4
 	VPMAXSD    k194<>+0(SB), Y4, Y9
 	VPAND      k192<>+0(SB), Y9, Y9
@@ -23420,10 +23518,10 @@ block:
 	VZEROUPPER
 	RET
 
-DATA k197<>+0(SB)/8, $0xffff0000ffff0000
-DATA k197<>+8(SB)/8, $0xffff0000ffff0000
-DATA k197<>+16(SB)/8, $0xffff0000ffff0000
-DATA k197<>+24(SB)/8, $0xffff0000ffff0000
+DATA k197<>+0(SB)/8, $0x7fff00007fff0000
+DATA k197<>+8(SB)/8, $0x7fff00007fff0000
+DATA k197<>+16(SB)/8, $0x7fff00007fff0000
+DATA k197<>+24(SB)/8, $0x7fff00007fff0000
 GLOBL k197<>(SB), RODATA|NOPTR, $32
 
 // func e4m3OverF16AVX2(dst *byte, src *float32, factor float32, n int)
@@ -23436,12 +23534,12 @@ TEXT ·e4m3OverF16AVX2(SB), NOSPLIT, $0-32
 	VBROADCASTSS factor+16(FP), Y0
 
 block:
+	PREFETCHT0 16384(CX)
+	PREFETCHT0 16448(CX)
 	VMOVUPS    (CX), Y1
 	VMOVUPS    32(CX), Y2
 	VMOVUPS    64(CX), Y3
 	VMOVUPS    96(CX), Y4
-	PREFETCHT0 16384(CX)
-	PREFETCHT0 16448(CX)
 	VDIVPS     Y0, Y1, Y1
 	VCVTPS2PH  $0x00, Y1, X1
 	VCVTPH2PS  X1, Y1

@@ -4176,7 +4176,7 @@ DATA k80<>+0(SB)/8, $0x7fffffff7fffffff
 GLOBL k80<>(SB), RODATA|NOPTR, $8
 
 // func nearestAVX512(dst *byte, src *byte, scales *float32, tables *byte, least *float32, chunks int, n int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, CMOV
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, CMOV, MMX+
 TEXT ·nearestAVX512(SB), NOSPLIT, $0-56
 	// For each run: inverse = 1/max(scale, least).
 	// For 32 numbers x: code = how many of fifteen bounds x*inverse is above, by halves;
@@ -4247,6 +4247,8 @@ ready:
 	VCVTSD2SS X16, X16, X16
 
 chunk:
+	PREFETCHT0   16384(DX)
+	PREFETCHT0   16448(DX)
 	VMOVDQU64    (DX), Z17
 	VPTESTMD     Z17, Z10, K1
 	VMULPS.Z     Z17, Z0, K1, Z17
@@ -4370,7 +4372,7 @@ DATA k90<>+0(SB)/8, $0x3ff0000000000000
 GLOBL k90<>(SB), RODATA|NOPTR, $8
 
 // func int8AVX512(dst *byte, src *byte, scales *float32, chunks int, n int)
-// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL, CMOV
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL, CMOV, MMX+
 TEXT ·int8AVX512(SB), NOSPLIT, $0-40
 	// For each run: inverse = 127/scale, rounded between.
 	// For 32 numbers x: code = x*inverse, to nearest and ties to even; zero if not finite.
@@ -4445,6 +4447,8 @@ inverted2:
 	JNZ   other
 
 chunk:
+	PREFETCHT0 16384(CX)
+	PREFETCHT0 16448(CX)
 	VMOVUPS    (CX), Z8
 	VPTESTMD   Z8, Z6, K1
 	VMULPS.Z   Z8, Z0, K1, Z8
@@ -4472,6 +4476,8 @@ next:
 other:
 	// A run under a scale so small that subnormal numbers count.
 chunk2:
+	PREFETCHT0     16384(CX)
+	PREFETCHT0     16448(CX)
 	VMOVDQU64      (CX), Z6
 	VMOVDQU64      64(CX), Z8
 	VPTESTNMD.BCST k96<>+0(SB), Z6, K1

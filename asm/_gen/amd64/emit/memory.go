@@ -119,3 +119,18 @@ func (l Lattice) Row(i int) Mem {
 	}
 	return Mem{Base: base}
 }
+
+// Ahead is how far behind what is read the lines are that kernels ask for: the processor asks for none
+// beyond a page. Row is the same where numbers are read twice, first for their largest magnitude, and the
+// row after this one is asked for the second time: one of 4096 numbers.
+const (
+	Ahead = 4096
+	Row   = 16384
+)
+
+// Ask asks for the lines of so many bytes, so far ahead.
+func Ask(src Register, ahead, bytes int) {
+	for at := 0; at < bytes; at += 64 {
+		PREFETCHT0(Mem{Base: src, Disp: ahead + at})
+	}
+}

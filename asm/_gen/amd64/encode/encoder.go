@@ -36,6 +36,7 @@ func (e *Encoder) Write() {
 	e.Inverse(Mem{Base: scales}, x)
 	loop := func(chunk func(src, dst Register)) {
 		Repeat("chunk", chunks, func() {
+			Ask(src, Row, 128)
 			chunk(src, dst)
 			ADDQ(U32(128), src)
 			ADDQ(Imm(uint64(e.Out)), dst)

@@ -54,24 +54,21 @@ func roundBetween(c, magic, bits, low, high, less value) {
 // e4m3 encodes numbers that a factor brings into range: they are multiplied with it, or divided by it
 // and rounded to a type.
 func e4m3() {
-	kernel := func(name, says string, scaled func(factor, x VecVirtual)) {
+	kernel := func(name, says string, bits uint32, scaled func(factor, x VecVirtual)) {
 		var factor VecVirtual
 		eachBlock(name, ", factor float32", "writes 32 n numbers "+says+" as E4M3.",
-			[]string{"For each number: 448 at most; rounded to three bits of fraction, below 2^-6 to units of 2^-9."}, 32, 32,
+			[]string{"For each number: 448 at most; rounded to three bits of fraction, below 2^-6 to units of 2^-9."}, 32, 32, emit.Row,
 			func(small) {
 				factor = YMM()
 				VBROADCASTSS(parameter("factor"), factor)
 			},
 			func(s small) {
 				x := s.numbers(0)
-				for at := range 2 { // of the row behind this one, which was read already for its largest magnitude
-					PREFETCHT0(Mem{Base: s.src, Disp: 16384 + 64*at})
-				}
 				var signs [4]VecVirtual
 				for i, y := range x {
 					scaled(factor, y)
 					signs[i] = emit.Into(YMM(), VMOVDQA, y)
-					roundE4M3(y)
+					roundE4M3(y, bits)
 				}
 				words(x)
 				for _, y := range []VecVirtual{x[0], x[2]} {
@@ -87,29 +84,29 @@ func e4m3() {
 	}
 	times := func(factor, x VecVirtual) { VMULPS(factor, x, x) }
 	over := func(factor, x VecVirtual) { VDIVPS(factor, x, x) }
-	kernel("e4m3Times", "times a factor", times)
-	kernel("e4m3OverF32", "over a factor", over)
-	kernel("e4m3OverBF16", "over a factor, rounded to bfloat16,", func(factor, x VecVirtual) {
+	const magnitude = 1<<31 - 1
+	kernel("e4m3Times", "times a factor", magnitude, times)
+	kernel("e4m3OverF32", "over a factor", magnitude, over)
+	kernel("e4m3OverBF16", "over a factor, rounded to bfloat16,", magnitude&^0xFFFF, func(factor, x VecVirtual) {
 		over(factor, x)
 		odd := emit.Into(YMM(), VPSRLD, Imm(16), x)
 		VPAND(emit.Dwords(1), odd, odd)
 		VPADDD(emit.Dwords(0x7FFF), odd, odd)
 		VPADDD(odd, x, x)
-		VPAND(emit.Dwords(0xFFFF0000), x, x)
 	})
-	kernel("e4m3OverF16", "over a factor, rounded to float16,", func(factor, x VecVirtual) {
+	kernel("e4m3OverF16", "over a factor, rounded to float16,", magnitude, func(factor, x VecVirtual) {
 		over(factor, x)
 		VCVTPS2PH(Imm(0), x, x.AsX())
 		VCVTPH2PS(x.AsX(), x)
 	})
 }
 
-// roundE4M3 makes the code of each magnitude, and (147-6)<<3 more. For 2^e, the power of two not above it and
-// at least 2^-6, the last bit of 2^(e+20) is that of a code: adding that rounds. Its exponent, e+147, and what
-// was added to its bits make the code.
-func roundE4M3(x VecVirtual) {
+// roundE4M3 makes the code of each magnitude, of which some bits count, and (147-6)<<3 more. For 2^e, the
+// power of two not above it and at least 2^-6, the last bit of 2^(e+20) is that of a code: adding that rounds.
+// Its exponent, e+147, and what was added to its bits make the code.
+func roundE4M3(x VecVirtual, bits uint32) {
 	power, exponent := YMM(), YMM()
-	VPAND(emit.Dwords(0x7FFFFFFF), x, x)
+	VPAND(emit.Dwords(bits), x, x)
 	VPMINSD(emit.Dwords(0x43E00000), x, x)
 	VPMAXSD(emit.Dwords(0x3C800000), x, power)
 	VPAND(emit.Dwords(0x7F800000), power, power)

@@ -13,12 +13,13 @@ type small struct {
 	dst, src, n Register
 }
 
-// eachBlock writes a kernel that turns n times so many numbers into so many bytes.
-func eachBlock(name, params, doc string, how []string, elems, bytes int, before, block func(s small)) {
+// eachBlock writes a kernel that turns n times so many numbers into so many bytes, and asks for numbers ahead.
+func eachBlock(name, params, doc string, how []string, elems, bytes, ahead int, before, block func(s small)) {
 	emit.Frame(name+"AVX2", "func(dst *byte, src *float32"+params+", n int)", doc, how...)
 	s := small{Load(Param("dst"), GP64()), Load(Param("src"), GP64()), Load(Param("n"), GP64())}
 	before(s)
 	emit.Repeat("block", s.n, func() {
+		emit.Ask(s.src, ahead, 4*elems)
 		block(s)
 		ADDQ(U32(uint32(4*elems)), s.src)
 		ADDQ(Imm(uint64(bytes)), s.dst)
@@ -116,13 +117,18 @@ func (s small) putNibbles(codes VecVirtual, at int) {
 // q8_0 adds just less than a half to round: what is halfway reaches the next integer, and nothing
 // below does.
 func q8_0() {
+	var d, inverse VecVirtual
+	scale := func(s small) (d, inverse VecVirtual) {
+		x := s.numbers(0)
+		d = magnitude(x[:]...)
+		VDIVPS(emit.Load32(emit.Floats(127)), d, d)
+		return d, reciprocal(d)
+	}
 	eachBlock("encodeQ8_0", "", "writes n blocks of Q8_0.",
-		[]string{"d = the largest magnitude/127. For each number: code = x/d by its reciprocal, rounded, ties away from zero."}, 32, 34, func(small) {}, func(s small) {
+		[]string{"d = the largest magnitude/127. For each number: code = x/d by its reciprocal, rounded, ties away from zero."}, 32, 34, emit.Ahead, func(s small) { d, inverse = scale(s) }, func(s small) {
+			nextD, nextInverse := scale(s.next(128))
 			x := s.numbers(0)
-			d := magnitude(x[:]...)
-			VDIVPS(emit.Load32(emit.Floats(127)), d, d)
 			s.putHalf(d, 0)
-			inverse := reciprocal(d)
 			for _, y := range x {
 				half := YMM()
 				VMULPS(inverse, y, y)
@@ -132,24 +138,31 @@ func q8_0() {
 				VCVTTPS2DQ(y, y)
 			}
 			VMOVDQU(lowBytes(x), Mem{Base: s.dst, Disp: 2})
+			VMOVAPS(nextD, d)
+			VMOVAPS(nextInverse, inverse)
 		})
 }
 
 // q4_0 finds the first number of the largest magnitude by its place.
 func q4_0() {
+	var d, inverse VecVirtual
+	scale := func(s small) (d, inverse VecVirtual) {
+		x := s.numbers(0)
+		m, zero := magnitude(x[:]...), YMM()
+		d = s.first(x, func(y, same VecVirtual) {
+			VANDPS(emit.Dwords(0x7FFFFFFF), y, same)
+			VPCMPEQD(m, same, same)
+		})
+		VXORPS(zero, zero, zero)
+		VADDPS(zero, d, d) // zeros are +0
+		VMULPS(emit.Floats(-0.125), d, d)
+		return d, reciprocal(d)
+	}
 	eachBlock("encodeQ4_0", "", "writes n blocks of Q4_0.",
-		[]string{"d = the number of largest magnitude/-8, the first of equals. For each number: code = the integer part of x/d+8.5, by its reciprocal; 15 at most."}, 32, 18, func(small) {}, func(s small) {
+		[]string{"d = the number of largest magnitude/-8, the first of equals. For each number: code = the integer part of x/d+8.5, by its reciprocal; 15 at most."}, 32, 18, emit.Ahead, func(s small) { d, inverse = scale(s) }, func(s small) {
+			nextD, nextInverse := scale(s.next(128))
 			x := s.numbers(0)
-			m := magnitude(x[:]...)
-			d, zero := s.first(x, func(y, same VecVirtual) {
-				VANDPS(emit.Dwords(0x7FFFFFFF), y, same)
-				VPCMPEQD(m, same, same)
-			}), YMM()
-			VXORPS(zero, zero, zero)
-			VADDPS(zero, d, d) // zeros are +0
-			VMULPS(emit.Floats(-0.125), d, d)
 			s.putHalf(d, 0)
-			inverse := reciprocal(d)
 			for _, y := range x {
 				VMULPS(inverse, y, y)
 				VADDPS(emit.Floats(8.5), y, y)
@@ -159,6 +172,8 @@ func q4_0() {
 			VPMINSB(emit.Bytes32(15), codes, codes)
 			VPAND(emit.Bytes32(15), codes, codes)
 			s.putNibbles(codes, 2)
+			VMOVAPS(nextD, d)
+			VMOVAPS(nextInverse, inverse)
 		})
 }
 
@@ -212,7 +227,7 @@ func mxfp4() {
 		return e, emit.Into(YMM(), VBROADCASTSS, Mem{Base: tables, Index: e.As64(), Scale: 4, Disp: 1024})
 	}
 	eachBlock("encodeMXFP4", ", tables *uint32", "writes n blocks of MXFP4: tables is roundsUp, then half of the scale of each exponent.",
-		[]string{"e = the exponent of the largest magnitude, as log2f rounds it, less 2, or 0. For each number: the code of E2M1 nearest to x/2^e."}, 32, 17,
+		[]string{"e = the exponent of the largest magnitude, as log2f rounds it, less 2, or 0. For each number: the code of E2M1 nearest to x/2^e."}, 32, 17, emit.Ahead,
 		func(s small) {
 			tables = Load(Param("tables"), GP64())
 			exponent, half = scale(s)
@@ -229,13 +244,13 @@ func mxfp4() {
 func nvfp4() {
 	var code, half VecVirtual
 	eachBlock("encodeNVFP4", "", "writes n blocks of NVFP4.",
-		[]string{"For 16 numbers: scale = the largest magnitude/6 in E4M3, halves up. For each number: the code of E2M1 nearest to x/scale."}, 64, 36,
+		[]string{"For 16 numbers: scale = the largest magnitude/6 in E4M3, halves up. For each number: the code of E2M1 nearest to x/scale."}, 64, 36, emit.Ahead,
 		func(s small) {
 			code = unsignedE4M3(s.magnitudes())
 			half = halfE4M3(code)
 		}, func(s small) {
-			nextCode := unsignedE4M3(s.next(256).magnitudes())
-			nextHalf := halfE4M3(nextCode)
+			most := s.next(256).magnitudes()
+			var nextCode, nextHalf VecVirtual
 			VPACKSSDW(code, code, code)
 			VPACKUSWB(code, code, code)
 			VMOVD(code, Mem{Base: s.dst})
@@ -255,6 +270,11 @@ func nvfp4() {
 				VPOR(high, codes, codes)
 				VPERMQ(Imm(8), codes, codes)
 				VMOVDQU(codes.AsX(), Mem{Base: s.dst, Disp: 4 + 16*part})
+				if part == 0 { // the steps to a scale wait for each other, so they lie between others
+					nextCode = unsignedE4M3(most)
+				} else {
+					nextHalf = halfE4M3(nextCode)
+				}
 			}
 			VMOVAPS(nextCode, code)
 			VMOVAPS(nextHalf, half)
