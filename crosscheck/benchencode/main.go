@@ -1,7 +1,10 @@
 // Command benchencode measures our encoders for run.py: each line of standard input names a type
 // and whether columns have importance; the answer is millions of elements a second, the best
 // of many short runs over rows of 4096 numbers as models have them. With "memory" in the place
-// of "plain" the rows are those of one large matrix, each used once.
+// of "plain" the rows are those of one large matrix in main memory, and codes are written to a row that
+// stays in the cache, as conversions do; with "both" codes go to main memory too, which the system has
+// given before; with "bf16" the matrix is BF16, and each row is widened first. The type "read" is what
+// reading alone takes.
 package main
 
 import (
@@ -30,35 +33,60 @@ func main() {
 	for i := range matrix {
 		matrix[i] = float32(rng.ExpFloat64())
 	}
-	var large []float32
+	var large matrices
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 		f := strings.Fields(in.Text())
-		src, weights := numbers, matrix
+		weights := matrix
 		if f[1] != "matrix" {
 			weights = nil
 		}
-		if f[1] == "memory" {
-			for len(large) < most*cols {
-				large = append(large, numbers...)
-			}
-			src = large
+		encode := encoder(f[0], weights)
+		if encode == nil {
+			fmt.Println("0.00")
+			continue
 		}
-		fmt.Printf("%.2f\n", measure(encoder(f[0], weights), src))
+		dst, row, n := make([]byte, 2*cols), make([]float32, cols), rows
+		run := func(at int) { encode(dst, numbers[at*cols:][:cols]) }
+		if f[1] == "memory" || f[1] == "both" || f[1] == "bf16" {
+			large.fill(numbers)
+			n = most
+		}
+		switch f[1] {
+		case "memory":
+			run = func(at int) { encode(dst, large.source[at*cols:][:cols]) }
+		case "both":
+			run = func(at int) { encode(large.target[2*at*cols:][:2*cols], large.source[at*cols:][:cols]) }
+		case "bf16":
+			run = func(at int) {
+				asm.Best().Cast(asm.BF16, asm.F32, asm.Raw(row), large.halves[2*at*cols:][:2*cols])
+				encode(dst, row)
+			}
+		}
+		fmt.Printf("%.2f\n", measure(run, n))
 	}
 }
 
-// measure is 0 for what is not known here.
-func measure(encode func(dst []byte, row []float32), src []float32) float64 {
-	if encode == nil {
-		return 0
+// matrices are in main memory; each page was written before.
+type matrices struct {
+	source         []float32
+	halves, target []byte
+}
+
+func (m *matrices) fill(numbers []float32) {
+	for len(m.source) < most*cols {
+		half := make([]byte, 2*len(numbers))
+		asm.Best().Cast(asm.F32, asm.BF16, half, asm.Raw(numbers))
+		m.source, m.halves, m.target = append(m.source, numbers...), append(m.halves, half...), append(m.target, half...)
 	}
-	n := len(src) / cols
-	dst := make([]byte, 2*n*cols)
+}
+
+// measure runs rows in turn.
+func measure(run func(at int), n int) float64 {
 	best, calls, at := 0.0, 1, 0
 	for tries := 0; tries < 40; {
 		begin := time.Now()
 		for range calls {
-			encode(dst[2*at*cols:][:2*cols], src[at*cols:][:cols])
+			run(at)
 			at = (at + 1) % n
 		}
 		took := time.Since(begin)
@@ -99,6 +127,8 @@ func encoder(name string, matrix []float32) func(dst []byte, row []float32) {
 			o.Absmax(most, row, 64)
 			o.Nearest(nf4, dst[:cols/2], row, most, 64)
 		}
+	case "read":
+		return func(_ []byte, row []float32) { o.Absmax(most[:1], row, cols) }
 	case "INT8-rows":
 		return func(dst []byte, row []float32) {
 			o.Absmax(most[:1], row, cols)

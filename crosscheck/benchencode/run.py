@@ -89,7 +89,7 @@ def main():
         except Exception as e:
             print(f"{name}: left out: {e}")
     entries = [k + " plain" for k in GGML] + [k + " matrix" for k in MATRIX] + [k + " plain" for k in OTHERS]
-    entries += [k + " memory" for k in FAST + OTHERS]
+    entries += [k + " " + how for how in ("memory", "both", "bf16") for k in [*FAST, *OTHERS, "read"]]
     some = os.environ.get("ENCODERS", "").split()
     entries = [e for e in entries if not some or e.split()[0] in some]
     best = {}
@@ -100,7 +100,8 @@ def main():
     names = list(peers)
     print(f"millions of elements a second, one thread, best of {ROUNDS} rounds; in brackets how many times as fast amn is\n")
     print("| type | from | " + " | ".join(names) + " |\n|---|---|" + "---|" * len(names))
-    said = {"plain": "cache", "matrix": "cache, importance", "memory": "memory"}
+    said = {"plain": "cache", "matrix": "cache, importance", "memory": "memory, codes to the cache",
+            "both": "memory, codes to memory", "bf16": "BF16 in memory, codes to the cache"}
     for entry in entries:
         kind, how = entry.split()
         cells = []
