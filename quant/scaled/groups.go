@@ -2,6 +2,7 @@ package scaled
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/anamnesis-go/anamnesis/asm"
 )
@@ -73,6 +74,7 @@ type group struct {
 	f      *Groups
 	d      asm.Type // of the model's weights, in which the library computes
 	global float32
+	most   [1]float32 // the largest magnitude
 	codes  []byte
 	scale  float32
 	second float32
@@ -196,13 +198,33 @@ const largestNVFP4 = 448 * 6
 
 // Most is the largest magnitude of some numbers and of what was largest before.
 func Most(most float32, list []float32) (float32, error) {
-	for i, x := range list {
-		if !isFinite(x) {
-			return 0, &Bad{int64(i), x}
-		}
-		most = max(most, abs(x))
+	g := pool.Get().(*group)
+	defer g.free()
+	if err := g.magnitude(list); err != nil {
+		return 0, err
 	}
-	return most, nil
+	return max(most, g.most[0]), nil
+}
+
+// pool has groups, since what a rule is given does not stay on the stack.
+var pool = sync.Pool{New: func() any { return new(group) }}
+
+// free gives a group back.
+func (g *group) free() {
+	*g = group{}
+	pool.Put(g)
+}
+
+// magnitude finds the largest one of some numbers.
+func (g *group) magnitude(list []float32) error {
+	g.most[0] = 0
+	if len(list) > 0 {
+		asm.Best().Absmax(g.most[:], list, len(list))
+	}
+	if !isFinite(g.most[0]) {
+		return firstBad(list, 0, 0)
+	}
+	return nil
 }
 
 // A Coded is one group as it is stored.
@@ -216,11 +238,13 @@ type Coded struct {
 // Encode makes the codes of one group; the numbers have the type d already. There
 // must be as many codes as numbers.
 func (f *Groups) Encode(codes []byte, x []float32, d asm.Type, over float32) (Coded, error) {
-	if _, err := Most(0, x); err != nil {
+	g := pool.Get().(*group)
+	defer g.free()
+	if err := g.magnitude(x); err != nil {
 		return Coded{}, err
 	}
-	g := group{f: f, d: d, global: over, codes: codes}
-	f.rule(&g, x)
+	g.f, g.d, g.global, g.codes = f, d, over, codes
+	f.rule(g, x)
 	if !isFinite(g.scale) || !isFinite(over) {
 		return Coded{}, &Bad{0, x[0]}
 	}

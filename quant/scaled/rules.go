@@ -31,11 +31,6 @@ func span(x []float32) (low, high float32) {
 	return low, high
 }
 
-func largestOf(x []float32) float32 {
-	low, high := span(x)
-	return max(abs(low), abs(high))
-}
-
 // wholeRule is codes under the scale of the matrix. TorchAO divides in float32.
 func wholeRule(g *group, x []float32) {
 	if g.f.E5M2 {
@@ -57,17 +52,27 @@ func exponentRule(g *group, x []float32) {
 	if g.f.Bits == 8 {
 		shift = 8
 	}
-	e := max(roundedExponent(largestOf(x), g.d)-shift, -127)
+	e := max(roundedExponent(g.most[0], g.d)-shift, -127)
 	if g.scale = round(g.d, power(e)); g.scale == 0 { // float16 has no number so small
 		g.scale = 1
 	}
-	for i, v := range x {
-		v = round(g.d, v/g.scale)
-		if g.f.Bits == 8 {
-			g.codes[i] = ToE4M3(v)
-		} else {
-			g.codes[i] = toE2M1(v)
+	if g.f.Bits == 8 {
+		asm.Best().E4M3Over(g.codes, x, g.scale, g.d)
+		return
+	}
+	over(g.codes, x, g.scale, g.d)
+}
+
+// over makes codes of E2M1 of quotients that are rounded to a type.
+func over(codes []byte, x []float32, scale float32, d asm.Type) {
+	var list [128]float32
+	for len(x) > 0 {
+		part := list[:min(len(x), len(list))]
+		divide(part, x[:len(part)], scale, d)
+		for i, v := range part {
+			codes[i] = toE2M1(v)
 		}
+		codes, x = codes[len(part):], x[len(part):]
 	}
 }
 
@@ -93,19 +98,16 @@ func roundedExponent(x float32, d asm.Type) int {
 // nvfp4Rule is compressed-tensors': the scale is E4M3 after the number over all
 // scales has multiplied it.
 func nvfp4Rule(g *group, x []float32) {
-	local := float32(g.global * round(g.d, largestOf(x)/6))
+	local := float32(g.global * round(g.d, g.most[0]/6))
 	if g.scale = FromE4M3(ToE4M3(local)); g.scale == 0 {
 		g.scale = 0.125
 	}
-	scale := g.scale / g.global
-	for i, v := range x {
-		g.codes[i] = toE2M1(v / scale)
-	}
+	over(g.codes, x, g.scale/g.global, asm.F32)
 }
 
 // modelOptRule computes in float32, and gives a group of zeros the scale 1.
 func modelOptRule(g *group, x []float32) {
-	local := largestOf(x) / float32(6*g.global)
+	local := g.most[0] / float32(6*g.global)
 	if local == 0 || local != local {
 		local = 1
 	}
@@ -123,21 +125,18 @@ func modelOptRule(g *group, x []float32) {
 // as a logarithm in float32 tells.
 func modelOptMXRule(g *group, x []float32) {
 	e := float32(-127)
-	if most := largestOf(x) / 448; most > 0 {
+	if most := g.most[0] / 448; most > 0 {
 		e = max(e, float32(math.Ceil(float64(float32(math.Log2(float64(most)))))))
 	}
 	g.scale = power(int(e))
-	factor := power(-int(e))
-	for i, v := range x {
-		g.codes[i] = ToE4M3(v * factor)
-	}
+	asm.Best().E4M3Times(g.codes, x, power(-int(e)))
 }
 
 // ossRule is Triton's downcast_to_mxfp, which OpenAI's and transformers' code of gpt-oss
 // call: the least power of two under which no number passes 6, by the bits of the
 // quotient in float32. Zeros keep their sign.
 func ossRule(g *group, x []float32) {
-	g.scale = math.Float32frombits((math.Float32bits(largestOf(x)/6) + 0x7FFFFF) &^ 0x7FFFFF)
+	g.scale = math.Float32frombits((math.Float32bits(g.most[0]/6) + 0x7FFFFF) &^ 0x7FFFFF)
 	factor := float32(0)
 	if g.scale > 0 {
 		factor = 1 / g.scale
@@ -146,17 +145,6 @@ func ossRule(g *group, x []float32) {
 		v = float32(v * factor)
 		g.codes[i] = byte(math.Float32bits(v)>>31)<<3 | upward(abs(v))
 	}
-}
-
-// upward is the code of the nearest magnitude, of two the larger one.
-func upward(x float32) byte {
-	n := byte(0)
-	for _, middle := range middles {
-		if x >= middle {
-			n++
-		}
-	}
-	return n
 }
 
 // pointRule is compressed-tensors' asymmetric one: 0 is always in the range, and
@@ -248,7 +236,7 @@ func mlxFloatRule(g *group, x []float32) {
 	if g.f.Bits == 8 {
 		most = 448
 	}
-	scale := round(g.d, largestOf(x)/most)
+	scale := round(g.d, g.most[0]/most)
 	switch {
 	case g.f.Scale == Float8:
 		scale = FromE4M3(ToE4M3(scale))
@@ -258,16 +246,14 @@ func mlxFloatRule(g *group, x []float32) {
 		scale = power(max(upExponent(scale), -127))
 	}
 	g.scale = scale
-	for i, v := range x {
-		if scale == 0 {
-			v = 0
-		} else {
-			v = round(g.d, v/scale)
-		}
-		if g.f.Bits == 8 {
-			g.codes[i] = ToE4M3(v)
-		} else {
-			g.codes[i] = nearestOfTable(v, g.d)
+	switch {
+	case scale == 0:
+		clear(g.codes)
+	case g.f.Bits == 8:
+		asm.Best().E4M3Over(g.codes, x, scale, g.d)
+	default:
+		for i, v := range x {
+			g.codes[i] = nearestOfTable(round(g.d, v/scale), g.d)
 		}
 	}
 }
@@ -281,7 +267,7 @@ func upExponent(x float32) int {
 // so large that they are all rounded to the same, that is the first of all.
 func nearestOfTable(x float32, d asm.Type) byte {
 	if abs(x) < 32 {
-		code := magnitude(abs(x), false)
+		code := downward(abs(x))
 		if x < 0 && code > 0 {
 			code |= 8
 		}
