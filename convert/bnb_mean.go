@@ -38,10 +38,12 @@ func (e *passes) workers(w *quant.Weight, ranges int64) int {
 	return int(min(int64(n), ranges, 64))
 }
 
-// getFloats reads little-endian numbers.
+// getFloats reads little-endian numbers, which may lie where they are written.
 func getFloats(dst []float32, p []byte) {
 	if binary.NativeEndian.Uint16([]byte{1, 0}) == 1 {
-		copy(asm.Raw(dst), p)
+		if raw := asm.Raw(dst); len(raw) > 0 && &raw[0] != &p[0] {
+			copy(raw, p)
+		}
 		return
 	}
 	for i := range dst {

@@ -67,7 +67,8 @@ func (t *encodeTask) cut(lo, tile int64) int64 {
 	return max(lo+1, end/t.rows)
 }
 
-func (t *encodeTask) whole() int64 { return t.hold + t.e.Hold() + tiles.Slack }
+// whole is 0 for most weights: then the next one begins before all ranges are done.
+func (t *encodeTask) whole() int64 { return t.hold + t.e.Hold() }
 func (t *encodeTask) name() string { return t.w.Name }
 
 func (t *encodeTask) first() (int32, int64) {

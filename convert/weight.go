@@ -3,6 +3,7 @@ package convert
 import (
 	"io"
 
+	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/tiles"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -183,7 +184,7 @@ func (r *rowReader) decode(w *worker, dst []byte, to quant.Target, lo, hi int64)
 	if err := r.narrow(w, lo, hi); err != nil {
 		return err
 	}
-	if err := w.numbers(r.rows.Scratch(hi - lo)); err != nil {
+	if err := w.room(&w.tile, r.rows.Scratch(hi-lo)); err != nil {
 		return err
 	}
 	r.rows.Decode(dst, kinds[to], w.subs[:len(r.parts)], lo, hi, w.tile)
@@ -194,18 +195,15 @@ func (r *rowReader) decode(w *worker, dst []byte, to quant.Target, lo, hi int64)
 // precision.
 func (r *rowReader) numbers(w *worker, lo, hi int64) ([]float32, error) {
 	n := (hi - lo) * r.w.Cols()
-	if err := w.numbers(n); err != nil {
+	if err := w.room(&w.plain, n); err != nil {
 		return nil, err
 	}
-	full, err := w.full.at(w.s, 0, 4*n)
-	if err != nil {
+	plain := w.plain[:n]
+	if err := r.decode(w, asm.Raw(plain), quant.F32, lo, hi); err != nil {
 		return nil, err
 	}
-	if err := r.decode(w, full, quant.F32, lo, hi); err != nil {
-		return nil, err
-	}
-	getFloats(w.tile[:n], full)
-	return w.tile[:n], nil
+	getFloats(plain, asm.Raw(plain))
+	return plain, nil
 }
 
 // narrow finds what some rows need in what was read for more of them.

@@ -20,8 +20,9 @@ func workerBytes(tile int64) int64 { return 2*(tile+tiles.Slack) + 4*scratch }
 type worker struct {
 	s       *stream
 	in, out buffer
-	full    buffer // numbers as F32: of what is encoded, and of pieces with infinities
-	tile    []float32
+	full    buffer        // pieces with infinities, as F32
+	plain   []float32     // numbers of what is encoded
+	tile    []float32     // scratch of what decodes
 	parts   [][]byte      // of the range
 	spans   []tensor.Span // and where they begin
 	subs    [][]byte      // of a piece of the range
@@ -35,24 +36,25 @@ func newWorker(s *stream) (*worker, error) {
 			return nil, err
 		}
 	}
-	return w, w.numbers(scratch)
+	return w, w.room(&w.tile, scratch)
 }
 
-// numbers makes room for n numbers.
-func (w *worker) numbers(n int64) error {
-	if int64(len(w.tile)) >= n {
+// room makes a list that has room for n numbers.
+func (w *worker) room(list *[]float32, n int64) error {
+	have := int64(len(*list))
+	if have >= n {
 		return nil
 	}
 	if err := addressed(4 * n); err != nil {
 		return err
 	}
-	w.s.drop(4 * int64(len(w.tile)))
-	w.tile = nil
-	tile, err := limits.Make[float32](w.s.b, int(n))
+	w.s.drop(4 * have)
+	*list = nil
+	numbers, err := limits.Make[float32](w.s.b, int(n))
 	if err != nil {
 		return err
 	}
-	w.tile = tile
+	*list = numbers
 	w.s.bytes.Add(4 * n)
 	return nil
 }
