@@ -1,8 +1,8 @@
 package scaled
 
 import (
+	"math"
 	"slices"
-	"sync"
 
 	"github.com/anamnesis-go/anamnesis/asm"
 )
@@ -65,7 +65,7 @@ type Groups struct {
 	// weight is a column of what is stored.
 	Columns bool
 
-	rule func(g *group, x []float32)
+	rule func(g group, x []float32) group
 }
 
 // A group is what a rule makes of some numbers: their codes, the scale and what
@@ -74,7 +74,7 @@ type group struct {
 	f      *Groups
 	d      asm.Type // of the model's weights, in which the library computes
 	global float32
-	most   [1]float32 // the largest magnitude
+	most   float32 // the largest magnitude
 	codes  []byte
 	scale  float32
 	second float32
@@ -198,33 +198,20 @@ const largestNVFP4 = 448 * 6
 
 // Most is the largest magnitude of some numbers and of what was largest before.
 func Most(most float32, list []float32) (float32, error) {
-	g := pool.Get().(*group)
-	defer g.free()
-	if err := g.magnitude(list); err != nil {
-		return 0, err
+	m := largestOf(list)
+	if !isFinite(m) {
+		return 0, firstBad(list, 0, 0)
 	}
-	return max(most, g.most[0]), nil
+	return max(most, m), nil
 }
 
-// pool has groups, since what a rule is given does not stay on the stack.
-var pool = sync.Pool{New: func() any { return new(group) }}
-
-// free gives a group back.
-func (g *group) free() {
-	*g = group{}
-	pool.Put(g)
-}
-
-// magnitude finds the largest one of some numbers.
-func (g *group) magnitude(list []float32) error {
-	g.most[0] = 0
-	if len(list) > 0 {
-		asm.Best().Absmax(g.most[:], list, len(list))
+// largestOf is the largest magnitude, of bits: those of what is not finite are larger than all others.
+func largestOf(x []float32) float32 {
+	most := uint32(0)
+	for _, v := range x {
+		most = max(most, math.Float32bits(v)&^(1<<31))
 	}
-	if !isFinite(g.most[0]) {
-		return firstBad(list, 0, 0)
-	}
-	return nil
+	return math.Float32frombits(most)
 }
 
 // A Coded is one group as it is stored.
@@ -238,13 +225,11 @@ type Coded struct {
 // Encode makes the codes of one group; the numbers have the type d already. There
 // must be as many codes as numbers.
 func (f *Groups) Encode(codes []byte, x []float32, d asm.Type, over float32) (Coded, error) {
-	g := pool.Get().(*group)
-	defer g.free()
-	if err := g.magnitude(x); err != nil {
-		return Coded{}, err
+	most := largestOf(x)
+	if !isFinite(most) {
+		return Coded{}, firstBad(x, 0, 0)
 	}
-	g.f, g.d, g.global, g.codes = f, d, over, codes
-	f.rule(g, x)
+	g := f.rule(group{f: f, d: d, global: over, most: most, codes: codes}, x)
 	if !isFinite(g.scale) || !isFinite(over) {
 		return Coded{}, &Bad{0, x[0]}
 	}

@@ -32,35 +32,37 @@ func span(x []float32) (low, high float32) {
 }
 
 // wholeRule is codes under the scale of the matrix. TorchAO divides in float32.
-func wholeRule(g *group, x []float32) {
+func wholeRule(g group, x []float32) group {
 	if g.f.E5M2 {
 		for i, v := range x {
 			g.codes[i] = ToE5M2(min(max(v/g.global, -57344), 57344))
 		}
 		g.scale = g.global
-		return
+		return g
 	}
 	asm.Best().E4M3Over(g.codes[:len(x)], x, g.global, g.d)
 	g.scale = g.global
+	return g
 }
 
 // exponentRule is compressed-tensors' MX formats: the group's largest magnitude is
 // rounded to a power of two, up from seven quarters on, and lies with the largest
 // power of a code.
-func exponentRule(g *group, x []float32) {
+func exponentRule(g group, x []float32) group {
 	shift := 2
 	if g.f.Bits == 8 {
 		shift = 8
 	}
-	e := max(roundedExponent(g.most[0], g.d)-shift, -127)
+	e := max(roundedExponent(g.most, g.d)-shift, -127)
 	if g.scale = round(g.d, power(e)); g.scale == 0 { // float16 has no number so small
 		g.scale = 1
 	}
 	if g.f.Bits == 8 {
 		asm.Best().E4M3Over(g.codes, x, g.scale, g.d)
-		return
+		return g
 	}
 	over(g.codes, x, g.scale, g.d)
+	return g
 }
 
 // over makes codes of E2M1 of quotients that are rounded to a type.
@@ -97,17 +99,18 @@ func roundedExponent(x float32, d asm.Type) int {
 
 // nvfp4Rule is compressed-tensors': the scale is E4M3 after the number over all
 // scales has multiplied it.
-func nvfp4Rule(g *group, x []float32) {
-	local := float32(g.global * round(g.d, g.most[0]/6))
+func nvfp4Rule(g group, x []float32) group {
+	local := float32(g.global * round(g.d, g.most/6))
 	if g.scale = FromE4M3(ToE4M3(local)); g.scale == 0 {
 		g.scale = 0.125
 	}
 	over(g.codes, x, g.scale/g.global, asm.F32)
+	return g
 }
 
 // modelOptRule computes in float32, and gives a group of zeros the scale 1.
-func modelOptRule(g *group, x []float32) {
-	local := g.most[0] / float32(6*g.global)
+func modelOptRule(g group, x []float32) group {
+	local := g.most / float32(6*g.global)
 	if local == 0 || local != local {
 		local = 1
 	}
@@ -119,24 +122,26 @@ func modelOptRule(g *group, x []float32) {
 		}
 		g.codes[i] = toE2M1(v)
 	}
+	return g
 }
 
 // modelOptMXRule takes the least power of two under which no number passes 448, as far
 // as a logarithm in float32 tells.
-func modelOptMXRule(g *group, x []float32) {
+func modelOptMXRule(g group, x []float32) group {
 	e := float32(-127)
-	if most := g.most[0] / 448; most > 0 {
+	if most := g.most / 448; most > 0 {
 		e = max(e, float32(math.Ceil(float64(float32(math.Log2(float64(most)))))))
 	}
 	g.scale = power(int(e))
 	asm.Best().E4M3Times(g.codes, x, power(-int(e)))
+	return g
 }
 
 // ossRule is Triton's downcast_to_mxfp, which OpenAI's and transformers' code of gpt-oss
 // call: the least power of two under which no number passes 6, by the bits of the
 // quotient in float32. Zeros keep their sign.
-func ossRule(g *group, x []float32) {
-	g.scale = math.Float32frombits((math.Float32bits(g.most[0]/6) + 0x7FFFFF) &^ 0x7FFFFF)
+func ossRule(g group, x []float32) group {
+	g.scale = math.Float32frombits((math.Float32bits(g.most/6) + 0x7FFFFF) &^ 0x7FFFFF)
 	factor := float32(0)
 	if g.scale > 0 {
 		factor = 1 / g.scale
@@ -145,11 +150,12 @@ func ossRule(g *group, x []float32) {
 		v = float32(v * factor)
 		g.codes[i] = byte(math.Float32bits(v)>>31)<<3 | upward(abs(v))
 	}
+	return g
 }
 
 // pointRule is compressed-tensors' asymmetric one: 0 is always in the range, and
 // each step is rounded to the type of the weights.
-func pointRule(g *group, x []float32) {
+func pointRule(g group, x []float32) group {
 	low, high := span(x)
 	low, high = min(low, 0), max(high, 0)
 	steps, half := float32(int(1)<<g.f.Bits-1), float32(int(1)<<g.f.Bits/2)
@@ -168,12 +174,13 @@ func pointRule(g *group, x []float32) {
 		g.codes[i] = byte(nearest(v, -half, half-1) + int32(half))
 	}
 	g.second = zero + half
+	return g
 }
 
 // gptqRule is GPTQModel's symmetric one, in float32; scales are stored in float16.
 // Where no number of a group is negative its range is from 0 on, although the zero
 // point lies in the middle all the same.
-func gptqRule(g *group, x []float32) {
+func gptqRule(g group, x []float32) group {
 	low, high := span(x)
 	most := max(abs(min(low, 0)), high, 0)
 	steps, zero := float32(int(1)<<g.f.Bits-1), float32(int(1)<<g.f.Bits/2)
@@ -192,13 +199,14 @@ func gptqRule(g *group, x []float32) {
 		g.codes[i] = byte(nearest((back+shift)/scale, 0, steps))
 	}
 	g.scale, g.second = round(asm.F16, scale), zero
+	return g
 }
 
 // toWhole rounds to the nearest whole number, ties to even.
 func toWhole(x float32) float32 { return float32(math.RoundToEven(float64(x))) }
 
 // awqRule is AutoAWQ's, every step in float16.
-func awqRule(g *group, x []float32) {
+func awqRule(g group, x []float32) group {
 	half := func(x float32) float32 { return round(asm.F16, x) }
 	low, high := span(x)
 	scale := half(max(half(high-low), half(1e-5)) / 15)
@@ -207,11 +215,12 @@ func awqRule(g *group, x []float32) {
 		g.codes[i] = byte(nearest(half(toWhole(half(v/scale))+zero), 0, 15))
 	}
 	g.scale, g.second = scale, zero
+	return g
 }
 
 // affineRule is MLX's, in float32. The end of the range that is larger in magnitude
 // is stored exactly, so that scales may be negative.
-func affineRule(g *group, x []float32) {
+func affineRule(g group, x []float32) group {
 	steps := float32(int(1)<<g.f.Bits - 1)
 	low, high := span(x)
 	below := abs(low) > abs(high)
@@ -227,16 +236,17 @@ func affineRule(g *group, x []float32) {
 		g.codes[i] = byte(min(max(toWhole((v-bias)/scale), 0), steps))
 	}
 	g.scale, g.second = round(g.d, scale), round(g.d, bias)
+	return g
 }
 
 // mlxFloatRule is MLX's small floats as it computes them on a processor, in the type
 // of the weights. Exponents below those that a byte can say are the smallest one.
-func mlxFloatRule(g *group, x []float32) {
+func mlxFloatRule(g group, x []float32) group {
 	most := float32(6)
 	if g.f.Bits == 8 {
 		most = 448
 	}
-	scale := round(g.d, g.most[0]/most)
+	scale := round(g.d, g.most/most)
 	switch {
 	case g.f.Scale == Float8:
 		scale = FromE4M3(ToE4M3(scale))
@@ -256,6 +266,7 @@ func mlxFloatRule(g *group, x []float32) {
 			g.codes[i] = nearestOfTable(round(g.d, v/scale), g.d)
 		}
 	}
+	return g
 }
 
 // upExponent is the logarithm of a number to the base 2 in float32, rounded up.
