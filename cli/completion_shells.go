@@ -50,9 +50,9 @@ _amn() {
         COMPREPLY+=("${found[@]}")
     fi
 }
-complete -F _amn amn
+complete -F _amn amn amn-remote
 `,
-	"zsh": `#compdef amn
+	"zsh": `#compdef amn amn-remote
 # amn completion zsh
 _amn() {
     local line files
@@ -76,7 +76,7 @@ _amn() {
 if [[ $funcstack[1] == _amn ]]; then
     _amn "$@"
 else
-    compdef _amn amn
+    compdef _amn amn amn-remote
 fi
 `,
 	"fish": `# amn completion fish
@@ -103,9 +103,10 @@ function __amn_complete
     end
 end
 complete -c amn -f -a '(__amn_complete)'
+complete -c amn-remote -f -a '(__amn_complete)'
 `,
 	"powershell": `# amn completion powershell
-Register-ArgumentCompleter -Native -CommandName amn -ScriptBlock {
+Register-ArgumentCompleter -Native -CommandName amn, amn-remote -ScriptBlock {
     param($wordToComplete, $commandAst, $cursorPosition)
     $words = @($commandAst.CommandElements | Select-Object -Skip 1 | Where-Object { $_.Extent.EndOffset -lt $cursorPosition } | ForEach-Object { "$_".Trim('"', "'") })
     $program = "$($commandAst.CommandElements[0])"

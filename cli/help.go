@@ -21,7 +21,16 @@ const (
 
 // printHelp prints the help of a command, or of the program.
 func (s *session) printHelp(_ kong.HelpOptions, c *kong.Context) error {
-	_, err := c.Stdout.Write([]byte(helpText(c.Model, c.Selected(), s.helpWidth())))
+	text := helpText(c.Model, c.Selected(), s.helpWidth())
+	if c.Selected() == nil && len(s.remoteHelp) > 0 {
+		h := helpWriter{width: s.helpWidth()}
+		h.section("Addresses, where a command takes a file:")
+		for _, r := range s.remoteHelp {
+			h.row(r[0], r[1])
+		}
+		text += h.String()
+	}
+	_, err := c.Stdout.Write([]byte(text))
 	return err
 }
 

@@ -37,6 +37,8 @@ type Stdio struct {
 	Remote func(ctx context.Context, b *limits.Budget, address string) (tensor.Model, error)
 	// RemoteFiles lists the files at such an address, and says which of them it means.
 	RemoteFiles func(ctx context.Context, b *limits.Budget, address string) (fs.FS, string, error)
+	// RemoteHelp is what the program's help says of addresses, in rows of two columns.
+	RemoteHelp [][2]string
 }
 
 // grace is how long an interrupted command may take to clean up.

@@ -35,6 +35,8 @@ type session struct {
 	columns int // of the terminal that is written to, 0 if it is none
 	workers int
 	remote  func(context.Context, *limits.Budget, string) (tensor.Model, error)
+	// remoteHelp are rows of the program's help.
+	remoteHelp [][2]string
 
 	remoteFiles func(context.Context, *limits.Budget, string) (fs.FS, string, error)
 
@@ -75,7 +77,7 @@ func (c *classes) total() (n int64) {
 }
 
 func newSession(stdio Stdio) *session {
-	s := &session{in: stdio.In, out: bufio.NewWriterSize(stdio.Out, 64<<10), err: stdio.Err, to: stdio.Out, columns: stdio.Columns, workers: stdio.Workers, ownProcess: stdio.OwnProcess, remote: stdio.Remote, remoteFiles: stdio.RemoteFiles}
+	s := &session{in: stdio.In, out: bufio.NewWriterSize(stdio.Out, 64<<10), err: stdio.Err, to: stdio.Out, columns: stdio.Columns, workers: stdio.Workers, ownProcess: stdio.OwnProcess, remote: stdio.Remote, remoteFiles: stdio.RemoteFiles, remoteHelp: stdio.RemoteHelp}
 	if f, ok := stdio.Out.(*os.File); ok && s.columns == 0 {
 		s.columns = columnsOf(f)
 		s.colours = s.columns > 0 && wantsColours(os.Getenv)

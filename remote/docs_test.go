@@ -18,6 +18,10 @@ func TestTheCommandsOfTheDocumentsRun(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "./cmd/amn").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
+	help, err := exec.CommandContext(t.Context(), bin, "--help").Output()
+	if err != nil || !strings.Contains(string(help), "hf://OWNER/REPO") || !strings.Contains(string(help), "--allow-private") {
+		t.Errorf("the help tells nothing of addresses: %v\n%s", err, help)
+	}
 	ran := 0
 	for _, doc := range []string{"../docs/remote.md", "../docs/start-ml.md", "../docs/dequantize-deepseek.md"} {
 		text, err := os.ReadFile(doc)

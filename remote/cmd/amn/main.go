@@ -27,6 +27,14 @@ func main() {
 		Remote: func(_ context.Context, b *limits.Budget, address string) (tensor.Model, error) {
 			return remote.Open(b, address, o)
 		},
+		RemoteHelp: [][2]string{
+			{"hf://OWNER/REPO", "a repository of the hub; @REVISION and /FILE may follow"},
+			{"https://HOST/PATH", "a file of a server"},
+			{"s3://BUCKET/KEY", "an object, or what lies below it; gs:// at Google"},
+			{"oci://HOST/REPOSITORY:TAG", "an artifact of a registry; @DIGEST for :TAG, #FILE of it"},
+			{"ollama://MODEL:TAG", "a model of ollama's registry"},
+			{allowPrivate, "Allow http, and private, loopback and link-local addresses"},
+		},
 		RemoteFiles: func(_ context.Context, b *limits.Budget, address string) (fs.FS, string, error) {
 			return remote.Files(b, address, o)
 		},
