@@ -102,7 +102,11 @@ func mergedName(w *written) string {
 func (c *mergeLoRACmd) prepare(ctx context.Context, b *limits.Budget, s *session, o *conversion) error {
 	if !o.opts.Alone {
 		if _, err := fs.Stat(o.model.Configs(), "adapter_config.json"); err == nil {
-			return wire.At("merge", "folder "+wire.Quote(o.path), wire.NoOffset, wire.ErrUnsupported.With("it holds an adapter beside the base, which the result would too: give the base a folder of its own"))
+			why := "it holds an adapter beside the base, which the result would too: give the base a folder of its own"
+			if _, err := fs.Stat(o.model.Configs(), "config.json"); err != nil {
+				why = "it is an adapter and no base: the base comes first"
+			}
+			return wire.At("merge", "folder "+wire.Quote(o.path), wire.NoOffset, wire.ErrUnsupported.With("%s", why))
 		}
 	}
 	weights, err := c.weights()

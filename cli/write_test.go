@@ -248,6 +248,10 @@ func TestAFolderOfSeveralModels(t *testing.T) {
 	if _, err := os.Stat(filepath.Join("two", "adapter_model.safetensors")); err != nil {
 		t.Error(err)
 	}
+	r = amn(t, nil, "merge-lora", "--dry-run", "adapter", "sharded")
+	if r.code != 5 || !strings.Contains(r.err, "it is an adapter and no base: the base comes first") {
+		t.Errorf("exit %d: %s%s", r.code, r.out, r.err)
+	}
 	for _, args := range [][]string{{"--weights", "../model.safetensors", "base"}, {"--weights", "x", "tiny.gguf"}} {
 		if r := amn(t, nil, append([]string{"remember"}, args...)...); r.code != 2 {
 			t.Errorf("%q: exit %d, %s", args, r.code, r.err)

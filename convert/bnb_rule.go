@@ -129,9 +129,6 @@ func (r *bnbRule) listed(mark byte, module string, parts []string) bnbVerdict {
 		}
 		return bnbVerdict{Why: whyOther}
 	}
-	if r.isBeforeHead(module) {
-		return bnbVerdict{Quantize: true}
-	}
 	why := r.kept(module, parts)
 	if mark == 0 {
 		why = r.notLinear(module, parts)

@@ -53,9 +53,3 @@ func (r *bnbRule) inLastLayer(module string) bool {
 	}
 	return true
 }
-
-// isBeforeHead reports the module before a head that shares the embedding's numbers: no file
-// has the head, but transformers leaves it alone as the last module, and not this one.
-func (r *bnbRule) isBeforeHead(module string) bool {
-	return r.Class == "VoxtralRealtimeForConditionalGeneration" && module == "multi_modal_projector.linear_2"
-}

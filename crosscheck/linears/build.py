@@ -12,6 +12,7 @@ loading. A line of OUT: type, class, names of weights by kind.
 
 Lines that are there are not made again, so it goes on where it was stopped.
 """
+import functools
 import gc
 import json
 import pathlib
@@ -41,6 +42,8 @@ def ask(kind, name):
     cls = named(kind, name)
     with torch.device("meta"):
         model = cls(default(kind, cls))
+    # Where transformers loads a model, a head is not yet one with its embedding when this is asked: it is the last parameter.
+    model.named_parameters = functools.partial(model.named_parameters, remove_duplicate=False)
     skip = HfQuantizer.get_modules_to_not_convert(model, None, model._keep_in_fp32_modules)
     kinds = {}
     for at, module in model.named_modules():

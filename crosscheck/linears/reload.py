@@ -29,7 +29,7 @@ import bitsandbytes.functional as F
 import bitsandbytes.nn.modules
 import torch
 import transformers as T
-from models import SECONDS, classes, default, named
+from models import GIVEN, SECONDS, classes, default, named
 from transformers.models.auto import configuration_auto, modeling_auto
 from transformers.pytorch_utils import Conv1D
 
@@ -44,23 +44,32 @@ PARAMETERS = 250_000_000  # what a small model has at most
 LAYERS = {k: 2 for k in ("num_hidden_layers", "n_layer", "num_layers", "n_layers", "encoder_layers", "decoder_layers", "num_encoder_layers", "num_decoder_layers",
                          "encoder_num_hidden_layers", "decoder_num_hidden_layers", "depth", "mlp_layers")}
 LAYERS |= {"num_experts": 4, "num_local_experts": 4, "n_routed_experts": 4, "num_experts_per_tok": 2}
-TOKENS = {"vocab_size": 128, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 0}
+TOKENS = {"vocab_size": 128, "vocab_size_per_layer_input": 128, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 0}
 WIDTHS = {k: 64 for k in ("hidden_size", "d_model", "n_embd", "dim", "emb_dim", "embedding_size", "word_embed_proj_dim", "moe_intermediate_size", "shared_expert_intermediate_size",
                           "max_position_embeddings", "n_positions")}
 WIDTHS |= {k: 128 for k in ("intermediate_size", "ffn_dim", "d_ff", "encoder_ffn_dim", "decoder_ffn_dim")}
 HEADS = {k: 4 for k in ("num_attention_heads", "n_head", "n_heads", "num_heads", "encoder_attention_heads", "decoder_attention_heads")} | {"num_key_value_heads": 2}
 HEAD = {"head_dim": 16, "d_kv": 16}
+# What some types ask of each other's sizes.
+SMALL = {
+    "gpt_neo": {"num_layers": 2, "attention_types": [[["global", "local"], 1]]},
+    "mamba2": {"hidden_size": 64, "expand": 2, "num_heads": 8, "head_dim": 16, "n_groups": 1, "state_size": 16},
+    "gemma3n_text": {"num_hidden_layers": 10, "num_kv_shared_layers": 5, "layer_types": (["sliding_attention"] * 4 + ["full_attention"]) * 2, "intermediate_size": [128] * 10,
+                     "activation_sparsity_pattern": [0.0] * 10},
+}
 VARIANTS = (LAYERS | TOKENS | WIDTHS | HEADS | HEAD, LAYERS | TOKENS | WIDTHS | HEADS, LAYERS | TOKENS, LAYERS, TOKENS, {})
 
 
-def small(config, values):
-    """A configuration of the same type with as many of the values as it has."""
+def small(config, values, given=None):
+    """A configuration of the same type with as many of the values as it has, and what it cannot be built without."""
+    given = GIVEN.get(config.model_type, {}) if given is None else given
     own = {k: v for k, v in values.items() if type(vars(config).get(k, getattr(type(config), k, None))) is int}
     own |= few(config) if "num_hidden_layers" in own else {}
-    if getattr(config, "num_key_value_heads", None) == getattr(config, "num_attention_heads", 0) and "num_key_value_heads" in own:
+    if "num_key_value_heads" in own and vars(config).get("num_key_value_heads") == vars(config).get("num_attention_heads"):
         own["num_key_value_heads"] = 4
-    parts = {k: small(getattr(config, k), values).to_dict() for k in getattr(config, "sub_configs", {}) if getattr(config, k, None) is not None}
-    return type(config)(**own, **parts)
+    own |= SMALL.get(config.model_type, {}) if "num_hidden_layers" in values or "num_layers" in values else {}
+    parts = {k: small(getattr(config, k), values, given.get(k)).to_dict() for k in getattr(config, "sub_configs", {}) if getattr(config, k, None) is not None}
+    return type(config)(**{**given, **own, **parts})
 
 
 def few(config):
@@ -81,12 +90,18 @@ def class_of(kind):
     for mapping in ("MODEL_FOR_CAUSAL_LM_MAPPING_NAMES", "MODEL_FOR_MASKED_LM_MAPPING_NAMES", "MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES", "MODEL_MAPPING_NAMES"):
         name = getattr(modeling_auto, mapping).get(kind)
         names += [name] if isinstance(name, str) else list(name or ())
+    found = []
     for name in names + classes()[kind]:
         try:
-            return named(kind, name)
+            found.append(named(kind, name))
         except AttributeError:
             pass
-    raise LookupError("no class")
+    for cls in found:  # a class for the text alone has another configuration
+        if cls.config_class.model_type == kind:
+            return cls
+    if not found:
+        raise LookupError("no class")
+    return found[0]
 
 
 def built(kind, cls, folder):

@@ -101,7 +101,7 @@ def linears(types, before):
         rows[" ".join(starts) + "|" + write(tree(names))].append(kind)
     yield f"# Which weights transformers quantizes with bitsandbytes, by model_type. Made by crosscheck/linears of transformers {VERSION}."
     yield "# TYPES | BEGINNINGS | NAMES: + quantized, ^ quantized transposed (Conv1D), ~ kept, ? kept in some classes, $ kept in the last layer, _ not linear, ! fused with others."
-    for row, kinds in sorted(rows.items(), key=lambda r: r[1]):
+    for row, kinds in sorted(rows.items(), key=lambda r: sorted(r[1])):
         yield " ".join(sorted(kinds)) + "|" + row
 
 

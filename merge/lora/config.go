@@ -66,6 +66,9 @@ func readConfig(b *limits.Budget, files fs.FS) (*config, error) {
 	if v.Kind != strictjson.Object {
 		return nil, wire.ErrSyntax.With("%s is no object", configName)
 	}
+	if v.Get("fine_tune_type").There && !v.Get("peft_type").There {
+		return nil, wire.ErrUnsupported.With("an adapter of mlx-lm: mlx_lm.fuse merges it")
+	}
 	if kind := v.Get("peft_type").String(); kind != "LORA" {
 		return nil, wire.ErrUnsupported.With("peft_type %s: only LORA is merged here, other types by PEFT itself", wire.Quote(kind))
 	}

@@ -222,6 +222,7 @@ func TestRefusals(t *testing.T) {
 		says         string
 	}{
 		{"another method", `{"peft_type":"IA3"}`, good, wire.Unsupported, "IA3"},
+		{"another library", `{"fine_tune_type":"lora","lora_parameters":{"rank":4,"scale":20}}`, good, wire.Unsupported, "mlx_lm.fuse"},
 		{"no type", `{"r":2}`, good, wire.Unsupported, "peft_type"},
 		{"an unknown key", `{"peft_type":"LORA","r":2,"lora_gamma":2}`, good, wire.Unsupported, "lora_gamma"},
 		{"a method of its own", `{"peft_type":"LORA","r":2,"use_qalora":true}`, good, wire.Unsupported, "use_qalora"},
