@@ -227,3 +227,17 @@ func TestABudgetCountsTheTypesThatAreGiven(t *testing.T) {
 		t.Errorf("all is given, and does not fit: %+v", r)
 	}
 }
+
+// A matrix whose numbers have a type that nothing decodes is named, and so stands among those that loaders
+// are told of.
+func TestMatricesOfOtherTypesAreSaidToBeKept(t *testing.T) {
+	dir := t.TempDir()
+	model := filepath.Join(dir, "m.safetensors")
+	write(t, model, build(`"a.weight":{"dtype":"F32","shape":[32,32],"data_offsets":[0,4096]},"b.weight":{"dtype":"F64","shape":[16,32],"data_offsets":[4096,8192]}`)+strings.Repeat("\x00", 8192))
+	for _, to := range []string{"nf4", "mxfp8", "w8a8"} {
+		r := amn(t, nil, "forget", "--json", "--to", to, "-o", filepath.Join(dir, to+".safetensors"), model)
+		if r.code != 0 || !strings.Contains(r.out, `"kept":[{"name":"b.weight","why":"numbers of F64"}]`) {
+			t.Errorf("%s: %+v", to, r)
+		}
+	}
+}

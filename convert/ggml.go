@@ -193,7 +193,7 @@ func (e *ggml) takes(name string, shape []int64) (verdict, error) {
 	c, ok := quant.CodecOf(t.From)
 	switch {
 	case !ok:
-		return copyIt, nil
+		return copyIt, e.keepsType(e.b, &tensor.Info{Name: name, DType: t.From})
 	case c.Blocks && !e.again:
 		return 0, &RequantizeError{t.From.String(), t.To.String()}
 	}

@@ -32,8 +32,11 @@ func (p *Plan) encode(k *pick) (done bool, err error) {
 		return false, &RequantizeError{was.Scheme, p.Quantized.Layout}
 	}
 	if w == nil {
-		if w, err = quant.Cast(&k.plain); w == nil || err != nil {
+		if w, err = quant.Cast(&k.plain); err != nil {
 			return false, err
+		}
+		if w == nil {
+			return false, p.encoder.quantized().keepsType(p.b, &k.plain)
 		}
 	}
 	if keep, err := p.keepsNaN(w); keep || err != nil {
@@ -62,6 +65,12 @@ func (p *Plan) encode(k *pick) (done bool, err error) {
 		p.Encoded.add(o.Size)
 	}
 	return true, p.encodeStrips(t, w)
+}
+
+// keepsType notes a matrix of a type that is not decoded, and so not quantized.
+func (q *Quantized) keepsType(b *limits.Budget, i *tensor.Info) (err error) {
+	q.Kept, err = limits.Append(b, q.Kept, KeptMatrix{i.Name, "numbers of " + i.DType.String()})
+	return err
 }
 
 // storedAs is how a quantized weight is stored, in a word: its type of blocks, or its
