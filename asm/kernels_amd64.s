@@ -20010,7 +20010,9 @@ done:
 // func absmaxAVX2(dst *float32, src *byte, chunks int, n int)
 // Requires: AVX, AVX2
 TEXT ·absmaxAVX2(SB), NOSPLIT, $0-32
-	// For each run: the largest of its magnitudes, which compare as integers.
+	// For each run, of all its numbers:
+	// m = the largest magnitude; they compare as integers;
+	// dst = m.
 	MOVQ    dst+0(FP), AX
 	MOVQ    src+8(FP), CX
 	MOVQ    n+24(FP), DX
@@ -20054,8 +20056,9 @@ chunk:
 // func nearestAVX2(dst *byte, src *byte, scales *float32, tables *byte, least *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, MMX+
 TEXT ·nearestAVX2(SB), NOSPLIT, $0-56
-	// For each run: inverse = 1/max(scale, least). For 32 numbers x: code = how many of fifteen bounds x*inverse is above, by halves;
-	// x*inverse in double precision where float32 would be subnormal and that counts.
+	// For each run: inverse = 1/max(scale, least); for 32 numbers: q = x*inverse, in double precision where float32 would be subnormal and that counts;
+	// code = how many of fifteen bounds q is above, by halves;
+	// dst = two codes a byte, the first in the high nibble.
 	MOVQ         dst+0(FP), CX
 	MOVQ         src+8(FP), DX
 	MOVQ         scales+16(FP), BX
@@ -20265,7 +20268,9 @@ GLOBL k162<>(SB), RODATA|NOPTR, $32
 // func int8AVX2(dst *byte, src *byte, scales *float32, chunks int, n int)
 // Requires: AVX, AVX2, CMOV, MMX+
 TEXT ·int8AVX2(SB), NOSPLIT, $0-40
-	// For each run: inverse = 127/scale, rounded between. For 32 numbers x: code = x*inverse, to nearest and ties to even; zero if not finite.
+	// For each run: inverse = 127/scale, rounded between;
+	// for 32 numbers: code = x*inverse, to nearest and ties to even; zero if not finite;
+	// dst = code.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      scales+16(FP), DX
@@ -20474,7 +20479,9 @@ GLOBL k165<>(SB), RODATA|NOPTR, $32
 // func importanceAVX2(s *float32, elems int, trials int)
 // Requires: AVX
 TEXT ·importanceAVX2(SB), NOSPLIT, $0-24
-	// For each element: w = w*sqrt(mean+x^2).
+	// For each element: s = mean+x^2;
+	// w = w*sqrt(s);
+	// the weight = w.
 	MOVQ    s+0(FP), AX
 	MOVQ    elems+8(FP), CX
 	MOVQ    trials+16(FP), DX
@@ -20506,7 +20513,9 @@ more:
 // func squaresAVX2(s *float32, elems int, trials int)
 // Requires: AVX
 TEXT ·squaresAVX2(SB), NOSPLIT, $0-24
-	// For each element: w = x^2.
+	// For each element:
+	// w = x^2;
+	// the weight = w.
 	MOVQ s+0(FP), AX
 	MOVQ elems+8(FP), CX
 	MOVQ trials+16(FP), DX
@@ -20530,7 +20539,9 @@ more:
 // func magnitudesAVX2(s *float32, elems int, trials int)
 // Requires: AVX
 TEXT ·magnitudesAVX2(SB), NOSPLIT, $0-24
-	// For each element: w = |x|.
+	// For each element:
+	// w = |x|;
+	// the weight = w.
 	MOVQ s+0(FP), AX
 	MOVQ elems+8(FP), CX
 	MOVQ trials+16(FP), DX
@@ -20554,8 +20565,9 @@ more:
 // func nearAVX2(s *float32, elems int, trials int)
 // Requires: AVX
 TEXT ·nearAVX2(SB), NOSPLIT, $0-24
-	// For each group: rms = the root of the mean of squares.
-	// For each element: w = rms+|x|.
+	// For each group: rms = the root of the mean of squares;
+	// for each element: w = rms+|x|;
+	// the weight = w.
 	MOVQ   s+0(FP), AX
 	MOVQ   elems+8(FP), CX
 	MOVQ   trials+16(FP), DX
@@ -21794,7 +21806,9 @@ values2:
 // func codebookCodesAVX2(dst *byte, src *float32, inverses *float32, values *float32, stride int, n int)
 // Requires: AVX, AVX2
 TEXT ·codebookCodesAVX2(SB), NOSPLIT, $0-48
-	// For each number: code = how many bounds x*inverse is not below, by halves.
+	// For each number: q = x*inverse;
+	// code = how many bounds q is not below, by halves;
+	// dst = codes i and i+16 in a byte.
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+40(FP), DX
@@ -21889,7 +21903,9 @@ group:
 // func chooseAVX2(dst *byte, x *float32, scales *float32, minimums *float32, limits *uint32, steps int, n int)
 // Requires: AVX, AVX2
 TEXT ·chooseAVX2(SB), NOSPLIT, $0-56
-	// For each element: code = clamp(the low 23 bits of (x+minimum)/scale+1.5*2^23, low, high) - low.
+	// For each element: q = (x+minimum)/scale;
+	// code = clamp(the low 23 bits of q+1.5*2^23, low, high) - low;
+	// dst = code, a byte.
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
 	MOVQ         scales+16(FP), DX
@@ -21941,7 +21957,9 @@ step:
 // func chooseTimesAVX2(dst *byte, x *float32, scales *float32, minimums *float32, limits *uint32, steps int, n int)
 // Requires: AVX, AVX2
 TEXT ·chooseTimesAVX2(SB), NOSPLIT, $0-56
-	// For each element: code = clamp(the low 23 bits of (x+minimum)*scale+1.5*2^23, low, high) - low.
+	// For each element: q = (x+minimum)*scale;
+	// code = clamp(the low 23 bits of q+1.5*2^23, low, high) - low;
+	// dst = code, a byte.
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
 	MOVQ         scales+16(FP), DX
@@ -21993,7 +22011,9 @@ step:
 // func gridLevelsAVX2(group *float32, points int, elems int, bits int, top int, eights int)
 // Requires: AVX, AVX2
 TEXT ·gridLevelsAVX2(SB), NOSPLIT, $0-48
-	// For each try and point: key = the levels round((x*inverse-1)/2), 0 to top, the first one's bits lowest.
+	// For each try and point of some elements:
+	// level = round((x*inverse-1)/2), 0 to top;
+	// key = the levels, the first one's bits lowest.
 	MOVQ         group+0(FP), AX
 	MOVQ         points+8(FP), CX
 	MOVQ         elems+16(FP), DX
@@ -22049,7 +22069,9 @@ level:
 // func gridFitsAVX2(group *float32, points int, elems int, bits int, eights int)
 // Requires: AVX, AVX2
 TEXT ·gridFitsAVX2(SB), NOSPLIT, $0-40
-	// For each try: qx, qq = the sums of w*x*q and w*q*q, q = 2*level+1.
+	// For each try, of all points: q = 2*level+1;
+	// qx, qq = the sums of w*x*q and w*q*q;
+	// sums = eight of qx, eight of qq.
 	MOVQ     group+0(FP), AX
 	MOVQ     points+8(FP), CX
 	MOVQ     elems+16(FP), DX
@@ -22104,7 +22126,9 @@ sum:
 // func gridNearAVX2(near *uint16, eights int, x *float32, w *float32, values *[8]float32, scale float32) int
 // Requires: AVX, AVX2
 TEXT ·gridNearAVX2(SB), NOSPLIT, $0-56
-	// For each element: its costs w*(scale*value-x)^2. For each neighbour: their sum.
+	// For each element: costs = w*(scale*value-x)^2, of eight values;
+	// for each neighbour: sum = the costs of its levels;
+	// the place of the least sum.
 	MOVQ         near+0(FP), AX
 	MOVQ         eights+8(FP), CX
 	MOVQ         x+16(FP), DX
@@ -22231,7 +22255,9 @@ GLOBL k175<>(SB), RODATA|NOPTR, $32
 // func gridNearWideAVX2(near *uint16, eights int, x *float32, w *float32, values *[8]float32, scale float32) int
 // Requires: AVX, AVX2
 TEXT ·gridNearWideAVX2(SB), NOSPLIT, $0-56
-	// For each element: its costs w*(scale*value-x)^2. For each neighbour: their sum.
+	// For each element: costs = w*(scale*value-x)^2, of eight values;
+	// for each neighbour: sum = the costs of its levels;
+	// the place of the least sum.
 	MOVQ         near+0(FP), AX
 	MOVQ         eights+8(FP), CX
 	MOVQ         x+16(FP), DX
@@ -22308,7 +22334,9 @@ neighbours:
 // func encodeQ8_0AVX2(dst *byte, src *float32, n int)
 // Requires: AVX, AVX2, CMOV, F16C, MMX+
 TEXT ·encodeQ8_0AVX2(SB), NOSPLIT, $0-24
-	// d = the largest magnitude/127. For each number: code = x/d by its reciprocal, rounded, ties away from zero.
+	// For each block: d = the largest magnitude/127;
+	// code = x/d by its reciprocal, rounded, ties away from zero;
+	// dst = d, the codes.
 	MOVQ       dst+0(FP), AX
 	MOVQ       src+8(FP), CX
 	MOVQ       n+16(FP), DX
@@ -22427,7 +22455,9 @@ GLOBL k177<>(SB), RODATA|NOPTR, $32
 // func encodeQ4_0AVX2(dst *byte, src *float32, n int)
 // Requires: AVX, AVX2, BMI, CMOV, F16C, MMX+
 TEXT ·encodeQ4_0AVX2(SB), NOSPLIT, $0-24
-	// d = the number of largest magnitude/-8, the first of equals. For each number: code = the integer part of x/d+8.5, by its reciprocal; 15 at most.
+	// For each block: d = the number of largest magnitude/-8, the first of equals;
+	// code = the integer part of x/d+8.5, by its reciprocal; 15 at most;
+	// dst = d, codes i and i+16 in a byte.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         n+16(FP), DX
@@ -22587,7 +22617,9 @@ GLOBL k179<>(SB), RODATA|NOPTR, $32
 // func symmetricCodesAVX2(dst *byte, src *float32, rule *uint32, n int)
 // Requires: AVX, AVX2, BMI, F16C
 TEXT ·symmetricCodesAVX2(SB), NOSPLIT, $0-32
-	// d = the number of largest magnitude/-half, the first of equals. For each number: code = the integer part of x/d+half+0.5, by its reciprocal.
+	// For each block: d = the number of largest magnitude/-half, the first of equals;
+	// code = the integer part of x/d+half+0.5, by its reciprocal;
+	// dst = d, the fifth bits, nibbles i and i+16 in a byte.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         n+24(FP), DX
@@ -22688,7 +22720,9 @@ group:
 // func affineCodesAVX2(dst *byte, src *float32, rule *uint32, n int)
 // Requires: AVX, AVX2, BMI, F16C
 TEXT ·affineCodesAVX2(SB), NOSPLIT, $0-32
-	// low = the least number, the first of equals; d = (the largest-low)/top. For each number: code = the integer part of (x-low)/d+0.5, by the reciprocal.
+	// For each block: low = the least number, the first of equals; d = (the largest-low)/top;
+	// code = the integer part of (x-low)/d+0.5, by the reciprocal;
+	// dst = d, low, the fifth bits if there are, nibbles i and i+16 in a byte.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         n+24(FP), DX
@@ -22795,7 +22829,9 @@ group:
 // func encodeMXFP4AVX2(dst *byte, src *float32, tables *uint32, n int)
 // Requires: AVX, AVX2, CMOV, MMX+
 TEXT ·encodeMXFP4AVX2(SB), NOSPLIT, $0-32
-	// e = the exponent of the largest magnitude, as log2f rounds it, less 2, or 0. For each number: the code of E2M1 nearest to x/2^e.
+	// For each block: e = the exponent of the largest magnitude, as log2f rounds it, less 2, or 0;
+	// code = that of E2M1 nearest to x/2^e;
+	// dst = e, codes i and i+16 in a byte.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         n+24(FP), DX
@@ -22947,7 +22983,9 @@ GLOBL k182<>(SB), RODATA|NOPTR, $32
 // func encodeNVFP4AVX2(dst *byte, src *float32, n int)
 // Requires: AVX, AVX2, CMOV, MMX+
 TEXT ·encodeNVFP4AVX2(SB), NOSPLIT, $0-24
-	// For 16 numbers: scale = the largest magnitude/6 in E4M3, halves up. For each number: the code of E2M1 nearest to x/scale.
+	// For 16 numbers: scale = the largest magnitude/6 in E4M3, halves up;
+	// code = that of E2M1 nearest to x/scale;
+	// dst = four scales, codes i and i+8 of each 16 in a byte.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         n+16(FP), DX
@@ -23241,7 +23279,9 @@ GLOBL k192<>(SB), RODATA|NOPTR, $32
 // func e4m3TimesAVX2(dst *byte, src *float32, factor float32, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·e4m3TimesAVX2(SB), NOSPLIT, $0-32
-	// For each number: 448 at most; rounded to three bits of fraction, below 2^-6 to units of 2^-9.
+	// For each number: q = x*factor, of magnitude 448 at most;
+	// code = |q| rounded to three bits of fraction, below 2^-6 to units of 2^-9;
+	// dst = code with the sign.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         n+24(FP), DX
@@ -23345,7 +23385,9 @@ GLOBL k196<>(SB), RODATA|NOPTR, $32
 // func e4m3OverF32AVX2(dst *byte, src *float32, factor float32, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·e4m3OverF32AVX2(SB), NOSPLIT, $0-32
-	// For each number: 448 at most; rounded to three bits of fraction, below 2^-6 to units of 2^-9.
+	// For each number: q = x/factor, of magnitude 448 at most;
+	// code = |q| rounded to three bits of fraction, below 2^-6 to units of 2^-9;
+	// dst = code with the sign.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         n+24(FP), DX
@@ -23425,7 +23467,9 @@ block:
 // func e4m3OverBF16AVX2(dst *byte, src *float32, factor float32, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·e4m3OverBF16AVX2(SB), NOSPLIT, $0-32
-	// For each number: 448 at most; rounded to three bits of fraction, below 2^-6 to units of 2^-9.
+	// For each number: q = x/factor, of magnitude 448 at most;
+	// code = |q| rounded to three bits of fraction, below 2^-6 to units of 2^-9;
+	// dst = code with the sign.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         n+24(FP), DX
@@ -23527,7 +23571,9 @@ GLOBL k197<>(SB), RODATA|NOPTR, $32
 // func e4m3OverF16AVX2(dst *byte, src *float32, factor float32, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·e4m3OverF16AVX2(SB), NOSPLIT, $0-32
-	// For each number: 448 at most; rounded to three bits of fraction, below 2^-6 to units of 2^-9.
+	// For each number: q = x/factor, of magnitude 448 at most;
+	// code = |q| rounded to three bits of fraction, below 2^-6 to units of 2^-9;
+	// dst = code with the sign.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         n+24(FP), DX

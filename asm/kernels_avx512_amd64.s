@@ -4137,7 +4137,9 @@ GLOBL k79<>(SB), RODATA|NOPTR, $8
 // func absmaxAVX512(dst *float32, src *byte, chunks int, n int)
 // Requires: AVX, AVX2, AVX512F, AVX512VL
 TEXT ·absmaxAVX512(SB), NOSPLIT, $0-32
-	// For each run: the largest of its magnitudes, which compare as integers.
+	// For each run, of all its numbers:
+	// m = the largest magnitude; they compare as integers;
+	// dst = m.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         n+24(FP), DX

@@ -50,8 +50,7 @@ var namesIn = regexp.MustCompile(`\b([XYZKV]\d+|R\d+|[ABCD][XLH]|[SD]I|[SB]P)\b|
 // numbersIn finds constants: immediate ones, those in memory and variables, and offsets.
 var numbersIn = regexp.MustCompile(`\$-?(0x[0-9a-f]+|\d+)|(k\d+<>|·\w+)(\+\d+)?\(SB\)|(-?\d+|0x[0-9a-f]+)?\(`)
 
-// A kernel says first what it computes, in three lines of pseudo-code; those of encoders in one
-// or more.
+// A kernel says first what it computes, in three lines of pseudo-code.
 func TestKernelsSayWhatTheyCompute(t *testing.T) {
 	if os.Getenv("LEVELS") != "" {
 		t.Skip("the texts are not where the emulator is, and the same everywhere")
@@ -66,17 +65,14 @@ func TestKernelsSayWhatTheyCompute(t *testing.T) {
 			kernels++
 			head, body, _ := strings.Cut(body, "\n")
 			kernel, _, _ := strings.Cut(head, "(")
-			said, want := 0, 3
-			if encodersIn.MatchString(kernel) {
-				want = 1
-			}
+			said := 0
 			for line := range strings.Lines(body) {
 				if !strings.HasPrefix(line, "\t//") {
 					break
 				}
 				said++
 			}
-			if said < want {
+			if said < 3 {
 				t.Errorf("%s: %s begins with %d lines of what it computes", name, kernel, said)
 			}
 		}
@@ -85,6 +81,3 @@ func TestKernelsSayWhatTheyCompute(t *testing.T) {
 		t.Errorf("%d kernels found", kernels)
 	}
 }
-
-// encodersIn are the kernels that only encoders use.
-var encodersIn = regexp.MustCompile(`^(absmax|nearest|int8|importance|squares|magnitudes|near|affine|symmetric|moves|codebookSearch|codebookCodes|choose|grid|encode|e4m3)`)

@@ -23,7 +23,7 @@ func encodeKernels() {
 func absmaxKernel() {
 	Entry("absmaxAVX2", "absmax")
 	Frame("absmaxAVX2", "func(dst *float32, src *byte, chunks int, n int)", "writes the largest magnitude of each of n runs of chunks of 32 numbers.",
-		"For each run: the largest of its magnitudes, which compare as integers.")
+		"For each run, of all its numbers:", "m = the largest magnitude; they compare as integers;", "dst = m.")
 	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	n, chunks := Load(Param("n"), GP64()), GP64()
 	mask := Load32(Dwords(0x7FFFFFFF))
@@ -189,8 +189,8 @@ func nearestKernel() {
 	x, least := fourRegisters(), GP64()
 	write(encode.Encoder{
 		Name: "nearest", Params: ", tables *byte, least *float32", Doc: "writes the codes of n runs of chunks of 32 numbers, two a byte, the first in the high nibble.",
-		Says: []string{"For each run: inverse = 1/max(scale, least). For 32 numbers x: code = how many of fifteen bounds x*inverse is above, by halves;",
-			"x*inverse in double precision where float32 would be subnormal and that counts."},
+		Says: []string{"For each run: inverse = 1/max(scale, least); for 32 numbers: q = x*inverse, in double precision where float32 would be subnormal and that counts;",
+			"code = how many of fifteen bounds q is above, by halves;", "dst = two codes a byte, the first in the high nibble."},
 		Out: 16,
 		Before: func() {
 			table = Load(Param("tables"), GP64())
@@ -266,7 +266,7 @@ func int8Kernel() {
 	n := fourRegisters()
 	write(encode.Encoder{
 		Name: "int8", Doc: "rounds n runs of chunks of 32 numbers to bytes.",
-		Says:    []string{"For each run: inverse = 127/scale, rounded between. For 32 numbers x: code = x*inverse, to nearest and ties to even; zero if not finite."},
+		Says:    []string{"For each run: inverse = 127/scale, rounded between;", "for 32 numbers: code = x*inverse, to nearest and ties to even; zero if not finite;", "dst = code."},
 		Out:     32,
 		Before:  func() { s = newScaledDown() },
 		Inverse: inverse127,

@@ -21,7 +21,7 @@ func AVX512() {
 // integers.
 func absmax() {
 	Frame("absmaxAVX512", "func(dst *float32, src *byte, chunks int, n int)", "writes the largest magnitude of each of n runs of chunks of 32 numbers.",
-		"For each run: the largest of its magnitudes, which compare as integers.")
+		"For each run, of all its numbers:", "m = the largest magnitude; they compare as integers;", "dst = m.")
 	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	n, chunks := Load(Param("n"), GP64()), GP64()
 	magnitude := All(0x7FFFFFFF)

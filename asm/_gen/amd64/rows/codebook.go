@@ -126,7 +126,7 @@ func codebookCodes() {
 	var inverses, values, stride Register
 	emit.Frame("codebookCodesAVX2", "func(dst *byte, src *float32, inverses *float32, values *float32, stride int, n int)",
 		"writes the codes of n groups of 32 numbers, i and i+16 in a byte, stride bytes from group to group.",
-		"For each number: code = how many bounds x*inverse is not below, by halves.")
+		"For each number: q = x*inverse;", "code = how many bounds q is not below, by halves;", "dst = codes i and i+16 in a byte.")
 	s := small{Load(Param("dst"), GP64()), Load(Param("src"), GP64()), Load(Param("n"), GP64())}
 	inverses, values, stride = Load(Param("inverses"), GP64()), Load(Param("values"), GP64()), Load(Param("stride"), GP64())
 	emit.Repeat("group", s.n, func() {

@@ -12,7 +12,7 @@ import (
 func choose(name, sign string, by func(...Op)) {
 	emit.Frame(name+"AVX2", "func(dst *byte, x *float32, scales *float32, minimums *float32, limits *uint32, steps int, n int)",
 		"writes the codes of n groups of 16*steps elements: nearest((x+minimum)"+sign+"scale) between two limits, the least of which is code 0.",
-		"For each element: code = clamp(the low 23 bits of (x+minimum)"+sign+"scale+1.5*2^23, low, high) - low.")
+		"For each element: q = (x+minimum)"+sign+"scale;", "code = clamp(the low 23 bits of q+1.5*2^23, low, high) - low;", "dst = code, a byte.")
 	dst, x := Load(Param("dst"), GP64()), Load(Param("x"), GP64())
 	scales, minimums, bounds := Load(Param("scales"), GP64()), Load(Param("minimums"), GP64()), Load(Param("limits"), GP64())
 	steps, n, left := Load(Param("steps"), GP64()), Load(Param("n"), GP64()), GP64()
@@ -54,10 +54,10 @@ func roundBetween(c, magic, bits, low, high, less value) {
 // e4m3 encodes numbers that a factor brings into range: they are multiplied with it, or divided by it
 // and rounded to a type.
 func e4m3() {
-	kernel := func(name, says string, bits uint32, scaled func(factor, x VecVirtual)) {
+	kernel := func(name, says, sign string, bits uint32, scaled func(factor, x VecVirtual)) {
 		var factor VecVirtual
 		eachBlock(name, ", factor float32", "writes 32 n numbers "+says+" as E4M3.",
-			[]string{"For each number: 448 at most; rounded to three bits of fraction, below 2^-6 to units of 2^-9."}, 32, 32, emit.Row,
+			[]string{"For each number: q = x" + sign + "factor, of magnitude 448 at most;", "code = |q| rounded to three bits of fraction, below 2^-6 to units of 2^-9;", "dst = code with the sign."}, 32, 32, emit.Row,
 			func(small) {
 				factor = YMM()
 				VBROADCASTSS(parameter("factor"), factor)
@@ -85,16 +85,16 @@ func e4m3() {
 	times := func(factor, x VecVirtual) { VMULPS(factor, x, x) }
 	over := func(factor, x VecVirtual) { VDIVPS(factor, x, x) }
 	const magnitude = 1<<31 - 1
-	kernel("e4m3Times", "times a factor", magnitude, times)
-	kernel("e4m3OverF32", "over a factor", magnitude, over)
-	kernel("e4m3OverBF16", "over a factor, rounded to bfloat16,", magnitude&^0xFFFF, func(factor, x VecVirtual) {
+	kernel("e4m3Times", "times a factor", "*", magnitude, times)
+	kernel("e4m3OverF32", "over a factor", "/", magnitude, over)
+	kernel("e4m3OverBF16", "over a factor, rounded to bfloat16,", "/", magnitude&^0xFFFF, func(factor, x VecVirtual) {
 		over(factor, x)
 		odd := emit.Into(YMM(), VPSRLD, Imm(16), x)
 		VPAND(emit.Dwords(1), odd, odd)
 		VPADDD(emit.Dwords(0x7FFF), odd, odd)
 		VPADDD(odd, x, x)
 	})
-	kernel("e4m3OverF16", "over a factor, rounded to float16,", magnitude, func(factor, x VecVirtual) {
+	kernel("e4m3OverF16", "over a factor, rounded to float16,", "/", magnitude, func(factor, x VecVirtual) {
 		over(factor, x)
 		VCVTPS2PH(Imm(0), x, x.AsX())
 		VCVTPH2PS(x.AsX(), x)

@@ -68,7 +68,7 @@ func (t *tries) each(before func(), point func(x Register), after func()) {
 // comes to lie lowest.
 func gridLevels() {
 	t := beginTries("gridLevels", ", top int", "writes the keys of all tries of a group: gridSearch.key.",
-		"For each try and point: key = the levels round((x*inverse-1)/2), 0 to top, the first one's bits lowest.")
+		"For each try and point of some elements:", "level = round((x*inverse-1)/2), 0 to top;", "key = the levels, the first one's bits lowest.")
 	inverse, top, low, magic, bits := one(), one(), one(), one(), one()
 	VMOVQ(Load(Param("top"), GP64()), top.regs[0].AsX())
 	VPBROADCASTD(top.regs[0].AsX(), top.regs[0])
@@ -100,7 +100,7 @@ func gridLevels() {
 
 func gridFits() {
 	t := beginTries("gridFits", "", "writes the sums of all tries of a group: gridSearch.fit.",
-		"For each try: qx, qq = the sums of w*x*q and w*q*q, q = 2*level+1.")
+		"For each try, of all points: q = 2*level+1;", "qx, qq = the sums of w*x*q and w*q*q;", "sums = eight of qx, eight of qq.")
 	qx, qq, above := one(), one(), one()
 	each(VPCMPEQD, above, above, above)
 	VPSLLD(t.bits, above.regs[0], above.regs[0])
@@ -141,7 +141,7 @@ func gridNear(elems, bits int) {
 	name := map[int]string{2: "gridNearAVX2", 3: "gridNearWideAVX2"}[bits]
 	emit.Frame(name, "func(near *uint16, eights int, x *float32, w *float32, values *[8]float32, scale float32) int",
 		"finds the nearest neighbour, the first of equals: lattice.closest.",
-		"For each element: its costs w*(scale*value-x)^2. For each neighbour: their sum.")
+		"For each element: costs = w*(scale*value-x)^2, of eight values;", "for each neighbour: sum = the costs of its levels;", "the place of the least sum.")
 	near, eights := Load(Param("near"), GP64()), Load(Param("eights"), GP64())
 	x, w, values := Load(Param("x"), GP64()), Load(Param("w"), GP64()), Load(Param("values"), GP64())
 	v, scale := one(), one()

@@ -17,8 +17,8 @@ const (
 
 // eachCodes writes a kernel of n blocks of 32 numbers, each with some bytes of scales before its codes:
 // the fifth bits, over which the low ones are written where codes have four.
-func eachCodes(name, doc, how string, head int, group func(s small, rule Register) [4]VecVirtual) {
-	emit.Frame(name+"AVX2", "func(dst *byte, src *float32, rule *uint32, n int)", doc, how)
+func eachCodes(name, doc string, how []string, head int, group func(s small, rule Register) [4]VecVirtual) {
+	emit.Frame(name+"AVX2", "func(dst *byte, src *float32, rule *uint32, n int)", doc, how...)
 	s, rule := small{Load(Param("dst"), GP64()), Load(Param("src"), GP64()), Load(Param("n"), GP64())}, Load(Param("rule"), GP64())
 	limit := emit.Into(YMM(), VPBROADCASTD, Mem{Base: rule, Disp: ruleLimit})
 	at := emit.Into(GP32(), MOVL, Mem{Base: rule, Disp: ruleAt})
@@ -39,7 +39,7 @@ func eachCodes(name, doc, how string, head int, group func(s small, rule Registe
 
 func symmetricCodes() {
 	eachCodes("symmetricCodes", "writes n blocks of Q5_0: symmetricCodes.",
-		"d = the number of largest magnitude/-half, the first of equals. For each number: code = the integer part of x/d+half+0.5, by its reciprocal.", 2,
+		[]string{"For each block: d = the number of largest magnitude/-half, the first of equals;", "code = the integer part of x/d+half+0.5, by its reciprocal;", "dst = d, the fifth bits, nibbles i and i+16 in a byte."}, 2,
 		func(s small, rule Register) [4]VecVirtual {
 			x := s.numbers(0)
 			m := magnitude(x[:]...)
@@ -68,7 +68,7 @@ func symmetricCodes() {
 // affineCodes takes the least number by its place: of zeros the first one's sign counts.
 func affineCodes() {
 	eachCodes("affineCodes", "writes n blocks of Q4_1 or Q5_1: affineCodes.",
-		"low = the least number, the first of equals; d = (the largest-low)/top. For each number: code = the integer part of (x-low)/d+0.5, by the reciprocal.", 4,
+		[]string{"For each block: low = the least number, the first of equals; d = (the largest-low)/top;", "code = the integer part of (x-low)/d+0.5, by the reciprocal;", "dst = d, low, the fifth bits if there are, nibbles i and i+16 in a byte."}, 4,
 		func(s small, rule Register) [4]VecVirtual {
 			x := s.numbers(0)
 			least, most, t, top := value{regs: []VecVirtual{YMM()}}, YMM(), one(), YMM()

@@ -125,7 +125,7 @@ func q8_0() {
 		return d, reciprocal(d)
 	}
 	eachBlock("encodeQ8_0", "", "writes n blocks of Q8_0.",
-		[]string{"d = the largest magnitude/127. For each number: code = x/d by its reciprocal, rounded, ties away from zero."}, 32, 34, emit.Ahead, func(s small) { d, inverse = scale(s) }, func(s small) {
+		[]string{"For each block: d = the largest magnitude/127;", "code = x/d by its reciprocal, rounded, ties away from zero;", "dst = d, the codes."}, 32, 34, emit.Ahead, func(s small) { d, inverse = scale(s) }, func(s small) {
 			nextD, nextInverse := scale(s.next(128))
 			x := s.numbers(0)
 			s.putHalf(d, 0)
@@ -159,7 +159,7 @@ func q4_0() {
 		return d, reciprocal(d)
 	}
 	eachBlock("encodeQ4_0", "", "writes n blocks of Q4_0.",
-		[]string{"d = the number of largest magnitude/-8, the first of equals. For each number: code = the integer part of x/d+8.5, by its reciprocal; 15 at most."}, 32, 18, emit.Ahead, func(s small) { d, inverse = scale(s) }, func(s small) {
+		[]string{"For each block: d = the number of largest magnitude/-8, the first of equals;", "code = the integer part of x/d+8.5, by its reciprocal; 15 at most;", "dst = d, codes i and i+16 in a byte."}, 32, 18, emit.Ahead, func(s small) { d, inverse = scale(s) }, func(s small) {
 			nextD, nextInverse := scale(s.next(128))
 			x := s.numbers(0)
 			s.putHalf(d, 0)
@@ -227,7 +227,7 @@ func mxfp4() {
 		return e, emit.Into(YMM(), VBROADCASTSS, Mem{Base: tables, Index: e.As64(), Scale: 4, Disp: 1024})
 	}
 	eachBlock("encodeMXFP4", ", tables *uint32", "writes n blocks of MXFP4: tables is roundsUp, then half of the scale of each exponent.",
-		[]string{"e = the exponent of the largest magnitude, as log2f rounds it, less 2, or 0. For each number: the code of E2M1 nearest to x/2^e."}, 32, 17, emit.Ahead,
+		[]string{"For each block: e = the exponent of the largest magnitude, as log2f rounds it, less 2, or 0;", "code = that of E2M1 nearest to x/2^e;", "dst = e, codes i and i+16 in a byte."}, 32, 17, emit.Ahead,
 		func(s small) {
 			tables = Load(Param("tables"), GP64())
 			exponent, half = scale(s)
@@ -244,7 +244,7 @@ func mxfp4() {
 func nvfp4() {
 	var code, half VecVirtual
 	eachBlock("encodeNVFP4", "", "writes n blocks of NVFP4.",
-		[]string{"For 16 numbers: scale = the largest magnitude/6 in E4M3, halves up. For each number: the code of E2M1 nearest to x/scale."}, 64, 36, emit.Ahead,
+		[]string{"For 16 numbers: scale = the largest magnitude/6 in E4M3, halves up;", "code = that of E2M1 nearest to x/scale;", "dst = four scales, codes i and i+8 of each 16 in a byte."}, 64, 36, emit.Ahead,
 		func(s small) {
 			code = unsignedE4M3(s.magnitudes())
 			half = halfE4M3(code)

@@ -10,7 +10,7 @@ import (
 // weigh writes the weights of sixteen groups.
 func weigh() {
 	f := begin("importance", "weighs sixteen groups by columns, which lie where the weights come to lie: importance.",
-		"For each element: w = w*sqrt(mean+x^2).")
+		"For each element: s = mean+x^2;", "w = w*sqrt(s);", "the weight = w.")
 	mean := load(f.field(atMean))
 	f.weights(func(i Register, half func(value) value, x value) {
 		each(VMULPS, x, x, x)
@@ -18,12 +18,12 @@ func weigh() {
 		each(VSQRTPS, x, x)
 		each(VMULPS, half(f.element(i, atW)), x, x)
 	})
-	f = begin("squares", "weighs sixteen groups by squares.", "For each element: w = x^2.")
+	f = begin("squares", "weighs sixteen groups by squares.", "For each element:", "w = x^2;", "the weight = w.")
 	f.weights(func(_ Register, _ func(value) value, x value) { each(VMULPS, x, x, x) })
-	f = begin("magnitudes", "weighs sixteen groups by magnitudes.", "For each element: w = |x|.")
+	f = begin("magnitudes", "weighs sixteen groups by magnitudes.", "For each element:", "w = |x|;", "the weight = w.")
 	f.weights(func(_ Register, _ func(value) value, x value) { each(VANDPS, all(0x7FFFFFFF), x, x) })
 	f = begin("near", "weighs sixteen groups of 32 elements: nearGroup.",
-		"For each group: rms = the root of the mean of squares.", "For each element: w = rms+|x|.")
+		"For each group: rms = the root of the mean of squares;", "for each element: w = rms+|x|;", "the weight = w.")
 	sum := f.zero()
 	f.elements("squares", 0, func(i Register, half func(value) value) {
 		x := load(half(f.element(i, atX)))
