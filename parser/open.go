@@ -109,7 +109,7 @@ func notLocal(path string) error {
 		return nil
 	}
 	return wire.At(detection, "", wire.NoOffset,
-		wire.ErrUnsupported.By("file.url").With("this is a URL, and nothing here opens a network connection: download the file first"))
+		wire.ErrUnsupported.By("file.url").With("this is a URL, and nothing here opens a network connection: download the file first, or use amn-remote"))
 }
 
 // regular refuses what is no file: opening it may hang or have effects.

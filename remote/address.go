@@ -1,16 +1,17 @@
 package remote
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
 	"net/url"
 	"slices"
 	"syscall"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
 // ErrForbidden is why an address is not fetched from.
-var ErrForbidden = errors.New("forbidden address")
+var ErrForbidden error = wire.ErrForbidden.By("")
 
 // admit is asked with the resolved address, before the first packet is sent to it.
 func (c *client) admit(_, address string, _ syscall.RawConn) error {

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
@@ -48,7 +49,7 @@ const (
 )
 
 // ErrChanged is a file that is not what it was when it was first asked for.
-var ErrChanged = errors.New("the file changed while it was read")
+var ErrChanged = wire.ErrMismatch.By("file.changed").With("the file changed while it was read")
 
 // A client fetches for one account.
 type client struct {
@@ -185,7 +186,7 @@ func (c *client) once(u *url.URL, header http.Header, take func(*http.Response) 
 		return &retryable{fmt.Errorf("%s: %s", shown(u), resp.Status), retryAfter(resp)}
 	}
 	if resp.StatusCode < 300 && encoded(resp.Header) {
-		return fmt.Errorf("%s: an answer with a Content-Encoding, which was not asked for", shown(u))
+		return wire.ErrUnsupported.With("%s: an answer with a Content-Encoding, which was not asked for", shown(u))
 	}
 	return take(resp)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
@@ -140,7 +141,7 @@ func (f *file) ask(off, n int64, take func(resp *http.Response, n int64) error) 
 		case http.StatusPreconditionFailed:
 			return fmt.Errorf("%s: %w", shown(f.url), ErrChanged)
 		case http.StatusOK:
-			return fmt.Errorf("%s: the server has no ranges: fetch the file first", shown(f.url))
+			return wire.ErrUnsupported.With("%s: the server has no ranges: fetch the file first", shown(f.url))
 		default:
 			return fmt.Errorf("%s: %s", shown(f.url), resp.Status)
 		}

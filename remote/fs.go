@@ -2,7 +2,6 @@ package remote
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"io/fs"
 	"net/url"
@@ -11,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
 // A tree is the files of a repository, as a file system whose files are fetched when
@@ -48,13 +49,13 @@ func (t *tree) add(name string, e entry) error {
 		return err
 	}
 	if len(name) > maxName || !fs.ValidPath(name) || name == "." || strings.Count(name, "/") > maxDepth {
-		return fmt.Errorf("%.100q is no name of a file", name)
+		return wire.ErrForbidden.By("file.path-escape").With("%s is no name of a file", wire.Quote(name))
 	}
 	if old, twice := t.files[name]; twice && (old.size != e.size || old.url == nil || e.url == nil || *old.url != *e.url) {
-		return fmt.Errorf("%.100q is listed twice", name) // and as one blob it is one file
+		return wire.ErrDuplicate.With("%s is listed twice", wire.Quote(name)) // as one blob it is one file
 	}
 	if e.size < 0 {
-		return fmt.Errorf("%.100q has a size below nothing", name)
+		return wire.ErrRange.With("%s has a size below nothing", wire.Quote(name))
 	}
 	t.files[name] = e
 	return nil
@@ -72,7 +73,7 @@ func (t *tree) place() error {
 				break
 			}
 			if _, also := t.files[folder]; also {
-				return fmt.Errorf("%.100q is a file and a folder", folder)
+				return wire.ErrMismatch.With("%s is a file and a folder", wire.Quote(folder))
 			}
 			if err := t.c.b.Items(1); err != nil {
 				return err

@@ -21,6 +21,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/cli"
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/remote"
 )
@@ -164,6 +165,9 @@ func TestAddressesThatAreRefused(t *testing.T) {
 		}
 		if !errors.Is(err, remote.ErrForbidden) && !strings.Contains(address, "2130706433") && !strings.Contains(address, "file:") {
 			t.Errorf("%s: %v", address, err)
+		}
+		if class := parser.ClassOf(err); errors.Is(err, remote.ErrForbidden) && class != parser.Forbidden {
+			t.Errorf("%s: of class %s", address, class)
 		}
 		if strings.Contains(err.Error(), "secret") {
 			t.Errorf("a password is printed: %v", err)
