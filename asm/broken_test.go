@@ -279,7 +279,7 @@ func TestLevelsAreWhatTheySay(t *testing.T) {
 			t.Errorf("%v calls itself %v", level, o.Level())
 		}
 	}
-	compared := []string{"level", "blocks", "any", "exact", "float8", "bytes", "nibbles", "cast", "halfBytes", "transpose", "swap", "lanes", "spread", "fields", "pairs", "columns", "each", "pick", "expand", "special", "absmax", "nearest", "int8", "search", "rows", "e4m3Times", "e4m3Over"}
+	compared := []string{"level", "blocks", "any", "exact", "float8", "bytes", "nibbles", "cast", "halfBytes", "transpose", "swap", "lanes", "spread", "fields", "pairs", "columns", "each", "pick", "expand", "special", "absmax", "nearest", "int8", "search", "rows", "e4m3Times", "e4m3Over", "e2m1Over"}
 	for i := range reflect.TypeFor[Ops]().NumField() {
 		if name := reflect.TypeFor[Ops]().Field(i).Name; !slices.Contains(compared, name) {
 			t.Errorf("no test compares %s", name)

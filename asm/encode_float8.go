@@ -16,37 +16,63 @@ func ToE4M3(x float32) byte {
 	return sign | byte(mag>>20-120<<3)
 }
 
-// An e4m3Kernel takes 32 n numbers.
+// NearestE2M1 is the code of the nearest magnitude, of two the even one; what is larger than 6 becomes it.
+// For 2^e, the power of two not above a number and at least 1, the last bit of 2^(e+22) is half of it: adding
+// that rounds to what codes differ by, and two codes more there are for each e.
+func NearestE2M1(x float32) byte {
+	bits := min(math.Float32bits(x)&^(1<<31), 0x40C00000)
+	power := max(bits, 0x3F800000)&0x7F800000 + 22<<23
+	rounded := math.Float32bits(math.Float32frombits(bits) + math.Float32frombits(power))
+	return byte(rounded - power + power>>22 - (127+22)*2)
+}
+
+// ToE2M1 is the same with the sign of negative numbers; zeros have none.
+func ToE2M1(x float32) byte {
+	bits := math.Float32bits(x)
+	if bits<<1 == 0 {
+		return 0
+	}
+	return byte(bits>>28)&8 | NearestE2M1(x)
+}
+
+// An e4m3Kernel takes chunks of numbers: 32 for E4M3, 16 for E2M1.
 type e4m3Kernel = func(dst *byte, src *float32, factor float32, n int)
 
 // E4M3Times writes numbers times a factor as E4M3.
 func (o *Ops) E4M3Times(dst []byte, src []float32, factor float32) {
-	o.e4m3(o.e4m3Times, dst, src, factor, func(x float32) float32 { return float32(x * factor) })
+	o.minifloat(o.e4m3Times, encodeChunk, dst, src, factor, func(x float32) byte { return ToE4M3(float32(x * factor)) })
 }
 
 // E4M3Over writes numbers over a factor, rounded to a type, as E4M3.
 func (o *Ops) E4M3Over(dst []byte, src []float32, factor float32, to Type) {
-	var scaled func(x float32) float32
-	switch to {
-	case BF16:
-		scaled = func(x float32) float32 { return BfloatToFloat(FloatToBfloat(x / factor)) }
-	case F16:
-		scaled = func(x float32) float32 { return HalfToFloat(FloatToHalf(x / factor)) }
-	default:
-		scaled = func(x float32) float32 { return x / factor }
-	}
-	o.e4m3(o.e4m3Over[to], dst, src, factor, scaled)
+	o.minifloat(o.e4m3Over[to], encodeChunk, dst, src, factor, func(x float32) byte { return ToE4M3(rounded(x/factor, to)) })
 }
 
-func (o *Ops) e4m3(kernel e4m3Kernel, dst []byte, src []float32, factor float32, scaled func(float32) float32) {
+// E2M1Over writes numbers over a factor, rounded to a type, as E2M1, a code a byte. No quotient may be NaN.
+func (o *Ops) E2M1Over(dst []byte, src []float32, factor float32, to Type) {
+	o.minifloat(o.e2m1Over[to], encodeChunk/2, dst, src, factor, func(x float32) byte { return ToE2M1(rounded(x/factor, to)) })
+}
+
+// rounded rounds a number to a type.
+func rounded(x float32, to Type) float32 {
+	switch to {
+	case BF16:
+		return BfloatToFloat(FloatToBfloat(x))
+	case F16:
+		return HalfToFloat(FloatToHalf(x))
+	}
+	return x
+}
+
+func (o *Ops) minifloat(kernel e4m3Kernel, chunk int, dst []byte, src []float32, factor float32, code func(float32) byte) {
 	want(len(dst) == len(src), "codes and numbers differ in count")
 	apart(dst, Raw(src))
 	done := 0
-	if n := len(src) / encodeChunk; kernel != nil && n > 0 {
+	if n := len(src) / chunk; kernel != nil && n > 0 {
 		kernel(&dst[0], &src[0], factor, n)
-		done = n * encodeChunk
+		done = n * chunk
 	}
 	for i, x := range src[done:] {
-		dst[done+i] = ToE4M3(scaled(x))
+		dst[done+i] = code(x)
 	}
 }

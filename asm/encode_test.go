@@ -86,9 +86,9 @@ func agreesEncoded(t *testing.T, o *Ops, src []byte, run, kind int) {
 	same(t, o, call{"nearest of " + name, func(o *Ops, dst, src []byte) { o.Nearest(testQuantizer, dst, floatsOf(src), scales, run) }}, whole, len(whole)/8)
 }
 
-// E4M3 of every float16, of their neighbours among float32, and of numbers that factors bring
+// E4M3 and E2M1 of every float16, of their neighbours among float32, and of numbers that factors bring
 // to where it rounds.
-func TestE4M3AgreesWithTheScalarFunction(t *testing.T) {
+func TestSmallFloatsAgreeWithTheScalarFunction(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	var all []float32
 	for h := range 1 << 16 {
@@ -104,11 +104,13 @@ func TestE4M3AgreesWithTheScalarFunction(t *testing.T) {
 	for level, o := range tables(t) {
 		t.Run(level.String(), func(t *testing.T) {
 			lacks(t, o.e4m3Times == nil)
-			for _, factor := range []float32{1, 3, 0.37, 448, 1e-30, 1e30, 0x1p-140} {
+			for _, factor := range []float32{1, 3, 0.37, 448, 6, 1e-30, 1e30, 0x1p-140} {
 				c := call{fmt.Sprint("times ", factor), func(o *Ops, dst, src []byte) { o.E4M3Times(dst, floatsOf(src), factor) }}
 				same(t, o, c, Raw(all), len(all))
 				for _, to := range types {
 					c := call{fmt.Sprint("over ", factor, " as ", to), func(o *Ops, dst, src []byte) { o.E4M3Over(dst, floatsOf(src), factor, to) }}
+					same(t, o, c, Raw(all), len(all))
+					c = call{fmt.Sprint("E2M1 over ", factor, " as ", to), func(o *Ops, dst, src []byte) { o.E2M1Over(dst, floatsOf(src), factor, to) }}
 					same(t, o, c, Raw(all), len(all))
 				}
 			}

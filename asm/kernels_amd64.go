@@ -868,3 +868,18 @@ func e4m3OverBF16AVX2(dst *byte, src *float32, factor float32, n int)
 //
 //go:noescape
 func e4m3OverF16AVX2(dst *byte, src *float32, factor float32, n int)
+
+// e2m1OverF32AVX2 writes 16 n numbers over a factor as E2M1, a byte each.
+//
+//go:noescape
+func e2m1OverF32AVX2(dst *byte, src *float32, factor float32, n int)
+
+// e2m1OverBF16AVX2 writes 16 n numbers over a factor, rounded to bfloat16, as E2M1, a byte each.
+//
+//go:noescape
+func e2m1OverBF16AVX2(dst *byte, src *float32, factor float32, n int)
+
+// e2m1OverF16AVX2 writes 16 n numbers over a factor, rounded to float16, as E2M1, a byte each.
+//
+//go:noescape
+func e2m1OverF16AVX2(dst *byte, src *float32, factor float32, n int)

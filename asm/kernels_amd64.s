@@ -23657,3 +23657,206 @@ block:
 	JNZ        block
 	VZEROUPPER
 	RET
+
+// func e2m1OverF32AVX2(dst *byte, src *float32, factor float32, n int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·e2m1OverF32AVX2(SB), NOSPLIT, $0-32
+	// For each number: q = x/factor, of magnitude 6 at most;
+	// code = |q| rounded to one bit of fraction, below 1 to halves;
+	// dst = code with the sign where q < 0.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+24(FP), DX
+	VBROADCASTSS factor+16(FP), Y0
+
+block:
+	PREFETCHT0   4096(CX)
+	VMOVUPS      (CX), Y1
+	VDIVPS       Y0, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VCMPPS       $0x11, Y2, Y1, Y2
+	VPAND        k125<>+0(SB), Y1, Y1
+	VPMINSD      k183<>+0(SB), Y1, Y1
+	VPMAXSD      k27<>+0(SB), Y1, Y3
+	VPAND        k192<>+0(SB), Y3, Y3
+	VPADDD       k198<>+0(SB), Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VPSRLD       $0x16, Y3, Y4
+	VPSUBD       Y3, Y1, Y1
+	VPADDD       Y4, Y1, Y1
+	VMOVUPS      32(CX), Y3
+	VDIVPS       Y0, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VCMPPS       $0x11, Y4, Y3, Y4
+	VPAND        k125<>+0(SB), Y3, Y3
+	VPMINSD      k183<>+0(SB), Y3, Y3
+	VPMAXSD      k27<>+0(SB), Y3, Y5
+	VPAND        k192<>+0(SB), Y5, Y5
+	VPADDD       k198<>+0(SB), Y5, Y5
+	VADDPS       Y5, Y3, Y3
+	VPSRLD       $0x16, Y5, Y6
+	VPSUBD       Y5, Y3, Y3
+	VPADDD       Y6, Y3, Y3
+	VPACKSSDW    Y3, Y1, Y1
+	VPSUBW       k199<>+0(SB), Y1, Y1
+	VPACKSSDW    Y4, Y2, Y2
+	VPAND        k200<>+0(SB), Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPERMQ       $0xd8, Y1, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPACKUSWB    X2, X1, X2
+	VMOVDQU      X2, (AX)
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x10, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
+
+DATA k198<>+0(SB)/8, $0x0b0000000b000000
+DATA k198<>+8(SB)/8, $0x0b0000000b000000
+DATA k198<>+16(SB)/8, $0x0b0000000b000000
+DATA k198<>+24(SB)/8, $0x0b0000000b000000
+GLOBL k198<>(SB), RODATA|NOPTR, $32
+
+DATA k199<>+0(SB)/8, $0x012a012a012a012a
+DATA k199<>+8(SB)/8, $0x012a012a012a012a
+DATA k199<>+16(SB)/8, $0x012a012a012a012a
+DATA k199<>+24(SB)/8, $0x012a012a012a012a
+GLOBL k199<>(SB), RODATA|NOPTR, $32
+
+DATA k200<>+0(SB)/8, $0x0008000800080008
+DATA k200<>+8(SB)/8, $0x0008000800080008
+DATA k200<>+16(SB)/8, $0x0008000800080008
+DATA k200<>+24(SB)/8, $0x0008000800080008
+GLOBL k200<>(SB), RODATA|NOPTR, $32
+
+// func e2m1OverBF16AVX2(dst *byte, src *float32, factor float32, n int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·e2m1OverBF16AVX2(SB), NOSPLIT, $0-32
+	// For each number: q = x/factor, of magnitude 6 at most;
+	// code = |q| rounded to one bit of fraction, below 1 to halves;
+	// dst = code with the sign where q < 0.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+24(FP), DX
+	VBROADCASTSS factor+16(FP), Y0
+
+block:
+	PREFETCHT0   4096(CX)
+	VMOVUPS      (CX), Y1
+	VDIVPS       Y0, Y1, Y1
+	VPSRLD       $0x10, Y1, Y2
+	VPAND        k1<>+0(SB), Y2, Y2
+	VPADDD       k10<>+0(SB), Y2, Y2
+	VPADDD       Y2, Y1, Y1
+	VPAND        k201<>+0(SB), Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VCMPPS       $0x11, Y2, Y1, Y2
+	VPAND        k125<>+0(SB), Y1, Y1
+	VPMINSD      k183<>+0(SB), Y1, Y1
+	VPMAXSD      k27<>+0(SB), Y1, Y3
+	VPAND        k192<>+0(SB), Y3, Y3
+	VPADDD       k198<>+0(SB), Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VPSRLD       $0x16, Y3, Y4
+	VPSUBD       Y3, Y1, Y1
+	VPADDD       Y4, Y1, Y1
+	VMOVUPS      32(CX), Y3
+	VDIVPS       Y0, Y3, Y3
+	VPSRLD       $0x10, Y3, Y4
+	VPAND        k1<>+0(SB), Y4, Y4
+	VPADDD       k10<>+0(SB), Y4, Y4
+	VPADDD       Y4, Y3, Y3
+	VPAND        k201<>+0(SB), Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VCMPPS       $0x11, Y4, Y3, Y4
+	VPAND        k125<>+0(SB), Y3, Y3
+	VPMINSD      k183<>+0(SB), Y3, Y3
+	VPMAXSD      k27<>+0(SB), Y3, Y5
+	VPAND        k192<>+0(SB), Y5, Y5
+	VPADDD       k198<>+0(SB), Y5, Y5
+	VADDPS       Y5, Y3, Y3
+	VPSRLD       $0x16, Y5, Y6
+	VPSUBD       Y5, Y3, Y3
+	VPADDD       Y6, Y3, Y3
+	VPACKSSDW    Y3, Y1, Y1
+	VPSUBW       k199<>+0(SB), Y1, Y1
+	VPACKSSDW    Y4, Y2, Y2
+	VPAND        k200<>+0(SB), Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPERMQ       $0xd8, Y1, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPACKUSWB    X2, X1, X2
+	VMOVDQU      X2, (AX)
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x10, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
+
+DATA k201<>+0(SB)/8, $0xffff0000ffff0000
+DATA k201<>+8(SB)/8, $0xffff0000ffff0000
+DATA k201<>+16(SB)/8, $0xffff0000ffff0000
+DATA k201<>+24(SB)/8, $0xffff0000ffff0000
+GLOBL k201<>(SB), RODATA|NOPTR, $32
+
+// func e2m1OverF16AVX2(dst *byte, src *float32, factor float32, n int)
+// Requires: AVX, AVX2, F16C, MMX+
+TEXT ·e2m1OverF16AVX2(SB), NOSPLIT, $0-32
+	// For each number: q = x/factor, of magnitude 6 at most;
+	// code = |q| rounded to one bit of fraction, below 1 to halves;
+	// dst = code with the sign where q < 0.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+24(FP), DX
+	VBROADCASTSS factor+16(FP), Y0
+
+block:
+	PREFETCHT0   4096(CX)
+	VMOVUPS      (CX), Y1
+	VDIVPS       Y0, Y1, Y1
+	VCVTPS2PH    $0x00, Y1, X1
+	VCVTPH2PS    X1, Y1
+	VXORPS       Y2, Y2, Y2
+	VCMPPS       $0x11, Y2, Y1, Y2
+	VPAND        k125<>+0(SB), Y1, Y1
+	VPMINSD      k183<>+0(SB), Y1, Y1
+	VPMAXSD      k27<>+0(SB), Y1, Y3
+	VPAND        k192<>+0(SB), Y3, Y3
+	VPADDD       k198<>+0(SB), Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VPSRLD       $0x16, Y3, Y4
+	VPSUBD       Y3, Y1, Y1
+	VPADDD       Y4, Y1, Y1
+	VMOVUPS      32(CX), Y3
+	VDIVPS       Y0, Y3, Y3
+	VCVTPS2PH    $0x00, Y3, X3
+	VCVTPH2PS    X3, Y3
+	VXORPS       Y4, Y4, Y4
+	VCMPPS       $0x11, Y4, Y3, Y4
+	VPAND        k125<>+0(SB), Y3, Y3
+	VPMINSD      k183<>+0(SB), Y3, Y3
+	VPMAXSD      k27<>+0(SB), Y3, Y5
+	VPAND        k192<>+0(SB), Y5, Y5
+	VPADDD       k198<>+0(SB), Y5, Y5
+	VADDPS       Y5, Y3, Y3
+	VPSRLD       $0x16, Y5, Y6
+	VPSUBD       Y5, Y3, Y3
+	VPADDD       Y6, Y3, Y3
+	VPACKSSDW    Y3, Y1, Y1
+	VPSUBW       k199<>+0(SB), Y1, Y1
+	VPACKSSDW    Y4, Y2, Y2
+	VPAND        k200<>+0(SB), Y2, Y2
+	VPOR         Y2, Y1, Y1
+	VPERMQ       $0xd8, Y1, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPACKUSWB    X2, X1, X2
+	VMOVDQU      X2, (AX)
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x10, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET

@@ -39,6 +39,7 @@ type Ops struct {
 
 	e4m3Times e4m3Kernel
 	e4m3Over  [3]e4m3Kernel
+	e2m1Over  [3]e4m3Kernel // 16 numbers each time
 }
 
 // For fills the table from a set of features, worst level first. It asks

@@ -34,6 +34,7 @@ func (o *Ops) avx2() {
 	o.rows[Q4_1], o.rows[Q5_1] = ruleQ4_1.by(affineCodesAVX2), ruleQ5_1.by(affineCodesAVX2)
 	o.e4m3Times = e4m3TimesAVX2
 	o.e4m3Over = [3]e4m3Kernel{F32: e4m3OverF32AVX2, BF16: e4m3OverBF16AVX2, F16: e4m3OverF16AVX2}
+	o.e2m1Over = [3]e4m3Kernel{F32: e2m1OverF32AVX2, BF16: e2m1OverBF16AVX2, F16: e2m1OverF16AVX2}
 	o.rows[MXFP4] = func(dst *byte, src *float32, n int) { encodeMXFP4AVX2(dst, src, &mxfp4Bounds()[0], n) }
 }
 

@@ -61,21 +61,8 @@ func exponentRule(g group, x []float32) group {
 		asm.Best().E4M3Over(g.codes, x, g.scale, g.d)
 		return g
 	}
-	over(g.codes, x, g.scale, g.d)
+	asm.Best().E2M1Over(g.codes, x, g.scale, g.d)
 	return g
-}
-
-// over makes codes of E2M1 of quotients that are rounded to a type.
-func over(codes []byte, x []float32, scale float32, d asm.Type) {
-	var list [128]float32
-	for len(x) > 0 {
-		part := list[:min(len(x), len(list))]
-		divide(part, x[:len(part)], scale, d)
-		for i, v := range part {
-			codes[i] = toE2M1(v)
-		}
-		codes, x = codes[len(part):], x[len(part):]
-	}
 }
 
 // power is two to a power of at least -127.
@@ -104,7 +91,7 @@ func nvfp4Rule(g group, x []float32) group {
 	if g.scale = FromE4M3(ToE4M3(local)); g.scale == 0 {
 		g.scale = 0.125
 	}
-	over(g.codes, x, g.scale/g.global, asm.F32)
+	asm.Best().E2M1Over(g.codes, x, g.scale/g.global, asm.F32)
 	return g
 }
 
@@ -116,11 +103,15 @@ func modelOptRule(g group, x []float32) group {
 	}
 	g.scale = FromE4M3(ToE4M3(min(max(local, 0x1p-9), 448)))
 	scale := float32(g.scale * g.global)
+	if scale != 0 {
+		asm.Best().E2M1Over(g.codes, x, scale, asm.F32)
+		return g
+	}
 	for i, v := range x {
 		if v != 0 {
 			v /= scale
 		}
-		g.codes[i] = toE2M1(v)
+		g.codes[i] = asm.ToE2M1(v)
 	}
 	return g
 }

@@ -68,7 +68,7 @@ func e4m3() {
 				for i, y := range x {
 					scaled(factor, y)
 					signs[i] = emit.Into(YMM(), VMOVDQA, y)
-					roundE4M3(y, bits)
+					e4m3Codes.round(y, bits)
 				}
 				words(x)
 				for _, y := range []VecVirtual{x[0], x[2]} {
@@ -89,30 +89,90 @@ func e4m3() {
 	kernel("e4m3OverF32", "over a factor", "/", magnitude, over)
 	kernel("e4m3OverBF16", "over a factor, rounded to bfloat16,", "/", magnitude&^0xFFFF, func(factor, x VecVirtual) {
 		over(factor, x)
-		odd := emit.Into(YMM(), VPSRLD, Imm(16), x)
-		VPAND(emit.Dwords(1), odd, odd)
-		VPADDD(emit.Dwords(0x7FFF), odd, odd)
-		VPADDD(odd, x, x)
+		toBfloat(x)
 	})
 	kernel("e4m3OverF16", "over a factor, rounded to float16,", "/", magnitude, func(factor, x VecVirtual) {
 		over(factor, x)
-		VCVTPS2PH(Imm(0), x, x.AsX())
-		VCVTPH2PS(x.AsX(), x)
+		toHalf(x)
 	})
 }
 
-// roundE4M3 makes the code of each magnitude, of which some bits count, and (147-6)<<3 more. For 2^e, the
-// power of two not above it and at least 2^-6, the last bit of 2^(e+20) is that of a code: adding that rounds.
-// Its exponent, e+147, and what was added to its bits make the code.
-func roundE4M3(x VecVirtual, bits uint32) {
+// A minifloat is a small float: numbers are top at most, as bits, and those from least on are normal; the last bit of
+// 2^(e+up) is that of a code whose number is 2^e or more, and a code has what is left of the bits of a float32
+// after some are shifted out.
+type minifloat struct{ top, least, up, shift uint32 }
+
+var (
+	e4m3Codes = minifloat{0x43E00000, 0x3C800000, 20, 20}
+	e2m1Codes = minifloat{0x40C00000, 0x3F800000, 22, 22}
+)
+
+// round makes the code of each magnitude, of which some bits count, and (up+e) of the least normal number, in
+// codes, more. For 2^e, the power of two not above it and at least the least normal number, adding 2^(e+up)
+// rounds. Its exponent, and what was added to its bits, make the code.
+func (f minifloat) round(x VecVirtual, bits uint32) {
 	power, exponent := YMM(), YMM()
 	VPAND(emit.Dwords(bits), x, x)
-	VPMINSD(emit.Dwords(0x43E00000), x, x)
-	VPMAXSD(emit.Dwords(0x3C800000), x, power)
+	VPMINSD(emit.Dwords(f.top), x, x)
+	VPMAXSD(emit.Dwords(f.least), x, power)
 	VPAND(emit.Dwords(0x7F800000), power, power)
-	VPADDD(emit.Dwords(20<<23), power, power)
+	VPADDD(emit.Dwords(f.up<<23), power, power)
 	VADDPS(power, x, x)
-	VPSRLD(Imm(20), power, exponent)
+	VPSRLD(Imm(uint64(f.shift)), power, exponent)
 	VPSUBD(power, x, x)
 	VPADDD(exponent, x, x)
+}
+
+// e2m1 encodes numbers over a factor in the same way, a code a byte. Zeros have no sign.
+func e2m1() {
+	kernel := func(name, says string, rounded func(x VecVirtual)) {
+		var factor VecVirtual
+		eachBlock("e2m1Over"+name, ", factor float32", "writes 16 n numbers over a factor"+says+" as E2M1, a byte each.",
+			[]string{"For each number: q = x/factor, of magnitude 6 at most;", "code = |q| rounded to one bit of fraction, below 1 to halves;", "dst = code with the sign where q < 0."}, 16, 16, emit.Ahead,
+			func(small) {
+				factor = YMM()
+				VBROADCASTSS(parameter("factor"), factor)
+			},
+			func(s small) {
+				var x, signs [2]VecVirtual
+				for i := range x {
+					y, zero := emit.Into(YMM(), VMOVUPS, Mem{Base: s.src, Disp: 32 * i}), YMM()
+					VDIVPS(factor, y, y)
+					rounded(y)
+					VXORPS(zero, zero, zero)
+					signs[i] = emit.Into(YMM(), VCMPPS, Imm(17), zero, y) // less
+					e2m1Codes.round(y, 1<<31-1)
+					x[i] = y
+				}
+				VPACKSSDW(x[1], x[0], x[0])
+				VPSUBW(emit.Words((127+22)<<1), x[0], x[0])
+				VPACKSSDW(signs[1], signs[0], signs[0])
+				VPAND(emit.Words(8), signs[0], signs[0])
+				VPOR(signs[0], x[0], x[0])
+				VPERMQ(Imm(0xD8), x[0], x[0])
+				out := emit.Into(XMM(), VEXTRACTI128, Imm(1), x[0])
+				VPACKUSWB(out, x[0].AsX(), out)
+				VMOVDQU(out, Mem{Base: s.dst})
+			})
+	}
+	kernel("F32", "", func(VecVirtual) {})
+	kernel("BF16", ", rounded to bfloat16,", func(x VecVirtual) {
+		toBfloat(x)
+		VPAND(emit.Dwords(0xFFFF0000), x, x)
+	})
+	kernel("F16", ", rounded to float16,", toHalf)
+}
+
+// toBfloat rounds to bfloat16, but for the lower bits.
+func toBfloat(x VecVirtual) {
+	odd := emit.Into(YMM(), VPSRLD, Imm(16), x)
+	VPAND(emit.Dwords(1), odd, odd)
+	VPADDD(emit.Dwords(0x7FFF), odd, odd)
+	VPADDD(odd, x, x)
+}
+
+// toHalf rounds to float16.
+func toHalf(x VecVirtual) {
+	VCVTPS2PH(Imm(0), x, x.AsX())
+	VCVTPH2PS(x.AsX(), x)
 }

@@ -32,6 +32,7 @@ func Kernels() {
 	mxfp4()
 	nvfp4()
 	e4m3()
+	e2m1()
 }
 
 // Where things lie in the memory of a search, the Go type lanes: four arrays of 32 elements,
