@@ -274,6 +274,9 @@ func asDecoded(text string, byteLevel bool) (string, error) {
 // merges are those of the model, two texts with a space between.
 func (k *keys) merges(t *tokenizer.JSON) ([]string, error) {
 	list, err := limits.Make[string](k.b, len(t.Merges))
+	if err == nil {
+		err = t.Joins(k.b) // which nothing else asks where the pre-tokenizer's name is given
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,8 @@ type Value struct {
 
 	text   string // of a string or a number
 	list   []Value
-	names  []string // of an object's members, whose values are the list
+	names  []string       // of an object's members, whose values are the list
+	places map[string]int // of the names, where there are many
 	truth  bool
 	offset int64
 }
@@ -89,10 +90,32 @@ func Decode(b *limits.Budget, d *strictjson.Decoder) (v Value, err error) {
 			v.names = names
 			return v.add(b, d)
 		})
+		if err == nil && len(v.names) > fewNames {
+			err = v.index(b, d)
+		}
 	default:
 		err = d.Null()
 	}
 	return v, err
+}
+
+// fewNames are looked through one by one.
+const fewNames = 64
+
+// index makes a map of names: a member is asked for once for each tensor of a model, and
+// a hostile document has as many as it likes.
+func (v *Value) index(b *limits.Budget, d *strictjson.Decoder) error {
+	if err := b.Hold(48 * int64(len(v.names))); err != nil {
+		return d.Fail("", err)
+	}
+	v.places = map[string]int{}
+	for i, n := range v.names {
+		if err := b.Step(1); err != nil {
+			return d.Fail("", err)
+		}
+		v.places[n] = i
+	}
+	return nil
 }
 
 func (v *Value) add(b *limits.Budget, d *strictjson.Decoder) error {
@@ -106,6 +129,12 @@ func (v *Value) add(b *limits.Budget, d *strictjson.Decoder) error {
 
 // Get is a member of an object; nothing where there is none, or null stands.
 func (v Value) Get(name string) Value {
+	if v.places != nil {
+		if i, ok := v.places[name]; ok && v.list[i].Kind != strictjson.Null {
+			return v.list[i]
+		}
+		return Value{}
+	}
 	for i, n := range v.names {
 		if n == name && v.list[i].Kind != strictjson.Null {
 			return v.list[i]

@@ -106,13 +106,36 @@ func (e *bpe) ranks(b *limits.Budget) error {
 		if err := b.Hold(pairBytes); err != nil {
 			return err
 		}
-		a, okA := e.t.find(m.A)
-		c, okB := e.t.find(m.B)
-		id, ok := e.t.find(m.A + m.B)
-		if !okA || !okB || !ok {
-			return wire.ErrMismatch.With("merge %d is of texts that are not in the vocabulary", i)
+		pair, id, err := e.t.joined(i, m)
+		if err != nil {
+			return err
 		}
-		e.pairs[[2]int32{a, c}] = merged{int32(i), id}
+		e.pairs[pair] = merged{int32(i), id}
+	}
+	return nil
+}
+
+// joined are the numbers of the two parts of a merge, and of what it makes.
+func (t *JSON) joined(i int, m Merge) (pair [2]int32, id int32, err error) {
+	a, okA := t.find(m.A)
+	c, okB := t.find(m.B)
+	id, ok := t.find(m.A + m.B)
+	if !okA || !okB || !ok {
+		err = wire.ErrMismatch.With("merge %d is of texts that are not in the vocabulary", i)
+	}
+	return [2]int32{a, c}, id, err
+}
+
+// Joins refuses a vocabulary that has not the tokens of all its merges, as the library
+// does.
+func (t *JSON) Joins(b *limits.Budget) error {
+	for i, m := range t.Merges {
+		if err := b.Step(1); err != nil {
+			return err
+		}
+		if _, _, err := t.joined(i, m); err != nil {
+			return err
+		}
 	}
 	return nil
 }

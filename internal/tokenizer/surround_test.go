@@ -34,3 +34,18 @@ func TestSurround(t *testing.T) {
 		t.Errorf("a token that is none: %v", err)
 	}
 }
+
+// Merges of what the vocabulary has not are refused, though no text is encoded.
+func TestJoins(t *testing.T) {
+	b := limits.Policy{}.Budget(t.Context())
+	defer b.Close()
+	for merges, want := range map[string]bool{`"a b"`: true, `"a b", "x y"`: false, `"a b", "ab ab"`: false, `["a", "b"]`: true, `["a", "c"]`: false} {
+		m, err := tokenizer.ParseJSON(b, tokenizer.FileName, `{"model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": [`+merges+`]}}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Joins(b); (err == nil) != want {
+			t.Errorf("%s: %v", merges, err)
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package family
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// hostileMembers are what configurations state beside sizes.
+var hostileMembers = []string{
+	"num_attention_heads", "num_key_value_heads", "hidden_size", "num_hidden_layers", "head_dim", "num_heads", "num_experts", "num_experts_per_tok", "num_local_experts", "n_routed_experts",
+	"layer_types", "hybrid_override_pattern", "layers_block_type", "sliding_window", "sliding_window_pattern", "rope_theta", "rope_scaling", "rope_parameters", "partial_rotary_factor", "rotary_dim",
+	"tie_word_embeddings", "attention_k_eq_v", "use_double_wide_mlp", "enable_moe_block", "per_layer_config", "id2label", "num_labels", "classifier_pooling", "decoder_start_token_id", "feed_forward_proj",
+	"rms_norm_eps", "layer_norm_eps", "scoring_func", "routed_scaling_factor", "moe_layers", "interleave_moe_layer_step", "full_attention_interval", "vision_config", "text_config", "mrope_section",
+	"hidden_act", "pad_token_id", "eod_token_id", "norm_topk_prob", "n_group", "topk_group", "mamba_d_head", "ssm_multipliers", "mlp_multipliers", "image_size", "patch_size", "depth", "embed_dim", "mlp_ratio",
+	"spatial_merge_size", "num_channels", "deepstack_visual_indexes", "fullatt_block_indexes", "rotary_pct", "logit_scale", "n_head", "n_embd", "n_layer", "dim", "n_layers", "n_heads", "hidden_dim", "conv_L_cache",
+	"block_auto_adjust_ff_dim", "block_ffn_dim_multiplier", "block_multiple_of", "moe_layer_start_index", "moe_layer_end_index", "moe_layer_interval", "moe_num_experts", "moe_k", "seq_length", "type_vocab_size",
+}
+
+var hostileValues = []string{
+	"-1", "0", "1", "2", "3", "4", "8", "64", "512", "4096", "65536", "1048576", "2147483648", "9223372036854775807", "1e308", "-1e-300", "0.5", `"x"`, `""`, "true", "false", "null", "[]", "{}", `["x"]`, "[-1]",
+	"[0, 1, 2]", `["full_attention", "sliding_attention", "mamba", "attention"]`, `"M*-E"`, `{"0": "a", "1": "b"}`, `{"0": {"head_dim": 8}}`, `"relu"`, `"gated-gelu"`, `"silu"`, `"sigmoid"`,
+	`{"rope_type": "yarn", "factor": 2, "original_max_position_embeddings": 8, "mscale_all_dim": 1}`, `{"rope_type": "llama3"}`, `{"long_factor": [1], "short_factor": []}`,
+	`{"full_attention": {"rope_type": "proportional", "partial_rotary_factor": 0.25, "rope_theta": 1}, "sliding_attention": {"rope_theta": 2}}`, `{"deepstack_visual_indexes": [0, 1]}`, `{"hidden_size": 8, "depth": 2, "num_heads": 2}`,
+}
+
+// Whatever a configuration states, each row makes keys and shapes of it or refuses it, and
+// does so within the account.
+func TestHostileConfigurations(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	all := slices.Concat(hostileMembers, sizes)
+	asked, kept := 0, 0
+	for range 60 {
+		for _, row := range slices.Concat(rows, projectors) {
+			stated := map[string]string{"hidden_size": "64", "num_attention_heads": "4", "num_hidden_layers": "4", "intermediate_size": "96", "vocab_size": "8"}
+			for range r.IntN(12) {
+				stated[all[r.IntN(len(all))]] = hostileValues[r.IntN(len(hostileValues))]
+			}
+			text := fmt.Sprintf(`{"architectures": [%q]`, row.names[r.IntN(len(row.names))])
+			for _, name := range slices.Sorted(maps.Keys(stated)) {
+				text += fmt.Sprintf(", %q: %s", name, stated[name])
+			}
+			asked++
+			if hostile(t, text+"}", slices.Contains(projectors, row)) {
+				kept++
+			}
+		}
+	}
+	if kept < asked/10 || kept > asked*9/10 {
+		t.Errorf("%d of %d configurations are kept: they say little", kept, asked)
+	}
+}
+
+// hostile reports a configuration of which keys were made.
+func hostile(t *testing.T, text string, projector bool) bool {
+	b := limits.Policy{}.Budget(t.Context())
+	defer b.Close()
+	root, err := parsed(b, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := configOf
+	if projector {
+		read = visionOf
+	}
+	c, err := read(root)
+	if err != nil {
+		return false
+	}
+	p := &planner{Plan: &Plan{Arch: c.row.arch}, b: b, c: c}
+	for l := range min(c.layers(), 6) {
+		shapes(p, c.row.layers(), l)
+	}
+	shapes(p, c.row.outer, 0)
+	_ = p.derived()
+	k := &keys{b: b, c: c, files: fstest.MapFS{}, plan: p.Plan}
+	c.row.keys(k)
+	switch wire.ClassOf(k.err) {
+	case wire.OK, wire.Malformed, wire.Unsupported, wire.Limit:
+	default:
+		t.Fatalf("%s: %v", text, k.err)
+	}
+	return k.err == nil
+}
+
+// shapes asks for those of all names.
+func shapes(p *planner, list []name, layer int64) {
+	for i := range list {
+		at := place{name: &list[i], index: i, layer: layer, outer: p.c.row.layer == "", expert: -1}
+		if !at.there(p.c) {
+			continue
+		}
+		_ = strings.Clone(p.target(&at))
+		if _, err := p.shape(&at); err != nil {
+			continue
+		}
+		for at.view = range at.name.views {
+			v := &at.name.views[at.view]
+			if v.cuts != nil {
+				_, _ = p.cutsOf(at.name, 64)
+				continue
+			}
+			shape := v.shape(p.c)
+			strides, first := v.strides(p.c)
+			if v.apart != nil {
+				shape = v.apart(p.c)
+			}
+			_ = lies(4096, shape, strides, first, v)
+		}
+	}
+}
