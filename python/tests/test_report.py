@@ -1,5 +1,7 @@
 """Reports, verdicts and refusals."""
 
+import hashlib
+import json
 import os
 import pickle
 import shutil
@@ -115,6 +117,25 @@ def test_what_the_system_refuses_is_its_own_error(demo, tmp_path):
         anamnesis.convert(tmp_path / "none.pt", to="safetensors")
     with pytest.raises(TypeError):
         anamnesis.inspect(5)
+    with pytest.raises(anamnesis.Unsupported):
+        anamnesis.inspect("https://host.example/model.gguf")
+
+
+def test_models_of_a_store_are_opened_by_name(demo, tmp_path, monkeypatch):
+    data = (demo / "tiny.gguf").read_bytes()
+    digest = hashlib.sha256(data).hexdigest()
+    layer = {"mediaType": "application/vnd.ollama.image.model", "digest": "sha256:" + digest, "size": len(data)}
+    (tmp_path / "blobs").mkdir()
+    (tmp_path / "blobs" / ("sha256-" + digest)).write_bytes(data)
+    manifest = tmp_path / "manifests" / "registry.ollama.ai" / "library" / "tiny" / "latest"
+    manifest.parent.mkdir(parents=True)
+    manifest.write_text(json.dumps({"schemaVersion": 2, "layers": [layer]}))
+    monkeypatch.setenv("OLLAMA_MODELS", str(tmp_path))
+    assert len(anamnesis.inspect("ollama:tiny").tensors) == 4
+    with anamnesis.open("ollama:tiny", "numpy", to="f32") as m:
+        assert m["blk.0.attn_q.weight"].shape == (32, 32)
+    with pytest.raises(ValueError, match="no store holds it"):
+        anamnesis.inspect("ollama:none")
 
 
 def test_a_folder_with_other_files_is_accepted(demo, tmp_path):

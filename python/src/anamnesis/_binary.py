@@ -71,8 +71,8 @@ def _place(path: str | os.PathLike[str]) -> str:
 def readable(path: str | os.PathLike[str]) -> None:
     """Raise FileNotFoundError or PermissionError where the system knows a path as such."""
     text = _place(path)
-    if "://" in text:
-        return  # the name of a model in a store
+    if text.startswith("ollama:") or "://" in text:
+        return  # a model of a store, or an address: the program's to refuse
     os.stat(text)
     if not os.access(text, os.R_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), text)
