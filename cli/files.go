@@ -98,7 +98,7 @@ func (s *session) fetches(ctx context.Context, path string) (func(*limits.Budget
 // isAddress reports an argument that names no file: a scheme, then two slashes.
 func isAddress(path string) bool {
 	scheme, _, ok := strings.Cut(path, "://")
-	return ok && scheme != "" && strings.Trim(scheme, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
+	return ok && scheme != "" && strings.Trim(strings.ToLower(scheme), "abcdefghijklmnopqrstuvwxyz0123456789") == ""
 }
 
 // one reports about one model, under an account of its own.

@@ -32,8 +32,17 @@ var schemes = []struct {
 	{"http://", func(c *client, rest string) (*tree, string, error) { return oneFile(c, "http://"+rest) }},
 }
 
+// plain writes the scheme of an address in lower case: HTTPS:// is https://.
+func plain(address string) string {
+	if scheme, rest, ok := strings.Cut(address, "://"); ok {
+		return strings.ToLower(scheme) + "://" + rest
+	}
+	return address
+}
+
 // Is reports an argument that this package opens.
 func Is(address string) bool {
+	address = plain(address)
 	for _, s := range schemes {
 		if strings.HasPrefix(address, s.prefix) {
 			return true
@@ -50,6 +59,7 @@ func Is(address string) bool {
 //	oci://HOST/REPO[:TAG|@DIGEST][#NAME]  an artifact of a registry
 //	ollama://[HOST/][NAMESPACE/]MODEL[:TAG]
 func Open(b *limits.Budget, address string, o Options) (tensor.Model, error) {
+	address = plain(address)
 	t, name, err := files(b, address, o)
 	if err != nil {
 		return nil, err
@@ -76,6 +86,7 @@ func Files(b *limits.Budget, address string, o Options) (fs.FS, string, error) {
 }
 
 func files(b *limits.Budget, address string, o Options) (*tree, string, error) {
+	address = plain(address)
 	for _, s := range schemes {
 		if rest, ok := strings.CutPrefix(address, s.prefix); ok {
 			c := newClient(b, o)

@@ -118,13 +118,18 @@ func TestModelsOfTheHub(t *testing.T) {
 		tensors, fetches int
 	}{
 		{"a file of a repository", demo, "/tiny.gguf", 4, 1},
+		{"a file of a repository, its scheme in capitals", demo, "/tiny.gguf", 4, 1},
 		{"a checkpoint, whose directory is at its end", demo, "/checkpoint.pt", 24, 1},
 		{"a repository that is one model, with its config", demo + "llama-fp8", "", 35, 2},
 		{"shards with an index", demo + "sharded", "", 24, 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := newHub(t, c.dir)
-			m, err := open(t, "hf://me/model"+c.path, remote.Options{AllowPrivate: true, Hub: h.URL})
+			scheme := "hf://"
+			if strings.Contains(c.name, "capitals") {
+				scheme = "HF://"
+			}
+			m, err := open(t, scheme+"me/model"+c.path, remote.Options{AllowPrivate: true, Hub: h.URL})
 			if err != nil {
 				t.Fatal(err)
 			}
