@@ -49,7 +49,7 @@ func (s *session) printQuantized(c *conversion) {
 		s.fact("", "By name", fmt.Sprintf("%s that transformers does not build by default for this class: %s%s", matrices(e.Guessed), cutName(nameText(e.FirstGuessed), 48), more(e.Guessed-1)))
 	}
 	if e.BreaksAgain != "" {
-		s.fact("", "Loads", fmt.Sprintf("not certain: transformers does not load its own folders of model_type %q in this format (%s)", tidy(e.Type, 64), e.BreaksAgain))
+		s.fact("", "Loads", fmt.Sprintf("not certain: transformers does not load folders of model_type %q in this format (%s)", tidy(e.Type, 64), e.BreaksAgain))
 	}
 	if c.report && c.result != nil && len(weights) > 0 {
 		s.printErrors(weights, e.Lost())

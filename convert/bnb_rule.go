@@ -152,7 +152,7 @@ const (
 	// In memory its numbers are in other linear modules, which no pattern of a name in
 	// the file means.
 	whyRearranged = "transformers takes it apart when it loads"
-	fusedExpert   = ": transformers fuses them into one parameter, which bitsandbytes does not take"
+	fusedExpert   = ": transformers fuses them into one parameter, which takes no codes of this format"
 )
 
 // conv1D are the models whose linear modules are transformers' Conv1D, and how

@@ -51,7 +51,9 @@ func (o Scaled) start(b *limits.Budget, m tensor.Model, opts *Options) (encoder,
 // class for other modules that are stored transposed, or for blocks that a
 // matrix' edge cuts off.
 func (e *scaledEncoder) takes(name string, shape []int64) (verdict, error) {
-	also := func(why string) bool { return e.f.Inverse && strings.HasPrefix(why, whyExpert) }
+	also := func(why string) bool {
+		return e.f.Inverse && strings.HasPrefix(why, whyExpert) || e.withExperts(e.f.Name, why)
+	}
 	return e.takesAligned(name, shape, also, e.f.Fits, "blocks")
 }
 

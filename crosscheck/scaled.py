@@ -135,8 +135,8 @@ def main():
             n, bad = codes(functools.partial(numbers, g), SHAPES, int(os.environ["CROSSCHECK_ELEMENTS"]), pathlib.Path(work), to, quantized)
         rows.append([f"forget --to {to}", oracle, n, bad])
         for cls, config in MODELS.items():
-            if "Moe" in cls and not to.startswith("fp8"):
-                continue  # transformers' conversion of integer models finds no experts
+            if "Moe" in cls and to == "w8a8":
+                continue  # transformers' conversion of experts reads no integers that are not packed
             with tempfile.TemporaryDirectory() as work:
                 n, bad = loads(pathlib.Path(work), to, cls, config)
             rows.append([f"forget --to {to}: {cls} loads", f"transformers {T.__version__}", n, bad])

@@ -56,6 +56,8 @@ SMALL = {
     "mamba2": {"hidden_size": 64, "expand": 2, "num_heads": 8, "head_dim": 16, "n_groups": 1, "state_size": 16},
     "gemma3n_text": {"num_hidden_layers": 10, "num_kv_shared_layers": 5, "layer_types": (["sliding_attention"] * 4 + ["full_attention"]) * 2, "intermediate_size": [128] * 10,
                      "activation_sparsity_pattern": [0.0] * 10},
+    # One block stands in several layers, whose weights are tied; with one of them they would not be.
+    "zamba2": {"num_hidden_layers": 6, "layers_block_type": ["mamba", "hybrid"] * 3, "num_mem_blocks": 1},
 }
 VARIANTS = (LAYERS | TOKENS | WIDTHS | HEADS | HEAD, LAYERS | TOKENS | WIDTHS | HEADS, LAYERS | TOKENS, LAYERS, TOKENS, {})
 

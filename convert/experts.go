@@ -1,0 +1,24 @@
+package convert
+
+import "strings"
+
+// expertFormats are the formats of compressed-tensors in which the experts of a model are
+// quantized too, as llm-compressor does it: transformers 5.23 stacks them from codes, and does not
+// find experts that are left alone beside codes of most of these formats. What stops it where it
+// does not load the codes either, "" for nothing; crosscheck/targets.py loads each.
+var expertFormats = map[string]string{
+	"w4a16": "", "w8a16": "", "mxfp4": "", "fp8_tensor": "", "fp8_dynamic": "",
+	"nvfp4":      "its conversion of experts leaves the global scale out, so their numbers would be others",
+	"w8a8":       "its conversion of experts reads no INT8 that is not packed",
+	"w4a16_asym": "its conversion of experts reads no zero points",
+	"w8a16_asym": "its conversion of experts reads no zero points",
+}
+
+// withExperts reports that a format takes experts, and notes what stops transformers.
+func (e *linearEncoder) withExperts(format, why string) bool {
+	stops, takes := expertFormats[format]
+	if takes = takes && strings.HasPrefix(why, whyExpert); takes && stops != "" {
+		e.BreaksAgain = stops
+	}
+	return takes
+}

@@ -1,0 +1,52 @@
+package convert_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/quant/scaled"
+)
+
+// Experts that transformers stacks are quantized in the formats from which it does, as llm-compressor
+// quantizes them, and left alone in those from which it does not. crosscheck/targets.py loads them.
+func TestExpertsInTheFormatsThatTakeThem(t *testing.T) {
+	matrix := typed{shape: []int64{128, 128}, plain: "BF16"}
+	const expert = "model.layers.0.mlp.experts.0.up_proj.weight"
+	tensors := map[string]typed{"model.layers.0.self_attn.q_proj.weight": matrix, expert: matrix, "model.layers.0.mlp.gate.weight": matrix}
+	for _, c := range []struct {
+		to            string
+		taken, breaks bool
+		kept          string
+	}{
+		{"w4a16", true, false, ""}, {"w8a16", true, false, ""}, {"fp8_dynamic", true, false, ""}, {"fp8_tensor", true, false, ""}, {"mxfp4", true, false, ""},
+		{"nvfp4", true, true, ""}, {"fp8", true, false, ""}, {"w8a8", true, true, ""}, {"w4a16_asym", true, true, ""}, {"w8a16_asym", true, true, ""},
+		{"fp8_block", false, false, "fuses them"}, {"mxfp8", false, false, "fuses them"}, {"torchao_int8", false, false, "fuses them"}, {"mlx_4", false, false, "mlx-lm stacks them"},
+	} {
+		var q convert.Quantizer
+		if f, ok := scaled.FindGroups(c.to); ok {
+			q = convert.Grouped{Format: f}
+		} else if f, ok := scaled.Find(c.to); ok {
+			q = convert.Scaled{Format: f}
+		} else {
+			t.Fatal(c.to)
+		}
+		b := account(t)
+		p, err := convert.NewPlan(b, typedModel(t, b, "qwen3_moe", tensors), convert.Options{Quantize: q, Sink: convert.Safetensors{}})
+		if err != nil {
+			t.Errorf("%s: %v", c.to, err)
+			continue
+		}
+		taken := slices.ContainsFunc(p.Quantized.Weights, func(w convert.QuantizedWeight) bool { return w.Name == expert })
+		if taken != c.taken || (p.Quantized.BreaksAgain != "") != c.breaks {
+			t.Errorf("%s: taken %v, %q", c.to, taken, p.Quantized.BreaksAgain)
+		}
+		if at := slices.IndexFunc(p.Quantized.Kept, func(k convert.KeptMatrix) bool { return k.Name == expert }); (at >= 0) != (c.kept != "") || at >= 0 && !strings.Contains(p.Quantized.Kept[at].Why, c.kept) {
+			t.Errorf("%s: kept %v", c.to, p.Quantized.Kept)
+		}
+		if !slices.ContainsFunc(p.Quantized.Kept, func(k convert.KeptMatrix) bool { return k.Name == "model.layers.0.mlp.gate.weight" }) {
+			t.Errorf("%s: the router is quantized", c.to)
+		}
+	}
+}
