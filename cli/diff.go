@@ -119,14 +119,17 @@ func (d *differ) match(b *limits.Budget) {
 		if one.model == nil || other.model == nil || one.err != nil || other.err != nil || other.model.Format() != gguf.Format || !convert.Stated(one.model) {
 			continue
 		}
-		named := false
+		named, blocks := false, false
+		for i := range other.model.Tensors() {
+			blocks = blocks || i.DType == tensor.MXFP4 // which experts of gpt-oss stay
+		}
 		for key := range other.model.Meta() {
 			named = named || key == "general.architecture"
 		}
 		if !named {
 			continue
 		}
-		m, err := convert.LlamaCPP{TensorsAlone: true}.Model(b, one.model)
+		m, err := convert.LlamaCPP{TensorsAlone: true, Blocks: blocks}.Model(b, one.model)
 		if err != nil {
 			one.err = err
 			continue

@@ -1,5 +1,6 @@
 """The way back: a GGUF file that amn wrote of a folder becomes a folder again, whose
 tensors, logits and tokens are those of the first one."""
+import os
 import random
 
 import numpy as np
@@ -7,7 +8,7 @@ import torch
 import transformers as tf
 from safetensors.torch import load_file
 
-STRINGS = 100_000
+STRINGS = int(os.environ.get("CROSSCHECK_STRINGS", "100000"))
 VOCABULARIES = "llama-bpe qwen2 gpt-2 starcoder refact deepseek-coder deepseek-llm command-r mpt llama-spm phi-3".split()
 SHIFTED = ("gemma", "gemma2", "gemma3", "nemotron")  # norms lose what 1 + x - 1 loses in their type; BF16 is added in F32
 
@@ -64,7 +65,7 @@ def bits(t):
 
 # Families whose GGUF is not led back.
 ONE_WAY = {"phi3-long", "cohere2", "olmo3", "exaone4", "ministral3", "gpt-oss-mxfp4", "roberta", "xlm-roberta", "xlm-roberta-json", "qwen3next", "qwen3.5", "qwen3.5moe", "falcon-h1",
-           "bert-classes", "distilbert-classes", "roberta-classes", "xlm-roberta-classes", "modern-bert-classes", "embedding-gemma", "gemma4", "gemma4-moe", "granite4", "granite4-dense", "granite4-attention", "nemotron-h", "nemotron-h-moe"}
+           "bert-classes", "distilbert-classes", "roberta-classes", "xlm-roberta-classes", "modern-bert-classes", "embedding-gemma", "gemma4", "gemma4-moe", "granite4", "granite4-dense", "granite4-attention", "nemotron-h", "nemotron-h-moe", "qwen3-reranker", "qwen3-reranker-head"}
 ENCODERS = ("bert", "bert-labelled", "distilbert", "modern-bert", "nomic-bert", "t5-encoder")  # which come back without the pooling that llama.cpp has not, and without a tokenizer
 
 

@@ -61,6 +61,8 @@ FAMILIES = {
     "bert-labelled": lambda: (tf.BertConfig(**encoder(id2label={0: "LABEL_0"})), tf.BertModel, word_pieces, "jina-v2-en"),
     "embedding-gemma": lambda: (tf.Gemma3TextConfig(**sizes(head_dim=32, num_hidden_layers=7, query_pre_attn_scalar=32, sliding_window=16, use_bidirectional_attention=True)), tf.Gemma3TextModel, lambda f, p: pooled(f, "mean_tokens", sentencepiece(f, p, False)), None),
     "qwen3-embedding": lambda: (tf.Qwen3Config(**sizes(head_dim=32, tie_word_embeddings=True)), tf.Qwen3ForCausalLM, lambda f, p: pooled(f, "lasttoken", byte_level(f, p)), "qwen2"),
+    "qwen3-reranker": lambda: (tf.Qwen3Config(**sizes(head_dim=32, tie_word_embeddings=True)), tf.Qwen3ForCausalLM, answering, "qwen2"),
+    "qwen3-reranker-head": lambda: (tf.Qwen3Config(**sizes(head_dim=32)), tf.Qwen3ForCausalLM, answering, "qwen2"),
     "dots1": lambda: (tf.Dots1Config(**sizes(num_hidden_layers=3, head_dim=16, n_routed_experts=4, n_shared_experts=1, first_k_dense_replace=1, n_group=1, topk_group=1, norm_topk_prob=True, **MOE)), tf.Dots1ForCausalLM, byte_level, "qwen2"),
 }
 
@@ -82,6 +84,12 @@ def characters(folder, _):
     t.add_tokens(["<think>", *(f"<x{i}>" for i in range(VOCAB - t.get_vocab_size() - 1))])
     t.post_processor = processors.TemplateProcessing(single="<bos> $A", pair="<bos> $A <bos> $B", special_tokens=[("<bos>", 2)])
     tf.PreTrainedTokenizerFast(tokenizer_object=t, bos_token="<bos>", eos_token="<eos>", pad_token="<pad>", unk_token="<unk>", mask_token="<mask>").save_pretrained(folder)
+
+
+def answering(folder, pre):
+    """The vocabulary of a reranker, and the card by which the converter knows it."""
+    byte_level(folder, pre, more=["yes", "no"])
+    (pathlib.Path(folder) / "README.md").write_text("---\nlicense: x\n---\n# Qwen3-Reranker-0.6B\n")
 
 
 def pooled(folder, mode, _):

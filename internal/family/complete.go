@@ -35,7 +35,7 @@ func (p *planner) complete(names *wire.NameSet) error {
 		if err := p.b.Step(1); err != nil || at.name.optional || !at.there(p.c) {
 			return err
 		}
-		if at.name.gguf == "output" && p.c.tied() {
+		if at.name.gguf == "output" && (p.c.tied() || p.ranked) {
 			return nil
 		}
 		for at.view = range max(1, len(at.name.views)) {

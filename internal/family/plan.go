@@ -100,6 +100,9 @@ func New(b *limits.Budget, m tensor.Model, o Options) (*Plan, error) {
 		return nil, err
 	}
 	p.o = o
+	if err := p.rankers(); err != nil {
+		return nil, err
+	}
 	if err := p.tensors(); err != nil {
 		return nil, err
 	}
@@ -192,6 +195,7 @@ type planner struct {
 	stacks map[stackKey]int           // the tensor that experts are gathered in
 	parted map[stackKey][]tensor.Info // views, until all of a tensor are there
 	first  tensor.DType               // of the first matrix
+	ranked bool                       // the head of a reranker was made
 	alike  bool                       // one of the row's names of one tensor was read
 }
 
@@ -264,6 +268,11 @@ func (p *planner) tensor(i *tensor.Info) error {
 	}
 	if p.drops != nil && p.drops(&at) {
 		return nil
+	}
+	if p.ranksBy(&at) && !at.bias {
+		if err := p.rank(i); err != nil || !p.c.tied() {
+			return err
+		}
 	}
 	if at.bias && at.name.bias != "" {
 		own := name{gguf: at.name.bias, shape: at.name.shape[:1]}

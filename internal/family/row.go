@@ -33,6 +33,8 @@ type row struct {
 	// decoder is what layer and prefix are for the layers of a decoder, whose numbers
 	// follow those of the encoder.
 	decoder *tower
+	// ranks says that rerankers are among the models of the row: see rankers.
+	ranks bool
 	// pick chooses between rows of one architecture in config.json, by the configuration.
 	pick func(*config) *row
 	// alike are names of one tensor: the first of a file is taken.
@@ -234,6 +236,7 @@ type config struct {
 	whole      jsontree.Value // config.json of which root is the vision part
 	projects   bool           // it is that of a vision part
 	further    int64          // layers that predict further tokens, of those under "mtp."
+	ranks      bool           // it is a reranker
 }
 
 // get is the first member that is there: stated, or by the class.

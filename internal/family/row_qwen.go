@@ -31,7 +31,7 @@ var qwen2Row = row{
 }
 
 var qwen3Row = row{
-	arch: "qwen3", model: "qwen3", names: []string{"Qwen3ForCausalLM"},
+	arch: "qwen3", model: "qwen3", names: []string{"Qwen3ForCausalLM"}, ranks: true,
 	defaults: qwenPresets(preset{"head_dim", "128"}), outer: outer, layer: decoderLayer,
 	layers: lazily(func() []name {
 		return decoder(with(with(mlp, ffnNorm), headNorms...)...)
@@ -68,6 +68,7 @@ func qwenKeys(k *keys) {
 	if err := k.pooling(); err != nil && k.err == nil {
 		k.err = err
 	}
+	k.rankKeys()
 }
 
 func qwenMoeKeys(k *keys) {

@@ -47,7 +47,7 @@ func (t *JSON) Surround(b *limits.Budget, first, last string) error {
 		if one.text == "" {
 			continue
 		}
-		id, ok := t.number(one.text)
+		id, ok := t.ID(one.text)
 		if err := b.Step(int64(1 + len(t.Added))); err != nil {
 			return err
 		}
@@ -60,8 +60,8 @@ func (t *JSON) Surround(b *limits.Budget, first, last string) error {
 	return nil
 }
 
-// number is that of a token, of the model or added.
-func (t *JSON) number(text string) (int32, bool) {
+// ID is the number of a token, of the model or added.
+func (t *JSON) ID(text string) (int32, bool) {
 	for i := range t.Added {
 		if t.Added[i].Text == text {
 			return t.Added[i].ID, true
