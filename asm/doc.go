@@ -21,9 +21,9 @@
 // The kernels are written by programs, _gen/amd64 and _gen/arm64; the build tag
 // purego leaves them out. In _gen/amd64 emit has what all levels share, avx2 is the
 // kernels of 32-byte registers, a file for each technique, and zmm is what those of 64-byte
-// registers have in common, whose techniques are packages: blocks and encode; avx512 has the casts.
-// rows is the encoders of whole rows, which all levels from AVX2 on share. The kernels of a
-// text share its constants; a level above another in the same text has only what gains there.
+// registers have in common, whose techniques are packages: blocks, and runs, the casts. encode is
+// what runs are encoded by, in registers of either kind; rows is the encoders of whole rows, which
+// all levels from AVX2 on share.
 //
 // # Which kernels there are
 //

@@ -22498,15 +22498,15 @@ TEXT ·encodeQ4_0AVX2(SB), NOSPLIT, $0-24
 	SHLL         $0x18, SI
 	ORL          SI, BX
 	TZCNTL       BX, BX
-	VBROADCASTSS (CX)(BX*4), Y1
-	VXORPS       Y0, Y0, Y0
-	VADDPS       Y0, Y1, Y1
-	VMULPS       k178<>+0(SB), Y1, Y1
-	VMOVUPS      k27<>+0(SB), Y0
-	VDIVPS       Y1, Y0, Y0
+	VBROADCASTSS (CX)(BX*4), Y0
+	VXORPS       Y1, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMULPS       k178<>+0(SB), Y0, Y0
+	VMOVUPS      k27<>+0(SB), Y1
+	VDIVPS       Y0, Y1, Y1
 	VXORPS       Y2, Y2, Y2
-	VCMPPS       $0x04, Y1, Y2, Y2
-	VANDPS       Y2, Y0, Y0
+	VCMPPS       $0x04, Y0, Y2, Y2
+	VANDPS       Y2, Y1, Y1
 
 block:
 	PREFETCHT0   4096(CX)
@@ -22551,31 +22551,31 @@ block:
 	SHLL         $0x18, DI
 	ORL          DI, SI
 	TZCNTL       SI, SI
-	VBROADCASTSS (BX)(SI*4), Y3
-	VXORPS       Y2, Y2, Y2
-	VADDPS       Y2, Y3, Y3
-	VMULPS       k178<>+0(SB), Y3, Y3
-	VMOVUPS      k27<>+0(SB), Y2
-	VDIVPS       Y3, Y2, Y2
+	VBROADCASTSS (BX)(SI*4), Y2
+	VXORPS       Y3, Y3, Y3
+	VADDPS       Y3, Y2, Y2
+	VMULPS       k178<>+0(SB), Y2, Y2
+	VMOVUPS      k27<>+0(SB), Y3
+	VDIVPS       Y2, Y3, Y3
 	VXORPS       Y4, Y4, Y4
-	VCMPPS       $0x04, Y3, Y4, Y4
-	VANDPS       Y4, Y2, Y2
+	VCMPPS       $0x04, Y2, Y4, Y4
+	VANDPS       Y4, Y3, Y3
 	VMOVUPS      (CX), Y4
 	VMOVUPS      32(CX), Y5
 	VMOVUPS      64(CX), Y6
 	VMOVUPS      96(CX), Y7
-	VCVTPS2PH    $0x00, X1, X1
-	VPEXTRW      $0x00, X1, (AX)
-	VMULPS       Y0, Y4, Y4
+	VCVTPS2PH    $0x00, X0, X0
+	VPEXTRW      $0x00, X0, (AX)
+	VMULPS       Y1, Y4, Y4
 	VADDPS       k179<>+0(SB), Y4, Y4
 	VCVTTPS2DQ   Y4, Y4
-	VMULPS       Y0, Y5, Y5
+	VMULPS       Y1, Y5, Y5
 	VADDPS       k179<>+0(SB), Y5, Y5
 	VCVTTPS2DQ   Y5, Y5
-	VMULPS       Y0, Y6, Y6
+	VMULPS       Y1, Y6, Y6
 	VADDPS       k179<>+0(SB), Y6, Y6
 	VCVTTPS2DQ   Y6, Y6
-	VMULPS       Y0, Y7, Y7
+	VMULPS       Y1, Y7, Y7
 	VADDPS       k179<>+0(SB), Y7, Y7
 	VCVTTPS2DQ   Y7, Y7
 	VPAND        k155<>+0(SB), Y4, Y4
@@ -22593,8 +22593,8 @@ block:
 	VPSLLW       $0x04, X0, X0
 	VPOR         X0, X4, X0
 	VMOVDQU      X0, 2(AX)
-	VMOVAPS      Y3, Y1
 	VMOVAPS      Y2, Y0
+	VMOVAPS      Y3, Y1
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x12, AX
 	DECQ         DX
@@ -22627,7 +22627,7 @@ TEXT ·symmetricCodesAVX2(SB), NOSPLIT, $0-32
 	VPBROADCASTD 8(BX), Y0
 	MOVL         12(BX), SI
 
-group:
+block:
 	VMOVUPS      (CX), Y1
 	VMOVUPS      32(CX), Y2
 	VMOVUPS      64(CX), Y3
@@ -22713,7 +22713,7 @@ group:
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x10, AX
 	DECQ         DX
-	JNZ          group
+	JNZ          block
 	VZEROUPPER
 	RET
 
@@ -22730,7 +22730,7 @@ TEXT ·affineCodesAVX2(SB), NOSPLIT, $0-32
 	VPBROADCASTD 8(BX), Y0
 	MOVL         12(BX), SI
 
-group:
+block:
 	VMOVUPS      (CX), Y1
 	VMOVUPS      32(CX), Y2
 	VMOVUPS      64(CX), Y3
@@ -22822,7 +22822,7 @@ group:
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x10, AX
 	DECQ         DX
-	JNZ          group
+	JNZ          block
 	VZEROUPPER
 	RET
 

@@ -7,9 +7,9 @@
 // func q8_0BF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VL, F16C, MMX+
 TEXT ·q8_0BF16AVX512(SB), NOSPLIT, $128-32
-	// Q8_0: d float16, 32 signed bytes q
-	// d of eight blocks made ready at once
-	// number = q*d
+	// For each block: d float16, 32 signed bytes q:
+	// x = d*q;
+	// dst = x, rounded to BF16.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
@@ -72,9 +72,9 @@ ready:
 	VPCMPUW     $0x06, Z0, Z6, K1
 	VPADDW      Z1, Z8, K1, Z8
 	VMOVDQU16   Z8, 64(AX)
+	ADDQ        $0x00000044, CX
 	PREFETCHT0  1024(AX)
 	PREFETCHT0  1088(AX)
-	ADDQ        $0x00000044, CX
 	ADDQ        $0x00000080, AX
 	VPMOVSXBD   2(CX), Z6
 	VPMOVSXBD   18(CX), Z7
@@ -102,9 +102,9 @@ ready:
 	VPCMPUW     $0x06, Z0, Z6, K1
 	VPADDW      Z1, Z8, K1, Z8
 	VMOVDQU16   Z8, 64(AX)
+	ADDQ        $0x00000044, CX
 	PREFETCHT0  1024(AX)
 	PREFETCHT0  1088(AX)
-	ADDQ        $0x00000044, CX
 	ADDQ        $0x00000080, AX
 	VPMOVSXBD   2(CX), Z6
 	VPMOVSXBD   18(CX), Z7
@@ -132,9 +132,9 @@ ready:
 	VPCMPUW     $0x06, Z0, Z6, K1
 	VPADDW      Z1, Z8, K1, Z8
 	VMOVDQU16   Z8, 64(AX)
+	ADDQ        $0x00000044, CX
 	PREFETCHT0  1024(AX)
 	PREFETCHT0  1088(AX)
-	ADDQ        $0x00000044, CX
 	ADDQ        $0x00000080, AX
 	VPMOVSXBD   2(CX), Z6
 	VPMOVSXBD   18(CX), Z7
@@ -162,9 +162,9 @@ ready:
 	VPCMPUW     $0x06, Z0, Z6, K1
 	VPADDW      Z1, Z8, K1, Z8
 	VMOVDQU16   Z8, 64(AX)
+	ADDQ        $0x00000044, CX
 	PREFETCHT0  1024(AX)
 	PREFETCHT0  1088(AX)
-	ADDQ        $0x00000044, CX
 	ADDQ        $0x00000080, AX
 	SUBQ        $0x08, DX
 	CMPQ        DX, $0x08
@@ -210,9 +210,9 @@ GLOBL k4<>(SB), RODATA|NOPTR, $32
 // func q8_0F16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VL, F16C, MMX+
 TEXT ·q8_0F16AVX512(SB), NOSPLIT, $128-32
-	// Q8_0: d float16, 32 signed bytes q
-	// d of eight blocks made ready at once
-	// number = q*d
+	// For each block: d float16, 32 signed bytes q:
+	// x = d*q;
+	// dst = x, rounded to F16.
 	MOVQ       dst+0(FP), AX
 	MOVQ       src+8(FP), CX
 	MOVQ       n+16(FP), DX
@@ -261,9 +261,9 @@ ready:
 	VMULPS.BCST 4(BX), Z3, Z3
 	VCVTPS2PH   $0x00, Z2, 64(AX)
 	VCVTPS2PH   $0x00, Z3, 96(AX)
+	ADDQ        $0x00000044, CX
 	PREFETCHT0  1024(AX)
 	PREFETCHT0  1088(AX)
-	ADDQ        $0x00000044, CX
 	ADDQ        $0x00000080, AX
 	VPMOVSXBD   2(CX), Z2
 	VPMOVSXBD   18(CX), Z3
@@ -281,9 +281,9 @@ ready:
 	VMULPS.BCST 12(BX), Z3, Z3
 	VCVTPS2PH   $0x00, Z2, 64(AX)
 	VCVTPS2PH   $0x00, Z3, 96(AX)
+	ADDQ        $0x00000044, CX
 	PREFETCHT0  1024(AX)
 	PREFETCHT0  1088(AX)
-	ADDQ        $0x00000044, CX
 	ADDQ        $0x00000080, AX
 	VPMOVSXBD   2(CX), Z2
 	VPMOVSXBD   18(CX), Z3
@@ -301,9 +301,9 @@ ready:
 	VMULPS.BCST 20(BX), Z3, Z3
 	VCVTPS2PH   $0x00, Z2, 64(AX)
 	VCVTPS2PH   $0x00, Z3, 96(AX)
+	ADDQ        $0x00000044, CX
 	PREFETCHT0  1024(AX)
 	PREFETCHT0  1088(AX)
-	ADDQ        $0x00000044, CX
 	ADDQ        $0x00000080, AX
 	VPMOVSXBD   2(CX), Z2
 	VPMOVSXBD   18(CX), Z3
@@ -321,9 +321,9 @@ ready:
 	VMULPS.BCST 28(BX), Z3, Z3
 	VCVTPS2PH   $0x00, Z2, 64(AX)
 	VCVTPS2PH   $0x00, Z3, 96(AX)
+	ADDQ        $0x00000044, CX
 	PREFETCHT0  1024(AX)
 	PREFETCHT0  1088(AX)
-	ADDQ        $0x00000044, CX
 	ADDQ        $0x00000080, AX
 	SUBQ        $0x08, DX
 	CMPQ        DX, $0x08
@@ -337,9 +337,9 @@ stop:
 // func codebookBF16AVX512(dst *byte, src *byte, codebook *int8, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, F16C, MMX+
 TEXT ·codebookBF16AVX512(SB), NOSPLIT, $128-40
-	// Q4_0, IQ4_NL: d float16, 32 nibbles q
-	// table[q] = codebook[q]*d, for each block
-	// number = table[q]
+	// For each block: d float16, 16 bytes of nibbles q: the low ones, then the high ones:
+	// x = d*codebook[q];
+	// dst = x, rounded to BF16.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
@@ -402,9 +402,9 @@ ready:
 	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z5, Z10
 	VPERMB          Z13, Z10, Z8
 	VMOVDQU64       Z8, 64(AX)
+	ADDQ            $0x00000024, CX
 	PREFETCHT0      1024(AX)
 	PREFETCHT0      1088(AX)
-	ADDQ            $0x00000024, CX
 	ADDQ            $0x00000080, AX
 	VMOVDQU32       2(CX), X9
 	VMOVDQU64       k7<>+0(SB), Z8
@@ -428,9 +428,9 @@ ready:
 	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z5, Z10
 	VPERMB          Z13, Z10, Z8
 	VMOVDQU64       Z8, 64(AX)
+	ADDQ            $0x00000024, CX
 	PREFETCHT0      1024(AX)
 	PREFETCHT0      1088(AX)
-	ADDQ            $0x00000024, CX
 	ADDQ            $0x00000080, AX
 	VMOVDQU32       2(CX), X9
 	VMOVDQU64       k7<>+0(SB), Z8
@@ -454,9 +454,9 @@ ready:
 	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z5, Z10
 	VPERMB          Z13, Z10, Z8
 	VMOVDQU64       Z8, 64(AX)
+	ADDQ            $0x00000024, CX
 	PREFETCHT0      1024(AX)
 	PREFETCHT0      1088(AX)
-	ADDQ            $0x00000024, CX
 	ADDQ            $0x00000080, AX
 	VMOVDQU32       2(CX), X9
 	VMOVDQU64       k7<>+0(SB), Z8
@@ -480,9 +480,9 @@ ready:
 	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z5, Z10
 	VPERMB          Z13, Z10, Z8
 	VMOVDQU64       Z8, 64(AX)
+	ADDQ            $0x00000024, CX
 	PREFETCHT0      1024(AX)
 	PREFETCHT0      1088(AX)
-	ADDQ            $0x00000024, CX
 	ADDQ            $0x00000080, AX
 	SUBQ            $0x08, DX
 	CMPQ            DX, $0x08
@@ -531,9 +531,9 @@ GLOBL k10<>(SB), RODATA|NOPTR, $8
 // func codebookF16AVX512(dst *byte, src *byte, codebook *int8, n int) (left int)
 // Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, F16C, MMX+
 TEXT ·codebookF16AVX512(SB), NOSPLIT, $128-40
-	// Q4_0, IQ4_NL: d float16, 32 nibbles q
-	// table[q] = codebook[q]*d, for each block
-	// number = table[q]
+	// For each block: d float16, 16 bytes of nibbles q: the low ones, then the high ones:
+	// x = d*codebook[q];
+	// dst = x, rounded to F16.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         n+24(FP), DX
@@ -589,9 +589,9 @@ ready:
 	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z1, Z6
 	VPERMB          Z7, Z6, Z4
 	VMOVDQU64       Z4, 64(AX)
+	ADDQ            $0x00000024, CX
 	PREFETCHT0      1024(AX)
 	PREFETCHT0      1088(AX)
-	ADDQ            $0x00000024, CX
 	ADDQ            $0x00000080, AX
 	VMOVDQU32       2(CX), X5
 	VMOVDQU64       k7<>+0(SB), Z4
@@ -612,9 +612,9 @@ ready:
 	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z1, Z6
 	VPERMB          Z7, Z6, Z4
 	VMOVDQU64       Z4, 64(AX)
+	ADDQ            $0x00000024, CX
 	PREFETCHT0      1024(AX)
 	PREFETCHT0      1088(AX)
-	ADDQ            $0x00000024, CX
 	ADDQ            $0x00000080, AX
 	VMOVDQU32       2(CX), X5
 	VMOVDQU64       k7<>+0(SB), Z4
@@ -635,9 +635,9 @@ ready:
 	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z1, Z6
 	VPERMB          Z7, Z6, Z4
 	VMOVDQU64       Z4, 64(AX)
+	ADDQ            $0x00000024, CX
 	PREFETCHT0      1024(AX)
 	PREFETCHT0      1088(AX)
-	ADDQ            $0x00000024, CX
 	ADDQ            $0x00000080, AX
 	VMOVDQU32       2(CX), X5
 	VMOVDQU64       k7<>+0(SB), Z4
@@ -658,9 +658,9 @@ ready:
 	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z1, Z6
 	VPERMB          Z7, Z6, Z4
 	VMOVDQU64       Z4, 64(AX)
+	ADDQ            $0x00000024, CX
 	PREFETCHT0      1024(AX)
 	PREFETCHT0      1088(AX)
-	ADDQ            $0x00000024, CX
 	ADDQ            $0x00000080, AX
 	SUBQ            $0x08, DX
 	CMPQ            DX, $0x08
@@ -674,9 +674,9 @@ stop:
 // func q5_0BF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, F16C, MMX+
 TEXT ·q5_0BF16AVX512(SB), NOSPLIT, $128-32
-	// Q5_0: d float16, 32 fifth bits, 32 nibbles; q of both
-	// table[q] = (q-16)*d, for each block
-	// number = table[q]
+	// For each block: d float16, 32 fifth bits h, 16 bytes of nibbles q:
+	// x = d*(q + 16*h - 16);
+	// dst = x, rounded to BF16.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
@@ -750,9 +750,9 @@ ready:
 	VPADDW          k14<>+0(SB), Z9, K1, Z9
 	VPERMB          Z12, Z9, Z9
 	VMOVDQU64       Z9, 64(AX)
+	ADDQ            $0x0000002c, CX
 	PREFETCHT0      1024(AX)
 	PREFETCHT0      1088(AX)
-	ADDQ            $0x0000002c, CX
 	ADDQ            $0x00000080, AX
 	VMULPS.BCST     8(BX), Z4, Z9
 	VMULPS.BCST     8(BX), Z5, Z11
@@ -788,9 +788,9 @@ ready:
 	VPADDW          k14<>+0(SB), Z9, K1, Z9
 	VPERMB          Z12, Z9, Z9
 	VMOVDQU64       Z9, 64(AX)
+	ADDQ            $0x0000002c, CX
 	PREFETCHT0      1024(AX)
 	PREFETCHT0      1088(AX)
-	ADDQ            $0x0000002c, CX
 	ADDQ            $0x00000080, AX
 	VMULPS.BCST     16(BX), Z4, Z9
 	VMULPS.BCST     16(BX), Z5, Z11
@@ -826,9 +826,9 @@ ready:
 	VPADDW          k14<>+0(SB), Z9, K1, Z9
 	VPERMB          Z12, Z9, Z9
 	VMOVDQU64       Z9, 64(AX)
+	ADDQ            $0x0000002c, CX
 	PREFETCHT0      1024(AX)
 	PREFETCHT0      1088(AX)
-	ADDQ            $0x0000002c, CX
 	ADDQ            $0x00000080, AX
 	VMULPS.BCST     24(BX), Z4, Z9
 	VMULPS.BCST     24(BX), Z5, Z11
@@ -864,9 +864,9 @@ ready:
 	VPADDW          k14<>+0(SB), Z9, K1, Z9
 	VPERMB          Z12, Z9, Z9
 	VMOVDQU64       Z9, 64(AX)
+	ADDQ            $0x0000002c, CX
 	PREFETCHT0      1024(AX)
 	PREFETCHT0      1088(AX)
-	ADDQ            $0x0000002c, CX
 	ADDQ            $0x00000080, AX
 	SUBQ            $0x08, DX
 	CMPQ            DX, $0x08
@@ -916,9 +916,9 @@ GLOBL k14<>(SB), RODATA|NOPTR, $64
 // func q5_0F16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, F16C, MMX+
 TEXT ·q5_0F16AVX512(SB), NOSPLIT, $128-32
-	// Q5_0: d float16, 32 fifth bits, 32 nibbles; q of both
-	// table[q] = (q-16)*d, for each block
-	// number = table[q]
+	// For each block: d float16, 32 fifth bits h, 16 bytes of nibbles q:
+	// x = d*(q + 16*h - 16);
+	// dst = x, rounded to F16.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         n+16(FP), DX
@@ -982,9 +982,9 @@ ready:
 	VPADDW          k14<>+0(SB), Z7, K1, Z7
 	VPERMB          Z5, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
+	ADDQ            $0x0000002c, CX
 	PREFETCHT0      1024(AX)
 	PREFETCHT0      1088(AX)
-	ADDQ            $0x0000002c, CX
 	ADDQ            $0x00000080, AX
 	VMULPS.BCST     8(BX), Z0, Z5
 	VMULPS.BCST     8(BX), Z1, Z7
@@ -1014,9 +1014,9 @@ ready:
 	VPADDW          k14<>+0(SB), Z7, K1, Z7
 	VPERMB          Z5, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
+	ADDQ            $0x0000002c, CX
 	PREFETCHT0      1024(AX)
 	PREFETCHT0      1088(AX)
-	ADDQ            $0x0000002c, CX
 	ADDQ            $0x00000080, AX
 	VMULPS.BCST     16(BX), Z0, Z5
 	VMULPS.BCST     16(BX), Z1, Z7
@@ -1046,9 +1046,9 @@ ready:
 	VPADDW          k14<>+0(SB), Z7, K1, Z7
 	VPERMB          Z5, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
+	ADDQ            $0x0000002c, CX
 	PREFETCHT0      1024(AX)
 	PREFETCHT0      1088(AX)
-	ADDQ            $0x0000002c, CX
 	ADDQ            $0x00000080, AX
 	VMULPS.BCST     24(BX), Z0, Z5
 	VMULPS.BCST     24(BX), Z1, Z7
@@ -1078,9 +1078,9 @@ ready:
 	VPADDW          k14<>+0(SB), Z7, K1, Z7
 	VPERMB          Z5, Z7, Z5
 	VMOVDQU64       Z5, 64(AX)
+	ADDQ            $0x0000002c, CX
 	PREFETCHT0      1024(AX)
 	PREFETCHT0      1088(AX)
-	ADDQ            $0x0000002c, CX
 	ADDQ            $0x00000080, AX
 	SUBQ            $0x08, DX
 	CMPQ            DX, $0x08
@@ -1094,9 +1094,9 @@ stop:
 // func q2_KF32AVX512(dst *byte, src *byte, any bool, n int) (left int)
 // Requires: AVX, AVX2, AVX512F, MMX+
 TEXT ·q2_KF32AVX512(SB), NOSPLIT, $192-40
-	// Q2_K: 16 scales and minima of 4 bits, 256 codes q of 2 bits, d and dmin float16
-	// table[q] = q*scale*d - minimum*dmin, for each scale
-	// number = table[q]
+	// For each block: 16 pairs of nibbles s, t; 64 bytes of two bits q; d, m float16:
+	// x = (d*s)*q - m*t for 16 numbers each;
+	// dst = x, rounded to F32.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         n+24(FP), DX
@@ -1236,6 +1236,7 @@ finite:
 	VFMSUB231PS.BCST 60(BX), Z2, Z1
 	VMOVUPS          Z3, 896(AX)
 	VMOVUPS          Z1, 960(AX)
+	ADDQ             $0x00000054, CX
 	PREFETCHT0       1024(AX)
 	PREFETCHT0       1088(AX)
 	PREFETCHT0       1152(AX)
@@ -1252,7 +1253,6 @@ finite:
 	PREFETCHT0       1856(AX)
 	PREFETCHT0       1920(AX)
 	PREFETCHT0       1984(AX)
-	ADDQ             $0x00000054, CX
 	ADDQ             $0x00000400, AX
 	DECQ             DX
 	JNZ              block
@@ -1280,9 +1280,9 @@ GLOBL k17<>(SB), RODATA|NOPTR, $8
 // func q2_KBF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
 TEXT ·q2_KBF16AVX512(SB), NOSPLIT, $64-32
-	// Q2_K: 16 scales and minima of 4 bits, 256 codes q of 2 bits, d and dmin float16
-	// table[q] = q*scale*d - minimum*dmin, for each scale
-	// number = table[q]
+	// For each block: 16 pairs of nibbles s, t; 64 bytes of two bits q; d, m float16:
+	// x = (d*s)*q - m*t for 16 numbers each;
+	// dst = x, rounded to BF16.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
@@ -1381,6 +1381,7 @@ block:
 	VPTERNLOGD   $0xea, Z7, Z4, Z5
 	VPERMI2W     Z6, Z9, Z5
 	VMOVDQU64    Z5, 448(AX)
+	ADDQ         $0x00000054, CX
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
 	PREFETCHT0   1152(AX)
@@ -1389,7 +1390,6 @@ block:
 	PREFETCHT0   1344(AX)
 	PREFETCHT0   1408(AX)
 	PREFETCHT0   1472(AX)
-	ADDQ         $0x00000054, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
 	JNZ          block
@@ -1494,9 +1494,9 @@ GLOBL k29<>(SB), RODATA|NOPTR, $64
 // func q2_KF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
 TEXT ·q2_KF16AVX512(SB), NOSPLIT, $64-32
-	// Q2_K: 16 scales and minima of 4 bits, 256 codes q of 2 bits, d and dmin float16
-	// table[q] = q*scale*d - minimum*dmin, for each scale
-	// number = table[q]
+	// For each block: 16 pairs of nibbles s, t; 64 bytes of two bits q; d, m float16:
+	// x = (d*s)*q - m*t for 16 numbers each;
+	// dst = x, rounded to F16.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         n+16(FP), DX
@@ -1585,6 +1585,7 @@ block:
 	VPTERNLOGD   $0xea, Z2, Z0, Z1
 	VPERMI2W     Z4, Z3, Z1
 	VMOVDQU64    Z1, 448(AX)
+	ADDQ         $0x00000054, CX
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
 	PREFETCHT0   1152(AX)
@@ -1593,7 +1594,6 @@ block:
 	PREFETCHT0   1344(AX)
 	PREFETCHT0   1408(AX)
 	PREFETCHT0   1472(AX)
-	ADDQ         $0x00000054, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
 	JNZ          block
@@ -1606,9 +1606,9 @@ stop:
 // func q3_KBF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·q3_KBF16AVX512(SB), NOSPLIT, $64-32
-	// Q3_K: 256 third bits, 256 codes of 2 bits, 16 scales of 6 bits, d float16
-	// table[q] = (q-4)*(scale-32)*d, for each scale
-	// number = table[q]
+	// For each block: 256 third bits h; 64 bytes of two bits q; 16 scales s of six bits; d float16:
+	// x = d*(s-32) * (q + 4*h - 4) for 16 numbers each;
+	// dst = x, rounded to BF16.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
@@ -1763,6 +1763,7 @@ block:
 	VPADDW       k42<>+0(SB), Z7, K1, Z7
 	VPERMW       Z9, Z7, Z7
 	VMOVDQU64    Z7, 448(AX)
+	ADDQ         $0x0000006e, CX
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
 	PREFETCHT0   1152(AX)
@@ -1771,7 +1772,6 @@ block:
 	PREFETCHT0   1344(AX)
 	PREFETCHT0   1408(AX)
 	PREFETCHT0   1472(AX)
-	ADDQ         $0x0000006e, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
 	JNZ          block
@@ -2001,9 +2001,9 @@ GLOBL k56<>(SB), RODATA|NOPTR, $32
 // func q3_KF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·q3_KF16AVX512(SB), NOSPLIT, $64-32
-	// Q3_K: 256 third bits, 256 codes of 2 bits, 16 scales of 6 bits, d float16
-	// table[q] = (q-4)*(scale-32)*d, for each scale
-	// number = table[q]
+	// For each block: 256 third bits h; 64 bytes of two bits q; 16 scales s of six bits; d float16:
+	// x = d*(s-32) * (q + 4*h - 4) for 16 numbers each;
+	// dst = x, rounded to F16.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         n+16(FP), DX
@@ -2142,6 +2142,7 @@ block:
 	VPADDW       k42<>+0(SB), Z4, K1, Z4
 	VPERMW       Z3, Z4, Z3
 	VMOVDQU64    Z3, 448(AX)
+	ADDQ         $0x0000006e, CX
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
 	PREFETCHT0   1152(AX)
@@ -2150,7 +2151,6 @@ block:
 	PREFETCHT0   1344(AX)
 	PREFETCHT0   1408(AX)
 	PREFETCHT0   1472(AX)
-	ADDQ         $0x0000006e, CX
 	ADDQ         $0x00000200, AX
 	DECQ         DX
 	JNZ          block
@@ -2163,9 +2163,9 @@ stop:
 // func q4_KF32AVX512(dst *byte, src *byte, any bool, n int) (left int)
 // Requires: AVX, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·q4_KF32AVX512(SB), NOSPLIT, $128-40
-	// Q4_K: d and dmin float16, 8 scales and minima of 6 bits, 256 nibbles q
-	// table[q] = q*scale*d - minimum*dmin, for each scale
-	// number = table[q]
+	// For each block: d, m float16; eight pairs s, t of six bits; 128 bytes of nibbles q:
+	// x = (d*s)*q - m*t for 32 numbers each;
+	// dst = x, rounded to F32.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      n+24(FP), DX
@@ -2271,6 +2271,7 @@ finite:
 	VMOVDQU64        Z2, 896(AX)
 	VPERMD           Z7, Z5, Z2
 	VMOVDQU64        Z2, 960(AX)
+	ADDQ             $0x00000090, CX
 	PREFETCHT0       1024(AX)
 	PREFETCHT0       1088(AX)
 	PREFETCHT0       1152(AX)
@@ -2287,7 +2288,6 @@ finite:
 	PREFETCHT0       1856(AX)
 	PREFETCHT0       1920(AX)
 	PREFETCHT0       1984(AX)
-	ADDQ             $0x00000090, CX
 	ADDQ             $0x00000400, AX
 	DECQ             DX
 	JNZ              block
@@ -2376,9 +2376,9 @@ GLOBL k63<>(SB), RODATA|NOPTR, $64
 // func q4_KBF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·q4_KBF16AVX512(SB), NOSPLIT, $128-32
-	// Q4_K: d and dmin float16, 8 scales and minima of 6 bits, 256 nibbles q
-	// table[q] = q*scale*d - minimum*dmin, for each scale
-	// number = table[q]
+	// For each block: d, m float16; eight pairs s, t of six bits; 128 bytes of nibbles q:
+	// x = (d*s)*q - m*t for 32 numbers each;
+	// dst = x, rounded to BF16.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
@@ -2508,6 +2508,7 @@ block:
 	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z4, Z8
 	VPERMB           Z15, Z8, Z7
 	VMOVDQU64        Z7, 448(AX)
+	ADDQ             $0x00000090, CX
 	PREFETCHT0       1024(AX)
 	PREFETCHT0       1088(AX)
 	PREFETCHT0       1152(AX)
@@ -2516,7 +2517,6 @@ block:
 	PREFETCHT0       1344(AX)
 	PREFETCHT0       1408(AX)
 	PREFETCHT0       1472(AX)
-	ADDQ             $0x00000090, CX
 	ADDQ             $0x00000200, AX
 	DECQ             DX
 	JNZ              block
@@ -2539,9 +2539,9 @@ GLOBL k64<>(SB), RODATA|NOPTR, $64
 // func q4_KF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·q4_KF16AVX512(SB), NOSPLIT, $128-32
-	// Q4_K: d and dmin float16, 8 scales and minima of 6 bits, 256 nibbles q
-	// table[q] = q*scale*d - minimum*dmin, for each scale
-	// number = table[q]
+	// For each block: d, m float16; eight pairs s, t of six bits; 128 bytes of nibbles q:
+	// x = (d*s)*q - m*t for 32 numbers each;
+	// dst = x, rounded to F16.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         n+16(FP), DX
@@ -2655,6 +2655,7 @@ block:
 	VPTERNLOGD.BCST  $0xea, k10<>+0(SB), Z0, Z4
 	VPERMB           Z5, Z4, Z3
 	VMOVDQU64        Z3, 448(AX)
+	ADDQ             $0x00000090, CX
 	PREFETCHT0       1024(AX)
 	PREFETCHT0       1088(AX)
 	PREFETCHT0       1152(AX)
@@ -2663,7 +2664,6 @@ block:
 	PREFETCHT0       1344(AX)
 	PREFETCHT0       1408(AX)
 	PREFETCHT0       1472(AX)
-	ADDQ             $0x00000090, CX
 	ADDQ             $0x00000200, AX
 	DECQ             DX
 	JNZ              block
@@ -2676,9 +2676,9 @@ stop:
 // func q5_KF32AVX512(dst *byte, src *byte, any bool, n int) (left int)
 // Requires: AVX, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·q5_KF32AVX512(SB), NOSPLIT, $128-40
-	// Q5_K: as Q4_K, with 256 fifth bits
-	// table[q] = q*scale*d - minimum*dmin, for each scale
-	// number = table[q]
+	// For each block: d, m float16; eight pairs s, t of six bits; 256 fifth bits h; 128 bytes of nibbles q:
+	// x = (d*s)*(q + 16*h) - m*t for 32 numbers each;
+	// dst = x, rounded to F32.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         n+24(FP), DX
@@ -2850,6 +2850,7 @@ finite:
 	VMOVDQA64        Z9, Z4
 	VPERMI2D         Z7, Z6, Z4
 	VMOVDQU64        Z4, 960(AX)
+	ADDQ             $0x000000b0, CX
 	PREFETCHT0       1024(AX)
 	PREFETCHT0       1088(AX)
 	PREFETCHT0       1152(AX)
@@ -2866,7 +2867,6 @@ finite:
 	PREFETCHT0       1856(AX)
 	PREFETCHT0       1920(AX)
 	PREFETCHT0       1984(AX)
-	ADDQ             $0x000000b0, CX
 	ADDQ             $0x00000400, AX
 	DECQ             DX
 	JNZ              block
@@ -2898,9 +2898,9 @@ GLOBL k66<>(SB), RODATA|NOPTR, $8
 // func q5_KF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·q5_KF16AVX512(SB), NOSPLIT, $128-32
-	// Q5_K: as Q4_K, with 256 fifth bits
-	// table[q] = q*scale*d - minimum*dmin, for each scale
-	// number = table[q]
+	// For each block: d, m float16; eight pairs s, t of six bits; 256 fifth bits h; 128 bytes of nibbles q:
+	// x = (d*s)*(q + 16*h) - m*t for 32 numbers each;
+	// dst = x, rounded to F16.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         n+16(FP), DX
@@ -3062,6 +3062,7 @@ block:
 	VPTERNLOGD       $0xf8, Z7, Z3, Z6
 	VPERMB           Z5, Z6, Z5
 	VMOVDQU64        Z5, 448(AX)
+	ADDQ             $0x000000b0, CX
 	PREFETCHT0       1024(AX)
 	PREFETCHT0       1088(AX)
 	PREFETCHT0       1152(AX)
@@ -3070,7 +3071,6 @@ block:
 	PREFETCHT0       1344(AX)
 	PREFETCHT0       1408(AX)
 	PREFETCHT0       1472(AX)
-	ADDQ             $0x000000b0, CX
 	ADDQ             $0x00000200, AX
 	DECQ             DX
 	JNZ              block
@@ -3083,9 +3083,9 @@ stop:
 // func q6_KBF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
 TEXT ·q6_KBF16AVX512(SB), NOSPLIT, $384-32
-	// Q6_K: 256 nibbles, 256 times 2 bits above them, 16 scales, d float16
-	// scales = scale*d
-	// number = (q-32)*scales[i], sixteen numbers each
+	// For each block: 128 bytes of nibbles q; 64 bytes of two bits h; 16 signed bytes s; d float16:
+	// x = d*s * (q + 16*h - 32) for 16 numbers each;
+	// dst = x, rounded to BF16.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
@@ -3254,6 +3254,7 @@ block:
 	VPCMPUW         $0x06, Z0, Z7, K1
 	VPADDW          Z1, Z9, K1, Z9
 	VMOVDQU16       Z9, 448(AX)
+	ADDQ            $0x000000d2, CX
 	PREFETCHT0      1024(AX)
 	PREFETCHT0      1088(AX)
 	PREFETCHT0      1152(AX)
@@ -3262,7 +3263,6 @@ block:
 	PREFETCHT0      1344(AX)
 	PREFETCHT0      1408(AX)
 	PREFETCHT0      1472(AX)
-	ADDQ            $0x000000d2, CX
 	ADDQ            $0x00000200, AX
 	DECQ            DX
 	JNZ             block
@@ -3298,9 +3298,9 @@ GLOBL k69<>(SB), RODATA|NOPTR, $64
 // func q6_KF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
 TEXT ·q6_KF16AVX512(SB), NOSPLIT, $384-32
-	// Q6_K: 256 nibbles, 256 times 2 bits above them, 16 scales, d float16
-	// scales = scale*d
-	// number = (q-32)*scales[i], sixteen numbers each
+	// For each block: 128 bytes of nibbles q; 64 bytes of two bits h; 16 signed bytes s; d float16:
+	// x = d*s * (q + 16*h - 32) for 16 numbers each;
+	// dst = x, rounded to F16.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         n+16(FP), DX
@@ -3425,6 +3425,7 @@ block:
 	VMULPS.BCST     60(BX), Z4, Z4
 	VCVTPS2PH       $0x00, Z3, 448(AX)
 	VCVTPS2PH       $0x00, Z4, 480(AX)
+	ADDQ            $0x000000d2, CX
 	PREFETCHT0      1024(AX)
 	PREFETCHT0      1088(AX)
 	PREFETCHT0      1152(AX)
@@ -3433,7 +3434,6 @@ block:
 	PREFETCHT0      1344(AX)
 	PREFETCHT0      1408(AX)
 	PREFETCHT0      1472(AX)
-	ADDQ            $0x000000d2, CX
 	ADDQ            $0x00000200, AX
 	DECQ            DX
 	JNZ             block
@@ -3446,9 +3446,9 @@ stop:
 // func iq4_XSF32AVX512(dst *byte, src *byte, any bool, n int) (left int)
 // Requires: AVX, AVX2, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·iq4_XSF32AVX512(SB), NOSPLIT, $128-40
-	// IQ4_XS: d float16, 8 scales of 6 bits, 256 nibbles q
-	// table[q] = codebook[q]*(scale-32)*d, for each scale
-	// number = table[q]
+	// For each block: d float16; eight scales s of six bits; 128 bytes of nibbles q:
+	// x = d*(s-32) * codebook[q] for 32 numbers each;
+	// dst = x, rounded to F32.
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      n+24(FP), DX
@@ -3578,6 +3578,7 @@ finite:
 	VMOVDQU64    Z1, 896(AX)
 	VPERMD       Z7, Z5, Z1
 	VMOVDQU64    Z1, 960(AX)
+	ADDQ         $0x00000088, CX
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1088(AX)
 	PREFETCHT0   1152(AX)
@@ -3594,7 +3595,6 @@ finite:
 	PREFETCHT0   1856(AX)
 	PREFETCHT0   1920(AX)
 	PREFETCHT0   1984(AX)
-	ADDQ         $0x00000088, CX
 	ADDQ         $0x00000400, AX
 	DECQ         DX
 	JNZ          block
@@ -3693,9 +3693,9 @@ GLOBL k77<>(SB), RODATA|NOPTR, $64
 // func iq4_XSBF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·iq4_XSBF16AVX512(SB), NOSPLIT, $128-32
-	// IQ4_XS: d float16, 8 scales of 6 bits, 256 nibbles q
-	// table[q] = codebook[q]*(scale-32)*d, for each scale
-	// number = table[q]
+	// For each block: d float16; eight scales s of six bits; 128 bytes of nibbles q:
+	// x = d*(s-32) * codebook[q] for 32 numbers each;
+	// dst = x, rounded to BF16.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	VPBROADCASTD k0<>+0(SB), Z0
@@ -3821,6 +3821,7 @@ block:
 	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z4, Z7
 	VPERMB          Z11, Z7, Z6
 	VMOVDQU64       Z6, 448(AX)
+	ADDQ            $0x00000088, CX
 	PREFETCHT0      1024(AX)
 	PREFETCHT0      1088(AX)
 	PREFETCHT0      1152(AX)
@@ -3829,7 +3830,6 @@ block:
 	PREFETCHT0      1344(AX)
 	PREFETCHT0      1408(AX)
 	PREFETCHT0      1472(AX)
-	ADDQ            $0x00000088, CX
 	ADDQ            $0x00000200, AX
 	DECQ            DX
 	JNZ             block
@@ -3842,9 +3842,9 @@ stop:
 // func iq4_XSF16AVX512(dst *byte, src *byte, n int) (left int)
 // Requires: AVX, AVX2, AVX512F, AVX512VBMI, AVX512VL, MMX+
 TEXT ·iq4_XSF16AVX512(SB), NOSPLIT, $128-32
-	// IQ4_XS: d float16, 8 scales of 6 bits, 256 nibbles q
-	// table[q] = codebook[q]*(scale-32)*d, for each scale
-	// number = table[q]
+	// For each block: d float16; eight scales s of six bits; 128 bytes of nibbles q:
+	// x = d*(s-32) * codebook[q] for 32 numbers each;
+	// dst = x, rounded to F16.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         n+16(FP), DX
@@ -3954,6 +3954,7 @@ block:
 	VPTERNLOGD.BCST $0xea, k10<>+0(SB), Z0, Z3
 	VPERMB          Z4, Z3, Z2
 	VMOVDQU64       Z2, 448(AX)
+	ADDQ            $0x00000088, CX
 	PREFETCHT0      1024(AX)
 	PREFETCHT0      1088(AX)
 	PREFETCHT0      1152(AX)
@@ -3962,7 +3963,6 @@ block:
 	PREFETCHT0      1344(AX)
 	PREFETCHT0      1408(AX)
 	PREFETCHT0      1472(AX)
-	ADDQ            $0x00000088, CX
 	ADDQ            $0x00000200, AX
 	DECQ            DX
 	JNZ             block
@@ -4000,8 +4000,8 @@ more:
 	VPCMPUW      $0x06, Z0, Z4, K1
 	VPADDW       Z1, Z6, K1, Z6
 	VMOVDQU16    Z6, (AX)
-	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000080, CX
+	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000040, AX
 	DECQ         DX
 	JNZ          more
@@ -4030,8 +4030,8 @@ more:
 	VPBROADCASTD k78<>+0(SB), K1, Z1
 	VCVTPS2PH    $0x00, Z0, (AX)
 	VCVTPS2PH    $0x00, Z1, 32(AX)
-	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000080, CX
+	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000040, AX
 	DECQ         DX
 	JNZ          more
@@ -4059,8 +4059,8 @@ more:
 	VPBROADCASTD k78<>+0(SB), K1, Z1
 	VCVTPS2PH    $0x00, Z0, (AX)
 	VCVTPS2PH    $0x00, Z1, 32(AX)
-	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000040, CX
+	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000040, AX
 	DECQ         DX
 	JNZ          more
@@ -4095,8 +4095,8 @@ more:
 	VPCMPUW      $0x06, Z0, Z4, K1
 	VPADDW       Z1, Z6, K1, Z6
 	VMOVDQU16    Z6, (AX)
-	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000040, CX
+	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000040, AX
 	DECQ         DX
 	JNZ          more
@@ -4123,8 +4123,8 @@ more:
 	VPCMPUW    $0x06, Z0, Z4, K1
 	VMOVDQU16  Z1, K1, Z3
 	VMOVDQU16  Z3, (AX)
-	PREFETCHT0 1024(AX)
 	ADDQ       $0x00000040, CX
+	PREFETCHT0 1024(AX)
 	ADDQ       $0x00000040, AX
 	DECQ       DX
 	JNZ        more
@@ -4159,14 +4159,14 @@ chunk:
 	DECQ          BX
 	JNZ           chunk
 	VPMAXUD       Z2, Z1, Z1
-	VEXTRACTI64X4 $0x01, Z1, Y2
-	VPMAXUD       Y2, Y1, Y1
-	VEXTRACTI32X4 $0x01, Y1, X2
-	VPMAXUD       X2, X1, X1
-	VPSHUFD       $0x4e, X1, X2
-	VPMAXUD       X2, X1, X1
-	VPSHUFD       $0xb1, X1, X2
-	VPMAXUD       X2, X1, X1
+	VEXTRACTI64X4 $0x01, Z1, Y3
+	VPMAXUD       Y3, Y1, Y1
+	VEXTRACTI32X4 $0x01, Y1, X3
+	VPMAXUD       X3, X1, X1
+	VPSHUFD       $0x4e, X1, X3
+	VPMAXUD       X3, X1, X1
+	VPSHUFD       $0xb1, X1, X3
+	VPMAXUD       X3, X1, X1
 	VMOVD         X1, (AX)
 	ADDQ          $0x04, AX
 	DECQ          DX
@@ -4180,132 +4180,98 @@ GLOBL k80<>(SB), RODATA|NOPTR, $8
 // func nearestAVX512(dst *byte, src *byte, scales *float32, tables *byte, least *float32, chunks int, n int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, CMOV, MMX+
 TEXT ·nearestAVX512(SB), NOSPLIT, $0-56
-	// For each run: inverse = 1/max(scale, least).
-	// For 32 numbers x: code = how many of fifteen bounds x*inverse is above, by halves;
-	// x*inverse in double precision where float32 would be subnormal and that counts.
+	// For each run: inverse = 1/max(scale, least); for 32 numbers: q = x*inverse, in double precision where float32 would be subnormal and that counts;
+	// code = how many of fifteen bounds q is above, by halves;
+	// dst = two codes a byte, the first in the high nibble.
 	MOVQ            dst+0(FP), CX
 	MOVQ            src+8(FP), DX
 	MOVQ            scales+16(FP), BX
 	MOVQ            n+48(FP), SI
-	MOVQ            tables+24(FP), AX
-	VBROADCASTF32X8 (AX), Z3
+	MOVQ            tables+24(FP), R8
+	VBROADCASTF32X8 (R8), Z2
 	VMOVDQU64       k81<>+0(SB), Z0
-	VPERMPS         Z3, Z0, Z3
-	VBROADCASTF32X8 32(AX), Z4
+	VPERMPS         Z2, Z0, Z2
+	VBROADCASTF32X8 32(R8), Z3
 	VMOVDQU64       k82<>+0(SB), Z0
-	VPERMPS         Z4, Z0, Z4
-	VBROADCASTI32X4 64(AX), Z5
+	VPERMPS         Z3, Z0, Z3
+	VBROADCASTI32X4 64(R8), Z4
 	VMOVDQU64       k83<>+0(SB), Z0
-	VPERMB          Z5, Z0, Z5
-	VPBROADCASTD    80(AX), Z6
-	VPBROADCASTD    84(AX), Z7
-	VPBROADCASTD    88(AX), Z8
-	MOVL            92(AX), R8
-	VPBROADCASTD    k84<>+0(SB), Z9
-	VPBROADCASTD    k85<>+0(SB), Z11
-	VPBROADCASTD    k86<>+0(SB), Z12
-	VPBROADCASTD    k87<>+0(SB), Z13
-	VPBROADCASTD    k88<>+0(SB), Z14
-	VMOVDQU64       k89<>+0(SB), Z15
+	VPERMB          Z4, Z0, Z4
+	VPBROADCASTD    80(R8), Z5
+	VPBROADCASTD    84(R8), Z6
+	VPBROADCASTD    88(R8), Z7
+	VPBROADCASTD    k84<>+0(SB), Z8
+	VPBROADCASTD    k85<>+0(SB), Z9
+	VPBROADCASTD    k86<>+0(SB), Z10
+	VPBROADCASTD    k87<>+0(SB), Z11
+	VMOVDQU64       k88<>+0(SB), Z12
 	MOVQ            least+32(FP), AX
-	VMOVSS          (AX), X2
-	VMAXSS          (BX), X2, X1
-	VMOVSD          k90<>+0(SB), X0
-	VCVTSS2SD       X1, X0, X16
-	VDIVSD          X16, X0, X16
-	VCVTSD2SS       X16, X16, X16
+	VMOVSS          (AX), X0
+	VMAXSS          (BX), X0, X1
+	VMOVSD          k89<>+0(SB), X0
+	VCVTSS2SD       X1, X0, X15
+	VDIVSD          X15, X0, X15
+	VCVTSD2SS       X15, X15, X15
 
 run:
 	// The scale of a run, and the inverse of the next one's.
 	MOVQ         chunks+40(FP), DI
-	VBROADCASTSS X16, Z0
+	VBROADCASTSS X15, Z13
+	VBROADCASTSS (BX), Z14
+	VPSUBD.BCST  k90<>+0(SB), Z14, Z14
 	MOVL         (BX), R9
-	MOVL         R8, AX
-	VCVTPS2PD    Y0, Z1
-	VMOVDQA64    Z9, Z10
-	LEAL         -788529152(R9), R10
-	CMPL         R10, $0x2e800000
-	JCS          ready
-	MOVL         $0x70000000, R10
-	MOVL         $0x40000000, R11
-	CMPL         R9, $0x5d800000
-	CMOVLCC      R11, R10
-	XORL         R11, R11
-	LEAL         -520093696(R9), R9
-	CMPL         R9, $0x5f800000
-	MOVL         $0x00000001, R9
-	CMOVLCC      R9, AX
-	CMOVLCC      R11, R10
-	VPBROADCASTD R10, Z10
-
-ready:
-	LEAQ      4(BX), R9
-	CMPQ      SI, $0x01
-	CMOVQNE   R9, BX
-	VMAXSS    (BX), X2, X16
-	VMOVSD    k90<>+0(SB), X17
-	VCVTSS2SD X16, X17, X16
-	VDIVSD    X16, X17, X16
-	VCVTSD2SS X16, X16, X16
+	SUBL         $0x2d800000, R9
+	LEAQ         4(BX), R10
+	CMPQ         SI, $0x01
+	CMOVQNE      R10, BX
+	VMOVSS       (AX), X0
+	VMAXSS       (BX), X0, X1
+	VMOVSD       k89<>+0(SB), X0
+	VCVTSS2SD    X1, X0, X15
+	VDIVSD       X15, X0, X15
+	VCVTSD2SS    X15, X15, X15
 
 chunk:
-	PREFETCHT0   16384(DX)
-	PREFETCHT0   16448(DX)
-	VMOVDQU64    (DX), Z17
-	VPTESTMD     Z17, Z10, K1
-	VMULPS.Z     Z17, Z0, K1, Z17
-	VMOVDQU64    64(DX), Z20
-	VPTESTMD     Z20, Z10, K2
-	VMULPS.Z     Z20, Z0, K2, Z20
-	TESTL        AX, AX
-	JZ           search
-	KANDW        K1, K2, K1
-	KORTESTW     K1, K1
-	JCS          search
-	VCVTPS2PD    (DX), Z21
-	VMULPD       Z1, Z21, Z21
-	VCVTPD2PS    Z21, Y17
-	VCVTPS2PD    32(DX), Z21
-	VMULPD       Z1, Z21, Z21
-	VCVTPD2PS    Z21, Y20
-	VINSERTF64X4 $0x01, Y20, Z17, Z17
-	VCVTPS2PD    64(DX), Z21
-	VMULPD       Z1, Z21, Z21
-	VCVTPD2PS    Z21, Y20
-	VCVTPS2PD    96(DX), Z21
-	VMULPD       Z1, Z21, Z21
-	VCVTPD2PS    Z21, Y21
-	VINSERTF64X4 $0x01, Y21, Z20, Z20
+	PREFETCHT0 16384(DX)
+	PREFETCHT0 16448(DX)
+	CMPB       92(R8), $0x00
+	JNE        checked
+	CMPL       R9, $0x51000000
+	JCC        doubled
+	VADDPS     (DX), Z14, Z0
+	VMULPS     Z13, Z0, Z0
+	VADDPS     64(DX), Z14, Z1
+	VMULPS     Z13, Z1, Z1
 
-search:
-	VCMPPS        $0x11, Z17, Z6, K1
-	VMOVDQA32.Z   Z11, K1, Z21
-	VBLENDMPS     Z8, Z7, K1, Z18
-	VCMPPS        $0x11, Z17, Z18, K1
-	VPADDD        Z12, Z21, K1, Z21
-	VPERMPS       Z3, Z21, Z18
-	VCMPPS        $0x11, Z17, Z18, K1
-	VPADDD        Z13, Z21, K1, Z21
-	VPERMPS       Z4, Z21, Z18
-	VCMPPS        $0x11, Z17, Z18, K1
-	VPADDD        Z14, Z21, K1, Z21
-	VCMPPS        $0x11, Z20, Z6, K1
-	VMOVDQA32.Z   Z11, K1, Z17
-	VBLENDMPS     Z8, Z7, K1, Z19
-	VCMPPS        $0x11, Z20, Z19, K1
-	VPADDD        Z12, Z17, K1, Z17
-	VPERMPS       Z3, Z17, Z19
-	VCMPPS        $0x11, Z20, Z19, K1
-	VPADDD        Z13, Z17, K1, Z17
-	VPERMPS       Z4, Z17, Z19
-	VCMPPS        $0x11, Z20, Z19, K1
-	VPADDD        Z14, Z17, K1, Z17
-	VPERMT2B      Z17, Z15, Z21
-	VPERMB        Z5, Z21, Z21
-	VEXTRACTI32X4 $0x01, Y21, X17
-	VPSLLW        $0x04, X21, X21
-	VPORD         X17, X21, X21
-	VMOVDQU32     X21, (CX)
+scaled:
+	VCMPPS        $0x11, Z0, Z5, K1
+	VMOVDQA32.Z   Z8, K1, Z16
+	VBLENDMPS     Z7, Z6, K1, Z17
+	VCMPPS        $0x11, Z0, Z17, K1
+	VPADDD        Z9, Z16, K1, Z16
+	VPERMPS       Z2, Z16, Z17
+	VCMPPS        $0x11, Z0, Z17, K1
+	VPADDD        Z10, Z16, K1, Z16
+	VPERMPS       Z3, Z16, Z17
+	VCMPPS        $0x11, Z0, Z17, K1
+	VPADDD        Z11, Z16, K1, Z16
+	VCMPPS        $0x11, Z1, Z5, K1
+	VMOVDQA32.Z   Z8, K1, Z0
+	VBLENDMPS     Z7, Z6, K1, Z18
+	VCMPPS        $0x11, Z1, Z18, K1
+	VPADDD        Z9, Z0, K1, Z0
+	VPERMPS       Z2, Z0, Z18
+	VCMPPS        $0x11, Z1, Z18, K1
+	VPADDD        Z10, Z0, K1, Z0
+	VPERMPS       Z3, Z0, Z18
+	VCMPPS        $0x11, Z1, Z18, K1
+	VPADDD        Z11, Z0, K1, Z0
+	VPERMT2B      Z0, Z12, Z16
+	VPERMB        Z4, Z16, Z16
+	VEXTRACTI32X4 $0x01, Y16, X0
+	VPSLLW        $0x04, X16, X16
+	VPORD         X0, X16, X16
+	VMOVDQU32     X16, (CX)
 	ADDQ          $0x00000080, DX
 	ADDQ          $0x10, CX
 	DECQ          DI
@@ -4314,6 +4280,46 @@ search:
 	JNZ           run
 	VZEROUPPER
 	RET
+
+checked:
+	// A chunk whose small products differ: are its numbers zero or large enough?
+	CMPL        R9, $0x51000000
+	JCC         doubled
+	VPADDD      Z14, Z14, Z16
+	VMOVDQU32   Z16, Z20
+	VMOVDQU32   (DX), Z0
+	VPADDD      Z0, Z0, Z1
+	VPADDD.BCST k91<>+0(SB), Z1, Z1
+	VPMINUD     Z1, Z20, Z20
+	VMOVDQU32   64(DX), Z1
+	VPADDD      Z1, Z1, Z21
+	VPADDD.BCST k91<>+0(SB), Z21, Z21
+	VPMINUD     Z21, Z20, Z20
+	VPCMPEQD    Z16, Z20, K1
+	KORTESTW    K1, K1
+	JCC         doubled
+	VMULPS      Z13, Z0, Z0
+	VMULPS      Z13, Z1, Z1
+	JMP         scaled
+
+doubled:
+	// A chunk in double precision.
+	VCVTPS2PD    Y13, Z1
+	VCVTPS2PD    (DX), Z0
+	VMULPD       Z1, Z0, Z0
+	VCVTPD2PS    Z0, Y19
+	VCVTPS2PD    32(DX), Z0
+	VMULPD       Z1, Z0, Z0
+	VCVTPD2PS    Z0, Y0
+	VINSERTF64X4 $0x01, Y0, Z19, Z0
+	VCVTPS2PD    64(DX), Z16
+	VMULPD       Z1, Z16, Z16
+	VCVTPD2PS    Z16, Y19
+	VCVTPS2PD    96(DX), Z16
+	VMULPD       Z1, Z16, Z16
+	VCVTPD2PS    Z16, Y1
+	VINSERTF64X4 $0x01, Y1, Z19, Z1
+	JMP          scaled
 
 DATA k81<>+0(SB)/8, $0x0000000000000000
 DATA k81<>+8(SB)/8, $0x0000000000000000
@@ -4345,168 +4351,123 @@ DATA k83<>+48(SB)/8, $0x090a0b0c0d0e0f00
 DATA k83<>+56(SB)/8, $0x0102030405060708
 GLOBL k83<>(SB), RODATA|NOPTR, $64
 
-DATA k84<>+0(SB)/8, $0x6000000060000000
+DATA k84<>+0(SB)/8, $0x0000000800000008
 GLOBL k84<>(SB), RODATA|NOPTR, $8
 
-DATA k85<>+0(SB)/8, $0x0000000800000008
+DATA k85<>+0(SB)/8, $0x0000000400000004
 GLOBL k85<>(SB), RODATA|NOPTR, $8
 
-DATA k86<>+0(SB)/8, $0x0000000400000004
+DATA k86<>+0(SB)/8, $0x0000000200000002
 GLOBL k86<>(SB), RODATA|NOPTR, $8
 
-DATA k87<>+0(SB)/8, $0x0000000200000002
+DATA k87<>+0(SB)/8, $0x0000000100000001
 GLOBL k87<>(SB), RODATA|NOPTR, $8
 
-DATA k88<>+0(SB)/8, $0x0000000100000001
-GLOBL k88<>(SB), RODATA|NOPTR, $8
+DATA k88<>+0(SB)/8, $0x3830282018100800
+DATA k88<>+8(SB)/8, $0x7870686058504840
+DATA k88<>+16(SB)/8, $0x3c342c241c140c04
+DATA k88<>+24(SB)/8, $0x7c746c645c544c44
+DATA k88<>+32(SB)/8, $0x3830282018100800
+DATA k88<>+40(SB)/8, $0x7870686058504840
+DATA k88<>+48(SB)/8, $0x3c342c241c140c04
+DATA k88<>+56(SB)/8, $0x7c746c645c544c44
+GLOBL k88<>(SB), RODATA|NOPTR, $64
 
-DATA k89<>+0(SB)/8, $0x3830282018100800
-DATA k89<>+8(SB)/8, $0x7870686058504840
-DATA k89<>+16(SB)/8, $0x3c342c241c140c04
-DATA k89<>+24(SB)/8, $0x7c746c645c544c44
-DATA k89<>+32(SB)/8, $0x3830282018100800
-DATA k89<>+40(SB)/8, $0x7870686058504840
-DATA k89<>+48(SB)/8, $0x3c342c241c140c04
-DATA k89<>+56(SB)/8, $0x7c746c645c544c44
-GLOBL k89<>(SB), RODATA|NOPTR, $64
+DATA k89<>+0(SB)/8, $0x3ff0000000000000
+GLOBL k89<>(SB), RODATA|NOPTR, $8
 
-DATA k90<>+0(SB)/8, $0x3ff0000000000000
+DATA k90<>+0(SB)/8, $0x2000000020000000
 GLOBL k90<>(SB), RODATA|NOPTR, $8
+
+DATA k91<>+0(SB)/8, $0xffffffffffffffff
+GLOBL k91<>(SB), RODATA|NOPTR, $8
 
 // func int8AVX512(dst *byte, src *byte, scales *float32, chunks int, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL, CMOV, MMX+
 TEXT ·int8AVX512(SB), NOSPLIT, $0-40
-	// For each run: inverse = 127/scale, rounded between.
-	// For 32 numbers x: code = x*inverse, to nearest and ties to even; zero if not finite.
-	// What is too small beside the scale is left out.
+	// For each run: inverse = 127/scale, rounded between;
+	// for 32 numbers: code = x*inverse, to nearest and ties to even; zero if not finite;
+	// dst = code.
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         scales+16(FP), DX
 	MOVQ         n+32(FP), BX
 	VPBROADCASTD k0<>+0(SB), Z2
-	VPBROADCASTD k91<>+0(SB), Z3
-	VMOVDQU      k92<>+0(SB), Y4
-	VPBROADCASTD k84<>+0(SB), Z5
-	VMOVSD       k90<>+0(SB), X0
-	VCVTSS2SD    (DX), X0, X7
-	VDIVSD       X7, X0, X7
-	VCVTSD2SS    X7, X7, X7
-	MOVL         (DX), SI
-	ADDL         SI, SI
-	CMPL         SI, $0xfd000000
-	JCS          normal
-	VCVTSS2SD    X7, X7, X7
-	VMULSD       k93<>+0(SB), X7, X7
-	VCVTSD2SS    X7, X7, X7
-	JMP          inverted
+	VMOVDQU      k92<>+0(SB), Y3
+	VMOVSD       k93<>+0(SB), X0
+	VMOVSD       k89<>+0(SB), X1
+	VCVTSS2SD    (DX), X1, X6
+	VDIVSD       X6, X1, X6
+	VCVTSD2SS    X6, X6, X6
+	VCVTSS2SD    X6, X0, X6
+	VMULSD       X0, X6, X6
+	VCVTSD2SS    X6, X6, X6
 
-normal:
-	VMULSS k94<>+0(SB), X7, X7
-
-inverted:
 run:
 	// The scale of a run, and the inverse of the next one's.
 	MOVQ         chunks+24(FP), SI
-	VBROADCASTSS X7, Z0
+	VBROADCASTSS X6, Z4
+	VBROADCASTSS (DX), Z5
+	VPSUBD.BCST  k90<>+0(SB), Z5, Z5
 	MOVL         (DX), DI
-	ANDL         $0x7fffffff, DI
-	XORL         R8, R8
-	VMOVDQA64    Z5, Z6
-	LEAL         -612368384(DI), R9
-	CMPL         R9, $0x3d800000
-	JCS          ready
-	MOVL         $0x70000000, R9
-	MOVL         $0x40000000, R10
-	CMPL         DI, $0x62000000
-	CMOVLCC      R10, R9
-	CMPL         DI, $0x14000000
-	SETCS        R8
-	VPSUBD.BCST  k95<>+0(SB), Z0, Z1
-	VPBROADCASTD R9, Z6
-
-ready:
-	LEAQ      4(DX), DI
-	CMPQ      BX, $0x01
-	CMOVQNE   DI, DX
-	VMOVSD    k90<>+0(SB), X8
-	VCVTSS2SD (DX), X8, X7
-	VDIVSD    X7, X8, X7
-	VCVTSD2SS X7, X7, X7
-	MOVL      (DX), DI
-	ADDL      DI, DI
-	CMPL      DI, $0xfd000000
-	JCS       normal2
-	VCVTSS2SD X7, X7, X7
-	VMULSD    k93<>+0(SB), X7, X7
-	VCVTSD2SS X7, X7, X7
-	JMP       inverted2
-
-normal2:
-	VMULSS k94<>+0(SB), X7, X7
-
-inverted2:
-	TESTL R8, R8
-	JNZ   other
+	SUBL         $0x2d800000, DI
+	LEAQ         4(DX), R8
+	CMPQ         BX, $0x01
+	CMOVQNE      R8, DX
+	VMOVSD       k93<>+0(SB), X0
+	VMOVSD       k89<>+0(SB), X1
+	VCVTSS2SD    (DX), X1, X6
+	VDIVSD       X6, X1, X6
+	VCVTSD2SS    X6, X6, X6
+	VCVTSS2SD    X6, X0, X6
+	VMULSD       X0, X6, X6
+	VCVTSD2SS    X6, X6, X6
 
 chunk:
 	PREFETCHT0 16384(CX)
 	PREFETCHT0 16448(CX)
-	VMOVUPS    (CX), Z8
-	VPTESTMD   Z8, Z6, K1
-	VMULPS.Z   Z8, Z0, K1, Z8
-	VMOVUPS    64(CX), Z9
-	VPTESTMD   Z9, Z6, K1
-	VMULPS.Z   Z9, Z0, K1, Z9
-	VCVTPS2DQ  Z8, Z8
-	VCVTPS2DQ  Z9, Z9
-	VPACKSSDW  Z9, Z8, Z8
-	VPCMPW     $0x04, Z2, Z8, K1
-	VPMOVSWB.Z Z8, K1, Y8
-	VPERMD     Y8, Y4, Y8
-	VMOVDQU32  Y8, (AX)
+	CMPL       DI, $0x51000000
+	JCC        doubled
+	VADDPS     (CX), Z5, Z0
+	VMULPS     Z4, Z0, Z0
+	VADDPS     64(CX), Z5, Z1
+	VMULPS     Z4, Z1, Z1
+
+scaled:
+	VCVTPS2DQ  Z0, Z0
+	VCVTPS2DQ  Z1, Z1
+	VPACKSSDW  Z1, Z0, Z0
+	VPCMPW     $0x04, Z2, Z0, K1
+	VPMOVSWB.Z Z0, K1, Y0
+	VPERMD     Y0, Y3, Y0
+	VMOVDQU32  Y0, (AX)
 	ADDQ       $0x00000080, CX
 	ADDQ       $0x20, AX
 	DECQ       SI
 	JNZ        chunk
-
-next:
-	DECQ BX
-	JNZ  run
+	DECQ       BX
+	JNZ        run
 	VZEROUPPER
 	RET
 
-other:
-	// A run under a scale so small that subnormal numbers count.
-chunk2:
-	PREFETCHT0     16384(CX)
-	PREFETCHT0     16448(CX)
-	VMOVDQU64      (CX), Z6
-	VMOVDQU64      64(CX), Z8
-	VPTESTNMD.BCST k96<>+0(SB), Z6, K1
-	VPORD.BCST     k97<>+0(SB), Z6, K1, Z6
-	VPANDD.Z       Z3, Z6, K1, Z9
-	VPXORD         Z1, Z9, K1, Z9
-	VFMSUB213PS    Z9, Z0, Z6
-	VPTESTNMD.BCST k96<>+0(SB), Z8, K1
-	VPORD.BCST     k97<>+0(SB), Z8, K1, Z8
-	VPANDD.Z       Z3, Z8, K1, Z9
-	VPXORD         Z1, Z9, K1, Z9
-	VFMSUB213PS    Z9, Z0, Z8
-	VCVTPS2DQ      Z6, Z6
-	VCVTPS2DQ      Z8, Z8
-	VPACKSSDW      Z8, Z6, Z6
-	VPCMPW         $0x04, Z2, Z6, K1
-	VPMOVSWB.Z     Z6, K1, Y6
-	VPERMD         Y6, Y4, Y6
-	VMOVDQU32      Y6, (AX)
-	ADDQ           $0x00000080, CX
-	ADDQ           $0x20, AX
-	DECQ           SI
-	JNZ            chunk2
-	JMP            next
-
-DATA k91<>+0(SB)/8, $0x8000000080000000
-GLOBL k91<>(SB), RODATA|NOPTR, $8
+doubled:
+	// A chunk in double precision.
+	VCVTPS2PD    Y4, Z1
+	VCVTPS2PD    (CX), Z0
+	VMULPD       Z1, Z0, Z0
+	VCVTPD2PS    Z0, Y7
+	VCVTPS2PD    32(CX), Z0
+	VMULPD       Z1, Z0, Z0
+	VCVTPD2PS    Z0, Y0
+	VINSERTF64X4 $0x01, Y0, Z7, Z0
+	VCVTPS2PD    64(CX), Z8
+	VMULPD       Z1, Z8, Z8
+	VCVTPD2PS    Z8, Y7
+	VCVTPS2PD    96(CX), Z8
+	VMULPD       Z1, Z8, Z8
+	VCVTPD2PS    Z8, Y1
+	VINSERTF64X4 $0x01, Y1, Z7, Z1
+	JMP          scaled
 
 DATA k92<>+0(SB)/8, $0x0000000200000000
 DATA k92<>+8(SB)/8, $0x0000000600000004
@@ -4516,15 +4477,3 @@ GLOBL k92<>(SB), RODATA|NOPTR, $32
 
 DATA k93<>+0(SB)/8, $0x405fc00000000000
 GLOBL k93<>(SB), RODATA|NOPTR, $8
-
-DATA k94<>+0(SB)/8, $0x42fe000042fe0000
-GLOBL k94<>(SB), RODATA|NOPTR, $8
-
-DATA k95<>+0(SB)/8, $0x3f0000003f000000
-GLOBL k95<>(SB), RODATA|NOPTR, $8
-
-DATA k96<>+0(SB)/8, $0x7f8000007f800000
-GLOBL k96<>(SB), RODATA|NOPTR, $8
-
-DATA k97<>+0(SB)/8, $0x0080000000800000
-GLOBL k97<>(SB), RODATA|NOPTR, $8

@@ -9,7 +9,6 @@ func (o *Ops) avx512() {
 	o.exact = o.blocks
 	o.exact[F16][Q2_K], o.exact[BF16][Q2_K] = nil, nil // they go quicker by way of float32
 	o.avx512Kernels()
-	o.absmax, o.nearest, o.int8 = absmaxAVX512, nearestAVX512, int8AVX512
 }
 
 // told is a kernel of blocks that is given something else too.

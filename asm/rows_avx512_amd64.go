@@ -39,4 +39,7 @@ func (o *Ops) avx512Kernels() {
 	o.cast[F16][BF16] = castF16ToBF16AVX512
 	o.cast[BF16][BF16] = with(castSameAVX512, &[2]uint16{0x7F80, 0x7FC0})
 	o.cast[F16][F16] = with(castSameAVX512, &[2]uint16{0x7C00, 0x7E00})
+	o.absmax = absmaxAVX512
+	o.nearest = nearestAVX512
+	o.int8 = int8AVX512
 }

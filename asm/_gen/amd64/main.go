@@ -9,13 +9,20 @@ package main
 import (
 	"flag"
 	"log"
+	"slices"
+	"strings"
 
 	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/avx2"
-	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/avx512"
+	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/blocks"
 	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
+	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/encode"
 	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/rows"
+	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/runs"
 	. "github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/ir"
+	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/pass"
+	"github.com/mmcloughlin/avo/reg"
 )
 
 func main() {
@@ -23,13 +30,15 @@ func main() {
 	fills := flag.String("rows", "", "the file of the functions that fill the tables of the levels")
 	flag.Parse()
 	ConstraintExpr("!purego")
-	pass.Compile = pass.Concat(pass.FunctionPass(emit.Unread), pass.Func(emit.Shorten), pass.Compile)
+	pass.Compile = pass.Concat(pass.FunctionPass(unread), pass.Func(shorten), pass.Compile)
 	switch *level {
 	case "avx2":
 		avx2.Kernels()
 		rows.Kernels()
 	case "avx512":
-		avx512.Kernels()
+		blocks.AVX512()
+		runs.AVX512()
+		encode.Wide.Kernels()
 	default:
 		log.Fatalf("no level %s", *level)
 	}
@@ -39,4 +48,58 @@ func main() {
 			log.Fatal(err)
 		}
 	}
+}
+
+// unread leaves out what makes a register of vectors that nothing reads: kernels of
+// a kind begin alike, and not each needs all of that.
+func unread(fn *ir.Function) error {
+	for before := -1; before != len(fn.Nodes); {
+		before = len(fn.Nodes)
+		read := map[reg.ID]bool{}
+		for _, i := range fn.Instructions() {
+			for _, r := range i.InputRegisters() {
+				read[r.ID()] = true
+			}
+		}
+		fn.Nodes = slices.DeleteFunc(fn.Nodes, func(n ir.Node) bool {
+			i, ok := n.(*ir.Instruction)
+			if !ok || len(i.Outputs) != 1 {
+				return false
+			}
+			out, ok := i.Outputs[0].(reg.Register)
+			return ok && out.Kind() == reg.KindVector && !read[out.ID()]
+		})
+	}
+	return nil
+}
+
+// shorten leaves of each constant what is read of it: numbers that are the same in all
+// lanes stand there once, where all that name them repeat one.
+func shorten(f *ir.File) error {
+	read := map[string]int{}
+	for _, fn := range f.Functions() {
+		for _, i := range fn.Instructions() {
+			for _, op := range i.Operands {
+				if m, ok := op.(operand.Mem); ok {
+					read[m.Symbol.Name] = max(read[m.Symbol.Name], m.Disp+readBy(i))
+				}
+			}
+		}
+	}
+	for _, s := range f.Sections {
+		if g, ok := s.(*ir.Global); ok && read[g.Symbol.Name] <= 8 {
+			g.Size = 8
+			g.Data = g.Data[:1]
+		}
+	}
+	return nil
+}
+
+// readBy is the bytes that an instruction reads, or 64 for any number above eight.
+func readBy(i *ir.Instruction) int {
+	one := []string{"VPBROADCASTB", "VPBROADCASTW", "VPBROADCASTD", "VPBROADCASTQ", "VBROADCASTSS", "VMOVSS", "VMOVSD", "VMULSS", "VMULSD"}
+	if slices.Contains(one, i.Opcode) || slices.Contains(i.Suffixes, "BCST") || strings.HasPrefix(i.Opcode, "VCVTS") {
+		return 8
+	}
+	return 64
 }

@@ -13,19 +13,19 @@ import (
 // nibble of each byte, the upper one where shift is 4.
 func codebookKernels() {
 	for _, high := range []bool{false, true} {
-		for _, o := range ops {
-			if high && o.name != "Scale" {
+		for _, o := range Joins {
+			if high && o != JoinScale {
 				continue // nobody stores those
 			}
 			for t := range Targets {
 				c := &codebook{o: o, codes: func(k *runs) VecVirtual { return k.nibblePairs(high) }}
-				row := fmt.Sprintf("nibbles[%%s][%d][%s]", map[bool]int{true: 1}[high], o.name)
+				row := fmt.Sprintf("nibbles[%%s][%d][%s]", map[bool]int{true: 1}[high], string(o))
 				c.kernel(row, map[bool]string{false: "codebookLow", true: "codebookHigh"}[high], "codebook[q]", "", "decodes n runs of chunks of 32 nibbles.", t, 16)
 			}
 		}
 	}
 	for t := range Targets {
-		c := &codebook{o: ops[1], codes: (*runs).halfBytes}
+		c := &codebook{o: JoinShift, codes: (*runs).halfBytes}
 		c.kernel("halfBytes[%s]", "halfBytes", "codebook[q>>shift&15]", ", shift *uint64", "decodes n runs of chunks of 32 bytes, a nibble of each.", t, 32)
 	}
 }
@@ -33,7 +33,7 @@ func codebookKernels() {
 // A codebook is the sixteen numbers that codes stand for, and what a run makes of them.
 type codebook struct {
 	*runs
-	o     op
+	o     Join
 	codes func(*runs) VecVirtual // 32 of them
 	v     values
 	least Register // see [leastForCodebook]
@@ -56,7 +56,7 @@ func (c *codebook) build() {
 	c.p = pair{YMM(), YMM()}
 	c.ifHostile(c.o, c.least, c.exact)
 	c.numbersInto(c.o, c.p)
-	c.table = c.table16(c.v, c.o.negated, func(x VecVirtual) { c.o.join(c.p, x) })
+	c.table = c.table16(c.v, negates(c.o), func(x VecVirtual) { c.p.apply(c.o, x) })
 	c.rare = func() {
 		c.buildExactly()
 		JMP(c.chunk.Ref())
@@ -67,16 +67,16 @@ func (c *codebook) buildExactly() {
 	c.exact.Here()
 	Comment("A run that is not ordinary.")
 	c.exactNumbers(c.o, c.p)
-	carry(c.table, c.table16(c.v, c.o.negated, func(x VecVirtual) { c.o.exactly(c.p, x) }))
+	carry(c.table, c.table16(c.v, negates(c.o), func(x VecVirtual) { c.p.exactly(c.o, x) }))
 }
 
 // kernel writes the loops. To F32 numbers are found in the codebook and multiplied: a table of
 // four bytes a number costs more.
 func (c *codebook) kernel(row, name, number, params, doc string, t, in int) {
-	runKernel(row, name+c.o.name, c.o.formula(number), ", codebook *float32"+params, doc, t, c.o.negated, in, 32,
+	runKernel(row, name+string(c.o), c.o.Formula(number), ", codebook *float32"+params, doc, t, negates(c.o), in, 32,
 		func(k *runs) {
 			c.runs = k
-			if c.o.name == "Scale" || !k.Wide { // there is a register left
+			if c.o == JoinScale || !k.Wide { // there is a register left
 				k.minus = Load32(k.minus.(Mem))
 			}
 			c.setCodebook(Load(Param("codebook"), GP64()).(Register))
@@ -110,9 +110,9 @@ func (c *codebook) kernel(row, name, number, params, doc string, t, in int) {
 // and then joined with the numbers of its run.
 func (c *codebook) multiply(codes VecVirtual) {
 	for i, x := range c.numbersAt(codes, c.table) {
-		c.o.join(c.p, x)
-		c.settle(x, c.o.negated)
-		VMOVUPS(x, c.to(8*i))
+		c.p.apply(c.o, x)
+		c.settle(x, negates(c.o))
+		VMOVUPS(x, c.To(8*i))
 	}
 }
 
@@ -146,7 +146,7 @@ func (k *kernel) arrange(a, b VecVirtual, to Mem) values {
 // nibblePairs unpacks 16 bytes of two elements each, which follow each other.
 func (k *runs) nibblePairs(high bool) VecVirtual {
 	codes, shifted := YMM(), YMM()
-	VBROADCASTI128(k.from(0), codes)
+	VBROADCASTI128(k.From(0), codes)
 	VPSHUFB(bytesToWords(k.float32()), codes, codes)
 	if high {
 		VPSLLW(Imm(8), codes, shifted)
@@ -181,10 +181,10 @@ func bytesToWords(fours bool) Mem {
 func (k *runs) halfBytes() VecVirtual {
 	codes := YMM()
 	if k.float32() {
-		VMOVDQU(k.from(0), codes)
+		VMOVDQU(k.From(0), codes)
 		VPERMD(codes, fours(), codes)
 	} else {
-		k.spreadQuads(k.from(0), codes)
+		k.spreadQuads(k.From(0), codes)
 	}
 	VPSRLW(k.shift, codes, codes)
 	VPAND(k.shared["low"], codes, codes)
@@ -207,8 +207,8 @@ func pairKernels() {
 }
 
 func pairKernel(t int) {
-	p := &pairLoop{codebook: codebook{o: ops[0], codes: func(k *runs) VecVirtual { return k.nibblePairs(false) }}}
-	runKernel("pairs[%s][0]", "codebookPairs", ops[0].formula("codebook[q]"), ", codebook *float32", "decodes n pairs of runs of 16 nibbles; there is one chunk.", t, true, 16, 32,
+	p := &pairLoop{codebook: codebook{o: JoinScale, codes: func(k *runs) VecVirtual { return k.nibblePairs(false) }}}
+	runKernel("pairs[%s][0]", "codebookPairs", JoinScale.Formula("codebook[q]"), ", codebook *float32", "decodes n pairs of runs of 16 nibbles; there is one chunk.", t, true, 16, 32,
 		func(k *runs) {
 			p.runs, p.write = k, NewLabel("write")
 			p.setCodebook(Load(Param("codebook"), GP64()).(Register))
@@ -227,7 +227,7 @@ func pairKernel(t int) {
 			p.write.Here()
 			if p.float32() {
 				for i, x := range p.x {
-					VMOVUPS(x, p.to(8*i))
+					VMOVUPS(x, p.To(8*i))
 				}
 			} else {
 				p.lookupTwo(0, p.codes(p.runs), p.tables[0], p.tables[1])
@@ -277,6 +277,6 @@ func (p *pairLoop) exactPair() {
 	for _, x := range d {
 		VCVTPS2PD(x.AsX(), x)
 	}
-	p.numbers(func(i int, x VecVirtual) { p.o.exactly(pair{d: d[i]}, x) })
+	p.numbers(func(i int, x VecVirtual) { pair{d: d[i]}.exactly(p.o, x) })
 	JMP(p.write.Ref())
 }

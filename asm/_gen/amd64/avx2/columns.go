@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
+	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/encode"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -37,14 +38,14 @@ func columnsKernel(stem string, bits int, t Target) {
 		"x = (q-zero)*scale, of its group and column, each step rounded to float32;",
 		"dst = x, rounded to "+t.Name+", transposed: those of a column are a row.")
 	k := &columned{kernel: newKernel(t, false), bits: bits}
-	k.dst, k.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
-	k.align()
+	k.Dst, k.Src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
+	k.Align()
 	if k.begin(true); !k.Wide {
-		k.spill = k.local(32)
+		k.spill = k.Local(32)
 	}
 	k.offsets = Load(Param("offsets"), GP64())
 	k.scales, k.zeros = Load(Param("scales"), GP64()), Load(Param("zeros"), GP64())
-	k.to = LatticeOf(k.dst, Load(Param("dstStride"), GP64()), 8)
+	k.to = LatticeOf(k.Dst, Load(Param("dstStride"), GP64()), 8)
 	k.step, k.n = Load(Param("srcStride"), GP64()), Load(Param("n"), GP64())
 	inDoubles := NewLabel("doubles")
 	if t == ToF32 {
@@ -58,7 +59,8 @@ func columnsKernel(stem string, bits int, t Target) {
 	if t == ToF32 {
 		Comment("Scales that come as doubles.")
 		k.loop(inDoubles, func(x VecVirtual, at Register) {
-			k.timesDoubles(x, Mem{Base: k.scales, Index: at, Scale: 2})
+			VMOVUPS(x, k.spill) // that memory widens numbers spares a port
+			encode.Narrow.Doubled(k.spill, func(i int) Op { return Mem{Base: k.scales, Index: at, Scale: 2, Disp: 32 * i} }, x)
 		})
 	}
 }
@@ -70,8 +72,8 @@ func (k *columned) loop(again Place, times func(x VecVirtual, at Register)) {
 	var x [8]VecVirtual
 	for i := range x {
 		if i*k.bits%32 == 0 {
-			words = Load32(k.from(0))
-			ADDQ(k.step, k.src)
+			words = Load32(k.From(0))
+			ADDQ(k.step, k.Src)
 		}
 		at := GP64()
 		MOVL(Mem{Base: k.offsets, Disp: 4 * i}, at.As32())
@@ -88,7 +90,10 @@ func (k *columned) loop(again Place, times func(x VecVirtual, at Register)) {
 	}
 	switch {
 	case k.Narrow:
-		k.transposeHalves(x, k.to)
+		for i, y := range x {
+			x[i] = Into(XMM(), VCVTPS2PH, Imm(0), y)
+		}
+		transposeWords(x, k.to)
 	case k.Wide:
 		transposeDwords(x, k.to)
 	default:
@@ -99,12 +104,6 @@ func (k *columned) loop(again Place, times func(x VecVirtual, at Register)) {
 	DECQ(k.n)
 	JNZ(again.Ref())
 	End()
-}
-
-// timesDoubles multiplies by doubles. That memory widens numbers spares a port.
-func (k *kernel) timesDoubles(x VecVirtual, scales Mem) {
-	VMOVUPS(x, k.spill)
-	doubled(k.spill, func(i int) Op { return scales.Offset(32 * i) }, x)
 }
 
 // codeOf is the code at a bit of eight words, as float32.
@@ -134,15 +133,6 @@ func transposePairs(p [4]VecVirtual, to Lattice) {
 			VEXTRACTI128(Imm(1), y, to.Row(4+2*i+j))
 		}
 	}
-}
-
-// transposeHalves rounds eight rows to float16 and writes their columns.
-func (k *kernel) transposeHalves(rows [8]VecVirtual, to Lattice) {
-	var x [8]VecVirtual
-	for i, y := range rows {
-		x[i] = Into(XMM(), VCVTPS2PH, Imm(0), y)
-	}
-	transposeWords(x, to)
 }
 
 // expandKernels puts numbers where the bits of a mask are, and zeros elsewhere:
@@ -198,4 +188,156 @@ func expandKernels() {
 		Store(n, ReturnIndex(0))
 		End()
 	}
+}
+
+// An eachLoops decodes numbers that have a scale and a zero point or minimum each:
+// (q-z)*s. A product that is subnormal, or of a subnormal number, holds up a
+// multiplication of float32, but not one of float64, where all products are exact.
+// So rounds whose factors are zero or large enough, and which have no NaN, are
+// multiplied as they are; after one that is not, eachStay rounds are float64. The
+// differences are those of float32: one of normal numbers is subnormal only if both
+// are far below all codes.
+type eachLoops struct {
+	*kernel
+	a, b, n                 Register
+	less, least, leastScale VecVirtual
+	apart                   Mem
+}
+
+const (
+	eachLeast = 60 // the least factor is 2^-60
+	eachStay  = 16
+)
+
+func eachKernels() {
+	for _, t := range Targets {
+		name := "each" + t.Name + "AVX2"
+		Entry(name, "each[%s]", t.Name)
+		Frame(name, "func(dst *byte, src *float32, a *float32, b *float32, n int)", "joins 16 numbers with their scales n times.",
+			"For 32 numbers q, scales a, zero points b:",
+			"number = (q-b)*a, each step rounded to float32;",
+			"if they are not ordinary, or one comes to NaN, some rounds in double precision.")
+		e := &eachLoops{kernel: newKernel(t, false)}
+		e.Dst, e.Src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
+		e.a, e.b, e.n = Load(Param("a"), GP64()), Load(Param("b"), GP64()), Load(Param("n"), GP64())
+		e.Align()
+		e.apart = e.Local(64)
+		e.less = Load32(Dwords(0xFFFFFFFF))
+		e.least = Load32(Dwords((127-eachLeast)<<24 - 1))
+		e.leastScale = Load32(Dwords((127-eachLeast)<<23 - 1))
+		more, done, one, slow, slowly := NewLabel("more"), NewLabel("done"), NewLabel("one"), NewLabel("slow"), NewLabel("slowly")
+		more.Here()
+		SUBQ(Imm(2), e.n)
+		JLT(one.Ref())
+		e.ordinaryRounds(slow)
+		e.next(2)
+		TESTQ(e.n, e.n)
+		JNZ(more.Ref())
+		done.Here()
+		End()
+		one.Here()
+		slow.Here()
+		Comment("Rounds in double precision.")
+		ADDQ(Imm(2), e.n)
+		stay := Into(GP64(), LEAQ, Mem{Base: e.n, Disp: -eachStay})
+		e.add, e.up = Load32(Dwords(roundPlain)), Load32(Dwords(roundPlain+1))
+		slowly.Here()
+		e.anyRound()
+		e.next(1)
+		DECQ(e.n)
+		JZ(done.Ref())
+		CMPQ(e.n, stay)
+		JGT(slowly.Ref())
+		JMP(more.Ref())
+	}
+}
+
+// next moves by some rounds.
+func (e *eachLoops) next(rounds int) {
+	for _, r := range []Register{e.Src, e.a, e.b} {
+		ADDQ(U32(64*rounds), r)
+	}
+	ADDQ(U32(16*rounds*e.Width()), e.Dst)
+}
+
+// differences is q-z of 16 numbers.
+func (e *eachLoops) differences(at int) (x []VecVirtual) {
+	PREFETCHT0(e.From(1024 + at)) // one line, of pages that come next too
+	PREFETCHT0(Mem{Base: e.Dst, Disp: 512 + at/4*e.Width()})
+	for i := range 2 {
+		y := Into(YMM(), VMOVUPS, e.From(at+32*i))
+		VSUBPS(Mem{Base: e.b, Disp: at + 32*i}, y, y)
+		x = append(x, y)
+	}
+	return x
+}
+
+// ordinaryRounds writes 32 numbers, or leaves for slow. Twice a magnitude less
+// one is largest for zero.
+func (e *eachLoops) ordinaryRounds(slow Place) {
+	x, codes, scales, ok := append(e.differences(0), e.differences(64)...), YMM(), YMM(), GP32()
+	VMOVDQU(e.least, codes)
+	VMOVDQU(Mem{Base: e.a}, scales)
+	for i, y := range x {
+		m := Into(YMM(), VPADDD, y, y)
+		VPADDD(e.less, m, m)
+		VPMINUD(m, codes, codes)
+		if i > 0 {
+			VPMINSD(Mem{Base: e.a, Disp: 32 * i}, scales, scales)
+		}
+	}
+	VPCMPEQD(e.least, codes, codes)
+	VPCMPGTD(e.leastScale, scales, scales)
+	VPAND(scales, codes, codes)
+	VMOVMSKPS(codes, ok)
+	CMPL(ok, Imm(0xFF))
+	JNE(slow.Ref())
+	var nan [2]VecVirtual
+	for i, y := range x {
+		VMULPS(Mem{Base: e.a, Disp: 32 * i}, y, y)
+		if !e.Wide {
+			split16(y)
+		}
+		if i%2 == 1 {
+			nan[i/2] = YMM()
+			VCMPPS(Imm(3), y, x[i-1], nan[i/2])
+		}
+	}
+	VORPS(nan[1], nan[0], nan[0])
+	VMOVMSKPS(nan[0], ok)
+	TESTL(ok, ok)
+	JNZ(slow.Ref())
+	for i := 0; i < len(x); i += 2 {
+		if e.Wide {
+			e.store([2]VecVirtual(x[i:]), 8*i)
+			continue
+		}
+		for _, y := range x[i : i+2] {
+			VPSRLD(Imm(16), y, y)
+		}
+		VPACKUSDW(x[i+1], x[i], x[i])
+		VPERMQ(Imm(quads), x[i], x[i])
+		VMOVDQU(x[i], e.To(8*i))
+	}
+}
+
+// split16 rounds x to a BF16 in its upper half, as [signedProduct] does.
+func split16(x VecVirtual) {
+	more := Into(YMM(), VMULPS, Floats(65537), x)
+	left := Into(YMM(), VSUBPS, x, more)
+	VSUBPS(left, more, x)
+}
+
+// anyRound writes 16 numbers, whatever they are.
+func (e *eachLoops) anyRound() {
+	x := [2]VecVirtual(e.differences(0))
+	for i, y := range x {
+		VMOVUPS(y, e.apart.Offset(32*i))
+	}
+	for i, y := range x {
+		scales := func(half int) Op { return Into(YMM(), VCVTPS2PD, Mem{Base: e.a, Disp: 32*i + 16*half}) }
+		encode.Narrow.Doubled(e.apart.Offset(32*i), scales, y)
+		quieted(y)
+	}
+	e.store(x, 0)
 }

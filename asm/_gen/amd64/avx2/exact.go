@@ -19,22 +19,22 @@ const (
 
 // ifHostile leaves where the numbers of the run are not ordinary. Least
 // is what the bits of a scale must be at least; zero, less one, is above all others.
-func (k *runs) ifHostile(o op, least Op, to Place) {
+func (k *runs) ifHostile(o Join, least Op, to Place) {
 	ifBelow(Mem{Base: k.a}, least, to)
-	if o.name == "Shift" {
+	if o == JoinShift {
 		ifBelow(Mem{Base: k.b}, U32(leastZero-1), to)
 	}
 }
 
 // exactNumbers brings the numbers of the run into p, the scale as doubles.
-func (k *runs) exactNumbers(o op, p pair) {
+func (k *runs) exactNumbers(o Join, p pair) {
 	k.numbersInto(o, p)
 	VCVTPS2PD(p.d.AsX(), p.d)
 }
 
-// exactly is [op.join] of eight float32 with a scale in doubles.
-func (o op) exactly(p pair, x VecVirtual) {
-	if o.name == "Shift" {
+// exactly is [pair.apply] of eight float32 with a scale in doubles.
+func (p pair) exactly(o Join, x VecVirtual) {
+	if o == JoinShift {
 		VSUBPS(p.m, x, x)
 	}
 	high := YMM()
@@ -45,7 +45,7 @@ func (o op) exactly(p pair, x VecVirtual) {
 		VCVTPD2PSY(x, x.AsX())
 	}
 	VINSERTF128(Imm(1), high.AsX(), x, x)
-	if o.name == "Affine" {
+	if o == JoinAffine {
 		VADDPS(p.m, x, x)
 	}
 }
@@ -160,7 +160,7 @@ func signedProduct(d VecVirtual, v ...float32) VecVirtual {
 // ifHalvesOdd leaves if one of two float16 in front of the block is not finite, or if the
 // second is minus zero, to which a sum of zeros would come.
 func ifHalvesOdd(k *kernel, to Place) {
-	m := k.from(0)
+	m := k.From(0)
 	r := Into(GP32(), MOVL, m)
 	and32(r, 0x7FFF7FFF)
 	ADDL(U32(0x04000400), r)
@@ -174,7 +174,7 @@ func ifHalvesOdd(k *kernel, to Place) {
 // negative: else scales and minima are finite, and no number is minus zero.
 func ifSignsOddAt(off int) func(*kernel, Place) {
 	return func(k *kernel, to Place) {
-		r := Into(GP32(), MOVL, k.from(off))
+		r := Into(GP32(), MOVL, k.From(off))
 		sum := Into(GP32(), LEAL, Mem{Base: r, Disp: 0x04000400})
 		ORL(sum, r)
 		TESTL(U32(0x80008000), r)
@@ -184,7 +184,7 @@ func ifSignsOddAt(off int) func(*kernel, Place) {
 
 // ifNotFinite leaves if the float16 in front of the block is no finite number.
 func ifNotFinite(k *kernel, to Place) {
-	r := Into(GP32(), MOVWLZX, k.from(0))
+	r := Into(GP32(), MOVWLZX, k.From(0))
 	ANDL(U32(0x7C00), r)
 	CMPL(r, U32(0x7C00))
 	JEQ(to.Ref())

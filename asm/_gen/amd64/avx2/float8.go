@@ -57,11 +57,11 @@ func float8Kernels() {
 func (f float8) kernel(t int) {
 	var scale, infinity VecVirtual
 	var l tables16
-	runKernel("float8[%s]["+f.name+"]", "float8"+f.name, ops[0].formula("q"), "", "decodes n runs of chunks of 32 codes.", t, false, 32, 32, nil,
+	runKernel("float8[%s]["+f.name+"]", "float8"+f.name, JoinScale.Formula("q"), "", "decodes n runs of chunks of 32 codes.", t, false, 32, 32, nil,
 		func(k *runs) {
 			k.rare = func() { f.exactRun(k) }
 			if k.Wide {
-				k.ifHostile(ops[0], U32(f.least<<23-1), k.exact)
+				k.ifHostile(JoinScale, U32(f.least<<23-1), k.exact)
 				scale = Into(YMM(), VBROADCASTSS, Mem{Base: k.a})
 				return
 			}
@@ -69,7 +69,11 @@ func (f float8) kernel(t int) {
 			scale = Into(YMM(), VBROADCASTSS, Mem{Base: k.a})
 			bits := Into(GP32(), MOVL, Mem{Base: k.a})
 			if f.infinite {
-				infinity = f.infinity(bits)
+				top := Into(GP32(), MOVL, bits) // the upper byte of what infinite codes come to has the scale's sign
+				SHRL(Imm(24), top)
+				ORL(Imm(0x7F), top)
+				x := Into(XMM(), VMOVD, top)
+				infinity = Into(YMM(), VPBROADCASTB, x)
 			}
 			and32(bits, 0x7FFFFFFF)
 			SUBL(U32(f.least<<23), bits)
@@ -84,15 +88,6 @@ func (f float8) kernel(t int) {
 				f.byMantissa(k, l, infinity)
 			}
 		})
-}
-
-// infinity is the upper byte of what infinite codes come to: of infinity, with the scale's sign.
-func (f float8) infinity(scale Register) VecVirtual {
-	top := Into(GP32(), MOVL, scale)
-	SHRL(Imm(24), top)
-	ORL(Imm(0x7F), top)
-	x := Into(XMM(), VMOVD, top)
-	return Into(YMM(), VPBROADCASTB, x)
 }
 
 // exactRun is the loop of scales that are not ordinary: small ones, by a [smallProduct],
@@ -116,9 +111,7 @@ func (f float8) exactRun(k *runs) {
 		VPXOR(s.two, s.two, s.two)
 		small.Here()
 	}
-	chunk := NewLabel("exactChunk")
-	chunk.Here()
-	f.eachHalf(k, func(x VecVirtual) {
+	write := func(x VecVirtual) {
 		if up != 1 {
 			VMULPS(Floats(up), x, x)
 		}
@@ -137,44 +130,39 @@ func (f float8) exactRun(k *runs) {
 		} else {
 			VBLENDVPS(none, Dwords(0x7FC00000), x, x)
 		}
-	})
-	k.again(chunk)
-	JMP(k.done.Ref())
+	}
+	k.other(NewLabel("exactChunk"), func() { f.eachHalf(k, write) })
 }
 
 // exactWords is exactRun to BF16 of a format without infinity, as two loops. Under a large
 // scale, NaN or zero, products are rounded as they are. Under a small one they are, enlarged,
 // normal numbers, which [rounded] takes; the enlarged bit and NaN are settled in words.
 func (f float8) exactWords(k *runs) {
-	small, chunk, smallChunk := NewLabel("small"), NewLabel("exactChunk"), NewLabel("smallChunk")
+	small := NewLabel("small")
 	ifBelow(Mem{Base: k.a}, U32(f.least<<23-1), small)
 	scale := Into(YMM(), VBROADCASTSS, Mem{Base: k.a})
-	chunk.Here()
-	f.each(k, func(x VecVirtual) { VMULPS(scale, x, x) })
-	k.again(chunk)
-	JMP(k.done.Ref())
+	k.other(NewLabel("exactChunk"), func() { f.each(k, func(x VecVirtual) { VMULPS(scale, x, x) }) })
 	small.Here()
 	s, up := k.smallScale(), Floats(pow2(15-f.bias))
 	VMULPS(up, s.times, s.times)
 	VMULPS(up, s.half, s.half)
-	smallChunk.Here()
-	for at := 0; at < 32; at += 16 {
-		w, nan := f.float16s(k, at)
-		x := widenedHalves(w)
-		for _, y := range x {
-			p := Into(YMM(), VMULPS, s.times, y)
-			s.larger(p, s.half, y)
-			rounded(y)
-			VPSRLD(Imm(16), y, y)
+	k.other(NewLabel("smallChunk"), func() {
+		for at := 0; at < 32; at += 16 {
+			w, nan := f.float16s(k, at)
+			x := widenedHalves(w)
+			for _, y := range x {
+				p := Into(YMM(), VMULPS, s.times, y)
+				s.larger(p, s.half, y)
+				rounded(y)
+				VPSRLD(Imm(16), y, y)
+			}
+			VPACKUSDW(x[1], x[0], x[0])
+			VPERMQ(Imm(quads), x[0], x[0])
+			VPAND(Words(0xFFFF^enlargedBit>>16), x[0], x[0])
+			VPBLENDVB(nan, Words(0x7FC0), x[0], x[0])
+			VMOVDQU(x[0], k.To(at))
 		}
-		VPACKUSDW(x[1], x[0], x[0])
-		VPERMQ(Imm(quads), x[0], x[0])
-		VPAND(Words(0xFFFF^enlargedBit>>16), x[0], x[0])
-		VPBLENDVB(nan, Words(0x7FC0), x[0], x[0])
-		VMOVDQU(x[0], k.to(at))
-	}
-	k.again(smallChunk)
-	JMP(k.done.Ref())
+	})
 }
 
 // first is what the codes below 16 stand for.
@@ -201,7 +189,7 @@ func pow2(e int) float32 { return float32(math.Ldexp(1, e)) }
 func (f float8) byMantissa(k *runs, l tables16, infinity VecVirtual) {
 	step := byte(1) << f.man
 	codes, mag, index, low := YMM(), YMM(), YMM(), YMM()
-	k.spreadQuads(k.from(0), codes)
+	k.spreadQuads(k.From(0), codes)
 	VPAND(Bytes32(0x7F), codes, mag)
 	VPMINUB(Bytes32(step), mag, index)
 	VPAND(Bytes32(step), index, index)
@@ -229,7 +217,7 @@ func (f float8) byMantissa(k *runs, l tables16, infinity VecVirtual) {
 		unpack(zero, exp, e)
 		VPSLLW(Imm(uint64(7-f.man)), e, e)
 		VPADDW(e, w, w)
-		VMOVDQU(w, k.to(16*i))
+		VMOVDQU(w, k.To(16*i))
 	}
 }
 
@@ -263,7 +251,7 @@ func (f float8) eachHalf(k *runs, join func(x VecVirtual)) {
 // float16s reads sixteen codes as float16, and says which of them are NaN if they are none
 // as float16.
 func (f float8) float16s(k *runs, at int) (w, nan VecVirtual) {
-	w = Into(YMM(), VPMOVSXBW, k.from(at))
+	w = Into(YMM(), VPMOVSXBW, k.From(at))
 	if f.infinite {
 		VPSLLW(Imm(8), w, w)
 		return w, nil

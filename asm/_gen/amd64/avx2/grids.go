@@ -55,7 +55,7 @@ func (k *kernel) nibbleScales(off, n int, d VecVirtual, half, factor float32) sc
 	s := k.scales(n)
 	for i := 0; i < n; i += 8 {
 		word, y := GP64(), YMM()
-		MOVL(k.from(off+i/2), word.As32())
+		MOVL(k.From(off+i/2), word.As32())
 		VPMOVZXBD(spread(word, 0x0F0F0F0F0F0F0F0F), y)
 		k.dByScale(y, d, half, factor)
 		s.keep(i, y)
@@ -125,8 +125,8 @@ func (k *kernel) signed2(s scales, n int, d VecVirtual) signed {
 
 func iq2XXS(k *kernel) {
 	d, s := k.half(0), k.scales(8)
-	a := Into(YMM(), VMOVUPS, k.from(2))
-	b := Into(YMM(), VMOVUPS, k.from(34))
+	a := Into(YMM(), VMOVUPS, k.From(2))
+	b := Into(YMM(), VMOVUPS, k.From(34))
 	VSHUFPS(Imm(0xDD), b, a, a)
 	VPERMQ(Imm(quads), a, a)
 	sets := k.evenSets(sevenBits(a))
@@ -134,16 +134,16 @@ func iq2XXS(k *kernel) {
 	k.dByScale(a, d, 0.5, 0.25)
 	s.keep(0, a)
 	grid, g := Address("iq2xxsGrid"), k.signed2(s, 8, d)
-	k.grids(k.roundOfRows(), func(r *groups, i int) VecVirtual { return rows8(grid, r.four(k.from(2), i, 1, MOVBQZX)) },
+	k.grids(k.roundOfRows(), func(r *groups, i int) VecVirtual { return rows8(grid, r.four(k.From(2), i, 1, MOVBQZX)) },
 		func(r *groups, i int, codes VecVirtual) { g.write(r, i, codes, sets) })
 }
 
 // nines parts 32 words: indices of nine bits, and sign sets.
 func (k *kernel) nines(off int) (indices, sets Mem) {
 	var seven [2]VecVirtual
-	indices = k.local(64)
+	indices = k.Local(64)
 	for i := range seven {
-		y := Load32(k.from(off + 32*i))
+		y := Load32(k.From(off + 32*i))
 		seven[i] = Into(YMM(), VPSRLW, Imm(9), y)
 		VPAND(Words(511), y, y)
 		VMOVDQU(y, indices.Offset(32*i))
@@ -168,7 +168,7 @@ func iq2S(k *kernel) {
 	s := k.nibbleScales(74, 16, d, 0.5, 0.25)
 	grid, g := Address("iq2sGrid"), k.signed2(s, 16, d)
 	k.grids(k.roundOfRows(), func(r *groups, i int) VecVirtual { return rows8(grid, r.words4(indices, i)) },
-		func(r *groups, i int, codes VecVirtual) { g.write(r, i, codes, k.from(34)) })
+		func(r *groups, i int, codes VecVirtual) { g.write(r, i, codes, k.From(34)) })
 }
 
 // rows4 brings eight rows of four bytes into a register, in the order of codes.
@@ -199,7 +199,7 @@ func (k *kernel) grid4(name string) Register {
 
 func iq3XXS(k *kernel) {
 	d, s := k.half(0), k.scales(8)
-	words := Load32(k.from(66))
+	words := Load32(k.From(66))
 	sets := k.evenSets(sevenBits(words))
 	VPSRLD(Imm(28), words, words)
 	k.dByScale(words, d, 0.5, 0.5)
@@ -207,7 +207,7 @@ func iq3XXS(k *kernel) {
 	grid, g := k.grid4("iq3xxs"), k.signed(s, 8, d, 4, 12, 20, 28, 36, 44, 52, 62)
 	k.grids(k.roundOfCodes(2), func(r *groups, i int) VecVirtual {
 		return rows4(grid, func(j int) Register {
-			return Into(GP64(), MOVBQZX, r.at(k.from(2+j), 8, i))
+			return Into(GP64(), MOVBQZX, r.at(k.From(2+j), 8, i))
 		})
 	}, func(r *groups, i int, codes VecVirtual) { g.write(r, i, codes, sets) })
 }
@@ -221,7 +221,7 @@ func iq3S(k *kernel) {
 		return rows4(grid, func(j int) Register {
 			return Into(GP64(), MOVWQZX, r.at(indices.Offset(2*j), 16, i))
 		})
-	}, func(r *groups, i int, codes VecVirtual) { g.write(r, i, codes, k.from(74)) })
+	}, func(r *groups, i int, codes VecVirtual) { g.write(r, i, codes, k.From(74)) })
 }
 
 // grids is the loop over the eight groups of a block.
@@ -248,4 +248,122 @@ func (k *kernel) roundOfCodes(wide int) int {
 		return 2
 	}
 	return 4
+}
+
+// What the grid types keep in bits is taken apart for many elements at once, and
+// waits in memory: indices of rows as words, sign sets as bytes.
+
+// ofBits is what setBits needs.
+func ofBits() []Mem { return []Mem{byteOfBit(), bitOfByte()} }
+
+func bitOfByte() Mem { return Bytes32(1, 2, 4, 8, 16, 32, 64, 128) }
+
+// byteOfBit is the byte that has each element's bit.
+func byteOfBit() Mem {
+	return Data([]byte{0, 0, 0, 0, 0, 0, 0, 0, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 3, 3, 3, 3, 3, 3, 3, 3})
+}
+
+// setBits is FF for each element whose bit in the 32 at m is set.
+func (k *kernel) setBits(m Mem) VecVirtual {
+	y, bit := YMM(), k.constant(bitOfByte())
+	VPBROADCASTD(m, y)
+	VPSHUFB(k.constant(byteOfBit()), y, y)
+	VPAND(bit, y, y)
+	VPCMPEQB(bit, y, y)
+	return y
+}
+
+// evenSets makes 32 sign sets of eight bits whole, of which the eighth makes the
+// number of minuses even, and keeps them.
+func (k *kernel) evenSets(y VecVirtual) Mem {
+	odd, at := YMM(), k.Local(32)
+	VPSRLW(Imm(4), y, odd)
+	VPXOR(y, odd, odd)
+	VPAND(Bytes32(0x0F), odd, odd)
+	table := Into(YMM(), VMOVDQU, Bytes32(0, 0x80, 0x80, 0, 0x80, 0, 0, 0x80, 0x80, 0, 0, 0x80, 0, 0x80, 0x80, 0))
+	VPSHUFB(odd, table, odd)
+	VPOR(odd, y, y)
+	VMOVDQU(y, at)
+	return at
+}
+
+// sevenBits is the four fields of seven bits of each dword, a byte each.
+func sevenBits(words VecVirtual) VecVirtual {
+	y := Into(YMM(), VPAND, Dwords(0x7F), words)
+	for i := range 3 {
+		field := Into(YMM(), VPSLLD, Imm(uint64(i+1)), words)
+		VPAND(Dwords(0x7F00<<(8*i)), field, field)
+		VPOR(field, y, y)
+	}
+	return y
+}
+
+// A highBits says how the upper bits of sixteen indices stand in their bytes:
+// the byte of each, a factor that brings its bits to bit at and upwards, and
+// a mask of them there, which is above bit 8 by down.
+type highBits struct {
+	bytes  [16]byte
+	factor [16]uint16
+	mask   uint16
+	down   uint64
+}
+
+// fieldsOfBytes is n fields of width bits in each byte, the first the lowest.
+func fieldsOfBytes(n, width int, mask uint16) (h highBits) {
+	for i := range 16 {
+		h.bytes[i] = byte(i / n)
+		h.factor[i] = 256 >> (i % n * width)
+	}
+	h.mask = mask << 8
+	return h
+}
+
+// fieldsOfWords is four fields of three bits in each word.
+func fieldsOfWords() (h highBits) {
+	for i := range 16 {
+		h.bytes[i] = byte(i / 4 * 2)
+		h.factor[i] = 512 >> (i % 4 * 3)
+	}
+	h.mask, h.down = 7<<9, 1
+	return h
+}
+
+// indices joins n bytes at low with their upper bits at high, and keeps them as
+// words.
+func (k *kernel) indices(n, low, high int, h highBits, whole bool) Mem {
+	var order []byte
+	used := 0
+	for _, b := range h.bytes {
+		next := byte(0x80)
+		if whole {
+			next = b + 1
+		}
+		order = append(order, b, next)
+		used = max(used, int(b)+1)
+	}
+	if whole {
+		used++
+	}
+	at, shuffle, factor := k.Local(2*n), Load32(Data(order)), Load32(Words(h.factor[:]...))
+	for i := 0; i < n; i += 16 {
+		y, up := YMM(), YMM()
+		VPMOVZXBW(k.From(low+i), y)
+		switch used {
+		case 2:
+			VPBROADCASTW(k.From(high+i/8), up)
+		case 4:
+			VPBROADCASTD(k.From(high+i/4), up)
+		default:
+			VPBROADCASTQ(k.From(high+i/2), up)
+		}
+		VPSHUFB(shuffle, up, up)
+		VPMULLW(factor, up, up)
+		VPAND(Words(h.mask), up, up)
+		if h.down > 0 {
+			VPSRLW(Imm(h.down), up, up)
+		}
+		VPOR(up, y, y)
+		VMOVDQU(y, at.Offset(2*i))
+	}
+	return at
 }

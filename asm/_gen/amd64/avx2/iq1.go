@@ -19,7 +19,7 @@ func shifted(codes, eighths VecVirtual) {
 func iq1S(k *kernel) {
 	indices := k.indices(32, 2, 34, fieldsOfWords(), true)
 	d, s := k.half(0), k.scales(8)
-	heads := Into(YMM(), VPMOVZXWD, k.from(34))
+	heads := Into(YMM(), VPMOVZXWD, k.From(34))
 	down := Into(YMM(), VPSLLD, Imm(16), heads)
 	y := Into(YMM(), VPSRLD, Imm(12), heads)
 	VPAND(Dwords(7), y, y)
@@ -28,7 +28,7 @@ func iq1S(k *kernel) {
 	grid := Address("iq1Grid")
 	rows := func(r *groups, i int) VecVirtual { return rows8(grid, r.words4(indices, i)) }
 	if k.Wide {
-		eighths := k.local(32)
+		eighths := k.Local(32)
 		VPSRAD(Imm(31), down, down)
 		VPOR(Bytes32(1), down, down)
 		VMOVDQU(down, eighths)
@@ -61,7 +61,7 @@ func iq1S(k *kernel) {
 
 func iq1M(k *kernel) {
 	indices := k.indices(32, 0, 32, fieldsOfBytes(2, 4, 7), false)
-	all := Into(GP64(), MOVQ, k.from(48))
+	all := Into(GP64(), MOVQ, k.From(48))
 	mask := Into(GP64(), MOVQ, U64(0xF000F000F000F000))
 	r := Into(GP64(), PEXTQ, mask, all)
 	x := Into(XMM(), VMOVD, r.As32())
@@ -94,7 +94,7 @@ func iq1M(k *kernel) {
 	grid := Address("iq1Grid")
 	k.grids(4, func(r *groups, i int) VecVirtual {
 		codes, down := rows8(grid, r.words4(indices, i)), YMM()
-		VPBROADCASTW(r.at(k.from(32), 2, i), down)
+		VPBROADCASTW(r.at(k.From(32), 2, i), down)
 		VPSHUFB(Data([]byte{0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1}), down, down)
 		own := []byte{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128}
 		VPAND(Data(own), down, down)

@@ -1,11 +1,48 @@
+// Package avx2 is the kernels of registers of 32 bytes, a file for each technique. What
+// several have in common is in kernel.go (numbers rounded and written), lookup.go (tables),
+// blocks.go (the loops over blocks and their groups), runs.go (those over runs) and exact.go
+// (scales that models do not have).
 package avx2
 
 import (
 	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
+	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/encode"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
 )
+
+// Kernels writes them.
+func Kernels() {
+	limitKernel()
+	blockKernels()
+	castKernels()
+	bytesKernels()
+	codebookKernels()
+	pairKernels()
+	float8Kernels()
+	transposeKernels()
+	lanesKernel()
+	spreadKernel()
+	fieldsKernel()
+	pickKernel()
+	swapKernel()
+	columnsKernels()
+	eachKernels()
+	expandKernels()
+	encode.Narrow.Kernels()
+	specialKernels()
+}
+
+// rounds is a kernel's only loop, to its end: a pass moves on by so many bytes.
+func rounds(n, src Register, in Op, dst Register, out Op, body func()) {
+	Repeat("more", n, func() {
+		body()
+		ADDQ(in, src)
+		ADDQ(out, dst)
+	})
+	End()
+}
 
 // Order of codes. A register of 32 codes holds quads of eight elements in the
 // order 0, 2 | 1, 3, so that the unpacking instructions, which work within the
@@ -18,8 +55,7 @@ func fours() VecVirtual { return Load32(Dwords(0, 2, 4, 6, 1, 3, 5, 7)) }
 
 // A kernel writes one target from blocks or chunks of codes.
 type kernel struct {
-	Target   // what it writes; wide numbers stay in their order
-	dst, src Register
+	Ends
 	codebook values     // in memory, where it is none either
 	add      VecVirtual // rounding to BF16, of even numbers; may also change the sign
 	up       Op         // and of odd ones
@@ -28,29 +64,12 @@ type kernel struct {
 	ordinary bool       // scales are, since the kernel stops in front of others
 	spill    Mem        // 32 codes on their way to dwords
 	shared   map[string]VecVirtual
-	frame    Register // memory of its own, at a multiple of 32
 }
 
 // newKernel is a kernel before its frame; ordinary says that it stops in front of scales that
 // are not.
 func newKernel(t Target, ordinary bool) *kernel {
-	return &kernel{Target: t, ordinary: ordinary, shared: map[string]VecVirtual{}}
-}
-
-// align gives a kernel memory of its own at a multiple of 32: what crosses lines
-// of the cache takes longer to write and to read again.
-func (k *kernel) align() {
-	k.frame = Into(GP64(), LEAQ, AllocLocal(32).Offset(31))
-	ANDQ(I8(-32), k.frame)
-}
-
-// local is n bytes of memory.
-func (k *kernel) local(n int) Mem {
-	m := AllocLocal((n + 31) &^ 31)
-	if k.frame == nil {
-		return m
-	}
-	return Mem{Base: k.frame, Disp: m.Disp - 32}
+	return &kernel{Ends: Ends{Target: t, Line: 32}, ordinary: ordinary, shared: map[string]VecVirtual{}}
 }
 
 // spreadQuads loads 32 codes in the order of [quads]. The same in one
@@ -69,14 +88,11 @@ func storeHalves(y VecVirtual, m Mem) {
 // store8 writes eight numbers.
 func (k *kernel) store8(x VecVirtual, at int) {
 	if k.Narrow {
-		storeHalves(x, k.to(at))
+		storeHalves(x, k.To(at))
 	} else {
-		VMOVUPS(x, k.to(at))
+		VMOVUPS(x, k.To(at))
 	}
 }
-
-func (k *kernel) from(off int) Mem { return Mem{Base: k.src, Disp: off} }
-func (k *kernel) to(elem int) Mem  { return Mem{Base: k.dst, Disp: elem * k.Width()} }
 
 // Scales are kept negative and a NaN among them as FFC00000. A product of a
 // negated scale has the other sign, and every NaN of it, also that of infinity
@@ -90,10 +106,8 @@ const (
 func (k *kernel) begin(negated bool) {
 	k.minus = Dwords(0x80000000)
 	if k.Wide {
-		if k.frame == nil {
-			k.align()
-		}
-		k.spill = k.local(32)
+		k.Align()
+		k.spill = k.Local(32)
 		return
 	}
 	k.round = roundPlain
@@ -181,7 +195,14 @@ func (k *kernel) numbers(at int, codes VecVirtual, signed, negated bool, join fu
 		return
 	}
 	for i := range 2 {
-		even, odd := k.dwords(codes, unpackBytes[i], signed)
+		zero, w := YMM(), YMM()
+		VPXOR(zero, zero, zero)
+		if signed {
+			unpackBytes[i](codes, zero, w)
+		} else {
+			unpackBytes[i](zero, codes, w)
+		}
+		even, odd := k.halvesOf(w)
 		k.sixteen(at+16*i, even, odd, negated, func(x VecVirtual) { join(i, x) })
 	}
 }
@@ -193,7 +214,7 @@ func (k *kernel) sixteen(at int, even, odd VecVirtual, negated bool, join func(x
 		join(x)
 		k.toWord(x)
 	}
-	VMOVDQU(k.packed(even, odd, negated), k.to(at))
+	VMOVDQU(k.packed(even, odd, negated), k.To(at))
 }
 
 // packed is pack where numbers may be negated, or there are no even or no odd ones.
@@ -212,18 +233,6 @@ func (k *kernel) packed(even, odd VecVirtual, negated bool) VecVirtual {
 
 // unpackBytes interleaves the bytes of the lower and of the upper halves of registers.
 var unpackBytes = [2]func(...Op){VPUNPCKLBW, VPUNPCKHBW}
-
-// dwords widens the even and the odd of sixteen codes.
-func (k *kernel) dwords(codes VecVirtual, unpack func(...Op), signed bool) (even, odd VecVirtual) {
-	zero, w := YMM(), YMM()
-	VPXOR(zero, zero, zero)
-	a, b := zero, codes
-	if signed {
-		a, b = codes, zero
-	}
-	unpack(a, b, w)
-	return k.halvesOf(w)
-}
 
 // halvesOf widens the even and the odd of sixteen words: multiplied by one and
 // by zero and added, which keeps the ports of shifts free.
@@ -339,14 +348,6 @@ func (k *kernel) constant(m Mem) Op {
 		return y
 	}
 	return m
-}
-
-// prefetch asks for lines a kilobyte ahead of those that so many numbers took:
-// stores wait in order.
-func (k *kernel) prefetch(elems int) {
-	for at := 0; at < elems*k.Width(); at += 64 {
-		PREFETCHT0(Mem{Base: k.dst, Disp: 1024 + at})
-	}
 }
 
 // ifBelow leaves where the number at m is above zero and at most as many bits

@@ -12,7 +12,7 @@ import (
 // scales is memory for the scales of a block, one float32 each.
 type scales struct{ at Mem }
 
-func (k *kernel) scales(n int) scales { return scales{k.local(4 * n)} }
+func (k *kernel) scales(n int) scales { return scales{k.Local(4 * n)} }
 
 // keep stores eight scales.
 func (s scales) keep(i int, y VecVirtual) { VMOVUPS(y, s.at.Offset(4*i)) }
@@ -30,11 +30,11 @@ func (k *kernel) sixBits(off int) (d, m VecVirtual) {
 	out := [2]VecVirtual{}
 	low, both := GP32(), GP32()
 	for i := range 2 {
-		own := Into(GP32(), MOVL, k.from(off+4*i))
+		own := Into(GP32(), MOVL, k.From(off+4*i))
 		high := Into(GP32(), MOVL, own)
 		SHRL(Imm(2), high)
 		and32(high, 0x30303030)
-		MOVL(k.from(off+8), both)
+		MOVL(k.From(off+8), both)
 		if i == 1 {
 			SHRL(Imm(4), both)
 		}
@@ -68,7 +68,7 @@ func q45K(high bool) func(*kernel) {
 				return k.table16Twice(counted, pair{g.pair(ds, i), g.pair(ms, i)}.less)
 			}, func(g *groups, i int, l tables16) {
 				for half := 0; half < 32; half += 16 {
-					codes := Into(YMM(), VBROADCASTI128, g.at(k.from(16+half), 32, i))
+					codes := Into(YMM(), VBROADCASTI128, g.at(k.From(16+half), 32, i))
 					VPSRLVD(Dwords(0, 0, 0, 0, 4, 4, 4, 4), codes, codes)
 					VPAND(k.shared["low"], codes, codes)
 					k.lookupTwice(64*i+half, 64*i+32+half, codes, l)
@@ -80,7 +80,7 @@ func q45K(high bool) func(*kernel) {
 		var fifth VecVirtual
 		if high {
 			at, fifth = 48, YMM()
-			k.spreadQuads(k.from(16), fifth)
+			k.spreadQuads(k.From(16), fifth)
 		}
 		// Of each 32 bytes the low nibbles are a group, and the high ones another.
 		round := 2
@@ -90,7 +90,7 @@ func q45K(high bool) func(*kernel) {
 		k.groupLoop(8, round, 4*round, 32, func(g *groups) {
 			nibble := spreads{}
 			ahead(round, func(i int) VecVirtual {
-				codes := nibble.of(k, g.inRound(k.from(at+i/2*32), 16*round), i%2*4)
+				codes := nibble.of(k, g.inRound(k.From(at+i/2*32), 16*round), i%2*4)
 				VPAND(k.shared["low"], codes, codes)
 				if high {
 					bit := Into(YMM(), VPSLLW, Imm(uint64(4-i)), fifth)
@@ -117,7 +117,7 @@ func q2K(k *kernel) {
 	whole := k.halves(80)
 	ds, ms := k.scales(16), k.scales(16)
 	tables := k.smallTables(4, 16)
-	x := Into(XMM(), VMOVDQU, k.from(0))
+	x := Into(XMM(), VMOVDQU, k.From(0))
 	for i, s := range [2]scales{ds, ms} {
 		part := XMM()
 		if i == 0 {
@@ -152,7 +152,7 @@ func q2K(k *kernel) {
 	k.groupLoop(8, 4, 32, 32, func(g *groups) {
 		bytes := spreads{}
 		for i := range 4 {
-			codes := bytes.twoBits(g, k.from(16), i)
+			codes := bytes.twoBits(g, k.From(16), i)
 			if !k.Wide {
 				k.lookup(32*i, codes, tables.ofTwo(g, i, codes))
 				continue
@@ -167,8 +167,8 @@ func q2K(k *kernel) {
 func (k *kernel) q3Scales(off int, d VecVirtual) scales {
 	s := k.scales(16)
 	low, high, top := GP64(), GP64(), GP64()
-	MOVQ(k.from(off), low)
-	MOVL(k.from(off+8), top.As32())
+	MOVQ(k.From(off), low)
+	MOVL(k.From(off+8), top.As32())
 	MOVQ(top, high)
 	SHLQ(Imm(30), high) // the bits two higher, for the second four
 	ORQ(top, high)
@@ -218,11 +218,11 @@ func q3K(k *kernel) {
 		})
 	}
 	third := YMM() // the third bits of the groups that come: bit i of each byte is group i's
-	k.spreadQuads(k.from(0), third)
+	k.spreadQuads(k.From(0), third)
 	k.groupLoop(8, 4, 32, 32, func(g *groups) {
 		bytes := spreads{}
 		for i := range 4 {
-			codes := bytes.twoBits(g, k.from(32), i)
+			codes := bytes.twoBits(g, k.From(32), i)
 			if !k.Wide {
 				bit := moved(third, i-2)
 				VPAND(Bytes32(4), bit, bit)
@@ -246,14 +246,14 @@ func ofSixes() []Mem { return append(toWords(), Bytes32(0x0F), Bytes32(0x30)) }
 func q6K(k *kernel) {
 	d, s := k.half(208), k.scales(16)
 	for i := range 2 {
-		y := Into(YMM(), VPMOVSXBD, k.from(192+8*i))
+		y := Into(YMM(), VPMOVSXBD, k.From(192+8*i))
 		times(y, d)
 		k.negated(y)
 		s.keep(8*i, y)
 	}
 	// A round is 64 bytes of low bits and 32 bytes of high ones.
 	k.groupLoop(8, 4, 32, 32, func(g *groups) {
-		bytes, low, high := spreads{}, g.inRound(k.from(0), 64), g.inRound(k.from(128), 32)
+		bytes, low, high := spreads{}, g.inRound(k.From(0), 64), g.inRound(k.From(128), 32)
 		ahead(4, func(i int) VecVirtual {
 			codes := bytes.of(k, low.Offset(i%2*32), i/2*4)
 			VPAND(k.constant(Bytes32(0x0F)), codes, codes)
@@ -321,8 +321,8 @@ func spread(src Register, mask uint64) VecVirtual {
 func iq4XS(k *kernel) {
 	d, s := k.half(0), k.scales(8)
 	low, high := GP64(), GP64()
-	MOVL(k.from(4), low.As32())
-	MOVWQZX(k.from(2), high)
+	MOVL(k.From(4), low.As32())
+	MOVWQZX(k.From(2), high)
 	sc, top, y := spread(low, 0x0F0F0F0F0F0F0F0F), spread(high, 0x3030303030303030), YMM()
 	VPOR(top, sc, sc)
 	VPMOVZXBD(sc, y)
@@ -335,15 +335,15 @@ func iq4XS(k *kernel) {
 	if !k.Wide {
 		k.pairs(func(g *groups, i int) tables16 {
 			d := g.pair(s, i)
-			return k.table16Twice(iq4Values, func(v ...float32) VecVirtual { return signedProduct(d, v...) })
+			return k.table16Twice(IQ4Values, func(v ...float32) VecVirtual { return signedProduct(d, v...) })
 		}, func(g *groups, i int, l tables16) {
-			low, high := k.nibblesTwice(Load32(g.at(k.from(8), 32, i)))
+			low, high := k.nibblesTwice(Load32(g.at(k.From(8), 32, i)))
 			k.lookupTwice(64*i, 64*i+32, low, l)
 			k.lookupTwice(64*i+16, 64*i+48, high, l)
 		})
 		return
 	}
 	k.groupLoop(8, 1, 4, 32, func(g *groups) {
-		k.whole(0, k.nibblesAt(g.at(k.from(8), 16, 0)), iq4Values, g.of(s, 1, 0, 0))
+		k.whole(0, k.nibblesAt(g.at(k.From(8), 16, 0)), IQ4Values, g.of(s, 1, 0, 0))
 	})
 }

@@ -108,13 +108,13 @@ func (k *kernel) lookupTwo(at int, codes VecVirtual, first, second tables16) {
 			words = append(words, Into(YMM(), unpackBytes[half], found[i+1], found[i]))
 		}
 		if len(words) == 1 {
-			VMOVDQU(words[0], k.to(at+16*half))
+			VMOVDQU(words[0], k.To(at+16*half))
 			continue
 		}
 		low := Into(YMM(), VPUNPCKLWD, words[1], words[0])
 		high := Into(YMM(), VPUNPCKHWD, words[1], words[0])
-		VMOVDQU(low, k.to(at+16*half))
-		VMOVDQU(high, k.to(at+16*half+8))
+		VMOVDQU(low, k.To(at+16*half))
+		VMOVDQU(high, k.To(at+16*half+8))
 	}
 }
 
@@ -165,7 +165,7 @@ type smallTables struct {
 }
 
 func (k *kernel) smallTables(levels, scales int) smallTables {
-	return smallTables{levels, k.local(scales * levels), k.local(scales * levels)}
+	return smallTables{levels, k.Local(scales * levels), k.Local(scales * levels)}
 }
 
 // build makes the tables of the i-th eight scales; one of two levels that are
@@ -237,9 +237,9 @@ func (k *kernel) lookupSigned(at int, codes, minus VecVirtual, l tables16) {
 	low, high := k.found(codes, l)
 	VPXOR(minus, high, high)
 	w := Into(YMM(), VPUNPCKLBW, high, low)
-	VMOVDQU(w, k.to(at))
+	VMOVDQU(w, k.To(at))
 	VPUNPCKHBW(high, low, w)
-	VMOVDQU(w, k.to(at+16))
+	VMOVDQU(w, k.To(at+16))
 }
 
 // by is a table of values times a scale: the scale has its sign, a NaN among
@@ -311,9 +311,9 @@ func (k *kernel) lookupTwice(at, other int, codes VecVirtual, l tables16) {
 	a := Into(YMM(), VPUNPCKLBW, high, low)
 	b := Into(YMM(), VPUNPCKHBW, high, low)
 	w := Into(YMM(), VINSERTI128, Imm(1), b.AsX(), a)
-	VMOVDQU(w, k.to(at))
+	VMOVDQU(w, k.To(at))
 	VPERM2I128(Imm(0x31), b, a, w)
-	VMOVDQU(w, k.to(other))
+	VMOVDQU(w, k.To(other))
 }
 
 // nibblesTwice parts 16 bytes of each of two blocks.

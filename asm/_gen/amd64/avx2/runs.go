@@ -20,38 +20,16 @@ type runs struct {
 	rare                    func() // loops that few runs take, behind all others
 }
 
-// An op is what joins a code with its scale and its zero point or minimum; as in the
-// package.
-type op struct {
-	name    string
-	negated bool
-}
-
-// formula is what an op makes of a code q that stands for a number.
-func (o op) formula(number string) string {
-	switch o.name {
-	case "Shift":
-		return "(" + number + " - b[r]) * a[r]"
-	case "Affine":
-		return number + "*a[r] + b[r]"
-	case "Twice":
-		return number + "*a[r] * last"
-	}
-	return number + "*a[r]"
-}
-
-var ops = []op{{"Scale", true}, {"Shift", true}, {"Affine", false}}
-
 // runKernel writes the loops: scale once per run, chunk for each chunk.
 // The kernel is an entry of the table, and is told the target's name.
 func runKernel(row, name, formula, params, doc string, t int, negated bool, in, elems int, before func(*runs), run func(*runs), chunk func(*runs)) {
 	target := Targets[t]
 	name += target.Name + "AVX2"
 	Entry(name, row, target.Name)
-	Frame(name, "func(dst *byte, src *byte, a *float32, b *float32"+params+", chunks int, n int)", doc)
-	Comment("For each of n runs, with its scale a[r] and zero point or minimum b[r],", "for each of its chunks: x = "+formula+";", "dst = x, rounded to "+target.Name+".")
+	Frame(name, "func(dst *byte, src *byte, a *float32, b *float32"+params+", chunks int, n int)", doc,
+		"For each of n runs, with its scale a[r] and zero point or minimum b[r],", "for each of its chunks: x = "+formula+";", "dst = x, rounded to "+target.Name+".")
 	k := &runs{kernel: newKernel(target, false), in: in, elems: elems}
-	k.dst, k.src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
+	k.Dst, k.Src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	k.a, k.b = Load(Param("a"), GP64()), Load(Param("b"), GP64())
 	k.chunk, k.exact, k.done, k.end = NewLabel("chunk"), NewLabel("exact"), NewLabel("done"), NewLabel("end")
 	k.begin(negated)
@@ -80,18 +58,24 @@ func runKernel(row, name, formula, params, doc string, t int, negated bool, in, 
 
 // again ends a loop over the chunks of a run.
 func (k *runs) again(chunk Place) {
-	ADDQ(U32(k.in), k.src)
-	k.prefetch(k.elems)
-	ADDQ(U32(k.elems*k.Width()), k.dst)
+	k.Advance(k.in, k.elems)
 	DECQ(k.chunks)
 	JNZ(chunk.Ref())
 }
 
+// other is another loop over the chunks of a run, for few runs.
+func (k *runs) other(chunk Place, body func()) {
+	chunk.Here()
+	body()
+	k.again(chunk)
+	JMP(k.done.Ref())
+}
+
 // numbersInto brings the two numbers of a run into registers, the first negated
 // where products are negated.
-func (k *runs) numbersInto(o op, p pair) {
+func (k *runs) numbersInto(o Join, p pair) {
 	VBROADCASTSS(Mem{Base: k.a}, p.d)
-	if o.negated {
+	if negates(o) {
 		flipSign(p.d)
 	} else {
 		quieted(p.d)
@@ -99,46 +83,47 @@ func (k *runs) numbersInto(o op, p pair) {
 	k.secondOf(o, p)
 }
 
-func (k *runs) secondOf(o op, p pair) {
-	if o.name == "Scale" {
+func (k *runs) secondOf(o Join, p pair) {
+	if o == JoinScale {
 		return
 	}
 	VBROADCASTSS(Mem{Base: k.b}, p.m)
-	if o.negated {
+	if negates(o) {
 		canonical(p.m)
 	} else {
 		quieted(p.m)
 	}
 }
 
-func (o op) join(p pair, x VecVirtual) {
-	if o.name == "Shift" {
+// negates says whether products of the join come negated.
+func negates(o Join) bool { return o != JoinAffine }
+
+// apply joins codes with the numbers of a run.
+func (p pair) apply(o Join, x VecVirtual) {
+	if o == JoinShift {
 		VSUBPS(p.m, x, x)
 	}
 	VMULPS(p.d, x, x)
-	if o.name == "Affine" {
+	if o == JoinAffine {
 		VADDPS(p.m, x, x)
 	}
 }
 
 // bytesKernels is codes of a byte each.
 func bytesKernels() {
-	for _, o := range append(ops, twice) {
+	for _, o := range append(Joins, JoinTwice) {
 		for t := range Targets {
 			bytesKernel(o, t)
 		}
 	}
 }
 
-// twice is Scale and a multiplication by the same number for all.
-var twice = op{"Twice", true}
-
 // A byteLoops is the loops of one of these kernels. Codes are made signed ones by a
 // mask, and a bias makes them again what they were; but where there is a bias, bytes are
 // not signed, and a loop of their own needs neither.
 type byteLoops struct {
 	*runs
-	o, first   op // first is what joins before the number for all does
+	o, first   Join // first is what joins before the number for all does
 	mask, last VecVirtual
 	bias       Mem
 	biased     Register // zero where there is no bias
@@ -146,12 +131,12 @@ type byteLoops struct {
 	fromZero   Place // the loop of biased codes
 }
 
-func bytesKernel(o op, t int) {
+func bytesKernel(o Join, t int) {
 	b := &byteLoops{o: o, first: o}
-	if o == twice {
-		b.first = ops[0]
+	if o == JoinTwice {
+		b.first = JoinScale
 	}
-	runKernel("bytes[%s]["+map[bool]string{true: "bytesTwice", false: o.name}[o == twice]+"]", "bytes"+o.name, o.formula("q"), ", flip *byte, last *float32", "decodes n runs of chunks of 32 bytes.", t, o.negated, 32, 32,
+	runKernel("bytes[%s]["+o.Bytes()+"]", "bytes"+string(o), o.Formula("q"), ", flip *byte, last *float32", "decodes n runs of chunks of 32 bytes.", t, negates(o), 32, 32,
 		func(k *runs) {
 			b.runs = k
 			k.minus = Load32(k.minus.(Mem))
@@ -163,7 +148,7 @@ func bytesKernel(o op, t int) {
 			}
 			b.bias = Mem{Base: Load(Param("last"), GP64()).(Register)}
 			switch {
-			case o == twice:
+			case o == JoinTwice:
 				b.last = Into(YMM(), VBROADCASTSS, b.bias)
 				canonical(b.last)
 			case b.hasBias():
@@ -183,8 +168,8 @@ func bytesKernel(o op, t int) {
 		},
 		func(*runs) {
 			b.each(b.mask, func(x VecVirtual) {
-				b.first.join(b.p, x)
-				if o == twice {
+				b.p.apply(b.first, x)
+				if o == JoinTwice {
 					VMULPS(b.last, x, x)
 				}
 			})
@@ -192,28 +177,25 @@ func bytesKernel(o op, t int) {
 }
 
 // hasBias says whether codes can have a bias.
-func (b *byteLoops) hasBias() bool { return b.first.name != "Scale" }
+func (b *byteLoops) hasBias() bool { return b.first != JoinScale }
 
 // each writes 32 elements, of signed codes but where there is no mask.
 func (b *byteLoops) each(mask VecVirtual, join func(x VecVirtual)) {
-	b.bytes(0, b.from(0), mask, mask != nil, b.o.negated, join)
+	b.bytes(0, b.From(0), mask, mask != nil, negates(b.o), join)
 }
 
 // rare is the loop of biased codes, and that of runs that are not ordinary.
 func (b *byteLoops) rare() {
 	if b.hasBias() {
-		b.fromZero.Here()
-		b.each(nil, func(x VecVirtual) { b.first.join(b.p, x) })
-		b.again(b.fromZero)
-		JMP(b.done.Ref())
+		b.other(b.fromZero, func() { b.each(nil, func(x VecVirtual) { b.p.apply(b.first, x) }) })
 	}
 	b.exact.Here()
 	Comment("A run that is not ordinary.")
 	var join func(x VecVirtual)
-	switch b.o.name {
-	case "Scale":
+	switch b.o {
+	case JoinScale:
 		join = b.smallScale().of
-	case "Twice": // products of whole numbers are multiples of the least number: only the last ones are rounded
+	case JoinTwice: // products of whole numbers are multiples of the least number: only the last ones are rounded
 		small, half := b.smallScale(), YMM()
 		VMULPS(Floats(0.5), b.last, half)
 		join = func(x VecVirtual) {
@@ -222,8 +204,8 @@ func (b *byteLoops) rare() {
 			small.round(p, half, x)
 		}
 	default:
-		bias, times := YMM(), func(x VecVirtual) { b.o.exactly(b.p, x) }
-		if b.o.name == "Affine" {
+		bias, times := YMM(), func(x VecVirtual) { b.p.exactly(b.o, x) }
+		if b.o == JoinAffine {
 			small := b.smallScale()
 			b.secondOf(b.o, b.p)
 			times = func(x VecVirtual) {
@@ -239,14 +221,12 @@ func (b *byteLoops) rare() {
 			times(x)
 		}
 	}
-	chunk := NewLabel("exactChunk")
-	chunk.Here()
-	b.each(b.mask, func(x VecVirtual) {
-		join(x)
-		if b.o.negated && b.o.name != "Shift" {
-			VXORPS(b.minus, x, x)
-		}
+	b.other(NewLabel("exactChunk"), func() {
+		b.each(b.mask, func(x VecVirtual) {
+			join(x)
+			if negates(b.o) && b.o != JoinShift {
+				VXORPS(b.minus, x, x)
+			}
+		})
 	})
-	b.again(chunk)
-	JMP(b.done.Ref())
 }

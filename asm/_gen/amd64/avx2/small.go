@@ -11,7 +11,7 @@ import (
 
 // half is the float16 at off in all lanes.
 func (k *kernel) half(off int) VecVirtual {
-	x := Into(XMM(), VPBROADCASTW, k.from(off))
+	x := Into(XMM(), VPBROADCASTW, k.From(off))
 	return Into(YMM(), VCVTPH2PS, x)
 }
 
@@ -19,7 +19,7 @@ func (k *kernel) half(off int) VecVirtual {
 func q8(k *kernel) {
 	d := k.half(0)
 	flipSign(d)
-	k.signedBytes(0, k.from(2), d)
+	k.signedBytes(0, k.From(2), d)
 }
 
 // signedBytes is 32 signed bytes under a negated scale.
@@ -43,7 +43,7 @@ func setFives(k *kernel) {
 
 // nibbles spreads 16 bytes: the low nibbles are elements 0-15, the high ones
 // 16-31.
-func (k *kernel) nibbles(off int) VecVirtual { return k.nibblesAt(k.from(off)) }
+func (k *kernel) nibbles(off int) VecVirtual { return k.nibblesAt(k.From(off)) }
 
 func (k *kernel) nibblesAt(m Mem) VecVirtual {
 	y := Into(YMM(), VPBROADCASTQ, m)
@@ -54,9 +54,10 @@ func (k *kernel) nibblesAt(m Mem) VecVirtual {
 	return y
 }
 
+// IQ4Values is the codebook of IQ4_NL and IQ4_XS.
 var (
 	counted   = [16]float32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
-	iq4Values = [16]float32{-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113}
+	IQ4Values = [16]float32{-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113}
 )
 
 // keepCodebook keeps the sixteen signed bytes of a codebook; where tables are made of them
@@ -74,7 +75,7 @@ func keepCodebook(k *kernel) {
 		VCVTDQ2PS(v[i], v[i])
 		VXORPS(k.minus, v[i], v[i])
 	}
-	k.codebook = k.arrange(v[0], v[1], k.local(64))
+	k.codebook = k.arrange(v[0], v[1], k.Local(64))
 }
 
 // codebookBlock is 32 nibbles, places in a codebook, under a float16: Q4_0 and IQ4_NL.
@@ -102,7 +103,7 @@ func q4_1(k *kernel) {
 
 // halves is a scale and a minimum, two float16 at off.
 func (k *kernel) halves(off int) pair {
-	x := Into(XMM(), VPBROADCASTD, k.from(off))
+	x := Into(XMM(), VPBROADCASTD, k.From(off))
 	y := Into(YMM(), VCVTPH2PS, x)
 	if !k.ordinary {
 		quieted(y)
@@ -113,7 +114,7 @@ func (k *kernel) halves(off int) pair {
 // unset is FF for each element whose bit in the 32 at off is clear.
 func (k *kernel) unset(off int) VecVirtual {
 	y, bit := YMM(), k.constant(bitOfByte())
-	VPBROADCASTD(k.from(off), y)
+	VPBROADCASTD(k.From(off), y)
 	VPSHUFB(k.constant(byteOfBit()), y, y)
 	VPANDN(bit, y, y)
 	VPCMPEQB(bit, y, y)
@@ -169,7 +170,7 @@ func (f few) write(k *kernel, at int, codes VecVirtual) {
 	for i := range 4 {
 		x := Into(YMM(), VPMOVZXBD, k.spill.Offset(quadAt[i]))
 		VPERMILPS(x, f.four, x)
-		VMOVUPS(x, k.to(at+8*i))
+		VMOVUPS(x, k.To(at+8*i))
 	}
 }
 
@@ -185,7 +186,7 @@ func q1(k *kernel) {
 func q2(k *kernel) {
 	f := k.few(k.half(0), -1, 0, 1, 2)
 	for i := range 2 {
-		y := Into(YMM(), VPBROADCASTQ, k.from(2+8*i))
+		y := Into(YMM(), VPBROADCASTQ, k.From(2+8*i))
 		VPSHUFB(Data([]byte{0, 0, 0, 0, 1, 1, 1, 1, 4, 4, 4, 4, 5, 5, 5, 5, 2, 2, 2, 2, 3, 3, 3, 3, 6, 6, 6, 6, 7, 7, 7, 7}), y, y)
 		// Of each four equal bytes keep one pair of bits, then bring it down.
 		high, codes := YMM(), YMM()
@@ -203,7 +204,7 @@ func tq2(k *kernel) {
 	k.groupLoop(8, 4, 32, 32, func(g *groups) {
 		bytes := spreads{}
 		for i := range 4 {
-			f.write(k, 32*i, bytes.twoBits(g, k.from(0), i))
+			f.write(k, 32*i, bytes.twoBits(g, k.From(0), i))
 		}
 	})
 }
@@ -229,7 +230,7 @@ func tripled(t VecVirtual) {
 func tq1(k *kernel) {
 	f := k.few(k.half(52), -1, 0, 1)
 	t := YMM()
-	k.spreadQuads(k.from(0), t)
+	k.spreadQuads(k.From(0), t)
 	for n := range 5 {
 		if n > 0 {
 			tripled(t)
@@ -238,7 +239,7 @@ func tq1(k *kernel) {
 	}
 	// Sixteen bytes of five digits: two digits a run; with the last one go
 	// four bytes of four digits.
-	pairs := Into(YMM(), VBROADCASTI128, k.from(32))
+	pairs := Into(YMM(), VBROADCASTI128, k.From(32))
 	upper := Into(YMM(), VPADDB, pairs, pairs)
 	VPADDB(pairs, upper, upper)
 	VPBLENDD(Imm(0xF0), upper, pairs, pairs)
@@ -255,7 +256,7 @@ func tq1(k *kernel) {
 		tripled(pairs)
 	}
 	last := YMM()
-	VPBROADCASTD(k.from(48), last.AsX())
+	VPBROADCASTD(k.From(48), last.AsX())
 	VPMOVZXBW(last.AsX(), last)
 	VPMULLW(Words(1, 1, 1, 1, 3, 3, 3, 3, 9, 9, 9, 9, 27, 27, 27, 27), last, last)
 	VPAND(Words(0xFF), last, last)
@@ -265,4 +266,94 @@ func tq1(k *kernel) {
 	VINSERTI128(Imm(1), last.AsX(), pairs, pairs)
 	VPERMQ(Imm(quads), pairs, pairs)
 	f.write(k, 224, trit(pairs))
+}
+
+// Products of FP4 with the scales of MXFP4 and NVFP4 are numbers of BF16 without
+// rounding, and there are 256 scales of each: the tables of all are variables, as
+// low bytes and high bytes, and no number is computed. The other types widen them.
+
+// tableOf is the table for the scale at off.
+func (k *kernel) tableOf(variable string, off int) Mem {
+	i, base := GP64(), Address(variable)
+	MOVBQZX(k.From(off), i)
+	SHLQ(Imm(5), i)
+	return Mem{Base: base, Index: i, Scale: 1}
+}
+
+// both is a table in both halves of registers.
+func both(at Mem) tables16 {
+	l := tables16{YMM(), YMM()}
+	VBROADCASTI128(at, l[0])
+	VBROADCASTI128(at.Offset(16), l[1])
+	return l
+}
+
+func mxfp4(k *kernel) {
+	l := both(k.tableOf("mxfp4Tables", 0))
+	if k.Wide {
+		k.lookupWidened(0, k.foursOfNibbles(1, [4]byte{0, 2, 0, 2}, Dwords(0, 0, 4, 4)), l, l)
+		return
+	}
+	k.lookup(0, k.nibbles(1), l)
+}
+
+// nvfp4 has sixteen elements in eight bytes: to BF16 those of the first and the
+// third scale are looked up together, and those of the second and the fourth.
+func nvfp4(k *kernel) {
+	if k.Wide {
+		for s := 0; s < 4; s += 2 {
+			codes := k.foursOfNibbles(4+8*s, [4]byte{0, 0, 2, 2}, Dwords(0, 4, 0, 4))
+			k.lookupWidened(16*s, codes, both(k.tableOf("nvfp4Tables", s)), both(k.tableOf("nvfp4Tables", s+1)))
+		}
+		return
+	}
+	low, high := k.nibblesTwice(Load32(k.From(4)))
+	for s, unpack := range []func(...Op){VPUNPCKLQDQ, VPUNPCKHQDQ} {
+		codes := YMM()
+		unpack(high, low, codes)
+		a, b := k.tableOf("nvfp4Tables", s), k.tableOf("nvfp4Tables", s+2)
+		k.lookupTwice(16*s, 32+16*s, codes, tables16{join(a, b), join(a.Offset(16), b.Offset(16))})
+	}
+}
+
+// foursOfNibbles spreads 16 bytes in the order of fours. The lower half of the register has
+// the given fours of bytes, moved down by shift, the upper half those after each.
+func (k *kernel) foursOfNibbles(off int, from [4]byte, shift Mem) VecVirtual {
+	var order []byte
+	for half := range byte(2) {
+		for _, f := range from {
+			first := 4 * (f + half)
+			order = append(order, first, first+1, first+2, first+3)
+		}
+	}
+	y := Into(YMM(), VBROADCASTI128, k.From(off))
+	VPSHUFB(Data(order), y, y)
+	VPSRLVD(shift, y, y)
+	VPAND(k.shared["low"], y, y)
+	return y
+}
+
+// lookupWidened writes 32 elements by their codes in the order of fours, under a
+// table for the first and one for the second sixteen.
+func (k *kernel) lookupWidened(at int, codes VecVirtual, first, second tables16) {
+	zero := YMM()
+	VPXOR(zero, zero, zero)
+	low, high := k.found(codes, first)
+	for half, join := range []func(...Op){VPUNPCKLBW, VPUNPCKHBW} {
+		if half == 1 && &second[0] != &first[0] {
+			low, high = k.found(codes, second)
+		}
+		w := YMM()
+		join(high, low, w)
+		for i, widen := range []func(...Op){VPUNPCKLWD, VPUNPCKHWD} {
+			x := YMM()
+			widen(w, zero, x)
+			k.store8(x, at+16*half+8*i)
+		}
+	}
+}
+
+// found is the low and the high bytes of what codes stand for.
+func (k *kernel) found(codes VecVirtual, l tables16) (low, high VecVirtual) {
+	return Into(YMM(), VPSHUFB, codes, l[0]), Into(YMM(), VPSHUFB, codes, l[1])
 }

@@ -3,9 +3,7 @@
 package blocks
 
 import (
-	"slices"
-	"strings"
-
+	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/avx2"
 	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/zmm"
 	. "github.com/mmcloughlin/avo/build"
@@ -17,54 +15,70 @@ import (
 // block whose scale is infinite or NaN, and says how many blocks are left: the level
 // below decodes it. So nothing in these kernels is NaN.
 type layout struct {
-	Name         string
-	Kinds        []string // entries that it serves, some with what the kernel is told: "Q4_0=&minus8Codebook[0]"
-	Says         []string // what is computed, as comments at the top of the text
-	Takes        string   // a parameter before the count
-	Elems, Bytes int      // of a block
-	To           []Target // those that have a kernel
-	// Any is that the kernel to F32 can be told to take any scales: if numbers stay float32,
+	avx2.Layout
+	to []Target // those that have a kernel
+	// any is that the kernel to F32 can be told to take any scales: if numbers stay float32,
 	// what is NaN is all that is wrong then, and whoever rounds them makes that one NaN.
-	Any bool
-	// Block sets what all blocks have in common, and returns what decodes one.
-	Block  func(*Kernel) func()
-	Halves int // how many float16 the block has,
-	At     int // from which byte on
-	// Small is that of blocks that begin with a float16, which is made ready for eight blocks
+	any bool
+	// block sets what all blocks have in common, and returns what decodes one.
+	block  func(*Kernel) func()
+	halves int // how many float16 the block has,
+	at     int // from which byte on
+	// small is that of blocks that begin with a float16, which is made ready for eight blocks
 	// at once. What it returns decodes one block, or two.
-	Small func(*Kernel) func(s ...Scales)
+	small func(*Kernel) func(s ...Scales)
 }
 
 // What is less than 1.2 times as fast as the level below has no kernel.
-var (
-	notF32  = []Target{ToBF16, ToF16}
-	notBF16 = []Target{ToF32, ToF16}
-)
+var notF32 = []Target{ToBF16, ToF16}
+
+// layouts are those of the level. Names and what is computed are the level's below.
+var layouts = map[string]layout{
+	"q8_0":     {to: notF32, small: q8},
+	"codebook": {to: notF32, small: codebook},
+	"q5_0":     {to: notF32, small: q5_0},
+	"q2_K":     {to: Targets, halves: 2, at: 80, any: true, block: q2K},
+	"q3_K":     {to: notF32, halves: 1, at: 108, block: q3K},
+	"q4_K":     {to: Targets, halves: 2, at: 0, any: true, block: q4K},
+	"q5_K":     {to: []Target{ToF32, ToF16}, halves: 2, at: 0, any: true, block: q5K},
+	"q6_K":     {to: notF32, halves: 1, at: 208, block: q6K},
+	"iq4_XS":   {to: Targets, halves: 1, at: 0, any: true, block: iq4XS},
+}
 
 // AVX512 writes the kernels of the layouts.
 func AVX512() {
-	for _, l := range slices.Concat(small, kquants) {
-		for _, t := range l.To {
+	for _, below := range avx2.Layouts() {
+		l := layouts[below.Name]
+		l.Layout = below
+		for _, t := range l.to {
 			l.kernel(t)
 		}
 	}
 }
 
 func (l *layout) kernel(t Target) {
-	takes, any := l.Takes, l.Any && t == ToF32
+	takes, any := "", l.any && t == ToF32
 	doc := "decodes up to n blocks, up to the first whose scale is not finite, and returns how many are left."
 	if any {
 		takes = ", any bool"
 		doc += " Told so it takes any scales, and a NaN is any NaN."
 	}
-	z := Begin(l.Name, t, takes+", n int", " (left int)", doc, l.Says...)
-	l.enter(t)
+	name := l.Name + t.Name + "AVX512"
+	l.Serves(name, "told", func(kernel, kind string) {
+		if any {
+			Entry("told("+name+", true)", "any[%s]", kind)
+			kernel = "told(" + name + ", false)"
+		}
+		Entry(kernel, "blocks[%s][%s]", t.Name, kind)
+	})
+	l.Begin(t, "AVX512", takes, " (left int)", doc)
+	z := New(t)
 	n, stop := Load(Param("n"), GP64()), NewLabel("stop")
 	z.Align()
-	if l.Small != nil {
+	if l.small != nil {
 		l.batches(z, n, stop)
 	} else {
-		decode, odd, finite := l.Block(z), stop, NewLabel("finite")
+		decode, odd, finite := l.block(z), stop, NewLabel("finite")
 		if any {
 			odd = NewLabel("odd")
 		}
@@ -87,31 +101,16 @@ func (l *layout) kernel(t Target) {
 	End()
 }
 
-// enter says which entries of the table the kernel serves.
-func (l *layout) enter(t Target) {
-	name := l.Name + t.Name + "AVX512"
-	for _, k := range l.Kinds {
-		kernel, kind := name, k
-		if is, with, told := strings.Cut(k, "="); told {
-			kernel, kind = "told("+name+", "+with+")", is
-		} else if l.Any && t == ToF32 {
-			kernel = "told(" + name + ", false)"
-			Entry("told("+name+", true)", "any[%s]", k)
-		}
-		Entry(kernel, "blocks[%s][%s]", t.Name, kind)
-	}
-}
-
 // unlessFinite leaves where a block's scales are not all finite: an exponent has all bits set.
 func (l *layout) unlessFinite(z *Kernel, stop Place) {
 	r := GP32()
-	if l.Halves == 1 {
-		MOVWLZX(z.From(l.At), r)
+	if l.halves == 1 {
+		MOVWLZX(z.From(l.at), r)
 	} else {
-		MOVL(z.From(l.At), r)
+		MOVL(z.From(l.at), r)
 	}
 	NOTL(r)
-	for i := range l.Halves {
+	for i := range l.halves {
 		TESTL(U32(0x7C00<<(16*i)), r)
 		JZ(stop.Ref())
 	}
@@ -125,7 +124,7 @@ const batch = 8
 // batches is a kernel of small blocks. It stops in front of a batch of which some scale
 // is infinite or NaN, and of the last blocks, if they are fewer than a batch.
 func (l *layout) batches(z *Kernel, n Register, stop Place) {
-	decode := l.Small(z)
+	decode := l.small(z)
 	CMPQ(n, Imm(batch))
 	JLT(stop.Ref())
 	places, next, x := YMM(), ZMM(), ZMM()
@@ -168,4 +167,41 @@ func gather(from Mem, places, x VecVirtual) {
 	VPGATHERDD(from, each, y)
 	VPMOVDW(y, y.AsX())
 	VCVTPH2PS(y.AsX(), x.AsY())
+}
+
+// The blocks of 32 elements: bytes, nibbles, and nibbles with fifth bits.
+
+func q8(z *Kernel) func(s ...Scales) {
+	return func(s ...Scales) {
+		for i, s := range s {
+			codes := z.From(34*i + 2)
+			a, b := Signed(codes), Signed(codes.Offset(16))
+			ToFloats(a, b)
+			z.Put(32*i, s.By(a, 0), s.By(b, 0))
+		}
+	}
+}
+
+func codebook(z *Kernel) func(s ...Scales) {
+	codebook := Signed(Mem{Base: Load(Param("codebook"), GP64())})
+	ToFloats(codebook)
+	z.SetIndex()
+	return func(s ...Scales) { // two blocks share a register of what their codes come to
+		z.Couple(0, 32, z.NibblesOf(2), z.NibblesOf(18+2), s[0].By(codebook, 0), s[1].By(codebook, 0))
+	}
+}
+
+func q5_0(z *Kernel) func(s ...Scales) {
+	codes, more := Counted(-16), Counted(0)
+	z.SetIndex()
+	return func(s ...Scales) {
+		for i, s := range s {
+			t := z.Table32(s.By(codes, 0), s.By(more, 0))
+			c, k := z.NibblesOf(22*i+6), K()
+			KMOVD(z.From(22*i+2), k) // fifth bits
+			x := z.Index(c[0], 0)
+			VPADDW(Words64(func(int) int { return 0x2020 }), x, k, x)
+			z.Placed(32*i, x, t)
+		}
+	}
 }

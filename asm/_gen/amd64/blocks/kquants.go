@@ -1,29 +1,13 @@
 package blocks
 
 import (
+	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/avx2"
 	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/zmm"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
 )
-
-// kquants is the blocks of 256 elements whose scales have four bits or six: Q2_K to Q6_K,
-// and IQ4_XS.
-var kquants = []layout{
-	{Name: "q2_K", Kinds: []string{"Q2_K"}, Elems: 256, Bytes: 84, To: Targets, Halves: 2, At: 80, Any: true, Block: q2K,
-		Says: []string{"Q2_K: 16 scales and minima of 4 bits, 256 codes q of 2 bits, d and dmin float16", "table[q] = q*scale*d - minimum*dmin, for each scale", "number = table[q]"}},
-	{Name: "q3_K", Kinds: []string{"Q3_K"}, Elems: 256, Bytes: 110, To: notF32, Halves: 1, At: 108, Block: q3K,
-		Says: []string{"Q3_K: 256 third bits, 256 codes of 2 bits, 16 scales of 6 bits, d float16", "table[q] = (q-4)*(scale-32)*d, for each scale", "number = table[q]"}},
-	{Name: "q4_K", Kinds: []string{"Q4_K"}, Elems: 256, Bytes: 144, To: Targets, Halves: 2, At: 0, Any: true, Block: q4K,
-		Says: []string{"Q4_K: d and dmin float16, 8 scales and minima of 6 bits, 256 nibbles q", "table[q] = q*scale*d - minimum*dmin, for each scale", "number = table[q]"}},
-	{Name: "q5_K", Kinds: []string{"Q5_K"}, Elems: 256, Bytes: 176, To: notBF16, Halves: 2, At: 0, Any: true, Block: q5K,
-		Says: []string{"Q5_K: as Q4_K, with 256 fifth bits", "table[q] = q*scale*d - minimum*dmin, for each scale", "number = table[q]"}},
-	{Name: "q6_K", Kinds: []string{"Q6_K"}, Elems: 256, Bytes: 210, To: notF32, Halves: 1, At: 208, Block: q6K,
-		Says: []string{"Q6_K: 256 nibbles, 256 times 2 bits above them, 16 scales, d float16", "scales = scale*d", "number = (q-32)*scales[i], sixteen numbers each"}},
-	{Name: "iq4_XS", Kinds: []string{"IQ4_XS"}, Elems: 256, Bytes: 136, To: Targets, Halves: 1, At: 0, Any: true, Block: iq4XS,
-		Says: []string{"IQ4_XS: d float16, 8 scales of 6 bits, 256 nibbles q", "table[q] = codebook[q]*(scale-32)*d, for each scale", "number = table[q]"}},
-}
 
 // A minima is scales and what is subtracted, eight of each or sixteen.
 type minima struct{ d, m Scales }
@@ -135,7 +119,7 @@ func q6K(z *Kernel) func() {
 			VPANDD(low, codes, codes)
 			VPTERNLOGD(Imm(AndOr), codes, top, high)
 			VPSUBB(less, high, high)
-			way := z.Room(64) // signed bytes go by way of memory to dwords
+			way := z.Local(64) // signed bytes go by way of memory to dwords
 			VMOVDQU64(high, way)
 			for j := 0; j < 4; j += 2 {
 				a, b := Signed(way.Offset(16*j)), Signed(way.Offset(16*j+16))
@@ -146,12 +130,9 @@ func q6K(z *Kernel) func() {
 	}
 }
 
-// iq4Values is the codebook of IQ4_XS.
-var iq4Values = [16]float32{-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113}
-
 func iq4XS(z *Kernel) func() {
 	z.SetIndex()
-	codebook := Values(iq4Values)
+	codebook := Values(avx2.IQ4Values)
 	return func() {
 		Comment("Scales.")
 		head := Into(ZMM(), VPBROADCASTQ, z.From(0))
@@ -172,32 +153,6 @@ func iq4XS(z *Kernel) func() {
 // Q2_K and Q3_K: codes of two bits and three under sixteen scales. Mask is the bits of a
 // code, in words above the numbers of scales.
 
-// columns is sixteen scales under each of a number of values, two values a
-// register: word 16*v + i is value v under scale i.
-func columns(z *Kernel, values int, number func(v int) VecVirtual) (out Table) {
-	for v := 0; v < values; v += 2 {
-		out = append(out, z.Table32(number(v), number(v+1))[0])
-	}
-	return out
-}
-
-// twoBits is run r of 32 two-bit codes, the layout of the K types, times 16 and
-// with the numbers of their two scales below, to words.
-func twoBits(z *Kernel, mask VecVirtual, off, r int) VecVirtual {
-	x := z.Moved(z.Codes(z.From(off+r/4*32)), r%4*2-4)[0]
-	VPTERNLOGD(Imm(AndOr), Load64(Words64(func(i int) int { return 2*r + i/16 })), mask, x)
-	return x
-}
-
-// plainPairs is run r of 32 two-bit codes, to dwords.
-func plainPairs(z *Kernel, mask VecVirtual, off, r int) Codes {
-	c := z.Moved(z.Codes(z.From(off+r/4*32)), r%4*2)
-	for _, x := range c {
-		VPANDD(mask, x, x)
-	}
-	return c
-}
-
 func q2K(z *Kernel) func() {
 	mask := All(0x00300030)
 	if !z.Words() {
@@ -213,36 +168,32 @@ func q2K(z *Kernel) func() {
 		if !z.Words() {
 			p := minima{Keep(z, d), Keep(z, m)}
 			for r := range 8 {
-				c := plainPairs(z, mask, 16, r)
+				c := z.Moved(z.Codes(z.From(16+r/4*32)), r%4*2)
+				for _, x := range c {
+					VPANDD(mask, x, x)
+				}
 				ToFloats(c...)
 				z.Put(32*r, p.join(c[0], 2*r), p.join(c[1], 2*r+1))
 			}
 			return
 		}
-		t := columns(z, 4, func(v int) VecVirtual {
-			x := Into(ZMM(), VMULPS_BCST, Floats(float32(v)), d)
-			VSUBPS(m, x, x)
-			return x
-		})
+		// Sixteen scales under each of two values a register: word 16*v + i is value v under scale i.
+		var t Table
+		for v := 0; v < 4; v += 2 {
+			var level [2]VecVirtual
+			for j := range level {
+				level[j] = Into(ZMM(), VMULPS_BCST, Floats(float32(v+j)), d)
+				VSUBPS(m, level[j], level[j])
+			}
+			t = append(t, z.Table32(level[0], level[1])[0])
+		}
 		for r := range 8 {
-			x := twoBits(z, mask, 16, r)
+			x := z.Moved(z.Codes(z.From(16+r/4*32)), r%4*2-4)[0] // times 16, with the numbers of two scales below
+			VPTERNLOGD(Imm(AndOr), Load64(Words64(func(i int) int { return 2*r + i/16 })), mask, x)
 			VPERMI2W(t[1], t[0], x)
 			VMOVDQU64(x, z.To(32*r))
 		}
 	}
-}
-
-// q3Scales is sixteen 6-bit scales, less 32, times d.
-func q3Scales(z *Kernel) VecVirtual {
-	tail := Sixteen(z.From(94)) // the scales begin at its byte 2
-	own := Lanes(tail, func(i int) int { return 2 + i%8 }, func(i int) int { return i / 8 * 4 })
-	top := Into(ZMM(), VPERMB, tail, Load64(Bytes64(func(i int) int { return 10 + i/4%4 })))
-	VPSRLVD(Dwords64(func(i int) int { return 4 + i/4*2 }), top, top) // four equal bytes
-	VPANDD(All(15), own, own)
-	VPTERNLOGD(Imm(AndOr), own, All(0x30), top)
-	VPSUBD(All(32), top, top)
-	Times(top, Half(z.From(108)))
-	return top
 }
 
 func q3K(z *Kernel) func() {
@@ -250,33 +201,30 @@ func q3K(z *Kernel) func() {
 	values := Values([16]float32{-4, -3, -2, -1, 0, 1, 2, 3, -4, -3, -2, -1, 0, 1, 2, 3})
 	return func() {
 		Comment("Scales.")
-		d := q3Scales(z)
+		tail := Sixteen(z.From(94)) // the scales begin at its byte 2
+		own := Lanes(tail, func(i int) int { return 2 + i%8 }, func(i int) int { return i / 8 * 4 })
+		d := Into(ZMM(), VPERMB, tail, Load64(Bytes64(func(i int) int { return 10 + i/4%4 })))
+		VPSRLVD(Dwords64(func(i int) int { return 4 + i/4*2 }), d, d) // four equal bytes
+		VPANDD(All(15), own, own)
+		VPTERNLOGD(Imm(AndOr), own, All(0x30), d)
+		VPSUBD(All(32), d, d)
+		Times(d, Half(z.From(108)))
 		var t Table
 		for r := range 8 {
-			if r%2 == 0 {
-				t = eights(z, d, values, 2*r)
+			if r%2 == 0 { // the eight values, -4 to 3, under each of four scales
+				var level [2]VecVirtual
+				for j := range level {
+					level[j] = Into(ZMM(), VPERMD, d, DwordsOf(func(i int) int { return 2*r + 2*j + i/8 }))
+					VMULPS(values, level[j], level[j])
+				}
+				t = z.Table32(level[0], level[1])
 			}
 			x, set := z.Moved(z.Codes(z.From(32+r/4*32)), r%4*2)[0], K()
 			VPTERNLOGD(Imm(AndOr), Load64(Words64(func(i int) int { return r%2*16 + i/16*8 })), mask, x)
-			bit(z, set, r)
+			thirds := Into(YMM(), VMOVDQU64, z.From(0))
+			VPTESTMB(Bytes32(1<<r), thirds, set)
 			VPADDW(Words64(func(int) int { return 4 }), x, set, x)
 			z.Lookup(32*r, Codes{x}, t)
 		}
 	}
-}
-
-// eights is the eight values, -4 to 3, under each of four scales from first on.
-func eights(z *Kernel, d, values VecVirtual, first int) Table {
-	number := func(first int) VecVirtual {
-		x := Into(ZMM(), VPERMD, d, DwordsOf(func(i int) int { return first + i/8 }))
-		VMULPS(values, x, x)
-		return x
-	}
-	return z.Table32(number(first), number(first+2))
-}
-
-// bit is which of the 32 bytes at the front have bit r set.
-func bit(z *Kernel, k OpmaskVirtual, r int) {
-	y := Into(YMM(), VMOVDQU64, z.From(0))
-	VPTESTMB(Bytes32(1<<r), y, k)
 }

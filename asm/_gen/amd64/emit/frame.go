@@ -4,6 +4,7 @@ package emit
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -23,6 +24,12 @@ func Frame(name, signature, doc string, how ...string) {
 	if len(how) > 0 {
 		Comment(how...)
 	}
+}
+
+// Between begins a kernel that reads and writes.
+func Between(name, params, doc string, how ...string) (dst, src Register) {
+	Frame(name, "func(dst *byte, src *byte"+params+")", doc, how...)
+	return Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 }
 
 // End ends it.
@@ -65,6 +72,30 @@ func (t Target) Width() int {
 		return 4
 	}
 	return 2
+}
+
+// A Join is what joins a code with its scale and its zero point or minimum: an Op of the package, and one
+// of bytes alone, whose products are multiplied by the same number for all.
+type Join string
+
+const (
+	JoinScale, JoinShift, JoinAffine, JoinTwice Join = "Scale", "Shift", "Affine", "Twice"
+)
+
+// Joins are those of the package.
+var Joins = []Join{JoinScale, JoinShift, JoinAffine}
+
+// Formula is what a code that stands for a number comes to.
+func (j Join) Formula(number string) string {
+	return fmt.Sprintf(map[Join]string{JoinScale: "%s*a[r]", JoinShift: "(%s - b[r]) * a[r]", JoinAffine: "%s*a[r] + b[r]", JoinTwice: "%s*a[r] * last"}[j], number)
+}
+
+// Bytes is the name of the join among those of bytes.
+func (j Join) Bytes() string {
+	if j == JoinTwice {
+		return "bytesTwice"
+	}
+	return string(j)
 }
 
 // entries are which kernel serves which entry of the table.
@@ -131,4 +162,192 @@ func Into[R Register, I instruction](to R, write I, from ...Op) R {
 		write(from[0], from[1], from[2], to)
 	}
 	return to
+}
+
+var known = map[string]Mem{}
+
+// Data is read-only memory of the given bytes, written once.
+func Data(p []byte) Mem {
+	key := string(p)
+	if m, ok := known[key]; ok {
+		return m
+	}
+	m := GLOBL(fmt.Sprintf("k%d", len(known)), NOPTR|RODATA)
+	for i := 0; i < len(p); i += 8 {
+		var v uint64
+		for j := range 8 {
+			v |= uint64(p[i+j]) << (8 * j)
+		}
+		DATA(i, U64(v))
+	}
+	known[key] = m
+	return m
+}
+
+// Bytes32 repeats a pattern over 32 bytes.
+func Bytes32(p ...byte) Mem {
+	var out []byte
+	for len(out) < 32 {
+		out = append(out, p...)
+	}
+	return Data(out)
+}
+
+// repeated repeats little-endian numbers of some bytes.
+func repeated[T uint16 | uint32 | uint64](size int, p []T) Mem {
+	var b []byte
+	for _, w := range p {
+		for i := range size {
+			b = append(b, byte(w>>(8*i)))
+		}
+	}
+	return Bytes32(b...)
+}
+
+func Words(p ...uint16) Mem  { return repeated(2, p) }
+func Dwords(p ...uint32) Mem { return repeated(4, p) }
+func Qwords(p ...uint64) Mem { return repeated(8, p) }
+
+func Floats(p ...float32) Mem {
+	var b []uint32
+	for _, f := range p {
+		b = append(b, math.Float32bits(f))
+	}
+	return Dwords(b...)
+}
+
+// Variable is a variable of the Go package.
+func Variable(name string) Mem {
+	return Mem{Symbol: Symbol{Name: "·" + name}, Base: StaticBase}
+}
+
+// Load32 brings 32 bytes of memory into a register.
+func Load32(m Mem) VecVirtual {
+	y := YMM()
+	VMOVDQU(m, y)
+	return y
+}
+
+// Packed is 32 dwords as bytes, in order.
+func Packed(x [4]VecVirtual, toBytes func(...Op)) VecVirtual {
+	ToWords(x)
+	toBytes(x[2], x[0], x[0])
+	return InOrder(x[0])
+}
+
+// ToWords makes words of dwords: of the first two registers in the first one, of the others in the third.
+func ToWords(x [4]VecVirtual) {
+	VPACKSSDW(x[1], x[0], x[0])
+	VPACKSSDW(x[3], x[2], x[2])
+}
+
+// InOrder is bytes that were packed from words of four registers of dwords.
+func InOrder(x VecVirtual) VecVirtual {
+	order := Load32(Dwords(0, 4, 1, 5, 2, 6, 3, 7))
+	VPERMD(x, order, x)
+	return x
+}
+
+// Address is the address of a variable of the Go package.
+func Address(name string) Register {
+	r := GP64()
+	LEAQ(Variable(name), r)
+	return r
+}
+
+// A Lattice is the addresses of up to sixteen rows at equal distances: those of
+// every fourth, and two multiples of the distance.
+type Lattice struct {
+	bases          []Register
+	Stride, triple Register
+}
+
+// LatticeOf is so many rows.
+func LatticeOf(base, stride Register, rows int) Lattice {
+	l := Lattice{bases: []Register{base}, Stride: stride, triple: GP64()}
+	LEAQ(Mem{Base: stride, Index: stride, Scale: 2}, l.triple)
+	for i := 4; i < rows; i += 4 {
+		next := GP64()
+		LEAQ(Mem{Base: l.bases[i/4-1], Index: stride, Scale: 4}, next)
+		l.bases = append(l.bases, next)
+	}
+	return l
+}
+
+// Advance goes to the next square in a row.
+func (l Lattice) Advance(bytes Op) {
+	for _, base := range l.bases {
+		ADDQ(bytes, base)
+	}
+}
+
+// Row is the address of a row.
+func (l Lattice) Row(i int) Mem {
+	m := Mem{Base: l.bases[i/4]}
+	switch i % 4 {
+	case 1, 2:
+		m.Index, m.Scale = l.Stride, uint8(i%4)
+	case 3:
+		m.Index, m.Scale = l.triple, 1
+	}
+	return m
+}
+
+// Ends are where a kernel reads and writes, and its own memory.
+type Ends struct {
+	Target
+	Dst, Src Register
+	Line     int      // bytes of a register
+	frame    Register // its own memory, at a multiple of that
+}
+
+// From is the source's byte at off.
+func (e *Ends) From(off int) Mem { return Mem{Base: e.Src, Disp: off} }
+
+// To is where an element is written.
+func (e *Ends) To(elem int) Mem { return Mem{Base: e.Dst, Disp: elem * e.Width()} }
+
+// Advance moves on by so many bytes of codes and so many numbers.
+func (e *Ends) Advance(in, elems int) {
+	ADDQ(U32(in), e.Src)
+	e.Prefetch(elems)
+	ADDQ(U32(elems*e.Width()), e.Dst)
+}
+
+// Prefetch asks for lines a kilobyte ahead of those that so many numbers took:
+// stores wait in order.
+func (e *Ends) Prefetch(elems int) { Ask(e.Dst, 1024, elems*e.Width()) }
+
+// Align gives a kernel memory of its own at a multiple of a register's bytes: what crosses lines
+// of the cache takes longer to write and to read again.
+func (e *Ends) Align() {
+	if e.frame != nil {
+		return
+	}
+	e.frame = Into(GP64(), LEAQ, AllocLocal(e.Line).Offset(e.Line-1))
+	ANDQ(I8(-e.Line), e.frame)
+}
+
+// Local is n bytes of memory.
+func (e *Ends) Local(n int) Mem {
+	m := AllocLocal((n + e.Line - 1) &^ (e.Line - 1))
+	if e.frame == nil {
+		return m
+	}
+	return Mem{Base: e.frame, Disp: m.Disp - e.Line}
+}
+
+// Ahead is how far behind what is read the lines are that kernels ask for: the processor asks for none
+// beyond a page. Row is the same where numbers are read twice, first for their largest magnitude, and the
+// row after this one is asked for the second time: one of 4096 numbers.
+const (
+	Ahead = 4096
+	Row   = 16384
+)
+
+// Ask asks for the lines of so many bytes, so far ahead.
+func Ask(src Register, ahead, bytes int) {
+	for at := 0; at < bytes; at += 64 {
+		PREFETCHT0(Mem{Base: src, Disp: ahead + at})
+	}
 }

@@ -47,20 +47,17 @@ func beginTries(name, params, doc string, how ...string) *tries {
 
 // each is the loop over eights of tries, with one over points in it, to the kernel's end.
 func (t *tries) each(before func(), point func(x Register), after func()) {
-	eight, next := emit.NewLabel("tries"), emit.NewLabel("point")
 	x, left := GP64(), GP64()
-	eight.Here()
-	before()
-	MOVQ(t.x, x)
-	MOVQ(t.points, left)
-	next.Here()
-	point(x)
-	ADDQ(Imm(32), t.keys)
-	DECQ(left)
-	JNZ(next.Ref())
-	after()
-	DECQ(t.eights)
-	JNZ(eight.Ref())
+	emit.Repeat("tries", t.eights, func() {
+		before()
+		MOVQ(t.x, x)
+		MOVQ(t.points, left)
+		emit.Repeat("point", left, func() {
+			point(x)
+			ADDQ(Imm(32), t.keys)
+		})
+		after()
+	})
 	emit.End()
 }
 
@@ -157,31 +154,29 @@ func gridNear(elems, bits int) {
 	}
 	least, best, place := load(number(math.MaxFloat32)), one(), load(value{mem: emit.Dwords(0, 1, 2, 3, 4, 5, 6, 7)})
 	each(VXORPS, best, best, best)
-	again := emit.NewLabel("neighbours")
-	again.Here()
 	key, sum, cost := one(), one(), v
-	VPMOVZXWD(Mem{Base: near}, key.regs[0])
-	permuted(key, tables[0], sum)
-	for _, t := range tables[1:] {
-		VPSRLD(Imm(uint64(bits)), key.regs[0], key.regs[0])
-		permuted(key, t, cost)
-		each(VADDPS, cost, sum, sum)
-	}
-	compare(less, sum, least, cost)
-	where(cost, sum, least)
-	where(cost, place, best)
-	each(VPADDD, all(8), place, place)
-	ADDQ(Imm(16), near)
-	DECQ(eights)
-	JNZ(again.Ref())
+	emit.Repeat("neighbours", eights, func() {
+		VPMOVZXWD(Mem{Base: near}, key.regs[0])
+		permuted(key, tables[0], sum)
+		for _, t := range tables[1:] {
+			VPSRLD(Imm(uint64(bits)), key.regs[0], key.regs[0])
+			permuted(key, t, cost)
+			each(VADDPS, cost, sum, sum)
+		}
+		compare(less, sum, least, cost)
+		where(cost, sum, least)
+		where(cost, place, best)
+		each(VPADDD, all(8), place, place)
+		ADDQ(Imm(16), near)
+	})
 	Comment("The least place of the least sum.")
 	other := one()
 	move(least, sum)
-	across(sum, other, VMINPS)
+	across(sum.regs[0], other.regs[0], VMINPS)
 	compare(equal, least, sum, sum)
 	each(VPCMPEQD, other, other, other)
 	where(sum, best, other)
-	across(other, sum, VPMINUD)
+	across(other.regs[0], sum.regs[0], VPMINUD)
 	out := GP32()
 	VMOVD(other.regs[0].AsX(), out)
 	Store(out.As64(), ReturnIndex(0))
@@ -198,8 +193,7 @@ func parameter(name string) Mem {
 }
 
 // across puts what an instruction makes of all eight numbers into each of them.
-func across(v, t value, instruction func(...Op)) {
-	a, b := v.regs[0], t.regs[0]
+func across(a, b VecVirtual, instruction func(...Op)) {
 	VPERM2F128(Imm(1), a, a, b)
 	instruction(b, a, a)
 	for _, order := range []uint64{0x4E, 0xB1} {

@@ -13,13 +13,15 @@ type small struct {
 	dst, src, n Register
 }
 
-// eachBlock writes a kernel that turns n times so many numbers into so many bytes, and asks for numbers ahead.
+// eachBlock writes a kernel that turns n times so many numbers into so many bytes, and asks for numbers so far ahead, if any.
 func eachBlock(name, params, doc string, how []string, elems, bytes, ahead int, before, block func(s small)) {
 	emit.Frame(name+"AVX2", "func(dst *byte, src *float32"+params+", n int)", doc, how...)
 	s := small{Load(Param("dst"), GP64()), Load(Param("src"), GP64()), Load(Param("n"), GP64())}
 	before(s)
 	emit.Repeat("block", s.n, func() {
-		emit.Ask(s.src, ahead, 4*elems)
+		if ahead > 0 {
+			emit.Ask(s.src, ahead, 4*elems)
+		}
 		block(s)
 		ADDQ(U32(uint32(4*elems)), s.src)
 		ADDQ(Imm(uint64(bytes)), s.dst)
@@ -52,12 +54,7 @@ func magnitude(x ...VecVirtual) VecVirtual {
 		VANDPS(emit.Dwords(0x7FFFFFFF), y, t)
 		VMAXPS(t, m, m)
 	}
-	VPERM2F128(Imm(1), m, m, t)
-	VMAXPS(t, m, m)
-	VPERMILPS(Imm(0x4E), m, t)
-	VMAXPS(t, m, m)
-	VPERMILPS(Imm(0xB1), m, t)
-	VMAXPS(t, m, m)
+	across(m, t, VMAXPS)
 	return m
 }
 
@@ -83,27 +80,7 @@ func lowBytes(x [4]VecVirtual) VecVirtual {
 	for _, y := range x {
 		VPAND(emit.Dwords(0xFF), y, y)
 	}
-	return packed(x, VPACKUSWB)
-}
-
-// packed is 32 dwords as bytes, in order.
-func packed(x [4]VecVirtual, toBytes func(...Op)) VecVirtual {
-	words(x)
-	toBytes(x[2], x[0], x[0])
-	return inOrder(x[0])
-}
-
-// words makes words of dwords: of the first two registers in the first one, of the others in the third.
-func words(x [4]VecVirtual) {
-	VPACKSSDW(x[1], x[0], x[0])
-	VPACKSSDW(x[3], x[2], x[2])
-}
-
-// inOrder is bytes that were packed from words of four registers of dwords.
-func inOrder(x VecVirtual) VecVirtual {
-	order := emit.Into(YMM(), VMOVDQU, emit.Dwords(0, 4, 1, 5, 2, 6, 3, 7))
-	VPERMD(x, order, x)
-	return x
+	return emit.Packed(x, VPACKUSWB)
 }
 
 // putNibbles writes 32 codes below 16, two a byte: i and i+16.
@@ -114,21 +91,34 @@ func (s small) putNibbles(codes VecVirtual, at int) {
 	VMOVDQU(high, Mem{Base: s.dst, Disp: at})
 }
 
+// eachScaled is eachBlock of 32 numbers under one scale, a float16 in front. What the next scale takes long to
+// make is made before the codes of this block.
+func eachScaled(name, doc string, how []string, bytes int, scale func(s small, x [4]VecVirtual) VecVirtual, codes func(s small, x [4]VecVirtual, inverse VecVirtual)) {
+	var d, inverse VecVirtual
+	scaled := func(s small) (d, inverse VecVirtual) {
+		d = scale(s, s.numbers(0))
+		return d, reciprocal(d)
+	}
+	eachBlock(name, "", doc, how, 32, bytes, emit.Ahead, func(s small) { d, inverse = scaled(s) }, func(s small) {
+		nextD, nextInverse := scaled(s.next(128))
+		x := s.numbers(0)
+		s.putHalf(d, 0)
+		codes(s, x, inverse)
+		VMOVAPS(nextD, d)
+		VMOVAPS(nextInverse, inverse)
+	})
+}
+
 // q8_0 adds just less than a half to round: what is halfway reaches the next integer, and nothing
 // below does.
 func q8_0() {
-	var d, inverse VecVirtual
-	scale := func(s small) (d, inverse VecVirtual) {
-		x := s.numbers(0)
-		d = magnitude(x[:]...)
-		VDIVPS(emit.Load32(emit.Floats(127)), d, d)
-		return d, reciprocal(d)
-	}
-	eachBlock("encodeQ8_0", "", "writes n blocks of Q8_0.",
-		[]string{"For each block: d = the largest magnitude/127;", "code = x/d by its reciprocal, rounded, ties away from zero;", "dst = d, the codes."}, 32, 34, emit.Ahead, func(s small) { d, inverse = scale(s) }, func(s small) {
-			nextD, nextInverse := scale(s.next(128))
-			x := s.numbers(0)
-			s.putHalf(d, 0)
+	eachScaled("encodeQ8_0", "writes n blocks of Q8_0.",
+		[]string{"For each block: d = the largest magnitude/127;", "code = x/d by its reciprocal, rounded, ties away from zero;", "dst = d, the codes."}, 34,
+		func(_ small, x [4]VecVirtual) VecVirtual {
+			d := magnitude(x[:]...)
+			VDIVPS(emit.Load32(emit.Floats(127)), d, d)
+			return d
+		}, func(s small, x [4]VecVirtual, inverse VecVirtual) {
 			for _, y := range x {
 				half := YMM()
 				VMULPS(inverse, y, y)
@@ -138,31 +128,29 @@ func q8_0() {
 				VCVTTPS2DQ(y, y)
 			}
 			VMOVDQU(lowBytes(x), Mem{Base: s.dst, Disp: 2})
-			VMOVAPS(nextD, d)
-			VMOVAPS(nextInverse, inverse)
 		})
 }
 
-// q4_0 finds the first number of the largest magnitude by its place.
+// largest is the first number of the largest magnitude, found by its place, as +0 if it is a zero.
+func (s small) largest(x [4]VecVirtual) VecVirtual {
+	m := magnitude(x[:]...)
+	d, zero := s.first(x, func(y, same VecVirtual) {
+		VANDPS(emit.Dwords(0x7FFFFFFF), y, same)
+		VPCMPEQD(m, same, same)
+	}), YMM()
+	VXORPS(zero, zero, zero)
+	VADDPS(zero, d, d)
+	return d
+}
+
 func q4_0() {
-	var d, inverse VecVirtual
-	scale := func(s small) (d, inverse VecVirtual) {
-		x := s.numbers(0)
-		m, zero := magnitude(x[:]...), YMM()
-		d = s.first(x, func(y, same VecVirtual) {
-			VANDPS(emit.Dwords(0x7FFFFFFF), y, same)
-			VPCMPEQD(m, same, same)
-		})
-		VXORPS(zero, zero, zero)
-		VADDPS(zero, d, d) // zeros are +0
-		VMULPS(emit.Floats(-0.125), d, d)
-		return d, reciprocal(d)
-	}
-	eachBlock("encodeQ4_0", "", "writes n blocks of Q4_0.",
-		[]string{"For each block: d = the number of largest magnitude/-8, the first of equals;", "code = the integer part of x/d+8.5, by its reciprocal; 15 at most;", "dst = d, codes i and i+16 in a byte."}, 32, 18, emit.Ahead, func(s small) { d, inverse = scale(s) }, func(s small) {
-			nextD, nextInverse := scale(s.next(128))
-			x := s.numbers(0)
-			s.putHalf(d, 0)
+	eachScaled("encodeQ4_0", "writes n blocks of Q4_0.",
+		[]string{"For each block: d = the number of largest magnitude/-8, the first of equals;", "code = the integer part of x/d+8.5, by its reciprocal; 15 at most;", "dst = d, codes i and i+16 in a byte."}, 18,
+		func(s small, x [4]VecVirtual) VecVirtual {
+			d := s.largest(x)
+			VMULPS(emit.Floats(-0.125), d, d)
+			return d
+		}, func(s small, x [4]VecVirtual, inverse VecVirtual) {
 			for _, y := range x {
 				VMULPS(inverse, y, y)
 				VADDPS(emit.Floats(8.5), y, y)
@@ -172,8 +160,6 @@ func q4_0() {
 			VPMINSB(emit.Bytes32(15), codes, codes)
 			VPAND(emit.Bytes32(15), codes, codes)
 			s.putNibbles(codes, 2)
-			VMOVAPS(nextD, d)
-			VMOVAPS(nextInverse, inverse)
 		})
 }
 
@@ -191,7 +177,7 @@ func fp4(x, halfs [4]VecVirtual) VecVirtual {
 		VMINPS(emit.Floats(31), y, y)
 		VCVTTPS2DQ(y, y)
 	}
-	codes, sign, index, more := packed(x, VPACKUSWB), packed(signs, VPACKSSWB), YMM(), YMM()
+	codes, sign, index, more := emit.Packed(x, VPACKUSWB), emit.Packed(signs, VPACKSSWB), YMM(), YMM()
 	VPMINUB(emit.Bytes32(15), codes, index)
 	VPCMPGTB(emit.Bytes32(20), codes, more)
 	table := emit.Into(YMM(), VMOVDQU, emit.Bytes32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 4, 5, 5, 5, 5, 6))

@@ -8,6 +8,8 @@
 package zmm
 
 import (
+	"math"
+
 	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
@@ -16,20 +18,22 @@ import (
 
 // A Kernel writes one target.
 type Kernel struct {
-	Target
-	Dst, Src     Register
+	Ends
 	tops         VecVirtual // 8000 in each word
 	ones         VecVirtual // 1 in each word
 	upper, lower VecVirtual // where the words of two registers of dwords lie
 	code         VecVirtual // see [Kernel.SetIndex]
-	frame        Register   // its local memory, at a multiple of 64
 }
 
-// Begin begins the kernel name for one target, which may return something: it loads dst, src,
-// and what storing needs.
+// Begin begins the kernel name for one target, which may return something.
 func Begin(name string, t Target, params, result, doc string, how ...string) *Kernel {
-	z := &Kernel{Target: t}
 	Frame(name+t.Name+"AVX512", "func(dst *byte, src *byte"+params+")"+result, doc, how...)
+	return New(t)
+}
+
+// New is a kernel that has its frame: it loads dst, src, and what storing needs.
+func New(t Target) *Kernel {
+	z := &Kernel{Ends: Ends{Target: t, Line: 64}}
 	z.Dst, z.Src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	if !z.Wide {
 		z.tops, z.ones = All(0x80008000), All(0x00010001)
@@ -41,36 +45,6 @@ func Begin(name string, t Target, params, result, doc string, how ...string) *Ke
 
 // Words is whether numbers are looked up as words: they are but to F32.
 func (z *Kernel) Words() bool { return z.Target != ToF32 }
-
-// From is the source's byte at off.
-func (z *Kernel) From(off int) Mem { return Mem{Base: z.Src, Disp: off} }
-
-// To is where an element is written.
-func (z *Kernel) To(elem int) Mem { return Mem{Base: z.Dst, Disp: elem * z.Width()} }
-
-// Advance moves on by so many bytes of codes and so many numbers. Lines
-// to write to are asked for ahead: stores wait in order.
-func (z *Kernel) Advance(in, elems int) {
-	for at := 0; at < elems*z.Width(); at += 64 {
-		PREFETCHT0(Mem{Base: z.Dst, Disp: at + 1024})
-	}
-	if in > 0 {
-		ADDQ(U32(in), z.Src)
-	}
-	ADDQ(U32(elems*z.Width()), z.Dst)
-}
-
-// Align gives a kernel its local memory.
-func (z *Kernel) Align() {
-	z.frame = Into(GP64(), LEAQ, AllocLocal(64).Offset(63))
-	ANDQ(I8(-64), z.frame)
-}
-
-// Room is local memory of n bytes, at a multiple of 64: what crosses lines of the
-// cache takes longer to write and to read again.
-func (z *Kernel) Room(n int) Mem {
-	return Mem{Base: z.frame, Disp: AllocLocal((n+63)&^63).Disp - 64}
-}
 
 // Put writes 32 numbers, sixteen and sixteen, which it destroys. A NaN must be 7FC00000.
 func (z *Kernel) Put(at int, a, b VecVirtual) {
@@ -99,12 +73,285 @@ func (z *Kernel) nearest(a, b VecVirtual) VecVirtual {
 	return high
 }
 
-// RoundPlain rounds to words as integers: this much is added, and one more where the
-// upper word is odd.
-const RoundPlain = 0x7FFF
-
 // Quieted makes every NaN 7FC00000.
 func Quieted(x VecVirtual) {
 	k := Into(K(), VCMPPS, Imm(3), x, x)
 	VPBROADCASTD(Dwords(0x7FC00000), k, x)
+}
+
+// Bytes64 is 64 bytes, as a function of their place; the others are numbers of some bytes.
+func Bytes64(of func(i int) int) Mem  { return numbers64(1, of) }
+func Words64(of func(i int) int) Mem  { return numbers64(2, of) }
+func Dwords64(of func(i int) int) Mem { return numbers64(4, of) }
+func Qwords64(of func(i int) int) Mem { return numbers64(8, of) }
+
+func numbers64(size int, of func(i int) int) Mem {
+	p := make([]byte, 64)
+	for i := range p {
+		p[i] = byte(of(i/size) >> (i % size * 8))
+	}
+	return Data(p)
+}
+
+// All is a dword in all lanes.
+func All(v uint32) VecVirtual {
+	return Into(ZMM(), VPBROADCASTD, Dwords(v))
+}
+
+// MaskOf is a mask of constant bits.
+func MaskOf(bits uint64) OpmaskVirtual {
+	return Into(K(), KMOVQ, Into(GP64(), MOVQ, U64(bits)))
+}
+
+// Load64 is 64 bytes of memory.
+func Load64(m Mem) VecVirtual {
+	return Into(ZMM(), VMOVDQU64, m)
+}
+
+// DwordsOf is sixteen dwords in a register.
+func DwordsOf(of func(i int) int) VecVirtual { return Load64(Dwords64(of)) }
+
+// Counted is the sixteen values from first on.
+func Counted(first int) VecVirtual {
+	return DwordsOf(func(i int) int { return int(math.Float32bits(float32(first + i))) })
+}
+
+// Values is sixteen values.
+func Values(v [16]float32) VecVirtual {
+	return DwordsOf(func(i int) int { return int(math.Float32bits(v[i])) })
+}
+
+// Immediates of VPTERNLOG, of what it is given last to first.
+const (
+	AndOr  = 0xEA // a & b | c
+	OrAnd  = 0xF8 // a | b & c
+	Choose = 0xE2 // a where b is set, else c
+)
+
+// NotFinite is the classes of VFPCLASS that are quiet NaN, both infinities, signaling NaN.
+const NotFinite = 0x01 | 0x18 | 0x80
+
+// A Table is what 16 or 32 codes come to, rounded and in the target's form: 32
+// words, sixteen being there twice, or one or two registers of dwords.
+type Table []VecVirtual
+
+// Table16 rounds sixteen numbers, which it destroys.
+func (z *Kernel) Table16(x VecVirtual) Table {
+	if z.Wide {
+		if z.Narrow {
+			VCVTPS2PH(Imm(0), x, x.AsY())
+			VINSERTI64X4(Imm(1), x.AsY(), x, x)
+		}
+		return Table{x}
+	}
+	t := Load64(Words64(func(i int) int { return 2*(i%16) + 1 }))
+	Rounded(x)
+	VPERMW(x, t, t)
+	return Table{t}
+}
+
+// Rounded rounds sixteen numbers to words, the upper halves of dwords: by an addition, of one more
+// where the word is odd.
+func Rounded(x VecVirtual) {
+	odd := Into(K(), VPTESTMD_BCST, Dwords(0x10000), x)
+	VPADDD_BCST(Dwords(0x7FFF), x, x)
+	VPADDD_BCST(Dwords(1), x, odd, x)
+}
+
+// Table32 rounds 32 numbers, which it destroys.
+func (z *Kernel) Table32(a, b VecVirtual) Table {
+	if !z.Wide {
+		return Table{z.nearest(a, b)}
+	}
+	if !z.Narrow {
+		return Table{a, b}
+	}
+	VCVTPS2PH(Imm(0), a, a.AsY())
+	VCVTPS2PH(Imm(0), b, b.AsY())
+	VINSERTI64X4(Imm(1), b.AsY(), a, a)
+	return Table{a}
+}
+
+// Lookup writes what a table has for 32 codes.
+func (z *Kernel) Lookup(at int, c Codes, t Table) {
+	for i, codes := range c {
+		x := ZMM()
+		switch {
+		case z.Words():
+			VPERMW(t[0], codes, x)
+		case len(t) == 1:
+			VPERMD(t[0], codes, x)
+		default:
+			VMOVDQA64(codes, x)
+			VPERMI2D(t[1], t[0], x)
+		}
+		VMOVDQU64(x, z.To(at+16*i))
+	}
+}
+
+// Single is the float32 at m in all lanes.
+func Single(m Mem) VecVirtual {
+	return Into(ZMM(), VPBROADCASTD, m)
+}
+
+// Half is the float16 at m in all lanes.
+func Half(m Mem) VecVirtual {
+	h := Into(YMM(), VPBROADCASTW, m)
+	return Into(ZMM(), VCVTPH2PS, h)
+}
+
+// Times is sixteen small integers in dwords, as floats, times d.
+func Times(x, d VecVirtual) {
+	VCVTDQ2PS(x, x)
+	VMULPS(d, x, x)
+}
+
+// A Scales is memory for sixteen float32.
+type Scales struct{ At Mem }
+
+// Keep stores them.
+func Keep(z *Kernel, x VecVirtual) Scales {
+	s := Scales{z.Local(64)}
+	VMOVUPS(x, s.At)
+	return s
+}
+
+// By is x times scale i.
+func (s Scales) By(x VecVirtual, i int) VecVirtual {
+	return Into(ZMM(), VMULPS_BCST, s.At.Offset(4*i), x)
+}
+
+// Codes are 32 numbers of few bits: one register of words, or to F32 two of
+// dwords. Lookups take as many of their lower bits as the table has entries
+// for, so that what stands above needs no mask.
+type Codes []VecVirtual
+
+// Codes widens 32 bytes of memory.
+func (z *Kernel) Codes(m Mem) Codes {
+	if z.Words() {
+		x := Into(ZMM(), VPMOVZXBW, m)
+		return Codes{x}
+	}
+	return Codes{Unsigned(m), Unsigned(m.Offset(16))}
+}
+
+// Unsigned widens sixteen bytes to dwords, Signed signed ones.
+func Unsigned(m Mem) VecVirtual {
+	return Into(ZMM(), VPMOVZXBD, m)
+}
+
+func Signed(m Mem) VecVirtual {
+	return Into(ZMM(), VPMOVSXBD, m)
+}
+
+// ToFloats makes numbers of dwords, in place.
+func ToFloats(x ...VecVirtual) {
+	for _, x := range x {
+		VCVTDQ2PS(x, x)
+	}
+}
+
+// Moved is the codes moved down by n bits, or up.
+func (z *Kernel) Moved(c Codes, n int) (out Codes) {
+	if n == 0 {
+		return c
+	}
+	shift := [2]func(...Op){VPSRLD, VPSRLW}
+	if n < 0 {
+		shift, n = [2]func(...Op){VPSLLD, VPSLLW}, -n
+	}
+	for _, x := range c {
+		if z.Words() {
+			out = append(out, Into(ZMM(), shift[1], Imm(uint64(n)), x))
+		} else {
+			out = append(out, Into(ZMM(), shift[0], Imm(uint64(n)), x))
+		}
+	}
+	return out
+}
+
+// Lanes is sixteen dwords made of bytes of src: of dword i the byte at(i) is
+// put lowest, and what stands shift(i) above comes down. What is above that is
+// anything.
+func Lanes(src VecVirtual, at, shift func(i int) int) VecVirtual {
+	x := Into(ZMM(), VPERMB, src, Load64(Bytes64(func(i int) int { return at(i/4) + i%4 })))
+	VPSRLVD(Dwords64(shift), x, x)
+	return x
+}
+
+// Sixteen is 16 bytes of memory, and zeros.
+func Sixteen(m Mem) VecVirtual {
+	x := ZMM()
+	VMOVDQU32(m, x.AsX())
+	return x
+}
+
+// A table of 32 words is looked up by its bytes: VPERMB is an instruction of one
+// port where VPERMW takes two. An index is a word whose bytes have the code from
+// bit 1 on, and in bit 0 which byte of the number they are for.
+
+// SetIndex keeps the mask of four bits from bit 1 on.
+func (z *Kernel) SetIndex() {
+	if z.Words() {
+		z.code = All(0x1E1E1E1E)
+	}
+}
+
+// Index makes an index of codes of four bits, in place: those of the first
+// sixteen numbers of a table, or of the second.
+func (z *Kernel) Index(x VecVirtual, second int) VecVirtual {
+	VPTERNLOGD_BCST(Imm(AndOr), Dwords(0x01000100|uint32(second)*0x20202020), z.code, x)
+	return x
+}
+
+// Placed writes what a table has for 32 indices.
+func (z *Kernel) Placed(at int, index VecVirtual, t Table) {
+	x := Into(ZMM(), VPERMB, t[0], index)
+	VMOVDQU64(x, z.To(at))
+}
+
+// Couple writes 32 codes under one table of sixteen and 32 under another, and
+// rounds both tables at once.
+func (z *Kernel) Couple(at, next int, c, d Codes, a, b VecVirtual) {
+	if !z.Words() {
+		z.Lookup(at, c, z.Table16(a))
+		z.Lookup(next, d, z.Table16(b))
+		return
+	}
+	t := z.Table32(a, b)
+	z.Placed(at, z.Index(c[0], 0), t)
+	z.Placed(next, z.Index(d[0], 1), t)
+}
+
+// NibblesOf is 32 codes of 16 bytes: the low nibbles, then the high ones. To
+// words they stand from bit 1 on in both bytes of each.
+func (z *Kernel) NibblesOf(off int) Codes {
+	if !z.Words() {
+		x, at := Sixteen(z.From(off)), func(i int) int { return i }
+		return Codes{Lanes(x, at, func(int) int { return 0 }), Lanes(x, at, func(int) int { return 4 })}
+	}
+	x := Into(ZMM(), VPERMB, Sixteen(z.From(off)), Load64(Bytes64(func(i int) int { return i / 2 % 16 })))
+	VPROLVD(Dwords64(func(i int) int { return [2]int{1, 32 - 3}[i/8] }), x, x)
+	return Codes{x}
+}
+
+// NibblePair is the low nibbles of 32 bytes, and the high ones, each as nibblesOf
+// gives them.
+func (z *Kernel) NibblePair(off int) (low, high Codes) {
+	if !z.Words() {
+		c := z.Codes(z.From(off))
+		return c, z.Moved(c, 4)
+	}
+	x, a, b := Repeated(z.From(off)), ZMM(), ZMM()
+	VPADDW(x, x, a)
+	VPSRLW(Imm(3), x, b)
+	return Codes{a}, Codes{b}
+}
+
+// Repeated is 32 bytes, each in both bytes of a word.
+func Repeated(m Mem) VecVirtual {
+	x := ZMM()
+	VMOVDQU32(m, x.AsY())
+	VPERMB(x, Load64(Bytes64(func(i int) int { return i / 2 })), x)
+	return x
 }

@@ -1,22 +1,16 @@
-// Package avx512 is the kernels of the level with registers of 64 bytes.
-package avx512
+// Package runs is casts: numbers without a scale, in registers of 64 bytes.
+package runs
 
 import (
-	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/blocks"
 	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
-	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/encode"
 	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/zmm"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// Kernels writes them.
-func Kernels() {
-	blocks.AVX512()
-	casts()
-	encode.AVX512()
-}
+// AVX512 writes the kernels.
+func AVX512() { casts() }
 
 // casts converts between the types of numbers, 32 at a time.
 func casts() {
@@ -52,9 +46,9 @@ func cast(from, to Target) {
 func same() {
 	Entry("with(castSameAVX512, &[2]uint16{0x7F80, 0x7FC0})", "cast[BF16][BF16]")
 	Entry("with(castSameAVX512, &[2]uint16{0x7C00, 0x7E00})", "cast[F16][F16]")
-	Frame("castSameAVX512", "func(dst *byte, src *byte, special *[2]uint16, n int)", "copies 32 words n times, each above the first special one as the second.",
+	z := &Ends{Target: ToBF16}
+	z.Dst, z.Src = Between("castSameAVX512", ", special *[2]uint16, n int", "copies 32 words n times, each above the first special one as the second.",
 		"For 32 words:", "dst = src,", "or special[1] where the magnitude is above special[0].")
-	z := &Kernel{Target: ToBF16, Dst: Load(Param("dst"), GP64()), Src: Load(Param("src"), GP64())}
 	special := Mem{Base: Load(Param("special"), GP64())}
 	infinity := Into(ZMM(), VPBROADCASTW, special)
 	nan := Into(ZMM(), VPBROADCASTW, special.Offset(2))
