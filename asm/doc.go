@@ -21,16 +21,17 @@
 // The kernels are written by programs, _gen/amd64 and _gen/arm64; the build tag
 // purego leaves them out. In _gen/amd64 emit has what all levels share, avx2 is the
 // kernels of 32-byte registers, a file for each technique, and zmm is what those of 64-byte
-// registers have in common, whose techniques are packages: blocks, and runs, the casts. encode is
+// registers have in common, whose techniques are packages: blocks, and runs and casts. encode is
 // what runs are encoded by, in registers of either kind; rows is the encoders of whole rows, which
 // all levels from AVX2 on share.
 //
 // # Which kernels there are
 //
 // A kernel exists for what published models store and what our encoders write, and
-// stays if it is at least 1.2 times as fast as the level below it on ordinary data, on one of
-// the processors that were measured. A technique of AVX-512 must gain as much where a weight is
-// read from memory and written to it: there AVX2 is as fast as plain stores for most types.
+// stays if it is at least 1.2 times as fast as the level below it on ordinary data, from and to
+// caches, on one of the processors that were measured. By PERFORMANCE.md a test holds blocks and
+// runs to that; joins of a run that have no row there go with one whose loop takes as long.
+// From memory most types come as fast with AVX2 as plain stores write.
 // Data is ordinary if its scales are such as models have: finite, and so large that no
 // factor, product or sum is a subnormal number, which holds up a multiplication for a
 // hundred cycles. All other data is hostile, and takes one exact way for each
@@ -38,7 +39,8 @@
 //
 //   - blocks: the kernel stops in front of the block, and [Ops.Blocks] has the level
 //     below decode some, or decodes them to float32 and rounds that;
-//   - runs: a table or a loop of products enlarged by 2^128, or in double precision;
+//   - runs: a table or a loop of products enlarged by 2^128, or in double precision; a kernel
+//     of AVX-512 stops in front of them, and the level below decodes some;
 //   - columns: products in double precision, by way of float32.
 //
 // # Words
@@ -86,7 +88,8 @@
 //
 // The level wants F, BW, VL, DQ and VBMI. It decodes Q8_0, Q4_0, Q5_0, the K types
 // and IQ4 to the types of two bytes, casts to them, and encodes. To float32 it has what its exact
-// way needs: Q2_K, Q4_K, Q5_K, IQ4_XS. AVX2 serves all else. The instruction of AVX512_BF16 that
+// way needs: Q2_K, Q4_K, Q5_K, IQ4_XS. Of runs it decodes nibbles, bytes and small floats to all types, but
+// bytes without a zero point or minimum to float32, where AVX2 is as fast. AVX2 serves all else. The instruction of AVX512_BF16 that
 // rounds is not used: it gains 1.2 to 1.4 from caches, and less from memory.
 //
 // What has not been run is not shipped, so `make avx512` runs the tests on a

@@ -109,6 +109,116 @@ func iq4_XSBF16AVX512(dst *byte, src *byte, n int) (left int)
 //go:noescape
 func iq4_XSF16AVX512(dst *byte, src *byte, n int) (left int)
 
+// codebookScaleF32AVX512 decodes up to n runs of chunks of 32 nibbles, and says how many are left when it stops, in front of sixteen of which one is not ordinary.
+//
+//go:noescape
+func codebookScaleF32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int) (left int)
+
+// codebookShiftF32AVX512 decodes up to n runs of chunks of 32 nibbles, and says how many are left when it stops, in front of sixteen of which one is not ordinary.
+//
+//go:noescape
+func codebookShiftF32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int) (left int)
+
+// bytesShiftF32AVX512 decodes up to n runs of chunks of 32 bytes, and says how many are left when it stops, in front of sixteen of which one is not ordinary.
+//
+//go:noescape
+func bytesShiftF32AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int) (left int)
+
+// codebookAffineF32AVX512 decodes up to n runs of chunks of 32 nibbles, and says how many are left when it stops, in front of sixteen of which one is not ordinary.
+//
+//go:noescape
+func codebookAffineF32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int) (left int)
+
+// bytesAffineF32AVX512 decodes up to n runs of chunks of 32 bytes, and says how many are left when it stops, in front of sixteen of which one is not ordinary.
+//
+//go:noescape
+func bytesAffineF32AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int) (left int)
+
+// float8F32AVX512 decodes up to n runs of chunks of 32 codes, and says how many are left when it stops, in front of sixteen of which one is not ordinary.
+//
+//go:noescape
+func float8F32AVX512(dst *byte, src *byte, a *float32, b *float32, form *byte, chunks int, n int) (left int)
+
+// codebookScaleBF16AVX512 decodes up to n runs of chunks of 32 nibbles, and says how many are left when it stops, in front of sixteen of which one is not ordinary.
+//
+//go:noescape
+func codebookScaleBF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int) (left int)
+
+// bytesScaleBF16AVX512 decodes up to n runs of chunks of 32 bytes, and says how many are left when it stops, in front of sixteen of which one is not ordinary.
+//
+//go:noescape
+func bytesScaleBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int) (left int)
+
+// codebookShiftBF16AVX512 decodes up to n runs of chunks of 32 nibbles, and says how many are left when it stops, in front of sixteen of which one is not ordinary.
+//
+//go:noescape
+func codebookShiftBF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int) (left int)
+
+// bytesShiftBF16AVX512 decodes up to n runs of chunks of 32 bytes, and says how many are left when it stops, in front of sixteen of which one is not ordinary.
+//
+//go:noescape
+func bytesShiftBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int) (left int)
+
+// codebookAffineBF16AVX512 decodes up to n runs of chunks of 32 nibbles, and says how many are left when it stops, in front of sixteen of which one is not ordinary.
+//
+//go:noescape
+func codebookAffineBF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int) (left int)
+
+// bytesAffineBF16AVX512 decodes up to n runs of chunks of 32 bytes, and says how many are left when it stops, in front of sixteen of which one is not ordinary.
+//
+//go:noescape
+func bytesAffineBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int) (left int)
+
+// bytesTwiceBF16AVX512 decodes up to n runs of chunks of 32 bytes, and says how many are left when it stops, in front of sixteen of which one is not ordinary.
+//
+//go:noescape
+func bytesTwiceBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int) (left int)
+
+// float8BF16AVX512 decodes up to n runs of chunks of 32 codes, and says how many are left when it stops, in front of sixteen of which one is not ordinary.
+//
+//go:noescape
+func float8BF16AVX512(dst *byte, src *byte, a *float32, b *float32, form *byte, chunks int, n int) (left int)
+
+// codebookScaleF16AVX512 decodes up to n runs of chunks of 32 nibbles, and says how many are left when it stops, in front of sixteen of which one is not ordinary.
+//
+//go:noescape
+func codebookScaleF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int) (left int)
+
+// bytesScaleF16AVX512 decodes up to n runs of chunks of 32 bytes, and says how many are left when it stops, in front of sixteen of which one is not ordinary.
+//
+//go:noescape
+func bytesScaleF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int) (left int)
+
+// codebookShiftF16AVX512 decodes up to n runs of chunks of 32 nibbles, and says how many are left when it stops, in front of sixteen of which one is not ordinary.
+//
+//go:noescape
+func codebookShiftF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int) (left int)
+
+// bytesShiftF16AVX512 decodes up to n runs of chunks of 32 bytes, and says how many are left when it stops, in front of sixteen of which one is not ordinary.
+//
+//go:noescape
+func bytesShiftF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int) (left int)
+
+// codebookAffineF16AVX512 decodes up to n runs of chunks of 32 nibbles, and says how many are left when it stops, in front of sixteen of which one is not ordinary.
+//
+//go:noescape
+func codebookAffineF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int) (left int)
+
+// bytesAffineF16AVX512 decodes up to n runs of chunks of 32 bytes, and says how many are left when it stops, in front of sixteen of which one is not ordinary.
+//
+//go:noescape
+func bytesAffineF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int) (left int)
+
+// bytesTwiceF16AVX512 decodes up to n runs of chunks of 32 bytes, and says how many are left when it stops, in front of sixteen of which one is not ordinary.
+//
+//go:noescape
+func bytesTwiceF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int) (left int)
+
+// float8F16AVX512 decodes up to n runs of chunks of 32 codes, and says how many are left when it stops, in front of sixteen of which one is not ordinary.
+//
+//go:noescape
+func float8F16AVX512(dst *byte, src *byte, a *float32, b *float32, form *byte, chunks int, n int) (left int)
+
 // castF32ToBF16AVX512 converts 32 numbers n times.
 //
 //go:noescape

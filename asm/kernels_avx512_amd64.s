@@ -3972,6 +3972,1851 @@ stop:
 	VZEROUPPER
 	RET
 
+// func codebookScaleF32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int) (left int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
+TEXT ·codebookScaleF32AVX512(SB), NOSPLIT, $0-72
+	// For each of sixteen runs, with its scale a[r] and zero point or minimum b[r]:
+	// table[q] = codebook[q]*a[r], rounded; x = table[q] for each nibble q;
+	// dst = x, rounded to F32.
+	MOVQ        dst+0(FP), AX
+	MOVQ        src+8(FP), CX
+	MOVQ        a+16(FP), DX
+	MOVQ        b+24(FP), BX
+	MOVQ        n+56(FP), SI
+	MOVQ        $0x00000010, DI
+	MOVQ        codebook+32(FP), R8
+	VMOVDQU64   (R8), Z1
+	MOVQ        order+40(FP), R8
+	VMOVDQU64   (R8), Z2
+	MOVQ        $0x00000000000000f0, R8
+	KMOVQ       R8, K1
+	VPANDD.BCST k78<>+0(SB), Z1, Z0
+	VPTESTMD    Z0, Z0, K1
+
+group:
+	// Sixteen runs, or what is left.
+	MOVQ         SI, R8
+	CMPQ         R8, DI
+	CMOVQGT      DI, R8
+	MOVL         $0x0000ffff, R9
+	BZHIL        R8, R9, R9
+	KMOVW        R9, K1
+	VMOVDQU32.Z  (DX), K1, Z0
+	VPANDD.BCST  k78<>+0(SB), Z0, Z0
+	VPSUBD.BCST  k83<>+0(SB), Z0, Z0
+	VPCMPUD.BCST $0x05, k84<>+0(SB), Z0, K1, K1
+	KORTESTW     K1, K1
+	JNZ          stop
+	SUBQ         R8, SI
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ        chunks+48(FP), R9
+	VMULPS.BCST (DX), Z1, Z0
+
+chunk:
+	VPMULTISHIFTQB.BCST (CX), Z2, Z3
+	VPERMD              Z0, Z3, Z3
+	VMOVDQU64           Z3, (AX)
+	VPMULTISHIFTQB.BCST 8(CX), Z2, Z3
+	VPERMD              Z0, Z3, Z3
+	VMOVDQU64           Z3, 64(AX)
+	ADDQ                $0x00000010, CX
+	PREFETCHT0          1024(AX)
+	PREFETCHT0          1088(AX)
+	ADDQ                $0x00000080, AX
+	DECQ                R9
+	JNZ                 chunk
+	ADDQ                $0x04, DX
+	ADDQ                $0x04, BX
+	DECQ                R8
+	JNZ                 run
+	TESTQ               SI, SI
+	JNZ                 group
+
+stop:
+	MOVQ SI, left+64(FP)
+	VZEROUPPER
+	RET
+
+DATA k78<>+0(SB)/8, $0x7fffffff7fffffff
+GLOBL k78<>(SB), RODATA|NOPTR, $8
+
+DATA k79<>+0(SB)/8, $0x3c3c3c3c3c3c3c3c
+GLOBL k79<>(SB), RODATA|NOPTR, $8
+
+DATA k80<>+0(SB)/8, $0x0302030203020302
+GLOBL k80<>(SB), RODATA|NOPTR, $8
+
+DATA k81<>+0(SB)/8, $0x4780000047800000
+GLOBL k81<>(SB), RODATA|NOPTR, $8
+
+DATA k82<>+0(SB)/8, $0x477fff00477fff00
+GLOBL k82<>(SB), RODATA|NOPTR, $8
+
+DATA k83<>+0(SB)/8, $0x1780000017800000
+GLOBL k83<>(SB), RODATA|NOPTR, $8
+
+DATA k84<>+0(SB)/8, $0x5000000050000000
+GLOBL k84<>(SB), RODATA|NOPTR, $8
+
+// func codebookShiftF32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int) (left int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
+TEXT ·codebookShiftF32AVX512(SB), NOSPLIT, $0-72
+	// For each of sixteen runs, with its scale a[r] and zero point or minimum b[r]:
+	// table[q] = (codebook[q] - b[r]) * a[r], rounded; x = table[q] for each nibble q;
+	// dst = x, rounded to F32.
+	MOVQ        dst+0(FP), AX
+	MOVQ        src+8(FP), CX
+	MOVQ        a+16(FP), DX
+	MOVQ        b+24(FP), BX
+	MOVQ        n+56(FP), SI
+	MOVQ        $0x00000010, DI
+	MOVQ        codebook+32(FP), R8
+	VMOVDQU64   (R8), Z1
+	MOVQ        order+40(FP), R8
+	VMOVDQU64   (R8), Z2
+	MOVQ        $0x00000000000000f0, R8
+	KMOVQ       R8, K1
+	VPANDD.BCST k78<>+0(SB), Z1, Z0
+	VPTESTMD    Z0, Z0, K1
+
+group:
+	// Sixteen runs, or what is left.
+	MOVQ         SI, R8
+	CMPQ         R8, DI
+	CMOVQGT      DI, R8
+	MOVL         $0x0000ffff, R9
+	BZHIL        R8, R9, R9
+	KMOVW        R9, K1
+	VMOVDQU32.Z  (DX), K1, Z0
+	VPANDD.BCST  k78<>+0(SB), Z0, Z0
+	VPSUBD.BCST  k83<>+0(SB), Z0, Z0
+	VPCMPUD.BCST $0x05, k84<>+0(SB), Z0, K1, K2
+	VMOVDQU32.Z  (BX), K1, Z0
+	VPANDD.BCST  k78<>+0(SB), Z0, Z0
+	VPTESTMD     Z0, Z0, K1
+	VPSUBD.BCST  k85<>+0(SB), Z0, Z0
+	VPCMPUD.BCST $0x05, k86<>+0(SB), Z0, K1, K1
+	KORW         K1, K2, K2
+	KORTESTW     K2, K2
+	JNZ          stop
+	SUBQ         R8, SI
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ        chunks+48(FP), R9
+	VSUBPS.BCST (BX), Z1, Z0
+	VMULPS.BCST (DX), Z0, Z0
+
+chunk:
+	VPMULTISHIFTQB.BCST (CX), Z2, Z3
+	VPERMD              Z0, Z3, Z3
+	VMOVDQU64           Z3, (AX)
+	VPMULTISHIFTQB.BCST 8(CX), Z2, Z3
+	VPERMD              Z0, Z3, Z3
+	VMOVDQU64           Z3, 64(AX)
+	ADDQ                $0x00000010, CX
+	PREFETCHT0          1024(AX)
+	PREFETCHT0          1088(AX)
+	ADDQ                $0x00000080, AX
+	DECQ                R9
+	JNZ                 chunk
+	ADDQ                $0x04, DX
+	ADDQ                $0x04, BX
+	DECQ                R8
+	JNZ                 run
+	TESTQ               SI, SI
+	JNZ                 group
+
+stop:
+	MOVQ SI, left+64(FP)
+	VZEROUPPER
+	RET
+
+DATA k85<>+0(SB)/8, $0x3580000035800000
+GLOBL k85<>(SB), RODATA|NOPTR, $8
+
+DATA k86<>+0(SB)/8, $0x1980000019800000
+GLOBL k86<>(SB), RODATA|NOPTR, $8
+
+// func bytesShiftF32AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int) (left int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI2, CMOV, MMX+
+TEXT ·bytesShiftF32AVX512(SB), NOSPLIT, $0-72
+	// For each of sixteen runs, with its scale a[r] and zero point or minimum b[r]:
+	// x = (q - b[r]) * a[r] for each byte q, each step rounded to float32;
+	// dst = x, rounded to F32.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         n+56(FP), SI
+	MOVQ         $0x00000010, DI
+	MOVQ         flip+32(FP), R8
+	VPBROADCASTB (R8), Y2
+	VPXORD       k56<>+0(SB), Y2, Y2
+	VPBROADCASTD k87<>+0(SB), Z3
+	VPBROADCASTD k88<>+0(SB), Z4
+	MOVQ         last+40(FP), R8
+	VPBROADCASTD (R8), Z0
+	VSUBPS       Z0, Z4, Z4
+	VMOVDQU64    k89<>+0(SB), Z5
+	VMOVDQU64    k90<>+0(SB), Z6
+	MOVQ         $0x1111111111111111, R8
+	KMOVQ        R8, K1
+
+group:
+	// Sixteen runs, or what is left.
+	MOVQ         SI, R8
+	CMPQ         R8, DI
+	CMOVQGT      DI, R8
+	MOVL         $0x0000ffff, R9
+	BZHIL        R8, R9, R9
+	KMOVW        R9, K2
+	VMOVDQU32.Z  (DX), K2, Z0
+	VPANDD.BCST  k78<>+0(SB), Z0, Z0
+	VPSUBD.BCST  k83<>+0(SB), Z0, Z0
+	VPCMPUD.BCST $0x05, k84<>+0(SB), Z0, K2, K3
+	VMOVDQU32.Z  (BX), K2, Z0
+	VPANDD.BCST  k78<>+0(SB), Z0, Z0
+	VPTESTMD     Z0, Z0, K2
+	VPSUBD.BCST  k85<>+0(SB), Z0, Z0
+	VPCMPUD.BCST $0x05, k86<>+0(SB), Z0, K2, K2
+	KORW         K2, K3, K3
+	KORTESTW     K3, K3
+	JNZ          stop
+	SUBQ         R8, SI
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ         chunks+48(FP), R9
+	VPBROADCASTD (DX), Z0
+	VPBROADCASTD (BX), Z1
+
+chunk:
+	VPXORD     (CX), Y2, Y7
+	VMOVAPS    Z3, Z8
+	VPERMB     Z7, Z5, K1, Z8
+	VSUBPS     Z4, Z8, Z8
+	VMOVAPS    Z3, Z9
+	VPERMB     Z7, Z6, K1, Z9
+	VSUBPS     Z4, Z9, Z9
+	VSUBPS     Z1, Z8, Z8
+	VMULPS     Z0, Z8, Z8
+	VSUBPS     Z1, Z9, Z9
+	VMULPS     Z0, Z9, Z9
+	VMOVUPS    Z8, (AX)
+	VMOVUPS    Z9, 64(AX)
+	ADDQ       $0x00000020, CX
+	PREFETCHT0 1024(AX)
+	PREFETCHT0 1088(AX)
+	ADDQ       $0x00000080, AX
+	DECQ       R9
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       R8
+	JNZ        run
+	TESTQ      SI, SI
+	JNZ        group
+
+stop:
+	MOVQ SI, left+64(FP)
+	VZEROUPPER
+	RET
+
+DATA k87<>+0(SB)/8, $0x4b0000004b000000
+GLOBL k87<>(SB), RODATA|NOPTR, $8
+
+DATA k88<>+0(SB)/8, $0x4b0000804b000080
+GLOBL k88<>(SB), RODATA|NOPTR, $8
+
+DATA k89<>+0(SB)/8, $0x0000000100000000
+DATA k89<>+8(SB)/8, $0x0000000300000002
+DATA k89<>+16(SB)/8, $0x0000000500000004
+DATA k89<>+24(SB)/8, $0x0000000700000006
+DATA k89<>+32(SB)/8, $0x0000000900000008
+DATA k89<>+40(SB)/8, $0x0000000b0000000a
+DATA k89<>+48(SB)/8, $0x0000000d0000000c
+DATA k89<>+56(SB)/8, $0x0000000f0000000e
+GLOBL k89<>(SB), RODATA|NOPTR, $64
+
+DATA k90<>+0(SB)/8, $0x0000001100000010
+DATA k90<>+8(SB)/8, $0x0000001300000012
+DATA k90<>+16(SB)/8, $0x0000001500000014
+DATA k90<>+24(SB)/8, $0x0000001700000016
+DATA k90<>+32(SB)/8, $0x0000001900000018
+DATA k90<>+40(SB)/8, $0x0000001b0000001a
+DATA k90<>+48(SB)/8, $0x0000001d0000001c
+DATA k90<>+56(SB)/8, $0x0000001f0000001e
+GLOBL k90<>(SB), RODATA|NOPTR, $64
+
+// func codebookAffineF32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int) (left int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
+TEXT ·codebookAffineF32AVX512(SB), NOSPLIT, $0-72
+	// For each of sixteen runs, with its scale a[r] and zero point or minimum b[r]:
+	// table[q] = codebook[q]*a[r] + b[r], rounded; x = table[q] for each nibble q;
+	// dst = x, rounded to F32.
+	MOVQ        dst+0(FP), AX
+	MOVQ        src+8(FP), CX
+	MOVQ        a+16(FP), DX
+	MOVQ        b+24(FP), BX
+	MOVQ        n+56(FP), SI
+	MOVQ        $0x00000010, DI
+	MOVQ        codebook+32(FP), R8
+	VMOVDQU64   (R8), Z1
+	MOVQ        order+40(FP), R8
+	VMOVDQU64   (R8), Z2
+	MOVQ        $0x00000000000000f0, R8
+	KMOVQ       R8, K1
+	VPANDD.BCST k78<>+0(SB), Z1, Z0
+	VPTESTMD    Z0, Z0, K1
+
+group:
+	// Sixteen runs, or what is left.
+	MOVQ         SI, R8
+	CMPQ         R8, DI
+	CMOVQGT      DI, R8
+	MOVL         $0x0000ffff, R9
+	BZHIL        R8, R9, R9
+	KMOVW        R9, K1
+	VMOVDQU32.Z  (DX), K1, Z0
+	VPANDD.BCST  k78<>+0(SB), Z0, Z0
+	VPSUBD.BCST  k83<>+0(SB), Z0, Z0
+	VPCMPUD.BCST $0x05, k84<>+0(SB), Z0, K1, K2
+	VMOVDQU32.Z  (BX), K1, Z0
+	VPANDD.BCST  k78<>+0(SB), Z0, Z3
+	VPTESTMD     Z0, Z0, K1
+	VPSUBD.BCST  k91<>+0(SB), Z3, Z3
+	VPCMPUD.BCST $0x05, k92<>+0(SB), Z3, K1, K1
+	KORW         K1, K2, K2
+	KORTESTW     K2, K2
+	JNZ          stop
+	SUBQ         R8, SI
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ        chunks+48(FP), R9
+	VMULPS.BCST (DX), Z1, Z0
+	VADDPS.BCST (BX), Z0, Z0
+
+chunk:
+	VPMULTISHIFTQB.BCST (CX), Z2, Z3
+	VPERMD              Z0, Z3, Z3
+	VMOVDQU64           Z3, (AX)
+	VPMULTISHIFTQB.BCST 8(CX), Z2, Z3
+	VPERMD              Z0, Z3, Z3
+	VMOVDQU64           Z3, 64(AX)
+	ADDQ                $0x00000010, CX
+	PREFETCHT0          1024(AX)
+	PREFETCHT0          1088(AX)
+	ADDQ                $0x00000080, AX
+	DECQ                R9
+	JNZ                 chunk
+	ADDQ                $0x04, DX
+	ADDQ                $0x04, BX
+	DECQ                R8
+	JNZ                 run
+	TESTQ               SI, SI
+	JNZ                 group
+
+stop:
+	MOVQ SI, left+64(FP)
+	VZEROUPPER
+	RET
+
+DATA k91<>+0(SB)/8, $0x0d8000000d800000
+GLOBL k91<>(SB), RODATA|NOPTR, $8
+
+DATA k92<>+0(SB)/8, $0x6400000064000000
+GLOBL k92<>(SB), RODATA|NOPTR, $8
+
+// func bytesAffineF32AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int) (left int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI2, CMOV, MMX+
+TEXT ·bytesAffineF32AVX512(SB), NOSPLIT, $0-72
+	// For each of sixteen runs, with its scale a[r] and zero point or minimum b[r]:
+	// x = q*a[r] + b[r] for each byte q, each step rounded to float32;
+	// dst = x, rounded to F32.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         n+56(FP), SI
+	MOVQ         $0x00000010, DI
+	MOVQ         flip+32(FP), R8
+	VPBROADCASTB (R8), Y2
+	VPXORD       k56<>+0(SB), Y2, Y2
+	VPBROADCASTD k87<>+0(SB), Z3
+	VPBROADCASTD k88<>+0(SB), Z4
+	MOVQ         last+40(FP), R8
+	VPBROADCASTD (R8), Z0
+	VSUBPS       Z0, Z4, Z4
+	VMOVDQU64    k89<>+0(SB), Z5
+	VMOVDQU64    k90<>+0(SB), Z6
+	MOVQ         $0x1111111111111111, R8
+	KMOVQ        R8, K1
+
+group:
+	// Sixteen runs, or what is left.
+	MOVQ         SI, R8
+	CMPQ         R8, DI
+	CMOVQGT      DI, R8
+	MOVL         $0x0000ffff, R9
+	BZHIL        R8, R9, R9
+	KMOVW        R9, K2
+	VMOVDQU32.Z  (DX), K2, Z0
+	VPANDD.BCST  k78<>+0(SB), Z0, Z0
+	VPSUBD.BCST  k83<>+0(SB), Z0, Z0
+	VPCMPUD.BCST $0x05, k84<>+0(SB), Z0, K2, K3
+	VMOVDQU32.Z  (BX), K2, Z0
+	VPANDD.BCST  k78<>+0(SB), Z0, Z1
+	VPTESTMD     Z0, Z0, K2
+	VPSUBD.BCST  k91<>+0(SB), Z1, Z1
+	VPCMPUD.BCST $0x05, k92<>+0(SB), Z1, K2, K2
+	KORW         K2, K3, K3
+	KORTESTW     K3, K3
+	JNZ          stop
+	SUBQ         R8, SI
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ         chunks+48(FP), R9
+	VPBROADCASTD (DX), Z0
+	VPBROADCASTD (BX), Z1
+
+chunk:
+	VPXORD     (CX), Y2, Y7
+	VMOVAPS    Z3, Z8
+	VPERMB     Z7, Z5, K1, Z8
+	VSUBPS     Z4, Z8, Z8
+	VMOVAPS    Z3, Z9
+	VPERMB     Z7, Z6, K1, Z9
+	VSUBPS     Z4, Z9, Z9
+	VMULPS     Z0, Z8, Z8
+	VADDPS     Z1, Z8, Z8
+	VMULPS     Z0, Z9, Z9
+	VADDPS     Z1, Z9, Z9
+	VMOVUPS    Z8, (AX)
+	VMOVUPS    Z9, 64(AX)
+	ADDQ       $0x00000020, CX
+	PREFETCHT0 1024(AX)
+	PREFETCHT0 1088(AX)
+	ADDQ       $0x00000080, AX
+	DECQ       R9
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       R8
+	JNZ        run
+	TESTQ      SI, SI
+	JNZ        group
+
+stop:
+	MOVQ SI, left+64(FP)
+	VZEROUPPER
+	RET
+
+// func float8F32AVX512(dst *byte, src *byte, a *float32, b *float32, form *byte, chunks int, n int) (left int)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
+TEXT ·float8F32AVX512(SB), NOSPLIT, $0-64
+	// For each of sixteen runs, with its scale a[r] and zero point or minimum b[r]:
+	// x = q*a[r], each code q being a bfloat16 that is found by its bytes;
+	// dst = x, rounded to F32.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         n+48(FP), SI
+	MOVQ         $0x00000010, DI
+	MOVQ         form+32(FP), R8
+	VMOVDQU64    (R8), Z0
+	VMOVDQU64    64(R8), Z1
+	VMOVDQU64    128(R8), Z2
+	VMOVDQU64    192(R8), Z3
+	VMOVDQU64    k93<>+0(SB), Z4
+	VPBROADCASTD k56<>+0(SB), Z5
+	VPBROADCASTD k94<>+0(SB), Z6
+	VPXORD       Z7, Z7, Z7
+
+group:
+	// Sixteen runs, or what is left.
+	MOVQ         SI, R8
+	CMPQ         R8, DI
+	CMOVQGT      DI, R8
+	MOVL         $0x0000ffff, R9
+	BZHIL        R8, R9, R9
+	KMOVW        R9, K1
+	VMOVDQU32.Z  (DX), K1, Z8
+	VPANDD.BCST  k78<>+0(SB), Z8, Z8
+	VPSUBD.BCST  k83<>+0(SB), Z8, Z8
+	VPCMPUD.BCST $0x05, k84<>+0(SB), Z8, K1, K1
+	KORTESTW     K1, K1
+	JNZ          stop
+	SUBQ         R8, SI
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ        chunks+40(FP), R9
+	VPXORD.BCST (DX), Z6, Z8
+	SHRQ        $0x01, R9
+
+chunks:
+	VPERMD     (CX), Z4, Z9
+	VMOVDQA64  Z9, Z10
+	VPERMI2B   Z3, Z2, Z10
+	VPTERNLOGD $0xf8, Z5, Z9, Z10
+	VPERMI2B   Z1, Z0, Z9
+	VPUNPCKLBW Z10, Z9, Z11
+	VPUNPCKLWD Z11, Z7, Z12
+	VPUNPCKHWD Z11, Z7, Z11
+	VMULPS     Z8, Z12, Z12
+	VXORPS     Z6, Z12, Z12
+	VMULPS     Z8, Z11, Z11
+	VXORPS     Z6, Z11, Z11
+	VMOVUPS    Z12, (AX)
+	VMOVUPS    Z11, 64(AX)
+	VPUNPCKHBW Z10, Z9, Z9
+	VPUNPCKLWD Z9, Z7, Z10
+	VPUNPCKHWD Z9, Z7, Z9
+	VMULPS     Z8, Z10, Z10
+	VXORPS     Z6, Z10, Z10
+	VMULPS     Z8, Z9, Z9
+	VXORPS     Z6, Z9, Z9
+	VMOVUPS    Z10, 128(AX)
+	VMOVUPS    Z9, 192(AX)
+	ADDQ       $0x00000040, CX
+	PREFETCHT0 1024(AX)
+	PREFETCHT0 1088(AX)
+	PREFETCHT0 1152(AX)
+	PREFETCHT0 1216(AX)
+	ADDQ       $0x00000100, AX
+	DECQ       R9
+	JNZ        chunks
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       R8
+	JNZ        run
+	TESTQ      SI, SI
+	JNZ        group
+
+stop:
+	MOVQ SI, left+56(FP)
+	VZEROUPPER
+	RET
+
+DATA k93<>+0(SB)/8, $0x0000000400000000
+DATA k93<>+8(SB)/8, $0x0000000c00000008
+DATA k93<>+16(SB)/8, $0x0000000500000001
+DATA k93<>+24(SB)/8, $0x0000000d00000009
+DATA k93<>+32(SB)/8, $0x0000000600000002
+DATA k93<>+40(SB)/8, $0x0000000e0000000a
+DATA k93<>+48(SB)/8, $0x0000000700000003
+DATA k93<>+56(SB)/8, $0x0000000f0000000b
+GLOBL k93<>(SB), RODATA|NOPTR, $64
+
+DATA k94<>+0(SB)/8, $0x8000000080000000
+GLOBL k94<>(SB), RODATA|NOPTR, $8
+
+// func codebookScaleBF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int) (left int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
+TEXT ·codebookScaleBF16AVX512(SB), NOSPLIT, $0-72
+	// For each of sixteen runs, with its scale a[r] and zero point or minimum b[r]:
+	// table[q] = codebook[q]*a[r], rounded; x = table[q] for each nibble q;
+	// dst = x, rounded to BF16.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         n+56(FP), SI
+	MOVQ         $0x00000010, DI
+	MOVQ         codebook+32(FP), R8
+	VMOVDQU64    (R8), Z1
+	MOVQ         order+40(FP), R8
+	VMOVDQU64    (R8), Z2
+	MOVQ         $0x00000000000000f0, R8
+	KMOVQ        R8, K1
+	VPANDD.BCST  k78<>+0(SB), Z1, Z0
+	VPTESTMD     Z0, Z0, K2
+	VPBROADCASTD k79<>+0(SB), Z3
+	VPBROADCASTD k80<>+0(SB), Z4
+	VPBROADCASTD k81<>+0(SB), Z5
+	VPBROADCASTD k82<>+0(SB), Z6
+
+group:
+	// Sixteen runs, or what is left.
+	MOVQ         SI, R8
+	CMPQ         R8, DI
+	CMOVQGT      DI, R8
+	MOVL         $0x0000ffff, R9
+	BZHIL        R8, R9, R9
+	KMOVW        R9, K3
+	VMOVDQU32.Z  (DX), K3, Z0
+	VPANDD.BCST  k78<>+0(SB), Z0, Z0
+	VPSUBD.BCST  k83<>+0(SB), Z0, Z0
+	VPCMPUD.BCST $0x05, k84<>+0(SB), Z0, K3, K3
+	KORTESTW     K3, K3
+	JNZ          stop
+	SUBQ         R8, SI
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ        chunks+48(FP), R9
+	VMULPS.BCST (DX), Z1, Z0
+	VMULPS      Z6, Z0, Z7
+	VFMSUB132PS Z5, Z7, K2, Z0
+
+chunk:
+	VPBROADCASTQ   (CX), Z7
+	VPBROADCASTQ   8(CX), K1, Z7
+	VPMULTISHIFTQB Z7, Z2, Z7
+	VPTERNLOGD     $0xea, Z4, Z3, Z7
+	VPERMB         Z0, Z7, Z7
+	VMOVDQU64      Z7, (AX)
+	ADDQ           $0x00000010, CX
+	PREFETCHT0     1024(AX)
+	ADDQ           $0x00000040, AX
+	DECQ           R9
+	JNZ            chunk
+	ADDQ           $0x04, DX
+	ADDQ           $0x04, BX
+	DECQ           R8
+	JNZ            run
+	TESTQ          SI, SI
+	JNZ            group
+
+stop:
+	MOVQ SI, left+64(FP)
+	VZEROUPPER
+	RET
+
+// func bytesScaleBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int) (left int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI2, CMOV, MMX+
+TEXT ·bytesScaleBF16AVX512(SB), NOSPLIT, $0-72
+	// For each of sixteen runs, with its scale a[r] and zero point or minimum b[r]:
+	// x = q*a[r] for each byte q, each step rounded to float32;
+	// dst = x, rounded to BF16.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z1
+	VPBROADCASTD k1<>+0(SB), Z2
+	VMOVDQU64    k2<>+0(SB), Z3
+	VMOVDQU64    k3<>+0(SB), Z4
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         n+56(FP), SI
+	MOVQ         $0x00000010, DI
+	MOVQ         flip+32(FP), R8
+	VPBROADCASTB (R8), Y5
+	VPXORD       k56<>+0(SB), Y5, Y5
+	VPBROADCASTD k87<>+0(SB), Z6
+	VPBROADCASTD k88<>+0(SB), Z7
+	MOVQ         last+40(FP), R8
+	VMOVDQU64    k89<>+0(SB), Z8
+	VMOVDQU64    k90<>+0(SB), Z9
+	MOVQ         $0x1111111111111111, R8
+	KMOVQ        R8, K1
+
+group:
+	// Sixteen runs, or what is left.
+	MOVQ         SI, R8
+	CMPQ         R8, DI
+	CMOVQGT      DI, R8
+	MOVL         $0x0000ffff, R9
+	BZHIL        R8, R9, R9
+	KMOVW        R9, K2
+	VMOVDQU32.Z  (DX), K2, Z0
+	VPANDD.BCST  k78<>+0(SB), Z0, Z0
+	VPSUBD.BCST  k83<>+0(SB), Z0, Z0
+	VPCMPUD.BCST $0x05, k84<>+0(SB), Z0, K2, K2
+	KORTESTW     K2, K2
+	JNZ          stop
+	SUBQ         R8, SI
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ         chunks+48(FP), R9
+	VPBROADCASTD (DX), Z0
+
+chunk:
+	VPXORD     (CX), Y5, Y10
+	VMOVAPS    Z6, Z11
+	VPERMB     Z10, Z8, K1, Z11
+	VSUBPS     Z7, Z11, Z11
+	VMOVAPS    Z6, Z12
+	VPERMB     Z10, Z9, K1, Z12
+	VSUBPS     Z7, Z12, Z12
+	VMULPS     Z0, Z11, Z11
+	VMULPS     Z0, Z12, Z12
+	VMOVDQA64  Z11, Z13
+	VPERMT2W   Z12, Z3, Z13
+	VPERMT2W   Z12, Z4, Z11
+	VPTERNLOGD $0xf8, Z2, Z13, Z11
+	VPCMPUW    $0x06, Z1, Z11, K2
+	VPADDW     Z2, Z13, K2, Z13
+	VMOVDQU16  Z13, (AX)
+	ADDQ       $0x00000020, CX
+	PREFETCHT0 1024(AX)
+	ADDQ       $0x00000040, AX
+	DECQ       R9
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       R8
+	JNZ        run
+	TESTQ      SI, SI
+	JNZ        group
+
+stop:
+	MOVQ SI, left+64(FP)
+	VZEROUPPER
+	RET
+
+// func codebookShiftBF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int) (left int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
+TEXT ·codebookShiftBF16AVX512(SB), NOSPLIT, $0-72
+	// For each of sixteen runs, with its scale a[r] and zero point or minimum b[r]:
+	// table[q] = (codebook[q] - b[r]) * a[r], rounded; x = table[q] for each nibble q;
+	// dst = x, rounded to BF16.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         n+56(FP), SI
+	MOVQ         $0x00000010, DI
+	MOVQ         codebook+32(FP), R8
+	VMOVDQU64    (R8), Z1
+	MOVQ         order+40(FP), R8
+	VMOVDQU64    (R8), Z2
+	MOVQ         $0x00000000000000f0, R8
+	KMOVQ        R8, K1
+	VPANDD.BCST  k78<>+0(SB), Z1, Z0
+	VPTESTMD     Z0, Z0, K2
+	VPBROADCASTD k79<>+0(SB), Z3
+	VPBROADCASTD k80<>+0(SB), Z4
+
+group:
+	// Sixteen runs, or what is left.
+	MOVQ         SI, R8
+	CMPQ         R8, DI
+	CMOVQGT      DI, R8
+	MOVL         $0x0000ffff, R9
+	BZHIL        R8, R9, R9
+	KMOVW        R9, K2
+	VMOVDQU32.Z  (DX), K2, Z0
+	VPANDD.BCST  k78<>+0(SB), Z0, Z0
+	VPSUBD.BCST  k83<>+0(SB), Z0, Z0
+	VPCMPUD.BCST $0x05, k84<>+0(SB), Z0, K2, K3
+	VMOVDQU32.Z  (BX), K2, Z0
+	VPANDD.BCST  k78<>+0(SB), Z0, Z0
+	VPTESTMD     Z0, Z0, K2
+	VPSUBD.BCST  k85<>+0(SB), Z0, Z0
+	VPCMPUD.BCST $0x05, k86<>+0(SB), Z0, K2, K2
+	KORW         K2, K3, K3
+	KORTESTW     K3, K3
+	JNZ          stop
+	SUBQ         R8, SI
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ          chunks+48(FP), R9
+	VSUBPS.BCST   (BX), Z1, Z0
+	VMULPS.BCST   (DX), Z0, Z0
+	VPTESTMD.BCST k95<>+0(SB), Z0, K2
+	VPADDD.BCST   k96<>+0(SB), Z0, Z0
+	VPADDD.BCST   k97<>+0(SB), Z0, K2, Z0
+
+chunk:
+	VPBROADCASTQ   (CX), Z5
+	VPBROADCASTQ   8(CX), K1, Z5
+	VPMULTISHIFTQB Z5, Z2, Z5
+	VPTERNLOGD     $0xea, Z4, Z3, Z5
+	VPERMB         Z0, Z5, Z5
+	VMOVDQU64      Z5, (AX)
+	ADDQ           $0x00000010, CX
+	PREFETCHT0     1024(AX)
+	ADDQ           $0x00000040, AX
+	DECQ           R9
+	JNZ            chunk
+	ADDQ           $0x04, DX
+	ADDQ           $0x04, BX
+	DECQ           R8
+	JNZ            run
+	TESTQ          SI, SI
+	JNZ            group
+
+stop:
+	MOVQ SI, left+64(FP)
+	VZEROUPPER
+	RET
+
+DATA k95<>+0(SB)/8, $0x0001000000010000
+GLOBL k95<>(SB), RODATA|NOPTR, $8
+
+DATA k96<>+0(SB)/8, $0x00007fff00007fff
+GLOBL k96<>(SB), RODATA|NOPTR, $8
+
+DATA k97<>+0(SB)/8, $0x0000000100000001
+GLOBL k97<>(SB), RODATA|NOPTR, $8
+
+// func bytesShiftBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int) (left int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI2, CMOV, MMX+
+TEXT ·bytesShiftBF16AVX512(SB), NOSPLIT, $0-72
+	// For each of sixteen runs, with its scale a[r] and zero point or minimum b[r]:
+	// x = (q - b[r]) * a[r] for each byte q, each step rounded to float32;
+	// dst = x, rounded to BF16.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z2
+	VPBROADCASTD k1<>+0(SB), Z3
+	VMOVDQU64    k2<>+0(SB), Z4
+	VMOVDQU64    k3<>+0(SB), Z5
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         n+56(FP), SI
+	MOVQ         $0x00000010, DI
+	MOVQ         flip+32(FP), R8
+	VPBROADCASTB (R8), Y6
+	VPXORD       k56<>+0(SB), Y6, Y6
+	VPBROADCASTD k87<>+0(SB), Z7
+	VPBROADCASTD k88<>+0(SB), Z8
+	MOVQ         last+40(FP), R8
+	VPBROADCASTD (R8), Z0
+	VSUBPS       Z0, Z8, Z8
+	VMOVDQU64    k89<>+0(SB), Z9
+	VMOVDQU64    k90<>+0(SB), Z10
+	MOVQ         $0x1111111111111111, R8
+	KMOVQ        R8, K1
+
+group:
+	// Sixteen runs, or what is left.
+	MOVQ         SI, R8
+	CMPQ         R8, DI
+	CMOVQGT      DI, R8
+	MOVL         $0x0000ffff, R9
+	BZHIL        R8, R9, R9
+	KMOVW        R9, K2
+	VMOVDQU32.Z  (DX), K2, Z0
+	VPANDD.BCST  k78<>+0(SB), Z0, Z0
+	VPSUBD.BCST  k83<>+0(SB), Z0, Z0
+	VPCMPUD.BCST $0x05, k84<>+0(SB), Z0, K2, K3
+	VMOVDQU32.Z  (BX), K2, Z0
+	VPANDD.BCST  k78<>+0(SB), Z0, Z0
+	VPTESTMD     Z0, Z0, K2
+	VPSUBD.BCST  k85<>+0(SB), Z0, Z0
+	VPCMPUD.BCST $0x05, k86<>+0(SB), Z0, K2, K2
+	KORW         K2, K3, K3
+	KORTESTW     K3, K3
+	JNZ          stop
+	SUBQ         R8, SI
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ         chunks+48(FP), R9
+	VPBROADCASTD (DX), Z0
+	VPBROADCASTD (BX), Z1
+
+chunk:
+	VPXORD     (CX), Y6, Y11
+	VMOVAPS    Z7, Z12
+	VPERMB     Z11, Z9, K1, Z12
+	VSUBPS     Z8, Z12, Z12
+	VMOVAPS    Z7, Z13
+	VPERMB     Z11, Z10, K1, Z13
+	VSUBPS     Z8, Z13, Z13
+	VSUBPS     Z1, Z12, Z12
+	VMULPS     Z0, Z12, Z12
+	VSUBPS     Z1, Z13, Z13
+	VMULPS     Z0, Z13, Z13
+	VMOVDQA64  Z12, Z14
+	VPERMT2W   Z13, Z4, Z14
+	VPERMT2W   Z13, Z5, Z12
+	VPTERNLOGD $0xf8, Z3, Z14, Z12
+	VPCMPUW    $0x06, Z2, Z12, K2
+	VPADDW     Z3, Z14, K2, Z14
+	VMOVDQU16  Z14, (AX)
+	ADDQ       $0x00000020, CX
+	PREFETCHT0 1024(AX)
+	ADDQ       $0x00000040, AX
+	DECQ       R9
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       R8
+	JNZ        run
+	TESTQ      SI, SI
+	JNZ        group
+
+stop:
+	MOVQ SI, left+64(FP)
+	VZEROUPPER
+	RET
+
+// func codebookAffineBF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int) (left int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
+TEXT ·codebookAffineBF16AVX512(SB), NOSPLIT, $0-72
+	// For each of sixteen runs, with its scale a[r] and zero point or minimum b[r]:
+	// table[q] = codebook[q]*a[r] + b[r], rounded; x = table[q] for each nibble q;
+	// dst = x, rounded to BF16.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         n+56(FP), SI
+	MOVQ         $0x00000010, DI
+	MOVQ         codebook+32(FP), R8
+	VMOVDQU64    (R8), Z1
+	MOVQ         order+40(FP), R8
+	VMOVDQU64    (R8), Z2
+	MOVQ         $0x00000000000000f0, R8
+	KMOVQ        R8, K1
+	VPANDD.BCST  k78<>+0(SB), Z1, Z0
+	VPTESTMD     Z0, Z0, K2
+	VPBROADCASTD k79<>+0(SB), Z3
+	VPBROADCASTD k80<>+0(SB), Z4
+	VPBROADCASTD k81<>+0(SB), Z5
+	VPBROADCASTD k82<>+0(SB), Z6
+
+group:
+	// Sixteen runs, or what is left.
+	MOVQ         SI, R8
+	CMPQ         R8, DI
+	CMOVQGT      DI, R8
+	MOVL         $0x0000ffff, R9
+	BZHIL        R8, R9, R9
+	KMOVW        R9, K2
+	VMOVDQU32.Z  (DX), K2, Z0
+	VPANDD.BCST  k78<>+0(SB), Z0, Z0
+	VPSUBD.BCST  k83<>+0(SB), Z0, Z0
+	VPCMPUD.BCST $0x05, k84<>+0(SB), Z0, K2, K3
+	VMOVDQU32.Z  (BX), K2, Z0
+	VPANDD.BCST  k78<>+0(SB), Z0, Z7
+	VPTESTMD     Z0, Z0, K2
+	VPSUBD.BCST  k91<>+0(SB), Z7, Z7
+	VPCMPUD.BCST $0x05, k92<>+0(SB), Z7, K2, K2
+	KORW         K2, K3, K3
+	KORTESTW     K3, K3
+	JNZ          stop
+	SUBQ         R8, SI
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ        chunks+48(FP), R9
+	VMULPS.BCST (DX), Z1, Z0
+	VADDPS.BCST (BX), Z0, Z0
+	VMULPS      Z6, Z0, Z7
+	VFMSUB132PS Z5, Z7, Z0
+
+chunk:
+	VPBROADCASTQ   (CX), Z7
+	VPBROADCASTQ   8(CX), K1, Z7
+	VPMULTISHIFTQB Z7, Z2, Z7
+	VPTERNLOGD     $0xea, Z4, Z3, Z7
+	VPERMB         Z0, Z7, Z7
+	VMOVDQU64      Z7, (AX)
+	ADDQ           $0x00000010, CX
+	PREFETCHT0     1024(AX)
+	ADDQ           $0x00000040, AX
+	DECQ           R9
+	JNZ            chunk
+	ADDQ           $0x04, DX
+	ADDQ           $0x04, BX
+	DECQ           R8
+	JNZ            run
+	TESTQ          SI, SI
+	JNZ            group
+
+stop:
+	MOVQ SI, left+64(FP)
+	VZEROUPPER
+	RET
+
+// func bytesAffineBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int) (left int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI2, CMOV, MMX+
+TEXT ·bytesAffineBF16AVX512(SB), NOSPLIT, $0-72
+	// For each of sixteen runs, with its scale a[r] and zero point or minimum b[r]:
+	// x = q*a[r] + b[r] for each byte q, each step rounded to float32;
+	// dst = x, rounded to BF16.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z2
+	VPBROADCASTD k1<>+0(SB), Z3
+	VMOVDQU64    k2<>+0(SB), Z4
+	VMOVDQU64    k3<>+0(SB), Z5
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         n+56(FP), SI
+	MOVQ         $0x00000010, DI
+	MOVQ         flip+32(FP), R8
+	VPBROADCASTB (R8), Y6
+	VPXORD       k56<>+0(SB), Y6, Y6
+	VPBROADCASTD k87<>+0(SB), Z7
+	VPBROADCASTD k88<>+0(SB), Z8
+	MOVQ         last+40(FP), R8
+	VPBROADCASTD (R8), Z0
+	VSUBPS       Z0, Z8, Z8
+	VMOVDQU64    k89<>+0(SB), Z9
+	VMOVDQU64    k90<>+0(SB), Z10
+	MOVQ         $0x1111111111111111, R8
+	KMOVQ        R8, K1
+
+group:
+	// Sixteen runs, or what is left.
+	MOVQ         SI, R8
+	CMPQ         R8, DI
+	CMOVQGT      DI, R8
+	MOVL         $0x0000ffff, R9
+	BZHIL        R8, R9, R9
+	KMOVW        R9, K2
+	VMOVDQU32.Z  (DX), K2, Z0
+	VPANDD.BCST  k78<>+0(SB), Z0, Z0
+	VPSUBD.BCST  k83<>+0(SB), Z0, Z0
+	VPCMPUD.BCST $0x05, k84<>+0(SB), Z0, K2, K3
+	VMOVDQU32.Z  (BX), K2, Z0
+	VPANDD.BCST  k78<>+0(SB), Z0, Z1
+	VPTESTMD     Z0, Z0, K2
+	VPSUBD.BCST  k91<>+0(SB), Z1, Z1
+	VPCMPUD.BCST $0x05, k92<>+0(SB), Z1, K2, K2
+	KORW         K2, K3, K3
+	KORTESTW     K3, K3
+	JNZ          stop
+	SUBQ         R8, SI
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ         chunks+48(FP), R9
+	VPBROADCASTD (DX), Z0
+	VPBROADCASTD (BX), Z1
+
+chunk:
+	VPXORD     (CX), Y6, Y11
+	VMOVAPS    Z7, Z12
+	VPERMB     Z11, Z9, K1, Z12
+	VSUBPS     Z8, Z12, Z12
+	VMOVAPS    Z7, Z13
+	VPERMB     Z11, Z10, K1, Z13
+	VSUBPS     Z8, Z13, Z13
+	VMULPS     Z0, Z12, Z12
+	VADDPS     Z1, Z12, Z12
+	VMULPS     Z0, Z13, Z13
+	VADDPS     Z1, Z13, Z13
+	VMOVDQA64  Z12, Z14
+	VPERMT2W   Z13, Z4, Z14
+	VPERMT2W   Z13, Z5, Z12
+	VPTERNLOGD $0xf8, Z3, Z14, Z12
+	VPCMPUW    $0x06, Z2, Z12, K2
+	VPADDW     Z3, Z14, K2, Z14
+	VMOVDQU16  Z14, (AX)
+	ADDQ       $0x00000020, CX
+	PREFETCHT0 1024(AX)
+	ADDQ       $0x00000040, AX
+	DECQ       R9
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       R8
+	JNZ        run
+	TESTQ      SI, SI
+	JNZ        group
+
+stop:
+	MOVQ SI, left+64(FP)
+	VZEROUPPER
+	RET
+
+// func bytesTwiceBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int) (left int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI2, CMOV, MMX+
+TEXT ·bytesTwiceBF16AVX512(SB), NOSPLIT, $0-72
+	// For each of sixteen runs, with its scale a[r] and zero point or minimum b[r]:
+	// x = q*a[r] * last for each byte q, each step rounded to float32;
+	// dst = x, rounded to BF16.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z1
+	VPBROADCASTD k1<>+0(SB), Z2
+	VMOVDQU64    k2<>+0(SB), Z3
+	VMOVDQU64    k3<>+0(SB), Z4
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         n+56(FP), SI
+	MOVQ         $0x00000010, DI
+	MOVQ         flip+32(FP), R8
+	VPBROADCASTB (R8), Y5
+	VPXORD       k56<>+0(SB), Y5, Y5
+	VPBROADCASTD k87<>+0(SB), Z6
+	VPBROADCASTD k88<>+0(SB), Z7
+	MOVQ         last+40(FP), R8
+	VPBROADCASTD (R8), Z8
+	VMOVDQU64    k89<>+0(SB), Z9
+	VMOVDQU64    k90<>+0(SB), Z10
+	MOVQ         $0x1111111111111111, R8
+	KMOVQ        R8, K1
+
+group:
+	// Sixteen runs, or what is left.
+	MOVQ         SI, R8
+	CMPQ         R8, DI
+	CMOVQGT      DI, R8
+	MOVL         $0x0000ffff, R9
+	BZHIL        R8, R9, R9
+	KMOVW        R9, K2
+	VMOVDQU32.Z  (DX), K2, Z0
+	VPANDD.BCST  k78<>+0(SB), Z0, Z0
+	VPSUBD.BCST  k83<>+0(SB), Z0, Z0
+	VPCMPUD.BCST $0x05, k84<>+0(SB), Z0, K2, K2
+	KORTESTW     K2, K2
+	JNZ          stop
+	SUBQ         R8, SI
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ         chunks+48(FP), R9
+	VPBROADCASTD (DX), Z0
+
+chunk:
+	VPXORD     (CX), Y5, Y11
+	VMOVAPS    Z6, Z12
+	VPERMB     Z11, Z9, K1, Z12
+	VSUBPS     Z7, Z12, Z12
+	VMOVAPS    Z6, Z13
+	VPERMB     Z11, Z10, K1, Z13
+	VSUBPS     Z7, Z13, Z13
+	VMULPS     Z0, Z12, Z12
+	VMULPS     Z8, Z12, Z12
+	VMULPS     Z0, Z13, Z13
+	VMULPS     Z8, Z13, Z13
+	VMOVDQA64  Z12, Z14
+	VPERMT2W   Z13, Z3, Z14
+	VPERMT2W   Z13, Z4, Z12
+	VPTERNLOGD $0xf8, Z2, Z14, Z12
+	VPCMPUW    $0x06, Z1, Z12, K2
+	VPADDW     Z2, Z14, K2, Z14
+	VMOVDQU16  Z14, (AX)
+	ADDQ       $0x00000020, CX
+	PREFETCHT0 1024(AX)
+	ADDQ       $0x00000040, AX
+	DECQ       R9
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       R8
+	JNZ        run
+	TESTQ      SI, SI
+	JNZ        group
+
+stop:
+	MOVQ SI, left+64(FP)
+	VZEROUPPER
+	RET
+
+// func float8BF16AVX512(dst *byte, src *byte, a *float32, b *float32, form *byte, chunks int, n int) (left int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI2, CMOV, MMX+
+TEXT ·float8BF16AVX512(SB), NOSPLIT, $0-64
+	// For each of sixteen runs, with its scale a[r] and zero point or minimum b[r]:
+	// x = table[q] for a mantissa q, rounded, and the exponent added; or another table's, if subnormal, infinite or NaN;
+	// dst = x, rounded to BF16.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         n+48(FP), SI
+	MOVQ         $0x00000010, DI
+	MOVQ         form+32(FP), R8
+	VMOVDQU64    (R8), Z0
+	VMOVDQU64    192(R8), Z1
+	VMOVDQU64    64(R8), Z2
+	VMOVDQU64    128(R8), Z3
+	VPBROADCASTD 256(R8), Z4
+	VPBROADCASTD 260(R8), Z5
+	VPBROADCASTD 264(R8), Z6
+	KMOVQ        268(R8), K1
+	VPBROADCASTD k0<>+0(SB), Z7
+	VPBROADCASTD k98<>+0(SB), Z8
+	VMOVDQU64    k64<>+0(SB), Z9
+
+group:
+	// Sixteen runs, or what is left.
+	MOVQ         SI, R8
+	CMPQ         R8, DI
+	CMOVQGT      DI, R8
+	MOVL         $0x0000ffff, R9
+	BZHIL        R8, R9, R9
+	KMOVW        R9, K2
+	VMOVDQU32.Z  (DX), K2, Z10
+	VPANDD.BCST  k78<>+0(SB), Z10, Z10
+	VPSUBD.BCST  k83<>+0(SB), Z10, Z10
+	VPCMPUD.BCST $0x05, k84<>+0(SB), Z10, K2, K2
+	KORTESTW     K2, K2
+	JNZ          stop
+	SUBQ         R8, SI
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ          chunks+40(FP), R9
+	VMULPS.BCST   (DX), Z0, Z11
+	VPTESTMD.BCST k95<>+0(SB), Z11, K2
+	VPADDD.BCST   k96<>+0(SB), Z11, Z11
+	VPADDD.BCST   k97<>+0(SB), Z11, K2, Z11
+	VPERMB        Z11, Z2, Z10
+	VPERMB.Z      Z11, Z3, K1, Z11
+	VPADDW        Z1, Z11, Z11
+
+chunk:
+	VMOVDQU32  (CX), Y12
+	VPERMB     Z12, Z9, Z12
+	VPERMW     Z10, Z12, Z14
+	VPSLLVD    Z4, Z12, Z13
+	VPANDD     Z5, Z13, Z13
+	VPADDW     Z13, Z14, Z14
+	VPTERNLOGD $0x78, Z7, Z12, Z14
+	VPADDW     Z8, Z13, Z13
+	VPTESTNMW  Z6, Z13, K2
+	VPSRLW     $0x07, Z12, Z13
+	VPERMW     Z11, Z13, K2, Z14
+	VMOVDQU16  Z14, (AX)
+	ADDQ       $0x00000020, CX
+	PREFETCHT0 1024(AX)
+	ADDQ       $0x00000040, AX
+	DECQ       R9
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       R8
+	JNZ        run
+	TESTQ      SI, SI
+	JNZ        group
+
+stop:
+	MOVQ SI, left+56(FP)
+	VZEROUPPER
+	RET
+
+DATA k98<>+0(SB)/8, $0x0080008000800080
+GLOBL k98<>(SB), RODATA|NOPTR, $8
+
+// func codebookScaleF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int) (left int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
+TEXT ·codebookScaleF16AVX512(SB), NOSPLIT, $0-72
+	// For each of sixteen runs, with its scale a[r] and zero point or minimum b[r]:
+	// table[q] = codebook[q]*a[r], rounded; x = table[q] for each nibble q;
+	// dst = x, rounded to F16.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         n+56(FP), SI
+	MOVQ         $0x00000010, DI
+	MOVQ         codebook+32(FP), R8
+	VMOVDQU64    (R8), Z1
+	MOVQ         order+40(FP), R8
+	VMOVDQU64    (R8), Z2
+	MOVQ         $0x00000000000000f0, R8
+	KMOVQ        R8, K1
+	VPANDD.BCST  k78<>+0(SB), Z1, Z0
+	VPTESTMD     Z0, Z0, K2
+	VPBROADCASTD k5<>+0(SB), Z3
+	VPBROADCASTD k9<>+0(SB), Z4
+
+group:
+	// Sixteen runs, or what is left.
+	MOVQ         SI, R8
+	CMPQ         R8, DI
+	CMOVQGT      DI, R8
+	MOVL         $0x0000ffff, R9
+	BZHIL        R8, R9, R9
+	KMOVW        R9, K2
+	VMOVDQU32.Z  (DX), K2, Z0
+	VPANDD.BCST  k78<>+0(SB), Z0, Z0
+	VPSUBD.BCST  k83<>+0(SB), Z0, Z0
+	VPCMPUD.BCST $0x05, k84<>+0(SB), Z0, K2, K2
+	KORTESTW     K2, K2
+	JNZ          stop
+	SUBQ         R8, SI
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ        chunks+48(FP), R9
+	VMULPS.BCST (DX), Z1, Z0
+	VCVTPS2PH   $0x00, Z0, Y0
+
+chunk:
+	VPBROADCASTQ   (CX), Z5
+	VPBROADCASTQ   8(CX), K1, Z5
+	VPMULTISHIFTQB Z5, Z2, Z5
+	VPTERNLOGD     $0xea, Z4, Z3, Z5
+	VPERMB         Z0, Z5, Z5
+	VMOVDQU64      Z5, (AX)
+	ADDQ           $0x00000010, CX
+	PREFETCHT0     1024(AX)
+	ADDQ           $0x00000040, AX
+	DECQ           R9
+	JNZ            chunk
+	ADDQ           $0x04, DX
+	ADDQ           $0x04, BX
+	DECQ           R8
+	JNZ            run
+	TESTQ          SI, SI
+	JNZ            group
+
+stop:
+	MOVQ SI, left+64(FP)
+	VZEROUPPER
+	RET
+
+// func bytesScaleF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int) (left int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI2, CMOV, MMX+
+TEXT ·bytesScaleF16AVX512(SB), NOSPLIT, $0-72
+	// For each of sixteen runs, with its scale a[r] and zero point or minimum b[r]:
+	// x = q*a[r] for each byte q, each step rounded to float32;
+	// dst = x, rounded to F16.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         n+56(FP), SI
+	MOVQ         $0x00000010, DI
+	MOVQ         flip+32(FP), R8
+	VPBROADCASTB (R8), Y1
+	VPXORD       k56<>+0(SB), Y1, Y1
+	VPBROADCASTD k87<>+0(SB), Z2
+	VPBROADCASTD k88<>+0(SB), Z3
+	MOVQ         last+40(FP), R8
+	VMOVDQU64    k89<>+0(SB), Z4
+	VMOVDQU64    k90<>+0(SB), Z5
+	MOVQ         $0x1111111111111111, R8
+	KMOVQ        R8, K1
+
+group:
+	// Sixteen runs, or what is left.
+	MOVQ         SI, R8
+	CMPQ         R8, DI
+	CMOVQGT      DI, R8
+	MOVL         $0x0000ffff, R9
+	BZHIL        R8, R9, R9
+	KMOVW        R9, K2
+	VMOVDQU32.Z  (DX), K2, Z0
+	VPANDD.BCST  k78<>+0(SB), Z0, Z0
+	VPSUBD.BCST  k83<>+0(SB), Z0, Z0
+	VPCMPUD.BCST $0x05, k84<>+0(SB), Z0, K2, K2
+	KORTESTW     K2, K2
+	JNZ          stop
+	SUBQ         R8, SI
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ         chunks+48(FP), R9
+	VPBROADCASTD (DX), Z0
+
+chunk:
+	VPXORD     (CX), Y1, Y6
+	VMOVAPS    Z2, Z7
+	VPERMB     Z6, Z4, K1, Z7
+	VSUBPS     Z3, Z7, Z7
+	VMOVAPS    Z2, Z8
+	VPERMB     Z6, Z5, K1, Z8
+	VSUBPS     Z3, Z8, Z8
+	VMULPS     Z0, Z7, Z7
+	VMULPS     Z0, Z8, Z8
+	VCVTPS2PH  $0x00, Z7, (AX)
+	VCVTPS2PH  $0x00, Z8, 32(AX)
+	ADDQ       $0x00000020, CX
+	PREFETCHT0 1024(AX)
+	ADDQ       $0x00000040, AX
+	DECQ       R9
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       R8
+	JNZ        run
+	TESTQ      SI, SI
+	JNZ        group
+
+stop:
+	MOVQ SI, left+64(FP)
+	VZEROUPPER
+	RET
+
+// func codebookShiftF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int) (left int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
+TEXT ·codebookShiftF16AVX512(SB), NOSPLIT, $0-72
+	// For each of sixteen runs, with its scale a[r] and zero point or minimum b[r]:
+	// table[q] = (codebook[q] - b[r]) * a[r], rounded; x = table[q] for each nibble q;
+	// dst = x, rounded to F16.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         n+56(FP), SI
+	MOVQ         $0x00000010, DI
+	MOVQ         codebook+32(FP), R8
+	VMOVDQU64    (R8), Z1
+	MOVQ         order+40(FP), R8
+	VMOVDQU64    (R8), Z2
+	MOVQ         $0x00000000000000f0, R8
+	KMOVQ        R8, K1
+	VPANDD.BCST  k78<>+0(SB), Z1, Z0
+	VPTESTMD     Z0, Z0, K2
+	VPBROADCASTD k5<>+0(SB), Z3
+	VPBROADCASTD k9<>+0(SB), Z4
+
+group:
+	// Sixteen runs, or what is left.
+	MOVQ         SI, R8
+	CMPQ         R8, DI
+	CMOVQGT      DI, R8
+	MOVL         $0x0000ffff, R9
+	BZHIL        R8, R9, R9
+	KMOVW        R9, K2
+	VMOVDQU32.Z  (DX), K2, Z0
+	VPANDD.BCST  k78<>+0(SB), Z0, Z0
+	VPSUBD.BCST  k83<>+0(SB), Z0, Z0
+	VPCMPUD.BCST $0x05, k84<>+0(SB), Z0, K2, K3
+	VMOVDQU32.Z  (BX), K2, Z0
+	VPANDD.BCST  k78<>+0(SB), Z0, Z0
+	VPTESTMD     Z0, Z0, K2
+	VPSUBD.BCST  k85<>+0(SB), Z0, Z0
+	VPCMPUD.BCST $0x05, k86<>+0(SB), Z0, K2, K2
+	KORW         K2, K3, K3
+	KORTESTW     K3, K3
+	JNZ          stop
+	SUBQ         R8, SI
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ        chunks+48(FP), R9
+	VSUBPS.BCST (BX), Z1, Z0
+	VMULPS.BCST (DX), Z0, Z0
+	VCVTPS2PH   $0x00, Z0, Y0
+
+chunk:
+	VPBROADCASTQ   (CX), Z5
+	VPBROADCASTQ   8(CX), K1, Z5
+	VPMULTISHIFTQB Z5, Z2, Z5
+	VPTERNLOGD     $0xea, Z4, Z3, Z5
+	VPERMB         Z0, Z5, Z5
+	VMOVDQU64      Z5, (AX)
+	ADDQ           $0x00000010, CX
+	PREFETCHT0     1024(AX)
+	ADDQ           $0x00000040, AX
+	DECQ           R9
+	JNZ            chunk
+	ADDQ           $0x04, DX
+	ADDQ           $0x04, BX
+	DECQ           R8
+	JNZ            run
+	TESTQ          SI, SI
+	JNZ            group
+
+stop:
+	MOVQ SI, left+64(FP)
+	VZEROUPPER
+	RET
+
+// func bytesShiftF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int) (left int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI2, CMOV, MMX+
+TEXT ·bytesShiftF16AVX512(SB), NOSPLIT, $0-72
+	// For each of sixteen runs, with its scale a[r] and zero point or minimum b[r]:
+	// x = (q - b[r]) * a[r] for each byte q, each step rounded to float32;
+	// dst = x, rounded to F16.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         n+56(FP), SI
+	MOVQ         $0x00000010, DI
+	MOVQ         flip+32(FP), R8
+	VPBROADCASTB (R8), Y2
+	VPXORD       k56<>+0(SB), Y2, Y2
+	VPBROADCASTD k87<>+0(SB), Z3
+	VPBROADCASTD k88<>+0(SB), Z4
+	MOVQ         last+40(FP), R8
+	VPBROADCASTD (R8), Z0
+	VSUBPS       Z0, Z4, Z4
+	VMOVDQU64    k89<>+0(SB), Z5
+	VMOVDQU64    k90<>+0(SB), Z6
+	MOVQ         $0x1111111111111111, R8
+	KMOVQ        R8, K1
+
+group:
+	// Sixteen runs, or what is left.
+	MOVQ         SI, R8
+	CMPQ         R8, DI
+	CMOVQGT      DI, R8
+	MOVL         $0x0000ffff, R9
+	BZHIL        R8, R9, R9
+	KMOVW        R9, K2
+	VMOVDQU32.Z  (DX), K2, Z0
+	VPANDD.BCST  k78<>+0(SB), Z0, Z0
+	VPSUBD.BCST  k83<>+0(SB), Z0, Z0
+	VPCMPUD.BCST $0x05, k84<>+0(SB), Z0, K2, K3
+	VMOVDQU32.Z  (BX), K2, Z0
+	VPANDD.BCST  k78<>+0(SB), Z0, Z0
+	VPTESTMD     Z0, Z0, K2
+	VPSUBD.BCST  k85<>+0(SB), Z0, Z0
+	VPCMPUD.BCST $0x05, k86<>+0(SB), Z0, K2, K2
+	KORW         K2, K3, K3
+	KORTESTW     K3, K3
+	JNZ          stop
+	SUBQ         R8, SI
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ         chunks+48(FP), R9
+	VPBROADCASTD (DX), Z0
+	VPBROADCASTD (BX), Z1
+
+chunk:
+	VPXORD     (CX), Y2, Y7
+	VMOVAPS    Z3, Z8
+	VPERMB     Z7, Z5, K1, Z8
+	VSUBPS     Z4, Z8, Z8
+	VMOVAPS    Z3, Z9
+	VPERMB     Z7, Z6, K1, Z9
+	VSUBPS     Z4, Z9, Z9
+	VSUBPS     Z1, Z8, Z8
+	VMULPS     Z0, Z8, Z8
+	VSUBPS     Z1, Z9, Z9
+	VMULPS     Z0, Z9, Z9
+	VCVTPS2PH  $0x00, Z8, (AX)
+	VCVTPS2PH  $0x00, Z9, 32(AX)
+	ADDQ       $0x00000020, CX
+	PREFETCHT0 1024(AX)
+	ADDQ       $0x00000040, AX
+	DECQ       R9
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       R8
+	JNZ        run
+	TESTQ      SI, SI
+	JNZ        group
+
+stop:
+	MOVQ SI, left+64(FP)
+	VZEROUPPER
+	RET
+
+// func codebookAffineF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int) (left int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
+TEXT ·codebookAffineF16AVX512(SB), NOSPLIT, $0-72
+	// For each of sixteen runs, with its scale a[r] and zero point or minimum b[r]:
+	// table[q] = codebook[q]*a[r] + b[r], rounded; x = table[q] for each nibble q;
+	// dst = x, rounded to F16.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         n+56(FP), SI
+	MOVQ         $0x00000010, DI
+	MOVQ         codebook+32(FP), R8
+	VMOVDQU64    (R8), Z1
+	MOVQ         order+40(FP), R8
+	VMOVDQU64    (R8), Z2
+	MOVQ         $0x00000000000000f0, R8
+	KMOVQ        R8, K1
+	VPANDD.BCST  k78<>+0(SB), Z1, Z0
+	VPTESTMD     Z0, Z0, K2
+	VPBROADCASTD k5<>+0(SB), Z3
+	VPBROADCASTD k9<>+0(SB), Z4
+
+group:
+	// Sixteen runs, or what is left.
+	MOVQ         SI, R8
+	CMPQ         R8, DI
+	CMOVQGT      DI, R8
+	MOVL         $0x0000ffff, R9
+	BZHIL        R8, R9, R9
+	KMOVW        R9, K2
+	VMOVDQU32.Z  (DX), K2, Z0
+	VPANDD.BCST  k78<>+0(SB), Z0, Z0
+	VPSUBD.BCST  k83<>+0(SB), Z0, Z0
+	VPCMPUD.BCST $0x05, k84<>+0(SB), Z0, K2, K3
+	VMOVDQU32.Z  (BX), K2, Z0
+	VPANDD.BCST  k78<>+0(SB), Z0, Z5
+	VPTESTMD     Z0, Z0, K2
+	VPSUBD.BCST  k91<>+0(SB), Z5, Z5
+	VPCMPUD.BCST $0x05, k92<>+0(SB), Z5, K2, K2
+	KORW         K2, K3, K3
+	KORTESTW     K3, K3
+	JNZ          stop
+	SUBQ         R8, SI
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ        chunks+48(FP), R9
+	VMULPS.BCST (DX), Z1, Z0
+	VADDPS.BCST (BX), Z0, Z0
+	VCVTPS2PH   $0x00, Z0, Y0
+
+chunk:
+	VPBROADCASTQ   (CX), Z5
+	VPBROADCASTQ   8(CX), K1, Z5
+	VPMULTISHIFTQB Z5, Z2, Z5
+	VPTERNLOGD     $0xea, Z4, Z3, Z5
+	VPERMB         Z0, Z5, Z5
+	VMOVDQU64      Z5, (AX)
+	ADDQ           $0x00000010, CX
+	PREFETCHT0     1024(AX)
+	ADDQ           $0x00000040, AX
+	DECQ           R9
+	JNZ            chunk
+	ADDQ           $0x04, DX
+	ADDQ           $0x04, BX
+	DECQ           R8
+	JNZ            run
+	TESTQ          SI, SI
+	JNZ            group
+
+stop:
+	MOVQ SI, left+64(FP)
+	VZEROUPPER
+	RET
+
+// func bytesAffineF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int) (left int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI2, CMOV, MMX+
+TEXT ·bytesAffineF16AVX512(SB), NOSPLIT, $0-72
+	// For each of sixteen runs, with its scale a[r] and zero point or minimum b[r]:
+	// x = q*a[r] + b[r] for each byte q, each step rounded to float32;
+	// dst = x, rounded to F16.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         n+56(FP), SI
+	MOVQ         $0x00000010, DI
+	MOVQ         flip+32(FP), R8
+	VPBROADCASTB (R8), Y2
+	VPXORD       k56<>+0(SB), Y2, Y2
+	VPBROADCASTD k87<>+0(SB), Z3
+	VPBROADCASTD k88<>+0(SB), Z4
+	MOVQ         last+40(FP), R8
+	VPBROADCASTD (R8), Z0
+	VSUBPS       Z0, Z4, Z4
+	VMOVDQU64    k89<>+0(SB), Z5
+	VMOVDQU64    k90<>+0(SB), Z6
+	MOVQ         $0x1111111111111111, R8
+	KMOVQ        R8, K1
+
+group:
+	// Sixteen runs, or what is left.
+	MOVQ         SI, R8
+	CMPQ         R8, DI
+	CMOVQGT      DI, R8
+	MOVL         $0x0000ffff, R9
+	BZHIL        R8, R9, R9
+	KMOVW        R9, K2
+	VMOVDQU32.Z  (DX), K2, Z0
+	VPANDD.BCST  k78<>+0(SB), Z0, Z0
+	VPSUBD.BCST  k83<>+0(SB), Z0, Z0
+	VPCMPUD.BCST $0x05, k84<>+0(SB), Z0, K2, K3
+	VMOVDQU32.Z  (BX), K2, Z0
+	VPANDD.BCST  k78<>+0(SB), Z0, Z1
+	VPTESTMD     Z0, Z0, K2
+	VPSUBD.BCST  k91<>+0(SB), Z1, Z1
+	VPCMPUD.BCST $0x05, k92<>+0(SB), Z1, K2, K2
+	KORW         K2, K3, K3
+	KORTESTW     K3, K3
+	JNZ          stop
+	SUBQ         R8, SI
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ         chunks+48(FP), R9
+	VPBROADCASTD (DX), Z0
+	VPBROADCASTD (BX), Z1
+
+chunk:
+	VPXORD     (CX), Y2, Y7
+	VMOVAPS    Z3, Z8
+	VPERMB     Z7, Z5, K1, Z8
+	VSUBPS     Z4, Z8, Z8
+	VMOVAPS    Z3, Z9
+	VPERMB     Z7, Z6, K1, Z9
+	VSUBPS     Z4, Z9, Z9
+	VMULPS     Z0, Z8, Z8
+	VADDPS     Z1, Z8, Z8
+	VMULPS     Z0, Z9, Z9
+	VADDPS     Z1, Z9, Z9
+	VCVTPS2PH  $0x00, Z8, (AX)
+	VCVTPS2PH  $0x00, Z9, 32(AX)
+	ADDQ       $0x00000020, CX
+	PREFETCHT0 1024(AX)
+	ADDQ       $0x00000040, AX
+	DECQ       R9
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       R8
+	JNZ        run
+	TESTQ      SI, SI
+	JNZ        group
+
+stop:
+	MOVQ SI, left+64(FP)
+	VZEROUPPER
+	RET
+
+// func bytesTwiceF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int) (left int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI2, CMOV, MMX+
+TEXT ·bytesTwiceF16AVX512(SB), NOSPLIT, $0-72
+	// For each of sixteen runs, with its scale a[r] and zero point or minimum b[r]:
+	// x = q*a[r] * last for each byte q, each step rounded to float32;
+	// dst = x, rounded to F16.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         n+56(FP), SI
+	MOVQ         $0x00000010, DI
+	MOVQ         flip+32(FP), R8
+	VPBROADCASTB (R8), Y1
+	VPXORD       k56<>+0(SB), Y1, Y1
+	VPBROADCASTD k87<>+0(SB), Z2
+	VPBROADCASTD k88<>+0(SB), Z3
+	MOVQ         last+40(FP), R8
+	VPBROADCASTD (R8), Z4
+	VMOVDQU64    k89<>+0(SB), Z5
+	VMOVDQU64    k90<>+0(SB), Z6
+	MOVQ         $0x1111111111111111, R8
+	KMOVQ        R8, K1
+
+group:
+	// Sixteen runs, or what is left.
+	MOVQ         SI, R8
+	CMPQ         R8, DI
+	CMOVQGT      DI, R8
+	MOVL         $0x0000ffff, R9
+	BZHIL        R8, R9, R9
+	KMOVW        R9, K2
+	VMOVDQU32.Z  (DX), K2, Z0
+	VPANDD.BCST  k78<>+0(SB), Z0, Z0
+	VPSUBD.BCST  k83<>+0(SB), Z0, Z0
+	VPCMPUD.BCST $0x05, k84<>+0(SB), Z0, K2, K2
+	KORTESTW     K2, K2
+	JNZ          stop
+	SUBQ         R8, SI
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ         chunks+48(FP), R9
+	VPBROADCASTD (DX), Z0
+
+chunk:
+	VPXORD     (CX), Y1, Y7
+	VMOVAPS    Z2, Z8
+	VPERMB     Z7, Z5, K1, Z8
+	VSUBPS     Z3, Z8, Z8
+	VMOVAPS    Z2, Z9
+	VPERMB     Z7, Z6, K1, Z9
+	VSUBPS     Z3, Z9, Z9
+	VMULPS     Z0, Z8, Z8
+	VMULPS     Z4, Z8, Z8
+	VMULPS     Z0, Z9, Z9
+	VMULPS     Z4, Z9, Z9
+	VCVTPS2PH  $0x00, Z8, (AX)
+	VCVTPS2PH  $0x00, Z9, 32(AX)
+	ADDQ       $0x00000020, CX
+	PREFETCHT0 1024(AX)
+	ADDQ       $0x00000040, AX
+	DECQ       R9
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       R8
+	JNZ        run
+	TESTQ      SI, SI
+	JNZ        group
+
+stop:
+	MOVQ SI, left+64(FP)
+	VZEROUPPER
+	RET
+
+// func float8F16AVX512(dst *byte, src *byte, a *float32, b *float32, form *byte, chunks int, n int) (left int)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
+TEXT ·float8F16AVX512(SB), NOSPLIT, $0-64
+	// For each of sixteen runs, with its scale a[r] and zero point or minimum b[r]:
+	// x = q*a[r], each code q being a bfloat16 that is found by its bytes;
+	// dst = x, rounded to F16.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         n+48(FP), SI
+	MOVQ         $0x00000010, DI
+	MOVQ         form+32(FP), R8
+	VMOVDQU64    (R8), Z0
+	VMOVDQU64    64(R8), Z1
+	VMOVDQU64    128(R8), Z2
+	VMOVDQU64    192(R8), Z3
+	VMOVDQU64    k93<>+0(SB), Z4
+	VPBROADCASTD k56<>+0(SB), Z5
+	VPBROADCASTD k94<>+0(SB), Z6
+	VPXORD       Z7, Z7, Z7
+
+group:
+	// Sixteen runs, or what is left.
+	MOVQ         SI, R8
+	CMPQ         R8, DI
+	CMOVQGT      DI, R8
+	MOVL         $0x0000ffff, R9
+	BZHIL        R8, R9, R9
+	KMOVW        R9, K1
+	VMOVDQU32.Z  (DX), K1, Z8
+	VPANDD.BCST  k78<>+0(SB), Z8, Z8
+	VPSUBD.BCST  k83<>+0(SB), Z8, Z8
+	VPCMPUD.BCST $0x05, k84<>+0(SB), Z8, K1, K1
+	KORTESTW     K1, K1
+	JNZ          stop
+	SUBQ         R8, SI
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ        chunks+40(FP), R9
+	VPXORD.BCST (DX), Z6, Z8
+	SHRQ        $0x01, R9
+
+chunks:
+	VPERMD     (CX), Z4, Z9
+	VMOVDQA64  Z9, Z10
+	VPERMI2B   Z3, Z2, Z10
+	VPTERNLOGD $0xf8, Z5, Z9, Z10
+	VPERMI2B   Z1, Z0, Z9
+	VPUNPCKLBW Z10, Z9, Z11
+	VPUNPCKLWD Z11, Z7, Z12
+	VPUNPCKHWD Z11, Z7, Z11
+	VMULPS     Z8, Z12, Z12
+	VXORPS     Z6, Z12, Z12
+	VMULPS     Z8, Z11, Z11
+	VXORPS     Z6, Z11, Z11
+	VCVTPS2PH  $0x00, Z12, (AX)
+	VCVTPS2PH  $0x00, Z11, 32(AX)
+	VPUNPCKHBW Z10, Z9, Z9
+	VPUNPCKLWD Z9, Z7, Z10
+	VPUNPCKHWD Z9, Z7, Z9
+	VMULPS     Z8, Z10, Z10
+	VXORPS     Z6, Z10, Z10
+	VMULPS     Z8, Z9, Z9
+	VXORPS     Z6, Z9, Z9
+	VCVTPS2PH  $0x00, Z10, 64(AX)
+	VCVTPS2PH  $0x00, Z9, 96(AX)
+	ADDQ       $0x00000040, CX
+	PREFETCHT0 1024(AX)
+	PREFETCHT0 1088(AX)
+	ADDQ       $0x00000080, AX
+	DECQ       R9
+	JNZ        chunks
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       R8
+	JNZ        run
+	TESTQ      SI, SI
+	JNZ        group
+
+stop:
+	MOVQ SI, left+56(FP)
+	VZEROUPPER
+	RET
+
 // func castF32ToBF16AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·castF32ToBF16AVX512(SB), NOSPLIT, $0-24
@@ -3989,10 +5834,10 @@ TEXT ·castF32ToBF16AVX512(SB), NOSPLIT, $0-24
 more:
 	VMOVUPS      (CX), Z4
 	VCMPPS       $0x03, Z4, Z4, K1
-	VPBROADCASTD k78<>+0(SB), K1, Z4
+	VPBROADCASTD k99<>+0(SB), K1, Z4
 	VMOVUPS      64(CX), Z5
 	VCMPPS       $0x03, Z5, Z5, K1
-	VPBROADCASTD k78<>+0(SB), K1, Z5
+	VPBROADCASTD k99<>+0(SB), K1, Z5
 	VMOVDQA64    Z4, Z6
 	VPERMT2W     Z5, Z2, Z6
 	VPERMT2W     Z5, Z3, Z4
@@ -4008,8 +5853,8 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k78<>+0(SB)/8, $0x7fc000007fc00000
-GLOBL k78<>(SB), RODATA|NOPTR, $8
+DATA k99<>+0(SB)/8, $0x7fc000007fc00000
+GLOBL k99<>(SB), RODATA|NOPTR, $8
 
 // func castF32ToF16AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512F, MMX+
@@ -4024,10 +5869,10 @@ TEXT ·castF32ToF16AVX512(SB), NOSPLIT, $0-24
 more:
 	VMOVUPS      (CX), Z0
 	VCMPPS       $0x03, Z0, Z0, K1
-	VPBROADCASTD k78<>+0(SB), K1, Z0
+	VPBROADCASTD k99<>+0(SB), K1, Z0
 	VMOVUPS      64(CX), Z1
 	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k78<>+0(SB), K1, Z1
+	VPBROADCASTD k99<>+0(SB), K1, Z1
 	VCVTPS2PH    $0x00, Z0, (AX)
 	VCVTPS2PH    $0x00, Z1, 32(AX)
 	ADDQ         $0x00000080, CX
@@ -4052,11 +5897,11 @@ more:
 	VPMOVZXWD    (CX), Z0
 	VPSLLD       $0x10, Z0, Z0
 	VCMPPS       $0x03, Z0, Z0, K1
-	VPBROADCASTD k78<>+0(SB), K1, Z0
+	VPBROADCASTD k99<>+0(SB), K1, Z0
 	VPMOVZXWD    32(CX), Z1
 	VPSLLD       $0x10, Z1, Z1
 	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k78<>+0(SB), K1, Z1
+	VPBROADCASTD k99<>+0(SB), K1, Z1
 	VCVTPS2PH    $0x00, Z0, (AX)
 	VCVTPS2PH    $0x00, Z1, 32(AX)
 	ADDQ         $0x00000040, CX
@@ -4084,10 +5929,10 @@ TEXT ·castF16ToBF16AVX512(SB), NOSPLIT, $0-24
 more:
 	VCVTPH2PS    (CX), Z4
 	VCMPPS       $0x03, Z4, Z4, K1
-	VPBROADCASTD k78<>+0(SB), K1, Z4
+	VPBROADCASTD k99<>+0(SB), K1, Z4
 	VCVTPH2PS    32(CX), Z5
 	VCMPPS       $0x03, Z5, Z5, K1
-	VPBROADCASTD k78<>+0(SB), K1, Z5
+	VPBROADCASTD k99<>+0(SB), K1, Z5
 	VMOVDQA64    Z4, Z6
 	VPERMT2W     Z5, Z2, Z6
 	VPERMT2W     Z5, Z3, Z4
@@ -4115,7 +5960,7 @@ TEXT ·castSameAVX512(SB), NOSPLIT, $0-32
 	VPBROADCASTW (DX), Z0
 	VPBROADCASTW 2(DX), Z1
 	MOVQ         n+24(FP), DX
-	VPBROADCASTD k79<>+0(SB), Z2
+	VPBROADCASTD k100<>+0(SB), Z2
 
 more:
 	VMOVDQU64  (CX), Z3
@@ -4131,8 +5976,8 @@ more:
 	VZEROUPPER
 	RET
 
-DATA k79<>+0(SB)/8, $0x7fff7fff7fff7fff
-GLOBL k79<>(SB), RODATA|NOPTR, $8
+DATA k100<>+0(SB)/8, $0x7fff7fff7fff7fff
+GLOBL k100<>(SB), RODATA|NOPTR, $8
 
 // func absmaxAVX512(dst *float32, src *byte, chunks int, n int)
 // Requires: AVX, AVX2, AVX512F, AVX512VL
@@ -4143,7 +5988,7 @@ TEXT ·absmaxAVX512(SB), NOSPLIT, $0-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         n+24(FP), DX
-	VPBROADCASTD k80<>+0(SB), Z0
+	VPBROADCASTD k78<>+0(SB), Z0
 
 run:
 	MOVQ   chunks+16(FP), BX
@@ -4174,9 +6019,6 @@ chunk:
 	VZEROUPPER
 	RET
 
-DATA k80<>+0(SB)/8, $0x7fffffff7fffffff
-GLOBL k80<>(SB), RODATA|NOPTR, $8
-
 // func nearestAVX512(dst *byte, src *byte, scales *float32, tables *byte, least *float32, chunks int, n int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VBMI, AVX512VL, CMOV, MMX+
 TEXT ·nearestAVX512(SB), NOSPLIT, $0-56
@@ -4189,26 +6031,26 @@ TEXT ·nearestAVX512(SB), NOSPLIT, $0-56
 	MOVQ            n+48(FP), SI
 	MOVQ            tables+24(FP), R8
 	VBROADCASTF32X8 (R8), Z2
-	VMOVDQU64       k81<>+0(SB), Z0
+	VMOVDQU64       k101<>+0(SB), Z0
 	VPERMPS         Z2, Z0, Z2
 	VBROADCASTF32X8 32(R8), Z3
-	VMOVDQU64       k82<>+0(SB), Z0
+	VMOVDQU64       k102<>+0(SB), Z0
 	VPERMPS         Z3, Z0, Z3
 	VBROADCASTI32X4 64(R8), Z4
-	VMOVDQU64       k83<>+0(SB), Z0
+	VMOVDQU64       k103<>+0(SB), Z0
 	VPERMB          Z4, Z0, Z4
 	VPBROADCASTD    80(R8), Z5
 	VPBROADCASTD    84(R8), Z6
 	VPBROADCASTD    88(R8), Z7
-	VPBROADCASTD    k84<>+0(SB), Z8
-	VPBROADCASTD    k85<>+0(SB), Z9
-	VPBROADCASTD    k86<>+0(SB), Z10
-	VPBROADCASTD    k87<>+0(SB), Z11
-	VMOVDQU64       k88<>+0(SB), Z12
+	VPBROADCASTD    k104<>+0(SB), Z8
+	VPBROADCASTD    k105<>+0(SB), Z9
+	VPBROADCASTD    k106<>+0(SB), Z10
+	VPBROADCASTD    k97<>+0(SB), Z11
+	VMOVDQU64       k107<>+0(SB), Z12
 	MOVQ            least+32(FP), AX
 	VMOVSS          (AX), X0
 	VMAXSS          (BX), X0, X1
-	VMOVSD          k89<>+0(SB), X0
+	VMOVSD          k108<>+0(SB), X0
 	VCVTSS2SD       X1, X0, X15
 	VDIVSD          X15, X0, X15
 	VCVTSD2SS       X15, X15, X15
@@ -4218,7 +6060,7 @@ run:
 	MOVQ         chunks+40(FP), DI
 	VBROADCASTSS X15, Z13
 	VBROADCASTSS (BX), Z14
-	VPSUBD.BCST  k90<>+0(SB), Z14, Z14
+	VPSUBD.BCST  k109<>+0(SB), Z14, Z14
 	MOVL         (BX), R9
 	SUBL         $0x2d800000, R9
 	LEAQ         4(BX), R10
@@ -4226,7 +6068,7 @@ run:
 	CMOVQNE      R10, BX
 	VMOVSS       (AX), X0
 	VMAXSS       (BX), X0, X1
-	VMOVSD       k89<>+0(SB), X0
+	VMOVSD       k108<>+0(SB), X0
 	VCVTSS2SD    X1, X0, X15
 	VDIVSD       X15, X0, X15
 	VCVTSD2SS    X15, X15, X15
@@ -4289,11 +6131,11 @@ checked:
 	VMOVDQU32   Z16, Z20
 	VMOVDQU32   (DX), Z0
 	VPADDD      Z0, Z0, Z1
-	VPADDD.BCST k91<>+0(SB), Z1, Z1
+	VPADDD.BCST k110<>+0(SB), Z1, Z1
 	VPMINUD     Z1, Z20, Z20
 	VMOVDQU32   64(DX), Z1
 	VPADDD      Z1, Z1, Z21
-	VPADDD.BCST k91<>+0(SB), Z21, Z21
+	VPADDD.BCST k110<>+0(SB), Z21, Z21
 	VPMINUD     Z21, Z20, Z20
 	VPCMPEQD    Z16, Z20, K1
 	KORTESTW    K1, K1
@@ -4321,66 +6163,63 @@ doubled:
 	VINSERTF64X4 $0x01, Y1, Z19, Z1
 	JMP          scaled
 
-DATA k81<>+0(SB)/8, $0x0000000000000000
-DATA k81<>+8(SB)/8, $0x0000000000000000
-DATA k81<>+16(SB)/8, $0x0000000700000007
-DATA k81<>+24(SB)/8, $0x0000000700000007
-DATA k81<>+32(SB)/8, $0x0000000600000006
-DATA k81<>+40(SB)/8, $0x0000000600000006
-DATA k81<>+48(SB)/8, $0x0000000500000005
-DATA k81<>+56(SB)/8, $0x0000000500000005
-GLOBL k81<>(SB), RODATA|NOPTR, $64
+DATA k101<>+0(SB)/8, $0x0000000000000000
+DATA k101<>+8(SB)/8, $0x0000000000000000
+DATA k101<>+16(SB)/8, $0x0000000700000007
+DATA k101<>+24(SB)/8, $0x0000000700000007
+DATA k101<>+32(SB)/8, $0x0000000600000006
+DATA k101<>+40(SB)/8, $0x0000000600000006
+DATA k101<>+48(SB)/8, $0x0000000500000005
+DATA k101<>+56(SB)/8, $0x0000000500000005
+GLOBL k101<>(SB), RODATA|NOPTR, $64
 
-DATA k82<>+0(SB)/8, $0x0000000000000000
-DATA k82<>+8(SB)/8, $0x0000000700000007
-DATA k82<>+16(SB)/8, $0x0000000600000006
-DATA k82<>+24(SB)/8, $0x0000000500000005
-DATA k82<>+32(SB)/8, $0x0000000400000004
-DATA k82<>+40(SB)/8, $0x0000000300000003
-DATA k82<>+48(SB)/8, $0x0000000200000002
-DATA k82<>+56(SB)/8, $0x0000000100000001
-GLOBL k82<>(SB), RODATA|NOPTR, $64
+DATA k102<>+0(SB)/8, $0x0000000000000000
+DATA k102<>+8(SB)/8, $0x0000000700000007
+DATA k102<>+16(SB)/8, $0x0000000600000006
+DATA k102<>+24(SB)/8, $0x0000000500000005
+DATA k102<>+32(SB)/8, $0x0000000400000004
+DATA k102<>+40(SB)/8, $0x0000000300000003
+DATA k102<>+48(SB)/8, $0x0000000200000002
+DATA k102<>+56(SB)/8, $0x0000000100000001
+GLOBL k102<>(SB), RODATA|NOPTR, $64
 
-DATA k83<>+0(SB)/8, $0x090a0b0c0d0e0f00
-DATA k83<>+8(SB)/8, $0x0102030405060708
-DATA k83<>+16(SB)/8, $0x090a0b0c0d0e0f00
-DATA k83<>+24(SB)/8, $0x0102030405060708
-DATA k83<>+32(SB)/8, $0x090a0b0c0d0e0f00
-DATA k83<>+40(SB)/8, $0x0102030405060708
-DATA k83<>+48(SB)/8, $0x090a0b0c0d0e0f00
-DATA k83<>+56(SB)/8, $0x0102030405060708
-GLOBL k83<>(SB), RODATA|NOPTR, $64
+DATA k103<>+0(SB)/8, $0x090a0b0c0d0e0f00
+DATA k103<>+8(SB)/8, $0x0102030405060708
+DATA k103<>+16(SB)/8, $0x090a0b0c0d0e0f00
+DATA k103<>+24(SB)/8, $0x0102030405060708
+DATA k103<>+32(SB)/8, $0x090a0b0c0d0e0f00
+DATA k103<>+40(SB)/8, $0x0102030405060708
+DATA k103<>+48(SB)/8, $0x090a0b0c0d0e0f00
+DATA k103<>+56(SB)/8, $0x0102030405060708
+GLOBL k103<>(SB), RODATA|NOPTR, $64
 
-DATA k84<>+0(SB)/8, $0x0000000800000008
-GLOBL k84<>(SB), RODATA|NOPTR, $8
+DATA k104<>+0(SB)/8, $0x0000000800000008
+GLOBL k104<>(SB), RODATA|NOPTR, $8
 
-DATA k85<>+0(SB)/8, $0x0000000400000004
-GLOBL k85<>(SB), RODATA|NOPTR, $8
+DATA k105<>+0(SB)/8, $0x0000000400000004
+GLOBL k105<>(SB), RODATA|NOPTR, $8
 
-DATA k86<>+0(SB)/8, $0x0000000200000002
-GLOBL k86<>(SB), RODATA|NOPTR, $8
+DATA k106<>+0(SB)/8, $0x0000000200000002
+GLOBL k106<>(SB), RODATA|NOPTR, $8
 
-DATA k87<>+0(SB)/8, $0x0000000100000001
-GLOBL k87<>(SB), RODATA|NOPTR, $8
+DATA k107<>+0(SB)/8, $0x3830282018100800
+DATA k107<>+8(SB)/8, $0x7870686058504840
+DATA k107<>+16(SB)/8, $0x3c342c241c140c04
+DATA k107<>+24(SB)/8, $0x7c746c645c544c44
+DATA k107<>+32(SB)/8, $0x3830282018100800
+DATA k107<>+40(SB)/8, $0x7870686058504840
+DATA k107<>+48(SB)/8, $0x3c342c241c140c04
+DATA k107<>+56(SB)/8, $0x7c746c645c544c44
+GLOBL k107<>(SB), RODATA|NOPTR, $64
 
-DATA k88<>+0(SB)/8, $0x3830282018100800
-DATA k88<>+8(SB)/8, $0x7870686058504840
-DATA k88<>+16(SB)/8, $0x3c342c241c140c04
-DATA k88<>+24(SB)/8, $0x7c746c645c544c44
-DATA k88<>+32(SB)/8, $0x3830282018100800
-DATA k88<>+40(SB)/8, $0x7870686058504840
-DATA k88<>+48(SB)/8, $0x3c342c241c140c04
-DATA k88<>+56(SB)/8, $0x7c746c645c544c44
-GLOBL k88<>(SB), RODATA|NOPTR, $64
+DATA k108<>+0(SB)/8, $0x3ff0000000000000
+GLOBL k108<>(SB), RODATA|NOPTR, $8
 
-DATA k89<>+0(SB)/8, $0x3ff0000000000000
-GLOBL k89<>(SB), RODATA|NOPTR, $8
+DATA k109<>+0(SB)/8, $0x2000000020000000
+GLOBL k109<>(SB), RODATA|NOPTR, $8
 
-DATA k90<>+0(SB)/8, $0x2000000020000000
-GLOBL k90<>(SB), RODATA|NOPTR, $8
-
-DATA k91<>+0(SB)/8, $0xffffffffffffffff
-GLOBL k91<>(SB), RODATA|NOPTR, $8
+DATA k110<>+0(SB)/8, $0xffffffffffffffff
+GLOBL k110<>(SB), RODATA|NOPTR, $8
 
 // func int8AVX512(dst *byte, src *byte, scales *float32, chunks int, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL, CMOV, MMX+
@@ -4393,9 +6232,9 @@ TEXT ·int8AVX512(SB), NOSPLIT, $0-40
 	MOVQ         scales+16(FP), DX
 	MOVQ         n+32(FP), BX
 	VPBROADCASTD k0<>+0(SB), Z2
-	VMOVDQU      k92<>+0(SB), Y3
-	VMOVSD       k93<>+0(SB), X0
-	VMOVSD       k89<>+0(SB), X1
+	VMOVDQU      k111<>+0(SB), Y3
+	VMOVSD       k112<>+0(SB), X0
+	VMOVSD       k108<>+0(SB), X1
 	VCVTSS2SD    (DX), X1, X6
 	VDIVSD       X6, X1, X6
 	VCVTSD2SS    X6, X6, X6
@@ -4408,14 +6247,14 @@ run:
 	MOVQ         chunks+24(FP), SI
 	VBROADCASTSS X6, Z4
 	VBROADCASTSS (DX), Z5
-	VPSUBD.BCST  k90<>+0(SB), Z5, Z5
+	VPSUBD.BCST  k109<>+0(SB), Z5, Z5
 	MOVL         (DX), DI
 	SUBL         $0x2d800000, DI
 	LEAQ         4(DX), R8
 	CMPQ         BX, $0x01
 	CMOVQNE      R8, DX
-	VMOVSD       k93<>+0(SB), X0
-	VMOVSD       k89<>+0(SB), X1
+	VMOVSD       k112<>+0(SB), X0
+	VMOVSD       k108<>+0(SB), X1
 	VCVTSS2SD    (DX), X1, X6
 	VDIVSD       X6, X1, X6
 	VCVTSD2SS    X6, X6, X6
@@ -4469,11 +6308,11 @@ doubled:
 	VINSERTF64X4 $0x01, Y1, Z7, Z1
 	JMP          scaled
 
-DATA k92<>+0(SB)/8, $0x0000000200000000
-DATA k92<>+8(SB)/8, $0x0000000600000004
-DATA k92<>+16(SB)/8, $0x0000000300000001
-DATA k92<>+24(SB)/8, $0x0000000700000005
-GLOBL k92<>(SB), RODATA|NOPTR, $32
+DATA k111<>+0(SB)/8, $0x0000000200000000
+DATA k111<>+8(SB)/8, $0x0000000600000004
+DATA k111<>+16(SB)/8, $0x0000000300000001
+DATA k111<>+24(SB)/8, $0x0000000700000005
+GLOBL k111<>(SB), RODATA|NOPTR, $32
 
-DATA k93<>+0(SB)/8, $0x405fc00000000000
-GLOBL k93<>(SB), RODATA|NOPTR, $8
+DATA k112<>+0(SB)/8, $0x405fc00000000000
+GLOBL k112<>(SB), RODATA|NOPTR, $8

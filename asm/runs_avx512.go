@@ -1,0 +1,170 @@
+//go:build amd64 && !purego
+
+package asm
+
+import (
+	"encoding/binary"
+	"math"
+	"unsafe"
+)
+
+// above decodes n runs of some chunks by a kernel that stops in front of runs that are not ordinary, of which
+// the level below decodes sixteen, and twice as many where those after them are not ordinary either. Size is the
+// bytes of a chunk's codes.
+func above(to Type, size int, dst, src *byte, a, b *float32, chunks, n int, kernel func(dst, src *byte, a, b *float32, n int) (left int), below func(dst, src *byte, a, b *float32, n int)) {
+	const least, most = 16, 1024
+	skip := func(runs int) {
+		if n -= runs; n > 0 {
+			dst, src = after(dst, runs*chunks*kernelChunk*to.Size()), after(src, runs*chunks*size)
+			a, b = after(a, runs), after(b, runs)
+		}
+	}
+	for some := least; n > 0; {
+		left := kernel(dst, src, a, b, n)
+		if left == n {
+			some = min(2*some, most)
+		} else {
+			some = least
+		}
+		skip(n - left)
+		if n > 0 {
+			odd := min(n, some)
+			below(dst, src, a, b, odd)
+			skip(odd)
+		}
+	}
+}
+
+// after is the number i places behind the first.
+func after[T any](p *T, i int) *T {
+	return (*T)(unsafe.Add(unsafe.Pointer(p), uintptr(i)*unsafe.Sizeof(*p)))
+}
+
+// bytesAbove is a kernel of bytes with the level below for what it stops at.
+func bytesAbove(to Type, kernel func(dst, src *byte, a, b *float32, flip *byte, last *float32, chunks, n int) (left int), below bytesKernel) bytesKernel {
+	return func(dst, src *byte, a, b *float32, flip *byte, last *float32, chunks, n int) {
+		above(to, kernelChunk, dst, src, a, b, chunks, n, func(dst, src *byte, a, b *float32, n int) int {
+			return kernel(dst, src, a, b, flip, last, chunks, n)
+		}, func(dst, src *byte, a, b *float32, n int) { below(dst, src, a, b, flip, last, chunks, n) })
+	}
+}
+
+// nibblesAbove is that of nibbles, of which the first of two is the high one if high is 1. Codebooks that the kernel
+// does not take are the level's below.
+func nibblesAbove(to Type, high int, kernel func(dst, src *byte, a, b *float32, codebook *float32, order *byte, chunks, n int) (left int), below codebookKernel) codebookKernel {
+	order := nibbleOrder(to, high)
+	return func(dst, src *byte, a, b *float32, codebook *float32, chunks, n int) {
+		if !ordinaryCodebook(codebook) {
+			below(dst, src, a, b, codebook, chunks, n)
+			return
+		}
+		above(to, kernelChunk/2, dst, src, a, b, chunks, n, func(dst, src *byte, a, b *float32, n int) int {
+			return kernel(dst, src, a, b, codebook, &order[0], chunks, n)
+		}, func(dst, src *byte, a, b *float32, n int) { below(dst, src, a, b, codebook, chunks, n) })
+	}
+}
+
+// ordinaryCodebook reports a codebook whose numbers are zero or from 2^-20 to 2^31.
+func ordinaryCodebook(codebook *float32) bool {
+	for _, v := range unsafe.Slice(codebook, 16) {
+		magnitude := math.Float32bits(v) &^ (1 << 31)
+		if magnitude != 0 && (magnitude < (127-20)<<23 || magnitude >= (127+31)<<23) {
+			return false
+		}
+	}
+	return true
+}
+
+// nibbleOrder is the place, in bits of eight bytes, where each byte of an index
+// is cut out: its nibble, and below it as many bits as say which of a number's bytes
+// it is for. Indices are words, to F32 dwords.
+func nibbleOrder(to Type, high int) (order [64]byte) {
+	width, below := 2, [...]int{F32: 0, BF16: 2, F16: 1}[to]
+	if to == F32 {
+		width = 4
+	}
+	for i := range order {
+		order[i] = byte(4*(i/width%16^high)-below) & 63
+	}
+	return order
+}
+
+// float8Above is that of small floats; form is what the kernel is told of the format. Those to F32 and F16 take
+// two chunks at once.
+func float8Above(to Type, kernel func(dst, src *byte, a, b *float32, form *byte, chunks, n int) (left int), form *byte, below float8Kernel) float8Kernel {
+	return func(dst, src *byte, a, b *float32, chunks, n int) {
+		if to != BF16 && chunks%2 != 0 {
+			below(dst, src, a, b, chunks, n)
+			return
+		}
+		above(to, kernelChunk, dst, src, a, b, chunks, n, func(dst, src *byte, a, b *float32, n int) int {
+			return kernel(dst, src, a, b, form, chunks, n)
+		}, func(dst, src *byte, a, b *float32, n int) { below(dst, src, a, b, chunks, n) })
+	}
+}
+
+// float8Words is the words of codes without a sign as bfloat16, which they are
+// exactly: all low bytes, then all high ones. A NaN is FFC0.
+var float8Words = func() (t [E5M2 + 1][256]byte) {
+	for f := range t {
+		for i := range 128 {
+			w := FloatToBfloat(Float(f).Value(uint8(i)))
+			if w > 0x7F80 {
+				w = 0xFFC0
+			}
+			t[f][i], t[f][128+i] = byte(w), byte(w>>8)
+		}
+	}
+	return t
+}()
+
+// A float8Form is what the formats differ by, as float8BF16AVX512 reads it.
+type float8Form [4*64 + 20]byte
+
+var float8Mantissas = [floats8]float8Form{E4M3: formOf(E4M3, 3), E5M2: formOf(E5M2, 2), E4M3FNUZ: formOf(E4M3FNUZ, 3)}
+
+// formOf makes the form of a format of man bits of mantissa.
+func formOf(f Float, man int) (p float8Form) {
+	const (
+		special, others, added, singles = 128, 64, 192, 256
+		infinite                        = 15 // where the numbers have infinity, if the format has it
+	)
+	first := 1 << man // the first code that is not subnormal
+	most := 0x80>>man - 1
+	number := func(i int, v float32) { putFloat(p[4*i:], v) }
+	// The upper words of numbers, where the i-th word of a table has them.
+	place := func(table, i, number int) { p[table+2*i], p[table+2*i+1] = byte(4*number+2), byte(4*number+3) }
+	for i := range first {
+		number(i, f.Value(uint8(i)))
+		number(first+i, f.Value(uint8(first+i))/2) // as if their exponent were zero
+	}
+	if f == E5M2 {
+		number(infinite, float32(math.Inf(1)))
+	}
+	numeric := ^uint64(0)
+	for i := range 32 {
+		place(others, i, first+i%first)
+		sign, at, exponent := i&1<<7, i>>1%first, 0
+		if i>>1 >= first {
+			exponent = most
+		}
+		add := sign<<8 | exponent<<7
+		switch v := f.Value(uint8(sign | exponent<<man | at)); {
+		case v != v:
+			numeric &^= 3 << (2 * i)
+			add = 0x7FC0
+		case math.IsInf(float64(v), 0):
+			at, add = infinite, sign<<8
+		case exponent > 0:
+			at += first
+		}
+		place(special, i, at)
+		binary.LittleEndian.PutUint16(p[added+2*i:], uint16(add))
+	}
+	for i, v := range []uint32{
+		uint32(7 - man), uint32(most) << 7 * 0x10001, uint32(most-1) << 7 * 0x10001, uint32(numeric), uint32(numeric >> 32),
+	} {
+		binary.LittleEndian.PutUint32(p[singles+4*i:], v)
+	}
+	return p
+}

@@ -1,0 +1,58 @@
+package asm
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// Many runs that are ordinary, all of them or all but some: kernels that look at several runs at
+// once take those in front of such a run, and those behind it.
+func TestRunsBesideOthersThatAreNotOrdinary(t *testing.T) {
+	const n = 50
+	rng := rand.NewChaCha8([32]byte{11})
+	numbers := func(exponent uint32) []float32 {
+		out := make([]float32, n)
+		for i := range out {
+			out[i] = math.Float32frombits(uint32(rng.Uint64())&0x807FFFFF | (exponent+uint32(i%9))<<23)
+		}
+		return out
+	}
+	nf4 := &[16]float32{-1, -0.6961928, -0.52507305, -0.3949175, -0.28444138, -0.18477343, -0.091050036, 0, 0.0795803, 0.1609302,
+		0.2461123, 0.33791524, 0.44070983, 0.562617, 0.72295684, 1}
+	counted := new([16]float32)
+	for i := range counted {
+		counted[i] = float32(i)
+	}
+	last := float32(0.007874015718698502)
+	for level, o := range tables(t) {
+		for _, to := range types {
+			t.Run(fmt.Sprintf("%v/to %v", level, to), func(t *testing.T) {
+				for i, odd := range [][]int{nil, {0}, {15}, {16}, {37}, {49}, {3, 20, 36, 48}} {
+					a, b, run := numbers(110), numbers(120), []int{32, 64, 96}[i%3]
+					for j, r := range odd { // a scale and a zero point or minimum in turn
+						[][]float32{a, b}[j%2][r] = []float32{0x1p-140, infinite, nan, 0, 0x1p-90, 0x1p127}[(i+j)%6]
+					}
+					src := make([]byte, run*n)
+					random(src, rng)
+					check := func(name string, size int, decode func(o *Ops, dst, src []byte)) {
+						t.Helper()
+						same(t, o, call{fmt.Sprintf("%s in runs of %d, %v not ordinary", name, run, odd), decode}, src[:size], run*n*to.Size())
+					}
+					for f := range Float(floats8) {
+						check(f.String(), run*n, func(o *Ops, dst, src []byte) { o.Float8(f, to, dst, src, a, run) })
+					}
+					for _, c := range []Bytes{{}, {Op: Shift}, {Op: Affine}, {Last: &last}, {Op: Shift, Unsigned: true}, {Op: Affine, Unsigned: true}} {
+						check(fmt.Sprintf("%+v", c), run*n, func(o *Ops, dst, src []byte) { o.Bytes(c, to, dst, src, a, b, run) })
+					}
+					for op := range opsN {
+						for _, c := range []Nibbles{{op, false, nf4}, {op, true, nf4}, {op, false, counted}} {
+							check(fmt.Sprintf("nibbles %v %v", op, c.High), run*n/2, func(o *Ops, dst, src []byte) { o.Nibbles(c, to, dst, src, a, b, run) })
+						}
+					}
+				}
+			})
+		}
+	}
+}
