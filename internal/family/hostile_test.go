@@ -2,7 +2,9 @@ package family
 
 import (
 	"fmt"
+	"iter"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
 // hostileMembers are what configurations state beside sizes.
@@ -114,5 +117,67 @@ func shapes(p *planner, list []name, layer int64) {
 			}
 			_ = lies(4096, shape, strides, first, v)
 		}
+	}
+}
+
+// hostileKeys are keys of an architecture, and what stands for them.
+var hostileKeys = []string{
+	"block_count", "context_length", "embedding_length", "feed_forward_length", "attention.head_count", "attention.head_count_kv", "attention.key_length", "attention.value_length", "rope.dimension_count",
+	"rope.freq_base", "rope.scaling.type", "rope.scaling.factor", "rope.scaling.original_context_length", "attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon", "expert_count", "expert_used_count",
+	"expert_feed_forward_length", "expert_shared_feed_forward_length", "leading_dense_block_count", "decoder_block_count", "decoder_start_token_id", "attention.relative_buckets_count", "vocab_size", "pooling_type",
+	"classifier.output_labels", "attention.sliding_window", "attention.causal", "attention.kv_lora_rank", "attention.q_lora_rank", "attention.key_length_mla", "attention.value_length_mla", "expert_gating_func",
+	"expert_group_count", "interleave_moe_layer_step", "shortconv.l_cache", "hidden_activation", "logit_scale", "embedding_scale", "residual_scale", "attention.scale",
+}
+
+// An array of a file that holds what it likes.
+type hostileArray struct{ n int64 }
+
+func (a hostileArray) Len() int64 { return a.n }
+func (a hostileArray) Strings(*limits.Budget) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) { _ = yield("\xff\"", nil) && yield("", wire.ErrSyntax) }
+}
+func (a hostileArray) Ints(*limits.Budget) iter.Seq2[int64, error] {
+	return func(yield func(int64, error) bool) { _ = yield(-1, nil) && yield(0, wire.ErrSyntax) }
+}
+func (a hostileArray) Floats(*limits.Budget) iter.Seq2[float64, error] {
+	return func(yield func(float64, error) bool) { _ = yield(math.NaN(), nil) && yield(0, wire.ErrSyntax) }
+}
+
+// Whatever the keys of a GGUF file say, each row makes a configuration of them that it
+// reads again, or refuses them.
+func TestHostileKeys(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	values := []any{uint32(0), uint32(1), uint32(2), uint32(4), uint32(64), uint32(1 << 31), int32(-1), uint64(1 << 63), float32(1e-5), float64(-1e308), math.NaN(), "yarn", "linear", "none", "\xff", true, false, hostileArray{1}, hostileArray{1 << 60}, nil}
+	kept, asked := 0, 0
+	for range 120 {
+		for _, one := range rows {
+			if one.back == nil {
+				continue
+			}
+			b := limits.Policy{}.Budget(t.Context())
+			s := &settings{b: b, row: one, keys: map[string]any{}, used: map[string]bool{}, tensors: map[string]*tensor.Info{}}
+			for _, key := range []string{"block_count", "embedding_length", "attention.head_count", "feed_forward_length", "context_length"} {
+				s.keys[one.arch+"."+key] = uint32(2)
+			}
+			s.tensors["token_embd.weight"] = &tensor.Info{Name: "token_embd.weight", Shape: []int64{8, 2}}
+			for range r.IntN(10) {
+				s.keys[one.arch+"."+hostileKeys[r.IntN(len(hostileKeys))]] = values[r.IntN(len(values))]
+				name := fmt.Sprintf("blk.%d.%s", r.IntN(3), []string{"attn_q.bias", "ffn_gate.weight", "attn_norm.bias", "ffn_gate_shexp.weight", "exp_probs_b.bias"}[r.IntN(5)])
+				s.tensors[name] = &tensor.Info{Name: name, Shape: []int64{2}}
+			}
+			asked++
+			text, err := s.config()
+			if err == nil {
+				kept++
+				_, err = s.read(text)
+			}
+			if c := wire.ClassOf(err); c != wire.OK && c != wire.Malformed && c != wire.Unsupported && c != wire.Limit {
+				t.Fatalf("%s: %v: %v", one.arch, s.keys, err)
+			}
+			b.Close()
+		}
+	}
+	if kept == 0 {
+		t.Errorf("none of %d configurations is kept", asked)
 	}
 }
