@@ -100,7 +100,7 @@ def run(part, libraries, built, elements):
         else:
             if part in ("cache", "checkpoints", "convert", "groups", "layouts", "quantized", "reload", "runs", "scaled", "served"):
                 env = libraries.environment(["quant", "gptqmodel"])
-            elif part in ("day", "libraries"):
+            elif part in ("day", "libraries", "targets"):
                 env = libraries.environment(["libraries", "merge", "quant", "gptqmodel"])
             elif part == "hfmem":
                 env = libraries.environment(["memory", "quant"])

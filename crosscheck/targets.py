@@ -1,0 +1,223 @@
+"""Models of common types, quantized by amn to each format whose library runs on a
+processor, and loaded by that library.
+
+    python3 crosscheck/run.py targets        CROSSCHECK_TYPES="llama t5" CROSSCHECK_FORMATS="fp8 gptq" for some
+    targets.py DUMP WORK [PAGE]              as run.py calls it; PAGE is docs/quantize.md, whose table of types is written anew
+
+A small random model of each type in BF16. A difference is a key that is missing or left over
+when the library loads the folder, a weight that it decodes to another number than the folder
+that `amn dequantize` makes of it holds, a module that is quantized although the library's own
+quantizer leaves it alone, and a folder that does not load. The library's own modules are:
+
+    fp8                  what transformers' FineGrainedFP8 replaces
+    fp8_dynamic, w4a16, mxfp4    all of torch's Linear but lm_head, as in llm-compressor's recipes
+    torchao_int8         what transformers' TorchAoConfig quantizes
+    mlx_4                what mlx_lm's quantize_model quantizes
+
+Modules that the library takes and amn leaves alone load: they are counted in the name of a row.
+"""
+import collections
+import gc
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import traceback
+import warnings
+
+HERE = pathlib.Path(__file__).resolve().parent
+# The modules torch.py and safetensors.py of this folder must not stand before the libraries.
+sys.path = [p for p in sys.path if pathlib.Path(p or ".").resolve() != HERE]
+sys.path.append(str(HERE / "linears"))
+warnings.filterwarnings("ignore")
+import reload as small  # noqa: E402
+import torch  # noqa: E402
+import transformers as T  # noqa: E402
+from safetensors.torch import load_file  # noqa: E402
+from transformers.core_model_loading import revert_weight_conversion  # noqa: E402
+from transformers.quantizers.base import HfQuantizer  # noqa: E402
+
+T.logging.set_verbosity_error()
+TYPES = """llama mistral mixtral qwen2 qwen2_moe qwen3 qwen3_moe qwen2_vl qwen2_5_vl gemma gemma2 gemma3 gemma3_text phi phi3 gpt2 gpt_neox gptj opt bloom starcoder2 stablelm
+    cohere cohere2 olmo2 olmoe granite granitemoe glm glm4 smollm3 deepseek_v2 deepseek_v3 exaone4 llava bert roberta t5 whisper vit clip mamba lfm2 ernie4_5""".split()
+TARGETS = ["fp8", "fp8_dynamic", "w4a16", "mxfp4", "torchao_int8", "mlx_4"]
+# Groups of 128 and heads that are whole: what a small model of reload.py has is too narrow.
+WIDE = {k: 256 for k in small.WIDTHS} | {k: 512 for k in ("intermediate_size", "ffn_dim", "d_ff", "encoder_ffn_dim", "decoder_ffn_dim")} | {"head_dim": 64, "d_kv": 64}
+SETS = (small.LAYERS | small.TOKENS | WIDE | small.HEADS, small.LAYERS | small.TOKENS | WIDE, small.LAYERS | small.TOKENS, small.LAYERS)
+small.VARIANTS = SETS
+CODES = re.compile(r"\.(weight_scale_inv|weight_scale|scales|weight_packed|weight:_weight_scale|weight_qdata|_weight_qdata|weight_scale_2)$")
+
+EXPERT = re.compile(r"\.experts\.\d+\.[^.]+$")
+
+
+def amn(*args):
+    return subprocess.run([os.environ["CROSSCHECK_AMN"], *map(str, args)], capture_output=True, text=True)
+
+
+def tensors(folder):
+    out = {}
+    for f in sorted(folder.glob("*.safetensors")):
+        out |= load_file(f)
+    return out
+
+
+def in_file(model):
+    """The name in the file of each module of the model that has a matrix, None for one that is fused or taken apart."""
+    state = dict(model.state_dict())
+    saved = {id(v): k for k, v in revert_weight_conversion(model, dict(state)).items()}
+    return {k.removesuffix(".weight"): (saved.get(id(v)) or "").removesuffix(".weight") or None for k, v in state.items() if k.endswith(".weight")}
+
+
+def own(to, model, cls, plain):
+    """The names in the file of the modules that the library quantizes."""
+    names, experts = in_file(model), to in ("fp8_dynamic", "fp8_tensor", "w4a16", "w8a16", "mxfp4", "nvfp4")  # llm-compressor's recipes take Linear, which experts are in a file
+    linear = {n for n, m in model.named_modules() if type(m) is torch.nn.Linear}
+    if to == "fp8":
+        from transformers.integrations.finegrained_fp8 import FP8Experts, FP8Linear, replace_with_fp8_linear
+        skip = HfQuantizer.get_modules_to_not_convert(model, None, model._keep_in_fp32_modules)
+        with torch.device("meta"):
+            empty = cls(model.config)
+        replaced = replace_with_fp8_linear(empty, modules_to_not_convert=skip, quantization_config=T.FineGrainedFP8Config())
+        taken = {n for n, m in replaced.named_modules() if isinstance(m, FP8Linear)}
+        experts = any(isinstance(m, FP8Experts) for m in replaced.modules())
+    elif to == "torchao_int8":
+        from transformers.quantizers.quantizers_utils import should_convert_module
+        skip = HfQuantizer.get_modules_to_not_convert(model, None, model._keep_in_fp32_modules)
+        taken = {n for n in linear if should_convert_module(n, skip)}
+    else:
+        taken = {n for n in linear if n.rpartition(".")[2] != "lm_head"}
+    return {names[n] for n in taken if names.get(n)}, {n for n in taken if not names.get(n)}, experts
+
+
+def loaded(to, cls, folder):
+    """The weights as the library decodes them, and what it misses or has left over."""
+    if to == "fp8":
+        q = T.FineGrainedFP8Config(dequantize=True)
+    elif to == "torchao_int8":
+        q = None
+    else:
+        q = T.CompressedTensorsConfig(dequantize=True)
+    model, info = cls.from_pretrained(folder, dtype=torch.bfloat16, device_map="cpu", output_loading_info=True, **({"quantization_config": q} if q else {}))
+    state = {k: v.dequantize() if hasattr(v, "dequantize") and type(v) is not torch.Tensor and type(v) is not torch.nn.Parameter else v for k, v in model.state_dict().items()}
+    return state, {k: sorted(map(str, v))[:3] for k, v in info.items() if v}
+
+
+def transformers(to, kind, cls, model, root):
+    plain, ours, back = root / "plain", root / "ours", root / "back"
+    done = amn("quantize", "-q", "-f", "--to", to, "-o", ours, plain)
+    if done.returncode:
+        return "refused", done.stderr.strip().splitlines()[0].replace(f"amn: {plain}: ", "")[:160], 0
+    stored = {CODES.sub("", k) for k in tensors(ours) if CODES.search(k)}
+    theirs, fused, experts = own(to, model, cls, plain)
+    theirs |= {k for k in stored if experts and EXPERT.search(k)}
+    state, wrong = loaded(to, cls, ours)
+    if wrong:
+        return "WRONG", f"loads with {wrong}", 0
+    if more := stored - theirs:
+        return "WRONG", f"quantized too: {sorted(more)[:3]}", 0
+    done = amn("dequantize", "-q", "-f", "--to", "bf16", "-o", back, ours)
+    if done.returncode:
+        return "WRONG", done.stderr[-160:], 0
+    want, wrong = cls.from_pretrained(back, dtype=torch.bfloat16, device_map="cpu", output_loading_info=True)
+    want, n = want.state_dict(), 0
+    if set(want) - set(state):
+        return "WRONG", f"keys {sorted(set(want) ^ set(state))[:3]}", 0
+    for k, v in want.items():
+        n += v.numel()
+        if small.bits(v) != small.bits(state[k].to(v.dtype)):
+            return "WRONG", f"{k} decodes to other numbers", n
+    left = len(theirs - stored) + len(fused)
+    return ("equal" if not left else "fewer"), (f"{len(stored)} modules" + (f", {left} left alone: {sorted(theirs - stored or fused)[0]}" if left else "")), n
+
+
+def mlx(to, kind, cls, model, root):
+    import mlx.core as mx
+    import mlx.utils
+    import mlx_lm.utils as U
+    plain, ours = root / "plain", root / "ours"
+    try:
+        theirs, config = U.load_model(plain)
+        theirs, _ = U.quantize_model(theirs, config, group_size=64, bits=4)
+    except Exception as e:
+        return "not read by mlx_lm", small.said(e), 0
+    done = amn("convert", "-q", "-f", "--to", "mlx", "--quant", to, "-o", ours, plain)
+    if done.returncode:
+        return "refused", done.stderr.strip().splitlines()[0].replace(f"amn: {plain}: ", "")[:160], 0
+    got, _ = U.load_model(ours)  # strict: no key is missing or left over
+    want, got = (dict(mlx.utils.tree_flatten(m.parameters())) for m in (theirs, got))
+    if set(want) != set(got):
+        return "WRONG", f"keys {sorted(set(want) ^ set(got))[:3]}", 0
+    n = 0
+    for k, v in want.items():
+        n += v.size
+        if v.dtype != got[k].dtype or v.shape != got[k].shape or not bool(mx.all(v == got[k])):
+            return "WRONG", f"{k}: {v.dtype} {v.shape}, {got[k].dtype} {got[k].shape}", n
+    return "equal", f"{sum(k.endswith('.scales') for k in want)} modules", n
+
+
+def answers(types, targets, work):
+    """(type, target, verdict, why, elements) of each."""
+    for kind in types:
+        with tempfile.TemporaryDirectory(dir=work) as tmp:
+            root = pathlib.Path(tmp)
+            try:
+                cls = small.class_of(kind)
+                model = small.built(kind, cls, root / "plain").bfloat16()
+                model.save_pretrained(root / "plain")
+            except Exception as e:
+                for to in targets:
+                    yield kind, to, "not built", small.said(e), 0
+                continue
+            for to in targets:
+                try:
+                    verdict, why, n = (mlx if to.startswith("mlx") else transformers)(to, kind, cls, model, root)
+                except Exception as e:
+                    if os.environ.get("CROSSCHECK_TRACE"):
+                        traceback.print_exc()
+                    verdict, why, n = "WRONG", f"does not load: {small.said(e)}", 0
+                print(kind, to, verdict, why, n, file=sys.stderr, flush=True)
+                yield kind, to, verdict, why, n
+            gc.collect()
+
+
+HEAD = "## Types that their libraries load"
+
+
+def page(path, targets, table):
+    """The verdicts, type by type; what is not equal has a note below."""
+    text = path.read_text()
+    begin = text.index("\n", text.index(HEAD)) + 1
+    begin = text.index("\n| type |", begin) + 1
+    end = text.find("\n## ", begin)
+    notes, lines = [], ["| type | " + " | ".join(targets) + " |", "|---|" + "---|" * len(targets)]
+    for kind, said in table.items():
+        cells = []
+        for to in targets:
+            verdict, why = said.get(to, ("", ""))
+            if verdict not in ("equal", "", "not read by mlx_lm"):
+                notes.append(f"- {kind}, {to}: {small.short(why)}")
+            cells.append(verdict if verdict != "equal" else why.removesuffix(" modules"))
+        lines.append(f"| {kind} | " + " | ".join(cells) + " |")
+    path.write_text(text[:begin] + "\n".join(lines + [""] + notes) + "\n" + (text[end:] if end > 0 else ""))
+
+
+def main():
+    types, targets = (os.environ.get(k, "").split() or d for k, d in (("CROSSCHECK_TYPES", TYPES), ("CROSSCHECK_FORMATS", TARGETS)))
+    rows = collections.defaultdict(lambda: [0, 0])
+    verdicts, table = collections.defaultdict(collections.Counter), collections.defaultdict(dict)
+    for kind, to, verdict, why, n in answers(types, targets, sys.argv[2]):
+        rows[to][0] += n
+        rows[to][1] += verdict == "WRONG"
+        verdicts[to][verdict] += 1
+        table[kind][to] = verdict, why
+    if len(sys.argv) > 3:
+        page(pathlib.Path(sys.argv[3]), targets, table)
+    out = [[f"quantize --to {to}: " + ", ".join(f"{n} {v}" for v, n in verdicts[to].items()), "mlx_lm" if to.startswith("mlx") else f"transformers {T.__version__}", *rows[to]] for to in rows]
+    print(json.dumps(out))
+
+
+if __name__ == "__main__":
+    main()
