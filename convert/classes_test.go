@@ -25,6 +25,11 @@ func TestTheClassDecides(t *testing.T) {
 		{"olmo", "OlmoModel", "layers.1.mlp.down_proj.weight", false}, // the last module
 		{"olmo", "OlmoForCausalLM", "layers.1.mlp.down_proj.weight", true},
 		{"mobilebert", "MobileBertForMaskedLM", "cls.predictions.dense.weight", false},
+		// A head that shares the embedding's numbers is the last module, and no file has it.
+		{"gemma3n_text", "Gemma3nForCausalLM", "model.altup_unembed_projections.2.weight", true},
+		{"gemma3n_text", "Gemma3nTextModel", "altup_unembed_projections.2.weight", false},
+		{"voxtral_realtime", "VoxtralRealtimeForConditionalGeneration", "multi_modal_projector.linear_2.weight", true},
+		{"voxtral_realtime", "VoxtralRealtimeModel", "multi_modal_projector.linear_2.weight", false},
 	} {
 		tensors := map[string]typed{c.name: matrix}
 		for _, also := range []string{"layers.0.mlp.down_proj.weight", "layers.1.mlp.down_proj.weight", "encoder.layer.0.attention.self.query.weight"} {
