@@ -190,7 +190,7 @@ func BenchmarkTable(b *testing.B) {
 }
 
 // BenchmarkEncoders encodes numbers of its own in each goroutine: with -cpu 1,2
-// two should do 1.8 times what one does.
+// two should do 1.9 times what one does.
 func BenchmarkEncoders(b *testing.B) {
 	const n = 64 << 10
 	for _, e := range encoders(modelScales(n)) {
