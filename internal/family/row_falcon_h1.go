@@ -100,6 +100,10 @@ func falconH1Keys(k *keys) {
 		k.fail("mamba_d_head", k.c.get("mamba_d_head"), "a part of mamba_d_ssm, with head_dim beside it")
 		return
 	}
+	if v := k.c.get("mamba_norm_before_gate"); k.c.bool("mamba_rms_norm", false) && k.c.bool("mamba_norm_before_gate", true) {
+		k.fail("mamba_norm_before_gate", v, "false: llama.cpp norms what the gate has let pass")
+		return
+	}
 	k.u32("context_length", "max_position_embeddings")
 	k.u32("embedding_length", "hidden_size")
 	k.u32("feed_forward_length", "intermediate_size")

@@ -245,5 +245,5 @@ func Preset(text string) Value {
 	case text != "" && text[0] >= '0' && text[0] <= '9':
 		return Value{There: true, Kind: strictjson.Number, text: text}
 	}
-	return Value{There: true, Kind: strictjson.String, text: text}
+	return Value{There: true, Kind: strictjson.String, text: strings.Trim(text, `"`)}
 }
