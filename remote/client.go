@@ -57,6 +57,8 @@ type client struct {
 	b    *limits.Budget
 	o    Options
 	http *http.Client
+	// narrow is for what ends before anybody knows where: little is on its way by then.
+	narrow *http.Client
 	// sign adds what a request needs to be allowed, if it goes to the host it is for.
 	sign func(*http.Request)
 	// hosts are those that redirects may go to besides the host itself.
@@ -69,15 +71,30 @@ type client struct {
 
 func newClient(b *limits.Budget, o Options) *client {
 	c := &client{ctx: b.Context(), b: b, o: o, sign: func(*http.Request) {}, hosts: o.Redirects}
-	c.http = &http.Client{
-		CheckRedirect: c.redirect,
-		Transport: &http.Transport{
-			Proxy: c.proxy, DialContext: c.dial, TLSHandshakeTimeout: 20 * time.Second, ResponseHeaderTimeout: 30 * time.Second,
-			MaxIdleConnsPerHost: 8, IdleConnTimeout: 30 * time.Second, ForceAttemptHTTP2: true, DisableCompression: true,
-			MaxResponseHeaderBytes: maxHeader,
-		},
-	}
+	c.http = &http.Client{CheckRedirect: c.redirect, Transport: c.transport(0)}
+	c.narrow = &http.Client{CheckRedirect: c.redirect, Transport: c.transport(window)}
 	return c
+}
+
+// window is how much a server may send ahead of the reader of a header of unknown length.
+// The buffers of a system grow to megabytes, which is more than most headers.
+const window = 128 << 10
+
+// transport is one whose connections hold at most so many bytes that nobody read yet; 0 is
+// as many as the system likes.
+func (c *client) transport(held int) *http.Transport {
+	t := &http.Transport{
+		Proxy: c.proxy, TLSHandshakeTimeout: 20 * time.Second, ResponseHeaderTimeout: 30 * time.Second,
+		MaxIdleConnsPerHost: 8, IdleConnTimeout: 30 * time.Second, ForceAttemptHTTP2: true, DisableCompression: true,
+		MaxResponseHeaderBytes: maxHeader,
+	}
+	if held > 0 {
+		t.HTTP2 = &http.HTTP2Config{MaxReceiveBufferPerStream: held, MaxReceiveBufferPerConnection: 2 * held}
+	}
+	t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		return c.dial(ctx, network, address, held)
+	}
+	return t
 }
 
 // silence is how long a server may send nothing.
@@ -128,12 +145,16 @@ func (c *client) redirect(next *http.Request, via []*http.Request) error {
 // body, or puts http.NoBody in its place and keeps it; what it returns retryable is
 // asked again.
 func (c *client) get(u *url.URL, header http.Header, take func(*http.Response) error) error {
+	return c.getBy(c.http, u, header, take)
+}
+
+func (c *client) getBy(by *http.Client, u *url.URL, header http.Header, take func(*http.Response) error) error {
 	if err := c.check(u); err != nil {
 		return err
 	}
 	wait := firstWait
 	for try := 1; ; try++ {
-		err := c.once(u, header, take)
+		err := c.once(by, u, header, take)
 		again, ok := errors.AsType[*retryable](err)
 		if !ok || try == attempts {
 			return err
@@ -158,7 +179,7 @@ type retryable struct {
 func (r *retryable) Error() string { return r.err.Error() }
 func (r *retryable) Unwrap() error { return r.err }
 
-func (c *client) once(u *url.URL, header http.Header, take func(*http.Response) error) error {
+func (c *client) once(by *http.Client, u *url.URL, header http.Header, take func(*http.Response) error) error {
 	if err := c.b.Request(); err != nil {
 		return err
 	}
@@ -171,7 +192,7 @@ func (c *client) once(u *url.URL, header http.Header, take func(*http.Response) 
 	}
 	req.Header.Set("User-Agent", "anamnesis")
 	c.sign(req)
-	resp, err := c.http.Do(req)
+	resp, err := by.Do(req)
 	if err != nil {
 		if e, ok := errors.AsType[*url.Error](err); ok { // its text is the address with all that is asked of it
 			err = fmt.Errorf("%s: %w", shown(u), e.Err)

@@ -121,7 +121,7 @@ func (f *file) next(off, n int64) (*piece, error) {
 		return f.stream(off, n)
 	}
 	var p *piece
-	err := f.ask(off, n, func(resp *http.Response, n int64) (err error) {
+	err := f.ask(f.c.http, off, n, func(resp *http.Response, n int64) (err error) {
 		p, err = f.take(resp.Body, off, n)
 		return err
 	})
@@ -130,12 +130,12 @@ func (f *file) next(off, n int64) (*piece, error) {
 
 // ask asks for a range, holds the answer to what earlier ones said of the file, and
 // gives it to take with the number of bytes that it has.
-func (f *file) ask(off, n int64, take func(resp *http.Response, n int64) error) error {
+func (f *file) ask(by *http.Client, off, n int64, take func(resp *http.Response, n int64) error) error {
 	header := http.Header{"Range": {fmt.Sprintf("bytes=%d-%d", off, off+n-1)}, "Accept-Encoding": {"identity"}}
 	if f.mark.etag != "" {
 		header.Set("If-Match", f.mark.etag)
 	}
-	return f.c.get(f.url, header, func(resp *http.Response) error {
+	return f.c.getBy(by, f.url, header, func(resp *http.Response) error {
 		switch resp.StatusCode {
 		case http.StatusPartialContent:
 		case http.StatusPreconditionFailed:

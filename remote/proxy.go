@@ -71,7 +71,7 @@ func portOf(u *url.URL) string {
 }
 
 // dial opens a connection: to the operator's own proxy, or to an address that is admitted.
-func (c *client) dial(ctx context.Context, network, address string) (net.Conn, error) {
+func (c *client) dial(ctx context.Context, network, address string, held int) (net.Conn, error) {
 	dialer := &net.Dialer{Timeout: 20 * time.Second, Control: c.admit}
 	if p := c.o.Proxy; p != nil && address == net.JoinHostPort(p.Hostname(), portOf(p)) {
 		dialer.Control = nil
@@ -79,6 +79,9 @@ func (c *client) dial(ctx context.Context, network, address string) (net.Conn, e
 	conn, err := dialer.DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok && held > 0 {
+		_ = tcp.SetReadBuffer(held / 2) // of which Linux makes twice as much; what another system thinks of it only costs bytes
 	}
 	return &watched{conn}, nil
 }

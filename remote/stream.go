@@ -42,7 +42,11 @@ func (f *file) stream(off, n int64) (*piece, error) {
 	}
 	s := &stream{f: f, off: off, span: span}
 	var p *piece
-	err := f.ask(off, ask, func(resp *http.Response, got int64) (err error) {
+	by := f.c.http
+	if off < firstStream && f.long { // a header, which ends nobody knows where
+		by = f.c.narrow
+	}
+	err := f.ask(by, off, ask, func(resp *http.Response, got int64) (err error) {
 		s.body, s.off, s.end = resp.Body, off, off+got
 		if p, err = s.piece(off, n); err == nil {
 			resp.Body = http.NoBody // which the caller closes instead

@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -71,6 +73,40 @@ func TestAHeaderTakesTwoRequests(t *testing.T) {
 	}
 	if n := b.Usage()[limits.Fetched].Used; n > int64(header)*11/10 {
 		t.Errorf("%d bytes were fetched of a header of %d", n, header)
+	}
+}
+
+// sent counts what a server could hand over of an answer.
+type sent struct {
+	http.ResponseWriter
+	n *atomic.Int64
+}
+
+func (s sent) Write(p []byte) (int, error) {
+	n, err := s.ResponseWriter.Write(p)
+	s.n.Add(int64(n))
+	return n, err
+}
+
+// What was on its way when the header ended counts too: it is little, however much the
+// system would buffer, and however slowly the reader reads.
+func TestLittleIsOnItsWayWhenAHeaderEnds(t *testing.T) {
+	file, header := vocabulary()
+	var n atomic.Int64
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { serve(sent{w, &n}, r, file) }))
+	s.Config.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		_ = c.(*net.TCPConn).SetWriteBuffer(64 << 10) // what stands there was not sent
+		return ctx
+	}
+	s.Start()
+	defer s.Close()
+	m, err := open(t, s.URL+"/big.gguf", remote.Options{AllowPrivate: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Close()
+	if got := n.Load(); got > int64(header)*11/10 {
+		t.Errorf("%d bytes were sent of a header of %d", got, header)
 	}
 }
 

@@ -21,6 +21,7 @@ bash "$d/anamnesis/fuzz/ossfuzz/build.sh" "$@"
 bad=0 ran=0
 for seeds in "$OUT"/*_seed_corpus.zip; do
   target=$(basename "$seeds" _seed_corpus.zip)
+  mkdir -p "$d/seeds/$target"
   unzip -q -d "$d/seeds/$target" "$seeds"
   n=$(find "$d/seeds/$target" -type f | wc -l)
   if (cd "$d" && "$OUT/$target" -runs=$((n + ${RUNS:-300})) -timeout=60 -rss_limit_mb=4096 -artifact_prefix="$d/" "seeds/$target") >"$d/log" 2>&1; then
