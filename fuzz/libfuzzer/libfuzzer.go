@@ -1,5 +1,6 @@
 // Package libfuzzer runs fuzz targets of this module under libFuzzer, which OSS-Fuzz uses:
-// fuzz/ossfuzz/build.sh copies the targets with this package in the place of testing.
+// fuzz/ossfuzz/build.sh copies the targets with this package in the place of testing, and
+// make libfuzzer-check runs what it builds.
 //
 // [Load] calls a target once, so what it sets up is set up once, and keeps what it gives to
 // [F.Fuzz]. [WriteSeeds] writes what it adds.

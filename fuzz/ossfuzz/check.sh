@@ -30,7 +30,7 @@ for seeds in "$OUT"/*_seed_corpus.zip; do
   else
     bad=1
     echo "FAIL $target"
-    tail -n 40 "$d/log"
+    grep -m1 -A20 -E '^(panic|fatal error|ERROR|==[0-9]+== *ERROR)' "$d/log" || tail -n 40 "$d/log"
     for f in "$d"/crash-* "$d"/timeout-* "$d"/oom-*; do
       [ ! -f "$f" ] || cp -v "$f" "${TMPDIR:-/tmp}"
     done
