@@ -50,3 +50,23 @@ func TestExpertsInTheFormatsThatTakeThem(t *testing.T) {
 		}
 	}
 }
+
+// torchao's metadata names modules, which transformers calls otherwise than the file does for some types.
+func TestRenamedTypesInTorchao(t *testing.T) {
+	matrix := typed{shape: []int64{128, 128}, plain: "BF16"}
+	tensors := map[string]typed{"encoder.layer.0.attention.attention.query.weight": matrix, "model.layers.0.self_attn.q_proj.weight": matrix}
+	for _, c := range []struct {
+		kind, to string
+		breaks   bool
+	}{{"vit", "torchao_int8", true}, {"vit", "torchao_fp8", true}, {"vit", "w8a8", false}, {"llama", "torchao_int8", false}} {
+		f, ok := scaled.Find(c.to)
+		if !ok {
+			t.Fatal(c.to)
+		}
+		b := account(t)
+		p, err := convert.NewPlan(b, typedModel(t, b, c.kind, tensors), convert.Options{Quantize: convert.Scaled{Format: f}, Sink: convert.Safetensors{}})
+		if err != nil || (p.Quantized.BreaksAgain != "") != c.breaks {
+			t.Errorf("%s to %s: %v", c.kind, c.to, err)
+		}
+	}
+}

@@ -53,7 +53,11 @@ func (o Grouped) start(b *limits.Budget, m tensor.Model, opts *Options) (encoder
 		}
 		e.mlx = &mlxModules{r.mlx, opts.Cast != nil}
 	}
-	return e, e.begin(b, m, opts)
+	if err := e.begin(b, m, opts); err != nil {
+		return nil, err
+	}
+	e.renames(o.Format.Name)
+	return e, nil
 }
 
 // takes decides about a tensor. MLX quantizes embeddings and heads too.

@@ -44,7 +44,11 @@ func (o Scaled) start(b *limits.Budget, m tensor.Model, opts *Options) (encoder,
 		return nil, err
 	}
 	e := &scaledEncoder{linearsIn(o.Format.Layout, o.Measure, bnbRule{Include: o.Include, Exclude: o.Exclude}), o.Format}
-	return e, e.begin(b, m, opts)
+	if err := e.begin(b, m, opts); err != nil {
+		return nil, err
+	}
+	e.renames(o.Format.Name)
+	return e, nil
 }
 
 // takes decides about a tensor: transformers loads experts as FP8, but has no

@@ -107,13 +107,19 @@ def loaded(to, cls, folder):
 
 def transformers(to, kind, cls, model, root):
     plain, ours, back = root / "plain", root / "ours", root / "back"
-    done = amn("quantize", "-q", "-f", "--to", to, "-o", ours, plain)
+    done = amn("quantize", "--json", "-f", "--to", to, "-o", ours, plain)
+    said = json.loads(done.stdout.splitlines()[0]).get("forgotten", {}).get("breaks_again", "")
     if done.returncode:
         return "refused", done.stderr.strip().splitlines()[0].replace(f"amn: {plain}: ", "")[:160], 0
     stored = {CODES.sub("", k) for k in tensors(ours) if CODES.search(k)}
     theirs, fused, experts = own(to, model, cls, plain)
     theirs |= {k for k in stored if experts and EXPERT.search(k)}
-    state, wrong = loaded(to, cls, ours)
+    try:
+        state, wrong = loaded(to, cls, ours)
+    except Exception:
+        if said:
+            return "does not load", "the output says it: " + said, 0
+        raise
     if wrong:
         return "WRONG", f"loads with {wrong}", 0
     if more := stored - theirs:
