@@ -35,7 +35,7 @@ def said(*args: object) -> str:
 def sums(dist: Path) -> dict[str, str]:
     """Each file but the list is in the list, by its own sum."""
     rows = dict(reversed(line.split("  ")) for line in (dist / "SHA256SUMS").read_text().splitlines())
-    files = {p.name for p in dist.iterdir() if p.name not in ("SHA256SUMS", "SHA256SUMS.sig") and not p.name.endswith(".dsse.json")}
+    files = {p.name for p in dist.iterdir() if p.name not in ("SHA256SUMS", "SHA256SUMS.sig") and not p.name.endswith((".dsse.json", ".sigstore.json"))}
     ask(files == set(rows), f"files and sums differ: {files ^ set(rows)}")
     for name, want in rows.items():
         ask(hashlib.sha256((dist / name).read_bytes()).hexdigest() == want, f"{name}: its sum is another one")

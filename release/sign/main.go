@@ -5,7 +5,7 @@
 // It writes SHA256SUMS.sig, which openssl takes, the provenance in an envelope of DSSE, and
 // both again as bundles of Sigstore, which `cosign verify-blob` and `verify-blob-attestation`
 // take with --key. With --verify and a public key it checks all of them, and every file
-// against its sum.
+// against its sum. These files have no sum themselves: release/check.py leaves them out.
 package main
 
 import (
