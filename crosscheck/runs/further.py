@@ -63,7 +63,7 @@ FAMILIES = {
     "qwen3-embedding": lambda: (tf.Qwen3Config(**sizes(head_dim=32, tie_word_embeddings=True)), tf.Qwen3ForCausalLM, lambda f, p: pooled(f, "lasttoken", byte_level(f, p)), "qwen2"),
     "qwen3-reranker": lambda: (tf.Qwen3Config(**sizes(head_dim=32, tie_word_embeddings=True)), tf.Qwen3ForCausalLM, answering, "qwen2"),
     "qwen3-reranker-head": lambda: (tf.Qwen3Config(**sizes(head_dim=32)), tf.Qwen3ForCausalLM, answering, "qwen2"),
-    "dots1": lambda: (tf.Dots1Config(**sizes(num_hidden_layers=3, head_dim=16, n_routed_experts=4, n_shared_experts=1, first_k_dense_replace=1, n_group=1, topk_group=1, norm_topk_prob=True, **MOE)), tf.Dots1ForCausalLM, byte_level, "qwen2"),
+    "dots1": lambda: (tf.Dots1Config(**sizes(scoring_func="sigmoid", num_hidden_layers=3, head_dim=16, num_key_value_heads=4, n_routed_experts=4, n_shared_experts=1, first_k_dense_replace=1, n_group=1, topk_group=1, norm_topk_prob=True, **MOE)), tf.Dots1ForCausalLM, byte_level, "qwen2"),
 }
 
 

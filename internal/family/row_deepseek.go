@@ -99,7 +99,7 @@ var deepseek2Row = row{
 
 var deepseek3Row = row{
 	arch: "deepseek2", model: "deepseek_v3", names: []string{"DeepseekV3ForCausalLM"}, over: true, apart: "the latent matrices apart",
-	defaults: deepseekDefaults, outer: outer, layer: decoderLayer,
+	defaults: append(deepseekDefaults[:len(deepseekDefaults):len(deepseekDefaults)], preset{"scoring_func", `"sigmoid"`}), outer: outer, layer: decoderLayer,
 	layers: lazily(func() []name {
 		return mla(with(with(denseMLP, sharing...), correction)...)
 	}),

@@ -255,7 +255,7 @@ func minimaxBack(s *settings) {
 
 var dots1Row = row{
 	arch: "dots1", model: "dots1", names: []string{"Dots1ForCausalLM"},
-	defaults: []preset{{"vocab_size", "152064"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "2048"}, {"first_k_dense_replace", "0"}, {"n_group", "1"}, {"topk_group", "1"}, {"routed_scaling_factor", "1.0"}, {"norm_topk_prob", "false"}, {"rope_theta", "10000"}},
+	defaults: []preset{{"vocab_size", "152064"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "2048"}, {"first_k_dense_replace", "0"}, {"n_group", "1"}, {"topk_group", "1"}, {"routed_scaling_factor", "1.0"}, {"norm_topk_prob", "false"}, {"rope_theta", "10000"}, {"scoring_func", `"sigmoid"`}},
 	outer:    outer, layer: decoderLayer,
 	layers: lazily(func() []name {
 		return decoder(with(with(headNorms, ffnNorm, correction), with(denseMLP, sharing...)...)...)
