@@ -21,6 +21,8 @@ func TestTheClassDecides(t *testing.T) {
 		{"layoutlmv3", "LayoutLMv3ForTokenClassification", "layoutlmv3.encoder.rel_pos_y_bias.weight", true},
 		{"llama", "LlamaForTokenClassification", "score.weight", true},
 		{"llama", "LlamaForSequenceClassification", "score.weight", false},
+		{"qwen3", "Qwen3ForTokenClassification", "score.weight", true},
+		{"qwen3", "Qwen3ForSequenceClassification", "score.weight", false},
 		{"olmo", "OlmoModel", "layers.0.mlp.down_proj.weight", true},
 		{"olmo", "OlmoModel", "layers.1.mlp.down_proj.weight", false}, // the last module
 		{"olmo", "OlmoForCausalLM", "layers.1.mlp.down_proj.weight", true},
