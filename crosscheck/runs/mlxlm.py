@@ -10,7 +10,7 @@ WITHOUT = {"cohere2", "exaone4", "phi3-long", "gpt2", "deepseek2", "deepseek3", 
            "bert", "distilbert", "roberta", "xlm-roberta", "xlm-roberta-json", "modern-bert", "nomic-bert", "gptneox", "bloom", "olmo", "arcee",
            "lfm2", "lfm2moe", "ernie4.5moe", "granitemoe", "granitemoeshared", "qwen3next", "qwen3.5", "qwen3.5moe", "falcon-h1",
            "t5", "t5-gated", "mt5", "umt5", "t5-encoder", "bert-classes", "distilbert-classes", "roberta-classes", "xlm-roberta-classes", "modern-bert-classes", "bert-labelled", "embedding-gemma",
-           "gemma4", "gemma4-moe", "granite4", "granite4-dense", "granite4-attention", "nemotron-h", "nemotron-h-moe", "glm4-lite", "qwen3-reranker", "qwen3-reranker-head"}
+           "gemma4", "gemma4-moe", "granite4", "granite4-dense", "granite4-attention", "nemotron-h", "nemotron-h-moe", "glm4-lite", "qwen3-reranker", "qwen3-reranker-head", "minimax-m2", "dots1"}
 
 
 def tensors(folder):

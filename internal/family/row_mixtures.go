@@ -208,7 +208,7 @@ func graniteMoeBack(s *settings) {
 }
 
 var minimaxRow = row{
-	arch: "minimax-m2", model: "minimax_m2", names: []string{"MiniMaxM2ForCausalLM"},
+	arch: "minimax-m2", model: "minimax_m2", names: []string{"MiniMaxM2ForCausalLM"}, apart: "other tensors",
 	defaults: []preset{
 		{"vocab_size", "200064"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "196608"}, {"head_dim", "128"}, {"num_key_value_heads", "8"},
 		{"num_local_experts", "256"}, {"num_experts_per_tok", "8"}, {"rope_theta", "5000000"}, {"scoring_func", `"sigmoid"`}, // without which llama.cpp aborts
@@ -254,7 +254,7 @@ func minimaxBack(s *settings) {
 }
 
 var dots1Row = row{
-	arch: "dots1", model: "dots1", names: []string{"Dots1ForCausalLM"},
+	arch: "dots1", model: "dots1", names: []string{"Dots1ForCausalLM"}, apart: "other tensors",
 	defaults: []preset{{"vocab_size", "152064"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "2048"}, {"first_k_dense_replace", "0"}, {"n_group", "1"}, {"topk_group", "1"}, {"routed_scaling_factor", "1.0"}, {"norm_topk_prob", "false"}, {"rope_theta", "10000"}, {"scoring_func", `"sigmoid"`}},
 	outer:    outer, layer: decoderLayer,
 	layers: lazily(func() []name {
