@@ -1,0 +1,5 @@
+//go:build !libfuzzer
+
+package fuzz
+
+const instrumented = false
