@@ -52,12 +52,16 @@ func (a *askedGlobs) match(name string) bool {
 
 // all tries every name of a model, and the end of it below each path that may have been selected:
 // where the names were refused, not all of them have been tried.
-func (a *askedGlobs) all(m tensor.Model) {
+func (a *askedGlobs) all(b *limits.Budget, m tensor.Model) error {
 	for t := range m.Tensors() {
 		for name, more := t.Name, true; more; _, name, more = strings.Cut(name, ".") {
+			if err := b.Step(1 + int64(len(name))); err != nil { // a name may be many dots
+				return err
+			}
 			a.match(name)
 		}
 	}
+	return nil
 }
 
 // unused names a pattern that fitted no name: it is misspelt.
@@ -106,7 +110,9 @@ func (f *nameFlags) take(b *limits.Budget, c *conversion) error {
 	m, err := n.Model(b, c.model)
 	for _, a := range asked {
 		if err != nil {
-			a.all(c.model)
+			if err := a.all(b, c.model); err != nil {
+				return err
+			}
 		}
 		if err := a.unused(); err != nil {
 			return err

@@ -19,7 +19,7 @@ var architectures = []string{"llama", "qwen2", "qwen2moe", "qwen3", "qwen3moe", 
 
 // OfGGUF says the same from the keys of a GGUF file. The numbers are F16, llama.cpp's default.
 func OfGGUF(b *limits.Budget, keys iter.Seq2[string, any], context, batch int64) (Cache, error) {
-	arch, found := "", map[string]any{}
+	arch := ""
 	for key, value := range keys {
 		if err := b.Step(1); err != nil {
 			return Cache{}, err
@@ -27,19 +27,25 @@ func OfGGUF(b *limits.Budget, keys iter.Seq2[string, any], context, batch int64)
 		if text, ok := value.(string); ok && key == "general.architecture" {
 			arch = text
 		}
-		if _, below, ok := strings.Cut(key, "."); ok && slices.Contains(asked, below) {
-			found[key] = value
-		}
 	}
 	if !slices.Contains(architectures, arch) {
 		return Cache{}, wire.ErrUnsupported.With("the architecture %s is not in the table of those whose layers all keep the whole context", wire.Quote(arch))
 	}
-	if found[arch+".attention.sliding_window"] != nil {
+	found := map[string]any{} // of this architecture alone: a file has as many keys of others as it likes
+	for key, value := range keys {
+		if err := b.Step(1); err != nil {
+			return Cache{}, err
+		}
+		if below, ok := strings.CutPrefix(key, arch+"."); ok && slices.Contains(asked, below) {
+			found[below] = value
+		}
+	}
+	if found["attention.sliding_window"] != nil {
 		return Cache{}, wire.ErrUnsupported.With("it uses sliding windows, whose layers a GGUF file does not list")
 	}
 	var err error
 	need := func(key string, otherwise int64) int64 {
-		v, there := found[arch+"."+key]
+		v, there := found[key]
 		n, ok := wire.Integer(v)
 		if (there && (!ok || n < 1) || !there && otherwise == 0) && err == nil {
 			err = wire.ErrUnsupported.With("%s.%s is no whole number above zero", arch, key)
