@@ -40,9 +40,17 @@ func (p *planner) rankers() error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	if err != nil {
+		return err
+	}
+	size := int64(len(text))
+	if err := p.b.Hold(size); err != nil { // of the copy in lower case
+		return err
+	}
+	defer p.b.Drop(size)
 	text = strings.ToLower(text)
 	p.c.ranks = strings.Contains(text, "# qwen3-reranker") || strings.Contains(text, "# qwen3-vl-reranker")
-	return err
+	return nil
 }
 
 // rank makes the head of the rows of a table of tokens.
