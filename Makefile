@@ -215,7 +215,7 @@ bench-peers: ## our kernels and their peers in one run: make bench-peers PYTHON=
 	$(PYTHON) crosscheck/peers/run.py
 
 bench-encode: ## our encoders beside ggml's and bitsandbytes' in one run: make bench-encode PYTHON=.venv/bin/python
-	$(PYTHON) crosscheck/benchencode/run.py
+	PYTHONPATH=$${PYTHONPATH:-.venv/quant} $(PYTHON) crosscheck/benchencode/run.py
 
 bench-quantize: ## a 7B model to Q4_K_M beside llama-quantize, then bench-encode: make bench-quantize PYTHON=.venv/bin/python (BENCH_DIR= with 22 GB)
 	$(GO) build -o amn-quantize-bench ./cli/amn && CROSSCHECK_AMN=$(CURDIR)/amn-quantize-bench PYTHONPATH=$${PYTHONPATH:-.venv/quant} $(PYTHON) crosscheck/benchquantize/run.py; status=$$?; rm -f amn-quantize-bench; exit $$status
