@@ -218,12 +218,16 @@ func (e *bpe) template(b *limits.Budget, v jsontree.Value) error {
 }
 
 func (e *bpe) normalize(b *limits.Budget, text string) (string, error) {
+	was := len(text)
 	for _, s := range e.normal {
 		if err := b.Hold(int64(len(text))); err != nil {
 			return "", err
 		}
 		var err error
-		if text, err = s(b, text); err != nil {
+		if text, err = s(b, text); err == nil {
+			err = grows(was, len(text))
+		}
+		if err != nil {
 			return "", err
 		}
 	}

@@ -27,9 +27,9 @@ func TestHostileFiles(t *testing.T) {
 		"sequences in sequences":            {`{"normalizer": ` + deep(100, "NFC", "normalizers") + `, ` + model + `}`, wire.Limit},
 		"cutters in cutters":                {`{"pre_tokenizer": ` + deep(100, "ByteLevel", "pretokenizers") + `, ` + model + `}`, wire.Limit},
 		"deeper than the account":           {`{"normalizer": ` + deep(20_000, "NFC", "normalizers") + `, ` + model + `}`, wire.Limit},
-		"a text that doubles":               {`{"normalizer": {"type": "Sequence", "normalizers": [` + many(60, `{"type": "Replace", "pattern": {"String": "n"}, "content": "nn"}`) + `]}, ` + model + `}`, wire.Limit},
-		"a text that doubles by expression": {`{"normalizer": {"type": "Sequence", "normalizers": [` + many(60, `{"type": "Replace", "pattern": {"Regex": "n"}, "content": "nn"}`) + `]}, ` + model + `}`, wire.Limit},
-		"a beginning that grows":            {`{"normalizer": {"type": "Sequence", "normalizers": [` + many(20_000, `{"type": "Prepend", "prepend": "`+strings.Repeat("x", 1000)+`"}`) + `]}, ` + model + `}`, wire.Limit},
+		"a text that doubles":               {`{"normalizer": {"type": "Sequence", "normalizers": [` + many(60, `{"type": "Replace", "pattern": {"String": "n"}, "content": "nn"}`) + `]}, ` + model + `}`, wire.Unsupported},
+		"a text that doubles by expression": {`{"normalizer": {"type": "Sequence", "normalizers": [` + many(60, `{"type": "Replace", "pattern": {"Regex": "n"}, "content": "nn"}`) + `]}, ` + model + `}`, wire.Unsupported},
+		"a beginning that grows":            {`{"normalizer": {"type": "Sequence", "normalizers": [` + many(20_000, `{"type": "Prepend", "prepend": "`+strings.Repeat("x", 1000)+`"}`) + `]}, ` + model + `}`, wire.Unsupported},
 		"normal forms again and again":      {`{"normalizer": {"type": "Sequence", "normalizers": [` + many(50_000, `{"type": "NFKD"}`) + `]}, ` + model + `}`, wire.Limit},
 		"a prefix of a megabyte":            {`{` + fmt.Sprintf(pieces, strings.Repeat("#", 1<<20)) + `}`, wire.Unsupported},
 		"an expression that repeats":        {`{"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "((((a{64}){64}){64}){64})"}, "behavior": "Isolated"}, ` + model + `}`, wire.Unsupported},
@@ -45,6 +45,31 @@ func TestHostileFiles(t *testing.T) {
 		}
 		if wire.ClassOf(err) != c.class {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Normalizers that double a text sixty-four times are refused as soon as it is longer than
+// any vocabulary makes it, not at the end of the account.
+func TestNormalizersThatDouble(t *testing.T) {
+	for name, step := range map[string]string{
+		"a string":      `{"type": "Replace", "pattern": {"String": "n"}, "content": "nn"}`,
+		"an expression": `{"type": "Replace", "pattern": {"Regex": "n"}, "content": "nn"}`,
+		"a beginning":   `{"type": "Prepend", "prepend": "` + strings.Repeat("n", 4000) + `"}`,
+		"a long one":    `{"type": "Replace", "pattern": {"String": "n"}, "content": "` + strings.Repeat("n", 1<<20) + `"}`,
+	} {
+		file := `{"normalizer": {"type": "Sequence", "normalizers": [` + strings.TrimSuffix(strings.Repeat(step+",", 64), ",") + `]}, "model": {"type": "BPE", "vocab": {"n": 0}, "merges": []}}`
+		b := account(t, limits.Policy{MaxSteps: 1 << 40, MaxTotalBytes: 1 << 40})
+		j, err := ParseJSON(b, FileName, file)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		before := b.Charged()
+		if _, err = j.Encode(b, strings.Repeat("n", 100)); wire.ClassOf(err) != wire.Unsupported {
+			t.Errorf("%s: %v", name, err)
+		}
+		if n := b.Charged() - before; n > 8<<20 {
+			t.Errorf("%s: refused after %d bytes", name, n)
 		}
 	}
 }

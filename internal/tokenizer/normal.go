@@ -11,6 +11,23 @@ import (
 // A step changes a text.
 type step func(b *limits.Budget, text string) (string, error)
 
+// maxGrowth is how many times as long a text may become: a space that becomes ▁ is three
+// times as long, and what Unicode's forms make of one character eleven times. A text of
+// few bytes may also have a beginning put before it.
+const (
+	maxGrowth = 64
+	maxBefore = 4096
+)
+
+// grows refuses a text that a normalizer lengthens beyond what any vocabulary needs: a
+// chain of them would double it again and again.
+func grows(was, is int) error {
+	if is > maxGrowth*was+maxBefore {
+		return wire.ErrUnsupported.With("normalizers that make more than %d bytes of %d", maxGrowth*was+maxBefore, was)
+	}
+	return nil
+}
+
 // normalizer builds one step.
 func normalizer(b *limits.Budget, kind string, v jsontree.Value) (step, error) {
 	if f, ok := formNames[kind]; ok {
@@ -45,10 +62,14 @@ func normalizer(b *limits.Budget, kind string, v jsontree.Value) (step, error) {
 		}, nil
 	case "Prepend":
 		return func(_ *limits.Budget, text string) (string, error) {
-			if text != "" {
-				text = v.Get("prepend").String() + text
+			before := v.Get("prepend").String()
+			if text == "" {
+				return text, nil
 			}
-			return text, nil
+			if err := grows(len(text), len(before)+len(text)); err != nil {
+				return "", err
+			}
+			return before + text, nil
 		}, nil
 	case "Replace":
 		return replacer(b, v)
@@ -71,8 +92,11 @@ func replacer(b *limits.Budget, v jsontree.Value) (step, error) {
 			if plain.String() == "" {
 				return text, nil
 			}
-			n := int64(strings.Count(text, plain.String())) * int64(len(content))
-			if err := b.Hold(n + int64(len(text))); err != nil {
+			n := strings.Count(text, plain.String()) * len(content)
+			if err := grows(len(text), n); err != nil {
+				return "", err
+			}
+			if err := b.Hold(int64(n) + int64(len(text))); err != nil {
 				return "", err
 			}
 			return strings.ReplaceAll(text, plain.String(), content), nil
@@ -91,6 +115,9 @@ func replacer(b *limits.Budget, v jsontree.Value) (step, error) {
 		var out strings.Builder
 		for _, x := range parts {
 			if x.match {
+				if err := grows(len(text), out.Len()+len(content)); err != nil {
+					return "", err
+				}
 				if err := b.Hold(int64(len(content))); err != nil {
 					return "", err
 				}
