@@ -28,7 +28,9 @@ import numpy as np  # noqa: E402
 import odd  # noqa: E402
 import reference  # noqa: E402
 import torch  # noqa: E402
+import unclassed  # noqa: E402
 import vision  # noqa: E402
+import wider  # noqa: E402
 
 WORK = pathlib.Path(sys.argv[2])
 AMN = os.environ["CROSSCHECK_AMN"]
@@ -37,6 +39,7 @@ GELU = {"gemma": 1e-2, "gemma4": 1e-2, "gemma4-moe": 1e-2, "phi2": 1e-2, "gptneo
         "bert-classes": 1e-2, "distilbert-classes": 1e-2, "roberta-classes": 1e-2, "xlm-roberta-classes": 1e-2, "modern-bert-classes": 1e-2, "bert-labelled": 1e-2, "embedding-gemma": 1e-2,
         "bert": 1e-2, "distilbert": 1e-2, "roberta": 1e-2, "xlm-roberta": 1e-2, "xlm-roberta-json": 1e-2, "modern-bert": 1e-2,
         "t5-gated": 1e-2, "mt5": 1e-2, "umt5": 1e-2, "t5-encoder": 1e-2, "gpt-oss-mxfp4": 1e-1}  # and rounds what it multiplies blocks with to eight bits
+GELU |= wider.GELU
 TYPES = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
 rows = []
 
@@ -113,7 +116,7 @@ def encoders():
 def ofmlx(converter):
     """Folders of mlx-lm, both ways."""
     for name in models.FAMILIES:
-        if name in mlxlm.WITHOUT or name == "q4":
+        if name in mlxlm.WITHOUT or name == "q4" or name in wider.FAMILIES:
             continue
         folder = WORK / f"mlx-{name}"
         folder.mkdir()
@@ -177,6 +180,8 @@ def runs(name, model, run, path):
     got, why = reference.logits(run, path, tokens)
     if got is None:
         return wrong(name, f"llama.cpp does not run it: {why}")
+    if name in wider.OTHERWISE:
+        return 0 if np.isfinite(got).all() else wrong(name, "logits that are no numbers")
     off = float(np.abs(got - want).max() / want.std())
     print(f"{name}: logits differ by {off:.2g} of their deviation", file=sys.stderr)
     return 0 if off <= GELU.get(name, MOST) else wrong(name, f"logits differ by {off:.3g}")
@@ -240,12 +245,15 @@ def main():
     converter = reference.Converter(tree)
     run = llamacpp.program(tree, llamacpp.library(tree), HERE / "runs" / "logits.cpp")
     chosen = os.environ.get("CROSSCHECK_FAMILIES")
-    for name in chosen.split(",") if chosen else [*models.FAMILIES, *vision.FAMILIES, "jina-bert-v2", "odd"]:
+    for name in chosen.split(",") if chosen else [*models.FAMILIES, *vision.FAMILIES, *unclassed.FAMILIES, "jina-bert-v2", "odd"]:
         if name == "odd":
             rows.extend(odd.check(WORK, amn, converter, same, wrong))
             continue
         if name == "jina-bert-v2":
             rows.append(["runs: jina-bert-v2, and back", "llama.cpp's converter; the folder; llama.cpp runs it", *jina.check(WORK, amn, converter, same, wrong, lambda path, t: reference.logits(run, path, t))])
+            continue
+        if name in unclassed.FAMILIES:
+            rows.append([f"runs: {name}, and back", "llama.cpp's converter; the folder; llama.cpp runs it", *unclassed.check(name, WORK, amn, converter, same, wrong, lambda path, t: reference.logits(run, path, t))])
             continue
         if name in vision.FAMILIES:
             rows.extend(vision.check(name, WORK, amn, converter, same, wrong, lambda n, model, path: runs(n, model, run, path)))

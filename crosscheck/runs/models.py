@@ -205,8 +205,9 @@ FAMILIES = {
 
 import further  # noqa: E402  of these sizes and vocabularies
 import pairs  # noqa: E402
+import wider  # noqa: E402
 
-FAMILIES |= further.FAMILIES | pairs.FAMILIES
+FAMILIES |= further.FAMILIES | pairs.FAMILIES | wider.FAMILIES
 
 FP4 = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6])
 

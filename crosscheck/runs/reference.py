@@ -15,6 +15,10 @@ APART = ("general.name", "general.basename", "general.finetune", "general.versio
          "general.license", "general.tags", "general.languages", "general.base_model", "general.sampling", "GGUF.")
 
 
+# What transformers calls architectures that are published, and that the converter knows, under other names.
+NAMES = {"MptForCausalLM": "MPTForCausalLM", "PhimoeForCausalLM": "PhiMoEForCausalLM"}
+
+
 class Converter:
     def __init__(self, tree):
         sys.path[:0] = [str(tree), str(tree / "gguf-py")]
@@ -25,6 +29,14 @@ class Converter:
         conversion.load_all_models()
         self.base, self.text, self.kinds = ModelBase, TextModel, ModelType
         self.known = TextModel.get_vocab_base_pre
+        from conversion.baichuan import BaichuanModel
+
+        apart = BaichuanModel.modify_tensors
+
+        def mended(own, data, name, layer):  # which calls itself without an end for all tensors but those that it takes apart
+            return apart(own, data, name, layer) if "W_pack" in name else super(BaichuanModel, own).modify_tensors(data, name, layer)
+
+        BaichuanModel.modify_tensors = mended
         import gguf
 
         self.gguf = gguf
@@ -42,8 +54,10 @@ class Converter:
             more["hparams"] = hparams | {"layer_types": [{"full_attention": "attention", "linear_attention": "mamba"}.get(t, t) for t in hparams["layer_types"]]}
         if hparams.get("model_type") == "nemotron_h":  # the configuration of published folders, as it is
             more["hparams"] = json.loads((folder / "config.json").read_text())
+        if hparams.get("model_type") == "falcon" and not hparams.get("new_decoder_architecture"):  # where transformers states a number that it does not go by
+            more["hparams"] = hparams | {"num_kv_heads": 1 if hparams["multi_query"] else hparams["num_attention_heads"]}
         which = self.kinds.MMPROJ if mmproj else self.kinds.TEXT
-        cls = self.base.from_model_architecture(hparams["architectures"][0], which)
+        cls = self.base.from_model_architecture(NAMES.get(hparams["architectures"][0], hparams["architectures"][0]), which)
         cls(folder, self.types[kind], out, eager=True, **more).write()
 
     def read(self, path):

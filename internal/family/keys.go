@@ -191,6 +191,7 @@ func (k *keys) rope() {
 		k.own("rope.scaling.type", "longrope")
 	case r.kind == "proportional" && k.c.row.arch == "gemma4":
 	case r.kind == "dynamic" && k.c.row.arch == "hunyuan-dense": // see hunyuanKeys
+	case r.kind == "dynamic" && k.c.row.dynamic:
 	case r.kind == "" || r.kind == "default" || r.kind == "mrope" || strings.EqualFold(r.kind, "llama3"):
 	default:
 		k.fail("rope_scaling", r.params, "of a kind that is known")
@@ -226,7 +227,7 @@ func (p *planner) derived() error {
 	switch {
 	case p.c.row.arch == "gemma4":
 		return wire.At(configName, "member rope_parameters", wire.NoOffset, p.proportional(r))
-	case p.c.row.model == "phi3" && r.params.Get("long_factor").There:
+	case p.c.row.long != nil && r.params.Get("long_factor").There:
 		return wire.At(configName, "member rope_scaling", wire.NoOffset, p.longRope(r))
 	case !strings.EqualFold(r.kind, "llama3"):
 		return nil

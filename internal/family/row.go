@@ -51,6 +51,14 @@ type row struct {
 	lost  string          // what llama.cpp has not, so that there is no way back
 	// untyped leaves general.file_type out, as the converter does.
 	untyped bool
+	// groups is how many heads of keys there are, where num_key_value_heads does not say it.
+	groups func(*config) int64
+	// long is how many numbers of a head rotate by factors of the configuration, in long
+	// texts and in short ones.
+	long func(*config, rope) int64
+	// dynamic says that rotations which change in longer texts are left out, as the
+	// converter does.
+	dynamic bool
 }
 
 // A tower is a stack of layers beside another one.
@@ -282,6 +290,9 @@ func (c *config) experts() int64 {
 func (c *config) nope() int64 { return c.int("qk_nope_head_dim") }
 
 func (c *config) kvHeads() int64 {
+	if c.row.groups != nil {
+		return c.row.groups(c)
+	}
 	if n := c.int("num_key_value_heads", "n_kv_heads"); n > 0 {
 		return n
 	}

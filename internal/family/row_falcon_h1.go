@@ -58,10 +58,12 @@ func ssmIn(c *config) (list []cut) {
 }
 
 // upright has each number in a row of its own.
-func upright(gguf string, of byte) []view {
+func upright(gguf string, of byte) []view { return uprightOf(gguf, dims[of]) }
+
+func uprightOf(gguf string, n func(*config) int64) []view {
 	return []view{{
 		gguf: gguf, naked: true,
-		shape:   func(c *config) []int64 { return []int64{dims[of](c), 1} },
+		shape:   func(c *config) []int64 { return []int64{n(c), 1} },
 		strides: func(*config) ([]int64, int64) { return []int64{1, 1}, 0 },
 	}}
 }

@@ -229,8 +229,8 @@ func ministral3Keys(k *keys) {
 func (p *planner) longRope(r rope) error {
 	for _, kind := range []string{"long", "short"} {
 		list := r.params.Get(kind + "_factor").List()
-		if int64(len(list)) != p.c.rotated(r)/2 {
-			return wire.ErrMismatch.With("%d numbers in %s_factor, for %d that rotate", len(list), kind, p.c.rotated(r))
+		if int64(len(list)) != p.c.row.long(p.c, r)/2 {
+			return wire.ErrMismatch.With("%d numbers in %s_factor, for %d that rotate", len(list), kind, p.c.row.long(p.c, r))
 		}
 		data, err := limits.Make[byte](p.b, 4*len(list))
 		if err != nil {

@@ -3,7 +3,7 @@ package family
 import "github.com/anamnesis-go/anamnesis/internal/jsontree"
 
 var phi3Row = row{
-	arch: "phi3", model: "phi3", names: []string{"Phi3ForCausalLM"},
+	arch: "phi3", model: "phi3", long: (*config).rotated, names: []string{"Phi3ForCausalLM"},
 	defaults: []preset{{"vocab_size", "32064"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "4096"}, {"original_max_position_embeddings", "4096"}, {"rope_theta", "10000"}},
 	outer:    outer, layer: decoderLayer,
 	layers: lazily(func() []name {

@@ -73,3 +73,18 @@ func TestNormalizersThatDouble(t *testing.T) {
 		}
 	}
 }
+
+// A piece of one null character is unused, as sentencepiece takes it; one that holds it
+// among others is refused, as there.
+func TestNullPieces(t *testing.T) {
+	piece := func(text string) string {
+		return "\x0a" + string(rune(2 + len(text)))[:1] + "\x0a" + string(rune(len(text))) + text
+	}
+	m, err := ParseSPM(account(t, limits.Policy{}), piece("\x00")+piece("a"))
+	if err != nil || m.Pieces[0].Type != Unused || m.Pieces[1].Type != Normal {
+		t.Errorf("%v, %+v", err, m)
+	}
+	if _, err := ParseSPM(account(t, limits.Policy{}), piece("a\x00")); wire.ClassOf(err) != wire.Malformed {
+		t.Errorf("%v", err)
+	}
+}

@@ -3,6 +3,7 @@ package tokenizer
 import (
 	"io/fs"
 	"math"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
@@ -105,6 +106,12 @@ func (m *SPM) piece(b *limits.Budget, f field) error {
 	}
 	if !named || p.Text == "" || !utf8.ValidString(p.Text) {
 		return wire.At(SPMName, "", f.off, wire.ErrText.With("piece %d has no text", len(m.Pieces)))
+	}
+	switch i := strings.IndexByte(p.Text, 0); {
+	case i >= 0 && len(p.Text) > 1:
+		return wire.At(SPMName, "", f.off, wire.ErrText.With("piece %d holds a null character, which sentencepiece loads in no piece with others", len(m.Pieces)))
+	case i >= 0:
+		p.Type = Unused // as sentencepiece takes it, whatever the file says
 	}
 	m.Pieces, err = limits.Append(b, m.Pieces, p)
 	return err

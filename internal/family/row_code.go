@@ -1,0 +1,145 @@
+package family
+
+import "strings"
+
+// StarCoder of the first generation is GPT-2 with one head of keys.
+var bigcodeRow = row{
+	arch: "starcoder", model: "gpt_bigcode", names: []string{"GPTBigCodeForCausalLM"}, tied: true, apart: notCompared,
+	defaults: []preset{{"vocab_size", "50257"}, {"n_positions", "1024"}, {"layer_norm_epsilon", "1e-05"}},
+	groups:   func(*config) int64 { return 1 },
+	outer:    gpt2Row.outer, layer: "transformer.h.#.",
+	layers: lazily(func() []name {
+		return []name{
+			{hf: "ln_1", gguf: "attn_norm", shape: "H"},
+			{hf: "attn.c_attn", gguf: "attn_qkv", shape: "RH"},
+			{hf: "attn.c_proj", gguf: "attn_output", shape: "HH"},
+			{hf: "ln_2", gguf: "ffn_norm", shape: "H"},
+			{hf: "mlp.c_fc", gguf: "ffn_up", shape: "IH"},
+			{hf: "mlp.c_proj", gguf: "ffn_down", shape: "HI"},
+		}
+	}),
+	keys: bigcodeKeys, vocab: gpt2Vocab, back: bigcodeBack,
+}
+
+func bigcodeKeys(k *keys) {
+	gpt2Keys(k)
+	k.own("attention.head_count_kv", uint32(1))
+	k.only("multi_query", "true")
+	if n := k.c.get("n_inner"); k.c.int("n_inner") != 0 && k.c.int("n_inner") != 4*k.c.hidden() {
+		k.fail("n_inner", n, "four times the width, which is what llama.cpp takes for StarCoder")
+	}
+	if act := k.c.get("activation_function"); act.There && act.String() != "gelu_pytorch_tanh" && act.String() != "gelu" && act.String() != "gelu_new" {
+		k.fail("activation_function", act, "GELU")
+	}
+}
+
+func bigcodeBack(s *settings) {
+	hidden := s.need("n_embd", "embedding_length")
+	s.need("n_layer", "block_count")
+	s.need("n_head", "attention.head_count")
+	s.need("n_positions", "context_length")
+	s.is("feed_forward_length", float64(4*hidden))
+	s.is("attention.head_count_kv", 1)
+	s.may("layer_norm_epsilon", "attention.layer_norm_epsilon")
+	s.vocabulary()
+	s.put("multi_query", "true")
+	s.biases("", s.layers(), "attn_norm", "attn_qkv", "attn_output", "ffn_norm", "ffn_up", "ffn_down")
+	s.put("activation_function", `"gelu_pytorch_tanh"`)
+}
+
+// MPT has no rotations: what is far away counts less.
+var mptRow = row{
+	arch: "mpt", model: "mpt", names: []string{"MptForCausalLM", "MPTForCausalLM"}, tied: true, untyped: true, apart: notCompared,
+	defaults: []preset{{"vocab_size", "50368"}, {"max_seq_len", "2048"}},
+	groups:   mptGroups,
+	outer: []name{
+		{hf: "transformer.wte", gguf: "token_embd", shape: "VH"},
+		{hf: "transformer.norm_f", gguf: "output_norm", shape: "H"},
+		{hf: "lm_head", gguf: "output", shape: "VH"},
+	},
+	layer: "transformer.blocks.#.",
+	layers: lazily(func() []name {
+		return []name{
+			{hf: "norm_1", gguf: "attn_norm", shape: "H"},
+			{hf: "attn.Wqkv", gguf: "attn_qkv", shape: "RH"},
+			{hf: "attn.out_proj", gguf: "attn_output", shape: "HH"},
+			{hf: "norm_2", gguf: "ffn_norm", shape: "H"},
+			{hf: "ffn.up_proj", gguf: "ffn_up", shape: "IH"},
+			{hf: "ffn.down_proj", gguf: "ffn_down", shape: "HI"},
+		}
+	}),
+	keys: mptKeys, vocab: gpt2Vocab, back: mptBack,
+}
+
+func mptGroups(c *config) int64 {
+	if n, _ := c.get("attn_config").Get("kv_n_heads").Int(); n != 0 {
+		return n
+	}
+	return c.heads()
+}
+
+func mptKeys(k *keys) {
+	k.u32("context_length", "max_seq_len")
+	k.own("embedding_length", uint32(k.c.hidden()))
+	k.own("block_count", uint32(k.c.layers()))
+	k.own("feed_forward_length", uint32(4*k.c.hidden()))
+	k.own("attention.head_count", uint32(k.c.heads()))
+	a := k.c.get("attn_config")
+	if n := a.Get("kv_n_heads"); n.There && k.c.kvHeads() != k.c.heads() {
+		k.own("attention.head_count_kv", uint32(k.c.kvHeads()))
+	}
+	k.own("attention.layer_norm_epsilon", float32(1e-5))
+	if v := a.Get("clip_qkv"); v.There {
+		k.number("attention.clamp_kqv", "clip_qkv", v)
+	}
+	if v := a.Get("alibi"); !v.True() {
+		k.fail("alibi", v, "true, which is what transformers takes for MPT")
+	}
+	k.number("attention.max_alibi_bias", "alibi_bias_max", a.Get("alibi_bias_max"))
+	for _, m := range []string{"qk_ln", "prefix_lm"} {
+		if v := a.Get(m); v.True() {
+			k.fail(m, v, "false, which is what llama.cpp takes for MPT")
+		}
+	}
+	if v := a.Get("softmax_scale"); v.There {
+		k.fail("softmax_scale", v, "null, which is what llama.cpp takes for MPT")
+	}
+	k.only("expansion_ratio", "4")
+	k.only("logit_scale", "null")
+	k.only("layer_norm_epsilon", "1e-05")
+}
+
+func mptBack(s *settings) {
+	hidden := s.need("d_model", "embedding_length")
+	s.need("n_layers", "block_count")
+	heads := s.need("n_heads", "attention.head_count")
+	s.need("max_seq_len", "context_length")
+	s.is("feed_forward_length", float64(4*hidden))
+	s.is("attention.layer_norm_epsilon", float64(float32(1e-5)))
+	s.is("attention.head_count_kv", float64(heads)) // as transformers has it
+	s.vocabulary()
+	clip, ok := s.float("attention.clamp_kqv")
+	if !ok {
+		clip = "null"
+	}
+	most, ok := s.int("attention.max_alibi_bias")
+	if !ok || most < 1 {
+		s.fail("mpt.attention.max_alibi_bias", "its value is %d", most)
+	}
+	s.put("attn_config", `{"model_type": "", "alibi": true, "alibi_bias_max": `+itoa(most)+`, "clip_qkv": `+clip+"}")
+	s.put("expansion_ratio", "4")
+	s.put("layer_norm_epsilon", "1e-05")
+	n := int64(0)
+	for name := range s.tensors {
+		if err := s.b.Step(1); err != nil && s.err == nil {
+			s.err = err
+		}
+		if strings.HasSuffix(name, ".bias") {
+			n++
+		}
+	}
+	if n > 0 {
+		s.fail("mpt", "%d tensors are biases, and MPT of transformers has none", n)
+	}
+	s.put("no_bias", "true")
+}

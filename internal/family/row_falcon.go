@@ -1,0 +1,129 @@
+package family
+
+import "github.com/anamnesis-go/anamnesis/internal/jsontree"
+
+// Falcon's attention and feed forward layer read one norm, or, in groups of heads (40B),
+// one each. llama.cpp tells the two by what tensors there are.
+
+// inGroups reports the layers of Falcon 40B, which those of 11B are too.
+func inGroups(c *config) bool {
+	return c.bool("new_decoder_architecture", c.get("n_head_kv").There)
+}
+
+// falconGroups is how many heads of keys there are: in models that are not grouped,
+// num_kv_heads says nothing.
+func falconGroups(c *config) int64 {
+	switch {
+	case inGroups(c):
+		return c.int("num_kv_heads", "n_head_kv")
+	case c.bool("multi_query", true):
+		return 1
+	}
+	return c.heads()
+}
+
+func twoNorms(c *config, _ int64) bool {
+	n, stated := c.get("num_ln_in_parallel_attn").Int()
+	return inGroups(c) && (!stated || n == 2)
+}
+
+func oneNorm(c *config, layer int64) bool { return !twoNorms(c, layer) }
+
+var falconRow = row{
+	arch: "falcon", model: "falcon", names: []string{"FalconForCausalLM", "RWForCausalLM"}, tied: true, apart: notCompared, groups: falconGroups,
+	defaults: []preset{{"vocab_size", "65024"}, {"layer_norm_epsilon", "1e-05"}},
+	outer: []name{
+		{hf: "transformer.word_embeddings", gguf: "token_embd", shape: "VH"},
+		{hf: "transformer.ln_f", gguf: "output_norm", shape: "H"},
+		{hf: "lm_head", gguf: "output", shape: "VH"},
+	},
+	layer: "transformer.h.#.",
+	layers: lazily(func() []name {
+		return []name{
+			{hf: "input_layernorm", gguf: "attn_norm", shape: "H", only: oneNorm},
+			{hf: "ln_mlp", gguf: "attn_norm", shape: "H", only: twoNorms},
+			{hf: "ln_attn", gguf: "attn_norm_2", shape: "H", only: twoNorms},
+			{hf: "self_attention.query_key_value", shape: "RH", views: bundled("attn_qkv")},
+			{hf: "self_attention.dense", gguf: "attn_output", shape: "HH"},
+			{hf: "mlp.dense_h_to_4h", gguf: "ffn_up", shape: "IH"},
+			{hf: "mlp.dense_4h_to_h", gguf: "ffn_down", shape: "HI"},
+		}
+	}),
+	keys: falconKeys, vocab: gpt2Vocab, back: falconBack,
+}
+
+func falconKeys(k *keys) {
+	k.own("context_length", uint32(2048)) // as the converter has it
+	k.own("tensor_data_layout", "jploski")
+	k.own("embedding_length", uint32(k.c.hidden()))
+	k.own("feed_forward_length", uint32(4*k.c.hidden()))
+	k.own("block_count", uint32(k.c.layers()))
+	k.own("attention.head_count", uint32(k.c.heads()))
+	k.own("attention.head_count_kv", uint32(k.c.kvHeads()))
+	k.f32("attention.layer_norm_epsilon", "layer_norm_epsilon")
+	for _, m := range []string{"alibi", "bias"} {
+		k.only(m, "false")
+	}
+	if !inGroups(k.c) {
+		k.only("parallel_attn", "true")
+	}
+	k.only("activation", "gelu")
+	if n := k.c.get("ffn_hidden_size"); n.There && k.c.int("ffn_hidden_size") != 4*k.c.hidden() {
+		k.fail("ffn_hidden_size", n, "four times the width, which is what llama.cpp takes for Falcon")
+	}
+	if f, ok := k.c.rope().theta.Float(); ok && f != 10000 {
+		k.fail("rope_theta", k.c.rope().theta, "10000, which is what llama.cpp takes for Falcon")
+	}
+}
+
+// only refuses a member that says other than what llama.cpp does, whatever the file says;
+// one that is not stated, or null, says nothing.
+func (k *keys) only(member, want string) {
+	v := k.c.get(member)
+	if is, stated := written(v); stated && is != want {
+		k.fail(member, v, want+", which is what llama.cpp takes")
+	}
+}
+
+// written is a truth value, a text or a number as it stands.
+func written(v jsontree.Value) (string, bool) {
+	if b, ok := v.Bool(); ok {
+		return truth(b), true
+	}
+	if v.IsString() {
+		return v.String(), true
+	}
+	if n, ok := v.Int(); ok {
+		return itoa(n), true
+	}
+	f, ok := v.Float()
+	return asJSON(f), ok
+}
+
+func falconBack(s *settings) {
+	hidden := s.need("hidden_size", "embedding_length")
+	s.need("num_hidden_layers", "block_count")
+	heads := s.need("num_attention_heads", "attention.head_count")
+	groups := s.need("num_kv_heads", "attention.head_count_kv")
+	s.is("feed_forward_length", float64(4*hidden))
+	s.is("context_length", 2048)
+	s.may("layer_norm_epsilon", "attention.layer_norm_epsilon")
+	layout, _ := s.own("tensor_data_layout")
+	if layout != "jploski" {
+		s.fail("falcon.tensor_data_layout", "its value is %v", layout)
+	}
+	s.vocabulary()
+	two := s.tensors["blk.0.attn_norm_2.weight"] != nil
+	fresh := two || groups != 1 && groups != heads
+	s.put("new_decoder_architecture", truth(fresh))
+	s.put("multi_query", truth(fresh || groups == 1))
+	s.put("parallel_attn", "true")
+	if fresh {
+		s.putInt("num_ln_in_parallel_attn", map[bool]int64{false: 1, true: 2}[two])
+	}
+	s.biases("", s.layers(), "attn_norm")
+	s.put("alibi", "false")
+	s.put("bias", "false")
+	s.put("activation", `"gelu"`)
+	s.put("rope_theta", "10000.0")
+}

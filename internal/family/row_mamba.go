@@ -1,0 +1,178 @@
+package family
+
+import "github.com/anamnesis-go/anamnesis/internal/tokenizer"
+
+// Mamba has layers of a state space alone, of the first kind (Mamba, Falcon-Mamba) or of
+// the second, in which a head has one number for its decay.
+
+// wideness is how wide such a state space is: the class takes twice the width.
+func wideness(c *config) int64 {
+	if n := c.int("intermediate_size", "d_inner"); n > 0 {
+		return n
+	}
+	n := c.int("expand")
+	if n > 1<<10 {
+		return 0 // refused by the shapes
+	}
+	return n * c.hidden()
+}
+
+func stateSize(c *config) int64 { return c.int("state_size", "d_state") }
+
+// stepRank is how many numbers say how long a step is; "auto" is the class' way to have it
+// made of the width.
+func stepRank(c *config) int64 {
+	if n := c.int("time_step_rank", "dt_rank", "mamba_dt_rank"); n > 0 {
+		return n
+	}
+	return (c.hidden() + 15) / 16
+}
+
+func kernel(c *config) int64 { return c.int("conv_kernel", "d_conv") }
+
+// of makes a shape of what the configuration says.
+func of(list ...func(*config) int64) func(*config, int64) []int64 {
+	return func(c *config, _ int64) (out []int64) {
+		for _, f := range list {
+			out = append(out, f(c))
+		}
+		return out
+	}
+}
+
+func twice(f func(*config) int64) func(*config) int64 {
+	return func(c *config) int64 { return 2 * f(c) }
+}
+
+func one(*config) int64 { return 1 }
+
+func stepsAndStates(c *config) int64 { return stepRank(c) + 2*stateSize(c) }
+
+var mambaOuter = []name{
+	{hf: "backbone.embeddings", gguf: "token_embd", shape: "VH"},
+	{hf: "backbone.norm_f", gguf: "output_norm", shape: "H"},
+	{hf: "lm_head", gguf: "output", shape: "VH"},
+}
+
+func mambaLayers() []name {
+	width := dims['H']
+	return []name{
+		{hf: "norm", gguf: "attn_norm", shape: "H"},
+		{hf: "mixer.in_proj", gguf: "ssm_in", sized: of(twice(wideness), width)},
+		{hf: "mixer.conv1d", sized: of(wideness, one, kernel), views: squeezed("ssm_conv1d", wideness, kernel)},
+		{hf: "mixer.x_proj", gguf: "ssm_x", sized: of(stepsAndStates, wideness)},
+		{hf: "mixer.dt_proj", gguf: "ssm_dt", sized: of(wideness, stepRank)},
+		{hf: "mixer.A_log", gguf: "ssm_a", sized: of(wideness, stateSize), bare: true, naked: true, how: decay},
+		{hf: "mixer.D", gguf: "ssm_d", sized: of(wideness), bare: true, naked: true},
+		{hf: "mixer.out_proj", gguf: "ssm_out", sized: of(width, wideness)},
+	}
+}
+
+// mambaDefaults have a head of attention, which these models have not, for the checks that
+// all models share.
+var mambaDefaults = []preset{
+	{"vocab_size", "50280"}, {"state_size", "16"}, {"conv_kernel", "4"}, {"layer_norm_epsilon", "1e-05"}, {"expand", "2"}, {"num_attention_heads", "1"}, {"use_conv_bias", "true"},
+}
+
+const apartMamba = notCompared
+
+var mambaRow = row{
+	arch: "mamba", model: "mamba", names: []string{"MambaForCausalLM", "MambaLMHeadModel"}, tied: true, lost: decayLost, apart: apartMamba,
+	defaults: mambaDefaults, outer: mambaOuter, layer: "backbone.layers.#.", layers: lazily(mambaLayers), keys: mambaKeys, vocab: mambaVocab,
+}
+
+var falconMambaRow = row{
+	arch: "mamba", model: "falcon_mamba", names: []string{"FalconMambaForCausalLM"}, tied: true, lost: decayLost, apart: apartMamba,
+	defaults: mambaDefaults, outer: mambaOuter, layer: "backbone.layers.#.", layers: lazily(mambaLayers), keys: mambaKeys, vocab: mambaVocab,
+}
+
+func mambaKeys(k *keys) {
+	k.spaces(wideness(k.c), stepRank(k.c))
+	k.own("ssm.dt_b_c_rms", k.c.row.model == "falcon_mamba")
+	if n := k.c.int("intermediate_size", "d_inner"); n != 0 && n != 2*k.c.hidden() || n == 0 && k.c.int("expand") != 2 {
+		k.fail("intermediate_size", k.c.get("intermediate_size", "expand"), "twice the width, which is what llama.cpp takes for Mamba")
+	}
+}
+
+// spaces are the keys of models that are state spaces alone.
+func (k *keys) spaces(wide, rank int64) {
+	k.own("context_length", uint32(1<<20)) // as the converter has it
+	k.own("embedding_length", uint32(k.c.hidden()))
+	k.own("feed_forward_length", uint32(0))
+	k.own("attention.head_count", uint32(0))
+	k.own("block_count", uint32(k.c.layers()))
+	k.u32("ssm.conv_kernel", "conv_kernel", "d_conv")
+	k.own("ssm.inner_size", uint32(wide))
+	k.u32("ssm.state_size", "state_size", "d_state")
+	k.own("ssm.time_step_rank", uint32(rank))
+	k.f32("attention.layer_norm_rms_epsilon", "layer_norm_epsilon", "rms_norm_eps")
+	k.only("use_bias", "false")
+	k.only("use_conv_bias", "true")
+	k.only("hidden_act", "silu")
+}
+
+// mambaVocab is a BPE of bytes, or sentencepiece's; the converter rounds the number of
+// tokens up, without giving the table of tokens rows for them.
+func mambaVocab(k *keys) error {
+	n := int64(8)
+	if v := k.c.get("pad_vocab_size_multiple"); v.There {
+		if n = k.c.int("pad_vocab_size_multiple"); n < 1 {
+			k.fail("pad_vocab_size_multiple", v, "a number of tokens")
+			return k.err
+		}
+	}
+	k.multipleOf(n)
+	if k.has(tokenizer.FileName) {
+		return gpt2Vocab(k)
+	}
+	return spmVocab(k)
+}
+
+// The heads of the second kind.
+func ssmHeads(c *config) int64 { return c.heads() }
+
+// mixedStates are the states and the two projections of each group, which the convolution
+// reads.
+func mixedStates(c *config) int64 { return wideness(c) + 2*groupsOf(c)*stateSize(c) }
+
+func groupsOf(c *config) int64 { return c.int("n_groups") }
+
+func gatesToSteps(c *config) int64 { return wideness(c) + mixedStates(c) + ssmHeads(c) }
+
+var mamba2Row = row{
+	arch: "mamba2", model: "mamba2", names: []string{"Mamba2ForCausalLM"}, lost: decayLost, apart: apartMamba, trim: []string{"model."},
+	defaults: []preset{{"vocab_size", "32768"}, {"num_heads", "128"}, {"head_dim", "64"}, {"state_size", "128"}, {"conv_kernel", "4"}, {"n_groups", "8"}, {"layer_norm_epsilon", "1e-05"}, {"expand", "2"}},
+	outer:    mambaOuter, layer: "backbone.layers.#.",
+	layers: lazily(func() []name {
+		return []name{
+			{hf: "norm", gguf: "attn_norm", shape: "H"},
+			{hf: "mixer.in_proj", gguf: "ssm_in", sized: of(gatesToSteps, dims['H'])},
+			{hf: "mixer.conv1d", sized: of(mixedStates, one, kernel), views: squeezed("ssm_conv1d", mixedStates, kernel)},
+			{hf: "mixer.dt_bias", gguf: "ssm_dt.bias", sized: of(ssmHeads), bare: true},
+			{hf: "mixer.A_log", sized: of(ssmHeads), bare: true, how: decay, views: uprightOf("ssm_a", ssmHeads)},
+			{hf: "mixer.D", sized: of(ssmHeads), bare: true, views: uprightOf("ssm_d", ssmHeads)},
+			{hf: "mixer.norm", sized: of(wideness), views: []view{{
+				gguf:    "ssm_norm",
+				shape:   func(c *config) []int64 { return []int64{groupsOf(c), wideness(c) / max(1, groupsOf(c))} },
+				strides: func(c *config) ([]int64, int64) { return []int64{wideness(c) / max(1, groupsOf(c)), 1}, 0 },
+			}}},
+			{hf: "mixer.out_proj", gguf: "ssm_out", sized: of(dims['H'], wideness)},
+		}
+	}),
+	keys: mamba2Keys, vocab: mamba2Vocab,
+}
+
+func mamba2Keys(k *keys) {
+	wide, head := wideness(k.c), k.c.headDim()
+	if wide != k.c.heads()*head || groupsOf(k.c) < 1 || wide%groupsOf(k.c) != 0 {
+		k.fail("num_heads", k.c.get("num_heads"), "that of heads of head_dim in expand times the width, in n_groups equal parts")
+		return
+	}
+	k.spaces(wide, wide/head)
+	k.own("ssm.group_count", uint32(groupsOf(k.c)))
+}
+
+func mamba2Vocab(k *keys) error {
+	k.multipleOf(16)
+	return spmOrBytes(k)
+}

@@ -1,0 +1,95 @@
+package family
+
+// MiniCPM 3 has DeepSeek's latent attention, its matrices as they are. llama.cpp knows the
+// numbers that it multiplies by.
+var minicpm3Row = row{
+	arch: "minicpm3", model: "minicpm3", names: []string{"MiniCPM3ForCausalLM"}, tied: true, apart: notCompared, long: func(c *config, _ rope) int64 { return c.int("qk_rope_head_dim") },
+	defaults: []preset{
+		{"vocab_size", "73448"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "32768"}, {"kv_lora_rank", "256"}, {"q_lora_rank", "768"}, {"qk_nope_head_dim", "64"}, {"qk_rope_head_dim", "32"},
+		{"scale_emb", "12"}, {"scale_depth", "1.4"}, {"dim_model_base", "256"},
+	},
+	outer: outer, layer: decoderLayer,
+	layers: lazily(func() []name {
+		return []name{
+			{hf: "input_layernorm", gguf: "attn_norm", shape: "H"},
+			{hf: "self_attn.q_a_proj", gguf: "attn_q_a", shape: "lH"},
+			{hf: "self_attn.q_a_layernorm", gguf: "attn_q_a_norm", shape: "l"},
+			{hf: "self_attn.q_b_proj", gguf: "attn_q_b", shape: "ql"},
+			{hf: "self_attn.kv_a_proj_with_mqa", gguf: "attn_kv_a_mqa", shape: "aH"},
+			{hf: "self_attn.kv_a_layernorm", gguf: "attn_kv_a_norm", shape: "k"},
+			{hf: "self_attn.kv_b_proj", gguf: "attn_kv_b", sized: of(minicpm3KV, dims['k'])},
+			{hf: "self_attn.o_proj", gguf: "attn_output", sized: of(dims['H'], minicpm3Values)},
+			ffnNorm, mlp[0], mlp[1], mlp[2],
+		}
+	}),
+	keys: minicpm3Keys, vocab: spmVocab, back: minicpm3Back,
+}
+
+// valueDim is how wide the values of a head are, where nothing is stated the width over
+// the heads.
+func valueDim(c *config) int64 {
+	if n := c.int("v_head_dim"); n > 0 {
+		return n
+	}
+	return c.hidden() / c.heads()
+}
+
+func minicpm3KV(c *config) int64     { return c.heads() * (c.nope() + valueDim(c)) }
+func minicpm3Values(c *config) int64 { return c.heads() * valueDim(c) }
+
+func minicpm3Keys(k *keys) {
+	k.u32("context_length", "max_position_embeddings")
+	k.own("embedding_length", uint32(k.c.hidden()))
+	k.own("block_count", uint32(k.c.layers()))
+	k.u32("feed_forward_length", "intermediate_size")
+	k.own("attention.head_count", uint32(k.c.heads()))
+	k.own("attention.head_count_kv", uint32(k.c.kvHeads()))
+	k.f32("attention.layer_norm_rms_epsilon", "rms_norm_eps")
+	k.u32("vocab_size", "vocab_size")
+	k.u32("attention.q_lora_rank", "q_lora_rank")
+	k.u32("attention.kv_lora_rank", "kv_lora_rank")
+	k.own("attention.key_length", uint32(k.c.nope()+k.c.int("qk_rope_head_dim")))
+	k.own("rope.dimension_count", uint32(k.c.int("qk_rope_head_dim")))
+	k.only("hidden_act", "silu")
+	for _, m := range []string{"attention_bias", "mlp_bias"} {
+		k.only(m, "false")
+	}
+	k.only("scale_emb", "12")
+	k.only("dim_model_base", "256")
+	if f, ok := k.c.get("scale_depth").Float(); !ok || f != 1.4 {
+		k.fail("scale_depth", k.c.get("scale_depth"), "1.4, which is what llama.cpp takes for MiniCPM 3")
+	}
+	if f, ok := k.c.rope().theta.Float(); ok && f != 10000 {
+		k.fail("rope_theta", k.c.rope().theta, "10000, which is what llama.cpp takes for MiniCPM 3")
+	}
+	if valueDim(k.c) != k.c.hidden()/k.c.heads() {
+		k.fail("v_head_dim", k.c.get("v_head_dim"), "the width over the heads, which is what llama.cpp takes for MiniCPM 3")
+	}
+	if n := k.c.kvHeads(); n != k.c.heads() {
+		k.fail("num_key_value_heads", k.c.get("num_key_value_heads"), "that of the heads")
+	}
+}
+
+func minicpm3Back(s *settings) {
+	s.need("hidden_size", "embedding_length")
+	s.need("num_hidden_layers", "block_count")
+	s.need("num_attention_heads", "attention.head_count")
+	s.need("num_key_value_heads", "attention.head_count_kv")
+	s.need("intermediate_size", "feed_forward_length")
+	s.need("max_position_embeddings", "context_length")
+	s.may("rms_norm_eps", "attention.layer_norm_rms_epsilon")
+	s.vocabulary()
+	s.need("q_lora_rank", "attention.q_lora_rank")
+	s.need("kv_lora_rank", "attention.kv_lora_rank")
+	rotated := s.need("qk_rope_head_dim", "rope.dimension_count")
+	n, ok := s.int("attention.key_length")
+	if !ok || n <= rotated {
+		s.fail("minicpm3.attention.key_length", "its value is %d, of which %d rotate", n, rotated)
+	}
+	s.putInt("qk_nope_head_dim", n-rotated)
+	s.put("scale_emb", "12")
+	s.put("scale_depth", "1.4")
+	s.put("dim_model_base", "256")
+	s.put("rope_theta", "10000.0")
+	s.put("hidden_act", `"silu"`)
+}

@@ -1,0 +1,289 @@
+package family
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
+	"github.com/anamnesis-go/anamnesis/internal/tokenizer"
+)
+
+// Models whose code is published beside their weights, and of which transformers has no
+// class: their folders' names, as their modeling files write them.
+
+// bundledApart are queries, keys and values of each group of heads in one matrix, which
+// llama.cpp has in three, queries and keys in pairs.
+func bundledApart() []view {
+	part := func(gguf string, which int, pairs bool) view {
+		return view{gguf: gguf, cuts: func(c *config) []cut {
+			q, k, v := bundle(c)
+			list := [][]cut{q, k, v}[which]
+			for i := range list {
+				if pairs {
+					list[i].head = c.headDim()
+				}
+			}
+			return list
+		}}
+	}
+	return []view{part("attn_q", 0, true), part("attn_k", 1, true), part("attn_v", 2, false)}
+}
+
+// stackedApart are all queries, then all keys, then all values, in three.
+func stackedApart() []view {
+	part := func(gguf string, pairs bool, first, rows func(*config) int64) view {
+		return view{gguf: gguf, cuts: func(c *config) []cut {
+			one := cut{first: first(c), rows: rows(c)}
+			if pairs {
+				one.head = c.headDim()
+			}
+			return []cut{one}
+		}}
+	}
+	q, k := dims['Q'], dims['K']
+	return []view{
+		part("attn_q", true, func(*config) int64 { return 0 }, q), part("attn_k", true, q, k),
+		part("attn_v", false, func(c *config) int64 { return q(c) + k(c) }, k),
+	}
+}
+
+var internlm2Row = row{
+	arch: "internlm2", model: "internlm2", names: []string{"InternLM2ForCausalLM"}, dynamic: true, apart: notCompared,
+	defaults: []preset{{"vocab_size", "103168"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "2048"}, {"rope_theta", "10000"}},
+	outer: []name{
+		{hf: "model.tok_embeddings", gguf: "token_embd", shape: "VH"},
+		{hf: "model.norm", gguf: "output_norm", shape: "H"},
+		{hf: "output", gguf: "output", shape: "VH"},
+	},
+	layer: decoderLayer,
+	layers: lazily(func() []name {
+		return []name{
+			{hf: "attention_norm", gguf: "attn_norm", shape: "H"},
+			{hf: "attention.wqkv", shape: "RH", views: bundledApart()},
+			{hf: "attention.wo", gguf: "attn_output", shape: "HQ"},
+			{hf: "ffn_norm", gguf: "ffn_norm", shape: "H"},
+			{hf: "feed_forward.w1", gguf: "ffn_gate", shape: "FH"},
+			{hf: "feed_forward.w3", gguf: "ffn_up", shape: "FH"},
+			{hf: "feed_forward.w2", gguf: "ffn_down", shape: "HF"},
+		}
+	}),
+	keys: func(k *keys) {
+		common(k)
+		k.only("bias", "false")
+		k.only("hidden_act", "silu")
+	}, vocab: internlm2Vocab, back: func(s *settings) {
+		_, _, head := s.common()
+		s.rotations(head)
+		s.put("bias", "false")
+		s.put("hidden_act", `"silu"`)
+	},
+}
+
+// internlm2Vocab is sentencepiece's, whose token of no bytes gets a text that C can hold,
+// and whose reserved tokens are unused. A text ends with <|im_end|> where there is one.
+func internlm2Vocab(k *keys) error {
+	m, err := tokenizer.ReadSPM(k.b, k.files, tokenizer.SPMName)
+	if err != nil {
+		return err
+	}
+	if err := k.pieces(true); err != nil {
+		return err
+	}
+	k.put("tokenizer.ggml.add_space_prefix", m.Prefix)
+	var texts []string
+	var types []int32
+	for i := range k.list {
+		switch k.list[i].Key {
+		case "tokenizer.ggml.tokens":
+			texts, _ = k.list[i].Value.([]string)
+		case "tokenizer.ggml.token_type":
+			types, _ = k.list[i].Value.([]int32)
+		}
+	}
+	for i, text := range texts {
+		if err := k.b.Step(1); err != nil {
+			return err
+		}
+		switch {
+		case text == "\x00":
+			texts[i] = "🐉"
+		case types[i] == typeNormal && strings.HasPrefix(text, "[UNUSED"):
+			types[i] = typeUnused
+		}
+	}
+	return k.chatEnd(true)
+}
+
+// chatEnd ends texts with the added token <|im_end|>, where there is one.
+func (k *keys) chatEnd(always bool) error {
+	config, err := jsontree.Read(k.b, k.files, tokenizerConfig, maxTokenizer)
+	if err != nil {
+		return err
+	}
+	put := func(id int64) {
+		if always || k.stated("tokenizer.ggml.eos_token_id") {
+			k.put("tokenizer.ggml.eos_token_id", uint32(id))
+		}
+	}
+	for m := range config.Get("added_tokens_decoder").Members() {
+		if err := k.b.Step(1); err != nil {
+			return err
+		}
+		id, err := strconv.ParseUint(m.Name, 10, 31)
+		if err == nil && m.Value.Get("content").String() == "<|im_end|>" && (always || m.Value.Get("special").True()) {
+			put(int64(id))
+		}
+	}
+	if !always || !k.has(tokenizer.FileName) {
+		return nil
+	}
+	t, err := tokenizer.ReadJSON(k.b, k.files, tokenizer.FileName)
+	if err != nil {
+		return err
+	}
+	for i := range t.Added {
+		if t.Added[i].Text == "<|im_end|>" {
+			put(int64(t.Added[i].ID))
+		}
+	}
+	return nil
+}
+
+var internlm3Row = row{
+	arch: "llama", model: "internlm3", names: []string{"InternLM3ForCausalLM"}, dynamic: true, apart: notCompared,
+	defaults: []preset{{"vocab_size", "128512"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "32768"}, {"rope_theta", "10000"}},
+	outer:    outer, layer: decoderLayer,
+	layers: lazily(func() []name {
+		return permuted(decoder(with(mlp, ffnNorm)...))
+	}),
+	keys: func(k *keys) {
+		smollm3Keys(k)
+		k.only("hidden_act", "silu")
+	}, vocab: internlm3Vocab,
+}
+
+func internlm3Vocab(k *keys) error {
+	if err := spmVocab(k); err != nil {
+		return err
+	}
+	config, err := jsontree.Read(k.b, k.files, tokenizerConfig, maxTokenizer)
+	if err != nil {
+		return err
+	}
+	if space, ok := config.Get("add_prefix_space").Bool(); ok {
+		k.put("tokenizer.ggml.add_space_prefix", space)
+	}
+	return k.chatEnd(false)
+}
+
+// Baichuan's 7B rotates, and its 13B counts what is far away less: llama.cpp tells them
+// by their layers.
+var baichuanRow = row{
+	arch: "baichuan", model: "baichuan", names: []string{"BaichuanForCausalLM", "BaiChuanForCausalLM"}, apart: notCompared,
+	defaults: []preset{{"vocab_size", "125696"}, {"rms_norm_eps", "1e-06"}},
+	outer:    outer, layer: decoderLayer,
+	layers: lazily(func() []name {
+		return slices.Concat(decoder()[:1], []name{
+			{hf: "self_attn.W_pack", shape: "3H", views: stackedApart()},
+			{hf: "self_attn.o_proj", gguf: "attn_output", shape: "HH"},
+			ffnNorm,
+		}, mlp)
+	}),
+	keys: func(k *keys) {
+		common(k)
+		k.own("tensor_data_layout", "Meta AI original pth")
+		k.own("rope.dimension_count", uint32(k.c.hidden()/k.c.heads()))
+		if n := k.c.layers(); n != 32 && n != 40 {
+			k.fail("num_hidden_layers", k.c.get("num_hidden_layers"), "32 (7B, which rotates) or 40 (13B, which does not): llama.cpp knows no others")
+		}
+		if k.c.kvHeads() != k.c.heads() {
+			k.fail("num_key_value_heads", k.c.get("num_key_value_heads"), "that of the heads")
+		}
+		k.only("hidden_act", "silu")
+	}, vocab: spmVocab, back: func(s *settings) {
+		_, _, head := s.common()
+		s.rotations(head)
+		if layout, _ := s.own("tensor_data_layout"); layout != "Meta AI original pth" {
+			s.fail("baichuan.tensor_data_layout", "its value is %v", layout)
+		}
+		n, _ := s.int("context_length")
+		s.putInt("model_max_length", n)
+		s.put("hidden_act", `"silu"`)
+	},
+}
+
+// MiniCPM 1, 2 and 4 are Llama with three numbers that it multiplies by.
+var minicpmRow = row{
+	arch: "minicpm", model: "minicpm", names: []string{"MiniCPMForCausalLM"}, tied: true, apart: notCompared, long: (*config).rotated,
+	defaults: []preset{{"vocab_size", "32000"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "2048"}, {"rope_theta", "10000"}, {"scale_emb", "1"}, {"dim_model_base", "1"}, {"scale_depth", "1"}},
+	outer:    outer, layer: decoderLayer,
+	layers: lazily(func() []name {
+		return permuted(decoder(with(mlp, ffnNorm)...))
+	}),
+	keys: minicpmKeys, vocab: spmVocab, lost: "the numbers that scale_depth and dim_model_base are made of",
+}
+
+func minicpmKeys(k *keys) {
+	common(k)
+	emb, ok1 := k.c.get("scale_emb").Float()
+	depth, ok2 := k.c.get("scale_depth").Float()
+	base, ok3 := k.c.get("dim_model_base").Float()
+	if !ok1 || !ok2 || !ok3 || !(base > 0) {
+		k.fail("dim_model_base", k.c.get("dim_model_base"), "a number beside scale_emb and scale_depth, each of them one")
+		return
+	}
+	k.own("embedding_scale", float32(emb))
+	k.own("residual_scale", float32(depth/math.Sqrt(float64(k.c.hiddenLayers()))))
+	k.own("logit_scale", float32(float64(k.c.hidden())/base))
+	k.only("num_experts", "0")
+	k.only("hidden_act", "silu")
+}
+
+// EXAONE 3 and 3.5 are Llama under the names of GPT-2, whose rotations stand as they are.
+var exaoneRow = row{
+	arch: "exaone", model: "exaone", names: []string{"ExaoneForCausalLM"}, apart: notCompared,
+	defaults: []preset{{"vocab_size", "102400"}, {"layer_norm_epsilon", "1e-05"}, {"max_position_embeddings", "2048"}, {"rope_theta", "10000"}},
+	outer: []name{
+		{hf: "transformer.wte", gguf: "token_embd", shape: "VH"},
+		{hf: "transformer.ln_f", gguf: "output_norm", shape: "H"},
+		{hf: "lm_head", gguf: "output", shape: "VH"},
+	},
+	layer: "transformer.h.#.",
+	layers: lazily(func() []name {
+		return []name{
+			{hf: "ln_1", gguf: "attn_norm", shape: "H"},
+			{hf: "attn.attention.q_proj", gguf: "attn_q", shape: "QH"},
+			{hf: "attn.attention.k_proj", gguf: "attn_k", shape: "KH"},
+			{hf: "attn.attention.v_proj", gguf: "attn_v", shape: "KH"},
+			{hf: "attn.attention.out_proj", gguf: "attn_output", shape: "HQ"},
+			{hf: "ln_2", gguf: "ffn_norm", shape: "H"},
+			{hf: "mlp.c_fc_0", gguf: "ffn_gate", shape: "FH"},
+			{hf: "mlp.c_fc_1", gguf: "ffn_up", shape: "FH"},
+			{hf: "mlp.c_proj", gguf: "ffn_down", shape: "HF"},
+		}
+	}),
+	keys: exaoneKeys, vocab: gpt2Vocab, back: exaoneBack,
+}
+
+// exaoneKeys have the epsilon under the name that llama.cpp reads too: its converter
+// writes that of LayerNorm, and llama.cpp does not load its file.
+func exaoneKeys(k *keys) {
+	common(k)
+	k.f32("attention.layer_norm_rms_epsilon", "layer_norm_epsilon")
+	k.own("rope.dimension_count", uint32(k.c.share(k.c.hidden()/k.c.heads(), 1)))
+	k.only("activation_function", "silu")
+}
+
+func exaoneBack(s *settings) {
+	_, _, head := s.common()
+	n, _ := s.int("block_count")
+	s.putInt("num_layers", n)
+	s.rotations(head)
+	s.may("layer_norm_epsilon", "attention.layer_norm_epsilon")
+	s.put("activation_function", `"silu"`)
+}
+
+// notCompared is why a folder of mlx-lm is not written of a family.
+const notCompared = "tensors that were not compared"
