@@ -108,6 +108,9 @@ func commandNames(node *kong.Node) []string {
 func usageError(err error) error {
 	text, help := strings.Replace(err.Error(), `,"" but got `, ` but got `, 1), "amn --help" // "" is the flag left out
 	text += meant(text)
+	if flag, rest, ok := strings.Cut(text, ": expected "); ok && (strings.Contains(rest, ` value but got "--" `) || strings.Contains(rest, ` value but got "EOL" `)) {
+		text = flag + ": its value is missing"
+	}
 	if pe, ok := err.(*kong.ParseError); ok && pe.Context != nil {
 		if cmd := pe.Context.Selected(); cmd != nil {
 			text = strings.TrimPrefix(text, cmd.Path()+": ") // kong's, with the aliases

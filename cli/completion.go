@@ -320,11 +320,11 @@ func expandHome(path string) string {
 }
 
 // didYouMean is the word nearest to one that was mistyped: at most a third of it is
-// other letters.
+// other letters. Case and what stands between parts of a word do not count.
 func didYouMean(word string, known []string) string {
 	best, found := max(1, len(word)/3)+1, ""
 	for _, k := range known {
-		if d := edits(word, k); d < best {
+		if d := min(edits(word, k), edits(letters(word), letters(k))); d < best {
 			best, found = d, k
 		}
 	}
@@ -332,6 +332,11 @@ func didYouMean(word string, known []string) string {
 		return ""
 	}
 	return fmt.Sprintf(", did you mean %q?", found)
+}
+
+// letters are those of a word without what separates its parts.
+func letters(word string) string {
+	return strings.NewReplacer("_", "", "-", "", ".", "").Replace(strings.ToLower(word))
 }
 
 // edits counts the letters to put in, take out, change or swap with the next one to

@@ -113,7 +113,14 @@ func (c *convertCmd) target() (*convertTarget, error) {
 	if c.To == "" {
 		return nil, fmt.Errorf("--to: say what to write: %s; or --cast TYPE", strings.Join(known, ", "))
 	}
-	return nil, fmt.Errorf("--to: %q is none of %s%s", c.To, strings.Join(known, ", "), didYouMean(c.To, known))
+	meant := didYouMean(c.To, known)
+	switch _, isMix := mix.Find(c.To); {
+	case isScaled(c.To) || isMix:
+		meant = "; amn quantize --to " + c.To + " writes it"
+	case slices.Contains([]string{"pt", "pth", "bin", "pytorch", "torch"}, strings.ToLower(c.To)):
+		meant = "; pickles are only read"
+	}
+	return nil, fmt.Errorf("--to: %q is none of %s%s", c.To, strings.Join(known, ", "), meant)
 }
 
 // Validate implements kong's check of flags.

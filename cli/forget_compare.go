@@ -62,12 +62,28 @@ func (c *forgetCmd) compare(ctx context.Context, s *session) error {
 	if s.json {
 		return s.printComparedJSON(w, list)
 	}
-	s.line("%-16s %10s %7s %14s %9s  %s", "target", "size", "bits", "relative RMSE", "SNR, dB", "cosine")
+	s.printCompared(list)
+	return s.out.Flush()
+}
+
+// printCompared prints a row of each target, no wider than it must be.
+func (s *session) printCompared(list []compared) {
+	rows := [][]string{{"target", "size", "bits", "relative RMSE", "SNR, dB", "cosine"}}
 	for i := range list {
 		r := &list[i]
-		s.line("%-16s %10s %7.3f %14.4g %9s  %.6f", r.name, formatBytes(r.size), r.bits, r.lost.RelativeRMSE(), decibels(&r.lost), r.lost.Cosine())
+		rows = append(rows, []string{r.name, formatBytes(r.size), fmt.Sprintf("%.3f", r.bits), fmt.Sprintf("%.4g", r.lost.RelativeRMSE()), decibels(&r.lost), fmt.Sprintf("%.6f", r.lost.Cosine())})
 	}
-	return s.out.Flush()
+	wide, space := widths(rows), "  "
+	if s.columns > 0 && s.columns < before(wide, []int{0, 1, 2, 3, 4, 5})+wide[5]-2 {
+		space = " "
+	}
+	for _, row := range rows {
+		text := pad(row[0], wide[0])
+		for k := 1; k < len(row); k++ {
+			text += space + padLeft(row[k], wide[k])
+		}
+		s.line("%s", text)
+	}
 }
 
 func (c *forgetCmd) compareAll(ctx context.Context, s *session, b *limits.Budget, w *written) ([]compared, error) {

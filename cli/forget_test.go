@@ -127,15 +127,17 @@ func TestWhatIsNotForgotten(t *testing.T) {
 	}
 }
 
-// PEFT reads no quantized adapter, and nothing is written of one.
+// PEFT reads no quantized adapter, llama.cpp none of its names, and nothing is written of one.
 func TestAnAdapterIsNotForgotten(t *testing.T) {
-	out := filepath.Join(t.TempDir(), "out")
-	r := amn(t, nil, "forget", "--to", "nf4", "../testdata/demo/adapter", "-o", out)
-	if r.code != 5 || !strings.Contains(r.err, "adapter of PEFT") {
-		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
-	}
-	if _, err := os.Stat(out); err == nil {
-		t.Error("it was written")
+	for _, args := range []string{"forget --to nf4", "convert --to gguf"} {
+		out := filepath.Join(t.TempDir(), "out")
+		r := amn(t, nil, append(strings.Fields(args), "../testdata/demo/adapter", "-o", out)...)
+		if r.code != 5 || !strings.Contains(r.err, "adapter of PEFT") {
+			t.Errorf("%s: exit %d\n%s%s", args, r.code, r.out, r.err)
+		}
+		if _, err := os.Stat(out); err == nil {
+			t.Errorf("%s: it was written", args)
+		}
 	}
 }
 

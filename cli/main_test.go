@@ -193,6 +193,24 @@ func TestTerminalsOfAnyWidth(t *testing.T) {
 	}
 }
 
+// Tables of numbers fit a narrow terminal: what is usual in all rows is left out, no number is cut.
+func TestNarrowTablesOfNumbers(t *testing.T) {
+	t.Chdir(workplace(t))
+	for _, args := range [][]string{{"stats", "model.safetensors"}, {"quantize", "--compare", "nf4,int8,fp8_dynamic", "model.safetensors"}} {
+		for _, columns := range []int{60, 80} {
+			r := wide(t, columns, nil, args...)
+			if r.code != 0 {
+				t.Fatal(r)
+			}
+			for line := range strings.Lines(r.out) {
+				if n := utf8.RuneCountInString(line) - 1; n > columns || args[0] != "stats" && strings.Contains(line, "…") {
+					t.Errorf("%v: %d columns in %q", args, n, line)
+				}
+			}
+		}
+	}
+}
+
 // A pair of keys that protects nothing.
 const (
 	testKey = `-----BEGIN PRIVATE KEY-----

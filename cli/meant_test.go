@@ -36,6 +36,31 @@ func TestDidYouMean(t *testing.T) {
 	}
 }
 
+// Words that name no target are told with what they may mean.
+func TestWordsForTargets(t *testing.T) {
+	model := " " + demo + "/model.safetensors"
+	for line, want := range map[string]string{
+		"quantize --to q4km" + model:                  `did you mean "q4_k_m"`,
+		"quantize --to nf-4" + model:                  `did you mean "nf4"`,
+		"quantize --to gguf" + model:                  "a mix such as q4_k_m",
+		"quantize --to int4" + model:                  "w4a16 (compressed-tensors), gptq, awq",
+		"quantize --to 4-bit" + model:                 "nf4 (bitsandbytes)",
+		"quantize --to FP16" + model:                  "amn convert --cast f16 writes it",
+		"convert --to fp8" + model:                    "amn quantize --to fp8 writes it",
+		"convert --to q4_k_m" + model:                 "amn quantize --to q4_k_m writes it",
+		"convert --to pt" + model:                     "pickles are only read",
+		"merge-lora" + model + model + " --weight":    "--weight: its value is missing",
+		"merge-lora --weight=1 -o -- x" + model:       "its value is missing",
+		"quantize" + model + " --to":                  "--to: its value is missing",
+		"quantize --max-shard-size --json -q" + model: "--max-shard-size",
+	} {
+		var errs bytes.Buffer
+		if code := run(t, nil, &bytes.Buffer{}, &errs, strings.Fields(line)...); code != 2 || !strings.Contains(errs.String(), want) {
+			t.Errorf("%s: exit %d, %s", line, code, &errs)
+		}
+	}
+}
+
 // Schemes of addresses are offered by a program that opens them.
 func TestSchemesAreCompleted(t *testing.T) {
 	for _, c := range []struct {

@@ -19,6 +19,7 @@ type tensorsFlag struct {
 
 // grant grants the leniency to what the command opens.
 func (f *tensorsFlag) grant(s *session) {
+	s.strictPickles = !f.TensorsOnly
 	if f.TensorsOnly {
 		s.policy.Quirks = append(s.policy.Quirks, pth.QuirkTensorsOnly)
 	}

@@ -1,6 +1,8 @@
 package cli_test
 
 import (
+	"archive/zip"
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,6 +41,50 @@ func TestTensorsAreTakenOutOfAnyCheckpoint(t *testing.T) {
 			t.Errorf("scan %s: exit %d", file, r.code)
 		}
 	}
+}
+
+// A pickle that asks for classes is refused with the flag that reads its tensors, unless it was
+// given; one without tensors gives no empty file.
+func TestTheFlagForTensorsIsNamed(t *testing.T) {
+	const hint = "--tensors-only reads its tensors"
+	for _, args := range []string{"inspect", "parse", "convert --to safetensors", "quantize"} {
+		if r := amn(t, nil, append(strings.Fields(args), checkpoints+"lightning.pt")...); r.code != 7 || !strings.Contains(r.err, hint) {
+			t.Errorf("%s: exit %d, %s", args, r.code, r.err)
+		}
+	}
+	dir := t.TempDir()
+	evil, values := filepath.Join(dir, "evil.pt"), filepath.Join(dir, "scheduler.pt")
+	write(t, evil, archived(t, "\x80\x02"+runsCode))
+	write(t, values, archived(t, "\x80\x02}X\x04\x00\x00\x00kindcmy.module\nKind\nX\x01\x00\x00\x00a\x85Rs."))
+	for _, args := range []string{"scan " + checkpoints + "lightning.pt", "inspect " + evil} {
+		if r := amn(t, nil, strings.Fields(args)...); r.code != 7 || strings.Contains(r.out+r.err, hint) {
+			t.Errorf("%s: exit %d, %s%s", args, r.code, r.out, r.err)
+		}
+	}
+	out := filepath.Join(dir, "out.safetensors")
+	r := amn(t, nil, "convert", "--to", "safetensors", "--tensors-only", "-o", out, values)
+	if _, err := os.Stat(out); r.code != 2 || !strings.Contains(r.err, "no tensors") || err == nil {
+		t.Errorf("exit %d, %s", r.code, r.err)
+	}
+}
+
+// archived is a pickle in an archive as torch.save writes it.
+func archived(t *testing.T, pickle string) string {
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	for _, m := range [][2]string{{"data.pkl", pickle}, {"version", "3\n"}} {
+		w, err := z.CreateHeader(&zip.FileHeader{Name: "archive/" + m[0], Method: zip.Store})
+		if err == nil {
+			_, err = w.Write([]byte(m[1]))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
 }
 
 // The part that is taken has the names that the model's own code asks for.

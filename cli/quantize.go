@@ -54,12 +54,26 @@ func mixNames() []string {
 	return list
 }
 
+// notTargets are words that people write for a target, and what they may mean.
+var notTargets = map[string]string{
+	"f32":  "quantizes nothing: amn convert --to gguf --cast f32 writes it",
+	"fp32": "quantizes nothing: amn convert --cast f32 writes it",
+	"f16":  "quantizes nothing: amn convert --to gguf --cast f16 writes it",
+	"fp16": "quantizes nothing: amn convert --cast f16 writes it",
+	"bf16": "quantizes nothing: amn convert --to gguf --cast bf16 writes it",
+	"gguf": "is a format: a mix such as q4_k_m or q8_0 is a target; amn convert --to gguf does not quantize",
+	"mlx":  "is a format: mlx_4 or mlx_8 is a target; amn convert --to mlx does not quantize",
+	"int4": "is no one target: w4a16 (compressed-tensors), gptq, awq and mlx_4 have integers of 4 bits, nf4 is bitsandbytes'",
+	"4bit": "is no one target: nf4 (bitsandbytes), w4a16 (compressed-tensors), gptq, awq, mlx_4 and q4_k_m (llama.cpp) have 4 bits",
+	"8bit": "is no one target: int8 (bitsandbytes), w8a8, w8a16 and fp8_dynamic (compressed-tensors), mlx_8 and q8_0 (llama.cpp) have 8 bits",
+}
+
 // mixOf finds a mix that can be written; others are names that the flag takes besides.
 func mixOf(flag, name string, others ...string) (mix.Mix, error) {
 	m, ok := mix.Find(name)
 	if !ok {
-		if slices.Contains([]string{"f32", "f16", "bf16"}, strings.ToLower(name)) {
-			return m, fmt.Errorf("%s: %q quantizes nothing: amn convert --to gguf --cast %s writes it", flag, name, strings.ToLower(name))
+		if why := notTargets[letters(name)]; why != "" {
+			return m, fmt.Errorf("%s: %q %s", flag, name, why)
 		}
 		known := append(others, mixNames()...)
 		if meant := didYouMean(name, known); meant != "" {

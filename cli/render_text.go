@@ -173,7 +173,7 @@ func (s *session) printFindings(indent string, r *report) {
 	}
 	s.fact(indent, "Findings", formatCount(int64(len(found))))
 	for severity, text := range fewOf(found) {
-		s.out.WriteString(indent + "  " + pad(severity.String(), 9) + text + "\n")
+		s.prose(len(indent)+11, "%s", indent+"  "+pad(severity.String(), 9)+text)
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant/bnb"
+	"github.com/anamnesis-go/anamnesis/vm"
 )
 
 // A session is one run of the program: its flags resolved, its streams, and the
@@ -44,12 +45,14 @@ type session struct {
 	json, quiet bool
 	gate        bool // a policy was asked for: bodies are verified
 	policy      limits.Policy
-	gatePolicy  gate.Policy // what a scan asks beyond the limits
-	maxSpool    int64
-	stdinTaken  bool
-	colours     bool   // the terminal shows them, and nothing forbids it
-	paint       string // colour of the first word of the next line, once
-	printed     bool   // a file, so that the next one gets a space before it
+
+	strictPickles bool        // the command has --tensors-only, which was not given
+	gatePolicy    gate.Policy // what a scan asks beyond the limits
+	maxSpool      int64
+	stdinTaken    bool
+	colours       bool   // the terminal shows them, and nothing forbids it
+	paint         string // colour of the first word of the next line, once
+	printed       bool   // a file, so that the next one gets a space before it
 
 	worst wire.Class
 	count classes
@@ -98,7 +101,11 @@ func (s *session) complain(path string, err error) {
 		text = showPath(path) + ": " + text
 	}
 	fmt.Fprintf(s.err, "amn: %s\n", text)
-	if hint := hintFor(err, &s.policy); hint != "" {
+	hint := hintFor(err, &s.policy)
+	if e, ok := errors.AsType[*vm.Forbidden](err); ok && s.strictPickles && e.Status == vm.Unknown {
+		hint = "--tensors-only reads its tensors all the same, and runs nothing"
+	}
+	if hint != "" {
 		fmt.Fprintf(s.err, "     %s\n", hint)
 	}
 }

@@ -156,31 +156,76 @@ func (s *session) printStats(path string, m tensor.Model, list []stats.Tensor) {
 	for i := range list {
 		rows = append(rows, statRow(&list[i]))
 	}
-	width := make([]int, len(statHead))
-	for _, row := range rows {
-		for k, text := range row {
-			width[k] = max(width[k], columns(text))
-		}
-	}
-	used := 2 * len(width)
-	for _, w := range width[:len(width)-1] {
-		used += w
-	}
-	for _, row := range rows {
-		for k, text := range row {
-			switch {
-			case k == len(row)-1:
-				fmt.Fprintf(s.out, "  %s\n", s.lastName(text, used))
-			case k < 2:
-				fmt.Fprintf(s.out, "  %s", pad(text, width[k]))
-			default:
-				fmt.Fprintf(s.out, "  %s", strings.Repeat(" ", width[k]-columns(text))+text)
-			}
-		}
-	}
+	wide := widths(rows)
+	s.table(rows, wide, s.narrowed(rows, wide))
 	if len(list) <= maxCharts {
 		for i := range list {
 			s.chart(&list[i])
+		}
+	}
+}
+
+// statLess are the columns that a narrow terminal does not get, in this order: those that say that
+// all is as it should be, where they do; then type and shape, which amn parse prints.
+var statLess = []struct {
+	column int
+	usual  string // "" for any
+}{{8, "0"}, {7, "0"}, {6, "0.0%"}, {1, ""}, {0, ""}}
+
+// narrowed lists the columns that are printed.
+func (s *session) narrowed(rows [][]string, wide []int) []int {
+	keep := make([]int, len(statHead))
+	for k := range keep {
+		keep[k] = k
+	}
+	for _, l := range statLess {
+		names := wide[len(wide)-1] // whole, or enough of them
+		if l.usual == "" {
+			names = min(names, 30)
+		}
+		if s.columns == 0 || s.columns-before(wide, keep) >= names {
+			break
+		}
+		if l.usual == "" || !slices.ContainsFunc(rows[1:], func(row []string) bool { return row[l.column] != l.usual && row[l.column] != "-" }) {
+			keep = slices.DeleteFunc(keep, func(k int) bool { return k == l.column })
+		}
+	}
+	return keep
+}
+
+// before is how many columns stand before the last of a table.
+func before(wide, keep []int) int {
+	used := 2 * len(keep)
+	for _, k := range keep[:len(keep)-1] {
+		used += wide[k]
+	}
+	return used
+}
+
+// widths are those of the widest cells.
+func widths(rows [][]string) []int {
+	wide := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for k, text := range row {
+			wide[k] = max(wide[k], columns(text))
+		}
+	}
+	return wide
+}
+
+// table prints some columns of rows: texts to the left, numbers to the right, a name last.
+func (s *session) table(rows [][]string, wide, keep []int) {
+	used := before(wide, keep)
+	for _, row := range rows {
+		for i, k := range keep {
+			switch {
+			case i == len(keep)-1:
+				fmt.Fprintf(s.out, "  %s\n", s.lastName(row[k], used))
+			case k < 2:
+				fmt.Fprintf(s.out, "  %s", pad(row[k], wide[k]))
+			default:
+				fmt.Fprintf(s.out, "  %s", padLeft(row[k], wide[k]))
+			}
 		}
 	}
 }

@@ -55,8 +55,8 @@ func formatShape(dims []int64) string {
 // shortName is a name in a list.
 func shortName(name string) string { return cutName(nameText(name), 64) }
 
-// minLast is the least that a name in the last column of a table is cut to.
-const minLast = 32
+// minLast is the least that a name in the last column of a table is cut to: names differ at their ends.
+const minLast = 12
 
 // lastName is a name in the last column of a table. Where the columns before it leave
 // hardly any room it stays whole, and the terminal breaks the line.

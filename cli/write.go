@@ -136,8 +136,8 @@ func (s *session) carryOut(ctx context.Context, b *limits.Budget, c *conversion)
 	if c.plan, err = convert.NewPlan(b, c.model, c.opts); err != nil {
 		return err
 	}
-	if len(c.plan.Outs) == 0 && c.opts.Keep != nil {
-		return usage{"--tensor: no tensor has such a name"}
+	if err := c.empty(); err != nil {
+		return err
 	}
 	if err := c.fitted(); err != nil {
 		return err
@@ -163,6 +163,19 @@ func (s *session) carryOut(ctx context.Context, b *limits.Budget, c *conversion)
 		return err
 	}
 	return s.write(c)
+}
+
+// empty refuses to write nothing of what may hold all else: training_args.bin, scheduler.pt.
+func (c *conversion) empty() error {
+	switch {
+	case len(c.plan.Outs) > 0:
+		return nil
+	case c.opts.Keep != nil:
+		return usage{"--tensor: no tensor has such a name"}
+	case c.model.Format() == "pth":
+		return usage{"it has no tensors (amn inspect lists its values)"}
+	}
+	return nil
 }
 
 // rehearse asks what would become of the target.

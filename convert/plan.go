@@ -67,6 +67,9 @@ func NewPlan(b *limits.Budget, m tensor.Model, o Options) (*Plan, error) {
 	if p.tile <= 0 {
 		p.tile = DefaultTile
 	}
+	if g, ok := p.sink.(GGUF); ok && !g.RawNames && isAdapter(m) {
+		return nil, wire.At("convert", "", wire.NoOffset, wire.ErrUnsupported.With("it is an adapter of PEFT: merge it into its base first, or write it with convert_lora_to_gguf.py of llama.cpp"))
+	}
 	steps := [...]func() error{p.quantize, p.bind, p.layout, p.order}
 	for _, step := range steps {
 		if err := step(); err != nil {

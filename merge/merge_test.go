@@ -217,11 +217,14 @@ func TestRefusals(t *testing.T) {
 		class        wire.Class
 		says         string
 	}{
-		{"no JSON", `merge_method: linear`, wire.Malformed, ""},
-		{"no object", `[]`, wire.Unsupported, "merge_method"},
-		{"no method", `{` + pair + `}`, wire.Unsupported, "merge_method"},
-		{"another method", `{"merge_method":"della",` + pair + `}`, wire.Unsupported, "della"},
+		{"YAML", `merge_method: linear`, wire.Malformed, "mergekit's YAML is to be written as JSON"},
+		{"no object", `[]`, wire.Malformed, "no JSON object"},
+		{"no method", `{` + pair + `}`, wire.Malformed, "merge_method, one of linear, slerp"},
+		{"another method", `{"merge_method":"della",` + pair + `}`, wire.Unsupported, `"della" is none of linear, slerp`},
 		{"an unknown member", `{"merge_method":"linear","model":"a",` + pair + `}`, wire.Unsupported, `"model"`},
+		{"a method under another name", `{"merge_metod":"linear",` + pair + `}`, wire.Unsupported, "members there are merge_method, base_model"},
+		{"an unknown member of a model", `{"merge_method":"linear","models":[{"model":"a","weight":1}]}`, wire.Unsupported, "members there are model, parameters"},
+		{"a parameter mistyped", `{"merge_method":"linear","models":[{"model":"a","parameters":{"wieght":1}}]}`, wire.Unsupported, "linear takes weight there"},
 		{"a tokenizer", `{"merge_method":"linear","tokenizer_source":"union",` + pair + `}`, wire.Unsupported, "tokenizer"},
 		{"another type to compute in", `{"merge_method":"linear","dtype":"bfloat16",` + pair + `}`, wire.Unsupported, "out_dtype"},
 		{"another type to write", `{"merge_method":"linear","out_dtype":"int8",` + pair + `}`, wire.Unsupported, "int8"},

@@ -3,6 +3,7 @@ package merge
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
@@ -85,12 +86,26 @@ func (m *method) parameter(name string) *parameter {
 	return &m.takes[i]
 }
 
+// taken lists the parameters that the method takes, of a model or above.
+func (m *method) taken(above bool) string {
+	var list []string
+	for _, p := range m.takes {
+		if above || !p.shared {
+			list = append(list, p.name)
+		}
+	}
+	if len(list) == 0 {
+		return "none"
+	}
+	return strings.Join(list, ", ")
+}
+
 // knows refuses settings that the method does not take there.
 func (m *method) knows(given params, above bool) error {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		s, p := given[name], m.parameter(name)
 		if p == nil || p.shared && !above {
-			return wire.At(recipeName, "parameter "+wire.Quote(name), wire.NoOffset, wire.ErrUnsupported.With("%s takes none of that name there", m.name))
+			return wire.At(recipeName, "parameter "+wire.Quote(name), wire.NoOffset, wire.ErrUnsupported.With("%s takes %s there", m.name, m.taken(above)))
 		}
 		for _, c := range s {
 			if c.truth != p.truth {

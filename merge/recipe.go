@@ -3,6 +3,7 @@ package merge
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"github.com/anamnesis-go/anamnesis/internal/strictjson"
@@ -58,6 +59,9 @@ var notTaken = map[string]string{
 // The caller has charged the text.
 func ReadRecipe(b *limits.Budget, text string) (*Recipe, error) {
 	r := &Recipe{}
+	if t := strings.TrimLeft(text, " \t\r\n"); t != "" && t[0] != '{' {
+		return nil, wire.At(recipeName, "", wire.NoOffset, wire.ErrSyntax.With("it is no JSON object: mergekit's YAML is to be written as JSON, with the same members"))
+	}
 	err := strictjson.Decode(b, strictjson.Text{Format: recipeName, Body: text, Whole: true}, func(d *strictjson.Decoder) error {
 		v, err := jsontree.Decode(b, d)
 		if err != nil {
@@ -95,22 +99,27 @@ func members(b *limits.Budget, v jsontree.Value, where string, one func(name str
 	return nil
 }
 
-var errUnknown = wire.ErrUnsupported.With("it is not known")
+// unknown refuses a member, and says which are known where it stands.
+func unknown(known string) error {
+	return wire.ErrUnsupported.With("it is not known; members there are %s", known)
+}
+
+// find is the method of a name.
+func (r *Recipe) find(name string) error {
+	i := slices.IndexFunc(methods[:], func(m method) bool { return m.name == name })
+	if i < 0 {
+		return wire.ErrUnsupported.With("%s is none of %s", wire.Quote(name), strings.Join(Methods(), ", "))
+	}
+	r.method = &methods[i]
+	return nil
+}
 
 func (r *Recipe) read(b *limits.Budget, v jsontree.Value) error {
-	name := v.Get("merge_method").String()
-	for i := range methods {
-		if methods[i].name == name {
-			r.method = &methods[i]
-		}
-	}
-	if r.method == nil {
-		return failAt(v, "merge_method", wire.ErrUnsupported.With("%s is none of %v", wire.Quote(name), Methods()))
-	}
 	var models, parts jsontree.Value
 	err := members(b, v, "", func(name string, v jsontree.Value) (err error) {
 		switch name {
 		case "merge_method":
+			err = r.find(v.String())
 		case "base_model":
 			r.base, err = modelName(v)
 		case "models":
@@ -138,13 +147,15 @@ func (r *Recipe) read(b *limits.Budget, v jsontree.Value) error {
 			if why := notTaken[name]; why != "" {
 				return wire.ErrUnsupported.With("%s", why)
 			}
-			return errUnknown
+			return unknown("merge_method, base_model, models, slices, parameters, out_dtype, seed")
 		}
 		return err
 	})
 	switch {
 	case err != nil:
 		return err
+	case r.method == nil:
+		return failAt(v, "", wire.ErrMissing.With("merge_method, one of %s", strings.Join(Methods(), ", ")))
 	case models.There == parts.There:
 		return failAt(v, "", wire.ErrMissing.With("one of models and slices"))
 	case models.There:
@@ -210,7 +221,7 @@ func (r *Recipe) readSlices(b *limits.Budget, v jsontree.Value) error {
 					return err
 				})
 			default:
-				err = errUnknown
+				err = unknown("base_model, parameters, sources")
 			}
 			return err
 		})
@@ -261,8 +272,10 @@ func (r *Recipe) readSource(b *limits.Budget, v jsontree.Value, s *source, range
 				return wire.ErrRange.With("a range is two whole numbers, the first less than the second")
 			}
 			s.from, s.to = from, to
+		case ranged:
+			err = unknown("model, parameters, layer_range")
 		default:
-			err = errUnknown
+			err = unknown("model, parameters")
 		}
 		return err
 	})

@@ -98,6 +98,7 @@ var unpaid = map[string][]string{
 		merge: g.inputs
 		merge: s.sources
 		merge: g.method.takes
+		merge: m.takes
 		merge: slices.Sorted(maps.Keys(given))
 		merge: s
 		merge: p
