@@ -4,6 +4,7 @@ package convert
 // quantizes with bitsandbytes and saves itself, by what it says. Types whose weights it takes
 // apart are not among them: those are refused. crosscheck/linears/reload.jsonl has the sweep.
 var breaksAgain = map[string]string{
+	"llama4":            `"normal_kernel_cpu" not implemented for 'Byte'`,
 	"llama4_text":       `"normal_kernel_cpu" not implemented for 'Byte'`,
 	"qwen4_exp_text":    "unexpected keys, as attn_hyper_connection.block_inject_weight.weight.absmax",
 	"rf_detr":           "unexpected keys, as decoder.layers.0.self_attn.k_proj.weight.absmax",

@@ -77,10 +77,8 @@ def main():
 
     signal.signal(signal.SIGALRM, late)
     with path.open("a") as out:
-        for kind, names in classes().items():
-            if sys.argv[2:] and kind not in sys.argv[2:]:
-                continue
-            for name in names:
+        for kind in sys.argv[2:] or classes():
+            for name in classes()[kind]:
                 if (kind, name) in done:
                     continue
                 row = {"type": kind, "class": name}
@@ -93,6 +91,7 @@ def main():
                 out.write(json.dumps(row) + "\n")
                 out.flush()
                 gc.collect()
+                gc.freeze()  # the libraries, which every collection would walk
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from transformers.models.auto import configuration_auto, modeling_auto
 
 warnings.filterwarnings("ignore")
 T.logging.set_verbosity_error()
-SECONDS = 120
+SECONDS = 240
 
 
 def exported():
@@ -81,11 +81,13 @@ GIVEN = {
     "dbrx": {"attn_config": {"rope_theta": 10000.0}},
     "deepseek_ocr2": {"text_config": {"num_hidden_layers": 2, "mlp_layer_types": ["dense", "sparse"]}},
     "deepseek_ocr2_text": {"num_hidden_layers": 2, "mlp_layer_types": ["dense", "sparse"]},
-    "diffusion_gemma": {"text_config": {"num_experts": 8, "top_k_experts": 2, "moe_intermediate_size": 704}},
-    "diffusion_gemma_text": {"num_experts": 8, "top_k_experts": 2, "moe_intermediate_size": 704},
+    "diffusion_gemma": {"text_config": {"num_hidden_layers": 6, "num_experts": 8, "top_k_experts": 2, "moe_intermediate_size": 704}},
+    "diffusion_gemma_text": {"num_hidden_layers": 6, "num_experts": 8, "top_k_experts": 2, "moe_intermediate_size": 704},
     "dots1": {"n_routed_experts": 8, "n_shared_experts": 1, "num_experts_per_tok": 2},
     "esm": {"vocab_size": 33, "pad_token_id": 1, "mask_token_id": 32},
-    "granite4_vision": {"deepstack_layer_map": [[0, 0]]},
+    "emu3": {"vocabulary_map": {"<|extra_200|>": 4, "<image>": 3}},
+    "gemma4_assistant": {"text_config": {"hidden_size_per_layer_input": 0, "vocab_size_per_layer_input": 0, "num_kv_shared_layers": 30}},
+    "granite4_vision": {"deepstack_layer_map": [[0, 0]], "downsample_rate": "4/8"},
     "hunyuan_v1_dense": {"head_dim": 128},
     "hunyuan_v1_moe": {"head_dim": 128},
     "hunyuan_vl": {"text_config": {"head_dim": 128}},
@@ -94,13 +96,15 @@ GIVEN = {
     "lfm2_moe": {"num_hidden_layers": 4, "layer_types": ["conv", "full_attention", "conv", "full_attention"]},
     "ministral": {"head_dim": 128},
     "moonshine_streaming": {"num_key_value_heads": 8},
+    "nemotron_h_omni": {"vision_config": {"video_temporal_patch_size": 2}},
     "nemotron": {"num_key_value_heads": 48},
     "perception_lm": {"vision_config": {"architecture": "vit_pe_core_large_patch14_336", "model_args": {"embed_dim": 1024, "img_size": [448, 448], "depth": 2, "global_pool": ""}}},
     "pp_ocrv5_server_det": {"intraclass_block_config": CONVS},
     "pp_ocrv6_medium_det": {"intraclass_block_config": CONVS},
-    "qwen3_omni_moe": {"talker_config": {"text_config": {"shared_expert_intermediate_size": 768}}},
-    "qwen4_exp": {"text_config": {"indexer_n_heads": 4, "indexer_kv_heads": 1, "indexer_head_dim": 128, "indexer_budget": 2048, "indexer_compress_ratio": 4}},
-    "qwen4_exp_text": {"indexer_n_heads": 4, "indexer_kv_heads": 1, "indexer_head_dim": 128, "indexer_budget": 2048, "indexer_compress_ratio": 4},
+    "qwen3_omni_moe": {"talker_config": {"spatial_merge_size": 2, "text_config": {"shared_expert_intermediate_size": 768}}},
+    "qwen3_omni_moe_talker_text": {"shared_expert_intermediate_size": 768},
+    "qwen4_exp": {"text_config": {"indexer_n_heads": 4, "indexer_kv_heads": 1, "indexer_head_dim": 256, "indexer_budget": 2048, "indexer_compress_ratio": 4}},
+    "qwen4_exp_text": {"indexer_n_heads": 4, "indexer_kv_heads": 1, "indexer_head_dim": 256, "indexer_budget": 2048, "indexer_compress_ratio": 4},
     "t5gemma2_encoder": {"text_config": {"dropout_rate": 0.0}},
     "time_series_transformer": {"prediction_length": 8},
     "timm_backbone": {"backbone": "resnet18"},
@@ -108,10 +112,23 @@ GIVEN = {
 }
 
 
+# What some classes of a type need, and others do not.
+OF_CLASS = {
+    "BeitForSemanticSegmentation": {"out_indices": [3, 5, 7, 11]},
+    "BridgeTowerForContrastiveLearning": {"contrastive_hidden_size": 512},
+    "HieraForPreTraining": {"decoder_hidden_size": 512, "decoder_depth": 2, "decoder_num_heads": 8},
+    "ReformerModelWithLMHead": {"is_decoder": True},
+    "T5GemmaEncoderModel": {"is_encoder_decoder": False},
+    "ViltForImagesAndTextClassification": {"num_images": 2},
+    "Wav2Vec2BertForCTC": {"vocab_size": 32},
+    "Wav2Vec2ConformerForCTC": {"vocab_size": 32},
+}
+
+
 def default(kind, cls):
     """The configuration that a class of a type has where nothing more is said than it needs."""
     own = cls.config_class if cls.config_class.model_type == kind else configuration_auto.CONFIG_MAPPING[kind]
-    return own(**GIVEN.get(kind, {}))
+    return own(**GIVEN.get(kind, {}) | OF_CLASS.get(cls.__name__, {}))
 
 
 def no_natten(obj, backends):

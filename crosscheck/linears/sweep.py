@@ -1,12 +1,15 @@
 """Holds `amn quantize` against what build.py asked transformers, for every class.
 
-    sweep.py AMN IN.jsonl [OUT.md]
+    sweep.py AMN IN.jsonl [LEDGER OUT.md]
 
 A model of each class is a folder with its names (two layers of each kind) and its
 config.json; which weights a dry run would quantize must be those that transformers
 quantizes. To take what is no linear module is an error ("more"): such a model does not
 load. "Fewer" is counted, and "extra": linear modules that transformers leaves alone
 where nobody tells it, which config.json does.
+
+A line of LEDGER is a type: its verdict, how many classes were held, and the classes that were not
+built. Types that IN does not have keep their lines; OUT.md is made of all of them.
 """
 import collections
 import json
@@ -37,14 +40,15 @@ def folder(dir, kind, cls, patterns):
 def main():
     amn, rows = sys.argv[1], [json.loads(line) for line in open(sys.argv[2])]
     total, types, bad = collections.Counter(), collections.defaultdict(set), []
-    why, missing = collections.defaultdict(dict), []
+    why, missing, held = collections.defaultdict(dict), collections.defaultdict(dict), collections.Counter()
     for row in rows:
         if "error" in row:
             total["not built"] += 1
             types[row["type"]].add("not built")
             why[row["type"]].setdefault("not built", " ".join(row["error"].split())[:100])
-            missing.append((row["type"], row["class"], " ".join(row["error"].split())[:100]))
+            missing[row["type"]][row["class"]] = " ".join(row["error"].split())[:100]
             continue
+        held[row["type"]] += 1
         with tempfile.TemporaryDirectory() as work:
             dir = pathlib.Path(work) / "m"
             dir.mkdir()
@@ -76,13 +80,14 @@ def main():
     verdicts = {k: next((v for v in ORDER if v in t), "not built") for k, t in types.items()}
     worst = collections.Counter(verdicts.values())
     print("classes", dict(total), "types", dict(worst))
-    if len(sys.argv) > 3:
-        out = pathlib.Path(sys.argv[3])
+    if len(sys.argv) > 4:
+        ledger, out = map(pathlib.Path, sys.argv[3:5])
+        lines = {r["type"]: r for r in map(json.loads, ledger.read_text().splitlines())} if ledger.exists() else {}
+        lines |= {k: {"type": k, "verdict": v, "why": why[k].get(v, ""), "classes": held[k], "missing": missing[k]} for k, v in verdicts.items()}
+        ledger.write_text("".join(json.dumps(lines[k]) + "\n" for k in sorted(lines)))
         text = out.read_text() if out.exists() else ""
         again = text[text.index(AGAIN):] if AGAIN in text else ""  # what reload.py has said
-        none = {kind for kind, names in classes().items() if not names}
-        out.write_text(page(verdicts, total, worst, why, [m for m in missing if verdicts[m[0]] != "not built"], none,
-                            {kind for kind, names in classes().items() if names and kind not in types}) + again)
+        out.write_text(page(lines, {kind for kind, names in classes().items() if not names}, {kind for kind, names in classes().items() if names and kind not in lines}) + again)
     return 1 if bad else 0
 
 
@@ -107,23 +112,24 @@ def reason(row, verdict, names, said):
     return "" if verdict == "equal" else f"{row['class']}: `{names[0]}`" + (f" and {len(names) - 1} more" if len(names) > 1 else "") if names else ""
 
 
-def page(verdicts, total, worst, why, missing, none, rest):
+def page(lines, none, rest):
+    verdicts = {k: r["verdict"] for k, r in lines.items()}
+    worst = collections.Counter(verdicts.values())
+    missing = [(k, c, w) for k, r in lines.items() if r["verdict"] != "not built" for c, w in r["missing"].items()]
     out = ["# Which weights of a model are quantized", "",
            "`amn quantize` asks tables (`convert/linears.txt`, `convert/classes.txt`) which weights of a model are linear modules of transformers 5.23: by the",
            "`model_type` of config.json, and by the class in its `architectures` where the classes of a type differ. A class that is not known of the type has what",
            "all classes of the type agree in, names decide about the rest, and the output says so; so it does of a type without a row, and of matrices that no",
            "class of the type has with its default configuration. The tables are made of transformers itself, and every class was held against a dry run:", "",
            "    python3 crosscheck/linears/build.py types.jsonl", "    python3 crosscheck/linears/table.py types.jsonl convert",
-           "    python3 crosscheck/linears/sweep.py amn types.jsonl docs/model-types.md", "",
-           "| verdict | types | classes | meaning |", "|---|---:|---:|---|"]
-    for v in MEANING:
-        if total[v] or worst[v]:
-            out.append(f"| {v} | {worst[v]} | {total[v]} | {MEANING[v]} |")
-    out += [f"| no class | {len(none)} | | a configuration inside others: transformers has no class for it alone |"]
-    out += [f"| not asked | {len(rest)} | | the row of the type is older: of the classes in the auto mappings, folded into one; what its classes differ in names decide |"] if rest else []
-    out += ["", "A type counts by the worst verdict of its classes."]
+           "    python3 crosscheck/linears/sweep.py amn types.jsonl crosscheck/linears/sweep.jsonl docs/model-types.md", "",
+           "| verdict | types | meaning |", "|---|---:|---|"]
+    out += [f"| {v} | {worst[v]} | {MEANING[v]} |" for v in MEANING if worst[v]]
+    out += [f"| no class | {len(none)} | a configuration inside others: transformers has no class for it alone |"]
+    out += [f"| not asked | {len(rest)} | the row of the type is older: of the classes in the auto mappings, folded into one; what its classes differ in names decide |"] if rest else []
+    out += ["", f"A type counts by the worst verdict of its classes, of which {sum(r['classes'] for r in lines.values()):,} were held. The verdicts are in `crosscheck/linears/sweep.jsonl`."]
     for v in ("taken apart", "fewer", "extra", "not built"):
-        rows = [f"| {k} | {why[k].get(v, '').replace('|', '/')} |" for k in sorted(k for k, w in verdicts.items() if w == v)]
+        rows = [f"| {k} | {(lines[k]['why'] or next(iter(lines[k]['missing'].values()), '')).replace('|', '/')} |" for k in sorted(k for k, w in verdicts.items() if w == v)]
         if rows:
             out += ["", f"## {v[0].upper()}{v[1:]}", "", "| type | why |", "|---|---|", *rows]
     if missing:
