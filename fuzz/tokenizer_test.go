@@ -226,6 +226,15 @@ func FuzzArch(f *testing.F) {
 		`"architectures": ["Gemma3TextModel"], "num_attention_heads": 1, "sliding_window": -1`,
 		`"architectures": ["BertForSequenceClassification"], "num_attention_heads": 1, "id2label": {"-1": "a", "007": "b", "7": "c", "x": "d"}`,
 		`"architectures": ["DistilBertForSequenceClassification"], "n_heads": 1, "dim": 8, "hidden_dim": 8, "n_layers": 1, "num_labels": 9223372036854775807`,
+		`"architectures": ["FalconForCausalLM"], "num_attention_heads": 2, "new_decoder_architecture": true, "num_kv_heads": 2147483648, "layer_norm_epsilon": 1e308`,
+		`"architectures": ["MPTForCausalLM"], "d_model": 8, "n_heads": 2, "n_layers": 1, "attn_config": {"alibi": true, "alibi_bias_max": -1, "kv_n_heads": -9223372036854775808}`,
+		`"architectures": ["MambaForCausalLM"], "expand": 2147483648, "state_size": 2147483648, "time_step_rank": "auto"`,
+		`"architectures": ["Mamba2ForCausalLM"], "num_heads": 65536, "head_dim": 1048576, "n_groups": 2147483648, "state_size": 2147483648, "expand": 1024`,
+		`"architectures": ["JambaForCausalLM"], "num_attention_heads": 1, "attn_layer_period": 1, "attn_layer_offset": 2147483648, "expert_layer_period": 0, "mamba_dt_rank": -1`,
+		`"architectures": ["InternLM2ForCausalLM"], "num_attention_heads": 65536, "num_key_value_heads": 3, "rope_scaling": {"type": "dynamic", "factor": -1}`,
+		`"architectures": ["MiniCPMForCausalLM"], "num_attention_heads": 1, "dim_model_base": 1e-320, "scale_depth": 1e308, "rope_scaling": {"rope_type": "longrope", "long_factor": [], "short_factor": [1e99]}`,
+		`"architectures": ["BailingMoeV2ForCausalLM"], "num_attention_heads": 1, "num_experts": 4096, "num_shared_experts": 2147483648, "first_k_dense_replace": 2147483648, "moe_intermediate_size": 2147483648`,
+		`"architectures": ["ChatGLMModel"], "num_attention_heads": 2, "num_layers": 1, "multi_query_attention": true, "multi_query_group_num": 0, "ffn_hidden_size": 2147483648, "rope_ratio": 1e308`,
 		`"architectures": ["GptOssForCausalLM"], "num_local_experts": 4096, "num_attention_heads": 65536, "head_dim": 1048576`,
 	} {
 		f.Add([]byte(`{"vocab_size": 5, "hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, ` + one + `}`))

@@ -1,6 +1,6 @@
 """Tiny random models of still further families, as further.FAMILIES."""
 import transformers as tf
-from models import VOCAB, byte_level, glm, sentencepiece, sizes
+from models import LLAMA3, VOCAB, byte_level, glm, sentencepiece, sizes
 
 
 def without(*names, **more):
@@ -19,6 +19,8 @@ JAMBA = dict(num_hidden_layers=4, attn_layer_period=2, attn_layer_offset=1, expe
 CODE = dict(vocab_size=VOCAB, n_positions=256, n_embd=64, n_layer=2, n_head=4, bos_token_id=1, eos_token_id=2)
 MPT = dict(d_model=64, n_heads=4, n_layers=2, max_seq_len=256, vocab_size=VOCAB, bos_token_id=1, eos_token_id=2)
 
+AFMOE = dict(num_hidden_layers=4, head_dim=32, num_experts=4, num_experts_per_tok=2, num_shared_experts=1, moe_intermediate_size=48, num_dense_layers=1, sliding_window=16, mup_enabled=True, route_norm=True, route_scale=2.5, score_func="sigmoid")
+
 FAMILIES = {
     "phimoe": lambda: (tf.PhimoeConfig(**sizes(num_local_experts=4, num_experts_per_tok=2, attention_bias=True, lm_head_bias=True, original_max_position_embeddings=256)), tf.PhimoeForCausalLM, sentencepiece, None),
     "falcon": lambda: (falcon(), tf.FalconForCausalLM, byte_level, "gpt-2"),
@@ -32,9 +34,11 @@ FAMILIES = {
     "mamba2": lambda: (tf.Mamba2Config(**mamba(num_heads=8, head_dim=16, n_groups=2)), tf.Mamba2ForCausalLM, byte_level, "gpt-2"),
     "jamba": lambda: (tf.JambaConfig(**sizes(**JAMBA)), tf.JambaForCausalLM, sentencepiece, None),
     "glm": lambda: (tf.GlmConfig(**sizes(head_dim=16, pad_token_id=0, rms_norm_eps=1e-5)), tf.GlmForCausalLM, glm, "glm4"),
+    "apertus": lambda: (tf.ApertusConfig(**sizes(pad_token_id=0, rope_parameters=LLAMA3)), tf.ApertusForCausalLM, byte_level, "llama-bpe"),
+    "afmoe": lambda: (tf.AfmoeConfig(**sizes(**AFMOE)), tf.AfmoeForCausalLM, byte_level, "llama-bpe"),
     "minicpm3": lambda: (tf.MiniCPM3Config(**sizes(num_key_value_heads=4, kv_lora_rank=32, q_lora_rank=24, qk_nope_head_dim=16, qk_rope_head_dim=8, rms_norm_eps=1e-6)), tf.MiniCPM3ForCausalLM, sentencepiece, None),
 }
 GELU = {n: 1e-2 for n in ("falcon", "falcon-40b", "falcon-11b", "starcoder", "mpt", "mpt-clipped")}
-ONE_WAY = {"mamba", "falcon-mamba", "mamba2", "jamba"}
+ONE_WAY = {"mamba", "falcon-mamba", "mamba2", "jamba", "apertus"}
 # llama.cpp norms Phi 3.5's mixture by the root of the mean square where the model has LayerNorm, and weighs experts otherwise.
 OTHERWISE = {"phimoe"}

@@ -35,6 +35,12 @@ func (p *planner) complete(names *wire.NameSet) error {
 		if err := p.b.Step(1); err != nil || at.name.optional || !at.there(p.c) {
 			return err
 		}
+		if at.name.into != "" {
+			if !p.read(&at) {
+				return wire.At(p.m.Format(), "", wire.NoOffset, wire.ErrMissing.With("layer %d has no %s, which the configuration asks for", at.layer, wire.Quote(at.name.hf)))
+			}
+			return nil
+		}
 		if at.name.gguf == "output" && (p.c.tied() || p.ranked) {
 			return nil
 		}

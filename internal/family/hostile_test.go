@@ -25,13 +25,16 @@ var hostileMembers = []string{
 	"hidden_act", "pad_token_id", "eod_token_id", "norm_topk_prob", "n_group", "topk_group", "mamba_d_head", "ssm_multipliers", "mlp_multipliers", "image_size", "patch_size", "depth", "embed_dim", "mlp_ratio",
 	"spatial_merge_size", "num_channels", "deepstack_visual_indexes", "fullatt_block_indexes", "rotary_pct", "logit_scale", "n_head", "n_embd", "n_layer", "dim", "n_layers", "n_heads", "hidden_dim", "conv_L_cache",
 	"block_auto_adjust_ff_dim", "block_ffn_dim_multiplier", "block_multiple_of", "moe_layer_start_index", "moe_layer_end_index", "moe_layer_interval", "moe_num_experts", "moe_k", "seq_length", "type_vocab_size",
+	"state_size", "expand", "time_step_rank", "use_bias", "use_conv_bias", "pad_vocab_size_multiple", "num_kv_heads", "n_head_kv", "multi_query", "new_decoder_architecture", "num_ln_in_parallel_attn", "alibi", "attn_config", "max_seq_len",
+	"attn_layer_period", "attn_layer_offset", "expert_layer_period", "expert_layer_offset", "mamba_dt_rank", "scale_emb", "scale_depth", "dim_model_base", "multi_query_attention", "multi_query_group_num", "ffn_hidden_size", "rope_ratio",
+	"num_shared_experts", "num_dense_layers", "lm_head_bias", "attention_bias", "norm_head", "kv_channels",
 }
 
 var hostileValues = []string{
 	"-1", "0", "1", "2", "3", "4", "8", "64", "512", "4096", "65536", "1048576", "2147483648", "9223372036854775807", "1e308", "-1e-300", "0.5", `"x"`, `""`, "true", "false", "null", "[]", "{}", `["x"]`, "[-1]",
 	"[0, 1, 2]", `["full_attention", "sliding_attention", "mamba", "attention"]`, `"M*-E"`, `{"0": "a", "1": "b"}`, `{"0": {"head_dim": 8}}`, `"relu"`, `"gated-gelu"`, `"silu"`, `"sigmoid"`,
 	`{"rope_type": "yarn", "factor": 2, "original_max_position_embeddings": 8, "mscale_all_dim": 1}`, `{"rope_type": "llama3"}`, `{"long_factor": [1], "short_factor": []}`,
-	`{"full_attention": {"rope_type": "proportional", "partial_rotary_factor": 0.25, "rope_theta": 1}, "sliding_attention": {"rope_theta": 2}}`, `{"deepstack_visual_indexes": [0, 1]}`, `{"hidden_size": 8, "depth": 2, "num_heads": 2}`,
+	`{"full_attention": {"rope_type": "proportional", "partial_rotary_factor": 0.25, "rope_theta": 1}, "sliding_attention": {"rope_theta": 2}}`, `{"deepstack_visual_indexes": [0, 1]}`, `{"hidden_size": 8, "depth": 2, "num_heads": 2}`, `{"alibi": true, "alibi_bias_max": 8, "kv_n_heads": -3}`, `{"alibi": true, "alibi_bias_max": "x", "clip_qkv": 1e308}`,
 }
 
 // Whatever a configuration states, each row makes keys and shapes of it or refuses it, and
@@ -89,6 +92,11 @@ func hostile(t *testing.T, text string, projector bool) bool {
 	case wire.OK, wire.Malformed, wire.Unsupported, wire.Limit:
 	default:
 		t.Fatalf("%s: %v", text, k.err)
+	}
+	for _, one := range k.list {
+		if f, ok := one.Value.(float32); ok && k.err == nil && (math.IsInf(float64(f), 0) || math.IsNaN(float64(f))) {
+			t.Errorf("%s: %s is %v", text, one.Key, f)
+		}
 	}
 	return k.err == nil
 }
@@ -179,5 +187,14 @@ func TestHostileKeys(t *testing.T) {
 	}
 	if kept == 0 {
 		t.Errorf("none of %d configurations is kept", asked)
+	}
+}
+
+// A number that no float32 holds is refused, and does not become infinite.
+func TestKeysAreFinite(t *testing.T) {
+	for _, more := range []string{`"architectures": ["LlamaForCausalLM"], "rope_theta": 1e308`, `"architectures": ["MiniCPMForCausalLM"], "dim_model_base": 1e-320`} {
+		if hostile(t, `{"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2, "intermediate_size": 96, "vocab_size": 8, `+more+"}", false) {
+			t.Errorf("%s is taken", more)
+		}
 	}
 }

@@ -28,6 +28,10 @@ func (k *keys) put(name string, value any) {
 	if k.err != nil {
 		return
 	}
+	if f, ok := value.(float32); ok && (math.IsInf(float64(f), 0) || math.IsNaN(float64(f))) {
+		k.err = wire.At(configName, "", wire.NoOffset, wire.ErrRange.With("%s is %v: no number of 32 bits", name, f))
+		return
+	}
 	for i := range k.list {
 		if k.list[i].Key == name {
 			k.list[i].Value = value

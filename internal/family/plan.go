@@ -61,6 +61,8 @@ type Plan struct {
 	Tensors []Tensor
 	Keys    []Key
 	Moved   bool // some tensors are blocks that stay what they are
+
+	numbers map[string][]float32 // elements of keys that tensors hold
 }
 
 // Options of a plan.
@@ -130,6 +132,8 @@ var sizes = []string{
 	"num_nextn_predict_layers", "moe_num_shared_experts", "shared_intermediate_size", "conv_L_cache", "block_ff_dim",
 	"linear_num_key_heads", "linear_key_head_dim", "linear_value_head_dim", "linear_num_value_heads", "linear_conv_kernel_dim", "mamba_d_ssm", "mamba_expand", "mamba_num_heads", "mamba_head_dim", "n_groups", "ssm_state_size", "conv_kernel", "moe_shared_expert_intermediate_size", "global_head_dim", "num_global_key_value_heads", "num_kv_shared_layers", "hidden_size_per_layer_input", "vocab_size_per_layer_input", "num_position_embeddings", "mamba_n_groups", "mamba_d_state", "mamba_n_heads", "mamba_d_conv", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim", "kv_lora_rank", "q_lora_rank", "vocab_size", "max_position_embeddings", "n_positions", "n_inner",
 	"d_model", "d_kv", "d_ff", "relative_attention_num_buckets", "num_layers", "num_decoder_layers",
+	"state_size", "d_state", "expand", "d_inner", "d_conv", "time_step_rank", "mamba_dt_rank", "num_kv_heads", "n_head_kv", "multi_query_group_num", "ffn_hidden_size", "num_shared_experts", "num_dense_layers",
+	"attn_layer_period", "attn_layer_offset", "expert_layer_period", "expert_layer_offset",
 }
 
 // configOf finds the row of a configuration.
@@ -266,8 +270,13 @@ func (p *planner) tensor(i *tensor.Info) error {
 			}
 		}
 	}
-	if p.drops != nil && p.drops(&at) {
+	switch {
+	case p.drops != nil && p.drops(&at):
 		return nil
+	case at.name.into != "" && p.read(&at):
+		return wire.ErrDuplicate.With("layer %d has it twice", at.layer)
+	case at.name.into != "":
+		return p.number(i, &at)
 	}
 	if p.ranksBy(&at) && !at.bias {
 		if err := p.rank(i); err != nil || !p.c.tied() {

@@ -126,6 +126,7 @@ type name struct {
 	how      how
 	optional bool
 	bare     bool                              // the name has no ending
+	into     string                            // the key of which its one number is an element, instead of a tensor
 	naked    bool                              // llama.cpp's has none
 	times    []func(*config) (float64, bool)   // what each number is multiplied by, in turn
 	kept     kept                              // its type, where it is not that of the others

@@ -106,9 +106,9 @@ func jambaKeys(k *keys) {
 	k.only("mamba_conv_bias", "true")
 	k.only("mamba_proj_bias", "false")
 	k.only("hidden_act", "silu")
-	for _, m := range []string{"attn_layer_period", "expert_layer_period"} {
-		if k.c.int(m) < 1 {
-			k.fail(m, k.c.get(m), "a number of layers")
+	for _, m := range []string{"attn_layer_", "expert_layer_"} {
+		if n := k.c.int(m + "period"); n < 1 || k.c.int(m+"offset") >= n {
+			k.fail(m+"period", k.c.get(m+"period"), "a number of layers, more than "+m+"offset")
 		}
 	}
 }

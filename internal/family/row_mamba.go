@@ -77,7 +77,7 @@ var mambaDefaults = []preset{
 const apartMamba = notCompared
 
 var mambaRow = row{
-	arch: "mamba", model: "mamba", names: []string{"MambaForCausalLM", "MambaLMHeadModel"}, tied: true, lost: decayLost, apart: apartMamba,
+	arch: "mamba", model: "mamba", names: []string{"MambaForCausalLM"}, tied: true, lost: decayLost, apart: apartMamba,
 	defaults: mambaDefaults, outer: mambaOuter, layer: "backbone.layers.#.", layers: lazily(mambaLayers), keys: mambaKeys, vocab: mambaVocab,
 }
 

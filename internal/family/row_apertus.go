@@ -1,0 +1,109 @@
+package family
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// Apertus has no gate, norms of each head, and an activation with four numbers in each
+// layer, which llama.cpp has as keys.
+var apertusRow = row{
+	arch: "apertus", model: "apertus", names: []string{"ApertusForCausalLM"}, apart: notCompared, lost: "the numbers of its activation as tensors",
+	defaults: []preset{{"vocab_size", "131072"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "65536"}},
+	outer:    outer, layer: decoderLayer,
+	layers: lazily(func() []name {
+		return with(decoder()[1:], with(headNorms, []name{
+			{hf: "attention_layernorm", gguf: "attn_norm", shape: "H"},
+			{hf: "feedforward_layernorm", gguf: "ffn_norm", shape: "H"},
+			mlp[1], mlp[2],
+			{hf: "mlp.act_fn.alpha_n", into: "xielu.alpha_n", shape: "1", bare: true},
+			{hf: "mlp.act_fn.alpha_p", into: "xielu.alpha_p", shape: "1", bare: true},
+			{hf: "mlp.act_fn.beta", into: "xielu.beta", bare: true},
+			{hf: "mlp.act_fn.eps", into: "xielu.eps", bare: true},
+		}...)...)
+	}),
+	keys: apertusKeys, vocab: llamaVocab,
+}
+
+func apertusKeys(k *keys) {
+	smollm3Keys(k)
+	k.only("hidden_act", "xielu")
+	if r := k.c.rope(); !r.theta.There {
+		k.fail("rope_theta", r.theta, "stated, and no other is known")
+	}
+	for _, n := range k.c.row.layers() {
+		if n.into == "" {
+			continue
+		}
+		list := k.plan.numbers[n.into]
+		if int64(len(list)) != k.c.layers() && k.err == nil {
+			k.err = wire.At(configName, "", wire.NoOffset, wire.ErrMissing.With("%d numbers of %s, for %d layers", len(list), n.into, k.c.layers()))
+		}
+		k.put(n.into, list)
+	}
+}
+
+// number keeps the one number of a tensor that becomes an element of a key.
+func (p *planner) number(i *tensor.Info, at *place) error {
+	r, direct := p.m.At(*i)
+	g, _ := i.DType.Geometry()
+	if !direct || i.Elements() != 1 || g.Elems != 1 {
+		return wire.ErrUnsupported.With("a number that becomes a key, and cannot be read at an offset")
+	}
+	var have [4]byte
+	if err := wire.ReadFull(r, have[4-g.Bytes:], 0); err != nil {
+		return err
+	}
+	if i.Order != tensor.Little {
+		return wire.ErrUnsupported.With("a number that becomes a key, in big-endian order")
+	}
+	f := math.Float32frombits(binary.LittleEndian.Uint32(have[:]))
+	if i.DType == tensor.F16 {
+		f = halfNumber(binary.LittleEndian.Uint16(have[2:]))
+	}
+	if math.IsInf(float64(f), 0) || math.IsNaN(float64(f)) {
+		return wire.ErrRange.With("it is %v", f)
+	}
+	if p.numbers == nil {
+		p.numbers = map[string][]float32{}
+	}
+	list := p.numbers[at.name.into]
+	if list == nil {
+		var err error
+		if list, err = limits.Make[float32](p.b, int(p.c.layers())); err != nil {
+			return err
+		}
+		for l := range list {
+			list[l] = float32(math.NaN()) // until it is read
+		}
+	}
+	list[at.layer] = f
+	p.numbers[at.name.into] = list
+	return nil
+}
+
+// read reports that the number of a layer was read.
+func (p *planner) read(at *place) bool {
+	list := p.numbers[at.name.into]
+	return list != nil && !math.IsNaN(float64(list[at.layer]))
+}
+
+// halfNumber is what an F16 is.
+func halfNumber(bits uint16) float32 {
+	exponent, fraction := int(bits>>10&31), float64(bits&1023)
+	f := math.Ldexp(1+fraction/1024, exponent-15)
+	switch exponent {
+	case 0:
+		f = math.Ldexp(fraction, -24)
+	case 31:
+		f = math.Inf(1)
+	}
+	if bits&0x8000 != 0 {
+		f = -f
+	}
+	return float32(f)
+}
