@@ -82,6 +82,8 @@ def answers(name, model, ids):
     if name.endswith("-classes"):  # which the head makes of what the encoder gives
         model = model.base_model
     out = model(ids)
+    if name in ("llama-model", "qwen2-model", "qwen3-model"):  # of which llama.cpp makes logits by the table of tokens
+        return out.last_hidden_state @ model.embed_tokens.weight.T
     return out.last_hidden_state if "bert" in name or name in ("t5-encoder", "embedding-gemma") else out.logits
 
 
@@ -99,6 +101,8 @@ def check(name, kind, model, folder, path, amn, work, wrong):
     bad = 0
     want, got = load_file(folder / "model.safetensors"), load_file(back / "model.safetensors")
     counted = sum(t.numel() for t in want.values())
+    if name in wider.BARE:
+        want = {"model." + n: t for n, t in want.items()}
     if name in ("t5", "t5-encoder"):
         want.pop("encoder.embed_tokens.weight")  # which is the table of tokens once more
         want, got = ({n.replace("encoder.embed_tokens", "shared"): t for n, t in x.items()} for x in (want, got))

@@ -1,4 +1,7 @@
 """Tiny random models of still further families, as further.FAMILIES."""
+import pathlib
+
+import further
 import transformers as tf
 from models import LLAMA3, VOCAB, byte_level, glm, sentencepiece, sizes
 
@@ -13,6 +16,15 @@ def falcon(**more):
 
 def mamba(**more):
     return without("intermediate_size", "num_key_value_heads", "num_attention_heads", "max_position_embeddings", state_size=16, **more)
+
+
+def bare(folder, pre):
+    """Names of tensors without "model.", as Qwen3-Embedding is published."""
+    from safetensors.torch import load_file, save_file
+
+    path = pathlib.Path(folder) / "model.safetensors"
+    save_file({n.removeprefix("model."): t for n, t in load_file(path).items()}, path, metadata={"format": "pt"})
+    further.pooled(folder, "lasttoken", byte_level(folder, pre))
 
 
 JAMBA = dict(num_hidden_layers=4, attn_layer_period=2, attn_layer_offset=1, expert_layer_period=2, expert_layer_offset=1, num_experts=4, num_experts_per_tok=2, mamba_d_state=16, use_mamba_kernels=False, pad_token_id=0)
@@ -36,9 +48,15 @@ FAMILIES = {
     "glm": lambda: (tf.GlmConfig(**sizes(head_dim=16, pad_token_id=0, rms_norm_eps=1e-5)), tf.GlmForCausalLM, glm, "glm4"),
     "apertus": lambda: (tf.ApertusConfig(**sizes(pad_token_id=0, rope_parameters=LLAMA3)), tf.ApertusForCausalLM, byte_level, "llama-bpe"),
     "afmoe": lambda: (tf.AfmoeConfig(**sizes(**AFMOE)), tf.AfmoeForCausalLM, byte_level, "llama-bpe"),
+    "qwen2-model": lambda: (tf.Qwen2Config(**sizes()), tf.Qwen2Model, lambda f, p: further.pooled(f, "lasttoken", byte_level(f, p)), "qwen2"),
+    "qwen3-model": lambda: (tf.Qwen3Config(**sizes(head_dim=32, tie_word_embeddings=True)), tf.Qwen3Model, lambda f, p: further.pooled(f, "lasttoken", byte_level(f, p)), "qwen2"),
+    "llama-model": lambda: (tf.LlamaConfig(**sizes()), tf.LlamaModel, sentencepiece, None),
+    "qwen3-bare": lambda: (tf.Qwen3Config(**sizes(head_dim=32, tie_word_embeddings=True)), tf.Qwen3ForCausalLM, bare, "qwen2"),
     "minicpm3": lambda: (tf.MiniCPM3Config(**sizes(num_key_value_heads=4, kv_lora_rank=32, q_lora_rank=24, qk_nope_head_dim=16, qk_rope_head_dim=8, rms_norm_eps=1e-6)), tf.MiniCPM3ForCausalLM, sentencepiece, None),
 }
 GELU = {n: 1e-2 for n in ("falcon", "falcon-40b", "falcon-11b", "starcoder", "mpt", "mpt-clipped")}
 ONE_WAY = {"mamba", "falcon-mamba", "mamba2", "jamba", "apertus"}
 # llama.cpp norms Phi 3.5's mixture by the root of the mean square where the model has LayerNorm, and weighs experts otherwise.
 OTHERWISE = {"phimoe"}
+# Whose names have no beginning.
+BARE = {"llama-model", "qwen2-model", "qwen3-model", "qwen3-bare"}

@@ -41,7 +41,7 @@ func (p *planner) complete(names *wire.NameSet) error {
 			}
 			return nil
 		}
-		if at.name.gguf == "output" && (p.c.tied() || p.ranked) {
+		if at.name.gguf == "output" && (p.c.tied() || p.ranked || p.c.headless()) {
 			return nil
 		}
 		for at.view = range max(1, len(at.name.views)) {
@@ -65,4 +65,14 @@ func (p *planner) complete(names *wire.NameSet) error {
 		}
 	}
 	return nil
+}
+
+// headless reports a class that makes no logits, as models that embed texts are saved with.
+func (c *config) headless() bool {
+	for _, one := range c.root.Get("architectures").List() {
+		if name := one.String(); name == "Qwen2Model" || name == "Qwen3Model" || name == "LlamaModel" {
+			return true
+		}
+	}
+	return false
 }

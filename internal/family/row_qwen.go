@@ -22,7 +22,7 @@ var (
 )
 
 var qwen2Row = row{
-	arch: "qwen2", model: "qwen2", names: []string{"Qwen2ForCausalLM"},
+	arch: "qwen2", model: "qwen2", names: []string{"Qwen2ForCausalLM", "Qwen2Model"}, begin: "model.",
 	defaults: qwenDefaults, outer: outer, layer: decoderLayer,
 	layers: lazily(func() []name {
 		return decoder(with(mlp, ffnNorm)...)
@@ -31,7 +31,7 @@ var qwen2Row = row{
 }
 
 var qwen3Row = row{
-	arch: "qwen3", model: "qwen3", names: []string{"Qwen3ForCausalLM"}, ranks: true,
+	arch: "qwen3", model: "qwen3", names: []string{"Qwen3ForCausalLM", "Qwen3Model"}, begin: "model.", ranks: true,
 	defaults: qwenPresets(preset{"head_dim", "128"}), outer: outer, layer: decoderLayer,
 	layers: lazily(func() []name {
 		return decoder(with(with(mlp, ffnNorm), headNorms...)...)
