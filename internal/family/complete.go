@@ -2,6 +2,7 @@ package family
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
@@ -69,10 +70,6 @@ func (p *planner) complete(names *wire.NameSet) error {
 
 // headless reports a class that makes no logits, as models that embed texts are saved with.
 func (c *config) headless() bool {
-	for _, one := range c.root.Get("architectures").List() {
-		if name := one.String(); name == "Qwen2Model" || name == "Qwen3Model" || name == "LlamaModel" {
-			return true
-		}
-	}
-	return false
+	list := c.root.Get("architectures").List()
+	return len(list) == 1 && slices.Contains([]string{"LlamaModel", "Qwen2Model", "Qwen3Model"}, list[0].String())
 }
