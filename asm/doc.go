@@ -22,8 +22,8 @@
 // purego leaves them out. In _gen/amd64 emit has what all levels share, avx2 is the
 // kernels of 32-byte registers, a file for each technique, and zmm is what those of 64-byte
 // registers have in common, whose techniques are packages: blocks, and runs and casts. encode is
-// what runs are encoded by, in registers of either kind; rows is the encoders of whole rows, which
-// all levels from AVX2 on share.
+// what runs are encoded by and rows the encoders of whole rows, in registers of either kind; what few
+// models are written as has rows of 32 bytes alone, which AVX-512 shares.
 //
 // # Which kernels there are
 //
@@ -87,7 +87,8 @@
 // # AVX-512
 //
 // The level wants F, BW, VL, DQ and VBMI. It decodes Q8_0, Q4_0, Q5_0, the K types
-// and IQ4 to the types of two bytes, casts to them, and encodes. To float32 it has what its exact
+// and IQ4 to the types of two bytes, casts to them, and encodes: runs, Q8_0, Q4_0, and what
+// searches scales, the K types, IQ4 and with a matrix the small types. To float32 it has what its exact
 // way needs: Q2_K, Q4_K, Q5_K, IQ4_XS. Of runs it decodes nibbles, bytes and small floats to all types, but
 // bytes without a zero point or minimum to float32, where AVX2 is as fast. AVX2 serves all else. The instruction of AVX512_BF16 that
 // rounds is not used: it gains 1.2 to 1.4 from caches, and less from memory.

@@ -414,66 +414,6 @@ func castF16ToBF16AVX2(dst *byte, src *byte, n int)
 //go:noescape
 func castF16ToF16AVX2(dst *byte, src *byte, n int)
 
-// bytesScaleF32AVX2 decodes n runs of chunks of 32 bytes.
-//
-//go:noescape
-func bytesScaleF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-
-// bytesScaleBF16AVX2 decodes n runs of chunks of 32 bytes.
-//
-//go:noescape
-func bytesScaleBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-
-// bytesScaleF16AVX2 decodes n runs of chunks of 32 bytes.
-//
-//go:noescape
-func bytesScaleF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-
-// bytesShiftF32AVX2 decodes n runs of chunks of 32 bytes.
-//
-//go:noescape
-func bytesShiftF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-
-// bytesShiftBF16AVX2 decodes n runs of chunks of 32 bytes.
-//
-//go:noescape
-func bytesShiftBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-
-// bytesShiftF16AVX2 decodes n runs of chunks of 32 bytes.
-//
-//go:noescape
-func bytesShiftF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-
-// bytesAffineF32AVX2 decodes n runs of chunks of 32 bytes.
-//
-//go:noescape
-func bytesAffineF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-
-// bytesAffineBF16AVX2 decodes n runs of chunks of 32 bytes.
-//
-//go:noescape
-func bytesAffineBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-
-// bytesAffineF16AVX2 decodes n runs of chunks of 32 bytes.
-//
-//go:noescape
-func bytesAffineF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-
-// bytesTwiceF32AVX2 decodes n runs of chunks of 32 bytes.
-//
-//go:noescape
-func bytesTwiceF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-
-// bytesTwiceBF16AVX2 decodes n runs of chunks of 32 bytes.
-//
-//go:noescape
-func bytesTwiceBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-
-// bytesTwiceF16AVX2 decodes n runs of chunks of 32 bytes.
-//
-//go:noescape
-func bytesTwiceF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-
 // codebookLowScaleF32AVX2 decodes n runs of chunks of 32 nibbles.
 //
 //go:noescape
@@ -549,60 +489,120 @@ func halfBytesShiftBF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebo
 //go:noescape
 func halfBytesShiftF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, shift *uint64, chunks int, n int)
 
+// bytesScaleF32AVX2 decodes n runs of chunks of 32 bytes.
+//
+//go:noescape
+func bytesScaleF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+
+// bytesShiftF32AVX2 decodes n runs of chunks of 32 bytes.
+//
+//go:noescape
+func bytesShiftF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+
+// bytesAffineF32AVX2 decodes n runs of chunks of 32 bytes.
+//
+//go:noescape
+func bytesAffineF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+
+// bytesTwiceF32AVX2 decodes n runs of chunks of 32 bytes.
+//
+//go:noescape
+func bytesTwiceF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+
 // codebookPairsF32AVX2 decodes n pairs of runs of 16 nibbles; there is one chunk.
 //
 //go:noescape
 func codebookPairsF32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
-
-// codebookPairsBF16AVX2 decodes n pairs of runs of 16 nibbles; there is one chunk.
-//
-//go:noescape
-func codebookPairsBF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
-
-// codebookPairsF16AVX2 decodes n pairs of runs of 16 nibbles; there is one chunk.
-//
-//go:noescape
-func codebookPairsF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 
 // float8E4M3F32AVX2 decodes n runs of chunks of 32 codes.
 //
 //go:noescape
 func float8E4M3F32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 
-// float8E4M3BF16AVX2 decodes n runs of chunks of 32 codes.
-//
-//go:noescape
-func float8E4M3BF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
-
-// float8E4M3F16AVX2 decodes n runs of chunks of 32 codes.
-//
-//go:noescape
-func float8E4M3F16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
-
 // float8E5M2F32AVX2 decodes n runs of chunks of 32 codes.
 //
 //go:noescape
 func float8E5M2F32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
-
-// float8E5M2BF16AVX2 decodes n runs of chunks of 32 codes.
-//
-//go:noescape
-func float8E5M2BF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
-
-// float8E5M2F16AVX2 decodes n runs of chunks of 32 codes.
-//
-//go:noescape
-func float8E5M2F16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 
 // float8E4M3FNUZF32AVX2 decodes n runs of chunks of 32 codes.
 //
 //go:noescape
 func float8E4M3FNUZF32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 
+// bytesScaleBF16AVX2 decodes n runs of chunks of 32 bytes.
+//
+//go:noescape
+func bytesScaleBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+
+// bytesShiftBF16AVX2 decodes n runs of chunks of 32 bytes.
+//
+//go:noescape
+func bytesShiftBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+
+// bytesAffineBF16AVX2 decodes n runs of chunks of 32 bytes.
+//
+//go:noescape
+func bytesAffineBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+
+// bytesTwiceBF16AVX2 decodes n runs of chunks of 32 bytes.
+//
+//go:noescape
+func bytesTwiceBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+
+// codebookPairsBF16AVX2 decodes n pairs of runs of 16 nibbles; there is one chunk.
+//
+//go:noescape
+func codebookPairsBF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
+
+// float8E4M3BF16AVX2 decodes n runs of chunks of 32 codes.
+//
+//go:noescape
+func float8E4M3BF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
+
+// float8E5M2BF16AVX2 decodes n runs of chunks of 32 codes.
+//
+//go:noescape
+func float8E5M2BF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
+
 // float8E4M3FNUZBF16AVX2 decodes n runs of chunks of 32 codes.
 //
 //go:noescape
 func float8E4M3FNUZBF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
+
+// bytesScaleF16AVX2 decodes n runs of chunks of 32 bytes.
+//
+//go:noescape
+func bytesScaleF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+
+// bytesShiftF16AVX2 decodes n runs of chunks of 32 bytes.
+//
+//go:noescape
+func bytesShiftF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+
+// bytesAffineF16AVX2 decodes n runs of chunks of 32 bytes.
+//
+//go:noescape
+func bytesAffineF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+
+// bytesTwiceF16AVX2 decodes n runs of chunks of 32 bytes.
+//
+//go:noescape
+func bytesTwiceF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+
+// codebookPairsF16AVX2 decodes n pairs of runs of 16 nibbles; there is one chunk.
+//
+//go:noescape
+func codebookPairsF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
+
+// float8E4M3F16AVX2 decodes n runs of chunks of 32 codes.
+//
+//go:noescape
+func float8E4M3F16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
+
+// float8E5M2F16AVX2 decodes n runs of chunks of 32 codes.
+//
+//go:noescape
+func float8E5M2F16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 
 // float8E4M3FNUZF16AVX2 decodes n runs of chunks of 32 codes.
 //
@@ -739,11 +739,6 @@ func special32AVX2(counts *uint32, src *byte, infinity uint32, n int)
 //go:noescape
 func special16AVX2(counts *uint32, src *byte, infinity uint32, n int)
 
-// importanceAVX2 weighs sixteen groups by columns, which lie where the weights come to lie: importance.
-//
-//go:noescape
-func importanceAVX2(s *float32, elems int, trials int)
-
 // squaresAVX2 weighs sixteen groups by squares.
 //
 //go:noescape
@@ -789,15 +784,30 @@ func codebookSearchAVX2(s *float32, values *float32, elems int, trials int)
 //go:noescape
 func codebookCodesAVX2(dst *byte, src *float32, inverses *float32, values *float32, stride int, n int)
 
+// chooseTimesAVX2 writes the codes of n groups of 16*steps elements: nearest((x+minimum)*scale) between two limits, the least of which is code 0.
+//
+//go:noescape
+func chooseTimesAVX2(dst *byte, x *float32, scales *float32, minimums *float32, limits *uint32, steps int, n int)
+
+// encodeQ8_0AVX2 writes n blocks of Q8_0.
+//
+//go:noescape
+func encodeQ8_0AVX2(dst *byte, src *float32, n int)
+
+// encodeQ4_0AVX2 writes n blocks of Q4_0.
+//
+//go:noescape
+func encodeQ4_0AVX2(dst *byte, src *float32, n int)
+
 // chooseAVX2 writes the codes of n groups of 16*steps elements: nearest((x+minimum)/scale) between two limits, the least of which is code 0.
 //
 //go:noescape
 func chooseAVX2(dst *byte, x *float32, scales *float32, minimums *float32, limits *uint32, steps int, n int)
 
-// chooseTimesAVX2 writes the codes of n groups of 16*steps elements: nearest((x+minimum)*scale) between two limits, the least of which is code 0.
+// importanceAVX2 weighs sixteen groups by columns, which lie where the weights come to lie: importance.
 //
 //go:noescape
-func chooseTimesAVX2(dst *byte, x *float32, scales *float32, minimums *float32, limits *uint32, steps int, n int)
+func importanceAVX2(s *float32, elems int, trials int)
 
 // gridLevelsAVX2 writes the keys of all tries of a group: gridSearch.key.
 //
@@ -818,16 +828,6 @@ func gridNearAVX2(near *uint16, eights int, x *float32, w *float32, values *[8]f
 //
 //go:noescape
 func gridNearWideAVX2(near *uint16, eights int, x *float32, w *float32, values *[8]float32, scale float32) int
-
-// encodeQ8_0AVX2 writes n blocks of Q8_0.
-//
-//go:noescape
-func encodeQ8_0AVX2(dst *byte, src *float32, n int)
-
-// encodeQ4_0AVX2 writes n blocks of Q4_0.
-//
-//go:noescape
-func encodeQ4_0AVX2(dst *byte, src *float32, n int)
 
 // symmetricCodesAVX2 writes n blocks of Q5_0: symmetricCodes.
 //

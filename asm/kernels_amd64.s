@@ -10776,6 +10776,2688 @@ more:
 	VZEROUPPER
 	RET
 
+// func codebookLowScaleF32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·codebookLowScaleF32AVX2(SB), NOSPLIT, $128-56
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = codebook[q]*a[r];
+	// dst = x, rounded to F32.
+	MOVQ       dst+0(FP), AX
+	MOVQ       src+8(FP), CX
+	MOVQ       a+16(FP), DX
+	MOVQ       b+24(FP), BX
+	LEAQ       31(SP), SI
+	ANDQ       $-32, SI
+	VMOVDQU    k0<>+0(SB), Y0
+	MOVQ       codebook+32(FP), SI
+	VMOVDQU    (SI), Y1
+	VMOVDQU    32(SI), Y2
+	VCMPPS     $0x03, Y1, Y1, Y3
+	VBLENDVPS  Y3, k3<>+0(SB), Y1, Y1
+	VCMPPS     $0x03, Y2, Y2, Y3
+	VBLENDVPS  Y3, k3<>+0(SB), Y2, Y2
+	VMOVUPS    Y1, 64(SP)
+	VMOVUPS    Y2, 96(SP)
+	VMOVDQU    k6<>+0(SB), Y1
+	VMOVDQU    64(SP), Y2
+	VMOVDQU    96(SP), Y3
+	VPXOR      Y4, Y4, Y4
+	VPAND      k124<>+0(SB), Y2, Y2
+	VPXOR      Y5, Y5, Y5
+	VPCMPEQD   Y5, Y2, Y5
+	VMOVDQU    k125<>+0(SB), Y6
+	VPCMPGTD   Y2, Y6, Y6
+	VPCMPGTD   k126<>+0(SB), Y2, Y2
+	VPANDN     Y6, Y5, Y6
+	VPOR       Y6, Y4, Y4
+	VPOR       Y2, Y4, Y4
+	VPAND      k124<>+0(SB), Y3, Y2
+	VPXOR      Y3, Y3, Y3
+	VPCMPEQD   Y3, Y2, Y3
+	VMOVDQU    k125<>+0(SB), Y5
+	VPCMPGTD   Y2, Y5, Y5
+	VPCMPGTD   k126<>+0(SB), Y2, Y2
+	VPANDN     Y5, Y3, Y5
+	VPOR       Y5, Y4, Y4
+	VPOR       Y2, Y4, Y4
+	VMOVMSKPS  Y4, DI
+	MOVL       $0x177fffff, SI
+	NEGL       DI
+	SBBL       DI, DI
+	ORL        DI, SI
+	VMOVDQU    64(SP), Y2
+	VMOVDQU    96(SP), Y3
+	VPSHUFB    k127<>+0(SB), Y2, Y2
+	VPSHUFB    k127<>+0(SB), Y3, Y3
+	VPUNPCKLDQ Y3, Y2, Y4
+	VMOVDQU    k128<>+0(SB), Y5
+	VPERMD     Y4, Y5, Y5
+	VMOVDQU    k129<>+0(SB), Y6
+	VPERMD     Y4, Y6, Y4
+	VPUNPCKHDQ Y3, Y2, Y2
+	VMOVDQU    k128<>+0(SB), Y3
+	VPERMD     Y2, Y3, Y3
+	VMOVDQU    k129<>+0(SB), Y6
+	VPERMD     Y2, Y6, Y2
+	MOVQ       n+48(FP), R8
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ         chunks+40(FP), DI
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          exact
+	VBROADCASTSS (DX), Y6
+	VXORPS       k0<>+0(SB), Y6, Y6
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VBLENDVPS    Y7, k3<>+0(SB), Y6, Y6
+
+chunk:
+	VBROADCASTI128 (CX), Y7
+	VPSHUFB        k130<>+0(SB), Y7, Y7
+	VPSLLW         $0x04, Y7, Y8
+	VPOR           Y8, Y7, Y7
+	VPAND          Y1, Y7, Y7
+	VPSHUFB        Y7, Y5, Y8
+	VPSHUFB        Y7, Y4, Y9
+	VPSHUFB        Y7, Y3, Y10
+	VPSHUFB        Y7, Y2, Y7
+	VPUNPCKLBW     Y9, Y8, Y11
+	VPUNPCKLBW     Y7, Y10, Y12
+	VPUNPCKLWD     Y12, Y11, Y13
+	VPUNPCKHWD     Y12, Y11, Y11
+	VPUNPCKHBW     Y9, Y8, Y8
+	VPUNPCKHBW     Y7, Y10, Y7
+	VPUNPCKLWD     Y7, Y8, Y9
+	VPUNPCKHWD     Y7, Y8, Y7
+	VMULPS         Y6, Y13, Y13
+	VXORPS         Y0, Y13, Y13
+	VMOVUPS        Y13, (AX)
+	VMULPS         Y6, Y11, Y11
+	VXORPS         Y0, Y11, Y11
+	VMOVUPS        Y11, 32(AX)
+	VMULPS         Y6, Y9, Y9
+	VXORPS         Y0, Y9, Y9
+	VMOVUPS        Y9, 64(AX)
+	VMULPS         Y6, Y7, Y7
+	VXORPS         Y0, Y7, Y7
+	VMOVUPS        Y7, 96(AX)
+	ADDQ           $0x00000010, CX
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	ADDQ           $0x00000080, AX
+	DECQ           DI
+	JNZ            chunk
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ R8
+	JNZ  run
+	VZEROUPPER
+	RET
+
+exact:
+	// A run that is not ordinary.
+	VBROADCASTSS (DX), Y6
+	VXORPS       k0<>+0(SB), Y6, Y6
+	VCMPPS       $0x03, Y6, Y6, Y2
+	VBLENDVPS    Y2, k3<>+0(SB), Y6, Y6
+	VCVTPS2PD    X6, Y6
+	VMOVDQU      64(SP), Y2
+	VMOVDQU      96(SP), Y3
+	VEXTRACTF128 $0x01, Y2, X4
+	VCVTPS2PD    X2, Y2
+	VMULPD       Y6, Y2, Y2
+	VCVTPD2PSY   Y2, X2
+	VCVTPS2PD    X4, Y4
+	VMULPD       Y6, Y4, Y4
+	VCVTPD2PSY   Y4, X4
+	VINSERTF128  $0x01, X4, Y2, Y2
+	VXORPS       Y0, Y2, Y2
+	VEXTRACTF128 $0x01, Y3, X4
+	VCVTPS2PD    X3, Y3
+	VMULPD       Y6, Y3, Y3
+	VCVTPD2PSY   Y3, X3
+	VCVTPS2PD    X4, Y4
+	VMULPD       Y6, Y4, Y4
+	VCVTPD2PSY   Y4, X4
+	VINSERTF128  $0x01, X4, Y3, Y3
+	VXORPS       Y0, Y3, Y3
+	VPSHUFB      k127<>+0(SB), Y2, Y2
+	VPSHUFB      k127<>+0(SB), Y3, Y3
+	VPUNPCKLDQ   Y3, Y2, Y4
+	VMOVDQU      k128<>+0(SB), Y5
+	VPERMD       Y4, Y5, Y5
+	VMOVDQU      k129<>+0(SB), Y6
+	VPERMD       Y4, Y6, Y4
+	VPUNPCKHDQ   Y3, Y2, Y2
+	VMOVDQU      k128<>+0(SB), Y3
+	VPERMD       Y2, Y3, Y3
+	VMOVDQU      k129<>+0(SB), Y6
+	VPERMD       Y2, Y6, Y2
+	VMOVDQA      Y5, Y5
+	VMOVDQA      Y4, Y4
+	VMOVDQA      Y3, Y3
+	VMOVDQA      Y2, Y2
+
+exactChunk:
+	VBROADCASTI128 (CX), Y6
+	VPSHUFB        k130<>+0(SB), Y6, Y6
+	VPSLLW         $0x04, Y6, Y7
+	VPOR           Y7, Y6, Y6
+	VPAND          Y1, Y6, Y6
+	VPSHUFB        Y6, Y5, Y7
+	VPSHUFB        Y6, Y4, Y8
+	VPSHUFB        Y6, Y3, Y9
+	VPSHUFB        Y6, Y2, Y6
+	VPUNPCKLBW     Y8, Y7, Y10
+	VPUNPCKLBW     Y6, Y9, Y11
+	VPUNPCKLWD     Y11, Y10, Y12
+	VPUNPCKHWD     Y11, Y10, Y10
+	VMOVDQU        Y12, (AX)
+	VMOVDQU        Y10, 32(AX)
+	VPUNPCKHBW     Y8, Y7, Y7
+	VPUNPCKHBW     Y6, Y9, Y6
+	VPUNPCKLWD     Y6, Y7, Y8
+	VPUNPCKHWD     Y6, Y7, Y6
+	VMOVDQU        Y8, 64(AX)
+	VMOVDQU        Y6, 96(AX)
+	ADDQ           $0x00000010, CX
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	ADDQ           $0x00000080, AX
+	DECQ           DI
+	JNZ            exactChunk
+	VMOVDQU        64(SP), Y2
+	VMOVDQU        96(SP), Y3
+	VPSHUFB        k127<>+0(SB), Y2, Y2
+	VPSHUFB        k127<>+0(SB), Y3, Y3
+	VPUNPCKLDQ     Y3, Y2, Y4
+	VMOVDQU        k128<>+0(SB), Y5
+	VPERMD         Y4, Y5, Y5
+	VMOVDQU        k129<>+0(SB), Y6
+	VPERMD         Y4, Y6, Y4
+	VPUNPCKHDQ     Y3, Y2, Y2
+	VMOVDQU        k128<>+0(SB), Y3
+	VPERMD         Y2, Y3, Y3
+	VMOVDQU        k129<>+0(SB), Y6
+	VPERMD         Y2, Y6, Y2
+	VMOVDQA        Y5, Y5
+	VMOVDQA        Y4, Y4
+	VMOVDQA        Y3, Y3
+	VMOVDQA        Y2, Y2
+	JMP            done
+
+DATA k124<>+0(SB)/8, $0x7fffffff7fffffff
+DATA k124<>+8(SB)/8, $0x7fffffff7fffffff
+DATA k124<>+16(SB)/8, $0x7fffffff7fffffff
+DATA k124<>+24(SB)/8, $0x7fffffff7fffffff
+GLOBL k124<>(SB), RODATA|NOPTR, $32
+
+DATA k125<>+0(SB)/8, $0x3580000035800000
+DATA k125<>+8(SB)/8, $0x3580000035800000
+DATA k125<>+16(SB)/8, $0x3580000035800000
+DATA k125<>+24(SB)/8, $0x3580000035800000
+GLOBL k125<>(SB), RODATA|NOPTR, $32
+
+DATA k126<>+0(SB)/8, $0x4e8000004e800000
+DATA k126<>+8(SB)/8, $0x4e8000004e800000
+DATA k126<>+16(SB)/8, $0x4e8000004e800000
+DATA k126<>+24(SB)/8, $0x4e8000004e800000
+GLOBL k126<>(SB), RODATA|NOPTR, $32
+
+DATA k127<>+0(SB)/8, $0x0d0905010c080400
+DATA k127<>+8(SB)/8, $0x0f0b07030e0a0602
+DATA k127<>+16(SB)/8, $0x0d0905010c080400
+DATA k127<>+24(SB)/8, $0x0f0b07030e0a0602
+GLOBL k127<>(SB), RODATA|NOPTR, $32
+
+DATA k128<>+0(SB)/8, $0x0000000400000000
+DATA k128<>+8(SB)/8, $0x0000000500000001
+DATA k128<>+16(SB)/8, $0x0000000400000000
+DATA k128<>+24(SB)/8, $0x0000000500000001
+GLOBL k128<>(SB), RODATA|NOPTR, $32
+
+DATA k129<>+0(SB)/8, $0x0000000600000002
+DATA k129<>+8(SB)/8, $0x0000000700000003
+DATA k129<>+16(SB)/8, $0x0000000600000002
+DATA k129<>+24(SB)/8, $0x0000000700000003
+GLOBL k129<>(SB), RODATA|NOPTR, $32
+
+DATA k130<>+0(SB)/8, $0x8005800480018000
+DATA k130<>+8(SB)/8, $0x800d800c80098008
+DATA k130<>+16(SB)/8, $0x8007800680038002
+DATA k130<>+24(SB)/8, $0x800f800e800b800a
+GLOBL k130<>(SB), RODATA|NOPTR, $32
+
+// func codebookLowScaleBF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·codebookLowScaleBF16AVX2(SB), NOSPLIT, $64-56
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = codebook[q]*a[r];
+	// dst = x, rounded to BF16.
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	VMOVDQU   k4<>+0(SB), Y0
+	VMOVDQU   k5<>+0(SB), Y1
+	MOVQ      codebook+32(FP), SI
+	VMOVDQU   (SI), Y2
+	VMOVDQU   32(SI), Y3
+	VCMPPS    $0x03, Y2, Y2, Y4
+	VBLENDVPS Y4, k3<>+0(SB), Y2, Y2
+	VCMPPS    $0x03, Y3, Y3, Y4
+	VBLENDVPS Y4, k3<>+0(SB), Y3, Y3
+	VSHUFPS   $0x88, Y3, Y2, Y4
+	VPERMQ    $0xd8, Y4, Y4
+	VSHUFPS   $0xdd, Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VMOVUPS   Y4, (SP)
+	VMOVUPS   Y2, 32(SP)
+	VMOVDQU   k6<>+0(SB), Y2
+	VMOVDQU   (SP), Y3
+	VMOVDQU   32(SP), Y4
+	VPXOR     Y5, Y5, Y5
+	VPAND     k124<>+0(SB), Y3, Y3
+	VPXOR     Y6, Y6, Y6
+	VPCMPEQD  Y6, Y3, Y6
+	VMOVDQU   k125<>+0(SB), Y7
+	VPCMPGTD  Y3, Y7, Y7
+	VPCMPGTD  k126<>+0(SB), Y3, Y3
+	VPANDN    Y7, Y6, Y7
+	VPOR      Y7, Y5, Y5
+	VPOR      Y3, Y5, Y5
+	VPAND     k124<>+0(SB), Y4, Y3
+	VPXOR     Y4, Y4, Y4
+	VPCMPEQD  Y4, Y3, Y4
+	VMOVDQU   k125<>+0(SB), Y6
+	VPCMPGTD  Y3, Y6, Y6
+	VPCMPGTD  k126<>+0(SB), Y3, Y3
+	VPANDN    Y6, Y4, Y6
+	VPOR      Y6, Y5, Y5
+	VPOR      Y3, Y5, Y5
+	VMOVMSKPS Y5, DI
+	MOVL      $0x177fffff, SI
+	NEGL      DI
+	SBBL      DI, DI
+	ORL       DI, SI
+	MOVQ      n+48(FP), R8
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ         chunks+40(FP), DI
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          exact
+	VBROADCASTSS (DX), Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
+	VMOVDQU      (SP), Y4
+	VMOVDQU      32(SP), Y5
+	VMULPS       Y3, Y4, Y4
+	VPSLLD       $0x0f, Y4, Y6
+	VBLENDVPS    Y6, Y1, Y0, Y6
+	VPADDD       Y6, Y4, Y4
+	VMULPS       Y3, Y5, Y5
+	VPSLLD       $0x0f, Y5, Y3
+	VBLENDVPS    Y3, Y1, Y0, Y3
+	VPADDD       Y3, Y5, Y5
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y5, Y4, Y4
+	VPSHUFB      k8<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y3
+	VPERMQ       $0xdd, Y4, Y4
+
+chunk:
+	VBROADCASTI128 (CX), Y5
+	VPSHUFB        k131<>+0(SB), Y5, Y5
+	VPSLLW         $0x04, Y5, Y6
+	VPOR           Y6, Y5, Y5
+	VPAND          Y2, Y5, Y5
+	VPSHUFB        Y5, Y3, Y6
+	VPSHUFB        Y5, Y4, Y5
+	VPUNPCKLBW     Y5, Y6, Y7
+	VMOVDQU        Y7, (AX)
+	VPUNPCKHBW     Y5, Y6, Y5
+	VMOVDQU        Y5, 32(AX)
+	ADDQ           $0x00000010, CX
+	PREFETCHT0     1024(AX)
+	ADDQ           $0x00000040, AX
+	DECQ           DI
+	JNZ            chunk
+	ADDQ           $0x04, DX
+	ADDQ           $0x04, BX
+	DECQ           R8
+	JNZ            run
+	VZEROUPPER
+	RET
+
+exact:
+	// A run that is not ordinary.
+	VBROADCASTSS (DX), Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
+	VCVTPS2PD    X3, Y3
+	VMOVDQU      (SP), Y4
+	VMOVDQU      32(SP), Y5
+	VEXTRACTF128 $0x01, Y4, X6
+	VCVTPS2PD    X4, Y4
+	VMULPD       Y3, Y4, Y4
+	VCVTPD2PSY   Y4, X4
+	VCVTPS2PD    X6, Y6
+	VMULPD       Y3, Y6, Y6
+	VCVTPD2PSY   Y6, X6
+	VINSERTF128  $0x01, X6, Y4, Y4
+	VPSLLD       $0x0f, Y4, Y6
+	VBLENDVPS    Y6, Y1, Y0, Y6
+	VPADDD       Y6, Y4, Y4
+	VEXTRACTF128 $0x01, Y5, X6
+	VCVTPS2PD    X5, Y5
+	VMULPD       Y3, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VCVTPS2PD    X6, Y6
+	VMULPD       Y3, Y6, Y6
+	VCVTPD2PSY   Y6, X6
+	VINSERTF128  $0x01, X6, Y5, Y5
+	VPSLLD       $0x0f, Y5, Y3
+	VBLENDVPS    Y3, Y1, Y0, Y3
+	VPADDD       Y3, Y5, Y5
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y5, Y4, Y4
+	VPSHUFB      k8<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y3
+	VPERMQ       $0xdd, Y4, Y4
+	VMOVDQA      Y3, Y3
+	VMOVDQA      Y4, Y4
+	JMP          chunk
+
+DATA k131<>+0(SB)/8, $0x8003800280018000
+DATA k131<>+8(SB)/8, $0x800b800a80098008
+DATA k131<>+16(SB)/8, $0x8007800680058004
+DATA k131<>+24(SB)/8, $0x800f800e800d800c
+GLOBL k131<>(SB), RODATA|NOPTR, $32
+
+// func codebookLowScaleF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
+// Requires: AVX, AVX2, F16C, MMX+
+TEXT ·codebookLowScaleF16AVX2(SB), NOSPLIT, $128-56
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = codebook[q]*a[r];
+	// dst = x, rounded to F16.
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	LEAQ      31(SP), SI
+	ANDQ      $-32, SI
+	VMOVDQU   k0<>+0(SB), Y0
+	MOVQ      codebook+32(FP), SI
+	VMOVDQU   (SI), Y1
+	VMOVDQU   32(SI), Y2
+	VCMPPS    $0x03, Y1, Y1, Y3
+	VBLENDVPS Y3, k3<>+0(SB), Y1, Y1
+	VCMPPS    $0x03, Y2, Y2, Y3
+	VBLENDVPS Y3, k3<>+0(SB), Y2, Y2
+	VMOVUPS   Y1, 64(SP)
+	VMOVUPS   Y2, 96(SP)
+	VMOVDQU   k6<>+0(SB), Y1
+	VMOVDQU   64(SP), Y2
+	VMOVDQU   96(SP), Y3
+	VPXOR     Y4, Y4, Y4
+	VPAND     k124<>+0(SB), Y2, Y2
+	VPXOR     Y5, Y5, Y5
+	VPCMPEQD  Y5, Y2, Y5
+	VMOVDQU   k125<>+0(SB), Y6
+	VPCMPGTD  Y2, Y6, Y6
+	VPCMPGTD  k126<>+0(SB), Y2, Y2
+	VPANDN    Y6, Y5, Y6
+	VPOR      Y6, Y4, Y4
+	VPOR      Y2, Y4, Y4
+	VPAND     k124<>+0(SB), Y3, Y2
+	VPXOR     Y3, Y3, Y3
+	VPCMPEQD  Y3, Y2, Y3
+	VMOVDQU   k125<>+0(SB), Y5
+	VPCMPGTD  Y2, Y5, Y5
+	VPCMPGTD  k126<>+0(SB), Y2, Y2
+	VPANDN    Y5, Y3, Y5
+	VPOR      Y5, Y4, Y4
+	VPOR      Y2, Y4, Y4
+	VMOVMSKPS Y4, DI
+	MOVL      $0x177fffff, SI
+	NEGL      DI
+	SBBL      DI, DI
+	ORL       DI, SI
+	MOVQ      n+48(FP), R8
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ         chunks+40(FP), DI
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          exact
+	VBROADCASTSS (DX), Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
+	VMOVDQU      64(SP), Y3
+	VMOVDQU      96(SP), Y4
+	VMULPS       Y2, Y3, Y3
+	VXORPS       Y0, Y3, Y3
+	VMULPS       Y2, Y4, Y4
+	VXORPS       Y0, Y4, Y4
+	VCVTPS2PH    $0x00, Y3, X3
+	VCVTPS2PH    $0x00, Y4, X2
+	VINSERTI128  $0x01, X2, Y3, Y3
+	VPSHUFB      k8<>+0(SB), Y3, Y3
+	VPERMQ       $0x88, Y3, Y2
+	VPERMQ       $0xdd, Y3, Y3
+
+chunk:
+	VBROADCASTI128 (CX), Y4
+	VPSHUFB        k131<>+0(SB), Y4, Y4
+	VPSLLW         $0x04, Y4, Y5
+	VPOR           Y5, Y4, Y4
+	VPAND          Y1, Y4, Y4
+	VPSHUFB        Y4, Y2, Y5
+	VPSHUFB        Y4, Y3, Y4
+	VPUNPCKLBW     Y4, Y5, Y6
+	VMOVDQU        Y6, (AX)
+	VPUNPCKHBW     Y4, Y5, Y4
+	VMOVDQU        Y4, 32(AX)
+	ADDQ           $0x00000010, CX
+	PREFETCHT0     1024(AX)
+	ADDQ           $0x00000040, AX
+	DECQ           DI
+	JNZ            chunk
+	ADDQ           $0x04, DX
+	ADDQ           $0x04, BX
+	DECQ           R8
+	JNZ            run
+	VZEROUPPER
+	RET
+
+exact:
+	// A run that is not ordinary.
+	VBROADCASTSS (DX), Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
+	VCVTPS2PD    X2, Y2
+	VMOVDQU      64(SP), Y3
+	VMOVDQU      96(SP), Y4
+	VEXTRACTF128 $0x01, Y3, X5
+	VCVTPS2PD    X3, Y3
+	VMULPD       Y2, Y3, Y3
+	VCVTPD2PSY   Y3, X3
+	VCVTPS2PD    X5, Y5
+	VMULPD       Y2, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VINSERTF128  $0x01, X5, Y3, Y3
+	VXORPS       Y0, Y3, Y3
+	VEXTRACTF128 $0x01, Y4, X5
+	VCVTPS2PD    X4, Y4
+	VMULPD       Y2, Y4, Y4
+	VCVTPD2PSY   Y4, X4
+	VCVTPS2PD    X5, Y5
+	VMULPD       Y2, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VINSERTF128  $0x01, X5, Y4, Y4
+	VXORPS       Y0, Y4, Y4
+	VCVTPS2PH    $0x00, Y3, X3
+	VCVTPS2PH    $0x00, Y4, X2
+	VINSERTI128  $0x01, X2, Y3, Y3
+	VPSHUFB      k8<>+0(SB), Y3, Y3
+	VPERMQ       $0x88, Y3, Y2
+	VPERMQ       $0xdd, Y3, Y3
+	VMOVDQA      Y2, Y2
+	VMOVDQA      Y3, Y3
+	JMP          chunk
+
+// func codebookLowShiftF32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·codebookLowShiftF32AVX2(SB), NOSPLIT, $128-56
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = (codebook[q] - b[r]) * a[r];
+	// dst = x, rounded to F32.
+	MOVQ       dst+0(FP), AX
+	MOVQ       src+8(FP), CX
+	MOVQ       a+16(FP), DX
+	MOVQ       b+24(FP), BX
+	LEAQ       31(SP), SI
+	ANDQ       $-32, SI
+	MOVQ       codebook+32(FP), SI
+	VMOVDQU    (SI), Y0
+	VMOVDQU    32(SI), Y1
+	VCMPPS     $0x03, Y0, Y0, Y2
+	VBLENDVPS  Y2, k3<>+0(SB), Y0, Y0
+	VCMPPS     $0x03, Y1, Y1, Y2
+	VBLENDVPS  Y2, k3<>+0(SB), Y1, Y1
+	VMOVUPS    Y0, 64(SP)
+	VMOVUPS    Y1, 96(SP)
+	VMOVDQU    k6<>+0(SB), Y0
+	VMOVDQU    64(SP), Y1
+	VMOVDQU    96(SP), Y2
+	VPXOR      Y3, Y3, Y3
+	VPAND      k124<>+0(SB), Y1, Y1
+	VPXOR      Y4, Y4, Y4
+	VPCMPEQD   Y4, Y1, Y4
+	VMOVDQU    k125<>+0(SB), Y5
+	VPCMPGTD   Y1, Y5, Y5
+	VPCMPGTD   k126<>+0(SB), Y1, Y1
+	VPANDN     Y5, Y4, Y5
+	VPOR       Y5, Y3, Y3
+	VPOR       Y1, Y3, Y3
+	VPAND      k124<>+0(SB), Y2, Y1
+	VPXOR      Y2, Y2, Y2
+	VPCMPEQD   Y2, Y1, Y2
+	VMOVDQU    k125<>+0(SB), Y4
+	VPCMPGTD   Y1, Y4, Y4
+	VPCMPGTD   k126<>+0(SB), Y1, Y1
+	VPANDN     Y4, Y2, Y4
+	VPOR       Y4, Y3, Y3
+	VPOR       Y1, Y3, Y3
+	VMOVMSKPS  Y3, DI
+	MOVL       $0x177fffff, SI
+	NEGL       DI
+	SBBL       DI, DI
+	ORL        DI, SI
+	VMOVDQU    64(SP), Y1
+	VMOVDQU    96(SP), Y2
+	VPSHUFB    k127<>+0(SB), Y1, Y1
+	VPSHUFB    k127<>+0(SB), Y2, Y2
+	VPUNPCKLDQ Y2, Y1, Y3
+	VMOVDQU    k128<>+0(SB), Y4
+	VPERMD     Y3, Y4, Y4
+	VMOVDQU    k129<>+0(SB), Y5
+	VPERMD     Y3, Y5, Y3
+	VPUNPCKHDQ Y2, Y1, Y1
+	VMOVDQU    k128<>+0(SB), Y2
+	VPERMD     Y1, Y2, Y2
+	VMOVDQU    k129<>+0(SB), Y5
+	VPERMD     Y1, Y5, Y1
+	MOVQ       n+48(FP), R8
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ         chunks+40(FP), DI
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          exact
+	MOVL         (BX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, $0x287fffff
+	JCS          exact
+	VBROADCASTSS (DX), Y5
+	VXORPS       k0<>+0(SB), Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y6
+	VBLENDVPS    Y6, k3<>+0(SB), Y5, Y5
+	VBROADCASTSS (BX), Y6
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VBLENDVPS    Y7, k3<>+0(SB), Y6, Y6
+
+chunk:
+	VBROADCASTI128 (CX), Y7
+	VPSHUFB        k130<>+0(SB), Y7, Y7
+	VPSLLW         $0x04, Y7, Y8
+	VPOR           Y8, Y7, Y7
+	VPAND          Y0, Y7, Y7
+	VPSHUFB        Y7, Y4, Y8
+	VPSHUFB        Y7, Y3, Y9
+	VPSHUFB        Y7, Y2, Y10
+	VPSHUFB        Y7, Y1, Y7
+	VPUNPCKLBW     Y9, Y8, Y11
+	VPUNPCKLBW     Y7, Y10, Y12
+	VPUNPCKLWD     Y12, Y11, Y13
+	VPUNPCKHWD     Y12, Y11, Y11
+	VPUNPCKHBW     Y9, Y8, Y8
+	VPUNPCKHBW     Y7, Y10, Y7
+	VPUNPCKLWD     Y7, Y8, Y9
+	VPUNPCKHWD     Y7, Y8, Y7
+	VSUBPS         Y6, Y13, Y13
+	VMULPS         Y5, Y13, Y13
+	VXORPS         k0<>+0(SB), Y13, Y13
+	VMOVUPS        Y13, (AX)
+	VSUBPS         Y6, Y11, Y11
+	VMULPS         Y5, Y11, Y11
+	VXORPS         k0<>+0(SB), Y11, Y11
+	VMOVUPS        Y11, 32(AX)
+	VSUBPS         Y6, Y9, Y9
+	VMULPS         Y5, Y9, Y9
+	VXORPS         k0<>+0(SB), Y9, Y9
+	VMOVUPS        Y9, 64(AX)
+	VSUBPS         Y6, Y7, Y7
+	VMULPS         Y5, Y7, Y7
+	VXORPS         k0<>+0(SB), Y7, Y7
+	VMOVUPS        Y7, 96(AX)
+	ADDQ           $0x00000010, CX
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	ADDQ           $0x00000080, AX
+	DECQ           DI
+	JNZ            chunk
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ R8
+	JNZ  run
+	VZEROUPPER
+	RET
+
+exact:
+	// A run that is not ordinary.
+	VBROADCASTSS (DX), Y5
+	VXORPS       k0<>+0(SB), Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y1
+	VBLENDVPS    Y1, k3<>+0(SB), Y5, Y5
+	VBROADCASTSS (BX), Y6
+	VCMPPS       $0x03, Y6, Y6, Y1
+	VBLENDVPS    Y1, k3<>+0(SB), Y6, Y6
+	VCVTPS2PD    X5, Y5
+	VMOVDQU      64(SP), Y1
+	VMOVDQU      96(SP), Y2
+	VSUBPS       Y6, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X3
+	VCVTPS2PD    X1, Y1
+	VMULPD       Y5, Y1, Y1
+	VCVTPD2PSY   Y1, X1
+	VCVTPS2PD    X3, Y3
+	VMULPD       Y5, Y3, Y3
+	VCVTPD2PSY   Y3, X3
+	VINSERTF128  $0x01, X3, Y1, Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VSUBPS       Y6, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X3
+	VCVTPS2PD    X2, Y2
+	VMULPD       Y5, Y2, Y2
+	VCVTPD2PSY   Y2, X2
+	VCVTPS2PD    X3, Y3
+	VMULPD       Y5, Y3, Y3
+	VCVTPD2PSY   Y3, X3
+	VINSERTF128  $0x01, X3, Y2, Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VPSHUFB      k127<>+0(SB), Y1, Y1
+	VPSHUFB      k127<>+0(SB), Y2, Y2
+	VPUNPCKLDQ   Y2, Y1, Y3
+	VMOVDQU      k128<>+0(SB), Y4
+	VPERMD       Y3, Y4, Y4
+	VMOVDQU      k129<>+0(SB), Y5
+	VPERMD       Y3, Y5, Y3
+	VPUNPCKHDQ   Y2, Y1, Y1
+	VMOVDQU      k128<>+0(SB), Y2
+	VPERMD       Y1, Y2, Y2
+	VMOVDQU      k129<>+0(SB), Y5
+	VPERMD       Y1, Y5, Y1
+	VMOVDQA      Y4, Y4
+	VMOVDQA      Y3, Y3
+	VMOVDQA      Y2, Y2
+	VMOVDQA      Y1, Y1
+
+exactChunk:
+	VBROADCASTI128 (CX), Y5
+	VPSHUFB        k130<>+0(SB), Y5, Y5
+	VPSLLW         $0x04, Y5, Y6
+	VPOR           Y6, Y5, Y5
+	VPAND          Y0, Y5, Y5
+	VPSHUFB        Y5, Y4, Y6
+	VPSHUFB        Y5, Y3, Y7
+	VPSHUFB        Y5, Y2, Y8
+	VPSHUFB        Y5, Y1, Y5
+	VPUNPCKLBW     Y7, Y6, Y9
+	VPUNPCKLBW     Y5, Y8, Y10
+	VPUNPCKLWD     Y10, Y9, Y11
+	VPUNPCKHWD     Y10, Y9, Y9
+	VMOVDQU        Y11, (AX)
+	VMOVDQU        Y9, 32(AX)
+	VPUNPCKHBW     Y7, Y6, Y6
+	VPUNPCKHBW     Y5, Y8, Y5
+	VPUNPCKLWD     Y5, Y6, Y7
+	VPUNPCKHWD     Y5, Y6, Y5
+	VMOVDQU        Y7, 64(AX)
+	VMOVDQU        Y5, 96(AX)
+	ADDQ           $0x00000010, CX
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	ADDQ           $0x00000080, AX
+	DECQ           DI
+	JNZ            exactChunk
+	VMOVDQU        64(SP), Y1
+	VMOVDQU        96(SP), Y2
+	VPSHUFB        k127<>+0(SB), Y1, Y1
+	VPSHUFB        k127<>+0(SB), Y2, Y2
+	VPUNPCKLDQ     Y2, Y1, Y3
+	VMOVDQU        k128<>+0(SB), Y4
+	VPERMD         Y3, Y4, Y4
+	VMOVDQU        k129<>+0(SB), Y5
+	VPERMD         Y3, Y5, Y3
+	VPUNPCKHDQ     Y2, Y1, Y1
+	VMOVDQU        k128<>+0(SB), Y2
+	VPERMD         Y1, Y2, Y2
+	VMOVDQU        k129<>+0(SB), Y5
+	VPERMD         Y1, Y5, Y1
+	VMOVDQA        Y4, Y4
+	VMOVDQA        Y3, Y3
+	VMOVDQA        Y2, Y2
+	VMOVDQA        Y1, Y1
+	JMP            done
+
+// func codebookLowShiftBF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·codebookLowShiftBF16AVX2(SB), NOSPLIT, $64-56
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = (codebook[q] - b[r]) * a[r];
+	// dst = x, rounded to BF16.
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	VMOVDQU   k4<>+0(SB), Y0
+	VMOVDQU   k5<>+0(SB), Y1
+	MOVQ      codebook+32(FP), SI
+	VMOVDQU   (SI), Y2
+	VMOVDQU   32(SI), Y3
+	VCMPPS    $0x03, Y2, Y2, Y4
+	VBLENDVPS Y4, k3<>+0(SB), Y2, Y2
+	VCMPPS    $0x03, Y3, Y3, Y4
+	VBLENDVPS Y4, k3<>+0(SB), Y3, Y3
+	VSHUFPS   $0x88, Y3, Y2, Y4
+	VPERMQ    $0xd8, Y4, Y4
+	VSHUFPS   $0xdd, Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VMOVUPS   Y4, (SP)
+	VMOVUPS   Y2, 32(SP)
+	VMOVDQU   k6<>+0(SB), Y2
+	VMOVDQU   (SP), Y3
+	VMOVDQU   32(SP), Y4
+	VPXOR     Y5, Y5, Y5
+	VPAND     k124<>+0(SB), Y3, Y3
+	VPXOR     Y6, Y6, Y6
+	VPCMPEQD  Y6, Y3, Y6
+	VMOVDQU   k125<>+0(SB), Y7
+	VPCMPGTD  Y3, Y7, Y7
+	VPCMPGTD  k126<>+0(SB), Y3, Y3
+	VPANDN    Y7, Y6, Y7
+	VPOR      Y7, Y5, Y5
+	VPOR      Y3, Y5, Y5
+	VPAND     k124<>+0(SB), Y4, Y3
+	VPXOR     Y4, Y4, Y4
+	VPCMPEQD  Y4, Y3, Y4
+	VMOVDQU   k125<>+0(SB), Y6
+	VPCMPGTD  Y3, Y6, Y6
+	VPCMPGTD  k126<>+0(SB), Y3, Y3
+	VPANDN    Y6, Y4, Y6
+	VPOR      Y6, Y5, Y5
+	VPOR      Y3, Y5, Y5
+	VMOVMSKPS Y5, DI
+	MOVL      $0x177fffff, SI
+	NEGL      DI
+	SBBL      DI, DI
+	ORL       DI, SI
+	MOVQ      n+48(FP), R8
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ         chunks+40(FP), DI
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          exact
+	MOVL         (BX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, $0x287fffff
+	JCS          exact
+	VBROADCASTSS (DX), Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
+	VBROADCASTSS (BX), Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k3<>+0(SB), Y4, Y4
+	VMOVDQU      (SP), Y5
+	VMOVDQU      32(SP), Y6
+	VSUBPS       Y4, Y5, Y5
+	VMULPS       Y3, Y5, Y5
+	VPSLLD       $0x0f, Y5, Y7
+	VBLENDVPS    Y7, Y1, Y0, Y7
+	VPADDD       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y6
+	VMULPS       Y3, Y6, Y6
+	VPSLLD       $0x0f, Y6, Y3
+	VBLENDVPS    Y3, Y1, Y0, Y3
+	VPADDD       Y3, Y6, Y6
+	VPSRLD       $0x10, Y5, Y5
+	VPBLENDW     $0xaa, Y6, Y5, Y5
+	VPSHUFB      k8<>+0(SB), Y5, Y5
+	VPERMQ       $0x88, Y5, Y3
+	VPERMQ       $0xdd, Y5, Y4
+
+chunk:
+	VBROADCASTI128 (CX), Y5
+	VPSHUFB        k131<>+0(SB), Y5, Y5
+	VPSLLW         $0x04, Y5, Y6
+	VPOR           Y6, Y5, Y5
+	VPAND          Y2, Y5, Y5
+	VPSHUFB        Y5, Y3, Y6
+	VPSHUFB        Y5, Y4, Y5
+	VPUNPCKLBW     Y5, Y6, Y7
+	VMOVDQU        Y7, (AX)
+	VPUNPCKHBW     Y5, Y6, Y5
+	VMOVDQU        Y5, 32(AX)
+	ADDQ           $0x00000010, CX
+	PREFETCHT0     1024(AX)
+	ADDQ           $0x00000040, AX
+	DECQ           DI
+	JNZ            chunk
+	ADDQ           $0x04, DX
+	ADDQ           $0x04, BX
+	DECQ           R8
+	JNZ            run
+	VZEROUPPER
+	RET
+
+exact:
+	// A run that is not ordinary.
+	VBROADCASTSS (DX), Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
+	VBROADCASTSS (BX), Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k3<>+0(SB), Y4, Y4
+	VCVTPS2PD    X3, Y3
+	VMOVDQU      (SP), Y5
+	VMOVDQU      32(SP), Y6
+	VSUBPS       Y4, Y5, Y5
+	VEXTRACTF128 $0x01, Y5, X7
+	VCVTPS2PD    X5, Y5
+	VMULPD       Y3, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VCVTPS2PD    X7, Y7
+	VMULPD       Y3, Y7, Y7
+	VCVTPD2PSY   Y7, X7
+	VINSERTF128  $0x01, X7, Y5, Y5
+	VPSLLD       $0x0f, Y5, Y7
+	VBLENDVPS    Y7, Y1, Y0, Y7
+	VPADDD       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y6
+	VEXTRACTF128 $0x01, Y6, X4
+	VCVTPS2PD    X6, Y6
+	VMULPD       Y3, Y6, Y6
+	VCVTPD2PSY   Y6, X6
+	VCVTPS2PD    X4, Y4
+	VMULPD       Y3, Y4, Y4
+	VCVTPD2PSY   Y4, X4
+	VINSERTF128  $0x01, X4, Y6, Y6
+	VPSLLD       $0x0f, Y6, Y3
+	VBLENDVPS    Y3, Y1, Y0, Y3
+	VPADDD       Y3, Y6, Y6
+	VPSRLD       $0x10, Y5, Y5
+	VPBLENDW     $0xaa, Y6, Y5, Y5
+	VPSHUFB      k8<>+0(SB), Y5, Y5
+	VPERMQ       $0x88, Y5, Y3
+	VPERMQ       $0xdd, Y5, Y4
+	VMOVDQA      Y3, Y3
+	VMOVDQA      Y4, Y4
+	JMP          chunk
+
+// func codebookLowShiftF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
+// Requires: AVX, AVX2, F16C, MMX+
+TEXT ·codebookLowShiftF16AVX2(SB), NOSPLIT, $128-56
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = (codebook[q] - b[r]) * a[r];
+	// dst = x, rounded to F16.
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	LEAQ      31(SP), SI
+	ANDQ      $-32, SI
+	MOVQ      codebook+32(FP), SI
+	VMOVDQU   (SI), Y0
+	VMOVDQU   32(SI), Y1
+	VCMPPS    $0x03, Y0, Y0, Y2
+	VBLENDVPS Y2, k3<>+0(SB), Y0, Y0
+	VCMPPS    $0x03, Y1, Y1, Y2
+	VBLENDVPS Y2, k3<>+0(SB), Y1, Y1
+	VMOVUPS   Y0, 64(SP)
+	VMOVUPS   Y1, 96(SP)
+	VMOVDQU   k6<>+0(SB), Y0
+	VMOVDQU   64(SP), Y1
+	VMOVDQU   96(SP), Y2
+	VPXOR     Y3, Y3, Y3
+	VPAND     k124<>+0(SB), Y1, Y1
+	VPXOR     Y4, Y4, Y4
+	VPCMPEQD  Y4, Y1, Y4
+	VMOVDQU   k125<>+0(SB), Y5
+	VPCMPGTD  Y1, Y5, Y5
+	VPCMPGTD  k126<>+0(SB), Y1, Y1
+	VPANDN    Y5, Y4, Y5
+	VPOR      Y5, Y3, Y3
+	VPOR      Y1, Y3, Y3
+	VPAND     k124<>+0(SB), Y2, Y1
+	VPXOR     Y2, Y2, Y2
+	VPCMPEQD  Y2, Y1, Y2
+	VMOVDQU   k125<>+0(SB), Y4
+	VPCMPGTD  Y1, Y4, Y4
+	VPCMPGTD  k126<>+0(SB), Y1, Y1
+	VPANDN    Y4, Y2, Y4
+	VPOR      Y4, Y3, Y3
+	VPOR      Y1, Y3, Y3
+	VMOVMSKPS Y3, DI
+	MOVL      $0x177fffff, SI
+	NEGL      DI
+	SBBL      DI, DI
+	ORL       DI, SI
+	MOVQ      n+48(FP), R8
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ         chunks+40(FP), DI
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          exact
+	MOVL         (BX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, $0x287fffff
+	JCS          exact
+	VBROADCASTSS (DX), Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
+	VBROADCASTSS (BX), Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
+	VMOVDQU      64(SP), Y3
+	VMOVDQU      96(SP), Y4
+	VSUBPS       Y2, Y3, Y3
+	VMULPS       Y1, Y3, Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
+	VSUBPS       Y2, Y4, Y4
+	VMULPS       Y1, Y4, Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
+	VCVTPS2PH    $0x00, Y3, X3
+	VCVTPS2PH    $0x00, Y4, X1
+	VINSERTI128  $0x01, X1, Y3, Y3
+	VPSHUFB      k8<>+0(SB), Y3, Y3
+	VPERMQ       $0x88, Y3, Y1
+	VPERMQ       $0xdd, Y3, Y2
+
+chunk:
+	VBROADCASTI128 (CX), Y3
+	VPSHUFB        k131<>+0(SB), Y3, Y3
+	VPSLLW         $0x04, Y3, Y4
+	VPOR           Y4, Y3, Y3
+	VPAND          Y0, Y3, Y3
+	VPSHUFB        Y3, Y1, Y4
+	VPSHUFB        Y3, Y2, Y3
+	VPUNPCKLBW     Y3, Y4, Y5
+	VMOVDQU        Y5, (AX)
+	VPUNPCKHBW     Y3, Y4, Y3
+	VMOVDQU        Y3, 32(AX)
+	ADDQ           $0x00000010, CX
+	PREFETCHT0     1024(AX)
+	ADDQ           $0x00000040, AX
+	DECQ           DI
+	JNZ            chunk
+	ADDQ           $0x04, DX
+	ADDQ           $0x04, BX
+	DECQ           R8
+	JNZ            run
+	VZEROUPPER
+	RET
+
+exact:
+	// A run that is not ordinary.
+	VBROADCASTSS (DX), Y1
+	VXORPS       k0<>+0(SB), Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
+	VBROADCASTSS (BX), Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
+	VCVTPS2PD    X1, Y1
+	VMOVDQU      64(SP), Y3
+	VMOVDQU      96(SP), Y4
+	VSUBPS       Y2, Y3, Y3
+	VEXTRACTF128 $0x01, Y3, X5
+	VCVTPS2PD    X3, Y3
+	VMULPD       Y1, Y3, Y3
+	VCVTPD2PSY   Y3, X3
+	VCVTPS2PD    X5, Y5
+	VMULPD       Y1, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VINSERTF128  $0x01, X5, Y3, Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
+	VSUBPS       Y2, Y4, Y4
+	VEXTRACTF128 $0x01, Y4, X2
+	VCVTPS2PD    X4, Y4
+	VMULPD       Y1, Y4, Y4
+	VCVTPD2PSY   Y4, X4
+	VCVTPS2PD    X2, Y2
+	VMULPD       Y1, Y2, Y2
+	VCVTPD2PSY   Y2, X2
+	VINSERTF128  $0x01, X2, Y4, Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
+	VCVTPS2PH    $0x00, Y3, X3
+	VCVTPS2PH    $0x00, Y4, X1
+	VINSERTI128  $0x01, X1, Y3, Y3
+	VPSHUFB      k8<>+0(SB), Y3, Y3
+	VPERMQ       $0x88, Y3, Y1
+	VPERMQ       $0xdd, Y3, Y2
+	VMOVDQA      Y1, Y1
+	VMOVDQA      Y2, Y2
+	JMP          chunk
+
+// func codebookLowAffineF32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·codebookLowAffineF32AVX2(SB), NOSPLIT, $128-56
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = codebook[q]*a[r] + b[r];
+	// dst = x, rounded to F32.
+	MOVQ       dst+0(FP), AX
+	MOVQ       src+8(FP), CX
+	MOVQ       a+16(FP), DX
+	MOVQ       b+24(FP), BX
+	LEAQ       31(SP), SI
+	ANDQ       $-32, SI
+	MOVQ       codebook+32(FP), SI
+	VMOVDQU    (SI), Y0
+	VMOVDQU    32(SI), Y1
+	VCMPPS     $0x03, Y0, Y0, Y2
+	VBLENDVPS  Y2, k3<>+0(SB), Y0, Y0
+	VCMPPS     $0x03, Y1, Y1, Y2
+	VBLENDVPS  Y2, k3<>+0(SB), Y1, Y1
+	VMOVUPS    Y0, 64(SP)
+	VMOVUPS    Y1, 96(SP)
+	VMOVDQU    k6<>+0(SB), Y0
+	VMOVDQU    64(SP), Y1
+	VMOVDQU    96(SP), Y2
+	VPXOR      Y3, Y3, Y3
+	VPAND      k124<>+0(SB), Y1, Y1
+	VPXOR      Y4, Y4, Y4
+	VPCMPEQD   Y4, Y1, Y4
+	VMOVDQU    k125<>+0(SB), Y5
+	VPCMPGTD   Y1, Y5, Y5
+	VPCMPGTD   k126<>+0(SB), Y1, Y1
+	VPANDN     Y5, Y4, Y5
+	VPOR       Y5, Y3, Y3
+	VPOR       Y1, Y3, Y3
+	VPAND      k124<>+0(SB), Y2, Y1
+	VPXOR      Y2, Y2, Y2
+	VPCMPEQD   Y2, Y1, Y2
+	VMOVDQU    k125<>+0(SB), Y4
+	VPCMPGTD   Y1, Y4, Y4
+	VPCMPGTD   k126<>+0(SB), Y1, Y1
+	VPANDN     Y4, Y2, Y4
+	VPOR       Y4, Y3, Y3
+	VPOR       Y1, Y3, Y3
+	VMOVMSKPS  Y3, DI
+	MOVL       $0x177fffff, SI
+	NEGL       DI
+	SBBL       DI, DI
+	ORL        DI, SI
+	VMOVDQU    64(SP), Y1
+	VMOVDQU    96(SP), Y2
+	VPSHUFB    k127<>+0(SB), Y1, Y1
+	VPSHUFB    k127<>+0(SB), Y2, Y2
+	VPUNPCKLDQ Y2, Y1, Y3
+	VMOVDQU    k128<>+0(SB), Y4
+	VPERMD     Y3, Y4, Y4
+	VMOVDQU    k129<>+0(SB), Y5
+	VPERMD     Y3, Y5, Y3
+	VPUNPCKHDQ Y2, Y1, Y1
+	VMOVDQU    k128<>+0(SB), Y2
+	VPERMD     Y1, Y2, Y2
+	VMOVDQU    k129<>+0(SB), Y5
+	VPERMD     Y1, Y5, Y1
+	MOVQ       n+48(FP), R8
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ         chunks+40(FP), DI
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          exact
+	VBROADCASTSS (DX), Y5
+	VCMPPS       $0x03, Y5, Y5, Y6
+	VBLENDVPS    Y6, k9<>+0(SB), Y5, Y5
+	VBROADCASTSS (BX), Y6
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VBLENDVPS    Y7, k9<>+0(SB), Y6, Y6
+
+chunk:
+	VBROADCASTI128 (CX), Y7
+	VPSHUFB        k130<>+0(SB), Y7, Y7
+	VPSLLW         $0x04, Y7, Y8
+	VPOR           Y8, Y7, Y7
+	VPAND          Y0, Y7, Y7
+	VPSHUFB        Y7, Y4, Y8
+	VPSHUFB        Y7, Y3, Y9
+	VPSHUFB        Y7, Y2, Y10
+	VPSHUFB        Y7, Y1, Y7
+	VPUNPCKLBW     Y9, Y8, Y11
+	VPUNPCKLBW     Y7, Y10, Y12
+	VPUNPCKLWD     Y12, Y11, Y13
+	VPUNPCKHWD     Y12, Y11, Y11
+	VPUNPCKHBW     Y9, Y8, Y8
+	VPUNPCKHBW     Y7, Y10, Y7
+	VPUNPCKLWD     Y7, Y8, Y9
+	VPUNPCKHWD     Y7, Y8, Y7
+	VMULPS         Y5, Y13, Y13
+	VADDPS         Y6, Y13, Y13
+	VCMPPS         $0x03, Y13, Y13, Y8
+	VBLENDVPS      Y8, k9<>+0(SB), Y13, Y13
+	VMOVUPS        Y13, (AX)
+	VMULPS         Y5, Y11, Y11
+	VADDPS         Y6, Y11, Y11
+	VCMPPS         $0x03, Y11, Y11, Y8
+	VBLENDVPS      Y8, k9<>+0(SB), Y11, Y11
+	VMOVUPS        Y11, 32(AX)
+	VMULPS         Y5, Y9, Y9
+	VADDPS         Y6, Y9, Y9
+	VCMPPS         $0x03, Y9, Y9, Y8
+	VBLENDVPS      Y8, k9<>+0(SB), Y9, Y9
+	VMOVUPS        Y9, 64(AX)
+	VMULPS         Y5, Y7, Y7
+	VADDPS         Y6, Y7, Y7
+	VCMPPS         $0x03, Y7, Y7, Y8
+	VBLENDVPS      Y8, k9<>+0(SB), Y7, Y7
+	VMOVUPS        Y7, 96(AX)
+	ADDQ           $0x00000010, CX
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	ADDQ           $0x00000080, AX
+	DECQ           DI
+	JNZ            chunk
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ R8
+	JNZ  run
+	VZEROUPPER
+	RET
+
+exact:
+	// A run that is not ordinary.
+	VBROADCASTSS (DX), Y5
+	VCMPPS       $0x03, Y5, Y5, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y5, Y5
+	VBROADCASTSS (BX), Y6
+	VCMPPS       $0x03, Y6, Y6, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y6, Y6
+	VCVTPS2PD    X5, Y5
+	VMOVDQU      64(SP), Y1
+	VMOVDQU      96(SP), Y2
+	VEXTRACTF128 $0x01, Y1, X3
+	VCVTPS2PD    X1, Y1
+	VMULPD       Y5, Y1, Y1
+	VCVTPD2PSY   Y1, X1
+	VCVTPS2PD    X3, Y3
+	VMULPD       Y5, Y3, Y3
+	VCVTPD2PSY   Y3, X3
+	VINSERTF128  $0x01, X3, Y1, Y1
+	VADDPS       Y6, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
+	VEXTRACTF128 $0x01, Y2, X3
+	VCVTPS2PD    X2, Y2
+	VMULPD       Y5, Y2, Y2
+	VCVTPD2PSY   Y2, X2
+	VCVTPS2PD    X3, Y3
+	VMULPD       Y5, Y3, Y3
+	VCVTPD2PSY   Y3, X3
+	VINSERTF128  $0x01, X3, Y2, Y2
+	VADDPS       Y6, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
+	VPSHUFB      k127<>+0(SB), Y1, Y1
+	VPSHUFB      k127<>+0(SB), Y2, Y2
+	VPUNPCKLDQ   Y2, Y1, Y3
+	VMOVDQU      k128<>+0(SB), Y4
+	VPERMD       Y3, Y4, Y4
+	VMOVDQU      k129<>+0(SB), Y5
+	VPERMD       Y3, Y5, Y3
+	VPUNPCKHDQ   Y2, Y1, Y1
+	VMOVDQU      k128<>+0(SB), Y2
+	VPERMD       Y1, Y2, Y2
+	VMOVDQU      k129<>+0(SB), Y5
+	VPERMD       Y1, Y5, Y1
+	VMOVDQA      Y4, Y4
+	VMOVDQA      Y3, Y3
+	VMOVDQA      Y2, Y2
+	VMOVDQA      Y1, Y1
+
+exactChunk:
+	VBROADCASTI128 (CX), Y5
+	VPSHUFB        k130<>+0(SB), Y5, Y5
+	VPSLLW         $0x04, Y5, Y6
+	VPOR           Y6, Y5, Y5
+	VPAND          Y0, Y5, Y5
+	VPSHUFB        Y5, Y4, Y6
+	VPSHUFB        Y5, Y3, Y7
+	VPSHUFB        Y5, Y2, Y8
+	VPSHUFB        Y5, Y1, Y5
+	VPUNPCKLBW     Y7, Y6, Y9
+	VPUNPCKLBW     Y5, Y8, Y10
+	VPUNPCKLWD     Y10, Y9, Y11
+	VPUNPCKHWD     Y10, Y9, Y9
+	VMOVDQU        Y11, (AX)
+	VMOVDQU        Y9, 32(AX)
+	VPUNPCKHBW     Y7, Y6, Y6
+	VPUNPCKHBW     Y5, Y8, Y5
+	VPUNPCKLWD     Y5, Y6, Y7
+	VPUNPCKHWD     Y5, Y6, Y5
+	VMOVDQU        Y7, 64(AX)
+	VMOVDQU        Y5, 96(AX)
+	ADDQ           $0x00000010, CX
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	ADDQ           $0x00000080, AX
+	DECQ           DI
+	JNZ            exactChunk
+	VMOVDQU        64(SP), Y1
+	VMOVDQU        96(SP), Y2
+	VPSHUFB        k127<>+0(SB), Y1, Y1
+	VPSHUFB        k127<>+0(SB), Y2, Y2
+	VPUNPCKLDQ     Y2, Y1, Y3
+	VMOVDQU        k128<>+0(SB), Y4
+	VPERMD         Y3, Y4, Y4
+	VMOVDQU        k129<>+0(SB), Y5
+	VPERMD         Y3, Y5, Y3
+	VPUNPCKHDQ     Y2, Y1, Y1
+	VMOVDQU        k128<>+0(SB), Y2
+	VPERMD         Y1, Y2, Y2
+	VMOVDQU        k129<>+0(SB), Y5
+	VPERMD         Y1, Y5, Y1
+	VMOVDQA        Y4, Y4
+	VMOVDQA        Y3, Y3
+	VMOVDQA        Y2, Y2
+	VMOVDQA        Y1, Y1
+	JMP            done
+
+// func codebookLowAffineBF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·codebookLowAffineBF16AVX2(SB), NOSPLIT, $64-56
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = codebook[q]*a[r] + b[r];
+	// dst = x, rounded to BF16.
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	VMOVDQU   k10<>+0(SB), Y0
+	VMOVDQU   k11<>+0(SB), Y1
+	MOVQ      codebook+32(FP), SI
+	VMOVDQU   (SI), Y2
+	VMOVDQU   32(SI), Y3
+	VCMPPS    $0x03, Y2, Y2, Y4
+	VBLENDVPS Y4, k3<>+0(SB), Y2, Y2
+	VCMPPS    $0x03, Y3, Y3, Y4
+	VBLENDVPS Y4, k3<>+0(SB), Y3, Y3
+	VSHUFPS   $0x88, Y3, Y2, Y4
+	VPERMQ    $0xd8, Y4, Y4
+	VSHUFPS   $0xdd, Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VMOVUPS   Y4, (SP)
+	VMOVUPS   Y2, 32(SP)
+	VMOVDQU   k6<>+0(SB), Y2
+	VMOVDQU   (SP), Y3
+	VMOVDQU   32(SP), Y4
+	VPXOR     Y5, Y5, Y5
+	VPAND     k124<>+0(SB), Y3, Y3
+	VPXOR     Y6, Y6, Y6
+	VPCMPEQD  Y6, Y3, Y6
+	VMOVDQU   k125<>+0(SB), Y7
+	VPCMPGTD  Y3, Y7, Y7
+	VPCMPGTD  k126<>+0(SB), Y3, Y3
+	VPANDN    Y7, Y6, Y7
+	VPOR      Y7, Y5, Y5
+	VPOR      Y3, Y5, Y5
+	VPAND     k124<>+0(SB), Y4, Y3
+	VPXOR     Y4, Y4, Y4
+	VPCMPEQD  Y4, Y3, Y4
+	VMOVDQU   k125<>+0(SB), Y6
+	VPCMPGTD  Y3, Y6, Y6
+	VPCMPGTD  k126<>+0(SB), Y3, Y3
+	VPANDN    Y6, Y4, Y6
+	VPOR      Y6, Y5, Y5
+	VPOR      Y3, Y5, Y5
+	VMOVMSKPS Y5, DI
+	MOVL      $0x177fffff, SI
+	NEGL      DI
+	SBBL      DI, DI
+	ORL       DI, SI
+	MOVQ      n+48(FP), R8
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ         chunks+40(FP), DI
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          exact
+	VBROADCASTSS (DX), Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k9<>+0(SB), Y3, Y3
+	VBROADCASTSS (BX), Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y4, Y4
+	VMOVDQU      (SP), Y5
+	VMOVDQU      32(SP), Y6
+	VMULPS       Y3, Y5, Y5
+	VADDPS       Y4, Y5, Y5
+	VPSLLD       $0x0f, Y5, Y7
+	VBLENDVPS    Y7, Y1, Y0, Y7
+	VPADDD       Y7, Y5, Y5
+	VMULPS       Y3, Y6, Y6
+	VADDPS       Y4, Y6, Y6
+	VPSLLD       $0x0f, Y6, Y3
+	VBLENDVPS    Y3, Y1, Y0, Y3
+	VPADDD       Y3, Y6, Y6
+	VPSRLD       $0x10, Y5, Y5
+	VPBLENDW     $0xaa, Y6, Y5, Y5
+	VPCMPEQW     k14<>+0(SB), Y5, Y3
+	VPSLLW       $0x0f, Y3, Y3
+	VPXOR        Y3, Y5, Y5
+	VPSHUFB      k8<>+0(SB), Y5, Y5
+	VPERMQ       $0x88, Y5, Y3
+	VPERMQ       $0xdd, Y5, Y4
+
+chunk:
+	VBROADCASTI128 (CX), Y5
+	VPSHUFB        k131<>+0(SB), Y5, Y5
+	VPSLLW         $0x04, Y5, Y6
+	VPOR           Y6, Y5, Y5
+	VPAND          Y2, Y5, Y5
+	VPSHUFB        Y5, Y3, Y6
+	VPSHUFB        Y5, Y4, Y5
+	VPUNPCKLBW     Y5, Y6, Y7
+	VMOVDQU        Y7, (AX)
+	VPUNPCKHBW     Y5, Y6, Y5
+	VMOVDQU        Y5, 32(AX)
+	ADDQ           $0x00000010, CX
+	PREFETCHT0     1024(AX)
+	ADDQ           $0x00000040, AX
+	DECQ           DI
+	JNZ            chunk
+	ADDQ           $0x04, DX
+	ADDQ           $0x04, BX
+	DECQ           R8
+	JNZ            run
+	VZEROUPPER
+	RET
+
+exact:
+	// A run that is not ordinary.
+	VBROADCASTSS (DX), Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k9<>+0(SB), Y3, Y3
+	VBROADCASTSS (BX), Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y4, Y4
+	VCVTPS2PD    X3, Y3
+	VMOVDQU      (SP), Y5
+	VMOVDQU      32(SP), Y6
+	VEXTRACTF128 $0x01, Y5, X7
+	VCVTPS2PD    X5, Y5
+	VMULPD       Y3, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VCVTPS2PD    X7, Y7
+	VMULPD       Y3, Y7, Y7
+	VCVTPD2PSY   Y7, X7
+	VINSERTF128  $0x01, X7, Y5, Y5
+	VADDPS       Y4, Y5, Y5
+	VPSLLD       $0x0f, Y5, Y7
+	VBLENDVPS    Y7, Y1, Y0, Y7
+	VPADDD       Y7, Y5, Y5
+	VEXTRACTF128 $0x01, Y6, X7
+	VCVTPS2PD    X6, Y6
+	VMULPD       Y3, Y6, Y6
+	VCVTPD2PSY   Y6, X6
+	VCVTPS2PD    X7, Y7
+	VMULPD       Y3, Y7, Y7
+	VCVTPD2PSY   Y7, X7
+	VINSERTF128  $0x01, X7, Y6, Y6
+	VADDPS       Y4, Y6, Y6
+	VPSLLD       $0x0f, Y6, Y3
+	VBLENDVPS    Y3, Y1, Y0, Y3
+	VPADDD       Y3, Y6, Y6
+	VPSRLD       $0x10, Y5, Y5
+	VPBLENDW     $0xaa, Y6, Y5, Y5
+	VPCMPEQW     k14<>+0(SB), Y5, Y3
+	VPSLLW       $0x0f, Y3, Y3
+	VPXOR        Y3, Y5, Y5
+	VPSHUFB      k8<>+0(SB), Y5, Y5
+	VPERMQ       $0x88, Y5, Y3
+	VPERMQ       $0xdd, Y5, Y4
+	VMOVDQA      Y3, Y3
+	VMOVDQA      Y4, Y4
+	JMP          chunk
+
+// func codebookLowAffineF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
+// Requires: AVX, AVX2, F16C, MMX+
+TEXT ·codebookLowAffineF16AVX2(SB), NOSPLIT, $128-56
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = codebook[q]*a[r] + b[r];
+	// dst = x, rounded to F16.
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	LEAQ      31(SP), SI
+	ANDQ      $-32, SI
+	MOVQ      codebook+32(FP), SI
+	VMOVDQU   (SI), Y0
+	VMOVDQU   32(SI), Y1
+	VCMPPS    $0x03, Y0, Y0, Y2
+	VBLENDVPS Y2, k3<>+0(SB), Y0, Y0
+	VCMPPS    $0x03, Y1, Y1, Y2
+	VBLENDVPS Y2, k3<>+0(SB), Y1, Y1
+	VMOVUPS   Y0, 64(SP)
+	VMOVUPS   Y1, 96(SP)
+	VMOVDQU   k6<>+0(SB), Y0
+	VMOVDQU   64(SP), Y1
+	VMOVDQU   96(SP), Y2
+	VPXOR     Y3, Y3, Y3
+	VPAND     k124<>+0(SB), Y1, Y1
+	VPXOR     Y4, Y4, Y4
+	VPCMPEQD  Y4, Y1, Y4
+	VMOVDQU   k125<>+0(SB), Y5
+	VPCMPGTD  Y1, Y5, Y5
+	VPCMPGTD  k126<>+0(SB), Y1, Y1
+	VPANDN    Y5, Y4, Y5
+	VPOR      Y5, Y3, Y3
+	VPOR      Y1, Y3, Y3
+	VPAND     k124<>+0(SB), Y2, Y1
+	VPXOR     Y2, Y2, Y2
+	VPCMPEQD  Y2, Y1, Y2
+	VMOVDQU   k125<>+0(SB), Y4
+	VPCMPGTD  Y1, Y4, Y4
+	VPCMPGTD  k126<>+0(SB), Y1, Y1
+	VPANDN    Y4, Y2, Y4
+	VPOR      Y4, Y3, Y3
+	VPOR      Y1, Y3, Y3
+	VMOVMSKPS Y3, DI
+	MOVL      $0x177fffff, SI
+	NEGL      DI
+	SBBL      DI, DI
+	ORL       DI, SI
+	MOVQ      n+48(FP), R8
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ         chunks+40(FP), DI
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          exact
+	VBROADCASTSS (DX), Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k9<>+0(SB), Y1, Y1
+	VBROADCASTSS (BX), Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
+	VMOVDQU      64(SP), Y3
+	VMOVDQU      96(SP), Y4
+	VMULPS       Y1, Y3, Y3
+	VADDPS       Y2, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y3, Y3
+	VMULPS       Y1, Y4, Y4
+	VADDPS       Y2, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y4, Y4
+	VCVTPS2PH    $0x00, Y3, X3
+	VCVTPS2PH    $0x00, Y4, X1
+	VINSERTI128  $0x01, X1, Y3, Y3
+	VPSHUFB      k8<>+0(SB), Y3, Y3
+	VPERMQ       $0x88, Y3, Y1
+	VPERMQ       $0xdd, Y3, Y2
+
+chunk:
+	VBROADCASTI128 (CX), Y3
+	VPSHUFB        k131<>+0(SB), Y3, Y3
+	VPSLLW         $0x04, Y3, Y4
+	VPOR           Y4, Y3, Y3
+	VPAND          Y0, Y3, Y3
+	VPSHUFB        Y3, Y1, Y4
+	VPSHUFB        Y3, Y2, Y3
+	VPUNPCKLBW     Y3, Y4, Y5
+	VMOVDQU        Y5, (AX)
+	VPUNPCKHBW     Y3, Y4, Y3
+	VMOVDQU        Y3, 32(AX)
+	ADDQ           $0x00000010, CX
+	PREFETCHT0     1024(AX)
+	ADDQ           $0x00000040, AX
+	DECQ           DI
+	JNZ            chunk
+	ADDQ           $0x04, DX
+	ADDQ           $0x04, BX
+	DECQ           R8
+	JNZ            run
+	VZEROUPPER
+	RET
+
+exact:
+	// A run that is not ordinary.
+	VBROADCASTSS (DX), Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k9<>+0(SB), Y1, Y1
+	VBROADCASTSS (BX), Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
+	VCVTPS2PD    X1, Y1
+	VMOVDQU      64(SP), Y3
+	VMOVDQU      96(SP), Y4
+	VEXTRACTF128 $0x01, Y3, X5
+	VCVTPS2PD    X3, Y3
+	VMULPD       Y1, Y3, Y3
+	VCVTPD2PSY   Y3, X3
+	VCVTPS2PD    X5, Y5
+	VMULPD       Y1, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VINSERTF128  $0x01, X5, Y3, Y3
+	VADDPS       Y2, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y3, Y3
+	VEXTRACTF128 $0x01, Y4, X5
+	VCVTPS2PD    X4, Y4
+	VMULPD       Y1, Y4, Y4
+	VCVTPD2PSY   Y4, X4
+	VCVTPS2PD    X5, Y5
+	VMULPD       Y1, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VINSERTF128  $0x01, X5, Y4, Y4
+	VADDPS       Y2, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y4, Y4
+	VCVTPS2PH    $0x00, Y3, X3
+	VCVTPS2PH    $0x00, Y4, X1
+	VINSERTI128  $0x01, X1, Y3, Y3
+	VPSHUFB      k8<>+0(SB), Y3, Y3
+	VPERMQ       $0x88, Y3, Y1
+	VPERMQ       $0xdd, Y3, Y2
+	VMOVDQA      Y1, Y1
+	VMOVDQA      Y2, Y2
+	JMP          chunk
+
+// func codebookHighScaleF32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·codebookHighScaleF32AVX2(SB), NOSPLIT, $128-56
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = codebook[q]*a[r];
+	// dst = x, rounded to F32.
+	MOVQ       dst+0(FP), AX
+	MOVQ       src+8(FP), CX
+	MOVQ       a+16(FP), DX
+	MOVQ       b+24(FP), BX
+	LEAQ       31(SP), SI
+	ANDQ       $-32, SI
+	VMOVDQU    k0<>+0(SB), Y0
+	MOVQ       codebook+32(FP), SI
+	VMOVDQU    (SI), Y1
+	VMOVDQU    32(SI), Y2
+	VCMPPS     $0x03, Y1, Y1, Y3
+	VBLENDVPS  Y3, k3<>+0(SB), Y1, Y1
+	VCMPPS     $0x03, Y2, Y2, Y3
+	VBLENDVPS  Y3, k3<>+0(SB), Y2, Y2
+	VMOVUPS    Y1, 64(SP)
+	VMOVUPS    Y2, 96(SP)
+	VMOVDQU    k6<>+0(SB), Y1
+	VMOVDQU    64(SP), Y2
+	VMOVDQU    96(SP), Y3
+	VPXOR      Y4, Y4, Y4
+	VPAND      k124<>+0(SB), Y2, Y2
+	VPXOR      Y5, Y5, Y5
+	VPCMPEQD   Y5, Y2, Y5
+	VMOVDQU    k125<>+0(SB), Y6
+	VPCMPGTD   Y2, Y6, Y6
+	VPCMPGTD   k126<>+0(SB), Y2, Y2
+	VPANDN     Y6, Y5, Y6
+	VPOR       Y6, Y4, Y4
+	VPOR       Y2, Y4, Y4
+	VPAND      k124<>+0(SB), Y3, Y2
+	VPXOR      Y3, Y3, Y3
+	VPCMPEQD   Y3, Y2, Y3
+	VMOVDQU    k125<>+0(SB), Y5
+	VPCMPGTD   Y2, Y5, Y5
+	VPCMPGTD   k126<>+0(SB), Y2, Y2
+	VPANDN     Y5, Y3, Y5
+	VPOR       Y5, Y4, Y4
+	VPOR       Y2, Y4, Y4
+	VMOVMSKPS  Y4, DI
+	MOVL       $0x177fffff, SI
+	NEGL       DI
+	SBBL       DI, DI
+	ORL        DI, SI
+	VMOVDQU    64(SP), Y2
+	VMOVDQU    96(SP), Y3
+	VPSHUFB    k127<>+0(SB), Y2, Y2
+	VPSHUFB    k127<>+0(SB), Y3, Y3
+	VPUNPCKLDQ Y3, Y2, Y4
+	VMOVDQU    k128<>+0(SB), Y5
+	VPERMD     Y4, Y5, Y5
+	VMOVDQU    k129<>+0(SB), Y6
+	VPERMD     Y4, Y6, Y4
+	VPUNPCKHDQ Y3, Y2, Y2
+	VMOVDQU    k128<>+0(SB), Y3
+	VPERMD     Y2, Y3, Y3
+	VMOVDQU    k129<>+0(SB), Y6
+	VPERMD     Y2, Y6, Y2
+	MOVQ       n+48(FP), R8
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ         chunks+40(FP), DI
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          exact
+	VBROADCASTSS (DX), Y6
+	VXORPS       k0<>+0(SB), Y6, Y6
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VBLENDVPS    Y7, k3<>+0(SB), Y6, Y6
+
+chunk:
+	VBROADCASTI128 (CX), Y7
+	VPSHUFB        k130<>+0(SB), Y7, Y7
+	VPSLLW         $0x08, Y7, Y8
+	VPSRLW         $0x04, Y7, Y7
+	VPOR           Y8, Y7, Y7
+	VPAND          Y1, Y7, Y7
+	VPSHUFB        Y7, Y5, Y8
+	VPSHUFB        Y7, Y4, Y9
+	VPSHUFB        Y7, Y3, Y10
+	VPSHUFB        Y7, Y2, Y7
+	VPUNPCKLBW     Y9, Y8, Y11
+	VPUNPCKLBW     Y7, Y10, Y12
+	VPUNPCKLWD     Y12, Y11, Y13
+	VPUNPCKHWD     Y12, Y11, Y11
+	VPUNPCKHBW     Y9, Y8, Y8
+	VPUNPCKHBW     Y7, Y10, Y7
+	VPUNPCKLWD     Y7, Y8, Y9
+	VPUNPCKHWD     Y7, Y8, Y7
+	VMULPS         Y6, Y13, Y13
+	VXORPS         Y0, Y13, Y13
+	VMOVUPS        Y13, (AX)
+	VMULPS         Y6, Y11, Y11
+	VXORPS         Y0, Y11, Y11
+	VMOVUPS        Y11, 32(AX)
+	VMULPS         Y6, Y9, Y9
+	VXORPS         Y0, Y9, Y9
+	VMOVUPS        Y9, 64(AX)
+	VMULPS         Y6, Y7, Y7
+	VXORPS         Y0, Y7, Y7
+	VMOVUPS        Y7, 96(AX)
+	ADDQ           $0x00000010, CX
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	ADDQ           $0x00000080, AX
+	DECQ           DI
+	JNZ            chunk
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ R8
+	JNZ  run
+	VZEROUPPER
+	RET
+
+exact:
+	// A run that is not ordinary.
+	VBROADCASTSS (DX), Y6
+	VXORPS       k0<>+0(SB), Y6, Y6
+	VCMPPS       $0x03, Y6, Y6, Y2
+	VBLENDVPS    Y2, k3<>+0(SB), Y6, Y6
+	VCVTPS2PD    X6, Y6
+	VMOVDQU      64(SP), Y2
+	VMOVDQU      96(SP), Y3
+	VEXTRACTF128 $0x01, Y2, X4
+	VCVTPS2PD    X2, Y2
+	VMULPD       Y6, Y2, Y2
+	VCVTPD2PSY   Y2, X2
+	VCVTPS2PD    X4, Y4
+	VMULPD       Y6, Y4, Y4
+	VCVTPD2PSY   Y4, X4
+	VINSERTF128  $0x01, X4, Y2, Y2
+	VXORPS       Y0, Y2, Y2
+	VEXTRACTF128 $0x01, Y3, X4
+	VCVTPS2PD    X3, Y3
+	VMULPD       Y6, Y3, Y3
+	VCVTPD2PSY   Y3, X3
+	VCVTPS2PD    X4, Y4
+	VMULPD       Y6, Y4, Y4
+	VCVTPD2PSY   Y4, X4
+	VINSERTF128  $0x01, X4, Y3, Y3
+	VXORPS       Y0, Y3, Y3
+	VPSHUFB      k127<>+0(SB), Y2, Y2
+	VPSHUFB      k127<>+0(SB), Y3, Y3
+	VPUNPCKLDQ   Y3, Y2, Y4
+	VMOVDQU      k128<>+0(SB), Y5
+	VPERMD       Y4, Y5, Y5
+	VMOVDQU      k129<>+0(SB), Y6
+	VPERMD       Y4, Y6, Y4
+	VPUNPCKHDQ   Y3, Y2, Y2
+	VMOVDQU      k128<>+0(SB), Y3
+	VPERMD       Y2, Y3, Y3
+	VMOVDQU      k129<>+0(SB), Y6
+	VPERMD       Y2, Y6, Y2
+	VMOVDQA      Y5, Y5
+	VMOVDQA      Y4, Y4
+	VMOVDQA      Y3, Y3
+	VMOVDQA      Y2, Y2
+
+exactChunk:
+	VBROADCASTI128 (CX), Y6
+	VPSHUFB        k130<>+0(SB), Y6, Y6
+	VPSLLW         $0x08, Y6, Y7
+	VPSRLW         $0x04, Y6, Y6
+	VPOR           Y7, Y6, Y6
+	VPAND          Y1, Y6, Y6
+	VPSHUFB        Y6, Y5, Y7
+	VPSHUFB        Y6, Y4, Y8
+	VPSHUFB        Y6, Y3, Y9
+	VPSHUFB        Y6, Y2, Y6
+	VPUNPCKLBW     Y8, Y7, Y10
+	VPUNPCKLBW     Y6, Y9, Y11
+	VPUNPCKLWD     Y11, Y10, Y12
+	VPUNPCKHWD     Y11, Y10, Y10
+	VMOVDQU        Y12, (AX)
+	VMOVDQU        Y10, 32(AX)
+	VPUNPCKHBW     Y8, Y7, Y7
+	VPUNPCKHBW     Y6, Y9, Y6
+	VPUNPCKLWD     Y6, Y7, Y8
+	VPUNPCKHWD     Y6, Y7, Y6
+	VMOVDQU        Y8, 64(AX)
+	VMOVDQU        Y6, 96(AX)
+	ADDQ           $0x00000010, CX
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	ADDQ           $0x00000080, AX
+	DECQ           DI
+	JNZ            exactChunk
+	VMOVDQU        64(SP), Y2
+	VMOVDQU        96(SP), Y3
+	VPSHUFB        k127<>+0(SB), Y2, Y2
+	VPSHUFB        k127<>+0(SB), Y3, Y3
+	VPUNPCKLDQ     Y3, Y2, Y4
+	VMOVDQU        k128<>+0(SB), Y5
+	VPERMD         Y4, Y5, Y5
+	VMOVDQU        k129<>+0(SB), Y6
+	VPERMD         Y4, Y6, Y4
+	VPUNPCKHDQ     Y3, Y2, Y2
+	VMOVDQU        k128<>+0(SB), Y3
+	VPERMD         Y2, Y3, Y3
+	VMOVDQU        k129<>+0(SB), Y6
+	VPERMD         Y2, Y6, Y2
+	VMOVDQA        Y5, Y5
+	VMOVDQA        Y4, Y4
+	VMOVDQA        Y3, Y3
+	VMOVDQA        Y2, Y2
+	JMP            done
+
+// func codebookHighScaleBF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·codebookHighScaleBF16AVX2(SB), NOSPLIT, $64-56
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = codebook[q]*a[r];
+	// dst = x, rounded to BF16.
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	VMOVDQU   k4<>+0(SB), Y0
+	VMOVDQU   k5<>+0(SB), Y1
+	MOVQ      codebook+32(FP), SI
+	VMOVDQU   (SI), Y2
+	VMOVDQU   32(SI), Y3
+	VCMPPS    $0x03, Y2, Y2, Y4
+	VBLENDVPS Y4, k3<>+0(SB), Y2, Y2
+	VCMPPS    $0x03, Y3, Y3, Y4
+	VBLENDVPS Y4, k3<>+0(SB), Y3, Y3
+	VSHUFPS   $0x88, Y3, Y2, Y4
+	VPERMQ    $0xd8, Y4, Y4
+	VSHUFPS   $0xdd, Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VMOVUPS   Y4, (SP)
+	VMOVUPS   Y2, 32(SP)
+	VMOVDQU   k6<>+0(SB), Y2
+	VMOVDQU   (SP), Y3
+	VMOVDQU   32(SP), Y4
+	VPXOR     Y5, Y5, Y5
+	VPAND     k124<>+0(SB), Y3, Y3
+	VPXOR     Y6, Y6, Y6
+	VPCMPEQD  Y6, Y3, Y6
+	VMOVDQU   k125<>+0(SB), Y7
+	VPCMPGTD  Y3, Y7, Y7
+	VPCMPGTD  k126<>+0(SB), Y3, Y3
+	VPANDN    Y7, Y6, Y7
+	VPOR      Y7, Y5, Y5
+	VPOR      Y3, Y5, Y5
+	VPAND     k124<>+0(SB), Y4, Y3
+	VPXOR     Y4, Y4, Y4
+	VPCMPEQD  Y4, Y3, Y4
+	VMOVDQU   k125<>+0(SB), Y6
+	VPCMPGTD  Y3, Y6, Y6
+	VPCMPGTD  k126<>+0(SB), Y3, Y3
+	VPANDN    Y6, Y4, Y6
+	VPOR      Y6, Y5, Y5
+	VPOR      Y3, Y5, Y5
+	VMOVMSKPS Y5, DI
+	MOVL      $0x177fffff, SI
+	NEGL      DI
+	SBBL      DI, DI
+	ORL       DI, SI
+	MOVQ      n+48(FP), R8
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ         chunks+40(FP), DI
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          exact
+	VBROADCASTSS (DX), Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
+	VMOVDQU      (SP), Y4
+	VMOVDQU      32(SP), Y5
+	VMULPS       Y3, Y4, Y4
+	VPSLLD       $0x0f, Y4, Y6
+	VBLENDVPS    Y6, Y1, Y0, Y6
+	VPADDD       Y6, Y4, Y4
+	VMULPS       Y3, Y5, Y5
+	VPSLLD       $0x0f, Y5, Y3
+	VBLENDVPS    Y3, Y1, Y0, Y3
+	VPADDD       Y3, Y5, Y5
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y5, Y4, Y4
+	VPSHUFB      k8<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y3
+	VPERMQ       $0xdd, Y4, Y4
+
+chunk:
+	VBROADCASTI128 (CX), Y5
+	VPSHUFB        k131<>+0(SB), Y5, Y5
+	VPSLLW         $0x08, Y5, Y6
+	VPSRLW         $0x04, Y5, Y5
+	VPOR           Y6, Y5, Y5
+	VPAND          Y2, Y5, Y5
+	VPSHUFB        Y5, Y3, Y6
+	VPSHUFB        Y5, Y4, Y5
+	VPUNPCKLBW     Y5, Y6, Y7
+	VMOVDQU        Y7, (AX)
+	VPUNPCKHBW     Y5, Y6, Y5
+	VMOVDQU        Y5, 32(AX)
+	ADDQ           $0x00000010, CX
+	PREFETCHT0     1024(AX)
+	ADDQ           $0x00000040, AX
+	DECQ           DI
+	JNZ            chunk
+	ADDQ           $0x04, DX
+	ADDQ           $0x04, BX
+	DECQ           R8
+	JNZ            run
+	VZEROUPPER
+	RET
+
+exact:
+	// A run that is not ordinary.
+	VBROADCASTSS (DX), Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
+	VCVTPS2PD    X3, Y3
+	VMOVDQU      (SP), Y4
+	VMOVDQU      32(SP), Y5
+	VEXTRACTF128 $0x01, Y4, X6
+	VCVTPS2PD    X4, Y4
+	VMULPD       Y3, Y4, Y4
+	VCVTPD2PSY   Y4, X4
+	VCVTPS2PD    X6, Y6
+	VMULPD       Y3, Y6, Y6
+	VCVTPD2PSY   Y6, X6
+	VINSERTF128  $0x01, X6, Y4, Y4
+	VPSLLD       $0x0f, Y4, Y6
+	VBLENDVPS    Y6, Y1, Y0, Y6
+	VPADDD       Y6, Y4, Y4
+	VEXTRACTF128 $0x01, Y5, X6
+	VCVTPS2PD    X5, Y5
+	VMULPD       Y3, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VCVTPS2PD    X6, Y6
+	VMULPD       Y3, Y6, Y6
+	VCVTPD2PSY   Y6, X6
+	VINSERTF128  $0x01, X6, Y5, Y5
+	VPSLLD       $0x0f, Y5, Y3
+	VBLENDVPS    Y3, Y1, Y0, Y3
+	VPADDD       Y3, Y5, Y5
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y5, Y4, Y4
+	VPSHUFB      k8<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y3
+	VPERMQ       $0xdd, Y4, Y4
+	VMOVDQA      Y3, Y3
+	VMOVDQA      Y4, Y4
+	JMP          chunk
+
+// func codebookHighScaleF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
+// Requires: AVX, AVX2, F16C, MMX+
+TEXT ·codebookHighScaleF16AVX2(SB), NOSPLIT, $128-56
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = codebook[q]*a[r];
+	// dst = x, rounded to F16.
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	LEAQ      31(SP), SI
+	ANDQ      $-32, SI
+	VMOVDQU   k0<>+0(SB), Y0
+	MOVQ      codebook+32(FP), SI
+	VMOVDQU   (SI), Y1
+	VMOVDQU   32(SI), Y2
+	VCMPPS    $0x03, Y1, Y1, Y3
+	VBLENDVPS Y3, k3<>+0(SB), Y1, Y1
+	VCMPPS    $0x03, Y2, Y2, Y3
+	VBLENDVPS Y3, k3<>+0(SB), Y2, Y2
+	VMOVUPS   Y1, 64(SP)
+	VMOVUPS   Y2, 96(SP)
+	VMOVDQU   k6<>+0(SB), Y1
+	VMOVDQU   64(SP), Y2
+	VMOVDQU   96(SP), Y3
+	VPXOR     Y4, Y4, Y4
+	VPAND     k124<>+0(SB), Y2, Y2
+	VPXOR     Y5, Y5, Y5
+	VPCMPEQD  Y5, Y2, Y5
+	VMOVDQU   k125<>+0(SB), Y6
+	VPCMPGTD  Y2, Y6, Y6
+	VPCMPGTD  k126<>+0(SB), Y2, Y2
+	VPANDN    Y6, Y5, Y6
+	VPOR      Y6, Y4, Y4
+	VPOR      Y2, Y4, Y4
+	VPAND     k124<>+0(SB), Y3, Y2
+	VPXOR     Y3, Y3, Y3
+	VPCMPEQD  Y3, Y2, Y3
+	VMOVDQU   k125<>+0(SB), Y5
+	VPCMPGTD  Y2, Y5, Y5
+	VPCMPGTD  k126<>+0(SB), Y2, Y2
+	VPANDN    Y5, Y3, Y5
+	VPOR      Y5, Y4, Y4
+	VPOR      Y2, Y4, Y4
+	VMOVMSKPS Y4, DI
+	MOVL      $0x177fffff, SI
+	NEGL      DI
+	SBBL      DI, DI
+	ORL       DI, SI
+	MOVQ      n+48(FP), R8
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ         chunks+40(FP), DI
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          exact
+	VBROADCASTSS (DX), Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
+	VMOVDQU      64(SP), Y3
+	VMOVDQU      96(SP), Y4
+	VMULPS       Y2, Y3, Y3
+	VXORPS       Y0, Y3, Y3
+	VMULPS       Y2, Y4, Y4
+	VXORPS       Y0, Y4, Y4
+	VCVTPS2PH    $0x00, Y3, X3
+	VCVTPS2PH    $0x00, Y4, X2
+	VINSERTI128  $0x01, X2, Y3, Y3
+	VPSHUFB      k8<>+0(SB), Y3, Y3
+	VPERMQ       $0x88, Y3, Y2
+	VPERMQ       $0xdd, Y3, Y3
+
+chunk:
+	VBROADCASTI128 (CX), Y4
+	VPSHUFB        k131<>+0(SB), Y4, Y4
+	VPSLLW         $0x08, Y4, Y5
+	VPSRLW         $0x04, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPAND          Y1, Y4, Y4
+	VPSHUFB        Y4, Y2, Y5
+	VPSHUFB        Y4, Y3, Y4
+	VPUNPCKLBW     Y4, Y5, Y6
+	VMOVDQU        Y6, (AX)
+	VPUNPCKHBW     Y4, Y5, Y4
+	VMOVDQU        Y4, 32(AX)
+	ADDQ           $0x00000010, CX
+	PREFETCHT0     1024(AX)
+	ADDQ           $0x00000040, AX
+	DECQ           DI
+	JNZ            chunk
+	ADDQ           $0x04, DX
+	ADDQ           $0x04, BX
+	DECQ           R8
+	JNZ            run
+	VZEROUPPER
+	RET
+
+exact:
+	// A run that is not ordinary.
+	VBROADCASTSS (DX), Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
+	VCVTPS2PD    X2, Y2
+	VMOVDQU      64(SP), Y3
+	VMOVDQU      96(SP), Y4
+	VEXTRACTF128 $0x01, Y3, X5
+	VCVTPS2PD    X3, Y3
+	VMULPD       Y2, Y3, Y3
+	VCVTPD2PSY   Y3, X3
+	VCVTPS2PD    X5, Y5
+	VMULPD       Y2, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VINSERTF128  $0x01, X5, Y3, Y3
+	VXORPS       Y0, Y3, Y3
+	VEXTRACTF128 $0x01, Y4, X5
+	VCVTPS2PD    X4, Y4
+	VMULPD       Y2, Y4, Y4
+	VCVTPD2PSY   Y4, X4
+	VCVTPS2PD    X5, Y5
+	VMULPD       Y2, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VINSERTF128  $0x01, X5, Y4, Y4
+	VXORPS       Y0, Y4, Y4
+	VCVTPS2PH    $0x00, Y3, X3
+	VCVTPS2PH    $0x00, Y4, X2
+	VINSERTI128  $0x01, X2, Y3, Y3
+	VPSHUFB      k8<>+0(SB), Y3, Y3
+	VPERMQ       $0x88, Y3, Y2
+	VPERMQ       $0xdd, Y3, Y3
+	VMOVDQA      Y2, Y2
+	VMOVDQA      Y3, Y3
+	JMP          chunk
+
+// func halfBytesShiftF32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, shift *uint64, chunks int, n int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·halfBytesShiftF32AVX2(SB), NOSPLIT, $128-64
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = (codebook[q>>shift&15] - b[r]) * a[r];
+	// dst = x, rounded to F32.
+	MOVQ       dst+0(FP), AX
+	MOVQ       src+8(FP), CX
+	MOVQ       a+16(FP), DX
+	MOVQ       b+24(FP), BX
+	LEAQ       31(SP), SI
+	ANDQ       $-32, SI
+	MOVQ       codebook+32(FP), SI
+	VMOVDQU    (SI), Y0
+	VMOVDQU    32(SI), Y1
+	VCMPPS     $0x03, Y0, Y0, Y2
+	VBLENDVPS  Y2, k3<>+0(SB), Y0, Y0
+	VCMPPS     $0x03, Y1, Y1, Y2
+	VBLENDVPS  Y2, k3<>+0(SB), Y1, Y1
+	VMOVUPS    Y0, 64(SP)
+	VMOVUPS    Y1, 96(SP)
+	VMOVDQU    k6<>+0(SB), Y0
+	VMOVDQU    64(SP), Y1
+	VMOVDQU    96(SP), Y2
+	VPXOR      Y3, Y3, Y3
+	VPAND      k124<>+0(SB), Y1, Y1
+	VPXOR      Y4, Y4, Y4
+	VPCMPEQD   Y4, Y1, Y4
+	VMOVDQU    k125<>+0(SB), Y5
+	VPCMPGTD   Y1, Y5, Y5
+	VPCMPGTD   k126<>+0(SB), Y1, Y1
+	VPANDN     Y5, Y4, Y5
+	VPOR       Y5, Y3, Y3
+	VPOR       Y1, Y3, Y3
+	VPAND      k124<>+0(SB), Y2, Y1
+	VPXOR      Y2, Y2, Y2
+	VPCMPEQD   Y2, Y1, Y2
+	VMOVDQU    k125<>+0(SB), Y4
+	VPCMPGTD   Y1, Y4, Y4
+	VPCMPGTD   k126<>+0(SB), Y1, Y1
+	VPANDN     Y4, Y2, Y4
+	VPOR       Y4, Y3, Y3
+	VPOR       Y1, Y3, Y3
+	VMOVMSKPS  Y3, DI
+	MOVL       $0x177fffff, SI
+	NEGL       DI
+	SBBL       DI, DI
+	ORL        DI, SI
+	MOVQ       shift+40(FP), DI
+	VMOVQ      (DI), X1
+	VMOVDQU    64(SP), Y2
+	VMOVDQU    96(SP), Y3
+	VPSHUFB    k127<>+0(SB), Y2, Y2
+	VPSHUFB    k127<>+0(SB), Y3, Y3
+	VPUNPCKLDQ Y3, Y2, Y4
+	VMOVDQU    k128<>+0(SB), Y5
+	VPERMD     Y4, Y5, Y5
+	VMOVDQU    k129<>+0(SB), Y6
+	VPERMD     Y4, Y6, Y4
+	VPUNPCKHDQ Y3, Y2, Y2
+	VMOVDQU    k128<>+0(SB), Y3
+	VPERMD     Y2, Y3, Y3
+	VMOVDQU    k129<>+0(SB), Y6
+	VPERMD     Y2, Y6, Y2
+	MOVQ       n+56(FP), R8
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ         chunks+48(FP), DI
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          exact
+	MOVL         (BX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, $0x287fffff
+	JCS          exact
+	VBROADCASTSS (DX), Y6
+	VXORPS       k0<>+0(SB), Y6, Y6
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VBLENDVPS    Y7, k3<>+0(SB), Y6, Y6
+	VBROADCASTSS (BX), Y7
+	VCMPPS       $0x03, Y7, Y7, Y8
+	VBLENDVPS    Y8, k3<>+0(SB), Y7, Y7
+
+chunk:
+	VMOVDQU    (CX), Y8
+	VMOVDQU    k132<>+0(SB), Y9
+	VPERMD     Y8, Y9, Y8
+	VPSRLW     X1, Y8, Y8
+	VPAND      Y0, Y8, Y8
+	VPSHUFB    Y8, Y5, Y9
+	VPSHUFB    Y8, Y4, Y10
+	VPSHUFB    Y8, Y3, Y11
+	VPSHUFB    Y8, Y2, Y8
+	VPUNPCKLBW Y10, Y9, Y12
+	VPUNPCKLBW Y8, Y11, Y13
+	VPUNPCKLWD Y13, Y12, Y14
+	VPUNPCKHWD Y13, Y12, Y12
+	VPUNPCKHBW Y10, Y9, Y9
+	VPUNPCKHBW Y8, Y11, Y8
+	VPUNPCKLWD Y8, Y9, Y10
+	VPUNPCKHWD Y8, Y9, Y8
+	VSUBPS     Y7, Y14, Y14
+	VMULPS     Y6, Y14, Y14
+	VXORPS     k0<>+0(SB), Y14, Y14
+	VMOVUPS    Y14, (AX)
+	VSUBPS     Y7, Y12, Y12
+	VMULPS     Y6, Y12, Y12
+	VXORPS     k0<>+0(SB), Y12, Y12
+	VMOVUPS    Y12, 32(AX)
+	VSUBPS     Y7, Y10, Y10
+	VMULPS     Y6, Y10, Y10
+	VXORPS     k0<>+0(SB), Y10, Y10
+	VMOVUPS    Y10, 64(AX)
+	VSUBPS     Y7, Y8, Y8
+	VMULPS     Y6, Y8, Y8
+	VXORPS     k0<>+0(SB), Y8, Y8
+	VMOVUPS    Y8, 96(AX)
+	ADDQ       $0x00000020, CX
+	PREFETCHT0 1024(AX)
+	PREFETCHT0 1088(AX)
+	ADDQ       $0x00000080, AX
+	DECQ       DI
+	JNZ        chunk
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ R8
+	JNZ  run
+	VZEROUPPER
+	RET
+
+exact:
+	// A run that is not ordinary.
+	VBROADCASTSS (DX), Y6
+	VXORPS       k0<>+0(SB), Y6, Y6
+	VCMPPS       $0x03, Y6, Y6, Y2
+	VBLENDVPS    Y2, k3<>+0(SB), Y6, Y6
+	VBROADCASTSS (BX), Y7
+	VCMPPS       $0x03, Y7, Y7, Y2
+	VBLENDVPS    Y2, k3<>+0(SB), Y7, Y7
+	VCVTPS2PD    X6, Y6
+	VMOVDQU      64(SP), Y2
+	VMOVDQU      96(SP), Y3
+	VSUBPS       Y7, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X4
+	VCVTPS2PD    X2, Y2
+	VMULPD       Y6, Y2, Y2
+	VCVTPD2PSY   Y2, X2
+	VCVTPS2PD    X4, Y4
+	VMULPD       Y6, Y4, Y4
+	VCVTPD2PSY   Y4, X4
+	VINSERTF128  $0x01, X4, Y2, Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VSUBPS       Y7, Y3, Y3
+	VEXTRACTF128 $0x01, Y3, X4
+	VCVTPS2PD    X3, Y3
+	VMULPD       Y6, Y3, Y3
+	VCVTPD2PSY   Y3, X3
+	VCVTPS2PD    X4, Y4
+	VMULPD       Y6, Y4, Y4
+	VCVTPD2PSY   Y4, X4
+	VINSERTF128  $0x01, X4, Y3, Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
+	VPSHUFB      k127<>+0(SB), Y2, Y2
+	VPSHUFB      k127<>+0(SB), Y3, Y3
+	VPUNPCKLDQ   Y3, Y2, Y4
+	VMOVDQU      k128<>+0(SB), Y5
+	VPERMD       Y4, Y5, Y5
+	VMOVDQU      k129<>+0(SB), Y6
+	VPERMD       Y4, Y6, Y4
+	VPUNPCKHDQ   Y3, Y2, Y2
+	VMOVDQU      k128<>+0(SB), Y3
+	VPERMD       Y2, Y3, Y3
+	VMOVDQU      k129<>+0(SB), Y6
+	VPERMD       Y2, Y6, Y2
+	VMOVDQA      Y5, Y5
+	VMOVDQA      Y4, Y4
+	VMOVDQA      Y3, Y3
+	VMOVDQA      Y2, Y2
+
+exactChunk:
+	VMOVDQU    (CX), Y6
+	VMOVDQU    k132<>+0(SB), Y7
+	VPERMD     Y6, Y7, Y6
+	VPSRLW     X1, Y6, Y6
+	VPAND      Y0, Y6, Y6
+	VPSHUFB    Y6, Y5, Y7
+	VPSHUFB    Y6, Y4, Y8
+	VPSHUFB    Y6, Y3, Y9
+	VPSHUFB    Y6, Y2, Y6
+	VPUNPCKLBW Y8, Y7, Y10
+	VPUNPCKLBW Y6, Y9, Y11
+	VPUNPCKLWD Y11, Y10, Y12
+	VPUNPCKHWD Y11, Y10, Y10
+	VMOVDQU    Y12, (AX)
+	VMOVDQU    Y10, 32(AX)
+	VPUNPCKHBW Y8, Y7, Y7
+	VPUNPCKHBW Y6, Y9, Y6
+	VPUNPCKLWD Y6, Y7, Y8
+	VPUNPCKHWD Y6, Y7, Y6
+	VMOVDQU    Y8, 64(AX)
+	VMOVDQU    Y6, 96(AX)
+	ADDQ       $0x00000020, CX
+	PREFETCHT0 1024(AX)
+	PREFETCHT0 1088(AX)
+	ADDQ       $0x00000080, AX
+	DECQ       DI
+	JNZ        exactChunk
+	VMOVDQU    64(SP), Y2
+	VMOVDQU    96(SP), Y3
+	VPSHUFB    k127<>+0(SB), Y2, Y2
+	VPSHUFB    k127<>+0(SB), Y3, Y3
+	VPUNPCKLDQ Y3, Y2, Y4
+	VMOVDQU    k128<>+0(SB), Y5
+	VPERMD     Y4, Y5, Y5
+	VMOVDQU    k129<>+0(SB), Y6
+	VPERMD     Y4, Y6, Y4
+	VPUNPCKHDQ Y3, Y2, Y2
+	VMOVDQU    k128<>+0(SB), Y3
+	VPERMD     Y2, Y3, Y3
+	VMOVDQU    k129<>+0(SB), Y6
+	VPERMD     Y2, Y6, Y2
+	VMOVDQA    Y5, Y5
+	VMOVDQA    Y4, Y4
+	VMOVDQA    Y3, Y3
+	VMOVDQA    Y2, Y2
+	JMP        done
+
+DATA k132<>+0(SB)/8, $0x0000000200000000
+DATA k132<>+8(SB)/8, $0x0000000600000004
+DATA k132<>+16(SB)/8, $0x0000000300000001
+DATA k132<>+24(SB)/8, $0x0000000700000005
+GLOBL k132<>(SB), RODATA|NOPTR, $32
+
+// func halfBytesShiftBF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, shift *uint64, chunks int, n int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·halfBytesShiftBF16AVX2(SB), NOSPLIT, $64-64
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = (codebook[q>>shift&15] - b[r]) * a[r];
+	// dst = x, rounded to BF16.
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	VMOVDQU   k4<>+0(SB), Y0
+	VMOVDQU   k5<>+0(SB), Y1
+	MOVQ      codebook+32(FP), SI
+	VMOVDQU   (SI), Y2
+	VMOVDQU   32(SI), Y3
+	VCMPPS    $0x03, Y2, Y2, Y4
+	VBLENDVPS Y4, k3<>+0(SB), Y2, Y2
+	VCMPPS    $0x03, Y3, Y3, Y4
+	VBLENDVPS Y4, k3<>+0(SB), Y3, Y3
+	VSHUFPS   $0x88, Y3, Y2, Y4
+	VPERMQ    $0xd8, Y4, Y4
+	VSHUFPS   $0xdd, Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VMOVUPS   Y4, (SP)
+	VMOVUPS   Y2, 32(SP)
+	VMOVDQU   k6<>+0(SB), Y2
+	VMOVDQU   (SP), Y3
+	VMOVDQU   32(SP), Y4
+	VPXOR     Y5, Y5, Y5
+	VPAND     k124<>+0(SB), Y3, Y3
+	VPXOR     Y6, Y6, Y6
+	VPCMPEQD  Y6, Y3, Y6
+	VMOVDQU   k125<>+0(SB), Y7
+	VPCMPGTD  Y3, Y7, Y7
+	VPCMPGTD  k126<>+0(SB), Y3, Y3
+	VPANDN    Y7, Y6, Y7
+	VPOR      Y7, Y5, Y5
+	VPOR      Y3, Y5, Y5
+	VPAND     k124<>+0(SB), Y4, Y3
+	VPXOR     Y4, Y4, Y4
+	VPCMPEQD  Y4, Y3, Y4
+	VMOVDQU   k125<>+0(SB), Y6
+	VPCMPGTD  Y3, Y6, Y6
+	VPCMPGTD  k126<>+0(SB), Y3, Y3
+	VPANDN    Y6, Y4, Y6
+	VPOR      Y6, Y5, Y5
+	VPOR      Y3, Y5, Y5
+	VMOVMSKPS Y5, DI
+	MOVL      $0x177fffff, SI
+	NEGL      DI
+	SBBL      DI, DI
+	ORL       DI, SI
+	MOVQ      shift+40(FP), DI
+	VMOVQ     (DI), X3
+	MOVQ      n+56(FP), R8
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ         chunks+48(FP), DI
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          exact
+	MOVL         (BX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, $0x287fffff
+	JCS          exact
+	VBROADCASTSS (DX), Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k3<>+0(SB), Y4, Y4
+	VBROADCASTSS (BX), Y5
+	VCMPPS       $0x03, Y5, Y5, Y6
+	VBLENDVPS    Y6, k3<>+0(SB), Y5, Y5
+	VMOVDQU      (SP), Y6
+	VMOVDQU      32(SP), Y7
+	VSUBPS       Y5, Y6, Y6
+	VMULPS       Y4, Y6, Y6
+	VPSLLD       $0x0f, Y6, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y6, Y6
+	VSUBPS       Y5, Y7, Y7
+	VMULPS       Y4, Y7, Y7
+	VPSLLD       $0x0f, Y7, Y4
+	VBLENDVPS    Y4, Y1, Y0, Y4
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y7, Y6, Y6
+	VPSHUFB      k8<>+0(SB), Y6, Y6
+	VPERMQ       $0x88, Y6, Y4
+	VPERMQ       $0xdd, Y6, Y5
+
+chunk:
+	VMOVDQU    (CX), Y6
+	VPERMQ     $0xd8, Y6, Y6
+	VPSRLW     X3, Y6, Y6
+	VPAND      Y2, Y6, Y6
+	VPSHUFB    Y6, Y4, Y7
+	VPSHUFB    Y6, Y5, Y6
+	VPUNPCKLBW Y6, Y7, Y8
+	VMOVDQU    Y8, (AX)
+	VPUNPCKHBW Y6, Y7, Y6
+	VMOVDQU    Y6, 32(AX)
+	ADDQ       $0x00000020, CX
+	PREFETCHT0 1024(AX)
+	ADDQ       $0x00000040, AX
+	DECQ       DI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       R8
+	JNZ        run
+	VZEROUPPER
+	RET
+
+exact:
+	// A run that is not ordinary.
+	VBROADCASTSS (DX), Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k3<>+0(SB), Y4, Y4
+	VBROADCASTSS (BX), Y5
+	VCMPPS       $0x03, Y5, Y5, Y6
+	VBLENDVPS    Y6, k3<>+0(SB), Y5, Y5
+	VCVTPS2PD    X4, Y4
+	VMOVDQU      (SP), Y6
+	VMOVDQU      32(SP), Y7
+	VSUBPS       Y5, Y6, Y6
+	VEXTRACTF128 $0x01, Y6, X8
+	VCVTPS2PD    X6, Y6
+	VMULPD       Y4, Y6, Y6
+	VCVTPD2PSY   Y6, X6
+	VCVTPS2PD    X8, Y8
+	VMULPD       Y4, Y8, Y8
+	VCVTPD2PSY   Y8, X8
+	VINSERTF128  $0x01, X8, Y6, Y6
+	VPSLLD       $0x0f, Y6, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y6, Y6
+	VSUBPS       Y5, Y7, Y7
+	VEXTRACTF128 $0x01, Y7, X5
+	VCVTPS2PD    X7, Y7
+	VMULPD       Y4, Y7, Y7
+	VCVTPD2PSY   Y7, X7
+	VCVTPS2PD    X5, Y5
+	VMULPD       Y4, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VINSERTF128  $0x01, X5, Y7, Y7
+	VPSLLD       $0x0f, Y7, Y4
+	VBLENDVPS    Y4, Y1, Y0, Y4
+	VPADDD       Y4, Y7, Y7
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y7, Y6, Y6
+	VPSHUFB      k8<>+0(SB), Y6, Y6
+	VPERMQ       $0x88, Y6, Y4
+	VPERMQ       $0xdd, Y6, Y5
+	VMOVDQA      Y4, Y4
+	VMOVDQA      Y5, Y5
+	JMP          chunk
+
+// func halfBytesShiftF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, shift *uint64, chunks int, n int)
+// Requires: AVX, AVX2, F16C, MMX+
+TEXT ·halfBytesShiftF16AVX2(SB), NOSPLIT, $128-64
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = (codebook[q>>shift&15] - b[r]) * a[r];
+	// dst = x, rounded to F16.
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	LEAQ      31(SP), SI
+	ANDQ      $-32, SI
+	MOVQ      codebook+32(FP), SI
+	VMOVDQU   (SI), Y0
+	VMOVDQU   32(SI), Y1
+	VCMPPS    $0x03, Y0, Y0, Y2
+	VBLENDVPS Y2, k3<>+0(SB), Y0, Y0
+	VCMPPS    $0x03, Y1, Y1, Y2
+	VBLENDVPS Y2, k3<>+0(SB), Y1, Y1
+	VMOVUPS   Y0, 64(SP)
+	VMOVUPS   Y1, 96(SP)
+	VMOVDQU   k6<>+0(SB), Y0
+	VMOVDQU   64(SP), Y1
+	VMOVDQU   96(SP), Y2
+	VPXOR     Y3, Y3, Y3
+	VPAND     k124<>+0(SB), Y1, Y1
+	VPXOR     Y4, Y4, Y4
+	VPCMPEQD  Y4, Y1, Y4
+	VMOVDQU   k125<>+0(SB), Y5
+	VPCMPGTD  Y1, Y5, Y5
+	VPCMPGTD  k126<>+0(SB), Y1, Y1
+	VPANDN    Y5, Y4, Y5
+	VPOR      Y5, Y3, Y3
+	VPOR      Y1, Y3, Y3
+	VPAND     k124<>+0(SB), Y2, Y1
+	VPXOR     Y2, Y2, Y2
+	VPCMPEQD  Y2, Y1, Y2
+	VMOVDQU   k125<>+0(SB), Y4
+	VPCMPGTD  Y1, Y4, Y4
+	VPCMPGTD  k126<>+0(SB), Y1, Y1
+	VPANDN    Y4, Y2, Y4
+	VPOR      Y4, Y3, Y3
+	VPOR      Y1, Y3, Y3
+	VMOVMSKPS Y3, DI
+	MOVL      $0x177fffff, SI
+	NEGL      DI
+	SBBL      DI, DI
+	ORL       DI, SI
+	MOVQ      shift+40(FP), DI
+	VMOVQ     (DI), X1
+	MOVQ      n+56(FP), R8
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ         chunks+48(FP), DI
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          exact
+	MOVL         (BX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, $0x287fffff
+	JCS          exact
+	VBROADCASTSS (DX), Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
+	VBROADCASTSS (BX), Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
+	VMOVDQU      64(SP), Y4
+	VMOVDQU      96(SP), Y5
+	VSUBPS       Y3, Y4, Y4
+	VMULPS       Y2, Y4, Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
+	VSUBPS       Y3, Y5, Y5
+	VMULPS       Y2, Y5, Y5
+	VXORPS       k0<>+0(SB), Y5, Y5
+	VCVTPS2PH    $0x00, Y4, X4
+	VCVTPS2PH    $0x00, Y5, X2
+	VINSERTI128  $0x01, X2, Y4, Y4
+	VPSHUFB      k8<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y2
+	VPERMQ       $0xdd, Y4, Y3
+
+chunk:
+	VMOVDQU    (CX), Y4
+	VPERMQ     $0xd8, Y4, Y4
+	VPSRLW     X1, Y4, Y4
+	VPAND      Y0, Y4, Y4
+	VPSHUFB    Y4, Y2, Y5
+	VPSHUFB    Y4, Y3, Y4
+	VPUNPCKLBW Y4, Y5, Y6
+	VMOVDQU    Y6, (AX)
+	VPUNPCKHBW Y4, Y5, Y4
+	VMOVDQU    Y4, 32(AX)
+	ADDQ       $0x00000020, CX
+	PREFETCHT0 1024(AX)
+	ADDQ       $0x00000040, AX
+	DECQ       DI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       R8
+	JNZ        run
+	VZEROUPPER
+	RET
+
+exact:
+	// A run that is not ordinary.
+	VBROADCASTSS (DX), Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
+	VBROADCASTSS (BX), Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
+	VCVTPS2PD    X2, Y2
+	VMOVDQU      64(SP), Y4
+	VMOVDQU      96(SP), Y5
+	VSUBPS       Y3, Y4, Y4
+	VEXTRACTF128 $0x01, Y4, X6
+	VCVTPS2PD    X4, Y4
+	VMULPD       Y2, Y4, Y4
+	VCVTPD2PSY   Y4, X4
+	VCVTPS2PD    X6, Y6
+	VMULPD       Y2, Y6, Y6
+	VCVTPD2PSY   Y6, X6
+	VINSERTF128  $0x01, X6, Y4, Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
+	VSUBPS       Y3, Y5, Y5
+	VEXTRACTF128 $0x01, Y5, X3
+	VCVTPS2PD    X5, Y5
+	VMULPD       Y2, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VCVTPS2PD    X3, Y3
+	VMULPD       Y2, Y3, Y3
+	VCVTPD2PSY   Y3, X3
+	VINSERTF128  $0x01, X3, Y5, Y5
+	VXORPS       k0<>+0(SB), Y5, Y5
+	VCVTPS2PH    $0x00, Y4, X4
+	VCVTPS2PH    $0x00, Y5, X2
+	VINSERTI128  $0x01, X2, Y4, Y4
+	VPSHUFB      k8<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y2
+	VPERMQ       $0xdd, Y4, Y3
+	VMOVDQA      Y2, Y2
+	VMOVDQA      Y3, Y3
+	JMP          chunk
+
 // func bytesScaleF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·bytesScaleF32AVX2(SB), NOSPLIT, $64-64
@@ -10852,7 +13534,7 @@ exact:
 	// A run that is not ordinary.
 	VMOVDQU      k29<>+0(SB), Y4
 	VBROADCASTSS (DX), Y2
-	VANDPS       k125<>+0(SB), Y2, Y3
+	VANDPS       k124<>+0(SB), Y2, Y3
 	VXORPS       Y3, Y2, Y2
 	VPADDD       k38<>+0(SB), Y3, Y5
 	VPADDD       k29<>+0(SB), Y3, Y3
@@ -10869,7 +13551,7 @@ exactChunk:
 	VPSIGND     Y6, Y4, Y7
 	VFMADD231PS Y3, Y5, Y7
 	VPMAXUD     Y6, Y7, Y5
-	VPAND       k124<>+0(SB), Y5, Y5
+	VPAND       k133<>+0(SB), Y5, Y5
 	VXORPS      Y0, Y5, Y5
 	VXORPS      Y0, Y5, Y5
 	VMOVUPS     Y5, (AX)
@@ -10880,7 +13562,7 @@ exactChunk:
 	VPSIGND     Y6, Y4, Y7
 	VFMADD231PS Y3, Y5, Y7
 	VPMAXUD     Y6, Y7, Y5
-	VPAND       k124<>+0(SB), Y5, Y5
+	VPAND       k133<>+0(SB), Y5, Y5
 	VXORPS      Y0, Y5, Y5
 	VXORPS      Y0, Y5, Y5
 	VMOVUPS     Y5, 32(AX)
@@ -10891,7 +13573,7 @@ exactChunk:
 	VPSIGND     Y6, Y4, Y7
 	VFMADD231PS Y3, Y5, Y7
 	VPMAXUD     Y6, Y7, Y5
-	VPAND       k124<>+0(SB), Y5, Y5
+	VPAND       k133<>+0(SB), Y5, Y5
 	VXORPS      Y0, Y5, Y5
 	VXORPS      Y0, Y5, Y5
 	VMOVUPS     Y5, 64(AX)
@@ -10902,7 +13584,7 @@ exactChunk:
 	VPSIGND     Y6, Y4, Y7
 	VFMADD231PS Y3, Y5, Y7
 	VPMAXUD     Y6, Y7, Y5
-	VPAND       k124<>+0(SB), Y5, Y5
+	VPAND       k133<>+0(SB), Y5, Y5
 	VXORPS      Y0, Y5, Y5
 	VXORPS      Y0, Y5, Y5
 	VMOVUPS     Y5, 96(AX)
@@ -10914,317 +13596,11 @@ exactChunk:
 	JNZ         exactChunk
 	JMP         done
 
-DATA k124<>+0(SB)/8, $0xbfffffffbfffffff
-DATA k124<>+8(SB)/8, $0xbfffffffbfffffff
-DATA k124<>+16(SB)/8, $0xbfffffffbfffffff
-DATA k124<>+24(SB)/8, $0xbfffffffbfffffff
-GLOBL k124<>(SB), RODATA|NOPTR, $32
-
-DATA k125<>+0(SB)/8, $0x7fffffff7fffffff
-DATA k125<>+8(SB)/8, $0x7fffffff7fffffff
-DATA k125<>+16(SB)/8, $0x7fffffff7fffffff
-DATA k125<>+24(SB)/8, $0x7fffffff7fffffff
-GLOBL k125<>(SB), RODATA|NOPTR, $32
-
-// func bytesScaleBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·bytesScaleBF16AVX2(SB), NOSPLIT, $0-64
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
-	// for each of its chunks: x = q*a[r];
-	// dst = x, rounded to BF16.
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	VMOVDQU      k4<>+0(SB), Y0
-	VMOVDQU      k5<>+0(SB), Y1
-	VMOVDQU      k0<>+0(SB), Y2
-	MOVQ         flip+32(FP), SI
-	VPBROADCASTB (SI), Y3
-	VPMOVSXBW    X3, Y3
-	MOVQ         last+40(FP), SI
-	MOVQ         n+56(FP), DI
-
-run:
-	// The numbers of a run, or its table.
-	MOVQ         chunks+48(FP), SI
-	MOVL         (DX), R8
-	ANDL         $0x7fffffff, R8
-	DECL         R8
-	CMPL         R8, $0x177fffff
-	JCS          exact
-	VBROADCASTSS (DX), Y4
-	VXORPS       k0<>+0(SB), Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k3<>+0(SB), Y4, Y4
-
-chunk:
-	VPMOVSXBW  (CX), Y5
-	VPXOR      Y3, Y5, Y5
-	VPMADDWD   k1<>+0(SB), Y5, Y6
-	VPMADDWD   k2<>+0(SB), Y5, Y5
-	VPMOVSXBW  16(CX), Y7
-	VPXOR      Y3, Y7, Y7
-	VPMADDWD   k1<>+0(SB), Y7, Y8
-	VPMADDWD   k2<>+0(SB), Y7, Y7
-	VCVTDQ2PS  Y6, Y6
-	VMULPS     Y4, Y6, Y6
-	VPSLLD     $0x0f, Y6, Y9
-	VBLENDVPS  Y9, Y1, Y0, Y9
-	VPADDD     Y9, Y6, Y6
-	VCVTDQ2PS  Y5, Y5
-	VMULPS     Y4, Y5, Y5
-	VPSLLD     $0x0f, Y5, Y9
-	VBLENDVPS  Y9, Y1, Y0, Y9
-	VPADDD     Y9, Y5, Y5
-	VPSRLD     $0x10, Y6, Y6
-	VPBLENDW   $0xaa, Y5, Y6, Y6
-	VMOVDQU    Y6, (AX)
-	VCVTDQ2PS  Y8, Y8
-	VMULPS     Y4, Y8, Y8
-	VPSLLD     $0x0f, Y8, Y5
-	VBLENDVPS  Y5, Y1, Y0, Y5
-	VPADDD     Y5, Y8, Y8
-	VCVTDQ2PS  Y7, Y7
-	VMULPS     Y4, Y7, Y7
-	VPSLLD     $0x0f, Y7, Y5
-	VBLENDVPS  Y5, Y1, Y0, Y5
-	VPADDD     Y5, Y7, Y7
-	VPSRLD     $0x10, Y8, Y8
-	VPBLENDW   $0xaa, Y7, Y8, Y8
-	VMOVDQU    Y8, 32(AX)
-	ADDQ       $0x00000020, CX
-	PREFETCHT0 1024(AX)
-	ADDQ       $0x00000040, AX
-	DECQ       SI
-	JNZ        chunk
-
-done:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ DI
-	JNZ  run
-	VZEROUPPER
-	RET
-
-exact:
-	// A run that is not ordinary.
-	VMOVDQU      k29<>+0(SB), Y6
-	VBROADCASTSS (DX), Y4
-	VANDPS       k125<>+0(SB), Y4, Y5
-	VXORPS       Y5, Y4, Y4
-	VPADDD       k38<>+0(SB), Y5, Y7
-	VPADDD       k29<>+0(SB), Y5, Y5
-	VSUBPS       k38<>+0(SB), Y7, Y7
-	VMINPS       Y7, Y5, Y5
-	VORPS        Y5, Y4, Y4
-	VMULPS       k100<>+0(SB), Y4, Y5
-
-exactChunk:
-	VPMOVSXBW   (CX), Y7
-	VPXOR       Y3, Y7, Y7
-	VPMADDWD    k1<>+0(SB), Y7, Y8
-	VPMADDWD    k2<>+0(SB), Y7, Y7
-	VPMOVSXBW   16(CX), Y9
-	VPXOR       Y3, Y9, Y9
-	VPMADDWD    k1<>+0(SB), Y9, Y10
-	VPMADDWD    k2<>+0(SB), Y9, Y9
-	VCVTDQ2PS   Y8, Y8
-	VMULPS      Y4, Y8, Y11
-	VPSIGND     Y11, Y6, Y12
-	VFMADD231PS Y5, Y8, Y12
-	VPMAXUD     Y11, Y12, Y8
-	VPAND       k124<>+0(SB), Y8, Y8
-	VXORPS      Y2, Y8, Y8
-	VPSLLD      $0x0f, Y8, Y11
-	VBLENDVPS   Y11, Y1, Y0, Y11
-	VPADDD      Y11, Y8, Y8
-	VCVTDQ2PS   Y7, Y7
-	VMULPS      Y4, Y7, Y11
-	VPSIGND     Y11, Y6, Y12
-	VFMADD231PS Y5, Y7, Y12
-	VPMAXUD     Y11, Y12, Y7
-	VPAND       k124<>+0(SB), Y7, Y7
-	VXORPS      Y2, Y7, Y7
-	VPSLLD      $0x0f, Y7, Y11
-	VBLENDVPS   Y11, Y1, Y0, Y11
-	VPADDD      Y11, Y7, Y7
-	VPSRLD      $0x10, Y8, Y8
-	VPBLENDW    $0xaa, Y7, Y8, Y8
-	VMOVDQU     Y8, (AX)
-	VCVTDQ2PS   Y10, Y10
-	VMULPS      Y4, Y10, Y7
-	VPSIGND     Y7, Y6, Y8
-	VFMADD231PS Y5, Y10, Y8
-	VPMAXUD     Y7, Y8, Y10
-	VPAND       k124<>+0(SB), Y10, Y10
-	VXORPS      Y2, Y10, Y10
-	VPSLLD      $0x0f, Y10, Y7
-	VBLENDVPS   Y7, Y1, Y0, Y7
-	VPADDD      Y7, Y10, Y10
-	VCVTDQ2PS   Y9, Y9
-	VMULPS      Y4, Y9, Y7
-	VPSIGND     Y7, Y6, Y8
-	VFMADD231PS Y5, Y9, Y8
-	VPMAXUD     Y7, Y8, Y9
-	VPAND       k124<>+0(SB), Y9, Y9
-	VXORPS      Y2, Y9, Y9
-	VPSLLD      $0x0f, Y9, Y7
-	VBLENDVPS   Y7, Y1, Y0, Y7
-	VPADDD      Y7, Y9, Y9
-	VPSRLD      $0x10, Y10, Y10
-	VPBLENDW    $0xaa, Y9, Y10, Y10
-	VMOVDQU     Y10, 32(AX)
-	ADDQ        $0x00000020, CX
-	PREFETCHT0  1024(AX)
-	ADDQ        $0x00000040, AX
-	DECQ        SI
-	JNZ         exactChunk
-	JMP         done
-
-// func bytesScaleF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·bytesScaleF16AVX2(SB), NOSPLIT, $64-64
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
-	// for each of its chunks: x = q*a[r];
-	// dst = x, rounded to F16.
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	LEAQ         31(SP), SI
-	ANDQ         $-32, SI
-	VMOVDQU      k0<>+0(SB), Y0
-	MOVQ         flip+32(FP), SI
-	VPBROADCASTB (SI), Y1
-	VPMOVSXBD    X1, Y1
-	MOVQ         last+40(FP), SI
-	MOVQ         n+56(FP), DI
-
-run:
-	// The numbers of a run, or its table.
-	MOVQ         chunks+48(FP), SI
-	MOVL         (DX), R8
-	ANDL         $0x7fffffff, R8
-	DECL         R8
-	CMPL         R8, $0x177fffff
-	JCS          exact
-	VBROADCASTSS (DX), Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
-
-chunk:
-	VPMOVSXBD  (CX), Y3
-	VPXOR      Y1, Y3, Y3
-	VCVTDQ2PS  Y3, Y3
-	VMULPS     Y2, Y3, Y3
-	VXORPS     Y0, Y3, Y3
-	VCVTPS2PH  $0x00, Y3, X3
-	VMOVDQU    X3, (AX)
-	VPMOVSXBD  8(CX), Y3
-	VPXOR      Y1, Y3, Y3
-	VCVTDQ2PS  Y3, Y3
-	VMULPS     Y2, Y3, Y3
-	VXORPS     Y0, Y3, Y3
-	VCVTPS2PH  $0x00, Y3, X3
-	VMOVDQU    X3, 16(AX)
-	VPMOVSXBD  16(CX), Y3
-	VPXOR      Y1, Y3, Y3
-	VCVTDQ2PS  Y3, Y3
-	VMULPS     Y2, Y3, Y3
-	VXORPS     Y0, Y3, Y3
-	VCVTPS2PH  $0x00, Y3, X3
-	VMOVDQU    X3, 32(AX)
-	VPMOVSXBD  24(CX), Y3
-	VPXOR      Y1, Y3, Y3
-	VCVTDQ2PS  Y3, Y3
-	VMULPS     Y2, Y3, Y3
-	VXORPS     Y0, Y3, Y3
-	VCVTPS2PH  $0x00, Y3, X3
-	VMOVDQU    X3, 48(AX)
-	ADDQ       $0x00000020, CX
-	PREFETCHT0 1024(AX)
-	ADDQ       $0x00000040, AX
-	DECQ       SI
-	JNZ        chunk
-
-done:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ DI
-	JNZ  run
-	VZEROUPPER
-	RET
-
-exact:
-	// A run that is not ordinary.
-	VMOVDQU      k29<>+0(SB), Y4
-	VBROADCASTSS (DX), Y2
-	VANDPS       k125<>+0(SB), Y2, Y3
-	VXORPS       Y3, Y2, Y2
-	VPADDD       k38<>+0(SB), Y3, Y5
-	VPADDD       k29<>+0(SB), Y3, Y3
-	VSUBPS       k38<>+0(SB), Y5, Y5
-	VMINPS       Y5, Y3, Y3
-	VORPS        Y3, Y2, Y2
-	VMULPS       k100<>+0(SB), Y2, Y3
-
-exactChunk:
-	VPMOVSXBD   (CX), Y5
-	VPXOR       Y1, Y5, Y5
-	VCVTDQ2PS   Y5, Y5
-	VMULPS      Y2, Y5, Y6
-	VPSIGND     Y6, Y4, Y7
-	VFMADD231PS Y3, Y5, Y7
-	VPMAXUD     Y6, Y7, Y5
-	VPAND       k124<>+0(SB), Y5, Y5
-	VXORPS      Y0, Y5, Y5
-	VXORPS      Y0, Y5, Y5
-	VCVTPS2PH   $0x00, Y5, X5
-	VMOVDQU     X5, (AX)
-	VPMOVSXBD   8(CX), Y5
-	VPXOR       Y1, Y5, Y5
-	VCVTDQ2PS   Y5, Y5
-	VMULPS      Y2, Y5, Y6
-	VPSIGND     Y6, Y4, Y7
-	VFMADD231PS Y3, Y5, Y7
-	VPMAXUD     Y6, Y7, Y5
-	VPAND       k124<>+0(SB), Y5, Y5
-	VXORPS      Y0, Y5, Y5
-	VXORPS      Y0, Y5, Y5
-	VCVTPS2PH   $0x00, Y5, X5
-	VMOVDQU     X5, 16(AX)
-	VPMOVSXBD   16(CX), Y5
-	VPXOR       Y1, Y5, Y5
-	VCVTDQ2PS   Y5, Y5
-	VMULPS      Y2, Y5, Y6
-	VPSIGND     Y6, Y4, Y7
-	VFMADD231PS Y3, Y5, Y7
-	VPMAXUD     Y6, Y7, Y5
-	VPAND       k124<>+0(SB), Y5, Y5
-	VXORPS      Y0, Y5, Y5
-	VXORPS      Y0, Y5, Y5
-	VCVTPS2PH   $0x00, Y5, X5
-	VMOVDQU     X5, 32(AX)
-	VPMOVSXBD   24(CX), Y5
-	VPXOR       Y1, Y5, Y5
-	VCVTDQ2PS   Y5, Y5
-	VMULPS      Y2, Y5, Y6
-	VPSIGND     Y6, Y4, Y7
-	VFMADD231PS Y3, Y5, Y7
-	VPMAXUD     Y6, Y7, Y5
-	VPAND       k124<>+0(SB), Y5, Y5
-	VXORPS      Y0, Y5, Y5
-	VXORPS      Y0, Y5, Y5
-	VCVTPS2PH   $0x00, Y5, X5
-	VMOVDQU     X5, 48(AX)
-	ADDQ        $0x00000020, CX
-	PREFETCHT0  1024(AX)
-	ADDQ        $0x00000040, AX
-	DECQ        SI
-	JNZ         exactChunk
-	JMP         done
+DATA k133<>+0(SB)/8, $0xbfffffffbfffffff
+DATA k133<>+8(SB)/8, $0xbfffffffbfffffff
+DATA k133<>+16(SB)/8, $0xbfffffffbfffffff
+DATA k133<>+24(SB)/8, $0xbfffffffbfffffff
+GLOBL k133<>(SB), RODATA|NOPTR, $32
 
 // func bytesShiftF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
@@ -11426,6 +13802,1188 @@ exactChunk:
 	DECQ         R8
 	JNZ          exactChunk
 	JMP          done
+
+// func bytesAffineF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·bytesAffineF32AVX2(SB), NOSPLIT, $64-64
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = q*a[r] + b[r];
+	// dst = x, rounded to F32.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	LEAQ         31(SP), SI
+	ANDQ         $-32, SI
+	MOVQ         flip+32(FP), SI
+	VPBROADCASTB (SI), Y0
+	VPMOVSXBD    X0, Y0
+	MOVQ         last+40(FP), SI
+	MOVL         (SI), DI
+	MOVQ         n+56(FP), R9
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ         chunks+48(FP), R8
+	MOVL         (DX), R10
+	ANDL         $0x7fffffff, R10
+	DECL         R10
+	CMPL         R10, $0x177fffff
+	JCS          exact
+	VBROADCASTSS (DX), Y1
+	VCMPPS       $0x03, Y1, Y1, Y2
+	VBLENDVPS    Y2, k9<>+0(SB), Y1, Y1
+	VBROADCASTSS (BX), Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
+	TESTL        DI, DI
+	JNZ          fromZero
+
+chunk:
+	VPMOVSXBD  (CX), Y3
+	VPXOR      Y0, Y3, Y3
+	VCVTDQ2PS  Y3, Y3
+	VMULPS     Y1, Y3, Y3
+	VADDPS     Y2, Y3, Y3
+	VCMPPS     $0x03, Y3, Y3, Y4
+	VBLENDVPS  Y4, k9<>+0(SB), Y3, Y3
+	VMOVUPS    Y3, (AX)
+	VPMOVSXBD  8(CX), Y3
+	VPXOR      Y0, Y3, Y3
+	VCVTDQ2PS  Y3, Y3
+	VMULPS     Y1, Y3, Y3
+	VADDPS     Y2, Y3, Y3
+	VCMPPS     $0x03, Y3, Y3, Y4
+	VBLENDVPS  Y4, k9<>+0(SB), Y3, Y3
+	VMOVUPS    Y3, 32(AX)
+	VPMOVSXBD  16(CX), Y3
+	VPXOR      Y0, Y3, Y3
+	VCVTDQ2PS  Y3, Y3
+	VMULPS     Y1, Y3, Y3
+	VADDPS     Y2, Y3, Y3
+	VCMPPS     $0x03, Y3, Y3, Y4
+	VBLENDVPS  Y4, k9<>+0(SB), Y3, Y3
+	VMOVUPS    Y3, 64(AX)
+	VPMOVSXBD  24(CX), Y3
+	VPXOR      Y0, Y3, Y3
+	VCVTDQ2PS  Y3, Y3
+	VMULPS     Y1, Y3, Y3
+	VADDPS     Y2, Y3, Y3
+	VCMPPS     $0x03, Y3, Y3, Y4
+	VBLENDVPS  Y4, k9<>+0(SB), Y3, Y3
+	VMOVUPS    Y3, 96(AX)
+	ADDQ       $0x00000020, CX
+	PREFETCHT0 1024(AX)
+	PREFETCHT0 1088(AX)
+	ADDQ       $0x00000080, AX
+	DECQ       R8
+	JNZ        chunk
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ R9
+	JNZ  run
+	VZEROUPPER
+	RET
+
+fromZero:
+	VPMOVZXBD  (CX), Y3
+	VCVTDQ2PS  Y3, Y3
+	VMULPS     Y1, Y3, Y3
+	VADDPS     Y2, Y3, Y3
+	VCMPPS     $0x03, Y3, Y3, Y4
+	VBLENDVPS  Y4, k9<>+0(SB), Y3, Y3
+	VMOVUPS    Y3, (AX)
+	VPMOVZXBD  8(CX), Y3
+	VCVTDQ2PS  Y3, Y3
+	VMULPS     Y1, Y3, Y3
+	VADDPS     Y2, Y3, Y3
+	VCMPPS     $0x03, Y3, Y3, Y4
+	VBLENDVPS  Y4, k9<>+0(SB), Y3, Y3
+	VMOVUPS    Y3, 32(AX)
+	VPMOVZXBD  16(CX), Y3
+	VCVTDQ2PS  Y3, Y3
+	VMULPS     Y1, Y3, Y3
+	VADDPS     Y2, Y3, Y3
+	VCMPPS     $0x03, Y3, Y3, Y4
+	VBLENDVPS  Y4, k9<>+0(SB), Y3, Y3
+	VMOVUPS    Y3, 64(AX)
+	VPMOVZXBD  24(CX), Y3
+	VCVTDQ2PS  Y3, Y3
+	VMULPS     Y1, Y3, Y3
+	VADDPS     Y2, Y3, Y3
+	VCMPPS     $0x03, Y3, Y3, Y4
+	VBLENDVPS  Y4, k9<>+0(SB), Y3, Y3
+	VMOVUPS    Y3, 96(AX)
+	ADDQ       $0x00000020, CX
+	PREFETCHT0 1024(AX)
+	PREFETCHT0 1088(AX)
+	ADDQ       $0x00000080, AX
+	DECQ       R8
+	JNZ        fromZero
+	JMP        done
+
+exact:
+	// A run that is not ordinary.
+	VMOVDQU      k29<>+0(SB), Y5
+	VBROADCASTSS (DX), Y3
+	VANDPS       k124<>+0(SB), Y3, Y1
+	VXORPS       Y1, Y3, Y3
+	VPADDD       k38<>+0(SB), Y1, Y2
+	VPADDD       k29<>+0(SB), Y1, Y1
+	VSUBPS       k38<>+0(SB), Y2, Y2
+	VMINPS       Y2, Y1, Y1
+	VORPS        Y1, Y3, Y3
+	VMULPS       k100<>+0(SB), Y3, Y4
+	VBROADCASTSS (BX), Y2
+	VCMPPS       $0x03, Y2, Y2, Y1
+	VBLENDVPS    Y1, k9<>+0(SB), Y2, Y2
+	VBROADCASTSS (SI), Y1
+
+exactChunk:
+	VPMOVSXBD   (CX), Y6
+	VPXOR       Y0, Y6, Y6
+	VCVTDQ2PS   Y6, Y6
+	VADDPS      Y1, Y6, Y6
+	VMULPS      Y3, Y6, Y7
+	VPSIGND     Y7, Y5, Y8
+	VFMADD231PS Y4, Y6, Y8
+	VPMAXUD     Y7, Y8, Y6
+	VPAND       k133<>+0(SB), Y6, Y6
+	VADDPS      Y2, Y6, Y6
+	VCMPPS      $0x03, Y6, Y6, Y7
+	VBLENDVPS   Y7, k9<>+0(SB), Y6, Y6
+	VMOVUPS     Y6, (AX)
+	VPMOVSXBD   8(CX), Y6
+	VPXOR       Y0, Y6, Y6
+	VCVTDQ2PS   Y6, Y6
+	VADDPS      Y1, Y6, Y6
+	VMULPS      Y3, Y6, Y7
+	VPSIGND     Y7, Y5, Y8
+	VFMADD231PS Y4, Y6, Y8
+	VPMAXUD     Y7, Y8, Y6
+	VPAND       k133<>+0(SB), Y6, Y6
+	VADDPS      Y2, Y6, Y6
+	VCMPPS      $0x03, Y6, Y6, Y7
+	VBLENDVPS   Y7, k9<>+0(SB), Y6, Y6
+	VMOVUPS     Y6, 32(AX)
+	VPMOVSXBD   16(CX), Y6
+	VPXOR       Y0, Y6, Y6
+	VCVTDQ2PS   Y6, Y6
+	VADDPS      Y1, Y6, Y6
+	VMULPS      Y3, Y6, Y7
+	VPSIGND     Y7, Y5, Y8
+	VFMADD231PS Y4, Y6, Y8
+	VPMAXUD     Y7, Y8, Y6
+	VPAND       k133<>+0(SB), Y6, Y6
+	VADDPS      Y2, Y6, Y6
+	VCMPPS      $0x03, Y6, Y6, Y7
+	VBLENDVPS   Y7, k9<>+0(SB), Y6, Y6
+	VMOVUPS     Y6, 64(AX)
+	VPMOVSXBD   24(CX), Y6
+	VPXOR       Y0, Y6, Y6
+	VCVTDQ2PS   Y6, Y6
+	VADDPS      Y1, Y6, Y6
+	VMULPS      Y3, Y6, Y7
+	VPSIGND     Y7, Y5, Y8
+	VFMADD231PS Y4, Y6, Y8
+	VPMAXUD     Y7, Y8, Y6
+	VPAND       k133<>+0(SB), Y6, Y6
+	VADDPS      Y2, Y6, Y6
+	VCMPPS      $0x03, Y6, Y6, Y7
+	VBLENDVPS   Y7, k9<>+0(SB), Y6, Y6
+	VMOVUPS     Y6, 96(AX)
+	ADDQ        $0x00000020, CX
+	PREFETCHT0  1024(AX)
+	PREFETCHT0  1088(AX)
+	ADDQ        $0x00000080, AX
+	DECQ        R8
+	JNZ         exactChunk
+	JMP         done
+
+// func bytesTwiceF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·bytesTwiceF32AVX2(SB), NOSPLIT, $64-64
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = q*a[r] * last;
+	// dst = x, rounded to F32.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	LEAQ         31(SP), SI
+	ANDQ         $-32, SI
+	VMOVDQU      k0<>+0(SB), Y0
+	MOVQ         flip+32(FP), SI
+	VPBROADCASTB (SI), Y1
+	VPMOVSXBD    X1, Y1
+	MOVQ         last+40(FP), SI
+	VBROADCASTSS (SI), Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
+	MOVQ         n+56(FP), DI
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ         chunks+48(FP), SI
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x177fffff
+	JCS          exact
+	VBROADCASTSS (DX), Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
+
+chunk:
+	VPMOVSXBD  (CX), Y4
+	VPXOR      Y1, Y4, Y4
+	VCVTDQ2PS  Y4, Y4
+	VMULPS     Y3, Y4, Y4
+	VMULPS     Y2, Y4, Y4
+	VXORPS     Y0, Y4, Y4
+	VMOVUPS    Y4, (AX)
+	VPMOVSXBD  8(CX), Y4
+	VPXOR      Y1, Y4, Y4
+	VCVTDQ2PS  Y4, Y4
+	VMULPS     Y3, Y4, Y4
+	VMULPS     Y2, Y4, Y4
+	VXORPS     Y0, Y4, Y4
+	VMOVUPS    Y4, 32(AX)
+	VPMOVSXBD  16(CX), Y4
+	VPXOR      Y1, Y4, Y4
+	VCVTDQ2PS  Y4, Y4
+	VMULPS     Y3, Y4, Y4
+	VMULPS     Y2, Y4, Y4
+	VXORPS     Y0, Y4, Y4
+	VMOVUPS    Y4, 64(AX)
+	VPMOVSXBD  24(CX), Y4
+	VPXOR      Y1, Y4, Y4
+	VCVTDQ2PS  Y4, Y4
+	VMULPS     Y3, Y4, Y4
+	VMULPS     Y2, Y4, Y4
+	VXORPS     Y0, Y4, Y4
+	VMOVUPS    Y4, 96(AX)
+	ADDQ       $0x00000020, CX
+	PREFETCHT0 1024(AX)
+	PREFETCHT0 1088(AX)
+	ADDQ       $0x00000080, AX
+	DECQ       SI
+	JNZ        chunk
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
+	VZEROUPPER
+	RET
+
+exact:
+	// A run that is not ordinary.
+	VMOVDQU      k29<>+0(SB), Y4
+	VBROADCASTSS (DX), Y3
+	VANDPS       k124<>+0(SB), Y3, Y5
+	VXORPS       Y5, Y3, Y3
+	VPADDD       k38<>+0(SB), Y5, Y6
+	VPADDD       k29<>+0(SB), Y5, Y5
+	VSUBPS       k38<>+0(SB), Y6, Y6
+	VMINPS       Y6, Y5, Y5
+	VORPS        Y5, Y3, Y3
+	VMULPS       k100<>+0(SB), Y2, Y5
+
+exactChunk:
+	VPMOVSXBD   (CX), Y6
+	VPXOR       Y1, Y6, Y6
+	VCVTDQ2PS   Y6, Y6
+	VMULPS      Y3, Y6, Y6
+	VMULPS      Y2, Y6, Y7
+	VPSIGND     Y7, Y4, Y8
+	VFMADD231PS Y5, Y6, Y8
+	VPMAXUD     Y7, Y8, Y6
+	VPAND       k133<>+0(SB), Y6, Y6
+	VXORPS      Y0, Y6, Y6
+	VXORPS      Y0, Y6, Y6
+	VMOVUPS     Y6, (AX)
+	VPMOVSXBD   8(CX), Y6
+	VPXOR       Y1, Y6, Y6
+	VCVTDQ2PS   Y6, Y6
+	VMULPS      Y3, Y6, Y6
+	VMULPS      Y2, Y6, Y7
+	VPSIGND     Y7, Y4, Y8
+	VFMADD231PS Y5, Y6, Y8
+	VPMAXUD     Y7, Y8, Y6
+	VPAND       k133<>+0(SB), Y6, Y6
+	VXORPS      Y0, Y6, Y6
+	VXORPS      Y0, Y6, Y6
+	VMOVUPS     Y6, 32(AX)
+	VPMOVSXBD   16(CX), Y6
+	VPXOR       Y1, Y6, Y6
+	VCVTDQ2PS   Y6, Y6
+	VMULPS      Y3, Y6, Y6
+	VMULPS      Y2, Y6, Y7
+	VPSIGND     Y7, Y4, Y8
+	VFMADD231PS Y5, Y6, Y8
+	VPMAXUD     Y7, Y8, Y6
+	VPAND       k133<>+0(SB), Y6, Y6
+	VXORPS      Y0, Y6, Y6
+	VXORPS      Y0, Y6, Y6
+	VMOVUPS     Y6, 64(AX)
+	VPMOVSXBD   24(CX), Y6
+	VPXOR       Y1, Y6, Y6
+	VCVTDQ2PS   Y6, Y6
+	VMULPS      Y3, Y6, Y6
+	VMULPS      Y2, Y6, Y7
+	VPSIGND     Y7, Y4, Y8
+	VFMADD231PS Y5, Y6, Y8
+	VPMAXUD     Y7, Y8, Y6
+	VPAND       k133<>+0(SB), Y6, Y6
+	VXORPS      Y0, Y6, Y6
+	VXORPS      Y0, Y6, Y6
+	VMOVUPS     Y6, 96(AX)
+	ADDQ        $0x00000020, CX
+	PREFETCHT0  1024(AX)
+	PREFETCHT0  1088(AX)
+	ADDQ        $0x00000080, AX
+	DECQ        SI
+	JNZ         exactChunk
+	JMP         done
+
+// func codebookPairsF32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·codebookPairsF32AVX2(SB), NOSPLIT, $128-56
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = codebook[q]*a[r];
+	// dst = x, rounded to F32.
+	MOVQ       dst+0(FP), AX
+	MOVQ       src+8(FP), CX
+	MOVQ       a+16(FP), DX
+	MOVQ       b+24(FP), BX
+	LEAQ       31(SP), SI
+	ANDQ       $-32, SI
+	MOVQ       codebook+32(FP), SI
+	VMOVDQU    (SI), Y0
+	VMOVDQU    32(SI), Y1
+	VCMPPS     $0x03, Y0, Y0, Y2
+	VBLENDVPS  Y2, k3<>+0(SB), Y0, Y0
+	VCMPPS     $0x03, Y1, Y1, Y2
+	VBLENDVPS  Y2, k3<>+0(SB), Y1, Y1
+	VMOVUPS    Y0, 64(SP)
+	VMOVUPS    Y1, 96(SP)
+	VMOVDQU    k6<>+0(SB), Y0
+	VMOVDQU    64(SP), Y1
+	VMOVDQU    96(SP), Y2
+	VPXOR      Y3, Y3, Y3
+	VPAND      k124<>+0(SB), Y1, Y1
+	VPXOR      Y4, Y4, Y4
+	VPCMPEQD   Y4, Y1, Y4
+	VMOVDQU    k125<>+0(SB), Y5
+	VPCMPGTD   Y1, Y5, Y5
+	VPCMPGTD   k126<>+0(SB), Y1, Y1
+	VPANDN     Y5, Y4, Y5
+	VPOR       Y5, Y3, Y3
+	VPOR       Y1, Y3, Y3
+	VPAND      k124<>+0(SB), Y2, Y1
+	VPXOR      Y2, Y2, Y2
+	VPCMPEQD   Y2, Y1, Y2
+	VMOVDQU    k125<>+0(SB), Y4
+	VPCMPGTD   Y1, Y4, Y4
+	VPCMPGTD   k126<>+0(SB), Y1, Y1
+	VPANDN     Y4, Y2, Y4
+	VPOR       Y4, Y3, Y3
+	VPOR       Y1, Y3, Y3
+	VMOVMSKPS  Y3, DI
+	MOVL       $0x177fffff, SI
+	NEGL       DI
+	SBBL       DI, DI
+	ORL        DI, SI
+	VMOVDQU    64(SP), Y1
+	VMOVDQU    96(SP), Y2
+	VPSHUFB    k127<>+0(SB), Y1, Y1
+	VPSHUFB    k127<>+0(SB), Y2, Y2
+	VPUNPCKLDQ Y2, Y1, Y3
+	VMOVDQU    k128<>+0(SB), Y4
+	VPERMD     Y3, Y4, Y4
+	VMOVDQU    k129<>+0(SB), Y5
+	VPERMD     Y3, Y5, Y3
+	VPUNPCKHDQ Y2, Y1, Y1
+	VMOVDQU    k128<>+0(SB), Y2
+	VPERMD     Y1, Y2, Y2
+	VMOVDQU    k129<>+0(SB), Y5
+	VPERMD     Y1, Y5, Y1
+	MOVQ       n+48(FP), R8
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ chunks+40(FP), DI
+
+chunk:
+	MOVL           (DX), R9
+	ANDL           $0x7fffffff, R9
+	DECL           R9
+	CMPL           R9, SI
+	JCS            exact
+	MOVL           4(DX), R9
+	ANDL           $0x7fffffff, R9
+	DECL           R9
+	CMPL           R9, SI
+	JCS            exact
+	VPBROADCASTQ   (DX), Y5
+	VXORPS         k0<>+0(SB), Y5, Y5
+	VCMPPS         $0x03, Y5, Y5, Y6
+	VBLENDVPS      Y6, k3<>+0(SB), Y5, Y5
+	VMOVSLDUP      Y5, Y6
+	VMOVSHDUP      Y5, Y5
+	VBROADCASTI128 (CX), Y7
+	VPSHUFB        k130<>+0(SB), Y7, Y7
+	VPSLLW         $0x04, Y7, Y8
+	VPOR           Y8, Y7, Y7
+	VPAND          Y0, Y7, Y7
+	VPSHUFB        Y7, Y4, Y8
+	VPSHUFB        Y7, Y3, Y9
+	VPSHUFB        Y7, Y2, Y10
+	VPSHUFB        Y7, Y1, Y7
+	VPUNPCKLBW     Y9, Y8, Y11
+	VPUNPCKLBW     Y7, Y10, Y12
+	VPUNPCKLWD     Y12, Y11, Y13
+	VPUNPCKHWD     Y12, Y11, Y11
+	VPUNPCKHBW     Y9, Y8, Y8
+	VPUNPCKHBW     Y7, Y10, Y7
+	VPUNPCKLWD     Y7, Y8, Y9
+	VPUNPCKHWD     Y7, Y8, Y7
+	VMULPS         Y6, Y13, Y13
+	VXORPS         k0<>+0(SB), Y13, Y13
+	VMULPS         Y6, Y11, Y11
+	VXORPS         k0<>+0(SB), Y11, Y11
+	VMULPS         Y5, Y9, Y9
+	VXORPS         k0<>+0(SB), Y9, Y9
+	VMULPS         Y5, Y7, Y7
+	VXORPS         k0<>+0(SB), Y7, Y7
+
+write:
+	VMOVUPS    Y13, (AX)
+	VMOVUPS    Y11, 32(AX)
+	VMOVUPS    Y9, 64(AX)
+	VMOVUPS    Y7, 96(AX)
+	ADDQ       $0x04, DX
+	ADDQ       $0x00000010, CX
+	PREFETCHT0 1024(AX)
+	PREFETCHT0 1088(AX)
+	ADDQ       $0x00000080, AX
+	DECQ       DI
+	JNZ        chunk
+	ADDQ       $0x04, DX
+	ADDQ       $0x04, BX
+	DECQ       R8
+	JNZ        run
+	VZEROUPPER
+	RET
+
+exact:
+	// A run that is not ordinary.
+	VPBROADCASTQ   (DX), Y5
+	VXORPS         k0<>+0(SB), Y5, Y5
+	VCMPPS         $0x03, Y5, Y5, Y6
+	VBLENDVPS      Y6, k3<>+0(SB), Y5, Y5
+	VMOVSLDUP      Y5, Y8
+	VMOVSHDUP      Y5, Y9
+	VCVTPS2PD      X8, Y8
+	VCVTPS2PD      X9, Y9
+	VBROADCASTI128 (CX), Y7
+	VPSHUFB        k130<>+0(SB), Y7, Y7
+	VPSLLW         $0x04, Y7, Y5
+	VPOR           Y5, Y7, Y7
+	VPAND          Y0, Y7, Y7
+	VPSHUFB        Y7, Y4, Y5
+	VPSHUFB        Y7, Y3, Y12
+	VPSHUFB        Y7, Y2, Y6
+	VPSHUFB        Y7, Y1, Y11
+	VPUNPCKLBW     Y12, Y5, Y7
+	VPUNPCKLBW     Y11, Y6, Y13
+	VPUNPCKLWD     Y13, Y7, Y10
+	VPUNPCKHWD     Y13, Y7, Y7
+	VPUNPCKHBW     Y12, Y5, Y5
+	VPUNPCKHBW     Y11, Y6, Y11
+	VPUNPCKLWD     Y11, Y5, Y6
+	VPUNPCKHWD     Y11, Y5, Y5
+	VEXTRACTF128   $0x01, Y10, X11
+	VCVTPS2PD      X10, Y10
+	VMULPD         Y8, Y10, Y10
+	VCVTPD2PSY     Y10, X10
+	VCVTPS2PD      X11, Y11
+	VMULPD         Y8, Y11, Y11
+	VCVTPD2PSY     Y11, X11
+	VINSERTF128    $0x01, X11, Y10, Y10
+	VXORPS         k0<>+0(SB), Y10, Y10
+	VEXTRACTF128   $0x01, Y7, X11
+	VCVTPS2PD      X7, Y7
+	VMULPD         Y8, Y7, Y7
+	VCVTPD2PSY     Y7, X7
+	VCVTPS2PD      X11, Y11
+	VMULPD         Y8, Y11, Y11
+	VCVTPD2PSY     Y11, X11
+	VINSERTF128    $0x01, X11, Y7, Y7
+	VXORPS         k0<>+0(SB), Y7, Y7
+	VEXTRACTF128   $0x01, Y6, X8
+	VCVTPS2PD      X6, Y6
+	VMULPD         Y9, Y6, Y6
+	VCVTPD2PSY     Y6, X6
+	VCVTPS2PD      X8, Y8
+	VMULPD         Y9, Y8, Y8
+	VCVTPD2PSY     Y8, X8
+	VINSERTF128    $0x01, X8, Y6, Y6
+	VXORPS         k0<>+0(SB), Y6, Y6
+	VEXTRACTF128   $0x01, Y5, X8
+	VCVTPS2PD      X5, Y5
+	VMULPD         Y9, Y5, Y5
+	VCVTPD2PSY     Y5, X5
+	VCVTPS2PD      X8, Y8
+	VMULPD         Y9, Y8, Y8
+	VCVTPD2PSY     Y8, X8
+	VINSERTF128    $0x01, X8, Y5, Y5
+	VXORPS         k0<>+0(SB), Y5, Y5
+	VMOVDQA        Y10, Y13
+	VMOVDQA        Y7, Y11
+	VMOVDQA        Y6, Y9
+	VMOVDQA        Y5, Y7
+	JMP            write
+
+// func float8E4M3F32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·float8E4M3F32AVX2(SB), NOSPLIT, $64-48
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = q*a[r];
+	// dst = x, rounded to F32.
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+	LEAQ 31(SP), SI
+	ANDQ $-32, SI
+	MOVQ n+40(FP), DI
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ         chunks+32(FP), SI
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x04ffffff
+	JCS          exact
+	VBROADCASTSS (DX), Y0
+
+chunk:
+	VPMOVSXBW    (CX), Y1
+	VPAND        k134<>+0(SB), Y1, Y2
+	VPCMPEQW     k134<>+0(SB), Y2, Y2
+	VPSLLW       $0x07, Y1, Y1
+	VPAND        k135<>+0(SB), Y1, Y1
+	VPOR         Y2, Y1, Y1
+	VCVTPH2PS    X1, Y2
+	VEXTRACTI128 $0x01, Y1, X1
+	VCVTPH2PS    X1, Y1
+	VMULPS       k136<>+0(SB), Y2, Y2
+	VMULPS       Y0, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
+	VMULPS       k136<>+0(SB), Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y1, 32(AX)
+	VPMOVSXBW    16(CX), Y1
+	VPAND        k134<>+0(SB), Y1, Y2
+	VPCMPEQW     k134<>+0(SB), Y2, Y2
+	VPSLLW       $0x07, Y1, Y1
+	VPAND        k135<>+0(SB), Y1, Y1
+	VPOR         Y2, Y1, Y1
+	VCVTPH2PS    X1, Y2
+	VEXTRACTI128 $0x01, Y1, X1
+	VCVTPH2PS    X1, Y1
+	VMULPS       k136<>+0(SB), Y2, Y2
+	VMULPS       Y0, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
+	VMULPS       k136<>+0(SB), Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
+	VMOVUPS      Y2, 64(AX)
+	VMOVUPS      Y1, 96(AX)
+	ADDQ         $0x00000020, CX
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
+	ADDQ         $0x00000080, AX
+	DECQ         SI
+	JNZ          chunk
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
+	VZEROUPPER
+	RET
+
+exact:
+	// A run that is not ordinary.
+	VMOVDQU      k29<>+0(SB), Y2
+	VBROADCASTSS (DX), Y0
+	VANDPS       k124<>+0(SB), Y0, Y1
+	VXORPS       Y1, Y0, Y0
+	VPADDD       k38<>+0(SB), Y1, Y3
+	VPADDD       k29<>+0(SB), Y1, Y1
+	VSUBPS       k38<>+0(SB), Y3, Y3
+	VMINPS       Y3, Y1, Y1
+	VORPS        Y1, Y0, Y0
+	VMULPS       k100<>+0(SB), Y0, Y1
+	VMOVDQU      k133<>+0(SB), Y3
+
+exactChunk:
+	VPMOVSXBW    (CX), Y4
+	VPAND        k134<>+0(SB), Y4, Y5
+	VPCMPEQW     k134<>+0(SB), Y5, Y5
+	VPSLLW       $0x07, Y4, Y4
+	VPAND        k135<>+0(SB), Y4, Y4
+	VPOR         Y5, Y4, Y4
+	VCVTPH2PS    X4, Y5
+	VEXTRACTI128 $0x01, Y4, X4
+	VCVTPH2PS    X4, Y4
+	VMULPS       k136<>+0(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y6
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y5, Y8
+	VPMAXUD      Y6, Y8, Y5
+	VPAND        Y3, Y5, Y5
+	VBLENDVPS    Y7, k9<>+0(SB), Y5, Y5
+	VMULPS       k136<>+0(SB), Y4, Y4
+	VMULPS       Y0, Y4, Y6
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y4, Y8
+	VPMAXUD      Y6, Y8, Y4
+	VPAND        Y3, Y4, Y4
+	VBLENDVPS    Y7, k9<>+0(SB), Y4, Y4
+	VMOVUPS      Y5, (AX)
+	VMOVUPS      Y4, 32(AX)
+	VPMOVSXBW    16(CX), Y4
+	VPAND        k134<>+0(SB), Y4, Y5
+	VPCMPEQW     k134<>+0(SB), Y5, Y5
+	VPSLLW       $0x07, Y4, Y4
+	VPAND        k135<>+0(SB), Y4, Y4
+	VPOR         Y5, Y4, Y4
+	VCVTPH2PS    X4, Y5
+	VEXTRACTI128 $0x01, Y4, X4
+	VCVTPH2PS    X4, Y4
+	VMULPS       k136<>+0(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y6
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y5, Y8
+	VPMAXUD      Y6, Y8, Y5
+	VPAND        Y3, Y5, Y5
+	VBLENDVPS    Y7, k9<>+0(SB), Y5, Y5
+	VMULPS       k136<>+0(SB), Y4, Y4
+	VMULPS       Y0, Y4, Y6
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y4, Y8
+	VPMAXUD      Y6, Y8, Y4
+	VPAND        Y3, Y4, Y4
+	VBLENDVPS    Y7, k9<>+0(SB), Y4, Y4
+	VMOVUPS      Y5, 64(AX)
+	VMOVUPS      Y4, 96(AX)
+	ADDQ         $0x00000020, CX
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
+	ADDQ         $0x00000080, AX
+	DECQ         SI
+	JNZ          exactChunk
+	JMP          done
+
+DATA k134<>+0(SB)/8, $0x007f007f007f007f
+DATA k134<>+8(SB)/8, $0x007f007f007f007f
+DATA k134<>+16(SB)/8, $0x007f007f007f007f
+DATA k134<>+24(SB)/8, $0x007f007f007f007f
+GLOBL k134<>(SB), RODATA|NOPTR, $32
+
+DATA k135<>+0(SB)/8, $0xbf80bf80bf80bf80
+DATA k135<>+8(SB)/8, $0xbf80bf80bf80bf80
+DATA k135<>+16(SB)/8, $0xbf80bf80bf80bf80
+DATA k135<>+24(SB)/8, $0xbf80bf80bf80bf80
+GLOBL k135<>(SB), RODATA|NOPTR, $32
+
+DATA k136<>+0(SB)/8, $0x4380000043800000
+DATA k136<>+8(SB)/8, $0x4380000043800000
+DATA k136<>+16(SB)/8, $0x4380000043800000
+DATA k136<>+24(SB)/8, $0x4380000043800000
+GLOBL k136<>(SB), RODATA|NOPTR, $32
+
+// func float8E5M2F32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·float8E5M2F32AVX2(SB), NOSPLIT, $64-48
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = q*a[r];
+	// dst = x, rounded to F32.
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+	LEAQ 31(SP), SI
+	ANDQ $-32, SI
+	MOVQ n+40(FP), DI
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ         chunks+32(FP), SI
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x087fffff
+	JCS          exact
+	VBROADCASTSS (DX), Y0
+
+chunk:
+	VPMOVSXBW    (CX), Y1
+	VPSLLW       $0x08, Y1, Y1
+	VCVTPH2PS    X1, Y2
+	VEXTRACTI128 $0x01, Y1, X1
+	VCVTPH2PS    X1, Y1
+	VMULPS       Y0, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
+	VMULPS       Y0, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y1, 32(AX)
+	VPMOVSXBW    16(CX), Y1
+	VPSLLW       $0x08, Y1, Y1
+	VCVTPH2PS    X1, Y2
+	VEXTRACTI128 $0x01, Y1, X1
+	VCVTPH2PS    X1, Y1
+	VMULPS       Y0, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
+	VMULPS       Y0, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
+	VMOVUPS      Y2, 64(AX)
+	VMOVUPS      Y1, 96(AX)
+	ADDQ         $0x00000020, CX
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
+	ADDQ         $0x00000080, AX
+	DECQ         SI
+	JNZ          chunk
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
+	VZEROUPPER
+	RET
+
+exact:
+	// A run that is not ordinary.
+	VMOVDQU      k29<>+0(SB), Y2
+	VBROADCASTSS (DX), Y0
+	VANDPS       k124<>+0(SB), Y0, Y1
+	VXORPS       Y1, Y0, Y0
+	VPADDD       k38<>+0(SB), Y1, Y3
+	VPADDD       k29<>+0(SB), Y1, Y1
+	VSUBPS       k38<>+0(SB), Y3, Y3
+	VMINPS       Y3, Y1, Y1
+	VORPS        Y1, Y0, Y0
+	VMULPS       k100<>+0(SB), Y0, Y1
+	VMOVDQU      k133<>+0(SB), Y3
+
+exactChunk:
+	VPMOVSXBW    (CX), Y4
+	VPSLLW       $0x08, Y4, Y4
+	VCVTPH2PS    X4, Y5
+	VEXTRACTI128 $0x01, Y4, X4
+	VCVTPH2PS    X4, Y4
+	VMULPS       Y0, Y5, Y6
+	VSUBPS       Y6, Y6, Y7
+	VCMPPS       $0x03, Y7, Y7, Y7
+	VCMPPS       $0x03, Y6, Y6, Y8
+	VBLENDVPS    Y8, k9<>+0(SB), Y6, Y6
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y5, Y8
+	VPMAXUD      Y6, Y8, Y5
+	VPAND        Y3, Y5, Y5
+	VBLENDVPS    Y7, Y6, Y5, Y5
+	VMULPS       Y0, Y4, Y6
+	VSUBPS       Y6, Y6, Y7
+	VCMPPS       $0x03, Y7, Y7, Y7
+	VCMPPS       $0x03, Y6, Y6, Y8
+	VBLENDVPS    Y8, k9<>+0(SB), Y6, Y6
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y4, Y8
+	VPMAXUD      Y6, Y8, Y4
+	VPAND        Y3, Y4, Y4
+	VBLENDVPS    Y7, Y6, Y4, Y4
+	VMOVUPS      Y5, (AX)
+	VMOVUPS      Y4, 32(AX)
+	VPMOVSXBW    16(CX), Y4
+	VPSLLW       $0x08, Y4, Y4
+	VCVTPH2PS    X4, Y5
+	VEXTRACTI128 $0x01, Y4, X4
+	VCVTPH2PS    X4, Y4
+	VMULPS       Y0, Y5, Y6
+	VSUBPS       Y6, Y6, Y7
+	VCMPPS       $0x03, Y7, Y7, Y7
+	VCMPPS       $0x03, Y6, Y6, Y8
+	VBLENDVPS    Y8, k9<>+0(SB), Y6, Y6
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y5, Y8
+	VPMAXUD      Y6, Y8, Y5
+	VPAND        Y3, Y5, Y5
+	VBLENDVPS    Y7, Y6, Y5, Y5
+	VMULPS       Y0, Y4, Y6
+	VSUBPS       Y6, Y6, Y7
+	VCMPPS       $0x03, Y7, Y7, Y7
+	VCMPPS       $0x03, Y6, Y6, Y8
+	VBLENDVPS    Y8, k9<>+0(SB), Y6, Y6
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y4, Y8
+	VPMAXUD      Y6, Y8, Y4
+	VPAND        Y3, Y4, Y4
+	VBLENDVPS    Y7, Y6, Y4, Y4
+	VMOVUPS      Y5, 64(AX)
+	VMOVUPS      Y4, 96(AX)
+	ADDQ         $0x00000020, CX
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
+	ADDQ         $0x00000080, AX
+	DECQ         SI
+	JNZ          exactChunk
+	JMP          done
+
+// func float8E4M3FNUZF32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·float8E4M3FNUZF32AVX2(SB), NOSPLIT, $64-48
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = q*a[r];
+	// dst = x, rounded to F32.
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+	LEAQ 31(SP), SI
+	ANDQ $-32, SI
+	MOVQ n+40(FP), DI
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ         chunks+32(FP), SI
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x057fffff
+	JCS          exact
+	VBROADCASTSS (DX), Y0
+
+chunk:
+	VPMOVSXBW    (CX), Y1
+	VPCMPEQW     k137<>+0(SB), Y1, Y2
+	VPSLLW       $0x07, Y1, Y1
+	VPAND        k135<>+0(SB), Y1, Y1
+	VPOR         Y2, Y1, Y1
+	VCVTPH2PS    X1, Y2
+	VEXTRACTI128 $0x01, Y1, X1
+	VCVTPH2PS    X1, Y1
+	VMULPS       k138<>+0(SB), Y2, Y2
+	VMULPS       Y0, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
+	VMULPS       k138<>+0(SB), Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y1, 32(AX)
+	VPMOVSXBW    16(CX), Y1
+	VPCMPEQW     k137<>+0(SB), Y1, Y2
+	VPSLLW       $0x07, Y1, Y1
+	VPAND        k135<>+0(SB), Y1, Y1
+	VPOR         Y2, Y1, Y1
+	VCVTPH2PS    X1, Y2
+	VEXTRACTI128 $0x01, Y1, X1
+	VCVTPH2PS    X1, Y1
+	VMULPS       k138<>+0(SB), Y2, Y2
+	VMULPS       Y0, Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
+	VMULPS       k138<>+0(SB), Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
+	VMOVUPS      Y2, 64(AX)
+	VMOVUPS      Y1, 96(AX)
+	ADDQ         $0x00000020, CX
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
+	ADDQ         $0x00000080, AX
+	DECQ         SI
+	JNZ          chunk
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
+	VZEROUPPER
+	RET
+
+exact:
+	// A run that is not ordinary.
+	VMOVDQU      k29<>+0(SB), Y2
+	VBROADCASTSS (DX), Y0
+	VANDPS       k124<>+0(SB), Y0, Y1
+	VXORPS       Y1, Y0, Y0
+	VPADDD       k38<>+0(SB), Y1, Y3
+	VPADDD       k29<>+0(SB), Y1, Y1
+	VSUBPS       k38<>+0(SB), Y3, Y3
+	VMINPS       Y3, Y1, Y1
+	VORPS        Y1, Y0, Y0
+	VMULPS       k100<>+0(SB), Y0, Y1
+	VMOVDQU      k133<>+0(SB), Y3
+
+exactChunk:
+	VPMOVSXBW    (CX), Y4
+	VPCMPEQW     k137<>+0(SB), Y4, Y5
+	VPSLLW       $0x07, Y4, Y4
+	VPAND        k135<>+0(SB), Y4, Y4
+	VPOR         Y5, Y4, Y4
+	VCVTPH2PS    X4, Y5
+	VEXTRACTI128 $0x01, Y4, X4
+	VCVTPH2PS    X4, Y4
+	VMULPS       k138<>+0(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y6
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y5, Y8
+	VPMAXUD      Y6, Y8, Y5
+	VPAND        Y3, Y5, Y5
+	VBLENDVPS    Y7, k9<>+0(SB), Y5, Y5
+	VMULPS       k138<>+0(SB), Y4, Y4
+	VMULPS       Y0, Y4, Y6
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y4, Y8
+	VPMAXUD      Y6, Y8, Y4
+	VPAND        Y3, Y4, Y4
+	VBLENDVPS    Y7, k9<>+0(SB), Y4, Y4
+	VMOVUPS      Y5, (AX)
+	VMOVUPS      Y4, 32(AX)
+	VPMOVSXBW    16(CX), Y4
+	VPCMPEQW     k137<>+0(SB), Y4, Y5
+	VPSLLW       $0x07, Y4, Y4
+	VPAND        k135<>+0(SB), Y4, Y4
+	VPOR         Y5, Y4, Y4
+	VCVTPH2PS    X4, Y5
+	VEXTRACTI128 $0x01, Y4, X4
+	VCVTPH2PS    X4, Y4
+	VMULPS       k138<>+0(SB), Y5, Y5
+	VMULPS       Y0, Y5, Y6
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y5, Y8
+	VPMAXUD      Y6, Y8, Y5
+	VPAND        Y3, Y5, Y5
+	VBLENDVPS    Y7, k9<>+0(SB), Y5, Y5
+	VMULPS       k138<>+0(SB), Y4, Y4
+	VMULPS       Y0, Y4, Y6
+	VCMPPS       $0x03, Y6, Y6, Y7
+	VPSIGND      Y6, Y2, Y8
+	VFMADD231PS  Y1, Y4, Y8
+	VPMAXUD      Y6, Y8, Y4
+	VPAND        Y3, Y4, Y4
+	VBLENDVPS    Y7, k9<>+0(SB), Y4, Y4
+	VMOVUPS      Y5, 64(AX)
+	VMOVUPS      Y4, 96(AX)
+	ADDQ         $0x00000020, CX
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1088(AX)
+	ADDQ         $0x00000080, AX
+	DECQ         SI
+	JNZ          exactChunk
+	JMP          done
+
+DATA k137<>+0(SB)/8, $0xff80ff80ff80ff80
+DATA k137<>+8(SB)/8, $0xff80ff80ff80ff80
+DATA k137<>+16(SB)/8, $0xff80ff80ff80ff80
+DATA k137<>+24(SB)/8, $0xff80ff80ff80ff80
+GLOBL k137<>(SB), RODATA|NOPTR, $32
+
+DATA k138<>+0(SB)/8, $0x4300000043000000
+DATA k138<>+8(SB)/8, $0x4300000043000000
+DATA k138<>+16(SB)/8, $0x4300000043000000
+DATA k138<>+24(SB)/8, $0x4300000043000000
+GLOBL k138<>(SB), RODATA|NOPTR, $32
+
+// func bytesScaleBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·bytesScaleBF16AVX2(SB), NOSPLIT, $0-64
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = q*a[r];
+	// dst = x, rounded to BF16.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	VMOVDQU      k4<>+0(SB), Y0
+	VMOVDQU      k5<>+0(SB), Y1
+	VMOVDQU      k0<>+0(SB), Y2
+	MOVQ         flip+32(FP), SI
+	VPBROADCASTB (SI), Y3
+	VPMOVSXBW    X3, Y3
+	MOVQ         last+40(FP), SI
+	MOVQ         n+56(FP), DI
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ         chunks+48(FP), SI
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x177fffff
+	JCS          exact
+	VBROADCASTSS (DX), Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k3<>+0(SB), Y4, Y4
+
+chunk:
+	VPMOVSXBW  (CX), Y5
+	VPXOR      Y3, Y5, Y5
+	VPMADDWD   k1<>+0(SB), Y5, Y6
+	VPMADDWD   k2<>+0(SB), Y5, Y5
+	VPMOVSXBW  16(CX), Y7
+	VPXOR      Y3, Y7, Y7
+	VPMADDWD   k1<>+0(SB), Y7, Y8
+	VPMADDWD   k2<>+0(SB), Y7, Y7
+	VCVTDQ2PS  Y6, Y6
+	VMULPS     Y4, Y6, Y6
+	VPSLLD     $0x0f, Y6, Y9
+	VBLENDVPS  Y9, Y1, Y0, Y9
+	VPADDD     Y9, Y6, Y6
+	VCVTDQ2PS  Y5, Y5
+	VMULPS     Y4, Y5, Y5
+	VPSLLD     $0x0f, Y5, Y9
+	VBLENDVPS  Y9, Y1, Y0, Y9
+	VPADDD     Y9, Y5, Y5
+	VPSRLD     $0x10, Y6, Y6
+	VPBLENDW   $0xaa, Y5, Y6, Y6
+	VMOVDQU    Y6, (AX)
+	VCVTDQ2PS  Y8, Y8
+	VMULPS     Y4, Y8, Y8
+	VPSLLD     $0x0f, Y8, Y5
+	VBLENDVPS  Y5, Y1, Y0, Y5
+	VPADDD     Y5, Y8, Y8
+	VCVTDQ2PS  Y7, Y7
+	VMULPS     Y4, Y7, Y7
+	VPSLLD     $0x0f, Y7, Y5
+	VBLENDVPS  Y5, Y1, Y0, Y5
+	VPADDD     Y5, Y7, Y7
+	VPSRLD     $0x10, Y8, Y8
+	VPBLENDW   $0xaa, Y7, Y8, Y8
+	VMOVDQU    Y8, 32(AX)
+	ADDQ       $0x00000020, CX
+	PREFETCHT0 1024(AX)
+	ADDQ       $0x00000040, AX
+	DECQ       SI
+	JNZ        chunk
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
+	VZEROUPPER
+	RET
+
+exact:
+	// A run that is not ordinary.
+	VMOVDQU      k29<>+0(SB), Y6
+	VBROADCASTSS (DX), Y4
+	VANDPS       k124<>+0(SB), Y4, Y5
+	VXORPS       Y5, Y4, Y4
+	VPADDD       k38<>+0(SB), Y5, Y7
+	VPADDD       k29<>+0(SB), Y5, Y5
+	VSUBPS       k38<>+0(SB), Y7, Y7
+	VMINPS       Y7, Y5, Y5
+	VORPS        Y5, Y4, Y4
+	VMULPS       k100<>+0(SB), Y4, Y5
+
+exactChunk:
+	VPMOVSXBW   (CX), Y7
+	VPXOR       Y3, Y7, Y7
+	VPMADDWD    k1<>+0(SB), Y7, Y8
+	VPMADDWD    k2<>+0(SB), Y7, Y7
+	VPMOVSXBW   16(CX), Y9
+	VPXOR       Y3, Y9, Y9
+	VPMADDWD    k1<>+0(SB), Y9, Y10
+	VPMADDWD    k2<>+0(SB), Y9, Y9
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      Y4, Y8, Y11
+	VPSIGND     Y11, Y6, Y12
+	VFMADD231PS Y5, Y8, Y12
+	VPMAXUD     Y11, Y12, Y8
+	VPAND       k133<>+0(SB), Y8, Y8
+	VXORPS      Y2, Y8, Y8
+	VPSLLD      $0x0f, Y8, Y11
+	VBLENDVPS   Y11, Y1, Y0, Y11
+	VPADDD      Y11, Y8, Y8
+	VCVTDQ2PS   Y7, Y7
+	VMULPS      Y4, Y7, Y11
+	VPSIGND     Y11, Y6, Y12
+	VFMADD231PS Y5, Y7, Y12
+	VPMAXUD     Y11, Y12, Y7
+	VPAND       k133<>+0(SB), Y7, Y7
+	VXORPS      Y2, Y7, Y7
+	VPSLLD      $0x0f, Y7, Y11
+	VBLENDVPS   Y11, Y1, Y0, Y11
+	VPADDD      Y11, Y7, Y7
+	VPSRLD      $0x10, Y8, Y8
+	VPBLENDW    $0xaa, Y7, Y8, Y8
+	VMOVDQU     Y8, (AX)
+	VCVTDQ2PS   Y10, Y10
+	VMULPS      Y4, Y10, Y7
+	VPSIGND     Y7, Y6, Y8
+	VFMADD231PS Y5, Y10, Y8
+	VPMAXUD     Y7, Y8, Y10
+	VPAND       k133<>+0(SB), Y10, Y10
+	VXORPS      Y2, Y10, Y10
+	VPSLLD      $0x0f, Y10, Y7
+	VBLENDVPS   Y7, Y1, Y0, Y7
+	VPADDD      Y7, Y10, Y10
+	VCVTDQ2PS   Y9, Y9
+	VMULPS      Y4, Y9, Y7
+	VPSIGND     Y7, Y6, Y8
+	VFMADD231PS Y5, Y9, Y8
+	VPMAXUD     Y7, Y8, Y9
+	VPAND       k133<>+0(SB), Y9, Y9
+	VXORPS      Y2, Y9, Y9
+	VPSLLD      $0x0f, Y9, Y7
+	VBLENDVPS   Y7, Y1, Y0, Y7
+	VPADDD      Y7, Y9, Y9
+	VPSRLD      $0x10, Y10, Y10
+	VPBLENDW    $0xaa, Y9, Y10, Y10
+	VMOVDQU     Y10, 32(AX)
+	ADDQ        $0x00000020, CX
+	PREFETCHT0  1024(AX)
+	ADDQ        $0x00000040, AX
+	DECQ        SI
+	JNZ         exactChunk
+	JMP         done
 
 // func bytesShiftBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
@@ -11656,6 +15214,1507 @@ exactChunk:
 	JNZ          exactChunk
 	JMP          done
 
+// func bytesAffineBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·bytesAffineBF16AVX2(SB), NOSPLIT, $0-64
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = q*a[r] + b[r];
+	// dst = x, rounded to BF16.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	VMOVDQU      k10<>+0(SB), Y0
+	VMOVDQU      k11<>+0(SB), Y1
+	MOVQ         flip+32(FP), SI
+	VPBROADCASTB (SI), Y2
+	VPMOVSXBW    X2, Y2
+	MOVQ         last+40(FP), SI
+	MOVL         (SI), DI
+	MOVQ         n+56(FP), R9
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ         chunks+48(FP), R8
+	MOVL         (DX), R10
+	ANDL         $0x7fffffff, R10
+	DECL         R10
+	CMPL         R10, $0x177fffff
+	JCS          exact
+	VBROADCASTSS (DX), Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k9<>+0(SB), Y3, Y3
+	VBROADCASTSS (BX), Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y4, Y4
+	TESTL        DI, DI
+	JNZ          fromZero
+
+chunk:
+	VPMOVSXBW  (CX), Y5
+	VPXOR      Y2, Y5, Y5
+	VPMADDWD   k1<>+0(SB), Y5, Y6
+	VPMADDWD   k2<>+0(SB), Y5, Y5
+	VPMOVSXBW  16(CX), Y7
+	VPXOR      Y2, Y7, Y7
+	VPMADDWD   k1<>+0(SB), Y7, Y8
+	VPMADDWD   k2<>+0(SB), Y7, Y7
+	VCVTDQ2PS  Y6, Y6
+	VMULPS     Y3, Y6, Y6
+	VADDPS     Y4, Y6, Y6
+	VPSLLD     $0x0f, Y6, Y9
+	VBLENDVPS  Y9, Y1, Y0, Y9
+	VPADDD     Y9, Y6, Y6
+	VCVTDQ2PS  Y5, Y5
+	VMULPS     Y3, Y5, Y5
+	VADDPS     Y4, Y5, Y5
+	VPSLLD     $0x0f, Y5, Y9
+	VBLENDVPS  Y9, Y1, Y0, Y9
+	VPADDD     Y9, Y5, Y5
+	VPSRLD     $0x10, Y6, Y6
+	VPBLENDW   $0xaa, Y5, Y6, Y6
+	VPCMPEQW   k14<>+0(SB), Y6, Y5
+	VPSLLW     $0x0f, Y5, Y5
+	VPXOR      Y5, Y6, Y6
+	VMOVDQU    Y6, (AX)
+	VCVTDQ2PS  Y8, Y8
+	VMULPS     Y3, Y8, Y8
+	VADDPS     Y4, Y8, Y8
+	VPSLLD     $0x0f, Y8, Y5
+	VBLENDVPS  Y5, Y1, Y0, Y5
+	VPADDD     Y5, Y8, Y8
+	VCVTDQ2PS  Y7, Y7
+	VMULPS     Y3, Y7, Y7
+	VADDPS     Y4, Y7, Y7
+	VPSLLD     $0x0f, Y7, Y5
+	VBLENDVPS  Y5, Y1, Y0, Y5
+	VPADDD     Y5, Y7, Y7
+	VPSRLD     $0x10, Y8, Y8
+	VPBLENDW   $0xaa, Y7, Y8, Y8
+	VPCMPEQW   k14<>+0(SB), Y8, Y5
+	VPSLLW     $0x0f, Y5, Y5
+	VPXOR      Y5, Y8, Y8
+	VMOVDQU    Y8, 32(AX)
+	ADDQ       $0x00000020, CX
+	PREFETCHT0 1024(AX)
+	ADDQ       $0x00000040, AX
+	DECQ       R8
+	JNZ        chunk
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ R9
+	JNZ  run
+	VZEROUPPER
+	RET
+
+fromZero:
+	VPMOVZXBW  (CX), Y5
+	VPMADDWD   k1<>+0(SB), Y5, Y6
+	VPMADDWD   k2<>+0(SB), Y5, Y5
+	VPMOVZXBW  16(CX), Y7
+	VPMADDWD   k1<>+0(SB), Y7, Y8
+	VPMADDWD   k2<>+0(SB), Y7, Y7
+	VCVTDQ2PS  Y6, Y6
+	VMULPS     Y3, Y6, Y6
+	VADDPS     Y4, Y6, Y6
+	VPSLLD     $0x0f, Y6, Y9
+	VBLENDVPS  Y9, Y1, Y0, Y9
+	VPADDD     Y9, Y6, Y6
+	VCVTDQ2PS  Y5, Y5
+	VMULPS     Y3, Y5, Y5
+	VADDPS     Y4, Y5, Y5
+	VPSLLD     $0x0f, Y5, Y9
+	VBLENDVPS  Y9, Y1, Y0, Y9
+	VPADDD     Y9, Y5, Y5
+	VPSRLD     $0x10, Y6, Y6
+	VPBLENDW   $0xaa, Y5, Y6, Y6
+	VPCMPEQW   k14<>+0(SB), Y6, Y5
+	VPSLLW     $0x0f, Y5, Y5
+	VPXOR      Y5, Y6, Y6
+	VMOVDQU    Y6, (AX)
+	VCVTDQ2PS  Y8, Y8
+	VMULPS     Y3, Y8, Y8
+	VADDPS     Y4, Y8, Y8
+	VPSLLD     $0x0f, Y8, Y5
+	VBLENDVPS  Y5, Y1, Y0, Y5
+	VPADDD     Y5, Y8, Y8
+	VCVTDQ2PS  Y7, Y7
+	VMULPS     Y3, Y7, Y7
+	VADDPS     Y4, Y7, Y7
+	VPSLLD     $0x0f, Y7, Y5
+	VBLENDVPS  Y5, Y1, Y0, Y5
+	VPADDD     Y5, Y7, Y7
+	VPSRLD     $0x10, Y8, Y8
+	VPBLENDW   $0xaa, Y7, Y8, Y8
+	VPCMPEQW   k14<>+0(SB), Y8, Y5
+	VPSLLW     $0x0f, Y5, Y5
+	VPXOR      Y5, Y8, Y8
+	VMOVDQU    Y8, 32(AX)
+	ADDQ       $0x00000020, CX
+	PREFETCHT0 1024(AX)
+	ADDQ       $0x00000040, AX
+	DECQ       R8
+	JNZ        fromZero
+	JMP        done
+
+exact:
+	// A run that is not ordinary.
+	VMOVDQU      k29<>+0(SB), Y7
+	VBROADCASTSS (DX), Y5
+	VANDPS       k124<>+0(SB), Y5, Y3
+	VXORPS       Y3, Y5, Y5
+	VPADDD       k38<>+0(SB), Y3, Y4
+	VPADDD       k29<>+0(SB), Y3, Y3
+	VSUBPS       k38<>+0(SB), Y4, Y4
+	VMINPS       Y4, Y3, Y3
+	VORPS        Y3, Y5, Y5
+	VMULPS       k100<>+0(SB), Y5, Y6
+	VBROADCASTSS (BX), Y4
+	VCMPPS       $0x03, Y4, Y4, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y4, Y4
+	VBROADCASTSS (SI), Y3
+
+exactChunk:
+	VPMOVSXBW   (CX), Y8
+	VPXOR       Y2, Y8, Y8
+	VPMADDWD    k1<>+0(SB), Y8, Y9
+	VPMADDWD    k2<>+0(SB), Y8, Y8
+	VPMOVSXBW   16(CX), Y10
+	VPXOR       Y2, Y10, Y10
+	VPMADDWD    k1<>+0(SB), Y10, Y11
+	VPMADDWD    k2<>+0(SB), Y10, Y10
+	VCVTDQ2PS   Y9, Y9
+	VADDPS      Y3, Y9, Y9
+	VMULPS      Y5, Y9, Y12
+	VPSIGND     Y12, Y7, Y13
+	VFMADD231PS Y6, Y9, Y13
+	VPMAXUD     Y12, Y13, Y9
+	VPAND       k133<>+0(SB), Y9, Y9
+	VADDPS      Y4, Y9, Y9
+	VPSLLD      $0x0f, Y9, Y12
+	VBLENDVPS   Y12, Y1, Y0, Y12
+	VPADDD      Y12, Y9, Y9
+	VCVTDQ2PS   Y8, Y8
+	VADDPS      Y3, Y8, Y8
+	VMULPS      Y5, Y8, Y12
+	VPSIGND     Y12, Y7, Y13
+	VFMADD231PS Y6, Y8, Y13
+	VPMAXUD     Y12, Y13, Y8
+	VPAND       k133<>+0(SB), Y8, Y8
+	VADDPS      Y4, Y8, Y8
+	VPSLLD      $0x0f, Y8, Y12
+	VBLENDVPS   Y12, Y1, Y0, Y12
+	VPADDD      Y12, Y8, Y8
+	VPSRLD      $0x10, Y9, Y9
+	VPBLENDW    $0xaa, Y8, Y9, Y9
+	VPCMPEQW    k14<>+0(SB), Y9, Y8
+	VPSLLW      $0x0f, Y8, Y8
+	VPXOR       Y8, Y9, Y9
+	VMOVDQU     Y9, (AX)
+	VCVTDQ2PS   Y11, Y11
+	VADDPS      Y3, Y11, Y11
+	VMULPS      Y5, Y11, Y8
+	VPSIGND     Y8, Y7, Y9
+	VFMADD231PS Y6, Y11, Y9
+	VPMAXUD     Y8, Y9, Y11
+	VPAND       k133<>+0(SB), Y11, Y11
+	VADDPS      Y4, Y11, Y11
+	VPSLLD      $0x0f, Y11, Y8
+	VBLENDVPS   Y8, Y1, Y0, Y8
+	VPADDD      Y8, Y11, Y11
+	VCVTDQ2PS   Y10, Y10
+	VADDPS      Y3, Y10, Y10
+	VMULPS      Y5, Y10, Y8
+	VPSIGND     Y8, Y7, Y9
+	VFMADD231PS Y6, Y10, Y9
+	VPMAXUD     Y8, Y9, Y10
+	VPAND       k133<>+0(SB), Y10, Y10
+	VADDPS      Y4, Y10, Y10
+	VPSLLD      $0x0f, Y10, Y8
+	VBLENDVPS   Y8, Y1, Y0, Y8
+	VPADDD      Y8, Y10, Y10
+	VPSRLD      $0x10, Y11, Y11
+	VPBLENDW    $0xaa, Y10, Y11, Y11
+	VPCMPEQW    k14<>+0(SB), Y11, Y8
+	VPSLLW      $0x0f, Y8, Y8
+	VPXOR       Y8, Y11, Y11
+	VMOVDQU     Y11, 32(AX)
+	ADDQ        $0x00000020, CX
+	PREFETCHT0  1024(AX)
+	ADDQ        $0x00000040, AX
+	DECQ        R8
+	JNZ         exactChunk
+	JMP         done
+
+// func bytesTwiceBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·bytesTwiceBF16AVX2(SB), NOSPLIT, $0-64
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = q*a[r] * last;
+	// dst = x, rounded to BF16.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	VMOVDQU      k4<>+0(SB), Y0
+	VMOVDQU      k5<>+0(SB), Y1
+	VMOVDQU      k0<>+0(SB), Y2
+	MOVQ         flip+32(FP), SI
+	VPBROADCASTB (SI), Y3
+	VPMOVSXBW    X3, Y3
+	MOVQ         last+40(FP), SI
+	VBROADCASTSS (SI), Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k3<>+0(SB), Y4, Y4
+	MOVQ         n+56(FP), DI
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ         chunks+48(FP), SI
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x177fffff
+	JCS          exact
+	VBROADCASTSS (DX), Y5
+	VXORPS       k0<>+0(SB), Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y6
+	VBLENDVPS    Y6, k3<>+0(SB), Y5, Y5
+
+chunk:
+	VPMOVSXBW  (CX), Y6
+	VPXOR      Y3, Y6, Y6
+	VPMADDWD   k1<>+0(SB), Y6, Y7
+	VPMADDWD   k2<>+0(SB), Y6, Y6
+	VPMOVSXBW  16(CX), Y8
+	VPXOR      Y3, Y8, Y8
+	VPMADDWD   k1<>+0(SB), Y8, Y9
+	VPMADDWD   k2<>+0(SB), Y8, Y8
+	VCVTDQ2PS  Y7, Y7
+	VMULPS     Y5, Y7, Y7
+	VMULPS     Y4, Y7, Y7
+	VPSLLD     $0x0f, Y7, Y10
+	VBLENDVPS  Y10, Y1, Y0, Y10
+	VPADDD     Y10, Y7, Y7
+	VCVTDQ2PS  Y6, Y6
+	VMULPS     Y5, Y6, Y6
+	VMULPS     Y4, Y6, Y6
+	VPSLLD     $0x0f, Y6, Y10
+	VBLENDVPS  Y10, Y1, Y0, Y10
+	VPADDD     Y10, Y6, Y6
+	VPSRLD     $0x10, Y7, Y7
+	VPBLENDW   $0xaa, Y6, Y7, Y7
+	VMOVDQU    Y7, (AX)
+	VCVTDQ2PS  Y9, Y9
+	VMULPS     Y5, Y9, Y9
+	VMULPS     Y4, Y9, Y9
+	VPSLLD     $0x0f, Y9, Y6
+	VBLENDVPS  Y6, Y1, Y0, Y6
+	VPADDD     Y6, Y9, Y9
+	VCVTDQ2PS  Y8, Y8
+	VMULPS     Y5, Y8, Y8
+	VMULPS     Y4, Y8, Y8
+	VPSLLD     $0x0f, Y8, Y6
+	VBLENDVPS  Y6, Y1, Y0, Y6
+	VPADDD     Y6, Y8, Y8
+	VPSRLD     $0x10, Y9, Y9
+	VPBLENDW   $0xaa, Y8, Y9, Y9
+	VMOVDQU    Y9, 32(AX)
+	ADDQ       $0x00000020, CX
+	PREFETCHT0 1024(AX)
+	ADDQ       $0x00000040, AX
+	DECQ       SI
+	JNZ        chunk
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
+	VZEROUPPER
+	RET
+
+exact:
+	// A run that is not ordinary.
+	VMOVDQU      k29<>+0(SB), Y6
+	VBROADCASTSS (DX), Y5
+	VANDPS       k124<>+0(SB), Y5, Y7
+	VXORPS       Y7, Y5, Y5
+	VPADDD       k38<>+0(SB), Y7, Y8
+	VPADDD       k29<>+0(SB), Y7, Y7
+	VSUBPS       k38<>+0(SB), Y8, Y8
+	VMINPS       Y8, Y7, Y7
+	VORPS        Y7, Y5, Y5
+	VMULPS       k100<>+0(SB), Y4, Y7
+
+exactChunk:
+	VPMOVSXBW   (CX), Y8
+	VPXOR       Y3, Y8, Y8
+	VPMADDWD    k1<>+0(SB), Y8, Y9
+	VPMADDWD    k2<>+0(SB), Y8, Y8
+	VPMOVSXBW   16(CX), Y10
+	VPXOR       Y3, Y10, Y10
+	VPMADDWD    k1<>+0(SB), Y10, Y11
+	VPMADDWD    k2<>+0(SB), Y10, Y10
+	VCVTDQ2PS   Y9, Y9
+	VMULPS      Y5, Y9, Y9
+	VMULPS      Y4, Y9, Y12
+	VPSIGND     Y12, Y6, Y13
+	VFMADD231PS Y7, Y9, Y13
+	VPMAXUD     Y12, Y13, Y9
+	VPAND       k133<>+0(SB), Y9, Y9
+	VXORPS      Y2, Y9, Y9
+	VPSLLD      $0x0f, Y9, Y12
+	VBLENDVPS   Y12, Y1, Y0, Y12
+	VPADDD      Y12, Y9, Y9
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      Y5, Y8, Y8
+	VMULPS      Y4, Y8, Y12
+	VPSIGND     Y12, Y6, Y13
+	VFMADD231PS Y7, Y8, Y13
+	VPMAXUD     Y12, Y13, Y8
+	VPAND       k133<>+0(SB), Y8, Y8
+	VXORPS      Y2, Y8, Y8
+	VPSLLD      $0x0f, Y8, Y12
+	VBLENDVPS   Y12, Y1, Y0, Y12
+	VPADDD      Y12, Y8, Y8
+	VPSRLD      $0x10, Y9, Y9
+	VPBLENDW    $0xaa, Y8, Y9, Y9
+	VMOVDQU     Y9, (AX)
+	VCVTDQ2PS   Y11, Y11
+	VMULPS      Y5, Y11, Y11
+	VMULPS      Y4, Y11, Y8
+	VPSIGND     Y8, Y6, Y9
+	VFMADD231PS Y7, Y11, Y9
+	VPMAXUD     Y8, Y9, Y11
+	VPAND       k133<>+0(SB), Y11, Y11
+	VXORPS      Y2, Y11, Y11
+	VPSLLD      $0x0f, Y11, Y8
+	VBLENDVPS   Y8, Y1, Y0, Y8
+	VPADDD      Y8, Y11, Y11
+	VCVTDQ2PS   Y10, Y10
+	VMULPS      Y5, Y10, Y10
+	VMULPS      Y4, Y10, Y8
+	VPSIGND     Y8, Y6, Y9
+	VFMADD231PS Y7, Y10, Y9
+	VPMAXUD     Y8, Y9, Y10
+	VPAND       k133<>+0(SB), Y10, Y10
+	VXORPS      Y2, Y10, Y10
+	VPSLLD      $0x0f, Y10, Y8
+	VBLENDVPS   Y8, Y1, Y0, Y8
+	VPADDD      Y8, Y10, Y10
+	VPSRLD      $0x10, Y11, Y11
+	VPBLENDW    $0xaa, Y10, Y11, Y11
+	VMOVDQU     Y11, 32(AX)
+	ADDQ        $0x00000020, CX
+	PREFETCHT0  1024(AX)
+	ADDQ        $0x00000040, AX
+	DECQ        SI
+	JNZ         exactChunk
+	JMP         done
+
+// func codebookPairsBF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·codebookPairsBF16AVX2(SB), NOSPLIT, $64-56
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = codebook[q]*a[r];
+	// dst = x, rounded to BF16.
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      a+16(FP), DX
+	MOVQ      b+24(FP), BX
+	VMOVDQU   k4<>+0(SB), Y0
+	VMOVDQU   k5<>+0(SB), Y1
+	MOVQ      codebook+32(FP), SI
+	VMOVDQU   (SI), Y2
+	VMOVDQU   32(SI), Y3
+	VCMPPS    $0x03, Y2, Y2, Y4
+	VBLENDVPS Y4, k3<>+0(SB), Y2, Y2
+	VCMPPS    $0x03, Y3, Y3, Y4
+	VBLENDVPS Y4, k3<>+0(SB), Y3, Y3
+	VSHUFPS   $0x88, Y3, Y2, Y4
+	VPERMQ    $0xd8, Y4, Y4
+	VSHUFPS   $0xdd, Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VMOVUPS   Y4, (SP)
+	VMOVUPS   Y2, 32(SP)
+	VMOVDQU   k6<>+0(SB), Y2
+	VMOVDQU   (SP), Y3
+	VMOVDQU   32(SP), Y4
+	VPXOR     Y5, Y5, Y5
+	VPAND     k124<>+0(SB), Y3, Y3
+	VPXOR     Y6, Y6, Y6
+	VPCMPEQD  Y6, Y3, Y6
+	VMOVDQU   k125<>+0(SB), Y7
+	VPCMPGTD  Y3, Y7, Y7
+	VPCMPGTD  k126<>+0(SB), Y3, Y3
+	VPANDN    Y7, Y6, Y7
+	VPOR      Y7, Y5, Y5
+	VPOR      Y3, Y5, Y5
+	VPAND     k124<>+0(SB), Y4, Y3
+	VPXOR     Y4, Y4, Y4
+	VPCMPEQD  Y4, Y3, Y4
+	VMOVDQU   k125<>+0(SB), Y6
+	VPCMPGTD  Y3, Y6, Y6
+	VPCMPGTD  k126<>+0(SB), Y3, Y3
+	VPANDN    Y6, Y4, Y6
+	VPOR      Y6, Y5, Y5
+	VPOR      Y3, Y5, Y5
+	VMOVMSKPS Y5, DI
+	MOVL      $0x177fffff, SI
+	NEGL      DI
+	SBBL      DI, DI
+	ORL       DI, SI
+	MOVQ      n+48(FP), R8
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ chunks+40(FP), DI
+
+chunk:
+	MOVL         (DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          exact
+	MOVL         4(DX), R9
+	ANDL         $0x7fffffff, R9
+	DECL         R9
+	CMPL         R9, SI
+	JCS          exact
+	VPBROADCASTQ (DX), Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
+	VMOVSLDUP    Y3, Y4
+	VMOVSHDUP    Y3, Y3
+	VMOVDQU      (SP), Y5
+	VMOVDQU      32(SP), Y6
+	VMULPS       Y4, Y5, Y5
+	VPSLLD       $0x0f, Y5, Y7
+	VBLENDVPS    Y7, Y1, Y0, Y7
+	VPADDD       Y7, Y5, Y5
+	VMULPS       Y4, Y6, Y6
+	VPSLLD       $0x0f, Y6, Y4
+	VBLENDVPS    Y4, Y1, Y0, Y4
+	VPADDD       Y4, Y6, Y6
+	VPSRLD       $0x10, Y5, Y5
+	VPBLENDW     $0xaa, Y6, Y5, Y5
+	VPSHUFB      k8<>+0(SB), Y5, Y5
+	VPERMQ       $0x88, Y5, Y4
+	VPERMQ       $0xdd, Y5, Y5
+	VMOVDQU      (SP), Y6
+	VMOVDQU      32(SP), Y7
+	VMULPS       Y3, Y6, Y6
+	VPSLLD       $0x0f, Y6, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y6, Y6
+	VMULPS       Y3, Y7, Y7
+	VPSLLD       $0x0f, Y7, Y3
+	VBLENDVPS    Y3, Y1, Y0, Y3
+	VPADDD       Y3, Y7, Y7
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y7, Y6, Y6
+	VPSHUFB      k8<>+0(SB), Y6, Y6
+	VPERMQ       $0x88, Y6, Y3
+	VPERMQ       $0xdd, Y6, Y6
+
+write:
+	VBROADCASTI128 (CX), Y7
+	VPSHUFB        k131<>+0(SB), Y7, Y7
+	VPSLLW         $0x04, Y7, Y8
+	VPOR           Y8, Y7, Y7
+	VPAND          Y2, Y7, Y7
+	VPSHUFB        Y7, Y4, Y4
+	VPSHUFB        Y7, Y5, Y5
+	VPUNPCKLBW     Y5, Y4, Y4
+	VMOVDQU        Y4, (AX)
+	VPSHUFB        Y7, Y3, Y4
+	VPSHUFB        Y7, Y6, Y5
+	VPUNPCKHBW     Y5, Y4, Y3
+	VMOVDQU        Y3, 32(AX)
+	ADDQ           $0x04, DX
+	ADDQ           $0x00000010, CX
+	PREFETCHT0     1024(AX)
+	ADDQ           $0x00000040, AX
+	DECQ           DI
+	JNZ            chunk
+	ADDQ           $0x04, DX
+	ADDQ           $0x04, BX
+	DECQ           R8
+	JNZ            run
+	VZEROUPPER
+	RET
+
+exact:
+	// A run that is not ordinary.
+	VPBROADCASTQ (DX), Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y4
+	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
+	VMOVSLDUP    Y3, Y4
+	VMOVSHDUP    Y3, Y3
+	VCVTPS2PD    X4, Y4
+	VCVTPS2PD    X3, Y3
+	VMOVDQU      (SP), Y5
+	VMOVDQU      32(SP), Y6
+	VEXTRACTF128 $0x01, Y5, X7
+	VCVTPS2PD    X5, Y5
+	VMULPD       Y4, Y5, Y5
+	VCVTPD2PSY   Y5, X5
+	VCVTPS2PD    X7, Y7
+	VMULPD       Y4, Y7, Y7
+	VCVTPD2PSY   Y7, X7
+	VINSERTF128  $0x01, X7, Y5, Y5
+	VPSLLD       $0x0f, Y5, Y7
+	VBLENDVPS    Y7, Y1, Y0, Y7
+	VPADDD       Y7, Y5, Y5
+	VEXTRACTF128 $0x01, Y6, X7
+	VCVTPS2PD    X6, Y6
+	VMULPD       Y4, Y6, Y6
+	VCVTPD2PSY   Y6, X6
+	VCVTPS2PD    X7, Y7
+	VMULPD       Y4, Y7, Y7
+	VCVTPD2PSY   Y7, X7
+	VINSERTF128  $0x01, X7, Y6, Y6
+	VPSLLD       $0x0f, Y6, Y4
+	VBLENDVPS    Y4, Y1, Y0, Y4
+	VPADDD       Y4, Y6, Y6
+	VPSRLD       $0x10, Y5, Y5
+	VPBLENDW     $0xaa, Y6, Y5, Y5
+	VPSHUFB      k8<>+0(SB), Y5, Y5
+	VPERMQ       $0x88, Y5, Y4
+	VPERMQ       $0xdd, Y5, Y5
+	VMOVDQA      Y4, Y4
+	VMOVDQA      Y5, Y5
+	VMOVDQU      (SP), Y6
+	VMOVDQU      32(SP), Y7
+	VEXTRACTF128 $0x01, Y6, X8
+	VCVTPS2PD    X6, Y6
+	VMULPD       Y3, Y6, Y6
+	VCVTPD2PSY   Y6, X6
+	VCVTPS2PD    X8, Y8
+	VMULPD       Y3, Y8, Y8
+	VCVTPD2PSY   Y8, X8
+	VINSERTF128  $0x01, X8, Y6, Y6
+	VPSLLD       $0x0f, Y6, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y6, Y6
+	VEXTRACTF128 $0x01, Y7, X8
+	VCVTPS2PD    X7, Y7
+	VMULPD       Y3, Y7, Y7
+	VCVTPD2PSY   Y7, X7
+	VCVTPS2PD    X8, Y8
+	VMULPD       Y3, Y8, Y8
+	VCVTPD2PSY   Y8, X8
+	VINSERTF128  $0x01, X8, Y7, Y7
+	VPSLLD       $0x0f, Y7, Y3
+	VBLENDVPS    Y3, Y1, Y0, Y3
+	VPADDD       Y3, Y7, Y7
+	VPSRLD       $0x10, Y6, Y6
+	VPBLENDW     $0xaa, Y7, Y6, Y6
+	VPSHUFB      k8<>+0(SB), Y6, Y6
+	VPERMQ       $0x88, Y6, Y3
+	VPERMQ       $0xdd, Y6, Y6
+	VMOVDQA      Y3, Y3
+	VMOVDQA      Y6, Y6
+	JMP          write
+
+// func float8E4M3BF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·float8E4M3BF16AVX2(SB), NOSPLIT, $0-48
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = q*a[r];
+	// dst = x, rounded to BF16.
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+	MOVQ n+40(FP), DI
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ         chunks+32(FP), SI
+	VMOVDQU      k10<>+0(SB), Y0
+	VMOVDQU      k11<>+0(SB), Y1
+	VBROADCASTSS (DX), Y2
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	SUBL         $0x05000000, R8
+	CMPL         R8, $0x75800000
+	JHI          exact
+	VMOVDQU      k139<>+0(SB), Y3
+	VMOVDQU      k140<>+0(SB), Y4
+	VMULPS       Y2, Y3, Y3
+	VPSLLD       $0x0f, Y3, Y5
+	VBLENDVPS    Y5, Y1, Y0, Y5
+	VPADDD       Y5, Y3, Y3
+	VMULPS       Y2, Y4, Y4
+	VPSLLD       $0x0f, Y4, Y2
+	VBLENDVPS    Y2, Y1, Y0, Y2
+	VPADDD       Y2, Y4, Y4
+	VPSRLD       $0x10, Y3, Y3
+	VPBLENDW     $0xaa, Y4, Y3, Y3
+	VPCMPEQW     k14<>+0(SB), Y3, Y0
+	VPSLLW       $0x0f, Y0, Y0
+	VPXOR        Y0, Y3, Y3
+	VPSHUFB      k8<>+0(SB), Y3, Y3
+	VPERMQ       $0x88, Y3, Y0
+	VPERMQ       $0xdd, Y3, Y1
+
+chunk:
+	VMOVDQU    (CX), Y2
+	VPERMQ     $0xd8, Y2, Y2
+	VPAND      k141<>+0(SB), Y2, Y3
+	VPMINUB    k37<>+0(SB), Y3, Y4
+	VPAND      k37<>+0(SB), Y4, Y4
+	VPAND      k142<>+0(SB), Y2, Y5
+	VPOR       Y5, Y4, Y4
+	VPSUBUSB   k37<>+0(SB), Y3, Y5
+	VPAND      k143<>+0(SB), Y5, Y5
+	VPSHUFB    Y4, Y0, Y6
+	VPSHUFB    Y4, Y1, Y4
+	VPAND      k65<>+0(SB), Y2, Y2
+	VPXOR      Y2, Y4, Y4
+	VPCMPEQB   k141<>+0(SB), Y3, Y2
+	VPBLENDVB  Y2, k144<>+0(SB), Y6, Y6
+	VPBLENDVB  Y2, k141<>+0(SB), Y4, Y4
+	VPANDN     Y5, Y2, Y5
+	VPXOR      Y3, Y3, Y3
+	VPUNPCKLBW Y4, Y6, Y2
+	VPUNPCKLBW Y3, Y5, Y3
+	VPSLLW     $0x04, Y3, Y3
+	VPADDW     Y3, Y2, Y2
+	VMOVDQU    Y2, (AX)
+	VPXOR      Y2, Y2, Y2
+	VPUNPCKHBW Y4, Y6, Y3
+	VPUNPCKHBW Y2, Y5, Y2
+	VPSLLW     $0x04, Y2, Y2
+	VPADDW     Y2, Y3, Y3
+	VMOVDQU    Y3, 32(AX)
+	ADDQ       $0x00000020, CX
+	PREFETCHT0 1024(AX)
+	ADDQ       $0x00000040, AX
+	DECQ       SI
+	JNZ        chunk
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
+	VZEROUPPER
+	RET
+
+exact:
+	// A run that is not ordinary.
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x04ffffff
+	JCS          small
+	VBROADCASTSS (DX), Y2
+
+exactChunk:
+	VPMOVSXBW    (CX), Y3
+	VPAND        k134<>+0(SB), Y3, Y4
+	VPCMPEQW     k134<>+0(SB), Y4, Y4
+	VPSLLW       $0x07, Y3, Y3
+	VPAND        k135<>+0(SB), Y3, Y3
+	VPOR         Y4, Y3, Y3
+	VCVTPH2PS    X3, Y4
+	VEXTRACTI128 $0x01, Y3, X3
+	VCVTPH2PS    X3, Y3
+	VMULPS       k136<>+0(SB), Y4, Y4
+	VMULPS       Y2, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y4, Y4
+	VMULPS       k136<>+0(SB), Y3, Y3
+	VMULPS       Y2, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y3, Y3
+	VPSLLD       $0x0f, Y4, Y5
+	VBLENDVPS    Y5, Y1, Y0, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSRLD       $0x10, Y4, Y4
+	VPSLLD       $0x0f, Y3, Y5
+	VBLENDVPS    Y5, Y1, Y0, Y5
+	VPADDD       Y5, Y3, Y3
+	VPSRLD       $0x10, Y3, Y3
+	VPACKUSDW    Y3, Y4, Y4
+	VPERMQ       $0xd8, Y4, Y4
+	VMOVDQU      Y4, (AX)
+	VPMOVSXBW    16(CX), Y3
+	VPAND        k134<>+0(SB), Y3, Y4
+	VPCMPEQW     k134<>+0(SB), Y4, Y4
+	VPSLLW       $0x07, Y3, Y3
+	VPAND        k135<>+0(SB), Y3, Y3
+	VPOR         Y4, Y3, Y3
+	VCVTPH2PS    X3, Y4
+	VEXTRACTI128 $0x01, Y3, X3
+	VCVTPH2PS    X3, Y3
+	VMULPS       k136<>+0(SB), Y4, Y4
+	VMULPS       Y2, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y4, Y4
+	VMULPS       k136<>+0(SB), Y3, Y3
+	VMULPS       Y2, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y3, Y3
+	VPSLLD       $0x0f, Y4, Y5
+	VBLENDVPS    Y5, Y1, Y0, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSRLD       $0x10, Y4, Y4
+	VPSLLD       $0x0f, Y3, Y5
+	VBLENDVPS    Y5, Y1, Y0, Y5
+	VPADDD       Y5, Y3, Y3
+	VPSRLD       $0x10, Y3, Y3
+	VPACKUSDW    Y3, Y4, Y4
+	VPERMQ       $0xd8, Y4, Y4
+	VMOVDQU      Y4, 32(AX)
+	ADDQ         $0x00000020, CX
+	PREFETCHT0   1024(AX)
+	ADDQ         $0x00000040, AX
+	DECQ         SI
+	JNZ          exactChunk
+	JMP          done
+
+small:
+	VMOVDQU      k29<>+0(SB), Y2
+	VBROADCASTSS (DX), Y0
+	VANDPS       k124<>+0(SB), Y0, Y1
+	VXORPS       Y1, Y0, Y0
+	VPADDD       k38<>+0(SB), Y1, Y3
+	VPADDD       k29<>+0(SB), Y1, Y1
+	VSUBPS       k38<>+0(SB), Y3, Y3
+	VMINPS       Y3, Y1, Y1
+	VORPS        Y1, Y0, Y0
+	VMULPS       k100<>+0(SB), Y0, Y1
+	VMULPS       k136<>+0(SB), Y0, Y0
+	VMULPS       k136<>+0(SB), Y1, Y1
+
+smallChunk:
+	VPMOVSXBW    (CX), Y3
+	VPAND        k134<>+0(SB), Y3, Y4
+	VPCMPEQW     k134<>+0(SB), Y4, Y4
+	VPSLLW       $0x07, Y3, Y3
+	VPAND        k135<>+0(SB), Y3, Y3
+	VCVTPH2PS    X3, Y5
+	VEXTRACTI128 $0x01, Y3, X3
+	VCVTPH2PS    X3, Y3
+	VMULPS       Y0, Y5, Y6
+	VPSIGND      Y6, Y2, Y7
+	VFMADD231PS  Y1, Y5, Y7
+	VPMAXUD      Y6, Y7, Y5
+	VMULPS       k23<>+0(SB), Y5, Y6
+	VFMSUB132PS  k24<>+0(SB), Y6, Y5
+	VPSRLD       $0x10, Y5, Y5
+	VMULPS       Y0, Y3, Y6
+	VPSIGND      Y6, Y2, Y7
+	VFMADD231PS  Y1, Y3, Y7
+	VPMAXUD      Y6, Y7, Y3
+	VMULPS       k23<>+0(SB), Y3, Y6
+	VFMSUB132PS  k24<>+0(SB), Y6, Y3
+	VPSRLD       $0x10, Y3, Y3
+	VPACKUSDW    Y3, Y5, Y5
+	VPERMQ       $0xd8, Y5, Y5
+	VPAND        k145<>+0(SB), Y5, Y5
+	VPBLENDVB    Y4, k146<>+0(SB), Y5, Y5
+	VMOVDQU      Y5, (AX)
+	VPMOVSXBW    16(CX), Y3
+	VPAND        k134<>+0(SB), Y3, Y4
+	VPCMPEQW     k134<>+0(SB), Y4, Y4
+	VPSLLW       $0x07, Y3, Y3
+	VPAND        k135<>+0(SB), Y3, Y3
+	VCVTPH2PS    X3, Y5
+	VEXTRACTI128 $0x01, Y3, X3
+	VCVTPH2PS    X3, Y3
+	VMULPS       Y0, Y5, Y6
+	VPSIGND      Y6, Y2, Y7
+	VFMADD231PS  Y1, Y5, Y7
+	VPMAXUD      Y6, Y7, Y5
+	VMULPS       k23<>+0(SB), Y5, Y6
+	VFMSUB132PS  k24<>+0(SB), Y6, Y5
+	VPSRLD       $0x10, Y5, Y5
+	VMULPS       Y0, Y3, Y6
+	VPSIGND      Y6, Y2, Y7
+	VFMADD231PS  Y1, Y3, Y7
+	VPMAXUD      Y6, Y7, Y3
+	VMULPS       k23<>+0(SB), Y3, Y6
+	VFMSUB132PS  k24<>+0(SB), Y6, Y3
+	VPSRLD       $0x10, Y3, Y3
+	VPACKUSDW    Y3, Y5, Y5
+	VPERMQ       $0xd8, Y5, Y5
+	VPAND        k145<>+0(SB), Y5, Y5
+	VPBLENDVB    Y4, k146<>+0(SB), Y5, Y5
+	VMOVDQU      Y5, 32(AX)
+	ADDQ         $0x00000020, CX
+	PREFETCHT0   1024(AX)
+	ADDQ         $0x00000040, AX
+	DECQ         SI
+	JNZ          smallChunk
+	JMP          done
+
+DATA k139<>+0(SB)/8, $0x3b80000000000000
+DATA k139<>+8(SB)/8, $0x3c4000003c000000
+DATA k139<>+16(SB)/8, $0x3ca000003c800000
+DATA k139<>+24(SB)/8, $0x3ce000003cc00000
+GLOBL k139<>(SB), RODATA|NOPTR, $32
+
+DATA k140<>+0(SB)/8, $0x3bc000003b000000
+DATA k140<>+8(SB)/8, $0x3c6000003c200000
+DATA k140<>+16(SB)/8, $0x3cb000003c900000
+DATA k140<>+24(SB)/8, $0x3cf000003cd00000
+GLOBL k140<>(SB), RODATA|NOPTR, $32
+
+DATA k141<>+0(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k141<>+8(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k141<>+16(SB)/8, $0x7f7f7f7f7f7f7f7f
+DATA k141<>+24(SB)/8, $0x7f7f7f7f7f7f7f7f
+GLOBL k141<>(SB), RODATA|NOPTR, $32
+
+DATA k142<>+0(SB)/8, $0x0707070707070707
+DATA k142<>+8(SB)/8, $0x0707070707070707
+DATA k142<>+16(SB)/8, $0x0707070707070707
+DATA k142<>+24(SB)/8, $0x0707070707070707
+GLOBL k142<>(SB), RODATA|NOPTR, $32
+
+DATA k143<>+0(SB)/8, $0x7878787878787878
+DATA k143<>+8(SB)/8, $0x7878787878787878
+DATA k143<>+16(SB)/8, $0x7878787878787878
+DATA k143<>+24(SB)/8, $0x7878787878787878
+GLOBL k143<>(SB), RODATA|NOPTR, $32
+
+DATA k144<>+0(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k144<>+8(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k144<>+16(SB)/8, $0xc0c0c0c0c0c0c0c0
+DATA k144<>+24(SB)/8, $0xc0c0c0c0c0c0c0c0
+GLOBL k144<>(SB), RODATA|NOPTR, $32
+
+DATA k145<>+0(SB)/8, $0xbfffbfffbfffbfff
+DATA k145<>+8(SB)/8, $0xbfffbfffbfffbfff
+DATA k145<>+16(SB)/8, $0xbfffbfffbfffbfff
+DATA k145<>+24(SB)/8, $0xbfffbfffbfffbfff
+GLOBL k145<>(SB), RODATA|NOPTR, $32
+
+DATA k146<>+0(SB)/8, $0x7fc07fc07fc07fc0
+DATA k146<>+8(SB)/8, $0x7fc07fc07fc07fc0
+DATA k146<>+16(SB)/8, $0x7fc07fc07fc07fc0
+DATA k146<>+24(SB)/8, $0x7fc07fc07fc07fc0
+GLOBL k146<>(SB), RODATA|NOPTR, $32
+
+// func float8E5M2BF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·float8E5M2BF16AVX2(SB), NOSPLIT, $0-48
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = q*a[r];
+	// dst = x, rounded to BF16.
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+	MOVQ n+40(FP), DI
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ         chunks+32(FP), SI
+	VMOVDQU      k10<>+0(SB), Y0
+	VMOVDQU      k11<>+0(SB), Y1
+	VBROADCASTSS (DX), Y2
+	MOVL         (DX), R8
+	MOVL         R8, R9
+	SHRL         $0x18, R9
+	ORL          $0x7f, R9
+	VMOVD        R9, X3
+	VPBROADCASTB X3, Y3
+	ANDL         $0x7fffffff, R8
+	SUBL         $0x08800000, R8
+	CMPL         R8, $0x6e800000
+	JHI          exact
+	VMOVDQU      k147<>+0(SB), Y4
+	VMOVDQU      k148<>+0(SB), Y5
+	VMULPS       Y2, Y4, Y4
+	VPSLLD       $0x0f, Y4, Y6
+	VBLENDVPS    Y6, Y1, Y0, Y6
+	VPADDD       Y6, Y4, Y4
+	VMULPS       Y2, Y5, Y5
+	VPSLLD       $0x0f, Y5, Y2
+	VBLENDVPS    Y2, Y1, Y0, Y2
+	VPADDD       Y2, Y5, Y5
+	VPSRLD       $0x10, Y4, Y4
+	VPBLENDW     $0xaa, Y5, Y4, Y4
+	VPCMPEQW     k14<>+0(SB), Y4, Y0
+	VPSLLW       $0x0f, Y0, Y0
+	VPXOR        Y0, Y4, Y4
+	VPSHUFB      k8<>+0(SB), Y4, Y4
+	VPERMQ       $0x88, Y4, Y0
+	VPERMQ       $0xdd, Y4, Y1
+
+chunk:
+	VMOVDQU    (CX), Y2
+	VPERMQ     $0xd8, Y2, Y2
+	VPAND      k141<>+0(SB), Y2, Y4
+	VPMINUB    k36<>+0(SB), Y4, Y5
+	VPAND      k36<>+0(SB), Y5, Y5
+	VPAND      k25<>+0(SB), Y2, Y6
+	VPOR       Y6, Y5, Y5
+	VPSUBUSB   k36<>+0(SB), Y4, Y6
+	VPAND      k149<>+0(SB), Y6, Y6
+	VPSHUFB    Y5, Y0, Y7
+	VPSHUFB    Y5, Y1, Y5
+	VPCMPGTB   k150<>+0(SB), Y4, Y8
+	VPBLENDVB  Y8, k65<>+0(SB), Y7, Y7
+	VPBLENDVB  Y8, Y3, Y5, Y5
+	VPANDN     Y6, Y8, Y6
+	VPAND      k65<>+0(SB), Y2, Y2
+	VPXOR      Y2, Y5, Y5
+	VPCMPGTB   k149<>+0(SB), Y4, Y2
+	VPBLENDVB  Y2, k144<>+0(SB), Y7, Y7
+	VPBLENDVB  Y2, k141<>+0(SB), Y5, Y5
+	VPANDN     Y6, Y2, Y6
+	VPXOR      Y4, Y4, Y4
+	VPUNPCKLBW Y5, Y7, Y2
+	VPUNPCKLBW Y4, Y6, Y4
+	VPSLLW     $0x05, Y4, Y4
+	VPADDW     Y4, Y2, Y2
+	VMOVDQU    Y2, (AX)
+	VPXOR      Y2, Y2, Y2
+	VPUNPCKHBW Y5, Y7, Y4
+	VPUNPCKHBW Y2, Y6, Y2
+	VPSLLW     $0x05, Y2, Y2
+	VPADDW     Y2, Y4, Y4
+	VMOVDQU    Y4, 32(AX)
+	ADDQ       $0x00000020, CX
+	PREFETCHT0 1024(AX)
+	ADDQ       $0x00000040, AX
+	DECQ       SI
+	JNZ        chunk
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
+	VZEROUPPER
+	RET
+
+exact:
+	// A run that is not ordinary.
+	VMOVDQU      k29<>+0(SB), Y4
+	VBROADCASTSS (DX), Y2
+	VANDPS       k124<>+0(SB), Y2, Y3
+	VXORPS       Y3, Y2, Y2
+	VPADDD       k38<>+0(SB), Y3, Y5
+	VPADDD       k29<>+0(SB), Y3, Y3
+	VSUBPS       k38<>+0(SB), Y5, Y5
+	VMINPS       Y5, Y3, Y3
+	VORPS        Y3, Y2, Y2
+	VMULPS       k100<>+0(SB), Y2, Y3
+	VMOVDQU      k133<>+0(SB), Y5
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x087fffff
+	JCS          small
+	VBROADCASTSS (DX), Y2
+	VPCMPEQD     Y5, Y5, Y5
+	VPXOR        Y3, Y3, Y3
+	VPXOR        Y4, Y4, Y4
+
+small:
+exactChunk:
+	VPMOVSXBW    (CX), Y6
+	VPSLLW       $0x08, Y6, Y6
+	VCVTPH2PS    X6, Y7
+	VEXTRACTI128 $0x01, Y6, X6
+	VCVTPH2PS    X6, Y6
+	VMULPS       Y2, Y7, Y8
+	VSUBPS       Y8, Y8, Y9
+	VCMPPS       $0x03, Y9, Y9, Y9
+	VCMPPS       $0x03, Y8, Y8, Y10
+	VBLENDVPS    Y10, k9<>+0(SB), Y8, Y8
+	VPSIGND      Y8, Y4, Y10
+	VFMADD231PS  Y3, Y7, Y10
+	VPMAXUD      Y8, Y10, Y7
+	VPAND        Y5, Y7, Y7
+	VBLENDVPS    Y9, Y8, Y7, Y7
+	VMULPS       Y2, Y6, Y8
+	VSUBPS       Y8, Y8, Y9
+	VCMPPS       $0x03, Y9, Y9, Y9
+	VCMPPS       $0x03, Y8, Y8, Y10
+	VBLENDVPS    Y10, k9<>+0(SB), Y8, Y8
+	VPSIGND      Y8, Y4, Y10
+	VFMADD231PS  Y3, Y6, Y10
+	VPMAXUD      Y8, Y10, Y6
+	VPAND        Y5, Y6, Y6
+	VBLENDVPS    Y9, Y8, Y6, Y6
+	VPSLLD       $0x0f, Y7, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y7, Y7
+	VPSRLD       $0x10, Y7, Y7
+	VPSLLD       $0x0f, Y6, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y6, Y6
+	VPSRLD       $0x10, Y6, Y6
+	VPACKUSDW    Y6, Y7, Y7
+	VPERMQ       $0xd8, Y7, Y7
+	VMOVDQU      Y7, (AX)
+	VPMOVSXBW    16(CX), Y6
+	VPSLLW       $0x08, Y6, Y6
+	VCVTPH2PS    X6, Y7
+	VEXTRACTI128 $0x01, Y6, X6
+	VCVTPH2PS    X6, Y6
+	VMULPS       Y2, Y7, Y8
+	VSUBPS       Y8, Y8, Y9
+	VCMPPS       $0x03, Y9, Y9, Y9
+	VCMPPS       $0x03, Y8, Y8, Y10
+	VBLENDVPS    Y10, k9<>+0(SB), Y8, Y8
+	VPSIGND      Y8, Y4, Y10
+	VFMADD231PS  Y3, Y7, Y10
+	VPMAXUD      Y8, Y10, Y7
+	VPAND        Y5, Y7, Y7
+	VBLENDVPS    Y9, Y8, Y7, Y7
+	VMULPS       Y2, Y6, Y8
+	VSUBPS       Y8, Y8, Y9
+	VCMPPS       $0x03, Y9, Y9, Y9
+	VCMPPS       $0x03, Y8, Y8, Y10
+	VBLENDVPS    Y10, k9<>+0(SB), Y8, Y8
+	VPSIGND      Y8, Y4, Y10
+	VFMADD231PS  Y3, Y6, Y10
+	VPMAXUD      Y8, Y10, Y6
+	VPAND        Y5, Y6, Y6
+	VBLENDVPS    Y9, Y8, Y6, Y6
+	VPSLLD       $0x0f, Y7, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y7, Y7
+	VPSRLD       $0x10, Y7, Y7
+	VPSLLD       $0x0f, Y6, Y8
+	VBLENDVPS    Y8, Y1, Y0, Y8
+	VPADDD       Y8, Y6, Y6
+	VPSRLD       $0x10, Y6, Y6
+	VPACKUSDW    Y6, Y7, Y7
+	VPERMQ       $0xd8, Y7, Y7
+	VMOVDQU      Y7, 32(AX)
+	ADDQ         $0x00000020, CX
+	PREFETCHT0   1024(AX)
+	ADDQ         $0x00000040, AX
+	DECQ         SI
+	JNZ          exactChunk
+	JMP          done
+
+DATA k147<>+0(SB)/8, $0x3800000000000000
+DATA k147<>+8(SB)/8, $0x38c0000038800000
+DATA k147<>+16(SB)/8, $0x3940000039000000
+DATA k147<>+24(SB)/8, $0x39c0000039800000
+GLOBL k147<>(SB), RODATA|NOPTR, $32
+
+DATA k148<>+0(SB)/8, $0x3840000037800000
+DATA k148<>+8(SB)/8, $0x38e0000038a00000
+DATA k148<>+16(SB)/8, $0x3960000039200000
+DATA k148<>+24(SB)/8, $0x39e0000039a00000
+GLOBL k148<>(SB), RODATA|NOPTR, $32
+
+DATA k149<>+0(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k149<>+8(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k149<>+16(SB)/8, $0x7c7c7c7c7c7c7c7c
+DATA k149<>+24(SB)/8, $0x7c7c7c7c7c7c7c7c
+GLOBL k149<>(SB), RODATA|NOPTR, $32
+
+DATA k150<>+0(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k150<>+8(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k150<>+16(SB)/8, $0x7b7b7b7b7b7b7b7b
+DATA k150<>+24(SB)/8, $0x7b7b7b7b7b7b7b7b
+GLOBL k150<>(SB), RODATA|NOPTR, $32
+
+// func float8E4M3FNUZBF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·float8E4M3FNUZBF16AVX2(SB), NOSPLIT, $0-48
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = q*a[r];
+	// dst = x, rounded to BF16.
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+	MOVQ n+40(FP), DI
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ         chunks+32(FP), SI
+	VMOVDQU      k10<>+0(SB), Y0
+	VMOVDQU      k11<>+0(SB), Y1
+	VBROADCASTSS (DX), Y2
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	SUBL         $0x05800000, R8
+	CMPL         R8, $0x75000000
+	JHI          exact
+	VMOVDQU      k151<>+0(SB), Y3
+	VMOVDQU      k152<>+0(SB), Y4
+	VMULPS       Y2, Y3, Y3
+	VPSLLD       $0x0f, Y3, Y5
+	VBLENDVPS    Y5, Y1, Y0, Y5
+	VPADDD       Y5, Y3, Y3
+	VMULPS       Y2, Y4, Y4
+	VPSLLD       $0x0f, Y4, Y2
+	VBLENDVPS    Y2, Y1, Y0, Y2
+	VPADDD       Y2, Y4, Y4
+	VPSRLD       $0x10, Y3, Y3
+	VPBLENDW     $0xaa, Y4, Y3, Y3
+	VPCMPEQW     k14<>+0(SB), Y3, Y0
+	VPSLLW       $0x0f, Y0, Y0
+	VPXOR        Y0, Y3, Y3
+	VPSHUFB      k8<>+0(SB), Y3, Y3
+	VPERMQ       $0x88, Y3, Y0
+	VPERMQ       $0xdd, Y3, Y1
+
+chunk:
+	VMOVDQU    (CX), Y2
+	VPERMQ     $0xd8, Y2, Y2
+	VPAND      k141<>+0(SB), Y2, Y3
+	VPMINUB    k37<>+0(SB), Y3, Y4
+	VPAND      k37<>+0(SB), Y4, Y4
+	VPAND      k142<>+0(SB), Y2, Y5
+	VPOR       Y5, Y4, Y4
+	VPSUBUSB   k37<>+0(SB), Y3, Y3
+	VPAND      k143<>+0(SB), Y3, Y3
+	VPSHUFB    Y4, Y0, Y5
+	VPSHUFB    Y4, Y1, Y4
+	VPAND      k65<>+0(SB), Y2, Y6
+	VPXOR      Y6, Y4, Y4
+	VPCMPEQB   k65<>+0(SB), Y2, Y2
+	VPBLENDVB  Y2, k144<>+0(SB), Y5, Y5
+	VPBLENDVB  Y2, k141<>+0(SB), Y4, Y4
+	VPANDN     Y3, Y2, Y3
+	VPXOR      Y6, Y6, Y6
+	VPUNPCKLBW Y4, Y5, Y2
+	VPUNPCKLBW Y6, Y3, Y6
+	VPSLLW     $0x04, Y6, Y6
+	VPADDW     Y6, Y2, Y2
+	VMOVDQU    Y2, (AX)
+	VPXOR      Y2, Y2, Y2
+	VPUNPCKHBW Y4, Y5, Y4
+	VPUNPCKHBW Y2, Y3, Y2
+	VPSLLW     $0x04, Y2, Y2
+	VPADDW     Y2, Y4, Y4
+	VMOVDQU    Y4, 32(AX)
+	ADDQ       $0x00000020, CX
+	PREFETCHT0 1024(AX)
+	ADDQ       $0x00000040, AX
+	DECQ       SI
+	JNZ        chunk
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
+	VZEROUPPER
+	RET
+
+exact:
+	// A run that is not ordinary.
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x057fffff
+	JCS          small
+	VBROADCASTSS (DX), Y2
+
+exactChunk:
+	VPMOVSXBW    (CX), Y3
+	VPCMPEQW     k137<>+0(SB), Y3, Y4
+	VPSLLW       $0x07, Y3, Y3
+	VPAND        k135<>+0(SB), Y3, Y3
+	VPOR         Y4, Y3, Y3
+	VCVTPH2PS    X3, Y4
+	VEXTRACTI128 $0x01, Y3, X3
+	VCVTPH2PS    X3, Y3
+	VMULPS       k138<>+0(SB), Y4, Y4
+	VMULPS       Y2, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y4, Y4
+	VMULPS       k138<>+0(SB), Y3, Y3
+	VMULPS       Y2, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y3, Y3
+	VPSLLD       $0x0f, Y4, Y5
+	VBLENDVPS    Y5, Y1, Y0, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSRLD       $0x10, Y4, Y4
+	VPSLLD       $0x0f, Y3, Y5
+	VBLENDVPS    Y5, Y1, Y0, Y5
+	VPADDD       Y5, Y3, Y3
+	VPSRLD       $0x10, Y3, Y3
+	VPACKUSDW    Y3, Y4, Y4
+	VPERMQ       $0xd8, Y4, Y4
+	VMOVDQU      Y4, (AX)
+	VPMOVSXBW    16(CX), Y3
+	VPCMPEQW     k137<>+0(SB), Y3, Y4
+	VPSLLW       $0x07, Y3, Y3
+	VPAND        k135<>+0(SB), Y3, Y3
+	VPOR         Y4, Y3, Y3
+	VCVTPH2PS    X3, Y4
+	VEXTRACTI128 $0x01, Y3, X3
+	VCVTPH2PS    X3, Y3
+	VMULPS       k138<>+0(SB), Y4, Y4
+	VMULPS       Y2, Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y4, Y4
+	VMULPS       k138<>+0(SB), Y3, Y3
+	VMULPS       Y2, Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y3, Y3
+	VPSLLD       $0x0f, Y4, Y5
+	VBLENDVPS    Y5, Y1, Y0, Y5
+	VPADDD       Y5, Y4, Y4
+	VPSRLD       $0x10, Y4, Y4
+	VPSLLD       $0x0f, Y3, Y5
+	VBLENDVPS    Y5, Y1, Y0, Y5
+	VPADDD       Y5, Y3, Y3
+	VPSRLD       $0x10, Y3, Y3
+	VPACKUSDW    Y3, Y4, Y4
+	VPERMQ       $0xd8, Y4, Y4
+	VMOVDQU      Y4, 32(AX)
+	ADDQ         $0x00000020, CX
+	PREFETCHT0   1024(AX)
+	ADDQ         $0x00000040, AX
+	DECQ         SI
+	JNZ          exactChunk
+	JMP          done
+
+small:
+	VMOVDQU      k29<>+0(SB), Y2
+	VBROADCASTSS (DX), Y0
+	VANDPS       k124<>+0(SB), Y0, Y1
+	VXORPS       Y1, Y0, Y0
+	VPADDD       k38<>+0(SB), Y1, Y3
+	VPADDD       k29<>+0(SB), Y1, Y1
+	VSUBPS       k38<>+0(SB), Y3, Y3
+	VMINPS       Y3, Y1, Y1
+	VORPS        Y1, Y0, Y0
+	VMULPS       k100<>+0(SB), Y0, Y1
+	VMULPS       k138<>+0(SB), Y0, Y0
+	VMULPS       k138<>+0(SB), Y1, Y1
+
+smallChunk:
+	VPMOVSXBW    (CX), Y3
+	VPCMPEQW     k137<>+0(SB), Y3, Y4
+	VPSLLW       $0x07, Y3, Y3
+	VPAND        k135<>+0(SB), Y3, Y3
+	VCVTPH2PS    X3, Y5
+	VEXTRACTI128 $0x01, Y3, X3
+	VCVTPH2PS    X3, Y3
+	VMULPS       Y0, Y5, Y6
+	VPSIGND      Y6, Y2, Y7
+	VFMADD231PS  Y1, Y5, Y7
+	VPMAXUD      Y6, Y7, Y5
+	VMULPS       k23<>+0(SB), Y5, Y6
+	VFMSUB132PS  k24<>+0(SB), Y6, Y5
+	VPSRLD       $0x10, Y5, Y5
+	VMULPS       Y0, Y3, Y6
+	VPSIGND      Y6, Y2, Y7
+	VFMADD231PS  Y1, Y3, Y7
+	VPMAXUD      Y6, Y7, Y3
+	VMULPS       k23<>+0(SB), Y3, Y6
+	VFMSUB132PS  k24<>+0(SB), Y6, Y3
+	VPSRLD       $0x10, Y3, Y3
+	VPACKUSDW    Y3, Y5, Y5
+	VPERMQ       $0xd8, Y5, Y5
+	VPAND        k145<>+0(SB), Y5, Y5
+	VPBLENDVB    Y4, k146<>+0(SB), Y5, Y5
+	VMOVDQU      Y5, (AX)
+	VPMOVSXBW    16(CX), Y3
+	VPCMPEQW     k137<>+0(SB), Y3, Y4
+	VPSLLW       $0x07, Y3, Y3
+	VPAND        k135<>+0(SB), Y3, Y3
+	VCVTPH2PS    X3, Y5
+	VEXTRACTI128 $0x01, Y3, X3
+	VCVTPH2PS    X3, Y3
+	VMULPS       Y0, Y5, Y6
+	VPSIGND      Y6, Y2, Y7
+	VFMADD231PS  Y1, Y5, Y7
+	VPMAXUD      Y6, Y7, Y5
+	VMULPS       k23<>+0(SB), Y5, Y6
+	VFMSUB132PS  k24<>+0(SB), Y6, Y5
+	VPSRLD       $0x10, Y5, Y5
+	VMULPS       Y0, Y3, Y6
+	VPSIGND      Y6, Y2, Y7
+	VFMADD231PS  Y1, Y3, Y7
+	VPMAXUD      Y6, Y7, Y3
+	VMULPS       k23<>+0(SB), Y3, Y6
+	VFMSUB132PS  k24<>+0(SB), Y6, Y3
+	VPSRLD       $0x10, Y3, Y3
+	VPACKUSDW    Y3, Y5, Y5
+	VPERMQ       $0xd8, Y5, Y5
+	VPAND        k145<>+0(SB), Y5, Y5
+	VPBLENDVB    Y4, k146<>+0(SB), Y5, Y5
+	VMOVDQU      Y5, 32(AX)
+	ADDQ         $0x00000020, CX
+	PREFETCHT0   1024(AX)
+	ADDQ         $0x00000040, AX
+	DECQ         SI
+	JNZ          smallChunk
+	JMP          done
+
+DATA k151<>+0(SB)/8, $0x3b00000000000000
+DATA k151<>+8(SB)/8, $0x3bc000003b800000
+DATA k151<>+16(SB)/8, $0x3c2000003c000000
+DATA k151<>+24(SB)/8, $0x3c6000003c400000
+GLOBL k151<>(SB), RODATA|NOPTR, $32
+
+DATA k152<>+0(SB)/8, $0x3b4000003a800000
+DATA k152<>+8(SB)/8, $0x3be000003ba00000
+DATA k152<>+16(SB)/8, $0x3c3000003c100000
+DATA k152<>+24(SB)/8, $0x3c7000003c500000
+GLOBL k152<>(SB), RODATA|NOPTR, $32
+
+// func bytesScaleF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·bytesScaleF16AVX2(SB), NOSPLIT, $64-64
+	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
+	// for each of its chunks: x = q*a[r];
+	// dst = x, rounded to F16.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	LEAQ         31(SP), SI
+	ANDQ         $-32, SI
+	VMOVDQU      k0<>+0(SB), Y0
+	MOVQ         flip+32(FP), SI
+	VPBROADCASTB (SI), Y1
+	VPMOVSXBD    X1, Y1
+	MOVQ         last+40(FP), SI
+	MOVQ         n+56(FP), DI
+
+run:
+	// The numbers of a run, or its table.
+	MOVQ         chunks+48(FP), SI
+	MOVL         (DX), R8
+	ANDL         $0x7fffffff, R8
+	DECL         R8
+	CMPL         R8, $0x177fffff
+	JCS          exact
+	VBROADCASTSS (DX), Y2
+	VXORPS       k0<>+0(SB), Y2, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
+
+chunk:
+	VPMOVSXBD  (CX), Y3
+	VPXOR      Y1, Y3, Y3
+	VCVTDQ2PS  Y3, Y3
+	VMULPS     Y2, Y3, Y3
+	VXORPS     Y0, Y3, Y3
+	VCVTPS2PH  $0x00, Y3, X3
+	VMOVDQU    X3, (AX)
+	VPMOVSXBD  8(CX), Y3
+	VPXOR      Y1, Y3, Y3
+	VCVTDQ2PS  Y3, Y3
+	VMULPS     Y2, Y3, Y3
+	VXORPS     Y0, Y3, Y3
+	VCVTPS2PH  $0x00, Y3, X3
+	VMOVDQU    X3, 16(AX)
+	VPMOVSXBD  16(CX), Y3
+	VPXOR      Y1, Y3, Y3
+	VCVTDQ2PS  Y3, Y3
+	VMULPS     Y2, Y3, Y3
+	VXORPS     Y0, Y3, Y3
+	VCVTPS2PH  $0x00, Y3, X3
+	VMOVDQU    X3, 32(AX)
+	VPMOVSXBD  24(CX), Y3
+	VPXOR      Y1, Y3, Y3
+	VCVTDQ2PS  Y3, Y3
+	VMULPS     Y2, Y3, Y3
+	VXORPS     Y0, Y3, Y3
+	VCVTPS2PH  $0x00, Y3, X3
+	VMOVDQU    X3, 48(AX)
+	ADDQ       $0x00000020, CX
+	PREFETCHT0 1024(AX)
+	ADDQ       $0x00000040, AX
+	DECQ       SI
+	JNZ        chunk
+
+done:
+	ADDQ $0x04, DX
+	ADDQ $0x04, BX
+	DECQ DI
+	JNZ  run
+	VZEROUPPER
+	RET
+
+exact:
+	// A run that is not ordinary.
+	VMOVDQU      k29<>+0(SB), Y4
+	VBROADCASTSS (DX), Y2
+	VANDPS       k124<>+0(SB), Y2, Y3
+	VXORPS       Y3, Y2, Y2
+	VPADDD       k38<>+0(SB), Y3, Y5
+	VPADDD       k29<>+0(SB), Y3, Y3
+	VSUBPS       k38<>+0(SB), Y5, Y5
+	VMINPS       Y5, Y3, Y3
+	VORPS        Y3, Y2, Y2
+	VMULPS       k100<>+0(SB), Y2, Y3
+
+exactChunk:
+	VPMOVSXBD   (CX), Y5
+	VPXOR       Y1, Y5, Y5
+	VCVTDQ2PS   Y5, Y5
+	VMULPS      Y2, Y5, Y6
+	VPSIGND     Y6, Y4, Y7
+	VFMADD231PS Y3, Y5, Y7
+	VPMAXUD     Y6, Y7, Y5
+	VPAND       k133<>+0(SB), Y5, Y5
+	VXORPS      Y0, Y5, Y5
+	VXORPS      Y0, Y5, Y5
+	VCVTPS2PH   $0x00, Y5, X5
+	VMOVDQU     X5, (AX)
+	VPMOVSXBD   8(CX), Y5
+	VPXOR       Y1, Y5, Y5
+	VCVTDQ2PS   Y5, Y5
+	VMULPS      Y2, Y5, Y6
+	VPSIGND     Y6, Y4, Y7
+	VFMADD231PS Y3, Y5, Y7
+	VPMAXUD     Y6, Y7, Y5
+	VPAND       k133<>+0(SB), Y5, Y5
+	VXORPS      Y0, Y5, Y5
+	VXORPS      Y0, Y5, Y5
+	VCVTPS2PH   $0x00, Y5, X5
+	VMOVDQU     X5, 16(AX)
+	VPMOVSXBD   16(CX), Y5
+	VPXOR       Y1, Y5, Y5
+	VCVTDQ2PS   Y5, Y5
+	VMULPS      Y2, Y5, Y6
+	VPSIGND     Y6, Y4, Y7
+	VFMADD231PS Y3, Y5, Y7
+	VPMAXUD     Y6, Y7, Y5
+	VPAND       k133<>+0(SB), Y5, Y5
+	VXORPS      Y0, Y5, Y5
+	VXORPS      Y0, Y5, Y5
+	VCVTPS2PH   $0x00, Y5, X5
+	VMOVDQU     X5, 32(AX)
+	VPMOVSXBD   24(CX), Y5
+	VPXOR       Y1, Y5, Y5
+	VCVTDQ2PS   Y5, Y5
+	VMULPS      Y2, Y5, Y6
+	VPSIGND     Y6, Y4, Y7
+	VFMADD231PS Y3, Y5, Y7
+	VPMAXUD     Y6, Y7, Y5
+	VPAND       k133<>+0(SB), Y5, Y5
+	VXORPS      Y0, Y5, Y5
+	VXORPS      Y0, Y5, Y5
+	VCVTPS2PH   $0x00, Y5, X5
+	VMOVDQU     X5, 48(AX)
+	ADDQ        $0x00000020, CX
+	PREFETCHT0  1024(AX)
+	ADDQ        $0x00000040, AX
+	DECQ        SI
+	JNZ         exactChunk
+	JMP         done
+
 // func bytesShiftF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, MMX+
 TEXT ·bytesShiftF16AVX2(SB), NOSPLIT, $64-64
@@ -11866,439 +16925,6 @@ exactChunk:
 	JNZ          exactChunk
 	JMP          done
 
-// func bytesAffineF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·bytesAffineF32AVX2(SB), NOSPLIT, $64-64
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
-	// for each of its chunks: x = q*a[r] + b[r];
-	// dst = x, rounded to F32.
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	LEAQ         31(SP), SI
-	ANDQ         $-32, SI
-	MOVQ         flip+32(FP), SI
-	VPBROADCASTB (SI), Y0
-	VPMOVSXBD    X0, Y0
-	MOVQ         last+40(FP), SI
-	MOVL         (SI), DI
-	MOVQ         n+56(FP), R9
-
-run:
-	// The numbers of a run, or its table.
-	MOVQ         chunks+48(FP), R8
-	MOVL         (DX), R10
-	ANDL         $0x7fffffff, R10
-	DECL         R10
-	CMPL         R10, $0x177fffff
-	JCS          exact
-	VBROADCASTSS (DX), Y1
-	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k9<>+0(SB), Y1, Y1
-	VBROADCASTSS (BX), Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
-	TESTL        DI, DI
-	JNZ          fromZero
-
-chunk:
-	VPMOVSXBD  (CX), Y3
-	VPXOR      Y0, Y3, Y3
-	VCVTDQ2PS  Y3, Y3
-	VMULPS     Y1, Y3, Y3
-	VADDPS     Y2, Y3, Y3
-	VCMPPS     $0x03, Y3, Y3, Y4
-	VBLENDVPS  Y4, k9<>+0(SB), Y3, Y3
-	VMOVUPS    Y3, (AX)
-	VPMOVSXBD  8(CX), Y3
-	VPXOR      Y0, Y3, Y3
-	VCVTDQ2PS  Y3, Y3
-	VMULPS     Y1, Y3, Y3
-	VADDPS     Y2, Y3, Y3
-	VCMPPS     $0x03, Y3, Y3, Y4
-	VBLENDVPS  Y4, k9<>+0(SB), Y3, Y3
-	VMOVUPS    Y3, 32(AX)
-	VPMOVSXBD  16(CX), Y3
-	VPXOR      Y0, Y3, Y3
-	VCVTDQ2PS  Y3, Y3
-	VMULPS     Y1, Y3, Y3
-	VADDPS     Y2, Y3, Y3
-	VCMPPS     $0x03, Y3, Y3, Y4
-	VBLENDVPS  Y4, k9<>+0(SB), Y3, Y3
-	VMOVUPS    Y3, 64(AX)
-	VPMOVSXBD  24(CX), Y3
-	VPXOR      Y0, Y3, Y3
-	VCVTDQ2PS  Y3, Y3
-	VMULPS     Y1, Y3, Y3
-	VADDPS     Y2, Y3, Y3
-	VCMPPS     $0x03, Y3, Y3, Y4
-	VBLENDVPS  Y4, k9<>+0(SB), Y3, Y3
-	VMOVUPS    Y3, 96(AX)
-	ADDQ       $0x00000020, CX
-	PREFETCHT0 1024(AX)
-	PREFETCHT0 1088(AX)
-	ADDQ       $0x00000080, AX
-	DECQ       R8
-	JNZ        chunk
-
-done:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ R9
-	JNZ  run
-	VZEROUPPER
-	RET
-
-fromZero:
-	VPMOVZXBD  (CX), Y3
-	VCVTDQ2PS  Y3, Y3
-	VMULPS     Y1, Y3, Y3
-	VADDPS     Y2, Y3, Y3
-	VCMPPS     $0x03, Y3, Y3, Y4
-	VBLENDVPS  Y4, k9<>+0(SB), Y3, Y3
-	VMOVUPS    Y3, (AX)
-	VPMOVZXBD  8(CX), Y3
-	VCVTDQ2PS  Y3, Y3
-	VMULPS     Y1, Y3, Y3
-	VADDPS     Y2, Y3, Y3
-	VCMPPS     $0x03, Y3, Y3, Y4
-	VBLENDVPS  Y4, k9<>+0(SB), Y3, Y3
-	VMOVUPS    Y3, 32(AX)
-	VPMOVZXBD  16(CX), Y3
-	VCVTDQ2PS  Y3, Y3
-	VMULPS     Y1, Y3, Y3
-	VADDPS     Y2, Y3, Y3
-	VCMPPS     $0x03, Y3, Y3, Y4
-	VBLENDVPS  Y4, k9<>+0(SB), Y3, Y3
-	VMOVUPS    Y3, 64(AX)
-	VPMOVZXBD  24(CX), Y3
-	VCVTDQ2PS  Y3, Y3
-	VMULPS     Y1, Y3, Y3
-	VADDPS     Y2, Y3, Y3
-	VCMPPS     $0x03, Y3, Y3, Y4
-	VBLENDVPS  Y4, k9<>+0(SB), Y3, Y3
-	VMOVUPS    Y3, 96(AX)
-	ADDQ       $0x00000020, CX
-	PREFETCHT0 1024(AX)
-	PREFETCHT0 1088(AX)
-	ADDQ       $0x00000080, AX
-	DECQ       R8
-	JNZ        fromZero
-	JMP        done
-
-exact:
-	// A run that is not ordinary.
-	VMOVDQU      k29<>+0(SB), Y5
-	VBROADCASTSS (DX), Y3
-	VANDPS       k125<>+0(SB), Y3, Y1
-	VXORPS       Y1, Y3, Y3
-	VPADDD       k38<>+0(SB), Y1, Y2
-	VPADDD       k29<>+0(SB), Y1, Y1
-	VSUBPS       k38<>+0(SB), Y2, Y2
-	VMINPS       Y2, Y1, Y1
-	VORPS        Y1, Y3, Y3
-	VMULPS       k100<>+0(SB), Y3, Y4
-	VBROADCASTSS (BX), Y2
-	VCMPPS       $0x03, Y2, Y2, Y1
-	VBLENDVPS    Y1, k9<>+0(SB), Y2, Y2
-	VBROADCASTSS (SI), Y1
-
-exactChunk:
-	VPMOVSXBD   (CX), Y6
-	VPXOR       Y0, Y6, Y6
-	VCVTDQ2PS   Y6, Y6
-	VADDPS      Y1, Y6, Y6
-	VMULPS      Y3, Y6, Y7
-	VPSIGND     Y7, Y5, Y8
-	VFMADD231PS Y4, Y6, Y8
-	VPMAXUD     Y7, Y8, Y6
-	VPAND       k124<>+0(SB), Y6, Y6
-	VADDPS      Y2, Y6, Y6
-	VCMPPS      $0x03, Y6, Y6, Y7
-	VBLENDVPS   Y7, k9<>+0(SB), Y6, Y6
-	VMOVUPS     Y6, (AX)
-	VPMOVSXBD   8(CX), Y6
-	VPXOR       Y0, Y6, Y6
-	VCVTDQ2PS   Y6, Y6
-	VADDPS      Y1, Y6, Y6
-	VMULPS      Y3, Y6, Y7
-	VPSIGND     Y7, Y5, Y8
-	VFMADD231PS Y4, Y6, Y8
-	VPMAXUD     Y7, Y8, Y6
-	VPAND       k124<>+0(SB), Y6, Y6
-	VADDPS      Y2, Y6, Y6
-	VCMPPS      $0x03, Y6, Y6, Y7
-	VBLENDVPS   Y7, k9<>+0(SB), Y6, Y6
-	VMOVUPS     Y6, 32(AX)
-	VPMOVSXBD   16(CX), Y6
-	VPXOR       Y0, Y6, Y6
-	VCVTDQ2PS   Y6, Y6
-	VADDPS      Y1, Y6, Y6
-	VMULPS      Y3, Y6, Y7
-	VPSIGND     Y7, Y5, Y8
-	VFMADD231PS Y4, Y6, Y8
-	VPMAXUD     Y7, Y8, Y6
-	VPAND       k124<>+0(SB), Y6, Y6
-	VADDPS      Y2, Y6, Y6
-	VCMPPS      $0x03, Y6, Y6, Y7
-	VBLENDVPS   Y7, k9<>+0(SB), Y6, Y6
-	VMOVUPS     Y6, 64(AX)
-	VPMOVSXBD   24(CX), Y6
-	VPXOR       Y0, Y6, Y6
-	VCVTDQ2PS   Y6, Y6
-	VADDPS      Y1, Y6, Y6
-	VMULPS      Y3, Y6, Y7
-	VPSIGND     Y7, Y5, Y8
-	VFMADD231PS Y4, Y6, Y8
-	VPMAXUD     Y7, Y8, Y6
-	VPAND       k124<>+0(SB), Y6, Y6
-	VADDPS      Y2, Y6, Y6
-	VCMPPS      $0x03, Y6, Y6, Y7
-	VBLENDVPS   Y7, k9<>+0(SB), Y6, Y6
-	VMOVUPS     Y6, 96(AX)
-	ADDQ        $0x00000020, CX
-	PREFETCHT0  1024(AX)
-	PREFETCHT0  1088(AX)
-	ADDQ        $0x00000080, AX
-	DECQ        R8
-	JNZ         exactChunk
-	JMP         done
-
-// func bytesAffineBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·bytesAffineBF16AVX2(SB), NOSPLIT, $0-64
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
-	// for each of its chunks: x = q*a[r] + b[r];
-	// dst = x, rounded to BF16.
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	VMOVDQU      k10<>+0(SB), Y0
-	VMOVDQU      k11<>+0(SB), Y1
-	MOVQ         flip+32(FP), SI
-	VPBROADCASTB (SI), Y2
-	VPMOVSXBW    X2, Y2
-	MOVQ         last+40(FP), SI
-	MOVL         (SI), DI
-	MOVQ         n+56(FP), R9
-
-run:
-	// The numbers of a run, or its table.
-	MOVQ         chunks+48(FP), R8
-	MOVL         (DX), R10
-	ANDL         $0x7fffffff, R10
-	DECL         R10
-	CMPL         R10, $0x177fffff
-	JCS          exact
-	VBROADCASTSS (DX), Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k9<>+0(SB), Y3, Y3
-	VBROADCASTSS (BX), Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k9<>+0(SB), Y4, Y4
-	TESTL        DI, DI
-	JNZ          fromZero
-
-chunk:
-	VPMOVSXBW  (CX), Y5
-	VPXOR      Y2, Y5, Y5
-	VPMADDWD   k1<>+0(SB), Y5, Y6
-	VPMADDWD   k2<>+0(SB), Y5, Y5
-	VPMOVSXBW  16(CX), Y7
-	VPXOR      Y2, Y7, Y7
-	VPMADDWD   k1<>+0(SB), Y7, Y8
-	VPMADDWD   k2<>+0(SB), Y7, Y7
-	VCVTDQ2PS  Y6, Y6
-	VMULPS     Y3, Y6, Y6
-	VADDPS     Y4, Y6, Y6
-	VPSLLD     $0x0f, Y6, Y9
-	VBLENDVPS  Y9, Y1, Y0, Y9
-	VPADDD     Y9, Y6, Y6
-	VCVTDQ2PS  Y5, Y5
-	VMULPS     Y3, Y5, Y5
-	VADDPS     Y4, Y5, Y5
-	VPSLLD     $0x0f, Y5, Y9
-	VBLENDVPS  Y9, Y1, Y0, Y9
-	VPADDD     Y9, Y5, Y5
-	VPSRLD     $0x10, Y6, Y6
-	VPBLENDW   $0xaa, Y5, Y6, Y6
-	VPCMPEQW   k14<>+0(SB), Y6, Y5
-	VPSLLW     $0x0f, Y5, Y5
-	VPXOR      Y5, Y6, Y6
-	VMOVDQU    Y6, (AX)
-	VCVTDQ2PS  Y8, Y8
-	VMULPS     Y3, Y8, Y8
-	VADDPS     Y4, Y8, Y8
-	VPSLLD     $0x0f, Y8, Y5
-	VBLENDVPS  Y5, Y1, Y0, Y5
-	VPADDD     Y5, Y8, Y8
-	VCVTDQ2PS  Y7, Y7
-	VMULPS     Y3, Y7, Y7
-	VADDPS     Y4, Y7, Y7
-	VPSLLD     $0x0f, Y7, Y5
-	VBLENDVPS  Y5, Y1, Y0, Y5
-	VPADDD     Y5, Y7, Y7
-	VPSRLD     $0x10, Y8, Y8
-	VPBLENDW   $0xaa, Y7, Y8, Y8
-	VPCMPEQW   k14<>+0(SB), Y8, Y5
-	VPSLLW     $0x0f, Y5, Y5
-	VPXOR      Y5, Y8, Y8
-	VMOVDQU    Y8, 32(AX)
-	ADDQ       $0x00000020, CX
-	PREFETCHT0 1024(AX)
-	ADDQ       $0x00000040, AX
-	DECQ       R8
-	JNZ        chunk
-
-done:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ R9
-	JNZ  run
-	VZEROUPPER
-	RET
-
-fromZero:
-	VPMOVZXBW  (CX), Y5
-	VPMADDWD   k1<>+0(SB), Y5, Y6
-	VPMADDWD   k2<>+0(SB), Y5, Y5
-	VPMOVZXBW  16(CX), Y7
-	VPMADDWD   k1<>+0(SB), Y7, Y8
-	VPMADDWD   k2<>+0(SB), Y7, Y7
-	VCVTDQ2PS  Y6, Y6
-	VMULPS     Y3, Y6, Y6
-	VADDPS     Y4, Y6, Y6
-	VPSLLD     $0x0f, Y6, Y9
-	VBLENDVPS  Y9, Y1, Y0, Y9
-	VPADDD     Y9, Y6, Y6
-	VCVTDQ2PS  Y5, Y5
-	VMULPS     Y3, Y5, Y5
-	VADDPS     Y4, Y5, Y5
-	VPSLLD     $0x0f, Y5, Y9
-	VBLENDVPS  Y9, Y1, Y0, Y9
-	VPADDD     Y9, Y5, Y5
-	VPSRLD     $0x10, Y6, Y6
-	VPBLENDW   $0xaa, Y5, Y6, Y6
-	VPCMPEQW   k14<>+0(SB), Y6, Y5
-	VPSLLW     $0x0f, Y5, Y5
-	VPXOR      Y5, Y6, Y6
-	VMOVDQU    Y6, (AX)
-	VCVTDQ2PS  Y8, Y8
-	VMULPS     Y3, Y8, Y8
-	VADDPS     Y4, Y8, Y8
-	VPSLLD     $0x0f, Y8, Y5
-	VBLENDVPS  Y5, Y1, Y0, Y5
-	VPADDD     Y5, Y8, Y8
-	VCVTDQ2PS  Y7, Y7
-	VMULPS     Y3, Y7, Y7
-	VADDPS     Y4, Y7, Y7
-	VPSLLD     $0x0f, Y7, Y5
-	VBLENDVPS  Y5, Y1, Y0, Y5
-	VPADDD     Y5, Y7, Y7
-	VPSRLD     $0x10, Y8, Y8
-	VPBLENDW   $0xaa, Y7, Y8, Y8
-	VPCMPEQW   k14<>+0(SB), Y8, Y5
-	VPSLLW     $0x0f, Y5, Y5
-	VPXOR      Y5, Y8, Y8
-	VMOVDQU    Y8, 32(AX)
-	ADDQ       $0x00000020, CX
-	PREFETCHT0 1024(AX)
-	ADDQ       $0x00000040, AX
-	DECQ       R8
-	JNZ        fromZero
-	JMP        done
-
-exact:
-	// A run that is not ordinary.
-	VMOVDQU      k29<>+0(SB), Y7
-	VBROADCASTSS (DX), Y5
-	VANDPS       k125<>+0(SB), Y5, Y3
-	VXORPS       Y3, Y5, Y5
-	VPADDD       k38<>+0(SB), Y3, Y4
-	VPADDD       k29<>+0(SB), Y3, Y3
-	VSUBPS       k38<>+0(SB), Y4, Y4
-	VMINPS       Y4, Y3, Y3
-	VORPS        Y3, Y5, Y5
-	VMULPS       k100<>+0(SB), Y5, Y6
-	VBROADCASTSS (BX), Y4
-	VCMPPS       $0x03, Y4, Y4, Y3
-	VBLENDVPS    Y3, k9<>+0(SB), Y4, Y4
-	VBROADCASTSS (SI), Y3
-
-exactChunk:
-	VPMOVSXBW   (CX), Y8
-	VPXOR       Y2, Y8, Y8
-	VPMADDWD    k1<>+0(SB), Y8, Y9
-	VPMADDWD    k2<>+0(SB), Y8, Y8
-	VPMOVSXBW   16(CX), Y10
-	VPXOR       Y2, Y10, Y10
-	VPMADDWD    k1<>+0(SB), Y10, Y11
-	VPMADDWD    k2<>+0(SB), Y10, Y10
-	VCVTDQ2PS   Y9, Y9
-	VADDPS      Y3, Y9, Y9
-	VMULPS      Y5, Y9, Y12
-	VPSIGND     Y12, Y7, Y13
-	VFMADD231PS Y6, Y9, Y13
-	VPMAXUD     Y12, Y13, Y9
-	VPAND       k124<>+0(SB), Y9, Y9
-	VADDPS      Y4, Y9, Y9
-	VPSLLD      $0x0f, Y9, Y12
-	VBLENDVPS   Y12, Y1, Y0, Y12
-	VPADDD      Y12, Y9, Y9
-	VCVTDQ2PS   Y8, Y8
-	VADDPS      Y3, Y8, Y8
-	VMULPS      Y5, Y8, Y12
-	VPSIGND     Y12, Y7, Y13
-	VFMADD231PS Y6, Y8, Y13
-	VPMAXUD     Y12, Y13, Y8
-	VPAND       k124<>+0(SB), Y8, Y8
-	VADDPS      Y4, Y8, Y8
-	VPSLLD      $0x0f, Y8, Y12
-	VBLENDVPS   Y12, Y1, Y0, Y12
-	VPADDD      Y12, Y8, Y8
-	VPSRLD      $0x10, Y9, Y9
-	VPBLENDW    $0xaa, Y8, Y9, Y9
-	VPCMPEQW    k14<>+0(SB), Y9, Y8
-	VPSLLW      $0x0f, Y8, Y8
-	VPXOR       Y8, Y9, Y9
-	VMOVDQU     Y9, (AX)
-	VCVTDQ2PS   Y11, Y11
-	VADDPS      Y3, Y11, Y11
-	VMULPS      Y5, Y11, Y8
-	VPSIGND     Y8, Y7, Y9
-	VFMADD231PS Y6, Y11, Y9
-	VPMAXUD     Y8, Y9, Y11
-	VPAND       k124<>+0(SB), Y11, Y11
-	VADDPS      Y4, Y11, Y11
-	VPSLLD      $0x0f, Y11, Y8
-	VBLENDVPS   Y8, Y1, Y0, Y8
-	VPADDD      Y8, Y11, Y11
-	VCVTDQ2PS   Y10, Y10
-	VADDPS      Y3, Y10, Y10
-	VMULPS      Y5, Y10, Y8
-	VPSIGND     Y8, Y7, Y9
-	VFMADD231PS Y6, Y10, Y9
-	VPMAXUD     Y8, Y9, Y10
-	VPAND       k124<>+0(SB), Y10, Y10
-	VADDPS      Y4, Y10, Y10
-	VPSLLD      $0x0f, Y10, Y8
-	VBLENDVPS   Y8, Y1, Y0, Y8
-	VPADDD      Y8, Y10, Y10
-	VPSRLD      $0x10, Y11, Y11
-	VPBLENDW    $0xaa, Y10, Y11, Y11
-	VPCMPEQW    k14<>+0(SB), Y11, Y8
-	VPSLLW      $0x0f, Y8, Y8
-	VPXOR       Y8, Y11, Y11
-	VMOVDQU     Y11, 32(AX)
-	ADDQ        $0x00000020, CX
-	PREFETCHT0  1024(AX)
-	ADDQ        $0x00000040, AX
-	DECQ        R8
-	JNZ         exactChunk
-	JMP         done
-
 // func bytesAffineF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·bytesAffineF16AVX2(SB), NOSPLIT, $64-64
@@ -12430,7 +17056,7 @@ exact:
 	// A run that is not ordinary.
 	VMOVDQU      k29<>+0(SB), Y5
 	VBROADCASTSS (DX), Y3
-	VANDPS       k125<>+0(SB), Y3, Y1
+	VANDPS       k124<>+0(SB), Y3, Y1
 	VXORPS       Y1, Y3, Y3
 	VPADDD       k38<>+0(SB), Y1, Y2
 	VPADDD       k29<>+0(SB), Y1, Y1
@@ -12452,7 +17078,7 @@ exactChunk:
 	VPSIGND     Y7, Y5, Y8
 	VFMADD231PS Y4, Y6, Y8
 	VPMAXUD     Y7, Y8, Y6
-	VPAND       k124<>+0(SB), Y6, Y6
+	VPAND       k133<>+0(SB), Y6, Y6
 	VADDPS      Y2, Y6, Y6
 	VCMPPS      $0x03, Y6, Y6, Y7
 	VBLENDVPS   Y7, k9<>+0(SB), Y6, Y6
@@ -12466,7 +17092,7 @@ exactChunk:
 	VPSIGND     Y7, Y5, Y8
 	VFMADD231PS Y4, Y6, Y8
 	VPMAXUD     Y7, Y8, Y6
-	VPAND       k124<>+0(SB), Y6, Y6
+	VPAND       k133<>+0(SB), Y6, Y6
 	VADDPS      Y2, Y6, Y6
 	VCMPPS      $0x03, Y6, Y6, Y7
 	VBLENDVPS   Y7, k9<>+0(SB), Y6, Y6
@@ -12480,7 +17106,7 @@ exactChunk:
 	VPSIGND     Y7, Y5, Y8
 	VFMADD231PS Y4, Y6, Y8
 	VPMAXUD     Y7, Y8, Y6
-	VPAND       k124<>+0(SB), Y6, Y6
+	VPAND       k133<>+0(SB), Y6, Y6
 	VADDPS      Y2, Y6, Y6
 	VCMPPS      $0x03, Y6, Y6, Y7
 	VBLENDVPS   Y7, k9<>+0(SB), Y6, Y6
@@ -12494,7 +17120,7 @@ exactChunk:
 	VPSIGND     Y7, Y5, Y8
 	VFMADD231PS Y4, Y6, Y8
 	VPMAXUD     Y7, Y8, Y6
-	VPAND       k124<>+0(SB), Y6, Y6
+	VPAND       k133<>+0(SB), Y6, Y6
 	VADDPS      Y2, Y6, Y6
 	VCMPPS      $0x03, Y6, Y6, Y7
 	VBLENDVPS   Y7, k9<>+0(SB), Y6, Y6
@@ -12504,322 +17130,6 @@ exactChunk:
 	PREFETCHT0  1024(AX)
 	ADDQ        $0x00000040, AX
 	DECQ        R8
-	JNZ         exactChunk
-	JMP         done
-
-// func bytesTwiceF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·bytesTwiceF32AVX2(SB), NOSPLIT, $64-64
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
-	// for each of its chunks: x = q*a[r] * last;
-	// dst = x, rounded to F32.
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	LEAQ         31(SP), SI
-	ANDQ         $-32, SI
-	VMOVDQU      k0<>+0(SB), Y0
-	MOVQ         flip+32(FP), SI
-	VPBROADCASTB (SI), Y1
-	VPMOVSXBD    X1, Y1
-	MOVQ         last+40(FP), SI
-	VBROADCASTSS (SI), Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
-	MOVQ         n+56(FP), DI
-
-run:
-	// The numbers of a run, or its table.
-	MOVQ         chunks+48(FP), SI
-	MOVL         (DX), R8
-	ANDL         $0x7fffffff, R8
-	DECL         R8
-	CMPL         R8, $0x177fffff
-	JCS          exact
-	VBROADCASTSS (DX), Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
-
-chunk:
-	VPMOVSXBD  (CX), Y4
-	VPXOR      Y1, Y4, Y4
-	VCVTDQ2PS  Y4, Y4
-	VMULPS     Y3, Y4, Y4
-	VMULPS     Y2, Y4, Y4
-	VXORPS     Y0, Y4, Y4
-	VMOVUPS    Y4, (AX)
-	VPMOVSXBD  8(CX), Y4
-	VPXOR      Y1, Y4, Y4
-	VCVTDQ2PS  Y4, Y4
-	VMULPS     Y3, Y4, Y4
-	VMULPS     Y2, Y4, Y4
-	VXORPS     Y0, Y4, Y4
-	VMOVUPS    Y4, 32(AX)
-	VPMOVSXBD  16(CX), Y4
-	VPXOR      Y1, Y4, Y4
-	VCVTDQ2PS  Y4, Y4
-	VMULPS     Y3, Y4, Y4
-	VMULPS     Y2, Y4, Y4
-	VXORPS     Y0, Y4, Y4
-	VMOVUPS    Y4, 64(AX)
-	VPMOVSXBD  24(CX), Y4
-	VPXOR      Y1, Y4, Y4
-	VCVTDQ2PS  Y4, Y4
-	VMULPS     Y3, Y4, Y4
-	VMULPS     Y2, Y4, Y4
-	VXORPS     Y0, Y4, Y4
-	VMOVUPS    Y4, 96(AX)
-	ADDQ       $0x00000020, CX
-	PREFETCHT0 1024(AX)
-	PREFETCHT0 1088(AX)
-	ADDQ       $0x00000080, AX
-	DECQ       SI
-	JNZ        chunk
-
-done:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ DI
-	JNZ  run
-	VZEROUPPER
-	RET
-
-exact:
-	// A run that is not ordinary.
-	VMOVDQU      k29<>+0(SB), Y4
-	VBROADCASTSS (DX), Y3
-	VANDPS       k125<>+0(SB), Y3, Y5
-	VXORPS       Y5, Y3, Y3
-	VPADDD       k38<>+0(SB), Y5, Y6
-	VPADDD       k29<>+0(SB), Y5, Y5
-	VSUBPS       k38<>+0(SB), Y6, Y6
-	VMINPS       Y6, Y5, Y5
-	VORPS        Y5, Y3, Y3
-	VMULPS       k100<>+0(SB), Y2, Y5
-
-exactChunk:
-	VPMOVSXBD   (CX), Y6
-	VPXOR       Y1, Y6, Y6
-	VCVTDQ2PS   Y6, Y6
-	VMULPS      Y3, Y6, Y6
-	VMULPS      Y2, Y6, Y7
-	VPSIGND     Y7, Y4, Y8
-	VFMADD231PS Y5, Y6, Y8
-	VPMAXUD     Y7, Y8, Y6
-	VPAND       k124<>+0(SB), Y6, Y6
-	VXORPS      Y0, Y6, Y6
-	VXORPS      Y0, Y6, Y6
-	VMOVUPS     Y6, (AX)
-	VPMOVSXBD   8(CX), Y6
-	VPXOR       Y1, Y6, Y6
-	VCVTDQ2PS   Y6, Y6
-	VMULPS      Y3, Y6, Y6
-	VMULPS      Y2, Y6, Y7
-	VPSIGND     Y7, Y4, Y8
-	VFMADD231PS Y5, Y6, Y8
-	VPMAXUD     Y7, Y8, Y6
-	VPAND       k124<>+0(SB), Y6, Y6
-	VXORPS      Y0, Y6, Y6
-	VXORPS      Y0, Y6, Y6
-	VMOVUPS     Y6, 32(AX)
-	VPMOVSXBD   16(CX), Y6
-	VPXOR       Y1, Y6, Y6
-	VCVTDQ2PS   Y6, Y6
-	VMULPS      Y3, Y6, Y6
-	VMULPS      Y2, Y6, Y7
-	VPSIGND     Y7, Y4, Y8
-	VFMADD231PS Y5, Y6, Y8
-	VPMAXUD     Y7, Y8, Y6
-	VPAND       k124<>+0(SB), Y6, Y6
-	VXORPS      Y0, Y6, Y6
-	VXORPS      Y0, Y6, Y6
-	VMOVUPS     Y6, 64(AX)
-	VPMOVSXBD   24(CX), Y6
-	VPXOR       Y1, Y6, Y6
-	VCVTDQ2PS   Y6, Y6
-	VMULPS      Y3, Y6, Y6
-	VMULPS      Y2, Y6, Y7
-	VPSIGND     Y7, Y4, Y8
-	VFMADD231PS Y5, Y6, Y8
-	VPMAXUD     Y7, Y8, Y6
-	VPAND       k124<>+0(SB), Y6, Y6
-	VXORPS      Y0, Y6, Y6
-	VXORPS      Y0, Y6, Y6
-	VMOVUPS     Y6, 96(AX)
-	ADDQ        $0x00000020, CX
-	PREFETCHT0  1024(AX)
-	PREFETCHT0  1088(AX)
-	ADDQ        $0x00000080, AX
-	DECQ        SI
-	JNZ         exactChunk
-	JMP         done
-
-// func bytesTwiceBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·bytesTwiceBF16AVX2(SB), NOSPLIT, $0-64
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
-	// for each of its chunks: x = q*a[r] * last;
-	// dst = x, rounded to BF16.
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         b+24(FP), BX
-	VMOVDQU      k4<>+0(SB), Y0
-	VMOVDQU      k5<>+0(SB), Y1
-	VMOVDQU      k0<>+0(SB), Y2
-	MOVQ         flip+32(FP), SI
-	VPBROADCASTB (SI), Y3
-	VPMOVSXBW    X3, Y3
-	MOVQ         last+40(FP), SI
-	VBROADCASTSS (SI), Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k3<>+0(SB), Y4, Y4
-	MOVQ         n+56(FP), DI
-
-run:
-	// The numbers of a run, or its table.
-	MOVQ         chunks+48(FP), SI
-	MOVL         (DX), R8
-	ANDL         $0x7fffffff, R8
-	DECL         R8
-	CMPL         R8, $0x177fffff
-	JCS          exact
-	VBROADCASTSS (DX), Y5
-	VXORPS       k0<>+0(SB), Y5, Y5
-	VCMPPS       $0x03, Y5, Y5, Y6
-	VBLENDVPS    Y6, k3<>+0(SB), Y5, Y5
-
-chunk:
-	VPMOVSXBW  (CX), Y6
-	VPXOR      Y3, Y6, Y6
-	VPMADDWD   k1<>+0(SB), Y6, Y7
-	VPMADDWD   k2<>+0(SB), Y6, Y6
-	VPMOVSXBW  16(CX), Y8
-	VPXOR      Y3, Y8, Y8
-	VPMADDWD   k1<>+0(SB), Y8, Y9
-	VPMADDWD   k2<>+0(SB), Y8, Y8
-	VCVTDQ2PS  Y7, Y7
-	VMULPS     Y5, Y7, Y7
-	VMULPS     Y4, Y7, Y7
-	VPSLLD     $0x0f, Y7, Y10
-	VBLENDVPS  Y10, Y1, Y0, Y10
-	VPADDD     Y10, Y7, Y7
-	VCVTDQ2PS  Y6, Y6
-	VMULPS     Y5, Y6, Y6
-	VMULPS     Y4, Y6, Y6
-	VPSLLD     $0x0f, Y6, Y10
-	VBLENDVPS  Y10, Y1, Y0, Y10
-	VPADDD     Y10, Y6, Y6
-	VPSRLD     $0x10, Y7, Y7
-	VPBLENDW   $0xaa, Y6, Y7, Y7
-	VMOVDQU    Y7, (AX)
-	VCVTDQ2PS  Y9, Y9
-	VMULPS     Y5, Y9, Y9
-	VMULPS     Y4, Y9, Y9
-	VPSLLD     $0x0f, Y9, Y6
-	VBLENDVPS  Y6, Y1, Y0, Y6
-	VPADDD     Y6, Y9, Y9
-	VCVTDQ2PS  Y8, Y8
-	VMULPS     Y5, Y8, Y8
-	VMULPS     Y4, Y8, Y8
-	VPSLLD     $0x0f, Y8, Y6
-	VBLENDVPS  Y6, Y1, Y0, Y6
-	VPADDD     Y6, Y8, Y8
-	VPSRLD     $0x10, Y9, Y9
-	VPBLENDW   $0xaa, Y8, Y9, Y9
-	VMOVDQU    Y9, 32(AX)
-	ADDQ       $0x00000020, CX
-	PREFETCHT0 1024(AX)
-	ADDQ       $0x00000040, AX
-	DECQ       SI
-	JNZ        chunk
-
-done:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ DI
-	JNZ  run
-	VZEROUPPER
-	RET
-
-exact:
-	// A run that is not ordinary.
-	VMOVDQU      k29<>+0(SB), Y6
-	VBROADCASTSS (DX), Y5
-	VANDPS       k125<>+0(SB), Y5, Y7
-	VXORPS       Y7, Y5, Y5
-	VPADDD       k38<>+0(SB), Y7, Y8
-	VPADDD       k29<>+0(SB), Y7, Y7
-	VSUBPS       k38<>+0(SB), Y8, Y8
-	VMINPS       Y8, Y7, Y7
-	VORPS        Y7, Y5, Y5
-	VMULPS       k100<>+0(SB), Y4, Y7
-
-exactChunk:
-	VPMOVSXBW   (CX), Y8
-	VPXOR       Y3, Y8, Y8
-	VPMADDWD    k1<>+0(SB), Y8, Y9
-	VPMADDWD    k2<>+0(SB), Y8, Y8
-	VPMOVSXBW   16(CX), Y10
-	VPXOR       Y3, Y10, Y10
-	VPMADDWD    k1<>+0(SB), Y10, Y11
-	VPMADDWD    k2<>+0(SB), Y10, Y10
-	VCVTDQ2PS   Y9, Y9
-	VMULPS      Y5, Y9, Y9
-	VMULPS      Y4, Y9, Y12
-	VPSIGND     Y12, Y6, Y13
-	VFMADD231PS Y7, Y9, Y13
-	VPMAXUD     Y12, Y13, Y9
-	VPAND       k124<>+0(SB), Y9, Y9
-	VXORPS      Y2, Y9, Y9
-	VPSLLD      $0x0f, Y9, Y12
-	VBLENDVPS   Y12, Y1, Y0, Y12
-	VPADDD      Y12, Y9, Y9
-	VCVTDQ2PS   Y8, Y8
-	VMULPS      Y5, Y8, Y8
-	VMULPS      Y4, Y8, Y12
-	VPSIGND     Y12, Y6, Y13
-	VFMADD231PS Y7, Y8, Y13
-	VPMAXUD     Y12, Y13, Y8
-	VPAND       k124<>+0(SB), Y8, Y8
-	VXORPS      Y2, Y8, Y8
-	VPSLLD      $0x0f, Y8, Y12
-	VBLENDVPS   Y12, Y1, Y0, Y12
-	VPADDD      Y12, Y8, Y8
-	VPSRLD      $0x10, Y9, Y9
-	VPBLENDW    $0xaa, Y8, Y9, Y9
-	VMOVDQU     Y9, (AX)
-	VCVTDQ2PS   Y11, Y11
-	VMULPS      Y5, Y11, Y11
-	VMULPS      Y4, Y11, Y8
-	VPSIGND     Y8, Y6, Y9
-	VFMADD231PS Y7, Y11, Y9
-	VPMAXUD     Y8, Y9, Y11
-	VPAND       k124<>+0(SB), Y11, Y11
-	VXORPS      Y2, Y11, Y11
-	VPSLLD      $0x0f, Y11, Y8
-	VBLENDVPS   Y8, Y1, Y0, Y8
-	VPADDD      Y8, Y11, Y11
-	VCVTDQ2PS   Y10, Y10
-	VMULPS      Y5, Y10, Y10
-	VMULPS      Y4, Y10, Y8
-	VPSIGND     Y8, Y6, Y9
-	VFMADD231PS Y7, Y10, Y9
-	VPMAXUD     Y8, Y9, Y10
-	VPAND       k124<>+0(SB), Y10, Y10
-	VXORPS      Y2, Y10, Y10
-	VPSLLD      $0x0f, Y10, Y8
-	VBLENDVPS   Y8, Y1, Y0, Y8
-	VPADDD      Y8, Y10, Y10
-	VPSRLD      $0x10, Y11, Y11
-	VPBLENDW    $0xaa, Y10, Y11, Y11
-	VMOVDQU     Y11, 32(AX)
-	ADDQ        $0x00000020, CX
-	PREFETCHT0  1024(AX)
-	ADDQ        $0x00000040, AX
-	DECQ        SI
 	JNZ         exactChunk
 	JMP         done
 
@@ -12909,7 +17219,7 @@ exact:
 	// A run that is not ordinary.
 	VMOVDQU      k29<>+0(SB), Y4
 	VBROADCASTSS (DX), Y3
-	VANDPS       k125<>+0(SB), Y3, Y5
+	VANDPS       k124<>+0(SB), Y3, Y5
 	VXORPS       Y5, Y3, Y3
 	VPADDD       k38<>+0(SB), Y5, Y6
 	VPADDD       k29<>+0(SB), Y5, Y5
@@ -12927,7 +17237,7 @@ exactChunk:
 	VPSIGND     Y7, Y4, Y8
 	VFMADD231PS Y5, Y6, Y8
 	VPMAXUD     Y7, Y8, Y6
-	VPAND       k124<>+0(SB), Y6, Y6
+	VPAND       k133<>+0(SB), Y6, Y6
 	VXORPS      Y0, Y6, Y6
 	VXORPS      Y0, Y6, Y6
 	VCVTPS2PH   $0x00, Y6, X6
@@ -12940,7 +17250,7 @@ exactChunk:
 	VPSIGND     Y7, Y4, Y8
 	VFMADD231PS Y5, Y6, Y8
 	VPMAXUD     Y7, Y8, Y6
-	VPAND       k124<>+0(SB), Y6, Y6
+	VPAND       k133<>+0(SB), Y6, Y6
 	VXORPS      Y0, Y6, Y6
 	VXORPS      Y0, Y6, Y6
 	VCVTPS2PH   $0x00, Y6, X6
@@ -12953,7 +17263,7 @@ exactChunk:
 	VPSIGND     Y7, Y4, Y8
 	VFMADD231PS Y5, Y6, Y8
 	VPMAXUD     Y7, Y8, Y6
-	VPAND       k124<>+0(SB), Y6, Y6
+	VPAND       k133<>+0(SB), Y6, Y6
 	VXORPS      Y0, Y6, Y6
 	VXORPS      Y0, Y6, Y6
 	VCVTPS2PH   $0x00, Y6, X6
@@ -12966,7 +17276,7 @@ exactChunk:
 	VPSIGND     Y7, Y4, Y8
 	VFMADD231PS Y5, Y6, Y8
 	VPMAXUD     Y7, Y8, Y6
-	VPAND       k124<>+0(SB), Y6, Y6
+	VPAND       k133<>+0(SB), Y6, Y6
 	VXORPS      Y0, Y6, Y6
 	VXORPS      Y0, Y6, Y6
 	VCVTPS2PH   $0x00, Y6, X6
@@ -12977,3088 +17287,6 @@ exactChunk:
 	DECQ        SI
 	JNZ         exactChunk
 	JMP         done
-
-// func codebookLowScaleF32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
-// Requires: AVX, AVX2, MMX+
-TEXT ·codebookLowScaleF32AVX2(SB), NOSPLIT, $128-56
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
-	// for each of its chunks: x = codebook[q]*a[r];
-	// dst = x, rounded to F32.
-	MOVQ       dst+0(FP), AX
-	MOVQ       src+8(FP), CX
-	MOVQ       a+16(FP), DX
-	MOVQ       b+24(FP), BX
-	LEAQ       31(SP), SI
-	ANDQ       $-32, SI
-	VMOVDQU    k0<>+0(SB), Y0
-	MOVQ       codebook+32(FP), SI
-	VMOVDQU    (SI), Y1
-	VMOVDQU    32(SI), Y2
-	VCMPPS     $0x03, Y1, Y1, Y3
-	VBLENDVPS  Y3, k3<>+0(SB), Y1, Y1
-	VCMPPS     $0x03, Y2, Y2, Y3
-	VBLENDVPS  Y3, k3<>+0(SB), Y2, Y2
-	VMOVUPS    Y1, 64(SP)
-	VMOVUPS    Y2, 96(SP)
-	VMOVDQU    k6<>+0(SB), Y1
-	VMOVDQU    64(SP), Y2
-	VMOVDQU    96(SP), Y3
-	VPXOR      Y4, Y4, Y4
-	VPAND      k125<>+0(SB), Y2, Y2
-	VPXOR      Y5, Y5, Y5
-	VPCMPEQD   Y5, Y2, Y5
-	VMOVDQU    k126<>+0(SB), Y6
-	VPCMPGTD   Y2, Y6, Y6
-	VPCMPGTD   k127<>+0(SB), Y2, Y2
-	VPANDN     Y6, Y5, Y6
-	VPOR       Y6, Y4, Y4
-	VPOR       Y2, Y4, Y4
-	VPAND      k125<>+0(SB), Y3, Y2
-	VPXOR      Y3, Y3, Y3
-	VPCMPEQD   Y3, Y2, Y3
-	VMOVDQU    k126<>+0(SB), Y5
-	VPCMPGTD   Y2, Y5, Y5
-	VPCMPGTD   k127<>+0(SB), Y2, Y2
-	VPANDN     Y5, Y3, Y5
-	VPOR       Y5, Y4, Y4
-	VPOR       Y2, Y4, Y4
-	VMOVMSKPS  Y4, DI
-	MOVL       $0x177fffff, SI
-	NEGL       DI
-	SBBL       DI, DI
-	ORL        DI, SI
-	VMOVDQU    64(SP), Y2
-	VMOVDQU    96(SP), Y3
-	VPSHUFB    k128<>+0(SB), Y2, Y2
-	VPSHUFB    k128<>+0(SB), Y3, Y3
-	VPUNPCKLDQ Y3, Y2, Y4
-	VMOVDQU    k129<>+0(SB), Y5
-	VPERMD     Y4, Y5, Y5
-	VMOVDQU    k130<>+0(SB), Y6
-	VPERMD     Y4, Y6, Y4
-	VPUNPCKHDQ Y3, Y2, Y2
-	VMOVDQU    k129<>+0(SB), Y3
-	VPERMD     Y2, Y3, Y3
-	VMOVDQU    k130<>+0(SB), Y6
-	VPERMD     Y2, Y6, Y2
-	MOVQ       n+48(FP), R8
-
-run:
-	// The numbers of a run, or its table.
-	MOVQ         chunks+40(FP), DI
-	MOVL         (DX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, SI
-	JCS          exact
-	VBROADCASTSS (DX), Y6
-	VXORPS       k0<>+0(SB), Y6, Y6
-	VCMPPS       $0x03, Y6, Y6, Y7
-	VBLENDVPS    Y7, k3<>+0(SB), Y6, Y6
-
-chunk:
-	VBROADCASTI128 (CX), Y7
-	VPSHUFB        k131<>+0(SB), Y7, Y7
-	VPSLLW         $0x04, Y7, Y8
-	VPOR           Y8, Y7, Y7
-	VPAND          Y1, Y7, Y7
-	VPSHUFB        Y7, Y5, Y8
-	VPSHUFB        Y7, Y4, Y9
-	VPSHUFB        Y7, Y3, Y10
-	VPSHUFB        Y7, Y2, Y7
-	VPUNPCKLBW     Y9, Y8, Y11
-	VPUNPCKLBW     Y7, Y10, Y12
-	VPUNPCKLWD     Y12, Y11, Y13
-	VPUNPCKHWD     Y12, Y11, Y11
-	VPUNPCKHBW     Y9, Y8, Y8
-	VPUNPCKHBW     Y7, Y10, Y7
-	VPUNPCKLWD     Y7, Y8, Y9
-	VPUNPCKHWD     Y7, Y8, Y7
-	VMULPS         Y6, Y13, Y13
-	VXORPS         Y0, Y13, Y13
-	VMOVUPS        Y13, (AX)
-	VMULPS         Y6, Y11, Y11
-	VXORPS         Y0, Y11, Y11
-	VMOVUPS        Y11, 32(AX)
-	VMULPS         Y6, Y9, Y9
-	VXORPS         Y0, Y9, Y9
-	VMOVUPS        Y9, 64(AX)
-	VMULPS         Y6, Y7, Y7
-	VXORPS         Y0, Y7, Y7
-	VMOVUPS        Y7, 96(AX)
-	ADDQ           $0x00000010, CX
-	PREFETCHT0     1024(AX)
-	PREFETCHT0     1088(AX)
-	ADDQ           $0x00000080, AX
-	DECQ           DI
-	JNZ            chunk
-
-done:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ R8
-	JNZ  run
-	VZEROUPPER
-	RET
-
-exact:
-	// A run that is not ordinary.
-	VBROADCASTSS (DX), Y6
-	VXORPS       k0<>+0(SB), Y6, Y6
-	VCMPPS       $0x03, Y6, Y6, Y2
-	VBLENDVPS    Y2, k3<>+0(SB), Y6, Y6
-	VCVTPS2PD    X6, Y6
-	VMOVDQU      64(SP), Y2
-	VMOVDQU      96(SP), Y3
-	VEXTRACTF128 $0x01, Y2, X4
-	VCVTPS2PD    X2, Y2
-	VMULPD       Y6, Y2, Y2
-	VCVTPD2PSY   Y2, X2
-	VCVTPS2PD    X4, Y4
-	VMULPD       Y6, Y4, Y4
-	VCVTPD2PSY   Y4, X4
-	VINSERTF128  $0x01, X4, Y2, Y2
-	VXORPS       Y0, Y2, Y2
-	VEXTRACTF128 $0x01, Y3, X4
-	VCVTPS2PD    X3, Y3
-	VMULPD       Y6, Y3, Y3
-	VCVTPD2PSY   Y3, X3
-	VCVTPS2PD    X4, Y4
-	VMULPD       Y6, Y4, Y4
-	VCVTPD2PSY   Y4, X4
-	VINSERTF128  $0x01, X4, Y3, Y3
-	VXORPS       Y0, Y3, Y3
-	VPSHUFB      k128<>+0(SB), Y2, Y2
-	VPSHUFB      k128<>+0(SB), Y3, Y3
-	VPUNPCKLDQ   Y3, Y2, Y4
-	VMOVDQU      k129<>+0(SB), Y5
-	VPERMD       Y4, Y5, Y5
-	VMOVDQU      k130<>+0(SB), Y6
-	VPERMD       Y4, Y6, Y4
-	VPUNPCKHDQ   Y3, Y2, Y2
-	VMOVDQU      k129<>+0(SB), Y3
-	VPERMD       Y2, Y3, Y3
-	VMOVDQU      k130<>+0(SB), Y6
-	VPERMD       Y2, Y6, Y2
-	VMOVDQA      Y5, Y5
-	VMOVDQA      Y4, Y4
-	VMOVDQA      Y3, Y3
-	VMOVDQA      Y2, Y2
-
-exactChunk:
-	VBROADCASTI128 (CX), Y6
-	VPSHUFB        k131<>+0(SB), Y6, Y6
-	VPSLLW         $0x04, Y6, Y7
-	VPOR           Y7, Y6, Y6
-	VPAND          Y1, Y6, Y6
-	VPSHUFB        Y6, Y5, Y7
-	VPSHUFB        Y6, Y4, Y8
-	VPSHUFB        Y6, Y3, Y9
-	VPSHUFB        Y6, Y2, Y6
-	VPUNPCKLBW     Y8, Y7, Y10
-	VPUNPCKLBW     Y6, Y9, Y11
-	VPUNPCKLWD     Y11, Y10, Y12
-	VPUNPCKHWD     Y11, Y10, Y10
-	VMOVDQU        Y12, (AX)
-	VMOVDQU        Y10, 32(AX)
-	VPUNPCKHBW     Y8, Y7, Y7
-	VPUNPCKHBW     Y6, Y9, Y6
-	VPUNPCKLWD     Y6, Y7, Y8
-	VPUNPCKHWD     Y6, Y7, Y6
-	VMOVDQU        Y8, 64(AX)
-	VMOVDQU        Y6, 96(AX)
-	ADDQ           $0x00000010, CX
-	PREFETCHT0     1024(AX)
-	PREFETCHT0     1088(AX)
-	ADDQ           $0x00000080, AX
-	DECQ           DI
-	JNZ            exactChunk
-	VMOVDQU        64(SP), Y2
-	VMOVDQU        96(SP), Y3
-	VPSHUFB        k128<>+0(SB), Y2, Y2
-	VPSHUFB        k128<>+0(SB), Y3, Y3
-	VPUNPCKLDQ     Y3, Y2, Y4
-	VMOVDQU        k129<>+0(SB), Y5
-	VPERMD         Y4, Y5, Y5
-	VMOVDQU        k130<>+0(SB), Y6
-	VPERMD         Y4, Y6, Y4
-	VPUNPCKHDQ     Y3, Y2, Y2
-	VMOVDQU        k129<>+0(SB), Y3
-	VPERMD         Y2, Y3, Y3
-	VMOVDQU        k130<>+0(SB), Y6
-	VPERMD         Y2, Y6, Y2
-	VMOVDQA        Y5, Y5
-	VMOVDQA        Y4, Y4
-	VMOVDQA        Y3, Y3
-	VMOVDQA        Y2, Y2
-	JMP            done
-
-DATA k126<>+0(SB)/8, $0x3580000035800000
-DATA k126<>+8(SB)/8, $0x3580000035800000
-DATA k126<>+16(SB)/8, $0x3580000035800000
-DATA k126<>+24(SB)/8, $0x3580000035800000
-GLOBL k126<>(SB), RODATA|NOPTR, $32
-
-DATA k127<>+0(SB)/8, $0x4e8000004e800000
-DATA k127<>+8(SB)/8, $0x4e8000004e800000
-DATA k127<>+16(SB)/8, $0x4e8000004e800000
-DATA k127<>+24(SB)/8, $0x4e8000004e800000
-GLOBL k127<>(SB), RODATA|NOPTR, $32
-
-DATA k128<>+0(SB)/8, $0x0d0905010c080400
-DATA k128<>+8(SB)/8, $0x0f0b07030e0a0602
-DATA k128<>+16(SB)/8, $0x0d0905010c080400
-DATA k128<>+24(SB)/8, $0x0f0b07030e0a0602
-GLOBL k128<>(SB), RODATA|NOPTR, $32
-
-DATA k129<>+0(SB)/8, $0x0000000400000000
-DATA k129<>+8(SB)/8, $0x0000000500000001
-DATA k129<>+16(SB)/8, $0x0000000400000000
-DATA k129<>+24(SB)/8, $0x0000000500000001
-GLOBL k129<>(SB), RODATA|NOPTR, $32
-
-DATA k130<>+0(SB)/8, $0x0000000600000002
-DATA k130<>+8(SB)/8, $0x0000000700000003
-DATA k130<>+16(SB)/8, $0x0000000600000002
-DATA k130<>+24(SB)/8, $0x0000000700000003
-GLOBL k130<>(SB), RODATA|NOPTR, $32
-
-DATA k131<>+0(SB)/8, $0x8005800480018000
-DATA k131<>+8(SB)/8, $0x800d800c80098008
-DATA k131<>+16(SB)/8, $0x8007800680038002
-DATA k131<>+24(SB)/8, $0x800f800e800b800a
-GLOBL k131<>(SB), RODATA|NOPTR, $32
-
-// func codebookLowScaleBF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
-// Requires: AVX, AVX2, MMX+
-TEXT ·codebookLowScaleBF16AVX2(SB), NOSPLIT, $64-56
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
-	// for each of its chunks: x = codebook[q]*a[r];
-	// dst = x, rounded to BF16.
-	MOVQ      dst+0(FP), AX
-	MOVQ      src+8(FP), CX
-	MOVQ      a+16(FP), DX
-	MOVQ      b+24(FP), BX
-	VMOVDQU   k4<>+0(SB), Y0
-	VMOVDQU   k5<>+0(SB), Y1
-	MOVQ      codebook+32(FP), SI
-	VMOVDQU   (SI), Y2
-	VMOVDQU   32(SI), Y3
-	VCMPPS    $0x03, Y2, Y2, Y4
-	VBLENDVPS Y4, k3<>+0(SB), Y2, Y2
-	VCMPPS    $0x03, Y3, Y3, Y4
-	VBLENDVPS Y4, k3<>+0(SB), Y3, Y3
-	VSHUFPS   $0x88, Y3, Y2, Y4
-	VPERMQ    $0xd8, Y4, Y4
-	VSHUFPS   $0xdd, Y3, Y2, Y2
-	VPERMQ    $0xd8, Y2, Y2
-	VMOVUPS   Y4, (SP)
-	VMOVUPS   Y2, 32(SP)
-	VMOVDQU   k6<>+0(SB), Y2
-	VMOVDQU   (SP), Y3
-	VMOVDQU   32(SP), Y4
-	VPXOR     Y5, Y5, Y5
-	VPAND     k125<>+0(SB), Y3, Y3
-	VPXOR     Y6, Y6, Y6
-	VPCMPEQD  Y6, Y3, Y6
-	VMOVDQU   k126<>+0(SB), Y7
-	VPCMPGTD  Y3, Y7, Y7
-	VPCMPGTD  k127<>+0(SB), Y3, Y3
-	VPANDN    Y7, Y6, Y7
-	VPOR      Y7, Y5, Y5
-	VPOR      Y3, Y5, Y5
-	VPAND     k125<>+0(SB), Y4, Y3
-	VPXOR     Y4, Y4, Y4
-	VPCMPEQD  Y4, Y3, Y4
-	VMOVDQU   k126<>+0(SB), Y6
-	VPCMPGTD  Y3, Y6, Y6
-	VPCMPGTD  k127<>+0(SB), Y3, Y3
-	VPANDN    Y6, Y4, Y6
-	VPOR      Y6, Y5, Y5
-	VPOR      Y3, Y5, Y5
-	VMOVMSKPS Y5, DI
-	MOVL      $0x177fffff, SI
-	NEGL      DI
-	SBBL      DI, DI
-	ORL       DI, SI
-	MOVQ      n+48(FP), R8
-
-run:
-	// The numbers of a run, or its table.
-	MOVQ         chunks+40(FP), DI
-	MOVL         (DX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, SI
-	JCS          exact
-	VBROADCASTSS (DX), Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
-	VMOVDQU      (SP), Y4
-	VMOVDQU      32(SP), Y5
-	VMULPS       Y3, Y4, Y4
-	VPSLLD       $0x0f, Y4, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y4, Y4
-	VMULPS       Y3, Y5, Y5
-	VPSLLD       $0x0f, Y5, Y3
-	VBLENDVPS    Y3, Y1, Y0, Y3
-	VPADDD       Y3, Y5, Y5
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y5, Y4, Y4
-	VPSHUFB      k8<>+0(SB), Y4, Y4
-	VPERMQ       $0x88, Y4, Y3
-	VPERMQ       $0xdd, Y4, Y4
-
-chunk:
-	VBROADCASTI128 (CX), Y5
-	VPSHUFB        k132<>+0(SB), Y5, Y5
-	VPSLLW         $0x04, Y5, Y6
-	VPOR           Y6, Y5, Y5
-	VPAND          Y2, Y5, Y5
-	VPSHUFB        Y5, Y3, Y6
-	VPSHUFB        Y5, Y4, Y5
-	VPUNPCKLBW     Y5, Y6, Y7
-	VMOVDQU        Y7, (AX)
-	VPUNPCKHBW     Y5, Y6, Y5
-	VMOVDQU        Y5, 32(AX)
-	ADDQ           $0x00000010, CX
-	PREFETCHT0     1024(AX)
-	ADDQ           $0x00000040, AX
-	DECQ           DI
-	JNZ            chunk
-	ADDQ           $0x04, DX
-	ADDQ           $0x04, BX
-	DECQ           R8
-	JNZ            run
-	VZEROUPPER
-	RET
-
-exact:
-	// A run that is not ordinary.
-	VBROADCASTSS (DX), Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
-	VCVTPS2PD    X3, Y3
-	VMOVDQU      (SP), Y4
-	VMOVDQU      32(SP), Y5
-	VEXTRACTF128 $0x01, Y4, X6
-	VCVTPS2PD    X4, Y4
-	VMULPD       Y3, Y4, Y4
-	VCVTPD2PSY   Y4, X4
-	VCVTPS2PD    X6, Y6
-	VMULPD       Y3, Y6, Y6
-	VCVTPD2PSY   Y6, X6
-	VINSERTF128  $0x01, X6, Y4, Y4
-	VPSLLD       $0x0f, Y4, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y4, Y4
-	VEXTRACTF128 $0x01, Y5, X6
-	VCVTPS2PD    X5, Y5
-	VMULPD       Y3, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VCVTPS2PD    X6, Y6
-	VMULPD       Y3, Y6, Y6
-	VCVTPD2PSY   Y6, X6
-	VINSERTF128  $0x01, X6, Y5, Y5
-	VPSLLD       $0x0f, Y5, Y3
-	VBLENDVPS    Y3, Y1, Y0, Y3
-	VPADDD       Y3, Y5, Y5
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y5, Y4, Y4
-	VPSHUFB      k8<>+0(SB), Y4, Y4
-	VPERMQ       $0x88, Y4, Y3
-	VPERMQ       $0xdd, Y4, Y4
-	VMOVDQA      Y3, Y3
-	VMOVDQA      Y4, Y4
-	JMP          chunk
-
-DATA k132<>+0(SB)/8, $0x8003800280018000
-DATA k132<>+8(SB)/8, $0x800b800a80098008
-DATA k132<>+16(SB)/8, $0x8007800680058004
-DATA k132<>+24(SB)/8, $0x800f800e800d800c
-GLOBL k132<>(SB), RODATA|NOPTR, $32
-
-// func codebookLowScaleF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
-// Requires: AVX, AVX2, F16C, MMX+
-TEXT ·codebookLowScaleF16AVX2(SB), NOSPLIT, $128-56
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
-	// for each of its chunks: x = codebook[q]*a[r];
-	// dst = x, rounded to F16.
-	MOVQ      dst+0(FP), AX
-	MOVQ      src+8(FP), CX
-	MOVQ      a+16(FP), DX
-	MOVQ      b+24(FP), BX
-	LEAQ      31(SP), SI
-	ANDQ      $-32, SI
-	VMOVDQU   k0<>+0(SB), Y0
-	MOVQ      codebook+32(FP), SI
-	VMOVDQU   (SI), Y1
-	VMOVDQU   32(SI), Y2
-	VCMPPS    $0x03, Y1, Y1, Y3
-	VBLENDVPS Y3, k3<>+0(SB), Y1, Y1
-	VCMPPS    $0x03, Y2, Y2, Y3
-	VBLENDVPS Y3, k3<>+0(SB), Y2, Y2
-	VMOVUPS   Y1, 64(SP)
-	VMOVUPS   Y2, 96(SP)
-	VMOVDQU   k6<>+0(SB), Y1
-	VMOVDQU   64(SP), Y2
-	VMOVDQU   96(SP), Y3
-	VPXOR     Y4, Y4, Y4
-	VPAND     k125<>+0(SB), Y2, Y2
-	VPXOR     Y5, Y5, Y5
-	VPCMPEQD  Y5, Y2, Y5
-	VMOVDQU   k126<>+0(SB), Y6
-	VPCMPGTD  Y2, Y6, Y6
-	VPCMPGTD  k127<>+0(SB), Y2, Y2
-	VPANDN    Y6, Y5, Y6
-	VPOR      Y6, Y4, Y4
-	VPOR      Y2, Y4, Y4
-	VPAND     k125<>+0(SB), Y3, Y2
-	VPXOR     Y3, Y3, Y3
-	VPCMPEQD  Y3, Y2, Y3
-	VMOVDQU   k126<>+0(SB), Y5
-	VPCMPGTD  Y2, Y5, Y5
-	VPCMPGTD  k127<>+0(SB), Y2, Y2
-	VPANDN    Y5, Y3, Y5
-	VPOR      Y5, Y4, Y4
-	VPOR      Y2, Y4, Y4
-	VMOVMSKPS Y4, DI
-	MOVL      $0x177fffff, SI
-	NEGL      DI
-	SBBL      DI, DI
-	ORL       DI, SI
-	MOVQ      n+48(FP), R8
-
-run:
-	// The numbers of a run, or its table.
-	MOVQ         chunks+40(FP), DI
-	MOVL         (DX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, SI
-	JCS          exact
-	VBROADCASTSS (DX), Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
-	VMOVDQU      64(SP), Y3
-	VMOVDQU      96(SP), Y4
-	VMULPS       Y2, Y3, Y3
-	VXORPS       Y0, Y3, Y3
-	VMULPS       Y2, Y4, Y4
-	VXORPS       Y0, Y4, Y4
-	VCVTPS2PH    $0x00, Y3, X3
-	VCVTPS2PH    $0x00, Y4, X2
-	VINSERTI128  $0x01, X2, Y3, Y3
-	VPSHUFB      k8<>+0(SB), Y3, Y3
-	VPERMQ       $0x88, Y3, Y2
-	VPERMQ       $0xdd, Y3, Y3
-
-chunk:
-	VBROADCASTI128 (CX), Y4
-	VPSHUFB        k132<>+0(SB), Y4, Y4
-	VPSLLW         $0x04, Y4, Y5
-	VPOR           Y5, Y4, Y4
-	VPAND          Y1, Y4, Y4
-	VPSHUFB        Y4, Y2, Y5
-	VPSHUFB        Y4, Y3, Y4
-	VPUNPCKLBW     Y4, Y5, Y6
-	VMOVDQU        Y6, (AX)
-	VPUNPCKHBW     Y4, Y5, Y4
-	VMOVDQU        Y4, 32(AX)
-	ADDQ           $0x00000010, CX
-	PREFETCHT0     1024(AX)
-	ADDQ           $0x00000040, AX
-	DECQ           DI
-	JNZ            chunk
-	ADDQ           $0x04, DX
-	ADDQ           $0x04, BX
-	DECQ           R8
-	JNZ            run
-	VZEROUPPER
-	RET
-
-exact:
-	// A run that is not ordinary.
-	VBROADCASTSS (DX), Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
-	VCVTPS2PD    X2, Y2
-	VMOVDQU      64(SP), Y3
-	VMOVDQU      96(SP), Y4
-	VEXTRACTF128 $0x01, Y3, X5
-	VCVTPS2PD    X3, Y3
-	VMULPD       Y2, Y3, Y3
-	VCVTPD2PSY   Y3, X3
-	VCVTPS2PD    X5, Y5
-	VMULPD       Y2, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VINSERTF128  $0x01, X5, Y3, Y3
-	VXORPS       Y0, Y3, Y3
-	VEXTRACTF128 $0x01, Y4, X5
-	VCVTPS2PD    X4, Y4
-	VMULPD       Y2, Y4, Y4
-	VCVTPD2PSY   Y4, X4
-	VCVTPS2PD    X5, Y5
-	VMULPD       Y2, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VINSERTF128  $0x01, X5, Y4, Y4
-	VXORPS       Y0, Y4, Y4
-	VCVTPS2PH    $0x00, Y3, X3
-	VCVTPS2PH    $0x00, Y4, X2
-	VINSERTI128  $0x01, X2, Y3, Y3
-	VPSHUFB      k8<>+0(SB), Y3, Y3
-	VPERMQ       $0x88, Y3, Y2
-	VPERMQ       $0xdd, Y3, Y3
-	VMOVDQA      Y2, Y2
-	VMOVDQA      Y3, Y3
-	JMP          chunk
-
-// func codebookLowShiftF32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
-// Requires: AVX, AVX2, MMX+
-TEXT ·codebookLowShiftF32AVX2(SB), NOSPLIT, $128-56
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
-	// for each of its chunks: x = (codebook[q] - b[r]) * a[r];
-	// dst = x, rounded to F32.
-	MOVQ       dst+0(FP), AX
-	MOVQ       src+8(FP), CX
-	MOVQ       a+16(FP), DX
-	MOVQ       b+24(FP), BX
-	LEAQ       31(SP), SI
-	ANDQ       $-32, SI
-	MOVQ       codebook+32(FP), SI
-	VMOVDQU    (SI), Y0
-	VMOVDQU    32(SI), Y1
-	VCMPPS     $0x03, Y0, Y0, Y2
-	VBLENDVPS  Y2, k3<>+0(SB), Y0, Y0
-	VCMPPS     $0x03, Y1, Y1, Y2
-	VBLENDVPS  Y2, k3<>+0(SB), Y1, Y1
-	VMOVUPS    Y0, 64(SP)
-	VMOVUPS    Y1, 96(SP)
-	VMOVDQU    k6<>+0(SB), Y0
-	VMOVDQU    64(SP), Y1
-	VMOVDQU    96(SP), Y2
-	VPXOR      Y3, Y3, Y3
-	VPAND      k125<>+0(SB), Y1, Y1
-	VPXOR      Y4, Y4, Y4
-	VPCMPEQD   Y4, Y1, Y4
-	VMOVDQU    k126<>+0(SB), Y5
-	VPCMPGTD   Y1, Y5, Y5
-	VPCMPGTD   k127<>+0(SB), Y1, Y1
-	VPANDN     Y5, Y4, Y5
-	VPOR       Y5, Y3, Y3
-	VPOR       Y1, Y3, Y3
-	VPAND      k125<>+0(SB), Y2, Y1
-	VPXOR      Y2, Y2, Y2
-	VPCMPEQD   Y2, Y1, Y2
-	VMOVDQU    k126<>+0(SB), Y4
-	VPCMPGTD   Y1, Y4, Y4
-	VPCMPGTD   k127<>+0(SB), Y1, Y1
-	VPANDN     Y4, Y2, Y4
-	VPOR       Y4, Y3, Y3
-	VPOR       Y1, Y3, Y3
-	VMOVMSKPS  Y3, DI
-	MOVL       $0x177fffff, SI
-	NEGL       DI
-	SBBL       DI, DI
-	ORL        DI, SI
-	VMOVDQU    64(SP), Y1
-	VMOVDQU    96(SP), Y2
-	VPSHUFB    k128<>+0(SB), Y1, Y1
-	VPSHUFB    k128<>+0(SB), Y2, Y2
-	VPUNPCKLDQ Y2, Y1, Y3
-	VMOVDQU    k129<>+0(SB), Y4
-	VPERMD     Y3, Y4, Y4
-	VMOVDQU    k130<>+0(SB), Y5
-	VPERMD     Y3, Y5, Y3
-	VPUNPCKHDQ Y2, Y1, Y1
-	VMOVDQU    k129<>+0(SB), Y2
-	VPERMD     Y1, Y2, Y2
-	VMOVDQU    k130<>+0(SB), Y5
-	VPERMD     Y1, Y5, Y1
-	MOVQ       n+48(FP), R8
-
-run:
-	// The numbers of a run, or its table.
-	MOVQ         chunks+40(FP), DI
-	MOVL         (DX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, SI
-	JCS          exact
-	MOVL         (BX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, $0x287fffff
-	JCS          exact
-	VBROADCASTSS (DX), Y5
-	VXORPS       k0<>+0(SB), Y5, Y5
-	VCMPPS       $0x03, Y5, Y5, Y6
-	VBLENDVPS    Y6, k3<>+0(SB), Y5, Y5
-	VBROADCASTSS (BX), Y6
-	VCMPPS       $0x03, Y6, Y6, Y7
-	VBLENDVPS    Y7, k3<>+0(SB), Y6, Y6
-
-chunk:
-	VBROADCASTI128 (CX), Y7
-	VPSHUFB        k131<>+0(SB), Y7, Y7
-	VPSLLW         $0x04, Y7, Y8
-	VPOR           Y8, Y7, Y7
-	VPAND          Y0, Y7, Y7
-	VPSHUFB        Y7, Y4, Y8
-	VPSHUFB        Y7, Y3, Y9
-	VPSHUFB        Y7, Y2, Y10
-	VPSHUFB        Y7, Y1, Y7
-	VPUNPCKLBW     Y9, Y8, Y11
-	VPUNPCKLBW     Y7, Y10, Y12
-	VPUNPCKLWD     Y12, Y11, Y13
-	VPUNPCKHWD     Y12, Y11, Y11
-	VPUNPCKHBW     Y9, Y8, Y8
-	VPUNPCKHBW     Y7, Y10, Y7
-	VPUNPCKLWD     Y7, Y8, Y9
-	VPUNPCKHWD     Y7, Y8, Y7
-	VSUBPS         Y6, Y13, Y13
-	VMULPS         Y5, Y13, Y13
-	VXORPS         k0<>+0(SB), Y13, Y13
-	VMOVUPS        Y13, (AX)
-	VSUBPS         Y6, Y11, Y11
-	VMULPS         Y5, Y11, Y11
-	VXORPS         k0<>+0(SB), Y11, Y11
-	VMOVUPS        Y11, 32(AX)
-	VSUBPS         Y6, Y9, Y9
-	VMULPS         Y5, Y9, Y9
-	VXORPS         k0<>+0(SB), Y9, Y9
-	VMOVUPS        Y9, 64(AX)
-	VSUBPS         Y6, Y7, Y7
-	VMULPS         Y5, Y7, Y7
-	VXORPS         k0<>+0(SB), Y7, Y7
-	VMOVUPS        Y7, 96(AX)
-	ADDQ           $0x00000010, CX
-	PREFETCHT0     1024(AX)
-	PREFETCHT0     1088(AX)
-	ADDQ           $0x00000080, AX
-	DECQ           DI
-	JNZ            chunk
-
-done:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ R8
-	JNZ  run
-	VZEROUPPER
-	RET
-
-exact:
-	// A run that is not ordinary.
-	VBROADCASTSS (DX), Y5
-	VXORPS       k0<>+0(SB), Y5, Y5
-	VCMPPS       $0x03, Y5, Y5, Y1
-	VBLENDVPS    Y1, k3<>+0(SB), Y5, Y5
-	VBROADCASTSS (BX), Y6
-	VCMPPS       $0x03, Y6, Y6, Y1
-	VBLENDVPS    Y1, k3<>+0(SB), Y6, Y6
-	VCVTPS2PD    X5, Y5
-	VMOVDQU      64(SP), Y1
-	VMOVDQU      96(SP), Y2
-	VSUBPS       Y6, Y1, Y1
-	VEXTRACTF128 $0x01, Y1, X3
-	VCVTPS2PD    X1, Y1
-	VMULPD       Y5, Y1, Y1
-	VCVTPD2PSY   Y1, X1
-	VCVTPS2PD    X3, Y3
-	VMULPD       Y5, Y3, Y3
-	VCVTPD2PSY   Y3, X3
-	VINSERTF128  $0x01, X3, Y1, Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VSUBPS       Y6, Y2, Y2
-	VEXTRACTF128 $0x01, Y2, X3
-	VCVTPS2PD    X2, Y2
-	VMULPD       Y5, Y2, Y2
-	VCVTPD2PSY   Y2, X2
-	VCVTPS2PD    X3, Y3
-	VMULPD       Y5, Y3, Y3
-	VCVTPD2PSY   Y3, X3
-	VINSERTF128  $0x01, X3, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VPSHUFB      k128<>+0(SB), Y1, Y1
-	VPSHUFB      k128<>+0(SB), Y2, Y2
-	VPUNPCKLDQ   Y2, Y1, Y3
-	VMOVDQU      k129<>+0(SB), Y4
-	VPERMD       Y3, Y4, Y4
-	VMOVDQU      k130<>+0(SB), Y5
-	VPERMD       Y3, Y5, Y3
-	VPUNPCKHDQ   Y2, Y1, Y1
-	VMOVDQU      k129<>+0(SB), Y2
-	VPERMD       Y1, Y2, Y2
-	VMOVDQU      k130<>+0(SB), Y5
-	VPERMD       Y1, Y5, Y1
-	VMOVDQA      Y4, Y4
-	VMOVDQA      Y3, Y3
-	VMOVDQA      Y2, Y2
-	VMOVDQA      Y1, Y1
-
-exactChunk:
-	VBROADCASTI128 (CX), Y5
-	VPSHUFB        k131<>+0(SB), Y5, Y5
-	VPSLLW         $0x04, Y5, Y6
-	VPOR           Y6, Y5, Y5
-	VPAND          Y0, Y5, Y5
-	VPSHUFB        Y5, Y4, Y6
-	VPSHUFB        Y5, Y3, Y7
-	VPSHUFB        Y5, Y2, Y8
-	VPSHUFB        Y5, Y1, Y5
-	VPUNPCKLBW     Y7, Y6, Y9
-	VPUNPCKLBW     Y5, Y8, Y10
-	VPUNPCKLWD     Y10, Y9, Y11
-	VPUNPCKHWD     Y10, Y9, Y9
-	VMOVDQU        Y11, (AX)
-	VMOVDQU        Y9, 32(AX)
-	VPUNPCKHBW     Y7, Y6, Y6
-	VPUNPCKHBW     Y5, Y8, Y5
-	VPUNPCKLWD     Y5, Y6, Y7
-	VPUNPCKHWD     Y5, Y6, Y5
-	VMOVDQU        Y7, 64(AX)
-	VMOVDQU        Y5, 96(AX)
-	ADDQ           $0x00000010, CX
-	PREFETCHT0     1024(AX)
-	PREFETCHT0     1088(AX)
-	ADDQ           $0x00000080, AX
-	DECQ           DI
-	JNZ            exactChunk
-	VMOVDQU        64(SP), Y1
-	VMOVDQU        96(SP), Y2
-	VPSHUFB        k128<>+0(SB), Y1, Y1
-	VPSHUFB        k128<>+0(SB), Y2, Y2
-	VPUNPCKLDQ     Y2, Y1, Y3
-	VMOVDQU        k129<>+0(SB), Y4
-	VPERMD         Y3, Y4, Y4
-	VMOVDQU        k130<>+0(SB), Y5
-	VPERMD         Y3, Y5, Y3
-	VPUNPCKHDQ     Y2, Y1, Y1
-	VMOVDQU        k129<>+0(SB), Y2
-	VPERMD         Y1, Y2, Y2
-	VMOVDQU        k130<>+0(SB), Y5
-	VPERMD         Y1, Y5, Y1
-	VMOVDQA        Y4, Y4
-	VMOVDQA        Y3, Y3
-	VMOVDQA        Y2, Y2
-	VMOVDQA        Y1, Y1
-	JMP            done
-
-// func codebookLowShiftBF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
-// Requires: AVX, AVX2, MMX+
-TEXT ·codebookLowShiftBF16AVX2(SB), NOSPLIT, $64-56
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
-	// for each of its chunks: x = (codebook[q] - b[r]) * a[r];
-	// dst = x, rounded to BF16.
-	MOVQ      dst+0(FP), AX
-	MOVQ      src+8(FP), CX
-	MOVQ      a+16(FP), DX
-	MOVQ      b+24(FP), BX
-	VMOVDQU   k4<>+0(SB), Y0
-	VMOVDQU   k5<>+0(SB), Y1
-	MOVQ      codebook+32(FP), SI
-	VMOVDQU   (SI), Y2
-	VMOVDQU   32(SI), Y3
-	VCMPPS    $0x03, Y2, Y2, Y4
-	VBLENDVPS Y4, k3<>+0(SB), Y2, Y2
-	VCMPPS    $0x03, Y3, Y3, Y4
-	VBLENDVPS Y4, k3<>+0(SB), Y3, Y3
-	VSHUFPS   $0x88, Y3, Y2, Y4
-	VPERMQ    $0xd8, Y4, Y4
-	VSHUFPS   $0xdd, Y3, Y2, Y2
-	VPERMQ    $0xd8, Y2, Y2
-	VMOVUPS   Y4, (SP)
-	VMOVUPS   Y2, 32(SP)
-	VMOVDQU   k6<>+0(SB), Y2
-	VMOVDQU   (SP), Y3
-	VMOVDQU   32(SP), Y4
-	VPXOR     Y5, Y5, Y5
-	VPAND     k125<>+0(SB), Y3, Y3
-	VPXOR     Y6, Y6, Y6
-	VPCMPEQD  Y6, Y3, Y6
-	VMOVDQU   k126<>+0(SB), Y7
-	VPCMPGTD  Y3, Y7, Y7
-	VPCMPGTD  k127<>+0(SB), Y3, Y3
-	VPANDN    Y7, Y6, Y7
-	VPOR      Y7, Y5, Y5
-	VPOR      Y3, Y5, Y5
-	VPAND     k125<>+0(SB), Y4, Y3
-	VPXOR     Y4, Y4, Y4
-	VPCMPEQD  Y4, Y3, Y4
-	VMOVDQU   k126<>+0(SB), Y6
-	VPCMPGTD  Y3, Y6, Y6
-	VPCMPGTD  k127<>+0(SB), Y3, Y3
-	VPANDN    Y6, Y4, Y6
-	VPOR      Y6, Y5, Y5
-	VPOR      Y3, Y5, Y5
-	VMOVMSKPS Y5, DI
-	MOVL      $0x177fffff, SI
-	NEGL      DI
-	SBBL      DI, DI
-	ORL       DI, SI
-	MOVQ      n+48(FP), R8
-
-run:
-	// The numbers of a run, or its table.
-	MOVQ         chunks+40(FP), DI
-	MOVL         (DX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, SI
-	JCS          exact
-	MOVL         (BX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, $0x287fffff
-	JCS          exact
-	VBROADCASTSS (DX), Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
-	VBROADCASTSS (BX), Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k3<>+0(SB), Y4, Y4
-	VMOVDQU      (SP), Y5
-	VMOVDQU      32(SP), Y6
-	VSUBPS       Y4, Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VPSLLD       $0x0f, Y5, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y5, Y5
-	VSUBPS       Y4, Y6, Y6
-	VMULPS       Y3, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y3
-	VBLENDVPS    Y3, Y1, Y0, Y3
-	VPADDD       Y3, Y6, Y6
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y6, Y5, Y5
-	VPSHUFB      k8<>+0(SB), Y5, Y5
-	VPERMQ       $0x88, Y5, Y3
-	VPERMQ       $0xdd, Y5, Y4
-
-chunk:
-	VBROADCASTI128 (CX), Y5
-	VPSHUFB        k132<>+0(SB), Y5, Y5
-	VPSLLW         $0x04, Y5, Y6
-	VPOR           Y6, Y5, Y5
-	VPAND          Y2, Y5, Y5
-	VPSHUFB        Y5, Y3, Y6
-	VPSHUFB        Y5, Y4, Y5
-	VPUNPCKLBW     Y5, Y6, Y7
-	VMOVDQU        Y7, (AX)
-	VPUNPCKHBW     Y5, Y6, Y5
-	VMOVDQU        Y5, 32(AX)
-	ADDQ           $0x00000010, CX
-	PREFETCHT0     1024(AX)
-	ADDQ           $0x00000040, AX
-	DECQ           DI
-	JNZ            chunk
-	ADDQ           $0x04, DX
-	ADDQ           $0x04, BX
-	DECQ           R8
-	JNZ            run
-	VZEROUPPER
-	RET
-
-exact:
-	// A run that is not ordinary.
-	VBROADCASTSS (DX), Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
-	VBROADCASTSS (BX), Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k3<>+0(SB), Y4, Y4
-	VCVTPS2PD    X3, Y3
-	VMOVDQU      (SP), Y5
-	VMOVDQU      32(SP), Y6
-	VSUBPS       Y4, Y5, Y5
-	VEXTRACTF128 $0x01, Y5, X7
-	VCVTPS2PD    X5, Y5
-	VMULPD       Y3, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VCVTPS2PD    X7, Y7
-	VMULPD       Y3, Y7, Y7
-	VCVTPD2PSY   Y7, X7
-	VINSERTF128  $0x01, X7, Y5, Y5
-	VPSLLD       $0x0f, Y5, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y5, Y5
-	VSUBPS       Y4, Y6, Y6
-	VEXTRACTF128 $0x01, Y6, X4
-	VCVTPS2PD    X6, Y6
-	VMULPD       Y3, Y6, Y6
-	VCVTPD2PSY   Y6, X6
-	VCVTPS2PD    X4, Y4
-	VMULPD       Y3, Y4, Y4
-	VCVTPD2PSY   Y4, X4
-	VINSERTF128  $0x01, X4, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y3
-	VBLENDVPS    Y3, Y1, Y0, Y3
-	VPADDD       Y3, Y6, Y6
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y6, Y5, Y5
-	VPSHUFB      k8<>+0(SB), Y5, Y5
-	VPERMQ       $0x88, Y5, Y3
-	VPERMQ       $0xdd, Y5, Y4
-	VMOVDQA      Y3, Y3
-	VMOVDQA      Y4, Y4
-	JMP          chunk
-
-// func codebookLowShiftF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
-// Requires: AVX, AVX2, F16C, MMX+
-TEXT ·codebookLowShiftF16AVX2(SB), NOSPLIT, $128-56
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
-	// for each of its chunks: x = (codebook[q] - b[r]) * a[r];
-	// dst = x, rounded to F16.
-	MOVQ      dst+0(FP), AX
-	MOVQ      src+8(FP), CX
-	MOVQ      a+16(FP), DX
-	MOVQ      b+24(FP), BX
-	LEAQ      31(SP), SI
-	ANDQ      $-32, SI
-	MOVQ      codebook+32(FP), SI
-	VMOVDQU   (SI), Y0
-	VMOVDQU   32(SI), Y1
-	VCMPPS    $0x03, Y0, Y0, Y2
-	VBLENDVPS Y2, k3<>+0(SB), Y0, Y0
-	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k3<>+0(SB), Y1, Y1
-	VMOVUPS   Y0, 64(SP)
-	VMOVUPS   Y1, 96(SP)
-	VMOVDQU   k6<>+0(SB), Y0
-	VMOVDQU   64(SP), Y1
-	VMOVDQU   96(SP), Y2
-	VPXOR     Y3, Y3, Y3
-	VPAND     k125<>+0(SB), Y1, Y1
-	VPXOR     Y4, Y4, Y4
-	VPCMPEQD  Y4, Y1, Y4
-	VMOVDQU   k126<>+0(SB), Y5
-	VPCMPGTD  Y1, Y5, Y5
-	VPCMPGTD  k127<>+0(SB), Y1, Y1
-	VPANDN    Y5, Y4, Y5
-	VPOR      Y5, Y3, Y3
-	VPOR      Y1, Y3, Y3
-	VPAND     k125<>+0(SB), Y2, Y1
-	VPXOR     Y2, Y2, Y2
-	VPCMPEQD  Y2, Y1, Y2
-	VMOVDQU   k126<>+0(SB), Y4
-	VPCMPGTD  Y1, Y4, Y4
-	VPCMPGTD  k127<>+0(SB), Y1, Y1
-	VPANDN    Y4, Y2, Y4
-	VPOR      Y4, Y3, Y3
-	VPOR      Y1, Y3, Y3
-	VMOVMSKPS Y3, DI
-	MOVL      $0x177fffff, SI
-	NEGL      DI
-	SBBL      DI, DI
-	ORL       DI, SI
-	MOVQ      n+48(FP), R8
-
-run:
-	// The numbers of a run, or its table.
-	MOVQ         chunks+40(FP), DI
-	MOVL         (DX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, SI
-	JCS          exact
-	MOVL         (BX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, $0x287fffff
-	JCS          exact
-	VBROADCASTSS (DX), Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
-	VBROADCASTSS (BX), Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
-	VMOVDQU      64(SP), Y3
-	VMOVDQU      96(SP), Y4
-	VSUBPS       Y2, Y3, Y3
-	VMULPS       Y1, Y3, Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VSUBPS       Y2, Y4, Y4
-	VMULPS       Y1, Y4, Y4
-	VXORPS       k0<>+0(SB), Y4, Y4
-	VCVTPS2PH    $0x00, Y3, X3
-	VCVTPS2PH    $0x00, Y4, X1
-	VINSERTI128  $0x01, X1, Y3, Y3
-	VPSHUFB      k8<>+0(SB), Y3, Y3
-	VPERMQ       $0x88, Y3, Y1
-	VPERMQ       $0xdd, Y3, Y2
-
-chunk:
-	VBROADCASTI128 (CX), Y3
-	VPSHUFB        k132<>+0(SB), Y3, Y3
-	VPSLLW         $0x04, Y3, Y4
-	VPOR           Y4, Y3, Y3
-	VPAND          Y0, Y3, Y3
-	VPSHUFB        Y3, Y1, Y4
-	VPSHUFB        Y3, Y2, Y3
-	VPUNPCKLBW     Y3, Y4, Y5
-	VMOVDQU        Y5, (AX)
-	VPUNPCKHBW     Y3, Y4, Y3
-	VMOVDQU        Y3, 32(AX)
-	ADDQ           $0x00000010, CX
-	PREFETCHT0     1024(AX)
-	ADDQ           $0x00000040, AX
-	DECQ           DI
-	JNZ            chunk
-	ADDQ           $0x04, DX
-	ADDQ           $0x04, BX
-	DECQ           R8
-	JNZ            run
-	VZEROUPPER
-	RET
-
-exact:
-	// A run that is not ordinary.
-	VBROADCASTSS (DX), Y1
-	VXORPS       k0<>+0(SB), Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k3<>+0(SB), Y1, Y1
-	VBROADCASTSS (BX), Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
-	VCVTPS2PD    X1, Y1
-	VMOVDQU      64(SP), Y3
-	VMOVDQU      96(SP), Y4
-	VSUBPS       Y2, Y3, Y3
-	VEXTRACTF128 $0x01, Y3, X5
-	VCVTPS2PD    X3, Y3
-	VMULPD       Y1, Y3, Y3
-	VCVTPD2PSY   Y3, X3
-	VCVTPS2PD    X5, Y5
-	VMULPD       Y1, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VINSERTF128  $0x01, X5, Y3, Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VSUBPS       Y2, Y4, Y4
-	VEXTRACTF128 $0x01, Y4, X2
-	VCVTPS2PD    X4, Y4
-	VMULPD       Y1, Y4, Y4
-	VCVTPD2PSY   Y4, X4
-	VCVTPS2PD    X2, Y2
-	VMULPD       Y1, Y2, Y2
-	VCVTPD2PSY   Y2, X2
-	VINSERTF128  $0x01, X2, Y4, Y4
-	VXORPS       k0<>+0(SB), Y4, Y4
-	VCVTPS2PH    $0x00, Y3, X3
-	VCVTPS2PH    $0x00, Y4, X1
-	VINSERTI128  $0x01, X1, Y3, Y3
-	VPSHUFB      k8<>+0(SB), Y3, Y3
-	VPERMQ       $0x88, Y3, Y1
-	VPERMQ       $0xdd, Y3, Y2
-	VMOVDQA      Y1, Y1
-	VMOVDQA      Y2, Y2
-	JMP          chunk
-
-// func codebookLowAffineF32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
-// Requires: AVX, AVX2, MMX+
-TEXT ·codebookLowAffineF32AVX2(SB), NOSPLIT, $128-56
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
-	// for each of its chunks: x = codebook[q]*a[r] + b[r];
-	// dst = x, rounded to F32.
-	MOVQ       dst+0(FP), AX
-	MOVQ       src+8(FP), CX
-	MOVQ       a+16(FP), DX
-	MOVQ       b+24(FP), BX
-	LEAQ       31(SP), SI
-	ANDQ       $-32, SI
-	MOVQ       codebook+32(FP), SI
-	VMOVDQU    (SI), Y0
-	VMOVDQU    32(SI), Y1
-	VCMPPS     $0x03, Y0, Y0, Y2
-	VBLENDVPS  Y2, k3<>+0(SB), Y0, Y0
-	VCMPPS     $0x03, Y1, Y1, Y2
-	VBLENDVPS  Y2, k3<>+0(SB), Y1, Y1
-	VMOVUPS    Y0, 64(SP)
-	VMOVUPS    Y1, 96(SP)
-	VMOVDQU    k6<>+0(SB), Y0
-	VMOVDQU    64(SP), Y1
-	VMOVDQU    96(SP), Y2
-	VPXOR      Y3, Y3, Y3
-	VPAND      k125<>+0(SB), Y1, Y1
-	VPXOR      Y4, Y4, Y4
-	VPCMPEQD   Y4, Y1, Y4
-	VMOVDQU    k126<>+0(SB), Y5
-	VPCMPGTD   Y1, Y5, Y5
-	VPCMPGTD   k127<>+0(SB), Y1, Y1
-	VPANDN     Y5, Y4, Y5
-	VPOR       Y5, Y3, Y3
-	VPOR       Y1, Y3, Y3
-	VPAND      k125<>+0(SB), Y2, Y1
-	VPXOR      Y2, Y2, Y2
-	VPCMPEQD   Y2, Y1, Y2
-	VMOVDQU    k126<>+0(SB), Y4
-	VPCMPGTD   Y1, Y4, Y4
-	VPCMPGTD   k127<>+0(SB), Y1, Y1
-	VPANDN     Y4, Y2, Y4
-	VPOR       Y4, Y3, Y3
-	VPOR       Y1, Y3, Y3
-	VMOVMSKPS  Y3, DI
-	MOVL       $0x177fffff, SI
-	NEGL       DI
-	SBBL       DI, DI
-	ORL        DI, SI
-	VMOVDQU    64(SP), Y1
-	VMOVDQU    96(SP), Y2
-	VPSHUFB    k128<>+0(SB), Y1, Y1
-	VPSHUFB    k128<>+0(SB), Y2, Y2
-	VPUNPCKLDQ Y2, Y1, Y3
-	VMOVDQU    k129<>+0(SB), Y4
-	VPERMD     Y3, Y4, Y4
-	VMOVDQU    k130<>+0(SB), Y5
-	VPERMD     Y3, Y5, Y3
-	VPUNPCKHDQ Y2, Y1, Y1
-	VMOVDQU    k129<>+0(SB), Y2
-	VPERMD     Y1, Y2, Y2
-	VMOVDQU    k130<>+0(SB), Y5
-	VPERMD     Y1, Y5, Y1
-	MOVQ       n+48(FP), R8
-
-run:
-	// The numbers of a run, or its table.
-	MOVQ         chunks+40(FP), DI
-	MOVL         (DX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, SI
-	JCS          exact
-	VBROADCASTSS (DX), Y5
-	VCMPPS       $0x03, Y5, Y5, Y6
-	VBLENDVPS    Y6, k9<>+0(SB), Y5, Y5
-	VBROADCASTSS (BX), Y6
-	VCMPPS       $0x03, Y6, Y6, Y7
-	VBLENDVPS    Y7, k9<>+0(SB), Y6, Y6
-
-chunk:
-	VBROADCASTI128 (CX), Y7
-	VPSHUFB        k131<>+0(SB), Y7, Y7
-	VPSLLW         $0x04, Y7, Y8
-	VPOR           Y8, Y7, Y7
-	VPAND          Y0, Y7, Y7
-	VPSHUFB        Y7, Y4, Y8
-	VPSHUFB        Y7, Y3, Y9
-	VPSHUFB        Y7, Y2, Y10
-	VPSHUFB        Y7, Y1, Y7
-	VPUNPCKLBW     Y9, Y8, Y11
-	VPUNPCKLBW     Y7, Y10, Y12
-	VPUNPCKLWD     Y12, Y11, Y13
-	VPUNPCKHWD     Y12, Y11, Y11
-	VPUNPCKHBW     Y9, Y8, Y8
-	VPUNPCKHBW     Y7, Y10, Y7
-	VPUNPCKLWD     Y7, Y8, Y9
-	VPUNPCKHWD     Y7, Y8, Y7
-	VMULPS         Y5, Y13, Y13
-	VADDPS         Y6, Y13, Y13
-	VCMPPS         $0x03, Y13, Y13, Y8
-	VBLENDVPS      Y8, k9<>+0(SB), Y13, Y13
-	VMOVUPS        Y13, (AX)
-	VMULPS         Y5, Y11, Y11
-	VADDPS         Y6, Y11, Y11
-	VCMPPS         $0x03, Y11, Y11, Y8
-	VBLENDVPS      Y8, k9<>+0(SB), Y11, Y11
-	VMOVUPS        Y11, 32(AX)
-	VMULPS         Y5, Y9, Y9
-	VADDPS         Y6, Y9, Y9
-	VCMPPS         $0x03, Y9, Y9, Y8
-	VBLENDVPS      Y8, k9<>+0(SB), Y9, Y9
-	VMOVUPS        Y9, 64(AX)
-	VMULPS         Y5, Y7, Y7
-	VADDPS         Y6, Y7, Y7
-	VCMPPS         $0x03, Y7, Y7, Y8
-	VBLENDVPS      Y8, k9<>+0(SB), Y7, Y7
-	VMOVUPS        Y7, 96(AX)
-	ADDQ           $0x00000010, CX
-	PREFETCHT0     1024(AX)
-	PREFETCHT0     1088(AX)
-	ADDQ           $0x00000080, AX
-	DECQ           DI
-	JNZ            chunk
-
-done:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ R8
-	JNZ  run
-	VZEROUPPER
-	RET
-
-exact:
-	// A run that is not ordinary.
-	VBROADCASTSS (DX), Y5
-	VCMPPS       $0x03, Y5, Y5, Y1
-	VBLENDVPS    Y1, k9<>+0(SB), Y5, Y5
-	VBROADCASTSS (BX), Y6
-	VCMPPS       $0x03, Y6, Y6, Y1
-	VBLENDVPS    Y1, k9<>+0(SB), Y6, Y6
-	VCVTPS2PD    X5, Y5
-	VMOVDQU      64(SP), Y1
-	VMOVDQU      96(SP), Y2
-	VEXTRACTF128 $0x01, Y1, X3
-	VCVTPS2PD    X1, Y1
-	VMULPD       Y5, Y1, Y1
-	VCVTPD2PSY   Y1, X1
-	VCVTPS2PD    X3, Y3
-	VMULPD       Y5, Y3, Y3
-	VCVTPD2PSY   Y3, X3
-	VINSERTF128  $0x01, X3, Y1, Y1
-	VADDPS       Y6, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
-	VEXTRACTF128 $0x01, Y2, X3
-	VCVTPS2PD    X2, Y2
-	VMULPD       Y5, Y2, Y2
-	VCVTPD2PSY   Y2, X2
-	VCVTPS2PD    X3, Y3
-	VMULPD       Y5, Y3, Y3
-	VCVTPD2PSY   Y3, X3
-	VINSERTF128  $0x01, X3, Y2, Y2
-	VADDPS       Y6, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
-	VPSHUFB      k128<>+0(SB), Y1, Y1
-	VPSHUFB      k128<>+0(SB), Y2, Y2
-	VPUNPCKLDQ   Y2, Y1, Y3
-	VMOVDQU      k129<>+0(SB), Y4
-	VPERMD       Y3, Y4, Y4
-	VMOVDQU      k130<>+0(SB), Y5
-	VPERMD       Y3, Y5, Y3
-	VPUNPCKHDQ   Y2, Y1, Y1
-	VMOVDQU      k129<>+0(SB), Y2
-	VPERMD       Y1, Y2, Y2
-	VMOVDQU      k130<>+0(SB), Y5
-	VPERMD       Y1, Y5, Y1
-	VMOVDQA      Y4, Y4
-	VMOVDQA      Y3, Y3
-	VMOVDQA      Y2, Y2
-	VMOVDQA      Y1, Y1
-
-exactChunk:
-	VBROADCASTI128 (CX), Y5
-	VPSHUFB        k131<>+0(SB), Y5, Y5
-	VPSLLW         $0x04, Y5, Y6
-	VPOR           Y6, Y5, Y5
-	VPAND          Y0, Y5, Y5
-	VPSHUFB        Y5, Y4, Y6
-	VPSHUFB        Y5, Y3, Y7
-	VPSHUFB        Y5, Y2, Y8
-	VPSHUFB        Y5, Y1, Y5
-	VPUNPCKLBW     Y7, Y6, Y9
-	VPUNPCKLBW     Y5, Y8, Y10
-	VPUNPCKLWD     Y10, Y9, Y11
-	VPUNPCKHWD     Y10, Y9, Y9
-	VMOVDQU        Y11, (AX)
-	VMOVDQU        Y9, 32(AX)
-	VPUNPCKHBW     Y7, Y6, Y6
-	VPUNPCKHBW     Y5, Y8, Y5
-	VPUNPCKLWD     Y5, Y6, Y7
-	VPUNPCKHWD     Y5, Y6, Y5
-	VMOVDQU        Y7, 64(AX)
-	VMOVDQU        Y5, 96(AX)
-	ADDQ           $0x00000010, CX
-	PREFETCHT0     1024(AX)
-	PREFETCHT0     1088(AX)
-	ADDQ           $0x00000080, AX
-	DECQ           DI
-	JNZ            exactChunk
-	VMOVDQU        64(SP), Y1
-	VMOVDQU        96(SP), Y2
-	VPSHUFB        k128<>+0(SB), Y1, Y1
-	VPSHUFB        k128<>+0(SB), Y2, Y2
-	VPUNPCKLDQ     Y2, Y1, Y3
-	VMOVDQU        k129<>+0(SB), Y4
-	VPERMD         Y3, Y4, Y4
-	VMOVDQU        k130<>+0(SB), Y5
-	VPERMD         Y3, Y5, Y3
-	VPUNPCKHDQ     Y2, Y1, Y1
-	VMOVDQU        k129<>+0(SB), Y2
-	VPERMD         Y1, Y2, Y2
-	VMOVDQU        k130<>+0(SB), Y5
-	VPERMD         Y1, Y5, Y1
-	VMOVDQA        Y4, Y4
-	VMOVDQA        Y3, Y3
-	VMOVDQA        Y2, Y2
-	VMOVDQA        Y1, Y1
-	JMP            done
-
-// func codebookLowAffineBF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
-// Requires: AVX, AVX2, MMX+
-TEXT ·codebookLowAffineBF16AVX2(SB), NOSPLIT, $64-56
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
-	// for each of its chunks: x = codebook[q]*a[r] + b[r];
-	// dst = x, rounded to BF16.
-	MOVQ      dst+0(FP), AX
-	MOVQ      src+8(FP), CX
-	MOVQ      a+16(FP), DX
-	MOVQ      b+24(FP), BX
-	VMOVDQU   k10<>+0(SB), Y0
-	VMOVDQU   k11<>+0(SB), Y1
-	MOVQ      codebook+32(FP), SI
-	VMOVDQU   (SI), Y2
-	VMOVDQU   32(SI), Y3
-	VCMPPS    $0x03, Y2, Y2, Y4
-	VBLENDVPS Y4, k3<>+0(SB), Y2, Y2
-	VCMPPS    $0x03, Y3, Y3, Y4
-	VBLENDVPS Y4, k3<>+0(SB), Y3, Y3
-	VSHUFPS   $0x88, Y3, Y2, Y4
-	VPERMQ    $0xd8, Y4, Y4
-	VSHUFPS   $0xdd, Y3, Y2, Y2
-	VPERMQ    $0xd8, Y2, Y2
-	VMOVUPS   Y4, (SP)
-	VMOVUPS   Y2, 32(SP)
-	VMOVDQU   k6<>+0(SB), Y2
-	VMOVDQU   (SP), Y3
-	VMOVDQU   32(SP), Y4
-	VPXOR     Y5, Y5, Y5
-	VPAND     k125<>+0(SB), Y3, Y3
-	VPXOR     Y6, Y6, Y6
-	VPCMPEQD  Y6, Y3, Y6
-	VMOVDQU   k126<>+0(SB), Y7
-	VPCMPGTD  Y3, Y7, Y7
-	VPCMPGTD  k127<>+0(SB), Y3, Y3
-	VPANDN    Y7, Y6, Y7
-	VPOR      Y7, Y5, Y5
-	VPOR      Y3, Y5, Y5
-	VPAND     k125<>+0(SB), Y4, Y3
-	VPXOR     Y4, Y4, Y4
-	VPCMPEQD  Y4, Y3, Y4
-	VMOVDQU   k126<>+0(SB), Y6
-	VPCMPGTD  Y3, Y6, Y6
-	VPCMPGTD  k127<>+0(SB), Y3, Y3
-	VPANDN    Y6, Y4, Y6
-	VPOR      Y6, Y5, Y5
-	VPOR      Y3, Y5, Y5
-	VMOVMSKPS Y5, DI
-	MOVL      $0x177fffff, SI
-	NEGL      DI
-	SBBL      DI, DI
-	ORL       DI, SI
-	MOVQ      n+48(FP), R8
-
-run:
-	// The numbers of a run, or its table.
-	MOVQ         chunks+40(FP), DI
-	MOVL         (DX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, SI
-	JCS          exact
-	VBROADCASTSS (DX), Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k9<>+0(SB), Y3, Y3
-	VBROADCASTSS (BX), Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k9<>+0(SB), Y4, Y4
-	VMOVDQU      (SP), Y5
-	VMOVDQU      32(SP), Y6
-	VMULPS       Y3, Y5, Y5
-	VADDPS       Y4, Y5, Y5
-	VPSLLD       $0x0f, Y5, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y5, Y5
-	VMULPS       Y3, Y6, Y6
-	VADDPS       Y4, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y3
-	VBLENDVPS    Y3, Y1, Y0, Y3
-	VPADDD       Y3, Y6, Y6
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y6, Y5, Y5
-	VPCMPEQW     k14<>+0(SB), Y5, Y3
-	VPSLLW       $0x0f, Y3, Y3
-	VPXOR        Y3, Y5, Y5
-	VPSHUFB      k8<>+0(SB), Y5, Y5
-	VPERMQ       $0x88, Y5, Y3
-	VPERMQ       $0xdd, Y5, Y4
-
-chunk:
-	VBROADCASTI128 (CX), Y5
-	VPSHUFB        k132<>+0(SB), Y5, Y5
-	VPSLLW         $0x04, Y5, Y6
-	VPOR           Y6, Y5, Y5
-	VPAND          Y2, Y5, Y5
-	VPSHUFB        Y5, Y3, Y6
-	VPSHUFB        Y5, Y4, Y5
-	VPUNPCKLBW     Y5, Y6, Y7
-	VMOVDQU        Y7, (AX)
-	VPUNPCKHBW     Y5, Y6, Y5
-	VMOVDQU        Y5, 32(AX)
-	ADDQ           $0x00000010, CX
-	PREFETCHT0     1024(AX)
-	ADDQ           $0x00000040, AX
-	DECQ           DI
-	JNZ            chunk
-	ADDQ           $0x04, DX
-	ADDQ           $0x04, BX
-	DECQ           R8
-	JNZ            run
-	VZEROUPPER
-	RET
-
-exact:
-	// A run that is not ordinary.
-	VBROADCASTSS (DX), Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k9<>+0(SB), Y3, Y3
-	VBROADCASTSS (BX), Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k9<>+0(SB), Y4, Y4
-	VCVTPS2PD    X3, Y3
-	VMOVDQU      (SP), Y5
-	VMOVDQU      32(SP), Y6
-	VEXTRACTF128 $0x01, Y5, X7
-	VCVTPS2PD    X5, Y5
-	VMULPD       Y3, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VCVTPS2PD    X7, Y7
-	VMULPD       Y3, Y7, Y7
-	VCVTPD2PSY   Y7, X7
-	VINSERTF128  $0x01, X7, Y5, Y5
-	VADDPS       Y4, Y5, Y5
-	VPSLLD       $0x0f, Y5, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y5, Y5
-	VEXTRACTF128 $0x01, Y6, X7
-	VCVTPS2PD    X6, Y6
-	VMULPD       Y3, Y6, Y6
-	VCVTPD2PSY   Y6, X6
-	VCVTPS2PD    X7, Y7
-	VMULPD       Y3, Y7, Y7
-	VCVTPD2PSY   Y7, X7
-	VINSERTF128  $0x01, X7, Y6, Y6
-	VADDPS       Y4, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y3
-	VBLENDVPS    Y3, Y1, Y0, Y3
-	VPADDD       Y3, Y6, Y6
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y6, Y5, Y5
-	VPCMPEQW     k14<>+0(SB), Y5, Y3
-	VPSLLW       $0x0f, Y3, Y3
-	VPXOR        Y3, Y5, Y5
-	VPSHUFB      k8<>+0(SB), Y5, Y5
-	VPERMQ       $0x88, Y5, Y3
-	VPERMQ       $0xdd, Y5, Y4
-	VMOVDQA      Y3, Y3
-	VMOVDQA      Y4, Y4
-	JMP          chunk
-
-// func codebookLowAffineF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
-// Requires: AVX, AVX2, F16C, MMX+
-TEXT ·codebookLowAffineF16AVX2(SB), NOSPLIT, $128-56
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
-	// for each of its chunks: x = codebook[q]*a[r] + b[r];
-	// dst = x, rounded to F16.
-	MOVQ      dst+0(FP), AX
-	MOVQ      src+8(FP), CX
-	MOVQ      a+16(FP), DX
-	MOVQ      b+24(FP), BX
-	LEAQ      31(SP), SI
-	ANDQ      $-32, SI
-	MOVQ      codebook+32(FP), SI
-	VMOVDQU   (SI), Y0
-	VMOVDQU   32(SI), Y1
-	VCMPPS    $0x03, Y0, Y0, Y2
-	VBLENDVPS Y2, k3<>+0(SB), Y0, Y0
-	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k3<>+0(SB), Y1, Y1
-	VMOVUPS   Y0, 64(SP)
-	VMOVUPS   Y1, 96(SP)
-	VMOVDQU   k6<>+0(SB), Y0
-	VMOVDQU   64(SP), Y1
-	VMOVDQU   96(SP), Y2
-	VPXOR     Y3, Y3, Y3
-	VPAND     k125<>+0(SB), Y1, Y1
-	VPXOR     Y4, Y4, Y4
-	VPCMPEQD  Y4, Y1, Y4
-	VMOVDQU   k126<>+0(SB), Y5
-	VPCMPGTD  Y1, Y5, Y5
-	VPCMPGTD  k127<>+0(SB), Y1, Y1
-	VPANDN    Y5, Y4, Y5
-	VPOR      Y5, Y3, Y3
-	VPOR      Y1, Y3, Y3
-	VPAND     k125<>+0(SB), Y2, Y1
-	VPXOR     Y2, Y2, Y2
-	VPCMPEQD  Y2, Y1, Y2
-	VMOVDQU   k126<>+0(SB), Y4
-	VPCMPGTD  Y1, Y4, Y4
-	VPCMPGTD  k127<>+0(SB), Y1, Y1
-	VPANDN    Y4, Y2, Y4
-	VPOR      Y4, Y3, Y3
-	VPOR      Y1, Y3, Y3
-	VMOVMSKPS Y3, DI
-	MOVL      $0x177fffff, SI
-	NEGL      DI
-	SBBL      DI, DI
-	ORL       DI, SI
-	MOVQ      n+48(FP), R8
-
-run:
-	// The numbers of a run, or its table.
-	MOVQ         chunks+40(FP), DI
-	MOVL         (DX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, SI
-	JCS          exact
-	VBROADCASTSS (DX), Y1
-	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k9<>+0(SB), Y1, Y1
-	VBROADCASTSS (BX), Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
-	VMOVDQU      64(SP), Y3
-	VMOVDQU      96(SP), Y4
-	VMULPS       Y1, Y3, Y3
-	VADDPS       Y2, Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k9<>+0(SB), Y3, Y3
-	VMULPS       Y1, Y4, Y4
-	VADDPS       Y2, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y1
-	VBLENDVPS    Y1, k9<>+0(SB), Y4, Y4
-	VCVTPS2PH    $0x00, Y3, X3
-	VCVTPS2PH    $0x00, Y4, X1
-	VINSERTI128  $0x01, X1, Y3, Y3
-	VPSHUFB      k8<>+0(SB), Y3, Y3
-	VPERMQ       $0x88, Y3, Y1
-	VPERMQ       $0xdd, Y3, Y2
-
-chunk:
-	VBROADCASTI128 (CX), Y3
-	VPSHUFB        k132<>+0(SB), Y3, Y3
-	VPSLLW         $0x04, Y3, Y4
-	VPOR           Y4, Y3, Y3
-	VPAND          Y0, Y3, Y3
-	VPSHUFB        Y3, Y1, Y4
-	VPSHUFB        Y3, Y2, Y3
-	VPUNPCKLBW     Y3, Y4, Y5
-	VMOVDQU        Y5, (AX)
-	VPUNPCKHBW     Y3, Y4, Y3
-	VMOVDQU        Y3, 32(AX)
-	ADDQ           $0x00000010, CX
-	PREFETCHT0     1024(AX)
-	ADDQ           $0x00000040, AX
-	DECQ           DI
-	JNZ            chunk
-	ADDQ           $0x04, DX
-	ADDQ           $0x04, BX
-	DECQ           R8
-	JNZ            run
-	VZEROUPPER
-	RET
-
-exact:
-	// A run that is not ordinary.
-	VBROADCASTSS (DX), Y1
-	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k9<>+0(SB), Y1, Y1
-	VBROADCASTSS (BX), Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
-	VCVTPS2PD    X1, Y1
-	VMOVDQU      64(SP), Y3
-	VMOVDQU      96(SP), Y4
-	VEXTRACTF128 $0x01, Y3, X5
-	VCVTPS2PD    X3, Y3
-	VMULPD       Y1, Y3, Y3
-	VCVTPD2PSY   Y3, X3
-	VCVTPS2PD    X5, Y5
-	VMULPD       Y1, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VINSERTF128  $0x01, X5, Y3, Y3
-	VADDPS       Y2, Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k9<>+0(SB), Y3, Y3
-	VEXTRACTF128 $0x01, Y4, X5
-	VCVTPS2PD    X4, Y4
-	VMULPD       Y1, Y4, Y4
-	VCVTPD2PSY   Y4, X4
-	VCVTPS2PD    X5, Y5
-	VMULPD       Y1, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VINSERTF128  $0x01, X5, Y4, Y4
-	VADDPS       Y2, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y1
-	VBLENDVPS    Y1, k9<>+0(SB), Y4, Y4
-	VCVTPS2PH    $0x00, Y3, X3
-	VCVTPS2PH    $0x00, Y4, X1
-	VINSERTI128  $0x01, X1, Y3, Y3
-	VPSHUFB      k8<>+0(SB), Y3, Y3
-	VPERMQ       $0x88, Y3, Y1
-	VPERMQ       $0xdd, Y3, Y2
-	VMOVDQA      Y1, Y1
-	VMOVDQA      Y2, Y2
-	JMP          chunk
-
-// func codebookHighScaleF32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
-// Requires: AVX, AVX2, MMX+
-TEXT ·codebookHighScaleF32AVX2(SB), NOSPLIT, $128-56
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
-	// for each of its chunks: x = codebook[q]*a[r];
-	// dst = x, rounded to F32.
-	MOVQ       dst+0(FP), AX
-	MOVQ       src+8(FP), CX
-	MOVQ       a+16(FP), DX
-	MOVQ       b+24(FP), BX
-	LEAQ       31(SP), SI
-	ANDQ       $-32, SI
-	VMOVDQU    k0<>+0(SB), Y0
-	MOVQ       codebook+32(FP), SI
-	VMOVDQU    (SI), Y1
-	VMOVDQU    32(SI), Y2
-	VCMPPS     $0x03, Y1, Y1, Y3
-	VBLENDVPS  Y3, k3<>+0(SB), Y1, Y1
-	VCMPPS     $0x03, Y2, Y2, Y3
-	VBLENDVPS  Y3, k3<>+0(SB), Y2, Y2
-	VMOVUPS    Y1, 64(SP)
-	VMOVUPS    Y2, 96(SP)
-	VMOVDQU    k6<>+0(SB), Y1
-	VMOVDQU    64(SP), Y2
-	VMOVDQU    96(SP), Y3
-	VPXOR      Y4, Y4, Y4
-	VPAND      k125<>+0(SB), Y2, Y2
-	VPXOR      Y5, Y5, Y5
-	VPCMPEQD   Y5, Y2, Y5
-	VMOVDQU    k126<>+0(SB), Y6
-	VPCMPGTD   Y2, Y6, Y6
-	VPCMPGTD   k127<>+0(SB), Y2, Y2
-	VPANDN     Y6, Y5, Y6
-	VPOR       Y6, Y4, Y4
-	VPOR       Y2, Y4, Y4
-	VPAND      k125<>+0(SB), Y3, Y2
-	VPXOR      Y3, Y3, Y3
-	VPCMPEQD   Y3, Y2, Y3
-	VMOVDQU    k126<>+0(SB), Y5
-	VPCMPGTD   Y2, Y5, Y5
-	VPCMPGTD   k127<>+0(SB), Y2, Y2
-	VPANDN     Y5, Y3, Y5
-	VPOR       Y5, Y4, Y4
-	VPOR       Y2, Y4, Y4
-	VMOVMSKPS  Y4, DI
-	MOVL       $0x177fffff, SI
-	NEGL       DI
-	SBBL       DI, DI
-	ORL        DI, SI
-	VMOVDQU    64(SP), Y2
-	VMOVDQU    96(SP), Y3
-	VPSHUFB    k128<>+0(SB), Y2, Y2
-	VPSHUFB    k128<>+0(SB), Y3, Y3
-	VPUNPCKLDQ Y3, Y2, Y4
-	VMOVDQU    k129<>+0(SB), Y5
-	VPERMD     Y4, Y5, Y5
-	VMOVDQU    k130<>+0(SB), Y6
-	VPERMD     Y4, Y6, Y4
-	VPUNPCKHDQ Y3, Y2, Y2
-	VMOVDQU    k129<>+0(SB), Y3
-	VPERMD     Y2, Y3, Y3
-	VMOVDQU    k130<>+0(SB), Y6
-	VPERMD     Y2, Y6, Y2
-	MOVQ       n+48(FP), R8
-
-run:
-	// The numbers of a run, or its table.
-	MOVQ         chunks+40(FP), DI
-	MOVL         (DX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, SI
-	JCS          exact
-	VBROADCASTSS (DX), Y6
-	VXORPS       k0<>+0(SB), Y6, Y6
-	VCMPPS       $0x03, Y6, Y6, Y7
-	VBLENDVPS    Y7, k3<>+0(SB), Y6, Y6
-
-chunk:
-	VBROADCASTI128 (CX), Y7
-	VPSHUFB        k131<>+0(SB), Y7, Y7
-	VPSLLW         $0x08, Y7, Y8
-	VPSRLW         $0x04, Y7, Y7
-	VPOR           Y8, Y7, Y7
-	VPAND          Y1, Y7, Y7
-	VPSHUFB        Y7, Y5, Y8
-	VPSHUFB        Y7, Y4, Y9
-	VPSHUFB        Y7, Y3, Y10
-	VPSHUFB        Y7, Y2, Y7
-	VPUNPCKLBW     Y9, Y8, Y11
-	VPUNPCKLBW     Y7, Y10, Y12
-	VPUNPCKLWD     Y12, Y11, Y13
-	VPUNPCKHWD     Y12, Y11, Y11
-	VPUNPCKHBW     Y9, Y8, Y8
-	VPUNPCKHBW     Y7, Y10, Y7
-	VPUNPCKLWD     Y7, Y8, Y9
-	VPUNPCKHWD     Y7, Y8, Y7
-	VMULPS         Y6, Y13, Y13
-	VXORPS         Y0, Y13, Y13
-	VMOVUPS        Y13, (AX)
-	VMULPS         Y6, Y11, Y11
-	VXORPS         Y0, Y11, Y11
-	VMOVUPS        Y11, 32(AX)
-	VMULPS         Y6, Y9, Y9
-	VXORPS         Y0, Y9, Y9
-	VMOVUPS        Y9, 64(AX)
-	VMULPS         Y6, Y7, Y7
-	VXORPS         Y0, Y7, Y7
-	VMOVUPS        Y7, 96(AX)
-	ADDQ           $0x00000010, CX
-	PREFETCHT0     1024(AX)
-	PREFETCHT0     1088(AX)
-	ADDQ           $0x00000080, AX
-	DECQ           DI
-	JNZ            chunk
-
-done:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ R8
-	JNZ  run
-	VZEROUPPER
-	RET
-
-exact:
-	// A run that is not ordinary.
-	VBROADCASTSS (DX), Y6
-	VXORPS       k0<>+0(SB), Y6, Y6
-	VCMPPS       $0x03, Y6, Y6, Y2
-	VBLENDVPS    Y2, k3<>+0(SB), Y6, Y6
-	VCVTPS2PD    X6, Y6
-	VMOVDQU      64(SP), Y2
-	VMOVDQU      96(SP), Y3
-	VEXTRACTF128 $0x01, Y2, X4
-	VCVTPS2PD    X2, Y2
-	VMULPD       Y6, Y2, Y2
-	VCVTPD2PSY   Y2, X2
-	VCVTPS2PD    X4, Y4
-	VMULPD       Y6, Y4, Y4
-	VCVTPD2PSY   Y4, X4
-	VINSERTF128  $0x01, X4, Y2, Y2
-	VXORPS       Y0, Y2, Y2
-	VEXTRACTF128 $0x01, Y3, X4
-	VCVTPS2PD    X3, Y3
-	VMULPD       Y6, Y3, Y3
-	VCVTPD2PSY   Y3, X3
-	VCVTPS2PD    X4, Y4
-	VMULPD       Y6, Y4, Y4
-	VCVTPD2PSY   Y4, X4
-	VINSERTF128  $0x01, X4, Y3, Y3
-	VXORPS       Y0, Y3, Y3
-	VPSHUFB      k128<>+0(SB), Y2, Y2
-	VPSHUFB      k128<>+0(SB), Y3, Y3
-	VPUNPCKLDQ   Y3, Y2, Y4
-	VMOVDQU      k129<>+0(SB), Y5
-	VPERMD       Y4, Y5, Y5
-	VMOVDQU      k130<>+0(SB), Y6
-	VPERMD       Y4, Y6, Y4
-	VPUNPCKHDQ   Y3, Y2, Y2
-	VMOVDQU      k129<>+0(SB), Y3
-	VPERMD       Y2, Y3, Y3
-	VMOVDQU      k130<>+0(SB), Y6
-	VPERMD       Y2, Y6, Y2
-	VMOVDQA      Y5, Y5
-	VMOVDQA      Y4, Y4
-	VMOVDQA      Y3, Y3
-	VMOVDQA      Y2, Y2
-
-exactChunk:
-	VBROADCASTI128 (CX), Y6
-	VPSHUFB        k131<>+0(SB), Y6, Y6
-	VPSLLW         $0x08, Y6, Y7
-	VPSRLW         $0x04, Y6, Y6
-	VPOR           Y7, Y6, Y6
-	VPAND          Y1, Y6, Y6
-	VPSHUFB        Y6, Y5, Y7
-	VPSHUFB        Y6, Y4, Y8
-	VPSHUFB        Y6, Y3, Y9
-	VPSHUFB        Y6, Y2, Y6
-	VPUNPCKLBW     Y8, Y7, Y10
-	VPUNPCKLBW     Y6, Y9, Y11
-	VPUNPCKLWD     Y11, Y10, Y12
-	VPUNPCKHWD     Y11, Y10, Y10
-	VMOVDQU        Y12, (AX)
-	VMOVDQU        Y10, 32(AX)
-	VPUNPCKHBW     Y8, Y7, Y7
-	VPUNPCKHBW     Y6, Y9, Y6
-	VPUNPCKLWD     Y6, Y7, Y8
-	VPUNPCKHWD     Y6, Y7, Y6
-	VMOVDQU        Y8, 64(AX)
-	VMOVDQU        Y6, 96(AX)
-	ADDQ           $0x00000010, CX
-	PREFETCHT0     1024(AX)
-	PREFETCHT0     1088(AX)
-	ADDQ           $0x00000080, AX
-	DECQ           DI
-	JNZ            exactChunk
-	VMOVDQU        64(SP), Y2
-	VMOVDQU        96(SP), Y3
-	VPSHUFB        k128<>+0(SB), Y2, Y2
-	VPSHUFB        k128<>+0(SB), Y3, Y3
-	VPUNPCKLDQ     Y3, Y2, Y4
-	VMOVDQU        k129<>+0(SB), Y5
-	VPERMD         Y4, Y5, Y5
-	VMOVDQU        k130<>+0(SB), Y6
-	VPERMD         Y4, Y6, Y4
-	VPUNPCKHDQ     Y3, Y2, Y2
-	VMOVDQU        k129<>+0(SB), Y3
-	VPERMD         Y2, Y3, Y3
-	VMOVDQU        k130<>+0(SB), Y6
-	VPERMD         Y2, Y6, Y2
-	VMOVDQA        Y5, Y5
-	VMOVDQA        Y4, Y4
-	VMOVDQA        Y3, Y3
-	VMOVDQA        Y2, Y2
-	JMP            done
-
-// func codebookHighScaleBF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
-// Requires: AVX, AVX2, MMX+
-TEXT ·codebookHighScaleBF16AVX2(SB), NOSPLIT, $64-56
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
-	// for each of its chunks: x = codebook[q]*a[r];
-	// dst = x, rounded to BF16.
-	MOVQ      dst+0(FP), AX
-	MOVQ      src+8(FP), CX
-	MOVQ      a+16(FP), DX
-	MOVQ      b+24(FP), BX
-	VMOVDQU   k4<>+0(SB), Y0
-	VMOVDQU   k5<>+0(SB), Y1
-	MOVQ      codebook+32(FP), SI
-	VMOVDQU   (SI), Y2
-	VMOVDQU   32(SI), Y3
-	VCMPPS    $0x03, Y2, Y2, Y4
-	VBLENDVPS Y4, k3<>+0(SB), Y2, Y2
-	VCMPPS    $0x03, Y3, Y3, Y4
-	VBLENDVPS Y4, k3<>+0(SB), Y3, Y3
-	VSHUFPS   $0x88, Y3, Y2, Y4
-	VPERMQ    $0xd8, Y4, Y4
-	VSHUFPS   $0xdd, Y3, Y2, Y2
-	VPERMQ    $0xd8, Y2, Y2
-	VMOVUPS   Y4, (SP)
-	VMOVUPS   Y2, 32(SP)
-	VMOVDQU   k6<>+0(SB), Y2
-	VMOVDQU   (SP), Y3
-	VMOVDQU   32(SP), Y4
-	VPXOR     Y5, Y5, Y5
-	VPAND     k125<>+0(SB), Y3, Y3
-	VPXOR     Y6, Y6, Y6
-	VPCMPEQD  Y6, Y3, Y6
-	VMOVDQU   k126<>+0(SB), Y7
-	VPCMPGTD  Y3, Y7, Y7
-	VPCMPGTD  k127<>+0(SB), Y3, Y3
-	VPANDN    Y7, Y6, Y7
-	VPOR      Y7, Y5, Y5
-	VPOR      Y3, Y5, Y5
-	VPAND     k125<>+0(SB), Y4, Y3
-	VPXOR     Y4, Y4, Y4
-	VPCMPEQD  Y4, Y3, Y4
-	VMOVDQU   k126<>+0(SB), Y6
-	VPCMPGTD  Y3, Y6, Y6
-	VPCMPGTD  k127<>+0(SB), Y3, Y3
-	VPANDN    Y6, Y4, Y6
-	VPOR      Y6, Y5, Y5
-	VPOR      Y3, Y5, Y5
-	VMOVMSKPS Y5, DI
-	MOVL      $0x177fffff, SI
-	NEGL      DI
-	SBBL      DI, DI
-	ORL       DI, SI
-	MOVQ      n+48(FP), R8
-
-run:
-	// The numbers of a run, or its table.
-	MOVQ         chunks+40(FP), DI
-	MOVL         (DX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, SI
-	JCS          exact
-	VBROADCASTSS (DX), Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
-	VMOVDQU      (SP), Y4
-	VMOVDQU      32(SP), Y5
-	VMULPS       Y3, Y4, Y4
-	VPSLLD       $0x0f, Y4, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y4, Y4
-	VMULPS       Y3, Y5, Y5
-	VPSLLD       $0x0f, Y5, Y3
-	VBLENDVPS    Y3, Y1, Y0, Y3
-	VPADDD       Y3, Y5, Y5
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y5, Y4, Y4
-	VPSHUFB      k8<>+0(SB), Y4, Y4
-	VPERMQ       $0x88, Y4, Y3
-	VPERMQ       $0xdd, Y4, Y4
-
-chunk:
-	VBROADCASTI128 (CX), Y5
-	VPSHUFB        k132<>+0(SB), Y5, Y5
-	VPSLLW         $0x08, Y5, Y6
-	VPSRLW         $0x04, Y5, Y5
-	VPOR           Y6, Y5, Y5
-	VPAND          Y2, Y5, Y5
-	VPSHUFB        Y5, Y3, Y6
-	VPSHUFB        Y5, Y4, Y5
-	VPUNPCKLBW     Y5, Y6, Y7
-	VMOVDQU        Y7, (AX)
-	VPUNPCKHBW     Y5, Y6, Y5
-	VMOVDQU        Y5, 32(AX)
-	ADDQ           $0x00000010, CX
-	PREFETCHT0     1024(AX)
-	ADDQ           $0x00000040, AX
-	DECQ           DI
-	JNZ            chunk
-	ADDQ           $0x04, DX
-	ADDQ           $0x04, BX
-	DECQ           R8
-	JNZ            run
-	VZEROUPPER
-	RET
-
-exact:
-	// A run that is not ordinary.
-	VBROADCASTSS (DX), Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
-	VCVTPS2PD    X3, Y3
-	VMOVDQU      (SP), Y4
-	VMOVDQU      32(SP), Y5
-	VEXTRACTF128 $0x01, Y4, X6
-	VCVTPS2PD    X4, Y4
-	VMULPD       Y3, Y4, Y4
-	VCVTPD2PSY   Y4, X4
-	VCVTPS2PD    X6, Y6
-	VMULPD       Y3, Y6, Y6
-	VCVTPD2PSY   Y6, X6
-	VINSERTF128  $0x01, X6, Y4, Y4
-	VPSLLD       $0x0f, Y4, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y4, Y4
-	VEXTRACTF128 $0x01, Y5, X6
-	VCVTPS2PD    X5, Y5
-	VMULPD       Y3, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VCVTPS2PD    X6, Y6
-	VMULPD       Y3, Y6, Y6
-	VCVTPD2PSY   Y6, X6
-	VINSERTF128  $0x01, X6, Y5, Y5
-	VPSLLD       $0x0f, Y5, Y3
-	VBLENDVPS    Y3, Y1, Y0, Y3
-	VPADDD       Y3, Y5, Y5
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y5, Y4, Y4
-	VPSHUFB      k8<>+0(SB), Y4, Y4
-	VPERMQ       $0x88, Y4, Y3
-	VPERMQ       $0xdd, Y4, Y4
-	VMOVDQA      Y3, Y3
-	VMOVDQA      Y4, Y4
-	JMP          chunk
-
-// func codebookHighScaleF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
-// Requires: AVX, AVX2, F16C, MMX+
-TEXT ·codebookHighScaleF16AVX2(SB), NOSPLIT, $128-56
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
-	// for each of its chunks: x = codebook[q]*a[r];
-	// dst = x, rounded to F16.
-	MOVQ      dst+0(FP), AX
-	MOVQ      src+8(FP), CX
-	MOVQ      a+16(FP), DX
-	MOVQ      b+24(FP), BX
-	LEAQ      31(SP), SI
-	ANDQ      $-32, SI
-	VMOVDQU   k0<>+0(SB), Y0
-	MOVQ      codebook+32(FP), SI
-	VMOVDQU   (SI), Y1
-	VMOVDQU   32(SI), Y2
-	VCMPPS    $0x03, Y1, Y1, Y3
-	VBLENDVPS Y3, k3<>+0(SB), Y1, Y1
-	VCMPPS    $0x03, Y2, Y2, Y3
-	VBLENDVPS Y3, k3<>+0(SB), Y2, Y2
-	VMOVUPS   Y1, 64(SP)
-	VMOVUPS   Y2, 96(SP)
-	VMOVDQU   k6<>+0(SB), Y1
-	VMOVDQU   64(SP), Y2
-	VMOVDQU   96(SP), Y3
-	VPXOR     Y4, Y4, Y4
-	VPAND     k125<>+0(SB), Y2, Y2
-	VPXOR     Y5, Y5, Y5
-	VPCMPEQD  Y5, Y2, Y5
-	VMOVDQU   k126<>+0(SB), Y6
-	VPCMPGTD  Y2, Y6, Y6
-	VPCMPGTD  k127<>+0(SB), Y2, Y2
-	VPANDN    Y6, Y5, Y6
-	VPOR      Y6, Y4, Y4
-	VPOR      Y2, Y4, Y4
-	VPAND     k125<>+0(SB), Y3, Y2
-	VPXOR     Y3, Y3, Y3
-	VPCMPEQD  Y3, Y2, Y3
-	VMOVDQU   k126<>+0(SB), Y5
-	VPCMPGTD  Y2, Y5, Y5
-	VPCMPGTD  k127<>+0(SB), Y2, Y2
-	VPANDN    Y5, Y3, Y5
-	VPOR      Y5, Y4, Y4
-	VPOR      Y2, Y4, Y4
-	VMOVMSKPS Y4, DI
-	MOVL      $0x177fffff, SI
-	NEGL      DI
-	SBBL      DI, DI
-	ORL       DI, SI
-	MOVQ      n+48(FP), R8
-
-run:
-	// The numbers of a run, or its table.
-	MOVQ         chunks+40(FP), DI
-	MOVL         (DX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, SI
-	JCS          exact
-	VBROADCASTSS (DX), Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
-	VMOVDQU      64(SP), Y3
-	VMOVDQU      96(SP), Y4
-	VMULPS       Y2, Y3, Y3
-	VXORPS       Y0, Y3, Y3
-	VMULPS       Y2, Y4, Y4
-	VXORPS       Y0, Y4, Y4
-	VCVTPS2PH    $0x00, Y3, X3
-	VCVTPS2PH    $0x00, Y4, X2
-	VINSERTI128  $0x01, X2, Y3, Y3
-	VPSHUFB      k8<>+0(SB), Y3, Y3
-	VPERMQ       $0x88, Y3, Y2
-	VPERMQ       $0xdd, Y3, Y3
-
-chunk:
-	VBROADCASTI128 (CX), Y4
-	VPSHUFB        k132<>+0(SB), Y4, Y4
-	VPSLLW         $0x08, Y4, Y5
-	VPSRLW         $0x04, Y4, Y4
-	VPOR           Y5, Y4, Y4
-	VPAND          Y1, Y4, Y4
-	VPSHUFB        Y4, Y2, Y5
-	VPSHUFB        Y4, Y3, Y4
-	VPUNPCKLBW     Y4, Y5, Y6
-	VMOVDQU        Y6, (AX)
-	VPUNPCKHBW     Y4, Y5, Y4
-	VMOVDQU        Y4, 32(AX)
-	ADDQ           $0x00000010, CX
-	PREFETCHT0     1024(AX)
-	ADDQ           $0x00000040, AX
-	DECQ           DI
-	JNZ            chunk
-	ADDQ           $0x04, DX
-	ADDQ           $0x04, BX
-	DECQ           R8
-	JNZ            run
-	VZEROUPPER
-	RET
-
-exact:
-	// A run that is not ordinary.
-	VBROADCASTSS (DX), Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
-	VCVTPS2PD    X2, Y2
-	VMOVDQU      64(SP), Y3
-	VMOVDQU      96(SP), Y4
-	VEXTRACTF128 $0x01, Y3, X5
-	VCVTPS2PD    X3, Y3
-	VMULPD       Y2, Y3, Y3
-	VCVTPD2PSY   Y3, X3
-	VCVTPS2PD    X5, Y5
-	VMULPD       Y2, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VINSERTF128  $0x01, X5, Y3, Y3
-	VXORPS       Y0, Y3, Y3
-	VEXTRACTF128 $0x01, Y4, X5
-	VCVTPS2PD    X4, Y4
-	VMULPD       Y2, Y4, Y4
-	VCVTPD2PSY   Y4, X4
-	VCVTPS2PD    X5, Y5
-	VMULPD       Y2, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VINSERTF128  $0x01, X5, Y4, Y4
-	VXORPS       Y0, Y4, Y4
-	VCVTPS2PH    $0x00, Y3, X3
-	VCVTPS2PH    $0x00, Y4, X2
-	VINSERTI128  $0x01, X2, Y3, Y3
-	VPSHUFB      k8<>+0(SB), Y3, Y3
-	VPERMQ       $0x88, Y3, Y2
-	VPERMQ       $0xdd, Y3, Y3
-	VMOVDQA      Y2, Y2
-	VMOVDQA      Y3, Y3
-	JMP          chunk
-
-// func halfBytesShiftF32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, shift *uint64, chunks int, n int)
-// Requires: AVX, AVX2, MMX+
-TEXT ·halfBytesShiftF32AVX2(SB), NOSPLIT, $128-64
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
-	// for each of its chunks: x = (codebook[q>>shift&15] - b[r]) * a[r];
-	// dst = x, rounded to F32.
-	MOVQ       dst+0(FP), AX
-	MOVQ       src+8(FP), CX
-	MOVQ       a+16(FP), DX
-	MOVQ       b+24(FP), BX
-	LEAQ       31(SP), SI
-	ANDQ       $-32, SI
-	MOVQ       codebook+32(FP), SI
-	VMOVDQU    (SI), Y0
-	VMOVDQU    32(SI), Y1
-	VCMPPS     $0x03, Y0, Y0, Y2
-	VBLENDVPS  Y2, k3<>+0(SB), Y0, Y0
-	VCMPPS     $0x03, Y1, Y1, Y2
-	VBLENDVPS  Y2, k3<>+0(SB), Y1, Y1
-	VMOVUPS    Y0, 64(SP)
-	VMOVUPS    Y1, 96(SP)
-	VMOVDQU    k6<>+0(SB), Y0
-	VMOVDQU    64(SP), Y1
-	VMOVDQU    96(SP), Y2
-	VPXOR      Y3, Y3, Y3
-	VPAND      k125<>+0(SB), Y1, Y1
-	VPXOR      Y4, Y4, Y4
-	VPCMPEQD   Y4, Y1, Y4
-	VMOVDQU    k126<>+0(SB), Y5
-	VPCMPGTD   Y1, Y5, Y5
-	VPCMPGTD   k127<>+0(SB), Y1, Y1
-	VPANDN     Y5, Y4, Y5
-	VPOR       Y5, Y3, Y3
-	VPOR       Y1, Y3, Y3
-	VPAND      k125<>+0(SB), Y2, Y1
-	VPXOR      Y2, Y2, Y2
-	VPCMPEQD   Y2, Y1, Y2
-	VMOVDQU    k126<>+0(SB), Y4
-	VPCMPGTD   Y1, Y4, Y4
-	VPCMPGTD   k127<>+0(SB), Y1, Y1
-	VPANDN     Y4, Y2, Y4
-	VPOR       Y4, Y3, Y3
-	VPOR       Y1, Y3, Y3
-	VMOVMSKPS  Y3, DI
-	MOVL       $0x177fffff, SI
-	NEGL       DI
-	SBBL       DI, DI
-	ORL        DI, SI
-	MOVQ       shift+40(FP), DI
-	VMOVQ      (DI), X1
-	VMOVDQU    64(SP), Y2
-	VMOVDQU    96(SP), Y3
-	VPSHUFB    k128<>+0(SB), Y2, Y2
-	VPSHUFB    k128<>+0(SB), Y3, Y3
-	VPUNPCKLDQ Y3, Y2, Y4
-	VMOVDQU    k129<>+0(SB), Y5
-	VPERMD     Y4, Y5, Y5
-	VMOVDQU    k130<>+0(SB), Y6
-	VPERMD     Y4, Y6, Y4
-	VPUNPCKHDQ Y3, Y2, Y2
-	VMOVDQU    k129<>+0(SB), Y3
-	VPERMD     Y2, Y3, Y3
-	VMOVDQU    k130<>+0(SB), Y6
-	VPERMD     Y2, Y6, Y2
-	MOVQ       n+56(FP), R8
-
-run:
-	// The numbers of a run, or its table.
-	MOVQ         chunks+48(FP), DI
-	MOVL         (DX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, SI
-	JCS          exact
-	MOVL         (BX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, $0x287fffff
-	JCS          exact
-	VBROADCASTSS (DX), Y6
-	VXORPS       k0<>+0(SB), Y6, Y6
-	VCMPPS       $0x03, Y6, Y6, Y7
-	VBLENDVPS    Y7, k3<>+0(SB), Y6, Y6
-	VBROADCASTSS (BX), Y7
-	VCMPPS       $0x03, Y7, Y7, Y8
-	VBLENDVPS    Y8, k3<>+0(SB), Y7, Y7
-
-chunk:
-	VMOVDQU    (CX), Y8
-	VMOVDQU    k133<>+0(SB), Y9
-	VPERMD     Y8, Y9, Y8
-	VPSRLW     X1, Y8, Y8
-	VPAND      Y0, Y8, Y8
-	VPSHUFB    Y8, Y5, Y9
-	VPSHUFB    Y8, Y4, Y10
-	VPSHUFB    Y8, Y3, Y11
-	VPSHUFB    Y8, Y2, Y8
-	VPUNPCKLBW Y10, Y9, Y12
-	VPUNPCKLBW Y8, Y11, Y13
-	VPUNPCKLWD Y13, Y12, Y14
-	VPUNPCKHWD Y13, Y12, Y12
-	VPUNPCKHBW Y10, Y9, Y9
-	VPUNPCKHBW Y8, Y11, Y8
-	VPUNPCKLWD Y8, Y9, Y10
-	VPUNPCKHWD Y8, Y9, Y8
-	VSUBPS     Y7, Y14, Y14
-	VMULPS     Y6, Y14, Y14
-	VXORPS     k0<>+0(SB), Y14, Y14
-	VMOVUPS    Y14, (AX)
-	VSUBPS     Y7, Y12, Y12
-	VMULPS     Y6, Y12, Y12
-	VXORPS     k0<>+0(SB), Y12, Y12
-	VMOVUPS    Y12, 32(AX)
-	VSUBPS     Y7, Y10, Y10
-	VMULPS     Y6, Y10, Y10
-	VXORPS     k0<>+0(SB), Y10, Y10
-	VMOVUPS    Y10, 64(AX)
-	VSUBPS     Y7, Y8, Y8
-	VMULPS     Y6, Y8, Y8
-	VXORPS     k0<>+0(SB), Y8, Y8
-	VMOVUPS    Y8, 96(AX)
-	ADDQ       $0x00000020, CX
-	PREFETCHT0 1024(AX)
-	PREFETCHT0 1088(AX)
-	ADDQ       $0x00000080, AX
-	DECQ       DI
-	JNZ        chunk
-
-done:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ R8
-	JNZ  run
-	VZEROUPPER
-	RET
-
-exact:
-	// A run that is not ordinary.
-	VBROADCASTSS (DX), Y6
-	VXORPS       k0<>+0(SB), Y6, Y6
-	VCMPPS       $0x03, Y6, Y6, Y2
-	VBLENDVPS    Y2, k3<>+0(SB), Y6, Y6
-	VBROADCASTSS (BX), Y7
-	VCMPPS       $0x03, Y7, Y7, Y2
-	VBLENDVPS    Y2, k3<>+0(SB), Y7, Y7
-	VCVTPS2PD    X6, Y6
-	VMOVDQU      64(SP), Y2
-	VMOVDQU      96(SP), Y3
-	VSUBPS       Y7, Y2, Y2
-	VEXTRACTF128 $0x01, Y2, X4
-	VCVTPS2PD    X2, Y2
-	VMULPD       Y6, Y2, Y2
-	VCVTPD2PSY   Y2, X2
-	VCVTPS2PD    X4, Y4
-	VMULPD       Y6, Y4, Y4
-	VCVTPD2PSY   Y4, X4
-	VINSERTF128  $0x01, X4, Y2, Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VSUBPS       Y7, Y3, Y3
-	VEXTRACTF128 $0x01, Y3, X4
-	VCVTPS2PD    X3, Y3
-	VMULPD       Y6, Y3, Y3
-	VCVTPD2PSY   Y3, X3
-	VCVTPS2PD    X4, Y4
-	VMULPD       Y6, Y4, Y4
-	VCVTPD2PSY   Y4, X4
-	VINSERTF128  $0x01, X4, Y3, Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VPSHUFB      k128<>+0(SB), Y2, Y2
-	VPSHUFB      k128<>+0(SB), Y3, Y3
-	VPUNPCKLDQ   Y3, Y2, Y4
-	VMOVDQU      k129<>+0(SB), Y5
-	VPERMD       Y4, Y5, Y5
-	VMOVDQU      k130<>+0(SB), Y6
-	VPERMD       Y4, Y6, Y4
-	VPUNPCKHDQ   Y3, Y2, Y2
-	VMOVDQU      k129<>+0(SB), Y3
-	VPERMD       Y2, Y3, Y3
-	VMOVDQU      k130<>+0(SB), Y6
-	VPERMD       Y2, Y6, Y2
-	VMOVDQA      Y5, Y5
-	VMOVDQA      Y4, Y4
-	VMOVDQA      Y3, Y3
-	VMOVDQA      Y2, Y2
-
-exactChunk:
-	VMOVDQU    (CX), Y6
-	VMOVDQU    k133<>+0(SB), Y7
-	VPERMD     Y6, Y7, Y6
-	VPSRLW     X1, Y6, Y6
-	VPAND      Y0, Y6, Y6
-	VPSHUFB    Y6, Y5, Y7
-	VPSHUFB    Y6, Y4, Y8
-	VPSHUFB    Y6, Y3, Y9
-	VPSHUFB    Y6, Y2, Y6
-	VPUNPCKLBW Y8, Y7, Y10
-	VPUNPCKLBW Y6, Y9, Y11
-	VPUNPCKLWD Y11, Y10, Y12
-	VPUNPCKHWD Y11, Y10, Y10
-	VMOVDQU    Y12, (AX)
-	VMOVDQU    Y10, 32(AX)
-	VPUNPCKHBW Y8, Y7, Y7
-	VPUNPCKHBW Y6, Y9, Y6
-	VPUNPCKLWD Y6, Y7, Y8
-	VPUNPCKHWD Y6, Y7, Y6
-	VMOVDQU    Y8, 64(AX)
-	VMOVDQU    Y6, 96(AX)
-	ADDQ       $0x00000020, CX
-	PREFETCHT0 1024(AX)
-	PREFETCHT0 1088(AX)
-	ADDQ       $0x00000080, AX
-	DECQ       DI
-	JNZ        exactChunk
-	VMOVDQU    64(SP), Y2
-	VMOVDQU    96(SP), Y3
-	VPSHUFB    k128<>+0(SB), Y2, Y2
-	VPSHUFB    k128<>+0(SB), Y3, Y3
-	VPUNPCKLDQ Y3, Y2, Y4
-	VMOVDQU    k129<>+0(SB), Y5
-	VPERMD     Y4, Y5, Y5
-	VMOVDQU    k130<>+0(SB), Y6
-	VPERMD     Y4, Y6, Y4
-	VPUNPCKHDQ Y3, Y2, Y2
-	VMOVDQU    k129<>+0(SB), Y3
-	VPERMD     Y2, Y3, Y3
-	VMOVDQU    k130<>+0(SB), Y6
-	VPERMD     Y2, Y6, Y2
-	VMOVDQA    Y5, Y5
-	VMOVDQA    Y4, Y4
-	VMOVDQA    Y3, Y3
-	VMOVDQA    Y2, Y2
-	JMP        done
-
-DATA k133<>+0(SB)/8, $0x0000000200000000
-DATA k133<>+8(SB)/8, $0x0000000600000004
-DATA k133<>+16(SB)/8, $0x0000000300000001
-DATA k133<>+24(SB)/8, $0x0000000700000005
-GLOBL k133<>(SB), RODATA|NOPTR, $32
-
-// func halfBytesShiftBF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, shift *uint64, chunks int, n int)
-// Requires: AVX, AVX2, MMX+
-TEXT ·halfBytesShiftBF16AVX2(SB), NOSPLIT, $64-64
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
-	// for each of its chunks: x = (codebook[q>>shift&15] - b[r]) * a[r];
-	// dst = x, rounded to BF16.
-	MOVQ      dst+0(FP), AX
-	MOVQ      src+8(FP), CX
-	MOVQ      a+16(FP), DX
-	MOVQ      b+24(FP), BX
-	VMOVDQU   k4<>+0(SB), Y0
-	VMOVDQU   k5<>+0(SB), Y1
-	MOVQ      codebook+32(FP), SI
-	VMOVDQU   (SI), Y2
-	VMOVDQU   32(SI), Y3
-	VCMPPS    $0x03, Y2, Y2, Y4
-	VBLENDVPS Y4, k3<>+0(SB), Y2, Y2
-	VCMPPS    $0x03, Y3, Y3, Y4
-	VBLENDVPS Y4, k3<>+0(SB), Y3, Y3
-	VSHUFPS   $0x88, Y3, Y2, Y4
-	VPERMQ    $0xd8, Y4, Y4
-	VSHUFPS   $0xdd, Y3, Y2, Y2
-	VPERMQ    $0xd8, Y2, Y2
-	VMOVUPS   Y4, (SP)
-	VMOVUPS   Y2, 32(SP)
-	VMOVDQU   k6<>+0(SB), Y2
-	VMOVDQU   (SP), Y3
-	VMOVDQU   32(SP), Y4
-	VPXOR     Y5, Y5, Y5
-	VPAND     k125<>+0(SB), Y3, Y3
-	VPXOR     Y6, Y6, Y6
-	VPCMPEQD  Y6, Y3, Y6
-	VMOVDQU   k126<>+0(SB), Y7
-	VPCMPGTD  Y3, Y7, Y7
-	VPCMPGTD  k127<>+0(SB), Y3, Y3
-	VPANDN    Y7, Y6, Y7
-	VPOR      Y7, Y5, Y5
-	VPOR      Y3, Y5, Y5
-	VPAND     k125<>+0(SB), Y4, Y3
-	VPXOR     Y4, Y4, Y4
-	VPCMPEQD  Y4, Y3, Y4
-	VMOVDQU   k126<>+0(SB), Y6
-	VPCMPGTD  Y3, Y6, Y6
-	VPCMPGTD  k127<>+0(SB), Y3, Y3
-	VPANDN    Y6, Y4, Y6
-	VPOR      Y6, Y5, Y5
-	VPOR      Y3, Y5, Y5
-	VMOVMSKPS Y5, DI
-	MOVL      $0x177fffff, SI
-	NEGL      DI
-	SBBL      DI, DI
-	ORL       DI, SI
-	MOVQ      shift+40(FP), DI
-	VMOVQ     (DI), X3
-	MOVQ      n+56(FP), R8
-
-run:
-	// The numbers of a run, or its table.
-	MOVQ         chunks+48(FP), DI
-	MOVL         (DX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, SI
-	JCS          exact
-	MOVL         (BX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, $0x287fffff
-	JCS          exact
-	VBROADCASTSS (DX), Y4
-	VXORPS       k0<>+0(SB), Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k3<>+0(SB), Y4, Y4
-	VBROADCASTSS (BX), Y5
-	VCMPPS       $0x03, Y5, Y5, Y6
-	VBLENDVPS    Y6, k3<>+0(SB), Y5, Y5
-	VMOVDQU      (SP), Y6
-	VMOVDQU      32(SP), Y7
-	VSUBPS       Y5, Y6, Y6
-	VMULPS       Y4, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VSUBPS       Y5, Y7, Y7
-	VMULPS       Y4, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y4
-	VBLENDVPS    Y4, Y1, Y0, Y4
-	VPADDD       Y4, Y7, Y7
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y7, Y6, Y6
-	VPSHUFB      k8<>+0(SB), Y6, Y6
-	VPERMQ       $0x88, Y6, Y4
-	VPERMQ       $0xdd, Y6, Y5
-
-chunk:
-	VMOVDQU    (CX), Y6
-	VPERMQ     $0xd8, Y6, Y6
-	VPSRLW     X3, Y6, Y6
-	VPAND      Y2, Y6, Y6
-	VPSHUFB    Y6, Y4, Y7
-	VPSHUFB    Y6, Y5, Y6
-	VPUNPCKLBW Y6, Y7, Y8
-	VMOVDQU    Y8, (AX)
-	VPUNPCKHBW Y6, Y7, Y6
-	VMOVDQU    Y6, 32(AX)
-	ADDQ       $0x00000020, CX
-	PREFETCHT0 1024(AX)
-	ADDQ       $0x00000040, AX
-	DECQ       DI
-	JNZ        chunk
-	ADDQ       $0x04, DX
-	ADDQ       $0x04, BX
-	DECQ       R8
-	JNZ        run
-	VZEROUPPER
-	RET
-
-exact:
-	// A run that is not ordinary.
-	VBROADCASTSS (DX), Y4
-	VXORPS       k0<>+0(SB), Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k3<>+0(SB), Y4, Y4
-	VBROADCASTSS (BX), Y5
-	VCMPPS       $0x03, Y5, Y5, Y6
-	VBLENDVPS    Y6, k3<>+0(SB), Y5, Y5
-	VCVTPS2PD    X4, Y4
-	VMOVDQU      (SP), Y6
-	VMOVDQU      32(SP), Y7
-	VSUBPS       Y5, Y6, Y6
-	VEXTRACTF128 $0x01, Y6, X8
-	VCVTPS2PD    X6, Y6
-	VMULPD       Y4, Y6, Y6
-	VCVTPD2PSY   Y6, X6
-	VCVTPS2PD    X8, Y8
-	VMULPD       Y4, Y8, Y8
-	VCVTPD2PSY   Y8, X8
-	VINSERTF128  $0x01, X8, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VSUBPS       Y5, Y7, Y7
-	VEXTRACTF128 $0x01, Y7, X5
-	VCVTPS2PD    X7, Y7
-	VMULPD       Y4, Y7, Y7
-	VCVTPD2PSY   Y7, X7
-	VCVTPS2PD    X5, Y5
-	VMULPD       Y4, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VINSERTF128  $0x01, X5, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y4
-	VBLENDVPS    Y4, Y1, Y0, Y4
-	VPADDD       Y4, Y7, Y7
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y7, Y6, Y6
-	VPSHUFB      k8<>+0(SB), Y6, Y6
-	VPERMQ       $0x88, Y6, Y4
-	VPERMQ       $0xdd, Y6, Y5
-	VMOVDQA      Y4, Y4
-	VMOVDQA      Y5, Y5
-	JMP          chunk
-
-// func halfBytesShiftF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, shift *uint64, chunks int, n int)
-// Requires: AVX, AVX2, F16C, MMX+
-TEXT ·halfBytesShiftF16AVX2(SB), NOSPLIT, $128-64
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
-	// for each of its chunks: x = (codebook[q>>shift&15] - b[r]) * a[r];
-	// dst = x, rounded to F16.
-	MOVQ      dst+0(FP), AX
-	MOVQ      src+8(FP), CX
-	MOVQ      a+16(FP), DX
-	MOVQ      b+24(FP), BX
-	LEAQ      31(SP), SI
-	ANDQ      $-32, SI
-	MOVQ      codebook+32(FP), SI
-	VMOVDQU   (SI), Y0
-	VMOVDQU   32(SI), Y1
-	VCMPPS    $0x03, Y0, Y0, Y2
-	VBLENDVPS Y2, k3<>+0(SB), Y0, Y0
-	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, k3<>+0(SB), Y1, Y1
-	VMOVUPS   Y0, 64(SP)
-	VMOVUPS   Y1, 96(SP)
-	VMOVDQU   k6<>+0(SB), Y0
-	VMOVDQU   64(SP), Y1
-	VMOVDQU   96(SP), Y2
-	VPXOR     Y3, Y3, Y3
-	VPAND     k125<>+0(SB), Y1, Y1
-	VPXOR     Y4, Y4, Y4
-	VPCMPEQD  Y4, Y1, Y4
-	VMOVDQU   k126<>+0(SB), Y5
-	VPCMPGTD  Y1, Y5, Y5
-	VPCMPGTD  k127<>+0(SB), Y1, Y1
-	VPANDN    Y5, Y4, Y5
-	VPOR      Y5, Y3, Y3
-	VPOR      Y1, Y3, Y3
-	VPAND     k125<>+0(SB), Y2, Y1
-	VPXOR     Y2, Y2, Y2
-	VPCMPEQD  Y2, Y1, Y2
-	VMOVDQU   k126<>+0(SB), Y4
-	VPCMPGTD  Y1, Y4, Y4
-	VPCMPGTD  k127<>+0(SB), Y1, Y1
-	VPANDN    Y4, Y2, Y4
-	VPOR      Y4, Y3, Y3
-	VPOR      Y1, Y3, Y3
-	VMOVMSKPS Y3, DI
-	MOVL      $0x177fffff, SI
-	NEGL      DI
-	SBBL      DI, DI
-	ORL       DI, SI
-	MOVQ      shift+40(FP), DI
-	VMOVQ     (DI), X1
-	MOVQ      n+56(FP), R8
-
-run:
-	// The numbers of a run, or its table.
-	MOVQ         chunks+48(FP), DI
-	MOVL         (DX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, SI
-	JCS          exact
-	MOVL         (BX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, $0x287fffff
-	JCS          exact
-	VBROADCASTSS (DX), Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
-	VBROADCASTSS (BX), Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
-	VMOVDQU      64(SP), Y4
-	VMOVDQU      96(SP), Y5
-	VSUBPS       Y3, Y4, Y4
-	VMULPS       Y2, Y4, Y4
-	VXORPS       k0<>+0(SB), Y4, Y4
-	VSUBPS       Y3, Y5, Y5
-	VMULPS       Y2, Y5, Y5
-	VXORPS       k0<>+0(SB), Y5, Y5
-	VCVTPS2PH    $0x00, Y4, X4
-	VCVTPS2PH    $0x00, Y5, X2
-	VINSERTI128  $0x01, X2, Y4, Y4
-	VPSHUFB      k8<>+0(SB), Y4, Y4
-	VPERMQ       $0x88, Y4, Y2
-	VPERMQ       $0xdd, Y4, Y3
-
-chunk:
-	VMOVDQU    (CX), Y4
-	VPERMQ     $0xd8, Y4, Y4
-	VPSRLW     X1, Y4, Y4
-	VPAND      Y0, Y4, Y4
-	VPSHUFB    Y4, Y2, Y5
-	VPSHUFB    Y4, Y3, Y4
-	VPUNPCKLBW Y4, Y5, Y6
-	VMOVDQU    Y6, (AX)
-	VPUNPCKHBW Y4, Y5, Y4
-	VMOVDQU    Y4, 32(AX)
-	ADDQ       $0x00000020, CX
-	PREFETCHT0 1024(AX)
-	ADDQ       $0x00000040, AX
-	DECQ       DI
-	JNZ        chunk
-	ADDQ       $0x04, DX
-	ADDQ       $0x04, BX
-	DECQ       R8
-	JNZ        run
-	VZEROUPPER
-	RET
-
-exact:
-	// A run that is not ordinary.
-	VBROADCASTSS (DX), Y2
-	VXORPS       k0<>+0(SB), Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
-	VBROADCASTSS (BX), Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
-	VCVTPS2PD    X2, Y2
-	VMOVDQU      64(SP), Y4
-	VMOVDQU      96(SP), Y5
-	VSUBPS       Y3, Y4, Y4
-	VEXTRACTF128 $0x01, Y4, X6
-	VCVTPS2PD    X4, Y4
-	VMULPD       Y2, Y4, Y4
-	VCVTPD2PSY   Y4, X4
-	VCVTPS2PD    X6, Y6
-	VMULPD       Y2, Y6, Y6
-	VCVTPD2PSY   Y6, X6
-	VINSERTF128  $0x01, X6, Y4, Y4
-	VXORPS       k0<>+0(SB), Y4, Y4
-	VSUBPS       Y3, Y5, Y5
-	VEXTRACTF128 $0x01, Y5, X3
-	VCVTPS2PD    X5, Y5
-	VMULPD       Y2, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VCVTPS2PD    X3, Y3
-	VMULPD       Y2, Y3, Y3
-	VCVTPD2PSY   Y3, X3
-	VINSERTF128  $0x01, X3, Y5, Y5
-	VXORPS       k0<>+0(SB), Y5, Y5
-	VCVTPS2PH    $0x00, Y4, X4
-	VCVTPS2PH    $0x00, Y5, X2
-	VINSERTI128  $0x01, X2, Y4, Y4
-	VPSHUFB      k8<>+0(SB), Y4, Y4
-	VPERMQ       $0x88, Y4, Y2
-	VPERMQ       $0xdd, Y4, Y3
-	VMOVDQA      Y2, Y2
-	VMOVDQA      Y3, Y3
-	JMP          chunk
-
-// func codebookPairsF32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
-// Requires: AVX, AVX2, MMX+
-TEXT ·codebookPairsF32AVX2(SB), NOSPLIT, $128-56
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
-	// for each of its chunks: x = codebook[q]*a[r];
-	// dst = x, rounded to F32.
-	MOVQ       dst+0(FP), AX
-	MOVQ       src+8(FP), CX
-	MOVQ       a+16(FP), DX
-	MOVQ       b+24(FP), BX
-	LEAQ       31(SP), SI
-	ANDQ       $-32, SI
-	MOVQ       codebook+32(FP), SI
-	VMOVDQU    (SI), Y0
-	VMOVDQU    32(SI), Y1
-	VCMPPS     $0x03, Y0, Y0, Y2
-	VBLENDVPS  Y2, k3<>+0(SB), Y0, Y0
-	VCMPPS     $0x03, Y1, Y1, Y2
-	VBLENDVPS  Y2, k3<>+0(SB), Y1, Y1
-	VMOVUPS    Y0, 64(SP)
-	VMOVUPS    Y1, 96(SP)
-	VMOVDQU    k6<>+0(SB), Y0
-	VMOVDQU    64(SP), Y1
-	VMOVDQU    96(SP), Y2
-	VPXOR      Y3, Y3, Y3
-	VPAND      k125<>+0(SB), Y1, Y1
-	VPXOR      Y4, Y4, Y4
-	VPCMPEQD   Y4, Y1, Y4
-	VMOVDQU    k126<>+0(SB), Y5
-	VPCMPGTD   Y1, Y5, Y5
-	VPCMPGTD   k127<>+0(SB), Y1, Y1
-	VPANDN     Y5, Y4, Y5
-	VPOR       Y5, Y3, Y3
-	VPOR       Y1, Y3, Y3
-	VPAND      k125<>+0(SB), Y2, Y1
-	VPXOR      Y2, Y2, Y2
-	VPCMPEQD   Y2, Y1, Y2
-	VMOVDQU    k126<>+0(SB), Y4
-	VPCMPGTD   Y1, Y4, Y4
-	VPCMPGTD   k127<>+0(SB), Y1, Y1
-	VPANDN     Y4, Y2, Y4
-	VPOR       Y4, Y3, Y3
-	VPOR       Y1, Y3, Y3
-	VMOVMSKPS  Y3, DI
-	MOVL       $0x177fffff, SI
-	NEGL       DI
-	SBBL       DI, DI
-	ORL        DI, SI
-	VMOVDQU    64(SP), Y1
-	VMOVDQU    96(SP), Y2
-	VPSHUFB    k128<>+0(SB), Y1, Y1
-	VPSHUFB    k128<>+0(SB), Y2, Y2
-	VPUNPCKLDQ Y2, Y1, Y3
-	VMOVDQU    k129<>+0(SB), Y4
-	VPERMD     Y3, Y4, Y4
-	VMOVDQU    k130<>+0(SB), Y5
-	VPERMD     Y3, Y5, Y3
-	VPUNPCKHDQ Y2, Y1, Y1
-	VMOVDQU    k129<>+0(SB), Y2
-	VPERMD     Y1, Y2, Y2
-	VMOVDQU    k130<>+0(SB), Y5
-	VPERMD     Y1, Y5, Y1
-	MOVQ       n+48(FP), R8
-
-run:
-	// The numbers of a run, or its table.
-	MOVQ chunks+40(FP), DI
-
-chunk:
-	MOVL           (DX), R9
-	ANDL           $0x7fffffff, R9
-	DECL           R9
-	CMPL           R9, SI
-	JCS            exact
-	MOVL           4(DX), R9
-	ANDL           $0x7fffffff, R9
-	DECL           R9
-	CMPL           R9, SI
-	JCS            exact
-	VPBROADCASTQ   (DX), Y5
-	VXORPS         k0<>+0(SB), Y5, Y5
-	VCMPPS         $0x03, Y5, Y5, Y6
-	VBLENDVPS      Y6, k3<>+0(SB), Y5, Y5
-	VMOVSLDUP      Y5, Y6
-	VMOVSHDUP      Y5, Y5
-	VBROADCASTI128 (CX), Y7
-	VPSHUFB        k131<>+0(SB), Y7, Y7
-	VPSLLW         $0x04, Y7, Y8
-	VPOR           Y8, Y7, Y7
-	VPAND          Y0, Y7, Y7
-	VPSHUFB        Y7, Y4, Y8
-	VPSHUFB        Y7, Y3, Y9
-	VPSHUFB        Y7, Y2, Y10
-	VPSHUFB        Y7, Y1, Y7
-	VPUNPCKLBW     Y9, Y8, Y11
-	VPUNPCKLBW     Y7, Y10, Y12
-	VPUNPCKLWD     Y12, Y11, Y13
-	VPUNPCKHWD     Y12, Y11, Y11
-	VPUNPCKHBW     Y9, Y8, Y8
-	VPUNPCKHBW     Y7, Y10, Y7
-	VPUNPCKLWD     Y7, Y8, Y9
-	VPUNPCKHWD     Y7, Y8, Y7
-	VMULPS         Y6, Y13, Y13
-	VXORPS         k0<>+0(SB), Y13, Y13
-	VMULPS         Y6, Y11, Y11
-	VXORPS         k0<>+0(SB), Y11, Y11
-	VMULPS         Y5, Y9, Y9
-	VXORPS         k0<>+0(SB), Y9, Y9
-	VMULPS         Y5, Y7, Y7
-	VXORPS         k0<>+0(SB), Y7, Y7
-
-write:
-	VMOVUPS    Y13, (AX)
-	VMOVUPS    Y11, 32(AX)
-	VMOVUPS    Y9, 64(AX)
-	VMOVUPS    Y7, 96(AX)
-	ADDQ       $0x04, DX
-	ADDQ       $0x00000010, CX
-	PREFETCHT0 1024(AX)
-	PREFETCHT0 1088(AX)
-	ADDQ       $0x00000080, AX
-	DECQ       DI
-	JNZ        chunk
-	ADDQ       $0x04, DX
-	ADDQ       $0x04, BX
-	DECQ       R8
-	JNZ        run
-	VZEROUPPER
-	RET
-
-exact:
-	// A run that is not ordinary.
-	VPBROADCASTQ   (DX), Y5
-	VXORPS         k0<>+0(SB), Y5, Y5
-	VCMPPS         $0x03, Y5, Y5, Y6
-	VBLENDVPS      Y6, k3<>+0(SB), Y5, Y5
-	VMOVSLDUP      Y5, Y8
-	VMOVSHDUP      Y5, Y9
-	VCVTPS2PD      X8, Y8
-	VCVTPS2PD      X9, Y9
-	VBROADCASTI128 (CX), Y7
-	VPSHUFB        k131<>+0(SB), Y7, Y7
-	VPSLLW         $0x04, Y7, Y5
-	VPOR           Y5, Y7, Y7
-	VPAND          Y0, Y7, Y7
-	VPSHUFB        Y7, Y4, Y5
-	VPSHUFB        Y7, Y3, Y12
-	VPSHUFB        Y7, Y2, Y6
-	VPSHUFB        Y7, Y1, Y11
-	VPUNPCKLBW     Y12, Y5, Y7
-	VPUNPCKLBW     Y11, Y6, Y13
-	VPUNPCKLWD     Y13, Y7, Y10
-	VPUNPCKHWD     Y13, Y7, Y7
-	VPUNPCKHBW     Y12, Y5, Y5
-	VPUNPCKHBW     Y11, Y6, Y11
-	VPUNPCKLWD     Y11, Y5, Y6
-	VPUNPCKHWD     Y11, Y5, Y5
-	VEXTRACTF128   $0x01, Y10, X11
-	VCVTPS2PD      X10, Y10
-	VMULPD         Y8, Y10, Y10
-	VCVTPD2PSY     Y10, X10
-	VCVTPS2PD      X11, Y11
-	VMULPD         Y8, Y11, Y11
-	VCVTPD2PSY     Y11, X11
-	VINSERTF128    $0x01, X11, Y10, Y10
-	VXORPS         k0<>+0(SB), Y10, Y10
-	VEXTRACTF128   $0x01, Y7, X11
-	VCVTPS2PD      X7, Y7
-	VMULPD         Y8, Y7, Y7
-	VCVTPD2PSY     Y7, X7
-	VCVTPS2PD      X11, Y11
-	VMULPD         Y8, Y11, Y11
-	VCVTPD2PSY     Y11, X11
-	VINSERTF128    $0x01, X11, Y7, Y7
-	VXORPS         k0<>+0(SB), Y7, Y7
-	VEXTRACTF128   $0x01, Y6, X8
-	VCVTPS2PD      X6, Y6
-	VMULPD         Y9, Y6, Y6
-	VCVTPD2PSY     Y6, X6
-	VCVTPS2PD      X8, Y8
-	VMULPD         Y9, Y8, Y8
-	VCVTPD2PSY     Y8, X8
-	VINSERTF128    $0x01, X8, Y6, Y6
-	VXORPS         k0<>+0(SB), Y6, Y6
-	VEXTRACTF128   $0x01, Y5, X8
-	VCVTPS2PD      X5, Y5
-	VMULPD         Y9, Y5, Y5
-	VCVTPD2PSY     Y5, X5
-	VCVTPS2PD      X8, Y8
-	VMULPD         Y9, Y8, Y8
-	VCVTPD2PSY     Y8, X8
-	VINSERTF128    $0x01, X8, Y5, Y5
-	VXORPS         k0<>+0(SB), Y5, Y5
-	VMOVDQA        Y10, Y13
-	VMOVDQA        Y7, Y11
-	VMOVDQA        Y6, Y9
-	VMOVDQA        Y5, Y7
-	JMP            write
-
-// func codebookPairsBF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
-// Requires: AVX, AVX2, MMX+
-TEXT ·codebookPairsBF16AVX2(SB), NOSPLIT, $64-56
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
-	// for each of its chunks: x = codebook[q]*a[r];
-	// dst = x, rounded to BF16.
-	MOVQ      dst+0(FP), AX
-	MOVQ      src+8(FP), CX
-	MOVQ      a+16(FP), DX
-	MOVQ      b+24(FP), BX
-	VMOVDQU   k4<>+0(SB), Y0
-	VMOVDQU   k5<>+0(SB), Y1
-	MOVQ      codebook+32(FP), SI
-	VMOVDQU   (SI), Y2
-	VMOVDQU   32(SI), Y3
-	VCMPPS    $0x03, Y2, Y2, Y4
-	VBLENDVPS Y4, k3<>+0(SB), Y2, Y2
-	VCMPPS    $0x03, Y3, Y3, Y4
-	VBLENDVPS Y4, k3<>+0(SB), Y3, Y3
-	VSHUFPS   $0x88, Y3, Y2, Y4
-	VPERMQ    $0xd8, Y4, Y4
-	VSHUFPS   $0xdd, Y3, Y2, Y2
-	VPERMQ    $0xd8, Y2, Y2
-	VMOVUPS   Y4, (SP)
-	VMOVUPS   Y2, 32(SP)
-	VMOVDQU   k6<>+0(SB), Y2
-	VMOVDQU   (SP), Y3
-	VMOVDQU   32(SP), Y4
-	VPXOR     Y5, Y5, Y5
-	VPAND     k125<>+0(SB), Y3, Y3
-	VPXOR     Y6, Y6, Y6
-	VPCMPEQD  Y6, Y3, Y6
-	VMOVDQU   k126<>+0(SB), Y7
-	VPCMPGTD  Y3, Y7, Y7
-	VPCMPGTD  k127<>+0(SB), Y3, Y3
-	VPANDN    Y7, Y6, Y7
-	VPOR      Y7, Y5, Y5
-	VPOR      Y3, Y5, Y5
-	VPAND     k125<>+0(SB), Y4, Y3
-	VPXOR     Y4, Y4, Y4
-	VPCMPEQD  Y4, Y3, Y4
-	VMOVDQU   k126<>+0(SB), Y6
-	VPCMPGTD  Y3, Y6, Y6
-	VPCMPGTD  k127<>+0(SB), Y3, Y3
-	VPANDN    Y6, Y4, Y6
-	VPOR      Y6, Y5, Y5
-	VPOR      Y3, Y5, Y5
-	VMOVMSKPS Y5, DI
-	MOVL      $0x177fffff, SI
-	NEGL      DI
-	SBBL      DI, DI
-	ORL       DI, SI
-	MOVQ      n+48(FP), R8
-
-run:
-	// The numbers of a run, or its table.
-	MOVQ chunks+40(FP), DI
-
-chunk:
-	MOVL         (DX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, SI
-	JCS          exact
-	MOVL         4(DX), R9
-	ANDL         $0x7fffffff, R9
-	DECL         R9
-	CMPL         R9, SI
-	JCS          exact
-	VPBROADCASTQ (DX), Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
-	VMOVSLDUP    Y3, Y4
-	VMOVSHDUP    Y3, Y3
-	VMOVDQU      (SP), Y5
-	VMOVDQU      32(SP), Y6
-	VMULPS       Y4, Y5, Y5
-	VPSLLD       $0x0f, Y5, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y5, Y5
-	VMULPS       Y4, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y4
-	VBLENDVPS    Y4, Y1, Y0, Y4
-	VPADDD       Y4, Y6, Y6
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y6, Y5, Y5
-	VPSHUFB      k8<>+0(SB), Y5, Y5
-	VPERMQ       $0x88, Y5, Y4
-	VPERMQ       $0xdd, Y5, Y5
-	VMOVDQU      (SP), Y6
-	VMOVDQU      32(SP), Y7
-	VMULPS       Y3, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VMULPS       Y3, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y3
-	VBLENDVPS    Y3, Y1, Y0, Y3
-	VPADDD       Y3, Y7, Y7
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y7, Y6, Y6
-	VPSHUFB      k8<>+0(SB), Y6, Y6
-	VPERMQ       $0x88, Y6, Y3
-	VPERMQ       $0xdd, Y6, Y6
-
-write:
-	VBROADCASTI128 (CX), Y7
-	VPSHUFB        k132<>+0(SB), Y7, Y7
-	VPSLLW         $0x04, Y7, Y8
-	VPOR           Y8, Y7, Y7
-	VPAND          Y2, Y7, Y7
-	VPSHUFB        Y7, Y4, Y4
-	VPSHUFB        Y7, Y5, Y5
-	VPUNPCKLBW     Y5, Y4, Y4
-	VMOVDQU        Y4, (AX)
-	VPSHUFB        Y7, Y3, Y4
-	VPSHUFB        Y7, Y6, Y5
-	VPUNPCKHBW     Y5, Y4, Y3
-	VMOVDQU        Y3, 32(AX)
-	ADDQ           $0x04, DX
-	ADDQ           $0x00000010, CX
-	PREFETCHT0     1024(AX)
-	ADDQ           $0x00000040, AX
-	DECQ           DI
-	JNZ            chunk
-	ADDQ           $0x04, DX
-	ADDQ           $0x04, BX
-	DECQ           R8
-	JNZ            run
-	VZEROUPPER
-	RET
-
-exact:
-	// A run that is not ordinary.
-	VPBROADCASTQ (DX), Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
-	VMOVSLDUP    Y3, Y4
-	VMOVSHDUP    Y3, Y3
-	VCVTPS2PD    X4, Y4
-	VCVTPS2PD    X3, Y3
-	VMOVDQU      (SP), Y5
-	VMOVDQU      32(SP), Y6
-	VEXTRACTF128 $0x01, Y5, X7
-	VCVTPS2PD    X5, Y5
-	VMULPD       Y4, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VCVTPS2PD    X7, Y7
-	VMULPD       Y4, Y7, Y7
-	VCVTPD2PSY   Y7, X7
-	VINSERTF128  $0x01, X7, Y5, Y5
-	VPSLLD       $0x0f, Y5, Y7
-	VBLENDVPS    Y7, Y1, Y0, Y7
-	VPADDD       Y7, Y5, Y5
-	VEXTRACTF128 $0x01, Y6, X7
-	VCVTPS2PD    X6, Y6
-	VMULPD       Y4, Y6, Y6
-	VCVTPD2PSY   Y6, X6
-	VCVTPS2PD    X7, Y7
-	VMULPD       Y4, Y7, Y7
-	VCVTPD2PSY   Y7, X7
-	VINSERTF128  $0x01, X7, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y4
-	VBLENDVPS    Y4, Y1, Y0, Y4
-	VPADDD       Y4, Y6, Y6
-	VPSRLD       $0x10, Y5, Y5
-	VPBLENDW     $0xaa, Y6, Y5, Y5
-	VPSHUFB      k8<>+0(SB), Y5, Y5
-	VPERMQ       $0x88, Y5, Y4
-	VPERMQ       $0xdd, Y5, Y5
-	VMOVDQA      Y4, Y4
-	VMOVDQA      Y5, Y5
-	VMOVDQU      (SP), Y6
-	VMOVDQU      32(SP), Y7
-	VEXTRACTF128 $0x01, Y6, X8
-	VCVTPS2PD    X6, Y6
-	VMULPD       Y3, Y6, Y6
-	VCVTPD2PSY   Y6, X6
-	VCVTPS2PD    X8, Y8
-	VMULPD       Y3, Y8, Y8
-	VCVTPD2PSY   Y8, X8
-	VINSERTF128  $0x01, X8, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VEXTRACTF128 $0x01, Y7, X8
-	VCVTPS2PD    X7, Y7
-	VMULPD       Y3, Y7, Y7
-	VCVTPD2PSY   Y7, X7
-	VCVTPS2PD    X8, Y8
-	VMULPD       Y3, Y8, Y8
-	VCVTPD2PSY   Y8, X8
-	VINSERTF128  $0x01, X8, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y3
-	VBLENDVPS    Y3, Y1, Y0, Y3
-	VPADDD       Y3, Y7, Y7
-	VPSRLD       $0x10, Y6, Y6
-	VPBLENDW     $0xaa, Y7, Y6, Y6
-	VPSHUFB      k8<>+0(SB), Y6, Y6
-	VPERMQ       $0x88, Y6, Y3
-	VPERMQ       $0xdd, Y6, Y6
-	VMOVDQA      Y3, Y3
-	VMOVDQA      Y6, Y6
-	JMP          write
 
 // func codebookPairsF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, MMX+
@@ -16085,21 +17313,21 @@ TEXT ·codebookPairsF16AVX2(SB), NOSPLIT, $128-56
 	VMOVDQU   64(SP), Y1
 	VMOVDQU   96(SP), Y2
 	VPXOR     Y3, Y3, Y3
-	VPAND     k125<>+0(SB), Y1, Y1
+	VPAND     k124<>+0(SB), Y1, Y1
 	VPXOR     Y4, Y4, Y4
 	VPCMPEQD  Y4, Y1, Y4
-	VMOVDQU   k126<>+0(SB), Y5
+	VMOVDQU   k125<>+0(SB), Y5
 	VPCMPGTD  Y1, Y5, Y5
-	VPCMPGTD  k127<>+0(SB), Y1, Y1
+	VPCMPGTD  k126<>+0(SB), Y1, Y1
 	VPANDN    Y5, Y4, Y5
 	VPOR      Y5, Y3, Y3
 	VPOR      Y1, Y3, Y3
-	VPAND     k125<>+0(SB), Y2, Y1
+	VPAND     k124<>+0(SB), Y2, Y1
 	VPXOR     Y2, Y2, Y2
 	VPCMPEQD  Y2, Y1, Y2
-	VMOVDQU   k126<>+0(SB), Y4
+	VMOVDQU   k125<>+0(SB), Y4
 	VPCMPGTD  Y1, Y4, Y4
-	VPCMPGTD  k127<>+0(SB), Y1, Y1
+	VPCMPGTD  k126<>+0(SB), Y1, Y1
 	VPANDN    Y4, Y2, Y4
 	VPOR      Y4, Y3, Y3
 	VPOR      Y1, Y3, Y3
@@ -16158,7 +17386,7 @@ chunk:
 
 write:
 	VBROADCASTI128 (CX), Y5
-	VPSHUFB        k132<>+0(SB), Y5, Y5
+	VPSHUFB        k131<>+0(SB), Y5, Y5
 	VPSLLW         $0x04, Y5, Y6
 	VPOR           Y6, Y5, Y5
 	VPAND          Y0, Y5, Y5
@@ -16251,462 +17479,6 @@ exact:
 	VMOVDQA      Y4, Y4
 	JMP          write
 
-// func float8E4M3F32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
-// Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·float8E4M3F32AVX2(SB), NOSPLIT, $64-48
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
-	// for each of its chunks: x = q*a[r];
-	// dst = x, rounded to F32.
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-	LEAQ 31(SP), SI
-	ANDQ $-32, SI
-	MOVQ n+40(FP), DI
-
-run:
-	// The numbers of a run, or its table.
-	MOVQ         chunks+32(FP), SI
-	MOVL         (DX), R8
-	ANDL         $0x7fffffff, R8
-	DECL         R8
-	CMPL         R8, $0x04ffffff
-	JCS          exact
-	VBROADCASTSS (DX), Y0
-
-chunk:
-	VPMOVSXBW    (CX), Y1
-	VPAND        k134<>+0(SB), Y1, Y2
-	VPCMPEQW     k134<>+0(SB), Y2, Y2
-	VPSLLW       $0x07, Y1, Y1
-	VPAND        k135<>+0(SB), Y1, Y1
-	VPOR         Y2, Y1, Y1
-	VCVTPH2PS    X1, Y2
-	VEXTRACTI128 $0x01, Y1, X1
-	VCVTPH2PS    X1, Y1
-	VMULPS       k136<>+0(SB), Y2, Y2
-	VMULPS       Y0, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
-	VMULPS       k136<>+0(SB), Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
-	VMOVUPS      Y2, (AX)
-	VMOVUPS      Y1, 32(AX)
-	VPMOVSXBW    16(CX), Y1
-	VPAND        k134<>+0(SB), Y1, Y2
-	VPCMPEQW     k134<>+0(SB), Y2, Y2
-	VPSLLW       $0x07, Y1, Y1
-	VPAND        k135<>+0(SB), Y1, Y1
-	VPOR         Y2, Y1, Y1
-	VCVTPH2PS    X1, Y2
-	VEXTRACTI128 $0x01, Y1, X1
-	VCVTPH2PS    X1, Y1
-	VMULPS       k136<>+0(SB), Y2, Y2
-	VMULPS       Y0, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
-	VMULPS       k136<>+0(SB), Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
-	VMOVUPS      Y2, 64(AX)
-	VMOVUPS      Y1, 96(AX)
-	ADDQ         $0x00000020, CX
-	PREFETCHT0   1024(AX)
-	PREFETCHT0   1088(AX)
-	ADDQ         $0x00000080, AX
-	DECQ         SI
-	JNZ          chunk
-
-done:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ DI
-	JNZ  run
-	VZEROUPPER
-	RET
-
-exact:
-	// A run that is not ordinary.
-	VMOVDQU      k29<>+0(SB), Y2
-	VBROADCASTSS (DX), Y0
-	VANDPS       k125<>+0(SB), Y0, Y1
-	VXORPS       Y1, Y0, Y0
-	VPADDD       k38<>+0(SB), Y1, Y3
-	VPADDD       k29<>+0(SB), Y1, Y1
-	VSUBPS       k38<>+0(SB), Y3, Y3
-	VMINPS       Y3, Y1, Y1
-	VORPS        Y1, Y0, Y0
-	VMULPS       k100<>+0(SB), Y0, Y1
-	VMOVDQU      k124<>+0(SB), Y3
-
-exactChunk:
-	VPMOVSXBW    (CX), Y4
-	VPAND        k134<>+0(SB), Y4, Y5
-	VPCMPEQW     k134<>+0(SB), Y5, Y5
-	VPSLLW       $0x07, Y4, Y4
-	VPAND        k135<>+0(SB), Y4, Y4
-	VPOR         Y5, Y4, Y4
-	VCVTPH2PS    X4, Y5
-	VEXTRACTI128 $0x01, Y4, X4
-	VCVTPH2PS    X4, Y4
-	VMULPS       k136<>+0(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y6
-	VCMPPS       $0x03, Y6, Y6, Y7
-	VPSIGND      Y6, Y2, Y8
-	VFMADD231PS  Y1, Y5, Y8
-	VPMAXUD      Y6, Y8, Y5
-	VPAND        Y3, Y5, Y5
-	VBLENDVPS    Y7, k9<>+0(SB), Y5, Y5
-	VMULPS       k136<>+0(SB), Y4, Y4
-	VMULPS       Y0, Y4, Y6
-	VCMPPS       $0x03, Y6, Y6, Y7
-	VPSIGND      Y6, Y2, Y8
-	VFMADD231PS  Y1, Y4, Y8
-	VPMAXUD      Y6, Y8, Y4
-	VPAND        Y3, Y4, Y4
-	VBLENDVPS    Y7, k9<>+0(SB), Y4, Y4
-	VMOVUPS      Y5, (AX)
-	VMOVUPS      Y4, 32(AX)
-	VPMOVSXBW    16(CX), Y4
-	VPAND        k134<>+0(SB), Y4, Y5
-	VPCMPEQW     k134<>+0(SB), Y5, Y5
-	VPSLLW       $0x07, Y4, Y4
-	VPAND        k135<>+0(SB), Y4, Y4
-	VPOR         Y5, Y4, Y4
-	VCVTPH2PS    X4, Y5
-	VEXTRACTI128 $0x01, Y4, X4
-	VCVTPH2PS    X4, Y4
-	VMULPS       k136<>+0(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y6
-	VCMPPS       $0x03, Y6, Y6, Y7
-	VPSIGND      Y6, Y2, Y8
-	VFMADD231PS  Y1, Y5, Y8
-	VPMAXUD      Y6, Y8, Y5
-	VPAND        Y3, Y5, Y5
-	VBLENDVPS    Y7, k9<>+0(SB), Y5, Y5
-	VMULPS       k136<>+0(SB), Y4, Y4
-	VMULPS       Y0, Y4, Y6
-	VCMPPS       $0x03, Y6, Y6, Y7
-	VPSIGND      Y6, Y2, Y8
-	VFMADD231PS  Y1, Y4, Y8
-	VPMAXUD      Y6, Y8, Y4
-	VPAND        Y3, Y4, Y4
-	VBLENDVPS    Y7, k9<>+0(SB), Y4, Y4
-	VMOVUPS      Y5, 64(AX)
-	VMOVUPS      Y4, 96(AX)
-	ADDQ         $0x00000020, CX
-	PREFETCHT0   1024(AX)
-	PREFETCHT0   1088(AX)
-	ADDQ         $0x00000080, AX
-	DECQ         SI
-	JNZ          exactChunk
-	JMP          done
-
-DATA k134<>+0(SB)/8, $0x007f007f007f007f
-DATA k134<>+8(SB)/8, $0x007f007f007f007f
-DATA k134<>+16(SB)/8, $0x007f007f007f007f
-DATA k134<>+24(SB)/8, $0x007f007f007f007f
-GLOBL k134<>(SB), RODATA|NOPTR, $32
-
-DATA k135<>+0(SB)/8, $0xbf80bf80bf80bf80
-DATA k135<>+8(SB)/8, $0xbf80bf80bf80bf80
-DATA k135<>+16(SB)/8, $0xbf80bf80bf80bf80
-DATA k135<>+24(SB)/8, $0xbf80bf80bf80bf80
-GLOBL k135<>(SB), RODATA|NOPTR, $32
-
-DATA k136<>+0(SB)/8, $0x4380000043800000
-DATA k136<>+8(SB)/8, $0x4380000043800000
-DATA k136<>+16(SB)/8, $0x4380000043800000
-DATA k136<>+24(SB)/8, $0x4380000043800000
-GLOBL k136<>(SB), RODATA|NOPTR, $32
-
-// func float8E4M3BF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
-// Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·float8E4M3BF16AVX2(SB), NOSPLIT, $0-48
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
-	// for each of its chunks: x = q*a[r];
-	// dst = x, rounded to BF16.
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-	MOVQ n+40(FP), DI
-
-run:
-	// The numbers of a run, or its table.
-	MOVQ         chunks+32(FP), SI
-	VMOVDQU      k10<>+0(SB), Y0
-	VMOVDQU      k11<>+0(SB), Y1
-	VBROADCASTSS (DX), Y2
-	MOVL         (DX), R8
-	ANDL         $0x7fffffff, R8
-	SUBL         $0x05000000, R8
-	CMPL         R8, $0x75800000
-	JHI          exact
-	VMOVDQU      k137<>+0(SB), Y3
-	VMOVDQU      k138<>+0(SB), Y4
-	VMULPS       Y2, Y3, Y3
-	VPSLLD       $0x0f, Y3, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y3, Y3
-	VMULPS       Y2, Y4, Y4
-	VPSLLD       $0x0f, Y4, Y2
-	VBLENDVPS    Y2, Y1, Y0, Y2
-	VPADDD       Y2, Y4, Y4
-	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y4, Y3, Y3
-	VPCMPEQW     k14<>+0(SB), Y3, Y0
-	VPSLLW       $0x0f, Y0, Y0
-	VPXOR        Y0, Y3, Y3
-	VPSHUFB      k8<>+0(SB), Y3, Y3
-	VPERMQ       $0x88, Y3, Y0
-	VPERMQ       $0xdd, Y3, Y1
-
-chunk:
-	VMOVDQU    (CX), Y2
-	VPERMQ     $0xd8, Y2, Y2
-	VPAND      k139<>+0(SB), Y2, Y3
-	VPMINUB    k37<>+0(SB), Y3, Y4
-	VPAND      k37<>+0(SB), Y4, Y4
-	VPAND      k140<>+0(SB), Y2, Y5
-	VPOR       Y5, Y4, Y4
-	VPSUBUSB   k37<>+0(SB), Y3, Y5
-	VPAND      k141<>+0(SB), Y5, Y5
-	VPSHUFB    Y4, Y0, Y6
-	VPSHUFB    Y4, Y1, Y4
-	VPAND      k65<>+0(SB), Y2, Y2
-	VPXOR      Y2, Y4, Y4
-	VPCMPEQB   k139<>+0(SB), Y3, Y2
-	VPBLENDVB  Y2, k142<>+0(SB), Y6, Y6
-	VPBLENDVB  Y2, k139<>+0(SB), Y4, Y4
-	VPANDN     Y5, Y2, Y5
-	VPXOR      Y3, Y3, Y3
-	VPUNPCKLBW Y4, Y6, Y2
-	VPUNPCKLBW Y3, Y5, Y3
-	VPSLLW     $0x04, Y3, Y3
-	VPADDW     Y3, Y2, Y2
-	VMOVDQU    Y2, (AX)
-	VPXOR      Y2, Y2, Y2
-	VPUNPCKHBW Y4, Y6, Y3
-	VPUNPCKHBW Y2, Y5, Y2
-	VPSLLW     $0x04, Y2, Y2
-	VPADDW     Y2, Y3, Y3
-	VMOVDQU    Y3, 32(AX)
-	ADDQ       $0x00000020, CX
-	PREFETCHT0 1024(AX)
-	ADDQ       $0x00000040, AX
-	DECQ       SI
-	JNZ        chunk
-
-done:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ DI
-	JNZ  run
-	VZEROUPPER
-	RET
-
-exact:
-	// A run that is not ordinary.
-	MOVL         (DX), R8
-	ANDL         $0x7fffffff, R8
-	DECL         R8
-	CMPL         R8, $0x04ffffff
-	JCS          small
-	VBROADCASTSS (DX), Y2
-
-exactChunk:
-	VPMOVSXBW    (CX), Y3
-	VPAND        k134<>+0(SB), Y3, Y4
-	VPCMPEQW     k134<>+0(SB), Y4, Y4
-	VPSLLW       $0x07, Y3, Y3
-	VPAND        k135<>+0(SB), Y3, Y3
-	VPOR         Y4, Y3, Y3
-	VCVTPH2PS    X3, Y4
-	VEXTRACTI128 $0x01, Y3, X3
-	VCVTPH2PS    X3, Y3
-	VMULPS       k136<>+0(SB), Y4, Y4
-	VMULPS       Y2, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k9<>+0(SB), Y4, Y4
-	VMULPS       k136<>+0(SB), Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k9<>+0(SB), Y3, Y3
-	VPSLLD       $0x0f, Y4, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y4, Y4
-	VPSRLD       $0x10, Y4, Y4
-	VPSLLD       $0x0f, Y3, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y3, Y3
-	VPSRLD       $0x10, Y3, Y3
-	VPACKUSDW    Y3, Y4, Y4
-	VPERMQ       $0xd8, Y4, Y4
-	VMOVDQU      Y4, (AX)
-	VPMOVSXBW    16(CX), Y3
-	VPAND        k134<>+0(SB), Y3, Y4
-	VPCMPEQW     k134<>+0(SB), Y4, Y4
-	VPSLLW       $0x07, Y3, Y3
-	VPAND        k135<>+0(SB), Y3, Y3
-	VPOR         Y4, Y3, Y3
-	VCVTPH2PS    X3, Y4
-	VEXTRACTI128 $0x01, Y3, X3
-	VCVTPH2PS    X3, Y3
-	VMULPS       k136<>+0(SB), Y4, Y4
-	VMULPS       Y2, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k9<>+0(SB), Y4, Y4
-	VMULPS       k136<>+0(SB), Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k9<>+0(SB), Y3, Y3
-	VPSLLD       $0x0f, Y4, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y4, Y4
-	VPSRLD       $0x10, Y4, Y4
-	VPSLLD       $0x0f, Y3, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y3, Y3
-	VPSRLD       $0x10, Y3, Y3
-	VPACKUSDW    Y3, Y4, Y4
-	VPERMQ       $0xd8, Y4, Y4
-	VMOVDQU      Y4, 32(AX)
-	ADDQ         $0x00000020, CX
-	PREFETCHT0   1024(AX)
-	ADDQ         $0x00000040, AX
-	DECQ         SI
-	JNZ          exactChunk
-	JMP          done
-
-small:
-	VMOVDQU      k29<>+0(SB), Y2
-	VBROADCASTSS (DX), Y0
-	VANDPS       k125<>+0(SB), Y0, Y1
-	VXORPS       Y1, Y0, Y0
-	VPADDD       k38<>+0(SB), Y1, Y3
-	VPADDD       k29<>+0(SB), Y1, Y1
-	VSUBPS       k38<>+0(SB), Y3, Y3
-	VMINPS       Y3, Y1, Y1
-	VORPS        Y1, Y0, Y0
-	VMULPS       k100<>+0(SB), Y0, Y1
-	VMULPS       k136<>+0(SB), Y0, Y0
-	VMULPS       k136<>+0(SB), Y1, Y1
-
-smallChunk:
-	VPMOVSXBW    (CX), Y3
-	VPAND        k134<>+0(SB), Y3, Y4
-	VPCMPEQW     k134<>+0(SB), Y4, Y4
-	VPSLLW       $0x07, Y3, Y3
-	VPAND        k135<>+0(SB), Y3, Y3
-	VCVTPH2PS    X3, Y5
-	VEXTRACTI128 $0x01, Y3, X3
-	VCVTPH2PS    X3, Y3
-	VMULPS       Y0, Y5, Y6
-	VPSIGND      Y6, Y2, Y7
-	VFMADD231PS  Y1, Y5, Y7
-	VPMAXUD      Y6, Y7, Y5
-	VMULPS       k23<>+0(SB), Y5, Y6
-	VFMSUB132PS  k24<>+0(SB), Y6, Y5
-	VPSRLD       $0x10, Y5, Y5
-	VMULPS       Y0, Y3, Y6
-	VPSIGND      Y6, Y2, Y7
-	VFMADD231PS  Y1, Y3, Y7
-	VPMAXUD      Y6, Y7, Y3
-	VMULPS       k23<>+0(SB), Y3, Y6
-	VFMSUB132PS  k24<>+0(SB), Y6, Y3
-	VPSRLD       $0x10, Y3, Y3
-	VPACKUSDW    Y3, Y5, Y5
-	VPERMQ       $0xd8, Y5, Y5
-	VPAND        k143<>+0(SB), Y5, Y5
-	VPBLENDVB    Y4, k144<>+0(SB), Y5, Y5
-	VMOVDQU      Y5, (AX)
-	VPMOVSXBW    16(CX), Y3
-	VPAND        k134<>+0(SB), Y3, Y4
-	VPCMPEQW     k134<>+0(SB), Y4, Y4
-	VPSLLW       $0x07, Y3, Y3
-	VPAND        k135<>+0(SB), Y3, Y3
-	VCVTPH2PS    X3, Y5
-	VEXTRACTI128 $0x01, Y3, X3
-	VCVTPH2PS    X3, Y3
-	VMULPS       Y0, Y5, Y6
-	VPSIGND      Y6, Y2, Y7
-	VFMADD231PS  Y1, Y5, Y7
-	VPMAXUD      Y6, Y7, Y5
-	VMULPS       k23<>+0(SB), Y5, Y6
-	VFMSUB132PS  k24<>+0(SB), Y6, Y5
-	VPSRLD       $0x10, Y5, Y5
-	VMULPS       Y0, Y3, Y6
-	VPSIGND      Y6, Y2, Y7
-	VFMADD231PS  Y1, Y3, Y7
-	VPMAXUD      Y6, Y7, Y3
-	VMULPS       k23<>+0(SB), Y3, Y6
-	VFMSUB132PS  k24<>+0(SB), Y6, Y3
-	VPSRLD       $0x10, Y3, Y3
-	VPACKUSDW    Y3, Y5, Y5
-	VPERMQ       $0xd8, Y5, Y5
-	VPAND        k143<>+0(SB), Y5, Y5
-	VPBLENDVB    Y4, k144<>+0(SB), Y5, Y5
-	VMOVDQU      Y5, 32(AX)
-	ADDQ         $0x00000020, CX
-	PREFETCHT0   1024(AX)
-	ADDQ         $0x00000040, AX
-	DECQ         SI
-	JNZ          smallChunk
-	JMP          done
-
-DATA k137<>+0(SB)/8, $0x3b80000000000000
-DATA k137<>+8(SB)/8, $0x3c4000003c000000
-DATA k137<>+16(SB)/8, $0x3ca000003c800000
-DATA k137<>+24(SB)/8, $0x3ce000003cc00000
-GLOBL k137<>(SB), RODATA|NOPTR, $32
-
-DATA k138<>+0(SB)/8, $0x3bc000003b000000
-DATA k138<>+8(SB)/8, $0x3c6000003c200000
-DATA k138<>+16(SB)/8, $0x3cb000003c900000
-DATA k138<>+24(SB)/8, $0x3cf000003cd00000
-GLOBL k138<>(SB), RODATA|NOPTR, $32
-
-DATA k139<>+0(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k139<>+8(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k139<>+16(SB)/8, $0x7f7f7f7f7f7f7f7f
-DATA k139<>+24(SB)/8, $0x7f7f7f7f7f7f7f7f
-GLOBL k139<>(SB), RODATA|NOPTR, $32
-
-DATA k140<>+0(SB)/8, $0x0707070707070707
-DATA k140<>+8(SB)/8, $0x0707070707070707
-DATA k140<>+16(SB)/8, $0x0707070707070707
-DATA k140<>+24(SB)/8, $0x0707070707070707
-GLOBL k140<>(SB), RODATA|NOPTR, $32
-
-DATA k141<>+0(SB)/8, $0x7878787878787878
-DATA k141<>+8(SB)/8, $0x7878787878787878
-DATA k141<>+16(SB)/8, $0x7878787878787878
-DATA k141<>+24(SB)/8, $0x7878787878787878
-GLOBL k141<>(SB), RODATA|NOPTR, $32
-
-DATA k142<>+0(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k142<>+8(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k142<>+16(SB)/8, $0xc0c0c0c0c0c0c0c0
-DATA k142<>+24(SB)/8, $0xc0c0c0c0c0c0c0c0
-GLOBL k142<>(SB), RODATA|NOPTR, $32
-
-DATA k143<>+0(SB)/8, $0xbfffbfffbfffbfff
-DATA k143<>+8(SB)/8, $0xbfffbfffbfffbfff
-DATA k143<>+16(SB)/8, $0xbfffbfffbfffbfff
-DATA k143<>+24(SB)/8, $0xbfffbfffbfffbfff
-GLOBL k143<>(SB), RODATA|NOPTR, $32
-
-DATA k144<>+0(SB)/8, $0x7fc07fc07fc07fc0
-DATA k144<>+8(SB)/8, $0x7fc07fc07fc07fc0
-DATA k144<>+16(SB)/8, $0x7fc07fc07fc07fc0
-DATA k144<>+24(SB)/8, $0x7fc07fc07fc07fc0
-GLOBL k144<>(SB), RODATA|NOPTR, $32
-
 // func float8E4M3F16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·float8E4M3F16AVX2(SB), NOSPLIT, $64-48
@@ -16792,7 +17564,7 @@ exact:
 	// A run that is not ordinary.
 	VMOVDQU      k29<>+0(SB), Y2
 	VBROADCASTSS (DX), Y0
-	VANDPS       k125<>+0(SB), Y0, Y1
+	VANDPS       k124<>+0(SB), Y0, Y1
 	VXORPS       Y1, Y0, Y0
 	VPADDD       k38<>+0(SB), Y1, Y3
 	VPADDD       k29<>+0(SB), Y1, Y1
@@ -16800,7 +17572,7 @@ exact:
 	VMINPS       Y3, Y1, Y1
 	VORPS        Y1, Y0, Y0
 	VMULPS       k100<>+0(SB), Y0, Y1
-	VMOVDQU      k124<>+0(SB), Y3
+	VMOVDQU      k133<>+0(SB), Y3
 
 exactChunk:
 	VPMOVSXBW    (CX), Y4
@@ -16867,372 +17639,6 @@ exactChunk:
 	DECQ         SI
 	JNZ          exactChunk
 	JMP          done
-
-// func float8E5M2F32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
-// Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·float8E5M2F32AVX2(SB), NOSPLIT, $64-48
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
-	// for each of its chunks: x = q*a[r];
-	// dst = x, rounded to F32.
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-	LEAQ 31(SP), SI
-	ANDQ $-32, SI
-	MOVQ n+40(FP), DI
-
-run:
-	// The numbers of a run, or its table.
-	MOVQ         chunks+32(FP), SI
-	MOVL         (DX), R8
-	ANDL         $0x7fffffff, R8
-	DECL         R8
-	CMPL         R8, $0x087fffff
-	JCS          exact
-	VBROADCASTSS (DX), Y0
-
-chunk:
-	VPMOVSXBW    (CX), Y1
-	VPSLLW       $0x08, Y1, Y1
-	VCVTPH2PS    X1, Y2
-	VEXTRACTI128 $0x01, Y1, X1
-	VCVTPH2PS    X1, Y1
-	VMULPS       Y0, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
-	VMULPS       Y0, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
-	VMOVUPS      Y2, (AX)
-	VMOVUPS      Y1, 32(AX)
-	VPMOVSXBW    16(CX), Y1
-	VPSLLW       $0x08, Y1, Y1
-	VCVTPH2PS    X1, Y2
-	VEXTRACTI128 $0x01, Y1, X1
-	VCVTPH2PS    X1, Y1
-	VMULPS       Y0, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
-	VMULPS       Y0, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
-	VMOVUPS      Y2, 64(AX)
-	VMOVUPS      Y1, 96(AX)
-	ADDQ         $0x00000020, CX
-	PREFETCHT0   1024(AX)
-	PREFETCHT0   1088(AX)
-	ADDQ         $0x00000080, AX
-	DECQ         SI
-	JNZ          chunk
-
-done:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ DI
-	JNZ  run
-	VZEROUPPER
-	RET
-
-exact:
-	// A run that is not ordinary.
-	VMOVDQU      k29<>+0(SB), Y2
-	VBROADCASTSS (DX), Y0
-	VANDPS       k125<>+0(SB), Y0, Y1
-	VXORPS       Y1, Y0, Y0
-	VPADDD       k38<>+0(SB), Y1, Y3
-	VPADDD       k29<>+0(SB), Y1, Y1
-	VSUBPS       k38<>+0(SB), Y3, Y3
-	VMINPS       Y3, Y1, Y1
-	VORPS        Y1, Y0, Y0
-	VMULPS       k100<>+0(SB), Y0, Y1
-	VMOVDQU      k124<>+0(SB), Y3
-
-exactChunk:
-	VPMOVSXBW    (CX), Y4
-	VPSLLW       $0x08, Y4, Y4
-	VCVTPH2PS    X4, Y5
-	VEXTRACTI128 $0x01, Y4, X4
-	VCVTPH2PS    X4, Y4
-	VMULPS       Y0, Y5, Y6
-	VSUBPS       Y6, Y6, Y7
-	VCMPPS       $0x03, Y7, Y7, Y7
-	VCMPPS       $0x03, Y6, Y6, Y8
-	VBLENDVPS    Y8, k9<>+0(SB), Y6, Y6
-	VPSIGND      Y6, Y2, Y8
-	VFMADD231PS  Y1, Y5, Y8
-	VPMAXUD      Y6, Y8, Y5
-	VPAND        Y3, Y5, Y5
-	VBLENDVPS    Y7, Y6, Y5, Y5
-	VMULPS       Y0, Y4, Y6
-	VSUBPS       Y6, Y6, Y7
-	VCMPPS       $0x03, Y7, Y7, Y7
-	VCMPPS       $0x03, Y6, Y6, Y8
-	VBLENDVPS    Y8, k9<>+0(SB), Y6, Y6
-	VPSIGND      Y6, Y2, Y8
-	VFMADD231PS  Y1, Y4, Y8
-	VPMAXUD      Y6, Y8, Y4
-	VPAND        Y3, Y4, Y4
-	VBLENDVPS    Y7, Y6, Y4, Y4
-	VMOVUPS      Y5, (AX)
-	VMOVUPS      Y4, 32(AX)
-	VPMOVSXBW    16(CX), Y4
-	VPSLLW       $0x08, Y4, Y4
-	VCVTPH2PS    X4, Y5
-	VEXTRACTI128 $0x01, Y4, X4
-	VCVTPH2PS    X4, Y4
-	VMULPS       Y0, Y5, Y6
-	VSUBPS       Y6, Y6, Y7
-	VCMPPS       $0x03, Y7, Y7, Y7
-	VCMPPS       $0x03, Y6, Y6, Y8
-	VBLENDVPS    Y8, k9<>+0(SB), Y6, Y6
-	VPSIGND      Y6, Y2, Y8
-	VFMADD231PS  Y1, Y5, Y8
-	VPMAXUD      Y6, Y8, Y5
-	VPAND        Y3, Y5, Y5
-	VBLENDVPS    Y7, Y6, Y5, Y5
-	VMULPS       Y0, Y4, Y6
-	VSUBPS       Y6, Y6, Y7
-	VCMPPS       $0x03, Y7, Y7, Y7
-	VCMPPS       $0x03, Y6, Y6, Y8
-	VBLENDVPS    Y8, k9<>+0(SB), Y6, Y6
-	VPSIGND      Y6, Y2, Y8
-	VFMADD231PS  Y1, Y4, Y8
-	VPMAXUD      Y6, Y8, Y4
-	VPAND        Y3, Y4, Y4
-	VBLENDVPS    Y7, Y6, Y4, Y4
-	VMOVUPS      Y5, 64(AX)
-	VMOVUPS      Y4, 96(AX)
-	ADDQ         $0x00000020, CX
-	PREFETCHT0   1024(AX)
-	PREFETCHT0   1088(AX)
-	ADDQ         $0x00000080, AX
-	DECQ         SI
-	JNZ          exactChunk
-	JMP          done
-
-// func float8E5M2BF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
-// Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·float8E5M2BF16AVX2(SB), NOSPLIT, $0-48
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
-	// for each of its chunks: x = q*a[r];
-	// dst = x, rounded to BF16.
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-	MOVQ n+40(FP), DI
-
-run:
-	// The numbers of a run, or its table.
-	MOVQ         chunks+32(FP), SI
-	VMOVDQU      k10<>+0(SB), Y0
-	VMOVDQU      k11<>+0(SB), Y1
-	VBROADCASTSS (DX), Y2
-	MOVL         (DX), R8
-	MOVL         R8, R9
-	SHRL         $0x18, R9
-	ORL          $0x7f, R9
-	VMOVD        R9, X3
-	VPBROADCASTB X3, Y3
-	ANDL         $0x7fffffff, R8
-	SUBL         $0x08800000, R8
-	CMPL         R8, $0x6e800000
-	JHI          exact
-	VMOVDQU      k145<>+0(SB), Y4
-	VMOVDQU      k146<>+0(SB), Y5
-	VMULPS       Y2, Y4, Y4
-	VPSLLD       $0x0f, Y4, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y4, Y4
-	VMULPS       Y2, Y5, Y5
-	VPSLLD       $0x0f, Y5, Y2
-	VBLENDVPS    Y2, Y1, Y0, Y2
-	VPADDD       Y2, Y5, Y5
-	VPSRLD       $0x10, Y4, Y4
-	VPBLENDW     $0xaa, Y5, Y4, Y4
-	VPCMPEQW     k14<>+0(SB), Y4, Y0
-	VPSLLW       $0x0f, Y0, Y0
-	VPXOR        Y0, Y4, Y4
-	VPSHUFB      k8<>+0(SB), Y4, Y4
-	VPERMQ       $0x88, Y4, Y0
-	VPERMQ       $0xdd, Y4, Y1
-
-chunk:
-	VMOVDQU    (CX), Y2
-	VPERMQ     $0xd8, Y2, Y2
-	VPAND      k139<>+0(SB), Y2, Y4
-	VPMINUB    k36<>+0(SB), Y4, Y5
-	VPAND      k36<>+0(SB), Y5, Y5
-	VPAND      k25<>+0(SB), Y2, Y6
-	VPOR       Y6, Y5, Y5
-	VPSUBUSB   k36<>+0(SB), Y4, Y6
-	VPAND      k147<>+0(SB), Y6, Y6
-	VPSHUFB    Y5, Y0, Y7
-	VPSHUFB    Y5, Y1, Y5
-	VPCMPGTB   k148<>+0(SB), Y4, Y8
-	VPBLENDVB  Y8, k65<>+0(SB), Y7, Y7
-	VPBLENDVB  Y8, Y3, Y5, Y5
-	VPANDN     Y6, Y8, Y6
-	VPAND      k65<>+0(SB), Y2, Y2
-	VPXOR      Y2, Y5, Y5
-	VPCMPGTB   k147<>+0(SB), Y4, Y2
-	VPBLENDVB  Y2, k142<>+0(SB), Y7, Y7
-	VPBLENDVB  Y2, k139<>+0(SB), Y5, Y5
-	VPANDN     Y6, Y2, Y6
-	VPXOR      Y4, Y4, Y4
-	VPUNPCKLBW Y5, Y7, Y2
-	VPUNPCKLBW Y4, Y6, Y4
-	VPSLLW     $0x05, Y4, Y4
-	VPADDW     Y4, Y2, Y2
-	VMOVDQU    Y2, (AX)
-	VPXOR      Y2, Y2, Y2
-	VPUNPCKHBW Y5, Y7, Y4
-	VPUNPCKHBW Y2, Y6, Y2
-	VPSLLW     $0x05, Y2, Y2
-	VPADDW     Y2, Y4, Y4
-	VMOVDQU    Y4, 32(AX)
-	ADDQ       $0x00000020, CX
-	PREFETCHT0 1024(AX)
-	ADDQ       $0x00000040, AX
-	DECQ       SI
-	JNZ        chunk
-
-done:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ DI
-	JNZ  run
-	VZEROUPPER
-	RET
-
-exact:
-	// A run that is not ordinary.
-	VMOVDQU      k29<>+0(SB), Y4
-	VBROADCASTSS (DX), Y2
-	VANDPS       k125<>+0(SB), Y2, Y3
-	VXORPS       Y3, Y2, Y2
-	VPADDD       k38<>+0(SB), Y3, Y5
-	VPADDD       k29<>+0(SB), Y3, Y3
-	VSUBPS       k38<>+0(SB), Y5, Y5
-	VMINPS       Y5, Y3, Y3
-	VORPS        Y3, Y2, Y2
-	VMULPS       k100<>+0(SB), Y2, Y3
-	VMOVDQU      k124<>+0(SB), Y5
-	MOVL         (DX), R8
-	ANDL         $0x7fffffff, R8
-	DECL         R8
-	CMPL         R8, $0x087fffff
-	JCS          small
-	VBROADCASTSS (DX), Y2
-	VPCMPEQD     Y5, Y5, Y5
-	VPXOR        Y3, Y3, Y3
-	VPXOR        Y4, Y4, Y4
-
-small:
-exactChunk:
-	VPMOVSXBW    (CX), Y6
-	VPSLLW       $0x08, Y6, Y6
-	VCVTPH2PS    X6, Y7
-	VEXTRACTI128 $0x01, Y6, X6
-	VCVTPH2PS    X6, Y6
-	VMULPS       Y2, Y7, Y8
-	VSUBPS       Y8, Y8, Y9
-	VCMPPS       $0x03, Y9, Y9, Y9
-	VCMPPS       $0x03, Y8, Y8, Y10
-	VBLENDVPS    Y10, k9<>+0(SB), Y8, Y8
-	VPSIGND      Y8, Y4, Y10
-	VFMADD231PS  Y3, Y7, Y10
-	VPMAXUD      Y8, Y10, Y7
-	VPAND        Y5, Y7, Y7
-	VBLENDVPS    Y9, Y8, Y7, Y7
-	VMULPS       Y2, Y6, Y8
-	VSUBPS       Y8, Y8, Y9
-	VCMPPS       $0x03, Y9, Y9, Y9
-	VCMPPS       $0x03, Y8, Y8, Y10
-	VBLENDVPS    Y10, k9<>+0(SB), Y8, Y8
-	VPSIGND      Y8, Y4, Y10
-	VFMADD231PS  Y3, Y6, Y10
-	VPMAXUD      Y8, Y10, Y6
-	VPAND        Y5, Y6, Y6
-	VBLENDVPS    Y9, Y8, Y6, Y6
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VPSRLD       $0x10, Y7, Y7
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VPSRLD       $0x10, Y6, Y6
-	VPACKUSDW    Y6, Y7, Y7
-	VPERMQ       $0xd8, Y7, Y7
-	VMOVDQU      Y7, (AX)
-	VPMOVSXBW    16(CX), Y6
-	VPSLLW       $0x08, Y6, Y6
-	VCVTPH2PS    X6, Y7
-	VEXTRACTI128 $0x01, Y6, X6
-	VCVTPH2PS    X6, Y6
-	VMULPS       Y2, Y7, Y8
-	VSUBPS       Y8, Y8, Y9
-	VCMPPS       $0x03, Y9, Y9, Y9
-	VCMPPS       $0x03, Y8, Y8, Y10
-	VBLENDVPS    Y10, k9<>+0(SB), Y8, Y8
-	VPSIGND      Y8, Y4, Y10
-	VFMADD231PS  Y3, Y7, Y10
-	VPMAXUD      Y8, Y10, Y7
-	VPAND        Y5, Y7, Y7
-	VBLENDVPS    Y9, Y8, Y7, Y7
-	VMULPS       Y2, Y6, Y8
-	VSUBPS       Y8, Y8, Y9
-	VCMPPS       $0x03, Y9, Y9, Y9
-	VCMPPS       $0x03, Y8, Y8, Y10
-	VBLENDVPS    Y10, k9<>+0(SB), Y8, Y8
-	VPSIGND      Y8, Y4, Y10
-	VFMADD231PS  Y3, Y6, Y10
-	VPMAXUD      Y8, Y10, Y6
-	VPAND        Y5, Y6, Y6
-	VBLENDVPS    Y9, Y8, Y6, Y6
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VPSRLD       $0x10, Y7, Y7
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
-	VPSRLD       $0x10, Y6, Y6
-	VPACKUSDW    Y6, Y7, Y7
-	VPERMQ       $0xd8, Y7, Y7
-	VMOVDQU      Y7, 32(AX)
-	ADDQ         $0x00000020, CX
-	PREFETCHT0   1024(AX)
-	ADDQ         $0x00000040, AX
-	DECQ         SI
-	JNZ          exactChunk
-	JMP          done
-
-DATA k145<>+0(SB)/8, $0x3800000000000000
-DATA k145<>+8(SB)/8, $0x38c0000038800000
-DATA k145<>+16(SB)/8, $0x3940000039000000
-DATA k145<>+24(SB)/8, $0x39c0000039800000
-GLOBL k145<>(SB), RODATA|NOPTR, $32
-
-DATA k146<>+0(SB)/8, $0x3840000037800000
-DATA k146<>+8(SB)/8, $0x38e0000038a00000
-DATA k146<>+16(SB)/8, $0x3960000039200000
-DATA k146<>+24(SB)/8, $0x39e0000039a00000
-GLOBL k146<>(SB), RODATA|NOPTR, $32
-
-DATA k147<>+0(SB)/8, $0x7c7c7c7c7c7c7c7c
-DATA k147<>+8(SB)/8, $0x7c7c7c7c7c7c7c7c
-DATA k147<>+16(SB)/8, $0x7c7c7c7c7c7c7c7c
-DATA k147<>+24(SB)/8, $0x7c7c7c7c7c7c7c7c
-GLOBL k147<>(SB), RODATA|NOPTR, $32
-
-DATA k148<>+0(SB)/8, $0x7b7b7b7b7b7b7b7b
-DATA k148<>+8(SB)/8, $0x7b7b7b7b7b7b7b7b
-DATA k148<>+16(SB)/8, $0x7b7b7b7b7b7b7b7b
-DATA k148<>+24(SB)/8, $0x7b7b7b7b7b7b7b7b
-GLOBL k148<>(SB), RODATA|NOPTR, $32
 
 // func float8E5M2F16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
@@ -17307,7 +17713,7 @@ exact:
 	// A run that is not ordinary.
 	VMOVDQU      k29<>+0(SB), Y2
 	VBROADCASTSS (DX), Y0
-	VANDPS       k125<>+0(SB), Y0, Y1
+	VANDPS       k124<>+0(SB), Y0, Y1
 	VXORPS       Y1, Y0, Y0
 	VPADDD       k38<>+0(SB), Y1, Y3
 	VPADDD       k29<>+0(SB), Y1, Y1
@@ -17315,7 +17721,7 @@ exact:
 	VMINPS       Y3, Y1, Y1
 	VORPS        Y1, Y0, Y0
 	VMULPS       k100<>+0(SB), Y0, Y1
-	VMOVDQU      k124<>+0(SB), Y3
+	VMOVDQU      k133<>+0(SB), Y3
 
 exactChunk:
 	VPMOVSXBW    (CX), Y4
@@ -17383,412 +17789,6 @@ exactChunk:
 	JNZ          exactChunk
 	JMP          done
 
-// func float8E4M3FNUZF32AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
-// Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·float8E4M3FNUZF32AVX2(SB), NOSPLIT, $64-48
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
-	// for each of its chunks: x = q*a[r];
-	// dst = x, rounded to F32.
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-	LEAQ 31(SP), SI
-	ANDQ $-32, SI
-	MOVQ n+40(FP), DI
-
-run:
-	// The numbers of a run, or its table.
-	MOVQ         chunks+32(FP), SI
-	MOVL         (DX), R8
-	ANDL         $0x7fffffff, R8
-	DECL         R8
-	CMPL         R8, $0x057fffff
-	JCS          exact
-	VBROADCASTSS (DX), Y0
-
-chunk:
-	VPMOVSXBW    (CX), Y1
-	VPCMPEQW     k149<>+0(SB), Y1, Y2
-	VPSLLW       $0x07, Y1, Y1
-	VPAND        k135<>+0(SB), Y1, Y1
-	VPOR         Y2, Y1, Y1
-	VCVTPH2PS    X1, Y2
-	VEXTRACTI128 $0x01, Y1, X1
-	VCVTPH2PS    X1, Y1
-	VMULPS       k150<>+0(SB), Y2, Y2
-	VMULPS       Y0, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
-	VMULPS       k150<>+0(SB), Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
-	VMOVUPS      Y2, (AX)
-	VMOVUPS      Y1, 32(AX)
-	VPMOVSXBW    16(CX), Y1
-	VPCMPEQW     k149<>+0(SB), Y1, Y2
-	VPSLLW       $0x07, Y1, Y1
-	VPAND        k135<>+0(SB), Y1, Y1
-	VPOR         Y2, Y1, Y1
-	VCVTPH2PS    X1, Y2
-	VEXTRACTI128 $0x01, Y1, X1
-	VCVTPH2PS    X1, Y1
-	VMULPS       k150<>+0(SB), Y2, Y2
-	VMULPS       Y0, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
-	VMULPS       k150<>+0(SB), Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
-	VMOVUPS      Y2, 64(AX)
-	VMOVUPS      Y1, 96(AX)
-	ADDQ         $0x00000020, CX
-	PREFETCHT0   1024(AX)
-	PREFETCHT0   1088(AX)
-	ADDQ         $0x00000080, AX
-	DECQ         SI
-	JNZ          chunk
-
-done:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ DI
-	JNZ  run
-	VZEROUPPER
-	RET
-
-exact:
-	// A run that is not ordinary.
-	VMOVDQU      k29<>+0(SB), Y2
-	VBROADCASTSS (DX), Y0
-	VANDPS       k125<>+0(SB), Y0, Y1
-	VXORPS       Y1, Y0, Y0
-	VPADDD       k38<>+0(SB), Y1, Y3
-	VPADDD       k29<>+0(SB), Y1, Y1
-	VSUBPS       k38<>+0(SB), Y3, Y3
-	VMINPS       Y3, Y1, Y1
-	VORPS        Y1, Y0, Y0
-	VMULPS       k100<>+0(SB), Y0, Y1
-	VMOVDQU      k124<>+0(SB), Y3
-
-exactChunk:
-	VPMOVSXBW    (CX), Y4
-	VPCMPEQW     k149<>+0(SB), Y4, Y5
-	VPSLLW       $0x07, Y4, Y4
-	VPAND        k135<>+0(SB), Y4, Y4
-	VPOR         Y5, Y4, Y4
-	VCVTPH2PS    X4, Y5
-	VEXTRACTI128 $0x01, Y4, X4
-	VCVTPH2PS    X4, Y4
-	VMULPS       k150<>+0(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y6
-	VCMPPS       $0x03, Y6, Y6, Y7
-	VPSIGND      Y6, Y2, Y8
-	VFMADD231PS  Y1, Y5, Y8
-	VPMAXUD      Y6, Y8, Y5
-	VPAND        Y3, Y5, Y5
-	VBLENDVPS    Y7, k9<>+0(SB), Y5, Y5
-	VMULPS       k150<>+0(SB), Y4, Y4
-	VMULPS       Y0, Y4, Y6
-	VCMPPS       $0x03, Y6, Y6, Y7
-	VPSIGND      Y6, Y2, Y8
-	VFMADD231PS  Y1, Y4, Y8
-	VPMAXUD      Y6, Y8, Y4
-	VPAND        Y3, Y4, Y4
-	VBLENDVPS    Y7, k9<>+0(SB), Y4, Y4
-	VMOVUPS      Y5, (AX)
-	VMOVUPS      Y4, 32(AX)
-	VPMOVSXBW    16(CX), Y4
-	VPCMPEQW     k149<>+0(SB), Y4, Y5
-	VPSLLW       $0x07, Y4, Y4
-	VPAND        k135<>+0(SB), Y4, Y4
-	VPOR         Y5, Y4, Y4
-	VCVTPH2PS    X4, Y5
-	VEXTRACTI128 $0x01, Y4, X4
-	VCVTPH2PS    X4, Y4
-	VMULPS       k150<>+0(SB), Y5, Y5
-	VMULPS       Y0, Y5, Y6
-	VCMPPS       $0x03, Y6, Y6, Y7
-	VPSIGND      Y6, Y2, Y8
-	VFMADD231PS  Y1, Y5, Y8
-	VPMAXUD      Y6, Y8, Y5
-	VPAND        Y3, Y5, Y5
-	VBLENDVPS    Y7, k9<>+0(SB), Y5, Y5
-	VMULPS       k150<>+0(SB), Y4, Y4
-	VMULPS       Y0, Y4, Y6
-	VCMPPS       $0x03, Y6, Y6, Y7
-	VPSIGND      Y6, Y2, Y8
-	VFMADD231PS  Y1, Y4, Y8
-	VPMAXUD      Y6, Y8, Y4
-	VPAND        Y3, Y4, Y4
-	VBLENDVPS    Y7, k9<>+0(SB), Y4, Y4
-	VMOVUPS      Y5, 64(AX)
-	VMOVUPS      Y4, 96(AX)
-	ADDQ         $0x00000020, CX
-	PREFETCHT0   1024(AX)
-	PREFETCHT0   1088(AX)
-	ADDQ         $0x00000080, AX
-	DECQ         SI
-	JNZ          exactChunk
-	JMP          done
-
-DATA k149<>+0(SB)/8, $0xff80ff80ff80ff80
-DATA k149<>+8(SB)/8, $0xff80ff80ff80ff80
-DATA k149<>+16(SB)/8, $0xff80ff80ff80ff80
-DATA k149<>+24(SB)/8, $0xff80ff80ff80ff80
-GLOBL k149<>(SB), RODATA|NOPTR, $32
-
-DATA k150<>+0(SB)/8, $0x4300000043000000
-DATA k150<>+8(SB)/8, $0x4300000043000000
-DATA k150<>+16(SB)/8, $0x4300000043000000
-DATA k150<>+24(SB)/8, $0x4300000043000000
-GLOBL k150<>(SB), RODATA|NOPTR, $32
-
-// func float8E4M3FNUZBF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
-// Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·float8E4M3FNUZBF16AVX2(SB), NOSPLIT, $0-48
-	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
-	// for each of its chunks: x = q*a[r];
-	// dst = x, rounded to BF16.
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-	MOVQ n+40(FP), DI
-
-run:
-	// The numbers of a run, or its table.
-	MOVQ         chunks+32(FP), SI
-	VMOVDQU      k10<>+0(SB), Y0
-	VMOVDQU      k11<>+0(SB), Y1
-	VBROADCASTSS (DX), Y2
-	MOVL         (DX), R8
-	ANDL         $0x7fffffff, R8
-	SUBL         $0x05800000, R8
-	CMPL         R8, $0x75000000
-	JHI          exact
-	VMOVDQU      k151<>+0(SB), Y3
-	VMOVDQU      k152<>+0(SB), Y4
-	VMULPS       Y2, Y3, Y3
-	VPSLLD       $0x0f, Y3, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y3, Y3
-	VMULPS       Y2, Y4, Y4
-	VPSLLD       $0x0f, Y4, Y2
-	VBLENDVPS    Y2, Y1, Y0, Y2
-	VPADDD       Y2, Y4, Y4
-	VPSRLD       $0x10, Y3, Y3
-	VPBLENDW     $0xaa, Y4, Y3, Y3
-	VPCMPEQW     k14<>+0(SB), Y3, Y0
-	VPSLLW       $0x0f, Y0, Y0
-	VPXOR        Y0, Y3, Y3
-	VPSHUFB      k8<>+0(SB), Y3, Y3
-	VPERMQ       $0x88, Y3, Y0
-	VPERMQ       $0xdd, Y3, Y1
-
-chunk:
-	VMOVDQU    (CX), Y2
-	VPERMQ     $0xd8, Y2, Y2
-	VPAND      k139<>+0(SB), Y2, Y3
-	VPMINUB    k37<>+0(SB), Y3, Y4
-	VPAND      k37<>+0(SB), Y4, Y4
-	VPAND      k140<>+0(SB), Y2, Y5
-	VPOR       Y5, Y4, Y4
-	VPSUBUSB   k37<>+0(SB), Y3, Y3
-	VPAND      k141<>+0(SB), Y3, Y3
-	VPSHUFB    Y4, Y0, Y5
-	VPSHUFB    Y4, Y1, Y4
-	VPAND      k65<>+0(SB), Y2, Y6
-	VPXOR      Y6, Y4, Y4
-	VPCMPEQB   k65<>+0(SB), Y2, Y2
-	VPBLENDVB  Y2, k142<>+0(SB), Y5, Y5
-	VPBLENDVB  Y2, k139<>+0(SB), Y4, Y4
-	VPANDN     Y3, Y2, Y3
-	VPXOR      Y6, Y6, Y6
-	VPUNPCKLBW Y4, Y5, Y2
-	VPUNPCKLBW Y6, Y3, Y6
-	VPSLLW     $0x04, Y6, Y6
-	VPADDW     Y6, Y2, Y2
-	VMOVDQU    Y2, (AX)
-	VPXOR      Y2, Y2, Y2
-	VPUNPCKHBW Y4, Y5, Y4
-	VPUNPCKHBW Y2, Y3, Y2
-	VPSLLW     $0x04, Y2, Y2
-	VPADDW     Y2, Y4, Y4
-	VMOVDQU    Y4, 32(AX)
-	ADDQ       $0x00000020, CX
-	PREFETCHT0 1024(AX)
-	ADDQ       $0x00000040, AX
-	DECQ       SI
-	JNZ        chunk
-
-done:
-	ADDQ $0x04, DX
-	ADDQ $0x04, BX
-	DECQ DI
-	JNZ  run
-	VZEROUPPER
-	RET
-
-exact:
-	// A run that is not ordinary.
-	MOVL         (DX), R8
-	ANDL         $0x7fffffff, R8
-	DECL         R8
-	CMPL         R8, $0x057fffff
-	JCS          small
-	VBROADCASTSS (DX), Y2
-
-exactChunk:
-	VPMOVSXBW    (CX), Y3
-	VPCMPEQW     k149<>+0(SB), Y3, Y4
-	VPSLLW       $0x07, Y3, Y3
-	VPAND        k135<>+0(SB), Y3, Y3
-	VPOR         Y4, Y3, Y3
-	VCVTPH2PS    X3, Y4
-	VEXTRACTI128 $0x01, Y3, X3
-	VCVTPH2PS    X3, Y3
-	VMULPS       k150<>+0(SB), Y4, Y4
-	VMULPS       Y2, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k9<>+0(SB), Y4, Y4
-	VMULPS       k150<>+0(SB), Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k9<>+0(SB), Y3, Y3
-	VPSLLD       $0x0f, Y4, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y4, Y4
-	VPSRLD       $0x10, Y4, Y4
-	VPSLLD       $0x0f, Y3, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y3, Y3
-	VPSRLD       $0x10, Y3, Y3
-	VPACKUSDW    Y3, Y4, Y4
-	VPERMQ       $0xd8, Y4, Y4
-	VMOVDQU      Y4, (AX)
-	VPMOVSXBW    16(CX), Y3
-	VPCMPEQW     k149<>+0(SB), Y3, Y4
-	VPSLLW       $0x07, Y3, Y3
-	VPAND        k135<>+0(SB), Y3, Y3
-	VPOR         Y4, Y3, Y3
-	VCVTPH2PS    X3, Y4
-	VEXTRACTI128 $0x01, Y3, X3
-	VCVTPH2PS    X3, Y3
-	VMULPS       k150<>+0(SB), Y4, Y4
-	VMULPS       Y2, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k9<>+0(SB), Y4, Y4
-	VMULPS       k150<>+0(SB), Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y5
-	VBLENDVPS    Y5, k9<>+0(SB), Y3, Y3
-	VPSLLD       $0x0f, Y4, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y4, Y4
-	VPSRLD       $0x10, Y4, Y4
-	VPSLLD       $0x0f, Y3, Y5
-	VBLENDVPS    Y5, Y1, Y0, Y5
-	VPADDD       Y5, Y3, Y3
-	VPSRLD       $0x10, Y3, Y3
-	VPACKUSDW    Y3, Y4, Y4
-	VPERMQ       $0xd8, Y4, Y4
-	VMOVDQU      Y4, 32(AX)
-	ADDQ         $0x00000020, CX
-	PREFETCHT0   1024(AX)
-	ADDQ         $0x00000040, AX
-	DECQ         SI
-	JNZ          exactChunk
-	JMP          done
-
-small:
-	VMOVDQU      k29<>+0(SB), Y2
-	VBROADCASTSS (DX), Y0
-	VANDPS       k125<>+0(SB), Y0, Y1
-	VXORPS       Y1, Y0, Y0
-	VPADDD       k38<>+0(SB), Y1, Y3
-	VPADDD       k29<>+0(SB), Y1, Y1
-	VSUBPS       k38<>+0(SB), Y3, Y3
-	VMINPS       Y3, Y1, Y1
-	VORPS        Y1, Y0, Y0
-	VMULPS       k100<>+0(SB), Y0, Y1
-	VMULPS       k150<>+0(SB), Y0, Y0
-	VMULPS       k150<>+0(SB), Y1, Y1
-
-smallChunk:
-	VPMOVSXBW    (CX), Y3
-	VPCMPEQW     k149<>+0(SB), Y3, Y4
-	VPSLLW       $0x07, Y3, Y3
-	VPAND        k135<>+0(SB), Y3, Y3
-	VCVTPH2PS    X3, Y5
-	VEXTRACTI128 $0x01, Y3, X3
-	VCVTPH2PS    X3, Y3
-	VMULPS       Y0, Y5, Y6
-	VPSIGND      Y6, Y2, Y7
-	VFMADD231PS  Y1, Y5, Y7
-	VPMAXUD      Y6, Y7, Y5
-	VMULPS       k23<>+0(SB), Y5, Y6
-	VFMSUB132PS  k24<>+0(SB), Y6, Y5
-	VPSRLD       $0x10, Y5, Y5
-	VMULPS       Y0, Y3, Y6
-	VPSIGND      Y6, Y2, Y7
-	VFMADD231PS  Y1, Y3, Y7
-	VPMAXUD      Y6, Y7, Y3
-	VMULPS       k23<>+0(SB), Y3, Y6
-	VFMSUB132PS  k24<>+0(SB), Y6, Y3
-	VPSRLD       $0x10, Y3, Y3
-	VPACKUSDW    Y3, Y5, Y5
-	VPERMQ       $0xd8, Y5, Y5
-	VPAND        k143<>+0(SB), Y5, Y5
-	VPBLENDVB    Y4, k144<>+0(SB), Y5, Y5
-	VMOVDQU      Y5, (AX)
-	VPMOVSXBW    16(CX), Y3
-	VPCMPEQW     k149<>+0(SB), Y3, Y4
-	VPSLLW       $0x07, Y3, Y3
-	VPAND        k135<>+0(SB), Y3, Y3
-	VCVTPH2PS    X3, Y5
-	VEXTRACTI128 $0x01, Y3, X3
-	VCVTPH2PS    X3, Y3
-	VMULPS       Y0, Y5, Y6
-	VPSIGND      Y6, Y2, Y7
-	VFMADD231PS  Y1, Y5, Y7
-	VPMAXUD      Y6, Y7, Y5
-	VMULPS       k23<>+0(SB), Y5, Y6
-	VFMSUB132PS  k24<>+0(SB), Y6, Y5
-	VPSRLD       $0x10, Y5, Y5
-	VMULPS       Y0, Y3, Y6
-	VPSIGND      Y6, Y2, Y7
-	VFMADD231PS  Y1, Y3, Y7
-	VPMAXUD      Y6, Y7, Y3
-	VMULPS       k23<>+0(SB), Y3, Y6
-	VFMSUB132PS  k24<>+0(SB), Y6, Y3
-	VPSRLD       $0x10, Y3, Y3
-	VPACKUSDW    Y3, Y5, Y5
-	VPERMQ       $0xd8, Y5, Y5
-	VPAND        k143<>+0(SB), Y5, Y5
-	VPBLENDVB    Y4, k144<>+0(SB), Y5, Y5
-	VMOVDQU      Y5, 32(AX)
-	ADDQ         $0x00000020, CX
-	PREFETCHT0   1024(AX)
-	ADDQ         $0x00000040, AX
-	DECQ         SI
-	JNZ          smallChunk
-	JMP          done
-
-DATA k151<>+0(SB)/8, $0x3b00000000000000
-DATA k151<>+8(SB)/8, $0x3bc000003b800000
-DATA k151<>+16(SB)/8, $0x3c2000003c000000
-DATA k151<>+24(SB)/8, $0x3c6000003c400000
-GLOBL k151<>(SB), RODATA|NOPTR, $32
-
-DATA k152<>+0(SB)/8, $0x3b4000003a800000
-DATA k152<>+8(SB)/8, $0x3be000003ba00000
-DATA k152<>+16(SB)/8, $0x3c3000003c100000
-DATA k152<>+24(SB)/8, $0x3c7000003c500000
-GLOBL k152<>(SB), RODATA|NOPTR, $32
-
 // func float8E4M3FNUZF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·float8E4M3FNUZF16AVX2(SB), NOSPLIT, $64-48
@@ -17815,18 +17815,18 @@ run:
 
 chunk:
 	VPMOVSXBW    (CX), Y1
-	VPCMPEQW     k149<>+0(SB), Y1, Y2
+	VPCMPEQW     k137<>+0(SB), Y1, Y2
 	VPSLLW       $0x07, Y1, Y1
 	VPAND        k135<>+0(SB), Y1, Y1
 	VPOR         Y2, Y1, Y1
 	VCVTPH2PS    X1, Y2
 	VEXTRACTI128 $0x01, Y1, X1
 	VCVTPH2PS    X1, Y1
-	VMULPS       k150<>+0(SB), Y2, Y2
+	VMULPS       k138<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
-	VMULPS       k150<>+0(SB), Y1, Y1
+	VMULPS       k138<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
@@ -17835,18 +17835,18 @@ chunk:
 	VCVTPS2PH    $0x00, Y1, X1
 	VMOVDQU      X1, 16(AX)
 	VPMOVSXBW    16(CX), Y1
-	VPCMPEQW     k149<>+0(SB), Y1, Y2
+	VPCMPEQW     k137<>+0(SB), Y1, Y2
 	VPSLLW       $0x07, Y1, Y1
 	VPAND        k135<>+0(SB), Y1, Y1
 	VPOR         Y2, Y1, Y1
 	VCVTPH2PS    X1, Y2
 	VEXTRACTI128 $0x01, Y1, X1
 	VCVTPH2PS    X1, Y1
-	VMULPS       k150<>+0(SB), Y2, Y2
+	VMULPS       k138<>+0(SB), Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
-	VMULPS       k150<>+0(SB), Y1, Y1
+	VMULPS       k138<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VCMPPS       $0x03, Y1, Y1, Y3
 	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
@@ -17872,7 +17872,7 @@ exact:
 	// A run that is not ordinary.
 	VMOVDQU      k29<>+0(SB), Y2
 	VBROADCASTSS (DX), Y0
-	VANDPS       k125<>+0(SB), Y0, Y1
+	VANDPS       k124<>+0(SB), Y0, Y1
 	VXORPS       Y1, Y0, Y0
 	VPADDD       k38<>+0(SB), Y1, Y3
 	VPADDD       k29<>+0(SB), Y1, Y1
@@ -17880,18 +17880,18 @@ exact:
 	VMINPS       Y3, Y1, Y1
 	VORPS        Y1, Y0, Y0
 	VMULPS       k100<>+0(SB), Y0, Y1
-	VMOVDQU      k124<>+0(SB), Y3
+	VMOVDQU      k133<>+0(SB), Y3
 
 exactChunk:
 	VPMOVSXBW    (CX), Y4
-	VPCMPEQW     k149<>+0(SB), Y4, Y5
+	VPCMPEQW     k137<>+0(SB), Y4, Y5
 	VPSLLW       $0x07, Y4, Y4
 	VPAND        k135<>+0(SB), Y4, Y4
 	VPOR         Y5, Y4, Y4
 	VCVTPH2PS    X4, Y5
 	VEXTRACTI128 $0x01, Y4, X4
 	VCVTPH2PS    X4, Y4
-	VMULPS       k150<>+0(SB), Y5, Y5
+	VMULPS       k138<>+0(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
@@ -17899,7 +17899,7 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y5
 	VPAND        Y3, Y5, Y5
 	VBLENDVPS    Y7, k9<>+0(SB), Y5, Y5
-	VMULPS       k150<>+0(SB), Y4, Y4
+	VMULPS       k138<>+0(SB), Y4, Y4
 	VMULPS       Y0, Y4, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
@@ -17912,14 +17912,14 @@ exactChunk:
 	VCVTPS2PH    $0x00, Y4, X4
 	VMOVDQU      X4, 16(AX)
 	VPMOVSXBW    16(CX), Y4
-	VPCMPEQW     k149<>+0(SB), Y4, Y5
+	VPCMPEQW     k137<>+0(SB), Y4, Y5
 	VPSLLW       $0x07, Y4, Y4
 	VPAND        k135<>+0(SB), Y4, Y4
 	VPOR         Y5, Y4, Y4
 	VCVTPH2PS    X4, Y5
 	VEXTRACTI128 $0x01, Y4, X4
 	VCVTPH2PS    X4, Y4
-	VMULPS       k150<>+0(SB), Y5, Y5
+	VMULPS       k138<>+0(SB), Y5, Y5
 	VMULPS       Y0, Y5, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
@@ -17927,7 +17927,7 @@ exactChunk:
 	VPMAXUD      Y6, Y8, Y5
 	VPAND        Y3, Y5, Y5
 	VBLENDVPS    Y7, k9<>+0(SB), Y5, Y5
-	VMULPS       k150<>+0(SB), Y4, Y4
+	VMULPS       k138<>+0(SB), Y4, Y4
 	VMULPS       Y0, Y4, Y6
 	VCMPPS       $0x03, Y6, Y6, Y7
 	VPSIGND      Y6, Y2, Y8
@@ -18236,13 +18236,13 @@ TEXT ·lanesAVX2(SB), NOSPLIT, $0-32
 
 more:
 	VMOVDQU     (CX), Y0
-	VPSHUFB     k128<>+0(SB), Y0, Y0
+	VPSHUFB     k127<>+0(SB), Y0, Y0
 	VMOVDQU     32(CX), Y1
-	VPSHUFB     k128<>+0(SB), Y1, Y1
+	VPSHUFB     k127<>+0(SB), Y1, Y1
 	VMOVDQU     64(CX), Y2
-	VPSHUFB     k128<>+0(SB), Y2, Y2
+	VPSHUFB     k127<>+0(SB), Y2, Y2
 	VMOVDQU     96(CX), Y3
-	VPSHUFB     k128<>+0(SB), Y3, Y3
+	VPSHUFB     k127<>+0(SB), Y3, Y3
 	VPUNPCKLDQ  Y1, Y0, Y4
 	VPUNPCKHDQ  Y1, Y0, Y0
 	VPUNPCKLDQ  Y3, Y2, Y1
@@ -19477,7 +19477,7 @@ TEXT ·eachF32AVX2(SB), NOSPLIT, $96-40
 
 more:
 	SUBQ       $0x02, SI
-	JLT        one
+	JLT        slow
 	PREFETCHT0 1024(CX)
 	PREFETCHT0 512(AX)
 	VMOVUPS    (CX), Y3
@@ -19538,7 +19538,6 @@ done:
 	VZEROUPPER
 	RET
 
-one:
 slow:
 	// Rounds in double precision.
 	ADDQ $0x02, SI
@@ -19624,7 +19623,7 @@ TEXT ·eachBF16AVX2(SB), NOSPLIT, $96-40
 
 more:
 	SUBQ       $0x02, SI
-	JLT        one
+	JLT        slow
 	PREFETCHT0 1024(CX)
 	PREFETCHT0 512(AX)
 	VMOVUPS    (CX), Y3
@@ -19703,7 +19702,6 @@ done:
 	VZEROUPPER
 	RET
 
-one:
 slow:
 	// Rounds in double precision.
 	ADDQ    $0x02, SI
@@ -19788,7 +19786,7 @@ TEXT ·eachF16AVX2(SB), NOSPLIT, $96-40
 
 more:
 	SUBQ       $0x02, SI
-	JLT        one
+	JLT        slow
 	PREFETCHT0 1024(CX)
 	PREFETCHT0 512(AX)
 	VMOVUPS    (CX), Y3
@@ -19853,7 +19851,6 @@ done:
 	VZEROUPPER
 	RET
 
-one:
 slow:
 	// Rounds in double precision.
 	ADDQ $0x02, SI
@@ -20013,26 +20010,26 @@ TEXT ·absmaxAVX2(SB), NOSPLIT, $0-32
 	// For each run, of all its numbers:
 	// m = the largest magnitude; they compare as integers;
 	// dst = m.
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    n+24(FP), DX
-	VMOVDQU k125<>+0(SB), Y0
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+24(FP), DX
+	VPBROADCASTD k124<>+0(SB), Y0
 
 run:
-	MOVQ  chunks+16(FP), BX
-	VPXOR Y1, Y1, Y1
-	VPXOR Y2, Y2, Y2
-	VPXOR Y3, Y3, Y3
-	VPXOR Y4, Y4, Y4
+	MOVQ   chunks+16(FP), BX
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
 
 chunk:
-	VPAND        (CX), Y0, Y5
+	VANDPS       (CX), Y0, Y5
 	VPMAXUD      Y5, Y1, Y1
-	VPAND        32(CX), Y0, Y5
+	VANDPS       32(CX), Y0, Y5
 	VPMAXUD      Y5, Y2, Y2
-	VPAND        64(CX), Y0, Y5
+	VANDPS       64(CX), Y0, Y5
 	VPMAXUD      Y5, Y3, Y3
-	VPAND        96(CX), Y0, Y5
+	VANDPS       96(CX), Y0, Y5
 	VPMAXUD      Y5, Y4, Y4
 	ADDQ         $0x00000080, CX
 	DECQ         BX
@@ -20064,11 +20061,11 @@ TEXT ·nearestAVX2(SB), NOSPLIT, $0-56
 	MOVQ         scales+16(FP), BX
 	MOVQ         n+48(FP), SI
 	MOVQ         tables+24(FP), R8
-	VMOVDQU      (R8), Y4
-	VMOVDQU      32(R8), Y5
-	VBROADCASTSS 80(R8), Y6
-	VBROADCASTSS 84(R8), Y7
-	VBROADCASTSS 88(R8), Y8
+	VBROADCASTSS 80(R8), Y4
+	VBROADCASTSS 84(R8), Y5
+	VBROADCASTSS 88(R8), Y6
+	VMOVDQU      (R8), Y7
+	VMOVDQU      32(R8), Y8
 	MOVQ         least+32(FP), AX
 	VMOVSS       (AX), X0
 	VMAXSS       (BX), X0, X1
@@ -20112,61 +20109,61 @@ chunk:
 	VMULPS     Y9, Y3, Y3
 
 scaled:
-	VCMPPS         $0x11, Y0, Y6, Y12
-	VBLENDVPS      Y12, Y8, Y7, Y13
-	VCMPPS         $0x11, Y0, Y13, Y13
-	VPADDD         Y12, Y12, Y12
-	VPADDD         Y13, Y12, Y12
-	VPERMPS        Y4, Y12, Y13
-	VCMPPS         $0x11, Y0, Y13, Y13
-	VPADDD         Y12, Y12, Y12
-	VPADDD         Y13, Y12, Y12
-	VPERMPS        Y5, Y12, Y13
-	VCMPPS         $0x11, Y0, Y13, Y13
-	VPADDD         Y12, Y12, Y12
-	VPADDD         Y13, Y12, Y12
-	VCMPPS         $0x11, Y1, Y6, Y0
-	VBLENDVPS      Y0, Y8, Y7, Y13
-	VCMPPS         $0x11, Y1, Y13, Y13
-	VPADDD         Y0, Y0, Y0
-	VPADDD         Y13, Y0, Y0
-	VPERMPS        Y4, Y0, Y13
-	VCMPPS         $0x11, Y1, Y13, Y13
-	VPADDD         Y0, Y0, Y0
-	VPADDD         Y13, Y0, Y0
-	VPERMPS        Y5, Y0, Y13
-	VCMPPS         $0x11, Y1, Y13, Y13
-	VPADDD         Y0, Y0, Y0
-	VPADDD         Y13, Y0, Y0
-	VCMPPS         $0x11, Y2, Y6, Y1
-	VBLENDVPS      Y1, Y8, Y7, Y13
-	VCMPPS         $0x11, Y2, Y13, Y13
-	VPADDD         Y1, Y1, Y1
-	VPADDD         Y13, Y1, Y1
-	VPERMPS        Y4, Y1, Y13
-	VCMPPS         $0x11, Y2, Y13, Y13
-	VPADDD         Y1, Y1, Y1
-	VPADDD         Y13, Y1, Y1
-	VPERMPS        Y5, Y1, Y13
-	VCMPPS         $0x11, Y2, Y13, Y13
-	VPADDD         Y1, Y1, Y1
-	VPADDD         Y13, Y1, Y1
-	VCMPPS         $0x11, Y3, Y6, Y2
-	VBLENDVPS      Y2, Y8, Y7, Y13
-	VCMPPS         $0x11, Y3, Y13, Y13
-	VPADDD         Y2, Y2, Y2
-	VPADDD         Y13, Y2, Y2
-	VPERMPS        Y4, Y2, Y13
-	VCMPPS         $0x11, Y3, Y13, Y13
-	VPADDD         Y2, Y2, Y2
-	VPADDD         Y13, Y2, Y2
-	VPERMPS        Y5, Y2, Y13
-	VCMPPS         $0x11, Y3, Y13, Y13
-	VPADDD         Y2, Y2, Y2
-	VPADDD         Y13, Y2, Y2
-	VPACKSSDW      Y0, Y12, Y12
-	VPACKSSDW      Y2, Y1, Y1
-	VPACKSSWB      Y1, Y12, Y12
+	VCMPPS         $0x0e, Y4, Y0, Y13
+	VBLENDVPS      Y13, Y6, Y5, Y12
+	VCMPPS         $0x0e, Y12, Y0, Y12
+	VPADDD         Y13, Y13, Y13
+	VPADDD         Y12, Y13, Y13
+	VPERMPS        Y7, Y13, Y12
+	VCMPPS         $0x0e, Y12, Y0, Y12
+	VPADDD         Y13, Y13, Y13
+	VPADDD         Y12, Y13, Y13
+	VPERMPS        Y8, Y13, Y12
+	VCMPPS         $0x0e, Y12, Y0, Y0
+	VPADDD         Y13, Y13, Y12
+	VPADDD         Y0, Y12, Y12
+	VCMPPS         $0x0e, Y4, Y1, Y13
+	VBLENDVPS      Y13, Y6, Y5, Y0
+	VCMPPS         $0x0e, Y0, Y1, Y0
+	VPADDD         Y13, Y13, Y13
+	VPADDD         Y0, Y13, Y13
+	VPERMPS        Y7, Y13, Y0
+	VCMPPS         $0x0e, Y0, Y1, Y0
+	VPADDD         Y13, Y13, Y13
+	VPADDD         Y0, Y13, Y13
+	VPERMPS        Y8, Y13, Y0
+	VCMPPS         $0x0e, Y0, Y1, Y0
+	VPADDD         Y13, Y13, Y1
+	VPADDD         Y0, Y1, Y1
+	VCMPPS         $0x0e, Y4, Y2, Y13
+	VBLENDVPS      Y13, Y6, Y5, Y0
+	VCMPPS         $0x0e, Y0, Y2, Y0
+	VPADDD         Y13, Y13, Y13
+	VPADDD         Y0, Y13, Y13
+	VPERMPS        Y7, Y13, Y0
+	VCMPPS         $0x0e, Y0, Y2, Y0
+	VPADDD         Y13, Y13, Y13
+	VPADDD         Y0, Y13, Y13
+	VPERMPS        Y8, Y13, Y0
+	VCMPPS         $0x0e, Y0, Y2, Y0
+	VPADDD         Y13, Y13, Y2
+	VPADDD         Y0, Y2, Y2
+	VCMPPS         $0x0e, Y4, Y3, Y13
+	VBLENDVPS      Y13, Y6, Y5, Y0
+	VCMPPS         $0x0e, Y0, Y3, Y0
+	VPADDD         Y13, Y13, Y13
+	VPADDD         Y0, Y13, Y13
+	VPERMPS        Y7, Y13, Y0
+	VCMPPS         $0x0e, Y0, Y3, Y0
+	VPADDD         Y13, Y13, Y13
+	VPADDD         Y0, Y13, Y13
+	VPERMPS        Y8, Y13, Y0
+	VCMPPS         $0x0e, Y0, Y3, Y0
+	VPADDD         Y13, Y13, Y3
+	VPADDD         Y0, Y3, Y3
+	VPACKSSDW      Y1, Y12, Y12
+	VPACKSSDW      Y3, Y2, Y2
+	VPACKSSWB      Y2, Y12, Y12
 	VMOVDQU        k153<>+0(SB), Y0
 	VPERMD         Y12, Y0, Y12
 	VPAND          k6<>+0(SB), Y12, Y12
@@ -20190,20 +20187,20 @@ checked:
 	CMPL      R9, $0x51000000
 	JCC       doubled
 	VPADDD    Y10, Y10, Y12
-	VMOVDQA   Y12, Y13
-	VMOVDQU   (DX), Y0
+	VMOVAPS   Y12, Y13
+	VMOVUPS   (DX), Y0
 	VPADDD    Y0, Y0, Y1
 	VPADDD    k156<>+0(SB), Y1, Y1
 	VPMINUD   Y1, Y13, Y13
-	VMOVDQU   32(DX), Y1
+	VMOVUPS   32(DX), Y1
 	VPADDD    Y1, Y1, Y2
 	VPADDD    k156<>+0(SB), Y2, Y2
 	VPMINUD   Y2, Y13, Y13
-	VMOVDQU   64(DX), Y2
+	VMOVUPS   64(DX), Y2
 	VPADDD    Y2, Y2, Y3
 	VPADDD    k156<>+0(SB), Y3, Y3
 	VPMINUD   Y3, Y13, Y13
-	VMOVDQU   96(DX), Y3
+	VMOVUPS   96(DX), Y3
 	VPADDD    Y3, Y3, Y15
 	VPADDD    k156<>+0(SB), Y15, Y15
 	VPMINUD   Y15, Y13, Y13
@@ -20396,7 +20393,7 @@ TEXT ·special32AVX2(SB), NOSPLIT, $0-32
 	// sums[1] += magnitude > infinity.
 	MOVQ         counts+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VMOVDQU      k125<>+0(SB), Y0
+	VMOVDQU      k124<>+0(SB), Y0
 	MOVL         infinity+16(FP), DX
 	VMOVD        DX, X2
 	VPBROADCASTD X2, Y2
@@ -20476,40 +20473,6 @@ DATA k165<>+16(SB)/8, $0x0001000100010001
 DATA k165<>+24(SB)/8, $0x0001000100010001
 GLOBL k165<>(SB), RODATA|NOPTR, $32
 
-// func importanceAVX2(s *float32, elems int, trials int)
-// Requires: AVX
-TEXT ·importanceAVX2(SB), NOSPLIT, $0-24
-	// For each element: s = mean+x^2;
-	// w = w*sqrt(s);
-	// the weight = w.
-	MOVQ    s+0(FP), AX
-	MOVQ    elems+8(FP), CX
-	MOVQ    trials+16(FP), DX
-	SHLQ    $0x06, CX
-	MOVQ    AX, DX
-	VMOVUPS 8832(AX), Y0
-	VMOVUPS 8864(AX), Y1
-	MOVQ    $0x00000000, DX
-
-more:
-	VMOVUPS (AX)(DX*1), Y2
-	VMULPS  Y2, Y2, Y2
-	VADDPS  Y0, Y2, Y2
-	VSQRTPS Y2, Y2
-	VMULPS  2048(AX)(DX*1), Y2, Y2
-	VMOVUPS Y2, 2048(AX)(DX*1)
-	VMOVUPS 32(AX)(DX*1), Y2
-	VMULPS  Y2, Y2, Y2
-	VADDPS  Y1, Y2, Y2
-	VSQRTPS Y2, Y2
-	VMULPS  2080(AX)(DX*1), Y2, Y2
-	VMOVUPS Y2, 2080(AX)(DX*1)
-	ADDQ    $0x40, DX
-	CMPQ    DX, CX
-	JCS     more
-	VZEROUPPER
-	RET
-
 // func squaresAVX2(s *float32, elems int, trials int)
 // Requires: AVX
 TEXT ·squaresAVX2(SB), NOSPLIT, $0-24
@@ -20551,10 +20514,10 @@ TEXT ·magnitudesAVX2(SB), NOSPLIT, $0-24
 
 more:
 	VMOVUPS (AX)(DX*1), Y0
-	VANDPS  k125<>+0(SB), Y0, Y0
+	VANDPS  k124<>+0(SB), Y0, Y0
 	VMOVUPS Y0, 2048(AX)(DX*1)
 	VMOVUPS 32(AX)(DX*1), Y0
-	VANDPS  k125<>+0(SB), Y0, Y0
+	VANDPS  k124<>+0(SB), Y0, Y0
 	VMOVUPS Y0, 2080(AX)(DX*1)
 	ADDQ    $0x40, DX
 	CMPQ    DX, CX
@@ -20595,11 +20558,11 @@ squares:
 
 more:
 	VMOVUPS (AX)(DX*1), Y2
-	VANDPS  k125<>+0(SB), Y2, Y2
+	VANDPS  k124<>+0(SB), Y2, Y2
 	VADDPS  Y2, Y0, Y2
 	VMOVUPS Y2, 2048(AX)(DX*1)
 	VMOVUPS 32(AX)(DX*1), Y2
-	VANDPS  k125<>+0(SB), Y2, Y2
+	VANDPS  k124<>+0(SB), Y2, Y2
 	VADDPS  Y2, Y1, Y2
 	VMOVUPS Y2, 2080(AX)(DX*1)
 	ADDQ    $0x40, DX
@@ -20641,15 +20604,15 @@ spread:
 	VMINPS       Y0, Y8, Y0
 	VMAXPS       Y2, Y8, Y2
 	VADDPS       Y9, Y4, Y4
-	VMULPS       Y8, Y9, Y9
-	VADDPS       Y9, Y6, Y6
+	VMULPS       Y8, Y9, Y8
+	VADDPS       Y8, Y6, Y6
 	VMOVUPS      32(AX)(SI*1), Y8
 	VMOVUPS      2080(AX)(SI*1), Y9
 	VMINPS       Y1, Y8, Y1
 	VMAXPS       Y3, Y8, Y3
 	VADDPS       Y9, Y5, Y5
-	VMULPS       Y8, Y9, Y9
-	VADDPS       Y9, Y7, Y7
+	VMULPS       Y8, Y9, Y8
+	VADDPS       Y8, Y7, Y7
 	ADDQ         $0x40, SI
 	CMPQ         SI, CX
 	JCS          spread
@@ -20675,37 +20638,37 @@ spread:
 	VMOVUPS      8480(AX), Y3
 	VSUBPS       Y0, Y2, Y2
 	VSUBPS       Y1, Y3, Y3
-	VBROADCASTSS 9088(DX), Y5
-	VDIVPS       Y2, Y5, Y4
-	VDIVPS       Y3, Y5, Y5
-	VMULPS       Y4, Y2, Y2
-	VMULPS       Y5, Y3, Y3
+	VBROADCASTSS 9088(DX), Y4
+	VDIVPS       Y2, Y4, Y5
+	VDIVPS       Y3, Y4, Y4
 	VMOVUPS      8512(AX), Y6
 	VMOVUPS      8544(AX), Y7
 	VSUBPS       Y0, Y6, Y6
 	VSUBPS       Y1, Y7, Y7
-	VMULPS       Y4, Y6, Y6
-	VMULPS       Y5, Y7, Y7
-	VANDPS       k125<>+0(SB), Y2, Y2
-	VANDPS       k125<>+0(SB), Y3, Y3
+	VMULPS       Y5, Y2, Y2
+	VMULPS       Y4, Y3, Y3
+	VMULPS       Y5, Y6, Y6
+	VMULPS       Y4, Y7, Y7
+	VANDPS       k124<>+0(SB), Y2, Y2
+	VANDPS       k124<>+0(SB), Y3, Y3
 	VCMPPS       $0x05, k167<>+0(SB), Y2, Y2
 	VCMPPS       $0x05, k167<>+0(SB), Y3, Y3
 	VORPS        8640(AX), Y2, Y2
 	VORPS        8672(AX), Y3, Y3
 	VMOVUPS      Y2, 8640(AX)
 	VMOVUPS      Y3, 8672(AX)
-	VANDPS       k125<>+0(SB), Y6, Y6
-	VANDPS       k125<>+0(SB), Y7, Y7
-	VCMPPS       $0x05, k167<>+0(SB), Y6, Y6
-	VCMPPS       $0x05, k167<>+0(SB), Y7, Y7
-	VORPS        8640(AX), Y6, Y6
-	VORPS        8672(AX), Y7, Y7
-	VMOVUPS      Y6, 8640(AX)
-	VMOVUPS      Y7, 8672(AX)
+	VANDPS       k124<>+0(SB), Y6, Y6
+	VANDPS       k124<>+0(SB), Y7, Y7
+	VCMPPS       $0x05, k167<>+0(SB), Y6, Y2
+	VCMPPS       $0x05, k167<>+0(SB), Y7, Y3
+	VORPS        8640(AX), Y2, Y2
+	VORPS        8672(AX), Y3, Y3
+	VMOVUPS      Y2, 8640(AX)
+	VMOVUPS      Y3, 8672(AX)
 	VMOVUPS      k27<>+0(SB), Y2
 	VMOVUPS      k27<>+0(SB), Y3
-	VDIVPS       Y4, Y2, Y2
-	VDIVPS       Y5, Y3, Y3
+	VDIVPS       Y5, Y2, Y2
+	VDIVPS       Y4, Y3, Y3
 	VMOVUPS      Y2, 8192(AX)
 	VMOVUPS      Y3, 8224(AX)
 	VMOVUPS      Y0, 9024(AX)
@@ -20720,14 +20683,14 @@ spread:
 code:
 	VMOVUPS  (AX)(SI*1), Y8
 	VSUBPS   Y0, Y8, Y8
-	VMULPS   Y8, Y4, Y8
+	VMULPS   Y8, Y5, Y8
 	VROUNDPS $0x08, Y8, Y8
 	VMINPS   Y7, Y8, Y8
 	VMAXPS   Y6, Y8, Y8
 	VMOVUPS  Y8, 6144(AX)(SI*1)
 	VMOVUPS  32(AX)(SI*1), Y8
 	VSUBPS   Y1, Y8, Y8
-	VMULPS   Y8, Y5, Y8
+	VMULPS   Y8, Y4, Y8
 	VROUNDPS $0x08, Y8, Y8
 	VMINPS   Y7, Y8, Y8
 	VMAXPS   Y6, Y8, Y8
@@ -20766,33 +20729,33 @@ trial:
 	VMOVUPS      8480(AX), Y3
 	VSUBPS       Y0, Y2, Y2
 	VSUBPS       Y1, Y3, Y3
-	VBROADCASTSS 9088(DX), Y5
-	VDIVPS       Y2, Y5, Y4
-	VDIVPS       Y3, Y5, Y5
-	VMULPS       Y4, Y2, Y2
-	VMULPS       Y5, Y3, Y3
+	VBROADCASTSS 9088(DX), Y4
+	VDIVPS       Y2, Y4, Y5
+	VDIVPS       Y3, Y4, Y4
 	VMOVUPS      8512(AX), Y8
 	VMOVUPS      8544(AX), Y9
 	VSUBPS       Y0, Y8, Y8
 	VSUBPS       Y1, Y9, Y9
-	VMULPS       Y4, Y8, Y8
-	VMULPS       Y5, Y9, Y9
-	VANDPS       k125<>+0(SB), Y2, Y2
-	VANDPS       k125<>+0(SB), Y3, Y3
+	VMULPS       Y5, Y2, Y2
+	VMULPS       Y4, Y3, Y3
+	VMULPS       Y5, Y8, Y8
+	VMULPS       Y4, Y9, Y9
+	VANDPS       k124<>+0(SB), Y2, Y2
+	VANDPS       k124<>+0(SB), Y3, Y3
 	VCMPPS       $0x05, k167<>+0(SB), Y2, Y2
 	VCMPPS       $0x05, k167<>+0(SB), Y3, Y3
 	VORPS        8640(AX), Y2, Y2
 	VORPS        8672(AX), Y3, Y3
 	VMOVUPS      Y2, 8640(AX)
 	VMOVUPS      Y3, 8672(AX)
-	VANDPS       k125<>+0(SB), Y8, Y8
-	VANDPS       k125<>+0(SB), Y9, Y9
-	VCMPPS       $0x05, k167<>+0(SB), Y8, Y8
-	VCMPPS       $0x05, k167<>+0(SB), Y9, Y9
-	VORPS        8640(AX), Y8, Y8
-	VORPS        8672(AX), Y9, Y9
-	VMOVUPS      Y8, 8640(AX)
-	VMOVUPS      Y9, 8672(AX)
+	VANDPS       k124<>+0(SB), Y8, Y8
+	VANDPS       k124<>+0(SB), Y9, Y9
+	VCMPPS       $0x05, k167<>+0(SB), Y8, Y2
+	VCMPPS       $0x05, k167<>+0(SB), Y9, Y3
+	VORPS        8640(AX), Y2, Y2
+	VORPS        8672(AX), Y3, Y3
+	VMOVUPS      Y2, 8640(AX)
+	VMOVUPS      Y3, 8672(AX)
 	VXORPS       Y2, Y2, Y2
 	VXORPS       Y3, Y3, Y3
 	VXORPS       Y8, Y8, Y8
@@ -20804,30 +20767,30 @@ trial:
 sums:
 	VMOVUPS  (AX)(SI*1), Y12
 	VSUBPS   Y0, Y12, Y12
-	VMULPS   Y12, Y4, Y12
+	VMULPS   Y12, Y5, Y12
 	VROUNDPS $0x08, Y12, Y12
 	VMINPS   Y7, Y12, Y12
 	VMAXPS   Y6, Y12, Y12
 	VMOVUPS  Y12, 6144(AX)(SI*1)
 	VMULPS   2048(AX)(SI*1), Y12, Y13
-	VMULPS   Y13, Y12, Y12
 	VADDPS   Y13, Y2, Y2
+	VMULPS   Y13, Y12, Y12
 	VADDPS   Y12, Y8, Y8
-	VMULPS   (AX)(SI*1), Y13, Y13
-	VADDPS   Y13, Y10, Y10
+	VMULPS   (AX)(SI*1), Y13, Y12
+	VADDPS   Y12, Y10, Y10
 	VMOVUPS  32(AX)(SI*1), Y12
 	VSUBPS   Y1, Y12, Y12
-	VMULPS   Y12, Y5, Y12
+	VMULPS   Y12, Y4, Y12
 	VROUNDPS $0x08, Y12, Y12
 	VMINPS   Y7, Y12, Y12
 	VMAXPS   Y6, Y12, Y12
 	VMOVUPS  Y12, 6176(AX)(SI*1)
 	VMULPS   2080(AX)(SI*1), Y12, Y13
-	VMULPS   Y13, Y12, Y12
 	VADDPS   Y13, Y3, Y3
+	VMULPS   Y13, Y12, Y12
 	VADDPS   Y12, Y9, Y9
-	VMULPS   32(AX)(SI*1), Y13, Y13
-	VADDPS   Y13, Y11, Y11
+	VMULPS   32(AX)(SI*1), Y13, Y12
+	VADDPS   Y12, Y11, Y11
 	ADDQ     $0x40, SI
 	CMPQ     SI, CX
 	JCS      sums
@@ -20849,79 +20812,79 @@ sums:
 	VMULPS    8416(AX), Y9, Y13
 	VMULPS    Y10, Y2, Y2
 	VMULPS    Y11, Y3, Y3
-	VSUBPS    Y2, Y12, Y12
-	VSUBPS    Y3, Y13, Y13
+	VSUBPS    Y2, Y12, Y2
+	VSUBPS    Y3, Y13, Y3
 	VDIVPS    Y0, Y4, Y4
 	VDIVPS    Y1, Y5, Y5
-	VDIVPS    Y0, Y12, Y12
-	VDIVPS    Y1, Y13, Y13
-	VXORPS    Y2, Y2, Y2
-	VXORPS    Y3, Y3, Y3
-	VCMPPS    $0x11, Y0, Y2, Y0
-	VCMPPS    $0x11, Y1, Y3, Y1
-	VCMPPS    $0x11, Y12, Y2, Y14
-	VCMPPS    $0x11, Y13, Y3, Y15
+	VDIVPS    Y0, Y2, Y2
+	VDIVPS    Y1, Y3, Y3
+	VXORPS    Y12, Y12, Y12
+	VXORPS    Y13, Y13, Y13
+	VCMPPS    $0x11, Y0, Y12, Y0
+	VCMPPS    $0x11, Y1, Y13, Y1
+	VCMPPS    $0x11, Y2, Y12, Y14
+	VCMPPS    $0x11, Y3, Y13, Y15
 	VDIVPS    Y8, Y10, Y10
 	VDIVPS    Y9, Y11, Y11
 	VBLENDVPS Y14, Y10, Y4, Y4
 	VBLENDVPS Y15, Y11, Y5, Y5
-	VBLENDVPS Y14, Y2, Y12, Y12
-	VBLENDVPS Y15, Y3, Y13, Y13
-	VXORPS    Y2, Y2, Y2
-	VXORPS    Y3, Y3, Y3
+	VBLENDVPS Y14, Y12, Y2, Y2
+	VBLENDVPS Y15, Y13, Y3, Y3
+	VXORPS    Y8, Y8, Y8
+	VXORPS    Y9, Y9, Y9
 	MOVQ      $0x00000000, SI
 
 cost2:
-	VMULPS       6144(AX)(SI*1), Y4, Y8
-	VADDPS       Y12, Y8, Y8
-	VSUBPS       (AX)(SI*1), Y8, Y8
-	VMULPS       Y8, Y8, Y8
-	VMULPS       2048(AX)(SI*1), Y8, Y8
-	VADDPS       Y8, Y2, Y2
-	VMULPS       6176(AX)(SI*1), Y5, Y8
-	VADDPS       Y13, Y8, Y8
-	VSUBPS       32(AX)(SI*1), Y8, Y8
-	VMULPS       Y8, Y8, Y8
-	VMULPS       2080(AX)(SI*1), Y8, Y8
-	VADDPS       Y8, Y3, Y3
+	VMULPS       6144(AX)(SI*1), Y4, Y10
+	VADDPS       Y2, Y10, Y10
+	VSUBPS       (AX)(SI*1), Y10, Y10
+	VMULPS       Y10, Y10, Y10
+	VMULPS       2048(AX)(SI*1), Y10, Y10
+	VADDPS       Y10, Y8, Y8
+	VMULPS       6176(AX)(SI*1), Y5, Y10
+	VADDPS       Y3, Y10, Y10
+	VSUBPS       32(AX)(SI*1), Y10, Y10
+	VMULPS       Y10, Y10, Y10
+	VMULPS       2080(AX)(SI*1), Y10, Y10
+	VADDPS       Y10, Y9, Y9
 	ADDQ         $0x40, SI
 	CMPQ         SI, CX
 	JCS          cost2
-	VCMPPS       $0x11, 8576(AX), Y2, Y14
-	VCMPPS       $0x11, 8608(AX), Y3, Y15
-	VANDPS       Y14, Y0, Y0
-	VANDPS       Y15, Y1, Y1
-	VBROADCASTSS 9088(DX), Y8
-	VMOVUPS      8576(AX), Y9
-	VMOVUPS      8608(AX), Y10
-	VBLENDVPS    Y0, Y2, Y9, Y9
-	VBLENDVPS    Y1, Y3, Y10, Y10
-	VMOVUPS      Y9, 8576(AX)
-	VMOVUPS      Y10, 8608(AX)
-	VMOVUPS      8192(AX), Y2
-	VMOVUPS      8224(AX), Y3
-	VBLENDVPS    Y0, Y4, Y2, Y2
-	VBLENDVPS    Y1, Y5, Y3, Y3
-	VMOVUPS      Y2, 8192(AX)
-	VMOVUPS      Y3, 8224(AX)
-	VMOVUPS      8960(AX), Y2
-	VMOVUPS      8992(AX), Y3
-	VBLENDVPS    Y0, Y8, Y2, Y2
-	VBLENDVPS    Y1, Y8, Y3, Y3
-	VMOVUPS      Y2, 8960(AX)
-	VMOVUPS      Y3, 8992(AX)
-	VMOVUPS      9024(AX), Y2
-	VMOVUPS      9056(AX), Y3
-	VBLENDVPS    Y0, 8256(AX), Y2, Y2
-	VBLENDVPS    Y1, 8288(AX), Y3, Y3
-	VMOVUPS      Y2, 9024(AX)
-	VMOVUPS      Y3, 9056(AX)
-	VMOVUPS      8256(AX), Y2
-	VMOVUPS      8288(AX), Y3
-	VBLENDVPS    Y0, Y12, Y2, Y2
-	VBLENDVPS    Y1, Y13, Y3, Y3
-	VMOVUPS      Y2, 8256(AX)
-	VMOVUPS      Y3, 8288(AX)
+	VCMPPS       $0x11, 8576(AX), Y8, Y10
+	VCMPPS       $0x11, 8608(AX), Y9, Y11
+	VANDPS       Y10, Y0, Y0
+	VANDPS       Y11, Y1, Y1
+	VBROADCASTSS 9088(DX), Y10
+	VMOVUPS      8576(AX), Y11
+	VMOVUPS      8608(AX), Y12
+	VBLENDVPS    Y0, Y8, Y11, Y11
+	VBLENDVPS    Y1, Y9, Y12, Y12
+	VMOVUPS      Y11, 8576(AX)
+	VMOVUPS      Y12, 8608(AX)
+	VMOVUPS      8192(AX), Y8
+	VMOVUPS      8224(AX), Y9
+	VBLENDVPS    Y0, Y4, Y8, Y8
+	VBLENDVPS    Y1, Y5, Y9, Y9
+	VMOVUPS      Y8, 8192(AX)
+	VMOVUPS      Y9, 8224(AX)
+	VMOVUPS      8960(AX), Y4
+	VMOVUPS      8992(AX), Y5
+	VBLENDVPS    Y0, Y10, Y4, Y4
+	VBLENDVPS    Y1, Y10, Y5, Y5
+	VMOVUPS      Y4, 8960(AX)
+	VMOVUPS      Y5, 8992(AX)
+	VMOVUPS      9024(AX), Y4
+	VMOVUPS      9056(AX), Y5
+	VBLENDVPS    Y0, 8256(AX), Y4, Y4
+	VBLENDVPS    Y1, 8288(AX), Y5, Y5
+	VMOVUPS      Y4, 9024(AX)
+	VMOVUPS      Y5, 9056(AX)
+	VMOVUPS      8256(AX), Y4
+	VMOVUPS      8288(AX), Y5
+	VBLENDVPS    Y0, Y2, Y4, Y4
+	VBLENDVPS    Y1, Y3, Y5, Y5
+	VMOVUPS      Y4, 8256(AX)
+	VMOVUPS      Y5, 8288(AX)
 	DECQ         BX
 	JNZ          trial
 	VZEROUPPER
@@ -20960,15 +20923,15 @@ spread:
 	VMINPS       Y0, Y8, Y0
 	VMAXPS       Y2, Y8, Y2
 	VADDPS       Y9, Y4, Y4
-	VMULPS       Y8, Y9, Y9
-	VADDPS       Y9, Y6, Y6
+	VMULPS       Y8, Y9, Y8
+	VADDPS       Y8, Y6, Y6
 	VMOVUPS      32(AX)(SI*1), Y8
 	VMOVUPS      2080(AX)(SI*1), Y9
 	VMINPS       Y1, Y8, Y1
 	VMAXPS       Y3, Y8, Y3
 	VADDPS       Y9, Y5, Y5
-	VMULPS       Y8, Y9, Y9
-	VADDPS       Y9, Y7, Y7
+	VMULPS       Y8, Y9, Y8
+	VADDPS       Y8, Y7, Y7
 	ADDQ         $0x40, SI
 	CMPQ         SI, CX
 	JCS          spread
@@ -20994,37 +20957,37 @@ spread:
 	VMOVUPS      8480(AX), Y3
 	VSUBPS       Y0, Y2, Y2
 	VSUBPS       Y1, Y3, Y3
-	VBROADCASTSS 9088(DX), Y5
-	VDIVPS       Y2, Y5, Y4
-	VDIVPS       Y3, Y5, Y5
-	VMULPS       Y4, Y2, Y2
-	VMULPS       Y5, Y3, Y3
+	VBROADCASTSS 9088(DX), Y4
+	VDIVPS       Y2, Y4, Y5
+	VDIVPS       Y3, Y4, Y4
 	VMOVUPS      8512(AX), Y6
 	VMOVUPS      8544(AX), Y7
 	VSUBPS       Y0, Y6, Y6
 	VSUBPS       Y1, Y7, Y7
-	VMULPS       Y4, Y6, Y6
-	VMULPS       Y5, Y7, Y7
-	VANDPS       k125<>+0(SB), Y2, Y2
-	VANDPS       k125<>+0(SB), Y3, Y3
+	VMULPS       Y5, Y2, Y2
+	VMULPS       Y4, Y3, Y3
+	VMULPS       Y5, Y6, Y6
+	VMULPS       Y4, Y7, Y7
+	VANDPS       k124<>+0(SB), Y2, Y2
+	VANDPS       k124<>+0(SB), Y3, Y3
 	VCMPPS       $0x05, k167<>+0(SB), Y2, Y2
 	VCMPPS       $0x05, k167<>+0(SB), Y3, Y3
 	VORPS        8640(AX), Y2, Y2
 	VORPS        8672(AX), Y3, Y3
 	VMOVUPS      Y2, 8640(AX)
 	VMOVUPS      Y3, 8672(AX)
-	VANDPS       k125<>+0(SB), Y6, Y6
-	VANDPS       k125<>+0(SB), Y7, Y7
-	VCMPPS       $0x05, k167<>+0(SB), Y6, Y6
-	VCMPPS       $0x05, k167<>+0(SB), Y7, Y7
-	VORPS        8640(AX), Y6, Y6
-	VORPS        8672(AX), Y7, Y7
-	VMOVUPS      Y6, 8640(AX)
-	VMOVUPS      Y7, 8672(AX)
+	VANDPS       k124<>+0(SB), Y6, Y6
+	VANDPS       k124<>+0(SB), Y7, Y7
+	VCMPPS       $0x05, k167<>+0(SB), Y6, Y2
+	VCMPPS       $0x05, k167<>+0(SB), Y7, Y3
+	VORPS        8640(AX), Y2, Y2
+	VORPS        8672(AX), Y3, Y3
+	VMOVUPS      Y2, 8640(AX)
+	VMOVUPS      Y3, 8672(AX)
 	VMOVUPS      k27<>+0(SB), Y2
 	VMOVUPS      k27<>+0(SB), Y3
-	VDIVPS       Y4, Y2, Y2
-	VDIVPS       Y5, Y3, Y3
+	VDIVPS       Y5, Y2, Y2
+	VDIVPS       Y4, Y3, Y3
 	VMOVUPS      Y2, 8192(AX)
 	VMOVUPS      Y3, 8224(AX)
 	VMOVUPS      Y0, 9024(AX)
@@ -21039,14 +21002,14 @@ spread:
 code:
 	VMOVUPS  (AX)(SI*1), Y8
 	VSUBPS   Y0, Y8, Y8
-	VMULPS   Y8, Y4, Y8
+	VMULPS   Y8, Y5, Y8
 	VROUNDPS $0x08, Y8, Y8
 	VMINPS   Y7, Y8, Y8
 	VMAXPS   Y6, Y8, Y8
 	VMOVUPS  Y8, 6144(AX)(SI*1)
 	VMOVUPS  32(AX)(SI*1), Y8
 	VSUBPS   Y1, Y8, Y8
-	VMULPS   Y8, Y5, Y8
+	VMULPS   Y8, Y4, Y8
 	VROUNDPS $0x08, Y8, Y8
 	VMINPS   Y7, Y8, Y8
 	VMAXPS   Y6, Y8, Y8
@@ -21062,13 +21025,13 @@ cost:
 	VMULPS  6144(AX)(SI*1), Y2, Y8
 	VADDPS  Y0, Y8, Y8
 	VSUBPS  (AX)(SI*1), Y8, Y8
-	VANDPS  k125<>+0(SB), Y8, Y8
+	VANDPS  k124<>+0(SB), Y8, Y8
 	VMULPS  2048(AX)(SI*1), Y8, Y8
 	VADDPS  Y8, Y4, Y4
 	VMULPS  6176(AX)(SI*1), Y3, Y8
 	VADDPS  Y1, Y8, Y8
 	VSUBPS  32(AX)(SI*1), Y8, Y8
-	VANDPS  k125<>+0(SB), Y8, Y8
+	VANDPS  k124<>+0(SB), Y8, Y8
 	VMULPS  2080(AX)(SI*1), Y8, Y8
 	VADDPS  Y8, Y5, Y5
 	ADDQ    $0x40, SI
@@ -21085,33 +21048,33 @@ trial:
 	VMOVUPS      8480(AX), Y3
 	VSUBPS       Y0, Y2, Y2
 	VSUBPS       Y1, Y3, Y3
-	VBROADCASTSS 9088(DX), Y5
-	VDIVPS       Y2, Y5, Y4
-	VDIVPS       Y3, Y5, Y5
-	VMULPS       Y4, Y2, Y2
-	VMULPS       Y5, Y3, Y3
+	VBROADCASTSS 9088(DX), Y4
+	VDIVPS       Y2, Y4, Y5
+	VDIVPS       Y3, Y4, Y4
 	VMOVUPS      8512(AX), Y8
 	VMOVUPS      8544(AX), Y9
 	VSUBPS       Y0, Y8, Y8
 	VSUBPS       Y1, Y9, Y9
-	VMULPS       Y4, Y8, Y8
-	VMULPS       Y5, Y9, Y9
-	VANDPS       k125<>+0(SB), Y2, Y2
-	VANDPS       k125<>+0(SB), Y3, Y3
+	VMULPS       Y5, Y2, Y2
+	VMULPS       Y4, Y3, Y3
+	VMULPS       Y5, Y8, Y8
+	VMULPS       Y4, Y9, Y9
+	VANDPS       k124<>+0(SB), Y2, Y2
+	VANDPS       k124<>+0(SB), Y3, Y3
 	VCMPPS       $0x05, k167<>+0(SB), Y2, Y2
 	VCMPPS       $0x05, k167<>+0(SB), Y3, Y3
 	VORPS        8640(AX), Y2, Y2
 	VORPS        8672(AX), Y3, Y3
 	VMOVUPS      Y2, 8640(AX)
 	VMOVUPS      Y3, 8672(AX)
-	VANDPS       k125<>+0(SB), Y8, Y8
-	VANDPS       k125<>+0(SB), Y9, Y9
-	VCMPPS       $0x05, k167<>+0(SB), Y8, Y8
-	VCMPPS       $0x05, k167<>+0(SB), Y9, Y9
-	VORPS        8640(AX), Y8, Y8
-	VORPS        8672(AX), Y9, Y9
-	VMOVUPS      Y8, 8640(AX)
-	VMOVUPS      Y9, 8672(AX)
+	VANDPS       k124<>+0(SB), Y8, Y8
+	VANDPS       k124<>+0(SB), Y9, Y9
+	VCMPPS       $0x05, k167<>+0(SB), Y8, Y2
+	VCMPPS       $0x05, k167<>+0(SB), Y9, Y3
+	VORPS        8640(AX), Y2, Y2
+	VORPS        8672(AX), Y3, Y3
+	VMOVUPS      Y2, 8640(AX)
+	VMOVUPS      Y3, 8672(AX)
 	VXORPS       Y2, Y2, Y2
 	VXORPS       Y3, Y3, Y3
 	VXORPS       Y8, Y8, Y8
@@ -21123,30 +21086,30 @@ trial:
 sums:
 	VMOVUPS  (AX)(SI*1), Y12
 	VSUBPS   Y0, Y12, Y12
-	VMULPS   Y12, Y4, Y12
+	VMULPS   Y12, Y5, Y12
 	VROUNDPS $0x08, Y12, Y12
 	VMINPS   Y7, Y12, Y12
 	VMAXPS   Y6, Y12, Y12
 	VMOVUPS  Y12, 6144(AX)(SI*1)
 	VMULPS   2048(AX)(SI*1), Y12, Y13
-	VMULPS   Y13, Y12, Y12
 	VADDPS   Y13, Y2, Y2
+	VMULPS   Y13, Y12, Y12
 	VADDPS   Y12, Y8, Y8
-	VMULPS   (AX)(SI*1), Y13, Y13
-	VADDPS   Y13, Y10, Y10
+	VMULPS   (AX)(SI*1), Y13, Y12
+	VADDPS   Y12, Y10, Y10
 	VMOVUPS  32(AX)(SI*1), Y12
 	VSUBPS   Y1, Y12, Y12
-	VMULPS   Y12, Y5, Y12
+	VMULPS   Y12, Y4, Y12
 	VROUNDPS $0x08, Y12, Y12
 	VMINPS   Y7, Y12, Y12
 	VMAXPS   Y6, Y12, Y12
 	VMOVUPS  Y12, 6176(AX)(SI*1)
 	VMULPS   2080(AX)(SI*1), Y12, Y13
-	VMULPS   Y13, Y12, Y12
 	VADDPS   Y13, Y3, Y3
+	VMULPS   Y13, Y12, Y12
 	VADDPS   Y12, Y9, Y9
-	VMULPS   32(AX)(SI*1), Y13, Y13
-	VADDPS   Y13, Y11, Y11
+	VMULPS   32(AX)(SI*1), Y13, Y12
+	VADDPS   Y12, Y11, Y11
 	ADDQ     $0x40, SI
 	CMPQ     SI, CX
 	JCS      sums
@@ -21168,79 +21131,79 @@ sums:
 	VMULPS    8416(AX), Y9, Y13
 	VMULPS    Y10, Y2, Y2
 	VMULPS    Y11, Y3, Y3
-	VSUBPS    Y2, Y12, Y12
-	VSUBPS    Y3, Y13, Y13
+	VSUBPS    Y2, Y12, Y2
+	VSUBPS    Y3, Y13, Y3
 	VDIVPS    Y0, Y4, Y4
 	VDIVPS    Y1, Y5, Y5
-	VDIVPS    Y0, Y12, Y12
-	VDIVPS    Y1, Y13, Y13
-	VXORPS    Y2, Y2, Y2
-	VXORPS    Y3, Y3, Y3
-	VCMPPS    $0x11, Y0, Y2, Y0
-	VCMPPS    $0x11, Y1, Y3, Y1
-	VCMPPS    $0x11, Y12, Y2, Y14
-	VCMPPS    $0x11, Y13, Y3, Y15
+	VDIVPS    Y0, Y2, Y2
+	VDIVPS    Y1, Y3, Y3
+	VXORPS    Y12, Y12, Y12
+	VXORPS    Y13, Y13, Y13
+	VCMPPS    $0x11, Y0, Y12, Y0
+	VCMPPS    $0x11, Y1, Y13, Y1
+	VCMPPS    $0x11, Y2, Y12, Y14
+	VCMPPS    $0x11, Y3, Y13, Y15
 	VDIVPS    Y8, Y10, Y10
 	VDIVPS    Y9, Y11, Y11
 	VBLENDVPS Y14, Y10, Y4, Y4
 	VBLENDVPS Y15, Y11, Y5, Y5
-	VBLENDVPS Y14, Y2, Y12, Y12
-	VBLENDVPS Y15, Y3, Y13, Y13
-	VXORPS    Y2, Y2, Y2
-	VXORPS    Y3, Y3, Y3
+	VBLENDVPS Y14, Y12, Y2, Y2
+	VBLENDVPS Y15, Y13, Y3, Y3
+	VXORPS    Y8, Y8, Y8
+	VXORPS    Y9, Y9, Y9
 	MOVQ      $0x00000000, SI
 
 cost2:
-	VMULPS       6144(AX)(SI*1), Y4, Y8
-	VADDPS       Y12, Y8, Y8
-	VSUBPS       (AX)(SI*1), Y8, Y8
-	VANDPS       k125<>+0(SB), Y8, Y8
-	VMULPS       2048(AX)(SI*1), Y8, Y8
-	VADDPS       Y8, Y2, Y2
-	VMULPS       6176(AX)(SI*1), Y5, Y8
-	VADDPS       Y13, Y8, Y8
-	VSUBPS       32(AX)(SI*1), Y8, Y8
-	VANDPS       k125<>+0(SB), Y8, Y8
-	VMULPS       2080(AX)(SI*1), Y8, Y8
-	VADDPS       Y8, Y3, Y3
+	VMULPS       6144(AX)(SI*1), Y4, Y10
+	VADDPS       Y2, Y10, Y10
+	VSUBPS       (AX)(SI*1), Y10, Y10
+	VANDPS       k124<>+0(SB), Y10, Y10
+	VMULPS       2048(AX)(SI*1), Y10, Y10
+	VADDPS       Y10, Y8, Y8
+	VMULPS       6176(AX)(SI*1), Y5, Y10
+	VADDPS       Y3, Y10, Y10
+	VSUBPS       32(AX)(SI*1), Y10, Y10
+	VANDPS       k124<>+0(SB), Y10, Y10
+	VMULPS       2080(AX)(SI*1), Y10, Y10
+	VADDPS       Y10, Y9, Y9
 	ADDQ         $0x40, SI
 	CMPQ         SI, CX
 	JCS          cost2
-	VCMPPS       $0x11, 8576(AX), Y2, Y14
-	VCMPPS       $0x11, 8608(AX), Y3, Y15
-	VANDPS       Y14, Y0, Y0
-	VANDPS       Y15, Y1, Y1
-	VBROADCASTSS 9088(DX), Y8
-	VMOVUPS      8576(AX), Y9
-	VMOVUPS      8608(AX), Y10
-	VBLENDVPS    Y0, Y2, Y9, Y9
-	VBLENDVPS    Y1, Y3, Y10, Y10
-	VMOVUPS      Y9, 8576(AX)
-	VMOVUPS      Y10, 8608(AX)
-	VMOVUPS      8192(AX), Y2
-	VMOVUPS      8224(AX), Y3
-	VBLENDVPS    Y0, Y4, Y2, Y2
-	VBLENDVPS    Y1, Y5, Y3, Y3
-	VMOVUPS      Y2, 8192(AX)
-	VMOVUPS      Y3, 8224(AX)
-	VMOVUPS      8960(AX), Y2
-	VMOVUPS      8992(AX), Y3
-	VBLENDVPS    Y0, Y8, Y2, Y2
-	VBLENDVPS    Y1, Y8, Y3, Y3
-	VMOVUPS      Y2, 8960(AX)
-	VMOVUPS      Y3, 8992(AX)
-	VMOVUPS      9024(AX), Y2
-	VMOVUPS      9056(AX), Y3
-	VBLENDVPS    Y0, 8256(AX), Y2, Y2
-	VBLENDVPS    Y1, 8288(AX), Y3, Y3
-	VMOVUPS      Y2, 9024(AX)
-	VMOVUPS      Y3, 9056(AX)
-	VMOVUPS      8256(AX), Y2
-	VMOVUPS      8288(AX), Y3
-	VBLENDVPS    Y0, Y12, Y2, Y2
-	VBLENDVPS    Y1, Y13, Y3, Y3
-	VMOVUPS      Y2, 8256(AX)
-	VMOVUPS      Y3, 8288(AX)
+	VCMPPS       $0x11, 8576(AX), Y8, Y10
+	VCMPPS       $0x11, 8608(AX), Y9, Y11
+	VANDPS       Y10, Y0, Y0
+	VANDPS       Y11, Y1, Y1
+	VBROADCASTSS 9088(DX), Y10
+	VMOVUPS      8576(AX), Y11
+	VMOVUPS      8608(AX), Y12
+	VBLENDVPS    Y0, Y8, Y11, Y11
+	VBLENDVPS    Y1, Y9, Y12, Y12
+	VMOVUPS      Y11, 8576(AX)
+	VMOVUPS      Y12, 8608(AX)
+	VMOVUPS      8192(AX), Y8
+	VMOVUPS      8224(AX), Y9
+	VBLENDVPS    Y0, Y4, Y8, Y8
+	VBLENDVPS    Y1, Y5, Y9, Y9
+	VMOVUPS      Y8, 8192(AX)
+	VMOVUPS      Y9, 8224(AX)
+	VMOVUPS      8960(AX), Y4
+	VMOVUPS      8992(AX), Y5
+	VBLENDVPS    Y0, Y10, Y4, Y4
+	VBLENDVPS    Y1, Y10, Y5, Y5
+	VMOVUPS      Y4, 8960(AX)
+	VMOVUPS      Y5, 8992(AX)
+	VMOVUPS      9024(AX), Y4
+	VMOVUPS      9056(AX), Y5
+	VBLENDVPS    Y0, 8256(AX), Y4, Y4
+	VBLENDVPS    Y1, 8288(AX), Y5, Y5
+	VMOVUPS      Y4, 9024(AX)
+	VMOVUPS      Y5, 9056(AX)
+	VMOVUPS      8256(AX), Y4
+	VMOVUPS      8288(AX), Y5
+	VBLENDVPS    Y0, Y2, Y4, Y4
+	VBLENDVPS    Y1, Y3, Y5, Y5
+	VMOVUPS      Y4, 8256(AX)
+	VMOVUPS      Y5, 8288(AX)
 	DECQ         BX
 	JNZ          trial
 	VZEROUPPER
@@ -21271,7 +21234,7 @@ largest:
 	VMULPS       (AX)(SI*1), Y6, Y6
 	VMOVUPS      Y6, 4096(AX)(SI*1)
 	VMOVUPS      (AX)(SI*1), Y6
-	VANDPS       k125<>+0(SB), Y6, Y7
+	VANDPS       k124<>+0(SB), Y6, Y7
 	VCMPPS       $0x11, Y7, Y2, Y8
 	VBLENDVPS    Y8, Y6, Y0, Y0
 	VBLENDVPS    Y8, Y7, Y2, Y2
@@ -21280,7 +21243,7 @@ largest:
 	VMULPS       32(AX)(SI*1), Y6, Y6
 	VMOVUPS      Y6, 4128(AX)(SI*1)
 	VMOVUPS      32(AX)(SI*1), Y6
-	VANDPS       k125<>+0(SB), Y6, Y7
+	VANDPS       k124<>+0(SB), Y6, Y7
 	VCMPPS       $0x11, Y7, Y3, Y8
 	VBLENDVPS    Y8, Y6, Y1, Y1
 	VBLENDVPS    Y8, Y7, Y3, Y3
@@ -21313,8 +21276,8 @@ sums:
 	VMAXPS       Y0, Y8, Y8
 	VMULPS       2048(AX)(SI*1), Y8, Y9
 	VMULPS       Y8, Y9, Y9
-	VMULPS       4096(AX)(SI*1), Y8, Y8
 	VADDPS       Y9, Y6, Y6
+	VMULPS       4096(AX)(SI*1), Y8, Y8
 	VADDPS       Y8, Y4, Y4
 	VMULPS       32(AX)(SI*1), Y3, Y8
 	VROUNDPS     $0x08, Y8, Y8
@@ -21322,28 +21285,28 @@ sums:
 	VMAXPS       Y0, Y8, Y8
 	VMULPS       2080(AX)(SI*1), Y8, Y9
 	VMULPS       Y8, Y9, Y9
-	VMULPS       4128(AX)(SI*1), Y8, Y8
 	VADDPS       Y9, Y7, Y7
+	VMULPS       4128(AX)(SI*1), Y8, Y8
 	VADDPS       Y8, Y5, Y5
 	ADDQ         $0x40, SI
 	CMPQ         SI, CX
 	JCS          sums
 	VXORPS       Y2, Y2, Y2
 	VXORPS       Y3, Y3, Y3
-	VXORPS       Y8, Y8, Y8
-	VXORPS       Y9, Y9, Y9
 	VCMPPS       $0x04, Y2, Y6, Y2
 	VCMPPS       $0x04, Y3, Y7, Y3
+	VXORPS       Y8, Y8, Y8
+	VXORPS       Y9, Y9, Y9
 	VDIVPS       Y6, Y4, Y6
 	VDIVPS       Y7, Y5, Y7
 	VBLENDVPS    Y2, Y6, Y8, Y8
 	VBLENDVPS    Y3, Y7, Y9, Y9
-	VMULPS       Y4, Y8, Y4
-	VMULPS       Y5, Y9, Y5
 	VMOVUPS      Y8, 8192(AX)
 	VMOVUPS      Y9, 8224(AX)
-	VMOVUPS      Y4, 8576(AX)
-	VMOVUPS      Y5, 8608(AX)
+	VMULPS       Y4, Y8, Y2
+	VMULPS       Y5, Y9, Y3
+	VMOVUPS      Y2, 8576(AX)
+	VMOVUPS      Y3, 8608(AX)
 	VBROADCASTSS 9088(DX), Y2
 	VMOVUPS      Y2, 8960(AX)
 	VMOVUPS      Y2, 8992(AX)
@@ -21368,8 +21331,8 @@ sums2:
 	VMAXPS       Y0, Y8, Y8
 	VMULPS       2048(AX)(SI*1), Y8, Y9
 	VMULPS       Y8, Y9, Y9
-	VMULPS       4096(AX)(SI*1), Y8, Y8
 	VADDPS       Y9, Y6, Y6
+	VMULPS       4096(AX)(SI*1), Y8, Y8
 	VADDPS       Y8, Y4, Y4
 	VMULPS       32(AX)(SI*1), Y3, Y8
 	VROUNDPS     $0x08, Y8, Y8
@@ -21377,18 +21340,18 @@ sums2:
 	VMAXPS       Y0, Y8, Y8
 	VMULPS       2080(AX)(SI*1), Y8, Y9
 	VMULPS       Y8, Y9, Y9
-	VMULPS       4128(AX)(SI*1), Y8, Y8
 	VADDPS       Y9, Y7, Y7
+	VMULPS       4128(AX)(SI*1), Y8, Y8
 	VADDPS       Y8, Y5, Y5
 	ADDQ         $0x40, SI
 	CMPQ         SI, CX
 	JCS          sums2
-	VMULPS       Y4, Y4, Y2
-	VMULPS       Y5, Y5, Y3
-	VMULPS       8576(AX), Y6, Y8
-	VMULPS       8608(AX), Y7, Y9
-	VCMPPS       $0x11, Y2, Y8, Y2
-	VCMPPS       $0x11, Y3, Y9, Y3
+	VMULPS       8576(AX), Y6, Y2
+	VMULPS       8608(AX), Y7, Y3
+	VMULPS       Y4, Y4, Y8
+	VMULPS       Y5, Y5, Y9
+	VCMPPS       $0x11, Y8, Y2, Y2
+	VCMPPS       $0x11, Y9, Y3, Y3
 	VXORPS       Y8, Y8, Y8
 	VXORPS       Y9, Y9, Y9
 	VCMPPS       $0x11, Y6, Y8, Y8
@@ -21446,10 +21409,10 @@ largest:
 	VMOVUPS      (AX)(BX*1), Y2
 	VMULPS       Y2, Y2, Y3
 	VMOVUPS      Y3, 2048(AX)(BX*1)
-	VMULPS       Y2, Y3, Y3
-	VMOVUPS      Y3, 4096(AX)(BX*1)
+	VMULPS       Y2, Y3, Y2
+	VMOVUPS      Y2, 4096(AX)(BX*1)
 	VMOVUPS      (AX)(BX*1), Y2
-	VANDPS       k125<>+0(SB), Y2, Y3
+	VANDPS       k124<>+0(SB), Y2, Y3
 	VCMPPS       $0x11, Y3, Y1, Y4
 	VBLENDVPS    Y4, Y2, Y0, Y0
 	VBLENDVPS    Y4, Y3, Y1, Y1
@@ -21473,8 +21436,8 @@ sums:
 	VMOVUPS  Y5, 6144(AX)(BX*1)
 	VMULPS   2048(AX)(BX*1), Y5, Y6
 	VMULPS   Y5, Y6, Y6
-	VMULPS   4096(AX)(BX*1), Y5, Y5
 	VADDPS   Y6, Y4, Y4
+	VMULPS   4096(AX)(BX*1), Y5, Y5
 	VADDPS   Y5, Y3, Y3
 	ADDQ     $0x40, BX
 	CMPQ     BX, CX
@@ -21487,47 +21450,41 @@ round:
 
 move:
 	VMOVUPS   6144(AX)(R8*1), Y0
-	VMOVUPS   Y3, Y1
-	VMOVUPS   Y4, Y2
-	VMULPS    4096(AX)(R8*1), Y0, Y7
-	VSUBPS    Y7, Y1, Y1
-	VMULPS    2048(AX)(R8*1), Y0, Y7
-	VMULPS    Y0, Y7, Y7
-	VSUBPS    Y7, Y2, Y2
-	VXORPS    Y7, Y7, Y7
-	VCMPPS    $0x11, Y1, Y7, Y6
-	VMULPS    (AX)(R8*1), Y2, Y5
-	VDIVPS    Y1, Y5, Y5
-	VADDPS    k168<>+0(SB), Y5, Y5
-	VANDPS    k169<>+0(SB), Y5, Y5
-	VPMAXSD   k170<>+0(SB), Y5, Y5
-	VPMINSD   k171<>+0(SB), Y5, Y5
-	VPSUBD    k172<>+0(SB), Y5, Y5
-	VCVTDQ2PS Y5, Y5
-	VCMPPS    $0x04, Y0, Y5, Y7
-	VANDPS    Y7, Y6, Y6
-	VTESTPS   Y6, Y6
+	VMULPS    4096(AX)(R8*1), Y0, Y1
+	VSUBPS    Y1, Y3, Y1
+	VMULPS    2048(AX)(R8*1), Y0, Y2
+	VMULPS    Y0, Y2, Y2
+	VSUBPS    Y2, Y4, Y2
+	VXORPS    Y5, Y5, Y5
+	VCMPPS    $0x11, Y1, Y5, Y5
+	VMULPS    (AX)(R8*1), Y2, Y6
+	VDIVPS    Y1, Y6, Y6
+	VADDPS    k168<>+0(SB), Y6, Y6
+	VANDPS    k169<>+0(SB), Y6, Y6
+	VPMAXSD   k170<>+0(SB), Y6, Y6
+	VPMINSD   k171<>+0(SB), Y6, Y6
+	VPSUBD    k172<>+0(SB), Y6, Y6
+	VCVTDQ2PS Y6, Y6
+	VCMPPS    $0x04, Y0, Y6, Y7
+	VANDPS    Y7, Y5, Y5
+	VTESTPS   Y5, Y5
 	JZ        stay
-	VMULPS    4096(AX)(R8*1), Y5, Y7
+	VMULPS    4096(AX)(R8*1), Y6, Y7
 	VADDPS    Y7, Y1, Y1
-	VMULPS    2048(AX)(R8*1), Y5, Y7
-	VMULPS    Y5, Y7, Y7
+	VMULPS    2048(AX)(R8*1), Y6, Y7
+	VMULPS    Y6, Y7, Y7
 	VADDPS    Y7, Y2, Y2
 	VXORPS    Y7, Y7, Y7
 	VCMPPS    $0x11, Y2, Y7, Y7
-	VANDPS    Y7, Y6, Y6
-	VBLENDVPS Y6, Y5, Y0, Y0
-	VMULPS    Y1, Y1, Y5
-	VMULPS    Y4, Y5, Y5
-	VMULPS    Y3, Y3, Y8
-	VMULPS    Y2, Y8, Y8
-	VXORPS    Y7, Y7, Y7
-	VCMPPS    $0x11, Y5, Y8, Y7
-	VANDPS    Y6, Y7, Y7
-	VMOVUPS   6144(AX)(R8*1), Y5
-	VMOVUPS   Y5, Y8
-	VBLENDVPS Y7, Y0, Y8, Y8
-	VMOVUPS   Y8, 6144(AX)(R8*1)
+	VANDPS    Y7, Y5, Y5
+	VMULPS    Y3, Y3, Y7
+	VMULPS    Y2, Y7, Y7
+	VMULPS    Y1, Y1, Y8
+	VMULPS    Y4, Y8, Y8
+	VCMPPS    $0x11, Y8, Y7, Y7
+	VANDPS    Y5, Y7, Y7
+	VBLENDVPS Y7, Y6, Y0, Y0
+	VMOVUPS   Y0, 6144(AX)(R8*1)
 	VBLENDVPS Y7, Y1, Y3, Y3
 	VBLENDVPS Y7, Y2, Y4, Y4
 	MOVQ      CX, DI
@@ -21592,9 +21549,9 @@ TEXT ·codebookSearchAVX2(SB), NOSPLIT, $0-32
 	MOVQ   s+0(FP), AX
 	MOVQ   elems+16(FP), CX
 	MOVQ   trials+24(FP), BX
-	MOVQ   values+8(FP), SI
 	SHLQ   $0x06, CX
 	MOVQ   AX, DX
+	MOVQ   values+8(FP), SI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -21603,12 +21560,12 @@ TEXT ·codebookSearchAVX2(SB), NOSPLIT, $0-32
 
 largest:
 	VMOVUPS      (AX)(DI*1), Y4
-	VANDPS       k125<>+0(SB), Y4, Y5
+	VANDPS       k124<>+0(SB), Y4, Y5
 	VCMPPS       $0x11, Y5, Y2, Y6
 	VBLENDVPS    Y6, Y4, Y0, Y0
 	VBLENDVPS    Y6, Y5, Y2, Y2
 	VMOVUPS      32(AX)(DI*1), Y4
-	VANDPS       k125<>+0(SB), Y4, Y5
+	VANDPS       k124<>+0(SB), Y4, Y5
 	VCMPPS       $0x11, Y5, Y3, Y6
 	VBLENDVPS    Y6, Y4, Y1, Y1
 	VBLENDVPS    Y6, Y5, Y3, Y3
@@ -21619,81 +21576,83 @@ largest:
 	VMOVUPS      Y3, 8480(AX)
 	VMOVUPS      Y0, 8896(AX)
 	VMOVUPS      Y1, 8928(AX)
-	VBROADCASTSS 9088(DX), Y2
-	VDIVPS       Y2, Y0, Y0
-	VDIVPS       Y2, Y1, Y1
 	VMOVUPS      k27<>+0(SB), Y2
 	VMOVUPS      k27<>+0(SB), Y3
-	VDIVPS       Y0, Y2, Y2
-	VDIVPS       Y1, Y3, Y3
-	VXORPS       Y0, Y0, Y0
-	VXORPS       Y1, Y1, Y1
+	VBROADCASTSS 9088(DX), Y4
+	VDIVPS       Y4, Y0, Y0
+	VDIVPS       Y4, Y1, Y1
+	VDIVPS       Y0, Y2, Y0
+	VDIVPS       Y1, Y3, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
 	VXORPS       Y4, Y4, Y4
 	VXORPS       Y5, Y5, Y5
 	MOVQ         $0x00000000, DI
 
 values:
-	VMULPS       (AX)(DI*1), Y2, Y6
+	VMULPS       (AX)(DI*1), Y0, Y6
 	VCMPPS       $0x05, 128(SI), Y6, Y8
-	VMOVUPS      160(SI), Y9
-	VBLENDVPS    Y8, 192(SI), Y9, Y9
-	VCMPPS       $0x05, Y9, Y6, Y9
-	VPADDD       Y8, Y8, Y7
-	VPADDD       Y9, Y7, Y7
-	VPERMPS      64(SI), Y7, Y9
-	VCMPPS       $0x05, Y9, Y6, Y9
-	VPADDD       Y7, Y7, Y7
-	VPADDD       Y9, Y7, Y7
-	VPERMPS      96(SI), Y7, Y9
-	VCMPPS       $0x05, Y9, Y6, Y9
-	VPADDD       Y7, Y7, Y7
-	VPADDD       Y9, Y7, Y7
-	VPERMPS      (SI), Y7, Y9
-	VPERMPS      32(SI), Y7, Y6
-	VBLENDVPS    Y8, Y6, Y9, Y9
-	VMULPS       2048(AX)(DI*1), Y9, Y6
-	VMULPS       Y6, Y9, Y9
-	VADDPS       Y9, Y4, Y4
-	VMULPS       (AX)(DI*1), Y6, Y6
-	VADDPS       Y6, Y0, Y0
-	VMULPS       32(AX)(DI*1), Y3, Y6
+	VMOVDQU      160(SI), Y7
+	VBLENDVPS    Y8, 192(SI), Y7, Y7
+	VCMPPS       $0x05, Y7, Y6, Y7
+	VPADDD       Y8, Y8, Y9
+	VPADDD       Y7, Y9, Y9
+	VPERMPS      64(SI), Y9, Y7
+	VCMPPS       $0x05, Y7, Y6, Y7
+	VPADDD       Y9, Y9, Y9
+	VPADDD       Y7, Y9, Y9
+	VPERMPS      96(SI), Y9, Y7
+	VCMPPS       $0x05, Y7, Y6, Y6
+	VPADDD       Y9, Y9, Y7
+	VPADDD       Y6, Y7, Y7
+	VPERMPS      (SI), Y7, Y6
+	VPERMPS      32(SI), Y7, Y7
+	VBLENDVPS    Y8, Y7, Y6, Y6
+	VMULPS       2048(AX)(DI*1), Y6, Y7
+	VMULPS       Y7, Y6, Y6
+	VADDPS       Y6, Y4, Y4
+	VMULPS       (AX)(DI*1), Y7, Y6
+	VADDPS       Y6, Y2, Y2
+	VMULPS       32(AX)(DI*1), Y1, Y6
 	VCMPPS       $0x05, 128(SI), Y6, Y8
-	VMOVUPS      160(SI), Y9
-	VBLENDVPS    Y8, 192(SI), Y9, Y9
-	VCMPPS       $0x05, Y9, Y6, Y9
-	VPADDD       Y8, Y8, Y7
-	VPADDD       Y9, Y7, Y7
-	VPERMPS      64(SI), Y7, Y9
-	VCMPPS       $0x05, Y9, Y6, Y9
-	VPADDD       Y7, Y7, Y7
-	VPADDD       Y9, Y7, Y7
-	VPERMPS      96(SI), Y7, Y9
-	VCMPPS       $0x05, Y9, Y6, Y9
-	VPADDD       Y7, Y7, Y7
-	VPADDD       Y9, Y7, Y7
-	VPERMPS      (SI), Y7, Y9
-	VPERMPS      32(SI), Y7, Y6
-	VBLENDVPS    Y8, Y6, Y9, Y9
-	VMULPS       2080(AX)(DI*1), Y9, Y6
-	VMULPS       Y6, Y9, Y9
-	VADDPS       Y9, Y5, Y5
-	VMULPS       32(AX)(DI*1), Y6, Y6
-	VADDPS       Y6, Y1, Y1
+	VMOVDQU      160(SI), Y7
+	VBLENDVPS    Y8, 192(SI), Y7, Y7
+	VCMPPS       $0x05, Y7, Y6, Y7
+	VPADDD       Y8, Y8, Y9
+	VPADDD       Y7, Y9, Y9
+	VPERMPS      64(SI), Y9, Y7
+	VCMPPS       $0x05, Y7, Y6, Y7
+	VPADDD       Y9, Y9, Y9
+	VPADDD       Y7, Y9, Y9
+	VPERMPS      96(SI), Y9, Y7
+	VCMPPS       $0x05, Y7, Y6, Y6
+	VPADDD       Y9, Y9, Y7
+	VPADDD       Y6, Y7, Y7
+	VPERMPS      (SI), Y7, Y6
+	VPERMPS      32(SI), Y7, Y7
+	VBLENDVPS    Y8, Y7, Y6, Y6
+	VMULPS       2080(AX)(DI*1), Y6, Y7
+	VMULPS       Y7, Y6, Y6
+	VADDPS       Y6, Y5, Y5
+	VMULPS       32(AX)(DI*1), Y7, Y6
+	VADDPS       Y6, Y3, Y3
 	ADDQ         $0x40, DI
 	CMPQ         DI, CX
 	JCS          values
-	VXORPS       Y2, Y2, Y2
-	VXORPS       Y3, Y3, Y3
-	VCMPPS       $0x11, Y4, Y2, Y6
-	VCMPPS       $0x11, Y5, Y3, Y7
-	VDIVPS       Y4, Y0, Y4
-	VDIVPS       Y5, Y1, Y5
-	VBLENDVPS    Y6, Y4, Y2, Y2
-	VBLENDVPS    Y7, Y5, Y3, Y3
-	VMULPS       Y0, Y2, Y0
-	VMULPS       Y1, Y3, Y1
-	VMOVUPS      Y2, 8192(AX)
-	VMOVUPS      Y3, 8224(AX)
+	VXORPS       Y0, Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VCMPPS       $0x11, Y4, Y0, Y0
+	VCMPPS       $0x11, Y5, Y1, Y1
+	VXORPS       Y6, Y6, Y6
+	VXORPS       Y7, Y7, Y7
+	VDIVPS       Y4, Y2, Y4
+	VDIVPS       Y5, Y3, Y5
+	VBLENDVPS    Y0, Y4, Y6, Y6
+	VBLENDVPS    Y1, Y5, Y7, Y7
+	VMOVUPS      Y6, 8192(AX)
+	VMOVUPS      Y7, 8224(AX)
+	VMULPS       Y2, Y6, Y0
+	VMULPS       Y3, Y7, Y1
 	VMOVUPS      Y0, 8576(AX)
 	VMOVUPS      Y1, 8608(AX)
 	VBROADCASTSS 9088(DX), Y0
@@ -21716,59 +21675,59 @@ trial:
 values2:
 	VMULPS       (AX)(DI*1), Y0, Y6
 	VCMPPS       $0x05, 128(SI), Y6, Y8
-	VMOVUPS      160(SI), Y9
-	VBLENDVPS    Y8, 192(SI), Y9, Y9
-	VCMPPS       $0x05, Y9, Y6, Y9
-	VPADDD       Y8, Y8, Y7
-	VPADDD       Y9, Y7, Y7
-	VPERMPS      64(SI), Y7, Y9
-	VCMPPS       $0x05, Y9, Y6, Y9
-	VPADDD       Y7, Y7, Y7
-	VPADDD       Y9, Y7, Y7
-	VPERMPS      96(SI), Y7, Y9
-	VCMPPS       $0x05, Y9, Y6, Y9
-	VPADDD       Y7, Y7, Y7
-	VPADDD       Y9, Y7, Y7
-	VPERMPS      (SI), Y7, Y9
-	VPERMPS      32(SI), Y7, Y6
-	VBLENDVPS    Y8, Y6, Y9, Y9
-	VMULPS       2048(AX)(DI*1), Y9, Y6
-	VMULPS       Y6, Y9, Y9
-	VADDPS       Y9, Y4, Y4
-	VMULPS       (AX)(DI*1), Y6, Y6
+	VMOVDQU      160(SI), Y7
+	VBLENDVPS    Y8, 192(SI), Y7, Y7
+	VCMPPS       $0x05, Y7, Y6, Y7
+	VPADDD       Y8, Y8, Y9
+	VPADDD       Y7, Y9, Y9
+	VPERMPS      64(SI), Y9, Y7
+	VCMPPS       $0x05, Y7, Y6, Y7
+	VPADDD       Y9, Y9, Y9
+	VPADDD       Y7, Y9, Y9
+	VPERMPS      96(SI), Y9, Y7
+	VCMPPS       $0x05, Y7, Y6, Y6
+	VPADDD       Y9, Y9, Y7
+	VPADDD       Y6, Y7, Y7
+	VPERMPS      (SI), Y7, Y6
+	VPERMPS      32(SI), Y7, Y7
+	VBLENDVPS    Y8, Y7, Y6, Y6
+	VMULPS       2048(AX)(DI*1), Y6, Y7
+	VMULPS       Y7, Y6, Y6
+	VADDPS       Y6, Y4, Y4
+	VMULPS       (AX)(DI*1), Y7, Y6
 	VADDPS       Y6, Y2, Y2
 	VMULPS       32(AX)(DI*1), Y1, Y6
 	VCMPPS       $0x05, 128(SI), Y6, Y8
-	VMOVUPS      160(SI), Y9
-	VBLENDVPS    Y8, 192(SI), Y9, Y9
-	VCMPPS       $0x05, Y9, Y6, Y9
-	VPADDD       Y8, Y8, Y7
-	VPADDD       Y9, Y7, Y7
-	VPERMPS      64(SI), Y7, Y9
-	VCMPPS       $0x05, Y9, Y6, Y9
-	VPADDD       Y7, Y7, Y7
-	VPADDD       Y9, Y7, Y7
-	VPERMPS      96(SI), Y7, Y9
-	VCMPPS       $0x05, Y9, Y6, Y9
-	VPADDD       Y7, Y7, Y7
-	VPADDD       Y9, Y7, Y7
-	VPERMPS      (SI), Y7, Y9
-	VPERMPS      32(SI), Y7, Y6
-	VBLENDVPS    Y8, Y6, Y9, Y9
-	VMULPS       2080(AX)(DI*1), Y9, Y6
-	VMULPS       Y6, Y9, Y9
-	VADDPS       Y9, Y5, Y5
-	VMULPS       32(AX)(DI*1), Y6, Y6
+	VMOVDQU      160(SI), Y7
+	VBLENDVPS    Y8, 192(SI), Y7, Y7
+	VCMPPS       $0x05, Y7, Y6, Y7
+	VPADDD       Y8, Y8, Y9
+	VPADDD       Y7, Y9, Y9
+	VPERMPS      64(SI), Y9, Y7
+	VCMPPS       $0x05, Y7, Y6, Y7
+	VPADDD       Y9, Y9, Y9
+	VPADDD       Y7, Y9, Y9
+	VPERMPS      96(SI), Y9, Y7
+	VCMPPS       $0x05, Y7, Y6, Y6
+	VPADDD       Y9, Y9, Y7
+	VPADDD       Y6, Y7, Y7
+	VPERMPS      (SI), Y7, Y6
+	VPERMPS      32(SI), Y7, Y7
+	VBLENDVPS    Y8, Y7, Y6, Y6
+	VMULPS       2080(AX)(DI*1), Y6, Y7
+	VMULPS       Y7, Y6, Y6
+	VADDPS       Y6, Y5, Y5
+	VMULPS       32(AX)(DI*1), Y7, Y6
 	VADDPS       Y6, Y3, Y3
 	ADDQ         $0x40, DI
 	CMPQ         DI, CX
 	JCS          values2
-	VMULPS       Y2, Y2, Y0
-	VMULPS       Y3, Y3, Y1
-	VMULPS       8576(AX), Y4, Y6
-	VMULPS       8608(AX), Y5, Y7
-	VCMPPS       $0x11, Y0, Y6, Y0
-	VCMPPS       $0x11, Y1, Y7, Y1
+	VMULPS       8576(AX), Y4, Y0
+	VMULPS       8608(AX), Y5, Y1
+	VMULPS       Y2, Y2, Y6
+	VMULPS       Y3, Y3, Y7
+	VCMPPS       $0x11, Y6, Y0, Y0
+	VCMPPS       $0x11, Y7, Y1, Y1
 	VXORPS       Y6, Y6, Y6
 	VXORPS       Y7, Y7, Y7
 	VCMPPS       $0x11, Y4, Y6, Y6
@@ -21813,8 +21772,8 @@ TEXT ·codebookCodesAVX2(SB), NOSPLIT, $0-48
 	MOVQ src+8(FP), CX
 	MOVQ n+40(FP), DX
 	MOVQ inverses+16(FP), BX
-	MOVQ values+24(FP), SI
-	MOVQ stride+32(FP), DI
+	MOVQ stride+32(FP), SI
+	MOVQ values+24(FP), DI
 
 group:
 	VBROADCASTSS (BX), Y0
@@ -21823,68 +21782,68 @@ group:
 	VMOVUPS      64(CX), Y3
 	VMOVUPS      96(CX), Y4
 	VMULPS       Y0, Y1, Y1
-	VCMPPS       $0x05, 128(SI), Y1, Y5
-	VMOVUPS      160(SI), Y6
-	VBLENDVPS    Y5, 192(SI), Y6, Y6
-	VCMPPS       $0x05, Y6, Y1, Y6
-	VPADDD       Y5, Y5, Y5
-	VPADDD       Y6, Y5, Y5
-	VPERMPS      64(SI), Y5, Y6
-	VCMPPS       $0x05, Y6, Y1, Y6
-	VPADDD       Y5, Y5, Y5
-	VPADDD       Y6, Y5, Y5
-	VPERMPS      96(SI), Y5, Y6
-	VCMPPS       $0x05, Y6, Y1, Y6
-	VPADDD       Y5, Y5, Y5
-	VPADDD       Y6, Y5, Y5
+	VCMPPS       $0x05, 128(DI), Y1, Y6
+	VMOVDQU      160(DI), Y5
+	VBLENDVPS    Y6, 192(DI), Y5, Y5
+	VCMPPS       $0x05, Y5, Y1, Y5
+	VPADDD       Y6, Y6, Y6
+	VPADDD       Y5, Y6, Y6
+	VPERMPS      64(DI), Y6, Y5
+	VCMPPS       $0x05, Y5, Y1, Y5
+	VPADDD       Y6, Y6, Y6
+	VPADDD       Y5, Y6, Y6
+	VPERMPS      96(DI), Y6, Y5
+	VCMPPS       $0x05, Y5, Y1, Y1
+	VPADDD       Y6, Y6, Y5
+	VPADDD       Y1, Y5, Y5
 	VMULPS       Y0, Y2, Y2
-	VCMPPS       $0x05, 128(SI), Y2, Y1
-	VMOVUPS      160(SI), Y6
-	VBLENDVPS    Y1, 192(SI), Y6, Y6
-	VCMPPS       $0x05, Y6, Y2, Y6
-	VPADDD       Y1, Y1, Y1
-	VPADDD       Y6, Y1, Y1
-	VPERMPS      64(SI), Y1, Y6
-	VCMPPS       $0x05, Y6, Y2, Y6
-	VPADDD       Y1, Y1, Y1
-	VPADDD       Y6, Y1, Y1
-	VPERMPS      96(SI), Y1, Y6
-	VCMPPS       $0x05, Y6, Y2, Y6
-	VPADDD       Y1, Y1, Y1
-	VPADDD       Y6, Y1, Y1
+	VCMPPS       $0x05, 128(DI), Y2, Y6
+	VMOVDQU      160(DI), Y1
+	VBLENDVPS    Y6, 192(DI), Y1, Y1
+	VCMPPS       $0x05, Y1, Y2, Y1
+	VPADDD       Y6, Y6, Y6
+	VPADDD       Y1, Y6, Y6
+	VPERMPS      64(DI), Y6, Y1
+	VCMPPS       $0x05, Y1, Y2, Y1
+	VPADDD       Y6, Y6, Y6
+	VPADDD       Y1, Y6, Y6
+	VPERMPS      96(DI), Y6, Y1
+	VCMPPS       $0x05, Y1, Y2, Y1
+	VPADDD       Y6, Y6, Y2
+	VPADDD       Y1, Y2, Y2
 	VMULPS       Y0, Y3, Y3
-	VCMPPS       $0x05, 128(SI), Y3, Y2
-	VMOVUPS      160(SI), Y6
-	VBLENDVPS    Y2, 192(SI), Y6, Y6
-	VCMPPS       $0x05, Y6, Y3, Y6
-	VPADDD       Y2, Y2, Y2
-	VPADDD       Y6, Y2, Y2
-	VPERMPS      64(SI), Y2, Y6
-	VCMPPS       $0x05, Y6, Y3, Y6
-	VPADDD       Y2, Y2, Y2
-	VPADDD       Y6, Y2, Y2
-	VPERMPS      96(SI), Y2, Y6
-	VCMPPS       $0x05, Y6, Y3, Y6
-	VPADDD       Y2, Y2, Y2
-	VPADDD       Y6, Y2, Y2
+	VCMPPS       $0x05, 128(DI), Y3, Y6
+	VMOVDQU      160(DI), Y1
+	VBLENDVPS    Y6, 192(DI), Y1, Y1
+	VCMPPS       $0x05, Y1, Y3, Y1
+	VPADDD       Y6, Y6, Y6
+	VPADDD       Y1, Y6, Y6
+	VPERMPS      64(DI), Y6, Y1
+	VCMPPS       $0x05, Y1, Y3, Y1
+	VPADDD       Y6, Y6, Y6
+	VPADDD       Y1, Y6, Y6
+	VPERMPS      96(DI), Y6, Y1
+	VCMPPS       $0x05, Y1, Y3, Y1
+	VPADDD       Y6, Y6, Y3
+	VPADDD       Y1, Y3, Y3
 	VMULPS       Y0, Y4, Y4
-	VCMPPS       $0x05, 128(SI), Y4, Y0
-	VMOVUPS      160(SI), Y3
-	VBLENDVPS    Y0, 192(SI), Y3, Y3
-	VCMPPS       $0x05, Y3, Y4, Y3
-	VPADDD       Y0, Y0, Y0
-	VPADDD       Y3, Y0, Y0
-	VPERMPS      64(SI), Y0, Y3
-	VCMPPS       $0x05, Y3, Y4, Y3
-	VPADDD       Y0, Y0, Y0
-	VPADDD       Y3, Y0, Y0
-	VPERMPS      96(SI), Y0, Y3
-	VCMPPS       $0x05, Y3, Y4, Y3
-	VPADDD       Y0, Y0, Y0
-	VPADDD       Y3, Y0, Y0
-	VPACKSSDW    Y1, Y5, Y5
-	VPACKSSDW    Y0, Y2, Y2
-	VPACKSSWB    Y2, Y5, Y5
+	VCMPPS       $0x05, 128(DI), Y4, Y1
+	VMOVDQU      160(DI), Y0
+	VBLENDVPS    Y1, 192(DI), Y0, Y0
+	VCMPPS       $0x05, Y0, Y4, Y0
+	VPADDD       Y1, Y1, Y1
+	VPADDD       Y0, Y1, Y1
+	VPERMPS      64(DI), Y1, Y0
+	VCMPPS       $0x05, Y0, Y4, Y0
+	VPADDD       Y1, Y1, Y1
+	VPADDD       Y0, Y1, Y1
+	VPERMPS      96(DI), Y1, Y0
+	VCMPPS       $0x05, Y0, Y4, Y0
+	VPADDD       Y1, Y1, Y1
+	VPADDD       Y0, Y1, Y1
+	VPACKSSDW    Y2, Y5, Y5
+	VPACKSSDW    Y1, Y3, Y3
+	VPACKSSWB    Y3, Y5, Y5
 	VMOVDQU      k153<>+0(SB), Y0
 	VPERMD       Y5, Y0, Y5
 	VPABSB       Y5, Y5
@@ -21893,63 +21852,9 @@ group:
 	VPOR         X0, X5, X0
 	VMOVDQU      X0, (AX)
 	ADDQ         $0x80, CX
-	ADDQ         DI, AX
+	ADDQ         SI, AX
 	ADDQ         $0x04, BX
 	DECQ         DX
-	JNZ          group
-	VZEROUPPER
-	RET
-
-// func chooseAVX2(dst *byte, x *float32, scales *float32, minimums *float32, limits *uint32, steps int, n int)
-// Requires: AVX, AVX2
-TEXT ·chooseAVX2(SB), NOSPLIT, $0-56
-	// For each element: q = (x+minimum)/scale;
-	// code = clamp(the low 23 bits of q+1.5*2^23, low, high) - low;
-	// dst = code, a byte.
-	MOVQ         dst+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         scales+16(FP), DX
-	MOVQ         minimums+24(FP), BX
-	MOVQ         limits+32(FP), SI
-	MOVQ         steps+40(FP), DI
-	MOVQ         n+48(FP), R8
-	VBROADCASTSS (SI), Y0
-	VBROADCASTSS 4(SI), Y1
-
-group:
-	VBROADCASTSS (DX), Y2
-	VBROADCASTSS (BX), Y3
-	MOVQ         DI, SI
-
-step:
-	VMOVUPS      (CX), Y4
-	VMOVUPS      32(CX), Y5
-	VADDPS       Y3, Y4, Y4
-	VADDPS       Y3, Y5, Y5
-	VDIVPS       Y2, Y4, Y4
-	VDIVPS       Y2, Y5, Y5
-	VADDPS       k168<>+0(SB), Y4, Y4
-	VADDPS       k168<>+0(SB), Y5, Y5
-	VANDPS       k169<>+0(SB), Y4, Y4
-	VANDPS       k169<>+0(SB), Y5, Y5
-	VPMAXSD      Y0, Y4, Y4
-	VPMAXSD      Y0, Y5, Y5
-	VPMINSD      Y1, Y4, Y4
-	VPMINSD      Y1, Y5, Y5
-	VPSUBD       Y0, Y4, Y4
-	VPSUBD       Y0, Y5, Y5
-	VPACKSSDW    Y5, Y4, Y4
-	VPERMQ       $0xd8, Y4, Y4
-	VEXTRACTI128 $0x01, Y4, X5
-	VPACKUSWB    X5, X4, X5
-	VMOVDQU      X5, (AX)
-	ADDQ         $0x10, AX
-	ADDQ         $0x40, CX
-	DECQ         SI
-	JNZ          step
-	ADDQ         $0x04, DX
-	ADDQ         $0x04, BX
-	DECQ         R8
 	JNZ          group
 	VZEROUPPER
 	RET
@@ -22008,6 +21913,377 @@ step:
 	VZEROUPPER
 	RET
 
+// func encodeQ8_0AVX2(dst *byte, src *float32, n int)
+// Requires: AVX, AVX2, CMOV, F16C, MMX+
+TEXT ·encodeQ8_0AVX2(SB), NOSPLIT, $0-24
+	// For each block: d = the largest magnitude/127;
+	// code = x/d by its reciprocal, rounded, ties away from zero;
+	// dst = d, the codes.
+	MOVQ       dst+0(FP), AX
+	MOVQ       src+8(FP), CX
+	MOVQ       n+16(FP), DX
+	VMOVUPS    (CX), Y0
+	VMOVUPS    32(CX), Y1
+	VMOVUPS    64(CX), Y2
+	VMOVUPS    96(CX), Y3
+	VANDPS     k124<>+0(SB), Y0, Y0
+	VANDPS     k124<>+0(SB), Y1, Y1
+	VMAXPS     Y1, Y0, Y0
+	VANDPS     k124<>+0(SB), Y2, Y1
+	VMAXPS     Y1, Y0, Y0
+	VANDPS     k124<>+0(SB), Y3, Y1
+	VMAXPS     Y1, Y0, Y0
+	VPERM2F128 $0x01, Y0, Y0, Y1
+	VMAXPS     Y1, Y0, Y0
+	VPERMILPS  $0x4e, Y0, Y1
+	VMAXPS     Y1, Y0, Y0
+	VPERMILPS  $0xb1, Y0, Y1
+	VMAXPS     Y1, Y0, Y0
+	VMOVDQU    k173<>+0(SB), Y1
+	VDIVPS     Y1, Y0, Y0
+	VMOVUPS    k27<>+0(SB), Y1
+	VDIVPS     Y0, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VCMPPS     $0x04, Y0, Y2, Y2
+	VANDPS     Y2, Y1, Y1
+
+block:
+	PREFETCHT0 4096(CX)
+	PREFETCHT0 4160(CX)
+	LEAQ       128(CX), BX
+	CMPQ       DX, $0x01
+	CMOVQEQ    CX, BX
+	VMOVUPS    (BX), Y2
+	VMOVUPS    32(BX), Y3
+	VMOVUPS    64(BX), Y4
+	VMOVUPS    96(BX), Y5
+	VANDPS     k124<>+0(SB), Y2, Y2
+	VANDPS     k124<>+0(SB), Y3, Y3
+	VMAXPS     Y3, Y2, Y2
+	VANDPS     k124<>+0(SB), Y4, Y3
+	VMAXPS     Y3, Y2, Y2
+	VANDPS     k124<>+0(SB), Y5, Y3
+	VMAXPS     Y3, Y2, Y2
+	VPERM2F128 $0x01, Y2, Y2, Y3
+	VMAXPS     Y3, Y2, Y2
+	VPERMILPS  $0x4e, Y2, Y3
+	VMAXPS     Y3, Y2, Y2
+	VPERMILPS  $0xb1, Y2, Y3
+	VMAXPS     Y3, Y2, Y2
+	VMOVDQU    k173<>+0(SB), Y3
+	VDIVPS     Y3, Y2, Y2
+	VMOVUPS    k27<>+0(SB), Y3
+	VDIVPS     Y2, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VCMPPS     $0x04, Y2, Y4, Y4
+	VANDPS     Y4, Y3, Y3
+	VMOVUPS    (CX), Y4
+	VMOVUPS    32(CX), Y5
+	VMOVUPS    64(CX), Y6
+	VMOVUPS    96(CX), Y7
+	VCVTPS2PH  $0x00, X0, X0
+	VPEXTRW    $0x00, X0, (AX)
+	VMULPS     Y1, Y4, Y4
+	VANDPS     k0<>+0(SB), Y4, Y0
+	VORPS      k174<>+0(SB), Y0, Y0
+	VADDPS     Y0, Y4, Y4
+	VCVTTPS2DQ Y4, Y4
+	VMULPS     Y1, Y5, Y5
+	VANDPS     k0<>+0(SB), Y5, Y0
+	VORPS      k174<>+0(SB), Y0, Y0
+	VADDPS     Y0, Y5, Y5
+	VCVTTPS2DQ Y5, Y5
+	VMULPS     Y1, Y6, Y6
+	VANDPS     k0<>+0(SB), Y6, Y0
+	VORPS      k174<>+0(SB), Y0, Y0
+	VADDPS     Y0, Y6, Y6
+	VCVTTPS2DQ Y6, Y6
+	VMULPS     Y1, Y7, Y7
+	VANDPS     k0<>+0(SB), Y7, Y0
+	VORPS      k174<>+0(SB), Y0, Y0
+	VADDPS     Y0, Y7, Y7
+	VCVTTPS2DQ Y7, Y7
+	VPAND      k155<>+0(SB), Y4, Y4
+	VPAND      k155<>+0(SB), Y5, Y5
+	VPAND      k155<>+0(SB), Y6, Y6
+	VPAND      k155<>+0(SB), Y7, Y7
+	VPACKSSDW  Y5, Y4, Y4
+	VPACKSSDW  Y7, Y6, Y6
+	VPACKUSWB  Y6, Y4, Y4
+	VMOVDQU    k153<>+0(SB), Y0
+	VPERMD     Y4, Y0, Y4
+	VMOVDQU    Y4, 2(AX)
+	VMOVAPS    Y2, Y0
+	VMOVAPS    Y3, Y1
+	ADDQ       $0x00000080, CX
+	ADDQ       $0x22, AX
+	DECQ       DX
+	JNZ        block
+	VZEROUPPER
+	RET
+
+DATA k173<>+0(SB)/8, $0x42fe000042fe0000
+DATA k173<>+8(SB)/8, $0x42fe000042fe0000
+DATA k173<>+16(SB)/8, $0x42fe000042fe0000
+DATA k173<>+24(SB)/8, $0x42fe000042fe0000
+GLOBL k173<>(SB), RODATA|NOPTR, $32
+
+DATA k174<>+0(SB)/8, $0x3effffff3effffff
+DATA k174<>+8(SB)/8, $0x3effffff3effffff
+DATA k174<>+16(SB)/8, $0x3effffff3effffff
+DATA k174<>+24(SB)/8, $0x3effffff3effffff
+GLOBL k174<>(SB), RODATA|NOPTR, $32
+
+// func encodeQ4_0AVX2(dst *byte, src *float32, n int)
+// Requires: AVX, AVX2, BMI, CMOV, F16C, MMX+
+TEXT ·encodeQ4_0AVX2(SB), NOSPLIT, $0-24
+	// For each block: d = the number of largest magnitude/-8, the first of equals;
+	// code = the integer part of x/d+8.5, by its reciprocal; 15 at most;
+	// dst = d, codes i and i+16 in a byte.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+16(FP), DX
+	VMOVUPS      (CX), Y0
+	VMOVUPS      32(CX), Y1
+	VMOVUPS      64(CX), Y2
+	VMOVUPS      96(CX), Y3
+	VANDPS       k124<>+0(SB), Y0, Y4
+	VANDPS       k124<>+0(SB), Y1, Y5
+	VMAXPS       Y5, Y4, Y4
+	VANDPS       k124<>+0(SB), Y2, Y5
+	VMAXPS       Y5, Y4, Y4
+	VANDPS       k124<>+0(SB), Y3, Y5
+	VMAXPS       Y5, Y4, Y4
+	VPERM2F128   $0x01, Y4, Y4, Y5
+	VMAXPS       Y5, Y4, Y4
+	VPERMILPS    $0x4e, Y4, Y5
+	VMAXPS       Y5, Y4, Y4
+	VPERMILPS    $0xb1, Y4, Y5
+	VMAXPS       Y5, Y4, Y4
+	VANDPS       k124<>+0(SB), Y0, Y0
+	VPCMPEQD     Y4, Y0, Y0
+	VMOVMSKPS    Y0, SI
+	MOVL         SI, BX
+	VANDPS       k124<>+0(SB), Y1, Y0
+	VPCMPEQD     Y4, Y0, Y0
+	VMOVMSKPS    Y0, SI
+	SHLL         $0x08, SI
+	ORL          SI, BX
+	VANDPS       k124<>+0(SB), Y2, Y0
+	VPCMPEQD     Y4, Y0, Y0
+	VMOVMSKPS    Y0, SI
+	SHLL         $0x10, SI
+	ORL          SI, BX
+	VANDPS       k124<>+0(SB), Y3, Y0
+	VPCMPEQD     Y4, Y0, Y0
+	VMOVMSKPS    Y0, SI
+	SHLL         $0x18, SI
+	ORL          SI, BX
+	TZCNTL       BX, BX
+	VBROADCASTSS (CX)(BX*4), Y0
+	VXORPS       Y1, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMULPS       k175<>+0(SB), Y0, Y0
+	VMOVUPS      k27<>+0(SB), Y1
+	VDIVPS       Y0, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VCMPPS       $0x04, Y0, Y2, Y2
+	VANDPS       Y2, Y1, Y1
+
+block:
+	PREFETCHT0   4096(CX)
+	PREFETCHT0   4160(CX)
+	LEAQ         128(CX), BX
+	CMPQ         DX, $0x01
+	CMOVQEQ      CX, BX
+	VMOVUPS      (BX), Y2
+	VMOVUPS      32(BX), Y3
+	VMOVUPS      64(BX), Y4
+	VMOVUPS      96(BX), Y5
+	VANDPS       k124<>+0(SB), Y2, Y6
+	VANDPS       k124<>+0(SB), Y3, Y7
+	VMAXPS       Y7, Y6, Y6
+	VANDPS       k124<>+0(SB), Y4, Y7
+	VMAXPS       Y7, Y6, Y6
+	VANDPS       k124<>+0(SB), Y5, Y7
+	VMAXPS       Y7, Y6, Y6
+	VPERM2F128   $0x01, Y6, Y6, Y7
+	VMAXPS       Y7, Y6, Y6
+	VPERMILPS    $0x4e, Y6, Y7
+	VMAXPS       Y7, Y6, Y6
+	VPERMILPS    $0xb1, Y6, Y7
+	VMAXPS       Y7, Y6, Y6
+	VANDPS       k124<>+0(SB), Y2, Y2
+	VPCMPEQD     Y6, Y2, Y2
+	VMOVMSKPS    Y2, DI
+	MOVL         DI, SI
+	VANDPS       k124<>+0(SB), Y3, Y2
+	VPCMPEQD     Y6, Y2, Y2
+	VMOVMSKPS    Y2, DI
+	SHLL         $0x08, DI
+	ORL          DI, SI
+	VANDPS       k124<>+0(SB), Y4, Y2
+	VPCMPEQD     Y6, Y2, Y2
+	VMOVMSKPS    Y2, DI
+	SHLL         $0x10, DI
+	ORL          DI, SI
+	VANDPS       k124<>+0(SB), Y5, Y2
+	VPCMPEQD     Y6, Y2, Y2
+	VMOVMSKPS    Y2, DI
+	SHLL         $0x18, DI
+	ORL          DI, SI
+	TZCNTL       SI, SI
+	VBROADCASTSS (BX)(SI*4), Y2
+	VXORPS       Y3, Y3, Y3
+	VADDPS       Y3, Y2, Y2
+	VMULPS       k175<>+0(SB), Y2, Y2
+	VMOVUPS      k27<>+0(SB), Y3
+	VDIVPS       Y2, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VCMPPS       $0x04, Y2, Y4, Y4
+	VANDPS       Y4, Y3, Y3
+	VMOVUPS      (CX), Y4
+	VMOVUPS      32(CX), Y5
+	VMOVUPS      64(CX), Y6
+	VMOVUPS      96(CX), Y7
+	VCVTPS2PH    $0x00, X0, X0
+	VPEXTRW      $0x00, X0, (AX)
+	VMULPS       Y1, Y4, Y4
+	VADDPS       k176<>+0(SB), Y4, Y4
+	VCVTTPS2DQ   Y4, Y4
+	VMULPS       Y1, Y5, Y5
+	VADDPS       k176<>+0(SB), Y5, Y5
+	VCVTTPS2DQ   Y5, Y5
+	VMULPS       Y1, Y6, Y6
+	VADDPS       k176<>+0(SB), Y6, Y6
+	VCVTTPS2DQ   Y6, Y6
+	VMULPS       Y1, Y7, Y7
+	VADDPS       k176<>+0(SB), Y7, Y7
+	VCVTTPS2DQ   Y7, Y7
+	VPAND        k155<>+0(SB), Y4, Y4
+	VPAND        k155<>+0(SB), Y5, Y5
+	VPAND        k155<>+0(SB), Y6, Y6
+	VPAND        k155<>+0(SB), Y7, Y7
+	VPACKSSDW    Y5, Y4, Y4
+	VPACKSSDW    Y7, Y6, Y6
+	VPACKUSWB    Y6, Y4, Y4
+	VMOVDQU      k153<>+0(SB), Y0
+	VPERMD       Y4, Y0, Y4
+	VPMINSB      k6<>+0(SB), Y4, Y4
+	VPAND        k6<>+0(SB), Y4, Y4
+	VEXTRACTI128 $0x01, Y4, X0
+	VPSLLW       $0x04, X0, X0
+	VPOR         X0, X4, X0
+	VMOVDQU      X0, 2(AX)
+	VMOVAPS      Y2, Y0
+	VMOVAPS      Y3, Y1
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x12, AX
+	DECQ         DX
+	JNZ          block
+	VZEROUPPER
+	RET
+
+DATA k175<>+0(SB)/8, $0xbe000000be000000
+DATA k175<>+8(SB)/8, $0xbe000000be000000
+DATA k175<>+16(SB)/8, $0xbe000000be000000
+DATA k175<>+24(SB)/8, $0xbe000000be000000
+GLOBL k175<>(SB), RODATA|NOPTR, $32
+
+DATA k176<>+0(SB)/8, $0x4108000041080000
+DATA k176<>+8(SB)/8, $0x4108000041080000
+DATA k176<>+16(SB)/8, $0x4108000041080000
+DATA k176<>+24(SB)/8, $0x4108000041080000
+GLOBL k176<>(SB), RODATA|NOPTR, $32
+
+// func chooseAVX2(dst *byte, x *float32, scales *float32, minimums *float32, limits *uint32, steps int, n int)
+// Requires: AVX, AVX2
+TEXT ·chooseAVX2(SB), NOSPLIT, $0-56
+	// For each element: q = (x+minimum)/scale;
+	// code = clamp(the low 23 bits of q+1.5*2^23, low, high) - low;
+	// dst = code, a byte.
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         scales+16(FP), DX
+	MOVQ         minimums+24(FP), BX
+	MOVQ         limits+32(FP), SI
+	MOVQ         steps+40(FP), DI
+	MOVQ         n+48(FP), R8
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y1
+
+group:
+	VBROADCASTSS (DX), Y2
+	VBROADCASTSS (BX), Y3
+	MOVQ         DI, SI
+
+step:
+	VMOVUPS      (CX), Y4
+	VMOVUPS      32(CX), Y5
+	VADDPS       Y3, Y4, Y4
+	VADDPS       Y3, Y5, Y5
+	VDIVPS       Y2, Y4, Y4
+	VDIVPS       Y2, Y5, Y5
+	VADDPS       k168<>+0(SB), Y4, Y4
+	VADDPS       k168<>+0(SB), Y5, Y5
+	VANDPS       k169<>+0(SB), Y4, Y4
+	VANDPS       k169<>+0(SB), Y5, Y5
+	VPMAXSD      Y0, Y4, Y4
+	VPMAXSD      Y0, Y5, Y5
+	VPMINSD      Y1, Y4, Y4
+	VPMINSD      Y1, Y5, Y5
+	VPSUBD       Y0, Y4, Y4
+	VPSUBD       Y0, Y5, Y5
+	VPACKSSDW    Y5, Y4, Y4
+	VPERMQ       $0xd8, Y4, Y4
+	VEXTRACTI128 $0x01, Y4, X5
+	VPACKUSWB    X5, X4, X5
+	VMOVDQU      X5, (AX)
+	ADDQ         $0x10, AX
+	ADDQ         $0x40, CX
+	DECQ         SI
+	JNZ          step
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	DECQ         R8
+	JNZ          group
+	VZEROUPPER
+	RET
+
+// func importanceAVX2(s *float32, elems int, trials int)
+// Requires: AVX
+TEXT ·importanceAVX2(SB), NOSPLIT, $0-24
+	// For each element: s = mean+x^2;
+	// w = w*sqrt(s);
+	// the weight = w.
+	MOVQ    s+0(FP), AX
+	MOVQ    elems+8(FP), CX
+	MOVQ    trials+16(FP), DX
+	SHLQ    $0x06, CX
+	MOVQ    AX, DX
+	VMOVUPS 8832(AX), Y0
+	VMOVUPS 8864(AX), Y1
+	MOVQ    $0x00000000, DX
+
+more:
+	VMOVUPS (AX)(DX*1), Y2
+	VMULPS  Y2, Y2, Y2
+	VADDPS  Y0, Y2, Y2
+	VSQRTPS Y2, Y2
+	VMULPS  2048(AX)(DX*1), Y2, Y2
+	VMOVUPS Y2, 2048(AX)(DX*1)
+	VMOVUPS 32(AX)(DX*1), Y2
+	VMULPS  Y2, Y2, Y2
+	VADDPS  Y1, Y2, Y2
+	VSQRTPS Y2, Y2
+	VMULPS  2080(AX)(DX*1), Y2, Y2
+	VMOVUPS Y2, 2080(AX)(DX*1)
+	ADDQ    $0x40, DX
+	CMPQ    DX, CX
+	JCS     more
+	VZEROUPPER
+	RET
+
 // func gridLevelsAVX2(group *float32, points int, elems int, bits int, top int, eights int)
 // Requires: AVX, AVX2
 TEXT ·gridLevelsAVX2(SB), NOSPLIT, $0-48
@@ -22024,13 +22300,13 @@ TEXT ·gridLevelsAVX2(SB), NOSPLIT, $0-48
 	LEAQ         512(AX), DI
 	LEAQ         1536(AX), R8
 	SHLQ         $0x02, DX
+	VMOVUPS      k172<>+0(SB), Y3
+	VMOVUPS      k168<>+0(SB), Y4
+	VMOVUPS      k169<>+0(SB), Y5
 	MOVQ         top+32(FP), R8
 	VMOVQ        R8, X2
 	VPBROADCASTD X2, Y2
-	VMOVUPS      k172<>+0(SB), Y3
 	VPADDD       Y3, Y2, Y2
-	VMOVUPS      k168<>+0(SB), Y4
-	VMOVUPS      k169<>+0(SB), Y5
 
 tries:
 	VMOVUPS (SI), Y1
@@ -22107,8 +22383,8 @@ sum:
 	VMULPS       Y5, Y7, Y7
 	VADDPS       Y7, Y1, Y1
 	VMULPS       Y5, Y6, Y6
-	VMULPS       Y5, Y6, Y6
-	VADDPS       Y6, Y2, Y2
+	VMULPS       Y5, Y6, Y5
+	VADDPS       Y5, Y2, Y2
 	ADDQ         $0x04, R8
 	SUBQ         $0x04, R10
 	JNZ          sum
@@ -22137,120 +22413,120 @@ TEXT ·gridNearAVX2(SB), NOSPLIT, $0-56
 	VBROADCASTSS scale+40(FP), Y0
 	VMULPS       (SI), Y0, Y0
 	VBROADCASTSS (DX), Y1
+	VSUBPS       Y1, Y0, Y1
 	VBROADCASTSS (BX), Y2
-	VSUBPS       Y1, Y0, Y1
 	VMULPS       Y1, Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VBROADCASTSS 4(DX), Y1
+	VMULPS       Y1, Y2, Y1
+	VBROADCASTSS 4(DX), Y2
+	VSUBPS       Y2, Y0, Y2
 	VBROADCASTSS 4(BX), Y3
-	VSUBPS       Y1, Y0, Y1
-	VMULPS       Y1, Y3, Y3
-	VMULPS       Y1, Y3, Y3
-	VBROADCASTSS 8(DX), Y1
+	VMULPS       Y2, Y3, Y3
+	VMULPS       Y2, Y3, Y2
+	VBROADCASTSS 8(DX), Y3
+	VSUBPS       Y3, Y0, Y3
 	VBROADCASTSS 8(BX), Y4
-	VSUBPS       Y1, Y0, Y1
-	VMULPS       Y1, Y4, Y4
-	VMULPS       Y1, Y4, Y4
-	VBROADCASTSS 12(DX), Y1
+	VMULPS       Y3, Y4, Y4
+	VMULPS       Y3, Y4, Y3
+	VBROADCASTSS 12(DX), Y4
+	VSUBPS       Y4, Y0, Y4
 	VBROADCASTSS 12(BX), Y5
-	VSUBPS       Y1, Y0, Y1
-	VMULPS       Y1, Y5, Y5
-	VMULPS       Y1, Y5, Y5
-	VBROADCASTSS 16(DX), Y1
+	VMULPS       Y4, Y5, Y5
+	VMULPS       Y4, Y5, Y4
+	VBROADCASTSS 16(DX), Y5
+	VSUBPS       Y5, Y0, Y5
 	VBROADCASTSS 16(BX), Y6
-	VSUBPS       Y1, Y0, Y1
-	VMULPS       Y1, Y6, Y6
-	VMULPS       Y1, Y6, Y6
-	VBROADCASTSS 20(DX), Y1
+	VMULPS       Y5, Y6, Y6
+	VMULPS       Y5, Y6, Y5
+	VBROADCASTSS 20(DX), Y6
+	VSUBPS       Y6, Y0, Y6
 	VBROADCASTSS 20(BX), Y7
-	VSUBPS       Y1, Y0, Y1
-	VMULPS       Y1, Y7, Y7
-	VMULPS       Y1, Y7, Y7
-	VBROADCASTSS 24(DX), Y1
+	VMULPS       Y6, Y7, Y7
+	VMULPS       Y6, Y7, Y6
+	VBROADCASTSS 24(DX), Y7
+	VSUBPS       Y7, Y0, Y7
 	VBROADCASTSS 24(BX), Y8
-	VSUBPS       Y1, Y0, Y1
-	VMULPS       Y1, Y8, Y8
-	VMULPS       Y1, Y8, Y8
-	VBROADCASTSS 28(DX), Y1
-	VBROADCASTSS 28(BX), Y9
-	VSUBPS       Y1, Y0, Y1
-	VMULPS       Y1, Y9, Y9
-	VMULPS       Y1, Y9, Y9
-	VMOVUPS      k173<>+0(SB), Y1
-	VMOVUPS      k174<>+0(SB), Y11
-	VXORPS       Y10, Y10, Y10
+	VMULPS       Y7, Y8, Y8
+	VMULPS       Y7, Y8, Y7
+	VBROADCASTSS 28(DX), Y8
+	VSUBPS       Y8, Y0, Y0
+	VBROADCASTSS 28(BX), Y8
+	VMULPS       Y0, Y8, Y8
+	VMULPS       Y0, Y8, Y0
+	VMOVUPS      k177<>+0(SB), Y8
+	VXORPS       Y9, Y9, Y9
+	VMOVUPS      k178<>+0(SB), Y10
 
 neighbours:
-	VPMOVZXWD (AX), Y12
-	VPERMPS   Y2, Y12, Y13
-	VPSRLD    $0x02, Y12, Y12
-	VPERMPS   Y3, Y12, Y0
-	VADDPS    Y0, Y13, Y13
-	VPSRLD    $0x02, Y12, Y12
-	VPERMPS   Y4, Y12, Y0
-	VADDPS    Y0, Y13, Y13
-	VPSRLD    $0x02, Y12, Y12
-	VPERMPS   Y5, Y12, Y0
-	VADDPS    Y0, Y13, Y13
-	VPSRLD    $0x02, Y12, Y12
-	VPERMPS   Y6, Y12, Y0
-	VADDPS    Y0, Y13, Y13
-	VPSRLD    $0x02, Y12, Y12
-	VPERMPS   Y7, Y12, Y0
-	VADDPS    Y0, Y13, Y13
-	VPSRLD    $0x02, Y12, Y12
-	VPERMPS   Y8, Y12, Y0
-	VADDPS    Y0, Y13, Y13
-	VPSRLD    $0x02, Y12, Y12
-	VPERMPS   Y9, Y12, Y0
-	VADDPS    Y0, Y13, Y13
-	VCMPPS    $0x11, Y1, Y13, Y0
-	VBLENDVPS Y0, Y13, Y1, Y1
-	VBLENDVPS Y0, Y11, Y10, Y10
-	VPADDD    k175<>+0(SB), Y11, Y11
+	VPMOVZXWD (AX), Y11
+	VPERMPS   Y1, Y11, Y12
+	VPSRLD    $0x02, Y11, Y11
+	VPERMPS   Y2, Y11, Y13
+	VADDPS    Y13, Y12, Y12
+	VPSRLD    $0x02, Y11, Y11
+	VPERMPS   Y3, Y11, Y13
+	VADDPS    Y13, Y12, Y12
+	VPSRLD    $0x02, Y11, Y11
+	VPERMPS   Y4, Y11, Y13
+	VADDPS    Y13, Y12, Y12
+	VPSRLD    $0x02, Y11, Y11
+	VPERMPS   Y5, Y11, Y13
+	VADDPS    Y13, Y12, Y12
+	VPSRLD    $0x02, Y11, Y11
+	VPERMPS   Y6, Y11, Y13
+	VADDPS    Y13, Y12, Y12
+	VPSRLD    $0x02, Y11, Y11
+	VPERMPS   Y7, Y11, Y13
+	VADDPS    Y13, Y12, Y12
+	VPSRLD    $0x02, Y11, Y11
+	VPERMPS   Y0, Y11, Y11
+	VADDPS    Y11, Y12, Y12
+	VCMPPS    $0x11, Y8, Y12, Y11
+	VBLENDVPS Y11, Y12, Y8, Y8
+	VBLENDVPS Y11, Y10, Y9, Y9
+	VPADDD    k179<>+0(SB), Y10, Y10
 	ADDQ      $0x10, AX
 	DECQ      CX
 	JNZ       neighbours
 
 	// The least place of the least sum.
-	VMOVUPS    Y1, Y13
-	VPERM2F128 $0x01, Y13, Y13, Y0
-	VMINPS     Y0, Y13, Y13
-	VPERMILPS  $0x4e, Y13, Y0
-	VMINPS     Y0, Y13, Y13
-	VPERMILPS  $0xb1, Y13, Y0
-	VMINPS     Y0, Y13, Y13
-	VCMPPS     $0x00, Y13, Y1, Y13
+	VMOVUPS    Y8, Y12
+	VPERM2F128 $0x01, Y12, Y12, Y0
+	VMINPS     Y0, Y12, Y12
+	VPERMILPS  $0x4e, Y12, Y0
+	VMINPS     Y0, Y12, Y12
+	VPERMILPS  $0xb1, Y12, Y0
+	VMINPS     Y0, Y12, Y12
+	VCMPPS     $0x00, Y12, Y8, Y1
 	VPCMPEQD   Y0, Y0, Y0
-	VBLENDVPS  Y13, Y10, Y0, Y0
-	VPERM2F128 $0x01, Y0, Y0, Y13
-	VPMINUD    Y13, Y0, Y0
-	VPERMILPS  $0x4e, Y0, Y13
-	VPMINUD    Y13, Y0, Y0
-	VPERMILPS  $0xb1, Y0, Y13
-	VPMINUD    Y13, Y0, Y0
+	VBLENDVPS  Y1, Y9, Y0, Y0
+	VPERM2F128 $0x01, Y0, Y0, Y12
+	VPMINUD    Y12, Y0, Y0
+	VPERMILPS  $0x4e, Y0, Y12
+	VPMINUD    Y12, Y0, Y0
+	VPERMILPS  $0xb1, Y0, Y12
+	VPMINUD    Y12, Y0, Y0
 	VMOVD      X0, AX
 	MOVQ       AX, ret+48(FP)
 	VZEROUPPER
 	RET
 
-DATA k173<>+0(SB)/8, $0x7f7fffff7f7fffff
-DATA k173<>+8(SB)/8, $0x7f7fffff7f7fffff
-DATA k173<>+16(SB)/8, $0x7f7fffff7f7fffff
-DATA k173<>+24(SB)/8, $0x7f7fffff7f7fffff
-GLOBL k173<>(SB), RODATA|NOPTR, $32
+DATA k177<>+0(SB)/8, $0x7f7fffff7f7fffff
+DATA k177<>+8(SB)/8, $0x7f7fffff7f7fffff
+DATA k177<>+16(SB)/8, $0x7f7fffff7f7fffff
+DATA k177<>+24(SB)/8, $0x7f7fffff7f7fffff
+GLOBL k177<>(SB), RODATA|NOPTR, $32
 
-DATA k174<>+0(SB)/8, $0x0000000100000000
-DATA k174<>+8(SB)/8, $0x0000000300000002
-DATA k174<>+16(SB)/8, $0x0000000500000004
-DATA k174<>+24(SB)/8, $0x0000000700000006
-GLOBL k174<>(SB), RODATA|NOPTR, $32
+DATA k178<>+0(SB)/8, $0x0000000100000000
+DATA k178<>+8(SB)/8, $0x0000000300000002
+DATA k178<>+16(SB)/8, $0x0000000500000004
+DATA k178<>+24(SB)/8, $0x0000000700000006
+GLOBL k178<>(SB), RODATA|NOPTR, $32
 
-DATA k175<>+0(SB)/8, $0x0000000800000008
-DATA k175<>+8(SB)/8, $0x0000000800000008
-DATA k175<>+16(SB)/8, $0x0000000800000008
-DATA k175<>+24(SB)/8, $0x0000000800000008
-GLOBL k175<>(SB), RODATA|NOPTR, $32
+DATA k179<>+0(SB)/8, $0x0000000800000008
+DATA k179<>+8(SB)/8, $0x0000000800000008
+DATA k179<>+16(SB)/8, $0x0000000800000008
+DATA k179<>+24(SB)/8, $0x0000000800000008
+GLOBL k179<>(SB), RODATA|NOPTR, $32
 
 // func gridNearWideAVX2(near *uint16, eights int, x *float32, w *float32, values *[8]float32, scale float32) int
 // Requires: AVX, AVX2
@@ -22266,353 +22542,70 @@ TEXT ·gridNearWideAVX2(SB), NOSPLIT, $0-56
 	VBROADCASTSS scale+40(FP), Y0
 	VMULPS       (SI), Y0, Y0
 	VBROADCASTSS (DX), Y1
+	VSUBPS       Y1, Y0, Y1
 	VBROADCASTSS (BX), Y2
-	VSUBPS       Y1, Y0, Y1
 	VMULPS       Y1, Y2, Y2
-	VMULPS       Y1, Y2, Y2
-	VBROADCASTSS 4(DX), Y1
+	VMULPS       Y1, Y2, Y1
+	VBROADCASTSS 4(DX), Y2
+	VSUBPS       Y2, Y0, Y2
 	VBROADCASTSS 4(BX), Y3
-	VSUBPS       Y1, Y0, Y1
-	VMULPS       Y1, Y3, Y3
-	VMULPS       Y1, Y3, Y3
-	VBROADCASTSS 8(DX), Y1
+	VMULPS       Y2, Y3, Y3
+	VMULPS       Y2, Y3, Y2
+	VBROADCASTSS 8(DX), Y3
+	VSUBPS       Y3, Y0, Y3
 	VBROADCASTSS 8(BX), Y4
-	VSUBPS       Y1, Y0, Y1
-	VMULPS       Y1, Y4, Y4
-	VMULPS       Y1, Y4, Y4
-	VBROADCASTSS 12(DX), Y1
-	VBROADCASTSS 12(BX), Y5
-	VSUBPS       Y1, Y0, Y1
-	VMULPS       Y1, Y5, Y5
-	VMULPS       Y1, Y5, Y5
-	VMOVUPS      k173<>+0(SB), Y1
-	VMOVUPS      k174<>+0(SB), Y7
-	VXORPS       Y6, Y6, Y6
+	VMULPS       Y3, Y4, Y4
+	VMULPS       Y3, Y4, Y3
+	VBROADCASTSS 12(DX), Y4
+	VSUBPS       Y4, Y0, Y0
+	VBROADCASTSS 12(BX), Y4
+	VMULPS       Y0, Y4, Y4
+	VMULPS       Y0, Y4, Y0
+	VMOVUPS      k177<>+0(SB), Y4
+	VXORPS       Y5, Y5, Y5
+	VMOVUPS      k178<>+0(SB), Y6
 
 neighbours:
-	VPMOVZXWD (AX), Y8
-	VPERMPS   Y2, Y8, Y9
-	VPSRLD    $0x03, Y8, Y8
-	VPERMPS   Y3, Y8, Y0
-	VADDPS    Y0, Y9, Y9
-	VPSRLD    $0x03, Y8, Y8
-	VPERMPS   Y4, Y8, Y0
-	VADDPS    Y0, Y9, Y9
-	VPSRLD    $0x03, Y8, Y8
-	VPERMPS   Y5, Y8, Y0
-	VADDPS    Y0, Y9, Y9
-	VCMPPS    $0x11, Y1, Y9, Y0
-	VBLENDVPS Y0, Y9, Y1, Y1
-	VBLENDVPS Y0, Y7, Y6, Y6
-	VPADDD    k175<>+0(SB), Y7, Y7
+	VPMOVZXWD (AX), Y7
+	VPERMPS   Y1, Y7, Y8
+	VPSRLD    $0x03, Y7, Y7
+	VPERMPS   Y2, Y7, Y9
+	VADDPS    Y9, Y8, Y8
+	VPSRLD    $0x03, Y7, Y7
+	VPERMPS   Y3, Y7, Y9
+	VADDPS    Y9, Y8, Y8
+	VPSRLD    $0x03, Y7, Y7
+	VPERMPS   Y0, Y7, Y7
+	VADDPS    Y7, Y8, Y8
+	VCMPPS    $0x11, Y4, Y8, Y7
+	VBLENDVPS Y7, Y8, Y4, Y4
+	VBLENDVPS Y7, Y6, Y5, Y5
+	VPADDD    k179<>+0(SB), Y6, Y6
 	ADDQ      $0x10, AX
 	DECQ      CX
 	JNZ       neighbours
 
 	// The least place of the least sum.
-	VMOVUPS    Y1, Y9
-	VPERM2F128 $0x01, Y9, Y9, Y0
-	VMINPS     Y0, Y9, Y9
-	VPERMILPS  $0x4e, Y9, Y0
-	VMINPS     Y0, Y9, Y9
-	VPERMILPS  $0xb1, Y9, Y0
-	VMINPS     Y0, Y9, Y9
-	VCMPPS     $0x00, Y9, Y1, Y9
+	VMOVUPS    Y4, Y8
+	VPERM2F128 $0x01, Y8, Y8, Y0
+	VMINPS     Y0, Y8, Y8
+	VPERMILPS  $0x4e, Y8, Y0
+	VMINPS     Y0, Y8, Y8
+	VPERMILPS  $0xb1, Y8, Y0
+	VMINPS     Y0, Y8, Y8
+	VCMPPS     $0x00, Y8, Y4, Y1
 	VPCMPEQD   Y0, Y0, Y0
-	VBLENDVPS  Y9, Y6, Y0, Y0
-	VPERM2F128 $0x01, Y0, Y0, Y9
-	VPMINUD    Y9, Y0, Y0
-	VPERMILPS  $0x4e, Y0, Y9
-	VPMINUD    Y9, Y0, Y0
-	VPERMILPS  $0xb1, Y0, Y9
-	VPMINUD    Y9, Y0, Y0
+	VBLENDVPS  Y1, Y5, Y0, Y0
+	VPERM2F128 $0x01, Y0, Y0, Y8
+	VPMINUD    Y8, Y0, Y0
+	VPERMILPS  $0x4e, Y0, Y8
+	VPMINUD    Y8, Y0, Y0
+	VPERMILPS  $0xb1, Y0, Y8
+	VPMINUD    Y8, Y0, Y0
 	VMOVD      X0, AX
 	MOVQ       AX, ret+48(FP)
 	VZEROUPPER
 	RET
-
-// func encodeQ8_0AVX2(dst *byte, src *float32, n int)
-// Requires: AVX, AVX2, CMOV, F16C, MMX+
-TEXT ·encodeQ8_0AVX2(SB), NOSPLIT, $0-24
-	// For each block: d = the largest magnitude/127;
-	// code = x/d by its reciprocal, rounded, ties away from zero;
-	// dst = d, the codes.
-	MOVQ       dst+0(FP), AX
-	MOVQ       src+8(FP), CX
-	MOVQ       n+16(FP), DX
-	VMOVUPS    (CX), Y0
-	VMOVUPS    32(CX), Y1
-	VMOVUPS    64(CX), Y2
-	VMOVUPS    96(CX), Y3
-	VANDPS     k125<>+0(SB), Y0, Y0
-	VANDPS     k125<>+0(SB), Y1, Y1
-	VMAXPS     Y1, Y0, Y0
-	VANDPS     k125<>+0(SB), Y2, Y1
-	VMAXPS     Y1, Y0, Y0
-	VANDPS     k125<>+0(SB), Y3, Y1
-	VMAXPS     Y1, Y0, Y0
-	VPERM2F128 $0x01, Y0, Y0, Y1
-	VMAXPS     Y1, Y0, Y0
-	VPERMILPS  $0x4e, Y0, Y1
-	VMAXPS     Y1, Y0, Y0
-	VPERMILPS  $0xb1, Y0, Y1
-	VMAXPS     Y1, Y0, Y0
-	VMOVDQU    k176<>+0(SB), Y1
-	VDIVPS     Y1, Y0, Y0
-	VMOVUPS    k27<>+0(SB), Y1
-	VDIVPS     Y0, Y1, Y1
-	VXORPS     Y2, Y2, Y2
-	VCMPPS     $0x04, Y0, Y2, Y2
-	VANDPS     Y2, Y1, Y1
-
-block:
-	PREFETCHT0 4096(CX)
-	PREFETCHT0 4160(CX)
-	LEAQ       128(CX), BX
-	CMPQ       DX, $0x01
-	CMOVQEQ    CX, BX
-	VMOVUPS    (BX), Y2
-	VMOVUPS    32(BX), Y3
-	VMOVUPS    64(BX), Y4
-	VMOVUPS    96(BX), Y5
-	VANDPS     k125<>+0(SB), Y2, Y2
-	VANDPS     k125<>+0(SB), Y3, Y3
-	VMAXPS     Y3, Y2, Y2
-	VANDPS     k125<>+0(SB), Y4, Y3
-	VMAXPS     Y3, Y2, Y2
-	VANDPS     k125<>+0(SB), Y5, Y3
-	VMAXPS     Y3, Y2, Y2
-	VPERM2F128 $0x01, Y2, Y2, Y3
-	VMAXPS     Y3, Y2, Y2
-	VPERMILPS  $0x4e, Y2, Y3
-	VMAXPS     Y3, Y2, Y2
-	VPERMILPS  $0xb1, Y2, Y3
-	VMAXPS     Y3, Y2, Y2
-	VMOVDQU    k176<>+0(SB), Y3
-	VDIVPS     Y3, Y2, Y2
-	VMOVUPS    k27<>+0(SB), Y3
-	VDIVPS     Y2, Y3, Y3
-	VXORPS     Y4, Y4, Y4
-	VCMPPS     $0x04, Y2, Y4, Y4
-	VANDPS     Y4, Y3, Y3
-	VMOVUPS    (CX), Y4
-	VMOVUPS    32(CX), Y5
-	VMOVUPS    64(CX), Y6
-	VMOVUPS    96(CX), Y7
-	VCVTPS2PH  $0x00, X0, X0
-	VPEXTRW    $0x00, X0, (AX)
-	VMULPS     Y1, Y4, Y4
-	VANDPS     k0<>+0(SB), Y4, Y0
-	VORPS      k177<>+0(SB), Y0, Y0
-	VADDPS     Y0, Y4, Y4
-	VCVTTPS2DQ Y4, Y4
-	VMULPS     Y1, Y5, Y5
-	VANDPS     k0<>+0(SB), Y5, Y0
-	VORPS      k177<>+0(SB), Y0, Y0
-	VADDPS     Y0, Y5, Y5
-	VCVTTPS2DQ Y5, Y5
-	VMULPS     Y1, Y6, Y6
-	VANDPS     k0<>+0(SB), Y6, Y0
-	VORPS      k177<>+0(SB), Y0, Y0
-	VADDPS     Y0, Y6, Y6
-	VCVTTPS2DQ Y6, Y6
-	VMULPS     Y1, Y7, Y7
-	VANDPS     k0<>+0(SB), Y7, Y0
-	VORPS      k177<>+0(SB), Y0, Y0
-	VADDPS     Y0, Y7, Y7
-	VCVTTPS2DQ Y7, Y7
-	VPAND      k155<>+0(SB), Y4, Y4
-	VPAND      k155<>+0(SB), Y5, Y5
-	VPAND      k155<>+0(SB), Y6, Y6
-	VPAND      k155<>+0(SB), Y7, Y7
-	VPACKSSDW  Y5, Y4, Y4
-	VPACKSSDW  Y7, Y6, Y6
-	VPACKUSWB  Y6, Y4, Y4
-	VMOVDQU    k153<>+0(SB), Y0
-	VPERMD     Y4, Y0, Y4
-	VMOVDQU    Y4, 2(AX)
-	VMOVAPS    Y2, Y0
-	VMOVAPS    Y3, Y1
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x22, AX
-	DECQ       DX
-	JNZ        block
-	VZEROUPPER
-	RET
-
-DATA k176<>+0(SB)/8, $0x42fe000042fe0000
-DATA k176<>+8(SB)/8, $0x42fe000042fe0000
-DATA k176<>+16(SB)/8, $0x42fe000042fe0000
-DATA k176<>+24(SB)/8, $0x42fe000042fe0000
-GLOBL k176<>(SB), RODATA|NOPTR, $32
-
-DATA k177<>+0(SB)/8, $0x3effffff3effffff
-DATA k177<>+8(SB)/8, $0x3effffff3effffff
-DATA k177<>+16(SB)/8, $0x3effffff3effffff
-DATA k177<>+24(SB)/8, $0x3effffff3effffff
-GLOBL k177<>(SB), RODATA|NOPTR, $32
-
-// func encodeQ4_0AVX2(dst *byte, src *float32, n int)
-// Requires: AVX, AVX2, BMI, CMOV, F16C, MMX+
-TEXT ·encodeQ4_0AVX2(SB), NOSPLIT, $0-24
-	// For each block: d = the number of largest magnitude/-8, the first of equals;
-	// code = the integer part of x/d+8.5, by its reciprocal; 15 at most;
-	// dst = d, codes i and i+16 in a byte.
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         n+16(FP), DX
-	VMOVUPS      (CX), Y0
-	VMOVUPS      32(CX), Y1
-	VMOVUPS      64(CX), Y2
-	VMOVUPS      96(CX), Y3
-	VANDPS       k125<>+0(SB), Y0, Y4
-	VANDPS       k125<>+0(SB), Y1, Y5
-	VMAXPS       Y5, Y4, Y4
-	VANDPS       k125<>+0(SB), Y2, Y5
-	VMAXPS       Y5, Y4, Y4
-	VANDPS       k125<>+0(SB), Y3, Y5
-	VMAXPS       Y5, Y4, Y4
-	VPERM2F128   $0x01, Y4, Y4, Y5
-	VMAXPS       Y5, Y4, Y4
-	VPERMILPS    $0x4e, Y4, Y5
-	VMAXPS       Y5, Y4, Y4
-	VPERMILPS    $0xb1, Y4, Y5
-	VMAXPS       Y5, Y4, Y4
-	VANDPS       k125<>+0(SB), Y0, Y0
-	VPCMPEQD     Y4, Y0, Y0
-	VMOVMSKPS    Y0, SI
-	MOVL         SI, BX
-	VANDPS       k125<>+0(SB), Y1, Y0
-	VPCMPEQD     Y4, Y0, Y0
-	VMOVMSKPS    Y0, SI
-	SHLL         $0x08, SI
-	ORL          SI, BX
-	VANDPS       k125<>+0(SB), Y2, Y0
-	VPCMPEQD     Y4, Y0, Y0
-	VMOVMSKPS    Y0, SI
-	SHLL         $0x10, SI
-	ORL          SI, BX
-	VANDPS       k125<>+0(SB), Y3, Y0
-	VPCMPEQD     Y4, Y0, Y0
-	VMOVMSKPS    Y0, SI
-	SHLL         $0x18, SI
-	ORL          SI, BX
-	TZCNTL       BX, BX
-	VBROADCASTSS (CX)(BX*4), Y0
-	VXORPS       Y1, Y1, Y1
-	VADDPS       Y1, Y0, Y0
-	VMULPS       k178<>+0(SB), Y0, Y0
-	VMOVUPS      k27<>+0(SB), Y1
-	VDIVPS       Y0, Y1, Y1
-	VXORPS       Y2, Y2, Y2
-	VCMPPS       $0x04, Y0, Y2, Y2
-	VANDPS       Y2, Y1, Y1
-
-block:
-	PREFETCHT0   4096(CX)
-	PREFETCHT0   4160(CX)
-	LEAQ         128(CX), BX
-	CMPQ         DX, $0x01
-	CMOVQEQ      CX, BX
-	VMOVUPS      (BX), Y2
-	VMOVUPS      32(BX), Y3
-	VMOVUPS      64(BX), Y4
-	VMOVUPS      96(BX), Y5
-	VANDPS       k125<>+0(SB), Y2, Y6
-	VANDPS       k125<>+0(SB), Y3, Y7
-	VMAXPS       Y7, Y6, Y6
-	VANDPS       k125<>+0(SB), Y4, Y7
-	VMAXPS       Y7, Y6, Y6
-	VANDPS       k125<>+0(SB), Y5, Y7
-	VMAXPS       Y7, Y6, Y6
-	VPERM2F128   $0x01, Y6, Y6, Y7
-	VMAXPS       Y7, Y6, Y6
-	VPERMILPS    $0x4e, Y6, Y7
-	VMAXPS       Y7, Y6, Y6
-	VPERMILPS    $0xb1, Y6, Y7
-	VMAXPS       Y7, Y6, Y6
-	VANDPS       k125<>+0(SB), Y2, Y2
-	VPCMPEQD     Y6, Y2, Y2
-	VMOVMSKPS    Y2, DI
-	MOVL         DI, SI
-	VANDPS       k125<>+0(SB), Y3, Y2
-	VPCMPEQD     Y6, Y2, Y2
-	VMOVMSKPS    Y2, DI
-	SHLL         $0x08, DI
-	ORL          DI, SI
-	VANDPS       k125<>+0(SB), Y4, Y2
-	VPCMPEQD     Y6, Y2, Y2
-	VMOVMSKPS    Y2, DI
-	SHLL         $0x10, DI
-	ORL          DI, SI
-	VANDPS       k125<>+0(SB), Y5, Y2
-	VPCMPEQD     Y6, Y2, Y2
-	VMOVMSKPS    Y2, DI
-	SHLL         $0x18, DI
-	ORL          DI, SI
-	TZCNTL       SI, SI
-	VBROADCASTSS (BX)(SI*4), Y2
-	VXORPS       Y3, Y3, Y3
-	VADDPS       Y3, Y2, Y2
-	VMULPS       k178<>+0(SB), Y2, Y2
-	VMOVUPS      k27<>+0(SB), Y3
-	VDIVPS       Y2, Y3, Y3
-	VXORPS       Y4, Y4, Y4
-	VCMPPS       $0x04, Y2, Y4, Y4
-	VANDPS       Y4, Y3, Y3
-	VMOVUPS      (CX), Y4
-	VMOVUPS      32(CX), Y5
-	VMOVUPS      64(CX), Y6
-	VMOVUPS      96(CX), Y7
-	VCVTPS2PH    $0x00, X0, X0
-	VPEXTRW      $0x00, X0, (AX)
-	VMULPS       Y1, Y4, Y4
-	VADDPS       k179<>+0(SB), Y4, Y4
-	VCVTTPS2DQ   Y4, Y4
-	VMULPS       Y1, Y5, Y5
-	VADDPS       k179<>+0(SB), Y5, Y5
-	VCVTTPS2DQ   Y5, Y5
-	VMULPS       Y1, Y6, Y6
-	VADDPS       k179<>+0(SB), Y6, Y6
-	VCVTTPS2DQ   Y6, Y6
-	VMULPS       Y1, Y7, Y7
-	VADDPS       k179<>+0(SB), Y7, Y7
-	VCVTTPS2DQ   Y7, Y7
-	VPAND        k155<>+0(SB), Y4, Y4
-	VPAND        k155<>+0(SB), Y5, Y5
-	VPAND        k155<>+0(SB), Y6, Y6
-	VPAND        k155<>+0(SB), Y7, Y7
-	VPACKSSDW    Y5, Y4, Y4
-	VPACKSSDW    Y7, Y6, Y6
-	VPACKUSWB    Y6, Y4, Y4
-	VMOVDQU      k153<>+0(SB), Y0
-	VPERMD       Y4, Y0, Y4
-	VPMINSB      k6<>+0(SB), Y4, Y4
-	VPAND        k6<>+0(SB), Y4, Y4
-	VEXTRACTI128 $0x01, Y4, X0
-	VPSLLW       $0x04, X0, X0
-	VPOR         X0, X4, X0
-	VMOVDQU      X0, 2(AX)
-	VMOVAPS      Y2, Y0
-	VMOVAPS      Y3, Y1
-	ADDQ         $0x00000080, CX
-	ADDQ         $0x12, AX
-	DECQ         DX
-	JNZ          block
-	VZEROUPPER
-	RET
-
-DATA k178<>+0(SB)/8, $0xbe000000be000000
-DATA k178<>+8(SB)/8, $0xbe000000be000000
-DATA k178<>+16(SB)/8, $0xbe000000be000000
-DATA k178<>+24(SB)/8, $0xbe000000be000000
-GLOBL k178<>(SB), RODATA|NOPTR, $32
-
-DATA k179<>+0(SB)/8, $0x4108000041080000
-DATA k179<>+8(SB)/8, $0x4108000041080000
-DATA k179<>+16(SB)/8, $0x4108000041080000
-DATA k179<>+24(SB)/8, $0x4108000041080000
-GLOBL k179<>(SB), RODATA|NOPTR, $32
 
 // func symmetricCodesAVX2(dst *byte, src *float32, rule *uint32, n int)
 // Requires: AVX, AVX2, BMI, F16C
@@ -22632,12 +22625,12 @@ block:
 	VMOVUPS      32(CX), Y2
 	VMOVUPS      64(CX), Y3
 	VMOVUPS      96(CX), Y4
-	VANDPS       k125<>+0(SB), Y1, Y5
-	VANDPS       k125<>+0(SB), Y2, Y6
+	VANDPS       k124<>+0(SB), Y1, Y5
+	VANDPS       k124<>+0(SB), Y2, Y6
 	VMAXPS       Y6, Y5, Y5
-	VANDPS       k125<>+0(SB), Y3, Y6
+	VANDPS       k124<>+0(SB), Y3, Y6
 	VMAXPS       Y6, Y5, Y5
-	VANDPS       k125<>+0(SB), Y4, Y6
+	VANDPS       k124<>+0(SB), Y4, Y6
 	VMAXPS       Y6, Y5, Y5
 	VPERM2F128   $0x01, Y5, Y5, Y6
 	VMAXPS       Y6, Y5, Y5
@@ -22645,21 +22638,21 @@ block:
 	VMAXPS       Y6, Y5, Y5
 	VPERMILPS    $0xb1, Y5, Y6
 	VMAXPS       Y6, Y5, Y5
-	VANDPS       k125<>+0(SB), Y1, Y6
+	VANDPS       k124<>+0(SB), Y1, Y6
 	VPCMPEQD     Y5, Y6, Y6
 	VMOVMSKPS    Y6, R8
 	MOVL         R8, DI
-	VANDPS       k125<>+0(SB), Y2, Y6
+	VANDPS       k124<>+0(SB), Y2, Y6
 	VPCMPEQD     Y5, Y6, Y6
 	VMOVMSKPS    Y6, R8
 	SHLL         $0x08, R8
 	ORL          R8, DI
-	VANDPS       k125<>+0(SB), Y3, Y6
+	VANDPS       k124<>+0(SB), Y3, Y6
 	VPCMPEQD     Y5, Y6, Y6
 	VMOVMSKPS    Y6, R8
 	SHLL         $0x10, R8
 	ORL          R8, DI
-	VANDPS       k125<>+0(SB), Y4, Y6
+	VANDPS       k124<>+0(SB), Y4, Y6
 	VPCMPEQD     Y5, Y6, Y6
 	VMOVMSKPS    Y6, R8
 	SHLL         $0x18, R8
@@ -22840,12 +22833,12 @@ TEXT ·encodeMXFP4AVX2(SB), NOSPLIT, $0-32
 	VMOVUPS      32(CX), Y1
 	VMOVUPS      64(CX), Y2
 	VMOVUPS      96(CX), Y3
-	VANDPS       k125<>+0(SB), Y0, Y0
-	VANDPS       k125<>+0(SB), Y1, Y1
+	VANDPS       k124<>+0(SB), Y0, Y0
+	VANDPS       k124<>+0(SB), Y1, Y1
 	VMAXPS       Y1, Y0, Y0
-	VANDPS       k125<>+0(SB), Y2, Y1
+	VANDPS       k124<>+0(SB), Y2, Y1
 	VMAXPS       Y1, Y0, Y0
-	VANDPS       k125<>+0(SB), Y3, Y1
+	VANDPS       k124<>+0(SB), Y3, Y1
 	VMAXPS       Y1, Y0, Y0
 	VPERM2F128   $0x01, Y0, Y0, Y1
 	VMAXPS       Y1, Y0, Y0
@@ -22875,12 +22868,12 @@ block:
 	VMOVUPS      32(SI), Y2
 	VMOVUPS      64(SI), Y3
 	VMOVUPS      96(SI), Y4
-	VANDPS       k125<>+0(SB), Y1, Y1
-	VANDPS       k125<>+0(SB), Y2, Y2
+	VANDPS       k124<>+0(SB), Y1, Y1
+	VANDPS       k124<>+0(SB), Y2, Y2
 	VMAXPS       Y2, Y1, Y1
-	VANDPS       k125<>+0(SB), Y3, Y2
+	VANDPS       k124<>+0(SB), Y3, Y2
 	VMAXPS       Y2, Y1, Y1
-	VANDPS       k125<>+0(SB), Y4, Y2
+	VANDPS       k124<>+0(SB), Y4, Y2
 	VMAXPS       Y2, Y1, Y1
 	VPERM2F128   $0x01, Y1, Y1, Y2
 	VMAXPS       Y2, Y1, Y1
@@ -22905,25 +22898,25 @@ block:
 	VMOVUPS      64(CX), Y4
 	VMOVUPS      96(CX), Y5
 	VMOVDQA      Y2, Y6
-	VANDPS       k125<>+0(SB), Y2, Y2
+	VANDPS       k124<>+0(SB), Y2, Y2
 	VDIVPS       Y0, Y2, Y2
 	VROUNDPS     $0x0a, Y2, Y2
 	VMINPS       k180<>+0(SB), Y2, Y2
 	VCVTTPS2DQ   Y2, Y2
 	VMOVDQA      Y3, Y7
-	VANDPS       k125<>+0(SB), Y3, Y3
+	VANDPS       k124<>+0(SB), Y3, Y3
 	VDIVPS       Y0, Y3, Y3
 	VROUNDPS     $0x0a, Y3, Y3
 	VMINPS       k180<>+0(SB), Y3, Y3
 	VCVTTPS2DQ   Y3, Y3
 	VMOVDQA      Y4, Y8
-	VANDPS       k125<>+0(SB), Y4, Y4
+	VANDPS       k124<>+0(SB), Y4, Y4
 	VDIVPS       Y0, Y4, Y4
 	VROUNDPS     $0x0a, Y4, Y4
 	VMINPS       k180<>+0(SB), Y4, Y4
 	VCVTTPS2DQ   Y4, Y4
 	VMOVDQA      Y5, Y9
-	VANDPS       k125<>+0(SB), Y5, Y5
+	VANDPS       k124<>+0(SB), Y5, Y5
 	VDIVPS       Y0, Y5, Y5
 	VROUNDPS     $0x0a, Y5, Y5
 	VMINPS       k180<>+0(SB), Y5, Y5
@@ -22989,7 +22982,7 @@ TEXT ·encodeNVFP4AVX2(SB), NOSPLIT, $0-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         n+16(FP), DX
-	VMOVUPS      k125<>+0(SB), Y0
+	VMOVUPS      k124<>+0(SB), Y0
 	VANDPS       (CX), Y0, Y2
 	VANDPS       32(CX), Y0, Y1
 	VMAXPS       Y1, Y2, Y2
@@ -23043,7 +23036,7 @@ block:
 	LEAQ         256(CX), BX
 	CMPQ         DX, $0x01
 	CMOVQEQ      CX, BX
-	VMOVUPS      k125<>+0(SB), Y0
+	VMOVUPS      k124<>+0(SB), Y0
 	VANDPS       (BX), Y0, Y4
 	VANDPS       32(BX), Y0, Y2
 	VMAXPS       Y2, Y4, Y4
@@ -23079,25 +23072,25 @@ block:
 	VMOVUPS      64(CX), Y6
 	VMOVUPS      96(CX), Y7
 	VMOVDQA      Y4, Y8
-	VANDPS       k125<>+0(SB), Y4, Y4
+	VANDPS       k124<>+0(SB), Y4, Y4
 	VDIVPS       Y1, Y4, Y4
 	VROUNDPS     $0x0a, Y4, Y4
 	VMINPS       k180<>+0(SB), Y4, Y4
 	VCVTTPS2DQ   Y4, Y4
 	VMOVDQA      Y5, Y9
-	VANDPS       k125<>+0(SB), Y5, Y5
+	VANDPS       k124<>+0(SB), Y5, Y5
 	VDIVPS       Y1, Y5, Y5
 	VROUNDPS     $0x0a, Y5, Y5
 	VMINPS       k180<>+0(SB), Y5, Y5
 	VCVTTPS2DQ   Y5, Y5
 	VMOVDQA      Y6, Y1
-	VANDPS       k125<>+0(SB), Y6, Y6
+	VANDPS       k124<>+0(SB), Y6, Y6
 	VDIVPS       Y2, Y6, Y6
 	VROUNDPS     $0x0a, Y6, Y6
 	VMINPS       k180<>+0(SB), Y6, Y6
 	VCVTTPS2DQ   Y6, Y6
 	VMOVDQA      Y7, Y10
-	VANDPS       k125<>+0(SB), Y7, Y7
+	VANDPS       k124<>+0(SB), Y7, Y7
 	VDIVPS       Y2, Y7, Y7
 	VROUNDPS     $0x0a, Y7, Y7
 	VMINPS       k180<>+0(SB), Y7, Y7
@@ -23149,25 +23142,25 @@ block:
 	VMOVUPS      192(CX), Y5
 	VMOVUPS      224(CX), Y6
 	VMOVDQA      Y3, Y7
-	VANDPS       k125<>+0(SB), Y3, Y3
+	VANDPS       k124<>+0(SB), Y3, Y3
 	VDIVPS       Y0, Y3, Y3
 	VROUNDPS     $0x0a, Y3, Y3
 	VMINPS       k180<>+0(SB), Y3, Y3
 	VCVTTPS2DQ   Y3, Y3
 	VMOVDQA      Y4, Y8
-	VANDPS       k125<>+0(SB), Y4, Y4
+	VANDPS       k124<>+0(SB), Y4, Y4
 	VDIVPS       Y0, Y4, Y4
 	VROUNDPS     $0x0a, Y4, Y4
 	VMINPS       k180<>+0(SB), Y4, Y4
 	VCVTTPS2DQ   Y4, Y4
 	VMOVDQA      Y5, Y0
-	VANDPS       k125<>+0(SB), Y5, Y5
+	VANDPS       k124<>+0(SB), Y5, Y5
 	VDIVPS       Y2, Y5, Y5
 	VROUNDPS     $0x0a, Y5, Y5
 	VMINPS       k180<>+0(SB), Y5, Y5
 	VCVTTPS2DQ   Y5, Y5
 	VMOVDQA      Y6, Y9
-	VANDPS       k125<>+0(SB), Y6, Y6
+	VANDPS       k124<>+0(SB), Y6, Y6
 	VDIVPS       Y2, Y6, Y6
 	VROUNDPS     $0x0a, Y6, Y6
 	VMINPS       k180<>+0(SB), Y6, Y6
@@ -23296,7 +23289,7 @@ block:
 	VMOVUPS    96(CX), Y4
 	VMULPS     Y0, Y1, Y1
 	VMOVDQA    Y1, Y5
-	VPAND      k125<>+0(SB), Y1, Y1
+	VPAND      k124<>+0(SB), Y1, Y1
 	VPMINSD    k193<>+0(SB), Y1, Y1
 	VPMAXSD    k194<>+0(SB), Y1, Y6
 	VPAND      k192<>+0(SB), Y6, Y6
@@ -23307,7 +23300,7 @@ block:
 	VPADDD     Y7, Y1, Y1
 	VMULPS     Y0, Y2, Y2
 	VMOVDQA    Y2, Y6
-	VPAND      k125<>+0(SB), Y2, Y2
+	VPAND      k124<>+0(SB), Y2, Y2
 	VPMINSD    k193<>+0(SB), Y2, Y2
 	VPMAXSD    k194<>+0(SB), Y2, Y7
 	VPAND      k192<>+0(SB), Y7, Y7
@@ -23318,7 +23311,7 @@ block:
 	VPADDD     Y8, Y2, Y2
 	VMULPS     Y0, Y3, Y3
 	VMOVDQA    Y3, Y7
-	VPAND      k125<>+0(SB), Y3, Y3
+	VPAND      k124<>+0(SB), Y3, Y3
 	VPMINSD    k193<>+0(SB), Y3, Y3
 	VPMAXSD    k194<>+0(SB), Y3, Y8
 	VPAND      k192<>+0(SB), Y8, Y8
@@ -23329,7 +23322,7 @@ block:
 	VPADDD     Y9, Y3, Y3
 	VMULPS     Y0, Y4, Y4
 	VMOVDQA    Y4, Y8
-	VPAND      k125<>+0(SB), Y4, Y4
+	VPAND      k124<>+0(SB), Y4, Y4
 	VPMINSD    k193<>+0(SB), Y4, Y4
 	VPMAXSD    k194<>+0(SB), Y4, Y9
 	VPAND      k192<>+0(SB), Y9, Y9
@@ -23402,7 +23395,7 @@ block:
 	VMOVUPS    96(CX), Y4
 	VDIVPS     Y0, Y1, Y1
 	VMOVDQA    Y1, Y5
-	VPAND      k125<>+0(SB), Y1, Y1
+	VPAND      k124<>+0(SB), Y1, Y1
 	VPMINSD    k193<>+0(SB), Y1, Y1
 	VPMAXSD    k194<>+0(SB), Y1, Y6
 	VPAND      k192<>+0(SB), Y6, Y6
@@ -23413,7 +23406,7 @@ block:
 	VPADDD     Y7, Y1, Y1
 	VDIVPS     Y0, Y2, Y2
 	VMOVDQA    Y2, Y6
-	VPAND      k125<>+0(SB), Y2, Y2
+	VPAND      k124<>+0(SB), Y2, Y2
 	VPMINSD    k193<>+0(SB), Y2, Y2
 	VPMAXSD    k194<>+0(SB), Y2, Y7
 	VPAND      k192<>+0(SB), Y7, Y7
@@ -23424,7 +23417,7 @@ block:
 	VPADDD     Y8, Y2, Y2
 	VDIVPS     Y0, Y3, Y3
 	VMOVDQA    Y3, Y7
-	VPAND      k125<>+0(SB), Y3, Y3
+	VPAND      k124<>+0(SB), Y3, Y3
 	VPMINSD    k193<>+0(SB), Y3, Y3
 	VPMAXSD    k194<>+0(SB), Y3, Y8
 	VPAND      k192<>+0(SB), Y8, Y8
@@ -23435,7 +23428,7 @@ block:
 	VPADDD     Y9, Y3, Y3
 	VDIVPS     Y0, Y4, Y4
 	VMOVDQA    Y4, Y8
-	VPAND      k125<>+0(SB), Y4, Y4
+	VPAND      k124<>+0(SB), Y4, Y4
 	VPMINSD    k193<>+0(SB), Y4, Y4
 	VPMAXSD    k194<>+0(SB), Y4, Y9
 	VPAND      k192<>+0(SB), Y9, Y9
@@ -23590,7 +23583,7 @@ block:
 	VCVTPS2PH  $0x00, Y1, X1
 	VCVTPH2PS  X1, Y1
 	VMOVDQA    Y1, Y5
-	VPAND      k125<>+0(SB), Y1, Y1
+	VPAND      k124<>+0(SB), Y1, Y1
 	VPMINSD    k193<>+0(SB), Y1, Y1
 	VPMAXSD    k194<>+0(SB), Y1, Y6
 	VPAND      k192<>+0(SB), Y6, Y6
@@ -23603,7 +23596,7 @@ block:
 	VCVTPS2PH  $0x00, Y2, X2
 	VCVTPH2PS  X2, Y2
 	VMOVDQA    Y2, Y6
-	VPAND      k125<>+0(SB), Y2, Y2
+	VPAND      k124<>+0(SB), Y2, Y2
 	VPMINSD    k193<>+0(SB), Y2, Y2
 	VPMAXSD    k194<>+0(SB), Y2, Y7
 	VPAND      k192<>+0(SB), Y7, Y7
@@ -23616,7 +23609,7 @@ block:
 	VCVTPS2PH  $0x00, Y3, X3
 	VCVTPH2PS  X3, Y3
 	VMOVDQA    Y3, Y7
-	VPAND      k125<>+0(SB), Y3, Y3
+	VPAND      k124<>+0(SB), Y3, Y3
 	VPMINSD    k193<>+0(SB), Y3, Y3
 	VPMAXSD    k194<>+0(SB), Y3, Y8
 	VPAND      k192<>+0(SB), Y8, Y8
@@ -23629,7 +23622,7 @@ block:
 	VCVTPS2PH  $0x00, Y4, X4
 	VCVTPH2PS  X4, Y4
 	VMOVDQA    Y4, Y8
-	VPAND      k125<>+0(SB), Y4, Y4
+	VPAND      k124<>+0(SB), Y4, Y4
 	VPMINSD    k193<>+0(SB), Y4, Y4
 	VPMAXSD    k194<>+0(SB), Y4, Y9
 	VPAND      k192<>+0(SB), Y9, Y9
@@ -23675,7 +23668,7 @@ block:
 	VDIVPS       Y0, Y1, Y1
 	VXORPS       Y2, Y2, Y2
 	VCMPPS       $0x11, Y2, Y1, Y2
-	VPAND        k125<>+0(SB), Y1, Y1
+	VPAND        k124<>+0(SB), Y1, Y1
 	VPMINSD      k183<>+0(SB), Y1, Y1
 	VPMAXSD      k27<>+0(SB), Y1, Y3
 	VPAND        k192<>+0(SB), Y3, Y3
@@ -23688,7 +23681,7 @@ block:
 	VDIVPS       Y0, Y3, Y3
 	VXORPS       Y4, Y4, Y4
 	VCMPPS       $0x11, Y4, Y3, Y4
-	VPAND        k125<>+0(SB), Y3, Y3
+	VPAND        k124<>+0(SB), Y3, Y3
 	VPMINSD      k183<>+0(SB), Y3, Y3
 	VPMAXSD      k27<>+0(SB), Y3, Y5
 	VPAND        k192<>+0(SB), Y5, Y5
@@ -23753,7 +23746,7 @@ block:
 	VPAND        k201<>+0(SB), Y1, Y1
 	VXORPS       Y2, Y2, Y2
 	VCMPPS       $0x11, Y2, Y1, Y2
-	VPAND        k125<>+0(SB), Y1, Y1
+	VPAND        k124<>+0(SB), Y1, Y1
 	VPMINSD      k183<>+0(SB), Y1, Y1
 	VPMAXSD      k27<>+0(SB), Y1, Y3
 	VPAND        k192<>+0(SB), Y3, Y3
@@ -23771,7 +23764,7 @@ block:
 	VPAND        k201<>+0(SB), Y3, Y3
 	VXORPS       Y4, Y4, Y4
 	VCMPPS       $0x11, Y4, Y3, Y4
-	VPAND        k125<>+0(SB), Y3, Y3
+	VPAND        k124<>+0(SB), Y3, Y3
 	VPMINSD      k183<>+0(SB), Y3, Y3
 	VPMAXSD      k27<>+0(SB), Y3, Y5
 	VPAND        k192<>+0(SB), Y5, Y5
@@ -23821,7 +23814,7 @@ block:
 	VCVTPH2PS    X1, Y1
 	VXORPS       Y2, Y2, Y2
 	VCMPPS       $0x11, Y2, Y1, Y2
-	VPAND        k125<>+0(SB), Y1, Y1
+	VPAND        k124<>+0(SB), Y1, Y1
 	VPMINSD      k183<>+0(SB), Y1, Y1
 	VPMAXSD      k27<>+0(SB), Y1, Y3
 	VPAND        k192<>+0(SB), Y3, Y3
@@ -23836,7 +23829,7 @@ block:
 	VCVTPH2PS    X3, Y3
 	VXORPS       Y4, Y4, Y4
 	VCMPPS       $0x11, Y4, Y3, Y4
-	VPAND        k125<>+0(SB), Y3, Y3
+	VPAND        k124<>+0(SB), Y3, Y3
 	VPMINSD      k183<>+0(SB), Y3, Y3
 	VPMAXSD      k27<>+0(SB), Y3, Y5
 	VPAND        k192<>+0(SB), Y5, Y5

@@ -179,6 +179,16 @@ func bytesTwiceBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *by
 //go:noescape
 func float8BF16AVX512(dst *byte, src *byte, a *float32, b *float32, form *byte, chunks int, n int) (left int)
 
+// castF32ToBF16AVX512 converts 32 numbers n times.
+//
+//go:noescape
+func castF32ToBF16AVX512(dst *byte, src *byte, n int)
+
+// castF16ToBF16AVX512 converts 32 numbers n times.
+//
+//go:noescape
+func castF16ToBF16AVX512(dst *byte, src *byte, n int)
+
 // codebookScaleF16AVX512 decodes up to n runs of chunks of 32 nibbles, and says how many are left when it stops, in front of sixteen of which one is not ordinary.
 //
 //go:noescape
@@ -219,11 +229,6 @@ func bytesTwiceF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byt
 //go:noescape
 func float8F16AVX512(dst *byte, src *byte, a *float32, b *float32, form *byte, chunks int, n int) (left int)
 
-// castF32ToBF16AVX512 converts 32 numbers n times.
-//
-//go:noescape
-func castF32ToBF16AVX512(dst *byte, src *byte, n int)
-
 // castF32ToF16AVX512 converts 32 numbers n times.
 //
 //go:noescape
@@ -233,11 +238,6 @@ func castF32ToF16AVX512(dst *byte, src *byte, n int)
 //
 //go:noescape
 func castBF16ToF16AVX512(dst *byte, src *byte, n int)
-
-// castF16ToBF16AVX512 converts 32 numbers n times.
-//
-//go:noescape
-func castF16ToBF16AVX512(dst *byte, src *byte, n int)
 
 // castSameAVX512 copies 32 words n times, each above the first special one as the second.
 //
@@ -258,3 +258,63 @@ func nearestAVX512(dst *byte, src *byte, scales *float32, tables *byte, least *f
 //
 //go:noescape
 func int8AVX512(dst *byte, src *byte, scales *float32, chunks int, n int)
+
+// squaresAVX512 weighs sixteen groups by squares.
+//
+//go:noescape
+func squaresAVX512(s *float32, elems int, trials int)
+
+// magnitudesAVX512 weighs sixteen groups by magnitudes.
+//
+//go:noescape
+func magnitudesAVX512(s *float32, elems int, trials int)
+
+// nearAVX512 weighs sixteen groups of 32 elements: nearGroup.
+//
+//go:noescape
+func nearAVX512(s *float32, elems int, trials int)
+
+// affineAVX512 searches scale and minimum of sixteen groups: affineSearch.find.
+//
+//go:noescape
+func affineAVX512(s *float32, elems int, trials int)
+
+// affineAbsoluteAVX512 searches scale and minimum of sixteen groups: affineSearch.find.
+//
+//go:noescape
+func affineAbsoluteAVX512(s *float32, elems int, trials int)
+
+// symmetricAVX512 searches the scales of sixteen groups: searchSymmetric.
+//
+//go:noescape
+func symmetricAVX512(s *float32, elems int, trials int)
+
+// movesAVX512 searches the scales of sixteen groups: searchByMoves, codes -4 to 3.
+//
+//go:noescape
+func movesAVX512(s *float32, elems int, trials int)
+
+// codebookSearchAVX512 searches the scales of sixteen groups: scaleIQ4.
+//
+//go:noescape
+func codebookSearchAVX512(s *float32, values *float32, elems int, trials int)
+
+// codebookCodesAVX512 writes the codes of n groups of 32 numbers, i and i+16 in a byte, stride bytes from group to group.
+//
+//go:noescape
+func codebookCodesAVX512(dst *byte, src *float32, inverses *float32, values *float32, stride int, n int)
+
+// chooseTimesAVX512 writes the codes of n groups of 16*steps elements: nearest((x+minimum)*scale) between two limits, the least of which is code 0.
+//
+//go:noescape
+func chooseTimesAVX512(dst *byte, x *float32, scales *float32, minimums *float32, limits *uint32, steps int, n int)
+
+// encodeQ8_0AVX512 writes n blocks of Q8_0.
+//
+//go:noescape
+func encodeQ8_0AVX512(dst *byte, src *float32, n int)
+
+// encodeQ4_0AVX512 writes n blocks of Q4_0.
+//
+//go:noescape
+func encodeQ4_0AVX512(dst *byte, src *float32, n int)

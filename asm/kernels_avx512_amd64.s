@@ -1403,7 +1403,10 @@ DATA k18<>+0(SB)/8, $0x0000000000000000
 GLOBL k18<>(SB), RODATA|NOPTR, $8
 
 DATA k19<>+0(SB)/8, $0x3f8000003f800000
-GLOBL k19<>(SB), RODATA|NOPTR, $8
+DATA k19<>+8(SB)/8, $0x3f8000003f800000
+DATA k19<>+16(SB)/8, $0x3f8000003f800000
+DATA k19<>+24(SB)/8, $0x3f8000003f800000
+GLOBL k19<>(SB), RODATA|NOPTR, $32
 
 DATA k20<>+0(SB)/8, $0x4000000040000000
 GLOBL k20<>(SB), RODATA|NOPTR, $8
@@ -5193,6 +5196,81 @@ stop:
 DATA k98<>+0(SB)/8, $0x0080008000800080
 GLOBL k98<>(SB), RODATA|NOPTR, $8
 
+// func castF32ToBF16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX512BW, AVX512F, MMX+
+TEXT ·castF32ToBF16AVX512(SB), NOSPLIT, $0-24
+	// For 32 numbers:
+	// x = src as float32, a NaN as 7FC00000;
+	// dst = x, rounded to BF16.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	VPBROADCASTD k1<>+0(SB), Z1
+	VMOVDQU64    k2<>+0(SB), Z2
+	VMOVDQU64    k3<>+0(SB), Z3
+	MOVQ         n+16(FP), DX
+
+more:
+	VMOVUPS      (CX), Z4
+	VCMPPS       $0x03, Z4, Z4, K1
+	VPBROADCASTD k99<>+0(SB), K1, Z4
+	VMOVUPS      64(CX), Z5
+	VCMPPS       $0x03, Z5, Z5, K1
+	VPBROADCASTD k99<>+0(SB), K1, Z5
+	VMOVDQA64    Z4, Z6
+	VPERMT2W     Z5, Z2, Z6
+	VPERMT2W     Z5, Z3, Z4
+	VPTERNLOGD   $0xf8, Z1, Z6, Z4
+	VPCMPUW      $0x06, Z0, Z4, K1
+	VPADDW       Z1, Z6, K1, Z6
+	VMOVDQU16    Z6, (AX)
+	ADDQ         $0x00000080, CX
+	PREFETCHT0   1024(AX)
+	ADDQ         $0x00000040, AX
+	DECQ         DX
+	JNZ          more
+	VZEROUPPER
+	RET
+
+DATA k99<>+0(SB)/8, $0x7fc000007fc00000
+GLOBL k99<>(SB), RODATA|NOPTR, $8
+
+// func castF16ToBF16AVX512(dst *byte, src *byte, n int)
+// Requires: AVX, AVX512BW, AVX512F, MMX+
+TEXT ·castF16ToBF16AVX512(SB), NOSPLIT, $0-24
+	// For 32 numbers:
+	// x = src as float32, a NaN as 7FC00000;
+	// dst = x, rounded to BF16.
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTD k0<>+0(SB), Z0
+	VPBROADCASTD k1<>+0(SB), Z1
+	VMOVDQU64    k2<>+0(SB), Z2
+	VMOVDQU64    k3<>+0(SB), Z3
+	MOVQ         n+16(FP), DX
+
+more:
+	VCVTPH2PS    (CX), Z4
+	VCMPPS       $0x03, Z4, Z4, K1
+	VPBROADCASTD k99<>+0(SB), K1, Z4
+	VCVTPH2PS    32(CX), Z5
+	VCMPPS       $0x03, Z5, Z5, K1
+	VPBROADCASTD k99<>+0(SB), K1, Z5
+	VMOVDQA64    Z4, Z6
+	VPERMT2W     Z5, Z2, Z6
+	VPERMT2W     Z5, Z3, Z4
+	VPTERNLOGD   $0xf8, Z1, Z6, Z4
+	VPCMPUW      $0x06, Z0, Z4, K1
+	VPADDW       Z1, Z6, K1, Z6
+	VMOVDQU16    Z6, (AX)
+	ADDQ         $0x00000040, CX
+	PREFETCHT0   1024(AX)
+	ADDQ         $0x00000040, AX
+	DECQ         DX
+	JNZ          more
+	VZEROUPPER
+	RET
+
 // func codebookScaleF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int) (left int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
 TEXT ·codebookScaleF16AVX512(SB), NOSPLIT, $0-72
@@ -5817,45 +5895,6 @@ stop:
 	VZEROUPPER
 	RET
 
-// func castF32ToBF16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
-TEXT ·castF32ToBF16AVX512(SB), NOSPLIT, $0-24
-	// For 32 numbers:
-	// x = src as float32, a NaN as 7FC00000;
-	// dst = x, rounded to BF16.
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k0<>+0(SB), Z0
-	VPBROADCASTD k1<>+0(SB), Z1
-	VMOVDQU64    k2<>+0(SB), Z2
-	VMOVDQU64    k3<>+0(SB), Z3
-	MOVQ         n+16(FP), DX
-
-more:
-	VMOVUPS      (CX), Z4
-	VCMPPS       $0x03, Z4, Z4, K1
-	VPBROADCASTD k99<>+0(SB), K1, Z4
-	VMOVUPS      64(CX), Z5
-	VCMPPS       $0x03, Z5, Z5, K1
-	VPBROADCASTD k99<>+0(SB), K1, Z5
-	VMOVDQA64    Z4, Z6
-	VPERMT2W     Z5, Z2, Z6
-	VPERMT2W     Z5, Z3, Z4
-	VPTERNLOGD   $0xf8, Z1, Z6, Z4
-	VPCMPUW      $0x06, Z0, Z4, K1
-	VPADDW       Z1, Z6, K1, Z6
-	VMOVDQU16    Z6, (AX)
-	ADDQ         $0x00000080, CX
-	PREFETCHT0   1024(AX)
-	ADDQ         $0x00000040, AX
-	DECQ         DX
-	JNZ          more
-	VZEROUPPER
-	RET
-
-DATA k99<>+0(SB)/8, $0x7fc000007fc00000
-GLOBL k99<>(SB), RODATA|NOPTR, $8
-
 // func castF32ToF16AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·castF32ToF16AVX512(SB), NOSPLIT, $0-24
@@ -5912,42 +5951,6 @@ more:
 	VZEROUPPER
 	RET
 
-// func castF16ToBF16AVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
-TEXT ·castF16ToBF16AVX512(SB), NOSPLIT, $0-24
-	// For 32 numbers:
-	// x = src as float32, a NaN as 7FC00000;
-	// dst = x, rounded to BF16.
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTD k0<>+0(SB), Z0
-	VPBROADCASTD k1<>+0(SB), Z1
-	VMOVDQU64    k2<>+0(SB), Z2
-	VMOVDQU64    k3<>+0(SB), Z3
-	MOVQ         n+16(FP), DX
-
-more:
-	VCVTPH2PS    (CX), Z4
-	VCMPPS       $0x03, Z4, Z4, K1
-	VPBROADCASTD k99<>+0(SB), K1, Z4
-	VCVTPH2PS    32(CX), Z5
-	VCMPPS       $0x03, Z5, Z5, K1
-	VPBROADCASTD k99<>+0(SB), K1, Z5
-	VMOVDQA64    Z4, Z6
-	VPERMT2W     Z5, Z2, Z6
-	VPERMT2W     Z5, Z3, Z4
-	VPTERNLOGD   $0xf8, Z1, Z6, Z4
-	VPCMPUW      $0x06, Z0, Z4, K1
-	VPADDW       Z1, Z6, K1, Z6
-	VMOVDQU16    Z6, (AX)
-	ADDQ         $0x00000040, CX
-	PREFETCHT0   1024(AX)
-	ADDQ         $0x00000040, AX
-	DECQ         DX
-	JNZ          more
-	VZEROUPPER
-	RET
-
 // func castSameAVX512(dst *byte, src *byte, special *[2]uint16, n int)
 // Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·castSameAVX512(SB), NOSPLIT, $0-32
@@ -5980,7 +5983,7 @@ DATA k100<>+0(SB)/8, $0x7fff7fff7fff7fff
 GLOBL k100<>(SB), RODATA|NOPTR, $8
 
 // func absmaxAVX512(dst *float32, src *byte, chunks int, n int)
-// Requires: AVX, AVX2, AVX512F, AVX512VL
+// Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VL
 TEXT ·absmaxAVX512(SB), NOSPLIT, $0-32
 	// For each run, of all its numbers:
 	// m = the largest magnitude; they compare as integers;
@@ -5992,26 +5995,26 @@ TEXT ·absmaxAVX512(SB), NOSPLIT, $0-32
 
 run:
 	MOVQ   chunks+16(FP), BX
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
 
 chunk:
-	VPANDD        (CX), Z0, Z3
+	VANDPS        (CX), Z0, Z3
 	VPMAXUD       Z3, Z1, Z1
-	VPANDD        64(CX), Z0, Z3
+	VANDPS        64(CX), Z0, Z3
 	VPMAXUD       Z3, Z2, Z2
 	ADDQ          $0x00000080, CX
 	DECQ          BX
 	JNZ           chunk
 	VPMAXUD       Z2, Z1, Z1
-	VEXTRACTI64X4 $0x01, Z1, Y3
-	VPMAXUD       Y3, Y1, Y1
-	VEXTRACTI32X4 $0x01, Y1, X3
-	VPMAXUD       X3, X1, X1
-	VPSHUFD       $0x4e, X1, X3
-	VPMAXUD       X3, X1, X1
-	VPSHUFD       $0xb1, X1, X3
-	VPMAXUD       X3, X1, X1
+	VEXTRACTI64X4 $0x01, Z1, Y2
+	VPMAXUD       Y2, Y1, Y1
+	VEXTRACTI32X4 $0x01, Y1, X2
+	VPMAXUD       X2, X1, X1
+	VPSHUFD       $0x4e, X1, X2
+	VPMAXUD       X2, X1, X1
+	VPSHUFD       $0xb1, X1, X2
+	VPMAXUD       X2, X1, X1
 	VMOVD         X1, (AX)
 	ADDQ          $0x04, AX
 	DECQ          DX
@@ -6030,22 +6033,22 @@ TEXT ·nearestAVX512(SB), NOSPLIT, $0-56
 	MOVQ            scales+16(FP), BX
 	MOVQ            n+48(FP), SI
 	MOVQ            tables+24(FP), R8
-	VBROADCASTF32X8 (R8), Z2
+	VBROADCASTSS    80(R8), Z2
+	VBROADCASTSS    84(R8), Z3
+	VBROADCASTSS    88(R8), Z4
+	VBROADCASTF32X8 (R8), Z5
 	VMOVDQU64       k101<>+0(SB), Z0
-	VPERMPS         Z2, Z0, Z2
-	VBROADCASTF32X8 32(R8), Z3
+	VPERMPS         Z5, Z0, Z5
+	VBROADCASTF32X8 32(R8), Z6
 	VMOVDQU64       k102<>+0(SB), Z0
-	VPERMPS         Z3, Z0, Z3
-	VBROADCASTI32X4 64(R8), Z4
-	VMOVDQU64       k103<>+0(SB), Z0
-	VPERMB          Z4, Z0, Z4
-	VPBROADCASTD    80(R8), Z5
-	VPBROADCASTD    84(R8), Z6
-	VPBROADCASTD    88(R8), Z7
+	VPERMPS         Z6, Z0, Z6
+	VPBROADCASTD    k103<>+0(SB), Z7
 	VPBROADCASTD    k104<>+0(SB), Z8
 	VPBROADCASTD    k105<>+0(SB), Z9
-	VPBROADCASTD    k106<>+0(SB), Z10
-	VPBROADCASTD    k97<>+0(SB), Z11
+	VPBROADCASTD    k97<>+0(SB), Z10
+	VBROADCASTI32X4 64(R8), Z11
+	VMOVDQU64       k106<>+0(SB), Z0
+	VPERMB          Z11, Z0, Z11
 	VMOVDQU64       k107<>+0(SB), Z12
 	MOVQ            least+32(FP), AX
 	VMOVSS          (AX), X0
@@ -6060,7 +6063,7 @@ run:
 	MOVQ         chunks+40(FP), DI
 	VBROADCASTSS X15, Z13
 	VBROADCASTSS (BX), Z14
-	VPSUBD.BCST  k109<>+0(SB), Z14, Z14
+	VPSUBD       k109<>+0(SB), Z14, Z14
 	MOVL         (BX), R9
 	SUBL         $0x2d800000, R9
 	LEAQ         4(BX), R10
@@ -6086,34 +6089,34 @@ chunk:
 	VMULPS     Z13, Z1, Z1
 
 scaled:
-	VCMPPS        $0x11, Z0, Z5, K1
-	VMOVDQA32.Z   Z8, K1, Z16
-	VBLENDMPS     Z7, Z6, K1, Z17
-	VCMPPS        $0x11, Z0, Z17, K1
-	VPADDD        Z9, Z16, K1, Z16
-	VPERMPS       Z2, Z16, Z17
-	VCMPPS        $0x11, Z0, Z17, K1
-	VPADDD        Z10, Z16, K1, Z16
-	VPERMPS       Z3, Z16, Z17
-	VCMPPS        $0x11, Z0, Z17, K1
-	VPADDD        Z11, Z16, K1, Z16
-	VCMPPS        $0x11, Z1, Z5, K1
-	VMOVDQA32.Z   Z8, K1, Z0
-	VBLENDMPS     Z7, Z6, K1, Z18
-	VCMPPS        $0x11, Z1, Z18, K1
+	VCMPPS        $0x0e, Z2, Z0, K1
+	VMOVDQA32.Z   Z7, K1, Z17
+	VBLENDMPS     Z4, Z3, K1, Z16
+	VCMPPS        $0x0e, Z16, Z0, K1
+	VPADDD        Z8, Z17, K1, Z17
+	VPERMPS       Z5, Z17, Z16
+	VCMPPS        $0x0e, Z16, Z0, K1
+	VPADDD        Z9, Z17, K1, Z17
+	VPERMPS       Z6, Z17, Z16
+	VCMPPS        $0x0e, Z16, Z0, K1
+	VPADDD        Z10, Z17, K1, Z17
+	VCMPPS        $0x0e, Z2, Z1, K1
+	VMOVDQA32.Z   Z7, K1, Z0
+	VBLENDMPS     Z4, Z3, K1, Z18
+	VCMPPS        $0x0e, Z18, Z1, K1
+	VPADDD        Z8, Z0, K1, Z0
+	VPERMPS       Z5, Z0, Z18
+	VCMPPS        $0x0e, Z18, Z1, K1
 	VPADDD        Z9, Z0, K1, Z0
-	VPERMPS       Z2, Z0, Z18
-	VCMPPS        $0x11, Z1, Z18, K1
+	VPERMPS       Z6, Z0, Z18
+	VCMPPS        $0x0e, Z18, Z1, K1
 	VPADDD        Z10, Z0, K1, Z0
-	VPERMPS       Z3, Z0, Z18
-	VCMPPS        $0x11, Z1, Z18, K1
-	VPADDD        Z11, Z0, K1, Z0
-	VPERMT2B      Z0, Z12, Z16
-	VPERMB        Z4, Z16, Z16
-	VEXTRACTI32X4 $0x01, Y16, X0
-	VPSLLW        $0x04, X16, X16
-	VPORD         X0, X16, X16
-	VMOVDQU32     X16, (CX)
+	VPERMT2B      Z0, Z12, Z17
+	VPERMB        Z11, Z17, Z17
+	VEXTRACTI32X4 $0x01, Y17, X0
+	VPSLLW        $0x04, X17, X17
+	VPORD         X0, X17, X17
+	VMOVDQU32     X17, (CX)
 	ADDQ          $0x00000080, DX
 	ADDQ          $0x10, CX
 	DECQ          DI
@@ -6125,24 +6128,24 @@ scaled:
 
 checked:
 	// A chunk whose small products differ: are its numbers zero or large enough?
-	CMPL        R9, $0x51000000
-	JCC         doubled
-	VPADDD      Z14, Z14, Z16
-	VMOVDQU32   Z16, Z20
-	VMOVDQU32   (DX), Z0
-	VPADDD      Z0, Z0, Z1
-	VPADDD.BCST k110<>+0(SB), Z1, Z1
-	VPMINUD     Z1, Z20, Z20
-	VMOVDQU32   64(DX), Z1
-	VPADDD      Z1, Z1, Z21
-	VPADDD.BCST k110<>+0(SB), Z21, Z21
-	VPMINUD     Z21, Z20, Z20
-	VPCMPEQD    Z16, Z20, K1
-	KORTESTW    K1, K1
-	JCC         doubled
-	VMULPS      Z13, Z0, Z0
-	VMULPS      Z13, Z1, Z1
-	JMP         scaled
+	CMPL     R9, $0x51000000
+	JCC      doubled
+	VPADDD   Z14, Z14, Z17
+	VMOVAPS  Z17, Z20
+	VMOVUPS  (DX), Z0
+	VPADDD   Z0, Z0, Z1
+	VPADDD   k110<>+0(SB), Z1, Z1
+	VPMINUD  Z1, Z20, Z20
+	VMOVUPS  64(DX), Z1
+	VPADDD   Z1, Z1, Z21
+	VPADDD   k110<>+0(SB), Z21, Z21
+	VPMINUD  Z21, Z20, Z20
+	VPCMPEQD Z17, Z20, K1
+	KORTESTW K1, K1
+	JCC      doubled
+	VMULPS   Z13, Z0, Z0
+	VMULPS   Z13, Z1, Z1
+	JMP      scaled
 
 doubled:
 	// A chunk in double precision.
@@ -6154,12 +6157,12 @@ doubled:
 	VMULPD       Z1, Z0, Z0
 	VCVTPD2PS    Z0, Y0
 	VINSERTF64X4 $0x01, Y0, Z19, Z0
-	VCVTPS2PD    64(DX), Z16
-	VMULPD       Z1, Z16, Z16
-	VCVTPD2PS    Z16, Y19
-	VCVTPS2PD    96(DX), Z16
-	VMULPD       Z1, Z16, Z16
-	VCVTPD2PS    Z16, Y1
+	VCVTPS2PD    64(DX), Z17
+	VMULPD       Z1, Z17, Z17
+	VCVTPD2PS    Z17, Y19
+	VCVTPS2PD    96(DX), Z17
+	VMULPD       Z1, Z17, Z17
+	VCVTPD2PS    Z17, Y1
 	VINSERTF64X4 $0x01, Y1, Z19, Z1
 	JMP          scaled
 
@@ -6183,24 +6186,24 @@ DATA k102<>+48(SB)/8, $0x0000000200000002
 DATA k102<>+56(SB)/8, $0x0000000100000001
 GLOBL k102<>(SB), RODATA|NOPTR, $64
 
-DATA k103<>+0(SB)/8, $0x090a0b0c0d0e0f00
-DATA k103<>+8(SB)/8, $0x0102030405060708
-DATA k103<>+16(SB)/8, $0x090a0b0c0d0e0f00
-DATA k103<>+24(SB)/8, $0x0102030405060708
-DATA k103<>+32(SB)/8, $0x090a0b0c0d0e0f00
-DATA k103<>+40(SB)/8, $0x0102030405060708
-DATA k103<>+48(SB)/8, $0x090a0b0c0d0e0f00
-DATA k103<>+56(SB)/8, $0x0102030405060708
-GLOBL k103<>(SB), RODATA|NOPTR, $64
+DATA k103<>+0(SB)/8, $0x0000000800000008
+GLOBL k103<>(SB), RODATA|NOPTR, $8
 
-DATA k104<>+0(SB)/8, $0x0000000800000008
+DATA k104<>+0(SB)/8, $0x0000000400000004
 GLOBL k104<>(SB), RODATA|NOPTR, $8
 
-DATA k105<>+0(SB)/8, $0x0000000400000004
+DATA k105<>+0(SB)/8, $0x0000000200000002
 GLOBL k105<>(SB), RODATA|NOPTR, $8
 
-DATA k106<>+0(SB)/8, $0x0000000200000002
-GLOBL k106<>(SB), RODATA|NOPTR, $8
+DATA k106<>+0(SB)/8, $0x090a0b0c0d0e0f00
+DATA k106<>+8(SB)/8, $0x0102030405060708
+DATA k106<>+16(SB)/8, $0x090a0b0c0d0e0f00
+DATA k106<>+24(SB)/8, $0x0102030405060708
+DATA k106<>+32(SB)/8, $0x090a0b0c0d0e0f00
+DATA k106<>+40(SB)/8, $0x0102030405060708
+DATA k106<>+48(SB)/8, $0x090a0b0c0d0e0f00
+DATA k106<>+56(SB)/8, $0x0102030405060708
+GLOBL k106<>(SB), RODATA|NOPTR, $64
 
 DATA k107<>+0(SB)/8, $0x3830282018100800
 DATA k107<>+8(SB)/8, $0x7870686058504840
@@ -6216,10 +6219,24 @@ DATA k108<>+0(SB)/8, $0x3ff0000000000000
 GLOBL k108<>(SB), RODATA|NOPTR, $8
 
 DATA k109<>+0(SB)/8, $0x2000000020000000
-GLOBL k109<>(SB), RODATA|NOPTR, $8
+DATA k109<>+8(SB)/8, $0x2000000020000000
+DATA k109<>+16(SB)/8, $0x2000000020000000
+DATA k109<>+24(SB)/8, $0x2000000020000000
+DATA k109<>+32(SB)/8, $0x2000000020000000
+DATA k109<>+40(SB)/8, $0x2000000020000000
+DATA k109<>+48(SB)/8, $0x2000000020000000
+DATA k109<>+56(SB)/8, $0x2000000020000000
+GLOBL k109<>(SB), RODATA|NOPTR, $64
 
 DATA k110<>+0(SB)/8, $0xffffffffffffffff
-GLOBL k110<>(SB), RODATA|NOPTR, $8
+DATA k110<>+8(SB)/8, $0xffffffffffffffff
+DATA k110<>+16(SB)/8, $0xffffffffffffffff
+DATA k110<>+24(SB)/8, $0xffffffffffffffff
+DATA k110<>+32(SB)/8, $0xffffffffffffffff
+DATA k110<>+40(SB)/8, $0xffffffffffffffff
+DATA k110<>+48(SB)/8, $0xffffffffffffffff
+DATA k110<>+56(SB)/8, $0xffffffffffffffff
+GLOBL k110<>(SB), RODATA|NOPTR, $64
 
 // func int8AVX512(dst *byte, src *byte, scales *float32, chunks int, n int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL, CMOV, MMX+
@@ -6247,7 +6264,7 @@ run:
 	MOVQ         chunks+24(FP), SI
 	VBROADCASTSS X6, Z4
 	VBROADCASTSS (DX), Z5
-	VPSUBD.BCST  k109<>+0(SB), Z5, Z5
+	VPSUBD       k109<>+0(SB), Z5, Z5
 	MOVL         (DX), DI
 	SUBL         $0x2d800000, DI
 	LEAQ         4(DX), R8
@@ -6316,3 +6333,1284 @@ GLOBL k111<>(SB), RODATA|NOPTR, $32
 
 DATA k112<>+0(SB)/8, $0x405fc00000000000
 GLOBL k112<>(SB), RODATA|NOPTR, $8
+
+// func squaresAVX512(s *float32, elems int, trials int)
+// Requires: AVX, AVX512F
+TEXT ·squaresAVX512(SB), NOSPLIT, $0-24
+	// For each element:
+	// w = x^2;
+	// the weight = w.
+	MOVQ s+0(FP), AX
+	MOVQ elems+8(FP), CX
+	MOVQ trials+16(FP), DX
+	SHLQ $0x06, CX
+	MOVQ AX, DX
+	MOVQ $0x00000000, DX
+
+more:
+	VMOVUPS (AX)(DX*1), Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, 2048(AX)(DX*1)
+	ADDQ    $0x40, DX
+	CMPQ    DX, CX
+	JCS     more
+	VZEROUPPER
+	RET
+
+// func magnitudesAVX512(s *float32, elems int, trials int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·magnitudesAVX512(SB), NOSPLIT, $0-24
+	// For each element:
+	// w = |x|;
+	// the weight = w.
+	MOVQ s+0(FP), AX
+	MOVQ elems+8(FP), CX
+	MOVQ trials+16(FP), DX
+	SHLQ $0x06, CX
+	MOVQ AX, DX
+	MOVQ $0x00000000, DX
+
+more:
+	VMOVUPS (AX)(DX*1), Z0
+	VANDPS  k113<>+0(SB), Z0, Z0
+	VMOVUPS Z0, 2048(AX)(DX*1)
+	ADDQ    $0x40, DX
+	CMPQ    DX, CX
+	JCS     more
+	VZEROUPPER
+	RET
+
+DATA k113<>+0(SB)/8, $0x7fffffff7fffffff
+DATA k113<>+8(SB)/8, $0x7fffffff7fffffff
+DATA k113<>+16(SB)/8, $0x7fffffff7fffffff
+DATA k113<>+24(SB)/8, $0x7fffffff7fffffff
+DATA k113<>+32(SB)/8, $0x7fffffff7fffffff
+DATA k113<>+40(SB)/8, $0x7fffffff7fffffff
+DATA k113<>+48(SB)/8, $0x7fffffff7fffffff
+DATA k113<>+56(SB)/8, $0x7fffffff7fffffff
+GLOBL k113<>(SB), RODATA|NOPTR, $64
+
+// func nearAVX512(s *float32, elems int, trials int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·nearAVX512(SB), NOSPLIT, $0-24
+	// For each group: rms = the root of the mean of squares;
+	// for each element: w = rms+|x|;
+	// the weight = w.
+	MOVQ   s+0(FP), AX
+	MOVQ   elems+8(FP), CX
+	MOVQ   trials+16(FP), DX
+	SHLQ   $0x06, CX
+	MOVQ   AX, DX
+	VXORPS Z0, Z0, Z0
+	MOVQ   $0x00000000, DX
+
+squares:
+	VMOVUPS (AX)(DX*1), Z1
+	VMULPS  Z1, Z1, Z1
+	VADDPS  Z1, Z0, Z0
+	ADDQ    $0x40, DX
+	CMPQ    DX, CX
+	JCS     squares
+	VMULPS  k114<>+0(SB), Z0, Z0
+	VSQRTPS Z0, Z0
+	MOVQ    $0x00000000, DX
+
+more:
+	VMOVUPS (AX)(DX*1), Z1
+	VANDPS  k113<>+0(SB), Z1, Z1
+	VADDPS  Z1, Z0, Z1
+	VMOVUPS Z1, 2048(AX)(DX*1)
+	ADDQ    $0x40, DX
+	CMPQ    DX, CX
+	JCS     more
+	VZEROUPPER
+	RET
+
+DATA k114<>+0(SB)/8, $0x3d0000003d000000
+DATA k114<>+8(SB)/8, $0x3d0000003d000000
+DATA k114<>+16(SB)/8, $0x3d0000003d000000
+DATA k114<>+24(SB)/8, $0x3d0000003d000000
+DATA k114<>+32(SB)/8, $0x3d0000003d000000
+DATA k114<>+40(SB)/8, $0x3d0000003d000000
+DATA k114<>+48(SB)/8, $0x3d0000003d000000
+DATA k114<>+56(SB)/8, $0x3d0000003d000000
+GLOBL k114<>(SB), RODATA|NOPTR, $64
+
+// func affineAVX512(s *float32, elems int, trials int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·affineAVX512(SB), NOSPLIT, $0-24
+	// For each group: low, high, the sums of weights w and of w*x; the scale that spans it, and its error.
+	// For each trial: inverse = trial/(high-low); codes l = round((x-low)*inverse); the sums of w*l, w*l*l and w*l*x;
+	// the scale and low that fit them best; the sum of w*d^2, d = scale*l+low-x. If that is the least yet, they stay.
+	MOVQ    s+0(FP), AX
+	MOVQ    elems+8(FP), CX
+	MOVQ    trials+16(FP), BX
+	SHLQ    $0x06, CX
+	MOVQ    AX, DX
+	VMOVUPS (AX), Z0
+	VMOVUPS (AX), Z1
+	VMOVUPS 2048(AX), Z2
+	VMULPS  (AX), Z2, Z3
+	MOVQ    $0x00000040, SI
+
+spread:
+	VMOVUPS      (AX)(SI*1), Z4
+	VMOVUPS      2048(AX)(SI*1), Z5
+	VMINPS       Z0, Z4, Z0
+	VMAXPS       Z1, Z4, Z1
+	VADDPS       Z5, Z2, Z2
+	VMULPS       Z4, Z5, Z4
+	VADDPS       Z4, Z3, Z3
+	ADDQ         $0x40, SI
+	CMPQ         SI, CX
+	JCS          spread
+	VMOVUPS      Z0, 8512(AX)
+	VMOVUPS      Z1, 8448(AX)
+	VMOVUPS      Z2, 8320(AX)
+	VMOVUPS      Z3, 8384(AX)
+	VXORPS       Z1, Z1, Z1
+	VMOVUPS      Z1, 8640(AX)
+	VMINPS       Z0, Z1, Z0
+	VMOVUPS      Z0, 8256(AX)
+	VMOVUPS      8256(AX), Z0
+	VMOVUPS      8448(AX), Z1
+	VSUBPS       Z0, Z1, Z1
+	VBROADCASTSS 9088(DX), Z2
+	VDIVPS       Z1, Z2, Z2
+	VMOVUPS      8512(AX), Z3
+	VSUBPS       Z0, Z3, Z3
+	VMULPS       Z2, Z1, Z1
+	VMULPS       Z2, Z3, Z3
+	VANDPS       k113<>+0(SB), Z1, Z1
+	VCMPPS       $0x05, k115<>+0(SB), Z1, K1
+	VPMOVM2D     K1, Z1
+	VORPS        8640(AX), Z1, Z1
+	VMOVUPS      Z1, 8640(AX)
+	VANDPS       k113<>+0(SB), Z3, Z3
+	VCMPPS       $0x05, k115<>+0(SB), Z3, K1
+	VPMOVM2D     K1, Z1
+	VORPS        8640(AX), Z1, Z1
+	VMOVUPS      Z1, 8640(AX)
+	VMOVUPS      k116<>+0(SB), Z1
+	VDIVPS       Z2, Z1, Z1
+	VMOVUPS      Z1, 8192(AX)
+	VMOVUPS      Z0, 9024(AX)
+	VBROADCASTSS 9088(DX), Z3
+	VMOVUPS      Z3, 8960(AX)
+	VBROADCASTSS 8768(AX), Z3
+	VBROADCASTSS 8704(AX), Z4
+	MOVQ         $0x00000000, SI
+
+code:
+	VMOVUPS     (AX)(SI*1), Z5
+	VSUBPS      Z0, Z5, Z5
+	VMULPS      Z5, Z2, Z5
+	VRNDSCALEPS $0x08, Z5, Z5
+	VMINPS      Z4, Z5, Z5
+	VMAXPS      Z3, Z5, Z5
+	VMOVUPS     Z5, 6144(AX)(SI*1)
+	ADDQ        $0x40, SI
+	CMPQ        SI, CX
+	JCS         code
+	VXORPS      Z2, Z2, Z2
+	MOVQ        $0x00000000, SI
+
+cost:
+	VMULPS  6144(AX)(SI*1), Z1, Z5
+	VADDPS  Z0, Z5, Z5
+	VSUBPS  (AX)(SI*1), Z5, Z5
+	VMULPS  Z5, Z5, Z5
+	VMULPS  2048(AX)(SI*1), Z5, Z5
+	VADDPS  Z5, Z2, Z2
+	ADDQ    $0x40, SI
+	CMPQ    SI, CX
+	JCS     cost
+	VMOVUPS Z2, 8576(AX)
+
+trial:
+	ADDQ         $0x04, DX
+	VMOVUPS      8256(AX), Z0
+	VMOVUPS      8448(AX), Z1
+	VSUBPS       Z0, Z1, Z1
+	VBROADCASTSS 9088(DX), Z2
+	VDIVPS       Z1, Z2, Z2
+	VMOVUPS      8512(AX), Z5
+	VSUBPS       Z0, Z5, Z5
+	VMULPS       Z2, Z1, Z1
+	VMULPS       Z2, Z5, Z5
+	VANDPS       k113<>+0(SB), Z1, Z1
+	VCMPPS       $0x05, k115<>+0(SB), Z1, K1
+	VPMOVM2D     K1, Z1
+	VORPS        8640(AX), Z1, Z1
+	VMOVUPS      Z1, 8640(AX)
+	VANDPS       k113<>+0(SB), Z5, Z5
+	VCMPPS       $0x05, k115<>+0(SB), Z5, K1
+	VPMOVM2D     K1, Z1
+	VORPS        8640(AX), Z1, Z1
+	VMOVUPS      Z1, 8640(AX)
+	VXORPS       Z1, Z1, Z1
+	VXORPS       Z5, Z5, Z5
+	VXORPS       Z6, Z6, Z6
+	MOVQ         $0x00000000, SI
+
+sums:
+	VMOVUPS     (AX)(SI*1), Z7
+	VSUBPS      Z0, Z7, Z7
+	VMULPS      Z7, Z2, Z7
+	VRNDSCALEPS $0x08, Z7, Z7
+	VMINPS      Z4, Z7, Z7
+	VMAXPS      Z3, Z7, Z7
+	VMOVUPS     Z7, 6144(AX)(SI*1)
+	VMULPS      2048(AX)(SI*1), Z7, Z8
+	VADDPS      Z8, Z1, Z1
+	VMULPS      Z8, Z7, Z7
+	VADDPS      Z7, Z5, Z5
+	VMULPS      (AX)(SI*1), Z8, Z7
+	VADDPS      Z7, Z6, Z6
+	ADDQ        $0x40, SI
+	CMPQ        SI, CX
+	JCS         sums
+
+	// d = sw*sll - sl*sl; scale = (sw*sxl - sx*sl)/d; low = (sll*sx - sl*sxl)/d, or 0 and sxl/sll if that is positive.
+	VMULPS  8320(AX), Z5, Z0
+	VMULPS  Z1, Z1, Z2
+	VSUBPS  Z2, Z0, Z0
+	VMULPS  8320(AX), Z6, Z2
+	VMULPS  8384(AX), Z1, Z7
+	VSUBPS  Z7, Z2, Z2
+	VMULPS  8384(AX), Z5, Z7
+	VMULPS  Z6, Z1, Z1
+	VSUBPS  Z1, Z7, Z1
+	VDIVPS  Z0, Z2, Z2
+	VDIVPS  Z0, Z1, Z1
+	VXORPS  Z7, Z7, Z7
+	VCMPPS  $0x11, Z0, Z7, K1
+	VCMPPS  $0x11, Z1, Z7, K2
+	VDIVPS  Z5, Z6, Z6
+	VMOVUPS Z6, K2, Z2
+	VMOVUPS Z7, K2, Z1
+	VXORPS  Z0, Z0, Z0
+	MOVQ    $0x00000000, SI
+
+cost2:
+	VMULPS       6144(AX)(SI*1), Z2, Z5
+	VADDPS       Z1, Z5, Z5
+	VSUBPS       (AX)(SI*1), Z5, Z5
+	VMULPS       Z5, Z5, Z5
+	VMULPS       2048(AX)(SI*1), Z5, Z5
+	VADDPS       Z5, Z0, Z0
+	ADDQ         $0x40, SI
+	CMPQ         SI, CX
+	JCS          cost2
+	VCMPPS       $0x11, 8576(AX), Z0, K2
+	KANDW        K2, K1, K1
+	VBROADCASTSS 9088(DX), Z5
+	VMOVUPS      8576(AX), Z6
+	VMOVUPS      Z0, K1, Z6
+	VMOVUPS      Z6, 8576(AX)
+	VMOVUPS      8192(AX), Z0
+	VMOVUPS      Z2, K1, Z0
+	VMOVUPS      Z0, 8192(AX)
+	VMOVUPS      8960(AX), Z0
+	VMOVUPS      Z5, K1, Z0
+	VMOVUPS      Z0, 8960(AX)
+	VMOVUPS      9024(AX), Z0
+	VMOVUPS      8256(AX), K1, Z0
+	VMOVUPS      Z0, 9024(AX)
+	VMOVUPS      8256(AX), Z0
+	VMOVUPS      Z1, K1, Z0
+	VMOVUPS      Z0, 8256(AX)
+	DECQ         BX
+	JNZ          trial
+	VZEROUPPER
+	RET
+
+DATA k115<>+0(SB)/8, $0x4a8000004a800000
+DATA k115<>+8(SB)/8, $0x4a8000004a800000
+DATA k115<>+16(SB)/8, $0x4a8000004a800000
+DATA k115<>+24(SB)/8, $0x4a8000004a800000
+DATA k115<>+32(SB)/8, $0x4a8000004a800000
+DATA k115<>+40(SB)/8, $0x4a8000004a800000
+DATA k115<>+48(SB)/8, $0x4a8000004a800000
+DATA k115<>+56(SB)/8, $0x4a8000004a800000
+GLOBL k115<>(SB), RODATA|NOPTR, $64
+
+DATA k116<>+0(SB)/8, $0x3f8000003f800000
+DATA k116<>+8(SB)/8, $0x3f8000003f800000
+DATA k116<>+16(SB)/8, $0x3f8000003f800000
+DATA k116<>+24(SB)/8, $0x3f8000003f800000
+DATA k116<>+32(SB)/8, $0x3f8000003f800000
+DATA k116<>+40(SB)/8, $0x3f8000003f800000
+DATA k116<>+48(SB)/8, $0x3f8000003f800000
+DATA k116<>+56(SB)/8, $0x3f8000003f800000
+GLOBL k116<>(SB), RODATA|NOPTR, $64
+
+// func affineAbsoluteAVX512(s *float32, elems int, trials int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·affineAbsoluteAVX512(SB), NOSPLIT, $0-24
+	// For each group: low, high, the sums of weights w and of w*x; the scale that spans it, and its error.
+	// For each trial: inverse = trial/(high-low); codes l = round((x-low)*inverse); the sums of w*l, w*l*l and w*l*x;
+	// the scale and low that fit them best; the sum of w*|d|, d = scale*l+low-x. If that is the least yet, they stay.
+	MOVQ    s+0(FP), AX
+	MOVQ    elems+8(FP), CX
+	MOVQ    trials+16(FP), BX
+	SHLQ    $0x06, CX
+	MOVQ    AX, DX
+	VMOVUPS (AX), Z0
+	VMOVUPS (AX), Z1
+	VMOVUPS 2048(AX), Z2
+	VMULPS  (AX), Z2, Z3
+	MOVQ    $0x00000040, SI
+
+spread:
+	VMOVUPS      (AX)(SI*1), Z4
+	VMOVUPS      2048(AX)(SI*1), Z5
+	VMINPS       Z0, Z4, Z0
+	VMAXPS       Z1, Z4, Z1
+	VADDPS       Z5, Z2, Z2
+	VMULPS       Z4, Z5, Z4
+	VADDPS       Z4, Z3, Z3
+	ADDQ         $0x40, SI
+	CMPQ         SI, CX
+	JCS          spread
+	VMOVUPS      Z0, 8512(AX)
+	VMOVUPS      Z1, 8448(AX)
+	VMOVUPS      Z2, 8320(AX)
+	VMOVUPS      Z3, 8384(AX)
+	VXORPS       Z1, Z1, Z1
+	VMOVUPS      Z1, 8640(AX)
+	VMINPS       Z0, Z1, Z0
+	VMOVUPS      Z0, 8256(AX)
+	VMOVUPS      8256(AX), Z0
+	VMOVUPS      8448(AX), Z1
+	VSUBPS       Z0, Z1, Z1
+	VBROADCASTSS 9088(DX), Z2
+	VDIVPS       Z1, Z2, Z2
+	VMOVUPS      8512(AX), Z3
+	VSUBPS       Z0, Z3, Z3
+	VMULPS       Z2, Z1, Z1
+	VMULPS       Z2, Z3, Z3
+	VANDPS       k113<>+0(SB), Z1, Z1
+	VCMPPS       $0x05, k115<>+0(SB), Z1, K1
+	VPMOVM2D     K1, Z1
+	VORPS        8640(AX), Z1, Z1
+	VMOVUPS      Z1, 8640(AX)
+	VANDPS       k113<>+0(SB), Z3, Z3
+	VCMPPS       $0x05, k115<>+0(SB), Z3, K1
+	VPMOVM2D     K1, Z1
+	VORPS        8640(AX), Z1, Z1
+	VMOVUPS      Z1, 8640(AX)
+	VMOVUPS      k116<>+0(SB), Z1
+	VDIVPS       Z2, Z1, Z1
+	VMOVUPS      Z1, 8192(AX)
+	VMOVUPS      Z0, 9024(AX)
+	VBROADCASTSS 9088(DX), Z3
+	VMOVUPS      Z3, 8960(AX)
+	VBROADCASTSS 8768(AX), Z3
+	VBROADCASTSS 8704(AX), Z4
+	MOVQ         $0x00000000, SI
+
+code:
+	VMOVUPS     (AX)(SI*1), Z5
+	VSUBPS      Z0, Z5, Z5
+	VMULPS      Z5, Z2, Z5
+	VRNDSCALEPS $0x08, Z5, Z5
+	VMINPS      Z4, Z5, Z5
+	VMAXPS      Z3, Z5, Z5
+	VMOVUPS     Z5, 6144(AX)(SI*1)
+	ADDQ        $0x40, SI
+	CMPQ        SI, CX
+	JCS         code
+	VXORPS      Z2, Z2, Z2
+	MOVQ        $0x00000000, SI
+
+cost:
+	VMULPS  6144(AX)(SI*1), Z1, Z5
+	VADDPS  Z0, Z5, Z5
+	VSUBPS  (AX)(SI*1), Z5, Z5
+	VANDPS  k113<>+0(SB), Z5, Z5
+	VMULPS  2048(AX)(SI*1), Z5, Z5
+	VADDPS  Z5, Z2, Z2
+	ADDQ    $0x40, SI
+	CMPQ    SI, CX
+	JCS     cost
+	VMOVUPS Z2, 8576(AX)
+
+trial:
+	ADDQ         $0x04, DX
+	VMOVUPS      8256(AX), Z0
+	VMOVUPS      8448(AX), Z1
+	VSUBPS       Z0, Z1, Z1
+	VBROADCASTSS 9088(DX), Z2
+	VDIVPS       Z1, Z2, Z2
+	VMOVUPS      8512(AX), Z5
+	VSUBPS       Z0, Z5, Z5
+	VMULPS       Z2, Z1, Z1
+	VMULPS       Z2, Z5, Z5
+	VANDPS       k113<>+0(SB), Z1, Z1
+	VCMPPS       $0x05, k115<>+0(SB), Z1, K1
+	VPMOVM2D     K1, Z1
+	VORPS        8640(AX), Z1, Z1
+	VMOVUPS      Z1, 8640(AX)
+	VANDPS       k113<>+0(SB), Z5, Z5
+	VCMPPS       $0x05, k115<>+0(SB), Z5, K1
+	VPMOVM2D     K1, Z1
+	VORPS        8640(AX), Z1, Z1
+	VMOVUPS      Z1, 8640(AX)
+	VXORPS       Z1, Z1, Z1
+	VXORPS       Z5, Z5, Z5
+	VXORPS       Z6, Z6, Z6
+	MOVQ         $0x00000000, SI
+
+sums:
+	VMOVUPS     (AX)(SI*1), Z7
+	VSUBPS      Z0, Z7, Z7
+	VMULPS      Z7, Z2, Z7
+	VRNDSCALEPS $0x08, Z7, Z7
+	VMINPS      Z4, Z7, Z7
+	VMAXPS      Z3, Z7, Z7
+	VMOVUPS     Z7, 6144(AX)(SI*1)
+	VMULPS      2048(AX)(SI*1), Z7, Z8
+	VADDPS      Z8, Z1, Z1
+	VMULPS      Z8, Z7, Z7
+	VADDPS      Z7, Z5, Z5
+	VMULPS      (AX)(SI*1), Z8, Z7
+	VADDPS      Z7, Z6, Z6
+	ADDQ        $0x40, SI
+	CMPQ        SI, CX
+	JCS         sums
+
+	// d = sw*sll - sl*sl; scale = (sw*sxl - sx*sl)/d; low = (sll*sx - sl*sxl)/d, or 0 and sxl/sll if that is positive.
+	VMULPS  8320(AX), Z5, Z0
+	VMULPS  Z1, Z1, Z2
+	VSUBPS  Z2, Z0, Z0
+	VMULPS  8320(AX), Z6, Z2
+	VMULPS  8384(AX), Z1, Z7
+	VSUBPS  Z7, Z2, Z2
+	VMULPS  8384(AX), Z5, Z7
+	VMULPS  Z6, Z1, Z1
+	VSUBPS  Z1, Z7, Z1
+	VDIVPS  Z0, Z2, Z2
+	VDIVPS  Z0, Z1, Z1
+	VXORPS  Z7, Z7, Z7
+	VCMPPS  $0x11, Z0, Z7, K1
+	VCMPPS  $0x11, Z1, Z7, K2
+	VDIVPS  Z5, Z6, Z6
+	VMOVUPS Z6, K2, Z2
+	VMOVUPS Z7, K2, Z1
+	VXORPS  Z0, Z0, Z0
+	MOVQ    $0x00000000, SI
+
+cost2:
+	VMULPS       6144(AX)(SI*1), Z2, Z5
+	VADDPS       Z1, Z5, Z5
+	VSUBPS       (AX)(SI*1), Z5, Z5
+	VANDPS       k113<>+0(SB), Z5, Z5
+	VMULPS       2048(AX)(SI*1), Z5, Z5
+	VADDPS       Z5, Z0, Z0
+	ADDQ         $0x40, SI
+	CMPQ         SI, CX
+	JCS          cost2
+	VCMPPS       $0x11, 8576(AX), Z0, K2
+	KANDW        K2, K1, K1
+	VBROADCASTSS 9088(DX), Z5
+	VMOVUPS      8576(AX), Z6
+	VMOVUPS      Z0, K1, Z6
+	VMOVUPS      Z6, 8576(AX)
+	VMOVUPS      8192(AX), Z0
+	VMOVUPS      Z2, K1, Z0
+	VMOVUPS      Z0, 8192(AX)
+	VMOVUPS      8960(AX), Z0
+	VMOVUPS      Z5, K1, Z0
+	VMOVUPS      Z0, 8960(AX)
+	VMOVUPS      9024(AX), Z0
+	VMOVUPS      8256(AX), K1, Z0
+	VMOVUPS      Z0, 9024(AX)
+	VMOVUPS      8256(AX), Z0
+	VMOVUPS      Z1, K1, Z0
+	VMOVUPS      Z0, 8256(AX)
+	DECQ         BX
+	JNZ          trial
+	VZEROUPPER
+	RET
+
+// func symmetricAVX512(s *float32, elems int, trials int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·symmetricAVX512(SB), NOSPLIT, $0-24
+	// For each group: the number of largest magnitude, the first of equals; w*x of all.
+	// For each trial: inverse = trial/largest; codes l = round(x*inverse); xl, ll = the sums of w*x*l and w*l*l.
+	// If xl^2/ll is the largest yet, the scale is xl/ll.
+	MOVQ   s+0(FP), AX
+	MOVQ   elems+8(FP), CX
+	MOVQ   trials+16(FP), BX
+	SHLQ   $0x06, CX
+	MOVQ   AX, DX
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	MOVQ   $0x00000000, SI
+
+largest:
+	VMOVUPS      2048(AX)(SI*1), Z3
+	VADDPS       Z3, Z2, Z2
+	VMULPS       (AX)(SI*1), Z3, Z3
+	VMOVUPS      Z3, 4096(AX)(SI*1)
+	VMOVUPS      (AX)(SI*1), Z3
+	VANDPS       k113<>+0(SB), Z3, Z4
+	VCMPPS       $0x11, Z4, Z1, K1
+	VMOVUPS      Z3, K1, Z0
+	VMOVUPS      Z4, K1, Z1
+	ADDQ         $0x40, SI
+	CMPQ         SI, CX
+	JCS          largest
+	VMOVUPS      Z1, 8448(AX)
+	VMOVUPS      Z0, 8896(AX)
+	VMOVUPS      Z2, 8320(AX)
+	VBROADCASTSS 8768(AX), Z0
+	VBROADCASTSS 8704(AX), Z1
+	VMOVUPS      8896(AX), Z2
+	VBROADCASTSS 9088(DX), Z3
+	VDIVPS       Z2, Z3, Z2
+	VXORPS       Z3, Z3, Z3
+	VXORPS       Z4, Z4, Z4
+	MOVQ         $0x00000000, SI
+
+sums:
+	VMULPS       (AX)(SI*1), Z2, Z5
+	VRNDSCALEPS  $0x08, Z5, Z5
+	VMINPS       Z1, Z5, Z5
+	VMAXPS       Z0, Z5, Z5
+	VMULPS       2048(AX)(SI*1), Z5, Z6
+	VMULPS       Z5, Z6, Z6
+	VADDPS       Z6, Z4, Z4
+	VMULPS       4096(AX)(SI*1), Z5, Z5
+	VADDPS       Z5, Z3, Z3
+	ADDQ         $0x40, SI
+	CMPQ         SI, CX
+	JCS          sums
+	VXORPS       Z2, Z2, Z2
+	VCMPPS       $0x04, Z2, Z4, K1
+	VXORPS       Z2, Z2, Z2
+	VDIVPS       Z4, Z3, Z4
+	VMOVUPS      Z4, K1, Z2
+	VMOVUPS      Z2, 8192(AX)
+	VMULPS       Z3, Z2, Z2
+	VMOVUPS      Z2, 8576(AX)
+	VBROADCASTSS 9088(DX), Z2
+	VMOVUPS      Z2, 8960(AX)
+
+trial:
+	ADDQ         $0x04, DX
+	VMOVUPS      8896(AX), Z2
+	VBROADCASTSS 9088(DX), Z3
+	VDIVPS       Z2, Z3, Z2
+	VXORPS       Z3, Z3, Z3
+	VXORPS       Z4, Z4, Z4
+	MOVQ         $0x00000000, SI
+
+sums2:
+	VMULPS       (AX)(SI*1), Z2, Z5
+	VRNDSCALEPS  $0x08, Z5, Z5
+	VMINPS       Z1, Z5, Z5
+	VMAXPS       Z0, Z5, Z5
+	VMULPS       2048(AX)(SI*1), Z5, Z6
+	VMULPS       Z5, Z6, Z6
+	VADDPS       Z6, Z4, Z4
+	VMULPS       4096(AX)(SI*1), Z5, Z5
+	VADDPS       Z5, Z3, Z3
+	ADDQ         $0x40, SI
+	CMPQ         SI, CX
+	JCS          sums2
+	VMULPS       8576(AX), Z4, Z2
+	VMULPS       Z3, Z3, Z5
+	VCMPPS       $0x11, Z5, Z2, K1
+	VXORPS       Z2, Z2, Z2
+	VCMPPS       $0x11, Z4, Z2, K2
+	KANDW        K2, K1, K1
+	VDIVPS       Z4, Z3, Z2
+	VMULPS       Z3, Z2, Z3
+	VBROADCASTSS 9088(DX), Z4
+	VMOVUPS      8192(AX), Z5
+	VMOVUPS      Z2, K1, Z5
+	VMOVUPS      Z5, 8192(AX)
+	VMOVUPS      8576(AX), Z2
+	VMOVUPS      Z3, K1, Z2
+	VMOVUPS      Z2, 8576(AX)
+	VMOVUPS      8960(AX), Z2
+	VMOVUPS      Z4, K1, Z2
+	VMOVUPS      Z2, 8960(AX)
+	DECQ         BX
+	JNZ          trial
+	VZEROUPPER
+	RET
+
+// func movesAVX512(s *float32, elems int, trials int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·movesAVX512(SB), NOSPLIT, $0-24
+	// For each group: the number of largest magnitude, the first of equals; weights w = x^2, and w*x.
+	// inverse = trial/largest; codes l = round(x*inverse); xl, ll = the sums of w*x*l and w*l*l.
+	// Five times at most, for each element: without it xl' and ll'; c = round(x*ll'/xl'); it becomes the code if xl^2/ll grows.
+	// The scale is xl/ll.
+	MOVQ s+0(FP), AX
+	MOVQ elems+8(FP), CX
+	MOVQ trials+16(FP), BX
+	SHLQ $0x06, CX
+	MOVQ AX, DX
+	MOVQ $0x00000001, SI
+
+half:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	MOVQ   $0x00000000, BX
+
+largest:
+	VMOVUPS      (AX)(BX*1), Z2
+	VMULPS       Z2, Z2, Z3
+	VMOVUPS      Z3, 2048(AX)(BX*1)
+	VMULPS       Z2, Z3, Z2
+	VMOVUPS      Z2, 4096(AX)(BX*1)
+	VMOVUPS      (AX)(BX*1), Z2
+	VANDPS       k113<>+0(SB), Z2, Z3
+	VCMPPS       $0x11, Z3, Z1, K1
+	VMOVUPS      Z2, K1, Z0
+	VMOVUPS      Z3, K1, Z1
+	ADDQ         $0x40, BX
+	CMPQ         BX, CX
+	JCS          largest
+	VMOVUPS      Z1, 8448(AX)
+	VBROADCASTSS 8768(AX), Z1
+	VBROADCASTSS 8704(AX), Z2
+	VBROADCASTSS 9088(DX), Z3
+	VDIVPS       Z0, Z3, Z0
+	VXORPS       Z3, Z3, Z3
+	VXORPS       Z4, Z4, Z4
+	MOVQ         $0x00000000, BX
+
+sums:
+	VMULPS      (AX)(BX*1), Z0, Z5
+	VRNDSCALEPS $0x08, Z5, Z5
+	VMINPS      Z2, Z5, Z5
+	VMAXPS      Z1, Z5, Z5
+	VMOVUPS     Z5, 6144(AX)(BX*1)
+	VMULPS      2048(AX)(BX*1), Z5, Z6
+	VMULPS      Z5, Z6, Z6
+	VADDPS      Z6, Z4, Z4
+	VMULPS      4096(AX)(BX*1), Z5, Z5
+	VADDPS      Z5, Z3, Z3
+	ADDQ        $0x40, BX
+	CMPQ        BX, CX
+	JCS         sums
+	MOVQ        $0x00000005, BX
+	MOVQ        CX, DI
+
+round:
+	MOVQ $0x00000000, R8
+
+move:
+	VMOVUPS   6144(AX)(R8*1), Z0
+	VMULPS    4096(AX)(R8*1), Z0, Z1
+	VSUBPS    Z1, Z3, Z1
+	VMULPS    2048(AX)(R8*1), Z0, Z2
+	VMULPS    Z0, Z2, Z2
+	VSUBPS    Z2, Z4, Z2
+	VXORPS    Z5, Z5, Z5
+	VCMPPS    $0x11, Z1, Z5, K1
+	VMULPS    (AX)(R8*1), Z2, Z5
+	VDIVPS    Z1, Z5, Z5
+	VADDPS    k117<>+0(SB), Z5, Z5
+	VANDPS    k118<>+0(SB), Z5, Z5
+	VPMAXSD   k119<>+0(SB), Z5, Z5
+	VPMINSD   k120<>+0(SB), Z5, Z5
+	VPSUBD    k121<>+0(SB), Z5, Z5
+	VCVTDQ2PS Z5, Z5
+	VCMPPS    $0x04, Z0, Z5, K2
+	KANDW     K2, K1, K1
+	KORTESTW  K1, K1
+	JZ        stay
+	VMULPS    4096(AX)(R8*1), Z5, Z6
+	VADDPS    Z6, Z1, Z1
+	VMULPS    2048(AX)(R8*1), Z5, Z6
+	VMULPS    Z5, Z6, Z6
+	VADDPS    Z6, Z2, Z2
+	VXORPS    Z6, Z6, Z6
+	VCMPPS    $0x11, Z2, Z6, K2
+	KANDW     K2, K1, K1
+	VMULPS    Z3, Z3, Z6
+	VMULPS    Z2, Z6, Z6
+	VMULPS    Z1, Z1, Z7
+	VMULPS    Z4, Z7, Z7
+	VCMPPS    $0x11, Z7, Z6, K2
+	KANDW     K1, K2, K2
+	VMOVUPS   Z5, K2, Z0
+	VMOVUPS   Z0, 6144(AX)(R8*1)
+	VMOVUPS   Z1, K2, Z3
+	VMOVUPS   Z2, K2, Z4
+	MOVQ      CX, DI
+
+stay:
+	SUBQ $0x40, DI
+	JCS  still
+	ADDQ $0x40, R8
+	CMPQ R8, CX
+	JCS  move
+	DECQ BX
+	JNZ  round
+
+still:
+	VXORPS  Z0, Z0, Z0
+	VCMPPS  $0x11, Z4, Z0, K1
+	VDIVPS  Z4, Z3, Z3
+	VMOVUPS Z3, K1, Z0
+	VMOVUPS Z0, 8192(AX)
+	ADDQ    $0x40, AX
+	DECQ    SI
+	JNZ     half
+	VZEROUPPER
+	RET
+
+DATA k117<>+0(SB)/8, $0x4b4000004b400000
+DATA k117<>+8(SB)/8, $0x4b4000004b400000
+DATA k117<>+16(SB)/8, $0x4b4000004b400000
+DATA k117<>+24(SB)/8, $0x4b4000004b400000
+DATA k117<>+32(SB)/8, $0x4b4000004b400000
+DATA k117<>+40(SB)/8, $0x4b4000004b400000
+DATA k117<>+48(SB)/8, $0x4b4000004b400000
+DATA k117<>+56(SB)/8, $0x4b4000004b400000
+GLOBL k117<>(SB), RODATA|NOPTR, $64
+
+DATA k118<>+0(SB)/8, $0x007fffff007fffff
+DATA k118<>+8(SB)/8, $0x007fffff007fffff
+DATA k118<>+16(SB)/8, $0x007fffff007fffff
+DATA k118<>+24(SB)/8, $0x007fffff007fffff
+DATA k118<>+32(SB)/8, $0x007fffff007fffff
+DATA k118<>+40(SB)/8, $0x007fffff007fffff
+DATA k118<>+48(SB)/8, $0x007fffff007fffff
+DATA k118<>+56(SB)/8, $0x007fffff007fffff
+GLOBL k118<>(SB), RODATA|NOPTR, $64
+
+DATA k119<>+0(SB)/8, $0x003ffffc003ffffc
+DATA k119<>+8(SB)/8, $0x003ffffc003ffffc
+DATA k119<>+16(SB)/8, $0x003ffffc003ffffc
+DATA k119<>+24(SB)/8, $0x003ffffc003ffffc
+DATA k119<>+32(SB)/8, $0x003ffffc003ffffc
+DATA k119<>+40(SB)/8, $0x003ffffc003ffffc
+DATA k119<>+48(SB)/8, $0x003ffffc003ffffc
+DATA k119<>+56(SB)/8, $0x003ffffc003ffffc
+GLOBL k119<>(SB), RODATA|NOPTR, $64
+
+DATA k120<>+0(SB)/8, $0x0040000300400003
+DATA k120<>+8(SB)/8, $0x0040000300400003
+DATA k120<>+16(SB)/8, $0x0040000300400003
+DATA k120<>+24(SB)/8, $0x0040000300400003
+DATA k120<>+32(SB)/8, $0x0040000300400003
+DATA k120<>+40(SB)/8, $0x0040000300400003
+DATA k120<>+48(SB)/8, $0x0040000300400003
+DATA k120<>+56(SB)/8, $0x0040000300400003
+GLOBL k120<>(SB), RODATA|NOPTR, $64
+
+DATA k121<>+0(SB)/8, $0x0040000000400000
+DATA k121<>+8(SB)/8, $0x0040000000400000
+DATA k121<>+16(SB)/8, $0x0040000000400000
+DATA k121<>+24(SB)/8, $0x0040000000400000
+DATA k121<>+32(SB)/8, $0x0040000000400000
+DATA k121<>+40(SB)/8, $0x0040000000400000
+DATA k121<>+48(SB)/8, $0x0040000000400000
+DATA k121<>+56(SB)/8, $0x0040000000400000
+GLOBL k121<>(SB), RODATA|NOPTR, $64
+
+// func codebookSearchAVX512(s *float32, values *float32, elems int, trials int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·codebookSearchAVX512(SB), NOSPLIT, $0-32
+	// For each group: the number of largest magnitude, the first of equals.
+	// For each trial: inverse = trial/largest, the first one 1/(largest/trial); values q nearest to x*inverse; qx, qq = the sums of w*q*x and w*q*q.
+	// If qx^2/qq is the largest yet, the scale is qx/qq.
+	MOVQ            s+0(FP), AX
+	MOVQ            elems+16(FP), CX
+	MOVQ            trials+24(FP), BX
+	SHLQ            $0x06, CX
+	MOVQ            AX, DX
+	MOVQ            values+8(FP), SI
+	VBROADCASTSS    128(SI), Z0
+	VBROADCASTSS    160(SI), Z1
+	VBROADCASTSS    192(SI), Z2
+	VBROADCASTF32X8 64(SI), Z3
+	VMOVDQU64       k101<>+0(SB), Z4
+	VPERMPS         Z3, Z4, Z3
+	VBROADCASTF32X8 96(SI), Z4
+	VMOVDQU64       k102<>+0(SB), Z7
+	VPERMPS         Z4, Z7, Z4
+	VPBROADCASTD    k103<>+0(SB), Z7
+	VPBROADCASTD    k104<>+0(SB), Z8
+	VPBROADCASTD    k105<>+0(SB), Z9
+	VPBROADCASTD    k97<>+0(SB), Z10
+	VMOVDQU32       k122<>+0(SB), Z11
+	VPERMPS         (SI), Z11, Z11
+	VXORPS          Z12, Z12, Z12
+	VXORPS          Z13, Z13, Z13
+	MOVQ            $0x00000000, SI
+
+largest:
+	VMOVUPS      (AX)(SI*1), Z14
+	VANDPS       k113<>+0(SB), Z14, Z15
+	VCMPPS       $0x11, Z15, Z13, K1
+	VMOVUPS      Z14, K1, Z12
+	VMOVUPS      Z15, K1, Z13
+	ADDQ         $0x40, SI
+	CMPQ         SI, CX
+	JCS          largest
+	VMOVUPS      Z13, 8448(AX)
+	VMOVUPS      Z12, 8896(AX)
+	VMOVUPS      k116<>+0(SB), Z13
+	VBROADCASTSS 9088(DX), Z14
+	VDIVPS       Z14, Z12, Z12
+	VDIVPS       Z12, Z13, Z12
+	VXORPS       Z13, Z13, Z13
+	VXORPS       Z14, Z14, Z14
+	MOVQ         $0x00000000, SI
+
+values:
+	VMULPS       (AX)(SI*1), Z12, Z15
+	VCMPPS       $0x05, Z0, Z15, K1
+	VMOVDQA32.Z  Z7, K1, Z16
+	VBLENDMPS    Z2, Z1, K1, Z5
+	VCMPPS       $0x05, Z5, Z15, K1
+	VPADDD       Z8, Z16, K1, Z16
+	VPERMPS      Z3, Z16, Z5
+	VCMPPS       $0x05, Z5, Z15, K1
+	VPADDD       Z9, Z16, K1, Z16
+	VPERMPS      Z4, Z16, Z5
+	VCMPPS       $0x05, Z5, Z15, K1
+	VPADDD       Z10, Z16, K1, Z16
+	VPERMPS      Z11, Z16, Z15
+	VMULPS       2048(AX)(SI*1), Z15, Z16
+	VMULPS       Z16, Z15, Z15
+	VADDPS       Z15, Z14, Z14
+	VMULPS       (AX)(SI*1), Z16, Z15
+	VADDPS       Z15, Z13, Z13
+	ADDQ         $0x40, SI
+	CMPQ         SI, CX
+	JCS          values
+	VXORPS       Z5, Z5, Z5
+	VCMPPS       $0x11, Z14, Z5, K1
+	VXORPS       Z5, Z5, Z5
+	VDIVPS       Z14, Z13, Z12
+	VMOVUPS      Z12, K1, Z5
+	VMOVUPS      Z5, 8192(AX)
+	VMULPS       Z13, Z5, Z5
+	VMOVUPS      Z5, 8576(AX)
+	VBROADCASTSS 9088(DX), Z5
+	VMOVUPS      Z5, 8960(AX)
+
+trial:
+	ADDQ         $0x04, DX
+	VMOVUPS      8896(AX), Z5
+	VBROADCASTSS 9088(DX), Z12
+	VDIVPS       Z5, Z12, Z5
+	VXORPS       Z12, Z12, Z12
+	VXORPS       Z13, Z13, Z13
+	MOVQ         $0x00000000, SI
+
+values2:
+	VMULPS       (AX)(SI*1), Z5, Z14
+	VCMPPS       $0x05, Z0, Z14, K1
+	VMOVDQA32.Z  Z7, K1, Z15
+	VBLENDMPS    Z2, Z1, K1, Z6
+	VCMPPS       $0x05, Z6, Z14, K1
+	VPADDD       Z8, Z15, K1, Z15
+	VPERMPS      Z3, Z15, Z6
+	VCMPPS       $0x05, Z6, Z14, K1
+	VPADDD       Z9, Z15, K1, Z15
+	VPERMPS      Z4, Z15, Z6
+	VCMPPS       $0x05, Z6, Z14, K1
+	VPADDD       Z10, Z15, K1, Z15
+	VPERMPS      Z11, Z15, Z14
+	VMULPS       2048(AX)(SI*1), Z14, Z15
+	VMULPS       Z15, Z14, Z14
+	VADDPS       Z14, Z13, Z13
+	VMULPS       (AX)(SI*1), Z15, Z14
+	VADDPS       Z14, Z12, Z12
+	ADDQ         $0x40, SI
+	CMPQ         SI, CX
+	JCS          values2
+	VMULPS       8576(AX), Z13, Z5
+	VMULPS       Z12, Z12, Z14
+	VCMPPS       $0x11, Z14, Z5, K1
+	VXORPS       Z5, Z5, Z5
+	VCMPPS       $0x11, Z13, Z5, K2
+	KANDW        K2, K1, K1
+	VDIVPS       Z13, Z12, Z5
+	VMULPS       Z12, Z5, Z12
+	VBROADCASTSS 9088(DX), Z13
+	VMOVUPS      8192(AX), Z14
+	VMOVUPS      Z5, K1, Z14
+	VMOVUPS      Z14, 8192(AX)
+	VMOVUPS      8576(AX), Z5
+	VMOVUPS      Z12, K1, Z5
+	VMOVUPS      Z5, 8576(AX)
+	VMOVUPS      8960(AX), Z5
+	VMOVUPS      Z13, K1, Z5
+	VMOVUPS      Z5, 8960(AX)
+	DECQ         BX
+	JNZ          trial
+	VZEROUPPER
+	RET
+
+DATA k122<>+0(SB)/8, $0x0000000700000000
+DATA k122<>+8(SB)/8, $0x0000000500000006
+DATA k122<>+16(SB)/8, $0x0000000300000004
+DATA k122<>+24(SB)/8, $0x0000000100000002
+DATA k122<>+32(SB)/8, $0x0000000f00000008
+DATA k122<>+40(SB)/8, $0x0000000d0000000e
+DATA k122<>+48(SB)/8, $0x0000000b0000000c
+DATA k122<>+56(SB)/8, $0x000000090000000a
+GLOBL k122<>(SB), RODATA|NOPTR, $64
+
+// func codebookCodesAVX512(dst *byte, src *float32, inverses *float32, values *float32, stride int, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·codebookCodesAVX512(SB), NOSPLIT, $0-48
+	// For each number: q = x*inverse;
+	// code = how many bounds q is not below, by halves;
+	// dst = codes i and i+16 in a byte.
+	MOVQ            dst+0(FP), AX
+	MOVQ            src+8(FP), CX
+	MOVQ            n+40(FP), DX
+	MOVQ            inverses+16(FP), BX
+	MOVQ            stride+32(FP), SI
+	MOVQ            values+24(FP), DI
+	VBROADCASTSS    128(DI), Z0
+	VBROADCASTSS    160(DI), Z1
+	VBROADCASTSS    192(DI), Z2
+	VBROADCASTF32X8 64(DI), Z3
+	VMOVDQU64       k101<>+0(SB), Z4
+	VPERMPS         Z3, Z4, Z3
+	VBROADCASTF32X8 96(DI), Z4
+	VMOVDQU64       k102<>+0(SB), Z7
+	VPERMPS         Z4, Z7, Z4
+	VPBROADCASTD    k103<>+0(SB), Z7
+	VPBROADCASTD    k104<>+0(SB), Z8
+	VPBROADCASTD    k105<>+0(SB), Z9
+	VPBROADCASTD    k97<>+0(SB), Z10
+	VMOVDQU32       k122<>+0(SB), Z11
+	VPERMPS         (DI), Z11, Z11
+
+group:
+	VBROADCASTSS (BX), Z11
+	VMOVUPS      (CX), Z12
+	VMOVUPS      64(CX), Z13
+	VMULPS       Z11, Z12, Z12
+	VCMPPS       $0x05, Z0, Z12, K1
+	VMOVDQA32.Z  Z7, K1, Z14
+	VBLENDMPS    Z2, Z1, K1, Z5
+	VCMPPS       $0x05, Z5, Z12, K1
+	VPADDD       Z8, Z14, K1, Z14
+	VPERMPS      Z3, Z14, Z5
+	VCMPPS       $0x05, Z5, Z12, K1
+	VPADDD       Z9, Z14, K1, Z14
+	VPERMPS      Z4, Z14, Z5
+	VCMPPS       $0x05, Z5, Z12, K1
+	VPADDD       Z10, Z14, K1, Z14
+	VMULPS       Z11, Z13, Z13
+	VCMPPS       $0x05, Z0, Z13, K1
+	VMOVDQA32.Z  Z7, K1, Z11
+	VBLENDMPS    Z2, Z1, K1, Z6
+	VCMPPS       $0x05, Z6, Z13, K1
+	VPADDD       Z8, Z11, K1, Z11
+	VPERMPS      Z3, Z11, Z6
+	VCMPPS       $0x05, Z6, Z13, K1
+	VPADDD       Z9, Z11, K1, Z11
+	VPERMPS      Z4, Z11, Z6
+	VCMPPS       $0x05, Z6, Z13, K1
+	VPADDD       Z10, Z11, K1, Z11
+	VPSLLD       $0x04, Z11, Z11
+	VPORD        Z11, Z14, Z14
+	VPMOVDB      Z14, (AX)
+	ADDQ         $0x80, CX
+	ADDQ         SI, AX
+	ADDQ         $0x04, BX
+	DECQ         DX
+	JNZ          group
+	VZEROUPPER
+	RET
+
+// func chooseTimesAVX512(dst *byte, x *float32, scales *float32, minimums *float32, limits *uint32, steps int, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·chooseTimesAVX512(SB), NOSPLIT, $0-56
+	// For each element: q = (x+minimum)*scale;
+	// code = clamp(the low 23 bits of q+1.5*2^23, low, high) - low;
+	// dst = code, a byte.
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         scales+16(FP), DX
+	MOVQ         minimums+24(FP), BX
+	MOVQ         limits+32(FP), SI
+	MOVQ         steps+40(FP), DI
+	MOVQ         n+48(FP), R8
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z1
+
+group:
+	VBROADCASTSS (DX), Z2
+	VBROADCASTSS (BX), Z3
+	MOVQ         DI, SI
+
+step:
+	VMOVUPS (CX), Z4
+	VADDPS  Z3, Z4, Z4
+	VMULPS  Z2, Z4, Z4
+	VADDPS  k117<>+0(SB), Z4, Z4
+	VANDPS  k118<>+0(SB), Z4, Z4
+	VPMAXSD Z0, Z4, Z4
+	VPMINSD Z1, Z4, Z4
+	VPSUBD  Z0, Z4, Z4
+	VPMOVDB Z4, (AX)
+	ADDQ    $0x10, AX
+	ADDQ    $0x40, CX
+	DECQ    SI
+	JNZ     step
+	ADDQ    $0x04, DX
+	ADDQ    $0x04, BX
+	DECQ    R8
+	JNZ     group
+	VZEROUPPER
+	RET
+
+// func encodeQ8_0AVX512(dst *byte, src *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F, CMOV, F16C, MMX+
+TEXT ·encodeQ8_0AVX512(SB), NOSPLIT, $0-24
+	// For each block: d = the largest magnitude/127;
+	// code = x/d by its reciprocal, rounded, ties away from zero;
+	// dst = d, the codes.
+	MOVQ          dst+0(FP), AX
+	MOVQ          src+8(FP), CX
+	MOVQ          n+16(FP), DX
+	VMOVUPS       (CX), Z0
+	VMOVUPS       64(CX), Z1
+	VANDPS        k113<>+0(SB), Z0, Z0
+	VANDPS        k113<>+0(SB), Z1, Z1
+	VMAXPS        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VMAXPS        Y0, Y1, Y1
+	VPERM2F128    $0x01, Y1, Y1, Y0
+	VMAXPS        Y0, Y1, Y1
+	VPERMILPS     $0x4e, Y1, Y0
+	VMAXPS        Y0, Y1, Y1
+	VPERMILPS     $0xb1, Y1, Y0
+	VMAXPS        Y0, Y1, Y1
+	VMOVDQU       k123<>+0(SB), Y0
+	VDIVPS        Y0, Y1, Y1
+	VMOVUPS       k19<>+0(SB), Y0
+	VDIVPS        Y1, Y0, Y0
+	VXORPS        Y2, Y2, Y2
+	VCMPPS        $0x04, Y1, Y2, Y2
+	VANDPS        Y2, Y0, Y0
+
+block:
+	PREFETCHT0    4096(CX)
+	PREFETCHT0    4160(CX)
+	LEAQ          128(CX), BX
+	CMPQ          DX, $0x01
+	CMOVQEQ       CX, BX
+	VMOVUPS       (BX), Z2
+	VMOVUPS       64(BX), Z3
+	VANDPS        k113<>+0(SB), Z2, Z2
+	VANDPS        k113<>+0(SB), Z3, Z3
+	VMAXPS        Z3, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y3
+	VMAXPS        Y2, Y3, Y3
+	VPERM2F128    $0x01, Y3, Y3, Y2
+	VMAXPS        Y2, Y3, Y3
+	VPERMILPS     $0x4e, Y3, Y2
+	VMAXPS        Y2, Y3, Y3
+	VPERMILPS     $0xb1, Y3, Y2
+	VMAXPS        Y2, Y3, Y3
+	VMOVDQU       k123<>+0(SB), Y2
+	VDIVPS        Y2, Y3, Y3
+	VMOVUPS       k19<>+0(SB), Y2
+	VDIVPS        Y3, Y2, Y2
+	VXORPS        Y4, Y4, Y4
+	VCMPPS        $0x04, Y3, Y4, Y4
+	VANDPS        Y4, Y2, Y2
+	VMOVUPS       (CX), Z4
+	VMOVUPS       64(CX), Z5
+	VCVTPS2PH     $0x00, X1, X1
+	VPEXTRW       $0x00, X1, (AX)
+	VBROADCASTSS  X0, Z0
+	VMULPS        Z0, Z4, Z4
+	VANDPS        k124<>+0(SB), Z4, Z1
+	VORPS         k125<>+0(SB), Z1, Z1
+	VADDPS        Z1, Z4, Z4
+	VCVTTPS2DQ    Z4, Z4
+	VPMOVDB       Z4, 2(AX)
+	VMULPS        Z0, Z5, Z5
+	VANDPS        k124<>+0(SB), Z5, Z0
+	VORPS         k125<>+0(SB), Z0, Z0
+	VADDPS        Z0, Z5, Z5
+	VCVTTPS2DQ    Z5, Z5
+	VPMOVDB       Z5, 18(AX)
+	VMOVAPS       Y3, Y1
+	VMOVAPS       Y2, Y0
+	ADDQ          $0x00000080, CX
+	ADDQ          $0x22, AX
+	DECQ          DX
+	JNZ           block
+	VZEROUPPER
+	RET
+
+DATA k123<>+0(SB)/8, $0x42fe000042fe0000
+DATA k123<>+8(SB)/8, $0x42fe000042fe0000
+DATA k123<>+16(SB)/8, $0x42fe000042fe0000
+DATA k123<>+24(SB)/8, $0x42fe000042fe0000
+GLOBL k123<>(SB), RODATA|NOPTR, $32
+
+DATA k124<>+0(SB)/8, $0x8000000080000000
+DATA k124<>+8(SB)/8, $0x8000000080000000
+DATA k124<>+16(SB)/8, $0x8000000080000000
+DATA k124<>+24(SB)/8, $0x8000000080000000
+DATA k124<>+32(SB)/8, $0x8000000080000000
+DATA k124<>+40(SB)/8, $0x8000000080000000
+DATA k124<>+48(SB)/8, $0x8000000080000000
+DATA k124<>+56(SB)/8, $0x8000000080000000
+GLOBL k124<>(SB), RODATA|NOPTR, $64
+
+DATA k125<>+0(SB)/8, $0x3effffff3effffff
+DATA k125<>+8(SB)/8, $0x3effffff3effffff
+DATA k125<>+16(SB)/8, $0x3effffff3effffff
+DATA k125<>+24(SB)/8, $0x3effffff3effffff
+DATA k125<>+32(SB)/8, $0x3effffff3effffff
+DATA k125<>+40(SB)/8, $0x3effffff3effffff
+DATA k125<>+48(SB)/8, $0x3effffff3effffff
+DATA k125<>+56(SB)/8, $0x3effffff3effffff
+GLOBL k125<>(SB), RODATA|NOPTR, $64
+
+// func encodeQ4_0AVX512(dst *byte, src *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI, CMOV, F16C, MMX+
+TEXT ·encodeQ4_0AVX512(SB), NOSPLIT, $0-24
+	// For each block: d = the number of largest magnitude/-8, the first of equals;
+	// code = the integer part of x/d+8.5, by its reciprocal; 15 at most;
+	// dst = d, codes i and i+16 in a byte.
+	MOVQ          dst+0(FP), AX
+	MOVQ          src+8(FP), CX
+	MOVQ          n+16(FP), DX
+	VMOVUPS       (CX), Z0
+	VMOVUPS       64(CX), Z1
+	VANDPS        k113<>+0(SB), Z0, Z2
+	VANDPS        k113<>+0(SB), Z1, Z3
+	VMAXPS        Z3, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y3
+	VMAXPS        Y2, Y3, Y3
+	VPERM2F128    $0x01, Y3, Y3, Y2
+	VMAXPS        Y2, Y3, Y3
+	VPERMILPS     $0x4e, Y3, Y2
+	VMAXPS        Y2, Y3, Y3
+	VPERMILPS     $0xb1, Y3, Y2
+	VMAXPS        Y2, Y3, Y3
+	VBROADCASTSS  X3, Z2
+	VANDPS        k113<>+0(SB), Z0, Z0
+	VPCMPEQD      Z2, Z0, K1
+	KMOVW         K1, SI
+	MOVL          SI, BX
+	VANDPS        k113<>+0(SB), Z1, Z0
+	VPCMPEQD      Z2, Z0, K1
+	KMOVW         K1, SI
+	SHLL          $0x10, SI
+	ORL           SI, BX
+	TZCNTL        BX, BX
+	VBROADCASTSS  (CX)(BX*4), Y0
+	VXORPS        Y1, Y1, Y1
+	VADDPS        Y1, Y0, Y0
+	VMULPS        k126<>+0(SB), Y0, Y0
+	VMOVUPS       k19<>+0(SB), Y1
+	VDIVPS        Y0, Y1, Y1
+	VXORPS        Y2, Y2, Y2
+	VCMPPS        $0x04, Y0, Y2, Y2
+	VANDPS        Y2, Y1, Y1
+
+block:
+	PREFETCHT0    4096(CX)
+	PREFETCHT0    4160(CX)
+	LEAQ          128(CX), BX
+	CMPQ          DX, $0x01
+	CMOVQEQ       CX, BX
+	VMOVUPS       (BX), Z2
+	VMOVUPS       64(BX), Z3
+	VANDPS        k113<>+0(SB), Z2, Z4
+	VANDPS        k113<>+0(SB), Z3, Z5
+	VMAXPS        Z5, Z4, Z4
+	VEXTRACTF64X4 $0x01, Z4, Y5
+	VMAXPS        Y4, Y5, Y5
+	VPERM2F128    $0x01, Y5, Y5, Y4
+	VMAXPS        Y4, Y5, Y5
+	VPERMILPS     $0x4e, Y5, Y4
+	VMAXPS        Y4, Y5, Y5
+	VPERMILPS     $0xb1, Y5, Y4
+	VMAXPS        Y4, Y5, Y5
+	VBROADCASTSS  X5, Z4
+	VANDPS        k113<>+0(SB), Z2, Z2
+	VPCMPEQD      Z4, Z2, K1
+	KMOVW         K1, DI
+	MOVL          DI, SI
+	VANDPS        k113<>+0(SB), Z3, Z2
+	VPCMPEQD      Z4, Z2, K1
+	KMOVW         K1, DI
+	SHLL          $0x10, DI
+	ORL           DI, SI
+	TZCNTL        SI, SI
+	VBROADCASTSS  (BX)(SI*4), Y2
+	VXORPS        Y3, Y3, Y3
+	VADDPS        Y3, Y2, Y2
+	VMULPS        k126<>+0(SB), Y2, Y2
+	VMOVUPS       k19<>+0(SB), Y3
+	VDIVPS        Y2, Y3, Y3
+	VXORPS        Y4, Y4, Y4
+	VCMPPS        $0x04, Y2, Y4, Y4
+	VANDPS        Y4, Y3, Y3
+	VMOVUPS       (CX), Z4
+	VMOVUPS       64(CX), Z5
+	VCVTPS2PH     $0x00, X0, X0
+	VPEXTRW       $0x00, X0, (AX)
+	VBROADCASTSS  X1, Z0
+	VMULPS        Z0, Z4, Z4
+	VADDPS        k127<>+0(SB), Z4, Z4
+	VCVTTPS2DQ    Z4, Z4
+	VPMINSD       k128<>+0(SB), Z4, Z4
+	VMULPS        Z0, Z5, Z5
+	VADDPS        k127<>+0(SB), Z5, Z5
+	VCVTTPS2DQ    Z5, Z5
+	VPMINSD       k128<>+0(SB), Z5, Z5
+	VPSLLD        $0x04, Z5, Z5
+	VPORD         Z5, Z4, Z4
+	VPMOVDB       Z4, 2(AX)
+	VMOVAPS       Y2, Y0
+	VMOVAPS       Y3, Y1
+	ADDQ          $0x00000080, CX
+	ADDQ          $0x12, AX
+	DECQ          DX
+	JNZ           block
+	VZEROUPPER
+	RET
+
+DATA k126<>+0(SB)/8, $0xbe000000be000000
+DATA k126<>+8(SB)/8, $0xbe000000be000000
+DATA k126<>+16(SB)/8, $0xbe000000be000000
+DATA k126<>+24(SB)/8, $0xbe000000be000000
+GLOBL k126<>(SB), RODATA|NOPTR, $32
+
+DATA k127<>+0(SB)/8, $0x4108000041080000
+DATA k127<>+8(SB)/8, $0x4108000041080000
+DATA k127<>+16(SB)/8, $0x4108000041080000
+DATA k127<>+24(SB)/8, $0x4108000041080000
+DATA k127<>+32(SB)/8, $0x4108000041080000
+DATA k127<>+40(SB)/8, $0x4108000041080000
+DATA k127<>+48(SB)/8, $0x4108000041080000
+DATA k127<>+56(SB)/8, $0x4108000041080000
+GLOBL k127<>(SB), RODATA|NOPTR, $64
+
+DATA k128<>+0(SB)/8, $0x0000000f0000000f
+DATA k128<>+8(SB)/8, $0x0000000f0000000f
+DATA k128<>+16(SB)/8, $0x0000000f0000000f
+DATA k128<>+24(SB)/8, $0x0000000f0000000f
+DATA k128<>+32(SB)/8, $0x0000000f0000000f
+DATA k128<>+40(SB)/8, $0x0000000f0000000f
+DATA k128<>+48(SB)/8, $0x0000000f0000000f
+DATA k128<>+56(SB)/8, $0x0000000f0000000f
+GLOBL k128<>(SB), RODATA|NOPTR, $64

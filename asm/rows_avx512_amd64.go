@@ -52,6 +52,8 @@ func (o *Ops) avx512Kernels() {
 	o.float8[BF16][E4M3] = float8Above(BF16, float8BF16AVX512, &float8Mantissas[E4M3][0], o.float8[BF16][E4M3])
 	o.float8[BF16][E5M2] = float8Above(BF16, float8BF16AVX512, &float8Mantissas[E5M2][0], o.float8[BF16][E5M2])
 	o.float8[BF16][E4M3FNUZ] = float8Above(BF16, float8BF16AVX512, &float8Mantissas[E4M3FNUZ][0], o.float8[BF16][E4M3FNUZ])
+	o.cast[F32][BF16] = castF32ToBF16AVX512
+	o.cast[F16][BF16] = castF16ToBF16AVX512
 	o.nibbles[F16][0][Scale] = nibblesAbove(F16, 0, codebookScaleF16AVX512, o.nibbles[F16][0][Scale])
 	o.nibbles[F16][1][Scale] = nibblesAbove(F16, 1, codebookScaleF16AVX512, o.nibbles[F16][1][Scale])
 	o.bytes[F16][Scale] = bytesAbove(F16, bytesScaleF16AVX512, o.bytes[F16][Scale])
@@ -62,10 +64,8 @@ func (o *Ops) avx512Kernels() {
 	o.bytes[F16][bytesTwice] = bytesAbove(F16, bytesTwiceF16AVX512, o.bytes[F16][bytesTwice])
 	o.float8[F16][E4M3] = float8Above(F16, float8F16AVX512, &float8Words[E4M3][0], o.float8[F16][E4M3])
 	o.float8[F16][E5M2] = float8Above(F16, float8F16AVX512, &float8Words[E5M2][0], o.float8[F16][E5M2])
-	o.cast[F32][BF16] = castF32ToBF16AVX512
 	o.cast[F32][F16] = castF32ToF16AVX512
 	o.cast[BF16][F16] = castBF16ToF16AVX512
-	o.cast[F16][BF16] = castF16ToBF16AVX512
 	o.cast[BF16][BF16] = with(castSameAVX512, &[2]uint16{0x7F80, 0x7FC0})
 	o.cast[F16][F16] = with(castSameAVX512, &[2]uint16{0x7C00, 0x7E00})
 	o.absmax = absmaxAVX512

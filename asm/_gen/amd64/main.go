@@ -34,11 +34,12 @@ func main() {
 	switch *level {
 	case "avx2":
 		avx2.Kernels()
-		rows.Kernels()
+		rows.Kernels(emit.Narrow)
 	case "avx512":
 		blocks.AVX512()
 		runs.AVX512()
-		encode.Wide.Kernels()
+		encode.Kernels(emit.Wide)
+		rows.Kernels(emit.Wide)
 	default:
 		log.Fatalf("no level %s", *level)
 	}

@@ -31,14 +31,6 @@ type Layout struct {
 // A blockRow is a type that the kernel serves, and what it is told then.
 type blockRow struct{ kind, told string }
 
-func blockKernels() {
-	for _, l := range Layouts() {
-		for _, t := range Targets {
-			blockKernel(l, newKernel(t, l.stops != nil && !t.Wide))
-		}
-	}
-}
-
 // Layouts are those of all types that have kernels.
 func Layouts() []Layout {
 	return []Layout{

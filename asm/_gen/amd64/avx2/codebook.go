@@ -200,12 +200,6 @@ type pairLoop struct {
 	write  Place         // where numbers are written
 }
 
-func pairKernels() {
-	for t := range Targets {
-		pairKernel(t)
-	}
-}
-
 func pairKernel(t int) {
 	p := &pairLoop{codebook: codebook{o: JoinScale, codes: func(k *runs) VecVirtual { return k.nibblePairs(false) }}}
 	runKernel("pairs[%s][0]", "codebookPairs", JoinScale.Formula("codebook[q]"), ", codebook *float32", "decodes n pairs of runs of 16 nibbles; there is one chunk.", t, true, 16, 32,

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	. "github.com/anamnesis-go/anamnesis/asm/_gen/amd64/emit"
-	"github.com/anamnesis-go/anamnesis/asm/_gen/amd64/encode"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -60,7 +59,7 @@ func columnsKernel(stem string, bits int, t Target) {
 		Comment("Scales that come as doubles.")
 		k.loop(inDoubles, func(x VecVirtual, at Register) {
 			VMOVUPS(x, k.spill) // that memory widens numbers spares a port
-			encode.Narrow.Doubled(k.spill, func(i int) Op { return Mem{Base: k.scales, Index: at, Scale: 2, Disp: 32 * i} }, x)
+			Narrow.Doubled(k.spill, func(i int) Op { return Mem{Base: k.scales, Index: at, Scale: 2, Disp: 32 * i} }, x)
 		})
 	}
 }
@@ -156,15 +155,14 @@ func expandKernels() {
 			bits := Into(GP64(), MOVBQZX, Mem{Base: mask})
 			count := Into(GP64(), POPCNTQ, bits)
 			order := Mem{Base: table, Index: bits, Scale: 8}
+			x, p := XMM(), XMM()
 			switch size {
 			case 1:
-				x, p := XMM(), XMM()
 				VMOVQ(order, p)
 				VMOVQ(Mem{Base: src}, x)
 				VPSHUFB(p, x, x)
 				VMOVQ(x, Mem{Base: dst})
 			case 2: // twice the place, and the byte behind it
-				x, p := XMM(), XMM()
 				VPMOVZXBW(order, p)
 				VPMULLW(Words(0x0202), p, p)
 				VPADDW(Words(0x0100), p, p)
@@ -225,17 +223,16 @@ func eachKernels() {
 		e.less = Load32(Dwords(0xFFFFFFFF))
 		e.least = Load32(Dwords((127-eachLeast)<<24 - 1))
 		e.leastScale = Load32(Dwords((127-eachLeast)<<23 - 1))
-		more, done, one, slow, slowly := NewLabel("more"), NewLabel("done"), NewLabel("one"), NewLabel("slow"), NewLabel("slowly")
+		more, done, slow, slowly := NewLabel("more"), NewLabel("done"), NewLabel("slow"), NewLabel("slowly")
 		more.Here()
 		SUBQ(Imm(2), e.n)
-		JLT(one.Ref())
+		JLT(slow.Ref())
 		e.ordinaryRounds(slow)
 		e.next(2)
 		TESTQ(e.n, e.n)
 		JNZ(more.Ref())
 		done.Here()
 		End()
-		one.Here()
 		slow.Here()
 		Comment("Rounds in double precision.")
 		ADDQ(Imm(2), e.n)
@@ -336,7 +333,7 @@ func (e *eachLoops) anyRound() {
 	}
 	for i, y := range x {
 		scales := func(half int) Op { return Into(YMM(), VCVTPS2PD, Mem{Base: e.a, Disp: 32*i + 16*half}) }
-		encode.Narrow.Doubled(e.apart.Offset(32*i), scales, y)
+		Narrow.Doubled(e.apart.Offset(32*i), scales, y)
 		quieted(y)
 	}
 	e.store(x, 0)

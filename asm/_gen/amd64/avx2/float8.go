@@ -17,36 +17,16 @@ type float8 struct {
 	man         int
 	bias        int
 	least, most uint32
-	nan         func(k *runs, codes, mag VecVirtual) VecVirtual // FF where a code is NaN
+	nan         func(codes, mag VecVirtual) VecVirtual // FF where a code is NaN
 	infinite    bool
-}
-
-func topCode(_ *runs, _, mag VecVirtual) VecVirtual { return equal(mag, 0x7F) }
-
-func minusZero(_ *runs, codes, _ VecVirtual) VecVirtual { return equal(codes, 0x80) }
-
-func aboveInfinity(_ *runs, _, mag VecVirtual) VecVirtual {
-	return Into(YMM(), VPCMPGTB, Bytes32(0x7C), mag)
-}
-
-func equal(y VecVirtual, v byte) VecVirtual {
-	return Into(YMM(), VPCMPEQB, Bytes32(v), y)
 }
 
 // The least product of a number that is not zero is 2^(1-bias-man) times the
 // scale; the largest is below 2^16 or 2^9 times the scale.
 var float8s = []float8{
-	{"E4M3", 3, 7, 127 - 117, 127 + 118, topCode, false},
-	{"E5M2", 2, 15, 127 - 110, 127 + 111, aboveInfinity, true},
-	{"E4M3FNUZ", 3, 8, 127 - 116, 127 + 118, minusZero, false},
-}
-
-func float8Kernels() {
-	for _, f := range float8s {
-		for t := range Targets {
-			f.kernel(t)
-		}
-	}
+	{"E4M3", 3, 7, 127 - 117, 127 + 118, func(_, mag VecVirtual) VecVirtual { return Into(YMM(), VPCMPEQB, Bytes32(0x7F), mag) }, false},
+	{"E5M2", 2, 15, 127 - 110, 127 + 111, func(_, mag VecVirtual) VecVirtual { return Into(YMM(), VPCMPGTB, Bytes32(0x7C), mag) }, true},
+	{"E4M3FNUZ", 3, 8, 127 - 116, 127 + 118, func(codes, _ VecVirtual) VecVirtual { return Into(YMM(), VPCMPEQB, Bytes32(0x80), codes) }, false},
 }
 
 // kernel: to F32 and F16, codes become float16, which has room for these formats, and are
@@ -206,7 +186,7 @@ func (f float8) byMantissa(k *runs, l tables16, infinity VecVirtual) {
 	}
 	sign := Into(YMM(), VPAND, Bytes32(0x80), codes)
 	VPXOR(sign, hi, hi)
-	nan := f.nan(k, codes, mag)
+	nan := f.nan(codes, mag)
 	VPBLENDVB(nan, Bytes32(0xC0), lo, lo)
 	VPBLENDVB(nan, Bytes32(0x7F), hi, hi)
 	VPANDN(exp, nan, exp)

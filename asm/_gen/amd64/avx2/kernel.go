@@ -15,12 +15,22 @@ import (
 // Kernels writes them.
 func Kernels() {
 	limitKernel()
-	blockKernels()
+	for _, l := range Layouts() {
+		for _, t := range Targets {
+			blockKernel(l, newKernel(t, l.stops != nil && !t.Wide))
+		}
+	}
 	castKernels()
-	bytesKernels()
 	codebookKernels()
-	pairKernels()
-	float8Kernels()
+	for t := range Targets {
+		for _, o := range append(Joins, JoinTwice) {
+			bytesKernel(o, t)
+		}
+		pairKernel(t)
+		for _, f := range float8s {
+			f.kernel(t)
+		}
+	}
 	transposeKernels()
 	lanesKernel()
 	spreadKernel()
@@ -30,7 +40,7 @@ func Kernels() {
 	columnsKernels()
 	eachKernels()
 	expandKernels()
-	encode.Narrow.Kernels()
+	encode.Kernels(Narrow)
 	specialKernels()
 }
 

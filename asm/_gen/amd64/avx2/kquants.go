@@ -138,10 +138,7 @@ func q2K(k *kernel) {
 			s.keep(8*j, y)
 		}
 	}
-	for i := range 2 {
-		if k.Wide {
-			break
-		}
+	for i := 0; i < 2 && !k.Wide; i++ {
 		d, m := Load32(ds.at.Offset(32*i)), Load32(ms.at.Offset(32*i))
 		tables.build(k, i, false, func(q int) VecVirtual {
 			x := Into(YMM(), VMOVUPS, Floats(float32(q)))
@@ -203,10 +200,7 @@ func (k *kernel) q3Scales(off int, d VecVirtual) scales {
 func q3K(k *kernel) {
 	s := k.q3Scales(96, k.half(108))
 	tables := k.smallTables(8, 16)
-	for i := range 2 {
-		if k.Wide {
-			break
-		}
+	for i := 0; i < 2 && !k.Wide; i++ {
 		d := Load32(s.at.Offset(32 * i))
 		tables.build(k, i, true, func(q int) VecVirtual {
 			x, level := YMM(), float32(4-q) // less than nothing: products are negated

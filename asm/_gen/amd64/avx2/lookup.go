@@ -266,13 +266,9 @@ func carry(to, from []VecVirtual) {
 }
 
 // firsts and seconds repeat one of the two.
-func firsts(y VecVirtual) VecVirtual {
-	return Into(YMM(), VMOVSLDUP, y)
-}
+func firsts(y VecVirtual) VecVirtual { return Into(YMM(), VMOVSLDUP, y) }
 
-func seconds(y VecVirtual) VecVirtual {
-	return Into(YMM(), VMOVSHDUP, y)
-}
+func seconds(y VecVirtual) VecVirtual { return Into(YMM(), VMOVSHDUP, y) }
 
 // join is a in the lower and b in the upper half.
 func join(a, b Mem) VecVirtual {

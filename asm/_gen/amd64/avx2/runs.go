@@ -109,16 +109,7 @@ func (p pair) apply(o Join, x VecVirtual) {
 	}
 }
 
-// bytesKernels is codes of a byte each.
-func bytesKernels() {
-	for _, o := range append(Joins, JoinTwice) {
-		for t := range Targets {
-			bytesKernel(o, t)
-		}
-	}
-}
-
-// A byteLoops is the loops of one of these kernels. Codes are made signed ones by a
+// A byteLoops is the loops of a kernel of codes of a byte each. Codes are made signed ones by a
 // mask, and a bias makes them again what they were; but where there is a bias, bytes are
 // not signed, and a loop of their own needs neither.
 type byteLoops struct {

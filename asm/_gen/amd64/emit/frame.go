@@ -185,28 +185,19 @@ func Data(p []byte) Mem {
 }
 
 // Bytes32 repeats a pattern over 32 bytes.
-func Bytes32(p ...byte) Mem {
-	var out []byte
-	for len(out) < 32 {
-		out = append(out, p...)
-	}
-	return Data(out)
-}
+func Bytes32(p ...byte) Mem { return Data(repeated(32, 1, p)) }
 
 // repeated repeats little-endian numbers of some bytes.
-func repeated[T uint16 | uint32 | uint64](size int, p []T) Mem {
-	var b []byte
-	for _, w := range p {
-		for i := range size {
-			b = append(b, byte(w>>(8*i)))
-		}
+func repeated[T byte | uint16 | uint32 | uint64](bytes, size int, p []T) (out []byte) {
+	for i := range bytes {
+		out = append(out, byte(uint64(p[i/size%len(p)])>>(8*(i%size))))
 	}
-	return Bytes32(b...)
+	return out
 }
 
-func Words(p ...uint16) Mem  { return repeated(2, p) }
-func Dwords(p ...uint32) Mem { return repeated(4, p) }
-func Qwords(p ...uint64) Mem { return repeated(8, p) }
+func Words(p ...uint16) Mem  { return Data(repeated(32, 2, p)) }
+func Dwords(p ...uint32) Mem { return Data(repeated(32, 4, p)) }
+func Qwords(p ...uint64) Mem { return Data(repeated(32, 8, p)) }
 
 func Floats(p ...float32) Mem {
 	var b []uint32
@@ -216,17 +207,27 @@ func Floats(p ...float32) Mem {
 	return Dwords(b...)
 }
 
+// Bytes64 is 64 bytes, as a function of their place; the others are numbers of some bytes.
+func Bytes64(of func(i int) int) Mem  { return numbers64(1, of) }
+func Words64(of func(i int) int) Mem  { return numbers64(2, of) }
+func Dwords64(of func(i int) int) Mem { return numbers64(4, of) }
+func Qwords64(of func(i int) int) Mem { return numbers64(8, of) }
+
+func numbers64(size int, of func(i int) int) Mem {
+	p := make([]byte, 64)
+	for i := range p {
+		p[i] = byte(of(i/size) >> (i % size * 8))
+	}
+	return Data(p)
+}
+
 // Variable is a variable of the Go package.
 func Variable(name string) Mem {
 	return Mem{Symbol: Symbol{Name: "·" + name}, Base: StaticBase}
 }
 
 // Load32 brings 32 bytes of memory into a register.
-func Load32(m Mem) VecVirtual {
-	y := YMM()
-	VMOVDQU(m, y)
-	return y
-}
+func Load32(m Mem) VecVirtual { return Into(YMM(), VMOVDQU, m) }
 
 // Packed is 32 dwords as bytes, in order.
 func Packed(x [4]VecVirtual, toBytes func(...Op)) VecVirtual {
@@ -249,11 +250,7 @@ func InOrder(x VecVirtual) VecVirtual {
 }
 
 // Address is the address of a variable of the Go package.
-func Address(name string) Register {
-	r := GP64()
-	LEAQ(Variable(name), r)
-	return r
-}
+func Address(name string) Register { return Into(GP64(), LEAQ, Variable(name)) }
 
 // A Lattice is the addresses of up to sixteen rows at equal distances: those of
 // every fourth, and two multiples of the distance.

@@ -9,29 +9,29 @@ import (
 
 // choose writes the codes of groups under scales and minimums. Integers are clamped, not numbers, as
 // nothing bounds the quotients.
-func choose(name, sign string, by func(...Op)) {
-	emit.Frame(name+"AVX2", "func(dst *byte, x *float32, scales *float32, minimums *float32, limits *uint32, steps int, n int)",
+func (l level) choose(name, sign string, by func(...Op)) {
+	emit.Frame(name+l.Level, "func(dst *byte, x *float32, scales *float32, minimums *float32, limits *uint32, steps int, n int)",
 		"writes the codes of n groups of 16*steps elements: nearest((x+minimum)"+sign+"scale) between two limits, the least of which is code 0.",
 		"For each element: q = (x+minimum)"+sign+"scale;", "code = clamp(the low 23 bits of q+1.5*2^23, low, high) - low;", "dst = code, a byte.")
 	dst, x := Load(Param("dst"), GP64()), Load(Param("x"), GP64())
 	scales, minimums, bounds := Load(Param("scales"), GP64()), Load(Param("minimums"), GP64()), Load(Param("limits"), GP64())
 	steps, n, left := Load(Param("steps"), GP64()), Load(Param("n"), GP64()), GP64()
-	low, high := broadcast(Mem{Base: bounds}), broadcast(Mem{Base: bounds, Disp: 4})
-	magic, bits := number(3<<22), all(1<<23-1)
+	low, high := l.broadcast(Mem{Base: bounds}), l.broadcast(Mem{Base: bounds, Disp: 4})
+	magic, bits := l.number(3<<22), l.all(1<<23-1)
 	emit.Repeat("group", n, func() {
-		scale, minimum := broadcast(Mem{Base: scales}), broadcast(Mem{Base: minimums})
+		scale, minimum := l.broadcast(Mem{Base: scales}), l.broadcast(Mem{Base: minimums})
 		MOVQ(steps, left)
 		emit.Repeat("step", left, func() {
-			c := load(value{mem: Mem{Base: x}, step: 32})
+			c := l.load(value{mem: Mem{Base: x}, step: l.Bytes % 64})
 			each(VADDPS, minimum, c, c)
 			each(by, scale, c, c)
 			roundBetween(c, magic, bits, low, high, low)
-			y := c.regs[0]
-			VPACKSSDW(c.regs[1], y, y)
-			VPERMQ(Imm(0xD8), y, y)
-			out := emit.Into(XMM(), VEXTRACTI128, Imm(1), y)
-			VPACKUSWB(out, y.AsX(), out)
-			VMOVDQU(out, Mem{Base: dst})
+			if y := c.vector(); l.Wide() {
+				VPMOVDB(y, Mem{Base: dst})
+			} else {
+				VPACKSSDW(c.regs[1], y, y)
+				putSixteen(y, dst)
+			}
 			ADDQ(Imm(16), dst)
 			ADDQ(Imm(64), x)
 		})
@@ -39,6 +39,14 @@ func choose(name, sign string, by func(...Op)) {
 		ADDQ(Imm(4), minimums)
 	})
 	emit.End()
+}
+
+// putSixteen writes words as bytes, which were packed from two registers.
+func putSixteen(words VecVirtual, dst Register) {
+	VPERMQ(Imm(0xD8), words, words)
+	out := emit.Into(XMM(), VEXTRACTI128, Imm(1), words)
+	VPACKUSWB(out, words.AsX(), out)
+	VMOVDQU(out, Mem{Base: dst})
 }
 
 // roundBetween makes integers of numbers: the low bits of what magic rounds, between two limits, less
@@ -56,7 +64,7 @@ func roundBetween(c, magic, bits, low, high, less value) {
 func e4m3() {
 	kernel := func(name, says, sign string, bits uint32, scaled func(factor, x VecVirtual)) {
 		var factor VecVirtual
-		eachBlock(name, ", factor float32", "writes 32 n numbers "+says+" as E4M3.",
+		narrow.eachBlock(name, ", factor float32", "writes 32 n numbers "+says+" as E4M3.",
 			[]string{"For each number: q = x" + sign + "factor, of magnitude 448 at most;", "code = |q| rounded to three bits of fraction, below 2^-6 to units of 2^-9;", "dst = code with the sign."}, 32, 32, emit.Row,
 			func(small) {
 				factor = YMM()
@@ -70,7 +78,7 @@ func e4m3() {
 					signs[i] = emit.Into(YMM(), VMOVDQA, y)
 					e4m3Codes.round(y, bits)
 				}
-				emit.ToWords(x)
+				emit.ToWords([4]VecVirtual(x))
 				for _, y := range []VecVirtual{x[0], x[2]} {
 					VPSUBW(emit.Words((147-6)<<3), y, y)
 				}
@@ -82,20 +90,18 @@ func e4m3() {
 				VMOVDQU(emit.InOrder(x[0]), Mem{Base: s.dst})
 			})
 	}
-	times := func(factor, x VecVirtual) { VMULPS(factor, x, x) }
-	over := func(factor, x VecVirtual) { VDIVPS(factor, x, x) }
 	const magnitude = 1<<31 - 1
-	kernel("e4m3Times", "times a factor", "*", magnitude, times)
-	kernel("e4m3OverF32", "over a factor", "/", magnitude, over)
-	kernel("e4m3OverBF16", "over a factor, rounded to bfloat16,", "/", magnitude&^0xFFFF, func(factor, x VecVirtual) {
-		over(factor, x)
-		toBfloat(x)
-	})
-	kernel("e4m3OverF16", "over a factor, rounded to float16,", "/", magnitude, func(factor, x VecVirtual) {
-		over(factor, x)
-		toHalf(x)
-	})
+	kernel("e4m3Times", "times a factor", "*", magnitude, func(factor, x VecVirtual) { VMULPS(factor, x, x) })
+	for i, rounded := range []func(VecVirtual){func(VecVirtual) {}, toBfloat, toHalf} {
+		kernel("e4m3Over"+emit.Targets[i].Name, "over a factor"+roundedTo[i], "/", [3]uint32{magnitude, magnitude &^ 0xFFFF, magnitude}[i], func(factor, x VecVirtual) {
+			VDIVPS(factor, x, x)
+			rounded(x)
+		})
+	}
 }
+
+// roundedTo is how quotients are rounded, by target.
+var roundedTo = [3]string{"", ", rounded to bfloat16,", ", rounded to float16,"}
 
 // A minifloat is a small float: numbers are top at most, as bits, and those from least on are normal; the last bit of
 // 2^(e+up) is that of a code whose number is 2^e or more, and a code has what is left of the bits of a float32
@@ -125,9 +131,12 @@ func (f minifloat) round(x VecVirtual, bits uint32) {
 
 // e2m1 encodes numbers over a factor in the same way, a code a byte. Zeros have no sign.
 func e2m1() {
-	kernel := func(name, says string, rounded func(x VecVirtual)) {
+	for i, rounded := range []func(VecVirtual){func(VecVirtual) {}, func(x VecVirtual) {
+		toBfloat(x)
+		VPAND(emit.Dwords(0xFFFF0000), x, x)
+	}, toHalf} {
 		var factor VecVirtual
-		eachBlock("e2m1Over"+name, ", factor float32", "writes 16 n numbers over a factor"+says+" as E2M1, a byte each.",
+		narrow.eachBlock("e2m1Over"+emit.Targets[i].Name, ", factor float32", "writes 16 n numbers over a factor"+roundedTo[i]+" as E2M1, a byte each.",
 			[]string{"For each number: q = x/factor, of magnitude 6 at most;", "code = |q| rounded to one bit of fraction, below 1 to halves;", "dst = code with the sign where q < 0."}, 16, 16, emit.Ahead,
 			func(small) {
 				factor = YMM()
@@ -149,18 +158,9 @@ func e2m1() {
 				VPACKSSDW(signs[1], signs[0], signs[0])
 				VPAND(emit.Words(8), signs[0], signs[0])
 				VPOR(signs[0], x[0], x[0])
-				VPERMQ(Imm(0xD8), x[0], x[0])
-				out := emit.Into(XMM(), VEXTRACTI128, Imm(1), x[0])
-				VPACKUSWB(out, x[0].AsX(), out)
-				VMOVDQU(out, Mem{Base: s.dst})
+				putSixteen(x[0], s.dst)
 			})
 	}
-	kernel("F32", "", func(VecVirtual) {})
-	kernel("BF16", ", rounded to bfloat16,", func(x VecVirtual) {
-		toBfloat(x)
-		VPAND(emit.Dwords(0xFFFF0000), x, x)
-	})
-	kernel("F16", ", rounded to float16,", toHalf)
 }
 
 // toBfloat rounds to bfloat16, but for the lower bits.
@@ -187,10 +187,10 @@ const (
 
 // eachCodes writes a kernel of n blocks of 32 numbers, each with some bytes of scales before its codes:
 // the fifth bits, over which the low ones are written where codes have four.
-func eachCodes(name, doc string, how []string, head int, group func(s small, rule Register) [4]VecVirtual) {
+func eachCodes(name, doc string, how []string, head int, group func(s small, rule Register) []VecVirtual) {
 	var rule, at Register
 	var limit VecVirtual
-	eachBlock(name, ", rule *uint32", doc, how, 32, 16, 0, func(small) {
+	narrow.eachBlock(name, ", rule *uint32", doc, how, 32, 16, 0, func(small) {
 		rule = Load(Param("rule"), GP64())
 		limit = emit.Into(YMM(), VPBROADCASTD, Mem{Base: rule, Disp: ruleLimit})
 		low := emit.Into(GP32(), MOVL, Mem{Base: rule, Disp: ruleAt})
@@ -210,7 +210,7 @@ func eachCodes(name, doc string, how []string, head int, group func(s small, rul
 func symmetricCodes() {
 	eachCodes("symmetricCodes", "writes n blocks of Q5_0: symmetricCodes.",
 		[]string{"For each block: d = the number of largest magnitude/-half, the first of equals;", "code = the integer part of x/d+half+0.5, by its reciprocal;", "dst = d, the fifth bits, nibbles i and i+16 in a byte."}, 2,
-		func(s small, rule Register) [4]VecVirtual {
+		func(s small, rule Register) []VecVirtual {
 			x := s.numbers(0)
 			d, up := s.largest(x), YMM()
 			VBROADCASTSS(Mem{Base: rule, Disp: ruleOver}, up)
@@ -232,7 +232,7 @@ func symmetricCodes() {
 func affineCodes() {
 	eachCodes("affineCodes", "writes n blocks of Q4_1 or Q5_1: affineCodes.",
 		[]string{"For each block: low = the least number, the first of equals; d = (the largest-low)/top;", "code = the integer part of (x-low)/d+0.5, by the reciprocal;", "dst = d, low, the fifth bits if there are, nibbles i and i+16 in a byte."}, 4,
-		func(s small, rule Register) [4]VecVirtual {
+		func(s small, rule Register) []VecVirtual {
 			x := s.numbers(0)
 			least, most, t, top := YMM(), YMM(), YMM(), YMM()
 			VMINPS(x[1], x[0], least)
@@ -243,7 +243,7 @@ func affineCodes() {
 			}
 			across(least, t, VMINPS)
 			across(most, t, VMAXPS)
-			low := s.first(x, func(y, same VecVirtual) { VCMPPS(Imm(equal), least, y, same) })
+			low := s.first(x, func(y VecVirtual) Register { return emit.Into(YMM(), VCMPPS, Imm(equal), least, y) })
 			s.putHalf(low, 2)
 			VSUBPS(low, most, most)
 			VXORPS(top, top, top)
@@ -262,17 +262,19 @@ func affineCodes() {
 		})
 }
 
-// first is the first number of which same says so, in all lanes.
-func (s small) first(x [4]VecVirtual, is func(y, same VecVirtual)) VecVirtual {
+// first is the first number of which a mask says so, in eight lanes.
+func (s small) first(x []VecVirtual, is func(y VecVirtual) Register) VecVirtual {
 	all, bits := GP32(), GP32()
 	for i, y := range x {
-		same := YMM()
-		is(y, same)
-		VMOVMSKPS(same, bits)
+		if same := is(y); s.Wide() {
+			KMOVW(same, bits)
+		} else {
+			VMOVMSKPS(same, bits)
+		}
 		if i == 0 {
 			MOVL(bits, all)
 		} else {
-			SHLL(Imm(uint64(8*i)), bits)
+			SHLL(Imm(uint64(s.Bytes/4*i)), bits)
 			ORL(bits, all)
 		}
 	}

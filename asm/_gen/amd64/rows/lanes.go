@@ -1,7 +1,8 @@
-// Package rows is what encodes whole rows as blocks: registers of 32 bytes.
+// Package rows is what encodes whole rows as blocks, in registers of either kind: the searches and blocks that are
+// written most, and in those of 32 bytes all.
 //
 // Searches of scales take sixteen groups at once. Element i of all groups lies in sixteen lanes
-// side by side, two registers, so that each group's sums keep their order.
+// side by side, one register or two, so that each group's sums keep their order.
 package rows
 
 import (
@@ -13,20 +14,28 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// Kernels writes them.
-func Kernels() {
-	weigh()
-	affine(false)
-	affine(true)
-	symmetric()
-	moves()
-	codebook()
-	codebookCodes()
-	choose("choose", "/", VDIVPS)
-	choose("chooseTimes", "*", VMULPS)
+// A level is the registers of one.
+type level struct{ emit.Vectors }
+
+// Kernels writes those of a level.
+func Kernels(v emit.Vectors) {
+	l := level{v}
+	l.weigh()
+	l.affine("affine", false)
+	l.affine("affineAbsolute", true)
+	l.symmetric()
+	l.moves()
+	l.codebook()
+	l.codebookCodes()
+	l.choose("chooseTimes", "*", VMULPS)
+	l.q8_0()
+	l.q4_0()
+	if l.Wide() { // a division or a root takes as long for sixteen numbers as two for eight
+		return
+	}
+	l.choose("choose", "/", VDIVPS)
+	importance()
 	grids()
-	q8_0()
-	q4_0()
 	symmetricCodes()
 	affineCodes()
 	mxfp4()
@@ -61,9 +70,9 @@ const (
 )
 
 // A value is a number of each lane: of all sixteen, or of the eight of one register; in
-// registers, in memory, or the same for all.
+// registers, in memory, or the same for all. A mask is one too, of registers for masks where there are such.
 type value struct {
-	regs []VecVirtual
+	regs []Register
 	mem  Mem
 	step int // from one register's part in memory to the next one's, where there are two
 }
@@ -78,24 +87,28 @@ func (v value) part(i int) Op {
 
 // half is the lanes of one register.
 func (v value) half(i int) value {
+	h := value{mem: v.mem.Offset(i * v.step)}
 	if v.regs != nil {
-		return value{regs: v.regs[i%len(v.regs):][:1]}
+		h.regs = v.regs[i%len(v.regs):][:1]
 	}
-	return value{mem: v.mem.Offset(i * v.step)}
+	return h
 }
 
+// vector is the first register.
+func (v value) vector() VecVirtual { return v.regs[0].(VecVirtual) }
+
 // registers are n for a value.
-func registers(n int) value {
+func (l level) registers(n int) value {
 	v := value{}
 	for range n {
-		v.regs = append(v.regs, YMM())
+		v.regs = append(v.regs, l.Vectors.One())
 	}
 	return v
 }
 
 // new is a value of the lanes that a kernel takes at once, and one that of a register's.
-func (f *fit) new() value { return registers(f.parts) }
-func one() value          { return registers(1) }
+func (f *fit) new() value  { return f.registers(f.parts) }
+func (l level) one() value { return l.registers(1) }
 
 // each applies an instruction to all lanes: its last value is where the result goes.
 func each(instruction func(...Op), values ...value) {
@@ -107,6 +120,17 @@ func each(instruction func(...Op), values ...value) {
 		instruction(ops...)
 	}
 }
+
+// of is what an instruction makes of two values, times their product; plus adds a value to another in place.
+func (l level) of(instruction func(...Op), b, a value) value {
+	to := l.registers(max(a.count(), b.count()))
+	each(instruction, b, a, to)
+	return to
+}
+
+func (l level) times(b, a value) value { return l.of(VMULPS, b, a) }
+
+func plus(x, sum value) { each(VADDPS, x, sum, sum) }
 
 // count is how many registers a value takes.
 func (v value) count() int {
@@ -120,20 +144,20 @@ func (v value) count() int {
 }
 
 // all is a constant in all lanes.
-func all(bits uint32) value { return value{mem: emit.Dwords(bits)} }
+func (l level) all(bits uint32) value { return value{mem: l.Same(bits)} }
 
-func number(f float32) value { return all(math.Float32bits(f)) }
+func (l level) number(f float32) value { return l.all(math.Float32bits(f)) }
 
 // broadcast is a number of memory in all lanes.
-func broadcast(m Mem) value {
-	x := one()
+func (l level) broadcast(m Mem) value {
+	x := l.one()
 	VBROADCASTSS(m, x.regs[0])
 	return x
 }
 
 // load loads all lanes, or those of one register.
-func load(v value) value {
-	out := registers(v.count())
+func (l level) load(v value) value {
+	out := l.registers(v.count())
 	move(v, out)
 	return out
 }
@@ -142,15 +166,21 @@ func load(v value) value {
 func move(from, to value) { each(VMOVUPS, from, to) }
 
 // zero is zeros of the lanes that a kernel takes at once.
-func (f *fit) zero() value {
-	out := f.new()
-	each(VXORPS, out, out, out)
-	return out
+func (f *fit) zero() value { return cleared(f.new()) }
+
+// cleared makes zeros of a value.
+func cleared(v value) value {
+	each(VXORPS, v, v, v)
+	return v
 }
 
-// round rounds to integers, ties to even.
-func round(a, to value) {
-	each(func(ops ...Op) { VROUNDPS(Imm(8), ops[0], ops[1]) }, a, to)
+// round rounds to integers, ties to even. Adding 1.5*2^23 and comparing as integers takes longer on a Zen 3.
+func (l level) round(x value) {
+	if l.Wide() {
+		each(func(ops ...Op) { VRNDSCALEPS(Imm(8), ops[0], ops[0]) }, x)
+	} else {
+		each(func(ops ...Op) { VROUNDPS(Imm(8), ops[0], ops[0]) }, x)
+	}
 }
 
 // Predicates of VCMPPS: false of NaN, but notLess and other are true of it.
@@ -161,14 +191,52 @@ const (
 	equal   = 0
 )
 
-// compare is ones in the lanes where a < b, or whatever the predicate says.
-func compare(predicate uint64, a, b, to value) {
-	each(func(ops ...Op) { VCMPPS(Imm(predicate), ops[0], ops[1], ops[2]) }, b, a, to)
+// compare is a mask of the lanes where a < b, or whatever the predicate says.
+func (l level) compare(predicate uint64, a, b value) value {
+	mask := l.registers(max(a.count(), b.count()))
+	if l.Wide() {
+		mask = value{regs: []Register{K()}}
+	}
+	each(func(ops ...Op) { VCMPPS(Imm(predicate), ops[0], ops[1], ops[2]) }, b, a, mask)
+	return mask
+}
+
+// and leaves of a mask what another has too.
+func (l level) and(a, mask value) {
+	if l.Wide() {
+		KANDW(a.regs[0], mask.regs[0], mask.regs[0])
+	} else {
+		each(VANDPS, a, mask, mask)
+	}
+}
+
+// ones is a mask as numbers of all ones.
+func (l level) ones(mask value) value {
+	if !l.Wide() {
+		return mask
+	}
+	x := l.one()
+	VPMOVM2D(mask.regs[0], x.regs[0])
+	return x
+}
+
+// ifNone leaves where a mask is empty.
+func (l level) ifNone(mask value, to emit.Place) {
+	test := VTESTPS
+	if l.Wide() {
+		test = KORTESTW
+	}
+	test(mask.regs[0], mask.regs[0])
+	JZ(to.Ref())
 }
 
 // where puts what yes has into to, in the lanes of a mask.
-func where(mask, yes, to value) {
-	each(func(ops ...Op) { VBLENDVPS(ops[0], ops[1], ops[2], ops[2]) }, mask, yes, to)
+func (l level) where(mask, yes, to value) {
+	if l.Wide() {
+		VMOVUPS(yes.part(0), mask.regs[0], to.regs[0])
+	} else {
+		each(func(ops ...Op) { VBLENDVPS(ops[0], ops[1], ops[2], ops[2]) }, mask, yes, to)
+	}
 }
 
 // elements is a loop over the elements of the groups, from an offset on. The body is that of

@@ -10,13 +10,17 @@ import (
 // A small is a kernel of blocks whose scale is that of their largest magnitude, while it is
 // written: it takes 32 numbers at a time.
 type small struct {
+	level
 	dst, src, n Register
 }
 
+// narrow is registers of 32 bytes.
+var narrow = level{emit.Narrow}
+
 // eachBlock writes a kernel that turns n times so many numbers into so many bytes, and asks for numbers so far ahead, if any.
-func eachBlock(name, params, doc string, how []string, elems, bytes, ahead int, before, block func(s small)) {
-	emit.Frame(name+"AVX2", "func(dst *byte, src *float32"+params+", n int)", doc, how...)
-	s := small{Load(Param("dst"), GP64()), Load(Param("src"), GP64()), Load(Param("n"), GP64())}
+func (l level) eachBlock(name, params, doc string, how []string, elems, bytes, ahead int, before, block func(s small)) {
+	emit.Frame(name+l.Level, "func(dst *byte, src *float32"+params+", n int)", doc, how...)
+	s := small{l, Load(Param("dst"), GP64()), Load(Param("src"), GP64()), Load(Param("n"), GP64())}
 	before(s)
 	emit.Repeat("block", s.n, func() {
 		if ahead > 0 {
@@ -35,24 +39,30 @@ func (s small) next(bytes int) small {
 	src := emit.Into(GP64(), LEAQ, Mem{Base: s.src, Disp: bytes})
 	CMPQ(s.n, Imm(1))
 	CMOVQEQ(s.src, src)
-	return small{s.dst, src, s.n}
+	return small{s.level, s.dst, src, s.n}
 }
 
 // numbers are 32 of a block, from one on.
-func (s small) numbers(from int) (x [4]VecVirtual) {
-	for i := range x {
-		x[i] = emit.Into(YMM(), VMOVUPS, Mem{Base: s.src, Disp: 4*from + 32*i})
+func (s small) numbers(from int) []VecVirtual {
+	x := s.Chunk()
+	for i, y := range x {
+		VMOVUPS(Mem{Base: s.src, Disp: 4*from + s.Bytes*i}, y)
 	}
 	return x
 }
 
-// magnitude is the largest of some registers, in all lanes.
-func magnitude(x ...VecVirtual) VecVirtual {
-	m, t := YMM(), YMM()
-	VANDPS(emit.Dwords(0x7FFFFFFF), x[0], m)
+// magnitude is the largest of some registers, in all of eight lanes.
+func (l level) magnitude(x ...VecVirtual) VecVirtual {
+	m, t := l.One(), l.One()
+	VANDPS(l.Same(0x7FFFFFFF), x[0], m)
 	for _, y := range x[1:] {
-		VANDPS(emit.Dwords(0x7FFFFFFF), y, t)
+		VANDPS(l.Same(0x7FFFFFFF), y, t)
 		VMAXPS(t, m, m)
+	}
+	if l.Wide() {
+		half := emit.Into(YMM(), VEXTRACTF64X4, Imm(1), m)
+		VMAXPS(m.AsY(), half, half)
+		m, t = half, YMM()
 	}
 	across(m, t, VMAXPS)
 	return m
@@ -76,11 +86,11 @@ func (s small) putHalf(d VecVirtual, at int) {
 }
 
 // lowBytes is the low byte of each of 32 dwords, in order.
-func lowBytes(x [4]VecVirtual) VecVirtual {
+func lowBytes(x []VecVirtual) VecVirtual {
 	for _, y := range x {
 		VPAND(emit.Dwords(0xFF), y, y)
 	}
-	return emit.Packed(x, VPACKUSWB)
+	return emit.Packed([4]VecVirtual(x), VPACKUSWB)
 }
 
 // putNibbles writes 32 codes below 16, two a byte: i and i+16.
@@ -91,19 +101,26 @@ func (s small) putNibbles(codes VecVirtual, at int) {
 	VMOVDQU(high, Mem{Base: s.dst, Disp: at})
 }
 
+// putDwords is putNibbles of two registers of sixteen.
+func (s small) putDwords(codes []VecVirtual, at int) {
+	VPSLLD(Imm(4), codes[1], codes[1])
+	VPORD(codes[1], codes[0], codes[0])
+	VPMOVDB(codes[0], Mem{Base: s.dst, Disp: at})
+}
+
 // eachScaled is eachBlock of 32 numbers under one scale, a float16 in front. What the next scale takes long to
 // make is made before the codes of this block.
-func eachScaled(name, doc string, how []string, bytes int, scale func(s small, x [4]VecVirtual) VecVirtual, codes func(s small, x [4]VecVirtual, inverse VecVirtual)) {
+func (l level) eachScaled(name, doc string, how []string, bytes int, scale func(s small, x []VecVirtual) VecVirtual, codes func(s small, x []VecVirtual, inverse VecVirtual)) {
 	var d, inverse VecVirtual
 	scaled := func(s small) (d, inverse VecVirtual) {
 		d = scale(s, s.numbers(0))
 		return d, reciprocal(d)
 	}
-	eachBlock(name, "", doc, how, 32, bytes, emit.Ahead, func(s small) { d, inverse = scaled(s) }, func(s small) {
+	l.eachBlock(name, "", doc, how, 32, bytes, emit.Ahead, func(s small) { d, inverse = scaled(s) }, func(s small) {
 		nextD, nextInverse := scaled(s.next(128))
 		x := s.numbers(0)
 		s.putHalf(d, 0)
-		codes(s, x, inverse)
+		codes(s, x, s.inAll(inverse))
 		VMOVAPS(nextD, d)
 		VMOVAPS(nextInverse, inverse)
 	})
@@ -111,50 +128,72 @@ func eachScaled(name, doc string, how []string, bytes int, scale func(s small, x
 
 // q8_0 adds just less than a half to round: what is halfway reaches the next integer, and nothing
 // below does.
-func q8_0() {
-	eachScaled("encodeQ8_0", "writes n blocks of Q8_0.",
+func (l level) q8_0() {
+	l.eachScaled("encodeQ8_0", "writes n blocks of Q8_0.",
 		[]string{"For each block: d = the largest magnitude/127;", "code = x/d by its reciprocal, rounded, ties away from zero;", "dst = d, the codes."}, 34,
-		func(_ small, x [4]VecVirtual) VecVirtual {
-			d := magnitude(x[:]...)
+		func(_ small, x []VecVirtual) VecVirtual {
+			d := l.magnitude(x...)
 			VDIVPS(emit.Load32(emit.Floats(127)), d, d)
 			return d
-		}, func(s small, x [4]VecVirtual, inverse VecVirtual) {
-			for _, y := range x {
-				half := YMM()
+		}, func(s small, x []VecVirtual, inverse VecVirtual) {
+			for i, y := range x {
+				half := l.One()
 				VMULPS(inverse, y, y)
-				VANDPS(emit.Dwords(1<<31), y, half)
-				VORPS(emit.Floats(0.49999997), half, half)
+				VANDPS(l.Same(1<<31), y, half)
+				VORPS(l.number(0.49999997).mem, half, half)
 				VADDPS(half, y, y)
-				VCVTTPS2DQ(y, y)
+				if VCVTTPS2DQ(y, y); l.Wide() {
+					VPMOVDB(y, Mem{Base: s.dst, Disp: 2 + 16*i})
+				}
 			}
-			VMOVDQU(lowBytes(x), Mem{Base: s.dst, Disp: 2})
+			if !l.Wide() {
+				VMOVDQU(lowBytes(x), Mem{Base: s.dst, Disp: 2})
+			}
 		})
 }
 
+// inAll is eight equal numbers in all lanes.
+func (l level) inAll(x VecVirtual) VecVirtual {
+	if !l.Wide() {
+		return x
+	}
+	return emit.Into(ZMM(), VBROADCASTSS, x.AsX())
+}
+
 // largest is the first number of the largest magnitude, found by its place, as +0 if it is a zero.
-func (s small) largest(x [4]VecVirtual) VecVirtual {
-	m := magnitude(x[:]...)
-	d, zero := s.first(x, func(y, same VecVirtual) {
-		VANDPS(emit.Dwords(0x7FFFFFFF), y, same)
-		VPCMPEQD(m, same, same)
+func (s small) largest(x []VecVirtual) VecVirtual {
+	m := s.inAll(s.magnitude(x...))
+	d, zero := s.first(x, func(y VecVirtual) (same Register) {
+		magnitude := emit.Into(s.One(), VANDPS, s.Same(0x7FFFFFFF), y)
+		if same = magnitude; s.Wide() {
+			same = K()
+		}
+		VPCMPEQD(m, magnitude, same)
+		return same
 	}), YMM()
 	VXORPS(zero, zero, zero)
 	VADDPS(zero, d, d)
 	return d
 }
 
-func q4_0() {
-	eachScaled("encodeQ4_0", "writes n blocks of Q4_0.",
+func (l level) q4_0() {
+	l.eachScaled("encodeQ4_0", "writes n blocks of Q4_0.",
 		[]string{"For each block: d = the number of largest magnitude/-8, the first of equals;", "code = the integer part of x/d+8.5, by its reciprocal; 15 at most;", "dst = d, codes i and i+16 in a byte."}, 18,
-		func(s small, x [4]VecVirtual) VecVirtual {
+		func(s small, x []VecVirtual) VecVirtual {
 			d := s.largest(x)
 			VMULPS(emit.Floats(-0.125), d, d)
 			return d
-		}, func(s small, x [4]VecVirtual, inverse VecVirtual) {
+		}, func(s small, x []VecVirtual, inverse VecVirtual) {
 			for _, y := range x {
 				VMULPS(inverse, y, y)
-				VADDPS(emit.Floats(8.5), y, y)
-				VCVTTPS2DQ(y, y)
+				VADDPS(l.number(8.5).mem, y, y)
+				if VCVTTPS2DQ(y, y); l.Wide() {
+					VPMINSD(l.Same(15), y, y)
+				}
+			}
+			if l.Wide() {
+				s.putDwords(x, 2)
+				return
 			}
 			codes := lowBytes(x)
 			VPMINSB(emit.Bytes32(15), codes, codes)
@@ -167,7 +206,7 @@ func q4_0() {
 // below each. Bounds are half integers of half the scale, so the quotient rounded up tells; and since
 // those products are exact, no quotient is rounded onto a bound that it is above of. halfs is
 // half of the scale for each register.
-func fp4(x, halfs [4]VecVirtual) VecVirtual {
+func fp4(x []VecVirtual, halfs [4]VecVirtual) VecVirtual {
 	var signs [4]VecVirtual
 	for i, y := range x {
 		signs[i] = emit.Into(YMM(), VMOVDQA, y)
@@ -177,7 +216,7 @@ func fp4(x, halfs [4]VecVirtual) VecVirtual {
 		VMINPS(emit.Floats(31), y, y)
 		VCVTTPS2DQ(y, y)
 	}
-	codes, sign, index, more := emit.Packed(x, VPACKUSWB), emit.Packed(signs, VPACKSSWB), YMM(), YMM()
+	codes, sign, index, more := emit.Packed([4]VecVirtual(x), VPACKUSWB), emit.Packed(signs, VPACKSSWB), YMM(), YMM()
 	VPMINUB(emit.Bytes32(15), codes, index)
 	VPCMPGTB(emit.Bytes32(20), codes, more)
 	table := emit.Into(YMM(), VMOVDQU, emit.Bytes32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 4, 5, 5, 5, 5, 6))
@@ -199,7 +238,7 @@ func mxfp4() {
 	var half VecVirtual
 	scale := func(s small) (GPVirtual, VecVirtual) {
 		x := s.numbers(0)
-		m, bits, e, up, none := magnitude(x[:]...), GP32(), GP32(), GP32(), GP32()
+		m, bits, e, up, none := s.magnitude(x...), GP32(), GP32(), GP32(), GP32()
 		VMOVD(m.AsX(), bits)
 		MOVL(bits, e)
 		SHRL(Imm(23), e)
@@ -212,7 +251,7 @@ func mxfp4() {
 		CMOVLLT(none, e)
 		return e, emit.Into(YMM(), VBROADCASTSS, Mem{Base: tables, Index: e.As64(), Scale: 4, Disp: 1024})
 	}
-	eachBlock("encodeMXFP4", ", tables *uint32", "writes n blocks of MXFP4: tables is roundsUp, then half of the scale of each exponent.",
+	narrow.eachBlock("encodeMXFP4", ", tables *uint32", "writes n blocks of MXFP4: tables is roundsUp, then half of the scale of each exponent.",
 		[]string{"For each block: e = the exponent of the largest magnitude, as log2f rounds it, less 2, or 0;", "code = that of E2M1 nearest to x/2^e;", "dst = e, codes i and i+16 in a byte."}, 32, 17, emit.Ahead,
 		func(s small) {
 			tables = Load(Param("tables"), GP64())
@@ -229,7 +268,7 @@ func mxfp4() {
 // nvfp4 makes the scales of a block at once.
 func nvfp4() {
 	var code, half VecVirtual
-	eachBlock("encodeNVFP4", "", "writes n blocks of NVFP4.",
+	narrow.eachBlock("encodeNVFP4", "", "writes n blocks of NVFP4.",
 		[]string{"For 16 numbers: scale = the largest magnitude/6 in E4M3, halves up;", "code = that of E2M1 nearest to x/scale;", "dst = four scales, codes i and i+8 of each 16 in a byte."}, 64, 36, emit.Ahead,
 		func(s small) {
 			code = unsignedE4M3(s.magnitudes())

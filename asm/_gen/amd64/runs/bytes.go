@@ -163,19 +163,11 @@ func (f *float8) byWords() {
 	}
 }
 
-// casts converts between the types of numbers, 32 at a time.
-func casts() {
-	for _, from := range Targets {
-		for _, to := range Targets {
-			if from != to && to != ToF32 {
-				cast(from, to)
-			}
-		}
-	}
-	same()
-}
-
+// cast converts between the types of numbers, 32 at a time.
 func cast(from, to Target) {
+	if from == to || to == ToF32 {
+		return
+	}
 	Entry("cast"+from.Name+"To"+to.Name+"AVX512", "cast[%s][%s]", from.Name, to.Name)
 	z := Begin("cast"+from.Name+"To", to, ", n int", "", "converts 32 numbers n times.",
 		"For 32 numbers:", "x = src as float32, a NaN as 7FC00000;", "dst = x, rounded to "+to.Name+".")

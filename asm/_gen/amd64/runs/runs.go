@@ -25,8 +25,11 @@ func AVX512() {
 			bytesKernel(JoinTwice, t)
 		}
 		float8Kernel(t)
+		for _, from := range Targets {
+			cast(from, t)
+		}
 	}
-	casts()
+	same()
 }
 
 // A kernel looks at the numbers of sixteen runs at once. It stops in front of those of which one is

@@ -79,34 +79,14 @@ func Quieted(x VecVirtual) {
 	VPBROADCASTD(Dwords(0x7FC00000), k, x)
 }
 
-// Bytes64 is 64 bytes, as a function of their place; the others are numbers of some bytes.
-func Bytes64(of func(i int) int) Mem  { return numbers64(1, of) }
-func Words64(of func(i int) int) Mem  { return numbers64(2, of) }
-func Dwords64(of func(i int) int) Mem { return numbers64(4, of) }
-func Qwords64(of func(i int) int) Mem { return numbers64(8, of) }
-
-func numbers64(size int, of func(i int) int) Mem {
-	p := make([]byte, 64)
-	for i := range p {
-		p[i] = byte(of(i/size) >> (i % size * 8))
-	}
-	return Data(p)
-}
-
 // All is a dword in all lanes.
-func All(v uint32) VecVirtual {
-	return Into(ZMM(), VPBROADCASTD, Dwords(v))
-}
+func All(v uint32) VecVirtual { return Into(ZMM(), VPBROADCASTD, Dwords(v)) }
 
 // MaskOf is a mask of constant bits.
-func MaskOf(bits uint64) OpmaskVirtual {
-	return Into(K(), KMOVQ, Into(GP64(), MOVQ, U64(bits)))
-}
+func MaskOf(bits uint64) OpmaskVirtual { return Into(K(), KMOVQ, Into(GP64(), MOVQ, U64(bits))) }
 
 // Load64 is 64 bytes of memory.
-func Load64(m Mem) VecVirtual {
-	return Into(ZMM(), VMOVDQU64, m)
-}
+func Load64(m Mem) VecVirtual { return Into(ZMM(), VMOVDQU64, m) }
 
 // DwordsOf is sixteen dwords in a register.
 func DwordsOf(of func(i int) int) VecVirtual { return Load64(Dwords64(of)) }
@@ -190,9 +170,7 @@ func (z *Kernel) Lookup(at int, c Codes, t Table) {
 }
 
 // Single is the float32 at m in all lanes.
-func Single(m Mem) VecVirtual {
-	return Into(ZMM(), VPBROADCASTD, m)
-}
+func Single(m Mem) VecVirtual { return Into(ZMM(), VPBROADCASTD, m) }
 
 // Half is the float16 at m in all lanes.
 func Half(m Mem) VecVirtual {
@@ -236,13 +214,9 @@ func (z *Kernel) Codes(m Mem) Codes {
 }
 
 // Unsigned widens sixteen bytes to dwords, Signed signed ones.
-func Unsigned(m Mem) VecVirtual {
-	return Into(ZMM(), VPMOVZXBD, m)
-}
+func Unsigned(m Mem) VecVirtual { return Into(ZMM(), VPMOVZXBD, m) }
 
-func Signed(m Mem) VecVirtual {
-	return Into(ZMM(), VPMOVSXBD, m)
-}
+func Signed(m Mem) VecVirtual { return Into(ZMM(), VPMOVSXBD, m) }
 
 // ToFloats makes numbers of dwords, in place.
 func ToFloats(x ...VecVirtual) {
