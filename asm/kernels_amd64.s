@@ -445,8 +445,6 @@ block:
 	// A block.
 	VPBROADCASTD (CX), X1
 	VCVTPH2PS    X1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k9<>+0(SB), Y1, Y1
 	VMOVSLDUP    Y1, Y2
 	VMOVSHDUP    Y1, Y1
 	VPBROADCASTQ 4(CX), Y3
@@ -601,8 +599,6 @@ block:
 	// A block.
 	VPBROADCASTD (CX), X1
 	VCVTPH2PS    X1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y2
-	VBLENDVPS    Y2, k9<>+0(SB), Y1, Y1
 	VMOVSLDUP    Y1, Y2
 	VMOVSHDUP    Y1, Y1
 	VPBROADCASTQ 4(CX), Y3
@@ -907,8 +903,6 @@ block:
 	// A block.
 	VPBROADCASTD (CX), X3
 	VCVTPH2PS    X3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k9<>+0(SB), Y3, Y3
 	VMOVSLDUP    Y3, Y4
 	VMOVSHDUP    Y3, Y3
 	VPBROADCASTQ 8(CX), Y5
@@ -1076,8 +1070,6 @@ block:
 	// A block.
 	VPBROADCASTD (CX), X3
 	VCVTPH2PS    X3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k9<>+0(SB), Y3, Y3
 	VMOVSLDUP    Y3, Y4
 	VMOVSHDUP    Y3, Y3
 	VPBROADCASTQ 8(CX), Y5
@@ -1144,8 +1136,6 @@ block:
 	// The scales of a block.
 	VPBROADCASTD 80(CX), X0
 	VCVTPH2PS    X0, Y0
-	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
 	VMOVSLDUP    Y0, Y1
 	VMOVSHDUP    Y0, Y0
 	VMOVDQU      (CX), X2
@@ -1155,14 +1145,10 @@ block:
 	VPSRLDQ      $0x08, X3, X3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y1, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k9<>+0(SB), Y4, Y4
 	VMOVUPS      Y4, 32(BX)
 	VPMOVZXBD    X3, Y3
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y1, Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y1
-	VBLENDVPS    Y1, k9<>+0(SB), Y3, Y3
 	VMOVUPS      Y3, 64(BX)
 	VPSRLW       $0x04, X2, X1
 	VPAND        k6<>+0(SB), X1, X1
@@ -1170,14 +1156,10 @@ block:
 	VPSRLDQ      $0x08, X1, X1
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y0, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 96(BX)
 	VPMOVZXBD    X1, Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y0
-	VBLENDVPS    Y0, k9<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 128(BX)
 	XORL         SI, SI
 
@@ -1559,8 +1541,6 @@ block:
 	// The scales of a block.
 	VPBROADCASTD 80(CX), X0
 	VCVTPH2PS    X0, Y0
-	VCMPPS       $0x03, Y0, Y0, Y1
-	VBLENDVPS    Y1, k9<>+0(SB), Y0, Y0
 	VMOVSLDUP    Y0, Y1
 	VMOVSHDUP    Y0, Y0
 	VMOVDQU      (CX), X2
@@ -1570,14 +1550,10 @@ block:
 	VPSRLDQ      $0x08, X3, X3
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y1, Y4, Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k9<>+0(SB), Y4, Y4
 	VMOVUPS      Y4, 32(BX)
 	VPMOVZXBD    X3, Y3
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y1, Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y1
-	VBLENDVPS    Y1, k9<>+0(SB), Y3, Y3
 	VMOVUPS      Y3, 64(BX)
 	VPSRLW       $0x04, X2, X1
 	VPAND        k6<>+0(SB), X1, X1
@@ -1585,14 +1561,10 @@ block:
 	VPSRLDQ      $0x08, X1, X1
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y0, Y2, Y2
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
 	VMOVUPS      Y2, 96(BX)
 	VPMOVZXBD    X1, Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VCMPPS       $0x03, Y1, Y1, Y0
-	VBLENDVPS    Y0, k9<>+0(SB), Y1, Y1
 	VMOVUPS      Y1, 128(BX)
 	XORL         SI, SI
 
@@ -2523,18 +2495,12 @@ block:
 	VPMOVZXBD    X2, Y2
 	VPBROADCASTD (CX), X3
 	VCVTPH2PS    X3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k9<>+0(SB), Y3, Y3
 	VMOVSLDUP    Y3, Y4
 	VMOVSHDUP    Y3, Y3
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y4, Y1, Y1
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
-	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
 	VMOVUPS      Y1, 32(BX)
 	VMOVUPS      Y2, 64(BX)
 	XORL         SI, SI
@@ -2868,18 +2834,12 @@ block:
 	VPMOVZXBD    X2, Y2
 	VPBROADCASTD (CX), X3
 	VCVTPH2PS    X3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k9<>+0(SB), Y3, Y3
 	VMOVSLDUP    Y3, Y4
 	VMOVSHDUP    Y3, Y3
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y4, Y1, Y1
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
-	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
 	VMOVUPS      Y1, 32(BX)
 	VMOVUPS      Y2, 64(BX)
 	XORL         SI, SI
@@ -2990,18 +2950,12 @@ block:
 	VPMOVZXBD    X2, Y2
 	VPBROADCASTD (CX), X3
 	VCVTPH2PS    X3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k9<>+0(SB), Y3, Y3
 	VMOVSLDUP    Y3, Y4
 	VMOVSHDUP    Y3, Y3
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y4, Y1, Y1
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
-	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
 	VMOVUPS      Y1, 32(BX)
 	VMOVUPS      Y2, 64(BX)
 	VMOVDQU      16(CX), Y1
@@ -3367,18 +3321,12 @@ block:
 	VPMOVZXBD    X2, Y2
 	VPBROADCASTD (CX), X3
 	VCVTPH2PS    X3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k9<>+0(SB), Y3, Y3
 	VMOVSLDUP    Y3, Y4
 	VMOVSHDUP    Y3, Y3
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y4, Y1, Y1
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y3, Y2, Y2
-	VCMPPS       $0x03, Y1, Y1, Y3
-	VBLENDVPS    Y3, k9<>+0(SB), Y1, Y1
-	VCMPPS       $0x03, Y2, Y2, Y3
-	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
 	VMOVUPS      Y1, 32(BX)
 	VMOVUPS      Y2, 64(BX)
 	VMOVDQU      16(CX), Y1
@@ -10777,7 +10725,7 @@ more:
 	RET
 
 // func codebookLowScaleF32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·codebookLowScaleF32AVX2(SB), NOSPLIT, $128-56
 	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
 	// for each of its chunks: x = codebook[q]*a[r];
@@ -10900,6 +10848,72 @@ done:
 	RET
 
 exact:
+	CMPL SI, $0x177fffff
+	JNE  exactTable
+
+	// A run whose scale is small.
+	VMOVDQU      k29<>+0(SB), Y8
+	VBROADCASTSS (DX), Y6
+	VANDPS       k124<>+0(SB), Y6, Y7
+	VXORPS       Y7, Y6, Y6
+	VPADDD       k38<>+0(SB), Y7, Y9
+	VPADDD       k29<>+0(SB), Y7, Y7
+	VSUBPS       k38<>+0(SB), Y9, Y9
+	VMINPS       Y9, Y7, Y7
+	VORPS        Y7, Y6, Y6
+	VMULPS       k100<>+0(SB), Y6, Y7
+
+smallChunk:
+	VBROADCASTI128 (CX), Y9
+	VPSHUFB        k130<>+0(SB), Y9, Y9
+	VPSLLW         $0x04, Y9, Y10
+	VPOR           Y10, Y9, Y9
+	VPAND          Y1, Y9, Y9
+	VPSHUFB        Y9, Y5, Y10
+	VPSHUFB        Y9, Y4, Y11
+	VPSHUFB        Y9, Y3, Y12
+	VPSHUFB        Y9, Y2, Y9
+	VPUNPCKLBW     Y11, Y10, Y13
+	VPUNPCKLBW     Y9, Y12, Y14
+	VPUNPCKLWD     Y14, Y13, Y15
+	VPUNPCKHWD     Y14, Y13, Y13
+	VPUNPCKHBW     Y11, Y10, Y10
+	VPUNPCKHBW     Y9, Y12, Y9
+	VPUNPCKLWD     Y9, Y10, Y11
+	VPUNPCKHWD     Y9, Y10, Y9
+	VMULPS         Y6, Y15, Y10
+	VPSIGND        Y10, Y8, Y12
+	VFMADD231PS    Y7, Y15, Y12
+	VPMAXUD        Y10, Y12, Y15
+	VPAND          k131<>+0(SB), Y15, Y15
+	VMOVUPS        Y15, (AX)
+	VMULPS         Y6, Y13, Y10
+	VPSIGND        Y10, Y8, Y12
+	VFMADD231PS    Y7, Y13, Y12
+	VPMAXUD        Y10, Y12, Y13
+	VPAND          k131<>+0(SB), Y13, Y13
+	VMOVUPS        Y13, 32(AX)
+	VMULPS         Y6, Y11, Y10
+	VPSIGND        Y10, Y8, Y12
+	VFMADD231PS    Y7, Y11, Y12
+	VPMAXUD        Y10, Y12, Y11
+	VPAND          k131<>+0(SB), Y11, Y11
+	VMOVUPS        Y11, 64(AX)
+	VMULPS         Y6, Y9, Y10
+	VPSIGND        Y10, Y8, Y11
+	VFMADD231PS    Y7, Y9, Y11
+	VPMAXUD        Y10, Y11, Y9
+	VPAND          k131<>+0(SB), Y9, Y9
+	VMOVUPS        Y9, 96(AX)
+	ADDQ           $0x00000010, CX
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	ADDQ           $0x00000080, AX
+	DECQ           DI
+	JNZ            smallChunk
+	JMP            done
+
+exactTable:
 	// A run that is not ordinary.
 	VBROADCASTSS (DX), Y6
 	VXORPS       k0<>+0(SB), Y6, Y6
@@ -11033,6 +11047,12 @@ DATA k130<>+16(SB)/8, $0x8007800680038002
 DATA k130<>+24(SB)/8, $0x800f800e800b800a
 GLOBL k130<>(SB), RODATA|NOPTR, $32
 
+DATA k131<>+0(SB)/8, $0xbfffffffbfffffff
+DATA k131<>+8(SB)/8, $0xbfffffffbfffffff
+DATA k131<>+16(SB)/8, $0xbfffffffbfffffff
+DATA k131<>+24(SB)/8, $0xbfffffffbfffffff
+GLOBL k131<>(SB), RODATA|NOPTR, $32
+
 // func codebookLowScaleBF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
 TEXT ·codebookLowScaleBF16AVX2(SB), NOSPLIT, $64-56
@@ -11117,7 +11137,7 @@ run:
 
 chunk:
 	VBROADCASTI128 (CX), Y5
-	VPSHUFB        k131<>+0(SB), Y5, Y5
+	VPSHUFB        k132<>+0(SB), Y5, Y5
 	VPSLLW         $0x04, Y5, Y6
 	VPOR           Y6, Y5, Y5
 	VPAND          Y2, Y5, Y5
@@ -11179,11 +11199,11 @@ exact:
 	VMOVDQA      Y4, Y4
 	JMP          chunk
 
-DATA k131<>+0(SB)/8, $0x8003800280018000
-DATA k131<>+8(SB)/8, $0x800b800a80098008
-DATA k131<>+16(SB)/8, $0x8007800680058004
-DATA k131<>+24(SB)/8, $0x800f800e800d800c
-GLOBL k131<>(SB), RODATA|NOPTR, $32
+DATA k132<>+0(SB)/8, $0x8003800280018000
+DATA k132<>+8(SB)/8, $0x800b800a80098008
+DATA k132<>+16(SB)/8, $0x8007800680058004
+DATA k132<>+24(SB)/8, $0x800f800e800d800c
+GLOBL k132<>(SB), RODATA|NOPTR, $32
 
 // func codebookLowScaleF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, MMX+
@@ -11263,7 +11283,7 @@ run:
 
 chunk:
 	VBROADCASTI128 (CX), Y4
-	VPSHUFB        k131<>+0(SB), Y4, Y4
+	VPSHUFB        k132<>+0(SB), Y4, Y4
 	VPSLLW         $0x04, Y4, Y5
 	VPOR           Y5, Y4, Y4
 	VPAND          Y1, Y4, Y4
@@ -11647,7 +11667,7 @@ run:
 
 chunk:
 	VBROADCASTI128 (CX), Y5
-	VPSHUFB        k131<>+0(SB), Y5, Y5
+	VPSHUFB        k132<>+0(SB), Y5, Y5
 	VPSLLW         $0x04, Y5, Y6
 	VPOR           Y6, Y5, Y5
 	VPAND          Y2, Y5, Y5
@@ -11801,7 +11821,7 @@ run:
 
 chunk:
 	VBROADCASTI128 (CX), Y3
-	VPSHUFB        k131<>+0(SB), Y3, Y3
+	VPSHUFB        k132<>+0(SB), Y3, Y3
 	VPSLLW         $0x04, Y3, Y4
 	VPOR           Y4, Y3, Y3
 	VPAND          Y0, Y3, Y3
@@ -12186,7 +12206,7 @@ run:
 
 chunk:
 	VBROADCASTI128 (CX), Y5
-	VPSHUFB        k131<>+0(SB), Y5, Y5
+	VPSHUFB        k132<>+0(SB), Y5, Y5
 	VPSLLW         $0x04, Y5, Y6
 	VPOR           Y6, Y5, Y5
 	VPAND          Y2, Y5, Y5
@@ -12338,7 +12358,7 @@ run:
 
 chunk:
 	VBROADCASTI128 (CX), Y3
-	VPSHUFB        k131<>+0(SB), Y3, Y3
+	VPSHUFB        k132<>+0(SB), Y3, Y3
 	VPSLLW         $0x04, Y3, Y4
 	VPOR           Y4, Y3, Y3
 	VPAND          Y0, Y3, Y3
@@ -12404,7 +12424,7 @@ exact:
 	JMP          chunk
 
 // func codebookHighScaleF32AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, chunks int, n int)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·codebookHighScaleF32AVX2(SB), NOSPLIT, $128-56
 	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
 	// for each of its chunks: x = codebook[q]*a[r];
@@ -12528,6 +12548,73 @@ done:
 	RET
 
 exact:
+	CMPL SI, $0x177fffff
+	JNE  exactTable
+
+	// A run whose scale is small.
+	VMOVDQU      k29<>+0(SB), Y8
+	VBROADCASTSS (DX), Y6
+	VANDPS       k124<>+0(SB), Y6, Y7
+	VXORPS       Y7, Y6, Y6
+	VPADDD       k38<>+0(SB), Y7, Y9
+	VPADDD       k29<>+0(SB), Y7, Y7
+	VSUBPS       k38<>+0(SB), Y9, Y9
+	VMINPS       Y9, Y7, Y7
+	VORPS        Y7, Y6, Y6
+	VMULPS       k100<>+0(SB), Y6, Y7
+
+smallChunk:
+	VBROADCASTI128 (CX), Y9
+	VPSHUFB        k130<>+0(SB), Y9, Y9
+	VPSLLW         $0x08, Y9, Y10
+	VPSRLW         $0x04, Y9, Y9
+	VPOR           Y10, Y9, Y9
+	VPAND          Y1, Y9, Y9
+	VPSHUFB        Y9, Y5, Y10
+	VPSHUFB        Y9, Y4, Y11
+	VPSHUFB        Y9, Y3, Y12
+	VPSHUFB        Y9, Y2, Y9
+	VPUNPCKLBW     Y11, Y10, Y13
+	VPUNPCKLBW     Y9, Y12, Y14
+	VPUNPCKLWD     Y14, Y13, Y15
+	VPUNPCKHWD     Y14, Y13, Y13
+	VPUNPCKHBW     Y11, Y10, Y10
+	VPUNPCKHBW     Y9, Y12, Y9
+	VPUNPCKLWD     Y9, Y10, Y11
+	VPUNPCKHWD     Y9, Y10, Y9
+	VMULPS         Y6, Y15, Y10
+	VPSIGND        Y10, Y8, Y12
+	VFMADD231PS    Y7, Y15, Y12
+	VPMAXUD        Y10, Y12, Y15
+	VPAND          k131<>+0(SB), Y15, Y15
+	VMOVUPS        Y15, (AX)
+	VMULPS         Y6, Y13, Y10
+	VPSIGND        Y10, Y8, Y12
+	VFMADD231PS    Y7, Y13, Y12
+	VPMAXUD        Y10, Y12, Y13
+	VPAND          k131<>+0(SB), Y13, Y13
+	VMOVUPS        Y13, 32(AX)
+	VMULPS         Y6, Y11, Y10
+	VPSIGND        Y10, Y8, Y12
+	VFMADD231PS    Y7, Y11, Y12
+	VPMAXUD        Y10, Y12, Y11
+	VPAND          k131<>+0(SB), Y11, Y11
+	VMOVUPS        Y11, 64(AX)
+	VMULPS         Y6, Y9, Y10
+	VPSIGND        Y10, Y8, Y11
+	VFMADD231PS    Y7, Y9, Y11
+	VPMAXUD        Y10, Y11, Y9
+	VPAND          k131<>+0(SB), Y9, Y9
+	VMOVUPS        Y9, 96(AX)
+	ADDQ           $0x00000010, CX
+	PREFETCHT0     1024(AX)
+	PREFETCHT0     1088(AX)
+	ADDQ           $0x00000080, AX
+	DECQ           DI
+	JNZ            smallChunk
+	JMP            done
+
+exactTable:
 	// A run that is not ordinary.
 	VBROADCASTSS (DX), Y6
 	VXORPS       k0<>+0(SB), Y6, Y6
@@ -12704,7 +12791,7 @@ run:
 
 chunk:
 	VBROADCASTI128 (CX), Y5
-	VPSHUFB        k131<>+0(SB), Y5, Y5
+	VPSHUFB        k132<>+0(SB), Y5, Y5
 	VPSLLW         $0x08, Y5, Y6
 	VPSRLW         $0x04, Y5, Y5
 	VPOR           Y6, Y5, Y5
@@ -12845,7 +12932,7 @@ run:
 
 chunk:
 	VBROADCASTI128 (CX), Y4
-	VPSHUFB        k131<>+0(SB), Y4, Y4
+	VPSHUFB        k132<>+0(SB), Y4, Y4
 	VPSLLW         $0x08, Y4, Y5
 	VPSRLW         $0x04, Y4, Y4
 	VPOR           Y5, Y4, Y4
@@ -12994,7 +13081,7 @@ run:
 
 chunk:
 	VMOVDQU    (CX), Y8
-	VMOVDQU    k132<>+0(SB), Y9
+	VMOVDQU    k133<>+0(SB), Y9
 	VPERMD     Y8, Y9, Y8
 	VPSRLW     X1, Y8, Y8
 	VPAND      Y0, Y8, Y8
@@ -13092,7 +13179,7 @@ exact:
 
 exactChunk:
 	VMOVDQU    (CX), Y6
-	VMOVDQU    k132<>+0(SB), Y7
+	VMOVDQU    k133<>+0(SB), Y7
 	VPERMD     Y6, Y7, Y6
 	VPSRLW     X1, Y6, Y6
 	VPAND      Y0, Y6, Y6
@@ -13138,11 +13225,11 @@ exactChunk:
 	VMOVDQA    Y2, Y2
 	JMP        done
 
-DATA k132<>+0(SB)/8, $0x0000000200000000
-DATA k132<>+8(SB)/8, $0x0000000600000004
-DATA k132<>+16(SB)/8, $0x0000000300000001
-DATA k132<>+24(SB)/8, $0x0000000700000005
-GLOBL k132<>(SB), RODATA|NOPTR, $32
+DATA k133<>+0(SB)/8, $0x0000000200000000
+DATA k133<>+8(SB)/8, $0x0000000600000004
+DATA k133<>+16(SB)/8, $0x0000000300000001
+DATA k133<>+24(SB)/8, $0x0000000700000005
+GLOBL k133<>(SB), RODATA|NOPTR, $32
 
 // func halfBytesShiftBF16AVX2(dst *byte, src *byte, a *float32, b *float32, codebook *float32, shift *uint64, chunks int, n int)
 // Requires: AVX, AVX2, MMX+
@@ -13551,7 +13638,7 @@ exactChunk:
 	VPSIGND     Y6, Y4, Y7
 	VFMADD231PS Y3, Y5, Y7
 	VPMAXUD     Y6, Y7, Y5
-	VPAND       k133<>+0(SB), Y5, Y5
+	VPAND       k131<>+0(SB), Y5, Y5
 	VXORPS      Y0, Y5, Y5
 	VXORPS      Y0, Y5, Y5
 	VMOVUPS     Y5, (AX)
@@ -13562,7 +13649,7 @@ exactChunk:
 	VPSIGND     Y6, Y4, Y7
 	VFMADD231PS Y3, Y5, Y7
 	VPMAXUD     Y6, Y7, Y5
-	VPAND       k133<>+0(SB), Y5, Y5
+	VPAND       k131<>+0(SB), Y5, Y5
 	VXORPS      Y0, Y5, Y5
 	VXORPS      Y0, Y5, Y5
 	VMOVUPS     Y5, 32(AX)
@@ -13573,7 +13660,7 @@ exactChunk:
 	VPSIGND     Y6, Y4, Y7
 	VFMADD231PS Y3, Y5, Y7
 	VPMAXUD     Y6, Y7, Y5
-	VPAND       k133<>+0(SB), Y5, Y5
+	VPAND       k131<>+0(SB), Y5, Y5
 	VXORPS      Y0, Y5, Y5
 	VXORPS      Y0, Y5, Y5
 	VMOVUPS     Y5, 64(AX)
@@ -13584,7 +13671,7 @@ exactChunk:
 	VPSIGND     Y6, Y4, Y7
 	VFMADD231PS Y3, Y5, Y7
 	VPMAXUD     Y6, Y7, Y5
-	VPAND       k133<>+0(SB), Y5, Y5
+	VPAND       k131<>+0(SB), Y5, Y5
 	VXORPS      Y0, Y5, Y5
 	VXORPS      Y0, Y5, Y5
 	VMOVUPS     Y5, 96(AX)
@@ -13596,15 +13683,9 @@ exactChunk:
 	JNZ         exactChunk
 	JMP         done
 
-DATA k133<>+0(SB)/8, $0xbfffffffbfffffff
-DATA k133<>+8(SB)/8, $0xbfffffffbfffffff
-DATA k133<>+16(SB)/8, $0xbfffffffbfffffff
-DATA k133<>+24(SB)/8, $0xbfffffffbfffffff
-GLOBL k133<>(SB), RODATA|NOPTR, $32
-
 // func bytesShiftF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, MMX+
-TEXT ·bytesShiftF32AVX2(SB), NOSPLIT, $64-64
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·bytesShiftF32AVX2(SB), NOSPLIT, $160-64
 	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
 	// for each of its chunks: x = (q - b[r]) * a[r];
 	// dst = x, rounded to F32.
@@ -13615,25 +13696,25 @@ TEXT ·bytesShiftF32AVX2(SB), NOSPLIT, $64-64
 	LEAQ         31(SP), SI
 	ANDQ         $-32, SI
 	VMOVDQU      k0<>+0(SB), Y0
-	MOVQ         flip+32(FP), SI
-	VPBROADCASTB (SI), Y1
+	MOVQ         flip+32(FP), DI
+	VPBROADCASTB (DI), Y1
 	VPMOVSXBD    X1, Y1
-	MOVQ         last+40(FP), SI
-	MOVL         (SI), DI
-	MOVQ         n+56(FP), R9
+	MOVQ         last+40(FP), DI
+	MOVL         (DI), R8
+	MOVQ         n+56(FP), R10
 
 run:
 	// The numbers of a run, or its table.
-	MOVQ         chunks+48(FP), R8
-	MOVL         (DX), R10
-	ANDL         $0x7fffffff, R10
-	DECL         R10
-	CMPL         R10, $0x177fffff
+	MOVQ         chunks+48(FP), R9
+	MOVL         (DX), R11
+	ANDL         $0x7fffffff, R11
+	DECL         R11
+	CMPL         R11, $0x177fffff
 	JCS          exact
-	MOVL         (BX), R10
-	ANDL         $0x7fffffff, R10
-	DECL         R10
-	CMPL         R10, $0x287fffff
+	MOVL         (BX), R11
+	ANDL         $0x7fffffff, R11
+	DECL         R11
+	CMPL         R11, $0x287fffff
 	JCS          exact
 	VBROADCASTSS (DX), Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
@@ -13642,7 +13723,7 @@ run:
 	VBROADCASTSS (BX), Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
-	TESTL        DI, DI
+	TESTL        R8, R8
 	JNZ          fromZero
 
 chunk:
@@ -13678,13 +13759,13 @@ chunk:
 	PREFETCHT0 1024(AX)
 	PREFETCHT0 1088(AX)
 	ADDQ       $0x00000080, AX
-	DECQ       R8
+	DECQ       R9
 	JNZ        chunk
 
 done:
 	ADDQ $0x04, DX
 	ADDQ $0x04, BX
-	DECQ R9
+	DECQ R10
 	JNZ  run
 	VZEROUPPER
 	RET
@@ -13718,90 +13799,240 @@ fromZero:
 	PREFETCHT0 1024(AX)
 	PREFETCHT0 1088(AX)
 	ADDQ       $0x00000080, AX
-	DECQ       R8
+	DECQ       R9
 	JNZ        fromZero
 	JMP        done
 
 exact:
 	// A run that is not ordinary.
-	VBROADCASTSS (DX), Y2
+	MOVL         (BX), R11
+	ANDL         $0x7fffffff, R11
+	CMPL         R11, $0x66800000
+	JCC          same
+	VBROADCASTSS (DI), Y2
+	MOVL         (BX), R11
+	ANDL         $0x7fffffff, R11
+	DECL         R11
+	CMPL         R11, $0x287fffff
+	JCS          tiny
+	VMOVDQU      k29<>+0(SB), Y6
+	VBROADCASTSS (DX), Y4
+	VANDPS       k124<>+0(SB), Y4, Y3
+	VXORPS       Y3, Y4, Y4
+	VPADDD       k38<>+0(SB), Y3, Y5
+	VPADDD       k29<>+0(SB), Y3, Y3
+	VSUBPS       k38<>+0(SB), Y5, Y5
+	VMINPS       Y5, Y3, Y3
+	VORPS        Y3, Y4, Y4
+	VMULPS       k100<>+0(SB), Y4, Y5
+	VXORPS       Y0, Y4, Y4
+	VXORPS       Y0, Y5, Y5
+	VBROADCASTSS (BX), Y3
+
+exactChunk:
+	VPMOVSXBD   (CX), Y7
+	VPXOR       Y1, Y7, Y7
+	VCVTDQ2PS   Y7, Y7
+	VADDPS      Y2, Y7, Y7
+	VSUBPS      Y3, Y7, Y7
+	VMULPS      Y4, Y7, Y8
+	VPSIGND     Y8, Y6, Y9
+	VFMADD231PS Y5, Y7, Y9
+	VPMAXUD     Y8, Y9, Y7
+	VPAND       k131<>+0(SB), Y7, Y7
+	VXORPS      Y0, Y7, Y7
+	VMOVUPS     Y7, (AX)
+	VPMOVSXBD   8(CX), Y7
+	VPXOR       Y1, Y7, Y7
+	VCVTDQ2PS   Y7, Y7
+	VADDPS      Y2, Y7, Y7
+	VSUBPS      Y3, Y7, Y7
+	VMULPS      Y4, Y7, Y8
+	VPSIGND     Y8, Y6, Y9
+	VFMADD231PS Y5, Y7, Y9
+	VPMAXUD     Y8, Y9, Y7
+	VPAND       k131<>+0(SB), Y7, Y7
+	VXORPS      Y0, Y7, Y7
+	VMOVUPS     Y7, 32(AX)
+	VPMOVSXBD   16(CX), Y7
+	VPXOR       Y1, Y7, Y7
+	VCVTDQ2PS   Y7, Y7
+	VADDPS      Y2, Y7, Y7
+	VSUBPS      Y3, Y7, Y7
+	VMULPS      Y4, Y7, Y8
+	VPSIGND     Y8, Y6, Y9
+	VFMADD231PS Y5, Y7, Y9
+	VPMAXUD     Y8, Y9, Y7
+	VPAND       k131<>+0(SB), Y7, Y7
+	VXORPS      Y0, Y7, Y7
+	VMOVUPS     Y7, 64(AX)
+	VPMOVSXBD   24(CX), Y7
+	VPXOR       Y1, Y7, Y7
+	VCVTDQ2PS   Y7, Y7
+	VADDPS      Y2, Y7, Y7
+	VSUBPS      Y3, Y7, Y7
+	VMULPS      Y4, Y7, Y8
+	VPSIGND     Y8, Y6, Y9
+	VFMADD231PS Y5, Y7, Y9
+	VPMAXUD     Y8, Y9, Y7
+	VPAND       k131<>+0(SB), Y7, Y7
+	VXORPS      Y0, Y7, Y7
+	VMOVUPS     Y7, 96(AX)
+	ADDQ        $0x00000020, CX
+	PREFETCHT0  1024(AX)
+	PREFETCHT0  1088(AX)
+	ADDQ        $0x00000080, AX
+	DECQ        R9
+	JNZ         exactChunk
+	JMP         done
+
+tiny:
+	VMOVDQU      k29<>+0(SB), Y6
+	VBROADCASTSS (DX), Y4
+	VANDPS       k124<>+0(SB), Y4, Y3
+	VXORPS       Y3, Y4, Y4
+	VPADDD       k38<>+0(SB), Y3, Y5
+	VPADDD       k29<>+0(SB), Y3, Y3
+	VSUBPS       k38<>+0(SB), Y5, Y5
+	VMINPS       Y5, Y3, Y3
+	VORPS        Y3, Y4, Y4
+	VMULPS       k100<>+0(SB), Y4, Y5
+	VMOVDQU      k131<>+0(SB), Y3
+	MOVL         (DX), R11
+	ANDL         $0x7fffffff, R11
+	DECL         R11
+	CMPL         R11, $0x177fffff
+	JCS          small
+	VBROADCASTSS (DX), Y4
+	VCMPPS       $0x03, Y4, Y4, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y4, Y4
+	VPCMPEQD     Y3, Y3, Y3
+	VPXOR        Y5, Y5, Y5
+	VPXOR        Y6, Y6, Y6
+
+small:
+	VMOVDQU      Y3, 32(SI)
+	VXORPS       Y0, Y4, Y4
+	VXORPS       Y0, Y5, Y5
+	VXORPS       X3, X3, X3
+	VSUBSS       (BX), X3, X3
+	VCVTSS2SD    X3, X3, X3
+	VCVTSS2SD    (DX), X3, X7
+	VMULSD       X7, X3, X3
+	VCVTSD2SS    X3, X3, X3
+	VBROADCASTSS X3, Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y7
+	VBLENDVPS    Y7, k3<>+0(SB), Y3, Y3
+	VMOVUPS      Y3, 64(SI)
+	VPXOR        Y3, Y3, Y3
+
+tinyChunk:
+	VPMOVSXBD   (CX), Y7
+	VPXOR       Y1, Y7, Y7
+	VCVTDQ2PS   Y7, Y7
+	VADDPS      Y2, Y7, Y7
+	VPCMPEQD    Y7, Y3, Y8
+	VMULPS      Y4, Y7, Y9
+	VPSIGND     Y9, Y6, Y10
+	VFMADD231PS Y5, Y7, Y10
+	VPMAXUD     Y9, Y10, Y7
+	VPAND       32(SI), Y7, Y7
+	VBLENDVPS   Y8, 64(SI), Y7, Y7
+	VXORPS      Y0, Y7, Y7
+	VMOVUPS     Y7, (AX)
+	VPMOVSXBD   8(CX), Y7
+	VPXOR       Y1, Y7, Y7
+	VCVTDQ2PS   Y7, Y7
+	VADDPS      Y2, Y7, Y7
+	VPCMPEQD    Y7, Y3, Y8
+	VMULPS      Y4, Y7, Y9
+	VPSIGND     Y9, Y6, Y10
+	VFMADD231PS Y5, Y7, Y10
+	VPMAXUD     Y9, Y10, Y7
+	VPAND       32(SI), Y7, Y7
+	VBLENDVPS   Y8, 64(SI), Y7, Y7
+	VXORPS      Y0, Y7, Y7
+	VMOVUPS     Y7, 32(AX)
+	VPMOVSXBD   16(CX), Y7
+	VPXOR       Y1, Y7, Y7
+	VCVTDQ2PS   Y7, Y7
+	VADDPS      Y2, Y7, Y7
+	VPCMPEQD    Y7, Y3, Y8
+	VMULPS      Y4, Y7, Y9
+	VPSIGND     Y9, Y6, Y10
+	VFMADD231PS Y5, Y7, Y10
+	VPMAXUD     Y9, Y10, Y7
+	VPAND       32(SI), Y7, Y7
+	VBLENDVPS   Y8, 64(SI), Y7, Y7
+	VXORPS      Y0, Y7, Y7
+	VMOVUPS     Y7, 64(AX)
+	VPMOVSXBD   24(CX), Y7
+	VPXOR       Y1, Y7, Y7
+	VCVTDQ2PS   Y7, Y7
+	VADDPS      Y2, Y7, Y7
+	VPCMPEQD    Y7, Y3, Y8
+	VMULPS      Y4, Y7, Y9
+	VPSIGND     Y9, Y6, Y10
+	VFMADD231PS Y5, Y7, Y10
+	VPMAXUD     Y9, Y10, Y7
+	VPAND       32(SI), Y7, Y7
+	VBLENDVPS   Y8, 64(SI), Y7, Y7
+	VXORPS      Y0, Y7, Y7
+	VMOVUPS     Y7, 96(AX)
+	ADDQ        $0x00000020, CX
+	PREFETCHT0  1024(AX)
+	PREFETCHT0  1088(AX)
+	ADDQ        $0x00000080, AX
+	DECQ        R9
+	JNZ         tinyChunk
+	JMP         done
+
+same:
+	VXORPS       X2, X2, X2
+	VSUBSS       (BX), X2, X2
+	VCVTSS2SD    X2, X2, X2
+	VCVTSS2SD    (DX), X2, X3
+	VMULSD       X3, X2, X2
+	VCVTSD2SS    X2, X2, X2
+	VBROADCASTSS X2, Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
-	VBROADCASTSS (BX), Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
-	VCVTPS2PD    X2, Y2
-	VBROADCASTSS (SI), Y4
+	VMOVUPS      Y2, 96(SI)
 
-exactChunk:
-	VPMOVSXBD    (CX), Y5
-	VPXOR        Y1, Y5, Y5
-	VCVTDQ2PS    Y5, Y5
-	VADDPS       Y4, Y5, Y5
-	VSUBPS       Y3, Y5, Y5
-	VEXTRACTF128 $0x01, Y5, X6
-	VCVTPS2PD    X5, Y5
-	VMULPD       Y2, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VCVTPS2PD    X6, Y6
-	VMULPD       Y2, Y6, Y6
-	VCVTPD2PSY   Y6, X6
-	VINSERTF128  $0x01, X6, Y5, Y5
-	VXORPS       Y0, Y5, Y5
-	VMOVUPS      Y5, (AX)
-	VPMOVSXBD    8(CX), Y5
-	VPXOR        Y1, Y5, Y5
-	VCVTDQ2PS    Y5, Y5
-	VADDPS       Y4, Y5, Y5
-	VSUBPS       Y3, Y5, Y5
-	VEXTRACTF128 $0x01, Y5, X6
-	VCVTPS2PD    X5, Y5
-	VMULPD       Y2, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VCVTPS2PD    X6, Y6
-	VMULPD       Y2, Y6, Y6
-	VCVTPD2PSY   Y6, X6
-	VINSERTF128  $0x01, X6, Y5, Y5
-	VXORPS       Y0, Y5, Y5
-	VMOVUPS      Y5, 32(AX)
-	VPMOVSXBD    16(CX), Y5
-	VPXOR        Y1, Y5, Y5
-	VCVTDQ2PS    Y5, Y5
-	VADDPS       Y4, Y5, Y5
-	VSUBPS       Y3, Y5, Y5
-	VEXTRACTF128 $0x01, Y5, X6
-	VCVTPS2PD    X5, Y5
-	VMULPD       Y2, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VCVTPS2PD    X6, Y6
-	VMULPD       Y2, Y6, Y6
-	VCVTPD2PSY   Y6, X6
-	VINSERTF128  $0x01, X6, Y5, Y5
-	VXORPS       Y0, Y5, Y5
-	VMOVUPS      Y5, 64(AX)
-	VPMOVSXBD    24(CX), Y5
-	VPXOR        Y1, Y5, Y5
-	VCVTDQ2PS    Y5, Y5
-	VADDPS       Y4, Y5, Y5
-	VSUBPS       Y3, Y5, Y5
-	VEXTRACTF128 $0x01, Y5, X6
-	VCVTPS2PD    X5, Y5
-	VMULPD       Y2, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VCVTPS2PD    X6, Y6
-	VMULPD       Y2, Y6, Y6
-	VCVTPD2PSY   Y6, X6
-	VINSERTF128  $0x01, X6, Y5, Y5
-	VXORPS       Y0, Y5, Y5
-	VMOVUPS      Y5, 96(AX)
-	ADDQ         $0x00000020, CX
-	PREFETCHT0   1024(AX)
-	PREFETCHT0   1088(AX)
-	ADDQ         $0x00000080, AX
-	DECQ         R8
-	JNZ          exactChunk
-	JMP          done
+sameChunk:
+	VPMOVSXBD  (CX), Y2
+	VPXOR      Y1, Y2, Y2
+	VCVTDQ2PS  Y2, Y2
+	VMOVUPS    96(SI), Y2
+	VXORPS     Y0, Y2, Y2
+	VMOVUPS    Y2, (AX)
+	VPMOVSXBD  8(CX), Y2
+	VPXOR      Y1, Y2, Y2
+	VCVTDQ2PS  Y2, Y2
+	VMOVUPS    96(SI), Y2
+	VXORPS     Y0, Y2, Y2
+	VMOVUPS    Y2, 32(AX)
+	VPMOVSXBD  16(CX), Y2
+	VPXOR      Y1, Y2, Y2
+	VCVTDQ2PS  Y2, Y2
+	VMOVUPS    96(SI), Y2
+	VXORPS     Y0, Y2, Y2
+	VMOVUPS    Y2, 64(AX)
+	VPMOVSXBD  24(CX), Y2
+	VPXOR      Y1, Y2, Y2
+	VCVTDQ2PS  Y2, Y2
+	VMOVUPS    96(SI), Y2
+	VXORPS     Y0, Y2, Y2
+	VMOVUPS    Y2, 96(AX)
+	ADDQ       $0x00000020, CX
+	PREFETCHT0 1024(AX)
+	PREFETCHT0 1088(AX)
+	ADDQ       $0x00000080, AX
+	DECQ       R9
+	JNZ        sameChunk
+	JMP        done
 
 // func bytesAffineF32AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, FMA3, MMX+
@@ -13926,31 +14157,31 @@ fromZero:
 
 exact:
 	// A run that is not ordinary.
-	VMOVDQU      k29<>+0(SB), Y5
-	VBROADCASTSS (DX), Y3
-	VANDPS       k124<>+0(SB), Y3, Y1
-	VXORPS       Y1, Y3, Y3
-	VPADDD       k38<>+0(SB), Y1, Y2
-	VPADDD       k29<>+0(SB), Y1, Y1
-	VSUBPS       k38<>+0(SB), Y2, Y2
-	VMINPS       Y2, Y1, Y1
-	VORPS        Y1, Y3, Y3
-	VMULPS       k100<>+0(SB), Y3, Y4
+	VMOVDQU      k29<>+0(SB), Y4
+	VBROADCASTSS (DX), Y1
+	VANDPS       k124<>+0(SB), Y1, Y2
+	VXORPS       Y2, Y1, Y1
+	VPADDD       k38<>+0(SB), Y2, Y3
+	VPADDD       k29<>+0(SB), Y2, Y2
+	VSUBPS       k38<>+0(SB), Y3, Y3
+	VMINPS       Y3, Y2, Y2
+	VORPS        Y2, Y1, Y1
+	VMULPS       k100<>+0(SB), Y1, Y3
+	VBROADCASTSS (SI), Y5
 	VBROADCASTSS (BX), Y2
-	VCMPPS       $0x03, Y2, Y2, Y1
-	VBLENDVPS    Y1, k9<>+0(SB), Y2, Y2
-	VBROADCASTSS (SI), Y1
+	VCMPPS       $0x03, Y2, Y2, Y6
+	VBLENDVPS    Y6, k9<>+0(SB), Y2, Y2
 
 exactChunk:
 	VPMOVSXBD   (CX), Y6
 	VPXOR       Y0, Y6, Y6
 	VCVTDQ2PS   Y6, Y6
-	VADDPS      Y1, Y6, Y6
-	VMULPS      Y3, Y6, Y7
-	VPSIGND     Y7, Y5, Y8
-	VFMADD231PS Y4, Y6, Y8
+	VADDPS      Y5, Y6, Y6
+	VMULPS      Y1, Y6, Y7
+	VPSIGND     Y7, Y4, Y8
+	VFMADD231PS Y3, Y6, Y8
 	VPMAXUD     Y7, Y8, Y6
-	VPAND       k133<>+0(SB), Y6, Y6
+	VPAND       k131<>+0(SB), Y6, Y6
 	VADDPS      Y2, Y6, Y6
 	VCMPPS      $0x03, Y6, Y6, Y7
 	VBLENDVPS   Y7, k9<>+0(SB), Y6, Y6
@@ -13958,12 +14189,12 @@ exactChunk:
 	VPMOVSXBD   8(CX), Y6
 	VPXOR       Y0, Y6, Y6
 	VCVTDQ2PS   Y6, Y6
-	VADDPS      Y1, Y6, Y6
-	VMULPS      Y3, Y6, Y7
-	VPSIGND     Y7, Y5, Y8
-	VFMADD231PS Y4, Y6, Y8
+	VADDPS      Y5, Y6, Y6
+	VMULPS      Y1, Y6, Y7
+	VPSIGND     Y7, Y4, Y8
+	VFMADD231PS Y3, Y6, Y8
 	VPMAXUD     Y7, Y8, Y6
-	VPAND       k133<>+0(SB), Y6, Y6
+	VPAND       k131<>+0(SB), Y6, Y6
 	VADDPS      Y2, Y6, Y6
 	VCMPPS      $0x03, Y6, Y6, Y7
 	VBLENDVPS   Y7, k9<>+0(SB), Y6, Y6
@@ -13971,12 +14202,12 @@ exactChunk:
 	VPMOVSXBD   16(CX), Y6
 	VPXOR       Y0, Y6, Y6
 	VCVTDQ2PS   Y6, Y6
-	VADDPS      Y1, Y6, Y6
-	VMULPS      Y3, Y6, Y7
-	VPSIGND     Y7, Y5, Y8
-	VFMADD231PS Y4, Y6, Y8
+	VADDPS      Y5, Y6, Y6
+	VMULPS      Y1, Y6, Y7
+	VPSIGND     Y7, Y4, Y8
+	VFMADD231PS Y3, Y6, Y8
 	VPMAXUD     Y7, Y8, Y6
-	VPAND       k133<>+0(SB), Y6, Y6
+	VPAND       k131<>+0(SB), Y6, Y6
 	VADDPS      Y2, Y6, Y6
 	VCMPPS      $0x03, Y6, Y6, Y7
 	VBLENDVPS   Y7, k9<>+0(SB), Y6, Y6
@@ -13984,12 +14215,12 @@ exactChunk:
 	VPMOVSXBD   24(CX), Y6
 	VPXOR       Y0, Y6, Y6
 	VCVTDQ2PS   Y6, Y6
-	VADDPS      Y1, Y6, Y6
-	VMULPS      Y3, Y6, Y7
-	VPSIGND     Y7, Y5, Y8
-	VFMADD231PS Y4, Y6, Y8
+	VADDPS      Y5, Y6, Y6
+	VMULPS      Y1, Y6, Y7
+	VPSIGND     Y7, Y4, Y8
+	VFMADD231PS Y3, Y6, Y8
 	VPMAXUD     Y7, Y8, Y6
-	VPAND       k133<>+0(SB), Y6, Y6
+	VPAND       k131<>+0(SB), Y6, Y6
 	VADDPS      Y2, Y6, Y6
 	VCMPPS      $0x03, Y6, Y6, Y7
 	VBLENDVPS   Y7, k9<>+0(SB), Y6, Y6
@@ -14103,7 +14334,7 @@ exactChunk:
 	VPSIGND     Y7, Y4, Y8
 	VFMADD231PS Y5, Y6, Y8
 	VPMAXUD     Y7, Y8, Y6
-	VPAND       k133<>+0(SB), Y6, Y6
+	VPAND       k131<>+0(SB), Y6, Y6
 	VXORPS      Y0, Y6, Y6
 	VXORPS      Y0, Y6, Y6
 	VMOVUPS     Y6, (AX)
@@ -14115,7 +14346,7 @@ exactChunk:
 	VPSIGND     Y7, Y4, Y8
 	VFMADD231PS Y5, Y6, Y8
 	VPMAXUD     Y7, Y8, Y6
-	VPAND       k133<>+0(SB), Y6, Y6
+	VPAND       k131<>+0(SB), Y6, Y6
 	VXORPS      Y0, Y6, Y6
 	VXORPS      Y0, Y6, Y6
 	VMOVUPS     Y6, 32(AX)
@@ -14127,7 +14358,7 @@ exactChunk:
 	VPSIGND     Y7, Y4, Y8
 	VFMADD231PS Y5, Y6, Y8
 	VPMAXUD     Y7, Y8, Y6
-	VPAND       k133<>+0(SB), Y6, Y6
+	VPAND       k131<>+0(SB), Y6, Y6
 	VXORPS      Y0, Y6, Y6
 	VXORPS      Y0, Y6, Y6
 	VMOVUPS     Y6, 64(AX)
@@ -14139,7 +14370,7 @@ exactChunk:
 	VPSIGND     Y7, Y4, Y8
 	VFMADD231PS Y5, Y6, Y8
 	VPMAXUD     Y7, Y8, Y6
-	VPAND       k133<>+0(SB), Y6, Y6
+	VPAND       k131<>+0(SB), Y6, Y6
 	VXORPS      Y0, Y6, Y6
 	VXORPS      Y0, Y6, Y6
 	VMOVUPS     Y6, 96(AX)
@@ -14440,7 +14671,7 @@ exact:
 	VMINPS       Y3, Y1, Y1
 	VORPS        Y1, Y0, Y0
 	VMULPS       k100<>+0(SB), Y0, Y1
-	VMOVDQU      k133<>+0(SB), Y3
+	VMOVDQU      k131<>+0(SB), Y3
 
 exactChunk:
 	VPMOVSXBW    (CX), Y4
@@ -14601,7 +14832,7 @@ exact:
 	VMINPS       Y3, Y1, Y1
 	VORPS        Y1, Y0, Y0
 	VMULPS       k100<>+0(SB), Y0, Y1
-	VMOVDQU      k133<>+0(SB), Y3
+	VMOVDQU      k131<>+0(SB), Y3
 
 exactChunk:
 	VPMOVSXBW    (CX), Y4
@@ -14754,7 +14985,7 @@ exact:
 	VMINPS       Y3, Y1, Y1
 	VORPS        Y1, Y0, Y0
 	VMULPS       k100<>+0(SB), Y0, Y1
-	VMOVDQU      k133<>+0(SB), Y3
+	VMOVDQU      k131<>+0(SB), Y3
 
 exactChunk:
 	VPMOVSXBW    (CX), Y4
@@ -14937,7 +15168,7 @@ exactChunk:
 	VPSIGND     Y11, Y6, Y12
 	VFMADD231PS Y5, Y8, Y12
 	VPMAXUD     Y11, Y12, Y8
-	VPAND       k133<>+0(SB), Y8, Y8
+	VPAND       k131<>+0(SB), Y8, Y8
 	VXORPS      Y2, Y8, Y8
 	VPSLLD      $0x0f, Y8, Y11
 	VBLENDVPS   Y11, Y1, Y0, Y11
@@ -14947,7 +15178,7 @@ exactChunk:
 	VPSIGND     Y11, Y6, Y12
 	VFMADD231PS Y5, Y7, Y12
 	VPMAXUD     Y11, Y12, Y7
-	VPAND       k133<>+0(SB), Y7, Y7
+	VPAND       k131<>+0(SB), Y7, Y7
 	VXORPS      Y2, Y7, Y7
 	VPSLLD      $0x0f, Y7, Y11
 	VBLENDVPS   Y11, Y1, Y0, Y11
@@ -14960,7 +15191,7 @@ exactChunk:
 	VPSIGND     Y7, Y6, Y8
 	VFMADD231PS Y5, Y10, Y8
 	VPMAXUD     Y7, Y8, Y10
-	VPAND       k133<>+0(SB), Y10, Y10
+	VPAND       k131<>+0(SB), Y10, Y10
 	VXORPS      Y2, Y10, Y10
 	VPSLLD      $0x0f, Y10, Y7
 	VBLENDVPS   Y7, Y1, Y0, Y7
@@ -14970,7 +15201,7 @@ exactChunk:
 	VPSIGND     Y7, Y6, Y8
 	VFMADD231PS Y5, Y9, Y8
 	VPMAXUD     Y7, Y8, Y9
-	VPAND       k133<>+0(SB), Y9, Y9
+	VPAND       k131<>+0(SB), Y9, Y9
 	VXORPS      Y2, Y9, Y9
 	VPSLLD      $0x0f, Y9, Y7
 	VBLENDVPS   Y7, Y1, Y0, Y7
@@ -14986,8 +15217,8 @@ exactChunk:
 	JMP         done
 
 // func bytesShiftBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, MMX+
-TEXT ·bytesShiftBF16AVX2(SB), NOSPLIT, $0-64
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·bytesShiftBF16AVX2(SB), NOSPLIT, $96-64
 	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
 	// for each of its chunks: x = (q - b[r]) * a[r];
 	// dst = x, rounded to BF16.
@@ -14997,9 +15228,10 @@ TEXT ·bytesShiftBF16AVX2(SB), NOSPLIT, $0-64
 	MOVQ         b+24(FP), BX
 	VMOVDQU      k4<>+0(SB), Y0
 	VMOVDQU      k5<>+0(SB), Y1
+	VMOVDQU      k0<>+0(SB), Y2
 	MOVQ         flip+32(FP), SI
-	VPBROADCASTB (SI), Y2
-	VPMOVSXBW    X2, Y2
+	VPBROADCASTB (SI), Y3
+	VPMOVSXBW    X3, Y3
 	MOVQ         last+40(FP), SI
 	MOVL         (SI), DI
 	MOVQ         n+56(FP), R9
@@ -15017,55 +15249,55 @@ run:
 	DECL         R10
 	CMPL         R10, $0x287fffff
 	JCS          exact
-	VBROADCASTSS (DX), Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
-	VBROADCASTSS (BX), Y4
+	VBROADCASTSS (DX), Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
 	VCMPPS       $0x03, Y4, Y4, Y5
 	VBLENDVPS    Y5, k3<>+0(SB), Y4, Y4
+	VBROADCASTSS (BX), Y5
+	VCMPPS       $0x03, Y5, Y5, Y6
+	VBLENDVPS    Y6, k3<>+0(SB), Y5, Y5
 	TESTL        DI, DI
 	JNZ          fromZero
 
 chunk:
-	VPMOVSXBW  (CX), Y5
-	VPXOR      Y2, Y5, Y5
-	VPMADDWD   k1<>+0(SB), Y5, Y6
-	VPMADDWD   k2<>+0(SB), Y5, Y5
-	VPMOVSXBW  16(CX), Y7
-	VPXOR      Y2, Y7, Y7
-	VPMADDWD   k1<>+0(SB), Y7, Y8
-	VPMADDWD   k2<>+0(SB), Y7, Y7
-	VCVTDQ2PS  Y6, Y6
-	VSUBPS     Y4, Y6, Y6
-	VMULPS     Y3, Y6, Y6
-	VPSLLD     $0x0f, Y6, Y9
-	VBLENDVPS  Y9, Y1, Y0, Y9
-	VPADDD     Y9, Y6, Y6
-	VCVTDQ2PS  Y5, Y5
-	VSUBPS     Y4, Y5, Y5
-	VMULPS     Y3, Y5, Y5
-	VPSLLD     $0x0f, Y5, Y9
-	VBLENDVPS  Y9, Y1, Y0, Y9
-	VPADDD     Y9, Y5, Y5
-	VPSRLD     $0x10, Y6, Y6
-	VPBLENDW   $0xaa, Y5, Y6, Y6
-	VMOVDQU    Y6, (AX)
-	VCVTDQ2PS  Y8, Y8
-	VSUBPS     Y4, Y8, Y8
-	VMULPS     Y3, Y8, Y8
-	VPSLLD     $0x0f, Y8, Y5
-	VBLENDVPS  Y5, Y1, Y0, Y5
-	VPADDD     Y5, Y8, Y8
+	VPMOVSXBW  (CX), Y6
+	VPXOR      Y3, Y6, Y6
+	VPMADDWD   k1<>+0(SB), Y6, Y7
+	VPMADDWD   k2<>+0(SB), Y6, Y6
+	VPMOVSXBW  16(CX), Y8
+	VPXOR      Y3, Y8, Y8
+	VPMADDWD   k1<>+0(SB), Y8, Y9
+	VPMADDWD   k2<>+0(SB), Y8, Y8
 	VCVTDQ2PS  Y7, Y7
-	VSUBPS     Y4, Y7, Y7
-	VMULPS     Y3, Y7, Y7
-	VPSLLD     $0x0f, Y7, Y5
-	VBLENDVPS  Y5, Y1, Y0, Y5
-	VPADDD     Y5, Y7, Y7
-	VPSRLD     $0x10, Y8, Y8
-	VPBLENDW   $0xaa, Y7, Y8, Y8
-	VMOVDQU    Y8, 32(AX)
+	VSUBPS     Y5, Y7, Y7
+	VMULPS     Y4, Y7, Y7
+	VPSLLD     $0x0f, Y7, Y10
+	VBLENDVPS  Y10, Y1, Y0, Y10
+	VPADDD     Y10, Y7, Y7
+	VCVTDQ2PS  Y6, Y6
+	VSUBPS     Y5, Y6, Y6
+	VMULPS     Y4, Y6, Y6
+	VPSLLD     $0x0f, Y6, Y10
+	VBLENDVPS  Y10, Y1, Y0, Y10
+	VPADDD     Y10, Y6, Y6
+	VPSRLD     $0x10, Y7, Y7
+	VPBLENDW   $0xaa, Y6, Y7, Y7
+	VMOVDQU    Y7, (AX)
+	VCVTDQ2PS  Y9, Y9
+	VSUBPS     Y5, Y9, Y9
+	VMULPS     Y4, Y9, Y9
+	VPSLLD     $0x0f, Y9, Y6
+	VBLENDVPS  Y6, Y1, Y0, Y6
+	VPADDD     Y6, Y9, Y9
+	VCVTDQ2PS  Y8, Y8
+	VSUBPS     Y5, Y8, Y8
+	VMULPS     Y4, Y8, Y8
+	VPSLLD     $0x0f, Y8, Y6
+	VBLENDVPS  Y6, Y1, Y0, Y6
+	VPADDD     Y6, Y8, Y8
+	VPSRLD     $0x10, Y9, Y9
+	VPBLENDW   $0xaa, Y8, Y9, Y9
+	VMOVDQU    Y9, 32(AX)
 	ADDQ       $0x00000020, CX
 	PREFETCHT0 1024(AX)
 	ADDQ       $0x00000040, AX
@@ -15081,42 +15313,42 @@ done:
 	RET
 
 fromZero:
-	VPMOVZXBW  (CX), Y5
-	VPMADDWD   k1<>+0(SB), Y5, Y6
-	VPMADDWD   k2<>+0(SB), Y5, Y5
-	VPMOVZXBW  16(CX), Y7
-	VPMADDWD   k1<>+0(SB), Y7, Y8
-	VPMADDWD   k2<>+0(SB), Y7, Y7
-	VCVTDQ2PS  Y6, Y6
-	VSUBPS     Y4, Y6, Y6
-	VMULPS     Y3, Y6, Y6
-	VPSLLD     $0x0f, Y6, Y9
-	VBLENDVPS  Y9, Y1, Y0, Y9
-	VPADDD     Y9, Y6, Y6
-	VCVTDQ2PS  Y5, Y5
-	VSUBPS     Y4, Y5, Y5
-	VMULPS     Y3, Y5, Y5
-	VPSLLD     $0x0f, Y5, Y9
-	VBLENDVPS  Y9, Y1, Y0, Y9
-	VPADDD     Y9, Y5, Y5
-	VPSRLD     $0x10, Y6, Y6
-	VPBLENDW   $0xaa, Y5, Y6, Y6
-	VMOVDQU    Y6, (AX)
-	VCVTDQ2PS  Y8, Y8
-	VSUBPS     Y4, Y8, Y8
-	VMULPS     Y3, Y8, Y8
-	VPSLLD     $0x0f, Y8, Y5
-	VBLENDVPS  Y5, Y1, Y0, Y5
-	VPADDD     Y5, Y8, Y8
+	VPMOVZXBW  (CX), Y6
+	VPMADDWD   k1<>+0(SB), Y6, Y7
+	VPMADDWD   k2<>+0(SB), Y6, Y6
+	VPMOVZXBW  16(CX), Y8
+	VPMADDWD   k1<>+0(SB), Y8, Y9
+	VPMADDWD   k2<>+0(SB), Y8, Y8
 	VCVTDQ2PS  Y7, Y7
-	VSUBPS     Y4, Y7, Y7
-	VMULPS     Y3, Y7, Y7
-	VPSLLD     $0x0f, Y7, Y5
-	VBLENDVPS  Y5, Y1, Y0, Y5
-	VPADDD     Y5, Y7, Y7
-	VPSRLD     $0x10, Y8, Y8
-	VPBLENDW   $0xaa, Y7, Y8, Y8
-	VMOVDQU    Y8, 32(AX)
+	VSUBPS     Y5, Y7, Y7
+	VMULPS     Y4, Y7, Y7
+	VPSLLD     $0x0f, Y7, Y10
+	VBLENDVPS  Y10, Y1, Y0, Y10
+	VPADDD     Y10, Y7, Y7
+	VCVTDQ2PS  Y6, Y6
+	VSUBPS     Y5, Y6, Y6
+	VMULPS     Y4, Y6, Y6
+	VPSLLD     $0x0f, Y6, Y10
+	VBLENDVPS  Y10, Y1, Y0, Y10
+	VPADDD     Y10, Y6, Y6
+	VPSRLD     $0x10, Y7, Y7
+	VPBLENDW   $0xaa, Y6, Y7, Y7
+	VMOVDQU    Y7, (AX)
+	VCVTDQ2PS  Y9, Y9
+	VSUBPS     Y5, Y9, Y9
+	VMULPS     Y4, Y9, Y9
+	VPSLLD     $0x0f, Y9, Y6
+	VBLENDVPS  Y6, Y1, Y0, Y6
+	VPADDD     Y6, Y9, Y9
+	VCVTDQ2PS  Y8, Y8
+	VSUBPS     Y5, Y8, Y8
+	VMULPS     Y4, Y8, Y8
+	VPSLLD     $0x0f, Y8, Y6
+	VBLENDVPS  Y6, Y1, Y0, Y6
+	VPADDD     Y6, Y8, Y8
+	VPSRLD     $0x10, Y9, Y9
+	VPBLENDW   $0xaa, Y8, Y9, Y9
+	VMOVDQU    Y9, 32(AX)
 	ADDQ       $0x00000020, CX
 	PREFETCHT0 1024(AX)
 	ADDQ       $0x00000040, AX
@@ -15126,93 +15358,261 @@ fromZero:
 
 exact:
 	// A run that is not ordinary.
-	VBROADCASTSS (DX), Y3
-	VXORPS       k0<>+0(SB), Y3, Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
-	VBROADCASTSS (BX), Y4
-	VCMPPS       $0x03, Y4, Y4, Y5
-	VBLENDVPS    Y5, k3<>+0(SB), Y4, Y4
-	VCVTPS2PD    X3, Y3
-	VBROADCASTSS (SI), Y5
+	MOVL         (BX), R10
+	ANDL         $0x7fffffff, R10
+	CMPL         R10, $0x66800000
+	JCC          same
+	VBROADCASTSS (SI), Y4
+	MOVL         (BX), R10
+	ANDL         $0x7fffffff, R10
+	DECL         R10
+	CMPL         R10, $0x287fffff
+	JCS          tiny
+	VMOVDQU      k29<>+0(SB), Y8
+	VBROADCASTSS (DX), Y6
+	VANDPS       k124<>+0(SB), Y6, Y5
+	VXORPS       Y5, Y6, Y6
+	VPADDD       k38<>+0(SB), Y5, Y7
+	VPADDD       k29<>+0(SB), Y5, Y5
+	VSUBPS       k38<>+0(SB), Y7, Y7
+	VMINPS       Y7, Y5, Y5
+	VORPS        Y5, Y6, Y6
+	VMULPS       k100<>+0(SB), Y6, Y7
+	VXORPS       Y2, Y6, Y6
+	VXORPS       Y2, Y7, Y7
+	VBROADCASTSS (BX), Y5
 
 exactChunk:
-	VPMOVSXBW    (CX), Y6
-	VPXOR        Y2, Y6, Y6
-	VPMADDWD     k1<>+0(SB), Y6, Y7
-	VPMADDWD     k2<>+0(SB), Y6, Y6
-	VPMOVSXBW    16(CX), Y8
-	VPXOR        Y2, Y8, Y8
-	VPMADDWD     k1<>+0(SB), Y8, Y9
-	VPMADDWD     k2<>+0(SB), Y8, Y8
-	VCVTDQ2PS    Y7, Y7
-	VADDPS       Y5, Y7, Y7
-	VSUBPS       Y4, Y7, Y7
-	VEXTRACTF128 $0x01, Y7, X10
-	VCVTPS2PD    X7, Y7
-	VMULPD       Y3, Y7, Y7
-	VCVTPD2PSY   Y7, X7
-	VCVTPS2PD    X10, Y10
-	VMULPD       Y3, Y10, Y10
-	VCVTPD2PSY   Y10, X10
-	VINSERTF128  $0x01, X10, Y7, Y7
-	VPSLLD       $0x0f, Y7, Y10
-	VBLENDVPS    Y10, Y1, Y0, Y10
-	VPADDD       Y10, Y7, Y7
-	VCVTDQ2PS    Y6, Y6
-	VADDPS       Y5, Y6, Y6
-	VSUBPS       Y4, Y6, Y6
-	VEXTRACTF128 $0x01, Y6, X10
-	VCVTPS2PD    X6, Y6
-	VMULPD       Y3, Y6, Y6
-	VCVTPD2PSY   Y6, X6
-	VCVTPS2PD    X10, Y10
-	VMULPD       Y3, Y10, Y10
-	VCVTPD2PSY   Y10, X10
-	VINSERTF128  $0x01, X10, Y6, Y6
-	VPSLLD       $0x0f, Y6, Y10
-	VBLENDVPS    Y10, Y1, Y0, Y10
-	VPADDD       Y10, Y6, Y6
-	VPSRLD       $0x10, Y7, Y7
-	VPBLENDW     $0xaa, Y6, Y7, Y7
-	VMOVDQU      Y7, (AX)
-	VCVTDQ2PS    Y9, Y9
-	VADDPS       Y5, Y9, Y9
-	VSUBPS       Y4, Y9, Y9
-	VEXTRACTF128 $0x01, Y9, X6
-	VCVTPS2PD    X9, Y9
-	VMULPD       Y3, Y9, Y9
-	VCVTPD2PSY   Y9, X9
-	VCVTPS2PD    X6, Y6
-	VMULPD       Y3, Y6, Y6
-	VCVTPD2PSY   Y6, X6
-	VINSERTF128  $0x01, X6, Y9, Y9
-	VPSLLD       $0x0f, Y9, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y9, Y9
-	VCVTDQ2PS    Y8, Y8
-	VADDPS       Y5, Y8, Y8
-	VSUBPS       Y4, Y8, Y8
-	VEXTRACTF128 $0x01, Y8, X6
-	VCVTPS2PD    X8, Y8
-	VMULPD       Y3, Y8, Y8
-	VCVTPD2PSY   Y8, X8
-	VCVTPS2PD    X6, Y6
-	VMULPD       Y3, Y6, Y6
-	VCVTPD2PSY   Y6, X6
-	VINSERTF128  $0x01, X6, Y8, Y8
-	VPSLLD       $0x0f, Y8, Y6
-	VBLENDVPS    Y6, Y1, Y0, Y6
-	VPADDD       Y6, Y8, Y8
-	VPSRLD       $0x10, Y9, Y9
-	VPBLENDW     $0xaa, Y8, Y9, Y9
-	VMOVDQU      Y9, 32(AX)
-	ADDQ         $0x00000020, CX
-	PREFETCHT0   1024(AX)
-	ADDQ         $0x00000040, AX
-	DECQ         R8
-	JNZ          exactChunk
-	JMP          done
+	VPMOVSXBW   (CX), Y9
+	VPXOR       Y3, Y9, Y9
+	VPMADDWD    k1<>+0(SB), Y9, Y10
+	VPMADDWD    k2<>+0(SB), Y9, Y9
+	VPMOVSXBW   16(CX), Y11
+	VPXOR       Y3, Y11, Y11
+	VPMADDWD    k1<>+0(SB), Y11, Y12
+	VPMADDWD    k2<>+0(SB), Y11, Y11
+	VCVTDQ2PS   Y10, Y10
+	VADDPS      Y4, Y10, Y10
+	VSUBPS      Y5, Y10, Y10
+	VMULPS      Y6, Y10, Y13
+	VPSIGND     Y13, Y8, Y14
+	VFMADD231PS Y7, Y10, Y14
+	VPMAXUD     Y13, Y14, Y10
+	VPAND       k131<>+0(SB), Y10, Y10
+	VPSLLD      $0x0f, Y10, Y13
+	VBLENDVPS   Y13, Y1, Y0, Y13
+	VPADDD      Y13, Y10, Y10
+	VCVTDQ2PS   Y9, Y9
+	VADDPS      Y4, Y9, Y9
+	VSUBPS      Y5, Y9, Y9
+	VMULPS      Y6, Y9, Y13
+	VPSIGND     Y13, Y8, Y14
+	VFMADD231PS Y7, Y9, Y14
+	VPMAXUD     Y13, Y14, Y9
+	VPAND       k131<>+0(SB), Y9, Y9
+	VPSLLD      $0x0f, Y9, Y13
+	VBLENDVPS   Y13, Y1, Y0, Y13
+	VPADDD      Y13, Y9, Y9
+	VPSRLD      $0x10, Y10, Y10
+	VPBLENDW    $0xaa, Y9, Y10, Y10
+	VMOVDQU     Y10, (AX)
+	VCVTDQ2PS   Y12, Y12
+	VADDPS      Y4, Y12, Y12
+	VSUBPS      Y5, Y12, Y12
+	VMULPS      Y6, Y12, Y9
+	VPSIGND     Y9, Y8, Y10
+	VFMADD231PS Y7, Y12, Y10
+	VPMAXUD     Y9, Y10, Y12
+	VPAND       k131<>+0(SB), Y12, Y12
+	VPSLLD      $0x0f, Y12, Y9
+	VBLENDVPS   Y9, Y1, Y0, Y9
+	VPADDD      Y9, Y12, Y12
+	VCVTDQ2PS   Y11, Y11
+	VADDPS      Y4, Y11, Y11
+	VSUBPS      Y5, Y11, Y11
+	VMULPS      Y6, Y11, Y9
+	VPSIGND     Y9, Y8, Y10
+	VFMADD231PS Y7, Y11, Y10
+	VPMAXUD     Y9, Y10, Y11
+	VPAND       k131<>+0(SB), Y11, Y11
+	VPSLLD      $0x0f, Y11, Y9
+	VBLENDVPS   Y9, Y1, Y0, Y9
+	VPADDD      Y9, Y11, Y11
+	VPSRLD      $0x10, Y12, Y12
+	VPBLENDW    $0xaa, Y11, Y12, Y12
+	VMOVDQU     Y12, 32(AX)
+	ADDQ        $0x00000020, CX
+	PREFETCHT0  1024(AX)
+	ADDQ        $0x00000040, AX
+	DECQ        R8
+	JNZ         exactChunk
+	JMP         done
+
+tiny:
+	VMOVDQU      k29<>+0(SB), Y8
+	VBROADCASTSS (DX), Y6
+	VANDPS       k124<>+0(SB), Y6, Y5
+	VXORPS       Y5, Y6, Y6
+	VPADDD       k38<>+0(SB), Y5, Y7
+	VPADDD       k29<>+0(SB), Y5, Y5
+	VSUBPS       k38<>+0(SB), Y7, Y7
+	VMINPS       Y7, Y5, Y5
+	VORPS        Y5, Y6, Y6
+	VMULPS       k100<>+0(SB), Y6, Y7
+	VMOVDQU      k131<>+0(SB), Y5
+	MOVL         (DX), R10
+	ANDL         $0x7fffffff, R10
+	DECL         R10
+	CMPL         R10, $0x177fffff
+	JCS          small
+	VBROADCASTSS (DX), Y6
+	VCMPPS       $0x03, Y6, Y6, Y5
+	VBLENDVPS    Y5, k9<>+0(SB), Y6, Y6
+	VPCMPEQD     Y5, Y5, Y5
+	VPXOR        Y7, Y7, Y7
+	VPXOR        Y8, Y8, Y8
+
+small:
+	VMOVDQU      Y5, (SP)
+	VXORPS       Y2, Y6, Y6
+	VXORPS       Y2, Y7, Y7
+	VXORPS       X5, X5, X5
+	VSUBSS       (BX), X5, X5
+	VCVTSS2SD    X5, X5, X5
+	VCVTSS2SD    (DX), X5, X9
+	VMULSD       X9, X5, X5
+	VCVTSD2SS    X5, X5, X5
+	VBROADCASTSS X5, Y5
+	VXORPS       k0<>+0(SB), Y5, Y5
+	VCMPPS       $0x03, Y5, Y5, Y9
+	VBLENDVPS    Y9, k3<>+0(SB), Y5, Y5
+	VMOVUPS      Y5, 32(SP)
+	VPXOR        Y5, Y5, Y5
+
+tinyChunk:
+	VPMOVSXBW   (CX), Y9
+	VPXOR       Y3, Y9, Y9
+	VPMADDWD    k1<>+0(SB), Y9, Y10
+	VPMADDWD    k2<>+0(SB), Y9, Y9
+	VPMOVSXBW   16(CX), Y11
+	VPXOR       Y3, Y11, Y11
+	VPMADDWD    k1<>+0(SB), Y11, Y12
+	VPMADDWD    k2<>+0(SB), Y11, Y11
+	VCVTDQ2PS   Y10, Y10
+	VADDPS      Y4, Y10, Y10
+	VPCMPEQD    Y10, Y5, Y13
+	VMULPS      Y6, Y10, Y14
+	VPSIGND     Y14, Y8, Y15
+	VFMADD231PS Y7, Y10, Y15
+	VPMAXUD     Y14, Y15, Y10
+	VPAND       (SP), Y10, Y10
+	VBLENDVPS   Y13, 32(SP), Y10, Y10
+	VPSLLD      $0x0f, Y10, Y13
+	VBLENDVPS   Y13, Y1, Y0, Y13
+	VPADDD      Y13, Y10, Y10
+	VCVTDQ2PS   Y9, Y9
+	VADDPS      Y4, Y9, Y9
+	VPCMPEQD    Y9, Y5, Y13
+	VMULPS      Y6, Y9, Y14
+	VPSIGND     Y14, Y8, Y15
+	VFMADD231PS Y7, Y9, Y15
+	VPMAXUD     Y14, Y15, Y9
+	VPAND       (SP), Y9, Y9
+	VBLENDVPS   Y13, 32(SP), Y9, Y9
+	VPSLLD      $0x0f, Y9, Y13
+	VBLENDVPS   Y13, Y1, Y0, Y13
+	VPADDD      Y13, Y9, Y9
+	VPSRLD      $0x10, Y10, Y10
+	VPBLENDW    $0xaa, Y9, Y10, Y10
+	VMOVDQU     Y10, (AX)
+	VCVTDQ2PS   Y12, Y12
+	VADDPS      Y4, Y12, Y12
+	VPCMPEQD    Y12, Y5, Y9
+	VMULPS      Y6, Y12, Y10
+	VPSIGND     Y10, Y8, Y13
+	VFMADD231PS Y7, Y12, Y13
+	VPMAXUD     Y10, Y13, Y12
+	VPAND       (SP), Y12, Y12
+	VBLENDVPS   Y9, 32(SP), Y12, Y12
+	VPSLLD      $0x0f, Y12, Y9
+	VBLENDVPS   Y9, Y1, Y0, Y9
+	VPADDD      Y9, Y12, Y12
+	VCVTDQ2PS   Y11, Y11
+	VADDPS      Y4, Y11, Y11
+	VPCMPEQD    Y11, Y5, Y9
+	VMULPS      Y6, Y11, Y10
+	VPSIGND     Y10, Y8, Y13
+	VFMADD231PS Y7, Y11, Y13
+	VPMAXUD     Y10, Y13, Y11
+	VPAND       (SP), Y11, Y11
+	VBLENDVPS   Y9, 32(SP), Y11, Y11
+	VPSLLD      $0x0f, Y11, Y9
+	VBLENDVPS   Y9, Y1, Y0, Y9
+	VPADDD      Y9, Y11, Y11
+	VPSRLD      $0x10, Y12, Y12
+	VPBLENDW    $0xaa, Y11, Y12, Y12
+	VMOVDQU     Y12, 32(AX)
+	ADDQ        $0x00000020, CX
+	PREFETCHT0  1024(AX)
+	ADDQ        $0x00000040, AX
+	DECQ        R8
+	JNZ         tinyChunk
+	JMP         done
+
+same:
+	VXORPS       X4, X4, X4
+	VSUBSS       (BX), X4, X4
+	VCVTSS2SD    X4, X4, X4
+	VCVTSS2SD    (DX), X4, X5
+	VMULSD       X5, X4, X4
+	VCVTSD2SS    X4, X4, X4
+	VBROADCASTSS X4, Y4
+	VXORPS       k0<>+0(SB), Y4, Y4
+	VCMPPS       $0x03, Y4, Y4, Y5
+	VBLENDVPS    Y5, k3<>+0(SB), Y4, Y4
+	VMOVUPS      Y4, 64(SP)
+
+sameChunk:
+	VPMOVSXBW  (CX), Y4
+	VPXOR      Y3, Y4, Y4
+	VPMADDWD   k1<>+0(SB), Y4, Y5
+	VPMADDWD   k2<>+0(SB), Y4, Y4
+	VPMOVSXBW  16(CX), Y6
+	VPXOR      Y3, Y6, Y6
+	VPMADDWD   k1<>+0(SB), Y6, Y7
+	VPMADDWD   k2<>+0(SB), Y6, Y6
+	VCVTDQ2PS  Y5, Y5
+	VMOVUPS    64(SP), Y5
+	VPSLLD     $0x0f, Y5, Y8
+	VBLENDVPS  Y8, Y1, Y0, Y8
+	VPADDD     Y8, Y5, Y5
+	VCVTDQ2PS  Y4, Y4
+	VMOVUPS    64(SP), Y4
+	VPSLLD     $0x0f, Y4, Y8
+	VBLENDVPS  Y8, Y1, Y0, Y8
+	VPADDD     Y8, Y4, Y4
+	VPSRLD     $0x10, Y5, Y5
+	VPBLENDW   $0xaa, Y4, Y5, Y5
+	VMOVDQU    Y5, (AX)
+	VCVTDQ2PS  Y7, Y7
+	VMOVUPS    64(SP), Y7
+	VPSLLD     $0x0f, Y7, Y4
+	VBLENDVPS  Y4, Y1, Y0, Y4
+	VPADDD     Y4, Y7, Y7
+	VCVTDQ2PS  Y6, Y6
+	VMOVUPS    64(SP), Y6
+	VPSLLD     $0x0f, Y6, Y4
+	VBLENDVPS  Y4, Y1, Y0, Y4
+	VPADDD     Y4, Y6, Y6
+	VPSRLD     $0x10, Y7, Y7
+	VPBLENDW   $0xaa, Y6, Y7, Y7
+	VMOVDQU    Y7, 32(AX)
+	ADDQ       $0x00000020, CX
+	PREFETCHT0 1024(AX)
+	ADDQ       $0x00000040, AX
+	DECQ       R8
+	JNZ        sameChunk
+	JMP        done
 
 // func bytesAffineBF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, FMA3, MMX+
@@ -15361,20 +15761,20 @@ fromZero:
 
 exact:
 	// A run that is not ordinary.
-	VMOVDQU      k29<>+0(SB), Y7
-	VBROADCASTSS (DX), Y5
-	VANDPS       k124<>+0(SB), Y5, Y3
-	VXORPS       Y3, Y5, Y5
-	VPADDD       k38<>+0(SB), Y3, Y4
-	VPADDD       k29<>+0(SB), Y3, Y3
-	VSUBPS       k38<>+0(SB), Y4, Y4
-	VMINPS       Y4, Y3, Y3
-	VORPS        Y3, Y5, Y5
-	VMULPS       k100<>+0(SB), Y5, Y6
+	VMOVDQU      k29<>+0(SB), Y6
+	VBROADCASTSS (DX), Y3
+	VANDPS       k124<>+0(SB), Y3, Y4
+	VXORPS       Y4, Y3, Y3
+	VPADDD       k38<>+0(SB), Y4, Y5
+	VPADDD       k29<>+0(SB), Y4, Y4
+	VSUBPS       k38<>+0(SB), Y5, Y5
+	VMINPS       Y5, Y4, Y4
+	VORPS        Y4, Y3, Y3
+	VMULPS       k100<>+0(SB), Y3, Y5
+	VBROADCASTSS (SI), Y7
 	VBROADCASTSS (BX), Y4
-	VCMPPS       $0x03, Y4, Y4, Y3
-	VBLENDVPS    Y3, k9<>+0(SB), Y4, Y4
-	VBROADCASTSS (SI), Y3
+	VCMPPS       $0x03, Y4, Y4, Y8
+	VBLENDVPS    Y8, k9<>+0(SB), Y4, Y4
 
 exactChunk:
 	VPMOVSXBW   (CX), Y8
@@ -15386,23 +15786,23 @@ exactChunk:
 	VPMADDWD    k1<>+0(SB), Y10, Y11
 	VPMADDWD    k2<>+0(SB), Y10, Y10
 	VCVTDQ2PS   Y9, Y9
-	VADDPS      Y3, Y9, Y9
-	VMULPS      Y5, Y9, Y12
-	VPSIGND     Y12, Y7, Y13
-	VFMADD231PS Y6, Y9, Y13
+	VADDPS      Y7, Y9, Y9
+	VMULPS      Y3, Y9, Y12
+	VPSIGND     Y12, Y6, Y13
+	VFMADD231PS Y5, Y9, Y13
 	VPMAXUD     Y12, Y13, Y9
-	VPAND       k133<>+0(SB), Y9, Y9
+	VPAND       k131<>+0(SB), Y9, Y9
 	VADDPS      Y4, Y9, Y9
 	VPSLLD      $0x0f, Y9, Y12
 	VBLENDVPS   Y12, Y1, Y0, Y12
 	VPADDD      Y12, Y9, Y9
 	VCVTDQ2PS   Y8, Y8
-	VADDPS      Y3, Y8, Y8
-	VMULPS      Y5, Y8, Y12
-	VPSIGND     Y12, Y7, Y13
-	VFMADD231PS Y6, Y8, Y13
+	VADDPS      Y7, Y8, Y8
+	VMULPS      Y3, Y8, Y12
+	VPSIGND     Y12, Y6, Y13
+	VFMADD231PS Y5, Y8, Y13
 	VPMAXUD     Y12, Y13, Y8
-	VPAND       k133<>+0(SB), Y8, Y8
+	VPAND       k131<>+0(SB), Y8, Y8
 	VADDPS      Y4, Y8, Y8
 	VPSLLD      $0x0f, Y8, Y12
 	VBLENDVPS   Y12, Y1, Y0, Y12
@@ -15414,23 +15814,23 @@ exactChunk:
 	VPXOR       Y8, Y9, Y9
 	VMOVDQU     Y9, (AX)
 	VCVTDQ2PS   Y11, Y11
-	VADDPS      Y3, Y11, Y11
-	VMULPS      Y5, Y11, Y8
-	VPSIGND     Y8, Y7, Y9
-	VFMADD231PS Y6, Y11, Y9
+	VADDPS      Y7, Y11, Y11
+	VMULPS      Y3, Y11, Y8
+	VPSIGND     Y8, Y6, Y9
+	VFMADD231PS Y5, Y11, Y9
 	VPMAXUD     Y8, Y9, Y11
-	VPAND       k133<>+0(SB), Y11, Y11
+	VPAND       k131<>+0(SB), Y11, Y11
 	VADDPS      Y4, Y11, Y11
 	VPSLLD      $0x0f, Y11, Y8
 	VBLENDVPS   Y8, Y1, Y0, Y8
 	VPADDD      Y8, Y11, Y11
 	VCVTDQ2PS   Y10, Y10
-	VADDPS      Y3, Y10, Y10
-	VMULPS      Y5, Y10, Y8
-	VPSIGND     Y8, Y7, Y9
-	VFMADD231PS Y6, Y10, Y9
+	VADDPS      Y7, Y10, Y10
+	VMULPS      Y3, Y10, Y8
+	VPSIGND     Y8, Y6, Y9
+	VFMADD231PS Y5, Y10, Y9
 	VPMAXUD     Y8, Y9, Y10
-	VPAND       k133<>+0(SB), Y10, Y10
+	VPAND       k131<>+0(SB), Y10, Y10
 	VADDPS      Y4, Y10, Y10
 	VPSLLD      $0x0f, Y10, Y8
 	VBLENDVPS   Y8, Y1, Y0, Y8
@@ -15564,7 +15964,7 @@ exactChunk:
 	VPSIGND     Y12, Y6, Y13
 	VFMADD231PS Y7, Y9, Y13
 	VPMAXUD     Y12, Y13, Y9
-	VPAND       k133<>+0(SB), Y9, Y9
+	VPAND       k131<>+0(SB), Y9, Y9
 	VXORPS      Y2, Y9, Y9
 	VPSLLD      $0x0f, Y9, Y12
 	VBLENDVPS   Y12, Y1, Y0, Y12
@@ -15575,7 +15975,7 @@ exactChunk:
 	VPSIGND     Y12, Y6, Y13
 	VFMADD231PS Y7, Y8, Y13
 	VPMAXUD     Y12, Y13, Y8
-	VPAND       k133<>+0(SB), Y8, Y8
+	VPAND       k131<>+0(SB), Y8, Y8
 	VXORPS      Y2, Y8, Y8
 	VPSLLD      $0x0f, Y8, Y12
 	VBLENDVPS   Y12, Y1, Y0, Y12
@@ -15589,7 +15989,7 @@ exactChunk:
 	VPSIGND     Y8, Y6, Y9
 	VFMADD231PS Y7, Y11, Y9
 	VPMAXUD     Y8, Y9, Y11
-	VPAND       k133<>+0(SB), Y11, Y11
+	VPAND       k131<>+0(SB), Y11, Y11
 	VXORPS      Y2, Y11, Y11
 	VPSLLD      $0x0f, Y11, Y8
 	VBLENDVPS   Y8, Y1, Y0, Y8
@@ -15600,7 +16000,7 @@ exactChunk:
 	VPSIGND     Y8, Y6, Y9
 	VFMADD231PS Y7, Y10, Y9
 	VPMAXUD     Y8, Y9, Y10
-	VPAND       k133<>+0(SB), Y10, Y10
+	VPAND       k131<>+0(SB), Y10, Y10
 	VXORPS      Y2, Y10, Y10
 	VPSLLD      $0x0f, Y10, Y8
 	VBLENDVPS   Y8, Y1, Y0, Y8
@@ -15723,7 +16123,7 @@ chunk:
 
 write:
 	VBROADCASTI128 (CX), Y7
-	VPSHUFB        k131<>+0(SB), Y7, Y7
+	VPSHUFB        k132<>+0(SB), Y7, Y7
 	VPSLLW         $0x04, Y7, Y8
 	VPOR           Y8, Y7, Y7
 	VPAND          Y2, Y7, Y7
@@ -16107,7 +16507,7 @@ GLOBL k146<>(SB), RODATA|NOPTR, $32
 
 // func float8E5M2BF16AVX2(dst *byte, src *byte, a *float32, b *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·float8E5M2BF16AVX2(SB), NOSPLIT, $0-48
+TEXT ·float8E5M2BF16AVX2(SB), NOSPLIT, $32-48
 	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
 	// for each of its chunks: x = q*a[r];
 	// dst = x, rounded to BF16.
@@ -16212,91 +16612,95 @@ exact:
 	VMINPS       Y5, Y3, Y3
 	VORPS        Y3, Y2, Y2
 	VMULPS       k100<>+0(SB), Y2, Y3
-	VMOVDQU      k133<>+0(SB), Y5
+	VMOVDQU      k131<>+0(SB), Y5
 	MOVL         (DX), R8
 	ANDL         $0x7fffffff, R8
 	DECL         R8
 	CMPL         R8, $0x087fffff
 	JCS          small
 	VBROADCASTSS (DX), Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y2, Y2
 	VPCMPEQD     Y5, Y5, Y5
 	VPXOR        Y3, Y3, Y3
 	VPXOR        Y4, Y4, Y4
 
 small:
+	VMOVDQU Y5, (SP)
+
 exactChunk:
-	VPMOVSXBW    (CX), Y6
-	VPSLLW       $0x08, Y6, Y6
-	VCVTPH2PS    X6, Y7
-	VEXTRACTI128 $0x01, Y6, X6
-	VCVTPH2PS    X6, Y6
-	VMULPS       Y2, Y7, Y8
-	VSUBPS       Y8, Y8, Y9
-	VCMPPS       $0x03, Y9, Y9, Y9
-	VCMPPS       $0x03, Y8, Y8, Y10
-	VBLENDVPS    Y10, k9<>+0(SB), Y8, Y8
-	VPSIGND      Y8, Y4, Y10
-	VFMADD231PS  Y3, Y7, Y10
-	VPMAXUD      Y8, Y10, Y7
-	VPAND        Y5, Y7, Y7
-	VBLENDVPS    Y9, Y8, Y7, Y7
-	VMULPS       Y2, Y6, Y8
-	VSUBPS       Y8, Y8, Y9
-	VCMPPS       $0x03, Y9, Y9, Y9
-	VCMPPS       $0x03, Y8, Y8, Y10
-	VBLENDVPS    Y10, k9<>+0(SB), Y8, Y8
-	VPSIGND      Y8, Y4, Y10
-	VFMADD231PS  Y3, Y6, Y10
-	VPMAXUD      Y8, Y10, Y6
-	VPAND        Y5, Y6, Y6
-	VBLENDVPS    Y9, Y8, Y6, Y6
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VPSRLD       $0x10, Y7, Y7
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
+	VPMOVSXBW    (CX), Y5
+	VPSLLW       $0x08, Y5, Y5
+	VCVTPH2PS    X5, Y6
+	VEXTRACTI128 $0x01, Y5, X5
+	VCVTPH2PS    X5, Y5
+	VMULPS       Y2, Y6, Y7
+	VSUBPS       Y7, Y7, Y8
+	VCMPPS       $0x03, Y8, Y8, Y8
+	VCMPPS       $0x03, Y7, Y7, Y9
+	VBLENDVPS    Y9, k9<>+0(SB), Y7, Y7
+	VPSIGND      Y7, Y4, Y9
+	VFMADD231PS  Y3, Y6, Y9
+	VPMAXUD      Y7, Y9, Y6
+	VPAND        (SP), Y6, Y6
+	VBLENDVPS    Y8, Y7, Y6, Y6
+	VMULPS       Y2, Y5, Y7
+	VSUBPS       Y7, Y7, Y8
+	VCMPPS       $0x03, Y8, Y8, Y8
+	VCMPPS       $0x03, Y7, Y7, Y9
+	VBLENDVPS    Y9, k9<>+0(SB), Y7, Y7
+	VPSIGND      Y7, Y4, Y9
+	VFMADD231PS  Y3, Y5, Y9
+	VPMAXUD      Y7, Y9, Y5
+	VPAND        (SP), Y5, Y5
+	VBLENDVPS    Y8, Y7, Y5, Y5
+	VPSLLD       $0x0f, Y6, Y7
+	VBLENDVPS    Y7, Y1, Y0, Y7
+	VPADDD       Y7, Y6, Y6
 	VPSRLD       $0x10, Y6, Y6
-	VPACKUSDW    Y6, Y7, Y7
-	VPERMQ       $0xd8, Y7, Y7
-	VMOVDQU      Y7, (AX)
-	VPMOVSXBW    16(CX), Y6
-	VPSLLW       $0x08, Y6, Y6
-	VCVTPH2PS    X6, Y7
-	VEXTRACTI128 $0x01, Y6, X6
-	VCVTPH2PS    X6, Y6
-	VMULPS       Y2, Y7, Y8
-	VSUBPS       Y8, Y8, Y9
-	VCMPPS       $0x03, Y9, Y9, Y9
-	VCMPPS       $0x03, Y8, Y8, Y10
-	VBLENDVPS    Y10, k9<>+0(SB), Y8, Y8
-	VPSIGND      Y8, Y4, Y10
-	VFMADD231PS  Y3, Y7, Y10
-	VPMAXUD      Y8, Y10, Y7
-	VPAND        Y5, Y7, Y7
-	VBLENDVPS    Y9, Y8, Y7, Y7
-	VMULPS       Y2, Y6, Y8
-	VSUBPS       Y8, Y8, Y9
-	VCMPPS       $0x03, Y9, Y9, Y9
-	VCMPPS       $0x03, Y8, Y8, Y10
-	VBLENDVPS    Y10, k9<>+0(SB), Y8, Y8
-	VPSIGND      Y8, Y4, Y10
-	VFMADD231PS  Y3, Y6, Y10
-	VPMAXUD      Y8, Y10, Y6
-	VPAND        Y5, Y6, Y6
-	VBLENDVPS    Y9, Y8, Y6, Y6
-	VPSLLD       $0x0f, Y7, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y7, Y7
-	VPSRLD       $0x10, Y7, Y7
-	VPSLLD       $0x0f, Y6, Y8
-	VBLENDVPS    Y8, Y1, Y0, Y8
-	VPADDD       Y8, Y6, Y6
+	VPSLLD       $0x0f, Y5, Y7
+	VBLENDVPS    Y7, Y1, Y0, Y7
+	VPADDD       Y7, Y5, Y5
+	VPSRLD       $0x10, Y5, Y5
+	VPACKUSDW    Y5, Y6, Y6
+	VPERMQ       $0xd8, Y6, Y6
+	VMOVDQU      Y6, (AX)
+	VPMOVSXBW    16(CX), Y5
+	VPSLLW       $0x08, Y5, Y5
+	VCVTPH2PS    X5, Y6
+	VEXTRACTI128 $0x01, Y5, X5
+	VCVTPH2PS    X5, Y5
+	VMULPS       Y2, Y6, Y7
+	VSUBPS       Y7, Y7, Y8
+	VCMPPS       $0x03, Y8, Y8, Y8
+	VCMPPS       $0x03, Y7, Y7, Y9
+	VBLENDVPS    Y9, k9<>+0(SB), Y7, Y7
+	VPSIGND      Y7, Y4, Y9
+	VFMADD231PS  Y3, Y6, Y9
+	VPMAXUD      Y7, Y9, Y6
+	VPAND        (SP), Y6, Y6
+	VBLENDVPS    Y8, Y7, Y6, Y6
+	VMULPS       Y2, Y5, Y7
+	VSUBPS       Y7, Y7, Y8
+	VCMPPS       $0x03, Y8, Y8, Y8
+	VCMPPS       $0x03, Y7, Y7, Y9
+	VBLENDVPS    Y9, k9<>+0(SB), Y7, Y7
+	VPSIGND      Y7, Y4, Y9
+	VFMADD231PS  Y3, Y5, Y9
+	VPMAXUD      Y7, Y9, Y5
+	VPAND        (SP), Y5, Y5
+	VBLENDVPS    Y8, Y7, Y5, Y5
+	VPSLLD       $0x0f, Y6, Y7
+	VBLENDVPS    Y7, Y1, Y0, Y7
+	VPADDD       Y7, Y6, Y6
 	VPSRLD       $0x10, Y6, Y6
-	VPACKUSDW    Y6, Y7, Y7
-	VPERMQ       $0xd8, Y7, Y7
-	VMOVDQU      Y7, 32(AX)
+	VPSLLD       $0x0f, Y5, Y7
+	VBLENDVPS    Y7, Y1, Y0, Y7
+	VPADDD       Y7, Y5, Y5
+	VPSRLD       $0x10, Y5, Y5
+	VPACKUSDW    Y5, Y6, Y6
+	VPERMQ       $0xd8, Y6, Y6
+	VMOVDQU      Y6, 32(AX)
 	ADDQ         $0x00000020, CX
 	PREFETCHT0   1024(AX)
 	ADDQ         $0x00000040, AX
@@ -16667,7 +17071,7 @@ exactChunk:
 	VPSIGND     Y6, Y4, Y7
 	VFMADD231PS Y3, Y5, Y7
 	VPMAXUD     Y6, Y7, Y5
-	VPAND       k133<>+0(SB), Y5, Y5
+	VPAND       k131<>+0(SB), Y5, Y5
 	VXORPS      Y0, Y5, Y5
 	VXORPS      Y0, Y5, Y5
 	VCVTPS2PH   $0x00, Y5, X5
@@ -16679,7 +17083,7 @@ exactChunk:
 	VPSIGND     Y6, Y4, Y7
 	VFMADD231PS Y3, Y5, Y7
 	VPMAXUD     Y6, Y7, Y5
-	VPAND       k133<>+0(SB), Y5, Y5
+	VPAND       k131<>+0(SB), Y5, Y5
 	VXORPS      Y0, Y5, Y5
 	VXORPS      Y0, Y5, Y5
 	VCVTPS2PH   $0x00, Y5, X5
@@ -16691,7 +17095,7 @@ exactChunk:
 	VPSIGND     Y6, Y4, Y7
 	VFMADD231PS Y3, Y5, Y7
 	VPMAXUD     Y6, Y7, Y5
-	VPAND       k133<>+0(SB), Y5, Y5
+	VPAND       k131<>+0(SB), Y5, Y5
 	VXORPS      Y0, Y5, Y5
 	VXORPS      Y0, Y5, Y5
 	VCVTPS2PH   $0x00, Y5, X5
@@ -16703,7 +17107,7 @@ exactChunk:
 	VPSIGND     Y6, Y4, Y7
 	VFMADD231PS Y3, Y5, Y7
 	VPMAXUD     Y6, Y7, Y5
-	VPAND       k133<>+0(SB), Y5, Y5
+	VPAND       k131<>+0(SB), Y5, Y5
 	VXORPS      Y0, Y5, Y5
 	VXORPS      Y0, Y5, Y5
 	VCVTPS2PH   $0x00, Y5, X5
@@ -16716,8 +17120,8 @@ exactChunk:
 	JMP         done
 
 // func bytesShiftF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
-// Requires: AVX, AVX2, F16C, MMX+
-TEXT ·bytesShiftF16AVX2(SB), NOSPLIT, $64-64
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·bytesShiftF16AVX2(SB), NOSPLIT, $160-64
 	// For each of n runs, with its scale a[r] and zero point or minimum b[r],
 	// for each of its chunks: x = (q - b[r]) * a[r];
 	// dst = x, rounded to F16.
@@ -16728,25 +17132,25 @@ TEXT ·bytesShiftF16AVX2(SB), NOSPLIT, $64-64
 	LEAQ         31(SP), SI
 	ANDQ         $-32, SI
 	VMOVDQU      k0<>+0(SB), Y0
-	MOVQ         flip+32(FP), SI
-	VPBROADCASTB (SI), Y1
+	MOVQ         flip+32(FP), DI
+	VPBROADCASTB (DI), Y1
 	VPMOVSXBD    X1, Y1
-	MOVQ         last+40(FP), SI
-	MOVL         (SI), DI
-	MOVQ         n+56(FP), R9
+	MOVQ         last+40(FP), DI
+	MOVL         (DI), R8
+	MOVQ         n+56(FP), R10
 
 run:
 	// The numbers of a run, or its table.
-	MOVQ         chunks+48(FP), R8
-	MOVL         (DX), R10
-	ANDL         $0x7fffffff, R10
-	DECL         R10
-	CMPL         R10, $0x177fffff
+	MOVQ         chunks+48(FP), R9
+	MOVL         (DX), R11
+	ANDL         $0x7fffffff, R11
+	DECL         R11
+	CMPL         R11, $0x177fffff
 	JCS          exact
-	MOVL         (BX), R10
-	ANDL         $0x7fffffff, R10
-	DECL         R10
-	CMPL         R10, $0x287fffff
+	MOVL         (BX), R11
+	ANDL         $0x7fffffff, R11
+	DECL         R11
+	CMPL         R11, $0x287fffff
 	JCS          exact
 	VBROADCASTSS (DX), Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
@@ -16755,7 +17159,7 @@ run:
 	VBROADCASTSS (BX), Y3
 	VCMPPS       $0x03, Y3, Y3, Y4
 	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
-	TESTL        DI, DI
+	TESTL        R8, R8
 	JNZ          fromZero
 
 chunk:
@@ -16794,13 +17198,13 @@ chunk:
 	ADDQ       $0x00000020, CX
 	PREFETCHT0 1024(AX)
 	ADDQ       $0x00000040, AX
-	DECQ       R8
+	DECQ       R9
 	JNZ        chunk
 
 done:
 	ADDQ $0x04, DX
 	ADDQ $0x04, BX
-	DECQ R9
+	DECQ R10
 	JNZ  run
 	VZEROUPPER
 	RET
@@ -16837,93 +17241,249 @@ fromZero:
 	ADDQ       $0x00000020, CX
 	PREFETCHT0 1024(AX)
 	ADDQ       $0x00000040, AX
-	DECQ       R8
+	DECQ       R9
 	JNZ        fromZero
 	JMP        done
 
 exact:
 	// A run that is not ordinary.
-	VBROADCASTSS (DX), Y2
+	MOVL         (BX), R11
+	ANDL         $0x7fffffff, R11
+	CMPL         R11, $0x66800000
+	JCC          same
+	VBROADCASTSS (DI), Y2
+	MOVL         (BX), R11
+	ANDL         $0x7fffffff, R11
+	DECL         R11
+	CMPL         R11, $0x287fffff
+	JCS          tiny
+	VMOVDQU      k29<>+0(SB), Y6
+	VBROADCASTSS (DX), Y4
+	VANDPS       k124<>+0(SB), Y4, Y3
+	VXORPS       Y3, Y4, Y4
+	VPADDD       k38<>+0(SB), Y3, Y5
+	VPADDD       k29<>+0(SB), Y3, Y3
+	VSUBPS       k38<>+0(SB), Y5, Y5
+	VMINPS       Y5, Y3, Y3
+	VORPS        Y3, Y4, Y4
+	VMULPS       k100<>+0(SB), Y4, Y5
+	VXORPS       Y0, Y4, Y4
+	VXORPS       Y0, Y5, Y5
+	VBROADCASTSS (BX), Y3
+
+exactChunk:
+	VPMOVSXBD   (CX), Y7
+	VPXOR       Y1, Y7, Y7
+	VCVTDQ2PS   Y7, Y7
+	VADDPS      Y2, Y7, Y7
+	VSUBPS      Y3, Y7, Y7
+	VMULPS      Y4, Y7, Y8
+	VPSIGND     Y8, Y6, Y9
+	VFMADD231PS Y5, Y7, Y9
+	VPMAXUD     Y8, Y9, Y7
+	VPAND       k131<>+0(SB), Y7, Y7
+	VXORPS      Y0, Y7, Y7
+	VCVTPS2PH   $0x00, Y7, X7
+	VMOVDQU     X7, (AX)
+	VPMOVSXBD   8(CX), Y7
+	VPXOR       Y1, Y7, Y7
+	VCVTDQ2PS   Y7, Y7
+	VADDPS      Y2, Y7, Y7
+	VSUBPS      Y3, Y7, Y7
+	VMULPS      Y4, Y7, Y8
+	VPSIGND     Y8, Y6, Y9
+	VFMADD231PS Y5, Y7, Y9
+	VPMAXUD     Y8, Y9, Y7
+	VPAND       k131<>+0(SB), Y7, Y7
+	VXORPS      Y0, Y7, Y7
+	VCVTPS2PH   $0x00, Y7, X7
+	VMOVDQU     X7, 16(AX)
+	VPMOVSXBD   16(CX), Y7
+	VPXOR       Y1, Y7, Y7
+	VCVTDQ2PS   Y7, Y7
+	VADDPS      Y2, Y7, Y7
+	VSUBPS      Y3, Y7, Y7
+	VMULPS      Y4, Y7, Y8
+	VPSIGND     Y8, Y6, Y9
+	VFMADD231PS Y5, Y7, Y9
+	VPMAXUD     Y8, Y9, Y7
+	VPAND       k131<>+0(SB), Y7, Y7
+	VXORPS      Y0, Y7, Y7
+	VCVTPS2PH   $0x00, Y7, X7
+	VMOVDQU     X7, 32(AX)
+	VPMOVSXBD   24(CX), Y7
+	VPXOR       Y1, Y7, Y7
+	VCVTDQ2PS   Y7, Y7
+	VADDPS      Y2, Y7, Y7
+	VSUBPS      Y3, Y7, Y7
+	VMULPS      Y4, Y7, Y8
+	VPSIGND     Y8, Y6, Y9
+	VFMADD231PS Y5, Y7, Y9
+	VPMAXUD     Y8, Y9, Y7
+	VPAND       k131<>+0(SB), Y7, Y7
+	VXORPS      Y0, Y7, Y7
+	VCVTPS2PH   $0x00, Y7, X7
+	VMOVDQU     X7, 48(AX)
+	ADDQ        $0x00000020, CX
+	PREFETCHT0  1024(AX)
+	ADDQ        $0x00000040, AX
+	DECQ        R9
+	JNZ         exactChunk
+	JMP         done
+
+tiny:
+	VMOVDQU      k29<>+0(SB), Y6
+	VBROADCASTSS (DX), Y4
+	VANDPS       k124<>+0(SB), Y4, Y3
+	VXORPS       Y3, Y4, Y4
+	VPADDD       k38<>+0(SB), Y3, Y5
+	VPADDD       k29<>+0(SB), Y3, Y3
+	VSUBPS       k38<>+0(SB), Y5, Y5
+	VMINPS       Y5, Y3, Y3
+	VORPS        Y3, Y4, Y4
+	VMULPS       k100<>+0(SB), Y4, Y5
+	VMOVDQU      k131<>+0(SB), Y3
+	MOVL         (DX), R11
+	ANDL         $0x7fffffff, R11
+	DECL         R11
+	CMPL         R11, $0x177fffff
+	JCS          small
+	VBROADCASTSS (DX), Y4
+	VCMPPS       $0x03, Y4, Y4, Y3
+	VBLENDVPS    Y3, k9<>+0(SB), Y4, Y4
+	VPCMPEQD     Y3, Y3, Y3
+	VPXOR        Y5, Y5, Y5
+	VPXOR        Y6, Y6, Y6
+
+small:
+	VMOVDQU      Y3, 32(SI)
+	VXORPS       Y0, Y4, Y4
+	VXORPS       Y0, Y5, Y5
+	VXORPS       X3, X3, X3
+	VSUBSS       (BX), X3, X3
+	VCVTSS2SD    X3, X3, X3
+	VCVTSS2SD    (DX), X3, X7
+	VMULSD       X7, X3, X3
+	VCVTSD2SS    X3, X3, X3
+	VBROADCASTSS X3, Y3
+	VXORPS       k0<>+0(SB), Y3, Y3
+	VCMPPS       $0x03, Y3, Y3, Y7
+	VBLENDVPS    Y7, k3<>+0(SB), Y3, Y3
+	VMOVUPS      Y3, 64(SI)
+	VPXOR        Y3, Y3, Y3
+
+tinyChunk:
+	VPMOVSXBD   (CX), Y7
+	VPXOR       Y1, Y7, Y7
+	VCVTDQ2PS   Y7, Y7
+	VADDPS      Y2, Y7, Y7
+	VPCMPEQD    Y7, Y3, Y8
+	VMULPS      Y4, Y7, Y9
+	VPSIGND     Y9, Y6, Y10
+	VFMADD231PS Y5, Y7, Y10
+	VPMAXUD     Y9, Y10, Y7
+	VPAND       32(SI), Y7, Y7
+	VBLENDVPS   Y8, 64(SI), Y7, Y7
+	VXORPS      Y0, Y7, Y7
+	VCVTPS2PH   $0x00, Y7, X7
+	VMOVDQU     X7, (AX)
+	VPMOVSXBD   8(CX), Y7
+	VPXOR       Y1, Y7, Y7
+	VCVTDQ2PS   Y7, Y7
+	VADDPS      Y2, Y7, Y7
+	VPCMPEQD    Y7, Y3, Y8
+	VMULPS      Y4, Y7, Y9
+	VPSIGND     Y9, Y6, Y10
+	VFMADD231PS Y5, Y7, Y10
+	VPMAXUD     Y9, Y10, Y7
+	VPAND       32(SI), Y7, Y7
+	VBLENDVPS   Y8, 64(SI), Y7, Y7
+	VXORPS      Y0, Y7, Y7
+	VCVTPS2PH   $0x00, Y7, X7
+	VMOVDQU     X7, 16(AX)
+	VPMOVSXBD   16(CX), Y7
+	VPXOR       Y1, Y7, Y7
+	VCVTDQ2PS   Y7, Y7
+	VADDPS      Y2, Y7, Y7
+	VPCMPEQD    Y7, Y3, Y8
+	VMULPS      Y4, Y7, Y9
+	VPSIGND     Y9, Y6, Y10
+	VFMADD231PS Y5, Y7, Y10
+	VPMAXUD     Y9, Y10, Y7
+	VPAND       32(SI), Y7, Y7
+	VBLENDVPS   Y8, 64(SI), Y7, Y7
+	VXORPS      Y0, Y7, Y7
+	VCVTPS2PH   $0x00, Y7, X7
+	VMOVDQU     X7, 32(AX)
+	VPMOVSXBD   24(CX), Y7
+	VPXOR       Y1, Y7, Y7
+	VCVTDQ2PS   Y7, Y7
+	VADDPS      Y2, Y7, Y7
+	VPCMPEQD    Y7, Y3, Y8
+	VMULPS      Y4, Y7, Y9
+	VPSIGND     Y9, Y6, Y10
+	VFMADD231PS Y5, Y7, Y10
+	VPMAXUD     Y9, Y10, Y7
+	VPAND       32(SI), Y7, Y7
+	VBLENDVPS   Y8, 64(SI), Y7, Y7
+	VXORPS      Y0, Y7, Y7
+	VCVTPS2PH   $0x00, Y7, X7
+	VMOVDQU     X7, 48(AX)
+	ADDQ        $0x00000020, CX
+	PREFETCHT0  1024(AX)
+	ADDQ        $0x00000040, AX
+	DECQ        R9
+	JNZ         tinyChunk
+	JMP         done
+
+same:
+	VXORPS       X2, X2, X2
+	VSUBSS       (BX), X2, X2
+	VCVTSS2SD    X2, X2, X2
+	VCVTSS2SD    (DX), X2, X3
+	VMULSD       X3, X2, X2
+	VCVTSD2SS    X2, X2, X2
+	VBROADCASTSS X2, Y2
 	VXORPS       k0<>+0(SB), Y2, Y2
 	VCMPPS       $0x03, Y2, Y2, Y3
 	VBLENDVPS    Y3, k3<>+0(SB), Y2, Y2
-	VBROADCASTSS (BX), Y3
-	VCMPPS       $0x03, Y3, Y3, Y4
-	VBLENDVPS    Y4, k3<>+0(SB), Y3, Y3
-	VCVTPS2PD    X2, Y2
-	VBROADCASTSS (SI), Y4
+	VMOVUPS      Y2, 96(SI)
 
-exactChunk:
-	VPMOVSXBD    (CX), Y5
-	VPXOR        Y1, Y5, Y5
-	VCVTDQ2PS    Y5, Y5
-	VADDPS       Y4, Y5, Y5
-	VSUBPS       Y3, Y5, Y5
-	VEXTRACTF128 $0x01, Y5, X6
-	VCVTPS2PD    X5, Y5
-	VMULPD       Y2, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VCVTPS2PD    X6, Y6
-	VMULPD       Y2, Y6, Y6
-	VCVTPD2PSY   Y6, X6
-	VINSERTF128  $0x01, X6, Y5, Y5
-	VXORPS       Y0, Y5, Y5
-	VCVTPS2PH    $0x00, Y5, X5
-	VMOVDQU      X5, (AX)
-	VPMOVSXBD    8(CX), Y5
-	VPXOR        Y1, Y5, Y5
-	VCVTDQ2PS    Y5, Y5
-	VADDPS       Y4, Y5, Y5
-	VSUBPS       Y3, Y5, Y5
-	VEXTRACTF128 $0x01, Y5, X6
-	VCVTPS2PD    X5, Y5
-	VMULPD       Y2, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VCVTPS2PD    X6, Y6
-	VMULPD       Y2, Y6, Y6
-	VCVTPD2PSY   Y6, X6
-	VINSERTF128  $0x01, X6, Y5, Y5
-	VXORPS       Y0, Y5, Y5
-	VCVTPS2PH    $0x00, Y5, X5
-	VMOVDQU      X5, 16(AX)
-	VPMOVSXBD    16(CX), Y5
-	VPXOR        Y1, Y5, Y5
-	VCVTDQ2PS    Y5, Y5
-	VADDPS       Y4, Y5, Y5
-	VSUBPS       Y3, Y5, Y5
-	VEXTRACTF128 $0x01, Y5, X6
-	VCVTPS2PD    X5, Y5
-	VMULPD       Y2, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VCVTPS2PD    X6, Y6
-	VMULPD       Y2, Y6, Y6
-	VCVTPD2PSY   Y6, X6
-	VINSERTF128  $0x01, X6, Y5, Y5
-	VXORPS       Y0, Y5, Y5
-	VCVTPS2PH    $0x00, Y5, X5
-	VMOVDQU      X5, 32(AX)
-	VPMOVSXBD    24(CX), Y5
-	VPXOR        Y1, Y5, Y5
-	VCVTDQ2PS    Y5, Y5
-	VADDPS       Y4, Y5, Y5
-	VSUBPS       Y3, Y5, Y5
-	VEXTRACTF128 $0x01, Y5, X6
-	VCVTPS2PD    X5, Y5
-	VMULPD       Y2, Y5, Y5
-	VCVTPD2PSY   Y5, X5
-	VCVTPS2PD    X6, Y6
-	VMULPD       Y2, Y6, Y6
-	VCVTPD2PSY   Y6, X6
-	VINSERTF128  $0x01, X6, Y5, Y5
-	VXORPS       Y0, Y5, Y5
-	VCVTPS2PH    $0x00, Y5, X5
-	VMOVDQU      X5, 48(AX)
-	ADDQ         $0x00000020, CX
-	PREFETCHT0   1024(AX)
-	ADDQ         $0x00000040, AX
-	DECQ         R8
-	JNZ          exactChunk
-	JMP          done
+sameChunk:
+	VPMOVSXBD  (CX), Y2
+	VPXOR      Y1, Y2, Y2
+	VCVTDQ2PS  Y2, Y2
+	VMOVUPS    96(SI), Y2
+	VXORPS     Y0, Y2, Y2
+	VCVTPS2PH  $0x00, Y2, X2
+	VMOVDQU    X2, (AX)
+	VPMOVSXBD  8(CX), Y2
+	VPXOR      Y1, Y2, Y2
+	VCVTDQ2PS  Y2, Y2
+	VMOVUPS    96(SI), Y2
+	VXORPS     Y0, Y2, Y2
+	VCVTPS2PH  $0x00, Y2, X2
+	VMOVDQU    X2, 16(AX)
+	VPMOVSXBD  16(CX), Y2
+	VPXOR      Y1, Y2, Y2
+	VCVTDQ2PS  Y2, Y2
+	VMOVUPS    96(SI), Y2
+	VXORPS     Y0, Y2, Y2
+	VCVTPS2PH  $0x00, Y2, X2
+	VMOVDQU    X2, 32(AX)
+	VPMOVSXBD  24(CX), Y2
+	VPXOR      Y1, Y2, Y2
+	VCVTDQ2PS  Y2, Y2
+	VMOVUPS    96(SI), Y2
+	VXORPS     Y0, Y2, Y2
+	VCVTPS2PH  $0x00, Y2, X2
+	VMOVDQU    X2, 48(AX)
+	ADDQ       $0x00000020, CX
+	PREFETCHT0 1024(AX)
+	ADDQ       $0x00000040, AX
+	DECQ       R9
+	JNZ        sameChunk
+	JMP        done
 
 // func bytesAffineF16AVX2(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
@@ -17054,31 +17614,31 @@ fromZero:
 
 exact:
 	// A run that is not ordinary.
-	VMOVDQU      k29<>+0(SB), Y5
-	VBROADCASTSS (DX), Y3
-	VANDPS       k124<>+0(SB), Y3, Y1
-	VXORPS       Y1, Y3, Y3
-	VPADDD       k38<>+0(SB), Y1, Y2
-	VPADDD       k29<>+0(SB), Y1, Y1
-	VSUBPS       k38<>+0(SB), Y2, Y2
-	VMINPS       Y2, Y1, Y1
-	VORPS        Y1, Y3, Y3
-	VMULPS       k100<>+0(SB), Y3, Y4
+	VMOVDQU      k29<>+0(SB), Y4
+	VBROADCASTSS (DX), Y1
+	VANDPS       k124<>+0(SB), Y1, Y2
+	VXORPS       Y2, Y1, Y1
+	VPADDD       k38<>+0(SB), Y2, Y3
+	VPADDD       k29<>+0(SB), Y2, Y2
+	VSUBPS       k38<>+0(SB), Y3, Y3
+	VMINPS       Y3, Y2, Y2
+	VORPS        Y2, Y1, Y1
+	VMULPS       k100<>+0(SB), Y1, Y3
+	VBROADCASTSS (SI), Y5
 	VBROADCASTSS (BX), Y2
-	VCMPPS       $0x03, Y2, Y2, Y1
-	VBLENDVPS    Y1, k9<>+0(SB), Y2, Y2
-	VBROADCASTSS (SI), Y1
+	VCMPPS       $0x03, Y2, Y2, Y6
+	VBLENDVPS    Y6, k9<>+0(SB), Y2, Y2
 
 exactChunk:
 	VPMOVSXBD   (CX), Y6
 	VPXOR       Y0, Y6, Y6
 	VCVTDQ2PS   Y6, Y6
-	VADDPS      Y1, Y6, Y6
-	VMULPS      Y3, Y6, Y7
-	VPSIGND     Y7, Y5, Y8
-	VFMADD231PS Y4, Y6, Y8
+	VADDPS      Y5, Y6, Y6
+	VMULPS      Y1, Y6, Y7
+	VPSIGND     Y7, Y4, Y8
+	VFMADD231PS Y3, Y6, Y8
 	VPMAXUD     Y7, Y8, Y6
-	VPAND       k133<>+0(SB), Y6, Y6
+	VPAND       k131<>+0(SB), Y6, Y6
 	VADDPS      Y2, Y6, Y6
 	VCMPPS      $0x03, Y6, Y6, Y7
 	VBLENDVPS   Y7, k9<>+0(SB), Y6, Y6
@@ -17087,12 +17647,12 @@ exactChunk:
 	VPMOVSXBD   8(CX), Y6
 	VPXOR       Y0, Y6, Y6
 	VCVTDQ2PS   Y6, Y6
-	VADDPS      Y1, Y6, Y6
-	VMULPS      Y3, Y6, Y7
-	VPSIGND     Y7, Y5, Y8
-	VFMADD231PS Y4, Y6, Y8
+	VADDPS      Y5, Y6, Y6
+	VMULPS      Y1, Y6, Y7
+	VPSIGND     Y7, Y4, Y8
+	VFMADD231PS Y3, Y6, Y8
 	VPMAXUD     Y7, Y8, Y6
-	VPAND       k133<>+0(SB), Y6, Y6
+	VPAND       k131<>+0(SB), Y6, Y6
 	VADDPS      Y2, Y6, Y6
 	VCMPPS      $0x03, Y6, Y6, Y7
 	VBLENDVPS   Y7, k9<>+0(SB), Y6, Y6
@@ -17101,12 +17661,12 @@ exactChunk:
 	VPMOVSXBD   16(CX), Y6
 	VPXOR       Y0, Y6, Y6
 	VCVTDQ2PS   Y6, Y6
-	VADDPS      Y1, Y6, Y6
-	VMULPS      Y3, Y6, Y7
-	VPSIGND     Y7, Y5, Y8
-	VFMADD231PS Y4, Y6, Y8
+	VADDPS      Y5, Y6, Y6
+	VMULPS      Y1, Y6, Y7
+	VPSIGND     Y7, Y4, Y8
+	VFMADD231PS Y3, Y6, Y8
 	VPMAXUD     Y7, Y8, Y6
-	VPAND       k133<>+0(SB), Y6, Y6
+	VPAND       k131<>+0(SB), Y6, Y6
 	VADDPS      Y2, Y6, Y6
 	VCMPPS      $0x03, Y6, Y6, Y7
 	VBLENDVPS   Y7, k9<>+0(SB), Y6, Y6
@@ -17115,12 +17675,12 @@ exactChunk:
 	VPMOVSXBD   24(CX), Y6
 	VPXOR       Y0, Y6, Y6
 	VCVTDQ2PS   Y6, Y6
-	VADDPS      Y1, Y6, Y6
-	VMULPS      Y3, Y6, Y7
-	VPSIGND     Y7, Y5, Y8
-	VFMADD231PS Y4, Y6, Y8
+	VADDPS      Y5, Y6, Y6
+	VMULPS      Y1, Y6, Y7
+	VPSIGND     Y7, Y4, Y8
+	VFMADD231PS Y3, Y6, Y8
 	VPMAXUD     Y7, Y8, Y6
-	VPAND       k133<>+0(SB), Y6, Y6
+	VPAND       k131<>+0(SB), Y6, Y6
 	VADDPS      Y2, Y6, Y6
 	VCMPPS      $0x03, Y6, Y6, Y7
 	VBLENDVPS   Y7, k9<>+0(SB), Y6, Y6
@@ -17237,7 +17797,7 @@ exactChunk:
 	VPSIGND     Y7, Y4, Y8
 	VFMADD231PS Y5, Y6, Y8
 	VPMAXUD     Y7, Y8, Y6
-	VPAND       k133<>+0(SB), Y6, Y6
+	VPAND       k131<>+0(SB), Y6, Y6
 	VXORPS      Y0, Y6, Y6
 	VXORPS      Y0, Y6, Y6
 	VCVTPS2PH   $0x00, Y6, X6
@@ -17250,7 +17810,7 @@ exactChunk:
 	VPSIGND     Y7, Y4, Y8
 	VFMADD231PS Y5, Y6, Y8
 	VPMAXUD     Y7, Y8, Y6
-	VPAND       k133<>+0(SB), Y6, Y6
+	VPAND       k131<>+0(SB), Y6, Y6
 	VXORPS      Y0, Y6, Y6
 	VXORPS      Y0, Y6, Y6
 	VCVTPS2PH   $0x00, Y6, X6
@@ -17263,7 +17823,7 @@ exactChunk:
 	VPSIGND     Y7, Y4, Y8
 	VFMADD231PS Y5, Y6, Y8
 	VPMAXUD     Y7, Y8, Y6
-	VPAND       k133<>+0(SB), Y6, Y6
+	VPAND       k131<>+0(SB), Y6, Y6
 	VXORPS      Y0, Y6, Y6
 	VXORPS      Y0, Y6, Y6
 	VCVTPS2PH   $0x00, Y6, X6
@@ -17276,7 +17836,7 @@ exactChunk:
 	VPSIGND     Y7, Y4, Y8
 	VFMADD231PS Y5, Y6, Y8
 	VPMAXUD     Y7, Y8, Y6
-	VPAND       k133<>+0(SB), Y6, Y6
+	VPAND       k131<>+0(SB), Y6, Y6
 	VXORPS      Y0, Y6, Y6
 	VXORPS      Y0, Y6, Y6
 	VCVTPS2PH   $0x00, Y6, X6
@@ -17386,7 +17946,7 @@ chunk:
 
 write:
 	VBROADCASTI128 (CX), Y5
-	VPSHUFB        k131<>+0(SB), Y5, Y5
+	VPSHUFB        k132<>+0(SB), Y5, Y5
 	VPSLLW         $0x04, Y5, Y6
 	VPOR           Y6, Y5, Y5
 	VPAND          Y0, Y5, Y5
@@ -17572,7 +18132,7 @@ exact:
 	VMINPS       Y3, Y1, Y1
 	VORPS        Y1, Y0, Y0
 	VMULPS       k100<>+0(SB), Y0, Y1
-	VMOVDQU      k133<>+0(SB), Y3
+	VMOVDQU      k131<>+0(SB), Y3
 
 exactChunk:
 	VPMOVSXBW    (CX), Y4
@@ -17721,7 +18281,7 @@ exact:
 	VMINPS       Y3, Y1, Y1
 	VORPS        Y1, Y0, Y0
 	VMULPS       k100<>+0(SB), Y0, Y1
-	VMOVDQU      k133<>+0(SB), Y3
+	VMOVDQU      k131<>+0(SB), Y3
 
 exactChunk:
 	VPMOVSXBW    (CX), Y4
@@ -17880,7 +18440,7 @@ exact:
 	VMINPS       Y3, Y1, Y1
 	VORPS        Y1, Y0, Y0
 	VMULPS       k100<>+0(SB), Y0, Y1
-	VMOVDQU      k133<>+0(SB), Y3
+	VMOVDQU      k131<>+0(SB), Y3
 
 exactChunk:
 	VPMOVSXBW    (CX), Y4

@@ -56,3 +56,43 @@ func TestRunsBesideOthersThatAreNotOrdinary(t *testing.T) {
 		}
 	}
 }
+
+// Scales and zero points on either side of what kernels tell apart, each with each, of all codes.
+func TestShiftsByZeroPointsOfAllSizes(t *testing.T) {
+	edges := func(exponents ...int) (out []float32) {
+		for _, e := range exponents {
+			f := math.Ldexp(1, e)
+			for _, v := range []float64{f, f * (1 - 0x1p-24), f * (1 + 0x1p-23)} {
+				out = append(out, float32(v), float32(-v))
+			}
+		}
+		return append(out, 0, negativeZero, 1, 7, 128, infinite, -infinite, nan, math.MaxFloat32)
+	}
+	scales, zeros := edges(-149, -140, -126, -103, -80, -47, 0, 77, 127), edges(-149, -127, -46, -24, 5, 77, 78, 79, 127)
+	var a, b []float32
+	for _, s := range scales {
+		for _, z := range zeros {
+			a, b = append(a, s), append(b, z)
+		}
+	}
+	const run = 256
+	src := make([]byte, run*len(a))
+	for i := range src {
+		src[i] = byte(i)
+	}
+	for level, o := range tables(t) {
+		for _, to := range types {
+			t.Run(fmt.Sprintf("%v/to %v", level, to), func(t *testing.T) {
+				for _, c := range []Bytes{{Op: Shift}, {Op: Shift, Unsigned: true}, {Op: Affine}, {}} {
+					same(t, o, call{fmt.Sprintf("%+v", c), func(o *Ops, dst, src []byte) { o.Bytes(c, to, dst, src, a, b, run) }}, src, len(src)*to.Size())
+				}
+				for _, high := range []bool{false, true} {
+					n := Nibbles{Shift, high, &[16]float32{0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3, -4, -6}}
+					same(t, o, call{"nibbles", func(o *Ops, dst, src []byte) { o.Nibbles(n, to, dst, src, a, b, run) }}, src[:len(src)/2], len(src)*to.Size())
+					n.Op = Scale
+					same(t, o, call{"scaled nibbles", func(o *Ops, dst, src []byte) { o.Nibbles(n, to, dst, src, a, b, run) }}, src[:len(src)/2], len(src)*to.Size())
+				}
+			})
+		}
+	}
+}

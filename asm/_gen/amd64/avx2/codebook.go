@@ -116,8 +116,24 @@ func (c *codebook) multiply(codes VecVirtual) {
 	}
 }
 
-// exactRun writes a run by a table, which replaces the codebook's until its end.
+// exactRun writes a run by a table, which replaces the codebook's until its end; a run of one scale that is small alone,
+// number by number.
 func (c *codebook) exactRun() {
+	if c.o == JoinScale {
+		table := c.exact
+		c.exact = NewLabel("exactTable")
+		table.Here()
+		CMPL(c.least, U32(leastScale-1))
+		JNE(c.exact.Ref())
+		Comment("A run whose scale is small.")
+		small := c.smallScale()
+		c.other(NewLabel("smallChunk"), func() {
+			for i, x := range c.numbersAt(c.codes(c.runs), c.table) {
+				small.of(x)
+				VMOVUPS(x, c.To(8*i))
+			}
+		})
+	}
 	c.buildExactly()
 	chunk := NewLabel("exactChunk")
 	chunk.Here()

@@ -70,6 +70,26 @@ func (k *runs) smallScale() *smallProduct {
 	return s
 }
 
+// unlessSmall makes it one of another scale, unless the bits of that are at most so many: products stay as they are.
+func (s *smallProduct) unlessSmall(k *runs, most uint32) {
+	mask, small, kept := Load32(s.mask.(Mem)), NewLabel("small"), k.Local(32)
+	ifBelow(Mem{Base: k.a}, U32(most), small)
+	VBROADCASTSS(Mem{Base: k.a}, s.times)
+	quieted(s.times)
+	VPCMPEQD(mask, mask, mask)
+	VPXOR(s.half, s.half, s.half)
+	VPXOR(s.two, s.two, s.two)
+	small.Here()
+	VMOVDQU(mask, kept)
+	s.mask = kept
+}
+
+// negate changes the sign of products.
+func (s *smallProduct) negate(minus Op) {
+	VXORPS(minus, s.times, s.times)
+	VXORPS(minus, s.half, s.half)
+}
+
 // times2to128 multiplies by 2^128 with integers. To a subnormal number the exponent is added
 // too, and the leading one that this counts is taken off: the less of both is right.
 func times2to128(d VecVirtual) {

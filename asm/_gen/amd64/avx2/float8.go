@@ -81,15 +81,10 @@ func (f float8) exactRun(k *runs) {
 		return
 	}
 	s, up := k.smallScale(), pow2(15-f.bias)
-	s.mask = Load32(Dwords(^uint32(enlargedBit)))
-	if !k.Wide {
-		small := NewLabel("small")
-		ifBelow(Mem{Base: k.a}, U32(f.least<<23-1), small)
-		VBROADCASTSS(Mem{Base: k.a}, s.times)
-		VPCMPEQD(s.mask, s.mask, s.mask)
-		VPXOR(s.half, s.half, s.half)
-		VPXOR(s.two, s.two, s.two)
-		small.Here()
+	if k.Wide {
+		s.mask = Load32(s.mask.(Mem))
+	} else {
+		s.unlessSmall(k, f.least<<23-1)
 	}
 	write := func(x VecVirtual) {
 		if up != 1 {

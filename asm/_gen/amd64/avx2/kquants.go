@@ -56,10 +56,6 @@ func q45K(high bool) func(*kernel) {
 		whole := k.halves(0)
 		times(d, whole.d)
 		times(m, whole.m)
-		if !k.ordinary {
-			quieted(d)
-			quieted(m)
-		}
 		ds, ms := k.scales(8), k.scales(8)
 		ds.keep(0, d)
 		ms.keep(0, m)
@@ -132,9 +128,6 @@ func q2K(k *kernel) {
 				VPSRLDQ(Imm(8), part, part)
 			}
 			times(y, [2]VecVirtual{whole.d, whole.m}[i])
-			if !k.ordinary {
-				quieted(y)
-			}
 			s.keep(8*j, y)
 		}
 	}

@@ -175,6 +175,60 @@ func (b *byteLoops) each(mask VecVirtual, join func(x VecVirtual)) {
 	b.bytes(0, b.From(0), mask, mask != nil, negates(b.o), join)
 }
 
+// shifted is the loops of small scales or zero points. A zero point below 2^-46 changes no code but that of zero, whose
+// product is made before the loop, and under one from 2^78 on all codes come to that.
+func (b *byteLoops) shifted() {
+	tiny, same, zero, bias := NewLabel("tiny"), NewLabel("same"), YMM(), YMM()
+	high := Into(GP32(), MOVL, Mem{Base: b.b})
+	and32(high, 0x7FFFFFFF)
+	CMPL(high, U32((127+78)<<23))
+	JCC(same.Ref())
+	VBROADCASTSS(b.bias, bias)
+	ifBelow(Mem{Base: b.b}, U32(leastZero-1), tiny)
+	small := b.smallScale()
+	small.negate(b.minus)
+	VBROADCASTSS(Mem{Base: b.b}, b.p.m)
+	b.other(NewLabel("exactChunk"), func() {
+		b.each(b.mask, func(x VecVirtual) {
+			VADDPS(bias, x, x)
+			VSUBPS(b.p.m, x, x)
+			small.of(x)
+		})
+	})
+	tiny.Here()
+	small = b.smallScale()
+	small.unlessSmall(b.runs, leastScale-1)
+	small.negate(b.minus)
+	ofZero := b.ofZero()
+	VPXOR(zero, zero, zero)
+	b.other(NewLabel("tinyChunk"), func() {
+		b.each(b.mask, func(x VecVirtual) {
+			VADDPS(bias, x, x)
+			none := Into(YMM(), VPCMPEQD, x, zero)
+			small.of(x)
+			VBLENDVPS(none, ofZero, x, x)
+		})
+	})
+	same.Here()
+	ofZero = b.ofZero()
+	b.other(NewLabel("sameChunk"), func() { b.each(b.mask, func(x VecVirtual) { VMOVUPS(ofZero, x) }) })
+}
+
+// ofZero is what a code of zero comes to, negated, in memory.
+func (b *byteLoops) ofZero() Mem {
+	x, scale, y, m := XMM(), XMM(), YMM(), b.Local(32)
+	VXORPS(x, x, x)
+	VSUBSS(Mem{Base: b.b}, x, x)
+	VCVTSS2SD(x, x, x)
+	VCVTSS2SD(Mem{Base: b.a}, x, scale)
+	VMULSD(scale, x, x)
+	VCVTSD2SS(x, x, x)
+	VBROADCASTSS(x, y)
+	flipSign(y)
+	VMOVUPS(y, m)
+	return m
+}
+
 // rare is the loop of biased codes, and that of runs that are not ordinary.
 func (b *byteLoops) rare() {
 	if b.hasBias() {
@@ -194,28 +248,22 @@ func (b *byteLoops) rare() {
 			p := Into(YMM(), VMULPS, b.last, x)
 			small.round(p, half, x)
 		}
-	default:
-		bias, times := YMM(), func(x VecVirtual) { b.p.exactly(b.o, x) }
-		if b.o == JoinAffine {
-			small := b.smallScale()
-			b.secondOf(b.o, b.p)
-			times = func(x VecVirtual) {
-				small.of(x)
-				VADDPS(b.p.m, x, x)
-			}
-		} else {
-			b.exactNumbers(b.o, b.p)
-		}
-		VBROADCASTSS(b.bias, bias)
+	case JoinAffine:
+		small, bias := b.smallScale(), Into(YMM(), VBROADCASTSS, b.bias)
+		b.secondOf(b.o, b.p)
 		join = func(x VecVirtual) {
 			VADDPS(bias, x, x)
-			times(x)
+			small.of(x)
+			VADDPS(b.p.m, x, x)
 		}
+	case JoinShift:
+		b.shifted()
+		return
 	}
 	b.other(NewLabel("exactChunk"), func() {
 		b.each(b.mask, func(x VecVirtual) {
 			join(x)
-			if negates(b.o) && b.o != JoinShift {
+			if negates(b.o) {
 				VXORPS(b.minus, x, x)
 			}
 		})
