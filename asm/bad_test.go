@@ -44,7 +44,7 @@ func fits() []fit {
 	}
 	for _, size := range []int{1, 2, 4, 8} {
 		out = append(out, fit{fmt.Sprint("transpose ", size), 256 * size, 256 * size, 1, true,
-			func(o *Ops, d, s []byte) { o.Transpose(size, d, s, 16, 16, 16*size, 16*size) }})
+			func(o *Ops, d, s []byte) { o.Transpose(size, d, s, 16, 16, Strides{16 * size, 16 * size}) }})
 	}
 	out = append(out, fit{"pick", 64, 256, 4, false, func(o *Ops, d, s []byte) { o.Pick(27, 3, d, s) }})
 	for bits := 1; bits < 8; bits++ {
@@ -65,20 +65,20 @@ func fits() []fit {
 		}
 		for f := range Float(floats8) {
 			add(f.String(), 64*n, 64, 1, func(o *Ops, d, s []byte) { o.Float8(f, to, d, s, scales, 32) })
-			add(f.String()+", shifted", 64*n, 64, 1, func(o *Ops, d, s []byte) { o.Float8Shift(f, to, d, s, scales, scales, 32) })
+			add(f.String()+", shifted", 64*n, 64, 1, func(o *Ops, d, s []byte) { o.Float8Shift(f, to, d, s, Runs{scales, scales, 32}) })
 		}
 		for op := range opsN {
-			add(fmt.Sprint("bytes ", op), 64*n, 64, 1, func(o *Ops, d, s []byte) { o.Bytes(Bytes{Op: op}, to, d, s, scales, scales, 32) })
+			add(fmt.Sprint("bytes ", op), 64*n, 64, 1, func(o *Ops, d, s []byte) { o.Bytes(Bytes{Op: op}, to, d, s, Runs{scales, scales, 32}) })
 			for _, high := range []bool{false, true} {
 				for _, run := range []int{16, 32, 64} {
 					add(fmt.Sprint("nibbles ", op, high, run), 2*run*n, run, 1, func(o *Ops, d, s []byte) {
-						o.Nibbles(Nibbles{Op: op, High: high, Codebook: codebook}, to, d, s, scales, scales, run)
+						o.Nibbles(Nibbles{Op: op, High: high, Codebook: codebook}, to, d, s, Runs{scales, scales, run})
 					})
 				}
 			}
 		}
-		add("bytes twice", 64*n, 64, 1, func(o *Ops, d, s []byte) { o.Bytes(Bytes{Last: &last}, to, d, s, scales, nil, 32) })
-		add("half bytes", 64*n, 64, 1, func(o *Ops, d, s []byte) { o.HalfBytes(HalfBytes{4, codebook}, to, d, s, scales, scales, 32) })
+		add("bytes twice", 64*n, 64, 1, func(o *Ops, d, s []byte) { o.Bytes(Bytes{Last: &last}, to, d, s, Runs{scales, nil, 32}) })
+		add("half bytes", 64*n, 64, 1, func(o *Ops, d, s []byte) { o.HalfBytes(HalfBytes{4, codebook}, to, d, s, Runs{scales, scales, 32}) })
 		ones := make([]float32, 64)
 		add("each", 64*n, 256, 4, func(o *Ops, d, s []byte) { o.Each(to, d, floatsOf(s), ones, ones) })
 		add("put", 64*n, 256, 4, func(o *Ops, d, s []byte) { o.Put(to, d, floatsOf(s)) })

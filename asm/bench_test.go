@@ -55,17 +55,19 @@ func benches(scales []float32) (out []bench) {
 	for f := range Float(floats8) {
 		add("8-bit", fmt.Sprintf("%v, blocks", f), 128, 128, func(o *Ops, to Type, dst, src []byte) { o.Float8(f, to, dst, src, scales, 128) })
 	}
-	add("8-bit", "INT8 rows", 4096, 4096, func(o *Ops, to Type, dst, src []byte) { o.Bytes(Bytes{Last: &last}, to, dst, src, scales, nil, 4096) })
+	add("8-bit", "INT8 rows", 4096, 4096, func(o *Ops, to Type, dst, src []byte) {
+		o.Bytes(Bytes{Last: &last}, to, dst, src, Runs{scales, nil, 4096})
+	})
 	add("8-bit", "bytes, affine", 64, 64, func(o *Ops, to Type, dst, src []byte) {
-		o.Bytes(Bytes{Op: Affine, Unsigned: true}, to, dst, src, scales, scales, 64)
+		o.Bytes(Bytes{Op: Affine, Unsigned: true}, to, dst, src, Runs{scales, scales, 64})
 	})
 	for _, run := range []int{32, 64, 128} {
 		add("4-bit", fmt.Sprintf("codebook/%d", run), run, run/2, func(o *Ops, to Type, dst, src []byte) {
-			o.Nibbles(Nibbles{High: run == 64, Codebook: codebook}, to, dst, src, scales, nil, run)
+			o.Nibbles(Nibbles{High: run == 64, Codebook: codebook}, to, dst, src, Runs{scales, nil, run})
 		})
 	}
 	add("4-bit", "affine/64", 64, 32, func(o *Ops, to Type, dst, src []byte) {
-		o.Nibbles(Nibbles{Op: Affine, Codebook: codebook}, to, dst, src, scales, scales, 64)
+		o.Nibbles(Nibbles{Op: Affine, Codebook: codebook}, to, dst, src, Runs{scales, scales, 64})
 	})
 	zeros := make([]float32, 1024)
 	for _, to := range []Type{BF16, F32, F16} {

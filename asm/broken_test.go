@@ -165,25 +165,25 @@ func TestWrongCallsPanicBeforeAnythingIsTouched(t *testing.T) {
 			"floats, no run":                  func() { o.Float8(E4M3, BF16, p(192), q(96), scales, 0) },
 			"floats, a format of other width": func() { o.Float8(E2M1, BF16, p(64), q(32), scales, 32) },
 			"floats, a destination short":     func() { o.Float8(E5M2, F32, p(127), q(32), scales, 32) },
-			"small floats, no zero points":    func() { o.Float8Shift(E5M2, BF16, p(128), q(64), scales, nil, 32) },
+			"small floats, no zero points":    func() { o.Float8Shift(E5M2, BF16, p(128), q(64), Runs{scales, nil, 32}) },
 			"columns, codes of three bits": func() {
 				o.Columns(Columns{Bits: 3, Words: 1, Count: 1, Groups: make([]uint32, 8), Scales: scales[:1], Zeros: scales[:1], Room: scales}, BF16, p(16), q(4), 16, 4)
 			},
-			"bytes, no zero points or minima": func() { o.Bytes(Bytes{Op: Shift}, BF16, p(128), q(64), scales, nil, 32) },
-			"bytes, a minimum short":          func() { o.Bytes(Bytes{Op: Affine}, BF16, p(128), q(64), scales, scales[:1], 32) },
-			"bytes that overlap":              func() { m := p(300); o.Bytes(Bytes{}, F32, m[:256], m[200:264], scales, nil, 32) },
-			"nibbles, an odd run":             func() { o.Nibbles(Nibbles{Codebook: codebook}, BF16, p(64), q(16), scales, nil, 31) },
-			"nibbles, a source long":          func() { o.Nibbles(Nibbles{Codebook: codebook}, BF16, p(64), q(17), scales, nil, 32) },
-			"nibbles, half a number":          func() { o.Nibbles(Nibbles{Codebook: codebook}, BF16, p(63), q(16), scales, nil, 32) },
-			"half bytes, a source short":      func() { o.HalfBytes(HalfBytes{Codebook: codebook}, BF16, p(64), q(31), scales, scales, 32) },
+			"bytes, no zero points or minima": func() { o.Bytes(Bytes{Op: Shift}, BF16, p(128), q(64), Runs{scales, nil, 32}) },
+			"bytes, a minimum short":          func() { o.Bytes(Bytes{Op: Affine}, BF16, p(128), q(64), Runs{scales, scales[:1], 32}) },
+			"bytes that overlap":              func() { m := p(300); o.Bytes(Bytes{}, F32, m[:256], m[200:264], Runs{scales, nil, 32}) },
+			"nibbles, an odd run":             func() { o.Nibbles(Nibbles{Codebook: codebook}, BF16, p(64), q(16), Runs{scales, nil, 31}) },
+			"nibbles, a source long":          func() { o.Nibbles(Nibbles{Codebook: codebook}, BF16, p(64), q(17), Runs{scales, nil, 32}) },
+			"nibbles, half a number":          func() { o.Nibbles(Nibbles{Codebook: codebook}, BF16, p(63), q(16), Runs{scales, nil, 32}) },
+			"half bytes, a source short":      func() { o.HalfBytes(HalfBytes{Codebook: codebook}, BF16, p(64), q(31), Runs{scales, scales, 32}) },
 			"cast, a destination short":       func() { o.Cast(F32, BF16, p(62), q(128)) },
 			"cast, half a number":             func() { o.Cast(F32, BF16, p(64), q(127)) },
 			"cast onto itself":                func() { m := p(128); o.Cast(F32, F32, m, m) },
 			"put, a destination short":        func() { o.Put(BF16, p(62), make([]float32, 32)) },
-			"transpose, rows that overlap":    func() { o.Transpose(4, p(4096), q(4096), 32, 32, 127, 128) },
-			"transpose, a source short":       func() { o.Transpose(4, p(4096), q(4095), 32, 32, 128, 128) },
-			"transpose, a destination short":  func() { o.Transpose(4, p(4095), q(4096), 32, 32, 128, 128) },
-			"transpose, numbers of three":     func() { o.Transpose(3, p(4096), q(4096), 32, 32, 128, 128) },
+			"transpose, rows that overlap":    func() { o.Transpose(4, p(4096), q(4096), 32, 32, Strides{127, 128}) },
+			"transpose, a source short":       func() { o.Transpose(4, p(4096), q(4095), 32, 32, Strides{128, 128}) },
+			"transpose, a destination short":  func() { o.Transpose(4, p(4095), q(4096), 32, 32, Strides{128, 128}) },
+			"transpose, numbers of three":     func() { o.Transpose(3, p(4096), q(4096), 32, 32, Strides{128, 128}) },
 			"swap, a number short":            func() { o.Swap(8, p(64), q(72)) },
 			"lanes, a stream short":           func() { o.Lanes(p(127), q(128), 32) },
 			"spread, a byte long":             func() { o.Spread(p(65), q(32)) },
@@ -192,15 +192,17 @@ func TestWrongCallsPanicBeforeAnythingIsTouched(t *testing.T) {
 			"fields, a byte long":             func() { o.Fields(5, 0, p(32), q(21)) },
 			"fields of a byte":                func() { o.Fields(8, 0, p(32), q(32)) },
 			"fields onto themselves":          func() { m := p(64); o.Fields(6, 0, m[:32], m[31:55]) },
-			"half bytes, above a byte":        func() { o.HalfBytes(HalfBytes{From: 8, Codebook: codebook}, BF16, p(64), q(32), scales, scales, 32) },
-			"absmax, a magnitude short":       func() { o.Absmax(make([]float32, 1), floatsOf(p(256)), 32) },
-			"nearest, a scale short":          func() { o.Nearest(&Quantizer{}, p(48), floatsOf(q(384)), scales, 32) },
-			"nearest, a run that is cut":      func() { o.Nearest(&Quantizer{}, p(40), floatsOf(q(320)), scales, 64) },
-			"int8, a code short":              func() { o.Int8(p(63), floatsOf(q(256)), scales, 32) },
-			"E4M3, a code short":              func() { o.E4M3Times(p(63), floatsOf(q(256)), 2) },
-			"row, half a block":               func() { o.EncodeRow(Q4_K, p(72), floatsOf(q(512)), nil) },
-			"row, a byte short":               func() { o.EncodeRow(Q6_K, p(209), floatsOf(q(1024)), nil) },
-			"row, a column short":             func() { o.EncodeRow(Q4_K, p(144), floatsOf(q(1024)), scales) },
+			"half bytes, above a byte": func() {
+				o.HalfBytes(HalfBytes{From: 8, Codebook: codebook}, BF16, p(64), q(32), Runs{scales, scales, 32})
+			},
+			"absmax, a magnitude short":  func() { o.Absmax(make([]float32, 1), floatsOf(p(256)), 32) },
+			"nearest, a scale short":     func() { o.Nearest(&Quantizer{}, p(48), floatsOf(q(384)), scales, 32) },
+			"nearest, a run that is cut": func() { o.Nearest(&Quantizer{}, p(40), floatsOf(q(320)), scales, 64) },
+			"int8, a code short":         func() { o.Int8(p(63), floatsOf(q(256)), scales, 32) },
+			"E4M3, a code short":         func() { o.E4M3Times(p(63), floatsOf(q(256)), 2) },
+			"row, half a block":          func() { o.EncodeRow(Q4_K, p(72), floatsOf(q(512)), nil) },
+			"row, a byte short":          func() { o.EncodeRow(Q6_K, p(209), floatsOf(q(1024)), nil) },
+			"row, a column short":        func() { o.EncodeRow(Q4_K, p(144), floatsOf(q(1024)), scales) },
 			"columns, a group too high": func() {
 				o.Columns(Columns{Bits: 4, Words: 1, Count: 1, Groups: []uint32{7: 1}, Scales: scales[:1], Zeros: scales[:1], Room: scales}, BF16, p(16), q(4), 16, 4)
 			},
@@ -252,16 +254,16 @@ func TestEmptyCallsDoNothing(t *testing.T) {
 			for _, to := range types {
 				o.Blocks(Q8_0, to, nil, nil)
 				o.Float8(E4M3, to, nil, nil, nil, 32)
-				o.Bytes(Bytes{Op: Shift}, to, nil, nil, nil, nil, 32)
-				o.Nibbles(Nibbles{Codebook: new([16]float32)}, to, nil, nil, nil, nil, 32)
+				o.Bytes(Bytes{Op: Shift}, to, nil, nil, Runs{nil, nil, 32})
+				o.Nibbles(Nibbles{Codebook: new([16]float32)}, to, nil, nil, Runs{nil, nil, 32})
 				o.Cast(F32, to, nil, nil)
 				o.Put(to, nil, nil)
-				o.Float8Shift(E4M3, to, nil, nil, nil, nil, 32)
+				o.Float8Shift(E4M3, to, nil, nil, Runs{nil, nil, 32})
 				o.Each(to, nil, nil, nil, nil)
 				o.Expand(to.Size(), nil, nil, nil)
 				o.Special(to, nil)
 			}
-			o.Transpose(4, nil, nil, 0, 4, 0, 16)
+			o.Transpose(4, nil, nil, 0, 4, Strides{0, 16})
 			o.Swap(2, nil, nil)
 			o.Lanes(nil, nil, 0)
 			o.Spread(nil, nil)

@@ -47,7 +47,7 @@ func (o *Ops) Columns(c Columns, to Type, dst, src []byte, dstStride, srcStride 
 	words, count := 0, 0 // that kernels have done
 	if o.columns[columnsWords[c.Bits]-1][to] != nil {
 		words, count = c.Words-c.Words%columnsWords[c.Bits], c.Count&^(columnsAtOnce-1)
-		c.kernels(o, to, dst, src, dstStride, srcStride, groups)
+		c.kernels(o, to, dst, src, dstStride, srcStride)
 	}
 	for i := range c.Count {
 		first := words
@@ -72,9 +72,9 @@ func (c *Columns) scalar(to Type, dst, src []byte, srcStride, i, first int) {
 
 // kernels takes eight columns and a number of codes of each, those beside each other
 // first: their words share lines of the caches.
-func (c *Columns) kernels(o *Ops, to Type, dst, src []byte, dstStride, srcStride, groups int) {
+func (c *Columns) kernels(o *Ops, to Type, dst, src []byte, dstStride, srcStride int) {
 	var offsets [codesAtOnce]uint32
-	blocks, per := c.Count/columnsAtOnce, columnsWords[c.Bits]
+	groups, blocks, per := len(c.Scales)/c.Count, c.Count/columnsAtOnce, columnsWords[c.Bits]
 	if blocks == 0 {
 		return
 	}

@@ -101,7 +101,7 @@ func (o *Ops) Nearest(q *Quantizer, dst []byte, src, scales []float32, run int) 
 func (o *Ops) Int8(dst []byte, src, scales []float32, run int) {
 	n := len(src)
 	want(len(dst) == n, "codes and numbers differ in count")
-	split(n, run, Scale, scales, nil)
+	(&Runs{Scales: scales, Length: run}).wantFor(n, Scale)
 	apart(dst, Raw(src))
 	var kernel func(r, runs, chunks, at int)
 	if k := o.int8; k != nil {

@@ -12,13 +12,13 @@ type HalfBytes struct {
 var shifts = [8]uint64{0, 1, 2, 3, 4, 5, 6, 7}
 
 // HalfBytes decodes one code of each byte.
-func (o *Ops) HalfBytes(c HalfBytes, to Type, dst, src []byte, a, b []float32, run int) {
+func (o *Ops) HalfBytes(c HalfBytes, to Type, dst, src []byte, r Runs) {
 	want(len(dst) == len(src)*to.Size(), "codes and numbers differ in count")
 	want(c.From < 8, "a code above a byte")
-	split(len(src), run, Shift, a, b)
+	r.wantFor(len(src), Shift)
 	apart(dst, src)
-	if o.short(to, dst, len(src), run, Shift, a, b, func(dst []byte, from, end int) {
-		o.HalfBytes(c, F32, dst, src[from:end], unscaled[:], nothing[:], tileElems)
+	if o.short(to, dst, len(src), Shift, r, func(dst []byte, from, end int) {
+		o.HalfBytes(c, F32, dst, src[from:end], Runs{unscaled[:], nothing[:], tileElems})
 	}) {
 		return
 	}
@@ -30,15 +30,15 @@ func (o *Ops) HalfBytes(c HalfBytes, to Type, dst, src []byte, a, b []float32, r
 			codebook[i] = c.Codebook[i&(0xFF>>c.From)]
 		}
 	}
-	var kernel func(r, runs, chunks, at int)
+	var kernel func(run, runs, chunks, at int)
 	if k := o.halfBytes[to]; k != nil {
-		kernel = func(r, runs, chunks, at int) {
-			k(&dst[at*to.Size()], &src[at], &a[r], &b[r], &codebook[0], shift, chunks, runs)
+		kernel = func(run, runs, chunks, at int) {
+			k(&dst[at*to.Size()], &src[at], &r.Scales[run], &r.Seconds[run], &codebook[0], shift, chunks, runs)
 		}
 	}
-	eachRun(len(src), run, kernelChunk, 1, kernel, func(r, start, end int) {
+	eachRun(len(src), r.Length, kernelChunk, 1, kernel, func(run, start, end int) {
 		scalarRun(to, dst[start*to.Size():], end-start, func(i int) float32 {
-			return Shift.join(c.Codebook[src[start+i]>>*shift&15], a[r], b[r])
+			return Shift.join(c.Codebook[src[start+i]>>*shift&15], r.Scales[run], r.Seconds[run])
 		})
 	})
 }

@@ -4,16 +4,18 @@ package asm
 // second cache.
 const transposeCached = 128 << 10
 
+// Strides are the bytes from row to row of what is written and of what is read.
+type Strides struct{ To, From int }
+
 // Transpose writes the columns of a matrix as rows. Numbers have size bytes, 1,
-// 2, 4 or 8; strides are bytes from row to row. Column c of the source, of
-// rows numbers, is written at c*dstStride.
-func (o *Ops) Transpose(size int, dst, src []byte, rows, cols, dstStride, srcStride int) {
+// 2, 4 or 8. Column c of the source, of rows numbers, is written at c*s.To.
+func (o *Ops) Transpose(size int, dst, src []byte, rows, cols int, s Strides) {
 	if rows == 0 || cols == 0 {
 		return
 	}
 	want(size == 1 || size == 2 || size == 4 || size == 8, "numbers of that size")
-	want(rows > 0 && cols > 0 && cols*size <= srcStride && rows*size <= dstStride, "rows that overlap")
-	want(len(src) >= (rows-1)*srcStride+cols*size && len(dst) >= (cols-1)*dstStride+rows*size, "matrices differ in size")
+	want(rows > 0 && cols > 0 && cols*size <= s.From && rows*size <= s.To, "rows that overlap")
+	want(len(src) >= (rows-1)*s.From+cols*size && len(dst) >= (cols-1)*s.To+rows*size, "matrices differ in size")
 	apart(dst, src)
 	side := [9]int{1: 16, 2: 8, 4: 8, 8: 4}[size]
 	squares := 0
@@ -22,25 +24,27 @@ func (o *Ops) Transpose(size int, dst, src []byte, rows, cols, dstStride, srcStr
 		// Rows far from each other share few lines of the caches: of a large matrix
 		// what lies beside a square is read before what lies below it.
 		below := squares
-		if srcStride >= 512 && rows*srcStride > transposeCached {
+		if s.From >= 512 && rows*s.From > transposeCached {
 			below = 1
 		}
 		for r := 0; r < squares; r += below {
 			for c := 0; c+side <= cols; c += side {
-				kernel(&dst[c*dstStride+r*side*size], &src[r*side*srcStride+c*size], dstStride, srcStride, min(below, squares-r))
+				kernel(&dst[c*s.To+r*side*size], &src[r*side*s.From+c*size], s.To, s.From, min(below, squares-r))
 			}
 		}
 		if rest := cols % side; rest > 0 {
-			scalarTranspose(size, dst, src, 0, squares*side, cols-rest, cols, dstStride, srcStride)
+			scalarTranspose(size, dst[(cols-rest)*s.To:], src[(cols-rest)*size:], squares*side, rest, s)
 		}
 	}
-	scalarTranspose(size, dst, src, squares*side, rows, 0, cols, dstStride, srcStride)
+	if done := squares * side; done < rows {
+		scalarTranspose(size, dst[done*size:], src[done*s.From:], rows-done, cols, s)
+	}
 }
 
-func scalarTranspose(size int, dst, src []byte, fromRow, rows, fromCol, cols, dstStride, srcStride int) {
-	for r := fromRow; r < rows; r++ {
-		for c := fromCol; c < cols; c++ {
-			copy(dst[c*dstStride+r*size:][:size], src[r*srcStride+c*size:])
+func scalarTranspose(size int, dst, src []byte, rows, cols int, s Strides) {
+	for r := range rows {
+		for c := range cols {
+			copy(dst[c*s.To+r*size:][:size], src[r*s.From+c*size:])
 		}
 	}
 }

@@ -22,7 +22,7 @@ func TestTransposeAgreesWithTheScalarFunction(t *testing.T) {
 						if rows == 19 {
 							shape[0] = 65
 						}
-						agreesTransposed(t, o, rng, size, shape[0], shape[1], rows%3)
+						agreesTransposed(t, o, rng, size, shape, rows%3)
 					}
 				}
 			})
@@ -30,13 +30,14 @@ func TestTransposeAgreesWithTheScalarFunction(t *testing.T) {
 	}
 }
 
-func agreesTransposed(t *testing.T, o *Ops, rng *rand.ChaCha8, size, rows, cols, room int) {
+func agreesTransposed(t *testing.T, o *Ops, rng *rand.ChaCha8, size int, shape [2]int, room int) {
 	t.Helper()
+	rows, cols := shape[0], shape[1]
 	from, to := cols*size+room, rows*size+room
 	src := make([]byte, max(0, rows*from-room))
 	rng.Read(src)
 	c := call{fmt.Sprintf("%dx%d", rows, cols), func(o *Ops, dst, src []byte) {
-		o.Transpose(size, dst, src, rows, cols, to, from)
+		o.Transpose(size, dst, src, rows, cols, Strides{to, from})
 	}}
 	if room == 0 { // else what lies between rows stays as it was
 		same(t, o, c, src, cols*to)

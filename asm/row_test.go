@@ -104,11 +104,13 @@ func TestRowsThatDoNotFitPanic(t *testing.T) {
 	}
 }
 
-// rowFills are numbers as models have them, and others that are finite.
-var rowFills = []struct {
+type rowFill struct {
 	name string
 	set  func(rng *rand.Rand, x []float32)
-}{
+}
+
+// rowFills are numbers as models have them, and others that are finite.
+var rowFills = []rowFill{
 	{"normal", func(rng *rand.Rand, x []float32) {
 		for i := range x {
 			x[i] = float32(0.02 * rng.NormFloat64())
@@ -200,7 +202,7 @@ func TestRowsAgreeWithTheScalarFunctions(t *testing.T) {
 				}
 				for _, fill := range rowFills {
 					for round := range rounds {
-						agreesOnRow(t, o, k, rng, fill.name, fill.set, []int{19, 4, 1, 2, 3, 35}[round]) // searches take sixteen at once
+						agreesOnRow(t, o, k, rng, fill, []int{19, 4, 1, 2, 3, 35}[round]) // searches take sixteen at once
 					}
 				}
 			})
@@ -208,10 +210,10 @@ func TestRowsAgreeWithTheScalarFunctions(t *testing.T) {
 	}
 }
 
-func agreesOnRow(t *testing.T, o *Ops, k Kind, rng *rand.Rand, name string, set func(*rand.Rand, []float32), blocks int) {
+func agreesOnRow(t *testing.T, o *Ops, k Kind, rng *rand.Rand, fill rowFill, blocks int) {
 	t.Helper()
 	x := make([]float32, blocks*k.Elems())
-	set(rng, x)
+	fill.set(rng, x)
 	matrix := make([]float32, len(x))
 	for i := range matrix {
 		if matrix[i] = float32(rng.ExpFloat64()); rng.IntN(8) == 0 {
@@ -220,7 +222,7 @@ func agreesOnRow(t *testing.T, o *Ops, k Kind, rng *rand.Rand, name string, set 
 	}
 	for _, m := range [][]float32{nil, matrix} {
 		if m != nil || !k.NeedsMatrix() {
-			c := call{name, func(o *Ops, dst, src []byte) { o.EncodeRow(k, dst, floatsOf(src), m) }}
+			c := call{fill.name, func(o *Ops, dst, src []byte) { o.EncodeRow(k, dst, floatsOf(src), m) }}
 			same(t, o, c, Raw(x), blocks*k.Bytes())
 		}
 	}

@@ -11,9 +11,10 @@ type (
 // Float8 decodes codes of a format of eight bits: code*scale.
 func (o *Ops) Float8(f Float, to Type, dst, src []byte, scales []float32, run int) {
 	want(f < floats8 && len(dst) == len(src)*to.Size(), "codes and numbers differ in count")
-	split(len(src), run, Scale, scales, nil)
+	r := Runs{Scales: scales, Length: run}
+	r.wantFor(len(src), Scale)
 	apart(dst, src)
-	if o.short(to, dst, len(src), run, Scale, scales, nil, func(dst []byte, from, end int) {
+	if o.short(to, dst, len(src), Scale, r, func(dst []byte, from, end int) {
 		o.Float8(f, F32, dst, src[from:end], unscaled[:], tileElems)
 	}) {
 		return
@@ -57,15 +58,15 @@ func (c *Bytes) value(b byte) float32 {
 }
 
 // Bytes decodes codes of a byte each.
-func (o *Ops) Bytes(c Bytes, to Type, dst, src []byte, a, b []float32, run int) {
+func (o *Ops) Bytes(c Bytes, to Type, dst, src []byte, r Runs) {
 	want(len(dst) == len(src)*to.Size(), "codes and numbers differ in count")
 	want(c.Op < opsN && (c.Last == nil || c.Op == Scale) && (c.Less == 0 || c.Unsigned && c.Less == 128), "no such bytes")
-	split(len(src), run, c.Op, a, b)
+	r.wantFor(len(src), c.Op)
 	apart(dst, src)
-	if c.Last == nil && o.short(to, dst, len(src), run, c.Op, a, b, func(dst []byte, from, end int) {
+	if c.Last == nil && o.short(to, dst, len(src), c.Op, r, func(dst []byte, from, end int) {
 		c := c
 		c.Op = Shift
-		o.Bytes(c, F32, dst, src[from:end], unscaled[:], nothing[:], tileElems)
+		o.Bytes(c, F32, dst, src[from:end], Runs{unscaled[:], nothing[:], tileElems})
 	}) {
 		return
 	}
@@ -79,21 +80,18 @@ func (o *Ops) Bytes(c Bytes, to Type, dst, src []byte, a, b []float32, run int) 
 	if c.Last != nil {
 		which, last = bytesTwice, c.Last
 	}
-	var kernel func(r, runs, chunks, at int)
+	var kernel func(run, runs, chunks, at int)
 	// An unsigned code times a scale has no kernel: its bias costs an addition
 	// that Shift has anyway.
 	if k := o.bytes[to][which]; k != nil && (c.Op != Scale || !c.Unsigned || c.Less != 0) && c.ordinaryLast() {
-		kernel = func(r, runs, chunks, at int) {
-			k(&dst[at*to.Size()], &src[at], &a[r], pointer(b, r, a), flip, last, chunks, runs)
+		kernel = func(run, runs, chunks, at int) {
+			k(&dst[at*to.Size()], &src[at], &r.Scales[run], r.pointer(run), flip, last, chunks, runs)
 		}
 	}
-	eachRun(len(src), run, kernelChunk, 1, kernel, func(r, start, end int) {
-		z := float32(0)
-		if c.Op != Scale {
-			z = b[r]
-		}
+	eachRun(len(src), r.Length, kernelChunk, 1, kernel, func(run, start, end int) {
+		s, z := r.Scales[run], r.second(c.Op, run)
 		scalarRun(to, dst[start*to.Size():], end-start, func(i int) float32 {
-			v := c.Op.join(c.value(src[start+i]), a[r], z)
+			v := c.Op.join(c.value(src[start+i]), s, z)
 			if c.Last != nil {
 				v *= *c.Last
 			}
@@ -118,12 +116,12 @@ var (
 	biases = [2]float32{0, 128}
 )
 
-// pointer is the zero point or minimum of run r; kernels that have none still advance.
-func pointer(b []float32, r int, a []float32) *float32 {
-	if b == nil {
-		return &a[r]
+// pointer is the zero point or minimum of a run; kernels that have none still advance.
+func (r *Runs) pointer(run int) *float32 {
+	if r.Seconds == nil {
+		return &r.Scales[run]
 	}
-	return &b[r]
+	return &r.Seconds[run]
 }
 
 // Nibbles are codes of four bits, two a byte, that a codebook of numbers explains.
@@ -135,42 +133,39 @@ type Nibbles struct {
 
 // Nibbles decodes codes of four bits. An odd number of them leaves the last
 // nibble unread.
-func (o *Ops) Nibbles(c Nibbles, to Type, dst, src []byte, a, b []float32, run int) {
+func (o *Ops) Nibbles(c Nibbles, to Type, dst, src []byte, r Runs) {
 	elems := len(dst) / to.Size()
 	want(elems*to.Size() == len(dst) && (elems+1)/2 == len(src), "codes and numbers differ in count")
-	want(c.Op < opsN && run%2 == 0, "runs of nibbles end within a byte")
-	split(elems, run, c.Op, a, b)
+	want(c.Op < opsN && r.Length%2 == 0, "runs of nibbles end within a byte")
+	r.wantFor(elems, c.Op)
 	apart(dst, src)
 	high := 0
 	if c.High {
 		high = 1
 	}
-	if k, pairs := o.pairs[to][high], elems/32; k != nil && run == 16 && c.Op == Scale && pairs > 0 {
-		k(&dst[0], &src[0], &a[0], &a[0], &c.Codebook[0], 1, pairs)
-		dst, src, a, elems = dst[32*to.Size()*pairs:], src[16*pairs:], a[2*pairs:], elems-32*pairs
+	if k, pairs := o.pairs[to][high], elems/32; k != nil && r.Length == 16 && c.Op == Scale && pairs > 0 {
+		k(&dst[0], &src[0], &r.Scales[0], &r.Scales[0], &c.Codebook[0], 1, pairs)
+		dst, src, r.Scales, elems = dst[32*to.Size()*pairs:], src[16*pairs:], r.Scales[2*pairs:], elems-32*pairs
 	}
-	if o.short(to, dst, elems, run, c.Op, a, b, func(dst []byte, from, end int) {
-		o.Nibbles(Nibbles{High: c.High, Codebook: c.Codebook}, F32, dst, src[from/2:(end+1)/2], unscaled[:], nil, tileElems)
+	if o.short(to, dst, elems, c.Op, r, func(dst []byte, from, end int) {
+		o.Nibbles(Nibbles{High: c.High, Codebook: c.Codebook}, F32, dst, src[from/2:(end+1)/2], Runs{unscaled[:], nil, tileElems})
 	}) {
 		return
 	}
-	var kernel func(r, runs, chunks, at int)
+	var kernel func(run, runs, chunks, at int)
 	if k := o.nibbles[to][high][c.Op]; k != nil {
-		kernel = func(r, runs, chunks, at int) {
-			k(&dst[at*to.Size()], &src[at/2], &a[r], pointer(b, r, a), &c.Codebook[0], chunks, runs)
+		kernel = func(run, runs, chunks, at int) {
+			k(&dst[at*to.Size()], &src[at/2], &r.Scales[run], r.pointer(run), &c.Codebook[0], chunks, runs)
 		}
 	}
-	eachRun(elems, run, kernelChunk, 2, kernel, func(r, start, end int) {
-		z := float32(0)
-		if c.Op != Scale {
-			z = b[r]
-		}
+	eachRun(elems, r.Length, kernelChunk, 2, kernel, func(run, start, end int) {
+		s, z := r.Scales[run], r.second(c.Op, run)
 		scalarRun(to, dst[start*to.Size():], end-start, func(i int) float32 {
 			code := src[(start+i)/2]
 			if (i+start)%2 == 1 != c.High {
 				code >>= 4
 			}
-			return c.Op.join(c.Codebook[code&15], a[r], z)
+			return c.Op.join(c.Codebook[code&15], s, z)
 		})
 	})
 }

@@ -28,16 +28,29 @@ func (o Op) join(q, s, z float32) float32 {
 	}
 }
 
+// Runs are the numbers that codes are joined with: a scale, and perhaps a zero point or minimum, for each run of so
+// many codes. What has no zero points or minima may leave them out.
+type Runs struct {
+	Scales, Seconds []float32
+	Length          int
+}
+
+// second is the zero point or minimum of run r, if the operation has one.
+func (r *Runs) second(op Op, run int) float32 {
+	if op == Scale {
+		return 0
+	}
+	return r.Seconds[run]
+}
+
 // kernelChunk is how many elements the kernels take at once.
 const kernelChunk = 32
 
-// split says how many runs, which have elems codes in all, and panics unless
-// each run has its numbers. What has no zero point or minimum may have none.
-func split(elems, run int, op Op, a, b []float32) int {
-	want(run > 0, "runs of nothing")
-	n := (elems + run - 1) / run
-	want(len(a) >= n && (op == Scale || len(b) >= n), "runs without a scale")
-	return n
+// wantFor panics unless each run of some codes has its numbers.
+func (r *Runs) wantFor(elems int, op Op) {
+	want(r.Length > 0, "runs of nothing")
+	n := (elems + r.Length - 1) / r.Length
+	want(len(r.Scales) >= n && (op == Scale || len(r.Seconds) >= n), "runs without a scale")
 }
 
 // eachRun calls kernel for whole chunks, over as many runs as it can take at

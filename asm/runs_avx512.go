@@ -8,29 +8,38 @@ import (
 	"unsafe"
 )
 
-// above decodes n runs of some chunks by a kernel that stops in front of runs that are not ordinary, of which
-// the level below decodes sixteen, and twice as many where those after them are not ordinary either. Size is the
-// bytes of a chunk's codes.
-func above(to Type, size int, dst, src *byte, a, b *float32, chunks, n int, kernel func(dst, src *byte, a, b *float32, n int) (left int), below func(dst, src *byte, a, b *float32, n int)) {
-	const least, most = 16, 1024
-	skip := func(runs int) {
-		if n -= runs; n > 0 {
-			dst, src = after(dst, runs*chunks*kernelChunk*to.Size()), after(src, runs*chunks*size)
-			a, b = after(a, runs), after(b, runs)
-		}
+// A stretch is n runs: what is written, their codes, and the numbers that join them.
+type stretch struct {
+	dst, src *byte
+	a, b     *float32
+	n        int
+}
+
+// from is the runs behind some, of which each writes and reads so many bytes.
+func (s stretch) from(runs, out, in int) stretch {
+	if s.n -= runs; s.n > 0 {
+		s.dst, s.src, s.a, s.b = after(s.dst, runs*out), after(s.src, runs*in), after(s.a, runs), after(s.b, runs)
 	}
-	for some := least; n > 0; {
-		left := kernel(dst, src, a, b, n)
-		if left == n {
+	return s
+}
+
+// above decodes runs by a kernel that stops in front of runs that are not ordinary, of which
+// the level below decodes sixteen, and twice as many where those after them are not ordinary either. Each run
+// writes and reads so many bytes.
+func (s stretch) above(out, in int, kernel func(stretch) (left int), below func(stretch)) {
+	const least, most = 16, 1024
+	for some := least; s.n > 0; {
+		left := kernel(s)
+		if left == s.n {
 			some = min(2*some, most)
 		} else {
 			some = least
 		}
-		skip(n - left)
-		if n > 0 {
-			odd := min(n, some)
-			below(dst, src, a, b, odd)
-			skip(odd)
+		if s = s.from(s.n-left, out, in); s.n > 0 {
+			odd := s
+			odd.n = min(s.n, some)
+			below(odd)
+			s = s.from(odd.n, out, in)
 		}
 	}
 }
@@ -43,9 +52,9 @@ func after[T any](p *T, i int) *T {
 // bytesAbove is a kernel of bytes with the level below for what it stops at.
 func bytesAbove(to Type, kernel func(dst, src *byte, a, b *float32, flip *byte, last *float32, chunks, n int) (left int), below bytesKernel) bytesKernel {
 	return func(dst, src *byte, a, b *float32, flip *byte, last *float32, chunks, n int) {
-		above(to, kernelChunk, dst, src, a, b, chunks, n, func(dst, src *byte, a, b *float32, n int) int {
-			return kernel(dst, src, a, b, flip, last, chunks, n)
-		}, func(dst, src *byte, a, b *float32, n int) { below(dst, src, a, b, flip, last, chunks, n) })
+		stretch{dst, src, a, b, n}.above(chunks*kernelChunk*to.Size(), chunks*kernelChunk, func(s stretch) int {
+			return kernel(s.dst, s.src, s.a, s.b, flip, last, chunks, s.n)
+		}, func(s stretch) { below(s.dst, s.src, s.a, s.b, flip, last, chunks, s.n) })
 	}
 }
 
@@ -58,9 +67,9 @@ func nibblesAbove(to Type, high int, kernel func(dst, src *byte, a, b *float32, 
 			below(dst, src, a, b, codebook, chunks, n)
 			return
 		}
-		above(to, kernelChunk/2, dst, src, a, b, chunks, n, func(dst, src *byte, a, b *float32, n int) int {
-			return kernel(dst, src, a, b, codebook, &order[0], chunks, n)
-		}, func(dst, src *byte, a, b *float32, n int) { below(dst, src, a, b, codebook, chunks, n) })
+		stretch{dst, src, a, b, n}.above(chunks*kernelChunk*to.Size(), chunks*kernelChunk/2, func(s stretch) int {
+			return kernel(s.dst, s.src, s.a, s.b, codebook, &order[0], chunks, s.n)
+		}, func(s stretch) { below(s.dst, s.src, s.a, s.b, codebook, chunks, s.n) })
 	}
 }
 
@@ -97,9 +106,9 @@ func float8Above(to Type, kernel func(dst, src *byte, a, b *float32, form *byte,
 			below(dst, src, a, b, chunks, n)
 			return
 		}
-		above(to, kernelChunk, dst, src, a, b, chunks, n, func(dst, src *byte, a, b *float32, n int) int {
-			return kernel(dst, src, a, b, form, chunks, n)
-		}, func(dst, src *byte, a, b *float32, n int) { below(dst, src, a, b, chunks, n) })
+		stretch{dst, src, a, b, n}.above(chunks*kernelChunk*to.Size(), chunks*kernelChunk, func(s stretch) int {
+			return kernel(s.dst, s.src, s.a, s.b, form, chunks, s.n)
+		}, func(s stretch) { below(s.dst, s.src, s.a, s.b, chunks, s.n) })
 	}
 }
 

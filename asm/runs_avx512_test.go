@@ -18,32 +18,31 @@ func TestAboveLeavesNoRunOut(t *testing.T) {
 				a[i], b[i], src[i*2*kernelChunk] = float32(i), float32(2*i), byte(i)
 			}
 			fromBelow := 0
-			decode := func(to, from *byte, a, b *float32, n int) {
-				for i := range n {
-					x := *after(a, i)
-					if *after(b, i) != 2*x || *after(from, i*2*kernelChunk) != byte(x) {
+			decode := func(s stretch) {
+				for i := range s.n {
+					x := *after(s.a, i)
+					if *after(s.b, i) != 2*x || *after(s.src, i*2*kernelChunk) != byte(x) {
 						t.Fatalf("run %v has the numbers of another", x)
 					}
 					for j := range 2 * kernelChunk {
-						*(*float32)(unsafe.Pointer(after(to, 4*(i*2*kernelChunk+j)))) += x + 1
+						*(*float32)(unsafe.Pointer(after(s.dst, 4*(i*2*kernelChunk+j)))) += x + 1
 					}
 				}
 			}
-			above(F32, kernelChunk, &Raw(dst)[0], &src[0], &a[0], &b[0], 2, n, func(to, from *byte, a, b *float32, n int) int {
-				for n > 0 {
-					some := min(n, 16)
-					if slices.ContainsFunc(unsafe.Slice(a, some), func(x float32) bool { return slices.Contains(odd, int(x)) }) {
+			stretch{&Raw(dst)[0], &src[0], &a[0], &b[0], n}.above(2*kernelChunk*F32.Size(), 2*kernelChunk, func(s stretch) int {
+				for s.n > 0 {
+					some := s
+					some.n = min(s.n, 16)
+					if slices.ContainsFunc(unsafe.Slice(s.a, some.n), func(x float32) bool { return slices.Contains(odd, int(x)) }) {
 						break
 					}
-					decode(to, from, a, b, some)
-					if n -= some; n > 0 {
-						to, from, a, b = after(to, 4*some*2*kernelChunk), after(from, some*2*kernelChunk), after(a, some), after(b, some)
-					}
+					decode(some)
+					s = s.from(some.n, 2*kernelChunk*F32.Size(), 2*kernelChunk)
 				}
-				return n
-			}, func(to, from *byte, a, b *float32, n int) {
-				fromBelow += n
-				decode(to, from, a, b, n)
+				return s.n
+			}, func(s stretch) {
+				fromBelow += s.n
+				decode(s)
 			})
 			for i, x := range dst {
 				if x != float32(i/(2*kernelChunk)+1) {

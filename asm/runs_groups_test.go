@@ -44,11 +44,11 @@ func TestRunsBesideOthersThatAreNotOrdinary(t *testing.T) {
 						check(f.String(), run*n, func(o *Ops, dst, src []byte) { o.Float8(f, to, dst, src, a, run) })
 					}
 					for _, c := range []Bytes{{}, {Op: Shift}, {Op: Affine}, {Last: &last}, {Op: Shift, Unsigned: true}, {Op: Affine, Unsigned: true}} {
-						check(fmt.Sprintf("%+v", c), run*n, func(o *Ops, dst, src []byte) { o.Bytes(c, to, dst, src, a, b, run) })
+						check(fmt.Sprintf("%+v", c), run*n, func(o *Ops, dst, src []byte) { o.Bytes(c, to, dst, src, Runs{a, b, run}) })
 					}
 					for op := range opsN {
 						for _, c := range []Nibbles{{op, false, nf4}, {op, true, nf4}, {op, false, counted}} {
-							check(fmt.Sprintf("nibbles %v %v", op, c.High), run*n/2, func(o *Ops, dst, src []byte) { o.Nibbles(c, to, dst, src, a, b, run) })
+							check(fmt.Sprintf("nibbles %v %v", op, c.High), run*n/2, func(o *Ops, dst, src []byte) { o.Nibbles(c, to, dst, src, Runs{a, b, run}) })
 						}
 					}
 				}
@@ -84,13 +84,13 @@ func TestShiftsByZeroPointsOfAllSizes(t *testing.T) {
 		for _, to := range types {
 			t.Run(fmt.Sprintf("%v/to %v", level, to), func(t *testing.T) {
 				for _, c := range []Bytes{{Op: Shift}, {Op: Shift, Unsigned: true}, {Op: Affine}, {}} {
-					same(t, o, call{fmt.Sprintf("%+v", c), func(o *Ops, dst, src []byte) { o.Bytes(c, to, dst, src, a, b, run) }}, src, len(src)*to.Size())
+					same(t, o, call{fmt.Sprintf("%+v", c), func(o *Ops, dst, src []byte) { o.Bytes(c, to, dst, src, Runs{a, b, run}) }}, src, len(src)*to.Size())
 				}
 				for _, high := range []bool{false, true} {
 					n := Nibbles{Shift, high, &[16]float32{0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3, -4, -6}}
-					same(t, o, call{"nibbles", func(o *Ops, dst, src []byte) { o.Nibbles(n, to, dst, src, a, b, run) }}, src[:len(src)/2], len(src)*to.Size())
+					same(t, o, call{"nibbles", func(o *Ops, dst, src []byte) { o.Nibbles(n, to, dst, src, Runs{a, b, run}) }}, src[:len(src)/2], len(src)*to.Size())
 					n.Op = Scale
-					same(t, o, call{"scaled nibbles", func(o *Ops, dst, src []byte) { o.Nibbles(n, to, dst, src, a, b, run) }}, src[:len(src)/2], len(src)*to.Size())
+					same(t, o, call{"scaled nibbles", func(o *Ops, dst, src []byte) { o.Nibbles(n, to, dst, src, Runs{a, b, run}) }}, src[:len(src)/2], len(src)*to.Size())
 				}
 			})
 		}

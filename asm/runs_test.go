@@ -63,9 +63,11 @@ func TestRunsAgreeWithTheScalarFunctions(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%v/small floats, shifted, to %v", level, to), func(t *testing.T) {
 				lacks(t, o.each[to] == nil)
-				eachShape(t, o, to, 1, func(o *Ops, dst, src []byte, a, b []float32, run int) { o.Float8Shift(E5M2, to, dst, src, a, b, run) })
 				eachShape(t, o, to, 1, func(o *Ops, dst, src []byte, a, b []float32, run int) {
-					o.Float8Shift(E4M3FNUZ, to, dst, src, a, b, run)
+					o.Float8Shift(E5M2, to, dst, src, Runs{a, b, run})
+				})
+				eachShape(t, o, to, 1, func(o *Ops, dst, src []byte, a, b []float32, run int) {
+					o.Float8Shift(E4M3FNUZ, to, dst, src, Runs{a, b, run})
 				})
 			})
 			last := float32(0.007874015718698502)
@@ -75,7 +77,7 @@ func TestRunsAgreeWithTheScalarFunctions(t *testing.T) {
 			} {
 				t.Run(fmt.Sprintf("%v/%+v to %v", level, c, to), func(t *testing.T) {
 					lacks(t, o.bytes[to][c.Op] == nil)
-					eachShape(t, o, to, 1, func(o *Ops, dst, src []byte, a, b []float32, run int) { o.Bytes(c, to, dst, src, a, b, run) })
+					eachShape(t, o, to, 1, func(o *Ops, dst, src []byte, a, b []float32, run int) { o.Bytes(c, to, dst, src, Runs{a, b, run}) })
 				})
 			}
 			rng := rand.NewChaCha8([32]byte{9})
@@ -87,7 +89,7 @@ func TestRunsAgreeWithTheScalarFunctions(t *testing.T) {
 				copy(c.Codebook[:], scalesOf(rng, 16))
 				t.Run(fmt.Sprintf("%v/half bytes %v to %v", level, from, to), func(t *testing.T) {
 					lacks(t, o.halfBytes[to] == nil)
-					eachShape(t, o, to, 1, func(o *Ops, dst, src []byte, a, b []float32, run int) { o.HalfBytes(c, to, dst, src, a, b, run) })
+					eachShape(t, o, to, 1, func(o *Ops, dst, src []byte, a, b []float32, run int) { o.HalfBytes(c, to, dst, src, Runs{a, b, run}) })
 				})
 			}
 			for op := range opsN {
@@ -96,7 +98,7 @@ func TestRunsAgreeWithTheScalarFunctions(t *testing.T) {
 					copy(c.Codebook[:], scalesOf(rng, 16))
 					t.Run(fmt.Sprintf("%v/nibbles %v %v to %v", level, op, high, to), func(t *testing.T) {
 						lacks(t, o.nibbles[to][0][op] == nil)
-						eachShape(t, o, to, 2, func(o *Ops, dst, src []byte, a, b []float32, run int) { o.Nibbles(c, to, dst, src, a, b, run) })
+						eachShape(t, o, to, 2, func(o *Ops, dst, src []byte, a, b []float32, run int) { o.Nibbles(c, to, dst, src, Runs{a, b, run}) })
 					})
 				}
 			}
@@ -312,7 +314,7 @@ func TestSmallScalesAgreeWithTheScalarFunctions(t *testing.T) {
 					calls := map[string]func(o *Ops, dst, src []byte){}
 					for op := range opsN {
 						for _, c := range []Bytes{{Op: op}, {Op: op, Unsigned: true}, {Op: op, Unsigned: true, Less: 128}} {
-							calls[fmt.Sprintf("%+v", c)] = func(o *Ops, dst, src []byte) { o.Bytes(c, to, dst, src, a, b, run) }
+							calls[fmt.Sprintf("%+v", c)] = func(o *Ops, dst, src []byte) { o.Bytes(c, to, dst, src, Runs{a, b, run}) }
 						}
 						if o.nibbles[to][0][op] == nil {
 							continue
@@ -322,14 +324,14 @@ func TestSmallScalesAgreeWithTheScalarFunctions(t *testing.T) {
 							for _, run := range []int{16, 32, 64} {
 								calls[fmt.Sprint(name, op, run)] = func(o *Ops, dst, src []byte) {
 									m := n * run / 2
-									o.Nibbles(c, to, dst[:2*m*to.Size()], src[:m], a, b, run)
+									o.Nibbles(c, to, dst[:2*m*to.Size()], src[:m], Runs{a, b, run})
 								}
 							}
 						}
 					}
 					for i := range lasts {
 						c := Bytes{Last: &lasts[i]}
-						calls[fmt.Sprint("twice ", lasts[i])] = func(o *Ops, dst, src []byte) { o.Bytes(c, to, dst, src, a, nil, run) }
+						calls[fmt.Sprint("twice ", lasts[i])] = func(o *Ops, dst, src []byte) { o.Bytes(c, to, dst, src, Runs{a, nil, run}) }
 					}
 					scalar := For(0)
 					for name, c := range calls {

@@ -76,36 +76,43 @@ func searchByMoves(codes []int8, x []float32, half int) float32 {
 		ll += float32(float32(w*float32(l)) * float32(l))
 	}
 	weigh := func(i int) float32 { return float32(x[i] * x[i]) }
-	improve(codes, x, weigh, &xl, &ll, -half, half-1, false)
+	improve(codes, x, &xl, &ll, moving{weigh, -half, half - 1, false})
 	for i := range codes {
 		codes[i] += int8(half)
 	}
 	return quotient(xl, ll)
 }
 
+// A moving is how codes are moved one at a time: under which weights, within which range, and whether only if
+// the others have a square sum too.
+type moving struct {
+	weight    func(i int) float32
+	low, high int
+	strict    bool
+}
+
 // improve moves one code at a time to where its number is nearest under the scale
-// that the others make, while the fit xl^2/ll grows: five rounds at most. strict
-// asks that the others have a square sum too.
-func improve[T int8 | uint8](codes []T, x []float32, weight func(int) float32, xl, ll *float32, low, high int, strict bool) {
+// that the others make, while the fit xl^2/ll grows: five rounds at most.
+func improve[T int8 | uint8](codes []T, x []float32, xl, ll *float32, m moving) {
 	for range 5 {
 		moved := false
 		for i, v := range x {
-			w, l := weight(i), float32(codes[i])
+			w, l := m.weight(i), float32(codes[i])
 			oxl := *xl - float32(float32(w*v)*l)
 			oll := *ll - float32(float32(w*l)*l)
-			if !(oxl > 0) || strict && !(oll > 0) {
+			if !(oxl > 0) || m.strict && !(oll > 0) {
 				continue
 			}
-			c := min(high, nearest(float32(v*oll)/oxl))
-			if low < 0 {
-				c = max(low, c)
+			c := min(m.high, nearest(float32(v*oll)/oxl))
+			if m.low < 0 {
+				c = max(m.low, c)
 			}
 			if c == int(codes[i]) {
 				continue
 			}
 			oxl += float32(float32(w*v) * float32(c))
 			oll += float32(float32(w*float32(c)) * float32(c))
-			if (strict || oll > 0) && float32(float32(oxl*oxl)**ll) > float32(float32(*xl**xl)*oll) {
+			if (m.strict || oll > 0) && float32(float32(oxl*oxl)**ll) > float32(float32(*xl**xl)*oll) {
 				codes[i], *xl, *ll, moved = T(c), oxl, oll, true
 			}
 		}
@@ -252,6 +259,6 @@ func searchPositive(codes []uint8, x, weights []float32, top int) float32 {
 		xl += float32(float32(weights[i]*v) * float32(l))
 		ll += float32(float32(weights[i]*float32(l)) * float32(l))
 	}
-	improve(codes, x, func(i int) float32 { return weights[i] }, &xl, &ll, 0, top, true)
+	improve(codes, x, &xl, &ll, moving{func(i int) float32 { return weights[i] }, 0, top, true})
 	return quotient(xl, ll)
 }

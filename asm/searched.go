@@ -75,7 +75,7 @@ var laneEncoders = [Kinds]func(o *Ops, dst []byte, src, matrix []float32){
 
 // load puts groups of some elements into lanes; those of other lanes stay.
 func (o *Ops) load(lanes *[32 * 16]float32, x []float32, elems int) {
-	o.Transpose(4, Raw(lanes[:]), Raw(x), len(x)/elems, elems, 64, 4*elems)
+	o.Transpose(4, Raw(lanes[:]), Raw(x), len(x)/elems, elems, Strides{64, 4 * elems})
 }
 
 // weigh weighs what is loaded, by columns if there are any.
@@ -107,7 +107,7 @@ func (l *lanes) affine(s *affineSearch) {
 func (k *affineGroups) encodeLanes(o *Ops, dst []byte, src, matrix []float32) {
 	room := searches.Get().(*searched)
 	defer searches.Put(room)
-	l, b, s := &room.lanes, &room.affine, k.search(matrix)
+	l, s := &room.lanes, k.search(matrix)
 	kernel := o.search.affine[0]
 	if s.absolute {
 		kernel = o.search.affine[1]
@@ -126,15 +126,15 @@ func (k *affineGroups) encodeLanes(o *Ops, dst []byte, src, matrix []float32) {
 		l.weigh(o, k.weights, m, k.group)
 		kernel(&l.x[0], k.group, s.steps+1)
 		for i := 0; i < len(x); i += 256 {
-			k.finish(o, dst[(at+i)/256*k.size:][:k.size], b, l, i/k.group, x[i:][:256], columns(m, i, 256))
+			k.finish(o, dst[(at+i)/256*k.size:][:k.size], room, i/k.group, x[i:][:256], columns(m, i, 256))
 		}
 	}
 }
 
 // finish writes a block whose groups are the lanes from first on. Groups that
 // the kernel does not take, and those whose codes the search gives, are searched again.
-func (k *affineGroups) finish(o *Ops, p []byte, b *affineBlock, l *lanes, first int, x, matrix []float32) {
-	n := 256 / k.group
+func (k *affineGroups) finish(o *Ops, p []byte, room *searched, first int, x, matrix []float32) {
+	n, l, b := 256/k.group, &room.lanes, &room.affine
 	for g := range n {
 		lane := first + g
 		b.scales[g], b.minimums[g], b.sums[g] = l.scale[lane], -l.low[lane], l.sum[lane]
@@ -149,7 +149,7 @@ func (k *affineGroups) finish(o *Ops, p []byte, b *affineBlock, l *lanes, first 
 	for g := range n {
 		scales[g], minimums[g] = d*float32(b.sc[g]), dmin*float32(b.mn[g])
 	}
-	o.choose(l, &b.codes, x, scales, minimums, k.group, 0, k.top)
+	o.choose(l, &b.codes, x, choice{scales, minimums, k.group, 0, k.top})
 	for g := range n {
 		if d*float32(b.sc[g]) == 0 {
 			k.find(b, g, x, matrix, l.mean[first+g])
@@ -158,11 +158,17 @@ func (k *affineGroups) finish(o *Ops, p []byte, b *affineBlock, l *lanes, first 
 	k.pack(p, &b.codes)
 }
 
-// choose writes the codes of a block's groups under their scales and minimums, from the least to the
-// largest.
-func (o *Ops) choose(l *lanes, codes *[256]uint8, x []float32, scales, minimums *[16]float32, group, least, largest int) {
-	l.limits = between(least, largest)
-	o.search.choose(&codes[0], &x[0], &scales[0], &minimums[0], &l.limits[0], group/16, 256/group)
+// A choice is what codes of a block's groups are chosen by: scales and minimums, the elements of a group, and the
+// least and the largest code.
+type choice struct {
+	scales, minimums      *[16]float32
+	group, least, largest int
+}
+
+// choose writes the codes of a block's groups.
+func (o *Ops) choose(l *lanes, codes *[256]uint8, x []float32, c choice) {
+	l.limits = between(c.least, c.largest)
+	o.search.choose(&codes[0], &x[0], &c.scales[0], &c.minimums[0], &l.limits[0], c.group/16, 256/c.group)
 }
 
 // between is the least and the largest code, as integers that nearest has before it takes an offset off.
@@ -205,7 +211,7 @@ func (k *symmetricGroups) encodeLanes(o *Ops, dst []byte, src, matrix []float32)
 			} else if !k.head(p, b, matrix != nil) {
 				continue
 			}
-			o.choose(l, &b.codes, x, &b.rounded, &noMinimums, 16, -k.half, k.half-1)
+			o.choose(l, &b.codes, x, choice{&b.rounded, &noMinimums, 16, -k.half, k.half - 1})
 			for g, d := range b.rounded {
 				if d == 0 {
 					k.find(b, g, x, columns(matrix, from, 256), several.means[i])

@@ -10,16 +10,16 @@ var (
 // takes at once: codes become numbers by themselves, which plain does for the
 // elements [from, end), and then meet a copy each of their scale. It is false
 // where that is no help.
-func (o *Ops) short(to Type, dst []byte, elems, run int, op Op, a, b []float32, plain func(dst []byte, from, end int)) bool {
-	if run >= kernelChunk || elems < 2*kernelChunk || o.each[to] == nil {
+func (o *Ops) short(to Type, dst []byte, elems int, op Op, r Runs, plain func(dst []byte, from, end int)) bool {
+	if r.Length >= kernelChunk || elems < 2*kernelChunk || o.each[to] == nil {
 		return false
 	}
-	o.apiece(to, dst, elems, run, op, a, b, plain)
+	o.apiece(to, dst, elems, op, r, plain)
 	return true
 }
 
 // apiece joins numbers with their scales, of which each gets a copy.
-func (o *Ops) apiece(to Type, dst []byte, elems, run int, op Op, a, b []float32, plain func(dst []byte, from, end int)) {
+func (o *Ops) apiece(to Type, dst []byte, elems int, op Op, runs Runs, plain func(dst []byte, from, end int)) {
 	q, s, z := scratch(), scratch(), scratch()
 	if op == Scale {
 		clear(z.floats[:])
@@ -28,12 +28,12 @@ func (o *Ops) apiece(to Type, dst []byte, elems, run int, op Op, a, b []float32,
 	for from := 0; from < elems; from += tileElems {
 		n := min(tileElems, elems-from)
 		plain(Raw(q.floats[:n]), from, from+n)
-		if r := from / run; r != same || from+n > (r+1)*run {
-			widen(s.floats[:n], a, false, from, run)
+		if r := from / runs.Length; r != same || from+n > (r+1)*runs.Length {
+			widen(s.floats[:n], runs.Scales, false, from, runs.Length)
 			if op != Scale {
-				widen(z.floats[:n], b, op == Affine, from, run)
+				widen(z.floats[:n], runs.Seconds, op == Affine, from, runs.Length)
 			}
-			if same = -1; from+n <= (r+1)*run {
+			if same = -1; from+n <= (r+1)*runs.Length {
 				same = r
 			}
 		}
@@ -91,17 +91,17 @@ func Repeat(dst []float32, f float32) {
 
 // Float8Shift decodes codes of a format of eight bits: (code-zero)*scale. Rows
 // that have zero points are seldom, so that it goes the long way.
-func (o *Ops) Float8Shift(f Float, to Type, dst, src []byte, scales, zeros []float32, run int) {
+func (o *Ops) Float8Shift(f Float, to Type, dst, src []byte, r Runs) {
 	want(f < floats8 && len(dst) == len(src)*to.Size(), "codes and numbers differ in count")
-	split(len(src), run, Shift, scales, zeros)
+	r.wantFor(len(src), Shift)
 	apart(dst, src)
 	if o.each[to] == nil {
-		eachRun(len(src), run, kernelChunk, 1, nil, func(r, start, end int) {
-			scalarRun(to, dst[start*to.Size():], end-start, func(i int) float32 { return Shift.join(f.Value(src[start+i]), scales[r], zeros[r]) })
+		eachRun(len(src), r.Length, kernelChunk, 1, nil, func(run, start, end int) {
+			scalarRun(to, dst[start*to.Size():], end-start, func(i int) float32 { return Shift.join(f.Value(src[start+i]), r.Scales[run], r.Seconds[run]) })
 		})
 		return
 	}
-	o.apiece(to, dst, len(src), run, Shift, scales, zeros, func(dst []byte, from, end int) {
+	o.apiece(to, dst, len(src), Shift, r, func(dst []byte, from, end int) {
 		o.Float8(f, F32, dst, src[from:end], unscaled[:], tileElems)
 	})
 }

@@ -62,18 +62,18 @@ func anyCall(r *rand.Rand) randomCall {
 	case 0:
 		return randomCall{fmt.Sprintf("%v/%d", f, run), n, dst, func(o *Ops, d, s []byte) { o.Float8(f, to, d, s, a, run) }}
 	case 1:
-		return randomCall{fmt.Sprintf("%v shifted/%d", f, run), n, dst, func(o *Ops, d, s []byte) { o.Float8Shift(f, to, d, s, a, b, run) }}
+		return randomCall{fmt.Sprintf("%v shifted/%d", f, run), n, dst, func(o *Ops, d, s []byte) { o.Float8Shift(f, to, d, s, Runs{a, b, run}) }}
 	case 2:
 		return randomCall{fmt.Sprintf("bytes %d %t/%d", op, unsigned, run), n, dst, func(o *Ops, d, s []byte) {
-			o.Bytes(Bytes{Op: op, Unsigned: unsigned}, to, d, s, a, b, run)
+			o.Bytes(Bytes{Op: op, Unsigned: unsigned}, to, d, s, Runs{a, b, run})
 		}}
 	case 3:
 		return randomCall{fmt.Sprintf("nibbles %d %t/%d", op, high, run), n / 2, dst, func(o *Ops, d, s []byte) {
-			o.Nibbles(Nibbles{op, high, codebook}, to, d, s, a, b, run)
+			o.Nibbles(Nibbles{op, high, codebook}, to, d, s, Runs{a, b, run})
 		}}
 	case 4:
 		return randomCall{fmt.Sprintf("half bytes from %d/%d", from, run), n, dst, func(o *Ops, d, s []byte) {
-			o.HalfBytes(HalfBytes{from, codebook}, to, d, s, a, b, run)
+			o.HalfBytes(HalfBytes{from, codebook}, to, d, s, Runs{a, b, run})
 		}}
 	case 5:
 		s, z := numbersOf(r, n), numbersOf(r, n)

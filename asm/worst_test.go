@@ -163,7 +163,7 @@ func worstBenches(scales, zeros []float32) (out []bench) {
 	}
 	nibbles := func(name string, run int, n Nibbles) {
 		n.Codebook = codebook
-		add("4-bit", fmt.Sprintf("%s/%d", name, run), run, run/2, func(o *Ops, to Type, dst, src []byte) { o.Nibbles(n, to, dst, src, scales, zeros, run) })
+		add("4-bit", fmt.Sprintf("%s/%d", name, run), run, run/2, func(o *Ops, to Type, dst, src []byte) { o.Nibbles(n, to, dst, src, Runs{scales, zeros, run}) })
 	}
 	for _, high := range []bool{false, true} {
 		for _, run := range []int{16, 128} {
@@ -174,17 +174,17 @@ func worstBenches(scales, zeros []float32) (out []bench) {
 		nibbles("codebook, shifted", run, Nibbles{Op: Shift})
 		nibbles("affine", run, Nibbles{Op: Affine})
 		add("8-bit", fmt.Sprintf("bytes, shifted/%d", run), run, run, func(o *Ops, to Type, dst, src []byte) {
-			o.Bytes(Bytes{Op: Shift, Unsigned: true}, to, dst, src, scales, zeros, run)
+			o.Bytes(Bytes{Op: Shift, Unsigned: true}, to, dst, src, Runs{scales, zeros, run})
 		})
 		add("8-bit", fmt.Sprintf("bytes, affine/%d", run), run, run, func(o *Ops, to Type, dst, src []byte) {
-			o.Bytes(Bytes{Op: Affine, Unsigned: true}, to, dst, src, scales, zeros, run)
+			o.Bytes(Bytes{Op: Affine, Unsigned: true}, to, dst, src, Runs{scales, zeros, run})
 		})
 		add("8-bit", fmt.Sprintf("half bytes/%d", run), run, run, func(o *Ops, to Type, dst, src []byte) {
-			o.HalfBytes(HalfBytes{From: 4, Codebook: codebook}, to, dst, src, scales, zeros, run)
+			o.HalfBytes(HalfBytes{From: 4, Codebook: codebook}, to, dst, src, Runs{scales, zeros, run})
 		})
 	}
 	add("8-bit", "E4M3, blocks of 32", 32, 32, func(o *Ops, to Type, dst, src []byte) { o.Float8(E4M3, to, dst, src, scales, 32) })
-	add("8-bit", "E4M3, shifted", 128, 128, func(o *Ops, to Type, dst, src []byte) { o.Float8Shift(E4M3, to, dst, src, scales, zeros, 128) })
+	add("8-bit", "E4M3, shifted", 128, 128, func(o *Ops, to Type, dst, src []byte) { o.Float8Shift(E4M3, to, dst, src, Runs{scales, zeros, 128}) })
 	for _, bits := range []int{4, 8} {
 		out = append(out, columnBenches(bits, scales, zeros)...)
 	}

@@ -245,7 +245,7 @@ func (t *view) readStrip(b *limits.Budget, r io.ReaderAt, room room, dst []byte,
 			spread(dst[j*t.elem:], src, t.elem, t.inner*t.elem)
 			continue
 		}
-		asm.Best().Transpose(int(t.elem), dst[j*t.elem:], src, int(rows), int(n), int(t.inner*t.elem), int(n*t.elem))
+		asm.Best().Transpose(int(t.elem), dst[j*t.elem:], src, int(rows), int(n), asm.Strides{To: int(t.inner * t.elem), From: int(n * t.elem)})
 	}
 	return nil
 }
@@ -274,7 +274,7 @@ func (t *view) gather(dst, src []byte, base, lo, hi int64) {
 		from := src[(t.position(e)-base)*t.elem:]
 		if rows := t.beside(e, hi); rows > 1 {
 			n = rows * width
-			asm.Best().Transpose(int(t.elem), dst[:n*t.elem], from, int(width), int(rows), int(width*t.elem), int(stride*t.elem))
+			asm.Best().Transpose(int(t.elem), dst[:n*t.elem], from, int(width), int(rows), asm.Strides{To: int(width * t.elem), From: int(stride * t.elem)})
 		} else {
 			collect(dst[:n*t.elem], from, t.elem, stride*t.elem)
 		}

@@ -81,11 +81,11 @@ func entry(name string) func(dst, src []byte) {
 		return func(dst, src []byte) { o.Float8(asm.E4M3, t, dst[:elems*t.Size()], src, scales, 128) }
 	case "INT8":
 		return func(dst, src []byte) {
-			o.Bytes(asm.Bytes{Last: &last}, t, dst[:elems*t.Size()], src, scales, nil, 4096)
+			o.Bytes(asm.Bytes{Last: &last}, t, dst[:elems*t.Size()], src, asm.Runs{Scales: scales, Length: 4096})
 		}
 	case "NF4":
 		return func(dst, src []byte) {
-			o.Nibbles(asm.Nibbles{High: true, Codebook: codebook}, t, dst[:elems*t.Size()], src, scales, nil, 64)
+			o.Nibbles(asm.Nibbles{High: true, Codebook: codebook}, t, dst[:elems*t.Size()], src, asm.Runs{Scales: scales, Length: 64})
 		}
 	case "encode-NF4":
 		return func(dst, _ []byte) {

@@ -27,7 +27,7 @@ func Float8Row(cols int64, f asm.Float) Codes {
 		case u.divides || u.op == asm.Affine:
 			return false
 		case u.op == asm.Shift:
-			o.Float8Shift(f, to, dst, row, u.scales, u.seconds, u.run)
+			o.Float8Shift(f, to, dst, row, asm.Runs{Scales: u.scales, Seconds: u.seconds, Length: u.run})
 		default:
 			o.Float8(f, to, dst, row, u.scales, u.run)
 		}

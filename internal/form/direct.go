@@ -91,7 +91,7 @@ func underBytes(b asm.Bytes) func(*asm.Ops, asm.Type, []byte, []byte, under) boo
 		b := b
 		b.Op = u.op
 		if !u.divides {
-			o.Bytes(b, to, dst, row[:len(dst)/to.Size()], u.scales, u.seconds, u.run)
+			o.Bytes(b, to, dst, row[:len(dst)/to.Size()], asm.Runs{Scales: u.scales, Seconds: u.seconds, Length: u.run})
 		}
 		return !u.divides
 	}
@@ -116,7 +116,7 @@ func underHalfBytes(value func(code uint8) float32) func(*asm.Ops, asm.Type, []b
 			return false
 		}
 		clear(u.seconds) // a number less zero is that number
-		o.HalfBytes(asm.HalfBytes{From: uint8(4 * u.sub), Codebook: codebook}, to, dst, row[:len(dst)/to.Size()], u.scales, u.seconds, u.run)
+		o.HalfBytes(asm.HalfBytes{From: uint8(4 * u.sub), Codebook: codebook}, to, dst, row[:len(dst)/to.Size()], asm.Runs{Scales: u.scales, Seconds: u.seconds, Length: u.run})
 		return true
 	}
 }
@@ -129,7 +129,7 @@ func underNibbles(high bool, value func(code uint8) float32) func(*asm.Ops, asm.
 		if u.run%2 != 0 || u.divides {
 			return false
 		}
-		o.Nibbles(asm.Nibbles{Op: u.op, High: high, Codebook: codebook}, to, dst, row[:(len(dst)/to.Size()+1)/2], u.scales, u.seconds, u.run)
+		o.Nibbles(asm.Nibbles{Op: u.op, High: high, Codebook: codebook}, to, dst, row[:(len(dst)/to.Size()+1)/2], asm.Runs{Scales: u.scales, Seconds: u.seconds, Length: u.run})
 		return true
 	}
 }
@@ -207,7 +207,7 @@ func (f *Bnb8) direct(q request) bool {
 	}
 	scales := q.scratch[:q.hi-q.lo]
 	decodeF32(scales, q.parts[1][:4*(q.hi-q.lo)])
-	q.o.Bytes(asm.Bytes{Last: &last127}, q.to, q.dst, q.parts[0][:(q.hi-q.lo)*f.Cols], scales, nil, int(f.Cols))
+	q.o.Bytes(asm.Bytes{Last: &last127}, q.to, q.dst, q.parts[0][:(q.hi-q.lo)*f.Cols], asm.Runs{Scales: scales, Length: int(f.Cols)})
 	return true
 }
 
@@ -230,11 +230,11 @@ func (f *Bnb4) direct(q request) bool {
 	c, size := asm.Nibbles{High: true, Codebook: codebook}, int64(q.to.Size())
 	codes := q.parts[bnbCodes][:CeilDiv(end, 2)-first/2]
 	if n := min(f.Block-first%f.Block, end-first); n < f.Block && n%2 == 0 {
-		q.o.Nibbles(c, q.to, q.dst[:n*size], codes[:n/2], scales, nil, int(n))
+		q.o.Nibbles(c, q.to, q.dst[:n*size], codes[:n/2], asm.Runs{Scales: scales, Length: int(n)})
 		q.dst, codes, scales = q.dst[n*size:], codes[n/2:], scales[1:]
 	}
 	if len(q.dst) > 0 {
-		q.o.Nibbles(c, q.to, q.dst, codes, scales, nil, int(f.Block))
+		q.o.Nibbles(c, q.to, q.dst, codes, asm.Runs{Scales: scales, Length: int(f.Block)})
 	}
 	return true
 }

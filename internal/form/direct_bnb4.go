@@ -20,7 +20,7 @@ func (f *Bnb4) apiece(q request, base, at, n, rows int64) bool {
 		for i := range k {
 			copy(codes[i*stored:][:stored], q.parts[bnbCodes][(at+i*f.Cols)/2-base/2:])
 		}
-		q.o.Nibbles(asm.Nibbles{High: true, Codebook: codebook}, asm.F32, asm.Raw(numbers[:k*2*stored]), codes[:k*stored], unscaled[:], nil, int(k*2*stored))
+		q.o.Nibbles(asm.Nibbles{High: true, Codebook: codebook}, asm.F32, asm.Raw(numbers[:k*2*stored]), codes[:k*stored], asm.Runs{Scales: unscaled[:], Length: int(k * 2 * stored)})
 		for i := range k {
 			f.repeated(s, q.parts, base/f.Block, at)
 			q.o.Each(q.to, q.dst[:n*size], numbers[i*2*stored+at%2:][:n], s, none)

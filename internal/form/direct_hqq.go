@@ -44,11 +44,11 @@ func (f *HQQ) groupwise(q request, from, end int64) bool {
 		switch f.Bits {
 		case 3:
 			q.o.Pick(f.shift(field), 3, room[:n*f.Width], codes)
-			q.o.Bytes(asm.Bytes{Op: asm.Shift}, q.to, out, room[:n*f.Width], s, z, int(f.Width))
+			q.o.Bytes(asm.Bytes{Op: asm.Shift}, q.to, out, room[:n*f.Width], asm.Runs{Scales: s, Seconds: z, Length: int(f.Width)})
 		case 8:
-			q.o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, q.to, out, codes, s, z, int(f.Width))
+			q.o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, q.to, out, codes, asm.Runs{Scales: s, Seconds: z, Length: int(f.Width)})
 		default:
-			q.o.HalfBytes(asm.HalfBytes{From: uint8(f.shift(field)), Codebook: &codebook}, q.to, out, codes, s, z, int(f.Width))
+			q.o.HalfBytes(asm.HalfBytes{From: uint8(f.shift(field)), Codebook: &codebook}, q.to, out, codes, asm.Runs{Scales: s, Seconds: z, Length: int(f.Width)})
 		}
 		row += n
 	}
@@ -127,11 +127,11 @@ func (f *HQQ) plain(q request, w hqqRoom, dst []float32, row, col int64) {
 	switch f.Bits {
 	case 3:
 		o.Pick(shift, 3, w.bytes[:n], codes)
-		o.Bytes(asm.Bytes{}, asm.F32, asm.Raw(dst), w.bytes[:n], unscaled[:], nil, n)
+		o.Bytes(asm.Bytes{}, asm.F32, asm.Raw(dst), w.bytes[:n], asm.Runs{Scales: unscaled[:], Length: n})
 	case 8:
-		o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, asm.F32, asm.Raw(dst), codes, unscaled[:], w.none, n)
+		o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, asm.F32, asm.Raw(dst), codes, asm.Runs{Scales: unscaled[:], Seconds: w.none, Length: n})
 	default:
-		o.HalfBytes(asm.HalfBytes{From: uint8(shift), Codebook: w.codebook}, asm.F32, asm.Raw(dst), codes, unscaled[:], w.none, n)
+		o.HalfBytes(asm.HalfBytes{From: uint8(shift), Codebook: w.codebook}, asm.F32, asm.Raw(dst), codes, asm.Runs{Scales: unscaled[:], Seconds: w.none, Length: n})
 	}
 }
 

@@ -43,7 +43,7 @@ func (f *Scaled) indexed(q request, from int64) bool {
 		if bits != f.Codes.bits {
 			codes, apart = f.unpackRows(q.o, asm.Raw(rest), codes, n, 4*stride), 4*stride
 		}
-		q.o.Transpose(4, stream, codes, int(n), int(words), int(4*n), int(apart))
+		q.o.Transpose(4, stream, codes, int(n), int(words), asm.Strides{To: int(4 * n), From: int(apart)})
 		c := asm.Columns{Bits: int(bits), Words: int(words), Count: int(n), Groups: index[:whole], Scales: g.scales, Zeros: g.zeros, Room: g.room}
 		out := q.dst[(at-from)*size:][:n*size]
 		q.o.Columns(c, q.to, out, stream[:4*n*words], int(size), int(4*n))
@@ -102,8 +102,8 @@ func (f *Scaled) groupsOfRows(q request, to groupNumbers, at, n int64) {
 	for i := range seconds { // both are small whole numbers
 		seconds[i] += float32(f.Codes.bias)
 	}
-	q.o.Transpose(4, asm.Raw(to.scales), asm.Raw(scales), int(n), int(groups), int(4*n), int(4*groups))
-	q.o.Transpose(4, asm.Raw(to.zeros), asm.Raw(seconds), int(n), int(groups), int(4*n), int(4*groups))
+	q.o.Transpose(4, asm.Raw(to.scales), asm.Raw(scales), int(n), int(groups), asm.Strides{To: int(4 * n), From: int(4 * groups)})
+	q.o.Transpose(4, asm.Raw(to.zeros), asm.Raw(seconds), int(n), int(groups), asm.Strides{To: int(4 * n), From: int(4 * groups)})
 }
 
 // outOfOrder decodes columns of words by the group of each input.
@@ -155,11 +155,11 @@ func (f *GPTQ) byteColumns(o *asm.Ops, room []float32, parts [][]byte, at, n int
 	from, to, words := 4*f.streamWords(), 4*f.byteWords(), f.In*f.Bits/32
 	stream, room := asm.Raw(room[:n*from/4]), room[n*from/4:]
 	codes, columns := asm.Raw(room[:n*to/4]), asm.Raw(room[n*to/4:])[:n*f.In]
-	o.Transpose(4, stream, parts[gptqWeight][4*at:], int(words), int(n), int(from), int(4*f.Out))
+	o.Transpose(4, stream, parts[gptqWeight][4*at:], int(words), int(n), asm.Strides{To: int(from), From: int(4 * f.Out)})
 	for i := range n {
 		o.Fields(int(f.Bits), 0, codes[i*to:][:f.In], stream[i*from:][:4*words])
 	}
-	o.Transpose(4, columns, codes, int(n), int(f.In/4), int(4*n), int(to))
+	o.Transpose(4, columns, codes, int(n), int(f.In/4), asm.Strides{To: int(4 * n), From: int(to)})
 	return columns
 }
 
@@ -213,5 +213,5 @@ func (f *GPTQ) rowsOfZeros(o *asm.Ops, z []float32, room, p []byte, at, n int64)
 	default:
 		o.Fields(int(f.Bits), 0, codes, words)
 	}
-	o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, asm.F32, asm.Raw(z), codes, unscaled[:], nothing[:], max(1, len(codes)))
+	o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, asm.F32, asm.Raw(z), codes, asm.Runs{Scales: unscaled[:], Seconds: nothing[:], Length: max(1, len(codes))})
 }

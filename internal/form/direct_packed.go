@@ -30,7 +30,7 @@ func (f *GPTQ) direct(q request) bool {
 	codes, numbers := asm.Raw(q.scratch[n*stride:])[:rows*f.In], q.scratch[n*stride+byteCodes:]
 	for at := q.lo; at < q.hi; at += n {
 		n := min(n, q.hi-at)
-		q.o.Transpose(4, stream, q.parts[gptqWeight][4*at:], int(words), int(n), int(4*stride), int(4*f.Out))
+		q.o.Transpose(4, stream, q.parts[gptqWeight][4*at:], int(words), int(n), asm.Strides{To: int(4 * stride), From: int(4 * f.Out)})
 		g := groupNumbersIn(numbers[:4*n*f.Groups], n*f.Groups)
 		f.numbers(q, g, at, n)
 		for i := int64(0); i < n; i += rows {
@@ -49,12 +49,12 @@ const shortRow = 512
 func (f *GPTQ) row(q request, stream, codes []byte, s, z []float32) {
 	switch {
 	case f.Bits == 4 && f.GroupSize%2 == 0:
-		q.o.Nibbles(asm.Nibbles{Op: asm.Shift, Codebook: &counted}, q.to, q.dst, stream, s, z, int(f.GroupSize))
+		q.o.Nibbles(asm.Nibbles{Op: asm.Shift, Codebook: &counted}, q.to, q.dst, stream, asm.Runs{Scales: s, Seconds: z, Length: int(f.GroupSize)})
 	case f.Bits == 8:
-		q.o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, q.to, q.dst, stream, s, z, int(f.GroupSize))
+		q.o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, q.to, q.dst, stream, asm.Runs{Scales: s, Seconds: z, Length: int(f.GroupSize)})
 	default:
 		q.o.Fields(int(f.Bits), 0, codes, stream)
-		q.o.Bytes(asm.Bytes{Op: asm.Shift}, q.to, q.dst, codes, s, z, int(f.GroupSize))
+		q.o.Bytes(asm.Bytes{Op: asm.Shift}, q.to, q.dst, codes, asm.Runs{Scales: s, Seconds: z, Length: int(f.GroupSize)})
 	}
 }
 
@@ -78,7 +78,7 @@ func (f *GPTQ) numbers(q request, to groupNumbers, at, n int64) {
 	f.matrix().columns(q.o, to.scales, zeros, q.parts[gptqScales], at, n)
 	if rows := to.room[:m]; f.wholeWords(q.o, at, n) {
 		f.rowsOfZeros(q.o, rows, asm.Raw(to.room[m:]), q.parts[gptqZeros], at, n)
-		q.o.Transpose(4, asm.Raw(zeros), asm.Raw(rows), int(f.Groups), int(n), int(4*f.Groups), int(4*n))
+		q.o.Transpose(4, asm.Raw(zeros), asm.Raw(rows), int(f.Groups), int(n), asm.Strides{To: int(4 * f.Groups), From: int(4 * n)})
 		return
 	}
 	f.zeros(zeros, q.parts[gptqZeros], at, n)
@@ -128,7 +128,7 @@ func (m matrix) columns(o *asm.Ops, dst, room []float32, p []byte, at, n int64) 
 		for g := range m.rows {
 			m.many(o, room[g*n:][:n], p[(g*m.cols+at)*m.size:][:n*m.size])
 		}
-		o.Transpose(4, asm.Raw(dst[:n*m.rows]), asm.Raw(room[:n*m.rows]), int(m.rows), int(n), int(4*m.rows), int(4*n))
+		o.Transpose(4, asm.Raw(dst[:n*m.rows]), asm.Raw(room[:n*m.rows]), int(m.rows), int(n), asm.Strides{To: int(4 * m.rows), From: int(4 * n)})
 		return
 	}
 	for i := range n {
@@ -160,7 +160,7 @@ func (f *AWQ) direct(q request) bool {
 	for at := first; at < end; at += n {
 		n, wide := min(n, end-at), min(wide, f.Out/8-at)
 		stream, s := asm.Raw(q.scratch[:wide*stride]), rest[:8*n*f.Groups]
-		q.o.Transpose(4, stream, q.parts[0][4*at:], int(f.In), int(wide), int(4*stride), int(f.Out/2))
+		q.o.Transpose(4, stream, q.parts[0][4*at:], int(f.In), int(wide), asm.Strides{To: int(4 * stride), From: int(f.Out / 2)})
 		f.matrix().columns(q.o, s, rest[8*n*f.Groups:][:8*n*f.Groups], q.parts[1], 8*at, 8*n)
 		for i := range n {
 			q.o.Lanes(lanes, stream[4*stride*i:][:4*f.In], int(f.In))
@@ -171,7 +171,7 @@ func (f *AWQ) direct(q request) bool {
 					continue
 				}
 				q.o.HalfBytes(asm.HalfBytes{From: uint8(nibble % 2 * 4), Codebook: &counted}, q.to, q.dst[(out-q.lo)*f.In*size:][:f.In*size],
-					lanes[int64(nibble/2)*f.In:][:f.In], s[(8*i+int64(j))*f.Groups:][:f.Groups], zeros[int64(nibble)*f.Groups:][:f.Groups], int(f.GroupSize))
+					lanes[int64(nibble/2)*f.In:][:f.In], asm.Runs{Scales: s[(8*i+int64(j))*f.Groups:][:f.Groups], Seconds: zeros[int64(nibble)*f.Groups:][:f.Groups], Length: int(f.GroupSize)})
 			}
 		}
 	}
@@ -211,14 +211,14 @@ func (f *AWQ) byBytes(q request) bool {
 		if f.Bits < 8 {
 			codes, apart = f.unpack(q.o, rest, codes, n), n
 		}
-		q.o.Transpose(1, transposed, codes, int(f.In), int(n), int(stride), int(apart))
+		q.o.Transpose(1, transposed, codes, int(f.In), int(n), asm.Strides{To: int(stride), From: int(apart)})
 		f.matrix().columns(q.o, s[:n*f.Groups], room[:n*f.Groups], q.parts[1], at, n)
 		for out := max(q.lo, at); out < min(q.hi, at+n); out++ {
 			for g := range z {
 				z[g] = float32(f.field(q.parts[2], int64(g), out))
 			}
 			i := out - at
-			q.o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, q.to, q.dst[(out-q.lo)*size:][:size], transposed[i*stride:][:f.In], s[i*f.Groups:][:f.Groups], z, int(f.GroupSize))
+			q.o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, q.to, q.dst[(out-q.lo)*size:][:size], transposed[i*stride:][:f.In], asm.Runs{Scales: s[i*f.Groups:][:f.Groups], Seconds: z, Length: int(f.GroupSize)})
 		}
 	}
 	return true
@@ -247,6 +247,6 @@ func underTernary(o *asm.Ops, to asm.Type, dst, row []byte, from uint8, u under)
 	}
 	// The products as they are: less zero, times one.
 	zero, one := [1]float32{}, [1]float32{1}
-	o.HalfBytes(asm.HalfBytes{From: from, Codebook: codebook}, to, dst, row, one[:], zero[:], max(1, len(row)))
+	o.HalfBytes(asm.HalfBytes{From: from, Codebook: codebook}, to, dst, row, asm.Runs{Scales: one[:], Seconds: zero[:], Length: max(1, len(row))})
 	return true
 }

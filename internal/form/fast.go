@@ -17,7 +17,7 @@ func underFast(o *asm.Ops, to asm.Type, dst, row []byte, u under) bool {
 	}
 	o.Spread(a, b[:n/2])
 	o.Lanes(b, a, n/4)
-	o.Transpose(8, a, b, 4, n/32, 32, n/4)
+	o.Transpose(8, a, b, 4, n/32, asm.Strides{To: 32, From: n / 4})
 	return underBytes(asm.Bytes{Unsigned: true})(o, to, dst, a, u)
 }
 

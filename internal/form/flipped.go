@@ -35,7 +35,7 @@ func (f *Flipped) direct(q request) bool {
 		return false
 	}
 	transposed := asm.Raw(q.scratch)[:n]
-	q.o.Transpose(int(f.Size), transposed, q.parts[0][q.lo*f.Size:], int(f.Cols), int(q.hi-q.lo), int(f.Cols*f.Size), int(f.Rows*f.Size))
+	q.o.Transpose(int(f.Size), transposed, q.parts[0][q.lo*f.Size:], int(f.Cols), int(q.hi-q.lo), asm.Strides{To: int(f.Cols * f.Size), From: int(f.Rows * f.Size)})
 	q.o.Cast(f.As, q.to, q.dst, transposed)
 	return true
 }

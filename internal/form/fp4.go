@@ -14,5 +14,5 @@ var e2m1 = codebookOf(func(code uint8) float32 { return asm.E2M1.Value(code) })
 
 // writeF4 is decodeF4 by a kernel.
 func writeF4(o *asm.Ops, to asm.Type, dst, src, _ []byte) {
-	o.Nibbles(asm.Nibbles{Codebook: e2m1}, to, dst, src, unscaled[:], nil, max(2, 2*len(src)))
+	o.Nibbles(asm.Nibbles{Codebook: e2m1}, to, dst, src, asm.Runs{Scales: unscaled[:], Length: max(2, 2*len(src))})
 }

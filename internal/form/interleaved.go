@@ -48,8 +48,8 @@ func (f *Interleaved) direct(q request) bool {
 	for k, s := range f.Lanes {
 		q.o.Cast(s.as, q.to, q.dst[k*whole*size:][:whole*size], q.parts[k][:whole*int(s.size)])
 	}
-	q.o.Transpose(size, transposed, q.dst[:len(transposed)], count*rows, side, count*rows*size, side*size)
-	q.o.Transpose(size, q.dst, transposed, side*count, rows, side*count*size, rows*size)
+	q.o.Transpose(size, transposed, q.dst[:len(transposed)], count*rows, side, asm.Strides{To: count * rows * size, From: side * size})
+	q.o.Transpose(size, q.dst, transposed, side*count, rows, asm.Strides{To: side * count * size, From: rows * size})
 	for i := whole; i < n; i++ {
 		for k, s := range f.Lanes {
 			q.o.Cast(s.as, q.to, q.dst[(i*count+k)*size:][:size], q.parts[k][i*int(s.size):][:s.size])

@@ -26,7 +26,7 @@ func PackedZeroGrid(rows, cols, group, bits int64, loose bool) Grid {
 			return false
 		}
 		o.Pick(int(shift), int(bits), room, p[4*(word*groups+k):][:4*len(dst)])
-		o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, asm.F32, asm.Raw(dst), room, unscaled[:], bias, len(room))
+		o.Bytes(asm.Bytes{Op: asm.Shift, Unsigned: true}, asm.F32, asm.Raw(dst), room, asm.Runs{Scales: unscaled[:], Seconds: bias, Length: len(room)})
 		return true
 	}
 	return g

@@ -64,7 +64,7 @@ func (f *Bnb4) cut(q request, a area) bool {
 		copy(codes[i*n/2:][:n/2], q.parts[bnbCodes][(at-base)/2:])
 		f.absmaxes(scales[i*per:][:per], q.parts, base/f.Block, at/f.Block)
 	}
-	q.o.Nibbles(asm.Nibbles{High: true, Codebook: codebook}, q.to, q.dst, codes, scales, nil, int(run))
+	q.o.Nibbles(asm.Nibbles{High: true, Codebook: codebook}, q.to, q.dst, codes, asm.Runs{Scales: scales, Length: int(run)})
 	return true
 }
 
@@ -81,6 +81,6 @@ func (f *Bnb8) cut(q request, a area) bool {
 	for i := range rows {
 		copy(codes[i*n:][:n], q.parts[0][(r+i-q.lo)*f.Cols+col:])
 	}
-	q.o.Bytes(asm.Bytes{Last: &last127}, q.to, q.dst, codes, scales, nil, int(n))
+	q.o.Bytes(asm.Bytes{Last: &last127}, q.to, q.dst, codes, asm.Runs{Scales: scales, Length: int(n)})
 	return true
 }

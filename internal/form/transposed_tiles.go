@@ -110,7 +110,7 @@ func (t *transposing) lane(first, count, at int64) bool {
 				copy(tile[(i*count+k)*w*size:][:w*size], one[i*w*size:])
 			}
 		}
-		t.o.Transpose(int(size), t.dst[(at+r*count)*size:], tile[(col-from)*size:], int(n*count), int(t.n), int(t.Out*size), int(w*size))
+		t.o.Transpose(int(size), t.dst[(at+r*count)*size:], tile[(col-from)*size:], int(n*count), int(t.n), asm.Strides{To: int(t.Out * size), From: int(w * size)})
 	}
 	return true
 }
