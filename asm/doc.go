@@ -40,7 +40,7 @@
 //   - blocks: the kernel stops in front of the block, and [Ops.Blocks] has the level
 //     below decode some, or decodes them to float32 and rounds that;
 //   - runs: a loop of products enlarged by 2^128, or a table in double precision; a kernel
-//     of AVX-512 stops in front of them, and the level below decodes some;
+//     of AVX-512 stops in front of bytes and small floats, and the level below decodes some;
 //   - columns: products in double precision, by way of float32.
 //
 // # Words

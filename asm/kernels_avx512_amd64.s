@@ -3977,7 +3977,7 @@ stop:
 
 // func codebookScaleF32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int) (left int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
-TEXT ·codebookScaleF32AVX512(SB), NOSPLIT, $0-72
+TEXT ·codebookScaleF32AVX512(SB), NOSPLIT, $64-72
 	// For each of sixteen runs, with its scale a[r] and zero point or minimum b[r]:
 	// table[q] = codebook[q]*a[r], rounded; x = table[q] for each nibble q;
 	// dst = x, rounded to F32.
@@ -4009,7 +4009,7 @@ group:
 	VPSUBD.BCST  k83<>+0(SB), Z0, Z0
 	VPCMPUD.BCST $0x05, k84<>+0(SB), Z0, K1, K1
 	KORTESTW     K1, K1
-	JNZ          stop
+	JNZ          odd
 	SUBQ         R8, SI
 
 run:
@@ -4034,6 +4034,46 @@ chunk:
 	ADDQ                $0x04, BX
 	DECQ                R8
 	JNZ                 run
+	TESTQ               SI, SI
+	JNZ                 group
+	JMP                 stop
+
+odd:
+	SUBQ R8, SI
+
+run2:
+	// The numbers of a run, or its table.
+	MOVQ         chunks+48(FP), R9
+	VBROADCASTSS (DX), Y0
+	VMOVUPS      Z1, (SP)
+	VCVTPS2PD    Y0, Z0
+	VCVTPS2PD    (SP), Z3
+	VMULPD       Z0, Z3, Z3
+	VCVTPD2PS    Z3, Y4
+	VCVTPS2PD    32(SP), Z3
+	VMULPD       Z0, Z3, Z3
+	VCVTPD2PS    Z3, Y0
+	VINSERTF64X4 $0x01, Y0, Z4, Z0
+	VCMPPS       $0x03, Z0, Z0, K1
+	VPBROADCASTD k85<>+0(SB), K1, Z0
+
+chunk2:
+	VPMULTISHIFTQB.BCST (CX), Z2, Z3
+	VPERMD              Z0, Z3, Z3
+	VMOVDQU64           Z3, (AX)
+	VPMULTISHIFTQB.BCST 8(CX), Z2, Z3
+	VPERMD              Z0, Z3, Z3
+	VMOVDQU64           Z3, 64(AX)
+	ADDQ                $0x00000010, CX
+	PREFETCHT0          1024(AX)
+	PREFETCHT0          1088(AX)
+	ADDQ                $0x00000080, AX
+	DECQ                R9
+	JNZ                 chunk2
+	ADDQ                $0x04, DX
+	ADDQ                $0x04, BX
+	DECQ                R8
+	JNZ                 run2
 	TESTQ               SI, SI
 	JNZ                 group
 
@@ -4063,9 +4103,12 @@ GLOBL k83<>(SB), RODATA|NOPTR, $8
 DATA k84<>+0(SB)/8, $0x5000000050000000
 GLOBL k84<>(SB), RODATA|NOPTR, $8
 
+DATA k85<>+0(SB)/8, $0x7fc000007fc00000
+GLOBL k85<>(SB), RODATA|NOPTR, $8
+
 // func codebookShiftF32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int) (left int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
-TEXT ·codebookShiftF32AVX512(SB), NOSPLIT, $0-72
+TEXT ·codebookShiftF32AVX512(SB), NOSPLIT, $64-72
 	// For each of sixteen runs, with its scale a[r] and zero point or minimum b[r]:
 	// table[q] = (codebook[q] - b[r]) * a[r], rounded; x = table[q] for each nibble q;
 	// dst = x, rounded to F32.
@@ -4099,11 +4142,11 @@ group:
 	VMOVDQU32.Z  (BX), K1, Z0
 	VPANDD.BCST  k78<>+0(SB), Z0, Z0
 	VPTESTMD     Z0, Z0, K1
-	VPSUBD.BCST  k85<>+0(SB), Z0, Z0
-	VPCMPUD.BCST $0x05, k86<>+0(SB), Z0, K1, K1
+	VPSUBD.BCST  k86<>+0(SB), Z0, Z0
+	VPCMPUD.BCST $0x05, k87<>+0(SB), Z0, K1, K1
 	KORW         K1, K2, K2
 	KORTESTW     K2, K2
-	JNZ          stop
+	JNZ          odd
 	SUBQ         R8, SI
 
 run:
@@ -4131,17 +4174,58 @@ chunk:
 	JNZ                 run
 	TESTQ               SI, SI
 	JNZ                 group
+	JMP                 stop
+
+odd:
+	SUBQ R8, SI
+
+run2:
+	// The numbers of a run, or its table.
+	MOVQ         chunks+48(FP), R9
+	VBROADCASTSS (DX), Y3
+	VSUBPS.BCST  (BX), Z1, Z0
+	VMOVUPS      Z0, (SP)
+	VCVTPS2PD    Y3, Z0
+	VCVTPS2PD    (SP), Z3
+	VMULPD       Z0, Z3, Z3
+	VCVTPD2PS    Z3, Y4
+	VCVTPS2PD    32(SP), Z3
+	VMULPD       Z0, Z3, Z3
+	VCVTPD2PS    Z3, Y0
+	VINSERTF64X4 $0x01, Y0, Z4, Z0
+	VCMPPS       $0x03, Z0, Z0, K1
+	VPBROADCASTD k85<>+0(SB), K1, Z0
+
+chunk2:
+	VPMULTISHIFTQB.BCST (CX), Z2, Z3
+	VPERMD              Z0, Z3, Z3
+	VMOVDQU64           Z3, (AX)
+	VPMULTISHIFTQB.BCST 8(CX), Z2, Z3
+	VPERMD              Z0, Z3, Z3
+	VMOVDQU64           Z3, 64(AX)
+	ADDQ                $0x00000010, CX
+	PREFETCHT0          1024(AX)
+	PREFETCHT0          1088(AX)
+	ADDQ                $0x00000080, AX
+	DECQ                R9
+	JNZ                 chunk2
+	ADDQ                $0x04, DX
+	ADDQ                $0x04, BX
+	DECQ                R8
+	JNZ                 run2
+	TESTQ               SI, SI
+	JNZ                 group
 
 stop:
 	MOVQ SI, left+64(FP)
 	VZEROUPPER
 	RET
 
-DATA k85<>+0(SB)/8, $0x3580000035800000
-GLOBL k85<>(SB), RODATA|NOPTR, $8
-
-DATA k86<>+0(SB)/8, $0x1980000019800000
+DATA k86<>+0(SB)/8, $0x3580000035800000
 GLOBL k86<>(SB), RODATA|NOPTR, $8
+
+DATA k87<>+0(SB)/8, $0x1980000019800000
+GLOBL k87<>(SB), RODATA|NOPTR, $8
 
 // func bytesShiftF32AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI2, CMOV, MMX+
@@ -4158,13 +4242,13 @@ TEXT ·bytesShiftF32AVX512(SB), NOSPLIT, $0-72
 	MOVQ         flip+32(FP), R8
 	VPBROADCASTB (R8), Y2
 	VPXORD       k56<>+0(SB), Y2, Y2
-	VPBROADCASTD k87<>+0(SB), Z3
-	VPBROADCASTD k88<>+0(SB), Z4
+	VPBROADCASTD k88<>+0(SB), Z3
+	VPBROADCASTD k89<>+0(SB), Z4
 	MOVQ         last+40(FP), R8
 	VPBROADCASTD (R8), Z0
 	VSUBPS       Z0, Z4, Z4
-	VMOVDQU64    k89<>+0(SB), Z5
-	VMOVDQU64    k90<>+0(SB), Z6
+	VMOVDQU64    k90<>+0(SB), Z5
+	VMOVDQU64    k91<>+0(SB), Z6
 	MOVQ         $0x1111111111111111, R8
 	KMOVQ        R8, K1
 
@@ -4183,11 +4267,11 @@ group:
 	VMOVDQU32.Z  (BX), K2, Z0
 	VPANDD.BCST  k78<>+0(SB), Z0, Z0
 	VPTESTMD     Z0, Z0, K2
-	VPSUBD.BCST  k85<>+0(SB), Z0, Z0
-	VPCMPUD.BCST $0x05, k86<>+0(SB), Z0, K2, K2
+	VPSUBD.BCST  k86<>+0(SB), Z0, Z0
+	VPCMPUD.BCST $0x05, k87<>+0(SB), Z0, K2, K2
 	KORW         K2, K3, K3
 	KORTESTW     K3, K3
-	JNZ          stop
+	JNZ          odd
 	SUBQ         R8, SI
 
 run:
@@ -4223,40 +4307,40 @@ chunk:
 	TESTQ      SI, SI
 	JNZ        group
 
-stop:
+odd:
 	MOVQ SI, left+64(FP)
 	VZEROUPPER
 	RET
 
-DATA k87<>+0(SB)/8, $0x4b0000004b000000
-GLOBL k87<>(SB), RODATA|NOPTR, $8
-
-DATA k88<>+0(SB)/8, $0x4b0000804b000080
+DATA k88<>+0(SB)/8, $0x4b0000004b000000
 GLOBL k88<>(SB), RODATA|NOPTR, $8
 
-DATA k89<>+0(SB)/8, $0x0000000100000000
-DATA k89<>+8(SB)/8, $0x0000000300000002
-DATA k89<>+16(SB)/8, $0x0000000500000004
-DATA k89<>+24(SB)/8, $0x0000000700000006
-DATA k89<>+32(SB)/8, $0x0000000900000008
-DATA k89<>+40(SB)/8, $0x0000000b0000000a
-DATA k89<>+48(SB)/8, $0x0000000d0000000c
-DATA k89<>+56(SB)/8, $0x0000000f0000000e
-GLOBL k89<>(SB), RODATA|NOPTR, $64
+DATA k89<>+0(SB)/8, $0x4b0000804b000080
+GLOBL k89<>(SB), RODATA|NOPTR, $8
 
-DATA k90<>+0(SB)/8, $0x0000001100000010
-DATA k90<>+8(SB)/8, $0x0000001300000012
-DATA k90<>+16(SB)/8, $0x0000001500000014
-DATA k90<>+24(SB)/8, $0x0000001700000016
-DATA k90<>+32(SB)/8, $0x0000001900000018
-DATA k90<>+40(SB)/8, $0x0000001b0000001a
-DATA k90<>+48(SB)/8, $0x0000001d0000001c
-DATA k90<>+56(SB)/8, $0x0000001f0000001e
+DATA k90<>+0(SB)/8, $0x0000000100000000
+DATA k90<>+8(SB)/8, $0x0000000300000002
+DATA k90<>+16(SB)/8, $0x0000000500000004
+DATA k90<>+24(SB)/8, $0x0000000700000006
+DATA k90<>+32(SB)/8, $0x0000000900000008
+DATA k90<>+40(SB)/8, $0x0000000b0000000a
+DATA k90<>+48(SB)/8, $0x0000000d0000000c
+DATA k90<>+56(SB)/8, $0x0000000f0000000e
 GLOBL k90<>(SB), RODATA|NOPTR, $64
+
+DATA k91<>+0(SB)/8, $0x0000001100000010
+DATA k91<>+8(SB)/8, $0x0000001300000012
+DATA k91<>+16(SB)/8, $0x0000001500000014
+DATA k91<>+24(SB)/8, $0x0000001700000016
+DATA k91<>+32(SB)/8, $0x0000001900000018
+DATA k91<>+40(SB)/8, $0x0000001b0000001a
+DATA k91<>+48(SB)/8, $0x0000001d0000001c
+DATA k91<>+56(SB)/8, $0x0000001f0000001e
+GLOBL k91<>(SB), RODATA|NOPTR, $64
 
 // func codebookAffineF32AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int) (left int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
-TEXT ·codebookAffineF32AVX512(SB), NOSPLIT, $0-72
+TEXT ·codebookAffineF32AVX512(SB), NOSPLIT, $64-72
 	// For each of sixteen runs, with its scale a[r] and zero point or minimum b[r]:
 	// table[q] = codebook[q]*a[r] + b[r], rounded; x = table[q] for each nibble q;
 	// dst = x, rounded to F32.
@@ -4290,11 +4374,11 @@ group:
 	VMOVDQU32.Z  (BX), K1, Z0
 	VPANDD.BCST  k78<>+0(SB), Z0, Z3
 	VPTESTMD     Z0, Z0, K1
-	VPSUBD.BCST  k91<>+0(SB), Z3, Z3
-	VPCMPUD.BCST $0x05, k92<>+0(SB), Z3, K1, K1
+	VPSUBD.BCST  k92<>+0(SB), Z3, Z3
+	VPCMPUD.BCST $0x05, k93<>+0(SB), Z3, K1, K1
 	KORW         K1, K2, K2
 	KORTESTW     K2, K2
-	JNZ          stop
+	JNZ          odd
 	SUBQ         R8, SI
 
 run:
@@ -4322,17 +4406,58 @@ chunk:
 	JNZ                 run
 	TESTQ               SI, SI
 	JNZ                 group
+	JMP                 stop
+
+odd:
+	SUBQ R8, SI
+
+run2:
+	// The numbers of a run, or its table.
+	MOVQ         chunks+48(FP), R9
+	VBROADCASTSS (DX), Y0
+	VMOVUPS      Z1, (SP)
+	VCVTPS2PD    Y0, Z0
+	VCVTPS2PD    (SP), Z3
+	VMULPD       Z0, Z3, Z3
+	VCVTPD2PS    Z3, Y4
+	VCVTPS2PD    32(SP), Z3
+	VMULPD       Z0, Z3, Z3
+	VCVTPD2PS    Z3, Y0
+	VINSERTF64X4 $0x01, Y0, Z4, Z0
+	VADDPS.BCST  (BX), Z0, Z0
+	VCMPPS       $0x03, Z0, Z0, K1
+	VPBROADCASTD k85<>+0(SB), K1, Z0
+
+chunk2:
+	VPMULTISHIFTQB.BCST (CX), Z2, Z3
+	VPERMD              Z0, Z3, Z3
+	VMOVDQU64           Z3, (AX)
+	VPMULTISHIFTQB.BCST 8(CX), Z2, Z3
+	VPERMD              Z0, Z3, Z3
+	VMOVDQU64           Z3, 64(AX)
+	ADDQ                $0x00000010, CX
+	PREFETCHT0          1024(AX)
+	PREFETCHT0          1088(AX)
+	ADDQ                $0x00000080, AX
+	DECQ                R9
+	JNZ                 chunk2
+	ADDQ                $0x04, DX
+	ADDQ                $0x04, BX
+	DECQ                R8
+	JNZ                 run2
+	TESTQ               SI, SI
+	JNZ                 group
 
 stop:
 	MOVQ SI, left+64(FP)
 	VZEROUPPER
 	RET
 
-DATA k91<>+0(SB)/8, $0x0d8000000d800000
-GLOBL k91<>(SB), RODATA|NOPTR, $8
-
-DATA k92<>+0(SB)/8, $0x6400000064000000
+DATA k92<>+0(SB)/8, $0x0d8000000d800000
 GLOBL k92<>(SB), RODATA|NOPTR, $8
+
+DATA k93<>+0(SB)/8, $0x6400000064000000
+GLOBL k93<>(SB), RODATA|NOPTR, $8
 
 // func bytesAffineF32AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI2, CMOV, MMX+
@@ -4349,13 +4474,13 @@ TEXT ·bytesAffineF32AVX512(SB), NOSPLIT, $0-72
 	MOVQ         flip+32(FP), R8
 	VPBROADCASTB (R8), Y2
 	VPXORD       k56<>+0(SB), Y2, Y2
-	VPBROADCASTD k87<>+0(SB), Z3
-	VPBROADCASTD k88<>+0(SB), Z4
+	VPBROADCASTD k88<>+0(SB), Z3
+	VPBROADCASTD k89<>+0(SB), Z4
 	MOVQ         last+40(FP), R8
 	VPBROADCASTD (R8), Z0
 	VSUBPS       Z0, Z4, Z4
-	VMOVDQU64    k89<>+0(SB), Z5
-	VMOVDQU64    k90<>+0(SB), Z6
+	VMOVDQU64    k90<>+0(SB), Z5
+	VMOVDQU64    k91<>+0(SB), Z6
 	MOVQ         $0x1111111111111111, R8
 	KMOVQ        R8, K1
 
@@ -4374,11 +4499,11 @@ group:
 	VMOVDQU32.Z  (BX), K2, Z0
 	VPANDD.BCST  k78<>+0(SB), Z0, Z1
 	VPTESTMD     Z0, Z0, K2
-	VPSUBD.BCST  k91<>+0(SB), Z1, Z1
-	VPCMPUD.BCST $0x05, k92<>+0(SB), Z1, K2, K2
+	VPSUBD.BCST  k92<>+0(SB), Z1, Z1
+	VPCMPUD.BCST $0x05, k93<>+0(SB), Z1, K2, K2
 	KORW         K2, K3, K3
 	KORTESTW     K3, K3
-	JNZ          stop
+	JNZ          odd
 	SUBQ         R8, SI
 
 run:
@@ -4414,7 +4539,7 @@ chunk:
 	TESTQ      SI, SI
 	JNZ        group
 
-stop:
+odd:
 	MOVQ SI, left+64(FP)
 	VZEROUPPER
 	RET
@@ -4436,9 +4561,9 @@ TEXT ·float8F32AVX512(SB), NOSPLIT, $0-64
 	VMOVDQU64    64(R8), Z1
 	VMOVDQU64    128(R8), Z2
 	VMOVDQU64    192(R8), Z3
-	VMOVDQU64    k93<>+0(SB), Z4
+	VMOVDQU64    k94<>+0(SB), Z4
 	VPBROADCASTD k56<>+0(SB), Z5
-	VPBROADCASTD k94<>+0(SB), Z6
+	VPBROADCASTD k95<>+0(SB), Z6
 	VPXORD       Z7, Z7, Z7
 
 group:
@@ -4454,7 +4579,7 @@ group:
 	VPSUBD.BCST  k83<>+0(SB), Z8, Z8
 	VPCMPUD.BCST $0x05, k84<>+0(SB), Z8, K1, K1
 	KORTESTW     K1, K1
-	JNZ          stop
+	JNZ          odd
 	SUBQ         R8, SI
 
 run:
@@ -4502,27 +4627,27 @@ chunks:
 	TESTQ      SI, SI
 	JNZ        group
 
-stop:
+odd:
 	MOVQ SI, left+56(FP)
 	VZEROUPPER
 	RET
 
-DATA k93<>+0(SB)/8, $0x0000000400000000
-DATA k93<>+8(SB)/8, $0x0000000c00000008
-DATA k93<>+16(SB)/8, $0x0000000500000001
-DATA k93<>+24(SB)/8, $0x0000000d00000009
-DATA k93<>+32(SB)/8, $0x0000000600000002
-DATA k93<>+40(SB)/8, $0x0000000e0000000a
-DATA k93<>+48(SB)/8, $0x0000000700000003
-DATA k93<>+56(SB)/8, $0x0000000f0000000b
-GLOBL k93<>(SB), RODATA|NOPTR, $64
+DATA k94<>+0(SB)/8, $0x0000000400000000
+DATA k94<>+8(SB)/8, $0x0000000c00000008
+DATA k94<>+16(SB)/8, $0x0000000500000001
+DATA k94<>+24(SB)/8, $0x0000000d00000009
+DATA k94<>+32(SB)/8, $0x0000000600000002
+DATA k94<>+40(SB)/8, $0x0000000e0000000a
+DATA k94<>+48(SB)/8, $0x0000000700000003
+DATA k94<>+56(SB)/8, $0x0000000f0000000b
+GLOBL k94<>(SB), RODATA|NOPTR, $64
 
-DATA k94<>+0(SB)/8, $0x8000000080000000
-GLOBL k94<>(SB), RODATA|NOPTR, $8
+DATA k95<>+0(SB)/8, $0x8000000080000000
+GLOBL k95<>(SB), RODATA|NOPTR, $8
 
 // func codebookScaleBF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int) (left int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
-TEXT ·codebookScaleBF16AVX512(SB), NOSPLIT, $0-72
+TEXT ·codebookScaleBF16AVX512(SB), NOSPLIT, $64-72
 	// For each of sixteen runs, with its scale a[r] and zero point or minimum b[r]:
 	// table[q] = codebook[q]*a[r], rounded; x = table[q] for each nibble q;
 	// dst = x, rounded to BF16.
@@ -4558,7 +4683,7 @@ group:
 	VPSUBD.BCST  k83<>+0(SB), Z0, Z0
 	VPCMPUD.BCST $0x05, k84<>+0(SB), Z0, K3, K3
 	KORTESTW     K3, K3
-	JNZ          stop
+	JNZ          odd
 	SUBQ         R8, SI
 
 run:
@@ -4586,11 +4711,62 @@ chunk:
 	JNZ            run
 	TESTQ          SI, SI
 	JNZ            group
+	JMP            stop
+
+odd:
+	SUBQ R8, SI
+
+run2:
+	// The numbers of a run, or its table.
+	MOVQ          chunks+48(FP), R9
+	VBROADCASTSS  (DX), Y0
+	VMOVUPS       Z1, (SP)
+	VCVTPS2PD     Y0, Z0
+	VCVTPS2PD     (SP), Z7
+	VMULPD        Z0, Z7, Z7
+	VCVTPD2PS     Z7, Y8
+	VCVTPS2PD     32(SP), Z7
+	VMULPD        Z0, Z7, Z7
+	VCVTPD2PS     Z7, Y0
+	VINSERTF64X4  $0x01, Y0, Z8, Z0
+	VCMPPS        $0x03, Z0, Z0, K3
+	VPBROADCASTD  k85<>+0(SB), K3, Z0
+	VPTESTMD.BCST k96<>+0(SB), Z0, K3
+	VPADDD.BCST   k97<>+0(SB), Z0, Z0
+	VPADDD.BCST   k98<>+0(SB), Z0, K3, Z0
+
+chunk2:
+	VPBROADCASTQ   (CX), Z7
+	VPBROADCASTQ   8(CX), K1, Z7
+	VPMULTISHIFTQB Z7, Z2, Z7
+	VPTERNLOGD     $0xea, Z4, Z3, Z7
+	VPERMB         Z0, Z7, Z7
+	VMOVDQU64      Z7, (AX)
+	ADDQ           $0x00000010, CX
+	PREFETCHT0     1024(AX)
+	ADDQ           $0x00000040, AX
+	DECQ           R9
+	JNZ            chunk2
+	ADDQ           $0x04, DX
+	ADDQ           $0x04, BX
+	DECQ           R8
+	JNZ            run2
+	TESTQ          SI, SI
+	JNZ            group
 
 stop:
 	MOVQ SI, left+64(FP)
 	VZEROUPPER
 	RET
+
+DATA k96<>+0(SB)/8, $0x0001000000010000
+GLOBL k96<>(SB), RODATA|NOPTR, $8
+
+DATA k97<>+0(SB)/8, $0x00007fff00007fff
+GLOBL k97<>(SB), RODATA|NOPTR, $8
+
+DATA k98<>+0(SB)/8, $0x0000000100000001
+GLOBL k98<>(SB), RODATA|NOPTR, $8
 
 // func bytesScaleBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI2, CMOV, MMX+
@@ -4611,11 +4787,11 @@ TEXT ·bytesScaleBF16AVX512(SB), NOSPLIT, $0-72
 	MOVQ         flip+32(FP), R8
 	VPBROADCASTB (R8), Y5
 	VPXORD       k56<>+0(SB), Y5, Y5
-	VPBROADCASTD k87<>+0(SB), Z6
-	VPBROADCASTD k88<>+0(SB), Z7
+	VPBROADCASTD k88<>+0(SB), Z6
+	VPBROADCASTD k89<>+0(SB), Z7
 	MOVQ         last+40(FP), R8
-	VMOVDQU64    k89<>+0(SB), Z8
-	VMOVDQU64    k90<>+0(SB), Z9
+	VMOVDQU64    k90<>+0(SB), Z8
+	VMOVDQU64    k91<>+0(SB), Z9
 	MOVQ         $0x1111111111111111, R8
 	KMOVQ        R8, K1
 
@@ -4632,7 +4808,7 @@ group:
 	VPSUBD.BCST  k83<>+0(SB), Z0, Z0
 	VPCMPUD.BCST $0x05, k84<>+0(SB), Z0, K2, K2
 	KORTESTW     K2, K2
-	JNZ          stop
+	JNZ          odd
 	SUBQ         R8, SI
 
 run:
@@ -4669,14 +4845,14 @@ chunk:
 	TESTQ      SI, SI
 	JNZ        group
 
-stop:
+odd:
 	MOVQ SI, left+64(FP)
 	VZEROUPPER
 	RET
 
 // func codebookShiftBF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int) (left int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
-TEXT ·codebookShiftBF16AVX512(SB), NOSPLIT, $0-72
+TEXT ·codebookShiftBF16AVX512(SB), NOSPLIT, $64-72
 	// For each of sixteen runs, with its scale a[r] and zero point or minimum b[r]:
 	// table[q] = (codebook[q] - b[r]) * a[r], rounded; x = table[q] for each nibble q;
 	// dst = x, rounded to BF16.
@@ -4712,11 +4888,11 @@ group:
 	VMOVDQU32.Z  (BX), K2, Z0
 	VPANDD.BCST  k78<>+0(SB), Z0, Z0
 	VPTESTMD     Z0, Z0, K2
-	VPSUBD.BCST  k85<>+0(SB), Z0, Z0
-	VPCMPUD.BCST $0x05, k86<>+0(SB), Z0, K2, K2
+	VPSUBD.BCST  k86<>+0(SB), Z0, Z0
+	VPCMPUD.BCST $0x05, k87<>+0(SB), Z0, K2, K2
 	KORW         K2, K3, K3
 	KORTESTW     K3, K3
-	JNZ          stop
+	JNZ          odd
 	SUBQ         R8, SI
 
 run:
@@ -4724,9 +4900,9 @@ run:
 	MOVQ          chunks+48(FP), R9
 	VSUBPS.BCST   (BX), Z1, Z0
 	VMULPS.BCST   (DX), Z0, Z0
-	VPTESTMD.BCST k95<>+0(SB), Z0, K2
-	VPADDD.BCST   k96<>+0(SB), Z0, Z0
-	VPADDD.BCST   k97<>+0(SB), Z0, K2, Z0
+	VPTESTMD.BCST k96<>+0(SB), Z0, K2
+	VPADDD.BCST   k97<>+0(SB), Z0, Z0
+	VPADDD.BCST   k98<>+0(SB), Z0, K2, Z0
 
 chunk:
 	VPBROADCASTQ   (CX), Z5
@@ -4746,20 +4922,54 @@ chunk:
 	JNZ            run
 	TESTQ          SI, SI
 	JNZ            group
+	JMP            stop
+
+odd:
+	SUBQ R8, SI
+
+run2:
+	// The numbers of a run, or its table.
+	MOVQ          chunks+48(FP), R9
+	VBROADCASTSS  (DX), Y5
+	VSUBPS.BCST   (BX), Z1, Z0
+	VMOVUPS       Z0, (SP)
+	VCVTPS2PD     Y5, Z0
+	VCVTPS2PD     (SP), Z5
+	VMULPD        Z0, Z5, Z5
+	VCVTPD2PS     Z5, Y6
+	VCVTPS2PD     32(SP), Z5
+	VMULPD        Z0, Z5, Z5
+	VCVTPD2PS     Z5, Y0
+	VINSERTF64X4  $0x01, Y0, Z6, Z0
+	VCMPPS        $0x03, Z0, Z0, K2
+	VPBROADCASTD  k85<>+0(SB), K2, Z0
+	VPTESTMD.BCST k96<>+0(SB), Z0, K2
+	VPADDD.BCST   k97<>+0(SB), Z0, Z0
+	VPADDD.BCST   k98<>+0(SB), Z0, K2, Z0
+
+chunk2:
+	VPBROADCASTQ   (CX), Z5
+	VPBROADCASTQ   8(CX), K1, Z5
+	VPMULTISHIFTQB Z5, Z2, Z5
+	VPTERNLOGD     $0xea, Z4, Z3, Z5
+	VPERMB         Z0, Z5, Z5
+	VMOVDQU64      Z5, (AX)
+	ADDQ           $0x00000010, CX
+	PREFETCHT0     1024(AX)
+	ADDQ           $0x00000040, AX
+	DECQ           R9
+	JNZ            chunk2
+	ADDQ           $0x04, DX
+	ADDQ           $0x04, BX
+	DECQ           R8
+	JNZ            run2
+	TESTQ          SI, SI
+	JNZ            group
 
 stop:
 	MOVQ SI, left+64(FP)
 	VZEROUPPER
 	RET
-
-DATA k95<>+0(SB)/8, $0x0001000000010000
-GLOBL k95<>(SB), RODATA|NOPTR, $8
-
-DATA k96<>+0(SB)/8, $0x00007fff00007fff
-GLOBL k96<>(SB), RODATA|NOPTR, $8
-
-DATA k97<>+0(SB)/8, $0x0000000100000001
-GLOBL k97<>(SB), RODATA|NOPTR, $8
 
 // func bytesShiftBF16AVX512(dst *byte, src *byte, a *float32, b *float32, flip *byte, last *float32, chunks int, n int) (left int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI2, CMOV, MMX+
@@ -4780,13 +4990,13 @@ TEXT ·bytesShiftBF16AVX512(SB), NOSPLIT, $0-72
 	MOVQ         flip+32(FP), R8
 	VPBROADCASTB (R8), Y6
 	VPXORD       k56<>+0(SB), Y6, Y6
-	VPBROADCASTD k87<>+0(SB), Z7
-	VPBROADCASTD k88<>+0(SB), Z8
+	VPBROADCASTD k88<>+0(SB), Z7
+	VPBROADCASTD k89<>+0(SB), Z8
 	MOVQ         last+40(FP), R8
 	VPBROADCASTD (R8), Z0
 	VSUBPS       Z0, Z8, Z8
-	VMOVDQU64    k89<>+0(SB), Z9
-	VMOVDQU64    k90<>+0(SB), Z10
+	VMOVDQU64    k90<>+0(SB), Z9
+	VMOVDQU64    k91<>+0(SB), Z10
 	MOVQ         $0x1111111111111111, R8
 	KMOVQ        R8, K1
 
@@ -4805,11 +5015,11 @@ group:
 	VMOVDQU32.Z  (BX), K2, Z0
 	VPANDD.BCST  k78<>+0(SB), Z0, Z0
 	VPTESTMD     Z0, Z0, K2
-	VPSUBD.BCST  k85<>+0(SB), Z0, Z0
-	VPCMPUD.BCST $0x05, k86<>+0(SB), Z0, K2, K2
+	VPSUBD.BCST  k86<>+0(SB), Z0, Z0
+	VPCMPUD.BCST $0x05, k87<>+0(SB), Z0, K2, K2
 	KORW         K2, K3, K3
 	KORTESTW     K3, K3
-	JNZ          stop
+	JNZ          odd
 	SUBQ         R8, SI
 
 run:
@@ -4849,14 +5059,14 @@ chunk:
 	TESTQ      SI, SI
 	JNZ        group
 
-stop:
+odd:
 	MOVQ SI, left+64(FP)
 	VZEROUPPER
 	RET
 
 // func codebookAffineBF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int) (left int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
-TEXT ·codebookAffineBF16AVX512(SB), NOSPLIT, $0-72
+TEXT ·codebookAffineBF16AVX512(SB), NOSPLIT, $64-72
 	// For each of sixteen runs, with its scale a[r] and zero point or minimum b[r]:
 	// table[q] = codebook[q]*a[r] + b[r], rounded; x = table[q] for each nibble q;
 	// dst = x, rounded to BF16.
@@ -4894,11 +5104,11 @@ group:
 	VMOVDQU32.Z  (BX), K2, Z0
 	VPANDD.BCST  k78<>+0(SB), Z0, Z7
 	VPTESTMD     Z0, Z0, K2
-	VPSUBD.BCST  k91<>+0(SB), Z7, Z7
-	VPCMPUD.BCST $0x05, k92<>+0(SB), Z7, K2, K2
+	VPSUBD.BCST  k92<>+0(SB), Z7, Z7
+	VPCMPUD.BCST $0x05, k93<>+0(SB), Z7, K2, K2
 	KORW         K2, K3, K3
 	KORTESTW     K3, K3
-	JNZ          stop
+	JNZ          odd
 	SUBQ         R8, SI
 
 run:
@@ -4927,6 +5137,49 @@ chunk:
 	JNZ            run
 	TESTQ          SI, SI
 	JNZ            group
+	JMP            stop
+
+odd:
+	SUBQ R8, SI
+
+run2:
+	// The numbers of a run, or its table.
+	MOVQ          chunks+48(FP), R9
+	VBROADCASTSS  (DX), Y0
+	VMOVUPS       Z1, (SP)
+	VCVTPS2PD     Y0, Z0
+	VCVTPS2PD     (SP), Z7
+	VMULPD        Z0, Z7, Z7
+	VCVTPD2PS     Z7, Y8
+	VCVTPS2PD     32(SP), Z7
+	VMULPD        Z0, Z7, Z7
+	VCVTPD2PS     Z7, Y0
+	VINSERTF64X4  $0x01, Y0, Z8, Z0
+	VADDPS.BCST   (BX), Z0, Z0
+	VCMPPS        $0x03, Z0, Z0, K2
+	VPBROADCASTD  k85<>+0(SB), K2, Z0
+	VPTESTMD.BCST k96<>+0(SB), Z0, K2
+	VPADDD.BCST   k97<>+0(SB), Z0, Z0
+	VPADDD.BCST   k98<>+0(SB), Z0, K2, Z0
+
+chunk2:
+	VPBROADCASTQ   (CX), Z7
+	VPBROADCASTQ   8(CX), K1, Z7
+	VPMULTISHIFTQB Z7, Z2, Z7
+	VPTERNLOGD     $0xea, Z4, Z3, Z7
+	VPERMB         Z0, Z7, Z7
+	VMOVDQU64      Z7, (AX)
+	ADDQ           $0x00000010, CX
+	PREFETCHT0     1024(AX)
+	ADDQ           $0x00000040, AX
+	DECQ           R9
+	JNZ            chunk2
+	ADDQ           $0x04, DX
+	ADDQ           $0x04, BX
+	DECQ           R8
+	JNZ            run2
+	TESTQ          SI, SI
+	JNZ            group
 
 stop:
 	MOVQ SI, left+64(FP)
@@ -4952,13 +5205,13 @@ TEXT ·bytesAffineBF16AVX512(SB), NOSPLIT, $0-72
 	MOVQ         flip+32(FP), R8
 	VPBROADCASTB (R8), Y6
 	VPXORD       k56<>+0(SB), Y6, Y6
-	VPBROADCASTD k87<>+0(SB), Z7
-	VPBROADCASTD k88<>+0(SB), Z8
+	VPBROADCASTD k88<>+0(SB), Z7
+	VPBROADCASTD k89<>+0(SB), Z8
 	MOVQ         last+40(FP), R8
 	VPBROADCASTD (R8), Z0
 	VSUBPS       Z0, Z8, Z8
-	VMOVDQU64    k89<>+0(SB), Z9
-	VMOVDQU64    k90<>+0(SB), Z10
+	VMOVDQU64    k90<>+0(SB), Z9
+	VMOVDQU64    k91<>+0(SB), Z10
 	MOVQ         $0x1111111111111111, R8
 	KMOVQ        R8, K1
 
@@ -4977,11 +5230,11 @@ group:
 	VMOVDQU32.Z  (BX), K2, Z0
 	VPANDD.BCST  k78<>+0(SB), Z0, Z1
 	VPTESTMD     Z0, Z0, K2
-	VPSUBD.BCST  k91<>+0(SB), Z1, Z1
-	VPCMPUD.BCST $0x05, k92<>+0(SB), Z1, K2, K2
+	VPSUBD.BCST  k92<>+0(SB), Z1, Z1
+	VPCMPUD.BCST $0x05, k93<>+0(SB), Z1, K2, K2
 	KORW         K2, K3, K3
 	KORTESTW     K3, K3
-	JNZ          stop
+	JNZ          odd
 	SUBQ         R8, SI
 
 run:
@@ -5021,7 +5274,7 @@ chunk:
 	TESTQ      SI, SI
 	JNZ        group
 
-stop:
+odd:
 	MOVQ SI, left+64(FP)
 	VZEROUPPER
 	RET
@@ -5045,12 +5298,12 @@ TEXT ·bytesTwiceBF16AVX512(SB), NOSPLIT, $0-72
 	MOVQ         flip+32(FP), R8
 	VPBROADCASTB (R8), Y5
 	VPXORD       k56<>+0(SB), Y5, Y5
-	VPBROADCASTD k87<>+0(SB), Z6
-	VPBROADCASTD k88<>+0(SB), Z7
+	VPBROADCASTD k88<>+0(SB), Z6
+	VPBROADCASTD k89<>+0(SB), Z7
 	MOVQ         last+40(FP), R8
 	VPBROADCASTD (R8), Z8
-	VMOVDQU64    k89<>+0(SB), Z9
-	VMOVDQU64    k90<>+0(SB), Z10
+	VMOVDQU64    k90<>+0(SB), Z9
+	VMOVDQU64    k91<>+0(SB), Z10
 	MOVQ         $0x1111111111111111, R8
 	KMOVQ        R8, K1
 
@@ -5067,7 +5320,7 @@ group:
 	VPSUBD.BCST  k83<>+0(SB), Z0, Z0
 	VPCMPUD.BCST $0x05, k84<>+0(SB), Z0, K2, K2
 	KORTESTW     K2, K2
-	JNZ          stop
+	JNZ          odd
 	SUBQ         R8, SI
 
 run:
@@ -5106,7 +5359,7 @@ chunk:
 	TESTQ      SI, SI
 	JNZ        group
 
-stop:
+odd:
 	MOVQ SI, left+64(FP)
 	VZEROUPPER
 	RET
@@ -5133,7 +5386,7 @@ TEXT ·float8BF16AVX512(SB), NOSPLIT, $0-64
 	VPBROADCASTD 264(R8), Z6
 	KMOVQ        268(R8), K1
 	VPBROADCASTD k0<>+0(SB), Z7
-	VPBROADCASTD k98<>+0(SB), Z8
+	VPBROADCASTD k99<>+0(SB), Z8
 	VMOVDQU64    k64<>+0(SB), Z9
 
 group:
@@ -5149,16 +5402,16 @@ group:
 	VPSUBD.BCST  k83<>+0(SB), Z10, Z10
 	VPCMPUD.BCST $0x05, k84<>+0(SB), Z10, K2, K2
 	KORTESTW     K2, K2
-	JNZ          stop
+	JNZ          odd
 	SUBQ         R8, SI
 
 run:
 	// The numbers of a run, or its table.
 	MOVQ          chunks+40(FP), R9
 	VMULPS.BCST   (DX), Z0, Z11
-	VPTESTMD.BCST k95<>+0(SB), Z11, K2
-	VPADDD.BCST   k96<>+0(SB), Z11, Z11
-	VPADDD.BCST   k97<>+0(SB), Z11, K2, Z11
+	VPTESTMD.BCST k96<>+0(SB), Z11, K2
+	VPADDD.BCST   k97<>+0(SB), Z11, Z11
+	VPADDD.BCST   k98<>+0(SB), Z11, K2, Z11
 	VPERMB        Z11, Z2, Z10
 	VPERMB.Z      Z11, Z3, K1, Z11
 	VPADDW        Z1, Z11, Z11
@@ -5188,13 +5441,13 @@ chunk:
 	TESTQ      SI, SI
 	JNZ        group
 
-stop:
+odd:
 	MOVQ SI, left+56(FP)
 	VZEROUPPER
 	RET
 
-DATA k98<>+0(SB)/8, $0x0080008000800080
-GLOBL k98<>(SB), RODATA|NOPTR, $8
+DATA k99<>+0(SB)/8, $0x0080008000800080
+GLOBL k99<>(SB), RODATA|NOPTR, $8
 
 // func castF32ToBF16AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512BW, AVX512F, MMX+
@@ -5213,10 +5466,10 @@ TEXT ·castF32ToBF16AVX512(SB), NOSPLIT, $0-24
 more:
 	VMOVUPS      (CX), Z4
 	VCMPPS       $0x03, Z4, Z4, K1
-	VPBROADCASTD k99<>+0(SB), K1, Z4
+	VPBROADCASTD k85<>+0(SB), K1, Z4
 	VMOVUPS      64(CX), Z5
 	VCMPPS       $0x03, Z5, Z5, K1
-	VPBROADCASTD k99<>+0(SB), K1, Z5
+	VPBROADCASTD k85<>+0(SB), K1, Z5
 	VMOVDQA64    Z4, Z6
 	VPERMT2W     Z5, Z2, Z6
 	VPERMT2W     Z5, Z3, Z4
@@ -5231,9 +5484,6 @@ more:
 	JNZ          more
 	VZEROUPPER
 	RET
-
-DATA k99<>+0(SB)/8, $0x7fc000007fc00000
-GLOBL k99<>(SB), RODATA|NOPTR, $8
 
 // func castF16ToBF16AVX512(dst *byte, src *byte, n int)
 // Requires: AVX, AVX512BW, AVX512F, MMX+
@@ -5252,10 +5502,10 @@ TEXT ·castF16ToBF16AVX512(SB), NOSPLIT, $0-24
 more:
 	VCVTPH2PS    (CX), Z4
 	VCMPPS       $0x03, Z4, Z4, K1
-	VPBROADCASTD k99<>+0(SB), K1, Z4
+	VPBROADCASTD k85<>+0(SB), K1, Z4
 	VCVTPH2PS    32(CX), Z5
 	VCMPPS       $0x03, Z5, Z5, K1
-	VPBROADCASTD k99<>+0(SB), K1, Z5
+	VPBROADCASTD k85<>+0(SB), K1, Z5
 	VMOVDQA64    Z4, Z6
 	VPERMT2W     Z5, Z2, Z6
 	VPERMT2W     Z5, Z3, Z4
@@ -5273,7 +5523,7 @@ more:
 
 // func codebookScaleF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int) (left int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
-TEXT ·codebookScaleF16AVX512(SB), NOSPLIT, $0-72
+TEXT ·codebookScaleF16AVX512(SB), NOSPLIT, $64-72
 	// For each of sixteen runs, with its scale a[r] and zero point or minimum b[r]:
 	// table[q] = codebook[q]*a[r], rounded; x = table[q] for each nibble q;
 	// dst = x, rounded to F16.
@@ -5307,7 +5557,7 @@ group:
 	VPSUBD.BCST  k83<>+0(SB), Z0, Z0
 	VPCMPUD.BCST $0x05, k84<>+0(SB), Z0, K2, K2
 	KORTESTW     K2, K2
-	JNZ          stop
+	JNZ          odd
 	SUBQ         R8, SI
 
 run:
@@ -5334,6 +5584,46 @@ chunk:
 	JNZ            run
 	TESTQ          SI, SI
 	JNZ            group
+	JMP            stop
+
+odd:
+	SUBQ R8, SI
+
+run2:
+	// The numbers of a run, or its table.
+	MOVQ         chunks+48(FP), R9
+	VBROADCASTSS (DX), Y0
+	VMOVUPS      Z1, (SP)
+	VCVTPS2PD    Y0, Z0
+	VCVTPS2PD    (SP), Z5
+	VMULPD       Z0, Z5, Z5
+	VCVTPD2PS    Z5, Y6
+	VCVTPS2PD    32(SP), Z5
+	VMULPD       Z0, Z5, Z5
+	VCVTPD2PS    Z5, Y0
+	VINSERTF64X4 $0x01, Y0, Z6, Z0
+	VCMPPS       $0x03, Z0, Z0, K2
+	VPBROADCASTD k85<>+0(SB), K2, Z0
+	VCVTPS2PH    $0x00, Z0, Y0
+
+chunk2:
+	VPBROADCASTQ   (CX), Z5
+	VPBROADCASTQ   8(CX), K1, Z5
+	VPMULTISHIFTQB Z5, Z2, Z5
+	VPTERNLOGD     $0xea, Z4, Z3, Z5
+	VPERMB         Z0, Z5, Z5
+	VMOVDQU64      Z5, (AX)
+	ADDQ           $0x00000010, CX
+	PREFETCHT0     1024(AX)
+	ADDQ           $0x00000040, AX
+	DECQ           R9
+	JNZ            chunk2
+	ADDQ           $0x04, DX
+	ADDQ           $0x04, BX
+	DECQ           R8
+	JNZ            run2
+	TESTQ          SI, SI
+	JNZ            group
 
 stop:
 	MOVQ SI, left+64(FP)
@@ -5355,11 +5645,11 @@ TEXT ·bytesScaleF16AVX512(SB), NOSPLIT, $0-72
 	MOVQ         flip+32(FP), R8
 	VPBROADCASTB (R8), Y1
 	VPXORD       k56<>+0(SB), Y1, Y1
-	VPBROADCASTD k87<>+0(SB), Z2
-	VPBROADCASTD k88<>+0(SB), Z3
+	VPBROADCASTD k88<>+0(SB), Z2
+	VPBROADCASTD k89<>+0(SB), Z3
 	MOVQ         last+40(FP), R8
-	VMOVDQU64    k89<>+0(SB), Z4
-	VMOVDQU64    k90<>+0(SB), Z5
+	VMOVDQU64    k90<>+0(SB), Z4
+	VMOVDQU64    k91<>+0(SB), Z5
 	MOVQ         $0x1111111111111111, R8
 	KMOVQ        R8, K1
 
@@ -5376,7 +5666,7 @@ group:
 	VPSUBD.BCST  k83<>+0(SB), Z0, Z0
 	VPCMPUD.BCST $0x05, k84<>+0(SB), Z0, K2, K2
 	KORTESTW     K2, K2
-	JNZ          stop
+	JNZ          odd
 	SUBQ         R8, SI
 
 run:
@@ -5408,14 +5698,14 @@ chunk:
 	TESTQ      SI, SI
 	JNZ        group
 
-stop:
+odd:
 	MOVQ SI, left+64(FP)
 	VZEROUPPER
 	RET
 
 // func codebookShiftF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int) (left int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
-TEXT ·codebookShiftF16AVX512(SB), NOSPLIT, $0-72
+TEXT ·codebookShiftF16AVX512(SB), NOSPLIT, $64-72
 	// For each of sixteen runs, with its scale a[r] and zero point or minimum b[r]:
 	// table[q] = (codebook[q] - b[r]) * a[r], rounded; x = table[q] for each nibble q;
 	// dst = x, rounded to F16.
@@ -5451,11 +5741,11 @@ group:
 	VMOVDQU32.Z  (BX), K2, Z0
 	VPANDD.BCST  k78<>+0(SB), Z0, Z0
 	VPTESTMD     Z0, Z0, K2
-	VPSUBD.BCST  k85<>+0(SB), Z0, Z0
-	VPCMPUD.BCST $0x05, k86<>+0(SB), Z0, K2, K2
+	VPSUBD.BCST  k86<>+0(SB), Z0, Z0
+	VPCMPUD.BCST $0x05, k87<>+0(SB), Z0, K2, K2
 	KORW         K2, K3, K3
 	KORTESTW     K3, K3
-	JNZ          stop
+	JNZ          odd
 	SUBQ         R8, SI
 
 run:
@@ -5483,6 +5773,47 @@ chunk:
 	JNZ            run
 	TESTQ          SI, SI
 	JNZ            group
+	JMP            stop
+
+odd:
+	SUBQ R8, SI
+
+run2:
+	// The numbers of a run, or its table.
+	MOVQ         chunks+48(FP), R9
+	VBROADCASTSS (DX), Y5
+	VSUBPS.BCST  (BX), Z1, Z0
+	VMOVUPS      Z0, (SP)
+	VCVTPS2PD    Y5, Z0
+	VCVTPS2PD    (SP), Z5
+	VMULPD       Z0, Z5, Z5
+	VCVTPD2PS    Z5, Y6
+	VCVTPS2PD    32(SP), Z5
+	VMULPD       Z0, Z5, Z5
+	VCVTPD2PS    Z5, Y0
+	VINSERTF64X4 $0x01, Y0, Z6, Z0
+	VCMPPS       $0x03, Z0, Z0, K2
+	VPBROADCASTD k85<>+0(SB), K2, Z0
+	VCVTPS2PH    $0x00, Z0, Y0
+
+chunk2:
+	VPBROADCASTQ   (CX), Z5
+	VPBROADCASTQ   8(CX), K1, Z5
+	VPMULTISHIFTQB Z5, Z2, Z5
+	VPTERNLOGD     $0xea, Z4, Z3, Z5
+	VPERMB         Z0, Z5, Z5
+	VMOVDQU64      Z5, (AX)
+	ADDQ           $0x00000010, CX
+	PREFETCHT0     1024(AX)
+	ADDQ           $0x00000040, AX
+	DECQ           R9
+	JNZ            chunk2
+	ADDQ           $0x04, DX
+	ADDQ           $0x04, BX
+	DECQ           R8
+	JNZ            run2
+	TESTQ          SI, SI
+	JNZ            group
 
 stop:
 	MOVQ SI, left+64(FP)
@@ -5504,13 +5835,13 @@ TEXT ·bytesShiftF16AVX512(SB), NOSPLIT, $0-72
 	MOVQ         flip+32(FP), R8
 	VPBROADCASTB (R8), Y2
 	VPXORD       k56<>+0(SB), Y2, Y2
-	VPBROADCASTD k87<>+0(SB), Z3
-	VPBROADCASTD k88<>+0(SB), Z4
+	VPBROADCASTD k88<>+0(SB), Z3
+	VPBROADCASTD k89<>+0(SB), Z4
 	MOVQ         last+40(FP), R8
 	VPBROADCASTD (R8), Z0
 	VSUBPS       Z0, Z4, Z4
-	VMOVDQU64    k89<>+0(SB), Z5
-	VMOVDQU64    k90<>+0(SB), Z6
+	VMOVDQU64    k90<>+0(SB), Z5
+	VMOVDQU64    k91<>+0(SB), Z6
 	MOVQ         $0x1111111111111111, R8
 	KMOVQ        R8, K1
 
@@ -5529,11 +5860,11 @@ group:
 	VMOVDQU32.Z  (BX), K2, Z0
 	VPANDD.BCST  k78<>+0(SB), Z0, Z0
 	VPTESTMD     Z0, Z0, K2
-	VPSUBD.BCST  k85<>+0(SB), Z0, Z0
-	VPCMPUD.BCST $0x05, k86<>+0(SB), Z0, K2, K2
+	VPSUBD.BCST  k86<>+0(SB), Z0, Z0
+	VPCMPUD.BCST $0x05, k87<>+0(SB), Z0, K2, K2
 	KORW         K2, K3, K3
 	KORTESTW     K3, K3
-	JNZ          stop
+	JNZ          odd
 	SUBQ         R8, SI
 
 run:
@@ -5568,14 +5899,14 @@ chunk:
 	TESTQ      SI, SI
 	JNZ        group
 
-stop:
+odd:
 	MOVQ SI, left+64(FP)
 	VZEROUPPER
 	RET
 
 // func codebookAffineF16AVX512(dst *byte, src *byte, a *float32, b *float32, codebook *float32, order *byte, chunks int, n int) (left int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV, MMX+
-TEXT ·codebookAffineF16AVX512(SB), NOSPLIT, $0-72
+TEXT ·codebookAffineF16AVX512(SB), NOSPLIT, $64-72
 	// For each of sixteen runs, with its scale a[r] and zero point or minimum b[r]:
 	// table[q] = codebook[q]*a[r] + b[r], rounded; x = table[q] for each nibble q;
 	// dst = x, rounded to F16.
@@ -5611,11 +5942,11 @@ group:
 	VMOVDQU32.Z  (BX), K2, Z0
 	VPANDD.BCST  k78<>+0(SB), Z0, Z5
 	VPTESTMD     Z0, Z0, K2
-	VPSUBD.BCST  k91<>+0(SB), Z5, Z5
-	VPCMPUD.BCST $0x05, k92<>+0(SB), Z5, K2, K2
+	VPSUBD.BCST  k92<>+0(SB), Z5, Z5
+	VPCMPUD.BCST $0x05, k93<>+0(SB), Z5, K2, K2
 	KORW         K2, K3, K3
 	KORTESTW     K3, K3
-	JNZ          stop
+	JNZ          odd
 	SUBQ         R8, SI
 
 run:
@@ -5643,6 +5974,47 @@ chunk:
 	JNZ            run
 	TESTQ          SI, SI
 	JNZ            group
+	JMP            stop
+
+odd:
+	SUBQ R8, SI
+
+run2:
+	// The numbers of a run, or its table.
+	MOVQ         chunks+48(FP), R9
+	VBROADCASTSS (DX), Y0
+	VMOVUPS      Z1, (SP)
+	VCVTPS2PD    Y0, Z0
+	VCVTPS2PD    (SP), Z5
+	VMULPD       Z0, Z5, Z5
+	VCVTPD2PS    Z5, Y6
+	VCVTPS2PD    32(SP), Z5
+	VMULPD       Z0, Z5, Z5
+	VCVTPD2PS    Z5, Y0
+	VINSERTF64X4 $0x01, Y0, Z6, Z0
+	VADDPS.BCST  (BX), Z0, Z0
+	VCMPPS       $0x03, Z0, Z0, K2
+	VPBROADCASTD k85<>+0(SB), K2, Z0
+	VCVTPS2PH    $0x00, Z0, Y0
+
+chunk2:
+	VPBROADCASTQ   (CX), Z5
+	VPBROADCASTQ   8(CX), K1, Z5
+	VPMULTISHIFTQB Z5, Z2, Z5
+	VPTERNLOGD     $0xea, Z4, Z3, Z5
+	VPERMB         Z0, Z5, Z5
+	VMOVDQU64      Z5, (AX)
+	ADDQ           $0x00000010, CX
+	PREFETCHT0     1024(AX)
+	ADDQ           $0x00000040, AX
+	DECQ           R9
+	JNZ            chunk2
+	ADDQ           $0x04, DX
+	ADDQ           $0x04, BX
+	DECQ           R8
+	JNZ            run2
+	TESTQ          SI, SI
+	JNZ            group
 
 stop:
 	MOVQ SI, left+64(FP)
@@ -5664,13 +6036,13 @@ TEXT ·bytesAffineF16AVX512(SB), NOSPLIT, $0-72
 	MOVQ         flip+32(FP), R8
 	VPBROADCASTB (R8), Y2
 	VPXORD       k56<>+0(SB), Y2, Y2
-	VPBROADCASTD k87<>+0(SB), Z3
-	VPBROADCASTD k88<>+0(SB), Z4
+	VPBROADCASTD k88<>+0(SB), Z3
+	VPBROADCASTD k89<>+0(SB), Z4
 	MOVQ         last+40(FP), R8
 	VPBROADCASTD (R8), Z0
 	VSUBPS       Z0, Z4, Z4
-	VMOVDQU64    k89<>+0(SB), Z5
-	VMOVDQU64    k90<>+0(SB), Z6
+	VMOVDQU64    k90<>+0(SB), Z5
+	VMOVDQU64    k91<>+0(SB), Z6
 	MOVQ         $0x1111111111111111, R8
 	KMOVQ        R8, K1
 
@@ -5689,11 +6061,11 @@ group:
 	VMOVDQU32.Z  (BX), K2, Z0
 	VPANDD.BCST  k78<>+0(SB), Z0, Z1
 	VPTESTMD     Z0, Z0, K2
-	VPSUBD.BCST  k91<>+0(SB), Z1, Z1
-	VPCMPUD.BCST $0x05, k92<>+0(SB), Z1, K2, K2
+	VPSUBD.BCST  k92<>+0(SB), Z1, Z1
+	VPCMPUD.BCST $0x05, k93<>+0(SB), Z1, K2, K2
 	KORW         K2, K3, K3
 	KORTESTW     K3, K3
-	JNZ          stop
+	JNZ          odd
 	SUBQ         R8, SI
 
 run:
@@ -5728,7 +6100,7 @@ chunk:
 	TESTQ      SI, SI
 	JNZ        group
 
-stop:
+odd:
 	MOVQ SI, left+64(FP)
 	VZEROUPPER
 	RET
@@ -5748,12 +6120,12 @@ TEXT ·bytesTwiceF16AVX512(SB), NOSPLIT, $0-72
 	MOVQ         flip+32(FP), R8
 	VPBROADCASTB (R8), Y1
 	VPXORD       k56<>+0(SB), Y1, Y1
-	VPBROADCASTD k87<>+0(SB), Z2
-	VPBROADCASTD k88<>+0(SB), Z3
+	VPBROADCASTD k88<>+0(SB), Z2
+	VPBROADCASTD k89<>+0(SB), Z3
 	MOVQ         last+40(FP), R8
 	VPBROADCASTD (R8), Z4
-	VMOVDQU64    k89<>+0(SB), Z5
-	VMOVDQU64    k90<>+0(SB), Z6
+	VMOVDQU64    k90<>+0(SB), Z5
+	VMOVDQU64    k91<>+0(SB), Z6
 	MOVQ         $0x1111111111111111, R8
 	KMOVQ        R8, K1
 
@@ -5770,7 +6142,7 @@ group:
 	VPSUBD.BCST  k83<>+0(SB), Z0, Z0
 	VPCMPUD.BCST $0x05, k84<>+0(SB), Z0, K2, K2
 	KORTESTW     K2, K2
-	JNZ          stop
+	JNZ          odd
 	SUBQ         R8, SI
 
 run:
@@ -5804,7 +6176,7 @@ chunk:
 	TESTQ      SI, SI
 	JNZ        group
 
-stop:
+odd:
 	MOVQ SI, left+64(FP)
 	VZEROUPPER
 	RET
@@ -5826,9 +6198,9 @@ TEXT ·float8F16AVX512(SB), NOSPLIT, $0-64
 	VMOVDQU64    64(R8), Z1
 	VMOVDQU64    128(R8), Z2
 	VMOVDQU64    192(R8), Z3
-	VMOVDQU64    k93<>+0(SB), Z4
+	VMOVDQU64    k94<>+0(SB), Z4
 	VPBROADCASTD k56<>+0(SB), Z5
-	VPBROADCASTD k94<>+0(SB), Z6
+	VPBROADCASTD k95<>+0(SB), Z6
 	VPXORD       Z7, Z7, Z7
 
 group:
@@ -5844,7 +6216,7 @@ group:
 	VPSUBD.BCST  k83<>+0(SB), Z8, Z8
 	VPCMPUD.BCST $0x05, k84<>+0(SB), Z8, K1, K1
 	KORTESTW     K1, K1
-	JNZ          stop
+	JNZ          odd
 	SUBQ         R8, SI
 
 run:
@@ -5890,7 +6262,7 @@ chunks:
 	TESTQ      SI, SI
 	JNZ        group
 
-stop:
+odd:
 	MOVQ SI, left+56(FP)
 	VZEROUPPER
 	RET
@@ -5908,10 +6280,10 @@ TEXT ·castF32ToF16AVX512(SB), NOSPLIT, $0-24
 more:
 	VMOVUPS      (CX), Z0
 	VCMPPS       $0x03, Z0, Z0, K1
-	VPBROADCASTD k99<>+0(SB), K1, Z0
+	VPBROADCASTD k85<>+0(SB), K1, Z0
 	VMOVUPS      64(CX), Z1
 	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k99<>+0(SB), K1, Z1
+	VPBROADCASTD k85<>+0(SB), K1, Z1
 	VCVTPS2PH    $0x00, Z0, (AX)
 	VCVTPS2PH    $0x00, Z1, 32(AX)
 	ADDQ         $0x00000080, CX
@@ -5936,11 +6308,11 @@ more:
 	VPMOVZXWD    (CX), Z0
 	VPSLLD       $0x10, Z0, Z0
 	VCMPPS       $0x03, Z0, Z0, K1
-	VPBROADCASTD k99<>+0(SB), K1, Z0
+	VPBROADCASTD k85<>+0(SB), K1, Z0
 	VPMOVZXWD    32(CX), Z1
 	VPSLLD       $0x10, Z1, Z1
 	VCMPPS       $0x03, Z1, Z1, K1
-	VPBROADCASTD k99<>+0(SB), K1, Z1
+	VPBROADCASTD k85<>+0(SB), K1, Z1
 	VCVTPS2PH    $0x00, Z0, (AX)
 	VCVTPS2PH    $0x00, Z1, 32(AX)
 	ADDQ         $0x00000040, CX
@@ -6045,7 +6417,7 @@ TEXT ·nearestAVX512(SB), NOSPLIT, $0-56
 	VPBROADCASTD    k103<>+0(SB), Z7
 	VPBROADCASTD    k104<>+0(SB), Z8
 	VPBROADCASTD    k105<>+0(SB), Z9
-	VPBROADCASTD    k97<>+0(SB), Z10
+	VPBROADCASTD    k98<>+0(SB), Z10
 	VBROADCASTI32X4 64(R8), Z11
 	VMOVDQU64       k106<>+0(SB), Z0
 	VPERMB          Z11, Z0, Z11
@@ -7142,7 +7514,7 @@ TEXT ·codebookSearchAVX512(SB), NOSPLIT, $0-32
 	VPBROADCASTD    k103<>+0(SB), Z7
 	VPBROADCASTD    k104<>+0(SB), Z8
 	VPBROADCASTD    k105<>+0(SB), Z9
-	VPBROADCASTD    k97<>+0(SB), Z10
+	VPBROADCASTD    k98<>+0(SB), Z10
 	VMOVDQU32       k122<>+0(SB), Z11
 	VPERMPS         (SI), Z11, Z11
 	VXORPS          Z12, Z12, Z12
@@ -7289,7 +7661,7 @@ TEXT ·codebookCodesAVX512(SB), NOSPLIT, $0-48
 	VPBROADCASTD    k103<>+0(SB), Z7
 	VPBROADCASTD    k104<>+0(SB), Z8
 	VPBROADCASTD    k105<>+0(SB), Z9
-	VPBROADCASTD    k97<>+0(SB), Z10
+	VPBROADCASTD    k98<>+0(SB), Z10
 	VMOVDQU32       k122<>+0(SB), Z11
 	VPERMPS         (DI), Z11, Z11
 

@@ -11,8 +11,7 @@ import (
 
 // half is the float16 at off in all lanes.
 func (k *kernel) half(off int) VecVirtual {
-	x := Into(XMM(), VPBROADCASTW, k.From(off))
-	return Into(YMM(), VCVTPH2PS, x)
+	return Into(YMM(), VCVTPH2PS, Into(XMM(), VPBROADCASTW, k.From(off)))
 }
 
 // q8 is a float16 and 32 signed bytes.

@@ -3,6 +3,7 @@
 package emit
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"os"
@@ -174,11 +175,7 @@ func Data(p []byte) Mem {
 	}
 	m := GLOBL(fmt.Sprintf("k%d", len(known)), NOPTR|RODATA)
 	for i := 0; i < len(p); i += 8 {
-		var v uint64
-		for j := range 8 {
-			v |= uint64(p[i+j]) << (8 * j)
-		}
-		DATA(i, U64(v))
+		DATA(i, U64(binary.LittleEndian.Uint64(p[i:])))
 	}
 	known[key] = m
 	return m
@@ -222,9 +219,7 @@ func numbers64(size int, of func(i int) int) Mem {
 }
 
 // Variable is a variable of the Go package.
-func Variable(name string) Mem {
-	return Mem{Symbol: Symbol{Name: "·" + name}, Base: StaticBase}
-}
+func Variable(name string) Mem { return Mem{Symbol: Symbol{Name: "·" + name}, Base: StaticBase} }
 
 // Load32 brings 32 bytes of memory into a register.
 func Load32(m Mem) VecVirtual { return Into(YMM(), VMOVDQU, m) }

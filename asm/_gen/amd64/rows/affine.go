@@ -39,9 +39,7 @@ func (f *fit) element(i Register, offset int) value {
 func (f *fit) trial() value { return f.broadcast(Mem{Base: f.next, Disp: atTrials}) }
 
 // try is that over d.
-func (f *fit) try(d value) value {
-	return f.of(VDIVPS, d, f.trial())
-}
+func (f *fit) try(d value) value { return f.of(VDIVPS, d, f.trial()) }
 
 // ofLargest is that over the numbers of largest magnitude.
 func (f *fit) ofLargest() value { return f.try(f.load(f.field(atLargest))) }

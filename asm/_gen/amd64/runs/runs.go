@@ -1,5 +1,5 @@
 // Package runs is codes in runs under a scale, in registers of 64 bytes: nibbles of a codebook, bytes,
-// and small floats. The level below decodes runs that are not ordinary. Casts are numbers without a scale.
+// and small floats. The level below decodes runs of the latter two that are not ordinary. Casts are numbers without a scale.
 package runs
 
 import (
@@ -32,13 +32,13 @@ func AVX512() {
 	same()
 }
 
-// A kernel looks at the numbers of sixteen runs at once. It stops in front of those of which one is
-// not ordinary, and says how many runs are left.
+// A kernel looks at the numbers of sixteen runs at once. In front of those of which one is not ordinary it stops, and says
+// how many runs are left, unless it has a way for them.
 type kernel struct {
 	*Kernel
 	Join
 	a, b, runs, chunks Register
-	run                func() // makes the table or the numbers of a run,
+	run, exact         func() // make the table or the numbers of a run that is ordinary, and of any if not nil,
 	loop               func() // and decodes it
 }
 
@@ -54,25 +54,35 @@ func (k *kernel) write(name, number, params, doc string, t Target, before func()
 	k.runs, k.chunks = GP64(), GP64()
 	MOVQ(U32(group), most)
 	before()
-	groups, stop := NewLabel("group"), NewLabel("stop")
+	groups, odd, stop := NewLabel("group"), NewLabel("odd"), NewLabel("stop")
 	groups.Here()
 	Comment("Sixteen runs, or what is left.")
 	MOVQ(n, k.runs)
 	CMPQ(k.runs, most)
 	CMOVQGT(most, k.runs)
-	k.look(stop)
-	SUBQ(k.runs, n)
-	Repeat("run", k.runs, func() {
-		Comment("The numbers of a run, or its table.")
-		Load(Param("chunks"), k.chunks)
-		k.run()
-		k.loop()
-		ADDQ(Imm(4), k.a)
-		ADDQ(Imm(4), k.b)
-	})
-	TESTQ(n, n)
-	JNZ(groups.Ref())
-	stop.Here()
+	runs := func(run func()) {
+		SUBQ(k.runs, n)
+		Repeat("run", k.runs, func() {
+			Comment("The numbers of a run, or its table.")
+			Load(Param("chunks"), k.chunks)
+			run()
+			k.loop()
+			ADDQ(Imm(4), k.a)
+			ADDQ(Imm(4), k.b)
+		})
+		TESTQ(n, n)
+		JNZ(groups.Ref())
+	}
+	k.look(odd)
+	runs(k.run)
+	if k.exact != nil {
+		JMP(stop.Ref())
+		odd.Here()
+		runs(k.exact)
+		stop.Here()
+	} else {
+		odd.Here()
+	}
 	Store(n, ReturnIndex(0))
 	End()
 }
@@ -143,7 +153,7 @@ func codebookKernel(j Join, t Target) {
 		}
 	}
 	table := ZMM()
-	c.run = func() { c.table(table) }
+	c.run, c.exact = func() { c.table(table) }, func() { c.exactTable(table) }
 	c.loop = func() {
 		Repeat("chunk", c.chunks, func() {
 			c.lookup(table)
@@ -183,6 +193,25 @@ func (c *codebook) lookup(table VecVirtual) {
 	VPMULTISHIFTQB(x, c.order, x)
 	VPTERNLOGD(Imm(AndOr), c.part, c.code, x)
 	c.Placed(0, x, Table{table})
+}
+
+// exactTable is that under any scale, by products in double precision.
+func (c *codebook) exactTable(x VecVirtual) {
+	from, at, scale := c.numbers, c.Local(64), Into(YMM(), VBROADCASTSS, Mem{Base: c.a})
+	if c.Join == JoinShift {
+		from = Into(ZMM(), VSUBPS_BCST, Mem{Base: c.b}, from)
+	}
+	VMOVUPS(from, at)
+	times := Into(ZMM(), VCVTPS2PD, scale)
+	Wide.Doubled(at, func(int) Op { return times }, x)
+	if c.Join == JoinAffine {
+		VADDPS_BCST(Mem{Base: c.b}, x, x)
+	}
+	if Quieted(x); c.Narrow {
+		VCVTPS2PH(Imm(0), x, x.AsY())
+	} else if !c.Wide {
+		Rounded(x)
+	}
 }
 
 // table is what the codebook comes to in a run: dwords, to BF16 their upper halves, to F16 words.

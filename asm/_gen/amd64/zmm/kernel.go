@@ -173,10 +173,7 @@ func (z *Kernel) Lookup(at int, c Codes, t Table) {
 func Single(m Mem) VecVirtual { return Into(ZMM(), VPBROADCASTD, m) }
 
 // Half is the float16 at m in all lanes.
-func Half(m Mem) VecVirtual {
-	h := Into(YMM(), VPBROADCASTW, m)
-	return Into(ZMM(), VCVTPH2PS, h)
-}
+func Half(m Mem) VecVirtual { return Into(ZMM(), VCVTPH2PS, Into(YMM(), VPBROADCASTW, m)) }
 
 // Times is sixteen small integers in dwords, as floats, times d.
 func Times(x, d VecVirtual) {
