@@ -79,7 +79,7 @@ func (c *convertCmd) forTransformers(b *limits.Budget, o *conversion) error {
 		return usage{"--gguf-metadata and --gguf-kv go with --to gguf"}
 	}
 	o.inFolder = true
-	m, err := convert.Transformers{Target: o.opts.Quant.Target}.Model(b, o.model)
+	m, err := convert.Transformers{Target: o.opts.Quant.Target, Blocks: c.OutDtype == "" && c.Cast == "" && c.Quant == ""}.Model(b, o.model)
 	if err == nil {
 		o.model = m
 	}

@@ -68,6 +68,12 @@ func (p *Plan) config() ([]byte, error) {
 			e.under = own.members()
 		}
 	}
+	if p.unpacked() {
+		e.quantization, err = ossText(p.b, ossAlone)
+		if e.under = quantMembers[:1]; err != nil {
+			return nil, err
+		}
+	}
 	doc := strictjson.Text{Format: configName, Body: body, Whole: true}
 	if err := strictjson.Decode(p.b, doc, func(d *strictjson.Decoder) error { return e.object(d, "  ", true) }); err != nil {
 		return nil, err

@@ -80,7 +80,7 @@ func (p *Plan) fillFolder(dir string, beside *Beside) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	edited := len(p.Weights) > 0 || p.encoder != nil || namesWeights(p.b, p.m.Configs())
+	edited := len(p.Weights) > 0 || p.encoder != nil || p.unpacked() || namesWeights(p.b, p.m.Configs())
 	for _, name := range beside.Copied {
 		if sub := path.Dir(name); sub != "." {
 			if err := os.Mkdir(filepath.Join(dir, sub), 0o777); err != nil && !errors.Is(err, fs.ErrExist) {

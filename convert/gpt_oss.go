@@ -44,7 +44,7 @@ func (e *groupedEncoder) takesOss(name string, shape []int64) (verdict, error) {
 // ossConfig is the configuration of OpenAI's files. Modules of experts that are left
 // alone are added by name: both of their stacks must be.
 func (e *groupedEncoder) ossConfig() ([]byte, error) {
-	alone := []string{"model.layers.*.self_attn", "model.layers.*.mlp.router", "model.embed_tokens", "lm_head"}
+	alone := slices.Clone(ossAlone)
 	for i := range e.Kept {
 		module, ok := ossExperts(e.Kept[i].Name)
 		if !ok || slices.Contains(alone, module) {
@@ -63,7 +63,15 @@ func (e *groupedEncoder) ossConfig() ([]byte, error) {
 			return nil, err
 		}
 	}
-	w := jsontree.NewText(e.b)
+	return ossText(e.b, alone)
+}
+
+// ossAlone are the modules that OpenAI's files do not quantize.
+var ossAlone = []string{"model.layers.*.self_attn", "model.layers.*.mlp.router", "model.embed_tokens", "lm_head"}
+
+// ossText is their quantization_config.
+func ossText(b *limits.Budget, alone []string) ([]byte, error) {
+	w := jsontree.NewText(b)
 	w.Put("{\n  \"modules_to_not_convert\": ")
 	w.Names(alone)
 	w.Put(",\n  \"quant_method\": \"mxfp4\"\n}")

@@ -102,6 +102,7 @@ type rewritten struct {
 	format   string   // that it is of; "" is GGUF
 	mlx      *family.MLX
 	moved    bool // some tensors are blocks that stay what they are
+	unpacked bool // the same, of a folder of transformers
 	all      bool // matrices are cast, whatever they were
 	names    *wire.NameSet
 }
@@ -191,6 +192,9 @@ func (r *rewritten) At(i tensor.Info) (io.ReaderAt, bool) {
 	m := &made{r: r, t: t}
 	if t.Packed != nil {
 		return r.packed(t)
+	}
+	if t.Unpacked != nil {
+		return r.unpack(t)
 	}
 	for k := range t.Parts {
 		if _, ok := r.straight.At(t.Parts[k].Info); !ok || r.straight.scattered(&t.Parts[k].Info) {

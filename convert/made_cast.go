@@ -1,8 +1,6 @@
 package convert
 
 import (
-	"math"
-
 	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/internal/family"
 	"github.com/anamnesis-go/anamnesis/internal/form"
@@ -12,7 +10,7 @@ import (
 
 // keeps reports a part whose bytes are those of the tensor.
 func (m *made) keeps(part *family.Part) bool {
-	return part.Info.DType == m.t.DType && m.t.Add == 0 && !m.t.Decay && part.Times == nil
+	return part.Info.DType == m.t.DType && m.t.Add == 0 && !m.t.Decay && !m.t.Log && part.Times == nil
 }
 
 // cast makes stored numbers those of the tensor's type, which is F32, or one that
@@ -60,30 +58,15 @@ func (m *made) change(numbers []float32, part *family.Part, c form.Codec) {
 		}
 		rounds()
 	}
+	if m.t.Log {
+		for i := range numbers {
+			numbers[i] = logarithm(-numbers[i])
+		}
+	}
 	if m.t.Decay {
 		for i := range numbers {
 			numbers[i] = -exponential(numbers[i])
 		}
 		rounds()
 	}
-}
-
-// exponential is e to the x, rounded once: the same on every processor, which
-// [math.Exp] is not.
-func exponential(x float32) float32 {
-	switch {
-	case x != x:
-		return x
-	case x > 89:
-		return float32(math.Inf(1))
-	case x < -104:
-		return 0
-	}
-	k := math.RoundToEven(float64(x) * math.Log2E)
-	r := float64(float64(x)-float64(k*0x1.62e42feep-1)) - float64(k*0x1.a39ef35793c76p-33)
-	sum := 1.0
-	for n := 14.0; n > 0; n-- { // Horner's rule for the series
-		sum = 1 + float64(float64(sum*r)/n)
-	}
-	return float32(math.Ldexp(sum, int(k)))
 }

@@ -22,7 +22,7 @@ type MLX struct {
 // Model returns a model in the form of mlx-lm: with the names of transformers, and the
 // experts of a layer as one tensor. A GGUF file of llama.cpp is first converted to
 // transformers' form. The result owns m. The target, if not nil, is the type to which
-// mlx-lm casts all numbers.
+// mlx-lm casts all numbers, but for a few that keep theirs whatever Options.Cast says.
 func (o MLX) Model(b *limits.Budget, m tensor.Model) (tensor.Model, *quant.Target, error) {
 	r, err := o.model(b, m)
 	if err != nil {
@@ -79,7 +79,7 @@ func ofMLX(m tensor.Model) bool {
 // unstacked gives the experts of mlx-lm one by one, as transformers has them; other
 // models stay what they are.
 func unstacked(b *limits.Budget, m tensor.Model) (tensor.Model, error) {
-	if !family.Stacked(m) || quant.Any(m) { // stacks of codes come apart where they are decoded
+	if otherwise := ofMLX(m) && family.Otherwise(b, m); !otherwise && !family.Stacked(m) || quant.Any(m) { // stacks of codes come apart where they are decoded
 		return m, nil
 	}
 	list, err := family.FromMLX(b, m)
@@ -104,10 +104,19 @@ func (x *mlxModules) of(f scaled.Groups, name string, shape []int64) (scaled.Gro
 	if !isWeight || len(shape) < 2 || shape[len(shape)-1]%f.Size != 0 {
 		return f, false
 	}
+	if x.plan.Stays(module) {
+		return f, false
+	}
 	if x.plan.Eight(module) {
 		return scaled.FindGroups("mlx_8")
 	}
 	return f, true
+}
+
+// neverCast reports a tensor that mlx-lm does not cast.
+func (p *Plan) neverCast(i *tensor.Info) bool {
+	r, ok := p.m.(*rewritten)
+	return ok && r.mlx != nil && !r.mlx.Casts(i)
 }
 
 // indexed reports a folder that has an index for one file too: mlx-lm's.
@@ -116,11 +125,34 @@ func (p *Plan) indexed() bool {
 	return ok && r.mlx != nil
 }
 
-// mlxParameters is how many numbers the model has: mlx-lm counts those that words and
-// scales stand for.
-func (p *Plan) mlxParameters() (n int64) {
+// mlxParameters is how many numbers the model has as mlx-lm counts them: those that words
+// and scales stand for, and those of modules that hold no other module alone.
+func (p *Plan) mlxParameters() (n int64, err error) {
+	holds := map[string]bool{} // modules with another one in them
 	for i := range p.m.Tensors() {
-		n += i.Elements()
+		module := moduleOf(i.Name)
+		for module != "" {
+			if module = moduleOf(module); module == "" || holds[module] {
+				break
+			}
+			if err := p.b.Hold(int64(len(module)) + 64); err != nil {
+				return 0, err
+			}
+			holds[module] = true
+		}
 	}
-	return n
+	for i := range p.m.Tensors() {
+		if !holds[moduleOf(i.Name)] {
+			n += i.Elements()
+		}
+	}
+	return n, nil
+}
+
+// moduleOf is what stands before the last point of a name.
+func moduleOf(name string) string {
+	if i := strings.LastIndexByte(name, '.'); i > 0 {
+		return name[:i]
+	}
+	return ""
 }

@@ -2,9 +2,11 @@ package convert
 
 import (
 	"io"
+	"iter"
 
 	"github.com/anamnesis-go/anamnesis/internal/family"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
 )
@@ -88,9 +90,118 @@ func mxMoved(codes []byte, scale byte) (out [mxBlock]byte) {
 	return out
 }
 
+// unpackedReader reads codes or scales of MXFP4 as OpenAI stores them.
+type unpackedReader struct {
+	r      *rewritten
+	of     []io.ReaderAt
+	scales bool
+	row    int64 // blocks of one
+}
+
+func (r *rewritten) unpack(t *family.Tensor) (io.ReaderAt, bool) {
+	u := &unpackedReader{r: r, scales: t.Unpacked.Scales, row: t.Shape[2]}
+	for _, i := range t.Unpacked.Of {
+		one, ok := r.Model.At(i)
+		if !ok {
+			return nil, false
+		}
+		u.of = append(u.of, one)
+	}
+	return u, true
+}
+
+// ReadAt implements [io.ReaderAt].
+func (m *unpackedReader) ReadAt(p []byte, off int64) (int, error) {
+	room, err := m.r.straight.room()
+	if err != nil {
+		return 0, err
+	}
+	defer m.r.straight.back(room)
+	each := int64(mxBlock - 1) // bytes of a block
+	if m.scales {
+		each = 1
+	}
+	for done := 0; done < len(p); {
+		at := off + int64(done)
+		first, within := at/each, at%each
+		// As many blocks as a row has left, and as are asked for.
+		n := min(int64(len(room))/mxBlock, m.row-first%m.row, (int64(len(p)-done)+within+each-1)/each)
+		row, parts := first/m.row, int64(len(m.of))
+		raw := room[:mxBlock*n]
+		if err := wire.ReadFull(m.of[row%parts], raw, (row/parts*m.row+first%m.row)*mxBlock); err != nil {
+			return done, err
+		}
+		for k := range n {
+			block := raw[mxBlock*k : mxBlock*(k+1)]
+			if m.scales {
+				p[done] = block[0]
+				done++
+				continue
+			}
+			codes := mxLaid(block)
+			done += copy(p[done:], codes[within:])
+			within = 0
+		}
+	}
+	return len(p), nil
+}
+
+// mxLaid is the way back of mxMoved: the codes of a block of GGUF as OpenAI has them.
+func mxLaid(block []byte) (codes [mxBlock - 1]byte) {
+	for j := range 8 {
+		x, y := block[1+2*j], block[2+2*j]
+		codes[j], codes[j+8] = x&15|y<<4, x>>4|y&0xF0
+	}
+	return codes
+}
+
 // asBound gives all tensors as they are, where blocks are moved and what else was
-// quantized is decoded already.
-func (p *Plan) asBound(infos []tensor.Info) (*quant.Bound, bool) {
+// quantized is decoded already. On the way back the others may be quantized still.
+func (p *Plan) asBound(infos []tensor.Info) (bound *quant.Bound, moved bool, err error) {
 	r, ok := p.m.(*rewritten)
-	return &quant.Bound{Plain: infos}, ok && r.moved
+	switch {
+	case !ok || !r.moved && !r.unpacked:
+		return &quant.Bound{Plain: infos}, false, nil
+	case r.moved || p.o.AsIs:
+		return &quant.Bound{Plain: infos}, true, nil
+	}
+	if bound, err = quant.Plan(p.b, besideBlocks{r}, p.o.Quant); err != nil {
+		return nil, false, err
+	}
+	for i := range infos {
+		if t := r.find(infos[i]); t != nil && t.Unpacked != nil {
+			if bound.Plain, err = limits.Append(p.b, bound.Plain, infos[i]); err != nil {
+				return nil, false, err
+			}
+		}
+	}
+	return bound, true, nil
+}
+
+// unpacked reports a folder whose experts are blocks of MXFP4 that come of a GGUF file.
+func (p *Plan) unpacked() bool {
+	r, ok := p.m.(*rewritten)
+	return ok && r.unpacked
+}
+
+// besideBlocks is a model without its experts that stay blocks.
+type besideBlocks struct{ *rewritten }
+
+// Len implements [tensor.Model].
+func (m besideBlocks) Len() (n int) {
+	for range m.Tensors() {
+		n++
+	}
+	return n
+}
+
+// Tensors implements [tensor.Model].
+func (m besideBlocks) Tensors() iter.Seq[tensor.Info] {
+	return func(yield func(tensor.Info) bool) {
+		for i := range m.tensors {
+			if m.tensors[i].Unpacked == nil && !yield(infoOf(&m.tensors[i])) {
+				return
+			}
+		}
+	}
 }

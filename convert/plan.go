@@ -180,7 +180,10 @@ func (p *Plan) picks() ([]pick, error) {
 		}
 		n++
 	}
-	bound, moved := p.asBound(infos)
+	bound, moved, err := p.asBound(infos)
+	if err != nil {
+		return nil, err
+	}
 	if !p.o.AsIs && !moved && quant.Any(p.m) {
 		if bound, err = quant.Plan(p.b, p.m, p.o.Quant); err != nil {
 			return nil, err
@@ -237,7 +240,7 @@ func (p *Plan) take(k *pick) (err error) {
 		return p.decode(p.m, k.weight)
 	}
 	was := p.decodedFrom(&k.plain)
-	rounds := (was != nil || p.castsAll()) && !family.Wide(&k.plain) || p.o.Cast != nil && p.o.Cast(&k.plain)
+	rounds := !p.neverCast(&k.plain) && ((was != nil || p.castsAll()) && !family.Wide(&k.plain) || p.o.Cast != nil && p.o.Cast(&k.plain))
 	if rounds && k.plain.DType != p.castTarget() {
 		w, err := castable(&k.plain)
 		if err != nil {

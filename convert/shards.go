@@ -147,7 +147,9 @@ func (p *Plan) index() ([]byte, error) {
 		size += p.Outs[i].Size
 	}
 	if p.indexed() {
-		elements = p.mlxParameters()
+		if elements, err = p.mlxParameters(); err != nil {
+			return nil, err
+		}
 	}
 	slices.SortFunc(order, func(a, b int32) int { return strings.Compare(p.Outs[a].Name, p.Outs[b].Name) })
 	w := jsontree.NewText(p.b)

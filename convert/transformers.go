@@ -17,6 +17,9 @@ import (
 type Transformers struct {
 	// Target is what quantized weights will be decoded to.
 	Target quant.Target
+	// Blocks keeps the experts of gpt-oss in MXFP4, as OpenAI stores them: codes are moved
+	// and nothing is rounded.
+	Blocks bool
 }
 
 // narrower are the types that vectors have where the folder's weights do.
@@ -43,16 +46,20 @@ func (t Transformers) model(b *limits.Budget, m tensor.Model) (*rewritten, error
 	if m.Format() != gguf.Format {
 		return nil, wire.ErrUnsupported.With("only a GGUF file, and a folder of mlx-lm, are made a folder of transformers")
 	}
-	to := matrices(m, t.Target.DType())
-	f, err := family.Back(b, m, torchNames[targetOf(to)])
+	to := matrices(m, t.Target.DType(), t.Blocks)
+	f, err := family.Back(b, m, torchNames[targetOf(to)], t.Blocks)
 	if err != nil {
 		return nil, err
 	}
-	r := &rewritten{Model: m, b: b, straight: &straight{Model: m, b: b}, tensors: f.Tensors, files: f.Files, left: f.Left}
+	r := &rewritten{Model: m, b: b, straight: &straight{Model: m, b: b}, tensors: f.Tensors, files: f.Files, left: f.Left, unpacked: f.Moved}
 	r.keys = []family.Key{{Key: "format", Value: "pt"}}
 	for i := range r.tensors {
-		if one := &r.tensors[i]; one.Wide && to != tensor.F32 {
-			exact, err := r.holds(one, to)
+		if one := &r.tensors[i]; one.Log || one.Wide && to != tensor.F32 {
+			fits := r.holds
+			if one.Log {
+				fits = r.logs
+			}
+			exact, err := fits(one, to)
 			if err != nil {
 				return nil, wire.At(m.Format(), "tensor "+wire.Quote(one.Parts[0].Info.Name), one.Parts[0].Info.Span.Off, err)
 			}
@@ -65,13 +72,13 @@ func (t Transformers) model(b *limits.Budget, m tensor.Model) (*rewritten, error
 }
 
 // matrices is the type of a model's weights: the one that all plain matrices have,
-// or else what the quantized ones are decoded to.
-func matrices(m tensor.Model, decoded tensor.DType) tensor.DType {
+// or else what the quantized ones are decoded to. Experts that stay blocks have none.
+func matrices(m tensor.Model, decoded tensor.DType, blocks bool) tensor.DType {
 	one := tensor.Unknown
 	for i := range m.Tensors() {
 		_, half := narrower[i.DType]
 		switch {
-		case len(i.Shape) < 2 || family.Wide(&i):
+		case len(i.Shape) < 2 || family.Wide(&i), blocks && i.DType == tensor.MXFP4 && len(i.Shape) == 3:
 		case i.DType != tensor.F32 && !half || one != tensor.Unknown && one != i.DType:
 			return decoded
 		default:

@@ -5,12 +5,12 @@ import json
 import torch
 from safetensors.torch import load_file
 
-# mlx-lm has other tensors, or no model, or cannot make these tiny ones.
-WITHOUT = {"cohere2", "exaone4", "phi3-long", "gpt2", "deepseek2", "deepseek3", "glm4moe", "gpt-oss", "gpt-oss-mxfp4", "llama4",
-           "bert", "distilbert", "roberta", "xlm-roberta", "xlm-roberta-json", "modern-bert", "nomic-bert", "gptneox", "bloom", "olmo", "arcee",
-           "lfm2", "lfm2moe", "ernie4.5moe", "granitemoe", "granitemoeshared", "qwen3next", "qwen3.5", "qwen3.5moe", "falcon-h1",
+# mlx-lm has no model, or other tensors that are not written, or cannot make these tiny ones.
+WITHOUT = {"gpt2", "gpt-oss", "llama4", "qwen3.5", "qwen3.5moe", "gptneox", "bloom", "olmo", "arcee", "granitemoeshared", "falcon-h1",
+           "bert", "distilbert", "roberta", "xlm-roberta", "xlm-roberta-json", "modern-bert", "nomic-bert",
            "t5", "t5-gated", "mt5", "umt5", "t5-encoder", "bert-classes", "distilbert-classes", "roberta-classes", "xlm-roberta-classes", "modern-bert-classes", "bert-labelled", "embedding-gemma",
-           "gemma4", "gemma4-moe", "granite4", "granite4-dense", "granite4-attention", "nemotron-h", "nemotron-h-moe", "glm4-lite", "qwen3-reranker", "qwen3-reranker-head", "minimax-m2", "dots1"}
+           "qwen3-reranker", "qwen3-reranker-head"}
+NORMS = ("qwen3next", "qwen3.5-vision", "qwen3.5moe-vision")  # which mlx-lm has plus one, and BF16 rounds that; it leaves layers that predict further tokens out
 
 
 def tensors(folder):
@@ -50,6 +50,25 @@ def published(folder):
             config.setdefault(name, rope[name])
     if "num_local_experts" in config:
         config.setdefault("num_experts", config["num_local_experts"])
+    kind = config["model_type"]
+    if kind in ("glm4_moe", "exaone4"):
+        config.setdefault("rope_scaling", None)
+    if kind == "exaone4":
+        config.setdefault("head_dim", config["hidden_size"] // config["num_attention_heads"])
+    if kind == "deepseek_v2":
+        config["rope_scaling"] = {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 64, "mscale": 1.0, "mscale_all_dim": 1.0}
+    if kind == "granitemoehybrid":
+        config["layer_types"] = [{"linear_attention": "mamba", "full_attention": "attention"}.get(k, k) for k in config["layer_types"]]
+    if kind == "gemma4_text":
+        layer = next(iter(config["per_layer_config"].values()))
+        config["global_head_dim"] = layer["head_dim"]
+        if "num_key_value_heads" in layer:
+            config["num_global_key_value_heads"] = layer["num_key_value_heads"]
+    if kind.startswith("lfm2"):
+        config.setdefault("block_dim", config["hidden_size"])
+        config.setdefault("block_ff_dim", config["intermediate_size"])
+    if kind == "minimax_m2":
+        config.setdefault("shared_intermediate_size", 0)
     path.write_text(json.dumps(config))
 
 
@@ -72,10 +91,16 @@ def check(name, folder, amn, work, wrong):
         bad += differ(f"{name} {kind}", tensors(ours), want, wrong) + documents(f"{name} {kind}", ours, theirs, wrong)
         if kind == "plain":
             back = work / f"{name}-mlx-back"
-            if why := amn("convert", ours, "--to", "hf", "-o", back):
+            why = amn("convert", ours, "--to", "hf", "-o", back)
+            if name == "ernie4.5moe":  # of whose router mlx-lm leaves a part out
+                bad += 0 if "not supported" in why else wrong(name, f"it is led back: {why}")
+                continue
+            if why:
                 bad += wrong(name, why)
                 continue
             source = tensors(folder)
+            if name in NORMS:
+                source = {n: (t + 1) - 1 if "norm" in n and "linear_attn" not in n else t for n, t in source.items() if not n.startswith("mtp.")}
             config = json.loads((folder / "config.json").read_text())
             if config.get("tie_word_embeddings"):
                 source.pop("lm_head.weight", None)  # which mlx-lm leaves out

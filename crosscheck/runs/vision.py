@@ -3,6 +3,7 @@ are two GGUF files, as llama.cpp's converter writes them without and with --mmpr
 import json
 import pathlib
 
+import back
 import models
 import numpy as np
 import torch
@@ -76,7 +77,7 @@ def make(name, folder, dtype):
 
 def check(name, work, amn, converter, same, wrong, logits):
     """Rows of the text model and of the projector."""
-    counts, bads = [0, 0], [0, 0]
+    counts, bads = [0, 0, 0], [0, 0, 0]
     for kind, dtype in {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}.items():
         folder = work / f"vision{list(FAMILIES).index(name)}-{kind}"
         folder.mkdir()
@@ -97,5 +98,9 @@ def check(name, work, amn, converter, same, wrong, logits):
                 bads[part] += same(f"{name} {kind} to {to}", got, want)
                 if kind == "f32" and part == 0:
                     bads[0] += logits(name, model, ours)
+                if part == 0:
+                    off, n = back.text(name, kind, model, folder, ours, amn, work, wrong)
+                    bads[2], counts[2] = bads[2] + off, counts[2] + n
     return [[f"runs: {name}, text model", "llama.cpp's converter, and its logits in F32", counts[0], bads[0]],
-            [f"runs: {name}, vision part", "llama.cpp's converter with --mmproj", counts[1], bads[1]]][:1 if name == "llava-1.5" else 2]
+            [f"runs: {name}, text model, and back", "transformers: the folder, and its logits", counts[2], bads[2]],
+            [f"runs: {name}, vision part", "llama.cpp's converter with --mmproj", counts[1], bads[1]]][:2 if name == "llava-1.5" else 3]

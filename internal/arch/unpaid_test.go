@@ -36,6 +36,8 @@ var unpaid = map[string][]string{
 		convert: t.Parts`),
 	"rows of our own tables, a handful of readers that wait, or what the caller gave": rows(`
 		internal: n.views
+		internal: slices.Concat(rows, picked)
+		convert: t.Unpacked.Of
 		internal: p.c.towers()
 		internal: more
 		internal: r.trim

@@ -3,6 +3,7 @@ package family
 import (
 	"io/fs"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
@@ -17,13 +18,18 @@ type Folder struct {
 	Tensors []Tensor
 	Files   fs.FS    // config.json, the tokenizer, chat templates
 	Left    []string // what could not be made again, and why
+	Moved   bool     // experts are blocks of MXFP4 that stay what they are
 }
+
+// notLedBack is why rows have no way back that nothing stands against.
+const notLedBack = "its keys are not read"
 
 // Back plans the way from a GGUF file to a folder of transformers, by the row that
 // leads there. What the row does not explain is refused: a tensor, a key of the
 // architecture, a shape that the keys do not give. dtype is what config.json says
-// that the weights are.
-func Back(b *limits.Budget, m tensor.Model, dtype string) (*Folder, error) {
+// that the weights are; blocks keeps experts of MXFP4 what they are, where transformers has
+// them too.
+func Back(b *limits.Budget, m tensor.Model, dtype string, blocks bool) (*Folder, error) {
 	s, err := newSettings(b, m)
 	if err != nil {
 		return nil, err
@@ -33,7 +39,11 @@ func Back(b *limits.Budget, m tensor.Model, dtype string) (*Folder, error) {
 		return nil, wire.At(m.Format(), "key general.architecture", wire.NoOffset, wire.ErrUnsupported.With("no folder of transformers is known for %s", wire.Quote(arch)))
 	}
 	if s.row.back == nil {
-		return nil, wire.At(m.Format(), "key general.architecture", wire.NoOffset, wire.ErrUnsupported.With("%s of transformers is not made again: llama.cpp has not %s", s.row.names[0], s.row.lost))
+		why := "llama.cpp has not " + s.row.lost
+		if s.row.lost == notLedBack {
+			why = notLedBack
+		}
+		return nil, wire.At(m.Format(), "key general.architecture", wire.NoOffset, wire.ErrUnsupported.With("%s of transformers is not made again: %s", s.row.names[0], why))
 	}
 	s.put("torch_dtype", `"`+dtype+`"`)
 	files := &memory{}
@@ -41,17 +51,30 @@ func Back(b *limits.Budget, m tensor.Model, dtype string) (*Folder, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.blocks = blocks
 	names, err := p.back()
 	if err != nil {
 		return nil, err
 	}
+	if p.Moved && p.decoded {
+		return nil, wire.At(m.Format(), "", wire.NoOffset, wire.ErrUnsupported.With("some stacks of experts are MXFP4 and others are not: transformers has all of them so, or none"))
+	}
 	if err := p.complete(names); err != nil {
 		return nil, err
 	}
-	f := &Folder{Tensors: p.Tensors, Files: files}
+	f := &Folder{Tensors: p.Tensors, Files: files, Moved: p.Moved}
 	f.Left, err = s.tokenizer(files)
 	if one := s.pooled(); one != "" {
 		f.Left = append(f.Left, one)
+	}
+	if s.row.becomes != nil {
+		f.Left = append(f.Left, "the vision part (a GGUF file of its own), so the folder is of "+s.architecture())
+	}
+	if s.row == &falconH1Row {
+		f.Left = append(f.Left, "the numbers that weights were multiplied by: they are 1 in config.json")
+	}
+	if s.row == &embeddingGemmaRow {
+		f.Left = append(f.Left, "the dense layers of sentence-transformers")
 	}
 	return f, err
 }
@@ -59,7 +82,7 @@ func Back(b *limits.Budget, m tensor.Model, dtype string) (*Folder, error) {
 // rowOf finds the row of an architecture; a mixture of Llama's is Mixtral.
 func (s *settings) rowOf(arch string) *row {
 	n, _ := number(s.keys[arch+".expert_count"])
-	for _, r := range rows {
+	for _, r := range slices.Concat(rows, picked) {
 		if r.arch == arch && (r.back != nil || r.lost != "") && (r != &llamaRow || n == 0) && (r.fits == nil || r.fits(s)) {
 			return r
 		}
@@ -79,8 +102,23 @@ func (s *settings) planner(m tensor.Model, files *memory) (*planner, error) {
 	if p.c, err = s.read(text); err != nil {
 		return nil, err
 	}
+	if s.row == &phi3Row {
+		if err := p.longOf(s); err != nil {
+			return nil, err
+		}
+		if text, err = s.written(); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.unrank(s); err != nil {
+		return nil, err
+	}
 	if scaled != nil {
-		if err := p.llama3Of(s, scaled); err != nil {
+		of := p.llama3Of
+		if s.row == &gemma4Row {
+			of = p.proportionalOf
+		}
+		if err := of(s, scaled); err != nil {
 			return nil, wire.At(m.Format(), "tensor rope_freqs.weight", scaled.Span.Off, err)
 		}
 		if text, err = s.written(); err != nil {
@@ -98,7 +136,10 @@ func (s *settings) read(text []byte) (*config, error) {
 		return nil, err
 	}
 	c, err := configOf(root)
-	if err == nil && c.row != s.row {
+	if err == nil {
+		c.further = c.int("mtp_num_hidden_layers")
+	}
+	if err == nil && c.row != s.made() {
 		err = wire.ErrInternal.With("another row")
 	}
 	return c, wire.At("gguf", "", wire.NoOffset, err)
@@ -179,14 +220,19 @@ func (p *planner) back() (*wire.NameSet, error) {
 			return nil, wire.At(p.m.Format(), "tensor "+wire.Quote(i.Name), i.Span.Off, wire.ErrDuplicate)
 		}
 		n++
-		if i.Name == "rope_freqs.weight" {
-			continue // it became a member of config.json
+		if p.isMember(i.Name) {
+			continue
 		}
 		if err := p.source(&i); err != nil {
 			return nil, wire.At(p.m.Format(), "tensor "+wire.Quote(i.Name), i.Span.Off, err)
 		}
 	}
 	return names, nil
+}
+
+// isMember reports a tensor that became a member of config.json.
+func (p *planner) isMember(name string) bool {
+	return name == "rope_freqs.weight" || p.ranked && name == rankHead || p.c.row == &phi3Row && (name == longNames[0] || name == longNames[1])
 }
 
 // place finds the row of a name of llama.cpp.
@@ -247,6 +293,8 @@ func (p *planner) source(i *tensor.Info) error {
 		return wire.ErrUnsupported.With("it is %s", i.TypeName())
 	case !at.there(p.c):
 		return wire.ErrMismatch.With("the keys give layer %d none", at.layer)
+	case at.name.how == decay && i.DType != tensor.F32:
+		return wire.ErrUnsupported.With("a decay of the type %s", i.TypeName())
 	case len(at.name.views) > 0:
 		return p.unsplit(i, &at)
 	}
@@ -282,16 +330,26 @@ func (at *place) original(c *config) string {
 	}
 	switch {
 	case at.name.bare:
-		return name
 	case at.bias:
-		return name + ".bias"
+		name += ".bias"
+	default:
+		name += ".weight"
 	}
-	return name + ".weight"
+	if c.row == &embeddingGemmaRow {
+		return strings.TrimPrefix(name, c.row.begin)
+	}
+	if c.classifies() && len(c.row.trim) > 0 {
+		return c.beside(name)
+	}
+	if c.row.restore != nil {
+		return c.row.restore(c, name)
+	}
+	return name
 }
 
 // whole plans a tensor that comes of one.
 func (p *planner) whole(i *tensor.Info, at *place, shape []int64) error {
-	t := Tensor{Name: at.original(p.c), Shape: shape, DType: i.DType, Wide: i.DType == tensor.F32 && Wide(i)}
+	t := p.remade(at, i, shape)
 	part := Part{Info: *i}
 	g, _ := i.DType.Geometry()
 	switch at.name.how {

@@ -72,6 +72,7 @@ func (s *settings) encoder() {
 
 func bertBack(s *settings) {
 	s.encoder()
+	s.classifier("the pooling layer, which its head reads")
 	s.biases("", s.layers(), "attn_q", "attn_k", "attn_v", "attn_output", "ffn_up", "ffn_down", "attn_output_norm", "layer_output_norm")
 	s.put("hidden_act", `"gelu"`)
 }
@@ -86,6 +87,7 @@ func distilbertBack(s *settings) {
 	s.is("attention.causal", 0)
 	_, _ = s.own("pooling_type")
 	s.labels()
+	s.classifier("")
 	s.putInt("vocab_size", s.rows("token_embd.weight"))
 	s.biases("", s.layers(), "attn_q", "attn_k", "attn_v", "attn_output", "ffn_up", "ffn_down", "attn_output_norm", "layer_output_norm")
 	s.put("activation", `"gelu"`)
@@ -93,6 +95,7 @@ func distilbertBack(s *settings) {
 
 func modernbertBack(s *settings) {
 	s.encoder()
+	s.classifier("")
 	s.may("norm_eps", "attention.layer_norm_rms_epsilon")
 	s.need("local_attention", "attention.sliding_window")
 	if n, ok := s.int("attention.sliding_window_pattern"); ok {

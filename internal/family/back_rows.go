@@ -28,12 +28,17 @@ func mixtralBack(s *settings) {
 
 func graniteBack(s *settings) {
 	llamaBack(s)
+	s.graniteFactors()
+}
+
+// graniteFactors are what Granite multiplies by.
+func (s *settings) graniteFactors() {
 	for _, m := range [][2]string{
 		{"attention_multiplier", "attention.scale"}, {"embedding_multiplier", "embedding_scale"},
 		{"residual_multiplier", "residual_scale"}, {"logits_scaling", "logit_scale"},
 	} {
 		if !s.may(m[0], m[1]) {
-			s.fail("granite."+m[1], "it is missing, and %s has no value without it", m[0])
+			s.fail(s.row.arch+"."+m[1], "it is missing, and %s has no value without it", m[0])
 		}
 	}
 }
@@ -49,7 +54,7 @@ func qwen2Back(s *settings) {
 
 func qwen3Back(s *settings) {
 	_, _, head := s.common()
-	_, _ = s.own("pooling_type")
+	s.ranker()
 	s.rotations(head)
 	s.biases("attention_bias", s.layers(), attention...)
 	s.put("hidden_act", `"silu"`)
@@ -133,7 +138,7 @@ func gemma3Back(s *settings) {
 	s.biases("attention_bias", s.layers(), attention...)
 	s.scale(hidden, heads, head, 62)
 	if n, ok := s.int("attention.sliding_window"); !ok || n == 0 {
-		s.fail("gemma3.attention.sliding_window", "there is none, and Gemma 3 of transformers has layers with one")
+		s.fail(s.row.arch+".attention.sliding_window", "there is none, and Gemma 3 of transformers has layers with one")
 	}
 	s.window(0)
 	s.is("attention.sliding_window_pattern", 6)
@@ -147,6 +152,13 @@ func gemma3Back(s *settings) {
 	}
 	s.put("hidden_activation", `"gelu_pytorch_tanh"`)
 	s.put("hidden_act", `"gelu_pytorch_tanh"`)
+}
+
+// embeddingGemmaBack is Gemma 3 that reads a text in both directions.
+func embeddingGemmaBack(s *settings) {
+	gemma3Back(s)
+	_, _ = s.own("pooling_type") // of sentence-transformers: see pooled
+	s.put("use_bidirectional_attention", "true")
 }
 
 func phi3Back(s *settings) {
@@ -164,6 +176,7 @@ func phi3Back(s *settings) {
 	if n, ok := s.int("rope.scaling.original_context_length"); ok {
 		s.putInt("original_max_position_embeddings", n)
 	}
+	_, _ = s.own("rope.scaling.attn_factor") // see longOf
 	s.window(0)
 	s.put("hidden_act", `"silu"`)
 }

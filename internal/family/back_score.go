@@ -3,6 +3,7 @@ package family
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
@@ -79,12 +80,29 @@ func (r *rebuilt) joints() (list []joint, err error) {
 	return list, nil
 }
 
-// characters writes a sentencepiece BPE.
-func (r *rebuilt) characters(w *jsontree.Text) error {
-	merges, err := r.joints()
-	if err != nil {
-		return err
+// stated are the merges of a BPE of characters that has them, or why there are none.
+func (r *rebuilt) stated() (list []joint, why string, err error) {
+	if r.merges == nil {
+		return nil, "there are no merges", nil
 	}
+	for _, text := range r.merges {
+		a, b, ok := strings.Cut(text, " ")
+		if !ok || a == "" || b == "" || strings.Contains(b, " ") {
+			return nil, "a merge is not of two pieces", nil
+		}
+		if list, err = limits.Append(r.s.b, list, joint{text: a + b, cut: len(a)}); err == nil {
+			err = r.s.b.Hold(int64(len(text)))
+		}
+		if err != nil {
+			return nil, "", err
+		}
+	}
+	return list, "", nil
+}
+
+// characters writes a BPE of characters with bytes to fall back on, as it comes of
+// sentencepiece.
+func (r *rebuilt) characters(w *jsontree.Text, merges []joint) error {
 	w.Put("{\n \"version\": \"1.0\",\n \"truncation\": null,\n \"padding\": null,\n \"added_tokens\": ")
 	tail := r.added(w)
 	prepend, strip := "", ""

@@ -189,7 +189,17 @@ func (r *rebuilt) json() (text []byte, why string, err error) {
 			return nil, why, nil
 		}
 		r.adds(true, false)
-		err = r.characters(w)
+		var merges []joint
+		if merges, err = r.joints(); err == nil {
+			err = r.characters(w, merges)
+		}
+	case "gemma4":
+		merges, why, bad := r.stated()
+		if why != "" || bad != nil {
+			return nil, why, bad
+		}
+		r.adds(true, false)
+		err = r.characters(w, merges)
 	case "bert":
 		if why, err = r.wordPieces(w); why != "" {
 			return nil, why, err

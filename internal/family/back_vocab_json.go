@@ -201,7 +201,7 @@ func (r *rebuilt) decoder(w *jsontree.Text) {
 func (r *rebuilt) templates(w *jsontree.Text) error {
 	main, there := r.s.keys["tokenizer.chat_template"].(string)
 	names, _ := r.s.keys["tokenizer.chat_templates"].(array)
-	if names == nil {
+	if names == nil || names.Len() == 1 && r.s.keys["tokenizer.chat_template.rerank"] == any(rankLayout) {
 		if there {
 			w.Put(",\n  \"chat_template\": ")
 			w.Quote(main)

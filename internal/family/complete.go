@@ -45,6 +45,16 @@ func (p *planner) complete(names *wire.NameSet) error {
 		if at.name.gguf == "output" && (p.c.tied() || p.ranked || p.c.headless()) {
 			return nil
 		}
+		if p.asIs {
+			if p.drops != nil && p.drops(&at) {
+				return nil
+			}
+			if !p.comesApart(&at) {
+				own := *at.name
+				own.views = own.views[:min(1, len(own.views))]
+				at.name = &own
+			}
+		}
 		for at.view = range max(1, len(at.name.views)) {
 			name := p.naming(&at)
 			if _, ok := names.Find(name); !ok {

@@ -107,7 +107,11 @@ func (p *planner) cut(i *tensor.Info, at *place) error {
 func (p *planner) viewShape(at *place) ([]int64, error) {
 	v := &at.name.views[at.view]
 	if v.cuts == nil {
-		return v.shape(p.c), nil
+		shape := v.shape(p.c)
+		if at.bias {
+			shape = shape[:1]
+		}
+		return shape, nil
 	}
 	shape, err := p.shape(at)
 	if err != nil {
@@ -148,7 +152,7 @@ func (p *planner) uncut(have []tensor.Info, at *place, shape []int64) error {
 		}
 	}
 	slices.SortFunc(all, func(a, b placed) int { return int(max(-1, min(1, a.first-b.first))) })
-	t := Tensor{Name: at.original(p.c), Shape: shape, DType: have[0].DType, Wide: have[0].DType == tensor.F32 && Wide(&have[0])}
+	t := p.remade(at, &have[0], shape)
 	if t.Parts, err = limits.Make[Part](p.b, len(all)); err != nil {
 		return err
 	}

@@ -134,6 +134,10 @@ var hostileKeys = []string{
 	"rope.freq_base", "rope.scaling.type", "rope.scaling.factor", "rope.scaling.original_context_length", "attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon", "expert_count", "expert_used_count",
 	"expert_feed_forward_length", "expert_shared_feed_forward_length", "leading_dense_block_count", "decoder_block_count", "decoder_start_token_id", "attention.relative_buckets_count", "vocab_size", "pooling_type",
 	"classifier.output_labels", "attention.sliding_window", "attention.causal", "attention.kv_lora_rank", "attention.q_lora_rank", "attention.key_length_mla", "attention.value_length_mla", "expert_gating_func",
+	"attention.key_length_swa", "attention.value_length_swa", "rope.dimension_count_swa", "rope.freq_base_swa", "attention.shared_kv_layers", "attention.sliding_window_pattern", "attention.recurrent_layers",
+	"embedding_length_per_layer_input", "ssm.conv_kernel", "ssm.state_size", "ssm.group_count", "ssm.inner_size", "ssm.time_step_rank", "rope.scaling.finetuned", "full_attention_interval", "nextn_predict_layers",
+	"rope.dimension_sections", "n_deepstack_layers", "rope.scaling.attn_factor", "rope.scaling.yarn_log_multiplier", "attention.temperature_scale", "final_logit_softcapping", "expert_shared_count",
+	"expert_weights_norm", "expert_weights_scale",
 	"expert_group_count", "interleave_moe_layer_step", "shortconv.l_cache", "hidden_activation", "logit_scale", "embedding_scale", "residual_scale", "attention.scale",
 }
 
@@ -151,14 +155,35 @@ func (a hostileArray) Floats(*limits.Budget) iter.Seq2[float64, error] {
 	return func(yield func(float64, error) bool) { _ = yield(math.NaN(), nil) && yield(0, wire.ErrSyntax) }
 }
 
+func (a hostileArray) Bools(*limits.Budget) iter.Seq2[bool, error] {
+	return func(yield func(bool, error) bool) { _ = yield(true, nil) && yield(false, wire.ErrSyntax) }
+}
+
+// A list of numbers, or of truth values, one for each of two layers.
+type shortList struct{ a, b int64 }
+
+func (a shortList) Len() int64 { return 2 }
+func (a shortList) Strings(*limits.Budget) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) { _ = yield("a", nil) && yield("b", nil) }
+}
+func (a shortList) Floats(*limits.Budget) iter.Seq2[float64, error] {
+	return func(yield func(float64, error) bool) { _ = yield(float64(a.a), nil) && yield(float64(a.b), nil) }
+}
+func (a shortList) Ints(*limits.Budget) iter.Seq2[int64, error] {
+	return func(yield func(int64, error) bool) { _ = yield(a.a, nil) && yield(a.b, nil) }
+}
+func (a shortList) Bools(*limits.Budget) iter.Seq2[bool, error] {
+	return func(yield func(bool, error) bool) { _ = yield(a.a > 0, nil) && yield(a.b > 0, nil) }
+}
+
 // Whatever the keys of a GGUF file say, each row makes a configuration of them that it
 // reads again, or refuses them.
 func TestHostileKeys(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
-	values := []any{uint32(0), uint32(1), uint32(2), uint32(4), uint32(64), uint32(1 << 31), int32(-1), uint64(1 << 63), float32(1e-5), float64(-1e308), math.NaN(), "yarn", "linear", "none", "\xff", true, false, hostileArray{1}, hostileArray{1 << 60}, nil}
+	values := []any{uint32(0), uint32(1), uint32(2), uint32(4), uint32(64), uint32(1 << 31), int32(-1), uint64(1 << 63), float32(1e-5), float64(-1e308), math.NaN(), "yarn", "linear", "none", "\xff", true, false, hostileArray{1}, hostileArray{2}, hostileArray{1 << 60}, shortList{0, 2}, shortList{2, 4}, shortList{-1, 1 << 40}, shortList{1, 1}, nil}
 	kept, asked := 0, 0
 	for range 120 {
-		for _, one := range rows {
+		for _, one := range slices.Concat(rows, picked) {
 			if one.back == nil {
 				continue
 			}
@@ -168,9 +193,9 @@ func TestHostileKeys(t *testing.T) {
 				s.keys[one.arch+"."+key] = uint32(2)
 			}
 			s.tensors["token_embd.weight"] = &tensor.Info{Name: "token_embd.weight", Shape: []int64{8, 2}}
-			for range r.IntN(10) {
+			for range r.IntN(20) {
 				s.keys[one.arch+"."+hostileKeys[r.IntN(len(hostileKeys))]] = values[r.IntN(len(values))]
-				name := fmt.Sprintf("blk.%d.%s", r.IntN(3), []string{"attn_q.bias", "ffn_gate.weight", "attn_norm.bias", "ffn_gate_shexp.weight", "exp_probs_b.bias"}[r.IntN(5)])
+				name := fmt.Sprintf("blk.%d.%s", r.IntN(3), []string{"attn_q.bias", "ffn_gate.weight", "attn_norm.bias", "ffn_gate_shexp.weight", "exp_probs_b.bias", "attn_v.weight", "ssm_conv1d.weight", "ssm_norm.weight", "ffn_up.weight"}[r.IntN(9)])
 				s.tensors[name] = &tensor.Info{Name: name, Shape: []int64{2}}
 			}
 			asked++

@@ -32,12 +32,26 @@ type MLX struct {
 	Eight func(module string) bool
 	// DType is what mlx-lm casts all numbers to; Unknown leaves them as they are.
 	DType tensor.DType
+	// Casts reports a tensor that is cast.
+	Casts func(*tensor.Info) bool
+	// Stays reports a module that is not quantized.
+	Stays func(module string) bool
 }
 
 // mlxEight are endings of modules that mlx-lm keeps at 8 bits, by type.
 var mlxEight = map[string][]string{
-	"qwen3_moe": {"mlp.gate"},
-	"granite":   {"self_attn.o_proj", "mlp.down_proj", "lm_head"},
+	"qwen3_moe":        {"mlp.gate"},
+	"granite":          {"self_attn.o_proj", "mlp.down_proj", "lm_head"},
+	"granitemoe":       {"block_sparse_moe.router.layer", "self_attn.o_proj", "mlp.down_proj", "lm_head"},
+	"gpt_oss":          {"router"},
+	"gemma4_text":      {"router.proj"},
+	"gemma4":           {"router.proj"},
+	"lfm2_moe":         {"feed_forward.gate"},
+	"minimax_m2":       {"block_sparse_moe.gate"},
+	"qwen3_next":       {"mlp.gate", "shared_expert_gate"},
+	"qwen3_5_moe":      {"mlp.gate", "shared_expert_gate"},
+	"qwen3_5_moe_text": {"mlp.gate", "shared_expert_gate"},
+	"granitemoehybrid": {"router.layer"},
 }
 
 var mlxTypes = map[string]tensor.DType{"float16": tensor.F16, "bfloat16": tensor.BF16, "float32": tensor.F32}
@@ -49,31 +63,30 @@ func ToMLX(b *limits.Budget, m tensor.Model) (*MLX, error) {
 	if err != nil {
 		return nil, err
 	}
-	why := p.c.row.apart
-	if p.c.root.Get("vision_config").There {
+	why, form := p.c.row.apart, p.c.row.mlx
+	switch there := p.c.root.Get("vision_config").There; {
+	case there:
 		why = "the vision part too"
+	case !there && form != nil && form.seen:
+		why = "no text model alone"
 	}
 	if why != "" {
 		return nil, wire.At(configName, "", wire.NoOffset, wire.ErrUnsupported.With("mlx-lm has %s of %s, which is not written", why, wire.Quote(p.c.row.names[0])))
 	}
-	p.naming = func(at *place) string {
-		if at.name.how == stack {
-			return strings.ReplaceAll(p.c.row.layer, "#", itoa(at.layer)) + stackName(at.name.hf) + ".weight"
-		}
-		return at.original(p.c)
-	}
+	p.naming = func(at *place) string { return form.named(p.c, at) }
 	p.drops = func(at *place) bool {
-		return at.name.gguf == "output" && p.c.tied()
+		return at.name.gguf == "output" && p.c.tied() || form != nil && form.drops != nil && form.drops(p.c, at)
 	}
-	p.asIs = true
+	p.asIs, p.form = true, form
 	if err := p.tensors(); err != nil {
 		return nil, err
 	}
 	out := &MLX{Tensors: p.Tensors, DType: mlxTypes[p.c.root.Get("torch_dtype").String()]}
+	out.Casts, out.Stays = form.casts, form.stays
 	eight := mlxEight[p.c.root.Get("model_type").String()]
 	out.Eight = func(module string) bool {
 		for _, end := range eight {
-			if module == end || strings.HasSuffix(module, "."+end) {
+			if module == end || strings.HasSuffix(module, end) && end != "lm_head" {
 				return true
 			}
 		}
@@ -102,66 +115,4 @@ func reading(b *limits.Budget, m tensor.Model, projector bool) (*planner, error)
 	p := &planner{Plan: &Plan{Arch: c.row.arch}, b: b, c: c, m: m}
 	p.naming = p.target
 	return p, nil
-}
-
-// Stacked reports a model whose experts are those of mlx-lm: one tensor for all of a
-// layer.
-func Stacked(m tensor.Model) bool {
-	if !Stated(m.Configs()) {
-		return false
-	}
-	for i := range m.Tensors() {
-		if strings.Contains(i.Name, ".switch_mlp.") {
-			return true
-		}
-	}
-	return false
-}
-
-// FromMLX plans the way back: the experts of a layer one by one. Other tensors are
-// what they are.
-func FromMLX(b *limits.Budget, m tensor.Model) ([]Tensor, error) {
-	p, err := reading(b, m, false)
-	if err != nil {
-		return nil, err
-	}
-	for i := range m.Tensors() {
-		if err := b.Step(1); err != nil {
-			return nil, err
-		}
-		if strings.Contains(i.Name, ".switch_mlp.") {
-			err = p.experts(&i)
-		} else {
-			err = p.add(Tensor{Name: i.Name, DType: i.DType, Shape: i.Shape, Parts: []Part{{Info: i}}})
-		}
-		if err != nil {
-			return nil, wire.At(m.Format(), "tensor "+wire.Quote(i.Name), i.Span.Off, err)
-		}
-	}
-	return p.Tensors, nil
-}
-
-// experts plans the experts of one stack.
-func (p *planner) experts(i *tensor.Info) error {
-	before, after, _ := strings.Cut(p.c.row.layer, "#")
-	rest, inside := strings.CutPrefix(i.Name, before)
-	number, rest, _ := strings.Cut(rest, after)
-	layer, isNumber := index(number)
-	rest, isWeight := strings.CutSuffix(rest, ".weight")
-	for k := range p.c.row.layers() {
-		n := &p.c.row.layers()[k]
-		if !inside || !isNumber || !isWeight || n.how != stack || stackName(n.hf) != rest {
-			continue
-		}
-		at := place{name: n, index: k, layer: layer, expert: -1}
-		shape, err := p.shape(&at)
-		if err != nil {
-			return err
-		}
-		if err := sameShape(i.Shape, append([]int64{p.c.experts()}, shape...)); err != nil {
-			return err
-		}
-		return p.unstack(i, &at, shape)
-	}
-	return wire.ErrUnsupported.With("%s of transformers has no experts of that name", wire.Quote(p.c.row.names[0]))
 }

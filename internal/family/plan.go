@@ -19,6 +19,7 @@ type Tensor struct {
 	Parts []Part
 	Add   float32 // to each number
 	Decay bool    // each number is the exponential of one, less than nothing
+	Log   bool    // each number is that of which one is the Decay
 	Data  []byte  // instead of parts: its bytes
 	// Turns is how many elements each part gives in its turn, where they do not follow
 	// each other whole.
@@ -27,13 +28,8 @@ type Tensor struct {
 	Wide bool
 	// Packed are the blocks that it is made of, instead of parts.
 	Packed *Packed
-}
-
-// Packed are rows of MXFP4 as OpenAI stores them: blocks of 16 bytes, two numbers in
-// each, and a scale for each block.
-type Packed struct {
-	Blocks, Scales tensor.Info
-	Step, First    int64 // every Step-th row, from First on
+	// Unpacked are the blocks that it is a part of, instead of parts.
+	Unpacked *Unpacked
 }
 
 // A Part is one tensor of the source, or some rows of it; parts follow each other.
@@ -194,13 +190,16 @@ type planner struct {
 
 	naming func(*place) string // what is written
 	drops  func(*place) bool   // what is not, nil where everything is
+	form   *mlxForm            // of mlx-lm, where it has tensors otherwise
 	asIs   bool                // rows and numbers stay as they are, and so do types
 
-	stacks map[stackKey]int           // the tensor that experts are gathered in
-	parted map[stackKey][]tensor.Info // views, until all of a tensor are there
-	first  tensor.DType               // of the first matrix
-	ranked bool                       // the head of a reranker was made
-	alike  bool                       // one of the row's names of one tensor was read
+	stacks  map[stackKey]int           // the tensor that experts are gathered in
+	parted  map[stackKey][]tensor.Info // views, until all of a tensor are there
+	first   tensor.DType               // of the first matrix
+	blocks  bool                       // MXFP4 of experts stays what it is
+	decoded bool                       // experts of them are numbers
+	ranked  bool                       // the head of a reranker was made
+	alike   bool                       // one of the row's names of one tensor was read
 }
 
 // tensors finds the place of every tensor, and that none is missing.
@@ -290,7 +289,7 @@ func (p *planner) tensor(i *tensor.Info) error {
 	switch {
 	case at.name.how == stack:
 		return p.stack(i, &at)
-	case len(at.name.views) > 0 && !p.asIs:
+	case p.comesApart(&at):
 		return p.split(i, &at)
 	}
 	return p.single(i, &at)
@@ -301,7 +300,10 @@ func (p *planner) single(i *tensor.Info, at *place) error {
 	t := Tensor{Name: p.naming(at), Shape: i.Shape}
 	part := Part{Info: *i}
 	if p.asIs {
-		t.DType, t.Parts = i.DType, []Part{part}
+		t.Shape, t.DType, t.Parts = p.form.shape(p.c, at, i.Shape), i.DType, []Part{part}
+		if at.name.how == addOne && !at.bias && p.form != nil && p.form.added {
+			t.Add = 1
+		}
 		return p.add(t)
 	}
 	switch at.name.how {

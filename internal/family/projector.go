@@ -30,6 +30,9 @@ const (
 
 // typed is the type of a tensor that is written.
 func (p *planner) typed(n *name, written string, dimensions int, from tensor.DType) tensor.DType {
+	if p.asIs {
+		return from
+	}
 	to := from
 	if p.o.Type != tensor.Unknown {
 		to = p.o.Type

@@ -1,6 +1,8 @@
 package family
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"io/fs"
 	"strings"
@@ -18,10 +20,17 @@ import (
 const (
 	readmeName = "README.md"
 	maxReadme  = 16 << 20
-	rankLayout = "<|im_start|>system\nJudge whether the Document meets the requirements based on the Query and the Instruct provided. Note that the answer can only be \"yes\" or \"no\".<|im_end|>\n" +
+	// rankPooling is pooling_type of a reranker.
+	rankPooling = 4
+	rankLayout  = "<|im_start|>system\nJudge whether the Document meets the requirements based on the Query and the Instruct provided. Note that the answer can only be \"yes\" or \"no\".<|im_end|>\n" +
 		"<|im_start|>user\n<Instruct>: Given a web search query, retrieve relevant passages that answer the query\n<Query>: {query}\n<Document>: {document}<|im_end|>\n" +
 		"<|im_start|>assistant\n<think>\n\n</think>\n\n"
 )
+
+// rankHead is the head of a reranker, made of the rows of these tokens.
+const rankHead = "cls.output.weight"
+
+var rankAnswers = [2]string{"yes", "no"}
 
 // rankers finds out whether the model is one.
 func (p *planner) rankers() error {
@@ -59,9 +68,9 @@ func (p *planner) rank(i *tensor.Info) error {
 	if err != nil {
 		return err
 	}
-	head := Tensor{Name: "cls.output.weight", Shape: []int64{2, i.Shape[1]}}
+	head := Tensor{Name: rankHead, Shape: []int64{2, i.Shape[1]}}
 	head.DType = p.typed(&name{}, head.Name, 2, i.DType)
-	for _, text := range []string{"yes", "no"} {
+	for _, text := range rankAnswers {
 		id, ok := t.ID(text)
 		if !ok || int64(id) >= i.Shape[0] {
 			return wire.At(tokenizer.FileName, "", wire.NoOffset, wire.ErrMissing.With("there is no token %s, which a reranker answers with", wire.Quote(text)))
@@ -89,8 +98,87 @@ func (k *keys) rankKeys() {
 	if !k.c.ranks {
 		return
 	}
-	k.own("pooling_type", uint32(4))
-	k.own("classifier.output_labels", []string{"yes", "no"})
+	k.own("pooling_type", uint32(rankPooling))
+	k.own("classifier.output_labels", []string{rankAnswers[0], rankAnswers[1]})
 	k.put("tokenizer.chat_template.rerank", rankLayout)
 	k.put("tokenizer.chat_templates", []string{"rerank"})
+}
+
+// ranker takes the keys of a reranker, and a name by which it is known again.
+func (s *settings) ranker() {
+	if n, _ := s.int("pooling_type"); n != rankPooling || !s.row.ranks {
+		return // what others have is of sentence-transformers: see pooled
+	}
+	_, _ = s.own("classifier.output_labels")
+	s.put("_name_or_path", `"Qwen3-Reranker"`)
+}
+
+// unrank proves that the head of a reranker is what the rows of the table of tokens say
+// already, so that a folder is without.
+func (p *planner) unrank(s *settings) error {
+	head, table := s.tensors[rankHead], s.tensors["token_embd.weight"]
+	if !s.row.ranks || head == nil || table == nil {
+		return nil
+	}
+	fail := func(format string, args ...any) error {
+		return wire.At("gguf", "tensor "+wire.Quote(rankHead), head.Span.Off, wire.ErrUnsupported.With(format, args...))
+	}
+	g, _ := head.DType.Geometry()
+	if head.DType != table.DType || g.Elems != 1 || len(head.Shape) != 2 || len(table.Shape) != 2 || head.Shape[0] != 2 || head.Shape[1] != table.Shape[1] {
+		return fail("it is %s of %v beside a table of %s, of which it is to be two rows: it cannot be compared", head.TypeName(), head.Shape, table.TypeName())
+	}
+	ids := [2]int64{-1, -1}
+	if tokens := s.array("tokens"); tokens != nil {
+		n := int64(0)
+		for text, err := range tokens.Strings(p.b) {
+			if err != nil {
+				return err
+			}
+			for k, want := range rankAnswers {
+				if text == want {
+					ids[k] = n
+				}
+			}
+			n++
+		}
+	}
+	row := head.Shape[1] * int64(g.Bytes)
+	for k, id := range ids {
+		if id < 0 || id >= table.Shape[0] {
+			return fail("there is no token %s, whose row it is to have", wire.Quote(rankAnswers[k]))
+		}
+		same, err := p.equal(head, int64(k)*row, table, id*row, row)
+		if err != nil || !same {
+			return cmp.Or(err, fail("its row %d is not that of the token %s", k, wire.Quote(rankAnswers[k])))
+		}
+	}
+	p.ranked = true
+	return nil
+}
+
+// equal compares bytes of two tensors.
+func (p *planner) equal(a *tensor.Info, from int64, b *tensor.Info, at, n int64) (bool, error) {
+	const most = 16 << 10
+	var x, y [most]byte
+	ra, ok := p.m.At(*a)
+	rb, also := p.m.At(*b)
+	if !ok || !also {
+		return false, wire.ErrUnsupported.With("it cannot be read at an offset")
+	}
+	for off := int64(0); off < n; off += most {
+		some := min(most, n-off)
+		if err := p.b.Step(1); err != nil {
+			return false, err
+		}
+		if err := wire.ReadFull(ra, x[:some], from+off); err != nil {
+			return false, err
+		}
+		if err := wire.ReadFull(rb, y[:some], at+off); err != nil {
+			return false, err
+		}
+		if !bytes.Equal(x[:some], y[:some]) {
+			return false, nil
+		}
+	}
+	return true, nil
 }

@@ -23,6 +23,7 @@ type row struct {
 	without  []string                            // beginnings of those that only a model that classifies texts needs
 	trim     []string                            // what may stand before all names
 	rename   func(c *config, full string) string // of tensors that stand elsewhere
+	restore  func(c *config, full string) string // the way back of rename
 	begin    string                              // what stands before all names but the head's, and may be left out
 	// depth is how many layers there are, where num_hidden_layers is not all of them.
 	depth func(*config) int64
@@ -43,7 +44,15 @@ type row struct {
 	keep []string
 	// fits chooses between rows of one architecture of llama.cpp, on the way back.
 	fits func(*settings) bool
-	// apart says why mlx-lm has other tensors than transformers.
+	// as is the architecture in config.json on the way back, where it is not the first of
+	// the names.
+	as string
+	// becomes is the row of the model that comes back: a text model that is published with
+	// a vision part is one of another architecture without it.
+	becomes *row
+	// mlx is what mlx-lm has otherwise than transformers, nil where nothing is but experts.
+	mlx *mlxForm
+	// apart says why there is no folder of mlx-lm.
 	apart string
 	keys  func(*keys)
 	vocab func(*keys) error
@@ -136,6 +145,7 @@ type name struct {
 	merged   *merged                           // the way back of views
 	sized    func(*config, int64) []int64      // the shape, where it depends on the layer
 	number   func(*config) int64               // what stands for "#" in llama.cpp's
+	blocks   bool                              // MXFP4 of it stays what it is
 	join     func(c *config, of []tensor.Info, shape []int64) []Part
 }
 

@@ -62,7 +62,7 @@ var (
 const apartBERT = "no model"
 
 var bertRow = row{
-	arch: "bert", model: "bert", names: []string{"BertModel", "BertForMaskedLM", "BertForSequenceClassification", "CamembertModel"}, apart: apartBERT,
+	arch: "bert", model: "bert", names: []string{"BertModel", "BertForMaskedLM", "CamembertModel", "BertForSequenceClassification"}, apart: apartBERT,
 	defaults: bertDefaults, outer: with(bertOuter, bertHead...), layer: "encoder.layer.#.", layers: lazily(func() []name {
 		return bertLayers
 	}),

@@ -88,7 +88,7 @@ var (
 )
 
 var deepseek2Row = row{
-	arch: "deepseek2", model: "deepseek_v2", names: []string{"DeepseekV2ForCausalLM"}, over: true, apart: "the latent matrices apart",
+	arch: "deepseek2", model: "deepseek_v2", names: []string{"DeepseekV2ForCausalLM"}, over: true, mlx: mlxDeepseek2,
 	defaults: deepseekDefaults, outer: outer, layer: decoderLayer,
 	layers: lazily(func() []name {
 		return mla(with(denseMLP, sharing...)...)
@@ -98,13 +98,13 @@ var deepseek2Row = row{
 }
 
 var deepseek3Row = row{
-	arch: "deepseek2", model: "deepseek_v3", names: []string{"DeepseekV3ForCausalLM"}, over: true, apart: "the latent matrices apart",
+	arch: "deepseek2", model: "deepseek_v3", names: []string{"DeepseekV3ForCausalLM"}, over: true, mlx: mlxDeepseek3,
 	defaults: append(deepseekDefaults[:len(deepseekDefaults):len(deepseekDefaults)], preset{"scoring_func", `"sigmoid"`}), outer: outer, layer: decoderLayer,
 	layers: lazily(func() []name {
 		return mla(with(with(denseMLP, sharing...), correction)...)
 	}),
 	keys: deepseekKeys, vocab: deepseekVocab, back: deepseek3Back,
-	fits: (*settings).corrected,
+	fits: func(s *settings) bool { return s.corrected() && s.text("pre") != "glm4" },
 }
 
 // corrected reports a router whose scores are corrected, which is V3's.
@@ -193,6 +193,11 @@ func (s *settings) chosen() {
 	s.need("num_experts_per_tok", "expert_used_count")
 	s.need("moe_intermediate_size", "expert_feed_forward_length")
 	s.need("n_shared_experts", "expert_shared_count")
+	s.scoring()
+}
+
+// scoring are the members of how experts are weighed.
+func (s *settings) scoring() {
 	if !s.may("routed_scaling_factor", "expert_weights_scale") {
 		s.put("routed_scaling_factor", "1.0")
 	}

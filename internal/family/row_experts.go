@@ -32,10 +32,10 @@ var ossExperts = []name{
 	{hf: "mlp.router", gguf: "ffn_gate_inp", shape: "EH"},
 	{hf: "mlp.experts.gate_up_proj", shape: "EHG", bare: true, views: []view{
 		stacked("ffn_gate_exps", 'H', 'F', width('F', 2), 2, 0, false), stacked("ffn_up_exps", 'H', 'F', width('F', 2), 2, 1, false),
-	}, merged: columns('H', 'F', width('1', 1))},
+	}, merged: columns('H', 'F', width('1', 1)), blocks: true},
 	{hf: "mlp.experts.gate_up_proj_bias", shape: "EG", bare: true, views: []view{bySteps("ffn_gate_exps.bias", 0), bySteps("ffn_up_exps.bias", 1)},
 		merged: &merged{turns: width('1', 1), back: func(c *config) []int64 { return []int64{dims['F'](c), 1} }}},
-	{hf: "mlp.experts.down_proj", shape: "EFH", bare: true, views: []view{stacked("ffn_down_exps", 'F', 'H', width('H', 1), 1, 0, false)}, merged: columns('F', 'H', width('1', 1))},
+	{hf: "mlp.experts.down_proj", shape: "EFH", bare: true, views: []view{stacked("ffn_down_exps", 'F', 'H', width('H', 1), 1, 0, false)}, merged: columns('F', 'H', width('1', 1)), blocks: true},
 	{hf: "mlp.experts.down_proj_bias", gguf: "ffn_down_exps.bias", shape: "EH", bare: true},
 }
 
@@ -48,7 +48,7 @@ func bySteps(gguf string, first int64) view {
 }
 
 var gptossRow = row{
-	arch: "gpt-oss", model: "gpt_oss", names: []string{"GptOssForCausalLM"}, apart: "the experts in another order",
+	arch: "gpt-oss", model: "gpt_oss", names: []string{"GptOssForCausalLM"}, mlx: mlxOss,
 	defaults: []preset{
 		{"vocab_size", "201088"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "131072"}, {"head_dim", "64"},
 		{"sliding_window", "128"}, {"num_local_experts", "128"}, {"num_experts_per_tok", "4"}, {"rope_theta", "150000"},
@@ -87,7 +87,7 @@ func interleaved(c *config, layer int64) bool {
 func between(c *config, layer int64) bool { return !interleaved(c, layer) }
 
 var llama4Row = row{
-	arch: "llama4", model: "llama4_text", names: []string{"Llama4ForCausalLM", "Llama4ForConditionalGeneration"}, apart: "the experts in another order",
+	arch: "llama4", model: "llama4_text", names: []string{"Llama4ForCausalLM", "Llama4ForConditionalGeneration"}, mlx: mlxLlama4,
 	defaults: []preset{
 		{"vocab_size", "202048"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "131072"}, {"head_dim", "128"},
 		{"interleave_moe_layer_step", "1"}, {"num_local_experts", "16"}, {"num_experts_per_tok", "1"}, {"rope_theta", "500000"},

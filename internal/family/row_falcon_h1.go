@@ -69,7 +69,7 @@ func uprightOf(gguf string, n func(*config) int64) []view {
 }
 
 var falconH1Row = row{
-	arch: "falcon-h1", model: "falcon_h1", names: []string{"FalconH1ForCausalLM"}, lost: "the numbers that weights are multiplied by", apart: "weights that are multiplied",
+	arch: "falcon-h1", model: "falcon_h1", names: []string{"FalconH1ForCausalLM"}, apart: "weights that are multiplied",
 	outer: []name{
 		{hf: "model.embed_tokens", gguf: "token_embd", shape: "VH", times: times(factor("embedding_multiplier", -1))},
 		{hf: "model.final_layernorm", gguf: "output_norm", shape: "H"},
@@ -84,16 +84,16 @@ var falconH1Row = row{
 			{hf: "self_attn.k_proj", gguf: "attn_k", shape: "KH", times: times(factor("key_multiplier", -1), intoAttention)},
 			{hf: "self_attn.v_proj", gguf: "attn_v", shape: "KH", times: times(intoAttention)},
 			{hf: "self_attn.o_proj", gguf: "attn_output", shape: "HQ", times: times(factor("attention_out_multiplier", -1))},
-			{hf: "mamba.A_log", shape: "z", bare: true, how: decay, views: upright("ssm_a", 'z')},
-			{hf: "mamba.D", shape: "z", bare: true, views: upright("ssm_d", 'z')},
+			{hf: "mamba.A_log", shape: "z", bare: true, how: decay, views: upright("ssm_a", 'z'), join: asItIs},
+			{hf: "mamba.D", shape: "z", bare: true, views: upright("ssm_d", 'z'), join: asItIs},
 			{hf: "mamba.dt_bias", gguf: "ssm_dt.bias", shape: "z", bare: true},
-			{hf: "mamba.conv1d", shape: "L1u", views: squeezed("ssm_conv1d", dims['L'], dims['u'])},
+			{hf: "mamba.conv1d", shape: "L1u", views: squeezed("ssm_conv1d", dims['L'], dims['u']), join: asItIs},
 			{hf: "mamba.in_proj", shape: "oH", views: []view{rowsOf("ssm_in", ssmIn)}},
 			{hf: "mamba.out_proj", gguf: "ssm_out", shape: "Hr", times: times(factor("ssm_out_multiplier", -1))},
-			{hf: "mamba.norm", shape: "r", optional: true, views: []view{groupedNorm}},
+			{hf: "mamba.norm", shape: "r", optional: true, views: []view{groupedNorm}, join: asItIs},
 		}, falconMLP...)
 	}),
-	keys: falconH1Keys, vocab: gpt2Vocab,
+	keys: falconH1Keys, vocab: gpt2Vocab, back: falconH1Back,
 }
 
 func falconH1Keys(k *keys) {
@@ -125,4 +125,34 @@ func falconH1Keys(k *keys) {
 	if act := k.c.get("hidden_act"); act.There && act.String() != "silu" {
 		k.fail("hidden_act", act, "silu")
 	}
+}
+
+// falconH1Back makes the model that llama.cpp has: its weights are multiplied already, so
+// that all numbers to multiply by are 1.
+func falconH1Back(s *settings) {
+	_, _, head := s.common()
+	s.rotations(head)
+	s.need("mamba_d_conv", "ssm.conv_kernel")
+	s.need("mamba_d_state", "ssm.state_size")
+	s.need("mamba_n_groups", "ssm.group_count")
+	inner := s.need("mamba_d_ssm", "ssm.inner_size")
+	if n := s.need("mamba_n_heads", "ssm.time_step_rank"); n < 1 || inner%n != 0 {
+		s.fail("falcon-h1.ssm.inner_size", "its value is %d, for %d heads", inner, n)
+	} else {
+		s.putInt("mamba_d_head", inner/n)
+	}
+	s.put("mamba_rms_norm", truth(s.tensors["blk.0.ssm_norm.weight"] != nil))
+	s.put("mamba_norm_before_gate", "false")
+	s.biased("mamba_conv_bias", "ssm_conv1d")
+	s.biased("mamba_proj_bias", "ssm_in", "ssm_out")
+	s.biased("attention_bias", attention...)
+	s.biased("mlp_bias", feed...)
+	for _, m := range []string{
+		"attention_in_multiplier", "attention_out_multiplier", "ssm_in_multiplier", "ssm_out_multiplier", "key_multiplier", "lm_head_multiplier", "embedding_multiplier",
+	} {
+		s.put(m, "1.0")
+	}
+	s.put("mlp_multipliers", "[1.0, 1.0]")
+	s.put("ssm_multipliers", "[1.0, 1.0, 1.0, 1.0, 1.0]")
+	s.put("hidden_act", `"silu"`)
 }

@@ -64,7 +64,7 @@ var gemma3Row = row{
 // EmbeddingGemma reads a text in both directions. The dense layers behind it, which
 // sentence-transformers has, are not written, as the converter leaves them out.
 var embeddingGemmaRow = row{
-	arch: "gemma-embedding", model: "gemma3_text", names: []string{"Gemma3TextModel"}, tied: true, apart: apartBERT, lost: "the dense layers of sentence-transformers",
+	arch: "gemma-embedding", model: "gemma3_text", names: []string{"Gemma3TextModel"}, tied: true, apart: apartBERT, back: embeddingGemmaBack,
 	defaults: gemma3Row.defaults, outer: gemmaOuter, layer: decoderLayer, begin: "model.",
 	layers: lazily(func() []name {
 		return gemma3Row.layers()

@@ -155,8 +155,8 @@ func gemma4Layers() []name {
 }
 
 var gemma4Row = row{
-	arch: "gemma4", model: "gemma4_text", names: []string{"Gemma4ForCausalLM", "Gemma4ForConditionalGeneration"}, tied: true, apart: "other shapes for its experts",
-	lost: "what its configuration says of layers",
+	arch: "gemma4", model: "gemma4_text", names: []string{"Gemma4ForCausalLM", "Gemma4ForConditionalGeneration"}, tied: true, mlx: mlxGemma4,
+	back: gemma4Back,
 	defaults: []preset{
 		{"vocab_size", "262144"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "131072"}, {"head_dim", "256"}, {"sliding_window", "512"}, {"num_key_value_heads", "4"},
 		{"num_attention_heads", "8"}, {"hidden_size_per_layer_input", "256"}, {"vocab_size_per_layer_input", "262144"},

@@ -117,7 +117,7 @@ var glm4moeRow = row{
 	arch: "glm4moe", model: "glm4_moe", names: []string{"Glm4MoeForCausalLM"},
 	defaults: []preset{{"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "131072"}, {"partial_rotary_factor", "0.5"}, {"rope_theta", "10000"}},
 	depth:    func(c *config) int64 { return c.hiddenLayers() + max(0, c.int("num_nextn_predict_layers")) },
-	outer:    outer, layer: decoderLayer, apart: "no layers that predict further tokens",
+	outer:    outer, layer: decoderLayer, mlx: mlxGLM,
 	layers: lazily(func() []name {
 		return with(decoder(
 			name{hf: "post_attention_layernorm", gguf: "post_attention_norm", shape: "H"},
@@ -175,7 +175,7 @@ func (s *settings) ahead() {
 // GLM-4.7 Flash has DeepSeek's attention and experts, and layers behind its own that
 // predict further tokens.
 var glm4liteRow = row{
-	arch: "deepseek2", model: "glm4_moe_lite", names: []string{"Glm4MoeLiteForCausalLM"}, apart: "the latent matrices apart",
+	arch: "deepseek2", model: "glm4_moe_lite", names: []string{"Glm4MoeLiteForCausalLM"}, mlx: mlxGLMLite,
 	defaults: append(deepseekDefaults[1:len(deepseekDefaults):len(deepseekDefaults)], preset{"rms_norm_eps", "1e-05"}, preset{"n_shared_experts", "1"}, preset{"n_group", "1"}, preset{"topk_group", "1"}),
 	depth:    glm4moeRow.depth, outer: outer, layer: decoderLayer,
 	layers: lazily(func() []name {
@@ -186,5 +186,17 @@ var glm4liteRow = row{
 		if k.c.int("num_nextn_predict_layers") > 0 {
 			k.u32("nextn_predict_layers", "num_nextn_predict_layers")
 		}
-	}, vocab: glm4moeVocab,
+	}, vocab: glm4moeVocab, back: glm4liteBack,
+	fits: func(s *settings) bool { return s.corrected() && s.text("pre") == "glm4" },
+}
+
+func glm4liteBack(s *settings) {
+	deepseek3Back(s)
+	n, _ := s.int("nextn_predict_layers")
+	all, _ := s.int("block_count")
+	if n >= all && n > 0 {
+		s.fail("deepseek2.nextn_predict_layers", "its value is %d, of %d layers", n, all)
+	}
+	s.set("num_hidden_layers", itoa(all-n))
+	s.set("num_nextn_predict_layers", itoa(n))
 }

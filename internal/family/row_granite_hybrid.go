@@ -52,18 +52,18 @@ var granite4Defaults = append(graniteMoeDefaults[:len(graniteMoeDefaults):len(gr
 	preset{"mamba_n_groups", "1"}, preset{"mamba_d_state", "256"}, preset{"mamba_d_conv", "4"}, preset{"mamba_expand", "2"})
 
 var graniteHybridRow = row{
-	arch: "granitehybrid", model: "granitemoehybrid", names: []string{"GraniteMoeHybridForCausalLM"}, lost: decayLost, apart: "the experts under other names",
+	arch: "granitehybrid", model: "granitemoehybrid", names: []string{"GraniteMoeHybridForCausalLM"}, back: graniteHybridBack, mlx: mlxGranite4,
 	defaults: granite4Defaults,
 	outer:    outer, layer: decoderLayer, pick: graniteKind,
 	layers: lazily(func() []name {
 		return slices.Concat(decoder()[:1], onlyIn(attends, permuted(decoder())[1:]), onlyIn(remembers, []name{
-			{hf: "mamba.A_log", shape: "z", bare: true, how: decay, views: upright("ssm_a", 'z')},
-			{hf: "mamba.D", shape: "z", bare: true, views: upright("ssm_d", 'z')},
+			{hf: "mamba.A_log", shape: "z", bare: true, how: decay, views: upright("ssm_a", 'z'), join: asItIs},
+			{hf: "mamba.D", shape: "z", bare: true, views: upright("ssm_d", 'z'), join: asItIs},
 			{hf: "mamba.dt_bias", gguf: "ssm_dt.bias", shape: "z", bare: true},
-			{hf: "mamba.conv1d", shape: "L1u", views: squeezed("ssm_conv1d", dims['L'], dims['u'])},
+			{hf: "mamba.conv1d", shape: "L1u", views: squeezed("ssm_conv1d", dims['L'], dims['u']), join: asItIs},
 			{hf: "mamba.in_proj", gguf: "ssm_in", shape: "oH"},
 			{hf: "mamba.out_proj", gguf: "ssm_out", shape: "Hr"},
-			{hf: "mamba.norm", shape: "r", views: []view{groupedNorm}},
+			{hf: "mamba.norm", shape: "r", views: []view{groupedNorm}, join: asItIs},
 		}), graniteFeed())
 	}),
 	keys: graniteHybridKeys, vocab: graniteHybridVocab,
@@ -84,21 +84,21 @@ func graniteKind(c *config) *row {
 }
 
 var graniteAttentiveRow = row{
-	arch: "granite", model: "granitemoehybrid", defaults: granite4Defaults, outer: outer, layer: decoderLayer, apart: "the feed forward layers under other names",
+	arch: "granite", model: "granitemoehybrid", defaults: granite4Defaults, outer: outer, layer: decoderLayer, mlx: mlxGranite4,
 	names: []string{"GraniteMoeHybridForCausalLM"},
 	layers: lazily(func() []name {
 		return with(permuted(decoder()), graniteFeed()...)
 	}),
-	keys: graniteAttentiveKeys, vocab: spmOrBytes,
+	keys: graniteAttentiveKeys, vocab: spmOrBytes, back: graniteHybridBack, fits: (*settings).ofHybrid,
 }
 
 var graniteAttentiveMoeRow = row{
-	arch: "granitemoe", model: "granitemoehybrid", defaults: granite4Defaults, outer: outer, layer: decoderLayer, apart: "the experts under other names",
+	arch: "granitemoe", model: "granitemoehybrid", defaults: granite4Defaults, outer: outer, layer: decoderLayer, mlx: mlxGranite4,
 	names: []string{"GraniteMoeHybridForCausalLM"},
 	layers: lazily(func() []name {
 		return with(permuted(decoder()), graniteFeed()...)
 	}),
-	keys: graniteAttentiveKeys, vocab: spmOrBytes,
+	keys: graniteAttentiveKeys, vocab: spmOrBytes, back: graniteHybridBack, fits: (*settings).ofHybrid,
 }
 
 // graniteAttentiveKeys are those of a model that the converter takes for one with a state

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
@@ -147,3 +148,34 @@ func (s *settings) labels() {
 		s.put("id2label", string(text))
 	}
 }
+
+// heads are beginnings of tensors of a head; those of the encoder stand under its name
+// beside one.
+var heads = []string{"classifier", "pre_classifier", "head."}
+
+// beside is the name of a tensor in a model that classifies.
+func (c *config) beside(name string) string {
+	for _, s := range heads {
+		if strings.HasPrefix(name, s) {
+			return name
+		}
+	}
+	return c.row.trim[0] + name
+}
+
+// classifier chooses the architecture with a head where the file has one. lost is what
+// llama.cpp has not of it, "" where it has all.
+func (s *settings) classifier(lost string) {
+	for _, name := range []string{"cls.weight", "cls.output.weight"} {
+		switch i := s.tensors[name]; {
+		case i == nil:
+		case lost != "":
+			s.err = cmp.Or(s.err, wire.At("gguf", "tensor "+wire.Quote(name), i.Span.Off, wire.ErrUnsupported.With("%s of transformers is not made again: llama.cpp has not %s", s.row.last(), lost)))
+		default:
+			s.as = s.row.last()
+		}
+	}
+}
+
+// last is the last of the names of a row, which is that of a model that classifies.
+func (r *row) last() string { return r.names[len(r.names)-1] }

@@ -40,7 +40,7 @@ func jambaKernel(c *config) int64 { return c.int("mamba_d_conv") }
 func jambaX(c *config) int64      { return stepRank(c) + 2*jambaStates(c) }
 
 var jambaRow = row{
-	arch: "jamba", model: "jamba", names: []string{"JambaForCausalLM"}, lost: decayLost, apart: apartMamba,
+	arch: "jamba", model: "jamba", names: []string{"JambaForCausalLM"}, lost: notLedBack, apart: apartMamba,
 	defaults: []preset{
 		{"vocab_size", "65536"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "262144"}, {"num_experts", "16"}, {"num_experts_per_tok", "2"}, {"expert_layer_period", "2"}, {"expert_layer_offset", "1"},
 		{"attn_layer_period", "8"}, {"attn_layer_offset", "4"}, {"mamba_d_state", "16"}, {"mamba_d_conv", "4"}, {"mamba_expand", "2"},

@@ -84,7 +84,7 @@ var lfm2Outer = []name{
 }
 
 var lfm2Row = row{
-	arch: "lfm2", model: "lfm2", names: []string{"Lfm2ForCausalLM", "LFM2ForCausalLM"}, tied: true, apart: "the kernels of convolutions in another order",
+	arch: "lfm2", model: "lfm2", names: []string{"Lfm2ForCausalLM", "LFM2ForCausalLM"}, tied: true, mlx: mlxLFM2,
 	defaults: []preset{{"vocab_size", "65536"}, {"norm_eps", "1e-05"}, {"max_position_embeddings", "128000"}, {"num_key_value_heads", "8"}, {"conv_L_cache", "3"}, {"rope_theta", "1000000"}},
 	outer:    lfm2Outer, layer: decoderLayer,
 	layers: lazily(func() []name {
@@ -173,7 +173,7 @@ func lfm2Back(s *settings) {
 }
 
 var lfm2moeRow = row{
-	arch: "lfm2moe", model: "lfm2_moe", names: []string{"Lfm2MoeForCausalLM"}, tied: true, apart: "the kernels of convolutions in another order",
+	arch: "lfm2moe", model: "lfm2_moe", names: []string{"Lfm2MoeForCausalLM"}, tied: true, mlx: mlxLFM2Moe,
 	defaults: []preset{
 		{"vocab_size", "65536"}, {"norm_eps", "1e-05"}, {"max_position_embeddings", "128000"}, {"num_key_value_heads", "8"}, {"conv_L_cache", "3"},
 		{"num_dense_layers", "2"}, {"num_experts", "32"}, {"num_experts_per_tok", "4"}, {"moe_intermediate_size", "1792"}, {"rope_theta", "1000000"},

@@ -59,6 +59,7 @@ var graniteRow = row{
 		return permuted(decoder(with(mlp, ffnNorm)...))
 	}),
 	keys: graniteKeys, vocab: llamaVocab, back: graniteBack,
+	fits: func(s *settings) bool { return !s.ofHybrid() },
 }
 
 // graniteKeys are Llama's, and what Granite multiplies by.

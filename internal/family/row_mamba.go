@@ -77,12 +77,12 @@ var mambaDefaults = []preset{
 const apartMamba = notCompared
 
 var mambaRow = row{
-	arch: "mamba", model: "mamba", names: []string{"MambaForCausalLM"}, tied: true, lost: decayLost, apart: apartMamba,
+	arch: "mamba", model: "mamba", names: []string{"MambaForCausalLM"}, tied: true, lost: notLedBack, apart: apartMamba,
 	defaults: mambaDefaults, outer: mambaOuter, layer: "backbone.layers.#.", layers: lazily(mambaLayers), keys: mambaKeys, vocab: mambaVocab,
 }
 
 var falconMambaRow = row{
-	arch: "mamba", model: "falcon_mamba", names: []string{"FalconMambaForCausalLM"}, tied: true, lost: decayLost, apart: apartMamba,
+	arch: "mamba", model: "falcon_mamba", names: []string{"FalconMambaForCausalLM"}, tied: true, lost: notLedBack, apart: apartMamba,
 	defaults: mambaDefaults, outer: mambaOuter, layer: "backbone.layers.#.", layers: lazily(mambaLayers), keys: mambaKeys, vocab: mambaVocab,
 }
 
@@ -140,7 +140,7 @@ func groupsOf(c *config) int64 { return c.int("n_groups") }
 func gatesToSteps(c *config) int64 { return wideness(c) + mixedStates(c) + ssmHeads(c) }
 
 var mamba2Row = row{
-	arch: "mamba2", model: "mamba2", names: []string{"Mamba2ForCausalLM"}, lost: decayLost, apart: apartMamba, trim: []string{"model."},
+	arch: "mamba2", model: "mamba2", names: []string{"Mamba2ForCausalLM"}, lost: notLedBack, apart: apartMamba, trim: []string{"model."},
 	defaults: []preset{{"vocab_size", "32768"}, {"num_heads", "128"}, {"head_dim", "64"}, {"state_size", "128"}, {"conv_kernel", "4"}, {"n_groups", "8"}, {"layer_norm_epsilon", "1e-05"}, {"expand", "2"}},
 	outer:    mambaOuter, layer: "backbone.layers.#.",
 	layers: lazily(func() []name {

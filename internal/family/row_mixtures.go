@@ -19,7 +19,7 @@ func ernieMixed(c *config, layer int64) bool {
 func ernieDense(c *config, layer int64) bool { return !ernieMixed(c, layer) }
 
 var ernieMoeRow = row{
-	arch: "ernie4_5-moe", model: "ernie4_5_moe", names: []string{"Ernie4_5_MoeForCausalLM"}, tied: true, apart: "other names for experts",
+	arch: "ernie4_5-moe", model: "ernie4_5_moe", names: []string{"Ernie4_5_MoeForCausalLM"}, tied: true, mlx: mlxERNIE,
 	defaults: []preset{
 		{"vocab_size", "103424"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "131072"}, {"num_key_value_heads", "4"}, {"moe_intermediate_size", "1536"}, {"moe_k", "6"}, {"moe_num_experts", "64"},
 		{"moe_num_shared_experts", "2"}, {"moe_layer_start_index", "1"}, {"moe_layer_end_index", "-1"}, {"moe_layer_interval", "1"}, {"rope_theta", "500000"},
@@ -176,13 +176,13 @@ var graniteMoeDefaults = []preset{
 }
 
 var graniteMoeRow = row{
-	arch: "granitemoe", model: "granitemoe", names: []string{"GraniteMoeForCausalLM"}, apart: "the experts under other names",
+	arch: "granitemoe", model: "granitemoe", names: []string{"GraniteMoeForCausalLM"}, mlx: mlxGraniteMoe,
 	defaults: graniteMoeDefaults, outer: outer, layer: decoderLayer,
 	layers: lazily(func() []name {
 		return permuted(decoder(with(graniteExperts, ffnNorm)...))
 	}),
 	keys: graniteKeys, vocab: llamaVocab, back: graniteMoeBack,
-	fits: func(s *settings) bool { return s.tensors["blk.0.ffn_gate_shexp.weight"] == nil },
+	fits: func(s *settings) bool { return s.tensors["blk.0.ffn_gate_shexp.weight"] == nil && !s.ofHybrid() },
 }
 
 var graniteMoeSharedRow = row{
@@ -198,7 +198,7 @@ var graniteMoeSharedRow = row{
 		graniteMoeBack(s)
 		s.need("shared_intermediate_size", "expert_shared_feed_forward_length")
 	},
-	fits: func(s *settings) bool { return s.tensors["blk.0.ffn_gate_shexp.weight"] != nil },
+	fits: func(s *settings) bool { return s.tensors["blk.0.ffn_gate_shexp.weight"] != nil && !s.ofHybrid() },
 }
 
 func graniteMoeBack(s *settings) {
@@ -208,7 +208,7 @@ func graniteMoeBack(s *settings) {
 }
 
 var minimaxRow = row{
-	arch: "minimax-m2", model: "minimax_m2", names: []string{"MiniMaxM2ForCausalLM"}, apart: "other tensors",
+	arch: "minimax-m2", model: "minimax_m2", names: []string{"MiniMaxM2ForCausalLM"}, mlx: mlxPlain,
 	defaults: []preset{
 		{"vocab_size", "200064"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "196608"}, {"head_dim", "128"}, {"num_key_value_heads", "8"},
 		{"num_local_experts", "256"}, {"num_experts_per_tok", "8"}, {"rope_theta", "5000000"}, {"scoring_func", `"sigmoid"`}, // without which llama.cpp aborts
@@ -254,7 +254,7 @@ func minimaxBack(s *settings) {
 }
 
 var dots1Row = row{
-	arch: "dots1", model: "dots1", names: []string{"Dots1ForCausalLM"}, apart: "other tensors",
+	arch: "dots1", model: "dots1", names: []string{"Dots1ForCausalLM"}, mlx: mlxDots,
 	defaults: []preset{{"vocab_size", "152064"}, {"rms_norm_eps", "1e-06"}, {"max_position_embeddings", "2048"}, {"first_k_dense_replace", "0"}, {"n_group", "1"}, {"topk_group", "1"}, {"routed_scaling_factor", "1.0"}, {"norm_topk_prob", "false"}, {"rope_theta", "10000"}, {"scoring_func", `"sigmoid"`}},
 	outer:    outer, layer: decoderLayer,
 	layers: lazily(func() []name {

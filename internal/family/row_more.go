@@ -46,7 +46,7 @@ var cohere2Row = row{
 	layers: lazily(func() []name {
 		return decoder(mlp...)
 	}),
-	keys: cohere2Keys, vocab: gpt2Vocab,
+	keys: cohere2Keys, vocab: gpt2Vocab, back: cohere2Back,
 }
 
 func cohere2Keys(k *keys) {
@@ -138,7 +138,8 @@ var olmo3Row = row{
 	keys: func(k *keys) {
 		common(k)
 		windowed(k, 4)
-	}, vocab: gpt2Vocab,
+	}, vocab: gpt2Vocab, back: olmo3Back,
+	fits: func(s *settings) bool { return s.sees("olmo2") },
 }
 
 var exaone4Row = row{
@@ -152,7 +153,7 @@ var exaone4Row = row{
 		common(k)
 		k.u32("vocab_size", "vocab_size")
 		windowed(k, 0)
-	}, vocab: gpt2Vocab,
+	}, vocab: gpt2Vocab, back: exaone4Back,
 }
 
 var seedossRow = row{
@@ -211,7 +212,7 @@ var ministral3Row = row{
 	outer:    outer, layer: decoderLayer, layers: lazily(func() []name {
 		return llamaRow.layers()
 	}),
-	keys: ministral3Keys, vocab: llamaVocab,
+	keys: ministral3Keys, vocab: llamaVocab, back: ministral3Back, fits: (*settings).tempered,
 }
 
 func ministral3Keys(k *keys) {

@@ -51,13 +51,13 @@ func nemotronHLayers() []name {
 	return slices.Concat([]name{
 		{hf: "norm", gguf: "attn_norm", shape: "H"},
 	}, onlyIn(block('M'), []name{
-		{hf: "mixer.A_log", shape: "z", bare: true, how: decay, views: upright("ssm_a", 'z')},
-		{hf: "mixer.D", shape: "z", bare: true, views: upright("ssm_d", 'z')},
+		{hf: "mixer.A_log", shape: "z", bare: true, how: decay, views: upright("ssm_a", 'z'), join: asItIs},
+		{hf: "mixer.D", shape: "z", bare: true, views: upright("ssm_d", 'z'), join: asItIs},
 		{hf: "mixer.dt_bias", gguf: "ssm_dt.bias", shape: "z", bare: true},
-		{hf: "mixer.conv1d", shape: "L1u", views: squeezed("ssm_conv1d", dims['L'], dims['u'])},
+		{hf: "mixer.conv1d", shape: "L1u", views: squeezed("ssm_conv1d", dims['L'], dims['u']), join: asItIs},
 		{hf: "mixer.in_proj", gguf: "ssm_in", shape: "oH"},
 		{hf: "mixer.out_proj", gguf: "ssm_out", shape: "Hr"},
-		{hf: "mixer.norm", shape: "r", views: []view{groupedNorm}},
+		{hf: "mixer.norm", shape: "r", views: []view{groupedNorm}, join: asItIs},
 	}), onlyIn(block('*'), permuted([]name{
 		{hf: "mixer.q_proj", gguf: "attn_q", shape: "QH"},
 		{hf: "mixer.k_proj", gguf: "attn_k", shape: "KH"},
@@ -78,10 +78,8 @@ var nemotronHExperts = onlyIn(block('E'), []name{
 	{hf: "mixer.shared_experts.down_proj", gguf: "ffn_down_shexp", shape: "HS"},
 })
 
-const apartNemotronH = "the tensors of state spaces in another order"
-
 var nemotronHRow = row{
-	arch: "nemotron_h", model: "nemotron_h", names: []string{"NemotronHForCausalLM"}, lost: decayLost, apart: apartNemotronH,
+	arch: "nemotron_h", model: "nemotron_h", names: []string{"NemotronHForCausalLM"}, back: nemotronHBack(false), mlx: mlxNemotronH,
 	defaults: []preset{{"vocab_size", "131072"}, {"max_position_embeddings", "4096"}, {"head_dim", "128"}, {"num_key_value_heads", "8"}},
 	outer:    nemotronHOuter, layer: "backbone.layers.#.", pick: nemotronHKind,
 	layers: lazily(nemotronHLayers),
@@ -101,7 +99,7 @@ func nemotronHKind(c *config) *row {
 }
 
 var nemotronHMoeRow = row{
-	arch: "nemotron_h_moe", model: "nemotron_h", names: []string{"NemotronHForCausalLM"}, lost: decayLost, apart: apartNemotronH,
+	arch: "nemotron_h_moe", model: "nemotron_h", names: []string{"NemotronHForCausalLM"}, back: nemotronHBack(true), mlx: mlxNemotronH,
 	defaults: []preset{{"vocab_size", "131072"}, {"max_position_embeddings", "4096"}, {"head_dim", "128"}, {"num_key_value_heads", "8"}},
 	outer:    nemotronHOuter, layer: "backbone.layers.#.",
 	layers: lazily(func() []name {

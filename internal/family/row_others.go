@@ -70,6 +70,7 @@ var olmo2Row = row{
 		)
 	}),
 	keys: common, vocab: gpt2Vocab, back: olmo2Back,
+	fits: func(s *settings) bool { return !s.sees("olmo2") },
 }
 
 var starcoder2Row = row{

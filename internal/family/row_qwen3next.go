@@ -82,6 +82,14 @@ var columnsTiled = view{
 	},
 }
 
+// untiled has the columns as transformers has them.
+func untiled(c *config, of []tensor.Info, _ []int64) []Part {
+	one := of[0]
+	each, heads, wide := c.valuesEach(), c.keyHeads(), c.valueWidth()
+	one.Shape, one.Strides = []int64{c.hidden(), heads, each, wide}, []int64{each * heads * wide, wide, heads * wide, 1}
+	return []Part{{Info: one}}
+}
+
 // nextAttention are the tensors of Qwen3-Next's layers, but for those that the two kinds
 // of linear attention have.
 func nextAttention(linear []name, more ...name) []name {
@@ -110,7 +118,7 @@ func nextAttention(linear []name, more ...name) []name {
 var ofNext = []name{
 	{hf: "linear_attn.A_log", gguf: "ssm_a", shape: "W", bare: true, naked: true, how: decay},
 	{hf: "linear_attn.dt_bias", gguf: "ssm_dt.bias", shape: "W", bare: true},
-	{hf: "linear_attn.conv1d", shape: "B1J", views: squeezed("ssm_conv1d", dims['B'], dims['J'])},
+	{hf: "linear_attn.conv1d", shape: "B1J", views: squeezed("ssm_conv1d", dims['B'], dims['J']), join: asItIs},
 	{hf: "linear_attn.in_proj_qkvz", shape: "XH", views: []view{
 		rowsOf("attn_qkv", func(c *config) []cut { qkv, _ := grouped(c); return qkv }),
 		rowsOf("attn_gate", func(c *config) []cut { _, gate := grouped(c); return gate }),
@@ -128,7 +136,7 @@ var of35 = []name{
 	{hf: "linear_attn.in_proj_z", shape: "OH", views: []view{rowsOf("attn_gate", func(c *config) []cut { return c.tiled(0, c.valueWidth()) })}},
 	{hf: "linear_attn.in_proj_b", shape: "WH", views: []view{rowsOf("ssm_beta", func(c *config) []cut { return c.tiled(0, 1) })}},
 	{hf: "linear_attn.in_proj_a", shape: "WH", views: []view{rowsOf("ssm_alpha", func(c *config) []cut { return c.tiled(0, 1) })}},
-	{hf: "linear_attn.out_proj", shape: "HO", views: []view{columnsTiled}},
+	{hf: "linear_attn.out_proj", shape: "HO", views: []view{columnsTiled}, join: untiled},
 }
 
 // mixed35 are queries and keys, which stay, and values.
@@ -143,14 +151,12 @@ var nextPresets = []preset{
 	{"partial_rotary_factor", "0.25"}, {"rope_theta", "10000"},
 }
 
-const decayLost = "the logarithms of which decay is the exponential"
-
 var nextOuter = shifted(with(outer))
 
 var qwen3nextRow = row{
-	arch: "qwen3next", model: "qwen3_next", names: []string{"Qwen3NextForCausalLM"}, lost: decayLost, apart: "the tensors of linear attention in another order",
+	arch: "qwen3next", model: "qwen3_next", names: []string{"Qwen3NextForCausalLM"}, back: qwen3nextBack, mlx: mlxNext,
 	defaults: append(nextPresets[:len(nextPresets):len(nextPresets)], preset{"num_experts", "512"}, preset{"num_experts_per_tok", "10"}, preset{"moe_intermediate_size", "512"}, preset{"shared_expert_intermediate_size", "512"}),
-	depth:    withAhead, rename: ahead, outer: nextOuter, layer: decoderLayer,
+	depth:    withAhead, rename: ahead, restore: behind, outer: nextOuter, layer: decoderLayer,
 	layers: lazily(func() []name {
 		return nextAttention(ofNext, with(experts, sharedExpert...)...)
 	}),
@@ -161,8 +167,8 @@ var qwen3nextRow = row{
 }
 
 var qwen35Row = row{
-	arch: "qwen35", model: "qwen3_5_text", names: []string{"Qwen3_5ForConditionalGeneration", "Qwen3_5ForCausalLM"}, lost: decayLost, apart: "the tensors of linear attention in another order",
-	defaults: nextPresets, depth: withAhead, rename: ahead, outer: nextOuter, layer: decoderLayer,
+	arch: "qwen35", model: "qwen3_5_text", names: []string{"Qwen3_5ForConditionalGeneration", "Qwen3_5ForCausalLM"}, back: qwen35Back(false), as: "Qwen3_5ForCausalLM", mlx: mlx35,
+	defaults: nextPresets, depth: withAhead, rename: ahead, restore: behind, outer: nextOuter, layer: decoderLayer,
 	layers: lazily(func() []name {
 		return nextAttention(of35, mlp...)
 	}),
@@ -174,8 +180,8 @@ var qwen35Row = row{
 }
 
 var qwen35moeRow = row{
-	arch: "qwen35moe", model: "qwen3_5_moe_text", names: []string{"Qwen3_5MoeForConditionalGeneration", "Qwen3_5MoeForCausalLM"}, lost: decayLost, apart: "the tensors of linear attention in another order",
-	defaults: qwen3nextRow.defaults, depth: withAhead, rename: ahead, outer: nextOuter, layer: decoderLayer,
+	arch: "qwen35moe", model: "qwen3_5_moe_text", names: []string{"Qwen3_5MoeForConditionalGeneration", "Qwen3_5MoeForCausalLM"}, back: qwen35Back(true), as: "Qwen3_5MoeForCausalLM", mlx: mlx35,
+	defaults: qwen3nextRow.defaults, depth: withAhead, rename: ahead, restore: behind, outer: nextOuter, layer: decoderLayer,
 	layers: lazily(func() []name {
 		return nextAttention(of35, with(experts, sharedExpert...)...)
 	}),
@@ -210,6 +216,20 @@ func ahead(c *config, full string) string {
 		return "model.layers." + itoa(c.hiddenLayers()) + "." + own + "." + end
 	}
 	return full
+}
+
+// behind is the name under "mtp." of a tensor behind the layers.
+func behind(c *config, full string) string {
+	n, rest, ok := numbered(full, decoderLayer)
+	if !ok || n < c.hiddenLayers() {
+		return full
+	}
+	for own, last := range aheadNames {
+		if end, ok := strings.CutPrefix(rest, last+"."); ok && n == c.hiddenLayers() {
+			return "mtp." + own + "." + end
+		}
+	}
+	return "mtp.layers." + itoa(n-c.hiddenLayers()) + "." + rest
 }
 
 func linearKeys(k *keys) {

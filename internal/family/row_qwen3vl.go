@@ -11,10 +11,8 @@ import (
 // Qwen3-VL: its text model, and its vision part, from some of whose layers the text
 // model takes what it sees as well.
 
-const visionLost = "the vision part, which is a file of its own"
-
 var qwen3vlRow = row{
-	arch: "qwen3vl", model: "qwen3_vl", names: []string{"Qwen3VLForConditionalGeneration"}, lost: visionLost,
+	arch: "qwen3vl", model: "qwen3_vl", names: []string{"Qwen3VLForConditionalGeneration"}, becomes: &qwen3Row, back: seeing3(qwen3Back),
 	defaults: qwenPresets(preset{"head_dim", "128"}), outer: outer, layer: decoderLayer,
 	layers: lazily(func() []name {
 		return qwen3Row.layers()
@@ -37,7 +35,7 @@ var vlExperts = []name{
 }
 
 var qwen3vlmoeRow = row{
-	arch: "qwen3vlmoe", model: "qwen3_vl_moe", names: []string{"Qwen3VLMoeForConditionalGeneration"}, lost: visionLost, apart: "the experts in another order",
+	arch: "qwen3vlmoe", model: "qwen3_vl_moe", names: []string{"Qwen3VLMoeForConditionalGeneration"}, becomes: &qwen3moeRow, back: seeing3(qwen3moeBack), apart: "the experts in another order",
 	defaults: qwenPresets(preset{"head_dim", "128"}, preset{"num_experts", "60"}, preset{"num_experts_per_tok", "4"}), outer: outer, layer: decoderLayer,
 	layers: lazily(func() []name {
 		return decoder(with(with(vlExperts, ffnNorm), headNorms...)...)
@@ -47,6 +45,16 @@ var qwen3vlmoeRow = row{
 		k.sections()
 		k.deepLayers()
 	}, vocab: gpt2Vocab,
+}
+
+// seeing3 are the members of a text model: three numbers of a place, which are the same in
+// a text, and what layers of the vision part add are of images alone.
+func seeing3(text func(*settings)) func(*settings) {
+	return func(s *settings) {
+		_, _ = s.own("rope.dimension_sections")
+		_, _ = s.own("n_deepstack_layers")
+		text(s)
+	}
 }
 
 // deep are the layers of the vision part that the text model sees.

@@ -245,7 +245,8 @@ var pixtralTextRow = row{
 }
 
 var mistral3TextRow = row{
-	arch: "mistral3", model: "mistral3", names: []string{"Mistral3ForConditionalGeneration"},
+	arch: "mistral3", model: "mistral3", names: []string{"Mistral3ForConditionalGeneration"}, becomes: &llamaRow, back: llamaBack,
+	fits:     func(s *settings) bool { return !s.tempered() },
 	defaults: pixtralTextRow.defaults, outer: outer, layer: decoderLayer, layers: lazily(func() []name {
 		return llamaRow.layers()
 	}),
@@ -259,7 +260,7 @@ var mistral3TextRow = row{
 }
 
 var qwen2vlRow = row{
-	arch: "qwen2vl", model: "qwen2_vl", names: []string{"Qwen2VLForConditionalGeneration", "Qwen2_5_VLForConditionalGeneration"},
+	arch: "qwen2vl", model: "qwen2_vl", names: []string{"Qwen2VLForConditionalGeneration", "Qwen2_5_VLForConditionalGeneration"}, becomes: &qwen2Row, back: seeing3(qwen2Back),
 	defaults: qwenDefaults, outer: outer, layer: decoderLayer,
 	layers: lazily(func() []name {
 		return decoder(with(mlp, ffnNorm)...)

@@ -21,6 +21,9 @@ var rows = []*row{
 	&jinaRow, &pixtralTextRow, &mistral3TextRow, &qwen2vlRow,
 }
 
+// picked are rows that another one of the same architecture in config.json picks.
+var picked = []*row{&graniteAttentiveRow, &graniteAttentiveMoeRow, &nemotronHMoeRow}
+
 // decoder are the tensors of a decoder whose names Llama's are, each family with
 // what it has of its own.
 func decoder(more ...name) []name {

@@ -1,6 +1,7 @@
 package family
 
 import (
+	"cmp"
 	"iter"
 	"maps"
 	"math"
@@ -31,6 +32,7 @@ type settings struct {
 	used    map[string]bool
 	tensors map[string]*tensor.Info
 	list    []preset
+	as      string // the architecture in config.json, where the keys decide it
 	err     error
 }
 
@@ -340,10 +342,19 @@ func (s *settings) config() ([]byte, error) {
 	return s.written()
 }
 
+// made is the row of the model that is made.
+func (s *settings) made() *row { return cmp.Or(s.row.becomes, s.row) }
+
+// architecture is that of the model that is made.
+func (s *settings) architecture() string {
+	r := s.made()
+	return cmp.Or(s.as, r.as, r.names[0])
+}
+
 // written is what the members are so far.
 func (s *settings) written() ([]byte, error) {
 	w := jsontree.NewText(s.b)
-	w.Put("{\n  \"architectures\": [\"", s.row.names[0], "\"],\n  \"model_type\": \"", s.row.model, "\"")
+	w.Put("{\n  \"architectures\": [\"", s.architecture(), "\"],\n  \"model_type\": \"", s.made().model, "\"")
 	for _, m := range slices.Concat(s.list, s.tokens()) {
 		w.Put(",\n  ")
 		w.Quote(m.name)

@@ -16,7 +16,7 @@ func (p *planner) split(i *tensor.Info, at *place) error {
 	}
 	for at.view = range at.name.views {
 		v := &at.name.views[at.view]
-		t := Tensor{Name: p.naming(at), Shape: v.shape(p.c), Decay: at.name.how == decay}
+		t := Tensor{Name: p.naming(at), Shape: v.shape(p.c), Decay: at.name.how == decay && !p.asIs}
 		strides, first := v.strides(p.c)
 		if at.bias { // a number for each row of the matrix
 			if len(strides) != 2 || strides[0] < 1 {
@@ -69,34 +69,25 @@ func (p *planner) unsplit(i *tensor.Info, at *place) error {
 	if err := sameShape(i.Shape, want); err != nil {
 		return err
 	}
-	if g, _ := i.DType.Geometry(); i.Strides != nil || g.Elems != 1 && !byRows {
+	packed := p.blocks && at.name.blocks && i.DType == tensor.MXFP4 && i.Strides == nil
+	if g, _ := i.DType.Geometry(); !packed && (i.Strides != nil || g.Elems != 1 && !byRows) {
 		return wire.ErrUnsupported.With("it is to be transposed, and is %s: decode the file first, to GGUF of F32, F16 or BF16", i.TypeName())
 	}
-	if p.parted == nil {
-		p.parted = map[stackKey][]tensor.Info{}
-	}
-	key := stackKey{at.index, at.layer, at.bias}
-	have := p.parted[key]
-	if have == nil {
-		if have, err = limits.Make[tensor.Info](p.b, len(at.name.views)); err != nil {
-			return err
-		}
-	}
-	have[at.view] = *i
-	p.parted[key] = have
-	for k := range have {
-		if have[k].Name == "" {
-			return nil
-		}
-		if have[k].DType != i.DType {
-			return wire.ErrUnsupported.With("its parts are %s and %s", have[k].TypeName(), i.TypeName())
-		}
+	have, whole, err := p.gathered(i, at)
+	if err != nil || !whole {
+		return err
 	}
 	shape, err := p.shape(at)
 	if err != nil {
 		return err
 	}
+	if at.name.blocks {
+		p.Moved = p.Moved || packed
+		p.decoded = p.decoded || !packed
+	}
 	switch {
+	case packed:
+		return p.unpack(have, at)
 	case byRows:
 		return p.uncut(have, at, shape)
 	case at.name.merged != nil:
@@ -106,9 +97,39 @@ func (p *planner) unsplit(i *tensor.Info, at *place) error {
 	if err != nil {
 		return err
 	}
-	t := Tensor{Name: at.original(p.c), Shape: shape, DType: i.DType, Wide: i.DType == tensor.F32 && Wide(i)}
+	t := p.remade(at, &have[0], shape)
 	t.Parts = append(parts[:0], at.name.join(p.c, have, shape)...)
 	return p.add(t)
+}
+
+// gathered keeps a part of a tensor, and reports whether all of them are there.
+func (p *planner) gathered(i *tensor.Info, at *place) (have []tensor.Info, whole bool, err error) {
+	if p.parted == nil {
+		p.parted = map[stackKey][]tensor.Info{}
+	}
+	key := stackKey{at.index, at.layer, at.bias}
+	if have = p.parted[key]; have == nil {
+		if have, err = limits.Make[tensor.Info](p.b, len(at.name.views)); err != nil {
+			return nil, false, err
+		}
+	}
+	have[at.view] = *i
+	p.parted[key] = have
+	for k := range have {
+		if have[k].Name == "" {
+			return nil, false, nil
+		}
+		if have[k].DType != i.DType {
+			return nil, false, wire.ErrUnsupported.With("its parts are %s and %s", have[k].TypeName(), i.TypeName())
+		}
+	}
+	return have, true, nil
+}
+
+// remade begins a tensor of transformers that is made of one of llama.cpp, or of several
+// of the same type.
+func (p *planner) remade(at *place, i *tensor.Info, shape []int64) Tensor {
+	return Tensor{Name: at.original(p.c), Shape: shape, DType: i.DType, Wide: i.DType == tensor.F32 && Wide(i) && !p.asIs, Log: at.name.how == decay && !p.asIs}
 }
 
 // merge makes a tensor of all its views by turns.
@@ -127,7 +148,8 @@ func (p *planner) merge(have []tensor.Info, at *place, shape []int64) error {
 		parts[k] = Part{Info: have[k]}
 		parts[k].Info.Shape, parts[k].Info.Strides = one, strides
 	}
-	t := Tensor{Name: at.original(p.c), Shape: shape, DType: have[0].DType, Parts: parts, Wide: have[0].DType == tensor.F32 && Wide(&have[0])}
+	t := p.remade(at, &have[0], shape)
+	t.Parts = parts
 	if n > 1 {
 		t.Turns = at.name.merged.turns(p.c)
 	}
@@ -143,4 +165,15 @@ func lies(elements int64, shape, strides []int64, last int64, v *view) error {
 		last += (n - 1) * strides[d]
 	}
 	return nil
+}
+
+// unpack plans the blocks and the scales of a stack of experts, whose rows are those of
+// all its views by turns.
+func (p *planner) unpack(have []tensor.Info, at *place) error {
+	experts, rows, blocks := have[0].Shape[0], have[0].Shape[1]*int64(len(have)), have[0].Shape[2]/32
+	name := at.original(p.c)
+	if err := p.add(Tensor{Name: name + "_blocks", DType: tensor.U8, Shape: []int64{experts, rows, blocks, 16}, Unpacked: &Unpacked{Of: have}}); err != nil {
+		return err
+	}
+	return p.add(Tensor{Name: name + "_scales", DType: tensor.U8, Shape: []int64{experts, rows, blocks}, Unpacked: &Unpacked{Of: have, Scales: true}})
 }

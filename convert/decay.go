@@ -1,0 +1,110 @@
+package convert
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/anamnesis-go/anamnesis/asm"
+	"github.com/anamnesis-go/anamnesis/internal/family"
+	"github.com/anamnesis-go/anamnesis/internal/form"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// Decay of state spaces and of linear attention: transformers stores x, llama.cpp -e^x.
+
+// exponential is e to the x, rounded once: the same on every processor, which
+// [math.Exp] is not.
+func exponential(x float32) float32 {
+	switch {
+	case x != x:
+		return x
+	case x > 89:
+		return float32(math.Inf(1))
+	case x < -104:
+		return 0
+	}
+	k := math.RoundToEven(float64(x) * math.Log2E)
+	r := float64(float64(x)-float64(k*0x1.62e42feep-1)) - float64(k*0x1.a39ef35793c76p-33)
+	sum := 1.0
+	for n := 14.0; n > 0; n-- { // Horner's rule for the series
+		sum = 1 + float64(float64(sum*r)/n)
+	}
+	return float32(math.Ldexp(sum, int(k)))
+}
+
+// logarithm is the natural logarithm of a positive number, rounded once: the same on every
+// processor. With x = m 2^k and s = (m-1)/(m+1), ln x = k ln 2 + 2 (s + s^3/3 + s^5/5 ...).
+func logarithm(x float32) float32 {
+	m, k := math.Frexp(float64(x))
+	if m < math.Sqrt2/2 {
+		m, k = 2*m, k-1
+	}
+	s := (m - 1) / (m + 1)
+	square, sum := float64(s*s), 0.0
+	for n := 21.0; n > 0; n -= 2 { // Horner's rule; |s| < 0.172
+		sum = float64(sum*square) + 1/n
+	}
+	low := float64(float64(k)*0x1.a39ef35793c76p-33) + float64(2*s*sum)
+	return float32(float64(float64(k)*0x1.62e42feep-1) + low)
+}
+
+// logs proves that all numbers of a tensor are decays, and reports whether all are those
+// of numbers of a narrower type. Of the exponential of a BF16 number, the float beside it
+// will do: torch, which llama.cpp's converter asks, gives it for one in a hundred.
+func (r *rewritten) logs(t *family.Tensor, to tensor.DType) (narrow bool, err error) {
+	const some = 4096
+	var raw [4 * some]byte
+	plain := *t
+	plain.Log, plain.DType = false, tensor.F32
+	m := &made{r: r, t: &plain}
+	narrow = true
+	for off, size := int64(0), infoOf(&plain).Span.Len; off < size; off += int64(len(raw)) {
+		if err := r.b.Step(1); err != nil {
+			return false, err
+		}
+		p := raw[:min(int64(len(raw)), size-off)]
+		if _, err := m.ReadAt(p, off); err != nil {
+			return false, err
+		}
+		for i := 0; i < len(p); i += 4 {
+			f := -math.Float32frombits(binary.LittleEndian.Uint32(p[i:]))
+			if !(f > 0 && f <= math.MaxFloat32) {
+				return false, wire.ErrRange.With("its number %d is %v, and a decay is less than nothing", off/4+int64(i/4), -f)
+			}
+			narrow = narrow && decaysAs(f, to)
+		}
+	}
+	return narrow, nil
+}
+
+// decaysAs reports that a number is the exponential of one of a narrower type.
+func decaysAs(f float32, to tensor.DType) bool {
+	x, ok := rounded(logarithm(f), to)
+	if !ok {
+		return false
+	}
+	back := exponential(x)
+	if to == tensor.F16 { // the converter rounds it to F16 too
+		back, _ = rounded(back, to)
+		return back == f
+	}
+	off := int64(math.Float32bits(back)) - int64(math.Float32bits(f))
+	return -1 <= off && off <= 1
+}
+
+// rounded is a number of a narrower type.
+func rounded(f float32, to tensor.DType) (float32, bool) {
+	narrow, known := narrower[to]
+	c, ok := form.CodecOf(to)
+	if !known || !ok {
+		return 0, false
+	}
+	var wide [4]byte
+	var half [2]byte
+	var one [1]float32
+	binary.LittleEndian.PutUint32(wide[:], math.Float32bits(f))
+	asm.Best().Cast(asm.F32, narrow, half[:], wide[:])
+	c.Decode(one[:], half[:])
+	return one[0], true
+}

@@ -1,0 +1,208 @@
+package family
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// gemma4Back are the members of Gemma 4. Its layers differ, so most of the keys are lists.
+func gemma4Back(s *settings) {
+	layers := s.layers()
+	slides, stated := s.flags("attention.sliding_window_pattern", layers)
+	if !stated {
+		s.fail("gemma4.attention.sliding_window_pattern", "it is missing, and layer_types has no value without it")
+	}
+	s.need("hidden_size", "embedding_length")
+	s.need("num_hidden_layers", "block_count")
+	s.need("num_attention_heads", "attention.head_count")
+	s.need("max_position_embeddings", "context_length")
+	s.may("rms_norm_eps", "attention.layer_norm_rms_epsilon")
+	s.vocabulary()
+	s.set("tie_word_embeddings", "true")
+	s.is("attention.causal", 1)
+	s.window(0)
+	if !s.may("final_logit_softcapping", "final_logit_softcapping") {
+		s.put("final_logit_softcapping", "null")
+	}
+	s.kinds("layer_types", func(l int64) string {
+		if isSet(slides, l) {
+			return "sliding_attention"
+		}
+		return "full_attention"
+	})
+	full, own := s.gemma4Heads()
+	s.gemma4Groups(slides)
+	s.gemma4Feeds()
+	s.gemma4Inputs()
+	s.gemma4Experts()
+	s.gemma4Turns(full, own)
+	s.put("attention_bias", "false")
+	s.put("hidden_activation", `"gelu_pytorch_tanh"`)
+}
+
+// gemma4Heads are the widths of heads: of layers that see all, and of the others.
+func (s *settings) gemma4Heads() (full, own int64) {
+	full = s.need("global_head_dim", "attention.key_length")
+	own = s.need("head_dim", "attention.key_length_swa")
+	for key, n := range map[string]int64{"attention.value_length": full, "rope.dimension_count": full, "attention.value_length_swa": own, "rope.dimension_count_swa": own} {
+		s.is(key, float64(n))
+	}
+	return full, own
+}
+
+// gemma4Groups are the heads of keys. Layers that see all have values of their own, or
+// take their keys for them.
+func (s *settings) gemma4Groups(slides []bool) {
+	groups, _ := s.each("attention.head_count_kv", s.layers())
+	borrow, _ := s.int("attention.shared_kv_layers")
+	s.putInt("num_kv_shared_layers", borrow)
+	counts := map[bool]int64{} // by whether a layer slides
+	equal, seen := true, false
+	for l, n := range groups {
+		slide := isSet(slides, int64(l))
+		if was, there := counts[slide]; there && was != n {
+			s.fail("gemma4.attention.head_count_kv", "layers of one kind have %d and %d", was, n)
+		}
+		counts[slide] = n
+		if !slide && int64(l) < s.layers()-borrow {
+			seen = true
+			equal = equal && s.tensors["blk."+itoa(int64(l))+".attn_v.weight"] == nil
+		}
+	}
+	one, there := counts[true]
+	if !there {
+		one = counts[false]
+	}
+	s.putInt("num_key_value_heads", one)
+	s.put("attention_k_eq_v", truth(equal && seen))
+	if all, there := counts[false]; there && all != one {
+		s.putInt("num_global_key_value_heads", all)
+		if !equal {
+			s.fail("gemma4.attention.head_count_kv", "layers of both kinds have values of their own, and other numbers of heads")
+		}
+	}
+}
+
+// gemma4Feeds are the widths of feed forward layers: twice as wide where keys are borrowed,
+// or all the same.
+func (s *settings) gemma4Feeds() {
+	feeds, _ := s.each("feed_forward_length", s.layers())
+	borrow, _ := s.int("attention.shared_kv_layers")
+	if len(feeds) == 0 {
+		s.fail("gemma4.feed_forward_length", "it is missing, and intermediate_size has no value without it")
+		return
+	}
+	one, last := feeds[0], feeds[len(feeds)-1]
+	double := borrow > 0 && borrow < s.layers() && last == 2*one
+	for l, n := range feeds {
+		want := one
+		if double && int64(l) >= s.layers()-borrow {
+			want = 2 * one
+		}
+		if n != want {
+			s.fail("gemma4.feed_forward_length", "its number %d is %d, for which config.json has no member", l, n)
+			return
+		}
+	}
+	s.putInt("intermediate_size", one)
+	s.put("use_double_wide_mlp", truth(double))
+}
+
+// gemma4Inputs are the embeddings of each layer.
+func (s *settings) gemma4Inputs() {
+	wide, _ := s.int("embedding_length_per_layer_input")
+	s.putInt("hidden_size_per_layer_input", wide)
+	if s.tensors["per_layer_token_embd.weight"] != nil {
+		s.putInt("vocab_size_per_layer_input", s.rows("per_layer_token_embd.weight"))
+	}
+}
+
+func (s *settings) gemma4Experts() {
+	n, _ := s.int("expert_count")
+	used, _ := s.int("expert_used_count")
+	wide, _ := s.int("expert_feed_forward_length")
+	s.put("enable_moe_block", truth(n > 0))
+	if n > 0 {
+		s.putInt("num_experts", n)
+		s.putInt("top_k_experts", used)
+		s.putInt("moe_intermediate_size", wide)
+	}
+}
+
+// gemma4Turns are the rotations, but for the part of a head that rotates in layers that
+// see all, which rope_freqs.weight tells.
+func (s *settings) gemma4Turns(full, own int64) {
+	base, ok := s.float("rope.freq_base")
+	local, also := s.float("rope.freq_base_swa")
+	if !ok || !also || full < 2 || full%2 != 0 || own < 1 {
+		s.fail("gemma4.rope.freq_base", "two bases are needed, and heads that are even")
+		return
+	}
+	i := s.tensors["rope_freqs.weight"]
+	if i == nil {
+		s.err = wire.At("gguf", "", wire.NoOffset, wire.ErrMissing.With("there is no tensor %s", wire.Quote("rope_freqs.weight")))
+		return
+	}
+	s.put("rope_parameters", `{"full_attention": {"rope_type": "proportional", "partial_rotary_factor": 1.0, "rope_theta": `+base+
+		`}, "sliding_attention": {"rope_type": "default", "rope_theta": `+local+"}}")
+}
+
+// proportionalOf finds the part of a head that rotates: so many factors of 1, and behind
+// them those that stop a rotation.
+func (p *planner) proportionalOf(s *settings, i *tensor.Info) error {
+	head := p.c.globalHead()
+	if i.DType != tensor.F32 || i.Elements() != head/2 || head > 1<<20 {
+		return wire.ErrUnsupported.With("it is %s of %v, for heads of %d", i.TypeName(), i.Shape, head)
+	}
+	have, err := p.floats(i)
+	if err != nil {
+		return err
+	}
+	turning := 0
+	for turning < len(have) && have[turning] == 1 {
+		turning++
+	}
+	for _, f := range have[turning:] {
+		if f != 1e30 {
+			return wire.ErrUnsupported.With("its numbers are not of ones, and behind them of 1e30")
+		}
+	}
+	part := float64(2*turning) / float64(head)
+	if turning == 0 || int64(float64(head)*part/2) != int64(turning) {
+		return wire.ErrUnsupported.With("%d of a head of %d rotate", 2*turning, head)
+	}
+	base, _ := s.float("rope.freq_base")
+	local, _ := s.float("rope.freq_base_swa")
+	s.set("rope_parameters", `{"full_attention": {"rope_type": "proportional", "partial_rotary_factor": `+exactly(part)+`, "rope_theta": `+base+
+		`}, "sliding_attention": {"rope_type": "default", "rope_theta": `+local+"}}")
+	return s.err
+}
+
+// floats reads a small tensor of F32, whose size the caller has bounded.
+func (p *planner) floats(i *tensor.Info) ([]float32, error) {
+	r, direct := p.m.At(*i)
+	if !direct {
+		return nil, wire.ErrUnsupported.With("it cannot be read at an offset")
+	}
+	n := int(i.Elements())
+	raw, err := limits.Make[byte](p.b, 4*n)
+	if err != nil {
+		return nil, err
+	}
+	if err := wire.ReadFull(r, raw, 0); err != nil {
+		return nil, err
+	}
+	order := binary.ByteOrder(binary.LittleEndian)
+	if i.Order != tensor.Little {
+		order = binary.BigEndian
+	}
+	list, err := limits.Make[float32](p.b, n)
+	for k := range list {
+		list[k] = math.Float32frombits(order.Uint32(raw[4*k:]))
+	}
+	return list, err
+}

@@ -1,0 +1,136 @@
+package family
+
+import (
+	"cmp"
+	"iter"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// Keys that say something of each layer.
+
+// truths is an array of truth values in a GGUF file.
+type truths interface {
+	Len() int64
+	Bools(*limits.Budget) iter.Seq2[bool, error]
+}
+
+// each is a number for each of so many layers: those of a list, or one for all of them.
+func (s *settings) each(key string, layers int64) (list []int64, there bool) {
+	v, there := s.own(key)
+	if !there || s.err != nil {
+		return nil, false
+	}
+	full := s.row.arch + "." + key
+	if list, s.err = limits.Make[int64](s.b, int(layers)); s.err != nil {
+		return nil, false
+	}
+	a, isList := v.(array)
+	if !isList {
+		n, _ := s.int(key)
+		for i := range list {
+			list[i] = n
+		}
+		return list, s.err == nil
+	}
+	if a.Len() != layers {
+		s.fail(full, "it has %d numbers, for %d layers", a.Len(), layers)
+		return nil, false
+	}
+	i := 0
+	for n, err := range a.Ints(s.b) {
+		if s.err = cmp.Or(s.err, err); s.err == nil && (n < 0 || n > 1<<32-1) {
+			s.fail(full, "one of its values is no whole number of 32 bits")
+		}
+		if s.err != nil {
+			return nil, false
+		}
+		list[i] = n
+		i++
+	}
+	return list, true
+}
+
+// flags is a truth value for each of so many layers.
+func (s *settings) flags(key string, layers int64) (list []bool, there bool) {
+	v, there := s.own(key)
+	if !there || s.err != nil {
+		return nil, false
+	}
+	a, isList := v.(truths)
+	if !isList || a.Len() != layers {
+		s.fail(s.row.arch+"."+key, "it is no list of truth values, one for each of %d layers", layers)
+		return nil, false
+	}
+	if list, s.err = limits.Make[bool](s.b, int(layers)); s.err != nil {
+		return nil, false
+	}
+	i := 0
+	for on, err := range a.Bools(s.b) {
+		if s.err = cmp.Or(s.err, err); err != nil {
+			return nil, false
+		}
+		list[i] = on
+		i++
+	}
+	return list, true
+}
+
+// few reads a list of which each number is 0 or one that they share. It says which
+// layers have it, and the key has that number from here on.
+func (s *settings) few(key string) (has []bool) {
+	layers := s.layers()
+	list, there := s.each(key, layers)
+	if !there {
+		return nil
+	}
+	if has, s.err = limits.Make[bool](s.b, int(layers)); s.err != nil {
+		return nil
+	}
+	shared := int64(0)
+	for i, n := range list {
+		has[i] = n > 0
+		if n > 0 && shared > 0 && n != shared {
+			s.fail(s.row.arch+"."+key, "it has %d and %d, and config.json has one member for both", shared, n)
+		}
+		shared = max(shared, n)
+	}
+	s.keys[s.row.arch+"."+key] = uint32(shared)
+	return has
+}
+
+// kinds adds a list of texts, one for each layer.
+func (s *settings) kinds(member string, of func(layer int64) string) {
+	text := strings.Builder{}
+	for l := range s.layers() {
+		if l > 0 {
+			text.WriteString(", ")
+		}
+		text.WriteString(`"` + of(l) + `"`)
+	}
+	s.put(member, "["+text.String()+"]")
+}
+
+// biased adds a member that says whether those of the named modules that there are have
+// a bias: all of them or none.
+func (s *settings) biased(member string, names ...string) {
+	all, n := 0, 0
+	for l := range s.layers() {
+		for _, name := range names {
+			full := "blk." + itoa(l) + "." + name
+			if s.tensors[full+".weight"] == nil {
+				continue
+			}
+			all++
+			if s.tensors[full+".bias"] != nil {
+				n++
+			}
+		}
+	}
+	if n != 0 && n != all && s.err == nil {
+		s.err = wire.At("gguf", "", wire.NoOffset, wire.ErrMismatch.With("%d of %d modules (%s) have a bias", n, all, strings.Join(names, ", ")))
+	}
+	s.put(member, truth(n > 0))
+}

@@ -1,0 +1,164 @@
+package family
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// What the keys of models say of which some layers see a window, and of those with long
+// rotations.
+
+// slides adds the kinds of layers: those that the file states, or all but one in so many.
+func (s *settings) slides(every int64) {
+	list, stated := s.flags("attention.sliding_window_pattern", s.layers())
+	s.kinds("layer_types", func(l int64) string {
+		if isSet(list, l) || !stated && (l+1)%every != 0 {
+			return "sliding_attention"
+		}
+		return "full_attention"
+	})
+}
+
+// cohere2Back has layers that rotate and see a window, and one in four that does neither.
+func cohere2Back(s *settings) {
+	hidden, heads, _ := s.common()
+	turning, ok := s.int("rope.dimension_count")
+	if !ok || heads < 1 || turning < 1 || turning > hidden/heads {
+		s.fail("cohere2.rope.dimension_count", "its value is %d, for a width of %d and %d heads", turning, hidden, heads)
+		return
+	}
+	s.rotations(turning)
+	s.put("rotary_pct", exactly(float64(turning)/float64(hidden/heads)))
+	s.may("layer_norm_eps", "attention.layer_norm_epsilon")
+	s.may("logit_scale", "logit_scale")
+	s.window(0)
+	s.slides(4)
+	s.biased("attention_bias", attention...)
+	s.put("use_qk_norm", "false")
+	s.put("hidden_act", `"silu"`)
+}
+
+// exactly is a number as JSON has it that is read as the same float64.
+func exactly(f float64) string {
+	text := strconv.FormatFloat(f, 'f', -1, 64)
+	if f == math.Trunc(f) {
+		text += ".0"
+	}
+	return text
+}
+
+// sees reports a file of a model some of whose layers see a window.
+func (s *settings) sees(arch string) bool {
+	n, _ := number(s.keys[arch+".attention.sliding_window"])
+	return n > 0
+}
+
+func olmo3Back(s *settings) {
+	olmo2Back(s)
+	if f, ok := number(s.keys["olmo2.rope.freq_base"]); ok {
+		s.is("rope.freq_base_swa", f)
+	}
+	s.window(0)
+	s.slides(4)
+}
+
+func exaone4Back(s *settings) {
+	_, _, head := s.common()
+	s.rotations(head)
+	s.window(0)
+	if s.sees(s.row.arch) {
+		s.slides(4)
+		s.put("sliding_window_pattern", "4")
+	} else {
+		s.kinds("layer_types", func(int64) string { return "full_attention" })
+	}
+	s.biased("attention_bias", attention...)
+	s.put("hidden_act", `"silu"`)
+}
+
+// ministral3Back writes the rotations, and what attention is multiplied by in long texts.
+func ministral3Back(s *settings) {
+	_, _, head := s.common()
+	s.is("rope.dimension_count", float64(head))
+	s.base()
+	_, _ = s.own("rope.scaling.finetuned")
+	if kind, _ := s.own("rope.scaling.type"); kind != "yarn" {
+		s.fail("mistral3.rope.scaling.type", "its value is %v", kind)
+		return
+	}
+	s.yarn()
+	last := len(s.list) - 1
+	if s.err != nil || s.list[last].name != "rope_scaling" {
+		return
+	}
+	text := s.list[last].value
+	text = text[:len(text)-1]
+	if f, ok := s.float("rope.scaling.yarn_log_multiplier"); ok {
+		text += `, "mscale": 1.0, "mscale_all_dim": ` + f // as llama.cpp has it: for a scale of 1
+	}
+	if f, ok := s.float("attention.temperature_scale"); ok {
+		text += `, "llama_4_scaling_beta": ` + f
+	}
+	s.list[last] = preset{"rope_parameters", text + "}"}
+	s.biases("attention_bias", s.layers(), attention...)
+	s.put("sliding_window", "null")
+	s.put("hidden_act", `"silu"`)
+}
+
+// tempered reports Ministral 3 among the models of one architecture of llama.cpp.
+func (s *settings) tempered() bool {
+	_, log := s.keys["mistral3.rope.scaling.yarn_log_multiplier"]
+	_, scale := s.keys["mistral3.attention.temperature_scale"]
+	return log || scale
+}
+
+// The tensors that Phi 3 divides its frequencies by.
+var longNames = [2]string{"rope_factors_long.weight", "rope_factors_short.weight"}
+
+// longOf writes the two lists of them. What attention is multiplied by has to be what
+// comes of the lengths.
+func (p *planner) longOf(s *settings) error {
+	long, short := s.tensors[longNames[0]], s.tensors[longNames[1]]
+	if long == nil && short == nil {
+		return nil
+	}
+	text := `{"rope_type": "longrope", "rope_theta": ` + s.theta()
+	for k, i := range []*tensor.Info{long, short} {
+		if i == nil {
+			return wire.At("gguf", "", wire.NoOffset, wire.ErrMissing.With("there is no tensor %s", wire.Quote(longNames[k])))
+		}
+		turning := p.c.rotated(p.c.rope())
+		if i.DType != tensor.F32 || i.Elements() != turning/2 || turning > 1<<20 {
+			return wire.At("gguf", "tensor "+wire.Quote(i.Name), i.Span.Off, wire.ErrMismatch.With("it is %s of %v, and %d numbers of a head rotate", i.TypeName(), i.Shape, turning))
+		}
+		list, err := p.floats(i)
+		if err != nil {
+			return wire.At("gguf", "tensor "+wire.Quote(i.Name), i.Span.Off, err)
+		}
+		text += map[bool]string{true: `, "long_factor": [`, false: `, "short_factor": [`}[k == 0]
+		for n, f := range list {
+			if math.IsNaN(float64(f)) || math.IsInf(float64(f), 0) {
+				return wire.At("gguf", "tensor "+wire.Quote(i.Name), i.Span.Off, wire.ErrRange.With("its number %d is %v", n, f))
+			}
+			if err := p.b.Hold(32); err != nil {
+				return err
+			}
+			if n > 0 {
+				text += ", "
+			}
+			text += asJSON(float64(f))
+		}
+		text += "]"
+	}
+	s.put("rope_scaling", text+"}")
+	most, _ := s.int("context_length")
+	original, _ := s.int("rope.scaling.original_context_length")
+	want, ok := longFactor("longrope", most, original)
+	if have, there := number(s.keys["phi3.rope.scaling.attn_factor"]); !ok || !there || float32(have) != want {
+		s.fail("phi3.rope.scaling.attn_factor", "it is not what comes of the lengths %d and %d", most, original)
+	}
+	return s.err
+}

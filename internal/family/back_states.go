@@ -1,0 +1,198 @@
+package family
+
+// What the keys of models with state spaces, or with linear attention, say of a
+// configuration of transformers.
+
+// attentive reads how many heads of keys each layer has, none where it has no attention.
+func (s *settings) attentive() []bool { return s.few("attention.head_count_kv") }
+
+func isSet(list []bool, layer int64) bool { return layer < int64(len(list)) && list[layer] }
+
+// stateSpace are the sizes of a state space, as Granite calls them.
+func (s *settings) stateSpace(hidden int64) {
+	heads := s.need("mamba_n_heads", "ssm.time_step_rank")
+	s.need("mamba_d_state", "ssm.state_size")
+	s.need("mamba_n_groups", "ssm.group_count")
+	s.need("mamba_d_conv", "ssm.conv_kernel")
+	inner, _ := s.int("ssm.inner_size")
+	if hidden < 1 || heads < 1 || inner < 1 || inner%hidden != 0 || inner%heads != 0 {
+		s.fail(s.row.arch+".ssm.inner_size", "its value is %d, for a width of %d and %d heads", inner, hidden, heads)
+		return
+	}
+	s.putInt("mamba_expand", inner/hidden)
+	s.putInt("mamba_d_head", inner/heads)
+	s.biased("mamba_conv_bias", "ssm_conv1d")
+	s.biased("mamba_proj_bias", "ssm_in", "ssm_out")
+}
+
+// graniteHybridBack are the members of Granite 4, whose attention rotates nothing where
+// the key that llama.cpp reads for it says so.
+func graniteHybridBack(s *settings) {
+	attends := s.attentive()
+	hidden, _, head := s.common()
+	s.graniteFactors()
+	value, stated := s.own("rope.scaling.finetuned")
+	turns, isTruth := value.(bool)
+	if stated && !isTruth {
+		s.fail(s.row.arch+".rope.scaling.finetuned", "its value is no truth value")
+	}
+	s.rotations(head)
+	s.put("position_embedding_type", map[bool]string{true: `"rope"`, false: `"nope"`}[turns || !stated])
+	s.stateSpace(hidden)
+	s.kinds("layer_types", func(l int64) string {
+		if isSet(attends, l) {
+			return "attention"
+		}
+		return "mamba"
+	})
+	experts, _ := s.int("expert_count")
+	s.putInt("num_local_experts", experts)
+	used, _ := s.int("expert_used_count")
+	s.putInt("num_experts_per_tok", used)
+	shared, _ := s.int("expert_shared_feed_forward_length")
+	s.putInt("shared_intermediate_size", shared)
+	s.biased("attention_bias", attention...)
+	s.put("hidden_act", `"silu"`)
+}
+
+// ofHybrid reports a file whose keys speak of a state space, though all of its layers may
+// be of attention.
+func (s *settings) ofHybrid() bool {
+	arch, _ := s.keys["general.architecture"].(string)
+	_, there := s.keys[arch+".ssm.conv_kernel"]
+	return there
+}
+
+// nemotronHBack are the members of Nemotron-H; mixed says that layers are experts.
+func nemotronHBack(mixed bool) func(*settings) {
+	return func(s *settings) {
+		attends := s.attentive()
+		feeds := s.few("feed_forward_length")
+		_, _, head := s.common()
+		hidden, _ := s.int("embedding_length")
+		heads, _ := s.int("attention.head_count")
+		if heads > 0 {
+			s.is("rope.dimension_count", float64(hidden/heads)) // which nothing rotates by
+		}
+		s.rotations(head)
+		s.is("rope.scaling.finetuned", 0)
+		epsilon, _ := s.float("attention.layer_norm_rms_epsilon")
+		s.put("layer_norm_epsilon", epsilon)
+		if f, ok := number(s.keys[s.row.arch+".attention.layer_norm_rms_epsilon"]); ok {
+			s.is("attention.layer_norm_epsilon", f)
+		}
+		s.need("conv_kernel", "ssm.conv_kernel")
+		s.need("ssm_state_size", "ssm.state_size")
+		s.need("n_groups", "ssm.group_count")
+		inner, _ := s.int("ssm.inner_size")
+		if n := s.need("mamba_num_heads", "ssm.time_step_rank"); n < 1 || inner%n != 0 {
+			s.fail(s.row.arch+".ssm.inner_size", "its value is %d, for %d heads", inner, n)
+		} else {
+			s.putInt("mamba_head_dim", inner/n)
+		}
+		s.blockPattern(attends, feeds, mixed)
+		if mixed {
+			s.nemotronHExperts()
+		}
+		s.biased("attention_bias", attention...)
+		s.biased("mlp_bias", "ffn_up", "ffn_down")
+		s.biased("use_conv_bias", "ssm_conv1d")
+		s.biased("mamba_proj_bias", "ssm_in", "ssm_out")
+		s.put("use_bias", "false")
+		s.put("mlp_hidden_act", `"relu2"`)
+		s.put("mamba_hidden_act", `"silu"`)
+	}
+}
+
+// blockPattern is the letter of each layer. A feed forward layer of a mixture is known by
+// its tensor: llama.cpp has no width of it.
+func (s *settings) blockPattern(attends, feeds []bool, mixed bool) {
+	text := ""
+	for l := range s.layers() {
+		up := s.tensors["blk."+itoa(l)+".ffn_up.weight"]
+		switch {
+		case isSet(attends, l):
+			text += "*"
+		case isSet(feeds, l) && !mixed:
+			text += "-"
+		case isSet(feeds, l):
+			text += "E"
+		case mixed && up != nil && len(up.Shape) == 2:
+			s.set("intermediate_size", itoa(up.Shape[0]))
+			text += "-"
+		default:
+			text += "M"
+		}
+	}
+	s.put("hybrid_override_pattern", `"`+text+`"`)
+}
+
+func (s *settings) nemotronHExperts() {
+	s.need("n_routed_experts", "expert_count")
+	s.need("num_experts_per_tok", "expert_used_count")
+	s.need("moe_intermediate_size", "expert_feed_forward_length")
+	s.need("moe_shared_expert_intermediate_size", "expert_shared_feed_forward_length")
+	s.need("n_shared_experts", "expert_shared_count")
+	s.scoring()
+	s.is("expert_gating_func", 2)
+}
+
+// linearBack are the members of linear attention, and of the layers that predict further
+// tokens.
+func (s *settings) linearBack(head int64) {
+	s.part(head)
+	s.need("linear_conv_kernel_dim", "ssm.conv_kernel")
+	s.need("linear_key_head_dim", "ssm.state_size")
+	s.need("linear_num_key_heads", "ssm.group_count")
+	inner, _ := s.int("ssm.inner_size")
+	if n := s.need("linear_num_value_heads", "ssm.time_step_rank"); n < 1 || inner%n != 0 {
+		s.fail(s.row.arch+".ssm.inner_size", "its value is %d, for %d heads", inner, n)
+	} else {
+		s.putInt("linear_value_head_dim", inner/n)
+	}
+	all, _ := s.int("block_count")
+	further, _ := s.int("nextn_predict_layers")
+	if further >= all && further > 0 {
+		s.fail(s.row.arch+".nextn_predict_layers", "its value is %d, of %d layers", further, all)
+	}
+	s.set("num_hidden_layers", itoa(all-further))
+	s.putInt("mtp_num_hidden_layers", further)
+	every := s.need("full_attention_interval", "full_attention_interval")
+	linear, stated := s.flags("attention.recurrent_layers", s.layers())
+	text := ""
+	for l := range max(0, s.layers()-further) {
+		kind := `, "full_attention"`
+		if isSet(linear, l) || !stated && every > 0 && (l+1)%every != 0 {
+			kind = `, "linear_attention"`
+		}
+		text += kind
+	}
+	if text != "" {
+		s.put("layer_types", "["+text[2:]+"]")
+	}
+	s.biased("attention_bias", attention...)
+	s.put("hidden_act", `"silu"`)
+}
+
+func qwen3nextBack(s *settings) {
+	_, _, head := s.common()
+	s.linearBack(head)
+	s.sharedMixture()
+}
+
+func qwen35Back(mixed bool) func(*settings) {
+	return func(s *settings) {
+		_, _, head := s.common()
+		_, _ = s.own("rope.dimension_sections") // of images; the three are the same for a text
+		s.linearBack(head)
+		if mixed {
+			s.sharedMixture()
+		}
+	}
+}
+
+// sharedMixture are Qwen's experts, and the one that is always chosen.
+func (s *settings) sharedMixture() {
+	s.mixture(true)
+	s.need("shared_expert_intermediate_size", "expert_shared_feed_forward_length")
+}

@@ -1,0 +1,146 @@
+package family
+
+import (
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
+)
+
+// Otherwise reports a model whose tensors mlx-lm has otherwise than transformers: a folder
+// of it, which the caller knows, is led back.
+func Otherwise(b *limits.Budget, m tensor.Model) bool {
+	root, err := jsontree.Read(b, m.Configs(), configName, maxConfig)
+	if err != nil {
+		return false
+	}
+	c, err := configOf(root)
+	return err == nil && c.row.mlx != nil
+}
+
+// Stacked reports a model whose experts are those of mlx-lm: one tensor for all of a
+// layer.
+func Stacked(m tensor.Model) bool {
+	if !Stated(m.Configs()) {
+		return false
+	}
+	for i := range m.Tensors() {
+		if strings.Contains(i.Name, ".switch_mlp.") {
+			return true
+		}
+	}
+	return false
+}
+
+// FromMLX plans the way back: the experts of a layer one by one, and what mlx-lm has
+// otherwise as transformers has it. Other tensors are what they are.
+func FromMLX(b *limits.Budget, m tensor.Model) ([]Tensor, error) {
+	p, err := reading(b, m, false)
+	if err != nil {
+		return nil, err
+	}
+	p.asIs, p.form = true, p.c.row.mlx
+	if p.form != nil && p.form.loses {
+		return nil, wire.At(configName, "", wire.NoOffset, wire.ErrUnsupported.With("%s of transformers is not made again: mlx-lm leaves tensors out that it needs", p.c.row.names[0]))
+	}
+	for i := range m.Tensors() {
+		if err := b.Step(1); err != nil {
+			return nil, err
+		}
+		if err := p.fromMLX(&i); err != nil {
+			return nil, wire.At(m.Format(), "tensor "+wire.Quote(i.Name), i.Span.Off, err)
+		}
+	}
+	for _, have := range p.parted {
+		for k := range have {
+			if err := b.Step(1); err != nil {
+				return nil, err
+			}
+			if have[k].Name == "" {
+				return nil, wire.At(m.Format(), "", wire.NoOffset, wire.ErrMissing.With("a part of a tensor that another part is there of"))
+			}
+		}
+	}
+	return p.Tensors, nil
+}
+
+// fromMLX plans one tensor.
+func (p *planner) fromMLX(i *tensor.Info) error {
+	at, ok := p.placeOfMLX(i.Name)
+	switch {
+	case !ok && strings.Contains(i.Name, ".switch_mlp."):
+		return wire.ErrUnsupported.With("%s of transformers has no experts of that name", wire.Quote(p.c.row.names[0]))
+	case !ok:
+		name := i.Name
+		if p.form != nil {
+			name = strings.TrimPrefix(name, p.form.visual)
+		}
+		return p.add(Tensor{Name: name, DType: i.DType, Shape: i.Shape, Parts: []Part{{Info: *i}}})
+	case len(at.name.views) > 0 && p.form.parts(at.name) != nil:
+		return p.unsplit(i, &at)
+	}
+	shape, err := p.shape(&at)
+	if err != nil {
+		return err
+	}
+	want := p.form.shape(p.c, &at, shape)
+	if at.name.how == stack {
+		want = append([]int64{p.c.experts()}, shape...)
+	}
+	if err := sameShape(i.Shape, want); err != nil {
+		return err
+	}
+	if at.name.how == stack {
+		return p.unstack(i, &at, shape)
+	}
+	t := Tensor{Name: at.original(p.c), DType: i.DType, Shape: shape, Parts: []Part{{Info: *i}}}
+	if at.name.how == addOne && !at.bias && p.form != nil && p.form.added {
+		t.Add = -1
+	}
+	return p.add(t)
+}
+
+// placeOfMLX finds the row of a name of mlx-lm, or the part of one.
+func (p *planner) placeOfMLX(full string) (place, bool) {
+	if p.form != nil {
+		full = strings.TrimPrefix(full, p.form.visual)
+	}
+	at := place{expert: -1, outer: true}
+	list, rest := p.c.row.outer, full
+	if n, tail, ok := numbered(full, p.c.row.layer); ok {
+		at.outer, at.layer, list, rest = false, n, p.c.row.layers(), tail
+	}
+	for k := range list {
+		one := at
+		one.name, one.index = &list[k], k
+		if !one.outer && one.layer >= p.c.layers() || !one.there(p.c) {
+			continue
+		}
+		apart := p.comesApart(&one)
+		for one.view = range max(1, len(one.name.views)) {
+			for _, one.bias = range []bool{false, true} {
+				if (!one.bias || !one.name.bare) && p.inLayer(&one) == rest {
+					return one, true
+				}
+			}
+			if !apart {
+				break // one name for the whole
+			}
+		}
+	}
+	return place{}, false
+}
+
+// inLayer is the name of a tensor of mlx-lm within its layer.
+func (p *planner) inLayer(at *place) string {
+	name := p.form.named(p.c, at)
+	if p.form != nil {
+		name = strings.TrimPrefix(name, p.form.visual)
+	}
+	if _, rest, ok := numbered(name, p.c.row.layer); ok && !at.outer {
+		return rest
+	}
+	return name
+}
