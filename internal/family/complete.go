@@ -19,18 +19,8 @@ func (p *planner) complete(names *wire.NameSet) error {
 			}
 		}
 	}
-	for _, have := range p.parted {
-		known, missing := "", false
-		for i := range have {
-			if err := p.b.Step(1); err != nil {
-				return err
-			}
-			missing = missing || have[i].Name == ""
-			known = cmp.Or(known, have[i].Name)
-		}
-		if missing {
-			return wire.At(p.m.Format(), "tensor "+wire.Quote(known), wire.NoOffset, wire.ErrMissing.With("another part of the tensor that it belongs to"))
-		}
+	if err := p.partsThere(); err != nil {
+		return err
 	}
 	want := func(at place) error {
 		if err := p.b.Step(1); err != nil || at.name.optional || !at.there(p.c) {
@@ -45,15 +35,8 @@ func (p *planner) complete(names *wire.NameSet) error {
 		if at.name.gguf == "output" && (p.c.tied() || p.ranked || p.c.headless()) {
 			return nil
 		}
-		if p.asIs {
-			if p.drops != nil && p.drops(&at) {
-				return nil
-			}
-			if !p.comesApart(&at) {
-				own := *at.name
-				own.views = own.views[:min(1, len(own.views))]
-				at.name = &own
-			}
+		if p.asIs && p.leaves(&at) {
+			return nil
 		}
 		for at.view = range max(1, len(at.name.views)) {
 			name := p.naming(&at)
@@ -78,8 +61,40 @@ func (p *planner) complete(names *wire.NameSet) error {
 	return nil
 }
 
+// partsThere refuses a tensor of which a part is missing.
+func (p *planner) partsThere() error {
+	for _, have := range p.parted {
+		known, missing := "", false
+		for i := range have {
+			if err := p.b.Step(1); err != nil {
+				return err
+			}
+			missing = missing || have[i].Name == ""
+			known = cmp.Or(known, have[i].Name)
+		}
+		if missing {
+			return wire.At(p.m.Format(), "tensor "+wire.Quote(known), wire.NoOffset, wire.ErrMissing.With("another part of the tensor that it belongs to"))
+		}
+	}
+	return nil
+}
+
 // headless reports a class that makes no logits, as models that embed texts are saved with.
 func (c *config) headless() bool {
 	list := c.root.Get("architectures").List()
 	return len(list) == 1 && slices.Contains([]string{"LlamaModel", "Qwen2Model", "Qwen3Model"}, list[0].String())
+}
+
+// leaves reports a tensor that is not written for mlx-lm; one that it has whole is one
+// tensor from here on.
+func (p *planner) leaves(at *place) bool {
+	if p.drops != nil && p.drops(at) {
+		return true
+	}
+	if !p.comesApart(at) {
+		whole := *at.name
+		whole.views = whole.views[:min(1, len(whole.views))]
+		at.name = &whole
+	}
+	return false
 }
