@@ -48,6 +48,8 @@ FAMILIES = {
     "glm": lambda: (tf.GlmConfig(**sizes(head_dim=16, pad_token_id=0, rms_norm_eps=1e-5)), tf.GlmForCausalLM, glm, "glm4"),
     "apertus": lambda: (tf.ApertusConfig(**sizes(pad_token_id=0, rope_parameters=LLAMA3)), tf.ApertusForCausalLM, byte_level, "llama-bpe"),
     "afmoe": lambda: (tf.AfmoeConfig(**sizes(**AFMOE)), tf.AfmoeForCausalLM, byte_level, "llama-bpe"),
+    "eurobert": lambda: (tf.EuroBertConfig(**sizes(pad_token_id=0, mask_token_id=3, classifier_pooling="mean")), tf.EuroBertModel, lambda f, p: further.pooled(f, "mean_tokens", byte_level(f, p)), "llama-bpe"),
+    "jais2": lambda: (tf.Jais2Config(**sizes()), tf.Jais2ForCausalLM, byte_level, "llama-bpe"),
     "qwen2-model": lambda: (tf.Qwen2Config(**sizes()), tf.Qwen2Model, lambda f, p: further.pooled(f, "lasttoken", byte_level(f, p)), "qwen2"),
     "qwen3-model": lambda: (tf.Qwen3Config(**sizes(head_dim=32, tie_word_embeddings=True)), tf.Qwen3Model, lambda f, p: further.pooled(f, "lasttoken", byte_level(f, p)), "qwen2"),
     "llama-model": lambda: (tf.LlamaConfig(**sizes()), tf.LlamaModel, sentencepiece, None),
@@ -59,4 +61,4 @@ ONE_WAY = {"mamba", "falcon-mamba", "mamba2", "jamba", "apertus"}
 # llama.cpp norms Phi 3.5's mixture by the root of the mean square where the model has LayerNorm, and weighs experts otherwise.
 OTHERWISE = {"phimoe"}
 # Whose names have no beginning.
-BARE = {"llama-model", "qwen2-model", "qwen3-model", "qwen3-bare"}
+BARE = {"eurobert", "llama-model", "qwen2-model", "qwen3-model", "qwen3-bare"}

@@ -32,6 +32,10 @@ func (k *keys) put(name string, value any) {
 		k.err = wire.At(configName, "", wire.NoOffset, wire.ErrRange.With("%s is %v: no number of 32 bits", name, f))
 		return
 	}
+	if f, ok := value.(float32); ok && f < 0 && strings.HasSuffix(name, "epsilon") { // at which llama.cpp aborts
+		k.err = wire.At(configName, "", wire.NoOffset, wire.ErrRange.With("%s is %v", name, f))
+		return
+	}
 	for i := range k.list {
 		if k.list[i].Key == name {
 			k.list[i].Value = value

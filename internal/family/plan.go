@@ -108,10 +108,10 @@ func New(b *limits.Budget, m tensor.Model, o Options) (*Plan, error) {
 		return nil, err
 	}
 	if o.TensorsAlone {
-		return p.Plan, nil
+		return p.Plan, p.c.even()
 	}
 	k := &keys{b: b, c: p.c, files: m.Configs(), o: o, fileType: p.fileType(), plan: p.Plan}
-	if err := k.all(); err != nil {
+	if err := cmp.Or(k.all(), p.c.even()); err != nil {
 		return nil, err
 	}
 	p.Keys = k.list

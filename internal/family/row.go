@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -256,6 +257,7 @@ type config struct {
 	projects   bool           // it is that of a vision part
 	further    int64          // layers that predict further tokens, of those under "mtp."
 	ranks      bool           // it is a reranker
+	odd        string         // the first member that is no truth value, and was asked for as one
 }
 
 // get is the first member that is there: stated, or by the class.
@@ -336,10 +338,26 @@ func (c *config) tied() bool {
 
 // bool is a truth value, or what it is where there is none.
 func (c *config) bool(name string, otherwise bool) bool {
-	if v, ok := c.get(name).Bool(); ok {
-		return v
+	v := c.get(name)
+	if is, ok := v.Bool(); ok {
+		return is
+	}
+	if n, ok := v.Int(); ok && (n == 0 || n == 1) {
+		return n == 1
+	}
+	if v.There && c.odd == "" {
+		c.odd = name
 	}
 	return otherwise
+}
+
+// even refuses a configuration of which a member that was asked for is none of true and
+// false.
+func (c *config) even() error {
+	if c.odd == "" {
+		return nil
+	}
+	return wire.At(configName, "member "+wire.Quote(c.odd), c.get(c.odd).Off(), wire.ErrRange.With("it is none of true and false"))
 }
 
 // find looks for the row of an architecture.

@@ -240,11 +240,27 @@ func nomicbertKeys(k *keys) {
 
 // pooling says how sentence-transformers makes one vector of those of the tokens.
 func (k *keys) pooling() error {
+	if err := k.pooled(); err != nil {
+		return err
+	}
+	if v := k.c.get("classifier_pooling"); v.There {
+		n, ok := pooledBy[v.String()]
+		if !ok || n == 3 {
+			k.fail("classifier_pooling", v, "cls or mean")
+		}
+		k.own("classifier.pooling_type", n)
+	}
+	return nil
+}
+
+var pooledBy = map[string]uint32{"mean": 1, "cls": 2, "lasttoken": 3}
+
+// pooled is what modules.json of sentence-transformers says.
+func (k *keys) pooled() error {
 	modules, err := jsontree.Read(k.b, k.files, "modules.json", maxConfig)
 	if err != nil {
 		return err
 	}
-	numbers := map[string]uint32{"mean": 1, "cls": 2, "lasttoken": 3}
 	for _, one := range modules.List() {
 		if !strings.HasSuffix(one.Get("type").String(), "Pooling") {
 			continue
@@ -260,19 +276,12 @@ func (k *keys) pooling() error {
 				mode = m[1]
 			}
 		}
-		n, ok := numbers[mode]
+		n, ok := pooledBy[mode]
 		if !ok {
 			return wire.At(name, "", v.Off(), wire.ErrUnsupported.With("a kind of pooling that llama.cpp does not have"))
 		}
 		k.own("pooling_type", n)
 		break
-	}
-	if v := k.c.get("classifier_pooling"); v.There {
-		n, ok := numbers[v.String()]
-		if !ok || n == 3 {
-			k.fail("classifier_pooling", v, "cls or mean")
-		}
-		k.own("classifier.pooling_type", n)
 	}
 	return nil
 }

@@ -92,17 +92,23 @@ func chatglmVocab(k *keys) error {
 }
 
 func glmBack(s *settings) {
-	hidden := s.need("hidden_size", "embedding_length")
-	s.need("num_hidden_layers", "block_count")
-	heads := s.need("num_attention_heads", "attention.head_count")
-	s.need("num_key_value_heads", "attention.head_count_kv")
-	s.need("intermediate_size", "feed_forward_length")
-	s.need("max_position_embeddings", "context_length")
-	s.may("rms_norm_eps", "attention.layer_norm_rms_epsilon")
+	hidden, heads := s.plain()
 	s.vocabulary()
 	head := hidden / max(1, heads)
 	s.putInt("head_dim", head)
 	s.part(head)
 	s.biases("attention_bias", s.layers(), attention[:3]...)
 	s.put("hidden_act", `"silu"`)
+}
+
+// plain are the members of a decoder whose file states all of them.
+func (s *settings) plain() (hidden, heads int64) {
+	hidden = s.need("hidden_size", "embedding_length")
+	s.need("num_hidden_layers", "block_count")
+	heads = s.need("num_attention_heads", "attention.head_count")
+	s.need("num_key_value_heads", "attention.head_count_kv")
+	s.need("intermediate_size", "feed_forward_length")
+	s.need("max_position_embeddings", "context_length")
+	s.may("rms_norm_eps", "attention.layer_norm_rms_epsilon")
+	return hidden, heads
 }

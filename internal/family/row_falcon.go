@@ -77,10 +77,12 @@ func falconKeys(k *keys) {
 }
 
 // only refuses a member that says other than what llama.cpp does, whatever the file says;
-// one that is not stated, or null, says nothing.
+// one that is not stated, or null, says nothing,
+// and a list or an object is never what it does.
 func (k *keys) only(member, want string) {
 	v := k.c.get(member)
-	if is, stated := written(v); stated && is != want {
+	is, plain := written(v)
+	if v.There && (!plain || is != want) {
 		k.fail(member, v, want+", which is what llama.cpp takes")
 	}
 }

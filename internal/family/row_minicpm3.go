@@ -71,13 +71,7 @@ func minicpm3Keys(k *keys) {
 }
 
 func minicpm3Back(s *settings) {
-	s.need("hidden_size", "embedding_length")
-	s.need("num_hidden_layers", "block_count")
-	s.need("num_attention_heads", "attention.head_count")
-	s.need("num_key_value_heads", "attention.head_count_kv")
-	s.need("intermediate_size", "feed_forward_length")
-	s.need("max_position_embeddings", "context_length")
-	s.may("rms_norm_eps", "attention.layer_norm_rms_epsilon")
+	s.plain()
 	s.vocabulary()
 	s.need("q_lora_rank", "attention.q_lora_rank")
 	s.need("kv_lora_rank", "attention.kv_lora_rank")

@@ -17,7 +17,7 @@ var rows = []*row{
 	&t5Row, &mt5Row, &umt5Row, &t5encoderRow,
 	&qwen3vlRow, &qwen3vlmoeRow, &embeddingGemmaRow, &graniteHybridRow, &gemma4Row, &nemotronHRow, &glm4liteRow,
 	&phimoeRow, &falconRow, &bigcodeRow, &mptRow, &mambaRow, &falconMambaRow, &mamba2Row, &jambaRow,
-	&internlm2Row, &internlm3Row, &baichuanRow, &minicpmRow, &minicpm3Row, &exaoneRow, &bailingRow, &bailing2Row, &deepseekRow, &glmRow, &chatglmRow, &apertusRow, &afmoeRow,
+	&internlm2Row, &internlm3Row, &baichuanRow, &minicpmRow, &minicpm3Row, &exaoneRow, &bailingRow, &bailing2Row, &deepseekRow, &glmRow, &chatglmRow, &apertusRow, &afmoeRow, &eurobertRow, &jais2Row,
 	&jinaRow, &pixtralTextRow, &mistral3TextRow, &qwen2vlRow,
 }
 

@@ -1,0 +1,77 @@
+package family
+
+// EuroBERT is Llama that reads a text in both directions.
+var eurobertRow = row{
+	arch: "eurobert", model: "eurobert", names: []string{"EuroBertModel"}, apart: apartBERT, begin: "model.",
+	defaults: []preset{{"vocab_size", "128256"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "8192"}},
+	outer:    outer[:2], layer: decoderLayer,
+	layers: lazily(func() []name {
+		return decoder(with(mlp, ffnNorm)...)
+	}),
+	keys: func(k *keys) {
+		common(k)
+		k.own("attention.causal", false)
+		k.own("rope.scaling.type", "none")
+		if err := k.pooled(); err != nil && k.err == nil {
+			k.err = err
+		}
+		if n, ok := pooledBy[k.c.get("classifier_pooling").String()]; ok && n < 3 { // of any other kind the converter writes no file
+			k.own("classifier.pooling_type", n)
+		}
+		if r := k.c.rope(); !r.theta.There {
+			k.fail("rope_theta", r.theta, "stated, and no other is known")
+		}
+		k.only("hidden_act", "silu")
+		for _, m := range []string{"attention_bias", "mlp_bias"} {
+			k.only(m, "false")
+		}
+	}, vocab: func(k *keys) error {
+		k.put("tokenizer.ggml.add_bos_token", false)
+		return gpt2Vocab(k)
+	}, back: eurobertBack,
+}
+
+func eurobertBack(s *settings) {
+	hidden, heads := s.plain()
+	s.putInt("vocab_size", s.rows("token_embd.weight"))
+	head := hidden / max(1, heads)
+	s.is("attention.key_length", float64(head))
+	s.is("attention.value_length", float64(head))
+	s.is("attention.causal", 0)
+	_, _ = s.own("pooling_type") // of sentence-transformers: see pooled
+	s.rotations(head)
+	if n, ok := s.int("classifier.pooling_type"); ok {
+		kinds := map[int64]string{1: `"mean"`, 2: `"cls"`}
+		if kinds[n] == "" {
+			s.fail("eurobert.classifier.pooling_type", "its value is %d", n)
+		}
+		s.put("classifier_pooling", kinds[n])
+	}
+	s.put("hidden_act", `"silu"`)
+}
+
+// Jais 2 has LayerNorm, biases, and no gate.
+var jais2Row = row{
+	arch: "jais2", model: "jais2", names: []string{"Jais2ForCausalLM"}, apart: notCompared,
+	defaults: []preset{{"vocab_size", "150272"}, {"layer_norm_eps", "1e-05"}, {"max_position_embeddings", "8192"}},
+	outer:    outer, layer: decoderLayer,
+	layers: lazily(func() []name {
+		return decoder(with(mlp[1:], ffnNorm)...)
+	}),
+	keys: func(k *keys) {
+		common(k)
+		k.own("rope.dimension_count", uint32(k.c.headDim()))
+		k.only("hidden_act", "relu2")
+		for _, m := range []string{"attention_bias", "mlp_bias"} {
+			k.only(m, "true")
+		}
+	}, vocab: gpt2Vocab, back: func(s *settings) {
+		_, _, head := s.common()
+		s.rotations(head)
+		s.may("layer_norm_eps", "attention.layer_norm_epsilon")
+		s.biases("", s.layers(), "attn_norm", "ffn_norm")
+		s.biases("attention_bias", s.layers(), attention...)
+		s.biases("mlp_bias", s.layers(), feed[1:]...)
+		s.put("hidden_act", `"relu2"`)
+	},
+}
