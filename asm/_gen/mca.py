@@ -8,6 +8,8 @@ for a measurement where no processor of the level is at hand.
     asm/_gen/mca.py q4_K F32   those whose names have these in them
     RUN=4 asm/_gen/mca.py codebook kernels of runs, each of so many chunks, with what
                                is done once per run
+    LOOPS=1 asm/_gen/mca.py symmetric  each loop of such kernels in order, those inside it left
+                               out: cycles of a pass, as searches have them
 
 LLVM=directory names one with llvm-mca and llvm-objdump, 19 or newer for Zen 4.
 """
@@ -37,9 +39,11 @@ def functions():
         subprocess.run(["go", "test", "-c", "-o", binary, "."], cwd=os.path.join(here, ".."), env=env, check=True)
         command = [tool("llvm-objdump"), "-d", "--no-show-raw-insn", "--no-leading-headers", binary]
         out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    found = set()  # a kernel comes before the wrapper of its name
     for part in out.split("\n\n"):
         head = re.search(r"<\S*/asm\.(\w+(?:AVX2|AVX512(?:BF16)?))(?:\.abi0)?>:", part)
-        if head:
+        if head and head[1] not in found:
+            found.add(head[1])
             rows = re.findall(r"^\s*([0-9a-f]+):\s+(\S.*)$", part, re.M)
             yield head[1], [(int(a, 16), re.sub(r"\s*(<.*>|#.*)$", "", t)) for a, t in rows]
 
@@ -113,6 +117,14 @@ def main():
     print("|---|---|---|---|---|")
     for name, code in sorted(functions(), key=lambda f: f[0].lower()):
         if not all(w in name for w in words):
+            continue
+        if "LOOPS" in os.environ:
+            found = loops(code)
+            for n, l in enumerate(found):
+                inside = [m for m in found if within(m, l)]
+                body = [code[i] for i in range(l[0], l[1] + 1) if not any(m[0] <= i <= m[1] for m in inside)]
+                for cpu in MODELS[name[name.index("AVX"):]]:
+                    print("| %s, loop %d | %s | | %.1f | |" % (name, n, cpu, cycles(body, cpu)), flush=True)
             continue
         width = 4 if "F32AVX" in name else 2
         dst = destination(code)
