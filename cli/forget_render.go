@@ -39,7 +39,7 @@ func (s *session) printQuantized(c *conversion) {
 	case e.ByName && c.opts.Sink != nil:
 		s.fact("", "Chosen", fmt.Sprintf("by names: llama.cpp has no architecture %q, so the rules of the mix for all others were used", tidy(e.Type, 64)))
 	case e.ByName && e.Type == "":
-		s.fact("", "Chosen", "by names: the configuration has no model_type, so look at what was kept")
+		s.fact("", "Chosen", "by names: no configuration states a model_type, so look at what was kept")
 	case e.ByName:
 		s.fact("", "Chosen", fmt.Sprintf("by names: transformers has no model_type %q that is known here, so look at what was kept", tidy(e.Type, 64)))
 	case e.UnknownClass != "":

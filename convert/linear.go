@@ -74,6 +74,7 @@ func (e *linearEncoder) names() error {
 func (e *linearEncoder) modelTypes() error {
 	body, err := readText(e.b, e.m.Configs(), configName, maxConfig)
 	if errors.Is(err, fs.ErrNotExist) {
+		e.ByName = true
 		return nil
 	}
 	if err != nil {
