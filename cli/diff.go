@@ -23,6 +23,7 @@ type diffCmd struct {
 	Second word `arg:"" name:"second" help:"The second model."`
 
 	compareFlags `embed:""`
+	tensorsFlag  `embed:""`
 }
 
 // compareFlags decide what counts as equal.
@@ -78,6 +79,7 @@ func (diffCmd) examples() []example {
 
 // Run implements the command.
 func (c *diffCmd) Run(ctx context.Context, s *session) error {
+	c.grant(s)
 	return s.diff(ctx, [2]string{string(c.First), string(c.Second)}, &c.compareFlags, false)
 }
 
@@ -164,6 +166,7 @@ func (s *session) openSide(ctx context.Context, b *limits.Budget, path string, v
 	if d.err != nil {
 		return d
 	}
+	s.tellPassedOver(path, d.model)
 	for i := range d.model.Tensors() {
 		d.size = wire.AddCap(d.size, i.Bytes())
 	}

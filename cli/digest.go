@@ -27,6 +27,8 @@ type digestCmd struct {
 	Check     word   `placeholder:"FILE" help:"Compare the models of a manifest, or the one named model, with it. Exit code 8 if they differ."`
 	Tensors   bool   `help:"With --check: compare only tensors, so that the same model in another format is equal."`
 	Threads   int    `placeholder:"N" help:"Maximum number of workers (default: all processors)."`
+
+	tensorsFlag `embed:""`
 }
 
 func (digestCmd) Help() string {
@@ -63,6 +65,7 @@ func (c *digestCmd) Validate() error {
 
 // Run implements the command.
 func (c *digestCmd) Run(ctx context.Context, s *session) error {
+	c.grant(s)
 	if c.Check != "" {
 		return c.check(ctx, s)
 	}
@@ -118,6 +121,7 @@ func (c *digestCmd) of(ctx context.Context, s *session, path string, open func(*
 		return d
 	}
 	defer m.Close()
+	s.tellPassedOver(path, m)
 	var read atomic.Int64
 	var total int64
 	d.format = m.Format()

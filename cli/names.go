@@ -208,12 +208,26 @@ func (s *session) printLeftBehind(m tensor.Model) {
 		return
 	}
 	s.fact("", "Passed over", plural(int64(len(list)), "thing")+" of the pickle; nothing was run")
-	for k, text := range list {
-		if k == maxLeftOut {
-			s.line("  and %d more", len(list)-k)
-			break
+	for _, text := range few(list) {
+		s.line("  %s", text)
+	}
+}
+
+// few are the first of a list, and how many more there are.
+func few(list []string) []string {
+	if len(list) <= maxLeftOut {
+		return list
+	}
+	return append(slices.Clone(list[:maxLeftOut]), fmt.Sprintf("and %d more", len(list)-maxLeftOut))
+}
+
+// tellPassedOver says beside the output of a command what of a checkpoint was not understood.
+func (s *session) tellPassedOver(path string, m tensor.Model) {
+	if list := notUnderstood(m); len(list) > 0 && !s.quiet {
+		fmt.Fprintf(s.err, "amn: %s: %s of the pickle passed over; nothing was run\n", showPath(path), plural(int64(len(list)), "thing"))
+		for _, text := range few(list) {
+			fmt.Fprintf(s.err, "     %s\n", text)
 		}
-		s.line("  %s", strings.TrimSpace(text))
 	}
 }
 

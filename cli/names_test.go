@@ -32,8 +32,8 @@ func TestTensorsAreTakenOutOfAnyCheckpoint(t *testing.T) {
 		if r := amn(t, nil, "diff", "--values", out, strings.TrimSuffix(file, ".pt")+".safetensors"); r.code != 0 {
 			t.Errorf("%s: %s%s", file, r.out, r.err)
 		}
-		for _, args := range [][]string{{"inspect", "--tensors-only"}, {"parse", "--tensors-only"}, {"remember", "--dry-run", "--force", "--tensors-only"}} {
-			if r := amn(t, nil, append(args, file)...); r.code != 0 || !strings.Contains(r.out, "is not understood") {
+		for _, args := range [][]string{{"inspect", "--tensors-only"}, {"parse", "--tensors-only"}, {"stats", "--tensors-only"}, {"hash", "--tensors-only"}, {"diff", "--tensors-only", "--values", file}, {"remember", "--dry-run", "--force", "--tensors-only"}} {
+			if r := amn(t, nil, append(args, file)...); r.code != 0 || !strings.Contains(r.out+r.err, "is not understood") {
 				t.Errorf("%v %s: exit %d, %s%s", args, file, r.code, r.out, r.err)
 			}
 		}
@@ -47,7 +47,7 @@ func TestTensorsAreTakenOutOfAnyCheckpoint(t *testing.T) {
 // given; one without tensors gives no empty file.
 func TestTheFlagForTensorsIsNamed(t *testing.T) {
 	const hint = "--tensors-only reads its tensors"
-	for _, args := range []string{"inspect", "parse", "convert --to safetensors", "quantize"} {
+	for _, args := range []string{"inspect", "parse", "stats", "hash", "convert --to safetensors", "quantize"} {
 		if r := amn(t, nil, append(strings.Fields(args), checkpoints+"lightning.pt")...); r.code != 7 || !strings.Contains(r.err, hint) {
 			t.Errorf("%s: exit %d, %s", args, r.code, r.err)
 		}

@@ -27,6 +27,7 @@ type statsCmd struct {
 	Threads   int    `placeholder:"N" help:"Maximum number of workers (default: all processors)."`
 
 	sourceFlags `embed:""`
+	tensorsFlag `embed:""`
 }
 
 func (statsCmd) Help() string {
@@ -57,6 +58,7 @@ const maxCharts = 3
 
 // Run implements the command.
 func (c *statsCmd) Run(ctx context.Context, s *session) error {
+	c.grant(s)
 	if err := globs(c.Tensor).check(); err != nil {
 		return err
 	}
@@ -98,6 +100,7 @@ func (c *statsCmd) of(ctx context.Context, s *session, src parser.Source) (tenso
 		return nil, nil, err
 	}
 	defer m.Close()
+	s.tellPassedOver(src.Path, m)
 	o := stats.Options{Workers: c.Threads, Stored: c.Stored, Quant: *c.options("f32")}
 	if len(c.Tensor) > 0 {
 		o.Keep = globs(c.Tensor).match
