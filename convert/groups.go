@@ -31,6 +31,8 @@ type groupedEncoder struct {
 	mlx   *mlxModules         // of a model of mlx-lm
 	eight []string            // its modules that have 8 bits
 	overs map[string]*float32 // the numbers over all scales, of matrices that share one
+
+	listed bool // the configuration of GPTQ names the modules
 }
 
 // Check implements [Quantizer].

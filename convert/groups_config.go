@@ -142,7 +142,11 @@ func (e *groupedEncoder) gptqConfig() ([]byte, error) {
 		}
 	}
 	w := jsontree.NewText(e.b)
-	w.Put("{\n  \"bits\": ", strconv.Itoa(e.f.Bits), ",\n  \"checkpoint_format\": \"gptq\",\n  \"desc_act\": false,\n")
+	w.Put("{\n  \"bits\": ", strconv.Itoa(e.f.Bits))
+	if e.listed {
+		w.Put(",\n  \"block_name_to_quantize\": \"\"")
+	}
+	w.Put(",\n  \"checkpoint_format\": \"gptq\",\n  \"desc_act\": false,\n")
 	if len(alone) > 0 {
 		w.Put("  \"dynamic\": {")
 		for i, name := range alone {
@@ -155,6 +159,10 @@ func (e *groupedEncoder) gptqConfig() ([]byte, error) {
 		}
 		w.Put("\n  },\n")
 	}
-	w.Put("  \"group_size\": ", strconv.FormatInt(e.f.Size, 10), ",\n  \"lm_head\": false,\n  \"pack_dtype\": \"int32\",\n  \"quant_method\": \"gptq\",\n  \"sym\": true\n}")
+	w.Put("  \"group_size\": ", strconv.FormatInt(e.f.Size, 10), ",\n  \"lm_head\": false")
+	if e.listed {
+		e.putBlocks(w)
+	}
+	w.Put(",\n  \"pack_dtype\": \"int32\",\n  \"quant_method\": \"gptq\",\n  \"sym\": true\n}")
 	return w.Done()
 }

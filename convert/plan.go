@@ -157,6 +157,11 @@ func (p *Plan) bind() error {
 			return wire.At("convert", "tensor "+wire.Quote(name), wire.NoOffset, err)
 		}
 	}
+	if e, ok := p.encoder.(*groupedEncoder); ok {
+		if err := e.loadable(); err != nil {
+			return err
+		}
+	}
 	return p.unique()
 }
 

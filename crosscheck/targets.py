@@ -12,12 +12,17 @@ quantizer leaves it alone, and a folder that does not load. The library's own mo
     fp8                  what transformers' FineGrainedFP8 replaces
     fp8_dynamic, w4a16, mxfp4    all of torch's Linear but lm_head, as in llm-compressor's recipes
     torchao_int8         what transformers' TorchAoConfig quantizes
+    gptq, awq            all of torch's Linear but lm_head; loaded by transformers with GPTQModel's modules, GPTQ with optimum,
+                         which is in no list of requirements: where it is not installed, gptq is not asked
+    modelopt_...         what ModelOpt quantizes and exports of the model itself; transformers loads no such folder,
+                         so every exported tensor of the modules that amn quantizes is compared, bit by bit
     mlx_4                what mlx_lm's quantize_model quantizes
 
 Modules that the library takes and amn leaves alone load: they are counted in the name of a row.
 """
 import collections
 import gc
+import importlib.util
 import json
 import os
 import pathlib
@@ -43,7 +48,7 @@ from transformers.quantizers.base import HfQuantizer  # noqa: E402
 T.logging.set_verbosity_error()
 TYPES = """llama mistral mixtral qwen2 qwen2_moe qwen3 qwen3_moe qwen2_vl qwen2_5_vl gemma gemma2 gemma3 gemma3_text phi phi3 gpt2 gpt_neox gptj opt bloom starcoder2 stablelm
     cohere cohere2 olmo2 olmoe granite granitemoe glm glm4 smollm3 deepseek_v2 deepseek_v3 exaone4 llava bert roberta t5 whisper vit clip mamba lfm2 ernie4_5""".split()
-TARGETS = ["fp8", "fp8_dynamic", "w4a16", "mxfp4", "torchao_int8", "mlx_4"]
+TARGETS = ["fp8", "fp8_dynamic", "w4a16", "mxfp4", "torchao_int8", "gptq", "awq", "modelopt_fp8_block", "modelopt_mxfp8", "mlx_4"]
 # Groups of 128 and heads that are whole: what a small model of reload.py has is too narrow.
 WIDE = {k: 256 for k in small.WIDTHS} | {k: 512 for k in ("intermediate_size", "ffn_dim", "d_ff", "encoder_ffn_dim", "decoder_ffn_dim")} | {"head_dim": 64, "d_kv": 64}
 SETS = (small.LAYERS | small.TOKENS | WIDE | small.HEADS, small.LAYERS | small.TOKENS | WIDE, small.LAYERS | small.TOKENS, small.LAYERS)
@@ -139,6 +144,81 @@ def transformers(to, kind, cls, model, root):
     return ("equal" if not left else "fewer"), (f"{len(stored)} modules" + (f", {left} left alone: {sorted(theirs - stored or fused)[0]}" if left else "")), n
 
 
+def unpacked(module):
+    """The matrix of one of GPTQModel's modules, as its runtime decodes it."""
+    if hasattr(module, "dequantize_weight"):
+        return module.dequantize_weight().T
+    from gptqmodel.quantization.awq.utils.packing_utils import dequantize_gemm
+    return dequantize_gemm(module.qweight, module.qzeros, module.scales, module.bits, module.group_size).T
+
+
+def packed(to, kind, cls, model, root):
+    """GPTQ and AWQ, in transformers with GPTQModel's modules."""
+    plain, ours, back = root / "half", root / "ours", root / "back"
+    model.half().save_pretrained(plain)
+    model.bfloat16()
+    if to == "gptq" and not importlib.util.find_spec("optimum.gptq"):
+        return "not asked", "optimum is not installed", 0
+    done = amn("quantize", "--json", "-f", "--to", to, "-o", ours, plain)
+    if done.returncode:
+        return "refused", done.stderr.strip().splitlines()[0].replace(f"amn: {plain}: ", "")[:160], 0
+    said = json.loads(done.stdout.splitlines()[0]).get("forgotten", {}).get("breaks_again", "")
+    try:
+        got, info = cls.from_pretrained(ours, dtype=torch.float16, device_map="cpu", output_loading_info=True)
+    except Exception:
+        if said:
+            return "does not load", "the output says it: " + said, 0
+        raise
+    if wrong := {k: sorted(map(str, v))[:3] for k, v in info.items() if v}:
+        return "WRONG", f"loads with {wrong}", 0
+    done = amn("dequantize", "-q", "-f", "--to", "f16", "-o", back, ours)
+    if done.returncode:
+        return "WRONG", done.stderr[-160:], 0
+    want, n, modules, state = cls.from_pretrained(back, dtype=torch.float16, device_map="cpu").state_dict(), 0, dict(got.named_modules()), got.state_dict()
+    taken = {k for k, m in modules.items() if hasattr(m, "qweight")}
+    for k, v in want.items():
+        at, _, part = k.rpartition(".")
+        w = unpacked(modules[at]).to(v.dtype) if at in taken and part == "weight" else state[k]
+        n += v.numel()
+        if small.bits(v) != small.bits(w.to(v.dtype)):
+            return "WRONG", f"{k} decodes to other numbers", n
+    theirs = {k for k, m in model.named_modules() if type(m) is torch.nn.Linear and k.rpartition(".")[2] != "lm_head"}
+    left = sorted(theirs - taken)
+    if not taken:
+        return "WRONG", "nothing is quantized where it is loaded", n
+    return ("fewer" if left else "equal"), f"{len(taken)} modules" + (f", {len(left)} left alone: {left[0]}" if left else ""), n
+
+
+def modelopt(to, kind, cls, model, root):
+    """What ModelOpt exports of the same model: its weights need no data."""
+    from modelopt.torch import quantization as mtq
+    from modelopt.torch.export import export_hf_checkpoint
+    plain, ours, theirs = root / "plain", root / "ours", root / "theirs"
+    try:
+        theirs_model = mtq.quantize(cls.from_pretrained(plain, dtype=torch.bfloat16, device_map="cpu"),
+                                    {"modelopt_fp8_block": mtq.FP8_2D_BLOCKWISE_WEIGHT_ONLY_CFG, "modelopt_mxfp8": mtq.MXFP8_DEFAULT_CFG}[to])
+        export_hf_checkpoint(theirs_model, export_dir=theirs)
+        names = in_file(model)  # it exports some models under the names that modules have, others under those of files
+        want = {next((k.replace(m, names[m], 1) for m in (CODES.sub("", k), k.removesuffix(".weight")) if names.get(m)), k): v for k, v in tensors(theirs).items()}
+    except Exception as e:
+        return "not exported", small.said(e), 0
+    done = amn("quantize", "-q", "-f", "--to", to, "-o", ours, plain)
+    if done.returncode:
+        return "refused", done.stderr.strip().splitlines()[0].replace(f"amn: {plain}: ", "")[:160], 0
+    got, n = tensors(ours), 0
+    stored, taken = ({CODES.sub("", k) for k in t if CODES.search(k)} for t in (got, want))
+    if more := stored - taken:
+        return "WRONG", f"quantized too: {sorted(more)[:3]}", 0
+    left = sorted(taken - stored)
+    for k, v in want.items():
+        if any(k.startswith(m + ".weight") for m in left) or k.endswith("input_scale"):
+            continue
+        n += v.numel()
+        if k not in got or small.bits(v) != small.bits(got[k]):
+            return "WRONG", f"{k} {'is missing' if k not in got else 'has other bits'}", n
+    return ("fewer" if left else "equal"), f"{len(stored)} modules" + (f", {len(left)} left alone: {left[0]}" if left else ""), n
+
+
 def mlx(to, kind, cls, model, root):
     import mlx.core as mx
     import mlx.utils
@@ -179,7 +259,8 @@ def answers(types, targets, work):
                 continue
             for to in targets:
                 try:
-                    verdict, why, n = (mlx if to.startswith("mlx") else transformers)(to, kind, cls, model, root)
+                    how = next((f for begin, f in (("mlx", mlx), ("gptq", packed), ("awq", packed), ("modelopt", modelopt)) if to.startswith(begin)), transformers)
+                    verdict, why, n = how(to, kind, cls, model, root)
                 except Exception as e:
                     if os.environ.get("CROSSCHECK_TRACE"):
                         traceback.print_exc()

@@ -63,6 +63,7 @@ SMALL = {
     "zaya": {"num_experts_per_tok": 1},
     "reformer": {"axial_pos_embds": False},
     "mimi": {"upsample_groups": 64},
+    **dict.fromkeys(("vibevoice_acoustic_tokenizer", "vibevoice_acoustic_tokenizer_encoder", "vibevoice_acoustic_tokenizer_decoder"), {"num_filters": 4, "depths": [1] * 7}),
     "kyutai_speech_to_text": {"audio_pad_token_id": 127},
     "dots3_note_vision_encoder": {"adapter_in_dim": 64, "adapter_out_dim": 64},
     "dots3_note_audio_encoder": {"adapter_input_size": 64, "adapter_out_dim": 64},
@@ -185,9 +186,7 @@ def differences(kind, want, got, plain):
 
 
 def loads(cls, folder, **more):
-    load = cls.from_pretrained
-    if any(c.__name__ == "DecisionMixin" for c in cls.__mro__):  # it wants a model alone, and a file about decisions
-        load = functools.partial(T.PreTrainedModel.from_pretrained.__func__, cls)
+    load = functools.partial(T.PreTrainedModel.from_pretrained.__func__, cls)  # of some classes it wants a file of speakers or decisions too
     model, info = load(folder, device_map="cpu", dtype=torch.float16, output_loading_info=True, **more)
     return model, {k: sorted(map(str, v))[:3] for k, v in info.items() if v}
 

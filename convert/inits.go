@@ -1,0 +1,47 @@
+package convert
+
+import (
+	_ "embed"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/anamnesis-go/anamnesis/quant/scaled"
+)
+
+// initsText says of types what keeps transformers from loading their GPTQ and AWQ: the linear
+// modules whose weight it sets by hand, which codes do not have, and a main input other than
+// input_ids, which it refuses GPTQ for. crosscheck/linears/inits.py makes it.
+//
+//go:embed inits.txt
+var initsText string
+
+var initRows = sync.OnceValue(func() map[string]string { return rowsByType(initsText) })
+
+// loadable notes what keeps transformers from loading GPTQ and AWQ, once all weights are known.
+func (e *groupedEncoder) loadable() (err error) {
+	switch e.f.Library {
+	case scaled.GPTQModel:
+		if e.listed, err = e.takesOthers(); err != nil {
+			return err
+		}
+	case scaled.AutoAWQ:
+	default:
+		return nil
+	}
+	names, input, _ := strings.Cut(initRows()[e.Type], "|")
+	by := strings.Fields(names)
+	set := slices.IndexFunc(e.Weights, func(w QuantizedWeight) bool {
+		path := strings.Split(strings.TrimSuffix(w.Name, ".weight"), ".")
+		return slices.Contains(by, path[len(path)-1])
+	})
+	switch {
+	case e.f.Library == scaled.GPTQModel && input != "":
+		e.BreaksAgain = "it loads GPTQ of models of text alone, and the main input of these is " + input
+	case set >= 0:
+		e.BreaksAgain = "it sets the weight of " + strings.TrimSuffix(e.Weights[set].Name, ".weight") + " by hand while it loads, and codes have none"
+	case e.listed && slices.Contains(renamed, e.Type):
+		e.BreaksAgain = "it gives weights other names when it loads them, and finds modules by their names"
+	}
+	return nil
+}

@@ -1,0 +1,47 @@
+package convert
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
+)
+
+// blockNames are how optimum finds the blocks of a model, with which transformers loads GPTQ: it
+// takes all linear modules below the first of these that the name of any module begins with
+// (optimum 2.3.0, gptq/constants.py), unless the configuration says which.
+var blockNames = [...]string{"transformer.h", "model.decoder.layers", "gpt_neox.layers", "model.layers", "model.language_model.layers", "h", "decoder.layers", "layers"}
+
+// takesOthers reports that optimum would take others than the modules that are quantized.
+func (e *groupedEncoder) takesOthers() (bool, error) {
+	var has [len(blockNames)]bool
+	for i := range e.m.Tensors() {
+		if err := e.b.Step(int64(len(blockNames))); err != nil {
+			return false, err
+		}
+		for k, begin := range blockNames {
+			has[k] = has[k] || strings.HasPrefix(i.Name, begin)
+		}
+	}
+	at := slices.Index(has[:], true)
+	if at < 0 {
+		return true, nil
+	}
+	begins := func(name string) bool { return strings.HasPrefix(name, blockNames[at]) }
+	return slices.ContainsFunc(e.Weights, func(w QuantizedWeight) bool { return !begins(w.Name) }) ||
+		slices.ContainsFunc(e.Kept, func(k KeptMatrix) bool { return begins(k.Name) }), nil
+}
+
+// putBlocks names the modules that are quantized, all below one block that is the whole model.
+// vLLM reads the list the same way.
+func (e *groupedEncoder) putBlocks(w *jsontree.Text) {
+	w.Put(",\n  \"modules_in_block_to_quantize\": [\n    [")
+	for i := range e.Weights {
+		if i > 0 {
+			w.Put(",")
+		}
+		w.Put("\n      ")
+		w.Quote(strings.TrimSuffix(e.Weights[i].Name, ".weight"))
+	}
+	w.Put("\n    ]\n  ]")
+}
