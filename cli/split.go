@@ -104,7 +104,7 @@ func (c *splitCmd) Run(ctx context.Context, s *session) error {
 			if size == 0 && c.MaxTensors == 0 {
 				o.opts.Split.Tensors = 128
 			}
-			o.opts.Sink = convert.GGUF{RawNames: true}
+			o.opts.Sink, o.opts.Lean = convert.GGUF{RawNames: true}, true
 			return nil
 		},
 		target: func(w *written) string { return derived(w.path, "-split", "") },
@@ -142,7 +142,7 @@ func (c *joinCmd) Run(ctx context.Context, s *session) error {
 				return usage{"only GGUF and safetensors are joined"}
 			}
 			ext = ".gguf"
-			o.opts.Sink = convert.GGUF{RawNames: true}
+			o.opts.Sink, o.opts.Lean = convert.GGUF{RawNames: true}, true
 			n := o.model.Len()
 			o.opts.Meta = func(meta []convert.Entry) ([]convert.Entry, error) { return append(meta, convert.Joined(n)...), nil }
 			return nil

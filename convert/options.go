@@ -21,6 +21,9 @@ type Options struct {
 	Keep func(name string) bool
 	// AsIs copies quantized weights as they are stored, if the sink has their types.
 	AsIs bool
+	// Lean leaves out dimensions of one before the others, which ggml does not count:
+	// llama-gguf-split writes the shapes of a GGUF file so.
+	Lean bool
 	// Cast selects tensors of floating-point numbers, not quantized, that are rounded to
 	// Quant.Target; nil selects none.
 	Cast func(*tensor.Info) bool

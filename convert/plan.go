@@ -303,6 +303,9 @@ func (p *Plan) copy(i *tensor.Info) error {
 		return err
 	}
 	o := Out{Name: i.Name, DType: i.DType, Shape: i.Shape, Size: i.Bytes()}
+	for p.o.Lean && len(o.Shape) > 1 && o.Shape[0] == 1 {
+		o.Shape = o.Shape[1:]
+	}
 	p.Copied.add(o.Size)
 	return p.add(o, t)
 }

@@ -126,3 +126,29 @@ func TestFilesOfASplitModelAreKept(t *testing.T) {
 		t.Errorf("%d tensors are quantized", quantized)
 	}
 }
+
+// llama-gguf-split counts dimensions as ggml does: those of one before the others are none.
+func TestSplitLeavesDimensionsOfOneOut(t *testing.T) {
+	b := account(t)
+	shapes := map[string][]int64{"a": {1, 32}, "b": {1, 1, 1}, "c": {32, 1}, "d": {2, 1, 32}}
+	var infos []tensor.Info
+	for _, name := range []string{"a", "b", "c", "d"} {
+		infos = append(infos, tensor.Info{Name: name, DType: tensor.F32, Shape: shapes[name]})
+	}
+	m := ggufWith(t, b, infos, nil, func(i tensor.Info) []float32 { return make([]float32, i.Elements()) })
+	for _, lean := range []bool{false, true} {
+		p, err := convert.NewPlan(b, m, convert.Options{Sink: convert.GGUF{RawNames: true}, AsIs: true, Lean: lean})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := shapes
+		if lean {
+			want = map[string][]int64{"a": {32}, "b": {1}, "c": {32, 1}, "d": {2, 1, 32}}
+		}
+		for _, o := range p.Outs {
+			if diff := cmp.Diff(want[o.Name], o.Shape); diff != "" {
+				t.Errorf("lean %v: %s: %s", lean, o.Name, diff)
+			}
+		}
+	}
+}

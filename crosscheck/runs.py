@@ -187,37 +187,6 @@ def runs(name, model, run, path):
     return 0 if off <= GELU.get(name, MOST) else wrong(name, f"logits differ by {off:.3g}")
 
 
-def splits(tree):
-    """A model in several files, and in one again: the bytes of llama-gguf-split."""
-    exe = llamacpp.split(tree)
-    folder = WORK / "split"
-    folder.mkdir()
-    models.make("llama2", folder, torch.float16)
-    whole = WORK / "whole.gguf"
-    bad = 0 if not (why := amn("convert", folder, "--to", "gguf", "-o", whole)) else wrong("split", why)
-    counted = whole.stat().st_size
-    for i, (theirs, ours) in enumerate(((["--split-max-tensors", "5"], ["--max-tensors", "5"]), (["--split-max-size", "1M"], ["--max-size", "1M"]),
-                                        (["--split-max-tensors", "7", "--no-tensor-first-split"], ["--max-tensors", "7", "--keys-alone"]))):
-        want, got = WORK / f"split-{i}", WORK / f"whole-{i}"
-        want.mkdir()
-        subprocess.run([exe, *theirs, whole, want / "whole"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        if why := amn("split", *ours, whole, "-o", got):
-            bad += wrong("split", why)
-            continue
-        names = sorted(p.name for p in want.iterdir())
-        if names != sorted(p.name for p in got.iterdir()):
-            bad += wrong("split", f"files {names}")
-            continue
-        bad += sum(wrong("split", f"{n} differs") for n in names if (want / n).read_bytes() != (got / n).read_bytes())
-        merged, joined = WORK / f"merged-{i}.gguf", WORK / f"joined-{i}.gguf"
-        subprocess.run([exe, "--merge", want / names[0], merged], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        if why := amn("join", got / names[0], "-o", joined):
-            bad += wrong("join", why)
-        elif merged.read_bytes() != joined.read_bytes():
-            bad += wrong("join", "the file differs")
-    rows.append(["runs: split and join", "llama-gguf-split", counted, bad])
-
-
 def quantizes(run, converter):
     """A folder becomes Q4_K_M in one command: the bytes of two, and llama.cpp runs it."""
     folder = WORK / "q4"
@@ -260,7 +229,6 @@ def main():
             continue
         family(name, converter, run)
     if not chosen:
-        splits(tree)
         retyped(converter)
         decodes(converter)
         ofmlx(converter)

@@ -34,10 +34,8 @@ def wrong(what, why):
     print(f"{what}: {why}"[:400], file=sys.stderr)
 
 
-def writer(path, alignment=None):
+def writer(path):
     w = gguf.GGUFWriter(path, "llama")
-    if alignment:
-        w.add_custom_alignment(alignment)
     w.add_uint32("llama.block_count", 2)
     return w
 
@@ -57,8 +55,9 @@ def plain(path):
 
 
 def types(path):
-    """Blocks of several types, vectors of odd lengths, another alignment, and keys of every kind."""
-    w = writer(path, 128)
+    """Blocks of several types, vectors of odd lengths, and keys of every kind. Another alignment is
+    left out: llama-gguf-split writes files of it that it does not read itself."""
+    w = writer(path)
     for i, t in enumerate((Q.Q4_K, Q.Q8_0, Q.Q6_K, Q.Q4_0, Q.IQ4_NL, Q.TQ2_0, Q.MXFP4)):
         elements, size = gguf.GGML_QUANT_SIZES[t]
         rows, cols = int(rng.integers(1, 900)), 2 * max(256, elements)
@@ -69,7 +68,7 @@ def types(path):
     w.add_array("tokenizer.ggml.token_type", [1, 2, 3, 4, 5])
     w.add_array("x.flags", [True, False])
     for name, add, value in (("u8", w.add_uint8, 255), ("i8", w.add_int8, -128), ("u16", w.add_uint16, 65535), ("i16", w.add_int16, -32768), ("u32", w.add_uint32, 2**32 - 1), ("i32", w.add_int32, -2**31),
-                             ("u64", w.add_uint64, 2**64 - 1), ("i64", w.add_int64, -2**63), ("f32", w.add_float32, 1e-45), ("f64", w.add_float64, 1e308), ("bool", w.add_bool, True), ("text", w.add_string, "naïve\n\0x")):
+                             ("u64", w.add_uint64, 2**64 - 1), ("i64", w.add_int64, -2**63), ("f32", w.add_float32, 1e-45), ("f64", w.add_float64, 1e308), ("bool", w.add_bool, True), ("text", w.add_string, "naïve\nx")):
         add("x." + name, value)
     done(w)
 
@@ -90,7 +89,7 @@ def one(path):
 
 def many(path):
     w = writer(path)
-    for i in range(1200):
+    for i in range(700):
         w.add_tensor(f"blk.{i}.x.weight", rng.standard_normal(33).astype(np.float32))
     done(w)
 
@@ -119,6 +118,10 @@ def compare(exe, name, whole):
         want, got = WORK / f"{name}-{i}-theirs", WORK / f"{name}-{i}-ours"
         want.mkdir()
         code, said = run(exe, *theirs, whole, want / whole.stem)
+        if "have 0 tensors" in said:  # one alone is larger than a file may be
+            if run(AMN, "split", *ours, whole, "-o", got)[0] != 5 or got.exists():
+                wrong(what, "a tensor that passes the size of a file is split off")
+            continue
         if code:
             wrong(what, f"llama-gguf-split: {said}")
             continue
@@ -172,7 +175,7 @@ def refuses(exe):
             (folder / f).write_bytes(data)
         out, theirs = folder / "ours.gguf", folder / "theirs.gguf"
         code, said = run(AMN, "join", folder / sorted(files)[0], "-o", out)
-        if code not in (1, 2, 3) or out.exists() or "internal" in said or "panic" in said:
+        if not 3 <= code <= 7 or out.exists() or "internal" in said or "panic" in said:
             wrong(what, f"join ends with {code}: {said}; a file: {out.exists()}")
         code, _ = run(exe, "--merge", folder / sorted(files)[0], theirs)
         if code == 0:

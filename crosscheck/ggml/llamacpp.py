@@ -73,8 +73,10 @@ def quantize(tree):
 
 
 def split(tree):
-    """llama-gguf-split; CROSSCHECK_LLAMA_SPLIT names one that is built."""
-    return tool(tree, "llama-gguf-split", "CROSSCHECK_LLAMA_SPLIT")
+    """llama-gguf-split, without the common library, of which it prints the version alone;
+    CROSSCHECK_LLAMA_SPLIT names one that is built."""
+    given = os.environ.get("CROSSCHECK_LLAMA_SPLIT")
+    return pathlib.Path(given) if given else program(tree, library(tree), tree / "tools" / "gguf-split" / "gguf-split.cpp", HERE / "version", tree / "common")
 
 
 def tool(tree, name, variable):
