@@ -139,7 +139,7 @@ def check(name, kind, model, folder, path, amn, work, wrong):
     with torch.no_grad():
         x, y = (m(ids).logits if name.endswith("-classes") else answers(name, m, ids) for m in (model, loaded.eval()))
     off = float((x - y).abs().max() / (x.std() if x.numel() > 1 else x.abs().max()))
-    if not off <= (1e-5 if name in SHIFTED or any(n.endswith("A_log") for n in want) else 0):
+    if not off <= (1e-6 if name.endswith("-classes") else 1e-5 if name in SHIFTED or any(n.endswith("A_log") for n in want) else 0):
         bad += wrong(name, f"back: logits differ by {off:.2g}")
     n, example = tokens(folder, back) if any((back / f).exists() for f in ("tokenizer.json", "spiece.model")) or name not in WITHOUT else (0, "")
     if n:

@@ -176,6 +176,18 @@ func (a shortList) Bools(*limits.Budget) iter.Seq2[bool, error] {
 	return func(yield func(bool, error) bool) { _ = yield(a.a > 0, nil) && yield(a.b > 0, nil) }
 }
 
+// A token with a purpose that the vocabulary has not is none.
+func TestTokensBeyondTheVocabulary(t *testing.T) {
+	b := limits.Policy{}.Budget(t.Context())
+	defer b.Close()
+	s := &settings{b: b, row: &llamaRow, keys: map[string]any{
+		"tokenizer.ggml.bos_token_id": uint32(1), "tokenizer.ggml.eos_token_id": uint32(8), "tokenizer.ggml.padding_token_id": int32(-1),
+	}, tensors: map[string]*tensor.Info{"token_embd.weight": {Shape: []int64{8, 2}}}}
+	if list := s.tokens(); len(list) != 1 || list[0] != (preset{"bos_token_id", "1"}) {
+		t.Errorf("%v", list)
+	}
+}
+
 // Whatever the keys of a GGUF file say, each row makes a configuration of them that it
 // reads again, or refuses them.
 func TestHostileKeys(t *testing.T) {

@@ -180,6 +180,14 @@ func (s *settings) is(key string, want float64) {
 	}
 }
 
+// words is how many rows the table of tokens has, 0 where there is none.
+func (s *settings) words() int64 {
+	if i := s.tensors["token_embd.weight"]; i != nil && len(i.Shape) == 2 {
+		return i.Shape[0]
+	}
+	return 0
+}
+
 // rows is the first dimension of a matrix.
 func (s *settings) rows(name string) int64 {
 	i := s.tensors[name]
@@ -364,10 +372,11 @@ func (s *settings) written() ([]byte, error) {
 	return w.Done()
 }
 
-// tokens are the numbers of tokens with a purpose.
+// tokens are the numbers of tokens with a purpose. One beyond the vocabulary is none:
+// llama.cpp passes it over, and transformers would not load.
 func (s *settings) tokens() (list []preset) {
 	for _, name := range []string{"bos", "eos", "pad"} {
-		if n, ok := number(s.keys["tokenizer.ggml."+specialKeys[name]+"_token_id"]); ok && n >= 0 && n == math.Trunc(n) {
+		if n, ok := number(s.keys["tokenizer.ggml."+specialKeys[name]+"_token_id"]); ok && n >= 0 && n == math.Trunc(n) && n < float64(s.words()) {
 			list = append(list, preset{name + "_token_id", itoa(int64(n))})
 		}
 	}
