@@ -44,7 +44,7 @@ func (p *planner) complete(names *wire.NameSet) error {
 				return wire.At(p.m.Format(), "", wire.NoOffset, wire.ErrMissing.With("there is no tensor for %s, which the configuration asks for", wire.Quote(name)))
 			}
 		}
-		return nil
+		return p.withBias(names, at)
 	}
 	for i := range p.c.row.outer {
 		if err := want(place{name: &p.c.row.outer[i], outer: true}); err != nil {
@@ -75,6 +75,21 @@ func (p *planner) partsThere() error {
 		if missing {
 			return wire.At(p.m.Format(), "tensor "+wire.Quote(known), wire.NoOffset, wire.ErrMissing.With("another part of the tensor that it belongs to"))
 		}
+	}
+	return nil
+}
+
+// withBias refuses a tensor without the bias that llama.cpp asks for.
+func (p *planner) withBias(names *wire.NameSet, at place) error {
+	own := at.name.gguf
+	if len(at.name.views) == 1 {
+		own = at.name.views[0].gguf
+	}
+	if at.bias = true; p.asIs || !slices.Contains(p.c.row.biased, own) {
+		return nil
+	}
+	if _, ok := names.Find(p.naming(&at)); !ok {
+		return wire.At(p.m.Format(), "", wire.NoOffset, wire.ErrMissing.With("there is no tensor for %s, without which llama.cpp does not load the file", wire.Quote(p.naming(&at))))
 	}
 	return nil
 }

@@ -97,6 +97,7 @@ func (k *keys) all() error {
 		k.put("general.name", k.o.Name)
 	}
 	k.c.row.keys(k)
+	k.chosen()
 	if !k.c.row.untyped {
 		k.put("general.file_type", k.fileType)
 	}
@@ -108,6 +109,20 @@ func (k *keys) all() error {
 		return err
 	}
 	return k.err
+}
+
+// chosen refuses more experts for a token than there are, at which llama.cpp aborts.
+func (k *keys) chosen() {
+	count := map[string]uint32{}
+	for i := range k.list {
+		if n, ok := k.list[i].Value.(uint32); ok {
+			count[k.list[i].Key] = n
+		}
+	}
+	arch := k.c.row.arch
+	if used, all := count[arch+".expert_used_count"], count[arch+".expert_count"]; used > all && all > 0 {
+		k.fail("num_experts_per_tok", k.c.get("num_experts_per_tok"), "a number of experts, of which there are "+itoa(int64(all)))
+	}
 }
 
 // common are the keys that most architectures have; TextModel's in base.py.

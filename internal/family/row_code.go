@@ -6,8 +6,8 @@ import "strings"
 var bigcodeRow = row{
 	arch: "starcoder", model: "gpt_bigcode", names: []string{"GPTBigCodeForCausalLM"}, tied: true, apart: notCompared,
 	defaults: []preset{{"vocab_size", "50257"}, {"n_positions", "1024"}, {"layer_norm_epsilon", "1e-05"}},
-	groups:   func(*config) int64 { return 1 },
-	outer:    gpt2Row.outer, layer: "transformer.h.#.",
+	groups:   func(*config) int64 { return 1 }, biased: []string{"attn_norm", "attn_qkv", "attn_output", "ffn_norm", "ffn_up", "ffn_down", "output_norm"},
+	outer: gpt2Row.outer, layer: "transformer.h.#.",
 	layers: lazily(func() []name {
 		return []name{
 			{hf: "ln_1", gguf: "attn_norm", shape: "H"},
@@ -25,6 +25,7 @@ func bigcodeKeys(k *keys) {
 	gpt2Keys(k)
 	k.own("attention.head_count_kv", uint32(1))
 	k.only("multi_query", "true")
+	k.only("num_key_value_heads", "1")
 	if n := k.c.get("n_inner"); k.c.int("n_inner") != 0 && k.c.int("n_inner") != 4*k.c.hidden() {
 		k.fail("n_inner", n, "four times the width, which is what llama.cpp takes for StarCoder")
 	}

@@ -30,7 +30,7 @@ func twoNorms(c *config, _ int64) bool {
 func oneNorm(c *config, layer int64) bool { return !twoNorms(c, layer) }
 
 var falconRow = row{
-	arch: "falcon", model: "falcon", names: []string{"FalconForCausalLM", "RWForCausalLM"}, tied: true, apart: notCompared, groups: falconGroups,
+	arch: "falcon", model: "falcon", names: []string{"FalconForCausalLM", "RWForCausalLM"}, tied: true, apart: notCompared, groups: falconGroups, biased: []string{"attn_norm", "attn_norm_2", "output_norm"},
 	defaults: []preset{{"vocab_size", "65024"}, {"layer_norm_epsilon", "1e-05"}},
 	outer: []name{
 		{hf: "transformer.word_embeddings", gguf: "token_embd", shape: "VH"},
@@ -66,6 +66,8 @@ func falconKeys(k *keys) {
 	}
 	if !inGroups(k.c) {
 		k.only("parallel_attn", "true")
+	} else if v := k.c.get("num_ln_in_parallel_attn"); v.There && k.c.int("num_ln_in_parallel_attn") != 1 && k.c.int("num_ln_in_parallel_attn") != 2 {
+		k.fail("num_ln_in_parallel_attn", v, "1 or 2")
 	}
 	k.only("activation", "gelu")
 	if n := k.c.get("ffn_hidden_size"); n.There && k.c.int("ffn_hidden_size") != 4*k.c.hidden() {

@@ -68,7 +68,7 @@ var jambaRow = row{
 			{hf: "feed_forward.experts.*.down_proj", gguf: "ffn_down_exps", shape: "HF", how: stack},
 		}))
 	}),
-	keys: jambaKeys, vocab: jambaVocab,
+	keys: jambaKeys, vocab: jambaVocab, biased: []string{"ssm_conv1d", "ssm_dt"},
 }
 
 // feedOf are the matrices of a feed forward layer of another name.
@@ -103,6 +103,7 @@ func jambaKeys(k *keys) {
 	k.f32("attention.layer_norm_rms_epsilon", "layer_norm_epsilon", "rms_norm_eps")
 	k.u32("expert_count", "num_local_experts", "num_experts")
 	k.u32("expert_used_count", "num_experts_per_tok", "num_experts_per_token")
+	k.ranked()
 	k.only("mamba_conv_bias", "true")
 	k.only("mamba_proj_bias", "false")
 	k.only("hidden_act", "silu")

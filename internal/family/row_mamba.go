@@ -78,19 +78,29 @@ const apartMamba = notCompared
 
 var mambaRow = row{
 	arch: "mamba", model: "mamba", names: []string{"MambaForCausalLM"}, tied: true, lost: notLedBack, apart: apartMamba,
-	defaults: mambaDefaults, outer: mambaOuter, layer: "backbone.layers.#.", layers: lazily(mambaLayers), keys: mambaKeys, vocab: mambaVocab,
+	defaults: mambaDefaults, outer: mambaOuter, layer: "backbone.layers.#.", layers: lazily(mambaLayers), keys: mambaKeys, vocab: mambaVocab, biased: []string{"ssm_conv1d", "ssm_dt"},
 }
 
 var falconMambaRow = row{
 	arch: "mamba", model: "falcon_mamba", names: []string{"FalconMambaForCausalLM"}, tied: true, lost: notLedBack, apart: apartMamba,
-	defaults: mambaDefaults, outer: mambaOuter, layer: "backbone.layers.#.", layers: lazily(mambaLayers), keys: mambaKeys, vocab: mambaVocab,
+	defaults: mambaDefaults, outer: mambaOuter, layer: "backbone.layers.#.", layers: lazily(mambaLayers), keys: mambaKeys, vocab: mambaVocab, biased: []string{"ssm_conv1d", "ssm_dt"},
 }
 
 func mambaKeys(k *keys) {
 	k.spaces(wideness(k.c), stepRank(k.c))
 	k.own("ssm.dt_b_c_rms", k.c.row.model == "falcon_mamba")
-	if n := k.c.int("intermediate_size", "d_inner"); n != 0 && n != 2*k.c.hidden() || n == 0 && k.c.int("expand") != 2 {
-		k.fail("intermediate_size", k.c.get("intermediate_size", "expand"), "twice the width, which is what llama.cpp takes for Mamba")
+	k.only("expand", "2")
+	if v := k.c.get("intermediate_size", "d_inner"); v.There && k.c.int("intermediate_size", "d_inner") != 2*k.c.hidden() {
+		k.fail("intermediate_size", v, "twice the width, which is what llama.cpp takes for Mamba")
+	}
+	k.ranked()
+}
+
+// ranked asks that the rank of steps is a number, or left to the class.
+func (k *keys) ranked() {
+	v := k.c.get("time_step_rank", "dt_rank", "mamba_dt_rank")
+	if n, ok := v.Int(); v.There && (!ok || n < 1) && v.String() != "auto" {
+		k.fail("time_step_rank", v, "a number, or auto")
 	}
 }
 
@@ -159,7 +169,7 @@ var mamba2Row = row{
 			{hf: "mixer.out_proj", gguf: "ssm_out", sized: of(dims['H'], wideness)},
 		}
 	}),
-	keys: mamba2Keys, vocab: mamba2Vocab,
+	keys: mamba2Keys, vocab: mamba2Vocab, biased: []string{"ssm_conv1d"},
 }
 
 func mamba2Keys(k *keys) {
