@@ -6,11 +6,11 @@ import torch
 from safetensors.torch import load_file
 
 # mlx-lm has no model, or other tensors that are not written, or cannot make these tiny ones.
-WITHOUT = {"gpt2", "gpt-oss", "llama4", "qwen3.5", "qwen3.5moe", "gptneox", "bloom", "olmo", "arcee", "granitemoeshared", "falcon-h1",
+WITHOUT = {"gpt2", "gpt-oss", "gpt-oss-mxfp4", "llama4", "qwen3.5", "qwen3.5moe", "gptneox", "bloom", "olmo", "arcee", "granitemoeshared", "falcon-h1",
            "bert", "distilbert", "roberta", "xlm-roberta", "xlm-roberta-json", "modern-bert", "nomic-bert",
            "t5", "t5-gated", "mt5", "umt5", "t5-encoder", "bert-classes", "distilbert-classes", "roberta-classes", "xlm-roberta-classes", "modern-bert-classes", "bert-labelled", "embedding-gemma",
            "qwen3-reranker", "qwen3-reranker-head"}
-NORMS = ("qwen3next", "qwen3.5-vision", "qwen3.5moe-vision")  # which mlx-lm has plus one, and BF16 rounds that; it leaves layers that predict further tokens out
+NORMS = ("qwen3next",)  # which mlx-lm has plus one, and BF16 rounds that; it leaves layers that predict further tokens out
 
 
 def tensors(folder):
