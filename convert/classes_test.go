@@ -1,12 +1,14 @@
 package convert_test
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
 // The classes of a type differ in which linear modules transformers leaves alone: what
@@ -95,6 +97,27 @@ func TestTypesThatTransformersDoesNotLoadAgain(t *testing.T) {
 			t.Errorf("%s: %v", kind, err)
 		} else if q := p.Quantized; breaks != (q.BreaksAgain != "") {
 			t.Errorf("%s: %q", kind, q.BreaksAgain)
+		}
+	}
+}
+
+// A matrix that becomes the weight of a linear module under another name is neither quantized nor
+// left alone: such a model is refused, and one of the type without the matrix is not.
+func TestMatricesThatTransformersRenamesAreRefused(t *testing.T) {
+	matrix := typed{shape: []int64{64, 64}, plain: "F16"}
+	for _, c := range []struct {
+		kind, name string
+		refused    bool
+	}{
+		{"jev", "weight", true},
+		{"jev", "model.layers.0.mlp.gate_proj.weight", false},
+		{"inkling2", "language_model.layers.1.attn.k_sconv.weight_proj", true},
+		{"llama", "weight", false},
+	} {
+		tensors := map[string]typed{c.name: matrix, "model.layers.0.mlp.down_proj.weight": matrix, "language_model.layers.0.attn.wq_du.weight": matrix}
+		_, _, err := forget(t, typedModel(t, account(t), c.kind, tensors), convert.Bnb{}, 1, 0)
+		if refused := errors.Is(err, wire.ErrUnsupported); refused != c.refused || !refused && err != nil {
+			t.Errorf("%s with %s: %v", c.kind, c.name, err)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func (e *linearEncoder) begin(b *limits.Budget, m tensor.Model, o *Options) erro
 	if err := e.modelTypes(); err != nil {
 		return wire.At("convert", "file "+wire.Quote(configName), wire.NoOffset, err)
 	}
-	return nil
+	return e.nameless()
 }
 
 // names makes the set of names that the rule asks.

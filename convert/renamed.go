@@ -3,6 +3,8 @@ package convert
 import (
 	"slices"
 	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
 // renamed are model types whose linear modules transformers 5.23 calls otherwise than their
@@ -20,4 +22,25 @@ func (e *linearEncoder) renames(format string) {
 	if strings.HasPrefix(format, "torchao_") && slices.Contains(renamed, e.Type) {
 		e.BreaksAgain = "it gives weights other names when it loads them, and looks for torchao's metadata under those"
 	}
+}
+
+// unnamed is how the name of a matrix ends, behind "/", that a linear module of some types has under
+// a name without ".weight": transformers 5.23 gives it that when it loads, and quantizes it.
+var unnamed = map[string]string{"inkling2": ".weight_proj", "inkling2_text": ".weight_proj", "jev": "/weight"}
+
+// nameless refuses a model that has such a matrix: transformers would take the numbers for codes.
+func (e *linearEncoder) nameless() error {
+	end, ok := unnamed[e.Type]
+	if !ok {
+		return nil
+	}
+	for i := range e.m.Tensors() {
+		if err := e.b.Step(1); err != nil {
+			return err
+		}
+		if len(i.Shape) == 2 && strings.HasSuffix("/"+i.Name, end) {
+			return wire.ErrUnsupported.With("%s of a model of type %s: transformers makes it the weight of a linear module when it loads, and would take its numbers for codes", wire.Quote(i.Name), wire.Quote(e.Type))
+		}
+	}
+	return nil
 }
