@@ -162,7 +162,7 @@ func (l level) codebook() {
 		"For each group: the number of largest magnitude, the first of equals.",
 		"For each trial: inverse = trial/largest, the first one 1/(largest/trial); values q nearest to x*inverse; qx, qq = the sums of w*q*x and w*q*q.",
 		"If qx^2/qq is the largest yet, the scale is qx/qq.")
-	b := f.book(Load(Param("values"), GP64()))
+	b := f.codebookAt(Load(Param("values"), GP64()))
 	largest, most := f.zero(), f.zero()
 	f.elements("largest", 0, func(i Register, half func(value) value) {
 		f.largest(i, half, largest, most)
@@ -213,16 +213,16 @@ const (
 	tableHigh   = 48
 )
 
-// A book finds the nearest of sixteen values.
-type book struct {
+// codebookTables find the nearest of sixteen values.
+type codebookTables struct {
 	*emit.Halves
 	values [2]Op // eight and eight backwards, or all forwards
 }
 
-// book is that of the tables at an address.
-func (l level) book(values Register) book {
+// codebookAt has those that lie at an address.
+func (l level) codebookAt(values Register) codebookTables {
 	at := func(from int) Mem { return Mem{Base: values, Disp: 4 * from} }
-	b := book{l.Halves(notLess, false, at(tableThird), at(tableFourth), at(tableMiddle), at(tableLow), at(tableHigh)), [2]Op{at(tableValues), at(tableValues + 8)}}
+	b := codebookTables{l.Halves(notLess, false, at(tableThird), at(tableFourth), at(tableMiddle), at(tableLow), at(tableHigh)), [2]Op{at(tableValues), at(tableValues + 8)}}
 	if l.Wide() {
 		all := emit.Into(ZMM(), VMOVDQU32, emit.Dwords64(func(i int) int { return i&8 + -i&7 }))
 		VPERMPS(at(tableValues), all, all)
@@ -232,7 +232,7 @@ func (l level) book(values Register) book {
 }
 
 // value is the nearest value.
-func (b book) value(x value) value {
+func (b codebookTables) value(x value) value {
 	n, upper := b.Count(x.vector())
 	q, above := b.One(), b.One()
 	if VPERMPS(b.values[0], n, q); !b.Wide() {
@@ -243,7 +243,7 @@ func (b book) value(x value) value {
 }
 
 // values is the sums under an inverse.
-func (f *fit) values(b book, inverse value) (qx, qq value) {
+func (f *fit) values(b codebookTables, inverse value) (qx, qq value) {
 	qx, qq = f.zero(), f.zero()
 	f.elements("values", 0, func(i Register, half func(value) value) {
 		q := b.value(f.times(half(f.element(i, atX)), half(inverse)))
@@ -261,7 +261,7 @@ func (l level) codebookCodes() {
 		"For each number: q = x*inverse;", "code = how many bounds q is not below, by halves;", "dst = codes i and i+16 in a byte.")
 	s := small{l, Load(Param("dst"), GP64()), Load(Param("src"), GP64()), Load(Param("n"), GP64())}
 	inverses, stride := Load(Param("inverses"), GP64()), Load(Param("stride"), GP64())
-	b := l.book(Load(Param("values"), GP64()))
+	b := l.codebookAt(Load(Param("values"), GP64()))
 	emit.Repeat("group", s.n, func() {
 		inverse := l.broadcast(Mem{Base: inverses})
 		var codes []VecVirtual
