@@ -3,6 +3,7 @@ package family
 import (
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -125,7 +126,8 @@ func (p *planner) longOf(s *settings) error {
 	if long == nil && short == nil {
 		return nil
 	}
-	text := `{"rope_type": "longrope", "rope_theta": ` + s.theta()
+	var text strings.Builder
+	text.WriteString(`{"rope_type": "longrope", "rope_theta": ` + s.theta())
 	for k, i := range []*tensor.Info{long, short} {
 		if i == nil {
 			return wire.At("gguf", "", wire.NoOffset, wire.ErrMissing.With("there is no tensor %s", wire.Quote(longNames[k])))
@@ -138,7 +140,7 @@ func (p *planner) longOf(s *settings) error {
 		if err != nil {
 			return wire.At("gguf", "tensor "+wire.Quote(i.Name), i.Span.Off, err)
 		}
-		text += map[bool]string{true: `, "long_factor": [`, false: `, "short_factor": [`}[k == 0]
+		text.WriteString([2]string{`, "long_factor": [`, `, "short_factor": [`}[k])
 		for n, f := range list {
 			if math.IsNaN(float64(f)) || math.IsInf(float64(f), 0) {
 				return wire.At("gguf", "tensor "+wire.Quote(i.Name), i.Span.Off, wire.ErrRange.With("its number %d is %v", n, f))
@@ -147,13 +149,13 @@ func (p *planner) longOf(s *settings) error {
 				return err
 			}
 			if n > 0 {
-				text += ", "
+				text.WriteString(", ")
 			}
-			text += asJSON(float64(f))
+			text.WriteString(asJSON(float64(f)))
 		}
-		text += "]"
+		text.WriteString("]")
 	}
-	s.put("rope_scaling", text+"}")
+	s.put("rope_scaling", text.String()+"}")
 	most, _ := s.int("context_length")
 	original, _ := s.int("rope.scaling.original_context_length")
 	want, ok := longFactor("longrope", most, original)
