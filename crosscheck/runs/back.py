@@ -4,7 +4,6 @@ import json
 import os
 import random
 
-import models  # noqa: F401  which the next one is a part of
 import numpy as np
 import torch
 import transformers as tf

@@ -4,7 +4,7 @@ import json
 import pathlib
 
 import transformers as tf
-from models import MLA, VOCAB, byte_level, encoder, glm, sentencepiece, sizes, unigram, word_pieces
+from vocabularies import MLA, VOCAB, byte_level, encoder, glm, sentencepiece, sizes, unigram, word_pieces
 
 HALF = {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.5}
 
@@ -69,7 +69,7 @@ FAMILIES = {
 
 def characters(folder, _):
     """A BPE of characters with bytes to fall back on, as Gemma 4 has it."""
-    from models import text
+    from vocabularies import text
     from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, processors, trainers
 
     marks = ["<pad>", "<eos>", "<bos>", "<unk>", "<mask>", *(f"<0x{i:02X}>" for i in range(256))]

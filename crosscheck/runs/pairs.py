@@ -4,7 +4,7 @@ import json
 import pathlib
 
 import transformers as tf
-from models import VOCAB, text
+from vocabularies import VOCAB, text
 
 
 def vocabulary(folder, _):

@@ -3,7 +3,7 @@ import pathlib
 
 import further
 import transformers as tf
-from models import LLAMA3, VOCAB, byte_level, glm, sentencepiece, sizes
+from vocabularies import LLAMA3, VOCAB, byte_level, glm, sentencepiece, sizes
 
 
 def without(*names, **more):
