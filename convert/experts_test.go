@@ -9,6 +9,19 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
+// quantizerTo is the quantizer of a format by its name.
+func quantizerTo(t *testing.T, name string) convert.Quantizer {
+	t.Helper()
+	if f, ok := scaled.FindGroups(name); ok {
+		return convert.Grouped{Format: f}
+	}
+	f, ok := scaled.Find(name)
+	if !ok {
+		t.Fatal(name)
+	}
+	return convert.Scaled{Format: f}
+}
+
 // Experts that transformers stacks are quantized in the formats from which it does, as llm-compressor
 // quantizes them, and left alone in those from which it does not. crosscheck/targets.py loads them.
 func TestExpertsInTheFormatsThatTakeThem(t *testing.T) {
@@ -24,16 +37,8 @@ func TestExpertsInTheFormatsThatTakeThem(t *testing.T) {
 		{"nvfp4", true, true, ""}, {"fp8", true, false, ""}, {"w8a8", true, true, ""}, {"w4a16_asym", true, true, ""}, {"w8a16_asym", true, true, ""},
 		{"fp8_block", false, false, "fuses them"}, {"mxfp8", false, false, "fuses them"}, {"torchao_int8", false, false, "fuses them"}, {"mlx_4", false, false, "mlx-lm stacks them"},
 	} {
-		var q convert.Quantizer
-		if f, ok := scaled.FindGroups(c.to); ok {
-			q = convert.Grouped{Format: f}
-		} else if f, ok := scaled.Find(c.to); ok {
-			q = convert.Scaled{Format: f}
-		} else {
-			t.Fatal(c.to)
-		}
 		b := account(t)
-		p, err := convert.NewPlan(b, typedModel(t, b, "qwen3_moe", tensors), convert.Options{Quantize: q, Sink: convert.Safetensors{}})
+		p, err := convert.NewPlan(b, typedModel(t, b, "qwen3_moe", tensors), convert.Options{Quantize: quantizerTo(t, c.to), Sink: convert.Safetensors{}})
 		if err != nil {
 			t.Errorf("%s: %v", c.to, err)
 			continue
@@ -67,6 +72,24 @@ func TestRenamedTypesInTorchao(t *testing.T) {
 		p, err := convert.NewPlan(b, typedModel(t, b, c.kind, tensors), convert.Options{Quantize: convert.Scaled{Format: f}, Sink: convert.Safetensors{}})
 		if err != nil || (p.Quantized.BreaksAgain != "") != c.breaks {
 			t.Errorf("%s to %s: %v", c.kind, c.to, err)
+		}
+	}
+}
+
+// Formats of other libraries than bitsandbytes that transformers does not load for a type, though it
+// loads others: crosscheck/targets.py tried them.
+func TestTypesThatDoNotLoadInAFormat(t *testing.T) {
+	matrix := typed{shape: []int64{128, 128}, plain: "F16"}
+	tensors := map[string]typed{"model.layers.0.self_attn.q_proj.weight": matrix}
+	for _, c := range []struct {
+		kind, to string
+		breaks   bool
+	}{{"kimi_linear", "w4a16", true}, {"kimi_linear", "w8a8", true}, {"kimi_linear", "fp8", false}, {"dbrx", "fp8", true}, {"dbrx", "fp8_dynamic", false},
+		{"laguna", "gptq", true}, {"laguna", "awq", false}, {"llama", "gptq", false}, {"llama", "fp8", false}} {
+		b := account(t)
+		p, err := convert.NewPlan(b, typedModel(t, b, c.kind, tensors), convert.Options{Quantize: quantizerTo(t, c.to), Sink: convert.Safetensors{}})
+		if err != nil || (p.Quantized.BreaksAgain != "") != c.breaks {
+			t.Errorf("%s to %s: %v, %q", c.kind, c.to, err, p.Quantized.BreaksAgain)
 		}
 	}
 }

@@ -59,6 +59,7 @@ func (o Grouped) start(b *limits.Budget, m tensor.Model, opts *Options) (encoder
 		return nil, err
 	}
 	e.renames(o.Format.Name)
+	e.breaks(libraryNames[o.Format.Library])
 	return e, nil
 }
 

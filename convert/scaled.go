@@ -48,6 +48,11 @@ func (o Scaled) start(b *limits.Budget, m tensor.Model, opts *Options) (encoder,
 		return nil, err
 	}
 	e.renames(o.Format.Name)
+	library := libraryNames[o.Format.Library]
+	if o.Format.Inverse {
+		library = "fp8" // transformers' own
+	}
+	e.breaks(library)
 	return e, nil
 }
 

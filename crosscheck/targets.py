@@ -3,6 +3,8 @@ processor, and loaded by that library.
 
     python3 crosscheck/run.py targets        CROSSCHECK_TYPES="llama t5" CROSSCHECK_FORMATS="fp8 gptq" for some
     targets.py DUMP WORK [PAGE]              as run.py calls it; PAGE is docs/quantize.md, whose table of types is written anew
+                                             CROSSCHECK_LEDGER=FILE: a line of JSON for each answer; what it has is not asked again
+    targets.py breaks LEDGER > convert/breaks.txt
 
 A small random model of each type in BF16. A difference is a key that is missing or left over
 when the library loads the folder, a weight that it decodes to another number than the folder
@@ -43,6 +45,7 @@ import torch  # noqa: E402
 import transformers as T  # noqa: E402
 from safetensors.torch import load_file  # noqa: E402
 from transformers.core_model_loading import revert_weight_conversion  # noqa: E402
+from transformers.initialization import no_tie_weights  # noqa: E402
 from transformers.quantizers.base import HfQuantizer  # noqa: E402
 
 T.logging.set_verbosity_error()
@@ -55,6 +58,7 @@ SETS = (small.LAYERS | small.TOKENS | WIDE | small.HEADS, small.LAYERS | small.T
 small.VARIANTS = SETS
 CODES = re.compile(r"\.(weight_scale_inv|weight_scale|scales|weight_packed|weight:_weight_scale|weight_qdata|_weight_qdata|weight_scale_2)$")
 
+LIBRARIES = {"w4a16": "compressed-tensors"}  # one of its formats stands for all
 EXPERT = re.compile(r"\.experts\.\d+\.[^.]+$")
 
 
@@ -82,18 +86,19 @@ def own(to, model, cls, plain):
     linear = {n for n, m in model.named_modules() if type(m) is torch.nn.Linear}
     if to == "fp8":
         from transformers.integrations.finegrained_fp8 import FP8Experts, FP8Linear, replace_with_fp8_linear
-        skip = HfQuantizer.get_modules_to_not_convert(model, None, model._keep_in_fp32_modules)
-        with torch.device("meta"):
-            empty = cls(model.config)
+        with torch.device("meta"), no_tie_weights():
+            empty = cls(model.config)  # as from_pretrained has it: a head is not yet its embedding
+        skip = HfQuantizer.get_modules_to_not_convert(empty, None, model._keep_in_fp32_modules)
         replaced = replace_with_fp8_linear(empty, modules_to_not_convert=skip, quantization_config=T.FineGrainedFP8Config())
         taken = {n for n, m in replaced.named_modules() if isinstance(m, FP8Linear)}
         experts = any(isinstance(m, FP8Experts) for m in replaced.modules())
     elif to == "torchao_int8":
         from transformers.quantizers.quantizers_utils import should_convert_module
-        skip = HfQuantizer.get_modules_to_not_convert(model, None, model._keep_in_fp32_modules)
+        with torch.device("meta"), no_tie_weights():
+            skip = HfQuantizer.get_modules_to_not_convert(cls(model.config), None, model._keep_in_fp32_modules)
         taken = {n for n in linear if should_convert_module(n, skip)}
     else:
-        taken = {n for n in linear if n.rpartition(".")[2] != "lm_head"}
+        taken = {n for n in linear if n != "lm_head"}
     return {names[n] for n in taken if names.get(n)}, {n for n in taken if not names.get(n)}, experts
 
 
@@ -121,12 +126,12 @@ def transformers(to, kind, cls, model, root):
     theirs |= {k for k in stored if experts and EXPERT.search(k)}
     try:
         state, wrong = loaded(to, cls, ours)
-    except Exception:
+    except Exception as e:
         if said:
-            return "does not load", "the output says it: " + said, 0
+            return "does not load", f"does not load: {small.said(e)}", 0
         raise
     if wrong:
-        return "WRONG", f"loads with {wrong}", 0
+        return "does not load" if said else "WRONG", f"loads with {wrong}", 0
     if more := stored - theirs:
         return "WRONG", f"quantized too: {sorted(more)[:3]}", 0
     done = amn("dequantize", "-q", "-f", "--to", "bf16", "-o", back, ours)
@@ -165,12 +170,12 @@ def packed(to, kind, cls, model, root):
     said = json.loads(done.stdout.splitlines()[0]).get("forgotten", {}).get("breaks_again", "")
     try:
         got, info = cls.from_pretrained(ours, dtype=torch.float16, device_map="cpu", output_loading_info=True)
-    except Exception:
+    except Exception as e:
         if said:
-            return "does not load", "the output says it: " + said, 0
+            return "does not load", f"does not load: {small.said(e)}", 0
         raise
     if wrong := {k: sorted(map(str, v))[:3] for k, v in info.items() if v}:
-        return "WRONG", f"loads with {wrong}", 0
+        return "does not load" if said else "WRONG", f"loads with {wrong}", 0
     done = amn("dequantize", "-q", "-f", "--to", "f16", "-o", back, ours)
     if done.returncode:
         return "WRONG", done.stderr[-160:], 0
@@ -244,30 +249,62 @@ def mlx(to, kind, cls, model, root):
     return "equal", f"{sum(k.endswith('.scales') for k in want)} modules", n
 
 
-def answers(types, targets, work):
+def breaks(ledger):
+    """convert/breaks.txt: the types of which transformers does not load a format, with what it says."""
+    rows = collections.defaultdict(list)
+    for r in map(json.loads, open(ledger)):
+        if r["why"].startswith(("loads with ", "does not load: ")):
+            rows[r["to"], reason(r["why"])].append(r["type"])
+    print(f"# Types of which transformers {T.__version__} does not load what is quantized here, by format and library, as crosscheck/targets.py found.")
+    print("# LIBRARY/TYPE ... | what it says")
+    for (to, why), types in sorted(rows.items()):
+        print(" ".join(f"{LIBRARIES.get(to, to)}/{t}" for t in sorted(types)) + "|" + why)
+
+
+def reason(why):
+    """What the program prints of an answer."""
+    if m := re.match(r"loads with \{'(missing|unexpected)_keys': \['([^']+)", why):
+        return f"{m[1]} keys, as {m[2]}"
+    return re.sub(r"^does not load: (\w+: )?", "", why).split(". ")[0].strip()
+
+
+def answers(types, targets, work, ledger=None):
     """(type, target, verdict, why, elements) of each."""
+    known = {(r["type"], r["to"]) for r in map(json.loads, open(ledger))} if ledger and os.path.exists(ledger) else set()
     for kind in types:
-        with tempfile.TemporaryDirectory(dir=work) as tmp:
-            root = pathlib.Path(tmp)
-            try:
-                cls = small.class_of(kind)
-                model = small.built(kind, cls, root / "plain").bfloat16()
-                model.save_pretrained(root / "plain")
-            except Exception as e:
-                for to in targets:
-                    yield kind, to, "not built", small.said(e), 0
-                continue
+        asked = [t for t in targets if (kind, t) not in known]
+        if not asked:
+            continue
+        for answer in of_type(kind, asked, work):
+            if ledger:
+                with open(ledger, "a") as f:
+                    print(json.dumps(dict(zip(("type", "to", "verdict", "why"), answer))), file=f)
+            yield answer
+
+
+def of_type(kind, targets, work):
+    """The answers of one type."""
+    with tempfile.TemporaryDirectory(dir=work) as tmp:
+        root = pathlib.Path(tmp)
+        try:
+            cls = small.class_of(kind)
+            model = small.built(kind, cls, root / "plain").bfloat16()
+            model.save_pretrained(root / "plain")
+        except Exception as e:
             for to in targets:
-                try:
-                    how = next((f for begin, f in (("mlx", mlx), ("gptq", packed), ("awq", packed), ("modelopt", modelopt)) if to.startswith(begin)), transformers)
-                    verdict, why, n = how(to, kind, cls, model, root)
-                except Exception as e:
-                    if os.environ.get("CROSSCHECK_TRACE"):
-                        traceback.print_exc()
-                    verdict, why, n = "WRONG", f"does not load: {small.said(e)}", 0
-                print(kind, to, verdict, why, n, file=sys.stderr, flush=True)
-                yield kind, to, verdict, why, n
-            gc.collect()
+                yield kind, to, "not built", small.said(e), 0
+            return
+        for to in targets:
+            try:
+                how = next((f for begin, f in (("mlx", mlx), ("gptq", packed), ("awq", packed), ("modelopt", modelopt)) if to.startswith(begin)), transformers)
+                verdict, why, n = how(to, kind, cls, model, root)
+            except Exception as e:
+                if os.environ.get("CROSSCHECK_TRACE"):
+                    traceback.print_exc()
+                verdict, why, n = "WRONG", f"does not load: {small.said(e)}", 0
+            print(kind, to, verdict, why, n, file=sys.stderr, flush=True)
+            yield kind, to, verdict, why, n
+        gc.collect()
 
 
 HEAD = "## Types that their libraries load"
@@ -295,7 +332,7 @@ def main():
     types, targets = (os.environ.get(k, "").split() or d for k, d in (("CROSSCHECK_TYPES", TYPES), ("CROSSCHECK_FORMATS", TARGETS)))
     rows = collections.defaultdict(lambda: [0, 0])
     verdicts, table = collections.defaultdict(collections.Counter), collections.defaultdict(dict)
-    for kind, to, verdict, why, n in answers(types, targets, sys.argv[2]):
+    for kind, to, verdict, why, n in answers(types, targets, sys.argv[2], os.environ.get("CROSSCHECK_LEDGER")):
         rows[to][0] += n
         rows[to][1] += verdict == "WRONG"
         verdicts[to][verdict] += 1
@@ -307,4 +344,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    breaks(sys.argv[2]) if sys.argv[1:2] == ["breaks"] else main()
