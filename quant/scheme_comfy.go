@@ -37,8 +37,12 @@ func (s *set) loadComfy() error {
 	if err != nil {
 		return err
 	}
-	o, _ := v.(*config.Object)
-	s.comfy = o.At("layers")
+	o, ok := v.(*config.Object)
+	layers, isObject := o.Get("layers").(*config.Object)
+	if !ok || !isObject && o.Get("layers") != nil {
+		return wire.ErrSyntax.With("metadata %s is no object of layers", wire.Quote(comfyKey))
+	}
+	s.comfy = layers
 	return nil
 }
 
@@ -49,8 +53,9 @@ func (s *set) comfyFormat(info *tensor.Info) (layer *config.Object, own *tensor.
 	if !ok {
 		return nil, nil, nil
 	}
-	if layer := s.comfy.At(stem); layer != nil {
-		return layer, nil, nil
+	if v := s.comfy.Get(stem); v != nil {
+		layer, err = comfyLayer(stem, v)
+		return layer, nil, err
 	}
 	own, ok = s.find(stem + ".comfy_quant")
 	if !ok {
@@ -64,18 +69,26 @@ func (s *set) comfyFormat(info *tensor.Info) (layer *config.Object, own *tensor.
 	if err != nil {
 		return nil, nil, err
 	}
-	layer, _ = v.(*config.Object)
-	return layer, own, nil
+	layer, err = comfyLayer(own.Name, v)
+	return layer, own, err
+}
+
+func comfyLayer(name string, v any) (*config.Object, error) {
+	layer, ok := v.(*config.Object)
+	if !ok {
+		return nil, wire.ErrSyntax.With("the description %s is no object", wire.Quote(name))
+	}
+	return layer, nil
 }
 
 // bindComfy takes the weights that ComfyUI declares. Their names are those of
 // other libraries, and their bytes are not.
 func bindComfy(s *set, info *tensor.Info) (w *Weight, err error) {
 	layer, own, err := s.comfyFormat(info)
-	format := layer.Text("format")
-	if format == "" || err != nil {
+	if layer == nil || err != nil {
 		return nil, err
 	}
+	format := layer.Text("format")
 	stem := strings.TrimSuffix(info.Name, ".weight")
 	switch format {
 	case "float8_e4m3fn", "float8_e5m2":
@@ -112,8 +125,9 @@ func (s *set) comfyRest(w *Weight, layer *config.Object, info *tensor.Info) erro
 		return err
 	}
 	params := layer.At("params")
-	if config.First(layer.Get("convrot"), params.Get("convrot")) != true {
-		return nil
+	rotated, err := config.Flag("convrot", config.First(layer.Get("convrot"), params.Get("convrot")))
+	if err != nil || !rotated {
+		return err
 	}
 	if layer.Text("format") != "int8_tensorwise" {
 		return wire.ErrUnsupported.With("ConvRot of ComfyUI's %s", wire.Quote(layer.Text("format")))

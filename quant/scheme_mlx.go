@@ -2,7 +2,6 @@ package quant
 
 import (
 	"cmp"
-	"strings"
 
 	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/internal/form"
@@ -104,15 +103,22 @@ func (s *set) mlxAffine(w *Weight, m mlxModule) error {
 	return nil
 }
 
+// mlxModes are the bits and the group of each mode of small floats: MLX takes no
+// others (mlx.core.dequantize).
+var mlxModes = map[string][2]int64{"mxfp4": {4, 32}, "nvfp4": {4, 16}, "mxfp8": {8, 32}}
+
 // mlxFloat is the modes of small floats: the same words, other codes.
 func (s *set) mlxFloat(w *Weight, m mlxModule) error {
 	if m.scales.DType != tensor.U8 {
 		return wire.ErrUnsupported.With("its scales %s are %s", wire.Quote(m.scales.Name), m.scales.TypeName())
 	}
+	if of, ok := mlxModes[m.mode]; ok && of != [2]int64{m.bits, m.group} {
+		return wire.ErrMismatch.With("%s says %d bits in groups of %d, and MLX's %s is %d bits in groups of %d", s.config.File, m.bits, m.group, m.mode, of[0], of[1])
+	}
 	f := &form.Scaled{Cols: m.cols, Scales: form.GroupGrid(m.rows, m.cols, m.group, 1, form.ExponentByte)}
 	f.Scales.Bulk = form.BulkOf(tensor.U8)
 	w.form = f
-	switch strings.ToLower(m.mode) {
+	switch m.mode {
 	case "mxfp4":
 		f.Codes = form.Fp4Row(m.cols)
 	case "nvfp4":

@@ -63,7 +63,11 @@ func (s *set) torchaoGroups(w *Weight, f *form.Scaled, prefix string, o *config.
 	w.Shape = []int64{rows, f.Cols}
 	w.Layout += fmt.Sprintf(", %d-value blocks", group)
 	w.form = f
-	if swizzled, _ := o.Get("is_swizzled_scales").(bool); swizzled {
+	swizzled, err := config.Flag("is_swizzled_scales", o.Get("is_swizzled_scales"))
+	if err != nil {
+		return err
+	}
+	if swizzled {
 		g, scales, err := s.swizzled(prefix+"_scale", rows, f.Cols, group, read, dtype)
 		if err != nil {
 			return err

@@ -69,6 +69,9 @@ func Load(b *limits.Budget, files fs.FS, zeros string) (*Config, error) {
 			return nil, err
 		}
 		if o != nil {
+			if err := checkKinds(b, place.file, o); err != nil {
+				return nil, err
+			}
 			if c.Sources, err = limits.Append(b, c.Sources, Source{place.file, o}); err != nil {
 				return nil, err
 			}

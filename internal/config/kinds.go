@@ -1,0 +1,83 @@
+package config
+
+import (
+	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
+)
+
+// Keys by which weights are read. Libraries take a value of another kind for
+// something (Python holds 1 and "false" true, pydantic takes "no" for false), so that
+// one which is passed over here would change the numbers.
+var kinds = map[string]func(v any) bool{
+	"quant_method": isText, "checkpoint_format": isText, "packing_format": isText, "format": isText, "quant_algo": isText, "weights_dtype": isText,
+	"strategy": isText, "type": isText, "mode": isText, "version": isText, "linear_class": isText, "weight_scale_semantics": isText,
+
+	"sym": isBool, "symmetric": isBool, "desc_act": isBool, "zero_point": isBool, "has_zero_point": isBool, "pre_quant_scale": isBool,
+	"use_hadamard": isBool, "use_svd": isBool, "use_codebook": isBool, "use_codebook_scale": isBool, "is_integer": isBool, "is_unsigned": isBool,
+	"is_training": isBool,
+
+	"modules_to_not_convert": isTexts, "ignored_layers": isTexts, "ignore": isTexts, "exclude_modules": isTexts, "exclude": isTexts, "targets": isTexts,
+}
+
+// free are objects that do not bear on weights, and whose keys have other meanings.
+var free = map[string]bool{
+	"quant_type": true, "quant_type_kwargs": true, "producer": true, "meta": true, "observer_kwargs": true, "input_activations": true, "output_activations": true,
+}
+
+func isText(v any) bool { _, ok := v.(string); return ok }
+
+func isBool(v any) bool { _, ok := v.(bool); return ok }
+
+func isTexts(v any) bool {
+	list, ok := v.([]any)
+	for _, v := range list {
+		ok = ok && isText(v)
+	}
+	return ok
+}
+
+// checkKinds refuses an object in which a key that decides has a value of another
+// kind than the libraries write.
+func checkKinds(b *limits.Budget, file string, o *Object) error {
+	if err := b.Step(int64(len(o.Names()) + 1)); err != nil {
+		return err
+	}
+	for _, name := range o.Names() {
+		v := o.Get(name)
+		list, _ := v.([]any)
+		if err := b.Step(int64(len(list))); err != nil {
+			return err
+		}
+		if is := kinds[name]; is != nil && v != nil && !is(v) {
+			return wire.At("quant", file, wire.NoOffset, wire.ErrMismatch.With("%s of another kind than libraries write", wire.Quote(name)))
+		}
+		if free[name] {
+			continue
+		}
+		if err := checkBelow(b, file, v); err != nil {
+			return err
+		}
+		for _, v := range list {
+			if err := checkBelow(b, file, v); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func checkBelow(b *limits.Budget, file string, v any) error {
+	if o, ok := v.(*Object); ok {
+		return checkKinds(b, file, o)
+	}
+	return nil
+}
+
+// Flag is a value that is true or false, and false where there is none.
+func Flag(name string, v any) (bool, error) {
+	flag, ok := v.(bool)
+	if !ok && v != nil {
+		return false, wire.ErrMismatch.With("%s is neither true nor false", wire.Quote(name))
+	}
+	return flag, nil
+}
