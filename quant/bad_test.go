@@ -61,7 +61,7 @@ func TestBadInputIsRefusedBeforeAnythingIsDecoded(t *testing.T) {
 	gptqOf := func(config string, qzeros, scales, index stored) tensor.Model {
 		return model(config, ints("m.qweight", tensor.I32, 8, 64), qzeros, scales, index)
 	}
-	zeros, scales, index := ints("m.qzeros", tensor.I32, 2, 8), ints("m.scales", tensor.F16, 2, 64), ints("m.g_idx", tensor.I32, 64)
+	zeros, scales, index := ints("m.qzeros", tensor.I32, 2, 8), ints("m.scales", tensor.F16, 2, 64), order("m.g_idx", 1, 64)
 	far := ints("m.g_idx", tensor.I32, 64)
 	far.data[4*63] = 2
 	before := ints("m.g_idx", tensor.I32, 64)

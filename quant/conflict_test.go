@@ -15,6 +15,15 @@ func gptq4(config string) *tensor.File {
 	return model(config, ints("m.qweight", tensor.I32, 8, 8), ints("m.qzeros", tensor.I32, 1, 1), ints("m.scales", tensor.F16, 1, 8))
 }
 
+// order puts inputs into two groups in turns of so many.
+func order(name string, turn, n int64) stored {
+	s := ints(name, tensor.I32, n)
+	for i := range n {
+		s.data[4*i] = byte(i / turn % 2)
+	}
+	return s
+}
+
 // What two statements of a model say is compared: the error names both, and the
 // flag where one decides.
 func TestContradictionsNameBothSidesAndTheFlag(t *testing.T) {
@@ -54,7 +63,14 @@ func TestContradictionsNameBothSidesAndTheFlag(t *testing.T) {
 		{name: "bits in quotes", m: model(method("gptq", `,"bits":"4"`), gptq...), says: []string{"config.json", `"bits"`}, class: wire.Malformed},
 		{name: "one group and two", m: model(method("gptq", `,"group_size":-1`), gptq...), says: []string{"config.json", "m.qzeros"}, class: wire.Malformed},
 		{name: "groups of 96, or of 128", m: model("", gptq192...), says: []string{"96", "128", "group_size"}, class: wire.Unsupported},
-		{name: "groups that each input names", m: model("", append(gptq192[:3:3], ints("m.g_idx", tensor.I32, 192))...), passes: true},
+		{name: "groups that each input names", m: model("", append(gptq192[:3:3], order("m.g_idx", 1, 192))...), passes: true},
+		{name: "an order that the configuration denies", m: model(method("gptq", `,"bits":4,"group_size":96,"desc_act":false`), append(gptq192[:3:3], order("m.g_idx", 1, 192))...),
+			says: []string{"config.json", "desc_act", "m.g_idx"}, class: wire.Malformed},
+		{name: "an order that the configuration denies for one module", m: model(method("gptq", `,"bits":4,"group_size":96,"desc_act":true,"dynamic":{"m":{"desc_act":false}}`), append(gptq192[:3:3], order("m.g_idx", 1, 192))...),
+			says: []string{"config.json", "desc_act", "m.g_idx"}, class: wire.Malformed},
+		{name: "an order that is none", m: model(method("gptq", `,"bits":4,"group_size":96,"desc_act":false`), append(gptq192[:3:3], order("m.g_idx", 96, 192))...), passes: true},
+		{name: "all inputs in the first of two groups", m: model(method("gptq", `,"bits":4,"group_size":96,"desc_act":true`), append(gptq192[:3:3], ints("m.g_idx", tensor.I32, 192))...),
+			says: []string{"two readings", "m.g_idx"}, class: wire.Unsupported},
 		{name: "groups of 96", m: model(method("gptq", `,"bits":4,"group_size":96`), gptq192...), passes: true},
 		{name: "groups of 128", m: model(method("gptq", `,"bits":4,"group_size":128`), gptq192...), passes: true},
 		{name: "bits of AWQ", m: model(method("awq", `,"bits":8`), awq...), says: []string{"bits 8", "m.scales"}, class: wire.Malformed},

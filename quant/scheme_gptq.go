@@ -3,6 +3,7 @@ package quant
 import (
 	"slices"
 
+	"github.com/anamnesis-go/anamnesis/internal/config"
 	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -147,18 +148,37 @@ func (s *set) gptqOrder(w *Weight, f *form.GPTQ, stem string) error {
 	if index == nil {
 		return err
 	}
-	ordered := true
+	ordered, highest := true, int64(0)
 	for i := range f.In {
 		g := f.Group(int32(form.U32(p[4*i:])))
 		if g < 0 || g >= f.Groups {
 			return wire.ErrRange.With("%s names group %d of %d", wire.Quote(index.Name), g, f.Groups)
 		}
-		ordered = ordered && g == i/f.GroupSize
-	}
-	if !ordered {
-		w.Layout += ", act-order"
+		ordered, highest = ordered && g == i/f.GroupSize, max(highest, g)
 	}
 	w.Parts = append(w.Parts, *index)
+	if ordered {
+		return nil
+	}
+	w.Layout += ", act-order"
+	return s.gptqOrdered(stem, index, highest)
+}
+
+// gptqOrdered refuses an order of inputs that kernels of GPTQ read otherwise: where
+// desc_act is false Marlin, here and in vLLM, passes the tensor over, and ExLlama's
+// second kernel does where it is all zeros (marlin.py and exllamav2.py of GPTQModel).
+func (s *set) gptqOrdered(stem string, index *tensor.Info, highest int64) error {
+	own, err := s.own(stem)
+	if err != nil {
+		return err
+	}
+	if order, ok := config.First(own.Get("desc_act"), s.config.Quant.Get("desc_act")).(bool); ok && !order {
+		return wire.ErrMismatch.With("%s says desc_act false, and %s gives the inputs another order: kernels believe the one or the other",
+			s.config.File, wire.Quote(index.Name))
+	}
+	if highest == 0 {
+		return wire.ErrUnsupported.With("two readings: %s puts all inputs into the first group, and some kernels take such a tensor for none", wire.Quote(index.Name))
+	}
 	return nil
 }
 

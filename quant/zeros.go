@@ -60,11 +60,16 @@ func (s *set) oldZeros(stem string, f *form.GPTQ, zeros *tensor.Info) (bool, err
 	if err != nil {
 		return false, err
 	}
-	if sym, ok := config.First(own.Get("sym"), s.config.Quant.Get("sym")).(bool); ok && !sym {
+	sym, ok := config.First(own.Get("sym"), s.config.Quant.Get("sym")).(bool)
+	if ok && !sym {
 		return version == "v1", nil
 	}
 	stored, err := s.middleZeros(f, zeros)
-	if err != nil || stored == "" || stored == version {
+	if err == nil && stored == otherZeros && sym {
+		return false, wire.ErrUnsupported.With("two readings: %s says sym true, and zero points in %s are not the middle of the codes, which kernels of symmetric codes take: %s v1 or v2 reads those that are stored",
+			s.config.File, wire.Quote(zeros.Name), wire.OptionGPTQZeros)
+	}
+	if err != nil || stored == "" || stored == otherZeros || stored == version {
 		return version == "v1", err
 	}
 	if said == "" {
@@ -89,8 +94,11 @@ const (
 	zeroCount  = 32
 )
 
+// otherZeros are zero points that are not the middle of the codes.
+const otherZeros = "others"
+
 // middleZeros says of which version the zero points are if all that are looked
-// at are the middle of the codes.
+// at are the middle of the codes; nothing of a few.
 func (s *set) middleZeros(f *form.GPTQ, zeros *tensor.Info) (string, error) {
 	rows, cols := f.Groups, f.Out
 	if bytes := f.Out * f.Bits / 8; bytes > zeroSample {
@@ -110,7 +118,7 @@ func (s *set) middleZeros(f *form.GPTQ, zeros *tensor.Info) (string, error) {
 	value := raw.Zero(p, 0, 0)
 	for i := range rows * cols {
 		if raw.Zero(p, i/cols, i%cols) != value {
-			return "", nil
+			return otherZeros, nil
 		}
 	}
 	switch value {
@@ -119,5 +127,5 @@ func (s *set) middleZeros(f *form.GPTQ, zeros *tensor.Info) (string, error) {
 	case 1<<(f.Bits-1) - 1:
 		return "v1", nil
 	}
-	return "", nil
+	return otherZeros, nil
 }
