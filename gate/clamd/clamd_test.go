@@ -114,6 +114,29 @@ func TestCommands(t *testing.T) {
 	}
 }
 
+// A stream that ends without its last piece was cut, wherever that was: nothing is
+// said of it.
+func TestAStreamThatIsCutGetsNoVerdict(t *testing.T) {
+	addr, whole := serve(t, ""), "zINSTREAM\x00"+body(honest, len(honest))
+	for cut := len("zINSTREAM\x00"); cut < len(whole); cut++ {
+		c, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(c, whole[:cut]); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.(*net.TCPConn).CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		out, err := io.ReadAll(c)
+		c.Close()
+		if err != nil || strings.Contains(string(out), "OK") || strings.Contains(string(out), "FOUND") {
+			t.Errorf("%d of %d bytes: %q, %v", cut, len(whole), out, err)
+		}
+	}
+}
+
 func TestPathsStayBelowTheRoot(t *testing.T) {
 	dir := t.TempDir()
 	root := filepath.Join(dir, "root")

@@ -156,7 +156,9 @@ func (c *chunks) Read(p []byte) (int, error) {
 			return 0, io.EOF
 		}
 		var n [4]byte
-		if _, err := io.ReadFull(c.in, n[:]); err != nil {
+		if _, err := io.ReadFull(c.in, n[:]); err == io.EOF {
+			return 0, io.ErrUnexpectedEOF // the piece of none is what ends a stream
+		} else if err != nil {
 			return 0, err
 		}
 		if c.left = int64(binary.BigEndian.Uint32(n[:])); c.left == 0 {

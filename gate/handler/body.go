@@ -36,8 +36,17 @@ func (b *body) Read(p []byte) (int, error) {
 	n, err := b.r.Read(p)
 	b.header -= int64(n)
 	b.came, b.ended = b.came || n > 0, b.ended || err == io.EOF
+	if err != nil && err != io.EOF {
+		err = &bodyError{err}
+	}
 	return n, err
 }
+
+// A bodyError is what the server says of a body that the client sent: chunks that are
+// none, a connection that ended.
+type bodyError struct{ error }
+
+func (e *bodyError) Unwrap() error { return e.error }
 
 // release takes the deadline away, once all is read.
 func (b *body) release() {

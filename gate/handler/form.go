@@ -88,6 +88,9 @@ func partName(p *multipart.Part) (name, file string, err error) {
 		return "", "", http.ErrNotMultipart
 	}
 	kind, params, err := mime.ParseMediaType(list[0])
+	if extended(list[0]) {
+		return "", "", http.ErrNotMultipart
+	}
 	if err != nil || kind != "form-data" || params["name"] == "" {
 		return "", "", http.ErrNotMultipart
 	}
@@ -96,6 +99,23 @@ func partName(p *multipart.Part) (name, file string, err error) {
 		file = "file"
 	}
 	return params["name"], file, nil
+}
+
+// extended reports a parameter with a star, outside of quotes: RFC 7578 (4.2) forbids
+// filename* in a form, and readers differ in which of two names of a file they take.
+func extended(disposition string) bool {
+	quoted := false
+	for i := 0; i < len(disposition); i++ {
+		switch c := disposition[i]; {
+		case c == '\\' && quoted:
+			i++
+		case c == '"':
+			quoted = !quoted
+		case c == '*' && !quoted:
+			return true
+		}
+	}
+	return false
 }
 
 func plain(encoding string) bool {

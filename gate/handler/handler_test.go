@@ -203,6 +203,7 @@ func TestForms(t *testing.T) {
 		"cut short":      body.String()[:body.Len()-100],
 		"an encoding":    strings.Replace(body.String(), "\r\n\r\n", "\r\nContent-Transfer-Encoding: base64\r\n\r\n", 1),
 		"two headers":    strings.Replace(body.String(), "\r\n\r\n", "\r\nContent-Disposition: form-data; name=x; filename=y\r\n\r\n", 1),
+		"two names":      strings.Replace(body.String(), "filename=", "filename*=utf-8''evil.pkl; filename=", 1),
 		"another header": strings.Replace(body.String(), "form-data;", "attachment;", 1),
 	} {
 		if res, text := ask(t, "POST", s.URL, kind, strings.NewReader(bad)); res.StatusCode != 400 {

@@ -1,6 +1,8 @@
 package handler_test
 
 import (
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -41,5 +43,34 @@ func TestBodiesThatAreNoWholeFile(t *testing.T) {
 	}
 	if stored != 1 {
 		t.Errorf("%d files were handed on", stored)
+	}
+}
+
+// Chunks that are none are the client's mistake, and no server's error.
+func TestMalformedChunksAreTheClients(t *testing.T) {
+	h, err := handler.New(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("handed on") }), handler.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	s := httptest.NewServer(h)
+	defer s.Close()
+	for _, chunks := range []string{"-a\r\n", "\r\n", "a\r\n0123456789xx", "11111111111111111\r\n", "x\r\n", "a\r\n01234"} {
+		c, err := net.Dial("tcp", s.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = io.WriteString(c, "PUT /m HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"+chunks)
+		if err == nil {
+			err = c.(*net.TCPConn).CloseWrite()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, _ := io.ReadAll(c) // the server may close with bytes unread
+		c.Close()
+		if !strings.HasPrefix(string(out), "HTTP/1.1 400 ") {
+			t.Errorf("%q: %q", chunks, out)
+		}
 	}
 }

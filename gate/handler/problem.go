@@ -35,6 +35,7 @@ func readError(err error) error {
 	ours, isOurs := errors.AsType[*problem](err)
 	_, isTooLarge := errors.AsType[*http.MaxBytesError](err)
 	timeout, isNet := errors.AsType[net.Error](err)
+	_, isBody := errors.AsType[*bodyError](err)
 	switch {
 	case isOurs:
 		return ours
@@ -44,6 +45,8 @@ func readError(err error) error {
 		return &problem{status: http.StatusRequestTimeout, detail: "nothing came for too long"}
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), strings.Contains(err.Error(), "multipart"), strings.HasPrefix(err.Error(), "malformed MIME"):
 		return &problem{status: http.StatusBadRequest, detail: "the body ends before what was declared, or is no form"}
+	case isBody:
+		return &problem{status: http.StatusBadRequest, detail: "the body cannot be read: its chunks are malformed, or the connection ended"}
 	}
 	return err
 }
