@@ -30,7 +30,7 @@ func bnbModel(state string, drop ...string) tensor.Model {
 }
 
 func bnbState(block, nested int, shape string) string {
-	return fmt.Sprintf(`{"quant_type":"nf4","blocksize":%d,"shape":%s,"nested_blocksize":%d,"nested_offset":0.5}`, block, shape, nested)
+	return fmt.Sprintf(`{"quant_type":"nf4","blocksize":%d,"dtype":"float16","shape":%s,"nested_blocksize":%d,"nested_dtype":"float32","nested_offset":0.5}`, block, shape, nested)
 }
 
 func mlxModel(bits, group int) tensor.Model {
@@ -105,6 +105,14 @@ func TestBadInputIsRefusedBeforeAnythingIsDecoded(t *testing.T) {
 		{"a description of 2^40 numbers", bnbModel(bnbState(64, 256, "[1048576,1048576]")), wire.Malformed},
 		{"a description of more than any number", bnbModel(bnbState(64, 256, "[4294967296,4294967296]")), wire.Malformed},
 		{"a description that lies about its blocks", bnbModel(bnbState(32, 256, "[2,64]")), wire.Malformed},
+		{"a description without its offset", bnbModel(strings.Replace(good, `,"nested_offset":0.5`, "", 1)), wire.Malformed},
+		{"a description of a type that is none", bnbModel(strings.Replace(good, `"float16"`, `"float17"`, 1)), wire.Malformed},
+		{"a description without a type", bnbModel(strings.Replace(good, `"dtype":"float16",`, "", 1)), wire.Malformed},
+		{"scales that are rounded to half a precision", bnbModel(strings.Replace(good, `"float32"`, `"float16"`, 1)), wire.Unsupported},
+		{"a description with a key of nobody", bnbModel(strings.Replace(good, `{`, `{"rotation":1,`, 1)), wire.Unsupported},
+		{"FP8 without a scale beside a scale of bitsandbytes", model("", ints("m.weight", tensor.F8E4M3, 4, 6), ints("m.SCB", tensor.F32, 4)), wire.Unsupported},
+		{"FP8 without a scale beside scales of a packed weight", model("", ints("m.weight_packed", tensor.F8E4M3, 4, 32), ints("m.weight_scale", tensor.F8E4M3, 4, 4), ints("m.weight_global_scale", tensor.F32, 1)), wire.Unsupported},
+		{"FP8 without a scale beside scales of blocks", model("", ints("e.gate_up_proj_blocks", tensor.F8E5M2, 2, 4, 2, 16), ints("e.gate_up_proj_scales", tensor.U8, 2, 4, 2)), wire.Unsupported},
 		{"blocks of 0", bnbModel(bnbState(0, 256, "[2,64]")), wire.Malformed},
 		{"nested blocks of 0", bnbModel(bnbState(64, 0, "[2,64]")), wire.Malformed},
 		{"nested scales that are missing", bnbModel(good, "m.nested_absmax"), wire.Malformed},

@@ -249,7 +249,7 @@ func benchModels() map[string]func() tensor.Model {
 	plain("GGUF Q4_K", "", codes("m.weight", tensor.Q4_K, r, c))
 	plain("bnb INT8", "", codes("h.c_attn.weight", tensor.I8, r, c), scales("h.c_attn.SCB", tensor.F32, r))
 	bnb := func(name, kind string, rows, cols, block int64, nested bool) {
-		state := fmt.Sprintf(`{"quant_type":%q,"blocksize":%d,"shape":[%d,%d],"nested_blocksize":256,"nested_offset":0.1}`, kind, block, rows, cols)
+		state := fmt.Sprintf(`{"quant_type":%q,"blocksize":%d,"dtype":"bfloat16","shape":[%d,%d],"nested_blocksize":256,"nested_dtype":"float32","nested_offset":0.1}`, kind, block, rows, cols)
 		const w = "h.c_attn.weight"
 		blocks := (rows*cols + block - 1) / block
 		if nested {

@@ -1,6 +1,8 @@
 package quant
 
 import (
+	"slices"
+
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -39,8 +41,14 @@ func (s *set) says(stem, kind string, group int64, zeros bool, scales *tensor.In
 	if err != nil {
 		return err
 	}
+	zero := true
+	if zeros && len(groups) > 0 {
+		if zero, err = s.allZero(stem + ".weight_zero_point"); err != nil {
+			return err
+		}
+	}
 	for _, g := range groups {
-		weights := g.At("weights")
+		weights, strategy := g.At("weights"), g.At("weights").Text("strategy")
 		symmetric, known := weights.Get("symmetric").(bool)
 		n, sized, bad := s.number("group_size", weights.Get("group_size"))
 		switch {
@@ -48,7 +56,9 @@ func (s *set) says(stem, kind string, group int64, zeros bool, scales *tensor.In
 			err = bad
 		case known && !symmetric && !zeros:
 			err = wire.ErrMissing.With("its companion %s, which %s promises (symmetric false)", wire.Quote(stem+".weight_zero_point"), s.config.File)
-		case sized && weights.Text("strategy") == "group" && n != group:
+		case known && symmetric && zeros && !zero:
+			err = wire.ErrMismatch.With("%s says symmetric true, with which its library takes no zero points, and %s is not zero", s.config.File, wire.Quote(stem+".weight_zero_point"))
+		case sized && (strategy == "group" || strategy == "tensor_group") && n != group:
 			err = wire.ErrMismatch.With("%s says group_size %d, and %s of shape %v says %d", s.config.File, n, wire.Quote(scales.Name), scales.Shape, group)
 		case weights.Text("type") != "" && weights.Text("type") != kind:
 			err = wire.ErrMismatch.With("%s says type %s, but the codes beside %s are of type %s", s.config.File, wire.Quote(weights.Text("type")), wire.Quote(scales.Name), kind)
@@ -57,4 +67,21 @@ func (s *set) says(stem, kind string, group int64, zeros bool, scales *tensor.In
 		}
 	}
 	return err
+}
+
+// allZero reports a tensor of zeros, which versions of compressed-tensors wrote beside
+// symmetric codes too.
+func (s *set) allZero(name string) (bool, error) {
+	info, ok := s.find(name)
+	if !ok {
+		return true, nil
+	}
+	p, err := s.small(info)
+	if err != nil {
+		return false, err
+	}
+	if err := s.b.Step(int64(len(p))); err != nil {
+		return false, err
+	}
+	return !slices.ContainsFunc(p, func(c byte) bool { return c != 0 }), nil
 }

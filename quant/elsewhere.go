@@ -36,6 +36,29 @@ func (s *set) elsewhere(info *tensor.Info) error {
 	return nil
 }
 
+// scaledOtherwise refuses a tensor that has no scale of FP8, and has beside it what
+// belongs to codes of another scheme.
+func (s *set) scaledOtherwise(info *tensor.Info) error {
+	for _, row := range s.rows.rows {
+		for _, m := range row.mains {
+			stem, ok := suffix(info, m.codes)
+			if !ok {
+				continue
+			}
+			for _, part := range m.parts {
+				if err := s.b.Step(1); err != nil {
+					return err
+				}
+				if beside, ok := s.find(stem + part); ok && part != ".comfy_quant" { // which describes numbers that are cast, too
+					return wire.ErrUnsupported.With("%s %s without a scale of FP8, and %s beside it is a part of %s",
+						info.TypeName(), wire.Quote(info.Name), wire.Quote(beside.Name), row.name)
+				}
+			}
+		}
+	}
+	return nil
+}
+
 // otherFile is where a companion of a tensor is, if not in this file, and what to
 // do about it: a shard, by an index beside the file, or another file of the folder
 // that has the companion and not the tensor itself. One that has both is another

@@ -41,6 +41,8 @@ func bindBnb4(s *set, info *tensor.Info) (*Weight, error) {
 	}
 	n, ok := wire.Product(q.shape)
 	switch {
+	case !bnbTypes[q.dtype]:
+		return nil, wire.ErrMismatch.With("%s says dtype %s", wire.Quote(state.Name), wire.Quote(q.dtype))
 	case q.kind != kind:
 		return nil, wire.ErrMismatch.With("%s says quant_type %s", wire.Quote(state.Name), wire.Quote(q.kind))
 	case !ok || q.block <= 0 || q.block > 1<<20:
@@ -95,6 +97,12 @@ func (s *set) bnbScales(w *Weight, f *form.Bnb4, q *bnbDescription, state *tenso
 		if f.NestedBlock <= 0 || f.NestedBlock > 1<<20 {
 			return wire.ErrMissing.With("nested_blocksize in %s", wire.Quote(state.Name))
 		}
+		if !q.offset {
+			return wire.ErrMissing.With("nested_offset in %s", wire.Quote(state.Name))
+		}
+		if q.nestedType != "float32" { // the scales would be rounded to it
+			return wire.ErrUnsupported.With("nested_dtype %s in %s", wire.Quote(q.nestedType), wire.Quote(state.Name))
+		}
 		w.Layout += ", nested scales"
 		wanted = append(wanted, want{".nested_absmax", form.CeilDiv(blocks, f.NestedBlock), tensor.F32}, want{".nested_quant_map", 256, tensor.F32})
 	}
@@ -112,11 +120,17 @@ func (s *set) bnbScales(w *Weight, f *form.Bnb4, q *bnbDescription, state *tenso
 // bnbDescription is what quant_state says.
 type bnbDescription struct {
 	kind         string
+	dtype        string // of the numbers before
 	block        int64
 	shape        []int64
 	nestedBlock  int64
 	nestedOffset float32
+	offset       bool // nestedOffset is said
+	nestedType   string
 }
+
+// bnbTypes are those that bitsandbytes quantizes.
+var bnbTypes = map[string]bool{"float16": true, "bfloat16": true, "float32": true}
 
 func (s *set) readState(info *tensor.Info) (*bnbDescription, error) {
 	text, err := s.text(info, maxState)
@@ -139,7 +153,11 @@ func (s *set) readState(info *tensor.Info) (*bnbDescription, error) {
 			case "nested_offset":
 				var f float64
 				f, err = d.Float()
-				q.nestedOffset = float32(f)
+				q.nestedOffset, q.offset = float32(f), true
+			case "dtype":
+				q.dtype, err = d.String()
+			case "nested_dtype":
+				q.nestedType, err = d.String()
 			case "shape":
 				err = d.Array(func(int) error {
 					n, err := d.Uint(wire.MaxSize)
@@ -148,6 +166,8 @@ func (s *set) readState(info *tensor.Info) (*bnbDescription, error) {
 					}
 					return err
 				})
+			default:
+				err = wire.ErrUnsupported.With("%s in a description of bitsandbytes", wire.Quote(key))
 			}
 			return err
 		})

@@ -71,7 +71,10 @@ func bindFP8(s *set, info *tensor.Info) (*Weight, error) {
 		Layout: fmt.Sprintf("%v, %s", info.DType, withType(layout, scale)),
 		form:   f,
 	}
-	return w, s.zeroPoints(w, f, info.Name+"_zero_point", tensor.I8, tensor.F8E4M3)
+	if err := s.zeroPoints(w, f, info.Name+"_zero_point", tensor.I8, tensor.F8E4M3); err != nil {
+		return nil, err
+	}
+	return w, s.says(strings.TrimSuffix(info.Name, ".weight"), "float", g.BlockCols, f.Seconds != nil, scale)
 }
 
 // withType says of a layout what its scales are stored in.
@@ -124,6 +127,9 @@ func (s *set) bindCast(info *tensor.Info, codec asm.Float) (*Weight, error) {
 		} else if !excluded {
 			return nil, wire.ErrMissing.With("its scale, which %s promises (quant_method %s)", s.config.File, wire.Quote(s.config.Method()))
 		}
+	}
+	if err := s.scaledOtherwise(info); err != nil {
+		return nil, err
 	}
 	if err := s.elsewhere(info); err != nil {
 		return nil, err
