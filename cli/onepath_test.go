@@ -49,6 +49,7 @@ var onlyWhole = []string{
 	"pth/sparse-index-negative",
 	"pth/sparse-index-outside",
 	"pth/sparse-not-coalesced",
+	"safetensors/hqq-expression",
 }
 
 // A said is what one way of reading a file comes to.

@@ -122,6 +122,7 @@ var formatsRefusals = []refusalRow{
 	{"safetensors.brace", wire.ErrSyntax, warning, "The header does not begin with a brace.", fetchAgain},
 	{"safetensors.data-trailing", wire.ErrTrailing, warning, "Bytes follow the last tensor: they could be another file.", fetchAgain},
 	{"safetensors.entry-incomplete", wire.ErrMissing, warning, "A tensor lacks dtype, shape or data_offsets.", fetchAgain},
+	{"safetensors.expression", wire.ErrForbidden, danger, "A tensor that HQQ's loader runs as Python is no name of a type.", doNotLoad},
 	{"safetensors.header-padding", wire.ErrTrailing, warning, "Something else than spaces follows the header: it could be another file.", fetchAgain},
 	{"safetensors.header-size", wire.ErrRange, warning, "The header is shorter or longer than the format allows.", fetchAgain},
 	{"safetensors.hole", wire.ErrGap, warning, "Bytes between tensors belong to none: they could be another file.", writeAgain},

@@ -148,9 +148,41 @@ func TestFixtures(t *testing.T) {
 
 func TestHostileFilesAreRefusedWithClassAndOffset(t *testing.T) {
 	corpustest.Refused(t, "safetensors", 90, func(b *limits.Budget, r io.ReaderAt, size int64) (func(*limits.Budget) error, error) {
-		_, err := safetensors.Decode(b, r, size)
-		return nil, err
+		f, err := safetensors.Decode(b, r, size)
+		if err != nil {
+			return nil, err
+		}
+		return f.Verify, nil
 	})
+}
+
+// What HQQ would run as Python is the name of a type, a letter in each element.
+func TestWhatIsEvaluatedIsTheNameOfAType(t *testing.T) {
+	for text, want := range map[string]wire.Class{
+		"torch.float16": wire.OK, "torch.float8_e4m3fn": wire.OK, "": wire.Forbidden, "torch.": wire.Forbidden, "float16": wire.Forbidden,
+		"torch.os": wire.Forbidden, "torch.hub.load": wire.Forbidden, "torch.load('x')": wire.Forbidden, "torch.f()": wire.Forbidden, "print(1)": wire.Forbidden,
+		" torch.float16": wire.Forbidden, "torch.float16\n": wire.Forbidden, "torch.ﬂoat": wire.Forbidden, "torch." + strings.Repeat("f", 64): wire.Forbidden,
+	} {
+		for _, name := range []string{"compute_dtype", "m.l.compute_dtype", "m.unpack_view_dtype"} {
+			for _, dtype := range []string{"U8", "I8"} {
+				header := fmt.Sprintf(`{"%s":{"dtype":"%s","shape":[%d],"data_offsets":[0,%d]}}`, name, dtype, len(text), len(text))
+				file := append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header+text...)
+				b := limits.Policy{}.Budget(t.Context())
+				f, err := safetensors.Decode(b, bytes.NewReader(file), int64(len(file)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				wanted := want
+				if dtype != "U8" {
+					wanted = wire.Forbidden
+				}
+				if err := f.Verify(b); wire.ClassOf(err) != wanted {
+					t.Errorf("%s %s %q: %v", dtype, name, text, err)
+				}
+				b.Close()
+			}
+		}
+	}
 }
 
 // Every part of the header that a message may need to name.
