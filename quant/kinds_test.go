@@ -77,3 +77,18 @@ func TestValuesThatDecideAreOfTheKindThatLibrariesWrite(t *testing.T) {
 		}
 	}
 }
+
+// HQQ's flags say that codes or scales are kept in another way than is read here.
+func TestFlagsOfHQQAreRefusedWhereTheyAreSet(t *testing.T) {
+	number := func(name string, v byte) stored { return stored{name, tensor.I32, nil, []byte{v, 0, 0, 0}} }
+	weight := []stored{ints("m.W_q", tensor.U8, 24, 32), number("m.nbits", 4), number("m.axis", 1), ints("m.scale", tensor.F16, 48, 1), ints("m.zero", tensor.F16, 48, 1),
+		{"m.shape", tensor.I64, []int64{2}, append([]byte{7: 0, 0: 24}, []byte{7: 0, 0: 64}...)}}
+	for _, name := range []string{"m.quant_scale", "m.quant_zero", "m.view_as_float"} {
+		for v, class := range map[byte]wire.Class{0: wire.OK, 1: wire.Unsupported} {
+			m := model("", append(weight[:len(weight):len(weight)], stored{name, tensor.U8, nil, []byte{v}})...)
+			if _, _, err := plan(t, m, quant.Options{}); wire.ClassOf(err) != class {
+				t.Errorf("%s %d: class %v, want %v: %v", name, v, wire.ClassOf(err), class, err)
+			}
+		}
+	}
+}

@@ -52,8 +52,33 @@ func bindHQQ(s *set, info *tensor.Info) (*Weight, error) {
 		return nil, err
 	}
 	w.Layout, w.form = fmt.Sprintf("%s, axis %d", describe(f.Bits, f.Total/f.Groups()), axis), f
+	for _, name := range hqqFlags {
+		if err := s.hqqFlag(stem + name); err != nil {
+			return nil, err
+		}
+	}
 	s.bindHQQRest(stem, w)
 	return w, s.hqqScales(stem, w, f)
+}
+
+// hqqFlags are properties with which HQQ reads codes or scales from other tensors or
+// in another type.
+var hqqFlags = [...]string{".quant_scale", ".quant_zero", ".view_as_float"}
+
+// hqqFlag refuses a property that is set.
+func (s *set) hqqFlag(name string) error {
+	info, ok := s.find(name)
+	if !ok {
+		return nil
+	}
+	if info.Elements() != 1 {
+		return wire.ErrMismatch.With("its companion %s has %d numbers", wire.Quote(name), info.Elements())
+	}
+	zero, err := s.allZero(name)
+	if err == nil && !zero {
+		err = wire.ErrUnsupported.With("%s is set: hqq can dequantize it", wire.Quote(name))
+	}
+	return err
 }
 
 func (s *set) hqqScales(stem string, w *Weight, f *form.HQQ) error {
