@@ -9,6 +9,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -95,9 +96,11 @@ func OpenFS(b *limits.Budget, fsys fs.FS, name string) (tensor.Model, error) {
 func Verify(b *limits.Budget, m tensor.Model) error {
 	_, err := guarded(b, "verify", func() (struct{}, error) {
 		if v, ok := m.(tensor.Verifier); ok {
-			return struct{}{}, v.Verify(b)
+			if err := v.Verify(b); err != nil {
+				return struct{}{}, err
+			}
 		}
-		return struct{}{}, nil
+		return struct{}{}, safetensors.VerifyTypes(b, m)
 	})
 	return err
 }

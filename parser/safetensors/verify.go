@@ -20,17 +20,20 @@ const maxTypeName = 64
 
 // Verify reads the few tensors that a library takes for Python, and refuses what is
 // no name of a type.
-func (f *File) Verify(b *limits.Budget) error {
-	for info := range f.Tensors() {
+func (f *File) Verify(b *limits.Budget) error { return VerifyTypes(b, f) }
+
+// VerifyTypes does so for a model of any format: HQQ keeps the same in checkpoints.
+func VerifyTypes(b *limits.Budget, m tensor.Model) error {
+	for info := range m.Tensors() {
 		if err := b.Step(1); err != nil {
-			return wire.At(Format, "", wire.NoOffset, err)
+			return wire.At(m.Format(), "", wire.NoOffset, err)
 		}
 		for _, end := range evaluated {
 			if info.Name != end && !strings.HasSuffix(info.Name, "."+end) {
 				continue
 			}
-			if err := f.typeName(b, &info); err != nil {
-				return wire.At(Format, "tensor "+wire.Quote(info.Name), info.Span.Off, err)
+			if err := typeName(b, m, &info); err != nil {
+				return wire.At(m.Format(), "tensor "+wire.Quote(info.Name), info.Span.Off, err)
 			}
 		}
 	}
@@ -39,12 +42,12 @@ func (f *File) Verify(b *limits.Budget) error {
 
 // typeName refuses a tensor that is not the name of a type of PyTorch, a letter in
 // each element.
-func (f *File) typeName(b *limits.Budget, info *tensor.Info) error {
+func typeName(b *limits.Budget, m tensor.Model, info *tensor.Info) error {
 	refused := wire.ErrForbidden.By("safetensors.expression").With("HQQ runs it as Python, and it is no name of a type")
 	if info.DType != tensor.U8 || info.Span.Len > maxTypeName {
 		return refused
 	}
-	body, err := f.Body(b, *info)
+	body, err := m.Body(b, *info)
 	if err != nil {
 		return err
 	}
