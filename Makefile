@@ -143,6 +143,7 @@ api: ## what the public packages export, after a change of it: api/*.txt
 # are more inputs to the same goroutines, which `make test` runs without the detector.
 STARTS = ^[[:space:]]*(defer )?go [A-Za-z_.]+[(]|[.]Go[(]|[.]Parallel[(]|RunParallel
 SEEDS = FuzzArrival|FuzzClamd|FuzzEdit|FuzzForget|FuzzUpload
+searching = git grep -l 'effort\.' -- '*_test.go'
 starting = git grep -lE '$(STARTS)' -- $(1) | grep -v -e '/_' $(patsubst %,-e '^%/',$(NESTED))
 
 race: ## packages with goroutines
@@ -174,10 +175,13 @@ cross: qemu ## other systems: build and vet, and kernels under emulation
 emulated: qemu
 	@$(MAKE) --no-print-directory -j2 neon avx512
 
+# vet type-checks what build would compile, and tests too; it builds what is imported, which is all but
+# commands. Nothing of it runs, so the compiler need not optimize it; 386 alone is built for word32 already.
 systems:
 	@for t in $(CROSS); do echo "$$t"; \
 	export GOOS=$${t%/*} GOARCH=$${t#*/} CGO_ENABLED=0; \
-	$(GO) build ./... && $(GO) vet $(PLATFORM) ./... || exit 1; done
+	fast='-gcflags=all=-N -l'; [ $$t != linux/386 ] || fast=-gcflags=; \
+	$(GO) vet $(PLATFORM) "$$fast" ./... || exit 1; done
 
 qemu:
 	@command -v qemu-aarch64-static >/dev/null || command -v qemu-aarch64 >/dev/null || \
@@ -201,7 +205,8 @@ fuzz-ci: ## every target by count, the same work each time; the test is built on
 	"$$d/fuzz.test" -test.run '^$$' -test.fuzz "^$${row%=*}$$" -test.fuzztime $${row#*=}x -test.fuzzcachedir "$$d/found" || exit 1; done
 
 search: ## tests that try a part of the possible in go test, as far as they can
-	ANAMNESIS_SEARCH=1 $(GO) test -timeout 30m $$(git grep -l 'effort\.' -- '*_test.go' | xargs -n 1 dirname | sort -u | sed 's|^|./|')
+	@tests=$$($(searching) | xargs sed -nE 's/^func (Test[A-Za-z0-9_]+)[(]t .*/\1/p' | sort -u | paste -sd '|' -) && \
+	ANAMNESIS_SEARCH=1 $(GO) test -timeout 30m -run "^($$tests)$$" $$($(searching) | xargs -n 1 dirname | sort -u | sed 's|^|./|')
 
 fuzz-all: ## every target by time, one after the other
 	@for row in $(FUZZ_COUNTS); do $(MAKE) --no-print-directory fuzz FUZZ=$${row%=*} || exit 1; done
