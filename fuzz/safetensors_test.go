@@ -65,6 +65,13 @@ func tiled(f *safetensors.File, size int64) error {
 // rewriteSafetensors writes what was read. What was written is in the writer's
 // order, so writing it again gives the same bytes.
 func rewriteSafetensors(b *limits.Budget, data []byte) ([]byte, error) {
+	f, err := safetensors.Decode(b, bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Verify(b); err != nil {
+		return nil, wire.ErrUnsupported.With("bodies that are refused are not written: %v", err)
+	}
 	first, err := encodeAgain(b, data)
 	if err != nil {
 		return nil, err
