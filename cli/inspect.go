@@ -18,7 +18,7 @@ type inspectCmd struct {
 
 	Verify  bool   `help:"Also read the bodies: checksums, real lengths, text."`
 	Usage   bool   `help:"Print how much of each limit the file uses."`
-	Context string `placeholder:"TOKENS" help:"Estimate the memory for weights and cache with this many tokens, from config.json or the keys of a GGUF file."`
+	Context string `placeholder:"TOKENS" help:"Estimate the memory for weights and cache with this many tokens (8192, 8k, 1m), from config.json or the keys of a GGUF file."`
 	Batch   string `placeholder:"N" default:"1" help:"With --context: for this many sequences at once."`
 	HTML    word   `name:"html" placeholder:"FILE" help:"Write a page for a browser instead, with the verdict of a scan: one file that needs no network."`
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/memory"
@@ -15,13 +16,29 @@ func (c *inspectCmd) sizes() (tokens, batch int64, err error) {
 	if c.Context == "" {
 		return 0, 0, nil
 	}
-	if tokens, err = positive(limits.ParseCount(c.Context)); err != nil {
+	if tokens, err = positive(parseTokens(c.Context)); err != nil {
 		return 0, 0, usage{"--context: " + err.Error()}
 	}
 	if batch, err = positive(limits.ParseCount(c.Batch)); err != nil {
 		return 0, 0, usage{"--batch: " + err.Error()}
 	}
 	return tokens, batch, nil
+}
+
+// parseTokens reads a count of tokens as models state theirs: 8k is 8192, 1m is 1048576.
+func parseTokens(text string) (int64, error) {
+	digits, unit := text, int64(1)
+	switch {
+	case strings.HasSuffix(text, "k"), strings.HasSuffix(text, "K"):
+		digits, unit = text[:len(text)-1], 1<<10
+	case strings.HasSuffix(text, "m"), strings.HasSuffix(text, "M"):
+		digits, unit = text[:len(text)-1], 1<<20
+	}
+	n, err := limits.ParseCount(digits)
+	if err == nil && n > math.MaxInt64/unit {
+		err = fmt.Errorf("%s passes 2^63-1", text)
+	}
+	return n * unit, err
 }
 
 // A memoryUse is what a model takes while it runs, or why that is not known.

@@ -130,7 +130,7 @@ func (r *Recipe) read(b *limits.Budget, v jsontree.Value) error {
 			r.params, err = readParams(b, v)
 		case "dtype":
 			if v.String() != "float32" {
-				return wire.ErrUnsupported.With("numbers are computed in float32; out_dtype says what they are written in")
+				return wire.ErrUnsupported.With("numbers are computed in float32 (write dtype: float32); out_dtype says what they are written in")
 			}
 		case "out_dtype":
 			var ok bool
