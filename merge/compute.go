@@ -6,6 +6,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/internal/derive"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -36,6 +37,8 @@ type input struct {
 type work struct {
 	keep   []kept // of each input
 	angles [2]float32
+	crew   *crew // that finds it
+	b      *limits.Budget
 }
 
 // A room is what one reader computes in: the numbers of each input, and three more.
@@ -70,25 +73,27 @@ func (r *room) back() {
 // read reads as many numbers of each input as a room has.
 func (g *group) read(r *room, first int64, n int) error {
 	for i := range g.inputs {
-		if err := g.inputs[i].numbers.Read(r.in[i][:n], asm.Raw(r.raw), first); err != nil {
+		if err := g.one(r, i, first, n); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// pieces reads all numbers of the inputs, piece by piece.
-func (g *group) pieces(r *room, step func() error, each func(first int64, n int)) error {
-	for first := int64(0); first < g.elements; {
-		if err := step(); err != nil {
+// one reads numbers of one input.
+func (g *group) one(r *room, i int, first int64, n int) error {
+	return g.inputs[i].numbers.Read(r.in[i][:n], asm.Raw(r.raw), first)
+}
+
+// pieces goes through a span piece by piece, of which each costs a step.
+func (g *group) pieces(from, to int64, each func(first int64, n int) error) error {
+	for first := from; first < to; first += derive.PieceElements {
+		if err := g.rooms.Step(); err != nil {
 			return err
 		}
-		n := int(min(int64(len(r.raw)), g.elements-first))
-		if err := g.read(r, first, n); err != nil {
+		if err := each(first, int(min(derive.PieceElements, to-first))); err != nil {
 			return err
 		}
-		each(first, n)
-		first += int64(n)
 	}
 	return nil
 }
@@ -110,6 +115,9 @@ func (g *group) ReadAt(p []byte, off int64) (int, error) {
 			return 0, err
 		}
 		defer done()
+		if err := w.crew.join(r, g.elements); err != nil {
+			return 0, err
+		}
 		r.work = w
 	}
 	for done := 0; done < len(p); {
@@ -159,24 +167,42 @@ func (g *group) slerp(r *room, _ int64) {
 	}
 }
 
+// products are sums over a span of two tensors, in float64.
+type products struct{ aa, bb, ab float64 }
+
 // angle finds the two factors: of the tensors as vectors of norm 1 the angle, or t
-// itself where they are nearly parallel. Sums are float64.
-func (g *group) angle(w *work) error {
-	r, err := g.take()
-	if err != nil {
-		return err
+// itself where they are nearly parallel.
+func (g *group) angle(w *work) ([]phase, error) {
+	sums, err := limits.Make[products](w.b, w.crew.spans)
+	span := func(r *room, k int, from, to int64) error {
+		return g.pieces(from, to, func(first int64, n int) error {
+			err := g.read(r, first, n)
+			sums[k].add(r.in[g.base][:n], r.in[1-g.base][:n])
+			return err
+		})
 	}
-	defer r.back()
-	var aa, bb, ab float64
-	err = g.pieces(r, g.step, func(_ int64, n int) {
-		a, b := r.in[g.base][:n], r.in[1-g.base][:n]
-		for k := range a {
-			x, y := float64(a[k]), float64(b[k])
-			aa += float64(x * x)
-			bb += float64(y * y)
-			ab += float64(x * y)
+	end := func(*room) error {
+		var all products
+		for _, s := range sums {
+			all = products{all.aa + s.aa, all.bb + s.bb, all.ab + s.ab}
 		}
-	})
+		w.angles = all.factors(g.shared["t"])
+		return nil
+	}
+	return []phase{{span, end}}, err
+}
+
+func (p *products) add(a, b []float32) {
+	b = b[:len(a)]
+	for k := range a {
+		x, y := float64(a[k]), float64(b[k])
+		p.aa += float64(x * x)
+		p.bb += float64(y * y)
+		p.ab += float64(x * y)
+	}
+}
+
+func (p products) factors(t float64) [2]float32 {
 	const eps, parallel = 1e-8, 0.9995
 	norm := func(sum float64) float64 {
 		if n := math.Sqrt(sum); n > eps {
@@ -184,92 +210,10 @@ func (g *group) angle(w *work) error {
 		}
 		return 1
 	}
-	t := g.shared["t"]
-	dot := max(-1, min(1, ab/norm(aa)/norm(bb)))
-	w.angles = [2]float32{float32(1 - t), float32(t)}
+	dot := max(-1, min(1, p.ab/norm(p.aa)/norm(p.bb)))
 	if math.Abs(dot) <= parallel {
 		theta := math.Acos(dot)
-		w.angles = [2]float32{float32(math.Sin((1-t)*theta) / math.Sin(theta)), float32(math.Sin(t*theta) / math.Sin(theta))}
+		return [2]float32{float32(math.Sin((1-t)*theta) / math.Sin(theta)), float32(math.Sin(t*theta) / math.Sin(theta))}
 	}
-	return err
-}
-
-// differences adds what the inputs differ from the base by: each difference
-// thinned, scaled again, and weighed; where signs are elected, only those of the sign
-// of the sum.
-func (g *group) differences(r *room, first int64) {
-	n := len(r.sum)
-	base := r.in[g.base][:n]
-	var total float32
-	for i := range g.inputs {
-		if i == g.base {
-			continue
-		}
-		total += g.inputs[i].weight
-		g.difference(r, i, base, first)
-	}
-	clear(r.sum)
-	for i := range g.inputs {
-		for k := 0; i != g.base && k < n; k++ {
-			r.sum[k] += r.in[i][k]
-		}
-	}
-	normalize, lambda := g.shared["normalize"] != 0, float32(g.shared["lambda"])
-	if g.method.elect {
-		g.elect(r)
-	} else {
-		if math.Abs(float64(total)) < 1e-8 {
-			total = 1
-		}
-		for k := range r.div {
-			r.div[k] = total
-		}
-	}
-	for k := range r.sum {
-		f := r.sum[k]
-		if normalize {
-			f /= r.div[k]
-		}
-		f *= lambda // by 1 nothing changes
-		r.sum[k] = base[k] + f
-	}
-}
-
-// elect keeps of each number those differences that have the sign of their sum, a
-// sum of zero being positive; div is the sum of their weights, 1 for none.
-func (g *group) elect(r *room) {
-	for k, sum := range r.sum {
-		var mixed, weights float32
-		for i := range g.inputs {
-			if d := r.in[i][k]; i != g.base && (d > 0 && sum >= 0 || d < 0 && !(sum >= 0)) {
-				mixed += d
-				weights += g.inputs[i].weight
-			}
-		}
-		if weights == 0 {
-			weights = 1
-		}
-		r.sum[k], r.div[k] = mixed, weights
-	}
-}
-
-// difference makes an input's numbers those by which it differs.
-func (g *group) difference(r *room, i int, base []float32, first int64) {
-	d := r.in[i][:len(base)]
-	for k := range d {
-		d[k] -= base[k]
-	}
-	w := g.inputs[i].weight
-	var keep kept
-	if r.work != nil {
-		keep = r.work.keep[i]
-		keep.thin(d, first, &g.inputs[i])
-	}
-	for k := range d {
-		f := d[k]
-		if keep.scale != 0 {
-			f *= keep.scale
-		}
-		d[k] = f * w
-	}
+	return [2]float32{float32(1 - t), float32(t)}
 }

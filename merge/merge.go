@@ -85,8 +85,9 @@ func (x *merger) open(open func(name string) (tensor.Model, error)) error {
 		if err != nil {
 			return nil, err
 		}
-		w := &work{keep: keep}
-		return w, g.method.prepare(g, w)
+		w := &work{keep: keep, crew: newCrew(g.elements), b: b}
+		w.crew.phases, err = g.method.prepare(g, w)
+		return w, err
 	})
 	return nil
 }

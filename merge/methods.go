@@ -26,7 +26,7 @@ type method struct {
 	sparse    sparsity
 	elect     bool // signs are elected, as TIES does it
 	compute   func(*group, *room, int64)
-	prepare   func(*group, *work) error // what depends on whole tensors, or nil
+	prepare   func(*group, *work) ([]phase, error) // what depends on whole tensors, or nil
 }
 
 // sparsity is which numbers of a difference are kept.

@@ -109,6 +109,10 @@ var unpaid = map[string][]string{
 		merge: given
 		merge: x.opened
 		merge: strings.SplitSeq(strings.ToLower(name), ".")`),
+	"at most 256 spans of a tensor, or counts of each worker": rows(`
+		merge: sums
+		merge: t.used
+		merge: t.used[1:]`),
 	"nesting, bounded by MaxDepth": rows(`
 		parser: w.path`),
 	"files of a set or layers of a store, bounded by MaxOpenFiles, or names of one folder": rows(`
