@@ -81,3 +81,21 @@ func TestInPlace(t *testing.T) {
 		t.Errorf("%v, %v", list, err)
 	}
 }
+
+// A tensor that is no name of a type does not get a name under which HQQ's loader runs
+// it as Python.
+func TestNoNameThatIsEvaluated(t *testing.T) {
+	m, b := open(t, "../testdata/demo/model.safetensors")
+	renaming, err := convert.ParseRenaming("*=*.compute_dtype")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := convert.Names{Rename: []convert.Renaming{renaming}}
+	renamed, err := names.Model(b, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := convert.NewPlan(b, renamed, convert.Options{AsIs: true}); wire.ClassOf(err) != wire.Forbidden {
+		t.Error(err)
+	}
+}

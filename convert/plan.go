@@ -11,6 +11,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/family"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
 )
@@ -70,7 +71,7 @@ func NewPlan(b *limits.Budget, m tensor.Model, o Options) (*Plan, error) {
 	if g, ok := p.sink.(GGUF); ok && !g.RawNames && isAdapter(m) {
 		return nil, wire.At("convert", "", wire.NoOffset, wire.ErrUnsupported.With("it is an adapter of PEFT: merge it into its base first, or write it with convert_lora_to_gguf.py of llama.cpp"))
 	}
-	steps := [...]func() error{p.quantize, p.bind, p.layout, p.order}
+	steps := [...]func() error{p.evaluated, p.quantize, p.bind, p.layout, p.order}
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return nil, wire.At("convert", "", wire.NoOffset, err)
@@ -78,6 +79,10 @@ func NewPlan(b *limits.Budget, m tensor.Model, o Options) (*Plan, error) {
 	}
 	return p, nil
 }
+
+// evaluated refuses tensors that a library would run as Python, under the names that
+// they are to have: what is written would not be read again.
+func (p *Plan) evaluated() error { return safetensors.VerifyTypes(p.b, p.m) }
 
 // quantize starts what encodes weights.
 func (p *Plan) quantize() (err error) {

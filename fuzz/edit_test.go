@@ -32,6 +32,14 @@ func FuzzEdit(f *testing.F) {
 			f.Add(s.Data, "a:u32=7", "", "*=m.*")
 		}
 	}
+	for _, r := range corpus.Hostile(safetensors.Format) {
+		if r.Name == "hqq-expression" {
+			f.Add(r.Bytes(), "a=b", "", "*=m.*")
+		}
+	}
+	for _, s := range corpus.Valid(safetensors.Format) { // under a name that a library evaluates
+		f.Add(s.Data, "a=b", "", "*=*.compute_dtype")
+	}
 	f.Fuzz(func(t *testing.T, data []byte, set, deleted, rename string) {
 		if len(set)+len(deleted)+len(rename) > 4096 {
 			return
