@@ -25,11 +25,11 @@ type mergeCmd struct {
 func (mergeCmd) Help() string {
 	return `Makes one model of several that have the same tensors: linear, slerp, task_arithmetic, ties,
 dare_linear, dare_ties, or passthrough of layers. Methods, parameters and defaults are those of
-mergekit. Numbers are computed in float32. Random choices depend only on the recipe's seed and
+mergekit. Numbers are computed in float32 and rounded once. Random choices depend only on the recipe's seed and
 are the same on every machine; they differ from torch's.
 
 The first model, or the base if there is one, gives the configuration, the tokenizer and the
-types (out_dtype chooses another type). A recipe with members or parameters that its method does
+types (dtype or out_dtype chooses another type). A recipe with members or parameters that its method does
 not take is refused, and so are models whose tensors differ in names or shapes.`
 }
 
@@ -86,6 +86,9 @@ func (c *mergeCmd) open(ctx context.Context, b *limits.Budget, s *session, o *co
 		return err
 	}
 	out.changed = m.Computed
+	if recipe.Finer() {
+		out.note = "computed in float32 and rounded to dtype once; mergekit rounds every step, so it differs in last bits"
+	}
 	o.model, o.merged = m, out
 	keepFiles(o, files)
 	return nil

@@ -176,6 +176,7 @@ type merged struct {
 	sources         []word
 	changed         int
 	replaced, added []string
+	note            string // on what was computed
 }
 
 // printMerged says what became of the base.
@@ -194,6 +195,9 @@ func (s *session) printMerged(m *merged, p *convert.Plan) {
 			s.fact("", list.label, tidy(name, 256))
 		}
 	}
+	if m.note != "" {
+		s.fact("", "Note", m.note)
+	}
 }
 
 // jsonMerged says the same to programs.
@@ -210,5 +214,8 @@ func jsonMerged(o *jsonObject, m *merged) {
 		o.number("changed", int64(m.changed))
 		jsonNames(o, "replaced", m.replaced)
 		jsonNames(o, "added", m.added)
+		if m.note != "" {
+			o.text("note", m.note)
+		}
 	})
 }

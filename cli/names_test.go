@@ -186,12 +186,19 @@ func TestMemoryIsStated(t *testing.T) {
 	if want := `"cache":262144,"type":"bfloat16"`; r.code != 0 || !strings.Contains(r.out, want) || !strings.Contains(r.out, `"parameters":19616`) {
 		t.Errorf("exit %d, %s%s", r.code, r.out, r.err)
 	}
+	for in, tokens := range map[string]string{"1k": "1024", "128K": "131072", "1m": "1048576"} {
+		short := amn(t, nil, "inspect", "--context", in, filepath.Join(dir, "llama-fp8"))
+		long := amn(t, nil, "inspect", "--context", tokens, filepath.Join(dir, "llama-fp8"))
+		if short.code != 0 || short.out != long.out {
+			t.Errorf("%s: exit %d, %s%s\n%s: %s", in, short.code, short.out, short.err, tokens, long.out)
+		}
+	}
 	r = amn(t, nil, "inspect", "--json", "--context", "1024", filepath.Join(dir, "model.safetensors"))
 	valid(t, "inspect", r.out)
 	if r.code != 0 || !strings.Contains(r.out, `"unknown":"no config.json beside the weights`) {
 		t.Errorf("exit %d, %s%s", r.code, r.out, r.err)
 	}
-	for _, args := range [][]string{{"--context", "0"}, {"--context", "x"}, {"--context", "1", "--batch", "-1"}} {
+	for _, args := range [][]string{{"--context", "0"}, {"--context", "x"}, {"--context", "k"}, {"--context", "8g"}, {"--context", "9223372036854775807k"}, {"--context", "1", "--batch", "-1"}} {
 		if r := amn(t, nil, append([]string{"inspect", filepath.Join(dir, "llama-fp8")}, args...)...); r.code != 2 {
 			t.Errorf("%v: exit %d", args, r.code)
 		}

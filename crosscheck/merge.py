@@ -9,6 +9,7 @@ difference is at most one unit in the last place of the base's type, or where te
 cancel each other, of a float32 unit for each of them; and with torch in the order that the
 documentation of merge/lora states, where no bit differs.
 """
+import copy
 import json
 import os
 import pathlib
@@ -71,8 +72,9 @@ def ulps(a, b):
     return (order(a) - order(b)).abs()
 
 
-def compare(row, got, want, scale=None):
-    """scale is the size of the terms by tensor, for F32; None asks for all bits."""
+def compare(row, got, want, scale=None, rounded=None):
+    """scale is the size of the terms by tensor, for F32; None asks for all bits. rounded is
+    the type that results were rounded to before they were written in another one."""
     if set(got) != set(want):
         row.wrong(f"names {sorted(set(got) ^ set(want))[:6]}")
     for name in sorted(set(got) & set(want)):
@@ -88,8 +90,8 @@ def compare(row, got, want, scale=None):
         else:
             # A unit of the type for what is stored, and float32's for each term of the sum.
             term, ranks = scale.get(name, (b.float().abs(), 0))
-            kind = torch.finfo(a.dtype)
-            unit = kind.eps * b.float().abs().clamp(min=kind.tiny) if a.dtype != torch.float32 else 0
+            kind = torch.finfo(rounded or a.dtype)
+            unit = kind.eps * b.float().abs().clamp(min=kind.tiny) if kind.bits < 32 else 0
             bad = int(((a.float() - b.float()).abs() > unit + (ranks + 4) * torch.finfo(torch.float32).eps * term).sum())
         row.off += off if scale is not None else 0
         if bad:
@@ -296,17 +298,15 @@ def absolute(recipe, folder):
 
 
 def models():
-    import mergekit.merge
-    import mergekit.config
-    import mergekit.options
     from importlib.metadata import version
     # Which of equal magnitudes TIES keeps is left to torch's sort, which is not a
     # stable one: the first here.
     sort = torch.argsort
     torch.argsort = lambda *args, **more: sort(*args, **more | {"stable": True})
     oracle = f"mergekit {version('mergekit')}, torch {torch.__version__}"
-    for dtype, out in ((torch.bfloat16, None), (torch.float32, None), (torch.bfloat16, "float16")):
-        folder = WORK / f"models-{dtype}-{out}".replace("torch.", "")
+    for dtype, within, out in ((torch.bfloat16, None, None), (torch.float32, None, None), (torch.bfloat16, None, "float16"), (torch.float32, "bfloat16", None),
+                               (torch.float32, "bfloat16", "float16"), (torch.bfloat16, "float32", None)):
+        folder = WORK / f"models-{dtype}-{within}-{out}".replace("torch.", "")
         base = llama(dtype, num_hidden_layers=4)
         g = torch.Generator().manual_seed(5)
         for name in ("base", "a", "b"):
@@ -314,30 +314,50 @@ def models():
                 for p in base.parameters():
                     p.data = (p.data.float() + 0.02 * torch.randn(p.shape, generator=g)).to(dtype)
             base.save_pretrained(folder / name)
+            if within:  # what amn computes with
+                copy.deepcopy(base).to(getattr(torch, within)).save_pretrained(folder / "rounded" / name)
         for name, recipe in recipes():
+            if within:
+                recipe = dict(recipe, dtype=within)
             if out:
                 recipe = dict(recipe, out_dtype=out)
             (folder / "recipe.json").write_text(json.dumps(recipe))
             to = folder / name.replace(" ", "-")
-            row = Row(f"merge: {name}, {str(dtype).removeprefix('torch.')}{' to ' + out if out else ''}", oracle)
+            row = Row(f"merge: {name}, {str(dtype).removeprefix('torch.')}{', dtype ' + within if within else ''}{' to ' + out if out else ''}", oracle)
             done = amn("merge", "-q", folder / "recipe.json", "-o", to)
             if done.returncode:
                 row.wrong(f"exit {done.returncode}: {done.stderr}")
                 row.done()
                 continue
             got = state(to)
+            stored = within or str(dtype).removeprefix("torch.")
+            models = folder / "rounded" if within else folder
             if name.startswith("dare"):
-                want = dare(folder, recipe, out or str(dtype).removeprefix("torch."))
+                want = dare(models, recipe, stored if within else out or stored)
+                want = {k: v.to(getattr(torch, out or stored)) for k, v in want.items()}
             else:
-                r = {k: v for k, v in recipe.items() if k != "seed"} | {"dtype": "float32", "out_dtype": out or str(dtype).removeprefix("torch.")}
-                config = mergekit.config.MergeConfiguration.model_validate(absolute(r, folder))
-                mergekit.merge.run_merge(config, str(to) + "-mergekit", mergekit.options.MergeOptions(copy_tokenizer=False, write_model_card=False, quiet=True))
-                want = state(str(to) + "-mergekit")
-            compare(row, got, want, {k: (v.float().abs().clamp(min=0.05), 4) for k, v in want.items()})
+                r = {k: v for k, v in recipe.items() if k != "seed"}
+                stepwise = recipe["merge_method"] in ("task_arithmetic", "ties")  # mergekit rounds each step to its dtype: amn the sum alone
+                if within and not stepwise:
+                    want = kit(r, folder, to)
+                elif within and out:
+                    want = {k: v.to(getattr(torch, out)) for k, v in kit(r | {"dtype": "float32", "out_dtype": within}, models, to).items()}
+                else:
+                    want = kit(r | {"dtype": "float32", "out_dtype": out or stored}, models, to)
+            compare(row, got, want, {k: (v.float().abs().clamp(min=0.05), 4) for k, v in want.items()}, getattr(torch, within) if within and out else None)
             loaded = T.AutoModelForCausalLM.from_pretrained(to, dtype="auto")
             if any(not torch.equal(loaded.state_dict()[k], v) for k, v in got.items()):
                 row.wrong("transformers loads other numbers")
             row.done()
+
+
+def kit(recipe, folder, to):
+    import mergekit.config
+    import mergekit.merge
+    import mergekit.options
+    config = mergekit.config.MergeConfiguration.model_validate(absolute(recipe, folder))
+    mergekit.merge.run_merge(config, str(to) + "-mergekit", mergekit.options.MergeOptions(copy_tokenizer=False, write_model_card=False, quiet=True))
+    return state(str(to) + "-mergekit")
 
 
 def dare(folder, recipe, out):

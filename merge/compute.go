@@ -15,6 +15,7 @@ type group struct {
 	info     tensor.Info
 	elements int64
 	method   *method
+	dtype    tensor.DType // what inputs and results are rounded to; Unknown is none
 	inputs   []input
 	base     int // of the inputs, -1 for none
 	shared   map[string]float64
@@ -26,6 +27,7 @@ type group struct {
 // An input is one tensor that is merged.
 type input struct {
 	numbers *derive.Numbers
+	rounded bool // to the dtype, as they are read
 	model   string
 	key     uint64 // of its random numbers
 	weight  float32
@@ -82,7 +84,26 @@ func (g *group) read(r *room, first int64, n int) error {
 
 // one reads numbers of one input.
 func (g *group) one(r *room, i int, first int64, n int) error {
-	return g.inputs[i].numbers.Read(r.in[i][:n], asm.Raw(r.raw), first)
+	in := &g.inputs[i]
+	if err := in.numbers.Read(r.in[i][:n], asm.Raw(r.raw), first); err != nil {
+		return err
+	}
+	if in.rounded {
+		g.round(r, r.in[i][:n])
+	}
+	return nil
+}
+
+// rounds reports a type whose numbers the dtype may not have.
+func (g *group) rounds(t tensor.DType) bool {
+	return g.dtype != tensor.Unknown && g.dtype != tensor.F32 && g.dtype != t
+}
+
+// round makes numbers those of the dtype.
+func (g *group) round(r *room, numbers []float32) {
+	raw := asm.Raw(r.raw)[:int64(len(numbers))*derive.Size(g.dtype)]
+	derive.Round(raw, g.dtype, numbers)
+	derive.Widen(numbers, g.dtype, raw)
 }
 
 // pieces goes through a span piece by piece, of which each costs a step.
@@ -129,6 +150,9 @@ func (g *group) ReadAt(p []byte, off int64) (int, error) {
 		piece := *r
 		piece.sum, piece.div = r.sum[:n], r.div[:n]
 		g.method.compute(g, &piece, first)
+		if g.rounds(g.info.DType) {
+			g.round(r, piece.sum)
+		}
 		derive.Round(p[done:done+n*int(size)], g.info.DType, piece.sum)
 		done += n * int(size)
 	}

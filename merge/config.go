@@ -99,7 +99,7 @@ func (x *merger) member(d *strictjson.Decoder, body, name string) (*splice, erro
 	case err != nil:
 		return nil, err
 	case x.r.out != tensor.Unknown && slices.Contains(dtypes, name) && kind == strictjson.String:
-		for text, t := range outTypes {
+		for text, t := range types {
 			if t == x.r.out {
 				s.text = strconv.Quote(text)
 			}

@@ -16,8 +16,10 @@
 //
 // # Arithmetic
 //
-// Everything is float32 and every operation is rounded. Sums over the models follow
-// their order; sums over a tensor are float64. With the base b, a model x and its
+// Everything is float32 and every operation is rounded. A dtype of 16 bits rounds the
+// models as they are read, and the result; mergekit rounds each step of the methods of
+// differences to it. Sums over the models follow their order; sums over a tensor are
+// float64, over at most 256 spans of it and then over those. With the base b, a model x and its
 // weight w:
 //
 //	linear           sum w*x / sum w; sum w*x with normalize false
@@ -50,7 +52,7 @@
 //
 // # Limits
 //
-//	MaxTotalBytes  names; 64 KiB for each model and worker; 512 KiB while ties sorts
+//	MaxTotalBytes  names; 64 KiB for each model and worker; 512 KiB for each worker while ties sorts
 //	MaxItems       tensors of the result
 //	MaxSteps       one for each tensor, and one for each piece that is read ahead
 //

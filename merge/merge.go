@@ -210,7 +210,7 @@ func (x *merger) add(s *slice, name string, t float64, of func(source) string) e
 }
 
 func (x *merger) group(s *slice, name string, t float64, of func(source) string) error {
-	g := &group{method: x.r.method, base: -1, rooms: x.rooms, held: x.held, shared: map[string]float64{}}
+	g := &group{method: x.r.method, dtype: x.r.dtype, base: -1, rooms: x.rooms, held: x.held, shared: map[string]float64{}}
 	var lead tensor.Info
 	var infos []tensor.Info
 	var from []*model
@@ -248,12 +248,12 @@ func (x *merger) group(s *slice, name string, t float64, of func(source) string)
 		if err != nil {
 			return err
 		}
-		g.inputs = append(g.inputs, input{numbers: numbers, model: from[k].name, key: keyOf(x.r.seed, from[k].name+"\x00"+name)})
+		g.inputs = append(g.inputs, input{numbers: numbers, rounded: g.rounds(infos[k].DType), model: from[k].name, key: keyOf(x.r.seed, from[k].name+"\x00"+name)})
 	}
 	if err := x.set(g, s, name, t); err != nil {
 		return err
 	}
-	if len(g.inputs) == 1 && g.method.name == "passthrough" && g.inputs[0].scale == 1 && out == lead.DType {
+	if len(g.inputs) == 1 && g.method.name == "passthrough" && g.inputs[0].scale == 1 && out == lead.DType && !g.rounds(out) {
 		x.tensors = append(x.tensors, derive.Same(x.opened[slices.Index(x.models, from[0])], infos[0], name))
 		return nil
 	}

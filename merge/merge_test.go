@@ -76,6 +76,43 @@ func values(t *testing.T, m tensor.Model) map[string][]float32 {
 	return all
 }
 
+// A dtype rounds what is read and what comes of it, and is the type of the result.
+func TestDType(t *testing.T) {
+	const fine = 1 + 1.0/(1<<9) // a BF16 has 7 bits after the point
+	files := models{"base": {vector("w", 1, fine, -3)}, "a": {vector("w", 1+1.0/(1<<7), fine, 5)}, "b": {vector("w", fine, 1, 1)}}
+	for _, c := range []struct {
+		name, recipe string
+		want         []byte
+	}{
+		// 1 + 2^-7 and 1 by halves: 1 + 2^-8, between two numbers of BF16, becomes the even one.
+		{"linear", `{"merge_method":"linear","dtype":"bfloat16","models":[{"model":"a","parameters":{"weight":0.5}},{"model":"b","parameters":{"weight":0.5}}]}`, []byte{0x80, 0x3F, 0x80, 0x3F, 0x40, 0x40}},
+		{"passthrough", `{"merge_method":"passthrough","dtype":"bfloat16","models":[{"model":"base"}]}`, []byte{0x80, 0x3F, 0x80, 0x3F, 0x40, 0xC0}},
+		{"passthrough as float32", `{"merge_method":"passthrough","dtype":"bfloat16","out_dtype":"float32","models":[{"model":"base"}]}`, []byte{0, 0, 0x80, 0x3F, 0, 0, 0x80, 0x3F, 0, 0, 0x40, 0xC0}},
+		{"a sum that is rounded before it is written", `{"merge_method":"linear","dtype":"bfloat16","out_dtype":"float32","models":[{"model":"a","parameters":{"weight":0.5}},{"model":"b","parameters":{"weight":0.5}}]}`, []byte{0, 0, 0x80, 0x3F, 0, 0, 0x80, 0x3F, 0, 0, 0x40, 0x40}},
+		{"ties", `{"merge_method":"ties","dtype":"bfloat16","base_model":"base","models":[{"model":"a","parameters":{"weight":1}}],"parameters":{"int8_mask":true}}`, []byte{0x81, 0x3F, 0x80, 0x3F, 0xA0, 0x40}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m, err := run(t, files, c.recipe)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range m.Tensors() {
+				got := make([]byte, i.Span.Len)
+				r, ok := m.At(i)
+				if !ok {
+					t.Fatal("not at any place")
+				}
+				if err := wire.ReadFull(r, got, 0); err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(c.want, got); diff != "" {
+					t.Errorf("want -, got +:\n%s", diff)
+				}
+			}
+		})
+	}
+}
+
 // What each method makes of numbers whose result is exact.
 func TestMethods(t *testing.T) {
 	files := models{
@@ -217,7 +254,7 @@ func TestRefusals(t *testing.T) {
 		class        wire.Class
 		says         string
 	}{
-		{"YAML", `merge_method: linear`, wire.Malformed, "mergekit's YAML is to be written as JSON"},
+		{"YAML", `merge_method: linear`, wire.Malformed, "yaml.safe_load"},
 		{"no object", `[]`, wire.Malformed, "no JSON object"},
 		{"no method", `{` + pair + `}`, wire.Malformed, "merge_method, one of linear, slerp"},
 		{"another method", `{"merge_method":"della",` + pair + `}`, wire.Unsupported, `"della" is none of linear, slerp`},
@@ -226,7 +263,7 @@ func TestRefusals(t *testing.T) {
 		{"an unknown member of a model", `{"merge_method":"linear","models":[{"model":"a","weight":1}]}`, wire.Unsupported, "members there are model, parameters"},
 		{"a parameter mistyped", `{"merge_method":"linear","models":[{"model":"a","parameters":{"wieght":1}}]}`, wire.Unsupported, "linear takes weight there"},
 		{"a tokenizer", `{"merge_method":"linear","tokenizer_source":"union",` + pair + `}`, wire.Unsupported, "tokenizer"},
-		{"another type to compute in", `{"merge_method":"linear","dtype":"bfloat16",` + pair + `}`, wire.Unsupported, "out_dtype"},
+		{"a type nothing is computed in", `{"merge_method":"linear","dtype":"int8",` + pair + `}`, wire.Unsupported, "int8"},
 		{"another type to write", `{"merge_method":"linear","out_dtype":"int8",` + pair + `}`, wire.Unsupported, "int8"},
 		{"a parameter of another method", `{"merge_method":"linear","parameters":{"density":1},` + pair + `}`, wire.Unsupported, "density"},
 		{"a parameter that is no number", `{"merge_method":"linear","parameters":{"weight":"x"},` + pair + `}`, wire.Malformed, "weight"},

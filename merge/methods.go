@@ -25,8 +25,10 @@ type method struct {
 	takes     []parameter
 	sparse    sparsity
 	elect     bool // signs are elected, as TIES does it
-	compute   func(*group, *room, int64)
-	prepare   func(*group, *work) ([]phase, error) // what depends on whole tensors, or nil
+
+	differences bool // from the base, in several steps
+	compute     func(*group, *room, int64)
+	prepare     func(*group, *work) ([]phase, error) // what depends on whole tensors, or nil
 }
 
 // sparsity is which numbers of a difference are kept.
@@ -42,8 +44,9 @@ func weight(required bool) parameter { return parameter{name: "weight", required
 
 // task is what the methods of differences share.
 func task(name string, sparse sparsity, elect, normalize, rescale bool) method {
-	m := method{name: name, needsBase: true, sparse: sparse, elect: elect, compute: (*group).differences, takes: []parameter{
+	m := method{name: name, needsBase: true, differences: true, sparse: sparse, elect: elect, compute: (*group).differences, takes: []parameter{
 		weight(true), {name: "normalize", shared: true, truth: true, other: number(normalize)}, {name: "lambda", shared: true, other: 1},
+		{name: "int8_mask", shared: true, truth: true}, // how mergekit keeps signs: the numbers are the same
 	}}
 	if sparse != keepAll {
 		m.prepare = (*group).sparsify

@@ -25,7 +25,8 @@ type Recipe struct {
 	slices []slice
 	whole  bool // the one slice is all layers
 	params params
-	out    tensor.DType // Unknown: each tensor's own
+	dtype  tensor.DType // to which models are rounded as they are read, and what comes of them
+	out    tensor.DType // of what is written; Unknown, also of dtype: each tensor's own
 	seed   uint64
 	models []string
 	cost   int64 // settings that a tensor is held against
@@ -45,8 +46,8 @@ type source struct {
 	params   params
 }
 
-// outTypes are the names of types that results are written in.
-var outTypes = map[string]tensor.DType{"float32": tensor.F32, "float16": tensor.F16, "bfloat16": tensor.BF16}
+// types are the names of types that models are read in and results are written in.
+var types = map[string]tensor.DType{"float32": tensor.F32, "float16": tensor.F16, "bfloat16": tensor.BF16}
 
 // notTaken are members of mergekit's recipes that mean something else here, or
 // nothing.
@@ -55,12 +56,15 @@ var notTaken = map[string]string{
 	"tokenizer": "the tokenizer is the first model's, unchanged", "chat_template": "the template is the first model's, unchanged",
 }
 
+// fromYAML is the command that writes a recipe as JSON, with what mergekit itself needs.
+const fromYAML = `python -c "import json, sys, yaml; json.dump(yaml.safe_load(sys.stdin), sys.stdout)" < recipe.yaml > recipe.json`
+
 // ReadRecipe reads a recipe from JSON whose members are those of mergekit's YAML.
 // The caller has charged the text.
 func ReadRecipe(b *limits.Budget, text string) (*Recipe, error) {
 	r := &Recipe{}
 	if t := strings.TrimLeft(text, " \t\r\n"); t != "" && t[0] != '{' {
-		return nil, wire.At(recipeName, "", wire.NoOffset, wire.ErrSyntax.With("it is no JSON object: mergekit's YAML is to be written as JSON, with the same members"))
+		return nil, wire.At(recipeName, "", wire.NoOffset, wire.ErrSyntax.With("it is no JSON object; of mergekit's YAML make one with the same members: %s", fromYAML))
 	}
 	err := strictjson.Decode(b, strictjson.Text{Format: recipeName, Body: text, Whole: true}, func(d *strictjson.Decoder) error {
 		v, err := jsontree.Decode(b, d)
@@ -129,14 +133,9 @@ func (r *Recipe) read(b *limits.Budget, v jsontree.Value) error {
 		case "parameters":
 			r.params, err = readParams(b, v)
 		case "dtype":
-			if v.String() != "float32" {
-				return wire.ErrUnsupported.With("numbers are computed in float32 (write dtype: float32); out_dtype says what they are written in")
-			}
+			r.dtype, err = typeOf(v)
 		case "out_dtype":
-			var ok bool
-			if r.out, ok = outTypes[v.String()]; !ok {
-				return wire.ErrUnsupported.With("%s is none of float32, float16, bfloat16", wire.Quote(v.String()))
-			}
+			r.out, err = typeOf(v)
 		case "seed":
 			n, ok := v.Int()
 			if !ok || n < 0 {
@@ -147,10 +146,13 @@ func (r *Recipe) read(b *limits.Budget, v jsontree.Value) error {
 			if why := notTaken[name]; why != "" {
 				return wire.ErrUnsupported.With("%s", why)
 			}
-			return unknown("merge_method, base_model, models, slices, parameters, out_dtype, seed")
+			return unknown("merge_method, base_model, models, slices, parameters, dtype, out_dtype, seed")
 		}
 		return err
 	})
+	if r.out == tensor.Unknown {
+		r.out = r.dtype
+	}
 	switch {
 	case err != nil:
 		return err
@@ -167,6 +169,20 @@ func (r *Recipe) read(b *limits.Budget, v jsontree.Value) error {
 		err = r.check()
 	}
 	return err
+}
+
+func typeOf(v jsontree.Value) (tensor.DType, error) {
+	t, ok := types[v.String()]
+	if !ok {
+		return t, wire.ErrUnsupported.With("%s is none of float32, float16, bfloat16", wire.Quote(v.String()))
+	}
+	return t, nil
+}
+
+// Finer reports that the result has smaller errors than mergekit's of the recipe, as
+// that rounds the result of every step to a dtype of 16 bits, not only the last.
+func (r *Recipe) Finer() bool {
+	return r.method.differences && (r.dtype == tensor.BF16 || r.dtype == tensor.F16)
 }
 
 // modelName is a name that may be a path below the recipe's folder; whoever opens it

@@ -122,6 +122,7 @@ def make(folder, layers):
         "slerp": {"merge_method": "slerp", "base_model": "a", "models": [{"model": "b"}], "parameters": {"t": 0.4}},
         "ties": {"merge_method": "ties", "base_model": "base", "models": [{"model": m, "parameters": weight} for m in ("a", "b")]},
         "dare_ties": {"merge_method": "dare_ties", "base_model": "base", "models": [{"model": m, "parameters": weight} for m in ("a", "b")]},
+        "dare_linear": {"merge_method": "dare_linear", "base_model": "base", "models": [{"model": m, "parameters": weight} for m in ("a", "b")]},
     }
     for name, r in recipes.items():
         if name == "slerp":
@@ -157,7 +158,7 @@ def main():
         print(f"models of {size / 1e9:.2f} GB, {os.cpu_count()} processors, {a.runs} runs")
         jobs = [("merge-lora", [AMN, "merge-lora", "-q", "-f", folder / "base", folder / "adapter", "-o", folder / "o1"],
                  [sys.executable, "-c", PEFT, folder / "base", folder / "adapter", folder / "o2"])]
-        for name in ("linear", "slerp", "ties", "dare_ties"):
+        for name in ("linear", "slerp", "ties", "dare_ties", "dare_linear"):
             jobs.append((f"merge: {name}", [AMN, "merge", "-q", "-f", folder / f"{name}.json", "-o", folder / "o1"],
                          [sys.executable, "-c", MERGEKIT, folder / f"{name}.json", folder / "o2"]))
         source = folder / "base" / "model.safetensors"
