@@ -273,6 +273,17 @@ def mlx(root, oracle):
     amn("forget", "-q", "--to", "mlx_4", "-o", root / "d", root / "a")
     got, _ = U.load_model(root / "d")
     row("MLX: forget --to mlx_4", oracle, equal(numbers(own), numbers(got)))
+    # A mixed recipe without a group size, as mlx_lm.convert makes it: null stands in config.json.
+    from mlx_lm.convert import mixed_quant_predicate_builder
+    model, config = U.load_model(root / "a")
+    quantized, config = U.quantize_model(model, config, None, None, quant_predicate=mixed_quant_predicate_builder("mixed_3_6", model, None))
+    U.save_model(root / "e", quantized)
+    U.save_config(config, config_path=root / "e" / "config.json")
+    own, _ = U.load_model(root / "e")
+    want = {k: v for k, v in (numbers(own) | decoded(own)).items() if not k.endswith((".scales", ".biases"))}
+    amn("dequantize", "-q", "--as", "mlx", "-o", root / "f", root / "e")
+    got, _ = U.load_model(root / "f")
+    row("MLX, a mixed recipe: dequantize --as mlx", oracle, equal(want, numbers(got)))
 
 
 @library(lambda: f"PEFT {version('peft')}, transformers {T.__version__}")

@@ -103,7 +103,7 @@ var bnbKeys = []string{
 }
 
 // mlxKeys are the model's, and the same of one module by its name.
-var mlxKeys = []string{"bits", "group_size", "mode", "*=true|", "*.bits", "*.group_size", "*.mode", "*.quantize_input"}
+var mlxKeys = []string{"bits", "group_size", "mode", "*=true|", "*.bits", "*.group_size", "*.mode", "*.quantize_input", "*.global_scale=true|"}
 
 var (
 	mxfp4Keys  = []string{"swiglu_limit", "use_kernels"}

@@ -178,10 +178,56 @@ func TestAModuleOfMLXHasTheModeOfItsOwnEntry(t *testing.T) {
 	if diff := cmp.Diff(want, floats(got)); diff != "" {
 		t.Error(diff)
 	}
-	for entry, says := range map[string]string{"false": "is not quantized", `{"bits":8}`: "group_size"} {
+	for entry, says := range map[string]string{"false": "is not quantized", `{"bits":8}`: "groups of 64", `{"bits":8,"group_size":"32"}`: "group_size"} {
 		if _, _, err := plan(t, model(fmt.Sprintf(own, entry), w, s, b), quant.Options{}); wire.ClassOf(err) != wire.Malformed || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: error %v", entry, err)
 		}
+	}
+}
+
+// mlx_lm.convert writes null where its mixed recipes are given no group size; the layers
+// of MLX take the default of their mode then.
+func TestWhatMLXIsNotToldIsItsModesDefault(t *testing.T) {
+	affine := func(words int64) tensor.Model {
+		return model(`{"quantization":{"bits":4,"group_size":null,"mode":"affine","m":{"bits":3,"group_size":null,"mode":"affine"},"n":{"bits":8}}}`,
+			ints("m.weight", tensor.U32, 1, words), ints("m.scales", tensor.F32, 1, 1), ints("m.biases", tensor.F32, 1, 1),
+			ints("n.weight", tensor.U32, 1, 16), ints("n.scales", tensor.F32, 1, 1), ints("n.biases", tensor.F32, 1, 1),
+			ints("o.weight", tensor.U32, 1, 8), ints("o.scales", tensor.F32, 1, 1), ints("o.biases", tensor.F32, 1, 1))
+	}
+	bound, _, err := plan(t, affine(6), quant.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range bound.Weights {
+		if w.Cols() != 64 {
+			t.Errorf("%s: %d columns", w.Name, w.Cols())
+		}
+	}
+	if _, _, err := plan(t, affine(3), quant.Options{}); wire.ClassOf(err) != wire.Malformed {
+		t.Errorf("groups of 32: %v", err)
+	}
+	for _, text := range []string{"", `{}`, `{"quantization":{}}`, `{"quantization":{"bits":4}}`} { // mlx_lm needs both of the model
+		m := model(text, ints("m.weight", tensor.U32, 1, 8), ints("m.scales", tensor.F32, 1, 1), ints("m.biases", tensor.F32, 1, 1))
+		if _, _, err := plan(t, m, quant.Options{}); wire.ClassOf(err) != wire.Malformed || !strings.Contains(err.Error(), "group_size") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	small := func(mode, entry string, scales int64) tensor.Model {
+		return model(fmt.Sprintf(`{"quantization":{"bits":4,"group_size":64,"m":{"mode":%q%s}}}`, mode, entry),
+			ints("m.weight", tensor.U32, 1, 16), ints("m.scales", tensor.U8, 1, scales))
+	}
+	for mode, scales := range map[string]int64{"mxfp4": 4, "nvfp4": 8, "mxfp8": 2} {
+		if _, _, err := plan(t, small(mode, "", scales), quant.Options{}); err != nil {
+			t.Errorf("%s: %v", mode, err)
+		}
+	}
+	for entry, want := range map[string]wire.Class{`,"global_scale":true`: wire.Malformed, `,"global_scale":1`: wire.Unsupported, `,"global_scale":false`: wire.OK} {
+		if _, _, err := plan(t, small("nvfp4", entry, 8), quant.Options{}); wire.ClassOf(err) != want {
+			t.Errorf("%s: %v", entry, err)
+		}
+	}
+	if _, _, err := plan(t, small("mxfp4", `,"global_scale":true`, 4), quant.Options{}); wire.ClassOf(err) != wire.Unsupported {
+		t.Errorf("a global scale of mxfp4: %v", err)
 	}
 }
 

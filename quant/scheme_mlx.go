@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/anamnesis-go/anamnesis/asm"
+	"github.com/anamnesis-go/anamnesis/internal/config"
 	"github.com/anamnesis-go/anamnesis/internal/form"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -54,6 +55,7 @@ func bindMLX(s *set, info *tensor.Info) (*Weight, error) {
 type mlxModule struct {
 	stem, mode  string
 	bits, group int64
+	global      bool // its entry says that it has a global scale
 	rows, cols  int64
 	scales      *tensor.Info
 }
@@ -65,19 +67,41 @@ func (s *set) mlxModule(stem string) (m mlxModule, err error) {
 	if whether, ok := of.Get(stem).(bool); ok && !whether {
 		return m, wire.ErrMismatch.With("%s says that %s is not quantized, but it has %s", s.config.File, wire.Quote(stem), wire.Quote(stem+".scales"))
 	}
-	if own := of.At(stem); own != nil {
+	own := of.At(stem)
+	if own != nil {
 		of = own
 	}
-	bits, hasBits := of.Whole("bits")
-	group, hasGroup := of.Whole("group_size")
+	mode := cmp.Or(of.Text("mode"), "affine")
+	bits, hasBits := mlxNumber(of, "bits", mlxDefaults[mode][0], own != nil)
+	group, hasGroup := mlxNumber(of, "group_size", mlxDefaults[mode][1], own != nil)
 	if !hasBits || !hasGroup {
 		return m, wire.ErrMissing.With("bits and group_size of MLX: the model's config.json says them under quantization")
 	}
 	if bits < 1 || bits > 8 || bits == 7 || group < 1 || group > 1<<20 {
 		return m, wire.ErrUnsupported.With("%d bits in groups of %d, as %s says", bits, group, s.config.File)
 	}
-	return mlxModule{stem: stem, mode: cmp.Or(of.Text("mode"), "affine"), bits: bits, group: group}, nil
+	global, _ := of.Get("global_scale").(bool)
+	if global && mode != "nvfp4" {
+		return m, wire.ErrUnsupported.With("a global scale of MLX's %s, as %s says", wire.Quote(mode), s.config.File)
+	}
+	return mlxModule{stem: stem, mode: mode, bits: bits, group: group, global: global}, nil
 }
+
+// mlxNumber is a number of an entry. One that says null has its mode's default, and so
+// has one that a module's own entry lacks: mlx_lm passes both to MLX's layers as they are.
+func mlxNumber(of *config.Object, name string, other int64, own bool) (int64, bool) {
+	if of == nil {
+		return 0, false
+	}
+	if v, there := of.Values[name]; v == nil && (there || own) {
+		return other, other > 0
+	}
+	return of.Whole(name)
+}
+
+// mlxDefaults are the bits and the group of each mode where none are given
+// (_defaults_for_mode in mlx.nn.layers.quantized).
+var mlxDefaults = map[string][2]int64{"affine": {4, 64}, "mxfp4": {4, 32}, "nvfp4": {4, 16}, "mxfp8": {8, 32}}
 
 func (s *set) mlxAffine(w *Weight, m mlxModule) error {
 	name := m.stem + ".biases"
@@ -103,16 +127,13 @@ func (s *set) mlxAffine(w *Weight, m mlxModule) error {
 	return nil
 }
 
-// mlxModes are the bits and the group of each mode of small floats: MLX takes no
-// others (mlx.core.dequantize).
-var mlxModes = map[string][2]int64{"mxfp4": {4, 32}, "nvfp4": {4, 16}, "mxfp8": {8, 32}}
-
-// mlxFloat is the modes of small floats: the same words, other codes.
+// mlxFloat is the modes of small floats: the same words, other codes. MLX takes no bits
+// and no group but the defaults there (mlx.core.dequantize).
 func (s *set) mlxFloat(w *Weight, m mlxModule) error {
 	if m.scales.DType != tensor.U8 {
 		return wire.ErrUnsupported.With("its scales %s are %s", wire.Quote(m.scales.Name), m.scales.TypeName())
 	}
-	if of, ok := mlxModes[m.mode]; ok && of != [2]int64{m.bits, m.group} {
+	if of, ok := mlxDefaults[m.mode]; ok && of != [2]int64{m.bits, m.group} {
 		return wire.ErrMismatch.With("%s says %d bits in groups of %d, and MLX's %s is %d bits in groups of %d", s.config.File, m.bits, m.group, m.mode, of[0], of[1])
 	}
 	f := &form.Scaled{Cols: m.cols, Scales: form.GroupGrid(m.rows, m.cols, m.group, 1, form.ExponentByte)}
@@ -123,7 +144,7 @@ func (s *set) mlxFloat(w *Weight, m mlxModule) error {
 		f.Codes = form.Fp4Row(m.cols)
 	case "nvfp4":
 		f.Codes, f.Scales.Read, f.Scales.Bulk = form.Fp4Row(m.cols), form.Numbers[tensor.F8E4M3], form.BulkOf(tensor.F8E4M3)
-		return s.mlxGlobal(w, f, m.stem+".global_scale")
+		return s.mlxGlobal(w, f, m)
 	case "mxfp8":
 		f.Codes = form.Float8Row(m.cols, asm.E4M3)
 	default:
@@ -137,8 +158,9 @@ const largestNVFP4 = 448 * 6
 
 // mlxGlobal binds the number over all scales, if there is one: MLX stores the
 // largest number of the matrix.
-func (s *set) mlxGlobal(w *Weight, f *form.Scaled, name string) error {
-	if _, ok := s.find(name); !ok {
+func (s *set) mlxGlobal(w *Weight, f *form.Scaled, m mlxModule) error {
+	name := m.stem + ".global_scale"
+	if _, ok := s.find(name); !ok && !m.global {
 		return nil
 	}
 	global, err := s.globalGrid(w, name)
