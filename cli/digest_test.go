@@ -36,6 +36,9 @@ func TestDigestsAreKeptAndChecked(t *testing.T) {
 		{"digest -q --check m.json --json weights.npz", 8, `"same":false`},
 		{"digest -q --check model.safetensors", 2, "no manifest"},
 		{"digest -q --check none.json", 1, ""},
+		{"digest -q -o llama-fp8/m.json model.safetensors sharded", 0, ""}, // in another folder
+		{"digest -q --check llama-fp8/m.json", 0, "sharded: the same"},
+		{"digest -q -o none/m.json model.safetensors", 2, "its folder does not exist"},
 		{"digest", 2, "name a model"},
 		{"digest --tensors model.safetensors", 2, "--check"},
 		{"digest none.safetensors", 1, "no such file"},

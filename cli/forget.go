@@ -311,15 +311,19 @@ func scaledNames() (names []string) {
 	return names
 }
 
+// leftAlone says which matrices were not quantized, and why.
+func leftAlone(kept []convert.KeptMatrix) string {
+	if len(kept) == 0 {
+		return ""
+	}
+	return "; left alone: " + matrices(int64(len(kept))) + reasons(kept)
+}
+
 // admitQuantized refuses models with nothing to quantize, and what no
 // configuration can say, before anything is written.
 func admitQuantized(w *written) error {
 	if len(w.plan.Quantized.Weights) == 0 {
-		why := ""
-		if kept := w.plan.Quantized.Kept; len(kept) > 0 {
-			why = "; left alone: " + matrices(int64(len(kept))) + reasons(kept)
-		}
-		return usage{"no weight in it is quantized by the rule of transformers, which takes matrices of linear modules, called NAME.weight; --include names some of those" + why}
+		return usage{"no weight in it is quantized by the rule of transformers, which takes matrices of linear modules, called NAME.weight; --include names some of those" + leftAlone(w.plan.Quantized.Kept)}
 	}
 	_, err := w.plan.QuantizationConfig()
 	return err

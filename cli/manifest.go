@@ -3,8 +3,11 @@ package cli
 import (
 	"bufio"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
 // A manifest is written whole or not at all.
@@ -29,20 +32,31 @@ func (c *digestCmd) manifest() (*manifest, error) {
 // newManifest begins to write what takes the place of a file once it is whole.
 func newManifest(path string) (*manifest, error) {
 	f, err := os.CreateTemp(filepath.Dir(path), ".amn-*")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, usage{"target " + wire.Quote(path) + ": its folder does not exist"}
+	}
 	if err != nil {
 		return nil, err
 	}
 	return &manifest{f: f, w: bufio.NewWriter(f), path: path}, nil
 }
 
-// relative is a path as the manifest's folder sees it.
+// relative is a path as the manifest's folder sees it; what is no file, such as a
+// model of a store, keeps its name.
 func (m *manifest) relative(path string) string {
+	if _, err := os.Stat(path); err != nil {
+		return path
+	}
 	from, err := filepath.Abs(filepath.Dir(m.path))
 	to, err2 := filepath.Abs(path)
-	if rel, err3 := filepath.Rel(from, to); err == nil && err2 == nil && err3 == nil && filepath.IsLocal(rel) {
-		return filepath.ToSlash(rel)
+	rel, err3 := filepath.Rel(from, to)
+	switch {
+	case err != nil || err2 != nil:
+		return path
+	case err3 != nil: // on another volume
+		return to
 	}
-	return path
+	return filepath.ToSlash(rel)
 }
 
 // done puts the manifest in its place.

@@ -93,13 +93,22 @@ func (s *session) pipeline(ctx context.Context, c *conversion) error {
 
 // components converts each. A pattern of a flag has to fit in one of them.
 func (s *session) components(ctx context.Context, c *conversion, root string, folders []string, temp, target string) error {
-	c.fits = fits{}
+	c.fits, c.parts = fits{}, &parts{}
 	for _, name := range folders {
 		if err := s.component(ctx, c, filepath.Join(root, name), temp, target); err != nil {
 			return err
 		}
 	}
-	return c.fits.all(c.patterns)
+	if err := c.fits.all(c.patterns); err != nil || c.opts.Quantize == nil || c.parts.quantized > 0 {
+		return err
+	}
+	return usage{"no weight of any component is quantized" + leftAlone(c.parts.kept)}
+}
+
+// parts is what became of the components so far.
+type parts struct {
+	quantized int // components
+	kept      []convert.KeptMatrix
 }
 
 // foldersOf lists the folders of a pipeline.
@@ -154,10 +163,14 @@ func (s *session) oneComponent(ctx context.Context, b *limits.Budget, c *convers
 	}
 	one.flags, one.admit, one.written = &flags, nil, written{path: path}
 	if c.opts.Quantize != nil {
+		one.nothing = ""
 		one.admit = func(w *written) error {
 			if len(w.plan.Quantized.Weights) == 0 {
+				kept := w.plan.Quantized.Kept
+				c.parts.kept, c.nothing = append(c.parts.kept, kept...), "nothing"+leftAlone(kept)
 				return errNothing
 			}
+			c.parts.quantized++
 			return admitQuantized(w)
 		}
 	}
@@ -203,6 +216,9 @@ func (s *session) reported(one *conversion) error {
 		}
 	} else if one.err == nil && !s.quiet {
 		s.prose(0, "%s:", filepath.Base(one.path))
+		if one.nothing != "" {
+			s.fact("", "Quantized", one.nothing)
+		}
 		s.printWritten(one)
 	}
 	if one.err != nil {

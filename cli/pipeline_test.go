@@ -84,6 +84,11 @@ func TestPipelinesThatAreRefusedLeaveNothing(t *testing.T) {
 		{"weights of another kind", func(root string) { write(t, filepath.Join(root, "scheduler", "model.onnx"), "x") }, "convert --cast f16", 5},
 		{"another format", func(string) {}, "convert --to npz", 2},
 		{"F8 of a quantized component", func(string) {}, "convert --cast f8", 5},
+		{"nothing to quantize in any component", func(root string) {
+			if err := os.RemoveAll(filepath.Join(root, "text_encoder")); err != nil {
+				t.Fatal(err)
+			}
+		}, "quantize --to fp8", 2},
 		{"a target that is there", func(root string) { write(t, filepath.Join(filepath.Dir(root), "out"), "x") }, "convert --cast f16", 2},
 		{"a rehearsal", func(string) {}, "convert --cast f16 --dry-run", 0},
 	} {
