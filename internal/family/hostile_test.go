@@ -230,7 +230,8 @@ func TestHostileKeys(t *testing.T) {
 // A number that no float32 holds is refused, and does not become infinite; and so is what
 // llama.cpp would abort at, or takes no notice of.
 func TestKeysAreFinite(t *testing.T) {
-	for _, more := range []string{`"architectures": ["LlamaForCausalLM"], "rope_theta": 1e308`, `"architectures": ["MiniCPMForCausalLM"], "dim_model_base": 1e-320`, `"architectures": ["LlamaForCausalLM"], "rms_norm_eps": -1`, `"architectures": ["ExaoneForCausalLM"], "activation_function": []`, `"architectures": ["MambaForCausalLM"], "intermediate_size": 128, "time_step_rank": 1.5`, `"architectures": ["MambaForCausalLM"], "intermediate_size": 128, "expand": 3`} {
+	for _, more := range []string{`"architectures": ["LlamaForCausalLM"], "rope_theta": 1e308`, `"architectures": ["LlamaForCausalLM"], "rope_theta": 0`, `"architectures": ["LlamaForCausalLM"], "rope_theta": -10000.0`,
+		`"architectures": ["LlamaForCausalLM"], "rope_theta": 1e4, "rope_scaling": {"rope_type": "linear", "factor": 0}`, `"architectures": ["MiniCPMForCausalLM"], "dim_model_base": 1e-320`, `"architectures": ["LlamaForCausalLM"], "rms_norm_eps": -1`, `"architectures": ["ExaoneForCausalLM"], "activation_function": []`, `"architectures": ["MambaForCausalLM"], "intermediate_size": 128, "time_step_rank": 1.5`, `"architectures": ["MambaForCausalLM"], "intermediate_size": 128, "expand": 3`} {
 		if hostile(t, `{"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2, "vocab_size": 8, `+more+"}", false) {
 			t.Errorf("%s is taken", more)
 		}

@@ -3,6 +3,7 @@ package family
 import (
 	"io/fs"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
@@ -36,6 +37,11 @@ func (k *keys) put(name string, value any) {
 		k.err = wire.At(configName, "", wire.NoOffset, wire.ErrRange.With("%s is %v", name, f))
 		return
 	}
+	divides := func(end string) bool { return strings.HasSuffix(name, end) }
+	if f, ok := value.(float32); ok && f <= 0 && slices.ContainsFunc(divisors, divides) {
+		k.err = wire.At(configName, "", wire.NoOffset, wire.ErrRange.With("%s is %v, by which llama.cpp divides", name, f))
+		return
+	}
 	for i := range k.list {
 		if k.list[i].Key == name {
 			k.list[i].Value = value
@@ -46,6 +52,10 @@ func (k *keys) put(name string, value any) {
 		k.list, k.err = limits.Append(k.b, k.list, Key{name, value})
 	}
 }
+
+// divisors are the ends of keys by which llama.cpp divides: it would load such a model, and
+// compute NaN.
+var divisors = []string{".rope.freq_base", ".rope.freq_base_swa", ".rope.scaling.factor"}
 
 // own adds a key of the architecture.
 func (k *keys) own(name string, value any) { k.put(k.c.row.arch+"."+name, value) }
