@@ -3,6 +3,7 @@ package convert_test
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -81,6 +82,19 @@ var neoxTensors = []string{
 	"gpt_neox.embed_in.weight 1,2", "gpt_neox.final_layer_norm.weight 2", "embed_out.weight 1,2",
 	"gpt_neox.layers.0.input_layernorm.weight 2", "gpt_neox.layers.0.attention.dense.weight 2,2", "gpt_neox.layers.0.post_attention_layernorm.weight 2",
 	"gpt_neox.layers.0.mlp.dense_h_to_4h.weight 2,2", "gpt_neox.layers.0.mlp.dense_4h_to_h.weight 2,2",
+	"gpt_neox.final_layer_norm.bias 2", "gpt_neox.layers.0.input_layernorm.bias 2", "gpt_neox.layers.0.attention.dense.bias 2", "gpt_neox.layers.0.post_attention_layernorm.bias 2",
+	"gpt_neox.layers.0.mlp.dense_h_to_4h.bias 2", "gpt_neox.layers.0.mlp.dense_4h_to_h.bias 2",
+}
+
+// llama.cpp asks for every tensor of this folder, biases too: without one of them there is no file.
+func TestEachTensorThatLlamaCPPAsksForIsMissed(t *testing.T) {
+	b := account(t)
+	for i, left := range neoxTensors {
+		_, err := convert.LlamaCPP{TensorsAlone: true}.Model(b, countedFolder(t, b, fmt.Sprintf(neox, 2), slices.Delete(slices.Clone(neoxTensors), i, i+1)...))
+		if !errors.Is(err, wire.ErrMissing) {
+			t.Errorf("without %s: %v", left, err)
+		}
+	}
 }
 
 // Query, key and value of each head stand together in the folder, and apart in llama.cpp.

@@ -85,7 +85,7 @@ func (p *planner) withBias(names *wire.NameSet, at place) error {
 	if len(at.name.views) == 1 {
 		own = at.name.views[0].gguf
 	}
-	if at.bias = true; p.asIs || !slices.Contains(p.c.row.biased, own) {
+	if at.bias = true; p.asIs || !slices.Contains(biased[p.c.row.arch], own) {
 		return nil
 	}
 	if _, ok := names.Find(p.naming(&at)); !ok {

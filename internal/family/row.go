@@ -61,8 +61,6 @@ type row struct {
 	lost  string          // what llama.cpp has not, so that there is no way back
 	// untyped leaves general.file_type out, as the converter does.
 	untyped bool
-	// biased are tensors of llama.cpp of which it asks for a bias.
-	biased []string
 	// groups is how many heads of keys there are, where num_key_value_heads does not say it.
 	groups func(*config) int64
 	// long is how many numbers of a head rotate by factors of the configuration, in long

@@ -6,8 +6,8 @@ import "strings"
 var bigcodeRow = row{
 	arch: "starcoder", model: "gpt_bigcode", names: []string{"GPTBigCodeForCausalLM"}, tied: true, apart: notCompared,
 	defaults: []preset{{"vocab_size", "50257"}, {"n_positions", "1024"}, {"layer_norm_epsilon", "1e-05"}},
-	groups:   func(*config) int64 { return 1 }, biased: []string{"attn_norm", "attn_qkv", "attn_output", "ffn_norm", "ffn_up", "ffn_down", "output_norm"},
-	outer: gpt2Row.outer, layer: "transformer.h.#.",
+	groups:   func(*config) int64 { return 1 },
+	outer:    gpt2Row.outer, layer: "transformer.h.#.",
 	layers: lazily(func() []name {
 		return []name{
 			{hf: "ln_1", gguf: "attn_norm", shape: "H"},

@@ -52,7 +52,7 @@ func eurobertBack(s *settings) {
 
 // Jais 2 has LayerNorm, biases, and no gate.
 var jais2Row = row{
-	arch: "jais2", model: "jais2", names: []string{"Jais2ForCausalLM"}, apart: notCompared, biased: []string{"attn_norm", "attn_output", "ffn_norm", "ffn_up", "ffn_down", "output_norm"},
+	arch: "jais2", model: "jais2", names: []string{"Jais2ForCausalLM"}, apart: notCompared,
 	defaults: []preset{{"vocab_size", "150272"}, {"layer_norm_eps", "1e-05"}, {"max_position_embeddings", "8192"}},
 	outer:    outer, layer: decoderLayer,
 	layers: lazily(func() []name {

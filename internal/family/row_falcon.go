@@ -30,7 +30,7 @@ func twoNorms(c *config, _ int64) bool {
 func oneNorm(c *config, layer int64) bool { return !twoNorms(c, layer) }
 
 var falconRow = row{
-	arch: "falcon", model: "falcon", names: []string{"FalconForCausalLM", "RWForCausalLM"}, tied: true, apart: notCompared, groups: falconGroups, biased: []string{"attn_norm", "attn_norm_2", "output_norm"},
+	arch: "falcon", model: "falcon", names: []string{"FalconForCausalLM", "RWForCausalLM"}, tied: true, apart: notCompared, groups: falconGroups,
 	defaults: []preset{{"vocab_size", "65024"}, {"layer_norm_epsilon", "1e-05"}},
 	outer: []name{
 		{hf: "transformer.word_embeddings", gguf: "token_embd", shape: "VH"},

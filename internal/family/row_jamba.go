@@ -68,7 +68,7 @@ var jambaRow = row{
 			{hf: "feed_forward.experts.*.down_proj", gguf: "ffn_down_exps", shape: "HF", how: stack},
 		}))
 	}),
-	keys: jambaKeys, vocab: jambaVocab, biased: []string{"ssm_conv1d", "ssm_dt"},
+	keys: jambaKeys, vocab: jambaVocab,
 }
 
 // feedOf are the matrices of a feed forward layer of another name.

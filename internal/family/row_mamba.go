@@ -78,12 +78,12 @@ const apartMamba = notCompared
 
 var mambaRow = row{
 	arch: "mamba", model: "mamba", names: []string{"MambaForCausalLM"}, tied: true, lost: notLedBack, apart: apartMamba,
-	defaults: mambaDefaults, outer: mambaOuter, layer: "backbone.layers.#.", layers: lazily(mambaLayers), keys: mambaKeys, vocab: mambaVocab, biased: []string{"ssm_conv1d", "ssm_dt"},
+	defaults: mambaDefaults, outer: mambaOuter, layer: "backbone.layers.#.", layers: lazily(mambaLayers), keys: mambaKeys, vocab: mambaVocab,
 }
 
 var falconMambaRow = row{
 	arch: "mamba", model: "falcon_mamba", names: []string{"FalconMambaForCausalLM"}, tied: true, lost: notLedBack, apart: apartMamba,
-	defaults: mambaDefaults, outer: mambaOuter, layer: "backbone.layers.#.", layers: lazily(mambaLayers), keys: mambaKeys, vocab: mambaVocab, biased: []string{"ssm_conv1d", "ssm_dt"},
+	defaults: mambaDefaults, outer: mambaOuter, layer: "backbone.layers.#.", layers: lazily(mambaLayers), keys: mambaKeys, vocab: mambaVocab,
 }
 
 func mambaKeys(k *keys) {
@@ -169,7 +169,7 @@ var mamba2Row = row{
 			{hf: "mixer.out_proj", gguf: "ssm_out", sized: of(dims['H'], wideness)},
 		}
 	}),
-	keys: mamba2Keys, vocab: mamba2Vocab, biased: []string{"ssm_conv1d"},
+	keys: mamba2Keys, vocab: mamba2Vocab,
 }
 
 func mamba2Keys(k *keys) {

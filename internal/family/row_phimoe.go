@@ -2,7 +2,7 @@ package family
 
 // Phi 3.5's mixture has norms and matrices with biases, and its head has one.
 var phimoeRow = row{
-	arch: "phimoe", model: "phimoe", long: (*config).rotated, biased: []string{"attn_norm", "attn_q", "attn_k", "attn_v", "attn_output", "ffn_norm", "output_norm", "output"}, names: []string{"PhimoeForCausalLM", "PhiMoEForCausalLM"}, apart: notCompared,
+	arch: "phimoe", model: "phimoe", long: (*config).rotated, names: []string{"PhimoeForCausalLM", "PhiMoEForCausalLM"}, apart: notCompared,
 	defaults: []preset{{"vocab_size", "32064"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "131072"}, {"num_local_experts", "16"}, {"num_experts_per_tok", "2"}, {"rope_theta", "1000000"}, {"original_max_position_embeddings", "4096"}},
 	outer:    outer, layer: decoderLayer,
 	layers: lazily(func() []name {
