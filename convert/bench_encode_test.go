@@ -18,7 +18,6 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
-	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
 
 // BenchmarkEncode quantizes a BF16 model of a few matrices into a sink that forgets, with one worker
@@ -37,11 +36,11 @@ func BenchmarkEncode(b *testing.B) {
 		{"Q4_K", ggml, convert.GGUF{}, pure("q4_k_m")},
 		{"Q6_K", ggml, convert.GGUF{}, pure("q6_k")},
 		{"IQ4_XS", ggml, convert.GGUF{}, pure("iq4_xs")},
-		{"FP8 blocks", other, nil, scaledTo("fp8")},
-		{"FP8 rows", other, nil, scaledTo("fp8_dynamic")},
-		{"INT8 rows", other, nil, scaledTo("w8a8")},
-		{"MXFP4", other, nil, groupsTo("mxfp4")},
-		{"MLX 4", other, nil, groupsTo("mlx_4")},
+		{"FP8 blocks", other, nil, quantizerTo(b, "fp8")},
+		{"FP8 rows", other, nil, quantizerTo(b, "fp8_dynamic")},
+		{"INT8 rows", other, nil, quantizerTo(b, "w8a8")},
+		{"MXFP4", other, nil, quantizerTo(b, "mxfp4")},
+		{"MLX 4", other, nil, quantizerTo(b, "mlx_4")},
 		{"NF4", other, nil, convert.Bnb{Type: convert.NF4}},
 		{"NF4, measured", other, nil, convert.Bnb{Type: convert.NF4, Measure: true}},
 	} {
@@ -118,14 +117,4 @@ func gaussian(b *testing.B, dir string, blocks bool) string {
 func pure(name string) convert.Quantizer {
 	x, _ := mix.Find(name)
 	return convert.GGML{Mix: x, Options: mix.Options{Pure: true}}
-}
-
-func scaledTo(name string) convert.Quantizer {
-	f, _ := scaled.Find(name)
-	return convert.Scaled{Format: f}
-}
-
-func groupsTo(name string) convert.Quantizer {
-	f, _ := scaled.FindGroups(name)
-	return convert.Grouped{Format: f}
 }

@@ -40,24 +40,27 @@ func folderOf(t *testing.T, b *limits.Budget, m tensor.Model, o convert.Options)
 	return f
 }
 
-func groups(t *testing.T, name string) convert.Quantizer {
+// quantizerTo is the quantizer that writes a format of package scaled.
+func quantizerTo(t testing.TB, name string) convert.Quantizer {
 	t.Helper()
-	f, ok := scaled.FindGroups(name)
-	if !ok {
-		t.Fatal(name)
+	if f, ok := scaled.FindGroups(name); ok {
+		return convert.Grouped{Format: f}
 	}
-	return convert.Grouped{Format: f}
+	f, ok := scaled.Find(name)
+	if !ok {
+		t.Fatalf("no format is called %q", name)
+	}
+	return convert.Scaled{Format: f}
 }
 
 // A folder that is quantized becomes in one step what it becomes in two: its weights
 // decoded first.
 func TestQuantizedFoldersBecomeGGUFInOneStep(t *testing.T) {
-	fp8, _ := scaled.Find("fp8")
 	for name, q := range map[string]convert.Quantizer{
-		"FP8 in blocks": convert.Scaled{Format: fp8},
-		"GPTQ":          groups(t, "gptq"),
-		"AWQ":           groups(t, "awq"),
-		"MLX":           groups(t, "mlx_4"),
+		"FP8 in blocks": quantizerTo(t, "fp8"),
+		"GPTQ":          quantizerTo(t, "gptq"),
+		"AWQ":           quantizerTo(t, "awq"),
+		"MLX":           quantizerTo(t, "mlx_4"),
 		"NF4":           convert.Bnb{Type: convert.NF4},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -114,8 +117,7 @@ func keyOf(t *testing.T, b *limits.Budget, file []byte, key string) any {
 // Weights that are quantized already are quantized anew at the caller's word alone.
 func TestADecodedFolderIsQuantizedAnewAtTheCallersWord(t *testing.T) {
 	b := account(t)
-	fp8, _ := scaled.Find("fp8")
-	source := folderOf(t, b, llamaOf(t, b, wideConfig, "", 64), convert.Options{Quantize: convert.Scaled{Format: fp8}, Shard: 1 << 30})
+	source := folderOf(t, b, llamaOf(t, b, wideConfig, "", 64), convert.Options{Quantize: quantizerTo(t, "fp8"), Shard: 1 << 30})
 	m, err := convert.LlamaCPP{Pre: "default"}.Model(b, source)
 	if err != nil {
 		t.Fatal(err)
@@ -138,9 +140,8 @@ func TestADecodedFolderIsQuantizedAnewAtTheCallersWord(t *testing.T) {
 // that is missing refuses it.
 func TestAQuantizedFolderWithoutAScaleIsRefused(t *testing.T) {
 	b := account(t)
-	fp8, _ := scaled.Find("fp8")
 	keep := func(name string) bool { return name != "model.layers.0.mlp.up_proj.weight_scale_inv" }
-	whole := folderOf(t, b, llamaOf(t, b, wideConfig, "", 64), convert.Options{Quantize: convert.Scaled{Format: fp8}, Shard: 1 << 30})
+	whole := folderOf(t, b, llamaOf(t, b, wideConfig, "", 64), convert.Options{Quantize: quantizerTo(t, "fp8"), Shard: 1 << 30})
 	p, err := convert.NewPlan(b, whole, convert.Options{AsIs: true, Keep: keep})
 	if err != nil {
 		t.Fatal(err)

@@ -6,21 +6,7 @@ import (
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/convert"
-	"github.com/anamnesis-go/anamnesis/quant/scaled"
 )
-
-// quantizerTo is the quantizer of a format by its name.
-func quantizerTo(t *testing.T, name string) convert.Quantizer {
-	t.Helper()
-	if f, ok := scaled.FindGroups(name); ok {
-		return convert.Grouped{Format: f}
-	}
-	f, ok := scaled.Find(name)
-	if !ok {
-		t.Fatal(name)
-	}
-	return convert.Scaled{Format: f}
-}
 
 // Experts that transformers stacks are quantized in the formats from which it does, as llm-compressor
 // quantizes them, and left alone in those from which it does not. crosscheck/targets.py loads them.
@@ -64,12 +50,8 @@ func TestRenamedTypesInTorchao(t *testing.T) {
 		kind, to string
 		breaks   bool
 	}{{"vit", "torchao_int8", true}, {"vit", "torchao_fp8", true}, {"vit", "w8a8", false}, {"llama", "torchao_int8", false}} {
-		f, ok := scaled.Find(c.to)
-		if !ok {
-			t.Fatal(c.to)
-		}
 		b := account(t)
-		p, err := convert.NewPlan(b, typedModel(t, b, c.kind, tensors), convert.Options{Quantize: convert.Scaled{Format: f}, Sink: convert.Safetensors{}})
+		p, err := convert.NewPlan(b, typedModel(t, b, c.kind, tensors), convert.Options{Quantize: quantizerTo(t, c.to), Sink: convert.Safetensors{}})
 		if err != nil || (p.Quantized.BreaksAgain != "") != c.breaks {
 			t.Errorf("%s to %s: %v", c.kind, c.to, err)
 		}

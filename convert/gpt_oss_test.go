@@ -67,11 +67,10 @@ func TestWhatGptOssLeavesAlone(t *testing.T) {
 func TestExpertsThatAreNotFiniteAreRefused(t *testing.T) {
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
-	f, _ := scaled.FindGroups("gpt_oss")
 	numbers := wave(2 * 32 * 64)
 	numbers[70] = float32(math.NaN())
 	m := bnbSource(t, map[string][]float32{"l.mlp.experts.down_proj": numbers}, map[string][]int64{"l.mlp.experts.down_proj": {2, 32, 64}})
-	_, _, err := store(t, b, withConfigs{m, `{"model_type": "gpt_oss"}`}, convert.Grouped{Format: f}, 1, 0)
+	_, _, err := store(t, b, withConfigs{m, `{"model_type": "gpt_oss"}`}, quantizerTo(t, "gpt_oss"), 1, 0)
 	if wire.ClassOf(err) != wire.Unsupported || !strings.Contains(err.Error(), "NaN") {
 		t.Errorf("NaN: %v", err)
 	}

@@ -34,8 +34,7 @@ func TestOneNumberStandsOverFusedMatrices(t *testing.T) {
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
 	for name, over := range map[string]string{"nvfp4": "_global_scale", "modelopt_nvfp4": "_scale_2"} {
-		f, _ := scaled.FindGroups(name)
-		out, _, err := store(t, b, m, convert.Grouped{Format: f}, 2, 0)
+		out, _, err := store(t, b, m, quantizerTo(t, name), 2, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -46,7 +46,7 @@ func forMLX(t *testing.T, b *limits.Budget, m tensor.Model, q convert.Quantizer)
 }
 
 func TestMLXFoldersAreThoseOfItsConverter(t *testing.T) {
-	for name, q := range map[string]convert.Quantizer{"plain": nil, "q4": groups(t, "mlx_4")} {
+	for name, q := range map[string]convert.Quantizer{"plain": nil, "q4": quantizerTo(t, "mlx_4")} {
 		t.Run(name, func(t *testing.T) {
 			source, b := open(t, filepath.Join(mlxGoldens, "model"))
 			dir := forMLX(t, b, source, q)
@@ -153,7 +153,7 @@ func TestWhatMLXDoesNotExplainIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := convert.NewPlan(b, m, convert.Options{Quantize: groups(t, "gptq")}); wire.ClassOf(err) != wire.Usage {
+	if _, err := convert.NewPlan(b, m, convert.Options{Quantize: quantizerTo(t, "gptq")}); wire.ClassOf(err) != wire.Usage {
 		t.Errorf("a format that mlx-lm does not read: %v", err)
 	}
 }

@@ -25,7 +25,7 @@ func TestWhatKeepsCodesFromLoadingIsSaid(t *testing.T) {
 		{"whisper", "awq", "model.encoder.layers.0.fc1", ""},
 	} {
 		b := account(t)
-		p, err := convert.NewPlan(b, typedModel(t, b, c.kind, map[string]typed{c.name + ".weight": matrix}), convert.Options{Quantize: groups(t, c.format), Shard: 1 << 30, Quant: quant.Options{Folder: true}})
+		p, err := convert.NewPlan(b, typedModel(t, b, c.kind, map[string]typed{c.name + ".weight": matrix}), convert.Options{Quantize: quantizerTo(t, c.format), Shard: 1 << 30, Quant: quant.Options{Folder: true}})
 		if err != nil {
 			t.Errorf("%s, %s: %v", c.kind, c.format, err)
 			continue
@@ -56,7 +56,7 @@ func TestGPTQNamesModulesWhereBlocksDoNot(t *testing.T) {
 			tensors[name+".weight"] = matrix
 		}
 		b := account(t)
-		m := folderOf(t, b, typedModel(t, b, c.kind, tensors), convert.Options{Quantize: groups(t, "gptq"), Shard: 1 << 30, Quant: quant.Options{Folder: true}})
+		m := folderOf(t, b, typedModel(t, b, c.kind, tensors), convert.Options{Quantize: quantizerTo(t, "gptq"), Shard: 1 << 30, Quant: quant.Options{Folder: true}})
 		text, err := fs.ReadFile(m.Configs(), "config.json")
 		if err != nil {
 			t.Fatal(err)

@@ -150,8 +150,7 @@ func TestWhatCannotBeStoredUnderScales(t *testing.T) {
 		numbers[300] = x
 		m := bnbSource(t, map[string][]float32{"m.weight": numbers}, map[string][]int64{"m.weight": {128, 128}})
 		b := limits.Policy{}.Budget(t.Context())
-		f, _ := scaled.Find("fp8")
-		_, _, err := store(t, b, m, convert.Scaled{Format: f}, 1, 0)
+		_, _, err := store(t, b, m, quantizerTo(t, "fp8"), 1, 0)
 		if wire.ClassOf(err) != wire.Unsupported {
 			t.Errorf("%s: %v", what, err)
 		}
